@@ -1,0 +1,36 @@
+#ifndef CPROF_AGG_FRAMES_H
+#define CPROF_AGG_FRAMES_H
+
+/*
+ * Interned frames: a frame is where a pc lies in terms of files, (dso, vaddr), and gets a small id.
+ * Append-only; ids count up from 0 without gaps.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct budget;
+
+struct frame {
+	uint64_t vaddr;  /* ELF virtual address; kernel: the address; pseudo: strtab id of its name */
+	uint32_t dso;    /* dso_table id */
+};
+
+#define FRAMES_NONE UINT32_MAX
+
+struct frames {
+	struct budget *budget;
+	struct frame *v;
+	uint32_t n, cap;
+	uint32_t *slot;
+	uint32_t n_slots;
+};
+
+int frames_init(struct frames *f, struct budget *budget);
+void frames_done(struct frames *f);
+
+/* The frame's id; FRAMES_NONE when it is new and the budget (or memory) is out.
+ * `always` charges beyond the budget: for the few pseudo frames. */
+uint32_t frames_add(struct frames *f, uint32_t dso, uint64_t vaddr, bool always);
+
+#endif

@@ -1,0 +1,41 @@
+#ifndef CPROF_AGG_STACKS_H
+#define CPROF_AGG_STACKS_H
+
+/*
+ * Interned stacks as a tree that grows from the root frame: a stack is a node, its parent the
+ * stack of its callers.  So stacks that share their outer part share its memory, and an unchanged outer
+ * stack needs no new look-up.  Node 0 is the empty stack.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct budget;
+
+#define STACKS_EMPTY 0u
+#define STACKS_NONE UINT32_MAX
+
+struct stack_node {
+	uint32_t parent;  /* node of the callers */
+	uint32_t frame;   /* frames id */
+};
+
+struct stacks {
+	struct budget *budget;
+	struct stack_node *v;
+	uint32_t n, cap;
+	uint32_t *slot;
+	uint32_t n_slots;
+};
+
+int stacks_init(struct stacks *s, struct budget *budget);
+void stacks_done(struct stacks *s);
+
+/* The node of `frame` called from `parent`; STACKS_NONE when it is new and the budget is out.
+ * `always` charges beyond the budget. */
+uint32_t stacks_add(struct stacks *s, uint32_t parent, uint32_t frame, bool always);
+
+/* Looks up only; STACKS_NONE when there is no such node. */
+uint32_t stacks_find(const struct stacks *s, uint32_t parent, uint32_t frame);
+
+#endif

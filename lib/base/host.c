@@ -1,0 +1,128 @@
+#include "base/host.h"
+
+#include "base/cleanup.h"
+#include "base/err.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int host_open(struct host *h, const char *root, const char *proc, const char *sys,
+	      struct err *e)
+{
+	const char *name[HOST_N_DIRS] = {
+		[HOST_ROOT] = root ? root : "/",
+		[HOST_PROC] = proc ? proc : "/proc",
+		[HOST_SYS] = sys ? sys : "/sys",
+	};
+	struct host tmp = { .fd = { -1, -1, -1 } };
+	for (int i = 0; i < HOST_N_DIRS; i++) {
+		snprintf(tmp.path[i], sizeof(tmp.path[i]), "%s", name[i]);
+		tmp.fd[i] = open(name[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (tmp.fd[i] < 0 && i != HOST_SYS) {
+			int code = err_errno(e, errno, "cannot open '%s'", name[i]);
+			host_close(&tmp);
+			return code;
+		}
+	}
+	*h = tmp;
+	return 0;
+}
+
+void host_close(struct host *h)
+{
+	for (int i = 0; i < HOST_N_DIRS; i++) {
+		if (h->fd[i] >= 0)
+			close(h->fd[i]);
+		h->fd[i] = -1;
+	}
+}
+
+static int open_file(const struct host *h, enum host_dir dir, int flags, const char *fmt,
+		     va_list ap)
+{
+	char path[4096];
+	int n = vsnprintf(path, sizeof(path), fmt, ap);
+	if (n < 0 || (size_t)n >= sizeof(path))
+		return -ENAMETOOLONG;
+	if (h->fd[dir] < 0)
+		return -ENOENT;
+	int fd = openat(h->fd[dir], path, flags | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+int host_open_file(const struct host *h, enum host_dir dir, int flags, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	int fd = open_file(h, dir, flags, fmt, ap);
+	va_end(ap);
+	return fd;
+}
+
+static int read_all(int fd, char **ret_text, size_t *ret_n)
+{
+	size_t n = 0, cap = 4096;
+	CLEANUP_FREE char *text = malloc(cap);
+	if (!text)
+		return -ENOMEM;
+	for (;;) {
+		if (cap - n < 2) {
+			char *more = realloc(text, cap * 2);
+			if (!more)
+				return -ENOMEM;
+			text = more;
+			cap *= 2;
+		}
+		ssize_t got = read(fd, text + n, cap - n - 1);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -errno;
+		if (got == 0)
+			break;
+		n += (size_t)got;
+	}
+	text[n] = '\0';
+	if (ret_n)
+		*ret_n = n;
+	*ret_text = TAKE_PTR(text);
+	return 0;
+}
+
+int host_read_file(const struct host *h, enum host_dir dir, char **ret_text, size_t *ret_n,
+		   const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	CLEANUP_CLOSE int fd = open_file(h, dir, O_RDONLY, fmt, ap);
+	va_end(ap);
+	return fd < 0 ? fd : read_all(fd, ret_text, ret_n);
+}
+
+int host_read_long(const struct host *h, enum host_dir dir, long *ret_value,
+		   const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	CLEANUP_CLOSE int fd = open_file(h, dir, O_RDONLY, fmt, ap);
+	va_end(ap);
+	if (fd < 0)
+		return fd;
+	char text[64];
+	ssize_t n = read(fd, text, sizeof(text) - 1);
+	if (n < 0)
+		return -errno;
+	text[n] = '\0';
+	char *end;
+	errno = 0;
+	long value = strtol(text, &end, 10);
+	if (end == text || errno)
+		return -EINVAL;
+	*ret_value = value;
+	return 0;
+}

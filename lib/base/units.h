@@ -1,0 +1,26 @@
+#ifndef CPROF_BASE_UNITS_H
+#define CPROF_BASE_UNITS_H
+
+/*
+ * Numbers with units as users write and read them.  Each parser takes the whole
+ * string; 0, or -EINVAL (not such a number) or -ERANGE (too large).
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* "1.5" and "1.5s" seconds, "250ms", "20us", "5ns", "2m", "1h". */
+int units_parse_duration(const char *text, uint64_t *ret_ns);
+
+/* "4096" bytes, "64K", "256M", "1G", also "64KiB", "64kb"; powers of 1024. */
+int units_parse_size(const char *text, uint64_t *ret_bytes);
+
+/* A plain decimal or 0x number. */
+int units_parse_u64(const char *text, uint64_t *ret_value);
+
+/* "12.3 KiB", "1.50 s": at most 15 characters and a NUL into buf, which is returned. */
+#define UNITS_TEXT_MAX 16
+const char *units_size_text(uint64_t n_bytes, char buf[UNITS_TEXT_MAX]);
+const char *units_duration_text(uint64_t ns, char buf[UNITS_TEXT_MAX]);
+
+#endif

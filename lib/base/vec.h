@@ -1,0 +1,41 @@
+#ifndef CPROF_BASE_VEC_H
+#define CPROF_BASE_VEC_H
+
+/*
+ * Growing arrays.  `VEC(struct x) v = {0};` then VEC_PUSH(&v, item); elements
+ * are v.v[0] .. v.v[v.n - 1] and move when the array grows.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VEC(T) struct { T *v; size_t n, cap; }
+
+/* Makes room for `more` further elements; false when memory is out. */
+static inline bool vec_grow(void **v, size_t *cap, size_t n, size_t more, size_t elem_bytes)
+{
+	if (n + more <= *cap)
+		return true;
+	size_t want = *cap ? *cap * 2 : 8;
+	if (want < n + more)
+		want = n + more;
+	void *p = reallocarray(*v, want, elem_bytes);
+	if (!p)
+		return false;
+	*v = p;
+	*cap = want;
+	return true;
+}
+
+#define VEC_RESERVE(a, more) \
+	vec_grow((void **)&(a)->v, &(a)->cap, (a)->n, (more), sizeof(*(a)->v))
+
+/* Appends item; evaluates to false when memory is out. */
+#define VEC_PUSH(a, item) \
+	(VEC_RESERVE(a, 1) ? ((a)->v[(a)->n++] = (item), true) : false)
+
+#define VEC_FREE(a) (free((a)->v), (a)->v = NULL, (a)->n = (a)->cap = 0)
+
+#endif

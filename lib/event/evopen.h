@@ -1,0 +1,69 @@
+#ifndef CPROF_EVENT_EVOPEN_H
+#define CPROF_EVENT_EVOPEN_H
+
+/*
+ * perf_event_open(2) with the ladder of fallbacks, and what its errors mean.
+ * This is where "why did it fail, and what do we tell the user?" is answered.
+ */
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct err;
+struct evspec;
+struct host;
+struct log;
+
+/* The system call, or a test's stand-in: a descriptor or -1 with errno. */
+typedef int evopen_fn(struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
+		      unsigned long flags);
+int evopen_syscall(struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
+		   unsigned long flags);
+
+struct evopen {
+	evopen_fn *fn;
+	const struct host *host;  /* for /proc/sys/kernel/perf_event_*: causes and remedies */
+	const struct log *log;
+	bool allow_user_only;     /* may add exclude_kernel when the kernel may not be sampled */
+};
+
+enum evopen_given_up {            /* bits: what the ladder had to leave out */
+	EVOPEN_NO_KERNEL = 1,     /* user code only: perf_event_paranoid and no CAP_PERFMON */
+	EVOPEN_NO_PRECISE = 2,    /* precise_ip lowered */
+	EVOPEN_NO_NEW_BITS = 4,   /* attr bits that this kernel does not know */
+};
+
+/*
+ * Finds an attr that opens for this event: tries *attr on (pid, cpu), then down the ladder
+ * newest attr -> without new bits -> precise 3..0 -> user only.  On success *attr is what
+ * opened, *ret_given_up says what was left out, and the descriptor (O_CLOEXEC) is returned.
+ * On failure the negative errno of the most telling attempt, with e holding
+ * "cannot open event 'NAME' on cpu N: <errno text>" and the cause and remedy.
+ */
+int evopen_first(const struct evopen *o, const struct evspec *s, struct perf_event_attr *attr,
+		 pid_t pid, int cpu, unsigned long flags, unsigned *ret_given_up, struct err *e);
+
+/* Opens an attr that evopen_first found, elsewhere.  A descriptor or -errno with e set
+ * (e may be NULL); no fallback. */
+int evopen_again(const struct evopen *o, const struct evspec *s, const struct perf_event_attr *attr,
+		 pid_t pid, int cpu, unsigned long flags, struct err *e);
+
+/* Fills e for errno errnum of opening s: cause and remedy by errno, event kind, sysctls,
+ * capabilities.  Returns -errnum. */
+int evopen_explain(const struct evopen *o, const struct evspec *s, const struct perf_event_attr *attr,
+		   pid_t pid, int cpu, int errnum, struct err *e);
+
+/* May this process sample all tasks of a CPU (paranoid <= 0 or CAP_PERFMON)?  By opening. */
+bool evopen_may_sample_cpus(const struct evopen *o);
+
+/*
+ * Does the machine have a PMU that really interrupts?  Opens `cycles` on itself and spins up
+ * to 5 ms; true when a sample arrived.  *ret_why gets a static string when false.
+ */
+bool evopen_pmu_interrupts(const struct evopen *o, const char **ret_why);
+
+/* kernel.perf_event_max_sample_rate, or 100000 when it cannot be read. */
+unsigned long evopen_max_rate_hz(const struct host *h);
+
+#endif

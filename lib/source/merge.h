@@ -1,0 +1,47 @@
+#ifndef CPROF_SOURCE_MERGE_H
+#define CPROF_SOURCE_MERGE_H
+
+/*
+ * One stream in time order out of one ring per CPU, without waiting and without
+ * copying.
+ *
+ * A round fetches every ring's head twice.  Whatever caused a record that the
+ * first pass saw (an mmap on another CPU, a fork) was written before it and is
+ * therefore seen by the second pass.  So the rings are merged by time up to the
+ * second heads, until every ring has passed its first head: then the round ends,
+ * and what is left belongs to the next one.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "source/record.h"
+#include "source/ring.h"
+
+struct merge {
+	const struct record_format *format;  /* borrowed: all records of all rings have it */
+	struct merge_input *in;              /* one per ring */
+	size_t n_in;
+	uint32_t *heap;                      /* indices of inputs with a record, least time first */
+	size_t n_heap;
+	size_t n_unfinished;                 /* inputs not yet past their first head */
+	uint64_t last_time_ns;               /* of the last record that was delivered */
+	uint64_t n_out_of_order;             /* delivered after a younger one */
+	bool in_round;
+};
+
+/* The rings are borrowed and must outlive m.  -ENOMEM. */
+int merge_init(struct merge *m, const struct record_format *format,
+	       struct ring *const *rings, size_t n_rings);
+void merge_done(struct merge *m);
+
+/*
+ * The next raw record, and which ring (index) it came from; NULL when the round is
+ * over, in which case the rings have been released and the next call starts a new
+ * round.  A ring more than half full of consumed records is released within the round.
+ * The bytes hold until the next call.
+ */
+const void *merge_next(struct merge *m, size_t *ret_n_bytes, size_t *ret_ring);
+
+#endif

@@ -1,0 +1,50 @@
+#ifndef CPROF_SOURCE_REPLAY_H
+#define CPROF_SOURCE_REPLAY_H
+
+/*
+ * A recorded byte stream as a source, for golden tests and fuzzing: what the
+ * merged rings delivered, with the facts that are needed to decode it.
+ *
+ * Layout, in the byte order of the machine that wrote it: struct replay_header,
+ * then n_events struct replay_event, then raw records back to back (each as long
+ * as its perf_event_header.size says, padded to 8 bytes).
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "source/source.h"
+
+struct record_format;
+
+#define REPLAY_MAGIC "cprofrec"
+
+struct replay_header {
+	char magic[8];
+	uint32_t version;          /* 1 */
+	uint32_t n_events;
+	uint64_t sample_type, read_format, branch_sample_type, regs_user, regs_intr;
+	uint32_t sample_id_all, n_cpus;
+	char kernel_release[64], arch[64], hostname[64];
+};
+
+struct replay_event {
+	char name[64];             /* perf spelling */
+	uint64_t id;               /* that samples carry */
+	uint32_t event, is_clock;  /* index; 1: values are nanoseconds */
+};
+
+/* Opens a stream that lies in memory; data is borrowed until source_close.
+ * -EINVAL with e set when it is no such stream. */
+int replay_open_memory(const void *data, size_t n_bytes, struct source **ret_source, struct err *e);
+
+/* The events of an open replay source. Borrowed. */
+const struct replay_event *replay_events(const struct source *s, uint32_t *ret_n);
+
+/* Writes the start of a stream; raw records are then appended with fwrite. */
+int replay_write_header(FILE *f, const struct record_format *format,
+			const struct source_facts *facts, const struct replay_event *events,
+			uint32_t n_events, struct err *e);
+
+#endif

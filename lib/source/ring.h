@@ -1,0 +1,52 @@
+#ifndef CPROF_SOURCE_RING_H
+#define CPROF_SOURCE_RING_H
+
+/*
+ * One mmap ring of perf_event_open(2): a control page (struct
+ * perf_event_mmap_page) and a power of two of data pages, written by the kernel
+ * and read here without copying, except for records that wrap around the end.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+
+struct ring {
+	void *base;            /* control page; NULL when closed */
+	const uint8_t *data;
+	uint64_t n_data_bytes; /* power of two */
+	uint64_t head;         /* as last read from the kernel */
+	uint64_t tail;         /* first byte not yet consumed by ring_next */
+	bool overrun;          /* head - tail exceeded the data size: contents were dropped */
+	uint64_t n_broken;     /* records whose size could not be: the rest of the ring was skipped */
+	uint8_t *wrap;         /* 64 KiB, for a record that wraps; allocated at open */
+};
+
+/* Maps the ring of perf descriptor fd.  n_data_pages is a power of two.
+ * -EPERM (locked memory limit), -ENOMEM, -EINVAL with e set. */
+int ring_open(struct ring *r, int fd, size_t n_data_pages, struct err *e);
+
+/* A ring over memory of the test's: control page and data as the kernel lays them out. */
+int ring_open_memory(struct ring *r, void *base, size_t n_data_bytes);
+
+void ring_close(struct ring *r);
+
+/* Reads data_head with acquire semantics into r->head, and returns it. */
+uint64_t ring_fetch(struct ring *r);
+
+/* Borrows the record at position r->tail, if one lies wholly before r->head, and moves
+ * r->tail behind it.  NULL when there is none.  The bytes hold until ring_release. */
+const void *ring_next(struct ring *r, size_t *ret_n_bytes);
+
+/* Tells the kernel that all before r->tail may be overwritten (data_tail, release). */
+void ring_release(struct ring *r);
+
+/* Bytes that wait, by the last ring_fetch. */
+static inline uint64_t ring_waiting(const struct ring *r)
+{
+	return r->head - r->tail;
+}
+
+#endif

@@ -1,0 +1,56 @@
+#ifndef CPROF_PROTO_PPROF_READ_H
+#define CPROF_PROTO_PPROF_READ_H
+
+/* Reads any profile.proto, gzipped or not, into one struct; trusts nothing. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+
+struct profile_value_type { const char *type, *unit; };
+struct profile_label { const char *key, *str, *num_unit; int64_t num; };
+struct profile_mapping {
+	uint64_t id, memory_start, memory_limit, file_offset;
+	const char *filename, *build_id;
+	bool has_functions, has_filenames, has_line_numbers, has_inline_frames;
+};
+struct profile_function { uint64_t id; const char *name, *system_name, *filename; int64_t start_line; };
+struct profile_line { const struct profile_function *function; int64_t line, column; };
+struct profile_location {
+	uint64_t id, address;
+	const struct profile_mapping *mapping;  /* NULL: none */
+	struct profile_line *line;              /* innermost inlinee first */
+	size_t n_lines;
+	bool is_folded;
+};
+struct profile_sample {
+	const struct profile_location **location;  /* leaf first */
+	int64_t *value;                            /* one per sample type */
+	struct profile_label *label;
+	size_t n_locations, n_labels;
+};
+
+struct profile {
+	struct profile_value_type *sample_type; size_t n_sample_types;
+	struct profile_sample *sample;          size_t n_samples;
+	struct profile_mapping *mapping;        size_t n_mappings;
+	struct profile_location *location;      size_t n_locations;
+	struct profile_function *function;      size_t n_functions;
+	const char **comment;                   size_t n_comments;
+	const char *default_sample_type, *drop_frames, *keep_frames, *doc_url;
+	struct profile_value_type period_type;
+	int64_t period, time_nanos, duration_nanos;
+	/* storage, private to the reader */
+	void *arena;
+};
+
+/* Parses n bytes; the result holds no reference to data.  max_bytes bounds the uncompressed size (0: 4 GiB).
+ * -EINVAL with e saying what is wrong at which offset, -E2BIG, -ENOMEM. */
+int profile_read(const void *data, size_t n_bytes, size_t max_bytes, struct profile **ret_profile,
+		 struct err *e);
+int profile_read_file(const char *path, struct profile **ret_profile, struct err *e);
+void profile_free(struct profile *p);
+
+#endif

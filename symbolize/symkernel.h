@@ -1,0 +1,36 @@
+#ifndef CPROF_SYMBOLIZE_SYMKERNEL_H
+#define CPROF_SYMBOLIZE_SYMKERNEL_H
+
+/*
+ * Names of the running kernel from /proc/kallsyms.  Read once, at the end, and only
+ * when there are kernel frames; kept compact (text symbols only, sorted by address).
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+struct host;
+struct symkernel;
+
+/* Reads HOST_PROC/kallsyms.  0, or -errno with e set; -EPERM with a hint about kptr_restrict when
+ * all addresses are hidden (zero). */
+int symkernel_open(const struct host *h, struct symkernel **ret_kernel, struct err *e);
+void symkernel_close(struct symkernel *k);
+
+/*
+ * Finds the symbol that covers address.  *ret_module is "" for the kernel itself, else the
+ * module's name without brackets ("ext4", "bpf").  Borrowed until close.  False where nothing covers it.
+ */
+bool symkernel_find(const struct symkernel *k, uint64_t address, const char **ret_name,
+		    const char **ret_module, uint64_t *ret_start);
+
+/* [_stext, _etext) of the kernel proper; zeros where unknown. */
+void symkernel_text(const struct symkernel *k, uint64_t *ret_start, uint64_t *ret_end);
+
+/* The running kernel's GNU build id from /sys/kernel/notes into id (at most max bytes); its
+ * length, 0 when unknown. */
+size_t symkernel_build_id(const struct host *h, uint8_t *id, size_t max);
+
+#endif
