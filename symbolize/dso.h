@@ -68,7 +68,8 @@ struct dso_table {
 int dso_table_init(struct dso_table *t, struct budget *budget);
 void dso_table_done(struct dso_table *t);
 
-/* The DSO with that key, or NULL.  For DSO_MODULE and DSO_PSEUDO path takes part. */
+/* The DSO with that key, or NULL.  Path takes part for DSO_MODULE, DSO_PSEUDO, and for
+ * DSO_ELF with inode 0 (perf.data with build ids in place of inodes). */
 struct dso *dso_table_find(const struct dso_table *t, const struct dso_key *key, const char *path);
 
 /* Adds one (fd -1, not yet looked into).  NULL when memory is out. */
@@ -86,8 +87,9 @@ void dso_set_file(struct dso *d, int fd, const char *open_path);
 /* As dso_set_file for bytes in memory (the vDSO); they are copied. */
 int dso_set_image(struct dso *d, const void *bytes, size_t n_bytes);
 
-/* The ELF virtual address of file offset file_off, by the program headers (executable ones
- * first).  Without any (no ELF, could not be opened) the offset itself, and false. */
+/* The ELF virtual address of file offset file_off, by the executable program headers and the
+ * pages that they reach into.  Where none holds it (no ELF file, could not be opened) the offset
+ * itself, and false. */
 bool dso_vaddr(const struct dso *d, uint64_t file_off, uint64_t *ret_vaddr);
 
 /* Lower-case hex of the build id into buf, "" when there is none. */
