@@ -26,7 +26,7 @@ struct merge {
 	uint32_t *heap;                      /* indices of inputs with a record, least time first */
 	size_t n_heap;
 	size_t n_unfinished;                 /* inputs not yet past their first head */
-	uint64_t last_time_ns;               /* of the last record that was delivered */
+	uint64_t last_time_ns;               /* of the youngest record that was delivered */
 	uint64_t n_out_of_order;             /* delivered after a younger one */
 	bool in_round;
 };
@@ -39,7 +39,7 @@ void merge_done(struct merge *m);
 /*
  * The next raw record, and which ring (index) it came from; NULL when the round is
  * over, in which case the rings have been released and the next call starts a new
- * round.  A ring more than half full of consumed records is released within the round.
+ * round.  A ring is also released within the round, whenever a quarter of it was consumed.
  * The bytes hold until the next call.
  */
 const void *merge_next(struct merge *m, size_t *ret_n_bytes, size_t *ret_ring);

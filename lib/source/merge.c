@@ -1,0 +1,171 @@
+#include "source/merge.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/*
+ * Each ring has at most one record read ahead, and the heap orders the rings by that
+ * record's time.  The ring whose record was delivered last stays at the heap's root until
+ * the next call moves it on: so the delivered bytes hold that long, a ring that goes on
+ * being the oldest costs one comparison with its rivals and no movement, and with one
+ * ring there is nothing to compare.
+ *
+ * A record read ahead but not delivered when the round ends lies behind the ring's first
+ * head; it stays read ahead, and the ring is released up to it only.
+ *
+ * Order within a ring is kept whatever the times say, and equal times go by ring number,
+ * so that the result does not depend on chance.
+ */
+
+struct merge_input {
+	struct ring *ring;
+	const void *raw;      /* read ahead; valid while the ring is in the heap */
+	size_t n_bytes;
+	uint64_t time_ns;
+	uint64_t at;          /* position of raw in the ring */
+	uint64_t first_head;
+	bool in_heap;
+	bool unfinished;      /* not all before first_head was delivered */
+};
+
+int merge_init(struct merge *m, const struct record_format *format,
+	       struct ring *const *rings, size_t n_rings)
+{
+	struct merge_input *in = calloc(n_rings ? n_rings : 1, sizeof(*in));
+	uint32_t *heap = calloc(n_rings ? n_rings : 1, sizeof(*heap));
+	if (!in || !heap || n_rings > UINT32_MAX / 2) {
+		free(in);
+		free(heap);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < n_rings; i++)
+		in[i].ring = rings[i];
+	*m = (struct merge){ .format = format, .in = in, .n_in = n_rings, .heap = heap };
+	return 0;
+}
+
+void merge_done(struct merge *m)
+{
+	free(m->in);
+	free(m->heap);
+	*m = (struct merge){ 0 };
+}
+
+static inline bool comes_before(const struct merge *m, uint32_t a, uint32_t b)
+{
+	uint64_t ta = m->in[a].time_ns, tb = m->in[b].time_ns;
+	return ta < tb || (ta == tb && a < b);
+}
+
+/* Lets the input at the root sink to its place. */
+static void sink_root(struct merge *m)
+{
+	uint32_t moving = m->heap[0];
+	size_t at = 0;
+	for (;;) {
+		size_t child = 2 * at + 1;
+		if (child >= m->n_heap)
+			break;
+		if (child + 1 < m->n_heap &&
+		    comes_before(m, m->heap[child + 1], m->heap[child]))
+			child++;
+		if (comes_before(m, moving, m->heap[child]))
+			break;
+		m->heap[at] = m->heap[child];
+		at = child;
+	}
+	m->heap[at] = moving;
+}
+
+static void push(struct merge *m, uint32_t i)
+{
+	size_t at = m->n_heap++;
+	while (at && comes_before(m, i, m->heap[(at - 1) / 2])) {
+		m->heap[at] = m->heap[(at - 1) / 2];
+		at = (at - 1) / 2;
+	}
+	m->heap[at] = i;
+	m->in[i].in_heap = true;
+}
+
+/* Reads the next record of a ring ahead; false when it has none before its second head. */
+static bool read_ahead(const struct merge *m, struct merge_input *in)
+{
+	in->at = in->ring->tail;
+	in->raw = ring_next(in->ring, &in->n_bytes);
+	if (!in->raw) {
+		in->at = in->ring->tail;
+		return false;
+	}
+	/* Without a time of its own a record takes the time of the one before it. */
+	record_peek_time(m->format, in->raw, in->n_bytes, &in->time_ns);
+	return true;
+}
+
+static void note_finished(struct merge *m, struct merge_input *in)
+{
+	if (in->unfinished && (!in->in_heap || in->at >= in->first_head)) {
+		in->unfinished = false;
+		m->n_unfinished--;
+	}
+}
+
+static void start_round(struct merge *m)
+{
+	for (size_t i = 0; i < m->n_in; i++)
+		m->in[i].first_head = ring_fetch(m->in[i].ring);
+	m->n_unfinished = 0;
+	for (uint32_t i = 0; i < m->n_in; i++) {
+		struct merge_input *in = &m->in[i];
+		ring_fetch(in->ring);
+		if (!in->in_heap && read_ahead(m, in))
+			push(m, i);
+		in->unfinished = in->in_heap && in->at < in->first_head;
+		m->n_unfinished += in->unfinished;
+	}
+	m->in_round = true;
+}
+
+static void end_round(struct merge *m)
+{
+	for (size_t i = 0; i < m->n_in; i++)
+		ring_release_to(m->in[i].ring, m->in[i].at);
+	m->in_round = false;
+}
+
+/* Moves the ring on whose record was delivered last. */
+static void advance_root(struct merge *m)
+{
+	struct merge_input *in = &m->in[m->heap[0]];
+	struct ring *ring = in->ring;
+	if (ring->tail - ring->released >= ring->n_data_bytes / 4)
+		ring_release(ring);
+	if (!read_ahead(m, in)) {
+		in->in_heap = false;
+		m->heap[0] = m->heap[--m->n_heap];
+	}
+	note_finished(m, in);
+	if (m->n_heap > 1)
+		sink_root(m);
+}
+
+const void *merge_next(struct merge *m, size_t *ret_n_bytes, size_t *ret_ring)
+{
+	if (m->in_round)
+		advance_root(m);
+	else
+		start_round(m);
+	if (!m->n_unfinished) {
+		end_round(m);
+		return NULL;
+	}
+	uint32_t i = m->heap[0];
+	const struct merge_input *in = &m->in[i];
+	if (in->time_ns < m->last_time_ns)
+		m->n_out_of_order++;
+	else
+		m->last_time_ns = in->time_ns;
+	*ret_n_bytes = in->n_bytes;
+	*ret_ring = i;
+	return in->raw;
+}

@@ -1,0 +1,188 @@
+#include "source/ring.h"
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/units.h"
+#include "source/record.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/*
+ * data_head and data_tail count bytes since the start and never wrap; a position's place
+ * in the data is its remainder by the (power of two) size.  The kernel publishes a record
+ * by moving data_head behind it, and never writes beyond data_tail + size.  The protocol
+ * (comment of struct perf_event_mmap_page): read data_head, then the data (acquire);
+ * read the data, then write data_tail (release).
+ *
+ * Records are aligned to 8 bytes, so a header never wraps, only what follows it.  That is
+ * what lets ring_next read the header in place, so it is enforced on head and tail.
+ */
+
+#define WRAP_BYTES (RECORD_BYTES_MAX + 1)
+
+static struct perf_event_mmap_page *control(const struct ring *r)
+{
+	return r->base;
+}
+
+/* The largest number of data pages per ring that an unprivileged user gets when each CPU has
+ * one ring and nothing else is locked: perf_mmap() grants perf_event_mlock_kb per online CPU
+ * to a user and charges what is beyond it to the process' RLIMIT_MEMLOCK. */
+static uint64_t fitting_pages(uint64_t free_bytes, uint64_t locked_bytes, uint64_t n_cpus,
+			      uint64_t page_bytes)
+{
+	uint64_t total = locked_bytes > UINT64_MAX / 2 ? UINT64_MAX / 2 : locked_bytes;
+	total += free_bytes * n_cpus;
+	uint64_t n_pages = total / n_cpus / page_bytes;
+	uint64_t fits = 1;
+	while (fits * 2 + 1 <= n_pages && fits < UINT64_C(1) << 40)
+		fits *= 2;
+	return fits + 1 <= n_pages ? fits : 0;
+}
+
+static uint64_t mlock_kb(void)
+{
+	CLEANUP_FCLOSE FILE *f = fopen("/proc/sys/kernel/perf_event_mlock_kb", "re");
+	unsigned long long kb;
+	return f && fscanf(f, "%llu", &kb) == 1 && kb < 1u << 30 ? kb : 516;
+}
+
+static int explain_eperm(uint64_t n_ring_bytes, struct err *e)
+{
+	char size[UNITS_TEXT_MAX], fits_text[UNITS_TEXT_MAX], limit_text[32] = "unlimited";
+	int code = err_errno(e, EPERM, "cannot map a ring of %s",
+			     units_size_text(n_ring_bytes, size));
+	struct rlimit limit = { .rlim_cur = 0 };
+	getrlimit(RLIMIT_MEMLOCK, &limit);
+	long n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	uint64_t n = n_cpus > 0 ? (uint64_t)n_cpus : 1;
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t fits = fitting_pages(mlock_kb() * 1024, limit.rlim_cur, n, page) * page;
+	if (limit.rlim_cur != RLIM_INFINITY)
+		units_size_text(limit.rlim_cur, limit_text);
+	char advice[128] = "no ring fits: ";
+	if (fits && fits < n_ring_bytes)
+		snprintf(advice, sizeof(advice), "%s per CPU would fit: ask for that, ",
+			 units_size_text(fits, fits_text));
+	else if (fits)
+		snprintf(advice, sizeof(advice),
+			 "other rings of this user take the rest: ask for less, ");
+	err_hint(e,
+		 "locked memory is limited to kernel.perf_event_mlock_kb (%llu KiB) for each of %llu"
+		 " CPUs plus RLIMIT_MEMLOCK (%s)\n%sraise these limits, or grant CAP_IPC_LOCK",
+		 (unsigned long long)mlock_kb(), (unsigned long long)n, limit_text, advice);
+	return code;
+}
+
+static int allocate_wrap(struct ring *r)
+{
+	r->wrap = malloc(WRAP_BYTES);
+	return r->wrap ? 0 : -ENOMEM;
+}
+
+int ring_open(struct ring *r, int fd, size_t n_data_pages, struct err *e)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	if (!n_data_pages || n_data_pages & (n_data_pages - 1) || n_data_pages > SIZE_MAX / page / 2)
+		return err_set(e, EINVAL, "cannot map a ring of %zu pages: not a power of two",
+			       n_data_pages);
+	struct ring new = { .n_data_bytes = (uint64_t)n_data_pages * page };
+	if (allocate_wrap(&new) < 0)
+		return err_errno(e, ENOMEM, "cannot map a ring");
+	new.base = mmap(NULL, page + new.n_data_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (new.base == MAP_FAILED) {
+		int errnum = errno;
+		char size[UNITS_TEXT_MAX];
+		free(new.wrap);
+		if (errnum == EPERM)
+			return explain_eperm(new.n_data_bytes, e);
+		return err_errno(e, errnum, "cannot map a ring of %s",
+				 units_size_text(new.n_data_bytes, size));
+	}
+	new.data = (const uint8_t *)new.base + page;
+	new.n_mapped_bytes = page + new.n_data_bytes;
+	*r = new;
+	return 0;
+}
+
+int ring_open_memory(struct ring *r, void *base, size_t n_data_bytes)
+{
+	if (n_data_bytes < 8 || n_data_bytes & (n_data_bytes - 1))
+		return -EINVAL;
+	struct ring new = {
+		.base = base,
+		.data = (const uint8_t *)base + sysconf(_SC_PAGESIZE),
+		.n_data_bytes = n_data_bytes,
+	};
+	if (allocate_wrap(&new) < 0)
+		return -ENOMEM;
+	*r = new;
+	return 0;
+}
+
+void ring_close(struct ring *r)
+{
+	if (r->n_mapped_bytes)
+		munmap(r->base, r->n_mapped_bytes);
+	free(r->wrap);
+	*r = (struct ring){ 0 };
+}
+
+uint64_t ring_fetch(struct ring *r)
+{
+	uint64_t head = __atomic_load_n(&control(r)->data_head, __ATOMIC_ACQUIRE) & ~UINT64_C(7);
+	if (head - r->tail > r->n_data_bytes) {
+		r->overrun = true;
+		r->tail = head;
+	}
+	r->head = head;
+	return head;
+}
+
+static const void *skip_rest(struct ring *r)
+{
+	r->n_broken++;
+	r->tail = r->head;
+	return NULL;
+}
+
+const void *ring_next(struct ring *r, size_t *ret_n_bytes)
+{
+	uint64_t n_waiting = ring_waiting(r);
+	if (!n_waiting)
+		return NULL;
+	uint64_t at = r->tail & (r->n_data_bytes - 1);
+	const uint8_t *p = r->data + at;
+	uint16_t size = ((const struct perf_event_header *)p)->size;
+	if (size < RECORD_BYTES_MIN || size % 8 || size > n_waiting)
+		return skip_rest(r);
+	uint64_t n_before_end = r->n_data_bytes - at;
+	if (size > n_before_end) {
+		memcpy(r->wrap, p, n_before_end);
+		memcpy(r->wrap + n_before_end, r->data, size - n_before_end);
+		p = r->wrap;
+	}
+	r->tail += size;
+	*ret_n_bytes = size;
+	return p;
+}
+
+void ring_release_to(struct ring *r, uint64_t position)
+{
+	if (position == r->released)
+		return;
+	r->released = position;
+	__atomic_store_n(&control(r)->data_tail, position, __ATOMIC_RELEASE);
+}
+
+void ring_release(struct ring *r)
+{
+	ring_release_to(r, r->tail);
+}
