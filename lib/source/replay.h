@@ -22,7 +22,7 @@ struct record_format;
 
 struct replay_header {
 	char magic[8];
-	uint32_t version;          /* 1 */
+	uint32_t version;          /* REPLAY_VERSION */
 	uint32_t n_events;
 	uint64_t sample_type, read_format, branch_sample_type, regs_user, regs_intr;
 	uint32_t sample_id_all, n_cpus;
@@ -35,14 +35,21 @@ struct replay_event {
 	uint32_t event, is_clock;  /* index; 1: values are nanoseconds */
 };
 
-/* Opens a stream that lies in memory; data is borrowed until source_close.
- * -EINVAL with e set when it is no such stream. */
+#define REPLAY_VERSION 1u
+#define REPLAY_EVENTS_MAX 65536u
+
+/* Opens a stream that lies in memory, aligned to 8 bytes; data is borrowed until source_close.
+ * -EINVAL with e set when it is no such stream, -ENOMEM.  source_next gives -EINVAL, and goes on
+ * giving it, where the stream is cut or a record's size cannot be; time order is taken as it
+ * is, and counted where it is violated. */
 int replay_open_memory(const void *data, size_t n_bytes, struct source **ret_source, struct err *e);
 
-/* The events of an open replay source. Borrowed. */
+/* The events of an open replay source; several may share an index (one id per CPU).
+ * Borrowed until source_close. */
 const struct replay_event *replay_events(const struct source *s, uint32_t *ret_n);
 
-/* Writes the start of a stream; raw records are then appended with fwrite. */
+/* Writes the start of a stream; raw records are then appended with fwrite.
+ * -EIO or the errno of the write, with e set. */
 int replay_write_header(FILE *f, const struct record_format *format,
 			const struct source_facts *facts, const struct replay_event *events,
 			uint32_t n_events, struct err *e);
