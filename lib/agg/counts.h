@@ -29,8 +29,8 @@ struct counts {
 int counts_init(struct counts *c, struct budget *budget);
 void counts_done(struct counts *c);
 
-/* Adds to the entry, making it if need be; false, with nothing added, when it is new and the budget is
- * out (unless `always`). */
+/* Adds to the entry, making it if need be; false, with nothing added, when it is new and the
+ * budget is out (unless `always`) or memory. */
 bool counts_add(struct counts *c, uint32_t event, uint32_t stack, uint32_t labels,
 		uint64_t n_samples, uint64_t value, bool always);
 

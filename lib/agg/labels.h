@@ -31,8 +31,9 @@ struct labels {
 int labels_init(struct labels *l, struct budget *budget);
 void labels_done(struct labels *l);
 
-/* The id of the set of n labels (any order, sorted in place by key; of equal keys the last given wins).
- * LABELS_NONE when it is new and the budget is out, or n is above LABELS_PER_SET_MAX. */
+/* The id of the set of n labels (any order, sorted in place by key; of equal keys the last
+ * given wins).  LABELS_NONE when it is new and the budget (unless `always`) or memory is out, or
+ * n is above LABELS_PER_SET_MAX. */
 uint32_t labels_add(struct labels *l, struct label *label, size_t n, bool always);
 
 /* The labels of a set, sorted by key.  Borrowed until the next labels_add. */

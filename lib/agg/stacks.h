@@ -3,8 +3,8 @@
 
 /*
  * Interned stacks as a tree that grows from the root frame: a stack is a node, its parent the
- * stack of its callers.  So stacks that share their outer part share its memory, and an unchanged outer
- * stack needs no new look-up.  Node 0 is the empty stack.
+ * stack of its callers.  So stacks that share their outer part share its memory, and an
+ * unchanged outer stack needs no new look-up.  Node 0 is the empty stack, its own parent.
  */
 
 #include <stdbool.h>

@@ -1,0 +1,73 @@
+#include "agg/counts.h"
+
+#include "agg/slots.h"
+#include "base/budget.h"
+#include "base/hash.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static inline uint64_t hash_of(uint32_t event, uint32_t stack, uint32_t labels)
+{
+	return hash_u64(((uint64_t)labels << 32 | stack) ^ event * UINT64_C(0x9e3779b97f4a7c15));
+}
+
+static uint64_t hash_item(const void *table, uint32_t id)
+{
+	const struct count *v = ((const struct counts *)table)->v;
+	return hash_of(v[id].event, v[id].stack, v[id].labels);
+}
+
+static bool grow(struct counts *c, bool always)
+{
+	return slots_grow_array(c->budget, (void **)&c->v, &c->cap, c->n, 1, sizeof(*c->v),
+				always) &&
+	       slots_grow(c->budget, &c->slot, &c->n_slots, 0, c->n, hash_item, c, always);
+}
+
+int counts_init(struct counts *c, struct budget *budget)
+{
+	*c = (struct counts){ .budget = budget };
+	if (grow(c, true))
+		return 0;
+	counts_done(c);
+	return -ENOMEM;
+}
+
+void counts_done(struct counts *c)
+{
+	if (c->budget)
+		budget_release(c->budget,
+			       c->cap * sizeof(*c->v) + c->n_slots * sizeof(*c->slot));
+	free(c->v);
+	free(c->slot);
+	*c = (struct counts){ 0 };
+}
+
+static inline uint64_t saturating_sum(uint64_t a, uint64_t b)
+{
+	uint64_t sum;
+	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+bool counts_add(struct counts *c, uint32_t event, uint32_t stack, uint32_t labels,
+		uint64_t n_samples, uint64_t value, bool always)
+{
+	uint64_t hash = hash_of(event, stack, labels);
+	uint32_t i = (uint32_t)hash & (c->n_slots - 1);
+	for (; c->slot[i]; i = (i + 1) & (c->n_slots - 1)) {
+		struct count *have = &c->v[c->slot[i] - 1];
+		if (have->stack == stack && have->labels == labels && have->event == event) {
+			have->n_samples = saturating_sum(have->n_samples, n_samples);
+			have->value = saturating_sum(have->value, value);
+			return true;
+		}
+	}
+	if (!grow(c, always))
+		return false;
+	uint32_t id = c->n++;
+	c->v[id] = (struct count){ .stack = stack, .labels = labels, .event = event,
+				   .n_samples = n_samples, .value = value };
+	slots_place(c->slot, c->n_slots, hash, id);
+	return true;
+}

@@ -1,0 +1,104 @@
+#include "agg/labels.h"
+
+#include "agg/slots.h"
+#include "base/budget.h"
+#include "base/hash.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The empty set, set 0, stands in the array only: it is found by its length. */
+#define FIRST_FOUND 1u
+
+static uint64_t hash_item(const void *table, uint32_t id)
+{
+	const struct labels *l = table;
+	return hash_bytes(l->v + l->set[id].first, l->set[id].n * sizeof(*l->v));
+}
+
+static bool grow(struct labels *l, uint32_t n, bool always)
+{
+	return slots_grow_array(l->budget, (void **)&l->v, &l->cap_v, l->n_v, n, sizeof(*l->v),
+				always) &&
+	       slots_grow_array(l->budget, (void **)&l->set, &l->cap, l->n, 1, sizeof(*l->set),
+				always) &&
+	       slots_grow(l->budget, &l->slot, &l->n_slots, FIRST_FOUND, l->n, hash_item, l,
+			  always);
+}
+
+int labels_init(struct labels *l, struct budget *budget)
+{
+	*l = (struct labels){ .budget = budget };
+	if (!grow(l, 1, true)) {
+		labels_done(l);
+		return -ENOMEM;
+	}
+	l->set[l->n++] = (struct labels_set){ 0, 0 };
+	return 0;
+}
+
+void labels_done(struct labels *l)
+{
+	if (l->budget)
+		budget_release(l->budget, l->cap_v * sizeof(*l->v) + l->cap * sizeof(*l->set) +
+					  l->n_slots * sizeof(*l->slot));
+	free(l->v);
+	free(l->set);
+	free(l->slot);
+	*l = (struct labels){ 0 };
+}
+
+/* Sorts by key and leaves one label per key, the last given; returns how many are left.
+ * Sets are short and mostly sorted already: insertion is the fastest way, and a stable one. */
+static uint32_t sort_unique(struct label *label, uint32_t n)
+{
+	uint32_t n_out = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		struct label moving = label[i];
+		uint32_t at = n_out;
+		while (at && label[at - 1].key > moving.key)
+			at--;
+		if (at && label[at - 1].key == moving.key) {
+			label[at - 1] = moving;
+			continue;
+		}
+		memmove(label + at + 1, label + at, (n_out - at) * sizeof(*label));
+		label[at] = moving;
+		n_out++;
+	}
+	return n_out;
+}
+
+uint32_t labels_add(struct labels *l, struct label *label, size_t n_given, bool always)
+{
+	if (n_given > LABELS_PER_SET_MAX)
+		return LABELS_NONE;
+	if (!n_given)
+		return 0;
+	uint32_t n = sort_unique(label, (uint32_t)n_given);
+	size_t n_bytes = n * sizeof(*label);
+	uint64_t hash = hash_bytes(label, n_bytes);
+	uint32_t i = (uint32_t)hash & (l->n_slots - 1);
+	for (; l->slot[i]; i = (i + 1) & (l->n_slots - 1)) {
+		const struct labels_set *have = &l->set[l->slot[i] - 1];
+		if (have->n == n && memcmp(l->v + have->first, label, n_bytes) == 0)
+			return l->slot[i] - 1;
+	}
+	if (!grow(l, n, always))
+		return LABELS_NONE;
+	uint32_t id = l->n++;
+	memcpy(l->v + l->n_v, label, n_bytes);
+	l->set[id] = (struct labels_set){ .first = l->n_v, .n = n };
+	l->n_v += n;
+	slots_place(l->slot, l->n_slots, hash, id);
+	return id;
+}
+
+const struct label *labels_get(const struct labels *l, uint32_t set, uint32_t *ret_n)
+{
+	assert(set < l->n);
+	*ret_n = l->set[set].n;
+	return l->v + l->set[set].first;
+}

@@ -1,0 +1,70 @@
+#include "agg/slots.h"
+
+#include "base/budget.h"
+
+#include <stdlib.h>
+
+#define IDS_MAX (UINT32_C(1) << 30)
+
+static bool charge(struct budget *b, size_t n_bytes, bool always)
+{
+	if (!b)
+		return true;
+	if (!always)
+		return budget_charge(b, n_bytes);
+	budget_charge_always(b, n_bytes);
+	return true;
+}
+
+static void release(struct budget *b, size_t n_bytes)
+{
+	if (b)
+		budget_release(b, n_bytes);
+}
+
+bool slots_grow_array(struct budget *b, void **v, uint32_t *cap, uint32_t n, uint32_t more,
+		      size_t item_bytes, bool always)
+{
+	if (more <= *cap - n)
+		return true;
+	if (n >= IDS_MAX || more >= IDS_MAX)
+		return false;
+	uint32_t want = *cap ? *cap : SLOTS_FIRST_CAP;
+	while (want < n + more)
+		want *= 2;
+	size_t added_bytes = (size_t)(want - *cap) * item_bytes;
+	if (!charge(b, added_bytes, always))
+		return false;
+	void *p = reallocarray(*v, want, item_bytes);
+	if (!p) {
+		release(b, added_bytes);
+		return false;
+	}
+	*v = p;
+	*cap = want;
+	return true;
+}
+
+/* Old and new slots are held, and therefore charged, at the same time. */
+bool slots_grow(struct budget *b, uint32_t **slot, uint32_t *n_slots, uint32_t first, uint32_t n,
+		slots_hash_fn *hash, const void *table, bool always)
+{
+	if (n < *n_slots / 2)
+		return true;
+	uint32_t want = *n_slots ? *n_slots * 2 : SLOTS_FIRST_CAP * 2;
+	size_t want_bytes = want * sizeof(**slot);
+	if (want > IDS_MAX * 2 || !charge(b, want_bytes, always))
+		return false;
+	uint32_t *new = calloc(want, sizeof(*new));
+	if (!new) {
+		release(b, want_bytes);
+		return false;
+	}
+	for (uint32_t id = first; id < n; id++)
+		slots_place(new, want, hash(table, id), id);
+	free(*slot);
+	release(b, *n_slots * sizeof(**slot));
+	*slot = new;
+	*n_slots = want;
+	return true;
+}
