@@ -1,0 +1,205 @@
+# Test Anything Protocol for shell scripts. A test reads
+#
+#	. "$CPROF_SOURCE_ROOT/tests/lib.sh"
+#	run "$CPROF" list
+#	is "$status" 0 'list succeeds'
+#	like out 'cpu-clock' 'cpu-clock is listed'
+#
+# Each test runs in an empty folder of its own, $T, which goes away at the end;
+# the plan is printed at the end, so that a script that breaks off is a failure.
+# shellcheck shell=sh
+
+: "${CPROF:?path of the cprof to test}" "${CPROF_PROG:?folder of the test programs}"
+: "${CPROF_SOURCE_ROOT:?}" "${PYTHON:=/usr/bin/python3}"
+export PROG="$CPROF_PROG"
+tap_n=0
+tap_failed=0
+tap_pids=
+tap_cleanup=:
+LC_ALL=C
+export LC_ALL
+unset CDPATH
+
+T=$(mktemp -d "${TMPDIR:-/tmp}/cprof-test.XXXXXX") || exit 99
+chmod 755 "$T"
+cd "$T" || exit 99
+
+# What stands behind, whatever happens: background programs, mounts, files.
+tap_end() {
+	tap_status=$?
+	trap - EXIT
+	eval "$tap_cleanup"
+	for tap_pid in $tap_pids; do
+		kill -KILL "$tap_pid" 2>/dev/null
+		wait "$tap_pid" 2>/dev/null
+	done
+	cd / && rm -rf "$T"
+	if [ "$tap_status" -eq 0 ] && [ -z "${tap_done:-}" ]; then
+		echo "Bail out! the script ended without 'finish'"
+		tap_status=1
+	fi
+	exit "$tap_status"
+}
+trap tap_end EXIT
+trap 'exit 130' INT TERM HUP
+
+finish() {
+	tap_done=1
+	echo "1..$tap_n"
+	[ "$tap_failed" -eq 0 ] || exit 1
+	exit 0
+}
+
+diag() {
+	sed 's/^/# /' | head -n "${1:-40}"
+}
+
+pass() {
+	tap_n=$((tap_n + 1))
+	echo "ok $tap_n - $1"
+}
+
+# fail NAME: also shows what the last `run` printed
+fail() {
+	tap_n=$((tap_n + 1))
+	tap_failed=$((tap_failed + 1))
+	echo "not ok $tap_n - $1"
+	[ -z "${run_command:-}" ] || {
+		echo "# last command: $run_command; status ${status:-}"
+		[ ! -s "$T/out" ] || { echo '# its stdout:'; tr -cd '[:print:]\n' <"$T/out" | diag 25; }
+		[ ! -s "$T/err" ] || { echo '# its stderr:'; diag 25 <"$T/err"; }
+	}
+}
+
+# skip NAME WHY: one assertion that cannot be made here
+skip() {
+	tap_n=$((tap_n + 1))
+	echo "ok $tap_n - $1 # SKIP $2"
+}
+
+# skip_all WHY: the whole script
+skip_all() {
+	echo "1..0 # SKIP $1"
+	tap_done=1
+	exit 0
+}
+
+# run COMMAND...: sets $status; stdout and stderr go to the files out and err
+run() {
+	run_command=$*
+	status=0
+	"$@" >"$T/out" 2>"$T/err" || status=$?
+}
+
+# is GOT WANT NAME
+is() {
+	if [ "$1" = "$2" ]; then
+		pass "$3"
+	else
+		fail "$3"
+		printf '%s\n' "got  '$1'" "want '$2'" | diag
+	fi
+}
+
+# like FILE REGEX NAME: some line matches, whatever the case
+like() {
+	if grep -Eqi -e "$2" "$1"; then
+		pass "$3"
+	else
+		fail "$3"
+		echo "# no line of '$1' matches '$2'"
+	fi
+}
+
+unlike() {
+	if grep -Eqi -e "$2" "$1"; then
+		fail "$3"
+		echo "# a line of '$1' matches '$2'"
+	else
+		pass "$3"
+	fi
+}
+
+# check NAME COMMAND...: the command succeeds
+check() {
+	check_name=$1
+	shift
+	if "$@" >"$T/check.out" 2>&1; then
+		pass "$check_name"
+	else
+		fail "$check_name"
+		echo "# failed: $*"
+		diag 30 <"$T/check.out"
+	fi
+	rm -f "$T/check.out"
+}
+
+# profile NAME FILE EXPRESSION...: see pprof.py
+profile() {
+	profile_name=$1
+	shift
+	check "$profile_name" "$PYTHON" "$CPROF_SOURCE_ROOT/tests/pprof.py" "$@"
+}
+
+# background COMMAND...: sets $pid; killed at the end
+background() {
+	"$@" &
+	pid=$!
+	tap_pids="$tap_pids $pid"
+}
+
+# wait_for SECONDS COMMAND...: until the command succeeds
+wait_for() {
+	wait_n=$(($1 * 50))
+	shift
+	while ! "$@" >/dev/null 2>&1; do
+		wait_n=$((wait_n - 1))
+		[ "$wait_n" -gt 0 ] || return 1
+		sleep 0.02
+	done
+}
+
+# no_files NAME: the folder holds no profile and no temporary one
+no_files() {
+	left=$(find . -mindepth 1 ! -name out ! -name err ! -name '*.keep' | sort | tr '\n' ' ')
+	is "$left" '' "$1"
+}
+
+is_root() {
+	[ "$(id -u)" -eq 0 ]
+}
+
+# as_nobody COMMAND...: without any right; a function for `run` and `background`
+as_nobody() {
+	setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all "$@"
+}
+
+need_root() {
+	is_root || skip_all 'needs root'
+}
+
+# need PROGRAM...: skip the whole script unless all are installed
+need() {
+	for need_program; do
+		command -v "$need_program" >/dev/null 2>&1 || skip_all "needs $need_program"
+	done
+}
+
+# Skips the whole script where the kernel gives no events at all (some containers).
+need_perf() {
+	need_perf_why=$("$PROG/canperf") || skip_all "perf events: $need_perf_why"
+}
+
+# paranoid VALUE: kernel.perf_event_paranoid for the rest of this script
+paranoid() {
+	[ -n "${paranoid_before:-}" ] || {
+		paranoid_before=$(cat /proc/sys/kernel/perf_event_paranoid)
+		tap_cleanup="$tap_cleanup; echo $paranoid_before >/proc/sys/kernel/perf_event_paranoid"
+	}
+	echo "$1" >/proc/sys/kernel/perf_event_paranoid
+}
+
+# at_end COMMAND: also when the script breaks off
+at_end() {
+	tap_cleanup="$1; $tap_cleanup"
+}

@@ -1,0 +1,270 @@
+#!/usr/bin/python3
+"""Reads a pprof file for the tests, with nothing but Python itself.
+
+    pprof.py FILE                     prints what the file holds
+    pprof.py FILE EXPRESSION...       status 1, and the values, unless all expressions are true
+
+An expression sees:
+    n, total            sums of the first and of the last value over all samples
+    share(NAME)         part of the total in samples whose leaf is function NAME
+    cum(NAME)           part of the total in samples with NAME anywhere in the stack
+    leaf(RE), anywhere(RE)   the same with regular expressions
+    labels(KEY)         the values of a label, as a set
+    label_share(KEY, VALUE)  part of the total with this label
+    comments            all comments as one text
+    names               all function names that samples use
+    user_frames(RE), named(RE)   weighted number of frames in mappings matching RE, and
+                        the part of them with a real name
+    roots(RE)           part of the total whose outermost frame matches RE
+    lines(NAME)         (file, line) pairs of the frames with this name
+    chain(A, B, ...)    True if some location holds this inline chain, innermost first
+    path(A, B, ...)     part of the total whose stack, leaf first, starts with these names
+    p                   the Profile itself
+It is stricter than readers have to be: anything malformed is an error.
+"""
+import gzip
+import re
+import sys
+
+
+def varint(data, at):
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7f) << shift
+        if byte < 0x80:
+            return value & 0xffffffffffffffff, at
+        shift += 7
+        if shift > 63:
+            raise ValueError("varint longer than ten bytes")
+
+
+def signed(value):
+    return value - (1 << 64) if value >> 63 else value
+
+
+def fields(data):
+    at = 0
+    while at < len(data):
+        tag, at = varint(data, at)
+        if tag & 7 == 0:
+            value, at = varint(data, at)
+        elif tag & 7 == 2:
+            size, at = varint(data, at)
+            value = data[at:at + size]
+            at += size
+            if at > len(data):
+                raise ValueError("field reaches beyond its message")
+        else:
+            raise ValueError("wire type %d is not used in profile.proto" % (tag & 7))
+        yield tag >> 3, value
+
+
+def numbers(value):
+    """A repeated number: packed bytes or a single one."""
+    if isinstance(value, int):
+        return [value]
+    result, at = [], 0
+    while at < len(value):
+        number, at = varint(value, at)
+        result.append(number)
+    return result
+
+
+class Message:
+    def __init__(self, data, names, lists=()):
+        for name in names.values():
+            setattr(self, name, [] if name in lists else 0)
+        for field, value in fields(data):
+            if field not in names:
+                raise ValueError("unknown field %d" % field)
+            if names[field] in lists:
+                getattr(self, names[field]).append(value)
+            else:
+                setattr(self, names[field], value)
+
+
+class Profile:
+    def __init__(self, path):
+        with (sys.stdin.buffer if path == "-" else open(path, "rb")) as f:
+            raw = f.read()
+        if raw[:2] != b"\x1f\x8b":
+            raise ValueError("not gzipped")
+        m = Message(gzip.decompress(raw), {
+            1: "sample_type", 2: "sample", 3: "mapping", 4: "location", 5: "function",
+            6: "string", 7: "drop_frames", 8: "keep_frames", 9: "time_nanos",
+            10: "duration_nanos", 11: "period_type", 12: "period", 13: "comment",
+            14: "default_sample_type", 15: "doc_url"},
+            ("sample_type", "sample", "mapping", "location", "function", "string", "comment"))
+        self.strings = s = [x.decode("utf-8") for x in m.string]
+        if not s or s[0] != "":
+            raise ValueError("the first string is not empty")
+        self.time_nanos, self.duration_nanos = signed(m.time_nanos), signed(m.duration_nanos)
+        self.period = signed(m.period)
+        self.default_sample_type = s[m.default_sample_type]
+        self.comments = [s[i] for c in m.comment for i in numbers(c)]
+
+        def value_type(data):
+            v = Message(data, {1: "type", 2: "unit"})
+            return s[v.type], s[v.unit]
+        self.sample_types = [value_type(x) for x in m.sample_type]
+        self.period_type = value_type(m.period_type) if m.period_type else None
+        self.mappings, self.functions, self.locations = {}, {}, {}
+        for x in m.mapping:
+            v = Message(x, {1: "id", 2: "start", 3: "limit", 4: "offset", 5: "file", 6: "build_id",
+                            7: "has_functions", 8: "has_filenames", 9: "has_line_numbers",
+                            10: "has_inline_frames"})
+            v.file, v.build_id = s[v.file], s[v.build_id]
+            self.mappings[v.id] = v
+        for x in m.function:
+            v = Message(x, {1: "id", 2: "name", 3: "system_name", 4: "file", 5: "start_line"})
+            v.name, v.system_name, v.file = s[v.name], s[v.system_name], s[v.file]
+            self.functions[v.id] = v
+        for x in m.location:
+            v = Message(x, {1: "id", 2: "mapping", 3: "address", 4: "line", 5: "is_folded"}, ("line",))
+            v.mapping = self.mappings[v.mapping] if v.mapping else None
+            lines = [Message(y, {1: "function", 2: "line", 3: "column"}) for y in v.line]
+            v.lines = [(self.functions[y.function], signed(y.line)) for y in lines]
+            self.locations[v.id] = v
+        self.samples = []
+        for x in m.sample:
+            v = Message(x, {1: "location", 2: "value", 3: "label"}, ("location", "value", "label"))
+            locations = [self.locations[i] for y in v.location for i in numbers(y)]
+            values = [signed(i) for y in v.value for i in numbers(y)]
+            if len(values) != len(self.sample_types):
+                raise ValueError("a sample with %d values" % len(values))
+            labels = {}
+            for y in v.label:
+                label = Message(y, {1: "key", 2: "str", 3: "num", 4: "num_unit"})
+                labels[s[label.key]] = s[label.str] if label.str else signed(label.num)
+            self.samples.append((locations, values, labels))
+
+    def stack(self, locations):
+        """(name, function or None, line, location), leaf first, inlined frames expanded."""
+        for location in locations:
+            for function, line in location.lines:
+                yield function.name, function, line, location
+            if not location.lines:
+                yield "", None, 0, location
+
+
+class View:
+    """What expressions see."""
+
+    def __init__(self, profile):
+        self.p = profile
+        self.n = sum(v[0] for _, v, _ in profile.samples)
+        self.total = sum(v[-1] for _, v, _ in profile.samples)
+        self.rows = [([f[0] for f in profile.stack(locations)], values[-1], labels, locations)
+                     for locations, values, labels in profile.samples]
+        self.comments = "\n".join(profile.comments)
+        self.names = {name for row in self.rows for name in row[0]}
+
+    def part(self, test):
+        return sum(r[1] for r in self.rows if test(r)) / self.total if self.total else 0.0
+
+    def share(self, name):
+        return self.part(lambda r: r[0][:1] == [name])
+
+    def cum(self, name):
+        return self.part(lambda r: name in r[0])
+
+    def leaf(self, pattern):
+        return self.part(lambda r: r[0] and re.search(pattern, r[0][0]))
+
+    def anywhere(self, pattern):
+        return self.part(lambda r: any(re.search(pattern, name) for name in r[0]))
+
+    def roots(self, pattern):
+        return self.part(lambda r: r[0] and re.search(pattern, r[0][-1]))
+
+    def path(self, *names):
+        return self.part(lambda r: r[0][:len(names)] == list(names))
+
+    def labels(self, key):
+        return {r[2][key] for r in self.rows if key in r[2]}
+
+    def label_share(self, key, value):
+        return self.part(lambda r: r[2].get(key) == value)
+
+    def frames(self, pattern):
+        """(name, weight, location) of every frame in a mapping that matches."""
+        for _, values, locations in ((r[2], r[1], r[3]) for r in self.rows):
+            for name, _, _, location in self.p.stack(locations):
+                if location.mapping and re.search(pattern, location.mapping.file):
+                    yield name, values, location
+
+    def user_frames(self, pattern="^/"):
+        return sum(w for _, w, _ in self.frames(pattern))
+
+    def named(self, pattern="^/"):
+        frames = list(self.frames(pattern))
+        good = sum(w for name, w, _ in frames if name and not re.match(r"\[.*\]\+0x|0x", name))
+        every = sum(w for _, w, _ in frames)
+        return good / every if every else 0.0
+
+    def unnamed(self, pattern="^/", limit=10):
+        """The heaviest frames without a name, for a failing test's message."""
+        sums = {}
+        for name, w, _ in self.frames(pattern):
+            if not name or re.match(r"\[.*\]\+0x|0x", name):
+                sums[name] = sums.get(name, 0) + w
+        return sorted(sums.items(), key=lambda x: -x[1])[:limit]
+
+    def lines(self, name):
+        return {(f.file, line) for locations, _, _ in self.p.samples
+                for n, f, line, _ in self.p.stack(locations) if n == name}
+
+    def chain(self, *names):
+        return any([f.name for f, _ in location.lines][:len(names)] == list(names)
+                   for location in self.p.locations.values())
+
+    def scope(self):
+        return {name: getattr(self, name) for name in dir(self) if not name.startswith("_")} | {
+            "re": re}
+
+
+def flat_list(view, limit=25):
+    sums = {}
+    for names, value, _, _ in view.rows:
+        leaf = names[0] if names else "(no frame)"
+        sums[leaf] = sums.get(leaf, 0) + value
+    return sorted(sums.items(), key=lambda x: -x[1])[:limit]
+
+
+def main(argv):
+    profile = Profile(argv[1])
+    view = View(profile)
+    if len(argv) == 2:
+        print("types %s, default %r, period %r %d" % (
+            profile.sample_types, profile.default_sample_type, profile.period_type, profile.period))
+        print("%d samples in %d rows, total %d, duration %d ns" % (
+            view.n, len(view.rows), view.total, profile.duration_nanos))
+        for comment in profile.comments:
+            print("comment: " + comment)
+        for m in profile.mappings.values():
+            print("mapping %d %x-%x +%x %s %s" % (m.id, m.start, m.limit, m.offset, m.file, m.build_id))
+        for name, value in flat_list(view):
+            print("%6.2f %% %s" % (100 * value / view.total if view.total else 0, name))
+        return 0
+    failed = 0
+    for expression in argv[2:]:
+        if not eval(expression, view.scope()):
+            failed = 1
+            print("not true of %s: %s" % (argv[1], expression))
+            # each call in it that can be understood by itself, with its value
+            for call in re.findall(r"\w+\([^()]*\)|\bn\b|\btotal\b", expression):
+                try:
+                    print("  %s = %.300r" % (call, eval(call, view.scope())))
+                except (NameError, SyntaxError, TypeError):
+                    pass
+    if failed:
+        print("  leaves: " + ", ".join("%s %.2f %%" % (name, 100 * v / view.total if view.total else 0)
+                                       for name, v in flat_list(view, 12)))
+        print("  comments: " + " | ".join(profile.comments)[:1500])
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))

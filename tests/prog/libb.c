@@ -1,0 +1,22 @@
+/*
+ * The library that dlopener loads second. `before_b` covers the addresses that belong to
+ * work_in_a in the other library, so that taking one for the other shows in the names.
+ */
+#include "prog.h"
+
+void before_b(uint64_t rounds);
+void work_in_b(uint64_t rounds);
+
+PROG_NOINLINE void work_in_b(uint64_t rounds)
+{
+	for (uint64_t i = 0; i < rounds; i++) {
+		prog_work(500000);
+		prog_work(500000);
+	}
+	PROG_KEEP_FRAME();
+}
+
+PROG_NOINLINE void before_b(uint64_t rounds)
+{
+	prog_work(rounds);
+}

@@ -1,0 +1,62 @@
+#ifndef CPROF_TESTS_PROG_PROG_H
+#define CPROF_TESTS_PROG_PROG_H
+
+/*
+ * What the programs to be profiled share: work of a known amount, and the
+ * truth about the CPU time that was really used.
+ */
+
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#define PROG_NOINLINE __attribute__((noinline, noclone, noipa))
+
+/* n dependent steps, about 2 ns each, inlined so that the caller is charged for them. */
+static inline __attribute__((always_inline)) void prog_work(uint64_t n)
+{
+	uint64_t x = 88172645463325252u;
+	while (n--) {
+		x ^= x << 13;
+		x ^= x >> 7;
+		x ^= x << 17;
+		__asm__ volatile("" : "+r"(x));
+	}
+}
+
+/* Keeps a call from becoming a jump, so that the caller stays on the stack. */
+#define PROG_KEEP_FRAME() __asm__ volatile("" ::: "memory")
+
+static inline uint64_t prog_clock_ns(clockid_t clock)
+{
+	struct timespec ts;
+	clock_gettime(clock, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* CPU time of this process and of its children that were waited for. */
+static inline uint64_t prog_cpu_ns(void)
+{
+	struct rusage ru;
+	getrusage(RUSAGE_CHILDREN, &ru);
+	return prog_clock_ns(CLOCK_PROCESS_CPUTIME_ID) +
+	       (uint64_t)(ru.ru_utime.tv_sec + ru.ru_stime.tv_sec) * 1000000000u +
+	       (uint64_t)(ru.ru_utime.tv_usec + ru.ru_stime.tv_usec) * 1000u;
+}
+
+static inline void prog_print_cpu(void)
+{
+	printf("cpu_ns %" PRIu64 "\n", prog_cpu_ns());
+	fflush(stdout);
+}
+
+/* The i-th argument as a number, or a default. */
+static inline uint64_t prog_arg(int argc, char **argv, int i, uint64_t otherwise)
+{
+	return i < argc ? strtoull(argv[i], NULL, 0) : otherwise;
+}
+
+#endif

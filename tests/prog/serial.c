@@ -1,0 +1,38 @@
+/*
+ * One thread, a chain of calls A -> B -> ... -> J in which each function does
+ * one unit of work more than its caller: A 1/55 of the time (1.82 %) up to J
+ * 10/55 (18.18 %). The program of the Go project's proposal for profiles of
+ * hardware events, written anew in C.
+ *
+ * usage: serial [ROUNDS]     (220 rounds are about 3 CPU seconds)
+ */
+#include "prog.h"
+
+#define UNIT 110000
+
+#define LINK(name, units, next) \
+	PROG_NOINLINE static void name(void) \
+	{ \
+		prog_work((units) * (uint64_t)UNIT); \
+		next; \
+		PROG_KEEP_FRAME(); \
+	}
+
+LINK(J, 10, )
+LINK(I, 9, J())
+LINK(H, 8, I())
+LINK(G, 7, H())
+LINK(F, 6, G())
+LINK(E, 5, F())
+LINK(D, 4, E())
+LINK(C, 3, D())
+LINK(B, 2, C())
+LINK(A, 1, B())
+
+int main(int argc, char **argv)
+{
+	for (uint64_t n = prog_arg(argc, argv, 1, 220); n; n--)
+		A();
+	prog_print_cpu();
+	return 0;
+}
