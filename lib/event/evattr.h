@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct err;
 struct evspec;
 struct record_format;
 
@@ -18,27 +19,49 @@ struct evattr_options {
 	bool inherit;                /* per-task events: follow threads and children */
 	bool enable_on_exec;         /* per-task events of a command not yet exec'ed */
 	bool cpu_wide;               /* one event per CPU for all tasks: exclude_idle, no inherit */
-	bool want_cgroup, want_cpu;  /* sample those ids */
+	bool want_cgroup;            /* sample cgroup ids, and record their paths (Linux 5.7) */
 	bool only_user, only_kernel; /* for all events */
 	uint64_t rate_default_hz;    /* for EVSPEC_RATE_DEFAULT; 0: use rate_default_period */
 	uint64_t rate_default_period;
-	uint64_t rate_max_hz;        /* kernel.perf_event_max_sample_rate */
+	uint64_t rate_max_hz;        /* kernel.perf_event_max_sample_rate; freq=max means this */
 	uint32_t wakeup_bytes;       /* watermark */
 	uint16_t max_stack;          /* 0: the kernel's limit */
 };
 
+/* Clock events are high-resolution timers that the kernel never lets tick faster. */
+#define EVATTR_CLOCK_PERIOD_MIN_NS 10000u
+
+/* Is the event's rate one that the kernel takes, and keeps to?  -EINVAL with e naming the limit:
+ * a frequency above rate_max_hz, a clock's period below EVATTR_CLOCK_PERIOD_MIN_NS. */
+int evattr_check_rate(const struct evspec *s, const struct evattr_options *o, struct err *e);
+
+/* Do the event's side (:u, :k) and the session's leave anything to sample?  -EINVAL with e. */
+int evattr_check_side(const struct evspec *s, const struct evattr_options *o, struct err *e);
+
+/* The general registers of this architecture as a PERF_SAMPLE_REGS_USER mask (asm/perf_regs.h);
+ * 0 where cprof cannot unwind. */
+uint64_t evattr_user_regs(void);
+
 /* The attr of a sampling event: disabled, PERF_SAMPLE_IDENTIFIER|IP|TID|TIME|CPU|PERIOD|
  * STREAM_ID..., sample_id_all, clockid CLOCK_MONOTONIC.  All events of a session get the same
- * sample_type, so that one record_format decodes all. */
+ * sample_type, so that one record_format decodes all.  Guests of this machine are left out. */
 void evattr_sampling(const struct evspec *s, const struct evattr_options *o,
 		     struct perf_event_attr *ret_attr);
 
 /* The attr of the side-band event (PERF_COUNT_SW_DUMMY): mmap, mmap2, comm, comm_exec, task,
- * ksymbol, with the same sample_type; enabled from the start unless o->enable_on_exec. */
+ * ksymbol (when cpu_wide), cgroup (when wanted), with the same sample_type; enabled from the start
+ * unless o->enable_on_exec.  It asks for no kernel side, which would need a privilege. */
 void evattr_sideband(const struct evattr_options *o, struct perf_event_attr *ret_attr);
 
 /* How to decode the records of such an attr. */
 void evattr_format(const struct perf_event_attr *attr, struct record_format *ret_format);
+
+/*
+ * Takes out the bits that older kernels do not know and that change neither what is sampled nor
+ * the layout of records: PERF_FORMAT_LOST (6.0), ksymbol (5.1), exclude_guest (some PMUs).
+ * False when there were none.
+ */
+bool evattr_drop_new_bits(struct perf_event_attr *attr);
 
 /* One line that shows an attr for -v: "type 1 config 0 freq 999 sample IP|TID|... " into buf. */
 void evattr_text(const struct perf_event_attr *attr, char *buf, unsigned buf_bytes);

@@ -27,6 +27,7 @@ struct evopen {
 	const struct log *log;
 	bool allow_user_only;     /* may add exclude_kernel when the kernel may not be sampled */
 };
+/* Where a function takes a struct evspec, NULL means the side-band event. */
 
 enum evopen_given_up {            /* bits: what the ladder had to leave out */
 	EVOPEN_NO_KERNEL = 1,     /* user code only: perf_event_paranoid and no CAP_PERFMON */
@@ -38,8 +39,9 @@ enum evopen_given_up {            /* bits: what the ladder had to leave out */
  * Finds an attr that opens for this event: tries *attr on (pid, cpu), then down the ladder
  * newest attr -> without new bits -> precise 3..0 -> user only.  On success *attr is what
  * opened, *ret_given_up says what was left out, and the descriptor (O_CLOEXEC) is returned.
- * On failure the negative errno of the most telling attempt, with e holding
- * "cannot open event 'NAME' on cpu N: <errno text>" and the cause and remedy.
+ * On failure the negative errno of the last attempt (the one that no rung could mend), with e
+ * holding "cannot open event 'NAME' on cpu N: <errno text>" and the cause and remedy.  Events that
+ * happen in the kernel only (evspec_in_kernel) are never made user only.
  */
 int evopen_first(const struct evopen *o, const struct evspec *s, struct perf_event_attr *attr,
 		 pid_t pid, int cpu, unsigned long flags, unsigned *ret_given_up, struct err *e);
@@ -56,6 +58,9 @@ int evopen_explain(const struct evopen *o, const struct evspec *s, const struct 
 
 /* May this process sample all tasks of a CPU (paranoid <= 0 or CAP_PERFMON)?  By opening. */
 bool evopen_may_sample_cpus(const struct evopen *o);
+
+/* NULL when it may, else the reason in few words; static. */
+const char *evopen_why_not_cpus(const struct evopen *o);
 
 /*
  * Does the machine have a PMU that really interrupts?  Opens `cycles` on itself and spins up

@@ -11,7 +11,6 @@
 #include <stdint.h>
 
 struct err;
-struct host;
 
 #define EVSPEC_NAME_MAX 128
 
@@ -24,7 +23,7 @@ enum evspec_rate {
 
 struct evspec {
 	char text[EVSPEC_NAME_MAX];    /* as it was written */
-	char name[EVSPEC_NAME_MAX];    /* canonical, perf's spelling, with modifier: "cache-misses:u" */
+	char name[EVSPEC_NAME_MAX];    /* perf's spelling or /name=.../, with modifier: "cache-misses:u" */
 	uint32_t type;                 /* PERF_TYPE_* */
 	uint64_t config, config1, config2, config3;
 	bool only_user, only_kernel;   /* modifiers u, k: at most one is set (both = neither) */
@@ -43,8 +42,13 @@ struct evspec_list {
 void evspec_list_done(struct evspec_list *l);
 
 /* Parses one -e argument (a comma-separated list) and appends to l; -EINVAL with e saying
- * what is wrong where, with the three nearest names for an unknown one. */
+ * what is wrong where, with the three nearest names for an unknown one; also when an event
+ * is in l already.  -ENOMEM.  l is unchanged on failure. */
 int evspec_parse(struct evspec_list *l, const char *text, struct err *e);
+
+/* Does it happen inside the kernel only (context-switches, cpu-migrations)?  The kernel then
+ * reports its own registers, so that with user code only there is never a sample. */
+bool evspec_in_kernel(const struct evspec *s);
 
 /* Parses "-F" and "-c" arguments: a number, or "max" for -F. */
 int evspec_parse_rate(const char *text, bool is_freq, enum evspec_rate *ret_kind,

@@ -1,0 +1,277 @@
+/*
+ * All events of a session, the side-band event too, share one sample_type and
+ * one set of registers.  So every record in a ring can be decoded without first
+ * finding out which event it belongs to, and PERF_SAMPLE_IDENTIFIER, which stands
+ * first in a sample and last in other records, tells that afterwards.
+ *
+ * STREAM_ID is the id of the very event (ID is that of its parent when inherited), which
+ * is what throttle records name.  CPU and PERIOD are always sampled: 16 bytes
+ * that nobody has to ask for.
+ */
+#include "event/evattr.h"
+
+#include "base/err.h"
+#include "event/evspec.h"
+#include "source/record.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+uint64_t evattr_user_regs(void)
+{
+#if defined(__x86_64__)
+	/* AX to SS and R8 to R15.  The kernel refuses DS, ES, FS and GS (bits 12 to 15). */
+	return 0xff0fff;
+#elif defined(__aarch64__)
+	/* X0 to X29, LR, SP, PC */
+	return (UINT64_C(1) << 33) - 1;
+#else
+	return 0;
+#endif
+}
+
+static void common(const struct evattr_options *o, struct perf_event_attr *a)
+{
+	*a = (struct perf_event_attr){
+		.size = sizeof(*a),
+		.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
+			       PERF_SAMPLE_TIME | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU |
+			       PERF_SAMPLE_PERIOD,
+		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING |
+			       PERF_FORMAT_ID | PERF_FORMAT_LOST,
+		.sample_id_all = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+		.watermark = 1,
+		.wakeup_watermark = o->wakeup_bytes,
+		.inherit = o->inherit && !o->cpu_wide,
+		.exclude_guest = 1,
+	};
+	if (o->callgraph != EVATTR_CALLGRAPH_NONE) {
+		a->sample_type |= PERF_SAMPLE_CALLCHAIN;
+		a->sample_max_stack = o->max_stack;
+	}
+	if (o->callgraph == EVATTR_CALLGRAPH_DWARF) {
+		/* The chain is the kernel's part only: user frames come from the copy. */
+		a->exclude_callchain_user = 1;
+		a->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+		a->sample_regs_user = evattr_user_regs();
+		a->sample_stack_user = o->stack_bytes;
+	}
+	if (o->want_cgroup)
+		a->sample_type |= PERF_SAMPLE_CGROUP;
+}
+
+static uint64_t max_hz(const struct evspec *s, const struct evattr_options *o)
+{
+	const uint64_t clock_max_hz = 1000000000u / EVATTR_CLOCK_PERIOD_MIN_NS;
+	return s->is_clock && o->rate_max_hz > clock_max_hz ? clock_max_hz : o->rate_max_hz;
+}
+
+/* What the event's rate comes to: *ret_hz, or when that is 0 *ret_period. */
+static void effective_rate(const struct evspec *s, const struct evattr_options *o,
+			   uint64_t *ret_hz, uint64_t *ret_period)
+{
+	*ret_hz = *ret_period = 0;
+	switch (s->rate_kind) {
+	case EVSPEC_RATE_DEFAULT:
+		*ret_hz = o->rate_default_hz;
+		*ret_period = o->rate_default_period;
+		break;
+	case EVSPEC_RATE_FREQ:
+		*ret_hz = s->rate;
+		break;
+	case EVSPEC_RATE_FREQ_MAX:
+		*ret_hz = max_hz(s, o);
+		break;
+	case EVSPEC_RATE_PERIOD:
+		*ret_period = s->rate;
+		break;
+	}
+}
+
+int evattr_check_rate(const struct evspec *s, const struct evattr_options *o, struct err *e)
+{
+	uint64_t hz, period;
+	effective_rate(s, o, &hz, &period);
+	if (hz > o->rate_max_hz) {
+		int code = err_set(e, EINVAL, "event '%s': %" PRIu64 " Hz is above the kernel's limit of "
+				   "%" PRIu64 " Hz", s->name, hz, o->rate_max_hz);
+		err_hint(e, "ask for less, or for 'max'; root may raise the limit: sysctl "
+			 "kernel.perf_event_max_sample_rate=%" PRIu64, hz);
+		return code;
+	}
+	if (hz > max_hz(s, o) || (!hz && s->is_clock && period < EVATTR_CLOCK_PERIOD_MIN_NS)) {
+		int code = hz ? err_set(e, EINVAL, "event '%s': %" PRIu64 " Hz is too fast for a clock",
+					s->name, hz)
+			      : err_set(e, EINVAL, "event '%s': a period of %" PRIu64 " ns is too "
+					"short for a clock", s->name, period);
+		err_hint(e, "the kernel's clock events tick every %u ns (%" PRIu64 " Hz) at most",
+			 EVATTR_CLOCK_PERIOD_MIN_NS, max_hz(s, o));
+		return code;
+	}
+	return 0;
+}
+
+int evattr_check_side(const struct evspec *s, const struct evattr_options *o, struct err *e)
+{
+	bool no_kernel = s->only_user || o->only_user, no_user = s->only_kernel || o->only_kernel;
+	if (no_kernel && no_user) {
+		int code = err_set(e, EINVAL, "event '%s': neither user nor kernel code is left to "
+				   "sample", s->name);
+		err_hint(e, "--user and ':u' leave out the kernel, --kernel and ':k' leave out user "
+			 "code; ask for one side");
+		return code;
+	}
+	if (no_kernel && evspec_in_kernel(s)) {
+		int code = err_set(e, EINVAL, "event '%s' happens inside the kernel: with user code only "
+				   "there is never a sample", s->name);
+		err_hint(e, "leave out --user for this event");
+		return code;
+	}
+	return 0;
+}
+
+void evattr_sampling(const struct evspec *s, const struct evattr_options *o,
+		     struct perf_event_attr *ret_attr)
+{
+	uint64_t hz, period;
+	struct perf_event_attr a;
+	common(o, &a);
+	a.type = s->type;
+	a.config = s->config;
+	a.config1 = s->config1;
+	a.config2 = s->config2;
+	effective_rate(s, o, &hz, &period);
+	a.freq = hz != 0;
+	if (hz)
+		a.sample_freq = hz;
+	else
+		a.sample_period = period;
+	a.exclude_kernel = s->only_user || o->only_user;
+	a.exclude_user = s->only_kernel || o->only_kernel;
+	a.exclude_hv = a.exclude_kernel || a.exclude_user;
+	a.exclude_idle = o->cpu_wide && s->is_clock;
+	a.precise_ip = s->precise_ip & 3;
+	a.disabled = 1;
+	a.enable_on_exec = o->enable_on_exec;
+	*ret_attr = a;
+}
+
+void evattr_sideband(const struct evattr_options *o, struct perf_event_attr *ret_attr)
+{
+	struct perf_event_attr a;
+	common(o, &a);
+	a.type = PERF_TYPE_SOFTWARE;
+	a.config = PERF_COUNT_SW_DUMMY;
+	a.mmap = a.mmap2 = a.comm = a.comm_exec = a.task = 1;
+	a.ksymbol = o->cpu_wide;
+	a.cgroup = o->want_cgroup;
+	a.exclude_kernel = a.exclude_hv = 1;
+	a.disabled = o->enable_on_exec;
+	a.enable_on_exec = o->enable_on_exec;
+	*ret_attr = a;
+}
+
+void evattr_format(const struct perf_event_attr *attr, struct record_format *ret_format)
+{
+	*ret_format = (struct record_format){
+		.sample_type = attr->sample_type,
+		.read_format = attr->read_format,
+		.branch_sample_type = attr->branch_sample_type,
+		.sample_regs_user = attr->sample_regs_user,
+		.sample_regs_intr = attr->sample_regs_intr,
+		.sample_id_all = attr->sample_id_all,
+	};
+}
+
+bool evattr_drop_new_bits(struct perf_event_attr *attr)
+{
+	bool had = attr->read_format & PERF_FORMAT_LOST || attr->ksymbol || attr->exclude_guest;
+	attr->read_format &= ~(uint64_t)PERF_FORMAT_LOST;
+	attr->ksymbol = 0;
+	attr->exclude_guest = 0;
+	return had;
+}
+
+/* ---- for -v -------------------------------------------------------------------- */
+
+struct text {
+	char *buf;
+	size_t n, cap;
+};
+
+static void __attribute__((format(printf, 2, 3))) add(struct text *t, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	int n = vsnprintf(t->buf + t->n, t->cap - t->n, fmt, ap);
+	va_end(ap);
+	if (n > 0)
+		t->n = t->n + (size_t)n < t->cap ? t->n + (size_t)n : t->cap - 1;
+}
+
+static void add_bits(struct text *t, const char *title, uint64_t bits, const char *const *name,
+		     size_t n_names)
+{
+	const char *sep = "";
+	if (!bits)
+		return;
+	add(t, " %s ", title);
+	for (size_t i = 0; i < 64; i++) {
+		if (!(bits >> i & 1))
+			continue;
+		if (i < n_names && name[i])
+			add(t, "%s%s", sep, name[i]);
+		else
+			add(t, "%sbit%zu", sep, i);
+		sep = "|";
+	}
+}
+
+void evattr_text(const struct perf_event_attr *a, char *buf, unsigned buf_bytes)
+{
+	static const char *const sample[] = {
+		"IP", "TID", "TIME", "ADDR", "READ", "CALLCHAIN", "ID", "CPU", "PERIOD", "STREAM_ID",
+		"RAW", "BRANCH_STACK", "REGS_USER", "STACK_USER", "WEIGHT", "DATA_SRC", "IDENTIFIER",
+		"TRANSACTION", "REGS_INTR", "PHYS_ADDR", "AUX", "CGROUP", "DATA_PAGE_SIZE",
+		"CODE_PAGE_SIZE", "WEIGHT_STRUCT",
+	};
+	static const char *const read[] = { "ENABLED", "RUNNING", "ID", "GROUP", "LOST" };
+	struct text t = { buf, 0, buf_bytes };
+	if (!buf_bytes)
+		return;
+	add(&t, "type %" PRIu32 " config 0x%" PRIx64, (uint32_t)a->type, (uint64_t)a->config);
+	if (a->freq)
+		add(&t, " freq %" PRIu64, (uint64_t)a->sample_freq);
+	else if (a->sample_period)
+		add(&t, " period %" PRIu64, (uint64_t)a->sample_period);
+	add_bits(&t, "sample", a->sample_type, sample, sizeof(sample) / sizeof(*sample));
+	add_bits(&t, "read", a->read_format, read, sizeof(read) / sizeof(*read));
+	if (a->sample_regs_user)
+		add(&t, " regs 0x%" PRIx64, (uint64_t)a->sample_regs_user);
+	if (a->sample_stack_user)
+		add(&t, " stack %" PRIu32, (uint32_t)a->sample_stack_user);
+	if (a->precise_ip)
+		add(&t, " precise %u", (unsigned)a->precise_ip);
+	const struct { const char *name; bool on; } flag[] = {
+		{ "disabled", a->disabled }, { "inherit", a->inherit },
+		{ "enable_on_exec", a->enable_on_exec }, { "exclude_user", a->exclude_user },
+		{ "exclude_kernel", a->exclude_kernel }, { "exclude_hv", a->exclude_hv },
+		{ "exclude_idle", a->exclude_idle }, { "exclude_guest", a->exclude_guest },
+		{ "exclude_callchain_user", a->exclude_callchain_user }, { "mmap", a->mmap },
+		{ "mmap2", a->mmap2 }, { "comm", a->comm }, { "comm_exec", a->comm_exec },
+		{ "task", a->task }, { "ksymbol", a->ksymbol }, { "cgroup", a->cgroup },
+	};
+	const char *sep = " ";
+	for (size_t i = 0; i < sizeof(flag) / sizeof(*flag); i++) {
+		if (!flag[i].on)
+			continue;
+		add(&t, "%s%s", sep, flag[i].name);
+		sep = ",";
+	}
+}

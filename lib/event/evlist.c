@@ -1,0 +1,138 @@
+/*
+ * An event is tested as `cprof record` would open it on a process of the user's: sampling,
+ * per task, at the lowest rate, with the same ladder of fallbacks.  Nothing is enabled, so
+ * that the whole table costs one system call per event.
+ */
+#include "event/evlist.h"
+
+#include "base/err.h"
+#include "base/host.h"
+#include "event/evattr.h"
+#include "event/evexplain.h"
+#include "event/evopen.h"
+#include "event/evspec.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct cprof_event_probe {
+	struct evopen open;
+	struct host host;       /* of this machine; folders are -1 when o was borrowed */
+	struct cprof_event_machine machine;
+};
+
+bool cprof_event_at(size_t i, struct cprof_event *ret)
+{
+	static const char *const group[EVSPEC_N_GROUPS] = {
+		[EVSPEC_SOFTWARE] = "software",
+		[EVSPEC_HARDWARE] = "hardware",
+		[EVSPEC_CACHE] = "cache",
+	};
+	const struct evspec_known *k = evspec_known(i);
+	if (!k)
+		return false;
+	*ret = (struct cprof_event){ k->name, k->aliases, group[k->group], k->what };
+	return true;
+}
+
+static void find_machine(struct cprof_event_probe *p)
+{
+	const char *why;
+	p->machine.max_rate_hz = evopen_max_rate_hz(p->open.host);
+	p->machine.why_no_pmu = evopen_pmu_interrupts(&p->open, &why) ? NULL : why;
+	p->machine.why_not_cpus = evopen_why_not_cpus(&p->open);
+}
+
+int cprof_event_probe_new(struct cprof_event_probe **ret_probe, struct err *e)
+{
+	struct cprof_event_probe *p = calloc(1, sizeof(*p));
+	if (!p)
+		return err_errno(e, ENOMEM, "cannot list events");
+	int r = host_open(&p->host, NULL, NULL, NULL, e);
+	if (r < 0) {
+		free(p);
+		return r;
+	}
+	p->open = (struct evopen){
+		.fn = evopen_syscall,
+		.host = &p->host,
+		.allow_user_only = true,
+	};
+	find_machine(p);
+	*ret_probe = p;
+	return 0;
+}
+
+int cprof_event_probe_new_at(const struct evopen *o, struct cprof_event_probe **ret_probe,
+			     struct err *e)
+{
+	struct cprof_event_probe *p = calloc(1, sizeof(*p));
+	if (!p)
+		return err_errno(e, ENOMEM, "cannot list events");
+	p->host = (struct host){ .fd = { -1, -1, -1 } };
+	p->open = *o;
+	find_machine(p);
+	*ret_probe = p;
+	return 0;
+}
+
+void cprof_event_probe_free(struct cprof_event_probe *p)
+{
+	if (!p)
+		return;
+	host_close(&p->host);
+	free(p);
+}
+
+const struct cprof_event_machine *cprof_event_machine(const struct cprof_event_probe *p)
+{
+	return &p->machine;
+}
+
+static void test_spec(const struct cprof_event_probe *p, const struct evspec *s,
+		      enum cprof_event_state *ret_state, const char **ret_reason)
+{
+	const struct evattr_options options = {
+		.rate_default_hz = 1,
+		.rate_max_hz = p->machine.max_rate_hz,
+	};
+	struct perf_event_attr asked, opened;
+	evattr_sampling(s, &options, &asked);
+	struct evexplain_request r = { s, &asked, 0, -1, 0 };
+	unsigned given_up;
+	opened = asked;
+	int fd = evopen_first(&p->open, s, &opened, 0, -1, 0, &given_up, NULL);
+	if (fd < 0) {
+		*ret_state = CPROF_EVENT_NO;
+		*ret_reason = evexplain_short(evexplain_cause(p->open.host, &r, -fd));
+		return;
+	}
+	close(fd);
+	if (s->type != PERF_TYPE_SOFTWARE && p->machine.why_no_pmu) {
+		/* Some hypervisors let a PMU be programmed and never deliver its interrupt. */
+		*ret_state = CPROF_EVENT_NO;
+		*ret_reason = p->machine.why_no_pmu;
+	} else if (given_up & EVOPEN_NO_KERNEL) {
+		*ret_state = CPROF_EVENT_USER_ONLY;
+		*ret_reason = evexplain_short(evexplain_cause(p->open.host, &r, EACCES));
+	} else {
+		*ret_state = CPROF_EVENT_YES;
+		*ret_reason = "";
+	}
+}
+
+int cprof_event_test(const struct cprof_event_probe *p, const char *text,
+		     enum cprof_event_state *ret_state, const char **ret_reason, struct err *e)
+{
+	struct evspec_list l = { NULL, 0 };
+	int r = evspec_parse(&l, text, e);
+	if (r < 0)
+		return r;
+	if (l.n == 1)
+		test_spec(p, &l.v[0], ret_state, ret_reason);
+	else
+		r = err_set(e, EINVAL, "'%s' is more than one event", text);
+	evspec_list_done(&l);
+	return r;
+}
