@@ -24,7 +24,9 @@ typedef int pprof_write_fn(void *ctx, const void *data, size_t n_bytes);
 
 struct pprof_value_type { const char *type, *unit; };
 
-struct pprof_label { const char *key, *str; int64_t num; const char *num_unit; };  /* str NULL: numeric */
+/* str NULL: numeric.  Left out, since readers cannot tell it from no label at all: an empty str,
+ * and num 0 without a num_unit. */
+struct pprof_label { const char *key, *str; int64_t num; const char *num_unit; };
 
 struct pprof_mapping {
 	uint64_t memory_start, memory_limit, file_offset;
@@ -41,6 +43,7 @@ int pprof_new(pprof_write_fn *write, void *ctx, int level, struct pprof **ret_pp
 void pprof_free(struct pprof *p);
 
 void pprof_sample_type(struct pprof *p, const char *type, const char *unit);
+/* n_values is the number of sample types. */
 void pprof_sample(struct pprof *p, const uint64_t *location_ids, size_t n_locations,
 		  const int64_t *values, size_t n_values,
 		  const struct pprof_label *labels, size_t n_labels);
@@ -54,7 +57,8 @@ void pprof_period(struct pprof *p, const char *type, const char *unit, int64_t p
 void pprof_comment(struct pprof *p, const char *text);
 void pprof_default_sample_type(struct pprof *p, const char *type);
 
-/* Writes what is left (string table, gzip trailer).  0, or the first error. */
+/* Writes what is left (string table, gzip trailer).  0, or the first error: what `write` returned,
+ * or -ENOMEM.  Nothing may be written afterwards. */
 int pprof_finish(struct pprof *p, struct err *e);
 
 #endif

@@ -1,0 +1,175 @@
+/*
+ * zlib counts in unsigned int, so input longer than that goes through in pieces.
+ * windowBits 15 + 16 asks zlib for a gzip header and trailer.
+ */
+
+#include "proto/gzip.h"
+
+#include "base/cleanup.h"
+#include "base/err.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#define OUT_BYTES (64u * 1024)
+#define PIECE_BYTES (1u << 30)
+#define GZIP_WINDOW (15 + 16)
+#define MEM_LEVEL 8
+
+int gzip_open(struct gzip *g, int (*write)(void *ctx, const void *data, size_t n_bytes),
+	      void *ctx, int level)
+{
+	assert(level >= 0 && level <= 9);
+	struct gzip fresh = { .write = write, .ctx = ctx, .out = malloc(OUT_BYTES) };
+	if (!fresh.out)
+		return -ENOMEM;
+	*g = fresh;
+	if (deflateInit2(&g->z, level, Z_DEFLATED, GZIP_WINDOW, MEM_LEVEL,
+			 Z_DEFAULT_STRATEGY) != Z_OK) {
+		free(g->out);
+		*g = (struct gzip){ 0 };
+		return -ENOMEM;
+	}
+	g->z.next_out = g->out;
+	g->z.avail_out = OUT_BYTES;
+	return 0;
+}
+
+static int hand_on(struct gzip *g)
+{
+	size_t n = OUT_BYTES - g->z.avail_out;
+	g->z.next_out = g->out;
+	g->z.avail_out = OUT_BYTES;
+	return n > 0 ? g->write(g->ctx, g->out, n) : 0;
+}
+
+static int run(struct gzip *g, int flush)
+{
+	for (;;) {
+		int status = deflate(&g->z, flush);
+		assert(status != Z_STREAM_ERROR);
+		bool done = flush == Z_FINISH ? status == Z_STREAM_END : g->z.avail_in == 0;
+		if (done)
+			return 0;
+		int r = hand_on(g);
+		if (r < 0)
+			return r;
+	}
+}
+
+int gzip_write(struct gzip *g, const void *data, size_t n_bytes)
+{
+	const uint8_t *p = data;
+	while (n_bytes > 0) {
+		size_t piece = n_bytes < PIECE_BYTES ? n_bytes : PIECE_BYTES;
+		g->z.next_in = (Bytef *)p;
+		g->z.avail_in = (uInt)piece;
+		int r = run(g, Z_NO_FLUSH);
+		if (r < 0)
+			return r;
+		p += piece;
+		n_bytes -= piece;
+	}
+	return 0;
+}
+
+int gzip_finish(struct gzip *g)
+{
+	g->z.next_in = NULL;
+	g->z.avail_in = 0;
+	int r = run(g, Z_FINISH);
+	return r < 0 ? r : hand_on(g);
+}
+
+void gzip_close(struct gzip *g)
+{
+	if (g->out)
+		deflateEnd(&g->z);
+	free(g->out);
+	*g = (struct gzip){ 0 };
+}
+
+bool gzip_is(const void *data, size_t n_bytes)
+{
+	const uint8_t *p = data;
+	return n_bytes >= 2 && p[0] == 0x1f && p[1] == 0x8b;
+}
+
+struct inflated {
+	uint8_t *p;
+	size_t n, cap;
+};
+
+/* Room for more output, up to one byte beyond the limit: that byte tells "too large". */
+static int make_room(struct inflated *out, size_t max_bytes, struct err *e)
+{
+	if (out->n > max_bytes)
+		return err_set(e, E2BIG, "more than %zu bytes when uncompressed", max_bytes);
+	if (out->n < out->cap)
+		return 0;
+	size_t want = out->cap < OUT_BYTES ? OUT_BYTES : out->cap * 2;
+	if (want > max_bytes)
+		want = max_bytes + 1;
+	uint8_t *p = realloc(out->p, want);
+	if (!p)
+		return err_errno(e, ENOMEM, "cannot uncompress");
+	out->p = p;
+	out->cap = want;
+	return 0;
+}
+
+static int inflate_all(z_stream *z, const uint8_t *data, size_t n_bytes, size_t max_bytes,
+		       struct inflated *out, struct err *e)
+{
+	const uint8_t *end = data + n_bytes;
+	z->next_in = (Bytef *)data;
+	for (;;) {
+		int r = make_room(out, max_bytes, e);
+		if (r < 0)
+			return r;
+		size_t left = (size_t)(end - z->next_in), room = out->cap - out->n;
+		z->avail_in = (uInt)(left < PIECE_BYTES ? left : PIECE_BYTES);
+		z->next_out = out->p + out->n;
+		z->avail_out = (uInt)(room < PIECE_BYTES ? room : PIECE_BYTES);
+		int status = inflate(z, Z_NO_FLUSH);
+		out->n = (size_t)(z->next_out - out->p);
+		switch (status) {
+		case Z_STREAM_END:
+			if (out->n > max_bytes)
+				return make_room(out, max_bytes, e);
+			if (z->next_in == end)
+				return 0;
+			inflateReset(z);
+			break;
+		case Z_OK:
+			break;
+		case Z_BUF_ERROR:
+			return err_set(e, EINVAL, "the gzip data is cut off");
+		case Z_MEM_ERROR:
+			return err_errno(e, ENOMEM, "cannot uncompress");
+		default:
+			return err_set(e, EINVAL, "damaged gzip data at byte %zu%s%s",
+				       (size_t)(z->next_in - data), z->msg ? ": " : "",
+				       z->msg ? z->msg : "");
+		}
+	}
+}
+
+int gzip_inflate(const void *data, size_t n_bytes, size_t max_bytes, uint8_t **ret_data,
+		 size_t *ret_n, struct err *e)
+{
+	z_stream z = { 0 };
+	if (inflateInit2(&z, GZIP_WINDOW) != Z_OK)
+		return err_errno(e, ENOMEM, "cannot uncompress");
+	struct inflated out = { 0 };
+	int r = inflate_all(&z, data, n_bytes, max_bytes, &out, e);
+	inflateEnd(&z);
+	if (r < 0) {
+		free(out.p);
+		return r;
+	}
+	*ret_data = out.p;
+	*ret_n = out.n;
+	return 0;
+}

@@ -1,0 +1,42 @@
+#ifndef CPROF_PROTO_GZIP_H
+#define CPROF_PROTO_GZIP_H
+
+/* gzip (RFC 1952) over zlib: a streaming writer, and a bounded reader of whole buffers. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <zlib.h>
+
+struct err;
+
+struct gzip {
+	z_stream z;
+	uint8_t *out;  /* compressed bytes that were not handed on yet */
+	int (*write)(void *ctx, const void *data, size_t n_bytes);
+	void *ctx;
+};
+
+/* level: zlib 0..9.  `write` gets the compressed bytes in large pieces and returns 0 or
+ * -errno.  0 or -ENOMEM; on failure there is nothing to close. */
+int gzip_open(struct gzip *g, int (*write)(void *ctx, const void *data, size_t n_bytes),
+	      void *ctx, int level);
+
+/* Compresses n bytes.  0, or what `write` returned; after a failure only gzip_close is allowed. */
+int gzip_write(struct gzip *g, const void *data, size_t n_bytes);
+
+/* Writes all that is left and the trailer.  0, or what `write` returned. */
+int gzip_finish(struct gzip *g);
+
+/* Releases memory, finished or not.  Also for a zeroed struct. */
+void gzip_close(struct gzip *g);
+
+/* Do the bytes begin as a gzip file does? */
+bool gzip_is(const void *data, size_t n_bytes);
+
+/* Decompresses a whole file, also one of several members.  The caller frees *ret_data.
+ * -EINVAL: not gzip, damaged or cut off; -E2BIG: more than max_bytes; -ENOMEM. */
+int gzip_inflate(const void *data, size_t n_bytes, size_t max_bytes, uint8_t **ret_data,
+		 size_t *ret_n, struct err *e);
+
+#endif

@@ -1,0 +1,385 @@
+/*
+ * One function for each part of a profile.  What the rules rest on, by consumer:
+ *
+ * - Parca indexes mappings, functions and locations by id - 1, and reads comments that begin
+ *   with "executableInfo=" as data;
+ * - Pyroscope rejects invalid UTF-8 and sample types with a dash, drops samples with a negative
+ *   value or only zeros, and cuts at 1000 frames, 65535 bytes and 100 labels;
+ * - pprof drops numeric labels that are 0 without a unit, keeps "pprof::" keys to itself, and does not
+ *   symbolize a mapping that claims to have symbols.
+ */
+
+#include "proto/pprof-check.h"
+
+#include "base/hash.h"
+#include "base/utf8.h"
+#include "proto/pprof-read.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_STRING_BYTES 65535
+#define MAX_FRAMES 1000
+#define MAX_LABELS 100
+
+struct check {
+	const struct profile *p;
+	pprof_check_fn *found;
+	void *ctx;
+	size_t n_of_rule[PPROF_CHECK_N_RULES];
+	size_t n_errors, n_warnings;
+};
+
+/* What the locations of a mapping show. */
+struct mapping_facts {
+	size_t n_locations, n_named, n_with_file, n_with_line, n_with_inlines;
+};
+
+/* One (key, kind) that some sample has; an open-addressing table of them. */
+struct label_key {
+	const char *key;
+	bool has_str, has_num;
+};
+
+struct label_keys {
+	struct label_key *slot;
+	size_t n, n_slots;
+};
+
+static const char *const rule_name[PPROF_CHECK_N_RULES] = {
+	[PPROF_CHECK_SAMPLE_TYPES] = "sample-types",
+	[PPROF_CHECK_DEFAULT_TYPE] = "default-type",
+	[PPROF_CHECK_PERIOD] = "period",
+	[PPROF_CHECK_TIMES] = "times",
+	[PPROF_CHECK_IDS] = "ids",
+	[PPROF_CHECK_UTF8] = "utf8",
+	[PPROF_CHECK_LENGTHS] = "lengths",
+	[PPROF_CHECK_MAPPING] = "mapping",
+	[PPROF_CHECK_FLAGS] = "flags",
+	[PPROF_CHECK_FUNCTION_NAMES] = "function-names",
+	[PPROF_CHECK_ADDRESSES] = "addresses",
+	[PPROF_CHECK_LINES] = "lines",
+	[PPROF_CHECK_STACKS] = "stacks",
+	[PPROF_CHECK_VALUES] = "values",
+	[PPROF_CHECK_LABELS] = "labels",
+	[PPROF_CHECK_COMMENTS] = "comments",
+	[PPROF_CHECK_DOC_URL] = "doc-url",
+};
+
+const char *pprof_check_rule_name(enum pprof_check_rule rule)
+{
+	return rule_name[rule];
+}
+
+static void __attribute__((format(printf, 4, 5)))
+report(struct check *c, enum pprof_check_severity severity, enum pprof_check_rule rule,
+       const char *fmt, ...)
+{
+	if (severity == PPROF_CHECK_ERROR)
+		c->n_errors++;
+	else
+		c->n_warnings++;
+	if (c->n_of_rule[rule]++ >= PPROF_CHECK_MAX_PER_RULE || !c->found)
+		return;
+	char text[512];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	struct pprof_finding finding = { .severity = severity, .rule = rule, .text = text };
+	c->found(c->ctx, &finding);
+}
+
+#define ERROR(c, rule, ...) report(c, PPROF_CHECK_ERROR, PPROF_CHECK_##rule, __VA_ARGS__)
+#define WARNING(c, rule, ...) report(c, PPROF_CHECK_WARNING, PPROF_CHECK_##rule, __VA_ARGS__)
+
+static bool only_of(const char *s, const char *set)
+{
+	return s[0] && s[strspn(s, set)] == '\0';
+}
+
+static bool begins(const char *s, const char *prefix)
+{
+	return strncmp(s, prefix, strlen(prefix)) == 0;
+}
+
+static void check_strings(struct check *c)
+{
+	for (size_t i = 0; i < c->p->n_strings; i++) {
+		const char *s = c->p->string[i];
+		size_t n = strlen(s), n_valid = utf8_valid_prefix(s, n);
+		if (n_valid != n)
+			ERROR(c, UTF8, "string %zu: invalid UTF-8 at its byte %zu", i, n_valid);
+		if (n > MAX_STRING_BYTES)
+			WARNING(c, LENGTHS, "string %zu: %zu bytes, more than %d", i, n,
+				MAX_STRING_BYTES);
+	}
+}
+
+static void check_head(struct check *c)
+{
+	const struct profile *p = c->p;
+	bool have_default = false;
+	if (p->n_sample_types == 0)
+		ERROR(c, SAMPLE_TYPES, "no sample types");
+	for (size_t i = 0; i < p->n_sample_types; i++) {
+		const struct profile_value_type *t = &p->sample_type[i];
+		if (!only_of(t->type, "abcdefghijklmnopqrstuvwxyz0123456789_"))
+			ERROR(c, SAMPLE_TYPES, "sample type %zu: name '%s' is not of [a-z0-9_]", i + 1,
+			      t->type);
+		if (!t->unit[0])
+			ERROR(c, SAMPLE_TYPES, "sample type %zu ('%s'): no unit", i + 1, t->type);
+		for (size_t j = 0; j < i; j++)
+			if (strcmp(p->sample_type[j].type, t->type) == 0)
+				ERROR(c, SAMPLE_TYPES, "sample types %zu and %zu are both '%s'",
+				      j + 1, i + 1, t->type);
+		have_default |= strcmp(t->type, p->default_sample_type) == 0;
+	}
+	if (p->n_sample_types > 0 && (strcmp(p->sample_type[0].type, "samples") != 0 ||
+				      strcmp(p->sample_type[0].unit, "count") != 0))
+		WARNING(c, SAMPLE_TYPES, "the first sample type is '%s/%s', not 'samples/count'",
+			p->sample_type[0].type, p->sample_type[0].unit);
+	if (!p->default_sample_type[0])
+		WARNING(c, DEFAULT_TYPE, "no default sample type");
+	else if (!have_default)
+		ERROR(c, DEFAULT_TYPE, "the default sample type '%s' is no sample type",
+		      p->default_sample_type);
+	if (!p->period_type.type[0] || !p->period_type.unit[0])
+		ERROR(c, PERIOD, "the period has no type or no unit");
+	if (p->period < 0)
+		ERROR(c, PERIOD, "negative period %lld", (long long)p->period);
+	if (p->duration_nanos <= 0)
+		ERROR(c, TIMES, "duration of %lld ns", (long long)p->duration_nanos);
+	if (p->time_nanos <= 0)
+		WARNING(c, TIMES, "no time of the start");
+	for (size_t i = 0; i < p->n_comments; i++)
+		if (begins(p->comment[i], "executableInfo="))
+			ERROR(c, COMMENTS, "comment %zu begins with 'executableInfo='", i + 1);
+	if (p->doc_url[0] && !begins(p->doc_url, "http://") && !begins(p->doc_url, "https://"))
+		ERROR(c, DOC_URL, "'%s' is not an absolute http or https address", p->doc_url);
+}
+
+static void check_id(struct check *c, const char *kind, size_t i, uint64_t id)
+{
+	if (id != i + 1)
+		ERROR(c, IDS, "%s number %zu has the id %llu", kind, i + 1, (unsigned long long)id);
+}
+
+static void check_flags(struct check *c, size_t i, const struct mapping_facts *facts)
+{
+	const struct profile_mapping *m = &c->p->mapping[i];
+	const struct {
+		const char *name;
+		bool set;
+		size_t n_shown;
+	} flag[] = {
+		{ "has_functions", m->has_functions, facts->n_named },
+		{ "has_filenames", m->has_filenames, facts->n_with_file },
+		{ "has_line_numbers", m->has_line_numbers, facts->n_with_line },
+	};
+	for (size_t k = 0; k < sizeof(flag) / sizeof(*flag); k++)
+		if (flag[k].set && flag[k].n_shown == 0)
+			ERROR(c, FLAGS, "mapping %zu ('%s'): %s is set, but none of its %zu locations "
+			      "shows that", i + 1, m->filename, flag[k].name, facts->n_locations);
+	/* Inlines may have been looked for where there were none. */
+	if (m->has_inline_frames && facts->n_named == 0)
+		ERROR(c, FLAGS, "mapping %zu ('%s'): has_inline_frames is set, but no location has "
+		      "a function", i + 1, m->filename);
+	if (!m->has_inline_frames && facts->n_with_inlines > 0)
+		WARNING(c, FLAGS, "mapping %zu ('%s'): has_inline_frames is not set, but %zu "
+			"locations have inlined frames", i + 1, m->filename, facts->n_with_inlines);
+}
+
+static void check_mappings(struct check *c, const struct mapping_facts *facts)
+{
+	const struct profile *p = c->p;
+	for (size_t i = 0; i < p->n_mappings; i++) {
+		const struct profile_mapping *m = &p->mapping[i];
+		check_id(c, "mapping", i, m->id);
+		if (m->memory_limit != 0 && m->memory_start >= m->memory_limit)
+			ERROR(c, MAPPING, "mapping %zu ('%s'): starts at 0x%llx and ends at 0x%llx",
+			      i + 1, m->filename, (unsigned long long)m->memory_start,
+			      (unsigned long long)m->memory_limit);
+		if (m->build_id[0] && !only_of(m->build_id, "0123456789abcdef"))
+			ERROR(c, MAPPING, "mapping %zu ('%s'): build id '%s' is not lower-case hex",
+			      i + 1, m->filename, m->build_id);
+		if (!m->filename[0])
+			WARNING(c, MAPPING, "mapping %zu: no file name", i + 1);
+		if (i > 0 && p->mapping[0].filename[0] == '[' && m->filename[0] == '/') {
+			WARNING(c, MAPPING, "mapping 1 is '%s', though there is a file, '%s'",
+				p->mapping[0].filename, m->filename);
+			break;
+		}
+	}
+	for (size_t i = 0; i < p->n_mappings; i++)
+		check_flags(c, i, &facts[i]);
+}
+
+static void check_functions(struct check *c)
+{
+	const struct profile *p = c->p;
+	for (size_t i = 0; i < p->n_functions; i++) {
+		check_id(c, "function", i, p->function[i].id);
+		if (!p->function[i].name[0])
+			ERROR(c, FUNCTION_NAMES, "function %zu: no name", i + 1);
+		if (p->function[i].start_line < 0)
+			ERROR(c, LINES, "function %zu: negative start line", i + 1);
+	}
+}
+
+static void check_locations(struct check *c, struct mapping_facts *facts)
+{
+	const struct profile *p = c->p;
+	for (size_t i = 0; i < p->n_locations; i++) {
+		const struct profile_location *l = &p->location[i];
+		const struct profile_mapping *m = l->mapping;
+		bool named = false, with_file = false, with_line = false;
+		check_id(c, "location", i, l->id);
+		for (size_t k = 0; k < l->n_lines; k++) {
+			const struct profile_line *line = &l->line[k];
+			if (!line->function)
+				ERROR(c, LINES, "location %zu: line %zu has no function", i + 1, k + 1);
+			if (line->line < 0 || line->column < 0)
+				ERROR(c, LINES, "location %zu: negative line or column", i + 1);
+			named |= line->function && line->function->name[0];
+			with_file |= line->function && line->function->filename[0];
+			with_line |= line->line > 0;
+		}
+		if (!m) {
+			if (l->n_lines == 0)
+				WARNING(c, LINES, "location %zu: neither a mapping nor a function",
+					i + 1);
+			continue;
+		}
+		if (m->memory_limit != 0 &&
+		    (l->address < m->memory_start || l->address >= m->memory_limit))
+			ERROR(c, ADDRESSES, "location %zu: address 0x%llx is outside of its mapping "
+			      "'%s' (0x%llx-0x%llx)", i + 1, (unsigned long long)l->address,
+			      m->filename, (unsigned long long)m->memory_start,
+			      (unsigned long long)m->memory_limit);
+		struct mapping_facts *f = &facts[m - p->mapping];
+		f->n_locations++;
+		f->n_named += named;
+		f->n_with_file += with_file;
+		f->n_with_line += with_line;
+		f->n_with_inlines += l->n_lines > 1;
+	}
+}
+
+/* The entry of a key, made when there is none; NULL when memory is out. */
+static struct label_key *label_key(struct label_keys *t, const char *key)
+{
+	if (t->n * 2 >= t->n_slots) {
+		struct label_keys more = { .n = t->n, .n_slots = t->n_slots ? t->n_slots * 2 : 64 };
+		more.slot = calloc(more.n_slots, sizeof(*more.slot));
+		if (!more.slot)
+			return NULL;
+		for (size_t i = 0; i < t->n_slots; i++) {
+			if (!t->slot[i].key)
+				continue;
+			const char *k = t->slot[i].key;
+			size_t s = hash_bytes(k, strlen(k)) & (more.n_slots - 1);
+			while (more.slot[s].key)
+				s = (s + 1) & (more.n_slots - 1);
+			more.slot[s] = t->slot[i];
+		}
+		free(t->slot);
+		*t = more;
+	}
+	size_t s = hash_bytes(key, strlen(key)) & (t->n_slots - 1);
+	while (t->slot[s].key && strcmp(t->slot[s].key, key) != 0)
+		s = (s + 1) & (t->n_slots - 1);
+	if (!t->slot[s].key) {
+		t->slot[s].key = key;
+		t->n++;
+	}
+	return &t->slot[s];
+}
+
+static int check_labels(struct check *c, size_t i, struct label_keys *keys)
+{
+	const struct profile_sample *s = &c->p->sample[i];
+	size_t n_seen = s->n_labels < MAX_LABELS ? s->n_labels : MAX_LABELS;
+	if (s->n_labels > MAX_LABELS)
+		WARNING(c, LENGTHS, "sample %zu: %zu labels, more than %d", i + 1, s->n_labels,
+			MAX_LABELS);
+	for (size_t k = 0; k < s->n_labels; k++) {
+		const struct profile_label *l = &s->label[k];
+		if (!l->key[0])
+			ERROR(c, LABELS, "sample %zu: label without a key", i + 1);
+		if (begins(l->key, "pprof::"))
+			ERROR(c, LABELS, "sample %zu: the key '%s' is reserved", i + 1, l->key);
+		if (!l->str && l->num == 0 && !l->num_unit[0])
+			ERROR(c, LABELS, "sample %zu: the number 0 of '%s' has no unit and gets lost",
+			      i + 1, l->key);
+		if (l->str && (l->num != 0 || l->num_unit[0]))
+			ERROR(c, LABELS, "sample %zu: label '%s' is both a string and a number", i + 1,
+			      l->key);
+		struct label_key *have = label_key(keys, l->key);
+		if (!have)
+			return -ENOMEM;
+		if (l->str ? have->has_num : have->has_str)
+			ERROR(c, LABELS, "sample %zu: '%s' is a %s here and a %s elsewhere", i + 1,
+			      l->key, l->str ? "string" : "number", l->str ? "number" : "string");
+		have->has_str |= l->str != NULL;
+		have->has_num |= l->str == NULL;
+		for (size_t j = 0; j < k && k < n_seen; j++)
+			if (strcmp(s->label[j].key, l->key) == 0)
+				WARNING(c, LABELS, "sample %zu: two labels '%s'", i + 1, l->key);
+	}
+	return 0;
+}
+
+static int check_samples(struct check *c)
+{
+	const struct profile *p = c->p;
+	struct label_keys keys = { 0 };
+	int r = 0;
+	for (size_t i = 0; i < p->n_samples && r == 0; i++) {
+		const struct profile_sample *s = &p->sample[i];
+		bool all_zero = true;
+		if (s->n_locations == 0)
+			ERROR(c, STACKS, "sample %zu: no location", i + 1);
+		if (s->n_locations > MAX_FRAMES)
+			WARNING(c, LENGTHS, "sample %zu: %zu frames, more than %d", i + 1,
+				s->n_locations, MAX_FRAMES);
+		for (size_t k = 0; k < p->n_sample_types; k++) {
+			if (s->value[k] < 0)
+				ERROR(c, VALUES, "sample %zu: negative value %lld of '%s'", i + 1,
+				      (long long)s->value[k], p->sample_type[k].type);
+			all_zero &= s->value[k] == 0;
+		}
+		if (all_zero)
+			WARNING(c, VALUES, "sample %zu: all values are 0", i + 1);
+		r = check_labels(c, i, &keys);
+	}
+	free(keys.slot);
+	return r;
+}
+
+int pprof_check(const struct profile *p, pprof_check_fn *found, void *ctx, size_t *ret_n_errors,
+		size_t *ret_n_warnings)
+{
+	struct check c = { .p = p, .found = found, .ctx = ctx };
+	struct mapping_facts *facts = calloc(p->n_mappings + 1, sizeof(*facts));
+	if (!facts)
+		return -ENOMEM;
+	check_strings(&c);
+	check_head(&c);
+	check_functions(&c);
+	check_locations(&c, facts);
+	check_mappings(&c, facts);
+	free(facts);
+	int r = check_samples(&c);
+	if (r < 0)
+		return r;
+	*ret_n_errors = c.n_errors;
+	if (ret_n_warnings)
+		*ret_n_warnings = c.n_warnings;
+	return 0;
+}

@@ -1,0 +1,59 @@
+#ifndef CPROF_PROTO_PPROF_CHECK_H
+#define CPROF_PROTO_PPROF_CHECK_H
+
+/*
+ * Tells whether the usual consumers (pprof, Parca, Pyroscope, speedscope) take a profile as it is
+ * meant.  Reading (pprof-read.h) already refuses what no consumer could take; here is what some
+ * reject, drop without a word, or show wrongly.
+ */
+
+#include <stddef.h>
+
+struct profile;
+
+enum pprof_check_severity {
+	PPROF_CHECK_ERROR,    /* a known consumer rejects it, or loses or misreads data */
+	PPROF_CHECK_WARNING,  /* legal, but discouraged or against the usual form */
+};
+
+enum pprof_check_rule {
+	PPROF_CHECK_SAMPLE_TYPES,    /* there are some; names in [a-z0-9_]; units; no two alike */
+	PPROF_CHECK_DEFAULT_TYPE,    /* default_sample_type is one of them */
+	PPROF_CHECK_PERIOD,          /* period_type is set and period is not negative */
+	PPROF_CHECK_TIMES,           /* duration above 0; time set */
+	PPROF_CHECK_IDS,             /* 1, 2, 3 ... for mappings, functions and locations */
+	PPROF_CHECK_UTF8,            /* every string is valid UTF-8 */
+	PPROF_CHECK_LENGTHS,         /* strings, stacks and label sets that a consumer cuts or rejects */
+	PPROF_CHECK_MAPPING,         /* start before limit, build id in lower-case hex, main binary first */
+	PPROF_CHECK_FLAGS,           /* has_* only where there are such facts */
+	PPROF_CHECK_FUNCTION_NAMES,  /* not empty */
+	PPROF_CHECK_ADDRESSES,       /* within their mapping */
+	PPROF_CHECK_LINES,           /* each with a function, no negative numbers */
+	PPROF_CHECK_STACKS,          /* no sample without locations */
+	PPROF_CHECK_VALUES,          /* not negative, not all zero */
+	PPROF_CHECK_LABELS,          /* keys, reserved keys, string or number but not both, lost zeros */
+	PPROF_CHECK_COMMENTS,        /* none that a consumer takes for data */
+	PPROF_CHECK_DOC_URL,         /* absolute http or https */
+	PPROF_CHECK_N_RULES
+};
+
+struct pprof_finding {
+	enum pprof_check_severity severity;
+	enum pprof_check_rule rule;
+	const char *text;  /* "sample 12: negative value -3"; until the callback returns */
+};
+
+typedef void pprof_check_fn(void *ctx, const struct pprof_finding *finding);
+
+/* At most this many findings of a rule are reported; all are counted. */
+#define PPROF_CHECK_MAX_PER_RULE 10
+
+/* Calls `found` (may be NULL) for each finding, and counts them; ret_n_warnings may be NULL.  0, or
+ * -ENOMEM when memory is out. */
+int pprof_check(const struct profile *p, pprof_check_fn *found, void *ctx, size_t *ret_n_errors,
+		size_t *ret_n_warnings);
+
+/* "sample-types", "ids" ... */
+const char *pprof_check_rule_name(enum pprof_check_rule rule);
+
+#endif
