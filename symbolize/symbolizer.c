@@ -1,0 +1,429 @@
+#include "symbolize/symbolizer.h"
+
+#include "base/log.h"
+#include "base/strtab.h"
+#include "base/vec.h"
+#include "symbolize/demangle.h"
+#include "symbolize/dso.h"
+#include "symbolize/symdebug.h"
+#include "symbolize/symdwarf.h"
+#include "symbolize/symelf.h"
+#include "symbolize/symkernel.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+/*
+ * Which source wins, for code from a file: the functions of DWARF, for they alone know inlined
+ * calls; then .symtab or .dynsym; then the linker's stubs; then a made-up name.  The line may
+ * come from DWARF where the function does not (assembler, -gline-tables-only).
+ *
+ * DWARF gives C++ functions of one file (static, anonymous namespace) no linkage name when gcc
+ * wrote it; there the symbol's name is taken, if it is the mangled form of the same name.
+ */
+
+#define FILE_MEMO 64            /* power of two */
+
+/* One DSO's addresses at work. */
+struct batch {
+	const struct symbolizer_options *o;
+	const struct dso *d;
+	struct symlines *lines;
+	struct strtab *strings;
+	struct symbolizer_has has;
+	uint32_t *demangled;        /* by linkage id: name id, 0 when not yet known */
+	size_t n_demangled;
+	struct {
+		const char *dir, *file;
+		uint32_t id;
+	} memo[FILE_MEMO];          /* file names come again and again, as the same pointers */
+};
+
+/* ---- names --------------------------------------------------------------- */
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+/* "[libfoo.so]+0x1234", "[vdso]+0x10" */
+static uint32_t made_up_name(const struct batch *b, uint64_t vaddr)
+{
+	char text[512];
+	const char *base = *b->d->path ? base_name(b->d->path) : "unknown";
+	bool has_brackets = base[0] == '[';
+	snprintf(text, sizeof(text), "%s%.400s%s+0x%" PRIx64, has_brackets ? "" : "[", base,
+		 has_brackets ? "" : "]", vaddr);
+	return strtab_add_cstr(b->strings, text);
+}
+
+/* The slot for the demangled form of that linkage name, or NULL when memory is out. */
+static uint32_t *demangled_slot(struct batch *b, uint32_t linkage)
+{
+	if (linkage >= b->n_demangled) {
+		size_t n = b->n_demangled ? b->n_demangled : 1024;
+		while (n <= linkage)
+			n *= 2;
+		uint32_t *p = reallocarray(b->demangled, n, sizeof(*p));
+		if (!p)
+			return NULL;
+		memset(p + b->n_demangled, 0, (n - b->n_demangled) * sizeof(*p));
+		b->demangled = p;
+		b->n_demangled = n;
+	}
+	return &b->demangled[linkage];
+}
+
+/* Sets both names from what stands in the object file. */
+static bool set_names(struct batch *b, const char *linkage, struct symline *line)
+{
+	line->linkage = line->name = strtab_add_cstr(b->strings, linkage);
+	if (!line->linkage)
+		return false;
+	if (!demangle_is_mangled(linkage))
+		return true;
+	uint32_t *slot = demangled_slot(b, line->linkage);
+	if (!slot)
+		return false;
+	if (!*slot) {
+		char *name = demangle_name(linkage);
+		*slot = name ? strtab_add_cstr(b->strings, name) : line->linkage;
+		free(name);
+	}
+	line->name = *slot ? *slot : line->linkage;
+	return true;
+}
+
+/* "foo@plt" for the stub that calls foo. */
+static bool set_plt_names(struct batch *b, const char *target, struct symline *line)
+{
+	char *plain = demangle_is_mangled(target) ? demangle_name(target) : NULL;
+	char *name = NULL, *linkage = NULL;
+	bool ok = asprintf(&linkage, "%s@plt", target) >= 0;
+	if (ok) {
+		line->linkage = line->name = strtab_add_cstr(b->strings, linkage);
+		free(linkage);
+	}
+	if (ok && plain) {
+		ok = asprintf(&name, "%s@plt", plain) >= 0;
+		if (ok) {
+			line->name = strtab_add_cstr(b->strings, name);
+			free(name);
+		}
+	}
+	free(plain);
+	return ok && line->name;
+}
+
+static uint32_t file_id(struct batch *b, const char *dir, const char *file)
+{
+	if (!file)
+		return 0;
+	if (!dir)
+		return strtab_add_cstr(b->strings, file);
+	size_t i = ((uintptr_t)file >> 4 ^ (uintptr_t)file >> 10) & (FILE_MEMO - 1);
+	if (b->memo[i].file == file && b->memo[i].dir == dir)
+		return b->memo[i].id;
+	char *path = NULL;
+	if (asprintf(&path, "%s/%s", dir, file) < 0)
+		return 0;
+	uint32_t id = strtab_add_cstr(b->strings, path);
+	free(path);
+	b->memo[i].dir = dir;
+	b->memo[i].file = file;
+	b->memo[i].id = id;
+	return id;
+}
+
+static bool add_line(struct batch *b, struct symaddr *a, const struct symline *line)
+{
+	if (a->n_lines == 0)
+		a->first_line = (uint32_t)b->lines->n;
+	if (!line->name || b->lines->n >= UINT32_MAX || !VEC_PUSH(b->lines, *line))
+		return false;
+	a->n_lines++;
+	b->has.filenames |= line->file != 0;
+	b->has.line_numbers |= line->line != 0;
+	return true;
+}
+
+static bool add_made_up(struct batch *b, struct symaddr *a, struct symline line)
+{
+	line.name = line.linkage = made_up_name(b, a->vaddr);
+	a->source = SYMBOLIZER_NONE;
+	return add_line(b, a, &line);
+}
+
+static bool resolve_nameless(struct batch *b, struct symaddr *a)
+{
+	return add_made_up(b, a, (struct symline){0});
+}
+
+/* ---- what is no ELF file ------------------------------------------------- */
+
+static bool resolve_pseudo(struct batch *b, struct symaddr *a)
+{
+	struct symline line = { .name = (uint32_t)a->vaddr, .linkage = (uint32_t)a->vaddr };
+	if (a->vaddr == 0 || a->vaddr >= b->strings->n)
+		return resolve_nameless(b, a);
+	a->source = SYMBOLIZER_PSEUDO;
+	return add_line(b, a, &line);
+}
+
+static bool resolve_kernel(struct batch *b, struct symaddr *a)
+{
+	const char *name, *module;
+	uint64_t start;
+	struct symline line = {0};
+	if (!b->o->kernel || !symkernel_find(b->o->kernel, a->vaddr, &name, &module, &start))
+		return add_made_up(b, a, line);
+	line.name = line.linkage = strtab_add_cstr(b->strings, name);
+	a->source = SYMBOLIZER_KALLSYMS;
+	return add_line(b, a, &line);
+}
+
+static int resolve_each(struct batch *b, struct symaddr *addr, size_t n,
+			bool (*resolve)(struct batch *, struct symaddr *))
+{
+	for (size_t i = 0; i < n; i++)
+		if (!resolve(b, &addr[i]))
+			return -ENOMEM;
+	return 0;
+}
+
+/* ---- ELF ----------------------------------------------------------------- */
+
+/* True when symbol, "_ZL3foov.part.0", can be the mangled form of what DWARF calls name, "foo<int>". */
+static bool is_mangled_form(const char *symbol, const char *name)
+{
+	if (!demangle_is_mangled(symbol))
+		return false;
+	if (!name || strncmp(name, "operator", 8) == 0)
+		return true;
+	char plain[256];
+	size_t n = strcspn(name, "<");
+	if (n == 0 || n >= sizeof(plain))
+		return true;
+	snprintf(plain, sizeof(plain), "%.*s", (int)n, name);
+	return strstr(symbol, plain) != NULL;
+}
+
+/* Names of the outermost function, for which DWARF has no linkage name.  The clone
+ * suffix of an outlined part is cut off: the DIE is that of the whole function. */
+static bool set_names_of_outermost(struct batch *b, struct symelf *elf, uint64_t vaddr,
+				   const struct symdwarf_frame *f, struct symline *line)
+{
+	const struct symtab_symbol *symbol = symelf_find(elf, vaddr);
+	if (!symbol || !is_mangled_form(symbol->name, f->name))
+		return !f->name || set_names(b, f->name, line);
+	size_t n = strcspn(symbol->name, ".");
+	char *linkage = strndup(symbol->name, n);
+	bool ok = linkage && set_names(b, linkage, line);
+	free(linkage);
+	return ok;
+}
+
+static bool add_dwarf_chain(struct batch *b, struct symelf *elf, struct symaddr *a,
+			    const struct symdwarf_addr *da, const struct symdwarf_frame *frame)
+{
+	a->source = SYMBOLIZER_DWARF;
+	for (uint32_t i = 0; i < da->n; i++) {
+		const struct symdwarf_frame *f = &frame[da->first + i];
+		struct symline line = {
+			.file = file_id(b, f->dir, f->file),
+			.line = f->line, .column = f->column, .start_line = f->start_line,
+		};
+		bool ok = true;
+		if (f->linkage)
+			ok = set_names(b, f->linkage, &line);
+		else if (i + 1 == da->n && (!f->name || !da->is_plain))
+			ok = set_names_of_outermost(b, elf, a->vaddr, f, &line);
+		else if (f->name)
+			ok = set_names(b, f->name, &line);
+		if (ok && !line.name)
+			line.name = line.linkage = made_up_name(b, a->vaddr);
+		if (!ok || !add_line(b, a, &line))
+			return false;
+	}
+	b->has.inline_frames = true;
+	return true;
+}
+
+static bool add_symbol(struct batch *b, struct symelf *elf, struct symaddr *a, struct symline line)
+{
+	const struct symtab_symbol *symbol = symelf_find(elf, a->vaddr);
+	if (symbol) {
+		a->source = symbol->source;
+		return set_names(b, symbol->name, &line) && add_line(b, a, &line);
+	}
+	const char *target = symelf_find_plt(elf, a->vaddr);
+	if (target) {
+		a->source = SYMBOLIZER_PLT;
+		return set_plt_names(b, target, &line) && add_line(b, a, &line);
+	}
+	return add_made_up(b, a, line);
+}
+
+/* What DWARF knows of the addresses: one result each into *ret_addr, which the caller frees. */
+static int ask_dwarf(struct symdwarf *dwarf, const struct symaddr *addr, size_t n,
+		     struct symdwarf_addr **ret_addr)
+{
+	struct symdwarf_addr *da = calloc(n, sizeof(*da));
+	if (!da)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		da[i].vaddr = addr[i].vaddr;
+	int r = symdwarf_resolve(dwarf, da, n);
+	if (r)
+		free(da);
+	else
+		*ret_addr = da;
+	return r;
+}
+
+static int resolve_open_elf(struct batch *b, struct symelf *elf, struct symdwarf *dwarf,
+			    struct symaddr *addr, size_t n)
+{
+	struct symdwarf_addr *da = NULL;
+	int r = dwarf ? ask_dwarf(dwarf, addr, n, &da) : 0;
+	const struct symdwarf_frame *frame = dwarf ? symdwarf_frames(dwarf) : NULL;
+	for (size_t i = 0; i < n && r == 0; i++) {
+		struct symline line = {0};
+		bool ok;
+		if (da && da[i].has_function) {
+			ok = add_dwarf_chain(b, elf, &addr[i], &da[i], frame);
+		} else {
+			if (da && da[i].n) {
+				const struct symdwarf_frame *f = &frame[da[i].first];
+				line.file = file_id(b, f->dir, f->file);
+				line.line = f->line;
+				line.column = f->column;
+			}
+			ok = add_symbol(b, elf, &addr[i], line);
+		}
+		r = ok ? 0 : -ENOMEM;
+	}
+	free(da);
+	return r;
+}
+
+/* ---- what was done, for -v ----------------------------------------------- */
+
+static void explain(const struct batch *b, const struct symaddr *addr, size_t n,
+		    const char *dwarf_from, const char *why_not)
+{
+	static const char *const word[SYMBOLIZER_N_SOURCES] = {
+		"unnamed", "by .dynsym", "by .symtab", "linker stubs", "by DWARF",
+		"by kallsyms", "by JIT map", "made by cprof",
+	};
+	size_t count[SYMBOLIZER_N_SOURCES] = {0};
+	char text[256] = "";
+	size_t len = 0;
+	if (n == 0 || !b->o->log || b->o->log->max < LOG_EXPLAIN)
+		return;
+	for (size_t i = 0; i < n; i++)
+		count[addr[i].source]++;
+	for (int s = SYMBOLIZER_N_SOURCES - 1; s >= 0; s--)
+		if (count[s])
+			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%zu %s",
+						len ? ", " : "", count[s], word[s]);
+	log_line(b->o->log, LOG_EXPLAIN, "symbols of '%s': %s%s%s%s%s", b->d->path, text,
+		 dwarf_from ? "; debug information from " : "", dwarf_from ? dwarf_from : "",
+		 why_not ? "; " : "", why_not ? why_not : "");
+}
+
+/* What would give more names. */
+static void explain_lack(const struct dso *d, bool is_open, char *buf, size_t n_bytes)
+{
+	char id[DSO_BUILD_ID_TEXT_MAX];
+	if (!is_open && d->fd < 0 && !d->image)
+		snprintf(buf, n_bytes, "the file could not be opened: %s",
+			 d->open_errno ? strerror(d->open_errno) : "not tried");
+	else if (!is_open)
+		snprintf(buf, n_bytes, "not a usable ELF file");
+	else if (d->n_build_id)
+		snprintf(buf, n_bytes, "no debug information for build id %s",
+			 dso_build_id_text(d, id));
+	else
+		snprintf(buf, n_bytes, "no debug information, and no build id to find any by");
+}
+
+/* ---- all together -------------------------------------------------------- */
+
+static int resolve_elf(struct batch *b, struct symaddr *addr, size_t n)
+{
+	const struct symdebug_place where = { b->o->host, b->o->debug_dirs };
+	struct symelf elf;
+	struct symdwarf *dwarf = NULL;
+	char lack[256] = "";
+	int r = symelf_open(&elf, b->d, &where);
+	if (r == -ENOMEM)
+		return r;
+	if (r) {
+		r = resolve_each(b, addr, n, resolve_nameless);
+		explain_lack(b->d, false, lack, sizeof(lack));
+		explain(b, addr, n, NULL, lack);
+		return r;
+	}
+	Elf *with_dwarf = b->o->no_inlines ? NULL : symelf_dwarf(&elf);
+	const char *from = b->d->path;
+	if (with_dwarf && with_dwarf != elf.elf)
+		from = elf.debug_path ? elf.debug_path : "its debug file";
+	if (with_dwarf)
+		r = symdwarf_open(with_dwarf, from, &where, &dwarf);
+	if (r != -ENOMEM)
+		r = resolve_open_elf(b, &elf, dwarf, addr, n);
+	if (!dwarf && !b->o->no_inlines)
+		explain_lack(b->d, true, lack, sizeof(lack));
+	if (r == 0)
+		explain(b, addr, n, dwarf ? from : NULL, *lack ? lack : NULL);
+	symdwarf_close(dwarf);
+	symelf_close(&elf);
+	return r;
+}
+
+static int compare_addr(const void *a, const void *b)
+{
+	const struct symaddr *x = a, *y = b;
+	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
+}
+
+static int resolve_by_kind(struct batch *b, struct symaddr *addr, size_t n)
+{
+	switch (b->d->key.kind) {
+	case DSO_PSEUDO:
+		return resolve_each(b, addr, n, resolve_pseudo);
+	case DSO_KERNEL:
+	case DSO_MODULE:
+		return resolve_each(b, addr, n, resolve_kernel);
+	case DSO_ANON:
+		return resolve_each(b, addr, n, resolve_nameless);
+	case DSO_ELF:
+	case DSO_VDSO:
+		break;
+	}
+	return resolve_elf(b, addr, n);
+}
+
+int symbolizer_resolve(const struct symbolizer_options *o, const struct dso *d,
+		       struct symaddr *addr, size_t n, struct symlines *lines,
+		       struct strtab *strings, struct symbolizer_has *ret_has)
+{
+	struct batch b = { .o = o, .d = d, .lines = lines, .strings = strings };
+	for (size_t i = 0; i < n; i++) {
+		addr[i].first_line = addr[i].n_lines = 0;
+		addr[i].source = SYMBOLIZER_NONE;
+	}
+	if (n)
+		qsort(addr, n, sizeof(*addr), compare_addr);
+	int r = resolve_by_kind(&b, addr, n);
+	for (size_t i = 0; i < n; i++)
+		b.has.functions |= addr[i].source != SYMBOLIZER_NONE &&
+				   addr[i].source != SYMBOLIZER_PSEUDO;
+	free(b.demangled);
+	if (r == 0)
+		*ret_has = b.has;
+	return r;
+}

@@ -1,0 +1,180 @@
+#include "symbolize/symdebug.h"
+
+#include "base/cleanup.h"
+#include "base/host.h"
+#include "symbolize/dso.h"
+
+#include <elfutils/libdwelf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <zlib.h>
+
+/*
+ * The file's path is as the target saw it; in a container another file may have that
+ * path on this side, so nothing is believed that build id or CRC do not confirm.
+ */
+
+/* What a candidate must match. */
+struct wanted {
+	const uint8_t *build_id;
+	size_t n_build_id;       /* 0: unknown */
+	bool by_crc;
+	uint32_t crc;
+	const struct dso *not;   /* the stripped file itself is no answer */
+};
+
+static const char *const default_dirs[] = { "/usr/lib/debug", NULL };
+
+/* ---- proof --------------------------------------------------------------- */
+
+/* The CRC of .gnu_debuglink is zlib's, over the whole file. */
+static bool crc_matches(int fd, uint32_t want)
+{
+	enum { CHUNK = 256 << 10 };
+	CLEANUP_FREE uint8_t *buf = malloc(CHUNK);
+	if (!buf)
+		return false;
+	uLong crc = crc32(0, NULL, 0);
+	for (off_t off = 0;;) {
+		ssize_t n = pread(fd, buf, CHUNK, off);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return false;
+		if (n == 0)
+			return crc == want;
+		crc = crc32(crc, buf, (uInt)n);
+		off += n;
+	}
+}
+
+static bool is_same_file(const struct stat *st, const struct dso *d)
+{
+	struct stat own;
+	return d && d->fd >= 0 && fstat(d->fd, &own) == 0 && own.st_dev == st->st_dev &&
+	       own.st_ino == st->st_ino;
+}
+
+static bool is_wanted(int fd, const struct wanted *w)
+{
+	struct stat st;
+	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || is_same_file(&st, w->not))
+		return false;
+	struct dso file = { .fd = -1 };
+	dso_set_file(&file, fd, NULL);
+	if (!file.is_elf)
+		return false;
+	bool id_known = file.n_build_id && w->n_build_id;
+	if (id_known && (file.n_build_id != w->n_build_id ||
+			 memcmp(file.build_id, w->build_id, w->n_build_id) != 0))
+		return false;
+	return w->by_crc ? crc_matches(fd, w->crc) : id_known;
+}
+
+/* Opens path below the root if it is what is wanted; a descriptor or -ENOENT. */
+static int try_path(const struct symdebug_place *where, const char *path, const struct wanted *w)
+{
+	while (*path == '/')
+		path++;
+	/* O_NONBLOCK: a FIFO of that name must not hold us up. */
+	CLEANUP_CLOSE int fd = host_open_file(where->host, HOST_ROOT,
+					      O_RDONLY | O_NONBLOCK | O_NOCTTY, "%s", path);
+	return fd >= 0 && is_wanted(fd, w) ? TAKE_FD(fd) : -ENOENT;
+}
+
+static int __attribute__((format(printf, 4, 5)))
+try_format(const struct symdebug_place *where, const struct wanted *w, char **ret_path,
+	   const char *fmt, ...)
+{
+	char path[PATH_MAX];
+	va_list ap;
+	va_start(ap, fmt);
+	int n = vsnprintf(path, sizeof(path), fmt, ap);
+	va_end(ap);
+	if (n < 0 || (size_t)n >= sizeof(path))
+		return -ENOENT;
+	int fd = try_path(where, path, w);
+	if (fd >= 0 && ret_path)
+		*ret_path = strdup(path);
+	return fd;
+}
+
+/* ---- search -------------------------------------------------------------- */
+
+static int by_build_id(const struct symdebug_place *where, const uint8_t *id, size_t n_id,
+		       char **ret_path)
+{
+	if (n_id < 2 || n_id > DSO_BUILD_ID_MAX)
+		return -ENOENT;
+	struct dso named = { .n_build_id = (uint8_t)n_id };
+	char hex[DSO_BUILD_ID_TEXT_MAX];
+	memcpy(named.build_id, id, n_id);
+	dso_build_id_text(&named, hex);
+	struct wanted w = { .build_id = id, .n_build_id = n_id };
+	const char *const *dirs = where->dirs ? where->dirs : default_dirs;
+	for (; *dirs; dirs++) {
+		int fd = try_format(where, &w, ret_path, "%s/.build-id/%.2s/%s.debug", *dirs, hex,
+				    hex + 2);
+		if (fd >= 0)
+			return fd;
+	}
+	return -ENOENT;
+}
+
+static int by_link(const struct symdebug_place *where, const struct dso *d, Elf *elf,
+		   char **ret_path)
+{
+	GElf_Word crc;
+	const char *link = dwelf_elf_gnu_debuglink(elf, &crc);
+	const char *slash = strrchr(d->path, '/');
+	if (!link || !*link || strchr(link, '/') || strcmp(link, "..") == 0 ||
+	    d->path[0] != '/' || slash - d->path > PATH_MAX)
+		return -ENOENT;
+	int n = (int)(slash - d->path);
+	struct wanted w = {
+		.build_id = d->build_id, .n_build_id = d->n_build_id,
+		.by_crc = true, .crc = crc, .not = d,
+	};
+	int fd = try_format(where, &w, ret_path, "%.*s/%s", n, d->path, link);
+	if (fd < 0)
+		fd = try_format(where, &w, ret_path, "%.*s/.debug/%s", n, d->path, link);
+	const char *const *dirs = where->dirs ? where->dirs : default_dirs;
+	for (; fd < 0 && *dirs; dirs++)
+		fd = try_format(where, &w, ret_path, "%s%.*s/%s", *dirs, n, d->path, link);
+	return fd;
+}
+
+int symdebug_open(const struct symdebug_place *where, const struct dso *d, Elf *elf,
+		  char **ret_path)
+{
+	if (!where->host)
+		return -ENOENT;
+	char *path = NULL;
+	int fd = by_build_id(where, d->build_id, d->n_build_id, &path);
+	if (fd < 0)
+		fd = by_link(where, d, elf, &path);
+	if (fd >= 0)
+		*ret_path = path;
+	return fd;
+}
+
+int symdebug_open_alt(const struct symdebug_place *where, const char *link, const char *from_path,
+		      const uint8_t *build_id, size_t n_build_id)
+{
+	if (!where->host || !n_build_id)
+		return -ENOENT;
+	struct wanted w = { .build_id = build_id, .n_build_id = n_build_id };
+	int fd = -ENOENT;
+	const char *slash = from_path ? strrchr(from_path, '/') : NULL;
+	if (link[0] == '/')
+		fd = try_path(where, link, &w);
+	else if (slash && slash - from_path < PATH_MAX)
+		fd = try_format(where, &w, NULL, "%.*s/%s", (int)(slash - from_path), from_path,
+				link);
+	return fd >= 0 ? fd : by_build_id(where, build_id, n_build_id, NULL);
+}

@@ -1,0 +1,33 @@
+#ifndef CPROF_SYMBOLIZE_SYMDEBUG_H
+#define CPROF_SYMBOLIZE_SYMDEBUG_H
+
+/*
+ * Where a stripped file's debug information is kept: by build id, or by the name and CRC in
+ * .gnu_debuglink, as gdb searches ("Debugging Information in Separate Files"), below a host's
+ * root folder.  A candidate must be a regular file and prove that it belongs: equal build id, or
+ * equal CRC (and no other build id).
+ */
+
+#include <libelf.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct dso;
+struct host;
+
+struct symdebug_place {
+	const struct host *host;        /* NULL: nothing is found */
+	const char *const *dirs;        /* NULL-terminated; NULL: /usr/lib/debug */
+};
+
+/* The debug file of d, whose own file is elf.  A descriptor and a fresh path for messages in *ret_path
+ * (NULL when memory is out), or -ENOENT. */
+int symdebug_open(const struct symdebug_place *where, const struct dso *d, Elf *elf,
+		  char **ret_path);
+
+/* The file that dwz moved common parts to: link and build id as in .gnu_debugaltlink; a relative link
+ * counts from the folder of from_path.  A descriptor or -ENOENT. */
+int symdebug_open_alt(const struct symdebug_place *where, const char *link, const char *from_path,
+		      const uint8_t *build_id, size_t n_build_id);
+
+#endif

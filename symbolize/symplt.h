@@ -1,0 +1,53 @@
+#ifndef CPROF_SYMBOLIZE_SYMPLT_H
+#define CPROF_SYMBOLIZE_SYMPLT_H
+
+/*
+ * Names of the linker's call stubs (.plt, .plt.sec, .plt.got), which have no symbols: the stub's
+ * instructions tell the GOT slot that it jumps through, the slot's relocation the function.
+ * x86-64 and arm64; elsewhere nothing is found.  (x86-64 psABI 5.2, "Procedure Linkage Table";
+ * AAELF64 "PLT sequences".)
+ */
+
+#include <libelf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct symtab;
+
+struct symplt_slot {
+	uint64_t got;          /* address of the GOT slot */
+	uint64_t target;       /* R_*_IRELATIVE: address of the resolver; else 0 */
+	const char *name;      /* in the ELF file's memory; NULL for IRELATIVE */
+};
+
+struct symplt_section {
+	uint64_t start, end;
+	const uint8_t *bytes;  /* in the ELF file's memory */
+	uint64_t stub_bytes;
+};
+
+#define SYMPLT_SECTIONS_MAX 8
+
+struct symplt {
+	uint16_t machine;
+	struct symplt_section section[SYMPLT_SECTIONS_MAX];
+	size_t n_sections;
+	struct symplt_slot *v;      /* sorted by got */
+	size_t n, cap;
+	struct symplt_slot *jump;   /* those of .rela.plt in file order: lazy stubs push an index */
+	size_t n_jumps, cap_jumps;
+};
+
+/* Reads the stub sections and relocations of elf, which must outlive p.  False when memory
+ * is out; a file without stubs or with damaged ones gives an empty p. */
+bool symplt_init(struct symplt *p, Elf *elf);
+void symplt_done(struct symplt *p);
+
+bool symplt_covers(const struct symplt *p, uint64_t vaddr);
+
+/* The function that the stub at vaddr calls, without "@plt", or NULL.  symbols names the targets of
+ * IRELATIVE slots. */
+const char *symplt_find(const struct symplt *p, const struct symtab *symbols, uint64_t vaddr);
+
+#endif
