@@ -99,15 +99,15 @@ int evattr_check_rate(const struct evspec *s, const struct evattr_options *o, st
 	uint64_t hz, period;
 	effective_rate(s, o, &hz, &period);
 	if (hz > o->rate_max_hz) {
-		int code = err_set(e, EINVAL, "event '%s': %" PRIu64 " Hz is above the kernel's limit of "
-				   "%" PRIu64 " Hz", s->name, hz, o->rate_max_hz);
+		int code = err_set(e, EINVAL, "event '%s': %" PRIu64 " Hz is above the kernel's "
+				   "limit of %" PRIu64 " Hz", s->name, hz, o->rate_max_hz);
 		err_hint(e, "ask for less, or for 'max'; root may raise the limit: sysctl "
 			 "kernel.perf_event_max_sample_rate=%" PRIu64, hz);
 		return code;
 	}
 	if (hz > max_hz(s, o) || (!hz && s->is_clock && period < EVATTR_CLOCK_PERIOD_MIN_NS)) {
-		int code = hz ? err_set(e, EINVAL, "event '%s': %" PRIu64 " Hz is too fast for a clock",
-					s->name, hz)
+		int code = hz ? err_set(e, EINVAL, "event '%s': %" PRIu64 " Hz is too fast for a "
+					"clock", s->name, hz)
 			      : err_set(e, EINVAL, "event '%s': a period of %" PRIu64 " ns is too "
 					"short for a clock", s->name, period);
 		err_hint(e, "the kernel's clock events tick every %u ns (%" PRIu64 " Hz) at most",
@@ -123,13 +123,13 @@ int evattr_check_side(const struct evspec *s, const struct evattr_options *o, st
 	if (no_kernel && no_user) {
 		int code = err_set(e, EINVAL, "event '%s': neither user nor kernel code is left to "
 				   "sample", s->name);
-		err_hint(e, "--user and ':u' leave out the kernel, --kernel and ':k' leave out user "
-			 "code; ask for one side");
+		err_hint(e, "--user and ':u' leave out the kernel, --kernel and ':k' leave out "
+			 "user code; ask for one side");
 		return code;
 	}
 	if (no_kernel && evspec_in_kernel(s)) {
-		int code = err_set(e, EINVAL, "event '%s' happens inside the kernel: with user code only "
-				   "there is never a sample", s->name);
+		int code = err_set(e, EINVAL, "event '%s' happens inside the kernel: with user "
+				   "code only there is never a sample", s->name);
 		err_hint(e, "leave out --user for this event");
 		return code;
 	}
@@ -236,10 +236,10 @@ static void add_bits(struct text *t, const char *title, uint64_t bits, const cha
 void evattr_text(const struct perf_event_attr *a, char *buf, unsigned buf_bytes)
 {
 	static const char *const sample[] = {
-		"IP", "TID", "TIME", "ADDR", "READ", "CALLCHAIN", "ID", "CPU", "PERIOD", "STREAM_ID",
-		"RAW", "BRANCH_STACK", "REGS_USER", "STACK_USER", "WEIGHT", "DATA_SRC", "IDENTIFIER",
-		"TRANSACTION", "REGS_INTR", "PHYS_ADDR", "AUX", "CGROUP", "DATA_PAGE_SIZE",
-		"CODE_PAGE_SIZE", "WEIGHT_STRUCT",
+		"IP", "TID", "TIME", "ADDR", "READ", "CALLCHAIN", "ID", "CPU", "PERIOD",
+		"STREAM_ID", "RAW", "BRANCH_STACK", "REGS_USER", "STACK_USER", "WEIGHT",
+		"DATA_SRC", "IDENTIFIER", "TRANSACTION", "REGS_INTR", "PHYS_ADDR", "AUX",
+		"CGROUP", "DATA_PAGE_SIZE", "CODE_PAGE_SIZE", "WEIGHT_STRUCT",
 	};
 	static const char *const read[] = { "ENABLED", "RUNNING", "ID", "GROUP", "LOST" };
 	struct text t = { buf, 0, buf_bytes };

@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "base/host.h"
 #include "event/evattr.h"
-#include "event/evexplain.h"
+#include "event/evcause.h"
 #include "event/evopen.h"
 #include "event/evspec.h"
 
@@ -99,13 +99,13 @@ static void test_spec(const struct cprof_event_probe *p, const struct evspec *s,
 	};
 	struct perf_event_attr asked, opened;
 	evattr_sampling(s, &options, &asked);
-	struct evexplain_request r = { s, &asked, 0, -1, 0 };
+	struct evcause_request r = { s, &asked, 0, -1, 0 };
 	unsigned given_up;
 	opened = asked;
 	int fd = evopen_first(&p->open, s, &opened, 0, -1, 0, &given_up, NULL);
 	if (fd < 0) {
 		*ret_state = CPROF_EVENT_NO;
-		*ret_reason = evexplain_short(evexplain_cause(p->open.host, &r, -fd));
+		*ret_reason = evcause_short(evcause_find(p->open.host, &r, -fd));
 		return;
 	}
 	close(fd);
@@ -115,7 +115,7 @@ static void test_spec(const struct cprof_event_probe *p, const struct evspec *s,
 		*ret_reason = p->machine.why_no_pmu;
 	} else if (given_up & EVOPEN_NO_KERNEL) {
 		*ret_state = CPROF_EVENT_USER_ONLY;
-		*ret_reason = evexplain_short(evexplain_cause(p->open.host, &r, EACCES));
+		*ret_reason = evcause_short(evcause_find(p->open.host, &r, EACCES));
 	} else {
 		*ret_state = CPROF_EVENT_YES;
 		*ret_reason = "";

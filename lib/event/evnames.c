@@ -78,7 +78,8 @@ static const struct evnames_entry table[] = {
 	CACHE(LL, WRITE, ACCESS, "LLC-stores", "last-level cache: writes"),
 	CACHE(LL, WRITE, MISS, "LLC-store-misses", "last-level cache: writes that missed"),
 	CACHE(LL, PREFETCH, ACCESS, "LLC-prefetches", "last-level cache: prefetches"),
-	CACHE(LL, PREFETCH, MISS, "LLC-prefetch-misses", "last-level cache: prefetches that missed"),
+	CACHE(LL, PREFETCH, MISS, "LLC-prefetch-misses",
+	      "last-level cache: prefetches that missed"),
 	CACHE(DTLB, READ, ACCESS, "dTLB-loads", "data TLB: lookups for reads"),
 	CACHE(DTLB, READ, MISS, "dTLB-load-misses", "data TLB: lookups for reads that missed"),
 	CACHE(DTLB, WRITE, ACCESS, "dTLB-stores", "data TLB: lookups for writes"),
@@ -102,11 +103,6 @@ static const struct evnames_entry table[] = {
 const struct evnames_entry *evnames_at(size_t i)
 {
 	return i < N_ELEMENTS(table) ? &table[i] : NULL;
-}
-
-const struct evspec_known *evspec_known(size_t i)
-{
-	return i < N_ELEMENTS(table) ? &table[i].known : NULL;
 }
 
 const struct evnames_entry *evnames_by_config(uint32_t type, uint64_t config)
@@ -235,7 +231,8 @@ static unsigned edits(const char *a, size_t na, const char *b, size_t nb)
 		unsigned *cur = row[i % 3], *prev = row[(i + 2) % 3], *prev2 = row[(i + 1) % 3];
 		cur[0] = (unsigned)i;
 		for (size_t j = 1; j <= nb; j++) {
-			int x = tolower((unsigned char)a[i - 1]), y = tolower((unsigned char)b[j - 1]);
+			int x = tolower((unsigned char)a[i - 1]);
+			int y = tolower((unsigned char)b[j - 1]);
 			unsigned best = prev[j - 1] + (x != y);
 			if (prev[j] + 1 < best)
 				best = prev[j] + 1;

@@ -16,6 +16,7 @@
 #include "base/host.h"
 #include "base/log.h"
 #include "event/evattr.h"
+#include "event/evcause.h"
 #include "event/evexplain.h"
 #include "event/evspec.h"
 
@@ -112,7 +113,7 @@ int evopen_first(const struct evopen *o, const struct evspec *s, struct perf_eve
 			return fd;
 		}
 		if (!step_down(o, s, &a, -fd, &given_up)) {
-			struct evexplain_request r = { s, &a, pid, cpu, flags };
+			struct evcause_request r = { s, &a, pid, cpu, flags };
 			return evexplain_set(o->host, &r, -fd, e);
 		}
 	}
@@ -124,14 +125,15 @@ int evopen_again(const struct evopen *o, const struct evspec *s, const struct pe
 	int fd = attempt(o, attr, pid, cpu, flags);
 	if (fd >= 0)
 		return fd;
-	struct evexplain_request r = { s, attr, pid, cpu, flags };
+	struct evcause_request r = { s, attr, pid, cpu, flags };
 	return evexplain_set(o->host, &r, -fd, e);
 }
 
-int evopen_explain(const struct evopen *o, const struct evspec *s, const struct perf_event_attr *attr,
-		   pid_t pid, int cpu, int errnum, struct err *e)
+int evopen_explain(const struct evopen *o, const struct evspec *s,
+		   const struct perf_event_attr *attr, pid_t pid, int cpu, int errnum,
+		   struct err *e)
 {
-	struct evexplain_request r = { s, attr, pid, cpu, 0 };
+	struct evcause_request r = { s, attr, pid, cpu, 0 };
 	return evexplain_set(o->host, &r, errnum, e);
 }
 
@@ -156,8 +158,8 @@ const char *evopen_why_not_cpus(const struct evopen *o)
 		close(fd);
 		return NULL;
 	}
-	struct evexplain_request r = { NULL, &a, -1, cpu, 0 };
-	return evexplain_short(evexplain_cause(o->host, &r, -fd));
+	struct evcause_request r = { NULL, &a, -1, cpu, 0 };
+	return evcause_short(evcause_find(o->host, &r, -fd));
 }
 
 bool evopen_may_sample_cpus(const struct evopen *o)
@@ -185,15 +187,16 @@ bool evopen_pmu_interrupts(const struct evopen *o, const char **ret_why)
 	};
 	CLEANUP_CLOSE int fd = attempt(o, &a, 0, -1, 0);
 	if (fd < 0) {
-		struct evexplain_request r = { NULL, &a, 0, -1, 0 };
-		*ret_why = evexplain_short(evexplain_cause(o->host, &r, -fd));
+		struct evcause_request r = { NULL, &a, 0, -1, 0 };
+		*ret_why = evcause_short(evcause_find(o->host, &r, -fd));
 		return false;
 	}
 	size_t n_page_bytes = (size_t)sysconf(_SC_PAGESIZE);
 	struct perf_event_mmap_page *ring = mmap(NULL, 2 * n_page_bytes, PROT_READ | PROT_WRITE,
 						 MAP_SHARED, fd, 0);
 	if (ring == MAP_FAILED) {
-		*ret_why = errno == EPERM ? "no locked memory left for a ring" : "cannot map a ring";
+		*ret_why = errno == EPERM ? "no locked memory left for a ring"
+					  : "cannot map a ring";
 		return false;
 	}
 	bool came = false;
@@ -207,8 +210,6 @@ bool evopen_pmu_interrupts(const struct evopen *o, const char **ret_why)
 
 unsigned long evopen_max_rate_hz(const struct host *h)
 {
-	long hz;
-	if (host_read_long(h, HOST_PROC, &hz, "sys/kernel/perf_event_max_sample_rate") < 0 || hz <= 0)
-		return MAX_RATE_DEFAULT_HZ;
-	return (unsigned long)hz;
+	long hz = evcause_max_rate_hz(h);
+	return hz > 0 ? (unsigned long)hz : MAX_RATE_DEFAULT_HZ;
 }

@@ -53,8 +53,9 @@ int evopen_again(const struct evopen *o, const struct evspec *s, const struct pe
 
 /* Fills e for errno errnum of opening s: cause and remedy by errno, event kind, sysctls,
  * capabilities.  Returns -errnum. */
-int evopen_explain(const struct evopen *o, const struct evspec *s, const struct perf_event_attr *attr,
-		   pid_t pid, int cpu, int errnum, struct err *e);
+int evopen_explain(const struct evopen *o, const struct evspec *s,
+		   const struct perf_event_attr *attr, pid_t pid, int cpu, int errnum,
+		   struct err *e);
 
 /* May this process sample all tasks of a CPU (paranoid <= 0 or CAP_PERFMON)?  By opening. */
 bool evopen_may_sample_cpus(const struct evopen *o);

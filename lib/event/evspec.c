@@ -3,7 +3,7 @@
  *
  *	list      = event { "," event }
  *	event     = name [ ":" modifiers ] | name "/" term { "," term } "/" [ [":"] modifiers ]
- *	name      = known name | alias | "r" hex-digit {hex-digit}     (evnames.c; at most 16 digits)
+ *	name      = known name | alias | "r" hex-digit {hex-digit}   (evnames.c; up to 16 digits)
  *	term      = "period=" number | "freq=" ( number | "max" ) | "name=" word
  *	modifiers = { "u" | "k" | "p" }
  *
@@ -152,8 +152,8 @@ static int parse_name(const struct parser *p, struct span at, struct evspec *s)
 	char advice[256];
 	evnames_nearest(name, n, &near);
 	snprintf(advice, sizeof(advice),
-		 "nearest names: %s, %s, %s; 'cprof list' shows all; a raw event is 'r' and 1 to 16 "
-		 "hex digits",
+		 "nearest names: %s, %s, %s; 'cprof list' shows all; a raw event is 'r' and 1 to "
+		 "16 hex digits",
 		 near.name[0], near.name[1], near.name[2]);
 	return complain(p, at.from, advice, "unknown event '%s'", shown);
 }
@@ -166,8 +166,8 @@ static int parse_rate_term(const struct parser *p, struct span value, bool is_fr
 	printable(p->text + value.from, n, shown);
 	const char *what = is_freq ? "frequency" : "period", *problem = NULL;
 	if (s->rate_kind != EVSPEC_RATE_DEFAULT)
-		return complain(p, value.from, "give one of period= and freq=, once", "second rate '%s'",
-				shown);
+		return complain(p, value.from, "give one of period= and freq=, once",
+				"second rate '%s'", shown);
 	if (n >= sizeof(text)) {
 		problem = "too long for a number";
 	} else {
@@ -203,8 +203,8 @@ static int parse_name_term(const struct parser *p, struct span value, struct evs
 
 static int parse_terms(const struct parser *p, struct span at, struct evspec *s)
 {
-	static const char advice[] = "terms are period=N, freq=HZ, freq=max, name=WORD; other fields "
-				     "of a PMU event go into a raw code rHEX";
+	static const char advice[] = "terms are period=N, freq=HZ, freq=max, name=WORD; other "
+				     "fields of a PMU event go into a raw code rHEX";
 	bool named = false;
 	for (size_t i = at.from; i <= at.to;) {
 		const char *term = p->text + i;
@@ -236,8 +236,8 @@ static int parse_terms(const struct parser *p, struct span at, struct evspec *s)
 
 static int parse_modifiers(const struct parser *p, struct span at, struct evspec *s)
 {
-	static const char advice[] = "modifiers are u (user code), k (kernel code), p (precise, up to "
-				     "ppp)";
+	static const char advice[] = "modifiers are u (user code), k (kernel code), p (precise, "
+				     "up to ppp)";
 	bool user = false, kernel = false;
 	if (at.from == at.to)
 		return complain(p, at.from, advice, "modifier missing behind ':'");
@@ -246,8 +246,8 @@ static int parse_modifiers(const struct parser *p, struct span at, struct evspec
 		if ((c == 'u' && user) || (c == 'k' && kernel))
 			return complain(p, i, advice, "modifier '%c' is given twice", c);
 		if (c == 'p' && s->type == PERF_TYPE_SOFTWARE)
-			return complain(p, i, "", "modifier 'p' has no meaning for '%s': only a PMU can "
-					"be precise", s->name);
+			return complain(p, i, "", "modifier 'p' has no meaning for '%s': only a "
+					"PMU can be precise", s->name);
 		if (c == 'p' && s->precise_ip == 3)
 			return complain(p, i, advice, "more than three 'p'");
 		if (c == 'u')
@@ -384,6 +384,12 @@ bool evspec_in_kernel(const struct evspec *s)
 {
 	return s->type == PERF_TYPE_SOFTWARE && (s->config == PERF_COUNT_SW_CONTEXT_SWITCHES ||
 						 s->config == PERF_COUNT_SW_CPU_MIGRATIONS);
+}
+
+const struct evspec_known *evspec_known(size_t i)
+{
+	const struct evnames_entry *entry = evnames_at(i);
+	return entry ? &entry->known : NULL;
 }
 
 void evspec_sample_type(const struct evspec *s, char ret_type[EVSPEC_NAME_MAX],

@@ -23,7 +23,7 @@ enum evspec_rate {
 
 struct evspec {
 	char text[EVSPEC_NAME_MAX];    /* as it was written */
-	char name[EVSPEC_NAME_MAX];    /* perf's spelling or /name=.../, with modifier: "cache-misses:u" */
+	char name[EVSPEC_NAME_MAX];    /* perf's spelling, or name=; with modifier: "branches:u" */
 	uint32_t type;                 /* PERF_TYPE_* */
 	uint64_t config, config1, config2, config3;
 	bool only_user, only_kernel;   /* modifiers u, k: at most one is set (both = neither) */
@@ -56,7 +56,8 @@ int evspec_parse_rate(const char *text, bool is_freq, enum evspec_rate *ret_kind
 
 /* The event's sample type in a profile: "cpu"/"nanoseconds" for clocks, else the name in
  * [a-z0-9_] and "count" ("l1_dcache_load_misses"). Modifiers are left out. */
-void evspec_sample_type(const struct evspec *s, char ret_type[EVSPEC_NAME_MAX], const char **ret_unit);
+void evspec_sample_type(const struct evspec *s, char ret_type[EVSPEC_NAME_MAX],
+			const char **ret_unit);
 
 /* The event's name as a part of a file name: characters outside [A-Za-z0-9_.-] become '-'. */
 void evspec_file_part(const struct evspec *s, char ret_part[EVSPEC_NAME_MAX]);

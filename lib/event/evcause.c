@@ -1,0 +1,270 @@
+/*
+ * Rules of permission, kernel/events/core.c (the same from 4.x to 6.18):
+ *
+ * - perf_event_paranoid > 1 forbids events without exclude_kernel, > 0 forbids events of a
+ *   CPU or cgroup (all tasks), each to processes without CAP_PERFMON or CAP_SYS_ADMIN in
+ *   the initial user namespace: EACCES.  Debian's and Ubuntu's kernels know 3 and 4,
+ *   which forbid all events: EACCES.
+ * - another task's event needs ptrace read access to it, or CAP_PERFMON: EACCES.
+ * - seccomp filters of container runtimes answer EPERM, some ENOSYS.
+ *
+ * Events: a PMU driver that does not map an event answers ENOENT, on x86 also EINVAL;
+ * without any PMU driver it is ENOENT, with some hypervisors EOPNOTSUPP or ENODEV.
+ */
+#include "event/evcause.h"
+
+#include "base/cleanup.h"
+#include "base/host.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CAP_BIT_SYS_PTRACE 19
+#define CAP_BIT_SYS_ADMIN 21
+#define CAP_BIT_PERFMON 38
+#define ERRNO_KERNEL_ENOTSUPP 524  /* the kernel's own ENOTSUPP, which some PMU drivers let out */
+
+/* ---- facts about the machine and this process ---------------------------------- */
+
+/* The number behind "KEY:" in the text of a status file; -1 when it is not there.  skip:
+ * how many numbers to pass over. */
+static long long status_field(const char *text, const char *key, int base, int skip)
+{
+	size_t n = strlen(key);
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		if (*line == '\n')
+			line++;
+		if (strncmp(line, key, n) || line[n] != ':')
+			continue;
+		char *at = (char *)line + n + 1, *end;
+		for (;;) {
+			unsigned long long x = strtoull(at, &end, base);
+			if (end == at)
+				return -1;
+			if (skip-- == 0)
+				return (long long)x;
+			at = end;
+		}
+	}
+	return -1;
+}
+
+void evcause_rights(const struct host *h, struct evcause_rights *ret)
+{
+	CLEANUP_FREE char *status = NULL, *map = NULL;
+	*ret = (struct evcause_rights){ .uid = -1 };
+	if (host_read_long(h, HOST_PROC, &ret->paranoid, "sys/kernel/perf_event_paranoid") < 0)
+		ret->paranoid = 2; /* the kernel's default */
+	if (host_read_file(h, HOST_PROC, &status, NULL, "self/status") < 0)
+		return;
+	long long caps = status_field(status, "CapEff", 16, 0);
+	if (caps < 0)
+		caps = 0;
+	ret->seccomp = status_field(status, "Seccomp", 10, 0) == 2;
+	ret->uid = (long)status_field(status, "Uid", 10, 1);
+	ret->perfmon = caps >> CAP_BIT_PERFMON & 1 || caps >> CAP_BIT_SYS_ADMIN & 1;
+	ret->ptrace = caps >> CAP_BIT_SYS_PTRACE & 1;
+
+	/* The kernel asks for rights in the initial namespace, which maps all ids to themselves. */
+	unsigned long inside, outside, count;
+	if (host_read_file(h, HOST_PROC, &map, NULL, "self/uid_map") == 0 &&
+	    sscanf(map, "%lu %lu %lu", &inside, &outside, &count) == 3 &&
+	    (inside || outside || count != UINT32_MAX)) {
+		ret->lost_in_ns = ret->perfmon;
+		ret->perfmon = ret->ptrace = false;
+	}
+}
+
+long evcause_user_of(const struct host *h, pid_t pid)
+{
+	CLEANUP_FREE char *status = NULL;
+	if (host_read_file(h, HOST_PROC, &status, NULL, "%d/status", (int)pid) < 0)
+		return -1;
+	return (long)status_field(status, "Uid", 10, 1);
+}
+
+/* A PMU of the CPU's cores is named "cpu", or says with a file "cpus" on which cores it is (hybrid
+ * x86, arm64); those outside the cores have "cpumask". */
+static bool has_pmu(const struct host *h)
+{
+	int fd = host_open_file(h, HOST_SYS, O_RDONLY | O_DIRECTORY, "bus/event_source/devices");
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	bool found = false;
+	if (!dir) {
+		if (fd >= 0)
+			close(fd);
+		return false;
+	}
+	for (struct dirent *d; !found && (d = readdir(dir));) {
+		char path[300];
+		if (d->d_name[0] == '.')
+			continue;
+		snprintf(path, sizeof(path), "%s/cpus", d->d_name);
+		found = strcmp(d->d_name, "cpu") == 0 || faccessat(dirfd(dir), path, F_OK, 0) == 0;
+	}
+	closedir(dir);
+	return found;
+}
+
+/* Is cpu in a list like "0-3,8"?  True where the list cannot be read. */
+static bool is_online(const struct host *h, int cpu)
+{
+	CLEANUP_FREE char *list = NULL;
+	if (host_read_file(h, HOST_SYS, &list, NULL, "devices/system/cpu/online") < 0)
+		return true;
+	for (char *at = list; *at;) {
+		char *end;
+		long from = strtol(at, &end, 10), to = from;
+		if (end == at)
+			return true;
+		if (*end == '-')
+			to = strtol(end + 1, &end, 10);
+		if (from <= cpu && cpu <= to)
+			return true;
+		at = *end == ',' ? end + 1 : end + strlen(end);
+	}
+	return false;
+}
+
+static bool locked_down(const struct host *h)
+{
+	CLEANUP_FREE char *text = NULL;
+	return host_read_file(h, HOST_SYS, &text, NULL, "kernel/security/lockdown") == 0 &&
+	       strstr(text, "[confidentiality]");
+}
+
+long evcause_max_rate_hz(const struct host *h)
+{
+	long hz;
+	int r = host_read_long(h, HOST_PROC, &hz, "sys/kernel/perf_event_max_sample_rate");
+	return r < 0 ? -1 : hz;
+}
+
+/* ---- cause ------------------------------------------------------------------------ */
+
+static bool all_tasks(const struct evcause_request *r)
+{
+	return r->pid < 0 || r->flags & PERF_FLAG_PID_CGROUP;
+}
+
+long evcause_paranoid_needed(const struct evcause_request *r)
+{
+	return all_tasks(r) ? 0 : r->attr->exclude_kernel ? 2 : 1;
+}
+
+static bool needs_pmu(const struct evcause_request *r)
+{
+	return r->attr->type == PERF_TYPE_HARDWARE || r->attr->type == PERF_TYPE_HW_CACHE ||
+	       r->attr->type == PERF_TYPE_RAW;
+}
+
+static enum evcause refused(const struct host *h, const struct evcause_request *r, int errnum)
+{
+	struct evcause_rights own;
+	evcause_rights(h, &own);
+	if (errnum == EPERM && own.seccomp)
+		return EVCAUSE_SECCOMP;
+	if (!own.perfmon && own.paranoid > evcause_paranoid_needed(r)) {
+		if (own.paranoid > 2)
+			return EVCAUSE_PARANOID_ALL;
+		return all_tasks(r) ? EVCAUSE_PARANOID_CPU : EVCAUSE_PARANOID_KERNEL;
+	}
+	if (!all_tasks(r) && r->pid > 0 && !own.perfmon && !own.ptrace) {
+		/* With hidepid= another user's status cannot even be read. */
+		long user = evcause_user_of(h, r->pid);
+		return user >= 0 && user == own.uid ? EVCAUSE_NOT_DUMPABLE : EVCAUSE_OTHER_USER;
+	}
+	if (locked_down(h))
+		return EVCAUSE_LOCKDOWN;
+	return EVCAUSE_SECURITY;
+}
+
+enum evcause evcause_find(const struct host *h, const struct evcause_request *r, int errnum)
+{
+	bool pmu = needs_pmu(r);
+	switch (errnum) {
+	case EACCES:
+	case EPERM:
+		return refused(h, r, errnum);
+	case ENODEV:
+	case ENXIO:
+	case ENOENT:
+		if (errnum != ENOENT && r->cpu >= 0 && !is_online(h, r->cpu))
+			return EVCAUSE_CPU_OFFLINE;
+		return pmu && !has_pmu(h) ? EVCAUSE_NO_PMU : EVCAUSE_NO_SUCH_EVENT;
+	case EOPNOTSUPP:
+	case ERRNO_KERNEL_ENOTSUPP:
+		if (!pmu)
+			return EVCAUSE_BITS;
+		if (!has_pmu(h))
+			return EVCAUSE_NO_PMU;
+		return r->attr->precise_ip ? EVCAUSE_NOT_PRECISE : EVCAUSE_NO_INTERRUPT;
+	case EINVAL:
+		if (r->attr->freq && evcause_max_rate_hz(h) >= 0 &&
+		    r->attr->sample_freq > (uint64_t)evcause_max_rate_hz(h))
+			return EVCAUSE_RATE;
+		if (r->cpu >= 0 && !is_online(h, r->cpu))
+			return EVCAUSE_CPU_OFFLINE;
+		if (pmu && !has_pmu(h))
+			return EVCAUSE_NO_PMU;
+		if (r->attr->type == PERF_TYPE_RAW)
+			return EVCAUSE_RAW_CODE;
+		return pmu ? EVCAUSE_NO_SUCH_EVENT : EVCAUSE_BITS;
+	case E2BIG:
+		return EVCAUSE_BITS;
+	case EOVERFLOW:
+		return EVCAUSE_MAX_STACK;
+	case EBUSY:
+	case ENOSPC:
+		return EVCAUSE_BUSY;
+	case EMFILE:
+		return EVCAUSE_FILES_PROCESS;
+	case ENFILE:
+		return EVCAUSE_FILES_SYSTEM;
+	case ESRCH:
+		return EVCAUSE_NO_TASK;
+	case ENOSYS:
+		return EVCAUSE_NO_SYSCALL;
+	case ENOMEM:
+		return EVCAUSE_MEMORY;
+	default:
+		return EVCAUSE_OTHER;
+	}
+}
+
+const char *evcause_short(enum evcause cause)
+{
+	static const char *const text[EVCAUSE_N_CAUSES] = {
+		[EVCAUSE_OTHER] = "cannot be opened",
+		[EVCAUSE_NO_PMU] = "no PMU",
+		[EVCAUSE_NO_SUCH_EVENT] = "not on this machine",
+		[EVCAUSE_NO_INTERRUPT] = "the PMU cannot interrupt",
+		[EVCAUSE_NOT_PRECISE] = "the PMU is not that precise",
+		[EVCAUSE_PARANOID_ALL] = "kernel.perf_event_paranoid is above 2",
+		[EVCAUSE_PARANOID_KERNEL] = "kernel.perf_event_paranoid is above 1",
+		[EVCAUSE_PARANOID_CPU] = "kernel.perf_event_paranoid is above 0",
+		[EVCAUSE_OTHER_USER] = "another user's process",
+		[EVCAUSE_NOT_DUMPABLE] = "protected process",
+		[EVCAUSE_SECCOMP] = "forbidden by a seccomp filter",
+		[EVCAUSE_LOCKDOWN] = "the kernel is locked down",
+		[EVCAUSE_SECURITY] = "forbidden by a security module",
+		[EVCAUSE_BUSY] = "counters are in use",
+		[EVCAUSE_FILES_PROCESS] = "too many open files",
+		[EVCAUSE_FILES_SYSTEM] = "too many open files in the system",
+		[EVCAUSE_RATE] = "rate above the kernel's limit",
+		[EVCAUSE_RAW_CODE] = "the PMU refuses this code",
+		[EVCAUSE_BITS] = "not known to this kernel",
+		[EVCAUSE_MAX_STACK] = "stacks too deep",
+		[EVCAUSE_NO_TASK] = "no such process",
+		[EVCAUSE_CPU_OFFLINE] = "CPU offline",
+		[EVCAUSE_NO_SYSCALL] = "no perf_event_open in this kernel",
+		[EVCAUSE_MEMORY] = "out of memory",
+	};
+	return text[cause];
+}

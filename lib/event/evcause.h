@@ -1,0 +1,79 @@
+#ifndef CPROF_EVENT_EVCAUSE_H
+#define CPROF_EVENT_EVCAUSE_H
+
+/*
+ * Why perf_event_open(2) refused: from the errno, what was asked for, and what /proc and /sys
+ * say about the machine and this process.
+ */
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct evspec;
+struct host;
+
+/* What was asked of the system call. */
+struct evcause_request {
+	const struct evspec *spec;           /* NULL: the side-band event */
+	const struct perf_event_attr *attr;
+	pid_t pid;                           /* -1: all tasks; with PERF_FLAG_PID_CGROUP a folder */
+	int cpu;                             /* -1: any */
+	unsigned long flags;                 /* PERF_FLAG_* */
+};
+
+enum evcause {
+	EVCAUSE_OTHER,            /* the errno's text says all there is to say */
+	EVCAUSE_NO_PMU,
+	EVCAUSE_NO_SUCH_EVENT,    /* there is a PMU, without this event */
+	EVCAUSE_NO_INTERRUPT,     /* the PMU counts, but cannot sample */
+	EVCAUSE_NOT_PRECISE,
+	EVCAUSE_PARANOID_ALL,     /* kernel.perf_event_paranoid above 2: nothing is allowed */
+	EVCAUSE_PARANOID_KERNEL,  /* 2: not the kernel's side */
+	EVCAUSE_PARANOID_CPU,     /* 1 or 2: not whole CPUs or cgroups */
+	EVCAUSE_OTHER_USER,
+	EVCAUSE_NOT_DUMPABLE,     /* own process that must not be looked into */
+	EVCAUSE_SECCOMP,
+	EVCAUSE_LOCKDOWN,
+	EVCAUSE_SECURITY,         /* none of the above: some security module */
+	EVCAUSE_BUSY,
+	EVCAUSE_FILES_PROCESS,
+	EVCAUSE_FILES_SYSTEM,
+	EVCAUSE_RATE,
+	EVCAUSE_RAW_CODE,
+	EVCAUSE_BITS,             /* this kernel does not know a part of the attr */
+	EVCAUSE_MAX_STACK,
+	EVCAUSE_NO_TASK,
+	EVCAUSE_CPU_OFFLINE,
+	EVCAUSE_NO_SYSCALL,
+	EVCAUSE_MEMORY,
+	EVCAUSE_N_CAUSES,
+};
+
+/* The cause of errno errnum; reads only what it needs to tell. */
+enum evcause evcause_find(const struct host *h, const struct evcause_request *r, int errnum);
+
+/* A cause in few words ("no PMU"), for a table; static. */
+const char *evcause_short(enum evcause cause);
+
+/* What this process may do, as far as perf events are concerned. */
+struct evcause_rights {
+	long paranoid;      /* kernel.perf_event_paranoid: -1 .. 4 */
+	bool perfmon;       /* CAP_PERFMON or CAP_SYS_ADMIN that counts */
+	bool ptrace;        /* CAP_SYS_PTRACE that counts */
+	bool lost_in_ns;    /* has CAP_PERFMON, but only in a user namespace of its own */
+	bool seccomp;       /* a filter is installed */
+	long uid;           /* effective, -1 unknown */
+};
+void evcause_rights(const struct host *h, struct evcause_rights *ret);
+
+/* The highest kernel.perf_event_paranoid that allows the request without capabilities. */
+long evcause_paranoid_needed(const struct evcause_request *r);
+
+/* Effective user of a process; -1 unknown. */
+long evcause_user_of(const struct host *h, pid_t pid);
+
+/* kernel.perf_event_max_sample_rate; -1 unknown. */
+long evcause_max_rate_hz(const struct host *h);
+
+#endif
