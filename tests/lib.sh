@@ -165,6 +165,66 @@ no_files() {
 	is "$left" '' "$1"
 }
 
+# recording PID: that cprof has its events open
+recording() {
+	ls -l "/proc/$1/fd" 2>/dev/null | grep -q 'perf_event'
+}
+
+# start_cprof ARG...: in the background, with SIGINT not ignored; sets $cprof_pid and
+# returns when it has events open. Its stderr goes to the file err, its stdout to out.
+start_cprof() {
+	run_command="cprof $*"
+	env --default-signal=INT,TERM,HUP "$CPROF" "$@" >"$T/out" 2>"$T/err" &
+	cprof_pid=$!
+	tap_pids="$tap_pids $cprof_pid"
+	wait_for 10 recording "$cprof_pid" || echo "# cprof $* did not open any event"
+}
+
+# end_cprof: waits for it; sets $status
+end_cprof() {
+	status=0
+	wait "$cprof_pid" || status=$?
+}
+
+# truth: the CPU time that the program said it used, from the file out
+truth() {
+	sed -n 's/^cpu_ns //p' "${1:-$T/out}" | head -n 1
+}
+
+# a pid that no process has
+unused_pid() {
+	sh -c 'echo $$'
+}
+
+# refused STATUS REGEX NAME ARG...: cprof ends with this status, says why on stderr in
+# lines that begin like all its messages, and leaves no file
+refused() {
+	refused_status=$1
+	refused_regex=$2
+	refused_name=$3
+	shift 3
+	run timeout 20 "$CPROF" "$@"
+	refused_left=$(find . -mindepth 1 ! -name out ! -name err ! -name '*.keep' | tr '\n' ' ')
+	if [ "$status" -ne "$refused_status" ]; then
+		fail "$refused_name: status $refused_status"
+		return
+	fi
+	if ! grep -Eqi -e "$refused_regex" err; then
+		fail "$refused_name: says '$refused_regex'"
+		return
+	fi
+	if ! head -n 1 err | grep -q '^cprof'; then
+		fail "$refused_name: the message begins with 'cprof'"
+		return
+	fi
+	if [ -n "$refused_left" ]; then
+		fail "$refused_name: leaves no file behind"
+		echo "# left: $refused_left"
+		return
+	fi
+	pass "$refused_name"
+}
+
 is_root() {
 	[ "$(id -u)" -eq 0 ]
 }

@@ -10,6 +10,8 @@ An expression sees:
     cum(NAME)           part of the total in samples with NAME anywhere in the stack
     leaf(RE), anywhere(RE)   the same with regular expressions
     labels(KEY)         the values of a label, as a set
+    near(A=0.1, ...)    each share is within 4 standard errors of the truth
+    ranked(A=0.1, ...)  shares stand in the true order where they differ by more than that
     label_share(KEY, VALUE)  part of the total with this label
     comments            all comments as one text
     names               all function names that samples use
@@ -184,6 +186,19 @@ class View:
 
     def labels(self, key):
         return {r[2][key] for r in self.rows if key in r[2]}
+
+    def near(self, errors=4, **truth):
+        """Each function's share is within so many standard errors of the truth."""
+        return all(abs(self.share(name) - part) <= errors * self.error(part)
+                   for name, part in truth.items())
+
+    def ranked(self, errors=4, **truth):
+        """Functions whose true shares differ by more than the error stand in the true order."""
+        return all(self.share(a) > self.share(b) for a, x in truth.items() for b, y in truth.items()
+                   if x - y > errors * (self.error(x) + self.error(y)))
+
+    def error(self, part):
+        return (part * (1 - part) / self.n) ** 0.5 if self.n else 0.0
 
     def label_share(self, key, value):
         return self.part(lambda r: r[2].get(key) == value)

@@ -26,11 +26,12 @@ PROG_NOINLINE static void *left_work(void *arg)
 
 int main(int argc, char **argv)
 {
+	static char left1[] = "left1", left2[] = "left2";
 	pthread_t thread;
 
 	n_steps = prog_arg(argc, argv, 1, 500) * 1000000;
-	if (pthread_create(&thread, NULL, left_work, "left1") ||
-	    pthread_create(&thread, NULL, left_work, "left2"))
+	if (pthread_create(&thread, NULL, left_work, left1) ||
+	    pthread_create(&thread, NULL, left_work, left2))
 		return 1;
 	pthread_exit(NULL);
 }

@@ -1,0 +1,109 @@
+# bash completion for cprof
+#
+# The options of a command stand between `#options COMMAND` and `#end`; a test
+# compares them with what `cprof COMMAND --help` shows.
+
+_cprof_events() {
+	cprof list 2>/dev/null | awk '/^ / { print $1 }'
+}
+
+# The last element of a comma-separated list; the elements before it stay.
+_cprof_list() {
+	local cur=$1 before=
+	shift
+	[[ $cur != *,* ]] || before=${cur%,*},
+	mapfile -t COMPREPLY < <(compgen -P "$before" -W "$*" -- "${cur##*,}")
+	compopt -o nospace
+}
+
+_cprof() {
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
+	local command=${COMP_WORDS[1]-} options i word
+	COMPREPLY=()
+
+	if [[ $COMP_CWORD -eq 1 ]]; then
+		mapfile -t COMPREPLY < <(compgen -W 'record list report --help --version' -- "$cur")
+		return
+	fi
+	case $command in
+	record)
+		options='
+		#options record
+		--event --freq --count --output --pid --tid --duration --delay --call-graph
+		--user --kernel --no-inherit --scope --label --labels --ring-size --max-memory
+		--strict --quiet --verbose --json
+		#end
+		'
+		;;
+	list)
+		options='
+		#options list
+		--json
+		#end
+		'
+		;;
+	report)
+		options='
+		#options report
+		--limit --sort --sample-type --json
+		#end
+		'
+		;;
+	*) return ;;
+	esac
+	options=${options//#options $command/}
+	options=${options//#end/}
+
+	# Behind the first word that is no option begins the command to be recorded.
+	if [[ $command == record ]]; then
+		for ((i = 2; i < COMP_CWORD; i++)); do
+			word=${COMP_WORDS[i]}
+			case $word in
+			--)
+				((i++))
+				break
+				;;
+			-e | -F | -c | -o | -p | -t | --event | --freq | --count | --output | --pid | --tid | \
+				--duration | --delay | --call-graph | --scope | --label | --labels | \
+				--ring-size | --max-memory)
+				((i++))
+				;;
+			-*) ;;
+			*) break ;;
+			esac
+		done
+		if ((i < COMP_CWORD)) || [[ $prev == -- ]]; then
+			if declare -F _command_offset >/dev/null; then
+				_command_offset "$i"
+			elif ((i == COMP_CWORD)); then
+				mapfile -t COMPREPLY < <(compgen -c -- "$cur")
+			else
+				mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+			fi
+			return
+		fi
+	fi
+
+	case $prev in
+	-e | --event) _cprof_list "$cur" "$(_cprof_events)" ;;
+	-p | --pid) _cprof_list "$cur" "$(cd /proc && echo [0-9]*)" ;;
+	--scope) mapfile -t COMPREPLY < <(compgen -W 'auto task cpu cgroup' -- "$cur") ;;
+	--call-graph) mapfile -t COMPREPLY < <(compgen -W 'fp none' -- "$cur") ;;
+	--labels) _cprof_list "$cur" 'pid tid thread_name process_name cpu cgroup' ;;
+	--sort) mapfile -t COMPREPLY < <(compgen -W 'flat cum' -- "$cur") ;;
+	-F | --freq | -c | --count | -t | --tid | --duration | --delay | --label | --ring-size | \
+		--max-memory | --limit | --sample-type) ;;
+	*)
+		if [[ $cur == -* ]]; then
+			mapfile -t COMPREPLY < <(compgen -W "$options --help" -- "$cur")
+		elif [[ $command == record && $prev != -o && $prev != --output ]]; then
+			mapfile -t COMPREPLY < <(compgen -c -- "$cur")
+		else
+			compopt -o filenames
+			mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		fi
+		;;
+	esac
+}
+
+complete -F _cprof cprof

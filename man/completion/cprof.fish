@@ -1,0 +1,55 @@
+# fish completion for cprof
+#
+# A test compares the options of each command with what `cprof COMMAND --help`
+# shows.
+
+function __cprof_using
+	set -l words (commandline -opc)
+	test (count $words) -ge 2; and test "$words[2]" = $argv[1]
+end
+
+function __cprof_no_command
+	test (count (commandline -opc)) -eq 1
+end
+
+function __cprof_events
+	cprof list 2>/dev/null | string match -r '^ +\S+' | string trim
+end
+
+complete -c cprof -f
+complete -c cprof -n __cprof_no_command -a record -d 'profile a program into a pprof file'
+complete -c cprof -n __cprof_no_command -a list -d 'show the events and what can be done with them'
+complete -c cprof -n __cprof_no_command -a report -d 'show the hottest functions of a profile'
+complete -c cprof -n __cprof_no_command -l help -d 'show help'
+complete -c cprof -n __cprof_no_command -l version -d 'show the version'
+
+complete -c cprof -n '__cprof_using record' -s e -l event -x -a '(__fish_append , (__cprof_events))' -d 'events to sample'
+complete -c cprof -n '__cprof_using record' -s F -l freq -x -d 'samples per second'
+complete -c cprof -n '__cprof_using record' -s c -l count -x -d 'events per sample'
+complete -c cprof -n '__cprof_using record' -s o -l output -r -F -d 'file to write'
+complete -c cprof -n '__cprof_using record' -s p -l pid -x -a '(__fish_append , (__fish_complete_pids))' -d 'processes to attach to'
+complete -c cprof -n '__cprof_using record' -s t -l tid -x -d 'threads to attach to'
+complete -c cprof -n '__cprof_using record' -l duration -x -d 'stop after this time'
+complete -c cprof -n '__cprof_using record' -l delay -x -d 'start after this time'
+complete -c cprof -n '__cprof_using record' -l call-graph -x -a 'fp none' -d 'how to walk user stacks'
+complete -c cprof -n '__cprof_using record' -l user -d 'user code only'
+complete -c cprof -n '__cprof_using record' -l kernel -d 'kernel code only'
+complete -c cprof -n '__cprof_using record' -l no-inherit -d 'leave out threads and children made later'
+complete -c cprof -n '__cprof_using record' -l scope -x -a 'auto task cpu cgroup' -d 'what the events are opened on'
+complete -c cprof -n '__cprof_using record' -l label -x -d 'a label KEY=VALUE on every sample'
+complete -c cprof -n '__cprof_using record' -l labels -x -a '(__fish_append , pid tid thread_name process_name cpu cgroup)' -d 'which built-in labels to write'
+complete -c cprof -n '__cprof_using record' -l ring-size -x -d 'size of the ring of each cpu'
+complete -c cprof -n '__cprof_using record' -l max-memory -x -d 'budget for everything else'
+complete -c cprof -n '__cprof_using record' -l strict -d 'status 2 when anything was lost'
+complete -c cprof -n '__cprof_using record' -s q -l quiet -d 'no summary'
+complete -c cprof -n '__cprof_using record' -s v -l verbose -d 'explain'
+complete -c cprof -n '__cprof_using record' -l json -d 'summary as JSON on stdout'
+complete -c cprof -n '__cprof_using record' -a '(__fish_complete_subcommand --fcs-skip=2)'
+
+complete -c cprof -n '__cprof_using list' -l json -d 'as JSON'
+
+complete -c cprof -n '__cprof_using report' -l limit -x -d 'number of functions to show'
+complete -c cprof -n '__cprof_using report' -l sort -x -a 'flat cum' -d 'order'
+complete -c cprof -n '__cprof_using report' -l sample-type -x -d 'which values to show'
+complete -c cprof -n '__cprof_using report' -l json -d 'as JSON'
+complete -c cprof -n '__cprof_using report' -F

@@ -1,0 +1,47 @@
+#!/bin/sh
+# Words that record cannot understand: status 64, the word in the message, no file, and the
+# command is not started.
+. "$CPROF_SOURCE_ROOT/tests/lib.sh"
+
+start='touch started'
+refused 64 'usage|--help|command|-p' 'no target' record
+refused 64 'usage|--help|command|-p' 'options but no target' record -e cpu-clock
+refused 64 '-p|command|both|target' 'a process and a command' record -p $$ -- $start
+refused 64 'abc' '-p abc' record -p abc
+refused 64 '12x' '-p 1,12x' record -p 1,12x
+refused 64 "'?-1|0|pid" '-p 0' record -p 0
+refused 64 'abc' '-t abc' record -t abc
+refused 64 '99999999999' '-p with a number beyond any pid' record -p 99999999999
+refused 64 'abc' '-F abc' record -F abc -- $start
+refused 64 '0' '-F 0' record -F 0 -- $start
+refused 64 '-5' '-F -5' record -F -5 -- $start
+refused 64 '0' '-c 0' record -c 0 -- $start
+refused 64 '1x' '-c 1x' record -c 1x -- $start
+refused 64 '-F|-c' '-F and -c together' record -F 100 -c 100 -- $start
+refused 64 'soon' '--duration soon' record --duration soon -- $start
+refused 64 '-1' '--duration -1' record --duration -1 -- $start
+refused 64 '3y' '--duration 3y' record --duration 3y -- $start
+refused 64 'never' '--delay never' record --delay never -- $start
+refused 64 'pony' '--scope pony' record --scope pony -- $start
+like err 'auto.*task.*cpu.*cgroup|cgroup.*cpu' '--scope pony: shows what there is'
+refused 64 'pony' '--call-graph pony' record --call-graph pony -- $start
+refused 64 'novalue' '--label without a value' record --label novalue -- $start
+refused 64 'pprof::' '--label with a reserved key' record --label pprof::x=1 -- $start
+refused 64 'pony' '--labels pony' record --labels pony -- $start
+refused 64 'big' '--ring-size big' record --ring-size big -- $start
+refused 64 'big' '--max-memory big' record --max-memory big -- $start
+refused 64 'user|kernel' '--user and --kernel together' record --user --kernel -- $start
+refused 64 "cpu-clokc" 'an unknown event' record -e cpu-clokc -- $start
+like err 'cpu-clock' 'an unknown event: the nearest names are shown'
+refused 64 'cycels' 'another unknown event' record -e cycels -- $start
+like err 'cycles' 'another unknown event: the nearest names are shown'
+refused 64 'modifier|:z' 'a bad modifier' record -e cpu-clock:z -- $start
+refused 64 'period' 'a bad period' record -e cpu-clock/period=many/ -- $start
+refused 64 'period' 'a period of nothing' record -e cpu-clock/period=0/ -- $start
+refused 64 'colour' 'an unknown event option' record -e cpu-clock/colour=red/ -- $start
+refused 64 'cpu-clock/period' 'an event that is not closed' record -e cpu-clock/period=5 -- $start
+refused 64 'event|empty' 'an empty event' record -e '' -- $start
+refused 64 'event|empty' 'an empty event in a list' record -e cpu-clock,,page-faults -- $start
+refused 64 'rXYZ' 'a raw event that is not a number' record -e rXYZ -- $start
+check 'no command was started' test ! -e started
+finish

@@ -1,0 +1,87 @@
+#!/usr/bin/python3
+"""Help texts, man pages and completions agree; the man pages are well formed."""
+import os
+import re
+import shutil
+
+import tap
+
+CPROF = os.environ.get("CPROF", "")
+# argp's own, the same everywhere
+COMMON = {"--help", "--usage", "--version"}
+
+
+def commands():
+    """The commands that `cprof --help` lists, one a line, indented."""
+    return re.findall(r"^  ([a-z]+) {2,}\S", tap.output(CPROF, "--help"), re.M)
+
+
+def help_options(command):
+    text = tap.output(CPROF, command, "--help")
+    return set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", "\n".join(
+        line for line in text.splitlines() if re.match(r"\s+(-\w, |-\w\b.*, )?--|\s+-\w,? *--", line))))
+
+
+def page(name):
+    return tap.read("man/%s" % name) if os.path.exists(os.path.join(tap.ROOT, "man", name)) else ""
+
+
+def man_options(text):
+    """Options that a page describes: the paragraphs tagged with them."""
+    text = text.replace("\\-", "-")
+    tags = re.findall(r"^\.It (.*)$", text, re.M) + re.findall(r"^\.TP.*\n(.*)$", text, re.M)
+    options = set()
+    for tag in tags:
+        tag = re.sub(r"\\f.", "", tag)
+        options |= set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", tag))
+        options |= {"--" + x for x in re.findall(r"Fl -([a-z][a-z-]+)", tag)}
+    return options
+
+
+def completion_options(shell, command):
+    """The options that a completion offers for a command."""
+    text = page({"bash": "completion/cprof.bash", "zsh": "completion/_cprof",
+                 "fish": "completion/cprof.fish"}[shell])
+    if shell == "fish":
+        lines = [l for l in text.splitlines()
+                 if re.search(r"__cprof_using %s\b" % command, l)]
+        return {"--" + x for l in lines for x in re.findall(r"\s-l ([a-z][a-z-]+)", l)}
+    m = re.search(r"^\s*#options %s$(.*?)^\s*#end$" % command, text, re.M | re.S)
+    return set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", m.group(1))) if m else set()
+
+
+names = commands()
+tap.check([] if len(names) >= 3 else ["found: %s" % names], "cprof --help lists the commands")
+main_page = page("cprof.1").replace("\\-", "-")
+for command in names:
+    want = help_options(command) - COMMON
+    tap.check([] if want else ["no options found"], "cprof %s --help shows options" % command)
+    have = man_options(page("cprof-%s.1" % command)) - COMMON
+    tap.check(["%s is not in man/cprof-%s.1" % (o, command) for o in sorted(want - have)] +
+              ["%s is in man/cprof-%s.1 but does not exist" % (o, command)
+               for o in sorted(have - want)],
+              "cprof-%s.1 describes the options that exist" % command)
+    tap.check([] if "cprof-%s" % command in main_page or "cprof-%s" % command in
+              main_page.replace(" ", "") else ["no cprof-%s in man/cprof.1" % command],
+              "cprof.1 names the command %s" % command)
+    for shell in ("bash", "zsh", "fish"):
+        have = completion_options(shell, command) - COMMON
+        tap.check(["%s is not completed" % o for o in sorted(want - have)] +
+                  ["%s is completed but does not exist" % o for o in sorted(have - want)],
+                  "%s completes the options of cprof %s" % (shell, command))
+
+pages = list(tap.sources(".1", ".7", folders=("man",)))
+tap.check(["man/%s is missing" % x for x in
+           ("cprof.1", "cprof-record.1", "cprof-list.1", "cprof-events.7", "cprof-profile.7",
+            "cprof-internals.7") if "man/" + x not in pages], "all man pages are there")
+for path in pages:
+    if not shutil.which("mandoc"):
+        tap.skip("mandoc accepts %s" % path, "needs mandoc")
+        continue
+    complaints = tap.output("mandoc", "-Tlint", "-Wwarning", os.path.join(tap.ROOT, path))
+    tap.check([c for c in complaints.splitlines() if not re.search(r"referenced manual not found", c)],
+              "mandoc accepts %s" % path)
+    installed = os.path.basename(path)
+    tap.check([] if installed in tap.read("man/meson.build") else ["not in man/meson.build"],
+              "%s is installed" % path)
+tap.done()

@@ -1,0 +1,51 @@
+#!/usr/bin/python3
+"""The runner counts right: what it does not see, nobody sees."""
+import importlib.machinery
+import importlib.util
+import os
+import sys
+import tempfile
+
+import tap
+
+sys.dont_write_bytecode = True
+loader = importlib.machinery.SourceFileLoader("run", os.path.join(tap.ROOT, "tests/run"))
+run = importlib.util.module_from_spec(importlib.util.spec_from_loader("run", loader))
+loader.exec_module(run)
+
+
+def outcome(script, timeout=10):
+    test = run.Test("/build-x", {"name": "t", "suite": ["cprof:s"], "cmd": ["sh", "-c", script],
+                                 "timeout": timeout, "protocol": "tap", "workdir": "/"})
+    r = run.run_test(test)
+    return r.passed, r.failed, len(r.skips), bool(r.problem)
+
+
+CASES = [
+    ("all pass", "echo ok 1; echo ok 2 - b; echo 1..2", (2, 0, 0, False)),
+    ("one fails", "echo 1..2; echo ok 1; echo not ok 2; exit 1", (1, 1, 0, False)),
+    ("one skips", "echo ok 1 - a '# SKIP no reason'; echo ok 2; echo 1..2", (1, 0, 1, False)),
+    ("all skip", "echo 1..0 '# SKIP needs x'", (0, 0, 1, False)),
+    ("a failure marked as known is still one", "echo not ok 1 - a '# TO''DO x'; echo 1..1",
+     (0, 1, 0, False)),
+    ("no plan", "echo ok 1", (1, 1, 0, True)),
+    ("nothing at all", "true", (0, 1, 0, True)),
+    ("too few", "echo 1..3; echo ok 1", (1, 1, 0, True)),
+    ("too many", "echo 1..1; echo ok 1; echo ok 2", (2, 1, 0, True)),
+    ("a status without a failed assertion", "echo ok 1; echo 1..1; exit 3", (1, 1, 0, True)),
+    ("a crash", "echo ok 1; echo 1..1; kill -SEGV $$", (1, 1, 0, True)),
+    ("bailing out", "echo ok 1; echo 'Bail out! no'; echo 1..1", (1, 1, 0, True)),
+    ("a hang", "echo ok 1; echo 1..1; sleep 60", (1, 1, 0, True)),
+]
+for name, script, want in CASES:
+    got = outcome(script, 1 if name == "a hang" else 10)
+    tap.check([] if got == want else ["got %s, want %s" % (got, want)], "%s: %s" % (name, want))
+
+with tempfile.NamedTemporaryFile("w", suffix=".skips") as f:
+    f.write("# comment\n\n^live/x : needs a .*\n")
+    f.flush()
+    rules = run.expected_skips(f.name)
+tap.check([] if len(rules) == 1 and rules[0][0].search("live/x") and
+          rules[0][1].search("needs a PMU") and not rules[0][1].search("other") else [str(rules)],
+          "rules for expected skips are read")
+tap.done()

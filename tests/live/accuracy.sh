@@ -1,0 +1,47 @@
+#!/bin/sh
+# Shares are right: programs that do a known part of their work in each function.
+. "$CPROF_SOURCE_ROOT/tests/lib.sh"
+need_perf
+
+serial_truth=
+i=1
+for name in A B C D E F G H I J; do
+	serial_truth="$serial_truth, $name=$i/55"
+	i=$((i + 1))
+done
+serial_truth=${serial_truth#, }
+
+parallel_truth=
+for i in 1 2 3 4 5 6 7 8 9 10; do
+	parallel_truth="$parallel_truth, f$i=0.1"
+done
+parallel_truth=${parallel_truth#, }
+
+for n in 1 2 3; do
+	run "$CPROF" record -e cpu-clock -o serial.pb.gz -- "$PROG/serial"
+	is "$status" 0 "serial, run $n: recorded"
+	profile "serial, run $n: each function has its share" serial.pb.gz \
+		'n > 2000' "near($serial_truth)"
+	profile "serial, run $n: the shares stand in the right order" serial.pb.gz \
+		"ranked($serial_truth)"
+	profile "serial, run $n: the chain of calls is whole" serial.pb.gz \
+		"path('J', 'I', 'H', 'G', 'F', 'E', 'D', 'C', 'B', 'A', 'main') >= 0.99 * share('J')" \
+		"cum('A') > 0.98" "cum('main') > 0.98"
+
+	run "$CPROF" record -e cpu-clock -o parallel.pb.gz -- "$PROG/parallel"
+	is "$status" 0 "parallel, run $n: recorded"
+	profile "parallel, run $n: each thread has a tenth" parallel.pb.gz \
+		'n > 1500' "near($parallel_truth)"
+	profile "parallel, run $n: threads are told apart by their names" parallel.pb.gz \
+		"all(abs(label_share('thread_name', 'f%d' % i) - cum('f%d' % i)) < 0.01 for i in range(1, 11))"
+done
+
+# The values estimate what was used, whatever the rate.
+for args in '-F 100' '-F 5000' '-c 2000000'; do
+	# shellcheck disable=SC2086 # words
+	run "$CPROF" record -e cpu-clock $args -o rate.pb.gz -- "$PROG/spin" 10 3000
+	used=$(truth)
+	profile "$args: the values add up to the CPU time used" rate.pb.gz \
+		"0.95 * $used < total < 1.06 * $used" "share('spin_leaf') > 0.9"
+done
+finish

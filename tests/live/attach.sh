@@ -1,0 +1,83 @@
+#!/bin/sh
+# Attaching to what runs already: all threads are found, the target runs on as it was.
+. "$CPROF_SOURCE_ROOT/tests/lib.sh"
+need_perf
+
+ready() {
+	grep -q ready "$1"
+}
+
+for scope in auto task; do
+	"$PROG/churn" 30 >churn.keep &
+	pid=$!
+	tap_pids="$tap_pids $pid"
+	wait_for 5 ready churn.keep
+	run "$CPROF" record -e cpu-clock --scope $scope --duration 1.5 -o churn.pb.gz -p $pid
+	is "$status" 0 "churn, scope $scope: recorded"
+	profile "churn, scope $scope: no long-lived thread is missing" churn.pb.gz \
+		"labels('thread_name') >= {'steady1', 'steady2', 'steady3', 'steady4'}" \
+		"all(cum('steady%d' % i) > 0.1 for i in range(1, 5))"
+	check "churn, scope $scope: the target runs on" kill -0 $pid
+	is "$(ls -l /proc/$pid/fd | grep -c perf)" 0 "churn, scope $scope: it holds none of our files"
+	kill $pid
+	wait $pid 2>/dev/null
+done
+
+# one thread of several
+"$PROG/churn" 30 >churn.keep &
+pid=$!
+tap_pids="$tap_pids $pid"
+wait_for 5 ready churn.keep
+tid=
+for task in /proc/$pid/task/*; do
+	[ "$(cat "$task/comm")" = steady2 ] && tid=${task##*/}
+done
+run "$CPROF" record -e cpu-clock --duration 0.7 -o one.pb.gz -t "$tid"
+is "$status" 0 '-t: recorded'
+profile '-t: that thread and no other' one.pb.gz "cum('steady2') > 0.98" "labels('tid') <= {'$tid'}"
+kill $pid
+
+# two processes at once
+background "$PROG/spin" 3 100000
+first=$pid
+background "$PROG/serial" 100000
+run "$CPROF" record -e cpu-clock --duration 1 -o two.pb.gz -p "$first,$pid"
+is "$status" 0 '-p with two processes: recorded'
+profile '-p with two processes: both are there, told apart by label' two.pb.gz \
+	"cum('recurse') > 0.3" "cum('A') > 0.3" "labels('pid') == {'$first', '$pid'}" \
+	"abs(label_share('pid', '$first') - cum('recurse')) < 0.02"
+kill "$first" $pid
+
+# a thousand threads that sleep
+"$PROG/threads" 1000 400000 >threads.keep &
+pid=$!
+tap_pids="$tap_pids $pid"
+sleep 0.5
+run "$CPROF" record -e cpu-clock --duration 1 -o thousand.pb.gz -p $pid
+is "$status" 0 'a thousand threads: recorded'
+profile 'a thousand threads: their work is seen' thousand.pb.gz "cum('thread_work') > 0.9" \
+	"len(labels('tid')) > 100"
+kill $pid
+
+# the target ends first
+background "$PROG/spin" 3 1500
+run timeout 20 "$CPROF" record -e cpu-clock -o ends.pb.gz -p $pid
+is "$status" 0 'the end of the target ends the recording'
+profile 'the end of the target: a complete profile' ends.pb.gz "cum('recurse') > 0.9"
+
+# a child made after attaching, with and without --no-inherit
+for option in '' --no-inherit; do
+	background sh -c "sleep 0.4; '$PROG/serial' 40; '$PROG/spin' 1 200 & wait"
+	# shellcheck disable=SC2086 # no word when empty
+	run timeout 20 "$CPROF" record -e cpu-clock $option -o inherit.pb.gz -p $pid
+	if [ -z "$option" ]; then
+		is "$status" 0 'children made later: recorded'
+		profile 'children made later are followed' inherit.pb.gz "cum('A') > 0.3" "cum('recurse') > 0.03"
+	elif [ -e inherit.pb.gz ] && [ "$status" -eq 0 ]; then
+		profile '--no-inherit leaves them out' inherit.pb.gz "cum('A') == 0" "cum('recurse') == 0"
+	else
+		like err 'sample' '--no-inherit leaves them out, so that nothing is left'
+	fi
+	rm -f inherit.pb.gz
+done
+finish

@@ -1,0 +1,89 @@
+#!/bin/sh
+# record -- COMMAND: the command runs as if cprof were not there.
+. "$CPROF_SOURCE_ROOT/tests/lib.sh"
+need_perf
+
+run "$CPROF" record -e cpu-clock -o s.pb.gz -- sh -c "'$PROG/spin' 1 100 >/dev/null; exit 7"
+is "$status" 7 'its exit status is passed on'
+profile 'with a profile' s.pb.gz "cum('spin_leaf') > 0.3"
+run "$CPROF" record -e cpu-clock -o s.pb.gz -- sh -c "'$PROG/spin' 1 100; kill -TERM \$\$"
+is "$status" 143 'its death by a signal is passed on as a shell would'
+
+echo 'in and out' | "$CPROF" record -q -e cpu-clock -o s.pb.gz -- \
+	sh -c "cat; echo aside >&2; '$PROG/spin' 1 200 >/dev/null" >out 2>err
+is "$(cat out)" 'in and out' 'stdin and stdout are its own'
+like err '^aside$' 'stderr is its own'
+
+rm -f s.pb.gz
+run "$CPROF" record -e cpu-clock ls -l --nosuchoption
+is "$status" 2 'options behind the command belong to the command'
+like err 'nosuchoption' 'which says so itself'
+rm -f ./*.pb.gz
+
+run "$CPROF" record -e cpu-clock -o none.pb.gz -- ./no-such-command
+is "$status" 127 'command not found: status 127'
+like err "no-such-command.*: (no such file|not found)" 'command not found: says so'
+no_files 'command not found: no file'
+echo x >plain.keep
+run "$CPROF" record -e cpu-clock -o none.pb.gz -- ./plain.keep
+is "$status" 126 'command not executable: status 126'
+like err "plain.keep.*permission denied" 'command not executable: says so'
+no_files 'command not executable: no file'
+mkdir folder.keep
+run "$CPROF" record -e cpu-clock -o none.pb.gz -- ./folder.keep
+is "$status" 126 'a folder is not a command'
+no_files 'a folder: no file'
+rmdir folder.keep
+printf '#!/no/such/interpreter\n' >script.keep
+chmod +x script.keep
+run "$CPROF" record -e cpu-clock -o none.pb.gz -- ./script.keep
+is "$status" 127 'a script without its interpreter: status 127'
+no_files 'a script without its interpreter: no file'
+run "$CPROF" record -e cpu-clock -o none.pb.gz -- no-such-command-in-path
+is "$status" 127 'not in PATH: status 127'
+
+# Events start at exec: nothing of cprof itself.
+run "$CPROF" record -e cpu-clock -F 20000 -o x.pb.gz -- "$PROG/spin" 1 300
+profile 'nothing of cprof itself is in the profile' x.pb.gz \
+	"labels('process_name') <= {'spin'}" "not any('cprof' in m.file for m in p.mappings.values())"
+
+# The command has the signals and descriptors that it would have had.
+cat >state.py.keep <<'END'
+import os, signal
+print("blocked", sorted(signal.pthread_sigmask(signal.SIG_BLOCK, [])))
+print("ignored", [s for s in signal.valid_signals() if signal.getsignal(s) == signal.SIG_IGN])
+print("files", sorted(int(x) for x in os.listdir("/proc/self/fd"))[:-1])
+print("nofile", __import__("resource").getrlimit(__import__("resource").RLIMIT_NOFILE))
+print("scheduler", os.sched_getscheduler(0), os.nice(0))
+print("group", os.getpgid(0) == os.getpgid(os.getppid()))
+END
+/usr/bin/python3 state.py.keep | grep -v group >bare.keep
+run "$CPROF" record -q -e cpu-clock -o state.pb.gz -- /usr/bin/python3 state.py.keep
+grep -v group out >state.keep
+check 'signals, descriptors, limits and priority of the command are as without cprof' \
+	diff bare.keep state.keep
+
+# exec is followed, and the profile names both
+run "$CPROF" record -e cpu-clock -o e.pb.gz -- sh -c "exec '$PROG/serial' 100"
+profile 'exec is followed' e.pb.gz "cum('A') > 0.9" "'serial' in labels('process_name')" \
+	"p.mappings[1].file.endswith('/serial') or p.mappings[1].file.endswith('sh')"
+
+# The recording ends with the command, not with what it left behind.
+start=$(date +%s)
+run timeout 20 "$CPROF" record -e cpu-clock -o left.pb.gz -- \
+	sh -c "'$PROG/sleeper' 4000 >/dev/null 2>&1 & '$PROG/spin' 1 200"
+took=$(($(date +%s) - start))
+is "$status" 0 'a command that leaves a process behind: recorded'
+check 'a command that leaves a process behind: the recording ends with the command' \
+	test $took -le 3
+
+# A command stopped and continued.
+start_cprof record -e cpu-clock -o stop.pb.gz -- "$PROG/spin" 2 3000
+child=$(cat /proc/"$cprof_pid"/task/*/children | cut -d' ' -f1)
+kill -STOP "$child"
+sleep 0.3
+kill -CONT "$child"
+end_cprof
+is "$status" 0 'a command that is stopped and continued: recorded'
+profile 'a command that is stopped and continued: complete' stop.pb.gz "cum('spin_leaf') > 0.9"
+finish

@@ -1,0 +1,110 @@
+#!/bin/sh
+# Names come from the files that the target runs, wherever they are: another root, another
+# mount namespace, deleted, replaced. A host file of the same path is never taken for it.
+. "$CPROF_SOURCE_ROOT/tests/lib.sh"
+need_perf
+need gcc
+
+gcc -static -O2 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls -D_GNU_SOURCE \
+	-o serial-static.keep "$CPROF_SOURCE_ROOT/tests/prog/serial.c"
+gcc -static -O2 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls -D_GNU_SOURCE \
+	-o spin-static.keep "$CPROF_SOURCE_ROOT/tests/prog/spin.c"
+
+right="'' not in names, cum('A') > 0.95, share('J') > 0.1, cum('recurse') == 0"
+build_id() {
+	readelf -n "$1" | sed -n 's/.*Build ID: //p'
+}
+# as_serial NAME FILE
+as_serial() {
+	profile "$1" "$2" "all([$right])" \
+		"any(m.build_id == '$(build_id serial-static.keep)' for m in p.mappings.values())" \
+		"not any(m.build_id == '$(build_id spin-static.keep)' for m in p.mappings.values())"
+}
+
+# deleted while it runs
+cp serial-static.keep del
+./del 100000 >/dev/null &
+pid=$!
+tap_pids="$tap_pids $pid"
+sleep 0.1
+rm del
+run "$CPROF" record -e cpu-clock --duration 0.5 -o del.pb.gz -p $pid
+is "$status" 0 'a deleted binary: recorded'
+as_serial 'a deleted binary: names are right' del.pb.gz
+profile 'a deleted binary: without "(deleted)" in its name' del.pb.gz \
+	"not any('deleted' in m.file for m in p.mappings.values())"
+kill $pid
+
+# replaced while it runs, before and during the recording
+cp serial-static.keep app
+./app 100000 >/dev/null &
+pid=$!
+tap_pids="$tap_pids $pid"
+sleep 0.1
+cp spin-static.keep new
+mv new app
+run "$CPROF" record -e cpu-clock --duration 0.5 -o rep.pb.gz -p $pid
+is "$status" 0 'a replaced binary: recorded'
+as_serial 'a replaced binary: names are those of the old one' rep.pb.gz
+kill $pid
+cp serial-static.keep app2
+run "$CPROF" record -e cpu-clock -o during.pb.gz -- sh -c './app2 60 & sleep 0.2; rm app2; cp spin-static.keep app2; wait'
+as_serial 'a binary replaced during the recording' during.pb.gz
+
+# a library deleted while it is in use
+cp "$PROG/liba.so" gone.so
+cp "$PROG/libb.so" b.so
+"$PROG/dlopener" 100000 "$T/gone.so" "$T/b.so" >/dev/null &
+pid=$!
+tap_pids="$tap_pids $pid"
+sleep 0.2
+cp "$PROG/libb.so" other.so
+mv other.so gone.so
+run "$CPROF" record -e cpu-clock --duration 0.5 -o lib.pb.gz -p $pid
+profile 'a replaced library: names are those of the old one' lib.pb.gz "cum('work_in_a') > 0.95" \
+	"cum('work_in_b') == 0" "cum('before_b') == 0"
+kill $pid
+
+# what ends before cprof could look again
+run "$CPROF" record -e cpu-clock -F 4999 -o brief.pb.gz -- sh -c \
+	'for i in 1 2 3 4 5 6 7 8; do cp serial-static.keep brief$i; ./brief$i 2 >/dev/null; rm brief$i; done'
+is "$status" 0 'short-lived programs, deleted at once: recorded'
+profile 'short-lived programs, deleted at once: the frames that are named are right' brief.pb.gz \
+	"'' not in names" "cum('recurse') == 0"
+
+if ! is_root || ! unshare -m -p -f true 2>/dev/null; then
+	skip 'containers' 'needs root and namespaces'
+	finish
+fi
+
+# Another root, where the host has another program under the same path.
+mkdir -p "root$T"
+cp serial-static.keep "root$T/app"
+cp spin-static.keep "$T/app"
+unshare -m -p -f chroot "$T/root" "$T/app" 100000 >/dev/null &
+shell=$!
+tap_pids="$tap_pids $shell"
+sleep 0.3
+pid=$(pgrep -P $shell | head -n 1)
+run "$CPROF" record -e cpu-clock --duration 0.5 -o ct.pb.gz -p "$pid"
+is "$status" 0 'a container, attached: recorded'
+as_serial "a container, attached: names are the container's" ct.pb.gz
+profile 'a container, attached: the pid is the one that cprof was given' ct.pb.gz "labels('pid') <= {'$pid'}"
+kill -KILL "$pid"
+wait $shell 2>/dev/null
+
+run "$CPROF" record -e cpu-clock -o ctc.pb.gz -- unshare -m -p -f chroot "$T/root" "$T/app" 100
+is "$status" 0 'a container as the command: recorded'
+as_serial "a container as the command: names are the container's" ctc.pb.gz
+
+# A bind mount that only the target's mount namespace has.
+cp spin-static.keep bound
+run "$CPROF" record -e cpu-clock -o bind.pb.gz -- unshare -m sh -c \
+	"mount --bind serial-static.keep bound && exec ./bound 100"
+as_serial 'a file bound over another one in the mount namespace of the target' bind.pb.gz
+
+# cprof itself in a pid namespace
+run unshare -m -p -f --mount-proc "$CPROF" record -e cpu-clock -o ns.pb.gz -- ./serial-static.keep 100
+is "$status" 0 'cprof inside a pid namespace: recorded'
+as_serial 'cprof inside a pid namespace: names are right' ns.pb.gz
+finish

@@ -1,0 +1,59 @@
+#!/bin/sh
+# 98 % of the CPU time that a program uses stands in the profile, however short its threads and
+# processes live: as root cprof opens events per CPU.
+. "$CPROF_SOURCE_ROOT/tests/lib.sh"
+need_perf
+need_root
+
+# covers NAME COMMAND...
+covers() {
+	covers_name=$1
+	shift
+	run "$CPROF" record -e cpu-clock -F 4999 -o c.pb.gz -- "$@"
+	is "$status" 0 "$covers_name: recorded"
+	used=$(truth)
+	profile "$covers_name: 98 % of the CPU time is in the profile" c.pb.gz \
+		"0.98 * $used <= total <= 1.05 * $used + 30e6"
+}
+
+covers 'short threads' "$PROG/shortthreads" 40000 10
+profile 'short threads: their work is seen' c.pb.gz "cum('short_work') > 0.2"
+covers '1000 threads' "$PROG/threads" 1000 1200
+profile '1000 threads: their work is seen' c.pb.gz "cum('thread_work') > 0.9"
+covers 'a fork per 5 ms' "$PROG/forks" 600
+profile 'a fork per 5 ms: children and parent are seen' c.pb.gz \
+	"cum('child_work') > 0.5" "0.05 < cum('parent_work') < 0.4" "len(labels('pid')) > 300"
+covers 'a main thread that exits first' "$PROG/mainexits" 400
+profile 'a main thread that exits first: names and threads are right' c.pb.gz \
+	"share('left_work') > 0.95" "labels('thread_name') >= {'left1', 'left2'}"
+covers 'a program that becomes another' "$PROG/execer" "$PROG/spin" 5 800
+profile 'a program that becomes another: both are named' c.pb.gz \
+	"cum('before_exec') > 0.1" "cum('spin_leaf') > 0.3"
+
+# The inherited kind cannot see threads that live shorter than a period, and says so.
+run "$CPROF" record --scope task -e cpu-clock -F 999 -o task.pb.gz -- "$PROG/shortthreads" 20000 10
+is "$status" 0 'scope task: recorded, or said that there was nothing'
+if [ -e task.pb.gz ]; then
+	like err '[0-9.]+ ?%' 'scope task: the gap is said in the summary'
+	profile 'scope task: the gap is said in the file' task.pb.gz "re.search('cover|CPU time', comments)"
+fi
+
+# --scope cpu and cgroup by name
+for scope in cpu cgroup; do
+	run "$CPROF" record --scope $scope -e cpu-clock -F 4999 -o s.pb.gz -- "$PROG/forks" 300
+	if [ $scope = cgroup ] && [ "$status" -ne 0 ] && grep -qi cgroup err; then
+		like err 'cgroup' 'scope cgroup: says why not'
+		continue
+	fi
+	is "$status" 0 "scope $scope: recorded"
+	used=$(truth)
+	profile "scope $scope: 98 % of the CPU time is in the profile" s.pb.gz \
+		"0.98 * $used <= total <= 1.05 * $used + 30e6"
+done
+
+# What runs beside the target is not in its profile.
+background "$PROG/spin" 7 100000
+run "$CPROF" record -e cpu-clock -o beside.pb.gz -- "$PROG/serial" 60
+profile 'what runs beside the target is left out' beside.pb.gz \
+	"cum('spin_leaf') == 0" "cum('A') > 0.95"
+finish

@@ -1,0 +1,28 @@
+#!/bin/sh
+# ./bootstrap demo, from a fresh copy, twice, from anywhere, without being root.
+. "$CPROF_SOURCE_ROOT/tests/lib.sh"
+need_perf
+need sqlite3 setpriv
+
+mkdir clone.keep
+(cd "$CPROF_SOURCE_ROOT" && tar c --exclude='./build*' --exclude=./.git .) | tar x -C clone.keep
+demo() {
+	"$T/clone.keep/bootstrap" demo
+}
+if is_root; then
+	chown -R 65534:65534 clone.keep
+	demo() {
+		as_nobody env HOME="$T" "$T/clone.keep/bootstrap" demo
+	}
+fi
+cd / || exit 99
+for n in first second; do
+	run demo
+	is "$status" 0 "the $n time: status 0"
+	like "$T/out" 'demo\.pb\.gz' "the $n time: names the profile"
+	like "$T/out" 'sqlite3' "the $n time: shows functions of sqlite3"
+	check "the $n time: is short" test "$(wc -l <"$T/out")" -le 30
+	profile "the $n time: a profile of some seconds" "$T/clone.keep/build/demo.pb.gz" 'n > 500'
+done
+cd "$T" || exit 99
+finish

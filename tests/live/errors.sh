@@ -1,0 +1,131 @@
+#!/bin/sh
+# What cannot work ends at once with a message that names the cause, leaves no file behind, and
+# leaves an existing file as it was.
+. "$CPROF_SOURCE_ROOT/tests/lib.sh"
+need_perf
+
+gone=$(unused_pid)
+refused 1 "$gone.*no such process" 'no such pid' record -e cpu-clock -o x.pb.gz -p "$gone"
+refused 1 "$gone.*no such" 'no such tid' record -e cpu-clock -o x.pb.gz -t "$gone"
+"$PYTHON" -c 'import os, time
+p = os.fork()
+if p == 0: os._exit(0)
+print(p, flush=True)
+time.sleep(60)' >zombie.keep &
+tap_pids="$tap_pids $!"
+wait_for 5 test -s zombie.keep
+sleep 0.1
+refused 1 'zombie|ended|exited' 'a zombie' record -e cpu-clock -o x.pb.gz --duration 1 -p "$(cat zombie.keep)"
+if is_root; then
+	if [ "$(cat /proc/2/comm 2>/dev/null)" = kthreadd ]; then
+		run timeout 20 "$CPROF" record -e cpu-clock -o x.pb.gz --duration 0.3 -p 2
+		check 'a kernel thread: ends by itself' test "$status" -ne 124
+		like err 'kernel thread|sample' 'a kernel thread: says what it is, or that nothing ran'
+		check 'a kernel thread that does not run: no file' test ! -e x.pb.gz
+	else
+		skip 'a kernel thread' 'pid 2 is not kthreadd here (a pid namespace)'
+	fi
+fi
+
+# a target that does not run: no samples is an error with its likely cause
+"$PROG/sleeper" 60000 >/dev/null &
+sleeper=$!
+tap_pids="$tap_pids $sleeper"
+refused 1 'no sample|not one sample|sample' 'a target that sleeps' \
+	record -e cpu-clock -o x.pb.gz --duration 0.3 -p "$sleeper"
+like err 'sleep|idle|not run|did not|used no|CPU time' 'a target that sleeps: says that it did not run'
+
+# a command that ends at once
+run timeout 20 "$CPROF" record -e cpu-clock -o x.pb.gz -- true
+if [ -e x.pb.gz ]; then
+	profile 'a command that ends at once: a valid profile' x.pb.gz 'n > 0'
+else
+	like err 'sample' 'a command that ends at once: says that no sample came'
+	like err 'short|-F|-c|ended|before|period' 'a command that ends at once: says why, or the remedy'
+fi
+rm -f x.pb.gz
+
+# the output
+refused 1 "nowhere.*no such file" 'the folder of the output is missing' \
+	record -e cpu-clock -o nowhere/x.pb.gz -- "$PROG/spin" 1 10
+mkdir dir.keep
+run "$CPROF" record -e cpu-clock -o dir.keep -- "$PROG/spin" 1 10
+check 'the output is a folder: refused' test "$status" -ne 0
+like err 'dir.keep.*director' 'the output is a folder: says so'
+rmdir dir.keep
+refused 64 'cpu-clock' 'the same event twice would be the same file' \
+	record -e cpu-clock,cpu-clock -o x.pb.gz -- "$PROG/spin" 1 10
+refused 64 'stdout|one event|several' 'two events to stdout' \
+	record -e cpu-clock,page-faults -o - -- "$PROG/spin" 1 10
+
+printf 'precious' >old.keep
+for args in "-e cycles-nosuch" "-e cpu-clock -F 99999999" "-e cpu-clock -p $gone"; do
+	case $args in
+	*-p*) command= ;;
+	*) command="-- $PROG/spin 1 10" ;;
+	esac
+	# shellcheck disable=SC2086 # words
+	run timeout 20 "$CPROF" record $args -o old.keep $command
+	check "$args: fails" test "$status" -ne 0
+	is "$(cat old.keep)" precious "$args: the existing file is untouched"
+done
+start_cprof record -e cpu-clock -o old.keep -p "$sleeper" --duration 0.3
+is "$(cat old.keep)" precious 'while recording, the existing file is untouched'
+end_cprof
+is "$(cat old.keep)" precious 'without samples the existing file is untouched'
+
+# stdout
+check 'to stdout: the file and nothing else' sh -c "'$CPROF' record -q -e cpu-clock -o - -- \
+	sh -c '\"$PROG/spin\" 1 300 >/dev/null' | '$PYTHON' '$CPROF_SOURCE_ROOT/tests/pprof.py' - \
+	\"cum('spin_leaf') > 0.5\""
+run sh -c "'$CPROF' record -e cpu-clock -o - -- sh -c '\"$PROG/spin\" 1 300 >/dev/null' >&-"
+check 'stdout closed: fails' test "$status" -ne 0
+like err 'stdout|standard output|bad file descriptor' 'stdout closed: says so'
+if [ -e /dev/full ]; then
+	run sh -c "'$CPROF' record -e cpu-clock -o - -- sh -c '\"$PROG/spin\" 1 300 >/dev/null' >/dev/full"
+	check 'stdout full: fails' test "$status" -ne 0
+	like err 'no space' 'stdout full: says so'
+	run sh -c "'$CPROF' record --json -e cpu-clock -o j.pb.gz -- sh -c '\"$PROG/spin\" 1 300 >/dev/null' >/dev/full"
+	check 'the summary cannot be written: fails' test "$status" -ne 0
+	rm -f j.pb.gz
+fi
+if command -v script >/dev/null; then
+	run script -qec "'$CPROF' record -e cpu-clock -o - -- true" tty.keep
+	check 'to a terminal: refused' test "$status" -ne 0
+	like tty.keep 'terminal' 'to a terminal: says so'
+fi
+
+# descriptors
+run sh -c "ulimit -n 6; exec '$CPROF' record -e cpu-clock,page-faults,task-clock,minor-faults -o fd.pb.gz -- '$PROG/spin' 1 10"
+check 'too few descriptors: fails' test "$status" -ne 0
+like err 'too many open files' 'too few descriptors: says so'
+like err 'ulimit -n|RLIMIT_NOFILE' 'too few descriptors: names the remedy'
+is "$(ls | grep -c '^fd')" 0 'too few descriptors: no file'
+run sh -c "ulimit -S -n 24; exec '$CPROF' record --scope task -e cpu-clock -o many.pb.gz --duration 0.3 -p \$0" "$sleeper"
+unlike err 'too many open files' 'a soft limit below the hard one is raised'
+
+# a full disk
+if is_root && unshare -m true 2>/dev/null; then
+	mkdir small.keep
+	run unshare -m sh -c "mount -t tmpfs -o size=16k none small.keep &&
+		head -c 14000 /dev/zero >small.keep/filler; printf old >small.keep/x.pb.gz
+		'$CPROF' record -e cpu-clock -F 20000 -o small.keep/x.pb.gz -- /usr/bin/python3 -c 'import json, re, decimal, email, http.client'
+		echo status \$?; ls -A small.keep; cat small.keep/x.pb.gz"
+	like out 'status 1$' 'a full disk: status 1'
+	like err 'small.keep.*no space' 'a full disk: says so'
+	is "$(grep -v status out | tr '\n' ' ')" 'filler x.pb.gz old' \
+		'a full disk: no partial file, the existing one is untouched'
+	run unshare -m sh -c "mount -t tmpfs -o size=1m none small.keep && mount -o remount,ro small.keep &&
+		'$CPROF' record -e cpu-clock -o small.keep/x.pb.gz -- '$PROG/spin' 1 300; echo status \$?"
+	like out 'status 1$' 'a read-only file system: status 1'
+	like err 'small.keep.*read-only' 'a read-only file system: says so'
+else
+	skip 'a full disk' 'needs root and mount namespaces'
+fi
+# all or none
+mkdir m.page-faults.pb.gz
+run "$CPROF" record -e cpu-clock,page-faults -o m.pb.gz -- "$PROG/pagefaulter" 100000
+check 'one of two files cannot be written: fails' test "$status" -ne 0
+check 'one of two files cannot be written: the other is not, either' test ! -e m.cpu-clock.pb.gz
+is "$(ls -A | grep -c '^\.')" 0 'one of two files cannot be written: nothing temporary is left'
+finish

@@ -1,0 +1,91 @@
+#!/bin/sh
+# Real programs, written by others: names wherever a symbol table exists, whole stacks.
+. "$CPROF_SOURCE_ROOT/tests/lib.sh"
+need_perf
+need sqlite3 gcc redis-server redis-benchmark redis-cli
+
+
+cat >work.sql.keep <<'END'
+CREATE TABLE t(a INTEGER, b TEXT);
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400000)
+	INSERT INTO t SELECT (i * 7919) % 400000, printf('%08x', i) FROM n;
+CREATE INDEX t_a ON t(a);
+SELECT count(*), max(x.b || y.b) FROM t x JOIN t y ON x.a = y.a;
+END
+run "$CPROF" record -e cpu-clock -o sqlite.pb.gz -- sqlite3 -batch :memory: '.read work.sql.keep'
+is "$status" 0 'sqlite3: recorded'
+like out '^400000\|' 'sqlite3: its output passes through'
+library=$(ldd "$(command -v sqlite3)" | sed -n 's/.*\(\/[^ ]*libsqlite3[^ ]*\).*/\1/p')
+profile "sqlite3: enough samples, in ${library##*/}" sqlite.pb.gz 'n > 500' \
+	"user_frames('libsqlite3') > 0 or user_frames('/sqlite3') > 0"
+profile 'sqlite3: every frame has a name or says file and offset' sqlite.pb.gz "'' not in names"
+
+cat >work.py.keep <<'END'
+import json, re
+def fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)
+fib(27)
+for i in range(60): json.dumps({str(k): [k] * 5 for k in range(2000)}, sort_keys=True)
+words = re.findall(r'\w+', 'the quick brown fox ' * 50000)
+print(len(sorted(words)))
+END
+run "$CPROF" record -e cpu-clock -o python.pb.gz -- /usr/bin/python3 work.py.keep
+is "$status" 0 'python3: recorded'
+profile 'python3: 99 % of the user frames are named' python.pb.gz 'n > 500' \
+	"named('/python3') >= 0.99" "anywhere('_PyEval_EvalFrameDefault') > 0.5"
+
+cat >unit.c.keep <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <math.h>
+int f(int x) { int s = 0; for (int i = 0; i < x; i++) { s += i * x; if (s & 4) s ^= strlen("abc"); } return s; }
+int main(int argc, char **argv) { return printf("%d %f\n", f(argc), sqrt(argc)); }
+END
+cat >build.sh.keep <<'END'
+i=0
+while [ $i -lt 25 ]; do
+	gcc -O2 -x c -c -o /dev/null unit.c.keep || exit 1
+	i=$((i + 1))
+done
+END
+run "$CPROF" record -e cpu-clock -o gcc.pb.gz -- sh build.sh.keep
+is "$status" 0 'gcc: a storm of short processes is recorded'
+profile 'gcc: compiler, assembler and shell are there' gcc.pb.gz 'n > 500' \
+	"{'cc1', 'as'} <= labels('process_name')" "len(labels('pid')) > 50"
+profile 'gcc: 99 % of the frames in libc and the loader are named' gcc.pb.gz \
+	"named('/(libc|ld-linux)[^/]*$') >= 0.99"
+if is_root; then
+	cat >measure.py.keep <<'END'
+import resource, subprocess
+subprocess.run(["sh", "build.sh.keep"], check=True)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print("cpu_ns %d" % ((used.ru_utime + used.ru_stime) * 1e9))
+END
+	run "$CPROF" record -e cpu-clock -F 4999 -o gccall.pb.gz -- /usr/bin/python3 measure.py.keep
+	profile 'gcc: 98 % of the CPU time is in the profile' gccall.pb.gz \
+		"total >= 0.98 * $(truth)"
+fi
+
+port=$(("$$" % 20000 + 20000))
+redis-server --port $port --save '' --daemonize no --bind 127.0.0.1 >redis.keep 2>&1 &
+pid=$!
+tap_pids="$tap_pids $pid"
+wait_for 10 redis-cli -p $port ping
+redis-benchmark -p $port -q -n 100000000 -t set,get,lpush -P 16 >/dev/null 2>&1 &
+tap_pids="$tap_pids $!"
+sleep 0.3
+run "$CPROF" record -e cpu-clock --duration 2 -o redis.pb.gz -p $pid
+is "$status" 0 'redis-server: recorded under load'
+binary=$(readlink -f /proc/$pid/exe)
+profile 'redis-server: enough samples, all threads' redis.pb.gz 'n > 500' \
+	"any('redis' in x for x in labels('thread_name'))"
+profile 'redis-server: every frame has a name or says file and offset' redis.pb.gz "'' not in names"
+profile 'redis-server: 99 % of the frames in libc and the kernel are named' redis.pb.gz \
+	"named('/(libc|ld-linux)[^/]*$') >= 0.99" "not user_frames('^.kernel') or named('^.kernel') > 0.99"
+if readelf -S "$binary" | grep -q '\.symtab'; then
+	profile 'redis-server: 99 % of its own frames are named' redis.pb.gz "named('redis') >= 0.99"
+else
+	echo "# $binary has no symbol table: no names are owed"
+fi
+check 'redis-server: it serves on' redis-cli -p $port ping
+finish

@@ -1,0 +1,103 @@
+#!/bin/sh
+# Without rights: what is allowed works and says what it left out, the rest names cause and remedy.
+. "$CPROF_SOURCE_ROOT/tests/lib.sh"
+need_perf
+need_root
+need setpriv
+
+chmod 777 "$T"
+CPROF_HERE=$T/cprof.keep
+cp "$CPROF" "$CPROF_HERE"
+cp "$PROG/spin" spin.keep
+cp "$PROG/forks" forks.keep
+chmod 755 ./*.keep
+
+nobody() {
+	as_nobody "$CPROF_HERE" "$@"
+}
+
+background "$PROG/sleeper" 60000 >/dev/null
+roots=$pid
+for level in 2 3 4; do
+	paranoid $level
+	rm -f ./*.pb.gz
+	run nobody record -e cpu-clock -o user.pb.gz -- ./spin.keep 3 600
+	if [ "$status" -eq 0 ]; then
+		profile "paranoid $level: user code is recorded" user.pb.gz "cum('recurse') > 0.98" \
+			"user_frames('^.kernel') == 0"
+		like err 'user' "paranoid $level: the terminal says that the kernel is left out"
+		profile "paranoid $level: the file says it, too" user.pb.gz "re.search('(?i)user|kernel', comments)"
+	else
+		like err "perf_event_paranoid.* $level" "paranoid $level: names the setting"
+		like err 'CAP_PERFMON|sysctl|or less' "paranoid $level: names the remedy"
+		is "$(echo *.pb.gz)" '*.pb.gz' "paranoid $level: no file"
+	fi
+	run nobody record -e cpu-clock:k -o k.pb.gz -- ./spin.keep 3 100
+	is "$status" 1 "paranoid $level: kernel only is refused"
+	like err "perf_event_paranoid.* $level" "paranoid $level: kernel only: names the setting"
+	check "paranoid $level: kernel only: no file" test ! -e k.pb.gz
+	run nobody record -e cpu-clock --scope cpu -o c.pb.gz -- ./spin.keep 3 100
+	is "$status" 1 "paranoid $level: --scope cpu is refused"
+	like err 'paranoid|CAP_PERFMON' "paranoid $level: --scope cpu: says why"
+	check "paranoid $level: --scope cpu: no file" test ! -e c.pb.gz
+	run nobody record -e cpu-clock --duration 0.2 -o r.pb.gz -p "$roots"
+	is "$status" 1 "paranoid $level: another user's process is refused"
+	like err "$roots" "paranoid $level: another user's process: names it"
+	like err 'permi|user|owner|CAP_' "paranoid $level: another user's process: says why"
+	check "paranoid $level: another user's process: no file" test ! -e r.pb.gz
+done
+
+paranoid 1
+rm -f ./*.pb.gz
+run nobody record -e cpu-clock -o one.pb.gz -- ./spin.keep 3 600
+is "$status" 0 'paranoid 1: recorded'
+profile 'paranoid 1: names are right' one.pb.gz "cum('recurse') > 0.95"
+paranoid -1
+run nobody record -e cpu-clock -F 4999 -o all.pb.gz -- ./forks.keep 200
+is "$status" 0 'paranoid -1: recorded'
+used=$(truth)
+profile 'paranoid -1: 98 % of the CPU time is in the profile, without being root' all.pb.gz \
+	"0.98 * $used <= total <= 1.05 * $used + 30e6"
+paranoid 2
+
+# A process of one's own.
+as_nobody ./spin.keep 3 100000 >/dev/null &
+own=$!
+tap_pids="$tap_pids $own"
+sleep 0.2
+run nobody record -e cpu-clock --duration 0.5 -o own.pb.gz -p "$own"
+is "$status" 0 'a process of my own: recorded'
+profile 'a process of my own: names are right' own.pb.gz "cum('recurse') > 0.98"
+
+# Without kallsyms, kernel frames are still told as such.
+hidden=$(cat /proc/sys/kernel/kptr_restrict)
+at_end "echo $hidden >/proc/sys/kernel/kptr_restrict"
+echo 2 >/proc/sys/kernel/kptr_restrict
+run "$CPROF" record -e cpu-clock -F 2000 -o kptr.pb.gz -- dd if=/dev/zero of=/dev/null bs=4k count=300000
+is "$status" 0 'kptr_restrict 2: recorded'
+cat err out >both.keep
+like both.keep 'kptr_restrict' 'kptr_restrict 2: the terminal says that kernel names are hidden'
+profile 'kptr_restrict 2: so does the file; no frame is empty' kptr.pb.gz "'' not in names" \
+	"re.search('kptr_restrict', comments)"
+echo "$hidden" >/proc/sys/kernel/kptr_restrict
+
+# Locked memory.
+limit_kb=$(cat /proc/sys/kernel/perf_event_mlock_kb)
+run sh -c "ulimit -l 0; exec setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all \
+	'$CPROF_HERE' record -e cpu-clock --ring-size 64M -o ring.pb.gz -- ./spin.keep 3 100"
+is "$status" 1 'a ring beyond the limit of locked memory is refused'
+like err "perf_event_mlock_kb|RLIMIT_MEMLOCK|ulimit -l" 'a ring beyond the limit: names the limit'
+like err "$limit_kb|ring-size" 'a ring beyond the limit: names its value or the remedy'
+check 'a ring beyond the limit: no file' test ! -e ring.pb.gz
+run sh -c "ulimit -l 0; exec setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all \
+	'$CPROF_HERE' record -e cpu-clock -o fits.pb.gz -- ./spin.keep 3 500"
+is "$status" 0 'the default ring fits whatever the limit is'
+
+# A folder that one may not write to.
+mkdir closed.keep
+chmod 755 closed.keep
+run nobody record -e cpu-clock -o closed.keep/x.pb.gz -- ./spin.keep 3 100
+is "$status" 1 'a folder that is not writable: status 1'
+like err 'closed.keep.*: permission denied' 'a folder that is not writable: says so'
+is "$(ls -A closed.keep)" '' 'a folder that is not writable: no file'
+finish

@@ -1,0 +1,84 @@
+#!/bin/sh
+# What cprof says about a recording: in the terminal, as JSON, in the file, by its status.
+. "$CPROF_SOURCE_ROOT/tests/lib.sh"
+need_perf
+
+run "$CPROF" record -e cpu-clock -o s.pb.gz -- "$PROG/spin" 3 600
+is "$status" 0 'the summary: recorded'
+like err 's\.pb\.gz' 'the summary names the file'
+like err '[0-9]+ samples' 'the summary says how many samples'
+unlike out 'sample' 'stdout belongs to the command'
+
+run "$CPROF" record -q -e cpu-clock -o s.pb.gz -- "$PROG/spin" 3 300
+is "$(cat err)" '' '-q: not a word'
+run "$CPROF" record -v -e cpu-clock -o s.pb.gz -- "$PROG/spin" 3 300
+like err 'attr|sample_period|sample_type|period' '-v tells the attr that was opened'
+like err 'scope|per cpu|cpu' '-v tells the scope'
+like err 'symtab|dwarf|symbol' '-v tells which symbol source won'
+
+run "$CPROF" record --json -e cpu-clock,page-faults -o j.pb.gz -- sh -c "'$PROG/spin' 3 300 >/dev/null"
+is "$status" 0 '--json: recorded'
+check '--json: one object, valid' "$PYTHON" -m json.tool out
+check '--json: files, samples and losses are in it' "$PYTHON" - out <<'END'
+import json, sys
+text = open(sys.argv[1]).read()
+j = json.loads(text)
+assert isinstance(j, dict), j
+assert "j.cpu-clock.pb.gz" in text and "j.page-faults.pb.gz" in text, text
+assert "samples" in text and "lost" in text, text
+END
+run "$CPROF" record --json -e cpu-clock -o 'we"ird.pb.gz' -- sh -c "'$PROG/spin' 3 300 >/dev/null"
+check '--json: odd names are escaped' "$PYTHON" -m json.tool out
+rm -f ./*.pb.gz
+
+run "$CPROF" record --strict -e cpu-clock -o ok.pb.gz -- "$PROG/spin" 3 600
+is "$status" 0 '--strict: 0 when nothing was lost'
+
+# cprof cannot read its rings for a while: samples are lost, counted and shown
+background "$PROG/spin" 5 1000000
+start_cprof record --strict -e cpu-clock -F 20000 --ring-size 64k -o lost.pb.gz --duration 2.5 -p $pid
+sleep 0.4
+kill -STOP "$cprof_pid"
+sleep 1
+kill -CONT "$cprof_pid"
+end_cprof
+is "$status" 2 '--strict: 2 when samples were lost'
+like err 'lost' 'lost samples: the summary says so'
+profile 'lost samples: the file says so, and they are a visible frame' lost.pb.gz \
+	"re.search('(?i)lost', comments)" "anywhere(r'(?i)^\\[.*lost.*\\]$') > 0.2" \
+	"1.9e9 < total < 2.9e9"
+start_cprof record -e cpu-clock -F 20000 --ring-size 64k -o lost.pb.gz --duration 1.5 -p $pid
+sleep 0.2
+kill -STOP "$cprof_pid"
+sleep 0.7
+kill -CONT "$cprof_pid"
+end_cprof
+is "$status" 0 'without --strict lost samples are told, not punished'
+kill $pid
+
+# a small budget: the totals stay right
+cat >deep.py.keep <<'END'
+import random, time
+def f(n, r):
+    if n == 0: return sum(range(300))
+    return (f, g, h)[r.randrange(3)](n - 1, r) + 1
+def g(n, r):
+    if n == 0: return len(str(2 ** 2000))
+    return (f, g, h)[r.randrange(3)](n - 1, r) + 1
+def h(n, r):
+    if n == 0: return sorted(range(200, 0, -1))[0]
+    return (f, g, h)[r.randrange(3)](n - 1, r) + 1
+r = random.Random(1)
+end = time.process_time() + 2
+while time.process_time() < end: f(r.randrange(1, 60), r)
+print("cpu_ns %d" % (time.process_time() * 1e9))
+END
+for size in 256M 1M; do
+	run "$CPROF" record -e cpu-clock -F 20000 --max-memory $size -o mem.pb.gz -- /usr/bin/python3 deep.py.keep
+	is "$status" 0 "--max-memory $size: recorded"
+	used=$(truth)
+	profile "--max-memory $size: the total is right" mem.pb.gz "0.94 * $used < total < 1.1 * $used"
+done
+like err 'memory' '--max-memory 1M: the summary says what was given up'
+profile '--max-memory 1M: so does the file' mem.pb.gz "re.search('memory', comments)"
+finish
