@@ -22,7 +22,8 @@ typedef void synth_sink_fn(void *ctx, const struct record *r);
  * no error.  Returns 0, or -ESRCH when the process was not there at all, -EACCES when its
  * maps may not be read (names are given all the same).
  */
-int synth_process(const struct host *h, pid_t pid, uint64_t time_ns, synth_sink_fn *sink, void *ctx);
+int synth_process(const struct host *h, pid_t pid, uint64_t time_ns, synth_sink_fn *sink,
+		  void *ctx);
 
 /*
  * Lists numeric folder entries: the threads of /proc/PID/task (pid > 0) or all processes of
