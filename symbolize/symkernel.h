@@ -17,11 +17,17 @@ struct symkernel;
 /* Reads HOST_PROC/kallsyms.  0, or -errno with e set; -EPERM with a hint about kptr_restrict when
  * all addresses are hidden (zero). */
 int symkernel_open(const struct host *h, struct symkernel **ret_kernel, struct err *e);
+
+/* The same from n bytes of kallsyms text, which are not needed afterwards; where modules
+ * end is guessed. */
+int symkernel_open_text(const char *text, size_t n_bytes, struct symkernel **ret_kernel,
+			struct err *e);
 void symkernel_close(struct symkernel *k);
 
 /*
  * Finds the symbol that covers address.  *ret_module is "" for the kernel itself, else the
- * module's name without brackets ("ext4", "bpf").  Borrowed until close.  False where nothing covers it.
+ * module's name without brackets ("ext4", "bpf").  Borrowed until close.  False where nothing
+ * covers it.
  */
 bool symkernel_find(const struct symkernel *k, uint64_t address, const char **ret_name,
 		    const char **ret_module, uint64_t *ret_start);
