@@ -5,12 +5,19 @@
  * The processes of a session as its records tell them: names of threads, who
  * forked whom, and address spaces.  Fed in time order, so an address means what was
  * mapped there at that moment.  Never dropped for want of memory.
+ *
+ * Threads and processes that have exited are kept until PROCS_KEEP_EXITED more
+ * threads have exited (the kernel still samples a task on its way out), and are then
+ * forgotten, so that memory follows what lives and not what ever lived.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "proc/idmap.h"
+#include "proc/mapdso.h"
+#include "proc/procs-space.h"
 #include "symbolize/dso.h"
 
 struct budget;
@@ -18,65 +25,93 @@ struct host;
 struct record;
 struct strtab;
 
-/* A mapped range with code. */
-struct procs_map {
-	uint64_t start, end;   /* [start, end) in the process */
-	uint64_t pgoff;        /* file offset of start */
-	uint32_t dso;          /* dso_table id */
-};
-
-/* An address space; shared by the threads of a process, copied at fork, emptied at exec. */
-struct procs_space {
-	struct procs_map *map; /* sorted by start, not overlapping */
-	uint32_t n, cap;
-	uint32_t serial;       /* unique; a new one whenever an existing pc's meaning may change */
-};
+#define PROCS_KEEP_EXITED 256u
 
 struct procs_thread {
 	uint32_t tid;
 	uint32_t name;         /* strtab id; 0 unknown */
 	struct procs_process *process;
-	void *user;            /* the session's (frame memo); freed by procs_done with free() */
+	void *user;            /* the session's (frame memo); freed with the thread by free() */
+	bool target;           /* recorded, even if the process as a whole is not */
 	bool exited;
+	uint32_t slot;         /* private: place in procs.thread */
+	struct procs_thread *next_exited; /* private: the one that exited next */
 };
 
 struct procs_process {
 	uint32_t pid, ppid;
 	uint32_t name;         /* name of the leader thread: what was last exec'ed */
 	uint32_t exe;          /* dso id of the main binary; UINT32_MAX unknown */
+	uint32_t cgroup;       /* strtab id of its cgroup's path, kept by the session; 0 unknown */
 	struct procs_space space;
-	bool target;           /* belongs to what the user wants recorded */
-	bool exited;
+	bool target;           /* all its threads belong to what the user wants recorded */
+	bool target_threads;   /* some of its threads do */
+	bool exited;           /* none of its threads is left */
+	/* private */
+	bool known;            /* a record told of it, not only a lookup */
+	bool saw_exec;         /* maps come from an exec: the first file is the main binary */
+	bool exe_asked, exe_sure;
+	uint64_t exe_ino;      /* of /proc/PID/exe; 0 unknown */
+	uint32_t slot;         /* place in procs.process */
+	uint32_t n_threads, n_alive;
 };
 
 struct procs {
-	struct budget *budget;
+	struct budget *budget;        /* may be NULL */
 	struct strtab *strings;       /* borrowed */
 	struct dso_table *dsos;       /* borrowed */
 	const struct host *host;      /* live: files are opened through it; NULL: no files (replay) */
-	struct procs_process **process;
+	struct procs_process **process;  /* the known ones, in no order */
 	size_t n_processes, cap_processes;
 	struct procs_thread **thread;
 	size_t n_threads, cap_threads;
-	struct procs_index *pid_index, *tid_index;
+	uint32_t first_exe;           /* the target's first main binary, for mapping[0]; UINT32_MAX */
+	bool only_targets;            /* records of others are fed, too: see procs_feed */
+	/* private */
+	uint32_t first_exe_pid;       /* whose main binary that is */
+	bool first_exe_sure;
 	uint32_t next_serial;
-	uint32_t first_exe;           /* dso id of the target's first main binary: mapping[0] */
+	struct idmap pids, tids;
+	struct mapdso mapdso;
+	struct procs_thread *oldest_exited, *newest_exited;
+	size_t n_exited;
+	size_t n_index_bytes;         /* charged for pids and tids */
 };
 
 int procs_init(struct procs *p, struct budget *budget, struct strtab *strings,
 	       struct dso_table *dsos, const struct host *host);
 void procs_done(struct procs *p);
 
-/* Takes MMAP, MMAP2, COMM, FORK, EXIT; others are ignored.  A FORK makes the child a target when its
- * parent is one (unless `follow` is false and it is another process); duplicates are harmless. */
+/*
+ * Takes MMAP, MMAP2, COMM, FORK, EXIT; others are ignored, as are maps of the kernel and maps
+ * without PROT_EXEC.  Duplicates are harmless.
+ *
+ * FORK of a process (pid != ppid): the child is a target when `follow` and the thread that
+ * forks is one.  FORK of a thread: it belongs to its process, so where the whole process is a
+ * target it is one; else when `follow` and the thread that made it is one.
+ *
+ * With a host, a file is opened when it is mapped for the first time.  With only_targets,
+ * what other processes map is not opened, since their code is never named, and they give
+ * no first_exe.
+ */
 void procs_feed(struct procs *p, const struct record *r, bool follow);
 
-/* Finds, or makes (with no maps and an unknown name), never NULL except when memory is out. A thread whose process changed
- * (tid reused) is made anew. */
+/* Makes the process, or one thread of it, a target, and opens the files it has mapped already.
+ * To be called before its maps are fed where first_exe shall come from it. */
+void procs_target_process(struct procs *p, struct procs_process *proc);
+void procs_target_thread(struct procs *p, struct procs_thread *t);
+
+static inline bool procs_is_target(const struct procs_thread *t)
+{
+	return t->target || t->process->target;
+}
+
+/*
+ * Finds, or makes (with no maps and an unknown name); NULL only when memory is out.  A
+ * thread whose process changed (tid reused) is made anew.  Borrowed until the next
+ * procs_feed or procs_thread that makes something.
+ */
 struct procs_process *procs_process(struct procs *p, uint32_t pid);
 struct procs_thread *procs_thread(struct procs *p, uint32_t pid, uint32_t tid);
-
-/* The map that holds pc, or NULL.  Borrowed until the next procs_feed. */
-const struct procs_map *procs_space_find(const struct procs_space *s, uint64_t pc);
 
 #endif

@@ -1,0 +1,189 @@
+/*
+ * /proc/PID/map_files holds one magic link per file mapping: it leads to the mapped inode
+ * itself, deleted or not, through any mount namespace, but following it takes
+ * CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN.  /proc/PID/root takes no more than being allowed
+ * to ptrace.  The host's own file of the same name is right for processes of the host and
+ * needs nothing at all, but is believed only if device and inode are the mapped ones.
+ *
+ * Names below a root are resolved with RESOLVE_IN_ROOT (Linux 5.6), so that a container's absolute
+ * symbolic link stays inside the container.
+ */
+
+#include "proc/dsofile.h"
+
+#include "base/cleanup.h"
+#include "base/host.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <link.h>
+#include <linux/openat2.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+/* O_NONBLOCK: a FIFO or a device in the file's place must not block. */
+#define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+
+/* A vDSO has one to four pages of 4 KiB to 64 KiB. */
+#define VDSO_BYTES_MAX (1u << 20)
+
+static bool is_wanted(int fd, const struct dsofile *want, bool any_anonymous_device)
+{
+	struct stat st;
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_ino != want->ino)
+		return false;
+	if (major(st.st_dev) == want->maj && minor(st.st_dev) == want->min)
+		return true;
+	return any_anonymous_device && (major(st.st_dev) == 0 || want->maj == 0);
+}
+
+/* Opens filename (absolute) with the folder root_fd as its root. */
+static int open_below(int root_fd, const char *filename)
+{
+	struct open_how how = { .flags = OPEN_FLAGS | O_NOFOLLOW, .resolve = RESOLVE_IN_ROOT };
+	long fd = syscall(SYS_openat2, root_fd, filename, &how, sizeof(how));
+	if (fd >= 0)
+		return (int)fd;
+	/* Kernels before 5.6, and seccomp filters that do not know the call. */
+	if (errno != ENOSYS && errno != EPERM)
+		return -errno;
+	filename += strspn(filename, "/");
+	int plain = openat(root_fd, filename, OPEN_FLAGS | O_NOFOLLOW);
+	return plain < 0 ? -errno : plain;
+}
+
+static int open_map_file(const struct host *h, const struct dsofile *want, char **ret_path)
+{
+	char name[PATH_MAX];
+	snprintf(name, sizeof(name), "%u/map_files/%llx-%llx", want->pid,
+		 (unsigned long long)want->start, (unsigned long long)want->end);
+	CLEANUP_CLOSE int fd = host_open_file(h, HOST_PROC, OPEN_FLAGS, "%s", name);
+	if (fd < 0)
+		return fd;
+	if (!is_wanted(fd, want, true))
+		return -ESTALE;
+	if (asprintf(ret_path, "%s/%s", h->path[HOST_PROC], name) < 0)
+		return -ENOMEM;
+	return TAKE_FD(fd);
+}
+
+static int open_in_process_root(const struct host *h, const struct dsofile *want, char **ret_path)
+{
+	CLEANUP_CLOSE int root = host_open_file(h, HOST_PROC, O_PATH | O_DIRECTORY, "%u/root",
+						want->pid);
+	if (root < 0)
+		return root;
+	CLEANUP_CLOSE int fd = open_below(root, want->filename);
+	if (fd < 0)
+		return fd;
+	if (!is_wanted(fd, want, true))
+		return -ESTALE;
+	if (asprintf(ret_path, "%s/%u/root%s", h->path[HOST_PROC], want->pid, want->filename) < 0)
+		return -ENOMEM;
+	return TAKE_FD(fd);
+}
+
+static int open_on_host(const struct host *h, const struct dsofile *want, char **ret_path)
+{
+	CLEANUP_CLOSE int fd = open_below(h->fd[HOST_ROOT], want->filename);
+	if (fd < 0)
+		return fd;
+	if (!is_wanted(fd, want, false))
+		return -ESTALE;
+	const char *root = strcmp(h->path[HOST_ROOT], "/") ? h->path[HOST_ROOT] : "";
+	if (asprintf(ret_path, "%s%s", root, want->filename) < 0)
+		return -ENOMEM;
+	return TAKE_FD(fd);
+}
+
+/* Of two reasons the one that tells more: a file that is gone tells least. */
+static int better_reason(int a, int b)
+{
+	return a == 0 || a == -ENOENT || (a == -ESTALE && b != -ENOENT) ? b : a;
+}
+
+int dsofile_open(const struct host *h, const struct dsofile *want, char **ret_path)
+{
+	int reason = 0;
+	int fd = open_map_file(h, want, ret_path);
+	if (fd >= 0)
+		return fd;
+	reason = better_reason(reason, fd);
+	if (want->filename[0] != '/' || strncmp(want->filename, "/memfd:", 7) == 0)
+		return reason;
+	fd = open_in_process_root(h, want, ret_path);
+	if (fd >= 0)
+		return fd;
+	reason = better_reason(reason, fd);
+	fd = open_on_host(h, want, ret_path);
+	if (fd >= 0)
+		return fd;
+	return better_reason(reason, fd);
+}
+
+uint64_t dsofile_exe_ino(const struct host *h, uint32_t pid)
+{
+	char name[32];
+	struct stat st;
+	snprintf(name, sizeof(name), "%u/exe", pid);
+	return fstatat(h->fd[HOST_PROC], name, &st, 0) == 0 ? st.st_ino : 0;
+}
+
+/* How far an ELF image in memory reaches, by its own headers. */
+static size_t image_n_bytes(const uint8_t *image)
+{
+	const ElfW(Ehdr) *eh = (const void *)image;
+	if (memcmp(eh->e_ident, ELFMAG, SELFMAG) != 0)
+		return 0;
+	size_t end = eh->e_shoff + (size_t)eh->e_shnum * eh->e_shentsize;
+	const ElfW(Phdr) *ph = (const void *)(image + eh->e_phoff);
+	for (int i = 0; i < eh->e_phnum; i++) {
+		if (ph[i].p_type == PT_LOAD && ph[i].p_offset + ph[i].p_filesz > end)
+			end = ph[i].p_offset + ph[i].p_filesz;
+	}
+	return end <= VDSO_BYTES_MAX ? end : 0;
+}
+
+long dsofile_own_vdso(void **ret_image)
+{
+	const uint8_t *image = (const uint8_t *)getauxval(AT_SYSINFO_EHDR);
+	size_t n = image ? image_n_bytes(image) : 0;
+	if (n == 0)
+		return -ENOENT;
+	void *copy = malloc(n);
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, image, n);
+	*ret_image = copy;
+	return (long)n;
+}
+
+long dsofile_read_vdso(const struct host *h, uint32_t pid, uint64_t start, uint64_t end,
+		       void **ret_image)
+{
+	if (start >= end || end - start > VDSO_BYTES_MAX)
+		return -EINVAL;
+	CLEANUP_CLOSE int fd = host_open_file(h, HOST_PROC, O_RDONLY, "%u/mem", pid);
+	if (fd < 0)
+		return fd;
+	size_t n = (size_t)(end - start);
+	CLEANUP_FREE void *image = malloc(n);
+	if (!image)
+		return -ENOMEM;
+	ssize_t got = pread(fd, image, n, (off_t)start);
+	if (got < 0)
+		return -errno;
+	if ((size_t)got != n)
+		return -EIO;
+	*ret_image = TAKE_PTR(image);
+	return (long)n;
+}

@@ -1,0 +1,186 @@
+/*
+ * Files are identified by device, inode and generation.  MMAP2 records that carry a build id
+ * have it in the place of these; there its hash becomes the inode number on a device 0:0
+ * that no file has.  Old MMAP records have nothing but the name (inode 0, see symbolize/dso.c).
+ */
+
+#include "proc/mapdso.h"
+
+#include "base/cleanup.h"
+#include "base/hash.h"
+#include "base/host.h"
+#include "proc/dsofile.h"
+#include "source/record.h"
+#include "symbolize/dso.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define DELETED " (deleted)"
+
+static bool starts_with(const char *s, const char *prefix)
+{
+	return strncmp(s, prefix, strlen(prefix)) == 0;
+}
+
+/* Executable memory that looks like a file's but has no file with code in it. */
+static bool is_anonymous(const char *filename)
+{
+	return filename[0] != '/' ||                    /* "", [heap], [stack], anon_inode:... */
+	       starts_with(filename, "//anon") ||
+	       starts_with(filename, "/dev/zero") ||
+	       starts_with(filename, "/anon_hugepage") ||
+	       starts_with(filename, "/SYSV");          /* System V shared memory */
+}
+
+static struct dso *find_or_add(struct mapdso *x, const struct dso_key *key, const char *path)
+{
+	struct dso *d = dso_table_find(x->dsos, key, path);
+	return d ? d : dso_table_add(x->dsos, key, path);
+}
+
+static bool fd_is_elf(int fd)
+{
+	char magic[SELFMAG];
+	return pread(fd, magic, sizeof(magic), 0) == (ssize_t)sizeof(magic) &&
+	       memcmp(magic, ELFMAG, SELFMAG) == 0;
+}
+
+/* Gives d an open file, and gives up the descriptor again when there are too many. */
+static void set_file(struct mapdso *x, struct dso *d, int fd, const char *path)
+{
+	size_t max = x->max_open;
+	if (max == 0) {
+		struct rlimit limit;
+		max = getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur / 2 : 512;
+	}
+	dso_set_file(d, fd, path);
+	d->open_errno = 0;
+	x->n_open++;
+	if (x->n_open > max && d->fd >= 0) {
+		close(d->fd);
+		d->fd = -1;
+		d->open_errno = EMFILE;
+		x->n_open--;
+	}
+}
+
+/* A memfd holds an ELF file (a program or library run from memory) or JIT code: only its
+ * first bytes tell. */
+static struct dso *find_memfd(struct mapdso *x, uint32_t pid, const struct record_mmap *m,
+			      const struct dso_key *key, const char *path)
+{
+	struct dso *d = dso_table_find(x->dsos, key, path);
+	if (d || !x->host)
+		return d;
+	struct dsofile want = { .pid = pid, .start = m->start, .end = m->start + m->len,
+				.maj = m->maj, .min = m->min, .ino = m->ino,
+				.filename = m->filename };
+	CLEANUP_FREE char *open_path = NULL;
+	CLEANUP_CLOSE int fd = dsofile_open(x->host, &want, &open_path);
+	if (fd < 0 || !fd_is_elf(fd))
+		return NULL;
+	d = dso_table_add(x->dsos, key, path);
+	if (d)
+		set_file(x, d, TAKE_FD(fd), open_path);
+	return d;
+}
+
+static struct dso *find_elf(struct mapdso *x, uint32_t pid, const struct record_mmap *m)
+{
+	struct dso_key key = {
+		.kind = DSO_ELF, .maj = m->maj, .min = m->min, .ino = m->ino,
+		.ino_generation = m->ino_generation,
+	};
+	size_t n = strlen(m->filename);
+	if (n > strlen(DELETED) && strcmp(m->filename + n - strlen(DELETED), DELETED) == 0)
+		n -= strlen(DELETED);
+	CLEANUP_FREE char *path = strndup(m->filename, n);
+	if (!path)
+		return NULL;
+	if (starts_with(path, "/memfd:"))
+		return find_memfd(x, pid, m, &key, path);
+	if (m->n_build_id)
+		key = (struct dso_key){ .kind = DSO_ELF,
+					.ino = hash_bytes(m->build_id, m->n_build_id) };
+	struct dso *d = find_or_add(x, &key, path);
+	if (d && m->n_build_id && !d->n_build_id) {
+		memcpy(d->build_id, m->build_id, m->n_build_id);
+		d->n_build_id = m->n_build_id;
+	}
+	return d;
+}
+
+struct dso *mapdso_find(struct mapdso *x, uint32_t pid, const struct record_mmap *m,
+			uint64_t *ret_pgoff)
+{
+	struct dso_key key = { .kind = DSO_ANON, .pid = pid };
+	const char *path = "[jit]";
+
+	if (strcmp(m->filename, "[vdso]") == 0) {
+		/* 32-bit processes have another one than 64-bit ones. */
+		key = (struct dso_key){ .kind = DSO_VDSO,
+					.min = m->start + m->len <= UINT32_MAX ? 32 : 0 };
+		*ret_pgoff = 0;
+		return find_or_add(x, &key, "[vdso]");
+	}
+	if (strcmp(m->filename, "[vsyscall]") == 0) {
+		key.pid = 0;  /* one page of the kernel's, the same for all */
+		path = "[vsyscall]";
+	} else if (!is_anonymous(m->filename)) {
+		struct dso *d = find_elf(x, pid, m);
+		if (d) {
+			*ret_pgoff = m->pgoff;
+			return d;
+		}
+		if (!starts_with(m->filename, "/memfd:"))
+			return NULL;
+	}
+	*ret_pgoff = m->start;
+	return find_or_add(x, &key, path);
+}
+
+static void open_vdso(struct mapdso *x, struct dso *d, uint32_t pid, uint64_t start, uint64_t end)
+{
+	CLEANUP_FREE void *image = NULL;
+	long n = -ENOENT;
+	if (d->image)
+		return;
+	if (d->key.min == 0 && sizeof(void *) == 8)
+		n = dsofile_own_vdso(&image);
+	if (n < 0)
+		n = dsofile_read_vdso(x->host, pid, start, end, &image);
+	if (n > 0)
+		n = dso_set_image(d, image, (size_t)n);
+	d->open_errno = n < 0 ? (int)-n : 0;
+}
+
+void mapdso_open(struct mapdso *x, struct dso *d, uint32_t pid, uint64_t start, uint64_t end,
+		 const char *filename)
+{
+	if (!x->host || d->fd >= 0 || d->open_errno == EMFILE)
+		return;
+	if (d->key.kind == DSO_VDSO)
+		open_vdso(x, d, pid, start, end);
+	if (d->key.kind != DSO_ELF)
+		return;
+	/* Without device and inode there is nothing to know the right file by. */
+	if (!d->key.maj && !d->key.min) {
+		d->open_errno = ESTALE;
+		return;
+	}
+	struct dsofile want = { .pid = pid, .start = start, .end = end, .maj = d->key.maj,
+				.min = d->key.min, .ino = d->key.ino, .filename = filename };
+	CLEANUP_FREE char *path = NULL;
+	int fd = dsofile_open(x->host, &want, &path);
+	if (fd < 0)
+		d->open_errno = -fd;
+	else
+		set_file(x, d, fd, path);
+}
