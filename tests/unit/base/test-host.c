@@ -1,0 +1,133 @@
+#include "base/host.h"
+
+#include "base/err.h"
+#include "tap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char dir[] = "/tmp/cprof-test-host-XXXXXX";
+
+static const char *inside(const char *name)
+{
+	static char path[4][256];
+	static unsigned turn;
+	char *p = path[turn++ % 4];
+	snprintf(p, 256, "%s/%s", dir, name);
+	return p;
+}
+
+static void make_file(const char *name, const char *text, size_t n)
+{
+	FILE *f = fopen(inside(name), "w");
+	if (!f || fwrite(text, 1, n, f) != n)
+		abort();
+	fclose(f);
+}
+
+static void make_tree(void)
+{
+	static const char *const folders[] = { "proc", "proc/7", "sys", "root" };
+	if (!mkdtemp(dir))
+		abort();
+	for (size_t i = 0; i < 4; i++)
+		if (mkdir(inside(folders[i]), 0777) < 0)
+			abort();
+	make_file("proc/7/comm", "cat\n", 4);
+	make_file("proc/empty", "", 0);
+	make_file("proc/nul", "a\0b", 3);
+	make_file("sys/number", "-12\n", 4);
+	make_file("sys/word", "max\n", 4);
+	make_file("sys/huge", "99999999999999999999\n", 21);
+	char *large = malloc(100000);
+	memset(large, 'x', 100000);
+	make_file("root/large", large, 100000);
+	free(large);
+}
+
+static void remove_tree(void)
+{
+	static const char *const names[] = { "proc/7/comm", "proc/empty", "proc/nul", "sys/number",
+					     "sys/word", "sys/huge", "root/large", "proc/7", "proc",
+					     "sys", "root", "" };
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (remove(inside(names[i])) < 0)
+			perror(names[i]);
+}
+
+static void test_read(const struct host *h)
+{
+	char *text = NULL;
+	size_t n = 99;
+	tap_int(host_read_file(h, HOST_PROC, &text, &n, "%d/comm", 7), 0, "read a file");
+	tap_ok(n == 4 && text && !strcmp(text, "cat\n"), "its text");
+	free(text);
+	tap_int(host_read_file(h, HOST_PROC, &text, NULL, "empty"), 0, "an empty file");
+	tap_str(text, "", "is an empty string");
+	free(text);
+	host_read_file(h, HOST_PROC, &text, &n, "nul");
+	tap_ok(n == 3 && !memcmp(text, "a\0b", 4), "a NUL within, and one behind the end");
+	free(text);
+	host_read_file(h, HOST_ROOT, &text, &n, "large");
+	tap_ok(n == 100000 && strlen(text) == 100000, "a large file");
+	free(text);
+	text = NULL;
+	tap_int(host_read_file(h, HOST_PROC, &text, &n, "8/comm"), -ENOENT, "no such file");
+	tap_int(host_read_file(h, HOST_PROC, &text, &n, "7"), -EISDIR, "a folder");
+	tap_ok(!text && n == 100000, "a failure leaves the outputs alone");
+	char long_name[5000];
+	memset(long_name, 'x', sizeof(long_name));
+	long_name[4999] = '\0';
+	tap_int(host_read_file(h, HOST_PROC, &text, &n, "%s", long_name), -ENAMETOOLONG,
+		"a path that is too long");
+}
+
+static void test_long(const struct host *h)
+{
+	long value = 5;
+	tap_int(host_read_long(h, HOST_SYS, &value, "%s", "number"), 0, "read a number");
+	tap_int(value, -12, "its value");
+	tap_int(host_read_long(h, HOST_SYS, &value, "word"), -EINVAL, "a word is no number");
+	tap_int(host_read_long(h, HOST_PROC, &value, "empty"), -EINVAL, "nor is nothing");
+	tap_int(host_read_long(h, HOST_SYS, &value, "huge"), -EINVAL, "nor what a long cannot hold");
+	tap_int(host_read_long(h, HOST_SYS, &value, "none"), -ENOENT, "no such file");
+	tap_int(value, -12, "a failure leaves the value alone");
+}
+
+int main(void)
+{
+	struct host h = { .fd = { 7, 7, 7 } };
+	struct err e = { 0 };
+	make_tree();
+	char want[512];
+	snprintf(want, sizeof(want), "cannot open '%s': No such file or directory", inside("none"));
+	tap_int(host_open(&h, inside("root"), inside("none"), NULL, &e), -ENOENT, "no /proc");
+	tap_str(e.what, want, "and its message");
+	tap_ok(h.fd[0] == 7 && h.fd[2] == 7, "a failure leaves the host alone");
+	tap_int(host_open(&h, inside("root"), inside("proc"), inside("sys"), &e), 0, "open");
+	tap_str(h.path[HOST_SYS], inside("sys"), "its names are kept");
+	test_read(&h);
+	test_long(&h);
+	int fd = host_open_file(&h, HOST_PROC, O_RDONLY, "%d/%s", 7, "comm");
+	tap_ok(fd >= 0 && fcntl(fd, F_GETFD) & FD_CLOEXEC, "a descriptor, closed on exec");
+	close(fd);
+	host_close(&h);
+	host_close(&h);
+	tap_int(host_open_file(&h, HOST_PROC, O_RDONLY, "7/comm"), -ENOENT, "closed");
+	long value;
+	tap_int(host_open(&h, inside("root"), inside("proc"), inside("none"), &e), 0,
+		"a missing /sys is allowed");
+	tap_int(host_read_long(&h, HOST_SYS, &value, "number"), -ENOENT, "and holds nothing");
+	host_close(&h);
+	tap_int(host_open(&h, NULL, NULL, NULL, &e), 0, "the machine itself");
+	char *text = NULL;
+	tap_int(host_read_file(&h, HOST_PROC, &text, NULL, "self/comm"), 0, "its /proc");
+	tap_str(text, "test-host\n", "says who reads it");
+	free(text);
+	host_close(&h);
+	remove_tree();
+	return tap_done();
+}
