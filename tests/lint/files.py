@@ -35,12 +35,11 @@ def unique_problems():
 
 
 def has_idea(text):
-    """A comment of several lines between the includes and the first code."""
+    """A comment between the includes and the first code."""
     for block in re.split(r"\n\s*\n", text):
         if block.startswith("/*"):
-            if "\n" in block[:block.index("*/")]:
-                return True
-        elif any(not line.startswith("#") for line in block.splitlines()):
+            return True
+        if any(not line.startswith("#") for line in block.splitlines()):
             return False
     return False
 
@@ -51,7 +50,7 @@ def opening_problems():
         if path.endswith(".c") and text.count("\n") > 100 and not has_idea(text):
             yield "%s does not say its idea at the top" % path
         if path.endswith(".h"):
-            if not re.match(r"(/\*.*?\*/\s*)?#ifndef (CPROF_\w+_H)\n#define \2\n", text, re.S):
+            if not re.match(r"(/\*.*?\*/\s*)?#ifndef (CPROF_(?:\w+_)?H)\n#define \2\n", text, re.S):
                 yield "%s has no include guard CPROF_..._H" % path
             if "/*" not in text:
                 yield "%s says nothing about its contract" % path
@@ -92,10 +91,12 @@ def registered_problems():
             name = os.path.basename(path)
             if name != "tap.py" and "'%s'" % name not in text:
                 yield "%s is not in tests/%s/meson.build" % (path, folder)
-    for path in tap.sources(".c", folders=("tests/unit",)):
+    known = tap.output("meson", "introspect", "--targets", tap.BUILD)
+    for path in tap.sources(".c", folders=("tests/unit", "tests/prog", "tests/fuzz")):
         name = os.path.basename(path)
-        if name.startswith("test-") and name not in tap.read(os.path.dirname(path) + "/meson.build"):
-            yield "%s is not in its meson.build" % path
+        runs = name.startswith("test-") or not path.startswith("tests/unit")
+        if runs and "/%s\"" % path not in known:
+            yield "%s is not built" % path
 
 
 def top_problems():
@@ -121,7 +122,8 @@ def ci_problems():
         yield ".ci/run does more than ./bootstrap test: %s" % lines
 
 
-tap.check(("%s has %d lines" % (p, n_lines(p)) for p in tap.sources(".h")
+tap.check(("%s has %d lines" % (p, n_lines(p)) for p in
+           tap.sources(".h", folders=("cmd", "lib", "symbolize", "proto"))
            if n_lines(p) > HEADER_LINES), "headers have at most %d lines" % HEADER_LINES)
 tap.check(("%s has %d lines" % (p, n_lines(p)) for p in tap.sources(".c")
            if n_lines(p) > SOURCE_LINES), "source files have at most %d lines" % SOURCE_LINES)
