@@ -1,4 +1,8 @@
-/* cprof report: the functions of a profile by what they cost, as a table or as JSON. */
+/*
+ * cprof report: the functions of a profile by what they cost, as a table or as
+ * JSON.  All adding up is done by view/top; here it is shown: one unit for
+ * the whole table, foreign names made harmless, JSON with the raw numbers.
+ */
 
 #include "cmd/cmd.h"
 

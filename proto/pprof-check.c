@@ -5,8 +5,8 @@
  *   with "executableInfo=" as data;
  * - Pyroscope rejects invalid UTF-8 and sample types with a dash, drops samples with a negative
  *   value or only zeros, and cuts at 1000 frames, 65535 bytes and 100 labels;
- * - pprof drops numeric labels that are 0 without a unit, keeps "pprof::" keys to itself, and does not
- *   symbolize a mapping that claims to have symbols.
+ * - pprof drops numeric labels that are 0 without a unit, keeps "pprof::" keys to itself, and
+ *   does not symbolize a mapping that claims to have symbols.
  */
 
 #include "proto/pprof-check.h"
@@ -76,9 +76,12 @@ const char *pprof_check_rule_name(enum pprof_check_rule rule)
 	return rule_name[rule];
 }
 
-static void __attribute__((format(printf, 4, 5)))
-report(struct check *c, enum pprof_check_severity severity, enum pprof_check_rule rule,
-       const char *fmt, ...)
+static void report(struct check *c, enum pprof_check_severity severity,
+		   enum pprof_check_rule rule, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+static void report(struct check *c, enum pprof_check_severity severity,
+		   enum pprof_check_rule rule, const char *fmt, ...)
 {
 	if (severity == PPROF_CHECK_ERROR)
 		c->n_errors++;

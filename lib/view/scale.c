@@ -30,7 +30,8 @@ static const struct unit_family families[] = {
 		  { "millisecond", 1e6 }, { "ms", 1e6 }, { "second", 1e9 }, { "sec", 1e9 } },
 	},
 	{
-		{ { "B", 1 }, { "kB", 1024 }, { "MB", 0x1p20 }, { "GB", 0x1p30 }, { "TB", 0x1p40 } },
+		{ { "B", 1 }, { "kB", 1024 }, { "MB", 0x1p20 }, { "GB", 0x1p30 },
+		  { "TB", 0x1p40 } },
 		{ { "byte", 1 }, { "b", 1 }, { "kilobyte", 1024 }, { "kb", 1024 },
 		  { "megabyte", 0x1p20 }, { "mb", 0x1p20 }, { "gigabyte", 0x1p30 },
 		  { "gb", 0x1p30 } },

@@ -1,0 +1,40 @@
+#include "base/utf8.h"
+#include "tap.h"
+
+#define R "\xef\xbf\xbd"
+
+static void valid(const char *s)
+{
+	size_t n = strlen(s);
+	tap_ok(utf8_valid_prefix(s, n) == n, "'%s' is valid", s);
+}
+
+static void cleaned(const char *s, size_t n_valid, const char *want, const char *name)
+{
+	char buf[200];
+	size_t n = strlen(s);
+	tap_int((long long)utf8_valid_prefix(s, n), (long long)n_valid, name);
+	buf[utf8_clean(buf, s, n)] = '\0';
+	tap_str(buf, want, "  cleaned");
+}
+
+int main(void)
+{
+	valid("");
+	valid("plain ASCII that is longer than eight bytes");
+	valid("\xc2\x80 \xdf\xbf \xe0\xa0\x80 \xef\xbf\xbf \xf0\x90\x80\x80 \xf4\x8f\xbf\xbf");
+	valid("\xed\x9f\xbf \xee\x80\x80");
+	cleaned("a\xff", 1, "a" R, "a byte that is never valid");
+	cleaned("12345678\x80", 8, "12345678" R, "a continuation byte alone");
+	cleaned("\xc0\xaf", 0, R R, "an overlong slash");
+	cleaned("\xe0\x9f\xbf", 0, R R R, "overlong in three bytes");
+	cleaned("\xf0\x8f\xbf\xbf", 0, R R R R, "overlong in four bytes");
+	cleaned("\xed\xa0\x80x", 0, R R R "x", "a surrogate");
+	cleaned("\xf4\x90\x80\x80", 0, R R R R, "beyond U+10FFFF");
+	cleaned("\xf5\x80\x80\x80", 0, R R R R, "lead byte f5");
+	cleaned("ab\xe2\x82", 2, "ab" R R, "cut off at the end");
+	cleaned("ab\xe2\x82z", 2, "ab" R R "z", "cut off in the middle");
+	cleaned("\xc3\xc3\xa4", 0, R "\xc3\xa4", "what follows a bad byte is looked at anew");
+	cleaned("\xf0\x9f\x98", 0, R R R, "three of four bytes");
+	return tap_done();
+}
