@@ -191,9 +191,11 @@ static void nearest(void)
 	memset(lengthy, 'x', sizeof(lengthy));
 	struct evnames_near got;
 	evnames_nearest(lengthy, sizeof(lengthy), &got);
-	tap_ok(got.name[0][0] && got.name[1][0] && got.name[2][0], "a lengthy name has near ones too");
+	tap_ok(got.name[0][0] && got.name[1][0] && got.name[2][0], "a lengthy name has near ones "
+		"too");
 	evnames_nearest("", 0, &got);
-	tap_ok(got.name[0][0] && strcmp(got.name[0], got.name[1]) && strcmp(got.name[1], got.name[2]),
+	tap_ok(got.name[0][0] && strcmp(got.name[0], got.name[1]) && strcmp(got.name[1],
+		got.name[2]),
 	       "an empty name too, each another");
 }
 

@@ -73,7 +73,8 @@ static void forms(void)
 	accepts("cycles/period=1/u", "cycles:u 0 0x0 u0 period 1");
 	accepts("cycles/period=1/:u", "cycles:u 0 0x0 u0 period 1");
 	accepts("cycles/name=foo/", "foo 0 0x0 0 default 0");
-	accepts("r1d1/name=mem.loads_L3-hit,period=2003/u", "mem.loads_L3-hit:u 4 0x1d1 u0 period 2003");
+	accepts("r1d1/name=mem.loads_L3-hit,period=2003/u", "mem.loads_L3-hit:u 4 0x1d1 u0 period "
+		"2003");
 	accepts("cpu-clock/name=ticks/", "ticks 1 0x0 0 default 0 clock");
 }
 
@@ -87,7 +88,8 @@ static void lists(void)
 	tap_str(l.v[0].name, "a:u", "the first");
 	tap_str(l.v[1].name, "instructions", "the second");
 	tap_str(l.v[2].name, "r1:k", "the third");
-	tap_int(evspec_parse(&l, "cycles,cycles:u", &e), 0, "more is appended; sides tell events apart");
+	tap_int(evspec_parse(&l, "cycles,cycles:u", &e), 0, "more is appended; sides tell events "
+		"apart");
 	tap_int((long long)l.n, 5, "that makes five");
 	r = evspec_parse(&l, "branches,cpu-cycles", &e);
 	tap_int(r, -EINVAL, "an event that an earlier -e asked for is refused");
@@ -140,7 +142,8 @@ static void errors(void)
 	refuses("r", "unknown event 'r'", NULL);
 	refuses("r1g", "unknown event 'r1g'", NULL);
 	refuses("r0x1d1", "unknown event 'r0x1d1'", NULL);
-	refuses("r11112222333344445", "raw event 'r11112222333344445' has more than 16 hex digits, at "
+	refuses("r11112222333344445", "raw event 'r11112222333344445' has more than 16 hex "
+		"digits, at "
 		"character 18 of 'r11112222333344445'", NULL);
 
 	refuses("cycles:", "modifier missing behind ':', at character 8 of 'cycles:'",
@@ -152,25 +155,32 @@ static void errors(void)
 	refuses("cycles:uu", "modifier 'u' is given twice, at character 9 of 'cycles:uu'", NULL);
 	refuses("cycles:kuk", "modifier 'k' is given twice, at character 10 of 'cycles:kuk'", NULL);
 	refuses("cycles:pppp", "more than three 'p', at character 11 of 'cycles:pppp'", NULL);
-	refuses("cpu-clock:p", "modifier 'p' has no meaning for 'cpu-clock': only a PMU can be precise, "
+	refuses("cpu-clock:p", "modifier 'p' has no meaning for 'cpu-clock': only a PMU can be "
+		"precise, "
 		"at character 11 of 'cpu-clock:p'", NULL);
 	refuses("cs:u", "'context-switches' happens inside the kernel: with 'u' there is never a "
 		"sample, at character 4 of 'cs:u'", "cs:u\n   ^\nleave out ':u'");
-	refuses("migrations:u", "'cpu-migrations' happens inside the kernel: with 'u' there is never a "
+	refuses("migrations:u", "'cpu-migrations' happens inside the kernel: with 'u' there is "
+		"never a "
 		"sample, at character 12 of 'migrations:u'", NULL);
-	refuses("cycles:u/period=1/", "terms in slashes come before the modifiers, at character 9 of "
+	refuses("cycles:u/period=1/", "terms in slashes come before the modifiers, at character 9 "
+		"of "
 		"'cycles:u/period=1/'", NULL);
-	refuses("cycles/period=1/u:k", "unknown modifier ':', at character 18 of 'cycles/period=1/u:k'",
+	refuses("cycles/period=1/u:k", "unknown modifier ':', at character 18 of "
+		"'cycles/period=1/u:k'",
 		NULL);
 
-	refuses("cycles/period=1", "'/' is never closed, at character 7 of 'cycles/period=1'", NULL);
+	refuses("cycles/period=1", "'/' is never closed, at character 7 of 'cycles/period=1'",
+		NULL);
 	refuses("cycles//", "empty term, at character 8 of 'cycles//'", NULL);
 	refuses("cycles/period=1,/", "empty term, at character 17 of 'cycles/period=1,/'", NULL);
 	refuses("cycles/event=0xd1/", "unknown term 'event=0xd1', at character 8 of "
 		"'cycles/event=0xd1/'",
-		"cycles/event=0xd1/\n       ^\nterms are period=N, freq=HZ, freq=max, name=WORD; other "
+		"cycles/event=0xd1/\n       ^\nterms are period=N, freq=HZ, freq=max, name=WORD; "
+		"other "
 		"fields of a PMU event go into a raw code rHEX");
-	refuses("cycles/period/", "unknown term 'period', at character 8 of 'cycles/period/'", NULL);
+	refuses("cycles/period/", "unknown term 'period', at character 8 of 'cycles/period/'",
+		NULL);
 	refuses("cycles/period=/", "bad period '': not a whole number, at character 15 of "
 		"'cycles/period=/'", NULL);
 	refuses("cycles/period=0/", "bad period '0': must be at least 1, at character 15 of "
@@ -179,17 +189,21 @@ static void errors(void)
 		"'cycles/period=-1/'", NULL);
 	refuses("cycles/period=1e6/", "bad period '1e6': not a whole number, at character 15 of "
 		"'cycles/period=1e6/'", NULL);
-	refuses("cycles/period=9223372036854775808/", "bad period '9223372036854775808': too large (the "
-		"kernel takes less than 2^63), at character 15 of 'cycles/period=9223372036854775808/'",
+	refuses("cycles/period=9223372036854775808/", "bad period '9223372036854775808': too "
+		"large (the "
+		"kernel takes less than 2^63), at character 15 of "
+		"'cycles/period=9223372036854775808/'",
 		NULL);
-	refuses("cycles/period=99999999999999999999/", "bad period '99999999999999999999': too large "
+	refuses("cycles/period=99999999999999999999/", "bad period '99999999999999999999': too "
+		"large "
 		"(the kernel takes less than 2^63), at character 15 of "
 		"'cycles/period=99999999999999999999/'", NULL);
 	refuses("cycles/period=max/", "bad period 'max': not a whole number, at character 15 of "
 		"'cycles/period=max/'", NULL);
 	refuses("cycles/freq=0/", "bad frequency '0': must be at least 1, at character 13 of "
 		"'cycles/freq=0/'", NULL);
-	refuses("cycles/freq=fast/", "bad frequency 'fast': not a whole number of hertz, nor 'max', at "
+	refuses("cycles/freq=fast/", "bad frequency 'fast': not a whole number of hertz, nor "
+		"'max', at "
 		"character 13 of 'cycles/freq=fast/'", NULL);
 	refuses("cycles/freq=1,period=1/", "second rate '1', at character 22 of "
 		"'cycles/freq=1,period=1/'", NULL);

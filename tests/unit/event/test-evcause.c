@@ -1,0 +1,334 @@
+/*
+ * errno x event x target x machine -> cause, and the words for it.  The rules are those of
+ * kernel/events/core.c; the machine is a folder.
+ */
+#include "event/evcause.h"
+
+#include "base/err.h"
+#include "event/evattr.h"
+#include "event/evexplain.h"
+#include "event/evspec.h"
+
+#include <errno.h>
+#include <sys/resource.h>
+
+#include "event/machine.h"
+#include "tap.h"
+
+#define PERFMON (1ull << 38)
+#define SYS_ADMIN (1ull << 21)
+#define SYS_PTRACE (1ull << 19)
+
+static struct machine m;
+static struct evspec spec;
+static struct perf_event_attr attr;
+
+static const struct evcause_request *request(const char *event, pid_t pid, int cpu)
+{
+	static struct evcause_request r;
+	static const struct evattr_options o = { .rate_default_hz = 999, .rate_max_hz = 50000 };
+	struct evspec_list l = { NULL, 0 };
+	if (evspec_parse(&l, event, NULL) < 0) {
+		tap_ok(false, "event '%s'", event);
+		exit(tap_done());
+	}
+	spec = l.v[0];
+	evspec_list_done(&l);
+	evattr_sampling(&spec, &o, &attr);
+	r = (struct evcause_request){ &spec, &attr, pid, cpu, 0 };
+	return &r;
+}
+
+static void is(const struct evcause_request *r, int errnum, enum evcause want, const char *what)
+{
+	enum evcause got = evcause_find(&m.host, r, errnum);
+	tap_ok(got == want, "%s: %s", what, evcause_short(want));
+	if (got != want)
+		printf("# got %s\n", evcause_short(got));
+}
+
+static void permission(void)
+{
+	static const struct {
+		int paranoid;
+		const char *event;
+		pid_t pid;
+		int cpu;
+		enum evcause want;
+	} rule[] = {
+		/* Without rights,
+			EACCES.  Nothing of it is the sysctl's fault where it would allow. */
+		{ 4, "cycles:u", 0, -1, EVCAUSE_PARANOID_ALL },
+		{ 3, "cycles:u", 0, -1, EVCAUSE_PARANOID_ALL },
+		{ 3, "cycles", -1, 0, EVCAUSE_PARANOID_ALL },
+		{ 2, "cycles:u", 0, -1, EVCAUSE_SECURITY },
+		{ 2, "cycles", 0, -1, EVCAUSE_PARANOID_KERNEL },
+		{ 2, "cycles:k", 0, -1, EVCAUSE_PARANOID_KERNEL },
+		{ 2, "cycles:u", -1, 0, EVCAUSE_PARANOID_CPU },
+		{ 2, "cycles", -1, 0, EVCAUSE_PARANOID_CPU },
+		{ 1, "cycles", -1, 0, EVCAUSE_PARANOID_CPU },
+		{ 1, "cycles", 0, -1, EVCAUSE_SECURITY },
+		{ 0, "cycles", -1, 0, EVCAUSE_SECURITY },
+		{ -1, "cycles", -1, 0, EVCAUSE_SECURITY },
+		{ 2, "cycles:u", 77, -1, EVCAUSE_OTHER_USER },
+		{ 2, "cycles", 77, -1, EVCAUSE_PARANOID_KERNEL },
+		{ 1, "cycles", 77, 2, EVCAUSE_OTHER_USER },
+		{ -1, "cycles", 77, -1, EVCAUSE_OTHER_USER },
+		{ 1, "cycles", 78, -1, EVCAUSE_NOT_DUMPABLE },
+		{ 1, "cycles", 79, -1, EVCAUSE_OTHER_USER },  /* /proc with hidepid= */
+	};
+	for (size_t i = 0; i < sizeof(rule) / sizeof(*rule); i++) {
+		char what[100];
+		machine_rights(&m, rule[i].paranoid, 0, 0);
+		snprintf(what, sizeof(what), "paranoid %d, %s, pid %d cpu %d", rule[i].paranoid,
+			 rule[i].event, (int)rule[i].pid, rule[i].cpu);
+		const struct evcause_request *r = request(rule[i].event, rule[i].pid, rule[i].cpu);
+		is(r, EACCES, rule[i].want, what);
+		is(r, EPERM, rule[i].want, what);
+	}
+
+	static const unsigned long long enough[] = { PERFMON, SYS_ADMIN, PERFMON | SYS_ADMIN };
+	for (size_t i = 0; i < 3; i++) {
+		machine_rights(&m, 4, enough[i], 0);
+		is(request("cycles", 0, -1), EACCES, EVCAUSE_SECURITY, "with rights");
+		is(request("cycles", -1, 0), EACCES, EVCAUSE_SECURITY, "with rights, a whole CPU");
+		is(request("cycles", 77, -1), EACCES, EVCAUSE_SECURITY, "with rights, another's");
+	}
+	machine_rights(&m, 2, SYS_PTRACE, 0);
+	is(request("cycles", 0, -1), EACCES, EVCAUSE_PARANOID_KERNEL, "CAP_SYS_PTRACE");
+	is(request("cycles:u", 77, -1), EACCES, EVCAUSE_SECURITY, "CAP_SYS_PTRACE, another's");
+
+	struct evcause_request cgroup = *request("cycles", 5, 0);
+	cgroup.flags = PERF_FLAG_PID_CGROUP;
+	machine_rights(&m, 1, 0, 0);
+	is(&cgroup, EACCES, EVCAUSE_PARANOID_CPU, "a cgroup is a whole CPU");
+	machine_rights(&m, 0, 0, 0);
+	is(&cgroup, EACCES, EVCAUSE_SECURITY, "and its folder no process");
+
+	machine_rights(&m, 2, PERFMON, 0);
+	machine_file(&m, "proc/self/uid_map", "         0       1000          1\n");
+	is(request("cycles", 0, -1), EACCES, EVCAUSE_PARANOID_KERNEL, "root of a user namespace");
+	machine_file(&m, "proc/self/uid_map", "         0          0 4294967295\n");
+
+	machine_rights(&m, 2, 0, 2);
+	is(request("cycles", 0, -1), EPERM, EVCAUSE_SECCOMP, "a filter");
+	is(request("cycles", 0, -1), EACCES, EVCAUSE_PARANOID_KERNEL, "a filter that let it pass");
+	machine_rights(&m, 1, 0, 0);
+	machine_file(&m, "sys/kernel/security/lockdown", "none integrity [confidentiality]\n");
+	is(request("cycles", 0, -1), EPERM, EVCAUSE_LOCKDOWN, "lockdown");
+	machine_file(&m, "sys/kernel/security/lockdown", "[none] integrity confidentiality\n");
+	is(request("cycles", 0, -1), EPERM, EVCAUSE_SECURITY, "no lockdown");
+	machine_file(&m, "proc/self/status", NULL);
+	is(request("cycles", -1, 0), EACCES, EVCAUSE_PARANOID_CPU, "rights unknown");
+	machine_file(&m, "proc/sys/kernel/perf_event_paranoid", NULL);
+	is(request("cycles", 0, -1), EACCES, EVCAUSE_PARANOID_KERNEL, "sysctl unknown: taken as 2");
+	machine_rights(&m, 2, 0, 0);
+}
+
+static void event(void)
+{
+	static const char *const pmu_events[] = { "cycles", "LLC-loads", "r1" };
+	for (size_t i = 0; i < 3; i++) {
+		const struct evcause_request *r = request(pmu_events[i], 0, -1);
+		is(r, ENOENT, EVCAUSE_NO_PMU, pmu_events[i]);
+		is(r, EOPNOTSUPP, EVCAUSE_NO_PMU, pmu_events[i]);
+		is(r, 524, EVCAUSE_NO_PMU, pmu_events[i]);
+		is(r, ENODEV, EVCAUSE_NO_PMU, pmu_events[i]);
+		is(r, EINVAL, EVCAUSE_NO_PMU, pmu_events[i]);
+	}
+	is(request("cpu-clock", 0, -1), ENOENT, EVCAUSE_NO_SUCH_EVENT, "a software event");
+	is(request("cpu-clock", 0, -1), EOPNOTSUPP, EVCAUSE_BITS, "a software event");
+
+	static const char *const pmus[] = { "cpu/type", "cpu_core/cpus", "armv8_pmuv3_0/cpus" };
+	for (size_t i = 0; i < 3; i++) {
+		char path[100];
+		snprintf(path, sizeof(path), "sys/bus/event_source/devices/%s", pmus[i]);
+		machine_file(&m, path, "0\n");
+		is(request("cycles", 0, -1), ENOENT, EVCAUSE_NO_SUCH_EVENT, pmus[i]);
+		is(request("LLC-loads", 0, -1), EINVAL, EVCAUSE_NO_SUCH_EVENT, pmus[i]);
+		is(request("r1", 0, -1), EINVAL, EVCAUSE_RAW_CODE, pmus[i]);
+		is(request("cycles", 0, -1), EOPNOTSUPP, EVCAUSE_NO_INTERRUPT, pmus[i]);
+		is(request("cycles:p", 0, -1), EOPNOTSUPP, EVCAUSE_NOT_PRECISE, pmus[i]);
+		machine_file(&m, path, NULL);
+		*strrchr(path, '/') = '\0';
+		char full[PATH_MAX];
+		snprintf(full, sizeof(full), "%s/%s", m.dir, path);
+		rmdir(full);
+	}
+	is(request("cycles", 0, -1), ENOENT, EVCAUSE_NO_PMU, "without them");
+}
+
+static void limits(void)
+{
+	is(request("cpu-clock", 0, 3), ENODEV, EVCAUSE_CPU_OFFLINE, "a hole in the list of CPUs");
+	is(request("cpu-clock", 0, 5), EINVAL, EVCAUSE_CPU_OFFLINE, "a CPU behind the last");
+	is(request("cpu-clock", 0, 4), ENODEV, EVCAUSE_NO_SUCH_EVENT, "a CPU that is there");
+	is(request("cpu-clock", 0, 4), EINVAL, EVCAUSE_BITS, "a CPU that is there");
+	is(request("cpu-clock/freq=50001/", 0, 0), EINVAL, EVCAUSE_RATE, "50001 Hz");
+	is(request("cpu-clock/freq=50000/", 0, 0), EINVAL, EVCAUSE_BITS, "50000 Hz");
+	is(request("cpu-clock/period=50001/", 0, 0), EINVAL, EVCAUSE_BITS, "a period");
+	static const struct { int errnum; enum evcause want; } plain[] = {
+		{ E2BIG, EVCAUSE_BITS }, { EOVERFLOW, EVCAUSE_MAX_STACK }, { EBUSY, EVCAUSE_BUSY },
+		{ ENOSPC, EVCAUSE_BUSY }, { EMFILE, EVCAUSE_FILES_PROCESS },
+		{ ENFILE, EVCAUSE_FILES_SYSTEM }, { ESRCH, EVCAUSE_NO_TASK },
+		{ ENOSYS, EVCAUSE_NO_SYSCALL }, { ENOMEM, EVCAUSE_MEMORY }, { EINTR,
+			EVCAUSE_OTHER },
+		{ EFAULT, EVCAUSE_OTHER },
+	};
+	for (size_t i = 0; i < sizeof(plain) / sizeof(*plain); i++)
+		is(request("cpu-clock", 0, -1), plain[i].errnum, plain[i].want,
+		   strerror(plain[i].errnum));
+	bool all = true;
+	for (int i = 0; i < EVCAUSE_N_CAUSES; i++)
+		all &= evcause_short(i) && strlen(evcause_short(i)) <= 40;
+	tap_ok(all, "each cause has a few words");
+}
+
+static void says(const struct evcause_request *r, int errnum, const char *what, const char *hint)
+{
+	struct err e = { 0 };
+	tap_int(evexplain_set(&m.host, r, errnum, &e), -errnum, what);
+	tap_int(e.code, -errnum, "  code");
+	tap_str(e.what, what, "  what");
+	tap_str(e.hint, hint, "  hint");
+}
+
+static void words(void)
+{
+	machine_rights(&m, 2, 0, 0);
+	says(request("cycles", 0, -1), ENOENT,
+	     "cannot open event 'cycles' for this process: No such file or directory",
+	     "this machine has no PMU that Linux can use\nuse 'cpu-clock', which needs none");
+	machine_file(&m, "proc/cpuinfo", "processor\t: 0\nflags\t\t: fpu hypervisor lahf_lm\n");
+	says(request("cycles:u", -1, 2), EOPNOTSUPP,
+	     "cannot open event 'cycles:u' on cpu 2: Operation not supported",
+	     "this machine has no PMU that Linux can use: a virtual machine has one only if its "
+	"host "
+	     "passes it through\nuse 'cpu-clock', which needs none");
+	says(request("cpu-clock", 1234, 2), EACCES,
+	     "cannot open event 'cpu-clock' for thread 1234 on cpu 2: Permission denied",
+	     "kernel.perf_event_paranoid is 2: without CAP_PERFMON only user code may be sampled\n"
+	     "ask for user code only (':u', --user), or get CAP_PERFMON (root has it), or allow "
+	"it to "
+	     "all users: sysctl kernel.perf_event_paranoid=1");
+	says(request("cs", 0, -1), EACCES,
+	     "cannot open event 'context-switches' for this process: Permission denied",
+	     "kernel.perf_event_paranoid is 2: without CAP_PERFMON only user code may be sampled\n"
+	     "get CAP_PERFMON (root has it), or allow it to all users: sysctl "
+	     "kernel.perf_event_paranoid=1");
+	says(request("cpu-clock:u", -1, 0), EACCES,
+	     "cannot open event 'cpu-clock:u' on cpu 0: Permission denied",
+	     "kernel.perf_event_paranoid is 2: without CAP_PERFMON no whole CPU or cgroup may be "
+	     "sampled\nrecord processes of your own, or get CAP_PERFMON (root has it), or allow "
+	"it to "
+	     "all users: sysctl kernel.perf_event_paranoid=0");
+	machine_rights(&m, 3, 0, 0);
+	says(request("cpu-clock:u", 0, -1), EACCES,
+	     "cannot open event 'cpu-clock:u' for this process: Permission denied",
+	     "kernel.perf_event_paranoid is 3: without CAP_PERFMON this kernel lets nothing be "
+	     "sampled\nget CAP_PERFMON (root has it), or allow it to all users: sysctl "
+	     "kernel.perf_event_paranoid=2 (2: user code of own processes, 1: their kernel side "
+	"too, "
+	     "0: whole CPUs)");
+	machine_rights(&m, 2, PERFMON, 2);
+	machine_file(&m, "proc/self/uid_map", "0 1000 1\n");
+	says(request("cpu-clock:k", 0, -1), EACCES,
+	     "cannot open event 'cpu-clock:k' for this process: Permission denied",
+	     "kernel.perf_event_paranoid is 2: without CAP_PERFMON only user code may be sampled\n"
+	     "get CAP_PERFMON outside of this user namespace (inside, it does not count), or "
+	"allow it "
+	     "to all users: sysctl kernel.perf_event_paranoid=1");
+	says(request("cpu-clock", 0, -1), EPERM,
+	     "cannot open event 'cpu-clock' for this process: Operation not permitted",
+	     "a seccomp filter, as containers have, forbids perf_event_open\nstart the container "
+	"with "
+	     "'--cap-add PERFMON', or with a seccomp profile that allows perf_event_open; without "
+	     "CAP_PERFMON it also takes kernel.perf_event_paranoid=1 (now 2)");
+	machine_file(&m, "proc/self/uid_map", "0 0 4294967295\n");
+	machine_rights(&m, 1, 0, 0);
+	says(request("cpu-clock", 77, -1), EACCES,
+	     "cannot open event 'cpu-clock' for thread 77: Permission denied",
+	     "thread 77 belongs to user 33\nrun cprof as that user, or with CAP_PERFMON (before "
+	"Linux "
+	     "5.9 CAP_SYS_PTRACE), or as root");
+	says(request("cpu-clock", 78, -1), EACCES,
+	     "cannot open event 'cpu-clock' for thread 78: Permission denied",
+	     "thread 78 is yours, but may not be looked into (set-user-id, file capabilities, or "
+	"made "
+	     "undumpable by itself)\nrun cprof with CAP_PERFMON (before Linux 5.9 "
+	"CAP_SYS_PTRACE), or "
+	     "as root");
+	says(request("cpu-clock/freq=70000/", 0, -1), EINVAL,
+	     "cannot open event 'cpu-clock' for this process: Invalid argument",
+	     "70000 Hz is above kernel.perf_event_max_sample_rate, 50000\nask for less, or for "
+	"'max'");
+	says(request("cpu-clock", 0, -1), E2BIG,
+	     "cannot open event 'cpu-clock' for this process: Argument list too long",
+	     "this kernel, 5.10.0-test, does not know a part of the request\n-v shows the request");
+	says(request("cpu-clock", 0, -1), ENFILE,
+	     "cannot open event 'cpu-clock' for this process: Too many open files in system",
+	     "all processes together have too many files open\nthe limit is 1000; record fewer "
+	"events, "
+	     "threads or CPUs, or raise sysctl fs.file-max");
+	says(request("cpu-clock", 80, -1), ESRCH,
+	     "cannot open event 'cpu-clock' for thread 80: No such process",
+	     "there is no such process or thread; it may have ended");
+	says(request("cpu-clock", -1, 3), ENODEV,
+	     "cannot open event 'cpu-clock' on cpu 3: No such device", "cpu 3 is not online");
+	says(request("cpu-clock", 0, -1), EINTR,
+	     "cannot open event 'cpu-clock' for this process: Interrupted system call", "");
+	says(request("cycles", 0, -1), EBUSY,
+	     "cannot open event 'cycles' for this process: Device or resource busy",
+	     "the PMU's counters are in use\nstop other profilers, or record fewer events at once");
+	machine_file(&m, "proc/sys/kernel/nmi_watchdog", "1\n");
+	says(request("cycles", 0, -1), EBUSY,
+	     "cannot open event 'cycles' for this process: Device or resource busy",
+	     "the PMU's counters are in use\nstop other profilers, or record fewer events at "
+	"once; the "
+	     "NMI watchdog holds one counter: sysctl kernel.nmi_watchdog=0");
+	struct evcause_request r = *request("cycles", 0, -1);
+	attr.sample_max_stack = 200;
+	says(&r, EOVERFLOW,
+	     "cannot open event 'cycles' for this process: Value too large for defined data type",
+	     "stacks of 200 frames were asked for, kernel.perf_event_max_stack is 127\nask for "
+	"127 or "
+	     "less");
+	r = *request("cycles", 9, 1);
+	r.flags = PERF_FLAG_PID_CGROUP;
+	r.spec = NULL;
+	says(&r, ENOSYS, "cannot open the side-band event for the cgroup on cpu 1: Function not "
+	     "implemented",
+	     "this kernel was built without CONFIG_PERF_EVENTS, or a seccomp filter hides "
+	     "perf_event_open");
+	tap_int(evexplain_set(&m.host, &r, EBUSY, NULL), -EBUSY, "words may be left out");
+}
+
+static void file_limit(void)
+{
+	struct rlimit old, soft;
+	char hint[300];
+	if (getrlimit(RLIMIT_NOFILE, &old) || old.rlim_max < 100) {
+		tap_skip("limit of open files", "the hard limit is too low");
+		return;
+	}
+	soft = (struct rlimit){ 99, old.rlim_max };
+	setrlimit(RLIMIT_NOFILE, &soft);
+	snprintf(hint, sizeof(hint), "this process may have 99 files open\nrecord fewer events, "
+		 "threads or CPUs, or raise the limit: ulimit -n %llu",
+		 (unsigned long long)old.rlim_max);
+	says(request("cpu-clock", 0, -1), EMFILE,
+	     "cannot open event 'cpu-clock' for this process: Too many open files", hint);
+	setrlimit(RLIMIT_NOFILE, &old);
+}
+
+int main(void)
+{
+	machine_open(&m);
+	permission();
+	event();
+	limits();
+	words();
+	file_limit();
+	machine_close(&m);
+	return tap_done();
+}
