@@ -9,6 +9,18 @@ struct cmd {
 	int (*run)(int argc, char **argv);  /* argv[0] is the command; returns the exit status */
 };
 
+extern const struct cmd cmd_list;
+extern const struct cmd cmd_record;
 extern const struct cmd cmd_report;
+
+/* Exit statuses beside 0; cprof(1). */
+#define CMD_FAILED 1
+#define CMD_LOSSES 2   /* written, but with losses that --strict forbids */
+#define CMD_USAGE 64
+
+struct err;
+
+/* Prints "cprof COMMAND: what" and the hint's lines, indented, to stderr; returns CMD_FAILED. */
+int cmd_fail(const char *command, const struct err *e);
 
 #endif

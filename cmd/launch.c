@@ -1,0 +1,110 @@
+#include "cmd/launch.h"
+
+#include "base/err.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void run_child(int go_fd, int errno_fd, char **argv, const sigset_t *mask)
+{
+	char byte;
+	/* The end of the pipe without a byte: our parent gave up. */
+	if (read(go_fd, &byte, 1) != 1)
+		_exit(127);
+	sigprocmask(SIG_SETMASK, mask, NULL);
+	execvp(argv[0], argv);
+	int code = errno;
+	if (write(errno_fd, &code, sizeof(code)) < 0)
+		_exit(126);
+	_exit(code == ENOENT ? 127 : 126);
+}
+
+int launch_fork(struct launch *l, char **argv, const sigset_t *mask, struct err *e)
+{
+	int go[2], failed[2];
+	*l = (struct launch){ .go_fd = -1, .errno_fd = -1, .name = argv[0] };
+	if (pipe2(go, O_CLOEXEC) < 0)
+		return err_errno(e, errno, "cannot start '%s'", argv[0]);
+	if (pipe2(failed, O_CLOEXEC) < 0) {
+		int code = err_errno(e, errno, "cannot start '%s'", argv[0]);
+		close(go[0]);
+		close(go[1]);
+		return code;
+	}
+	pid_t pid = fork();
+	if (pid == 0) {
+		close(go[1]);
+		close(failed[0]);
+		run_child(go[0], failed[1], argv, mask);
+	}
+	int code = pid < 0 ? err_errno(e, errno, "cannot start '%s'", argv[0]) : 0;
+	close(go[0]);
+	close(failed[1]);
+	l->pid = pid < 0 ? 0 : pid;
+	l->go_fd = go[1];
+	l->errno_fd = failed[0];
+	return code;
+}
+
+int launch_exec(struct launch *l, struct err *e)
+{
+	int code = 0;
+	if (write(l->go_fd, "", 1) != 1)
+		return err_errno(e, errno, "cannot start '%s'", l->name);
+	close(l->go_fd);
+	l->go_fd = -1;
+	/* Nothing comes, and the pipe closes, when the exec works. */
+	ssize_t n;
+	do
+		n = read(l->errno_fd, &code, sizeof(code));
+	while (n < 0 && errno == EINTR);
+	close(l->errno_fd);
+	l->errno_fd = -1;
+	if (n != sizeof(code))
+		return 0;
+	launch_reap(l, true);
+	err_errno(e, code, "cannot run '%s'", l->name);
+	if (code == ENOENT)
+		err_hint(e, "no such command in PATH, or its interpreter is missing");
+	else if (code == EACCES)
+		err_hint(e, "it is not an executable file, or may not be executed by this user");
+	return -code;
+}
+
+bool launch_reap(struct launch *l, bool wait)
+{
+	struct rusage use;
+	if (!l->pid || l->ended)
+		return l->ended;
+	pid_t got;
+	do
+		got = wait4(l->pid, &l->status, wait ? 0 : WNOHANG, &use);
+	while (got < 0 && errno == EINTR && wait);
+	if (got != l->pid)
+		return false;
+	l->ended = true;
+	l->cpu_ns = (uint64_t)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) * 1000000000u +
+		    (uint64_t)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) * 1000u;
+	return true;
+}
+
+int launch_status(const struct launch *l)
+{
+	return WIFSIGNALED(l->status) ? 128 + WTERMSIG(l->status) : WEXITSTATUS(l->status);
+}
+
+void launch_done(struct launch *l)
+{
+	bool waits = l->go_fd >= 0;
+	if (waits)
+		close(l->go_fd);
+	if (l->errno_fd >= 0)
+		close(l->errno_fd);
+	if (waits && l->pid)
+		launch_reap(l, true);
+	l->go_fd = l->errno_fd = -1;
+}

@@ -1,0 +1,68 @@
+/* Finds the command and runs it. */
+
+#include "base/err.h"
+#include "cmd/cmd.h"
+
+#include <argp.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct cmd *const commands[] = {
+	&cmd_record,
+	&cmd_report,
+	//LIST
+};
+#define N_COMMANDS (sizeof(commands) / sizeof(*commands))
+
+int cmd_fail(const char *command, const struct err *e)
+{
+	fprintf(stderr, "cprof %s: %s\n", command, e->what);
+	for (const char *line = e->hint; *line;) {
+		size_t n = strcspn(line, "\n");
+		fprintf(stderr, "  %.*s\n", (int)n, line);
+		line += n + (line[n] == '\n');
+	}
+	return CMD_FAILED;
+}
+
+static void print_help(FILE *to)
+{
+	fprintf(to, "Usage: cprof COMMAND [OPTION...]\n"
+		    "Profile processes on Linux; every profile is a gzipped pprof file.\n\n"
+		    "Commands:\n");
+	for (size_t i = 0; i < N_COMMANDS; i++)
+		fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->help);
+	fprintf(to, "\n'cprof COMMAND --help' shows a command's options, 'man cprof-COMMAND' explains them.\n");
+}
+
+int main(int argc, char **argv)
+{
+	argp_err_exit_status = CMD_USAGE;
+	if (argc < 2) {
+		print_help(stderr);
+		return CMD_USAGE;
+	}
+	const char *name = argv[1];
+	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
+		print_help(stdout);
+		return 0;
+	}
+	if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
+		printf("cprof %s\n", CPROF_VERSION);
+		return 0;
+	}
+	for (size_t i = 0; i < N_COMMANDS; i++) {
+		if (strcmp(name, commands[i]->name) != 0)
+			continue;
+		/* argp shows argv[0] in its messages. */
+		char full[64];
+		snprintf(full, sizeof(full), "cprof %s", name);
+		argv[1] = full;
+		return commands[i]->run(argc - 1, argv + 1);
+	}
+	fprintf(stderr, "cprof: no command '%s'\n  the commands are:", name);
+	for (size_t i = 0; i < N_COMMANDS; i++)
+		fprintf(stderr, " %s", commands[i]->name);
+	fputc('\n', stderr);
+	return CMD_USAGE;
+}

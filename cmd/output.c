@@ -1,0 +1,115 @@
+#include "cmd/output.h"
+
+#include "base/cleanup.h"
+#include "base/err.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Endings before which an event's name goes. */
+static const char *const endings[] = { ".pb.gz", ".pprof", ".pb", ".prof", ".gz" };
+
+static char *make_path(const char *name, const char *part, size_t n)
+{
+	char *path = NULL;
+	int got;
+	size_t len = name ? strlen(name) : 0, end = 0;
+	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings) && !end; i++) {
+		size_t k = strlen(endings[i]);
+		if (len > k && strcmp(name + len - k, endings[i]) == 0)
+			end = k;
+	}
+	if (!name)
+		got = asprintf(&path, "cprof.%s.pb.gz", part);
+	else if (n == 1)
+		got = asprintf(&path, "%s", name);
+	else
+		got = asprintf(&path, "%.*s.%s%s", (int)(len - end), name, part, name + len - end);
+	return got < 0 ? NULL : path;
+}
+
+static int open_stdout(struct output *o, size_t n, struct err *e)
+{
+	if (n != 1) {
+		err_set(e, EINVAL, "-o - takes one event, not %zu: each event is a file of its own", n);
+		err_hint(e, "give a file name, or record one event");
+		return -EINVAL;
+	}
+	if (isatty(STDOUT_FILENO)) {
+		err_set(e, EINVAL, "not writing a compressed profile to a terminal");
+		err_hint(e, "redirect stdout, or use -o FILE");
+		return -EINVAL;
+	}
+	o->path = strdup("-");
+	if (!o->path)
+		return err_errno(e, ENOMEM, "cannot open the output");
+	outfile_open_fd(&o->file, STDOUT_FILENO);
+	o->open = true;
+	return 0;
+}
+
+int output_open(struct output *o, const char *const *part, size_t n, const char *name,
+		struct err *e)
+{
+	if (name && strcmp(name, "-") == 0)
+		return open_stdout(o, n, e);
+	for (size_t i = 0; i < n; i++) {
+		o[i].path = make_path(name, part[i], n);
+		if (!o[i].path)
+			return err_errno(e, ENOMEM, "cannot open the output");
+		for (size_t k = 0; k < i; k++) {
+			if (strcmp(o[i].path, o[k].path) == 0) {
+				err_set(e, EINVAL, "two events would be written to the same file '%s'",
+					o[i].path);
+				err_hint(e, "give one of them another name: EVENT/name=NAME/");
+				return -EINVAL;
+			}
+		}
+	}
+	for (size_t i = 0; i < n; i++) {
+		int code = outfile_open(&o[i].file, o[i].path, e);
+		if (code < 0)
+			return code;
+		o[i].open = true;
+	}
+	return 0;
+}
+
+int output_write(void *ctx, const void *data, size_t n_bytes)
+{
+	struct output *o = ctx;
+	o->n_bytes += n_bytes;
+	return outfile_write(&o->file, data, n_bytes);
+}
+
+void output_discard(struct output *o)
+{
+	if (o->open)
+		outfile_abort(&o->file);
+	o->open = false;
+}
+
+int output_commit(struct output *o, size_t n, struct err *e)
+{
+	CLEANUP_FREE struct outfile *file = calloc(n, sizeof(*file));
+	if (!file)
+		return err_errno(e, ENOMEM, "cannot finish the output");
+	size_t n_files = 0;
+	for (size_t i = 0; i < n; i++)
+		if (o[i].open)
+			file[n_files++] = o[i].file;
+	int code = outfile_commit(file, n_files, e);
+	for (size_t i = 0, k = 0; i < n; i++)
+		if (o[i].open)
+			o[i].file = file[k++];
+	return code;
+}
+
+void output_done(struct output *o)
+{
+	output_discard(o);
+	free(o->path);
+	o->path = NULL;
+}

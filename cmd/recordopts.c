@@ -1,0 +1,264 @@
+#include "cmd/recordopts.h"
+
+#include "base/units.h"
+#include "cmd/cmd.h"
+
+#include <argp.h>
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	OPT_DURATION = 256, OPT_DELAY, OPT_CALL_GRAPH, OPT_USER, OPT_KERNEL, OPT_NO_INHERIT,
+	OPT_LABEL, OPT_LABELS, OPT_SCOPE, OPT_RING_SIZE, OPT_MAX_MEMORY, OPT_STRICT, OPT_JSON,
+};
+
+static const struct argp_option options[] = {
+	{ NULL, 0, NULL, 0, "Target:", 1 },
+	{ "pid", 'p', "PID[,PID...]", 0, "Record running processes, with all their threads", 1 },
+	{ "tid", 't', "TID[,TID...]", 0, "Record single threads", 1 },
+	{ "no-inherit", OPT_NO_INHERIT, NULL, 0,
+	  "Leave out threads and children that are made later", 1 },
+	{ "scope", OPT_SCOPE, "SCOPE", 0, "How events are opened: auto, task, cpu or cgroup", 1 },
+
+	{ NULL, 0, NULL, 0, "Events:", 2 },
+	{ "event", 'e', "EVENT[,EVENT...]", 0,
+	  "What to sample (see cprof list); default: cycles, or cpu-clock without a PMU", 2 },
+	{ "freq", 'F', "HZ", 0, "Samples per second and CPU, or max; default: 999", 2 },
+	{ "count", 'c', "PERIOD", 0, "One sample every PERIOD events (ns for clocks)", 2 },
+	{ "user", OPT_USER, NULL, 0, "Only user code", 2 },
+	{ "kernel", OPT_KERNEL, NULL, 0, "Only kernel code", 2 },
+	{ "call-graph", OPT_CALL_GRAPH, "MODE", 0,
+	  "Stacks: fp (frame pointers, the default) or none", 2 },
+
+	{ NULL, 0, NULL, 0, "When:", 3 },
+	{ "duration", OPT_DURATION, "TIME", 0, "Stop after TIME: 5, 1.5s, 250ms, 2m", 3 },
+	{ "delay", OPT_DELAY, "TIME", 0, "Leave out what happens in the first TIME", 3 },
+
+	{ NULL, 0, NULL, 0, "Output:", 4 },
+	{ "output", 'o', "FILE", 0,
+	  "Where to; default: cprof.<event>.pb.gz; - for stdout", 4 },
+	{ "label", OPT_LABEL, "KEY=VALUE", 0, "Put a label on every sample", 4 },
+	{ "labels", OPT_LABELS, "LIST", 0,
+	  "Built-in labels: pid,tid,thread_name,process_name,cpu,cgroup, or none", 4 },
+	{ "strict", OPT_STRICT, NULL, 0, "Exit with status 2 if anything was lost", 4 },
+	{ "quiet", 'q', NULL, 0, "Print errors only", 4 },
+	{ "verbose", 'v', NULL, 0, "Explain what was opened, chosen and found", 4 },
+	{ "json", OPT_JSON, NULL, 0, "Print a summary as one JSON object on stdout", 4 },
+
+	{ NULL, 0, NULL, 0, "Limits:", 5 },
+	{ "ring-size", OPT_RING_SIZE, "SIZE", 0, "Size of each CPU's ring, a power of two: 2M", 5 },
+	{ "max-memory", OPT_MAX_MEMORY, "SIZE", 0, "Memory for the profile; default: 256M", 5 },
+	{ 0 }
+};
+
+static void parse_ids(struct argp_state *state, const char *arg, const char *what, pid_t **v,
+		      size_t *n, size_t *cap)
+{
+	for (const char *p = arg;;) {
+		char *end;
+		errno = 0;
+		long id = strtol(p, &end, 10);
+		if (!isdigit((unsigned char)*p) || errno || id <= 0 || id > 0x7fffffff ||
+		    (*end && *end != ','))
+			argp_error(state, "'%s' is not a list of %s ids", arg, what);
+		if (!vec_grow((void **)v, cap, *n, 1, sizeof(**v)))
+			argp_failure(state, CMD_FAILED, ENOMEM, "cannot parse options");
+		(*v)[(*n)++] = (pid_t)id;
+		if (!*end)
+			return;
+		p = end + 1;
+	}
+}
+
+static uint64_t parse_duration(struct argp_state *state, const char *option, const char *arg)
+{
+	uint64_t ns = 0;
+	if (units_parse_duration(arg, &ns) < 0)
+		argp_error(state, "%s '%s' is not a time: write 5, 1.5s, 250ms or 2m", option, arg);
+	return ns;
+}
+
+static uint64_t parse_size(struct argp_state *state, const char *option, const char *arg)
+{
+	uint64_t bytes = 0;
+	if (units_parse_size(arg, &bytes) < 0 || bytes == 0)
+		argp_error(state, "%s '%s' is not a size: write 65536, 512K, 4M or 1G", option, arg);
+	return bytes;
+}
+
+static enum cprof_scope parse_scope(struct argp_state *state, const char *arg)
+{
+	static const char *const name[] = {
+		[CPROF_SCOPE_AUTO] = "auto", [CPROF_SCOPE_TASK] = "task",
+		[CPROF_SCOPE_CPU] = "cpu", [CPROF_SCOPE_CGROUP] = "cgroup",
+	};
+	for (size_t i = 0; i < sizeof(name) / sizeof(*name); i++)
+		if (strcmp(arg, name[i]) == 0)
+			return (enum cprof_scope)i;
+	argp_error(state, "--scope '%s': it is auto, task, cpu or cgroup", arg);
+	return CPROF_SCOPE_AUTO;
+}
+
+static unsigned parse_labels(struct argp_state *state, const char *arg)
+{
+	static const struct { const char *name; unsigned bit; } known[] = {
+		{ "pid", CPROF_LABEL_PID }, { "tid", CPROF_LABEL_TID },
+		{ "thread_name", CPROF_LABEL_THREAD_NAME },
+		{ "process_name", CPROF_LABEL_PROCESS_NAME }, { "cpu", CPROF_LABEL_CPU },
+		{ "cgroup", CPROF_LABEL_CGROUP },
+	};
+	unsigned bits = 0;
+	if (strcmp(arg, "none") == 0)
+		return 0;
+	for (const char *p = arg;; p++) {
+		size_t n = strcspn(p, ","), i = 0;
+		while (i < 6 && (strlen(known[i].name) != n || strncmp(p, known[i].name, n) != 0))
+			i++;
+		if (i == 6)
+			argp_error(state, "no built-in label '%.*s': they are pid, tid, thread_name, "
+				   "process_name, cpu, cgroup", (int)n, p);
+		else
+			bits |= known[i].bit;
+		p += n;
+		if (!*p)
+			return bits;
+	}
+}
+
+static void add_text(struct argp_state *state, const char *arg, const char ***v, size_t *n,
+		     size_t *cap)
+{
+	if (!vec_grow((void **)v, cap, *n, 1, sizeof(**v)))
+		argp_failure(state, CMD_FAILED, ENOMEM, "cannot parse options");
+	(*v)[(*n)++] = arg;
+}
+
+static void check_end(struct recordopts *o, struct argp_state *state)
+{
+	const struct cprof_config *c = &o->config;
+	bool attach = o->pids.n || o->tids.n;
+	if (!attach && !o->command)
+		argp_error(state, "what shall be recorded? give -p PID, -t TID or a command");
+	if (attach && o->command)
+		argp_error(state, "-p and -t do not go with a command ('%s')", o->command[0]);
+	if (c->freq && c->period)
+		argp_error(state, "-F and -c exclude each other: one is a rate, the other a period");
+	if (c->only_user && c->only_kernel)
+		argp_error(state, "--user and --kernel exclude each other");
+	if (o->json && o->output && strcmp(o->output, "-") == 0)
+		argp_error(state, "--json and -o - both want stdout");
+	if (o->quiet && o->verbose)
+		argp_error(state, "-q and -v exclude each other");
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct recordopts *o = state->input;
+	struct cprof_config *c = &o->config;
+	switch (key) {
+	case 'p':
+		parse_ids(state, arg, "process", &o->pids.v, &o->pids.n, &o->pids.cap);
+		break;
+	case 't':
+		parse_ids(state, arg, "thread", &o->tids.v, &o->tids.n, &o->tids.cap);
+		break;
+	case 'e':
+		add_text(state, arg, &o->events.v, &o->events.n, &o->events.cap);
+		break;
+	case OPT_LABEL:
+		if (!strchr(arg, '=') || arg[0] == '=')
+			argp_error(state, "--label '%s' is not KEY=VALUE", arg);
+		add_text(state, arg, &o->labels.v, &o->labels.n, &o->labels.cap);
+		break;
+	case 'F': c->freq = arg; break;
+	case 'c': c->period = arg; break;
+	case 'o': o->output = arg; break;
+	case 'q': o->quiet = true; break;
+	case 'v': o->verbose = true; break;
+	case OPT_JSON: o->json = true; break;
+	case OPT_STRICT: o->strict = true; break;
+	case OPT_USER: c->only_user = true; break;
+	case OPT_KERNEL: c->only_kernel = true; break;
+	case OPT_NO_INHERIT: c->no_inherit = true; break;
+	case OPT_SCOPE: c->scope = parse_scope(state, arg); break;
+	case OPT_DURATION:
+		o->duration_ns = parse_duration(state, "--duration", arg);
+		if (o->duration_ns == 0)
+			argp_error(state, "--duration '%s': nothing can be recorded in no time", arg);
+		break;
+	case OPT_DELAY: c->delay_ns = parse_duration(state, "--delay", arg); break;
+	case OPT_RING_SIZE: c->ring_bytes = parse_size(state, "--ring-size", arg); break;
+	case OPT_MAX_MEMORY: c->max_memory_bytes = parse_size(state, "--max-memory", arg); break;
+	case OPT_CALL_GRAPH:
+		if (strcmp(arg, "none") == 0)
+			c->callgraph = CPROF_CALLGRAPH_NONE;
+		else if (strcmp(arg, "fp") == 0)
+			c->callgraph = CPROF_CALLGRAPH_FP;
+		else
+			argp_error(state, "--call-graph '%s': it is fp or none", arg);
+		break;
+	case OPT_LABELS:
+		c->labels = parse_labels(state, arg);
+		c->labels_given = true;
+		break;
+	case ARGP_KEY_ARG:
+		/* The command begins here, and all that follows is its own. */
+		o->command = &state->argv[state->next - 1];
+		state->next = state->argc;
+		break;
+	case ARGP_KEY_END:
+		check_end(o, state);
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.args_doc = "-p PID[,PID...]\n-t TID[,TID...]\n[--] COMMAND [ARG...]",
+	.doc = "Record a profile, one gzipped pprof file per event.\v"
+	       "Exit status: 0 done, 1 failed, 2 incomplete (--strict), 64 usage; of a command "
+	       "that was recorded its own, 126 or 127 when it could not be run.",
+};
+
+static char *join(int argc, char **argv)
+{
+	size_t n = 1;
+	for (int i = 0; i < argc; i++)
+		n += strlen(argv[i]) + 1;
+	char *text = calloc(n, 1);
+	for (int i = 0; i < argc && text; i++) {
+		strcat(text, i ? " " : "");
+		strcat(text, argv[i]);
+	}
+	return text;
+}
+
+void recordopts_parse(struct recordopts *o, int argc, char **argv)
+{
+	*o = (struct recordopts){ .command_line = join(argc, argv) };
+	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, o);
+	o->config.event = o->events.v;
+	o->config.n_events = o->events.n;
+	o->config.label = o->labels.v;
+	o->config.n_labels = o->labels.n;
+	o->config.pid = o->pids.v;
+	o->config.n_pids = o->pids.n;
+	o->config.tid = o->tids.v;
+	o->config.n_tids = o->tids.n;
+	o->config.command_line = o->command_line;
+}
+
+void recordopts_done(struct recordopts *o)
+{
+	VEC_FREE(&o->events);
+	VEC_FREE(&o->labels);
+	VEC_FREE(&o->pids);
+	VEC_FREE(&o->tids);
+	free(o->command_line);
+}

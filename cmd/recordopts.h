@@ -1,0 +1,29 @@
+#ifndef CPROF_CMD_RECORDOPTS_H
+#define CPROF_CMD_RECORDOPTS_H
+
+/* The command line of cprof record. */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/vec.h"
+#include "cprof.h"
+
+struct recordopts {
+	struct cprof_config config;   /* its arrays are those below */
+	VEC(const char *) events, labels;
+	VEC(pid_t) pids, tids;
+	char **command;               /* NULL: attach */
+	char *command_line;           /* for the file's comments */
+	const char *output;           /* NULL: the default names */
+	uint64_t duration_ns;         /* 0: until the target ends */
+	bool strict, quiet, verbose, json;
+};
+
+/* Parses, or prints what is wrong and exits with status 64 (as argp does). */
+void recordopts_parse(struct recordopts *o, int argc, char **argv);
+
+void recordopts_done(struct recordopts *o);
+
+#endif

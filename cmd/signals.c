@@ -1,0 +1,74 @@
+#include "cmd/signals.h"
+
+#include "base/err.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+/* A handler has no other way to know them. */
+static char *const *abort_path;
+static size_t n_abort_paths;
+
+static void set_of_ends(sigset_t *set)
+{
+	sigemptyset(set);
+	sigaddset(set, SIGINT);
+	sigaddset(set, SIGTERM);
+	sigaddset(set, SIGHUP);
+}
+
+int signals_open(struct signals *s, struct err *e)
+{
+	sigset_t set;
+	set_of_ends(&set);
+	sigaddset(&set, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &set, &s->before);
+	s->fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return s->fd < 0 ? err_errno(e, errno, "cannot wait for signals") : 0;
+}
+
+void signals_close(struct signals *s)
+{
+	if (s->fd >= 0)
+		close(s->fd);
+	s->fd = -1;
+}
+
+int signals_next(struct signals *s, bool *ret_from_terminal)
+{
+	struct signalfd_siginfo info;
+	if (read(s->fd, &info, sizeof(info)) != sizeof(info))
+		return 0;
+	*ret_from_terminal = info.ssi_code == SI_KERNEL;
+	return (int)info.ssi_signo;
+}
+
+static void end_at_once(int signal)
+{
+	for (size_t i = 0; i < n_abort_paths; i++)
+		if (abort_path[i])
+			unlink(abort_path[i]);
+	_exit(128 + signal);
+}
+
+void signals_abort_on(char *const *unfinished, size_t n)
+{
+	sigset_t set;
+	struct sigaction end = { .sa_handler = end_at_once };
+	abort_path = unfinished;
+	n_abort_paths = n;
+	set_of_ends(&set);
+	sigaction(SIGINT, &end, NULL);
+	sigaction(SIGTERM, &end, NULL);
+	sigaction(SIGHUP, &end, NULL);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+void signals_hold(void)
+{
+	sigset_t set;
+	set_of_ends(&set);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+}

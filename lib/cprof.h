@@ -1,0 +1,152 @@
+#ifndef CPROF_H
+#define CPROF_H
+
+/*
+ * libcprof: record a profile of processes, threads or a command.
+ *
+ *     struct cprof_config config = { .pid = &pid, .n_pids = 1 };
+ *     struct cprof_recorder *r;
+ *     if (cprof_recorder_new(&config, &r, &e) == 0 && cprof_recorder_start(r, &e) == 0) {
+ *             while (cprof_recorder_step(r, 100, NULL, 0, NULL, &e) == CPROF_RUNNING)
+ *                     ...;
+ *             cprof_recorder_stop(r, &e);
+ *             cprof_recorder_write(r, 0, write, ctx, &e);
+ *     }
+ *     cprof_recorder_free(r);
+ *
+ * Functions that can fail return a negative errno and fill a struct err
+ * (base/err.h).  The library never prints, exits, forks or installs signal
+ * handlers, and has no globals.  A recorder belongs to one thread at a time.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct cprof_recorder;
+struct err;
+struct log;
+struct host;
+struct perf_event_attr;
+
+enum cprof_scope {
+	CPROF_SCOPE_AUTO,    /* the best that is allowed */
+	CPROF_SCOPE_TASK,    /* inherited per-thread events: no privileges, misses short threads */
+	CPROF_SCOPE_CPU,     /* per-CPU events, filtered to the target */
+	CPROF_SCOPE_CGROUP,  /* per-CPU events of a cgroup made for the command */
+};
+
+enum cprof_callgraph { CPROF_CALLGRAPH_FP, CPROF_CALLGRAPH_NONE };
+
+/* Bits of cprof_config.labels. */
+enum cprof_label {
+	CPROF_LABEL_PID = 1, CPROF_LABEL_TID = 2, CPROF_LABEL_THREAD_NAME = 4,
+	CPROF_LABEL_PROCESS_NAME = 8, CPROF_LABEL_CPU = 16, CPROF_LABEL_CGROUP = 32,
+};
+
+/* What to record.  All zero is a valid start; pointers are borrowed until cprof_recorder_free. */
+struct cprof_config {
+	const char *const *event;      /* texts as cprof-events(7) describes; none: chosen */
+	size_t n_events;
+	const char *freq, *period;     /* default rate, "999", "max"; at most one is set */
+	const pid_t *pid, *tid;        /* targets: processes, single threads */
+	size_t n_pids, n_tids;
+	pid_t command_pid;             /* a child that waits to exec; 0: none */
+	enum cprof_scope scope;
+	enum cprof_callgraph callgraph;
+	bool only_user, only_kernel;
+	bool no_inherit;               /* leave out threads and children made later */
+	const char *const *label;      /* "KEY=VALUE" on every sample */
+	size_t n_labels;
+	bool labels_given;             /* false: the default ones, where they tell samples apart */
+	unsigned labels;               /* enum cprof_label bits */
+	uint64_t ring_bytes;           /* per CPU; 0: chosen */
+	uint64_t max_memory_bytes;     /* 0: 256 MiB */
+	uint64_t delay_ns;             /* leave out what happens before */
+	const char *command_line;      /* for the file's comments; NULL: none */
+	const struct log *log;         /* explanations; NULL: none */
+	/* For tests: another machine, another system call; NULL: the real ones. */
+	const struct host *host;
+	int (*perf_event_open)(struct perf_event_attr *, pid_t, int, int, unsigned long);
+};
+
+/* What one event came to; strings are borrowed from the recorder. */
+struct cprof_event_stats {
+	const char *name;              /* "cache-misses:u" */
+	const char *file_part;         /* as a part of a file name */
+	const char *sample_type, *unit;
+	bool is_clock, given_up_kernel;
+	uint64_t freq_hz, period;      /* as opened: one of them, the other 0 */
+	uint64_t n_samples, value;     /* in the profile, lost ones not included */
+	uint64_t n_lost;               /* shown in the profile as one frame */
+	uint64_t n_throttles;
+	uint64_t counted;              /* what the event's counter says, of the target or (cpu scope) of all */
+	bool counted_target;           /* counted is the target's alone */
+	uint64_t time_enabled_ns, time_running_ns;
+};
+
+struct cprof_stats {
+	int64_t start_realtime_ns;
+	uint64_t duration_ns;
+	enum cprof_scope scope;        /* as chosen, never AUTO */
+	bool user_only;                /* the kernel's side could not be sampled */
+	bool cpu_used_known;
+	uint64_t cpu_used_ns;          /* CPU time of the target, by the kernel's accounts */
+	uint64_t n_stacks, n_frames, n_processes, n_threads;
+	uint64_t n_truncated, n_cut, n_unknown_pc, n_shortened, n_dropped, n_labels_dropped;
+	uint64_t n_undecodable, n_unknown_records, n_out_of_order;
+	uint64_t n_foreign;            /* samples of other tasks, passed over (cpu scope) */
+	uint64_t n_frames_user, n_frames_user_named, n_frames_kernel, n_frames_kernel_named;
+	uint64_t peak_memory_bytes;    /* of what is charged to max_memory_bytes */
+	uint64_t ring_bytes;
+	uint32_t n_fds, n_cpus, n_cpus_failed;
+	bool kernel_names_hidden;
+};
+
+/* Opens all events, disabled; says what cannot be had, why, and what to do. */
+int cprof_recorder_new(const struct cprof_config *config, struct cprof_recorder **ret_recorder,
+		       struct err *e);
+void cprof_recorder_free(struct cprof_recorder *r);
+
+/* Enables the events.  For a command: call it before the child may exec. */
+int cprof_recorder_start(struct cprof_recorder *r, struct err *e);
+
+enum cprof_state { CPROF_RUNNING, CPROF_TARGET_GONE };
+
+/* Waits for records (at most timeout_ms, or until one of the n descriptors is readable, told
+ * in ret_ready) and takes them in.  Returns an enum cprof_state. */
+int cprof_recorder_step(struct cprof_recorder *r, int timeout_ms, const int *fds, size_t n_fds,
+			bool *ret_ready, struct err *e);
+
+/* Tells the CPU time that a command used, from wait4(2), which knows it best. */
+void cprof_recorder_command_used(struct cprof_recorder *r, uint64_t cpu_ns);
+
+/* Disables the events, takes in what is left, reads the counters. */
+int cprof_recorder_stop(struct cprof_recorder *r, struct err *e);
+
+size_t cprof_recorder_n_events(const struct cprof_recorder *r);
+
+/* Valid after start; complete after stop. */
+void cprof_recorder_stats(struct cprof_recorder *r, struct cprof_stats *ret_stats);
+void cprof_recorder_event_stats(struct cprof_recorder *r, size_t event,
+				struct cprof_event_stats *ret_stats);
+
+/* The share of what the kernel accounted to the target (CPU time, or the event's counter) that the
+ * samples stand for; negative where the two cannot be compared. */
+double cprof_coverage_percent(struct cprof_recorder *r, size_t event);
+
+/*
+ * 0 when event has samples.  Otherwise -ENODATA with e saying the likely cause, unless nothing was to be
+ * sampled for a reason that *ret_counted_zero then tells: the event did not happen.
+ */
+int cprof_recorder_check(struct cprof_recorder *r, size_t event, bool *ret_counted_zero,
+			 struct err *e);
+
+/* Writes the gzipped pprof of one event after stop; write returns 0 or -errno.  Names are
+ * looked up at the first call. */
+int cprof_recorder_write(struct cprof_recorder *r, size_t event,
+			 int (*write)(void *ctx, const void *data, size_t n_bytes), void *ctx,
+			 struct err *e);
+
+#endif

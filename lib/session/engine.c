@@ -1,0 +1,288 @@
+/*
+ * A sample costs, in the steady state: one look-up of the thread, one comparison
+ * of its stack with the thread's previous one, the thread's label set as cached, and one
+ * look-up in the table of counts.
+ */
+
+#include "session/engine.h"
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/host.h"
+#include "source/record.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What the engine keeps for a thread, in procs_thread.user. */
+struct engine_thread {
+	struct stackwalk_memo *memo;
+	uint32_t labels;               /* set, made for the following facts */
+	uint32_t thread_name, process_name, cpu;
+	bool labelled;
+};
+
+static const struct { enum engine_label bit; const char *key; } label_keys[] = {
+	{ ENGINE_LABEL_PID, "pid" },
+	{ ENGINE_LABEL_TID, "tid" },
+	{ ENGINE_LABEL_THREAD_NAME, "thread_name" },
+	{ ENGINE_LABEL_PROCESS_NAME, "process_name" },
+	{ ENGINE_LABEL_CPU, "cpu" },
+	{ ENGINE_LABEL_CGROUP, "cgroup" },
+};
+#define N_LABEL_KEYS (sizeof(label_keys) / sizeof(*label_keys))
+
+/* Beyond this share of the memory budget only pid and tid are kept of the labels. */
+#define FEW_LABELS_NUM 3
+#define FEW_LABELS_DEN 4
+
+const char *engine_label_key(enum engine_label bit)
+{
+	for (size_t i = 0; i < N_LABEL_KEYS; i++)
+		if (label_keys[i].bit == bit)
+			return label_keys[i].key;
+	return NULL;
+}
+
+/* ---- life ---------------------------------------------------------------------- */
+
+static int init_fixed_labels(struct engine *g)
+{
+	const struct engine_options *o = &g->options;
+	g->fixed_label = calloc(o->n_labels ? o->n_labels : 1, sizeof(*g->fixed_label));
+	if (!g->fixed_label)
+		return -ENOMEM;
+	for (size_t i = 0; i < o->n_labels; i++) {
+		const char *eq = strchr(o->label[i], '=');
+		g->fixed_label[i].key =
+			strtab_add(&g->strings, o->label[i], (size_t)(eq - o->label[i]));
+		g->fixed_label[i].value = strtab_add_cstr(&g->strings, eq + 1);
+	}
+	return 0;
+}
+
+int engine_init(struct engine *g, const struct engine_options *o, struct err *e)
+{
+	*g = (struct engine){ .options = *o, .window_end_ns = UINT64_MAX };
+	budget_init(&g->budget, o->max_memory_bytes);
+	targets_init(&g->targets, o->follow);
+	g->event = calloc(o->n_events, sizeof(*g->event));
+	if (!g->event || strtab_init(&g->strings, &g->budget) < 0 ||
+	    dso_table_init(&g->dsos, &g->budget) < 0 ||
+	    procs_init(&g->procs, &g->budget, &g->strings, &g->dsos, o->host) < 0 ||
+	    frames_init(&g->frames, &g->budget) < 0 || stacks_init(&g->stacks, &g->budget) < 0 ||
+	    labels_init(&g->labels, &g->budget) < 0 || counts_init(&g->counts, &g->budget) < 0 ||
+	    stackwalk_init(&g->walk, &g->budget, &g->dsos, &g->frames, &g->stacks, &g->strings,
+			   o->max_stack) < 0 ||
+	    init_fixed_labels(g) < 0) {
+		engine_done(g);
+		return err_errno(e, ENOMEM, "cannot set up the profile");
+	}
+	return 0;
+}
+
+static void forget_thread(struct procs_thread *t)
+{
+	struct engine_thread *own = t->user;
+	if (own)
+		free(own->memo);
+	free(own);
+	t->user = NULL;
+}
+
+void engine_done(struct engine *g)
+{
+	for (size_t i = 0; i < g->procs.n_threads; i++)
+		forget_thread(g->procs.thread[i]);
+	stackwalk_done(&g->walk);
+	counts_done(&g->counts);
+	labels_done(&g->labels);
+	stacks_done(&g->stacks);
+	frames_done(&g->frames);
+	procs_done(&g->procs);
+	dso_table_done(&g->dsos);
+	strtab_done(&g->strings);
+	targets_done(&g->targets);
+	free(g->event);
+	free(g->fixed_label);
+	*g = (struct engine){ 0 };
+}
+
+/* ---- labels ---------------------------------------------------------------------- */
+
+static uint32_t number(struct engine *g, uint64_t value)
+{
+	char text[24];
+	int n = snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
+	return strtab_add(&g->strings, text, (size_t)n);
+}
+
+/* The path behind "0::" (cgroup v2), or else the last line's path, of /proc/PID/cgroup. */
+static uint32_t read_cgroup(struct engine *g, uint32_t pid)
+{
+	CLEANUP_FREE char *text = NULL;
+	if (!g->options.host ||
+	    host_read_file(g->options.host, HOST_PROC, &text, NULL, "%u/cgroup", pid) < 0)
+		return 0;
+	char *line = strstr(text, "0::");
+	if (!line || (line != text && line[-1] != '\n'))
+		line = text;
+	line[strcspn(line, "\n")] = '\0';
+	char *path = strchr(line, '/');
+	return path ? strtab_add_cstr(&g->strings, path) : 0;
+}
+
+static void add_builtin(struct engine *g, enum engine_label bit, unsigned wanted, uint32_t value,
+			struct label *label, size_t *n)
+{
+	if (!(wanted & bit) || !value)
+		return;
+	label[(*n)++] = (struct label){
+		.key = strtab_add_cstr(&g->strings, engine_label_key(bit)), .value = value,
+	};
+}
+
+static uint32_t make_labels(struct engine *g, const struct procs_thread *t, uint32_t cpu,
+			    unsigned wanted, bool fixed)
+{
+	struct label label[LABELS_PER_SET_MAX];
+	size_t n = 0;
+	struct procs_process *p = t->process;
+	add_builtin(g, ENGINE_LABEL_PID, wanted, number(g, p->pid), label, &n);
+	add_builtin(g, ENGINE_LABEL_TID, wanted, number(g, t->tid), label, &n);
+	add_builtin(g, ENGINE_LABEL_THREAD_NAME, wanted, t->name, label, &n);
+	add_builtin(g, ENGINE_LABEL_PROCESS_NAME, wanted, p->name, label, &n);
+	if (wanted & ENGINE_LABEL_CPU)
+		add_builtin(g, ENGINE_LABEL_CPU, wanted, number(g, cpu), label, &n);
+	if (wanted & ENGINE_LABEL_CGROUP) {
+		if (!p->cgroup)
+			p->cgroup = read_cgroup(g, p->pid);
+		add_builtin(g, ENGINE_LABEL_CGROUP, wanted, p->cgroup, label, &n);
+	}
+	for (size_t i = 0; fixed && i < g->options.n_labels && n < LABELS_PER_SET_MAX; i++)
+		label[n++] = g->fixed_label[i];
+	return labels_add(&g->labels, label, n, false);
+}
+
+static uint32_t labels_of(struct engine *g, struct procs_thread *t, struct engine_thread *own,
+			  uint32_t cpu)
+{
+	unsigned wanted = g->options.labels;
+	if (!(wanted & ENGINE_LABEL_CPU))
+		cpu = 0;
+	if (own && own->labelled && own->thread_name == t->name &&
+	    own->process_name == t->process->name && own->cpu == cpu)
+		return own->labels;
+	uint32_t set = LABELS_NONE;
+	const struct budget *b = &g->budget;
+	bool few = b->limit_bytes && b->used_bytes > b->limit_bytes / FEW_LABELS_DEN * FEW_LABELS_NUM;
+	if (!few)
+		set = make_labels(g, t, cpu, wanted, true);
+	if (set == LABELS_NONE) {
+		g->n_labels_dropped++;
+		set = make_labels(g, t, cpu, wanted & (ENGINE_LABEL_PID | ENGINE_LABEL_TID), false);
+	}
+	if (set == LABELS_NONE)
+		return 0;
+	if (own && !few) {
+		*own = (struct engine_thread){
+			.memo = own->memo, .labels = set, .labelled = true,
+			.thread_name = t->name, .process_name = t->process->name, .cpu = cpu,
+		};
+	}
+	return set;
+}
+
+/* ---- records ----------------------------------------------------------------------- */
+
+static void add_count(struct engine *g, uint32_t event, uint32_t stack, uint32_t labels,
+		      uint64_t n, uint64_t value)
+{
+	if (counts_add(&g->counts, event, stack, labels, n, value, false))
+		return;
+	/* Totals are never dropped: one entry per event takes what finds no place. */
+	g->walk.stats.n_dropped += n;
+	counts_add(&g->counts, event, stackwalk_pseudo(&g->walk, g->walk.dropped), 0, n, value, true);
+}
+
+static void feed_sample(struct engine *g, const struct record *r)
+{
+	if (r->event >= g->options.n_events)
+		return;
+	struct engine_event *ev = &g->event[r->event];
+	if (!targets_has(&g->targets, r->pid, r->tid)) {
+		ev->n_foreign++;
+		return;
+	}
+	if (r->time_ns < g->window_start_ns || r->time_ns > g->window_end_ns)
+		return;
+	ev->n_samples++;
+	ev->value += r->sample.period;
+	if (!g->first_ns)
+		g->first_ns = r->time_ns;
+	g->last_ns = r->time_ns;
+
+	struct procs_thread *t = procs_thread(&g->procs, r->pid, r->tid);
+	if (!t || !t->process) {
+		g->walk.stats.n_dropped++;
+		add_count(g, r->event, stackwalk_pseudo(&g->walk, g->walk.dropped), 0, 1,
+			  r->sample.period);
+		return;
+	}
+	if (!t->user)
+		t->user = calloc(1, sizeof(struct engine_thread));
+	struct engine_thread *own = t->user;
+	struct stackwalk_memo *no_memo = NULL;
+	struct stackwalk_memo **memo = own ? &own->memo : &no_memo;
+	uint32_t stack = stackwalk_sample(&g->walk, &t->process->space, memo, r);
+	free(no_memo);
+	add_count(g, r->event, stack, labels_of(g, t, own, r->cpu), 1, r->sample.period);
+}
+
+static void feed_side_band(struct engine *g, const struct record *r)
+{
+	if (!targets_feed(&g->targets, r))
+		return;
+	procs_feed(&g->procs, r, g->options.follow);
+	if (r->type == PERF_RECORD_EXIT) {
+		struct procs_thread *t = procs_thread(&g->procs, r->pid, r->tid);
+		if (t)
+			forget_thread(t);
+	}
+}
+
+void engine_feed(struct engine *g, const struct record *r)
+{
+	struct engine_event *ev = r->event < g->options.n_events ? &g->event[r->event] : NULL;
+	switch (r->type) {
+	case PERF_RECORD_SAMPLE:
+		feed_sample(g, r);
+		break;
+	case PERF_RECORD_LOST:
+	case PERF_RECORD_LOST_SAMPLES:
+		if (ev)
+			ev->n_lost_records += r->lost.n_lost;
+		break;
+	case PERF_RECORD_THROTTLE:
+		if (ev)
+			ev->n_throttles++;
+		break;
+	case PERF_RECORD_MMAP:
+	case PERF_RECORD_MMAP2:
+	case PERF_RECORD_COMM:
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:
+		feed_side_band(g, r);
+		break;
+	default:
+		break;
+	}
+}
+
+void engine_add_lost(struct engine *g, uint32_t event, uint64_t n, uint64_t value)
+{
+	g->event[event].n_lost += n;
+	counts_add(&g->counts, event, stackwalk_pseudo(&g->walk, g->walk.lost), 0, n, value, true);
+}

@@ -1,0 +1,85 @@
+#ifndef CPROF_SESSION_ENGINE_H
+#define CPROF_SESSION_ENGINE_H
+
+/*
+ * Turns a stream of records into counts.  Feeds on struct record only: whether
+ * it came from live rings, a saved stream or /proc makes no difference here.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agg/counts.h"
+#include "agg/frames.h"
+#include "agg/labels.h"
+#include "agg/stacks.h"
+#include "base/budget.h"
+#include "base/strtab.h"
+#include "proc/procs.h"
+#include "session/stackwalk.h"
+#include "session/targets.h"
+
+struct err;
+struct record;
+
+/* Built-in labels (--labels). */
+enum engine_label {
+	ENGINE_LABEL_PID = 1, ENGINE_LABEL_TID = 2, ENGINE_LABEL_THREAD_NAME = 4,
+	ENGINE_LABEL_PROCESS_NAME = 8, ENGINE_LABEL_CPU = 16, ENGINE_LABEL_CGROUP = 32,
+	ENGINE_LABELS_DEFAULT = ENGINE_LABEL_PID | ENGINE_LABEL_TID | ENGINE_LABEL_THREAD_NAME |
+				ENGINE_LABEL_PROCESS_NAME,
+};
+/* Key of the label with that bit, or NULL: "pid", "thread_name" ... */
+const char *engine_label_key(enum engine_label bit);
+
+struct engine_options {
+	size_t max_memory_bytes;
+	const struct host *host;     /* NULL: a replay; nothing is asked of this machine */
+	size_t n_events;
+	unsigned labels;             /* enum engine_label bits */
+	const char *const *label;    /* "KEY=VALUE" on every sample, checked by the caller */
+	size_t n_labels;
+	uint32_t max_stack;          /* kernel.perf_event_max_stack; 0 unknown */
+	bool follow;                 /* children and later threads are targets */
+};
+
+struct engine_event {
+	uint64_t n_samples;          /* of the target, lost ones not included */
+	uint64_t value;              /* sum of their periods */
+	uint64_t n_foreign;          /* of other tasks: seen and passed over */
+	uint64_t n_lost_records;     /* by PERF_RECORD_LOST and LOST_SAMPLES */
+	uint64_t n_throttles;        /* the kernel paused the event: its rate was too high */
+	uint64_t n_lost;             /* as added by engine_add_lost */
+};
+
+struct engine {
+	struct engine_options options;
+	struct budget budget;
+	struct strtab strings;
+	struct dso_table dsos;
+	struct procs procs;
+	struct targets targets;
+	struct frames frames;
+	struct stacks stacks;
+	struct labels labels;
+	struct counts counts;
+	struct stackwalk walk;
+	struct engine_event *event;
+	struct label *fixed_label;   /* options.label as string ids */
+	uint64_t window_start_ns;    /* samples outside of [start, end] are passed over */
+	uint64_t window_end_ns;
+	uint64_t first_ns, last_ns;  /* of the samples that were counted */
+	uint64_t n_labels_dropped;   /* samples that went without some label: memory limit */
+};
+
+/* -ENOMEM with e set. */
+int engine_init(struct engine *g, const struct engine_options *o, struct err *e);
+void engine_done(struct engine *g);
+
+void engine_feed(struct engine *g, const struct record *r);
+
+/* Accounts for n samples that the kernel could not deliver, as one visible frame. */
+void engine_add_lost(struct engine *g, uint32_t event, uint64_t n, uint64_t value);
+
+#endif

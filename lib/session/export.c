@@ -1,0 +1,297 @@
+#include "session/export.h"
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "session/engine.h"
+#include "session/names.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Everything that the writing of one event needs to keep. */
+struct export {
+	const struct engine *g;
+	const struct names *names;
+	const struct export_info *info;
+	struct pprof *out;
+	uint32_t *entry;         /* indices of the event's counts, root-first order */
+	size_t n_entries;
+	uint32_t *location;      /* by frame: id in this file, 0: not in it */
+	uint32_t *by_frequency;  /* frames that are in it, most frequent first */
+	size_t n_locations;
+	uint32_t *function;      /* by function: id in this file */
+	unsigned dropped_labels; /* bits of optional labels that all samples share */
+};
+
+static void export_done(struct export *x)
+{
+	pprof_free(x->out);
+	free(x->entry);
+	free(x->location);
+	free(x->by_frequency);
+	free(x->function);
+}
+
+/* ---- order ----------------------------------------------------------------------- */
+
+/*
+ * Numbers the nodes of the stack tree in preorder, callers before callees: an
+ * order in which stacks with the same outer frames stand together.  A parent's
+ * index is below its children's, so two passes do, without recursion.
+ */
+static uint32_t *preorder(const struct stacks *s)
+{
+	CLEANUP_FREE uint32_t *size = calloc(s->n, sizeof(*size));
+	uint32_t *pos = calloc(s->n, sizeof(*pos));
+	if (!size || !pos) {
+		free(pos);
+		return NULL;
+	}
+	for (uint32_t i = s->n; i-- > 1;)
+		size[s->v[i].parent] += ++size[i];
+	/* From here size[i] is where the next child of i goes. */
+	size[0] = 1;
+	for (uint32_t i = 1; i < s->n; i++) {
+		uint32_t own = size[i], parent = s->v[i].parent;
+		pos[i] = size[parent];
+		size[parent] += own;
+		size[i] = pos[i] + 1;
+	}
+	return pos;
+}
+
+struct placed {
+	uint32_t pos, entry;
+};
+
+static int compare_placed(const void *a, const void *b)
+{
+	const struct placed *x = a, *y = b;
+	if (x->pos != y->pos)
+		return x->pos < y->pos ? -1 : 1;
+	return (x->entry > y->entry) - (x->entry < y->entry);
+}
+
+static int order_entries(struct export *x, uint32_t event)
+{
+	const struct counts *c = &x->g->counts;
+	CLEANUP_FREE uint32_t *pos = preorder(&x->g->stacks);
+	CLEANUP_FREE struct placed *placed = calloc(c->n ? c->n : 1, sizeof(*placed));
+	if (!pos || !placed)
+		return -ENOMEM;
+	size_t n = 0;
+	for (uint32_t i = 0; i < c->n; i++)
+		if (c->v[i].event == event)
+			placed[n++] = (struct placed){ pos[c->v[i].stack], i };
+	qsort(placed, n, sizeof(*placed), compare_placed);
+	x->entry = calloc(n ? n : 1, sizeof(*x->entry));
+	if (!x->entry)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		x->entry[i] = placed[i].entry;
+	x->n_entries = n;
+	return 0;
+}
+
+struct frequency {
+	uint64_t n;
+	uint32_t frame;
+};
+
+static int compare_frequency(const void *a, const void *b)
+{
+	const struct frequency *x = a, *y = b;
+	if (x->n != y->n)
+		return x->n > y->n ? -1 : 1;
+	return (x->frame > y->frame) - (x->frame < y->frame);
+}
+
+/* Numbers the locations: small ids, which take one byte, for the frames written most often. */
+static int number_locations(struct export *x)
+{
+	const struct engine *g = x->g;
+	CLEANUP_FREE uint64_t *on_node = calloc(g->stacks.n, sizeof(*on_node));
+	CLEANUP_FREE struct frequency *f = calloc(g->frames.n, sizeof(*f));
+	x->location = calloc(g->frames.n, sizeof(*x->location));
+	x->by_frequency = calloc(g->frames.n, sizeof(*x->by_frequency));
+	if (!on_node || !f || !x->location || !x->by_frequency)
+		return -ENOMEM;
+	for (size_t i = 0; i < x->n_entries; i++)
+		on_node[g->counts.v[x->entry[i]].stack]++;
+	for (uint32_t i = 0; i < g->frames.n; i++)
+		f[i].frame = i;
+	for (uint32_t i = g->stacks.n; i-- > 1;) {
+		on_node[g->stacks.v[i].parent] += on_node[i];
+		f[g->stacks.v[i].frame].n += on_node[i];
+	}
+	qsort(f, g->frames.n, sizeof(*f), compare_frequency);
+	for (; x->n_locations < g->frames.n && f[x->n_locations].n; x->n_locations++) {
+		uint32_t frame = f[x->n_locations].frame;
+		x->by_frequency[x->n_locations] = frame;
+		x->location[frame] = (uint32_t)x->n_locations + 1;
+	}
+	return 0;
+}
+
+/* ---- messages -------------------------------------------------------------------------- */
+
+static const char *text(const struct export *x, uint32_t id)
+{
+	return strtab_get(&x->g->strings, id);
+}
+
+static void write_mappings(struct export *x)
+{
+	for (uint32_t i = 0; i < x->names->n_mappings; i++) {
+		const struct names_mapping *m = &x->names->mapping[i];
+		pprof_mapping(x->out, &(struct pprof_mapping){
+			.memory_start = m->start, .memory_limit = m->limit,
+			.file_offset = m->file_off, .filename = text(x, m->filename),
+			.build_id = text(x, m->build_id), .has_functions = m->has.functions,
+			.has_filenames = m->has.filenames,
+			.has_line_numbers = m->has.line_numbers,
+			.has_inline_frames = m->has.inline_frames,
+		});
+	}
+}
+
+static uint64_t function_id(struct export *x, uint32_t index)
+{
+	if (!x->function[index]) {
+		const struct names_function *f = &x->names->function[index];
+		x->function[index] = (uint32_t)pprof_function(x->out, &(struct pprof_function){
+			.name = text(x, f->name), .system_name = text(x, f->linkage),
+			.filename = text(x, f->file), .start_line = f->start_line,
+		});
+	}
+	return x->function[index];
+}
+
+static void write_locations(struct export *x)
+{
+	for (size_t i = 0; i < x->n_locations; i++) {
+		uint32_t frame = x->by_frequency[i];
+		const struct names_frame *nf = &x->names->frame[frame];
+		struct pprof_line line[64];
+		size_t n = 0;
+		for (; n < nf->n_lines && n < 64; n++) {
+			/* An inline chain deeper than 64 loses middle frames, never the function itself. */
+			uint32_t k = nf->first_line + (uint32_t)n;
+			if (n == 63)
+				k = nf->first_line + nf->n_lines - 1;
+			const struct symline *l = &x->names->lines.v[k];
+			line[n] = (struct pprof_line){
+				.function_id = function_id(x, x->names->line_function[k]),
+				.line = l->line, .column = l->column,
+			};
+		}
+		bool pseudo = nf->mapping == NAMES_NO_MAPPING;
+		pprof_location(x->out, pseudo ? 0 : nf->mapping + 1,
+			       pseudo ? 0 : x->g->frames.v[frame].vaddr, line, n, false);
+	}
+}
+
+/* Which of the optional built-in labels tell no two samples apart? */
+static unsigned find_useless_labels(const struct export *x)
+{
+	unsigned useless = 0;
+	for (unsigned bit = 1; bit <= ENGINE_LABEL_CGROUP; bit <<= 1) {
+		const char *key = engine_label_key(bit);
+		uint32_t seen = 0;
+		bool several = false;
+		if (!(x->info->optional_labels & bit))
+			continue;
+		for (size_t i = 0; i < x->n_entries && !several; i++) {
+			uint32_t n;
+			const struct label *l =
+				labels_get(&x->g->labels, x->g->counts.v[x->entry[i]].labels, &n);
+			for (uint32_t k = 0; k < n; k++) {
+				if (strcmp(text(x, l[k].key), key) != 0)
+					continue;
+				several = seen && seen != l[k].value;
+				seen = l[k].value;
+			}
+		}
+		if (!several)
+			useless |= bit;
+	}
+	return useless;
+}
+
+static bool is_useless(const struct export *x, const char *key)
+{
+	for (unsigned bit = 1; bit <= ENGINE_LABEL_CGROUP; bit <<= 1)
+		if ((x->dropped_labels & bit) && strcmp(key, engine_label_key(bit)) == 0)
+			return true;
+	return false;
+}
+
+static int write_samples(struct export *x)
+{
+	const struct engine *g = x->g;
+	uint64_t *ids = NULL;
+	size_t cap = 0;
+	for (size_t i = 0; i < x->n_entries; i++) {
+		const struct count *c = &g->counts.v[x->entry[i]];
+		size_t n = 0;
+		for (uint32_t node = c->stack; node != STACKS_EMPTY; node = g->stacks.v[node].parent) {
+			if (n == cap) {
+				cap = cap ? cap * 2 : 256;
+				uint64_t *more = reallocarray(ids, cap, sizeof(*ids));
+				if (!more) {
+					free(ids);
+					return -ENOMEM;
+				}
+				ids = more;
+			}
+			ids[n++] = x->location[g->stacks.v[node].frame];
+		}
+		struct pprof_label label[LABELS_PER_SET_MAX];
+		uint32_t n_set, n_labels = 0;
+		const struct label *set = labels_get(&g->labels, c->labels, &n_set);
+		for (uint32_t k = 0; k < n_set; k++) {
+			const char *key = text(x, set[k].key);
+			if (!is_useless(x, key))
+				label[n_labels++] = (struct pprof_label){
+					.key = key, .str = text(x, set[k].value),
+				};
+		}
+		int64_t value[2] = {
+			(int64_t)c->n_samples,
+			c->value > INT64_MAX ? INT64_MAX : (int64_t)c->value,
+		};
+		pprof_sample(x->out, ids, n, value, 2, label, n_labels);
+	}
+	free(ids);
+	return 0;
+}
+
+int export_write(const struct engine *g, const struct names *names, uint32_t event,
+		 const struct export_info *info, pprof_write_fn *write, void *ctx, struct err *e)
+{
+	struct export x = { .g = g, .names = names, .info = info };
+	int code = pprof_new(write, ctx, info->level, &x.out, e);
+	if (code < 0)
+		return code;
+	x.function = calloc(names->n_functions ? names->n_functions : 1, sizeof(*x.function));
+	code = x.function ? order_entries(&x, event) : -ENOMEM;
+	if (code == 0)
+		code = number_locations(&x);
+	if (code == 0) {
+		x.dropped_labels = find_useless_labels(&x);
+		pprof_sample_type(x.out, "samples", "count");
+		pprof_sample_type(x.out, info->type, info->unit);
+		pprof_default_sample_type(x.out, info->type);
+		pprof_period(x.out, info->type, info->unit, (int64_t)info->period);
+		pprof_times(x.out, info->time_ns, info->duration_ns);
+		for (size_t i = 0; i < info->n_comments; i++)
+			pprof_comment(x.out, info->comment[i]);
+		write_mappings(&x);
+		write_locations(&x);
+		code = write_samples(&x);
+	}
+	code = code < 0 ? err_errno(e, -code, "cannot write the profile") : pprof_finish(x.out, e);
+	export_done(&x);
+	return code;
+}

@@ -1,0 +1,324 @@
+/*
+ * Frames are grouped by DSO, each group is sorted by address and resolved in one
+ * batch, so that only one file's symbols and debug information are in memory at
+ * a time.
+ */
+
+#include "session/names.h"
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/host.h"
+#include "base/log.h"
+#include "base/vec.h"
+#include "session/engine.h"
+#include "symbolize/dso.h"
+#include "symbolize/symkernel.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- which frames have samples ------------------------------------------------- */
+
+/* Marks the frames on some counted stack; a parent's index is below its children's. */
+static int mark_used(const struct engine *g, bool *used)
+{
+	CLEANUP_FREE bool *node = calloc(g->stacks.n, sizeof(*node));
+	if (!node)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < g->counts.n; i++)
+		node[g->counts.v[i].stack] = true;
+	for (uint32_t i = g->stacks.n; i-- > 1;) {
+		if (!node[i])
+			continue;
+		node[g->stacks.v[i].parent] = true;
+		used[g->stacks.v[i].frame] = true;
+	}
+	return 0;
+}
+
+struct by_dso {
+	uint32_t dso, frame;
+	uint64_t vaddr;
+};
+
+static int compare_by_dso(const void *a, const void *b)
+{
+	const struct by_dso *x = a, *y = b;
+	if (x->dso != y->dso)
+		return x->dso < y->dso ? -1 : 1;
+	return (x->vaddr > y->vaddr) - (x->vaddr < y->vaddr);
+}
+
+static int list_used(const struct engine *g, struct by_dso **ret_list, size_t *ret_n)
+{
+	CLEANUP_FREE bool *used = calloc(g->frames.n, sizeof(*used));
+	CLEANUP_FREE struct by_dso *list = calloc(g->frames.n, sizeof(*list));
+	if (!used || !list || mark_used(g, used) < 0)
+		return -ENOMEM;
+	size_t n = 0;
+	for (uint32_t i = 0; i < g->frames.n; i++)
+		if (used[i])
+			list[n++] = (struct by_dso){ g->frames.v[i].dso, i, g->frames.v[i].vaddr };
+	qsort(list, n, sizeof(*list), compare_by_dso);
+	*ret_list = TAKE_PTR(list);
+	*ret_n = n;
+	return 0;
+}
+
+/* ---- mappings ---------------------------------------------------------------------- */
+
+static uint32_t add_mapping(struct names *n, struct names_mapping m)
+{
+	for (uint32_t i = 0; i < n->n_mappings; i++) {
+		const struct names_mapping *have = &n->mapping[i];
+		if (have->filename == m.filename && have->build_id == m.build_id &&
+		    have->start == m.start)
+			return i;
+	}
+	if (n->n_mappings == n->cap_mappings) {
+		uint32_t cap = n->cap_mappings ? n->cap_mappings * 2 : 16;
+		struct names_mapping *more = reallocarray(n->mapping, cap, sizeof(*more));
+		if (!more)
+			return NAMES_NO_MAPPING;
+		n->mapping = more;
+		n->cap_mappings = cap;
+	}
+	n->mapping[n->n_mappings] = m;
+	return n->n_mappings++;
+}
+
+static uint32_t build_id_text(struct engine *g, const uint8_t *id, size_t n)
+{
+	char text[2 * DSO_BUILD_ID_MAX + 1] = "";
+	for (size_t i = 0; i < n && i < DSO_BUILD_ID_MAX; i++)
+		snprintf(text + 2 * i, 3, "%02x", id[i]);
+	return strtab_add_cstr(&g->strings, text);
+}
+
+/* The mapping of the segment that vaddr lies in. */
+static uint32_t dso_mapping(struct engine *g, struct names *n, const struct dso *d, uint64_t vaddr)
+{
+	struct names_mapping m = {
+		.limit = UINT64_MAX >> 1,
+		.filename = strtab_add_cstr(&g->strings, d->path),
+		.build_id = build_id_text(g, d->build_id, d->n_build_id),
+	};
+	for (uint16_t i = 0; i < d->n_segments; i++) {
+		const struct dso_segment *s = &d->segment[i];
+		if (vaddr < s->vaddr || vaddr - s->vaddr >= s->n_mem_bytes)
+			continue;
+		m.start = s->vaddr;
+		m.limit = s->vaddr + s->n_mem_bytes;
+		m.file_off = s->file_off;
+		break;
+	}
+	return add_mapping(n, m);
+}
+
+/* The kernel proper, or the module that symkernel names for this address. */
+static uint32_t kernel_mapping(struct engine *g, struct names *n, const struct symkernel *k,
+			       uint64_t address)
+{
+	const char *name, *module = "";
+	uint64_t start;
+	struct names_mapping m = { .limit = UINT64_MAX };
+	char file[80];
+	if (k && symkernel_find(k, address, &name, &module, &start) && *module) {
+		snprintf(file, sizeof(file), "[%s]", module);
+		m.filename = strtab_add_cstr(&g->strings, file);
+		return add_mapping(n, m);
+	}
+	uint8_t id[DSO_BUILD_ID_MAX];
+	size_t n_id = k && g->options.host ? symkernel_build_id(g->options.host, id, sizeof(id)) : 0;
+	if (k)
+		symkernel_text(k, &m.start, &m.limit);
+	/* Addresses behind the text (init, trampolines) are the kernel's too. */
+	if (address < m.start || address >= m.limit) {
+		m.start = 0;
+		m.limit = UINT64_MAX;
+	}
+	m.filename = strtab_add_cstr(&g->strings, "[kernel.kallsyms]");
+	m.build_id = build_id_text(g, id, n_id);
+	return add_mapping(n, m);
+}
+
+/* ---- functions --------------------------------------------------------------------- */
+
+static uint64_t function_hash(const struct symline *l)
+{
+	return hash_pair(hash_pair(l->name, l->linkage), l->file);
+}
+
+static uint32_t find_slot(const struct names *n, const struct symline *l)
+{
+	uint32_t mask = n->n_function_slots - 1, i = (uint32_t)function_hash(l) & mask;
+	for (; n->function_slot[i]; i = (i + 1) & mask) {
+		const struct names_function *f = &n->function[n->function_slot[i] - 1];
+		if (f->name == l->name && f->linkage == l->linkage && f->file == l->file)
+			break;
+	}
+	return i;
+}
+
+static int grow_functions(struct names *n)
+{
+	uint32_t cap = n->cap_functions ? n->cap_functions * 2 : 1024;
+	struct names_function *f = reallocarray(n->function, cap, sizeof(*f));
+	if (!f)
+		return -ENOMEM;
+	n->function = f;
+	n->cap_functions = cap;
+	uint32_t *slot = calloc((size_t)cap * 2, sizeof(*slot));
+	if (!slot)
+		return -ENOMEM;
+	free(n->function_slot);
+	n->function_slot = slot;
+	n->n_function_slots = cap * 2;
+	for (uint32_t i = 0; i < n->n_functions; i++) {
+		struct symline like = { .name = f[i].name, .linkage = f[i].linkage, .file = f[i].file };
+		slot[find_slot(n, &like)] = i + 1;
+	}
+	return 0;
+}
+
+static int intern_functions(struct names *n)
+{
+	n->line_function = calloc(n->lines.n ? n->lines.n : 1, sizeof(*n->line_function));
+	if (!n->line_function)
+		return -ENOMEM;
+	for (size_t i = 0; i < n->lines.n; i++) {
+		const struct symline *l = &n->lines.v[i];
+		if (n->n_functions == n->cap_functions && grow_functions(n) < 0)
+			return -ENOMEM;
+		uint32_t at = find_slot(n, l);
+		if (!n->function_slot[at]) {
+			n->function[n->n_functions++] = (struct names_function){
+				.name = l->name, .linkage = l->linkage, .file = l->file,
+				.start_line = l->start_line,
+			};
+			n->function_slot[at] = n->n_functions;
+		}
+		n->line_function[i] = n->function_slot[at] - 1;
+	}
+	return 0;
+}
+
+/* ---- all frames ---------------------------------------------------------------------- */
+
+static void count_named(struct names *n, enum dso_kind kind, const struct symaddr *a)
+{
+	bool named = a->source != SYMBOLIZER_NONE;
+	if (kind == DSO_KERNEL || kind == DSO_MODULE) {
+		n->n_frames_kernel++;
+		n->n_frames_kernel_named += named;
+	} else if (kind != DSO_PSEUDO) {
+		n->n_frames_user++;
+		n->n_frames_user_named += named;
+	}
+}
+
+static int resolve_dso(struct engine *g, const struct symbolizer_options *o, struct names *n,
+		       const struct by_dso *list, size_t n_list)
+{
+	const struct dso *d = dso_get(&g->dsos, list->dso);
+	CLEANUP_FREE struct symaddr *addr = calloc(n_list, sizeof(*addr));
+	if (!addr)
+		return -ENOMEM;
+	for (size_t i = 0; i < n_list; i++)
+		addr[i].vaddr = list[i].vaddr;
+	struct symbolizer_has has = { 0 };
+	int code = symbolizer_resolve(o, d, addr, n_list, &n->lines, &g->strings, &has);
+	if (code < 0)
+		return code;
+	for (size_t i = 0; i < n_list; i++) {
+		uint32_t m = NAMES_NO_MAPPING;
+		if (d->key.kind == DSO_KERNEL)
+			m = kernel_mapping(g, n, o->kernel, addr[i].vaddr);
+		else if (d->key.kind != DSO_PSEUDO)
+			m = dso_mapping(g, n, d, addr[i].vaddr);
+		if (m != NAMES_NO_MAPPING) {
+			struct symbolizer_has *h = &n->mapping[m].has;
+			h->functions |= has.functions;
+			h->filenames |= has.filenames;
+			h->line_numbers |= has.line_numbers;
+			h->inline_frames |= has.inline_frames;
+		}
+		count_named(n, d->key.kind, &addr[i]);
+		n->frame[list[i].frame] = (struct names_frame){
+			.first_line = addr[i].first_line, .n_lines = addr[i].n_lines,
+			.mapping = m, .source = addr[i].source,
+		};
+	}
+	return 0;
+}
+
+/* mapping[0] is the main binary even when it has no samples of its own. */
+static void add_main_binary(struct engine *g, struct names *n)
+{
+	if (g->procs.first_exe == UINT32_MAX)
+		return;
+	const struct dso *d = dso_get(&g->dsos, g->procs.first_exe);
+	dso_mapping(g, n, d, d->n_segments ? d->segment[0].vaddr : 0);
+}
+
+static bool has_kernel_frames(const struct engine *g, const struct by_dso *list, size_t n_list)
+{
+	for (size_t i = 0; i < n_list; i++)
+		if (list[i].dso == g->walk.kernel_dso)
+			return true;
+	return false;
+}
+
+int names_resolve(struct engine *g, const struct symbolizer_options *options, bool running_kernel,
+		  struct names *ret_names, struct err *e)
+{
+	struct names n = { 0 };
+	struct symbolizer_options o = *options;
+	struct symkernel *kernel = NULL;
+	CLEANUP_FREE struct by_dso *list = NULL;
+	size_t n_list = 0;
+	int code = list_used(g, &list, &n_list);
+	if (code == 0)
+		n.frame = calloc(g->frames.n, sizeof(*n.frame));
+	if (!n.frame)
+		code = -ENOMEM;
+	if (code == 0 && running_kernel && g->options.host && has_kernel_frames(g, list, n_list)) {
+		struct err why;
+		if (symkernel_open(g->options.host, &kernel, &why) < 0) {
+			n.kernel_hidden = true;
+			log_line(o.log, LOG_WARN, "kernel functions have no names: %s%s%s", why.what,
+				 why.hint[0] ? "; " : "", why.hint);
+		}
+	}
+	o.kernel = kernel;
+	if (code == 0)
+		add_main_binary(g, &n);
+	for (size_t i = 0, next; code == 0 && i < n_list; i = next) {
+		for (next = i; next < n_list && list[next].dso == list[i].dso;)
+			next++;
+		code = resolve_dso(g, &o, &n, list + i, next - i);
+	}
+	symkernel_close(kernel);
+	if (code == 0)
+		code = intern_functions(&n);
+	if (code < 0) {
+		names_done(&n);
+		return err_errno(e, -code, "cannot look up names");
+	}
+	*ret_names = n;
+	return 0;
+}
+
+void names_done(struct names *n)
+{
+	free(n->lines.v);
+	free(n->line_function);
+	free(n->function);
+	free(n->function_slot);
+	free(n->mapping);
+	free(n->frame);
+	*n = (struct names){ 0 };
+}

@@ -1,0 +1,59 @@
+#ifndef CPROF_SESSION_NAMES_H
+#define CPROF_SESSION_NAMES_H
+
+/*
+ * Names for all frames of an engine that some sample has, looked up once for all
+ * events: per frame a range of lines, per line a function, per frame a mapping.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symbolize/symbolizer.h"
+
+struct engine;
+struct err;
+
+struct names_function {
+	uint32_t name, linkage, file;  /* strtab ids of the engine's strings */
+	uint32_t start_line;
+};
+
+/* What becomes a Mapping: one executable segment of a DSO, the kernel, or a module. */
+struct names_mapping {
+	uint64_t start, limit, file_off;
+	uint32_t filename, build_id;   /* strtab ids; build_id 0: none */
+	struct symbolizer_has has;
+};
+
+#define NAMES_NO_MAPPING UINT32_MAX
+
+struct names_frame {
+	uint32_t first_line, n_lines;  /* in lines */
+	uint32_t mapping;              /* or NAMES_NO_MAPPING for pseudo frames */
+	uint8_t source;                /* enum symbolizer_source */
+};
+
+struct names {
+	struct symlines lines;
+	uint32_t *line_function;       /* per line: index into function */
+	struct names_function *function;
+	uint32_t n_functions, cap_functions;
+	uint32_t *function_slot;
+	uint32_t n_function_slots;
+	struct names_mapping *mapping; /* [0] is the main binary, where one is known */
+	uint32_t n_mappings, cap_mappings;
+	struct names_frame *frame;     /* by frames id; n_lines 0: no sample has it */
+	uint64_t n_frames_user, n_frames_user_named;
+	uint64_t n_frames_kernel, n_frames_kernel_named;
+	bool kernel_hidden;            /* kernel frames without names: kptr_restrict */
+};
+
+/* Resolves; the engine's strings grow.  A kernel whose names are hidden is no failure.
+ * `running_kernel`: may this machine's kallsyms be used?  -ENOMEM with e set. */
+int names_resolve(struct engine *g, const struct symbolizer_options *o, bool running_kernel,
+		  struct names *ret_names, struct err *e);
+void names_done(struct names *n);
+
+#endif

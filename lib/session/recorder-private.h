@@ -1,0 +1,43 @@
+#ifndef CPROF_SESSION_RECORDER_PRIVATE_H
+#define CPROF_SESSION_RECORDER_PRIVATE_H
+
+/* What a recorder holds; shared by recorder.c, setup.c and nodata.c. */
+
+#include "base/host.h"
+#include "cprof.h"
+#include "event/evspec.h"
+#include "session/cgroup.h"
+#include "session/coverage.h"
+#include "session/engine.h"
+#include "session/names.h"
+#include "source/live.h"
+
+struct recorder_event {
+	char sample_type[EVSPEC_NAME_MAX];
+	char file_part[EVSPEC_NAME_MAX];
+	const char *unit;
+	struct live_count base;    /* when the window opened */
+	struct live_count count;   /* within the window; valid after stop */
+};
+
+struct cprof_recorder {
+	struct cprof_config config;
+	struct host own_host;
+	const struct host *host;
+	struct evspec_list events;
+	struct recorder_event *event;  /* per event */
+	enum live_scope scope;
+	uint32_t max_stack;            /* kernel.perf_event_max_stack */
+	struct source *source;
+	struct cgroup cgroup;
+	struct coverage coverage;
+	struct engine engine;
+	struct names names;
+	int *pidfd;
+	size_t n_pidfds, n_gone;
+	int64_t start_realtime_ns;
+	uint64_t start_ns, end_ns;     /* CLOCK_MONOTONIC */
+	bool engine_ready, names_ready, started, stopped, window_open;
+};
+
+#endif

@@ -1,0 +1,402 @@
+/*
+ * The session: knows all modules, and does as little as it can itself.  Choosing
+ * (which event, which scope) is in setup.c; this is what happens from the opening
+ * to the finished file.
+ */
+
+#include "session/recorder-private.h"
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "session/comments.h"
+#include "session/export.h"
+#include "session/setup.h"
+#include "source/record.h"
+#include "source/synth.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Sorted samples at level 1 are smaller than unsorted ones at 9. */
+#define ZLIB_LEVEL 1
+
+static uint64_t now_ns(clockid_t clock)
+{
+	struct timespec t;
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* ---- life ------------------------------------------------------------------------ */
+
+/* A descriptor per target process that becomes readable when it ends (pidfd_open(2)). */
+static void watch_targets(struct cprof_recorder *r)
+{
+	const struct cprof_config *c = &r->config;
+	r->pidfd = calloc(c->n_pids + 1, sizeof(*r->pidfd));
+	for (size_t i = 0; r->pidfd && i < c->n_pids; i++) {
+		int fd = (int)syscall(SYS_pidfd_open, c->pid[i], 0);
+		if (fd >= 0)
+			r->pidfd[r->n_pidfds++] = fd;
+	}
+}
+
+/* The process that thread tid belongs to: its /proc folder exists under the thread's id, too. */
+static pid_t process_of(const struct cprof_recorder *r, pid_t tid)
+{
+	CLEANUP_FREE char *status = NULL;
+	if (host_read_file(r->host, HOST_PROC, &status, NULL, "%d/status", tid) < 0)
+		return tid;
+	const char *p = strstr(status, "\nTgid:");
+	return p ? (pid_t)atoi(p + 6) : tid;
+}
+
+static int set_targets(struct cprof_recorder *r)
+{
+	const struct cprof_config *c = &r->config;
+	struct targets *t = &r->engine.targets;
+	int code = 0;
+	t->all = r->scope == LIVE_TASK || r->scope == LIVE_CGROUP;
+	if (c->command_pid)
+		targets_add_command(t, (uint32_t)c->command_pid);
+	for (size_t i = 0; i < c->n_pids && code == 0; i++) {
+		pid_t *tids = NULL;
+		if (!c->no_inherit) {
+			code = targets_add_pid(t, (uint32_t)c->pid[i]);
+			continue;
+		}
+		int n = synth_list(r->host, c->pid[i], &tids);
+		for (int k = 0; k < n && code == 0; k++)
+			code = targets_add_tid(t, (uint32_t)c->pid[i], (uint32_t)tids[k]);
+		free(tids);
+	}
+	for (size_t i = 0; i < c->n_tids && code == 0; i++)
+		code = targets_add_tid(t, (uint32_t)process_of(r, c->tid[i]), (uint32_t)c->tid[i]);
+	return code;
+}
+
+int cprof_recorder_new(const struct cprof_config *config, struct cprof_recorder **ret_recorder,
+		       struct err *e)
+{
+	struct cprof_recorder *r = calloc(1, sizeof(*r));
+	if (!r)
+		return err_errno(e, ENOMEM, "cannot set up recording");
+	r->config = *config;
+	r->cgroup = (struct cgroup){ .fd = -1, .parent_fd = -1 };
+	int code = setup_recorder(r, e);
+	if (code == 0) {
+		struct engine_options o = {
+			.max_memory_bytes = config->max_memory_bytes ? config->max_memory_bytes
+								     : (size_t)256 << 20,
+			.host = r->host, .n_events = r->events.n,
+			.labels = config->labels_given ? config->labels : ENGINE_LABELS_DEFAULT,
+			.label = config->label, .n_labels = config->n_labels,
+			.max_stack = r->max_stack, .follow = !config->no_inherit,
+		};
+		code = engine_init(&r->engine, &o, e);
+		r->engine_ready = code == 0;
+	}
+	if (code == 0 && (set_targets(r) < 0 ||
+			  coverage_init(&r->coverage, r->host, config->pid, config->n_pids,
+					config->tid, config->n_tids, config->command_pid,
+					!config->no_inherit,
+					r->cgroup.fd >= 0 ? &r->cgroup : NULL) < 0))
+		code = err_errno(e, ENOMEM, "cannot set up recording");
+	if (code < 0) {
+		cprof_recorder_free(r);
+		return code;
+	}
+	watch_targets(r);
+	*ret_recorder = r;
+	return 0;
+}
+
+void cprof_recorder_free(struct cprof_recorder *r)
+{
+	if (!r)
+		return;
+	source_close(r->source);
+	cgroup_remove(&r->cgroup);
+	if (r->names_ready)
+		names_done(&r->names);
+	if (r->engine_ready)
+		engine_done(&r->engine);
+	coverage_done(&r->coverage);
+	for (size_t i = 0; i < r->n_pidfds; i++)
+		close(r->pidfd[i]);
+	free(r->pidfd);
+	free(r->event);
+	evspec_list_done(&r->events);
+	if (r->host == &r->own_host)
+		host_close(&r->own_host);
+	free(r);
+}
+
+/* ---- recording ---------------------------------------------------------------------- */
+
+static void feed(void *ctx, const struct record *record)
+{
+	engine_feed(ctx, record);
+}
+
+/* Names and maps of what lived before.  Ring records wait meanwhile, and come behind. */
+static void read_proc(struct cprof_recorder *r)
+{
+	const struct cprof_config *c = &r->config;
+	uint64_t time_ns = now_ns(CLOCK_MONOTONIC);
+	for (size_t i = 0; i < c->n_pids; i++)
+		synth_process(r->host, c->pid[i], time_ns, feed, &r->engine);
+	for (size_t i = 0; i < c->n_tids; i++)
+		synth_process(r->host, process_of(r, c->tid[i]), time_ns, feed, &r->engine);
+}
+
+static void begin_window(struct cprof_recorder *r)
+{
+	r->start_realtime_ns = (int64_t)now_ns(CLOCK_REALTIME);
+	r->start_ns = now_ns(CLOCK_MONOTONIC);
+	coverage_start(&r->coverage);
+	for (size_t i = 0; i < r->events.n; i++)
+		live_read(r->source, i, &r->event[i].base);
+	r->window_open = true;
+}
+
+int cprof_recorder_start(struct cprof_recorder *r, struct err *e)
+{
+	if (r->started)
+		return err_set(e, EALREADY, "the recorder is already started");
+	r->started = true;
+	bool by_exec = r->config.command_pid && r->scope == LIVE_TASK;
+	if (r->config.delay_ns) {
+		r->engine.window_start_ns = now_ns(CLOCK_MONOTONIC) + r->config.delay_ns;
+	} else {
+		begin_window(r);
+	}
+	int code = by_exec ? 0 : live_enable(r->source, e);
+	if (code == 0)
+		read_proc(r);
+	return code;
+}
+
+static int drain(struct cprof_recorder *r, struct err *e)
+{
+	struct record record;
+	int code;
+	while ((code = source_next(r->source, &record, e)) == SOURCE_RECORD)
+		engine_feed(&r->engine, &record);
+	return code < 0 ? code : 0;
+}
+
+/* Takes note of targets that ended; true when none is left. */
+static bool targets_gone(struct cprof_recorder *r, const bool *ready)
+{
+	for (size_t i = r->n_pidfds; i-- > 0;) {
+		if (!ready[i])
+			continue;
+		close(r->pidfd[i]);
+		r->pidfd[i] = r->pidfd[--r->n_pidfds];
+		r->n_gone++;
+	}
+	if (r->config.command_pid)
+		return false;  /* its parent knows better */
+	for (size_t i = 0; i < r->config.n_tids; i++) {
+		CLEANUP_CLOSE int fd =
+			host_open_file(r->host, HOST_PROC, O_PATH, "%d/stat", r->config.tid[i]);
+		if (fd >= 0)
+			return false;
+	}
+	return r->n_pidfds == 0 && (r->n_gone || r->config.n_tids);
+}
+
+int cprof_recorder_step(struct cprof_recorder *r, int timeout_ms, const int *fds, size_t n_fds,
+			bool *ret_ready, struct err *e)
+{
+	size_t n = r->n_pidfds + n_fds;
+	CLEANUP_FREE int *fd = calloc(n + 1, sizeof(*fd));
+	CLEANUP_FREE bool *ready = calloc(n + 1, sizeof(*ready));
+	if (!fd || !ready)
+		return err_errno(e, ENOMEM, "cannot wait for records");
+	if (r->n_pidfds)
+		memcpy(fd, r->pidfd, r->n_pidfds * sizeof(*fd));
+	if (n_fds)
+		memcpy(fd + r->n_pidfds, fds, n_fds * sizeof(*fd));
+	int code = live_wait(r->source, timeout_ms, fd, n, ready);
+	if (code < 0 && code != -EINTR)
+		return err_errno(e, -code, "cannot wait for records");
+	for (size_t i = 0; i < n_fds && ret_ready; i++)
+		ret_ready[i] = code == 0 && ready[r->n_pidfds + i];
+	if (!r->window_open && now_ns(CLOCK_MONOTONIC) >= r->engine.window_start_ns)
+		begin_window(r);
+	code = drain(r, e);
+	if (code < 0)
+		return code;
+	return targets_gone(r, ready) ? CPROF_TARGET_GONE : CPROF_RUNNING;
+}
+
+void cprof_recorder_command_used(struct cprof_recorder *r, uint64_t cpu_ns)
+{
+	coverage_command_used(&r->coverage, cpu_ns);
+}
+
+/* ---- the end --------------------------------------------------------------------------- */
+
+/*
+ * What the kernel could not deliver.  Its counter per event is exact; the records in the ring say
+ * the same on kernels without it.  Samples that were lost of a CPU's event may have been
+ * other tasks': they are shared out as the delivered ones are.
+ */
+static void add_lost(struct cprof_recorder *r, size_t i)
+{
+	struct recorder_event *re = &r->event[i];
+	const struct engine_event *ev = &r->engine.event[i];
+	uint64_t n = re->count.has_lost ? re->count.n_lost : ev->n_lost_records;
+	uint64_t seen = ev->n_samples + ev->n_foreign;
+	if (seen)
+		n = (uint64_t)((double)n * (double)ev->n_samples / (double)seen + 0.5);
+	uint64_t period = ev->n_samples ? ev->value / ev->n_samples : 0;
+	if (n)
+		engine_add_lost(&r->engine, (uint32_t)i, n, n * period);
+}
+
+int cprof_recorder_stop(struct cprof_recorder *r, struct err *e)
+{
+	if (!r->started || r->stopped)
+		return err_set(e, EINVAL, "the recorder is not started");
+	r->stopped = true;
+	if (!r->window_open)
+		begin_window(r);
+	live_disable(r->source);
+	r->end_ns = now_ns(CLOCK_MONOTONIC);
+	r->engine.window_end_ns = r->end_ns;
+	coverage_stop(&r->coverage, &r->engine.procs);
+	int code = drain(r, e);
+	for (size_t i = 0; i < r->events.n; i++) {
+		struct live_count *c = &r->event[i].count;
+		const struct live_count *base = &r->event[i].base;
+		live_read(r->source, i, c);
+		c->value -= base->value;
+		c->time_enabled_ns -= base->time_enabled_ns;
+		c->time_running_ns -= base->time_running_ns;
+		c->n_lost -= base->n_lost;
+		add_lost(r, i);
+	}
+	return code;
+}
+
+size_t cprof_recorder_n_events(const struct cprof_recorder *r)
+{
+	return r->events.n;
+}
+
+void cprof_recorder_event_stats(struct cprof_recorder *r, size_t i, struct cprof_event_stats *ret)
+{
+	struct recorder_event *re = &r->event[i];
+	const struct evspec *s = &r->events.v[i];
+	const struct engine_event *ev = &r->engine.event[i];
+	const struct perf_event_attr *attr = live_attr(r->source, i);
+	bool cpu_wide = r->scope == LIVE_CPU;
+	*ret = (struct cprof_event_stats){
+		.name = s->name, .file_part = re->file_part, .sample_type = re->sample_type,
+		.unit = re->unit, .is_clock = s->is_clock,
+		.given_up_kernel = attr->exclude_kernel && !s->only_user && !r->config.only_user,
+		.freq_hz = attr->freq ? attr->sample_freq : 0,
+		.period = attr->freq ? 0 : attr->sample_period,
+		.n_samples = ev->n_samples, .value = ev->value, .n_lost = ev->n_lost,
+		.n_throttles = ev->n_throttles,
+		.counted = re->count.value, .counted_target = !cpu_wide,
+		.time_enabled_ns = re->count.time_enabled_ns,
+		.time_running_ns = re->count.time_running_ns,
+	};
+}
+
+void cprof_recorder_stats(struct cprof_recorder *r, struct cprof_stats *ret)
+{
+	static const enum cprof_scope scope[] = {
+		[LIVE_TASK] = CPROF_SCOPE_TASK, [LIVE_CPU] = CPROF_SCOPE_CPU,
+		[LIVE_CGROUP] = CPROF_SCOPE_CGROUP,
+	};
+	const struct live_facts *f = live_facts(r->source);
+	const struct engine *g = &r->engine;
+	const struct stackwalk_stats *w = &g->walk.stats;
+	*ret = (struct cprof_stats){
+		.start_realtime_ns = r->start_realtime_ns,
+		.duration_ns = (r->stopped ? r->end_ns : now_ns(CLOCK_MONOTONIC)) - r->start_ns,
+		.scope = scope[r->scope],
+		.user_only = f->given_up & EVOPEN_NO_KERNEL,
+		.cpu_used_known = r->stopped && r->coverage.known,
+		.cpu_used_ns = r->coverage.used_ns,
+		.n_stacks = g->counts.n, .n_frames = g->frames.n,
+		.n_processes = g->procs.n_processes, .n_threads = g->procs.n_threads,
+		.n_truncated = w->n_truncated, .n_cut = w->n_cut, .n_unknown_pc = w->n_unknown,
+		.n_shortened = w->n_shortened, .n_dropped = w->n_dropped,
+		.n_labels_dropped = g->n_labels_dropped,
+		.n_undecodable = r->source->losses.n_undecodable,
+		.n_unknown_records = r->source->losses.n_unknown,
+		.n_out_of_order = r->source->losses.n_out_of_order,
+		.peak_memory_bytes = g->budget.peak_bytes,
+		.ring_bytes = f->ring_bytes, .n_fds = f->n_fds,
+		.n_cpus = r->source->facts.n_cpus, .n_cpus_failed = f->n_cpus_failed,
+	};
+	for (size_t i = 0; i < r->events.n; i++)
+		ret->n_foreign += g->event[i].n_foreign;
+	if (r->names_ready) {
+		ret->n_frames_user = r->names.n_frames_user;
+		ret->n_frames_user_named = r->names.n_frames_user_named;
+		ret->n_frames_kernel = r->names.n_frames_kernel;
+		ret->n_frames_kernel_named = r->names.n_frames_kernel_named;
+		ret->kernel_names_hidden = r->names.kernel_hidden;
+	}
+}
+
+double cprof_coverage_percent(struct cprof_recorder *r, size_t event)
+{
+	struct cprof_stats stats;
+	struct cprof_event_stats ev;
+	cprof_recorder_stats(r, &stats);
+	cprof_recorder_event_stats(r, event, &ev);
+	return comments_coverage_percent(&r->config, &stats, &ev);
+}
+
+static int look_up_names(struct cprof_recorder *r, struct err *e)
+{
+	if (r->names_ready)
+		return 0;
+	struct symbolizer_options o = { .host = r->host, .log = r->config.log };
+	int code = names_resolve(&r->engine, &o, r->source->facts.running_kernel, &r->names, e);
+	r->names_ready = code == 0;
+	return code;
+}
+
+int cprof_recorder_write(struct cprof_recorder *r, size_t event,
+			 int (*write)(void *ctx, const void *data, size_t n_bytes), void *ctx,
+			 struct err *e)
+{
+	int code = look_up_names(r, e);
+	if (code < 0)
+		return code;
+	struct cprof_stats stats;
+	struct cprof_event_stats ev;
+	cprof_recorder_stats(r, &stats);
+	cprof_recorder_event_stats(r, event, &ev);
+	struct comments comments;
+	if (comments_make(&comments, &r->config, &r->source->facts, &stats, &ev) < 0)
+		return err_errno(e, ENOMEM, "cannot write the profile");
+	struct export_info info = {
+		.type = ev.sample_type, .unit = ev.unit,
+		.period = ev.period ? ev.period : ev.n_samples ? ev.value / ev.n_samples : 1,
+		.time_ns = stats.start_realtime_ns,
+		.duration_ns = (int64_t)(stats.duration_ns ? stats.duration_ns : 1),
+		.comment = (const char *const *)comments.list.v, .n_comments = comments.list.n,
+		.optional_labels = r->config.labels_given ? 0 : setup_optional_labels(&r->config),
+		.level = ZLIB_LEVEL,
+	};
+	code = export_write(&r->engine, &r->names, (uint32_t)event, &info, write, ctx, e);
+	comments_done(&comments);
+	return code;
+}

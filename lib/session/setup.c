@@ -1,0 +1,237 @@
+#include "session/setup.h"
+
+#include "base/err.h"
+#include "base/log.h"
+#include "event/evopen.h"
+#include "session/recorder-private.h"
+#include "session/targetcheck.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DEFAULT_FREQ "999"
+
+/* ---- checks ------------------------------------------------------------------------ */
+
+static int check_targets(struct cprof_recorder *r, struct err *e)
+{
+	const struct cprof_config *c = &r->config;
+	if (c->n_pids + c->n_tids == 0 && !c->command_pid)
+		return err_set(e, EINVAL, "no target: neither a process, a thread nor a command");
+	for (size_t i = 0; i < c->n_pids + c->n_tids; i++) {
+		bool is_thread = i >= c->n_pids;
+		pid_t id = is_thread ? c->tid[i - c->n_pids] : c->pid[i];
+		int kind = targetcheck(r->host, id, is_thread, e);
+		if (kind < 0)
+			return kind;
+		if (kind == TARGETCHECK_KERNEL && c->only_user) {
+			err_set(e, EINVAL, "%d is a kernel thread: it runs no user code", id);
+			err_hint(e, "leave out --user");
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
+static int check_labels(const struct cprof_config *c, struct err *e)
+{
+	if (c->n_labels > LABELS_PER_SET_MAX - 6)
+		return err_set(e, EINVAL, "%zu labels: at most %d are possible", c->n_labels,
+			       LABELS_PER_SET_MAX - 6);
+	for (size_t i = 0; i < c->n_labels; i++) {
+		const char *eq = strchr(c->label[i], '=');
+		if (!eq || eq == c->label[i]) {
+			err_set(e, EINVAL, "label '%s' is not KEY=VALUE", c->label[i]);
+			return -EINVAL;
+		}
+		if (strncmp(c->label[i], "pprof::", 7) == 0) {
+			err_set(e, EINVAL, "label '%s': keys that begin with pprof:: are reserved",
+				c->label[i]);
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
+static int check_ring(const struct cprof_config *c, struct err *e)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), n = c->ring_bytes / page;
+	if (!c->ring_bytes || (c->ring_bytes % page == 0 && n && (n & (n - 1)) == 0))
+		return 0;
+	err_set(e, EINVAL, "ring size of %llu bytes is not a power of two of pages",
+		(unsigned long long)c->ring_bytes);
+	err_hint(e, "a page is %llu bytes; for example 512K or 4M", (unsigned long long)page);
+	return -EINVAL;
+}
+
+unsigned setup_optional_labels(const struct cprof_config *c)
+{
+	unsigned bits = ENGINE_LABELS_DEFAULT;
+	for (unsigned bit = 1; bit <= ENGINE_LABEL_CGROUP; bit <<= 1) {
+		const char *key = engine_label_key(bit);
+		for (size_t i = 0; i < c->n_labels; i++)
+			if (strncmp(c->label[i], key, strlen(key)) == 0 &&
+			    c->label[i][strlen(key)] == '=')
+				bits &= ~bit;
+	}
+	return bits;
+}
+
+/* ---- choices ------------------------------------------------------------------------- */
+
+static int choose_events(struct cprof_recorder *r, const struct evopen *open, struct err *e)
+{
+	const struct cprof_config *c = &r->config;
+	for (size_t i = 0; i < c->n_events; i++) {
+		int code = evspec_parse(&r->events, c->event[i], e);
+		if (code < 0)
+			return code;
+	}
+	if (c->n_events == 0) {
+		const char *why = "";
+		bool pmu = evopen_pmu_interrupts(open, &why);
+		int code = evspec_parse(&r->events, pmu ? "cycles" : "cpu-clock", e);
+		if (code < 0)
+			return code;
+		r->events.v[0].by_default = true;
+		if (pmu)
+			log_line(c->log, LOG_EXPLAIN, "event: cycles (the PMU counts and interrupts)");
+		else
+			log_line(c->log, LOG_NOTE, "event: cpu-clock, because %s", why);
+	}
+	r->event = calloc(r->events.n, sizeof(*r->event));
+	if (!r->event)
+		return err_errno(e, ENOMEM, "cannot set up recording");
+	for (size_t i = 0; i < r->events.n; i++) {
+		evspec_sample_type(&r->events.v[i], r->event[i].sample_type, &r->event[i].unit);
+		evspec_file_part(&r->events.v[i], r->event[i].file_part);
+	}
+	return 0;
+}
+
+static int choose_rate(const struct cprof_config *c, struct evattr_options *o, struct err *e)
+{
+	enum evspec_rate kind;
+	uint64_t rate;
+	bool is_freq = !c->period;
+	int code = evspec_parse_rate(is_freq ? c->freq ? c->freq : DEFAULT_FREQ : c->period, is_freq,
+				     &kind, &rate, e);
+	if (code < 0)
+		return code;
+	if (kind == EVSPEC_RATE_FREQ_MAX)
+		o->rate_default_hz = o->rate_max_hz;
+	else if (is_freq)
+		o->rate_default_hz = rate;
+	else
+		o->rate_default_period = rate;
+	return 0;
+}
+
+/* With --scope auto: per-CPU events where they are allowed, else per-task ones. */
+static int choose_scope(struct cprof_recorder *r, const struct evopen *open, struct err *e)
+{
+	const struct cprof_config *c = &r->config;
+	switch (c->scope) {
+	case CPROF_SCOPE_TASK:
+		r->scope = LIVE_TASK;
+		return 0;
+	case CPROF_SCOPE_CGROUP:
+		if (!c->command_pid) {
+			err_set(e, EINVAL, "--scope cgroup needs a command");
+			err_hint(e, "a running process stays in the cgroup that it is in; use --scope cpu");
+			return -EINVAL;
+		}
+		r->scope = LIVE_CGROUP;
+		return cgroup_make(&r->cgroup, r->host, c->command_pid, e);
+	case CPROF_SCOPE_CPU:
+		r->scope = LIVE_CPU;
+		return 0;
+	case CPROF_SCOPE_AUTO:
+		break;
+	}
+	if (evopen_may_sample_cpus(open)) {
+		r->scope = LIVE_CPU;
+		log_line(c->log, LOG_EXPLAIN, "scope: cpu (events per CPU are allowed)");
+	} else {
+		r->scope = LIVE_TASK;
+		log_line(c->log, LOG_EXPLAIN,
+			 "scope: task, because %s; threads that live shorter than a sampling "
+			 "period go unseen", evopen_why_not_cpus(open));
+	}
+	return 0;
+}
+
+/* ---- all together ----------------------------------------------------------------------- */
+
+static int open_source(struct cprof_recorder *r, struct live_options *o, struct err *e)
+{
+	const struct cprof_config *c = &r->config;
+	pid_t command = c->command_pid;
+	o->event = r->events.v;
+	o->n_events = r->events.n;
+	o->scope = r->scope;
+	o->cgroup_fd = r->cgroup.fd;
+	o->pid = c->pid;
+	o->n_pids = c->n_pids;
+	o->tid = command ? &command : c->tid;
+	o->n_tids = command ? 1 : c->n_tids;
+	o->ring_bytes = c->ring_bytes;
+	o->attr.callgraph = c->callgraph == CPROF_CALLGRAPH_FP ? EVATTR_CALLGRAPH_FP
+							       : EVATTR_CALLGRAPH_NONE;
+	o->attr.only_user = c->only_user;
+	o->attr.only_kernel = c->only_kernel;
+	o->attr.cpu_wide = r->scope != LIVE_TASK;
+	o->attr.inherit = r->scope == LIVE_TASK && !c->no_inherit;
+	o->attr.enable_on_exec = r->scope == LIVE_TASK && command;
+	for (size_t i = 0; i < r->events.n; i++) {
+		int code = evattr_check_rate(&r->events.v[i], &o->attr, e);
+		if (code == 0)
+			code = evattr_check_side(&r->events.v[i], &o->attr, e);
+		if (code < 0)
+			return code;
+	}
+	int code = live_open(o, &r->source, e);
+	if (code < 0)
+		return code;
+	if (live_facts(r->source)->given_up & EVOPEN_NO_KERNEL)
+		log_line(c->log, LOG_WARN, "recording user code only: the kernel may not be sampled "
+			 "(kernel.perf_event_paranoid, CAP_PERFMON)");
+	return 0;
+}
+
+int setup_recorder(struct cprof_recorder *r, struct err *e)
+{
+	const struct cprof_config *c = &r->config;
+	int code = 0;
+	r->host = c->host;
+	if (!r->host) {
+		code = host_open(&r->own_host, NULL, NULL, NULL, e);
+		if (code < 0)
+			return code;
+		r->host = &r->own_host;
+	}
+	struct live_options o = {
+		.attr.rate_max_hz = evopen_max_rate_hz(r->host),
+		.open = {
+			.fn = c->perf_event_open ? c->perf_event_open : evopen_syscall,
+			.host = r->host, .log = c->log, .allow_user_only = !c->only_kernel,
+		},
+	};
+	long max_stack;
+	if (host_read_long(r->host, HOST_PROC, &max_stack, "sys/kernel/perf_event_max_stack") == 0)
+		r->max_stack = (uint32_t)max_stack;
+	code = choose_rate(c, &o.attr, e);
+	if (code == 0)
+		code = check_labels(c, e);
+	if (code == 0)
+		code = check_ring(c, e);
+	if (code == 0)
+		code = choose_events(r, &o.open, e);
+	if (code == 0)
+		code = check_targets(r, e);
+	if (code == 0)
+		code = choose_scope(r, &o.open, e);
+	return code < 0 ? code : open_source(r, &o, e);
+}

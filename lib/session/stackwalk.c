@@ -1,0 +1,281 @@
+/*
+ * A sample's call chain comes innermost first, in parts marked by PERF_CONTEXT_*
+ * words: the kernel's frames, then the user's.  It is laid out root first, so
+ * that it grows the tree of stacks from the root and shares what it can with the
+ * thread's previous stack: addresses are compared one by one with the memo, and
+ * only behind the first difference is anything looked up.
+ *
+ * Within a part the first address is where the sample (or the system call, or
+ * the interrupt) happened and is exact; all others are return addresses, and
+ * one less lies within the call.
+ */
+
+#include "session/stackwalk.h"
+
+#include "agg/frames.h"
+#include "agg/stacks.h"
+#include "base/budget.h"
+#include "base/hash.h"
+#include "base/strtab.h"
+#include "proc/procs.h"
+#include "source/record.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct stackwalk_cached {
+	uint64_t pc;
+	uint32_t serial;   /* address space; 0 for the kernel */
+	uint32_t frame;    /* frames id */
+};
+
+#define CACHE_ENTRIES 16384u
+
+/* In place of a frame id: the address lies in no mapping.  Never remembered, in the cache
+ * or the memo, for a new mapping there does not change the space's serial. */
+#define NO_MAPPING (FRAMES_NONE - 1)
+
+/* No record is longer than 64 KiB. */
+#define CHAIN_MAX 8192u
+
+/* Beyond this share of the memory budget new stacks keep only their outer frames. */
+#define SHORTEN_NUM 7
+#define SHORTEN_DEN 8
+#define SHORTEN_DEPTH 16u
+
+static uint32_t pseudo_frame(struct stackwalk *w, const char *name)
+{
+	return frames_add(w->frames, w->pseudo_dso, strtab_add_cstr(w->strings, name), true);
+}
+
+static int add_dso(struct stackwalk *w, enum dso_kind kind, const char *path, uint32_t *ret_id)
+{
+	struct dso_key key = { .kind = kind };
+	struct dso *d = dso_table_find(w->dsos, &key, path);
+	if (!d)
+		d = dso_table_add(w->dsos, &key, path);
+	if (!d)
+		return -ENOMEM;
+	*ret_id = d->id;
+	return 0;
+}
+
+int stackwalk_init(struct stackwalk *w, struct budget *budget, struct dso_table *dsos,
+		   struct frames *frames, struct stacks *stacks, struct strtab *strings,
+		   uint32_t max_stack)
+{
+	*w = (struct stackwalk){
+		.budget = budget, .dsos = dsos, .frames = frames, .stacks = stacks,
+		.strings = strings, .max_stack = max_stack,
+	};
+	w->cache = calloc(CACHE_ENTRIES, sizeof(*w->cache));
+	w->pc = calloc(CHAIN_MAX, sizeof(*w->pc));
+	w->is_kernel = calloc(CHAIN_MAX, sizeof(*w->is_kernel));
+	if (!w->cache || !w->pc || !w->is_kernel ||
+	    add_dso(w, DSO_KERNEL, "[kernel.kallsyms]", &w->kernel_dso) < 0 ||
+	    add_dso(w, DSO_PSEUDO, "", &w->pseudo_dso) < 0) {
+		stackwalk_done(w);
+		return -ENOMEM;
+	}
+	w->truncated = pseudo_frame(w, STACKWALK_TRUNCATED);
+	w->dropped = pseudo_frame(w, STACKWALK_DROPPED);
+	w->shortened = pseudo_frame(w, STACKWALK_SHORTENED);
+	w->lost = pseudo_frame(w, STACKWALK_LOST);
+	w->unknown = pseudo_frame(w, STACKWALK_UNKNOWN);
+	return 0;
+}
+
+void stackwalk_done(struct stackwalk *w)
+{
+	free(w->cache);
+	free(w->pc);
+	free(w->is_kernel);
+	*w = (struct stackwalk){ 0 };
+}
+
+uint32_t stackwalk_pseudo(struct stackwalk *w, uint32_t frame)
+{
+	uint32_t node = stacks_add(w->stacks, STACKS_EMPTY, frame, true);
+	return node == STACKS_NONE ? STACKS_EMPTY : node;
+}
+
+/* ---- addresses to frames ---------------------------------------------------------- */
+
+static uint32_t look_up_user(struct stackwalk *w, struct procs_space *space, uint64_t pc)
+{
+	const struct procs_map *map = procs_space_find(space, pc);
+	if (!map)
+		return NO_MAPPING;
+	const struct dso *d = dso_get(w->dsos, map->dso);
+	uint64_t vaddr = pc;
+	if (d->key.kind != DSO_ANON)
+		dso_vaddr(d, pc - map->start + map->pgoff, &vaddr);
+	return frames_add(w->frames, map->dso, vaddr, false);
+}
+
+static uint32_t frame_at(struct stackwalk *w, struct procs_space *space, uint64_t pc,
+			 bool is_kernel)
+{
+	uint32_t serial = is_kernel ? 0 : space->serial;
+	struct stackwalk_cached *c = &w->cache[hash_pair(pc, serial) & (CACHE_ENTRIES - 1)];
+	if (c->pc == pc && c->serial == serial && pc)
+		return c->frame;
+	uint32_t frame = is_kernel ? frames_add(w->frames, w->kernel_dso, pc, false)
+				   : look_up_user(w, space, pc);
+	if (frame != FRAMES_NONE && frame != NO_MAPPING)
+		*c = (struct stackwalk_cached){ .pc = pc, .serial = serial, .frame = frame };
+	return frame;
+}
+
+/* ---- the chain ------------------------------------------------------------------------ */
+
+static bool is_kernel_mode(uint16_t misc)
+{
+	uint16_t mode = misc & PERF_RECORD_MISC_CPUMODE_MASK;
+	return mode == PERF_RECORD_MISC_KERNEL || mode == PERF_RECORD_MISC_HYPERVISOR;
+}
+
+/*
+ * Lays the chain out root first in w->pc, addresses adjusted; returns their
+ * number.  *ret_n_ips counts all addresses that the kernel gave.
+ */
+static uint32_t lay_out(struct stackwalk *w, const struct record *r, uint32_t *ret_n_ips)
+{
+	const struct record_sample *s = &r->sample;
+	uint32_t at = CHAIN_MAX;  /* filled from the end, innermost first */
+	bool kernel = is_kernel_mode(r->misc), first = true, skip = false;
+	*ret_n_ips = 0;
+	for (uint64_t i = 0; i < s->n_callchain && at > 0; i++) {
+		uint64_t pc = s->callchain[i];
+		if (pc >= (uint64_t)PERF_CONTEXT_MAX) {
+			kernel = pc == (uint64_t)PERF_CONTEXT_KERNEL || pc == (uint64_t)PERF_CONTEXT_HV;
+			skip = !kernel && pc != (uint64_t)PERF_CONTEXT_USER;
+			first = true;
+			continue;
+		}
+		++*ret_n_ips;
+		if (skip || pc == 0)
+			continue;
+		at--;
+		w->pc[at] = first ? pc : pc - 1;
+		w->is_kernel[at] = kernel;
+		first = false;
+	}
+	if (at == CHAIN_MAX) {
+		at--;
+		w->pc[at] = s->ip;
+		w->is_kernel[at] = is_kernel_mode(r->misc);
+	}
+	uint32_t n = CHAIN_MAX - at;
+	memmove(w->pc, w->pc + at, n * sizeof(*w->pc));
+	memmove(w->is_kernel, w->is_kernel + at, n * sizeof(*w->is_kernel));
+	return n;
+}
+
+/* Makes room for n entries; keeps the old memo when memory or the budget is out. */
+static bool fit_memo(struct stackwalk *w, struct stackwalk_memo **memo, uint32_t n)
+{
+	if (*memo && (*memo)->cap >= n)
+		return true;
+	uint32_t cap = n < 28 ? 32 : n + n / 4;
+	size_t bytes = sizeof(**memo) + cap * sizeof((*memo)->entry[0]);
+	if (w->budget->limit_bytes && w->budget->used_bytes + bytes > w->budget->limit_bytes / 2)
+		return false;  /* caches are the first to go without */
+	struct stackwalk_memo *m = realloc(*memo, bytes);
+	if (!m)
+		return false;
+	if (!*memo)
+		*m = (struct stackwalk_memo){ 0 };
+	m->cap = cap;
+	*memo = m;
+	return true;
+}
+
+static bool must_shorten(const struct stackwalk *w)
+{
+	const struct budget *b = w->budget;
+	return b->limit_bytes && b->used_bytes > b->limit_bytes / SHORTEN_DEN * SHORTEN_NUM;
+}
+
+/* The node of `frame` called from `parent`, or how the stack ends when memory is short. */
+static bool descend(struct stackwalk *w, uint32_t depth, uint32_t frame, uint32_t *node)
+{
+	if (frame == FRAMES_NONE)
+		return false;
+	uint32_t next = stacks_find(w->stacks, *node, frame);
+	if (next == STACKS_NONE) {
+		if (depth >= SHORTEN_DEPTH && must_shorten(w))
+			return false;
+		next = stacks_add(w->stacks, *node, frame, false);
+	}
+	if (next == STACKS_NONE)
+		return false;
+	*node = next;
+	return true;
+}
+
+/* A stack that memory does not allow for: its outer part, or one visible frame. */
+static uint32_t give_up(struct stackwalk *w, uint32_t node)
+{
+	uint32_t leaf = node == STACKS_EMPTY ? STACKS_NONE
+					     : stacks_add(w->stacks, node, w->shortened, false);
+	if (leaf != STACKS_NONE) {
+		w->stats.n_shortened++;
+		return leaf;
+	}
+	w->stats.n_dropped++;
+	return stackwalk_pseudo(w, w->dropped);
+}
+
+uint32_t stackwalk_sample(struct stackwalk *w, struct procs_space *space,
+			  struct stackwalk_memo **memo, const struct record *r)
+{
+	uint32_t n_ips;
+	uint32_t n = lay_out(w, r, &n_ips);
+	uint32_t node = STACKS_EMPTY;
+	if (w->max_stack && n_ips >= w->max_stack) {
+		w->stats.n_truncated++;
+		node = stackwalk_pseudo(w, w->truncated);
+	}
+
+	/* What is as it was: take its nodes from the memo. */
+	bool keep = fit_memo(w, memo, n), cut = false;
+	struct stackwalk_memo *m = *memo;
+	uint32_t i = 0;
+	if (m && m->serial == space->serial && m->start == node)
+		while (i < n && i < m->n && m->entry[i].pc == w->pc[i])
+			node = m->entry[i++].node;
+	if (keep) {
+		if (i == 0)
+			m->start = node;
+		m->serial = space->serial;
+		m->n = i;
+	}
+
+	for (; i < n; i++) {
+		uint32_t frame = frame_at(w, space, w->pc[i], w->is_kernel[i]);
+		if (frame == NO_MAPPING && i + 1 < n && !w->is_kernel[i + 1]) {
+			/* Whoever it was that called from here, this is not an
+			 * address: all that lies outside of it is guesswork. */
+			cut = true;
+			node = STACKS_EMPTY;
+			keep = false;
+		} else {
+			if (frame == NO_MAPPING) {
+				w->stats.n_unknown++;
+				frame = w->unknown;
+				keep = false;
+			}
+			if (!descend(w, i, frame, &node))
+				return give_up(w, node);
+		}
+		if (keep) {
+			m->entry[i] = (struct stackwalk_entry){ w->pc[i], node };
+			m->n = i + 1;
+		}
+	}
+	w->stats.n_cut += cut;
+	return node;
+}

@@ -1,0 +1,77 @@
+#ifndef CPROF_SESSION_STACKWALK_H
+#define CPROF_SESSION_STACKWALK_H
+
+/*
+ * From the addresses of one sample to an interned stack.  The only place where a
+ * return address is turned into the address of its call.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct budget;
+struct dso_table;
+struct frames;
+struct procs_space;
+struct procs_thread;
+struct record;
+struct stacks;
+struct strtab;
+
+/* Names of the frames that stand for no code (dso.h, DSO_PSEUDO). */
+#define STACKWALK_TRUNCATED "[truncated]"
+#define STACKWALK_DROPPED "[stacks dropped: memory limit]"
+#define STACKWALK_SHORTENED "[callees dropped: memory limit]"
+#define STACKWALK_LOST "[lost samples]"
+#define STACKWALK_UNKNOWN "[unknown]"
+
+struct stackwalk_stats {
+	uint64_t n_truncated;   /* deeper than the kernel's kernel.perf_event_max_stack */
+	uint64_t n_cut;         /* cut where an address lay in no mapping */
+	uint64_t n_unknown;     /* the sampled address itself lay in no mapping */
+	uint64_t n_shortened;   /* callees left out: memory limit */
+	uint64_t n_dropped;     /* only in STACKWALK_DROPPED: memory limit */
+};
+
+/* The outer part of a thread's last stack, root first, so that an unchanged part
+ * needs no look-up.  One allocation; freed with free(). */
+struct stackwalk_memo {
+	uint32_t n, cap;
+	uint32_t serial;        /* of the address space that the pcs were looked up in */
+	uint32_t start;         /* node below the first entry */
+	struct stackwalk_entry { uint64_t pc; uint32_t node; } entry[];
+};
+
+struct stackwalk {
+	struct budget *budget;
+	struct dso_table *dsos;
+	struct frames *frames;
+	struct stacks *stacks;
+	struct strtab *strings;
+	struct stackwalk_cached *cache;  /* pc -> frame, direct-mapped */
+	uint64_t *pc;                    /* root first: scratch for one sample */
+	bool *is_kernel;
+	uint32_t max_stack;              /* kernel.perf_event_max_stack; 0: unknown */
+	uint32_t kernel_dso, pseudo_dso;
+	uint32_t truncated, dropped, shortened, lost, unknown;  /* frames */
+	struct stackwalk_stats stats;
+};
+
+/* The tables are borrowed.  -ENOMEM. */
+int stackwalk_init(struct stackwalk *w, struct budget *budget, struct dso_table *dsos,
+		   struct frames *frames, struct stacks *stacks, struct strtab *strings,
+		   uint32_t max_stack);
+void stackwalk_done(struct stackwalk *w);
+
+/*
+ * The stack of SAMPLE r in the given address space: never STACKS_NONE.  *memo (may point to
+ * NULL) is the thread's, replaced when it grows.
+ */
+uint32_t stackwalk_sample(struct stackwalk *w, struct procs_space *space,
+			  struct stackwalk_memo **memo, const struct record *r);
+
+/* The stack that consists of one pseudo frame. */
+uint32_t stackwalk_pseudo(struct stackwalk *w, uint32_t frame);
+
+#endif

@@ -1,0 +1,66 @@
+#include "source/cpus.h"
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/host.h"
+#include "base/vec.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Far above any machine's: a bound for what a broken file can make us allocate. */
+#define CPUS_MAX 65536
+
+int cpus_parse(const char *text, int **ret_cpus)
+{
+	VEC(int) cpus = { 0 };
+	const char *p = text;
+	while (*p && *p != '\n') {
+		char *end;
+		if (!isdigit((unsigned char)*p))
+			goto bad;
+		long first = strtol(p, &end, 10), last = first;
+		if (*end == '-') {
+			if (!isdigit((unsigned char)end[1]))
+				goto bad;
+			last = strtol(end + 1, &end, 10);
+		}
+		if (first > last || last >= CPUS_MAX || (cpus.n && cpus.v[cpus.n - 1] >= first))
+			goto bad;
+		for (long cpu = first; cpu <= last; cpu++)
+			if (!VEC_PUSH(&cpus, (int)cpu))
+				goto bad;
+		p = *end == ',' ? end + 1 : end;
+		if (*end && *end != ',' && *end != '\n')
+			goto bad;
+	}
+	if (cpus.n == 0)
+		goto bad;
+	*ret_cpus = cpus.v;
+	return (int)cpus.n;
+bad:
+	VEC_FREE(&cpus);
+	return -EINVAL;
+}
+
+int cpus_online(const struct host *h, int **ret_cpus, struct err *e)
+{
+	CLEANUP_FREE char *text = NULL;
+	int r = host_read_file(h, HOST_SYS, &text, NULL, "devices/system/cpu/online");
+	if (r == 0) {
+		r = cpus_parse(text, ret_cpus);
+		return r > 0 ? r : err_set(e, -r, "cannot make sense of the list of online CPUs '%s'", text);
+	}
+	long n = sysconf(_SC_NPROCESSORS_ONLN);
+	if (n < 1)
+		n = 1;
+	int *cpus = calloc((size_t)n, sizeof(*cpus));
+	if (!cpus)
+		return err_errno(e, ENOMEM, "cannot list the CPUs");
+	for (int i = 0; i < n; i++)
+		cpus[i] = i;
+	*ret_cpus = cpus;
+	return (int)n;
+}

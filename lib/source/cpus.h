@@ -1,0 +1,18 @@
+#ifndef CPROF_SOURCE_CPUS_H
+#define CPROF_SOURCE_CPUS_H
+
+/* The CPUs that are online: ids may have holes, so a count is not enough. */
+
+#include <stddef.h>
+
+struct err;
+struct host;
+
+/* Parses a list as sysfs writes it, "0-3,8,10-11".  The caller frees *ret_cpus (ascending).
+ * Returns the number of CPUs, or -EINVAL. */
+int cpus_parse(const char *text, int **ret_cpus);
+
+/* The list of HOST_SYS/devices/system/cpu/online; without one, 0 .. sysconf(_SC_NPROCESSORS_ONLN) - 1. */
+int cpus_online(const struct host *h, int **ret_cpus, struct err *e);
+
+#endif

@@ -1,0 +1,57 @@
+#ifndef CPROF_SOURCE_LIVE_PRIVATE_H
+#define CPROF_SOURCE_LIVE_PRIVATE_H
+
+/* What live.c (rings, draining) and liveopen.c (opening) share. */
+
+#include "base/vec.h"
+#include "source/live.h"
+#include "source/merge.h"
+#include "source/record.h"
+#include "source/ring.h"
+
+/* An event's id as its samples carry it. */
+struct live_id {
+	uint64_t id;      /* 0: free slot */
+	uint32_t event;
+	uint32_t tid;     /* the thread that it was opened on; 0: not on a thread */
+};
+
+struct live_fd {
+	int fd;
+	uint32_t event;
+	uint32_t tid;
+};
+
+/* A thread that a repeated scan found: perhaps it has inherited events already. */
+struct live_late {
+	uint32_t tid;
+	bool inherits;
+};
+
+struct live_ring {
+	struct ring ring;
+	int fd;           /* the dummy event that owns it */
+	int cpu;
+};
+
+struct live {
+	struct source source;  /* first: source_ops get this */
+	struct live_facts facts;
+	struct record_format format;
+	struct merge merge;
+	struct live_ring *ring;
+	size_t n_rings;
+	VEC(struct live_fd) fds;
+	VEC(struct live_late) late;
+	struct perf_event_attr *attr;  /* per event, as it opened */
+	struct live_id *id;            /* open addressing by id */
+	uint32_t n_ids, n_id_slots;
+	struct pollfd *poll;
+	size_t n_poll;
+};
+
+extern const struct source_ops live_ops;
+
+int live_add_id(struct live *l, struct live_id id);
+
+#endif

@@ -1,0 +1,228 @@
+/*
+ * Rings, descriptors and draining; which events are opened where is in
+ * liveopen.c.
+ *
+ * Each ring belongs to a dummy event on our own thread, and all other events of
+ * that CPU are redirected into it (PERF_EVENT_IOC_SET_OUTPUT).  A ring that
+ * belonged to one of the target's events would report POLLHUP for ever once that
+ * thread is gone, though others still write into it.
+ */
+
+#include "source/live-private.h"
+
+#include "base/err.h"
+#include "base/hash.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+/* ---- ids ------------------------------------------------------------------- */
+
+static void id_place(struct live_id *slot, uint32_t n_slots, struct live_id id)
+{
+	uint32_t i = (uint32_t)hash_u64(id.id) & (n_slots - 1);
+	while (slot[i].id)
+		i = (i + 1) & (n_slots - 1);
+	slot[i] = id;
+}
+
+int live_add_id(struct live *l, struct live_id id)
+{
+	if (l->n_ids * 2 >= l->n_id_slots) {
+		uint32_t n = l->n_id_slots ? l->n_id_slots * 2 : 64;
+		struct live_id *slot = calloc(n, sizeof(*slot));
+		if (!slot)
+			return -ENOMEM;
+		for (uint32_t i = 0; i < l->n_id_slots; i++)
+			if (l->id[i].id)
+				id_place(slot, n, l->id[i]);
+		free(l->id);
+		l->id = slot;
+		l->n_id_slots = n;
+	}
+	id_place(l->id, l->n_id_slots, id);
+	l->n_ids++;
+	return 0;
+}
+
+static struct live_id *find_id(const struct live *l, uint64_t id)
+{
+	if (!l->n_id_slots || !id)
+		return NULL;
+	uint32_t i = (uint32_t)hash_u64(id) & (l->n_id_slots - 1);
+	for (; l->id[i].id; i = (i + 1) & (l->n_id_slots - 1))
+		if (l->id[i].id == id)
+			return &l->id[i];
+	return NULL;
+}
+
+static struct live_late *find_late(const struct live *l, uint32_t tid)
+{
+	for (size_t i = 0; i < l->late.n; i++)
+		if (l->late.v[i].tid == tid)
+			return &l->late.v[i];
+	return NULL;
+}
+
+/*
+ * A thread that was born while we attached may have two sets of events: one
+ * inherited from its creator, and one that we opened because a later scan found
+ * it.  The kernel gives an inherited event's samples the id of the event that it
+ * came from, so the first sample whose id belongs to another thread proves the
+ * inheritance; from then on the thread's own set is ignored.
+ */
+static bool is_double(struct live *l, const struct live_id *id, uint32_t tid)
+{
+	if (l->late.n == 0 || id->tid == 0)
+		return false;
+	struct live_late *late = find_late(l, tid);
+	if (!late)
+		return false;
+	if (id->tid == tid)
+		return late->inherits;
+	late->inherits = true;
+	return false;
+}
+
+/* ---- the source -------------------------------------------------------------- */
+
+static int live_next(struct source *s, struct record *ret_record, struct err *e)
+{
+	struct live *l = (struct live *)s;
+	for (;;) {
+		size_t n_bytes, ring;
+		const void *raw = merge_next(&l->merge, &n_bytes, &ring);
+		s->losses.n_out_of_order = l->merge.n_out_of_order;
+		if (!raw)
+			return SOURCE_IDLE;
+		switch (record_decode(&l->format, raw, n_bytes, ret_record)) {
+		case RECORD_UNKNOWN:
+			s->losses.n_unknown++;
+			continue;
+		case RECORD_BAD:
+			s->losses.n_undecodable++;
+			continue;
+		case RECORD_OK:
+			break;
+		}
+		const struct live_id *id = find_id(l, ret_record->id);
+		ret_record->event = id ? id->event : RECORD_NO_EVENT;
+		if (ret_record->type == PERF_RECORD_SAMPLE &&
+		    (!id || is_double(l, id, ret_record->tid)))
+			continue;
+		return SOURCE_RECORD;
+	}
+}
+
+static void live_close(struct source *s)
+{
+	struct live *l = (struct live *)s;
+	merge_done(&l->merge);
+	for (size_t i = 0; i < l->fds.n; i++)
+		close(l->fds.v[i].fd);
+	for (size_t i = 0; i < l->n_rings; i++) {
+		ring_close(&l->ring[i].ring);
+		if (l->ring[i].fd >= 0)
+			close(l->ring[i].fd);
+	}
+	VEC_FREE(&l->fds);
+	VEC_FREE(&l->late);
+	free(l->ring);
+	free(l->attr);
+	free(l->id);
+	free(l->poll);
+	free(l);
+}
+
+const struct source_ops live_ops = { .next = live_next, .close = live_close };
+
+static struct live *live_of(const struct source *s)
+{
+	assert(s->ops == &live_ops);
+	return (struct live *)s;
+}
+
+/* ---- control ------------------------------------------------------------------- */
+
+int live_enable(struct source *s, struct err *e)
+{
+	struct live *l = live_of(s);
+	for (size_t i = 0; i < l->fds.n; i++)
+		if (ioctl(l->fds.v[i].fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
+			return err_errno(e, errno, "cannot enable an event");
+	return 0;
+}
+
+void live_disable(struct source *s)
+{
+	struct live *l = live_of(s);
+	for (size_t i = 0; i < l->fds.n; i++)
+		ioctl(l->fds.v[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+}
+
+int live_wait(struct source *s, int timeout_ms, const int *fds, size_t n_fds, bool *ret_ready)
+{
+	struct live *l = live_of(s);
+	size_t n = l->n_rings + n_fds;
+	if (n > l->n_poll) {
+		struct pollfd *p = reallocarray(l->poll, n, sizeof(*p));
+		if (!p)
+			return -ENOMEM;
+		l->poll = p;
+		l->n_poll = n;
+	}
+	for (size_t i = 0; i < l->n_rings; i++)
+		l->poll[i] = (struct pollfd){ .fd = l->ring[i].fd, .events = POLLIN };
+	for (size_t i = 0; i < n_fds; i++)
+		l->poll[l->n_rings + i] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
+	int r = poll(l->poll, n, timeout_ms);
+	if (r < 0)
+		return -errno;
+	for (size_t i = 0; i < n_fds && ret_ready; i++)
+		ret_ready[i] = l->poll[l->n_rings + i].revents != 0;
+	return 0;
+}
+
+void live_read(struct source *s, size_t event, struct live_count *ret_count)
+{
+	struct live *l = live_of(s);
+	bool has_lost = l->attr[event].read_format & PERF_FORMAT_LOST;
+	struct live_count sum = { .has_lost = has_lost };
+	for (size_t i = 0; i < l->fds.n; i++) {
+		const struct live_fd *f = &l->fds.v[i];
+		if (f->event != event)
+			continue;
+		struct live_late *late = f->tid ? find_late(l, f->tid) : NULL;
+		if (late && late->inherits)
+			continue;
+		/* value, time_enabled, time_running, id, lost: the fixed read_format of evattr.c */
+		uint64_t v[5] = { 0 };
+		if (read(f->fd, v, sizeof(v)) < (ssize_t)(3 * sizeof(v[0])))
+			continue;
+		sum.value += v[0];
+		sum.time_enabled_ns += v[1];
+		sum.time_running_ns += v[2];
+		sum.n_lost += has_lost ? v[4] : 0;
+	}
+	*ret_count = sum;
+}
+
+const struct live_facts *live_facts(const struct source *s)
+{
+	return &live_of(s)->facts;
+}
+
+const struct record_format *live_format(const struct source *s)
+{
+	return &live_of(s)->format;
+}
+
+const struct perf_event_attr *live_attr(const struct source *s, size_t i)
+{
+	return &live_of(s)->attr[i];
+}

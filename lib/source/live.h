@@ -1,0 +1,80 @@
+#ifndef CPROF_SOURCE_LIVE_H
+#define CPROF_SOURCE_LIVE_H
+
+/*
+ * Records as they happen: perf events opened on a target, one ring per CPU shared
+ * by all events and threads, merged in time order.
+ *
+ * Life: live_open (all events disabled) -> live_enable -> read /proc -> drain by
+ * source_next -> live_disable -> drain -> source_close.  Enabling before /proc is read means that
+ * a mapping made meanwhile is seen at least once.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "event/evattr.h"
+#include "event/evopen.h"
+#include "source/source.h"
+
+struct evspec;
+struct record_format;
+
+enum live_scope {
+	LIVE_TASK,    /* one inherited event per thread and CPU: needs no privileges */
+	LIVE_CPU,     /* one event per CPU for all tasks; the engine keeps the target's */
+	LIVE_CGROUP,  /* one event per CPU, which the kernel confines to a cgroup */
+};
+
+struct live_options {
+	const struct evspec *event;
+	size_t n_events;
+	struct evattr_options attr;
+	struct evopen open;
+	enum live_scope scope;
+	int cgroup_fd;               /* LIVE_CGROUP: its folder */
+	const pid_t *pid;            /* LIVE_TASK: processes, with all their threads */
+	size_t n_pids;
+	const pid_t *tid;            /* LIVE_TASK: single threads (also a command's) */
+	size_t n_tids;
+	uint64_t ring_bytes;         /* data bytes of each ring, a power of two of pages; 0: choose */
+};
+
+/* What one event counted, summed over threads and CPUs. */
+struct live_count {
+	uint64_t value;              /* events, or ns for clocks */
+	uint64_t time_enabled_ns, time_running_ns;
+	uint64_t n_lost;             /* PERF_FORMAT_LOST; 0 where the kernel does not tell */
+	bool has_lost;
+};
+
+struct live_facts {
+	uint32_t n_fds;              /* descriptors in use */
+	uint32_t n_cpus_failed;      /* online CPUs on which nothing could be opened */
+	uint32_t n_threads;          /* LIVE_TASK: threads found */
+	uint64_t ring_bytes;         /* data bytes per ring, as it came out */
+	unsigned given_up;           /* enum evopen_given_up, of any event */
+};
+
+/* Opens and maps everything, disabled.  -errno with e set: cause and remedy. */
+int live_open(const struct live_options *o, struct source **ret_source, struct err *e);
+
+int live_enable(struct source *s, struct err *e);
+void live_disable(struct source *s);
+
+/* Waits for records: at most timeout_ms, or until one of the n further descriptors is readable
+ * (its revents-like flag in ret_ready, may be NULL).  Returns 0 or -errno (-EINTR included). */
+int live_wait(struct source *s, int timeout_ms, const int *fds, size_t n_fds, bool *ret_ready);
+
+/* Reads the counters of event i. */
+void live_read(struct source *s, size_t i, struct live_count *ret_count);
+
+/* Borrowed until close. */
+const struct live_facts *live_facts(const struct source *s);
+const struct record_format *live_format(const struct source *s);
+/* The attr that event i was opened with, after fallbacks. */
+const struct perf_event_attr *live_attr(const struct source *s, size_t i);
+
+#endif
