@@ -1,0 +1,309 @@
+/*
+ * Unusual rules may name any register, but the fast path carries only pc, sp and fp
+ * outwards.  A register of frame i is found when it is needed: frame i - 1's rules say
+ * where it was saved, or that it is unchanged, in which case frame i - 2 is asked, and so on
+ * to the innermost frame, whose registers were sampled.  That is rarely more than
+ * one or two frames, and costs nothing to stacks without such rules.
+ *
+ * Hostile CFI could make that exponential (expressions that read many registers, each of which
+ * asks the frames below), so evaluations are counted per stack.
+ */
+
+#include "symbolize/unwind-slow.h"
+
+#include "symbolize/cfi-eval.h"
+
+/* Rules run for one stack.  A real stack needs a few; beyond that a register is unknown. */
+#define SLOW_EVALS_MAX 256u
+
+/* How far inwards a register is sought. */
+#define SLOW_BACK_MAX 64u
+
+/* Signals interrupt signal handlers, but not without end. */
+#define SLOW_SIGNALS_MAX 32u
+
+/* An address this far above the copy is not a deeper part of the same stack. */
+#define SLOW_STACK_BYTES_MAX (256ull << 20)
+
+/* The same for a frame pointer in code without CFI, which may be any number. */
+#define SLOW_GUESS_BYTES_MAX (1ull << 20)
+
+enum unwind_end unwind_outside(const struct unwind_walk *w, uint64_t at)
+{
+	uint64_t off = at - w->sp0;
+	/* below a signal frame on an alternate stack lies a stack of which there is no copy */
+	if (w->n_signals)
+		return UNWIND_BEYOND;
+	if (at < w->sp0 || off > SLOW_STACK_BYTES_MAX)
+		return UNWIND_BAD_SP;
+	return UNWIND_BEYOND;
+}
+
+/* ---- registers ------------------------------------------------------------------ */
+
+/* The frame whose registers are meant. */
+struct slow_at {
+	struct unwind_walk *w;
+	uint32_t i;
+};
+
+static enum cfi_eval slow_reg(void *ctx, unsigned int reg, uint64_t *ret);
+
+static enum cfi_eval slow_read(void *ctx, uint64_t at, size_t n_bytes, uint64_t *ret)
+{
+	struct slow_at *s = ctx;
+	const struct unwind_walk *w = s->w;
+	uint64_t off = at - w->sp0, x = 0;
+	if (off >= w->n_copy || w->n_copy - off < n_bytes)
+		return unwind_outside(w, at) == UNWIND_BEYOND ?
+			CFI_EVAL_BEYOND : CFI_EVAL_NO_MEMORY;
+	__builtin_memcpy(&x, w->in->stack + off, n_bytes);
+	*ret = x;
+	return CFI_EVAL_OK;
+}
+
+/* Does a callee keep the register's value, by the machine's ABI? */
+static bool slow_is_saved(enum cfi_arch a, unsigned int reg)
+{
+	if (a == CFI_X86_64)
+		return reg == 3 || reg == 6 || (reg >= 12 && reg <= 15);
+	return reg >= 19 && reg <= 29;
+}
+
+/* Where the kernel's signal frame holds a register, from the trampoline's sp: struct rt_sigframe
+ * of arch/x86 (without pretcode, which the handler's return popped) and arch/arm64. */
+static bool slow_sigcontext_off(enum cfi_arch a, unsigned int reg, uint64_t *ret)
+{
+	static const uint8_t x86[17] = { /* word in gregs by DWARF number */
+		13, 12, 14, 11, 9, 8, 10, 15, 0, 1, 2, 3, 4, 5, 6, 7, 16 };
+	if (reg >= cfi_n_regs(a))
+		return false;
+	*ret = a == CFI_X86_64 ? 40 + 8u * x86[reg] : 128 + 176 + 8 + 8u * reg;
+	return true;
+}
+
+static enum cfi_eval slow_sigcontext(struct slow_at *s, unsigned int reg, uint64_t *ret)
+{
+	uint64_t off;
+	if (!slow_sigcontext_off(s->w->arch, reg, &off))
+		return CFI_EVAL_NO_REG;
+	return slow_read(s, s->w->frame[s->i].sp + off, 8, ret);
+}
+
+/* The rules of frame i; NONE where its module has no CFI. */
+static enum cfi_kind slow_row(struct unwind_walk *w, uint32_t i, struct cfi_row *ret,
+			      uint64_t *ret_bias)
+{
+	struct unwind_module m;
+	const struct unwind_frame *f = &w->frame[i];
+	uint64_t at = f->pc - !(f->flags & UNWIND_FRAME_EXACT);
+	if (++w->n_evals > SLOW_EVALS_MAX || !w->find_module(w->in->ctx, at, &m) || !m.cfi ||
+	    m.cfi->arch != w->arch)
+		return CFI_NONE;
+	*ret_bias = m.bias;
+	return cfi_row_at(m.cfi, at - m.bias, ret);
+}
+
+/* The CFA of frame i by its row. */
+static enum cfi_eval slow_cfa(const struct cfi_eval_env *env, const struct cfi_row *row,
+			      uint64_t *ret)
+{
+	if (row->cfa.how == CFI_HOW_VAL_EXPR)
+		return cfi_eval_expr(env, row->cfa.expr, row->cfa.n_expr_bytes, NULL, ret);
+	if (row->cfa.how != CFI_HOW_REGISTER)
+		return CFI_EVAL_BAD;
+	uint64_t x;
+	enum cfi_eval r = env->reg(env->ctx, row->cfa_reg, &x);
+	if (r == CFI_EVAL_OK)
+		*ret = x + (uint64_t)row->cfa.off;
+	return r;
+}
+
+/* Is the slot below the stack pointer?  Then an epilogue has popped the register already. */
+static bool slow_is_popped(const struct cfi_reg_rule *rule, uint64_t cfa,
+			   const struct unwind_frame *f)
+{
+	return rule->how == CFI_HOW_OFFSET && cfa + (uint64_t)rule->off < f->sp;
+}
+
+/* What frame i's rules say of its caller's register: OK with a value, or `*again` with the
+ * register of frame i itself to ask for. */
+static enum cfi_eval slow_caller_reg(struct slow_at *s, unsigned int *reg, bool *again,
+				     uint64_t *ret)
+{
+	struct unwind_walk *w = s->w;
+	struct cfi_row row;
+	struct cfi_eval_env env = { .ctx = s, .reg = slow_reg, .read = slow_read };
+	const struct unwind_frame *f = &w->frame[s->i];
+	if (w->frame[s->i + 1].flags & UNWIND_FRAME_GUESSED)
+		return CFI_EVAL_NO_REG;
+	if (f->flags & UNWIND_FRAME_SIGNAL && w->arch == CFI_ARM64)
+		return slow_sigcontext(s, *reg, ret);
+	enum cfi_kind kind = slow_row(w, s->i, &row, &env.bias);
+	if (kind == CFI_NONE && f->flags & UNWIND_FRAME_SIGNAL)
+		return slow_sigcontext(s, *reg, ret);
+	if (kind != CFI_UNUSUAL)
+		return CFI_EVAL_NO_REG;
+	const struct cfi_reg_rule *rule = &row.reg[*reg];
+	if (rule->how == CFI_HOW_SAME ||
+	    (rule->how == CFI_HOW_UNSAID && slow_is_saved(w->arch, *reg))) {
+		*again = true;
+		return CFI_EVAL_OK;
+	}
+	if (rule->how == CFI_HOW_UNSAID)
+		return CFI_EVAL_NO_REG;
+	if (rule->how == CFI_HOW_REGISTER && rule->reg < CFI_N_REGS) {
+		*again = true;
+		*reg = (unsigned int)rule->reg;
+		return CFI_EVAL_OK;
+	}
+	uint64_t cfa;
+	enum cfi_eval r = slow_cfa(&env, &row, &cfa);
+	if (r != CFI_EVAL_OK)
+		return r;
+	if (slow_is_popped(rule, cfa, f)) {
+		*again = true;
+		return CFI_EVAL_OK;
+	}
+	return cfi_eval_reg(&env, rule, *reg, cfa, ret);
+}
+
+/* The value of a register while frame i runs. */
+static enum cfi_eval slow_reg(void *ctx, unsigned int reg, uint64_t *ret)
+{
+	struct slow_at *at = ctx, s = *at;
+	struct unwind_walk *w = s.w;
+	for (uint32_t n_back = 0; n_back < SLOW_BACK_MAX; n_back++) {
+		const struct unwind_frame *f = &w->frame[s.i];
+		if (reg >= cfi_n_regs(w->arch))
+			return CFI_EVAL_NO_REG;
+		if (reg == cfi_reg_sp(w->arch))
+			return *ret = f->sp, CFI_EVAL_OK;
+		if (reg == cfi_reg_fp(w->arch))
+			return *ret = f->fp, CFI_EVAL_OK;
+		if (reg == cfi_reg_pc(w->arch))
+			return *ret = f->pc, CFI_EVAL_OK;
+		if (s.i == 0) {
+			if (!(w->in->regs->valid >> reg & 1))
+				return CFI_EVAL_NO_REG;
+			return *ret = w->in->regs->r[reg], CFI_EVAL_OK;
+		}
+		bool again = false;
+		s.i--;
+		enum cfi_eval r = slow_caller_reg(&s, &reg, &again, ret);
+		if (!again)
+			return r;
+	}
+	return CFI_EVAL_NO_REG;
+}
+
+bool unwind_slow_link(struct unwind_walk *w, uint64_t *ret)
+{
+	struct slow_at s = { .w = w, .i = w->n - 1 };
+	return slow_reg(&s, CFI_ARM_LR, ret) == CFI_EVAL_OK;
+}
+
+/* ---- steps ------------------------------------------------------------------------ */
+
+static enum unwind_end slow_end(enum cfi_eval e)
+{
+	switch (e) {
+	case CFI_EVAL_BEYOND: return UNWIND_BEYOND;
+	case CFI_EVAL_NO_MEMORY: return UNWIND_BAD_SP;
+	default: return UNWIND_BAD_CFI;
+	}
+}
+
+int unwind_slow_sigreturn(struct unwind_walk *w)
+{
+	struct slow_at s = { .w = w, .i = w->n - 1 };
+	struct unwind_frame *f = &w->frame[s.i], *o = f + 1;
+	uint64_t pc = 0, sp = 0, fp = 0;
+	if (++w->n_signals > SLOW_SIGNALS_MAX)
+		return UNWIND_CYCLE;
+	f->flags |= UNWIND_FRAME_SIGNAL;
+	enum cfi_eval r = slow_sigcontext(&s, cfi_reg_pc(w->arch), &pc);
+	if (r == CFI_EVAL_OK)
+		r = slow_sigcontext(&s, cfi_reg_sp(w->arch), &sp);
+	if (r == CFI_EVAL_OK)
+		r = slow_sigcontext(&s, cfi_reg_fp(w->arch), &fp);
+	if (r != CFI_EVAL_OK)
+		return slow_end(r);
+	*o = (struct unwind_frame){ .pc = pc, .sp = sp, .fp = fp, .flags = UNWIND_FRAME_EXACT };
+	return UNWIND_STEP_DONE;
+}
+
+int unwind_slow_unusual(struct unwind_walk *w, const struct cfi_rule *rule)
+{
+	struct slow_at s = { .w = w, .i = w->n - 1 };
+	struct unwind_frame *f = &w->frame[s.i], *o = f + 1;
+	struct cfi_eval_env env = { .ctx = &s, .reg = slow_reg, .read = slow_read };
+	unsigned int sp_reg = cfi_reg_sp(w->arch), fp_reg = cfi_reg_fp(w->arch);
+	uint64_t at = f->pc - !(f->flags & UNWIND_FRAME_EXACT);
+	struct unwind_module m;
+	struct cfi_row row;
+
+	w->stats->n_unusual++;
+	if (!w->find_module(w->in->ctx, at, &m) || !m.cfi)
+		return UNWIND_BAD_PC;
+	env.bias = m.bias;
+	if (cfi_row_again(m.cfi, rule, at - m.bias, &row) != CFI_UNUSUAL)
+		return UNWIND_BAD_CFI;
+	if (row.is_signal && w->arch == CFI_ARM64)
+		return unwind_slow_sigreturn(w);
+
+	uint64_t cfa, sp, fp = f->fp, pc;
+	enum cfi_eval r = slow_cfa(&env, &row, &cfa);
+	if (r != CFI_EVAL_OK)
+		return slow_end(r);
+	w->is_cfa_known = !row.is_signal;
+	w->cfa = sp = cfa;
+	r = cfi_eval_reg(&env, &row.reg[row.ra_reg], row.ra_reg, cfa, &pc);
+	if (r == CFI_EVAL_OK && row.reg[sp_reg].how > CFI_HOW_SAME)
+		r = cfi_eval_reg(&env, &row.reg[sp_reg], sp_reg, cfa, &sp);
+	if (r == CFI_EVAL_OK && row.reg[fp_reg].how > CFI_HOW_UNDEFINED &&
+	    !slow_is_popped(&row.reg[fp_reg], cfa, f))
+		r = cfi_eval_reg(&env, &row.reg[fp_reg], fp_reg, cfa, &fp);
+	if (r != CFI_EVAL_OK)
+		return slow_end(r);
+	if (row.is_signal) {
+		if (++w->n_signals > SLOW_SIGNALS_MAX)
+			return UNWIND_CYCLE;
+		f->flags |= UNWIND_FRAME_SIGNAL;
+	} else if (sp <= f->sp) {
+		return UNWIND_CYCLE;
+	}
+	pc = unwind_strip(w->arch, pc);
+	if (!pc)
+		return UNWIND_ROOT;
+	*o = (struct unwind_frame){ .pc = pc, .sp = sp, .fp = fp,
+		.flags = row.is_signal ? UNWIND_FRAME_EXACT : 0 };
+	return UNWIND_STEP_DONE;
+}
+
+int unwind_slow_guess(struct unwind_walk *w)
+{
+	struct unwind_frame *f = &w->frame[w->n - 1], *o = f + 1;
+	struct unwind_module m;
+	uint64_t pc, fp;
+	/* the ABIs have the program's and each thread's first frame set the frame pointer to 0 */
+	if (f->fp == 0)
+		return w->n > 1 ? UNWIND_ROOT : UNWIND_NO_CFI;
+	if (f->fp & 7 || f->fp < f->sp)
+		return UNWIND_NO_CFI;
+	if (!unwind_load(w, f->fp, &fp) || !unwind_load(w, f->fp + 8, &pc))
+		return f->fp - w->sp0 < w->n_copy + SLOW_GUESS_BYTES_MAX ?
+			UNWIND_BEYOND : UNWIND_NO_CFI;
+	pc = unwind_strip(w->arch, pc);
+	if (!pc)
+		return UNWIND_ROOT;
+	if (!w->find_module(w->in->ctx, pc - 1, &m))
+		return UNWIND_NO_CFI;
+	w->stats->n_guessed++;
+	f->ra_off8 = -1;
+	f->fp_off8 = -2;
+	f->flags |= UNWIND_STEP_SLOTS | UNWIND_STEP_FP;
+	*o = (struct unwind_frame){ .pc = pc, .sp = f->fp + 16, .fp = fp,
+		.flags = UNWIND_FRAME_GUESSED };
+	return UNWIND_STEP_DONE;
+}

@@ -1,0 +1,481 @@
+/*
+ * One stack is a chain of steps: look up the rule of the frame's pc, compute the CFA, load
+ * the return address and perhaps the frame pointer.  Three things make that fast:
+ *
+ * - Rules of 8 bytes in a direct-mapped cache by (pc, address space); a second cache by
+ *   (file, vaddr) behind it, so that new processes and changed mappings find what the file's CFI
+ *   was already read for.  A miss in both costs a search of .eh_frame_hdr and one run of an FDE.
+ *   Keys are 64-bit hashes that are not compared any further: see cache_key.
+ *
+ * - The memo.  A step is a chain of dependent loads (sp, rule, return address, sp ...).  The
+ *   thread's previous stack mostly shares its outer frames with this one.  When a frame
+ *   equals one of the memo in (pc, sp, fp), the following frames must be the same too if
+ *   the slots that those steps read still hold the same words; these compares do not depend on one
+ *   another, so the machine overlaps their cache misses.  The first slot that differs ends the
+ *   reuse and steps go on as usual.  A step that read anything but its two slots (unusual rules, signal
+ *   frames) is never reused but done again.
+ *
+ * - Nothing is prepared for a module that is mapped; see cfi.c.
+ *
+ * The memo also lengthens stacks that the copy cuts: when the step leads beyond the copy, and
+ * the memo has this very frame, or a frame at the CFA whose callee was this same function, its
+ * outer frames are taken over unverified and marked JOINED.  So a memo that reached the root is kept
+ * over a few stacks that end early.
+ *
+ * Tried and rejected: whole tables per module at load (5 times the CPU, and hundreds of
+ * samples lost meanwhile); prefetching the whole copy (half the speed on shallow stacks).
+ */
+
+#include "symbolize/unwind.h"
+
+#include "base/hash.h"
+#include "symbolize/unwind-slow.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* So many cut stacks in a row, and the memo's complete one is taken for history. */
+#define MEMO_CUT_MAX 16u
+
+#define SYNC_NONE UINT32_MAX
+
+struct cache_entry {
+	uint64_t key;
+	struct cfi_rule rule;           /* kind CFI_EMPTY: no entry */
+};
+
+struct cache {
+	struct cache_entry *v;
+	uint64_t mask;
+};
+
+struct unwind {
+	struct unwind_options o;
+	struct cache by_pc, by_file;
+	struct unwind_frame *frame;     /* max_depth + 1 */
+	struct unwind_stats stats;
+};
+
+/* The memo while a stack is unwound. */
+struct sync {
+	const struct unwind_frame *m;   /* outermost first */
+	int64_t k;                      /* m[k] equals the current frame, or is the next candidate */
+	uint32_t from;                  /* frames from here outwards equal the memo's; SYNC_NONE */
+	uint32_t n_joined;
+};
+
+/* ---- rules -------------------------------------------------------------------------- */
+
+static uint64_t cache_salt(uint64_t id)
+{
+	return hash_u64(id + 0x9e3779b97f4a7c15u);
+}
+
+/* Two keys are equal when pcs (47 bits of freedom) differ exactly as two salts do in all 64
+ * bits: one chance in 2^64 per pair, and its price is one wrong frame. */
+static uint64_t cache_key(uint64_t salt, uint64_t pc)
+{
+	return pc ^ salt;
+}
+
+static struct cache_entry *cache_at(const struct cache *c, uint64_t key)
+{
+	return &c->v[(key ^ key >> 15) & c->mask];
+}
+
+static bool cache_init(struct cache *c, uint32_t n)
+{
+	c->v = calloc(n, sizeof(*c->v));
+	c->mask = n - 1;
+	return c->v;
+}
+
+/* Finds the rule for lookup address at, in the second cache or in the CFI.  Kind CFI_EMPTY when
+ * nothing is mapped there; that is not kept, since a mapping may come late. */
+static struct cfi_rule __attribute__((noinline))
+unwind_miss(struct unwind *u, const struct unwind_input *in, uint64_t at, struct cache_entry *e,
+	    uint64_t key)
+{
+	struct cfi_rule rule = { .kind = CFI_NONE };
+	struct unwind_module m;
+	u->stats.n_misses++;
+	if (!u->o.find_module(in->ctx, at, &m))
+		return (struct cfi_rule){ .kind = CFI_EMPTY };
+	if (m.cfi && m.cfi->arch == u->o.arch) {
+		uint64_t file_key = cache_key(cache_salt(m.id), at - m.bias);
+		struct cache_entry *f = cache_at(&u->by_file, file_key);
+		if (f->key != file_key || f->rule.kind == CFI_EMPTY) {
+			u->stats.n_searches++;
+			cfi_rule_at(m.cfi, at - m.bias, &rule);
+			*f = (struct cache_entry){ .key = file_key, .rule = rule };
+		}
+		rule = f->rule;
+	}
+	*e = (struct cache_entry){ .key = key, .rule = rule };
+	return rule;
+}
+
+/* ---- steps ---------------------------------------------------------------------------- */
+
+/* All kinds of steps but the plain one. */
+static int __attribute__((noinline))
+unwind_other(struct unwind_walk *w, const struct cfi_rule *rule)
+{
+	struct unwind_frame *f = &w->frame[w->n - 1];
+	switch ((enum cfi_kind)rule->kind) {
+	case CFI_ROOT:
+		return UNWIND_ROOT;
+	case CFI_UNUSUAL:
+		return unwind_slow_unusual(w, rule);
+	case CFI_SIGRETURN:
+		/* the rule says that code lies there; that it is a frame, only a return address can */
+		return f->flags & UNWIND_FRAME_EXACT ? UNWIND_NO_CFI : unwind_slow_sigreturn(w);
+	case CFI_NONE:
+		return unwind_slow_guess(w);
+	case CFI_EMPTY:
+		/* a return address to nowhere is no frame */
+		if (w->n > 1)
+			w->n--;
+		return UNWIND_BAD_PC;
+	default:
+		return UNWIND_BAD_CFI;
+	}
+}
+
+/* Finds frame[n] from frame[n - 1]: UNWIND_STEP_DONE or an enum unwind_end. */
+static inline int unwind_step(struct unwind *u, struct unwind_walk *w, uint64_t salt)
+{
+	struct unwind_frame *f = &w->frame[w->n - 1], *o = f + 1;
+	uint64_t at = f->pc - !(f->flags & UNWIND_FRAME_EXACT);
+	uint64_t key = cache_key(salt, at);
+	struct cache_entry *e = cache_at(&u->by_pc, key);
+	struct cfi_rule rule = e->rule;
+	if (__builtin_expect(e->key != key || rule.kind == CFI_EMPTY, 0))
+		rule = unwind_miss(u, w->in, at, e, key);
+	if (__builtin_expect(rule.kind != CFI_PLAIN, 0))
+		return unwind_other(w, &rule);
+
+	uint64_t cfa = (rule.flags & CFI_FLAG_CFA_FP ? f->fp : f->sp) + (uint64_t)(rule.cfa_off8 * 8l);
+	uint64_t pc, fp = f->fp;
+	uint32_t flags = UNWIND_STEP_SLOTS;
+	w->is_cfa_known = true;
+	w->cfa = cfa;
+	if (rule.flags & CFI_FLAG_RA_REG) {
+		/* true for a frame that was interrupted; in others the register has moved on */
+		if (cfa < f->sp)
+			return UNWIND_CYCLE;
+		if (!(f->flags & UNWIND_FRAME_EXACT) || !unwind_slow_link(w, &pc))
+			return UNWIND_BAD_CFI;
+		flags = 0;
+	} else {
+		if (cfa <= f->sp)
+			return UNWIND_CYCLE;
+		if (!unwind_load(w, cfa + (uint64_t)(rule.ra_off8 * 8l), &pc))
+			return (int)unwind_outside(w, cfa + (uint64_t)(rule.ra_off8 * 8l));
+	}
+	/* In epilogues the CFI still names the slot after the register was popped from it: a slot
+	 * below the stack pointer is dead, and the register has its value back. */
+	if (rule.flags & CFI_FLAG_FP_SAVED && cfa + (uint64_t)(rule.fp_off8 * 8l) >= f->sp) {
+		if (!unwind_load(w, cfa + (uint64_t)(rule.fp_off8 * 8l), &fp))
+			return (int)unwind_outside(w, cfa + (uint64_t)(rule.fp_off8 * 8l));
+		flags |= UNWIND_STEP_FP;
+	}
+	pc = unwind_strip(w->arch, pc);
+	if (!pc)
+		return UNWIND_ROOT;
+	f->ra_off8 = rule.ra_off8;
+	f->fp_off8 = rule.fp_off8;
+	f->flags |= flags;
+	*o = (struct unwind_frame){ .pc = pc, .sp = cfa, .fp = fp };
+	return UNWIND_STEP_DONE;
+}
+
+/* ---- the memo ---------------------------------------------------------------------------- */
+
+static bool sync_equal(const struct unwind_frame *a, const struct unwind_frame *b)
+{
+	return a->pc == b->pc && a->sp == b->sp && a->fp == b->fp &&
+		!((a->flags ^ b->flags) & UNWIND_FRAME_EXACT);
+}
+
+/* Is the newest frame one of the memo's? */
+static inline bool sync_find(struct sync *s, const struct unwind_walk *w)
+{
+	const struct unwind_frame *f = &w->frame[w->n - 1];
+	int64_t k = s->k;
+	while (k >= 0 && s->m[k].sp < f->sp)
+		k--;
+	for (int64_t i = k; i >= 0 && s->m[i].sp == f->sp; i--) {
+		if (!sync_equal(&s->m[i], f))
+			continue;
+		if (s->from == SYNC_NONE || i != s->k - 1)
+			s->from = w->n - 1;
+		s->k = i;
+		return true;
+	}
+	s->k = k;
+	s->from = SYNC_NONE;
+	return false;
+}
+
+/* Takes over the memo's frames k .. 0 as they are. */
+static void sync_join(struct sync *s, struct unwind_walk *w, int64_t k, uint32_t max_depth)
+{
+	for (; k >= 0 && w->n < max_depth; k--) {
+		w->frame[w->n] = s->m[k];
+		w->frame[w->n++].flags |= UNWIND_FRAME_JOINED;
+		s->n_joined++;
+	}
+	s->k = 0;
+}
+
+/* The newest frame equals m[k]: takes over outer frames as long as their slots are unchanged.
+ * True when it ended with a join. */
+static bool sync_reuse(struct sync *s, struct unwind_walk *w, uint32_t max_depth)
+{
+	const struct unwind_frame *m = s->m;
+	struct unwind_frame *f = &w->frame[w->n - 1];
+	const uint32_t step = UNWIND_STEP_SLOTS | UNWIND_STEP_FP;
+	int64_t k = s->k;
+	for (; k > 0 && m[k].flags & UNWIND_STEP_SLOTS && w->n < max_depth; k--) {
+		const struct unwind_frame *o = &m[k - 1];
+		uint64_t pc, fp, ra_at = o->sp + (uint64_t)(m[k].ra_off8 * 8l);
+		uint64_t fp_at = o->sp + (uint64_t)(m[k].fp_off8 * 8l);
+		bool has_fp = m[k].flags & UNWIND_STEP_FP;
+		if (!unwind_load(w, ra_at, &pc) || (has_fp && !unwind_load(w, fp_at, &fp))) {
+			sync_join(s, w, k - 1, max_depth);
+			return true;
+		}
+		if (unwind_strip(w->arch, pc) != o->pc || (has_fp && fp != o->fp))
+			break;
+		f->ra_off8 = m[k].ra_off8;
+		f->fp_off8 = m[k].fp_off8;
+		f->flags |= m[k].flags & step;
+		*++f = *o;
+		f->flags &= ~(step | UNWIND_FRAME_JOINED | UNWIND_FRAME_SIGNAL);
+		w->n++;
+	}
+	s->k = k;
+	return false;
+}
+
+/* The first address of the function that a frame runs in; false without CFI. */
+static bool sync_function(struct unwind *u, const struct unwind_input *in,
+			  const struct unwind_frame *f, uint64_t *ret)
+{
+	uint64_t at = f->pc - !(f->flags & UNWIND_FRAME_EXACT);
+	struct unwind_module m;
+	struct cfi_fde fde;
+	uint32_t off;
+	bool is_debug;
+	if (!u->o.find_module(in->ctx, at, &m) || !m.cfi ||
+	    cfi_find_fde(m.cfi, at - m.bias, &fde, &off, &is_debug) != CFI_UNUSUAL)
+		return false;
+	*ret = fde.start + m.bias;
+	return true;
+}
+
+/* The step from the newest frame led beyond the copy.  Does the memo know the frame at that
+ * CFA, as the caller of the same function? */
+static bool sync_cut(struct unwind *u, struct sync *s, struct unwind_walk *w, uint32_t n_memo)
+{
+	uint64_t a, b;
+	if (!w->is_cfa_known)
+		return false;
+	for (int64_t k = (int64_t)n_memo - 2; k >= 0; k--) {
+		if (s->m[k].sp != w->cfa)
+			continue;
+		const struct unwind_frame *f = &w->frame[w->n - 1], *callee = &s->m[k + 1];
+		if (callee->pc != f->pc &&
+		    !(sync_function(u, w->in, f, &a) && sync_function(u, w->in, callee, &b) &&
+		      a == b))
+			return false;
+		s->from = w->n;
+		sync_join(s, w, k, u->o.max_depth);
+		return s->n_joined > 0;
+	}
+	return false;
+}
+
+/* Puts the new stack into the memo; n_same outer frames are there already. */
+static bool memo_keep(struct unwind_memo *m, const struct unwind_walk *w, uint32_t n_same)
+{
+	if (w->n > m->cap) {
+		uint32_t cap = m->cap ? m->cap : 32;
+		while (cap < w->n)
+			cap *= 2;
+		void *f = reallocarray(m->frame, cap, sizeof(*m->frame));
+		if (f)
+			m->frame = f;
+		void *id = reallocarray(m->caller_id, cap, sizeof(*m->caller_id));
+		if (id)
+			m->caller_id = id;
+		if (!f || !id)
+			return false;
+		m->cap = cap;
+	}
+	for (uint32_t i = n_same; i < w->n; i++)
+		m->frame[i] = w->frame[w->n - 1 - i];
+	m->n = w->n;
+	return true;
+}
+
+/* Decides what the memo holds from now on, and fills what the caller is told of it. */
+static void memo_update(struct unwind_memo *m, const struct unwind_walk *w, const struct sync *s,
+			uint64_t space, struct unwind_result *ret)
+{
+	bool is_cut = ret->end != UNWIND_ROOT && !ret->n_joined;
+	bool is_usable = m->n && m->space == space;
+	if (is_cut && is_usable && m->end == UNWIND_ROOT && m->n_cut < MEMO_CUT_MAX) {
+		m->n_cut++;
+		return;
+	}
+	/* the caller may show the end and the joint, so they belong to what must be the same */
+	if (is_usable && s->from != SYNC_NONE && s->k == 0 && m->end == ret->end &&
+	    m->n_joined == ret->n_joined)
+		ret->n_same = w->n - s->from;
+	ret->is_kept = memo_keep(m, w, ret->n_same);
+	if (!ret->is_kept) {
+		m->n = 0;
+		ret->n_same = 0;
+	}
+	m->end = ret->end;
+	m->n_joined = ret->n_joined;
+	m->n_cut = 0;
+	m->space = space;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------ */
+
+static enum unwind_end unwind_run(struct unwind *u, struct unwind_walk *w, struct sync *s,
+				  uint32_t n_memo)
+{
+	uint64_t salt = cache_salt(w->in->space);
+	for (;;) {
+		if (s->k >= 0 && sync_find(s, w)) {
+			uint32_t n = w->n;
+			bool joined = sync_reuse(s, w, u->o.max_depth);
+			u->stats.n_reused += w->n - n - s->n_joined;
+			if (joined)
+				return UNWIND_BEYOND;
+		}
+		if (w->n == u->o.max_depth)
+			return UNWIND_DEPTH;
+		uint32_t n_signals = w->n_signals;
+		w->is_cfa_known = false;
+		int end = unwind_step(u, w, salt);
+		if (end != UNWIND_STEP_DONE) {
+			if (end == UNWIND_BEYOND && n_memo)
+				sync_cut(u, s, w, n_memo);
+			return (enum unwind_end)end;
+		}
+		w->n++;
+		if (w->n_signals != n_signals) /* perhaps from one stack to another */
+			s->k = (int64_t)n_memo - 1;
+	}
+}
+
+void unwind_stack(struct unwind *u, const struct unwind_input *in, struct unwind_memo *memo,
+		  struct unwind_result *ret)
+{
+	enum cfi_arch a = u->o.arch;
+	uint64_t need = 1ull << cfi_reg_sp(a) | 1ull << cfi_reg_pc(a);
+	*ret = (struct unwind_result){ .frame = u->frame };
+	u->stats.n_stacks++;
+	if ((in->regs->valid & need) != need) {
+		ret->end = UNWIND_NO_REGS;
+		u->stats.n_end[ret->end]++;
+		return;
+	}
+	struct unwind_walk w = { .arch = a, .in = in, .find_module = u->o.find_module,
+		.stats = &u->stats, .frame = u->frame, .n = 1,
+		.sp0 = in->regs->r[cfi_reg_sp(a)], .n_copy = in->stack ? in->n_stack_bytes : 0 };
+	u->frame[0] = (struct unwind_frame){ .pc = in->regs->r[cfi_reg_pc(a)], .sp = w.sp0,
+		.fp = in->regs->valid >> cfi_reg_fp(a) & 1 ? in->regs->r[cfi_reg_fp(a)] : 0,
+		.flags = UNWIND_FRAME_EXACT };
+	uint32_t n_memo = memo && memo->space == in->space ? memo->n : 0;
+	struct sync s = { .m = memo ? memo->frame : NULL, .k = (int64_t)n_memo - 1,
+		.from = SYNC_NONE };
+
+	ret->end = unwind_run(u, &w, &s, n_memo);
+	ret->n = w.n;
+	ret->n_joined = s.n_joined;
+	u->stats.n_end[ret->end]++;
+	u->stats.n_joined += s.n_joined > 0;
+	u->stats.n_frames += w.n;
+	if (memo)
+		memo_update(memo, &w, &s, in->space, ret);
+}
+
+void unwind_memo_done(struct unwind_memo *m)
+{
+	free(m->frame);
+	free(m->caller_id);
+	*m = (struct unwind_memo){ 0 };
+}
+
+struct unwind *unwind_new(const struct unwind_options *o)
+{
+	struct unwind *u = calloc(1, sizeof(*u));
+	if (!u)
+		return NULL;
+	u->o = *o;
+	if (!u->o.max_depth)
+		u->o.max_depth = UNWIND_DEPTH_DEFAULT;
+	uint32_t want = o->n_cache ? o->n_cache : UNWIND_CACHE_DEFAULT, n = 16;
+	while (n < want && n < 1u << 24)
+		n *= 2;
+	u->frame = calloc((size_t)u->o.max_depth + 1, sizeof(*u->frame));
+	if (!cache_init(&u->by_pc, n) || !cache_init(&u->by_file, n) || !u->frame) {
+		unwind_free(u);
+		return NULL;
+	}
+	return u;
+}
+
+void unwind_free(struct unwind *u)
+{
+	if (!u)
+		return;
+	free(u->by_pc.v);
+	free(u->by_file.v);
+	free(u->frame);
+	free(u);
+}
+
+const struct unwind_stats *unwind_stats(const struct unwind *u)
+{
+	return &u->stats;
+}
+
+const char *unwind_end_name(enum unwind_end e)
+{
+	static const char *const name[UNWIND_N_ENDS] = {
+		[UNWIND_ROOT] = "root", [UNWIND_BEYOND] = "beyond the copy",
+		[UNWIND_NO_CFI] = "no CFI", [UNWIND_BAD_CFI] = "bad CFI",
+		[UNWIND_BAD_PC] = "bad return address", [UNWIND_BAD_SP] = "other stack",
+		[UNWIND_CYCLE] = "cycle", [UNWIND_DEPTH] = "depth limit",
+		[UNWIND_NO_REGS] = "no registers",
+	};
+	return e < UNWIND_N_ENDS ? name[e] : "?";
+}
+
+void unwind_regs_from_perf(enum cfi_arch arch, uint64_t mask, const uint64_t *values,
+			   struct unwind_regs *ret)
+{
+	/* PERF_REG_X86_*: ax bx cx dx si di bp sp ip flags cs ss ds es fs gs r8 .. r15 */
+	static const int8_t x86[24] = { 0, 3, 2, 1, 4, 5, 6, 7, 16, -1, -1, -1, -1, -1, -1, -1,
+		8, 9, 10, 11, 12, 13, 14, 15 };
+	*ret = (struct unwind_regs){ .valid = 0 };
+	for (; mask; mask &= mask - 1, values++) {
+		int i = __builtin_ctzll(mask), reg = -1;
+		if (arch == CFI_X86_64)
+			reg = i < 24 ? x86[i] : -1;
+		else if (i < (int)CFI_N_REGS) /* PERF_REG_ARM64_*: x0 .. x29, lr, sp, pc */
+			reg = i;
+		if (reg < 0)
+			continue;
+		ret->r[reg] = *values;
+		ret->valid |= 1ull << reg;
+	}
+}

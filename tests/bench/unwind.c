@@ -1,0 +1,243 @@
+/*
+ * unwind [-p] [-v N] [-r REPEATS] CAPTURE...
+ *
+ * Unwinds captured stacks (tests/tools/stackcap) and prints per capture: nanoseconds per frame
+ * of ours with and without the memo, streaming through the capture ("cold") and each sample
+ * several times in a row ("hot"), and of libdwfl and libunwind; how many stacks have the
+ * same pcs as libdwfl's; how stacks ended.  -p: without the peers.  -v N: prints N differing stacks.
+ */
+
+#include "tests/bench/unwind.h"
+
+#include "symbolize/cfi.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static bool find_module(void *ctx, uint64_t pc, struct unwind_module *ret)
+{
+	const struct bench_map *m;
+	if (!bench_find(ctx, pc, &m))
+		return false;
+	*ret = (struct unwind_module){ .cfi = m->file->cfi, .bias = m->bias, .id = m->file->id };
+	return true;
+}
+
+static struct unwind *new_unwind(void)
+{
+	struct unwind_options o = { .arch = CFI_X86_64, .find_module = find_module };
+	struct unwind *u = unwind_new(&o);
+	if (!u)
+		abort();
+	return u;
+}
+
+static uint32_t one(struct unwind *u, const struct bench_sample *s, struct unwind_memo *memo,
+		    struct unwind_result *r)
+{
+	struct unwind_input in = { .regs = &s->regs, .stack = s->stack,
+		.n_stack_bytes = s->n_stack_bytes, .ctx = s->space, .space = s->space->serial };
+	unwind_stack(u, &in, memo, r);
+	return r->n;
+}
+
+struct timing { double first, cold, cold_memo, hot; double dwfl, libunwind; };
+
+/* Best of several passes, ns per frame. */
+static void time_ours(const struct bench_capture *c, int repeats, struct timing *ret)
+{
+	struct unwind_result r;
+	struct unwind_memo *memo = calloc(c->n_threads, sizeof(*memo));
+	struct unwind *u = new_unwind();
+	*ret = (struct timing){ .cold = 1e9, .cold_memo = 1e9, .hot = 1e9 };
+	for (int k = 0; k < repeats; k++) {
+		uint64_t n = 0, t = now_ns();
+		for (size_t i = 0; i < c->n_samples; i++)
+			n += one(u, &c->sample[i], NULL, &r);
+		double x = (double)(now_ns() - t) / (double)n;
+		if (k == 0)
+			ret->first = x;
+		ret->cold = x < ret->cold ? x : ret->cold;
+		for (size_t i = 0; i < c->n_threads; i++)
+			unwind_memo_done(&memo[i]);
+		n = 0, t = now_ns();
+		for (size_t i = 0; i < c->n_samples; i++)
+			n += one(u, &c->sample[i], &memo[c->sample[i].thread], &r);
+		x = (double)(now_ns() - t) / (double)n;
+		ret->cold_memo = x < ret->cold_memo ? x : ret->cold_memo;
+		uint64_t hot = 0;
+		n = 0;
+		for (size_t i = 0; i < c->n_samples; i += 1 + c->n_samples / 500) {
+			one(u, &c->sample[i], NULL, &r);
+			t = now_ns();
+			for (int j = 0; j < 50; j++)
+				n += one(u, &c->sample[i], NULL, &r);
+			hot += now_ns() - t;
+		}
+		x = (double)hot / (double)n;
+		ret->hot = x < ret->hot ? x : ret->hot;
+	}
+	for (size_t i = 0; i < c->n_threads; i++)
+		unwind_memo_done(&memo[i]);
+	free(memo);
+	unwind_free(u);
+}
+
+typedef size_t peer(struct bench_capture *, const struct bench_sample *, uint64_t *);
+
+static double time_peer(struct bench_capture *c, peer *f, int repeats)
+{
+	uint64_t pc[BENCH_DEPTH_MAX];
+	double best = 1e9;
+	for (int k = 0; k < repeats; k++) {
+		uint64_t n = 0, t = now_ns();
+		for (size_t i = 0; i < c->n_samples; i++)
+			n += f(c, &c->sample[i], pc);
+		double x = (double)(now_ns() - t) / (double)n;
+		best = x < best ? x : best;
+	}
+	return best;
+}
+
+static void print_pc(const struct bench_sample *s, const char *what, size_t i, uint64_t pc)
+{
+	const struct bench_map *m;
+	if (bench_find(s->space, pc, &m))
+		printf("    %s %2zu %s+0x%" PRIx64 "\n", what, i, m->file->path, pc - m->bias);
+	else
+		printf("    %s %2zu 0x%" PRIx64 "\n", what, i, pc);
+}
+
+/* Does libdwfl's stack differ from ours? */
+static bool differs(const struct unwind_result *r, const uint64_t *pc, size_t n)
+{
+	/* libdwfl reports the return address 0 as a frame, and where the stack ran out no more than we */
+	while (n && !pc[n - 1])
+		n--;
+	if (n != r->n)
+		return true;
+	for (size_t i = 0; i < n; i++)
+		if (pc[i] != r->frame[i].pc)
+			return true;
+	return false;
+}
+
+static double agree(struct bench_capture *c, int n_verbose)
+{
+	struct unwind *u = new_unwind();
+	struct unwind_result r;
+	uint64_t pc[BENCH_DEPTH_MAX];
+	size_t n_same = 0;
+	for (size_t i = 0; i < c->n_samples; i++) {
+		const struct bench_sample *s = &c->sample[i];
+		one(u, s, NULL, &r);
+		size_t n = bench_dwfl(c, s, pc);
+		if (!differs(&r, pc, n)) {
+			n_same++;
+			continue;
+		}
+		if (n_verbose-- <= 0)
+			continue;
+		printf("  sample %zu: ours %u frames, %s; libdwfl %zu; copy %" PRIu64 "\n", i, r.n,
+		       unwind_end_name(r.end), n, s->n_stack_bytes);
+		size_t k = 0;
+		while (k < n && k < r.n && pc[k] == r.frame[k].pc)
+			k++;
+		for (size_t j = k ? k - 1 : 0; j < r.n && j < k + 4; j++)
+			print_pc(s, "ours", j, r.frame[j].pc);
+		for (size_t j = k ? k - 1 : 0; j < n && j < k + 4; j++)
+			print_pc(s, "dwfl", j, pc[j]);
+	}
+	unwind_free(u);
+	return c->n_samples ? 100.0 * (double)n_same / (double)c->n_samples : 100;
+}
+
+/* With the memo, stacks must be the same as without it, but for joined ones. */
+static void ends(struct bench_capture *c)
+{
+	struct unwind *u = new_unwind(), *plain = new_unwind();
+	struct unwind_memo *memo = calloc(c->n_threads, sizeof(*memo));
+	struct unwind_result r, p;
+	size_t n_wrong = 0;
+	uint64_t n_same = 0;
+	for (size_t i = 0; i < c->n_samples; i++) {
+		const struct bench_sample *s = &c->sample[i];
+		one(u, s, &memo[s->thread], &r);
+		one(plain, s, NULL, &p);
+		bool wrong = r.n < p.n || r.n - r.n_joined > p.n || (!r.n_joined && r.n != p.n);
+		for (uint32_t j = 0; j < r.n - r.n_joined && !wrong; j++)
+			wrong = r.frame[j].pc != p.frame[j].pc;
+		n_wrong += wrong;
+		n_same += r.n_same;
+	}
+	const struct unwind_stats *st = unwind_stats(u);
+	printf("  ends:");
+	for (int e = 0; e < UNWIND_N_ENDS; e++)
+		if (st->n_end[e])
+			printf(" %s %.2f%%,", unwind_end_name(e),
+			       100.0 * (double)st->n_end[e] / (double)st->n_stacks);
+	printf(" joined %" PRIu64 ", reused %.0f%%, same %.0f%% of frames, guessed %" PRIu64
+	       ", unusual %" PRIu64 ", misses %.2f%%, searches %" PRIu64 ", memo wrong %zu\n",
+	       st->n_joined, 100.0 * (double)st->n_reused / (double)st->n_frames,
+	       100.0 * (double)n_same / (double)st->n_frames, st->n_guessed, st->n_unusual,
+	       100.0 * (double)st->n_misses / (double)st->n_frames, st->n_searches, n_wrong);
+	for (size_t i = 0; i < c->n_threads; i++)
+		unwind_memo_done(&memo[i]);
+	free(memo);
+	unwind_free(u);
+	unwind_free(plain);
+}
+
+int main(int argc, char **argv)
+{
+	bool peers = true;
+	int n_verbose = 0, repeats = 5;
+	for (int c; (c = getopt(argc, argv, "pv:r:")) != -1;) {
+		switch (c) {
+		case 'p': peers = false; break;
+		case 'v': n_verbose = atoi(optarg); break;
+		case 'r': repeats = atoi(optarg); break;
+		default: return 64;
+		}
+	}
+	printf("%-14s %7s %6s %7s %7s %7s %7s %7s %8s %7s\n", "capture", "samples", "depth", "first",
+	       "cold", "memo", "hot", "libdwfl", "libunw", "agree");
+	for (int i = optind; i < argc; i++) {
+		struct bench_capture c;
+		struct timing t;
+		bench_load(argv[i], &c);
+		uint64_t n_frames = 0;
+		struct unwind *u = new_unwind();
+		for (size_t j = 0; j < c.n_samples; j++) {
+			struct unwind_result r;
+			n_frames += one(u, &c.sample[j], NULL, &r);
+		}
+		unwind_free(u);
+		time_ours(&c, repeats, &t);
+		if (peers) {
+			t.dwfl = time_peer(&c, bench_dwfl, 2);
+			t.libunwind = time_peer(&c, bench_libunwind, 2);
+		}
+		const char *name = strrchr(argv[i], '/');
+		printf("%-14s %7zu %6.1f %7.1f %7.1f %7.1f %7.1f %7.0f %8.0f", name ? name + 1 : argv[i],
+		       c.n_samples, c.n_samples ? (double)n_frames / (double)c.n_samples : 0.0,
+		       t.first, t.cold, t.cold_memo, t.hot, t.dwfl, t.libunwind);
+		fflush(stdout);
+		if (peers)
+			printf(" %6.2f%%", agree(&c, n_verbose));
+		printf("\n");
+		ends(&c);
+	}
+	return 0;
+}

@@ -1,0 +1,69 @@
+#ifndef CPROF_TESTS_BENCH_UNWIND_H
+#define CPROF_TESTS_BENCH_UNWIND_H
+
+/* Captured stacks in memory, ready to be unwound again and again by us and by our peers. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symbolize/unwind.h"
+
+struct cfi;
+
+struct bench_file {                     /* what was mapped; one for all processes */
+	char *path;
+	uint64_t id;
+	int fd;                         /* -1: could not be opened, or no file */
+	struct cfi *cfi;                /* NULL: none */
+	const uint8_t *bytes;           /* the whole file, for the peers; NULL */
+	size_t n_bytes;
+};
+
+struct bench_map {
+	uint64_t start, end, bias;
+	struct bench_file *file;
+};
+
+struct bench_space {                    /* executable mappings of a process at some time */
+	uint64_t serial;
+	uint32_t pid, n;
+	struct bench_map *map;          /* sorted */
+	void *dwfl, *libunwind;         /* the peers' */
+};
+
+struct bench_sample {
+	struct unwind_regs regs;
+	const uint8_t *stack;
+	uint64_t n_stack_bytes;
+	uint32_t tid;
+	uint32_t thread;                /* small number of the tid */
+	struct bench_space *space;
+};
+
+struct bench_capture {
+	uint8_t *bytes;
+	const uint8_t *vdso;
+	size_t n_vdso_bytes;
+	struct bench_file **file;
+	size_t n_files, cap_files;
+	struct bench_space **space;
+	size_t n_spaces, cap_spaces;
+	struct bench_sample *sample;
+	size_t n_samples, cap_samples;
+	uint32_t *tid;
+	size_t n_threads, cap_threads;
+};
+
+/* Reads a file of tests/tools/stackcap; ends the program when that fails. */
+void bench_load(const char *path, struct bench_capture *ret);
+
+bool bench_find(const struct bench_space *s, uint64_t pc, const struct bench_map **ret);
+
+#define BENCH_DEPTH_MAX 1024
+
+/* Each peer: pcs of one sample, innermost first, return addresses as they are. */
+size_t bench_dwfl(struct bench_capture *c, const struct bench_sample *s, uint64_t *ret_pc);
+size_t bench_libunwind(struct bench_capture *c, const struct bench_sample *s, uint64_t *ret_pc);
+
+#endif
