@@ -23,12 +23,15 @@
 #include <string.h>
 
 #define FLUSH_BYTES (64u * 1024)
+#define N_NEAR_LABELS 8
 
 struct pprof {
 	struct wire wire;
 	struct gzip gzip;
 	struct strtab strings;
 	VEC(char) clean;                /* a string on its way to UTF-8 */
+	/* Ids of the last sample's labels by position: neighbours mostly have the same. */
+	uint32_t near_key[N_NEAR_LABELS], near_str[N_NEAR_LABELS];
 	int code;                       /* the first failure */
 	uint64_t n_mappings, n_functions, n_locations;
 	size_t n_sample_types, n_values; /* n_values: of the samples so far */
@@ -66,7 +69,7 @@ static bool usable(const struct pprof *p)
 	return p->code == 0;
 }
 
-static uint64_t intern(struct pprof *p, const char *s)
+static uint32_t intern(struct pprof *p, const char *s)
 {
 	size_t n = s ? strlen(s) : 0;
 	if (n == 0)
@@ -84,6 +87,14 @@ static uint64_t intern(struct pprof *p, const char *s)
 	if (id == 0)
 		p->code = -ENOMEM;
 	return id;
+}
+
+/* As intern; *near is the id of a string that is likely to be this one, and becomes its id. */
+static uint32_t intern_near(struct pprof *p, const char *s, uint32_t *near)
+{
+	if (!s || strcmp(strtab_get(&p->strings, *near), s) != 0)
+		*near = intern(p, s);
+	return *near;
 }
 
 static void flush(struct pprof *p)
@@ -118,13 +129,15 @@ void pprof_sample_type(struct pprof *p, const char *type, const char *unit)
 		value_type(p, PPROF_PROFILE_SAMPLE_TYPE, type, unit);
 }
 
-static void label(struct pprof *p, const struct pprof_label *l)
+static void label(struct pprof *p, const struct pprof_label *l, size_t i)
 {
-	uint64_t str = intern(p, l->str), num_unit = intern(p, l->num_unit);
+	size_t near = i % N_NEAR_LABELS;
+	uint32_t str = l->str ? intern_near(p, l->str, &p->near_str[near]) : 0;
+	uint32_t num_unit = intern(p, l->num_unit);
 	if (str == 0 && (l->str || (l->num == 0 && num_unit == 0)))
 		return;
 	size_t mark = wire_begin(&p->wire, PPROF_SAMPLE_LABEL);
-	wire_uint(&p->wire, PPROF_LABEL_KEY, intern(p, l->key));
+	wire_uint(&p->wire, PPROF_LABEL_KEY, intern_near(p, l->key, &p->near_key[near]));
 	if (l->str) {
 		wire_uint(&p->wire, PPROF_LABEL_STR, str);
 	} else {
@@ -147,7 +160,7 @@ void pprof_sample(struct pprof *p, const uint64_t *location_ids, size_t n_locati
 	/* int64_t and its unsigned twin may alias. */
 	wire_packed(&p->wire, PPROF_SAMPLE_VALUE, (const uint64_t *)values, n_values);
 	for (size_t i = 0; i < n_labels; i++)
-		label(p, &labels[i]);
+		label(p, &labels[i], i);
 	wire_end(&p->wire, mark);
 	message_done(p);
 }

@@ -104,7 +104,7 @@ void wire_end(struct wire *w, size_t mark)
 	w->n += n_length - 1;
 }
 
-uint64_t wire_get_varint(struct bytes *b)
+uint64_t wire_get_long_varint(struct bytes *b)
 {
 	uint64_t value = 0;
 	for (unsigned int i = 0; i < WIRE_VARINT_MAX; i++) {

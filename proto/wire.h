@@ -61,7 +61,14 @@ struct wire_field {
 };
 
 /* One varint; 0 and bad when it is cut off or longer than ten bytes. */
-uint64_t wire_get_varint(struct bytes *b);
+uint64_t wire_get_long_varint(struct bytes *b);
+
+static inline uint64_t wire_get_varint(struct bytes *b)
+{
+	if (b->p < b->end && *b->p < 0x80 && !b->bad)
+		return *b->p++;
+	return wire_get_long_varint(b);
+}
 
 /* 1: a field; 0: the end; -1: malformed (cut off, field number 0, a group or an unknown
  * wire type), with b->bad set and b->p where that was seen. */
