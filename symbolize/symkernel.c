@@ -321,8 +321,8 @@ static int finish(struct symkernel *k, struct err *e)
 {
 	if (k->sym.n == 0 && k->n_hidden) {
 		err_set(e, EPERM, "the kernel hides its addresses in /proc/kallsyms");
-		err_hint(e, "kernel.kptr_restrict and kernel.perf_event_paranoid forbid them; set both"
-			    " to 0, or grant CAP_SYSLOG");
+		err_hint(e, "kernel.kptr_restrict and kernel.perf_event_paranoid forbid them; "
+			    "set both to 0, or grant CAP_SYSLOG");
 		return -EPERM;
 	}
 	int code = sort_symbols(k);

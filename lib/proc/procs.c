@@ -70,7 +70,10 @@ static void thread_free(struct procs *p, struct procs_thread *t)
 		idmap_remove(&p->tids, t->tid);
 	p->thread[t->slot] = p->thread[--p->n_threads];
 	p->thread[t->slot]->slot = t->slot;
-	free(t->user);
+	if (t->user && p->user_free)
+		p->user_free(t->user);
+	else
+		free(t->user);
 	release(p, sizeof(*t));
 	free(t);
 	if (--proc->n_threads == 0 && proc->exited)

@@ -31,7 +31,7 @@ struct procs_thread {
 	uint32_t tid;
 	uint32_t name;         /* strtab id; 0 unknown */
 	struct procs_process *process;
-	void *user;            /* the session's (frame memo); freed with the thread by free() */
+	void *user;            /* the session's (frame memo); freed with the thread: user_free */
 	bool target;           /* recorded, even if the process as a whole is not */
 	bool exited;
 	uint32_t slot;         /* private: place in procs.thread */
@@ -60,12 +60,13 @@ struct procs {
 	struct budget *budget;        /* may be NULL */
 	struct strtab *strings;       /* borrowed */
 	struct dso_table *dsos;       /* borrowed */
-	const struct host *host;      /* live: files are opened through it; NULL: no files (replay) */
+	const struct host *host;      /* live: opens files through it; NULL: none (replay) */
 	struct procs_process **process;  /* the known ones, in no order */
 	size_t n_processes, cap_processes;
 	struct procs_thread **thread;
 	size_t n_threads, cap_threads;
-	uint32_t first_exe;           /* the target's first main binary, for mapping[0]; UINT32_MAX */
+	uint32_t first_exe;           /* dso of the first main binary (mapping[0]); UINT32_MAX */
+	void (*user_free)(void *user);/* for procs_thread.user; NULL: free() */
 	bool only_targets;            /* records of others are fed, too: see procs_feed */
 	/* private */
 	uint32_t first_exe_pid;       /* whose main binary that is */

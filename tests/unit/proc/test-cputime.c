@@ -117,7 +117,9 @@ static void test_fixture(void)
 	static const char *const folder[] = {
 		"7", "7/task", "7/task/8", "fs", "fs/cgroup", "fs/cgroup/a.slice",
 	};
-	static const char *const file[] = { "7/stat", "7/task/8/stat", "fs/cgroup/a.slice/cpu.stat" };
+	static const char *const file[] = {
+		"7/stat", "7/task/8/stat", "fs/cgroup/a.slice/cpu.stat",
+	};
 	struct host h;
 	uint64_t ns = 0, tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
 	if (!mkdtemp(dir))

@@ -100,11 +100,11 @@ static void test_open(void)
 	struct dsofile w = want(7, "root/bin/prog", "/bin/prog");
 	tap_str(opened(&w), "proc/7/root/bin/prog", "a process of the host");
 	w.pid = 9;
-	tap_str(opened(&w), "root/bin/prog", "a process that is gone: the host's file, if it is the one");
+	tap_str(opened(&w), "root/bin/prog", "a process that is gone: the host's very file");
 	w = want(8, "c/bin/prog", "/bin/prog");
 	tap_str(opened(&w), "proc/8/root/bin/prog", "a process in a container");
 	w.pid = 9;
-	tap_str(opened(&w), "ESTALE", "a container that is gone: never the host's file of that name");
+	tap_str(opened(&w), "ESTALE", "a container that is gone: never the host's namesake");
 	w.pid = 8;
 	w.maj = 12;
 	tap_str(opened(&w), "ESTALE", "another device");
@@ -134,7 +134,8 @@ static void test_open(void)
 	tap_str(opened(&w), "proc/8/root/lib/lib.so", "another file is mapped there now");
 
 	tap_ok(symlink(in_base("c/bin/prog"), in_base("proc/8/exe")) == 0 &&
-	       dsofile_exe_ino(&host, 8) == want(8, "c/bin/prog", "").ino, "inode of the main binary");
+	       dsofile_exe_ino(&host, 8) == want(8, "c/bin/prog", "").ino,
+	       "inode of the main binary");
 	tap_int((long long)dsofile_exe_ino(&host, 9), 0, "none for who is gone");
 	void *image = NULL;
 	tap_int(dsofile_read_vdso(&host, 8, 0x1000, 0x3000, &image), -ENOENT, "memory of nobody");
@@ -208,10 +209,11 @@ static void test_procs(void)
 	/* /proc/8/exe is c/bin/prog, but another file is mapped below it. */
 	setup(&host);
 	map(8, 0x1000, "c/real/lib.so", "/lib/lib.so");
-	tap_str(dso_get(&dsos, procs_process(&p, 8)->exe)->path, "/lib/lib.so", "the first stands in");
+	const struct procs_process *proc = procs_process(&p, 8);
+	tap_str(dso_get(&dsos, proc->exe)->path, "/lib/lib.so", "the first stands in");
 	map(8, 0x10000, "c/bin/prog", "/bin/prog");
 	map(8, 0x20000, "c/bin/second", "/bin/second");
-	tap_str(dso_get(&dsos, procs_process(&p, 8)->exe)->path, "/bin/prog", "until /proc/PID/exe comes");
+	tap_str(dso_get(&dsos, proc->exe)->path, "/bin/prog", "until /proc/PID/exe comes");
 	tap_str(dso_get(&dsos, p.first_exe)->path, "/bin/prog", "also as first main binary");
 	teardown();
 
@@ -234,7 +236,8 @@ static void test_procs(void)
 	struct dso *d = map(8, 0x700000, "c/memfd", "/memfd:lib (deleted)");
 	tap_ok(d->key.kind == DSO_ELF && d->fd >= 0, "a library in a memfd");
 	tap_str(d->path, "/memfd:lib", "its name");
-	tap_ok(map(8, 0x900000, "c/memfd", "/memfd:lib (deleted)") == d, "found again by its inode");
+	tap_ok(map(8, 0x900000, "c/memfd", "/memfd:lib (deleted)") == d,
+	       "found again by its inode");
 	d = map(8, 0x800000, "c/jit", "/memfd:jit (deleted)");
 	tap_ok(d->key.kind == DSO_ANON, "JIT code in a memfd");
 	teardown();

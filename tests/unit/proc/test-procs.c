@@ -138,7 +138,8 @@ static void test_overlaps(void)
 		.start = 0x30000, .len = 0x1000, .maj = 8, .ino = 16,
 		.prot = PROT_READ, .filename = "/data" } });
 	tap_str(at(1, 0x30000), "/lib/c+6000", "data is ignored");
-	tap_ok(serial(1) == s && strcmp(at(1, UINT64_MAX - 5), "-") == 0, "as are impossible ranges");
+	tap_ok(serial(1) == s && strcmp(at(1, UINT64_MAX - 5), "-") == 0,
+	       "as are impossible ranges");
 	teardown("overlaps: memory is given back");
 }
 
@@ -289,7 +290,8 @@ static void test_fork_exec(void)
 	tap_ok(child->ppid == 10 && child->target, "the child of a target is one");
 	tap_str(dso_get(&dsos, child->exe)->path, "/bin/sh", "its main binary is the parent's");
 	fork_of(11, 11, 10, 10);
-	tap_ok(procs_process(&p, 11) == child && child->n_threads == 1, "a second report is harmless");
+	tap_ok(procs_process(&p, 11) == child && child->n_threads == 1,
+	       "a second report is harmless");
 
 	uint32_t before = serial(11);
 	map_at(10, 0x1000, 0x1000, 0, 3, "/bin/other");
@@ -366,10 +368,10 @@ static void test_threads(void)
 	fork_of(30, 33, 30, 30);
 	fork_of(34, 34, 30, 31);
 	fork_of(35, 35, 30, 30);
-	tap_ok(procs_is_target(procs_thread(&p, 30, 31)) && procs_is_target(procs_thread(&p, 30, 32)),
-	       "what a target thread makes is a target");
-	tap_ok(!procs_is_target(procs_thread(&p, 30, 30)) && !procs_is_target(procs_thread(&p, 30, 33)),
-	       "its siblings are not");
+	tap_ok(procs_is_target(procs_thread(&p, 30, 31)) &&
+	       procs_is_target(procs_thread(&p, 30, 32)), "what a target thread makes is a target");
+	tap_ok(!procs_is_target(procs_thread(&p, 30, 30)) &&
+	       !procs_is_target(procs_thread(&p, 30, 33)), "its siblings are not");
 	tap_ok(procs_process(&p, 34)->target && !procs_process(&p, 35)->target,
 	       "and so for processes");
 	struct record r = { .type = PERF_RECORD_FORK, .pid = 30, .tid = 36, .fork = { 30, 31, 0 } };
@@ -380,9 +382,18 @@ static void test_threads(void)
 	teardown("threads: memory is given back");
 }
 
+static int n_freed;
+
+static void free_user(void *user)
+{
+	n_freed++;
+	free(user);
+}
+
 static void test_reuse(void)
 {
 	setup();
+	p.user_free = free_user;
 	comm(10, 10, "old", true);
 	map_at(10, 0x1000, 0x1000, 0, 1, "/bin/old");
 	procs_thread(&p, 10, 10)->user = malloc(16);
@@ -408,6 +419,7 @@ static void test_reuse(void)
 	fork_of(5, 50, 5, 5);
 	tap_str(name_of(5, 50), "parent", "a tid reused in the same process");
 	teardown("reuse: memory is given back");
+	tap_int(n_freed, 1, "the session's part of a thread is freed by the session");
 }
 
 static void test_storm(void)
@@ -421,7 +433,8 @@ static void test_storm(void)
 		uint32_t pid = 2 + i % 30000;
 		fork_of(pid, pid, 1, 1);
 		map_at(pid, 0x5000, 0x1000, 0, 2, "/bin/cc");
-		right &= !strcmp(at(pid, 0x5000), "/bin/cc+0") && !strcmp(at(pid, 0x1000), "/bin/make+0");
+		right &= !strcmp(at(pid, 0x5000), "/bin/cc+0") &&
+			 !strcmp(at(pid, 0x1000), "/bin/make+0");
 		fork_of(pid, pid + 100000, pid, pid);
 		exit_of(pid, pid + 100000);
 		exit_of(pid, pid);

@@ -65,7 +65,7 @@ static void test_text(void)
 	tap_str(at(k, 0xffffffff81000000), "startup_64+0", "a marker is the worst alias");
 	tap_str(at(k, 0xffffffff8100010f), "__pfx_do_it+f", "up to the next symbol");
 	tap_str(at(k, 0xffffffff81000110), "do_it+0", "global, without underscores");
-	tap_str(at(k, 0xffffffff810001ff), "do_it+ef", "mapping symbols, labels and data end nothing");
+	tap_str(at(k, 0xffffffff810001ff), "do_it+ef", "mapping symbols and data end nothing");
 	tap_str(at(k, 0xffffffff81000250), "name with+50", "an odd name");
 	tap_str(at(k, 0xffffffff810003ff), "last_in_text+ff", "last function");
 	tap_str(at(k, 0xffffffff81000400), "-", "nothing behind _etext");
@@ -134,10 +134,12 @@ static void test_folders(void)
 		"ffffffff81000000 T _stext\n"
 		"ffffffffc0100000 t first_a\t[first]\n"
 		"ffffffffc0102000 t second_a\t[second]\n"
-		"ffffffffc0104000 t second_b\t[second]\n";
+		"ffffffffc0104000 t second_b\t[second]\n"
+		"ffffffffc0200000 t big_a\t[big]\n";
 	static const char modules[] =
 		"first 12288 0 - Live 0xffffffffc0100000\n"
 		"second 9216 1 first, Live 0xffffffffc0102000 (OE)\n"
+		"big 1048576 0 - Live 0xffffffffc0200000\n"
 		"hidden 4096 0 - Live 0x0000000000000000\n"
 		"odd\n";
 	put(dir, "kallsyms", some, sizeof(some) - 1);
@@ -147,6 +149,8 @@ static void test_folders(void)
 		"a module's end inside another module is none");
 	tap_str(at(k, 0xffffffffc01043ff), "second:second_b+3ff", "up to the module's end");
 	tap_str(at(k, 0xffffffffc0104400), "-", "not behind it");
+	tap_str(at(k, 0xffffffffc020ffff), "big:big_a+ffff", "a last function reaches 64 KiB");
+	tap_str(at(k, 0xffffffffc0210000), "-", "and no further, even if the module does");
 	symkernel_close(k);
 
 	static const uint32_t notes[] = {
