@@ -12,7 +12,7 @@
 struct budget;
 
 struct frame {
-	uint64_t vaddr;  /* ELF virtual address; kernel: the address; pseudo: strtab id of its name */
+	uint64_t vaddr;  /* in the ELF file; kernel: the address; pseudo: strtab id of its name */
 	uint32_t dso;    /* dso_table id */
 };
 

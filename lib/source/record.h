@@ -74,7 +74,10 @@ struct record_switch { bool out, preempt; uint32_t other_pid, other_tid; };
 
 struct record_aux { uint64_t offset, n_bytes, flags; };
 
-struct record_read { uint32_t pid, tid; uint64_t value, time_enabled_ns, time_running_ns, id, lost; };
+struct record_read {                  /* of a group: its first counter */
+	uint32_t pid, tid;
+	uint64_t value, time_enabled_ns, time_running_ns, id, lost;
+};
 
 struct record {
 	uint32_t type;      /* PERF_RECORD_* */

@@ -114,7 +114,8 @@ static int check_header(const struct replay_header *h, size_t n_bytes, struct er
 			       REPLAY_VERSION);
 	if (h->n_events > REPLAY_EVENTS_MAX ||
 	    h->n_events > (n_bytes - sizeof(*h)) / sizeof(struct replay_event))
-		return err_set(e, EINVAL, "the saved stream claims %u events, more than it can hold",
+		return err_set(e, EINVAL,
+			       "the saved stream claims %u events, more than it can hold",
 			       h->n_events);
 	if (h->sample_id_all > 1)
 		return err_set(e, EINVAL, "the saved stream's sample_id_all is %u, not 0 or 1",
@@ -131,13 +132,15 @@ static int check_events(const struct replay_event *events, uint32_t n_events, st
 	for (uint32_t i = 0; i < n_events; i++) {
 		const struct replay_event *v = &events[i];
 		if (!is_terminated(v->name, sizeof(v->name)))
-			return err_set(e, EINVAL, "the saved stream's event %u has a name without end",
-				       i);
+			return err_set(e, EINVAL,
+				       "the saved stream's event %u has a name without end", i);
 		if (v->event >= n_events)
-			return err_set(e, EINVAL, "the saved stream's event %u has index %u of %u", i,
+			return err_set(e, EINVAL,
+				       "the saved stream's event %u has index %u of %u", i,
 				       v->event, n_events);
 		if (v->is_clock > 1)
-			return err_set(e, EINVAL, "the saved stream's event %u has is_clock %u", i,
+			return err_set(e, EINVAL,
+				       "the saved stream's event %u has is_clock %u", i,
 				       v->is_clock);
 	}
 	return 0;

@@ -75,8 +75,9 @@ static int explain_eperm(uint64_t n_ring_bytes, struct err *e)
 		snprintf(advice, sizeof(advice),
 			 "other rings of this user take the rest: ask for less, ");
 	err_hint(e,
-		 "locked memory is limited to kernel.perf_event_mlock_kb (%llu KiB) for each of %llu"
-		 " CPUs plus RLIMIT_MEMLOCK (%s)\n%sraise these limits, or grant CAP_IPC_LOCK",
+		 "locked memory is limited to kernel.perf_event_mlock_kb (%llu KiB) for each of"
+		 " %llu CPUs plus RLIMIT_MEMLOCK (%s)\n%sraise these limits, or grant"
+		 " CAP_IPC_LOCK",
 		 (unsigned long long)mlock_kb(), (unsigned long long)n, limit_text, advice);
 	return code;
 }
@@ -90,7 +91,8 @@ static int allocate_wrap(struct ring *r)
 int ring_open(struct ring *r, int fd, size_t n_data_pages, struct err *e)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	if (!n_data_pages || n_data_pages & (n_data_pages - 1) || n_data_pages > SIZE_MAX / page / 2)
+	if (!n_data_pages || n_data_pages & (n_data_pages - 1) ||
+	    n_data_pages > SIZE_MAX / page / 2)
 		return err_set(e, EINVAL, "cannot map a ring of %zu pages: not a power of two",
 			       n_data_pages);
 	struct ring new = { .n_data_bytes = (uint64_t)n_data_pages * page };

@@ -21,7 +21,7 @@ struct ring {
 	uint64_t tail;         /* first byte not yet consumed by ring_next */
 	uint64_t released;     /* the kernel may overwrite what lies before */
 	bool overrun;          /* head - tail exceeded the data size: contents were dropped */
-	uint64_t n_broken;     /* records whose size could not be: the rest of the ring was skipped */
+	uint64_t n_broken;     /* records whose size could not be: the rest was skipped */
 	uint8_t *wrap;         /* 64 KiB, for a record that wraps; allocated at open */
 	size_t n_mapped_bytes; /* 0: the memory is not ours to unmap */
 };
