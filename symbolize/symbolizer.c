@@ -203,6 +203,7 @@ static bool is_mangled_form(const char *symbol, const char *name)
 	if (!name || strncmp(name, "operator", 8) == 0)
 		return true;
 	char plain[256];
+	name += *name == '~';
 	size_t n = strcspn(name, "<");
 	if (n == 0 || n >= sizeof(plain))
 		return true;

@@ -1,0 +1,237 @@
+#!/usr/bin/python3
+"""Compares our names, inline chains and lines with llvm-symbolizer's and eu-addr2line's.
+
+usage: compare.py SYMDUMP SOURCE_ROOT
+
+The fixtures of tests/unit/symbolize are compiled in many ways; every 7th address of .text is asked
+about (fewer in a large one).  Speaks TAP: one assertion per variant and tool.  Differences that
+are meant to be are named, with the reason, in class Variant; any other fails.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+STEP = 7
+MAX_ADDRESSES = 3000
+SHOWN = 5
+
+
+def run(args, text=None):
+    done = subprocess.run(args, input=text, capture_output=True, text=True)
+    return done.stdout if done.returncode == 0 else None
+
+
+def sections(path):
+    """name -> (address, size)"""
+    found = {}
+    for line in run(["readelf", "-SW", path]).splitlines():
+        m = re.match(r"\s*\[\s*\d+\]\s+(\S+)\s+\S+\s+([0-9a-f]+)\s+[0-9a-f]+\s+([0-9a-f]+)", line)
+        if m:
+            found[m[1]] = (int(m[2], 16), int(m[3], 16))
+    return found
+
+
+def symbols(path):
+    """[(start, end, name)] of functions"""
+    found = []
+    for line in run(["readelf", "-sW", path]).splitlines():
+        f = line.split()
+        if len(f) >= 8 and f[3] in ("FUNC", "NOTYPE", "IFUNC") and f[6] != "UND":
+            start = int(f[1], 16)
+            found.append((start, start + int(f[2], 0), f[7].split("@")[0]))
+    return found
+
+
+def split_position(text):
+    """file:line:column, as all three tools write it; also ' (discriminator 3)'"""
+    text = re.sub(r" \(.*\)$", "", text)
+    file, line, column = (text.rsplit(":", 2) + ["0", "0"])[:3]
+    number = lambda s: int(s) if s.isdigit() else 0
+    return file, number(line), number(column)
+
+
+def frames_by_address(text):
+    """Blank-line separated blocks: address, then pairs of name and position."""
+    result = {}
+    for block in re.split(r"\n(?=0x)", text or ""):
+        lines = [line for line in block.splitlines() if line]
+        if not lines:
+            continue
+        chain = []
+        for i in range(1, len(lines) - 1, 2):
+            name = re.split(r" inlined (?:at|in) ", lines[i])[0]
+            chain.append((name, *split_position(lines[i + 1])))
+        caller = re.search(r" inlined at (\S+) in (\S+)$", lines[-2]) if chain else None
+        if caller:
+            # eu-addr2line at times says only here what the next frame would be
+            chain.append((caller[2], *split_position(caller[1])))
+        result[int(lines[0].split()[0].rstrip(":"), 16)] = chain
+    return result
+
+
+def same_file(a, b):
+    if a in ("", "??") or b in ("", "??"):
+        return a in ("", "??") and b in ("", "??")
+    return os.path.normpath(a) == os.path.normpath(b)
+
+
+def plain(name):
+    """without the clone suffix of an outlined part"""
+    return name.split(".")[0]
+
+
+class Variant:
+    def __init__(self, path):
+        self.path = path
+        start, size = sections(path)[".text"]
+        step = STEP * max(1, size // STEP // MAX_ADDRESSES)
+        self.addresses = list(range(start, start + size, step))
+        self.text = "".join("%#x\n" % a for a in self.addresses)
+        self.symbols = symbols(path)
+        self.labels = {name for start, end, name in self.symbols if start == end}
+
+    def symbols_at(self, address):
+        return {plain(n) for s, e, n in self.symbols if s <= address < e}
+
+    def same_name(self, address, ours, theirs, outermost, tool):
+        if ours == theirs:
+            return True
+        if not outermost:
+            return False
+        if tool == "llvm-symbolizer":
+            # LLVM takes the outermost name from the ELF symbol, any alias, with the suffix of an
+            # outlined part ("f.cold"); we take it from DWARF.
+            names = self.symbols_at(address)
+            if plain(theirs) in names:
+                return plain(ours) in names or ours in theirs
+            # A label inside of a function that has a size: we name the function.
+            return ours in names and theirs in self.labels
+        # elfutils has no mangled name where gcc wrote none (static functions, anonymous namespaces);
+        # we take it from the symbol.
+        return ours in self.symbols_at(address) and \
+            (theirs.startswith("operator") or theirs.split("<")[0].lstrip("~") in ours)
+
+    def same_position(self, ours, theirs, tool):
+        if tool == "llvm-symbolizer" and ours == ("??", 0, 0) and theirs[1:] == (0, 0):
+            # LLVM gives the source file's name from the symbol table, without a line.
+            return True
+        return same_file(ours[0], theirs[0]) and ours[1:] == theirs[1:]
+
+    def frames_differ(self, address, ours, theirs, tool):
+        """How the two chains differ, or None."""
+        if len(ours) != len(theirs):
+            return "%d frames, not %d" % (len(ours), len(theirs))
+        if len(ours) == 1 and re.match(r"\[.*\]\+0x", ours[0][0]) and \
+                not self.symbols_at(address):
+            # Padding between functions: the others name the nearest symbol before it, whatever
+            # its size; we name nothing that no symbol covers.
+            self.n_padding += 1
+            return None
+        for i, (a, b) in enumerate(zip(ours, theirs)):
+            if not self.same_name(address, a[0], b[0], i + 1 == len(ours), tool):
+                return "frame %d is '%s', not '%s'" % (i, a[0], b[0])
+            if not self.same_position(a[1:], b[1:], tool):
+                return "frame %d at %s:%d:%d, not %s:%d:%d" % (i, *a[1:], *b[1:])
+        return None
+
+    def compare(self, ours, theirs, tool):
+        """The differences as text; self.n_padding counts what was not compared."""
+        self.n_padding = 0
+        bad = []
+        for address in self.addresses:
+            why = self.frames_differ(address, ours.get(address, []), theirs.get(address, []), tool)
+            if why:
+                bad.append("%#x: %s" % (address, why))
+        return bad
+
+
+class Tap:
+    def __init__(self):
+        self.n = 0
+        self.failed = 0
+
+    def ok(self, good, text, notes=()):
+        self.n += 1
+        self.failed += not good
+        print("%sok %d - %s" % ("" if good else "not ", self.n, text))
+        for note in notes:
+            print("# " + note)
+        sys.stdout.flush()
+
+    def skip(self, text, why):
+        self.n += 1
+        print("ok %d - %s # SKIP %s" % (self.n, text, why))
+
+
+def variants(root, folder):
+    """(name, path) of each way to build that works here"""
+    c = os.path.join(root, "tests/unit/symbolize/fixture-c.c")
+    cxx = os.path.join(root, "tests/unit/symbolize/fixture-cxx.cc")
+    rust = os.path.join(root, "tests/unit/symbolize/fixture-rust.rs")
+    for cc, cpp in (("gcc", "g++"), ("clang", "clang++")):
+        for flags in ("-gdwarf-4 -O0", "-gdwarf-4 -O2", "-gdwarf-5 -O0", "-gdwarf-5 -O2",
+                      "-gdwarf-2 -O2", "-gdwarf-3 -O2", "-g1 -O2", "-g -O3 -gz",
+                      "-g -O2 -ffunction-sections", "-g -O2 -gsplit-dwarf"):
+            for compiler, source in ((cc, c), (cpp, cxx)):
+                yield (compiler, flags, source)
+    yield ("rustc", "-g -O", rust)
+
+
+def build(compiler, flags, source, out):
+    if not shutil.which(compiler):
+        return "no %s here" % compiler
+    done = subprocess.run([compiler] + flags.split() + [source, "-o", out], capture_output=True,
+                          text=True, cwd=os.path.dirname(out))
+    return None if done.returncode == 0 else done.stderr.strip().splitlines()[-1]
+
+
+def check(tap, name, path, symdump, tools):
+    v = Variant(path)
+    ours = frames_by_address(run([symdump, "-l", path], v.text))
+    missing = [a for a in v.addresses if not ours.get(a)]
+    tap.ok(not missing, "%s: each of %d addresses has a line" % (name, len(v.addresses)))
+    for tool, args in tools:
+        if tool == "eu-addr2line" and (".debug_aranges" not in sections(path) or
+                                       re.search("split|rustc|-g1", name)):
+            # It opens no .dwo file, finds no unit that is not in .debug_aranges (Rust's),
+            # and takes frames of one inlined call for another's in -g1 (LLVM does not).
+            continue
+        theirs = frames_by_address(run([tool] + args + [path], v.text))
+        bad = v.compare(ours, theirs, tool)
+        tap.ok(not bad, "%s: as %s (%d in padding)" % (name, tool, v.n_padding), bad[:SHOWN])
+        tap.ok(v.n_padding * 4 < len(v.addresses), "%s: little padding" % name)
+
+
+def main():
+    symdump, root = sys.argv[1:3]
+    tap = Tap()
+    tools = []
+    for tool, args in (("llvm-symbolizer", ["--inlines", "--no-demangle", "-a", "--obj"]),
+                       ("eu-addr2line", ["-f", "-i", "-a", "-A", "-e"])):
+        if shutil.which(tool):
+            tools.append((tool, args))
+        else:
+            tap.skip("all variants as %s" % tool, "%s is not installed" % tool)
+    with tempfile.TemporaryDirectory() as folder:
+        for n, (compiler, flags, source) in enumerate(variants(root, folder)):
+            name = "%s %s %s" % (compiler, flags, os.path.basename(source))
+            path = os.path.join(folder, "v%d" % n)
+            why = build(compiler, flags, source, path)
+            if why:
+                tap.skip(name, why)
+                continue
+            check(tap, name, path, symdump, tools)
+            if flags == "-gdwarf-5 -O2" and compiler.startswith("g"):
+                bare = path + "-no-aranges"
+                run(["objcopy", "-R", ".debug_aranges", path, bare])
+                check(tap, name + ", no .debug_aranges", bare, symdump, tools)
+    print("1..%d" % tap.n)
+    return 1 if tap.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,106 @@
+/*
+ * What test-symbolizer and tests/symbols look at: functions whose names, inlining and
+ * lines are known.  `marks[]` holds addresses taken inside of functions; a comment MARK-x
+ * stands on the line that the address belongs to.
+ */
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NOINLINE __attribute__((noinline))
+#define INLINE static inline __attribute__((always_inline))
+
+/* Where we are, as an address. */
+#define HERE() ({ void *here_; __asm__ volatile("lea 0(%%rip), %0" : "=r"(here_)); here_; })
+#if defined(__aarch64__)
+#undef HERE
+#define HERE() ({ void *here_; __asm__ volatile("adr %0, ." : "=r"(here_)); here_; })
+#endif
+
+volatile unsigned sink;
+void *marks[8];
+
+INLINE void innermost(unsigned x)
+{
+	sink += x;
+	marks[0] = HERE();                              /* MARK-innermost */
+	sink ^= x;
+}
+
+INLINE void middle(unsigned x)
+{
+	sink += 2 * x;
+	innermost(x + 1);                               /* MARK-call-innermost */
+	sink += 3;
+}
+
+NOINLINE void outer(unsigned x)
+{
+	for (unsigned i = 0; i < x; i++)
+		middle(i);                              /* MARK-call-middle */
+}
+
+static NOINLINE int local_function(int x)
+{
+	marks[1] = HERE();                              /* MARK-local */
+	return x * (int)sink;
+}
+
+NOINLINE int global_function(int x)
+{
+	marks[2] = HERE();                              /* MARK-global */
+	return local_function(x) + 1;
+}
+
+extern __typeof__(global_function) weak_alias __attribute__((weak, alias("global_function")));
+
+/* Code without a size, and a label within a function that has one. */
+__asm__(".text\n"
+	".globl asm_without_size\n"
+	".type asm_without_size, %function\n"
+	"asm_without_size:\n"
+	"	nop\n"
+	"	nop\n"
+	"	ret\n"
+	".globl asm_with_size\n"
+	".type asm_with_size, %function\n"
+	"asm_with_size:\n"
+	"	nop\n"
+	"asm_label:\n"
+	"	nop\n"
+	"	ret\n"
+	".size asm_with_size, .-asm_with_size\n");
+
+/* Functions of another shared object, so that there are linker stubs. */
+NOINLINE int use_libc(const char *s)
+{
+	char *copy = strdup(s);
+	int n = copy ? (int)strlen(copy) + abs(*copy) : 0;
+	free(copy);
+	return n;
+}
+
+static int compare_int(const void *a, const void *b)
+{
+	int x = *(const int *)a, y = *(const int *)b;
+	return x < y ? -1 : x > y;
+}
+
+NOINLINE void sort_some(int *v, size_t n)
+{
+	qsort(v, n, sizeof(*v), compare_int);
+	if (n > 1000000) {
+		for (size_t i = 0; i < n; i++)
+			middle((unsigned)v[i]);
+		abort();
+	}
+}
+
+int main(int argc, char **argv)
+{
+	int v[16] = { 3, 1, 2 };
+	outer((unsigned)argc + 2);
+	sort_some(v, 16);
+	return (global_function(argc) + use_libc(argv[0]) + v[0]) == 0;
+}
