@@ -242,7 +242,7 @@ const char *evcause_short(enum evcause cause)
 {
 	static const char *const text[EVCAUSE_N_CAUSES] = {
 		[EVCAUSE_OTHER] = "cannot be opened",
-		[EVCAUSE_NO_PMU] = "no PMU",
+		[EVCAUSE_NO_PMU] = "there is no PMU",
 		[EVCAUSE_NO_SUCH_EVENT] = "not on this machine",
 		[EVCAUSE_NO_INTERRUPT] = "the PMU cannot interrupt",
 		[EVCAUSE_NOT_PRECISE] = "the PMU is not that precise",

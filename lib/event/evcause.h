@@ -53,7 +53,7 @@ enum evcause {
 /* The cause of errno errnum; reads only what it needs to tell. */
 enum evcause evcause_find(const struct host *h, const struct evcause_request *r, int errnum);
 
-/* A cause in few words ("no PMU"), for a table; static. */
+/* A cause in few words ("there is no PMU"), for a table; static. */
 const char *evcause_short(enum evcause cause);
 
 /* What this process may do, as far as perf events are concerned. */

@@ -61,10 +61,10 @@ int main(void)
 	machine_rights(&m, 2, 1ull << 38, 0);
 	is("cpu-clock", CPROF_EVENT_YES, "");
 	is("cs", CPROF_EVENT_YES, "");
-	is("cycles", CPROF_EVENT_NO, "no PMU");
-	is("LLC-load-misses", CPROF_EVENT_NO, "no PMU");
-	is("r1d1", CPROF_EVENT_NO, "no PMU");
-	tap_str(cprof_event_machine(probe)->why_no_pmu, "no PMU", "no PMU");
+	is("cycles", CPROF_EVENT_NO, "there is no PMU");
+	is("LLC-load-misses", CPROF_EVENT_NO, "there is no PMU");
+	is("r1d1", CPROF_EVENT_NO, "there is no PMU");
+	tap_str(cprof_event_machine(probe)->why_no_pmu, "there is no PMU", "no PMU");
 	tap_ok(!cprof_event_machine(probe)->why_not_cpus, "whole CPUs");
 	tap_int((long long)cprof_event_machine(probe)->max_rate_hz, 50000, "highest rate");
 
@@ -73,7 +73,7 @@ int main(void)
 	is("cpu-clock", CPROF_EVENT_USER_ONLY, "kernel.perf_event_paranoid is above 1");
 	is("cpu-clock:u", CPROF_EVENT_YES, "");
 	is("cs", CPROF_EVENT_NO, "kernel.perf_event_paranoid is above 1");
-	is("cycles", CPROF_EVENT_NO, "no PMU");
+	is("cycles", CPROF_EVENT_NO, "there is no PMU");
 	tap_str(cprof_event_machine(probe)->why_not_cpus, "kernel.perf_event_paranoid is above 0",
 		"no whole CPUs");
 

@@ -261,7 +261,7 @@ static void probes(void)
 	const char *why = NULL;
 	kernel = (struct kernel){ .always = ENOENT };
 	tap_ok(!evopen_pmu_interrupts(&o, &why), "no PMU");
-	tap_str(why, "no PMU", "  why");
+	tap_str(why, "there is no PMU", "  why");
 	tap_str(kernel.tried, "0", "  user code only, one attempt");
 	kernel = (struct kernel){ .always = EACCES };
 	machine_rights(&m, 4, 0, 0);
