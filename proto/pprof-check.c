@@ -133,8 +133,8 @@ static void check_head(struct check *c)
 	for (size_t i = 0; i < p->n_sample_types; i++) {
 		const struct profile_value_type *t = &p->sample_type[i];
 		if (!only_of(t->type, "abcdefghijklmnopqrstuvwxyz0123456789_"))
-			ERROR(c, SAMPLE_TYPES, "sample type %zu: name '%s' is not of [a-z0-9_]", i + 1,
-			      t->type);
+			ERROR(c, SAMPLE_TYPES, "sample type %zu: name '%s' is not of [a-z0-9_]",
+			      i + 1, t->type);
 		if (!t->unit[0])
 			ERROR(c, SAMPLE_TYPES, "sample type %zu ('%s'): no unit", i + 1, t->type);
 		for (size_t j = 0; j < i; j++)
@@ -187,8 +187,10 @@ static void check_flags(struct check *c, size_t i, const struct mapping_facts *f
 	};
 	for (size_t k = 0; k < sizeof(flag) / sizeof(*flag); k++)
 		if (flag[k].set && flag[k].n_shown == 0)
-			ERROR(c, FLAGS, "mapping %zu ('%s'): %s is set, but none of its %zu locations "
-			      "shows that", i + 1, m->filename, flag[k].name, facts->n_locations);
+			ERROR(c, FLAGS,
+			      "mapping %zu ('%s'): %s is set, but none of its %zu locations "
+			      "shows that",
+			      i + 1, m->filename, flag[k].name, facts->n_locations);
 	/* Inlines may have been looked for where there were none. */
 	if (m->has_inline_frames && facts->n_named == 0)
 		ERROR(c, FLAGS, "mapping %zu ('%s'): has_inline_frames is set, but no location has "
@@ -246,7 +248,8 @@ static void check_locations(struct check *c, struct mapping_facts *facts)
 		for (size_t k = 0; k < l->n_lines; k++) {
 			const struct profile_line *line = &l->line[k];
 			if (!line->function)
-				ERROR(c, LINES, "location %zu: line %zu has no function", i + 1, k + 1);
+				ERROR(c, LINES, "location %zu: line %zu has no function", i + 1,
+				      k + 1);
 			if (line->line < 0 || line->column < 0)
 				ERROR(c, LINES, "location %zu: negative line or column", i + 1);
 			named |= line->function && line->function->name[0];
@@ -261,9 +264,11 @@ static void check_locations(struct check *c, struct mapping_facts *facts)
 		}
 		if (m->memory_limit != 0 &&
 		    (l->address < m->memory_start || l->address >= m->memory_limit))
-			ERROR(c, ADDRESSES, "location %zu: address 0x%llx is outside of its mapping "
-			      "'%s' (0x%llx-0x%llx)", i + 1, (unsigned long long)l->address,
-			      m->filename, (unsigned long long)m->memory_start,
+			ERROR(c, ADDRESSES,
+			      "location %zu: address 0x%llx is outside of its mapping "
+			      "'%s' (0x%llx-0x%llx)",
+			      i + 1, (unsigned long long)l->address, m->filename,
+			      (unsigned long long)m->memory_start,
 			      (unsigned long long)m->memory_limit);
 		struct mapping_facts *f = &facts[m - p->mapping];
 		f->n_locations++;
@@ -318,11 +323,12 @@ static int check_labels(struct check *c, size_t i, struct label_keys *keys)
 		if (begins(l->key, "pprof::"))
 			ERROR(c, LABELS, "sample %zu: the key '%s' is reserved", i + 1, l->key);
 		if (!l->str && l->num == 0 && !l->num_unit[0])
-			ERROR(c, LABELS, "sample %zu: the number 0 of '%s' has no unit and gets lost",
-			      i + 1, l->key);
-		if (l->str && (l->num != 0 || l->num_unit[0]))
-			ERROR(c, LABELS, "sample %zu: label '%s' is both a string and a number", i + 1,
+			ERROR(c, LABELS,
+			      "sample %zu: the number 0 of '%s' has no unit and gets lost", i + 1,
 			      l->key);
+		if (l->str && (l->num != 0 || l->num_unit[0]))
+			ERROR(c, LABELS, "sample %zu: label '%s' is both a string and a number",
+			      i + 1, l->key);
 		struct label_key *have = label_key(keys, l->key);
 		if (!have)
 			return -ENOMEM;

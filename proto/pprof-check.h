@@ -23,15 +23,15 @@ enum pprof_check_rule {
 	PPROF_CHECK_TIMES,           /* duration above 0; time set */
 	PPROF_CHECK_IDS,             /* 1, 2, 3 ... for mappings, functions and locations */
 	PPROF_CHECK_UTF8,            /* every string is valid UTF-8 */
-	PPROF_CHECK_LENGTHS,         /* strings, stacks and label sets that a consumer cuts or rejects */
-	PPROF_CHECK_MAPPING,         /* start before limit, build id in lower-case hex, main binary first */
+	PPROF_CHECK_LENGTHS,         /* strings, stacks and label sets that a consumer cuts */
+	PPROF_CHECK_MAPPING,         /* range, build id in lower-case hex, main binary first */
 	PPROF_CHECK_FLAGS,           /* has_* only where there are such facts */
 	PPROF_CHECK_FUNCTION_NAMES,  /* not empty */
 	PPROF_CHECK_ADDRESSES,       /* within their mapping */
 	PPROF_CHECK_LINES,           /* each with a function, no negative numbers */
 	PPROF_CHECK_STACKS,          /* no sample without locations */
 	PPROF_CHECK_VALUES,          /* not negative, not all zero */
-	PPROF_CHECK_LABELS,          /* keys, reserved keys, string or number but not both, lost zeros */
+	PPROF_CHECK_LABELS,          /* keys, string or number but not both, lost zeros */
 	PPROF_CHECK_COMMENTS,        /* none that a consumer takes for data */
 	PPROF_CHECK_DOC_URL,         /* absolute http or https */
 	PPROF_CHECK_N_RULES

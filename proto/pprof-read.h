@@ -23,8 +23,15 @@ struct profile_mapping {
 	const char *filename, *build_id;
 	bool has_functions, has_filenames, has_line_numbers, has_inline_frames;
 };
-struct profile_function { uint64_t id; const char *name, *system_name, *filename; int64_t start_line; };
-struct profile_line { const struct profile_function *function; int64_t line, column; };  /* NULL: none */
+struct profile_function {
+	uint64_t id;
+	const char *name, *system_name, *filename;
+	int64_t start_line;
+};
+struct profile_line {
+	const struct profile_function *function;  /* NULL: none */
+	int64_t line, column;
+};
 struct profile_location {
 	uint64_t id, address;
 	const struct profile_mapping *mapping;  /* NULL: none */
@@ -47,19 +54,21 @@ struct profile {
 	struct profile_function *function;      size_t n_functions;
 	const char **comment;                   size_t n_comments;
 	const char *default_sample_type, *drop_frames, *keep_frames, *doc_url;
-	const char **string;                    size_t n_strings;  /* the table as it is in the file */
+	const char **string;                    size_t n_strings;  /* as in the file */
 	struct profile_value_type period_type;  /* "" and "": none */
 	int64_t period, time_nanos, duration_nanos;
 	/* storage, private to the reader */
 	void *arena;
 };
 
-/* Parses n bytes; the result holds no reference to data.  max_bytes bounds the uncompressed size (0: 4 GiB).
- * -EINVAL with e saying what is wrong at which offset of the uncompressed bytes, -E2BIG, -ENOMEM. */
+/* Parses n bytes; the result holds no reference to data.  max_bytes bounds the uncompressed size
+ * (0: 4 GiB).  -EINVAL with e saying what is wrong at which offset of the uncompressed bytes,
+ * -E2BIG, -ENOMEM. */
 int profile_read(const void *data, size_t n_bytes, size_t max_bytes, struct profile **ret_profile,
 		 struct err *e);
 
-/* The same from a file, or anything that can be read to its end; also -errno of opening and reading. */
+/* The same from a file, or anything that can be read to its end; also -errno of opening and
+ * reading. */
 int profile_read_file(const char *path, struct profile **ret_profile, struct err *e);
 void profile_free(struct profile *p);
 

@@ -4,9 +4,9 @@
 /*
  * A streaming writer of profile.proto (github.com/google/pprof): messages go
  * through gzip to the output as they are made, so the whole profile is never in
- * memory.  Ids must be used in order 1, 2, 3 ... for mappings, functions and locations: several readers
- * index by id.  Strings are given as text and interned here; the string table is
- * written last.  Every string is made valid UTF-8 on the way.
+ * memory.  Ids must be used in order 1, 2, 3 ... for mappings, functions and locations: several
+ * readers index by id.  Strings are given as text and interned here; the string table is written
+ * last.  Every string is made valid UTF-8 on the way.
  *
  * Errors stick: after the first failed write all calls do nothing and
  * pprof_finish reports it.

@@ -33,7 +33,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		top_sort(t, TOP_BY_CUM);
 		struct scale s = scale_choose(1, t->total, t->unit);
 		for (size_t k = 0; k < t->n_rows; k++) {
-			n_text += strlen(scale_text(s, t->row[k].cum, buf)) + strlen(t->row[k].name);
+			n_text +=
+				strlen(scale_text(s, t->row[k].cum, buf)) + strlen(t->row[k].name);
 			n_text += strlen(scale_percent(t->row[k].flat, t->total, buf));
 		}
 		assert(t->n_rows == 0 || n_text > 0);

@@ -20,11 +20,16 @@ static void write_profile(struct pprof *p)
 	pprof_comment(p, "sample profile");
 	pprof_comment(p, "thread name with a stray byte: \xff.");
 
-	uint64_t app = pprof_mapping(p, &(struct pprof_mapping){
-		.memory_start = 0x401000, .memory_limit = 0x480000, .file_offset = 0x1000,
-		.filename = "/opt/app/bin/app", .build_id = "0123456789abcdef0123456789abcdef01234567",
-		.has_functions = true, .has_filenames = true, .has_line_numbers = true,
-		.has_inline_frames = true });
+	uint64_t app = pprof_mapping(
+		p, &(struct pprof_mapping){ .memory_start = 0x401000,
+					    .memory_limit = 0x480000,
+					    .file_offset = 0x1000,
+					    .filename = "/opt/app/bin/app",
+					    .build_id = "0123456789abcdef0123456789abcdef01234567",
+					    .has_functions = true,
+					    .has_filenames = true,
+					    .has_line_numbers = true,
+					    .has_inline_frames = true });
 	uint64_t lib = pprof_mapping(p, &(struct pprof_mapping){
 		.memory_start = 0x26000, .memory_limit = 0x17b000, .file_offset = 0x26000,
 		.filename = "/usr/lib/libstripped.so.6", .build_id = "89ab" });
@@ -62,7 +67,8 @@ static void write_profile(struct pprof *p)
 	const struct pprof_label plain[] = { { .key = "pid", .str = "42" } };
 	pprof_sample(p, (uint64_t[]){ l_mix, l_walk, l_walk, l_main }, 4,
 		     (int64_t[]){ 1200, 1200000000 }, 2, worker, 3);
-	pprof_sample(p, (uint64_t[]){ l_walk, l_main }, 2, (int64_t[]){ 250, 250000000 }, 2, plain, 1);
+	pprof_sample(p, (uint64_t[]){ l_walk, l_main }, 2, (int64_t[]){ 250, 250000000 }, 2, plain,
+		     1);
 	pprof_sample(p, (uint64_t[]){ l_stripped, l_main }, 2, (int64_t[]){ 30, 30000000 }, 2,
 		     plain, 1);
 	pprof_sample(p, (uint64_t[]){ l_read, l_stripped, l_main }, 3, (int64_t[]){ 7, 7000000 }, 2,

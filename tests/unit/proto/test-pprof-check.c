@@ -30,7 +30,8 @@ static void sound(void)
 	x = (struct fixture){
 		.type = { { "samples", "count" }, { "cpu", "nanoseconds" } },
 		.map = {
-			{ .id = 1, .memory_start = 0x1000, .memory_limit = 0x2000, .filename = "/bin/a",
+			{ .id = 1, .memory_start = 0x1000, .memory_limit = 0x2000,
+			  .filename = "/bin/a",
 			  .build_id = "00ff", .has_functions = true, .has_filenames = true,
 			  .has_line_numbers = true, .has_inline_frames = true },
 			{ .id = 2, .memory_start = 0x1000, .filename = "[kernel.kallsyms]",
@@ -39,7 +40,8 @@ static void sound(void)
 		.fn = { { 1, "f", "f", "f.c", 1 }, { 2, "g", "g", "", 0 } },
 		.line = { { &x.fn[1], 0, 0 }, { &x.fn[0], 5, 0 }, { &x.fn[1], 0, 0 } },
 		.loc = {
-			{ .id = 1, .address = 0x1000, .mapping = &x.map[0], .line = x.line, .n_lines = 2 },
+			{ .id = 1, .address = 0x1000, .mapping = &x.map[0], .line = x.line,
+			  .n_lines = 2 },
 			{ .id = 2, .address = UINT64_MAX, .mapping = &x.map[1], .line = x.line + 2,
 			  .n_lines = 1 },
 			{ .id = 3, .address = 0x1fff, .mapping = &x.map[0] },
@@ -59,12 +61,28 @@ static void sound(void)
 		.string = { "", "f", "g" },
 	};
 	x.p = (struct profile){
-		.sample_type = x.type, .n_sample_types = 2, .sample = x.sample, .n_samples = 2,
-		.mapping = x.map, .n_mappings = 2, .location = x.loc, .n_locations = 3,
-		.function = x.fn, .n_functions = 2, .comment = x.comment, .n_comments = 1,
-		.string = x.string, .n_strings = 3, .default_sample_type = "cpu", .drop_frames = "",
-		.keep_frames = "", .doc_url = "https://example.org/", .period_type = { "cpu", "nanoseconds" },
-		.period = 1, .time_nanos = 1, .duration_nanos = 1,
+		.sample_type = x.type,
+		.n_sample_types = 2,
+		.sample = x.sample,
+		.n_samples = 2,
+		.mapping = x.map,
+		.n_mappings = 2,
+		.location = x.loc,
+		.n_locations = 3,
+		.function = x.fn,
+		.n_functions = 2,
+		.comment = x.comment,
+		.n_comments = 1,
+		.string = x.string,
+		.n_strings = 3,
+		.default_sample_type = "cpu",
+		.drop_frames = "",
+		.keep_frames = "",
+		.doc_url = "https://example.org/",
+		.period_type = { "cpu", "nanoseconds" },
+		.period = 1,
+		.time_nanos = 1,
+		.duration_nanos = 1,
 	};
 }
 
@@ -262,7 +280,9 @@ int main(void)
 	x.p.function = many;
 	x.p.n_functions = 50;
 	pprof_check(&x.p, see, &s, &n_errors, &n_warnings);
-	tap_ok(s.n == PPROF_CHECK_MAX_PER_RULE && n_errors == 50, "many of a rule: all are counted, few shown");
-	tap_ok(pprof_check(&x.p, NULL, NULL, &n_errors, NULL) == 0 && n_errors == 50, "counting only");
+	tap_ok(s.n == PPROF_CHECK_MAX_PER_RULE && n_errors == 50,
+	       "many of a rule: all are counted, few shown");
+	tap_ok(pprof_check(&x.p, NULL, NULL, &n_errors, NULL) == 0 && n_errors == 50,
+	       "counting only");
 	return tap_done();
 }

@@ -74,12 +74,14 @@ static void test_odd(void)
 	wire_end(&w, location);
 	NUMBERS(&w, PPROF_PROFILE_LOCATION, PPROF_LOCATION_ID, 5, PPROF_LOCATION_ID, far,
 		PPROF_LOCATION_ADDRESS, 16);
-	NUMBERS(&w, PPROF_PROFILE_FUNCTION, PPROF_FUNCTION_NAME, MAIN, PPROF_FUNCTION_ID, 1ull << 40);
+	NUMBERS(&w, PPROF_PROFILE_FUNCTION, PPROF_FUNCTION_NAME, MAIN, PPROF_FUNCTION_ID,
+		1ull << 40);
 	NUMBERS(&w, PPROF_PROFILE_MAPPING, PPROF_MAPPING_ID, 9, PPROF_MAPPING_HAS_FUNCTIONS, 5);
 	/* Unknown fields of every wire type. */
 	wire_uint(&w, 100, 1);
 	wire_bytes(&w, 200, "hello", 5);
-	message(&w, PPROF_PROFILE_FUNCTION, "\x08\x02\xc5\x3e\1\2\3\4\xc1\x3e\1\2\3\4\5\6\7\x08", 18);
+	message(&w, PPROF_PROFILE_FUNCTION, "\x08\x02\xc5\x3e\1\2\3\4\xc1\x3e\1\2\3\4\5\6\7\x08",
+		18);
 	NUMBERS(&w, PPROF_PROFILE_PERIOD_TYPE, PPROF_VALUE_TYPE_TYPE, MAIN);
 	NUMBERS(&w, PPROF_PROFILE_PERIOD_TYPE, PPROF_VALUE_TYPE_UNIT, COUNT);
 	wire_uint(&w, PPROF_PROFILE_PERIOD, 1);
@@ -105,10 +107,12 @@ static void test_odd(void)
 	tap_int((long long)s->location[1]->address, 16, "the last value of a repeated id counts");
 	tap_int((long long)p->n_functions, 2, "a function with unknown fields");
 	tap_ok(p->period == 2 && p->period_type.type[0] == '\0' &&
-	       strcmp(p->period_type.unit, "count") == 0, "the last of what is not repeated counts");
+		       strcmp(p->period_type.unit, "count") == 0,
+	       "the last of what is not repeated counts");
 	tap_ok(p->n_comments == 3 && strcmp(p->comment[0], "file.c") == 0 &&
 	       strcmp(p->comment[2], "key") == 0, "packed and single comments");
-	tap_ok(!p->default_sample_type[0] && !p->doc_url[0] && !p->drop_frames[0], "absent strings are \"\"");
+	tap_ok(!p->default_sample_type[0] && !p->doc_url[0] && !p->drop_frames[0],
+	       "absent strings are \"\"");
 	profile_free(p);
 }
 
@@ -171,16 +175,27 @@ static void test_references(void)
 
 static void test_types(void)
 {
-	static const struct { unsigned int field; const char *name; } messages[] = {
-		{ PPROF_PROFILE_SAMPLE_TYPE, "sample_type" }, { PPROF_PROFILE_SAMPLE, "sample" },
-		{ PPROF_PROFILE_MAPPING, "mapping" }, { PPROF_PROFILE_LOCATION, "location" },
-		{ PPROF_PROFILE_FUNCTION, "function" }, { PPROF_PROFILE_STRING_TABLE, "string_table" },
+	static const struct {
+		unsigned int field;
+		const char *name;
+	} messages[] = {
+		{ PPROF_PROFILE_SAMPLE_TYPE, "sample_type" },
+		{ PPROF_PROFILE_SAMPLE, "sample" },
+		{ PPROF_PROFILE_MAPPING, "mapping" },
+		{ PPROF_PROFILE_LOCATION, "location" },
+		{ PPROF_PROFILE_FUNCTION, "function" },
+		{ PPROF_PROFILE_STRING_TABLE, "string_table" },
 		{ PPROF_PROFILE_PERIOD_TYPE, "period_type" },
 	};
-	static const struct { unsigned int field; const char *name; } scalars[] = {
-		{ PPROF_PROFILE_DROP_FRAMES, "drop_frames" }, { PPROF_PROFILE_KEEP_FRAMES, "keep_frames" },
+	static const struct {
+		unsigned int field;
+		const char *name;
+	} scalars[] = {
+		{ PPROF_PROFILE_DROP_FRAMES, "drop_frames" },
+		{ PPROF_PROFILE_KEEP_FRAMES, "keep_frames" },
 		{ PPROF_PROFILE_TIME_NANOS, "time_nanos" },
-		{ PPROF_PROFILE_DURATION_NANOS, "duration_nanos" }, { PPROF_PROFILE_PERIOD, "period" },
+		{ PPROF_PROFILE_DURATION_NANOS, "duration_nanos" },
+		{ PPROF_PROFILE_PERIOD, "period" },
 		{ PPROF_PROFILE_DEFAULT_SAMPLE_TYPE, "default_sample_type" },
 		{ PPROF_PROFILE_DOC_URL, "doc_url" },
 	};
@@ -232,7 +247,8 @@ static void test_damage(void)
 		if (r == 0)
 			profile_free(p);
 	}
-	tap_ok(n_ok > 0 && n_ok < 20 && n_other == 0, "cut anywhere: -EINVAL, or a smaller profile");
+	tap_ok(n_ok > 0 && n_ok < 20 && n_other == 0,
+	       "cut anywhere: -EINVAL, or a smaller profile");
 	n_ok = 0;
 	for (size_t i = 0; i < w.n; i++) {
 		for (int bit = 0; bit < 8; bit++) {
@@ -261,7 +277,8 @@ static void test_damage(void)
 	tap_int(profile_read(s.bytes.v, s.bytes.n, w.n, &p, &e), 0, "gzip");
 	/* The result refers to none of the input. */
 	memset(s.bytes.v, 0xff, s.bytes.n);
-	tap_str(p->sample[0].location[1]->line[0].function->name, "main", "the result stands alone");
+	tap_str(p->sample[0].location[1]->line[0].function->name, "main",
+		"the result stands alone");
 	profile_free(p);
 
 	char path[] = "/tmp/test-pprof-read-XXXXXX";

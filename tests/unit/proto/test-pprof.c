@@ -44,13 +44,18 @@ static void test_round_trip(void)
 		{ .key = "lost", .num = 0 },
 		{ .key = "empty", .str = "" },
 	}, 6);
-	tap_int((long long)pprof_mapping(p, &(struct pprof_mapping){
-		0x1000, 0x2000, 0x3000, "/bin/x", "ab", true, false, true, false }), 1, "mapping 1");
-	tap_int((long long)pprof_mapping(p, &(struct pprof_mapping){
-		.filename = "/bin/y", .has_filenames = true, .has_inline_frames = true }), 2, "mapping 2");
-	tap_int((long long)pprof_function(p, &(struct pprof_function){ "f()", "_Z1fv", "f.c", 3 }), 1,
-		"function 1");
-	tap_int((long long)pprof_function(p, &(struct pprof_function){ .name = "g" }), 2, "function 2");
+	tap_int((long long)pprof_mapping(p,
+					 &(struct pprof_mapping){ 0x1000, 0x2000, 0x3000, "/bin/x",
+								  "ab", true, false, true, false }),
+		1, "mapping 1");
+	tap_int((long long)pprof_mapping(p, &(struct pprof_mapping){ .filename = "/bin/y",
+								     .has_filenames = true,
+								     .has_inline_frames = true }),
+		2, "mapping 2");
+	tap_int((long long)pprof_function(p, &(struct pprof_function){ "f()", "_Z1fv", "f.c", 3 }),
+		1, "function 1");
+	tap_int((long long)pprof_function(p, &(struct pprof_function){ .name = "g" }), 2,
+		"function 2");
 	tap_int((long long)pprof_location(p, 1, 0x1010, (struct pprof_line[]){
 		{ 2, 11, 4 }, { 1, 12, 0 } }, 2, true), 1, "location 1");
 	tap_int((long long)pprof_location(p, 0, UINT64_MAX, NULL, 0, false), 2, "location 2");
@@ -66,12 +71,14 @@ static void test_round_trip(void)
 	tap_ok(b->time_nanos == 17 && b->duration_nanos == 18, "times");
 	tap_ok(b->n_comments == 2 && strcmp(b->comment[0], "one") == 0 &&
 	       strcmp(b->comment[1], "two") == 0, "comments in order");
-	tap_ok(b->n_mappings == 2 && b->n_functions == 2 && b->n_locations == 2 && b->n_samples == 1,
+	tap_ok(b->n_mappings == 2 && b->n_functions == 2 && b->n_locations == 2 &&
+		       b->n_samples == 1,
 	       "all messages are there");
 	const struct profile_mapping *m = &b->mapping[0];
 	tap_ok(m->memory_start == 0x1000 && m->memory_limit == 0x2000 && m->file_offset == 0x3000 &&
-	       strcmp(m->filename, "/bin/x") == 0 && strcmp(m->build_id, "ab") == 0 &&
-	       m->has_functions && !m->has_filenames && m->has_line_numbers && !m->has_inline_frames,
+		       strcmp(m->filename, "/bin/x") == 0 && strcmp(m->build_id, "ab") == 0 &&
+		       m->has_functions && !m->has_filenames && m->has_line_numbers &&
+		       !m->has_inline_frames,
 	       "mapping 1 has its fields");
 	tap_ok(!m[1].has_functions && m[1].has_filenames && !m[1].has_line_numbers &&
 	       m[1].has_inline_frames && m[1].build_id[0] == '\0', "mapping 2 has its fields");
@@ -82,8 +89,10 @@ static void test_round_trip(void)
 	       "function 2 has only a name");
 	const struct profile_location *l = &b->location[0];
 	tap_ok(l->address == 0x1010 && l->mapping == m && l->is_folded && l->n_lines == 2 &&
-	       l->line[0].function == &f[1] && l->line[0].line == 11 && l->line[0].column == 4 &&
-	       l->line[1].function == &f[0] && l->line[1].line == 12, "location 1 keeps its inlines");
+		       l->line[0].function == &f[1] && l->line[0].line == 11 &&
+		       l->line[0].column == 4 && l->line[1].function == &f[0] &&
+		       l->line[1].line == 12,
+	       "location 1 keeps its inlines");
 	tap_ok(l[1].address == UINT64_MAX && !l[1].mapping && l[1].n_lines == 0 && !l[1].is_folded,
 	       "location 2 is only an address");
 	const struct profile_sample *x = &b->sample[0];
@@ -91,8 +100,10 @@ static void test_round_trip(void)
 	       x->location[2] == l, "the stack is in order");
 	tap_ok(x->value[0] == 3 && x->value[1] == -4, "values, also negative");
 	tap_int((long long)x->n_labels, 4, "labels that no reader could see are left out");
-	tap_ok(strcmp(x->label[0].key, "pid") == 0 && strcmp(x->label[0].str, "12") == 0, "a string label");
-	tap_ok(!x->label[1].str && x->label[1].num == -5 && strcmp(x->label[1].num_unit, "bytes") == 0,
+	tap_ok(strcmp(x->label[0].key, "pid") == 0 && strcmp(x->label[0].str, "12") == 0,
+	       "a string label");
+	tap_ok(!x->label[1].str && x->label[1].num == -5 &&
+		       strcmp(x->label[1].num_unit, "bytes") == 0,
 	       "a numeric label with a unit");
 	tap_ok(!x->label[2].str && x->label[2].num == 0 && strcmp(x->label[2].num_unit, "cpu") == 0,
 	       "0 with a unit is kept");
@@ -116,7 +127,8 @@ static void test_strings(void)
 		return;
 	tap_int((long long)b->n_comments, 5, "an empty comment is none");
 	tap_str(b->comment[0], "a\xef\xbf\xbd" "b", "a stray byte becomes U+FFFD");
-	tap_str(b->comment[1], "cut \xef\xbf\xbd\xef\xbf\xbd", "as do the bytes of a cut character");
+	tap_str(b->comment[1], "cut \xef\xbf\xbd\xef\xbf\xbd",
+		"as do the bytes of a cut character");
 	tap_ok(b->comment[4] == b->comment[0], "strings alike after that are one string");
 	tap_ok(b->comment[2] == b->comment[3], "equal strings are stored once");
 	tap_int((long long)b->n_strings, 4, "\"\" and three more");
@@ -160,7 +172,8 @@ static void test_large(void)
 			char name[32];
 			snprintf(name, sizeof(name), "function_%d", at);
 			const struct profile_location *l = b->sample[i].location[k];
-			n_wrong += l != &b->location[at] || (i == k && strcmp(name, l->line[0].function->name) != 0);
+			n_wrong += l != &b->location[at] ||
+				   (i == k && strcmp(name, l->line[0].function->name) != 0);
 		}
 	}
 	tap_ok(b && n_wrong == 0, "1.6 million frames come back");
@@ -184,7 +197,8 @@ static void test_failure(void)
 		}
 		tap_int((long long)id, 10000, "ids count on after a failed write");
 		tap_int(pprof_finish(p, &e), -ENOSPC, "a failed write sticks until the end");
-		tap_str(e.what, "cannot write the profile: No space left on device", "with its cause");
+		tap_str(e.what, "cannot write the profile: No space left on device",
+			"with its cause");
 		pprof_free(p);
 		VEC_FREE(&s.bytes);
 	}

@@ -50,8 +50,8 @@ static void row_is(const struct top *t, const char *name, int64_t flat, int64_t 
 	for (size_t i = 0; i < t->n_rows; i++) {
 		if (strcmp(t->row[i].name, name) != 0)
 			continue;
-		if (!tap_ok(t->row[i].flat == flat && t->row[i].cum == cum, "%s: flat %lld, cum %lld",
-			    name, (long long)flat, (long long)cum))
+		if (!tap_ok(t->row[i].flat == flat && t->row[i].cum == cum,
+			    "%s: flat %lld, cum %lld", name, (long long)flat, (long long)cum))
 			printf("# got %lld %lld\n", (long long)t->row[i].flat,
 			       (long long)t->row[i].cum);
 		return;
@@ -108,7 +108,8 @@ static void test_counting(void)
 	t = NULL;
 	tap_int(top_of_profile(&p, "wall", &t, &e), -ENOENT, "an unknown type");
 	tap_ok(t == NULL && strcmp(e.what, "no sample type 'wall' in the profile") == 0 &&
-	       strcmp(e.hint, "it has: samples, cpu") == 0, "is an error that names those there are");
+		       strcmp(e.hint, "it has: samples, cpu") == 0,
+	       "is an error that names those there are");
 	p.n_sample_types = 0;
 	tap_int(top_of_profile(&p, NULL, &t, &e), -ENOENT, "no sample types at all");
 }

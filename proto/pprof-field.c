@@ -1,0 +1,164 @@
+/*
+ * A field of a known number with a wire type that is not its own is damage, as
+ * it is to other readers; fields with unknown numbers are left to the caller, which skips them.
+ *
+ * Ids may be any numbers.  Where they are 1, 2, 3 ..., as nearly all writers have
+ * them, an id is an index; otherwise a hash table over the array is made.
+ */
+
+#include "proto/pprof-field.h"
+
+#include "base/err.h"
+#include "base/hash.h"
+
+#include <errno.h>
+
+int pprof_field_no_memory(struct pprof_reader *r)
+{
+	return err_errno(r->e, ENOMEM, "cannot hold the profile");
+}
+
+int pprof_field_bad(struct pprof_reader *r, const uint8_t *at, const char *what)
+{
+	return err_set(r->e, EINVAL, "not a valid profile: %s at byte %zu", what,
+		       (size_t)(at - r->start));
+}
+
+int pprof_field_next(struct pprof_reader *r, struct bytes *b, struct wire_field *f)
+{
+	int got = wire_next(b, f);
+	return got < 0 ? pprof_field_bad(r, b->p, "malformed field") : got;
+}
+
+int pprof_field_uint(struct pprof_reader *r, const struct bytes *at, const struct wire_field *f,
+		    uint64_t *ret)
+{
+	if (f->type != WIRE_VARINT)
+		return pprof_field_bad(r, at->p, "field of another type than a number just before");
+	*ret = f->value;
+	return 0;
+}
+
+int pprof_field_int(struct pprof_reader *r, const struct bytes *at, const struct wire_field *f,
+		   int64_t *ret)
+{
+	uint64_t v = 0;
+	int code = pprof_field_uint(r, at, f, &v);
+	if (code == 0)
+		*ret = (int64_t)v;
+	return code;
+}
+
+int pprof_field_bool(struct pprof_reader *r, const struct bytes *at, const struct wire_field *f,
+		     bool *ret)
+{
+	uint64_t v = 0;
+	int code = pprof_field_uint(r, at, f, &v);
+	if (code == 0)
+		*ret = v != 0;
+	return code;
+}
+
+int pprof_field_string(struct pprof_reader *r, const struct bytes *at, const struct wire_field *f,
+		      const char **ret)
+{
+	uint64_t v = 0;
+	int code = pprof_field_uint(r, at, f, &v);
+	if (code < 0)
+		return code;
+	if (v >= r->n_strings)
+		return pprof_field_bad(r, at->p,
+				       "reference to a string that does not exist just before");
+	*ret = r->string[v];
+	return 0;
+}
+
+int pprof_field_body(struct pprof_reader *r, const struct bytes *at, const struct wire_field *f,
+		    struct bytes *ret)
+{
+	if (f->type != WIRE_BYTES)
+		return pprof_field_bad(r, at->p, "number where a message belongs just before");
+	*ret = f->body;
+	return 0;
+}
+
+int pprof_field_count(struct pprof_reader *r, const struct bytes *at, const struct wire_field *f,
+			 size_t *n)
+{
+	if (f->type == WIRE_VARINT) {
+		(*n)++;
+		return 0;
+	}
+	if (f->type != WIRE_BYTES)
+		return pprof_field_bad(r, at->p, "field of another type than numbers just before");
+	for (const uint8_t *p = f->body.p; p < f->body.end; p++)
+		*n += *p < 0x80;
+	if (bytes_left(&f->body) > 0 && f->body.end[-1] >= 0x80)
+		return pprof_field_bad(r, f->body.p, "cut off number in a packed field");
+	return 0;
+}
+
+int pprof_field_number(struct pprof_reader *r, const struct wire_field *f,
+		       struct pprof_numbers *state, uint64_t *ret)
+{
+	if (f->type == WIRE_VARINT) {
+		*ret = f->value;
+		return state->begun ? 0 : (state->begun = true);
+	}
+	if (!state->begun)
+		*state = (struct pprof_numbers){ .left = f->body, .begun = true };
+	if (bytes_left(&state->left) == 0)
+		return 0;
+	*ret = wire_get_varint(&state->left);
+	return state->left.bad ? pprof_field_bad(r, state->left.p, "number of more than ten bytes")
+			       : 1;
+}
+
+/* ---- ids ------------------------------------------------------------------ */
+
+static uint64_t item_id(const struct pprof_ids *m, size_t i)
+{
+	return *(const uint64_t *)(const void *)(m->item + i * m->item_bytes);
+}
+
+const void *pprof_ids_find(const struct pprof_ids *m, uint64_t id)
+{
+	if (!m->slot)
+		return id - 1 < m->n ? m->item + (id - 1) * m->item_bytes : NULL;
+	for (size_t s = hash_u64(id) & (m->n_slots - 1); m->slot[s]; s = (s + 1) & (m->n_slots - 1))
+		if (item_id(m, m->slot[s] - 1) == id)
+			return m->item + (m->slot[s] - 1) * m->item_bytes;
+	return NULL;
+}
+
+int pprof_ids_init(struct pprof_reader *r, struct pprof_ids *m, const void *item, size_t item_bytes,
+		       size_t n, const char *kind)
+{
+	*m = (struct pprof_ids){ .item = item, .item_bytes = item_bytes, .n = n };
+	size_t i = 0;
+	while (i < n && item_id(m, i) == i + 1)
+		i++;
+	if (i == n)
+		return 0;
+	for (m->n_slots = 16; m->n_slots < 2 * n; m->n_slots *= 2)
+		;
+	m->slot = ARENA_NEW(&r->arena, uint32_t, m->n_slots);
+	if (!m->slot)
+		return pprof_field_no_memory(r);
+	for (i = 0; i < n; i++) {
+		uint64_t id = item_id(m, i);
+		if (id == 0)
+			return err_set(r->e, EINVAL,
+				       "not a valid profile: %s %zu has the id 0 or none", kind,
+				       i + 1);
+		if (pprof_ids_find(m, id))
+			return err_set(r->e, EINVAL,
+				       "not a valid profile: two %ss have the id %llu", kind,
+				       (unsigned long long)id);
+		size_t s = hash_u64(id) & (m->n_slots - 1);
+		while (m->slot[s])
+			s = (s + 1) & (m->n_slots - 1);
+		m->slot[s] = (uint32_t)i + 1;
+	}
+	return 0;
+}
