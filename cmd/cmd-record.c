@@ -159,8 +159,10 @@ static int write_outputs(struct recording *rec, struct err *e)
 			continue;
 		}
 		int code = cprof_recorder_write(rec->recorder, i, output_write, &rec->output[i], e);
-		if (code < 0)
+		if (code < 0) {
+			outfile_error(&rec->output[i].file, e);  /* names the file */
 			return code;
+		}
 		rec->file[i] = (struct summary_file){
 			.path = rec->output[i].path, .n_bytes = rec->output[i].n_bytes,
 		};

@@ -10,7 +10,7 @@
 static const struct cmd *const commands[] = {
 	&cmd_record,
 	&cmd_report,
-	//LIST
+	&cmd_list,
 };
 #define N_COMMANDS (sizeof(commands) / sizeof(*commands))
 

@@ -8,8 +8,14 @@
 #include <math.h>
 #include <string.h>
 
-/* Below this the difference is within what a recording of some seconds can tell. */
+/* A gap is told from here on, unless it is within three standard errors of the count of samples. */
 #define GAP_TOLD_PERCENT 2.0
+
+static bool is_gap(double percent, uint64_t n_samples)
+{
+	double gap = fabs(percent - 100);
+	return percent >= 0 && gap > GAP_TOLD_PERCENT && gap > 300 / sqrt((double)n_samples + 1);
+}
 
 struct loss {
 	uint64_t n;
@@ -36,7 +42,8 @@ static void list_losses(const struct cprof_stats *st, uint64_t n_lost, uint64_t 
 		{ st->n_dropped, "dropped", "samples without their stack: --max-memory", true },
 		{ st->n_labels_dropped, "labels_dropped", "samples without some label: --max-memory", true },
 		{ st->n_undecodable, "undecodable", "records that could not be decoded", true },
-		{ st->n_out_of_order, "out_of_order", "records out of order", true },
+		{ st->n_out_of_order, "out_of_order",
+		  "records came after younger ones: an interrupt between time stamp and ring", false },
 		{ st->n_cpus_failed, "cpus_failed", "CPUs that could not be recorded", true },
 		{ st->n_unknown_records, "unknown_records", "records of an unknown type", false },
 	};
@@ -87,7 +94,7 @@ static void print_event(const struct summary *s, FILE *to, size_t i)
 	else
 		fprintf(to, ", standing for %" PRIu64 " events", ev.value);
 	double percent = cprof_coverage_percent(s->recorder, i);
-	if (percent >= 0 && fabs(percent - 100) > GAP_TOLD_PERCENT)
+	if (is_gap(percent, ev.n_samples))
 		fprintf(to, ", %.1f %% of what was %s", percent, ev.is_clock ? "used" : "counted");
 	if (ev.time_enabled_ns && ev.time_running_ns < ev.time_enabled_ns / 100 * 99)
 		fprintf(to, ", counting %.0f %% of the time",
@@ -96,7 +103,7 @@ static void print_event(const struct summary *s, FILE *to, size_t i)
 		fprintf(to, " -> %s (%s)", s->file[i].path,
 			units_size_text(s->file[i].n_bytes, text));
 	fputc('\n', to);
-	if (percent >= 0 && percent < 100 - GAP_TOLD_PERCENT && st.scope == CPROF_SCOPE_TASK)
+	if (is_gap(percent, ev.n_samples) && percent < 100 && st.scope == CPROF_SCOPE_TASK)
 		fprintf(to, "  threads that live shorter than a sampling period go unseen with "
 			    "--scope task; --scope cpu sees them (CAP_PERFMON or root)\n");
 }

@@ -18,6 +18,7 @@
 
 /* What the engine keeps for a thread, in procs_thread.user. */
 struct engine_thread {
+	struct budget *budget;
 	struct stackwalk_memo *memo;
 	uint32_t labels;               /* set, made for the following facts */
 	uint32_t thread_name, process_name, cpu;
@@ -47,6 +48,25 @@ const char *engine_label_key(enum engine_label bit)
 }
 
 /* ---- life ---------------------------------------------------------------------- */
+
+static struct engine_thread *thread_new(struct engine *g)
+{
+	struct engine_thread *own = calloc(1, sizeof(*own));
+	if (!own)
+		return NULL;
+	budget_charge_always(&g->budget, sizeof(*own));
+	own->budget = &g->budget;
+	return own;
+}
+
+/* procs.user_free: called when a thread is forgotten, which is some time after its EXIT. */
+static void thread_free(void *user)
+{
+	struct engine_thread *own = user;
+	stackwalk_memo_free(own->memo, own->budget);
+	budget_release(own->budget, sizeof(*own));
+	free(own);
+}
 
 static int init_fixed_labels(struct engine *g)
 {
@@ -80,22 +100,12 @@ int engine_init(struct engine *g, const struct engine_options *o, struct err *e)
 		engine_done(g);
 		return err_errno(e, ENOMEM, "cannot set up the profile");
 	}
+	g->procs.user_free = thread_free;
 	return 0;
-}
-
-static void forget_thread(struct procs_thread *t)
-{
-	struct engine_thread *own = t->user;
-	if (own)
-		free(own->memo);
-	free(own);
-	t->user = NULL;
 }
 
 void engine_done(struct engine *g)
 {
-	for (size_t i = 0; i < g->procs.n_threads; i++)
-		forget_thread(g->procs.thread[i]);
 	stackwalk_done(&g->walk);
 	counts_done(&g->counts);
 	labels_done(&g->labels);
@@ -188,7 +198,7 @@ static uint32_t labels_of(struct engine *g, struct procs_thread *t, struct engin
 		return 0;
 	if (own && !few) {
 		*own = (struct engine_thread){
-			.memo = own->memo, .labels = set, .labelled = true,
+			.budget = own->budget, .memo = own->memo, .labels = set, .labelled = true,
 			.thread_name = t->name, .process_name = t->process->name, .cpu = cpu,
 		};
 	}
@@ -232,25 +242,19 @@ static void feed_sample(struct engine *g, const struct record *r)
 		return;
 	}
 	if (!t->user)
-		t->user = calloc(1, sizeof(struct engine_thread));
+		t->user = thread_new(g);
 	struct engine_thread *own = t->user;
 	struct stackwalk_memo *no_memo = NULL;
 	struct stackwalk_memo **memo = own ? &own->memo : &no_memo;
 	uint32_t stack = stackwalk_sample(&g->walk, &t->process->space, memo, r);
-	free(no_memo);
+	stackwalk_memo_free(no_memo, &g->budget);
 	add_count(g, r->event, stack, labels_of(g, t, own, r->cpu), 1, r->sample.period);
 }
 
 static void feed_side_band(struct engine *g, const struct record *r)
 {
-	if (!targets_feed(&g->targets, r))
-		return;
-	procs_feed(&g->procs, r, g->options.follow);
-	if (r->type == PERF_RECORD_EXIT) {
-		struct procs_thread *t = procs_thread(&g->procs, r->pid, r->tid);
-		if (t)
-			forget_thread(t);
-	}
+	if (targets_feed(&g->targets, r))
+		procs_feed(&g->procs, r, g->options.follow);
 }
 
 void engine_feed(struct engine *g, const struct record *r)

@@ -72,8 +72,9 @@ int stackwalk_init(struct stackwalk *w, struct budget *budget, struct dso_table 
 	};
 	w->cache = calloc(CACHE_ENTRIES, sizeof(*w->cache));
 	w->pc = calloc(CHAIN_MAX, sizeof(*w->pc));
+	w->frame = calloc(CHAIN_MAX, sizeof(*w->frame));
 	w->is_kernel = calloc(CHAIN_MAX, sizeof(*w->is_kernel));
-	if (!w->cache || !w->pc || !w->is_kernel ||
+	if (!w->cache || !w->pc || !w->frame || !w->is_kernel ||
 	    add_dso(w, DSO_KERNEL, "[kernel.kallsyms]", &w->kernel_dso) < 0 ||
 	    add_dso(w, DSO_PSEUDO, "", &w->pseudo_dso) < 0) {
 		stackwalk_done(w);
@@ -91,6 +92,7 @@ void stackwalk_done(struct stackwalk *w)
 {
 	free(w->cache);
 	free(w->pc);
+	free(w->frame);
 	free(w->is_kernel);
 	*w = (struct stackwalk){ 0 };
 }
@@ -174,18 +176,31 @@ static uint32_t lay_out(struct stackwalk *w, const struct record *r, uint32_t *r
 	return n;
 }
 
+static size_t memo_bytes(uint32_t cap)
+{
+	return sizeof(struct stackwalk_memo) + cap * sizeof(struct stackwalk_entry);
+}
+
+void stackwalk_memo_free(struct stackwalk_memo *m, struct budget *budget)
+{
+	if (m)
+		budget_release(budget, memo_bytes(m->cap));
+	free(m);
+}
+
 /* Makes room for n entries; keeps the old memo when memory or the budget is out. */
 static bool fit_memo(struct stackwalk *w, struct stackwalk_memo **memo, uint32_t n)
 {
 	if (*memo && (*memo)->cap >= n)
 		return true;
 	uint32_t cap = n < 28 ? 32 : n + n / 4;
-	size_t bytes = sizeof(**memo) + cap * sizeof((*memo)->entry[0]);
+	size_t bytes = memo_bytes(cap), old_bytes = *memo ? memo_bytes((*memo)->cap) : 0;
 	if (w->budget->limit_bytes && w->budget->used_bytes + bytes > w->budget->limit_bytes / 2)
 		return false;  /* caches are the first to go without */
 	struct stackwalk_memo *m = realloc(*memo, bytes);
 	if (!m)
 		return false;
+	budget_charge_always(w->budget, bytes - old_bytes);
 	if (!*memo)
 		*m = (struct stackwalk_memo){ 0 };
 	m->cap = cap;
@@ -229,53 +244,66 @@ static uint32_t give_up(struct stackwalk *w, uint32_t node)
 	return stackwalk_pseudo(w, w->dropped);
 }
 
+/*
+ * Looks up the frames of w->pc[from .. n), innermost first; returns where the stack
+ * begins: behind the innermost address of user code that lies in no mapping.  Whoever
+ * it was that called from there, it is no address, and all that lies outside of it is guesswork.
+ */
+static uint32_t look_up_frames(struct stackwalk *w, struct procs_space *space, uint32_t from,
+			       uint32_t n)
+{
+	for (uint32_t i = n; i-- > from;) {
+		w->frame[i] = frame_at(w, space, w->pc[i], w->is_kernel[i]);
+		bool is_leaf = i + 1 == n || w->is_kernel[i + 1];
+		if (w->frame[i] == NO_MAPPING && !is_leaf)
+			return i + 1;
+	}
+	return from;
+}
+
 uint32_t stackwalk_sample(struct stackwalk *w, struct procs_space *space,
 			  struct stackwalk_memo **memo, const struct record *r)
 {
 	uint32_t n_ips;
 	uint32_t n = lay_out(w, r, &n_ips);
-	uint32_t node = STACKS_EMPTY;
-	if (w->max_stack && n_ips >= w->max_stack) {
-		w->stats.n_truncated++;
-		node = stackwalk_pseudo(w, w->truncated);
-	}
+	bool truncated = w->max_stack && n_ips >= w->max_stack;
+	uint32_t node = truncated ? stackwalk_pseudo(w, w->truncated) : STACKS_EMPTY;
 
 	/* What is as it was: take its nodes from the memo. */
-	bool keep = fit_memo(w, memo, n), cut = false;
+	bool keep = fit_memo(w, memo, n);
 	struct stackwalk_memo *m = *memo;
-	uint32_t i = 0;
+	uint32_t same = 0;
 	if (m && m->serial == space->serial && m->start == node)
-		while (i < n && i < m->n && m->entry[i].pc == w->pc[i])
-			node = m->entry[i++].node;
+		while (same < n && same < m->n && m->entry[same].pc == w->pc[same])
+			node = m->entry[same++].node;
 	if (keep) {
-		if (i == 0)
+		if (same == 0)
 			m->start = node;
 		m->serial = space->serial;
-		m->n = i;
+		m->n = same;
 	}
 
-	for (; i < n; i++) {
-		uint32_t frame = frame_at(w, space, w->pc[i], w->is_kernel[i]);
-		if (frame == NO_MAPPING && i + 1 < n && !w->is_kernel[i + 1]) {
-			/* Whoever it was that called from here, this is not an
-			 * address: all that lies outside of it is guesswork. */
-			cut = true;
-			node = STACKS_EMPTY;
+	uint32_t first = look_up_frames(w, space, same, n);
+	if (first > same) {
+		w->stats.n_cut++;
+		node = STACKS_EMPTY;
+		keep = false;
+	} else {
+		w->stats.n_truncated += truncated;
+	}
+	for (uint32_t i = first; i < n; i++) {
+		uint32_t frame = w->frame[i];
+		if (frame == NO_MAPPING) {
+			w->stats.n_unknown++;
+			frame = w->unknown;
 			keep = false;
-		} else {
-			if (frame == NO_MAPPING) {
-				w->stats.n_unknown++;
-				frame = w->unknown;
-				keep = false;
-			}
-			if (!descend(w, i, frame, &node))
-				return give_up(w, node);
 		}
+		if (!descend(w, i, frame, &node))
+			return give_up(w, node);
 		if (keep) {
 			m->entry[i] = (struct stackwalk_entry){ w->pc[i], node };
 			m->n = i + 1;
 		}
 	}
-	w->stats.n_cut += cut;
 	return node;
 }

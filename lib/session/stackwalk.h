@@ -35,7 +35,7 @@ struct stackwalk_stats {
 };
 
 /* The outer part of a thread's last stack, root first, so that an unchanged part
- * needs no look-up.  One allocation; freed with free(). */
+ * needs no look-up.  Charged to the budget. */
 struct stackwalk_memo {
 	uint32_t n, cap;
 	uint32_t serial;        /* of the address space that the pcs were looked up in */
@@ -51,7 +51,8 @@ struct stackwalk {
 	struct strtab *strings;
 	struct stackwalk_cached *cache;  /* pc -> frame, direct-mapped */
 	uint64_t *pc;                    /* root first: scratch for one sample */
-	bool *is_kernel;
+	uint32_t *frame;                 /* frames ids, likewise */
+	bool *is_kernel;                 /* likewise */
 	uint32_t max_stack;              /* kernel.perf_event_max_stack; 0: unknown */
 	uint32_t kernel_dso, pseudo_dso;
 	uint32_t truncated, dropped, shortened, lost, unknown;  /* frames */
@@ -70,6 +71,9 @@ void stackwalk_done(struct stackwalk *w);
  */
 uint32_t stackwalk_sample(struct stackwalk *w, struct procs_space *space,
 			  struct stackwalk_memo **memo, const struct record *r);
+
+/* m may be NULL; budget is the one it was charged to. */
+void stackwalk_memo_free(struct stackwalk_memo *m, struct budget *budget);
 
 /* The stack that consists of one pseudo frame. */
 uint32_t stackwalk_pseudo(struct stackwalk *w, uint32_t frame);

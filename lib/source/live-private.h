@@ -43,6 +43,7 @@ struct live {
 	size_t n_rings;
 	VEC(struct live_fd) fds;
 	VEC(struct live_late) late;
+	bool per_task;                 /* LIVE_TASK */
 	struct perf_event_attr *attr;  /* per event, as it opened */
 	struct live_id *id;            /* open addressing by id */
 	uint32_t n_ids, n_id_slots;

@@ -209,6 +209,10 @@ void live_read(struct source *s, size_t event, struct live_count *ret_count)
 		sum.time_running_ns += v[2];
 		sum.n_lost += has_lost ? v[4] : 0;
 	}
+	/* A task's event on CPU n is enabled whenever the task runs, and can count only
+	 * while it runs there: one CPU's worth of the sum is real time. */
+	if (l->per_task)
+		sum.time_enabled_ns /= l->n_rings;
 	*ret_count = sum;
 }
 

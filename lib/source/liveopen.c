@@ -361,6 +361,7 @@ int live_open(const struct live_options *options, struct source **ret_source, st
 	if (!l)
 		return err_errno(e, ENOMEM, "cannot set up recording");
 	l->source.ops = &live_ops;
+	l->per_task = o.scope == LIVE_TASK;
 	read_facts(&l->source.facts, (size_t)n_cpus);
 	l->attr = calloc(o.n_events, sizeof(*l->attr));
 	int code = l->attr ? 0 : err_errno(e, ENOMEM, "cannot set up recording");
