@@ -171,6 +171,8 @@ int profile_read(const void *data, size_t n_bytes, size_t max_bytes, struct prof
 	} else if (n_bytes > max_bytes) {
 		return err_set(e, E2BIG, "a profile of more than %zu bytes", max_bytes);
 	}
+	if (n_bytes == 0)
+		data = "";  /* it may be NULL, which no offset may be added to */
 	struct pprof_reader r = { .start = data, .all = bytes_of(data, n_bytes), .e = e };
 	int code = read_all(&r);
 	if (code < 0) {
