@@ -242,15 +242,16 @@ static bool sync_reuse(struct sync *s, struct unwind_walk *w, uint32_t max_depth
 		uint64_t pc, fp, ra_at = o->sp + (uint64_t)(m[k].ra_off8 * 8l);
 		uint64_t fp_at = o->sp + (uint64_t)(m[k].fp_off8 * 8l);
 		bool has_fp = m[k].flags & UNWIND_STEP_FP;
-		if (!unwind_load(w, ra_at, &pc) || (has_fp && !unwind_load(w, fp_at, &fp))) {
-			sync_join(s, w, k - 1, max_depth);
-			return true;
-		}
-		if (unwind_strip(w->arch, pc) != o->pc || (has_fp && fp != o->fp))
+		bool is_there = unwind_load(w, ra_at, &pc) && (!has_fp || unwind_load(w, fp_at, &fp));
+		if (is_there && (unwind_strip(w->arch, pc) != o->pc || (has_fp && fp != o->fp)))
 			break;
 		f->ra_off8 = m[k].ra_off8;
 		f->fp_off8 = m[k].fp_off8;
 		f->flags |= m[k].flags & step;
+		if (!is_there) {
+			sync_join(s, w, k - 1, max_depth);
+			return true;
+		}
 		*++f = *o;
 		f->flags &= ~(step | UNWIND_FRAME_JOINED | UNWIND_FRAME_SIGNAL);
 		w->n++;
@@ -290,7 +291,8 @@ static bool sync_cut(struct unwind *u, struct sync *s, struct unwind_walk *w, ui
 		    !(sync_function(u, w->in, f, &a) && sync_function(u, w->in, callee, &b) &&
 		      a == b))
 			return false;
-		s->from = w->n;
+		if (s->from == SYNC_NONE || s->k != k + 1)
+			s->from = w->n;
 		sync_join(s, w, k, u->o.max_depth);
 		return s->n_joined > 0;
 	}
@@ -326,7 +328,8 @@ static void memo_update(struct unwind_memo *m, const struct unwind_walk *w, cons
 {
 	bool is_cut = ret->end != UNWIND_ROOT && !ret->n_joined;
 	bool is_usable = m->n && m->space == space;
-	if (is_cut && is_usable && m->end == UNWIND_ROOT && m->n_cut < MEMO_CUT_MAX) {
+	bool is_whole = m->end == UNWIND_ROOT || m->n_joined;
+	if (is_cut && is_usable && is_whole && m->n_cut < MEMO_CUT_MAX) {
 		m->n_cut++;
 		return;
 	}
