@@ -55,10 +55,13 @@ static bool run(demangler *f, const char *linkage, struct output *o)
 	return false;
 }
 
-/* Cuts the parameters, the last (...) group, off "foo.bar!(int).baz(int)". */
+/* Cuts the parameters, the last (...) group, off "foo.bar!(int).baz(int)" and
+ * "Foo::f(int) const". */
 static char *drop_parameters(char *name)
 {
 	size_t n = name ? strlen(name) : 0;
+	if (n > 6 && strcmp(name + n - 6, " const") == 0)
+		name[n -= 6] = '\0';
 	if (!n || name[n - 1] != ')')
 		return name;
 	size_t depth = 0, i = n;
@@ -74,6 +77,12 @@ static char *drop_parameters(char *name)
 	return name;
 }
 
+/* Thunks (Itanium C++ ABI 5.1.4.2): here libiberty writes the target's parameters all the same. */
+static bool is_thunk(const char *linkage)
+{
+	return strncmp(linkage, "_ZT", 3) == 0 && linkage[3] && strchr("hvc", linkage[3]);
+}
+
 char *demangle_name(const char *linkage)
 {
 	if (!demangle_is_mangled(linkage) || strlen(linkage) >= DEMANGLE_BYTES_MAX)
@@ -81,9 +90,10 @@ char *demangle_name(const char *linkage)
 	if (linkage[1] == 'D')
 		return drop_parameters(dlang_demangle(linkage, DMGL_NO_OPTS));
 	struct output o = {0};
-	if (run(rust_demangle_callback, linkage, &o) ||
-	    run(cplus_demangle_v3_callback, linkage, &o))
+	if (run(rust_demangle_callback, linkage, &o))
 		return o.text;
+	if (run(cplus_demangle_v3_callback, linkage, &o))
+		return is_thunk(linkage) ? drop_parameters(o.text) : o.text;
 	free(o.text);
 	return NULL;
 }

@@ -195,7 +195,8 @@ static int resolve_each(struct batch *b, struct symaddr *addr, size_t n,
 
 /* ---- ELF ----------------------------------------------------------------- */
 
-/* True when symbol, "_ZL3foov.part.0", can be the mangled form of what DWARF calls name, "foo<int>". */
+/* True when symbol, "_ZL3fooIiEvv.part.0", can be the mangled form of what DWARF calls name,
+ * "foo<int>". */
 static bool is_mangled_form(const char *symbol, const char *name)
 {
 	if (!demangle_is_mangled(symbol))

@@ -37,8 +37,8 @@ enum symbolizer_source {       /* what named it */
 /* One address in, its inline chain out. */
 struct symaddr {
 	uint64_t vaddr;        /* ELF virtual address; for the kernel the address itself */
-	uint32_t first_line;   /* out: lines[first_line .. + n_lines - 1], innermost inlinee first, */
-	uint32_t n_lines;      /*      the real function last; at least 1 */
+	uint32_t first_line;   /* out: lines[first_line .. + n_lines - 1], innermost inlinee */
+	uint32_t n_lines;      /*      first, the real function last; at least 1 */
 	uint8_t source;        /* out: enum symbolizer_source of the real function's name */
 };
 

@@ -20,13 +20,13 @@ struct symdebug_place {
 	const char *const *dirs;        /* NULL-terminated; NULL: /usr/lib/debug */
 };
 
-/* The debug file of d, whose own file is elf.  A descriptor and a fresh path for messages in *ret_path
- * (NULL when memory is out), or -ENOENT. */
+/* The debug file of d, whose own file is elf.  A descriptor and a fresh path for messages in
+ * *ret_path (NULL when memory is out), or -ENOENT. */
 int symdebug_open(const struct symdebug_place *where, const struct dso *d, Elf *elf,
 		  char **ret_path);
 
-/* The file that dwz moved common parts to: link and build id as in .gnu_debugaltlink; a relative link
- * counts from the folder of from_path.  A descriptor or -ENOENT. */
+/* The file that dwz moved common parts to: link and build id as in .gnu_debugaltlink; a relative
+ * link counts from the folder of from_path.  A descriptor or -ENOENT. */
 int symdebug_open_alt(const struct symdebug_place *where, const char *link, const char *from_path,
 		      const uint8_t *build_id, size_t n_build_id);
 

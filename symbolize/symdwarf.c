@@ -20,9 +20,9 @@
  *   1. Addresses get a unit: by .debug_aranges, and what that leaves out (clang and rustc
  *      write none) by the ranges of the units' own DIEs.
  *   2. Per unit, one walk.  Each address has a `top`, the innermost function or inlined call
- *      found for it so far; a DIE whose ranges hold addresses with its parent as top takes them over
- *      and is descended into, any other subtree is skipped.  The walk ends when all addresses
- *      have a function.
+ *      found for it so far; a DIE whose ranges hold addresses with its parent as top takes
+ *      them over and is descended into, any other subtree is skipped.  The walk ends when
+ *      all addresses have a function.
  *   3. Definitions nested where the first walk does not look (in classes, in functions) are
  *      found by a second, full one, made only for units with an address left over.
  *   4. The line of the innermost frame comes from the line table, which libdw decodes
@@ -193,8 +193,8 @@ static size_t lower_bound(const struct place *p, size_t n, uint64_t vaddr)
 	return lo;
 }
 
-/* Lets die take over the addresses in its ranges whose top is parent.  Its node, or NO_NODE when there
- * are none.
+/* Lets die take over the addresses in its ranges whose top is parent.  Its node, or NO_NODE
+ * when there are none.
  *
  * A range from 0 is code that the linker dropped: no program has code there. */
 static int32_t claim(struct unit *u, Dwarf_Die *die, int32_t parent)

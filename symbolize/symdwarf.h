@@ -29,11 +29,11 @@ struct symdwarf_addr {
 	uint64_t vaddr;          /* in */
 	uint32_t first, n;       /* out: frames, innermost first; n 0: no unit covers it */
 	bool has_function;       /* out: else the only frame has no name, but maybe a line */
-	bool is_plain;           /* out: of a language whose linkage names are the names (C, Go, asm) */
+	bool is_plain;           /* out: of a language without mangling (C, Go, assembler) */
 };
 
-/* elf must outlive it; elf_path (may be NULL) is where it came from.  0, or -ENOENT (no usable debug
- * information), -ENOMEM. */
+/* elf must outlive it; elf_path (may be NULL) is where it came from.  0, or -ENOENT (no usable
+ * debug information), -ENOMEM. */
 int symdwarf_open(Elf *elf, const char *elf_path, const struct symdebug_place *where,
 		  struct symdwarf **ret_dwarf);
 void symdwarf_close(struct symdwarf *s);

@@ -101,7 +101,8 @@ static int add_symbol(struct symtab *t, const GElf_Sym *sym, const Elf_Data *nam
 	uint64_t room = code->end - sym->st_value;
 	struct symtab_symbol s = {
 		.start = sym->st_value,
-		.end = sym->st_size && sym->st_size < room ? sym->st_value + sym->st_size : code->end,
+		.end = sym->st_size && sym->st_size < room ? sym->st_value + sym->st_size
+							   : code->end,
 		.name = name,
 		.source = source,
 		.rank = rank_of(sym, type),

@@ -1,10 +1,12 @@
 /*
  * What test-symbolizer and tests/symbols look at: functions whose names, inlining and
- * lines are known.  `marks[]` holds addresses taken inside of functions; a comment MARK-x
- * stands on the line that the address belongs to.
+ * lines are known.  A comment MARK-x stands on the line that the address in marks[] was taken on;
+ * with an argument the program prints these addresses, which in a file linked with -no-pie
+ * are those in the file.
  */
 
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,10 +14,10 @@
 #define INLINE static inline __attribute__((always_inline))
 
 /* Where we are, as an address. */
-#define HERE() ({ void *here_; __asm__ volatile("lea 0(%%rip), %0" : "=r"(here_)); here_; })
-#if defined(__aarch64__)
-#undef HERE
+#ifdef __aarch64__
 #define HERE() ({ void *here_; __asm__ volatile("adr %0, ." : "=r"(here_)); here_; })
+#else
+#define HERE() ({ void *here_; __asm__ volatile("1: lea 1b(%%rip), %0" : "=r"(here_)); here_; })
 #endif
 
 volatile unsigned sink;
@@ -57,7 +59,7 @@ extern __typeof__(global_function) weak_alias __attribute__((weak, alias("global
 
 /* Code without a size, and a label within a function that has one. */
 __asm__(".text\n"
-	".globl asm_without_size\n"
+	".globl asm_without_size, asm_label\n"
 	".type asm_without_size, %function\n"
 	"asm_without_size:\n"
 	"	nop\n"
@@ -97,10 +99,23 @@ NOINLINE void sort_some(int *v, size_t n)
 	}
 }
 
+extern char asm_without_size[], asm_with_size[], asm_label[];
+
+static void print_marks(void)
+{
+	printf("innermost %p\nlocal %p\nglobal %p\n", marks[0], marks[1], marks[2]);
+	printf("asm_without_size %p\nasm_with_size %p\nasm_label %p\n", (void *)asm_without_size,
+	       (void *)asm_with_size, (void *)asm_label);
+	printf("strdup_stub %p\n", (void *)strdup);
+}
+
 int main(int argc, char **argv)
 {
 	int v[16] = { 3, 1, 2 };
 	outer((unsigned)argc + 2);
 	sort_some(v, 16);
-	return (global_function(argc) + use_libc(argv[0]) + v[0]) == 0;
+	int n = global_function(argc) + use_libc(argv[0]) + v[0];
+	if (argc > 1)
+		print_marks();
+	return n == -1;
 }

@@ -1,0 +1,176 @@
+#include "tap.h"
+
+#include "symbolize/symbolizer.h"
+#include "symbolize/symtab.h"
+
+#include <elf.h>
+#include <endian.h>
+
+/* A file of two code sections, a data section, one symbol table and its strings. */
+
+enum { CODE1 = 1, CODE2, DATA, SYMTAB, STRTAB, N_SECTIONS };
+enum { N_SYMBOLS_MAX = 24 };
+
+static struct image {
+	Elf64_Ehdr eh;
+	Elf64_Shdr sh[N_SECTIONS];
+	Elf64_Sym sym[N_SYMBOLS_MAX];
+	char str[512];
+} image;
+static size_t n_symbols, n_str;
+
+static void begin(void)
+{
+	memset(&image, 0, sizeof(image));
+	n_symbols = n_str = 1;
+	image.eh = (Elf64_Ehdr){
+		.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64,
+			     __BYTE_ORDER == __LITTLE_ENDIAN ? ELFDATA2LSB : ELFDATA2MSB, EV_CURRENT },
+		.e_type = ET_DYN, .e_machine = EM_X86_64, .e_version = EV_CURRENT,
+		.e_ehsize = sizeof(Elf64_Ehdr), .e_shoff = offsetof(struct image, sh),
+		.e_shentsize = sizeof(Elf64_Shdr), .e_shnum = N_SECTIONS,
+	};
+	image.sh[CODE1] = (Elf64_Shdr){ .sh_type = SHT_NOBITS, .sh_addr = 0x1000, .sh_size = 0x1000,
+		.sh_flags = SHF_ALLOC | SHF_EXECINSTR };
+	image.sh[CODE2] = (Elf64_Shdr){ .sh_type = SHT_NOBITS, .sh_addr = 0x3000, .sh_size = 0x100,
+		.sh_flags = SHF_ALLOC | SHF_EXECINSTR };
+	image.sh[DATA] = (Elf64_Shdr){ .sh_type = SHT_NOBITS, .sh_addr = 0x5000, .sh_size = 0x1000,
+		.sh_flags = SHF_ALLOC | SHF_WRITE };
+	image.sh[STRTAB] = (Elf64_Shdr){ .sh_type = SHT_STRTAB,
+		.sh_offset = offsetof(struct image, str), .sh_size = sizeof(image.str) };
+}
+
+static void add(const char *name, uint64_t value, uint64_t size, int bind, int type, uint16_t section)
+{
+	image.sym[n_symbols++] = (Elf64_Sym){
+		.st_name = (uint32_t)n_str, .st_value = value, .st_size = size,
+		.st_info = ELF64_ST_INFO(bind, type), .st_shndx = section,
+	};
+	n_str += (size_t)sprintf(image.str + n_str, "%s", name) + 1;
+}
+
+static Elf *end(struct symtab *t)
+{
+	image.sh[SYMTAB] = (Elf64_Shdr){ .sh_type = SHT_SYMTAB, .sh_link = STRTAB,
+		.sh_offset = offsetof(struct image, sym), .sh_size = n_symbols * sizeof(Elf64_Sym),
+		.sh_entsize = sizeof(Elf64_Sym) };
+	*t = (struct symtab){0};
+	elf_version(EV_CURRENT);
+	Elf *elf = elf_memory((char *)&image, sizeof(image));
+	tap_ok(elf && symtab_add_code(t, elf), "the file is read");
+	symtab_add(t, elf, SHT_SYMTAB, SYMBOLIZER_SYMTAB);
+	symtab_finish(t);
+	return elf;
+}
+
+static void is(const struct symtab *t, uint64_t vaddr, const char *want)
+{
+	char what[64];
+	const struct symtab_symbol *s = symtab_find(t, vaddr);
+	snprintf(what, sizeof(what), "0x%llx", (unsigned long long)vaddr);
+	tap_str(s ? s->name : NULL, want, what);
+}
+
+static void test_sizes(void)
+{
+	struct symtab t;
+	begin();
+	add("sized", 0x1010, 0x10, STB_GLOBAL, STT_FUNC, CODE1);
+	add("unsized", 0x1030, 0, STB_GLOBAL, STT_FUNC, CODE1);
+	add("next", 0x1040, 8, STB_GLOBAL, STT_FUNC, CODE1);
+	add("label", 0x1014, 0, STB_LOCAL, STT_NOTYPE, CODE1);
+	add("outer", 0x1100, 0x100, STB_GLOBAL, STT_FUNC, CODE1);
+	add("inner", 0x1120, 0x10, STB_LOCAL, STT_FUNC, CODE1);
+	add("last", 0x1ff0, 0, STB_GLOBAL, STT_FUNC, CODE1);
+	add("too_long", 0x3000, UINT64_MAX, STB_GLOBAL, STT_FUNC, CODE2);
+	Elf *elf = end(&t);
+	is(&t, 0x100f, NULL);
+	is(&t, 0x1010, "sized");
+	is(&t, 0x1014, "sized");
+	is(&t, 0x101f, "sized");
+	is(&t, 0x1020, NULL);
+	is(&t, 0x1030, "unsized");
+	is(&t, 0x103f, "unsized");
+	is(&t, 0x1040, "next");
+	is(&t, 0x1048, NULL);
+	is(&t, 0x1110, "outer");
+	is(&t, 0x1120, "inner");
+	is(&t, 0x1130, "outer");
+	is(&t, 0x11ff, "outer");
+	is(&t, 0x1fff, "last");
+	is(&t, 0x2000, NULL);
+	is(&t, 0x30ff, "too_long");
+	is(&t, 0x3100, NULL);
+	is(&t, 0, NULL);
+	is(&t, UINT64_MAX, NULL);
+	symtab_done(&t);
+	elf_end(elf);
+}
+
+static void test_choice(void)
+{
+	struct symtab t;
+	begin();
+	add("local_alias", 0x1000, 4, STB_LOCAL, STT_FUNC, CODE1);
+	add("weak_alias", 0x1000, 4, STB_WEAK, STT_FUNC, CODE1);
+	add("global_alias", 0x1000, 4, STB_GLOBAL, STT_FUNC, CODE1);
+	add("__plain", 0x1010, 4, STB_GLOBAL, STT_FUNC, CODE1);
+	add("plain", 0x1010, 4, STB_GLOBAL, STT_FUNC, CODE1);
+	add("no_size", 0x1020, 0, STB_GLOBAL, STT_FUNC, CODE1);
+	add("with_size", 0x1020, 4, STB_LOCAL, STT_FUNC, CODE1);
+	add("$x", 0x1030, 0, STB_LOCAL, STT_NOTYPE, CODE1);
+	add("$d.1", 0x1034, 0, STB_LOCAL, STT_NOTYPE, CODE1);
+	add("file.c", 0x1040, 4, STB_LOCAL, STT_FILE, SHN_ABS);
+	add("section", 0x1040, 4, STB_LOCAL, STT_SECTION, CODE1);
+	add("object", 0x1040, 4, STB_GLOBAL, STT_OBJECT, CODE1);
+	add("undefined", 0x1040, 4, STB_GLOBAL, STT_FUNC, SHN_UNDEF);
+	add("absolute", 0x1040, 4, STB_GLOBAL, STT_FUNC, SHN_ABS);
+	add("in_data", 0x5000, 4, STB_GLOBAL, STT_FUNC, DATA);
+	add("ifunc", 0x1050, 4, STB_GLOBAL, STT_GNU_IFUNC, CODE1);
+	Elf *elf = end(&t);
+	is(&t, 0x1000, "global_alias");
+	is(&t, 0x1010, "plain");
+	is(&t, 0x1020, "with_size");
+	is(&t, 0x1030, NULL);
+	is(&t, 0x1034, NULL);
+	is(&t, 0x1040, NULL);
+	is(&t, 0x5000, NULL);
+	is(&t, 0x1050, "ifunc");
+	symtab_done(&t);
+	elf_end(elf);
+}
+
+static void test_damage(void)
+{
+	struct symtab t;
+	begin();
+	add("good", 0x1000, 4, STB_GLOBAL, STT_FUNC, CODE1);
+	add("bad_name", 0x1010, 4, STB_GLOBAL, STT_FUNC, CODE1);
+	image.sym[2].st_name = 1u << 30;
+	Elf *elf = end(&t);
+	is(&t, 0x1000, "good");
+	is(&t, 0x1010, NULL);
+	symtab_done(&t);
+	elf_end(elf);
+
+	image.str[sizeof(image.str) - 1] = 'x';
+	elf = end(&t);
+	is(&t, 0x1000, NULL);
+	symtab_done(&t);
+	elf_end(elf);
+
+	image.str[sizeof(image.str) - 1] = 0;
+	image.sh[STRTAB].sh_size = UINT64_MAX;
+	elf = end(&t);
+	is(&t, 0x1000, NULL);
+	symtab_done(&t);
+	elf_end(elf);
+}
+
+int main(void)
+{
+	test_sizes();
+	test_choice();
+	test_damage();
+	return tap_done();
+}
