@@ -30,7 +30,7 @@ static const struct argp_option options[] = {
 	{ "user", OPT_USER, NULL, 0, "Only user code", 2 },
 	{ "kernel", OPT_KERNEL, NULL, 0, "Only kernel code", 2 },
 	{ "call-graph", OPT_CALL_GRAPH, "MODE", 0,
-	  "Stacks: fp (frame pointers, the default) or none", 2 },
+	  "User stacks: auto (the default), dwarf[,SIZE], fp or none", 2 },
 
 	{ NULL, 0, NULL, 0, "When:", 3 },
 	{ "duration", OPT_DURATION, "TIME", 0, "Stop after TIME: 5, 1.5s, 250ms, 2m", 3 },
@@ -99,6 +99,28 @@ static enum cprof_scope parse_scope(struct argp_state *state, const char *arg)
 			return (enum cprof_scope)i;
 	argp_error(state, "--scope '%s': it is auto, task, cpu or cgroup", arg);
 	return CPROF_SCOPE_AUTO;
+}
+
+static void parse_callgraph(struct argp_state *state, const char *arg, struct cprof_config *c)
+{
+	c->stack_bytes = 0;
+	if (strcmp(arg, "auto") == 0) {
+		c->callgraph = CPROF_CALLGRAPH_AUTO;
+	} else if (strcmp(arg, "none") == 0) {
+		c->callgraph = CPROF_CALLGRAPH_NONE;
+	} else if (strcmp(arg, "fp") == 0) {
+		c->callgraph = CPROF_CALLGRAPH_FP;
+	} else if (strcmp(arg, "dwarf") == 0) {
+		c->callgraph = CPROF_CALLGRAPH_DWARF;
+	} else if (strncmp(arg, "dwarf,", 6) == 0) {
+		uint64_t size = parse_size(state, "--call-graph dwarf,", arg + 6);
+		if (size > UINT32_MAX)
+			argp_error(state, "--call-graph '%s': that is no size of a stack copy", arg);
+		c->callgraph = CPROF_CALLGRAPH_DWARF;
+		c->stack_bytes = (uint32_t)size;
+	} else {
+		argp_error(state, "--call-graph '%s': it is auto, dwarf, dwarf,SIZE, fp or none", arg);
+	}
 }
 
 static unsigned parse_labels(struct argp_state *state, const char *arg)
@@ -191,14 +213,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_DELAY: c->delay_ns = parse_duration(state, "--delay", arg); break;
 	case OPT_RING_SIZE: c->ring_bytes = parse_size(state, "--ring-size", arg); break;
 	case OPT_MAX_MEMORY: c->max_memory_bytes = parse_size(state, "--max-memory", arg); break;
-	case OPT_CALL_GRAPH:
-		if (strcmp(arg, "none") == 0)
-			c->callgraph = CPROF_CALLGRAPH_NONE;
-		else if (strcmp(arg, "fp") == 0)
-			c->callgraph = CPROF_CALLGRAPH_FP;
-		else
-			argp_error(state, "--call-graph '%s': it is fp or none", arg);
-		break;
+	case OPT_CALL_GRAPH: parse_callgraph(state, arg, c); break;
 	case OPT_LABELS:
 		c->labels = parse_labels(state, arg);
 		c->labels_given = true;

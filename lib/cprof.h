@@ -37,7 +37,12 @@ enum cprof_scope {
 	CPROF_SCOPE_CGROUP,  /* per-CPU events of a cgroup made for the command */
 };
 
-enum cprof_callgraph { CPROF_CALLGRAPH_FP, CPROF_CALLGRAPH_NONE };
+enum cprof_callgraph {
+	CPROF_CALLGRAPH_AUTO,   /* DWARF where the kernel gives user registers, else FP */
+	CPROF_CALLGRAPH_DWARF,  /* by CFI from user registers and a copy of the stack */
+	CPROF_CALLGRAPH_FP,     /* by frame pointers, in the kernel */
+	CPROF_CALLGRAPH_NONE,   /* the sampled address only */
+};
 
 /* Bits of cprof_config.labels. */
 enum cprof_label {
@@ -55,6 +60,7 @@ struct cprof_config {
 	pid_t command_pid;             /* a child that waits to exec; 0: none */
 	enum cprof_scope scope;
 	enum cprof_callgraph callgraph;
+	uint32_t stack_bytes;          /* of each stack copy, a multiple of 8; 0: chosen */
 	bool only_user, only_kernel;
 	bool no_inherit;               /* leave out threads and children made later */
 	const char *const *label;      /* "KEY=VALUE" on every sample */

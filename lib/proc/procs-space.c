@@ -106,6 +106,7 @@ int procs_space_insert(struct procs_space *s, struct procs_map m)
 	memmove(&s->map[i + n_pieces], &s->map[j], (s->n - j) * sizeof(*s->map));
 	memcpy(&s->map[i], piece, n_pieces * sizeof(*piece));
 	s->n = n;
+	s->n_changes++;
 	return replaced ? PROCS_SPACE_REPLACED : PROCS_SPACE_ADDED;
 }
 

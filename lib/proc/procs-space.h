@@ -21,6 +21,7 @@ struct procs_space {
 	struct procs_map *map; /* sorted by start, not overlapping */
 	uint32_t n, cap;
 	uint32_t serial;       /* unique among spaces and over time */
+	uint32_t n_changes;    /* counts all changes, also those that keep the serial */
 	uint32_t hint;         /* index of the map that was found last */
 };
 

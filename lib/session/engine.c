@@ -19,7 +19,8 @@
 /* What the engine keeps for a thread, in procs_thread.user. */
 struct engine_thread {
 	struct budget *budget;
-	struct stackwalk_memo *memo;
+	struct stackwalk_memo *memo;   /* with frame pointers */
+	struct unwind_memo unwind;     /* with CFI */
 	uint32_t labels;               /* set, made for the following facts */
 	uint32_t thread_name, process_name, cpu;
 	bool labelled;
@@ -49,6 +50,11 @@ const char *engine_label_key(enum engine_label bit)
 
 /* ---- life ---------------------------------------------------------------------- */
 
+static size_t unwind_memo_bytes(const struct unwind_memo *m)
+{
+	return m->cap * (sizeof(*m->frame) + sizeof(*m->caller_id));
+}
+
 static struct engine_thread *thread_new(struct engine *g)
 {
 	struct engine_thread *own = calloc(1, sizeof(*own));
@@ -64,7 +70,8 @@ static void thread_free(void *user)
 {
 	struct engine_thread *own = user;
 	stackwalk_memo_free(own->memo, own->budget);
-	budget_release(own->budget, sizeof(*own));
+	budget_release(own->budget, sizeof(*own) + unwind_memo_bytes(&own->unwind));
+	unwind_memo_done(&own->unwind);
 	free(own);
 }
 
@@ -95,7 +102,7 @@ int engine_init(struct engine *g, const struct engine_options *o, struct err *e)
 	    frames_init(&g->frames, &g->budget) < 0 || stacks_init(&g->stacks, &g->budget) < 0 ||
 	    labels_init(&g->labels, &g->budget) < 0 || counts_init(&g->counts, &g->budget) < 0 ||
 	    stackwalk_init(&g->walk, &g->budget, &g->dsos, &g->frames, &g->stacks, &g->strings,
-			   o->max_stack) < 0 ||
+			   o->max_stack, o->machine) < 0 ||
 	    init_fixed_labels(g) < 0) {
 		engine_done(g);
 		return err_errno(e, ENOMEM, "cannot set up the profile");
@@ -217,6 +224,28 @@ static void add_count(struct engine *g, uint32_t event, uint32_t stack, uint32_t
 	counts_add(&g->counts, event, stackwalk_pseudo(&g->walk, g->walk.dropped), 0, n, value, true);
 }
 
+static uint32_t stack_by_cfi(struct engine *g, struct procs_thread *t, struct engine_thread *own,
+			     const struct record *r)
+{
+	struct budget *b = &g->budget;
+	/* Caches are the first to go without. */
+	if (!own || (b->limit_bytes && b->used_bytes > b->limit_bytes / 2))
+		return stackwalk_sample_cfi(&g->walk, &t->process->space, NULL, r);
+	budget_release(b, unwind_memo_bytes(&own->unwind));
+	uint32_t stack = stackwalk_sample_cfi(&g->walk, &t->process->space, &own->unwind, r);
+	budget_charge_always(b, unwind_memo_bytes(&own->unwind));
+	return stack;
+}
+
+static uint32_t stack_by_fp(struct engine *g, struct procs_thread *t, struct engine_thread *own,
+			    const struct record *r)
+{
+	struct stackwalk_memo *none = NULL;
+	uint32_t stack = stackwalk_sample(&g->walk, &t->process->space, own ? &own->memo : &none, r);
+	stackwalk_memo_free(none, &g->budget);
+	return stack;
+}
+
 static void feed_sample(struct engine *g, const struct record *r)
 {
 	if (r->event >= g->options.n_events)
@@ -244,10 +273,8 @@ static void feed_sample(struct engine *g, const struct record *r)
 	if (!t->user)
 		t->user = thread_new(g);
 	struct engine_thread *own = t->user;
-	struct stackwalk_memo *no_memo = NULL;
-	struct stackwalk_memo **memo = own ? &own->memo : &no_memo;
-	uint32_t stack = stackwalk_sample(&g->walk, &t->process->space, memo, r);
-	stackwalk_memo_free(no_memo, &g->budget);
+	uint32_t stack = r->sample.user_regs_mask ? stack_by_cfi(g, t, own, r)
+						  : stack_by_fp(g, t, own, r);
 	add_count(g, r->event, stack, labels_of(g, t, own, r->cpu), 1, r->sample.period);
 }
 

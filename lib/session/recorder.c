@@ -98,7 +98,8 @@ int cprof_recorder_new(const struct cprof_config *config, struct cprof_recorder 
 			.host = r->host, .n_events = r->events.n,
 			.labels = config->labels_given ? config->labels : ENGINE_LABELS_DEFAULT,
 			.label = config->label, .n_labels = config->n_labels,
-			.max_stack = r->max_stack, .follow = !config->no_inherit,
+			.max_stack = r->max_stack, .machine = r->source->facts.arch,
+			.follow = !config->no_inherit,
 		};
 		code = engine_init(&r->engine, &o, e);
 		r->engine_ready = code == 0;

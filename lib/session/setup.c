@@ -13,6 +13,12 @@
 
 #define DEFAULT_FREQ "999"
 
+/* Holds nearly all stacks of ordinary programs; what is deeper joins or is told. */
+#define DEFAULT_STACK_BYTES 8192u
+
+/* The kernel's record size, a 16-bit number, has to hold it (perf_event_open(2)). */
+#define STACK_BYTES_MAX 65528u
+
 /* ---- checks ------------------------------------------------------------------------ */
 
 static int check_targets(struct cprof_recorder *r, struct err *e)
@@ -53,6 +59,15 @@ static int check_labels(const struct cprof_config *c, struct err *e)
 		}
 	}
 	return 0;
+}
+
+static int check_stack(const struct cprof_config *c, struct err *e)
+{
+	if (c->stack_bytes % 8 == 0 && c->stack_bytes <= STACK_BYTES_MAX)
+		return 0;
+	err_set(e, EINVAL, "stack copies of %u bytes: it must be a multiple of 8, at most %u",
+		c->stack_bytes, STACK_BYTES_MAX);
+	return -EINVAL;
 }
 
 static int check_ring(const struct cprof_config *c, struct err *e)
@@ -129,6 +144,19 @@ static int choose_rate(const struct cprof_config *c, struct evattr_options *o, s
 	return 0;
 }
 
+static void choose_callgraph(const struct cprof_config *c, struct evattr_options *o)
+{
+	bool has_regs = evattr_user_regs() != 0;
+	if (c->callgraph == CPROF_CALLGRAPH_NONE) {
+		o->callgraph = EVATTR_CALLGRAPH_NONE;
+	} else if (c->callgraph == CPROF_CALLGRAPH_FP || !has_regs) {
+		o->callgraph = EVATTR_CALLGRAPH_FP;
+	} else {
+		o->callgraph = EVATTR_CALLGRAPH_DWARF;
+		o->stack_bytes = c->stack_bytes ? c->stack_bytes : DEFAULT_STACK_BYTES;
+	}
+}
+
 /* With --scope auto: per-CPU events where they are allowed, else per-task ones. */
 static int choose_scope(struct cprof_recorder *r, const struct evopen *open, struct err *e)
 {
@@ -178,8 +206,7 @@ static int open_source(struct cprof_recorder *r, struct live_options *o, struct 
 	o->tid = command ? &command : c->tid;
 	o->n_tids = command ? 1 : c->n_tids;
 	o->ring_bytes = c->ring_bytes;
-	o->attr.callgraph = c->callgraph == CPROF_CALLGRAPH_FP ? EVATTR_CALLGRAPH_FP
-							       : EVATTR_CALLGRAPH_NONE;
+	choose_callgraph(c, &o->attr);
 	o->attr.only_user = c->only_user;
 	o->attr.only_kernel = c->only_kernel;
 	o->attr.cpu_wide = r->scope != LIVE_TASK;
@@ -227,6 +254,8 @@ int setup_recorder(struct cprof_recorder *r, struct err *e)
 		code = check_labels(c, e);
 	if (code == 0)
 		code = check_ring(c, e);
+	if (code == 0)
+		code = check_stack(c, e);
 	if (code == 0)
 		code = choose_events(r, &o.open, e);
 	if (code == 0)

@@ -64,7 +64,7 @@ static int add_dso(struct stackwalk *w, enum dso_kind kind, const char *path, ui
 
 int stackwalk_init(struct stackwalk *w, struct budget *budget, struct dso_table *dsos,
 		   struct frames *frames, struct stacks *stacks, struct strtab *strings,
-		   uint32_t max_stack)
+		   uint32_t max_stack, const char *machine)
 {
 	*w = (struct stackwalk){
 		.budget = budget, .dsos = dsos, .frames = frames, .stacks = stacks,
@@ -75,6 +75,7 @@ int stackwalk_init(struct stackwalk *w, struct budget *budget, struct dso_table 
 	w->frame = calloc(CHAIN_MAX, sizeof(*w->frame));
 	w->is_kernel = calloc(CHAIN_MAX, sizeof(*w->is_kernel));
 	if (!w->cache || !w->pc || !w->frame || !w->is_kernel ||
+	    userstack_init(&w->user, dsos, machine) < 0 ||
 	    add_dso(w, DSO_KERNEL, "[kernel.kallsyms]", &w->kernel_dso) < 0 ||
 	    add_dso(w, DSO_PSEUDO, "", &w->pseudo_dso) < 0) {
 		stackwalk_done(w);
@@ -90,6 +91,7 @@ int stackwalk_init(struct stackwalk *w, struct budget *budget, struct dso_table 
 
 void stackwalk_done(struct stackwalk *w)
 {
+	userstack_done(&w->user);
 	free(w->cache);
 	free(w->pc);
 	free(w->frame);
@@ -305,5 +307,62 @@ uint32_t stackwalk_sample(struct stackwalk *w, struct procs_space *space,
 			m->n = i + 1;
 		}
 	}
+	return node;
+}
+
+/* ---- with registers ---------------------------------------------------------------------- */
+
+/* Continues node by the kernel's frames of the chain, root first. */
+static bool descend_kernel(struct stackwalk *w, struct procs_space *space, const struct record *r,
+			   uint32_t depth, uint32_t *node)
+{
+	uint32_t n_ips;
+	if (r->sample.n_callchain == 0 && !is_kernel_mode(r->misc))
+		return true;
+	uint32_t n = lay_out(w, r, &n_ips);
+	for (uint32_t i = 0; i < n; i++)
+		if (w->is_kernel[i] &&
+		    !descend(w, depth + i, frame_at(w, space, w->pc[i], true), node))
+			return false;
+	return true;
+}
+
+/* The unwinder tells which outer frames are as they were in the memo; caller_id keeps their
+ * nodes, STACKS_NONE where memory was short. */
+uint32_t stackwalk_sample_cfi(struct stackwalk *w, struct procs_space *space,
+			      struct unwind_memo *memo, const struct record *r)
+{
+	struct unwind_result u;
+	if (!userstack_walk(&w->user, space, &r->sample, memo, &u)) {
+		struct stackwalk_memo *none = NULL;
+		uint32_t stack = stackwalk_sample(w, space, &none, r);
+		stackwalk_memo_free(none, w->budget);
+		return stack;
+	}
+	bool whole = u.end == UNWIND_ROOT || u.n_joined;
+	w->stats.n_truncated += !whole && u.end == UNWIND_BEYOND;
+	w->stats.n_cut += !whole && u.end != UNWIND_BEYOND;
+
+	uint32_t node = whole ? STACKS_EMPTY : stackwalk_pseudo(w, w->truncated);
+	uint32_t i = memo && u.is_kept ? u.n_same : 0;
+	if (i > 0 && memo->caller_id[i - 1] == STACKS_NONE)
+		i = 0;
+	if (i > 0)
+		node = memo->caller_id[i - 1];
+	bool fits = true;
+	for (; i < u.n; i++) {
+		const struct unwind_frame *f = &u.frame[u.n - 1 - i];
+		uint32_t frame = frame_at(w, space,
+					  f->flags & UNWIND_FRAME_EXACT ? f->pc : f->pc - 1, false);
+		if (frame == NO_MAPPING) {
+			w->stats.n_unknown += i + 1 == u.n;
+			frame = w->unknown;
+		}
+		fits = fits && descend(w, i, frame, &node);
+		if (memo && u.is_kept)
+			memo->caller_id[i] = fits ? node : STACKS_NONE;
+	}
+	if (!fits || !descend_kernel(w, space, r, u.n, &node))
+		return give_up(w, node);
 	return node;
 }

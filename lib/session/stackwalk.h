@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "session/userstack.h"
+
 struct budget;
 struct dso_table;
 struct frames;
@@ -18,6 +20,7 @@ struct procs_thread;
 struct record;
 struct stacks;
 struct strtab;
+struct unwind_memo;
 
 /* Names of the frames that stand for no code (dso.h, DSO_PSEUDO). */
 #define STACKWALK_TRUNCATED "[truncated]"
@@ -27,8 +30,8 @@ struct strtab;
 #define STACKWALK_UNKNOWN "[unknown]"
 
 struct stackwalk_stats {
-	uint64_t n_truncated;   /* deeper than the kernel's kernel.perf_event_max_stack */
-	uint64_t n_cut;         /* cut where an address lay in no mapping */
+	uint64_t n_truncated;   /* deeper than kernel.perf_event_max_stack, or than the stack copy */
+	uint64_t n_cut;         /* ended before the root for another reason */
 	uint64_t n_unknown;     /* the sampled address itself lay in no mapping */
 	uint64_t n_shortened;   /* callees left out: memory limit */
 	uint64_t n_dropped;     /* only in STACKWALK_DROPPED: memory limit */
@@ -49,6 +52,7 @@ struct stackwalk {
 	struct frames *frames;
 	struct stacks *stacks;
 	struct strtab *strings;
+	struct userstack user;           /* user stacks by registers and stack copies */
 	struct stackwalk_cached *cache;  /* pc -> frame, direct-mapped */
 	uint64_t *pc;                    /* root first: scratch for one sample */
 	uint32_t *frame;                 /* frames ids, likewise */
@@ -59,10 +63,10 @@ struct stackwalk {
 	struct stackwalk_stats stats;
 };
 
-/* The tables are borrowed.  -ENOMEM. */
+/* The tables are borrowed; machine as uname -m says, of the machine that was recorded.  -ENOMEM. */
 int stackwalk_init(struct stackwalk *w, struct budget *budget, struct dso_table *dsos,
 		   struct frames *frames, struct stacks *stacks, struct strtab *strings,
-		   uint32_t max_stack);
+		   uint32_t max_stack, const char *machine);
 void stackwalk_done(struct stackwalk *w);
 
 /*
@@ -74,6 +78,13 @@ uint32_t stackwalk_sample(struct stackwalk *w, struct procs_space *space,
 
 /* m may be NULL; budget is the one it was charged to. */
 void stackwalk_memo_free(struct stackwalk_memo *m, struct budget *budget);
+
+/*
+ * The same for a SAMPLE with user registers: the kernel's part from its call chain, the user's
+ * by CFI.  memo is the thread's, or NULL.
+ */
+uint32_t stackwalk_sample_cfi(struct stackwalk *w, struct procs_space *space,
+			      struct unwind_memo *memo, const struct record *r);
 
 /* The stack that consists of one pseudo frame. */
 uint32_t stackwalk_pseudo(struct stackwalk *w, uint32_t frame);

@@ -29,8 +29,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Enough for 70 ms of 25-frame stacks at 100 kHz. */
+/* Enough for 70 ms of 25-frame stacks at 100 kHz, or 50 ms of 8 KiB stack copies at 10 kHz. */
 #define RING_BYTES_MAX (2u << 20)
+#define RING_BYTES_MAX_STACKS (4u << 20)
 #define RING_BYTES_MIN (64u << 10)
 #define RINGS_TOTAL_BYTES (64u << 20)
 
@@ -108,7 +109,7 @@ static int open_rings(struct live *l, struct live_options *o, const int *cpus, s
 		return err_errno(e, ENOMEM, "cannot set up the rings");
 	if (o->ring_bytes)
 		return open_rings_of(l, o, cpus, n_cpus, o->ring_bytes, e);
-	uint64_t bytes = RING_BYTES_MAX;
+	uint64_t bytes = o->attr.stack_bytes ? RING_BYTES_MAX_STACKS : RING_BYTES_MAX;
 	while (bytes > 2 * RING_BYTES_MIN && bytes * n_cpus > RINGS_TOTAL_BYTES)
 		bytes /= 2;
 	uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);

@@ -1,0 +1,49 @@
+#ifndef CPROF_SESSION_USERSTACK_H
+#define CPROF_SESSION_USERSTACK_H
+
+/*
+ * The user's part of a stack from sampled registers and a copy of the stack: hands
+ * the unwinder what it needs of the session's tables, and counts how stacks end.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "symbolize/unwind.h"
+
+struct dso_table;
+struct procs_space;
+struct record_sample;
+
+/* How the stacks of one DSO's code ended: the innermost frame's end is what counts. */
+struct userstack_ends {
+	uint64_t n[UNWIND_N_ENDS];
+};
+
+struct userstack {
+	struct dso_table *dsos;        /* borrowed */
+	struct unwind *unwind;
+	enum cfi_arch arch;
+	struct userstack_module {      /* by dso id */
+		struct cfi *cfi;
+		bool is_tried;
+		struct userstack_ends ends;  /* of stacks whose outermost known frame lies in it */
+	} *module;
+	uint32_t n_modules;
+	struct userstack_ends ends;
+	uint64_t n_unsupported;        /* 32-bit code, or an architecture that is not unwound */
+	uint64_t n_joined;
+};
+
+/* machine: "x86_64", "aarch64" as uname -m says; NULL and others are not unwound.  -ENOMEM. */
+int userstack_init(struct userstack *u, struct dso_table *dsos, const char *machine);
+void userstack_done(struct userstack *u);
+
+/*
+ * Unwinds the user part of a sample that has registers.  False when it cannot be (no registers,
+ * 32-bit code): *ret is undefined then.  memo may be NULL.
+ */
+bool userstack_walk(struct userstack *u, struct procs_space *space, const struct record_sample *s,
+		    struct unwind_memo *memo, struct unwind_result *ret);
+
+#endif
