@@ -1,0 +1,124 @@
+/*
+ * The unwinder over registers, stacks and tables from outside: struct head, the stack's bytes, then
+ * .eh_frame.  Three stacks are unwound: as it is, with the innermost pc moved on, with one word
+ * of the stack changed; each with a memo, and compared with the same unwound without one.
+ */
+
+#include "symbolize/cfi.h"
+#include "symbolize/unwind.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define BIAS 0x550000000000ull
+#define SP 0x7ffc00001000ull
+#define DEPTH 64
+
+struct head {
+	uint8_t arch, change_word;
+	uint16_t n_stack_bytes, pc, fp; /* pc: vaddr; fp: from sp */
+	uint16_t n_later_bytes;         /* of the copy in the later stacks */
+	uint16_t reg[6];
+};
+
+static struct cfi *cfi;
+
+static void check(bool ok)
+{
+	if (!ok)
+		abort();
+}
+
+static bool find_module(void *ctx, uint64_t pc, struct unwind_module *ret)
+{
+	(void)ctx;
+	if (pc - BIAS >= 0x10000)
+		return false;
+	*ret = (struct unwind_module){ .cfi = pc - BIAS < 0xf000 ? cfi : NULL, .bias = BIAS, .id = 1 };
+	return true;
+}
+
+static void check_result(const struct unwind_result *r, const struct unwind_memo *m)
+{
+	check(r->n >= 1 && r->n <= DEPTH && r->n_same <= r->n && r->n_joined < r->n);
+	check(r->frame[0].flags & UNWIND_FRAME_EXACT);
+	for (uint32_t i = 0; i < r->n; i++)
+		check(!!(r->frame[i].flags & UNWIND_FRAME_JOINED) == (i >= r->n - r->n_joined));
+	if (!m || !r->is_kept)
+		return;
+	check(m->n == r->n);
+	for (uint32_t i = 0; i < r->n; i++)
+		check(!memcmp(&m->frame[i], &r->frame[r->n - 1 - i], sizeof(*m->frame)));
+}
+
+static void both(struct unwind *with, struct unwind *without, struct unwind_memo *m,
+		 const struct unwind_input *in)
+{
+	struct unwind_result a, b;
+	static struct unwind_frame old[DEPTH];
+	uint32_t n_old = m->n;
+	if (n_old)
+		memcpy(old, m->frame, n_old * sizeof(*old));
+	unwind_stack(with, in, m, &a);
+	unwind_stack(without, in, NULL, &b);
+	check_result(&a, m);
+	check_result(&b, NULL);
+	check(!b.n_joined && !b.n_same);
+	for (uint32_t i = 0; i < a.n_same; i++)
+		check(old[i].pc == a.frame[a.n - 1 - i].pc);
+	if (!a.n_joined)
+		check(a.n == b.n && a.end == b.end);
+	for (uint32_t i = 0; i < a.n - a.n_joined; i++)
+		check(i < b.n && a.frame[i].pc == b.frame[i].pc && a.frame[i].sp == b.frame[i].sp &&
+		      a.frame[i].fp == b.frame[i].fp);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct head h;
+	if (size < sizeof(h))
+		return 0;
+	memcpy(&h, data, sizeof(h));
+	data += sizeof(h);
+	size -= sizeof(h);
+	size_t n = h.n_stack_bytes < size ? h.n_stack_bytes : size;
+	uint8_t *stack = malloc(n ? n : 1);
+	if (!stack)
+		abort();
+	memcpy(stack, data, n);
+
+	enum cfi_arch a = h.arch & 1 ? CFI_ARM64 : CFI_X86_64;
+	const struct cfi_bytes none = { 0 };
+	struct cfi_bytes eh = { data + n, size - n, 0x9000 };
+	struct unwind_options o = { .arch = a, .find_module = find_module, .max_depth = DEPTH,
+		.n_cache = 64 };
+	struct unwind *with = unwind_new(&o), *without = unwind_new(&o);
+	check(with && without && cfi_open_sections(a, none, eh, none, &cfi) == 0);
+
+	struct unwind_regs regs = { .valid = ~0ull };
+	for (unsigned int i = 0; i < CFI_N_REGS; i++)
+		regs.r[i] = h.reg[i % 6] & 1 ? BIAS + h.reg[i % 6] : SP + h.reg[i % 6];
+	regs.r[cfi_reg_sp(a)] = SP;
+	regs.r[cfi_reg_fp(a)] = SP + h.fp;
+	regs.r[cfi_reg_pc(a)] = BIAS + h.pc;
+	struct unwind_memo memo = { 0 };
+	struct unwind_input in = { .regs = &regs, .stack = stack, .n_stack_bytes = n, .space = 1 };
+	both(with, without, &memo, &in);
+	both(with, without, &memo, &in);
+	regs.r[cfi_reg_pc(a)] += 4;
+	in.n_stack_bytes = h.n_later_bytes < n ? h.n_later_bytes : n;
+	both(with, without, &memo, &in);
+	in.n_stack_bytes = n;
+	if (n)
+		stack[h.change_word * 8u % n] ^= 0x40;
+	both(with, without, &memo, &in);
+
+	unwind_memo_done(&memo);
+	unwind_free(with);
+	unwind_free(without);
+	cfi_close(cfi);
+	free(stack);
+	return 0;
+}
