@@ -186,9 +186,9 @@ end_cprof() {
 	wait "$cprof_pid" || status=$?
 }
 
-# truth: the CPU time that the program said it used, from the file out
+# truth: the CPU time that the program said it used, last, in the file out
 truth() {
-	sed -n 's/^cpu_ns //p' "${1:-$T/out}" | head -n 1
+	sed -n 's/^cpu_ns //p' "${1:-$T/out}" | tail -n 1
 }
 
 # a pid that no process has
@@ -203,8 +203,9 @@ refused() {
 	refused_regex=$2
 	refused_name=$3
 	shift 3
+	find . -mindepth 1 >"$T/before.keep"
 	run timeout 20 "$CPROF" "$@"
-	refused_left=$(find . -mindepth 1 ! -name out ! -name err ! -name '*.keep' | tr '\n' ' ')
+	refused_left=$(find . -mindepth 1 ! -name out ! -name err | grep -vxFf "$T/before.keep" | tr '\n' ' ')
 	if [ "$status" -ne "$refused_status" ]; then
 		fail "$refused_name: status $refused_status"
 		return

@@ -26,12 +26,15 @@ for n in 1 2 3; do
 		"ranked($serial_truth)"
 	profile "serial, run $n: the chain of calls is whole" serial.pb.gz \
 		"path('J', 'I', 'H', 'G', 'F', 'E', 'D', 'C', 'B', 'A', 'main') >= 0.99 * share('J')" \
-		"cum('A') > 0.98" "cum('main') > 0.98"
+		"cum('A') > 0.98" "cum('main') > 0.98" \
+		"roots('^(_start|__libc_start.*|main)$') > 0.98"
 
 	run "$CPROF" record -e cpu-clock -o parallel.pb.gz -- "$PROG/parallel"
 	is "$status" 0 "parallel, run $n: recorded"
 	profile "parallel, run $n: each thread has a tenth" parallel.pb.gz \
 		'n > 1500' "near($parallel_truth)"
+	profile "parallel, run $n: stacks reach the beginning of their thread" parallel.pb.gz \
+		"roots('^(_start|__libc_start.*|start_thread|.*clone.*)$') > 0.97"
 	profile "parallel, run $n: threads are told apart by their names" parallel.pb.gz \
 		"all(abs(label_share('thread_name', 'f%d' % i) - cum('f%d' % i)) < 0.01 for i in range(1, 11))"
 done

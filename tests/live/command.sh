@@ -15,7 +15,7 @@ is "$(cat out)" 'in and out' 'stdin and stdout are its own'
 like err '^aside$' 'stderr is its own'
 
 rm -f s.pb.gz
-run "$CPROF" record -e cpu-clock ls -l --nosuchoption
+run "$CPROF" record -e cpu-clock -F max ls -l --nosuchoption
 is "$status" 2 'options behind the command belong to the command'
 like err 'nosuchoption' 'which says so itself'
 rm -f ./*.pb.gz
@@ -43,9 +43,9 @@ run "$CPROF" record -e cpu-clock -o none.pb.gz -- no-such-command-in-path
 is "$status" 127 'not in PATH: status 127'
 
 # Events start at exec: nothing of cprof itself.
-run "$CPROF" record -e cpu-clock -F 20000 -o x.pb.gz -- "$PROG/spin" 1 300
+run "$CPROF" record -e cpu-clock -F 20000 --labels process_name -o x.pb.gz -- "$PROG/spin" 1 300
 profile 'nothing of cprof itself is in the profile' x.pb.gz \
-	"labels('process_name') <= {'spin'}" "not any('cprof' in m.file for m in p.mappings.values())"
+	"labels('process_name') == {'spin'}" "not any('cprof' in m.file for m in p.mappings.values())"
 
 # The command has the signals and descriptors that it would have had.
 cat >state.py.keep <<'END'
@@ -64,7 +64,7 @@ check 'signals, descriptors, limits and priority of the command are as without c
 	diff bare.keep state.keep
 
 # exec is followed, and the profile names both
-run "$CPROF" record -e cpu-clock -o e.pb.gz -- sh -c "exec '$PROG/serial' 100"
+run "$CPROF" record -e cpu-clock -o e.pb.gz --labels process_name -- sh -c "exec '$PROG/serial' 100"
 profile 'exec is followed' e.pb.gz "cum('A') > 0.9" "'serial' in labels('process_name')" \
 	"p.mappings[1].file.endswith('/serial') or p.mappings[1].file.endswith('sh')"
 

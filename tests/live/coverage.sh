@@ -32,11 +32,32 @@ profile 'a program that becomes another: both are named' c.pb.gz \
 
 # The inherited kind cannot see threads that live shorter than a period, and says so.
 run "$CPROF" record --scope task -e cpu-clock -F 999 -o task.pb.gz -- "$PROG/shortthreads" 20000 10
-is "$status" 0 'scope task: recorded, or said that there was nothing'
-if [ -e task.pb.gz ]; then
+if [ "$status" -eq 0 ]; then
 	like err '[0-9.]+ ?%' 'scope task: the gap is said in the summary'
-	profile 'scope task: the gap is said in the file' task.pb.gz "re.search('cover|CPU time', comments)"
+	profile 'scope task: the gap is said in the file' task.pb.gz \
+		"re.search('samples stand for [0-9.]+ %', comments)"
+else
+	is "$status" 1 'scope task: not one sample is a failure'
+	like err '--scope task.*--scope cpu' 'scope task: says why, and what to do'
+	check 'scope task: leaves no file' test ! -e task.pb.gz
 fi
+# some of these threads are seen, most are not
+run "$CPROF" record --scope task -e cpu-clock -F 999 -o task.pb.gz -- "$PROG/threads" 1000 400
+is "$status" 0 'scope task, 1000 threads: recorded'
+check 'scope task, 1000 threads: a gap of more than 2 % is said, a smaller one is not' \
+	"$PYTHON" - task.pb.gz err "$(truth)" <<'END'
+import os, re, sys
+sys.path.insert(0, os.environ["CPROF_SOURCE_ROOT"] + "/tests")
+import pprof
+view = pprof.View(pprof.Profile(sys.argv[1]))
+part = view.total / float(sys.argv[3])
+said = re.search(r"([0-9.]+) % of what was used", open(sys.argv[2]).read())
+print("covered %.4f, said %s" % (part, said and said.group(0)))
+if part < 0.975:
+    assert said and abs(float(said.group(1)) / 100 - part) < 0.01
+if 0.985 < part < 1.015:
+    assert not said
+END
 
 # --scope cpu and cgroup by name
 for scope in cpu cgroup; do

@@ -108,7 +108,7 @@ unlike err 'too many open files' 'a soft limit below the hard one is raised'
 if is_root && unshare -m true 2>/dev/null; then
 	mkdir small.keep
 	run unshare -m sh -c "mount -t tmpfs -o size=16k none small.keep &&
-		head -c 14000 /dev/zero >small.keep/filler; printf old >small.keep/x.pb.gz
+		printf old >small.keep/x.pb.gz; head -c 20000 /dev/zero >small.keep/filler 2>/dev/null
 		'$CPROF' record -e cpu-clock -F 20000 -o small.keep/x.pb.gz -- /usr/bin/python3 -c 'import json, re, decimal, email, http.client'
 		echo status \$?; ls -A small.keep; cat small.keep/x.pb.gz"
 	like out 'status 1$' 'a full disk: status 1'

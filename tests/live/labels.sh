@@ -26,7 +26,6 @@ else
 	is "$status" 64 '--labels none: an unknown label is a usage error'
 	rm -f none.pb.gz
 fi
-rm -f ./*.pb.gz
 refused 64 'nosuch' 'an unknown built-in label' record -e cpu-clock --labels pid,nosuch -o n.pb.gz -- true
 
 run "$CPROF" record -e cpu-clock -o odd.pb.gz -- /usr/bin/python3 -c '

@@ -61,7 +61,7 @@ profile 'paranoid -1: 98 % of the CPU time is in the profile, without being root
 paranoid 2
 
 # A process of one's own.
-as_nobody ./spin.keep 3 100000 >/dev/null &
+setpriv --reuid=65534 --regid=65534 --clear-groups ./spin.keep 3 100000 >/dev/null &
 own=$!
 tap_pids="$tap_pids $own"
 sleep 0.2

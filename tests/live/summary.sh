@@ -16,7 +16,8 @@ like err 'attr|sample_period|sample_type|period' '-v tells the attr that was ope
 like err 'scope|per cpu|cpu' '-v tells the scope'
 like err 'symtab|dwarf|symbol' '-v tells which symbol source won'
 
-run "$CPROF" record --json -e cpu-clock,page-faults -o j.pb.gz -- sh -c "'$PROG/spin' 3 300 >/dev/null"
+run "$CPROF" record --json -e cpu-clock,page-faults -o j.pb.gz -- \
+	sh -c "'$PROG/pagefaulter' 20000 20 >/dev/null"
 is "$status" 0 '--json: recorded'
 check '--json: one object, valid' "$PYTHON" -m json.tool out
 check '--json: files, samples and losses are in it' "$PYTHON" - out <<'END'
@@ -57,28 +58,20 @@ is "$status" 0 'without --strict lost samples are told, not punished'
 kill $pid
 
 # a small budget: the totals stay right
-cat >deep.py.keep <<'END'
-import random, time
-def f(n, r):
-    if n == 0: return sum(range(300))
-    return (f, g, h)[r.randrange(3)](n - 1, r) + 1
-def g(n, r):
-    if n == 0: return len(str(2 ** 2000))
-    return (f, g, h)[r.randrange(3)](n - 1, r) + 1
-def h(n, r):
-    if n == 0: return sorted(range(200, 0, -1))[0]
-    return (f, g, h)[r.randrange(3)](n - 1, r) + 1
-r = random.Random(1)
-end = time.process_time() + 2
-while time.process_time() < end: f(r.randrange(1, 60), r)
-print("cpu_ns %d" % (time.process_time() * 1e9))
-END
 for size in 256M 1M; do
-	run "$CPROF" record -e cpu-clock -F 20000 --max-memory $size -o mem.pb.gz -- /usr/bin/python3 deep.py.keep
+	run "$CPROF" record -e cpu-clock -F 20000 --max-memory $size -o mem.pb.gz -- "$PROG/manystacks"
 	is "$status" 0 "--max-memory $size: recorded"
 	used=$(truth)
-	profile "--max-memory $size: the total is right" mem.pb.gz "0.94 * $used < total < 1.1 * $used"
+	profile "--max-memory $size: the total is right" mem.pb.gz "0.96 * $used < total < 1.05 * $used"
+	if [ $size = 256M ]; then
+		unlike err 'dropped|shortened|memory' "--max-memory $size: nothing is given up"
+	else
+		like err 'memory' "--max-memory $size: the summary says what was given up"
+		profile "--max-memory $size: so does the file" mem.pb.gz \
+			"re.search('losses:.*memory', comments)"
+		check "--max-memory $size: the file is small" test "$(wc -c <mem.pb.gz)" -lt 1000000
+	fi
 done
-like err 'memory' '--max-memory 1M: the summary says what was given up'
-profile '--max-memory 1M: so does the file' mem.pb.gz "re.search('memory', comments)"
+run "$CPROF" record --strict -e cpu-clock -F 20000 --max-memory 1M -o mem.pb.gz -- "$PROG/manystacks" 1000
+is "$status" 2 '--strict: 2 when stacks were given up for lack of memory'
 finish

@@ -1,7 +1,7 @@
 /*
- * Touches a known number of fresh pages, one minor fault each.
+ * Touches a known number of fresh pages, one minor fault each; gives them back and does so again.
  *
- * usage: pagefaulter [PAGES]
+ * usage: pagefaulter [PAGES [ROUNDS]]
  */
 #include "prog.h"
 
@@ -24,7 +24,10 @@ int main(int argc, char **argv)
 	if (p == MAP_FAILED)
 		return 1;
 	madvise(p, n * page, MADV_NOHUGEPAGE);
-	touch_pages(p, n, page);
+	for (uint64_t rounds = prog_arg(argc, argv, 2, 1); rounds; rounds--) {
+		touch_pages(p, n, page);
+		madvise(p, n * page, MADV_DONTNEED);
+	}
 	struct rusage ru;
 	getrusage(RUSAGE_SELF, &ru);
 	printf("touched %" PRIu64 "\nfaults %ld\n", n, ru.ru_minflt);

@@ -15,20 +15,23 @@
 
 #define PROG_NOINLINE __attribute__((noinline, noclone, noipa))
 
-/* n dependent steps, about 2 ns each, inlined so that the caller is charged for them. */
-static inline __attribute__((always_inline)) void prog_work(uint64_t n)
-{
-	uint64_t x = 88172645463325252u;
-	while (n--) {
-		x ^= x << 13;
-		x ^= x >> 7;
-		x ^= x << 17;
-		__asm__ volatile("" : "+r"(x));
-	}
-}
+/* n dependent steps, about 2 ns each; a macro, so that they belong to the function that asks. */
+#define prog_work(n) \
+	do { \
+		uint64_t work_n_ = (n), work_x_ = 88172645463325252u; \
+		while (work_n_--) { \
+			work_x_ ^= work_x_ << 13; \
+			work_x_ ^= work_x_ >> 7; \
+			work_x_ ^= work_x_ << 17; \
+			__asm__ volatile("" : "+r"(work_x_)); \
+		} \
+	} while (0)
 
-/* Keeps a call from becoming a jump, so that the caller stays on the stack. */
-#define PROG_KEEP_FRAME() __asm__ volatile("" ::: "memory")
+/*
+ * At the end of a function: keeps the last call from becoming a jump, and makes compilers set up
+ * a frame pointer in a leaf function, which gcc 12 leaves out whatever the options say.
+ */
+#define PROG_KEEP_FRAME() __asm__ volatile("" ::"r"(__builtin_frame_address(0)) : "memory")
 
 static inline uint64_t prog_clock_ns(clockid_t clock)
 {
