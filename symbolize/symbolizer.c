@@ -227,6 +227,14 @@ static bool set_names_of_outermost(struct batch *b, struct symelf *elf, uint64_t
 	return ok;
 }
 
+/* A C function with an assembler name: abort is __GI_abort within glibc. */
+static bool set_both_names(struct batch *b, const struct symdwarf_frame *f, struct symline *line)
+{
+	line->linkage = strtab_add_cstr(b->strings, f->linkage);
+	line->name = strtab_add_cstr(b->strings, f->name);
+	return line->linkage && line->name;
+}
+
 static bool add_dwarf_chain(struct batch *b, struct symelf *elf, struct symaddr *a,
 			    const struct symdwarf_addr *da, const struct symdwarf_frame *frame)
 {
@@ -238,7 +246,9 @@ static bool add_dwarf_chain(struct batch *b, struct symelf *elf, struct symaddr 
 			.line = f->line, .column = f->column, .start_line = f->start_line,
 		};
 		bool ok = true;
-		if (f->linkage)
+		if (f->linkage && f->name && !demangle_is_mangled(f->linkage))
+			ok = set_both_names(b, f, &line);
+		else if (f->linkage)
 			ok = set_names(b, f->linkage, &line);
 		else if (i + 1 == da->n && (!f->name || !da->is_plain))
 			ok = set_names_of_outermost(b, elf, a->vaddr, f, &line);
@@ -323,7 +333,7 @@ static void explain(const struct batch *b, const struct symaddr *addr, size_t n,
 	size_t count[SYMBOLIZER_N_SOURCES] = {0};
 	char text[256] = "";
 	size_t len = 0;
-	if (n == 0 || !b->o->log || b->o->log->max < LOG_EXPLAIN)
+	if (!b->o->log || b->o->log->max < LOG_EXPLAIN)
 		return;
 	for (size_t i = 0; i < n; i++)
 		count[addr[i].source]++;
@@ -394,12 +404,15 @@ static int compare_addr(const void *a, const void *b)
 
 static int resolve_by_kind(struct batch *b, struct symaddr *addr, size_t n)
 {
+	int r;
 	switch (b->d->key.kind) {
 	case DSO_PSEUDO:
 		return resolve_each(b, addr, n, resolve_pseudo);
 	case DSO_KERNEL:
 	case DSO_MODULE:
-		return resolve_each(b, addr, n, resolve_kernel);
+		r = resolve_each(b, addr, n, resolve_kernel);
+		explain(b, addr, n, NULL, b->o->kernel ? NULL : "no symbols of that kernel");
+		return r;
 	case DSO_ANON:
 		return resolve_each(b, addr, n, resolve_nameless);
 	case DSO_ELF:
@@ -414,12 +427,15 @@ int symbolizer_resolve(const struct symbolizer_options *o, const struct dso *d,
 		       struct strtab *strings, struct symbolizer_has *ret_has)
 {
 	struct batch b = { .o = o, .d = d, .lines = lines, .strings = strings };
+	if (n == 0) {
+		*ret_has = b.has;
+		return 0;
+	}
 	for (size_t i = 0; i < n; i++) {
 		addr[i].first_line = addr[i].n_lines = 0;
 		addr[i].source = SYMBOLIZER_NONE;
 	}
-	if (n)
-		qsort(addr, n, sizeof(*addr), compare_addr);
+	qsort(addr, n, sizeof(*addr), compare_addr);
 	int r = resolve_by_kind(&b, addr, n);
 	for (size_t i = 0; i < n; i++)
 		b.has.functions |= addr[i].source != SYMBOLIZER_NONE &&

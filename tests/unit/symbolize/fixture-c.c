@@ -55,6 +55,14 @@ NOINLINE int global_function(int x)
 	return local_function(x) + 1;
 }
 
+/* A function whose name in the object file is another. */
+int renamed(int x) __asm__("assembler_name");
+NOINLINE int renamed(int x)
+{
+	marks[3] = HERE();                              /* MARK-renamed */
+	return x ^ (int)sink;
+}
+
 extern __typeof__(global_function) weak_alias __attribute__((weak, alias("global_function")));
 
 /* Code without a size, and a label within a function that has one. */
@@ -103,7 +111,8 @@ extern char asm_without_size[], asm_with_size[], asm_label[];
 
 static void print_marks(void)
 {
-	printf("innermost %p\nlocal %p\nglobal %p\n", marks[0], marks[1], marks[2]);
+	printf("innermost %p\nlocal %p\nglobal %p\nrenamed %p\n", marks[0], marks[1], marks[2],
+	       marks[3]);
 	printf("asm_without_size %p\nasm_with_size %p\nasm_label %p\n", (void *)asm_without_size,
 	       (void *)asm_with_size, (void *)asm_label);
 	printf("strdup_stub %p\n", (void *)strdup);
@@ -114,7 +123,7 @@ int main(int argc, char **argv)
 	int v[16] = { 3, 1, 2 };
 	outer((unsigned)argc + 2);
 	sort_some(v, 16);
-	int n = global_function(argc) + use_libc(argv[0]) + v[0];
+	int n = global_function(argc) + use_libc(argv[0]) + v[0] + renamed(argc);
 	if (argc > 1)
 		print_marks();
 	return n == -1;

@@ -135,6 +135,18 @@ static void is_chain(const char *path, const char *marks_of, const char *mark, c
 	result_done(&r);
 }
 
+static void is_name(const char *program, const char *mark, uint32_t frame, const char *name,
+		    const char *linkage)
+{
+	struct result r = resolve(program, program, mark_vaddr(program, mark), false);
+	tap_ok(frame < r.addr.n_lines, "%s has frame %u", mark, frame);
+	if (frame < r.addr.n_lines) {
+		tap_str(name_at(&r, frame), name, mark);
+		tap_str(linkage_at(&r, frame), linkage, mark);
+	}
+	result_done(&r);
+}
+
 /* ---- C --------------------------------------------------------------------- */
 
 static void test_c(void)
@@ -149,6 +161,7 @@ static void test_c(void)
 	is_chain("c", "c", "local", want);
 	snprintf(want, sizeof(want), "global_function@%d", mark_line(src, "global"));
 	is_chain("c", "c", "global", want);
+	is_name("c", "renamed", 0, "renamed", "assembler_name");
 
 	struct result r = resolve("c", "/opt/c", mark_vaddr("c", "innermost"), false);
 	const struct symline *l = &r.lines.v[r.addr.first_line];
@@ -192,18 +205,6 @@ static void test_symbols(void)
 }
 
 /* ---- C++ and Rust ------------------------------------------------------------ */
-
-static void is_name(const char *program, const char *mark, uint32_t frame, const char *name,
-		    const char *linkage)
-{
-	struct result r = resolve(program, program, mark_vaddr(program, mark), false);
-	tap_ok(frame < r.addr.n_lines, "%s has frame %u", mark, frame);
-	if (frame < r.addr.n_lines) {
-		tap_str(name_at(&r, frame), name, mark);
-		tap_str(linkage_at(&r, frame), linkage, mark);
-	}
-	result_done(&r);
-}
 
 static void test_cxx(void)
 {
