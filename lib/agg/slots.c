@@ -6,14 +6,15 @@
 
 #define IDS_MAX (UINT32_C(1) << 30)
 
-static bool charge(struct budget *b, size_t n_bytes, bool always)
+static bool charge(struct budget *b, size_t n_bytes)
 {
-	if (!b)
-		return true;
-	if (!always)
-		return budget_charge(b, n_bytes);
-	budget_charge_always(b, n_bytes);
-	return true;
+	return !b || budget_charge(b, n_bytes);
+}
+
+static void charge_always(struct budget *b, size_t n_bytes)
+{
+	if (b)
+		budget_charge_always(b, n_bytes);
 }
 
 static void release(struct budget *b, size_t n_bytes)
@@ -33,8 +34,14 @@ bool slots_grow_array(struct budget *b, void **v, uint32_t *cap, uint32_t n, uin
 	while (want < n + more)
 		want *= 2;
 	size_t added_bytes = (size_t)(want - *cap) * item_bytes;
-	if (!charge(b, added_bytes, always))
-		return false;
+	if (!charge(b, added_bytes)) {
+		/* What must go in gets room for itself only, not twice the table. */
+		if (!always)
+			return false;
+		want = n + more;
+		added_bytes = (size_t)(want - *cap) * item_bytes;
+		charge_always(b, added_bytes);
+	}
 	void *p = reallocarray(*v, want, item_bytes);
 	if (!p) {
 		release(b, added_bytes);
@@ -53,8 +60,15 @@ bool slots_grow(struct budget *b, uint32_t **slot, uint32_t *n_slots, uint32_t f
 		return true;
 	uint32_t want = *n_slots ? *n_slots * 2 : SLOTS_FIRST_CAP * 2;
 	size_t want_bytes = want * sizeof(**slot);
-	if (want > IDS_MAX * 2 || !charge(b, want_bytes, always))
+	if (want > IDS_MAX * 2)
 		return false;
+	if (!charge(b, want_bytes)) {
+		if (!always)
+			return false;
+		if (n < *n_slots - *n_slots / 4)
+			return true;  /* rather fuller than half */
+		charge_always(b, want_bytes);
+	}
 	uint32_t *new = calloc(want, sizeof(*new));
 	if (!new) {
 		release(b, want_bytes);
