@@ -194,16 +194,16 @@ static uint32_t labels_of(struct engine *g, struct procs_thread *t, struct engin
 		return own->labels;
 	uint32_t set = LABELS_NONE;
 	const struct budget *b = &g->budget;
+	unsigned kept = wanted & (ENGINE_LABEL_PID | ENGINE_LABEL_TID);
 	bool few = b->limit_bytes && b->used_bytes > b->limit_bytes / FEW_LABELS_DEN * FEW_LABELS_NUM;
-	if (!few)
+	if (!few || (kept == wanted && !g->options.n_labels))
 		set = make_labels(g, t, cpu, wanted, true);
 	if (set == LABELS_NONE) {
 		g->n_labels_dropped++;
-		set = make_labels(g, t, cpu, wanted & (ENGINE_LABEL_PID | ENGINE_LABEL_TID), false);
+		set = make_labels(g, t, cpu, kept, false);
+		return set == LABELS_NONE ? 0 : set;
 	}
-	if (set == LABELS_NONE)
-		return 0;
-	if (own && !few) {
+	if (own) {
 		*own = (struct engine_thread){
 			.budget = own->budget, .memo = own->memo, .labels = set, .labelled = true,
 			.thread_name = t->name, .process_name = t->process->name, .cpu = cpu,
@@ -220,8 +220,10 @@ static void add_count(struct engine *g, uint32_t event, uint32_t stack, uint32_t
 	if (counts_add(&g->counts, event, stack, labels, n, value, false))
 		return;
 	/* Totals are never dropped: one entry per event takes what finds no place. */
-	g->walk.stats.n_dropped += n;
-	counts_add(&g->counts, event, stackwalk_pseudo(&g->walk, g->walk.dropped), 0, n, value, true);
+	uint32_t dropped = stackwalk_pseudo(&g->walk, g->walk.dropped);
+	if (stack != dropped)  /* else it was counted when it was dropped */
+		g->walk.stats.n_dropped += n;
+	counts_add(&g->counts, event, dropped, 0, n, value, true);
 }
 
 static uint32_t stack_by_cfi(struct engine *g, struct procs_thread *t, struct engine_thread *own,
