@@ -34,8 +34,9 @@ static void list_losses(const struct cprof_stats *st, uint64_t n_lost, uint64_t 
 		{ n_throttles, "throttled",
 		  "times throttled by the kernel: the rate is too high for this machine", true },
 		{ st->n_truncated, "truncated",
-		  "stacks truncated: deeper than kernel.perf_event_max_stack", true },
-		{ st->n_cut, "cut", "stacks cut at code without frame pointers", false },
+		  "stacks truncated: deeper than the stack copy (--call-graph dwarf,SIZE), or than "
+		  "kernel.perf_event_max_stack", true },
+		{ st->n_cut, "cut", "stacks ended before their root (-v tells where)", false },
 		{ st->n_unknown_pc, "unknown_pc", "samples at an address outside of all mappings", false },
 		{ st->n_shortened, "shortened",
 		  "stacks without their innermost frames: --max-memory", true },
@@ -108,6 +109,35 @@ static void print_event(const struct summary *s, FILE *to, size_t i)
 			    "--scope task; --scope cpu sees them (CAP_PERFMON or root)\n");
 }
 
+static void print_ends(const struct cprof_stack_ends *ends, FILE *to)
+{
+	const char *sep = "";
+	for (size_t k = 0; k < CPROF_N_STACK_ENDS; k++) {
+		if (ends->n[k]) {
+			fprintf(to, "%s%" PRIu64 " %s", sep, ends->n[k], cprof_stack_end_name(k));
+			sep = ", ";
+		}
+	}
+	fputc('\n', to);
+}
+
+static void print_stacks(const struct summary *s, FILE *to, uint32_t stack_bytes)
+{
+	struct cprof_stack_ends ends;
+	cprof_recorder_stack_ends(s->recorder, 0, &ends);
+	if (!stack_bytes)
+		return;
+	fprintf(to, "  user stacks by CFI, copies of %u bytes, %" PRIu64 " joined; ends: ", stack_bytes,
+		ends.n_joined);
+	print_ends(&ends, to);
+	for (size_t i = 1; cprof_recorder_stack_ends(s->recorder, i, &ends); i++) {
+		fputs("    in '", to);
+		text_print(to, ends.path);
+		fputs("': ", to);
+		print_ends(&ends, to);
+	}
+}
+
 void summary_print(const struct summary *s, FILE *to)
 {
 	struct cprof_stats st;
@@ -131,6 +161,7 @@ void summary_print(const struct summary *s, FILE *to)
 		fprintf(to, ", target used %s of CPU time", units_duration_text(st.cpu_used_ns, text));
 	fprintf(to, "; cprof itself %.3f s of CPU time, %s for tables\n", s->own_cpu_s,
 		units_size_text(st.peak_memory_bytes, text));
+	print_stacks(s, to, st.stack_bytes);
 	fprintf(to, "  %" PRIu64 " distinct stacks, %" PRIu64 " frames; %" PRIu64 " of %" PRIu64
 		    " user and %" PRIu64 " of %" PRIu64 " kernel frames named\n",
 		st.n_stacks, st.n_frames, st.n_frames_user_named, st.n_frames_user,
@@ -202,6 +233,13 @@ void summary_print_json(const struct summary *s, FILE *to)
 		st.n_cpus, st.ring_bytes);
 	fprintf(to, ", \"own_cpu_s\": %.6f, \"peak_table_bytes\": %" PRIu64, s->own_cpu_s,
 		st.peak_memory_bytes);
+	struct cprof_stack_ends ends;
+	cprof_recorder_stack_ends(s->recorder, 0, &ends);
+	fprintf(to, ", \"stack_bytes\": %u, \"stacks_joined\": %" PRIu64 ", \"stack_ends\": {",
+		st.stack_bytes, ends.n_joined);
+	for (size_t k = 0; k < CPROF_N_STACK_ENDS; k++)
+		fprintf(to, "%s\"%s\": %" PRIu64, k ? ", " : "", cprof_stack_end_name(k), ends.n[k]);
+	fputs("}", to);
 	fputs(", \"losses\": {", to);
 	for (size_t i = 0; i < N_LOSSES; i++)
 		fprintf(to, "%s\"%s\": %" PRIu64, i ? ", " : "", loss[i].key, loss[i].n);

@@ -100,12 +100,15 @@ struct cprof_stats {
 	bool cpu_used_known;
 	uint64_t cpu_used_ns;          /* CPU time of the target, by the kernel's accounts */
 	uint64_t n_stacks, n_frames, n_processes, n_threads;
-	uint64_t n_truncated, n_cut, n_unknown_pc, n_shortened, n_dropped, n_labels_dropped;
+	uint64_t n_truncated;          /* stacks that end in [truncated], for want of room */
+	uint64_t n_cut;                /* stacks that ended before their root for another reason */
+	uint64_t n_unknown_pc, n_shortened, n_dropped, n_labels_dropped;
 	uint64_t n_undecodable, n_unknown_records, n_out_of_order;
 	uint64_t n_foreign;            /* samples of other tasks, passed over (cpu scope) */
 	uint64_t n_frames_user, n_frames_user_named, n_frames_kernel, n_frames_kernel_named;
 	uint64_t peak_memory_bytes;    /* of what is charged to max_memory_bytes */
 	uint64_t ring_bytes;
+	uint32_t stack_bytes;          /* of each stack copy, at last; 0: none */
 	uint32_t n_fds, n_cpus, n_cpus_failed;
 	bool kernel_names_hidden;
 };
@@ -137,6 +140,18 @@ size_t cprof_recorder_n_events(const struct cprof_recorder *r);
 void cprof_recorder_stats(struct cprof_recorder *r, struct cprof_stats *ret_stats);
 void cprof_recorder_event_stats(struct cprof_recorder *r, size_t event,
 				struct cprof_event_stats *ret_stats);
+
+/* How user stacks ended: counts by reason, in all or of one file's code. */
+#define CPROF_N_STACK_ENDS 9
+struct cprof_stack_ends {
+	const char *path;              /* where the outermost known frame lies; NULL: in all */
+	uint64_t n[CPROF_N_STACK_ENDS];
+	uint64_t n_joined;             /* of those "beyond the copy": completed from before (in all) */
+};
+/* Entry 0 is the sum; from 1 on, files with stacks that ended early, in no order; false behind the last. */
+bool cprof_recorder_stack_ends(struct cprof_recorder *r, size_t i, struct cprof_stack_ends *ret);
+/* "root", "beyond the copy" ...; NULL from CPROF_N_STACK_ENDS on. */
+const char *cprof_stack_end_name(size_t reason);
 
 /* The share of what the kernel accounted to the target (CPU time, or the event's counter) that the
  * samples stand for; negative where the two cannot be compared. */

@@ -93,15 +93,32 @@ static void say_counted(struct comments *c, bool *failed, const struct cprof_con
 		    100.0 * (double)ev->time_running_ns / (double)ev->time_enabled_ns);
 }
 
+static void say_stacks(struct comments *c, bool *failed, const struct cprof_stats *st,
+		       const struct cprof_stack_ends *ends)
+{
+	uint64_t sum = 0;
+	for (size_t i = 0; i < CPROF_N_STACK_ENDS; i++)
+		sum += ends->n[i];
+	if (!sum)
+		return;
+	say(c, failed, "stacks: %llu unwound by CFI, copies of %u bytes, %llu joined to the "
+	    "thread's previous stack", (unsigned long long)sum, st->stack_bytes,
+	    (unsigned long long)ends->n_joined);
+	for (size_t i = 0; i < CPROF_N_STACK_ENDS; i++)
+		if (ends->n[i])
+			say(c, failed, "stack ends: %llu %s", (unsigned long long)ends->n[i],
+			    cprof_stack_end_name(i));
+}
+
 static void say_losses(struct comments *c, bool *failed, const struct cprof_stats *st,
 		       const struct cprof_event_stats *ev)
 {
 	const struct { uint64_t n; const char *what; } losses[] = {
 		{ ev->n_lost, "samples lost: the ring was full" },
 		{ ev->n_throttles, "times throttled by the kernel: the rate was too high" },
-		{ st->n_truncated, "stacks truncated: deeper than kernel.perf_event_max_stack" },
-		{ st->n_cut, "stacks cut at an address outside of all mappings: code without "
-			     "frame pointers" },
+		{ st->n_truncated, "stacks truncated: deeper than the stack copy or "
+				   "kernel.perf_event_max_stack" },
+		{ st->n_cut, "stacks ended before their root" },
 		{ st->n_unknown_pc, "samples at an address outside of all mappings" },
 		{ st->n_shortened, "stacks without their innermost frames: memory limit" },
 		{ st->n_dropped, "samples without their stack: memory limit" },
@@ -117,7 +134,7 @@ static void say_losses(struct comments *c, bool *failed, const struct cprof_stat
 
 int comments_make(struct comments *c, const struct cprof_config *config,
 		  const struct source_facts *facts, const struct cprof_stats *st,
-		  const struct cprof_event_stats *ev)
+		  const struct cprof_event_stats *ev, const struct cprof_stack_ends *ends)
 {
 	bool failed = false;
 	*c = (struct comments){ 0 };
@@ -134,6 +151,7 @@ int comments_make(struct comments *c, const struct cprof_config *config,
 		say(c, &failed, "user code only: the kernel could not be sampled");
 	if (st->kernel_names_hidden)
 		say(c, &failed, "kernel functions without names: kallsyms is hidden");
+	say_stacks(c, &failed, st, ends);
 	say_losses(c, &failed, st, ev);
 	if (!failed)
 		return 0;

@@ -17,7 +17,7 @@ struct comments {
 /* The comments for one event; -ENOMEM. */
 int comments_make(struct comments *c, const struct cprof_config *config,
 		  const struct source_facts *facts, const struct cprof_stats *stats,
-		  const struct cprof_event_stats *event);
+		  const struct cprof_event_stats *event, const struct cprof_stack_ends *ends);
 void comments_done(struct comments *c);
 
 /* The share of what was counted that the samples stand for, in percent; negative where the two

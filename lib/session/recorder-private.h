@@ -10,6 +10,7 @@
 #include "session/coverage.h"
 #include "session/engine.h"
 #include "session/names.h"
+#include "session/stacksize.h"
 #include "source/live.h"
 
 struct recorder_event {
@@ -31,6 +32,7 @@ struct cprof_recorder {
 	struct source *source;
 	struct cgroup cgroup;
 	struct coverage coverage;
+	struct stacksize stacksize;
 	struct engine engine;
 	struct names names;
 	int *pidfd;

@@ -185,6 +185,32 @@ int cprof_recorder_start(struct cprof_recorder *r, struct err *e)
 	return code;
 }
 
+/* Stack copies as large as the stacks turn out to need. */
+static void adapt_stack(struct cprof_recorder *r)
+{
+	const struct userstack *u = &r->engine.walk.user;
+	const struct unwind_stats *st = u->unwind ? unwind_stats(u->unwind) : NULL;
+	if (!st || r->stacksize.is_fixed)
+		return;
+	uint64_t n_lost = 0;
+	for (size_t i = 0; i < r->events.n; i++)
+		n_lost += r->engine.event[i].n_lost_records;
+	uint32_t bytes = stacksize_wanted(&r->stacksize, st->n_stacks, st->n_end[UNWIND_BEYOND],
+					  n_lost, now_ns(CLOCK_MONOTONIC));
+	if (bytes == r->stacksize.bytes)
+		return;
+	struct err why;
+	if (live_set_stack(r->source, bytes, &why) < 0) {
+		log_line(r->config.log, LOG_EXPLAIN, "stack copies stay at %u bytes: %s",
+			 r->stacksize.bytes, why.what);
+		r->stacksize.is_fixed = true;
+		return;
+	}
+	log_line(r->config.log, LOG_EXPLAIN, "stack copies: %u bytes instead of %u", bytes,
+		 r->stacksize.bytes);
+	stacksize_changed(&r->stacksize, bytes);
+}
+
 static int drain(struct cprof_recorder *r, struct err *e)
 {
 	struct record record;
@@ -237,6 +263,7 @@ int cprof_recorder_step(struct cprof_recorder *r, int timeout_ms, const int *fds
 	code = drain(r, e);
 	if (code < 0)
 		return code;
+	adapt_stack(r);
 	return targets_gone(r, ready) ? CPROF_TARGET_GONE : CPROF_RUNNING;
 }
 
@@ -341,7 +368,8 @@ void cprof_recorder_stats(struct cprof_recorder *r, struct cprof_stats *ret)
 		.n_unknown_records = r->source->losses.n_unknown,
 		.n_out_of_order = r->source->losses.n_out_of_order,
 		.peak_memory_bytes = g->budget.peak_bytes,
-		.ring_bytes = f->ring_bytes, .n_fds = f->n_fds,
+		.ring_bytes = f->ring_bytes, .stack_bytes = r->stacksize.bytes,
+		.n_fds = f->n_fds,
 		.n_cpus = r->source->facts.n_cpus, .n_cpus_failed = f->n_cpus_failed,
 	};
 	for (size_t i = 0; i < r->events.n; i++)
@@ -353,6 +381,34 @@ void cprof_recorder_stats(struct cprof_recorder *r, struct cprof_stats *ret)
 		ret->n_frames_kernel_named = r->names.n_frames_kernel_named;
 		ret->kernel_names_hidden = r->names.kernel_hidden;
 	}
+}
+
+bool cprof_recorder_stack_ends(struct cprof_recorder *r, size_t i, struct cprof_stack_ends *ret)
+{
+	_Static_assert(CPROF_N_STACK_ENDS == UNWIND_N_ENDS, "one word per reason");
+	const struct userstack *u = &r->engine.walk.user;
+	*ret = (struct cprof_stack_ends){ 0 };
+	if (i == 0) {
+		memcpy(ret->n, u->ends.n, sizeof(ret->n));
+		ret->n_joined = u->n_joined;
+		return true;
+	}
+	for (uint32_t dso = 0; dso < u->n_modules; dso++) {
+		uint64_t sum = 0;
+		for (size_t k = 0; k < CPROF_N_STACK_ENDS; k++)
+			sum += u->module[dso].ends.n[k];
+		if (sum == 0 || --i > 0)
+			continue;
+		ret->path = dso_get(&r->engine.dsos, dso)->path;
+		memcpy(ret->n, u->module[dso].ends.n, sizeof(ret->n));
+		return true;
+	}
+	return false;
+}
+
+const char *cprof_stack_end_name(size_t reason)
+{
+	return reason < UNWIND_N_ENDS ? unwind_end_name((enum unwind_end)reason) : NULL;
 }
 
 double cprof_coverage_percent(struct cprof_recorder *r, size_t event)
@@ -386,7 +442,9 @@ int cprof_recorder_write(struct cprof_recorder *r, size_t event,
 	cprof_recorder_stats(r, &stats);
 	cprof_recorder_event_stats(r, event, &ev);
 	struct comments comments;
-	if (comments_make(&comments, &r->config, &r->source->facts, &stats, &ev) < 0)
+	struct cprof_stack_ends ends;
+	cprof_recorder_stack_ends(r, 0, &ends);
+	if (comments_make(&comments, &r->config, &r->source->facts, &stats, &ev, &ends) < 0)
 		return err_errno(e, ENOMEM, "cannot write the profile");
 	struct export_info info = {
 		.type = ev.sample_type, .unit = ev.unit,

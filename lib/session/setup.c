@@ -13,8 +13,14 @@
 
 #define DEFAULT_FREQ "999"
 
-/* Holds nearly all stacks of ordinary programs; what is deeper joins or is told. */
-#define DEFAULT_STACK_BYTES 8192u
+/*
+ * The first size of stack copies, which then follows the stacks (stacksize.c): large where
+ * samples are few, since a larger copy costs the target some microseconds each, and at
+ * most this many bytes a second and CPU.
+ */
+#define FIRST_STACK_BYTES_MAX 32768u
+#define FIRST_STACK_BYTES_MIN 8192u
+#define FIRST_STACK_BYTES_PER_S (40u << 20)
 
 /* The kernel's record size, a 16-bit number, has to hold it (perf_event_open(2)). */
 #define STACK_BYTES_MAX 65528u
@@ -144,6 +150,15 @@ static int choose_rate(const struct cprof_config *c, struct evattr_options *o, s
 	return 0;
 }
 
+static uint32_t first_stack_bytes(const struct evattr_options *o)
+{
+	uint32_t bytes = FIRST_STACK_BYTES_MAX;
+	while (bytes > FIRST_STACK_BYTES_MIN &&
+	       (!o->rate_default_hz || o->rate_default_hz * bytes > FIRST_STACK_BYTES_PER_S))
+		bytes /= 2;
+	return bytes;
+}
+
 static void choose_callgraph(const struct cprof_config *c, struct evattr_options *o)
 {
 	bool has_regs = evattr_user_regs() != 0;
@@ -153,7 +168,7 @@ static void choose_callgraph(const struct cprof_config *c, struct evattr_options
 		o->callgraph = EVATTR_CALLGRAPH_FP;
 	} else {
 		o->callgraph = EVATTR_CALLGRAPH_DWARF;
-		o->stack_bytes = c->stack_bytes ? c->stack_bytes : DEFAULT_STACK_BYTES;
+		o->stack_bytes = c->stack_bytes ? c->stack_bytes : first_stack_bytes(o);
 	}
 }
 
@@ -222,6 +237,8 @@ static int open_source(struct cprof_recorder *r, struct live_options *o, struct 
 	int code = live_open(o, &r->source, e);
 	if (code < 0)
 		return code;
+	stacksize_init(&r->stacksize, o->attr.stack_bytes, live_facts(r->source)->ring_bytes,
+		       c->stack_bytes || !o->attr.stack_bytes || r->scope == LIVE_TASK);
 	if (live_facts(r->source)->given_up & EVOPEN_NO_KERNEL)
 		log_line(c->log, LOG_WARN, "recording user code only: the kernel may not be sampled "
 			 "(kernel.perf_event_paranoid, CAP_PERFMON)");

@@ -20,6 +20,7 @@ struct live_fd {
 	int fd;
 	uint32_t event;
 	uint32_t tid;
+	int cpu;
 };
 
 /* A thread that a repeated scan found: perhaps it has inherited events already. */
@@ -43,8 +44,9 @@ struct live {
 	size_t n_rings;
 	VEC(struct live_fd) fds;
 	VEC(struct live_late) late;
-	bool per_task;                 /* LIVE_TASK */
 	struct perf_event_attr *attr;  /* per event, as it opened */
+	struct live_options options;   /* events and host are borrowed */
+	struct live_count *closed;     /* per event: what its closed predecessors counted */
 	struct live_id *id;            /* open addressing by id */
 	uint32_t n_ids, n_id_slots;
 	struct pollfd *poll;
@@ -54,5 +56,8 @@ struct live {
 extern const struct source_ops live_ops;
 
 int live_add_id(struct live *l, struct live_id id);
+
+/* Adds what the event behind fd counted. */
+void live_add_count(const struct live *l, int fd, uint32_t event, struct live_count *sum);
 
 #endif

@@ -134,6 +134,7 @@ static void live_close(struct source *s)
 	VEC_FREE(&l->late);
 	free(l->ring);
 	free(l->attr);
+	free(l->closed);
 	free(l->id);
 	free(l->poll);
 	free(l);
@@ -188,30 +189,33 @@ int live_wait(struct source *s, int timeout_ms, const int *fds, size_t n_fds, bo
 	return 0;
 }
 
+void live_add_count(const struct live *l, int fd, uint32_t event, struct live_count *sum)
+{
+	/* value, time_enabled, time_running, id, lost: the fixed read_format of evattr.c */
+	uint64_t v[5] = { 0 };
+	if (read(fd, v, sizeof(v)) < (ssize_t)(3 * sizeof(v[0])))
+		return;
+	sum->value += v[0];
+	sum->time_enabled_ns += v[1];
+	sum->time_running_ns += v[2];
+	if (l->attr[event].read_format & PERF_FORMAT_LOST)
+		sum->n_lost += v[4];
+}
+
 void live_read(struct source *s, size_t event, struct live_count *ret_count)
 {
 	struct live *l = live_of(s);
-	bool has_lost = l->attr[event].read_format & PERF_FORMAT_LOST;
-	struct live_count sum = { .has_lost = has_lost };
+	struct live_count sum = l->closed[event];
+	sum.has_lost = l->attr[event].read_format & PERF_FORMAT_LOST;
 	for (size_t i = 0; i < l->fds.n; i++) {
 		const struct live_fd *f = &l->fds.v[i];
-		if (f->event != event)
-			continue;
 		struct live_late *late = f->tid ? find_late(l, f->tid) : NULL;
-		if (late && late->inherits)
-			continue;
-		/* value, time_enabled, time_running, id, lost: the fixed read_format of evattr.c */
-		uint64_t v[5] = { 0 };
-		if (read(f->fd, v, sizeof(v)) < (ssize_t)(3 * sizeof(v[0])))
-			continue;
-		sum.value += v[0];
-		sum.time_enabled_ns += v[1];
-		sum.time_running_ns += v[2];
-		sum.n_lost += has_lost ? v[4] : 0;
+		if (f->event == event && !(late && late->inherits))
+			live_add_count(l, f->fd, f->event, &sum);
 	}
 	/* A task's event on CPU n is enabled whenever the task runs, and can count only
 	 * while it runs there: one CPU's worth of the sum is real time. */
-	if (l->per_task)
+	if (l->options.scope == LIVE_TASK)
 		sum.time_enabled_ns /= l->n_rings;
 	*ret_count = sum;
 }

@@ -64,6 +64,13 @@ int live_open(const struct live_options *o, struct source **ret_source, struct e
 int live_enable(struct source *s, struct err *e);
 void live_disable(struct source *s);
 
+/*
+ * From now on copies so many bytes of user stacks (a multiple of 8): each event is opened anew,
+ * and takes over from the one before.  Not for LIVE_TASK, whose inherited events cannot be
+ * replaced: -EOPNOTSUPP.  On failure all is as it was.
+ */
+int live_set_stack(struct source *s, uint32_t stack_bytes, struct err *e);
+
 /* Waits for records: at most timeout_ms, or until one of the n further descriptors is readable
  * (its revents-like flag in ret_ready, may be NULL).  Returns 0 or -errno (-EINTR included). */
 int live_wait(struct source *s, int timeout_ms, const int *fds, size_t n_fds, bool *ret_ready);

@@ -135,7 +135,8 @@ static void add_sideband(struct perf_event_attr *attr)
 	attr->task = 1;
 }
 
-static int keep_fd(struct live *l, int fd, uint32_t event, uint32_t tid, int ring_fd, struct err *e)
+static int keep_fd(struct live *l, int fd, uint32_t event, uint32_t tid, int cpu, int ring_fd,
+		   struct err *e)
 {
 	uint64_t id = 0;
 	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring_fd) < 0 ||
@@ -144,7 +145,8 @@ static int keep_fd(struct live *l, int fd, uint32_t event, uint32_t tid, int rin
 		close(fd);
 		return code;
 	}
-	if (!VEC_PUSH(&l->fds, ((struct live_fd){ .fd = fd, .event = event, .tid = tid })) ||
+	if (!VEC_PUSH(&l->fds,
+		      ((struct live_fd){ .fd = fd, .event = event, .tid = tid, .cpu = cpu })) ||
 	    live_add_id(l, (struct live_id){ .id = id, .event = event, .tid = tid }) < 0) {
 		if (l->fds.n && l->fds.v[l->fds.n - 1].fd == fd)
 			l->fds.n--;
@@ -192,7 +194,7 @@ static int open_place(struct live *l, const struct live_options *o, pid_t pid, u
 			}
 			if (fd < 0)
 				return fd;
-			int code = keep_fd(l, fd, i, tid, ring->fd, e);
+			int code = keep_fd(l, fd, i, tid, ring->cpu, ring->fd, e);
 			if (code < 0)
 				return code;
 			++*ret_n_opened;
@@ -362,10 +364,10 @@ int live_open(const struct live_options *options, struct source **ret_source, st
 	if (!l)
 		return err_errno(e, ENOMEM, "cannot set up recording");
 	l->source.ops = &live_ops;
-	l->per_task = o.scope == LIVE_TASK;
 	read_facts(&l->source.facts, (size_t)n_cpus);
 	l->attr = calloc(o.n_events, sizeof(*l->attr));
-	int code = l->attr ? 0 : err_errno(e, ENOMEM, "cannot set up recording");
+	l->closed = calloc(o.n_events, sizeof(*l->closed));
+	int code = l->attr && l->closed ? 0 : err_errno(e, ENOMEM, "cannot set up recording");
 	for (size_t i = 0; code == 0 && i < o.n_events; i++)
 		evattr_sampling(&o.event[i], &o.attr, &l->attr[i]);
 	if (code == 0) {
@@ -383,6 +385,55 @@ int live_open(const struct live_options *options, struct source **ret_source, st
 		return code;
 	}
 	l->facts.n_fds = (uint32_t)(l->fds.n + l->n_rings);
+	l->options = o;
 	*ret_source = &l->source;
+	return 0;
+}
+
+/* ---- again, with other stack copies ---------------------------------------------------- */
+
+static int ring_fd_of_cpu(const struct live *l, int cpu)
+{
+	for (size_t i = 0; i < l->n_rings; i++)
+		if (l->ring[i].cpu == cpu)
+			return l->ring[i].fd;
+	return -1;
+}
+
+int live_set_stack(struct source *s, uint32_t stack_bytes, struct err *e)
+{
+	struct live *l = (struct live *)s;
+	const struct live_options *o = &l->options;
+	if (o->scope == LIVE_TASK || !l->format.sample_regs_user)
+		return err_set(e, EOPNOTSUPP, "the size of stack copies is fixed");
+	bool cgroup = o->scope == LIVE_CGROUP;
+	size_t n = l->fds.n;
+	for (size_t i = 0; i < n; i++) {
+		const struct live_fd old = l->fds.v[i];
+		struct perf_event_attr attr = l->attr[old.event];
+		attr.sample_stack_user = stack_bytes;
+		int fd = evopen_again(&o->open, &o->event[old.event], &attr,
+				      cgroup ? o->cgroup_fd : -1, old.cpu,
+				      cgroup ? PERF_FLAG_PID_CGROUP : 0, e);
+		int code = fd < 0 ? fd : keep_fd(l, fd, old.event, 0, old.cpu,
+						 ring_fd_of_cpu(l, old.cpu), e);
+		if (code < 0) {
+			while (l->fds.n > n)
+				close(l->fds.v[--l->fds.n].fd);
+			return code;
+		}
+	}
+	/* The new ones stand behind the old, in the same order. */
+	for (size_t i = 0; i < n; i++) {
+		const struct live_fd old = l->fds.v[i];
+		ioctl(l->fds.v[n + i].fd, PERF_EVENT_IOC_ENABLE, 0);
+		ioctl(old.fd, PERF_EVENT_IOC_DISABLE, 0);
+		live_add_count(l, old.fd, old.event, &l->closed[old.event]);
+		close(old.fd);
+		l->fds.v[i] = l->fds.v[n + i];
+	}
+	l->fds.n = n;
+	for (size_t i = 0; i < o->n_events; i++)
+		l->attr[i].sample_stack_user = stack_bytes;
 	return 0;
 }
