@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/strtab.h"
 #include "base/vec.h"
+#include "symbolize/cfi.h"
 #include "symbolize/demangle.h"
 #include "symbolize/dso.h"
 #include "symbolize/symdebug.h"
@@ -32,6 +33,7 @@ struct batch {
 	struct symlines *lines;
 	struct strtab *strings;
 	struct symbolizer_has has;
+	struct cfi *cfi;            /* where functions begin, for what has no name; NULL: not open */
 	uint32_t *demangled;        /* by linkage id: name id, 0 when not yet known */
 	size_t n_demangled;
 	struct {
@@ -48,10 +50,30 @@ static const char *base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
+/*
+ * Where the function around vaddr begins, by its CFI, which stripped files have, too; else vaddr
+ * itself.  So all addresses of one function get one name.
+ */
+static uint64_t function_start(struct batch *b, uint64_t vaddr)
+{
+	struct cfi_fde fde;
+	uint32_t off;
+	bool is_debug;
+	const struct dso *d = b->d;
+	if (!b->cfi && (d->image ? cfi_open_image(d->image, d->n_image_bytes, &b->cfi)
+				 : d->fd < 0 || cfi_open_file(d->fd, &b->cfi)))
+		return vaddr;
+	if (cfi_find_fde(b->cfi, vaddr, &fde, &off, &is_debug) != CFI_UNUSUAL)
+		return vaddr;
+	return fde.start <= vaddr ? fde.start : vaddr;
+}
+
 /* "[libfoo.so]+0x1234", "[vdso]+0x10" */
-static uint32_t made_up_name(const struct batch *b, uint64_t vaddr)
+static uint32_t made_up_name(struct batch *b, uint64_t vaddr)
 {
 	char text[512];
+	if (b->d->key.kind == DSO_ELF || b->d->key.kind == DSO_VDSO)
+		vaddr = function_start(b, vaddr);
 	const char *base = *b->d->path ? base_name(b->d->path) : "unknown";
 	bool has_brackets = base[0] == '[';
 	snprintf(text, sizeof(text), "%s%.400s%s+0x%" PRIx64, has_brackets ? "" : "[", base,
@@ -437,6 +459,7 @@ int symbolizer_resolve(const struct symbolizer_options *o, const struct dso *d,
 	}
 	qsort(addr, n, sizeof(*addr), compare_addr);
 	int r = resolve_by_kind(&b, addr, n);
+	cfi_close(b.cfi);
 	for (size_t i = 0; i < n; i++)
 		b.has.functions |= addr[i].source != SYMBOLIZER_NONE &&
 				   addr[i].source != SYMBOLIZER_PSEUDO;
