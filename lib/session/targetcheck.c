@@ -40,7 +40,9 @@ int targetcheck(const struct host *h, pid_t id, bool is_thread, struct err *e)
 	if (rest)
 		sscanf(rest + 1, " %c %*d %*d %*d %*d %*d %u", &state, &flags);
 	long leader = status_field(status, "\nTgid:");
-	if (state == 'Z' || state == 'X') {
+	/* A main thread that has ended looks like a zombie while other threads go on. */
+	bool others = !is_thread && status_field(status, "\nThreads:") > 1;
+	if ((state == 'Z' || state == 'X') && !others) {
 		err_set(e, EINVAL, "%s %d is a zombie: it has ended, its parent %ld has not yet "
 			"collected it", what, id, status_field(status, "\nPPid:"));
 		return -EINVAL;
