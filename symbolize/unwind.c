@@ -39,6 +39,12 @@
 
 #define SYNC_NONE UINT32_MAX
 
+/* Of the copy, asked of the memory before the first step: each of the first steps waits for the one
+ * before it, and together they would wait several times for memory that a single wait can bring.
+ * Twelve lines made shallow stacks (10 frames) twice as fast and cost deep ones nothing;
+ * the whole copy made shallow ones half as fast. */
+#define UNWIND_PREFETCH_BYTES 768u
+
 struct cache_entry {
 	uint64_t key;
 	struct cfi_rule rule;           /* kind CFI_EMPTY: no entry */
@@ -142,8 +148,59 @@ unwind_other(struct unwind_walk *w, const struct cfi_rule *rule)
 	}
 }
 
+/*
+ * Takes plain steps as long as all goes well and the stack pointer is below stop_sp.  What is
+ * not plain, cached and within bounds is left to unwind_step, which also finds out what is wrong.
+ * The values that the next step depends on stay in machine registers.
+ */
+static void unwind_fast(const struct unwind *u, struct unwind_walk *w, uint64_t salt,
+			uint64_t stop_sp)
+{
+	const uint64_t kinds = 0xff | CFI_FLAG_RA_REG << 8; /* of a rule as one word */
+	const uint64_t sp0 = w->sp0, last_off = w->n_copy - 8, strip = unwind_strip(w->arch, ~0ull);
+	const uint8_t *stack = w->in->stack;
+	struct unwind_frame *f = &w->frame[w->n - 1], *last = &w->frame[u->o.max_depth - 1];
+	uint64_t pc = f->pc, sp = f->sp, fp = f->fp, back = !(f->flags & UNWIND_FRAME_EXACT);
+	if (w->n_copy < 8)
+		return;
+	while (f < last && sp < stop_sp) {
+		uint64_t key = cache_key(salt, pc - back), word;
+		const struct cache_entry *e = cache_at(&u->by_pc, key);
+		struct cfi_rule rule = e->rule;
+		memcpy(&word, &rule, sizeof(word));
+		if (e->key != key || (word & kinds) != CFI_PLAIN)
+			break;
+		uint64_t cfa = (rule.flags & CFI_FLAG_CFA_FP ? fp : sp) + (uint64_t)(rule.cfa_off8 * 8l);
+		uint64_t off = cfa + (uint64_t)(rule.ra_off8 * 8l) - sp0, next_pc;
+		if (cfa <= sp || off > last_off)
+			break;
+		memcpy(&next_pc, stack + off, 8);
+		next_pc &= strip;
+		uint32_t flags = UNWIND_STEP_SLOTS;
+		if (rule.flags & CFI_FLAG_FP_SAVED) {
+			uint64_t fp_at = cfa + (uint64_t)(rule.fp_off8 * 8l);
+			if (fp_at < sp || fp_at - sp0 > last_off)
+				break;
+			if (!next_pc)
+				break;
+			memcpy(&fp, stack + (fp_at - sp0), 8);
+			flags |= UNWIND_STEP_FP;
+		} else if (!next_pc) {
+			break;
+		}
+		f->ra_off8 = rule.ra_off8;
+		f->fp_off8 = rule.fp_off8;
+		f->flags |= flags;
+		pc = next_pc;
+		sp = cfa;
+		back = 1;
+		*++f = (struct unwind_frame){ .pc = pc, .sp = sp, .fp = fp };
+	}
+	w->n = (uint32_t)(f - w->frame) + 1;
+}
+
 /* Finds frame[n] from frame[n - 1]: UNWIND_STEP_DONE or an enum unwind_end. */
-static inline int unwind_step(struct unwind *u, struct unwind_walk *w, uint64_t salt)
+static int __attribute__((noinline)) unwind_step(struct unwind *u, struct unwind_walk *w, uint64_t salt)
 {
 	struct unwind_frame *f = &w->frame[w->n - 1], *o = f + 1;
 	uint64_t at = f->pc - !(f->flags & UNWIND_FRAME_EXACT);
@@ -362,8 +419,15 @@ static enum unwind_end unwind_run(struct unwind *u, struct unwind_walk *w, struc
 			if (joined)
 				return UNWIND_BEYOND;
 		}
+		uint32_t n_before = w->n;
+		uint64_t stop_sp = s->k >= 0 ? s->m[s->k].sp : UINT64_MAX;
+		unwind_fast(u, w, salt, stop_sp);
+		if (w->n > n_before + 1)
+			s->from = SYNC_NONE;
 		if (w->n == u->o.max_depth)
 			return UNWIND_DEPTH;
+		if (w->n > n_before && w->frame[w->n - 1].sp >= stop_sp)
+			continue;
 		uint32_t n_signals = w->n_signals;
 		w->is_cfa_known = false;
 		int end = unwind_step(u, w, salt);
@@ -400,6 +464,8 @@ void unwind_stack(struct unwind *u, const struct unwind_input *in, struct unwind
 	struct sync s = { .m = memo ? memo->frame : NULL, .k = (int64_t)n_memo - 1,
 		.from = SYNC_NONE };
 
+	for (uint64_t i = 0; i < UNWIND_PREFETCH_BYTES && i < w.n_copy; i += 64)
+		__builtin_prefetch(in->stack + i);
 	ret->end = unwind_run(u, &w, &s, n_memo);
 	ret->n = w.n;
 	ret->n_joined = s.n_joined;

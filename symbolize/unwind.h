@@ -46,7 +46,7 @@ struct unwind_options {
 	uint32_t n_cache;               /* rules kept, rounded up to a power of two; 0: default */
 };
 #define UNWIND_DEPTH_DEFAULT 1024u
-#define UNWIND_CACHE_DEFAULT 32768u
+#define UNWIND_CACHE_DEFAULT 16384u
 
 struct unwind_input {
 	const struct unwind_regs *regs;
