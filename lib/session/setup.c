@@ -32,9 +32,18 @@ static int check_targets(struct cprof_recorder *r, struct err *e)
 	const struct cprof_config *c = &r->config;
 	if (c->n_pids + c->n_tids == 0 && !c->command_pid)
 		return err_set(e, EINVAL, "no target: neither a process, a thread nor a command");
+	if (c->n_pids + c->n_tids && c->command_pid)
+		return err_set(e, EINVAL, "a command cannot be recorded together with other targets");
 	for (size_t i = 0; i < c->n_pids + c->n_tids; i++) {
 		bool is_thread = i >= c->n_pids;
-		pid_t id = is_thread ? c->tid[i - c->n_pids] : c->pid[i];
+		const pid_t *list = is_thread ? c->tid : c->pid;
+		size_t at = is_thread ? i - c->n_pids : i;
+		pid_t id = list[at];
+		/* Its samples would count twice. */
+		for (size_t k = 0; k < at; k++)
+			if (list[k] == id)
+				return err_set(e, EINVAL, "%s %d is given twice",
+					       is_thread ? "thread" : "process", id);
 		int kind = targetcheck(r->host, id, is_thread, e);
 		if (kind < 0)
 			return kind;
@@ -56,6 +65,11 @@ static int check_labels(const struct cprof_config *c, struct err *e)
 		const char *eq = strchr(c->label[i], '=');
 		if (!eq || eq == c->label[i]) {
 			err_set(e, EINVAL, "label '%s' is not KEY=VALUE", c->label[i]);
+			return -EINVAL;
+		}
+		if (!eq[1]) {
+			err_set(e, EINVAL, "label '%s' has no value: no reader could tell it from "
+				"no label", c->label[i]);
 			return -EINVAL;
 		}
 		if (strncmp(c->label[i], "pprof::", 7) == 0) {
