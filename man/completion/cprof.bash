@@ -88,7 +88,7 @@ _cprof() {
 	-e | --event) _cprof_list "$cur" "$(_cprof_events)" ;;
 	-p | --pid) _cprof_list "$cur" "$(cd /proc && echo [0-9]*)" ;;
 	--scope) mapfile -t COMPREPLY < <(compgen -W 'auto task cpu cgroup' -- "$cur") ;;
-	--call-graph) mapfile -t COMPREPLY < <(compgen -W 'fp none' -- "$cur") ;;
+	--call-graph) mapfile -t COMPREPLY < <(compgen -W 'auto dwarf fp none' -- "$cur") ;;
 	--labels) _cprof_list "$cur" 'pid tid thread_name process_name cpu cgroup' ;;
 	--sort) mapfile -t COMPREPLY < <(compgen -W 'flat cum' -- "$cur") ;;
 	-F | --freq | -c | --count | -t | --tid | --duration | --delay | --label | --ring-size | \

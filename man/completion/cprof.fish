@@ -31,7 +31,7 @@ complete -c cprof -n '__cprof_using record' -s p -l pid -x -a '(__fish_append , 
 complete -c cprof -n '__cprof_using record' -s t -l tid -x -d 'threads to attach to'
 complete -c cprof -n '__cprof_using record' -l duration -x -d 'stop after this time'
 complete -c cprof -n '__cprof_using record' -l delay -x -d 'start after this time'
-complete -c cprof -n '__cprof_using record' -l call-graph -x -a 'fp none' -d 'how to walk user stacks'
+complete -c cprof -n '__cprof_using record' -l call-graph -x -a 'auto dwarf fp none' -d 'how to walk user stacks'
 complete -c cprof -n '__cprof_using record' -l user -d 'user code only'
 complete -c cprof -n '__cprof_using record' -l kernel -d 'kernel code only'
 complete -c cprof -n '__cprof_using record' -l no-inherit -d 'leave out threads and children made later'

@@ -8,6 +8,7 @@ import tap
 # Files whose functions begin with something else, with the reason.
 OTHER_PREFIX = {
     "pprof-read": "profile_",   # named for the object that it returns
+    "liveopen": "live_",        # a part of live, too long for one file
 }
 
 

@@ -120,7 +120,7 @@ wait_for 10 redis-cli -p $port ping
 redis-benchmark -p $port -q -n 100000000 -t set,get,lpush -P 16 >/dev/null 2>&1 &
 tap_pids="$tap_pids $!"
 sleep 0.3
-run "$CPROF" record -e cpu-clock --duration 2 -o redis.pb.gz -p $pid
+run "$CPROF" record -e cpu-clock --labels thread_name --duration 2 -o redis.pb.gz -p $pid
 is "$status" 0 'redis-server: recorded under load'
 binary=$(readlink -f /proc/$pid/exe)
 profile 'redis-server: enough samples, all threads' redis.pb.gz 'n > 500' \

@@ -7,6 +7,8 @@ need go protoc
 HOME=$T
 export HOME PPROF_TMPDIR="$T/pprof.keep" GOTOOLCHAIN=local GOFLAGS=-mod=mod
 mkdir -p "$PPROF_TMPDIR"
+proto=$CPROF_SOURCE_ROOT/tests/golden/profile.proto
+message=$(sed -n 's/^package \(.*\);/\1.Profile/p' "$proto")
 checker=$(find "$CPROF_BUILD_ROOT" -name pprof-check -type f -perm /100 | head -n 1)
 
 cat >work.py <<'END'
@@ -41,8 +43,7 @@ assert a.names == b.names, a.names ^ b.names
 assert a.p.sample_types == b.p.sample_types and a.p.period == b.p.period
 END
 	gzip -dc "$file" >raw.keep
-	run protoc --decode=perftools.profiles.Profile -I"$CPROF_SOURCE_ROOT/tests/golden" \
-		profile.proto <raw.keep
+	run protoc --decode="$message" -I"${proto%/*}" "${proto##*/}" <raw.keep
 	is "$status" 0 "$file: protoc decodes it"
 	unlike out '^ *[0-9]+:' "$file: protoc knows every field"
 	if [ -n "$checker" ]; then
