@@ -33,7 +33,8 @@ struct batch {
 	struct symlines *lines;
 	struct strtab *strings;
 	struct symbolizer_has has;
-	struct cfi *cfi;            /* where functions begin, for what has no name; NULL: not open */
+	struct cfi *cfi;            /* where functions begin, for what has no name; may be NULL */
+	bool cfi_tried;
 	uint32_t *demangled;        /* by linkage id: name id, 0 when not yet known */
 	size_t n_demangled;
 	struct {
@@ -60,10 +61,13 @@ static uint64_t function_start(struct batch *b, uint64_t vaddr)
 	uint32_t off;
 	bool is_debug;
 	const struct dso *d = b->d;
-	if (!b->cfi && (d->image ? cfi_open_image(d->image, d->n_image_bytes, &b->cfi)
-				 : d->fd < 0 || cfi_open_file(d->fd, &b->cfi)))
-		return vaddr;
-	if (cfi_find_fde(b->cfi, vaddr, &fde, &off, &is_debug) != CFI_UNUSUAL)
+	if (!b->cfi_tried) {
+		b->cfi_tried = true;
+		if (d->image ? cfi_open_image(d->image, d->n_image_bytes, &b->cfi)
+			     : d->fd < 0 || cfi_open_file(d->fd, &b->cfi))
+			b->cfi = NULL;
+	}
+	if (!b->cfi || cfi_find_fde(b->cfi, vaddr, &fde, &off, &is_debug) != CFI_UNUSUAL)
 		return vaddr;
 	return fde.start <= vaddr ? fde.start : vaddr;
 }

@@ -13,15 +13,16 @@
 
 /* ---- reading ------------------------------------------------------------- */
 
-static void add_section(struct symplt *p, Elf_Scn *scn, const GElf_Shdr *sh, const char *name)
+static void add_section(struct symplt *p, Elf_Scn *scn, const GElf_Shdr *sh)
 {
 	Elf_Data *data = elf_getdata(scn, NULL);
 	if (!data || !data->d_buf || data->d_size != sh->sh_size ||
 	    sh->sh_size > UINT64_MAX - sh->sh_addr || p->n_sections == SYMPLT_SECTIONS_MAX)
 		return;
+	/* Stubs without a lazy half, as in .plt.got and in static programs, have 8 bytes. */
 	uint64_t stub = sh->sh_entsize;
 	if (stub != 8 && stub != 16)
-		stub = strcmp(name, ".plt.got") == 0 && sh->sh_addralign == 8 ? 8 : 16;
+		stub = sh->sh_addralign == 8 ? 8 : 16;
 	p->section[p->n_sections++] = (struct symplt_section){
 		.start = sh->sh_addr, .end = sh->sh_addr + sh->sh_size,
 		.bytes = data->d_buf, .stub_bytes = stub,
@@ -131,7 +132,7 @@ bool symplt_init(struct symplt *p, Elf *elf)
 		if (sh.sh_type == SHT_PROGBITS && (sh.sh_flags & SHF_EXECINSTR) &&
 		    (strcmp(name, ".plt") == 0 || strncmp(name, ".plt.", 5) == 0 ||
 		     strcmp(name, ".iplt") == 0))
-			add_section(p, scn, &sh, name);
+			add_section(p, scn, &sh);
 		else if (sh.sh_type == SHT_RELA &&
 			 !add_relocations(p, elf, scn, &sh, strcmp(name, ".rela.plt") == 0))
 			goto out_of_memory;
@@ -202,10 +203,13 @@ static const struct symplt_slot *aarch64_slot(const struct symplt *p,
 {
 	uint64_t size = s->end - s->start;
 	uint64_t off = (vaddr - s->start) & ~(uint64_t)3;
+	if (off + 4 > size)
+		return NULL;
 	if (off + 12 <= size && load_u32(s->bytes + off) == A64_BTI_C)
 		off += 4;
-	for (unsigned back = 0; back < 6 && off + 8 <= size; back++, off -= 4) {
-		uint32_t adrp = load_u32(s->bytes + off), ldr = load_u32(s->bytes + off + 4);
+	for (unsigned back = 0; back < 6; back++, off -= 4) {
+		uint32_t adrp = load_u32(s->bytes + off);
+		uint32_t ldr = off + 8 <= size ? load_u32(s->bytes + off + 4) : 0;
 		if ((adrp & 0x9f00001f) == 0x90000010 && (ldr & 0xffc003ff) == 0xf9400211) {
 			uint64_t pages = (adrp >> 29 & 3) | (uint64_t)(adrp >> 5 & 0x7ffff) << 2;
 			if (pages & 1u << 20)

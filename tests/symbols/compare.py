@@ -206,6 +206,58 @@ def check(tap, name, path, symdump, tools):
         tap.ok(v.n_padding * 4 < len(v.addresses), "%s: little padding" % name)
 
 
+# Ways to write linker stubs: compiler, flags, disassembler.
+STUBS = (
+    ("gcc", "-O1", "objdump"),
+    ("gcc", "-O1 -Wl,-z,now", "objdump"),
+    ("gcc", "-O1 -fcf-protection=full -Wl,-z,ibtplt", "objdump"),
+    ("clang", "-O1 -fuse-ld=lld", "objdump"),
+    ("clang", "-O1 -fuse-ld=lld --target=aarch64-linux-gnu -nostdlib -shared -fPIC",
+     "llvm-objdump"),
+    ("clang", "-O1 -fuse-ld=lld --target=aarch64-linux-gnu -nostdlib -shared -fPIC "
+     "-mbranch-protection=bti -Wl,-z,force-bti", "llvm-objdump"),
+)
+STUB_SOURCE = """
+extern void *malloc(unsigned long), *calloc(unsigned long, unsigned long), free(void *);
+int puts(const char *);
+int main(int n, char **v)
+{
+	void *(*volatile f)(unsigned long, unsigned long) = calloc;
+	void *p = malloc(n), *q = f(n, 1);
+	free(p);
+	free(q);
+	return puts(v[0]) + puts(v[n - 1]);
+}
+"""
+
+
+def check_stubs(tap, folder, symdump):
+    """Our names of the linker's stubs against those that a disassembler finds."""
+    source = os.path.join(folder, "stubs.c")
+    with open(source, "w") as f:
+        f.write(STUB_SOURCE)
+    for n, (compiler, flags, disassembler) in enumerate(STUBS):
+        name = "stubs of %s %s" % (compiler, flags)
+        path = os.path.join(folder, "s%d" % n)
+        if not shutil.which(disassembler):
+            tap.skip(name, "no %s here" % disassembler)
+            continue
+        why = build(compiler, flags, source, path)
+        if why:
+            tap.skip(name, why)
+            continue
+        labels = re.findall(r"^([0-9a-f]+) <(\w+@plt)>:\n((?: +[0-9a-f]+:.*\n)+)",
+                            run([disassembler, "-d", path]), re.M)
+        wanted = {}
+        for _, label, code in labels:
+            for address in re.findall(r"^ +([0-9a-f]+):", code, re.M):
+                wanted[int(address, 16)] = label
+        ours = frames_by_address(run([symdump, path], "".join("%x\n" % a for a in wanted)))
+        bad = ["%#x is %s, not %s" % (a, ours[a][0][0], w) for a, w in wanted.items()
+               if ours[a][0][0] != w]
+        tap.ok(wanted and not bad, "%s: %d stubs" % (name, len(labels)), bad[:SHOWN])
+
+
 def main():
     symdump, root = sys.argv[1:3]
     tap = Tap()
@@ -229,6 +281,7 @@ def main():
                 bare = path + "-no-aranges"
                 run(["objcopy", "-R", ".debug_aranges", path, bare])
                 check(tap, name + ", no .debug_aranges", bare, symdump, tools)
+        check_stubs(tap, folder, symdump)
     print("1..%d" % tap.n)
     return 1 if tap.failed else 0
 

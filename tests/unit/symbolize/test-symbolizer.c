@@ -299,10 +299,14 @@ static void test_debug_files(void)
 		uint64_t vaddr = mark_vaddr(c[i].marks_of, "local");
 		snprintf(path, sizeof(path), "root/opt/app/%s", c[i].program);
 		snprintf(seen_as, sizeof(seen_as), "/opt/app/%s", c[i].program);
-		snprintf(made_up, sizeof(made_up), "[%s]+0x%" PRIx64 "@0", c[i].program, vaddr);
+		snprintf(made_up, sizeof(made_up), "[%s]+0x", c[i].program);
 		snprintf(want, sizeof(want), "local_function@%d", mark_line("fixture-c.c", "local"));
 		struct result r = resolve(path, seen_as, vaddr, false);
-		tap_str(chain_text(&r), c[i].found ? want : made_up, c[i].what);
+		if (c[i].found)
+			tap_str(chain_text(&r), want, c[i].what);
+		else
+			tap_ok(strncmp(chain_text(&r), made_up, strlen(made_up)) == 0, "%s: %s",
+			       c[i].what, chain_text(&r));
 		tap_int(r.addr.source, c[i].found ? SYMBOLIZER_DWARF : SYMBOLIZER_NONE, c[i].what);
 		tap_ok(r.has.functions == c[i].found, "has functions: %d", c[i].found);
 		result_done(&r);
@@ -316,6 +320,17 @@ static void test_debug_files(void)
 	tap_ok(strstr(explained, "from /usr/lib/debug/.build-id/00/112233445566778899aabbccddeeff"
 		      "00112233.debug"), "explained: %s", explained);
 	result_done(&r);
+}
+
+/* Without names, the call frame information still tells where the function begins. */
+static void test_one_name_per_function(void)
+{
+	uint64_t vaddr = mark_vaddr("c-no-id", "innermost");
+	struct result a = resolve("root/opt/app/lost", "/opt/app/lost", vaddr, false);
+	struct result b = resolve("root/opt/app/lost", "/opt/app/lost", vaddr + 1, false);
+	tap_str(name_at(&b, 0), name_at(&a, 0), "two addresses of a nameless function");
+	result_done(&a);
+	result_done(&b);
 }
 
 static void test_mini_debug_info(void)
@@ -416,6 +431,7 @@ int main(void)
 	test_rust("rust-v0", rust);
 	test_rust("rust-v0", rust_v0);
 	test_debug_files();
+	test_one_name_per_function();
 	test_mini_debug_info();
 	test_nameless();
 	test_kinds();
