@@ -8,6 +8,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* Far above any machine's: a bound for what a broken file can make us allocate. */
@@ -32,9 +33,9 @@ int cpus_parse(const char *text, int **ret_cpus)
 		for (long cpu = first; cpu <= last; cpu++)
 			if (!VEC_PUSH(&cpus, (int)cpu))
 				goto bad;
-		p = *end == ',' ? end + 1 : end;
-		if (*end && *end != ',' && *end != '\n')
+		if (*end == ',' ? !isdigit((unsigned char)end[1]) : *end && *end != '\n')
 			goto bad;
+		p = *end == ',' ? end + 1 : end;
 	}
 	if (cpus.n == 0)
 		goto bad;
@@ -50,6 +51,7 @@ int cpus_online(const struct host *h, int **ret_cpus, struct err *e)
 	CLEANUP_FREE char *text = NULL;
 	int r = host_read_file(h, HOST_SYS, &text, NULL, "devices/system/cpu/online");
 	if (r == 0) {
+		text[strcspn(text, "\n")] = '\0';
 		r = cpus_parse(text, ret_cpus);
 		return r > 0 ? r : err_set(e, -r, "cannot make sense of the list of online CPUs '%s'", text);
 	}

@@ -328,6 +328,17 @@ static int open_events(struct live *l, const struct live_options *o, struct err 
 	return 0;
 }
 
+/* A CPU that has a ring may yet have no event: a PMU of some CPUs only, one that went offline. */
+static void count_empty_rings(struct live *l)
+{
+	for (size_t r = 0; r < l->n_rings; r++) {
+		size_t i = 0;
+		while (i < l->fds.n && l->fds.v[i].cpu != l->ring[r].cpu)
+			i++;
+		l->facts.n_cpus_failed += i == l->fds.n;
+	}
+}
+
 static int start_merging(struct live *l, struct err *e)
 {
 	evattr_format(&l->attr[0], &l->format);
@@ -380,6 +391,8 @@ int live_open(const struct live_options *options, struct source **ret_source, st
 		code = open_events(l, &o, e);
 	if (code == 0)
 		code = start_merging(l, e);
+	if (code == 0)
+		count_empty_rings(l);
 	if (code < 0) {
 		source_close(&l->source);
 		return code;

@@ -1,0 +1,315 @@
+#include "base/err.h"
+#include "base/host.h"
+#include "event/evspec.h"
+#include "source/live-private.h"
+#include "tests/unit/source/record-build.h"
+#include "tests/unit/source/sim-ring.h"
+#include "tests/unit/tap.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+static struct err e;
+static struct host host;
+
+static int n_descriptors(void)
+{
+	int n = 0;
+	DIR *d = opendir("/proc/self/fd");
+	while (d && readdir(d))
+		n++;
+	if (d)
+		closedir(d);
+	return n;
+}
+
+/* ---- events by thread, without a kernel ------------------------------------------------ */
+
+/* A source over one ring in memory; two events: ids 11, 12 on thread 7; 21, 22 on thread 8. */
+static struct live *make_live(struct sim_ring *sim)
+{
+	static const struct live_id ids[] = { { 11, 0, 7 }, { 12, 1, 7 }, { 21, 0, 8 }, { 22, 1, 8 },
+					      { 31, 0, 0 } };
+	struct live *l = calloc(1, sizeof(*l));
+	struct ring *ring;
+	sim_ring_init(sim, 1 << 16);
+	if (!l)
+		abort();
+	l->source.ops = &live_ops;
+	l->format = record_build_format();
+	l->ring = calloc(1, sizeof(*l->ring));
+	l->ring[0].fd = -1;
+	l->n_rings = 1;
+	ring = &l->ring[0].ring;
+	if (ring_open_memory(ring, sim->control, sim->n_data_bytes) < 0 ||
+	    merge_init(&l->merge, &l->format, &ring, 1) < 0)
+		abort();
+	for (size_t i = 0; i < sizeof(ids) / sizeof(*ids); i++)
+		live_add_id(l, ids[i]);
+	return l;
+}
+
+static uint64_t sample_time = 1;
+
+static void put_sample(struct sim_ring *sim, uint32_t tid, uint64_t id)
+{
+	struct record_build b = { 0 };
+	struct record_build_id at = { .pid = 7, .tid = tid, .time_ns = sample_time++, .id = id,
+				      .stream_id = id };
+	const uint64_t chain[] = { (uint64_t)PERF_CONTEXT_USER, 0x1000 };
+	record_build_sample(&b, &at, PERF_RECORD_MISC_USER, 0x1000, 1, chain, 2);
+	sim_ring_write(sim, b.v, b.n_bytes);
+	sim_ring_publish(sim);
+	record_build_done(&b);
+}
+
+/* The event of the next sample; -1: none. */
+static int next_event(struct live *l)
+{
+	struct record r;
+	int code = source_next(&l->source, &r, &e);
+	return code == SOURCE_RECORD ? (int)r.event : -1;
+}
+
+static int event_of(struct live *l, struct sim_ring *sim, uint32_t tid, uint64_t id)
+{
+	put_sample(sim, tid, id);
+	int event = next_event(l);
+	if (event >= 0 && next_event(l) != -1)
+		return -2;
+	return event;
+}
+
+static void test_ids(void)
+{
+	struct sim_ring sim;
+	struct live *l = make_live(&sim);
+	tap_ok(event_of(l, &sim, 7, 11) == 0 && event_of(l, &sim, 7, 12) == 1 &&
+	       event_of(l, &sim, 8, 22) == 1, "samples find their event by id");
+	tap_ok(event_of(l, &sim, 9, 11) == 0, "an inherited event's samples have its parent's id");
+	tap_int(event_of(l, &sim, 7, 99), -1, "samples of no known event are passed over");
+	tap_int(event_of(l, &sim, 7, 0), -1, "and those without an id");
+
+	struct record_build b = { 0 };
+	struct record_build_id at = { .pid = 7, .tid = 7, .time_ns = sample_time++, .id = 99 };
+	record_build_comm(&b, &at, "name", false);
+	at.id = 22;
+	record_build_lost(&b, &at, 5);
+	record_build_begin(&b, 9999, 0);
+	record_build_end(&b);
+	record_build_begin(&b, PERF_RECORD_MMAP2, 0);
+	record_build_end(&b);
+	sim_ring_write(&sim, b.v, b.n_bytes);
+	sim_ring_publish(&sim);
+	record_build_done(&b);
+	struct record r;
+	tap_ok(source_next(&l->source, &r, &e) == SOURCE_RECORD && r.type == PERF_RECORD_COMM &&
+	       r.event == RECORD_NO_EVENT, "other records need no event");
+	tap_ok(source_next(&l->source, &r, &e) == SOURCE_RECORD && r.type == PERF_RECORD_LOST &&
+	       r.event == 1, "lost samples belong to theirs");
+	tap_int(source_next(&l->source, &r, &e), SOURCE_IDLE, "no more");
+	tap_ok(l->source.losses.n_unknown == 1 && l->source.losses.n_undecodable == 1,
+	       "unknown and broken records are counted");
+
+	for (uint64_t id = 1000; id < 6000; id++)
+		live_add_id(l, (struct live_id){ .id = id, .event = (uint32_t)(id % 3) });
+	bool found = true;
+	for (uint64_t id = 1000; id < 6000; id += 7)
+		found &= event_of(l, &sim, 7, id) == (int)(id % 3);
+	tap_ok(found && event_of(l, &sim, 7, 6000) == -1, "5000 ids");
+	source_close(&l->source);
+	sim_ring_done(&sim);
+}
+
+static void test_late(void)
+{
+	struct sim_ring sim;
+	struct live *l = make_live(&sim);
+	VEC_PUSH(&l->late, ((struct live_late){ .tid = 8 }));
+	tap_int(event_of(l, &sim, 8, 21), 0, "a late thread's own events count");
+	tap_int(event_of(l, &sim, 8, 11), 0, "until a sample with another's id proves that it inherits");
+	tap_int(event_of(l, &sim, 8, 21), -1, "then its own are doubles");
+	tap_int(event_of(l, &sim, 8, 22), -1, "of every event");
+	tap_int(event_of(l, &sim, 8, 12), 1, "and the inherited ones count");
+	tap_ok(event_of(l, &sim, 7, 11) == 0 && event_of(l, &sim, 9, 11) == 0 &&
+	       event_of(l, &sim, 9, 21) == 0, "other threads are not concerned");
+	tap_int(event_of(l, &sim, 8, 31), 0, "an event of a whole CPU is never a double");
+	source_close(&l->source);
+	sim_ring_done(&sim);
+}
+
+/* ---- this process, with a system call that fails in places ------------------------------- */
+
+static int fail_cpu, fail_with, fail_type;  /* fail_type -1: all */
+
+static int failing_open(struct perf_event_attr *attr, pid_t pid, int cpu, int group,
+			unsigned long flags)
+{
+	bool dummy = attr->type == PERF_TYPE_SOFTWARE && attr->config == PERF_COUNT_SW_DUMMY;
+	if ((fail_cpu == -1 || cpu == fail_cpu) && !(fail_type == 0 && dummy)) {
+		errno = fail_with;
+		return -1;
+	}
+	return evopen_syscall(attr, pid, cpu, group, flags);
+}
+
+static struct evspec_list events;
+static pid_t self;
+
+static struct live_options options(evopen_fn *fn, enum live_scope scope)
+{
+	return (struct live_options){
+		.event = events.v, .n_events = events.n, .scope = scope,
+		.attr = { .callgraph = EVATTR_CALLGRAPH_FP, .inherit = scope == LIVE_TASK,
+			  .cpu_wide = scope != LIVE_TASK, .only_user = true,
+			  .rate_default_hz = 999, .rate_max_hz = 10000 },
+		.open = { .fn = fn, .host = &host, .allow_user_only = true },
+		.pid = &self, .n_pids = 1,
+	};
+}
+
+static void burn_ms(int ms)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	int64_t end = t.tv_sec * 1000000000LL + t.tv_nsec + ms * 1000000LL;
+	do {
+		for (volatile int i = 0; i < 20000; i++)
+			;
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	} while (t.tv_sec * 1000000000LL + t.tv_nsec < end);
+}
+
+static uint64_t drain(struct source *s, uint32_t event)
+{
+	struct record r;
+	uint64_t n = 0;
+	while (source_next(s, &r, &e) == SOURCE_RECORD)
+		n += r.type == PERF_RECORD_SAMPLE && r.event == event && r.pid == (uint32_t)self;
+	return n;
+}
+
+static void test_failing_cpus(void)
+{
+	struct source *s = NULL;
+	int n_before = n_descriptors();
+	long n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	struct live_options o = options(failing_open, LIVE_TASK);
+	fail_cpu = -1;
+	fail_type = -1;
+	static const int errnos[] = { ENODEV, EMFILE, EACCES, EPERM, ENOENT };
+	for (size_t i = 0; i < sizeof(errnos) / sizeof(*errnos); i++) {
+		fail_with = errnos[i];
+		e = (struct err){ 0 };
+		int code = live_open(&o, &s, &e);
+		tap_ok(code == -fail_with && !s && e.what[0], "no CPU: %s", strerror(fail_with));
+	}
+	fail_type = 0;
+	fail_with = EBUSY;
+	tap_int(live_open(&o, &s, &e), -EBUSY, "rings, but no event");
+	fail_with = ENODEV;
+	tap_int(live_open(&o, &s, &e), -ENODEV, "rings, but an event on no CPU");
+	tap_int(n_descriptors(), n_before, "no descriptor is left open");
+
+	fail_cpu = 1;
+	if (n_cpus < 2) {
+		tap_skip("one CPU fails", "there is only one");
+		return;
+	}
+	for (fail_type = -1; fail_type <= 0; fail_type++) {
+		if (live_open(&o, &s, &e) < 0) {
+			tap_skip("one CPU fails", e.what);
+			continue;
+		}
+		const struct live_facts *f = live_facts(s);
+		tap_int(f->n_cpus_failed, 1, fail_type ? "a CPU without ring is counted as failed"
+						       : "a CPU without events, too");
+		tap_ok(f->n_fds > 0 && f->n_threads == 1, "the session goes on with the others");
+		tap_int(live_enable(s, &e), 0, "and can be enabled");
+		live_disable(s);
+		source_close(s);
+		s = NULL;
+	}
+	tap_int(n_descriptors(), n_before, "no descriptor is left open");
+}
+
+static void *burn_thread(void *ctx)
+{
+	burn_ms(*(int *)ctx);
+	return NULL;
+}
+
+static void test_this_process(enum live_scope scope, const char *name)
+{
+	struct source *s = NULL;
+	struct live_options o = options(evopen_syscall, scope);
+	int n_before = n_descriptors();
+	if (live_open(&o, &s, &e) < 0) {
+		tap_skip(name, e.what);
+		return;
+	}
+	struct live_count before, after;
+	const struct live_facts *f = live_facts(s);
+	tap_ok(s->facts.running_kernel && s->facts.n_cpus == (uint32_t)sysconf(_SC_NPROCESSORS_ONLN) &&
+	       s->facts.kernel_release[0] && s->facts.arch[0], "%s: facts of the machine", name);
+	tap_ok(f->ring_bytes >= 4096 && (f->ring_bytes & (f->ring_bytes - 1)) == 0 &&
+	       (int)f->n_fds == n_descriptors() - n_before, "%s: facts of the session", name);
+	live_read(s, 0, &before);
+	tap_int((long long)before.value, 0, "nothing is counted before it is enabled");
+	burn_ms(20);
+	tap_int((long long)drain(s, 0), 0, "nor sampled");
+
+	tap_int(live_enable(s, &e), 0, "enabled");
+	burn_ms(100);
+	int ms = 50;
+	pthread_t t;
+	pthread_create(&t, NULL, burn_thread, &ms);
+	pthread_join(t, NULL);
+	bool ready[1] = { true };
+	int quiet[2];
+	if (pipe(quiet) == 0) {
+		tap_int(live_wait(s, 0, quiet, 1, ready), 0, "waiting");
+		tap_ok(!ready[0], "a descriptor with nothing to read is not ready");
+		close(quiet[0]);
+		close(quiet[1]);
+	}
+	uint64_t n = drain(s, 0);
+	live_disable(s);
+	n += drain(s, 0);
+	live_read(s, 0, &after);
+	burn_ms(30);
+	struct live_count later;
+	live_read(s, 0, &later);
+	tap_ok(later.value == after.value && drain(s, 0) == 0, "%s: when disabled it is over", name);
+	tap_ok(n > 75 && n < 300, "%s: 150 ms at 999 Hz are %llu samples", name, (unsigned long long)n);
+	if (scope == LIVE_TASK)
+		tap_ok(after.value > 130000000 && after.value < 1500000000 && after.time_running_ns,
+		       "%s: the clock counted %llu ms, threads that ended included", name,
+		       (unsigned long long)after.value / 1000000);
+	live_read(s, 1, &later);
+	tap_ok(live_attr(s, 1)->config == PERF_COUNT_SW_PAGE_FAULTS && !live_attr(s, 1)->mmap &&
+	       live_attr(s, 0)->mmap, "the first event carries the side band");
+	source_close(s);
+	tap_int(n_descriptors(), n_before, "no descriptor is left open");
+}
+
+int main(void)
+{
+	self = getpid();
+	if (host_open(&host, NULL, NULL, NULL, &e) < 0 ||
+	    evspec_parse(&events, "cpu-clock,page-faults", &e) < 0) {
+		printf("Bail out! %s\n", e.what);
+		return 1;
+	}
+	test_ids();
+	test_late();
+	test_failing_cpus();
+	test_this_process(LIVE_TASK, "task");
+	test_this_process(LIVE_CPU, "cpu");
+	evspec_list_done(&events);
+	host_close(&host);
+	return tap_done();
+}
