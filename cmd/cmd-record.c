@@ -37,6 +37,7 @@ struct recording {
 	char **unfinished;             /* their temporary names */
 	struct summary_file *file;     /* per event: what was written */
 	size_t n_events;
+	char *cache_dir;
 	int ended_by;                  /* the signal that ended recording; 0 */
 	bool from_terminal;
 };
@@ -212,6 +213,19 @@ static int summarize(struct recording *rec)
 	return 0;
 }
 
+/* $XDG_CACHE_HOME/cprof, or ~/.cache/cprof; NULL where there is no home.  The caller frees. */
+static char *cache_dir(void)
+{
+	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	char *dir = NULL;
+	int n = -1;
+	if (cache && cache[0] == '/')
+		n = asprintf(&dir, "%s/cprof", cache);
+	else if (home && home[0] == '/')
+		n = asprintf(&dir, "%s/.cache/cprof", home);
+	return n < 0 ? NULL : dir;
+}
+
 /* ---- all together --------------------------------------------------------------------------- */
 
 /* Everything up to the finished files; the exit status in *ret_status when it worked. */
@@ -226,6 +240,7 @@ static int run(struct recording *rec, int *ret_status, struct err *e)
 	signal(SIGPIPE, SIG_IGN);
 	o->config.command_pid = rec->launch.pid;
 	o->config.log = &rec->log;
+	o->config.cache_dir = rec->cache_dir = cache_dir();
 	code = cprof_recorder_new(&o->config, &rec->recorder, e);
 	if (code == 0)
 		code = open_outputs(rec, e);
@@ -279,6 +294,7 @@ static void recording_done(struct recording *rec)
 	free(rec->output);
 	free(rec->file);
 	free(rec->unfinished);
+	free(rec->cache_dir);
 	cprof_recorder_free(rec->recorder);
 	signals_close(&rec->signals);
 	recordopts_done(&rec->opts);

@@ -12,13 +12,12 @@
  * left as it is, the tail is sorted, both are merged.
  */
 
-#include "symbolize/symkernel.h"
+#include "symbolize/symkernel-private.h"
 
 #include "base/bytes.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/host.h"
-#include "base/vec.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -26,28 +25,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define READ_BYTES (256u << 10)
 #define LAST_BYTES_MAX (64u << 10)  /* of a symbol that no other one of its module follows */
-#define NO_NAME UINT32_MAX          /* a gap: nothing is known to lie here */
 #define MODULES_MAX UINT16_MAX
-
-struct symkernel_sym {
-	uint64_t address;
-	uint32_t name;    /* offset in names */
-	uint16_t module;
-	uint16_t rank;    /* which of several names for one address is best */
-};
-
-struct symkernel {
-	VEC(struct symkernel_sym) sym;
-	VEC(char) names;
-	VEC(char *) module;      /* [0] is "" */
-	size_t n_sorted;         /* how many symbols from the start are in order */
-	size_t n_hidden;         /* text symbols at address zero */
-	uint64_t text_start, text_end;
-};
 
 /* ---- reading --------------------------------------------------------------- */
 
@@ -80,7 +63,7 @@ static int add_symbol(struct symkernel *k, struct symkernel_sym s)
 
 static int add_gap(struct symkernel *k, uint64_t address, uint16_t module)
 {
-	return add_symbol(k, (struct symkernel_sym){ .address = address, .name = NO_NAME,
+	return add_symbol(k, (struct symkernel_sym){ .address = address, .name = SYMKERNEL_NO_NAME,
 						     .module = module });
 }
 
@@ -138,7 +121,7 @@ static int take_symbol(struct symkernel *k, uint64_t address, char type, const c
 	/* Mapping symbols of arm64 and riscv ($x, $d), labels of the assembler. */
 	if (n == 0 || name[0] == '$' || (n > 1 && name[0] == '.' && name[1] == 'L'))
 		return 0;
-	if (k->names.n + n + 1 >= NO_NAME || !VEC_RESERVE(&k->names, n + 1))
+	if (k->names.n + n + 1 >= SYMKERNEL_NO_NAME || !VEC_RESERVE(&k->names, n + 1))
 		return -ENOMEM;
 	s.name = (uint32_t)k->names.n;
 	s.rank = rank_of(type, name, n);
@@ -285,7 +268,7 @@ static void drop_aliases(struct symkernel *k)
 	for (size_t i = 0; i < k->sym.n; i++) {
 		const struct symkernel_sym *s = &k->sym.v[i];
 		struct symkernel_sym *last = n ? &k->sym.v[n - 1] : NULL;
-		if (s->name == NO_NAME && (!last || last->module != s->module))
+		if (s->name == SYMKERNEL_NO_NAME && (!last || last->module != s->module))
 			continue;
 		if (!last || last->address != s->address)
 			k->sym.v[n++] = *s;
@@ -297,7 +280,7 @@ static void drop_aliases(struct symkernel *k)
 
 /* ---- interface ------------------------------------------------------------- */
 
-static int new_empty(struct symkernel **ret)
+int symkernel_new(struct symkernel **ret)
 {
 	struct symkernel *k = calloc(1, sizeof(*k));
 	uint16_t module;
@@ -336,7 +319,7 @@ int symkernel_open(const struct host *h, struct symkernel **ret_kernel, struct e
 {
 	__attribute__((cleanup(cleanup_symkernel))) struct symkernel *k = NULL;
 	CLEANUP_CLOSE int fd = host_open_file(h, HOST_PROC, O_RDONLY, "kallsyms");
-	int code = fd < 0 ? fd : new_empty(&k);
+	int code = fd < 0 ? fd : symkernel_new(&k);
 	if (code == 0)
 		code = read_kallsyms(k, fd);
 	if (code == 0 && k->sym.n)
@@ -355,7 +338,7 @@ int symkernel_open_text(const char *text, size_t n_bytes, struct symkernel **ret
 {
 	__attribute__((cleanup(cleanup_symkernel))) struct symkernel *k = NULL;
 	size_t done;
-	int code = new_empty(&k);
+	int code = symkernel_new(&k);
 	if (code == 0)
 		code = take_lines(k, text, n_bytes, &done);
 	if (code == 0 && done < n_bytes)
@@ -376,8 +359,12 @@ void symkernel_close(struct symkernel *k)
 	for (size_t i = 0; i < k->module.n; i++)
 		free(k->module.v[i]);
 	VEC_FREE(&k->module);
-	VEC_FREE(&k->names);
-	VEC_FREE(&k->sym);
+	if (k->mapped) {
+		munmap(k->mapped, k->n_mapped_bytes);
+	} else {
+		VEC_FREE(&k->names);
+		VEC_FREE(&k->sym);
+	}
 	free(k);
 }
 
@@ -397,8 +384,10 @@ bool symkernel_find(const struct symkernel *k, uint64_t address, const char **re
 	if (low == 0)
 		return false;
 	const struct symkernel_sym *s = &k->sym.v[low - 1];
-	bool last = low == k->sym.n || s[1].module != s->module || s[1].name == NO_NAME;
-	if (s->name == NO_NAME || (last && address - s->address >= LAST_BYTES_MAX))
+	bool last = low == k->sym.n || s[1].module != s->module || s[1].name == SYMKERNEL_NO_NAME;
+	/* A mapped table may hold anything. */
+	if (s->name >= k->names.n || s->module >= k->module.n ||
+	    (last && address - s->address >= LAST_BYTES_MAX))
 		return false;
 	*ret_name = k->names.v + s->name;
 	*ret_module = k->module.v[s->module];

@@ -32,6 +32,18 @@ void symkernel_close(struct symkernel *k);
 bool symkernel_find(const struct symkernel *k, uint64_t address, const char **ret_name,
 		    const char **ret_module, uint64_t *ret_start);
 
+/*
+ * The kernel proper's names as an earlier recording of this boot has saved them in the folder
+ * dir: the kernel needs 40 ms to print kallsyms, and these do not change until the next boot.
+ * Knows nothing of modules and BPF programs: for addresses outside of symkernel_text, ask
+ * symkernel_open.  The file is believed only when it is ours alone.  0 or -errno.
+ */
+int symkernel_cache_open(const struct host *h, const char *dir, struct symkernel **ret_kernel);
+
+/* Saves k for the next time, readable by its owner only, in place of those of earlier boots.
+ * dir and its parent are made where they are missing.  A failure only means no cache. */
+void symkernel_cache_save(const struct symkernel *k, const struct host *h, const char *dir);
+
 /* [_stext, _etext) of the kernel proper; zeros where unknown. */
 void symkernel_text(const struct symkernel *k, uint64_t *ret_start, uint64_t *ret_end);
 

@@ -264,19 +264,55 @@ static void add_main_binary(struct engine *g, struct names *n)
 	dso_mapping(g, n, d, d->n_segments ? d->segment[0].vaddr : 0);
 }
 
-static bool has_kernel_frames(const struct engine *g, const struct by_dso *list, size_t n_list)
+/* Do all kernel frames lie in the kernel proper?  *ret_any: is there one at all? */
+static bool all_in_text(const struct engine *g, const struct by_dso *list, size_t n_list,
+			uint64_t start, uint64_t end, bool *ret_any)
 {
-	for (size_t i = 0; i < n_list; i++)
-		if (list[i].dso == g->walk.kernel_dso)
-			return true;
-	return false;
+	bool all = true;
+	*ret_any = false;
+	for (size_t i = 0; i < n_list; i++) {
+		if (list[i].dso != g->walk.kernel_dso)
+			continue;
+		*ret_any = true;
+		all &= list[i].vaddr >= start && list[i].vaddr < end;
+	}
+	return all;
 }
 
-int names_resolve(struct engine *g, const struct symbolizer_options *options, bool running_kernel,
-		  struct names *ret_names, struct err *e)
+/* The kernel's names where they are wanted; NULL where there are none to be had. */
+static struct symkernel *open_kernel(const struct engine *g, const struct names_options *o,
+				     const struct by_dso *list, size_t n_list, bool *ret_hidden)
+{
+	struct symkernel *k = NULL;
+	struct err why;
+	uint64_t start, end;
+	bool any;
+	all_in_text(g, list, n_list, 0, 0, &any);
+	if (!any || !o->running_kernel || !g->options.host)
+		return NULL;
+	if (o->cache_dir && symkernel_cache_open(g->options.host, o->cache_dir, &k) == 0) {
+		symkernel_text(k, &start, &end);
+		if (all_in_text(g, list, n_list, start, end, &any))
+			return k;
+		symkernel_close(k);
+		k = NULL;
+	}
+	if (symkernel_open(g->options.host, &k, &why) < 0) {
+		*ret_hidden = true;
+		log_line(o->symbols.log, LOG_WARN, "kernel functions have no names: %s%s%s", why.what,
+			 why.hint[0] ? "; " : "", why.hint);
+		return NULL;
+	}
+	if (o->cache_dir)
+		symkernel_cache_save(k, g->options.host, o->cache_dir);
+	return k;
+}
+
+int names_resolve(struct engine *g, const struct names_options *options, struct names *ret_names,
+		  struct err *e)
 {
 	struct names n = { 0 };
-	struct symbolizer_options o = *options;
+	struct symbolizer_options o = options->symbols;
 	struct symkernel *kernel = NULL;
 	CLEANUP_FREE struct by_dso *list = NULL;
 	size_t n_list = 0;
@@ -285,14 +321,8 @@ int names_resolve(struct engine *g, const struct symbolizer_options *options, bo
 		n.frame = calloc(g->frames.n, sizeof(*n.frame));
 	if (!n.frame)
 		code = -ENOMEM;
-	if (code == 0 && running_kernel && g->options.host && has_kernel_frames(g, list, n_list)) {
-		struct err why;
-		if (symkernel_open(g->options.host, &kernel, &why) < 0) {
-			n.kernel_hidden = true;
-			log_line(o.log, LOG_WARN, "kernel functions have no names: %s%s%s", why.what,
-				 why.hint[0] ? "; " : "", why.hint);
-		}
-	}
+	if (code == 0)
+		kernel = open_kernel(g, options, list, n_list, &n.kernel_hidden);
 	o.kernel = kernel;
 	if (code == 0)
 		add_main_binary(g, &n);

@@ -50,10 +50,16 @@ struct names {
 	bool kernel_hidden;            /* kernel frames without names: kptr_restrict */
 };
 
+struct names_options {
+	struct symbolizer_options symbols;  /* kernel is chosen by names_resolve */
+	bool running_kernel;           /* may this machine's kallsyms be used? */
+	const char *cache_dir;         /* for the kernel's names; NULL: no cache */
+};
+
 /* Resolves; the engine's strings grow.  A kernel whose names are hidden is no failure.
- * `running_kernel`: may this machine's kallsyms be used?  -ENOMEM with e set. */
-int names_resolve(struct engine *g, const struct symbolizer_options *o, bool running_kernel,
-		  struct names *ret_names, struct err *e);
+ * -ENOMEM with e set. */
+int names_resolve(struct engine *g, const struct names_options *o, struct names *ret_names,
+		  struct err *e);
 void names_done(struct names *n);
 
 #endif

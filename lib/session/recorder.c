@@ -424,8 +424,12 @@ static int look_up_names(struct cprof_recorder *r, struct err *e)
 {
 	if (r->names_ready)
 		return 0;
-	struct symbolizer_options o = { .host = r->host, .log = r->config.log };
-	int code = names_resolve(&r->engine, &o, r->source->facts.running_kernel, &r->names, e);
+	struct names_options o = {
+		.symbols = { .host = r->host, .log = r->config.log },
+		.running_kernel = r->source->facts.running_kernel,
+		.cache_dir = r->config.cache_dir,
+	};
+	int code = names_resolve(&r->engine, &o, &r->names, e);
 	r->names_ready = code == 0;
 	return code;
 }

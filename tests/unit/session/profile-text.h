@@ -38,12 +38,12 @@ static inline int profile_text_take(void *ctx, const void *data, size_t n_bytes)
 static inline struct profile *profile_text_make(struct engine *g, uint32_t event,
 						const struct export_info *info)
 {
-	struct symbolizer_options o = { .no_inlines = false };
+	struct names_options o = { .symbols = { .no_inlines = false } };
 	struct profile_text_bytes bytes = { 0 };
 	struct profile *p = NULL;
 	struct names names;
 	struct err e;
-	if (names_resolve(g, &o, false, &names, &e) < 0) {
+	if (names_resolve(g, &o, &names, &e) < 0) {
 		printf("# %s\n", e.what);
 		return NULL;
 	}

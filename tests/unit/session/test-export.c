@@ -233,14 +233,14 @@ static void test_failures(void)
 	struct engine g;
 	struct names names;
 	struct err e = { 0 };
-	struct symbolizer_options o = { 0 };
+	struct names_options o = { .symbols = { 0 } };
 	feed_open(&g, 0);
 	feed_two_threads(&g);
 	feed_sample(&g, 7, 7, 0, UINT64_MAX, FEED_CHAIN(PERF_CONTEXT_USER, 0x400010));
 	struct profile *p = profile_text_make(&g, 0, &info);
 	tap_ok(p && p->sample[0].value[1] == INT64_MAX, "a value beyond what the format holds saturates");
 	profile_free(p);
-	if (names_resolve(&g, &o, false, &names, &e) == 0) {
+	if (names_resolve(&g, &o, &names, &e) == 0) {
 		tap_int(export_write(&g, &names, 0, &info, refuse, NULL, &e), -ENOSPC, "a full disk");
 		tap_ok(e.what[0], "is told");
 		tap_int((long long)names.n_frames_user, 1, "one user frame");
