@@ -6,13 +6,14 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 static void run_child(int go_fd, int errno_fd, char **argv, const sigset_t *mask)
 {
 	char byte;
-	/* The end of the pipe without a byte: our parent gave up. */
+	/* The end of the stream without a byte: our parent gave up. */
 	if (read(go_fd, &byte, 1) != 1)
 		_exit(127);
 	sigprocmask(SIG_SETMASK, mask, NULL);
@@ -27,7 +28,7 @@ int launch_fork(struct launch *l, char **argv, const sigset_t *mask, struct err 
 {
 	int go[2], failed[2];
 	*l = (struct launch){ .go_fd = -1, .errno_fd = -1, .name = argv[0] };
-	if (pipe2(go, O_CLOEXEC) < 0)
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, go) < 0)
 		return err_errno(e, errno, "cannot start '%s'", argv[0]);
 	if (pipe2(failed, O_CLOEXEC) < 0) {
 		int code = err_errno(e, errno, "cannot start '%s'", argv[0]);
@@ -53,8 +54,9 @@ int launch_fork(struct launch *l, char **argv, const sigset_t *mask, struct err 
 int launch_exec(struct launch *l, struct err *e)
 {
 	int code = 0;
-	if (write(l->go_fd, "", 1) != 1)
-		return err_errno(e, errno, "cannot start '%s'", l->name);
+	/* A write to a child that was killed meanwhile must not end us with SIGPIPE. */
+	if (send(l->go_fd, "", 1, MSG_NOSIGNAL) != 1)
+		return err_errno(e, errno, "cannot start '%s': its process has ended", l->name);
 	close(l->go_fd);
 	l->go_fd = -1;
 	/* Nothing comes, and the pipe closes, when the exec works. */

@@ -50,11 +50,9 @@ static int open_stdout(struct output *o, size_t n, struct err *e)
 	return 0;
 }
 
-int output_open(struct output *o, const char *const *part, size_t n, const char *name,
-		struct err *e)
+static int open_files(struct output *o, const char *const *part, size_t n, const char *name,
+		      struct err *e)
 {
-	if (name && strcmp(name, "-") == 0)
-		return open_stdout(o, n, e);
 	for (size_t i = 0; i < n; i++) {
 		o[i].path = make_path(name, part[i], n);
 		if (!o[i].path)
@@ -75,6 +73,17 @@ int output_open(struct output *o, const char *const *part, size_t n, const char 
 		o[i].open = true;
 	}
 	return 0;
+}
+
+int output_open(struct output *o, const char *const *part, size_t n, const char *name,
+		struct err *e)
+{
+	if (name && strcmp(name, "-") == 0)
+		return open_stdout(o, n, e);
+	int code = open_files(o, part, n, name, e);
+	for (size_t i = 0; code < 0 && i < n; i++)
+		output_done(&o[i]);
+	return code;
 }
 
 int output_write(void *ctx, const void *data, size_t n_bytes)
