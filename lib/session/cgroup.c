@@ -80,9 +80,12 @@ static int make(struct cgroup *g, const struct host *h, pid_t pid)
 		return code;
 	if (text[strspn(text, " \n")])
 		return -EBUSY;
-	snprintf(g->name, sizeof(g->name), "cprof-%d", pid);
-	if (mkdirat(g->parent_fd, g->name, 0755) < 0)
+	char name[sizeof(g->name)];
+	snprintf(name, sizeof(name), "cprof-%d", pid);
+	if (mkdirat(g->parent_fd, name, 0755) < 0)
 		return -errno;
+	/* From here on it is ours to remove. */
+	memcpy(g->name, name, sizeof(name));
 	g->fd = openat(g->parent_fd, g->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (g->fd < 0)
 		return -errno;
