@@ -11,7 +11,7 @@
 
 enum {
 	OPT_DURATION = 256, OPT_DELAY, OPT_CALL_GRAPH, OPT_USER, OPT_KERNEL, OPT_NO_INHERIT,
-	OPT_LABEL, OPT_LABELS, OPT_SCOPE, OPT_RING_SIZE, OPT_MAX_MEMORY, OPT_STRICT, OPT_JSON,
+	OPT_LABEL, OPT_LABELS, OPT_SCOPE, OPT_MAX_DEPTH, OPT_RING_SIZE, OPT_MAX_MEMORY, OPT_STRICT, OPT_JSON,
 };
 
 static const struct argp_option options[] = {
@@ -31,6 +31,9 @@ static const struct argp_option options[] = {
 	{ "kernel", OPT_KERNEL, NULL, 0, "Only kernel code", 2 },
 	{ "call-graph", OPT_CALL_GRAPH, "MODE", 0,
 	  "User stacks: auto (the default), dwarf[,SIZE], fp or none", 2 },
+
+	{ "max-depth", OPT_MAX_DEPTH, "N", 0,
+	  "Deepest user stack by CFI, in frames; default: 16384", 2 },
 
 	{ NULL, 0, NULL, 0, "When:", 3 },
 	{ "duration", OPT_DURATION, "TIME", 0, "Stop after TIME: 5, 1.5s, 250ms, 2m", 3 },
@@ -86,6 +89,14 @@ static uint64_t parse_size(struct argp_state *state, const char *option, const c
 	if (units_parse_size(arg, &bytes) < 0 || bytes == 0)
 		argp_error(state, "%s '%s' is not a size: write 65536, 512K, 4M or 1G", option, arg);
 	return bytes;
+}
+
+static uint32_t parse_depth(struct argp_state *state, const char *arg)
+{
+	uint64_t depth = 0;
+	if (units_parse_u64(arg, &depth) < 0 || depth == 0 || depth > 1000000)
+		argp_error(state, "--max-depth '%s' is not a number of frames from 1 to 1000000", arg);
+	return (uint32_t)depth;
 }
 
 static enum cprof_scope parse_scope(struct argp_state *state, const char *arg)
@@ -211,6 +222,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "--duration '%s': nothing can be recorded in no time", arg);
 		break;
 	case OPT_DELAY: c->delay_ns = parse_duration(state, "--delay", arg); break;
+	case OPT_MAX_DEPTH: c->max_depth = parse_depth(state, arg); break;
 	case OPT_RING_SIZE: c->ring_bytes = parse_size(state, "--ring-size", arg); break;
 	case OPT_MAX_MEMORY: c->max_memory_bytes = parse_size(state, "--max-memory", arg); break;
 	case OPT_CALL_GRAPH: parse_callgraph(state, arg, c); break;

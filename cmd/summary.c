@@ -127,8 +127,8 @@ static void print_stacks(const struct summary *s, FILE *to, uint32_t stack_bytes
 	cprof_recorder_stack_ends(s->recorder, 0, &ends);
 	if (!stack_bytes)
 		return;
-	fprintf(to, "  user stacks by CFI, copies of %u bytes, %" PRIu64 " joined; ends: ", stack_bytes,
-		ends.n_joined);
+	fprintf(to, "  user stacks by CFI, copies of %u bytes, %" PRIu64 " joined, %" PRIu64
+		" frames by frame pointer; ends: ", stack_bytes, ends.n_joined, ends.n_guessed);
 	print_ends(&ends, to);
 	for (size_t i = 1; cprof_recorder_stack_ends(s->recorder, i, &ends); i++) {
 		fputs("    in '", to);
@@ -235,8 +235,9 @@ void summary_print_json(const struct summary *s, FILE *to)
 		st.peak_memory_bytes);
 	struct cprof_stack_ends ends;
 	cprof_recorder_stack_ends(s->recorder, 0, &ends);
-	fprintf(to, ", \"stack_bytes\": %u, \"stacks_joined\": %" PRIu64 ", \"stack_ends\": {",
-		st.stack_bytes, ends.n_joined);
+	fprintf(to, ", \"stack_bytes\": %u, \"stacks_joined\": %" PRIu64
+		", \"frames_guessed\": %" PRIu64 ", \"stack_ends\": {",
+		st.stack_bytes, ends.n_joined, ends.n_guessed);
 	for (size_t k = 0; k < CPROF_N_STACK_ENDS; k++)
 		fprintf(to, "%s\"%s\": %" PRIu64, k ? ", " : "", cprof_stack_end_name(k), ends.n[k]);
 	fputs("}", to);

@@ -61,6 +61,7 @@ struct cprof_config {
 	enum cprof_scope scope;
 	enum cprof_callgraph callgraph;
 	uint32_t stack_bytes;          /* of each stack copy, a multiple of 8; 0: chosen */
+	uint32_t max_depth;            /* frames of one stack by CFI; 0: 16384 */
 	bool only_user, only_kernel;
 	bool no_inherit;               /* leave out threads and children made later */
 	const char *const *label;      /* "KEY=VALUE" on every sample */
@@ -147,6 +148,7 @@ void cprof_recorder_event_stats(struct cprof_recorder *r, size_t event,
 struct cprof_stack_ends {
 	const char *path;              /* where the outermost known frame lies; NULL: in all */
 	uint64_t n[CPROF_N_STACK_ENDS];
+	uint64_t n_guessed;            /* frames found by the frame pointer, for want of CFI (in all) */
 	uint64_t n_joined;             /* of those "beyond the copy": completed from before (in all) */
 };
 /* Entry 0 is the sum; from 1 on, files with stacks that ended early, in no order; false behind the last. */

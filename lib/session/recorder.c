@@ -98,7 +98,7 @@ int cprof_recorder_new(const struct cprof_config *config, struct cprof_recorder 
 			.host = r->host, .n_events = r->events.n,
 			.labels = config->labels_given ? config->labels : ENGINE_LABELS_DEFAULT,
 			.label = config->label, .n_labels = config->n_labels,
-			.max_stack = r->max_stack, .machine = r->source->facts.arch,
+			.max_stack = r->max_stack, .max_depth = config->max_depth, .machine = r->source->facts.arch,
 			.follow = !config->no_inherit,
 		};
 		code = engine_init(&r->engine, &o, e);
@@ -391,6 +391,7 @@ bool cprof_recorder_stack_ends(struct cprof_recorder *r, size_t i, struct cprof_
 	if (i == 0) {
 		memcpy(ret->n, u->ends.n, sizeof(ret->n));
 		ret->n_joined = u->n_joined;
+		ret->n_guessed = u->unwind ? unwind_stats(u->unwind)->n_guessed : 0;
 		return true;
 	}
 	for (uint32_t dso = 0; dso < u->n_modules; dso++) {

@@ -64,7 +64,7 @@ static int add_dso(struct stackwalk *w, enum dso_kind kind, const char *path, ui
 
 int stackwalk_init(struct stackwalk *w, struct budget *budget, struct dso_table *dsos,
 		   struct frames *frames, struct stacks *stacks, struct strtab *strings,
-		   uint32_t max_stack, const char *machine)
+		   uint32_t max_stack, const char *machine, uint32_t max_depth)
 {
 	*w = (struct stackwalk){
 		.budget = budget, .dsos = dsos, .frames = frames, .stacks = stacks,
@@ -75,7 +75,7 @@ int stackwalk_init(struct stackwalk *w, struct budget *budget, struct dso_table 
 	w->frame = calloc(CHAIN_MAX, sizeof(*w->frame));
 	w->is_kernel = calloc(CHAIN_MAX, sizeof(*w->is_kernel));
 	if (!w->cache || !w->pc || !w->frame || !w->is_kernel ||
-	    userstack_init(&w->user, dsos, machine) < 0 ||
+	    userstack_init(&w->user, dsos, machine, max_depth) < 0 ||
 	    add_dso(w, DSO_KERNEL, "[kernel.kallsyms]", &w->kernel_dso) < 0 ||
 	    add_dso(w, DSO_PSEUDO, "", &w->pseudo_dso) < 0) {
 		stackwalk_done(w);

@@ -63,10 +63,10 @@ struct stackwalk {
 	struct stackwalk_stats stats;
 };
 
-/* The tables are borrowed; machine as uname -m says, of the machine that was recorded.  -ENOMEM. */
+/* The tables are borrowed; machine as uname -m says, of the machine that was recorded; max_depth as in userstack_init.  -ENOMEM. */
 int stackwalk_init(struct stackwalk *w, struct budget *budget, struct dso_table *dsos,
 		   struct frames *frames, struct stacks *stacks, struct strtab *strings,
-		   uint32_t max_stack, const char *machine);
+		   uint32_t max_stack, const char *machine, uint32_t max_depth);
 void stackwalk_done(struct stackwalk *w);
 
 /*

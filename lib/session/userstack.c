@@ -10,9 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Deep recursion is seen whole as long as it fits into the stack copy, or joins. */
-#define DEPTH_MAX 16384u
-
 /* What unwind_find_module is given. */
 struct lookup {
 	struct userstack *u;
@@ -63,7 +60,8 @@ static bool find_module(void *ctx, uint64_t pc, struct unwind_module *ret)
 	return true;
 }
 
-int userstack_init(struct userstack *u, struct dso_table *dsos, const char *machine)
+int userstack_init(struct userstack *u, struct dso_table *dsos, const char *machine,
+		   uint32_t max_depth)
 {
 	*u = (struct userstack){ .dsos = dsos };
 	if (!machine)
@@ -75,7 +73,7 @@ int userstack_init(struct userstack *u, struct dso_table *dsos, const char *mach
 	else
 		return 0;
 	struct unwind_options o = {
-		.arch = u->arch, .find_module = find_module, .max_depth = DEPTH_MAX,
+		.arch = u->arch, .find_module = find_module, .max_depth = max_depth ? max_depth : USERSTACK_DEPTH_DEFAULT,
 	};
 	u->unwind = unwind_new(&o);
 	return u->unwind ? 0 : -ENOMEM;

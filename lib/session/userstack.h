@@ -11,6 +11,9 @@
 
 #include "symbolize/unwind.h"
 
+/* Deep recursion is seen whole as long as it fits into the stack copy, or joins. */
+#define USERSTACK_DEPTH_DEFAULT 16384u
+
 struct dso_table;
 struct procs_space;
 struct record_sample;
@@ -35,8 +38,9 @@ struct userstack {
 	uint64_t n_joined;
 };
 
-/* machine: "x86_64", "aarch64" as uname -m says; NULL and others are not unwound.  -ENOMEM. */
-int userstack_init(struct userstack *u, struct dso_table *dsos, const char *machine);
+/* max_depth: frames of one stack, 0 for USERSTACK_DEPTH_DEFAULT.  machine: "x86_64", "aarch64" as uname -m says; NULL and others are not unwound.  -ENOMEM. */
+int userstack_init(struct userstack *u, struct dso_table *dsos, const char *machine,
+		   uint32_t max_depth);
 void userstack_done(struct userstack *u);
 
 /*
