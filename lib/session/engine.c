@@ -102,7 +102,7 @@ int engine_init(struct engine *g, const struct engine_options *o, struct err *e)
 	    frames_init(&g->frames, &g->budget) < 0 || stacks_init(&g->stacks, &g->budget) < 0 ||
 	    labels_init(&g->labels, &g->budget) < 0 || counts_init(&g->counts, &g->budget) < 0 ||
 	    stackwalk_init(&g->walk, &g->budget, &g->dsos, &g->frames, &g->stacks, &g->strings,
-			   o->max_stack, o->machine, o->max_depth) < 0 ||
+			   o->host, o->max_stack, o->machine, o->max_depth) < 0 ||
 	    init_fixed_labels(g) < 0) {
 		engine_done(g);
 		return err_errno(e, ENOMEM, "cannot set up the profile");

@@ -64,7 +64,8 @@ static int add_dso(struct stackwalk *w, enum dso_kind kind, const char *path, ui
 
 int stackwalk_init(struct stackwalk *w, struct budget *budget, struct dso_table *dsos,
 		   struct frames *frames, struct stacks *stacks, struct strtab *strings,
-		   uint32_t max_stack, const char *machine, uint32_t max_depth)
+		   const struct host *host, uint32_t max_stack, const char *machine,
+		   uint32_t max_depth)
 {
 	*w = (struct stackwalk){
 		.budget = budget, .dsos = dsos, .frames = frames, .stacks = stacks,
@@ -75,7 +76,7 @@ int stackwalk_init(struct stackwalk *w, struct budget *budget, struct dso_table 
 	w->frame = calloc(CHAIN_MAX, sizeof(*w->frame));
 	w->is_kernel = calloc(CHAIN_MAX, sizeof(*w->is_kernel));
 	if (!w->cache || !w->pc || !w->frame || !w->is_kernel ||
-	    userstack_init(&w->user, dsos, machine, max_depth) < 0 ||
+	    userstack_init(&w->user, dsos, host, machine, max_depth) < 0 ||
 	    add_dso(w, DSO_KERNEL, "[kernel.kallsyms]", &w->kernel_dso) < 0 ||
 	    add_dso(w, DSO_PSEUDO, "", &w->pseudo_dso) < 0) {
 		stackwalk_done(w);
@@ -333,7 +334,7 @@ uint32_t stackwalk_sample_cfi(struct stackwalk *w, struct procs_space *space,
 			      struct unwind_memo *memo, const struct record *r)
 {
 	struct unwind_result u;
-	if (!userstack_walk(&w->user, space, &r->sample, memo, &u)) {
+	if (!userstack_walk(&w->user, space, r, memo, &u)) {
 		struct stackwalk_memo *none = NULL;
 		uint32_t stack = stackwalk_sample(w, space, &none, r);
 		stackwalk_memo_free(none, w->budget);

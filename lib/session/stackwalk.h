@@ -15,6 +15,7 @@
 struct budget;
 struct dso_table;
 struct frames;
+struct host;
 struct procs_space;
 struct procs_thread;
 struct record;
@@ -63,10 +64,11 @@ struct stackwalk {
 	struct stackwalk_stats stats;
 };
 
-/* The tables are borrowed; machine as uname -m says, of the machine that was recorded; max_depth as in userstack_init.  -ENOMEM. */
+/* The tables are borrowed; machine as uname -m says, of the machine that was recorded; host and max_depth as in userstack_init.  -ENOMEM. */
 int stackwalk_init(struct stackwalk *w, struct budget *budget, struct dso_table *dsos,
 		   struct frames *frames, struct stacks *stacks, struct strtab *strings,
-		   uint32_t max_stack, const char *machine, uint32_t max_depth);
+		   const struct host *host, uint32_t max_stack, const char *machine,
+		   uint32_t max_depth);
 void stackwalk_done(struct stackwalk *w);
 
 /*

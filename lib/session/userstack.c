@@ -1,14 +1,33 @@
+/*
+ * Stacks deeper than the kernel can copy (64 KiB) are completed from the memory of
+ * the process itself, which holds their outer part still: a deep recursion does not
+ * come back within the milliseconds until we read.  That it has not is checked: the end of the copy
+ * must stand unchanged in memory.  Done seldom, since the thread's next stacks join to
+ * the complete one.
+ */
+
 #include "session/userstack.h"
 
+#include "base/cleanup.h"
+#include "base/host.h"
 #include "proc/procs-space.h"
 #include "source/record.h"
 #include "symbolize/cfi.h"
 #include "symbolize/dso.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+/* How much of a stack is read from memory, how much of the copy must equal what is there, and
+ * how often that is done at most: 2 MiB take some 0.4 ms. */
+#define DEEP_BYTES (2u << 20)
+#define DEEP_CHECK_BYTES 8192u
+#define DEEP_EVERY_NS 10000000u
+#define COPY_BYTES_MAX 65536u
 
 /* What unwind_find_module is given. */
 struct lookup {
@@ -60,10 +79,10 @@ static bool find_module(void *ctx, uint64_t pc, struct unwind_module *ret)
 	return true;
 }
 
-int userstack_init(struct userstack *u, struct dso_table *dsos, const char *machine,
-		   uint32_t max_depth)
+int userstack_init(struct userstack *u, struct dso_table *dsos, const struct host *host,
+		   const char *machine, uint32_t max_depth)
 {
-	*u = (struct userstack){ .dsos = dsos };
+	*u = (struct userstack){ .dsos = dsos, .host = host };
 	if (!machine)
 		return 0;
 	if (strcmp(machine, "x86_64") == 0)
@@ -84,6 +103,7 @@ void userstack_done(struct userstack *u)
 	for (uint32_t i = 0; i < u->n_modules; i++)
 		cfi_close(u->module[i].cfi);
 	free(u->module);
+	free(u->deep);
 	unwind_free(u->unwind);
 	*u = (struct userstack){ 0 };
 }
@@ -100,9 +120,35 @@ static void count_end(struct userstack *u, struct procs_space *space, const stru
 		m->ends.n[r->end]++;
 }
 
-bool userstack_walk(struct userstack *u, struct procs_space *space, const struct record_sample *s,
+/* Lengthens in->stack from the memory of the process; false where it cannot be had or has changed. */
+static bool read_deep(struct userstack *u, const struct record *r, struct unwind_input *in)
+{
+	uint64_t n = in->n_stack_bytes, sp = in->regs->r[cfi_reg_sp(u->arch)];
+	if (!u->host || n < DEEP_CHECK_BYTES || n > COPY_BYTES_MAX ||
+	    r->time_ns - u->deep_ns < DEEP_EVERY_NS)
+		return false;
+	u->deep_ns = r->time_ns;
+	if (!u->deep)
+		u->deep = malloc(COPY_BYTES_MAX + DEEP_BYTES);
+	CLEANUP_CLOSE int fd = host_open_file(u->host, HOST_PROC, O_RDONLY, "%u/mem", r->pid);
+	if (fd < 0 || !u->deep)
+		return false;
+	/* The check's part of the copy is read again, and must be as it was. */
+	uint8_t *tail = u->deep + n - DEEP_CHECK_BYTES;
+	ssize_t got = pread(fd, tail, DEEP_BYTES, (off_t)(sp + n - DEEP_CHECK_BYTES));
+	if (got <= (ssize_t)DEEP_CHECK_BYTES ||
+	    memcmp(tail, in->stack + n - DEEP_CHECK_BYTES, DEEP_CHECK_BYTES) != 0)
+		return false;
+	memcpy(u->deep, in->stack, n - DEEP_CHECK_BYTES);
+	in->stack = u->deep;
+	in->n_stack_bytes = n - DEEP_CHECK_BYTES + (uint64_t)got;
+	return true;
+}
+
+bool userstack_walk(struct userstack *u, struct procs_space *space, const struct record *r,
 		    struct unwind_memo *memo, struct unwind_result *ret)
 {
+	const struct record_sample *s = &r->sample;
 	if (!s->user_regs)
 		return false;
 	if (!u->unwind || s->user_abi != PERF_SAMPLE_REGS_ABI_64) {
@@ -117,6 +163,10 @@ bool userstack_walk(struct userstack *u, struct procs_space *space, const struct
 		.ctx = &lookup, .space = (uint64_t)space->serial << 32 | space->n_changes,
 	};
 	unwind_stack(u->unwind, &in, memo, ret);
+	if (ret->end == UNWIND_BEYOND && !ret->n_joined && read_deep(u, r, &in)) {
+		unwind_stack(u->unwind, &in, memo, ret);
+		u->n_deep += ret->end == UNWIND_ROOT;
+	}
 	count_end(u, space, ret);
 	return ret->n > 0;
 }

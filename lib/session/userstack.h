@@ -16,7 +16,8 @@
 
 struct dso_table;
 struct procs_space;
-struct record_sample;
+struct host;
+struct record;
 
 /* How the stacks of one DSO's code ended: the innermost frame's end is what counts. */
 struct userstack_ends {
@@ -36,18 +37,22 @@ struct userstack {
 	struct userstack_ends ends;
 	uint64_t n_unsupported;        /* 32-bit code, or an architecture that is not unwound */
 	uint64_t n_joined;
+	const struct host *host;       /* NULL: a replay, whose processes are gone */
+	uint8_t *deep;                 /* a stack copy lengthened from the process's memory */
+	uint64_t deep_ns;              /* time of the sample for which that was last done */
+	uint64_t n_deep;               /* stacks that were completed so */
 };
 
-/* max_depth: frames of one stack, 0 for USERSTACK_DEPTH_DEFAULT.  machine: "x86_64", "aarch64" as uname -m says; NULL and others are not unwound.  -ENOMEM. */
-int userstack_init(struct userstack *u, struct dso_table *dsos, const char *machine,
-		   uint32_t max_depth);
+/* host: where /proc/PID/mem of living processes is, or NULL.  max_depth: frames of one stack, 0 for USERSTACK_DEPTH_DEFAULT.  machine: "x86_64", "aarch64" as uname -m says; NULL and others are not unwound.  -ENOMEM. */
+int userstack_init(struct userstack *u, struct dso_table *dsos, const struct host *host,
+		   const char *machine, uint32_t max_depth);
 void userstack_done(struct userstack *u);
 
 /*
- * Unwinds the user part of a sample that has registers.  False when it cannot be (no registers,
+ * Unwinds the user part of SAMPLE r, if it has registers.  False when it cannot be (no registers,
  * 32-bit code): *ret is undefined then.  memo may be NULL.
  */
-bool userstack_walk(struct userstack *u, struct procs_space *space, const struct record_sample *s,
+bool userstack_walk(struct userstack *u, struct procs_space *space, const struct record *r,
 		    struct unwind_memo *memo, struct unwind_result *ret);
 
 #endif
