@@ -204,10 +204,11 @@ static uint32_t labels_of(struct engine *g, struct procs_thread *t, struct engin
 		return set == LABELS_NONE ? 0 : set;
 	}
 	if (own) {
-		*own = (struct engine_thread){
-			.budget = own->budget, .memo = own->memo, .labels = set, .labelled = true,
-			.thread_name = t->name, .process_name = t->process->name, .cpu = cpu,
-		};
+		own->labels = set;
+		own->labelled = true;
+		own->thread_name = t->name;
+		own->process_name = t->process->name;
+		own->cpu = cpu;
 	}
 	return set;
 }
