@@ -1,0 +1,72 @@
+#!/bin/sh
+# The completions of bash, fish and zsh offer what fits.
+. "$CPROF_SOURCE_ROOT/tests/lib.sh"
+
+folder=$CPROF_SOURCE_ROOT/man/completion
+PATH="${CPROF%/*}:$PATH"
+export PATH
+
+cat >complete.bash.keep <<'END'
+source "$1/cprof.bash"
+COMP_WORDS=("${@:2}")
+COMP_CWORD=$(($# - 2))
+COMPREPLY=()
+_cprof 2>/dev/null
+printf '%s\n' "${COMPREPLY[@]}"
+END
+# zsh completes only in a terminal: type a line and a tab, show what it became
+cat >complete.zsh.keep <<'END'
+import os, pty, select, sys, time
+pid, fd = pty.fork()
+if pid == 0:
+    os.environ["TERM"] = "dumb"
+    os.execvp("zsh", ["zsh", "-f"])
+
+def read_until(text, seconds=20):
+    out, end = "", time.monotonic() + seconds
+    while text not in out and time.monotonic() < end:
+        if select.select([fd], [], [], 0.1)[0]:
+            try:
+                out += os.read(fd, 65536).decode(errors="replace")
+            except OSError:
+                break
+    return out
+
+os.write(fd, ("fpath=('%s' $fpath); autoload -U compinit; compinit -u -D; "
+              "bindkey '^I' complete-word; PS1='%%%% '; echo rea''dy\n" % sys.argv[1]).encode())
+read_until("ready\r")
+os.write(fd, sys.argv[2].encode() + b"\t")
+time.sleep(1.5)
+os.write(fd, b"\x01: GOT \x05 :END\n")
+print(read_until(":END").split(": GOT ")[-1].split(" :END")[0])
+os.close(fd)
+END
+# offers SHELL NAME REGEX WORD...: the last word is to be completed
+offers() {
+	shell=$1
+	name=$2
+	regex=$3
+	shift 3
+	case $shell in
+	bash) run bash complete.bash.keep "$folder" "$@" ;;
+	fish) run env HOME="$T" fish --no-config -c "source $folder/cprof.fish; complete -C '$*'" ;;
+	zsh) run "$PYTHON" complete.zsh.keep "$folder" "$*" ;;
+	esac
+	like out "$regex" "$shell: $name"
+}
+
+for shell in bash fish zsh; do
+	if ! command -v $shell >/dev/null; then
+		skip "$shell" "needs $shell"
+		continue
+	fi
+	offers $shell 'commands' 'record' cprof rec
+	offers $shell 'options' '--duration' cprof record --dur
+	offers $shell 'options behind options' '--call-graph' cprof record -e cpu-clock --call
+	offers $shell 'events' 'page-faults' cprof record -e page-f
+	offers $shell 'events in a list' 'cpu-clock,page-faults' cprof record -e cpu-clock,page-f
+	offers $shell 'fixed words' 'cgroup' cprof record --scope cg
+	offers $shell 'commands to be recorded' 'printenv' cprof record printen
+	offers $shell 'options of report' '--limit' cprof report --lim
+done
+finish

@@ -1,0 +1,211 @@
+#!/usr/bin/python3
+"""Compares recorded stacks with the chains that programs tell of themselves.
+
+    unwind-truth.py [-v] [-j JOBS] [-F HZ] [-m CPU_MS] PROGRAM[:SCENARIO[,SCENARIO...]]...
+
+Records each scenario of each PROGRAM (tests/prog/truth/truth.h) with $CPROF and prints
+TAP, one assertion each: 99.9 % of the stacks (of few: all but one) are a chain that
+the program told, and every other stack has a reason for its end.
+
+A recorded stack equals a chain when, outermost first, below the known start of programs and
+threads all functions of the program are a beginning of the chain, with others exactly where
+the chain has `~`, or innermost. A chain's last word `^f` may follow any beginning of it.
+"""
+import argparse
+import concurrent.futures
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.environ["CPROF_SOURCE_ROOT"] + "/tests")
+import pprof  # noqa: E402
+
+START = re.compile(r"_start|_start_c|start|__libc_start_\w+|__libc_start_main.*|libc_start_main_stage2|"
+                   r"start_thread|__?clone3?|__start_context|_dl_start.*|_dl_start_user")
+
+# Scenarios of which more stacks may end early, with the reason: the share that has to be whole.
+WHOLE = {}
+
+
+def expand(text):
+    """The words of a chain."""
+    def repeat(match):
+        return " ".join([match.group(1)] * int(match.group(2)))
+    return re.sub(r"\(([\w ]+)\)\*(\d+)", repeat, text).split()
+
+
+def matches(names, chain, known):
+    """names: the user's frames, outermost first, without the start; how many words matched, or None."""
+    at = 0
+    leaf = chain[-1][1:] if chain[-1][0] == "^" else None
+    for i, word in enumerate(chain):
+        if at == len(names):
+            return i
+        if leaf and names[at:] == [leaf]:
+            return len(chain)
+        if word == "~":
+            if names[at] in known:
+                return None
+            while at < len(names) and names[at] not in known:
+                at += 1
+        elif names[at] == word:
+            at += 1
+        elif any(name in known for name in names[at:]):
+            return None
+        else:
+            return i
+    return None if any(name in known for name in names[at:]) else len(chain)
+
+
+def user_names(locations):
+    """Outermost first."""
+    names = []
+    for location in reversed(locations):
+        if location.mapping and location.mapping.file.startswith("[kernel"):
+            continue
+        frames = [f.name for f, _ in location.lines] or ["0x%x" % location.address]
+        names += [re.sub(r"\.(cold|part|constprop|isra|lto_priv)\b.*", "", name) for name in reversed(frames)]
+    return names
+
+
+class Run:
+    def __init__(self, program, scenario, chains, known, options):
+        self.program, self.scenario, self.options = program, scenario, options
+        self.chains = [expand(c) for c in chains]
+        self.known = known
+        self.total = self.equal = self.ended = self.full = 0
+        self.bad = {}
+        self.said = ""
+
+    def judge(self, names):
+        """'equal', 'full' (equal up to the leaf), 'ended' or 'bad'."""
+        ended = names and names[0] == "[truncated]"
+        if ended:
+            names = names[1:]
+        while names and START.fullmatch(names[0]):
+            names = names[1:]
+        if not ended:
+            if not any(name in self.known for name in names):
+                return "outside" # before main, or after it
+            found = [matches(names, c, self.known) for c in self.chains]
+            if any(f == len(c) for f, c in zip(found, self.chains)):
+                return "full"
+            return "equal" if any(f is not None for f in found) else "bad"
+        # what there is has to be the innermost part of a chain
+        own = [name for name in names if name in self.known]
+        for c in self.chains:
+            words = [w.lstrip("^") for w in c if w != "~"]
+            if own[-1:] == words[-1:]:
+                if any(own[:-1] == words[i:i + len(own) - 1] for i in range(len(words))):
+                    return "ended"
+            if any(own == words[i:i + len(own)] for i in range(len(words))):
+                return "ended"
+        return "bad"
+
+    def record(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = folder + "/p.pb.gz"
+            done = subprocess.run(
+                [os.environ["CPROF"], "record", "-q", "--json", "-e", "cpu-clock", "-F", str(self.options.freq),
+                 "-o", file, "--", self.program, self.scenario, str(self.options.cpu_ms)],
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120, check=False)
+            if done.returncode:
+                raise RuntimeError("status %d: %s" % (done.returncode, done.stderr.decode()))
+            summary = json.loads(done.stdout.decode().splitlines()[-1])
+            self.said = ", ".join("%d %s" % (n, k) for k, n in summary["stack_ends"].items() if n)
+            self.said += ", %d joined" % summary["stacks_joined"]
+            self.n_early = sum(n for k, n in summary["stack_ends"].items() if k != "root")
+            for locations, values, _ in pprof.Profile(file).samples:
+                names = user_names(locations)
+                n = values[0]
+                if not names or names == ["[lost samples]"]:
+                    continue
+                verdict = self.judge(names)
+                self.total += n
+                if verdict in ("equal", "full", "outside"):
+                    self.equal += n
+                if verdict == "full":
+                    self.full += n
+                if verdict == "ended":
+                    self.ended += n
+                if verdict in ("bad", "ended"):
+                    key = verdict, " ".join(names) if len(names) < 40 else \
+                        "%s ... (%d) ... %s" % (" ".join(names[:12]), len(names), " ".join(names[-12:]))
+                    self.bad[key] = self.bad.get(key, 0) + n
+        return self
+
+    def problems(self):
+        allowed = max(1, self.total // 1000)
+        n_bad = sum(n for (verdict, _), n in self.bad.items() if verdict == "bad")
+        whole = WHOLE.get(self.scenario)
+        problems = []
+        if self.total < self.options.freq * self.options.cpu_ms / 1000 / 4:
+            problems.append("only %d samples" % self.total)
+        if n_bad > allowed:
+            problems.append("%d of %d stacks are no chain of the program, and none says so"
+                            % (n_bad, self.total))
+        if whole is None and self.total - self.equal > allowed:
+            problems.append("%d of %d stacks differ" % (self.total - self.equal, self.total))
+        if whole is not None and self.equal < whole * self.total:
+            problems.append("%d of %d stacks are whole" % (self.equal, self.total))
+        if self.full < 0.3 * self.total and self.scenario not in ("deep", "fast", "pushes"):
+            problems.append("%d of %d stacks reach the innermost function of a chain"
+                            % (self.full, self.total))
+        if self.ended > self.n_early:
+            problems.append("%d stacks ended early, %d are counted" % (self.ended, self.n_early))
+        return problems
+
+
+def scenarios(program):
+    text = subprocess.run([program], stdout=subprocess.PIPE, check=True).stdout.decode()
+    found = {}
+    for line in text.splitlines():
+        name, _, chain = line.partition(": ")
+        found.setdefault(name, []).append(chain)
+    known = {word.lstrip("^") for chains in found.values() for c in chains for word in expand(c)} - {"~"}
+    return found, known
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("-v", action="store_true", dest="verbose")
+    parser.add_argument("-j", type=int, default=2, dest="jobs")
+    parser.add_argument("-F", type=int, default=4001, dest="freq")
+    parser.add_argument("-m", type=int, default=200, dest="cpu_ms")
+    parser.add_argument("what", nargs="+")
+    options = parser.parse_args()
+    runs = []
+    for what in options.what:
+        program, _, wanted = what.partition(":")
+        found, known = scenarios(program)
+        for name in wanted.split(",") if wanted else found:
+            if name in found:
+                runs.append(Run(program, name, found[name], known, options))
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for i, (run, future) in enumerate([(r, pool.submit(r.record)) for r in runs], 1):
+            name = "%s, %s" % (os.path.basename(run.program), run.scenario)
+            try:
+                future.result()
+                problems = run.problems()
+            except (RuntimeError, ValueError, subprocess.TimeoutExpired) as error:
+                problems = [str(error)]
+            print("%s %d - %s: the stacks are the chains that it told" % ("not ok" if problems else "ok", i, name))
+            if problems or options.verbose:
+                print("# %d samples, %d equal, %d of these whole chains, %d ended early; ends: %s"
+                      % (run.total, run.equal, run.full, run.ended, run.said))
+                for problem in problems:
+                    print("# " + problem.replace("\n", "\n# "))
+                for (verdict, stack), n in sorted(run.bad.items(), key=lambda x: -x[1])[:12 if options.verbose else 6]:
+                    print("# %5d %s: %s" % (n, verdict, stack))
+            sys.stdout.flush()
+            failed += bool(problems)
+    print("1..%d" % len(runs))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

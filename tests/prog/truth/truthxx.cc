@@ -1,0 +1,115 @@
+/* The scenarios in C++; truth.h tells how chains are written. */
+#include "truth.h"
+
+#include <stdexcept>
+
+static uint64_t truth_limit_ms;
+
+extern "C" {
+
+TRUTH_FN static void leaf(void)
+{
+	prog_work(TRUTH_LEAF_STEPS);
+}
+
+TRUTH_FN static void cleanup(void)
+{
+	TRUTH_ROUNDS(200, leaf());
+	TRUTH_END();
+}
+
+}
+
+/* Its destructor runs while the exception is in flight. */
+struct Guard {
+	TRUTH_FN ~Guard()
+	{
+		cleanup();
+		TRUTH_END();
+	}
+};
+
+extern "C" {
+
+TRUTH_FN static void throw3(int n)
+{
+	if (n >= 0)
+		throw std::runtime_error("thrown");
+	TRUTH_END();
+}
+
+TRUTH_FN static void throw2(int n)
+{
+	Guard guard;
+	throw3(n);
+	TRUTH_END();
+}
+
+TRUTH_FN static void throw1(int n)
+{
+	volatile int frames[20] = { n };
+	try {
+		throw2(frames[0]);
+	} catch (const std::exception &e) {
+		cleanup();
+		frames[1] = e.what()[0];
+	}
+}
+
+TRUTH_FN static void throws(void)
+{
+	TRUTH_ROUNDS(4, throw1(round_));
+	TRUTH_END();
+}
+
+/* Only the throwing itself: through frames without any handler. */
+TRUTH_FN static void fast4(int n)
+{
+	throw n;
+}
+
+TRUTH_FN static void fast3(int n)
+{
+	fast4(n);
+	TRUTH_END();
+}
+
+TRUTH_FN static void fast2(int n)
+{
+	volatile char frame[200];
+	frame[0] = 1;
+	fast3(n);
+	frame[1] = frame[0];
+}
+
+TRUTH_FN static void fast1(int n)
+{
+	try {
+		fast2(n);
+	} catch (int caught) {
+		n = caught;
+	}
+	TRUTH_END();
+}
+
+TRUTH_FN static void fast(void)
+{
+	TRUTH_ROUNDS(50, fast1(round_));
+	TRUTH_END();
+}
+
+}
+
+static const struct truth_scenario scenarios[] = {
+	{ "throws", throws, { "main throws throw1 throw2 throw3 ~",
+		"main throws throw1 throw2 Guard::~Guard() cleanup leaf",
+		"main throws throw1 cleanup leaf" } },
+	{ "fast", fast, { "main fast fast1 fast2 fast3 fast4 ~" } },
+};
+
+int main(int argc, char **argv)
+{
+	volatile char wide[64] __attribute__((aligned(64)));
+	wide[0] = 1;
+	TRUTH_MAIN(scenarios, argc, argv);
+}
