@@ -1,0 +1,105 @@
+#!/bin/sh
+# Runs a program in an arm64 Linux guest that has a hardware PMU, whatever this machine has.
+#
+#	tests/guest/boot.sh [-t SECONDS] [--no-pmu] [--perf] [-v] FOLDER
+#
+# QEMU emulates the Arm PMUv3 with its overflow interrupts. FOLDER is copied into the guest as
+# /payload, and /payload/run is run there as root, in this folder. What it leaves in /payload/out
+# (also $OUT) replaces FOLDER/out; the console goes there as console.log and to stdout. The status
+# is that of `run`; 124 when it ran out of time, 125 when the guest failed. prepare.sh comes first.
+#
+# With -icount one instruction takes one cycle and one ns of the guest's time, and there is one
+# CPU only (with more, the counters of each would count what all of them execute): the same
+# payload gives the same output, to the byte, however busy this machine is.
+#
+# What a test has to know about this PMU: it knows cycles (0x11) and instructions (0x08); other raw
+# numbers open and stay at zero; other events by name do not open. There are one cycle counter and
+# six others. The first cycles event is exact. An event on one of the six overflows unnoticed until
+# the next exception, the tick of 4 ms, since QEMU 7.2 takes one event too few for the timer and
+# does not set it again: see kick.c.
+set -eu
+here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
+. "$here/cache.sh"
+
+say() { printf '%s\n' "guest: $*" >&2; }
+die() { say "$*"; exit 125; }
+
+timeout=120
+pmu=on
+perf=
+dir=
+quiet=' quiet loglevel=1'
+while [ $# -gt 0 ]; do
+	case $1 in
+	-t) timeout=$2; shift ;;
+	--no-pmu) pmu=off ;;
+	--perf) perf=-perf ;;
+	-v) quiet= ;;
+	-*) die "no option $1" ;;
+	*) [ -z "$dir" ] || die 'one folder only'; dir=$1 ;;
+	esac
+	shift
+done
+[ -n "$dir" ] || die 'usage: boot.sh [-t SECONDS] [--no-pmu] [--perf] [-v] FOLDER'
+[ -x "$dir/run" ] || die "$dir/run is missing or not executable"
+guest=$cache/guest$perf
+[ -e "$guest/stamp" ] || die 'run prepare.sh first'
+
+dir=$(CDPATH='' cd -- "$dir" && pwd)
+work=$(mktemp -d "${TMPDIR:-/tmp}/cprof-guest.XXXXXX")
+pid=
+trap '[ -z "$pid" ] || kill "$pid" 2>/dev/null; rm -rf "$work"' EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# The payload is a second archive behind the base one; the kernel unpacks both. Times are part of
+# the guest's state, so all are the same.
+mkdir -p "$work/stage/payload"
+(cd "$dir" && find . -path ./out -prune -o -print | LC_ALL=C sort |
+	cache_cpio -pdm "$work/stage/payload")
+find "$work/stage" -exec touch -h -d @0 {} +
+cache_pack "$work/stage" >"$work/payload.cpio"
+cat "$guest/base.cpio" "$work/payload.cpio" >"$work/initrd"
+rm -rf "$work/stage" "$work/payload.cpio"
+truncate -s 256M "$work/out.img"	# sparse
+
+# Fixed seeds and a fixed clock make the guest's whole course repeatable.
+cache_locate qemu-system-aarch64 || die 'no QEMU: run prepare.sh first'
+set -- -machine virt,dtb-randomness=off -cpu "cortex-a72,pmu=$pmu" -smp 1 -m 512 -accel tcg \
+	-icount shift=0,sleep=off -rtc base=2024-01-01,clock=vm \
+	-nodefaults -display none -monitor none -no-reboot \
+	-chardev stdio,id=console,signal=off -serial chardev:console \
+	-kernel "$guest/vmlinuz" -initrd "$work/initrd" \
+	-drive "if=none,id=out,file=$work/out.img,format=raw,cache=unsafe" \
+	-device virtio-blk-device,drive=out \
+	-append "console=ttyAMA0 panic=-1$quiet"
+[ -z "$prog_libs" ] || set -- "$@" -L "$cache/host/usr/share/qemu"
+: >"$work/console"
+timeout -k 5 "$timeout" env ${prog_libs:+"LD_LIBRARY_PATH=$prog_libs"} "$prog" "$@" \
+	</dev/null >"$work/console" 2>&1 &
+pid=$!
+tail -s 0.1 -n +1 -f --pid="$pid" "$work/console"
+rc=0
+wait "$pid" || rc=$?
+pid=
+
+mkdir "$work/back"
+whole=1
+tar -xf "$work/out.img" -C "$work/back" --no-same-owner 2>/dev/null || whole=
+rm -rf "$dir/out"
+if [ -d "$work/back/out" ]; then
+	cp -R "$work/back/out" "$dir/out"
+else
+	mkdir "$dir/out"
+fi
+cp "$work/console" "$dir/out/console.log"
+
+case $rc in
+0) ;;
+124|137) say "killed after $timeout s"; exit 124 ;;
+*) die "QEMU failed with status $rc" ;;
+esac
+[ -s "$work/back/.status" ] || die "the guest stopped without a result: $dir/out/console.log"
+[ -n "$whole" ] || die 'what the guest wrote came back cut off: more than 256 MB?'
+exit "$(cat "$work/back/.status")"

@@ -1,0 +1,108 @@
+# What the tests of the guest share, on top of tests/lib.sh: sourced by them.
+#
+#	. "$CPROF_SOURCE_ROOT/tests/lib.sh"
+#	. "$CPROF_SOURCE_ROOT/tests/guest/guest.sh"
+#	in_guest main <<'END'
+#	record plain -e cycles:u -c 100003 -- ./work 100
+#	END
+#	result main plain
+#	is "$status" 0 'it is recorded'
+#
+# A guest is booted once for a list of commands; what they did is looked at afterwards.
+# shellcheck shell=sh
+# shellcheck disable=SC2034,SC2154 # variables of and for the tests
+
+guest_here=$CPROF_SOURCE_ROOT/tests/guest
+guest_build=$CPROF_BUILD_ROOT/guest-arm64
+guest_programs='tests/prog/serial tests/prog/parallel tests/prog/forks tests/guest/work
+	tests/guest/kick'
+
+# Fetches the packages and builds cprof for arm64; skips the script where that cannot be done.
+guest_setup() {
+	need meson ninja python3 flock
+	guest_rc=0
+	guest_cross=$("$guest_here/prepare.sh" 2>"$T/prepare.keep") || guest_rc=$?
+	if [ "$guest_rc" -eq 77 ]; then
+		skip_all "the guest: $(tail -n 1 "$T/prepare.keep" | sed 's/^guest: //')"
+	elif [ "$guest_rc" -ne 0 ]; then
+		diag <"$T/prepare.keep"
+		echo 'Bail out! the guest could not be prepared'
+		tap_done=1
+		exit 1
+	fi
+	# shellcheck disable=SC2086 # a list of words
+	if ! { [ -f "$guest_build/build.ninja" ] ||
+		meson setup "$guest_build" "$CPROF_SOURCE_ROOT" --cross-file "$guest_cross" \
+			-Dwerror=true; } >"$T/build.keep" 2>&1 ||
+		! ninja -C "$guest_build" cmd/cprof $guest_programs >>"$T/build.keep" 2>&1; then
+		tail -n 40 "$T/build.keep" | diag
+		echo 'Bail out! the cross build failed'
+		tap_done=1
+		exit 1
+	fi
+}
+
+# in_guest NAME [OPTION OF boot.sh...] <COMMANDS: runs shell commands in a guest, where
+# `record CASE ARG...` runs cprof record --json with its profiles in CASE.pb.gz, by $kick if that is
+# set. What is written comes back into the folder NAME.keep.
+in_guest() {
+	guest_name=$1
+	shift
+	mkdir "$T/$guest_name.keep"
+	for guest_file in cmd/cprof $guest_programs; do
+		cp "$guest_build/$guest_file" "$T/$guest_name.keep/"
+	done
+	{
+		cat <<-'END'
+		#!/bin/sh
+		kick=
+		record() {
+			name=$1
+			shift
+			$kick ./cprof record --json -o "$OUT/$name.pb.gz" "$@" >"$OUT/$name.out" 2>"$OUT/$name.err"
+			echo $? >"$OUT/$name.status"
+		}
+		END
+		cat
+		echo 'exit 0'
+	} >"$T/$guest_name.keep/run"
+	chmod +x "$T/$guest_name.keep/run"
+	run "$guest_here/boot.sh" "$@" "$T/$guest_name.keep"
+	is "$status" 0 "the guest '$guest_name' runs to its end"
+}
+
+# result NAME CASE: what cprof did there. Sets $status, the files out and err, $pb, the path of
+# the profile, and $json, the path of the summary.
+result() {
+	guest_out=$T/$1.keep/out
+	run_command="cprof record for '$2' in the guest '$1'"
+	status=$(cat "$guest_out/$2.status" 2>/dev/null || echo missing)
+	cp "$guest_out/$2.out" "$T/out" 2>/dev/null || : >"$T/out"
+	cp "$guest_out/$2.err" "$T/err" 2>/dev/null || : >"$T/err"
+	pb=$guest_out/$2.pb.gz
+	json=$T/summary.keep
+	tail -n 1 "$T/out" >"$json"
+}
+
+# summary EXPRESSION: of the last result's JSON, `s`, and its first event, `e`
+summary() {
+	"$PYTHON" -c '
+import json, sys
+s = json.load(open(sys.argv[1]))
+e = s["events"][0]
+print(eval(sys.argv[2]))' "$json" "$1" 2>/dev/null || echo none
+}
+
+# recorded NAME CASE WHAT: it worked and the profile is one that every reader takes. Sets $counted,
+# the final value of the first event's counter.
+recorded() {
+	result "$1" "$2"
+	if [ "$status" = 0 ] && [ -s "$json" ]; then
+		check "$3: recorded, and the profile is right" "$guest_check" "$pb"
+	else
+		fail "$3: recorded"
+	fi
+	counted=$(summary 'e["counted"]')
+}
+
+guest_check=$CPROF_BUILD_ROOT/tests/tools/pprof-check

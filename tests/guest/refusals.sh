@@ -1,0 +1,73 @@
+#!/bin/sh
+# What this PMU does not have, and what a machine without any PMU says.
+. "$CPROF_SOURCE_ROOT/tests/lib.sh"
+. "$CPROF_SOURCE_ROOT/tests/guest/guest.sh"
+guest_setup
+
+in_guest pmu <<'END'
+record branches -e branches -c 1000 -- ./work 1
+record cache -e LLC-load-misses -c 1000 -- ./work 1
+record one-of-two -e cycles:u,branch-misses -c 100003 -- ./work 1
+record never -e r00 -c 1000 -- ./work 1
+record never-beside -e cycles:u,r00 -c 100003 -- ./work 20
+record rate -e cycles -F 200000 -- ./work 1
+record default -- ./work 20
+./cprof list >$OUT/list.out 2>$OUT/list.err
+echo $? >$OUT/list.status
+END
+in_guest none --no-pmu <<'END'
+record cycles -e cycles:u -c 100003 -- ./work 1
+record raw -e r11 -c 100003 -- ./work 1
+record default -- ./work 20
+./cprof list >$OUT/list.out 2>$OUT/list.err
+echo $? >$OUT/list.status
+END
+
+# no_profile NAME CASE WHAT REGEX...: it fails, says each of these, and leaves no file
+no_profile() {
+	result "$1" "$2"
+	files=$(find "$guest_out" -name "$2.*pb.gz*" | tr '\n' ' ')
+	what=$3
+	shift 3
+	is "$status" 1 "$what: status 1"
+	check "$what: the message begins with 'cprof record'" grep -q '^cprof record: ' err
+	for regex; do
+		like err "$regex" "$what: says '$regex'"
+	done
+	is "$files" '' "$what: no file"
+}
+
+no_profile pmu branches 'an event that the PMU does not have' \
+	"cannot open event 'branches'.*no such file" 'this machine does not have' 'cprof list'
+no_profile pmu cache 'a cache event that the PMU does not have' \
+	"cannot open event 'LLC-load-misses'" 'this machine does not have'
+no_profile pmu one-of-two 'one of two events is not there' "cannot open event 'branch-misses'"
+no_profile pmu never 'an event that never counts' "event 'r00' did not happen once" 'never count'
+no_profile pmu rate 'a rate above the limit' '100000'
+
+result pmu never-beside
+is "$status" 1 'an event that never counts beside one that does: status 1'
+like err "r00.* did not happen once" 'an event that never counts beside one that does: says so'
+profile 'an event that never counts beside one that does: the other has its profile' \
+	"$guest_out/never-beside.cycles-u.pb.gz" 'n > 300' "share('work_three') > 0.7"
+
+recorded pmu default 'without -e, with a PMU'
+profile 'without -e, with a PMU: cycles' "$pb" "p.sample_types[1] == ('cycles', 'count')"
+result pmu list
+is "$status" 0 'list, with a PMU: status 0'
+like out '^  cycles +yes' 'list, with a PMU: cycles can be sampled'
+like out '^  branches +no' 'list, with a PMU: branches cannot'
+like out '^PMU: works' 'list, with a PMU: it works'
+
+no_profile none cycles 'cycles without a PMU' "cannot open event 'cycles:u'" 'PMU' 'cpu-clock'
+no_profile none raw 'a raw event without a PMU' "cannot open event 'r11'" 'PMU'
+recorded none default 'without -e, without a PMU'
+profile 'without -e, without a PMU: cpu-clock' "$pb" "p.sample_types[1] == ('cpu', 'nanoseconds')" \
+	"share('work_three') > 0.7"
+like err 'cpu-clock' 'without -e, without a PMU: says what it took'
+like err 'PMU|hardware' 'without -e, without a PMU: says why'
+result none list
+is "$status" 0 'list, without a PMU: status 0'
+like out '^  cycles +no' 'list, without a PMU: cycles cannot be sampled'
+like out '^PMU: (none|no|not)' 'list, without a PMU: there is none'
+finish

@@ -1,0 +1,89 @@
+/*
+ * Two functions, one of which does three times as much as the other, in turns;
+ * the same in more threads and in children.
+ *
+ * usage: work [MILLIONS_OF_STEPS [THREADS [CHILDREN [WAIT_MILLISECONDS [TURNS]]]]]
+ *
+ * The steps are those of each thread and child. Without TURNS the turns are
+ * many and small, 1009 and 3027 steps: many in each sampling period, which has
+ * no rhythm in common with them. A few long turns keep the shares exact where
+ * the scheduler makes the distance between samples uneven.
+ */
+#include "prog.h"
+
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MAX_THREADS 64
+#define SMALL_TURN 1009u
+
+/* Two instructions on arm64 as well as on x86. */
+#define spin(n) \
+	do { \
+		for (uint64_t spin_n_ = (n); spin_n_; spin_n_--) \
+			__asm__ volatile("" : "+r"(spin_n_)); \
+	} while (0)
+
+static uint64_t n_steps, turn;
+
+PROG_NOINLINE static void work_one(uint64_t n)
+{
+	spin(n);
+}
+
+PROG_NOINLINE static void work_three(uint64_t n)
+{
+	spin(3 * n);
+}
+
+PROG_NOINLINE static void drive(void)
+{
+	for (uint64_t done = 0; done < n_steps; done += 4 * turn) {
+		work_one(turn);
+		work_three(turn);
+	}
+	PROG_KEEP_FRAME();
+}
+
+static void *thread_work(void *arg)
+{
+	drive();
+	PROG_KEEP_FRAME();
+	return arg;
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t n_threads = prog_arg(argc, argv, 2, 0);
+	uint64_t n_children = prog_arg(argc, argv, 3, 0);
+	uint64_t wait_ms = prog_arg(argc, argv, 4, 0);
+	uint64_t n_turns = prog_arg(argc, argv, 5, 0);
+	pthread_t thread[MAX_THREADS];
+
+	if (n_threads > MAX_THREADS)
+		return 64;
+	n_steps = prog_arg(argc, argv, 1, 100) * 1000000;
+	turn = n_turns ? n_steps / n_turns / 4 : SMALL_TURN;
+	if (wait_ms)
+		usleep((useconds_t)wait_ms * 1000);
+	for (uint64_t i = 0; i < n_children; i++) {
+		pid_t pid = fork();
+		if (pid < 0)
+			return 1;
+		if (pid == 0) {
+			drive();
+			_exit(0);
+		}
+	}
+	for (uint64_t i = 0; i < n_threads; i++)
+		if (pthread_create(&thread[i], NULL, thread_work, NULL))
+			return 1;
+	drive();
+	for (uint64_t i = 0; i < n_threads; i++)
+		pthread_join(thread[i], NULL);
+	while (wait(NULL) > 0)
+		;
+	prog_print_cpu();
+	return 0;
+}
