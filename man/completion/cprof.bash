@@ -29,7 +29,7 @@ _cprof() {
 	record)
 		options='
 		#options record
-		--event --freq --count --output --pid --tid --duration --delay --call-graph
+		--event --freq --count --output --pid --tid --duration --delay --call-graph --max-depth
 		--user --kernel --no-inherit --scope --label --labels --ring-size --max-memory
 		--strict --quiet --verbose --json
 		#end
@@ -64,7 +64,7 @@ _cprof() {
 				break
 				;;
 			-e | -F | -c | -o | -p | -t | --event | --freq | --count | --output | --pid | --tid | \
-				--duration | --delay | --call-graph | --scope | --label | --labels | \
+				--duration | --delay | --call-graph | --max-depth | --scope | --label | --labels | \
 				--ring-size | --max-memory)
 				((i++))
 				;;
@@ -91,7 +91,7 @@ _cprof() {
 	--call-graph) mapfile -t COMPREPLY < <(compgen -W 'auto dwarf fp none' -- "$cur") ;;
 	--labels) _cprof_list "$cur" 'pid tid thread_name process_name cpu cgroup' ;;
 	--sort) mapfile -t COMPREPLY < <(compgen -W 'flat cum' -- "$cur") ;;
-	-F | --freq | -c | --count | -t | --tid | --duration | --delay | --label | --ring-size | \
+	-F | --freq | -c | --count | -t | --tid | --duration | --delay | --max-depth | --label | --ring-size | \
 		--max-memory | --limit | --sample-type) ;;
 	*)
 		if [[ $cur == -* ]]; then

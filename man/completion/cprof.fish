@@ -32,6 +32,7 @@ complete -c cprof -n '__cprof_using record' -s t -l tid -x -d 'threads to attach
 complete -c cprof -n '__cprof_using record' -l duration -x -d 'stop after this time'
 complete -c cprof -n '__cprof_using record' -l delay -x -d 'start after this time'
 complete -c cprof -n '__cprof_using record' -l call-graph -x -a 'auto dwarf fp none' -d 'how to walk user stacks'
+complete -c cprof -n '__cprof_using record' -l max-depth -x -d 'frames to keep of a stack'
 complete -c cprof -n '__cprof_using record' -l user -d 'user code only'
 complete -c cprof -n '__cprof_using record' -l kernel -d 'kernel code only'
 complete -c cprof -n '__cprof_using record' -l no-inherit -d 'leave out threads and children made later'

@@ -6,7 +6,7 @@ import stat
 
 import tap
 
-HEADER_LINES = 150
+HEADER_LINES = 150  # of all but lib/cprof.h, the public one
 SOURCE_LINES = 800
 LINE_COLUMNS = 100
 # Words that say that something is not finished. Split so that this file does not hold them.

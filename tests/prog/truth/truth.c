@@ -95,7 +95,7 @@ TRUTH_FN static void deep(void)
 TRUTH_FN static uint64_t pushes(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f)
 {
 	__asm__ volatile("" : "+r"(a), "+r"(b), "+r"(c) : : "rbx", "r12", "r13", "r14", "r15"
-#ifndef TRUTH_FP
+#if defined(__OPTIMIZE__) && !defined(TRUTH_FP)
 			 , "rbp"
 #endif
 	);

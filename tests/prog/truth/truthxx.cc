@@ -109,7 +109,7 @@ static const struct truth_scenario scenarios[] = {
 
 int main(int argc, char **argv)
 {
-	volatile char wide[64] __attribute__((aligned(64)));
+	volatile char wide[64] __attribute__((aligned(64), unused));
 	wide[0] = 1;
 	TRUTH_MAIN(scenarios, argc, argv);
 }
