@@ -290,13 +290,15 @@ void cfi_close(struct cfi *c)
 	free(c);
 }
 
-bool cfi_read_code(const struct cfi *c, uint64_t vaddr, void *buf, size_t n_bytes)
+size_t cfi_read_code(const struct cfi *c, uint64_t vaddr, void *buf, size_t n_bytes)
 {
 	uint64_t off, n;
-	if (!open_where(c, vaddr, &off, &n) || n < n_bytes)
-		return false;
+	if (!open_where(c, vaddr, &off, &n))
+		return 0;
+	if (n < n_bytes)
+		n_bytes = n;
 	struct open_from in = { .fd = c->fd, .image = c->image, .n_bytes = c->n_image_bytes };
 	if (c->fd >= 0)
 		in.n_bytes = SIZE_MAX; /* pread tells */
-	return open_read(&in, off, buf, n_bytes);
+	return open_read(&in, off, buf, n_bytes) ? n_bytes : 0;
 }

@@ -255,10 +255,11 @@ static bool rule_is_sigreturn(const struct cfi *c, uint64_t vaddr)
 	static const uint8_t arm[] = { 0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4 };
 	uint8_t b[9];
 	/* A handler returns to its start, and is looked up by its return address minus one. */
+	size_t n = cfi_read_code(c, vaddr + 1, b, sizeof(b));
 	if (c->arch == CFI_ARM64)
-		return cfi_read_code(c, vaddr + 1, b, sizeof(arm)) && !memcmp(b, arm, sizeof(arm));
-	return cfi_read_code(c, vaddr + 1, b, sizeof(x86)) && (!memcmp(b, x86, sizeof(x86)) ||
-		!memcmp(b, x86_short, sizeof(x86_short)));
+		return n >= sizeof(arm) && !memcmp(b, arm, sizeof(arm));
+	return (n >= sizeof(x86) && !memcmp(b, x86, sizeof(x86))) ||
+		(n >= sizeof(x86_short) && !memcmp(b, x86_short, sizeof(x86_short)));
 }
 
 void cfi_rule_at(struct cfi *c, uint64_t vaddr, struct cfi_rule *ret)

@@ -29,9 +29,12 @@ enum cfi_kind {
 };
 
 #define CFI_FLAG_CFA_FP 1u   /* the CFA is frame pointer + offset; else stack pointer + offset */
-#define CFI_FLAG_FP_SAVED 2u /* the caller's frame pointer is at CFA + fp_off8 * 8; else unchanged */
-#define CFI_FLAG_RA_REG 4u   /* the return address is in the link register; else at CFA + ra_off8 * 8 */
+#define CFI_FLAG_FP_SAVED                                                                          \
+	2u /* the caller's frame pointer is at CFA + fp_off8 * 8; else unchanged */
+#define CFI_FLAG_RA_REG                                                                            \
+	4u /* the return address is in the link register; else at CFA + ra_off8 * 8 */
 #define CFI_FLAG_DEBUG 8u    /* of CFI_UNUSUAL: the entry is in .debug_frame */
+#define CFI_FLAG_GUESSED 16u /* not by CFI but by the code: see cfi-code.h */
 
 /* A rule in 8 bytes, to be kept by address.  Offsets in units of 8 bytes. */
 struct cfi_rule {
@@ -124,8 +127,8 @@ enum cfi_kind cfi_row_at(struct cfi *c, uint64_t vaddr, struct cfi_row *ret);
 enum cfi_kind cfi_row_again(struct cfi *c, const struct cfi_rule *rule, uint64_t vaddr,
 			    struct cfi_row *ret);
 
-/* Copies n bytes of the module's code (or other loaded bytes) at vaddr; false when the
- * file does not hold them.  Reads the file: not for every sample. */
-bool cfi_read_code(const struct cfi *c, uint64_t vaddr, void *buf, size_t n_bytes);
+/* Copies up to n bytes of the module's code (or other loaded bytes) at vaddr; returns how many
+ * the file holds from there.  Reads the file: not for every sample. */
+size_t cfi_read_code(const struct cfi *c, uint64_t vaddr, void *buf, size_t n_bytes);
 
 #endif

@@ -11,6 +11,7 @@
 
 #include "symbolize/unwind-slow.h"
 
+#include "symbolize/cfi-code.h"
 #include "symbolize/cfi-eval.h"
 
 /* Rules run for one stack.  A real stack needs a few; beyond that a register is unknown. */
@@ -306,4 +307,68 @@ int unwind_slow_guess(struct unwind_walk *w)
 	*o = (struct unwind_frame){ .pc = pc, .sp = f->fp + 16, .fp = fp,
 		.flags = UNWIND_FRAME_GUESSED };
 	return UNWIND_STEP_DONE;
+}
+
+/* ---- rules by the code ------------------------------------------------------------ */
+
+struct slow_code {
+	struct unwind_walk *w;
+	const struct unwind_module *m;
+	bool is_cut;
+};
+
+/* Code at pc in module m, from its file or the process. */
+static size_t slow_read_code(const struct unwind_walk *w, const struct unwind_module *m,
+			     uint64_t pc, void *buf, size_t n_bytes)
+{
+	size_t n = m->cfi ? cfi_read_code(m->cfi, pc - m->bias, buf, n_bytes) : 0;
+	return n || !w->read_code ? n : w->read_code(w->in->ctx, pc, buf, n_bytes);
+}
+
+static size_t slow_code_read(void *ctx, uint64_t at, uint8_t *buf, size_t n_bytes)
+{
+	const struct slow_code *c = ctx;
+	return slow_read_code(c->w, c->m, at, buf, n_bytes);
+}
+
+/* Is there a return address where the rule says: one with a call before it? */
+static bool slow_code_accept(void *ctx, const struct cfi_rule *rule)
+{
+	struct slow_code *c = ctx;
+	struct unwind_walk *w = c->w;
+	const struct unwind_frame *f = &w->frame[w->n - 1];
+	struct unwind_module m;
+	uint8_t before[7];
+	uint64_t pc, cfa = (rule->flags & CFI_FLAG_CFA_FP ? f->fp : f->sp) +
+		(uint64_t)(rule->cfa_off8 * 8l);
+	if (cfa <= f->sp)
+		return false;
+	if (!unwind_load(w, cfa - 8, &pc)) {
+		c->is_cut |= unwind_outside(w, cfa - 8) == UNWIND_BEYOND;
+		return false;
+	}
+	return pc && w->find_module(w->in->ctx, pc - 1, &m) &&
+	       slow_read_code(w, &m, pc - sizeof(before), before, sizeof(before)) ==
+		       sizeof(before) &&
+	       cfi_code_ends_with_call(before, sizeof(before));
+}
+
+struct cfi_rule unwind_slow_code(struct unwind_walk *w, const struct unwind_module *m,
+				 bool *ret_is_final)
+{
+	struct slow_code c = { .w = w, .m = m };
+	struct cfi_code code = { .ctx = &c, .read = slow_code_read, .accept = slow_code_accept };
+	struct cfi_rule r;
+	*ret_is_final = true;
+	if (w->arch != CFI_X86_64)
+		return (struct cfi_rule){ .kind = CFI_NONE };
+	const struct unwind_frame *f = &w->frame[w->n - 1];
+	uint8_t b[8];
+	if (cfi_code_rule(&code, f->pc, &r))
+		return r;
+	if (!(f->flags & UNWIND_FRAME_EXACT) &&
+	    cfi_code_is_root(b, slow_read_code(w, m, f->pc, b, sizeof(b))))
+		return (struct cfi_rule){ .kind = CFI_ROOT };
+	*ret_is_final = !c.is_cut;
+	return (struct cfi_rule){ .kind = CFI_NONE };
 }

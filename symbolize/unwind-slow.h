@@ -14,6 +14,7 @@ struct unwind_walk {
 	enum cfi_arch arch;
 	const struct unwind_input *in;
 	unwind_find_module *find_module;
+	unwind_read_code *read_code;
 	struct unwind_stats *stats;
 	struct unwind_frame *frame;     /* n of them, and room for one more */
 	uint32_t n;
@@ -56,6 +57,11 @@ enum unwind_end unwind_outside(const struct unwind_walk *w, uint64_t at);
 int unwind_slow_sigreturn(struct unwind_walk *w);
 int unwind_slow_unusual(struct unwind_walk *w, const struct cfi_rule *rule);
 int unwind_slow_guess(struct unwind_walk *w);
+
+/* The rule for the newest frame by its code; CFI_NONE when there is none.  *ret_is_final is false
+ * when a longer copy might have given another answer. */
+struct cfi_rule unwind_slow_code(struct unwind_walk *w, const struct unwind_module *m,
+				 bool *ret_is_final);
 
 /* The newest frame's link register (arm64); false when it is not known. */
 bool unwind_slow_link(struct unwind_walk *w, uint64_t *ret);

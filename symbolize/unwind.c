@@ -12,15 +12,15 @@
  *   equals one of the memo in (pc, sp, fp), the following frames must be the same too if
  *   the slots that those steps read still hold the same words; these compares do not depend on one
  *   another, so the machine overlaps their cache misses.  The first slot that differs ends the
- *   reuse and steps go on as usual.  A step that read anything but its two slots (unusual rules, signal
- *   frames) is never reused but done again.
+ *   reuse and steps go on as usual.  A step that read anything but its two slots (unusual rules,
+ * signal frames) is never reused but done again.
  *
  * - Nothing is prepared for a module that is mapped; see cfi.c.
  *
  * The memo also lengthens stacks that the copy cuts: when the step leads beyond the copy, and
  * the memo has this very frame, or a frame at the CFA whose callee was this same function, its
- * outer frames are taken over unverified and marked JOINED.  So a memo that reached the root is kept
- * over a few stacks that end early.
+ * outer frames are taken over unverified and marked JOINED.  So a memo that reached the root is
+ * kept over a few stacks that end early.
  *
  * Tried and rejected: whole tables per module at load (5 times the CPU, and hundreds of
  * samples lost meanwhile); prefetching the whole copy (half the speed on shallow stacks).
@@ -65,7 +65,7 @@ struct unwind {
 /* The memo while a stack is unwound. */
 struct sync {
 	const struct unwind_frame *m;   /* outermost first */
-	int64_t k;                      /* m[k] equals the current frame, or is the next candidate */
+	int64_t k; /* m[k] equals the current frame, or is the next candidate */
 	uint32_t from;                  /* frames from here outwards equal the memo's; SYNC_NONE */
 	uint32_t n_joined;
 };
@@ -99,13 +99,14 @@ static bool cache_init(struct cache *c, uint32_t n)
 /* Finds the rule for lookup address at, in the second cache or in the CFI.  Kind CFI_EMPTY when
  * nothing is mapped there; that is not kept, since a mapping may come late. */
 static struct cfi_rule __attribute__((noinline))
-unwind_miss(struct unwind *u, const struct unwind_input *in, uint64_t at, struct cache_entry *e,
+unwind_miss(struct unwind *u, struct unwind_walk *w, uint64_t at, struct cache_entry *e,
 	    uint64_t key)
 {
 	struct cfi_rule rule = { .kind = CFI_NONE };
 	struct unwind_module m;
+	bool is_final = true;
 	u->stats.n_misses++;
-	if (!u->o.find_module(in->ctx, at, &m))
+	if (!u->o.find_module(w->in->ctx, at, &m))
 		return (struct cfi_rule){ .kind = CFI_EMPTY };
 	if (m.cfi && m.cfi->arch == u->o.arch) {
 		uint64_t file_key = cache_key(cache_salt(m.id), at - m.bias);
@@ -113,9 +114,17 @@ unwind_miss(struct unwind *u, const struct unwind_input *in, uint64_t at, struct
 		if (f->key != file_key || f->rule.kind == CFI_EMPTY) {
 			u->stats.n_searches++;
 			cfi_rule_at(m.cfi, at - m.bias, &rule);
+			if (rule.kind == CFI_NONE)
+				rule = unwind_slow_code(w, &m, &is_final);
+			if (!is_final)
+				return rule;
 			*f = (struct cache_entry){ .key = file_key, .rule = rule };
 		}
 		rule = f->rule;
+	} else if (u->o.read_code) {
+		rule = unwind_slow_code(w, &m, &is_final);
+		if (!is_final)
+			return rule;
 	}
 	*e = (struct cache_entry){ .key = key, .rule = rule };
 	return rule;
@@ -134,7 +143,8 @@ unwind_other(struct unwind_walk *w, const struct cfi_rule *rule)
 	case CFI_UNUSUAL:
 		return unwind_slow_unusual(w, rule);
 	case CFI_SIGRETURN:
-		/* the rule says that code lies there; that it is a frame, only a return address can */
+		/* the rule says that code lies there; that it is a frame, only a return address can
+		 */
 		return f->flags & UNWIND_FRAME_EXACT ? UNWIND_NO_CFI : unwind_slow_sigreturn(w);
 	case CFI_NONE:
 		return unwind_slow_guess(w);
@@ -156,7 +166,8 @@ unwind_other(struct unwind_walk *w, const struct cfi_rule *rule)
 static void unwind_fast(const struct unwind *u, struct unwind_walk *w, uint64_t salt,
 			uint64_t stop_sp)
 {
-	const uint64_t kinds = 0xff | CFI_FLAG_RA_REG << 8; /* of a rule as one word */
+	const uint64_t kinds = 0xff | (CFI_FLAG_RA_REG | CFI_FLAG_GUESSED)
+					      << 8; /* of a rule as one word */
 	const uint64_t sp0 = w->sp0, last_off = w->n_copy - 8, strip = unwind_strip(w->arch, ~0ull);
 	const uint8_t *stack = w->in->stack;
 	struct unwind_frame *f = &w->frame[w->n - 1], *last = &w->frame[u->o.max_depth - 1];
@@ -170,7 +181,8 @@ static void unwind_fast(const struct unwind *u, struct unwind_walk *w, uint64_t 
 		memcpy(&word, &rule, sizeof(word));
 		if (e->key != key || (word & kinds) != CFI_PLAIN)
 			break;
-		uint64_t cfa = (rule.flags & CFI_FLAG_CFA_FP ? fp : sp) + (uint64_t)(rule.cfa_off8 * 8l);
+		uint64_t cfa =
+			(rule.flags & CFI_FLAG_CFA_FP ? fp : sp) + (uint64_t)(rule.cfa_off8 * 8l);
 		uint64_t off = cfa + (uint64_t)(rule.ra_off8 * 8l) - sp0, next_pc;
 		if (cfa <= sp || off > last_off)
 			break;
@@ -200,7 +212,8 @@ static void unwind_fast(const struct unwind *u, struct unwind_walk *w, uint64_t 
 }
 
 /* Finds frame[n] from frame[n - 1]: UNWIND_STEP_DONE or an enum unwind_end. */
-static int __attribute__((noinline)) unwind_step(struct unwind *u, struct unwind_walk *w, uint64_t salt)
+static int __attribute__((noinline))
+unwind_step(struct unwind *u, struct unwind_walk *w, uint64_t salt)
 {
 	struct unwind_frame *f = &w->frame[w->n - 1], *o = f + 1;
 	uint64_t at = f->pc - !(f->flags & UNWIND_FRAME_EXACT);
@@ -208,11 +221,12 @@ static int __attribute__((noinline)) unwind_step(struct unwind *u, struct unwind
 	struct cache_entry *e = cache_at(&u->by_pc, key);
 	struct cfi_rule rule = e->rule;
 	if (__builtin_expect(e->key != key || rule.kind == CFI_EMPTY, 0))
-		rule = unwind_miss(u, w->in, at, e, key);
+		rule = unwind_miss(u, w, at, e, key);
 	if (__builtin_expect(rule.kind != CFI_PLAIN, 0))
 		return unwind_other(w, &rule);
 
-	uint64_t cfa = (rule.flags & CFI_FLAG_CFA_FP ? f->fp : f->sp) + (uint64_t)(rule.cfa_off8 * 8l);
+	uint64_t cfa =
+		(rule.flags & CFI_FLAG_CFA_FP ? f->fp : f->sp) + (uint64_t)(rule.cfa_off8 * 8l);
 	uint64_t pc, fp = f->fp;
 	uint32_t flags = UNWIND_STEP_SLOTS;
 	w->is_cfa_known = true;
@@ -243,7 +257,9 @@ static int __attribute__((noinline)) unwind_step(struct unwind *u, struct unwind
 	f->ra_off8 = rule.ra_off8;
 	f->fp_off8 = rule.fp_off8;
 	f->flags |= flags;
-	*o = (struct unwind_frame){ .pc = pc, .sp = cfa, .fp = fp };
+	*o = (struct unwind_frame){ .pc = pc, .sp = cfa, .fp = fp,
+		.flags = rule.flags & CFI_FLAG_GUESSED ? UNWIND_FRAME_GUESSED : 0 };
+	u->stats.n_by_code += rule.flags & CFI_FLAG_GUESSED ? 1 : 0;
 	return UNWIND_STEP_DONE;
 }
 
@@ -299,7 +315,8 @@ static bool sync_reuse(struct sync *s, struct unwind_walk *w, uint32_t max_depth
 		uint64_t pc, fp, ra_at = o->sp + (uint64_t)(m[k].ra_off8 * 8l);
 		uint64_t fp_at = o->sp + (uint64_t)(m[k].fp_off8 * 8l);
 		bool has_fp = m[k].flags & UNWIND_STEP_FP;
-		bool is_there = unwind_load(w, ra_at, &pc) && (!has_fp || unwind_load(w, fp_at, &fp));
+		bool is_there =
+			unwind_load(w, ra_at, &pc) && (!has_fp || unwind_load(w, fp_at, &fp));
 		if (is_there && (unwind_strip(w->arch, pc) != o->pc || (has_fp && fp != o->fp)))
 			break;
 		f->ra_off8 = m[k].ra_off8;
@@ -455,7 +472,7 @@ void unwind_stack(struct unwind *u, const struct unwind_input *in, struct unwind
 		return;
 	}
 	struct unwind_walk w = { .arch = a, .in = in, .find_module = u->o.find_module,
-		.stats = &u->stats, .frame = u->frame, .n = 1,
+		.read_code = u->o.read_code, .stats = &u->stats, .frame = u->frame, .n = 1,
 		.sp0 = in->regs->r[cfi_reg_sp(a)], .n_copy = in->stack ? in->n_stack_bytes : 0 };
 	u->frame[0] = (struct unwind_frame){ .pc = in->regs->r[cfi_reg_pc(a)], .sp = w.sp0,
 		.fp = in->regs->valid >> cfi_reg_fp(a) & 1 ? in->regs->r[cfi_reg_fp(a)] : 0,

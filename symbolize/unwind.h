@@ -39,9 +39,14 @@ struct unwind_module {
  * struct unwind_input.  *ret is used before the next call. */
 typedef bool unwind_find_module(void *ctx, uint64_t pc, struct unwind_module *ret);
 
+/* Copies up to n bytes of code at pc and returns how many, 0 when it cannot: for code that is in no
+ * file (JIT).  Asked only when a rule is made; ctx is that of struct unwind_input. */
+typedef size_t unwind_read_code(void *ctx, uint64_t pc, void *buf, size_t n_bytes);
+
 struct unwind_options {
 	enum cfi_arch arch;
 	unwind_find_module *find_module;
+	unwind_read_code *read_code;    /* NULL: never */
 	uint32_t max_depth;             /* frames; 0: UNWIND_DEPTH_DEFAULT */
 	uint32_t n_cache;               /* rules kept, rounded up to a power of two; 0: default */
 };
@@ -71,7 +76,7 @@ enum unwind_end {
 };
 
 #define UNWIND_FRAME_EXACT 1u   /* pc was interrupted there; else pc is a return address */
-#define UNWIND_FRAME_GUESSED 2u /* found by the frame pointer, for want of CFI */
+#define UNWIND_FRAME_GUESSED 2u /* found by the code or the frame pointer, for want of CFI */
 #define UNWIND_FRAME_JOINED 4u  /* taken from the thread's previous stack, not from the copy */
 #define UNWIND_FRAME_SIGNAL 8u  /* the kernel's signal trampoline */
 #define UNWIND_STEP_SLOTS 16u   /* private: the step outwards read ra_off8 (and fp_off8) */
@@ -86,7 +91,7 @@ struct unwind_frame {
 struct unwind_result {
 	const struct unwind_frame *frame;       /* innermost first; until the next call */
 	uint32_t n;                     /* 0 only with UNWIND_NO_REGS */
-	uint32_t n_same;                /* outermost frames that memo->caller_id is still true for */
+	uint32_t n_same; /* outermost frames that memo->caller_id is still true for */
 	uint32_t n_joined;              /* outermost frames that are JOINED */
 	enum unwind_end end;            /* of what was really unwound: BEYOND when joined */
 	bool is_kept;                   /* the memo holds this stack now */
@@ -115,6 +120,7 @@ struct unwind_stats {
 	uint64_t n_joined;              /* stacks that were joined */
 	uint64_t n_reused;              /* frames taken from a memo, their slots verified */
 	uint64_t n_guessed;             /* steps by the frame pointer */
+	uint64_t n_by_code;             /* steps by rules that were read from the code */
 	uint64_t n_misses;              /* rules not in the first cache, asked of find_module */
 	uint64_t n_searches;            /* nor in the second: read from CFI */
 	uint64_t n_unusual;             /* steps by the full evaluator */

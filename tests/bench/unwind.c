@@ -1,10 +1,11 @@
 /*
- * unwind [-p] [-v N] [-r REPEATS] CAPTURE...
+ * unwind [-cp] [-v N] [-r REPEATS] CAPTURE...
  *
  * Unwinds captured stacks (tests/tools/stackcap) and prints per capture: nanoseconds per frame
  * of ours with and without the memo, streaming through the capture ("cold") and each sample
  * several times in a row ("hot"), and of libdwfl and libunwind; how many stacks have the
- * same pcs as libdwfl's; how stacks ended.  -p: without the peers.  -v N: prints N differing stacks.
+ * same pcs as libdwfl's; how stacks ended.  -c: compares with stacks by
+ * rules read from the code alone.  -p: without the peers.  -v N: prints N differing stacks.
  */
 
 #include "tests/bench/unwind.h"
@@ -35,9 +36,28 @@ static bool find_module(void *ctx, uint64_t pc, struct unwind_module *ret)
 	return true;
 }
 
+/* The same without CFI, all by the code. */
+static bool find_code(void *ctx, uint64_t pc, struct unwind_module *ret)
+{
+	bool found = find_module(ctx, pc, ret);
+	ret->cfi = NULL;
+	return found;
+}
+
+static size_t read_code(void *ctx, uint64_t pc, void *buf, size_t n_bytes)
+{
+	const struct bench_map *m;
+	if (!bench_find(ctx, pc, &m) || !m->file->cfi)
+		return 0;
+	return cfi_read_code(m->file->cfi, pc - m->bias, buf, n_bytes);
+}
+
+static bool by_code;
+
 static struct unwind *new_unwind(void)
 {
-	struct unwind_options o = { .arch = CFI_X86_64, .find_module = find_module };
+	struct unwind_options o = { .arch = CFI_X86_64,
+		.find_module = by_code ? find_code : find_module, .read_code = read_code };
 	struct unwind *u = unwind_new(&o);
 	if (!u)
 		abort();
@@ -123,7 +143,8 @@ static void print_pc(const struct bench_sample *s, const char *what, size_t i, u
 /* Does libdwfl's stack differ from ours? */
 static bool differs(const struct unwind_result *r, const uint64_t *pc, size_t n)
 {
-	/* libdwfl reports the return address 0 as a frame, and where the stack ran out no more than we */
+	/* libdwfl reports the return address 0 as a frame, and where the stack ran out no more than
+	 * we */
 	while (n && !pc[n - 1])
 		n--;
 	if (n != r->n)
@@ -189,10 +210,12 @@ static void ends(struct bench_capture *c)
 			printf(" %s %.2f%%,", unwind_end_name(e),
 			       100.0 * (double)st->n_end[e] / (double)st->n_stacks);
 	printf(" joined %" PRIu64 ", reused %.0f%%, same %.0f%% of frames, guessed %" PRIu64
-	       ", unusual %" PRIu64 ", misses %.2f%%, searches %" PRIu64 ", memo wrong %zu\n",
+	       " by code %" PRIu64 ", unusual %" PRIu64 ", misses %.2f%%, searches %" PRIu64
+	       ", memo wrong %zu\n",
 	       st->n_joined, 100.0 * (double)st->n_reused / (double)st->n_frames,
-	       100.0 * (double)n_same / (double)st->n_frames, st->n_guessed, st->n_unusual,
-	       100.0 * (double)st->n_misses / (double)st->n_frames, st->n_searches, n_wrong);
+	       100.0 * (double)n_same / (double)st->n_frames, st->n_guessed, st->n_by_code,
+	       st->n_unusual, 100.0 * (double)st->n_misses / (double)st->n_frames, st->n_searches,
+	       n_wrong);
 	for (size_t i = 0; i < c->n_threads; i++)
 		unwind_memo_done(&memo[i]);
 	free(memo);
@@ -200,20 +223,55 @@ static void ends(struct bench_capture *c)
 	unwind_free(plain);
 }
 
+/* How many stacks by the code alone are those by CFI? */
+static void agree_code(const struct bench_capture *c, int n_verbose)
+{
+	struct unwind *with = new_unwind();
+	by_code = true;
+	struct unwind *without = new_unwind();
+	by_code = false;
+	struct unwind_result a, b;
+	size_t n_same = 0, n_short = 0;
+	for (size_t i = 0; i < c->n_samples; i++) {
+		const struct bench_sample *s = &c->sample[i];
+		one(with, s, NULL, &a);
+		one(without, s, NULL, &b);
+		uint32_t k = 0;
+		while (k < a.n && k < b.n && a.frame[k].pc == b.frame[k].pc)
+			k++;
+		n_same += k == a.n && k == b.n;
+		n_short += k == b.n && k < a.n;
+		if (k == b.n || n_verbose-- <= 0)
+			continue;
+		printf("  sample %zu: CFI %u frames, code %u, %s\n", i, a.n, b.n,
+		       unwind_end_name(b.end));
+		for (uint32_t j = k ? k - 1 : 0; j < a.n && j < k + 2; j++)
+			print_pc(s, "CFI ", j, a.frame[j].pc);
+		for (uint32_t j = k ? k - 1 : 0; j < b.n && j < k + 2; j++)
+			print_pc(s, "code", j, b.frame[j].pc);
+	}
+	printf("  by code alone: %.2f%% the same, %.2f%% correct but shorter\n",
+	       100.0 * (double)n_same / (double)c->n_samples,
+	       100.0 * (double)n_short / (double)c->n_samples);
+	unwind_free(with);
+	unwind_free(without);
+}
+
 int main(int argc, char **argv)
 {
-	bool peers = true;
+	bool peers = true, code = false;
 	int n_verbose = 0, repeats = 5;
-	for (int c; (c = getopt(argc, argv, "pv:r:")) != -1;) {
+	for (int c; (c = getopt(argc, argv, "cpv:r:")) != -1;) {
 		switch (c) {
+		case 'c': code = true; break;
 		case 'p': peers = false; break;
 		case 'v': n_verbose = atoi(optarg); break;
 		case 'r': repeats = atoi(optarg); break;
 		default: return 64;
 		}
 	}
-	printf("%-14s %7s %6s %7s %7s %7s %7s %7s %8s %7s\n", "capture", "samples", "depth", "first",
-	       "cold", "memo", "hot", "libdwfl", "libunw", "agree");
+	printf("%-14s %7s %6s %7s %7s %7s %7s %7s %8s %7s\n", "capture", "samples", "depth",
+	       "first", "cold", "memo", "hot", "libdwfl", "libunw", "agree");
 	for (int i = optind; i < argc; i++) {
 		struct bench_capture c;
 		struct timing t;
@@ -231,14 +289,17 @@ int main(int argc, char **argv)
 			t.libunwind = time_peer(&c, bench_libunwind, 2);
 		}
 		const char *name = strrchr(argv[i], '/');
-		printf("%-14s %7zu %6.1f %7.1f %7.1f %7.1f %7.1f %7.0f %8.0f", name ? name + 1 : argv[i],
-		       c.n_samples, c.n_samples ? (double)n_frames / (double)c.n_samples : 0.0,
-		       t.first, t.cold, t.cold_memo, t.hot, t.dwfl, t.libunwind);
+		printf("%-14s %7zu %6.1f %7.1f %7.1f %7.1f %7.1f %7.0f %8.0f",
+		       name ? name + 1 : argv[i], c.n_samples,
+		       c.n_samples ? (double)n_frames / (double)c.n_samples : 0.0, t.first, t.cold,
+		       t.cold_memo, t.hot, t.dwfl, t.libunwind);
 		fflush(stdout);
 		if (peers)
 			printf(" %6.2f%%", agree(&c, n_verbose));
 		printf("\n");
 		ends(&c);
+		if (code)
+			agree_code(&c, n_verbose);
 	}
 	return 0;
 }

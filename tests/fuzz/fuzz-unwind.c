@@ -36,8 +36,26 @@ static bool find_module(void *ctx, uint64_t pc, struct unwind_module *ret)
 	(void)ctx;
 	if (pc - BIAS >= 0x10000)
 		return false;
-	*ret = (struct unwind_module){ .cfi = pc - BIAS < 0xf000 ? cfi : NULL, .bias = BIAS, .id = 1 };
+	*ret = (struct unwind_module){ .cfi = pc - BIAS < 0x8000 ? cfi : NULL,
+				       .bias = BIAS,
+				       .id = 1 };
 	return true;
+}
+
+/* Code without CFI is the input again. */
+static const uint8_t *code;
+static size_t n_code;
+
+static size_t read_code(void *ctx, uint64_t pc, void *buf, size_t n_bytes)
+{
+	(void)ctx;
+	uint64_t at = (pc - BIAS) & 0xfff;
+	if (at >= n_code)
+		return 0;
+	if (n_bytes > n_code - at)
+		n_bytes = n_code - at;
+	memcpy(buf, code + at, n_bytes);
+	return n_bytes;
 }
 
 static void check_result(const struct unwind_result *r, const struct unwind_memo *m)
@@ -92,8 +110,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	enum cfi_arch a = h.arch & 1 ? CFI_ARM64 : CFI_X86_64;
 	const struct cfi_bytes none = { 0 };
 	struct cfi_bytes eh = { data + n, size - n, 0x9000 };
-	struct unwind_options o = { .arch = a, .find_module = find_module, .max_depth = DEPTH,
-		.n_cache = 64 };
+	struct unwind_options o = { .arch = a, .find_module = find_module,
+		.read_code = read_code, .max_depth = DEPTH, .n_cache = 64 };
+	code = data;
+	n_code = size;
 	struct unwind *with = unwind_new(&o), *without = unwind_new(&o);
 	check(with && without && cfi_open_sections(a, none, eh, none, &cfi) == 0);
 

@@ -1,0 +1,472 @@
+/*
+ * Follows the code from the pc as it would run if no conditional branch were taken, and then,
+ * one after the other, from the branches' targets.  Unconditional jumps are followed, calls
+ * stepped over.  Only the stack pointer and rbp are tracked, each as a base (the stack
+ * pointer or frame pointer at the pc) and an offset; whatever else is done to the stack pointer
+ * ends that way.  A jump through a pointer in memory relative to rip is a tail call or a PLT entry,
+ * which leaves the stack as a return would.
+ *
+ * For that the length of every instruction must be known, not its meaning: opcode maps of the
+ * Intel SDM, volume 2, appendix A; VEX and EVEX prefixes, sections 2.3 and 2.7.
+ */
+
+#include "symbolize/cfi-code.h"
+
+#include <string.h>
+
+#define CODE_STEPS_MAX 1024u    /* instructions looked at for one rule */
+#define CODE_WAYS_MAX 24u       /* branches kept for later */
+#define CODE_INSN_BYTES_MAX 15u
+
+/* ---- lengths -------------------------------------------------------------------- */
+
+struct insn {
+	const uint8_t *p;       /* behind the prefixes: the opcode */
+	unsigned int n_bytes;   /* of all; 0: not known */
+	uint8_t rex;
+	bool is_16;             /* operand size prefix */
+	bool is_vector;         /* VEX or EVEX: p is the opcode, which means something else */
+	const uint8_t *modrm;   /* NULL: none */
+};
+
+/* Bytes of modrm, SIB and displacement; 0 when they are beyond the end. */
+static unsigned int insn_modrm_bytes(const uint8_t *p, const uint8_t *end)
+{
+	if (p >= end)
+		return 0;
+	unsigned int mod = *p >> 6, rm = *p & 7, n = 1;
+	if (mod == 3)
+		return 1;
+	if (rm == 4) {
+		if (p + 1 >= end)
+			return 0;
+		n++;
+		if (mod == 0 && (p[1] & 7) == 5)
+			n += 4;
+	} else if (mod == 0 && rm == 5) {
+		n += 4;
+	}
+	return n + (mod == 1 ? 1 : mod == 2 ? 4 : 0);
+}
+
+enum { OP_BAD = 0x80, OP_MODRM = 0x40, OP_IMM_Z = 0x20 }; /* else bytes of immediate */
+
+static unsigned int insn_op1(const struct insn *i)
+{
+	uint8_t op = *i->p;
+	if (op < 0x40) {
+		static const uint8_t low[8] = { OP_MODRM, OP_MODRM, OP_MODRM, OP_MODRM, 1, OP_IMM_Z,
+			OP_BAD, OP_BAD };
+		return low[op & 7];
+	}
+	switch (op) {
+	case 0x50 ... 0x5f: case 0x6c ... 0x6f: case 0x90 ... 0x99: case 0x9b ... 0x9f:
+	case 0xa4 ... 0xa7: case 0xaa ... 0xaf: case 0xc3: case 0xc9: case 0xcc: case 0xd7:
+	case 0xec ... 0xef: case 0xf1: case 0xf4: case 0xf5: case 0xf8 ... 0xfd:
+		return 0;
+	case 0x63: case 0x84 ... 0x8f: case 0xd0 ... 0xd3: case 0xd8 ... 0xdf: case 0xfe: case 0xff:
+		return OP_MODRM;
+	case 0x69: case 0x81: case 0xc7:
+		return OP_MODRM | OP_IMM_Z;
+	case 0x6b: case 0x80: case 0x83: case 0xc0: case 0xc1: case 0xc6:
+		return OP_MODRM | 1;
+	case 0x6a: case 0x70 ... 0x7f: case 0xa8: case 0xb0 ... 0xb7: case 0xcd:
+	case 0xe0 ... 0xe7: case 0xeb:
+		return 1;
+	case 0x68: case 0xa9:
+		return OP_IMM_Z;
+	case 0xe8: case 0xe9:
+		return 4;
+	case 0xa0 ... 0xa3:
+		return 8;
+	case 0xb8 ... 0xbf:
+		return i->rex & 8 ? 8 : OP_IMM_Z;
+	case 0xc2:
+		return 2;
+	case 0xc8:
+		return 3;
+	default: /* 0xf6, 0xf7 are dealt with elsewhere */
+		return OP_BAD;
+	}
+}
+
+/* Opcodes behind 0f, also those of map 1 of VEX. */
+static unsigned int insn_op2(uint8_t op)
+{
+	switch (op) {
+	case 0x05 ... 0x09: case 0x0b: case 0x0e: case 0x30 ... 0x37: case 0x77:
+	case 0xa0 ... 0xa2: case 0xa8 ... 0xaa: case 0xc8 ... 0xcf:
+		return 0;
+	case 0x80 ... 0x8f:
+		return 4;
+	case 0x0f:
+	case 0x70 ... 0x73:
+	case 0xa4:
+	case 0xac:
+	case 0xba:
+	case 0xc2:
+	case 0xc4 ... 0xc6: return OP_MODRM | 1;
+	case 0x04: case 0x0a: case 0x0c: case 0x24 ... 0x27: case 0x39: case 0x3b ... 0x3f:
+		return OP_BAD;
+	default:
+		return OP_MODRM;
+	}
+}
+
+/* VEX and EVEX: moves i->p to the opcode. */
+static unsigned int insn_vector(struct insn *i, const uint8_t *end)
+{
+	unsigned int n = *i->p == 0xc5 ? 2 : *i->p == 0xc4 ? 3 : 4, map = 1;
+	if (end - i->p <= (long)n)
+		return OP_BAD;
+	if (n > 2)
+		map = i->p[1] & (n == 3 ? 31 : 7);
+	i->p += n;
+	i->is_vector = true;
+	if (map == 1)
+		return *i->p == 0x77 ? 0 : insn_op2(*i->p) | OP_MODRM;
+	return map == 3 ? OP_MODRM | 1 : OP_MODRM;
+}
+
+static struct insn insn_decode(const uint8_t *p, size_t n_bytes)
+{
+	const struct insn bad = { 0 };
+	const uint8_t *start = p, *end = p + n_bytes;
+	struct insn i = { 0 };
+	for (; p < end; p++) {
+		if (*p == 0x66)
+			i.is_16 = true;
+		else if (*p != 0xf2 && *p != 0xf3 && *p != 0xf0 && *p != 0x67 && *p != 0x64 &&
+			 *p != 0x65 && (*p & 0xe7) != 0x26)
+			break;
+	}
+	if (p < end && (*p & 0xf0) == 0x40)
+		i.rex = *p++;
+	if (p >= end)
+		return bad;
+	i.p = p;
+	unsigned int what;
+	if (*p == 0xc4 || *p == 0xc5 || *p == 0x62) {
+		what = insn_vector(&i, end);
+	} else if (*p == 0x0f) {
+		if (end - p < 3)
+			return bad;
+		what = insn_op2(p[1]);
+		if (p[1] == 0x38 || p[1] == 0x3a) {
+			what = p[1] == 0x3a ? OP_MODRM | 1 : OP_MODRM;
+			p++;
+		}
+		p += 2;
+	} else if (*p == 0xf6 || *p == 0xf7) {
+		if (end - p < 2)
+			return bad;
+		what = OP_MODRM | (p[1] & 0x30 ? 0 : *p == 0xf6 ? 1 : OP_IMM_Z);
+		p++;
+	} else {
+		what = insn_op1(&i);
+		p++;
+	}
+	if (what & OP_BAD)
+		return bad;
+	if (i.is_vector)
+		p = i.p + 1;
+	if (what & OP_MODRM) {
+		i.modrm = p;
+		unsigned int n = insn_modrm_bytes(p, end);
+		if (!n)
+			return bad;
+		p += n;
+	}
+	p += (what & OP_IMM_Z ? i.is_16 ? 2 : 4 : 0) + (what & 15);
+	if (p > end)
+		return bad;
+	i.n_bytes = (unsigned int)(p - start);
+	return i;
+}
+
+/* ---- where the stack pointer goes --------------------------------------------------- */
+
+enum base { BASE_SP, BASE_FP, BASE_SLOT, BASE_LOST };
+
+/* A register: base + off, or with BASE_SLOT the word that lay at slot_base + off. */
+struct value {
+	uint8_t base, slot_base;
+	int64_t off;
+};
+
+struct way {
+	uint64_t at;
+	struct value sp, fp;
+};
+
+struct code {
+	const struct cfi_code *c;
+	uint8_t buf[256];
+	uint64_t buf_at;
+	size_t n_buf;
+	struct way way[CODE_WAYS_MAX];
+	uint64_t jumped[CODE_WAYS_MAX]; /* targets of jumps that were followed */
+	unsigned int n_ways, n_jumped, n_steps;
+};
+
+/* What an instruction makes of a way. */
+enum code_next { CODE_ON, CODE_RETURN, CODE_LOST };
+
+static const uint8_t *code_bytes(struct code *k, uint64_t at, size_t *ret_n)
+{
+	uint64_t in = at - k->buf_at;
+	if (in >= k->n_buf || k->n_buf - in < CODE_INSN_BYTES_MAX) {
+		k->n_buf = k->c->read(k->c->ctx, at, k->buf, sizeof(k->buf));
+		k->buf_at = at;
+		in = 0;
+	}
+	*ret_n = k->n_buf - in;
+	return k->buf + in;
+}
+
+static int64_t code_imm(const uint8_t *p, size_t n_bytes)
+{
+	int8_t b;
+	int32_t w;
+	if (n_bytes == 1)
+		return memcpy(&b, p, 1), b;
+	return memcpy(&w, p, 4), w;
+}
+
+static void code_pop_fp(struct way *w)
+{
+	w->fp = (struct value){ .base = BASE_SLOT, .slot_base = w->sp.base, .off = w->sp.off };
+	w->sp.off += 8;
+}
+
+/* Instructions that have the stack pointer as their destination, by modrm. */
+static enum code_next code_modrm(struct way *w, const struct insn *i)
+{
+	uint8_t op = *i->p, m = *i->modrm;
+	unsigned int reg = (m >> 3 & 7) | (i->rex & 4) << 1, rm = (m & 7) | (i->rex & 1) << 3;
+	bool is_reg = m >> 6 == 3;
+	switch (op) {
+	case 0x81: case 0x83: {
+		int64_t imm = code_imm(i->modrm + 1, op == 0x83 ? 1 : 4);
+		if (!is_reg || rm != 4 || reg == 7)     /* not on rsp, or cmp */
+			return CODE_ON;
+		if ((reg != 0 && reg != 5) || i->is_16)
+			return CODE_LOST;
+		w->sp.off += reg == 0 ? imm : -imm;
+		return CODE_ON;
+	}
+	case 0x89:
+		if (is_reg && rm == 4) {
+			if (reg != 5 || w->fp.base > BASE_FP)
+				return CODE_LOST;
+			w->sp = w->fp;
+		} else if (is_reg && rm == 5) {
+			w->fp = reg == 4 ? w->sp : (struct value){ .base = BASE_LOST };
+		}
+		return CODE_ON;
+	case 0x8b:
+		if (reg == 4) {
+			if (!is_reg || rm != 5 || w->fp.base > BASE_FP)
+				return CODE_LOST;
+			w->sp = w->fp;
+		} else if (reg == 5 && is_reg) {
+			w->fp = rm == 4 ? w->sp : (struct value){ .base = BASE_LOST };
+		}
+		return CODE_ON;
+	case 0x8d:
+		if (reg == 5 && w->fp.base != BASE_SLOT)
+			w->fp.base = BASE_LOST;
+		if (reg != 4)
+			return CODE_ON;
+		/* lea rsp, [rsp + disp] or [rbp + disp] */
+		if (rm == 4 && i->modrm[1] == 0x24 && (m >> 6 == 1 || m >> 6 == 2)) {
+			w->sp.off += code_imm(i->modrm + 2, m >> 6 == 1 ? 1 : 4);
+		} else if (rm == 5 && (m >> 6 == 1 || m >> 6 == 2) && w->fp.base <= BASE_FP) {
+			w->sp = w->fp;
+			w->sp.off += code_imm(i->modrm + 1, m >> 6 == 1 ? 1 : 4);
+		} else {
+			return CODE_LOST;
+		}
+		return CODE_ON;
+	case 0x8f:
+		w->sp.off += 8;
+		return is_reg && rm == 4 ? CODE_LOST : CODE_ON;
+	case 0xff:
+		if ((reg & 7) == 6)
+			w->sp.off -= 8;
+		if ((reg & 7) == 4)
+			return m == 0x25 ? CODE_RETURN : CODE_LOST;
+		return CODE_ON;
+	case 0x01: case 0x29: case 0x31: case 0x21: case 0x09: case 0x87:
+		return is_reg && rm == 4 ? CODE_LOST : CODE_ON;
+	case 0x03: case 0x2b: case 0x33: case 0x23: case 0x0b:
+		return reg == 4 ? CODE_LOST : CODE_ON;
+	default:
+		return CODE_ON;
+	}
+}
+
+static void code_branch(struct code *k, const struct way *w, uint64_t to)
+{
+	for (unsigned int i = 0; i < k->n_ways; i++)
+		if (k->way[i].at == to)
+			return;
+	if (k->n_ways == CODE_WAYS_MAX)
+		return;
+	k->way[k->n_ways] = *w;
+	k->way[k->n_ways++].at = to;
+}
+
+/* Follows a jump, once: the second time it is a loop. */
+static enum code_next code_jump(struct code *k, struct way *w, uint64_t to)
+{
+	for (unsigned int i = 0; i < k->n_jumped; i++)
+		if (k->jumped[i] == to)
+			return CODE_LOST;
+	if (k->n_jumped == CODE_WAYS_MAX)
+		return CODE_LOST;
+	k->jumped[k->n_jumped++] = to;
+	w->at = to;
+	return CODE_ON;
+}
+
+/* One instruction of a way. */
+static enum code_next code_step(struct code *k, struct way *w)
+{
+	size_t n;
+	const uint8_t *p = code_bytes(k, w->at, &n);
+	struct insn i = insn_decode(p, n);
+	if (!i.n_bytes)
+		return CODE_LOST;
+	uint64_t next = w->at + i.n_bytes;
+	const uint8_t *end = p + i.n_bytes;
+	uint8_t op = *i.p;
+	w->at = next;
+	if (i.is_vector)
+		return CODE_ON;
+	if (op == 0x0f) {
+		if (i.p[1] == 0x0b) /* ud2 */
+			return CODE_LOST;
+		if ((i.p[1] & 0xf0) == 0x80)
+			code_branch(k, w, next + (uint64_t)code_imm(end - 4, 4));
+		return CODE_ON;
+	}
+	switch (op) {
+	case 0xc3: case 0xc2:
+		return CODE_RETURN;
+	case 0xcc: case 0xf4:
+		return CODE_LOST;
+	case 0x50 ... 0x57: case 0x6a: case 0x9c:
+		w->sp.off -= 8;
+		return CODE_ON;
+	case 0x68:
+		/* a PLT entry that was not resolved yet: push the index, jump to the first entry */
+		if (n > i.n_bytes &&
+		    (*end == 0xe9 || (*end == 0xf2 && n > i.n_bytes + 1u && end[1] == 0xe9)))
+			return CODE_RETURN;
+		w->sp.off -= 8;
+		return CODE_ON;
+	case 0x58 ... 0x5f:
+		if (op == 0x5d && !(i.rex & 1)) {
+			code_pop_fp(w);
+			return CODE_ON;
+		}
+		w->sp.off += 8;
+		return op == 0x5c && !(i.rex & 1) ? CODE_LOST : CODE_ON;
+	case 0x9d:
+		w->sp.off += 8;
+		return CODE_ON;
+	case 0xc9:
+		if (w->fp.base > BASE_FP)
+			return CODE_LOST;
+		w->sp = w->fp;
+		code_pop_fp(w);
+		return CODE_ON;
+	case 0x70 ... 0x7f: case 0xe0 ... 0xe3:
+		code_branch(k, w, next + (uint64_t)code_imm(end - 1, 1));
+		return CODE_ON;
+	case 0xe9:
+		return code_jump(k, w, next + (uint64_t)code_imm(end - 4, 4));
+	case 0xeb:
+		return code_jump(k, w, next + (uint64_t)code_imm(end - 1, 1));
+	default:
+		return i.modrm ? code_modrm(w, &i) : CODE_ON;
+	}
+}
+
+/* The rule that a way to a return amounts to. */
+static bool code_fold(const struct way *w, struct cfi_rule *ret)
+{
+	struct cfi_rule r = { .kind = CFI_PLAIN, .flags = CFI_FLAG_GUESSED, .ra_off8 = -1 };
+	int64_t cfa = w->sp.off + 8;
+	if (cfa <= 0 || cfa & 7 || cfa / 8 > INT16_MAX)
+		return false;
+	if (w->sp.base == BASE_FP)
+		r.flags |= CFI_FLAG_CFA_FP;
+	r.cfa_off8 = (int16_t)(cfa / 8);
+	/* a slot below the stack pointer is one that will be pushed yet */
+	if (w->fp.base == BASE_SLOT && w->fp.slot_base == w->sp.base &&
+	    (w->sp.base != BASE_SP || w->fp.off >= 0)) {
+		int64_t slot = w->fp.off - cfa;
+		if (slot & 7 || slot / 8 < INT16_MIN || slot >= 0)
+			return false;
+		r.fp_off8 = (int16_t)(slot / 8);
+		r.flags |= CFI_FLAG_FP_SAVED;
+	}
+	*ret = r;
+	return true;
+}
+
+bool cfi_code_rule(const struct cfi_code *c, uint64_t pc, struct cfi_rule *ret)
+{
+	struct code k = { .c = c, .n_ways = 1 };
+	struct cfi_rule r;
+	uint8_t before[5];
+	k.way[0] = (struct way){ .at = pc, .sp = { .base = BASE_SP }, .fp = { .base = BASE_FP } };
+	/* between a PLT entry's push and its jump */
+	if (c->read(c->ctx, pc - 5, before, 5) == 5 && before[0] == 0x68) {
+		size_t n;
+		const uint8_t *p = code_bytes(&k, pc, &n);
+		if (n && (*p == 0xe9 || (*p == 0xf2 && n > 1 && p[1] == 0xe9))) {
+			r = (struct cfi_rule){ .kind = CFI_PLAIN, .flags = CFI_FLAG_GUESSED,
+				.cfa_off8 = 2, .ra_off8 = -1 };
+			if (c->accept(c->ctx, &r))
+				return *ret = r, true;
+		}
+	}
+	for (unsigned int i = 0; i < k.n_ways; i++) {
+		enum code_next next = CODE_ON;
+		struct way w = k.way[i];
+		while (next == CODE_ON && k.n_steps++ < CODE_STEPS_MAX)
+			next = code_step(&k, &w);
+		if (next == CODE_RETURN && code_fold(&w, &r) && c->accept(c->ctx, &r))
+			return *ret = r, true;
+	}
+	return false;
+}
+
+bool cfi_code_is_root(const uint8_t *code, size_t n_bytes)
+{
+	/* mov %eax, %edi; xor %eax, %eax; mov $60, %al; syscall: the end of clone */
+	static const uint8_t clone_end[] = { 0x89, 0xc7, 0x31, 0xc0, 0xb0, 60, 0x0f, 0x05 };
+	if (n_bytes >= sizeof(clone_end) && !memcmp(code, clone_end, sizeof(clone_end)))
+		return true;
+	if (n_bytes >= 4 && code[0] == 0x48) { /* mov %rax, %rdi */
+		code++;
+		n_bytes--;
+	}
+	return n_bytes >= 3 && code[0] == 0x89 && code[1] == 0xc7 && code[2] == 0xe8;
+}
+
+bool cfi_code_ends_with_call(const uint8_t *before, size_t n_bytes)
+{
+	const uint8_t *end = before + n_bytes;
+	if (n_bytes >= 5 && end[-5] == 0xe8)
+		return true;
+	for (unsigned int n = 2; n <= 7 && n <= n_bytes; n++) {
+		const uint8_t *p = end - n;
+		if (p[0] == 0xff && (p[1] >> 3 & 7) == 2 && insn_modrm_bytes(p + 1, end) == n - 1)
+			return true;
+	}
+	return false;
+}
