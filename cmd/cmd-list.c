@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 #include "cmd/text.h"
-#include "event/evlist.h"
+#include "cprof-events.h"
 
 #include <argp.h>
 #include <fnmatch.h>

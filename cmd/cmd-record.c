@@ -45,7 +45,8 @@ struct recording {
 static void print_line(void *ctx, enum log_level level, const char *text)
 {
 	(void)ctx;
-	fprintf(stderr, level == LOG_WARN ? "cprof record: warning: %s\n" : "cprof record: %s\n", text);
+	fprintf(stderr, level == LOG_WARN ? "cprof record: warning: %s\n" : "cprof record: %s\n",
+		text);
 }
 
 static uint64_t now_ns(void)
@@ -154,7 +155,8 @@ static int write_outputs(struct recording *rec, struct err *e)
 		if (cprof_recorder_check(rec->recorder, i, &counted_zero, &why) < 0) {
 			output_discard(&rec->output[i]);
 			if (counted_zero && rec->n_events > 1 && !rec->opts.quiet)
-				fprintf(stderr, "cprof record: %s, so no file is written for it\n", why.what);
+				fprintf(stderr, "cprof record: %s, so no file is written for it\n",
+					why.what);
 			else if (!first.code || counted_zero)
 				first = why;
 			continue;

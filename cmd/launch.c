@@ -1,3 +1,7 @@
+/*
+ * Two pipes: one on which the child waits for the word, one on which it tells that the exec
+ * failed.  The second closes by itself when the exec works.
+ */
 #include "cmd/launch.h"
 
 #include "base/err.h"

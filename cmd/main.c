@@ -32,7 +32,8 @@ static void print_help(FILE *to)
 		    "Commands:\n");
 	for (size_t i = 0; i < N_COMMANDS; i++)
 		fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->help);
-	fprintf(to, "\n'cprof COMMAND --help' shows a command's options, 'man cprof-COMMAND' explains them.\n");
+	fprintf(to, "\n'cprof COMMAND --help' shows a command's options, 'man cprof-COMMAND' "
+		    "explains them.\n");
 }
 
 int main(int argc, char **argv)

@@ -33,7 +33,8 @@ static char *make_path(const char *name, const char *part, size_t n)
 static int open_stdout(struct output *o, size_t n, struct err *e)
 {
 	if (n != 1) {
-		err_set(e, EINVAL, "-o - takes one event, not %zu: each event is a file of its own", n);
+		err_set(e, EINVAL, "-o - takes one event, not %zu: each event is a file of its own",
+			n);
 		err_hint(e, "give a file name, or record one event");
 		return -EINVAL;
 	}
@@ -59,7 +60,8 @@ static int open_files(struct output *o, const char *const *part, size_t n, const
 			return err_errno(e, ENOMEM, "cannot open the output");
 		for (size_t k = 0; k < i; k++) {
 			if (strcmp(o[i].path, o[k].path) == 0) {
-				err_set(e, EINVAL, "two events would be written to the same file '%s'",
+				err_set(e, EINVAL,
+					"two events would be written to the same file '%s'",
 					o[i].path);
 				err_hint(e, "give one of them another name: EVENT/name=NAME/");
 				return -EINVAL;

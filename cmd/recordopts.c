@@ -1,3 +1,7 @@
+/*
+ * One table of options, from which argp prints the help.  Values are only taken apart here; what
+ * they mean together is checked by the library.
+ */
 #include "cmd/recordopts.h"
 
 #include "base/units.h"
@@ -10,8 +14,20 @@
 #include <string.h>
 
 enum {
-	OPT_DURATION = 256, OPT_DELAY, OPT_CALL_GRAPH, OPT_USER, OPT_KERNEL, OPT_NO_INHERIT,
-	OPT_LABEL, OPT_LABELS, OPT_SCOPE, OPT_MAX_DEPTH, OPT_RING_SIZE, OPT_MAX_MEMORY, OPT_STRICT, OPT_JSON,
+	OPT_DURATION = 256,
+	OPT_DELAY,
+	OPT_CALL_GRAPH,
+	OPT_USER,
+	OPT_KERNEL,
+	OPT_NO_INHERIT,
+	OPT_LABEL,
+	OPT_LABELS,
+	OPT_SCOPE,
+	OPT_MAX_DEPTH,
+	OPT_RING_SIZE,
+	OPT_MAX_MEMORY,
+	OPT_STRICT,
+	OPT_JSON,
 };
 
 static const struct argp_option options[] = {
@@ -87,7 +103,8 @@ static uint64_t parse_size(struct argp_state *state, const char *option, const c
 {
 	uint64_t bytes = 0;
 	if (units_parse_size(arg, &bytes) < 0 || bytes == 0)
-		argp_error(state, "%s '%s' is not a size: write 65536, 512K, 4M or 1G", option, arg);
+		argp_error(state, "%s '%s' is not a size: write 65536, 512K, 4M or 1G", option,
+			   arg);
 	return bytes;
 }
 
@@ -95,7 +112,8 @@ static uint32_t parse_depth(struct argp_state *state, const char *arg)
 {
 	uint64_t depth = 0;
 	if (units_parse_u64(arg, &depth) < 0 || depth == 0 || depth > 1000000)
-		argp_error(state, "--max-depth '%s' is not a number of frames from 1 to 1000000", arg);
+		argp_error(state, "--max-depth '%s' is not a number of frames from 1 to 1000000",
+			   arg);
 	return (uint32_t)depth;
 }
 
@@ -126,11 +144,13 @@ static void parse_callgraph(struct argp_state *state, const char *arg, struct cp
 	} else if (strncmp(arg, "dwarf,", 6) == 0) {
 		uint64_t size = parse_size(state, "--call-graph dwarf,", arg + 6);
 		if (size > UINT32_MAX)
-			argp_error(state, "--call-graph '%s': that is no size of a stack copy", arg);
+			argp_error(state, "--call-graph '%s': that is no size of a stack copy",
+				   arg);
 		c->callgraph = CPROF_CALLGRAPH_DWARF;
 		c->stack_bytes = (uint32_t)size;
 	} else {
-		argp_error(state, "--call-graph '%s': it is auto, dwarf, dwarf,SIZE, fp or none", arg);
+		argp_error(state, "--call-graph '%s': it is auto, dwarf, dwarf,SIZE, fp or none",
+			   arg);
 	}
 }
 
@@ -150,8 +170,10 @@ static unsigned parse_labels(struct argp_state *state, const char *arg)
 		while (i < 6 && (strlen(known[i].name) != n || strncmp(p, known[i].name, n) != 0))
 			i++;
 		if (i == 6)
-			argp_error(state, "no built-in label '%.*s': they are pid, tid, thread_name, "
-				   "process_name, cpu, cgroup", (int)n, p);
+			argp_error(state,
+				   "no built-in label '%.*s': they are pid, tid, thread_name, "
+				   "process_name, cpu, cgroup",
+				   (int)n, p);
 		else
 			bits |= known[i].bit;
 		p += n;
@@ -177,7 +199,8 @@ static void check_end(struct recordopts *o, struct argp_state *state)
 	if (attach && o->command)
 		argp_error(state, "-p and -t do not go with a command ('%s')", o->command[0]);
 	if (c->freq && c->period)
-		argp_error(state, "-F and -c exclude each other: one is a rate, the other a period");
+		argp_error(state,
+			   "-F and -c exclude each other: one is a rate, the other a period");
 	if (c->only_user && c->only_kernel)
 		argp_error(state, "--user and --kernel exclude each other");
 	if (o->json && o->output && strcmp(o->output, "-") == 0)
@@ -219,7 +242,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_DURATION:
 		o->duration_ns = parse_duration(state, "--duration", arg);
 		if (o->duration_ns == 0)
-			argp_error(state, "--duration '%s': nothing can be recorded in no time", arg);
+			argp_error(state, "--duration '%s': nothing can be recorded in no time",
+				   arg);
 		break;
 	case OPT_DELAY: c->delay_ns = parse_duration(state, "--delay", arg); break;
 	case OPT_MAX_DEPTH: c->max_depth = parse_depth(state, arg); break;

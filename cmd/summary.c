@@ -35,16 +35,20 @@ static void list_losses(const struct cprof_stats *st, uint64_t n_lost, uint64_t 
 		  "times throttled by the kernel: the rate is too high for this machine", true },
 		{ st->n_truncated, "truncated",
 		  "stacks truncated: deeper than the stack copy (--call-graph dwarf,SIZE), or than "
-		  "kernel.perf_event_max_stack", true },
+		  "kernel.perf_event_max_stack",
+		  true },
 		{ st->n_cut, "cut", "stacks ended before their root (-v tells where)", false },
-		{ st->n_unknown_pc, "unknown_pc", "samples at an address outside of all mappings", false },
+		{ st->n_unknown_pc, "unknown_pc", "samples at an address outside of all mappings",
+		  false },
 		{ st->n_shortened, "shortened",
 		  "stacks without their innermost frames: --max-memory", true },
 		{ st->n_dropped, "dropped", "samples without their stack: --max-memory", true },
-		{ st->n_labels_dropped, "labels_dropped", "samples without some label: --max-memory", true },
+		{ st->n_labels_dropped, "labels_dropped",
+		  "samples without some label: --max-memory", true },
 		{ st->n_undecodable, "undecodable", "records that could not be decoded", true },
 		{ st->n_out_of_order, "out_of_order",
-		  "records came after younger ones: an interrupt between time stamp and ring", false },
+		  "records came after younger ones: an interrupt between time stamp and ring",
+		  false },
 		{ st->n_cpus_failed, "cpus_failed", "CPUs that could not be recorded", true },
 		{ st->n_unknown_records, "unknown_records", "records of an unknown type", false },
 	};
@@ -158,7 +162,8 @@ void summary_print(const struct summary *s, FILE *to)
 		scope_name(st.scope), st.n_cpus, st.n_fds, st.ring_bytes / 1024);
 	fprintf(to, "  %s recorded", units_duration_text(st.duration_ns, text));
 	if (st.cpu_used_known)
-		fprintf(to, ", target used %s of CPU time", units_duration_text(st.cpu_used_ns, text));
+		fprintf(to, ", target used %s of CPU time",
+			units_duration_text(st.cpu_used_ns, text));
 	fprintf(to, "; cprof itself %.3f s of CPU time, %s for tables\n", s->own_cpu_s,
 		units_size_text(st.peak_memory_bytes, text));
 	print_stacks(s, to, st.stack_bytes);
@@ -239,7 +244,8 @@ void summary_print_json(const struct summary *s, FILE *to)
 		", \"frames_guessed\": %" PRIu64 ", \"stack_ends\": {",
 		st.stack_bytes, ends.n_joined, ends.n_guessed);
 	for (size_t k = 0; k < CPROF_N_STACK_ENDS; k++)
-		fprintf(to, "%s\"%s\": %" PRIu64, k ? ", " : "", cprof_stack_end_name(k), ends.n[k]);
+		fprintf(to, "%s\"%s\": %" PRIu64, k ? ", " : "", cprof_stack_end_name(k),
+			ends.n[k]);
 	fputs("}", to);
 	fputs(", \"losses\": {", to);
 	for (size_t i = 0; i < N_LOSSES; i++)

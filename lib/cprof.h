@@ -72,7 +72,7 @@ struct cprof_config {
 	uint64_t max_memory_bytes;     /* 0: 256 MiB */
 	uint64_t delay_ns;             /* leave out what happens before */
 	const char *command_line;      /* for the file's comments; NULL: none */
-	const char *cache_dir;         /* keeps the kernel's names until the next boot; NULL: nothing */
+	const char *cache_dir; /* keeps the kernel's names until the next boot; NULL: nothing */
 	const struct log *log;         /* explanations; NULL: none */
 	/* For tests: another machine, another system call; NULL: the real ones. */
 	const struct host *host;
@@ -89,7 +89,7 @@ struct cprof_event_stats {
 	uint64_t n_samples, value;     /* in the profile, lost ones not included */
 	uint64_t n_lost;               /* shown in the profile as one frame */
 	uint64_t n_throttles;
-	uint64_t counted;              /* what the event's counter says, of the target or (cpu scope) of all */
+	uint64_t counted; /* what the event's counter says, of the target or (cpu scope) of all */
 	bool counted_target;           /* counted is the target's alone */
 	uint64_t time_enabled_ns, time_running_ns;
 };
@@ -148,10 +148,11 @@ void cprof_recorder_event_stats(struct cprof_recorder *r, size_t event,
 struct cprof_stack_ends {
 	const char *path;              /* where the outermost known frame lies; NULL: in all */
 	uint64_t n[CPROF_N_STACK_ENDS];
-	uint64_t n_guessed;            /* frames found by the frame pointer, for want of CFI (in all) */
-	uint64_t n_joined;             /* of those "beyond the copy": completed from before (in all) */
+	uint64_t n_guessed; /* frames found by the frame pointer, for want of CFI (in all) */
+	uint64_t n_joined;  /* of those "beyond the copy": completed from before (in all) */
 };
-/* Entry 0 is the sum; from 1 on, files with stacks that ended early, in no order; false behind the last. */
+/* Entry 0 is the sum; from 1 on, files with stacks that ended early, in no order; false behind the
+ * last. */
 bool cprof_recorder_stack_ends(struct cprof_recorder *r, size_t i, struct cprof_stack_ends *ret);
 /* "root", "beyond the copy" ...; NULL from CPROF_N_STACK_ENDS on. */
 const char *cprof_stack_end_name(size_t reason);
@@ -161,8 +162,8 @@ const char *cprof_stack_end_name(size_t reason);
 double cprof_coverage_percent(struct cprof_recorder *r, size_t event);
 
 /*
- * 0 when event has samples.  Otherwise -ENODATA with e saying the likely cause, unless nothing was to be
- * sampled for a reason that *ret_counted_zero then tells: the event did not happen.
+ * 0 when event has samples.  Otherwise -ENODATA with e saying the likely cause, unless nothing was
+ * to be sampled for a reason that *ret_counted_zero then tells: the event did not happen.
  */
 int cprof_recorder_check(struct cprof_recorder *r, size_t event, bool *ret_counted_zero,
 			 struct err *e);

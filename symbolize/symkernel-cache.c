@@ -82,7 +82,8 @@ int symkernel_cache_open(const struct host *h, const char *dir, struct symkernel
 	if (p == MAP_FAILED)
 		return -errno;
 	const struct cache_header *c = p;
-	const char *names = (const char *)(c + 1) + (size_t)c->n_syms * sizeof(struct symkernel_sym);
+	const char *names =
+		(const char *)(c + 1) + (size_t)c->n_syms * sizeof(struct symkernel_sym);
 	struct symkernel *k = NULL;
 	/* The last NUL makes every offset within the names a string. */
 	if (!fits(c, n_bytes, boot_id) || names[c->n_name_bytes - 1] != '\0')
@@ -172,8 +173,8 @@ static void save(int dir_fd, const struct symkernel *k, const struct symkernel *
 	memcpy(c.boot_id, boot_id, sizeof(c.boot_id));
 	snprintf(name, sizeof(name), CACHE_PREFIX "%s", boot_id);
 	snprintf(tmp, sizeof(tmp), ".%s.%d", name, (int)getpid());
-	CLEANUP_CLOSE int fd = openat(dir_fd, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-				      0600);
+	CLEANUP_CLOSE int fd =
+		openat(dir_fd, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return;
 	if (write_all(fd, &c, sizeof(c)) &&

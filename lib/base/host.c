@@ -1,3 +1,4 @@
+/* openat on folders that stay open: a test's machine is a temporary folder. */
 #include "base/host.h"
 
 #include "base/cleanup.h"

@@ -12,7 +12,7 @@
 
 #include "base/err.h"
 #include "event/evspec.h"
-#include "source/record.h"
+#include "event/recformat.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -3,7 +3,7 @@
  * per task, at the lowest rate, with the same ladder of fallbacks.  Nothing is enabled, so
  * that the whole table costs one system call per event.
  */
-#include "event/evlist.h"
+#include "cprof-events.h"
 
 #include "base/err.h"
 #include "base/host.h"

@@ -1,3 +1,8 @@
+/*
+ * The group is made below the one that the command is in, and only where no controller is enabled
+ * for children: then it has no effect but to be a group.  (A process may look up its limits by
+ * its cgroup's path, and not find them in a child: so this is never done unasked.)
+ */
 #include "session/cgroup.h"
 
 #include "base/cleanup.h"
@@ -134,7 +139,8 @@ void cgroup_remove(struct cgroup *g)
 			char text[65536], *save = NULL;
 			if (read_at(g->fd, "cgroup.procs", text, sizeof(text)) < 0 || !text[0])
 				break;
-			for (char *p = strtok_r(text, "\n", &save); p; p = strtok_r(NULL, "\n", &save))
+			for (char *p = strtok_r(text, "\n", &save); p;
+			     p = strtok_r(NULL, "\n", &save))
 				write_at(g->parent_fd, "cgroup.procs", p);
 		}
 		close(g->fd);

@@ -20,7 +20,8 @@ struct cgroup {
 	char name[32];
 };
 
-/* Makes the group and moves pid into it.  -errno with e set: no cgroup v2, no right, controllers. */
+/* Makes the group and moves pid into it.  -errno with e set: no cgroup v2, no right, controllers.
+ */
 int cgroup_make(struct cgroup *g, const struct host *h, pid_t pid, struct err *e);
 
 /* CPU time of all that ran in it, from cpu.stat (cgroup v2), also of what has ended. -errno */

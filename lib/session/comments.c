@@ -1,3 +1,4 @@
+/* One line each, "key: text", so that people can read them and scripts can find them. */
 #include "session/comments.h"
 
 #include "source/source.h"
@@ -46,7 +47,8 @@ double comments_coverage_percent(const struct cprof_config *config, const struct
 	uint64_t truth = event->counted;
 	bool known = event->counted_target;
 	if (event->is_clock) {
-		/* The clock counts all time; the samples of one side only stand for a part of it. */
+		/* The clock counts all time; the samples of one side only stand for a part of it.
+		 */
 		bool one_side = config->only_user || config->only_kernel ||
 				event->given_up_kernel || stats->user_only;
 		for (const char *p = event->name; *p; p++)
@@ -69,16 +71,18 @@ static void say_rate(struct comments *c, bool *failed, const struct cprof_stats 
 		    ev->n_samples ? (double)ev->value / (double)ev->n_samples : 0.0, ev->unit);
 	else
 		say(c, failed, "rate: period %llu %s", (unsigned long long)ev->period, ev->unit);
-	say(c, failed, "samples: %llu in %.3f s, %.1f per second", (unsigned long long)ev->n_samples,
-	    seconds, seconds > 0 ? (double)ev->n_samples / seconds : 0.0);
+	say(c, failed, "samples: %llu in %.3f s, %.1f per second",
+	    (unsigned long long)ev->n_samples, seconds,
+	    seconds > 0 ? (double)ev->n_samples / seconds : 0.0);
 }
 
 static void say_counted(struct comments *c, bool *failed, const struct cprof_config *config,
 			const struct cprof_stats *st, const struct cprof_event_stats *ev)
 {
 	if (!ev->is_clock)
-		say(c, failed, "counted: %llu %s %s; sampled: %llu", (unsigned long long)ev->counted,
-		    ev->sample_type, ev->counted_target ? "by the target" : "by all tasks of these CPUs",
+		say(c, failed, "counted: %llu %s %s; sampled: %llu",
+		    (unsigned long long)ev->counted, ev->sample_type,
+		    ev->counted_target ? "by the target" : "by all tasks of these CPUs",
 		    (unsigned long long)ev->value);
 	if (st->cpu_used_known)
 		say(c, failed, "cpu time used: %.6f s by the kernel's accounts%s",
@@ -129,7 +133,8 @@ static void say_losses(struct comments *c, bool *failed, const struct cprof_stat
 	};
 	for (size_t i = 0; i < sizeof(losses) / sizeof(*losses); i++)
 		if (losses[i].n)
-			say(c, failed, "losses: %llu %s", (unsigned long long)losses[i].n, losses[i].what);
+			say(c, failed, "losses: %llu %s", (unsigned long long)losses[i].n,
+			    losses[i].what);
 }
 
 int comments_make(struct comments *c, const struct cprof_config *config,

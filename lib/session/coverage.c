@@ -1,3 +1,9 @@
+/*
+ * Nothing here costs the target anything: a counting event, inherited by every thread, would be
+ * exact but makes threads half as expensive again.  So the accounts that the kernel keeps anyway
+ * are asked: process clocks, /proc/PID/stat for children that were waited for, wait4(2) for
+ * commands.
+ */
 #include "session/coverage.h"
 
 #include "proc/cputime.h"

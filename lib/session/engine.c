@@ -195,7 +195,8 @@ static uint32_t labels_of(struct engine *g, struct procs_thread *t, struct engin
 	uint32_t set = LABELS_NONE;
 	const struct budget *b = &g->budget;
 	unsigned kept = wanted & (ENGINE_LABEL_PID | ENGINE_LABEL_TID);
-	bool few = b->limit_bytes && b->used_bytes > b->limit_bytes / FEW_LABELS_DEN * FEW_LABELS_NUM;
+	bool few =
+		b->limit_bytes && b->used_bytes > b->limit_bytes / FEW_LABELS_DEN * FEW_LABELS_NUM;
 	if (!few || (kept == wanted && !g->options.n_labels))
 		set = make_labels(g, t, cpu, wanted, true);
 	if (set == LABELS_NONE) {
@@ -244,7 +245,8 @@ static uint32_t stack_by_fp(struct engine *g, struct procs_thread *t, struct eng
 			    const struct record *r)
 {
 	struct stackwalk_memo *none = NULL;
-	uint32_t stack = stackwalk_sample(&g->walk, &t->process->space, own ? &own->memo : &none, r);
+	uint32_t stack =
+		stackwalk_sample(&g->walk, &t->process->space, own ? &own->memo : &none, r);
 	stackwalk_memo_free(none, &g->budget);
 	return stack;
 }

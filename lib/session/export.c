@@ -176,7 +176,8 @@ static void write_locations(struct export *x)
 		struct pprof_line line[64];
 		size_t n = 0;
 		for (; n < nf->n_lines && n < 64; n++) {
-			/* An inline chain deeper than 64 loses middle frames, never the function itself. */
+			/* An inline chain deeper than 64 loses middle frames, never the function
+			 * itself. */
 			uint32_t k = nf->first_line + (uint32_t)n;
 			if (n == 63)
 				k = nf->first_line + nf->n_lines - 1;
@@ -235,7 +236,8 @@ static int write_samples(struct export *x)
 	for (size_t i = 0; i < x->n_entries; i++) {
 		const struct count *c = &g->counts.v[x->entry[i]];
 		size_t n = 0;
-		for (uint32_t node = c->stack; node != STACKS_EMPTY; node = g->stacks.v[node].parent) {
+		for (uint32_t node = c->stack; node != STACKS_EMPTY;
+		     node = g->stacks.v[node].parent) {
 			if (n == cap) {
 				cap = cap ? cap * 2 : 256;
 				uint64_t *more = reallocarray(ids, cap, sizeof(*ids));

@@ -23,8 +23,8 @@ struct export_info {
 	int level;                     /* zlib */
 };
 
-/* Samples come sorted root first and locations are numbered by frequency: the file is a tenth smaller
- * at level 1 than an unsorted one at level 9, in a tenth of the time. */
+/* Samples come sorted root first and locations are numbered by frequency: the file is a tenth
+ * smaller at level 1 than an unsorted one at level 9, in a tenth of the time. */
 int export_write(const struct engine *g, const struct names *names, uint32_t event,
 		 const struct export_info *info, pprof_write_fn *write, void *ctx, struct err *e);
 

@@ -132,7 +132,8 @@ static uint32_t kernel_mapping(struct engine *g, struct names *n, const struct s
 		return add_mapping(n, m);
 	}
 	uint8_t id[DSO_BUILD_ID_MAX];
-	size_t n_id = k && g->options.host ? symkernel_build_id(g->options.host, id, sizeof(id)) : 0;
+	size_t n_id =
+		k && g->options.host ? symkernel_build_id(g->options.host, id, sizeof(id)) : 0;
 	if (k)
 		symkernel_text(k, &m.start, &m.limit);
 	/* Addresses behind the text (init, trampolines) are the kernel's too. */
@@ -178,7 +179,9 @@ static int grow_functions(struct names *n)
 	n->function_slot = slot;
 	n->n_function_slots = cap * 2;
 	for (uint32_t i = 0; i < n->n_functions; i++) {
-		struct symline like = { .name = f[i].name, .linkage = f[i].linkage, .file = f[i].file };
+		struct symline like = { .name = f[i].name,
+					.linkage = f[i].linkage,
+					.file = f[i].file };
 		slot[find_slot(n, &like)] = i + 1;
 	}
 	return 0;
@@ -299,8 +302,8 @@ static struct symkernel *open_kernel(const struct engine *g, const struct names_
 	}
 	if (symkernel_open(g->options.host, &k, &why) < 0) {
 		*ret_hidden = true;
-		log_line(o->symbols.log, LOG_WARN, "kernel functions have no names: %s%s%s", why.what,
-			 why.hint[0] ? "; " : "", why.hint);
+		log_line(o->symbols.log, LOG_WARN, "kernel functions have no names: %s%s%s",
+			 why.what, why.hint[0] ? "; " : "", why.hint);
 		return NULL;
 	}
 	if (o->cache_dir)

@@ -28,10 +28,11 @@ static int explain_clock(const struct cprof_stats *st, const struct cprof_event_
 	} else {
 		err_set(e, ENODATA, "not one sample of '%s' came, though the target used %s of CPU "
 			"time", ev->name, units_duration_text(st->cpu_used_ns, used));
-		err_hint(e, st->scope == CPROF_SCOPE_TASK
-				    ? "its threads may live shorter than a period each, which "
-				      "--scope task cannot see: use --scope cpu (CAP_PERFMON or root)"
-				    : "is it all on one side? see --user and --kernel");
+		err_hint(e,
+			 st->scope == CPROF_SCOPE_TASK
+				 ? "its threads may live shorter than a period each, which "
+				   "--scope task cannot see: use --scope cpu (CAP_PERFMON or root)"
+				 : "is it all on one side? see --user and --kernel");
 	}
 	return -ENODATA;
 }

@@ -95,10 +95,14 @@ int cprof_recorder_new(const struct cprof_config *config, struct cprof_recorder 
 		struct engine_options o = {
 			.max_memory_bytes = config->max_memory_bytes ? config->max_memory_bytes
 								     : (size_t)256 << 20,
-			.host = r->host, .n_events = r->events.n,
+			.host = r->host,
+			.n_events = r->events.n,
 			.labels = config->labels_given ? config->labels : ENGINE_LABELS_DEFAULT,
-			.label = config->label, .n_labels = config->n_labels,
-			.max_stack = r->max_stack, .max_depth = config->max_depth, .machine = r->source->facts.arch,
+			.label = config->label,
+			.n_labels = config->n_labels,
+			.max_stack = r->max_stack,
+			.max_depth = config->max_depth,
+			.machine = r->source->facts.arch,
 			.follow = !config->no_inherit,
 		};
 		code = engine_init(&r->engine, &o, e);

@@ -33,7 +33,8 @@ static int check_targets(struct cprof_recorder *r, struct err *e)
 	if (c->n_pids + c->n_tids == 0 && !c->command_pid)
 		return err_set(e, EINVAL, "no target: neither a process, a thread nor a command");
 	if (c->n_pids + c->n_tids && c->command_pid)
-		return err_set(e, EINVAL, "a command cannot be recorded together with other targets");
+		return err_set(e, EINVAL,
+			       "a command cannot be recorded together with other targets");
 	for (size_t i = 0; i < c->n_pids + c->n_tids; i++) {
 		bool is_thread = i >= c->n_pids;
 		const pid_t *list = is_thread ? c->tid : c->pid;
@@ -132,7 +133,8 @@ static int choose_events(struct cprof_recorder *r, const struct evopen *open, st
 			return code;
 		r->events.v[0].by_default = true;
 		if (pmu)
-			log_line(c->log, LOG_EXPLAIN, "event: cycles (the PMU counts and interrupts)");
+			log_line(c->log, LOG_EXPLAIN,
+				 "event: cycles (the PMU counts and interrupts)");
 		else
 			log_line(c->log, LOG_NOTE, "event: cpu-clock, because %s", why);
 	}
@@ -151,8 +153,8 @@ static int choose_rate(const struct cprof_config *c, struct evattr_options *o, s
 	enum evspec_rate kind;
 	uint64_t rate;
 	bool is_freq = !c->period;
-	int code = evspec_parse_rate(is_freq ? c->freq ? c->freq : DEFAULT_FREQ : c->period, is_freq,
-				     &kind, &rate, e);
+	int code = evspec_parse_rate(is_freq ? c->freq ? c->freq : DEFAULT_FREQ : c->period,
+				     is_freq, &kind, &rate, e);
 	if (code < 0)
 		return code;
 	if (kind == EVSPEC_RATE_FREQ_MAX)
@@ -197,7 +199,8 @@ static int choose_scope(struct cprof_recorder *r, const struct evopen *open, str
 	case CPROF_SCOPE_CGROUP:
 		if (!c->command_pid) {
 			err_set(e, EINVAL, "--scope cgroup needs a command");
-			err_hint(e, "a running process stays in the cgroup that it is in; use --scope cpu");
+			err_hint(e, "a running process stays in the cgroup that it is in; use "
+				    "--scope cpu");
 			return -EINVAL;
 		}
 		r->scope = LIVE_CGROUP;
@@ -254,7 +257,8 @@ static int open_source(struct cprof_recorder *r, struct live_options *o, struct 
 	stacksize_init(&r->stacksize, o->attr.stack_bytes, live_facts(r->source)->ring_bytes,
 		       c->stack_bytes || !o->attr.stack_bytes || r->scope == LIVE_TASK);
 	if (live_facts(r->source)->given_up & EVOPEN_NO_KERNEL)
-		log_line(c->log, LOG_WARN, "recording user code only: the kernel may not be sampled "
+		log_line(c->log, LOG_WARN,
+			 "recording user code only: the kernel may not be sampled "
 			 "(kernel.perf_event_paranoid, CAP_PERFMON)");
 	return 0;
 }

@@ -7,8 +7,8 @@ struct cprof_config;
 struct cprof_recorder;
 struct err;
 
-/* Fills r's host, events, scope and source from r->config.  -errno with e set; what was set up so far
- * is cleaned up by cprof_recorder_free. */
+/* Fills r's host, events, scope and source from r->config.  -errno with e set; what was set up so
+ * far is cleaned up by cprof_recorder_free. */
 int setup_recorder(struct cprof_recorder *r, struct err *e);
 
 /* The built-in labels that may be left out where they tell no samples apart (bits). */

@@ -155,7 +155,8 @@ static uint32_t lay_out(struct stackwalk *w, const struct record *r, uint32_t *r
 	for (uint64_t i = 0; i < s->n_callchain && at > 0; i++) {
 		uint64_t pc = s->callchain[i];
 		if (pc >= (uint64_t)PERF_CONTEXT_MAX) {
-			kernel = pc == (uint64_t)PERF_CONTEXT_KERNEL || pc == (uint64_t)PERF_CONTEXT_HV;
+			kernel = pc == (uint64_t)PERF_CONTEXT_KERNEL ||
+				 pc == (uint64_t)PERF_CONTEXT_HV;
 			skip = !kernel && pc != (uint64_t)PERF_CONTEXT_USER;
 			first = true;
 			continue;

@@ -31,7 +31,7 @@ struct unwind_memo;
 #define STACKWALK_UNKNOWN "[unknown]"
 
 struct stackwalk_stats {
-	uint64_t n_truncated;   /* deeper than kernel.perf_event_max_stack, or than the stack copy */
+	uint64_t n_truncated; /* deeper than kernel.perf_event_max_stack, or than the stack copy */
 	uint64_t n_cut;         /* ended before the root for another reason */
 	uint64_t n_unknown;     /* the sampled address itself lay in no mapping */
 	uint64_t n_shortened;   /* callees left out: memory limit */
@@ -64,7 +64,8 @@ struct stackwalk {
 	struct stackwalk_stats stats;
 };
 
-/* The tables are borrowed; machine as uname -m says, of the machine that was recorded; host and max_depth as in userstack_init.  -ENOMEM. */
+/* The tables are borrowed; machine as uname -m says, of the machine that was recorded; host and
+ * max_depth as in userstack_init.  -ENOMEM. */
 int stackwalk_init(struct stackwalk *w, struct budget *budget, struct dso_table *dsos,
 		   struct frames *frames, struct stacks *stacks, struct strtab *strings,
 		   const struct host *host, uint32_t max_stack, const char *machine,

@@ -49,7 +49,8 @@ int targetcheck(const struct host *h, pid_t id, bool is_thread, struct err *e)
 	}
 	if (!is_thread && leader > 0 && leader != id) {
 		err_set(e, EINVAL, "%d is a thread of process %ld, not a process", id, leader);
-		err_hint(e, "use -t %d for that thread alone, or -p %ld for its process", id, leader);
+		err_hint(e, "use -t %d for that thread alone, or -p %ld for its process", id,
+			 leader);
 		return -EINVAL;
 	}
 	return flags & STAT_FLAG_KTHREAD ? TARGETCHECK_KERNEL : TARGETCHECK_USER;

@@ -92,7 +92,9 @@ int userstack_init(struct userstack *u, struct dso_table *dsos, const struct hos
 	else
 		return 0;
 	struct unwind_options o = {
-		.arch = u->arch, .find_module = find_module, .max_depth = max_depth ? max_depth : USERSTACK_DEPTH_DEFAULT,
+		.arch = u->arch,
+		.find_module = find_module,
+		.max_depth = max_depth ? max_depth : USERSTACK_DEPTH_DEFAULT,
 	};
 	u->unwind = unwind_new(&o);
 	return u->unwind ? 0 : -ENOMEM;
@@ -120,7 +122,8 @@ static void count_end(struct userstack *u, struct procs_space *space, const stru
 		m->ends.n[r->end]++;
 }
 
-/* Lengthens in->stack from the memory of the process; false where it cannot be had or has changed. */
+/* Lengthens in->stack from the memory of the process; false where it cannot be had or has changed.
+ */
 static bool read_deep(struct userstack *u, const struct record *r, struct unwind_input *in)
 {
 	uint64_t n = in->n_stack_bytes, sp = in->regs->r[cfi_reg_sp(u->arch)];

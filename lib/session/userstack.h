@@ -43,7 +43,9 @@ struct userstack {
 	uint64_t n_deep;               /* stacks that were completed so */
 };
 
-/* host: where /proc/PID/mem of living processes is, or NULL.  max_depth: frames of one stack, 0 for USERSTACK_DEPTH_DEFAULT.  machine: "x86_64", "aarch64" as uname -m says; NULL and others are not unwound.  -ENOMEM. */
+/* host: where /proc/PID/mem of living processes is, or NULL.  max_depth: frames of one stack, 0 for
+ * USERSTACK_DEPTH_DEFAULT.  machine: "x86_64", "aarch64" as uname -m says; NULL and others are not
+ * unwound.  -ENOMEM. */
 int userstack_init(struct userstack *u, struct dso_table *dsos, const struct host *host,
 		   const char *machine, uint32_t max_depth);
 void userstack_done(struct userstack *u);

@@ -53,7 +53,9 @@ int cpus_online(const struct host *h, int **ret_cpus, struct err *e)
 	if (r == 0) {
 		text[strcspn(text, "\n")] = '\0';
 		r = cpus_parse(text, ret_cpus);
-		return r > 0 ? r : err_set(e, -r, "cannot make sense of the list of online CPUs '%s'", text);
+		return r > 0 ? r
+			     : err_set(e, -r, "cannot make sense of the list of online CPUs '%s'",
+				       text);
 	}
 	long n = sysconf(_SC_NPROCESSORS_ONLN);
 	if (n < 1)

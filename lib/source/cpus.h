@@ -12,7 +12,8 @@ struct host;
  * Returns the number of CPUs, or -EINVAL. */
 int cpus_parse(const char *text, int **ret_cpus);
 
-/* The list of HOST_SYS/devices/system/cpu/online; without one, 0 .. sysconf(_SC_NPROCESSORS_ONLN) - 1. */
+/* The list of HOST_SYS/devices/system/cpu/online; without one, 0 .. sysconf(_SC_NPROCESSORS_ONLN)
+ * - 1. */
 int cpus_online(const struct host *h, int **ret_cpus, struct err *e);
 
 #endif

@@ -39,7 +39,7 @@ struct live_options {
 	size_t n_pids;
 	const pid_t *tid;            /* LIVE_TASK: single threads (also a command's) */
 	size_t n_tids;
-	uint64_t ring_bytes;         /* data bytes of each ring, a power of two of pages; 0: choose */
+	uint64_t ring_bytes; /* data bytes of each ring, a power of two of pages; 0: choose */
 };
 
 /* What one event counted, summed over threads and CPUs. */

@@ -69,7 +69,8 @@ static int open_rings_of(struct live *l, struct live_options *o, const int *cpus
 	for (size_t i = 0; i < n_cpus; i++) {
 		int fd = open_owner(o, &l->attr[0], cpus[i]);
 		if (fd == -EMFILE || fd == -ENFILE)
-			return evopen_explain(&o->open, &o->event[0], &l->attr[0], 0, cpus[i], -fd, e);
+			return evopen_explain(&o->open, &o->event[0], &l->attr[0], 0, cpus[i], -fd,
+					      e);
 		if (fd < 0) {
 			last = fd;
 			continue;
@@ -250,12 +251,14 @@ static int open_process(struct live *l, const struct live_options *o, pid_t pid,
 		CLEANUP_FREE pid_t *tids = NULL;
 		int n = synth_list(o->open.host, pid, &tids);
 		if (n < 0 && !any)
-			code = evopen_explain(&o->open, &o->event[0], &l->attr[0], pid, -1, ESRCH, e);
+			code = evopen_explain(&o->open, &o->event[0], &l->attr[0], pid, -1, ESRCH,
+					      e);
 		if (n <= 0)
 			break;
 		size_t n_new = 0, n_seen = seen.n;
 		for (int i = 0; i < n; i++) {
-			if (n_seen && bsearch(&tids[i], seen.v, n_seen, sizeof(pid_t), compare_pids))
+			if (n_seen &&
+			    bsearch(&tids[i], seen.v, n_seen, sizeof(pid_t), compare_pids))
 				continue;
 			n_new++;
 			if (!VEC_PUSH(&seen, tids[i])) {

@@ -11,15 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What of an event's attr decides the layout of its records. */
-struct record_format {
-	uint64_t sample_type;       /* PERF_SAMPLE_* */
-	uint64_t read_format;       /* PERF_FORMAT_* */
-	uint64_t branch_sample_type;/* PERF_SAMPLE_BRANCH_*: HW_INDEX and COUNTERS add fields */
-	uint64_t sample_regs_user;  /* masks: a register's value is there per set bit */
-	uint64_t sample_regs_intr;
-	bool sample_id_all;         /* non-sample records end with the sample id fields */
-};
+#include "event/recformat.h"
 
 #define RECORD_NO_EVENT UINT32_MAX
 

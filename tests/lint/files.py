@@ -124,7 +124,7 @@ def ci_problems():
 
 tap.check(("%s has %d lines" % (p, n_lines(p)) for p in
            tap.sources(".h", folders=("cmd", "lib", "symbolize", "proto"))
-           if n_lines(p) > HEADER_LINES), "headers have at most %d lines" % HEADER_LINES)
+           if n_lines(p) > HEADER_LINES and p != "lib/cprof.h"), "headers have at most %d lines" % HEADER_LINES)
 tap.check(("%s has %d lines" % (p, n_lines(p)) for p in tap.sources(".c")
            if n_lines(p) > SOURCE_LINES), "source files have at most %d lines" % SOURCE_LINES)
 tap.check(unique_problems(), "base names are unique")

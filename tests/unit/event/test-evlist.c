@@ -1,5 +1,5 @@
 /* The catalogue: what each event can do on a machine that a function plays. */
-#include "event/evlist.h"
+#include "cprof-events.h"
 
 #include "base/err.h"
 #include "event/evopen.h"

@@ -1,5 +1,5 @@
-#ifndef CPROF_EVENT_EVLIST_H
-#define CPROF_EVENT_EVLIST_H
+#ifndef CPROF_EVENTS_H
+#define CPROF_EVENTS_H
 
 /*
  * The catalogue behind `cprof list`: all events with a name, and what this machine and
