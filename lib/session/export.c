@@ -21,6 +21,7 @@ struct export {
 	uint32_t *by_frequency;  /* frames that are in it, most frequent first */
 	size_t n_locations;
 	uint32_t *function;      /* by function: id in this file */
+	uint32_t *mapping;       /* by mapping: id in this file, 0: not in it */
 	unsigned dropped_labels; /* bits of optional labels that all samples share */
 };
 
@@ -31,6 +32,7 @@ static void export_done(struct export *x)
 	free(x->location);
 	free(x->by_frequency);
 	free(x->function);
+	free(x->mapping);
 }
 
 /* ---- order ----------------------------------------------------------------------- */
@@ -141,19 +143,54 @@ static const char *text(const struct export *x, uint32_t id)
 	return strtab_get(&x->g->strings, id);
 }
 
-static void write_mappings(struct export *x)
+/* What the frame's lines show of what is known about its mapping's names. */
+static void add_shown(const struct export *x, const struct names_frame *nf,
+		      struct symbolizer_has *shown)
 {
+	shown->functions |= nf->source != SYMBOLIZER_NONE;
+	shown->inline_frames |= nf->source != SYMBOLIZER_NONE;
+	for (uint32_t i = 0; i < nf->n_lines; i++) {
+		const struct symline *l = &x->names->lines.v[nf->first_line + i];
+		shown->filenames |= l->file != 0;
+		shown->line_numbers |= l->line != 0;
+	}
+}
+
+/*
+ * The main binary, which comes first, and the mappings that this event's locations lie in: names
+ * are looked up for all events, and a mapping must not claim what other events' samples showed.
+ */
+static int write_mappings(struct export *x)
+{
+	size_t n = x->names->n_mappings ? x->names->n_mappings : 1;
+	CLEANUP_FREE struct symbolizer_has *shown = calloc(n, sizeof(*shown));
+	CLEANUP_FREE bool *used = calloc(n, sizeof(*used));
+	x->mapping = calloc(n, sizeof(*x->mapping));
+	if (!shown || !used || !x->mapping)
+		return -ENOMEM;
+	used[0] = true;
+	for (size_t i = 0; i < x->n_locations; i++) {
+		const struct names_frame *nf = &x->names->frame[x->by_frequency[i]];
+		if (nf->mapping == NAMES_NO_MAPPING)
+			continue;
+		used[nf->mapping] = true;
+		add_shown(x, nf, &shown[nf->mapping]);
+	}
 	for (uint32_t i = 0; i < x->names->n_mappings; i++) {
 		const struct names_mapping *m = &x->names->mapping[i];
-		pprof_mapping(x->out, &(struct pprof_mapping){
+		if (!used[i])
+			continue;
+		x->mapping[i] = (uint32_t)pprof_mapping(x->out, &(struct pprof_mapping){
 			.memory_start = m->start, .memory_limit = m->limit,
 			.file_offset = m->file_off, .filename = text(x, m->filename),
-			.build_id = text(x, m->build_id), .has_functions = m->has.functions,
-			.has_filenames = m->has.filenames,
-			.has_line_numbers = m->has.line_numbers,
-			.has_inline_frames = m->has.inline_frames,
+			.build_id = text(x, m->build_id),
+			.has_functions = m->has.functions && shown[i].functions,
+			.has_filenames = m->has.filenames && shown[i].filenames,
+			.has_line_numbers = m->has.line_numbers && shown[i].line_numbers,
+			.has_inline_frames = m->has.inline_frames && shown[i].inline_frames,
 		});
 	}
+	return 0;
 }
 
 static uint64_t function_id(struct export *x, uint32_t index)
@@ -188,7 +225,7 @@ static void write_locations(struct export *x)
 			};
 		}
 		bool pseudo = nf->mapping == NAMES_NO_MAPPING;
-		pprof_location(x->out, pseudo ? 0 : nf->mapping + 1,
+		pprof_location(x->out, pseudo ? 0 : x->mapping[nf->mapping],
 			       pseudo ? 0 : x->g->frames.v[frame].vaddr, line, n, false);
 	}
 }
@@ -289,7 +326,9 @@ int export_write(const struct engine *g, const struct names *names, uint32_t eve
 		pprof_times(x.out, info->time_ns, info->duration_ns);
 		for (size_t i = 0; i < info->n_comments; i++)
 			pprof_comment(x.out, info->comment[i]);
-		write_mappings(&x);
+		code = write_mappings(&x);
+	}
+	if (code == 0) {
 		write_locations(&x);
 		code = write_samples(&x);
 	}

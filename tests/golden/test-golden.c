@@ -286,8 +286,8 @@ static void write_event(struct engine *g, uint32_t event, FILE *f)
 	struct profile *p = profile_text_make(g, event, &info);
 	must(p, "no profile");
 	tap_int((long long)profile_text_errors(p), 0, "consumers take it");
-	fprintf(f, "event %u: %" PRIu64 " samples, %" PRIu64 " lost, %" PRIu64 " throttles\n", event,
-		ev->n_samples, ev->n_lost, ev->n_throttles);
+	fprintf(f, "event %u: %" PRIu64 " samples, %" PRIu64 " lost, %" PRIu64 " throttles\n",
+		event, ev->n_samples, ev->n_lost, ev->n_throttles);
 	profile_text_write(p, f);
 	profile_free(p);
 }
