@@ -347,6 +347,13 @@ void cprof_recorder_event_stats(struct cprof_recorder *r, size_t i, struct cprof
 	};
 }
 
+static uint64_t duration_ns(const struct cprof_recorder *r)
+{
+	if (!r->window_open)
+		return 0;  /* the delay is not over */
+	return (r->stopped ? r->end_ns : now_ns(CLOCK_MONOTONIC)) - r->start_ns;
+}
+
 void cprof_recorder_stats(struct cprof_recorder *r, struct cprof_stats *ret)
 {
 	static const enum cprof_scope scope[] = {
@@ -358,7 +365,7 @@ void cprof_recorder_stats(struct cprof_recorder *r, struct cprof_stats *ret)
 	const struct stackwalk_stats *w = &g->walk.stats;
 	*ret = (struct cprof_stats){
 		.start_realtime_ns = r->start_realtime_ns,
-		.duration_ns = (r->stopped ? r->end_ns : now_ns(CLOCK_MONOTONIC)) - r->start_ns,
+		.duration_ns = duration_ns(r),
 		.scope = scope[r->scope],
 		.user_only = f->given_up & EVOPEN_NO_KERNEL,
 		.cpu_used_known = r->stopped && r->coverage.known,

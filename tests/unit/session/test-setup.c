@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -314,6 +315,111 @@ static void test_recording(enum cprof_scope scope)
 	tap_int(n_descriptors(), n_before, "no descriptor is left open");
 }
 
+/* A command that waits in a child, as the command line does it. */
+static void test_command(enum cprof_scope scope, const char *name)
+{
+	const char *const two[] = { "cpu-clock", "page-faults/period=1/" };
+	int go[2];
+	char byte;
+	if (pipe(go) < 0)
+		return;
+	pid_t child = fork();
+	if (child == 0) {
+		close(go[1]);
+		/* what happens here is not the command's */
+		for (volatile int i = 0; i < 30000000; i++)
+			;
+		if (read(go[0], &byte, 1) == 1)
+			execlp("sh", "sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; exit 4",
+			       NULL);
+		_exit(99);
+	}
+	close(go[0]);
+	struct cprof_config c = { .event = two, .n_events = 2, .command_pid = child, .scope = scope };
+	struct cprof_recorder *r = NULL;
+	if (cprof_recorder_new(&c, &r, &e) < 0) {
+		tap_skip(name, e.what);
+		close(go[1]);
+		waitpid(child, NULL, 0);
+		return;
+	}
+	tap_int(cprof_recorder_start(r, &e), 0, name);
+	int status = 0;
+	struct rusage use;
+	bool told = write(go[1], "", 1) == 1;
+	close(go[1]);
+	for (int i = 0; i < 1000 && told; i++) {
+		cprof_recorder_step(r, 20, NULL, 0, NULL, &e);
+		if (wait4(child, &status, WNOHANG, &use) == child)
+			break;
+	}
+	tap_int(WEXITSTATUS(status), 4, "the command ran");
+	cprof_recorder_command_used(r, (uint64_t)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) * 1000000000 +
+				       (uint64_t)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) * 1000);
+	tap_int(cprof_recorder_stop(r, &e), 0, "stop");
+	struct cprof_event_stats ev;
+	cprof_recorder_event_stats(r, 1, &ev);
+	tap_ok(ev.n_samples > 0 && strcmp(ev.sample_type, "page_faults") == 0, "its page faults");
+	cprof_recorder_event_stats(r, 0, &ev);
+	tap_ok(ev.n_samples > 20, "%s: its CPU time: %llu samples", name, (unsigned long long)ev.n_samples);
+
+	struct profile_text_bytes bytes = { 0 };
+	struct profile *p = NULL;
+	bool own_code = false, shell = false;
+	if (cprof_recorder_write(r, 0, profile_text_take, &bytes, &e) == 0 &&
+	    profile_read(bytes.v, bytes.n, 0, &p, &e) == 0) {
+		tap_int((long long)profile_text_errors(p), 0, "consumers take it");
+		for (size_t i = 0; i < p->n_mappings; i++) {
+			own_code |= strstr(p->mapping[i].filename, "test-setup") != NULL;
+			shell |= i == 0 && strstr(p->mapping[i].filename, "sh") != NULL;
+		}
+	}
+	tap_ok(shell, "the command is the main binary");
+	tap_ok(!own_code, "our own code in the child is not in it");
+	profile_free(p);
+	free(bytes.v);
+	cprof_recorder_free(r);
+}
+
+/* What happens before the delay is over is left out. */
+static void test_delay(void)
+{
+	struct cprof_config c = plain();
+	struct cprof_recorder *r = NULL;
+	c.delay_ns = 3600000000000u;
+	if (cprof_recorder_new(&c, &r, &e) < 0) {
+		tap_skip("a delay", e.what);
+		return;
+	}
+	struct cprof_stats st;
+	struct cprof_event_stats ev;
+	cprof_recorder_start(r, &e);
+	burn(0.05);
+	cprof_recorder_step(r, 0, NULL, 0, NULL, &e);
+	cprof_recorder_stats(r, &st);
+	tap_int((long long)st.duration_ns, 0, "nothing is recorded before the delay is over");
+	cprof_recorder_stop(r, &e);
+	cprof_recorder_stats(r, &st);
+	cprof_recorder_event_stats(r, 0, &ev);
+	tap_ok(ev.n_samples == 0 && ev.value == 0 && ev.n_lost == 0, "and nothing if it never is");
+	tap_ok(st.duration_ns < 1000000000, "nor is it long");
+	cprof_recorder_free(r);
+
+	c.delay_ns = 1000000;
+	if (cprof_recorder_new(&c, &r, &e) == 0) {
+		cprof_recorder_start(r, &e);
+		burn(0.05);
+		for (int i = 0; i < 20; i++) {
+			burn(0.01);
+			cprof_recorder_step(r, 0, NULL, 0, NULL, &e);
+		}
+		cprof_recorder_stop(r, &e);
+		cprof_recorder_event_stats(r, 0, &ev);
+		tap_ok(ev.n_samples > 100, "behind it all is");
+		cprof_recorder_free(r);
+	}
+}
+
 /* A target that ends is told; one that never ran gives a reason. */
 static void test_idle_child(void)
 {
@@ -357,6 +463,10 @@ int main(void)
 	test_optional_labels();
 	test_recording(CPROF_SCOPE_TASK);
 	test_recording(CPROF_SCOPE_CPU);
+	test_command(CPROF_SCOPE_TASK, "a command, scope task");
+	test_command(CPROF_SCOPE_CPU, "a command, scope cpu");
+	test_command(CPROF_SCOPE_CGROUP, "a command, scope cgroup");
+	test_delay();
 	test_idle_child();
 	return tap_done();
 }

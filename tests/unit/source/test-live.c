@@ -296,6 +296,73 @@ static void test_this_process(enum live_scope scope, const char *name)
 	tap_int(n_descriptors(), n_before, "no descriptor is left open");
 }
 
+/* While it records, stack copies change their size; nothing that was counted gets lost. */
+static void test_set_stack(void)
+{
+	struct source *s = NULL;
+	struct live_options o = options(evopen_syscall, LIVE_CPU);
+	int n_before = n_descriptors();
+	if (live_open(&o, &s, &e) < 0) {
+		tap_skip("stack copies of another size", e.what);
+		return;
+	}
+	tap_int(live_set_stack(s, 16384, &e), -EOPNOTSUPP, "without stack copies there is no size");
+	source_close(s);
+	o.attr.callgraph = EVATTR_CALLGRAPH_DWARF;
+	o.attr.stack_bytes = 4096;
+	if (evattr_user_regs() == 0 || live_open(&o, &s, &e) < 0) {
+		tap_skip("stack copies of another size", e.what);
+		return;
+	}
+	struct live_count first, second, third;
+	int n_open = n_descriptors();
+	live_enable(s, &e);
+	burn_ms(50);
+	live_read(s, 0, &first);
+	tap_int(live_set_stack(s, 16384, &e), 0, "stack copies of another size");
+	tap_int(n_descriptors(), n_open, "take the same descriptors");
+	tap_int(live_attr(s, 0)->sample_stack_user, 16384, "and are told");
+	live_read(s, 0, &second);
+	burn_ms(50);
+	live_read(s, 0, &third);
+	tap_ok(first.value > 0 && second.value >= first.value && third.value > second.value + 20000000,
+	       "counters go on where they were");
+	live_disable(s);
+	struct record r;
+	unsigned n_small = 0, n_large = 0, n_other = 0;
+	while (source_next(s, &r, &e) == SOURCE_RECORD) {
+		if (r.type != PERF_RECORD_SAMPLE || r.event != 0 || r.pid != (uint32_t)self)
+			continue;
+		n_small += r.sample.user_stack_size == 4096;
+		n_large += r.sample.user_stack_size == 16384;
+		n_other += r.sample.user_stack_size != 4096 && r.sample.user_stack_size != 16384;
+	}
+	tap_ok(n_small > 20 && n_large > 20 && n_other == 0, "samples before and behind: %u and %u",
+	       n_small, n_large);
+	tap_int((long long)s->losses.n_undecodable, 0, "all can be decoded");
+	source_close(s);
+	s = NULL;
+
+	/* A refusal in the middle leaves all as it was. */
+	o.open.fn = failing_open;
+	fail_cpu = -2;
+	if (live_open(&o, &s, &e) == 0) {
+		n_open = n_descriptors();
+		fail_cpu = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? 1 : 0;
+		fail_type = -1;
+		fail_with = EMFILE;
+		tap_int(live_set_stack(s, 8192, &e), -EMFILE, "descriptors run out");
+		tap_int(n_descriptors(), n_open, "then all is as it was");
+		tap_int(live_attr(s, 0)->sample_stack_user, 4096, "the size, too");
+		live_enable(s, &e);
+		burn_ms(50);
+		live_disable(s);
+		tap_ok(drain(s, 0) > 20, "and it records");
+		source_close(s);
+	}
+	tap_int(n_descriptors(), n_before, "no descriptor is left open");
+}
+
 int main(void)
 {
 	self = getpid();
@@ -309,6 +376,7 @@ int main(void)
 	test_failing_cpus();
 	test_this_process(LIVE_TASK, "task");
 	test_this_process(LIVE_CPU, "cpu");
+	test_set_stack();
 	evspec_list_done(&events);
 	host_close(&host);
 	return tap_done();
