@@ -1,0 +1,42 @@
+/*
+ * N threads that wake up in turn and work for a moment, until somebody ends them: busy, but with
+ * time left on each CPU for who attaches.
+ *
+ * usage: wakers [N [MICROSECONDS OF WORK [MILLISECONDS OF SLEEP]]]
+ */
+#include "tests/prog/prog.h"
+
+#include <pthread.h>
+
+static uint64_t work_us, sleep_ms;
+
+PROG_NOINLINE static void *wake_and_work(void *arg)
+{
+	for (;;) {
+		nanosleep(&(struct timespec){.tv_sec = (time_t)(sleep_ms / 1000),
+					     .tv_nsec = (long)(sleep_ms % 1000) * 1000000}, NULL);
+		uint64_t end = prog_clock_ns(CLOCK_THREAD_CPUTIME_ID) + work_us * 1000;
+		while (prog_clock_ns(CLOCK_THREAD_CPUTIME_ID) < end)
+			prog_work(1000);
+	}
+	return arg;
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t n = prog_arg(argc, argv, 1, 1000);
+	work_us = prog_arg(argc, argv, 2, 40);
+	sleep_ms = prog_arg(argc, argv, 3, 50);
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 64 << 10);
+	for (uint64_t i = 1; i < n; i++)
+		if (pthread_create(&thread, &attr, wake_and_work, NULL)) {
+			perror("wakers: pthread_create");
+			return 1;
+		}
+	wake_and_work(NULL);
+	return 0;
+}
