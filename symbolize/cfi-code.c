@@ -12,10 +12,13 @@
 
 #include "symbolize/cfi-code.h"
 
+#include "base/hash.h"
+
 #include <string.h>
 
 #define CODE_STEPS_MAX 1024u    /* instructions looked at for one rule */
-#define CODE_WAYS_MAX 24u       /* branches kept for later */
+#define CODE_WAYS_MAX 64u       /* branches kept for later */
+#define CODE_SEEN_MAX 2048u     /* slots for the instructions seen: twice as many, a power of two */
 #define CODE_INSN_BYTES_MAX 15u
 
 /* ---- lengths -------------------------------------------------------------------- */
@@ -205,8 +208,8 @@ struct code {
 	uint64_t buf_at;
 	size_t n_buf;
 	struct way way[CODE_WAYS_MAX];
-	uint64_t jumped[CODE_WAYS_MAX]; /* targets of jumps that were followed */
-	unsigned int n_ways, n_jumped, n_steps;
+	unsigned int n_ways, n_steps;
+	uint64_t seen[CODE_SEEN_MAX];   /* addresses, hashed; 0: free */
 };
 
 /* What an instruction makes of a way. */
@@ -317,17 +320,20 @@ static void code_branch(struct code *k, const struct way *w, uint64_t to)
 	k->way[k->n_ways++].at = to;
 }
 
-/* Follows a jump, once: the second time it is a loop. */
-static enum code_next code_jump(struct code *k, struct way *w, uint64_t to)
+/* Was the instruction at `at` seen before?  A way that comes to where another way has been, or
+ * itself, leads nowhere new: in what compilers write, an address has one stack depth. */
+static bool code_is_seen(struct code *k, uint64_t at)
 {
-	for (unsigned int i = 0; i < k->n_jumped; i++)
-		if (k->jumped[i] == to)
-			return CODE_LOST;
-	if (k->n_jumped == CODE_WAYS_MAX)
-		return CODE_LOST;
-	k->jumped[k->n_jumped++] = to;
-	w->at = to;
-	return CODE_ON;
+	uint64_t key = at + 1;
+	for (uint64_t i = hash_u64(at);; i++) {
+		uint64_t *slot = &k->seen[i % CODE_SEEN_MAX];
+		if (*slot == key)
+			return true;
+		if (*slot)
+			continue;
+		*slot = key;
+		return false;
+	}
 }
 
 /* One instruction of a way. */
@@ -386,9 +392,11 @@ static enum code_next code_step(struct code *k, struct way *w)
 		code_branch(k, w, next + (uint64_t)code_imm(end - 1, 1));
 		return CODE_ON;
 	case 0xe9:
-		return code_jump(k, w, next + (uint64_t)code_imm(end - 4, 4));
+		w->at = next + (uint64_t)code_imm(end - 4, 4);
+		return CODE_ON;
 	case 0xeb:
-		return code_jump(k, w, next + (uint64_t)code_imm(end - 1, 1));
+		w->at = next + (uint64_t)code_imm(end - 1, 1);
+		return CODE_ON;
 	default:
 		return i.modrm ? code_modrm(w, &i) : CODE_ON;
 	}
@@ -438,7 +446,7 @@ bool cfi_code_rule(const struct cfi_code *c, uint64_t pc, struct cfi_rule *ret)
 		enum code_next next = CODE_ON;
 		struct way w = k.way[i];
 		while (next == CODE_ON && k.n_steps++ < CODE_STEPS_MAX)
-			next = code_step(&k, &w);
+			next = code_is_seen(&k, w.at) ? CODE_LOST : code_step(&k, &w);
 		if (next == CODE_RETURN && code_fold(&w, &r) && c->accept(c->ctx, &r))
 			return *ret = r, true;
 	}

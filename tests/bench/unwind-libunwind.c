@@ -20,6 +20,12 @@ static const struct bench_sample *current;
 /* The file's bytes at address at, by its program headers. */
 static const uint8_t *map_bytes(const struct bench_space *s, uint64_t at, size_t n)
 {
+	/* mostly in the same segment as the last time; searching would be our cost, not libunwind's */
+	static const struct bench_space *last_space;
+	static const uint8_t *last;
+	static uint64_t last_at, last_n;
+	if (s == last_space && at - last_at < last_n && last_n - (at - last_at) >= n)
+		return last + (at - last_at);
 	for (uint32_t i = 0; i < s->n; i++) {
 		const struct bench_map *m = &s->map[i];
 		Elf64_Ehdr h;
@@ -30,9 +36,14 @@ static const uint8_t *map_bytes(const struct bench_space *s, uint64_t at, size_t
 			Elf64_Phdr p;
 			memcpy(&p, m->file->bytes + h.e_phoff + j * sizeof(p), sizeof(p));
 			uint64_t in = at - m->bias - p.p_vaddr;
-			if (p.p_type == PT_LOAD && in < p.p_filesz && p.p_filesz - in >= n &&
-			    p.p_offset + in + n <= m->file->n_bytes)
-				return m->file->bytes + p.p_offset + in;
+			if (p.p_type != PT_LOAD || in >= p.p_filesz || p.p_filesz - in < n ||
+			    p.p_offset + p.p_filesz > m->file->n_bytes)
+				continue;
+			last_space = s;
+			last = m->file->bytes + p.p_offset;
+			last_at = at - in;
+			last_n = p.p_filesz;
+			return last + in;
 		}
 	}
 	return NULL;

@@ -1,10 +1,11 @@
 /*
- * unwind [-cp] [-v N] [-r REPEATS] CAPTURE...
+ * unwind [-cp] [-a PERCENT] [-v N] [-r REPEATS] CAPTURE...
  *
  * Unwinds captured stacks (tests/tools/stackcap) and prints per capture: nanoseconds per frame
  * of ours with and without the memo, streaming through the capture ("cold") and each sample
  * several times in a row ("hot"), and of libdwfl and libunwind; how many stacks have the
- * same pcs as libdwfl's; how stacks ended.  -c: compares with stacks by
+ * same pcs as libdwfl's; how stacks ended.  -a: exit status 1
+ * when fewer stacks than that are those of libdwfl, or longer ones.  -c: compares with stacks by
  * rules read from the code alone.  -p: without the peers.  -v N: prints N differing stacks.
  */
 
@@ -140,36 +141,39 @@ static void print_pc(const struct bench_sample *s, const char *what, size_t i, u
 		printf("    %s %2zu 0x%" PRIx64 "\n", what, i, pc);
 }
 
-/* Does libdwfl's stack differ from ours? */
-static bool differs(const struct unwind_result *r, const uint64_t *pc, size_t n)
+/*
+ * Libdwfl's stack and ours.  LONGER: ours goes on where libdwfl's ends, and reaches the root.
+ * That happens in epilogues: the CFI still names the slot of a register that was popped, which
+ * lies below the stack pointer and so outside the copy; libdwfl gives up there.
+ */
+enum compared { SAME, LONGER, DIFFERENT };
+
+static enum compared compare(const struct unwind_result *r, const uint64_t *pc, size_t n)
 {
-	/* libdwfl reports the return address 0 as a frame, and where the stack ran out no more than
-	 * we */
+	/* libdwfl reports the return address 0 as a frame */
 	while (n && !pc[n - 1])
 		n--;
-	if (n != r->n)
-		return true;
 	for (size_t i = 0; i < n; i++)
-		if (pc[i] != r->frame[i].pc)
-			return true;
-	return false;
+		if (i >= r->n || pc[i] != r->frame[i].pc)
+			return DIFFERENT;
+	return n == r->n ? SAME : r->end == UNWIND_ROOT ? LONGER : DIFFERENT;
 }
 
-static double agree(struct bench_capture *c, int n_verbose)
+struct agreement { double same, longer; };
+
+static struct agreement agree(struct bench_capture *c, int n_verbose)
 {
 	struct unwind *u = new_unwind();
 	struct unwind_result r;
 	uint64_t pc[BENCH_DEPTH_MAX];
-	size_t n_same = 0;
+	size_t n_as[3] = { 0 };
 	for (size_t i = 0; i < c->n_samples; i++) {
 		const struct bench_sample *s = &c->sample[i];
 		one(u, s, NULL, &r);
 		size_t n = bench_dwfl(c, s, pc);
-		if (!differs(&r, pc, n)) {
-			n_same++;
-			continue;
-		}
-		if (n_verbose-- <= 0)
+		enum compared as = compare(&r, pc, n);
+		n_as[as]++;
+		if (as == SAME || n_verbose-- <= 0)
 			continue;
 		printf("  sample %zu: ours %u frames, %s; libdwfl %zu; copy %" PRIu64 "\n", i, r.n,
 		       unwind_end_name(r.end), n, s->n_stack_bytes);
@@ -182,7 +186,8 @@ static double agree(struct bench_capture *c, int n_verbose)
 			print_pc(s, "dwfl", j, pc[j]);
 	}
 	unwind_free(u);
-	return c->n_samples ? 100.0 * (double)n_same / (double)c->n_samples : 100;
+	double n = c->n_samples ? (double)c->n_samples : 1;
+	return (struct agreement){ 100 * (double)n_as[SAME] / n, 100 * (double)n_as[LONGER] / n };
 }
 
 /* With the memo, stacks must be the same as without it, but for joined ones. */
@@ -260,9 +265,12 @@ static void agree_code(const struct bench_capture *c, int n_verbose)
 int main(int argc, char **argv)
 {
 	bool peers = true, code = false;
+	double min_percent = 0;
+	unsigned int n_low = 0;
 	int n_verbose = 0, repeats = 5;
-	for (int c; (c = getopt(argc, argv, "cpv:r:")) != -1;) {
+	for (int c; (c = getopt(argc, argv, "a:cpv:r:")) != -1;) {
 		switch (c) {
+		case 'a': min_percent = atof(optarg); break;
 		case 'c': code = true; break;
 		case 'p': peers = false; break;
 		case 'v': n_verbose = atoi(optarg); break;
@@ -270,8 +278,8 @@ int main(int argc, char **argv)
 		default: return 64;
 		}
 	}
-	printf("%-14s %7s %6s %7s %7s %7s %7s %7s %8s %7s\n", "capture", "samples", "depth",
-	       "first", "cold", "memo", "hot", "libdwfl", "libunw", "agree");
+	printf("%-14s %7s %6s %7s %7s %7s %7s %7s %8s %7s %7s\n", "capture", "samples", "depth",
+	       "first", "cold", "memo", "hot", "libdwfl", "libunw", "same", "longer");
 	for (int i = optind; i < argc; i++) {
 		struct bench_capture c;
 		struct timing t;
@@ -294,12 +302,15 @@ int main(int argc, char **argv)
 		       c.n_samples ? (double)n_frames / (double)c.n_samples : 0.0, t.first, t.cold,
 		       t.cold_memo, t.hot, t.dwfl, t.libunwind);
 		fflush(stdout);
-		if (peers)
-			printf(" %6.2f%%", agree(&c, n_verbose));
+		if (peers) {
+			struct agreement a = agree(&c, n_verbose);
+			printf(" %6.2f%% %6.2f%%", a.same, a.longer);
+			n_low += a.same + a.longer < min_percent;
+		}
 		printf("\n");
 		ends(&c);
 		if (code)
 			agree_code(&c, n_verbose);
 	}
-	return 0;
+	return n_low ? 1 : 0;
 }
