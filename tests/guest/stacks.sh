@@ -1,0 +1,54 @@
+#!/bin/sh
+# Stacks and names on arm64: leaf functions without a frame, the kernel, the vDSO, deep recursion.
+. "$CPROF_SOURCE_ROOT/tests/lib.sh"
+. "$CPROF_SOURCE_ROOT/tests/guest/guest.sh"
+guest_setup
+
+in_guest stacks <<'END'
+record frameless --scope task -e cycles:u -c 100003 -- ./work-frameless 40
+record frameless-fp --scope task --call-graph fp -e cycles:u -c 100003 -- ./work-frameless 40
+record deep --scope task -e cycles:u -c 100003 -- ./spin 100 20
+record deep-fp --scope task --call-graph fp -e cycles:u -c 100003 -- ./spin 100 20
+record kernel --scope task -e cycles:k -c 100003 -- dd if=/dev/zero of=/dev/null bs=64k count=2000
+record threads -e cycles:u -c 10007 -- ./shortthreads 500 100
+record sides -e cycles -c 100003 -- sh -c './work 10; dd if=/dev/zero of=/dev/null bs=64k count=500'
+END
+for case in frameless frameless-fp; do
+	recorded stacks $case "$case"
+	profile "$case: exactly floor(count / period) samples" "$pb" "n == $counted // 100003"
+done
+result stacks frameless
+profile 'a leaf without a frame: its caller is there' "$pb" \
+	"path('work_three', 'drive', 'main') >= 0.99 * share('work_three')" "share('work_three') > 0.7" \
+	"path('work_one', 'drive', 'main') >= 0.99 * share('work_one')" "roots('^_start$') > 0.99"
+# The kernel's chain begins at the caller's frame, so that the caller itself is not in it.
+result stacks frameless-fp
+profile 'a leaf without a frame, by frame pointers: from its caller on, nothing is lost' "$pb" \
+	"share('work_three') > 0.7" "cum('main') > 0.99" "roots('^_start$') > 0.99"
+
+for case in deep deep-fp; do
+	recorded stacks $case "$case"
+	profile "$case: a recursion of a hundred is there" "$pb" "roots('^_start$') > 0.98" \
+		"path('spin_leaf', *['recurse'] * 101, 'main') > 0.98"
+done
+
+recorded stacks kernel 'the kernel'
+profile 'the kernel: one sample for each period' "$pb" "n == $counted // 100003" 'n > 500'
+profile 'the kernel: its functions have names' "$pb" "named('kernel') > 0.99" \
+	"share('__arch_clear_user') > 0.4"
+profile 'the kernel: the chain of calls is whole' "$pb" \
+	"path('__arch_clear_user', 'vfs_read', 'ksys_read') > 0.9 * share('__arch_clear_user')" \
+	"cum('el0t_64_sync') > 0.97"
+profile 'the kernel: the user part of the stack follows' "$pb" "roots('busybox') > 0.98"
+
+recorded stacks sides 'user and kernel'
+profile 'user and kernel: each process has its part' "$pb" "cum('work_three') > 0.2" \
+	"share('__arch_clear_user') > 0.2" "roots('busybox|^_start$') > 0.95"
+
+recorded stacks threads 'short threads and the vDSO'
+profile 'short threads: all are seen' "$pb" "share('short_work') > 0.8" \
+	"n > 0.7 * $counted / 10007"
+profile 'the vDSO: has names and callers' "$pb" "cum('__kernel_clock_gettime') > 0.02" \
+	"anywhere('clock_gettime@|^clock_gettime$|prog_clock_ns') >= cum('__kernel_clock_gettime')"
+profile 'short threads: the stacks are whole' "$pb" "roots('truncated') < 0.01"
+finish
