@@ -8,11 +8,30 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+/* Is there a file of that name in any folder of PATH that can be looked into? */
+static bool is_in_path(const char *name)
+{
+	const char *p = getenv("PATH");
+	for (bool more = p != NULL; more; p++) {
+		char path[PATH_MAX];
+		size_t n = strcspn(p, ":");
+		int len = snprintf(path, sizeof(path), "%.*s/%s", n ? (int)n : 1, n ? p : ".", name);
+		if (len < (int)sizeof(path) && faccessat(AT_FDCWD, path, F_OK, AT_EACCESS) == 0)
+			return true;
+		p += n;
+		more = *p;
+	}
+	return false;
+}
 
 static void run_child(int go_fd, int errno_fd, char **argv, const sigset_t *mask)
 {
@@ -23,6 +42,9 @@ static void run_child(int go_fd, int errno_fd, char **argv, const sigset_t *mask
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	execvp(argv[0], argv);
 	int code = errno;
+	/* execvp(3) says EACCES also where only a folder of PATH may not be looked into. */
+	if (code == EACCES && !strchr(argv[0], '/') && !is_in_path(argv[0]))
+		code = ENOENT;
 	if (write(errno_fd, &code, sizeof(code)) < 0)
 		_exit(126);
 	_exit(code == ENOENT ? 127 : 126);

@@ -69,6 +69,24 @@ static void test_failures(void)
 	tap_int(run(missing, &l), -ENOENT, "a command that is missing");
 	tap_ok(strstr(e.what, "no-such-command-here") && strstr(e.hint, "PATH"), "is told");
 	tap_ok(l.ended && launch_status(&l) == 127, "and ends with 127 as in a shell");
+	char closed[] = "/tmp/test-launch-XXXXXX", path[256];
+	char *old_path = strdup(getenv("PATH") ? getenv("PATH") : "/usr/bin:/bin");
+	if (mkdtemp(closed)) {
+		chmod(closed, 0);
+		snprintf(path, sizeof(path), "/usr/bin:%s:/bin", closed);
+		setenv("PATH", path, 1);
+		uid_t uid = geteuid();
+		if (uid == 0 && seteuid(65534) < 0)
+			exit(1);
+		tap_int(run(missing, &l), -ENOENT, "also where a folder of PATH is closed to us");
+		tap_int(launch_status(&l), 127, "with 127, too");
+		if (seteuid(uid) < 0)
+			exit(1);
+		rmdir(closed);
+		if (old_path)
+			setenv("PATH", old_path, 1);
+	}
+	free(old_path);
 	char *folder[] = { (char *)"/tmp", NULL };
 	tap_int(run(folder, &l), -EACCES, "a command that is a folder");
 	tap_ok(e.hint[0] && launch_status(&l) == 126, "is told, and ends with 126");

@@ -229,8 +229,12 @@ static double used_cpu_s(void)
 
 static void __attribute__((noinline)) burn(double seconds)
 {
-	for (double end = used_cpu_s() + seconds; used_cpu_s() < end;)
-		;
+	/* nearly all of it in user code, which may be all that may be sampled */
+	double end = used_cpu_s() + seconds;
+	do
+		for (volatile int i = 0; i < 50000; i++)
+			;
+	while (used_cpu_s() < end);
 }
 
 static void test_recording(enum cprof_scope scope)
