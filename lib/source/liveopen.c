@@ -60,9 +60,11 @@ static int open_owner(const struct live_options *o, const struct perf_event_attr
 	return fd < 0 ? -errno : fd;
 }
 
+/* *ret_over_limit: it failed because so much memory may not be locked. */
 static int open_rings_of(struct live *l, struct live_options *o, const int *cpus, size_t n_cpus,
-			 uint64_t ring_bytes, struct err *e)
+			 uint64_t ring_bytes, bool *ret_over_limit, struct err *e)
 {
+	*ret_over_limit = false;
 	size_t n_pages = ring_bytes / (size_t)sysconf(_SC_PAGESIZE);
 	o->attr.wakeup_bytes = (uint32_t)(ring_bytes / 4);
 	int last = -ENODEV;
@@ -79,6 +81,7 @@ static int open_rings_of(struct live *l, struct live_options *o, const int *cpus
 		int code = ring_open(&r->ring, fd, n_pages, e);
 		if (code < 0) {
 			close(fd);
+			*ret_over_limit = code == -EPERM;
 			return code;
 		}
 		r->fd = fd;
@@ -108,15 +111,16 @@ static int open_rings(struct live *l, struct live_options *o, const int *cpus, s
 	l->ring = calloc(n_cpus, sizeof(*l->ring));
 	if (!l->ring)
 		return err_errno(e, ENOMEM, "cannot set up the rings");
+	bool over_limit;
 	if (o->ring_bytes)
-		return open_rings_of(l, o, cpus, n_cpus, o->ring_bytes, e);
+		return open_rings_of(l, o, cpus, n_cpus, o->ring_bytes, &over_limit, e);
 	uint64_t bytes = o->attr.stack_bytes ? RING_BYTES_MAX_STACKS : RING_BYTES_MAX;
 	while (bytes > 2 * RING_BYTES_MIN && bytes * n_cpus > RINGS_TOTAL_BYTES)
 		bytes /= 2;
 	uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 	for (;; bytes /= 2) {
-		int code = open_rings_of(l, o, cpus, n_cpus, bytes, e);
-		if (code != -EPERM || bytes / 2 < page_bytes)
+		int code = open_rings_of(l, o, cpus, n_cpus, bytes, &over_limit, e);
+		if (!over_limit || bytes / 2 < page_bytes)
 			return code;
 		log_line(o->open.log, LOG_EXPLAIN,
 			 "rings of %llu KiB per CPU exceed the locked-memory limit, trying half",

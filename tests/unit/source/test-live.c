@@ -1,5 +1,6 @@
 #include "base/err.h"
 #include "base/host.h"
+#include "base/log.h"
 #include "event/evspec.h"
 #include "source/live-private.h"
 #include "tests/unit/source/record-build.h"
@@ -192,12 +193,22 @@ static uint64_t drain(struct source *s, uint32_t event)
 	return n;
 }
 
+static unsigned n_limit_lines;
+
+static void see_line(void *ctx, enum log_level level, const char *text)
+{
+	(void)ctx, (void)level;
+	n_limit_lines += strstr(text, "locked-memory") != NULL;
+}
+
 static void test_failing_cpus(void)
 {
+	const struct log log = { .line = see_line, .max = LOG_EXPLAIN };
 	struct source *s = NULL;
 	int n_before = n_descriptors();
 	long n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	struct live_options o = options(failing_open, LIVE_TASK);
+	o.open.log = &log;
 	fail_cpu = -1;
 	fail_type = -1;
 	static const int errnos[] = { ENODEV, EMFILE, EACCES, EPERM, ENOENT };
@@ -207,6 +218,7 @@ static void test_failing_cpus(void)
 		int code = live_open(&o, &s, &e);
 		tap_ok(code == -fail_with && !s && e.what[0], "no CPU: %s", strerror(fail_with));
 	}
+	tap_int(n_limit_lines, 0, "which is not taken for a limit of locked memory");
 	fail_type = 0;
 	fail_with = EBUSY;
 	tap_int(live_open(&o, &s, &e), -EBUSY, "rings, but no event");
