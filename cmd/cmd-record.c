@@ -36,7 +36,7 @@ struct recording {
 	struct output *output;         /* per event */
 	char **unfinished;             /* their temporary names */
 	struct summary_file *file;     /* per event: what was written */
-	size_t n_events;
+	size_t n_events, n_written;
 	char *cache_dir;
 	int ended_by;                  /* the signal that ended recording; 0 */
 	bool from_terminal;
@@ -148,7 +148,6 @@ static int open_outputs(struct recording *rec, struct err *e)
  */
 static int write_outputs(struct recording *rec, struct err *e)
 {
-	size_t n_written = 0;
 	struct err why, first = { 0 };
 	for (size_t i = 0; i < rec->n_events; i++) {
 		bool counted_zero;
@@ -164,16 +163,19 @@ static int write_outputs(struct recording *rec, struct err *e)
 		int code = cprof_recorder_write(rec->recorder, i, output_write, &rec->output[i], e);
 		if (code < 0) {
 			outfile_error(&rec->output[i].file, e);  /* names the file */
+			rec->n_written = 0;
 			return code;
 		}
 		rec->file[i] = (struct summary_file){
 			.path = rec->output[i].path, .n_bytes = rec->output[i].n_bytes,
 		};
-		n_written++;
+		rec->n_written++;
 	}
 	signals_hold();
-	int code = n_written ? output_commit(rec->output, rec->n_events, e) : 0;
-	if (code == 0 && n_written == 0 && !first.code)
+	int code = rec->n_written ? output_commit(rec->output, rec->n_events, e) : 0;
+	if (code < 0)
+		rec->n_written = 0;
+	if (code == 0 && rec->n_written == 0 && !first.code)
 		code = err_set(e, ENODATA, "not one sample came of any event");
 	if (code == 0 && first.code) {
 		*e = first;
@@ -254,6 +256,8 @@ static int run(struct recording *rec, int *ret_status, struct err *e)
 		code = launch_exec(&rec->launch, e);
 		if (code < 0)
 			*ret_status = code == -ENOENT ? 127 : 126;
+		else
+			cprof_recorder_command_started(rec->recorder);
 	}
 	if (code == 0)
 		code = record(rec, e);
@@ -266,10 +270,9 @@ static int run(struct recording *rec, int *ret_status, struct err *e)
 		return code;
 	signals_abort_on(rec->unfinished, rec->n_events);
 	code = write_outputs(rec, e);
-	if (code < 0)
-		return code;
-	*ret_status = summarize(rec);
-	return 0;
+	if (rec->n_written)
+		*ret_status = summarize(rec);
+	return code;
 }
 
 /* A command that runs on gets the signal that ended the recording (the terminal has sent it

@@ -67,7 +67,7 @@ static const struct argp_option options[] = {
 	{ "json", OPT_JSON, NULL, 0, "Print a summary as one JSON object on stdout", 4 },
 
 	{ NULL, 0, NULL, 0, "Limits:", 5 },
-	{ "ring-size", OPT_RING_SIZE, "SIZE", 0, "Size of each CPU's ring, a power of two: 2M", 5 },
+	{ "ring-size", OPT_RING_SIZE, "SIZE", 0, "Size of each CPU's ring, a power of two: 4M", 5 },
 	{ "max-memory", OPT_MAX_MEMORY, "SIZE", 0, "Memory for the profile; default: 256M", 5 },
 	{ 0 }
 };

@@ -21,8 +21,16 @@ static void set_of_ends(sigset_t *set)
 
 int signals_open(struct signals *s, struct err *e)
 {
+	static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
 	sigset_t set;
 	set_of_ends(&set);
+	/* What our parent has us ignore (nohup, a shell's background job) stays so: a
+	 * blocked signal would be queued all the same. */
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
+		struct sigaction now;
+		if (sigaction(ends[i], NULL, &now) == 0 && now.sa_handler == SIG_IGN)
+			sigdelset(&set, ends[i]);
+	}
 	sigaddset(&set, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &set, &s->before);
 	s->fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -60,9 +68,12 @@ void signals_abort_on(char *const *unfinished, size_t n)
 	abort_path = unfinished;
 	n_abort_paths = n;
 	set_of_ends(&set);
-	sigaction(SIGINT, &end, NULL);
-	sigaction(SIGTERM, &end, NULL);
-	sigaction(SIGHUP, &end, NULL);
+	for (int signal = 1; signal < NSIG; signal++) {
+		struct sigaction now;
+		if (sigismember(&set, signal) == 1 && sigaction(signal, NULL, &now) == 0 &&
+		    now.sa_handler != SIG_IGN)
+			sigaction(signal, &end, NULL);
+	}
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 

@@ -130,6 +130,10 @@ enum cprof_state { CPROF_RUNNING, CPROF_TARGET_GONE };
 int cprof_recorder_step(struct cprof_recorder *r, int timeout_ms, const int *fds, size_t n_fds,
 			bool *ret_ready, struct err *e);
 
+/* Tells that the command has exec'ed: from now on it counts, even if the kernel's record of it is
+ * lost. */
+void cprof_recorder_command_started(struct cprof_recorder *r);
+
 /* Tells the CPU time that a command used, from wait4(2), which knows it best. */
 void cprof_recorder_command_used(struct cprof_recorder *r, uint64_t cpu_ns);
 

@@ -62,6 +62,8 @@ static void common(const struct evattr_options *o, struct perf_event_attr *a)
 		a->sample_regs_user = evattr_user_regs();
 		a->sample_stack_user = o->stack_bytes;
 	}
+	if (o->want_count && !a->inherit)
+		a->sample_type |= PERF_SAMPLE_READ;
 	if (o->want_cgroup)
 		a->sample_type |= PERF_SAMPLE_CGROUP;
 }

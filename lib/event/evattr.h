@@ -19,6 +19,7 @@ struct evattr_options {
 	bool inherit;                /* per-task events: follow threads and children */
 	bool enable_on_exec;         /* per-task events of a command not yet exec'ed */
 	bool cpu_wide;               /* one event per CPU for all tasks: exclude_idle, no inherit */
+	bool want_count;             /* sample the counter's value as well; not with inherit */
 	bool want_cgroup;            /* sample cgroup ids, and record their paths (Linux 5.7) */
 	bool only_user, only_kernel; /* for all events */
 	uint64_t rate_default_hz;    /* for EVSPEC_RATE_DEFAULT; 0: use rate_default_period */

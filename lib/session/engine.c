@@ -36,6 +36,9 @@ static const struct { enum engine_label bit; const char *key; } label_keys[] = {
 };
 #define N_LABEL_KEYS (sizeof(label_keys) / sizeof(*label_keys))
 
+/* Far above any machine's CPU numbers. */
+#define CPU_MAX 65536u
+
 /* Beyond this share of the memory budget only pid and tid are kept of the labels. */
 #define FEW_LABELS_NUM 3
 #define FEW_LABELS_DEN 4
@@ -122,6 +125,7 @@ void engine_done(struct engine *g)
 	dso_table_done(&g->dsos);
 	strtab_done(&g->strings);
 	targets_done(&g->targets);
+	VEC_FREE(&g->last_count);
 	free(g->event);
 	free(g->fixed_label);
 	*g = (struct engine){ 0 };
@@ -251,11 +255,36 @@ static uint32_t stack_by_fp(struct engine *g, struct procs_thread *t, struct eng
 	return stack;
 }
 
+/*
+ * How many events the sample stands for.  With a frequency the kernel adjusts the period all the
+ * time, and an adjustment may end a period early, which is reported as a whole one: rare events would
+ * be told several times too often.  So where the counter was sampled along, what it counted since
+ * the CPU's previous sample is taken.
+ */
+static uint64_t weigh(struct engine *g, const struct record *r)
+{
+	if (r->event >= 64 || !(g->options.by_count >> r->event & 1) || r->cpu > CPU_MAX)
+		return r->sample.period;
+	size_t at = (size_t)r->cpu * g->options.n_events + r->event;
+	if (at >= g->last_count.n) {
+		size_t more = at + 1 - g->last_count.n;
+		if (!VEC_RESERVE(&g->last_count, more))
+			return r->sample.period;
+		memset(g->last_count.v + g->last_count.n, 0, more * sizeof(uint64_t));
+		g->last_count.n += more;
+	}
+	uint64_t last = g->last_count.v[at], now = r->sample.count;
+	g->last_count.v[at] = now;
+	return now >= last ? now - last : now;  /* less: the event was opened anew */
+}
+
 static void feed_sample(struct engine *g, const struct record *r)
 {
 	if (r->event >= g->options.n_events)
 		return;
 	struct engine_event *ev = &g->event[r->event];
+	uint64_t value = weigh(g, r);
+	targets_note_time(&g->targets, r->time_ns);
 	if (!targets_has(&g->targets, r->pid, r->tid)) {
 		ev->n_foreign++;
 		return;
@@ -263,7 +292,7 @@ static void feed_sample(struct engine *g, const struct record *r)
 	if (r->time_ns < g->window_start_ns || r->time_ns > g->window_end_ns)
 		return;
 	ev->n_samples++;
-	ev->value += r->sample.period;
+	ev->value += value;
 	if (!g->first_ns)
 		g->first_ns = r->time_ns;
 	g->last_ns = r->time_ns;
@@ -271,8 +300,7 @@ static void feed_sample(struct engine *g, const struct record *r)
 	struct procs_thread *t = procs_thread(&g->procs, r->pid, r->tid);
 	if (!t || !t->process) {
 		g->walk.stats.n_dropped++;
-		add_count(g, r->event, stackwalk_pseudo(&g->walk, g->walk.dropped), 0, 1,
-			  r->sample.period);
+		add_count(g, r->event, stackwalk_pseudo(&g->walk, g->walk.dropped), 0, 1, value);
 		return;
 	}
 	if (!t->user)
@@ -280,7 +308,7 @@ static void feed_sample(struct engine *g, const struct record *r)
 	struct engine_thread *own = t->user;
 	uint32_t stack = r->sample.user_regs_mask ? stack_by_cfi(g, t, own, r)
 						  : stack_by_fp(g, t, own, r);
-	add_count(g, r->event, stack, labels_of(g, t, own, r->cpu), 1, r->sample.period);
+	add_count(g, r->event, stack, labels_of(g, t, own, r->cpu), 1, value);
 }
 
 static void feed_side_band(struct engine *g, const struct record *r)

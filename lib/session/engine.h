@@ -16,6 +16,7 @@
 #include "agg/stacks.h"
 #include "base/budget.h"
 #include "base/strtab.h"
+#include "base/vec.h"
 #include "proc/procs.h"
 #include "session/stackwalk.h"
 #include "session/targets.h"
@@ -37,6 +38,7 @@ struct engine_options {
 	size_t max_memory_bytes;
 	const struct host *host;     /* NULL: a replay; nothing is asked of this machine */
 	size_t n_events;
+	uint64_t by_count;           /* bit per event: its samples are weighed by its counter */
 	unsigned labels;             /* enum engine_label bits */
 	const char *const *label;    /* "KEY=VALUE" on every sample, checked by the caller */
 	size_t n_labels;
@@ -72,6 +74,7 @@ struct engine {
 	uint64_t window_start_ns;    /* samples outside of [start, end] are passed over */
 	uint64_t window_end_ns;
 	uint64_t first_ns, last_ns;  /* of the samples that were counted */
+	VEC(uint64_t) last_count;    /* per CPU and event, of those weighed by their counter */
 	uint64_t n_labels_dropped;   /* samples that went without some label: memory limit */
 };
 

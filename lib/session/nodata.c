@@ -74,7 +74,7 @@ int cprof_recorder_check(struct cprof_recorder *r, size_t event, bool *ret_count
 	*ret_counted_zero = false;
 	if (ev.n_samples)
 		return 0;
-	*ret_counted_zero = !ev.is_clock && ev.counted_target && ev.counted == 0 &&
+	*ret_counted_zero = !ev.is_clock && ev.counted == 0 &&
 			    ev.time_running_ns;
 	return ev.is_clock ? explain_clock(&st, &ev, e) : explain_counter(&ev, e);
 }

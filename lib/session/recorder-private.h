@@ -28,6 +28,7 @@ struct cprof_recorder {
 	struct evspec_list events;
 	struct recorder_event *event;  /* per event */
 	enum live_scope scope;
+	uint64_t by_count;             /* bit per event: weighed by its counter (engine.c) */
 	uint32_t max_stack;            /* kernel.perf_event_max_stack */
 	struct source *source;
 	struct cgroup cgroup;

@@ -96,6 +96,7 @@ int cprof_recorder_new(const struct cprof_config *config, struct cprof_recorder 
 			.max_memory_bytes = config->max_memory_bytes ? config->max_memory_bytes
 								     : (size_t)256 << 20,
 			.host = r->host,
+			.by_count = r->by_count,
 			.n_events = r->events.n,
 			.labels = config->labels_given ? config->labels : ENGINE_LABELS_DEFAULT,
 			.label = config->label,
@@ -271,6 +272,11 @@ int cprof_recorder_step(struct cprof_recorder *r, int timeout_ms, const int *fds
 	return targets_gone(r, ready) ? CPROF_TARGET_GONE : CPROF_RUNNING;
 }
 
+void cprof_recorder_command_started(struct cprof_recorder *r)
+{
+	r->engine.targets.started_ns = now_ns(CLOCK_MONOTONIC);
+}
+
 void cprof_recorder_command_used(struct cprof_recorder *r, uint64_t cpu_ns)
 {
 	coverage_command_used(&r->coverage, cpu_ns);
@@ -292,6 +298,9 @@ static void add_lost(struct cprof_recorder *r, size_t i)
 	if (seen)
 		n = (uint64_t)((double)n * (double)ev->n_samples / (double)seen + 0.5);
 	uint64_t period = ev->n_samples ? ev->value / ev->n_samples : 0;
+	/* What a lost sample would have stood for is in the next one's weight. */
+	if (r->by_count >> i & 1)
+		period = 0;
 	if (n)
 		engine_add_lost(&r->engine, (uint32_t)i, n, n * period);
 }

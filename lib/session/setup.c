@@ -225,6 +225,20 @@ static int choose_scope(struct cprof_recorder *r, const struct evopen *open, str
 
 /* ---- all together ----------------------------------------------------------------------- */
 
+/* Events with a frequency, but clocks, whose period is fixed, are weighed by their counters;
+ * inherited events cannot be. */
+static void choose_weights(struct cprof_recorder *r, struct evattr_options *o)
+{
+	for (size_t i = 0; i < r->events.n && i < 64; i++) {
+		const struct evspec *s = &r->events.v[i];
+		bool has_period = s->rate_kind == EVSPEC_RATE_PERIOD ||
+				  (s->rate_kind == EVSPEC_RATE_DEFAULT && !o->rate_default_hz);
+		if (!s->is_clock && !has_period && !o->inherit)
+			r->by_count |= UINT64_C(1) << i;
+	}
+	o->want_count = r->by_count != 0;
+}
+
 static int open_source(struct cprof_recorder *r, struct live_options *o, struct err *e)
 {
 	const struct cprof_config *c = &r->config;
@@ -244,6 +258,7 @@ static int open_source(struct cprof_recorder *r, struct live_options *o, struct 
 	o->attr.cpu_wide = r->scope != LIVE_TASK;
 	o->attr.inherit = r->scope == LIVE_TASK && !c->no_inherit;
 	o->attr.enable_on_exec = r->scope == LIVE_TASK && command;
+	choose_weights(r, &o->attr);
 	for (size_t i = 0; i < r->events.n; i++) {
 		int code = evattr_check_rate(&r->events.v[i], &o->attr, e);
 		if (code == 0)

@@ -341,7 +341,7 @@ uint32_t stackwalk_sample_cfi(struct stackwalk *w, struct procs_space *space,
 		stackwalk_memo_free(none, w->budget);
 		return stack;
 	}
-	bool whole = u.end == UNWIND_ROOT || u.n_joined;
+	bool whole = u.is_whole;
 	w->stats.n_truncated += !whole && u.end == UNWIND_BEYOND;
 	w->stats.n_cut += !whole && u.end != UNWIND_BEYOND;
 

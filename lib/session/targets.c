@@ -121,18 +121,29 @@ static bool feed_fork(struct targets *t, const struct record *r)
 	return parent;
 }
 
+static void start_command(struct targets *t)
+{
+	uint32_t pid = t->waiting_pid;
+	t->waiting_pid = 0;
+	if (t->follow)
+		set_add(&t->pids, pid);
+	else
+		targets_add_tid(t, pid, pid);
+}
+
+void targets_note_time(struct targets *t, uint64_t time_ns)
+{
+	if (t->waiting_pid && t->started_ns && time_ns > t->started_ns)
+		start_command(t);
+}
+
 bool targets_feed(struct targets *t, const struct record *r)
 {
 	if (r->type == PERF_RECORD_FORK)
 		return feed_fork(t, r);
 	if (r->type == PERF_RECORD_COMM && r->comm.exec && r->pid == t->waiting_pid &&
 	    t->waiting_pid) {
-		uint32_t pid = t->waiting_pid;
-		t->waiting_pid = 0;
-		if (t->follow)
-			set_add(&t->pids, pid);
-		else
-			targets_add_tid(t, pid, pid);
+		start_command(t);
 		return true;
 	}
 	bool has = targets_has(t, r->pid, r->tid) || set_has(&t->hosts, r->pid);

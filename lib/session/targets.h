@@ -24,6 +24,7 @@ struct targets {
 	struct targets_set tids;   /* single threads */
 	struct targets_set hosts;  /* processes of single threads: their maps are wanted */
 	uint32_t waiting_pid;      /* a command that has not exec'ed yet; 0 */
+	uint64_t started_ns;       /* when it surely had, though no record told; 0: not known */
 	bool follow;               /* children and later threads belong too */
 	bool all;                  /* the kernel filters: everything that arrives is wanted */
 };
@@ -39,6 +40,10 @@ int targets_add_tid(struct targets *t, uint32_t pid, uint32_t tid);
 void targets_add_command(struct targets *t, uint32_t pid);
 
 bool targets_has(const struct targets *t, uint32_t pid, uint32_t tid);
+
+/* Makes a waiting command a target when time_ns lies behind started_ns: the record of its exec was
+ * lost. */
+void targets_note_time(struct targets *t, uint64_t time_ns);
 
 /*
  * Takes note of a FORK, EXIT or COMM.  Returns whether the record concerns a

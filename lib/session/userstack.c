@@ -161,6 +161,10 @@ bool userstack_walk(struct userstack *u, struct procs_space *space, const struct
 	struct lookup lookup = { .u = u, .space = space };
 	struct unwind_regs regs;
 	unwind_regs_from_perf(u->arch, s->user_regs_mask, s->user_regs, &regs);
+	/* In the middle of execve the registers are those of the program that is gone: neither its
+	 * code nor its stack is there any more. */
+	if (!s->n_user_stack_bytes && !procs_space_find(space, regs.r[cfi_reg_pc(u->arch)]))
+		return false;
 	struct unwind_input in = {
 		.regs = &regs, .stack = s->user_stack, .n_stack_bytes = s->n_user_stack_bytes,
 		.ctx = &lookup, .space = (uint64_t)space->serial << 32 | space->n_changes,

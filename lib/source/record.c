@@ -231,6 +231,7 @@ static void read_sample(const struct record_format *f, struct cursor *c, struct 
 	if (type & PERF_SAMPLE_READ) {
 		struct record_read values;
 		read_values(f, c, &values);
+		s->count = values.value;
 	}
 	if (type & PERF_SAMPLE_CALLCHAIN) {
 		s->n_callchain = word(c);
