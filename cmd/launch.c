@@ -24,7 +24,8 @@ static bool is_in_path(const char *name)
 	for (bool more = p != NULL; more; p++) {
 		char path[PATH_MAX];
 		size_t n = strcspn(p, ":");
-		int len = snprintf(path, sizeof(path), "%.*s/%s", n ? (int)n : 1, n ? p : ".", name);
+		int len =
+			snprintf(path, sizeof(path), "%.*s/%s", n ? (int)n : 1, n ? p : ".", name);
 		if (len < (int)sizeof(path) && faccessat(AT_FDCWD, path, F_OK, AT_EACCESS) == 0)
 			return true;
 		p += n;

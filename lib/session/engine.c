@@ -257,9 +257,9 @@ static uint32_t stack_by_fp(struct engine *g, struct procs_thread *t, struct eng
 
 /*
  * How many events the sample stands for.  With a frequency the kernel adjusts the period all the
- * time, and an adjustment may end a period early, which is reported as a whole one: rare events would
- * be told several times too often.  So where the counter was sampled along, what it counted since
- * the CPU's previous sample is taken.
+ * time, and an adjustment may end a period early, which is reported as a whole one: rare events
+ * would be told several times too often.  So where the counter was sampled along, what it counted
+ * since the CPU's previous sample is taken.
  */
 static uint64_t weigh(struct engine *g, const struct record *r)
 {

@@ -20,7 +20,7 @@ struct record_sample {
 	uint64_t addr;
 	uint64_t period;
 	uint64_t weight;
-	uint64_t count;               /* PERF_SAMPLE_READ: the counter's value; 0 where not asked for */
+	uint64_t count; /* PERF_SAMPLE_READ: the counter's value; 0 where not asked for */
 	const uint64_t *callchain;    /* ips and PERF_CONTEXT_* marks, innermost first */
 	uint64_t n_callchain;
 	const void *raw;              /* PERF_SAMPLE_RAW: tracepoint data */
