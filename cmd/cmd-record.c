@@ -293,6 +293,7 @@ static void await_command(struct recording *rec)
 
 static void recording_done(struct recording *rec)
 {
+	signals_abort_on(NULL, 0);  /* the names go */
 	launch_done(&rec->launch);
 	for (size_t i = 0; i < rec->n_events && rec->output; i++)
 		output_done(&rec->output[i]);

@@ -23,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define RAW_DIGITS_MAX 16
 #define NAME_TERM_MAX 63  /* leaves room for modifiers in EVSPEC_NAME_MAX */
@@ -195,6 +196,9 @@ static int parse_name_term(const struct parser *p, struct span value, struct evs
 		    (!isalnum((unsigned char)name[i]) && !strchr("_.-", name[i])))
 			return complain(p, value.from + i, "names are made of A-Z a-z 0-9 _ . -",
 					"bad character in name");
+	/* The name becomes the sample type beside the one that every profile has. */
+	if (n == 7 && strncasecmp(name, "samples", n) == 0)
+		return complain(p, value.from, "", "the name 'samples' is taken in every profile");
 	memcpy(s->name, name, n);
 	s->name[n] = '\0';
 	*named = true;

@@ -285,12 +285,12 @@ static void feed_sample(struct engine *g, const struct record *r)
 	struct engine_event *ev = &g->event[r->event];
 	uint64_t value = weigh(g, r);
 	targets_note_time(&g->targets, r->time_ns);
+	if (r->time_ns < g->window_start_ns || r->time_ns > g->window_end_ns)
+		return;
 	if (!targets_has(&g->targets, r->pid, r->tid)) {
 		ev->n_foreign++;
 		return;
 	}
-	if (r->time_ns < g->window_start_ns || r->time_ns > g->window_end_ns)
-		return;
 	ev->n_samples++;
 	ev->value += value;
 	if (!g->first_ns)
