@@ -24,7 +24,7 @@ struct loss {
 	bool forbidden;    /* by --strict */
 };
 
-#define N_LOSSES 12
+#define N_LOSSES 13
 
 static void list_losses(const struct cprof_stats *st, uint64_t n_lost, uint64_t n_throttles,
 			struct loss out[N_LOSSES])
@@ -38,6 +38,8 @@ static void list_losses(const struct cprof_stats *st, uint64_t n_lost, uint64_t 
 		  "kernel.perf_event_max_stack",
 		  true },
 		{ st->n_cut, "cut", "stacks ended before their root (-v tells where)", false },
+		{ st->n_not_unwound, "not_unwound", "samples of 32-bit code, which is not unwound",
+		  true },
 		{ st->n_unknown_pc, "unknown_pc", "samples at an address outside of all mappings",
 		  false },
 		{ st->n_shortened, "shortened",

@@ -104,6 +104,7 @@ struct cprof_stats {
 	uint64_t n_stacks, n_frames, n_processes, n_threads;
 	uint64_t n_truncated;          /* stacks that end in [truncated], for want of room */
 	uint64_t n_cut;                /* stacks that ended before their root for another reason */
+	uint64_t n_not_unwound;        /* samples of 32-bit code, without callers */
 	uint64_t n_unknown_pc, n_shortened, n_dropped, n_labels_dropped;
 	uint64_t n_undecodable, n_unknown_records, n_out_of_order;
 	uint64_t n_foreign;            /* samples of other tasks, passed over (cpu scope) */

@@ -123,6 +123,7 @@ static void say_losses(struct comments *c, bool *failed, const struct cprof_stat
 		{ st->n_truncated, "stacks truncated: deeper than the stack copy or "
 				   "kernel.perf_event_max_stack" },
 		{ st->n_cut, "stacks ended before their root" },
+		{ st->n_not_unwound, "samples of 32-bit code, which is not unwound" },
 		{ st->n_unknown_pc, "samples at an address outside of all mappings" },
 		{ st->n_shortened, "stacks without their innermost frames: memory limit" },
 		{ st->n_dropped, "samples without their stack: memory limit" },

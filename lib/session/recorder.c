@@ -382,6 +382,7 @@ void cprof_recorder_stats(struct cprof_recorder *r, struct cprof_stats *ret)
 		.n_stacks = g->counts.n, .n_frames = g->frames.n,
 		.n_processes = g->procs.n_processes, .n_threads = g->procs.n_threads,
 		.n_truncated = w->n_truncated, .n_cut = w->n_cut, .n_unknown_pc = w->n_unknown,
+		.n_not_unwound = g->walk.user.n_unsupported,
 		.n_shortened = w->n_shortened, .n_dropped = w->n_dropped,
 		.n_labels_dropped = g->n_labels_dropped,
 		.n_undecodable = r->source->losses.n_undecodable,
