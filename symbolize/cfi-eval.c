@@ -74,9 +74,9 @@ static bool eval_const(struct eval *e, uint8_t op)
 	case DW_OP_const8u: case DW_OP_const8s:
 		return eval_operand(e, 8, false, &x) && eval_push(e, x);
 	case DW_OP_constu:
-		return cfi_run_uleb(&e->p, e->end, &x) && eval_push(e, x);
+		return cfi_entry_uleb(&e->p, e->end, &x) && eval_push(e, x);
 	default:
-		return cfi_run_sleb(&e->p, e->end, (int64_t *)&x) && eval_push(e, x);
+		return cfi_entry_sleb(&e->p, e->end, (int64_t *)&x) && eval_push(e, x);
 	}
 }
 
@@ -117,7 +117,7 @@ static bool eval_unary(struct eval *e, uint8_t op)
 	case DW_OP_neg: *top = -*top; return true;
 	case DW_OP_not: *top = ~*top; return true;
 	default: /* DW_OP_plus_uconst */
-		if (!cfi_run_uleb(&e->p, e->end, &x))
+		if (!cfi_entry_uleb(&e->p, e->end, &x))
 			return false;
 		*top += x;
 		return true;
@@ -175,9 +175,9 @@ static enum cfi_eval eval_breg(struct eval *e, uint8_t op)
 {
 	uint64_t reg = op - DW_OP_breg0, x;
 	int64_t off;
-	if (op == DW_OP_bregx && !cfi_run_uleb(&e->p, e->end, &reg))
+	if (op == DW_OP_bregx && !cfi_entry_uleb(&e->p, e->end, &reg))
 		return CFI_EVAL_BAD;
-	if (!cfi_run_sleb(&e->p, e->end, &off))
+	if (!cfi_entry_sleb(&e->p, e->end, &off))
 		return CFI_EVAL_BAD;
 	if (reg >= CFI_N_REGS)
 		return CFI_EVAL_NO_REG;

@@ -13,10 +13,10 @@ struct cfi_reg_rule;
 
 enum cfi_eval {
 	CFI_EVAL_OK,
-	CFI_EVAL_NO_REG,        /* a register whose value is not known, or was lost */
-	CFI_EVAL_NO_MEMORY,     /* memory that is not in the copy and never will be */
-	CFI_EVAL_BEYOND,        /* memory beyond the end of the copy: more of it would have helped */
-	CFI_EVAL_BAD,           /* malformed, unknown operation, too many steps */
+	CFI_EVAL_NO_REG,    /* a register whose value is not known, or was lost */
+	CFI_EVAL_NO_MEMORY, /* memory that is not in the copy and never will be */
+	CFI_EVAL_BEYOND,    /* memory beyond the end of the copy: more of it would have helped */
+	CFI_EVAL_BAD,	    /* malformed, unknown operation, too many steps */
 };
 
 /* Where values come from.  Both functions set *ret only with CFI_EVAL_OK. */

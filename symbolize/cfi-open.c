@@ -81,7 +81,7 @@ static void open_hdr(struct cfi *c, const struct open_from *in)
 	const uint8_t *start = p, *end = p + n;
 	uint64_t eh_vaddr, count, off, n_eh;
 	p += 4;
-	if (!cfi_run_pointer(&f, eh_enc, 8, c->hdr.vaddr + 4, &p, end, &eh_vaddr))
+	if (!cfi_entry_pointer(&f, eh_enc, 8, c->hdr.vaddr + 4, &p, end, &eh_vaddr))
 		return;
 	if (!c->eh.n_bytes) {
 		if (!open_where(c, eh_vaddr, &off, &n_eh))
@@ -92,10 +92,10 @@ static void open_hdr(struct cfi *c, const struct open_from *in)
 			return;
 	}
 	if (count_enc == DW_EH_PE_omit || table_enc == DW_EH_PE_omit ||
-	    !cfi_run_pointer(&f, count_enc, 8, c->hdr.vaddr + (uint64_t)(p - start), &p, end,
+	    !cfi_entry_pointer(&f, count_enc, 8, c->hdr.vaddr + (uint64_t)(p - start), &p, end,
 			     &count))
 		return;
-	size_t entry_bytes = 2 * cfi_run_pointer_bytes(table_enc, 8);
+	size_t entry_bytes = 2 * cfi_entry_pointer_bytes(table_enc, 8);
 	c->table_off = (uint64_t)(p - start);
 	uint64_t room = c->hdr.n_bytes - c->table_off;
 	if (!entry_bytes || table_enc & DW_EH_PE_indirect)

@@ -22,7 +22,7 @@
 /* The start (and FDE address) of table entry i. */
 static bool table_entry(struct cfi *c, uint64_t i, uint64_t *ret_start, uint64_t *ret_fde)
 {
-	size_t n = cfi_run_pointer_bytes(c->table_enc, 8);
+	size_t n = cfi_entry_pointer_bytes(c->table_enc, 8);
 	uint64_t off = c->table_off + i * 2 * n;
 	const uint8_t *p = cfi_section_get(&c->hdr, off, 2 * n);
 	if (!p)
@@ -38,8 +38,8 @@ static bool table_entry(struct cfi *c, uint64_t i, uint64_t *ret_start, uint64_t
 		.text_vaddr = c->eh_frames.text_vaddr };
 	const uint8_t *end = p + 2 * n;
 	uint64_t vaddr = c->hdr.vaddr + off;
-	return cfi_run_pointer(&f, c->table_enc, 8, vaddr, &p, end, ret_start) &&
-		cfi_run_pointer(&f, c->table_enc, 8, vaddr + n, &p, end, ret_fde);
+	return cfi_entry_pointer(&f, c->table_enc, 8, vaddr, &p, end, ret_start) &&
+		cfi_entry_pointer(&f, c->table_enc, 8, vaddr + n, &p, end, ret_fde);
 }
 
 /* Offset in .eh_frame of the last FDE that starts at or below vaddr. */
@@ -77,7 +77,7 @@ static void index_make(struct cfi_index *ix, const struct cfi_frames *f)
 	uint64_t off = 0, next = 0;
 	ix->is_made = true;
 	for (;; off = next) {
-		enum cfi_entry kind = cfi_run_parse(f, off, &fde, &next);
+		enum cfi_entry kind = cfi_entry_parse(f, off, &fde, &next);
 		if (kind == CFI_ENTRY_END || kind == CFI_ENTRY_BAD)
 			break;
 		/* Linkers leave the FDEs of dropped functions in .debug_frame, at 0 or -1. */
@@ -126,7 +126,7 @@ static enum cfi_kind find_check(const struct cfi_frames *f, uint64_t off, uint64
 				struct cfi_fde *ret)
 {
 	struct cfi_fde fde;
-	if (off > UINT32_MAX || cfi_run_parse(f, off, &fde, NULL) != CFI_ENTRY_FDE)
+	if (off > UINT32_MAX || cfi_entry_parse(f, off, &fde, NULL) != CFI_ENTRY_FDE)
 		return CFI_BAD;
 	if (vaddr - fde.start >= fde.n_bytes)
 		return CFI_NONE;

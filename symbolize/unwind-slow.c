@@ -271,7 +271,8 @@ int unwind_slow_unusual(struct unwind_walk *w, const struct cfi_rule *rule)
 		if (++w->n_signals > SLOW_SIGNALS_MAX)
 			return UNWIND_CYCLE;
 		f->flags |= UNWIND_FRAME_SIGNAL;
-	} else if (sp <= f->sp) {
+	} else if (sp < f->sp || (sp == f->sp && !(f->flags & UNWIND_FRAME_EXACT))) {
+		/* longjmp, interrupted, may have its caller's stack pointer already */
 		return UNWIND_CYCLE;
 	}
 	pc = unwind_strip(w->arch, pc);
@@ -353,6 +354,54 @@ static bool slow_code_accept(void *ctx, const struct cfi_rule *rule)
 	       cfi_code_ends_with_call(before, sizeof(before));
 }
 
+/* Is that a return address which no call made, but whoever laid out the stack, as makecontext does?
+ * It is the first address of a function, and nothing is known of what lies before it. */
+static bool slow_is_laid_out(const struct unwind_walk *w, const struct unwind_module *m)
+{
+	const struct unwind_frame *f = &w->frame[w->n - 1];
+	struct cfi_fde fde;
+	uint32_t off;
+	bool is_debug;
+	return !(f->flags & UNWIND_FRAME_EXACT) && m->cfi &&
+		cfi_find_fde(m->cfi, f->pc - m->bias, &fde, &off, &is_debug) == CFI_UNUSUAL &&
+		fde.start == f->pc - m->bias;
+}
+
+/* The system call that returns from a signal handler, x86-64: "mov $15, %rax; syscall". */
+static const uint8_t slow_sigreturn_x86[] = { 0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05 };
+
+/* Was the frame interrupted in the trampoline itself, before the system call or within it? */
+static bool slow_is_in_sigreturn(const struct unwind_walk *w, const struct unwind_module *m)
+{
+	const struct unwind_frame *f = &w->frame[w->n - 1];
+	const size_t n = sizeof(slow_sigreturn_x86);
+	uint8_t b[2 * sizeof(slow_sigreturn_x86)];
+	if (!(f->flags & UNWIND_FRAME_EXACT) ||
+	    slow_read_code(w, m, f->pc - n, b, sizeof(b)) != sizeof(b))
+		return false;
+	return !__builtin_memcmp(b, slow_sigreturn_x86, n) ||
+		!__builtin_memcmp(b + 2, slow_sigreturn_x86, n) ||
+		!__builtin_memcmp(b + n, slow_sigreturn_x86, n);
+}
+
+bool unwind_slow_is_start(const struct unwind_walk *w)
+{
+	const struct unwind_regs *r = w->in->regs;
+	struct unwind_module m;
+	uint8_t before[2];
+	uint64_t argc, end;
+	if (w->arch != CFI_X86_64 || !w->find_module(w->in->ctx, w->frame[0].pc, &m))
+		return false;
+	/* psABI 3.4.1: at the program's start rsp is at argc, and argv ends with a null pointer */
+	if (w->frame[0].fp == 0 && unwind_load(w, w->sp0, &argc) && argc > 0 && argc < w->n_copy &&
+	    unwind_load(w, w->sp0 + 8 * (argc + 1), &end) && end == 0)
+		return true;
+	/* the C library's clone has no CFI behind the system call; there, 0 is what a child gets */
+	return r->valid & 1 && r->r[0] == 0 &&
+		slow_read_code(w, &m, w->frame[0].pc - 2, before, 2) == 2 &&
+		before[0] == 0x0f && before[1] == 0x05;
+}
+
 struct cfi_rule unwind_slow_code(struct unwind_walk *w, const struct unwind_module *m,
 				 bool *ret_is_final)
 {
@@ -360,8 +409,12 @@ struct cfi_rule unwind_slow_code(struct unwind_walk *w, const struct unwind_modu
 	struct cfi_code code = { .ctx = &c, .read = slow_code_read, .accept = slow_code_accept };
 	struct cfi_rule r;
 	*ret_is_final = true;
+	if (slow_is_laid_out(w, m))
+		return (struct cfi_rule){ .kind = CFI_ROOT, .flags = CFI_FLAG_GUESSED };
 	if (w->arch != CFI_X86_64)
 		return (struct cfi_rule){ .kind = CFI_NONE };
+	if (slow_is_in_sigreturn(w, m))
+		return (struct cfi_rule){ .kind = CFI_SIGRETURN, .flags = CFI_FLAG_GUESSED };
 	const struct unwind_frame *f = &w->frame[w->n - 1];
 	uint8_t b[8];
 	if (cfi_code_rule(&code, f->pc, &r))

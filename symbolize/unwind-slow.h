@@ -12,6 +12,7 @@
 /* One stack being unwound. */
 struct unwind_walk {
 	enum cfi_arch arch;
+	uint32_t max_depth;
 	const struct unwind_input *in;
 	unwind_find_module *find_module;
 	unwind_read_code *read_code;
@@ -62,6 +63,10 @@ int unwind_slow_guess(struct unwind_walk *w);
  * when a longer copy might have given another answer. */
 struct cfi_rule unwind_slow_code(struct unwind_walk *w, const struct unwind_module *m,
 				 bool *ret_is_final);
+
+/* Of a stack whose only frame could not be left: did the process or the thread just begin, so that
+ * there is no caller? */
+bool unwind_slow_is_start(const struct unwind_walk *w);
 
 /* The newest frame's link register (arm64); false when it is not known. */
 bool unwind_slow_link(struct unwind_walk *w, uint64_t *ret);

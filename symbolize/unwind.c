@@ -29,15 +29,11 @@
 #include "symbolize/unwind.h"
 
 #include "base/hash.h"
+#include "symbolize/unwind-memo.h"
 #include "symbolize/unwind-slow.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* So many cut stacks in a row, and the memo's complete one is taken for history. */
-#define MEMO_CUT_MAX 16u
-
-#define SYNC_NONE UINT32_MAX
 
 /* Of the copy, asked of the memory before the first step: each of the first steps waits for the one
  * before it, and together they would wait several times for memory that a single wait can bring.
@@ -60,14 +56,6 @@ struct unwind {
 	struct cache by_pc, by_file;
 	struct unwind_frame *frame;     /* max_depth + 1 */
 	struct unwind_stats stats;
-};
-
-/* The memo while a stack is unwound. */
-struct sync {
-	const struct unwind_frame *m;   /* outermost first */
-	int64_t k; /* m[k] equals the current frame, or is the next candidate */
-	uint32_t from;                  /* frames from here outwards equal the memo's; SYNC_NONE */
-	uint32_t n_joined;
 };
 
 /* ---- rules -------------------------------------------------------------------------- */
@@ -139,13 +127,17 @@ unwind_other(struct unwind_walk *w, const struct cfi_rule *rule)
 	struct unwind_frame *f = &w->frame[w->n - 1];
 	switch ((enum cfi_kind)rule->kind) {
 	case CFI_ROOT:
+		/* a return address that no call made is no frame */
+		if (rule->flags & CFI_FLAG_GUESSED && w->n > 1)
+			w->n--;
 		return UNWIND_ROOT;
 	case CFI_UNUSUAL:
 		return unwind_slow_unusual(w, rule);
 	case CFI_SIGRETURN:
-		/* the rule says that code lies there; that it is a frame, only a return address can
-		 */
-		return f->flags & UNWIND_FRAME_EXACT ? UNWIND_NO_CFI : unwind_slow_sigreturn(w);
+		/* the rule says that a trampoline lies behind the address, which only a return
+		 * address proves to be a frame; GUESSED: the interrupted pc itself is in one */
+		return f->flags & UNWIND_FRAME_EXACT && !(rule->flags & CFI_FLAG_GUESSED) ?
+			UNWIND_NO_CFI : unwind_slow_sigreturn(w);
 	case CFI_NONE:
 		return unwind_slow_guess(w);
 	case CFI_EMPTY:
@@ -263,175 +255,16 @@ unwind_step(struct unwind *u, struct unwind_walk *w, uint64_t salt)
 	return UNWIND_STEP_DONE;
 }
 
-/* ---- the memo ---------------------------------------------------------------------------- */
-
-static bool sync_equal(const struct unwind_frame *a, const struct unwind_frame *b)
-{
-	return a->pc == b->pc && a->sp == b->sp && a->fp == b->fp &&
-		!((a->flags ^ b->flags) & UNWIND_FRAME_EXACT);
-}
-
-/* Is the newest frame one of the memo's? */
-static inline bool sync_find(struct sync *s, const struct unwind_walk *w)
-{
-	const struct unwind_frame *f = &w->frame[w->n - 1];
-	int64_t k = s->k;
-	while (k >= 0 && s->m[k].sp < f->sp)
-		k--;
-	for (int64_t i = k; i >= 0 && s->m[i].sp == f->sp; i--) {
-		if (!sync_equal(&s->m[i], f))
-			continue;
-		if (s->from == SYNC_NONE || i != s->k - 1)
-			s->from = w->n - 1;
-		s->k = i;
-		return true;
-	}
-	s->k = k;
-	s->from = SYNC_NONE;
-	return false;
-}
-
-/* Takes over the memo's frames k .. 0 as they are. */
-static void sync_join(struct sync *s, struct unwind_walk *w, int64_t k, uint32_t max_depth)
-{
-	for (; k >= 0 && w->n < max_depth; k--) {
-		w->frame[w->n] = s->m[k];
-		w->frame[w->n++].flags |= UNWIND_FRAME_JOINED;
-		s->n_joined++;
-	}
-	s->k = 0;
-}
-
-/* The newest frame equals m[k]: takes over outer frames as long as their slots are unchanged.
- * True when it ended with a join. */
-static bool sync_reuse(struct sync *s, struct unwind_walk *w, uint32_t max_depth)
-{
-	const struct unwind_frame *m = s->m;
-	struct unwind_frame *f = &w->frame[w->n - 1];
-	const uint32_t step = UNWIND_STEP_SLOTS | UNWIND_STEP_FP;
-	int64_t k = s->k;
-	for (; k > 0 && m[k].flags & UNWIND_STEP_SLOTS && w->n < max_depth; k--) {
-		const struct unwind_frame *o = &m[k - 1];
-		uint64_t pc, fp, ra_at = o->sp + (uint64_t)(m[k].ra_off8 * 8l);
-		uint64_t fp_at = o->sp + (uint64_t)(m[k].fp_off8 * 8l);
-		bool has_fp = m[k].flags & UNWIND_STEP_FP;
-		bool is_there =
-			unwind_load(w, ra_at, &pc) && (!has_fp || unwind_load(w, fp_at, &fp));
-		if (is_there && (unwind_strip(w->arch, pc) != o->pc || (has_fp && fp != o->fp)))
-			break;
-		f->ra_off8 = m[k].ra_off8;
-		f->fp_off8 = m[k].fp_off8;
-		f->flags |= m[k].flags & step;
-		if (!is_there) {
-			sync_join(s, w, k - 1, max_depth);
-			return true;
-		}
-		*++f = *o;
-		f->flags &= ~(step | UNWIND_FRAME_JOINED | UNWIND_FRAME_SIGNAL);
-		w->n++;
-	}
-	s->k = k;
-	return false;
-}
-
-/* The first address of the function that a frame runs in; false without CFI. */
-static bool sync_function(struct unwind *u, const struct unwind_input *in,
-			  const struct unwind_frame *f, uint64_t *ret)
-{
-	uint64_t at = f->pc - !(f->flags & UNWIND_FRAME_EXACT);
-	struct unwind_module m;
-	struct cfi_fde fde;
-	uint32_t off;
-	bool is_debug;
-	if (!u->o.find_module(in->ctx, at, &m) || !m.cfi ||
-	    cfi_find_fde(m.cfi, at - m.bias, &fde, &off, &is_debug) != CFI_UNUSUAL)
-		return false;
-	*ret = fde.start + m.bias;
-	return true;
-}
-
-/* The step from the newest frame led beyond the copy.  Does the memo know the frame at that
- * CFA, as the caller of the same function? */
-static bool sync_cut(struct unwind *u, struct sync *s, struct unwind_walk *w, uint32_t n_memo)
-{
-	uint64_t a, b;
-	if (!w->is_cfa_known)
-		return false;
-	for (int64_t k = (int64_t)n_memo - 2; k >= 0; k--) {
-		if (s->m[k].sp != w->cfa)
-			continue;
-		const struct unwind_frame *f = &w->frame[w->n - 1], *callee = &s->m[k + 1];
-		if (callee->pc != f->pc &&
-		    !(sync_function(u, w->in, f, &a) && sync_function(u, w->in, callee, &b) &&
-		      a == b))
-			return false;
-		if (s->from == SYNC_NONE || s->k != k + 1)
-			s->from = w->n;
-		sync_join(s, w, k, u->o.max_depth);
-		return s->n_joined > 0;
-	}
-	return false;
-}
-
-/* Puts the new stack into the memo; n_same outer frames are there already. */
-static bool memo_keep(struct unwind_memo *m, const struct unwind_walk *w, uint32_t n_same)
-{
-	if (w->n > m->cap) {
-		uint32_t cap = m->cap ? m->cap : 32;
-		while (cap < w->n)
-			cap *= 2;
-		void *f = reallocarray(m->frame, cap, sizeof(*m->frame));
-		if (f)
-			m->frame = f;
-		void *id = reallocarray(m->caller_id, cap, sizeof(*m->caller_id));
-		if (id)
-			m->caller_id = id;
-		if (!f || !id)
-			return false;
-		m->cap = cap;
-	}
-	for (uint32_t i = n_same; i < w->n; i++)
-		m->frame[i] = w->frame[w->n - 1 - i];
-	m->n = w->n;
-	return true;
-}
-
-/* Decides what the memo holds from now on, and fills what the caller is told of it. */
-static void memo_update(struct unwind_memo *m, const struct unwind_walk *w, const struct sync *s,
-			uint64_t space, struct unwind_result *ret)
-{
-	bool is_cut = ret->end != UNWIND_ROOT && !ret->n_joined;
-	bool is_usable = m->n && m->space == space;
-	bool is_whole = m->end == UNWIND_ROOT || m->n_joined;
-	if (is_cut && is_usable && is_whole && m->n_cut < MEMO_CUT_MAX) {
-		m->n_cut++;
-		return;
-	}
-	/* the caller may show the end and the joint, so they belong to what must be the same */
-	if (is_usable && s->from != SYNC_NONE && s->k == 0 && m->end == ret->end &&
-	    m->n_joined == ret->n_joined)
-		ret->n_same = w->n - s->from;
-	ret->is_kept = memo_keep(m, w, ret->n_same);
-	if (!ret->is_kept) {
-		m->n = 0;
-		ret->n_same = 0;
-	}
-	m->end = ret->end;
-	m->n_joined = ret->n_joined;
-	m->n_cut = 0;
-	m->space = space;
-}
-
 /* ---- all of it ------------------------------------------------------------------------------ */
 
-static enum unwind_end unwind_run(struct unwind *u, struct unwind_walk *w, struct sync *s,
+static enum unwind_end unwind_run(struct unwind *u, struct unwind_walk *w, struct unwind_sync *s,
 				  uint32_t n_memo)
 {
 	uint64_t salt = cache_salt(w->in->space);
 	for (;;) {
-		if (s->k >= 0 && sync_find(s, w)) {
+		if (s->k >= 0 && unwind_memo_find(s, w)) {
 			uint32_t n = w->n;
-			bool joined = sync_reuse(s, w, u->o.max_depth);
+			bool joined = unwind_memo_reuse(s, w);
 			u->stats.n_reused += w->n - n - s->n_joined;
 			if (joined)
 				return UNWIND_BEYOND;
@@ -440,7 +273,7 @@ static enum unwind_end unwind_run(struct unwind *u, struct unwind_walk *w, struc
 		uint64_t stop_sp = s->k >= 0 ? s->m[s->k].sp : UINT64_MAX;
 		unwind_fast(u, w, salt, stop_sp);
 		if (w->n > n_before + 1)
-			s->from = SYNC_NONE;
+			s->from = UNWIND_SYNC_NONE;
 		if (w->n == u->o.max_depth)
 			return UNWIND_DEPTH;
 		if (w->n > n_before && w->frame[w->n - 1].sp >= stop_sp)
@@ -450,7 +283,7 @@ static enum unwind_end unwind_run(struct unwind *u, struct unwind_walk *w, struc
 		int end = unwind_step(u, w, salt);
 		if (end != UNWIND_STEP_DONE) {
 			if (end == UNWIND_BEYOND && n_memo)
-				sync_cut(u, s, w, n_memo);
+				unwind_memo_cut(s, w, n_memo);
 			return (enum unwind_end)end;
 		}
 		w->n++;
@@ -471,33 +304,30 @@ void unwind_stack(struct unwind *u, const struct unwind_input *in, struct unwind
 		u->stats.n_end[ret->end]++;
 		return;
 	}
-	struct unwind_walk w = { .arch = a, .in = in, .find_module = u->o.find_module,
+	struct unwind_walk w = { .arch = a, .in = in, .max_depth = u->o.max_depth,
+		.find_module = u->o.find_module,
 		.read_code = u->o.read_code, .stats = &u->stats, .frame = u->frame, .n = 1,
 		.sp0 = in->regs->r[cfi_reg_sp(a)], .n_copy = in->stack ? in->n_stack_bytes : 0 };
 	u->frame[0] = (struct unwind_frame){ .pc = in->regs->r[cfi_reg_pc(a)], .sp = w.sp0,
 		.fp = in->regs->valid >> cfi_reg_fp(a) & 1 ? in->regs->r[cfi_reg_fp(a)] : 0,
 		.flags = UNWIND_FRAME_EXACT };
 	uint32_t n_memo = memo && memo->space == in->space ? memo->n : 0;
-	struct sync s = { .m = memo ? memo->frame : NULL, .k = (int64_t)n_memo - 1,
-		.from = SYNC_NONE };
+	struct unwind_sync s = { .m = memo ? memo->frame : NULL, .k = (int64_t)n_memo - 1,
+		.from = UNWIND_SYNC_NONE, .is_whole = n_memo && memo->is_whole };
 
 	for (uint64_t i = 0; i < UNWIND_PREFETCH_BYTES && i < w.n_copy; i += 64)
 		__builtin_prefetch(in->stack + i);
 	ret->end = unwind_run(u, &w, &s, n_memo);
+	if (ret->end != UNWIND_ROOT && w.n == 1 && unwind_slow_is_start(&w))
+		ret->end = UNWIND_ROOT;
 	ret->n = w.n;
 	ret->n_joined = s.n_joined;
+	ret->is_whole = ret->end == UNWIND_ROOT || (s.n_joined && s.is_whole);
 	u->stats.n_end[ret->end]++;
 	u->stats.n_joined += s.n_joined > 0;
 	u->stats.n_frames += w.n;
 	if (memo)
-		memo_update(memo, &w, &s, in->space, ret);
-}
-
-void unwind_memo_done(struct unwind_memo *m)
-{
-	free(m->frame);
-	free(m->caller_id);
-	*m = (struct unwind_memo){ 0 };
+		unwind_memo_update(memo, &w, &s, in->space, ret);
 }
 
 struct unwind *unwind_new(const struct unwind_options *o)

@@ -94,6 +94,7 @@ struct unwind_result {
 	uint32_t n_same; /* outermost frames that memo->caller_id is still true for */
 	uint32_t n_joined;              /* outermost frames that are JOINED */
 	enum unwind_end end;            /* of what was really unwound: BEYOND when joined */
+	bool is_whole;                  /* the outermost frame is a root, unwound to or joined to */
 	bool is_kept;                   /* the memo holds this stack now */
 };
 
@@ -109,6 +110,7 @@ struct unwind_memo {
 	uint32_t n, cap;
 	uint32_t n_joined;              /* of the frames, as in struct unwind_result */
 	uint32_t n_cut;                 /* stacks in a row that ended early and were not kept */
+	bool is_whole;                  /* as in struct unwind_result */
 	enum unwind_end end;
 	uint64_t space;
 };

@@ -20,7 +20,7 @@ static const struct bench_sample *current;
 /* The file's bytes at address at, by its program headers. */
 static const uint8_t *map_bytes(const struct bench_space *s, uint64_t at, size_t n)
 {
-	/* mostly in the same segment as the last time; searching would be our cost, not libunwind's */
+	/* mostly in the same segment as the last time: searching is our cost, not libunwind's */
 	static const struct bench_space *last_space;
 	static const uint8_t *last;
 	static uint64_t last_at, last_n;

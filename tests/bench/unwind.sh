@@ -1,10 +1,10 @@
 #!/bin/sh
 # unwind.sh BUILD_DIR [CAPTURE_DIR]
 #
-# Captures the stacks of some programs that are on this machine and unwinds them with cprof's unwinder,
-# libdwfl and libunwind: nanoseconds per frame, and how many stacks are those of libdwfl. Fails
-# when that is less than 99.5 % for one of them. Captures are kept in CAPTURE_DIR if given, and
-# taken from there when they are there already.
+# Captures the stacks of some programs that are on this machine and unwinds them with cprof's
+# unwinder, libdwfl and libunwind: nanoseconds per frame, and how many stacks are those of
+# libdwfl. Fails when that is less than 99.5 % for one of them. Captures are kept in CAPTURE_DIR
+# if given, and taken from there when they are there already.
 
 set -u
 build=${1:?"usage: unwind.sh BUILD_DIR [CAPTURE_DIR]"}
@@ -22,7 +22,6 @@ if [ $# -gt 1 ]; then
 	mkdir -p "$dir" || exit 1
 else
 	dir=$(mktemp -d) || exit 1
-	trap 'rm -rf "$dir"' EXIT
 fi
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"; [ $# -gt 1 ] || rm -rf "$dir"' EXIT
@@ -36,8 +35,8 @@ capture() {
 		echo "unwind.sh: $name left out: no $1" >&2
 		return
 	fi
-	"$stackcap" -F "$hz" -s "$bytes" -n 4000 -o "$dir/$name.cap" "$@" >/dev/null 2>"$work/log" ||
-		cat "$work/log" >&2
+	"$stackcap" -F "$hz" -s "$bytes" -n 4000 -o "$dir/$name.cap" "$@" \
+		>/dev/null 2>"$work/log" || cat "$work/log" >&2
 }
 
 cat >"$work/load.sql" <<'END'

@@ -1,0 +1,34 @@
+#ifndef CPROF_SYMBOLIZE_UNWIND_MEMO_H
+#define CPROF_SYMBOLIZE_UNWIND_MEMO_H
+
+/* The thread's previous stack while a new one is unwound.  Only unwind.c uses this. */
+
+#include "symbolize/unwind-slow.h"
+
+#define UNWIND_SYNC_NONE UINT32_MAX /* of struct unwind_sync.from: no frame does */
+
+/* The memo while a stack is unwound. */
+struct unwind_sync {
+	const struct unwind_frame *m;   /* outermost first */
+	int64_t k; /* m[k] equals the current frame, or is the next candidate */
+	uint32_t from;                  /* frames from here outwards equal the memo's */
+	uint32_t n_joined;
+	bool is_whole;                  /* joined to the outermost frame that there is */
+};
+
+/* Is the newest frame one of the memo's?  Then s->k is that. */
+bool unwind_memo_find(struct unwind_sync *s, const struct unwind_walk *w);
+
+/* The newest frame equals m[k]: takes over outer frames as long as their slots are unchanged.
+ * True when it ended with a join. */
+bool unwind_memo_reuse(struct unwind_sync *s, struct unwind_walk *w);
+
+/* The step from the newest frame led beyond the copy.  If the memo knows the frame at that CFA, as
+ * the caller of the same function, takes over that and what is further out. */
+bool unwind_memo_cut(struct unwind_sync *s, struct unwind_walk *w, uint32_t n_memo);
+
+/* Decides what the memo holds from now on, and fills what the caller is told of it. */
+void unwind_memo_update(struct unwind_memo *m, const struct unwind_walk *w,
+			const struct unwind_sync *s, uint64_t space, struct unwind_result *ret);
+
+#endif
