@@ -19,6 +19,7 @@
 
 #define OPEN_PHDRS_MAX 128
 #define OPEN_SHDRS_MAX 65536u
+#define OPEN_NAMES_BYTES_MAX (4u << 20)
 
 /* Where bytes come from. */
 struct open_from {
@@ -123,13 +124,18 @@ static Elf64_Shdr open_find_section(const struct open_from *in, const char *name
 	CLEANUP_FREE Elf64_Shdr *sh = malloc(n * sizeof(*sh));
 	if (!sh || !open_read(in, h.e_shoff, sh, n * sizeof(*sh)))
 		return none;
+	uint64_t n_names = sh[i_str].sh_size;
+	if (n_names > OPEN_NAMES_BYTES_MAX)
+		n_names = OPEN_NAMES_BYTES_MAX;
+	CLEANUP_FREE char *names = malloc(n_names + 1);
+	if (!names || !open_read(in, sh[i_str].sh_offset, names, n_names))
+		return none;
 	size_t n_name = strlen(name) + 1;
 	for (uint64_t i = 1; i < n; i++) {
-		char buf[16];
 		if (sh[i].sh_type == SHT_NOBITS || sh[i].sh_type == SHT_NULL)
 			continue;
-		if (open_read(in, sh[i_str].sh_offset + sh[i].sh_name, buf, n_name) &&
-		    !memcmp(buf, name, n_name))
+		if (sh[i].sh_name < n_names && n_names - sh[i].sh_name >= n_name &&
+		    !memcmp(names + sh[i].sh_name, name, n_name))
 			return sh[i];
 	}
 	return none;

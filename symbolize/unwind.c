@@ -8,14 +8,18 @@
  *   Keys are 64-bit hashes that are not compared any further: see cache_key.
  *
  * - The memo.  A step is a chain of dependent loads (sp, rule, return address, sp ...).  The
- *   thread's previous stack mostly shares its outer frames with this one.  When a frame
- *   equals one of the memo in (pc, sp, fp), the following frames must be the same too if
- *   the slots that those steps read still hold the same words; these compares do not depend on one
- *   another, so the machine overlaps their cache misses.  The first slot that differs ends the
- *   reuse and steps go on as usual.  A step that read anything but its two slots (unusual rules,
- * signal frames) is never reused but done again.
+ *   thread's previous stack mostly shares its outer frames with this one.  When a frame equals
+ *   one of the memo in (pc, sp, fp), the following frames must be the same too if the slots that
+ *   those steps read still hold the same words; these compares do not depend on one another,
+ *   so the machine overlaps their cache misses.  The first slot that differs ends the reuse and
+ *   steps go on as usual.  A step that read anything but its two slots (unusual rules, signal
+ *   frames) is never reused but done again.
  *
  * - Nothing is prepared for a module that is mapped; see cfi.c.
+ *
+ * Where a module has no CFI, a rule is read from the code (x86-64, cfi-code.c) and kept like any
+ * other once the stack has borne it out; where that fails, each step goes by the frame pointer.
+ * Both mark the frame that they find as GUESSED.
  *
  * The memo also lengthens stacks that the copy cuts: when the step leads beyond the copy, and
  * the memo has this very frame, or a frame at the CFA whose callee was this same function, its

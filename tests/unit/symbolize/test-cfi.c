@@ -387,6 +387,7 @@ static int make_file(bool with_phdr, bool compress_debug, size_t cut)
 	struct cfibuild b = { .vaddr = 0x400800, .is_eh = true }, h = { .vaddr = 0x400400 };
 	struct cfibuild d = { .is_eh = false };
 	static const char names[] = "\0.eh_frame\0.debug_frame";
+	static const uint8_t sigreturn[] = { 0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05 };
 	static uint8_t file[65536], packed[8192];
 	uint64_t entry[1][2] = { { 0x401000, 0 } };
 	memset(file, 0, sizeof(file));
@@ -434,6 +435,7 @@ static int make_file(bool with_phdr, bool compress_debug, size_t cut)
 	memcpy(file + 0x400, h.v, h.n);
 	memcpy(file + 0x800, b.v, b.n);
 	memcpy(file + 0x2000, names, sizeof(names));
+	memcpy(file + 0xc00, sigreturn, sizeof(sigreturn));
 	memcpy(file + 0x3000, sh, sizeof(sh));
 	FILE *f = tmpfile();
 	size_t n = 0x3000 + sizeof(sh);
@@ -472,6 +474,17 @@ static void files(void)
 	int fd = make_file(true, false, 0x780);
 	tap_int(cfi_open_file(fd, &c), 0, "a cut file can be opened");
 	tap_int(cfi_row_at(c, 0x401010, &row), CFI_NONE, "and has no CFI");
+	cfi_close(c);
+	close(fd);
+
+	/* musl's way back from a handler, at 0x400c00, is looked up one byte before */
+	struct cfi_rule rule;
+	fd = make_file(true, false, 0);
+	tap_int(cfi_open_file(fd, &c), 0, "a file with a trampoline");
+	cfi_rule_at(c, 0x400bff, &rule);
+	tap_int(rule.kind, CFI_SIGRETURN, "rt_sigreturn without CFI");
+	cfi_rule_at(c, 0x400c00, &rule);
+	tap_int(rule.kind, CFI_NONE, "but at its start only");
 	cfi_close(c);
 	close(fd);
 
