@@ -65,8 +65,8 @@ TRUTH_FN static void turns(void)
 	TRUTH_END();
 }
 
-/* 10 000 frames and more than 550 KB of stack, with work on the way down and at the bottom, as a parser of
- * nested text has it. */
+/* 10 000 frames and more than 550 KB of stack, with work on the way down and at the bottom, as a
+ * parser of nested text has it. */
 #define DEEP(name, next) \
 	TRUTH_FN static void name(int n) \
 	{ \
@@ -92,7 +92,8 @@ TRUTH_FN static void deep(void)
 }
 
 /* All registers that a callee has to keep, so that prologue and epilogue are long. */
-TRUTH_FN static uint64_t pushes(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f)
+TRUTH_FN static uint64_t pushes(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e,
+				uint64_t f)
 {
 	__asm__ volatile("" : "+r"(a), "+r"(b), "+r"(c) : : "rbx", "r12", "r13", "r14", "r15"
 #if defined(__OPTIMIZE__) && !defined(TRUTH_FP)
@@ -304,7 +305,8 @@ TRUTH_FN static void syscalls(void)
 TRUTH_FN static void faults(void)
 {
 	const size_t n_bytes = 64 * 4096;
-	volatile char *p = mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	volatile char *p = mmap(NULL, n_bytes, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	for (size_t i = 0; i < n_bytes; i += 4096)
 		p[i] = 1;
 	munmap((void *)p, n_bytes);
@@ -456,7 +458,8 @@ static const struct truth_scenario scenarios[] = {
 	{ "deep", deep, { "main deep (deep0 deep1 deep2 deep3 deep4)*2000 ^leaf" } },
 	{ "pushes", push_loop, { "main push_loop pushes" } },
 	{ "tails", tail_top, { TAIL_CHAIN } },
-	{ "noreturn", last_call, { "main last_call never leaf", "main last_call never truth_cpu_ms prog_clock_ns ~" } },
+	{ "noreturn", last_call, { "main last_call never leaf",
+		"main last_call never truth_cpu_ms prog_clock_ns ~" } },
 	{ "varargs", varargs, { "main varargs sums leaf" } },
 	{ "allocas", allocas, { "main allocas leaf" } },
 	{ "vlas", vlas, { "main vlas vla leaf" } },
