@@ -240,5 +240,8 @@ bool cfi_run_row(const struct cfi_frames *f, const struct cfi_fde *fde, uint64_t
 	r.p = fde->program;
 	r.end = fde->program_end;
 	r.loc = fde->start;
-	return run_program(&r);
+	bool ok = run_program(&r);
+	ret->n_bytes_run = (unsigned int)(fde->cie.program_end - fde->cie.program) +
+		(unsigned int)(r.p - fde->program);
+	return ok;
 }

@@ -33,6 +33,7 @@ struct cfi_reg_rule {
 struct cfi_row {
 	bool is_signal;
 	unsigned int ra_reg;
+	unsigned int n_bytes_run;       /* of program, for who counts work */
 	/* the CFA: REGISTER means cfa_reg + cfa.off, else VAL_EXPR; UNSAID when the program never
 	 * said */
 	unsigned int cfa_reg;

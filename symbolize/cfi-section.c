@@ -24,7 +24,7 @@
 #define SECTION_PIECE_BYTES 4096u
 
 /* Nobody's .eh_frame is larger; a header that says so is broken. */
-#define SECTION_BYTES_MAX (1ull << 30)
+#define SECTION_BYTES_MAX (256ull << 20)
 
 void cfi_section_bytes(struct cfi_section *s, const void *p, size_t n_bytes, uint64_t vaddr)
 {

@@ -63,6 +63,9 @@ static bool table_search(struct cfi *c, uint64_t vaddr, uint64_t *ret_off)
 
 /* ---- the index where there is no table ---------------------------------------- */
 
+/* 32 MB; the largest programs have some 300 000 functions. */
+#define INDEX_ENTRIES_MAX (1u << 21)
+
 static int index_cmp(const void *a, const void *b)
 {
 	const struct cfi_index_entry *x = a, *y = b;
@@ -82,8 +85,10 @@ static void index_make(struct cfi_index *ix, const struct cfi_frames *f)
 			break;
 		/* Linkers leave the FDEs of dropped functions in .debug_frame, at 0 or -1. */
 		if (kind == CFI_ENTRY_CIE || !fde.start || !fde.n_bytes ||
-		    fde.start + fde.n_bytes < fde.start)
+		    fde.n_bytes > UINT32_MAX || fde.start + fde.n_bytes < fde.start)
 			continue;
+		if (ix->n == INDEX_ENTRIES_MAX)
+			break;
 		if (ix->n == cap) {
 			cap = cap ? cap * 2 : 256;
 			void *p = reallocarray(ix->v, cap, sizeof(*ix->v));
@@ -92,7 +97,7 @@ static void index_make(struct cfi_index *ix, const struct cfi_frames *f)
 			ix->v = p;
 		}
 		ix->v[ix->n++] = (struct cfi_index_entry){ .start = fde.start,
-			.end = fde.start + fde.n_bytes, .entry_off = (uint32_t)off };
+			.n_bytes = (uint32_t)fde.n_bytes, .entry_off = (uint32_t)off };
 	}
 	if (ix->n)
 		qsort(ix->v, ix->n, sizeof(*ix->v), index_cmp);
@@ -113,7 +118,7 @@ static bool index_search(struct cfi_index *ix, const struct cfi_frames *f, uint6
 		else
 			hi = mid;
 	}
-	if (!lo || vaddr >= ix->v[lo - 1].end)
+	if (!lo || vaddr - ix->v[lo - 1].start >= ix->v[lo - 1].n_bytes)
 		return false;
 	*ret_off = ix->v[lo - 1].entry_off;
 	return true;

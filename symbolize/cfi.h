@@ -51,8 +51,8 @@ struct cfi_rule {
 _Static_assert(sizeof(struct cfi_rule) == 8, "rules are kept by the ten thousand");
 
 struct cfi_index_entry {
-	uint64_t start, end;            /* vaddr */
-	uint32_t entry_off;
+	uint64_t start;                 /* vaddr */
+	uint32_t n_bytes, entry_off;
 };
 
 struct cfi_index {                      /* sorted by start; made when first needed */

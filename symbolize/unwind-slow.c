@@ -17,6 +17,9 @@
 /* Rules run for one stack.  A real stack needs a few; beyond that a register is unknown. */
 #define SLOW_EVALS_MAX 256u
 
+/* CFA program run for one stack: a thousand realigned frames take some 100 KB. */
+#define SLOW_PROGRAM_BYTES_MAX (1u << 20)
+
 /* How far inwards a register is sought. */
 #define SLOW_BACK_MAX 64u
 
@@ -91,6 +94,13 @@ static enum cfi_eval slow_sigcontext(struct slow_at *s, unsigned int reg, uint64
 	return slow_read(s, s->w->frame[s->i].sp + off, 8, ret);
 }
 
+/* Counts what was run for a row; true when the stack has had its share of work. */
+static bool slow_is_too_much(struct unwind_walk *w, const struct cfi_row *row)
+{
+	w->n_program_bytes += row->n_bytes_run;
+	return w->n_program_bytes > SLOW_PROGRAM_BYTES_MAX;
+}
+
 /* The rules of frame i; NONE where its module has no CFI. */
 static enum cfi_kind slow_row(struct unwind_walk *w, uint32_t i, struct cfi_row *ret,
 			      uint64_t *ret_bias)
@@ -102,7 +112,8 @@ static enum cfi_kind slow_row(struct unwind_walk *w, uint32_t i, struct cfi_row 
 	    m.cfi->arch != w->arch)
 		return CFI_NONE;
 	*ret_bias = m.bias;
-	return cfi_row_at(m.cfi, at - m.bias, ret);
+	enum cfi_kind kind = cfi_row_at(m.cfi, at - m.bias, ret);
+	return kind == CFI_UNUSUAL && slow_is_too_much(w, ret) ? CFI_BAD : kind;
 }
 
 /* The CFA of frame i by its row. */
@@ -248,7 +259,7 @@ int unwind_slow_unusual(struct unwind_walk *w, const struct cfi_rule *rule)
 	if (!w->find_module(w->in->ctx, at, &m) || !m.cfi)
 		return UNWIND_BAD_PC;
 	env.bias = m.bias;
-	if (cfi_row_again(m.cfi, rule, at - m.bias, &row) != CFI_UNUSUAL)
+	if (cfi_row_again(m.cfi, rule, at - m.bias, &row) != CFI_UNUSUAL || slow_is_too_much(w, &row))
 		return UNWIND_BAD_CFI;
 	if (row.is_signal && w->arch == CFI_ARM64)
 		return unwind_slow_sigreturn(w);
@@ -315,7 +326,7 @@ int unwind_slow_guess(struct unwind_walk *w)
 struct slow_code {
 	struct unwind_walk *w;
 	const struct unwind_module *m;
-	bool is_cut;
+	bool is_open;                   /* another stack may bear out a rule that this one did not */
 };
 
 /* Code at pc in module m, from its file or the process. */
@@ -345,13 +356,16 @@ static bool slow_code_accept(void *ctx, const struct cfi_rule *rule)
 	if (cfa <= f->sp)
 		return false;
 	if (!unwind_load(w, cfa - 8, &pc)) {
-		c->is_cut |= unwind_outside(w, cfa - 8) == UNWIND_BEYOND;
+		c->is_open |= unwind_outside(w, cfa - 8) == UNWIND_BEYOND;
 		return false;
 	}
-	return pc && w->find_module(w->in->ctx, pc - 1, &m) &&
+	bool is_call = pc && w->find_module(w->in->ctx, pc - 1, &m) &&
 	       slow_read_code(w, &m, pc - sizeof(before), before, sizeof(before)) ==
 		       sizeof(before) &&
 	       cfi_code_ends_with_call(before, sizeof(before));
+	/* clone returns twice, and only its parent has a caller */
+	c->is_open |= !is_call && f->flags & UNWIND_FRAME_EXACT;
+	return is_call;
 }
 
 /* Is that a return address which no call made, but whoever laid out the stack, as makecontext does?
@@ -422,6 +436,6 @@ struct cfi_rule unwind_slow_code(struct unwind_walk *w, const struct unwind_modu
 	if (!(f->flags & UNWIND_FRAME_EXACT) &&
 	    cfi_code_is_root(b, slow_read_code(w, m, f->pc, b, sizeof(b))))
 		return (struct cfi_rule){ .kind = CFI_ROOT };
-	*ret_is_final = !c.is_cut;
+	*ret_is_final = !c.is_open;
 	return (struct cfi_rule){ .kind = CFI_NONE };
 }

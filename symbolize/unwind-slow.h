@@ -22,6 +22,7 @@ struct unwind_walk {
 	uint64_t sp0;                   /* address of the copy's first byte */
 	uint64_t n_copy;                /* bytes of the copy */
 	uint32_t n_evals;               /* rules evaluated for one stack; bounded */
+	uint32_t n_program_bytes;       /* CFA program run for one stack; bounded */
 	uint32_t n_signals;             /* signal frames met; bounded */
 	bool is_cfa_known;              /* where a step failed: the CFA that it went to */
 	uint64_t cfa;

@@ -43,7 +43,8 @@ static void ask(struct cfi *c, uint64_t vaddr)
 	uint64_t x;
 	cfi_rule_at(c, vaddr, &rule);
 	cfi_rule_at(c, vaddr, &again);
-	if (rule.kind == CFI_EMPTY || rule.kind >= CFI_N_KINDS || memcmp(&rule, &again, sizeof(rule)))
+	if (rule.kind == CFI_EMPTY || rule.kind >= CFI_N_KINDS ||
+	    memcmp(&rule, &again, sizeof(rule)))
 		abort();
 	if (rule.kind == CFI_UNUSUAL && cfi_row_again(c, &rule, vaddr, &row) != CFI_UNUSUAL)
 		abort();
@@ -65,8 +66,8 @@ static void ask_all(struct cfi *c)
 		for (size_t i = 0; i < index[k]->n && i < 64; i++) {
 			const struct cfi_index_entry *e = &index[k]->v[i];
 			ask(c, e->start);
-			ask(c, e->start + (e->end - e->start) / 2);
-			ask(c, e->end - 1);
+			ask(c, e->start + e->n_bytes / 2);
+			ask(c, e->start + e->n_bytes - 1);
 		}
 	}
 	/* functions that the table names */
