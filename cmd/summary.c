@@ -95,7 +95,8 @@ static void print_event(const struct summary *s, FILE *to, size_t i)
 	char text[UNITS_TEXT_MAX];
 	cprof_recorder_stats(s->recorder, &st);
 	cprof_recorder_event_stats(s->recorder, i, &ev);
-	fprintf(to, "cprof record: %" PRIu64 " samples of %s", ev.n_samples, ev.name);
+	fprintf(to, "cprof record: %" PRIu64 " sample%s of %s", ev.n_samples,
+		ev.n_samples == 1 ? "" : "s", ev.name);
 	if (ev.is_clock)
 		fprintf(to, ", %s of CPU time", units_duration_text(ev.value, text));
 	else
