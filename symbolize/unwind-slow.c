@@ -259,7 +259,8 @@ int unwind_slow_unusual(struct unwind_walk *w, const struct cfi_rule *rule)
 	if (!w->find_module(w->in->ctx, at, &m) || !m.cfi)
 		return UNWIND_BAD_PC;
 	env.bias = m.bias;
-	if (cfi_row_again(m.cfi, rule, at - m.bias, &row) != CFI_UNUSUAL || slow_is_too_much(w, &row))
+	if (cfi_row_again(m.cfi, rule, at - m.bias, &row) != CFI_UNUSUAL ||
+	    slow_is_too_much(w, &row))
 		return UNWIND_BAD_CFI;
 	if (row.is_signal && w->arch == CFI_ARM64)
 		return unwind_slow_sigreturn(w);
