@@ -2,8 +2,8 @@
  * Stacks deeper than the kernel can copy (64 KiB) are completed from the memory of
  * the process itself, which holds their outer part still: a deep recursion does not
  * come back within the milliseconds until we read.  That it has not is checked: the end of the copy
- * must stand unchanged in memory, and the first return address behind it must follow a call of the
- * function that it is the return address of.  Done seldom, since the thread's next stacks join to
+ * must stand unchanged in memory, and the return addresses behind it must follow calls of the
+ * functions that return to them.  Done seldom, since the thread's next stacks join to
  * the complete one.
  */
 
@@ -13,6 +13,7 @@
 #include "base/host.h"
 #include "proc/procs-space.h"
 #include "source/record.h"
+#include "symbolize/cfi-code.h"
 #include "symbolize/cfi.h"
 #include "symbolize/dso.h"
 
@@ -152,42 +153,86 @@ static bool read_deep(struct userstack *u, const struct record *r, struct unwind
 	return true;
 }
 
-/* Is the call before return address ra one of the function that callee runs in? */
-static bool is_call_of(struct lookup *l, const struct unwind_frame *callee, uint64_t ra)
+/* What the call before a return address says of the function that it is said to have called. */
+enum call {
+	CALL_OF_IT,
+	CALL_INDIRECT,                 /* by a pointer or a linker's stub: it may be */
+	CALL_OF_ANOTHER,               /* or no call at all */
+};
+
+static bool is_x86_stub(const struct unwind_module *m, uint64_t pc)
+{
+	/* [endbr64] [bnd] jmp *disp(%rip) */
+	uint8_t b[8];
+	if (cfi_read_code(m->cfi, pc - m->bias, b, sizeof(b)) < sizeof(b))
+		return false;
+	size_t i = memcmp(b, "\xf3\x0f\x1e\xfa", 4) == 0 ? 4 : 0;
+	i += b[i] == 0xf2;
+	return b[i] == 0xff && b[i + 1] == 0x25;
+}
+
+static enum call call_by_arm(const uint8_t *before, uint64_t ra, uint64_t start)
+{
+	uint32_t insn;
+	memcpy(&insn, before, sizeof(insn));
+	int32_t rel = (int32_t)(insn << 6) >> 4;
+	if (insn >> 26 != 0x25) /* BL; else BLR? */
+		return (insn & 0xfffffc1f) == 0xd63f0000 ? CALL_INDIRECT : CALL_OF_ANOTHER;
+	return ra - 4 + (uint64_t)(int64_t)rel == start ? CALL_OF_IT : CALL_OF_ANOTHER;
+}
+
+static enum call call_before(struct lookup *l, const struct unwind_frame *callee, uint64_t ra)
 {
 	uint64_t at = callee->pc - !(callee->flags & UNWIND_FRAME_EXACT);
 	struct unwind_module m, caller;
 	struct cfi_fde fde;
-	uint32_t off, insn;
+	uint32_t off;
 	bool is_debug;
-	uint8_t b[5];
+	uint8_t b[7];
 	int32_t rel;
 	if (!find_module(l, at, &m) || !m.cfi || !find_module(l, ra - 1, &caller) || !caller.cfi ||
 	    cfi_find_fde(m.cfi, at - m.bias, &fde, &off, &is_debug) != CFI_UNUSUAL ||
 	    cfi_read_code(caller.cfi, ra - sizeof(b) - caller.bias, b, sizeof(b)) < sizeof(b))
-		return false;
+		return CALL_OF_ANOTHER;
 	uint64_t start = fde.start + m.bias;
-	if (l->u->arch == CFI_ARM64) {
-		memcpy(&insn, b + 1, sizeof(insn));
-		rel = (int32_t)(insn << 6) >> 4; /* BL imm26 */
-		return insn >> 26 == 0x25 && ra - 4 + (uint64_t)(int64_t)rel == start;
-	}
-	memcpy(&rel, b + 1, sizeof(rel));
-	return b[0] == 0xe8 && ra + (uint64_t)(int64_t)rel == start;
+	if (l->u->arch == CFI_ARM64)
+		return call_by_arm(b + 3, ra, start);
+	memcpy(&rel, b + 3, sizeof(rel));
+	uint64_t target = ra + (uint64_t)(int64_t)rel;
+	if (b[2] == 0xe8 && target == start)
+		return CALL_OF_IT;
+	if (b[2] == 0xe8 && is_x86_stub(&caller, target))
+		return CALL_INDIRECT;
+	return cfi_code_ends_with_call(b, sizeof(b)) && b[2] != 0xe8 ? CALL_INDIRECT
+								      : CALL_OF_ANOTHER;
 }
 
 /*
  * A function that has returned leaves its part of the stack as it was, so an unchanged copy does
- * not prove that the thread is still there.  The first return address beyond the copy does, if
- * the call before it is one of this very function.  (Calls by pointer prove nothing: a frame of
- * 200 KiB was seen below clock_gettime, which had called the vDSO so.)
+ * not prove that the thread is still there.  The return addresses beyond the copy do, if the call
+ * before each is one of the very function that returns to it.  Of a call by pointer that cannot be
+ * told, as always near the root; but the first must not be such a one: a frame of 200 KiB was seen
+ * below clock_gettime, which had meanwhile called the vDSO so.
  */
 static bool is_still_there(struct lookup *l, const struct unwind_result *r, uint64_t copy_end)
 {
-	for (uint32_t i = 0; i + 1 < r->n; i++)
-		if (r->frame[i + 1].sp > copy_end)
-			return is_call_of(l, &r->frame[i], r->frame[i + 1].pc);
-	return false;
+	struct { uint64_t pc, ra; } known[64] = { { 0, 0 } }; /* recursion repeats itself */
+	bool is_first = true;
+	for (uint32_t i = 0; i + 1 < r->n; i++) {
+		const struct unwind_frame *f = &r->frame[i];
+		if (f[1].sp <= copy_end)
+			continue;
+		size_t slot = (f->pc ^ f[1].pc >> 3) % 64;
+		if (!is_first && known[slot].pc == f->pc && known[slot].ra == f[1].pc)
+			continue;
+		enum call c = call_before(l, f, f[1].pc);
+		if (c == CALL_OF_ANOTHER || (c == CALL_INDIRECT && is_first))
+			return false;
+		known[slot].pc = f->pc;
+		known[slot].ra = f[1].pc;
+		is_first = false;
+	}
+	return !is_first;
 }
 
 bool userstack_walk(struct userstack *u, struct procs_space *space, const struct record *r,
