@@ -327,7 +327,7 @@ int unwind_slow_guess(struct unwind_walk *w)
 struct slow_code {
 	struct unwind_walk *w;
 	const struct unwind_module *m;
-	bool is_open;                   /* another stack may bear out a rule that this one did not */
+	bool is_open;                   /* another stack may bear out what this one did not */
 };
 
 /* Code at pc in module m, from its file or the process. */
