@@ -59,7 +59,8 @@ in_guest() {
 		record() {
 			name=$1
 			shift
-			$kick ./cprof record --json -o "$OUT/$name.pb.gz" "$@" >"$OUT/$name.out" 2>"$OUT/$name.err"
+			$kick ./cprof record --json -o "$OUT/$name.pb.gz" "$@" \
+				>"$OUT/$name.out" 2>"$OUT/$name.err"
 			echo $? >"$OUT/$name.status"
 		}
 		END

@@ -64,7 +64,8 @@ prepare_guest() {
 	# The cloud kernel is a third of the general one, and has the PMU's driver and virtio.
 	kernel=$(APT_CONFIG=$cache/apt/arm64.conf apt-cache depends linux-image-cloud-arm64 |
 		sed -n 's/.*Depends: \(linux-image-[0-9][^ ]*\).*/\1/p' | head -n 1)
-	[ -n "$kernel" ] || cannot 'cannot fetch packages: no linux-image-cloud-arm64 in the apt sources'
+	[ -n "$kernel" ] ||
+		cannot 'cannot fetch packages: no linux-image-cloud-arm64 in the apt sources'
 	debs_single "$tmp/kernel" "$kernel"
 	# shellcheck disable=SC2086 # a list of words
 	debs_closure arm64 "$tmp/all" busybox-static $libs ${perf:+linux-perf}
@@ -156,7 +157,7 @@ write_cross_file() {
 			echo '#!/bin/sh'
 			echo "export PATH=\"$dir:\$PATH\""
 			[ -z "$lib" ] ||
-				echo "export LD_LIBRARY_PATH=\"$lib\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH}\""
+				echo "export LD_LIBRARY_PATH=\"$lib\""
 			echo "exec \"$dir/$triplet-$tool\"$opts \"\$@\""
 		} >"$bin/$triplet-$tool.tmp"
 		chmod 755 "$bin/$triplet-$tool.tmp"
@@ -176,7 +177,7 @@ write_cross_file() {
 
 	[properties]
 	sys_root = '$cache/sysroot'
-	pkg_config_libdir = ['$cache/sysroot/usr/lib/$triplet/pkgconfig', '$cache/sysroot/usr/share/pkgconfig']
+	pkg_config_libdir = '$cache/sysroot/usr/lib/$triplet/pkgconfig'
 	needs_exe_wrapper = true
 
 	[host_machine]

@@ -22,6 +22,7 @@ while read -r file; do
 	check "${file#./} is the same" cmp "first.keep/out/$file" "second.keep/out/$file"
 done <profiles.keep
 for case in user sides several; do
-	check "what is said of $case is the same" cmp first.keep/out/$case.out second.keep/out/$case.out
+	check "what is said of $case is the same" \
+		cmp first.keep/out/$case.out second.keep/out/$case.out
 done
 finish

@@ -19,7 +19,8 @@ for case in frameless frameless-fp; do
 done
 result stacks frameless
 profile 'a leaf without a frame: its caller is there' "$pb" \
-	"path('work_three', 'drive', 'main') >= 0.99 * share('work_three')" "share('work_three') > 0.7" \
+	"path('work_three', 'drive', 'main') >= 0.99 * share('work_three')" \
+	"share('work_three') > 0.7" \
 	"path('work_one', 'drive', 'main') >= 0.99 * share('work_one')" "roots('^_start$') > 0.99"
 # The kernel's chain begins at the caller's frame, so that the caller itself is not in it.
 result stacks frameless-fp
