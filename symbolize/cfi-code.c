@@ -103,6 +103,14 @@ static enum code_next code_modrm(struct way *w, const struct x86insn *i)
 			w->sp = w->fp;
 		} else if (reg == 5 && is_reg) {
 			w->fp = rm == 4 ? w->sp : (struct value){ .base = BASE_LOST };
+		} else if (reg == 5) {
+			/* mov rbp, [rsp + disp]: as Go's epilogues restore it */
+			bool of_sp = (i->rex & 8) && rm == 4 && i->modrm[1] == 0x24;
+			unsigned int mod = m >> 6;
+			int64_t disp = mod ? code_imm(i->modrm + 2, mod == 1 ? 1 : 4) : 0;
+			w->fp = of_sp ? (struct value){ .base = BASE_SLOT, .slot_base = w->sp.base,
+							.off = w->sp.off + disp }
+				      : (struct value){ .base = BASE_LOST };
 		}
 		return CODE_ON;
 	case 0x8d:

@@ -344,6 +344,17 @@ static size_t slow_code_read(void *ctx, uint64_t at, uint8_t *buf, size_t n_byte
 	return slow_read_code(c->w, c->m, at, buf, n_bytes);
 }
 
+/*
+ * Go lays a goroutine's first frame out by hand: it returns into runtime.goexit behind its first
+ * instruction, "nop; call runtime.goexit1; nop", which no call precedes.
+ */
+static bool slow_is_goexit(const struct unwind_walk *w, const struct unwind_module *m, uint64_t pc)
+{
+	uint8_t b[7];
+	return slow_read_code(w, m, pc - 1, b, sizeof(b)) == sizeof(b) && b[0] == 0x90 &&
+	       b[1] == 0xe8 && b[6] == 0x90;
+}
+
 /* Is there a return address where the rule says: one with a call before it? */
 static bool slow_code_accept(void *ctx, const struct cfi_rule *rule)
 {
@@ -361,9 +372,10 @@ static bool slow_code_accept(void *ctx, const struct cfi_rule *rule)
 		return false;
 	}
 	bool is_call = pc && w->find_module(w->in->ctx, pc - 1, &m) &&
-	       slow_read_code(w, &m, pc - sizeof(before), before, sizeof(before)) ==
-		       sizeof(before) &&
-	       cfi_code_ends_with_call(before, sizeof(before));
+		       slow_read_code(w, &m, pc - sizeof(before), before, sizeof(before)) ==
+			       sizeof(before) &&
+		       (cfi_code_ends_with_call(before, sizeof(before)) ||
+			slow_is_goexit(w, &m, pc));
 	/* clone returns twice, and only its parent has a caller */
 	c->is_open |= !is_call && f->flags & UNWIND_FRAME_EXACT;
 	return is_call;
@@ -432,6 +444,8 @@ struct cfi_rule unwind_slow_code(struct unwind_walk *w, const struct unwind_modu
 		return (struct cfi_rule){ .kind = CFI_SIGRETURN, .flags = CFI_FLAG_GUESSED };
 	const struct unwind_frame *f = &w->frame[w->n - 1];
 	uint8_t b[8];
+	if (!(f->flags & UNWIND_FRAME_EXACT) && slow_is_goexit(w, m, f->pc))
+		return (struct cfi_rule){ .kind = CFI_ROOT };
 	if (cfi_code_rule(&code, f->pc, &r))
 		return r;
 	if (!(f->flags & UNWIND_FRAME_EXACT) &&

@@ -79,6 +79,16 @@ profile 'a Go program: 99 % of the frames are named, stacks are rooted' go.pb.gz
 	"named('/goprogram') >= 0.99" "anywhere(r'^regexp\.') > 0.1" \
 	"roots(r'^(runtime\.|_rt0_|_start|start_thread|.*clone)') > 0.95"
 
+# Without the symbols that a stripped Go program has none of, its roots are told by how stacks end.
+HOME=$T GOFLAGS=-mod=mod GOTOOLCHAIN=local go build -ldflags '-s -w' -o gostripped.keep main.go
+run "$CPROF" record --json -e cpu-clock -o gostripped.pb.gz -- ./gostripped.keep
+is "$status" 0 'a stripped Go program: recorded'
+check 'a stripped Go program: most stacks are whole, without CFI and symbols' "$PYTHON" - out <<'END'
+import json, sys
+ends = json.loads(open(sys.argv[1]).read().splitlines()[-1])["stack_ends"]
+sys.exit(ends["root"] < 0.7 * sum(ends.values()))
+END
+
 cat >unit.c.keep <<'END'
 #include <stdio.h>
 #include <stdlib.h>
