@@ -57,7 +57,7 @@ def opening_problems():
 
 
 def column_problems():
-    for path in tap.sources(".c", ".h", ".cc", ".rs", ".py", ".sh"):
+    for path in tap.sources(".c", ".h", ".cc", ".rs"):
         for number, line in enumerate(tap.read(path).splitlines(), 1):
             if columns(line) > LINE_COLUMNS:
                 yield "%s:%d: %d columns" % (path, number, columns(line))

@@ -54,10 +54,11 @@ pid=$!
 tap_pids="$tap_pids $pid"
 sleep 0.5
 run "$CPROF" record -e cpu-clock --duration 1 -o thousand.pb.gz -p $pid
+kill $pid		# at once: what comes next would wait for a thousand time slices
+wait $pid 2>/dev/null
 is "$status" 0 'a thousand threads: recorded'
 profile 'a thousand threads: their work is seen' thousand.pb.gz "cum('thread_work') > 0.9" \
 	"len(labels('tid')) > 100"
-kill $pid
 
 # the target ends first
 background "$PROG/spin" 3 1500
