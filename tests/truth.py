@@ -207,8 +207,8 @@ def main():
             try:
                 future.result()
                 problems = run.problems()
-            except (RuntimeError, ValueError, subprocess.TimeoutExpired) as error:
-                problems = [str(error)]
+            except (RuntimeError, ValueError, KeyError, subprocess.TimeoutExpired) as error:
+                problems = ["%s: %s" % (type(error).__name__, error)]
             print("%s %d - %s: the stacks are the chains that it told"
                   % ("not ok" if problems else "ok", i, name))
             if problems or options.verbose:
