@@ -320,8 +320,8 @@ static int run_record(int argc, char **argv)
 		rec.log.line = NULL;
 	int code = run(&rec, &status, &e);
 	if (code < 0) {
-		cmd_fail("record", &e);
-		status = status ? status : CMD_FAILED;
+		int failed = cmd_fail("record", &e);
+		status = status > CMD_FAILED && status != CMD_USAGE ? status : failed;
 		for (size_t i = 0; i < rec.n_events && rec.output; i++)
 			output_discard(&rec.output[i]);
 	}

@@ -20,7 +20,8 @@ extern const struct cmd cmd_report;
 
 struct err;
 
-/* Prints "cprof COMMAND: what" and the hint's lines, indented, to stderr; returns CMD_FAILED. */
+/* Prints "cprof COMMAND: what" and the hint's lines, indented, to stderr; returns CMD_FAILED, or
+ * CMD_USAGE for a request that is wrong in itself. */
 int cmd_fail(const char *command, const struct err *e);
 
 #endif

@@ -51,14 +51,27 @@ static void run_child(int go_fd, int errno_fd, char **argv, const sigset_t *mask
 	_exit(code == ENOENT ? 127 : 126);
 }
 
+/* What to do about errno where something about starting a process failed. */
+static int cannot_start(const char *name, struct err *e)
+{
+	int number = errno, code = err_errno(e, number, "cannot start '%s'", name);
+	if (number == EMFILE)
+		err_hint(e, "raise the limit of open files of this shell: ulimit -n 256");
+	else if (number == ENFILE)
+		err_hint(e, "the whole machine is out of open files: sysctl fs.file-max");
+	else if (number == EAGAIN)
+		err_hint(e, "the limit of processes is reached: ulimit -u, or the cgroup's pids.max");
+	return code;
+}
+
 int launch_fork(struct launch *l, char **argv, const sigset_t *mask, struct err *e)
 {
 	int go[2], failed[2];
 	*l = (struct launch){ .go_fd = -1, .errno_fd = -1, .name = argv[0] };
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, go) < 0)
-		return err_errno(e, errno, "cannot start '%s'", argv[0]);
+		return cannot_start(argv[0], e);
 	if (pipe2(failed, O_CLOEXEC) < 0) {
-		int code = err_errno(e, errno, "cannot start '%s'", argv[0]);
+		int code = cannot_start(argv[0], e);
 		close(go[0]);
 		close(go[1]);
 		return code;
@@ -69,7 +82,7 @@ int launch_fork(struct launch *l, char **argv, const sigset_t *mask, struct err 
 		close(failed[0]);
 		run_child(go[0], failed[1], argv, mask);
 	}
-	int code = pid < 0 ? err_errno(e, errno, "cannot start '%s'", argv[0]) : 0;
+	int code = pid < 0 ? cannot_start(argv[0], e) : 0;
 	close(go[0]);
 	close(failed[1]);
 	l->pid = pid < 0 ? 0 : pid;

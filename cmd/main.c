@@ -4,8 +4,12 @@
 #include "cmd/cmd.h"
 
 #include <argp.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct cmd *const commands[] = {
 	&cmd_record,
@@ -22,7 +26,7 @@ int cmd_fail(const char *command, const struct err *e)
 		fprintf(stderr, "  %.*s\n", (int)n, line);
 		line += n + (line[n] == '\n');
 	}
-	return CMD_FAILED;
+	return e->is_usage ? CMD_USAGE : CMD_FAILED;
 }
 
 static void print_help(FILE *to)
@@ -36,8 +40,27 @@ static void print_help(FILE *to)
 		    "explains them.\n");
 }
 
+/* A file must not become descriptor 1 because stdout was closed: `-o -` would go into it. */
+static void occupy_closed(void)
+{
+	for (int fd = 0; fd <= 2; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) < 0)
+			_exit(CMD_FAILED);
+}
+
+/* What is in stdout's buffer may find the disk full. */
+static void close_stdout(void)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return;
+	fprintf(stderr, "cprof: cannot write to stdout: %s\n", strerror(errno));
+	_exit(CMD_FAILED);
+}
+
 int main(int argc, char **argv)
 {
+	occupy_closed();
+	atexit(close_stdout);
 	argp_err_exit_status = CMD_USAGE;
 	if (argc < 2) {
 		print_help(stderr);

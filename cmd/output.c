@@ -33,13 +33,13 @@ static char *make_path(const char *name, const char *part, size_t n)
 static int open_stdout(struct output *o, size_t n, struct err *e)
 {
 	if (n != 1) {
-		err_set(e, EINVAL, "-o - takes one event, not %zu: each event is a file of its own",
+		err_usage(e, "-o - takes one event, not %zu: each event is a file of its own",
 			n);
 		err_hint(e, "give a file name, or record one event");
 		return -EINVAL;
 	}
 	if (isatty(STDOUT_FILENO)) {
-		err_set(e, EINVAL, "not writing a compressed profile to a terminal");
+		err_usage(e, "not writing a compressed profile to a terminal");
 		err_hint(e, "redirect stdout, or use -o FILE");
 		return -EINVAL;
 	}

@@ -6,6 +6,7 @@
 
 #include "base/units.h"
 #include "cmd/cmd.h"
+#include "cmd/labelopt.h"
 
 #include <argp.h>
 #include <ctype.h>
@@ -154,34 +155,6 @@ static void parse_callgraph(struct argp_state *state, const char *arg, struct cp
 	}
 }
 
-static unsigned parse_labels(struct argp_state *state, const char *arg)
-{
-	static const struct { const char *name; unsigned bit; } known[] = {
-		{ "pid", CPROF_LABEL_PID }, { "tid", CPROF_LABEL_TID },
-		{ "thread_name", CPROF_LABEL_THREAD_NAME },
-		{ "process_name", CPROF_LABEL_PROCESS_NAME }, { "cpu", CPROF_LABEL_CPU },
-		{ "cgroup", CPROF_LABEL_CGROUP },
-	};
-	unsigned bits = 0;
-	if (strcmp(arg, "none") == 0)
-		return 0;
-	for (const char *p = arg;; p++) {
-		size_t n = strcspn(p, ","), i = 0;
-		while (i < 6 && (strlen(known[i].name) != n || strncmp(p, known[i].name, n) != 0))
-			i++;
-		if (i == 6)
-			argp_error(state,
-				   "no built-in label '%.*s': they are pid, tid, thread_name, "
-				   "process_name, cpu, cgroup",
-				   (int)n, p);
-		else
-			bits |= known[i].bit;
-		p += n;
-		if (!*p)
-			return bits;
-	}
-}
-
 static void add_text(struct argp_state *state, const char *arg, const char ***v, size_t *n,
 		     size_t *cap)
 {
@@ -224,9 +197,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		add_text(state, arg, &o->events.v, &o->events.n, &o->events.cap);
 		break;
 	case OPT_LABEL:
-		if (!strchr(arg, '=') || arg[0] == '=')
-			argp_error(state, "--label '%s' is not KEY=VALUE", arg);
-		add_text(state, arg, &o->labels.v, &o->labels.n, &o->labels.cap);
+		labelopt_add(state, arg, &o->labels.v, &o->labels.n, &o->labels.cap);
 		break;
 	case 'F': c->freq = arg; break;
 	case 'c': c->period = arg; break;
@@ -251,7 +222,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_MAX_MEMORY: c->max_memory_bytes = parse_size(state, "--max-memory", arg); break;
 	case OPT_CALL_GRAPH: parse_callgraph(state, arg, c); break;
 	case OPT_LABELS:
-		c->labels = parse_labels(state, arg);
+		c->labels = labelopt_parse(state, arg, ~0u);
 		c->labels_given = true;
 		break;
 	case ARGP_KEY_ARG:

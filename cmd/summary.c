@@ -14,7 +14,8 @@
 static bool is_gap(double percent, uint64_t n_samples)
 {
 	double gap = fabs(percent - 100);
-	return percent >= 0 && gap > GAP_TOLD_PERCENT && gap > 300 / sqrt((double)n_samples + 1);
+	double n_expected = percent > 0 ? (double)n_samples * 100 / percent : 0;
+	return percent >= 0 && gap > GAP_TOLD_PERCENT && gap > 300 / sqrt(n_expected + 1);
 }
 
 struct loss {

@@ -43,7 +43,8 @@ bool symtab_add_code(struct symtab *t, Elf *elf)
 			return false;
 		t->code[t->n_code++] = (struct symtab_range){ sh.sh_addr, sh.sh_addr + sh.sh_size };
 	}
-	qsort(t->code, t->n_code, sizeof(*t->code), compare_range);
+	if (t->n_code)
+		qsort(t->code, t->n_code, sizeof(*t->code), compare_range);
 	return true;
 }
 

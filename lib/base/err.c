@@ -13,9 +13,24 @@ int err_set(struct err *e, int errnum, const char *fmt, ...)
 		vsnprintf(e->what, sizeof(e->what), fmt, ap);
 		va_end(ap);
 		e->code = -errnum;
+		e->is_usage = false;
 		e->hint[0] = '\0';
 	}
 	return -errnum;
+}
+
+int err_usage(struct err *e, const char *fmt, ...)
+{
+	if (e) {
+		va_list ap;
+		va_start(ap, fmt);
+		vsnprintf(e->what, sizeof(e->what), fmt, ap);
+		va_end(ap);
+		e->code = -EINVAL;
+		e->is_usage = true;
+		e->hint[0] = '\0';
+	}
+	return -EINVAL;
 }
 
 int err_errno(struct err *e, int errnum, const char *fmt, ...)
@@ -28,6 +43,7 @@ int err_errno(struct err *e, int errnum, const char *fmt, ...)
 		size_t n = strlen(e->what);
 		snprintf(e->what + n, sizeof(e->what) - n, ": %s", strerror(errnum));
 		e->code = -errnum;
+		e->is_usage = false;
 		e->hint[0] = '\0';
 	}
 	return -errnum;

@@ -14,6 +14,7 @@
 
 struct err {
 	int code;                 /* negative errno, 0 when nothing failed */
+	bool is_usage;            /* the request itself is wrong, on every machine */
 	char what[ERR_TEXT_MAX];  /* "cannot open 'x': No such file or directory" */
 	char hint[ERR_TEXT_MAX];  /* remedy, "" when there is none; may hold several lines */
 };
@@ -21,6 +22,9 @@ struct err {
 /* Records a failure whose text is complete, and returns -errnum.  e may be NULL. */
 int err_set(struct err *e, int errnum, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/* As err_set for a request that is wrong in itself; returns -EINVAL. */
+int err_usage(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* As err_set, and appends ": " and the errno's text. */
 int err_errno(struct err *e, int errnum, const char *fmt, ...)

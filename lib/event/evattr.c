@@ -40,7 +40,7 @@ static void common(const struct evattr_options *o, struct perf_event_attr *a)
 		.size = sizeof(*a),
 		.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
 			       PERF_SAMPLE_TIME | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU |
-			       PERF_SAMPLE_PERIOD,
+			       (o->no_period ? 0 : PERF_SAMPLE_PERIOD),
 		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING |
 			       PERF_FORMAT_ID | PERF_FORMAT_LOST,
 		.sample_id_all = 1,

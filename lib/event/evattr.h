@@ -19,6 +19,7 @@ struct evattr_options {
 	bool inherit;                /* per-task events: follow threads and children */
 	bool enable_on_exec;         /* per-task events of a command not yet exec'ed */
 	bool cpu_wide;               /* one event per CPU for all tasks: exclude_idle, no inherit */
+	bool no_period;              /* leave out PERF_SAMPLE_PERIOD: see evattr_sampling */
 	bool want_count;             /* sample the counter's value as well; not with inherit */
 	bool want_cgroup;            /* sample cgroup ids, and record their paths (Linux 5.7) */
 	bool only_user, only_kernel; /* for all events */
@@ -45,7 +46,9 @@ uint64_t evattr_user_regs(void);
 
 /* The attr of a sampling event: disabled, PERF_SAMPLE_IDENTIFIER|IP|TID|TIME|CPU|PERIOD|
  * STREAM_ID..., sample_id_all, clockid CLOCK_MONOTONIC.  All events of a session get the same
- * sample_type, so that one record_format decodes all.  Guests of this machine are left out. */
+ * sample_type, so that one record_format decodes all.  Guests of this machine are left out.
+ * With PERF_SAMPLE_PERIOD the kernel samples every single event of a software event with a fixed
+ * period (perf_swevent_event of kernel/events/core.c): no_period is for these. */
 void evattr_sampling(const struct evspec *s, const struct evattr_options *o,
 		     struct perf_event_attr *ret_attr);
 

@@ -79,7 +79,7 @@ static void say_rate(struct comments *c, bool *failed, const struct cprof_stats 
 static void say_counted(struct comments *c, bool *failed, const struct cprof_config *config,
 			const struct cprof_stats *st, const struct cprof_event_stats *ev)
 {
-	if (!ev->is_clock)
+	if (!ev->is_clock && ev->counted)  /* else nobody has read the counter */
 		say(c, failed, "counted: %llu %s %s; sampled: %llu",
 		    (unsigned long long)ev->counted, ev->sample_type,
 		    ev->counted_target ? "by the target" : "by all tasks of these CPUs",
@@ -119,6 +119,7 @@ static void say_losses(struct comments *c, bool *failed, const struct cprof_stat
 {
 	const struct { uint64_t n; const char *what; } losses[] = {
 		{ ev->n_lost, "samples lost: the ring was full" },
+		{ ev->n_lost_shown, "of the lost samples shown as [lost samples]" },
 		{ ev->n_throttles, "times throttled by the kernel: the rate was too high" },
 		{ st->n_truncated, "stacks truncated: deeper than the stack copy or "
 				   "kernel.perf_event_max_stack" },

@@ -36,6 +36,9 @@ static const struct { enum engine_label bit; const char *key; } label_keys[] = {
 };
 #define N_LABEL_KEYS (sizeof(label_keys) / sizeof(*label_keys))
 
+/* What the kernel tells for a task without ids: -1. */
+#define NO_TASK UINT32_MAX
+
 /* Far above any machine's CPU numbers. */
 #define CPU_MAX 65536u
 
@@ -126,6 +129,7 @@ void engine_done(struct engine *g)
 	strtab_done(&g->strings);
 	targets_done(&g->targets);
 	VEC_FREE(&g->last_count);
+	VEC_FREE(&g->last_exit);
 	free(g->event);
 	free(g->fixed_label);
 	*g = (struct engine){ 0 };
@@ -263,13 +267,16 @@ static uint32_t stack_by_fp(struct engine *g, struct procs_thread *t, struct eng
  */
 static uint64_t weigh(struct engine *g, const struct record *r)
 {
+	uint64_t period = r->sample.period;
+	if (!period && g->options.period)
+		period = g->options.period[r->event];
 	if (r->event >= 64 || !(g->options.by_count >> r->event & 1) || r->cpu > CPU_MAX)
-		return r->sample.period;
+		return period;
 	size_t at = (size_t)r->cpu * g->options.n_events + r->event;
 	if (at >= g->last_count.n) {
 		size_t more = at + 1 - g->last_count.n;
 		if (!VEC_RESERVE(&g->last_count, more))
-			return r->sample.period;
+			return period;
 		memset(g->last_count.v + g->last_count.n, 0, more * sizeof(uint64_t));
 		g->last_count.n += more;
 	}
@@ -278,16 +285,52 @@ static uint64_t weigh(struct engine *g, const struct record *r)
 	return now >= last ? now - last : now;  /* less: the event was opened anew */
 }
 
+/*
+ * A task on its way out has no ids any more, but is sampled still: its samples follow the EXIT
+ * record on the same CPU.
+ */
+static void note_exit(struct engine *g, const struct record *r)
+{
+	if (r->cpu > CPU_MAX)
+		return;
+	if (r->cpu >= g->last_exit.n) {
+		size_t more = r->cpu + 1 - g->last_exit.n;
+		if (!VEC_RESERVE(&g->last_exit, more))
+			return;
+		memset(g->last_exit.v + g->last_exit.n, 0, more * sizeof(*g->last_exit.v));
+		g->last_exit.n += more;
+	}
+	g->last_exit.v[r->cpu] = (struct engine_exit){
+		.pid = r->pid, .tid = r->tid, .is_target = targets_has(&g->targets, r->pid, r->tid),
+	};
+}
+
+/* Gives such a sample its ids back; returns whether it is a target's. */
+static bool is_target(const struct engine *g, const struct record *r, uint32_t *pid, uint32_t *tid)
+{
+	*pid = r->pid;
+	*tid = r->tid;
+	if (r->tid != NO_TASK || r->cpu >= g->last_exit.n)
+		return targets_has(&g->targets, r->pid, r->tid);
+	const struct engine_exit *x = &g->last_exit.v[r->cpu];
+	if (!x->pid || (r->pid != NO_TASK && r->pid != x->pid))
+		return targets_has(&g->targets, r->pid, r->tid);
+	*pid = x->pid;
+	*tid = x->tid;
+	return x->is_target;
+}
+
 static void feed_sample(struct engine *g, const struct record *r)
 {
 	if (r->event >= g->options.n_events)
 		return;
+	uint32_t pid, tid;
 	struct engine_event *ev = &g->event[r->event];
 	uint64_t value = weigh(g, r);
 	targets_note_time(&g->targets, r->time_ns);
 	if (r->time_ns < g->window_start_ns || r->time_ns > g->window_end_ns)
 		return;
-	if (!targets_has(&g->targets, r->pid, r->tid)) {
+	if (!is_target(g, r, &pid, &tid)) {
 		ev->n_foreign++;
 		return;
 	}
@@ -297,7 +340,7 @@ static void feed_sample(struct engine *g, const struct record *r)
 		g->first_ns = r->time_ns;
 	g->last_ns = r->time_ns;
 
-	struct procs_thread *t = procs_thread(&g->procs, r->pid, r->tid);
+	struct procs_thread *t = procs_thread(&g->procs, pid, tid);
 	if (!t || !t->process) {
 		g->walk.stats.n_dropped++;
 		add_count(g, r->event, stackwalk_pseudo(&g->walk, g->walk.dropped), 0, 1, value);
@@ -337,7 +380,10 @@ void engine_feed(struct engine *g, const struct record *r)
 	case PERF_RECORD_MMAP2:
 	case PERF_RECORD_COMM:
 	case PERF_RECORD_FORK:
+		feed_side_band(g, r);
+		break;
 	case PERF_RECORD_EXIT:
+		note_exit(g, r);
 		feed_side_band(g, r);
 		break;
 	default:

@@ -38,6 +38,7 @@ struct engine_options {
 	size_t max_memory_bytes;
 	const struct host *host;     /* NULL: a replay; nothing is asked of this machine */
 	size_t n_events;
+	const uint64_t *period;      /* per event, for samples that do not tell theirs; borrowed */
 	uint64_t by_count;           /* bit per event: its samples are weighed by its counter */
 	unsigned labels;             /* enum engine_label bits */
 	const char *const *label;    /* "KEY=VALUE" on every sample, checked by the caller */
@@ -57,6 +58,11 @@ struct engine_event {
 	uint64_t n_lost;             /* as added by engine_add_lost */
 };
 
+struct engine_exit {
+	uint32_t pid, tid;           /* 0: none yet */
+	bool is_target;
+};
+
 struct engine {
 	struct engine_options options;
 	struct budget budget;
@@ -74,6 +80,7 @@ struct engine {
 	uint64_t window_start_ns;    /* samples outside of [start, end] are passed over */
 	uint64_t window_end_ns;
 	uint64_t first_ns, last_ns;  /* of the samples that were counted */
+	VEC(struct engine_exit) last_exit; /* per CPU: the task that exited last */
 	VEC(uint64_t) last_count;    /* per CPU and event, of those weighed by their counter */
 	uint64_t n_labels_dropped;   /* samples that went without some label: memory limit */
 };

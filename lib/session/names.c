@@ -119,8 +119,8 @@ static uint32_t dso_mapping(struct engine *g, struct names *n, const struct dso 
 }
 
 /* The kernel proper, or the module that symkernel names for this address. */
-static uint32_t kernel_mapping(struct engine *g, struct names *n, const struct symkernel *k,
-			       uint64_t address)
+static uint32_t kernel_mapping(struct engine *g, struct names *n, const struct names_options *o,
+			       const struct symkernel *k, uint64_t address)
 {
 	const char *name, *module = "";
 	uint64_t start;
@@ -131,9 +131,20 @@ static uint32_t kernel_mapping(struct engine *g, struct names *n, const struct s
 		m.filename = strtab_add_cstr(&g->strings, file);
 		return add_mapping(n, m);
 	}
+	for (size_t i = 0; !k && i < o->n_kernel_maps; i++) {
+		const struct names_kernel_map *map = &o->kernel_map[i];
+		if (address < map->start || address >= map->end)
+			continue;
+		m = (struct names_mapping){
+			.start = map->start, .limit = map->end,
+			.filename = strtab_add_cstr(&g->strings, map->filename),
+			.build_id = build_id_text(g, map->build_id, map->n_build_id),
+		};
+		return add_mapping(n, m);
+	}
 	uint8_t id[DSO_BUILD_ID_MAX];
 	size_t n_id =
-		k && g->options.host ? symkernel_build_id(g->options.host, id, sizeof(id)) : 0;
+		k && o->symbols.host ? symkernel_build_id(o->symbols.host, id, sizeof(id)) : 0;
 	if (k)
 		symkernel_text(k, &m.start, &m.limit);
 	/* Addresses behind the text (init, trampolines) are the kernel's too. */
@@ -223,7 +234,8 @@ static void count_named(struct names *n, enum dso_kind kind, const struct symadd
 	}
 }
 
-static int resolve_dso(struct engine *g, const struct symbolizer_options *o, struct names *n,
+static int resolve_dso(struct engine *g, const struct names_options *options,
+		       const struct symbolizer_options *o, struct names *n,
 		       const struct by_dso *list, size_t n_list)
 {
 	const struct dso *d = dso_get(&g->dsos, list->dso);
@@ -239,7 +251,7 @@ static int resolve_dso(struct engine *g, const struct symbolizer_options *o, str
 	for (size_t i = 0; i < n_list; i++) {
 		uint32_t m = NAMES_NO_MAPPING;
 		if (d->key.kind == DSO_KERNEL)
-			m = kernel_mapping(g, n, o->kernel, addr[i].vaddr);
+			m = kernel_mapping(g, n, options, o->kernel, addr[i].vaddr);
 		else if (d->key.kind != DSO_PSEUDO)
 			m = dso_mapping(g, n, d, addr[i].vaddr);
 		if (m != NAMES_NO_MAPPING) {
@@ -291,23 +303,24 @@ static struct symkernel *open_kernel(const struct engine *g, const struct names_
 	uint64_t start, end;
 	bool any;
 	all_in_text(g, list, n_list, 0, 0, &any);
-	if (!any || !o->running_kernel || !g->options.host)
+	const struct host *host = o->symbols.host;
+	if (!any || !o->running_kernel || !host)
 		return NULL;
-	if (o->cache_dir && symkernel_cache_open(g->options.host, o->cache_dir, &k) == 0) {
+	if (o->cache_dir && symkernel_cache_open(host, o->cache_dir, &k) == 0) {
 		symkernel_text(k, &start, &end);
 		if (all_in_text(g, list, n_list, start, end, &any))
 			return k;
 		symkernel_close(k);
 		k = NULL;
 	}
-	if (symkernel_open(g->options.host, &k, &why) < 0) {
+	if (symkernel_open(host, &k, &why) < 0) {
 		*ret_hidden = true;
 		log_line(o->symbols.log, LOG_WARN, "kernel functions have no names: %s%s%s",
 			 why.what, why.hint[0] ? "; " : "", why.hint);
 		return NULL;
 	}
 	if (o->cache_dir)
-		symkernel_cache_save(k, g->options.host, o->cache_dir);
+		symkernel_cache_save(k, host, o->cache_dir);
 	return k;
 }
 
@@ -332,7 +345,7 @@ int names_resolve(struct engine *g, const struct names_options *options, struct 
 	for (size_t i = 0, next; code == 0 && i < n_list; i = next) {
 		for (next = i; next < n_list && list[next].dso == list[i].dso;)
 			next++;
-		code = resolve_dso(g, &o, &n, list + i, next - i);
+		code = resolve_dso(g, options, &o, &n, list + i, next - i);
 	}
 	symkernel_close(kernel);
 	if (code == 0)

@@ -50,8 +50,18 @@ struct names {
 	bool kernel_hidden;            /* kernel frames without names: kptr_restrict */
 };
 
+/* A part of the kernel's code, as a recording tells it. */
+struct names_kernel_map {
+	uint64_t start, end;
+	const char *filename;
+	const uint8_t *build_id;
+	uint8_t n_build_id;            /* 0: unknown */
+};
+
 struct names_options {
 	struct symbolizer_options symbols;  /* kernel is chosen by names_resolve */
+	const struct names_kernel_map *kernel_map;  /* for a kernel without names; may be NULL */
+	size_t n_kernel_maps;
 	bool running_kernel;           /* may this machine's kallsyms be used? */
 	const char *cache_dir;         /* for the kernel's names; NULL: no cache */
 };

@@ -17,6 +17,7 @@ struct recorder_event {
 	char sample_type[EVSPEC_NAME_MAX];
 	char file_part[EVSPEC_NAME_MAX];
 	const char *unit;
+	uint64_t n_lost;           /* as the kernel counted them; valid after stop */
 	struct live_count base;    /* when the window opened */
 	struct live_count count;   /* within the window; valid after stop */
 };
@@ -28,6 +29,7 @@ struct cprof_recorder {
 	struct evspec_list events;
 	struct recorder_event *event;  /* per event */
 	enum live_scope scope;
+	uint64_t *period;              /* per event: see engine_options.period */
 	uint64_t by_count;             /* bit per event: weighed by its counter (engine.c) */
 	uint32_t max_stack;            /* kernel.perf_event_max_stack */
 	struct source *source;

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "session/comments.h"
 #include "session/export.h"
+#include "session/results.h"
 #include "session/setup.h"
 #include "source/record.h"
 #include "source/synth.h"
@@ -97,6 +98,7 @@ int cprof_recorder_new(const struct cprof_config *config, struct cprof_recorder 
 								     : (size_t)256 << 20,
 			.host = r->host,
 			.by_count = r->by_count,
+			.period = r->period,
 			.n_events = r->events.n,
 			.labels = config->labels_given ? config->labels : ENGINE_LABELS_DEFAULT,
 			.label = config->label,
@@ -139,6 +141,7 @@ void cprof_recorder_free(struct cprof_recorder *r)
 		close(r->pidfd[i]);
 	free(r->pidfd);
 	free(r->event);
+	free(r->period);
 	evspec_list_done(&r->events);
 	if (r->host == &r->own_host)
 		host_close(&r->own_host);
@@ -294,10 +297,18 @@ static void add_lost(struct cprof_recorder *r, size_t i)
 	struct recorder_event *re = &r->event[i];
 	const struct engine_event *ev = &r->engine.event[i];
 	uint64_t n = re->count.has_lost ? re->count.n_lost : ev->n_lost_records;
+	re->n_lost = n;
 	uint64_t seen = ev->n_samples + ev->n_foreign;
 	if (seen)
 		n = (uint64_t)((double)n * (double)ev->n_samples / (double)seen + 0.5);
 	uint64_t period = ev->n_samples ? ev->value / ev->n_samples : 0;
+	/* More than what the kernel accounted to the target cannot be missing: the rest was
+	 * other tasks' samples, or records of another kind. */
+	double percent = cprof_coverage_percent(r, i);
+	if (percent > 0 && period) {
+		double missing = percent < 100 ? (double)ev->value * (100 / percent - 1) : 0;
+		n = missing < (double)n * (double)period ? (uint64_t)(missing / (double)period) : n;
+	}
 	/* What a lost sample would have stood for is in the next one's weight. */
 	if (r->by_count >> i & 1)
 		period = 0;
@@ -348,7 +359,8 @@ void cprof_recorder_event_stats(struct cprof_recorder *r, size_t i, struct cprof
 		.given_up_kernel = attr->exclude_kernel && !s->only_user && !r->config.only_user,
 		.freq_hz = attr->freq ? attr->sample_freq : 0,
 		.period = attr->freq ? 0 : attr->sample_period,
-		.n_samples = ev->n_samples, .value = ev->value, .n_lost = ev->n_lost,
+		.n_samples = ev->n_samples, .value = ev->value, .n_lost = re->n_lost,
+		.n_lost_shown = ev->n_lost,
 		.n_throttles = ev->n_throttles,
 		.counted = re->count.value, .counted_target = !cpu_wide,
 		.time_enabled_ns = re->count.time_enabled_ns,
@@ -370,8 +382,6 @@ void cprof_recorder_stats(struct cprof_recorder *r, struct cprof_stats *ret)
 		[LIVE_CGROUP] = CPROF_SCOPE_CGROUP,
 	};
 	const struct live_facts *f = live_facts(r->source);
-	const struct engine *g = &r->engine;
-	const struct stackwalk_stats *w = &g->walk.stats;
 	*ret = (struct cprof_stats){
 		.start_realtime_ns = r->start_realtime_ns,
 		.duration_ns = duration_ns(r),
@@ -379,53 +389,15 @@ void cprof_recorder_stats(struct cprof_recorder *r, struct cprof_stats *ret)
 		.user_only = f->given_up & EVOPEN_NO_KERNEL,
 		.cpu_used_known = r->stopped && r->coverage.known,
 		.cpu_used_ns = r->coverage.used_ns,
-		.n_stacks = g->counts.n, .n_frames = g->frames.n,
-		.n_processes = g->procs.n_processes, .n_threads = g->procs.n_threads,
-		.n_truncated = w->n_truncated, .n_cut = w->n_cut, .n_unknown_pc = w->n_unknown,
-		.n_not_unwound = g->walk.user.n_unsupported,
-		.n_shortened = w->n_shortened, .n_dropped = w->n_dropped,
-		.n_labels_dropped = g->n_labels_dropped,
-		.n_undecodable = r->source->losses.n_undecodable,
-		.n_unknown_records = r->source->losses.n_unknown,
-		.n_out_of_order = r->source->losses.n_out_of_order,
-		.peak_memory_bytes = g->budget.peak_bytes,
 		.ring_bytes = f->ring_bytes, .stack_bytes = r->stacksize.bytes,
-		.n_fds = f->n_fds,
-		.n_cpus = r->source->facts.n_cpus, .n_cpus_failed = f->n_cpus_failed,
+		.n_fds = f->n_fds, .n_cpus_failed = f->n_cpus_failed,
 	};
-	for (size_t i = 0; i < r->events.n; i++)
-		ret->n_foreign += g->event[i].n_foreign;
-	if (r->names_ready) {
-		ret->n_frames_user = r->names.n_frames_user;
-		ret->n_frames_user_named = r->names.n_frames_user_named;
-		ret->n_frames_kernel = r->names.n_frames_kernel;
-		ret->n_frames_kernel_named = r->names.n_frames_kernel_named;
-		ret->kernel_names_hidden = r->names.kernel_hidden;
-	}
+	results_stats(&r->engine, r->source, r->names_ready ? &r->names : NULL, ret);
 }
 
 bool cprof_recorder_stack_ends(struct cprof_recorder *r, size_t i, struct cprof_stack_ends *ret)
 {
-	_Static_assert(CPROF_N_STACK_ENDS == UNWIND_N_ENDS, "one word per reason");
-	const struct userstack *u = &r->engine.walk.user;
-	*ret = (struct cprof_stack_ends){ 0 };
-	if (i == 0) {
-		memcpy(ret->n, u->ends.n, sizeof(ret->n));
-		ret->n_joined = u->n_joined;
-		ret->n_guessed = u->unwind ? unwind_stats(u->unwind)->n_guessed : 0;
-		return true;
-	}
-	for (uint32_t dso = 0; dso < u->n_modules; dso++) {
-		uint64_t sum = 0;
-		for (size_t k = 0; k < CPROF_N_STACK_ENDS; k++)
-			sum += u->module[dso].ends.n[k];
-		if (sum == 0 || --i > 0)
-			continue;
-		ret->path = dso_get(&r->engine.dsos, dso)->path;
-		memcpy(ret->n, u->module[dso].ends.n, sizeof(ret->n));
-		return true;
-	}
-	return false;
+	return results_stack_ends(&r->engine, i, ret);
 }
 
 const char *cprof_stack_end_name(size_t reason)

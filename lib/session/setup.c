@@ -225,18 +225,44 @@ static int choose_scope(struct cprof_recorder *r, const struct evopen *open, str
 
 /* ---- all together ----------------------------------------------------------------------- */
 
-/* Events with a frequency, but clocks, whose period is fixed, are weighed by their counters;
- * inherited events cannot be. */
+/*
+ * What samples stand for.  Events with a frequency are weighed by their counters, but for
+ * clocks, whose period is fixed, and inherited events, which cannot be.  The period that the
+ * kernel tells is done without where a software event has a fixed one (see evattr_sampling), unless
+ * an inherited event needs it.
+ */
 static void choose_weights(struct cprof_recorder *r, struct evattr_options *o)
 {
-	for (size_t i = 0; i < r->events.n && i < 64; i++) {
+	bool harmful = false, needed = false;
+	for (size_t i = 0; i < r->events.n; i++) {
 		const struct evspec *s = &r->events.v[i];
 		bool has_period = s->rate_kind == EVSPEC_RATE_PERIOD ||
 				  (s->rate_kind == EVSPEC_RATE_DEFAULT && !o->rate_default_hz);
-		if (!s->is_clock && !has_period && !o->inherit)
+		if (s->is_clock)
+			continue;
+		if (has_period)
+			harmful |= s->type == PERF_TYPE_SOFTWARE;
+		else if (!o->inherit && i < 64)
 			r->by_count |= UINT64_C(1) << i;
+		else
+			needed = true;
 	}
 	o->want_count = r->by_count != 0;
+	o->no_period = harmful && !needed;
+}
+
+/* As the events were opened; 0 for a frequency that the kernel turns into changing periods. */
+static int note_periods(struct cprof_recorder *r)
+{
+	r->period = calloc(r->events.n, sizeof(*r->period));
+	for (size_t i = 0; r->period && i < r->events.n; i++) {
+		const struct perf_event_attr *attr = live_attr(r->source, i);
+		if (!attr->freq)
+			r->period[i] = attr->sample_period;
+		else if (r->events.v[i].is_clock && attr->sample_freq)
+			r->period[i] = 1000000000u / attr->sample_freq;
+	}
+	return r->period ? 0 : -ENOMEM;
 }
 
 static int open_source(struct cprof_recorder *r, struct live_options *o, struct err *e)
@@ -269,6 +295,8 @@ static int open_source(struct cprof_recorder *r, struct live_options *o, struct 
 	int code = live_open(o, &r->source, e);
 	if (code < 0)
 		return code;
+	if (note_periods(r) < 0)
+		return err_errno(e, ENOMEM, "cannot set up recording");
 	stacksize_init(&r->stacksize, o->attr.stack_bytes, live_facts(r->source)->ring_bytes,
 		       c->stack_bytes || !o->attr.stack_bytes || r->scope == LIVE_TASK);
 	if (live_facts(r->source)->given_up & EVOPEN_NO_KERNEL)
@@ -308,6 +336,9 @@ int setup_recorder(struct cprof_recorder *r, struct err *e)
 		code = check_stack(c, e);
 	if (code == 0)
 		code = choose_events(r, &o.open, e);
+	/* Up to here only the request was looked at. */
+	if (code == -EINVAL && e)
+		e->is_usage = true;
 	if (code == 0)
 		code = check_targets(r, e);
 	if (code == 0)

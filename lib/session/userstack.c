@@ -135,17 +135,21 @@ static bool read_deep(struct userstack *u, const struct record *r, struct unwind
 	if (!u->host || n < DEEP_COPY_BYTES_MIN || n > COPY_BYTES_MAX ||
 	    r->time_ns - u->deep_ns < DEEP_EVERY_NS)
 		return false;
-	u->deep_ns = r->time_ns;
 	if (!u->deep)
 		u->deep = malloc(COPY_BYTES_MAX + DEEP_BYTES);
 	CLEANUP_CLOSE int fd = host_open_file(u->host, HOST_PROC, O_RDONLY, "%u/mem", r->pid);
 	if (fd < 0 || !u->deep)
 		return false;
-	/* The check's part of the copy is read again, and must be as it was. */
+	/* The check's part of the copy is read again, and must be as it was: first alone, which is
+	 * cheap, then with all that lies behind it. */
+	const uint8_t *check = in->stack + n - n_check;
 	uint8_t *tail = u->deep + n - n_check;
-	ssize_t got = pread(fd, tail, DEEP_BYTES, (off_t)(sp + n - n_check));
-	if (got <= (ssize_t)n_check ||
-	    memcmp(tail, in->stack + n - n_check, n_check) != 0)
+	off_t at = (off_t)(sp + n - n_check);
+	if (pread(fd, tail, n_check, at) != (ssize_t)n_check || memcmp(tail, check, n_check) != 0)
+		return false;
+	u->deep_ns = r->time_ns;
+	ssize_t got = pread(fd, tail, DEEP_BYTES, at);
+	if (got <= (ssize_t)n_check || memcmp(tail, check, n_check) != 0)
 		return false;
 	memcpy(u->deep, in->stack, n - n_check);
 	in->stack = u->deep;
@@ -258,7 +262,7 @@ bool userstack_walk(struct userstack *u, struct procs_space *space, const struct
 	};
 	unwind_stack(u->unwind, &in, memo, ret);
 	struct unwind_input deep = in;
-	if (ret->end == UNWIND_BEYOND && !ret->n_joined && read_deep(u, r, &deep)) {
+	if (ret->end == UNWIND_BEYOND && !ret->is_whole && read_deep(u, r, &deep)) {
 		uint64_t end = regs.r[cfi_reg_sp(u->arch)] + s->n_user_stack_bytes;
 		struct unwind_result probe;
 		unwind_stack(u->unwind, &deep, NULL, &probe);

@@ -1,0 +1,278 @@
+/*
+ * cprof import: what perf has recorded, as profiles.  A damaged file gives profiles of what
+ * could be read, and then its error and status 1.
+ */
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/units.h"
+#include "base/vec.h"
+#include "cmd/cmd.h"
+#include "cmd/importsummary.h"
+#include "cmd/labelopt.h"
+#include "cmd/output.h"
+#include "cmd/signals.h"
+#include "cmd/text.h"
+#include "cprof-import.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPT_SYMFS = 256, OPT_DEBUG_DIR, OPT_CALL_GRAPH, OPT_LABEL, OPT_LABELS, OPT_MAX_MEMORY, OPT_JSON };
+
+struct import {
+	struct cprof_import_config config;
+	VEC(const char *) labels, debug_dirs;
+	const char *output_name;
+	bool quiet, verbose, json;
+	struct log log;
+	char *cache_dir;
+	struct cprof_importer *importer;
+	struct output *output;         /* per event */
+	char **unfinished;             /* their temporary names */
+	struct importsummary_file *file;
+	size_t n_events, n_written;
+};
+
+static const struct argp_option options[] = {
+	{ NULL, 0, NULL, 0, "Symbols:", 1 },
+	{ "symfs", OPT_SYMFS, "DIR", 0, "The recorded machine's files lie below DIR", 1 },
+	{ "debug-dir", OPT_DEBUG_DIR, "DIR", 0,
+	  "Look for programs and debug information by build id below DIR, too", 1 },
+	{ "call-graph", OPT_CALL_GRAPH, "MODE", 0,
+	  "Stacks as recorded (auto, the default), or none: the sampled address only", 1 },
+
+	{ NULL, 0, NULL, 0, "Output:", 2 },
+	{ "output", 'o', "FILE", 0, "Where to; default: cprof.<event>.pb.gz; - for stdout", 2 },
+	{ "label", OPT_LABEL, "KEY=VALUE", 0, "Put a label on every sample", 2 },
+	{ "labels", OPT_LABELS, "LIST", 0,
+	  "Built-in labels: pid,tid,thread_name,process_name,cpu, or none", 2 },
+	{ "quiet", 'q', NULL, 0, "Print errors only", 2 },
+	{ "verbose", 'v', NULL, 0, "Explain what was read and which files were taken", 2 },
+	{ "json", OPT_JSON, NULL, 0, "Print a summary as one JSON object on stdout", 2 },
+
+	{ NULL, 0, NULL, 0, "Limits:", 3 },
+	{ "max-memory", OPT_MAX_MEMORY, "SIZE", 0, "Memory for the profile; default: 256M", 3 },
+	{ 0 }
+};
+
+static void check_end(struct import *m, struct argp_state *state)
+{
+	if (!m->config.path)
+		argp_error(state, "no FILE given");
+	if (m->json && m->output_name && strcmp(m->output_name, "-") == 0)
+		argp_error(state, "--json and -o - both want stdout");
+	if (m->quiet && m->verbose)
+		argp_error(state, "-q and -v exclude each other");
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct import *m = state->input;
+	struct cprof_import_config *c = &m->config;
+	switch (key) {
+	case OPT_SYMFS: c->symfs = arg; break;
+	case OPT_DEBUG_DIR:
+		if (!VEC_PUSH(&m->debug_dirs, arg))
+			argp_failure(state, CMD_FAILED, ENOMEM, "cannot parse options");
+		break;
+	case OPT_CALL_GRAPH:
+		if (strcmp(arg, "auto") != 0 && strcmp(arg, "none") != 0)
+			argp_error(state, "--call-graph '%s': it is auto or none", arg);
+		c->no_call_graph = strcmp(arg, "none") == 0;
+		break;
+	case OPT_LABEL:
+		labelopt_add(state, arg, &m->labels.v, &m->labels.n, &m->labels.cap);
+		break;
+	case OPT_LABELS:
+		c->labels = labelopt_parse(state, arg, ~(unsigned)CPROF_LABEL_CGROUP);
+		c->labels_given = true;
+		break;
+	case OPT_MAX_MEMORY:
+		if (units_parse_size(arg, &c->max_memory_bytes) < 0 || c->max_memory_bytes == 0)
+			argp_error(state, "--max-memory '%s' is not a size: write 512K, 4M or 1G",
+				   arg);
+		break;
+	case OPT_JSON: m->json = true; break;
+	case 'o': m->output_name = arg; break;
+	case 'q': m->quiet = true; break;
+	case 'v': m->verbose = true; break;
+	case ARGP_KEY_ARG:
+		if (c->path)
+			argp_error(state, "more than one FILE");
+		c->path = arg;
+		break;
+	case ARGP_KEY_END:
+		check_end(m, state);
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.args_doc = "FILE\n-",
+	.doc = "Make profiles, one gzipped pprof file per event, of what perf record has written.\v"
+	       "FILE is a perf.data file of this machine or another one, - the stream of "
+	       "'perf record -o -'.",
+};
+
+static void print_line(void *ctx, enum log_level level, const char *text)
+{
+	(void)ctx;
+	fprintf(stderr, level == LOG_WARN ? "cprof import: warning: " : "cprof import: ");
+	text_print(stderr, text);
+	fputc('\n', stderr);
+}
+
+/* Only what has samples gets a file. */
+static int open_outputs(struct import *m, struct err *e)
+{
+	size_t n = cprof_importer_n_events(m->importer), n_open = 0;
+	VEC(const char *) parts = { 0 };
+	int code = 0;
+	m->output = calloc(n, sizeof(*m->output));
+	m->file = calloc(n, sizeof(*m->file));
+	m->unfinished = calloc(n, sizeof(*m->unfinished));
+	if (!m->output || !m->file || !m->unfinished)
+		return err_errno(e, ENOMEM, "cannot open the output");
+	m->n_events = n;
+	for (size_t i = 0; i < n && code == 0; i++) {
+		struct cprof_event_stats ev;
+		cprof_importer_event_stats(m->importer, i, &ev);
+		m->file[i].event = i;
+		if (ev.n_samples + ev.n_lost == 0)
+			continue;
+		m->file[i].output = n_open++;
+		m->file[i].wanted = true;
+		if (!VEC_PUSH(&parts, ev.file_part))
+			code = err_errno(e, ENOMEM, "cannot open the output");
+	}
+	if (code == 0 && n_open == 0)
+		code = err_set(e, ENODATA, "'%s' holds no samples", m->config.path);
+	if (code == 0)
+		code = output_open(m->output, parts.v, n_open, m->output_name, e);
+	VEC_FREE(&parts);
+	for (size_t i = 0; code == 0 && i < n_open; i++)
+		m->unfinished[i] = m->output[i].file.tmp_path;
+	m->n_written = code == 0 ? n_open : 0;
+	return code;
+}
+
+static int write_outputs(struct import *m, struct err *e)
+{
+	for (size_t i = 0; i < m->n_events; i++) {
+		struct importsummary_file *f = &m->file[i];
+		if (!f->wanted)
+			continue;
+		struct output *o = &m->output[f->output];
+		int code = cprof_importer_write(m->importer, i, output_write, o, e);
+		if (code < 0) {
+			outfile_error(&o->file, e);  /* names the file */
+			return code;
+		}
+		f->path = o->path;
+		f->n_bytes = o->n_bytes;
+	}
+	return output_commit(m->output, m->n_written, e);
+}
+
+static int summarize(const struct import *m, const struct err *damage)
+{
+	struct importsummary s = {
+		.importer = m->importer, .file = m->file, .verbose = m->verbose,
+		.damage = damage->code ? damage->what : NULL,
+	};
+	if (!m->quiet)
+		importsummary_print(&s, stderr);
+	if (!m->json)
+		return 0;
+	importsummary_print_json(&s, stdout);
+	if (fflush(stdout) == 0)
+		return 0;
+	struct err e;
+	err_errno(&e, errno, "cannot write the summary to stdout");
+	return cmd_fail("import", &e);
+}
+
+static int run(struct import *m, struct err *e)
+{
+	struct err damage = { 0 };
+	int code = cprof_importer_new(&m->config, &m->importer, e);
+	if (code < 0)
+		return code;
+	cprof_importer_run(m->importer, &damage);
+	code = open_outputs(m, e);
+	if (code == 0) {
+		signals_abort_on(m->unfinished, m->n_written);
+		code = write_outputs(m, e);
+		signals_abort_on(NULL, 0);
+	}
+	if (code == 0 && summarize(m, &damage) != 0)
+		return -EIO;
+	/* What is wrong with the file explains why nothing came of it. */
+	if (damage.code)
+		*e = damage;
+	return damage.code ? damage.code : code;
+}
+
+/* A message may quote the file's own words. */
+static void print_failure(const struct err *e)
+{
+	fputs("cprof import: ", stderr);
+	text_print(stderr, e->what);
+	for (const char *line = e->hint; *line;) {
+		char one[ERR_TEXT_MAX];
+		size_t n = strcspn(line, "\n");
+		snprintf(one, sizeof(one), "%.*s", (int)n, line);
+		fputs("\n  ", stderr);
+		text_print(stderr, one);
+		line += n + (line[n] == '\n');
+	}
+	fputc('\n', stderr);
+}
+
+static int run_import(int argc, char **argv)
+{
+	static char name[] = "cprof import";
+	struct import m = { .log = { .line = print_line } };
+	struct err e = { 0 };
+	argv[0] = name;
+	argp_parse(&argp, argc, argv, 0, NULL, &m);
+	m.log.max = m.verbose ? LOG_EXPLAIN : LOG_NOTE;
+	if (m.quiet)
+		m.log.line = NULL;
+	signal(SIGPIPE, SIG_IGN);
+	m.config.label = m.labels.v;
+	m.config.n_labels = m.labels.n;
+	m.config.debug_dir = m.debug_dirs.v;
+	m.config.n_debug_dirs = m.debug_dirs.n;
+	m.config.log = &m.log;
+	m.config.cache_dir = m.cache_dir = output_cache_dir();
+	int code = run(&m, &e);
+	if (code < 0 && e.what[0])
+		print_failure(&e);
+	for (size_t i = 0; i < m.n_written; i++)
+		output_done(&m.output[i]);
+	free(m.output);
+	free(m.file);
+	free(m.unfinished);
+	free(m.cache_dir);
+	cprof_importer_free(m.importer);
+	VEC_FREE(&m.labels);
+	VEC_FREE(&m.debug_dirs);
+	return code < 0 ? CMD_FAILED : 0;
+}
+
+const struct cmd cmd_import = {
+	.name = "import",
+	.help = "make profiles of what perf has recorded",
+	.run = run_import,
+};

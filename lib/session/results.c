@@ -1,0 +1,63 @@
+#include "session/results.h"
+
+#include "cprof.h"
+#include "session/engine.h"
+#include "session/names.h"
+#include "source/source.h"
+
+#include <string.h>
+
+void results_stats(const struct engine *g, const struct source *s, const struct names *names,
+		   struct cprof_stats *ret)
+{
+	const struct stackwalk_stats *w = &g->walk.stats;
+	ret->n_stacks = g->counts.n;
+	ret->n_frames = g->frames.n;
+	ret->n_processes = g->procs.n_processes;
+	ret->n_threads = g->procs.n_threads;
+	ret->n_truncated = w->n_truncated;
+	ret->n_cut = w->n_cut;
+	ret->n_unknown_pc = w->n_unknown;
+	ret->n_not_unwound = g->walk.user.n_unsupported;
+	ret->n_shortened = w->n_shortened;
+	ret->n_dropped = w->n_dropped;
+	ret->n_labels_dropped = g->n_labels_dropped;
+	ret->n_undecodable = s->losses.n_undecodable;
+	ret->n_unknown_records = s->losses.n_unknown;
+	ret->n_out_of_order = s->losses.n_out_of_order;
+	ret->peak_memory_bytes = g->budget.peak_bytes;
+	ret->n_cpus = s->facts.n_cpus;
+	for (size_t i = 0; i < g->options.n_events; i++)
+		ret->n_foreign += g->event[i].n_foreign;
+	if (!names)
+		return;
+	ret->n_frames_user = names->n_frames_user;
+	ret->n_frames_user_named = names->n_frames_user_named;
+	ret->n_frames_kernel = names->n_frames_kernel;
+	ret->n_frames_kernel_named = names->n_frames_kernel_named;
+	ret->kernel_names_hidden = names->kernel_hidden;
+}
+
+bool results_stack_ends(const struct engine *g, size_t i, struct cprof_stack_ends *ret)
+{
+	_Static_assert(CPROF_N_STACK_ENDS == UNWIND_N_ENDS, "one word per reason");
+	const struct userstack *u = &g->walk.user;
+	*ret = (struct cprof_stack_ends){ 0 };
+	if (i == 0) {
+		memcpy(ret->n, u->ends.n, sizeof(ret->n));
+		ret->n_joined = u->n_joined;
+		ret->n_guessed = u->unwind ? unwind_stats(u->unwind)->n_guessed : 0;
+		return true;
+	}
+	for (uint32_t dso = 0; dso < u->n_modules; dso++) {
+		uint64_t sum = 0;
+		for (size_t k = 0; k < CPROF_N_STACK_ENDS; k++)
+			sum += u->module[dso].ends.n[k];
+		if (sum == 0 || --i > 0)
+			continue;
+		ret->path = dso_get(&g->dsos, dso)->path;
+		memcpy(ret->n, u->module[dso].ends.n, sizeof(ret->n));
+		return true;
+	}
+	return false;
+}
