@@ -32,7 +32,7 @@ WHOLE = {
     # saved with those of the handler's frame; no CFI can tell which half is done.
     "throws": 0.97, "fast": 0.96,
     # The first stacks are cut until copies have grown, or there is a whole one to join them to.
-    "allocas": 0.98, "vlas": 0.98, "deep": 0.6, "bigs": 0.05,
+    "allocas": 0.95, "vlas": 0.95, "deep": 0.4, "bigs": 0.05,
     # __start_context moves the stack pointer, but its CFI does not tell.
     "contexts": 0.95,
 }
