@@ -161,9 +161,26 @@ static void open_vdso(struct mapdso *x, struct dso *d, uint32_t pid, uint64_t st
 	d->open_errno = n < 0 ? (int)-n : 0;
 }
 
+static void open_elsewhere(struct mapdso *x, struct dso *d, const char *filename)
+{
+	if (d->fd >= 0 || d->image || d->open_errno ||
+	    (d->key.kind != DSO_ELF && d->key.kind != DSO_VDSO))
+		return;
+	CLEANUP_FREE char *path = NULL;
+	int fd = x->open_file(x->open_ctx, d, filename, &path);
+	if (fd >= 0)
+		set_file(x, d, fd, path);
+	else if (!d->image)
+		d->open_errno = -fd;
+}
+
 void mapdso_open(struct mapdso *x, struct dso *d, uint32_t pid, uint64_t start, uint64_t end,
 		 const char *filename)
 {
+	if (x->open_file) {
+		open_elsewhere(x, d, filename);
+		return;
+	}
 	if (!x->host || d->fd >= 0 || d->open_errno == EMFILE)
 		return;
 	if (d->key.kind == DSO_VDSO)

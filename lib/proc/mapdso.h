@@ -21,6 +21,11 @@ struct mapdso {
 	const struct host *host;  /* borrowed; NULL: nothing can be opened */
 	size_t n_open;            /* descriptors kept open in DSOs */
 	size_t max_open;          /* 0: half of RLIMIT_NOFILE as it is at that time */
+	/* Of a recording from elsewhere: finds the file that d was mapped from by this name, a
+	 * descriptor or -errno, or gives d its image and returns -errno.  Asked once for each
+	 * DSO, instead of the host.  NULL: none. */
+	int (*open_file)(void *ctx, struct dso *d, const char *filename, char **ret_path);
+	void *open_ctx;
 };
 
 /*
