@@ -96,7 +96,10 @@ static uint16_t rank_of(char type, const char *name, size_t n)
 static int take_symbol(struct symkernel *k, uint64_t address, char type, const char *name,
 		       size_t n, const char *module, size_t n_module)
 {
-	if (type != 't' && type != 'T' && type != 'w' && type != 'W')
+	/* Where text ends counts whatever its type: on arm64 _etext belongs to the data behind. */
+	bool is_end = n_module == 0 &&
+		      (is_name(name, n, "_etext") || is_name(name, n, "_einittext"));
+	if (type != 't' && type != 'T' && type != 'w' && type != 'W' && !is_end)
 		return 0;
 	if (address == 0) {
 		k->n_hidden++;

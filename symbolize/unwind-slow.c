@@ -295,11 +295,40 @@ int unwind_slow_unusual(struct unwind_walk *w, const struct cfi_rule *rule)
 	return UNWIND_STEP_DONE;
 }
 
+/*
+ * arm64: a linker's stub or a function of the vDSO has neither CFI nor a frame; its caller is in
+ * the link register.  That register points into the function itself once it has called another, but
+ * then there is no CFI for it, either; and a frame that was made holds the same value.
+ */
+static bool slow_is_frameless(struct unwind_walk *w, uint64_t *ret_pc)
+{
+	const struct unwind_frame *f = &w->frame[w->n - 1];
+	struct unwind_module m;
+	struct cfi_fde fde;
+	uint32_t off;
+	bool is_debug;
+	uint64_t link, saved;
+	if (w->arch != CFI_ARM64 || !(f->flags & UNWIND_FRAME_EXACT) || !unwind_slow_link(w, &link))
+		return false;
+	*ret_pc = link = unwind_strip(w->arch, link);
+	if (f->fp >= f->sp && unwind_load(w, f->fp + 8, &saved) &&
+	    unwind_strip(w->arch, saved) == link)
+		return false;
+	return link && w->find_module(w->in->ctx, link - 1, &m) && m.cfi &&
+	       cfi_find_fde(m.cfi, link - 1 - m.bias, &fde, &off, &is_debug) == CFI_UNUSUAL;
+}
+
 int unwind_slow_guess(struct unwind_walk *w)
 {
 	struct unwind_frame *f = &w->frame[w->n - 1], *o = f + 1;
 	struct unwind_module m;
 	uint64_t pc, fp;
+	if (slow_is_frameless(w, &pc)) {
+		w->stats->n_guessed++;
+		*o = (struct unwind_frame){ .pc = pc, .sp = f->sp, .fp = f->fp,
+			.flags = UNWIND_FRAME_GUESSED };
+		return UNWIND_STEP_DONE;
+	}
 	/* the ABIs have the program's and each thread's first frame set the frame pointer to 0 */
 	if (f->fp == 0)
 		return w->n > 1 ? UNWIND_ROOT : UNWIND_NO_CFI;

@@ -51,5 +51,9 @@ profile 'short threads: all are seen' "$pb" "share('short_work') > 0.8" \
 	"n > 0.7 * $counted / 10007"
 profile 'the vDSO: has names and callers' "$pb" "cum('__kernel_clock_gettime') > 0.02" \
 	"anywhere('clock_gettime@|^clock_gettime$|prog_clock_ns') >= cum('__kernel_clock_gettime')"
+profile 'the vDSO and stubs of the linker: their callers are not skipped' "$pb" \
+	"path('__kernel_clock_gettime', 'clock_gettime') > 0.9 * share('__kernel_clock_gettime')" \
+	"path('clock_gettime@plt', 'prog_clock_ns') == share('clock_gettime@plt') > 0" \
+	"path('free@plt', 'main') == 0"
 profile 'short threads: the stacks are whole' "$pb" "roots('truncated') < 0.01"
 finish
