@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "base/vec.h"
+#include "cmd/cachedir.h"
 #include "cmd/cmd.h"
 #include "cmd/launch.h"
 #include "cmd/output.h"
@@ -217,19 +218,6 @@ static int summarize(struct recording *rec)
 	return 0;
 }
 
-/* $XDG_CACHE_HOME/cprof, or ~/.cache/cprof; NULL where there is no home.  The caller frees. */
-static char *cache_dir(void)
-{
-	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-	char *dir = NULL;
-	int n = -1;
-	if (cache && cache[0] == '/')
-		n = asprintf(&dir, "%s/cprof", cache);
-	else if (home && home[0] == '/')
-		n = asprintf(&dir, "%s/.cache/cprof", home);
-	return n < 0 ? NULL : dir;
-}
-
 /* ---- all together --------------------------------------------------------------------------- */
 
 /* Everything up to the finished files; the exit status in *ret_status when it worked. */
@@ -244,14 +232,13 @@ static int run(struct recording *rec, int *ret_status, struct err *e)
 	signal(SIGPIPE, SIG_IGN);
 	o->config.command_pid = rec->launch.pid;
 	o->config.log = &rec->log;
-	o->config.cache_dir = rec->cache_dir = cache_dir();
+	o->config.cache_dir = rec->cache_dir = cachedir_path();
+	set_realtime(true);
 	code = cprof_recorder_new(&o->config, &rec->recorder, e);
 	if (code == 0)
 		code = open_outputs(rec, e);
-	if (code == 0) {
-		set_realtime(true);
+	if (code == 0)
 		code = cprof_recorder_start(rec->recorder, e);
-	}
 	if (code == 0 && o->command) {
 		code = launch_exec(&rec->launch, e);
 		if (code < 0)

@@ -234,6 +234,16 @@ static void count_named(struct names *n, enum dso_kind kind, const struct symadd
 	}
 }
 
+/* Does mapping m, of a frame of the same DSO, hold vaddr, too?  A module's has no bounds. */
+static bool is_in(const struct names *n, uint32_t m, enum dso_kind kind, uint64_t vaddr)
+{
+	if (m == NAMES_NO_MAPPING)
+		return false;
+	const struct names_mapping *have = &n->mapping[m];
+	return vaddr >= have->start && vaddr < have->limit &&
+	       (kind != DSO_KERNEL || have->start != 0);
+}
+
 static int resolve_dso(struct engine *g, const struct names_options *options,
 		       const struct symbolizer_options *o, struct names *n,
 		       const struct by_dso *list, size_t n_list)
@@ -248,9 +258,12 @@ static int resolve_dso(struct engine *g, const struct names_options *options,
 	int code = symbolizer_resolve(o, d, addr, n_list, &n->lines, &g->strings, &has);
 	if (code < 0)
 		return code;
+	uint32_t m = NAMES_NO_MAPPING;
 	for (size_t i = 0; i < n_list; i++) {
-		uint32_t m = NAMES_NO_MAPPING;
-		if (d->key.kind == DSO_KERNEL)
+		/* By address, so most lie in the mapping of the one before. */
+		if (is_in(n, m, d->key.kind, addr[i].vaddr))
+			;
+		else if (d->key.kind == DSO_KERNEL)
 			m = kernel_mapping(g, n, options, o->kernel, addr[i].vaddr);
 		else if (d->key.kind != DSO_PSEUDO)
 			m = dso_mapping(g, n, d, addr[i].vaddr);
