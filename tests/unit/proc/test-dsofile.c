@@ -106,8 +106,13 @@ static void test_open(void)
 	w.pid = 9;
 	tap_str(opened(&w), "ESTALE", "a container that is gone: never the host's namesake");
 	w.pid = 8;
-	w.maj = 12;
-	tap_str(opened(&w), "ESTALE", "another device");
+	/* A tmpfs has an anonymous device itself, of which the number proves nothing. */
+	if (w.maj == 0) {
+		tap_skip("another device", "the folder for temporary files has an anonymous one");
+	} else {
+		w.maj = 12;
+		tap_str(opened(&w), "ESTALE", "another device");
+	}
 	w.maj = 0;
 	tap_str(opened(&w), "proc/8/root/bin/prog", "an anonymous device: the inode is enough");
 	w = want(9, "root/bin/prog", "/bin/prog");
