@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "base/vec.h"
+#include "cmd/cachedir.h"
 #include "cmd/cmd.h"
 #include "cmd/importsummary.h"
 #include "cmd/labelopt.h"
@@ -22,7 +23,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_SYMFS = 256, OPT_DEBUG_DIR, OPT_CALL_GRAPH, OPT_LABEL, OPT_LABELS, OPT_MAX_MEMORY, OPT_JSON };
+enum {
+	OPT_SYMFS = 256,
+	OPT_DEBUG_DIR,
+	OPT_CALL_GRAPH,
+	OPT_LABEL,
+	OPT_LABELS,
+	OPT_MAX_MEMORY,
+	OPT_JSON,
+};
 
 struct import {
 	struct cprof_import_config config;
@@ -147,7 +156,6 @@ static int open_outputs(struct import *m, struct err *e)
 	for (size_t i = 0; i < n && code == 0; i++) {
 		struct cprof_event_stats ev;
 		cprof_importer_event_stats(m->importer, i, &ev);
-		m->file[i].event = i;
 		if (ev.n_samples + ev.n_lost == 0)
 			continue;
 		m->file[i].output = n_open++;
@@ -181,6 +189,7 @@ static int write_outputs(struct import *m, struct err *e)
 		f->path = o->path;
 		f->n_bytes = o->n_bytes;
 	}
+	signals_hold();
 	return output_commit(m->output, m->n_written, e);
 }
 
@@ -213,7 +222,6 @@ static int run(struct import *m, struct err *e)
 	if (code == 0) {
 		signals_abort_on(m->unfinished, m->n_written);
 		code = write_outputs(m, e);
-		signals_abort_on(NULL, 0);
 	}
 	if (code == 0 && summarize(m, &damage) != 0)
 		return -EIO;
@@ -255,12 +263,13 @@ static int run_import(int argc, char **argv)
 	m.config.debug_dir = m.debug_dirs.v;
 	m.config.n_debug_dirs = m.debug_dirs.n;
 	m.config.log = &m.log;
-	m.config.cache_dir = m.cache_dir = output_cache_dir();
+	m.config.cache_dir = m.cache_dir = cachedir_path();
 	int code = run(&m, &e);
 	if (code < 0 && e.what[0])
 		print_failure(&e);
 	for (size_t i = 0; i < m.n_written; i++)
 		output_done(&m.output[i]);
+	signals_abort_on(NULL, 0);  /* the names go */
 	free(m.output);
 	free(m.file);
 	free(m.unfinished);

@@ -28,13 +28,13 @@ struct cprof_importer;
 struct cprof_import_config {
 	const char *path;              /* "-": stdin */
 	const char *symfs;             /* folder below which the recorded files lie; NULL: / */
-	const char *const *debug_dir;  /* where debug files lie by build id, before the usual ones */
+	const char *const *debug_dir;  /* where files lie by build id, besides the usual ones */
 	size_t n_debug_dirs;
 	bool no_call_graph;            /* the sampled address only */
 	const char *const *label;      /* "KEY=VALUE" on every sample */
 	size_t n_labels;
 	bool labels_given;             /* false: the default ones, where they tell samples apart */
-	unsigned labels;               /* enum cprof_label bits; CPROF_LABEL_CGROUP is none of them */
+	unsigned labels;               /* enum cprof_label bits, without CPROF_LABEL_CGROUP */
 	uint64_t max_memory_bytes;     /* 0: 256 MiB */
 	const char *cache_dir;         /* as in struct cprof_config */
 	const struct log *log;
@@ -49,10 +49,11 @@ struct cprof_import_stats {
 	uint64_t n_records;
 	uint64_t n_other_records;      /* of perf itself, of no use for a profile */
 	uint64_t n_foreign_ids;        /* samples of an event that the file does not describe */
-	uint64_t n_aux_bytes, n_tracing_bytes;      /* hardware traces and tracepoint formats, skipped */
+	uint64_t n_aux_bytes;          /* hardware traces, skipped */
+	uint64_t n_tracing_bytes;      /* formats of tracepoints, skipped */
 	uint64_t n_bad_features;       /* header sections that could not be read */
 	uint64_t n_guests;             /* samples in virtual machines: their code is not known */
-	uint64_t n_group_samples;      /* samples that also carry counters of events without own samples */
+	uint64_t n_group_samples;      /* samples that carry counters of their group as well */
 	uint64_t n_files, n_files_proven;           /* opened; and of those, by build id */
 	uint64_t n_files_missing, n_files_wrong;    /* not there; there, but another version */
 };
@@ -62,8 +63,8 @@ int cprof_importer_new(const struct cprof_import_config *config,
 		       struct cprof_importer **ret_importer, struct err *e);
 void cprof_importer_free(struct cprof_importer *m);
 
-/* Takes in all records.  A failure (a damaged file) with e set leaves what came before it: it can be
- * written. */
+/* Takes in all records.  A failure (a damaged file) with e set leaves what came before it:
+ * it can be written. */
 int cprof_importer_run(struct cprof_importer *m, struct err *e);
 
 /* As their namesakes of the recorder; valid after run. */

@@ -117,7 +117,8 @@ static int open_source(struct cprof_importer *m, struct err *e)
 	const char *path = m->config.path;
 	bool is_stdin = strcmp(path, "-") == 0;
 	struct stat st;
-	m->fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(path, O_RDONLY | O_CLOEXEC);
+	m->fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+			 : open(path, O_RDONLY | O_CLOEXEC);
 	if (m->fd < 0 || fstat(m->fd, &st) < 0)
 		return err_errno(e, errno, "cannot read '%s'", path);
 	if (S_ISDIR(st.st_mode)) {
@@ -238,6 +239,9 @@ void cprof_importer_free(struct cprof_importer *m)
 
 /* ---- taking it in --------------------------------------------------------------------- */
 
+/* No process has this id; UINT32_MAX is a task on its way out. */
+#define GUEST_TASK (UINT32_MAX - 1)
+
 static bool is_guest(uint16_t misc)
 {
 	uint16_t mode = misc & PERF_RECORD_MISC_CPUMODE_MASK;
@@ -255,7 +259,7 @@ static void feed_sample(struct cprof_importer *m, struct record *r)
 		/* Addresses of another machine must not be looked up in this one's files: a
 		 * process that has none. */
 		m->n_guests++;
-		r->pid = r->tid = UINT32_MAX;
+		r->pid = r->tid = GUEST_TASK;
 		r->sample.n_callchain = 0;
 		r->sample.user_regs_mask = 0;
 	}
@@ -318,10 +322,12 @@ void cprof_importer_event_stats(struct cprof_importer *m, size_t i, struct cprof
 	const struct importer_event *ie = &m->event[i];
 	*ret = (struct cprof_event_stats){
 		.name = ie->spec.name, .file_part = ie->file_part,
-		.sample_type = ie->sample_type, .unit = ie->unit, .is_clock = ie->spec.is_clock,
+		.sample_type = ie->sample_type, .unit = ie->unit,
+		.is_clock = ie->spec.is_clock,
 		.freq_hz = attr->freq ? attr->sample_freq : 0,
 		.period = attr->freq ? 0 : attr->sample_period,
-		.n_samples = ev->n_samples, .value = ev->value, .n_lost = ev->n_lost,
+		.n_samples = ev->n_samples, .value = ev->value,
+		.n_lost = ev->n_lost, .n_lost_shown = ev->n_lost,
 		.n_throttles = ev->n_throttles,
 	};
 }

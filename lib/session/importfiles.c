@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 /* O_NONBLOCK: a FIFO of that name must not hold us up. */
 #define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
@@ -44,16 +45,20 @@ static bool same_id(const struct wanted *w, const uint8_t *id, size_t n_id)
 
 /*
  * Both times count: a package manager keeps the time of a file's contents, which may be old, but
- * the inode is new.
+ * the inode is new.  Where it is the recorded inode, only the contents matter: perf itself adds
+ * links to the files that it has seen.
  */
-static bool is_older(const struct importfiles *f, const struct stat *st)
+static bool is_older(const struct importfiles *f, const struct dso *d, const struct stat *st)
 {
-	return st->st_mtime <= f->recorded_s && st->st_ctime <= f->recorded_s;
+	const struct dso_key *k = &d->key;
+	bool same_inode = k->ino && k->ino == st->st_ino && k->maj == major(st->st_dev) &&
+			  k->min == minor(st->st_dev);
+	return st->st_mtime <= f->recorded_s && (same_inode || st->st_ctime <= f->recorded_s);
 }
 
 /* Opens path (absolute, as this machine sees it) and judges it; *ret_fd only for the first two. */
-static enum verdict try_path(const struct importfiles *f, const char *path, const struct wanted *w,
-			     int *ret_fd)
+static enum verdict try_path(const struct importfiles *f, const struct dso *d, const char *path,
+			     const struct wanted *w, int *ret_fd)
 {
 	struct stat st;
 	CLEANUP_CLOSE int fd =
@@ -64,14 +69,15 @@ static enum verdict try_path(const struct importfiles *f, const char *path, cons
 	dso_set_file(&file, fd, NULL);
 	if (w->n_id && !same_id(w, file.build_id, file.n_build_id))
 		return WRONG;
-	if (!w->n_id && !is_older(f, &st))
+	if (!w->n_id && !is_older(f, d, &st))
 		return WRONG;
 	*ret_fd = TAKE_FD(fd);
 	return w->n_id ? PROVEN : PLAUSIBLE;
 }
 
 /* DIR/.build-id/ab/cdef: the file itself, or a folder of perf's cache that holds it as "elf". */
-static int try_cache(const struct importfiles *f, const struct wanted *w, char **ret_path)
+static int try_cache(const struct importfiles *f, const struct dso *d, const struct wanted *w,
+		     char **ret_path)
 {
 	struct dso named = { .n_build_id = (uint8_t)w->n_id };
 	char hex[DSO_BUILD_ID_TEXT_MAX];
@@ -85,7 +91,7 @@ static int try_cache(const struct importfiles *f, const struct wanted *w, char *
 			int fd;
 			int n = snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s%s", *dir, hex,
 					 hex + 2, i == 0 ? "/elf" : "");
-			if (n < (int)sizeof(path) && try_path(f, path, w, &fd) == PROVEN) {
+			if (n < (int)sizeof(path) && try_path(f, d, path, w, &fd) == PROVEN) {
 				*ret_path = strdup(path);
 				return fd;
 			}
@@ -137,11 +143,11 @@ int importfiles_open(void *ctx, struct dso *d, const char *filename, char **ret_
 		return open_vdso(f, d, &w);
 	enum verdict v = MISSING;
 	if (snprintf(path, sizeof(path), "%s%s", f->symfs, d->path) < (int)sizeof(path))
-		v = try_path(f, path, &w, &fd);
+		v = try_path(f, d, path, &w, &fd);
 	if (v == PROVEN || v == PLAUSIBLE) {
 		*ret_path = strdup(path);
 	} else {
-		fd = try_cache(f, &w, ret_path);
+		fd = try_cache(f, d, &w, ret_path);
 		v = fd >= 0 ? PROVEN : v;
 	}
 	note(f, v, &w, path, filename);
@@ -236,6 +242,31 @@ static bool same_addresses(const struct importfiles *f)
 	return false;
 }
 
+/* When this machine was booted, by its own clock; 0 unknown. */
+static long long boot_s(const struct host *h)
+{
+	CLEANUP_FREE char *text = NULL;
+	if (host_read_file(h, HOST_PROC, &text, NULL, "stat") < 0)
+		return 0;
+	const char *p = strstr(text, "\nbtime ");
+	return p ? atoll(p + 7) : 0;
+}
+
+/* Streams, and what perf record -z writes, have no build ids: then the machine's name and the time
+ * have to do, as with other files. */
+static const char *why_not_without_id(const struct importfiles *f)
+{
+	CLEANUP_FREE char *name = NULL;
+	if (host_read_file(f->host, HOST_PROC, &name, NULL, "sys/kernel/hostname") < 0)
+		return "the recording has no build id of it";
+	name[strcspn(name, "\n")] = '\0';
+	if (strcmp(name, f->source->facts.hostname) != 0)
+		return "the recording has no build id of it, and is of another machine";
+	long long boot = boot_s(f->host);
+	return boot && boot <= f->recorded_s
+		? NULL : "the recording has no build id of it, and is older than the last boot";
+}
+
 bool importfiles_check_kernel(struct importfiles *f)
 {
 	const struct source_facts *facts = &f->source->facts;
@@ -249,15 +280,15 @@ bool importfiles_check_kernel(struct importfiles *f)
 	if (strcmp(release, facts->kernel_release) != 0)
 		why = "another release";
 	else if (!id)
-		why = "the recording has no build id of it";
+		why = why_not_without_id(f);
 	else if (id->n_bytes != symkernel_build_id(f->host, own, sizeof(own)) ||
 		 memcmp(id->bytes, own, id->n_bytes) != 0)
 		why = "another build id";
-	else if (!same_addresses(f))
+	if (!why && !same_addresses(f))
 		why = "its addresses differ (another boot) or are hidden (kernel.kptr_restrict)";
 	f->running_kernel = !why;
-	log_line(f->log, LOG_EXPLAIN, "recorded under %s%s%s",
-		 why ? "another kernel than this one: " : "this kernel", why ? why : "", "");
+	log_line(f->log, LOG_EXPLAIN, "recorded under %s%s",
+		 why ? "another kernel than this one: " : "this kernel", why ? why : "");
 	return f->running_kernel;
 }
 

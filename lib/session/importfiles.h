@@ -35,7 +35,8 @@ int importfiles_open(void *ctx, struct dso *d, const char *filename, char **ret_
 /* Once all records are in: gives up files that a build id which came late disproves. */
 void importfiles_recheck(struct importfiles *f, const struct dso_table *dsos);
 
-/* Is the recorded kernel the one that runs here, at the same addresses?  To be called when all
+/* Is the recorded kernel the one that runs here (by build id, or where there is none by host name
+ * and time), at the same addresses?  To be called when all
  * records are in. */
 bool importfiles_check_kernel(struct importfiles *f);
 

@@ -1,8 +1,8 @@
 /*
  * The two beginnings of perf.data.  A file has a table of attrs, each with a list of ids, one piece
  * of records, and behind it the feature sections, of which a bit set tells which there are.  A
- * stream (perf record -o -) has nothing but its magic number: attrs, names and features are records,
- * and stand before the first record of the kernel.
+ * stream (perf record -o -) has nothing but its magic number: attrs, names and features are
+ * records, and stand before the first record of the kernel.
  *
  * Damage in a part that can be done without is kept for the end: what can be read is read.
  */
@@ -83,8 +83,8 @@ static int read_attrs(struct perfdata *p, const struct file_header *h, struct er
 	if (each < PERF_ATTR_SIZE_VER0 + sizeof(ids) || each > UINT16_MAX ||
 	    !in_file(p, &all, &b) || all.n_bytes < each)
 		return err_set(e, EINVAL,
-			       "'%s' is damaged: its events, %llu bytes at offset %llu, cannot be read",
-			       p->name, (unsigned long long)all.n_bytes,
+			       "'%s' is damaged: its events, %llu bytes at offset %llu, cannot be "
+			       "read", p->name, (unsigned long long)all.n_bytes,
 			       (unsigned long long)all.offset);
 	while (bytes_left(&b) >= each) {
 		const uint8_t *attr = bytes_take(&b, each);
@@ -162,7 +162,7 @@ static int read_file_header(struct perfdata *p, struct err *e)
 			(unsigned long long)data.n_bytes, (unsigned long long)data.offset);
 		data = (struct section){ in->n_map, 0 };
 	} else if (data.n_bytes == 0 && data.offset < in->n_map) {
-		damaged(p, "perf did not come to an end and has not filled in the size of the data");
+		damaged(p, "perf was ended before it filled in the size of the data");
 		data.n_bytes = in->n_map - data.offset;
 	} else if (data.n_bytes > in->n_map - data.offset) {
 		damaged(p, "it ends at offset %zu, within its data that end at %llu", in->n_map,
@@ -191,7 +191,8 @@ int perfdata_read_header(struct perfdata *p, struct err *e)
 		return err_set(e, EINVAL, "'%s' is of the first version of the format, of 2009",
 			       p->name);
 	if (n < sizeof(*head) || (head[0] != MAGIC && __builtin_bswap64(head[0]) != MAGIC))
-		return err_set(e, EINVAL, n ? "'%s' is no perf.data file" : "'%s' is empty", p->name);
+		return err_set(e, EINVAL, n ? "'%s' is no perf.data file" : "'%s' is empty",
+			       p->name);
 	if (!code)
 		return err_set(e, EINVAL, "'%s' is cut off within its header", p->name);
 	/* The magic number is the same text on all machines; as a number it tells their order. */

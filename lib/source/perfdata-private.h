@@ -44,7 +44,7 @@ struct perfdata {
 	char *name, *perf_version, *command_line;
 	bool ids_sorted;
 	bool has_begun;               /* no attr may come any more */
-	/* where a sample has its id, in words from the header; of the others, from the end; 0 none */
+	/* the word of a sample that is its id, and of other records from their end; 0: none */
 	unsigned id_word, id_word_back;
 	bool has_time;                /* some event samples the time */
 	uint32_t last_id_event;       /* the id that was found last, and its event */

@@ -1,7 +1,7 @@
 /*
  * Records are taken from the file one by one, put into the queue of perfdata-order.c as references
- * into the mapped file (or into a chunk of a stream, or of what was unpacked), and decoded when they
- * come out of it.  So nothing is copied; only records of the other byte order, or that do not
+ * into the mapped file (or into a chunk of a stream, or of what was unpacked), and decoded when
+ * they come out of it.  So nothing is copied; only records of the other byte order, or that do not
  * lie at a multiple of 8 bytes, go through a scratch buffer.
  *
  * perf's own records (type 64 and above) have their say when they are met and are not queued.
@@ -292,7 +292,7 @@ static int fill(struct perfdata *p)
 		if (code == 0 && p->input.p < p->input.end)
 			return broken(p, p->input.offset, "it ends within a record");
 		if (code == 0 && p->unpacked.p < p->unpacked.end)
-			return broken(p, p->input.offset, "the last compressed record is not whole");
+			return broken(p, p->input.offset, "a compressed record is not whole");
 		if (code == 0)
 			return STEP_END;
 		step = take(p, &p->input, &h);

@@ -19,7 +19,7 @@ struct err;
 /* One attr of the file.  Strings are borrowed until source_close. */
 struct perfdata_event {
 	struct perf_event_attr attr;  /* this machine's byte order; zero what the file lacks */
-	const char *name;             /* as perf calls it, "cycles:u"; NULL where the file does not */
+	const char *name;             /* as perf calls it, "cycles:u"; NULL: the file does not */
 	struct record_format format;
 };
 
@@ -35,7 +35,7 @@ struct perfdata_build_id {
 struct perfdata_kernel_map {
 	uint64_t start, end;
 	uint64_t symbol_vaddr;        /* the kernel proper: where the symbol in its name lies */
-	char *filename;               /* "[kernel.kallsyms]_text", "[ext4]", "/lib/modules/.../x.ko" */
+	char *filename;               /* "[kernel.kallsyms]_text", "[ext4]", "/lib/.../x.ko" */
 };
 
 struct perfdata_counts {

@@ -22,7 +22,7 @@ _cprof() {
 	COMPREPLY=()
 
 	if [[ $COMP_CWORD -eq 1 ]]; then
-		mapfile -t COMPREPLY < <(compgen -W 'record list report --help --version' -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W 'record import list report --help --version' -- "$cur")
 		return
 	fi
 	case $command in
@@ -39,6 +39,14 @@ _cprof() {
 		options='
 		#options list
 		--json
+		#end
+		'
+		;;
+	import)
+		options='
+		#options import
+		--output --symfs --debug-dir --call-graph --label --labels --max-memory
+		--quiet --verbose --json
 		#end
 		'
 		;;
@@ -88,6 +96,10 @@ _cprof() {
 	-e | --event) _cprof_list "$cur" "$(_cprof_events)" ;;
 	-p | --pid) _cprof_list "$cur" "$(cd /proc && echo [0-9]*)" ;;
 	--scope) mapfile -t COMPREPLY < <(compgen -W 'auto task cpu cgroup' -- "$cur") ;;
+	--symfs | --debug-dir)
+		compopt -o filenames
+		mapfile -t COMPREPLY < <(compgen -d -- "$cur")
+		;;
 	--call-graph) mapfile -t COMPREPLY < <(compgen -W 'auto dwarf fp none' -- "$cur") ;;
 	--labels) _cprof_list "$cur" 'pid tid thread_name process_name cpu cgroup' ;;
 	--sort) mapfile -t COMPREPLY < <(compgen -W 'flat cum' -- "$cur") ;;

@@ -18,6 +18,7 @@ end
 
 complete -c cprof -f
 complete -c cprof -n __cprof_no_command -a record -d 'profile a program into a pprof file'
+complete -c cprof -n __cprof_no_command -a import -d 'make profiles of what perf has recorded'
 complete -c cprof -n __cprof_no_command -a list -d 'show the events and what can be done with them'
 complete -c cprof -n __cprof_no_command -a report -d 'show the hottest functions of a profile'
 complete -c cprof -n __cprof_no_command -l help -d 'show help'
@@ -46,6 +47,18 @@ complete -c cprof -n '__cprof_using record' -s q -l quiet -d 'no summary'
 complete -c cprof -n '__cprof_using record' -s v -l verbose -d 'explain'
 complete -c cprof -n '__cprof_using record' -l json -d 'summary as JSON on stdout'
 complete -c cprof -n '__cprof_using record' -a '(__fish_complete_subcommand --fcs-skip=2)'
+
+complete -c cprof -n '__cprof_using import' -s o -l output -r -F -d 'file to write'
+complete -c cprof -n '__cprof_using import' -l symfs -x -a '(__fish_complete_directories)' -d 'where the recorded files lie'
+complete -c cprof -n '__cprof_using import' -l debug-dir -x -a '(__fish_complete_directories)' -d 'where files lie by build id'
+complete -c cprof -n '__cprof_using import' -l call-graph -x -a 'auto none' -d 'which stacks to take'
+complete -c cprof -n '__cprof_using import' -l label -x -d 'a label KEY=VALUE on every sample'
+complete -c cprof -n '__cprof_using import' -l labels -x -a '(__fish_append , pid tid thread_name process_name cpu)' -d 'which built-in labels to write'
+complete -c cprof -n '__cprof_using import' -l max-memory -x -d 'memory for the profile'
+complete -c cprof -n '__cprof_using import' -s q -l quiet -d 'no summary'
+complete -c cprof -n '__cprof_using import' -s v -l verbose -d 'explain'
+complete -c cprof -n '__cprof_using import' -l json -d 'summary as JSON on stdout'
+complete -c cprof -n '__cprof_using import' -F
 
 complete -c cprof -n '__cprof_using list' -l json -d 'as JSON'
 

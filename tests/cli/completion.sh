@@ -67,6 +67,7 @@ for shell in bash fish zsh; do
 	offers $shell 'events in a list' 'cpu-clock,page-faults' cprof record -e cpu-clock,page-f
 	offers $shell 'fixed words' 'cgroup' cprof record --scope cg
 	offers $shell 'commands to be recorded' 'printenv' cprof record printen
+	offers $shell 'options of import' '--symfs' cprof import --sym
 	offers $shell 'options of report' '--limit' cprof report --lim
 done
 finish

@@ -1,0 +1,238 @@
+/*
+ * One list of notes (what was lost, skipped, left out), which both forms of the summary show.
+ */
+#include "cmd/importsummary.h"
+
+#include "base/units.h"
+#include "cmd/text.h"
+#include "cprof-import.h"
+
+#include <inttypes.h>
+
+struct note {
+	uint64_t n;
+	const char *key;    /* in JSON */
+	const char *what;
+	bool always;        /* shown without -v, too */
+};
+
+#define N_NOTES 17
+
+static void list_notes(const struct importsummary *s, struct note out[N_NOTES])
+{
+	struct cprof_stats st;
+	struct cprof_import_stats im;
+	struct cprof_event_stats ev;
+	uint64_t n_lost = 0, n_throttles = 0;
+	cprof_importer_stats(s->importer, &st);
+	cprof_importer_import_stats(s->importer, &im);
+	for (size_t i = 0; i < cprof_importer_n_events(s->importer); i++) {
+		cprof_importer_event_stats(s->importer, i, &ev);
+		n_lost += ev.n_lost;
+		n_throttles += ev.n_throttles;
+	}
+	const struct note all[N_NOTES] = {
+		{ n_lost, "lost", "samples lost while recording: the ring was full", true },
+		{ n_throttles, "throttled",
+		  "times throttled by the kernel: the rate was too high", true },
+		{ st.n_truncated, "truncated",
+		  "stacks truncated: deeper than the recorded stack copy or number of frames",
+		  true },
+		{ st.n_cut, "cut", "stacks ended before their root (-v tells where)", false },
+		{ st.n_not_unwound, "not_unwound",
+		  "samples without callers: their kind of code is not unwound", true },
+		{ st.n_unknown_pc, "unknown_pc", "samples at an address outside of all mappings",
+		  false },
+		{ st.n_shortened, "shortened",
+		  "stacks without their innermost frames: --max-memory", true },
+		{ st.n_dropped, "dropped", "samples without their stack: --max-memory", true },
+		{ st.n_labels_dropped, "labels_dropped",
+		  "samples without some label: --max-memory", true },
+		{ st.n_undecodable, "undecodable", "records that could not be decoded", true },
+		{ im.n_foreign_ids, "foreign_ids",
+		  "records of an event that the file does not describe", true },
+		{ im.n_guests, "guests", "samples in virtual machines, whose code is not known",
+		  true },
+		{ im.n_group_samples, "group_samples",
+		  "samples that carry the counters of their group: only the leader is imported",
+		  true },
+		{ im.n_aux_bytes, "aux_bytes",
+		  "bytes of hardware trace (AUX) skipped: cprof does not decode them", true },
+		{ im.n_tracing_bytes, "tracing_bytes", "bytes of tracepoint formats skipped",
+		  false },
+		{ st.n_out_of_order, "out_of_order", "records came after younger ones", false },
+		{ st.n_unknown_records + im.n_other_records, "skipped_records",
+		  "records of no use for a profile, or of unknown type", false },
+	};
+	for (size_t i = 0; i < N_NOTES; i++)
+		out[i] = all[i];
+}
+
+/* ---- for people -------------------------------------------------------------------- */
+
+static void print_event(const struct importsummary *s, FILE *to, size_t i)
+{
+	struct cprof_event_stats ev;
+	char text[UNITS_TEXT_MAX];
+	cprof_importer_event_stats(s->importer, i, &ev);
+	if (!s->file[i].wanted && !s->verbose)
+		return;
+	fprintf(to, "cprof import: %" PRIu64 " %s of ", ev.n_samples,
+		ev.n_samples == 1 ? "sample" : "samples");
+	text_print(to, ev.name);
+	if (ev.is_clock)
+		fprintf(to, ", %s of CPU time", units_duration_text(ev.value, text));
+	else
+		fprintf(to, ", standing for %" PRIu64 " events", ev.value);
+	if (s->file[i].path)
+		fprintf(to, " -> %s (%s)", s->file[i].path,
+			units_size_text(s->file[i].n_bytes, text));
+	fputc('\n', to);
+}
+
+static void print_ends(const struct cprof_stack_ends *ends, FILE *to)
+{
+	const char *sep = "";
+	for (size_t k = 0; k < CPROF_N_STACK_ENDS; k++) {
+		if (!ends->n[k])
+			continue;
+		fprintf(to, "%s%" PRIu64 " %s", sep, ends->n[k], cprof_stack_end_name(k));
+		sep = ", ";
+	}
+	fputc('\n', to);
+}
+
+static void print_stacks(const struct importsummary *s, FILE *to, uint32_t stack_bytes)
+{
+	struct cprof_stack_ends ends;
+	if (!stack_bytes)
+		return;
+	cprof_importer_stack_ends(s->importer, 0, &ends);
+	fprintf(to, "  user stacks by CFI, copies of %u bytes; ends: ", stack_bytes);
+	print_ends(&ends, to);
+	for (size_t i = 1; cprof_importer_stack_ends(s->importer, i, &ends); i++) {
+		fputs("    in '", to);
+		text_print(to, ends.path);
+		fputs("': ", to);
+		print_ends(&ends, to);
+	}
+}
+
+static void print_origin(const struct cprof_import_stats *im, FILE *to)
+{
+	fputs("  recorded by perf ", to);
+	text_print(to, *im->perf_version ? im->perf_version : "(version unknown)");
+	fputs(" on ", to);
+	text_print(to, *im->hostname ? im->hostname : "(host unknown)");
+	fputs(", ", to);
+	text_print(to, *im->machine ? im->machine : "(architecture unknown)");
+	fputs(", Linux ", to);
+	text_print(to, *im->kernel_release ? im->kernel_release : "(release unknown)");
+	fprintf(to, "%s%s%s\n", im->is_pipe ? ", as a stream" : "",
+		im->is_swapped ? ", in the other byte order" : "",
+		im->is_running_kernel ? ", under this kernel" : "");
+}
+
+void importsummary_print(const struct importsummary *s, FILE *to)
+{
+	struct cprof_stats st;
+	struct cprof_import_stats im;
+	struct note note[N_NOTES];
+	char text[UNITS_TEXT_MAX];
+	list_notes(s, note);
+	cprof_importer_stats(s->importer, &st);
+	cprof_importer_import_stats(s->importer, &im);
+	for (size_t i = 0; i < cprof_importer_n_events(s->importer); i++)
+		print_event(s, to, i);
+	for (size_t i = 0; i < N_NOTES; i++)
+		if (note[i].n && (note[i].always || s->verbose))
+			fprintf(to, "  %" PRIu64 " %s\n", note[i].n, note[i].what);
+	if (!s->verbose)
+		return;
+	print_origin(&im, to);
+	fprintf(to, "  %" PRIu64 " records in %s; %s for tables\n", im.n_records,
+		units_duration_text(st.duration_ns, text),
+		units_size_text(st.peak_memory_bytes, (char[UNITS_TEXT_MAX]){ 0 }));
+	fprintf(to, "  files: %" PRIu64 " taken, %" PRIu64 " of them by build id; %" PRIu64
+		" not here, %" PRIu64 " of another version\n",
+		im.n_files, im.n_files_proven, im.n_files_missing, im.n_files_wrong);
+	print_stacks(s, to, st.stack_bytes);
+	fprintf(to, "  %" PRIu64 " distinct stacks, %" PRIu64 " frames; %" PRIu64 " of %" PRIu64
+		    " user and %" PRIu64 " of %" PRIu64 " kernel frames named\n",
+		st.n_stacks, st.n_frames, st.n_frames_user_named, st.n_frames_user,
+		st.n_frames_kernel_named, st.n_frames_kernel);
+}
+
+/* ---- for programs ---------------------------------------------------------------------- */
+
+static void json_string(FILE *to, const char *key, const char *value)
+{
+	fprintf(to, "\"%s\": ", key);
+	if (value)
+		text_print_json(to, value);
+	else
+		fputs("null", to);
+	fputs(", ", to);
+}
+
+static void print_event_json(const struct importsummary *s, FILE *to, size_t i)
+{
+	struct cprof_event_stats ev;
+	cprof_importer_event_stats(s->importer, i, &ev);
+	fputs(i ? ", {" : "{", to);
+	json_string(to, "event", ev.name);
+	json_string(to, "sample_type", ev.sample_type);
+	json_string(to, "unit", ev.unit);
+	json_string(to, "file", s->file[i].path);
+	fprintf(to, "\"file_bytes\": %" PRIu64 ", \"samples\": %" PRIu64 ", \"value\": %" PRIu64
+		    ", \"freq_hz\": %" PRIu64 ", \"period\": %" PRIu64 ", \"lost\": %" PRIu64
+		    ", \"throttled\": %" PRIu64 "}",
+		s->file[i].n_bytes, ev.n_samples, ev.value, ev.freq_hz, ev.period, ev.n_lost,
+		ev.n_throttles);
+}
+
+void importsummary_print_json(const struct importsummary *s, FILE *to)
+{
+	struct cprof_stats st;
+	struct cprof_import_stats im;
+	struct note note[N_NOTES];
+	list_notes(s, note);
+	cprof_importer_stats(s->importer, &st);
+	cprof_importer_import_stats(s->importer, &im);
+	fputs("{", to);
+	json_string(to, "version", CPROF_VERSION);
+	json_string(to, "perf_version", im.perf_version);
+	json_string(to, "hostname", im.hostname);
+	json_string(to, "machine", im.machine);
+	json_string(to, "kernel_release", im.kernel_release);
+	json_string(to, "damage", s->damage);
+	fprintf(to, "\"stream\": %s, \"other_byte_order\": %s, \"running_kernel\": %s",
+		im.is_pipe ? "true" : "false", im.is_swapped ? "true" : "false",
+		im.is_running_kernel ? "true" : "false");
+	fprintf(to, ", \"start_time_ns\": %" PRId64 ", \"duration_ns\": %" PRIu64
+		    ", \"records\": %" PRIu64,
+		st.start_realtime_ns, st.duration_ns, im.n_records);
+	fprintf(to, ", \"stacks\": %" PRIu64 ", \"frames\": %" PRIu64 ", \"user_frames\": %" PRIu64
+		    ", \"user_frames_named\": %" PRIu64 ", \"kernel_frames\": %" PRIu64
+		    ", \"kernel_frames_named\": %" PRIu64,
+		st.n_stacks, st.n_frames, st.n_frames_user, st.n_frames_user_named,
+		st.n_frames_kernel, st.n_frames_kernel_named);
+	fprintf(to, ", \"files\": %" PRIu64 ", \"files_proven\": %" PRIu64
+		    ", \"files_missing\": %" PRIu64 ", \"files_wrong\": %" PRIu64
+		    ", \"peak_table_bytes\": %" PRIu64,
+		im.n_files, im.n_files_proven, im.n_files_missing, im.n_files_wrong,
+		st.peak_memory_bytes);
+	struct cprof_stack_ends ends;
+	cprof_importer_stack_ends(s->importer, 0, &ends);
+	fprintf(to, ", \"stack_bytes\": %u, \"stack_ends\": {", st.stack_bytes);
+	for (size_t k = 0; k < CPROF_N_STACK_ENDS; k++)
+		fprintf(to, "%s\"%s\": %" PRIu64, k ? ", " : "", cprof_stack_end_name(k),
+			ends.n[k]);
+	fputs("}, \"notes\": {", to);
+	for (size_t i = 0; i < N_NOTES; i++)
+		fprintf(to, "%s\"%s\": %" PRIu64, i ? ", " : "", note[i].key, note[i].n);
+	fputs("}, \"events\": [", to);
+	for (size_t i = 0; i < cprof_importer_n_events(s->importer); i++)
+		print_event_json(s, to, i);
+	fputs("]}\n", to);
+}

@@ -1,0 +1,30 @@
+#ifndef CPROF_CMD_IMPORTSUMMARY_H
+#define CPROF_CMD_IMPORTSUMMARY_H
+
+/* What an import came to, for people (stderr) and for programs (JSON on stdout). */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct cprof_importer;
+
+struct importsummary_file {
+	const char *path;        /* NULL: nothing was written for this event */
+	uint64_t n_bytes;
+	size_t output;           /* its place among those that are written */
+	bool wanted;             /* it has samples */
+};
+
+struct importsummary {
+	struct cprof_importer *importer;
+	const struct importsummary_file *file;  /* per event */
+	const char *damage;      /* why not all could be read; NULL: all was */
+	bool verbose;
+};
+
+void importsummary_print(const struct importsummary *s, FILE *to);
+void importsummary_print_json(const struct importsummary *s, FILE *to);
+
+#endif
