@@ -1,0 +1,71 @@
+/* perf.data: the first byte says whether it is mapped or read as a stream; the rest is the file. */
+#include "base/err.h"
+#include "source/perfdata.h"
+#include "source/record.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static uint64_t sum_bytes(const void *p, size_t n)
+{
+	uint64_t sum = 0;
+	for (size_t i = 0; p && i < n; i++)
+		sum += ((const uint8_t *)p)[i];
+	return sum;
+}
+
+/* Reads all that a record points to. */
+static uint64_t touch(const struct record *r)
+{
+	const struct record_sample *s = &r->sample;
+	switch (r->type) {
+	case 1: /* MMAP */
+	case 10:
+		return strlen(r->mmap.filename);
+	case 3: /* COMM */
+		return strlen(r->comm.comm);
+	case 9: /* SAMPLE */
+		return sum_bytes(s->callchain, s->n_callchain * 8) +
+		       sum_bytes(s->user_stack, s->n_user_stack_bytes) +
+		       sum_bytes(s->user_regs, s->user_regs ? 8 : 0) +
+		       sum_bytes(s->raw, s->n_raw_bytes);
+	default:
+		return r->time_ns;
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static volatile uint64_t sink;
+	struct source *s = NULL;
+	struct record r;
+	struct err e;
+	if (size == 0)
+		return 0;
+	bool is_stream = data[0] & 1;
+	int fd = memfd_create("fuzz", MFD_CLOEXEC);
+	/* From the second byte on a file is read as a stream. */
+	size_t from = is_stream ? 0 : 1;
+	if (fd < 0 || write(fd, data + from, size - from) != (ssize_t)(size - from) ||
+	    lseek(fd, is_stream, SEEK_SET) < 0)
+		abort();
+	if (perfdata_open(fd, "fuzz", &s, &e) == 0) {
+		while (source_next(s, &r, &e) == SOURCE_RECORD)
+			sink += touch(&r);
+		size_t n;
+		const struct perfdata_build_id *id = perfdata_build_ids(s, &n);
+		for (size_t i = 0; i < n; i++)
+			sink += strlen(id[i].filename) + sum_bytes(id[i].bytes, id[i].n_bytes);
+		const struct perfdata_info *info = perfdata_info(s);
+		sink += strlen(info->perf_version) + strlen(info->command_line);
+		for (size_t i = 0; i < perfdata_n_events(s); i++)
+			sink += perfdata_event(s, i)->name ? strlen(perfdata_event(s, i)->name) : 0;
+	}
+	source_close(s);
+	close(fd);
+	return 0;
+}
