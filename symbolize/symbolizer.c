@@ -410,7 +410,8 @@ static int resolve_elf(struct batch *b, struct symaddr *addr, size_t n)
 	if (with_dwarf && with_dwarf != elf.elf)
 		from = elf.debug_path ? elf.debug_path : "its debug file";
 	if (with_dwarf)
-		r = symdwarf_open(with_dwarf, from, &where, &dwarf);
+		r = symdwarf_open(with_dwarf, with_dwarf == elf.elf ? elf.fd : elf.debug_fd, from,
+				  &where, &dwarf);
 	if (r != -ENOMEM)
 		r = resolve_open_elf(b, &elf, dwarf, addr, n);
 	if (!dwarf && !b->o->no_inlines)

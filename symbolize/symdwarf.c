@@ -1,124 +1,96 @@
 #include "symbolize/symdwarf.h"
 
-#include "base/host.h"
-#include "base/vec.h"
-#include "symbolize/symdebug.h"
+#include "symbolize/dwfile.h"
+#include "symbolize/dwindex.h"
+#include "symbolize/dwline.h"
+#include "symbolize/dwname.h"
+#include "symbolize/dwwalk.h"
+#include "symbolize/symlibdw.h"
 
 #include <dwarf.h>
-#include <elfutils/libdw.h>
-#include <elfutils/libdwelf.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <gelf.h>
 
 /*
- * libdw decodes; the order of work is ours, since dwarf_getscopes walks a unit anew for each
- * address (3 ms each in libjvm).
- *
- *   1. Addresses get a unit: by .debug_aranges, and what that leaves out (clang and rustc
- *      write none) by the ranges of the units' own DIEs.
- *   2. Per unit, one walk.  Each address has a `top`, the innermost function or inlined call
- *      found for it so far; a DIE whose ranges hold addresses with its parent as top takes
- *      them over and is descended into, any other subtree is skipped.  The walk ends when
- *      all addresses have a function.
- *   3. Definitions nested where the first walk does not look (in classes, in functions) are
- *      found by a second, full one, made only for units with an address left over.
- *   4. The line of the innermost frame comes from the line table, which libdw decodes
- *      once per unit.
- *
- * DIEs only lead forward here: a DW_AT_sibling that points back ends the walk.
+ * The addresses get their units (dwindex), and each unit that has some is read once: functions
+ * and inlined calls (dwwalk), lines (dwline), and names for what was found (dwname).  libdw could
+ * do all of that, and did: it inflates all sections, keeps all rows of a line table, and takes
+ * five times as long.  It still reads what the reader here does not: see enum outcome.
  */
 
-#define DEPTH_MAX 400            /* nested DIEs; the deepest real code has some 100 */
-#define NO_UNIT UINT64_MAX
-#define NO_NODE (-1)
+/* About what a name costs of the pages of .debug_str, mapped around it. */
+#define NAME_TOUCHES_BYTES 16384
 
-/* A function or an inlined call that covers one of the addresses; a tree. */
-struct node {
-	const char *name, *linkage, *call_file;
-	uint32_t call_line, call_column, start_line;
-	int32_t parent;              /* NO_NODE: the function itself */
-};
-
-/* An address within the unit at work. */
-struct place {
-	uint64_t unit;               /* offset of the unit's DIE, or NO_UNIT */
-	uint64_t vaddr;
-	uint32_t index;              /* into the caller's array */
-	int32_t top;
+enum outcome {
+	OUTCOME_DONE,
+	OUTCOME_SPLIT,           /* its functions are in another file (.dwo) */
+	OUTCOME_ELSEWHERE,       /* it refers to another file (dwz) or to a type unit */
+	OUTCOME_UNREADABLE,      /* of a later version, with unknown forms, or damaged */
 };
 
 struct symdwarf {
-	Dwarf *dwarf, *alt;
-	int alt_fd;
+	struct dwfile file;
+	Elf *elf;
+	const char *elf_path;
 	const struct symdebug_place *where;
+	struct symlibdw *libdw;  /* opened when needed */
+	bool all_by_libdw;       /* of the other byte order, or without units to be read here */
 	VEC(struct symdwarf_frame) frames;
-	VEC(struct node) nodes;      /* of the unit at work */
-	struct place *place;         /* sorted by unit, vaddr */
-	bool out_of_memory;
 };
 
 /* One unit at work. */
 struct unit {
 	struct symdwarf *s;
-	Dwarf_Die die;               /* where lines and files hang */
-	Dwarf_Die tree;              /* where functions hang: die, or that of the .dwo file */
-	Dwarf_Files *files;
-	size_t n_files;
+	struct dwunit u;
+	struct dwline lines;
+	bool has_lines, is_plain;
 	const char *dir;
-	struct place *place;
-	size_t n, n_left;            /* addresses, and those without a function */
+	const struct dwindex_place *place;
+	struct dwline_row *row;
+	struct dwwalk walk;
+	struct dwname *name;     /* of the walk's nodes */
+	struct dwcall *call;
 };
 
 /* ---- opening ------------------------------------------------------------- */
 
-/* The file with the parts that dwz moved out of several debug files. */
-static void open_alt(struct symdwarf *s, const char *elf_path)
+static bool is_own_byte_order(Elf *elf)
 {
-	const char *link;
-	const void *id;
-	ssize_t n_id = dwelf_dwarf_gnu_debugaltlink(s->dwarf, &link, &id);
-	if (n_id <= 0)
-		return;
-	s->alt_fd = symdebug_open_alt(s->where, link, elf_path, id, (size_t)n_id);
-	if (s->alt_fd < 0)
-		return;
-	s->alt = dwarf_begin(s->alt_fd, DWARF_C_READ);
-	if (s->alt)
-		dwarf_setalt(s->dwarf, s->alt);
+	GElf_Ehdr eh;
+	return gelf_getehdr(elf, &eh) && eh.e_ident[EI_DATA] ==
+	       (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB);
 }
 
-int symdwarf_open(Elf *elf, const char *elf_path, const struct symdebug_place *where,
+int symdwarf_open(Elf *elf, int fd, const char *elf_path, const struct symdebug_place *where,
 		  struct symdwarf **ret_dwarf)
 {
+	int r = 0;
 	struct symdwarf *s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
-	s->alt_fd = -1;
+	dwfile_init(&s->file, elf, fd);
+	s->elf = elf;
+	s->elf_path = elf_path;
 	s->where = where;
-	s->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
-	if (!s->dwarf) {
+	s->all_by_libdw = !is_own_byte_order(elf) ||
+			  !dwsection_get(&s->file.sections, DWSECTION_INFO)->n_bytes ||
+			  !dwsection_get(&s->file.sections, DWSECTION_ABBREV)->n_bytes;
+	if (s->all_by_libdw)
+		r = symlibdw_open(elf, elf_path, where, &s->libdw);
+	if (r)
 		symdwarf_close(s);
-		return -ENOENT;
-	}
-	open_alt(s, elf_path);
-	*ret_dwarf = s;
-	return 0;
+	else
+		*ret_dwarf = s;
+	return r;
 }
 
 void symdwarf_close(struct symdwarf *s)
 {
 	if (!s)
 		return;
-	dwarf_end(s->dwarf);
-	dwarf_end(s->alt);
-	if (s->alt_fd >= 0)
-		close(s->alt_fd);
+	symlibdw_close(s->libdw);
+	dwfile_done(&s->file);
 	VEC_FREE(&s->frames);
-	VEC_FREE(&s->nodes);
-	free(s->place);
 	free(s);
 }
 
@@ -127,213 +99,81 @@ const struct symdwarf_frame *symdwarf_frames(const struct symdwarf *s)
 	return s->frames.v;
 }
 
-/* ---- attributes ---------------------------------------------------------- */
+/* ---- what libdw does ----------------------------------------------------- */
 
-/* These look through DW_AT_abstract_origin and DW_AT_specification. */
-
-static uint32_t number_of(Dwarf_Die *die, unsigned name)
+/* Takes over the frames that libdw found for one address. */
+static bool take_over(struct symdwarf *s, const struct symdwarf_addr *from,
+		      struct symdwarf_addr *to)
 {
-	Dwarf_Attribute attr;
-	Dwarf_Word value;
-	if (!dwarf_attr_integrate(die, name, &attr) || dwarf_formudata(&attr, &value) != 0 ||
-	    value > UINT32_MAX)
-		return 0;
-	return (uint32_t)value;
-}
-
-static const char *text_of(Dwarf_Die *die, unsigned name)
-{
-	Dwarf_Attribute attr;
-	const char *text = dwarf_attr_integrate(die, name, &attr) ? dwarf_formstring(&attr) : NULL;
-	return text && *text ? text : NULL;
-}
-
-static const char *file_name(struct unit *u, uint32_t index)
-{
-	if (!u->files && dwarf_getsrcfiles(&u->die, &u->files, &u->n_files) != 0)
-		u->files = NULL;
-	return u->files && index < u->n_files ? dwarf_filesrc(u->files, index, NULL, NULL) : NULL;
-}
-
-static int32_t add_node(struct unit *u, Dwarf_Die *die, int32_t parent)
-{
-	struct node node = {
-		.name = text_of(die, DW_AT_name),
-		.linkage = text_of(die, DW_AT_linkage_name),
-		.start_line = number_of(die, DW_AT_decl_line),
-		.parent = parent,
-	};
-	if (!node.linkage)
-		node.linkage = text_of(die, DW_AT_MIPS_linkage_name);
-	if (dwarf_tag(die) == DW_TAG_inlined_subroutine) {
-		node.call_file = file_name(u, number_of(die, DW_AT_call_file));
-		node.call_line = number_of(die, DW_AT_call_line);
-		node.call_column = number_of(die, DW_AT_call_column);
-	}
-	if (u->s->nodes.n >= INT32_MAX || !VEC_PUSH(&u->s->nodes, node)) {
-		u->s->out_of_memory = true;
-		return NO_NODE;
-	}
-	return (int32_t)(u->s->nodes.n - 1);
-}
-
-/* ---- the walk ------------------------------------------------------------ */
-
-/* Index of the first place at or above vaddr. */
-static size_t lower_bound(const struct place *p, size_t n, uint64_t vaddr)
-{
-	size_t lo = 0, hi = n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (p[mid].vaddr < vaddr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
-/* Lets die take over the addresses in its ranges whose top is parent.  Its node, or NO_NODE
- * when there are none.
- *
- * A range from 0 is code that the linker dropped: no program has code there. */
-static int32_t claim(struct unit *u, Dwarf_Die *die, int32_t parent)
-{
-	int32_t node = NO_NODE;
-	ptrdiff_t off = 0;
-	Dwarf_Addr base, start, end;
-	while ((off = dwarf_ranges(die, off, &base, &start, &end)) > 0) {
-		if (start == 0)
-			continue;
-		for (size_t i = lower_bound(u->place, u->n, start);
-		     i < u->n && u->place[i].vaddr < end; i++) {
-			if (u->place[i].top != parent)
-				continue;
-			if (node == NO_NODE)
-				node = add_node(u, die, parent);
-			if (node == NO_NODE)
-				return NO_NODE;
-			u->place[i].top = node;
-			if (parent == NO_NODE)
-				u->n_left--;
-		}
-	}
-	return node;
-}
-
-static bool first_child(Dwarf_Die *die, Dwarf_Die *ret_child)
-{
-	return dwarf_child(die, ret_child) == 0 &&
-	       dwarf_dieoffset(ret_child) > dwarf_dieoffset(die);
-}
-
-static bool next_sibling(Dwarf_Die *die)
-{
-	Dwarf_Die next;
-	if (dwarf_siblingof(die, &next) != 0 || dwarf_dieoffset(&next) <= dwarf_dieoffset(die))
+	const struct symdwarf_frame *frame = symlibdw_frames(s->libdw);
+	if (s->frames.n + from->n > UINT32_MAX || !VEC_RESERVE(&s->frames, from->n))
 		return false;
-	*die = next;
+	*to = *from;
+	to->first = (uint32_t)s->frames.n;
+	for (uint32_t i = 0; i < from->n; i++)
+		s->frames.v[s->frames.n++] = frame[from->first + i];
 	return true;
 }
 
-/* Inlined calls below die, whose node is `node`. */
-static void walk_function(struct unit *u, Dwarf_Die *die, int32_t node, unsigned depth)
+/* Addresses by their index in addr, sorted by vaddr as addr is. */
+static int resolve_by_libdw(struct symdwarf *s, struct symdwarf_addr *addr, const uint32_t *index,
+			    size_t n)
 {
-	Dwarf_Die child;
-	if (depth > DEPTH_MAX || !first_child(die, &child))
-		return;
-	do {
-		int32_t inner;
-		switch (dwarf_tag(&child)) {
-		case DW_TAG_inlined_subroutine:
-			inner = claim(u, &child, node);
-			if (inner != NO_NODE)
-				walk_function(u, &child, inner, depth + 1);
-			break;
-		case DW_TAG_lexical_block:
-		case DW_TAG_try_block:
-		case DW_TAG_catch_block:
-		case DW_TAG_with_stmt:
-			/* Its own ranges are not asked: blocks are few, and some have none. */
-			walk_function(u, &child, node, depth + 1);
-			break;
-		}
-	} while (!u->s->out_of_memory && next_sibling(&child));
-}
-
-/* Functions below die: directly, or in namespaces; when full, anywhere. */
-static void walk_scope(struct unit *u, Dwarf_Die *die, bool full, unsigned depth)
-{
-	Dwarf_Die child;
-	if (depth > DEPTH_MAX || !first_child(die, &child))
-		return;
-	do {
-		bool descend = full;
-		int32_t node;
-		switch (dwarf_tag(&child)) {
-		case DW_TAG_subprogram:
-			node = claim(u, &child, NO_NODE);
-			if (node != NO_NODE)
-				walk_function(u, &child, node, depth + 1);
-			break;
-		case DW_TAG_namespace:
-		case DW_TAG_module:
-			descend = true;
-			break;
-		}
-		if (descend && u->n_left && dwarf_haschildren(&child) > 0)
-			walk_scope(u, &child, full, depth + 1);
-	} while (u->n_left && !u->s->out_of_memory && next_sibling(&child));
+	if (!s->libdw && symlibdw_open(s->elf, s->elf_path, s->where, &s->libdw))
+		return 0;
+	struct symdwarf_addr *some = calloc(n, sizeof(*some));
+	if (!some)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		some[i].vaddr = addr[index[i]].vaddr;
+	int r = symlibdw_resolve(s->libdw, some, n);
+	for (size_t i = 0; i < n && r == 0; i++)
+		if (!take_over(s, &some[i], &addr[index[i]]))
+			r = -ENOMEM;
+	free(some);
+	return r;
 }
 
 /* ---- frames -------------------------------------------------------------- */
 
-static struct symdwarf_frame frame_at(const struct unit *u, const char *file, uint32_t line,
+static struct symdwarf_frame frame_at(struct unit *k, bool has_file, uint64_t file, uint32_t line,
 				      uint32_t column)
 {
+	const char *path = has_file && k->has_lines ? dwline_path(&k->lines, file) : NULL;
 	return (struct symdwarf_frame){
-		.file = file, .dir = file && file[0] != '/' ? u->dir : NULL,
+		.file = path, .dir = path && path[0] != '/' ? k->dir : NULL,
 		.line = line, .column = column,
 	};
 }
 
-/* What the line table says about vaddr. */
-static struct symdwarf_frame line_at(struct unit *u, uint64_t vaddr)
+static bool emit(struct unit *k, size_t i, struct symdwarf_addr *a)
 {
-	Dwarf_Line *row = dwarf_getsrc_die(&u->die, vaddr);
-	int line = 0, column = 0;
-	if (!row)
-		return (struct symdwarf_frame){0};
-	dwarf_lineno(row, &line);
-	dwarf_linecol(row, &column);
-	return frame_at(u, dwarf_linesrc(row, NULL, NULL), line > 0 ? (uint32_t)line : 0,
-			column > 0 ? (uint32_t)column : 0);
-}
-
-static bool emit(struct unit *u, const struct place *p, struct symdwarf_addr *a)
-{
-	struct symdwarf *s = u->s;
-	struct symdwarf_frame frame = line_at(u, p->vaddr);
+	struct symdwarf *s = k->s;
+	const struct dwline_row *row = &k->row[i];
+	struct symdwarf_frame frame = frame_at(k, row->found, row->file, row->line, row->column);
+	int32_t top = k->walk.place[i].top;
 	a->first = (uint32_t)s->frames.n;
-	a->has_function = p->top != NO_NODE;
-	if (!a->has_function)
-		return (!frame.line && !frame.file) || VEC_PUSH(&s->frames, frame);
-	for (int32_t i = p->top; i != NO_NODE; i = s->nodes.v[i].parent) {
-		const struct node *node = &s->nodes.v[i];
-		frame.name = node->name;
-		frame.linkage = node->linkage;
-		frame.start_line = node->start_line;
+	a->has_function = top != DWWALK_NO_NODE;
+	a->is_plain = k->is_plain;
+	if (!a->has_function && (frame.line || frame.file) && !VEC_PUSH(&s->frames, frame))
+		return false;
+	for (; top != DWWALK_NO_NODE; top = k->walk.nodes.v[top].parent) {
+		const struct dwcall *call = &k->call[top];
+		frame.name = k->name[top].name;
+		frame.linkage = k->name[top].linkage;
+		frame.start_line = k->name[top].start_line;
 		if (!VEC_PUSH(&s->frames, frame))
 			return false;
-		frame = frame_at(u, node->call_file, node->call_line, node->call_column);
+		frame = frame_at(k, call->has_file, call->file, call->line, call->column);
 	}
-	return true;
+	a->n = (uint32_t)(s->frames.n - a->first);
+	return s->frames.n <= UINT32_MAX;
 }
 
 /* ---- units --------------------------------------------------------------- */
 
 /* Languages without mangling: names need no help from the symbol table. */
-static bool is_plain(int language)
+static bool is_plain(unsigned language)
 {
 	switch (language) {
 	case DW_LANG_C89:
@@ -348,135 +188,142 @@ static bool is_plain(int language)
 	return false;
 }
 
-/* libdw opens the .dwo file by its name as soon as it is asked for the split unit: only
- * do so where that is a regular file. */
-static bool has_dwo_file(struct symdwarf *s, Dwarf_Die *die)
+static bool find_functions(struct unit *k)
 {
-	const char *name = text_of(die, DW_AT_dwo_name);
-	const char *dir = text_of(die, DW_AT_comp_dir);
-	if (!name)
-		name = text_of(die, DW_AT_GNU_dwo_name);
-	if (!name || !s->where->host)
+	struct dwfile *file = &k->s->file;
+	dwwalk_run(&k->walk);
+	size_t n = k->walk.nodes.n;
+	k->name = calloc(n + 1, sizeof(*k->name));
+	k->call = calloc(n + 1, sizeof(*k->call));
+	if (!k->name || !k->call)
 		return false;
-	bool is_absolute = name[0] == '/';
-	if (!is_absolute && (!dir || dir[0] != '/'))
-		return false;
-	int fd = host_open_file(s->where->host, HOST_ROOT, O_PATH, "%s/%s",
-				is_absolute ? "." : dir + 1, is_absolute ? name + 1 : name);
-	if (fd < 0)
-		return false;
-	struct stat st;
-	bool is_regular = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
-	close(fd);
-	return is_regular;
+	for (size_t i = 0; i < n && !file->needs_libdw; i++)
+		dwname_read(&k->u, k->walk.nodes.v[i].off, &k->name[i], &k->call[i]);
+	dwfile_touched(file, k->u.end - k->u.off + n * NAME_TOUCHES_BYTES);
+	return !file->out_of_memory;
 }
 
-static int resolve_unit(struct symdwarf *s, struct place *place, size_t n,
-			struct symdwarf_addr *addr)
+static bool find_lines(struct unit *k)
 {
-	struct unit u = { .s = s, .place = place, .n = n, .n_left = n };
-	if (!dwarf_offdie(s->dwarf, place[0].unit, &u.die))
+	struct dwfile *file = &k->s->file;
+	k->has_lines = dwline_open(&k->lines, &k->u);
+	if (k->has_lines) {
+		dwline_run(&k->lines, k->row, k->walk.n);
+		dwfile_touched(file, bytes_left(&k->lines.program));
+	}
+	return !file->out_of_memory;
+}
+
+/* All n places are of this unit.  0 or -ENOMEM. */
+static int read_unit(struct unit *k, size_t n, struct symdwarf_addr *addr,
+		     enum outcome *ret_outcome)
+{
+	struct dwfile *file = &k->s->file;
+	if (k->u.is_split) {
+		*ret_outcome = OUTCOME_SPLIT;
 		return 0;
-	uint8_t type;
-	u.tree = u.die;
-	u.dir = text_of(&u.die, DW_AT_comp_dir);
-	if (dwarf_cu_info(u.die.cu, NULL, &type, NULL, NULL, NULL, NULL, NULL) == 0 &&
-	    type == DW_UT_skeleton && has_dwo_file(s, &u.die)) {
-		Dwarf_Die split = {0};
-		if (dwarf_cu_info(u.die.cu, NULL, NULL, NULL, &split, NULL, NULL, NULL) == 0 &&
-		    split.addr)
-			u.tree = split;
 	}
-	s->nodes.n = 0;
-	walk_scope(&u, &u.tree, false, 0);
-	if (u.n_left)
-		walk_scope(&u, &u.tree, true, 0);
-	if (s->out_of_memory)
+	file->needs_libdw = false;
+	k->dir = dwfile_copy(file, dwunit_string(&k->u, &k->u.comp_dir));
+	k->is_plain = is_plain(k->u.language);
+	k->row = calloc(n, sizeof(*k->row));
+	k->walk = (struct dwwalk){ .u = &k->u, .n = n };
+	k->walk.place = calloc(n, sizeof(*k->walk.place));
+	if (!k->row || !k->walk.place)
 		return -ENOMEM;
-	bool plain = is_plain(dwarf_srclang(&u.tree));
-	for (size_t i = 0; i < n; i++) {
-		struct symdwarf_addr *a = &addr[place[i].index];
-		a->is_plain = plain;
-		if (!emit(&u, &place[i], a) || s->frames.n > UINT32_MAX)
+	for (size_t i = 0; i < n; i++)
+		k->row[i].vaddr = k->walk.place[i].vaddr = k->place[i].vaddr;
+	if (!find_functions(k) || !find_lines(k))
+		return -ENOMEM;
+	*ret_outcome = file->needs_libdw ? OUTCOME_ELSEWHERE : OUTCOME_DONE;
+	for (size_t i = 0; i < n && *ret_outcome == OUTCOME_DONE; i++)
+		if (!emit(k, i, &addr[k->place[i].index]))
 			return -ENOMEM;
-		a->n = (uint32_t)(s->frames.n - a->first);
-	}
-	return 0;
+	return file->out_of_memory ? -ENOMEM : 0;
 }
 
-/* Step 1 for what .debug_aranges leaves out; place is still sorted by vaddr. */
-static void find_units_by_ranges(struct symdwarf *s, struct place *place, size_t n, size_t n_left)
+static int resolve_unit(struct symdwarf *s, const struct dwindex_place *place, size_t n,
+			struct symdwarf_addr *addr, enum outcome *ret_outcome)
 {
-	Dwarf_CU *cu = NULL;
-	Dwarf_Die die;
-	uint8_t type;
-	while (n_left && dwarf_get_units(s->dwarf, cu, &cu, NULL, &type, &die, NULL) == 0) {
-		ptrdiff_t off = 0;
-		Dwarf_Addr base, start, end;
-		if (type != DW_UT_compile && type != DW_UT_skeleton)
-			continue;
-		while ((off = dwarf_ranges(&die, off, &base, &start, &end)) > 0) {
-			if (start == 0)
-				continue;
-			for (size_t i = lower_bound(place, n, start);
-			     i < n && place[i].vaddr < end; i++) {
-				if (place[i].unit != NO_UNIT)
-					continue;
-				place[i].unit = dwarf_dieoffset(&die);
-				n_left--;
-			}
-		}
-	}
-}
-
-static void find_units(struct symdwarf *s, struct place *place, size_t n)
-{
-	Dwarf_Aranges *aranges = NULL;
-	size_t n_aranges = 0, n_left = 0;
-	if (dwarf_getaranges(s->dwarf, &aranges, &n_aranges) != 0)
-		n_aranges = 0;
-	for (size_t i = 0; i < n; i++) {
-		Dwarf_Off unit;
-		Dwarf_Arange *a = n_aranges ? dwarf_getarange_addr(aranges, place[i].vaddr) : NULL;
-		if (a && dwarf_getarangeinfo(a, NULL, NULL, &unit) == 0)
-			place[i].unit = unit;
-		else
-			n_left++;
-	}
-	find_units_by_ranges(s, place, n, n_left);
+	struct unit k = { .s = s, .place = place };
+	*ret_outcome = OUTCOME_UNREADABLE;
+	if (!dwunit_open(&s->file, place->unit, &k.u))
+		return s->file.out_of_memory ? -ENOMEM : 0;
+	int r = read_unit(&k, n, addr, ret_outcome);
+	if (k.has_lines)
+		dwline_close(&k.lines);
+	VEC_FREE(&k.walk.nodes);
+	free(k.walk.place);
+	free(k.row);
+	free(k.name);
+	free(k.call);
+	dwunit_close(&k.u);
+	return r;
 }
 
 static int compare_place(const void *a, const void *b)
 {
-	const struct place *x = a, *y = b;
+	const struct dwindex_place *x = a, *y = b;
 	if (x->unit != y->unit)
 		return x->unit < y->unit ? -1 : 1;
 	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
 }
 
+static int compare_u32(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	return x < y ? -1 : x > y;
+}
+
+/* Resolves what can be; the n indices of what is left to libdw go to left. */
+static int resolve_here(struct symdwarf *s, struct dwindex_place *place, size_t n,
+			struct symdwarf_addr *addr, uint32_t *left, size_t *ret_n_left)
+{
+	size_t n_left = 0;
+	dwfile_begin(&s->file);
+	dwindex_find(&s->file, place, n);
+	if (s->file.out_of_memory)
+		return -ENOMEM;
+	qsort(place, n, sizeof(*place), compare_place);
+	for (size_t i = 0, end; i < n && place[i].unit != DWINDEX_NO_UNIT; i = end) {
+		enum outcome outcome;
+		for (end = i + 1; end < n && place[end].unit == place[i].unit; end++)
+			;
+		int r = resolve_unit(s, place + i, end - i, addr, &outcome);
+		if (r)
+			return r;
+		for (size_t at = i; outcome != OUTCOME_DONE && at < end; at++)
+			left[n_left++] = place[at].index;
+	}
+	dwsection_give_back(&s->file.sections);
+	qsort(left, n_left, sizeof(*left), compare_u32);
+	*ret_n_left = n_left;
+	return 0;
+}
+
 int symdwarf_resolve(struct symdwarf *s, struct symdwarf_addr *addr, size_t n)
 {
+	int r = 0;
+	size_t n_left = 0;
 	if (n == 0)
 		return 0;
 	if (n > UINT32_MAX)
 		return -ENOMEM;
-	free(s->place);
-	s->place = calloc(n, sizeof(*s->place));
-	if (!s->place)
-		return -ENOMEM;
-	for (size_t i = 0; i < n; i++) {
-		s->place[i] = (struct place){ NO_UNIT, addr[i].vaddr, (uint32_t)i, NO_NODE };
-		addr[i].first = addr[i].n = 0;
-		addr[i].has_function = addr[i].is_plain = false;
+	struct dwindex_place *place = calloc(n, sizeof(*place));
+	uint32_t *left = calloc(n, sizeof(*left));
+	if (!place || !left)
+		r = -ENOMEM;
+	for (size_t i = 0; i < n && r == 0; i++) {
+		addr[i] = (struct symdwarf_addr){ .vaddr = addr[i].vaddr };
+		place[i] = (struct dwindex_place){ .vaddr = addr[i].vaddr, .index = (uint32_t)i };
+		if (s->all_by_libdw)
+			left[n_left++] = (uint32_t)i;
 	}
-	find_units(s, s->place, n);
-	qsort(s->place, n, sizeof(*s->place), compare_place);
-	for (size_t i = 0, end; i < n && s->place[i].unit != NO_UNIT; i = end) {
-		for (end = i + 1; end < n && s->place[end].unit == s->place[i].unit; end++)
-			;
-		int r = resolve_unit(s, s->place + i, end - i, addr);
-		if (r)
-			return r;
-	}
-	return 0;
+	if (r == 0 && !s->all_by_libdw)
+		r = resolve_here(s, place, n, addr, left, &n_left);
+	if (r == 0 && n_left)
+		r = resolve_by_libdw(s, addr, left, n_left);
+	free(place);
+	free(left);
+	return r;
 }

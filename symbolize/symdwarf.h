@@ -32,9 +32,9 @@ struct symdwarf_addr {
 	bool is_plain;           /* out: of a language without mangling (C, Go, assembler) */
 };
 
-/* elf must outlive it; elf_path (may be NULL) is where it came from.  0, or -ENOENT (no usable
- * debug information), -ENOMEM. */
-int symdwarf_open(Elf *elf, const char *elf_path, const struct symdebug_place *where,
+/* elf and its file fd (-1: it is in memory) must outlive it; elf_path (may be NULL) is where it
+ * came from.  0, or -ENOENT (no usable debug information), -ENOMEM. */
+int symdwarf_open(Elf *elf, int fd, const char *elf_path, const struct symdebug_place *where,
 		  struct symdwarf **ret_dwarf);
 void symdwarf_close(struct symdwarf *s);
 

@@ -1,0 +1,70 @@
+#include "symbolize/dwfile.h"
+
+#include "symbolize/dwname.h"
+
+/*
+ * Two things are rationed.  Steps: files can be made in which many DIEs share one long list of
+ * ranges, many units one line program or one table of abbreviations, or all DIEs cover all
+ * addresses; a real file has no more entries than bytes.  Beyond that, lists, programs and tables
+ * look empty.  Memory: sections are mapped, and what was looked at
+ * is given back from time to time, since it is not needed again.
+ */
+
+/* On top of one for each byte of the sections in question. */
+#define STEPS_MIN (1ull << 24)
+
+/* Bytes of abbreviations, parsed again and again: a second's worth or two. */
+#define ABBREV_BYTES_MAX (1ull << 28)
+
+/* How much of the sections may be in memory at a time, roughly. */
+#define TOUCHED_BYTES_MAX (8u << 20)
+
+void dwfile_init(struct dwfile *file, Elf *elf, int fd)
+{
+	*file = (struct dwfile){0};
+	dwsection_init(&file->sections, elf, fd);
+}
+
+void dwfile_done(struct dwfile *file)
+{
+	for (size_t i = 0; i < DWFILE_N_OTHERS; i++)
+		dwunit_close(&file->other[i]);
+	VEC_FREE(&file->units);
+	dwname_done(file);
+	dwabbrev_done(&file->abbrevs);
+	arena_free(file->arena);
+	dwsection_done(&file->sections);
+}
+
+void dwfile_begin(struct dwfile *file)
+{
+	static const enum dwsection_id counted[] = {
+		DWSECTION_LINE, DWSECTION_RANGES, DWSECTION_RNGLISTS,
+	};
+	file->n_steps_left = STEPS_MIN;
+	file->abbrevs.n_bytes_left = ABBREV_BYTES_MAX;
+	for (size_t i = 0; i < sizeof(counted) / sizeof(*counted); i++)
+		file->n_steps_left += dwsection_get(&file->sections, counted[i])->n_bytes;
+}
+
+void dwfile_touched(struct dwfile *file, size_t n_bytes)
+{
+	file->n_bytes_touched += n_bytes;
+	if (file->n_bytes_touched < TOUCHED_BYTES_MAX)
+		return;
+	file->n_bytes_touched = 0;
+	dwsection_give_back(&file->sections);
+}
+
+const char *dwfile_copy(struct dwfile *file, const char *text)
+{
+	if (!text || !*text)
+		return NULL;
+	size_t n = strlen(text) + 1;
+	char *copy = arena_alloc(&file->arena, n, 1, 1);
+	if (!copy) {
+		file->out_of_memory = true;
+		return NULL;
+	}
+	return memcpy(copy, text, n);
+}

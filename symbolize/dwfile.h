@@ -1,0 +1,56 @@
+#ifndef CPROF_SYMBOLIZE_DWFILE_H
+#define CPROF_SYMBOLIZE_DWFILE_H
+
+/*
+ * A file with debug information: its sections, and what is remembered while units are read.
+ */
+
+#include "base/arena.h"
+#include "base/vec.h"
+#include "symbolize/dwsection.h"
+#include "symbolize/dwunit.h"
+
+struct dwname_slot;
+
+struct dwfile_extent {
+	uint64_t off, end;
+};
+
+#define DWFILE_N_OTHERS 4
+
+struct dwfile {
+	struct dwsections sections;
+	struct dwabbrev_cache abbrevs;
+	VEC(struct dwfile_extent) units; /* all; see dwunit_holding */
+	bool units_listed;
+	struct dwunit other[DWFILE_N_OTHERS]; /* that references led to */
+	unsigned next_other;
+	struct arena_block *arena;   /* strings that callers get */
+	struct dwname_slot *names;   /* see dwname.h */
+	size_t n_names, n_name_slots;
+	size_t n_bytes_touched;      /* since memory was given back */
+	uint64_t n_steps_left;       /* guards against files made to take forever */
+	bool needs_libdw;            /* something was met that is not read here */
+	bool out_of_memory;
+};
+
+/* elf and fd as for dwsection_init. */
+void dwfile_init(struct dwfile *file, Elf *elf, int fd);
+void dwfile_done(struct dwfile *file);
+
+/* Starts a batch: the steps that it may take are counted anew. */
+void dwfile_begin(struct dwfile *file);
+
+/* Takes one of the steps; false when there are none left. */
+static inline bool dwfile_step(struct dwfile *file)
+{
+	return file->n_steps_left && file->n_steps_left--;
+}
+
+/* About n bytes of the sections were looked at, and will not be soon again. */
+void dwfile_touched(struct dwfile *file, size_t n_bytes);
+
+/* A copy that lives as long as file; NULL for NULL and "", and when memory is out. */
+const char *dwfile_copy(struct dwfile *file, const char *text);
+
+#endif

@@ -1,0 +1,141 @@
+#include "symbolize/dwindex.h"
+
+#include "symbolize/dwfile.h"
+#include "symbolize/dwrange.h"
+
+/*
+ * No index is built: the few places are looked up in the many ranges as those go by, which
+ * takes one pass without memory.  A unit that has ranges in .debug_aranges has all of them there
+ * (as LLVM assumes, too), so only units without are opened, and only while a place is left.
+ */
+
+#define UNIT_TOUCHES_BYTES 65536  /* what the kernel maps around the first page of a unit */
+
+struct finder {
+	struct dwfile *file;
+	struct dwindex_place *place;
+	size_t n, n_left;
+	VEC(uint64_t) listed;    /* units in .debug_aranges */
+};
+
+static size_t lower_bound(const struct dwindex_place *p, size_t n, uint64_t vaddr)
+{
+	size_t lo = 0, hi = n;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (p[mid].vaddr < vaddr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* The unit has code in [start, end). */
+static void take(struct finder *f, uint64_t unit, uint64_t start, uint64_t end)
+{
+	if (end <= f->place[0].vaddr || start > f->place[f->n - 1].vaddr)
+		return;
+	for (size_t i = lower_bound(f->place, f->n, start); i < f->n && f->place[i].vaddr < end;
+	     i++) {
+		if (!dwfile_step(f->file))
+			return;
+		if (f->place[i].unit != DWINDEX_NO_UNIT)
+			continue;
+		f->place[i].unit = unit;
+		f->n_left--;
+	}
+}
+
+/* ---- .debug_aranges ------------------------------------------------------ */
+
+/* One set, which *b ends with. */
+static void read_set(struct finder *f, struct bytes *b, const uint8_t *start, uint8_t off_bytes)
+{
+	bool has_any = false;
+	uint16_t version = bytes_u16(b);
+	uint64_t unit = dwform_unsigned(b, off_bytes);
+	uint8_t addr_bytes = bytes_u8(b), segment_bytes = bytes_u8(b);
+	if (b->bad || version != 2 || (addr_bytes != 4 && addr_bytes != 8) || segment_bytes)
+		return;
+	/* the pairs are aligned to their size, counted from the start of the set */
+	size_t misaligned = (size_t)(b->p - start) % (2u * addr_bytes);
+	if (misaligned)
+		bytes_take(b, 2u * addr_bytes - misaligned);
+	while (!b->bad && bytes_left(b) >= 2u * addr_bytes) {
+		uint64_t vaddr = dwform_unsigned(b, addr_bytes);
+		uint64_t n_bytes = dwform_unsigned(b, addr_bytes);
+		/* from 0: dropped by the linker, or the end mark, also one in between */
+		if (!vaddr || !n_bytes || n_bytes > UINT64_MAX - vaddr)
+			continue;
+		has_any = true;
+		take(f, unit, vaddr, vaddr + n_bytes);
+	}
+	if (has_any && !VEC_PUSH(&f->listed, unit))
+		f->file->out_of_memory = true;
+}
+
+static void by_aranges(struct finder *f)
+{
+	struct bytes b = dwsection_from(&f->file->sections, DWSECTION_ARANGES, 0);
+	const uint8_t *end = b.end;
+	while (!b.bad && bytes_left(&b) && !f->file->out_of_memory) {
+		const uint8_t *start = b.p;
+		uint8_t off_bytes;
+		struct bytes set = b, behind = dwform_length(&set, &off_bytes);
+		if (set.bad)
+			return;
+		dwfile_touched(f->file, (size_t)(set.end - start));
+		read_set(f, &set, start, off_bytes);
+		b = bytes_of(behind.p, (size_t)(end - behind.p));
+	}
+}
+
+/* ---- units --------------------------------------------------------------- */
+
+static int compare_u64(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return x < y ? -1 : x > y;
+}
+
+static void by_unit(struct finder *f, uint64_t off)
+{
+	struct dwunit u;
+	struct dwrange r;
+	uint64_t start, end;
+	if (!dwunit_open(f->file, off, &u))
+		return;
+	struct dwcode code = { .low = u.low, .high = u.high, .ranges = u.ranges };
+	dwrange_init(&r, &u, &code);
+	while (dwrange_next(&r, &start, &end))
+		take(f, off, start, end);
+	dwunit_close(&u);
+}
+
+static void by_units(struct finder *f)
+{
+	struct dwunit u;
+	if (f->listed.n)
+		qsort(f->listed.v, f->listed.n, sizeof(*f->listed.v), compare_u64);
+	for (uint64_t off = 0; f->n_left && !f->file->out_of_memory &&
+	     dwunit_header(f->file, off, &u); off = u.end) {
+		dwfile_touched(f->file, UNIT_TOUCHES_BYTES);
+		if (dwunit_is_compile(&u) &&
+		    !(f->listed.n && bsearch(&off, f->listed.v, f->listed.n, sizeof(off),
+					     compare_u64)))
+			by_unit(f, off);
+	}
+}
+
+void dwindex_find(struct dwfile *file, struct dwindex_place *place, size_t n)
+{
+	struct finder f = { .file = file, .place = place, .n = n, .n_left = n };
+	for (size_t i = 0; i < n; i++)
+		place[i].unit = DWINDEX_NO_UNIT;
+	if (!n)
+		return;
+	by_aranges(&f);
+	by_units(&f);
+	VEC_FREE(&f.listed);
+}

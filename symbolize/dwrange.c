@@ -1,0 +1,141 @@
+#include "symbolize/dwrange.h"
+
+#include "symbolize/dwfile.h"
+
+#include <dwarf.h>
+
+/*
+ * A list ends with its end mark, with its section, or when the steps that the file is worth
+ * are used up: many DIEs may share one list, honest ones seldom do.
+ */
+
+/* Where the list of the unit's DIE starts; bad when there is none. */
+static struct bytes list_of(const struct dwunit *u, const struct dwvalue *v)
+{
+	struct dwsections *s = &u->file->sections;
+	switch (v->form) {
+	case DW_FORM_sec_offset:
+	case DW_FORM_data4:
+	case DW_FORM_data8:
+		return dwsection_from(s, u->format.version < 5 ? DWSECTION_RANGES
+							       : DWSECTION_RNGLISTS, v->u);
+	case DW_FORM_rnglistx: {
+		struct bytes b = dwsection_from(s, DWSECTION_RNGLISTS, u->rnglists_base);
+		if (b.bad || v->u >= bytes_left(&b) / u->format.off_bytes)
+			break;
+		b.p += v->u * u->format.off_bytes;
+		uint64_t off = dwform_unsigned(&b, u->format.off_bytes);
+		if (off <= UINT64_MAX - u->rnglists_base)
+			return dwsection_from(s, DWSECTION_RNGLISTS, u->rnglists_base + off);
+	}
+	}
+	return (struct bytes){ .bad = true };
+}
+
+void dwrange_init(struct dwrange *r, const struct dwunit *u, const struct dwcode *code)
+{
+	*r = (struct dwrange){ .u = u, .base = u->low_pc, .b = { .bad = true } };
+	if (code->low.form && code->high.form) {
+		r->is_pair = dwunit_addr(u, &code->low, &r->start);
+		/* since DWARF 4, a constant is counted from low_pc */
+		if (r->is_pair && !dwunit_addr(u, &code->high, &r->end) &&
+		    __builtin_add_overflow(r->start, code->high.u, &r->end))
+			r->end = r->start;
+	} else if (code->ranges.form) {
+		r->b = list_of(u, &code->ranges);
+	}
+}
+
+static uint64_t address(struct dwrange *r)
+{
+	return dwform_unsigned(&r->b, r->u->format.addr_bytes);
+}
+
+static uint64_t address_at(struct dwrange *r, uint64_t index)
+{
+	uint64_t vaddr;
+	struct dwvalue v = { .form = DW_FORM_addrx, .u = index };
+	if (dwunit_addr(r->u, &v, &vaddr))
+		return vaddr;
+	r->b.bad = true;
+	return 0;
+}
+
+/* One entry of .debug_ranges; false at the end. */
+static bool next_old(struct dwrange *r, uint64_t *start, uint64_t *end)
+{
+	uint64_t ones = r->u->format.addr_bytes == 8 ? UINT64_MAX : UINT32_MAX;
+	*start = address(r);
+	*end = address(r);
+	if (!*start && !*end)
+		return false;
+	if (*start == ones) {
+		r->base = *end;
+		*start = *end = 0;
+		return true;
+	}
+	/* an empty pair is no code, wherever its base is */
+	bool is_empty = *start == *end;
+	*start += r->base;
+	*end = is_empty ? *start : *end + r->base;
+	return true;
+}
+
+/* One entry of .debug_rnglists; false at the end. */
+static bool next_new(struct dwrange *r, uint64_t *start, uint64_t *end)
+{
+	struct bytes *b = &r->b;
+	*start = *end = 0;
+	switch (bytes_u8(b)) {
+	case DW_RLE_base_addressx:
+		r->base = address_at(r, dwform_uleb(b));
+		return true;
+	case DW_RLE_startx_endx:
+		*start = address_at(r, dwform_uleb(b));
+		*end = address_at(r, dwform_uleb(b));
+		return true;
+	case DW_RLE_startx_length:
+		*start = address_at(r, dwform_uleb(b));
+		*end = *start + dwform_uleb(b);
+		return true;
+	case DW_RLE_offset_pair:
+		*start = r->base + dwform_uleb(b);
+		*end = r->base + dwform_uleb(b);
+		return true;
+	case DW_RLE_base_address:
+		r->base = address(r);
+		return true;
+	case DW_RLE_start_end:
+		*start = address(r);
+		*end = address(r);
+		return true;
+	case DW_RLE_start_length:
+		*start = address(r);
+		*end = *start + dwform_uleb(b);
+		return true;
+	}
+	return false;
+}
+
+bool dwrange_next(struct dwrange *r, uint64_t *ret_start, uint64_t *ret_end)
+{
+	uint64_t start, end;
+	if (r->is_pair) {
+		r->is_pair = false;
+		*ret_start = r->start;
+		*ret_end = r->end;
+		return r->start && r->start < r->end;
+	}
+	while (!r->b.bad && dwfile_step(r->u->file)) {
+		bool more = r->u->format.version < 5 ? next_old(r, &start, &end)
+						     : next_new(r, &start, &end);
+		if (!more || r->b.bad)
+			return false;
+		if (!start || start >= end)
+			continue;
+		*ret_start = start;
+		*ret_end = end;
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,30 @@
+#ifndef CPROF_SYMBOLIZE_DWRANGE_H
+#define CPROF_SYMBOLIZE_DWRANGE_H
+
+/*
+ * Addresses of a DIE: DW_AT_low_pc with DW_AT_high_pc, or a list (DWARF 5, sections 2.17 and
+ * 7.25; DWARF 4, section 2.17.3).
+ */
+
+#include "symbolize/dwunit.h"
+
+/* The attributes; form 0 for those that are not there. */
+struct dwcode {
+	struct dwvalue low, high, ranges;
+};
+
+struct dwrange {
+	const struct dwunit *u;
+	bool is_pair;            /* start and end are the only range */
+	uint64_t start, end;
+	uint64_t base;           /* what the list's offsets count from */
+	struct bytes b;          /* the rest of the list */
+};
+
+void dwrange_init(struct dwrange *r, const struct dwunit *u, const struct dwcode *code);
+
+/* The next range that is not empty and does not start at 0 (which is code that the linker
+ * dropped: no program has code there); false when there are no more. */
+bool dwrange_next(struct dwrange *r, uint64_t *ret_start, uint64_t *ret_end);
+
+#endif

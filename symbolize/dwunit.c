@@ -1,0 +1,245 @@
+#include "symbolize/dwunit.h"
+
+#include "symbolize/dwfile.h"
+
+#include <dwarf.h>
+
+/*
+ * All sizes and offsets in the header are checked against .debug_info before anything else uses
+ * them, so a unit that opened has off < root_off < end within the section.
+ *
+ * What needs libdw: references into files that dwz made, to type units (by signature), and
+ * units that were split.  Bases that the first DIE does not give have the defaults of a
+ * table with one header in front (sections 7.26 to 7.28).
+ */
+
+/* ---- header -------------------------------------------------------------- */
+
+bool dwunit_header(struct dwfile *file, uint64_t off, struct dwunit *ret)
+{
+	struct bytes b = dwsection_from(&file->sections, DWSECTION_INFO, off);
+	const uint8_t *start = b.p;
+	struct dwunit u = { .file = file, .off = off, .type = DW_UT_compile };
+	dwform_length(&b, &u.format.off_bytes);
+	u.format.version = bytes_u16(&b);
+	if (u.format.version >= 5) {
+		u.type = bytes_u8(&b);
+		u.format.addr_bytes = bytes_u8(&b);
+		u.abbrev_off = dwform_unsigned(&b, u.format.off_bytes);
+		if (u.type == DW_UT_skeleton || u.type == DW_UT_split_compile)
+			bytes_u64(&b);       /* id of the other half */
+		else if (u.type == DW_UT_type || u.type == DW_UT_split_type) {
+			bytes_u64(&b);       /* signature */
+			dwform_unsigned(&b, u.format.off_bytes);
+		}
+	} else {
+		u.abbrev_off = dwform_unsigned(&b, u.format.off_bytes);
+		u.format.addr_bytes = bytes_u8(&b);
+	}
+	if (b.bad || !bytes_left(&b) || u.format.version < 2 || u.format.version > 5 ||
+	    (u.format.addr_bytes != 4 && u.format.addr_bytes != 8))
+		return false;
+	u.root_off = off + (uint64_t)(b.p - start);
+	u.end = off + (uint64_t)(b.end - start);
+	*ret = u;
+	return true;
+}
+
+bool dwunit_is_compile(const struct dwunit *u)
+{
+	return u->type == DW_UT_compile || u->type == DW_UT_skeleton;
+}
+
+/* ---- the first DIE ------------------------------------------------------- */
+
+static void set_root_attr(struct dwunit *u, unsigned name, const struct dwvalue *v)
+{
+	switch (name) {
+	case DW_AT_low_pc: u->low = *v; break;
+	case DW_AT_high_pc: u->high = *v; break;
+	case DW_AT_ranges: u->ranges = *v; break;
+	case DW_AT_stmt_list: u->lines = *v; break;
+	case DW_AT_comp_dir: u->comp_dir = *v; break;
+	case DW_AT_language: u->language = (uint16_t)v->u; break;
+	case DW_AT_str_offsets_base: u->str_offsets_base = v->u; break;
+	case DW_AT_addr_base: u->addr_base = v->u; break;
+	case DW_AT_rnglists_base: u->rnglists_base = v->u; break;
+	case DW_AT_dwo_name:
+	case DW_AT_GNU_dwo_name: u->is_split = true; break;
+	}
+}
+
+static bool read_root(struct dwunit *u)
+{
+	struct bytes b = dwunit_from(u, u->root_off);
+	const struct dwabbrev *a = dwabbrev_find(u->table, dwform_uleb(&b));
+	if (!a)
+		return false;
+	for (uint32_t i = 0; i < a->n_attrs; i++) {
+		const struct dwattr *attr = &u->table->attr[a->first_attr + i];
+		struct dwvalue v;
+		dwform_read(&b, attr->form, attr->implicit, &u->format, &v);
+		if (b.bad)
+			return false;
+		set_root_attr(u, attr->name, &v);
+	}
+	dwunit_addr(u, &u->low, &u->low_pc);
+	return true;
+}
+
+bool dwunit_open(struct dwfile *file, uint64_t off, struct dwunit *ret)
+{
+	struct dwunit u;
+	if (!dwunit_header(file, off, &u))
+		return false;
+	uint64_t header = u.format.off_bytes == 8 ? 16 : 8;
+	u.str_offsets_base = u.addr_base = header;
+	u.rnglists_base = header + 4;
+	u.is_split = u.type == DW_UT_skeleton;
+	u.table = dwabbrev_get(&file->abbrevs, &file->sections, u.abbrev_off, &u.format,
+			       &file->out_of_memory);
+	if (!u.table)
+		return false;
+	if (!read_root(&u)) {
+		dwabbrev_put(u.table);
+		return false;
+	}
+	*ret = u;
+	return true;
+}
+
+void dwunit_close(struct dwunit *u)
+{
+	dwabbrev_put(u->table);
+	u->table = NULL;
+}
+
+/* ---- other units --------------------------------------------------------- */
+
+static void list_units(struct dwfile *file)
+{
+	struct dwunit u;
+	file->units_listed = true;
+	for (uint64_t off = 0; dwunit_header(file, off, &u); off = u.end) {
+		struct dwfile_extent extent = { u.off, u.end };
+		if (!VEC_PUSH(&file->units, extent)) {
+			file->out_of_memory = true;
+			return;
+		}
+	}
+}
+
+struct dwunit *dwunit_holding(struct dwfile *file, uint64_t off)
+{
+	for (size_t i = 0; i < DWFILE_N_OTHERS; i++) {
+		struct dwunit *u = &file->other[i];
+		if (u->table && off >= u->off && off < u->end)
+			return u;
+	}
+	if (!file->units_listed)
+		list_units(file);
+	size_t lo = 0, hi = file->units.n;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (file->units.v[mid].end <= off)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo == file->units.n)
+		return NULL;
+	struct dwunit *u = &file->other[file->next_other];
+	file->next_other = (file->next_other + 1) % DWFILE_N_OTHERS;
+	dwunit_close(u);
+	return dwunit_open(file, file->units.v[lo].off, u) ? u : NULL;
+}
+
+/* ---- values -------------------------------------------------------------- */
+
+struct bytes dwunit_from(const struct dwunit *u, uint64_t off)
+{
+	const struct dwsection *info = dwsection_get(&u->file->sections, DWSECTION_INFO);
+	if (off < u->root_off || off >= u->end)
+		return (struct bytes){ .bad = true };
+	return bytes_of(info->base + off, u->end - off);
+}
+
+/* Entry `index` of a table of numbers of n_bytes each at base. */
+static bool read_table(const struct dwunit *u, enum dwsection_id id, uint64_t base,
+		       uint64_t index, unsigned n_bytes, uint64_t *ret)
+{
+	struct bytes b = dwsection_from(&u->file->sections, id, base);
+	if (b.bad || index >= bytes_left(&b) / n_bytes)
+		return false;
+	b.p += index * n_bytes;
+	*ret = dwform_unsigned(&b, n_bytes);
+	return true;
+}
+
+bool dwunit_addr(const struct dwunit *u, const struct dwvalue *v, uint64_t *ret_vaddr)
+{
+	switch (v->form) {
+	case DW_FORM_addr:
+		*ret_vaddr = v->u;
+		return true;
+	case DW_FORM_addrx:
+	case DW_FORM_addrx1:
+	case DW_FORM_addrx2:
+	case DW_FORM_addrx3:
+	case DW_FORM_addrx4:
+		return read_table(u, DWSECTION_ADDR, u->addr_base, v->u, u->format.addr_bytes,
+				  ret_vaddr);
+	}
+	return false;
+}
+
+const char *dwunit_string(const struct dwunit *u, const struct dwvalue *v)
+{
+	uint64_t off;
+	switch (v->form) {
+	case DW_FORM_string:
+		return v->text;
+	case DW_FORM_strp:
+		return dwsection_string(&u->file->sections, DWSECTION_STR, v->u);
+	case DW_FORM_line_strp:
+		return dwsection_string(&u->file->sections, DWSECTION_LINE_STR, v->u);
+	case DW_FORM_strx:
+	case DW_FORM_strx1:
+	case DW_FORM_strx2:
+	case DW_FORM_strx3:
+	case DW_FORM_strx4:
+		if (!read_table(u, DWSECTION_STR_OFFSETS, u->str_offsets_base, v->u,
+				u->format.off_bytes, &off))
+			return NULL;
+		return dwsection_string(&u->file->sections, DWSECTION_STR, off);
+	case DW_FORM_GNU_strp_alt:
+	case DW_FORM_strp_sup:
+	case DW_FORM_GNU_str_index:
+		u->file->needs_libdw = true;
+	}
+	return NULL;
+}
+
+bool dwunit_reference(const struct dwunit *u, const struct dwvalue *v, uint64_t *ret_off)
+{
+	switch (v->form) {
+	case DW_FORM_ref1:
+	case DW_FORM_ref2:
+	case DW_FORM_ref4:
+	case DW_FORM_ref8:
+	case DW_FORM_ref_udata:
+		if (v->u >= u->end - u->off)
+			return false;
+		*ret_off = u->off + v->u;
+		return true;
+	case DW_FORM_ref_addr:
+		*ret_off = v->u;
+		return true;
+	case DW_FORM_GNU_ref_alt:
+	case DW_FORM_ref_sup4:
+	case DW_FORM_ref_sup8:
+	case DW_FORM_ref_sig8:
+		u->file->needs_libdw = true;
+	}
+	return false;
+}

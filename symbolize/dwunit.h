@@ -1,0 +1,55 @@
+#ifndef CPROF_SYMBOLIZE_DWUNIT_H
+#define CPROF_SYMBOLIZE_DWUNIT_H
+
+/*
+ * Units of .debug_info: header and first DIE (DWARF 5, sections 7.5.1 and 3.1.1), and what the
+ * values of their DIEs mean: addresses, strings and references go through bases that the
+ * first DIE gives (section 7.5.6).
+ */
+
+#include "symbolize/dwabbrev.h"
+
+struct dwfile;
+
+struct dwunit {
+	struct dwfile *file;
+	uint64_t off, root_off, end; /* in .debug_info: header, first DIE, end */
+	uint64_t abbrev_off;
+	struct dwformat format;
+	uint8_t type;                /* DW_UT_compile if the header has none */
+	bool is_split;               /* its functions are in another file */
+	uint16_t language;
+	struct dwabbrev_table *table;
+	uint64_t str_offsets_base, addr_base, rnglists_base;
+	uint64_t low_pc;             /* what its range lists count from */
+	struct dwvalue low, high, ranges; /* of its code */
+	struct dwvalue lines;        /* where its line program is */
+	struct dwvalue comp_dir;
+};
+
+/* The unit whose header is at off.  False when it is damaged or memory is out; otherwise
+ * dwunit_close is owed. */
+bool dwunit_open(struct dwfile *file, uint64_t off, struct dwunit *ret);
+void dwunit_close(struct dwunit *u);
+
+/* Only the header; ret->table stays NULL. */
+bool dwunit_header(struct dwfile *file, uint64_t off, struct dwunit *ret);
+
+/* Is it a unit that has code? */
+bool dwunit_is_compile(const struct dwunit *u);
+
+/* The unit that holds the DIE at off, borrowed until a few more were asked for; NULL. */
+struct dwunit *dwunit_holding(struct dwfile *file, uint64_t off);
+
+/* From off, which must lie between the first DIE and the end; else bad. */
+struct bytes dwunit_from(const struct dwunit *u, uint64_t off);
+
+bool dwunit_addr(const struct dwunit *u, const struct dwvalue *v, uint64_t *ret_vaddr);
+
+/* Borrowed; NULL when there is none.  May set needs_libdw. */
+const char *dwunit_string(const struct dwunit *u, const struct dwvalue *v);
+
+/* The DIE that v refers to, as an offset in .debug_info.  May set needs_libdw. */
+bool dwunit_reference(const struct dwunit *u, const struct dwvalue *v, uint64_t *ret_off);
+
+#endif

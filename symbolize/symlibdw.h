@@ -1,0 +1,20 @@
+#ifndef CPROF_SYMBOLIZE_SYMLIBDW_H
+#define CPROF_SYMBOLIZE_SYMLIBDW_H
+
+/*
+ * What symdwarf.h does, by libdw: slower, with much more memory, but it knows all forms: split
+ * units (DWARF 5, section 7.3.2), and what dwz moved into a file common to several.
+ */
+
+#include "symbolize/symdwarf.h"
+
+struct symlibdw;
+
+/* As symdwarf_open and its like. */
+int symlibdw_open(Elf *elf, const char *elf_path, const struct symdebug_place *where,
+		  struct symlibdw **ret_dwarf);
+void symlibdw_close(struct symlibdw *s);
+int symlibdw_resolve(struct symlibdw *s, struct symdwarf_addr *addr, size_t n);
+const struct symdwarf_frame *symlibdw_frames(const struct symlibdw *s);
+
+#endif

@@ -1,0 +1,131 @@
+/*
+ * Debug information in all its sections.  The input is the ten sections in the order of enum
+ * dwsection_id, each behind its length (u16); the last one takes the rest.  Each address that a
+ * unit covers gets its functions, their names, its line and the files' paths, as symdwarf.c does
+ * it.
+ *
+ * The seeds are the sections of small functions that inline each other, by gcc and clang,
+ * as "-g -O2 -shared -fPIC -nostdlib", in DWARF 2, 4 and 5, and in 64-bit DWARF 5.
+ */
+
+#include "symbolize/dwfile.h"
+#include "symbolize/dwindex.h"
+#include "symbolize/dwline.h"
+#include "symbolize/dwname.h"
+#include "symbolize/dwwalk.h"
+
+#include <stdlib.h>
+
+#define N_PLACES 192
+#define FIRST_VADDR 0x1000
+#define STEP_BYTES 4
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static size_t volatile n_bytes_seen;
+
+static void check(bool ok)
+{
+	if (!ok)
+		abort();
+}
+
+static void see(const char *text)
+{
+	if (text)
+		n_bytes_seen += strlen(text);
+}
+
+static void read_names(const struct dwunit *u, const struct dwwalk *w, struct dwline *lines)
+{
+	for (size_t i = 0; i < w->nodes.n; i++) {
+		struct dwname name;
+		struct dwcall call;
+		check(w->nodes.v[i].parent < (int32_t)i);
+		dwname_read(u, w->nodes.v[i].off, &name, &call);
+		see(name.name);
+		see(name.linkage);
+		if (lines)
+			see(dwline_path(lines, call.file));
+	}
+}
+
+static void read_unit(const struct dwunit *u, const struct dwindex_place *place, size_t n)
+{
+	struct dwwalk_place places[N_PLACES];
+	struct dwline_row row[N_PLACES];
+	struct dwwalk w = { .u = u, .place = places, .n = n };
+	struct dwline lines;
+	for (size_t i = 0; i < n; i++) {
+		places[i] = (struct dwwalk_place){ .vaddr = place[i].vaddr };
+		row[i] = (struct dwline_row){ .vaddr = place[i].vaddr };
+	}
+	dwwalk_run(&w);
+	for (size_t i = 0; i < n; i++)
+		check(places[i].top < (int32_t)w.nodes.n);
+	bool has_lines = dwline_open(&lines, u);
+	if (has_lines)
+		dwline_run(&lines, row, n);
+	read_names(u, &w, has_lines ? &lines : NULL);
+	for (size_t i = 0; i < n && has_lines; i++)
+		if (row[i].found)
+			see(dwline_path(&lines, row[i].file));
+	if (has_lines)
+		dwline_close(&lines);
+	VEC_FREE(&w.nodes);
+}
+
+static int compare_place(const void *a, const void *b)
+{
+	const struct dwindex_place *x = a, *y = b;
+	if (x->unit != y->unit)
+		return x->unit < y->unit ? -1 : 1;
+	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
+}
+
+static void read_file(struct dwfile *file)
+{
+	struct dwindex_place place[N_PLACES];
+	for (uint32_t i = 0; i < N_PLACES; i++)
+		place[i] = (struct dwindex_place){
+			.vaddr = FIRST_VADDR + STEP_BYTES * i, .index = i };
+	dwfile_begin(file);
+	dwindex_find(file, place, N_PLACES);
+	qsort(place, N_PLACES, sizeof(*place), compare_place);
+	for (size_t i = 0, end; i < N_PLACES && place[i].unit != DWINDEX_NO_UNIT; i = end) {
+		struct dwunit u;
+		for (end = i + 1; end < N_PLACES && place[end].unit == place[i].unit; end++)
+			;
+		if (!dwunit_open(file, place[i].unit, &u))
+			continue;
+		see(dwunit_string(&u, &u.comp_dir));
+		read_unit(&u, place + i, end - i);
+		dwunit_close(&u);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct bytes b = bytes_of(data, size);
+	struct dwfile file;
+	uint8_t *copy[DWSECTION_N];
+	dwfile_init(&file, NULL, -1);
+	for (unsigned i = 0; i < DWSECTION_N; i++) {
+		size_t n = i + 1 < DWSECTION_N ? bytes_u16(&b) : bytes_left(&b);
+		if (n > bytes_left(&b))
+			n = bytes_left(&b);
+		/* memory of its own, so that the sanitizer sees every step beyond */
+		copy[i] = malloc(n ? n : 1);
+		check(copy[i] != NULL);
+		memcpy(copy[i], b.p, n);
+		b.p += n;
+		file.sections.v[i] =
+			(struct dwsection){ .base = copy[i], .n_bytes = n, .tried = true };
+	}
+	read_file(&file);
+	check(!file.out_of_memory);
+	dwfile_done(&file);
+	for (unsigned i = 0; i < DWSECTION_N; i++)
+		free(copy[i]);
+	return 0;
+}
