@@ -1,0 +1,101 @@
+#!/usr/bin/python3
+"""Compares a profile that cprof import made with what perf script says of the same file.
+
+    import.py PERF.DATA EVENT PROFILE leaf|chains
+
+The number of samples, the sum of their periods, and for each address how often it is the leaf are
+the same; with `chains` whole call chains are compared as well.
+"""
+import collections
+import re
+import subprocess
+import sys
+
+import pprof
+
+KERNEL = 1 << 63
+
+
+def said_by_perf(path, event):
+    """(chain, period) of each sample, leaf first: for user code perf prints offsets in files."""
+    text = subprocess.run(["perf", "script", "--no-inline", "-F", "event,period,ip", "-i", path],
+                          check=True, capture_output=True, text=True).stdout
+    chain, period = [], None
+    for line in text.splitlines() + [""]:
+        m = re.match(r"\s+(\d+)\s+(\S.*):\s*([0-9a-f]*)\s*$", line)
+        if m and not chain:
+            period = int(m.group(1)) if m.group(2) == event else None
+            if m.group(3) and period is not None:
+                yield [int(m.group(3), 16)], period
+                period = None
+        elif line.strip():
+            # a zero is a broken frame pointer's, and no code
+            if int(line.split()[0], 16):
+                chain.append(int(line.split()[0], 16))
+        else:
+            if period is not None:
+                yield chain, period
+            chain, period = [], None
+
+
+def offset(location):
+    """Where perf says a location is; None where it lies in no file."""
+    m = location.mapping
+    if m and m.file == "[jit]":
+        return None
+    if location.address >= KERNEL:
+        return location.address
+    return location.address - m.start + m.offset if m else None
+
+
+def said_by_cprof(profile):
+    for locations, values, _ in profile.samples:
+        names = [l.lines[0][0].name for l in locations if l.lines]
+        if names != ["[lost samples]"]:
+            yield [offset(l) for l in locations], values[0], values[1]
+
+
+def at_calls(chain):
+    """All but the first address of each part are return addresses, and the call is before them."""
+    out, last = [], None
+    for address in chain:
+        is_kernel = address >= KERNEL
+        out.append(address - (last is not None and last == is_kernel))
+        last = is_kernel
+    return tuple(out)
+
+
+def main():
+    path, event, profile, what = sys.argv[1:]
+    p = pprof.Profile(profile)
+    perf_n = perf_sum = n = total = 0
+    perf_leaf, leaf = collections.Counter(), collections.Counter()
+    perf_chain, chains = collections.Counter(), collections.Counter()
+    for chain, period in said_by_perf(path, event):
+        perf_n += 1
+        perf_sum += period
+        perf_leaf[chain[0] if chain else None] += 1
+        perf_chain[at_calls(chain)] += 1
+    for chain, count, value in said_by_cprof(p):
+        n += count
+        total += value
+        leaf[chain[0] if chain else None] += count
+        chains[tuple(chain)] += count
+    unknown = leaf.pop(None, 0)
+    different = sum((leaf - perf_leaf).values())
+    missing = sum((perf_leaf - leaf).values()) - unknown
+    same_chains = sum((chains & perf_chain).values())
+    print("samples: perf %d, cprof %d; sum: perf %d, cprof %d" % (perf_n, n, perf_sum, total))
+    print("leaves: %d different, %d missing, %d outside of all files; %d chains the same" %
+          (different, missing, unknown, same_chains))
+    for name, counter in (("cprof", leaf - perf_leaf), ("perf", perf_leaf - leaf)):
+        print("only %s: %s" % (name, ", ".join("%x: %d" % (k or 0, v)
+                                               for k, v in counter.most_common(8))))
+    if not perf_n or n != perf_n or total != perf_sum or different or missing:
+        sys.exit(1)
+    # cprof ends a chain where it leaves all code, and perf does not
+    if what == "chains" and same_chains < 0.9 * n:
+        sys.exit(1)
+
+
+main()

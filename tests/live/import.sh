@@ -1,0 +1,164 @@
+#!/bin/sh
+# What perf has recorded becomes the same samples, sums and addresses that perf shows of it.
+. "$CPROF_SOURCE_ROOT/tests/lib.sh"
+need_perf
+need perf
+perf record -q -o probe.data -e cpu-clock -- "$PROG/spin" >/dev/null 2>&1 ||
+	skip_all 'perf record does not work here'
+# perf keeps copies of what it records below the home folder
+HOME=$T/home.keep
+export HOME
+mkdir "$HOME"
+
+# recorded NAME OPTION...: NAME.data, of a program with some threads and calls
+recorded() {
+	recorded_name=$1
+	shift
+	perf record -q -o "$recorded_name.data" "$@" >perf.log 2>&1 || {
+		sed 's/^/# perf: /' perf.log
+		return 1
+	}
+}
+
+# same NAME EVENT FILE leaf|chains WHAT: cprof and perf agree
+same() {
+	check "$5: as many samples, the same sum, the same addresses" "$PYTHON" \
+		"$CPROF_SOURCE_ROOT/tests/import.py" "$1.data" "$2" "$3" "$4"
+}
+
+# imported NAME: NAME.data -> NAME.pb.gz or NAME.<event>.pb.gz
+imported() {
+	run "$CPROF" import -o "$1.pb.gz" "$1.data"
+	is "$status" 0 "$1: import succeeds"
+}
+
+recorded fp -e cpu-clock -F 999 -g -- "$PROG/serial" 60
+imported fp
+same fp cpu-clock fp.pb.gz chains 'frame pointers'
+like err 'samples of cpu-clock, .* of CPU time -> fp.pb.gz' 'a line for the event'
+profile 'with names' fp.pb.gz "cum('main') > 0.9" "'imported: fp.data, perf ' in comments"
+checker=$(find "$CPROF_BUILD_ROOT" -name pprof-check -type f -perm /100 | head -n 1)
+check 'the profile is valid' "$checker" fp.pb.gz
+
+recorded dwarf -e cpu-clock -F 499 --call-graph dwarf,8192 -- "$PROG/serial" 60
+imported dwarf
+same dwarf cpu-clock dwarf.pb.gz leaf 'registers and stack copies'
+profile 'unwound to the root' dwarf.pb.gz "cum('main') > 0.9" "roots('_start') > 0.9"
+run "$CPROF" import --call-graph none -q -o none.pb.gz dwarf.data
+profile '--call-graph none' none.pb.gz 'all(len(s[0]) == 1 for s in p.samples)'
+is "$(cat err)" '' '-q says nothing'
+
+recorded several -e cpu-clock,task-clock -e page-faults -c 100000 -g -- "$PROG/pagefaulter"
+run "$CPROF" import -o several.pb.gz several.data
+is "$status" 0 'several events'
+for event in cpu-clock task-clock page-faults; do
+	[ ! -f "several.$event.pb.gz" ] ||
+		same several $event several.$event.pb.gz leaf "$event of several"
+done
+check 'there is one file for each' test -f several.cpu-clock.pb.gz -a -f several.task-clock.pb.gz
+
+if recorded tracepoint -e context-switches -c 1 -e sched:sched_switch -g -- "$PROG/forks" 60; then
+	run "$CPROF" import -o tracepoint.pb.gz tracepoint.data
+	is "$status" 0 'a tracepoint and a software event'
+	# no switch may have happened; then there is nothing to compare
+	for event in sched:sched_switch context-switches; do
+		file=tracepoint.$(echo $event | tr : -).pb.gz
+		[ ! -f "$file" ] || same tracepoint $event "$file" leaf "$event"
+	done
+else
+	skip 'tracepoints' 'perf cannot record sched:sched_switch'
+fi
+
+if recorded system -a -e cpu-clock -F 199 -g -- "$PROG/forks" 60; then
+	imported system
+	same system cpu-clock system.pb.gz leaf 'all CPUs'
+	profile 'processes are told apart' system.pb.gz "len(labels('pid')) > 1"
+else
+	skip 'all CPUs' 'perf may not record them'
+fi
+
+perf record -q -o - -e cpu-clock -g -- "$PROG/serial" 60 2>perf.log >stream.data
+imported stream
+same stream cpu-clock stream.pb.gz chains 'a stream in a file'
+run sh -c '"$CPROF" import -q -o - - <stream.data >stdin.pb.gz'
+is "$status" 0 'from stdin to stdout'
+run sh -c 'cat stream.data | "$CPROF" import -q -o piped.pb.gz -'
+is "$status" 0 'through a pipe'
+same stream cpu-clock piped.pb.gz chains 'a stream through a pipe'
+
+if recorded packed -z -e cpu-clock -g -- "$PROG/serial" 60; then
+	run "$CPROF" import -o packed.pb.gz packed.data
+	if grep -q libzstd err; then
+		is "$status" 1 'without libzstd compressed records are refused'
+	else
+		is "$status" 0 'compressed records'
+		same packed cpu-clock packed.pb.gz chains 'compressed records'
+	fi
+else
+	skip 'compressed records' 'this perf cannot write them'
+fi
+
+# ---- files of this machine
+
+cp "$PROG/serial" prog.keep
+recorded moved -e cpu-clock -g -- "$T/prog.keep" 40
+mkdir -p "root.keep$T"
+mv prog.keep "root.keep$T/prog.keep"
+rm -rf "$HOME/.debug"
+run "$CPROF" import -v -o moved.pb.gz moved.data
+like err "'$T/prog.keep' is not here" 'a file that is gone is told with -v'
+profile 'its code has no names but its build id' moved.pb.gz \
+	"all(m.build_id for m in p.mappings.values() if m.file.endswith('prog.keep'))" \
+	"'main' not in names"
+run "$CPROF" import -q --symfs root.keep -o symfs.pb.gz moved.data
+profile '--symfs finds it' symfs.pb.gz "cum('main') > 0.5"
+cp "$PROG/threads" prog.keep
+run "$CPROF" import -o wrong.pb.gz moved.data
+is "$status" 0 'another file in its place'
+like err "prog.keep' is not the file that was recorded" 'is not taken for it'
+profile 'and gives no names' wrong.pb.gz "'main' not in names"
+id=$(readelf -n "root.keep$T/prog.keep" 2>/dev/null | sed -n 's/^ *Build ID: //p')
+if [ -n "$id" ]; then
+	dir=cache.keep/.build-id/$(echo "$id" | cut -c1-2)/$(echo "$id" | cut -c3-)
+	mkdir -p "$dir"
+	cp "root.keep$T/prog.keep" "$dir/elf"
+	run "$CPROF" import -q --debug-dir cache.keep -o byid.pb.gz moved.data
+	profile '--debug-dir finds it by its build id' byid.pb.gz "cum('main') > 0.5"
+else
+	skip '--debug-dir finds it by its build id' 'needs readelf and build ids'
+fi
+
+# ---- options, refusals, damage
+
+run "$CPROF" import -q --label job=7 --labels pid,cpu -o labels.pb.gz fp.data
+profile 'labels' labels.pb.gz "labels('job') == {'7'}" "labels('pid') and labels('cpu')" \
+	"not labels('thread_name')"
+run "$CPROF" import --json -q -o json.pb.gz fp.data
+check 'the summary as JSON' "$PYTHON" -c 'import json, sys
+s = json.load(open("out"))
+assert s["damage"] is None and s["events"][0]["event"] == "cpu-clock" and s["files"] > 0, s'
+rm -f ./*.pb.gz
+size=$(wc -c <fp.data)
+head -c $((size / 2)) fp.data >cut.keep
+run "$CPROF" import -o cut.pb.gz cut.keep
+is "$status" 1 'half a file: status 1'
+like err "'cut.keep' is damaged: it ends at offset" 'it is said where it ends'
+profile 'what could be read is there' cut.pb.gz 'n > 0'
+rm -f cut.pb.gz
+for f in ./*.data; do mv "$f" "$f.keep"; done
+rm -f perf.log
+echo "hello, world, how are you?" >text.keep
+: >empty.keep
+refused 1 "no perf.data" 'a text' import text.keep
+refused 1 "empty" 'an empty file' import empty.keep
+refused 1 "none.*No such file" 'a missing file' import none
+refused 1 "Is a directory" 'a folder' import /
+refused 1 "through a pipe|no perf.data|empty" 'a terminal or nothing' import - </dev/null
+refused 1 "symfs" 'a missing folder' import --symfs none fp.data.keep
+refused 64 'no FILE' 'no file' import
+refused 64 'more than one' 'two files' import a b
+refused 64 "auto or none" 'another call graph' import --call-graph fp fp.data.keep
+refused 64 "cgroup" 'a label that is not in the file' import --labels cgroup fp.data.keep
+refused 64 'KEY=VALUE' 'a bad label' import --label x fp.data.keep
+refused 64 'both want stdout' '--json -o -' import --json -o - fp.data.keep
+finish
