@@ -60,7 +60,8 @@ static int cannot_start(const char *name, struct err *e)
 	else if (number == ENFILE)
 		err_hint(e, "the whole machine is out of open files: sysctl fs.file-max");
 	else if (number == EAGAIN)
-		err_hint(e, "the limit of processes is reached: ulimit -u, or the cgroup's pids.max");
+		err_hint(e,
+			 "the limit of processes is reached: ulimit -u, or the cgroup's pids.max");
 	return code;
 }
 

@@ -87,7 +87,7 @@ struct cprof_event_stats {
 	bool is_clock, given_up_kernel;
 	uint64_t freq_hz, period;      /* as opened: one of them, the other 0 */
 	uint64_t n_samples, value;     /* in the profile, lost ones not included */
-	uint64_t n_lost;               /* that the ring had no room for, of all tasks in cpu scope */
+	uint64_t n_lost; /* that the ring had no room for, of all tasks in cpu scope */
 	uint64_t n_lost_shown;         /* of these, as one frame in the profile: the target's */
 	uint64_t n_throttles;
 	uint64_t counted; /* what the event's counter says, of the target or (cpu scope) of all */

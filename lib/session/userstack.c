@@ -267,8 +267,9 @@ bool userstack_walk(struct userstack *u, struct procs_space *space, const struct
 		struct unwind_result probe;
 		unwind_stack(u->unwind, &deep, NULL, &probe);
 		bool is_good = is_still_there(&lookup, &probe, end);
-		/* Again in either case, for the frames in *ret were overwritten.  What the memo took
-		 * up above has no ids of the caller's yet, and must not be found to be the same. */
+		/* Again in either case, for the frames in *ret were overwritten.  What the memo
+		 * took up above has no ids of the caller's yet, and must not be found to be the
+		 * same. */
 		if (memo && ret->is_kept)
 			memo->n = 0;
 		unwind_stack(u->unwind, is_good ? &deep : &in, memo, ret);

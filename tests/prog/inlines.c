@@ -13,7 +13,8 @@ static uint64_t state = 1;
 ALWAYS_INLINE uint64_t innermost(uint64_t x)
 {
 	for (int i = 0; i < 1000000; i++) {
-		x = x * 6364136223846793005u + 1442695040888963407u; __asm__ volatile("" : "+r"(x)); /* AT:innermost */
+		x = x * 6364136223846793005u + 1442695040888963407u; /* AT:innermost */
+		__asm__ volatile("" : "+r"(x));
 	}
 	return x;
 }

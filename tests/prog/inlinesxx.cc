@@ -13,7 +13,8 @@ struct Mixer {
 	[[gnu::always_inline]] inline T mix(T x) const
 	{
 		for (int i = 0; i < N; i++) {
-			x = x * T(6364136223846793005u) + T(1442695040888963407u); __asm__ volatile("" : "+r"(x)); // AT:mix
+			x = x * T(6364136223846793005u) + T(1442695040888963407u); // AT:mix
+			__asm__ volatile("" : "+r"(x));
 		}
 		return x;
 	}

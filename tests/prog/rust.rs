@@ -26,7 +26,8 @@ impl Mix for Mixer {
     fn mix(&self, x: u64) -> u64 {
         let mut y = x;
         for _ in 0..self.rounds {
-            y = opaque!(y.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407)); // AT:mix
+            let z = y.wrapping_mul(6364136223846793005);
+            y = opaque!(z.wrapping_add(1442695040888963407)); // AT:mix
         }
         y
     }

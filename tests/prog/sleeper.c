@@ -8,7 +8,8 @@
 int main(int argc, char **argv)
 {
 	uint64_t ms = prog_arg(argc, argv, 1, 1000);
-	struct timespec ts = {.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000};
+	struct timespec ts = { .tv_sec = (time_t)(ms / 1000),
+			       .tv_nsec = (long)(ms % 1000) * 1000000 };
 	puts("ready");
 	fflush(stdout);
 	nanosleep(&ts, NULL);

@@ -101,7 +101,8 @@ static void open_rings(pid_t pid, uint64_t hz, uint32_t stack_bytes)
 		if (fd < 0)
 			die("stackcap: perf_event_open");
 		size_t page = (size_t)sysconf(_SC_PAGESIZE);
-		uint8_t *p = mmap(NULL, page + RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		uint8_t *p =
+			mmap(NULL, page + RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 		if (p == MAP_FAILED)
 			die("stackcap: mmap");
 		ring[n_rings++] = (struct ring){ fd, (void *)p, p + page };
@@ -209,7 +210,8 @@ static void write_vdso(FILE *f)
 	Elf64_Ehdr h;
 	memcpy(&h, p, sizeof(h));
 	size_t n = h.e_shoff + (size_t)h.e_shnum * h.e_shentsize;
-	struct stackcap_record r = { .type = STACKCAP_VDSO, .n_bytes = (uint32_t)((n + 7) & ~7ull) };
+	struct stackcap_record r = { .type = STACKCAP_VDSO,
+				     .n_bytes = (uint32_t)((n + 7) & ~7ull) };
 	fwrite(&r, sizeof(r), 1, f);
 	fwrite(p, r.n_bytes, 1, f); /* whole pages are mapped */
 }
@@ -249,7 +251,8 @@ int main(int argc, char **argv)
 		}
 	}
 	if (!path || optind == argc) {
-		fprintf(stderr, "usage: stackcap [-F HZ] [-s BYTES] [-n SAMPLES] -o FILE COMMAND...\n");
+		fprintf(stderr,
+			"usage: stackcap [-F HZ] [-s BYTES] [-n SAMPLES] -o FILE COMMAND...\n");
 		return 64;
 	}
 	int gate[2];

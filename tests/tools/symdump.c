@@ -46,7 +46,8 @@ static void print_lines(const struct options *o, const struct symaddr *addr, siz
 		for (uint32_t k = 0; k < addr[i].n_lines; k++) {
 			const struct symline *l = &lines->v[addr[i].first_line + k];
 			const char *file = strtab_get(strings, l->file);
-			printf("%s\n%s:%u:%u", strtab_get(strings, o->linkage ? l->linkage : l->name),
+			printf("%s\n%s:%u:%u",
+			       strtab_get(strings, o->linkage ? l->linkage : l->name),
 			       *file ? file : "??", l->line, l->column);
 			printf(o->with_source ? " %u\n" : "\n", l->start_line);
 		}
@@ -116,7 +117,8 @@ int main(int argc, char **argv)
 		}
 	}
 	if (optind + 1 != argc) {
-		fprintf(stderr, "usage: symdump [-lnstv] [-r ROOT] [-d DEBUGDIR] FILE < ADDRESSES\n");
+		fprintf(stderr,
+			"usage: symdump [-lnstv] [-r ROOT] [-d DEBUGDIR] FILE < ADDRESSES\n");
 		return 64;
 	}
 	return dump(&o, argv[optind]);

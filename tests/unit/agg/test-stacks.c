@@ -17,8 +17,9 @@ static void test_tree(void)
 	tap_ok(start == 1 && a == 2 && c == 3 && ac == 4, "ids count up");
 	tap_int(stacks_add(&s, a, 12, false), ac, "the same stack, the same id");
 	tap_int(stacks_add(&s, STACKS_EMPTY, 10, false), start, "the same root, the same id");
-	tap_ok(s.v[ac].parent == a && s.v[a].parent == start &&
-	       s.v[start].parent == STACKS_EMPTY && s.v[ac].frame == 12, "parents lead to the root");
+	tap_ok(s.v[ac].parent == a && s.v[a].parent == start && s.v[start].parent == STACKS_EMPTY &&
+		       s.v[ac].frame == 12,
+	       "parents lead to the root");
 	tap_int(stacks_find(&s, a, 12), ac, "find");
 	tap_int(stacks_find(&s, c, 11), STACKS_NONE, "find nothing");
 	tap_int(stacks_find(&s, STACKS_EMPTY, UINT32_MAX), STACKS_NONE,

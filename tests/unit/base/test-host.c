@@ -92,7 +92,8 @@ static void test_long(const struct host *h)
 	tap_int(value, -12, "its value");
 	tap_int(host_read_long(h, HOST_SYS, &value, "word"), -EINVAL, "a word is no number");
 	tap_int(host_read_long(h, HOST_PROC, &value, "empty"), -EINVAL, "nor is nothing");
-	tap_int(host_read_long(h, HOST_SYS, &value, "huge"), -EINVAL, "nor what a long cannot hold");
+	tap_int(host_read_long(h, HOST_SYS, &value, "huge"), -EINVAL,
+		"nor what a long cannot hold");
 	tap_int(host_read_long(h, HOST_SYS, &value, "none"), -ENOENT, "no such file");
 	tap_int(value, -12, "a failure leaves the value alone");
 }

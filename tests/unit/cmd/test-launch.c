@@ -53,7 +53,8 @@ static void test_status(void)
 	tap_int(run(SH("exit 42"), &l), 42, "one that fails");
 	tap_int(run(SH("kill -TERM $$"), &l), 128 + SIGTERM, "one that is killed");
 	tap_int(run(SH("kill -KILL $$"), &l), 128 + SIGKILL, "for good");
-	tap_int(run(SH("i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done"), &l), 0, "one that works");
+	tap_int(run(SH("i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done"), &l), 0,
+		"one that works");
 	tap_ok(l.ended && l.cpu_ns > 1000000 && l.cpu_ns < 60000000000u, "and its CPU time");
 	uint64_t alone = l.cpu_ns;
 	run(SH("sh -c 'i=0; while [ $i -lt 60000 ]; do i=$((i + 1)); done'; true"), &l);
@@ -132,7 +133,8 @@ static void test_waiting(void)
 	launch_fork(&l, SH(script), &before, &e);
 	pid_t pid = l.pid;
 	launch_done(&l);
-	tap_ok(!alive(pid) && access(name, F_OK) < 0, "one that is given up ends without having run");
+	tap_ok(!alive(pid) && access(name, F_OK) < 0,
+	       "one that is given up ends without having run");
 	launch_done(&l);
 
 	launch_fork(&l, SH(script), &before, &e);
@@ -164,8 +166,9 @@ static void test_surroundings(void)
 	launch_reap(&l, true);
 	tap_int(launch_status(&l), 3, "signals that were blocked stay so");
 	launch_done(&l);
-	tap_int(run(SH("for i in 3 4 5 6 7 8 9; do [ -e /proc/$$/fd/$i ] && exit $i; done; exit 0"), &l), 0,
-		"no descriptor of ours is open in it");
+	tap_int(run(SH("for i in 3 4 5 6 7 8 9; do [ -e /proc/$$/fd/$i ] && exit $i; done; exit 0"),
+		    &l),
+		0, "no descriptor of ours is open in it");
 	char *args[] = { (char *)"sh", (char *)"-c", (char *)"[ \"$1\" = 'a b' ] && [ -z \"$2\" ]",
 			 (char *)"x", (char *)"a b", (char *)"", NULL };
 	tap_int(run(args, &l), 0, "its arguments are as given");

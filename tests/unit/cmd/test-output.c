@@ -64,8 +64,8 @@ static void test_names(void)
 {
 	tap_str(named(NULL, 1), "cprof.cpu-clock.pb.gz", "no name: one that tells the event");
 	tap_str(named(NULL, 2), "cprof.cpu-clock.pb.gz cprof.page-faults.pb.gz", "for each event");
-	static const char *const exact[] = { "x.pb.gz", "x.pprof", "x.pb", "x.prof", "x.gz", "x", "x.y",
-					     ".pb.gz", "-x" };
+	static const char *const exact[] = { "x.pb.gz", "x.pprof", "x.pb",   "x.prof", "x.gz",
+					     "x",	"x.y",	   ".pb.gz", "-x" };
 	for (size_t i = 0; i < sizeof(exact) / sizeof(*exact); i++)
 		tap_str(named(exact[i], 1), exact[i], "one event: exactly the name given");
 	tap_str(named("x.pb.gz", 2), "x.cpu-clock.pb.gz x.page-faults.pb.gz",
@@ -98,7 +98,8 @@ static void test_refusals(void)
 		output_done(&o[i]);
 
 	memset(o, 0, sizeof(o));
-	tap_int(output_open(o, parts, 1, "missing/x.pb.gz", &e), -ENOENT, "a folder that is missing");
+	tap_int(output_open(o, parts, 1, "missing/x.pb.gz", &e), -ENOENT,
+		"a folder that is missing");
 	tap_ok(strstr(e.what, "missing") && e.hint[0], "is told, with a remedy");
 	output_done(o);
 	tap_int(output_open(o, parts, 2, "-", &e), -EINVAL, "stdout for two events");

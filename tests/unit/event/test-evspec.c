@@ -214,8 +214,10 @@ static void errors(void)
 		NULL);
 	refuses("cycles/name=a b/", "bad character in name, at character 14 of 'cycles/name=a b/'",
 		NULL);
-	refuses("cycles/name=Samples/", "the name 'samples' is taken in every profile, at character "
-		"13 of 'cycles/name=Samples/'", NULL);
+	refuses("cycles/name=Samples/",
+		"the name 'samples' is taken in every profile, at character "
+		"13 of 'cycles/name=Samples/'",
+		NULL);
 	refuses("cycles/name=a,name=b/", "second name for one event, at character 20 of "
 		"'cycles/name=a,name=b/'", NULL);
 }

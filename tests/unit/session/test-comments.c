@@ -98,7 +98,8 @@ static void test_coverage(void)
 {
 	begin();
 	event.value = 500000000;
-	tap_int((int)comments_coverage_percent(&config, &stats, &event), 25, "a quarter is covered");
+	tap_int((int)comments_coverage_percent(&config, &stats, &event), 25,
+		"a quarter is covered");
 	stats.cpu_used_known = false;
 	tap_ok(comments_coverage_percent(&config, &stats, &event) < 0, "unknown use");
 	stats.cpu_used_known = true;
@@ -152,7 +153,8 @@ static void test_losses(void)
 	ends.n[0] = 5;
 	ends.n_joined = 2;
 	stats.stack_bytes = 8192;
-	says("\nstacks: 5 unwound by CFI, copies of 8192 bytes, 2 joined", "stacks that were unwound");
+	says("\nstacks: 5 unwound by CFI, copies of 8192 bytes, 2 joined",
+	     "stacks that were unwound");
 	says("\nstack ends: 5 ", "and how they ended");
 }
 

@@ -167,8 +167,9 @@ static void test_command(void)
 	close(child.done);
 	struct rusage use;
 	wait4(child.pid, NULL, 0, &use);
-	coverage_command_used(&c, (uint64_t)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) * 1000 * MS +
-				  (uint64_t)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) * 1000);
+	coverage_command_used(
+		&c, (uint64_t)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) * 1000 * MS +
+			    (uint64_t)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) * 1000);
 	coverage_stop(&c, &procs);
 	tap_ok(c.known && about(c.used_ns, 100), "a command that has ended, by what wait4 tells");
 	coverage_done(&c);
@@ -202,7 +203,8 @@ static void test_thread(void)
 	coverage_init(&c, &host, NULL, 0, &thread_id, 1, 0, false, NULL);
 	coverage_start(&c);
 	burn_ms(50);
-	tap_ok(write(let_thread[1], "", 1) == 1 && read(thread_did[0], &byte, 1) == 1, "a thread works");
+	tap_ok(write(let_thread[1], "", 1) == 1 && read(thread_did[0], &byte, 1) == 1,
+	       "a thread works");
 	coverage_stop(&c, &procs);
 	tap_ok(c.known && about(c.used_ns, 100), "a thread alone, not its process");
 	coverage_done(&c);

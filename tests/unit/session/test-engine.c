@@ -75,8 +75,10 @@ static void test_chosen_labels(void)
 	samples(&g, 0, 7, 7, 3);
 	const char *text = labels_with(&g, 4);
 	tap_ok(strstr(text, "cpu=0") && !strstr(text, "tid="), "only the labels that were chosen");
-	tap_ok(strstr(text, "pid=mine") && !strstr(text, "pid=7"), "a given label beats a built-in one");
-	tap_ok(strstr(text, "service=api") && !strstr(text, "service=web"), "of equal keys the last");
+	tap_ok(strstr(text, "pid=mine") && !strstr(text, "pid=7"),
+	       "a given label beats a built-in one");
+	tap_ok(strstr(text, "service=api") && !strstr(text, "service=web"),
+	       "of equal keys the last");
 	tap_ok(strstr(text, "a=b=c"), "the first '=' divides");
 	tap_ok(strstr(labels_with(&g, 2), "cpu=3"), "cpus are told apart");
 	engine_done(&g);
@@ -123,9 +125,11 @@ static void test_selection(void)
 		feed_sample(&g, 7, 7, 1, t, A);
 	}
 	feed_sums(&g, 1, &n, &value);
-	tap_ok(n == 101 && g.event[1].n_samples == 101, "only samples within the window, ends included");
+	tap_ok(n == 101 && g.event[1].n_samples == 101,
+	       "only samples within the window, ends included");
 	tap_int((long long)value, (100 + 200) * 101 / 2, "with their periods");
-	tap_ok(g.event[1].value == value && g.first_ns == 100 && g.last_ns == 200, "and the facts fit");
+	tap_ok(g.event[1].value == value && g.first_ns == 100 && g.last_ns == 200,
+	       "and the facts fit");
 	feed_sums(&g, 0, &n, &value);
 	tap_ok(n == 0 && value == 0, "events are apart");
 	engine_done(&g);
@@ -284,7 +288,8 @@ static void test_pressure(void)
 		dropped |= w->n_dropped > 0;
 		uint64_t n_in_frame = 0;
 		for (uint32_t i = 0; i < g.counts.n; i++)
-			if (strcmp(feed_stack_text(&g, g.counts.v[i].stack), STACKWALK_DROPPED) == 0)
+			if (strcmp(feed_stack_text(&g, g.counts.v[i].stack), STACKWALK_DROPPED) ==
+			    0)
 				n_in_frame += g.counts.v[i].n_samples;
 		visible &= n_in_frame == w->n_dropped;
 		engine_done(&g);
@@ -310,7 +315,8 @@ static void test_nothing_to_drop(void)
 	g.targets.all = true;
 	feed_process(&g, 7, "prog");
 	samples(&g, 0, 7, 7, 3);
-	tap_int((long long)g.n_labels_dropped, 0, "where only the pid is asked for, no label is dropped");
+	tap_int((long long)g.n_labels_dropped, 0,
+		"where only the pid is asked for, no label is dropped");
 	engine_done(&g);
 }
 

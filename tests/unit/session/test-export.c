@@ -63,7 +63,8 @@ static void test_facts(void)
 	feed_open(&g, 0);
 	feed_two_threads(&g);
 	for (int i = 0; i < 3; i++) {
-		feed_sample(&g, 7, 7, 0, 1000, FEED_CHAIN(PERF_CONTEXT_USER, 0x7f0000000010, 0x400021));
+		feed_sample(&g, 7, 7, 0, 1000,
+			    FEED_CHAIN(PERF_CONTEXT_USER, 0x7f0000000010, 0x400021));
 		feed_sample(&g, 7, 8, 0, 1000, FEED_CHAIN(PERF_CONTEXT_USER, 0x400010));
 	}
 	feed_sample(&g, 7, 7, 0, 500, FEED_CHAIN(PERF_CONTEXT_KERNEL, 0xffffffff81000010,
@@ -94,7 +95,8 @@ static void test_facts(void)
 	tap_ok(ids, "ids count up from 1 in the order of the file");
 	tap_ok(is_preorder(p), "stacks that share their outer frames stand together");
 	tap_str(p->mapping[0].filename, "/nowhere/bin/prog", "mapping 1 is the main binary");
-	tap_int((long long)p->n_mappings, 4, "main binary, library, jit and kernel; none for pseudo frames");
+	tap_int((long long)p->n_mappings, 4,
+		"main binary, library, jit and kernel; none for pseudo frames");
 
 	bool lost_has_none = false, addresses = true;
 	for (size_t i = 0; i < p->n_locations; i++) {
@@ -151,9 +153,11 @@ static void test_labels(void)
 	tap_str(keys_of(&g, 0), "pid tid thread_name process_name", "unless they were asked for");
 	tap_str(keys_of(&g, ENGINE_LABEL_TID), "pid thread_name process_name", "or some of them");
 	engine_add_lost(&g, 0, 1, 1);
-	tap_str(keys_of(&g, ENGINE_LABELS_DEFAULT), "", "lost samples have none, which tells nothing");
+	tap_str(keys_of(&g, ENGINE_LABELS_DEFAULT), "",
+		"lost samples have none, which tells nothing");
 	feed_sample(&g, 7, 8, 0, 1000, FEED_CHAIN(PERF_CONTEXT_USER, 0x400010));
-	tap_str(keys_of(&g, ENGINE_LABELS_DEFAULT), "tid thread_name", "two threads: what tells them apart");
+	tap_str(keys_of(&g, ENGINE_LABELS_DEFAULT), "tid thread_name",
+		"two threads: what tells them apart");
 	engine_done(&g);
 
 	feed_open(&g, 0);
@@ -190,7 +194,8 @@ static void test_random(void)
 		uint64_t chain[12] = { (uint64_t)PERF_CONTEXT_USER };
 		size_t n = 2 + (size_t)rand() % 10;
 		for (size_t k = 1; k < n; k++)
-			chain[k] = (rand() % 2 ? 0x400000 : 0x7f0000000000) + (uint64_t)(rand() % 4) * 64 + 1;
+			chain[k] = (rand() % 2 ? 0x400000 : 0x7f0000000000) +
+				   (uint64_t)(rand() % 4) * 64 + 1;
 		feed_sample(&g, 7, 7 + (uint32_t)rand() % 2, 0, (uint64_t)i, chain, n);
 		total += (uint64_t)i;
 	}
@@ -238,10 +243,12 @@ static void test_failures(void)
 	feed_two_threads(&g);
 	feed_sample(&g, 7, 7, 0, UINT64_MAX, FEED_CHAIN(PERF_CONTEXT_USER, 0x400010));
 	struct profile *p = profile_text_make(&g, 0, &info);
-	tap_ok(p && p->sample[0].value[1] == INT64_MAX, "a value beyond what the format holds saturates");
+	tap_ok(p && p->sample[0].value[1] == INT64_MAX,
+	       "a value beyond what the format holds saturates");
 	profile_free(p);
 	if (names_resolve(&g, &o, &names, &e) == 0) {
-		tap_int(export_write(&g, &names, 0, &info, refuse, NULL, &e), -ENOSPC, "a full disk");
+		tap_int(export_write(&g, &names, 0, &info, refuse, NULL, &e), -ENOSPC,
+			"a full disk");
 		tap_ok(e.what[0], "is told");
 		tap_int((long long)names.n_frames_user, 1, "one user frame");
 		tap_int((long long)names.n_frames_user_named, 0, "without a name");
@@ -255,7 +262,8 @@ static void test_empty(void)
 	struct engine g;
 	feed_open(&g, 0);
 	struct profile *p = profile_text_make(&g, 0, &info);
-	tap_ok(p && p->n_samples == 0 && p->n_mappings == 0, "of nothing: a profile without samples");
+	tap_ok(p && p->n_samples == 0 && p->n_mappings == 0,
+	       "of nothing: a profile without samples");
 	profile_free(p);
 	engine_done(&g);
 }

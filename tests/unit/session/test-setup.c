@@ -71,11 +71,13 @@ static struct cprof_config plain(void)
 
 static void test_errnos(void)
 {
-	static const struct { int errnum; const char *name; } errnos[] = {
-		{ EMFILE, "EMFILE" }, { ENFILE, "ENFILE" }, { EACCES, "EACCES" }, { EPERM, "EPERM" },
-		{ ENOENT, "ENOENT" }, { EBUSY, "EBUSY" }, { EINVAL, "EINVAL" }, { ENODEV, "ENODEV" },
-		{ EOPNOTSUPP, "EOPNOTSUPP" }, { ENOMEM, "ENOMEM" }, { ESRCH, "ESRCH" },
-		{ ENOSYS, "ENOSYS" }, { EINTR, "EINTR" }, { E2BIG, "E2BIG" },
+	static const struct { int errnum; const char *name;
+	} errnos[] = {
+		{ EMFILE, "EMFILE" }, { ENFILE, "ENFILE" }, { EACCES, "EACCES" },
+		{ EPERM, "EPERM" },   { ENOENT, "ENOENT" }, { EBUSY, "EBUSY" },
+		{ EINVAL, "EINVAL" }, { ENODEV, "ENODEV" }, { EOPNOTSUPP, "EOPNOTSUPP" },
+		{ ENOMEM, "ENOMEM" }, { ESRCH, "ESRCH" },   { ENOSYS, "ENOSYS" },
+		{ EINTR, "EINTR" },   { E2BIG, "E2BIG" },
 	};
 	for (size_t i = 0; i < sizeof(errnos) / sizeof(*errnos); i++) {
 		for (int scope = CPROF_SCOPE_AUTO; scope <= CPROF_SCOPE_CPU; scope++) {
@@ -89,7 +91,8 @@ static void test_errnos(void)
 			snprintf(name, sizeof(name), "%s, scope %d", errnos[i].name, scope);
 			refuses(&c, name);
 			if (e.code != -fail_with || !strstr(e.what, strerror(fail_with)))
-				tap_ok(false, "%s: the errno is told: %d '%s'", name, e.code, e.what);
+				tap_ok(false, "%s: the errno is told: %d '%s'", name, e.code,
+				       e.what);
 		}
 	}
 	struct cprof_config c = plain();
@@ -153,7 +156,8 @@ static void test_configs(void)
 	c = plain();
 	c.event = unknown;
 	refuses(&c, "an unknown event");
-	tap_ok(strstr(e.what, "cpu-clok") && (strstr(e.what, "cpu-clock") || strstr(e.hint, "cpu-clock")),
+	tap_ok(strstr(e.what, "cpu-clok") &&
+		       (strstr(e.what, "cpu-clock") || strstr(e.hint, "cpu-clock")),
 	       "with the nearest name");
 	const char *const again[] = { "cpu-clock", "page-faults,cpu-clock" };
 	c = plain();
@@ -184,9 +188,11 @@ static void test_configs(void)
 		char name[64];
 		c = plain();
 		c.ring_bytes = bad_rings[i];
-		snprintf(name, sizeof(name), "a ring of %llu bytes", (unsigned long long)bad_rings[i]);
+		snprintf(name, sizeof(name), "a ring of %llu bytes",
+			 (unsigned long long)bad_rings[i]);
 		refuses(&c, name);
-		tap_ok(strstr(e.what, "ring size") && e.hint[0], "the message says so, and what to give");
+		tap_ok(strstr(e.what, "ring size") && e.hint[0],
+		       "the message says so, and what to give");
 	}
 	static const char *const bad_rates[] = { "0", "-1", "x", "", "99999999999" };
 	for (size_t i = 0; i < sizeof(bad_rates) / sizeof(*bad_rates); i++) {
@@ -282,7 +288,8 @@ static void test_recording(enum cprof_scope scope)
 	tap_ok(st.scope == scope && st.n_processes == 1 && st.n_cpus_failed == 0, "facts of it");
 	tap_ok(st.duration_ns > 150000000 && st.duration_ns < 60000000000u, "its length");
 	tap_ok(ev.n_samples > 50 && ev.value > 100000000, "some hundred samples, of 0.3 s");
-	tap_ok(strcmp(ev.name, "cpu-clock") == 0 && strcmp(ev.sample_type, "cpu") == 0 && ev.is_clock,
+	tap_ok(strcmp(ev.name, "cpu-clock") == 0 && strcmp(ev.sample_type, "cpu") == 0 &&
+		       ev.is_clock,
 	       "facts of the event");
 	double percent = cprof_coverage_percent(r, 0);
 	tap_ok(st.user_only || (percent > 50 && percent < 150), "coverage is %.0f %%", percent);
@@ -302,7 +309,8 @@ static void test_recording(enum cprof_scope scope)
 			value += s->value[1];
 			for (size_t k = 0; k < s->n_locations; k++)
 				for (size_t l = 0; l < s->location[k]->n_lines; l++)
-					if (!strcmp(s->location[k]->line[l].function->name, "burn")) {
+					if (!strcmp(s->location[k]->line[l].function->name,
+						    "burn")) {
 						in_burn += s->value[1];
 						k = s->n_locations - 1;
 						break;
@@ -334,12 +342,14 @@ static void test_command(enum cprof_scope scope, const char *name)
 		for (volatile int i = 0; i < 30000000; i++)
 			;
 		if (read(go[0], &byte, 1) == 1)
-			execlp("sh", "sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; exit 4",
-			       NULL);
+			execlp("sh", "sh", "-c",
+			       "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; exit 4", NULL);
 		_exit(99);
 	}
 	close(go[0]);
-	struct cprof_config c = { .event = two, .n_events = 2, .command_pid = child, .scope = scope };
+	struct cprof_config c = {
+		.event = two, .n_events = 2, .command_pid = child, .scope = scope
+	};
 	struct cprof_recorder *r = NULL;
 	if (cprof_recorder_new(&c, &r, &e) < 0) {
 		tap_skip(name, e.what);
@@ -358,14 +368,16 @@ static void test_command(enum cprof_scope scope, const char *name)
 			break;
 	}
 	tap_int(WEXITSTATUS(status), 4, "the command ran");
-	cprof_recorder_command_used(r, (uint64_t)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) * 1000000000 +
-				       (uint64_t)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) * 1000);
+	cprof_recorder_command_used(
+		r, (uint64_t)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) * 1000000000 +
+			   (uint64_t)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) * 1000);
 	tap_int(cprof_recorder_stop(r, &e), 0, "stop");
 	struct cprof_event_stats ev;
 	cprof_recorder_event_stats(r, 1, &ev);
 	tap_ok(ev.n_samples > 0 && strcmp(ev.sample_type, "page_faults") == 0, "its page faults");
 	cprof_recorder_event_stats(r, 0, &ev);
-	tap_ok(ev.n_samples > 20, "%s: its CPU time: %llu samples", name, (unsigned long long)ev.n_samples);
+	tap_ok(ev.n_samples > 20, "%s: its CPU time: %llu samples", name,
+	       (unsigned long long)ev.n_samples);
 
 	struct profile_text_bytes bytes = { 0 };
 	struct profile *p = NULL;
@@ -438,7 +450,8 @@ static void test_idle_child(void)
 	if (cprof_recorder_new(&c, &r, &e) == 0) {
 		bool zero;
 		cprof_recorder_start(r, &e);
-		tap_int(cprof_recorder_step(r, 150, NULL, 0, NULL, &e), CPROF_RUNNING, "a child that sleeps");
+		tap_int(cprof_recorder_step(r, 150, NULL, 0, NULL, &e), CPROF_RUNNING,
+			"a child that sleeps");
 		kill(child, SIGKILL);
 		int state = CPROF_RUNNING;
 		for (int i = 0; i < 100 && state == CPROF_RUNNING; i++)
@@ -446,7 +459,8 @@ static void test_idle_child(void)
 		tap_int(state, CPROF_TARGET_GONE, "its end is told");
 		cprof_recorder_stop(r, &e);
 		if (cprof_recorder_check(r, 0, &zero, &e) < 0)
-			tap_ok(e.what[0] && e.hint[0], "no samples: there is a reason and a remedy");
+			tap_ok(e.what[0] && e.hint[0],
+			       "no samples: there is a reason and a remedy");
 		else
 			tap_skip("no samples", "the child was sampled on its way out");
 		cprof_recorder_free(r);

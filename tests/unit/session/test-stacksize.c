@@ -44,7 +44,8 @@ int main(void)
 	tap_int(after(1000, 0, 5), 16376, "lost again: half again");
 	for (int i = 0; i < 10; i++)
 		after(1000, 900, 1);
-	tap_ok(z.bytes <= 4096 && z.bytes >= 2040 && z.bytes % 8 == 0, "down to some KiB: %u", z.bytes);
+	tap_ok(z.bytes <= 4096 && z.bytes >= 2040 && z.bytes % 8 == 0, "down to some KiB: %u",
+	       z.bytes);
 	uint32_t least = z.bytes;
 	tap_int(after(1000, 900, 0), least, "where it stays");
 

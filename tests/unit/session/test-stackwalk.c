@@ -212,7 +212,8 @@ static void model_sample(struct model *m, const uint64_t *chain, size_t n, uint3
 static size_t random_chain(uint64_t *chain)
 {
 	static uint64_t user[DEPTH];  /* root first; its outer part stays from call to call */
-	size_t n = 0, keep = user[0] ? (size_t)rand() % DEPTH : 0, depth = 1 + (size_t)rand() % DEPTH;
+	size_t n = 0, keep = user[0] ? (size_t)rand() % DEPTH : 0,
+	       depth = 1 + (size_t)rand() % DEPTH;
 	for (size_t i = keep; i < DEPTH; i++)
 		user[i] = BASE + (uint64_t)(rand() % (PAGES * 4)) * (PAGE / 4) + 1;
 	if (rand() % 4 == 0) {

@@ -12,12 +12,13 @@
 static struct machine m;
 static struct err e;
 
-static void put_task(int id, int leader, const char *name, char state, unsigned flags, int n_threads)
+static void put_task(int id, int leader, const char *name, char state, unsigned flags,
+		     int n_threads)
 {
 	char path[64], text[512];
 	snprintf(path, sizeof(path), "proc/%d/stat", id);
-	snprintf(text, sizeof(text), "%d (%s) %c 41 1 1 0 -1 %u 0 0 0 0 1 2 3 4 20 0 %d 0 99\n", id, name,
-		 state, flags, n_threads);
+	snprintf(text, sizeof(text), "%d (%s) %c 41 1 1 0 -1 %u 0 0 0 0 1 2 3 4 20 0 %d 0 99\n", id,
+		 name, state, flags, n_threads);
 	machine_file(&m, path, text);
 	snprintf(path, sizeof(path), "proc/%d/status", id);
 	snprintf(text, sizeof(text), "Name:\t%s\nState:\t%c\nTgid:\t%d\nPid:\t%d\nPPid:\t41\n"
@@ -69,7 +70,8 @@ static void test_this_machine(void)
 	if (host_open(&h, NULL, NULL, NULL, &e) < 0)
 		return;
 	tap_int(targetcheck(&h, getpid(), false, &e), TARGETCHECK_USER, "this process");
-	tap_int(targetcheck(&h, (pid_t)syscall(SYS_gettid), true, &e), TARGETCHECK_USER, "this thread");
+	tap_int(targetcheck(&h, (pid_t)syscall(SYS_gettid), true, &e), TARGETCHECK_USER,
+		"this thread");
 
 	pid_t dead = fork();
 	if (dead == 0)

@@ -16,22 +16,41 @@ static const char *parsed(const char *text)
 		return n == -EINVAL && !cpus ? "-EINVAL" : "?";
 	out[0] = '\0';
 	for (int i = 0; i < n && len < sizeof(out) - 16; i++)
-		len += (size_t)snprintf(out + len, sizeof(out) - len, "%s%d", i ? " " : "", cpus[i]);
+		len += (size_t)snprintf(out + len, sizeof(out) - len, "%s%d", i ? " " : "",
+					cpus[i]);
 	free(cpus);
 	return out;
 }
 
 int main(void)
 {
-	static const struct { const char *text, *want; } cases[] = {
-		{ "0\n", "0" }, { "0-3\n", "0 1 2 3" }, { "0-1,4,6-7\n", "0 1 4 6 7" },
-		{ "5", "5" }, { "2-2", "2" }, { "65535", "65535" },
-		{ "", "-EINVAL" }, { "\n", "-EINVAL" }, { "x", "-EINVAL" }, { "-1", "-EINVAL" },
-		{ "1-", "-EINVAL" }, { "3-1", "-EINVAL" }, { "1,,2", "-EINVAL" }, { ",1", "-EINVAL" },
-		{ "1,", "-EINVAL" }, { "1,\n", "-EINVAL" },
-		{ "1 2", "-EINVAL" }, { "2,1", "-EINVAL" }, { "1,1", "-EINVAL" }, { "0-2,2", "-EINVAL" },
-		{ "65536", "-EINVAL" }, { "0-99999999999999999999", "-EINVAL" }, { "0x1", "-EINVAL" },
-		{ "0--1", "-EINVAL" }, { "0-3:1/2", "-EINVAL" },
+	static const struct { const char *text, *want;
+	} cases[] = {
+		{ "0\n", "0" },
+		{ "0-3\n", "0 1 2 3" },
+		{ "0-1,4,6-7\n", "0 1 4 6 7" },
+		{ "5", "5" },
+		{ "2-2", "2" },
+		{ "65535", "65535" },
+		{ "", "-EINVAL" },
+		{ "\n", "-EINVAL" },
+		{ "x", "-EINVAL" },
+		{ "-1", "-EINVAL" },
+		{ "1-", "-EINVAL" },
+		{ "3-1", "-EINVAL" },
+		{ "1,,2", "-EINVAL" },
+		{ ",1", "-EINVAL" },
+		{ "1,", "-EINVAL" },
+		{ "1,\n", "-EINVAL" },
+		{ "1 2", "-EINVAL" },
+		{ "2,1", "-EINVAL" },
+		{ "1,1", "-EINVAL" },
+		{ "0-2,2", "-EINVAL" },
+		{ "65536", "-EINVAL" },
+		{ "0-99999999999999999999", "-EINVAL" },
+		{ "0x1", "-EINVAL" },
+		{ "0--1", "-EINVAL" },
+		{ "0-3:1/2", "-EINVAL" },
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		char name[64];

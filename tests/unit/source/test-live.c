@@ -32,8 +32,9 @@ static int n_descriptors(void)
 /* A source over one ring in memory; two events: ids 11, 12 on thread 7; 21, 22 on thread 8. */
 static struct live *make_live(struct sim_ring *sim)
 {
-	static const struct live_id ids[] = { { 11, 0, 7 }, { 12, 1, 7 }, { 21, 0, 8 }, { 22, 1, 8 },
-					      { 31, 0, 0 } };
+	static const struct live_id ids[] = {
+		{ 11, 0, 7 }, { 12, 1, 7 }, { 21, 0, 8 }, { 22, 1, 8 }, { 31, 0, 0 }
+	};
 	struct live *l = calloc(1, sizeof(*l));
 	struct ring *ring;
 	sim_ring_init(sim, 1 << 16);
@@ -131,7 +132,8 @@ static void test_late(void)
 	struct live *l = make_live(&sim);
 	VEC_PUSH(&l->late, ((struct live_late){ .tid = 8 }));
 	tap_int(event_of(l, &sim, 8, 21), 0, "a late thread's own events count");
-	tap_int(event_of(l, &sim, 8, 11), 0, "until a sample with another's id proves that it inherits");
+	tap_int(event_of(l, &sim, 8, 11), 0,
+		"until a sample with another's id proves that it inherits");
 	tap_int(event_of(l, &sim, 8, 21), -1, "then its own are doubles");
 	tap_int(event_of(l, &sim, 8, 22), -1, "of every event");
 	tap_int(event_of(l, &sim, 8, 12), 1, "and the inherited ones count");
@@ -265,8 +267,10 @@ static void test_this_process(enum live_scope scope, const char *name)
 	}
 	struct live_count before, after;
 	const struct live_facts *f = live_facts(s);
-	tap_ok(s->facts.running_kernel && s->facts.n_cpus == (uint32_t)sysconf(_SC_NPROCESSORS_ONLN) &&
-	       s->facts.kernel_release[0] && s->facts.arch[0], "%s: facts of the machine", name);
+	tap_ok(s->facts.running_kernel &&
+		       s->facts.n_cpus == (uint32_t)sysconf(_SC_NPROCESSORS_ONLN) &&
+		       s->facts.kernel_release[0] && s->facts.arch[0],
+	       "%s: facts of the machine", name);
 	tap_ok(f->ring_bytes >= 4096 && (f->ring_bytes & (f->ring_bytes - 1)) == 0 &&
 	       (int)f->n_fds == n_descriptors() - n_before, "%s: facts of the session", name);
 	live_read(s, 0, &before);
@@ -295,8 +299,10 @@ static void test_this_process(enum live_scope scope, const char *name)
 	burn_ms(30);
 	struct live_count later;
 	live_read(s, 0, &later);
-	tap_ok(later.value == after.value && drain(s, 0) == 0, "%s: when disabled it is over", name);
-	tap_ok(n > 75 && n < 300, "%s: 150 ms at 999 Hz are %llu samples", name, (unsigned long long)n);
+	tap_ok(later.value == after.value && drain(s, 0) == 0, "%s: when disabled it is over",
+	       name);
+	tap_ok(n > 75 && n < 300, "%s: 150 ms at 999 Hz are %llu samples", name,
+	       (unsigned long long)n);
 	if (scope == LIVE_TASK)
 		tap_ok(after.value > 130000000 && after.value < 1500000000 && after.time_running_ns,
 		       "%s: the clock counted %llu ms, threads that ended included", name,
@@ -337,7 +343,8 @@ static void test_set_stack(void)
 	live_read(s, 0, &second);
 	burn_ms(50);
 	live_read(s, 0, &third);
-	tap_ok(first.value > 0 && second.value >= first.value && third.value > second.value + 20000000,
+	tap_ok(first.value > 0 && second.value >= first.value &&
+		       third.value > second.value + 20000000,
 	       "counters go on where they were");
 	live_disable(s);
 	struct record r;

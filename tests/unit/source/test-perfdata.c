@@ -1,5 +1,5 @@
-/* perf.data by hand: what comes out of it, in both byte orders, as a file and as a stream, whole and
- * damaged. */
+/* perf.data by hand: what comes out of it, in both byte orders, as a file and as a stream, whole
+ * and damaged. */
 #include "tests/unit/tap.h"
 
 #include "base/err.h"
@@ -54,7 +54,8 @@ static void describe(struct got *g, const struct record *r)
 			n += snprintf(to + n, left - (size_t)n, " %llx",
 				      (unsigned long long)s->callchain[i]);
 		if (s->user_regs)
-			n += snprintf(to + n, left - (size_t)n, " regs %llx %llx stack %llu/%llu %s",
+			n += snprintf(to + n, left - (size_t)n,
+				      " regs %llx %llx stack %llu/%llu %s",
 				      (unsigned long long)s->user_regs[0],
 				      (unsigned long long)s->user_regs[1],
 				      (unsigned long long)s->n_user_stack_bytes,
@@ -355,11 +356,11 @@ static struct got g;
 static void test_facts(const struct source *s, const char *what)
 {
 	size_t n;
-	char text[200];
+	char text[512];
 	const struct perfdata_build_id *id = perfdata_build_id_of(s, "/usr/bin/thing");
 	const struct perfdata_kernel_map *map = perfdata_kernel_maps(s, &n);
-	snprintf(text, sizeof(text), "%s %s %s %u; %s %s; %llu %llu; %d; %zu %llx", s->facts.hostname,
-		 s->facts.kernel_release, s->facts.arch, s->facts.n_cpus,
+	snprintf(text, sizeof(text), "%s %s %s %u; %s %s; %llu %llu; %d; %zu %llx",
+		 s->facts.hostname, s->facts.kernel_release, s->facts.arch, s->facts.n_cpus,
 		 perfdata_event(s, 0)->name, perfdata_event(s, 1)->name,
 		 (unsigned long long)perfdata_info(s)->first_sample_ns,
 		 (unsigned long long)perfdata_info(s)->last_sample_ns,
@@ -430,7 +431,10 @@ static void test_order(void)
 static void test_no_times(void)
 {
 	struct perf_event_attr attr = {
-		.type = PERF_TYPE_RAW, .config = 0x11, .sample_period = 5, .sample_type = PERF_SAMPLE_IP,
+		.type = PERF_TYPE_RAW,
+		.config = 0x11,
+		.sample_period = 5,
+		.sample_type = PERF_SAMPLE_IP,
 	};
 	b.n = 0;
 	begin_file(&b, &attr, 1);

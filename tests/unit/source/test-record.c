@@ -133,8 +133,15 @@ static void test_mmap2(void)
 	struct record_build b = { 0 };
 	struct record r;
 	void *copy;
-	struct record_mmap m = { .start = 0x1000, .len = 0x2000, .pgoff = 0x3000, .maj = 8, .min = 1,
-				 .ino = 99, .ino_generation = 3, .prot = 5, .flags = 2,
+	struct record_mmap m = { .start = 0x1000,
+				 .len = 0x2000,
+				 .pgoff = 0x3000,
+				 .maj = 8,
+				 .min = 1,
+				 .ino = 99,
+				 .ino_generation = 3,
+				 .prot = 5,
+				 .flags = 2,
 				 .filename = "/usr/bin/x" };
 	record_build_mmap2(&b, &at, &m);
 	if (decodes("MMAP2", &f, &b, &r, &copy))
@@ -587,7 +594,8 @@ static void test_samples(void)
 	for (int i = 0; i < 1000; i++) {
 		seed = seed * 6364136223846793005u + 1442695040888963407u;
 		uint64_t type = (seed >> 20) & all_types;
-		uint64_t branch_type = (seed >> 45 & 1 ? hw_index : 0) | (seed >> 46 & 1 ? counters : 0);
+		uint64_t branch_type =
+			(seed >> 45 & 1 ? hw_index : 0) | (seed >> 46 & 1 ? counters : 0);
 		n_wrong += !sample_holds(type, seed >> 50 & 31, branch_type,
 					 seed >> 47 & 1 ? &full : &empty);
 	}
@@ -683,8 +691,8 @@ static void test_headers(void)
 	h->size = 64;
 	for (uint32_t type = 0; type < 200; type++) {
 		h->type = type;
-		bool known = (type >= 1 && type <= 11) || (type >= 13 && type <= 15) || type == 17 ||
-			     type == 19;
+		bool known = (type >= 1 && type <= 11) || (type >= 13 && type <= 15) ||
+			     type == 17 || type == 19;
 		enum record_outcome o = record_decode(&f, words, sizeof(words), &r);
 		if (known ? o == RECORD_UNKNOWN : o != RECORD_UNKNOWN)
 			tap_ok(false, "type %u is %s", type, known ? "known" : "unknown");

@@ -230,9 +230,12 @@ static void test_truncations(void)
 
 static void test_bad_sizes(void)
 {
-	static const struct { uint16_t size; const char *want; } bad[] = {
-		{ 0, "cannot read the saved stream: a record is smaller than its header at byte 496" },
-		{ 7, "cannot read the saved stream: a record is smaller than its header at byte 496" },
+	static const struct { uint16_t size; const char *want;
+	} bad[] = {
+		{ 0,
+		  "cannot read the saved stream: a record is smaller than its header at byte 496" },
+		{ 7,
+		  "cannot read the saved stream: a record is smaller than its header at byte 496" },
 		{ 65535, "cannot read the saved stream: it ends within a record at byte 496" },
 	};
 	for (size_t i = 0; i < 3; i++) {

@@ -303,7 +303,8 @@ static void test_denied(void)
 	close(ends[1]);
 	char text[4096];
 	size_t n = 0;
-	for (ssize_t got; (got = read(ends[0], text + n, sizeof(text) - 1 - n)) > 0; n += (size_t)got)
+	for (ssize_t got; (got = read(ends[0], text + n, sizeof(text) - 1 - n)) > 0;
+	     n += (size_t)got)
 		;
 	text[n] = '\0';
 	close(ends[0]);

@@ -30,18 +30,21 @@ static const struct code codes[] = {
 	CODE("push rbp in the prologue", 0, (0x55, 0x48, 0x89, 0xe5, 0x5d, 0xc3), 8, 0),
 	CODE("mov rbp, [rsp + 16]; add rsp, 24; ret", 0,
 	     (0x48, 0x8b, 0x6c, 0x24, 0x10, 0x48, 0x83, 0xc4, 0x18, 0xc3), 32, -16, false),
-	CODE("mov rbp, [rax]; ret: the frame pointer is lost", 0, (0x48, 0x8b, 0x28, 0xc3), 8, 0, false),
+	CODE("mov rbp, [rax]; ret: the frame pointer is lost", 0, (0x48, 0x8b, 0x28, 0xc3), 8, 0,
+	     false),
 	CODE("leave; ret", 0, (0xc9, 0xc3), 16, -16, true),
-	CODE("mov rbp, rsp seen: leave goes by rsp", 0, (0x48, 0x89, 0xe5, 0x48, 0x83, 0xec, 0x20, 0xc9, 0xc3),
-	     16, -16),
+	CODE("mov rbp, rsp seen: leave goes by rsp", 0,
+	     (0x48, 0x89, 0xe5, 0x48, 0x83, 0xec, 0x20, 0xc9, 0xc3), 16, -16),
 	CODE("add rsp, imm8", 0, (0x48, 0x83, 0xc4, 0x18, 0xc3), 32, 0),
 	CODE("add rsp, imm32", 0, (0x48, 0x81, 0xc4, 0x00, 0x02, 0, 0, 0xc3), 520, 0),
-	CODE("sub rsp and add", 0, (0x48, 0x83, 0xec, 0x18, 0x90, 0x48, 0x83, 0xc4, 0x20, 0xc3), 16, 0),
+	CODE("sub rsp and add", 0, (0x48, 0x83, 0xec, 0x18, 0x90, 0x48, 0x83, 0xc4, 0x20, 0xc3), 16,
+	     0),
 	CODE("lea rsp, [rsp + 16]", 0, (0x48, 0x8d, 0x64, 0x24, 0x10, 0xc3), 24, 0),
 	CODE("lea rsp, [rbp - 16]; pop; pop; pop rbp; ret", 0,
 	     (0x48, 0x8d, 0x65, 0xf0, 0x5b, 0x41, 0x5c, 0x5d, 0xc3), 16, -16, true),
 	CODE("a conditional branch not taken", 0, (0x75, 1, 0xc3, 0x5b, 0xc3), 8, 0),
-	CODE("the branch taken, when the other way is refused", 0, (0x75, 1, 0xc3, 0x5b, 0xc3), 16, 0, false, 1),
+	CODE("the branch taken, when the other way is refused", 0, (0x75, 1, 0xc3, 0x5b, 0xc3), 16,
+	     0, false, 1),
 	CODE("a long branch", 0, (0x0f, 0x84, 1, 0, 0, 0, 0xf4, 0x5b, 0xc3), 16, 0),
 	CODE("a jump forward", 0, (0xeb, 2, 0x0f, 0x0b, 0x5b, 0xc3), 16, 0),
 	CODE("a long jump", 0, (0xe9, 2, 0, 0, 0, 0x0f, 0x0b, 0x5b, 0xc3), 16, 0),
@@ -55,8 +58,10 @@ static const struct code codes[] = {
 	CODE("mov rsp, [rsp + 8]", 0, (0x48, 0x8b, 0x64, 0x24, 8, 0xc3), 0, 0),
 	CODE("pop rsp", 0, (0x5c, 0xc3), 0, 0),
 	CODE("PLT: jmp *[rip]", 0, (0xff, 0x25, 0, 0, 0, 0), 8, 0),
-	CODE("PLT: endbr64; bnd jmp *[rip]", 0, (0xf3, 0x0f, 0x1e, 0xfa, 0xf2, 0xff, 0x25, 0, 0, 0, 0), 8, 0),
-	CODE("PLT by mold: mov imm, r11d; jmp *[rip]", 0, (0x41, 0xbb, 1, 0, 0, 0, 0xff, 0x25, 0, 0, 0, 0), 8, 0),
+	CODE("PLT: endbr64; bnd jmp *[rip]", 0,
+	     (0xf3, 0x0f, 0x1e, 0xfa, 0xf2, 0xff, 0x25, 0, 0, 0, 0), 8, 0),
+	CODE("PLT by mold: mov imm, r11d; jmp *[rip]", 0,
+	     (0x41, 0xbb, 1, 0, 0, 0, 0xff, 0x25, 0, 0, 0, 0), 8, 0),
 	CODE("PLT: before push index; jmp", 0, (0x68, 1, 0, 0, 0, 0xe9, 0, 0, 0, 0), 8, 0),
 	CODE("PLT: between push index and jmp", 5, (0x68, 1, 0, 0, 0, 0xe9, 0, 0, 0, 0), 16, 0),
 	/* lengths: each is followed by pop; ret */
@@ -64,8 +69,10 @@ static const struct code codes[] = {
 	CODE("length: mov r16, imm16", 0, (0x66, 0xb8, 0xc3, 0xc3, 0x58, 0xc3), 16, 0),
 	CODE("length: mov [rax+rbx*4+disp32], imm32", 0,
 	     (0xc7, 0x84, 0x98, 1, 2, 3, 4, 0xc3, 0xc3, 0xc3, 0xc3, 0x58, 0xc3), 16, 0),
-	CODE("length: mov eax, [rip + disp32]", 0, (0x8b, 0x05, 0xc3, 0xc3, 0xc3, 0xc3, 0x58, 0xc3), 16, 0),
-	CODE("length: mov eax, [disp32] by SIB", 0, (0x8b, 0x04, 0x25, 0xc3, 0xc3, 0xc3, 0xc3, 0x58, 0xc3), 16, 0),
+	CODE("length: mov eax, [rip + disp32]", 0, (0x8b, 0x05, 0xc3, 0xc3, 0xc3, 0xc3, 0x58, 0xc3),
+	     16, 0),
+	CODE("length: mov eax, [disp32] by SIB", 0,
+	     (0x8b, 0x04, 0x25, 0xc3, 0xc3, 0xc3, 0xc3, 0x58, 0xc3), 16, 0),
 	CODE("length: test byte, imm8", 0, (0xf6, 0x40, 8, 0xc3, 0x58, 0xc3), 16, 0),
 	CODE("length: not", 0, (0xf7, 0xd0, 0x58, 0xc3), 16, 0),
 	CODE("length: imul imm8", 0, (0x6b, 0xc0, 0xc3, 0x58, 0xc3), 16, 0),
@@ -74,7 +81,8 @@ static const struct code codes[] = {
 	CODE("length: palignr (0f 3a)", 0, (0x66, 0x0f, 0x3a, 0x0f, 0xc1, 0xc3, 0x58, 0xc3), 16, 0),
 	CODE("length: pshufb (0f 38)", 0, (0x66, 0x0f, 0x38, 0x00, 0xc1, 0x58, 0xc3), 16, 0),
 	CODE("length: vpaddd (VEX 2)", 0, (0xc5, 0xfd, 0xfe, 0xc1, 0x58, 0xc3), 16, 0),
-	CODE("length: vpermq (VEX 3, imm8)", 0, (0xc4, 0xe3, 0xfd, 0x00, 0xc0, 0xc3, 0x58, 0xc3), 16, 0),
+	CODE("length: vpermq (VEX 3, imm8)", 0, (0xc4, 0xe3, 0xfd, 0x00, 0xc0, 0xc3, 0x58, 0xc3),
+	     16, 0),
 	CODE("length: vzeroupper", 0, (0xc5, 0xf8, 0x77, 0x58, 0xc3), 16, 0),
 	CODE("length: vpaddd zmm (EVEX, disp8)", 0,
 	     (0x62, 0xf1, 0x7d, 0x48, 0xfe, 0x40, 0xc3, 0x58, 0xc3), 16, 0),
@@ -117,11 +125,13 @@ int main(void)
 		bool found = cfi_code_rule(&code, AT + c->pc, &r);
 		bool ok = found == (c->cfa_off != 0);
 		if (ok && found)
-			ok = r.kind == CFI_PLAIN && r.flags & CFI_FLAG_GUESSED && r.cfa_off8 * 8 == c->cfa_off &&
-				r.ra_off8 == -1 && !!(r.flags & CFI_FLAG_CFA_FP) == c->is_fp &&
-				(r.flags & CFI_FLAG_FP_SAVED ? r.fp_off8 * 8 : 0) == c->fp_off;
+			ok = r.kind == CFI_PLAIN && r.flags & CFI_FLAG_GUESSED &&
+			     r.cfa_off8 * 8 == c->cfa_off && r.ra_off8 == -1 &&
+			     !!(r.flags & CFI_FLAG_CFA_FP) == c->is_fp &&
+			     (r.flags & CFI_FLAG_FP_SAVED ? r.fp_off8 * 8 : 0) == c->fp_off;
 		if (!tap_ok(ok, "%s", c->name))
-			printf("# found %d cfa %d fp %d flags %#x\n", found, r.cfa_off8 * 8, r.fp_off8 * 8, r.flags);
+			printf("# found %d cfa %d fp %d flags %#x\n", found, r.cfa_off8 * 8,
+			       r.fp_off8 * 8, r.flags);
 	}
 
 	static const struct { const char *name; uint8_t b[7]; bool want; } calls[] = {
@@ -136,12 +146,15 @@ int main(void)
 		{ "no call", { 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90 }, false },
 	};
 	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
-		tap_ok(cfi_code_ends_with_call(calls[i].b, 7) == calls[i].want, "%s", calls[i].name);
+		tap_ok(cfi_code_ends_with_call(calls[i].b, 7) == calls[i].want, "%s",
+		       calls[i].name);
 	tap_ok(!cfi_code_ends_with_call(calls[0].b, 0), "no bytes are no call");
 
 	tap_ok(cfi_code_is_root((uint8_t[]){ 0x89, 0xc7, 0xe8, 0 }, 4), "exit(main())");
-	tap_ok(cfi_code_is_root((uint8_t[]){ 0x48, 0x89, 0xc7, 0xe8, 0 }, 5), "pthread_exit(start())");
-	tap_ok(cfi_code_is_root((uint8_t[]){ 0x89, 0xc7, 0x31, 0xc0, 0xb0, 60, 0x0f, 5 }, 8), "the end of clone");
+	tap_ok(cfi_code_is_root((uint8_t[]){ 0x48, 0x89, 0xc7, 0xe8, 0 }, 5),
+	       "pthread_exit(start())");
+	tap_ok(cfi_code_is_root((uint8_t[]){ 0x89, 0xc7, 0x31, 0xc0, 0xb0, 60, 0x0f, 5 }, 8),
+	       "the end of clone");
 	tap_ok(!cfi_code_is_root((uint8_t[]){ 0x89, 0xc7, 0x31, 0xc0, 0xb0, 61, 0x0f, 5 }, 8) &&
 	       !cfi_code_is_root((uint8_t[]){ 0x89, 0xc7 }, 2), "what is none");
 	return tap_done();

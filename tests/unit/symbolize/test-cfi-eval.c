@@ -120,14 +120,19 @@ int main(void)
 	const uint8_t plus[] = { DW_OP_lit2, DW_OP_plus };
 	tap_ok(cfi_eval_expr(&env, plus, 2, &first, &x) == CFI_EVAL_OK && x == 7, "a first word");
 
-	const struct { const char *name; struct cfi_reg_rule rule; uint64_t want; } r[] = {
+	const struct { const char *name; struct cfi_reg_rule rule; uint64_t want;
+	} r[] = {
 		{ "unsaid", { .how = CFI_HOW_UNSAID }, 103 },
 		{ "same", { .how = CFI_HOW_SAME }, 103 },
 		{ "at CFA + off", { .how = CFI_HOW_OFFSET, .off = -8 }, (500 - 8) * 3 },
 		{ "CFA + off", { .how = CFI_HOW_VAL_OFFSET, .off = -8 }, 492 },
 		{ "in another register", { .how = CFI_HOW_REGISTER, .reg = 12 }, 112 },
-		{ "at an expression", { .how = CFI_HOW_EXPR, .n_expr_bytes = 2, .expr = plus }, 1506 },
-		{ "is an expression", { .how = CFI_HOW_VAL_EXPR, .n_expr_bytes = 2, .expr = plus }, 502 },
+		{ "at an expression",
+		  { .how = CFI_HOW_EXPR, .n_expr_bytes = 2, .expr = plus },
+		  1506 },
+		{ "is an expression",
+		  { .how = CFI_HOW_VAL_EXPR, .n_expr_bytes = 2, .expr = plus },
+		  502 },
 	};
 	for (size_t i = 0; i < sizeof(r) / sizeof(*r); i++)
 		tap_ok(cfi_eval_reg(&env, &r[i].rule, 3, 500, &x) == CFI_EVAL_OK && x == r[i].want,

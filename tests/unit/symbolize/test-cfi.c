@@ -37,21 +37,26 @@ struct program {
 /* The initial state is CFA = rsp + 8, return address at CFA - 8; data alignment -8, code 2. */
 static const struct program programs[] = {
 	{ "nothing", OPS(DW_CFA_nop), 0, 7, 8, 16, CFI_HOW_OFFSET, -8 },
-	{ "advance_loc before", OPS(DW_CFA_advance_loc | 1, DW_CFA_def_cfa_offset, 16), 1, 7, 8, -1 },
-	{ "advance_loc after", OPS(DW_CFA_advance_loc | 1, DW_CFA_def_cfa_offset, 16), 2, 7, 16, -1 },
+	{ "advance_loc before", OPS(DW_CFA_advance_loc | 1, DW_CFA_def_cfa_offset, 16), 1, 7, 8,
+	  -1 },
+	{ "advance_loc after", OPS(DW_CFA_advance_loc | 1, DW_CFA_def_cfa_offset, 16), 2, 7, 16,
+	  -1 },
 	{ "advance_loc1", OPS(DW_CFA_advance_loc1, 4, DW_CFA_def_cfa_offset, 16), 8, 7, 16, -1 },
-	{ "advance_loc1 before", OPS(DW_CFA_advance_loc1, 4, DW_CFA_def_cfa_offset, 16), 7, 7, 8, -1 },
+	{ "advance_loc1 before", OPS(DW_CFA_advance_loc1, 4, DW_CFA_def_cfa_offset, 16), 7, 7, 8,
+	  -1 },
 	{ "advance_loc2", OPS(DW_CFA_advance_loc2, 4, 0, DW_CFA_def_cfa_offset, 16), 8, 7, 16, -1 },
-	{ "advance_loc4", OPS(DW_CFA_advance_loc4, 4, 0, 0, 0, DW_CFA_def_cfa_offset, 16), 8, 7, 16, -1 },
-	{ "advance_loc8", OPS(DW_CFA_MIPS_advance_loc8, 4, 0, 0, 0, 0, 0, 0, 0,
-			      DW_CFA_def_cfa_offset, 16), 8, 7, 16, -1 },
+	{ "advance_loc4", OPS(DW_CFA_advance_loc4, 4, 0, 0, 0, DW_CFA_def_cfa_offset, 16), 8, 7, 16,
+	  -1 },
+	{ "advance_loc8",
+	  OPS(DW_CFA_MIPS_advance_loc8, 4, 0, 0, 0, 0, 0, 0, 0, DW_CFA_def_cfa_offset, 16), 8, 7,
+	  16, -1 },
 	{ "def_cfa", OPS(DW_CFA_def_cfa, 6, 0x90, 1), 0, 6, 144, -1 },
 	{ "def_cfa_sf", OPS(DW_CFA_def_cfa_sf, 6, 0x7e), 0, 6, 16, -1 },
 	{ "def_cfa_register", OPS(DW_CFA_def_cfa_register, 3), 0, 3, 8, -1 },
 	{ "def_cfa_offset_sf", OPS(DW_CFA_def_cfa_offset_sf, 0x7d), 0, 7, 24, -1 },
 	{ "def_cfa_expression", OPS(DW_CFA_def_cfa_expression, 2, DW_OP_breg7, 8), 0, -1, 2, -1 },
-	{ "def_cfa after an expression", OPS(DW_CFA_def_cfa_expression, 2, DW_OP_breg7, 8,
-					     DW_CFA_def_cfa, 6, 16), 0, 6, 16, -1 },
+	{ "def_cfa after an expression",
+	  OPS(DW_CFA_def_cfa_expression, 2, DW_OP_breg7, 8, DW_CFA_def_cfa, 6, 16), 0, 6, 16, -1 },
 	{ "offset", OPS(DW_CFA_offset | 6, 2), 0, 7, 8, 6, CFI_HOW_OFFSET, -16 },
 	{ "offset_extended", OPS(DW_CFA_offset_extended, 12, 3), 0, 7, 8, 12, CFI_HOW_OFFSET, -24 },
 	{ "offset_extended_sf", OPS(DW_CFA_offset_extended_sf, 12, 0x7f), 0, 7, 8, 12,
@@ -61,34 +66,40 @@ static const struct program programs[] = {
 	{ "val_offset", OPS(DW_CFA_val_offset, 3, 2), 0, 7, 8, 3, CFI_HOW_VAL_OFFSET, -16 },
 	{ "val_offset_sf", OPS(DW_CFA_val_offset_sf, 3, 0x7e), 0, 7, 8, 3, CFI_HOW_VAL_OFFSET, 16 },
 	{ "undefined", OPS(DW_CFA_undefined, 3), 0, 7, 8, 3, CFI_HOW_UNDEFINED, 0 },
-	{ "same_value", OPS(DW_CFA_offset | 3, 2, DW_CFA_same_value, 3), 0, 7, 8, 3, CFI_HOW_SAME, 0 },
+	{ "same_value", OPS(DW_CFA_offset | 3, 2, DW_CFA_same_value, 3), 0, 7, 8, 3, CFI_HOW_SAME,
+	  0 },
 	{ "register", OPS(DW_CFA_register, 3, 12), 0, 7, 8, 3, CFI_HOW_REGISTER, 12 },
-	{ "restore", OPS(DW_CFA_offset | 16, 9, DW_CFA_restore | 16), 0, 7, 8, 16,
-	  CFI_HOW_OFFSET, -8 },
+	{ "restore", OPS(DW_CFA_offset | 16, 9, DW_CFA_restore | 16), 0, 7, 8, 16, CFI_HOW_OFFSET,
+	  -8 },
 	{ "restore_extended", OPS(DW_CFA_undefined, 16, DW_CFA_restore_extended, 16), 0, 7, 8, 16,
 	  CFI_HOW_OFFSET, -8 },
-	{ "remember and restore", OPS(DW_CFA_offset | 3, 2, DW_CFA_remember_state,
-				      DW_CFA_def_cfa, 6, 64, DW_CFA_offset | 3, 4,
-				      DW_CFA_restore_state), 0, 7, 8, 3, CFI_HOW_OFFSET, -16 },
-	{ "remembered twice", OPS(DW_CFA_def_cfa_offset, 16, DW_CFA_remember_state,
-				  DW_CFA_def_cfa_offset, 24, DW_CFA_remember_state,
-				  DW_CFA_def_cfa_offset, 32, DW_CFA_restore_state,
-				  DW_CFA_restore_state), 0, 7, 16, -1 },
+	{ "remember and restore",
+	  OPS(DW_CFA_offset | 3, 2, DW_CFA_remember_state, DW_CFA_def_cfa, 6, 64, DW_CFA_offset | 3,
+	      4, DW_CFA_restore_state),
+	  0, 7, 8, 3, CFI_HOW_OFFSET, -16 },
+	{ "remembered twice",
+	  OPS(DW_CFA_def_cfa_offset, 16, DW_CFA_remember_state, DW_CFA_def_cfa_offset, 24,
+	      DW_CFA_remember_state, DW_CFA_def_cfa_offset, 32, DW_CFA_restore_state,
+	      DW_CFA_restore_state),
+	  0, 7, 16, -1 },
 	{ "restore_state without remember", OPS(DW_CFA_restore_state), 0, -2, 0, -1 },
 	{ "expression", OPS(DW_CFA_expression, 3, 1, DW_OP_lit0), 0, 7, 8, 3, CFI_HOW_EXPR, 1 },
 	{ "val_expression", OPS(DW_CFA_val_expression, 3, 2, DW_OP_breg7, 0), 0, 7, 8, 3,
 	  CFI_HOW_VAL_EXPR, 2 },
-	{ "GNU_args_size", OPS(DW_CFA_GNU_args_size, 0xff, 1, DW_CFA_def_cfa_offset, 16), 0, 7, 16, -1 },
-	{ "GNU_window_save, negate_ra_state", OPS(DW_CFA_GNU_window_save, 0x2c,
-						  DW_CFA_def_cfa_offset, 16), 0, 7, 16, -1 },
-	{ "a vector register", OPS(DW_CFA_offset_extended, 40, 2, DW_CFA_def_cfa_offset, 16), 0, 7, 16, -1 },
+	{ "GNU_args_size", OPS(DW_CFA_GNU_args_size, 0xff, 1, DW_CFA_def_cfa_offset, 16), 0, 7, 16,
+	  -1 },
+	{ "GNU_window_save, negate_ra_state",
+	  OPS(DW_CFA_GNU_window_save, 0x2c, DW_CFA_def_cfa_offset, 16), 0, 7, 16, -1 },
+	{ "a vector register", OPS(DW_CFA_offset_extended, 40, 2, DW_CFA_def_cfa_offset, 16), 0, 7,
+	  16, -1 },
 	{ "unknown instruction", OPS(0x3f, 0, 0), 0, -2, 0, -1 },
-	{ "def_cfa_offset of an expression", OPS(DW_CFA_def_cfa_expression, 1, DW_OP_lit0,
-						 DW_CFA_def_cfa_offset, 8), 0, -2, 0, -1 },
+	{ "def_cfa_offset of an expression",
+	  OPS(DW_CFA_def_cfa_expression, 1, DW_OP_lit0, DW_CFA_def_cfa_offset, 8), 0, -2, 0, -1 },
 	{ "a CFA by an unknown register", OPS(DW_CFA_def_cfa, 77, 8), 0, -2, 0, -1 },
 	{ "an expression beyond the end", OPS(DW_CFA_def_cfa_expression, 0x7f, 0), 0, -2, 0, -1 },
 	{ "states without end", OPS(10, 10, 10, 10, 10, 10, 10, 10, 10, 10), 0, -2, 0, -1 },
-	{ "what follows the address does not matter", OPS(DW_CFA_advance_loc | 8, 0x3f), 0, 7, 8, -1 },
+	{ "what follows the address does not matter", OPS(DW_CFA_advance_loc | 8, 0x3f), 0, 7, 8,
+	  -1 },
 };
 
 static void instructions(void)
@@ -115,8 +126,8 @@ static void instructions(void)
 		if (ok && p->cfa_reg == -1)
 			ok = row.cfa.how == CFI_HOW_VAL_EXPR && row.cfa.n_expr_bytes == p->cfa_off;
 		else if (ok)
-			ok = row.cfa.how == CFI_HOW_REGISTER && row.cfa_reg == (unsigned int)p->cfa_reg &&
-				row.cfa.off == p->cfa_off;
+			ok = row.cfa.how == CFI_HOW_REGISTER &&
+			     row.cfa_reg == (unsigned int)p->cfa_reg && row.cfa.off == p->cfa_off;
 		if (ok && p->reg >= 0) {
 			const struct cfi_reg_rule *r = &row.reg[p->reg];
 			ok = r->how == (uint32_t)p->how;
@@ -151,7 +162,9 @@ static void set_loc(void)
 static void check_forms(const char *name, bool is_eh, bool is_64, uint8_t version, const char *aug,
 			uint8_t enc)
 {
-	struct cfibuild b = { .vaddr = is_eh ? 0x5000 : 0, .is_eh = is_eh, .is_64 = is_64, .enc = enc };
+	struct cfibuild b = {
+		.vaddr = is_eh ? 0x5000 : 0, .is_eh = is_eh, .is_64 = is_64, .enc = enc
+	};
 	const struct cfi_bytes none = { 0 };
 	struct cfi *c;
 	struct cfi_row row;
@@ -216,7 +229,8 @@ static void hostile_entries(void)
 	memcpy(b.v + b.n, &len, 4);
 	b.n += 8;
 	c = open_eh(&b, CFI_X86_64);
-	tap_int(cfi_row_at(c, 0x1000, &row), CFI_UNUSUAL, "an entry beyond the end loses what follows");
+	tap_int(cfi_row_at(c, 0x1000, &row), CFI_UNUSUAL,
+		"an entry beyond the end loses what follows");
 	cfi_close(c);
 
 	b = (struct cfibuild){ .vaddr = 0x5000, .is_eh = true };
@@ -261,8 +275,10 @@ static void check_table(const char *name, uint8_t enc)
 	bool ok = c->n_table == 40;
 	for (size_t i = 0; i < 40; i++) {
 		uint64_t at = entry[i][0];
-		ok = ok && cfi_row_at(c, at, &row) == CFI_UNUSUAL && row.cfa.off == (int64_t)(8 + i);
-		ok = ok && cfi_row_at(c, at + 0x7f, &row) == CFI_UNUSUAL && row.cfa.off == (int64_t)(8 + i);
+		ok = ok && cfi_row_at(c, at, &row) == CFI_UNUSUAL &&
+		     row.cfa.off == (int64_t)(8 + i);
+		ok = ok && cfi_row_at(c, at + 0x7f, &row) == CFI_UNUSUAL &&
+		     row.cfa.off == (int64_t)(8 + i);
 		ok = ok && cfi_row_at(c, at + 0x80, &row) == CFI_NONE;
 	}
 	ok = ok && cfi_row_at(c, 0, &row) == CFI_NONE && cfi_row_at(c, ~0ull, &row) == CFI_NONE;
@@ -306,8 +322,10 @@ static void search(void)
 	cfibuild_end(&e);
 	if (cfi_open_sections(CFI_X86_64, none, cfibuild_section(&e), cfibuild_section(&d), &c))
 		abort();
-	tap_ok(cfi_row_at(c, 0x1000, &row) == CFI_UNUSUAL && cfi_row_at(c, 0x3000, &row) == CFI_UNUSUAL &&
-	       cfi_row_at(c, 0x2000, &row) == CFI_NONE, ".debug_frame fills the gaps of .eh_frame");
+	tap_ok(cfi_row_at(c, 0x1000, &row) == CFI_UNUSUAL &&
+		       cfi_row_at(c, 0x3000, &row) == CFI_UNUSUAL &&
+		       cfi_row_at(c, 0x2000, &row) == CFI_NONE,
+	       ".debug_frame fills the gaps of .eh_frame");
 	cfi_close(c);
 }
 
@@ -349,29 +367,39 @@ static void rules(void)
 		     0, 0x30000, -8, 0), "x86-64: a frame of 192 KiB");
 	tap_int(RULE(CFI_X86_64, "zR", 0x1000, DW_CFA_def_cfa_offset, 0x80, 0x80, 0x40).kind,
 		CFI_UNUSUAL, "x86-64: a frame of 1 MiB");
-	tap_int(RULE(CFI_X86_64, "zR", 0x1000, DW_CFA_undefined, 16).kind, CFI_ROOT, "x86-64: root");
+	tap_int(RULE(CFI_X86_64, "zR", 0x1000, DW_CFA_undefined, 16).kind, CFI_ROOT,
+		"x86-64: root");
 	tap_int(RULE(CFI_X86_64, "zRS", 0x1000, DW_CFA_nop).kind, CFI_UNUSUAL, "signal frame");
-	tap_int(RULE(CFI_X86_64, "zR", 0x1000, DW_CFA_def_cfa, 10, 0).kind, CFI_UNUSUAL, "CFA by r10");
+	tap_int(RULE(CFI_X86_64, "zR", 0x1000, DW_CFA_def_cfa, 10, 0).kind, CFI_UNUSUAL,
+		"CFA by r10");
 	tap_int(RULE(CFI_X86_64, "zR", 0x1000, DW_CFA_val_offset, 7, 0).kind, CFI_UNUSUAL,
 		"sp with a rule of its own");
 	tap_int(RULE(CFI_X86_64, "zR", 0x2000, DW_CFA_nop).kind, CFI_NONE, "no FDE");
 	tap_int(RULE(CFI_X86_64, "zR", 0x1000, 0x3f).kind, CFI_BAD, "malformed");
-#define PLT DW_CFA_def_cfa_expression, 11, DW_OP_breg7, 8, DW_OP_breg16, 0, DW_OP_lit15, DW_OP_and, \
-	DW_OP_lit11, DW_OP_ge, DW_OP_lit3, DW_OP_shl, DW_OP_plus
-	tap_ok(plain(RULE(CFI_X86_64, "zR", 0x100a, PLT), 0, 8, -8, 0), "PLT expression, before the push");
-	tap_ok(plain(RULE(CFI_X86_64, "zR", 0x100b, PLT), 0, 16, -8, 0), "PLT expression, after the push");
+#define PLT                                                                                        \
+	DW_CFA_def_cfa_expression, 11, DW_OP_breg7, 8, DW_OP_breg16, 0, DW_OP_lit15, DW_OP_and,    \
+		DW_OP_lit11, DW_OP_ge, DW_OP_lit3, DW_OP_shl, DW_OP_plus
+	tap_ok(plain(RULE(CFI_X86_64, "zR", 0x100a, PLT), 0, 8, -8, 0),
+	       "PLT expression, before the push");
+	tap_ok(plain(RULE(CFI_X86_64, "zR", 0x100b, PLT), 0, 16, -8, 0),
+	       "PLT expression, after the push");
 	tap_int(RULE(CFI_X86_64, "zR", 0x1000, DW_CFA_def_cfa_expression, 3, DW_OP_breg6, 0x78,
 		     DW_OP_deref).kind, CFI_UNUSUAL, "an expression that loads");
 	tap_int(RULE(CFI_X86_64, "zR", 0x1000, DW_CFA_def_cfa_expression, 5, DW_OP_breg7, 0,
-		     DW_OP_const1u, 0xf0, DW_OP_and).kind, CFI_UNUSUAL, "an expression that is not sp + off");
+		     DW_OP_const1u, 0xf0, DW_OP_and)
+			.kind,
+		CFI_UNUSUAL, "an expression that is not sp + off");
 
 	tap_ok(plain(RULE(CFI_ARM64, "zR", 0x1000, DW_CFA_nop), CFI_FLAG_RA_REG, 0, 0, 0),
 	       "arm64: a leaf returns to its link register");
 	tap_ok(plain(RULE(CFI_ARM64, "zR", 0x1000, DW_CFA_def_cfa_offset, 32, DW_CFA_offset | 29, 4,
-			  DW_CFA_offset | 30, 3), CFI_FLAG_FP_SAVED, 32, -24, -32), "arm64: frame record");
+			  DW_CFA_offset | 30, 3),
+		     CFI_FLAG_FP_SAVED, 32, -24, -32),
+	       "arm64: frame record");
 	tap_ok(plain(RULE(CFI_ARM64, "zRB", 0x1000, DW_CFA_GNU_window_save, DW_CFA_def_cfa, 29, 16,
 			  DW_CFA_offset | 29, 2, DW_CFA_offset | 30, 1),
-		     CFI_FLAG_FP_SAVED | CFI_FLAG_CFA_FP, 16, -8, -16), "arm64: signed return address");
+		     CFI_FLAG_FP_SAVED | CFI_FLAG_CFA_FP, 16, -8, -16),
+	       "arm64: signed return address");
 	tap_int(RULE(CFI_ARM64, "zR", 0x1000, DW_CFA_undefined, 30).kind, CFI_ROOT, "arm64: root");
 	tap_int(RULE(CFI_ARM64, "zR", 0x1000, DW_CFA_register, 30, 16).kind, CFI_UNUSUAL,
 		"arm64: return address in another register");
@@ -426,8 +454,15 @@ static int make_file(bool with_phdr, bool compress_debug, size_t cut)
 	}
 	Elf64_Shdr sh[4] = {
 		{ 0 },
-		{ .sh_name = 1, .sh_type = SHT_PROGBITS, .sh_addr = b.vaddr, .sh_offset = 0x800, .sh_size = b.n },
-		{ .sh_name = 11, .sh_type = SHT_PROGBITS, .sh_offset = 0x1000, .sh_size = n_debug,
+		{ .sh_name = 1,
+		  .sh_type = SHT_PROGBITS,
+		  .sh_addr = b.vaddr,
+		  .sh_offset = 0x800,
+		  .sh_size = b.n },
+		{ .sh_name = 11,
+		  .sh_type = SHT_PROGBITS,
+		  .sh_offset = 0x1000,
+		  .sh_size = n_debug,
 		  .sh_flags = compress_debug ? SHF_COMPRESSED : 0 },
 		{ .sh_type = SHT_STRTAB, .sh_offset = 0x2000, .sh_size = sizeof(names) },
 	};
@@ -456,8 +491,10 @@ static void check_file(const char *name, bool with_phdr, bool compress_debug)
 	if (!tap_int(cfi_open_file(fd, &c), 0, name))
 		return;
 	tap_ok(!!c->n_table == with_phdr, "%s: table", name);
-	tap_ok(cfi_row_at(c, 0x401010, &row) == CFI_UNUSUAL && row.cfa.off == 8, "%s: .eh_frame", name);
-	tap_ok(cfi_row_at(c, 0x402010, &row) == CFI_UNUSUAL && row.cfa.off == 8, "%s: .debug_frame", name);
+	tap_ok(cfi_row_at(c, 0x401010, &row) == CFI_UNUSUAL && row.cfa.off == 8, "%s: .eh_frame",
+	       name);
+	tap_ok(cfi_row_at(c, 0x402010, &row) == CFI_UNUSUAL && row.cfa.off == 8, "%s: .debug_frame",
+	       name);
 	tap_int(cfi_row_at(c, 0x403010, &row), CFI_NONE, "nothing elsewhere");
 	cfi_close(c);
 	close(fd);

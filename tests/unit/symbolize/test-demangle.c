@@ -4,7 +4,8 @@
 
 #include <stdlib.h>
 
-/* Built twice: with the demangler that meson chose, and (DEMANGLE_CXX_ONLY) with the C++ runtime's. */
+/* Built twice: with the demangler that meson chose, and (DEMANGLE_CXX_ONLY) with the C++ runtime's.
+ */
 
 struct pair {
 	const char *linkage, *name;
@@ -12,7 +13,8 @@ struct pair {
 
 static const struct pair cxx[] = {
 	{ "_ZN2ns3VecIiE4pushEOi", "ns::Vec<int>::push" },
-	{ "_ZNSt6vectorIiSaIiEE9push_backEOi", "std::vector<int, std::allocator<int> >::push_back" },
+	{ "_ZNSt6vectorIiSaIiEE9push_backEOi",
+	  "std::vector<int, std::allocator<int> >::push_back" },
 	{ "_Z3foov", "foo" },
 	{ "_Z3foov.isra.0", "foo" },
 	{ "_Z3foov.cold", "foo" },
@@ -35,7 +37,8 @@ static const struct pair cxx[] = {
 static const struct pair others[] = {
 	{ "_ZZN2ns3fooEiENKUlvE_clEv", "ns::foo(int)::{lambda()#1}::operator()" },
 	{ "_ZN4core3fmt9Formatter3pad17h0123456789abcdefE", "core::fmt::Formatter::pad" },
-	{ "_ZN60_$LT$alloc..string..String$u20$as$u20$core..fmt..Display$GT$3fmt17h0123456789abcdefE",
+	{ "_ZN60_$LT$alloc..string..String$u20$as$u20$core..fmt..Display$GT$"
+	  "3fmt17h0123456789abcdefE",
 	  "<alloc::string::String as core::fmt::Display>::fmt" },
 	{ "_RNvCs1234_7mycrate3foo", "mycrate::foo" },
 	{ "_RNvCs1234_7mycrate3foo.llvm.123", "mycrate::foo" },

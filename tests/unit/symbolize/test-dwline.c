@@ -161,10 +161,16 @@ static void old(unsigned version)
 	dwbuild_u8(&b, DW_LNS_copy);         /* 1010: four.c 1 */
 	put_end(&b, 1);
 	const struct case_ want[] = {
-		{ 0x100f, 0, 0, NULL }, { 0x1010, 1, 0, "/four.c" }, { 0x1011, 0, 0, NULL },
-		{ 0x2000, 5, 0, "one.c" }, { 0x2003, 5, 0, "one.c" },
-		{ 0x2004, 11, 7, "/src/a/two.c" }, { 0x2017, 11, 7, "/src/a/two.c" }, { 0x2018, 20, 7, "b/three.c" },
-		{ 0x201f, 20, 7, "b/three.c" }, { 0x2020, 0, 0, NULL },
+		{ 0x100f, 0, 0, NULL },
+		{ 0x1010, 1, 0, "/four.c" },
+		{ 0x1011, 0, 0, NULL },
+		{ 0x2000, 5, 0, "one.c" },
+		{ 0x2003, 5, 0, "one.c" },
+		{ 0x2004, 11, 7, "/src/a/two.c" },
+		{ 0x2017, 11, 7, "/src/a/two.c" },
+		{ 0x2018, 20, 7, "b/three.c" },
+		{ 0x201f, 20, 7, "b/three.c" },
+		{ 0x2020, 0, 0, NULL },
 	};
 	run(title, &b, want, sizeof(want) / sizeof(*want));
 }

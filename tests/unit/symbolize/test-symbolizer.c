@@ -16,7 +16,8 @@
 
 /*
  * The programs of fixtures.sh: what they were compiled from says which names, chains and
- * lines are right.  Addresses come from running them, lines from the MARK comments in their sources.
+ * lines are right.  Addresses come from running them, lines from the MARK comments in their
+ * sources.
  */
 
 static char fixtures[PATH_MAX];      /* where fixtures.sh put them */
@@ -167,7 +168,8 @@ static void test_c(void)
 	const struct symline *l = &r.lines.v[r.addr.first_line];
 	const char *file = strtab_get(&r.strings, l->file);
 	tap_ok(file[0] == '/' && strstr(file, "/fixture-c.c"), "file is absolute: %s", file);
-	tap_int(l->start_line, mark_line(src, "innermost") - 3, "start line of an inlined function");
+	tap_int(l->start_line, mark_line(src, "innermost") - 3,
+		"start line of an inlined function");
 	tap_int(l[2].start_line, mark_line(src, "call-middle") - 3, "start line of a function");
 	tap_ok(l->name == l->linkage, "a C name is its own linkage name");
 	tap_ok(r.has.functions && r.has.filenames && r.has.line_numbers && r.has.inline_frames,
@@ -267,7 +269,8 @@ static void test_rust(const char *program, const char *const *wanted)
 		n_inlined += addr.v[i].n_lines > 1;
 		n_lost += addr.v[i].n_lines == 0;
 	}
-	tap_ok(n_inlined > addr.n / 10, "%s: %zu of %zu in inlined calls", program, n_inlined, addr.n);
+	tap_ok(n_inlined > addr.n / 10, "%s: %zu of %zu in inlined calls", program, n_inlined,
+	       addr.n);
 	tap_int((long long)n_lost, 0, "each address has a line");
 	VEC_FREE(&addr);
 	VEC_FREE(&lines);
@@ -300,7 +303,8 @@ static void test_debug_files(void)
 		snprintf(path, sizeof(path), "root/opt/app/%s", c[i].program);
 		snprintf(seen_as, sizeof(seen_as), "/opt/app/%s", c[i].program);
 		snprintf(made_up, sizeof(made_up), "[%s]+0x", c[i].program);
-		snprintf(want, sizeof(want), "local_function@%d", mark_line("fixture-c.c", "local"));
+		snprintf(want, sizeof(want), "local_function@%d",
+			 mark_line("fixture-c.c", "local"));
 		struct result r = resolve(path, seen_as, vaddr, false);
 		if (c[i].found)
 			tap_str(chain_text(&r), want, c[i].what);
@@ -406,7 +410,8 @@ static void test_batch(void)
 	tap_int(symbolizer_resolve(&o, &d, addr, 3, &r.lines, &r.strings, &r.has), 0, "batch");
 	tap_ok(addr[0].vaddr == 1 && addr[1].vaddr == 2 && addr[2].vaddr == 3, "left sorted");
 	tap_int((long long)r.lines.n, 3, "a line each");
-	tap_int(symbolizer_resolve(&o, &d, addr, 0, &r.lines, &r.strings, &r.has), 0, "no addresses");
+	tap_int(symbolizer_resolve(&o, &d, addr, 0, &r.lines, &r.strings, &r.has), 0,
+		"no addresses");
 	tap_int((long long)r.lines.n, 3, "no lines");
 	result_done(&r);
 }

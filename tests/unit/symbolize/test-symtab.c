@@ -25,10 +25,15 @@ static void begin(void)
 	n_symbols = n_str = 1;
 	image.eh = (Elf64_Ehdr){
 		.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64,
-			     __BYTE_ORDER == __LITTLE_ENDIAN ? ELFDATA2LSB : ELFDATA2MSB, EV_CURRENT },
-		.e_type = ET_DYN, .e_machine = EM_X86_64, .e_version = EV_CURRENT,
-		.e_ehsize = sizeof(Elf64_Ehdr), .e_shoff = offsetof(struct image, sh),
-		.e_shentsize = sizeof(Elf64_Shdr), .e_shnum = N_SECTIONS,
+			     __BYTE_ORDER == __LITTLE_ENDIAN ? ELFDATA2LSB : ELFDATA2MSB,
+			     EV_CURRENT },
+		.e_type = ET_DYN,
+		.e_machine = EM_X86_64,
+		.e_version = EV_CURRENT,
+		.e_ehsize = sizeof(Elf64_Ehdr),
+		.e_shoff = offsetof(struct image, sh),
+		.e_shentsize = sizeof(Elf64_Shdr),
+		.e_shnum = N_SECTIONS,
 	};
 	image.sh[CODE1] = (Elf64_Shdr){ .sh_type = SHT_NOBITS, .sh_addr = 0x1000, .sh_size = 0x1000,
 		.sh_flags = SHF_ALLOC | SHF_EXECINSTR };
@@ -40,7 +45,8 @@ static void begin(void)
 		.sh_offset = offsetof(struct image, str), .sh_size = sizeof(image.str) };
 }
 
-static void add(const char *name, uint64_t value, uint64_t size, int bind, int type, uint16_t section)
+static void add(const char *name, uint64_t value, uint64_t size, int bind, int type,
+		uint16_t section)
 {
 	image.sym[n_symbols++] = (Elf64_Sym){
 		.st_name = (uint32_t)n_str, .st_value = value, .st_size = size,

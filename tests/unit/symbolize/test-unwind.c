@@ -75,8 +75,8 @@ static void setup_x86(struct cfibuild *b)
 	/* glibc's: everything at its place in the ucontext, CFA the interrupted sp */
 	CFIBUILD(b, DW_CFA_def_cfa_expression, 4, DW_OP_breg7, 0xa0, 1, DW_OP_deref);
 	cfibuild_end(b);
-	FUNCTION(b, F_SIGNAL, DW_CFA_expression, 6, 3, DW_OP_breg7, 0xf8, 0, DW_CFA_expression, 3, 3,
-		 DW_OP_breg7, 0x80, 1, DW_CFA_expression, 16, 3, DW_OP_breg7, 0xa8, 1);
+	FUNCTION(b, F_SIGNAL, DW_CFA_expression, 6, 3, DW_OP_breg7, 0xf8, 0, DW_CFA_expression, 3,
+		 3, DW_OP_breg7, 0x80, 1, DW_CFA_expression, 16, 3, DW_OP_breg7, 0xa8, 1);
 }
 
 static void setup_arm(struct cfibuild *b)
@@ -86,7 +86,8 @@ static void setup_arm(struct cfibuild *b)
 	FUNCTION(b, F_PUSH, DW_CFA_def_cfa_offset, 32, DW_CFA_offset | 30, 4);
 	FUNCTION(b, F_FRAME, DW_CFA_def_cfa, 29, 32, DW_CFA_offset | 29, 4, DW_CFA_offset | 30, 3);
 	FUNCTION(b, F_RBX, DW_CFA_def_cfa, 19, 16, DW_CFA_offset | 30, 1);
-	FUNCTION(b, F_SAVES, DW_CFA_def_cfa_offset, 32, DW_CFA_offset | 30, 4, DW_CFA_offset | 19, 2);
+	FUNCTION(b, F_SAVES, DW_CFA_def_cfa_offset, 32, DW_CFA_offset | 30, 4, DW_CFA_offset | 19,
+		 2);
 	FUNCTION(b, F_LEAF, DW_CFA_nop);
 	cfibuild_cie_arm(b, "zRS");
 	FUNCTION(b, F_SIGNAL, DW_CFA_nop);
@@ -104,7 +105,8 @@ static void open_world(struct world *w, enum cfi_arch a, uint32_t max_depth)
 		setup_arm(&w->b);
 	cfibuild_terminate(&w->b);
 	struct unwind_options o = { .arch = a, .find_module = find_module, .max_depth = max_depth };
-	if (cfi_open_sections(a, none, cfibuild_section(&w->b), none, &w->cfi) || !(w->u = unwind_new(&o)))
+	if (cfi_open_sections(a, none, cfibuild_section(&w->b), none, &w->cfi) ||
+	    !(w->u = unwind_new(&o)))
 		abort();
 	w->space = 1;
 	w->n_stack_bytes = sizeof(w->stack);
@@ -144,7 +146,8 @@ static bool is(const struct world *w, enum unwind_end end, size_t n, const uint6
 	printf("\n");
 	return false;
 }
-#define IS(w, end, ...) is(w, end, sizeof((uint64_t[]){ __VA_ARGS__ }) / 8, (uint64_t[]){ __VA_ARGS__ })
+#define IS(w, end, ...)                                                                            \
+	is(w, end, sizeof((uint64_t[]){ __VA_ARGS__ }) / 8, (uint64_t[]){ __VA_ARGS__ })
 
 static void x86_plain(void)
 {
@@ -157,16 +160,20 @@ static void x86_plain(void)
 	w.stack[9] = PC(F_PUSH);
 	w.stack[13] = PC(F_START);
 	run(&w, PC(F_PUSH), CFI_X86_64, NULL);
-	tap_ok(IS(&w, UNWIND_ROOT, PC(F_PUSH), PC(F_FRAME), PC(F_PUSH), PC(F_START)), "x86-64: sp and fp rules");
-	tap_ok(w.r.frame[0].flags & UNWIND_FRAME_EXACT && !(w.r.frame[1].flags & UNWIND_FRAME_EXACT),
+	tap_ok(IS(&w, UNWIND_ROOT, PC(F_PUSH), PC(F_FRAME), PC(F_PUSH), PC(F_START)),
+	       "x86-64: sp and fp rules");
+	tap_ok(w.r.frame[0].flags & UNWIND_FRAME_EXACT &&
+		       !(w.r.frame[1].flags & UNWIND_FRAME_EXACT),
 	       "only the innermost pc is exact");
-	tap_ok(w.r.frame[2].fp == 0x1234 && w.r.frame[2].sp == AT(10), "sp and fp of an outer frame");
+	tap_ok(w.r.frame[2].fp == 0x1234 && w.r.frame[2].sp == AT(10),
+	       "sp and fp of an outer frame");
 	unsigned int n = w.n_asked;
 	run(&w, PC(F_PUSH), CFI_X86_64, NULL);
 	tap_int(w.n_asked - n, 0, "the second time no module is asked for");
 	w.space = 2;
 	run(&w, PC(F_PUSH), CFI_X86_64, NULL);
-	tap_ok(w.n_asked > n && unwind_stats(w.u)->n_searches == 4, "a new space asks again, but reads no CFI");
+	tap_ok(w.n_asked > n && unwind_stats(w.u)->n_searches == 4,
+	       "a new space asks again, but reads no CFI");
 
 	w.n_stack_bytes = 13 * 8;
 	run(&w, PC(F_PUSH), CFI_X86_64, NULL);
@@ -186,7 +193,8 @@ static void x86_plain(void)
 	w.regs.r[6] = AT(8);
 	w.stack[9] = 0x4444;
 	run(&w, PC(F_PUSH), CFI_X86_64, NULL);
-	tap_ok(IS(&w, UNWIND_BAD_PC, PC(F_PUSH), PC(F_FRAME)), "a return address to nowhere is no frame");
+	tap_ok(IS(&w, UNWIND_BAD_PC, PC(F_PUSH), PC(F_FRAME)),
+	       "a return address to nowhere is no frame");
 	w.stack[9] = 0;
 	run(&w, PC(F_PUSH), CFI_X86_64, NULL);
 	tap_ok(IS(&w, UNWIND_ROOT, PC(F_PUSH), PC(F_FRAME)), "return address 0 is a root");
@@ -208,7 +216,8 @@ static void x86_plain(void)
 	/* calls that are a function's last instruction return to the next function */
 	w.stack[3] = BIAS + F_PUSH;
 	run(&w, PC(F_PUSH), CFI_X86_64, NULL);
-	tap_ok(IS(&w, UNWIND_ROOT, PC(F_PUSH), BIAS + F_PUSH), "a call at the very end of a function");
+	tap_ok(IS(&w, UNWIND_ROOT, PC(F_PUSH), BIAS + F_PUSH),
+	       "a call at the very end of a function");
 	close_world(&w);
 }
 
@@ -223,7 +232,8 @@ static void x86_unusual(void)
 	w.stack[9] = 0x77;
 	w.stack[13] = PC(F_START);
 	run(&w, PC(F_PUSH), CFI_X86_64, NULL);
-	tap_ok(IS(&w, UNWIND_ROOT, PC(F_PUSH), PC(F_REALIGN), PC(F_START)) && w.r.frame[2].fp == 0x77,
+	tap_ok(IS(&w, UNWIND_ROOT, PC(F_PUSH), PC(F_REALIGN), PC(F_START)) &&
+		       w.r.frame[2].fp == 0x77,
 	       "a realigned frame");
 	/* RBX as the innermost frame: the sampled register */
 	w.regs.r[3] = AT(4);
@@ -258,11 +268,13 @@ static void x86_guess(void)
 	w.stack[15] = PC(F_START);
 	run(&w, PC(F_NONE), CFI_X86_64, NULL);
 	tap_ok(IS(&w, UNWIND_ROOT, PC(F_NONE), PC(F_NONE), PC(F_PUSH), PC(F_START)) &&
-	       w.r.frame[1].flags & UNWIND_FRAME_GUESSED && !(w.r.frame[3].flags & UNWIND_FRAME_GUESSED),
+		       w.r.frame[1].flags & UNWIND_FRAME_GUESSED &&
+		       !(w.r.frame[3].flags & UNWIND_FRAME_GUESSED),
 	       "code without CFI by the frame pointer");
 	w.stack[11] = PC(F_NONE);
 	run(&w, PC(F_NONE), CFI_X86_64, NULL);
-	tap_ok(IS(&w, UNWIND_ROOT, PC(F_NONE), PC(F_NONE), PC(F_NONE)), "frame pointer 0 is a root");
+	tap_ok(IS(&w, UNWIND_ROOT, PC(F_NONE), PC(F_NONE), PC(F_NONE)),
+	       "frame pointer 0 is a root");
 	w.regs.r[6] = 0;
 	run(&w, PC(F_NONE), CFI_X86_64, NULL);
 	tap_ok(IS(&w, UNWIND_NO_CFI, PC(F_NONE)), "but not of the innermost frame");
@@ -290,7 +302,8 @@ static void x86_signal(void)
 	w.stack[63] = PC(F_RBX);
 	w.stack[91] = PC(F_START);
 	run(&w, PC(F_PUSH), CFI_X86_64, NULL);
-	tap_ok(IS(&w, UNWIND_ROOT, PC(F_PUSH), BIAS + F_SIGNAL + 1, BIAS + F_PUSH, PC(F_RBX), PC(F_START)),
+	tap_ok(IS(&w, UNWIND_ROOT, PC(F_PUSH), BIAS + F_SIGNAL + 1, BIAS + F_PUSH, PC(F_RBX),
+		  PC(F_START)),
 	       "through a signal frame, and a register that was saved in it");
 	tap_ok(w.r.frame[2].flags & UNWIND_FRAME_EXACT && w.r.frame[1].flags & UNWIND_FRAME_SIGNAL,
 	       "the interrupted pc is exact");
@@ -337,7 +350,8 @@ static void arm(void)
 	w.stack[21] = PC(F_START);
 	run(&w, PC(F_SAVES), CFI_ARM64, NULL);
 	tap_ok(IS(&w, UNWIND_ROOT, PC(F_SAVES), PC(F_RBX), PC(F_START)), "arm64: CFA by x19");
-	/* the handler PUSH returns to the vDSO's trampoline at word 4: siginfo, ucontext, registers */
+	/* the handler PUSH returns to the vDSO's trampoline at word 4: siginfo, ucontext, registers
+	 */
 	uint64_t *regs = &w.stack[4 + (128 + 176 + 8) / 8];
 	w.stack[0] = PC(F_SIGNAL);
 	regs[30] = PC(F_START);
@@ -363,7 +377,8 @@ static void memo(void)
 	open_world(&w, CFI_X86_64, 0);
 	chain(&w, 10);
 	run(&w, PC(F_PUSH), CFI_X86_64, &m);
-	tap_ok(w.r.n == 11 && w.r.n_same == 0 && w.r.is_kept && m.n == 11, "the first stack is kept");
+	tap_ok(w.r.n == 11 && w.r.n_same == 0 && w.r.is_kept && m.n == 11,
+	       "the first stack is kept");
 	for (uint32_t i = 0; i < m.n; i++)
 		m.caller_id[i] = 100 + i;
 	uint64_t before = unwind_stats(w.u)->n_reused;
@@ -389,7 +404,8 @@ static void memo(void)
 	run(&v, PC(F_PUSH), CFI_X86_64, NULL);
 	bool same = v.r.n == w.r.n;
 	for (uint32_t i = 0; same && i < v.r.n; i++)
-		same = v.r.frame[i].pc == w.r.frame[i].pc && m.frame[v.r.n - 1 - i].pc == v.r.frame[i].pc;
+		same = v.r.frame[i].pc == w.r.frame[i].pc &&
+		       m.frame[v.r.n - 1 - i].pc == v.r.frame[i].pc;
 	tap_ok(same, "with and without a memo the stacks are the same");
 	close_world(&v);
 
@@ -410,21 +426,25 @@ static void join(void)
 	w.n_stack_bytes = 10 * 32;
 	run(&w, PC(F_PUSH) + 1, CFI_X86_64, &m);
 	tap_ok(w.r.n == 21 && w.r.end == UNWIND_BEYOND && w.r.n_joined == 10 &&
-	       w.r.frame[20].pc == PC(F_START) && w.r.frame[11].flags & UNWIND_FRAME_JOINED &&
-	       !(w.r.frame[10].flags & UNWIND_FRAME_JOINED), "a cut stack is joined to the last complete one");
+		       w.r.frame[20].pc == PC(F_START) &&
+		       w.r.frame[11].flags & UNWIND_FRAME_JOINED &&
+		       !(w.r.frame[10].flags & UNWIND_FRAME_JOINED),
+	       "a cut stack is joined to the last complete one");
 	tap_int(w.r.n_same, 0, "a stack with a joint is not the same as one without");
 	run(&w, PC(F_PUSH) + 2, CFI_X86_64, &m);
 	tap_ok(w.r.n_joined == 10 && w.r.n_same == 20, "the same joint again is");
 	w.n_stack_bytes = sizeof(w.stack);
 	run(&w, PC(F_PUSH) + 3, CFI_X86_64, &m);
-	tap_ok(w.r.end == UNWIND_ROOT && !w.r.n_joined && !(w.r.frame[20].flags & UNWIND_FRAME_JOINED),
+	tap_ok(w.r.end == UNWIND_ROOT && !w.r.n_joined &&
+		       !(w.r.frame[20].flags & UNWIND_FRAME_JOINED),
 	       "joined frames that can be read again are checked");
 	/* the cut is in the innermost frame, whose pc has moved on */
 	w.n_stack_bytes = 8;
 	run(&w, PC(F_PUSH) + 5, CFI_X86_64, &m);
 	tap_ok(w.r.n == 21 && w.r.n_joined == 20, "joined by function and CFA");
 	run(&w, PC(F_SAVES), CFI_X86_64, &m);
-	tap_ok(w.r.n == 1 && !w.r.n_joined && !w.r.is_kept, "another function at that place is not joined");
+	tap_ok(w.r.n == 1 && !w.r.n_joined && !w.r.is_kept,
+	       "another function at that place is not joined");
 	for (int i = 0; i < 20; i++)
 		run(&w, PC(F_SAVES), CFI_X86_64, &m);
 	tap_ok(w.r.is_kept && m.n == 1, "after many cut stacks the old one is history");
@@ -453,10 +473,13 @@ static void perf_regs(void)
 	for (uint64_t i = 0; i < 33; i++)
 		v[i] = 1000 + i;
 	unwind_regs_from_perf(CFI_X86_64, 0xff01ff, v, &r);
-	tap_ok(r.valid == 0x1ffff && r.r[0] == 1000 && r.r[3] == 1001 && r.r[2] == 1002 && r.r[1] == 1003 &&
-	       r.r[7] == 1007 && r.r[16] == 1008 && r.r[8] == 1009 && r.r[15] == 1016, "perf's x86-64 registers");
+	tap_ok(r.valid == 0x1ffff && r.r[0] == 1000 && r.r[3] == 1001 && r.r[2] == 1002 &&
+		       r.r[1] == 1003 && r.r[7] == 1007 && r.r[16] == 1008 && r.r[8] == 1009 &&
+		       r.r[15] == 1016,
+	       "perf's x86-64 registers");
 	unwind_regs_from_perf(CFI_ARM64, 0x1ffffffff, v, &r);
-	tap_ok(r.valid == 0x1ffffffff && r.r[29] == 1029 && r.r[32] == 1032, "perf's arm64 registers");
+	tap_ok(r.valid == 0x1ffffffff && r.r[29] == 1029 && r.r[32] == 1032,
+	       "perf's arm64 registers");
 }
 
 int main(void)

@@ -1,0 +1,100 @@
+/*
+ * Frames from DWARF alone, by one of the two readers in symbolize, for comparing one with the
+ * other and for measuring them.  Prints per address: the address, then per frame, innermost
+ * first, "name linkage file:line:column start_line".
+ *
+ *	symreader [-e] [-t] FILE < ADDRESSES
+ *
+ *	-e  by libdw (elfutils)   -t  only the time taken, to standard error
+ */
+
+#include "base/err.h"
+#include "base/host.h"
+#include "base/vec.h"
+#include "symbolize/symdebug.h"
+#include "symbolize/symlibdw.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char *or_none(const char *text)
+{
+	return text ? text : "-";
+}
+
+static void print(const struct symdwarf_addr *a, const struct symdwarf_frame *frame)
+{
+	printf("0x%" PRIx64 "%s%s\n", a->vaddr, a->has_function ? "" : " nothing",
+	       a->is_plain ? " plain" : "");
+	for (uint32_t i = a->first; i < a->first + a->n; i++) {
+		const struct symdwarf_frame *f = &frame[i];
+		printf("%s %s %s%s%s:%u:%u %u\n", or_none(f->name), or_none(f->linkage),
+		       f->dir ? f->dir : "", f->dir ? "/" : "", or_none(f->file), f->line,
+		       f->column, f->start_line);
+	}
+	putchar('\n');
+}
+
+static double now_ms(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static int compare_addr(const void *a, const void *b)
+{
+	const struct symdwarf_addr *x = a, *y = b;
+	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
+}
+
+int main(int argc, char **argv)
+{
+	VEC(struct symdwarf_addr) addr = {0};
+	bool by_libdw = false, only_time = false;
+	struct symdwarf *own = NULL;
+	struct symlibdw *libdw = NULL;
+	struct host host;
+	struct err e;
+	char text[64];
+	int c;
+	while ((c = getopt(argc, argv, "et")) != -1) {
+		by_libdw |= c == 'e';
+		only_time |= c == 't';
+	}
+	int fd = optind + 1 == argc ? open(argv[optind], O_RDONLY | O_CLOEXEC) : -1;
+	if (fd < 0 || host_open(&host, NULL, NULL, NULL, &e)) {
+		fprintf(stderr, "usage: symreader [-e] [-t] FILE < ADDRESSES\n");
+		return 64;
+	}
+	while (fgets(text, sizeof(text), stdin)) {
+		struct symdwarf_addr a = { .vaddr = strtoull(text, NULL, 16) };
+		if (!VEC_PUSH(&addr, a))
+			return 1;
+	}
+	if (addr.n)
+		qsort(addr.v, addr.n, sizeof(*addr.v), compare_addr);
+	const struct symdebug_place where = { &host, NULL };
+	elf_version(EV_CURRENT);
+	double start = now_ms();
+	Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	int r = by_libdw ? symlibdw_open(elf, argv[optind], &where, &libdw)
+			 : symdwarf_open(elf, fd, argv[optind], &where, &own);
+	if (r == 0)
+		r = by_libdw ? symlibdw_resolve(libdw, addr.v, addr.n)
+			     : symdwarf_resolve(own, addr.v, addr.n);
+	if (only_time)
+		fprintf(stderr, "%zu addresses, %.1f ms\n", addr.n, now_ms() - start);
+	for (size_t i = 0; r == 0 && !only_time && i < addr.n; i++)
+		print(&addr.v[i], by_libdw ? symlibdw_frames(libdw) : symdwarf_frames(own));
+	symlibdw_close(libdw);
+	symdwarf_close(own);
+	elf_end(elf);
+	host_close(&host);
+	close(fd);
+	VEC_FREE(&addr);
+	return r ? 1 : 0;
+}
