@@ -81,9 +81,10 @@ def main():
         total += value
         leaf[chain[0] if chain else None] += count
         chains[tuple(chain)] += count
-    unknown = leaf.pop(None, 0)
-    different = sum((leaf - perf_leaf).values())
-    missing = sum((perf_leaf - leaf).values()) - unknown
+    # A chain may be empty, of which cprof still shows the sampled address.
+    unknown, empty = leaf.pop(None, 0), perf_leaf.pop(None, 0)
+    different = max(sum((leaf - perf_leaf).values()) - empty, 0)
+    missing = max(sum((perf_leaf - leaf).values()) - unknown, 0)
     same_chains = sum((chains & perf_chain).values())
     print("samples: perf %d, cprof %d; sum: perf %d, cprof %d" % (perf_n, n, perf_sum, total))
     print("leaves: %d different, %d missing, %d outside of all files; %d chains the same" %
