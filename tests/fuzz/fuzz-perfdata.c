@@ -8,6 +8,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+/* Keeps the compiler from leaving the reads out. */
+static volatile uint64_t sink;
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static uint64_t sum_bytes(const void *p, size_t n)
@@ -40,7 +43,6 @@ static uint64_t touch(const struct record *r)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static volatile uint64_t sink;
 	struct source *s = NULL;
 	struct record r;
 	struct err e;
