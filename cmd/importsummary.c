@@ -16,7 +16,7 @@ struct note {
 	bool always;        /* shown without -v, too */
 };
 
-#define N_NOTES 17
+#define N_NOTES 16
 
 static void list_notes(const struct importsummary *s, struct note out[N_NOTES])
 {
@@ -52,9 +52,6 @@ static void list_notes(const struct importsummary *s, struct note out[N_NOTES])
 		{ im.n_foreign_ids, "foreign_ids",
 		  "records of an event that the file does not describe", true },
 		{ im.n_guests, "guests", "samples in virtual machines, whose code is not known",
-		  true },
-		{ im.n_group_samples, "group_samples",
-		  "samples that carry the counters of their group: only the leader is imported",
 		  true },
 		{ im.n_aux_bytes, "aux_bytes",
 		  "bytes of hardware trace (AUX) skipped: cprof does not decode them", true },

@@ -53,7 +53,6 @@ struct cprof_import_stats {
 	uint64_t n_tracing_bytes;      /* formats of tracepoints, skipped */
 	uint64_t n_bad_features;       /* header sections that could not be read */
 	uint64_t n_guests;             /* samples in virtual machines: their code is not known */
-	uint64_t n_group_samples;      /* samples that carry counters of their group as well */
 	uint64_t n_files, n_files_proven;           /* opened; and of those, by build id */
 	uint64_t n_files_missing, n_files_wrong;    /* not there; there, but another version */
 };

@@ -250,7 +250,6 @@ static bool is_guest(uint16_t misc)
 
 static void feed_sample(struct cprof_importer *m, struct record *r)
 {
-	const struct perf_event_attr *attr = &perfdata_event(m->source, r->event)->attr;
 	if (m->config.no_call_graph) {
 		r->sample.n_callchain = 0;
 		r->sample.user_regs_mask = 0;
@@ -263,8 +262,6 @@ static void feed_sample(struct cprof_importer *m, struct record *r)
 		r->sample.n_callchain = 0;
 		r->sample.user_regs_mask = 0;
 	}
-	m->n_group_samples += attr->sample_type & PERF_SAMPLE_READ &&
-			      attr->read_format & PERF_FORMAT_GROUP && m->n_events > 1;
 }
 
 static void feed(struct cprof_importer *m, struct record *r)
@@ -332,12 +329,18 @@ void cprof_importer_event_stats(struct cprof_importer *m, size_t i, struct cprof
 	};
 }
 
+/* A longer one is damage: 292 years. */
+#define DURATION_NS_MAX ((uint64_t)INT64_MAX)
+
 static uint64_t duration_ns(const struct cprof_importer *m)
 {
 	const struct perfdata_info *info = perfdata_info(m->source);
-	if (info->last_sample_ns > info->first_sample_ns)
-		return info->last_sample_ns - info->first_sample_ns;
-	return m->engine.last_ns > m->engine.first_ns ? m->engine.last_ns - m->engine.first_ns : 0;
+	uint64_t first = info->first_sample_ns, last = info->last_sample_ns;
+	if (first >= last) {
+		first = m->engine.first_ns;
+		last = m->engine.last_ns;
+	}
+	return last > first && last - first < DURATION_NS_MAX ? last - first : 0;
 }
 
 /* Where the file does not tell the wall clock, its last change was the recording's end. */
@@ -382,7 +385,7 @@ void cprof_importer_import_stats(struct cprof_importer *m, struct cprof_import_s
 		.n_records = n->n_records, .n_other_records = n->n_user_skipped,
 		.n_foreign_ids = n->n_foreign_ids, .n_aux_bytes = n->n_aux_bytes,
 		.n_tracing_bytes = n->n_tracing_bytes, .n_bad_features = n->n_bad_features,
-		.n_guests = m->n_guests, .n_group_samples = m->n_group_samples,
+		.n_guests = m->n_guests,
 		.n_files = m->files.n_opened, .n_files_proven = m->files.n_proven,
 		.n_files_missing = m->files.n_missing, .n_files_wrong = m->files.n_wrong,
 	};

@@ -31,7 +31,7 @@ struct cprof_importer {
 	struct engine engine;
 	struct names names;
 	struct names_kernel_map *kernel_map;
-	uint64_t n_guests, n_group_samples;
+	uint64_t n_guests;
 	int64_t modified_ns;             /* CLOCK_REALTIME of the file's last change */
 	bool host_ready, engine_ready, names_ready, done;
 };

@@ -88,15 +88,19 @@ void perfdata_events_ready(struct perfdata *p)
 	}
 }
 
+struct perfdata_id *perfdata_find_id(struct perfdata *p, uint64_t id)
+{
+	if (!p->ids_sorted)
+		perfdata_events_ready(p);
+	struct perfdata_id key = { .id = id };
+	return p->ids.n ? bsearch(&key, p->ids.v, p->ids.n, sizeof(key), compare_ids) : NULL;
+}
+
 uint32_t perfdata_event_of_id(struct perfdata *p, uint64_t id)
 {
 	if (id == p->last_id && p->ids_sorted)
 		return p->last_id_event;
-	if (!p->ids_sorted)
-		perfdata_events_ready(p);
-	struct perfdata_id key = { .id = id };
-	const struct perfdata_id *found =
-		p->ids.n ? bsearch(&key, p->ids.v, p->ids.n, sizeof(key), compare_ids) : NULL;
+	const struct perfdata_id *found = perfdata_find_id(p, id);
 	if (!found)
 		return RECORD_NO_EVENT;
 	p->last_id = id;

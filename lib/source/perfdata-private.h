@@ -9,6 +9,7 @@
 #include "source/perfdata.h"
 #include "source/perfdata-input.h"
 #include "source/perfdata-order.h"
+#include "source/record.h"
 
 /* Records of perf itself (enum perf_user_event_type). */
 enum perfdata_user {
@@ -29,6 +30,7 @@ enum perfdata_feature {
 
 struct perfdata_id {
 	uint64_t id;
+	uint64_t counted;             /* what its counter said last, in a sample of its group */
 	uint32_t event;
 };
 
@@ -57,6 +59,8 @@ struct perfdata {
 	uint64_t last_time_ns;        /* of the records as they stand in the file */
 	uint64_t delivered_ns;        /* youngest record that was delivered */
 	bool is_complete;             /* nothing more will be queued */
+	struct record group;          /* a sample whose group is being delivered, and from where */
+	uint64_t group_at;
 	struct perfdata_chunk *held;  /* of the record that was delivered last */
 	struct err failure;           /* told behind the last record; code 0: none */
 };
@@ -90,6 +94,8 @@ int perfdata_add_event(struct perfdata *p, const void *attr, size_t n_bytes);
 int perfdata_add_id(struct perfdata *p, uint64_t id, uint32_t event);
 /* To be called when all are added: sorts ids, and finds where records have theirs. */
 void perfdata_events_ready(struct perfdata *p);
+/* What is known of an id; NULL. */
+struct perfdata_id *perfdata_find_id(struct perfdata *p, uint64_t id);
 /* The event of an id; RECORD_NO_EVENT. */
 uint32_t perfdata_event_of_id(struct perfdata *p, uint64_t id);
 /* The event of a raw record (this machine's byte order, aligned); RECORD_NO_EVENT where its id

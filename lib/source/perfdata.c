@@ -303,10 +303,27 @@ static int fill(struct perfdata *p)
 
 /* ---- the source ------------------------------------------------------------------------- */
 
-static void note_kernel_map(struct perfdata *p, const struct record *r)
+/* With perf record --buildid-mmap the records have the ids and there is no table of them; those of
+ * what is no file are kept here. */
+static void note_build_id(struct perfdata *p, const struct record_mmap *m, bool is_kernel)
+{
+	for (size_t i = 0; i < p->build_ids.n; i++)
+		if (strcmp(p->build_ids.v[i].filename, m->filename) == 0)
+			return;
+	struct perfdata_build_id entry = {
+		.filename = strdup(m->filename), .is_kernel = is_kernel, .n_bytes = m->n_build_id,
+	};
+	memcpy(entry.bytes, m->build_id, m->n_build_id);
+	if (!entry.filename || !VEC_PUSH(&p->build_ids, entry))
+		free((char *)entry.filename);
+}
+
+static void note_map(struct perfdata *p, const struct record *r)
 {
 	bool is_kernel = (r->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
 	const struct record_mmap *m = &r->mmap;
+	if (m->n_build_id && (is_kernel || m->filename[0] == '['))
+		note_build_id(p, m, is_kernel);
 	if (!is_kernel || m->start + m->len < m->start || !m->len)
 		return;
 	struct perfdata_kernel_map map = {
@@ -326,6 +343,35 @@ static uint64_t fixed_period(const struct perf_event_attr *attr)
 	if (!attr->freq)
 		return attr->sample_period;
 	return is_clock && attr->sample_freq ? 1000000000u / attr->sample_freq : 1;
+}
+
+/*
+ * A leader's sample that carries the counters of its group is one sample of each event that has
+ * counted since the last one.  True with the next of them in *r.
+ */
+static bool next_of_group(struct perfdata *p, struct record *r)
+{
+	const struct record_sample *s = &p->group.sample;
+	unsigned words = 2 + !!(p->events.v[p->group.event].format.read_format & (1u << 4));
+	while (p->group_at < s->n_group) {
+		const uint64_t *v = s->group + p->group_at++ * words;
+		struct perfdata_id *id = perfdata_find_id(p, v[1]);
+		if (!id || id->event >= p->events.n) {
+			p->info.counts.n_foreign_ids++;
+			continue;
+		}
+		uint64_t n = v[0] - id->counted;
+		id->counted = v[0];
+		if (!n)
+			continue;
+		*r = p->group;
+		r->event = id->event;
+		r->id = id->id;
+		r->sample.period = n;
+		return true;
+	}
+	p->group.sample.n_group = 0;
+	return false;
 }
 
 /* False where the record is none for others to see. */
@@ -348,13 +394,18 @@ static bool deliver(struct perfdata *p, const struct perfdata_entry *entry, stru
 	if (r->type == PERF_RECORD_SAMPLE && !(ev->format.sample_type & PERF_SAMPLE_PERIOD))
 		r->sample.period = fixed_period(&ev->attr);
 	if (r->type == PERF_RECORD_MMAP || r->type == PERF_RECORD_MMAP2)
-		note_kernel_map(p, r);
+		note_map(p, r);
 	if (r->has_time && r->time_ns && p->has_time) {
 		p->source.losses.n_out_of_order += r->time_ns < p->delivered_ns;
 		if (r->time_ns > p->delivered_ns)
 			p->delivered_ns = r->time_ns;
 	}
-	return true;
+	if (r->type != PERF_RECORD_SAMPLE || !r->sample.n_group ||
+	    !(ev->format.read_format & PERF_FORMAT_ID))
+		return true;
+	p->group = *r;
+	p->group_at = 0;
+	return next_of_group(p, r);
 }
 
 /* Gives pages of the file back that no queued record lies in. */
@@ -370,6 +421,8 @@ static void release_pages(struct perfdata *p)
 static int perfdata_next(struct source *s, struct record *ret_record, struct err *e)
 {
 	struct perfdata *p = (struct perfdata *)s;
+	if (p->group.sample.n_group && next_of_group(p, ret_record))
+		return SOURCE_RECORD;
 	for (;;) {
 		perfdata_chunk_drop(p->held);
 		p->held = NULL;

@@ -101,6 +101,8 @@ static void read_values(const struct record_format *f, struct cursor *c, struct 
 		ret->value = v[0];
 		ret->id = has_id ? v[1] : 0;
 		ret->lost = has_lost ? v[1 + has_id] : 0;
+		ret->group = v;
+		ret->n_group = n;
 		return;
 	}
 	if (has_id)
@@ -229,9 +231,11 @@ static void read_sample(const struct record_format *f, struct cursor *c, struct 
 	if (type & PERF_SAMPLE_PERIOD)
 		s->period = word(c);
 	if (type & PERF_SAMPLE_READ) {
-		struct record_read values;
+		struct record_read values = { 0 };
 		read_values(f, c, &values);
 		s->count = values.value;
+		s->group = values.group;
+		s->n_group = values.n_group;
 	}
 	if (type & PERF_SAMPLE_CALLCHAIN) {
 		s->n_callchain = word(c);

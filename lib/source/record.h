@@ -21,6 +21,8 @@ struct record_sample {
 	uint64_t period;
 	uint64_t weight;
 	uint64_t count; /* PERF_SAMPLE_READ: the counter's value; 0 where not asked for */
+	const uint64_t *group;        /* of PERF_FORMAT_GROUP: n_group times value[, id][, lost] */
+	uint64_t n_group;
 	const uint64_t *callchain;    /* ips and PERF_CONTEXT_* marks, innermost first */
 	uint64_t n_callchain;
 	const void *raw;              /* PERF_SAMPLE_RAW: tracepoint data */
@@ -70,6 +72,8 @@ struct record_aux { uint64_t offset, n_bytes, flags; };
 struct record_read {                  /* of a group: its first counter */
 	uint32_t pid, tid;
 	uint64_t value, time_enabled_ns, time_running_ns, id, lost;
+	const uint64_t *group;        /* as in struct record_sample */
+	uint64_t n_group;
 };
 
 struct record {

@@ -48,6 +48,14 @@ run "$CPROF" import --call-graph none -q -o none.pb.gz dwarf.data
 profile '--call-graph none' none.pb.gz 'all(len(s[0]) == 1 for s in p.samples)'
 is "$(cat err)" '' '-q says nothing'
 
+if recorded group -e '{cpu-clock,page-faults}:S' -g -- "$PROG/pagefaulter"; then
+	imported group
+	same group cpu-clock group.cpu-clock.pb.gz leaf 'the leader of a group'
+	same group page-faults group.page-faults.pb.gz leaf 'its other event'
+else
+	skip 'groups' 'perf cannot record one'
+fi
+
 recorded several -e cpu-clock,task-clock -e page-faults -c 100000 -g -- "$PROG/pagefaulter"
 run "$CPROF" import -o several.pb.gz several.data
 is "$status" 0 'several events'

@@ -459,6 +459,43 @@ static void test_no_times(void)
 		"without times the file's order is kept");
 }
 
+static void group_sample(uint64_t a, uint64_t c)
+{
+	size_t at = begin(&b, PERF_RECORD_SAMPLE, 2);
+	u64(&b, 100), u64(&b, 0x401000);
+	u64(&b, 2);
+	u64(&b, a), u64(&b, 100);
+	u64(&b, c), u64(&b, 110);
+	end(&b, at);
+}
+
+/* {a,c}:S: what was counted since the leader's sample before. */
+static void test_group(void)
+{
+	struct perf_event_attr attr[2] = {
+		{ .type = PERF_TYPE_HARDWARE, .sample_period = 50,
+		  .sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_READ,
+		  .read_format = PERF_FORMAT_GROUP | PERF_FORMAT_ID },
+	};
+	for (int swap = 0; swap < 2; swap++) {
+		b.n = 0;
+		b.swap = swap;
+		attr[1] = attr[0];
+		begin_file(&b, attr, 2);
+		group_sample(50, 7);
+		group_sample(101, 7);
+		group_sample(151, 9);
+		finish_data(&b, 2, 0);
+		read_all(b.v, b.n, false, &g, NULL);
+#define LINE(event, period) "SAMPLE event " event " time 0 pid 0 tid 0 cpu -1 ip 401000 period " \
+	period " chain\n"
+		tap_str(g.text, LINE("0", "50") LINE("1", "7") LINE("0", "51") LINE("0", "50")
+			LINE("1", "2"), "a sample of a group is one of each that has counted");
+#undef LINE
+	}
+	b.swap = false;
+}
+
 static void test_skipped(void)
 {
 	whole_file(&b, false);
@@ -642,6 +679,7 @@ int main(void)
 	test_whole();
 	test_order();
 	test_no_times();
+	test_group();
 	test_skipped();
 	test_compressed();
 	test_cut(false, false);
