@@ -49,7 +49,8 @@ static void resolve(const struct dso *d)
 	if (symbolizer_resolve(&o, d, addr, N_ADDRESSES, &lines, &strings, &has) == 0)
 		for (unsigned i = 0; i < N_ADDRESSES; i++) {
 			check(i == 0 || addr[i - 1].vaddr <= addr[i].vaddr);
-			check(addr[i].n_lines > 0 && addr[i].first_line + addr[i].n_lines <= lines.n);
+			check(addr[i].n_lines > 0 &&
+			      addr[i].first_line + addr[i].n_lines <= lines.n);
 			for (uint32_t k = 0; k < addr[i].n_lines; k++)
 				check(lines.v[addr[i].first_line + k].name);
 		}
