@@ -47,6 +47,9 @@ static inline bool dwfile_step(struct dwfile *file)
 	return file->n_steps_left && file->n_steps_left--;
 }
 
+/* What to count for a look at some place far from all others. */
+#define DWFILE_LOOK_BYTES (512u << 10)
+
 /* About n bytes of the sections were looked at, and will not be soon again. */
 void dwfile_touched(struct dwfile *file, size_t n_bytes);
 

@@ -9,8 +9,6 @@
  * (as LLVM assumes, too), so only units without are opened, and only while a place is left.
  */
 
-#define UNIT_TOUCHES_BYTES 65536  /* what the kernel maps around the first page of a unit */
-
 struct finder {
 	struct dwfile *file;
 	struct dwindex_place *place;
@@ -111,6 +109,7 @@ static void by_unit(struct finder *f, uint64_t off)
 	while (dwrange_next(&r, &start, &end))
 		take(f, off, start, end);
 	dwunit_close(&u);
+	dwfile_touched(f->file, DWFILE_LOOK_BYTES);
 }
 
 static void by_units(struct finder *f)
@@ -120,7 +119,6 @@ static void by_units(struct finder *f)
 		qsort(f->listed.v, f->listed.n, sizeof(*f->listed.v), compare_u64);
 	for (uint64_t off = 0; f->n_left && !f->file->out_of_memory &&
 	     dwunit_header(f->file, off, &u); off = u.end) {
-		dwfile_touched(f->file, UNIT_TOUCHES_BYTES);
 		if (dwunit_is_compile(&u) &&
 		    !(f->listed.n && bsearch(&off, f->listed.v, f->listed.n, sizeof(off),
 					     compare_u64)))

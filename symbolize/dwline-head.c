@@ -117,6 +117,11 @@ static bool read_head(struct dwline *l, struct bytes *b)
 		return false;
 	for (unsigned i = 1; i < l->opcode_base; i++)
 		l->n_operands[i] = bytes_u8(b);
+	for (unsigned op = l->opcode_base; op < 256; op++) {
+		unsigned x = op - l->opcode_base;
+		l->n_ops[op] = (uint8_t)(x / l->line_range);
+		l->n_lines[op] = (int16_t)(l->line_base + (int)(x % l->line_range));
+	}
 	return l->version < 5 ? read_old_tables(l, b)
 			      : read_table(l, b, &f, false) && read_table(l, b, &f, true);
 }

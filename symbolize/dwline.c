@@ -139,7 +139,7 @@ static void run_standard(struct run *r, struct bytes *b, unsigned op)
 	case DW_LNS_set_epilogue_begin:
 		break;
 	case DW_LNS_const_add_pc:
-		advance(r, (255u - r->l->opcode_base) / r->l->line_range);
+		advance(r, r->l->n_ops[255]);
 		break;
 	case DW_LNS_fixed_advance_pc:
 		r->now.vaddr += bytes_u16(b);
@@ -164,8 +164,8 @@ void dwline_run(struct dwline *l, struct dwline_row *row, size_t n)
 	while (b.p < b.end && !b.bad && r.n_left) {
 		unsigned op = *b.p++;
 		if (op >= base) {
-			advance(&r, (op - base) / l->line_range);
-			r.now.line += (uint32_t)(l->line_base + (int)((op - base) % l->line_range));
+			advance(&r, l->n_ops[op]);
+			r.now.line += (uint32_t)(int32_t)l->n_lines[op];
 			add_row(&r);
 		} else if (op == 0) {
 			run_extended(&r, &b);

@@ -33,6 +33,8 @@ struct dwline {
 	uint8_t min_insn_bytes, max_ops, line_range, opcode_base;
 	int8_t line_base;
 	uint8_t n_operands[256]; /* of standard opcodes */
+	uint8_t n_ops[256];      /* what special opcodes advance by, since division is slow */
+	int16_t n_lines[256];
 };
 
 /* Reads the header of u's program.  False when there is none, or it is damaged; true owes

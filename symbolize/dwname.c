@@ -83,11 +83,11 @@ static bool read_die(const struct dwunit *u, uint64_t off, struct dwname *name,
 			break;
 		switch (attr->name) {
 		case DW_AT_name:
-			name->name = dwfile_copy(u->file, dwunit_string(u, &v));
+			name->name = dwunit_copy_string(u, &v);
 			break;
 		case DW_AT_linkage_name:
 		case DW_AT_MIPS_linkage_name:
-			name->linkage = dwfile_copy(u->file, dwunit_string(u, &v));
+			name->linkage = dwunit_copy_string(u, &v);
 			break;
 		case DW_AT_decl_line:
 			name->start_line = number(&v);
@@ -150,6 +150,8 @@ static void read_origin(const struct dwunit *u, uint64_t off, struct dwname *ret
 		fill(&name, &more);
 	}
 	dwabbrev_put(held.table);
+	if (home != u)
+		dwfile_touched(file, DWFILE_LOOK_BYTES);
 	remember(file, off, &name, file->needs_libdw);
 	file->needs_libdw |= needed_libdw;
 	*ret = name;

@@ -71,8 +71,10 @@ static bool section_map(struct dwsection *d, int fd, uint64_t off, uint64_t n_by
 	void *map = mmap(NULL, n_bytes + skip, PROT_READ, MAP_PRIVATE, fd, (off_t)(off - skip));
 	if (map == MAP_FAILED)
 		return false;
+	/* else one look may map 2 MB (6.18: large folios of ext4) */
+	madvise(map, n_bytes + skip, MADV_NOHUGEPAGE);
 	*d = (struct dwsection){ .base = (const uint8_t *)map + skip, .n_bytes = n_bytes,
-		.map = map, .n_map_bytes = n_bytes + skip, .tried = true };
+		.map = map, .n_map_bytes = n_bytes + skip, .file_off = off, .tried = true };
 	return true;
 }
 
@@ -124,6 +126,22 @@ const char *dwsection_string(struct dwsections *s, enum dwsection_id id, uint64_
 	struct bytes b = dwsection_from(s, id, off);
 	const char *text = bytes_cstr(&b);
 	return b.bad ? NULL : text;
+}
+
+size_t dwsection_copy(struct dwsections *s, enum dwsection_id id, uint64_t off, void *to,
+		      size_t n_bytes)
+{
+	const struct dwsection *d = dwsection_get(s, id);
+	if (off >= d->n_bytes)
+		return 0;
+	if (n_bytes > d->n_bytes - off)
+		n_bytes = d->n_bytes - off;
+	if (d->map) {
+		ssize_t r = pread(s->fd, to, n_bytes, (off_t)(d->file_off + off));
+		return r < 0 ? 0 : (size_t)r;
+	}
+	memcpy(to, d->base + off, n_bytes);
+	return n_bytes;
 }
 
 void dwsection_give_back(struct dwsections *s)

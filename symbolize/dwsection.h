@@ -30,6 +30,7 @@ struct dwsection {
 	size_t n_bytes;          /* 0: there is none that can be read */
 	void *map;               /* what to unmap; NULL: base belongs to the Elf */
 	size_t n_map_bytes;
+	uint64_t file_off;       /* where a mapped one begins in the file */
 	bool tried;
 };
 
@@ -51,6 +52,11 @@ struct bytes dwsection_from(struct dwsections *s, enum dwsection_id id, uint64_t
 
 /* The string at off, or NULL when it does not end within the section. */
 const char *dwsection_string(struct dwsections *s, enum dwsection_id id, uint64_t off);
+
+/* Copies up to n bytes at off, by reading the file where the section is mapped: a look at a page
+ * that is not mapped yet costs more, and maps up to 2 MB around it.  How many it were. */
+size_t dwsection_copy(struct dwsections *s, enum dwsection_id id, uint64_t off, void *to,
+		      size_t n_bytes);
 
 /* Gives the memory of mapped sections back; their bytes come again when they are touched. */
 void dwsection_give_back(struct dwsections *s);

@@ -13,14 +13,22 @@
  * table with one header in front (sections 7.26 to 7.28).
  */
 
+#define HEADER_BYTES_MAX 40      /* of a type unit in 64-bit DWARF 5 */
+
 /* ---- header -------------------------------------------------------------- */
 
 bool dwunit_header(struct dwfile *file, uint64_t off, struct dwunit *ret)
 {
-	struct bytes b = dwsection_from(&file->sections, DWSECTION_INFO, off);
-	const uint8_t *start = b.p;
-	struct dwunit u = { .file = file, .off = off, .type = DW_UT_compile };
-	dwform_length(&b, &u.format.off_bytes);
+	uint8_t head[HEADER_BYTES_MAX];
+	struct bytes b = bytes_of(head, dwsection_copy(&file->sections, DWSECTION_INFO, off, head,
+						       sizeof(head)));
+	uint64_t n_bytes = bytes_u32(&b), n_rest;
+	struct dwunit u = { .file = file, .off = off, .type = DW_UT_compile,
+		.format.off_bytes = n_bytes == 0xffffffff ? 8 : 4 };
+	if (n_bytes == 0xffffffff)
+		n_bytes = bytes_u64(&b);
+	u.end = off + (uint64_t)(b.p - head);
+	n_rest = dwsection_get(&file->sections, DWSECTION_INFO)->n_bytes - u.end;
 	u.format.version = bytes_u16(&b);
 	if (u.format.version >= 5) {
 		u.type = bytes_u8(&b);
@@ -36,11 +44,11 @@ bool dwunit_header(struct dwfile *file, uint64_t off, struct dwunit *ret)
 		u.abbrev_off = dwform_unsigned(&b, u.format.off_bytes);
 		u.format.addr_bytes = bytes_u8(&b);
 	}
-	if (b.bad || !bytes_left(&b) || u.format.version < 2 || u.format.version > 5 ||
+	u.root_off = off + (uint64_t)(b.p - head);
+	if (b.bad || n_bytes > n_rest || u.end + n_bytes <= u.root_off || u.format.version < 2 || u.format.version > 5 ||
 	    (u.format.addr_bytes != 4 && u.format.addr_bytes != 8))
 		return false;
-	u.root_off = off + (uint64_t)(b.p - start);
-	u.end = off + (uint64_t)(b.end - start);
+	u.end += n_bytes;
 	*ret = u;
 	return true;
 }
@@ -218,6 +226,21 @@ const char *dwunit_string(const struct dwunit *u, const struct dwvalue *v)
 		u->file->needs_libdw = true;
 	}
 	return NULL;
+}
+
+const char *dwunit_copy_string(const struct dwunit *u, const struct dwvalue *v)
+{
+	char text[256];
+	size_t n;
+	if (v->form == DW_FORM_strp) {
+		n = dwsection_copy(&u->file->sections, DWSECTION_STR, v->u, text, sizeof(text));
+		if (memchr(text, 0, n))
+			return dwfile_copy(u->file, text);
+	}
+	const char *where = dwunit_string(u, v);
+	if (where)
+		dwfile_touched(u->file, DWFILE_LOOK_BYTES);
+	return dwfile_copy(u->file, where);
 }
 
 bool dwunit_reference(const struct dwunit *u, const struct dwvalue *v, uint64_t *ret_off)

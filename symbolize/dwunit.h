@@ -49,6 +49,9 @@ bool dwunit_addr(const struct dwunit *u, const struct dwvalue *v, uint64_t *ret_
 /* Borrowed; NULL when there is none.  May set needs_libdw. */
 const char *dwunit_string(const struct dwunit *u, const struct dwvalue *v);
 
+/* As dwfile_copy of that. */
+const char *dwunit_copy_string(const struct dwunit *u, const struct dwvalue *v);
+
 /* The DIE that v refers to, as an offset in .debug_info.  May set needs_libdw. */
 bool dwunit_reference(const struct dwunit *u, const struct dwvalue *v, uint64_t *ret_off);
 

@@ -110,15 +110,17 @@ static void read_code(struct walker *k, const struct dwabbrev *a, struct dwcode 
 	*ret_sibling = NULL;
 	for (uint32_t i = 0; i < a->n_attrs && !k->b.bad; i++) {
 		const struct dwattr *attr = &k->table->attr[a->first_attr + i];
-		struct dwvalue v;
-		if (!attr->is_code) {
-			if (attr->n_bytes >= 0)
-				bytes_take(&k->b, (size_t)attr->n_bytes);
-			else
-				dwform_skip(&k->b, attr->form, &k->u->format);
+		struct dwvalue v = { .form = attr->form };
+		if (!attr->is_code && attr->n_bytes >= 0) {
+			bytes_take(&k->b, (size_t)attr->n_bytes);
 			continue;
 		}
-		dwform_read(&k->b, attr->form, attr->implicit, &k->u->format, &v);
+		if (attr->n_bytes == 4)
+			v.u = bytes_u32(&k->b);
+		else if (attr->n_bytes == 8)
+			v.u = bytes_u64(&k->b);
+		else
+			dwform_read(&k->b, attr->form, attr->implicit, &k->u->format, &v);
 		switch (attr->name) {
 		case DW_AT_low_pc: code->low = v; break;
 		case DW_AT_high_pc: code->high = v; break;
@@ -206,27 +208,24 @@ static void walk_function(struct walker *k, enum where where, int32_t node, unsi
 /* What to do with the children of a DIE. */
 enum inside { SKIP, GO_ON, NEW_FUNCTION };
 
+/* For those that have no code of their own; a block's ranges are not asked: blocks are few, and
+ * some have none. */
+static inline bool go_on(enum where where, const struct dwabbrev *a)
+{
+	return where == IN_FUNCTION ? a->kind == DWABBREV_BLOCK
+				    : where == IN_SCOPE_FULL || a->kind == DWABBREV_SCOPE;
+}
+
+/* For those that have. */
 static enum inside look_at(struct walker *k, enum where where, const struct dwabbrev *a,
 			   uint64_t off, const struct dwcode *code, int32_t *node)
 {
-	int32_t claimed;
-	if (where == IN_FUNCTION) {
-		/* A block's own ranges are not asked: blocks are few, and some have none. */
-		if (a->kind == DWABBREV_BLOCK)
-			return GO_ON;
-		if (a->kind != DWABBREV_INLINED)
-			return SKIP;
-		claimed = claim(k, off, code, *node);
-		*node = claimed;
-		return claimed == DWWALK_NO_NODE ? SKIP : GO_ON;
-	}
-	if (a->kind == DWABBREV_FUNCTION) {
-		claimed = claim(k, off, code, DWWALK_NO_NODE);
-		*node = claimed;
-		if (claimed != DWWALK_NO_NODE)
-			return NEW_FUNCTION;
-	}
-	return where == IN_SCOPE_FULL || a->kind == DWABBREV_SCOPE ? GO_ON : SKIP;
+	if ((where == IN_FUNCTION) != (a->kind == DWABBREV_INLINED))
+		return go_on(where, a) ? GO_ON : SKIP;
+	*node = claim(k, off, code, *node);
+	if (*node == DWWALK_NO_NODE)
+		return go_on(where, a) ? GO_ON : SKIP;
+	return where == IN_FUNCTION ? GO_ON : NEW_FUNCTION;
 }
 
 /* The siblings from the cursor on, up to the mark at their end. */
@@ -236,15 +235,18 @@ static void walk(struct walker *k, enum where where, int32_t node, unsigned dept
 		uint64_t off = k->u->off + (uint64_t)(k->b.p - k->unit);
 		const struct dwabbrev *a = next_die(k);
 		const uint8_t *sibling;
-		struct dwcode code = {0};
+		enum inside inside;
 		int32_t inner = node;
 		if (!a)
 			return;
-		if (a->kind == DWABBREV_FUNCTION || a->kind == DWABBREV_INLINED)
+		if (a->kind == DWABBREV_FUNCTION || a->kind == DWABBREV_INLINED) {
+			struct dwcode code = {0};
 			read_code(k, a, &code, &sibling);
-		else
+			inside = look_at(k, where, a, off, &code, &inner);
+		} else {
 			sibling = skip_attrs(k, a);
-		enum inside inside = look_at(k, where, a, off, &code, &inner);
+			inside = go_on(where, a) ? GO_ON : SKIP;
+		}
 		if (!a->has_children)
 			continue;
 		if (inside == SKIP || depth == DEPTH_MAX)

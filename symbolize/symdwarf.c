@@ -18,9 +18,6 @@
  * five times as long.  It still reads what the reader here does not: see enum outcome.
  */
 
-/* About what a name costs of the pages of .debug_str, mapped around it. */
-#define NAME_TOUCHES_BYTES 16384
-
 enum outcome {
 	OUTCOME_DONE,
 	OUTCOME_SPLIT,           /* its functions are in another file (.dwo) */
@@ -199,7 +196,7 @@ static bool find_functions(struct unit *k)
 		return false;
 	for (size_t i = 0; i < n && !file->needs_libdw; i++)
 		dwname_read(&k->u, k->walk.nodes.v[i].off, &k->name[i], &k->call[i]);
-	dwfile_touched(file, k->u.end - k->u.off + n * NAME_TOUCHES_BYTES);
+	dwfile_touched(file, k->u.end - k->u.off);
 	return !file->out_of_memory;
 }
 
@@ -224,7 +221,7 @@ static int read_unit(struct unit *k, size_t n, struct symdwarf_addr *addr,
 		return 0;
 	}
 	file->needs_libdw = false;
-	k->dir = dwfile_copy(file, dwunit_string(&k->u, &k->u.comp_dir));
+	k->dir = dwunit_copy_string(&k->u, &k->u.comp_dir);
 	k->is_plain = is_plain(k->u.language);
 	k->row = calloc(n, sizeof(*k->row));
 	k->walk = (struct dwwalk){ .u = &k->u, .n = n };
