@@ -280,6 +280,19 @@ static void feed(struct cprof_importer *m, struct record *r)
 static void add_lost(struct cprof_importer *m)
 {
 	bool exact = false;
+	size_t most = 0;
+	for (size_t i = 1; i < m->n_events; i++)
+		if (m->engine.event[i].n_samples > m->engine.event[most].n_samples)
+			most = i;
+	/* The ring may belong to an event without samples (a dummy, for maps and names). */
+	for (size_t i = 0; i < m->n_events; i++) {
+		if (m->engine.event[i].n_samples)
+			continue;
+		struct importer_event none = m->event[i];
+		m->event[i].n_lost = m->event[i].n_lost_samples = 0;
+		m->event[most].n_lost += none.n_lost;
+		m->event[most].n_lost_samples += none.n_lost_samples;
+	}
 	for (size_t i = 0; i < m->n_events; i++)
 		exact |= m->event[i].n_lost_samples != 0;
 	for (size_t i = 0; i < m->n_events; i++) {

@@ -14,6 +14,7 @@
 
 /* Pages that were read count as this process's memory; they are given back in steps. */
 #define RELEASE_BYTES (8u << 20)
+#define TOUCH_BYTES (32u << 20)
 
 /* Mapping is all or nothing, and a file of many terabytes is none that perf has written. */
 #define MAP_BYTES_MAX ((uint64_t)1 << 46)
@@ -142,6 +143,16 @@ uint8_t *perfdata_input_room(struct perfdata_input *in, size_t *ret_n_bytes)
 void perfdata_input_wrote(struct perfdata_input *in, size_t n_bytes)
 {
 	in->end += n_bytes;
+}
+
+void perfdata_input_touch(struct perfdata_input *in, size_t n_bytes)
+{
+	in->n_touched += n_bytes;
+	if (!in->map || in->n_touched < TOUCH_BYTES)
+		return;
+	in->n_touched = 0;
+	madvise(in->map + in->n_released, (size_t)(in->p - in->map) - in->n_released,
+		MADV_DONTNEED);
 }
 
 void perfdata_input_release(struct perfdata_input *in, const uint8_t *at)

@@ -25,7 +25,7 @@ struct perfdata_input {
 	uint64_t offset;        /* of p in the whole */
 	/* a mapped file */
 	uint8_t *map;           /* NULL: chunks */
-	size_t n_map, n_released;
+	size_t n_map, n_released, n_touched;
 	/* chunks */
 	struct perfdata_chunk *chunk;
 	size_t n_held_bytes;
@@ -56,6 +56,10 @@ void perfdata_input_wrote(struct perfdata_input *in, size_t n_bytes);
 
 /* Nothing of a mapped file before `at` is needed any more. */
 void perfdata_input_release(struct perfdata_input *in, const uint8_t *at);
+
+/* A record of n bytes was looked at: of a mapped file, pages are given back from time to time, also
+ * of what waits; they come back when it is looked at again. */
+void perfdata_input_touch(struct perfdata_input *in, size_t n_bytes);
 
 void perfdata_chunk_hold(struct perfdata_chunk *c);
 void perfdata_chunk_drop(struct perfdata_chunk *c);

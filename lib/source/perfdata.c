@@ -221,6 +221,7 @@ static int take(struct perfdata *p, struct perfdata_input *in, const struct perf
 	const uint8_t *raw = in->p;
 	uint64_t offset = in->offset;
 	perfdata_input_take(in, h->size);
+	perfdata_input_touch(in, h->size);
 	if (h->type < PERFDATA_HEADER_ATTR)
 		return queue(p, in, raw, h);
 	/* What was unpacked holds the kernel's records, and no further packed ones. */
@@ -379,6 +380,8 @@ static bool deliver(struct perfdata *p, const struct perfdata_entry *entry, stru
 {
 	const struct perfdata_event *ev = &p->events.v[entry->event];
 	const struct perf_event_header *h = native(p, entry->raw, entry->event);
+	if (!entry->chunk)
+		perfdata_input_touch(&p->input, h->size);
 	switch (record_decode(&ev->format, h, h->size, r)) {
 	case RECORD_UNKNOWN:
 		p->source.losses.n_unknown++;
