@@ -45,7 +45,8 @@ bool dwunit_header(struct dwfile *file, uint64_t off, struct dwunit *ret)
 		u.format.addr_bytes = bytes_u8(&b);
 	}
 	u.root_off = off + (uint64_t)(b.p - head);
-	if (b.bad || n_bytes > n_rest || u.end + n_bytes <= u.root_off || u.format.version < 2 || u.format.version > 5 ||
+	if (b.bad || n_bytes > n_rest || u.end + n_bytes <= u.root_off ||
+	    u.format.version < 2 || u.format.version > 5 ||
 	    (u.format.addr_bytes != 4 && u.format.addr_bytes != 8))
 		return false;
 	u.end += n_bytes;
