@@ -157,7 +157,7 @@ int comments_make(struct comments *c, const struct cprof_config *config,
 	if (st->user_only || ev->given_up_kernel)
 		say(c, &failed, "user code only: the kernel could not be sampled");
 	if (st->kernel_names_hidden)
-		say(c, &failed, "kernel functions without names: kallsyms is hidden");
+		say(c, &failed, "kernel functions without names: hidden by kernel.kptr_restrict");
 	say_stacks(c, &failed, st, ends);
 	say_losses(c, &failed, st, ev);
 	if (!failed)
