@@ -28,9 +28,14 @@ done
 pid=$!
 tap_pids="$tap_pids $pid"
 wait_for 5 ready churn.keep
+# Threads end while we look, and a folder that shrinks meanwhile may pass over one.
 tid=
-for task in /proc/$pid/task/*; do
-	[ "$(cat "$task/comm")" = steady2 ] && tid=${task##*/}
+for attempt in 1 2 3 4 5; do
+	for task in /proc/$pid/task/*; do
+		[ "$(cat "$task/comm" 2>/dev/null)" = steady2 ] && tid=${task##*/}
+	done
+	[ -z "$tid" ] || break
+	echo "# look $attempt: no steady2"
 done
 run "$CPROF" record -e cpu-clock --duration 0.7 -o one.pb.gz -t "$tid"
 is "$status" 0 '-t: recorded'
