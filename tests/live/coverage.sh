@@ -5,18 +5,24 @@
 need_perf
 need_root
 
-# covers NAME COMMAND...
+# covers NAME COMMAND...: at least $least of the CPU time
+least=0.98
 covers() {
 	covers_name=$1
 	shift
 	run "$CPROF" record -e cpu-clock -F 4999 -o c.pb.gz -- "$@"
 	is "$status" 0 "$covers_name: recorded"
 	used=$(truth)
-	profile "$covers_name: 98 % of the CPU time is in the profile" c.pb.gz \
-		"0.98 * $used <= total <= 1.05 * $used + 30e6"
+	profile "$covers_name: $least of the CPU time is in the profile" c.pb.gz \
+		"$least * $used <= total <= 1.05 * $used + 30e6"
 }
 
+# Threads of 10 us spend a tenth and more of their time in switches with interrupts off. A timer,
+# which cpu-clock is, comes when the switch is over: on a CPU that goes idle, to no task at all.
+# (perf record -a sees the same 85 to 95 % there; with other work on the CPUs it is 96 to 104 %.)
+least=0.75
 covers 'short threads' "$PROG/shortthreads" 40000 10
+least=0.98
 profile 'short threads: their work is seen' c.pb.gz "cum('short_work') > 0.2"
 covers '1000 threads' "$PROG/threads" 1000 1200
 profile '1000 threads: their work is seen' c.pb.gz "cum('thread_work') > 0.9"

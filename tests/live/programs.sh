@@ -41,7 +41,7 @@ print(len(sorted(words)))
 END
 run "$CPROF" record -e cpu-clock -o python.pb.gz -- /usr/bin/python3 work.py.keep
 is "$status" 0 'python3: recorded'
-profile 'python3: enough samples, the interpreter is seen' python.pb.gz 'n > 200' \
+profile 'python3: enough samples, the interpreter is seen' python.pb.gz 'n > 100' \
 	"anywhere('_PyEval_EvalFrameDefault') > 0.15" "'' not in names"
 owed python3 /usr/bin/python3 python.pb.gz '/python3'
 
