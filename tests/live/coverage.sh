@@ -6,7 +6,7 @@ need_perf
 need_root
 
 # covers NAME COMMAND...: at least $least of the CPU time
-least=0.98
+least=0.98 most=1.05
 covers() {
 	covers_name=$1
 	shift
@@ -14,13 +14,14 @@ covers() {
 	is "$status" 0 "$covers_name: recorded"
 	used=$(truth)
 	profile "$covers_name: $least of the CPU time is in the profile" c.pb.gz \
-		"$least * $used <= total <= 1.05 * $used + 30e6"
+		"$least * $used <= total <= $most * $used + 30e6"
 }
 
 # Threads of 10 us spend a tenth and more of their time in switches with interrupts off. A timer,
 # which cpu-clock is, comes when the switch is over: on a CPU that goes idle, to no task at all.
 # (perf record -a sees the same 85 to 95 % there; with other work on the CPUs it is 96 to 104 %.)
-least=0.75
+# Once in ten runs there it is up to 130 %: ticks that another context had kept back.
+least=0.75 most=1.5
 covers 'short threads' "$PROG/shortthreads" 40000 10
 least=0.98
 profile 'short threads: their work is seen' c.pb.gz "cum('short_work') > 0.2"
