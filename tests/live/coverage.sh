@@ -20,10 +20,10 @@ covers() {
 # Threads of 10 us spend a tenth and more of their time in switches with interrupts off. A timer,
 # which cpu-clock is, comes when the switch is over: on a CPU that goes idle, to no task at all.
 # (perf record -a sees the same 85 to 95 % there; with other work on the CPUs it is 96 to 104 %.)
-# Once in ten runs there it is up to 130 %: ticks that another context had kept back.
+# Once in some ten runs there it was up to 130 %, which is not understood.
 least=0.75 most=1.5
 covers 'short threads' "$PROG/shortthreads" 40000 10
-least=0.98
+least=0.98 most=1.05
 profile 'short threads: their work is seen' c.pb.gz "cum('short_work') > 0.2"
 covers '1000 threads' "$PROG/threads" 1000 1200
 profile '1000 threads: their work is seen' c.pb.gz "cum('thread_work') > 0.9"
