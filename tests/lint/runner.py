@@ -14,10 +14,13 @@ run = importlib.util.module_from_spec(importlib.util.spec_from_loader("run", loa
 loader.exec_module(run)
 
 
-def outcome(script, timeout=10):
-    test = run.Test("/build-x", {"name": "t", "suite": ["cprof:s"], "cmd": ["sh", "-c", script],
+def test_of(script, timeout=10):
+    return run.Test("/build-x", {"name": "t", "suite": ["cprof:s"], "cmd": ["sh", "-c", script],
                                  "timeout": timeout, "protocol": "tap", "workdir": "/"})
-    r = run.run_test(test)
+
+
+def outcome(script, timeout=10):
+    r = run.run_test(test_of(script, timeout))
     return r.passed, r.failed, len(r.skips), bool(r.problem)
 
 
@@ -48,4 +51,16 @@ with tempfile.NamedTemporaryFile("w", suffix=".skips") as f:
 tap.check([] if len(rules) == 1 and rules[0][0].search("live/x") and
           rules[0][1].search("needs a PMU") and not rules[0][1].search("other") else [str(rules)],
           "rules for expected skips are read")
+
+with tempfile.TemporaryDirectory() as d:
+    once = "echo 1..1; cd %s; if [ -e was ]; then echo ok 1; else echo not ok 1 - x; fi; >was" % d
+    r = run.run_alone(test_of(once))
+tap.check([] if (r.passed, r.failed) == (1, 0) and r.first.failed == 1 else ["%s" % vars(r)],
+          "what fails alone runs once more, and both results are kept")
+r = run.run_alone(test_of("echo 1..1; echo not ok 1"))
+tap.check([] if (r.passed, r.failed) == (0, 1) else ["%s" % vars(r)],
+          "what fails twice has failed")
+r.output = "ok 1 - a\n# of a\nnot ok 2 - b\n# of b\nok 3 - c\n1..3\n"
+tap.check([] if run.what_failed(r) == ["not ok 2 - b", "# of b"] else run.what_failed(r),
+          "what failed is shown with what was said of it")
 tap.done()
