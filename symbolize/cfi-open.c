@@ -281,7 +281,8 @@ void cfi_seek_debug(struct cfi *c)
 	if (c->debug.n_bytes || c->fd < 0 || fstat(c->fd, &st) < 0)
 		return;
 	struct open_from in = { .fd = c->fd, .n_bytes = (size_t)st.st_size };
-	open_debug_frame(c, &in);
+	if (open_debug_frame(c, &in) < 0)
+		cfi_seek_debug_file(c);
 }
 
 void cfi_close(struct cfi *c)

@@ -17,6 +17,9 @@
 #include "symbolize/cfi-run.h"
 #include "symbolize/cfi-section.h"
 
+struct dso;
+struct symdebug_place;
+
 enum cfi_kind {
 	CFI_EMPTY,      /* no rule; never returned */
 	CFI_PLAIN,      /* struct cfi_rule says all */
@@ -80,6 +83,8 @@ struct cfi {
 	uint8_t table_enc;
 	struct cfi_index eh_index, debug_index;
 	bool is_debug_sought;           /* the file was asked for .debug_frame */
+	const struct dso *dso;          /* of cfi_set_debug; NULL */
+	const struct symdebug_place *debug_place;
 	uint64_t n_searches, n_bad;     /* of cfi_rule_at: all; entries found malformed */
 };
 
@@ -104,8 +109,14 @@ int cfi_open_sections(enum cfi_arch arch, struct cfi_bytes hdr, struct cfi_bytes
  * module has none itself.  -ENOENT: that file has none; others as cfi_open_file. */
 int cfi_add_debug_file(struct cfi *c, int fd);
 
-/* Looks for .debug_frame in the module's own file, once; called when first needed. */
+/* Where d's separate debug file is looked for when an address is in no CFI of d's own file.  Both
+ * are borrowed until cfi_close. */
+void cfi_set_debug(struct cfi *c, const struct dso *d, const struct symdebug_place *where);
+
+/* Looks for .debug_frame in the module's own file and then in its debug file, once; called when
+ * first needed. */
 void cfi_seek_debug(struct cfi *c);
+void cfi_seek_debug_file(struct cfi *c);
 
 void cfi_close(struct cfi *c);
 

@@ -73,7 +73,7 @@ static bool is_wanted(int fd, const struct wanted *w)
 	if (id_known && (file.n_build_id != w->n_build_id ||
 			 memcmp(file.build_id, w->build_id, w->n_build_id) != 0))
 		return false;
-	return w->by_crc ? crc_matches(fd, w->crc) : id_known;
+	return id_known || (w->by_crc && crc_matches(fd, w->crc));
 }
 
 /* Opens path below the root if it is what is wanted; a descriptor or -ENOENT. */

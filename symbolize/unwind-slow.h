@@ -60,15 +60,6 @@ int unwind_slow_sigreturn(struct unwind_walk *w);
 int unwind_slow_unusual(struct unwind_walk *w, const struct cfi_rule *rule);
 int unwind_slow_guess(struct unwind_walk *w);
 
-/* The rule for the newest frame by its code; CFI_NONE when there is none.  *ret_is_final is false
- * when a longer copy might have given another answer. */
-struct cfi_rule unwind_slow_code(struct unwind_walk *w, const struct unwind_module *m,
-				 bool *ret_is_final);
-
-/* Of a stack whose only frame could not be left: did the process or the thread just begin, so that
- * there is no caller? */
-bool unwind_slow_is_start(const struct unwind_walk *w);
-
 /* The newest frame's link register (arm64); false when it is not known. */
 bool unwind_slow_link(struct unwind_walk *w, uint64_t *ret);
 

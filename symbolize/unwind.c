@@ -33,6 +33,7 @@
 #include "symbolize/unwind.h"
 
 #include "base/hash.h"
+#include "symbolize/unwind-code.h"
 #include "symbolize/unwind-memo.h"
 #include "symbolize/unwind-slow.h"
 
@@ -107,14 +108,14 @@ unwind_miss(struct unwind *u, struct unwind_walk *w, uint64_t at, struct cache_e
 			u->stats.n_searches++;
 			cfi_rule_at(m.cfi, at - m.bias, &rule);
 			if (rule.kind == CFI_NONE)
-				rule = unwind_slow_code(w, &m, &is_final);
+				rule = unwind_code_rule(w, &m, &is_final);
 			if (!is_final)
 				return rule;
 			*f = (struct cache_entry){ .key = file_key, .rule = rule };
 		}
 		rule = f->rule;
 	} else if (u->o.read_code) {
-		rule = unwind_slow_code(w, &m, &is_final);
+		rule = unwind_code_rule(w, &m, &is_final);
 		if (!is_final)
 			return rule;
 	}
@@ -322,7 +323,7 @@ void unwind_stack(struct unwind *u, const struct unwind_input *in, struct unwind
 	for (uint64_t i = 0; i < UNWIND_PREFETCH_BYTES && i < w.n_copy; i += 64)
 		__builtin_prefetch(in->stack + i);
 	ret->end = unwind_run(u, &w, &s, n_memo);
-	if (ret->end != UNWIND_ROOT && w.n == 1 && unwind_slow_is_start(&w))
+	if (ret->end != UNWIND_ROOT && w.n == 1 && unwind_code_is_start(&w))
 		ret->end = UNWIND_ROOT;
 	ret->n = w.n;
 	ret->n_joined = s.n_joined;

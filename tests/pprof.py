@@ -184,6 +184,13 @@ class View:
     def path(self, *names):
         return self.part(lambda r: r[0][:len(names)] == list(names))
 
+    def through(self, *patterns):
+        """Stacks in which frames match the patterns, each the caller of the one before."""
+        def at(names, i):
+            return all(re.search(p, name) for p, name in zip(patterns, names[i:]))
+        last = len(patterns) - 1
+        return self.part(lambda r: any(at(r[0], i) for i in range(len(r[0]) - last)))
+
     def labels(self, key):
         return {r[2][key] for r in self.rows if key in r[2]}
 

@@ -191,15 +191,6 @@ void evattr_format(const struct perf_event_attr *attr, struct record_format *ret
 	};
 }
 
-bool evattr_drop_new_bits(struct perf_event_attr *attr)
-{
-	bool had = attr->read_format & PERF_FORMAT_LOST || attr->ksymbol || attr->exclude_guest;
-	attr->read_format &= ~(uint64_t)PERF_FORMAT_LOST;
-	attr->ksymbol = 0;
-	attr->exclude_guest = 0;
-	return had;
-}
-
 /* ---- for -v -------------------------------------------------------------------- */
 
 struct text {

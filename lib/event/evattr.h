@@ -60,13 +60,6 @@ void evattr_sideband(const struct evattr_options *o, struct perf_event_attr *ret
 /* How to decode the records of such an attr. */
 void evattr_format(const struct perf_event_attr *attr, struct record_format *ret_format);
 
-/*
- * Takes out the bits that older kernels do not know and that change neither what is sampled nor
- * the layout of records: PERF_FORMAT_LOST (6.0), ksymbol (5.1), exclude_guest (some PMUs).
- * False when there were none.
- */
-bool evattr_drop_new_bits(struct perf_event_attr *attr);
-
 /* One line that shows an attr for -v: "type 1 config 0 freq 999 sample IP|TID|... " into buf. */
 void evattr_text(const struct perf_event_attr *attr, char *buf, unsigned buf_bytes);
 

@@ -7,6 +7,8 @@
  *   which forbid all events: EACCES.
  * - another task's event needs ptrace read access to it, or CAP_PERFMON: EACCES.
  * - seccomp filters of container runtimes answer EPERM, some ENOSYS.
+ * - tracepoints with their data (PERF_SAMPLE_RAW) need perf_event_paranoid -1 or CAP_PERFMON
+ *   (perf_trace_event_perm: EPERM); kprobes and uprobes CAP_PERFMON in any case (EACCES).
  *
  * Events: a PMU driver that does not map an event answers ENOENT, on x86 also EINVAL;
  * without any PMU driver it is ENOENT, with some hypervisors EOPNOTSUPP or ENODEV.
@@ -15,6 +17,7 @@
 
 #include "base/cleanup.h"
 #include "base/host.h"
+#include "event/evfield.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -155,7 +158,23 @@ static bool all_tasks(const struct evcause_request *r)
 
 long evcause_paranoid_needed(const struct evcause_request *r)
 {
+	if (r->attr->type == PERF_TYPE_TRACEPOINT && r->attr->sample_type & PERF_SAMPLE_RAW)
+		return -1;
 	return all_tasks(r) ? 0 : r->attr->exclude_kernel ? 2 : 1;
+}
+
+/* The number that a PMU has here is its event type; -1 when there is no such PMU. */
+static bool is_of_pmu(const struct host *h, const struct evcause_request *r, const char *pmu)
+{
+	long type;
+	return r->attr->type > PERF_TYPE_BREAKPOINT &&
+	       host_read_long(h, HOST_SYS, &type, "bus/event_source/devices/%s/type", pmu) == 0 &&
+	       type == (long)r->attr->type;
+}
+
+static bool is_probe(const struct host *h, const struct evcause_request *r)
+{
+	return is_of_pmu(h, r, "uprobe") || is_of_pmu(h, r, "kprobe");
 }
 
 static bool needs_pmu(const struct evcause_request *r)
@@ -173,8 +192,12 @@ static enum evcause refused(const struct host *h, const struct evcause_request *
 	if (!own.perfmon && own.paranoid > evcause_paranoid_needed(r)) {
 		if (own.paranoid > 2)
 			return EVCAUSE_PARANOID_ALL;
+		if (evcause_paranoid_needed(r) < 0)
+			return EVCAUSE_PARANOID_TRACE;
 		return all_tasks(r) ? EVCAUSE_PARANOID_CPU : EVCAUSE_PARANOID_KERNEL;
 	}
+	if (!own.perfmon && is_probe(h, r))
+		return EVCAUSE_PROBE;
 	if (!all_tasks(r) && r->pid > 0 && !own.perfmon && !own.ptrace) {
 		/* With hidepid= another user's status cannot even be read. */
 		long user = evcause_user_of(h, r->pid);
@@ -185,9 +208,59 @@ static enum evcause refused(const struct host *h, const struct evcause_request *
 	return EVCAUSE_SECURITY;
 }
 
+static bool names_field(const struct evcause_request *r, const char *name)
+{
+	return r->field && r->field->name && strcmp(r->field->name, name) == 0;
+}
+
+static enum evcause invalid(const struct host *h, const struct evcause_request *r)
+{
+	const struct perf_event_attr *a = r->attr;
+	bool pmu = needs_pmu(r), own_pmu = a->type > PERF_TYPE_BREAKPOINT;
+	long max_hz = evcause_max_rate_hz(h);
+	if (a->freq && max_hz >= 0 && a->sample_freq > (uint64_t)max_hz)
+		return EVCAUSE_RATE;
+	if (r->cpu >= 0 && !is_online(h, r->cpu))
+		return EVCAUSE_CPU_OFFLINE;
+	if (pmu && !has_pmu(h))
+		return EVCAUSE_NO_PMU;
+	if (names_field(r, "precise_ip"))
+		return EVCAUSE_NOT_PRECISE;
+	/* PMUs outside of the cores refuse to sample at all. */
+	if (own_pmu && (names_field(r, "sample_freq") || names_field(r, "sample_period")))
+		return EVCAUSE_NO_INTERRUPT;
+	if (r->field && r->field->name && !names_field(r, "config"))
+		return EVCAUSE_FIELD;
+	if (a->type == PERF_TYPE_RAW || (own_pmu && names_field(r, "config")))
+		return EVCAUSE_RAW_CODE;
+	return pmu || names_field(r, "config") ? EVCAUSE_NO_SUCH_EVENT : EVCAUSE_BITS;
+}
+
+static enum evcause unsupported(const struct host *h, const struct evcause_request *r)
+{
+	bool own_pmu = r->attr->type > PERF_TYPE_BREAKPOINT;
+	if (needs_pmu(r) && !has_pmu(h))
+		return EVCAUSE_NO_PMU;
+	if (!needs_pmu(r) && !own_pmu)
+		return EVCAUSE_BITS;
+	if (is_probe(h, r))
+		return EVCAUSE_NO_SUCH_EVENT;
+	return r->attr->precise_ip ? EVCAUSE_NOT_PRECISE : EVCAUSE_NO_INTERRUPT;
+}
+
+/* A kernel with perf events has its sysctls: it is a filter that says there is no such call. */
+static enum evcause no_syscall(const struct host *h)
+{
+	struct evcause_rights own;
+	long n;
+	evcause_rights(h, &own);
+	return own.seccomp &&
+	       host_read_long(h, HOST_PROC, &n, "sys/kernel/perf_event_paranoid") == 0
+		       ? EVCAUSE_SECCOMP : EVCAUSE_NO_SYSCALL;
+}
+
 enum evcause evcause_find(const struct host *h, const struct evcause_request *r, int errnum)
 {
-	bool pmu = needs_pmu(r);
 	switch (errnum) {
 	case EACCES:
 	case EPERM:
@@ -197,32 +270,19 @@ enum evcause evcause_find(const struct host *h, const struct evcause_request *r,
 	case ENOENT:
 		if (errnum != ENOENT && r->cpu >= 0 && !is_online(h, r->cpu))
 			return EVCAUSE_CPU_OFFLINE;
-		return pmu && !has_pmu(h) ? EVCAUSE_NO_PMU : EVCAUSE_NO_SUCH_EVENT;
+		return needs_pmu(r) && !has_pmu(h) ? EVCAUSE_NO_PMU : EVCAUSE_NO_SUCH_EVENT;
 	case EOPNOTSUPP:
 	case ERRNO_KERNEL_ENOTSUPP:
-		if (!pmu)
-			return EVCAUSE_BITS;
-		if (!has_pmu(h))
-			return EVCAUSE_NO_PMU;
-		return r->attr->precise_ip ? EVCAUSE_NOT_PRECISE : EVCAUSE_NO_INTERRUPT;
+		return unsupported(h, r);
 	case EINVAL:
-		if (r->attr->freq && evcause_max_rate_hz(h) >= 0 &&
-		    r->attr->sample_freq > (uint64_t)evcause_max_rate_hz(h))
-			return EVCAUSE_RATE;
-		if (r->cpu >= 0 && !is_online(h, r->cpu))
-			return EVCAUSE_CPU_OFFLINE;
-		if (pmu && !has_pmu(h))
-			return EVCAUSE_NO_PMU;
-		if (r->attr->type == PERF_TYPE_RAW)
-			return EVCAUSE_RAW_CODE;
-		return pmu ? EVCAUSE_NO_SUCH_EVENT : EVCAUSE_BITS;
+		return invalid(h, r);
 	case E2BIG:
-		return EVCAUSE_BITS;
+		return r->field && r->field->name ? EVCAUSE_FIELD : EVCAUSE_BITS;
 	case EOVERFLOW:
 		return EVCAUSE_MAX_STACK;
 	case EBUSY:
 	case ENOSPC:
-		return EVCAUSE_BUSY;
+		return r->attr->type == PERF_TYPE_BREAKPOINT ? EVCAUSE_BREAKPOINTS : EVCAUSE_BUSY;
 	case EMFILE:
 		return EVCAUSE_FILES_PROCESS;
 	case ENFILE:
@@ -230,7 +290,7 @@ enum evcause evcause_find(const struct host *h, const struct evcause_request *r,
 	case ESRCH:
 		return EVCAUSE_NO_TASK;
 	case ENOSYS:
-		return EVCAUSE_NO_SYSCALL;
+		return no_syscall(h);
 	case ENOMEM:
 		return EVCAUSE_MEMORY;
 	default:
@@ -249,16 +309,20 @@ const char *evcause_short(enum evcause cause)
 		[EVCAUSE_PARANOID_ALL] = "kernel.perf_event_paranoid is above 2",
 		[EVCAUSE_PARANOID_KERNEL] = "kernel.perf_event_paranoid is above 1",
 		[EVCAUSE_PARANOID_CPU] = "kernel.perf_event_paranoid is above 0",
+		[EVCAUSE_PARANOID_TRACE] = "kernel.perf_event_paranoid is above -1",
+		[EVCAUSE_PROBE] = "probes need CAP_PERFMON",
 		[EVCAUSE_OTHER_USER] = "another user's process",
 		[EVCAUSE_NOT_DUMPABLE] = "protected process",
 		[EVCAUSE_SECCOMP] = "forbidden by a seccomp filter",
 		[EVCAUSE_LOCKDOWN] = "the kernel is locked down",
 		[EVCAUSE_SECURITY] = "forbidden by a security module",
 		[EVCAUSE_BUSY] = "counters are in use",
+		[EVCAUSE_BREAKPOINTS] = "all debug registers are in use",
 		[EVCAUSE_FILES_PROCESS] = "too many open files",
 		[EVCAUSE_FILES_SYSTEM] = "too many open files in the system",
 		[EVCAUSE_RATE] = "rate above the kernel's limit",
 		[EVCAUSE_RAW_CODE] = "the PMU refuses this code",
+		[EVCAUSE_FIELD] = "a part of the request is refused",
 		[EVCAUSE_BITS] = "not known to this kernel",
 		[EVCAUSE_MAX_STACK] = "stacks too deep",
 		[EVCAUSE_NO_TASK] = "no such process",

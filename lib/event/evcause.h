@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+struct evfield;
 struct evspec;
 struct host;
 
@@ -20,6 +21,7 @@ struct evcause_request {
 	pid_t pid;                           /* -1: all tasks; with PERF_FLAG_PID_CGROUP a folder */
 	int cpu;                             /* -1: any */
 	unsigned long flags;                 /* PERF_FLAG_* */
+	const struct evfield *field;         /* EINVAL, E2BIG: what was refused; NULL unknown */
 };
 
 enum evcause {
@@ -31,16 +33,20 @@ enum evcause {
 	EVCAUSE_PARANOID_ALL,     /* kernel.perf_event_paranoid above 2: nothing is allowed */
 	EVCAUSE_PARANOID_KERNEL,  /* 2: not the kernel's side */
 	EVCAUSE_PARANOID_CPU,     /* 1 or 2: not whole CPUs or cgroups */
+	EVCAUSE_PARANOID_TRACE,   /* above -1: no tracepoints with their data */
+	EVCAUSE_PROBE,            /* probes are for CAP_PERFMON, whatever the sysctl says */
 	EVCAUSE_OTHER_USER,
 	EVCAUSE_NOT_DUMPABLE,     /* own process that must not be looked into */
 	EVCAUSE_SECCOMP,
 	EVCAUSE_LOCKDOWN,
 	EVCAUSE_SECURITY,         /* none of the above: some security module */
 	EVCAUSE_BUSY,
+	EVCAUSE_BREAKPOINTS,      /* all debug registers are in use */
 	EVCAUSE_FILES_PROCESS,
 	EVCAUSE_FILES_SYSTEM,
 	EVCAUSE_RATE,
 	EVCAUSE_RAW_CODE,
+	EVCAUSE_FIELD,            /* one field of the attr is refused, and known */
 	EVCAUSE_BITS,             /* this kernel does not know a part of the attr */
 	EVCAUSE_MAX_STACK,
 	EVCAUSE_NO_TASK,

@@ -9,9 +9,11 @@
 #include "base/err.h"
 #include "base/host.h"
 #include "event/evcause.h"
+#include "event/evfield.h"
 #include "event/evspec.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -33,10 +35,13 @@ static const char *const fixed_text[EVCAUSE_N_CAUSES] = {
 	[EVCAUSE_LOCKDOWN] =
 		"the kernel is locked down for confidentiality\n"
 		"boot without lockdown=confidentiality",
-	[EVCAUSE_SECURITY] =
-		"neither kernel.perf_event_paranoid nor capabilities explain it: a security module "
-		"(SELinux, AppArmor) may forbid perf events\n"
-		"the kernel's log and audit.log name the rule",
+	[EVCAUSE_PROBE] =
+		"probes change code that others run, too: kernel.perf_event_paranoid does not open "
+		"them\n"
+		"get CAP_PERFMON (root has it)",
+	[EVCAUSE_BREAKPOINTS] =
+		"all debug registers of a CPU are in use\n"
+		"watch fewer addresses, or end the debuggers that do",
 	[EVCAUSE_NO_TASK] = "there is no such process or thread; it may have ended",
 	[EVCAUSE_NO_SYSCALL] =
 		"this kernel was built without CONFIG_PERF_EVENTS, or a seccomp filter hides "
@@ -91,6 +96,8 @@ static void say_paranoid(struct hint *t, const struct host *h, const struct evca
 	say(t, "kernel.perf_event_paranoid is %ld: without CAP_PERFMON ", own.paranoid);
 	if (cause == EVCAUSE_PARANOID_ALL)
 		say(t, "this kernel lets nothing be sampled\n");
+	else if (cause == EVCAUSE_PARANOID_TRACE)
+		say(t, "tracepoints do not show their data\n");
 	else if (cause == EVCAUSE_PARANOID_CPU)
 		say(t, "no whole CPU or cgroup may be sampled\nrecord processes of your own, or ");
 	else
@@ -133,6 +140,16 @@ static void say_seccomp(struct hint *t, const struct host *h, const struct evcau
 		    "(now %ld)", needed, own.paranoid);
 }
 
+static void say_security(struct hint *t, const struct host *h)
+{
+	CLEANUP_FREE char *modules = NULL;
+	say(t, "neither kernel.perf_event_paranoid nor capabilities explain it: a security module "
+	    "(SELinux, AppArmor) may forbid perf events");
+	if (host_read_file(h, HOST_SYS, &modules, NULL, "kernel/security/lsm") == 0)
+		say(t, "; active are: %.*s", (int)strcspn(modules, "\n"), modules);
+	say(t, "\nthe kernel's log and audit.log name the rule");
+}
+
 static void say_busy(struct hint *t, const struct host *h)
 {
 	long on;
@@ -166,18 +183,51 @@ static void say_files_system(struct hint *t, const struct host *h)
 	say(t, "record fewer events, threads or CPUs, or raise sysctl fs.file-max");
 }
 
-static void say_bits(struct hint *t, const struct host *h, const struct evcause_request *r)
+static void say_kernel(struct hint *t, const struct host *h, const char *text)
 {
 	CLEANUP_FREE char *release = NULL;
 	if (host_read_file(h, HOST_PROC, &release, NULL, "sys/kernel/osrelease") == 0)
-		say(t, "this kernel, %.*s, does not know a part of the request\n",
-		    (int)strcspn(release, "\n"), release);
+		say(t, "this kernel, %.*s, %s", (int)strcspn(release, "\n"), release, text);
 	else
-		say(t, "this kernel does not know a part of the request\n");
-	if (r->attr->sample_type & PERF_SAMPLE_CGROUP)
-		say(t, "leave out cgroup ids, which need Linux 5.7");
-	else
-		say(t, "-v shows the request");
+		say(t, "this kernel %s", text);
+}
+
+static void say_bits(struct hint *t, const struct host *h)
+{
+	say_kernel(t, h, "does not know a part of the request\n-v shows the request");
+}
+
+/* What of the request set the field. */
+static const char *remedy_of(const char *field)
+{
+	static const struct { const char *field, *remedy; } table[] = {
+		{ "sample_type PERF_SAMPLE_CGROUP", "leave out '--labels cgroup'" },
+		{ "cgroup", "leave out '--labels cgroup'" },
+		{ "exclude_kernel", "leave out ':u' and --user" },
+		{ "exclude_user", "leave out ':k' and --kernel" },
+		{ "config", "look its terms up below /sys/bus/event_source/devices/*/format" },
+		{ "branch_sample_type", "use another --call-graph" },
+		{ "sample_stack_user", "use '--call-graph dwarf,SIZE' with another size, or fp" },
+		{ "sample_regs_user", "use '--call-graph fp'" },
+		{ "sample_freq", "ask for another rate, or for a period (-c)" },
+		{ "sample_period", "ask for another period, or for a rate (-F)" },
+	};
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
+		if (strncmp(field, table[i].field, strlen(table[i].field)) == 0)
+			return table[i].remedy;
+	return "-v shows the request";
+}
+
+static void say_field(struct hint *t, const struct host *h, const struct evfield *f)
+{
+	say(t, "the field '%s' is refused", f->name);
+	if (f->value > 1)
+		say(t, ", which is 0x%" PRIx64, f->value);
+	say(t, "\n%s", remedy_of(f->name));
+	if (f->since) {
+		say(t, "; it came with Linux %s: ", f->since);
+		say_kernel(t, h, "may be older");
+	}
 }
 
 static void say_max_stack(struct hint *t, const struct host *h, unsigned n_frames)
@@ -198,6 +248,7 @@ static void say_cause(struct hint *t, const struct host *h, const struct evcause
 	case EVCAUSE_PARANOID_ALL:
 	case EVCAUSE_PARANOID_KERNEL:
 	case EVCAUSE_PARANOID_CPU:
+	case EVCAUSE_PARANOID_TRACE:
 		say_paranoid(t, h, r, cause);
 		break;
 	case EVCAUSE_OTHER_USER:
@@ -206,6 +257,9 @@ static void say_cause(struct hint *t, const struct host *h, const struct evcause
 		break;
 	case EVCAUSE_SECCOMP:
 		say_seccomp(t, h, r);
+		break;
+	case EVCAUSE_SECURITY:
+		say_security(t, h);
 		break;
 	case EVCAUSE_BUSY:
 		say_busy(t, h);
@@ -226,8 +280,11 @@ static void say_cause(struct hint *t, const struct host *h, const struct evcause
 		    "look it up in the CPU's manual, for this very model",
 		    (unsigned long long)r->attr->config);
 		break;
+	case EVCAUSE_FIELD:
+		say_field(t, h, r->field);
+		break;
 	case EVCAUSE_BITS:
-		say_bits(t, h, r);
+		say_bits(t, h);
 		break;
 	case EVCAUSE_MAX_STACK:
 		say_max_stack(t, h, r->attr->sample_max_stack);

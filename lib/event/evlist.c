@@ -99,10 +99,11 @@ static void test_spec(const struct cprof_event_probe *p, const struct evspec *s,
 	};
 	struct perf_event_attr asked, opened;
 	evattr_sampling(s, &options, &asked);
-	struct evcause_request r = { s, &asked, 0, -1, 0 };
+	const struct evopen_place self = { 0, -1, -1, 0 };
+	struct evcause_request r = { s, &asked, 0, -1, 0, NULL };
 	unsigned given_up;
 	opened = asked;
-	int fd = evopen_first(&p->open, s, &opened, 0, -1, 0, &given_up, NULL);
+	int fd = evopen_first(&p->open, s, &opened, &self, &given_up, NULL);
 	if (fd < 0) {
 		*ret_state = CPROF_EVENT_NO;
 		*ret_reason = evcause_short(evcause_find(p->open.host, &r, -fd));

@@ -1,13 +1,6 @@
 /*
- * The ladder goes down one rung per refusal, and which rung depends on the errno:
- *
- *	EINVAL, E2BIG      bits that this kernel does not know, then precise_ip
- *	EOPNOTSUPP         precise_ip (the answer of x86 to more than it can)
- *	EACCES, EPERM      the kernel's side
- *
- * Rungs are never climbed back, so there are at most 1 + 1 + 3 + 1 attempts.  The last errno is
- * the one to report: an unprivileged `cycles` on a machine without a PMU is first
- * refused for its kernel side, and only then for what cannot be helped.
+ * Attempts and what is said of them; the ladder itself is in evladder.c.  The last errno is the
+ * one to report, since it is what no rung could mend.
  */
 #include "event/evopen.h"
 
@@ -18,6 +11,8 @@
 #include "event/evattr.h"
 #include "event/evcause.h"
 #include "event/evexplain.h"
+#include "event/evfield.h"
+#include "event/evladder.h"
 #include "event/evspec.h"
 
 #include <errno.h>
@@ -39,101 +34,86 @@ int evopen_syscall(struct perf_event_attr *attr, pid_t pid, int cpu, int group_f
 	return (int)syscall(SYS_perf_event_open, attr, pid, cpu, group_fd, flags);
 }
 
-/* A descriptor or -errno. */
-static int attempt(const struct evopen *o, const struct perf_event_attr *attr, pid_t pid, int cpu,
-		   unsigned long flags)
+/* A descriptor or -errno; with -E2BIG, *ret_known_bytes of the attr are known to the kernel. */
+static int attempt(const struct evopen *o, const struct perf_event_attr *attr,
+		   const struct evopen_place *at, uint32_t *ret_known_bytes)
 {
 	for (int i = 0; i < EINTR_TRIES; i++) {
 		/* On E2BIG the kernel writes into the attr. */
 		struct perf_event_attr a = *attr;
-		int fd = o->fn(&a, pid, cpu, -1, flags | PERF_FLAG_FD_CLOEXEC);
+		int fd = o->fn(&a, at->pid, at->cpu, at->group_fd,
+			       at->flags | PERF_FLAG_FD_CLOEXEC);
+		int errnum = errno;
+		*ret_known_bytes = a.size;
 		if (fd >= 0)
 			return fd;
-		if (errno != EINTR)
-			return -errno;
+		if (errnum != EINTR)
+			return -errnum;
 	}
 	return -EINTR;
 }
 
 static void log_attempt(const struct evopen *o, const struct evspec *s,
-			const struct perf_event_attr *attr, pid_t pid, int cpu, int result)
+			const struct perf_event_attr *attr, const struct evopen_place *at,
+			int result)
 {
 	char text[512];
 	if (!o->log || o->log->max < LOG_EXPLAIN)
 		return;
 	evattr_text(attr, text, sizeof(text));
 	log_line(o->log, LOG_EXPLAIN, "event '%s' pid %d cpu %d: %s: %s",
-		 s ? s->name : "side band", (int)pid, cpu, text,
+		 s ? s->name : "side band", (int)at->pid, at->cpu, text,
 		 result < 0 ? strerror(-result) : "opened");
 }
 
-/* Steps down one rung; false when there is none that could help against errnum. */
-static bool step_down(const struct evopen *o, const struct evspec *s, struct perf_event_attr *a,
-		      int errnum, unsigned *given_up)
+/* The failure of an attempt, with the field of the attr that the kernel stumbled over. */
+static int explain(const struct evopen *o, const struct evspec *s,
+		   const struct perf_event_attr *attr, const struct evopen_place *at, int errnum,
+		   uint32_t known_bytes, struct err *e)
 {
-	switch (errnum) {
-	case EINVAL:
-	case E2BIG:
-		if (evattr_drop_new_bits(a)) {
-			*given_up |= EVOPEN_NO_NEW_BITS;
-			return true;
-		}
-		break;
-	case EOPNOTSUPP:
-		break;
-	case EACCES:
-	case EPERM:
-		if (!o->allow_user_only || a->exclude_kernel || a->exclude_user ||
-		    (s && evspec_in_kernel(s)))
-			return false;
-		a->exclude_kernel = a->exclude_hv = 1;
-		*given_up |= EVOPEN_NO_KERNEL;
-		return true;
-	default:
-		return false;
-	}
-	if (!a->precise_ip)
-		return false;
-	a->precise_ip--;
-	*given_up |= EVOPEN_NO_PRECISE;
-	return true;
+	struct evfield field = { NULL, 0, NULL };
+	struct evcause_request r = { s, attr, at->pid, at->cpu, at->flags, &field };
+	if (!e)
+		return -errnum;
+	if (errnum == EINVAL)
+		evfield_find(o, attr, at, &field);
+	else if (errnum == E2BIG)
+		evfield_beyond(attr, known_bytes, &field);
+	return evexplain_set(o->host, &r, errnum, e);
 }
 
 int evopen_first(const struct evopen *o, const struct evspec *s, struct perf_event_attr *attr,
-		 pid_t pid, int cpu, unsigned long flags, unsigned *ret_given_up, struct err *e)
+		 const struct evopen_place *at, unsigned *ret_given_up, struct err *e)
 {
 	struct perf_event_attr a = *attr;
-	unsigned given_up = 0;
+	struct evladder ladder = { 0 };
+	uint32_t known_bytes;
 	for (;;) {
-		int fd = attempt(o, &a, pid, cpu, flags);
-		log_attempt(o, s, &a, pid, cpu, fd);
+		int fd = attempt(o, &a, at, &known_bytes);
+		log_attempt(o, s, &a, at, fd);
 		if (fd >= 0) {
 			*attr = a;
-			*ret_given_up = given_up;
+			*ret_given_up = ladder.given_up;
 			return fd;
 		}
-		if (!step_down(o, s, &a, -fd, &given_up)) {
-			struct evcause_request r = { s, &a, pid, cpu, flags };
-			return evexplain_set(o->host, &r, -fd, e);
-		}
+		if (!evladder_step(&ladder, o, s, at, &a, -fd))
+			return explain(o, s, &a, at, -fd, known_bytes, e);
 	}
 }
 
 int evopen_again(const struct evopen *o, const struct evspec *s, const struct perf_event_attr *attr,
-		 pid_t pid, int cpu, unsigned long flags, struct err *e)
+		 const struct evopen_place *at, struct err *e)
 {
-	int fd = attempt(o, attr, pid, cpu, flags);
-	if (fd >= 0)
-		return fd;
-	struct evcause_request r = { s, attr, pid, cpu, flags };
-	return evexplain_set(o->host, &r, -fd, e);
+	uint32_t known_bytes;
+	int fd = attempt(o, attr, at, &known_bytes);
+	return fd >= 0 ? fd : explain(o, s, attr, at, -fd, known_bytes, e);
 }
 
 int evopen_explain(const struct evopen *o, const struct evspec *s,
 		   const struct perf_event_attr *attr, pid_t pid, int cpu, int errnum,
 		   struct err *e)
 {
-	struct evcause_request r = { s, attr, pid, cpu, 0 };
+	struct evcause_request r = { s, attr, pid, cpu, 0, NULL };
 	return evexplain_set(o->host, &r, errnum, e);
 }
 
@@ -153,12 +133,14 @@ const char *evopen_why_not_cpus(const struct evopen *o)
 	int cpu = sched_getcpu();  /* surely online */
 	if (cpu < 0)
 		cpu = 0;
-	int fd = attempt(o, &a, -1, cpu, 0);
+	const struct evopen_place all_of_cpu = { -1, cpu, -1, 0 };
+	uint32_t known_bytes;
+	int fd = attempt(o, &a, &all_of_cpu, &known_bytes);
 	if (fd >= 0) {
 		close(fd);
 		return NULL;
 	}
-	struct evcause_request r = { NULL, &a, -1, cpu, 0 };
+	struct evcause_request r = { NULL, &a, -1, cpu, 0, NULL };
 	return evcause_short(evcause_find(o->host, &r, -fd));
 }
 
@@ -185,9 +167,11 @@ bool evopen_pmu_interrupts(const struct evopen *o, const char **ret_why)
 		.exclude_kernel = 1,
 		.exclude_hv = 1,
 	};
-	CLEANUP_CLOSE int fd = attempt(o, &a, 0, -1, 0);
+	const struct evopen_place self = { 0, -1, -1, 0 };
+	uint32_t known_bytes;
+	CLEANUP_CLOSE int fd = attempt(o, &a, &self, &known_bytes);
 	if (fd < 0) {
-		struct evcause_request r = { NULL, &a, 0, -1, 0 };
+		struct evcause_request r = { NULL, &a, 0, -1, 0, NULL };
 		*ret_why = evcause_short(evcause_find(o->host, &r, -fd));
 		return false;
 	}

@@ -29,27 +29,36 @@ struct evopen {
 };
 /* Where a function takes a struct evspec, NULL means the side-band event. */
 
+struct evopen_place {
+	pid_t pid;                /* 0: this process, -1: all tasks; with _PID_CGROUP a folder */
+	int cpu;                  /* -1: any */
+	int group_fd;             /* the group's leader; -1: none */
+	unsigned long flags;      /* PERF_FLAG_* */
+};
+
 enum evopen_given_up {            /* bits: what the ladder had to leave out */
 	EVOPEN_NO_KERNEL = 1,     /* user code only: perf_event_paranoid and no CAP_PERFMON */
 	EVOPEN_NO_PRECISE = 2,    /* precise_ip lowered */
 	EVOPEN_NO_NEW_BITS = 4,   /* attr bits that this kernel does not know */
+	EVOPEN_WITH_GUESTS = 8,   /* this PMU cannot leave virtual machines out */
+	EVOPEN_CLOCK = 16,        /* cpu-clock instead of an event that nobody named */
 };
 
 /*
- * Finds an attr that opens for this event: tries *attr on (pid, cpu), then down the ladder
- * newest attr -> without new bits -> precise 3..0 -> user only.  On success *attr is what
- * opened, *ret_given_up says what was left out, and the descriptor (O_CLOEXEC) is returned.
+ * Finds an attr that opens for this event: tries *attr there, then down the ladder (evladder.h).
+ * On success *attr is what opened, *ret_given_up says what was left out, and the descriptor
+ * (O_CLOEXEC) is returned.
  * On failure the negative errno of the last attempt (the one that no rung could mend), with e
  * holding "cannot open event 'NAME' on cpu N: <errno text>" and the cause and remedy.  Events that
  * happen in the kernel only (evspec_in_kernel) are never made user only.
  */
 int evopen_first(const struct evopen *o, const struct evspec *s, struct perf_event_attr *attr,
-		 pid_t pid, int cpu, unsigned long flags, unsigned *ret_given_up, struct err *e);
+		 const struct evopen_place *at, unsigned *ret_given_up, struct err *e);
 
 /* Opens an attr that evopen_first found, elsewhere.  A descriptor or -errno with e set
  * (e may be NULL); no fallback. */
 int evopen_again(const struct evopen *o, const struct evspec *s, const struct perf_event_attr *attr,
-		 pid_t pid, int cpu, unsigned long flags, struct err *e);
+		 const struct evopen_place *at, struct err *e);
 
 /* Fills e for errno errnum of opening s: cause and remedy by errno, event kind, sysctls,
  * capabilities.  Returns -errnum. */

@@ -170,6 +170,9 @@ static int set_engine(struct cprof_importer *m, struct err *e)
 	m->engine.targets.all = true;
 	m->engine.procs.mapdso.open_file = importfiles_open;
 	m->engine.procs.mapdso.open_ctx = &m->files;
+	m->engine.walk.user.debug = (struct symdebug_place){
+		.host = &m->host, .dirs = (const char *const *)m->debug_dir,
+	};
 	/* No record names the task that runs when none does. */
 	struct record idle = {
 		.type = PERF_RECORD_COMM, .event = RECORD_NO_EVENT, .comm.comm = "swapper",

@@ -382,11 +382,14 @@ void cprof_recorder_stats(struct cprof_recorder *r, struct cprof_stats *ret)
 		[LIVE_CGROUP] = CPROF_SCOPE_CGROUP,
 	};
 	const struct live_facts *f = live_facts(r->source);
+	unsigned given_up = 0;
+	for (size_t i = 0; i < r->events.n; i++)
+		given_up |= live_given_up(r->source, i);
 	*ret = (struct cprof_stats){
 		.start_realtime_ns = r->start_realtime_ns,
 		.duration_ns = duration_ns(r),
 		.scope = scope[r->scope],
-		.user_only = f->given_up & EVOPEN_NO_KERNEL,
+		.user_only = given_up & EVOPEN_NO_KERNEL,
 		.cpu_used_known = r->stopped && r->coverage.known,
 		.cpu_used_ns = r->coverage.used_ns,
 		.ring_bytes = f->ring_bytes, .stack_bytes = r->stacksize.bytes,

@@ -117,6 +117,12 @@ unsigned setup_optional_labels(const struct cprof_config *c)
 
 /* ---- choices ------------------------------------------------------------------------- */
 
+static void name_event(struct cprof_recorder *r, size_t i)
+{
+	evspec_sample_type(&r->events.v[i], r->event[i].sample_type, &r->event[i].unit);
+	evspec_file_part(&r->events.v[i], r->event[i].file_part);
+}
+
 static int choose_events(struct cprof_recorder *r, const struct evopen *open, struct err *e)
 {
 	const struct cprof_config *c = &r->config;
@@ -141,10 +147,8 @@ static int choose_events(struct cprof_recorder *r, const struct evopen *open, st
 	r->event = calloc(r->events.n, sizeof(*r->event));
 	if (!r->event)
 		return err_errno(e, ENOMEM, "cannot set up recording");
-	for (size_t i = 0; i < r->events.n; i++) {
-		evspec_sample_type(&r->events.v[i], r->event[i].sample_type, &r->event[i].unit);
-		evspec_file_part(&r->events.v[i], r->event[i].file_part);
-	}
+	for (size_t i = 0; i < r->events.n; i++)
+		name_event(r, i);
 	return 0;
 }
 
@@ -265,6 +269,52 @@ static int note_periods(struct cprof_recorder *r)
 	return r->period ? 0 : -ENOMEM;
 }
 
+/* The event that cprof chose is a clock after all. */
+static int become_clock(struct cprof_recorder *r, size_t i, struct err *e)
+{
+	struct evspec_list clock = { NULL, 0 };
+	int code = evspec_parse(&clock, "cpu-clock", e);
+	if (code < 0)
+		return code;
+	enum evspec_rate kind = r->events.v[i].rate_kind;
+	r->events.v[i] = clock.v[0];
+	r->events.v[i].by_default = true;
+	r->events.v[i].rate_kind = kind;
+	evspec_list_done(&clock);
+	name_event(r, i);
+	r->by_count &= ~(UINT64_C(1) << i);
+	return 0;
+}
+
+/* What the ladder left out is said, and what follows from it done. */
+static int note_fallbacks(struct cprof_recorder *r, struct err *e)
+{
+	bool user_only = false;
+	for (size_t i = 0; i < r->events.n; i++) {
+		const struct evspec *s = &r->events.v[i];
+		unsigned given_up = live_given_up(r->source, i);
+		unsigned precise = live_attr(r->source, i)->precise_ip;
+		user_only |= given_up & EVOPEN_NO_KERNEL;
+		if (given_up & EVOPEN_NO_PRECISE && s->precise_ip > precise)
+			log_line(r->config.log, LOG_WARN,
+				 "event '%s': precise level %u instead of %u: this PMU places "
+				 "samples no better", s->name, precise, s->precise_ip);
+		if (given_up & EVOPEN_WITH_GUESTS)
+			log_line(r->config.log, LOG_EXPLAIN,
+				 "event '%s': virtual machines cannot be left out", s->name);
+		if (given_up & EVOPEN_CLOCK) {
+			int code = become_clock(r, i, e);
+			if (code < 0)
+				return code;
+		}
+	}
+	if (user_only)
+		log_line(r->config.log, LOG_WARN,
+			 "recording user code only: the kernel may not be sampled "
+			 "(kernel.perf_event_paranoid, CAP_PERFMON)");
+	return 0;
+}
+
 static int open_source(struct cprof_recorder *r, struct live_options *o, struct err *e)
 {
 	const struct cprof_config *c = &r->config;
@@ -295,14 +345,13 @@ static int open_source(struct cprof_recorder *r, struct live_options *o, struct 
 	int code = live_open(o, &r->source, e);
 	if (code < 0)
 		return code;
+	code = note_fallbacks(r, e);
+	if (code < 0)
+		return code;
 	if (note_periods(r) < 0)
 		return err_errno(e, ENOMEM, "cannot set up recording");
 	stacksize_init(&r->stacksize, o->attr.stack_bytes, live_facts(r->source)->ring_bytes,
 		       c->stack_bytes || !o->attr.stack_bytes || r->scope == LIVE_TASK);
-	if (live_facts(r->source)->given_up & EVOPEN_NO_KERNEL)
-		log_line(c->log, LOG_WARN,
-			 "recording user code only: the kernel may not be sampled "
-			 "(kernel.perf_event_paranoid, CAP_PERFMON)");
 	return 0;
 }
 

@@ -32,10 +32,17 @@
 #define DEEP_EVERY_NS 10000000u
 #define COPY_BYTES_MAX 65536u
 
+/* Pages that end copies: the smallest size, how much behind one is read, and how often at most: it
+ * takes some 20 us. */
+#define PAGE_BYTES 4096u
+#define GAP_BYTES (128u << 10)
+#define GAP_EVERY_NS 1000000u
+
 /* What unwind_find_module is given. */
 struct lookup {
 	struct userstack *u;
 	struct procs_space *space;
+	uint32_t pid;
 };
 
 static struct userstack_module *module_of(struct userstack *u, uint32_t dso)
@@ -61,8 +68,8 @@ static struct cfi *cfi_of(struct userstack *u, const struct dso *d)
 	/* A file without CFI, or that is no ELF file, leaves cfi NULL: frame pointers then. */
 	if (d->image)
 		cfi_open_image(d->image, d->n_image_bytes, &m->cfi);
-	else if (d->fd >= 0 && d->is_elf)
-		cfi_open_file(d->fd, &m->cfi);
+	else if (d->fd >= 0 && d->is_elf && cfi_open_file(d->fd, &m->cfi) == 0)
+		cfi_set_debug(m->cfi, d, &u->debug);
 	return m->cfi;
 }
 
@@ -82,10 +89,22 @@ static bool find_module(void *ctx, uint64_t pc, struct unwind_module *ret)
 	return true;
 }
 
+/* Code that is in no file, from the process while it lives. */
+static size_t read_code(void *ctx, uint64_t pc, void *buf, size_t n_bytes)
+{
+	const struct lookup *l = ctx;
+	if (!l->u->host)
+		return 0;
+	CLEANUP_CLOSE int fd =
+		host_open_file(l->u->host, HOST_PROC, O_RDONLY, "%u/mem", l->pid);
+	ssize_t n = fd < 0 ? 0 : pread(fd, buf, n_bytes, (off_t)pc);
+	return n < 0 ? 0 : (size_t)n;
+}
+
 int userstack_init(struct userstack *u, struct dso_table *dsos, const struct host *host,
 		   const char *machine, uint32_t max_depth)
 {
-	*u = (struct userstack){ .dsos = dsos, .host = host };
+	*u = (struct userstack){ .dsos = dsos, .host = host, .debug.host = host };
 	if (!machine)
 		return 0;
 	if (strcmp(machine, "x86_64") == 0)
@@ -97,6 +116,7 @@ int userstack_init(struct userstack *u, struct dso_table *dsos, const struct hos
 	struct unwind_options o = {
 		.arch = u->arch,
 		.find_module = find_module,
+		.read_code = read_code,
 		.max_depth = max_depth ? max_depth : USERSTACK_DEPTH_DEFAULT,
 	};
 	u->unwind = unwind_new(&o);
@@ -145,8 +165,15 @@ static bool read_deep(struct userstack *u, const struct record *r, struct unwind
 	const uint8_t *check = in->stack + n - n_check;
 	uint8_t *tail = u->deep + n - n_check;
 	off_t at = (off_t)(sp + n - n_check);
-	if (pread(fd, tail, n_check, at) != (ssize_t)n_check || memcmp(tail, check, n_check) != 0)
+	if (pread(fd, tail, n_check, at) != (ssize_t)n_check || memcmp(tail, check, n_check) != 0) {
+		/* In a function with a large array, which has gone on meanwhile.  Reading makes the
+		 * page present that ended the copy, so that the next copies are longer. */
+		if ((sp + n) % PAGE_BYTES == 0 && r->time_ns - u->gap_ns >= GAP_EVERY_NS) {
+			(void)!pread(fd, u->deep, GAP_BYTES, (off_t)(sp + n));
+			u->gap_ns = r->time_ns;
+		}
 		return false;
+	}
 	u->deep_ns = r->time_ns;
 	ssize_t got = pread(fd, tail, DEEP_BYTES, at);
 	if (got <= (ssize_t)n_check || memcmp(tail, check, n_check) != 0)
@@ -249,7 +276,7 @@ bool userstack_walk(struct userstack *u, struct procs_space *space, const struct
 		u->n_unsupported++;
 		return false;
 	}
-	struct lookup lookup = { .u = u, .space = space };
+	struct lookup lookup = { .u = u, .space = space, .pid = r->pid };
 	struct unwind_regs regs;
 	unwind_regs_from_perf(u->arch, s->user_regs_mask, s->user_regs, &regs);
 	/* In the middle of execve the registers are those of the program that is gone: neither its

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "symbolize/symdebug.h"
 #include "symbolize/unwind.h"
 
 /* Deep recursion is seen whole as long as it fits into the stack copy, or joins. */
@@ -38,8 +39,10 @@ struct userstack {
 	uint64_t n_unsupported;        /* 32-bit code, or an architecture that is not unwound */
 	uint64_t n_joined;
 	const struct host *host;       /* NULL: a replay, whose processes are gone */
+	struct symdebug_place debug;   /* of debug files, for .debug_frame; host NULL: none */
 	uint8_t *deep;                 /* a stack copy lengthened from the process's memory */
 	uint64_t deep_ns;              /* time of the sample for which that was last done */
+	uint64_t gap_ns;               /* time of the sample for which a page was made present */
 	uint64_t n_deep;               /* stacks that were completed so */
 };
 

@@ -45,6 +45,7 @@ struct live {
 	VEC(struct live_fd) fds;
 	VEC(struct live_late) late;
 	struct perf_event_attr *attr;  /* per event, as it opened */
+	unsigned *given_up;            /* per event: enum evopen_given_up */
 	struct live_options options;   /* events and host are borrowed */
 	struct live_count *closed;     /* per event: what its closed predecessors counted */
 	struct live_id *id;            /* open addressing by id */

@@ -134,6 +134,7 @@ static void live_close(struct source *s)
 	VEC_FREE(&l->late);
 	free(l->ring);
 	free(l->attr);
+	free(l->given_up);
 	free(l->closed);
 	free(l->id);
 	free(l->poll);
@@ -233,4 +234,9 @@ const struct record_format *live_format(const struct source *s)
 const struct perf_event_attr *live_attr(const struct source *s, size_t i)
 {
 	return &live_of(s)->attr[i];
+}
+
+unsigned live_given_up(const struct source *s, size_t i)
+{
+	return live_of(s)->given_up[i];
 }

@@ -55,7 +55,6 @@ struct live_facts {
 	uint32_t n_cpus_failed;      /* online CPUs on which nothing could be opened */
 	uint32_t n_threads;          /* LIVE_TASK: threads found */
 	uint64_t ring_bytes;         /* data bytes per ring, as it came out */
-	unsigned given_up;           /* enum evopen_given_up, of any event */
 };
 
 /* Opens and maps everything, disabled.  -errno with e set: cause and remedy. */
@@ -83,5 +82,7 @@ const struct live_facts *live_facts(const struct source *s);
 const struct record_format *live_format(const struct source *s);
 /* The attr that event i was opened with, after fallbacks. */
 const struct perf_event_attr *live_attr(const struct source *s, size_t i);
+/* What the ladder left out of event i: enum evopen_given_up. */
+unsigned live_given_up(const struct source *s, size_t i);
 
 #endif

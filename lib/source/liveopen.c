@@ -174,22 +174,22 @@ static int open_place(struct live *l, const struct live_options *o, pid_t pid, u
 		int failed = 0;
 		for (size_t r = 0; r < l->n_rings; r++) {
 			const struct live_ring *ring = &l->ring[r];
+			const struct evopen_place at = { pid, ring->cpu, -1, flags };
 			int fd;
 			if (!found[i]) {
 				unsigned given_up = 0;
-				fd = evopen_first(&o->open, &o->event[i], &l->attr[i], pid,
-						  ring->cpu, flags, &given_up, e);
+				fd = evopen_first(&o->open, &o->event[i], &l->attr[i], &at,
+						  &given_up, e);
 				if (fd >= 0) {
 					char text[512];
 					found[i] = true;
-					l->facts.given_up |= given_up;
+					l->given_up[i] = given_up;
 					evattr_text(&l->attr[i], text, sizeof(text));
 					log_line(o->open.log, LOG_EXPLAIN, "event '%s': %s",
 						 o->event[i].name, text);
 				}
 			} else {
-				fd = evopen_again(&o->open, &o->event[i], &l->attr[i], pid,
-						  ring->cpu, flags, e);
+				fd = evopen_again(&o->open, &o->event[i], &l->attr[i], &at, e);
 			}
 			if (fd == -ENODEV) {
 				failed = fd;
@@ -385,7 +385,9 @@ int live_open(const struct live_options *options, struct source **ret_source, st
 	read_facts(&l->source.facts, (size_t)n_cpus);
 	l->attr = calloc(o.n_events, sizeof(*l->attr));
 	l->closed = calloc(o.n_events, sizeof(*l->closed));
-	int code = l->attr && l->closed ? 0 : err_errno(e, ENOMEM, "cannot set up recording");
+	l->given_up = calloc(o.n_events, sizeof(*l->given_up));
+	int code = l->attr && l->closed && l->given_up
+			   ? 0 : err_errno(e, ENOMEM, "cannot set up recording");
 	for (size_t i = 0; code == 0 && i < o.n_events; i++)
 		evattr_sampling(&o.event[i], &o.attr, &l->attr[i]);
 	if (code == 0) {
@@ -432,9 +434,9 @@ int live_set_stack(struct source *s, uint32_t stack_bytes, struct err *e)
 		const struct live_fd old = l->fds.v[i];
 		struct perf_event_attr attr = l->attr[old.event];
 		attr.sample_stack_user = stack_bytes;
-		int fd = evopen_again(&o->open, &o->event[old.event], &attr,
-				      cgroup ? o->cgroup_fd : -1, old.cpu,
-				      cgroup ? PERF_FLAG_PID_CGROUP : 0, e);
+		const struct evopen_place at = { cgroup ? o->cgroup_fd : -1, old.cpu, -1,
+						 cgroup ? PERF_FLAG_PID_CGROUP : 0 };
+		int fd = evopen_again(&o->open, &o->event[old.event], &attr, &at, e);
 		int code = fd < 0 ? fd : keep_fd(l, fd, old.event, 0, old.cpu,
 						 ring_fd_of_cpu(l, old.cpu), e);
 		if (code < 0) {

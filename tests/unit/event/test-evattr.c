@@ -226,11 +226,6 @@ static void others(void)
 	tap_ok(f.sample_type == a.sample_type && f.read_format == a.read_format &&
 	       f.sample_regs_user == a.sample_regs_user && f.sample_id_all && !f.sample_regs_intr,
 	       "how to decode it");
-	tap_ok(evattr_drop_new_bits(&a), "new bits are dropped");
-	tap_ok(!(a.read_format & PERF_FORMAT_LOST) && !a.exclude_guest &&
-	       a.sample_type == before.sample_type, "and the layout of samples stays");
-	tap_ok(!evattr_drop_new_bits(&a), "once");
-
 	char text[512], small[10];
 	evattr_text(&before, text, sizeof(text));
 	tap_str(text, "type 0 config 0x0 freq 999 sample "

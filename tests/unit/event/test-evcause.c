@@ -35,7 +35,7 @@ static const struct evcause_request *request(const char *event, pid_t pid, int c
 	spec = l.v[0];
 	evspec_list_done(&l);
 	evattr_sampling(&spec, &o, &attr);
-	r = (struct evcause_request){ &spec, &attr, pid, cpu, 0 };
+	r = (struct evcause_request){ &spec, &attr, pid, cpu, 0, NULL };
 	return &r;
 }
 

@@ -26,6 +26,7 @@
 #define F_EPILOGUE 0x1a00       /* CFA = sp + 8, fp at CFA - 16: popped already */
 #define F_LEAF 0x1b00           /* arm64: no frame */
 #define F_END 0x1c00
+#define JIT 0x7f0000000000ull   /* code in no file */
 
 struct world {
 	struct cfibuild b;
@@ -43,6 +44,10 @@ static bool find_module(void *ctx, uint64_t pc, struct unwind_module *ret)
 {
 	struct world *w = ctx;
 	w->n_asked++;
+	if (pc - JIT < 0x1000) {
+		*ret = (struct unwind_module){ .id = 2 };
+		return true;
+	}
 	if (pc - BIAS < 0x1000 || pc - BIAS >= F_END)
 		return false;
 	*ret = (struct unwind_module){ .cfi = w->cfi, .bias = BIAS, .id = 1 };
@@ -288,6 +293,79 @@ static void x86_guess(void)
 	close_world(&w);
 }
 
+/* At JIT: a trampoline, a function with a frame pointer, one that pushes; CALL_END ends a call. */
+#define CALL_END (JIT + 0x46)
+static uint8_t jit_code[0x100] = {
+	[0x00] = 0x48, 0x83, 0xec, 8, 0xff, 0xd1, 0x48, 0x83, 0xc4, 8, 0xc3,
+	[0x10] = 0xf3, 0x0f, 0x1e, 0xfa, 0x55, 0x48, 0x89, 0xe5, 0xff, 0xd0, 0x90, 0x90, 0xc9, 0xc3,
+	[0x30] = 0x53, 0xff, 0xd0, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x5b, 0xc3,
+	[0x44] = 0xff, 0xd0, 0xcc,
+};
+
+static size_t read_jit(void *ctx, uint64_t pc, void *buf, size_t n_bytes)
+{
+	(void)ctx;
+	if (pc - JIT >= sizeof(jit_code))
+		return 0;
+	if (n_bytes > sizeof(jit_code) - (pc - JIT))
+		n_bytes = sizeof(jit_code) - (pc - JIT);
+	memcpy(buf, jit_code + (pc - JIT), n_bytes);
+	return n_bytes;
+}
+
+static void x86_jit(void)
+{
+	struct world w;
+	open_world(&w, CFI_X86_64, 0);
+	unwind_free(w.u);
+	struct unwind_options o = { .arch = CFI_X86_64, .find_module = find_module,
+				    .read_code = read_jit };
+	w.u = unwind_new(&o);
+	w.regs.r[6] = 0x123456789;
+	w.stack[3] = JIT + 6;
+	w.stack[5] = CALL_END;
+	run(&w, PC(F_PUSH), CFI_X86_64, NULL);
+	tap_ok(w.r.n >= 3 && w.r.frame[2].pc == CALL_END && w.r.frame[2].sp == AT(6) &&
+		       w.r.frame[2].flags & UNWIND_FRAME_GUESSED,
+	       "a trampoline without a frame pointer is crossed by its code");
+	w.stack[5] = PC(F_PUSH);
+	run(&w, PC(F_PUSH) + 1, CFI_X86_64, NULL);
+	w.space++;
+	run(&w, PC(F_PUSH), CFI_X86_64, NULL);
+	tap_ok(w.r.n == 2 && w.r.end == UNWIND_NO_CFI,
+	       "but not to a return address that no call made");
+
+	w.stack[0] = CALL_END;
+	w.regs.r[6] = AT(20);
+	w.stack[20] = AT(30);
+	w.stack[21] = CALL_END;
+	w.stack[30] = 0;
+	w.stack[31] = PC(F_START);
+	w.space++;
+	run(&w, JIT + 0x10, CFI_X86_64, NULL);
+	tap_ok(IS(&w, UNWIND_ROOT, JIT + 0x10, CALL_END, CALL_END, PC(F_START)),
+	       "before the frame is made: the caller is not skipped");
+	run(&w, JIT + 0x14, CFI_X86_64, NULL);
+	tap_ok(IS(&w, UNWIND_ROOT, JIT + 0x14, CALL_END, CALL_END, PC(F_START)),
+	       "behind the landing pad");
+	w.stack[0] = AT(20);
+	w.stack[1] = CALL_END;
+	run(&w, JIT + 0x15, CFI_X86_64, NULL);
+	tap_ok(IS(&w, UNWIND_ROOT, JIT + 0x15, CALL_END, CALL_END, PC(F_START)),
+	       "between push and mov");
+	w.stack[0] = 0;
+	w.regs.r[6] = AT(20);
+	run(&w, JIT + 0x1a, CFI_X86_64, NULL);
+	tap_ok(IS(&w, UNWIND_ROOT, JIT + 0x1a, CALL_END, PC(F_START)), "by the frame pointer");
+	w.regs.r[6] = 77;
+	w.stack[0] = 5;
+	w.stack[1] = CALL_END;
+	run(&w, JIT + 0x34, CFI_X86_64, NULL);
+	tap_ok(w.r.n >= 2 && w.r.frame[1].pc == CALL_END && w.r.frame[1].sp == AT(2),
+	       "without one: by what the code does until it returns");
+	close_world(&w);
+}
+
 static void x86_signal(void)
 {
 	struct world w;
@@ -487,6 +565,7 @@ int main(void)
 	x86_plain();
 	x86_unusual();
 	x86_guess();
+	x86_jit();
 	x86_signal();
 	arm();
 	memo();

@@ -1,0 +1,231 @@
+/*
+ * Rules that are read from the code, where there is no CFI: hand-written assembly, musl, linkers'
+ * stubs (cfi-code.c), and code that a process has made itself.  A rule is believed only when a
+ * return address, one with a call before it, stands on the stack where the rule says.
+ *
+ * Code in no file comes from compilers that keep the frame pointer (node, Java with
+ * PreserveFramePointer), so there the code only says what the frame pointer cannot: where a
+ * function was interrupted before it has made its frame, and that a few bytes behind the call
+ * lies the return, as in Python's trampolines, which keep no frame pointer.  To follow such code
+ * further would be of less use: it may be replaced by other code at the same address.
+ */
+
+#include "symbolize/unwind-code.h"
+
+#include "symbolize/cfi-code.h"
+#include "symbolize/x86insn.h"
+
+#include <string.h>
+
+struct code_at {
+	struct unwind_walk *w;
+	const struct unwind_module *m;
+	bool is_open;                   /* another stack may bear out what this one did not */
+};
+
+/* Code at pc in module m, from its file or the process. */
+static size_t code_read(const struct unwind_walk *w, const struct unwind_module *m, uint64_t pc,
+			void *buf, size_t n_bytes)
+{
+	size_t n = m->cfi ? cfi_read_code(m->cfi, pc - m->bias, buf, n_bytes) : 0;
+	return n || !w->read_code ? n : w->read_code(w->in->ctx, pc, buf, n_bytes);
+}
+
+static size_t code_read_at(void *ctx, uint64_t at, uint8_t *buf, size_t n_bytes)
+{
+	const struct code_at *c = ctx;
+	return code_read(c->w, c->m, at, buf, n_bytes);
+}
+
+/*
+ * Go lays a goroutine's first frame out by hand: it returns into runtime.goexit behind its first
+ * instruction, "nop; call runtime.goexit1; nop", which no call precedes.
+ */
+static bool code_is_goexit(const struct unwind_walk *w, const struct unwind_module *m, uint64_t pc)
+{
+	uint8_t b[7];
+	return code_read(w, m, pc - 1, b, sizeof(b)) == sizeof(b) && b[0] == 0x90 &&
+	       b[1] == 0xe8 && b[6] == 0x90;
+}
+
+/* Is there a return address where the rule says: one with a call before it? */
+static bool code_accept(void *ctx, const struct cfi_rule *rule)
+{
+	struct code_at *c = ctx;
+	struct unwind_walk *w = c->w;
+	const struct unwind_frame *f = &w->frame[w->n - 1];
+	struct unwind_module m;
+	uint8_t before[7];
+	uint64_t pc, cfa = (rule->flags & CFI_FLAG_CFA_FP ? f->fp : f->sp) +
+		(uint64_t)(rule->cfa_off8 * 8l);
+	if (cfa <= f->sp)
+		return false;
+	if (!unwind_load(w, cfa - 8, &pc)) {
+		c->is_open |= unwind_outside(w, cfa - 8) == UNWIND_BEYOND;
+		return false;
+	}
+	bool is_call = pc && w->find_module(w->in->ctx, pc - 1, &m) &&
+		       code_read(w, &m, pc - sizeof(before), before, sizeof(before)) ==
+			       sizeof(before) &&
+		       (cfi_code_ends_with_call(before, sizeof(before)) ||
+			code_is_goexit(w, &m, pc));
+	/* clone returns twice, and only its parent has a caller */
+	c->is_open |= !is_call && f->flags & UNWIND_FRAME_EXACT;
+	return is_call;
+}
+
+/* Is that a return address which no call made, but whoever laid out the stack, as makecontext does?
+ * It is the first address of a function, and nothing is known of what lies before it. */
+static bool code_is_laid_out(const struct unwind_walk *w, const struct unwind_module *m)
+{
+	const struct unwind_frame *f = &w->frame[w->n - 1];
+	struct cfi_fde fde;
+	uint32_t off;
+	bool is_debug;
+	return !(f->flags & UNWIND_FRAME_EXACT) && m->cfi &&
+		cfi_find_fde(m->cfi, f->pc - m->bias, &fde, &off, &is_debug) == CFI_UNUSUAL &&
+		fde.start == f->pc - m->bias;
+}
+
+/* The system call that returns from a signal handler, x86-64: "mov $15, %rax; syscall". */
+static const uint8_t code_sigreturn_x86[] = { 0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05 };
+
+/* Was the frame interrupted in the trampoline itself, before the system call or within it? */
+static bool code_is_in_sigreturn(const struct unwind_walk *w, const struct unwind_module *m)
+{
+	const struct unwind_frame *f = &w->frame[w->n - 1];
+	const size_t n = sizeof(code_sigreturn_x86);
+	uint8_t b[2 * sizeof(code_sigreturn_x86)];
+	if (!(f->flags & UNWIND_FRAME_EXACT) ||
+	    code_read(w, m, f->pc - n, b, sizeof(b)) != sizeof(b))
+		return false;
+	return !memcmp(b, code_sigreturn_x86, n) ||
+		!memcmp(b + 2, code_sigreturn_x86, n) ||
+		!memcmp(b + n, code_sigreturn_x86, n);
+}
+
+bool unwind_code_is_start(const struct unwind_walk *w)
+{
+	const struct unwind_regs *r = w->in->regs;
+	struct unwind_module m;
+	uint8_t before[2];
+	uint64_t argc, end;
+	if (w->arch != CFI_X86_64 || !w->find_module(w->in->ctx, w->frame[0].pc, &m))
+		return false;
+	/* psABI 3.4.1: at the program's start rsp is at argc, and argv ends with a null pointer */
+	if (w->frame[0].fp == 0 && unwind_load(w, w->sp0, &argc) && argc > 0 && argc < w->n_copy &&
+	    unwind_load(w, w->sp0 + 8 * (argc + 1), &end) && end == 0)
+		return true;
+	/* the C library's clone has no CFI behind the system call; there, 0 is what a child gets */
+	return r->valid & 1 && r->r[0] == 0 &&
+		code_read(w, &m, w->frame[0].pc - 2, before, 2) == 2 &&
+		before[0] == 0x0f && before[1] == 0x05;
+}
+
+/* ---- code in no file --------------------------------------------------------------- */
+
+/* Does the code do nothing but take down its frame and return?  Instructions looked at. */
+#define CODE_EPILOGUE_MAX 8u
+
+static bool code_is_epilogue(const uint8_t *p, size_t n)
+{
+	for (unsigned int k = 0; k < CODE_EPILOGUE_MAX; k++) {
+		struct x86insn i = x86insn_decode(p, n);
+		if (!i.n_bytes || i.is_vector)
+			return false;
+		if (*i.p == 0xc3)
+			return true;
+		bool is_add_sp = (*i.p == 0x83 || *i.p == 0x81) && i.modrm && *i.modrm == 0xc4;
+		bool is_pop = *i.p >= 0x58 && *i.p <= 0x5f;
+		if (!is_add_sp && !is_pop && *i.p != 0xc9)
+			return false;
+		p += i.n_bytes;
+		n -= i.n_bytes;
+	}
+	return false;
+}
+
+static bool code_is_mov_fp_sp(const uint8_t *p)
+{
+	return p[0] == 0x48 && ((p[1] == 0x89 && p[2] == 0xe5) || (p[1] == 0x8b && p[2] == 0xec));
+}
+
+/* before: 1 byte before the pc, and the n bytes from it on.  Is the frame about to be made by
+ * "push %rbp; mov %rsp, %rbp"? */
+static bool code_prologue(const uint8_t *before, size_t n, struct cfi_rule *ret)
+{
+	const uint8_t *p = before + 1, *end = before + n;
+	*ret = (struct cfi_rule){ .kind = CFI_PLAIN, .flags = CFI_FLAG_GUESSED, .cfa_off8 = 1,
+				  .ra_off8 = -1 };
+	if (end - p >= 3 && before[0] == 0x55 && code_is_mov_fp_sp(p)) {
+		ret->cfa_off8 = 2;
+		ret->fp_off8 = -2;
+		ret->flags |= CFI_FLAG_FP_SAVED;
+		return true;
+	}
+	if (end - p >= 4 && !memcmp(p, "\xf3\x0f\x1e\xfa", 4)) /* endbr64 */
+		p += 4;
+	if (end - p >= 7 && !memcmp(p, "\x89\x84\x24", 3)) /* Java: is there stack enough? */
+		p += 7;
+	return end - p >= 4 && p[0] == 0x55 && code_is_mov_fp_sp(p + 1);
+}
+
+/* Does the frame pointer lead to another frame's, and to code? */
+static bool code_has_fp(const struct unwind_walk *w)
+{
+	const struct unwind_frame *f = &w->frame[w->n - 1];
+	struct unwind_module m;
+	uint64_t fp, pc;
+	return !(f->fp & 7) && f->fp >= f->sp && unwind_load(w, f->fp, &fp) &&
+	       unwind_load(w, f->fp + 8, &pc) && (fp == 0 || fp > f->fp) && pc &&
+	       w->find_module(w->in->ctx, pc - 1, &m);
+}
+
+static struct cfi_rule code_jit(struct unwind_walk *w, const struct unwind_module *m,
+				const struct cfi_code *code, bool *ret_is_final)
+{
+	const struct unwind_frame *f = &w->frame[w->n - 1];
+	struct cfi_rule r;
+	uint8_t b[33];
+	size_t n = code_read(w, m, f->pc - 1, b, sizeof(b));
+	*ret_is_final = true;
+	if (n > 1 && code_is_epilogue(b + 1, n - 1) && cfi_code_rule(code, f->pc, &r))
+		return r;
+	if (n > 1 && f->flags & UNWIND_FRAME_EXACT && code_prologue(b, n, &r) &&
+	    code->accept(code->ctx, &r))
+		return r;
+	if (code_has_fp(w))
+		return (struct cfi_rule){ .kind = CFI_NONE };
+	*ret_is_final = false;
+	return n && cfi_code_rule(code, f->pc, &r) ? r : (struct cfi_rule){ .kind = CFI_NONE };
+}
+
+/* ---- all of it ------------------------------------------------------------------------ */
+
+struct cfi_rule unwind_code_rule(struct unwind_walk *w, const struct unwind_module *m,
+				 bool *ret_is_final)
+{
+	struct code_at c = { .w = w, .m = m };
+	struct cfi_code code = { .ctx = &c, .read = code_read_at, .accept = code_accept };
+	struct cfi_rule r;
+	*ret_is_final = true;
+	if (code_is_laid_out(w, m))
+		return (struct cfi_rule){ .kind = CFI_ROOT, .flags = CFI_FLAG_GUESSED };
+	if (w->arch != CFI_X86_64)
+		return (struct cfi_rule){ .kind = CFI_NONE };
+	if (!m->cfi)
+		return code_jit(w, m, &code, ret_is_final);
+	if (code_is_in_sigreturn(w, m))
+		return (struct cfi_rule){ .kind = CFI_SIGRETURN, .flags = CFI_FLAG_GUESSED };
+	const struct unwind_frame *f = &w->frame[w->n - 1];
+	uint8_t b[8];
+	if (!(f->flags & UNWIND_FRAME_EXACT) && code_is_goexit(w, m, f->pc))
+		return (struct cfi_rule){ .kind = CFI_ROOT };
+	if (cfi_code_rule(&code, f->pc, &r))
+		return r;
+	if (!(f->flags & UNWIND_FRAME_EXACT) &&
+	    cfi_code_is_root(b, code_read(w, m, f->pc, b, sizeof(b))))
+		return (struct cfi_rule){ .kind = CFI_ROOT };
+	*ret_is_final = !c.is_open;
+	return (struct cfi_rule){ .kind = CFI_NONE };
+}

@@ -1,0 +1,17 @@
+#ifndef CPROF_SYMBOLIZE_UNWIND_CODE_H
+#define CPROF_SYMBOLIZE_UNWIND_CODE_H
+
+/* Rules by the code, for frames without CFI.  Only unwind.c uses this. */
+
+#include "symbolize/unwind-slow.h"
+
+/* The rule for the newest frame by its code; CFI_NONE when there is none.  *ret_is_final is false
+ * when a longer copy might have given another answer. */
+struct cfi_rule unwind_code_rule(struct unwind_walk *w, const struct unwind_module *m,
+				 bool *ret_is_final);
+
+/* Of a stack whose only frame could not be left: did the process or the thread just begin, so that
+ * there is no caller? */
+bool unwind_code_is_start(const struct unwind_walk *w);
+
+#endif

@@ -1,0 +1,61 @@
+#!/bin/sh
+# Stacks through code whose own file says nothing of it: code that a process wrote itself, and
+# programs whose .debug_frame is in a separate debug file.
+. "$CPROF_SOURCE_ROOT/tests/lib.sh"
+need_perf
+
+run "$PROG/jitcode" trampoline 1
+if [ "$status" = 77 ]; then
+	skip 'code that the process wrote itself' 'only on x86-64'
+else
+	for shape in trampoline pushes framed; do
+		run "$CPROF" record -e cpu-clock -F 1999 -o "$shape.pb.gz" -- "$PROG/jitcode" $shape 200
+		is "$status" 0 "$shape: recorded"
+		profile "$shape: work is called by code in no file, that by run, that by main" \
+			"$shape.pb.gz" "n > 50" "leaf('^work$') > 0.5" \
+			"through('^work$', r'^\[jit\]', '^run$', '^main$') > 0.97 * cum('work')" \
+			"roots('^_start$') > 0.97"
+	done
+fi
+
+if [ -x "$PROG/truth/truth-gcc-O2-debugframe" ] && command -v objcopy >/dev/null; then
+	mkdir .debug
+	cp "$PROG/truth/truth-gcc-O2-debugframe" apart
+	objcopy --only-keep-debug apart .debug/apart.debug
+	strip apart
+	objcopy --add-gnu-debuglink=.debug/apart.debug apart
+	check 'the program itself has no .debug_frame' sh -c '! readelf -SW apart | grep debug_frame'
+	run "$PYTHON" "$CPROF_SOURCE_ROOT/tests/truth.py" -j 2 "./apart:plain,turns,pushes,varargs,aligns"
+	is "$status" 0 '.debug_frame in a separate debug file: the stacks are the chains told'
+	is "$(grep -c '^ok' out)" 5 'all scenarios were run'
+else
+	skip '.debug_frame in a separate debug file' 'needs gcc and objcopy'
+fi
+
+# Python's trampolines for perf, by whatever python3 has them.
+for python in python3 python3.12 python3.13 python3.14; do
+	"$python" -X perf -c 'import sys; sys.exit(not sys.is_stack_trampoline_active())' \
+		>/dev/null 2>&1 && break
+	python=
+done
+if [ "$python" ]; then
+	cat >loop.py.keep <<-END
+	def leaf(n):
+	    s = 0
+	    for i in range(n):
+	        s += i * i % 7
+	    return s
+	def middle():
+	    return sum(leaf(300) for _ in range(100))
+	for _ in range(120):
+	    middle()
+	END
+	run "$CPROF" record -e cpu-clock -F 1999 -o python.pb.gz -- "$python" -X perf loop.py.keep
+	is "$status" 0 "$python -X perf: recorded"
+	profile "$python -X perf: its trampolines are crossed" python.pb.gz 'n > 50' \
+		"roots('truncated') < 0.03" \
+		"anywhere('py_trampoline_evaluator') > 0.5"
+else
+	skip "Python's trampolines" 'needs Python 3.12 on x86-64'
+fi
+finish
