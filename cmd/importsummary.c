@@ -16,7 +16,7 @@ struct note {
 	bool always;        /* shown without -v, too */
 };
 
-#define N_NOTES 16
+#define N_NOTES 19
 
 static void list_notes(const struct importsummary *s, struct note out[N_NOTES])
 {
@@ -58,8 +58,13 @@ static void list_notes(const struct importsummary *s, struct note out[N_NOTES])
 		{ im.n_tracing_bytes, "tracing_bytes", "bytes of tracepoint formats skipped",
 		  false },
 		{ st.n_out_of_order, "out_of_order", "records came after younger ones", false },
-		{ st.n_unknown_records + im.n_other_records, "skipped_records",
-		  "records of no use for a profile, or of unknown type", false },
+		{ im.n_other_records, "skipped_records", "records of no use for a profile", false },
+		{ im.n_unknown_records, "unknown_records",
+		  "records of unknown type skipped", true },
+		{ im.n_newer_attrs, "newer_attrs",
+		  "events with unknown fields: recorded by a newer kernel's perf", true },
+		{ im.n_unknown_features, "unknown_sections", "unknown header sections skipped",
+		  true },
 	};
 	for (size_t i = 0; i < N_NOTES; i++)
 		out[i] = all[i];

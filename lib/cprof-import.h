@@ -26,7 +26,7 @@ struct cprof_importer;
 
 /* All zero but path is a valid start; pointers are borrowed until cprof_importer_free. */
 struct cprof_import_config {
-	const char *path;              /* "-": stdin */
+	const char *path;              /* a file, a folder of perf record --threads, "-": stdin */
 	const char *symfs;             /* folder below which the recorded files lie; NULL: / */
 	const char *const *debug_dir;  /* where files lie by build id, besides the usual ones */
 	size_t n_debug_dirs;
@@ -48,6 +48,10 @@ struct cprof_import_stats {
 	bool is_running_kernel;        /* recorded under the kernel that runs here now */
 	uint64_t n_records;
 	uint64_t n_other_records;      /* of perf itself, of no use for a profile */
+	uint64_t n_unknown_records;    /* of types unknown here: skipped by their size */
+	uint64_t n_newer_attrs;        /* events with attr fields unknown here */
+	uint64_t n_unknown_features;   /* header sections unknown here */
+	uint32_t n_recorded_files;     /* of a folder; else 1 */
 	uint64_t n_foreign_ids;        /* samples of an event that the file does not describe */
 	uint64_t n_aux_bytes;          /* hardware traces, skipped */
 	uint64_t n_tracing_bytes;      /* formats of tracepoints, skipped */

@@ -33,6 +33,8 @@ struct pprof_reader {
 	struct arena_block *arena;
 	size_t count[PPROF_PROFILE_N_TAGS];   /* messages or numbers of each field of Profile */
 	size_t done[PPROF_PROFILE_N_TAGS];    /* of those, read so far */
+	/* Where the first begins and the last ends: mostly a kind stands in one piece. */
+	struct bytes range[PPROF_PROFILE_N_TAGS];
 	const char **string;
 	size_t n_strings;
 	struct pprof_ids mappings, functions, locations;

@@ -195,7 +195,7 @@ int pprof_message_location(struct pprof_reader *r, struct bytes body, size_t i)
 	return got;
 }
 
-static int read_label(struct pprof_reader *r, struct bytes body, struct profile_label *l)
+int pprof_message_label(struct pprof_reader *r, struct bytes body, struct profile_label *l)
 {
 	struct wire_field f;
 	int got;
@@ -286,7 +286,7 @@ int pprof_message_sample(struct pprof_reader *r, struct bytes body, size_t i)
 		case PPROF_SAMPLE_LABEL:
 			code = pprof_field_body(r, &body, &f, &label);
 			if (code == 0)
-				code = read_label(r, label, &s->label[n_labels++]);
+				code = pprof_message_label(r, label, &s->label[n_labels++]);
 			break;
 		}
 		if (code < 0)

@@ -21,4 +21,14 @@ pprof_message_fn pprof_message_function;
 pprof_message_fn pprof_message_location;
 pprof_message_fn pprof_message_sample;
 
+/* One label of a sample; *l is zeroed. */
+struct profile_label;
+int pprof_message_label(struct pprof_reader *r, struct bytes body, struct profile_label *l);
+
+/* All of r->all but the samples, which are only counted; r->p is the result. */
+int pprof_read_head(struct pprof_reader *r);
+
+/* A whole file; the caller frees *ret_data. */
+int pprof_read_whole(const char *path, uint8_t **ret_data, size_t *ret_n);
+
 #endif

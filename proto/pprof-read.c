@@ -1,8 +1,8 @@
 /*
  * The file is walked once to count, so that every array is allocated once at
  * its size, and then once for each kind of message, in the order in which they refer to
- * each other: strings, mappings and functions, locations, samples.  Skipping the
- * other kinds touches only their headers.
+ * each other: strings, mappings and functions, locations, samples.  Each of these walks goes
+ * from the first of its kind to the last, and touches only the headers of others between.
  *
  * All results live in one arena, and refer to nothing outside it.
  */
@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define MAX_BYTES_DEFAULT ((size_t)4 << 30)
@@ -27,10 +28,13 @@ static int count_all(struct pprof_reader *r)
 	struct bytes b = r->all;
 	struct wire_field f;
 	int got;
-	while ((got = pprof_field_next(r, &b, &f)) > 0) {
+	for (const uint8_t *at = b.p; (got = pprof_field_next(r, &b, &f)) > 0; at = b.p) {
 		if (f.number >= PPROF_PROFILE_N_TAGS)
 			continue;
 		int code = 0;
+		if (!r->range[f.number].p)
+			r->range[f.number].p = at;
+		r->range[f.number].end = b.p;
 		if (f.number == PPROF_PROFILE_COMMENT)
 			code = pprof_field_count(r, &b, &f, &r->count[f.number]);
 		else
@@ -45,9 +49,11 @@ static int count_all(struct pprof_reader *r)
 
 static int read_kind(struct pprof_reader *r, unsigned int field, pprof_message_fn *read_message)
 {
-	struct bytes b = r->all;
+	struct bytes b = r->range[field];
 	struct wire_field f;
 	int got;
+	if (!b.p)
+		return 0;
 	while ((got = pprof_field_next(r, &b, &f)) > 0) {
 		if (f.number != field)
 			continue;
@@ -116,18 +122,17 @@ static int allocate(struct pprof_reader *r)
 	p->n_functions = r->count[PPROF_PROFILE_FUNCTION];
 	p->string = r->string = ARENA_NEW(&r->arena, const char *, p->n_strings);
 	p->sample_type = ARENA_NEW(&r->arena, struct profile_value_type, p->n_sample_types);
-	p->sample = ARENA_NEW(&r->arena, struct profile_sample, p->n_samples);
 	p->mapping = ARENA_NEW(&r->arena, struct profile_mapping, p->n_mappings);
 	p->location = ARENA_NEW(&r->arena, struct profile_location, p->n_locations);
 	p->function = ARENA_NEW(&r->arena, struct profile_function, p->n_functions);
 	p->comment = ARENA_NEW(&r->arena, const char *, r->count[PPROF_PROFILE_COMMENT]);
-	if (!p->string || !p->sample_type || !p->sample || !p->mapping || !p->location ||
-	    !p->function || !p->comment)
+	if (!p->string || !p->sample_type || !p->mapping || !p->location || !p->function ||
+	    !p->comment)
 		return pprof_field_no_memory(r);
 	return 0;
 }
 
-static int read_all(struct pprof_reader *r)
+int pprof_read_head(struct pprof_reader *r)
 {
 	int code = count_all(r);
 	if (code < 0)
@@ -154,6 +159,17 @@ static int read_all(struct pprof_reader *r)
 	    (code = pprof_ids_init(r, &r->locations, p->location, sizeof(*p->location),
 				p->n_locations, "location")) < 0)
 		return code;
+	return 0;
+}
+
+static int read_all(struct pprof_reader *r)
+{
+	int code = pprof_read_head(r);
+	if (code < 0)
+		return code;
+	r->p->sample = ARENA_NEW(&r->arena, struct profile_sample, r->p->n_samples);
+	if (!r->p->sample)
+		return pprof_field_no_memory(r);
 	return read_kind(r, PPROF_PROFILE_SAMPLE, pprof_message_sample);
 }
 
@@ -184,18 +200,23 @@ int profile_read(const void *data, size_t n_bytes, size_t max_bytes, struct prof
 	return 0;
 }
 
-static int read_whole(const char *path, uint8_t **ret_data, size_t *ret_n)
+int pprof_read_whole(const char *path, uint8_t **ret_data, size_t *ret_n)
 {
 	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0)
 		return -errno;
 	CLEANUP_FREE uint8_t *data = NULL;
-	size_t n = 0, cap = 0;
+	struct stat st;
+	size_t n = 0, cap = 0, want = 64 * 1024;
+	/* One byte more finds the end without another allocation. */
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 &&
+	    (uint64_t)st.st_size <= MAX_BYTES_DEFAULT)
+		want = (size_t)st.st_size + 1;
 	for (;;) {
 		if (n == cap) {
 			if (cap > MAX_BYTES_DEFAULT)
 				return -EFBIG;
-			cap = cap ? cap * 2 : 64 * 1024;
+			cap = cap ? cap * 2 : want;
 			uint8_t *more = realloc(data, cap);
 			if (!more)
 				return -ENOMEM;
@@ -219,7 +240,7 @@ int profile_read_file(const char *path, struct profile **ret_profile, struct err
 {
 	CLEANUP_FREE uint8_t *data = NULL;
 	size_t n = 0;
-	int code = read_whole(path, &data, &n);
+	int code = pprof_read_whole(path, &data, &n);
 	if (code < 0)
 		return err_errno(e, -code, "cannot read '%s'", path);
 	code = n > 0 ? profile_read(data, n, 0, ret_profile, e)

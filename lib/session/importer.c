@@ -121,15 +121,10 @@ static int open_source(struct cprof_importer *m, struct err *e)
 			 : open(path, O_RDONLY | O_CLOEXEC);
 	if (m->fd < 0 || fstat(m->fd, &st) < 0)
 		return err_errno(e, errno, "cannot read '%s'", path);
-	if (S_ISDIR(st.st_mode)) {
-		err_errno(e, EISDIR, "cannot read '%s'", path);
-		err_hint(e, "perf record --threads writes folders; record without it");
-		return -EISDIR;
-	}
 	/* What comes through a pipe is recorded until now. */
 	struct timespec now;
 	clock_gettime(CLOCK_REALTIME, &now);
-	if (S_ISREG(st.st_mode))
+	if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
 		now = st.st_mtim;
 	m->modified_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 	return perfdata_open(m->fd, is_stdin ? "stdin" : path, &m->source, e);
@@ -138,8 +133,9 @@ static int open_source(struct cprof_importer *m, struct err *e)
 /* The recorded machine's name as uname -m has it; "" where nothing tells it. */
 static const char *machine_of(const struct cprof_importer *m)
 {
-	if (m->source->facts.arch[0])
-		return m->source->facts.arch;
+	const char *arch = m->source->facts.arch;
+	if (*arch)
+		return strcmp(arch, "arm64") == 0 ? "aarch64" : arch;
 	/* perf asks for all registers that it knows; so their mask tells the architecture. */
 	for (size_t i = 0; i < m->n_events; i++) {
 		uint64_t mask = perfdata_event(m->source, i)->format.sample_regs_user;
@@ -201,7 +197,7 @@ int cprof_importer_new(const struct cprof_import_config *config,
 		m->files = (struct importfiles){
 			.source = m->source, .host = &m->host, .log = config->log,
 			.symfs = m->symfs, .debug_dirs = (const char *const *)m->debug_dir,
-			.recorded_s = m->modified_ns / 1000000000,
+			.machine = machine_of(m), .recorded_s = m->modified_ns / 1000000000,
 		};
 		if (!m->event)
 			code = err_errno(e, ENOMEM, "cannot set up the import");
@@ -398,7 +394,9 @@ void cprof_importer_import_stats(struct cprof_importer *m, struct cprof_import_s
 		.kernel_release = facts->kernel_release, .machine = machine_of(m),
 		.is_pipe = info->is_pipe, .is_swapped = info->is_swapped,
 		.is_running_kernel = m->files.running_kernel,
-		.n_records = n->n_records, .n_other_records = n->n_user_skipped,
+		.n_records = n->n_records, .n_other_records = n->n_skipped,
+		.n_unknown_records = n->n_unknown, .n_newer_attrs = n->n_newer_attrs,
+		.n_unknown_features = n->n_unknown_features, .n_recorded_files = info->n_files,
 		.n_foreign_ids = n->n_foreign_ids, .n_aux_bytes = n->n_aux_bytes,
 		.n_tracing_bytes = n->n_tracing_bytes, .n_bad_features = n->n_bad_features,
 		.n_guests = m->n_guests,

@@ -16,11 +16,12 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/utsname.h>
 
 /* O_NONBLOCK: a FIFO of that name must not hold us up. */
 #define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 
-enum verdict { PROVEN, PLAUSIBLE, WRONG, MISSING };
+enum verdict { PROVEN, PLAUSIBLE, UNPROVEN, WRONG, MISSING };
 
 struct wanted {
 	const uint8_t *id;
@@ -56,8 +57,22 @@ static bool is_older(const struct importfiles *f, const struct dso *d, const str
 	return st->st_mtime <= f->recorded_s && (same_inode || st->st_ctime <= f->recorded_s);
 }
 
+/* By the name of the host and its architecture; a file that has neither says nothing against. */
+static bool is_of_this_machine(struct importfiles *f)
+{
+	struct utsname own;
+	if (f->origin == IMPORTFILES_UNKNOWN) {
+		const struct source_facts *facts = &f->source->facts;
+		bool is_own = uname(&own) == 0 &&
+			      (!*facts->hostname || strcmp(facts->hostname, own.nodename) == 0) &&
+			      (!*f->machine || strcmp(f->machine, own.machine) == 0);
+		f->origin = is_own ? IMPORTFILES_HERE : IMPORTFILES_ELSEWHERE;
+	}
+	return f->origin == IMPORTFILES_HERE;
+}
+
 /* Opens path (absolute, as this machine sees it) and judges it; *ret_fd only for the first two. */
-static enum verdict try_path(const struct importfiles *f, const struct dso *d, const char *path,
+static enum verdict try_path(struct importfiles *f, const struct dso *d, const char *path,
 			     const struct wanted *w, int *ret_fd)
 {
 	struct stat st;
@@ -69,6 +84,8 @@ static enum verdict try_path(const struct importfiles *f, const struct dso *d, c
 	dso_set_file(&file, fd, NULL);
 	if (w->n_id && !same_id(w, file.build_id, file.n_build_id))
 		return WRONG;
+	if (!w->n_id && (*f->symfs || !is_of_this_machine(f)))
+		return UNPROVEN;
 	if (!w->n_id && !is_older(f, d, &st))
 		return WRONG;
 	*ret_fd = TAKE_FD(fd);
@@ -76,7 +93,7 @@ static enum verdict try_path(const struct importfiles *f, const struct dso *d, c
 }
 
 /* DIR/.build-id/ab/cdef: the file itself, or a folder of perf's cache that holds it as "elf". */
-static int try_cache(const struct importfiles *f, const struct dso *d, const struct wanted *w,
+static int try_cache(struct importfiles *f, const struct dso *d, const struct wanted *w,
 		     char **ret_path)
 {
 	struct dso named = { .n_build_id = (uint8_t)w->n_id };
@@ -106,6 +123,10 @@ static void note(const struct importfiles *f, enum verdict v, const struct wante
 	if (v == PLAUSIBLE)
 		log_line(f->log, LOG_EXPLAIN, "'%s': taken without proof, for the recording has no "
 			 "build id of it and it is older", path);
+	else if (v == UNPROVEN)
+		log_line(f->log, *f->symfs ? LOG_NOTE : LOG_EXPLAIN,
+			 "'%s' is not taken: the recording has no build id of it%s: its code has "
+			 "no names", path, *f->symfs ? "" : ", and is of another machine");
 	else if (v == WRONG && w->n_id)
 		log_line(f->log, LOG_NOTE, "'%s' is not the file that was recorded (another build "
 			 "id): its code has no names", path);
@@ -153,13 +174,13 @@ int importfiles_open(void *ctx, struct dso *d, const char *filename, char **ret_
 	note(f, v, &w, path, filename);
 	f->n_opened += fd >= 0;
 	f->n_proven += v == PROVEN;
-	f->n_wrong += v == WRONG;
+	f->n_wrong += v == WRONG || v == UNPROVEN;
 	f->n_missing += v == MISSING;
 	if (fd < 0 && w.n_id && w.n_id <= sizeof(d->build_id) && w.id != d->build_id) {
 		memcpy(d->build_id, w.id, w.n_id);
 		d->n_build_id = (uint8_t)w.n_id;
 	}
-	return fd >= 0 ? fd : v == WRONG ? -ESTALE : -ENOENT;
+	return fd >= 0 ? fd : v == MISSING ? -ENOENT : -ESTALE;
 }
 
 /* A stream has its build ids at its end. */
@@ -254,13 +275,9 @@ static long long boot_s(const struct host *h)
 
 /* Streams, and what perf record -z writes, have no build ids: then the machine's name and the time
  * have to do, as with other files. */
-static const char *why_not_without_id(const struct importfiles *f)
+static const char *why_not_without_id(struct importfiles *f)
 {
-	CLEANUP_FREE char *name = NULL;
-	if (host_read_file(f->host, HOST_PROC, &name, NULL, "sys/kernel/hostname") < 0)
-		return "the recording has no build id of it";
-	name[strcspn(name, "\n")] = '\0';
-	if (strcmp(name, f->source->facts.hostname) != 0)
+	if (!is_of_this_machine(f))
 		return "the recording has no build id of it, and is of another machine";
 	long long boot = boot_s(f->host);
 	return boot && boot <= f->recorded_s

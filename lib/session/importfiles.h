@@ -3,7 +3,8 @@
 
 /*
  * The files behind an imported recording, on this machine: never a wrong one.  A file is taken when
- * its build id is the recorded one; where none was recorded, when it has not changed since.
+ * its build id is the recorded one; where none was recorded, when the recording is of this machine
+ * and the file has not changed since.
  */
 
 #include <stdbool.h>
@@ -24,8 +25,10 @@ struct importfiles {
 	const struct log *log;
 	const char *symfs;             /* "" or a folder, without a slash at its end */
 	const char *const *debug_dirs; /* NULL-terminated */
+	const char *machine;           /* architecture of the recording, as uname -m has it */
 	int64_t recorded_s;            /* when the recording ended at the latest */
 	bool running_kernel;           /* valid after importfiles_check_kernel */
+	enum { IMPORTFILES_UNKNOWN, IMPORTFILES_HERE, IMPORTFILES_ELSEWHERE } origin;
 	uint64_t n_opened, n_proven, n_missing, n_wrong;
 };
 

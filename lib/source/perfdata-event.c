@@ -16,6 +16,17 @@
 /* More than any tool opens; a count beyond it is damage. */
 #define EVENTS_MAX 65536u
 
+/* Bits and fields of a later kernel than this decoder knows: they neither move what it knows nor
+ * are they needed for it, but samples may carry more than is shown. */
+static bool has_newer_fields(const void *raw, size_t n_bytes, const struct perf_event_attr *a)
+{
+	const char *more = (const char *)raw + sizeof(*a);
+	bool newer = a->sample_type >= PERF_SAMPLE_WEIGHT_STRUCT << 1 || a->__reserved_1;
+	for (size_t i = 0; !newer && i + sizeof(*a) < n_bytes; i++)
+		newer = more[i] != 0;
+	return newer;
+}
+
 int perfdata_add_event(struct perfdata *p, const void *attr, size_t n_bytes)
 {
 	struct perfdata_event ev = { .name = NULL };
@@ -28,6 +39,8 @@ int perfdata_add_event(struct perfdata *p, const void *attr, size_t n_bytes)
 	size_t size = ev.attr.size ? ev.attr.size : PERF_ATTR_SIZE_VER0;
 	if (size < PERF_ATTR_SIZE_VER0 || size > n_bytes)
 		return -EINVAL;
+	if (has_newer_fields(attr, size, &ev.attr))
+		p->info.counts.n_newer_attrs++;
 	if (size < sizeof(ev.attr))
 		memset((char *)&ev.attr + size, 0, sizeof(ev.attr) - size);
 	evattr_format(&ev.attr, &ev.format);
@@ -73,6 +86,13 @@ static unsigned id_word_back(uint64_t type)
 	return 1 + words(type, PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU);
 }
 
+static unsigned time_word(uint64_t type)
+{
+	if (!(type & PERF_SAMPLE_TIME))
+		return 0;
+	return 1 + words(type, PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID);
+}
+
 void perfdata_events_ready(struct perfdata *p)
 {
 	if (p->ids.n)
@@ -84,6 +104,8 @@ void perfdata_events_ready(struct perfdata *p)
 		unsigned back = f->sample_id_all ? id_word_back(f->sample_type) : 0;
 		p->id_word = i == 0 || p->id_word == word ? word : 0;
 		p->id_word_back = i == 0 || p->id_word_back == back ? back : 0;
+		unsigned time = time_word(f->sample_type);
+		p->time_word = i == 0 || p->time_word == time ? time : 0;
 		p->has_time |= f->sample_type & PERF_SAMPLE_TIME;
 	}
 }

@@ -172,6 +172,12 @@ static bool read_clock_data(struct perfdata *p, struct bytes *b)
 	return !b->bad;
 }
 
+bool perfdata_knows_feature(uint64_t feature)
+{
+	return feature < PERFDATA_F_END ||
+	       (feature >= PERFDATA_F_SIMPLEPERF && feature < PERFDATA_F_SIMPLEPERF_END);
+}
+
 bool perfdata_feature(struct perfdata *p, unsigned feature, struct bytes b)
 {
 	struct source_facts *facts = &p->source.facts;

@@ -33,7 +33,7 @@ struct file_header {
 /* The bytes of a section; false where the file does not hold all of it. */
 static bool in_file(const struct perfdata *p, const struct section *s, struct bytes *ret)
 {
-	const struct perfdata_input *in = &p->input;
+	const struct perfdata_input *in = perfdata_file(p);
 	if (s->offset > in->n_map || s->n_bytes > in->n_map - s->offset)
 		return false;
 	*ret = bytes_of(in->map + s->offset, s->n_bytes);
@@ -91,7 +91,7 @@ static int read_attrs(struct perfdata *p, const struct file_header *h, struct er
 		int code = perfdata_add_event(p, attr, each - sizeof(ids));
 		if (code == -EINVAL) {
 			damaged(p, "the attr at offset %llu is impossible",
-				(unsigned long long)(attr - p->input.map));
+				(unsigned long long)(attr - perfdata_file(p)->map));
 			continue;
 		}
 		memcpy(&ids, attr + each - sizeof(ids), sizeof(ids));
@@ -131,11 +131,12 @@ static void read_features(struct perfdata *p, const struct file_header *h, uint6
 		if (!in_file(p, &at, &b)) {
 			p->info.counts.n_bad_features++;
 			damaged(p, "it ends at offset %zu, before its header sections",
-				p->input.n_map);
+				perfdata_file(p)->n_map);
 			return;
 		}
 		memcpy(&s, b.p, sizeof(s));
 		s = get_section(p, s);
+		p->info.counts.n_unknown_features += !perfdata_knows_feature(i);
 		if (in_file(p, &s, &b) && perfdata_feature(p, i, b))
 			continue;
 		p->info.counts.n_bad_features++;
@@ -147,7 +148,7 @@ static void read_features(struct perfdata *p, const struct file_header *h, uint6
 static int read_file_header(struct perfdata *p, struct err *e)
 {
 	struct file_header h;
-	struct perfdata_input *in = &p->input;
+	struct perfdata_input *in = perfdata_file(p);
 	if (in->n_map < sizeof(h))
 		return err_set(e, EINVAL, "'%s' is cut off within its header", p->name);
 	memcpy(&h, in->map, sizeof(h));
@@ -179,7 +180,7 @@ static int read_file_header(struct perfdata *p, struct err *e)
 
 int perfdata_read_header(struct perfdata *p, struct err *e)
 {
-	struct perfdata_input *in = &p->input;
+	struct perfdata_input *in = perfdata_file(p);
 	uint64_t head[2];
 	int code = perfdata_input_need(in, sizeof(head));
 	if (code < 0)

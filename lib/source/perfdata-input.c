@@ -155,6 +155,11 @@ void perfdata_input_touch(struct perfdata_input *in, size_t n_bytes)
 		MADV_DONTNEED);
 }
 
+bool perfdata_input_may_release(const struct perfdata_input *in)
+{
+	return in->map && (size_t)(in->p - in->map) >= in->n_released + RELEASE_BYTES;
+}
+
 void perfdata_input_release(struct perfdata_input *in, const uint8_t *at)
 {
 	if (!in->map)

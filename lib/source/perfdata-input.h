@@ -54,6 +54,8 @@ int perfdata_input_skip(struct perfdata_input *in, uint64_t n_bytes);
 uint8_t *perfdata_input_room(struct perfdata_input *in, size_t *ret_n_bytes);
 void perfdata_input_wrote(struct perfdata_input *in, size_t n_bytes);
 
+/* Has so much been taken since the last release that it is worth one? */
+bool perfdata_input_may_release(const struct perfdata_input *in);
 /* Nothing of a mapped file before `at` is needed any more. */
 void perfdata_input_release(struct perfdata_input *in, const uint8_t *at);
 

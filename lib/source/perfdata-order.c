@@ -129,6 +129,13 @@ int perfdata_order_round(struct perfdata_order *o)
 	return code;
 }
 
+int perfdata_order_until(struct perfdata_order *o, uint64_t now_ns)
+{
+	int code = make_ready(o, o->round_ns);
+	o->round_ns = now_ns;
+	return code;
+}
+
 int perfdata_order_end(struct perfdata_order *o)
 {
 	return make_ready(o, UINT64_MAX);

@@ -20,6 +20,7 @@ struct perfdata_entry {
 	const uint8_t *raw;
 	struct perfdata_chunk *chunk;  /* that holds it (perfdata-input.h); NULL: the mapped file */
 	uint32_t event;        /* whose format decodes it */
+	uint32_t stream;       /* the source's: where raw points to */
 };
 
 /* More than this many waiting records are delivered as far as half of them, without a mark. */
@@ -43,6 +44,9 @@ int perfdata_order_add(struct perfdata_order *o, struct perfdata_entry entry);
 
 /* A mark, the end of all, or too many entries: makes entries ready.  -ENOMEM. */
 int perfdata_order_round(struct perfdata_order *o);
+/* A mark of files that are read side by side: nothing older than now_ns is added any more, but for
+ * what the kernel has written out of order, which is less than from one mark to the next. */
+int perfdata_order_until(struct perfdata_order *o, uint64_t now_ns);
 int perfdata_order_end(struct perfdata_order *o);
 int perfdata_order_half(struct perfdata_order *o);
 

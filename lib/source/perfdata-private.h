@@ -7,26 +7,10 @@
 #include "base/err.h"
 #include "base/vec.h"
 #include "source/perfdata.h"
+#include "source/perfdata-format.h"
 #include "source/perfdata-input.h"
 #include "source/perfdata-order.h"
 #include "source/record.h"
-
-/* Records of perf itself (enum perf_user_event_type). */
-enum perfdata_user {
-	PERFDATA_HEADER_ATTR = 64, PERFDATA_EVENT_TYPE = 65, PERFDATA_TRACING_DATA = 66,
-	PERFDATA_BUILD_ID = 67, PERFDATA_FINISHED_ROUND = 68, PERFDATA_AUXTRACE = 71,
-	PERFDATA_EVENT_UPDATE = 78, PERFDATA_FEATURE = 80, PERFDATA_COMPRESSED = 81,
-	PERFDATA_COMPRESSED2 = 83,
-};
-
-/* Header features (enum in tools/perf/util/header.h). */
-enum perfdata_feature {
-	PERFDATA_F_TRACING_DATA = 1, PERFDATA_F_BUILD_ID = 2, PERFDATA_F_HOSTNAME = 3,
-	PERFDATA_F_OSRELEASE = 4, PERFDATA_F_VERSION = 5, PERFDATA_F_ARCH = 6,
-	PERFDATA_F_NRCPUS = 7, PERFDATA_F_CMDLINE = 11, PERFDATA_F_EVENT_DESC = 12,
-	PERFDATA_F_SAMPLE_TIME = 21, PERFDATA_F_DIR_FORMAT = 24, PERFDATA_F_COMPRESSED = 27,
-	PERFDATA_F_CLOCK_DATA = 29,
-};
 
 struct perfdata_id {
 	uint64_t id;
@@ -35,6 +19,24 @@ struct perfdata_id {
 };
 
 struct perfdata_zstd;
+
+/* The header of a record, in this machine's byte order. */
+struct perfdata_head {
+	uint32_t type;
+	uint16_t misc;
+	uint32_t n_bytes;             /* of the whole record */
+};
+
+/* A piece of records in the order of their time, more or less: the file, or one of a folder. */
+struct perfdata_stream {
+	struct perfdata_input input;     /* the file */
+	struct perfdata_input unpacked;  /* what came out of compressed records */
+	struct perfdata_zstd *zstd;
+	uint64_t last_time_ns;           /* of the records as they stand in it */
+	bool has_ended;
+	int own_fd;                      /* to be closed; -1 */
+	char suffix[16];                 /* of its name in messages: "/data.12" */
+};
 
 struct perfdata {
 	struct source source;         /* first */
@@ -51,12 +53,11 @@ struct perfdata {
 	bool has_time;                /* some event samples the time */
 	uint32_t last_id_event;       /* the id that was found last, and its event */
 	uint64_t last_id;
-	struct perfdata_input input;  /* the file */
-	struct perfdata_input unpacked;  /* what came out of compressed records */
-	struct perfdata_zstd *zstd;
+	unsigned time_word;           /* the word of any sample that is its time; 0: it differs */
+	struct perfdata_stream *streams;  /* the first one has the header */
+	uint32_t n_streams;
 	struct perfdata_order order;
 	uint64_t *scratch;            /* a record that is swapped, or was not aligned */
-	uint64_t last_time_ns;        /* of the records as they stand in the file */
 	uint64_t delivered_ns;        /* youngest record that was delivered */
 	bool is_complete;             /* nothing more will be queued */
 	struct record group;          /* a sample whose group is being delivered, and from where */
@@ -78,11 +79,42 @@ static inline uint64_t perfdata_u64(const struct perfdata *p, uint64_t x)
 	return p->info.is_swapped ? __builtin_bswap64(x) : x;
 }
 
+static inline struct perfdata_input *perfdata_file(const struct perfdata *p)
+{
+	return &p->streams[0].input;
+}
+
+enum perfdata_step { PERFDATA_MORE, PERFDATA_READY, PERFDATA_END };
+
+/* perfdata.c */
+/* Keeps the first failure for the end, with the offset in the stream; -EINVAL. */
+int perfdata_broken(struct perfdata *p, const struct perfdata_stream *s, uint64_t offset,
+		    const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+int perfdata_no_memory(struct perfdata *p);
+
+/* perfdata-files.c: opens fd, a file, or a folder of perf record --threads with one for each CPU.
+ * -errno with e set. */
+int perfdata_open_files(struct perfdata *p, int fd, struct err *e);
+void perfdata_close_files(struct perfdata *p);
+/* Unpacks a compressed record into s->unpacked; -errno with p->failure set. */
+int perfdata_unpack(struct perfdata *p, struct perfdata_stream *s, const uint8_t *packed,
+		    size_t n_packed);
+
+/* perfdata-user.c: a record of perf itself or of simpleperf, taken from in (one of s); h is at
+ * offset.  b is its body, empty where it is larger than RECORD_BYTES_MAX and was skipped.
+ * enum perfdata_step, or -errno with p->failure set. */
+int perfdata_user_record(struct perfdata *p, struct perfdata_stream *s, uint64_t offset,
+			 const struct perfdata_head *h, struct bytes b);
+/* Behind this one nothing of a stream's beginning comes any more. */
+bool perfdata_begins_data(uint32_t type);
+
 /* perfdata-header.c: everything before the first record.  -errno with e set. */
 int perfdata_read_header(struct perfdata *p, struct err *e);
 
 /* perfdata-feature.c: one header section or feature record; false where it contradicts itself. */
 bool perfdata_feature(struct perfdata *p, unsigned feature, struct bytes b);
+/* Is it one that some version of perf or simpleperf writes? */
+bool perfdata_knows_feature(uint64_t feature);
 /* A BUILD_ID record, behind its header. */
 bool perfdata_add_build_id(struct perfdata *p, uint16_t misc, struct bytes b);
 /* Names the event that has this id; -ENOMEM. */

@@ -4,12 +4,11 @@
  * they come out of it.  So nothing is copied; only records of the other byte order, or that do not
  * lie at a multiple of 8 bytes, go through a scratch buffer.
  *
- * perf's own records (type 64 and above) have their say when they are met and are not queued.
+ * A file's records are read in its order, of a folder's files always the one that lags behind.
  */
 
 #include "source/perfdata-private.h"
 
-#include "source/perfdata-zstd.h"
 #include "source/record.h"
 
 #include <errno.h>
@@ -21,12 +20,10 @@
 /* What waits in chunks may take as much memory as that before it is delivered early. */
 #define HELD_BYTES_MAX (64u << 20)
 
-enum step { STEP_MORE, STEP_READY, STEP_END };
-
 /* ---- failures ------------------------------------------------------------------ */
 
-static int __attribute__((format(printf, 3, 4)))
-broken(struct perfdata *p, uint64_t offset, const char *fmt, ...)
+int perfdata_broken(struct perfdata *p, const struct perfdata_stream *s, uint64_t offset,
+		    const char *fmt, ...)
 {
 	char text[512];
 	va_list ap;
@@ -35,11 +32,11 @@ broken(struct perfdata *p, uint64_t offset, const char *fmt, ...)
 	va_end(ap);
 	if (p->failure.code)  /* the first one is the cause */
 		return p->failure.code;
-	return err_set(&p->failure, EINVAL, "'%s' is damaged: %s at offset %llu", p->name, text,
-		       (unsigned long long)offset);
+	return err_set(&p->failure, EINVAL, "'%s%s' is damaged: %s at offset %llu", p->name,
+		       s->suffix, text, (unsigned long long)offset);
 }
 
-static int out_of_memory(struct perfdata *p)
+int perfdata_no_memory(struct perfdata *p)
 {
 	return err_errno(&p->failure, ENOMEM, "cannot read '%s'", p->name);
 }
@@ -65,241 +62,202 @@ static const void *native(struct perfdata *p, const uint8_t *raw, uint32_t event
 	return p->scratch;
 }
 
-static int queue(struct perfdata *p, struct perfdata_input *from, const uint8_t *raw,
-		 const struct perf_event_header *h)
+static size_t held_bytes(const struct perfdata *p)
+{
+	size_t n = 0;
+	for (uint32_t i = 0; i < p->n_streams; i++)
+		n += p->streams[i].input.n_held_bytes + p->streams[i].unpacked.n_held_bytes;
+	return n;
+}
+
+/* The place of a record in time; 0: first of all. */
+static uint64_t time_of(struct perfdata *p, struct perfdata_stream *s, const uint8_t *raw,
+			const struct perfdata_head *h, uint32_t event)
+{
+	uint64_t time_ns = 0;
+	bool is_sample = h->type == PERF_RECORD_SAMPLE, is_known;
+	if (is_sample && p->time_word) {
+		is_known = h->n_bytes / 8 > p->time_word;
+		if (is_known)
+			memcpy(&time_ns, raw + p->time_word * 8, sizeof(time_ns));
+		time_ns = perfdata_u64(p, time_ns);
+	} else {
+		is_known = record_peek_time(&p->events.v[event].format, native(p, raw, event),
+					    h->n_bytes, &time_ns);
+	}
+	if (!is_known && is_sample)
+		return s->last_time_ns;
+	if (time_ns)
+		s->last_time_ns = time_ns;
+	return time_ns;
+}
+
+static int queue(struct perfdata *p, struct perfdata_stream *s, const struct perfdata_input *from,
+		 const uint8_t *raw, const struct perfdata_head *h)
 {
 	uint32_t event = perfdata_event_of(p, raw);
-	bool is_sample = h->type == PERF_RECORD_SAMPLE;
 	if (event >= p->events.n) {
 		p->info.counts.n_foreign_ids++;
-		if (is_sample)
-			return STEP_MORE;
+		if (h->type == PERF_RECORD_SAMPLE)
+			return PERFDATA_MORE;
 		event = 0;
 	}
-	struct perfdata_entry entry = { .raw = raw, .chunk = from->chunk, .event = event };
-	/* Without times of samples the file's order is all there is. */
-	if (p->has_time) {
-		bool known = record_peek_time(&p->events.v[event].format, native(p, raw, event),
-					      h->size, &entry.time_ns);
-		if (known && entry.time_ns)
-			p->last_time_ns = entry.time_ns;
-		else if (!known && is_sample)
-			entry.time_ns = p->last_time_ns;
-	}
+	struct perfdata_entry entry = {
+		.raw = raw, .chunk = from->chunk, .event = event,
+		.stream = (uint32_t)(s - p->streams),
+		/* Without times of samples the file's order is all there is. */
+		.time_ns = p->has_time ? time_of(p, s, raw, h, event) : 0,
+	};
 	if (perfdata_order_add(&p->order, entry) < 0)
-		return out_of_memory(p);
+		return perfdata_no_memory(p);
 	perfdata_chunk_hold(entry.chunk);
-	if (p->order.n < PERFDATA_ORDER_MAX &&
-	    p->input.n_held_bytes + p->unpacked.n_held_bytes < HELD_BYTES_MAX)
-		return STEP_MORE;
+	if (p->order.n < PERFDATA_ORDER_MAX && (!entry.chunk || held_bytes(p) < HELD_BYTES_MAX))
+		return PERFDATA_MORE;
 	p->info.counts.n_early++;
-	return perfdata_order_half(&p->order) < 0 ? out_of_memory(p) : STEP_READY;
-}
-
-/* ---- perf's own records ------------------------------------------------------------- */
-
-static int add_attr(struct perfdata *p, struct bytes b)
-{
-	uint32_t size;
-	if (p->has_begun || bytes_left(&b) < PERF_ATTR_SIZE_VER0) {
-		p->info.counts.n_user_skipped++;
-		return 0;
-	}
-	memcpy(&size, b.p + 4, sizeof(size));
-	size = perfdata_u32(p, size);
-	const void *attr = bytes_take(&b, size ? size : PERF_ATTR_SIZE_VER0);
-	int code = attr ? perfdata_add_event(p, attr, size ? size : PERF_ATTR_SIZE_VER0) : -EINVAL;
-	while (code == 0 && bytes_left(&b) >= 8)
-		code = perfdata_add_id(p, perfdata_u64(p, bytes_u64(&b)),
-				       (uint32_t)p->events.n - 1);
-	return code;
-}
-
-#define UPDATE_NAME 2  /* PERF_EVENT_UPDATE__NAME */
-
-static int update_event(struct perfdata *p, struct bytes b)
-{
-	uint64_t what = perfdata_u64(p, bytes_u64(&b)), id = perfdata_u64(p, bytes_u64(&b));
-	if (what != UPDATE_NAME)
-		return 0;
-	const char *name = bytes_cstr(&b);
-	return b.bad ? -EINVAL : perfdata_name_event(p, id, name);
-}
-
-/* Data behind a record that is no record. */
-static int skip_behind(struct perfdata *p, struct perfdata_input *in, uint64_t n_bytes)
-{
-	uint64_t at = in->offset;
-	int code = perfdata_input_skip(in, n_bytes);
-	if (code < 0)
-		return err_errno(&p->failure, -code, "cannot read '%s'", p->name);
-	return code ? 0 : broken(p, at, "it ends within %llu bytes of other data",
-				 (unsigned long long)n_bytes);
-}
-
-static int unpack(struct perfdata *p, const uint8_t *packed, size_t n_packed);
-
-/* Behind this one nothing of a stream's beginning comes any more. */
-static bool begins_data(uint32_t type)
-{
-	return type < PERFDATA_HEADER_ATTR || type == PERFDATA_FINISHED_ROUND ||
-	       type == PERFDATA_COMPRESSED || type == PERFDATA_COMPRESSED2;
-}
-
-static int user_record(struct perfdata *p, struct perfdata_input *in, uint64_t offset,
-		       const struct perf_event_header *h, struct bytes b)
-{
-	struct perfdata_counts *n = &p->info.counts;
-	uint64_t feature, size;
-	int code = 0;
-	switch (h->type) {
-	case PERFDATA_HEADER_ATTR:
-		code = add_attr(p, b);
-		break;
-	case PERFDATA_EVENT_UPDATE:
-		code = update_event(p, b);
-		break;
-	case PERFDATA_FEATURE:
-		feature = perfdata_u64(p, bytes_u64(&b));
-		if (feature < 256 && !perfdata_feature(p, (unsigned)feature, b))
-			n->n_bad_features++;
-		break;
-	case PERFDATA_BUILD_ID:
-		code = perfdata_add_build_id(p, h->misc, b) ? 0 : -EINVAL;
-		break;
-	case PERFDATA_TRACING_DATA:
-		size = perfdata_u32(p, bytes_u32(&b));
-		n->n_tracing_bytes += size;
-		code = skip_behind(p, in, size);
-		return code < 0 ? code : STEP_MORE;
-	case PERFDATA_AUXTRACE:
-		size = perfdata_u64(p, bytes_u64(&b));
-		n->n_aux_bytes += size;
-		code = skip_behind(p, in, size);
-		return code < 0 ? code : STEP_MORE;
-	case PERFDATA_COMPRESSED:
-		return unpack(p, b.p, bytes_left(&b));
-	case PERFDATA_COMPRESSED2:
-		size = perfdata_u64(p, bytes_u64(&b));
-		return size > bytes_left(&b) ? broken(p, offset, "a compressed record lies")
-					     : unpack(p, b.p, size);
-	case PERFDATA_FINISHED_ROUND:
-		return perfdata_order_round(&p->order) < 0 ? out_of_memory(p) : STEP_READY;
-	default:
-		n->n_user_skipped++;
-		break;
-	}
-	if (code == -EINVAL) {
-		p->source.losses.n_undecodable++;
-		code = 0;
-	}
-	return code < 0 ? out_of_memory(p) : STEP_MORE;
+	return perfdata_order_half(&p->order) < 0 ? perfdata_no_memory(p) : PERFDATA_READY;
 }
 
 /* ---- taking records -------------------------------------------------------------------- */
 
-/* The record at hand in `in`: 1 with *h in this machine's order; 0: no whole one; -errno. */
-static int look(struct perfdata *p, struct perfdata_input *in, struct perf_event_header *h)
+/* The record at hand in `in`: 1 with *h set, and all of it at hand unless it is larger than
+ * RECORD_BYTES_MAX; 0: no whole one; -errno. */
+static int look(struct perfdata *p, struct perfdata_stream *s, struct perfdata_input *in,
+		struct perfdata_head *h)
 {
-	int code = perfdata_input_need(in, sizeof(*h));
+	struct perf_event_header raw;
+	int code = perfdata_input_need(in, sizeof(raw));
 	if (code > 0) {
-		memcpy(h, in->p, sizeof(*h));
-		h->type = perfdata_u32(p, h->type);
-		h->misc = perfdata_u16(p, h->misc);
-		h->size = perfdata_u16(p, h->size);
-		if (h->size < sizeof(*h))
-			return broken(p, in->offset, "a record of %u bytes", h->size);
-		code = perfdata_input_need(in, h->size);
+		memcpy(&raw, in->p, sizeof(raw));
+		h->type = perfdata_u32(p, raw.type);
+		h->misc = perfdata_u16(p, raw.misc);
+		h->n_bytes = perfdata_u16(p, raw.size);
+		if (h->type >= PERFDATA_SIMPLEPERF && h->type < PERFDATA_SIMPLEPERF_END)
+			h->n_bytes |= (uint32_t)h->misc << 16;
+		if (h->n_bytes < sizeof(raw))
+			return perfdata_broken(p, s, in->offset, "a record of %u bytes",
+					       h->n_bytes);
+		if (h->n_bytes <= RECORD_BYTES_MAX)
+			code = perfdata_input_need(in, h->n_bytes);
 	}
 	if (code < 0)
-		return err_errno(&p->failure, -code, "cannot read '%s'", p->name);
+		return err_errno(&p->failure, -code, "cannot read '%s%s'", p->name, s->suffix);
 	return code;
 }
 
-static int take(struct perfdata *p, struct perfdata_input *in, const struct perf_event_header *h)
+static int take_unpacked(struct perfdata *p, struct perfdata_stream *s);
+
+static int take(struct perfdata *p, struct perfdata_stream *s, struct perfdata_input *in,
+		const struct perfdata_head *h)
 {
 	const uint8_t *raw = in->p;
 	uint64_t offset = in->offset;
-	perfdata_input_take(in, h->size);
-	perfdata_input_touch(in, h->size);
-	if (h->type < PERFDATA_HEADER_ATTR)
-		return queue(p, in, raw, h);
-	/* What was unpacked holds the kernel's records, and no further packed ones. */
-	if (in == &p->unpacked && begins_data(h->type)) {
-		p->info.counts.n_user_skipped++;
-		return STEP_MORE;
+	struct bytes b = { 0 };
+	if (h->n_bytes > RECORD_BYTES_MAX) {
+		int code = perfdata_input_skip(in, h->n_bytes);
+		if (code < 0)
+			return err_errno(&p->failure, -code, "cannot read '%s'", p->name);
+		if (code == 0)
+			return perfdata_broken(p, s, offset, "it ends within a record");
+	} else {
+		perfdata_input_take(in, h->n_bytes);
+		perfdata_input_touch(in, h->n_bytes);
+		b = bytes_of(raw + sizeof(struct perf_event_header),
+			     h->n_bytes - sizeof(struct perf_event_header));
 	}
-	return user_record(p, in, offset, h, bytes_of(raw + sizeof(*h), h->size - sizeof(*h)));
+	if (h->type < PERFDATA_HEADER_ATTR)
+		return queue(p, s, in, raw, h);
+	/* What was unpacked holds the kernel's records, and no further packed ones. */
+	if (in == &s->unpacked && perfdata_begins_data(h->type)) {
+		p->info.counts.n_skipped++;
+		return PERFDATA_MORE;
+	}
+	int step = perfdata_user_record(p, s, offset, h, b);
+	return step == PERFDATA_MORE && s->unpacked.p < s->unpacked.end ? take_unpacked(p, s)
+									: step;
 }
 
-static int take_unpacked(struct perfdata *p)
+static int take_unpacked(struct perfdata *p, struct perfdata_stream *s)
 {
-	struct perf_event_header h;
-	int step = STEP_MORE;
-	while (step >= 0) {
-		int code = look(p, &p->unpacked, &h);
+	struct perfdata_head h;
+	int step = PERFDATA_MORE;
+	while (step == PERFDATA_MORE) {
+		int code = look(p, s, &s->unpacked, &h);
 		if (code <= 0)
-			return code < 0 ? code : step;
-		int next = take(p, &p->unpacked, &h);
-		step = next < 0 || next == STEP_READY ? next : step;
-		if (next == STEP_READY)
-			break;
+			return code < 0 ? code : PERFDATA_MORE;
+		step = take(p, s, &s->unpacked, &h);
 	}
 	return step;
 }
 
-/*
- * All of a compressed record is unpacked at once; a record of the kernel may go on in the next one.
- * It is of 64 KiB at most, and perf packs not more than a ring into it.
- */
-static int unpack(struct perfdata *p, const uint8_t *packed, size_t n_packed)
+/* The next record of one stream. */
+static int take_next(struct perfdata *p, struct perfdata_stream *s)
 {
-	size_t done = 0, room;
-	struct err e;
-	if (!p->zstd) {
-		int code = perfdata_zstd_new(&p->zstd, &e);
-		if (code < 0) {
-			p->failure = e;
-			return code;
-		}
+	struct perfdata_head h;
+	struct perfdata_input *in = &s->input;
+	if (s->unpacked.p < s->unpacked.end) {
+		/* what an early delivery left there, and the beginning of a record */
+		int step = take_unpacked(p, s);
+		if (step != PERFDATA_MORE)
+			return step;
 	}
-	p->info.counts.n_compressed_bytes += n_packed;
+	int code = look(p, s, in, &h);
+	if (code > 0)
+		return take(p, s, in, &h);
+	if (code < 0)
+		return code;
+	if (in->p < in->end)
+		return perfdata_broken(p, s, in->offset, "it ends within a record");
+	if (s->unpacked.p < s->unpacked.end)
+		return perfdata_broken(p, s, in->offset, "a compressed record is not whole");
+	return PERFDATA_END;
+}
+
+/* Of files side by side: as many records at once. */
+#define BATCH 256
+
+static struct perfdata_stream *oldest(struct perfdata *p)
+{
+	struct perfdata_stream *found = NULL;
+	for (uint32_t i = 0; i < p->n_streams; i++) {
+		struct perfdata_stream *s = &p->streams[i];
+		if (!s->has_ended && (!found || s->last_time_ns < found->last_time_ns))
+			found = s;
+	}
+	return found;
+}
+
+/* Each file is in order, so what is older than the last one read of each is complete. */
+static int fill_side_by_side(struct perfdata *p)
+{
 	for (;;) {
-		uint8_t *to = perfdata_input_room(&p->unpacked, &room);
-		if (!to)
-			return out_of_memory(p);
-		long got = perfdata_zstd_run(p->zstd, packed, n_packed, &done, to, room, &e);
-		if (got < 0)
-			return broken(p, p->input.offset, "%s, before what stands", e.what);
-		perfdata_input_wrote(&p->unpacked, (size_t)got);
-		p->info.counts.n_decompressed_bytes += (size_t)got;
-		if (done == n_packed && (size_t)got < room)
-			return take_unpacked(p);
+		struct perfdata_stream *s = oldest(p);
+		if (!s)
+			return PERFDATA_END;
+		int step = PERFDATA_MORE;
+		for (unsigned i = 0; i < BATCH && step == PERFDATA_MORE; i++)
+			step = take_next(p, s);
+		/* What is wrong with one file is no reason to leave out the others. */
+		s->has_ended = step < 0 || step == PERFDATA_END;
+		if (step == PERFDATA_READY)
+			return step;
+		s = oldest(p);
+		if (s && s->last_time_ns > p->order.round_ns) {
+			if (perfdata_order_until(&p->order, s->last_time_ns) < 0)
+				return perfdata_no_memory(p);
+			return PERFDATA_READY;
+		}
 	}
 }
 
 /* Reads on until records are ready, or the end. */
 static int fill(struct perfdata *p)
 {
-	struct perf_event_header h;
-	for (;;) {
-		/* what an early delivery left there */
-		int step = take_unpacked(p);
-		if (step != STEP_MORE)
-			return step;
-		int code = look(p, &p->input, &h);
-		if (code < 0)
-			return code;
-		if (code == 0 && p->input.p < p->input.end)
-			return broken(p, p->input.offset, "it ends within a record");
-		if (code == 0 && p->unpacked.p < p->unpacked.end)
-			return broken(p, p->input.offset, "a compressed record is not whole");
-		if (code == 0)
-			return STEP_END;
-		step = take(p, &p->input, &h);
-		if (step != STEP_MORE)
-			return step;
-	}
+	int step = PERFDATA_MORE;
+	if (p->n_streams > 1)
+		return fill_side_by_side(p);
+	while (step == PERFDATA_MORE)
+		step = take_next(p, &p->streams[0]);
+	return step;
 }
 
 /* ---- the source ------------------------------------------------------------------------- */
@@ -381,10 +339,13 @@ static bool deliver(struct perfdata *p, const struct perfdata_entry *entry, stru
 	const struct perfdata_event *ev = &p->events.v[entry->event];
 	const struct perf_event_header *h = native(p, entry->raw, entry->event);
 	if (!entry->chunk)
-		perfdata_input_touch(&p->input, h->size);
+		perfdata_input_touch(&p->streams[entry->stream].input, h->size);
 	switch (record_decode(&ev->format, h, h->size, r)) {
 	case RECORD_UNKNOWN:
-		p->source.losses.n_unknown++;
+		if (strcmp(record_type_name(h->type), "?") == 0)
+			p->info.counts.n_unknown++;
+		else
+			p->info.counts.n_skipped++;
 		return false;
 	case RECORD_BAD:
 		p->source.losses.n_undecodable++;
@@ -411,14 +372,20 @@ static bool deliver(struct perfdata *p, const struct perfdata_entry *entry, stru
 	return next_of_group(p, r);
 }
 
-/* Gives pages of the file back that no queued record lies in. */
+/* Gives pages of the files back that no queued record lies in. */
 static void release_pages(struct perfdata *p)
 {
-	const uint8_t *first = p->input.p;
-	for (size_t i = p->order.at; i < p->order.n; i++)
-		if (!p->order.v[i].chunk && p->order.v[i].raw < first)
-			first = p->order.v[i].raw;
-	perfdata_input_release(&p->input, first);
+	for (uint32_t k = 0; k < p->n_streams; k++) {
+		struct perfdata_input *in = &p->streams[k].input;
+		const uint8_t *first = in->p;
+		if (!perfdata_input_may_release(in))
+			continue;
+		for (size_t i = p->order.at; i < p->order.n; i++)
+			if (p->order.v[i].stream == k && !p->order.v[i].chunk &&
+			    p->order.v[i].raw < first)
+				first = p->order.v[i].raw;
+		perfdata_input_release(in, first);
+	}
 }
 
 static int perfdata_next(struct source *s, struct record *ret_record, struct err *e)
@@ -440,10 +407,10 @@ static int perfdata_next(struct source *s, struct record *ret_record, struct err
 			break;
 		release_pages(p);
 		int step = fill(p);
-		if (step < 0 || step == STEP_END) {
+		if (step < 0 || step == PERFDATA_END) {
 			p->is_complete = true;
 			if (perfdata_order_end(&p->order) < 0)
-				out_of_memory(p);
+				perfdata_no_memory(p);
 		}
 	}
 	if (!p->failure.code)
@@ -460,9 +427,7 @@ static void perfdata_close(struct source *s)
 	for (size_t i = p->order.at; i < p->order.n; i++)
 		perfdata_chunk_drop(p->order.v[i].chunk);
 	perfdata_order_done(&p->order);
-	perfdata_input_done(&p->unpacked);
-	perfdata_input_done(&p->input);
-	perfdata_zstd_free(p->zstd);
+	perfdata_close_files(p);
 	for (size_t i = 0; i < p->events.n; i++)
 		free((char *)p->events.v[i].name);
 	for (size_t i = 0; i < p->build_ids.n; i++)
@@ -485,10 +450,11 @@ static const struct source_ops perfdata_ops = { .next = perfdata_next, .close = 
 /* Of a stream: attrs, names and features, up to the first record that is data. */
 static int read_stream_start(struct perfdata *p, struct err *e)
 {
-	struct perf_event_header h;
+	struct perfdata_stream *s = &p->streams[0];
+	struct perfdata_head h;
 	int code;
-	while ((code = look(p, &p->input, &h)) > 0 && !begins_data(h.type)) {
-		code = take(p, &p->input, &h);
+	while ((code = look(p, s, &s->input, &h)) > 0 && !perfdata_begins_data(h.type)) {
+		code = take(p, s, &s->input, &h);
 		if (code < 0)
 			break;
 	}
@@ -511,11 +477,9 @@ int perfdata_open(int fd, const char *name, struct source **ret_source, struct e
 	if (!p)
 		return err_errno(e, ENOMEM, "cannot read '%s'", name);
 	p->source.ops = &perfdata_ops;
-	perfdata_input_init(&p->input);
-	perfdata_input_init(&p->unpacked);
 	p->name = strdup(name);
 	p->scratch = calloc(RECORD_BYTES_MAX / 8 + 1, 8);
-	int code = p->name && p->scratch ? perfdata_input_open(&p->input, fd, e)
+	int code = p->name && p->scratch ? perfdata_open_files(p, fd, e)
 					 : err_errno(e, ENOMEM, "cannot read '%s'", name);
 	if (code < 0)
 		err_prefix(e, "'%s'", name);

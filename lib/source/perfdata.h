@@ -40,7 +40,10 @@ struct perfdata_kernel_map {
 
 struct perfdata_counts {
 	uint64_t n_records;           /* of the kernel, delivered */
-	uint64_t n_user_skipped;      /* perf's own, of no use here */
+	uint64_t n_skipped;           /* perf's own, simpleperf's, the kernel's: of no use here */
+	uint64_t n_unknown;           /* of unknown type */
+	uint64_t n_newer_attrs;       /* events with attr fields that were not there in Linux 6.1 */
+	uint64_t n_unknown_features;  /* header sections that nothing is known of */
 	uint64_t n_aux_bytes;         /* AUXTRACE: hardware traces, skipped */
 	uint64_t n_tracing_bytes;     /* formats of tracepoints, skipped */
 	uint64_t n_foreign_ids;       /* records with an id that no event has */
@@ -51,6 +54,8 @@ struct perfdata_counts {
 
 struct perfdata_info {
 	bool is_pipe, is_swapped;
+	uint32_t n_files;             /* of a folder (perf record --threads); 1: a file */
+	uint32_t n_branches_max;      /* of a call stack of branch records; 0 unknown */
 	const char *perf_version;     /* "" where unknown */
 	const char *command_line;
 	uint64_t first_sample_ns, last_sample_ns;  /* SAMPLE_TIME; 0 unknown */
@@ -60,9 +65,10 @@ struct perfdata_info {
 };
 
 /*
- * Opens the file at fd (borrowed until source_close).  It is mapped where it can be, else read as a
- * stream.  name is for messages.  -EINVAL with e set where it is no perf.data file or nothing in it
- * can be understood.
+ * Opens the file at fd (borrowed until source_close), or the folder of perf record --threads, whose
+ * files have the records of one CPU each.  A file is mapped where it can be, else read as a stream.
+ * name is for messages.  -EINVAL with e set where it is no perf.data file or nothing in it can be
+ * understood.
  *
  * source_next: an error (-EINVAL, -ENOTSUP for compression, -ENOMEM, errno of a read) comes after
  * all records that could be read, names the offset, and comes again at each further call.  Records

@@ -19,22 +19,24 @@ struct unit_name {
 };
 
 struct unit_family {
-	struct unit unit[6];       /* ascending, ends with a NULL suffix */
-	struct unit_name name[9];  /* what a profile may call its unit; without a plural s */
+	struct unit unit[7];       /* ascending, ends with a NULL suffix */
+	struct unit_name name[13]; /* what a profile may call its unit; without a plural s */
 };
 
 static const struct unit_family families[] = {
 	{
 		{ { "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 }, { "hrs", 3600e9 } },
 		{ { "nanosecond", 1 }, { "ns", 1 }, { "microsecond", 1e3 }, { "us", 1e3 },
-		  { "millisecond", 1e6 }, { "ms", 1e6 }, { "second", 1e9 }, { "sec", 1e9 } },
+		  { "millisecond", 1e6 }, { "ms", 1e6 }, { "second", 1e9 }, { "sec", 1e9 },
+		  { "s", 1e9 }, { "hour", 3600e9 }, { "hr", 3600e9 } },
 	},
 	{
 		{ { "B", 1 }, { "kB", 1024 }, { "MB", 0x1p20 }, { "GB", 0x1p30 },
-		  { "TB", 0x1p40 } },
+		  { "TB", 0x1p40 }, { "PB", 0x1p50 } },
 		{ { "byte", 1 }, { "b", 1 }, { "kilobyte", 1024 }, { "kb", 1024 },
 		  { "megabyte", 0x1p20 }, { "mb", 0x1p20 }, { "gigabyte", 0x1p30 },
-		  { "gb", 0x1p30 } },
+		  { "gb", 0x1p30 }, { "terabyte", 0x1p40 }, { "tb", 0x1p40 },
+		  { "petabyte", 0x1p50 }, { "pb", 0x1p50 } },
 	},
 };
 
@@ -77,6 +79,25 @@ struct scale scale_choose(int64_t min, int64_t max, const char *unit)
 	if (u != natural_unit(f, high) && low * 100 < high)
 		u = natural_unit(f, low * 100);
 	return (struct scale){ size / u->size, u->suffix };
+}
+
+double scale_ratio(const char *from, const char *to)
+{
+	double a, b;
+	const struct unit_family *f = find_family(from, &a);
+	return f && find_family(to, &b) == f ? a / b : 0;
+}
+
+bool scale_fixed(const char *from, const char *to, struct scale *ret)
+{
+	double size, to_size;
+	const struct unit_family *f = find_family(from, &size);
+	if (!f || find_family(to, &to_size) != f)
+		return false;
+	for (const struct unit *u = f->unit; u->suffix; u++)
+		if (u->size == to_size)
+			*ret = (struct scale){ size / to_size, u->suffix };
+	return true;
 }
 
 const char *scale_text(struct scale s, int64_t value, char buf[SCALE_TEXT_MAX])

@@ -3,6 +3,7 @@
 
 /* Values of a profile as people read them: one unit for a whole column, so that numbers compare. */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,6 +16,13 @@ struct scale {
  * at most a hundred times larger than min, so that min still shows as 0.01.
  * unit: as in the profile, "nanoseconds", "bytes", "count" ... */
 struct scale scale_choose(int64_t min, int64_t max, const char *unit);
+
+/* The unit `to` for values in the unit `from`; false when they are not of one family. */
+bool scale_fixed(const char *from, const char *to, struct scale *ret);
+
+/* How many of the unit `to` one `from` is: 1000 from "ms" to "us"; 0 when they are not of one
+ * family. */
+double scale_ratio(const char *from, const char *to);
 
 /* "1.20s", "17" into buf, which is returned. */
 #define SCALE_TEXT_MAX 40

@@ -106,6 +106,23 @@ else
 	skip 'compressed records' 'this perf cannot write them'
 fi
 
+# ---- a folder with a file for each CPU
+
+if recorded folder --threads -e cpu-clock -F 499 -g -- "$PROG/parallel"; then
+	imported folder
+	same folder cpu-clock folder.pb.gz chains 'perf record --threads'
+	cp -R folder.data folder.cut
+	size=$(wc -c <folder.cut/data.0)
+	head -c $((size - 4)) folder.data/data.0 >folder.cut/data.0
+	run "$CPROF" import -o cutfolder.pb.gz folder.cut
+	is "$status" 1 'a folder with a damaged file: status 1'
+	like err "'folder.cut/data.0' is damaged" 'which one it is'
+	profile 'what the others have is there' cutfolder.pb.gz 'n > 0'
+	rm -rf folder.data folder.cut cutfolder.pb.gz
+else
+	skip 'perf record --threads' 'this perf cannot'
+fi
+
 # ---- files of this machine
 
 cp "$PROG/serial" prog.keep
@@ -160,7 +177,7 @@ echo "hello, world, how are you?" >text.keep
 refused 1 "no perf.data" 'a text' import text.keep
 refused 1 "empty" 'an empty file' import empty.keep
 refused 1 "none.*No such file" 'a missing file' import none
-refused 1 "Is a directory" 'a folder' import /
+refused 1 "Is a directory" 'a folder that has no data' import /
 refused 1 "through a pipe|no perf.data|empty" 'a terminal or nothing' import - </dev/null
 refused 1 "symfs" 'a missing folder' import --symfs none fp.data.keep
 refused 64 'no FILE' 'no file' import

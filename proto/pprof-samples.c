@@ -1,0 +1,250 @@
+/*
+ * The numbers of a sample are unpacked into buffers that grow to the largest sample there
+ * is and are used again.  Locations become indices at once: nearly all writers give the ids
+ * 1, 2, 3 ..., for which that is a subtraction; others go through the hash table of pprof-field.
+ */
+
+#include "proto/pprof-samples.h"
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/vec.h"
+#include "proto/gzip.h"
+#include "proto/pprof-message.h"
+#include "proto/pprof-read.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define MAX_BYTES ((size_t)4 << 30)
+#define BLOWN_UP_TIMES 200
+#define BLOWN_UP_FROM ((size_t)256 << 20)
+
+struct pprof_samples {
+	struct pprof_reader r;
+	struct bytes at;
+	uint8_t *input, *inflated;  /* ours, or NULL */
+	size_t n_done;
+	VEC(uint32_t) locations;
+	VEC(int64_t) values;
+	VEC(struct profile_label) labels;
+};
+
+void pprof_samples_close(struct pprof_samples *s)
+{
+	if (!s)
+		return;
+	arena_free(s->r.arena);
+	free(s->input);
+	free(s->inflated);
+	VEC_FREE(&s->locations);
+	VEC_FREE(&s->values);
+	VEC_FREE(&s->labels);
+	free(s);
+}
+
+static int inflate_bounded(const void *data, size_t n_bytes, uint8_t **ret, size_t *ret_n,
+			   struct err *e)
+{
+	size_t max = n_bytes > MAX_BYTES / BLOWN_UP_TIMES ? MAX_BYTES : n_bytes * BLOWN_UP_TIMES;
+	if (max < BLOWN_UP_FROM)
+		max = BLOWN_UP_FROM;
+	int code = gzip_inflate(data, n_bytes, max, ret, ret_n, e);
+	if (code == -E2BIG && max < MAX_BYTES)
+		err_hint(e, "that is more than %d times its size, as no real profile has;\n"
+			    "if it is one, uncompress it with gzip -d first", BLOWN_UP_TIMES);
+	return code;
+}
+
+/* input: freed by the caller on failure, NULL when it stays the caller's anyway. */
+static int open_bytes(const void *data, size_t n_bytes, uint8_t *input, struct pprof_samples **ret,
+		      const struct profile **ret_head, struct err *e)
+{
+	CLEANUP_FREE uint8_t *inflated = NULL;
+	bool is_gzip = gzip_is(data, n_bytes);
+	if (is_gzip) {
+		int code = inflate_bounded(data, n_bytes, &inflated, &n_bytes, e);
+		if (code < 0)
+			return code;
+		data = inflated;
+	} else if (n_bytes > MAX_BYTES) {
+		return err_set(e, E2BIG, "a profile of more than %zu bytes", MAX_BYTES);
+	}
+	if (n_bytes == 0)
+		data = "";
+	struct pprof_samples *s = calloc(1, sizeof(*s));
+	if (!s)
+		return err_errno(e, ENOMEM, "cannot hold the profile");
+	s->r = (struct pprof_reader){ .start = data, .all = bytes_of(data, n_bytes), .e = e };
+	int code = pprof_read_head(&s->r);
+	if (code < 0) {
+		pprof_samples_close(s);
+		return code;
+	}
+	s->at = s->r.range[PPROF_PROFILE_SAMPLE];
+	s->inflated = TAKE_PTR(inflated);
+	if (is_gzip)
+		free(input);
+	else
+		s->input = input;
+	*ret = s;
+	*ret_head = s->r.p;
+	return 0;
+}
+
+int pprof_samples_open(const void *data, size_t n_bytes, struct pprof_samples **ret,
+		       const struct profile **ret_head, struct err *e)
+{
+	return open_bytes(data, n_bytes, NULL, ret, ret_head, e);
+}
+
+int pprof_samples_open_file(const char *path, struct pprof_samples **ret,
+			    const struct profile **ret_head, struct err *e)
+{
+	CLEANUP_FREE uint8_t *data = NULL;
+	size_t n = 0;
+	int code = pprof_read_whole(path, &data, &n);
+	if (code < 0)
+		return err_errno(e, -code, "cannot read '%s'", path);
+	code = n > 0 ? open_bytes(data, n, data, ret, ret_head, e)
+		     : err_set(e, EINVAL, "the file is empty");
+	if (code < 0) {
+		err_prefix(e, "cannot read '%s'", path);
+		if (!e || !e->hint[0])
+			err_hint(e, "a pprof profile is expected (profile.proto, gzipped or not)");
+		return code;
+	}
+	data = NULL;  /* freed or taken over */
+	return 0;
+}
+
+/* ---- one sample ----------------------------------------------------------- */
+
+static int unknown_location(struct pprof_samples *s, uint64_t id)
+{
+	return err_set(s->r.e, EINVAL,
+		       "not a valid profile: sample %zu has the unknown location %llu", s->n_done,
+		       (unsigned long long)id);
+}
+
+static int add_location(struct pprof_samples *s, uint64_t id)
+{
+	const struct pprof_ids *ids = &s->r.locations;
+	uint64_t index = id - 1;
+	if (ids->slot) {
+		const struct profile_location *l = pprof_ids_find(ids, id);
+		index = l ? (uint64_t)(l - s->r.p->location) : UINT64_MAX;
+	}
+	if (index >= ids->n)
+		return unknown_location(s, id);
+	return VEC_PUSH(&s->locations, (uint32_t)index) ? 0 : pprof_field_no_memory(&s->r);
+}
+
+/* Of ids without gaps.  A field holds at most as many numbers as bytes, so room is made once. */
+static int add_packed_locations(struct pprof_samples *s, struct bytes b)
+{
+	if (!VEC_RESERVE(&s->locations, bytes_left(&b)))
+		return pprof_field_no_memory(&s->r);
+	uint32_t *out = s->locations.v + s->locations.n;
+	size_t n = s->r.locations.n;
+	while (b.p < b.end) {
+		uint64_t id;
+		if (b.p[0] < 0x80) {
+			id = *b.p++;
+		} else if (b.end - b.p >= 2 && b.p[1] < 0x80) {
+			id = (b.p[0] & 0x7fu) | (uint64_t)b.p[1] << 7;
+			b.p += 2;
+		} else {
+			id = wire_get_varint(&b);
+			if (b.bad)
+				return pprof_field_bad(&s->r, b.p, "number of more than ten bytes");
+		}
+		if (id - 1 >= n)
+			return unknown_location(s, id);
+		*out++ = (uint32_t)(id - 1);
+	}
+	s->locations.n = (size_t)(out - s->locations.v);
+	return 0;
+}
+
+static int add_numbers(struct pprof_samples *s, const struct bytes *at, const struct wire_field *f)
+{
+	if (f->type != WIRE_VARINT && f->type != WIRE_BYTES)
+		return pprof_field_bad(&s->r, at->p,
+				       "field of another type than numbers just before");
+	bool locations = f->number == PPROF_SAMPLE_LOCATION_ID;
+	if (locations && f->type == WIRE_BYTES && !s->r.locations.slot)
+		return add_packed_locations(s, f->body);
+	struct pprof_numbers numbers = { 0 };
+	uint64_t v = 0;
+	int got;
+	while ((got = pprof_field_number(&s->r, f, &numbers, &v)) > 0) {
+		int code = 0;
+		if (locations)
+			code = add_location(s, v);
+		else if (!VEC_PUSH(&s->values, (int64_t)v))
+			code = pprof_field_no_memory(&s->r);
+		if (code < 0)
+			return code;
+	}
+	return got;
+}
+
+static int add_label(struct pprof_samples *s, const struct bytes *at, const struct wire_field *f)
+{
+	struct bytes body;
+	int code = pprof_field_body(&s->r, at, f, &body);
+	if (code < 0)
+		return code;
+	if (!VEC_PUSH(&s->labels, (struct profile_label){ 0 }))
+		return pprof_field_no_memory(&s->r);
+	return pprof_message_label(&s->r, body, &s->labels.v[s->labels.n - 1]);
+}
+
+static int read_sample(struct pprof_samples *s, struct bytes body)
+{
+	struct wire_field f;
+	int got;
+	s->locations.n = s->values.n = s->labels.n = 0;
+	while ((got = pprof_field_next(&s->r, &body, &f)) > 0) {
+		int code = 0;
+		switch (f.number) {
+		case PPROF_SAMPLE_LOCATION_ID:
+		case PPROF_SAMPLE_VALUE: code = add_numbers(s, &body, &f); break;
+		case PPROF_SAMPLE_LABEL: code = add_label(s, &body, &f); break;
+		}
+		if (code < 0)
+			return code;
+	}
+	if (got == 0 && s->values.n != s->r.p->n_sample_types)
+		return err_set(s->r.e, EINVAL,
+			       "not a valid profile: sample %zu has %zu values for %zu "
+			       "sample types",
+			       s->n_done, s->values.n, s->r.p->n_sample_types);
+	return got;
+}
+
+int pprof_samples_next(struct pprof_samples *s, struct pprof_sample_row *ret)
+{
+	struct wire_field f;
+	int got;
+	if (!s->at.p)
+		return 0;
+	while ((got = pprof_field_next(&s->r, &s->at, &f)) > 0) {
+		if (f.number != PPROF_PROFILE_SAMPLE)
+			continue;
+		struct bytes body;
+		s->n_done++;
+		int code = pprof_field_body(&s->r, &s->at, &f, &body);
+		if (code == 0)
+			code = read_sample(s, body);
+		if (code < 0)
+			return code;
+		*ret = (struct pprof_sample_row){
+			.location = s->locations.v, .n_locations = s->locations.n,
+			.value = s->values.v, .label = s->labels.v, .n_labels = s->labels.n,
+		};
+		return 1;
+	}
+	return got;
+}
