@@ -15,6 +15,7 @@
  */
 
 #define ATTRS_MAX 256            /* of one abbreviation; real ones have up to 30 */
+#define TABLE_BYTES 4096         /* that most tables have not */
 
 struct parser {
 	VEC(struct dwabbrev) abbrevs;
@@ -114,16 +115,15 @@ static int compare_code(const void *a, const void *b)
 	return x->code < y->code ? -1 : 1;
 }
 
-static bool table_read(struct dwabbrev_table *t, struct dwsections *s, uint64_t off,
-		       const struct dwformat *f, uint64_t *n_bytes_left, bool *out_of_memory)
+/* Parses the table in b; more: the section goes on behind b, and so does the table. */
+static bool table_parse(struct dwabbrev_table *t, struct bytes b, const struct dwformat *f,
+			uint64_t *n_bytes_left, bool *out_of_memory, bool *ret_more)
 {
 	struct parser p = {0};
-	struct bytes b = dwsection_from(s, DWSECTION_ABBREV, off);
-	if (bytes_left(&b) > *n_bytes_left)
-		b.end = b.p + *n_bytes_left;
 	const uint8_t *start = b.p;
 	bool ok = parse(&p, &b, f, out_of_memory);
 	*n_bytes_left -= (uint64_t)(b.p - start);
+	*ret_more = b.bad;
 	if (!ok) {
 		VEC_FREE(&p.abbrevs);
 		VEC_FREE(&p.attrs);
@@ -132,8 +132,29 @@ static bool table_read(struct dwabbrev_table *t, struct dwsections *s, uint64_t 
 	if (!p.is_sorted)
 		qsort(p.abbrevs.v, p.abbrevs.n, sizeof(*p.abbrevs.v), compare_code);
 	*t = (struct dwabbrev_table){ .abbrev = p.abbrevs.v, .attr = p.attrs.v,
-		.n_abbrevs = p.abbrevs.n, .n_attrs = p.attrs.n, .off = off, .format = *f };
+		.n_abbrevs = p.abbrevs.n, .n_attrs = p.attrs.n, .format = *f };
 	return true;
+}
+
+/* Nothing says how long a table is. */
+static bool table_read(struct dwabbrev_table *t, struct dwsections *s, uint64_t off,
+		       const struct dwformat *f, uint64_t *n_bytes_left, bool *out_of_memory)
+{
+	uint64_t n_section = dwsection_bytes(s, DWSECTION_ABBREV);
+	for (uint64_t n = TABLE_BYTES;; n *= 8) {
+		bool more;
+		struct bytes b = dwsection_look(s, DWSECTION_ABBREV, off, n);
+		if (b.bad)
+			return false;
+		if (bytes_left(&b) > *n_bytes_left)
+			b.end = b.p + *n_bytes_left;
+		if (table_parse(t, b, f, n_bytes_left, out_of_memory, &more)) {
+			t->off = off;
+			return true;
+		}
+		if (!more || n >= n_section - off || !*n_bytes_left)
+			return false;
+	}
 }
 
 const struct dwabbrev *dwabbrev_search(const struct dwabbrev_table *t, uint64_t code)

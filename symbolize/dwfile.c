@@ -1,13 +1,13 @@
 #include "symbolize/dwfile.h"
 
 #include "symbolize/dwname.h"
+#include "symbolize/dwtext.h"
 
 /*
- * Two things are rationed.  Steps: files can be made in which many DIEs share one long list of
+ * Steps are rationed: files can be made in which many DIEs share one long list of
  * ranges, many units one line program or one table of abbreviations, or all DIEs cover all
  * addresses; a real file has no more entries than bytes.  Beyond that, lists, programs and tables
- * look empty.  Memory: sections are mapped, and what was looked at
- * is given back from time to time, since it is not needed again.
+ * look empty.
  */
 
 /* On top of one for each byte of the sections in question. */
@@ -15,9 +15,6 @@
 
 /* Bytes of abbreviations, parsed again and again: a second's worth or two. */
 #define ABBREV_BYTES_MAX (1ull << 28)
-
-/* How much of the sections may be in memory at a time, roughly. */
-#define TOUCHED_BYTES_MAX (8u << 20)
 
 void dwfile_init(struct dwfile *file, Elf *elf, int fd)
 {
@@ -31,6 +28,7 @@ void dwfile_done(struct dwfile *file)
 		dwunit_close(&file->other[i]);
 	VEC_FREE(&file->units);
 	dwname_done(file);
+	dwtext_done(file);
 	dwabbrev_done(&file->abbrevs);
 	arena_free(file->arena);
 	dwsection_done(&file->sections);
@@ -44,16 +42,7 @@ void dwfile_begin(struct dwfile *file)
 	file->n_steps_left = STEPS_MIN;
 	file->abbrevs.n_bytes_left = ABBREV_BYTES_MAX;
 	for (size_t i = 0; i < sizeof(counted) / sizeof(*counted); i++)
-		file->n_steps_left += dwsection_get(&file->sections, counted[i])->n_bytes;
-}
-
-void dwfile_touched(struct dwfile *file, size_t n_bytes)
-{
-	file->n_bytes_touched += n_bytes;
-	if (file->n_bytes_touched < TOUCHED_BYTES_MAX)
-		return;
-	file->n_bytes_touched = 0;
-	dwsection_give_back(&file->sections);
+		file->n_steps_left += dwsection_bytes(&file->sections, counted[i]);
 }
 
 const char *dwfile_copy(struct dwfile *file, const char *text)

@@ -11,6 +11,7 @@
 #include "symbolize/dwunit.h"
 
 struct dwname_slot;
+struct dwtext;
 
 struct dwfile_extent {
 	uint64_t off, end;
@@ -28,7 +29,7 @@ struct dwfile {
 	struct arena_block *arena;   /* strings that callers get */
 	struct dwname_slot *names;   /* see dwname.h */
 	size_t n_names, n_name_slots;
-	size_t n_bytes_touched;      /* since memory was given back */
+	VEC(struct dwtext) texts;    /* see dwtext.h */
 	uint64_t n_steps_left;       /* guards against files made to take forever */
 	bool needs_libdw;            /* something was met that is not read here */
 	bool out_of_memory;
@@ -46,12 +47,6 @@ static inline bool dwfile_step(struct dwfile *file)
 {
 	return file->n_steps_left && file->n_steps_left--;
 }
-
-/* What to count for a look at some place far from all others. */
-#define DWFILE_LOOK_BYTES (512u << 10)
-
-/* About n bytes of the sections were looked at, and will not be soon again. */
-void dwfile_touched(struct dwfile *file, size_t n_bytes);
 
 /* A copy that lives as long as file; NULL for NULL and "", and when memory is out. */
 const char *dwfile_copy(struct dwfile *file, const char *text);

@@ -7,13 +7,21 @@
  * No index is built: the few places are looked up in the many ranges as those go by, which
  * takes one pass without memory.  A unit that has ranges in .debug_aranges has all of them there
  * (as LLVM assumes, too), so only units without are opened, and only while a place is left.
+ *
+ * Moving from unit to unit is cheap, unless .debug_info is packed.  So there, a place that has
+ * covered code a few bytes before and behind it is taken for what it nearly always is: padding.
  */
+
+#define GAP_BYTES 64             /* alignment of functions, at most */
+
+enum { NEAR_BEFORE = 1, NEAR_BEHIND = 2, NEAR_BOTH = 3 };
 
 struct finder {
 	struct dwfile *file;
 	struct dwindex_place *place;
 	size_t n, n_left;
 	VEC(uint64_t) listed;    /* units in .debug_aranges */
+	uint8_t *near;           /* of each place, where code is; NULL: it does not matter */
 };
 
 static size_t lower_bound(const struct dwindex_place *p, size_t n, uint64_t vaddr)
@@ -45,6 +53,27 @@ static void take(struct finder *f, uint64_t unit, uint64_t start, uint64_t end)
 	}
 }
 
+/* There is code in [start, end): is some place just before or behind it? */
+static void note_neighbours(struct finder *f, uint64_t start, uint64_t end)
+{
+	uint64_t from = start > GAP_BYTES ? start - GAP_BYTES : 0;
+	for (size_t i = lower_bound(f->place, f->n, from); i < f->n; i++) {
+		uint64_t vaddr = f->place[i].vaddr;
+		if (vaddr >= end && vaddr - end >= GAP_BYTES)
+			return;
+		if (!dwfile_step(f->file))
+			return;
+		f->near[i] |= vaddr < start ? NEAR_BEHIND : vaddr >= end ? NEAR_BEFORE : 0;
+	}
+}
+
+/* Places between code that is near are given up. */
+static void drop_padding(struct finder *f)
+{
+	for (size_t i = 0; i < f->n; i++)
+		f->n_left -= f->near[i] == NEAR_BOTH && f->place[i].unit == DWINDEX_NO_UNIT;
+}
+
 /* ---- .debug_aranges ------------------------------------------------------ */
 
 /* One set, which *b ends with. */
@@ -68,6 +97,8 @@ static void read_set(struct finder *f, struct bytes *b, const uint8_t *start, ui
 			continue;
 		has_any = true;
 		take(f, unit, vaddr, vaddr + n_bytes);
+		if (f->near)
+			note_neighbours(f, vaddr, vaddr + n_bytes);
 	}
 	if (has_any && !VEC_PUSH(&f->listed, unit))
 		f->file->out_of_memory = true;
@@ -75,17 +106,18 @@ static void read_set(struct finder *f, struct bytes *b, const uint8_t *start, ui
 
 static void by_aranges(struct finder *f)
 {
-	struct bytes b = dwsection_from(&f->file->sections, DWSECTION_ARANGES, 0);
-	const uint8_t *end = b.end;
-	while (!b.bad && bytes_left(&b) && !f->file->out_of_memory) {
-		const uint8_t *start = b.p;
+	struct dwsections *s = &f->file->sections;
+	uint64_t n_section = dwsection_bytes(s, DWSECTION_ARANGES);
+	for (uint64_t off = 0; off < n_section && !f->file->out_of_memory;) {
 		uint8_t off_bytes;
-		struct bytes set = b, behind = dwform_length(&set, &off_bytes);
+		uint64_t n_bytes = dwsection_entry_bytes(s, DWSECTION_ARANGES, off);
+		struct bytes set = dwsection_hold(s, DWSECTION_ARANGES, off, n_bytes);
+		const uint8_t *start = set.p;
+		dwform_length(&set, &off_bytes);
 		if (set.bad)
 			return;
-		dwfile_touched(f->file, (size_t)(set.end - start));
 		read_set(f, &set, start, off_bytes);
-		b = bytes_of(behind.p, (size_t)(end - behind.p));
+		off += n_bytes;
 	}
 }
 
@@ -109,7 +141,6 @@ static void by_unit(struct finder *f, uint64_t off)
 	while (dwrange_next(&r, &start, &end))
 		take(f, off, start, end);
 	dwunit_close(&u);
-	dwfile_touched(f->file, DWFILE_LOOK_BYTES);
 }
 
 static void by_units(struct finder *f)
@@ -133,7 +164,14 @@ void dwindex_find(struct dwfile *file, struct dwindex_place *place, size_t n)
 		place[i].unit = DWINDEX_NO_UNIT;
 	if (!n)
 		return;
+	if (dwsection_is_packed(&file->sections, DWSECTION_INFO)) {
+		f.near = calloc(n, sizeof(*f.near));
+		file->out_of_memory |= !f.near;
+	}
 	by_aranges(&f);
+	if (f.near)
+		drop_padding(&f);
 	by_units(&f);
+	free(f.near);
 	VEC_FREE(&f.listed);
 }

@@ -15,7 +15,7 @@
  * (-ffile-prefix-map): "./libio/./libio/iofclose.c", as llvm-symbolizer and eu-addr2line say.
  */
 
-static bool add_dir(struct dwline *l, const char *dir)
+static bool add_dir(struct dwline *l, struct dwvalue dir)
 {
 	if (VEC_PUSH(&l->dirs, dir))
 		return true;
@@ -23,7 +23,7 @@ static bool add_dir(struct dwline *l, const char *dir)
 	return false;
 }
 
-static bool add_file(struct dwline *l, const char *name, uint64_t dir)
+static bool add_file(struct dwline *l, struct dwvalue name, uint64_t dir)
 {
 	struct dwline_file file = { .name = name, .dir = dir };
 	if (VEC_PUSH(&l->files, file))
@@ -32,15 +32,21 @@ static bool add_file(struct dwline *l, const char *name, uint64_t dir)
 	return false;
 }
 
+static struct dwvalue text_value(const char *text)
+{
+	return (struct dwvalue){ .form = DW_FORM_string, .text = text };
+}
+
 static bool read_old_tables(struct dwline *l, struct bytes *b)
 {
-	if (!add_dir(l, NULL) || !add_file(l, NULL, 0))
+	const struct dwvalue none = {0};
+	if (!add_dir(l, none) || !add_file(l, none, 0))
 		return false;
 	while (!b->bad) {
 		const char *dir = bytes_cstr(b);
 		if (!*dir)
 			break;
-		if (!add_dir(l, dir))
+		if (!add_dir(l, text_value(dir)))
 			return false;
 	}
 	while (!b->bad) {
@@ -50,7 +56,7 @@ static bool read_old_tables(struct dwline *l, struct bytes *b)
 		uint64_t dir = dwform_uleb(b);
 		dwform_uleb(b);              /* time */
 		dwform_uleb(b);              /* size */
-		if (!add_file(l, name, dir))
+		if (!add_file(l, text_value(name), dir))
 			return false;
 	}
 	return !b->bad;
@@ -72,7 +78,7 @@ static bool read_table(struct dwline *l, struct bytes *b, const struct dwformat 
 	uint64_t n = dwform_uleb(b);
 	for (uint64_t i = 0; i < n && !b->bad; i++) {
 		const uint8_t *start = b->p;
-		const char *name = NULL;
+		struct dwvalue name = {0};
 		uint64_t dir = 0;
 		for (unsigned k = 0; k < n_columns; k++) {
 			struct dwvalue v;
@@ -80,7 +86,7 @@ static bool read_table(struct dwline *l, struct bytes *b, const struct dwformat 
 			if (b->bad)
 				return false;
 			if (column[k].content == DW_LNCT_path)
-				name = dwunit_string(l->u, &v);
+				name = v;
 			else if (column[k].content == DW_LNCT_directory_index)
 				dir = v.u;
 		}
@@ -131,7 +137,9 @@ bool dwline_open(struct dwline *l, const struct dwunit *u)
 	*l = (struct dwline){ .u = u };
 	if (!u->lines.form)
 		return false;
-	struct bytes b = dwsection_from(&u->file->sections, DWSECTION_LINE, u->lines.u);
+	struct dwsections *s = &u->file->sections;
+	struct bytes b = dwsection_hold(s, DWSECTION_LINE, u->lines.u,
+					dwsection_entry_bytes(s, DWSECTION_LINE, u->lines.u));
 	if (read_head(l, &b))
 		return true;
 	dwline_close(l);
@@ -146,15 +154,25 @@ void dwline_close(struct dwline *l)
 
 /* ---- paths --------------------------------------------------------------- */
 
+/* A folder by its number; it is copied once. */
+static const char *dir_path(struct dwline *l, uint64_t dir)
+{
+	if (dir >= l->dirs.n)
+		return NULL;
+	struct dwvalue *v = &l->dirs.v[dir];
+	*v = text_value(dwunit_copy_string(l->u, v));
+	return v->text;
+}
+
 static const char *make_path(struct dwline *l, const struct dwline_file *f)
 {
-	const char *dir = f->dir < l->dirs.n ? l->dirs.v[f->dir] : NULL;
-	if (!f->name || !*f->name || *f->name == '/' || !dir || !*dir)
-		return dwfile_copy(l->u->file, f->name);
-	size_t n = strlen(dir) + strlen(f->name) + 2;
+	const char *dir = dir_path(l, f->dir), *name = dwunit_string(l->u, &f->name);
+	if (!name || !*name || *name == '/' || !dir || !*dir)
+		return dwfile_copy(l->u->file, name);
+	size_t n = strlen(dir) + strlen(name) + 2;
 	char *path = arena_alloc(&l->u->file->arena, n, 1, 1);
 	if (path)
-		snprintf(path, n, "%s/%s", dir, f->name);
+		snprintf(path, n, "%s/%s", dir, name);
 	else
 		l->u->file->out_of_memory = true;
 	return path;

@@ -107,7 +107,8 @@ static void run_extended(struct run *r, struct bytes *b)
 		}
 		break;
 	case DW_LNE_define_file: {
-		struct dwline_file file = { .name = bytes_cstr(&operands) };
+		struct dwline_file file = { .name = { DW_FORM_string, 0,
+						      bytes_cstr(&operands) } };
 		file.dir = dwform_uleb(&operands);
 		if (!operands.bad && r->l->version < 5 && !VEC_PUSH(&r->l->files, file))
 			r->l->u->file->out_of_memory = true;

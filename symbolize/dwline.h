@@ -18,7 +18,7 @@ struct dwline_row {
 };
 
 struct dwline_file {
-	const char *name;        /* as in the section */
+	struct dwvalue name;     /* as in the section */
 	uint64_t dir;            /* index */
 	const char *path;        /* what was made of both */
 	bool has_path;
@@ -27,9 +27,9 @@ struct dwline_file {
 struct dwline {
 	const struct dwunit *u;
 	uint16_t version;
-	VEC(const char *) dirs;
+	VEC(struct dwvalue) dirs;
 	VEC(struct dwline_file) files;
-	struct bytes program;
+	struct bytes program;        /* held, as what the head says */
 	uint8_t min_insn_bytes, max_ops, line_range, opcode_base;
 	int8_t line_base;
 	uint8_t n_operands[256]; /* of standard opcodes */

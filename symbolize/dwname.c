@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "symbolize/dwfile.h"
+#include "symbolize/dwtext.h"
 
 #include <dwarf.h>
 
@@ -68,26 +69,25 @@ static uint32_t number(const struct dwvalue *v)
 	return v->u > UINT32_MAX ? 0 : (uint32_t)v->u;
 }
 
-/* What the DIE itself says.  True when there is an origin. */
-static bool read_die(const struct dwunit *u, uint64_t off, struct dwname *name,
-		     struct dwcall *call, uint64_t *ret_origin)
+/* What the DIE in b says.  True when there is an origin. */
+static bool read_attrs(const struct dwunit *u, struct bytes *b, struct dwname *name,
+		       struct dwcall *call, uint64_t *ret_origin)
 {
-	struct bytes b = dwunit_from(u, off);
-	const struct dwabbrev *a = dwabbrev_find(u->table, dwform_uleb(&b));
+	const struct dwabbrev *a = dwabbrev_find(u->table, dwform_uleb(b));
 	bool has_origin = false;
-	for (uint32_t i = 0; a && !b.bad && i < a->n_attrs; i++) {
+	for (uint32_t i = 0; a && !b->bad && i < a->n_attrs; i++) {
 		const struct dwattr *attr = &u->table->attr[a->first_attr + i];
 		struct dwvalue v;
-		dwform_read(&b, attr->form, attr->implicit, &u->format, &v);
-		if (b.bad)
+		dwform_read(b, attr->form, attr->implicit, &u->format, &v);
+		if (b->bad)
 			break;
 		switch (attr->name) {
 		case DW_AT_name:
-			name->name = dwunit_copy_string(u, &v);
+			name->name = dwtext_note(u, &v);
 			break;
 		case DW_AT_linkage_name:
 		case DW_AT_MIPS_linkage_name:
-			name->linkage = dwunit_copy_string(u, &v);
+			name->linkage = dwtext_note(u, &v);
 			break;
 		case DW_AT_decl_line:
 			name->start_line = number(&v);
@@ -109,6 +109,18 @@ static bool read_die(const struct dwunit *u, uint64_t off, struct dwname *name,
 		}
 	}
 	return has_origin;
+}
+
+/* What the DIE itself says.  True when there is an origin. */
+static bool read_die(const struct dwunit *u, uint64_t off, struct dwname *name,
+		     struct dwcall *call, uint64_t *ret_origin)
+{
+	struct bytes b = dwunit_look(u, off, DWUNIT_DIE_BYTES);
+	bool has_origin = read_attrs(u, &b, name, call, ret_origin);
+	if (!b.bad)
+		return has_origin;
+	b = dwunit_look(u, off, UINT64_MAX);
+	return read_attrs(u, &b, name, call, ret_origin);
 }
 
 static void fill(struct dwname *name, const struct dwname *from)
@@ -150,8 +162,6 @@ static void read_origin(const struct dwunit *u, uint64_t off, struct dwname *ret
 		fill(&name, &more);
 	}
 	dwabbrev_put(held.table);
-	if (home != u)
-		dwfile_touched(file, DWFILE_LOOK_BYTES);
 	remember(file, off, &name, file->needs_libdw);
 	file->needs_libdw |= needed_libdw;
 	*ret = name;

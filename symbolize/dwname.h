@@ -8,9 +8,9 @@
 
 #include "symbolize/dwunit.h"
 
-/* Strings live as long as the dwfile; NULL and 0 where unknown. */
+/* 0 where unknown. */
 struct dwname {
-	const char *name, *linkage;
+	uint32_t name, linkage;  /* for dwtext_get */
 	uint32_t start_line;
 };
 

@@ -9,27 +9,48 @@
  * are used up: many DIEs may share one list, honest ones seldom do.
  */
 
-/* Where the list of the unit's DIE starts; bad when there is none. */
-static struct bytes list_of(const struct dwunit *u, const struct dwvalue *v)
+#define PART_BYTES 1024      /* most lists have fewer */
+#define ENTRY_BYTES_MAX 32   /* a byte, and two numbers of up to 10 */
+
+/* Reads on where what was read ends. */
+static void read_part(struct dwrange *r)
+{
+	r->b = dwsection_look(&r->u->file->sections, r->id, r->off, PART_BYTES);
+	r->b_start = r->b.p;
+}
+
+/* Makes sure that the next entry is there, if the section has it. */
+static inline void bring_entry(struct dwrange *r)
+{
+	if (bytes_left(&r->b) >= ENTRY_BYTES_MAX || r->b.bad)
+		return;
+	r->off += (uint64_t)(r->b.p - r->b_start);
+	read_part(r);
+}
+
+/* Where the list of the unit's DIE starts; false when there is none. */
+static bool list_of(const struct dwunit *u, const struct dwvalue *v, enum dwsection_id id,
+		    uint64_t *ret_off)
 {
 	struct dwsections *s = &u->file->sections;
 	switch (v->form) {
 	case DW_FORM_sec_offset:
 	case DW_FORM_data4:
 	case DW_FORM_data8:
-		return dwsection_from(s, u->format.version < 5 ? DWSECTION_RANGES
-							       : DWSECTION_RNGLISTS, v->u);
+		*ret_off = v->u;
+		return true;
 	case DW_FORM_rnglistx: {
-		struct bytes b = dwsection_from(s, DWSECTION_RNGLISTS, u->rnglists_base);
-		if (b.bad || v->u >= bytes_left(&b) / u->format.off_bytes)
-			break;
-		b.p += v->u * u->format.off_bytes;
+		uint64_t at, n_section = dwsection_bytes(s, id), base = u->rnglists_base;
+		if (base > n_section || v->u >= (n_section - base) / u->format.off_bytes)
+			return false;
+		at = base + v->u * u->format.off_bytes;
+		struct bytes b = dwsection_look(s, id, at, u->format.off_bytes);
 		uint64_t off = dwform_unsigned(&b, u->format.off_bytes);
-		if (off <= UINT64_MAX - u->rnglists_base)
-			return dwsection_from(s, DWSECTION_RNGLISTS, u->rnglists_base + off);
+		*ret_off = base + off;
+		return !b.bad && off <= UINT64_MAX - base;
 	}
 	}
-	return (struct bytes){ .bad = true };
+	return false;
 }
 
 void dwrange_init(struct dwrange *r, const struct dwunit *u, const struct dwcode *code)
@@ -42,7 +63,9 @@ void dwrange_init(struct dwrange *r, const struct dwunit *u, const struct dwcode
 		    __builtin_add_overflow(r->start, code->high.u, &r->end))
 			r->end = r->start;
 	} else if (code->ranges.form) {
-		r->b = list_of(u, &code->ranges);
+		r->id = u->format.version < 5 ? DWSECTION_RANGES : DWSECTION_RNGLISTS;
+		if (list_of(u, &code->ranges, r->id, &r->off))
+			read_part(r);
 	}
 }
 
@@ -127,6 +150,7 @@ bool dwrange_next(struct dwrange *r, uint64_t *ret_start, uint64_t *ret_end)
 		return r->start && r->start < r->end;
 	}
 	while (!r->b.bad && dwfile_step(r->u->file)) {
+		bring_entry(r);
 		bool more = r->u->format.version < 5 ? next_old(r, &start, &end)
 						     : next_new(r, &start, &end);
 		if (!more || r->b.bad)

@@ -6,6 +6,7 @@
  * 7.25; DWARF 4, section 2.17.3).
  */
 
+#include "symbolize/dwsection.h"
 #include "symbolize/dwunit.h"
 
 /* The attributes; form 0 for those that are not there. */
@@ -18,7 +19,10 @@ struct dwrange {
 	bool is_pair;            /* start and end are the only range */
 	uint64_t start, end;
 	uint64_t base;           /* what the list's offsets count from */
-	struct bytes b;          /* the rest of the list */
+	enum dwsection_id id;    /* where the list is */
+	uint64_t off;
+	struct bytes b;          /* the part at off of it that was read, and what is left of that */
+	const uint8_t *b_start;
 };
 
 void dwrange_init(struct dwrange *r, const struct dwunit *u, const struct dwcode *code);

@@ -3,13 +3,15 @@
 
 /*
  * The bytes of the sections that the reader of debug information asks for (DWARF 5, section
- * 7.1 and following).  A section is looked at when first asked for, and inflated only then; one
- * that is stored as it is gets mapped, and its pages can be given back at any time.
+ * 7.1 and following).  A section is looked for when first asked for, and of it only those
+ * bytes are read, and unpacked, that somebody needs.
  */
 
 #include "base/bytes.h"
 
 #include <libelf.h>
+
+struct unpack;
 
 enum dwsection_id {
 	DWSECTION_INFO,
@@ -25,18 +27,25 @@ enum dwsection_id {
 	DWSECTION_N,
 };
 
+/* A copy of a part of a section. */
+struct dwsection_part {
+	uint8_t *bytes;
+	size_t n_bytes, cap;
+	uint64_t off;
+};
+
 struct dwsection {
-	const uint8_t *base;
-	size_t n_bytes;          /* 0: there is none that can be read */
-	void *map;               /* what to unmap; NULL: base belongs to the Elf */
-	size_t n_map_bytes;
-	uint64_t file_off;       /* where a mapped one begins in the file */
+	const uint8_t *base;     /* all of it, where that is in memory anyway; else NULL */
+	uint64_t n_bytes;        /* 0: there is none that can be read */
+	uint64_t file_off;       /* where one that is stored as it is begins */
+	struct unpack *unpack;   /* of a compressed one */
+	struct dwsection_part held, seen;
 	bool tried;
 };
 
 struct dwsections {
 	Elf *elf;                /* NULL: all sections are given, none is looked for */
-	int fd;                  /* the file of elf; -1: there is none */
+	int fd;                  /* the file of elf; -1: it is in memory */
 	struct dwsection v[DWSECTION_N];
 };
 
@@ -44,21 +53,28 @@ struct dwsections {
 void dwsection_init(struct dwsections *s, Elf *elf, int fd);
 void dwsection_done(struct dwsections *s);
 
-/* The section; n_bytes is 0 where there is none.  Borrowed until dwsection_done. */
-const struct dwsection *dwsection_get(struct dwsections *s, enum dwsection_id id);
+/* How long the section is; 0 where there is none. */
+uint64_t dwsection_bytes(struct dwsections *s, enum dwsection_id id);
 
-/* From off to the end of the section; bad when off lies beyond. */
-struct bytes dwsection_from(struct dwsections *s, enum dwsection_id id, uint64_t off);
+/* Must it be unpacked from its beginning, to get at any of it? */
+bool dwsection_is_packed(struct dwsections *s, enum dwsection_id id);
 
-/* The string at off, or NULL when it does not end within the section. */
+/*
+ * n bytes at off, fewer where the section ends before that, bad where it ends before off or where
+ * they cannot be read.  What dwsection_hold lends is there until its next call for that section;
+ * what dwsection_look lends, until the next call of either.
+ */
+struct bytes dwsection_hold(struct dwsections *s, enum dwsection_id id, uint64_t off,
+			    uint64_t n_bytes);
+struct bytes dwsection_look(struct dwsections *s, enum dwsection_id id, uint64_t off,
+			    uint64_t n_bytes);
+
+/* How many bytes a unit, line program or table at off takes, with the length that it begins with
+ * (section 7.4); 0 where it does not fit. */
+uint64_t dwsection_entry_bytes(struct dwsections *s, enum dwsection_id id, uint64_t off);
+
+/* The string at off, or NULL when it does not end within the section, or is too long to be
+ * one; there as long as what dwsection_look lends. */
 const char *dwsection_string(struct dwsections *s, enum dwsection_id id, uint64_t off);
-
-/* Copies up to n bytes at off, by reading the file where the section is mapped: a look at a page
- * that is not mapped yet costs more, and maps up to 2 MB around it.  How many it were. */
-size_t dwsection_copy(struct dwsections *s, enum dwsection_id id, uint64_t off, void *to,
-		      size_t n_bytes);
-
-/* Gives the memory of mapped sections back; their bytes come again when they are touched. */
-void dwsection_give_back(struct dwsections *s);
 
 #endif

@@ -19,16 +19,15 @@
 
 bool dwunit_header(struct dwfile *file, uint64_t off, struct dwunit *ret)
 {
-	uint8_t head[HEADER_BYTES_MAX];
-	struct bytes b = bytes_of(head, dwsection_copy(&file->sections, DWSECTION_INFO, off, head,
-						       sizeof(head)));
+	struct bytes b = dwsection_look(&file->sections, DWSECTION_INFO, off, HEADER_BYTES_MAX);
+	const uint8_t *head = b.p;
 	uint64_t n_bytes = bytes_u32(&b), n_rest;
 	struct dwunit u = { .file = file, .off = off, .type = DW_UT_compile,
 		.format.off_bytes = n_bytes == 0xffffffff ? 8 : 4 };
 	if (n_bytes == 0xffffffff)
 		n_bytes = bytes_u64(&b);
 	u.end = off + (uint64_t)(b.p - head);
-	n_rest = dwsection_get(&file->sections, DWSECTION_INFO)->n_bytes - u.end;
+	n_rest = dwsection_bytes(&file->sections, DWSECTION_INFO) - u.end;
 	u.format.version = bytes_u16(&b);
 	if (u.format.version >= 5) {
 		u.type = bytes_u8(&b);
@@ -78,9 +77,8 @@ static void set_root_attr(struct dwunit *u, unsigned name, const struct dwvalue 
 	}
 }
 
-static bool read_root(struct dwunit *u)
+static bool read_root_from(struct dwunit *u, struct bytes b)
 {
-	struct bytes b = dwunit_from(u, u->root_off);
 	const struct dwabbrev *a = dwabbrev_find(u->table, dwform_uleb(&b));
 	if (!a)
 		return false;
@@ -93,7 +91,14 @@ static bool read_root(struct dwunit *u)
 		set_root_attr(u, attr->name, &v);
 	}
 	dwunit_addr(u, &u->low, &u->low_pc);
+	u->comp_dir.text = dwfile_copy(u->file, u->comp_dir.text);
 	return true;
+}
+
+static bool read_root(struct dwunit *u)
+{
+	return read_root_from(u, dwunit_look(u, u->root_off, DWUNIT_DIE_BYTES)) ||
+	       read_root_from(u, dwunit_look(u, u->root_off, UINT64_MAX));
 }
 
 bool dwunit_open(struct dwfile *file, uint64_t off, struct dwunit *ret)
@@ -165,24 +170,32 @@ struct dwunit *dwunit_holding(struct dwfile *file, uint64_t off)
 
 /* ---- values -------------------------------------------------------------- */
 
-struct bytes dwunit_from(const struct dwunit *u, uint64_t off)
+struct bytes dwunit_hold(const struct dwunit *u, uint64_t off)
 {
-	const struct dwsection *info = dwsection_get(&u->file->sections, DWSECTION_INFO);
 	if (off < u->root_off || off >= u->end)
 		return (struct bytes){ .bad = true };
-	return bytes_of(info->base + off, u->end - off);
+	return dwsection_hold(&u->file->sections, DWSECTION_INFO, off, u->end - off);
+}
+
+struct bytes dwunit_look(const struct dwunit *u, uint64_t off, uint64_t n_bytes)
+{
+	if (off < u->root_off || off >= u->end)
+		return (struct bytes){ .bad = true };
+	if (n_bytes > u->end - off)
+		n_bytes = u->end - off;
+	return dwsection_look(&u->file->sections, DWSECTION_INFO, off, n_bytes);
 }
 
 /* Entry `index` of a table of numbers of n_bytes each at base. */
 static bool read_table(const struct dwunit *u, enum dwsection_id id, uint64_t base,
 		       uint64_t index, unsigned n_bytes, uint64_t *ret)
 {
-	struct bytes b = dwsection_from(&u->file->sections, id, base);
-	if (b.bad || index >= bytes_left(&b) / n_bytes)
+	uint64_t n_section = dwsection_bytes(&u->file->sections, id);
+	if (base > n_section || index >= (n_section - base) / n_bytes)
 		return false;
-	b.p += index * n_bytes;
+	struct bytes b = dwsection_look(&u->file->sections, id, base + index * n_bytes, n_bytes);
 	*ret = dwform_unsigned(&b, n_bytes);
-	return true;
+	return !b.bad;
 }
 
 bool dwunit_addr(const struct dwunit *u, const struct dwvalue *v, uint64_t *ret_vaddr)
@@ -202,25 +215,33 @@ bool dwunit_addr(const struct dwunit *u, const struct dwvalue *v, uint64_t *ret_
 	return false;
 }
 
-const char *dwunit_string(const struct dwunit *u, const struct dwvalue *v)
+bool dwunit_string_place(const struct dwunit *u, const struct dwvalue *v, uint64_t *ret_off)
 {
-	uint64_t off;
 	switch (v->form) {
-	case DW_FORM_string:
-		return v->text;
 	case DW_FORM_strp:
-		return dwsection_string(&u->file->sections, DWSECTION_STR, v->u);
-	case DW_FORM_line_strp:
-		return dwsection_string(&u->file->sections, DWSECTION_LINE_STR, v->u);
+		*ret_off = v->u;
+		return true;
 	case DW_FORM_strx:
 	case DW_FORM_strx1:
 	case DW_FORM_strx2:
 	case DW_FORM_strx3:
 	case DW_FORM_strx4:
-		if (!read_table(u, DWSECTION_STR_OFFSETS, u->str_offsets_base, v->u,
-				u->format.off_bytes, &off))
-			return NULL;
+		return read_table(u, DWSECTION_STR_OFFSETS, u->str_offsets_base, v->u,
+				  u->format.off_bytes, ret_off);
+	}
+	return false;
+}
+
+const char *dwunit_string(const struct dwunit *u, const struct dwvalue *v)
+{
+	uint64_t off;
+	if (dwunit_string_place(u, v, &off))
 		return dwsection_string(&u->file->sections, DWSECTION_STR, off);
+	switch (v->form) {
+	case DW_FORM_string:
+		return v->text;
+	case DW_FORM_line_strp:
+		return dwsection_string(&u->file->sections, DWSECTION_LINE_STR, v->u);
 	case DW_FORM_GNU_strp_alt:
 	case DW_FORM_strp_sup:
 	case DW_FORM_GNU_str_index:
@@ -231,17 +252,7 @@ const char *dwunit_string(const struct dwunit *u, const struct dwvalue *v)
 
 const char *dwunit_copy_string(const struct dwunit *u, const struct dwvalue *v)
 {
-	char text[256];
-	size_t n;
-	if (v->form == DW_FORM_strp) {
-		n = dwsection_copy(&u->file->sections, DWSECTION_STR, v->u, text, sizeof(text));
-		if (memchr(text, 0, n))
-			return dwfile_copy(u->file, text);
-	}
-	const char *where = dwunit_string(u, v);
-	if (where)
-		dwfile_touched(u->file, DWFILE_LOOK_BYTES);
-	return dwfile_copy(u->file, where);
+	return dwfile_copy(u->file, dwunit_string(u, v));
 }
 
 bool dwunit_reference(const struct dwunit *u, const struct dwvalue *v, uint64_t *ret_off)

@@ -24,7 +24,7 @@ struct dwunit {
 	uint64_t low_pc;             /* what its range lists count from */
 	struct dwvalue low, high, ranges; /* of its code */
 	struct dwvalue lines;        /* where its line program is */
-	struct dwvalue comp_dir;
+	struct dwvalue comp_dir;     /* a text is a copy */
 };
 
 /* The unit whose header is at off.  False when it is damaged or memory is out; otherwise
@@ -41,13 +41,24 @@ bool dwunit_is_compile(const struct dwunit *u);
 /* The unit that holds the DIE at off, borrowed until a few more were asked for; NULL. */
 struct dwunit *dwunit_holding(struct dwfile *file, uint64_t off);
 
-/* From off, which must lie between the first DIE and the end; else bad. */
-struct bytes dwunit_from(const struct dwunit *u, uint64_t off);
+/* From off, which must lie between the first DIE and the end (else bad), to the end; held until
+ * the next unit is. */
+struct bytes dwunit_hold(const struct dwunit *u, uint64_t off);
+
+/* The same, but only n bytes, and as long as what dwsection_look lends. */
+struct bytes dwunit_look(const struct dwunit *u, uint64_t off, uint64_t n_bytes);
+
+/* A DIE is read with so many bytes at first, and again with the whole rest of its unit if
+ * those were not enough. */
+#define DWUNIT_DIE_BYTES 1024
 
 bool dwunit_addr(const struct dwunit *u, const struct dwvalue *v, uint64_t *ret_vaddr);
 
-/* Borrowed; NULL when there is none.  May set needs_libdw. */
+/* Borrowed as from dwsection_look; NULL when there is none.  May set needs_libdw. */
 const char *dwunit_string(const struct dwunit *u, const struct dwvalue *v);
+
+/* Where in .debug_str it is; false for those that are not there. */
+bool dwunit_string_place(const struct dwunit *u, const struct dwvalue *v, uint64_t *ret_off);
 
 /* As dwfile_copy of that. */
 const char *dwunit_copy_string(const struct dwunit *u, const struct dwvalue *v);

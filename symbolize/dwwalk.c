@@ -262,7 +262,8 @@ static void walk(struct walker *k, enum where where, int32_t node, unsigned dept
 
 static void walk_unit(struct walker *k, enum where where)
 {
-	k->b = dwunit_from(k->u, k->u->root_off);
+	k->b = dwunit_hold(k->u, k->u->root_off);
+	k->unit = k->b.p - (k->u->root_off - k->u->off);
 	const struct dwabbrev *root = next_die(k);
 	if (!root)
 		return;
@@ -278,7 +279,6 @@ void dwwalk_run(struct dwwalk *w)
 		w->place[i].top = DWWALK_NO_NODE;
 	if (!w->n)
 		return;
-	k.unit = dwunit_from(w->u, w->u->root_off).p - (w->u->root_off - w->u->off);
 	walk_unit(&k, IN_SCOPE);
 	if (k.n_left)
 		walk_unit(&k, IN_SCOPE_FULL);

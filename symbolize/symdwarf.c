@@ -4,6 +4,7 @@
 #include "symbolize/dwindex.h"
 #include "symbolize/dwline.h"
 #include "symbolize/dwname.h"
+#include "symbolize/dwtext.h"
 #include "symbolize/dwwalk.h"
 #include "symbolize/symlibdw.h"
 
@@ -25,6 +26,11 @@ enum outcome {
 	OUTCOME_UNREADABLE,      /* of a later version, with unknown forms, or damaged */
 };
 
+/* Names that the frame gets at the end. */
+struct noted {
+	uint32_t frame, name, linkage;
+};
+
 struct symdwarf {
 	struct dwfile file;
 	Elf *elf;
@@ -33,6 +39,7 @@ struct symdwarf {
 	struct symlibdw *libdw;  /* opened when needed */
 	bool all_by_libdw;       /* of the other byte order, or without units to be read here */
 	VEC(struct symdwarf_frame) frames;
+	VEC(struct noted) noted;
 };
 
 /* One unit at work. */
@@ -70,8 +77,8 @@ int symdwarf_open(Elf *elf, int fd, const char *elf_path, const struct symdebug_
 	s->elf_path = elf_path;
 	s->where = where;
 	s->all_by_libdw = !is_own_byte_order(elf) ||
-			  !dwsection_get(&s->file.sections, DWSECTION_INFO)->n_bytes ||
-			  !dwsection_get(&s->file.sections, DWSECTION_ABBREV)->n_bytes;
+			  !dwsection_bytes(&s->file.sections, DWSECTION_INFO) ||
+			  !dwsection_bytes(&s->file.sections, DWSECTION_ABBREV);
 	if (s->all_by_libdw)
 		r = symlibdw_open(elf, elf_path, where, &s->libdw);
 	if (r)
@@ -88,6 +95,7 @@ void symdwarf_close(struct symdwarf *s)
 	symlibdw_close(s->libdw);
 	dwfile_done(&s->file);
 	VEC_FREE(&s->frames);
+	VEC_FREE(&s->noted);
 	free(s);
 }
 
@@ -156,10 +164,10 @@ static bool emit(struct unit *k, size_t i, struct symdwarf_addr *a)
 		return false;
 	for (; top != DWWALK_NO_NODE; top = k->walk.nodes.v[top].parent) {
 		const struct dwcall *call = &k->call[top];
-		frame.name = k->name[top].name;
-		frame.linkage = k->name[top].linkage;
-		frame.start_line = k->name[top].start_line;
-		if (!VEC_PUSH(&s->frames, frame))
+		const struct dwname *name = &k->name[top];
+		struct noted noted = { (uint32_t)s->frames.n, name->name, name->linkage };
+		frame.start_line = name->start_line;
+		if (!VEC_PUSH(&s->frames, frame) || !VEC_PUSH(&s->noted, noted))
 			return false;
 		frame = frame_at(k, call->has_file, call->file, call->line, call->column);
 	}
@@ -196,7 +204,6 @@ static bool find_functions(struct unit *k)
 		return false;
 	for (size_t i = 0; i < n && !file->needs_libdw; i++)
 		dwname_read(&k->u, k->walk.nodes.v[i].off, &k->name[i], &k->call[i]);
-	dwfile_touched(file, k->u.end - k->u.off);
 	return !file->out_of_memory;
 }
 
@@ -204,10 +211,8 @@ static bool find_lines(struct unit *k)
 {
 	struct dwfile *file = &k->s->file;
 	k->has_lines = dwline_open(&k->lines, &k->u);
-	if (k->has_lines) {
+	if (k->has_lines)
 		dwline_run(&k->lines, k->row, k->walk.n);
-		dwfile_touched(file, bytes_left(&k->lines.program));
-	}
 	return !file->out_of_memory;
 }
 
@@ -272,6 +277,19 @@ static int compare_u32(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+static bool set_names(struct symdwarf *s)
+{
+	if (!dwtext_read(&s->file))
+		return false;
+	for (size_t i = 0; i < s->noted.n; i++) {
+		const struct noted *noted = &s->noted.v[i];
+		s->frames.v[noted->frame].name = dwtext_get(&s->file, noted->name);
+		s->frames.v[noted->frame].linkage = dwtext_get(&s->file, noted->linkage);
+	}
+	s->noted.n = 0;
+	return true;
+}
+
 /* Resolves what can be; the n indices of what is left to libdw go to left. */
 static int resolve_here(struct symdwarf *s, struct dwindex_place *place, size_t n,
 			struct symdwarf_addr *addr, uint32_t *left, size_t *ret_n_left)
@@ -292,10 +310,9 @@ static int resolve_here(struct symdwarf *s, struct dwindex_place *place, size_t 
 		for (size_t at = i; outcome != OUTCOME_DONE && at < end; at++)
 			left[n_left++] = place[at].index;
 	}
-	dwsection_give_back(&s->file.sections);
 	qsort(left, n_left, sizeof(*left), compare_u32);
 	*ret_n_left = n_left;
-	return 0;
+	return set_names(s) ? 0 : -ENOMEM;
 }
 
 int symdwarf_resolve(struct symdwarf *s, struct symdwarf_addr *addr, size_t n)

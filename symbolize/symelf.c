@@ -17,7 +17,7 @@
  * .gnu_debugdata, which lack the dynamic ones) is read only where neither the file nor its
  * debug file has a .symtab.
  *
- * The files are mapped, not read: of a debug file of 400 MB, a few parts are needed.
+ * The files are read, not mapped: one that is cut short meanwhile must not kill us with SIGBUS.
  */
 
 static bool is_program(Elf *elf)
@@ -37,7 +37,7 @@ int symelf_open(struct symelf *s, const struct dso *d, const struct symdebug_pla
 	} else if (d->fd >= 0) {
 		s->fd = fcntl(d->fd, F_DUPFD_CLOEXEC, 3);
 		if (s->fd >= 0)
-			s->elf = elf_begin(s->fd, ELF_C_READ_MMAP, NULL);
+			s->elf = elf_begin(s->fd, ELF_C_READ, NULL);
 	}
 	if (!is_program(s->elf)) {
 		symelf_close(s);
@@ -106,7 +106,7 @@ static Elf *debug_file(struct symelf *s)
 	if (fd < 0)
 		return NULL;
 	s->debug_fd = fd;
-	s->debug = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	s->debug = elf_begin(fd, ELF_C_READ, NULL);
 	if (!is_program(s->debug)) {
 		elf_end(s->debug);
 		s->debug = NULL;

@@ -12,6 +12,7 @@
 #include "symbolize/dwindex.h"
 #include "symbolize/dwline.h"
 #include "symbolize/dwname.h"
+#include "symbolize/dwtext.h"
 #include "symbolize/dwwalk.h"
 
 #include <stdlib.h>
@@ -43,8 +44,6 @@ static void read_names(const struct dwunit *u, const struct dwwalk *w, struct dw
 		struct dwcall call;
 		check(w->nodes.v[i].parent < (int32_t)i);
 		dwname_read(u, w->nodes.v[i].off, &name, &call);
-		see(name.name);
-		see(name.linkage);
 		if (lines)
 			see(dwline_path(lines, call.file));
 	}
@@ -102,6 +101,9 @@ static void read_file(struct dwfile *file)
 		read_unit(&u, place + i, end - i);
 		dwunit_close(&u);
 	}
+	check(dwtext_read(file));
+	for (uint32_t i = 0; i < file->texts.n; i++)
+		see(dwtext_get(file, i));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -3,6 +3,7 @@
 
 #include "symbolize/dwindex.h"
 #include "symbolize/dwname.h"
+#include "symbolize/dwtext.h"
 #include "symbolize/dwrange.h"
 #include "symbolize/dwwalk.h"
 #include "tests/unit/symbolize/dwbuild.h"
@@ -113,8 +114,10 @@ static const char *chain(struct dwfile *file, uint64_t vaddr)
 		struct dwname name;
 		struct dwcall call;
 		dwname_read(&u, w.nodes.v[i].off, &name, &call);
+		dwtext_read(file);
+		const char *known = dwtext_get(file, name.name);
 		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s@%u:%u", n ? " < " : "",
-				      name.name ? name.name : "?", name.start_line, call.line);
+				      known ? known : "?", name.start_line, call.line);
 	}
 	VEC_FREE(&w.nodes);
 	dwunit_close(&u);

@@ -1,0 +1,420 @@
+#include "symbolize/deflate.h"
+
+#include <string.h>
+
+/*
+ * zlib's inflate, built as Debian builds it, takes 1.8 s for libjvm's debug information, more than
+ * everything else together.  This one takes less than half: 64 bits of input at a time, tables
+ * that hold the value, its extra bits and the length of the code in one word, copies of 8 bytes
+ * into a flat buffer with room behind the end.  And it can stop anywhere and start again at any
+ * block, which zlib can only with tricks.
+ *
+ * An entry of a table: the length of the code (bits 0 to 7; 0: no such code), how many extra bits
+ * follow (8 to 11), flags (12 to 14), and from bit 16 on the literal, what the extra bits are
+ * added to, or where the second table is.
+ */
+
+#define ENTRY_LITERAL (1u << 12)
+#define ENTRY_END (1u << 13)
+#define ENTRY_SECOND (1u << 14)
+
+#define CODE_BITS_MAX 15
+#define N_LENGTH_CODES 288
+#define N_DISTANCE_CODES 32
+
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#define LITTLE_ENDIAN_U64(x) __builtin_bswap64(x)
+#else
+#define LITTLE_ENDIAN_U64(x) (x)
+#endif
+
+/* ---- bits ---------------------------------------------------------------- */
+
+/* At least 56 bits, where there is so much input.  Bits above n_bits may be set already, to what
+ * comes there anyway. */
+static inline void refill(struct deflate_input *d)
+{
+	if (d->end - d->p >= 8) {
+		uint64_t x;
+		memcpy(&x, d->p, sizeof(x));
+		d->bits |= LITTLE_ENDIAN_U64(x) << d->n_bits;
+		d->p += (63 - d->n_bits) >> 3;
+		d->n_bits |= 56;
+		return;
+	}
+	d->bits &= (1ull << d->n_bits) - 1;
+	while (d->n_bits < 56 && d->p < d->end) {
+		d->bits |= (uint64_t)*d->p++ << d->n_bits;
+		d->n_bits += 8;
+	}
+}
+
+static inline void drop(struct deflate_input *d, unsigned n)
+{
+	d->bits >>= n;
+	d->n_bits -= n;
+}
+
+/* Takes n <= 16 bits; false at the end of the input. */
+static bool take(struct deflate_input *d, unsigned n, uint32_t *ret)
+{
+	if (d->n_bits < n)
+		refill(d);
+	if (d->n_bits < n)
+		return false;
+	*ret = (uint32_t)(d->bits & ((1u << n) - 1));
+	drop(d, n);
+	return true;
+}
+
+static inline uint32_t look_up(const struct deflate_code *c, uint64_t bits)
+{
+	uint32_t e = c->entry[bits & ((1u << c->n_bits) - 1)];
+	if (e & ENTRY_SECOND)
+		e = c->entry[(e >> 16) + ((bits >> c->n_bits) & c->second_mask)];
+	return e;
+}
+
+/* ---- tables -------------------------------------------------------------- */
+
+static unsigned reverse(unsigned code, unsigned n_bits)
+{
+	unsigned r = 0;
+	for (unsigned i = 0; i < n_bits; i++)
+		r |= (code >> i & 1) << (n_bits - 1 - i);
+	return r;
+}
+
+/* Enters one code, wherever it stands followed by other bits. */
+static bool enter(struct deflate_code *c, unsigned code, unsigned n_bits, uint32_t entry,
+		  unsigned n_second_bits)
+{
+	unsigned r = reverse(code, n_bits);
+	entry |= n_bits;
+	if (n_bits <= c->n_bits) {
+		for (unsigned i = r; i < 1u << c->n_bits; i += 1u << n_bits)
+			c->entry[i] = entry;
+		return true;
+	}
+	uint32_t *first = &c->entry[r & ((1u << c->n_bits) - 1)];
+	size_t n = (size_t)1 << n_second_bits;
+	if (!*first) {
+		if (c->n_entries + n > DEFLATE_N_ENTRIES)
+			return false;
+		memset(c->entry + c->n_entries, 0, n * sizeof(*c->entry));
+		*first = ENTRY_SECOND | (uint32_t)c->n_entries << 16;
+		c->n_entries += n;
+	}
+	if (!(*first & ENTRY_SECOND))
+		return false;
+	for (size_t i = r >> c->n_bits; i < n; i += (size_t)1 << (n_bits - c->n_bits))
+		c->entry[(*first >> 16) + i] = entry;
+	return true;
+}
+
+/* The tables for n codes of those lengths (0: unused); section 3.2.2.  False when more codes are
+ * claimed than there can be. */
+static bool build(struct deflate_code *c, unsigned n_bits, const uint8_t *length,
+		  const uint32_t *meaning, unsigned n)
+{
+	unsigned count[CODE_BITS_MAX + 1] = {0}, next[CODE_BITS_MAX + 2] = {0}, longest = 0;
+	for (unsigned i = 0; i < n; i++)
+		count[length[i]]++;
+	count[0] = 0;
+	for (unsigned i = 1; i <= CODE_BITS_MAX; i++) {
+		if (count[i])
+			longest = i;
+		if (next[i] + count[i] > 1u << i)
+			return false;
+		next[i + 1] = (next[i] + count[i]) << 1;
+	}
+	c->n_bits = n_bits;
+	c->n_entries = (size_t)1 << n_bits;
+	unsigned n_second_bits = longest > n_bits ? longest - n_bits : 0;
+	c->second_mask = (1u << n_second_bits) - 1;
+	memset(c->entry, 0, c->n_entries * sizeof(*c->entry));
+	for (unsigned i = 0; i < n; i++)
+		if (length[i] &&
+		    !enter(c, next[length[i]]++, length[i], meaning[i], n_second_bits))
+			return false;
+	return true;
+}
+
+/* What the codes of lengths mean (section 3.2.5). */
+static void length_meanings(uint32_t meaning[N_LENGTH_CODES])
+{
+	for (unsigned i = 0; i < 256; i++)
+		meaning[i] = ENTRY_LITERAL | i << 16;
+	meaning[256] = ENTRY_END;
+	for (unsigned i = 257, base = 3; i < 285; i++) {
+		unsigned n_extra = i < 265 ? 0 : (i - 261) / 4;
+		meaning[i] = base << 16 | n_extra << 8;
+		base += 1u << n_extra;
+	}
+	meaning[285] = 258u << 16;
+	meaning[286] = meaning[287] = 0;
+}
+
+static void distance_meanings(uint32_t meaning[N_DISTANCE_CODES])
+{
+	for (unsigned i = 0, base = 1; i < 30; i++) {
+		unsigned n_extra = i < 4 ? 0 : (i - 2) / 2;
+		meaning[i] = base << 16 | n_extra << 8;
+		base += 1u << n_extra;
+	}
+	meaning[30] = meaning[31] = 0;
+}
+
+static bool build_both(struct deflate *d, const uint8_t *length, unsigned n_lengths,
+		       const uint8_t *distance, unsigned n_distances)
+{
+	uint32_t meaning[N_LENGTH_CODES], far[N_DISTANCE_CODES];
+	length_meanings(meaning);
+	distance_meanings(far);
+	return build(&d->length, DEFLATE_LENGTH_BITS, length, meaning, n_lengths) &&
+	       build(&d->distance, DEFLATE_DISTANCE_BITS, distance, far, n_distances);
+}
+
+/* ---- heads of blocks ----------------------------------------------------- */
+
+static bool fixed_codes(struct deflate *d)
+{
+	uint8_t length[N_LENGTH_CODES], distance[N_DISTANCE_CODES];
+	for (unsigned i = 0; i < N_LENGTH_CODES; i++)
+		length[i] = i < 144 ? 8 : i < 256 ? 9 : i < 280 ? 7 : 8;
+	memset(distance, 5, sizeof(distance));
+	return build_both(d, length, N_LENGTH_CODES, distance, N_DISTANCE_CODES);
+}
+
+/* The lengths of the codes are coded themselves (section 3.2.7). */
+static bool read_codes(struct deflate *d)
+{
+	static const uint8_t order[19] = {
+		16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15,
+	};
+	uint8_t length[N_LENGTH_CODES + N_DISTANCE_CODES] = {0}, own[19] = {0};
+	uint32_t meaning[19], n_lengths, n_distances, n_own, x;
+	if (!take(&d->in, 5, &n_lengths) || !take(&d->in, 5, &n_distances) ||
+	    !take(&d->in, 4, &n_own))
+		return false;
+	n_lengths += 257;
+	n_distances += 1;
+	for (unsigned i = 0; i < n_own + 4; i++) {
+		if (!take(&d->in, 3, &x))
+			return false;
+		own[order[i]] = (uint8_t)x;
+	}
+	for (unsigned i = 0; i < 19; i++)
+		meaning[i] = i << 16;
+	if (n_lengths > N_LENGTH_CODES || !build(&d->length, 7, own, meaning, 19))
+		return false;
+	for (unsigned i = 0; i < n_lengths + n_distances;) {
+		refill(&d->in);
+		uint32_t e = look_up(&d->length, d->in.bits), times = 1, what = e >> 16;
+		if (!(e & 0xff) || (e & 0xff) > d->in.n_bits)
+			return false;
+		drop(&d->in, e & 0xff);
+		if (what >= 16) {
+			if (!take(&d->in, what == 16 ? 2 : what == 17 ? 3 : 7, &times) ||
+			    (what == 16 && !i))
+				return false;
+			times += what == 18 ? 11 : 3;
+			what = what == 16 ? length[i - 1] : 0;
+		}
+		if (times > n_lengths + n_distances - i)
+			return false;
+		memset(length + i, (int)what, times);
+		i += times;
+	}
+	return build_both(d, length, n_lengths, length + n_lengths, n_distances);
+}
+
+static bool read_head(struct deflate *d)
+{
+	uint32_t last, type, n, not;
+	if (!take(&d->in, 1, &last) || !take(&d->in, 2, &type))
+		return false;
+	d->is_last_block = last;
+	d->state = type ? DEFLATE_CODED : DEFLATE_STORED;
+	if (type == 1)
+		return fixed_codes(d);
+	if (type == 2)
+		return read_codes(d);
+	if (type != 0)
+		return false;
+	drop(&d->in, d->in.n_bits & 7);
+	if (!take(&d->in, 16, &n) || !take(&d->in, 16, &not) || n != (~not & 0xffff))
+		return false;
+	d->n_stored = n;
+	/* whole bytes go back: the rest is copied */
+	d->in.p -= d->in.n_bits / 8;
+	d->in.bits = d->in.n_bits = 0;
+	return true;
+}
+
+/* ---- contents of blocks -------------------------------------------------- */
+
+/* Copies n bytes from `back` bytes before; may write up to 7 more. */
+static inline void copy_match(uint8_t *to, size_t back, size_t n)
+{
+	const uint8_t *from = to - back, *end = to + n;
+	if (back >= 8) {
+		do {
+			memcpy(to, from, 8);
+			to += 8;
+			from += 8;
+		} while (to < end);
+	} else if (back == 1) {
+		memset(to, *from, n);
+	} else {
+		while (to < end)
+			*to++ = *from++;
+	}
+}
+
+/* With at least 16 bytes of input, so that no step can run out of it. */
+static enum deflate_outcome run_fast(struct deflate *d, uint8_t *out, size_t *n_out, size_t goal)
+{
+	struct deflate_input k = d->in;
+	const struct deflate_code *length = &d->length, *distance = &d->distance;
+	enum deflate_outcome outcome = DEFLATE_ENOUGH;
+	uint8_t *o = out + *n_out, *o_goal = out + goal;
+	while (o < o_goal && k.end - k.p >= 24) {
+		refill(&k);
+		uint32_t e = look_up(length, k.bits);
+		drop(&k, e & 0xff);
+		if (e & ENTRY_LITERAL) {
+			*o++ = (uint8_t)(e >> 16);
+			e = look_up(length, k.bits);
+			drop(&k, e & 0xff);
+			if (e & ENTRY_LITERAL) {
+				*o++ = (uint8_t)(e >> 16);
+				e = look_up(length, k.bits);
+				drop(&k, e & 0xff);
+				if (e & ENTRY_LITERAL) {
+					*o++ = (uint8_t)(e >> 16);
+					continue;
+				}
+			}
+		}
+		if (e & ENTRY_END || !(e >> 16)) {
+			outcome = e & ENTRY_END ? DEFLATE_BETWEEN : DEFLATE_BAD;
+			break;
+		}
+		refill(&k);
+		unsigned n_extra = e >> 8 & 15;
+		size_t n = (e >> 16) + (k.bits & ((1u << n_extra) - 1));
+		drop(&k, n_extra);
+		e = look_up(distance, k.bits);
+		drop(&k, e & 0xff);
+		n_extra = e >> 8 & 15;
+		size_t back = (e >> 16) + (k.bits & ((1u << n_extra) - 1));
+		drop(&k, n_extra);
+		if (!(e >> 16) || back > (size_t)(o - out)) {
+			outcome = DEFLATE_BAD;
+			break;
+		}
+		copy_match(o, back, n);
+		o += n;
+	}
+	d->in = k;
+	*n_out = (size_t)(o - out);
+	return outcome;
+}
+
+/* A code and its extra bits, checked against the end of the input. */
+static bool take_code(struct deflate *d, const struct deflate_code *c, uint32_t *ret_entry,
+		      size_t *ret_value)
+{
+	refill(&d->in);
+	uint32_t e = look_up(c, d->in.bits), extra;
+	unsigned n_bits = e & 0xff;
+	if (!n_bits || n_bits > d->in.n_bits)
+		return false;
+	drop(&d->in, n_bits);
+	if (!take(&d->in, e >> 8 & 15, &extra))
+		return false;
+	*ret_entry = e;
+	*ret_value = (e >> 16) + extra;
+	return true;
+}
+
+/* One literal or match, at the end of the input. */
+static enum deflate_outcome run_slow(struct deflate *d, uint8_t *out, size_t *n_out)
+{
+	uint32_t e;
+	size_t n, back;
+	if (!take_code(d, &d->length, &e, &n))
+		return DEFLATE_BAD;
+	if (e & ENTRY_END)
+		return DEFLATE_BETWEEN;
+	if (e & ENTRY_LITERAL) {
+		out[(*n_out)++] = (uint8_t)n;
+		return DEFLATE_ENOUGH;
+	}
+	if (!n || !take_code(d, &d->distance, &e, &back) || !back || back > *n_out)
+		return DEFLATE_BAD;
+	copy_match(out + *n_out, back, n);
+	*n_out += n;
+	return DEFLATE_ENOUGH;
+}
+
+static enum deflate_outcome run_stored(struct deflate *d, uint8_t *out, size_t *n_out, size_t goal)
+{
+	size_t n = d->n_stored, room = goal - *n_out, there = (size_t)(d->in.end - d->in.p);
+	if (!n)
+		return DEFLATE_BETWEEN;
+	if (n > room)
+		n = room;
+	if (n > there)
+		n = there;
+	if (!n)
+		return d->is_last_input ? DEFLATE_BAD : DEFLATE_HUNGRY;
+	memcpy(out + *n_out, d->in.p, n);
+	d->in.p += n;
+	d->n_stored -= (uint32_t)n;
+	*n_out += n;
+	return DEFLATE_ENOUGH;
+}
+
+static bool is_hungry(const struct deflate *d)
+{
+	return !d->is_last_input && d->in.end - d->in.p < DEFLATE_INPUT_BYTES;
+}
+
+void deflate_start(struct deflate *d)
+{
+	d->in.bits = d->in.n_bits = 0;
+	d->state = DEFLATE_HEAD;
+	d->is_last_block = false;
+}
+
+void deflate_skip_bits(struct deflate *d, unsigned skip)
+{
+	uint32_t ignored;
+	take(&d->in, skip, &ignored);
+}
+
+enum deflate_outcome deflate_run(struct deflate *d, uint8_t *out, size_t *n_out, size_t goal)
+{
+	while (*n_out < goal) {
+		enum deflate_outcome outcome;
+		if (d->state == DEFLATE_END)
+			return DEFLATE_DONE;
+		if (is_hungry(d))
+			return DEFLATE_HUNGRY;
+		if (d->state == DEFLATE_HEAD)
+			outcome = read_head(d) ? DEFLATE_ENOUGH : DEFLATE_BAD;
+		else if (d->state == DEFLATE_STORED)
+			outcome = run_stored(d, out, n_out, goal);
+		else if (d->in.end - d->in.p >= 24)
+			outcome = run_fast(d, out, n_out, goal);
+		else
+			outcome = run_slow(d, out, n_out);
+		if (outcome == DEFLATE_BETWEEN)
+			d->state = d->is_last_block ? DEFLATE_END : DEFLATE_HEAD;
+		if (outcome != DEFLATE_ENOUGH)
+			return outcome;
+	}
+	return DEFLATE_ENOUGH;
+}

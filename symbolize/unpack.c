@@ -1,0 +1,328 @@
+#include "symbolize/unpack.h"
+
+#include "base/vec.h"
+#include "symbolize/deflate.h"
+#include "symbolize/unpack-zstd.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+/*
+ * A compressed section can only be unpacked from its beginning.  It is, as far as somebody asks:
+ * the line of one address needs a hundredth of a C library's debug information, on average half.
+ *
+ * A section that is not too large stays in memory as far as it is unpacked.  Of a larger one
+ * a buffer slides along, which serves those who ask in the order of the section, and now and then
+ * a mark is left, with the window that the next block may refer to: going back starts at the last
+ * mark before the place.  (zstd's window is not to be had; going back there starts anew.)
+ *
+ * The file is read piece by piece, never mapped: it may be cut short meanwhile.
+ */
+
+#define INPUT_BYTES (64u << 10)
+#define SLIDING_BYTES (1u << 20)  /* of a section that is not kept */
+#define BEHIND_BYTES (192u << 10) /* what stays of that when it slides */
+#define MARK_BYTES (2u << 20)     /* from one mark to the next, at least */
+#define N_MARKS_MAX 1024u         /* 32 MB of windows; beyond, every other one is dropped */
+
+/* Deflate cannot do better than 1032 : 1; zstd is believed the same. */
+#define RATIO_MAX 1032u
+
+struct mark {
+	uint64_t in_off;         /* of the byte that holds the first bit */
+	unsigned in_bit;
+	uint64_t off;
+	uint8_t *window;
+};
+
+struct unpack {
+	enum unpack_kind kind;
+	struct unpack_from from;
+	uint64_t n_bytes;
+	bool is_kept, has_failed;
+	uint64_t in_off;         /* of the next input to be read, in `from` */
+	uint8_t *in;             /* INPUT_BYTES, where that is a file */
+	uint8_t *out;
+	size_t n_out, cap;
+	uint64_t out_off;        /* of out[0], in the section */
+	struct deflate deflate;
+	struct unpack_zstd *zstd;
+	VEC(struct mark) marks;
+	uint64_t mark_bytes;
+	uint64_t n_work_bytes;
+};
+
+/* ---- input --------------------------------------------------------------- */
+
+/* What is left of the input moves to the front, and more is read behind it. */
+static bool bring_input(struct unpack *u)
+{
+	struct deflate_input *in = &u->deflate.in;
+	size_t n_left = (size_t)(in->end - in->p);
+	uint64_t n_more = u->from.n_bytes - u->in_off;
+	if (u->from.memory) {
+		in->end = u->from.memory + u->from.n_bytes;
+		u->in_off = u->from.n_bytes;
+		u->deflate.is_last_input = true;
+		return true;
+	}
+	memmove(u->in, in->p, n_left);
+	in->p = u->in;
+	in->end = u->in + n_left;
+	if (n_more > INPUT_BYTES - n_left)
+		n_more = INPUT_BYTES - n_left;
+	ssize_t n = n_more ? pread(u->from.fd, u->in + n_left, n_more,
+				   (off_t)(u->from.off + u->in_off)) : 0;
+	if (n < 0 || (n == 0 && n_more))
+		return false;
+	in->end += n;
+	u->in_off += (uint64_t)n;
+	u->deflate.is_last_input = u->in_off == u->from.n_bytes;
+	return true;
+}
+
+/* Reading goes on at that byte of the input. */
+static bool start_input(struct unpack *u, uint64_t in_off)
+{
+	u->in_off = in_off;
+	u->deflate.is_last_input = false;
+	u->deflate.in.p = u->deflate.in.end = u->from.memory ? u->from.memory + in_off : u->in;
+	return bring_input(u);
+}
+
+/* ---- marks --------------------------------------------------------------- */
+
+static void drop_every_other_mark(struct unpack *u)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < u->marks.n; i++)
+		if (i % 2)
+			free(u->marks.v[i].window);
+		else
+			u->marks.v[n++] = u->marks.v[i];
+	u->marks.n = n;
+	u->mark_bytes *= 2;
+}
+
+/* In front of a block.  Where memory is out there is no mark. */
+static void leave_mark(struct unpack *u)
+{
+	const struct deflate_input *in = &u->deflate.in;
+	uint64_t off = u->out_off + u->n_out;
+	uint64_t last = u->marks.n ? u->marks.v[u->marks.n - 1].off : 0;
+	if (u->is_kept || off < last + u->mark_bytes || u->n_out < DEFLATE_WINDOW_BYTES)
+		return;
+	if (u->marks.n == N_MARKS_MAX)
+		drop_every_other_mark(u);
+	uint64_t n_bits = (u->in_off - (uint64_t)(in->end - in->p)) * 8 - in->n_bits;
+	struct mark m = { .in_off = n_bits / 8, .in_bit = (unsigned)(n_bits % 8), .off = off };
+	m.window = malloc(DEFLATE_WINDOW_BYTES);
+	if (!m.window)
+		return;
+	memcpy(m.window, u->out + u->n_out - DEFLATE_WINDOW_BYTES, DEFLATE_WINDOW_BYTES);
+	if (!VEC_PUSH(&u->marks, m))
+		free(m.window);
+}
+
+/* The last mark at or before off; NULL: the beginning. */
+static const struct mark *mark_before(const struct unpack *u, uint64_t off)
+{
+	size_t n = u->marks.n;
+	while (n && u->marks.v[n - 1].off > off)
+		n--;
+	return n ? &u->marks.v[n - 1] : NULL;
+}
+
+static bool start_at_beginning(struct unpack *u)
+{
+	u->out_off = u->n_out = 0;
+	deflate_start(&u->deflate);
+	if (u->kind == UNPACK_ZSTD) {
+		unpack_zstd_restart(u->zstd);
+		return start_input(u, 0);
+	}
+	/* RFC 1950: two bytes in front; neither a preset dictionary nor the checksum is of use */
+	return u->from.n_bytes > 2 && start_input(u, 2);
+}
+
+static bool start_at_mark(struct unpack *u, const struct mark *m)
+{
+	memcpy(u->out, m->window, DEFLATE_WINDOW_BYTES);
+	u->out_off = m->off - DEFLATE_WINDOW_BYTES;
+	u->n_out = DEFLATE_WINDOW_BYTES;
+	deflate_start(&u->deflate);
+	if (!start_input(u, m->in_off))
+		return false;
+	deflate_skip_bits(&u->deflate, m->in_bit);
+	return true;
+}
+
+/* ---- output -------------------------------------------------------------- */
+
+static bool run_zstd(struct unpack *u, size_t goal)
+{
+	struct deflate_input *in = &u->deflate.in;
+	while (u->n_out < goal) {
+		const uint8_t *before = in->p;
+		long n = unpack_zstd_run(u->zstd, &in->p, in->end, u->out + u->n_out,
+					 goal - u->n_out);
+		if (n < 0)
+			return false;
+		u->n_out += (size_t)n;
+		bool is_stuck = !n && in->p == before;
+		if (is_stuck && u->deflate.is_last_input)
+			return false;
+		if (in->p == in->end && !u->deflate.is_last_input && !bring_input(u))
+			return false;
+	}
+	return true;
+}
+
+static bool run_deflate(struct unpack *u, size_t goal)
+{
+	for (;;) {
+		switch (deflate_run(&u->deflate, u->out, &u->n_out, goal)) {
+		case DEFLATE_ENOUGH:
+			return true;
+		case DEFLATE_HUNGRY:
+			if (!bring_input(u))
+				return false;
+			break;
+		case DEFLATE_BETWEEN:
+			leave_mark(u);
+			break;
+		case DEFLATE_DONE:
+		case DEFLATE_BAD:
+			return false;
+		}
+	}
+}
+
+/* Makes room behind what is there. */
+static void slide(struct unpack *u)
+{
+	size_t n = u->n_out - BEHIND_BYTES;
+	memmove(u->out, u->out + n, BEHIND_BYTES);
+	u->out_off += n;
+	u->n_out = BEHIND_BYTES;
+}
+
+/* Unpacks up to `end` of the section or to the end of the buffer; false when nothing more comes. */
+static bool advance(struct unpack *u, uint64_t end)
+{
+	if (u->has_failed)
+		return false;
+	if (!u->is_kept && u->n_out >= u->cap)
+		slide(u);
+	size_t goal = u->cap, before = u->n_out;
+	if (end - u->out_off < goal)
+		goal = (size_t)(end - u->out_off);
+	bool ok = u->kind == UNPACK_ZSTD ? run_zstd(u, goal) : run_deflate(u, goal);
+	u->n_work_bytes += u->n_out - before;
+	u->has_failed |= !ok;
+	return ok;
+}
+
+/* Brings the buffer before off, if it is behind, and further on where a mark is nearer. */
+static bool seek(struct unpack *u, uint64_t off)
+{
+	uint64_t there = u->out_off + u->n_out;
+	const struct mark *m = mark_before(u, off);
+	if (off < u->out_off) {
+		bool ok = m ? start_at_mark(u, m) : start_at_beginning(u);
+		u->has_failed = !ok;
+		return ok;
+	}
+	if (m && m->off > there)
+		return start_at_mark(u, m);
+	return true;
+}
+
+static size_t copy_sliding(struct unpack *u, uint64_t off, uint8_t *to, size_t n_bytes)
+{
+	size_t n_done = 0;
+	if (!seek(u, off))
+		return 0;
+	while (n_done < n_bytes) {
+		uint64_t at = off + n_done, there = u->out_off + u->n_out;
+		if (at >= there) {
+			if (!advance(u, off + n_bytes))
+				break;
+			continue;
+		}
+		size_t n = there - at < n_bytes - n_done ? (size_t)(there - at) : n_bytes - n_done;
+		memcpy(to + n_done, u->out + (at - u->out_off), n);
+		n_done += n;
+	}
+	return n_done;
+}
+
+const uint8_t *unpack_kept(struct unpack *u, uint64_t off, size_t *io_n_bytes)
+{
+	if (!u->is_kept)
+		return NULL;
+	if (off + *io_n_bytes > u->n_out)
+		advance(u, off + *io_n_bytes);
+	size_t there = off < u->n_out ? u->n_out - off : 0;
+	if (*io_n_bytes > there)
+		*io_n_bytes = there;
+	return u->out + off;
+}
+
+size_t unpack_copy(struct unpack *u, uint64_t off, void *to, size_t n_bytes)
+{
+	if (!u->is_kept)
+		return copy_sliding(u, off, to, n_bytes);
+	const uint8_t *p = unpack_kept(u, off, &n_bytes);
+	memcpy(to, p, n_bytes);
+	return n_bytes;
+}
+
+uint64_t unpack_work_bytes(const struct unpack *u)
+{
+	return u->n_work_bytes;
+}
+
+/* ---- opening ------------------------------------------------------------- */
+
+int unpack_open(enum unpack_kind kind, const struct unpack_from *from, uint64_t n_bytes,
+		uint64_t keep_bytes, struct unpack **ret_unpack)
+{
+	if ((kind != UNPACK_ZLIB && kind != UNPACK_ZSTD) || !n_bytes ||
+	    n_bytes / RATIO_MAX > from->n_bytes)
+		return -EINVAL;
+	struct unpack *u = calloc(1, sizeof(*u));
+	int r = u && kind == UNPACK_ZSTD ? unpack_zstd_new(&u->zstd) : 0;
+	if (!u || r) {
+		free(u);
+		return u ? r : -ENOMEM;
+	}
+	u->kind = kind;
+	u->from = *from;
+	u->n_bytes = n_bytes;
+	u->mark_bytes = MARK_BYTES;
+	u->is_kept = n_bytes <= keep_bytes;
+	u->cap = u->is_kept ? (size_t)n_bytes : SLIDING_BYTES;
+	u->out = malloc(u->cap + DEFLATE_SLACK_BYTES);
+	u->in = malloc(INPUT_BYTES);
+	if (!u->out || !u->in) {
+		unpack_close(u);
+		return -ENOMEM;
+	}
+	u->has_failed = !start_at_beginning(u);
+	*ret_unpack = u;
+	return 0;
+}
+
+void unpack_close(struct unpack *u)
+{
+	if (!u)
+		return;
+	for (size_t i = 0; i < u->marks.n; i++)
+		free(u->marks.v[i].window);
+	VEC_FREE(&u->marks);
+	unpack_zstd_free(u->zstd);
+	free(u->out);
+	free(u->in);
+	free(u);
+}
