@@ -143,22 +143,39 @@ static int open_outputs(struct recording *rec, struct err *e)
 	return code;
 }
 
+static void print_problem(const struct recording *rec, const struct err *why, bool silent)
+{
+	if (!silent) {
+		cmd_fail("record", why);
+	} else if (!rec->opts.quiet) {
+		struct err word = *why;
+		snprintf(word.what, sizeof(word.what),
+			 "warning: %.900s, so no file is written for it", why->what);
+		cmd_fail("record", &word);
+	}
+}
+
 /*
- * Writes the events that have samples.  An event that did not happen, among others that did, is
- * only worth a word; all else without samples is a failure, though the others are written.
+ * Writes the events that have samples.  Each that has none is told by itself: one that did not
+ * happen, among others that did, is only worth a word; all else is a failure (-ENODATA, with
+ * *e empty since all is said), though the others are written.
  */
 static int write_outputs(struct recording *rec, struct err *e)
 {
-	struct err why, first = { 0 };
+	struct err why, only = { 0 };
+	bool failed = false;
+	size_t n_silent = 0;
 	for (size_t i = 0; i < rec->n_events; i++) {
-		bool counted_zero;
-		if (cprof_recorder_check(rec->recorder, i, &counted_zero, &why) < 0) {
+		struct summary_file *f = &rec->file[i];
+		if (cprof_recorder_check(rec->recorder, i, &f->silent, &why) < 0) {
 			output_discard(&rec->output[i]);
-			if (counted_zero && rec->n_events > 1 && !rec->opts.quiet)
-				fprintf(stderr, "cprof record: %s, so no file is written for it\n",
-					why.what);
-			else if (!first.code || counted_zero)
-				first = why;
+			f->silent &= rec->n_events > 1;
+			n_silent += f->silent;
+			failed |= !f->silent;
+			snprintf(f->problem, sizeof(f->problem), "%.255s", why.what);
+			only = why;
+			if (rec->n_events > 1)
+				print_problem(rec, &why, f->silent);
 			continue;
 		}
 		int code = cprof_recorder_write(rec->recorder, i, output_write, &rec->output[i], e);
@@ -167,22 +184,23 @@ static int write_outputs(struct recording *rec, struct err *e)
 			rec->n_written = 0;
 			return code;
 		}
-		rec->file[i] = (struct summary_file){
-			.path = rec->output[i].path, .n_bytes = rec->output[i].n_bytes,
-		};
+		f->path = rec->output[i].path;
+		f->n_bytes = rec->output[i].n_bytes;
 		rec->n_written++;
 	}
 	signals_hold();
 	int code = rec->n_written ? output_commit(rec->output, rec->n_events, e) : 0;
-	if (code < 0)
+	if (code < 0) {
 		rec->n_written = 0;
-	if (code == 0 && rec->n_written == 0 && !first.code)
-		code = err_set(e, ENODATA, "not one sample came of any event");
-	if (code == 0 && first.code) {
-		*e = first;
-		code = first.code;
+		return code;
 	}
-	return code;
+	if (rec->n_events == 1 && only.code) {
+		*e = only;
+		return only.code;
+	}
+	if (n_silent == rec->n_events)
+		return err_set(e, ENODATA, "none of the events happened once");
+	return failed ? -ENODATA : 0;
 }
 
 static double own_cpu_s(void)
@@ -307,7 +325,7 @@ static int run_record(int argc, char **argv)
 		rec.log.line = NULL;
 	int code = run(&rec, &status, &e);
 	if (code < 0) {
-		int failed = cmd_fail("record", &e);
+		int failed = e.code ? cmd_fail("record", &e) : CMD_FAILED;
 		status = status > CMD_FAILED && status != CMD_USAGE ? status : failed;
 		for (size_t i = 0; i < rec.n_events && rec.output; i++)
 			output_discard(&rec.output[i]);

@@ -28,6 +28,8 @@ enum {
 	OPT_RING_SIZE,
 	OPT_MAX_MEMORY,
 	OPT_STRICT,
+	OPT_SCALE,
+	OPT_ADAPTIVE,
 	OPT_JSON,
 };
 
@@ -44,6 +46,10 @@ static const struct argp_option options[] = {
 	  "What to sample (see cprof list); default: cycles, or cpu-clock without a PMU", 2 },
 	{ "freq", 'F', "HZ", 0, "Samples per second and CPU, or max; default: 999", 2 },
 	{ "count", 'c', "PERIOD", 0, "One sample every PERIOD events (ns for clocks)", 2 },
+	{ "adaptive", OPT_ADAPTIVE, NULL, 0,
+	  "Halve a rate at which samples are lost or throttled", 2 },
+	{ "scale", OPT_SCALE, NULL, 0,
+	  "Scale the values of events that took turns to the whole time", 2 },
 	{ "user", OPT_USER, NULL, 0, "Only user code", 2 },
 	{ "kernel", OPT_KERNEL, NULL, 0, "Only kernel code", 2 },
 	{ "call-graph", OPT_CALL_GRAPH, "MODE", 0,
@@ -206,6 +212,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'v': o->verbose = true; break;
 	case OPT_JSON: o->json = true; break;
 	case OPT_STRICT: o->strict = true; break;
+	case OPT_ADAPTIVE: c->adaptive = true; break;
+	case OPT_SCALE: c->scale = true; break;
 	case OPT_USER: c->only_user = true; break;
 	case OPT_KERNEL: c->only_kernel = true; break;
 	case OPT_NO_INHERIT: c->no_inherit = true; break;

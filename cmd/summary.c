@@ -25,15 +25,26 @@ struct loss {
 	bool forbidden;    /* by --strict */
 };
 
-#define N_LOSSES 13
+#define N_LOSSES 15
 
-static void list_losses(const struct cprof_stats *st, uint64_t n_lost, uint64_t n_throttles,
+/* Of all events together. */
+struct event_losses {
+	uint64_t n_lost, n_lost_by_pmu, n_throttles, n_silent;
+};
+
+static void list_losses(const struct cprof_stats *st, const struct event_losses *ev,
 			struct loss out[N_LOSSES])
 {
 	const struct loss all[N_LOSSES] = {
-		{ n_lost, "lost", "samples lost: the ring was full (--ring-size, lower -F)", true },
-		{ n_throttles, "throttled",
-		  "times throttled by the kernel: the rate is too high for this machine", true },
+		{ ev->n_lost, "lost", "samples lost: the ring was full (--ring-size, lower -F)",
+		  true },
+		{ ev->n_lost_by_pmu, "lost_by_pmu",
+		  "of them were lost in the PMU's own buffer", false },
+		{ ev->n_throttles, "throttled",
+		  "times throttled by the kernel: the rate is too high for this machine "
+		  "(lower -F, --adaptive)", true },
+		{ ev->n_silent, "silent", "events did not happen once: there is no file of them",
+		  true },
 		{ st->n_truncated, "truncated",
 		  "stacks truncated: deeper than the stack copy (--call-graph dwarf,SIZE), or than "
 		  "kernel.perf_event_max_stack",
@@ -62,14 +73,16 @@ static void sum_losses(const struct summary *s, struct loss out[N_LOSSES])
 {
 	struct cprof_stats st;
 	struct cprof_event_stats ev;
-	uint64_t n_lost = 0, n_throttles = 0;
+	struct event_losses sum = { 0 };
 	cprof_recorder_stats(s->recorder, &st);
 	for (size_t i = 0; i < cprof_recorder_n_events(s->recorder); i++) {
 		cprof_recorder_event_stats(s->recorder, i, &ev);
-		n_lost += ev.n_lost;
-		n_throttles += ev.n_throttles;
+		sum.n_lost += ev.n_lost;
+		sum.n_lost_by_pmu += ev.n_lost_by_pmu;
+		sum.n_throttles += ev.n_throttles;
+		sum.n_silent += s->file[i].silent;
 	}
-	list_losses(&st, n_lost, n_throttles, out);
+	list_losses(&st, &sum, out);
 }
 
 bool summary_has_losses(const struct summary *s)
@@ -89,6 +102,44 @@ static const char *scope_name(enum cprof_scope scope)
 	return scope == CPROF_SCOPE_TASK ? "task" : scope == CPROF_SCOPE_CPU ? "cpu" : "cgroup";
 }
 
+static uint64_t scaled(uint64_t value, double scale)
+{
+	return scale == 1 ? value : (uint64_t)((double)value * scale + 0.5);
+}
+
+/* Under the line of an event, what is particular about its samples. */
+static void print_particulars(const struct summary *s, FILE *to, size_t i,
+			      const struct cprof_event_stats *ev)
+{
+	struct cprof_rate_cut cut;
+	char text[UNITS_TEXT_MAX];
+	for (size_t k = 0; cprof_recorder_rate_cut(s->recorder, i, k, &cut); k++) {
+		if (k + 1 < ev->n_rate_cuts && !s->verbose)
+			continue;
+		fprintf(to, "  %s lowered to %s%" PRIu64 "%s after %s (--adaptive): %s\n", ev->name,
+			cut.is_freq ? "" : "a period of ", cut.to, cut.is_freq ? " Hz" : "",
+			units_duration_text(cut.time_ns, text), cut.why);
+	}
+	if (ev->throttled_ns)
+		fprintf(to, "  %s was throttled for %s, summed over threads and CPUs\n", ev->name,
+			units_duration_text(ev->throttled_ns, text));
+}
+
+static void print_cost(const struct summary *s, FILE *to, const struct cprof_stats *st)
+{
+	char own[UNITS_TEXT_MAX], cost[UNITS_TEXT_MAX];
+	fprintf(to, "  cprof used %s of CPU time",
+		units_duration_text((uint64_t)(s->own_cpu_s * 1e9), own));
+	if (st->cost_known) {
+		fprintf(to, "; sampling cost the target about %s",
+			units_duration_text(st->cost_ns, cost));
+		if (st->cpu_used_known && st->cpu_used_ns)
+			fprintf(to, ", %.2g %% of its time",
+				100.0 * (double)st->cost_ns / (double)st->cpu_used_ns);
+	}
+	fputc('\n', to);
+}
+
 static void print_event(const struct summary *s, FILE *to, size_t i)
 {
 	struct cprof_stats st;
@@ -99,15 +150,17 @@ static void print_event(const struct summary *s, FILE *to, size_t i)
 	fprintf(to, "cprof record: %" PRIu64 " sample%s of %s", ev.n_samples,
 		ev.n_samples == 1 ? "" : "s", ev.name);
 	if (ev.is_clock)
-		fprintf(to, ", %s of CPU time", units_duration_text(ev.value, text));
+		fprintf(to, ", %s of CPU time",
+			units_duration_text(scaled(ev.value, ev.scale), text));
 	else
-		fprintf(to, ", standing for %" PRIu64 " events", ev.value);
+		fprintf(to, ", standing for %" PRIu64 " events", scaled(ev.value, ev.scale));
 	double percent = cprof_coverage_percent(s->recorder, i);
 	if (is_gap(percent, ev.n_samples))
 		fprintf(to, ", %.1f %% of what was %s", percent, ev.is_clock ? "used" : "counted");
 	if (ev.time_enabled_ns && ev.time_running_ns < ev.time_enabled_ns / 100 * 99)
-		fprintf(to, ", counting %.0f %% of the time",
-			100.0 * (double)ev.time_running_ns / (double)ev.time_enabled_ns);
+		fprintf(to, ", counting %.0f %% of the time%s",
+			100.0 * (double)ev.time_running_ns / (double)ev.time_enabled_ns,
+			ev.scale > 1 ? " and scaled" : "");
 	if (s->file[i].path)
 		fprintf(to, " -> %s (%s)", s->file[i].path,
 			units_size_text(s->file[i].n_bytes, text));
@@ -115,6 +168,7 @@ static void print_event(const struct summary *s, FILE *to, size_t i)
 	if (is_gap(percent, ev.n_samples) && percent < 100 && st.scope == CPROF_SCOPE_TASK)
 		fprintf(to, "  threads that live shorter than a sampling period go unseen with "
 			    "--scope task; --scope cpu sees them (CAP_PERFMON or root)\n");
+	print_particulars(s, to, i, &ev);
 }
 
 static void print_ends(const struct cprof_stack_ends *ends, FILE *to)
@@ -154,7 +208,9 @@ void summary_print(const struct summary *s, FILE *to)
 	cprof_recorder_stats(s->recorder, &st);
 	sum_losses(s, loss);
 	for (size_t i = 0; i < cprof_recorder_n_events(s->recorder); i++)
-		print_event(s, to, i);
+		if (s->file[i].path)
+			print_event(s, to, i);
+	print_cost(s, to, &st);
 	for (size_t i = 0; i < N_LOSSES; i++)
 		if (loss[i].n && (loss[i].forbidden || s->verbose))
 			fprintf(to, "  %" PRIu64 " %s\n", loss[i].n, loss[i].what);
@@ -168,8 +224,7 @@ void summary_print(const struct summary *s, FILE *to)
 	if (st.cpu_used_known)
 		fprintf(to, ", target used %s of CPU time",
 			units_duration_text(st.cpu_used_ns, text));
-	fprintf(to, "; cprof itself %.3f s of CPU time, %s for tables\n", s->own_cpu_s,
-		units_size_text(st.peak_memory_bytes, text));
+	fprintf(to, "; %s for tables\n", units_size_text(st.peak_memory_bytes, text));
 	print_stacks(s, to, st.stack_bytes);
 	fprintf(to, "  %" PRIu64 " distinct stacks, %" PRIu64 " frames; %" PRIu64 " of %" PRIu64
 		    " user and %" PRIu64 " of %" PRIu64 " kernel frames named\n",
@@ -186,6 +241,17 @@ static void json_string(FILE *to, const char *key, const char *value)
 		text_print_json(to, value);
 	else
 		fputs("null", to);
+}
+
+static void print_cuts_json(const struct summary *s, FILE *to, size_t event)
+{
+	struct cprof_rate_cut cut;
+	fputs(", \"rate_cuts\": [", to);
+	for (size_t k = 0; cprof_recorder_rate_cut(s->recorder, event, k, &cut); k++)
+		fprintf(to, "%s{\"time_ns\": %" PRIu64 ", \"%s\": %" PRIu64 ", \"was\": %" PRIu64
+			", \"reason\": \"%s\"}", k ? ", " : "", cut.time_ns,
+			cut.is_freq ? "freq_hz" : "period", cut.to, cut.from, cut.why);
+	fputc(']', to);
 }
 
 static void print_event_json(const struct summary *s, FILE *to, size_t i)
@@ -207,7 +273,19 @@ static void print_event_json(const struct summary *s, FILE *to, size_t i)
 		ev.counted_target ? "true" : "false");
 	fprintf(to, ", \"time_enabled_ns\": %" PRIu64 ", \"time_running_ns\": %" PRIu64,
 		ev.time_enabled_ns, ev.time_running_ns);
-	fprintf(to, ", \"lost\": %" PRIu64 ", \"throttled\": %" PRIu64, ev.n_lost, ev.n_throttles);
+	fprintf(to, ", \"scale\": %.6f", ev.scale);
+	fprintf(to, ", \"lost\": %" PRIu64 ", \"lost_records\": %" PRIu64
+		", \"lost_by_pmu\": %" PRIu64, ev.n_lost, ev.n_lost_records, ev.n_lost_by_pmu);
+	if (ev.lost_counted_known)
+		fprintf(to, ", \"lost_counted\": %" PRIu64, ev.n_lost_counted);
+	else
+		fputs(", \"lost_counted\": null", to);
+	fprintf(to, ", \"throttled\": %" PRIu64 ", \"throttled_ns\": %" PRIu64, ev.n_throttles,
+		ev.throttled_ns);
+	print_cuts_json(s, to, i);
+	fprintf(to, ", \"sample_cost_ns\": %" PRIu64 ", \"precise\": %u, \"precise_asked\": %u, ",
+		ev.sample_cost_ns, ev.precise, ev.precise_asked);
+	json_string(to, "problem", s->file[i].problem[0] ? s->file[i].problem : NULL);
 	double percent = cprof_coverage_percent(s->recorder, i);
 	if (percent >= 0)
 		fprintf(to, ", \"coverage_percent\": %.3f", percent);
@@ -242,6 +320,10 @@ void summary_print_json(const struct summary *s, FILE *to)
 		st.n_cpus, st.ring_bytes);
 	fprintf(to, ", \"own_cpu_s\": %.6f, \"peak_table_bytes\": %" PRIu64, s->own_cpu_s,
 		st.peak_memory_bytes);
+	if (st.cost_known)
+		fprintf(to, ", \"target_cost_s\": %.6f", (double)st.cost_ns / 1e9);
+	else
+		fputs(", \"target_cost_s\": null", to);
 	struct cprof_stack_ends ends;
 	cprof_recorder_stack_ends(s->recorder, 0, &ends);
 	fprintf(to, ", \"stack_bytes\": %u, \"stacks_joined\": %" PRIu64

@@ -13,6 +13,8 @@ struct cprof_recorder;
 struct summary_file {
 	const char *path;        /* NULL: nothing was written for this event */
 	uint64_t n_bytes;
+	char problem[256];       /* why, "" when there is none */
+	bool silent;             /* because it did not happen once */
 };
 
 struct summary {

@@ -63,6 +63,8 @@ struct cprof_config {
 	uint32_t stack_bytes;          /* of each stack copy, a multiple of 8; 0: chosen */
 	uint32_t max_depth;            /* frames of one stack by CFI; 0: 16384 */
 	bool only_user, only_kernel;
+	bool scale;                    /* values of events that took turns: as if they had not */
+	bool adaptive;                 /* lowers a rate that the machine cannot bear */
 	bool no_inherit;               /* leave out threads and children made later */
 	const char *const *label;      /* "KEY=VALUE" on every sample */
 	size_t n_labels;
@@ -89,7 +91,15 @@ struct cprof_event_stats {
 	uint64_t n_samples, value;     /* in the profile, lost ones not included */
 	uint64_t n_lost; /* that the ring had no room for, of all tasks in cpu scope */
 	uint64_t n_lost_shown;         /* of these, as one frame in the profile: the target's */
-	uint64_t n_throttles;
+	/* What LOST records say, LOST_SAMPLES records (the PMU's own buffer), and the kernel's
+	 * counter (Linux 6.0), of which n_lost is the best. */
+	uint64_t n_lost_records, n_lost_by_pmu, n_lost_counted;
+	bool lost_counted_known;
+	uint64_t n_throttles, throttled_ns;  /* how often and how long the kernel paused it */
+	size_t n_rate_cuts;            /* see cprof_recorder_rate_cut */
+	unsigned precise_asked, precise;
+	uint64_t sample_cost_ns;       /* of each, for whom it interrupts; 0: unknown */
+	double scale;                  /* what values in the file are multiplied by */
 	uint64_t counted; /* what the event's counter says, of the target or (cpu scope) of all */
 	bool counted_target;           /* counted is the target's alone */
 	uint64_t time_enabled_ns, time_running_ns;
@@ -111,6 +121,9 @@ struct cprof_stats {
 	uint64_t n_foreign;            /* samples of other tasks, passed over (cpu scope) */
 	uint64_t n_frames_user, n_frames_user_named, n_frames_kernel, n_frames_kernel_named;
 	uint64_t peak_memory_bytes;    /* of what is charged to max_memory_bytes */
+	uint64_t own_cpu_ns;           /* of this process since cprof_recorder_new */
+	bool cost_known;
+	uint64_t cost_ns;              /* estimate: what sampling took of the target's time */
 	uint64_t ring_bytes;
 	uint32_t stack_bytes;          /* of each stack copy, at last; 0: none */
 	uint32_t n_fds, n_cpus, n_cpus_failed;
@@ -148,6 +161,17 @@ size_t cprof_recorder_n_events(const struct cprof_recorder *r);
 void cprof_recorder_stats(struct cprof_recorder *r, struct cprof_stats *ret_stats);
 void cprof_recorder_event_stats(struct cprof_recorder *r, size_t event,
 				struct cprof_event_stats *ret_stats);
+
+/* A rate that was lowered while recording (config.adaptive). */
+struct cprof_rate_cut {
+	uint64_t time_ns;              /* since the start */
+	bool is_freq;                  /* Hz, else a period */
+	uint64_t from, to;
+	const char *why;               /* static */
+};
+/* Cut i of an event; false behind the last. */
+bool cprof_recorder_rate_cut(const struct cprof_recorder *r, size_t event, size_t i,
+			     struct cprof_rate_cut *ret);
 
 /* How user stacks ended: counts by reason, in all or of one file's code. */
 #define CPROF_N_STACK_ENDS 9

@@ -76,6 +76,27 @@ static void say_rate(struct comments *c, bool *failed, const struct cprof_stats 
 	    seconds > 0 ? (double)ev->n_samples / seconds : 0.0);
 }
 
+static void say_cuts(struct comments *c, bool *failed, const struct cprof_event_stats *ev,
+		     const struct cprof_rate_cut *cuts)
+{
+	for (size_t i = 0; i < ev->n_rate_cuts; i++)
+		say(c, failed, "rate lowered (--adaptive): %s%llu instead of %llu%s from %.3f s "
+		    "on: %s",
+		    cuts[i].is_freq ? "" : "period ", (unsigned long long)cuts[i].to,
+		    (unsigned long long)cuts[i].from, cuts[i].is_freq ? " Hz" : "",
+		    (double)cuts[i].time_ns / 1e9, cuts[i].why);
+}
+
+static void say_cost(struct comments *c, bool *failed, const struct cprof_stats *st)
+{
+	if (st->own_cpu_ns)
+		say(c, failed, "cost: cprof itself %.3f s of CPU time when this was written",
+		    (double)st->own_cpu_ns / 1e9);
+	if (st->cost_known)
+		say(c, failed, "cost: about %.6f s of the target's CPU time for sampling "
+		    "(estimated)", (double)st->cost_ns / 1e9);
+}
+
 static void say_counted(struct comments *c, bool *failed, const struct cprof_config *config,
 			const struct cprof_stats *st, const struct cprof_event_stats *ev)
 {
@@ -95,6 +116,9 @@ static void say_counted(struct comments *c, bool *failed, const struct cprof_con
 		say(c, failed, "event time: enabled %.6f s, running %.6f s (%.1f %%)",
 		    (double)ev->time_enabled_ns / 1e9, (double)ev->time_running_ns / 1e9,
 		    100.0 * (double)ev->time_running_ns / (double)ev->time_enabled_ns);
+	if (ev->scale > 1)
+		say(c, failed, "scaled (--scale): values are multiplied by %.6f, the time enabled "
+		    "by the time running; counts of samples are not", ev->scale);
 }
 
 static void say_stacks(struct comments *c, bool *failed, const struct cprof_stats *st,
@@ -120,6 +144,7 @@ static void say_losses(struct comments *c, bool *failed, const struct cprof_stat
 	const struct { uint64_t n; const char *what; } losses[] = {
 		{ ev->n_lost, "samples lost: the ring was full" },
 		{ ev->n_lost_shown, "of the lost samples shown as [lost samples]" },
+		{ ev->n_lost_by_pmu, "of them lost in the PMU's own buffer" },
 		{ ev->n_throttles, "times throttled by the kernel: the rate was too high" },
 		{ st->n_truncated, "stacks truncated: deeper than the stack copy or "
 				   "kernel.perf_event_max_stack" },
@@ -137,11 +162,15 @@ static void say_losses(struct comments *c, bool *failed, const struct cprof_stat
 		if (losses[i].n)
 			say(c, failed, "losses: %llu %s", (unsigned long long)losses[i].n,
 			    losses[i].what);
+	if (ev->throttled_ns)
+		say(c, failed, "losses: throttled for %.6f s, summed over threads and CPUs",
+		    (double)ev->throttled_ns / 1e9);
 }
 
 int comments_make(struct comments *c, const struct cprof_config *config,
 		  const struct source_facts *facts, const struct cprof_stats *st,
-		  const struct cprof_event_stats *ev, const struct cprof_stack_ends *ends)
+		  const struct cprof_event_stats *ev, const struct cprof_stack_ends *ends,
+		  const struct cprof_rate_cut *cuts)
 {
 	bool failed = false;
 	*c = (struct comments){ 0 };
@@ -153,7 +182,11 @@ int comments_make(struct comments *c, const struct cprof_config *config,
 	    facts->kernel_release, facts->n_cpus);
 	say(c, &failed, "scope: %s", comments_scope_name(st->scope));
 	say_rate(c, &failed, st, ev);
+	say_cuts(c, &failed, ev, cuts);
+	if (ev->precise_asked > ev->precise)
+		say(c, &failed, "precise level: %u instead of %u", ev->precise, ev->precise_asked);
 	say_counted(c, &failed, config, st, ev);
+	say_cost(c, &failed, st);
 	if (st->user_only || ev->given_up_kernel)
 		say(c, &failed, "user code only: the kernel could not be sampled");
 	if (st->kernel_names_hidden)

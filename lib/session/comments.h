@@ -14,10 +14,11 @@ struct comments {
 	VEC(char *) list;
 };
 
-/* The comments for one event; -ENOMEM. */
+/* The comments for one event, whose rate was cut event->n_rate_cuts times; -ENOMEM. */
 int comments_make(struct comments *c, const struct cprof_config *config,
 		  const struct source_facts *facts, const struct cprof_stats *stats,
-		  const struct cprof_event_stats *event, const struct cprof_stack_ends *ends);
+		  const struct cprof_event_stats *event, const struct cprof_stack_ends *ends,
+		  const struct cprof_rate_cut *cuts);
 void comments_done(struct comments *c);
 
 /* The share of what was counted that the samples stand for, in percent; negative where the two

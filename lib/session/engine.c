@@ -130,6 +130,7 @@ void engine_done(struct engine *g)
 	targets_done(&g->targets);
 	VEC_FREE(&g->last_count);
 	VEC_FREE(&g->last_exit);
+	pauses_done(&g->pauses);
 	free(g->event);
 	free(g->fixed_label);
 	*g = (struct engine){ 0 };
@@ -371,10 +372,19 @@ void engine_feed(struct engine *g, const struct record *r)
 	case PERF_RECORD_LOST_SAMPLES:
 		if (ev)
 			ev->n_lost_records += r->lost.n_lost;
+		if (ev && r->type == PERF_RECORD_LOST)
+			ev->n_lost_in_ring += r->lost.n_lost;
 		break;
 	case PERF_RECORD_THROTTLE:
-		if (ev)
+		if (ev) {
 			ev->n_throttles++;
+			pauses_begin(&g->pauses, r->event, r->throttle.stream_id, r->time_ns);
+		}
+		break;
+	case PERF_RECORD_UNTHROTTLE:
+		if (ev)
+			ev->throttled_ns += pauses_end(&g->pauses, r->throttle.stream_id,
+						       r->time_ns);
 		break;
 	case PERF_RECORD_MMAP:
 	case PERF_RECORD_MMAP2:

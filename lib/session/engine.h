@@ -18,6 +18,7 @@
 #include "base/strtab.h"
 #include "base/vec.h"
 #include "proc/procs.h"
+#include "session/pauses.h"
 #include "session/stackwalk.h"
 #include "session/targets.h"
 
@@ -54,7 +55,9 @@ struct engine_event {
 	uint64_t value;              /* sum of their periods */
 	uint64_t n_foreign;          /* of other tasks: seen and passed over */
 	uint64_t n_lost_records;     /* by PERF_RECORD_LOST and LOST_SAMPLES */
+	uint64_t n_lost_in_ring;     /* of these, by LOST: the ring was full */
 	uint64_t n_throttles;        /* the kernel paused the event: its rate was too high */
+	uint64_t throttled_ns;       /* for so long, summed over threads and CPUs */
 	uint64_t n_lost;             /* as added by engine_add_lost */
 };
 
@@ -81,6 +84,7 @@ struct engine {
 	uint64_t window_end_ns;
 	uint64_t first_ns, last_ns;  /* of the samples that were counted */
 	VEC(struct engine_exit) last_exit; /* per CPU: the task that exited last */
+	struct pauses pauses;
 	VEC(uint64_t) last_count;    /* per CPU and event, of those weighed by their counter */
 	uint64_t n_labels_dropped;   /* samples that went without some label: memory limit */
 };

@@ -265,6 +265,14 @@ static bool is_useless(const struct export *x, const char *key)
 	return false;
 }
 
+static int64_t scaled(uint64_t value, double scale)
+{
+	double product = (double)value * scale;
+	if (scale == 0 || scale == 1)
+		return value > INT64_MAX ? INT64_MAX : (int64_t)value;
+	return product >= (double)INT64_MAX ? INT64_MAX : (int64_t)(product + 0.5);
+}
+
 static int write_samples(struct export *x)
 {
 	const struct engine *g = x->g;
@@ -296,10 +304,7 @@ static int write_samples(struct export *x)
 					.key = key, .str = text(x, set[k].value),
 				};
 		}
-		int64_t value[2] = {
-			(int64_t)c->n_samples,
-			c->value > INT64_MAX ? INT64_MAX : (int64_t)c->value,
-		};
+		int64_t value[2] = { (int64_t)c->n_samples, scaled(c->value, x->info->scale) };
 		pprof_sample(x->out, ids, n, value, 2, label, n_labels);
 	}
 	free(ids);

@@ -21,6 +21,7 @@ struct export_info {
 	size_t n_comments;
 	unsigned optional_labels;      /* built-in ones to leave out where they have one value */
 	int level;                     /* zlib */
+	double scale;                  /* values are multiplied by it; 0 and 1: as they are */
 };
 
 /* Samples come sorted root first and locations are numbered by frequency: the file is a tenth

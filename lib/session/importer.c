@@ -480,7 +480,8 @@ int cprof_importer_write(struct cprof_importer *m, size_t event,
 	cprof_importer_stats(m, &stats);
 	cprof_importer_event_stats(m, event, &ev);
 	cprof_importer_stack_ends(m, 0, &ends);
-	if (comments_make(&comments, &as_recorded, &m->source->facts, &stats, &ev, &ends) < 0)
+	if (comments_make(&comments, &as_recorded, &m->source->facts, &stats, &ev, &ends,
+			  NULL) < 0)
 		return err_errno(e, ENOMEM, "cannot write the profile");
 	if (!add_origin(m, &comments)) {
 		comments_done(&comments);

@@ -6,6 +6,7 @@
 #include "base/host.h"
 #include "cprof.h"
 #include "event/evspec.h"
+#include "session/adaptive.h"
 #include "session/cgroup.h"
 #include "session/coverage.h"
 #include "session/engine.h"
@@ -20,6 +21,10 @@ struct recorder_event {
 	uint64_t n_lost;           /* as the kernel counted them; valid after stop */
 	struct live_count base;    /* when the window opened */
 	struct live_count count;   /* within the window; valid after stop */
+	uint64_t rate;             /* as opened: Hz or period; --adaptive may have lowered it */
+	struct adaptive adaptive;
+	VEC(struct cprof_rate_cut) cuts;
+	uint64_t sample_cost_ns;   /* 0: unknown */
 };
 
 struct cprof_recorder {
@@ -41,6 +46,7 @@ struct cprof_recorder {
 	int *pidfd;
 	size_t n_pidfds, n_gone;
 	int64_t start_realtime_ns;
+	uint64_t cpu_before_ns;        /* CPU time of the process when it was made */
 	uint64_t start_ns, end_ns;     /* CLOCK_MONOTONIC */
 	bool engine_ready, names_ready, started, stopped, window_open;
 };

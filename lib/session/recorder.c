@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "session/accounts.h"
 #include "session/comments.h"
 #include "session/export.h"
 #include "session/results.h"
@@ -90,6 +91,7 @@ int cprof_recorder_new(const struct cprof_config *config, struct cprof_recorder 
 	if (!r)
 		return err_errno(e, ENOMEM, "cannot set up recording");
 	r->config = *config;
+	r->cpu_before_ns = accounts_cpu_ns();
 	r->cgroup = (struct cgroup){ .fd = -1, .parent_fd = -1 };
 	int code = setup_recorder(r, e);
 	if (code == 0) {
@@ -140,6 +142,8 @@ void cprof_recorder_free(struct cprof_recorder *r)
 	for (size_t i = 0; i < r->n_pidfds; i++)
 		close(r->pidfd[i]);
 	free(r->pidfd);
+	for (size_t i = 0; i < r->events.n && r->event; i++)
+		VEC_FREE(&r->event[i].cuts);
 	free(r->event);
 	free(r->period);
 	evspec_list_done(&r->events);
@@ -173,6 +177,7 @@ static void begin_window(struct cprof_recorder *r)
 	coverage_start(&r->coverage);
 	for (size_t i = 0; i < r->events.n; i++)
 		live_read(r->source, i, &r->event[i].base);
+	accounts_start(r);
 	r->window_open = true;
 }
 
@@ -272,6 +277,9 @@ int cprof_recorder_step(struct cprof_recorder *r, int timeout_ms, const int *fds
 	if (code < 0)
 		return code;
 	adapt_stack(r);
+	code = accounts_adapt(r, e);
+	if (code < 0)
+		return code;
 	return targets_gone(r, ready) ? CPROF_TARGET_GONE : CPROF_RUNNING;
 }
 
@@ -338,6 +346,7 @@ int cprof_recorder_stop(struct cprof_recorder *r, struct err *e)
 		c->n_lost -= base->n_lost;
 		add_lost(r, i);
 	}
+	accounts_stop(r);
 	return code;
 }
 
@@ -357,8 +366,7 @@ void cprof_recorder_event_stats(struct cprof_recorder *r, size_t i, struct cprof
 		.name = s->name, .file_part = re->file_part, .sample_type = re->sample_type,
 		.unit = re->unit, .is_clock = s->is_clock,
 		.given_up_kernel = attr->exclude_kernel && !s->only_user && !r->config.only_user,
-		.freq_hz = attr->freq ? attr->sample_freq : 0,
-		.period = attr->freq ? 0 : attr->sample_period,
+		.freq_hz = attr->freq ? re->rate : 0, .period = attr->freq ? 0 : re->rate,
 		.n_samples = ev->n_samples, .value = ev->value, .n_lost = re->n_lost,
 		.n_lost_shown = ev->n_lost,
 		.n_throttles = ev->n_throttles,
@@ -366,6 +374,7 @@ void cprof_recorder_event_stats(struct cprof_recorder *r, size_t i, struct cprof
 		.time_enabled_ns = re->count.time_enabled_ns,
 		.time_running_ns = re->count.time_running_ns,
 	};
+	accounts_event_stats(r, i, ret);
 }
 
 static uint64_t duration_ns(const struct cprof_recorder *r)
@@ -395,6 +404,7 @@ void cprof_recorder_stats(struct cprof_recorder *r, struct cprof_stats *ret)
 		.ring_bytes = f->ring_bytes, .stack_bytes = r->stacksize.bytes,
 		.n_fds = f->n_fds, .n_cpus_failed = f->n_cpus_failed,
 	};
+	accounts_stats(r, ret);
 	results_stats(&r->engine, r->source, r->names_ready ? &r->names : NULL, ret);
 }
 
@@ -445,7 +455,8 @@ int cprof_recorder_write(struct cprof_recorder *r, size_t event,
 	struct comments comments;
 	struct cprof_stack_ends ends;
 	cprof_recorder_stack_ends(r, 0, &ends);
-	if (comments_make(&comments, &r->config, &r->source->facts, &stats, &ev, &ends) < 0)
+	if (comments_make(&comments, &r->config, &r->source->facts, &stats, &ev, &ends,
+			  r->event[event].cuts.v) < 0)
 		return err_errno(e, ENOMEM, "cannot write the profile");
 	struct export_info info = {
 		.type = ev.sample_type, .unit = ev.unit,
@@ -454,7 +465,7 @@ int cprof_recorder_write(struct cprof_recorder *r, size_t event,
 		.duration_ns = (int64_t)(stats.duration_ns ? stats.duration_ns : 1),
 		.comment = (const char *const *)comments.list.v, .n_comments = comments.list.n,
 		.optional_labels = r->config.labels_given ? 0 : setup_optional_labels(&r->config),
-		.level = ZLIB_LEVEL,
+		.level = ZLIB_LEVEL, .scale = ev.scale,
 	};
 	code = export_write(&r->engine, &r->names, (uint32_t)event, &info, write, ctx, e);
 	comments_done(&comments);

@@ -261,6 +261,7 @@ static int note_periods(struct cprof_recorder *r)
 	r->period = calloc(r->events.n, sizeof(*r->period));
 	for (size_t i = 0; r->period && i < r->events.n; i++) {
 		const struct perf_event_attr *attr = live_attr(r->source, i);
+		r->event[i].rate = attr->freq ? attr->sample_freq : attr->sample_period;
 		if (!attr->freq)
 			r->period[i] = attr->sample_period;
 		else if (r->events.v[i].is_clock && attr->sample_freq)

@@ -14,6 +14,7 @@ struct live_id {
 	uint64_t id;      /* 0: free slot */
 	uint32_t event;
 	uint32_t tid;     /* the thread that it was opened on; 0: not on a thread */
+	uint64_t changed_ns, period;  /* live_set_rate: from then on a period of so many ns */
 };
 
 struct live_fd {
@@ -50,6 +51,7 @@ struct live {
 	struct live_count *closed;     /* per event: what its closed predecessors counted */
 	struct live_id *id;            /* open addressing by id */
 	uint32_t n_ids, n_id_slots;
+	uint64_t n_samples, n_chain_entries, n_stack_bytes;  /* of all samples that came */
 	struct pollfd *poll;
 	size_t n_poll;
 };

@@ -19,7 +19,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
 
 /* ---- ids ------------------------------------------------------------------- */
 
@@ -89,6 +97,17 @@ static bool is_double(struct live *l, const struct live_id *id, uint32_t tid)
 	return false;
 }
 
+/* The kernel goes on to tell the old period of a clock whose period was changed, but for those
+ * that are inherited after that. */
+static void note_sample(struct live *l, const struct live_id *id, struct record *r)
+{
+	if (id->period && r->stream_id == id->id && r->time_ns >= id->changed_ns)
+		r->sample.period = id->period;
+	l->n_samples++;
+	l->n_chain_entries += r->sample.n_callchain;
+	l->n_stack_bytes += r->sample.n_user_stack_bytes;
+}
+
 /* ---- the source -------------------------------------------------------------- */
 
 static int live_next(struct source *s, struct record *ret_record, struct err *e)
@@ -115,6 +134,8 @@ static int live_next(struct source *s, struct record *ret_record, struct err *e)
 		if (ret_record->type == PERF_RECORD_SAMPLE &&
 		    (!id || is_double(l, id, ret_record->tid)))
 			continue;
+		if (ret_record->type == PERF_RECORD_SAMPLE)
+			note_sample(l, id, ret_record);
 		return SOURCE_RECORD;
 	}
 }
@@ -165,6 +186,35 @@ void live_disable(struct source *s)
 	struct live *l = live_of(s);
 	for (size_t i = 0; i < l->fds.n; i++)
 		ioctl(l->fds.v[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+}
+
+int live_set_rate(struct source *s, size_t event, uint64_t rate, struct err *e)
+{
+	struct live *l = live_of(s);
+	struct perf_event_attr *a = &l->attr[event];
+	bool clock = a->type == PERF_TYPE_SOFTWARE && (a->config == PERF_COUNT_SW_CPU_CLOCK ||
+							a->config == PERF_COUNT_SW_TASK_CLOCK);
+	/* The kernel has turned a clock's frequency into a period for good. */
+	uint64_t value = clock && a->freq ? 1000000000u / rate : rate;
+	for (size_t i = 0; i < l->fds.n; i++) {
+		uint64_t id = 0, arg = value;
+		struct live_id *slot;
+		if (l->fds.v[i].event != event)
+			continue;
+		if (ioctl(l->fds.v[i].fd, PERF_EVENT_IOC_PERIOD, &arg) < 0)
+			return err_errno(e, errno, "cannot change the rate of an event");
+		if (a->freq && !clock)
+			continue;  /* samples tell their period rightly */
+		if (ioctl(l->fds.v[i].fd, PERF_EVENT_IOC_ID, &id) == 0 && (slot = find_id(l, id))) {
+			slot->changed_ns = now_ns();
+			slot->period = value;
+		}
+	}
+	if (a->freq)
+		a->sample_freq = rate;
+	else
+		a->sample_period = rate;
+	return 0;
 }
 
 int live_wait(struct source *s, int timeout_ms, const int *fds, size_t n_fds, bool *ret_ready)

@@ -70,6 +70,16 @@ void live_disable(struct source *s);
  */
 int live_set_stack(struct source *s, uint32_t stack_bytes, struct err *e);
 
+/*
+ * From now on samples event i with this frequency, or if it has a period with this period: in all
+ * scopes, but not in threads and children that have inherited it already.  -errno with e set.
+ */
+int live_set_rate(struct source *s, size_t i, uint64_t rate, struct err *e);
+
+/* What one sample of event i cost whom it interrupted, in ns, measured on this thread after
+ * live_disable; 0: unknown. */
+uint64_t live_cost_sample(struct source *s, size_t i);
+
 /* Waits for records: at most timeout_ms, or until one of the n further descriptors is readable
  * (its revents-like flag in ret_ready, may be NULL).  Returns 0 or -errno (-EINTR included). */
 int live_wait(struct source *s, int timeout_ms, const int *fds, size_t n_fds, bool *ret_ready);

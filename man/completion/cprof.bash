@@ -30,7 +30,7 @@ _cprof() {
 		options='
 		#options record
 		--event --freq --count --output --pid --tid --duration --delay --call-graph --max-depth
-		--user --kernel --no-inherit --scope --label --labels --ring-size --max-memory
+		--adaptive --scale --user --kernel --no-inherit --scope --label --labels --ring-size --max-memory
 		--strict --quiet --verbose --json
 		#end
 		'

@@ -32,6 +32,8 @@ complete -c cprof -n '__cprof_using record' -s p -l pid -x -a '(__fish_append , 
 complete -c cprof -n '__cprof_using record' -s t -l tid -x -d 'threads to attach to'
 complete -c cprof -n '__cprof_using record' -l duration -x -d 'stop after this time'
 complete -c cprof -n '__cprof_using record' -l delay -x -d 'start after this time'
+complete -c cprof -n '__cprof_using record' -l adaptive -d 'halve a rate that is too high'
+complete -c cprof -n '__cprof_using record' -l scale -d 'scale events that took turns'
 complete -c cprof -n '__cprof_using record' -l call-graph -x -a 'auto dwarf fp none' -d 'how to walk user stacks'
 complete -c cprof -n '__cprof_using record' -l max-depth -x -d 'frames to keep of a stack'
 complete -c cprof -n '__cprof_using record' -l user -d 'user code only'

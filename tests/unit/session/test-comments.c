@@ -6,6 +6,7 @@ static struct cprof_config config;
 static struct cprof_stats stats;
 static struct cprof_event_stats event;
 static struct cprof_stack_ends ends;
+static struct cprof_rate_cut cuts[2];
 static const struct source_facts facts = {
 	.kernel_release = "6.1.0", .arch = "x86_64", .hostname = "box", .n_cpus = 8,
 };
@@ -30,7 +31,7 @@ static const char *text(void)
 	struct comments c;
 	size_t len = 0;
 	buf[0] = '\0';
-	if (comments_make(&c, &config, &facts, &stats, &event, &ends) < 0)
+	if (comments_make(&c, &config, &facts, &stats, &event, &ends, cuts) < 0)
 		return NULL;
 	for (size_t i = 0; i < c.list.n && len < sizeof(buf); i++)
 		len += (size_t)snprintf(buf + len, sizeof(buf) - len, "%s\n", c.list.v[i]);
@@ -92,6 +93,42 @@ static void test_counter(void)
 	event.counted_target = false;
 	says("by all tasks of these CPUs", "a count of whole CPUs");
 	keeps_quiet("coverage:", "cannot be compared");
+}
+
+static void test_accounts(void)
+{
+	begin();
+	keeps_quiet("cost:", "costs that are not known");
+	keeps_quiet("scaled", "nothing was scaled");
+	keeps_quiet("rate lowered", "no rate was lowered");
+	stats.own_cpu_ns = 12345678;
+	says("\ncost: cprof itself 0.012 s of CPU time when this was written\n", "its own cost");
+	keeps_quiet("of the target", "the target's cost is not known");
+	stats.cost_known = true;
+	stats.cost_ns = 4000000;
+	says("\ncost: about 0.004000 s of the target's CPU time for sampling (estimated)\n",
+	     "the target's cost");
+	event.time_enabled_ns = 3000000000;
+	event.time_running_ns = 2000000000;
+	event.scale = 1.5;
+	says("\nscaled (--scale): values are multiplied by 1.500000, the time enabled by the time "
+	     "running; counts of samples are not\n", "that values are scaled");
+	cuts[0] = (struct cprof_rate_cut){ 200000000, true, 1000, 500, "samples were lost" };
+	cuts[1] = (struct cprof_rate_cut){ 400000000, false, 100, 200, "throttled by the kernel" };
+	event.n_rate_cuts = 2;
+	says("\nrate lowered (--adaptive): 500 instead of 1000 Hz from 0.200 s on: samples were "
+	     "lost\n", "a lowered frequency");
+	says("\nrate lowered (--adaptive): period 200 instead of 100 from 0.400 s on: throttled by "
+	     "the kernel\n", "a longer period");
+	event.n_rate_cuts = 0;
+	event.throttled_ns = 5000000;
+	says("\nlosses: throttled for 0.005000 s, summed over threads and CPUs\n", "throttling");
+	event.n_lost = 5;
+	event.n_lost_by_pmu = 2;
+	says("\nlosses: 2 of them lost in the PMU's own buffer\n", "the PMU's losses");
+	event.precise_asked = 3;
+	event.precise = 1;
+	says("\nprecise level: 1 instead of 3\n", "a lower precise level");
 }
 
 static void test_coverage(void)
@@ -162,6 +199,7 @@ int main(void)
 {
 	test_clock();
 	test_counter();
+	test_accounts();
 	test_coverage();
 	test_losses();
 	tap_str(comments_scope_name(CPROF_SCOPE_TASK), "task", "names of scopes: task");

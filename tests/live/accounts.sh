@@ -1,0 +1,74 @@
+#!/bin/sh
+# What recording costs and what went wrong is told per event, in the terminal, in JSON and in the
+# file; --adaptive lowers a rate that the machine cannot bear, --scale multiplies only where events
+# took turns.
+. "$CPROF_SOURCE_ROOT/tests/lib.sh"
+need_perf
+
+# json EXPRESSION: of the summary, `s`, and its first event, `e`
+json() {
+	tail -n 1 out | "$PYTHON" -c '
+import json, sys
+s = json.load(sys.stdin)
+e = s["events"][0]
+print(eval(sys.argv[1]))' "$1"
+}
+
+run "$CPROF" record --json --scale -e cpu-clock -F 4999 -o cost.pb.gz -- sh -c "'$PROG/spin' 20 400 >&2"
+is "$status" 0 'costs: recorded'
+like err 'cprof used [0-9.]+ m?s of CPU time; sampling cost the target about [0-9.]+ [mu]?s, ' \
+	'costs: the summary says what cprof used and what the target paid'
+is "$(json '0 < s["own_cpu_s"] < 10 and s["target_cost_s"] > 0')" True 'costs: so does --json'
+is "$(json 'abs(s["target_cost_s"] - e["samples"] * e["sample_cost_ns"] / 1e9) < 1e-5')" True \
+	'costs: it is the number of samples times what one takes'
+is "$(json '300 < e["sample_cost_ns"] < 1000000')" True 'costs: which is some microseconds'
+profile 'costs: so does the file' cost.pb.gz \
+	"re.search(r'cost: cprof itself [0-9.]+ s', comments)" \
+	"re.search(r'cost: about [0-9.]+ s of the target', comments)"
+is "$(json 'e["scale"]')" 1.0 '--scale: nothing took turns, so nothing is scaled'
+profile '--scale: the file does not say that it is' cost.pb.gz "'scaled' not in comments"
+is "$(json 'e["problem"]')" None 'nothing is a problem'
+
+# One event that happens, one that does not.
+run "$CPROF" record --json -e cpu-clock,alignment-faults -o two.pb.gz -- "$PROG/spin" 3 300
+is "$status" 0 'an event that did not happen, beside one that did: status 0'
+like err "warning: event 'alignment-faults' did not happen once, so no file is written" \
+	'an event that did not happen: a warning'
+check 'an event that did not happen: no file' test ! -e two.alignment-faults.pb.gz
+check 'the other has its file' test -e two.cpu-clock.pb.gz
+is "$(json '[x["problem"] for x in s["events"]]')" \
+	"[None, \"event 'alignment-faults' did not happen once\"]" 'an event that did not happen: in JSON'
+run "$CPROF" record --strict -q -e cpu-clock,alignment-faults -o strict.pb.gz -- "$PROG/spin" 3 300
+is "$status" 2 'an event that did not happen: status 2 with --strict'
+run "$CPROF" record -e alignment-faults -o alone.pb.gz -- "$PROG/spin" 3 50
+is "$status" 1 'an event that did not happen, alone: status 1'
+like err "event 'alignment-faults' did not happen once" 'alone: says so'
+is "$(find . -name 'alone*')" '' 'alone: no file'
+
+# A reader that is stopped for a while finds its rings full.
+background "$PROG/spin" 20 60000 >/dev/null
+spin=$pid
+for rate in '-F 8000' '-c 125000'; do
+	# shellcheck disable=SC2086 # two words
+	start_cprof record --json --adaptive -e cpu-clock $rate --call-graph fp --ring-size 16k \
+		-o slow.pb.gz --duration 3 -p "$spin"
+	sleep 0.5
+	kill -STOP "$cprof_pid"
+	sleep 0.7
+	kill -CONT "$cprof_pid"
+	end_cprof
+	is "$status" 0 "$rate --adaptive: recorded"
+	is "$(json 'len(e["rate_cuts"]) >= 1')" True "$rate --adaptive: the rate was lowered"
+	is "$(json 'all(c["reason"] in ("samples were lost", "throttled by the kernel") and
+		(c["freq_hz"] * 2 == c["was"] if "freq_hz" in c else c["period"] == 2 * c["was"])
+		for c in e["rate_cuts"])')" True "$rate --adaptive: by half each time, with a reason"
+	like err 'cpu-clock lowered to .*\(--adaptive\)' "$rate --adaptive: the summary says so"
+	profile "$rate --adaptive: so does the file" slow.pb.gz "'rate lowered (--adaptive)' in comments"
+	is "$(json 'e["value"] > 1.2 * 125000 * e["samples"]')" True \
+		"$rate --adaptive: samples of the lower rate stand for more"
+done
+run "$CPROF" record --json -e cpu-clock -F 8000 --call-graph fp --ring-size 16k --duration 0.5 -o fast.pb.gz \
+	-p "$spin"
+is "$(json 'e["rate_cuts"]')" '[]' 'without --adaptive a rate stays what it is'
+is "$(json 'e["value"] == 125000 * e["samples"]')" True 'and all samples stand for the same'
+finish
