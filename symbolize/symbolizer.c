@@ -6,6 +6,7 @@
 #include "symbolize/cfi.h"
 #include "symbolize/demangle.h"
 #include "symbolize/dso.h"
+#include "symbolize/jitcode.h"
 #include "symbolize/symdebug.h"
 #include "symbolize/symdwarf.h"
 #include "symbolize/symelf.h"
@@ -195,6 +196,59 @@ static bool resolve_pseudo(struct batch *b, struct symaddr *a)
 	if (a->vaddr == 0 || a->vaddr >= b->strings->n)
 		return resolve_nameless(b, a);
 	a->source = SYMBOLIZER_PSEUDO;
+	return add_line(b, a, &line);
+}
+
+/*
+ * V8 writes where a function stands behind its name: "JS:*add /srv/app.js:10:5".
+ */
+static uint32_t script_of(struct batch *b, const char *name, uint32_t *ret_line)
+{
+	const char *space = strncmp(name, "JS:", 3) == 0 ? strrchr(name, ' ') : NULL;
+	const char *column = space ? strrchr(space, ':') : NULL;
+	const char *line = column ? memrchr(space, ':', (size_t)(column - space)) : NULL;
+	char *end;
+	if (!line || line == space + 1)
+		return 0;
+	unsigned long number = strtoul(line + 1, &end, 10);
+	if (end != column || number == 0 || number > UINT32_MAX)
+		return 0;
+	*ret_line = (uint32_t)number;
+	return strtab_add(b->strings, space + 1, (size_t)(line - space - 1));
+}
+
+static bool add_jit_entry(struct batch *b, struct symaddr *a, const struct jitcode_entry *e)
+{
+	const struct jitcode_line *source = jitcode_find_line(e, a->vaddr);
+	struct symline line = { 0 };
+	line.file = script_of(b, e->name, &line.start_line);
+	if (source) {
+		line.line = source->line;
+		if (source->file)
+			line.file = strtab_add_cstr(b->strings, source->file);
+	}
+	a->source = SYMBOLIZER_JIT;
+	return set_names(b, e->name, &line) && add_line(b, a, &line);
+}
+
+/* What is in memory without a file: by what its maker tells, else by the region that it lies in. */
+static bool resolve_memory(struct batch *b, struct symaddr *a)
+{
+	const struct jitcode_region *region = NULL;
+	for (size_t i = 0; i < b->o->n_jit; i++) {
+		const struct symbolizer_jit *jit = &b->o->jit[i];
+		const struct jitcode_entry *e = jitcode_find(jit->code, a->vaddr, jit->at_ns);
+		if (e)
+			return add_jit_entry(b, a, e);
+		if (!region)
+			region = jitcode_find_region(jit->code, a->vaddr);
+	}
+	if (!region)
+		return resolve_nameless(b, a);
+	char text[64];
+	snprintf(text, sizeof(text), "[jit] 0x%" PRIx64 "-0x%" PRIx64, region->start, region->end);
+	struct symline line = { 0 };
+	line.name = line.linkage = strtab_add_cstr(b->strings, text);
 	return add_line(b, a, &line);
 }
 
@@ -441,7 +495,7 @@ static int resolve_by_kind(struct batch *b, struct symaddr *addr, size_t n)
 		explain(b, addr, n, NULL, b->o->kernel ? NULL : "no symbols of that kernel");
 		return r;
 	case DSO_ANON:
-		return resolve_each(b, addr, n, resolve_nameless);
+		return resolve_each(b, addr, n, resolve_memory);
 	case DSO_ELF:
 	case DSO_VDSO:
 		break;

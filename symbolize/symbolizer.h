@@ -13,6 +13,7 @@
 
 struct dso;
 struct host;
+struct jitcode;
 struct log;
 struct strtab;
 struct symkernel;
@@ -48,11 +49,20 @@ struct symlines {              /* all lines of all batches, append-only */
 	size_t n, cap;
 };
 
+/* Code that was made at run time, as it was at one time. */
+struct symbolizer_jit {
+	const struct jitcode *code;
+	uint64_t at_ns;
+};
+#define SYMBOLIZER_JIT_MAX 4
+
 struct symbolizer_options {
 	const struct host *host;        /* debug files are looked for below its root */
 	const char *const *debug_dirs;  /* NULL-terminated; NULL: { "/usr/lib/debug", NULL } */
 	bool no_inlines;                /* leave DWARF alone: names from symbol tables only */
 	const struct log *log;          /* LOG_EXPLAIN: for each DSO where its names came from */
+	const struct symbolizer_jit *jit; /* names for a DSO_ANON; the first that knows counts */
+	size_t n_jit;
 	struct symkernel *kernel;       /* names for DSO_KERNEL and DSO_MODULE; may be NULL */
 };
 

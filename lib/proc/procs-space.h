@@ -23,6 +23,10 @@ struct procs_space {
 	uint32_t serial;       /* unique among spaces and over time */
 	uint32_t n_changes;    /* counts all changes, also those that keep the serial */
 	uint32_t hint;         /* index of the map that was found last */
+	/* Kept by the session for executable memory without a file, 0: none; not copied. */
+	uint32_t jit;          /* whose JIT code it is */
+	uint32_t jit_dso;      /* the DSO that such memory is now, in place of the map's */
+	uint32_t jit_n;        /* how much of its code was known when n_changes was last raised */
 };
 
 enum procs_space_change {

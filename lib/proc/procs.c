@@ -125,6 +125,11 @@ static struct procs_process *process_new(struct procs *p, uint32_t pid)
 	return proc;
 }
 
+struct procs_process *procs_find(const struct procs *p, uint32_t pid)
+{
+	return idmap_get(&p->pids, pid);
+}
+
 struct procs_process *procs_process(struct procs *p, uint32_t pid)
 {
 	struct procs_process *proc = idmap_get(&p->pids, pid);

@@ -102,6 +102,15 @@ void procs_feed(struct procs *p, const struct record *r, bool follow);
 void procs_target_process(struct procs *p, struct procs_process *proc);
 void procs_target_thread(struct procs *p, struct procs_thread *t);
 
+/* NULL when no record told of it. */
+struct procs_process *procs_find(const struct procs *p, uint32_t pid);
+
+/* Gives p's space a new serial: what its addresses mean has changed otherwise than by a map. */
+static inline void procs_renew(struct procs *p, struct procs_process *proc)
+{
+	proc->space.serial = p->next_serial++;
+}
+
 static inline bool procs_is_target(const struct procs_thread *t)
 {
 	return t->target || t->process->target;

@@ -114,12 +114,15 @@ int engine_init(struct engine *g, const struct engine_options *o, struct err *e)
 		return err_errno(e, ENOMEM, "cannot set up the profile");
 	}
 	g->procs.user_free = thread_free;
+	jit_init(&g->jit, &g->budget, &g->dsos, o->host);
+	g->walk.user.jit = &g->jit;
 	return 0;
 }
 
 void engine_done(struct engine *g)
 {
 	stackwalk_done(&g->walk);
+	jit_done(&g->jit);
 	counts_done(&g->counts);
 	labels_done(&g->labels);
 	stacks_done(&g->stacks);
@@ -350,6 +353,8 @@ static void feed_sample(struct engine *g, const struct record *r)
 	if (!t->user)
 		t->user = thread_new(g);
 	struct engine_thread *own = t->user;
+	if (t->process->space.jit)
+		jit_at(&g->jit, &g->procs, t->process, r->time_ns);
 	uint32_t stack = r->sample.user_regs_mask ? stack_by_cfi(g, t, own, r)
 						  : stack_by_fp(g, t, own, r);
 	add_count(g, r->event, stack, labels_of(g, t, own, r->cpu), 1, value);
@@ -357,8 +362,10 @@ static void feed_sample(struct engine *g, const struct record *r)
 
 static void feed_side_band(struct engine *g, const struct record *r)
 {
-	if (targets_feed(&g->targets, r))
-		procs_feed(&g->procs, r, g->options.follow);
+	if (!targets_feed(&g->targets, r))
+		return;
+	procs_feed(&g->procs, r, g->options.follow);
+	jit_feed(&g->jit, &g->procs, r);
 }
 
 void engine_feed(struct engine *g, const struct record *r)

@@ -18,6 +18,7 @@
 #include "base/strtab.h"
 #include "base/vec.h"
 #include "proc/procs.h"
+#include "session/jit.h"
 #include "session/pauses.h"
 #include "session/stackwalk.h"
 #include "session/targets.h"
@@ -78,6 +79,7 @@ struct engine {
 	struct labels labels;
 	struct counts counts;
 	struct stackwalk walk;
+	struct jit jit;
 	struct engine_event *event;
 	struct label *fixed_label;   /* options.label as string ids */
 	uint64_t window_start_ns;    /* samples outside of [start, end] are passed over */

@@ -255,7 +255,11 @@ static int resolve_dso(struct engine *g, const struct names_options *options,
 	for (size_t i = 0; i < n_list; i++)
 		addr[i].vaddr = list[i].vaddr;
 	struct symbolizer_has has = { 0 };
-	int code = symbolizer_resolve(o, d, addr, n_list, &n->lines, &g->strings, &has);
+	struct symbolizer_jit jit[SYMBOLIZER_JIT_MAX];
+	struct symbolizer_options own = *o;
+	own.jit = jit;
+	own.n_jit = jit_views(&g->jit, d, jit);
+	int code = symbolizer_resolve(&own, d, addr, n_list, &n->lines, &g->strings, &has);
 	if (code < 0)
 		return code;
 	uint32_t m = NAMES_NO_MAPPING;
@@ -361,6 +365,7 @@ int names_resolve(struct engine *g, const struct names_options *options, struct 
 		code = resolve_dso(g, options, &o, &n, list + i, next - i);
 	}
 	symkernel_close(kernel);
+	jit_explain(&g->jit, o.log);
 	if (code == 0)
 		code = intern_functions(&n);
 	if (code < 0) {

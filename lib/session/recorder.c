@@ -228,6 +228,7 @@ static int drain(struct cprof_recorder *r, struct err *e)
 {
 	struct record record;
 	int code;
+	jit_poll(&r->engine.jit, now_ns(CLOCK_MONOTONIC), false);
 	while ((code = source_next(r->source, &record, e)) == SOURCE_RECORD)
 		engine_feed(&r->engine, &record);
 	return code < 0 ? code : 0;
@@ -335,6 +336,7 @@ int cprof_recorder_stop(struct cprof_recorder *r, struct err *e)
 	r->end_ns = now_ns(CLOCK_MONOTONIC);
 	r->engine.window_end_ns = r->end_ns;
 	coverage_stop(&r->coverage, &r->engine.procs);
+	jit_poll(&r->engine.jit, r->end_ns, true);
 	int code = drain(r, e);
 	for (size_t i = 0; i < r->events.n; i++) {
 		struct live_count *c = &r->event[i].count;

@@ -115,9 +115,12 @@ static uint32_t look_up_user(struct stackwalk *w, struct procs_space *space, uin
 		return NO_MAPPING;
 	const struct dso *d = dso_get(w->dsos, map->dso);
 	uint64_t vaddr = pc;
+	uint32_t dso = map->dso;
 	if (d->key.kind != DSO_ANON)
 		dso_vaddr(d, pc - map->start + map->pgoff, &vaddr);
-	return frames_add(w->frames, map->dso, vaddr, false);
+	else if (d->key.pid && space->jit_dso)
+		dso = space->jit_dso;
+	return frames_add(w->frames, dso, vaddr, false);
 }
 
 static uint32_t frame_at(struct stackwalk *w, struct procs_space *space, uint64_t pc,

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/host.h"
 #include "proc/procs-space.h"
+#include "session/jit.h"
 #include "source/record.h"
 #include "symbolize/cfi-code.h"
 #include "symbolize/cfi.h"
@@ -82,7 +83,12 @@ static bool find_module(void *ctx, uint64_t pc, struct unwind_module *ret)
 	const struct dso *d = dso_get(l->u->dsos, map->dso);
 	uint64_t vaddr = pc;
 	*ret = (struct unwind_module){ .id = d->id };
-	if (d->key.kind == DSO_ANON || !dso_vaddr(d, pc - map->start + map->pgoff, &vaddr))
+	if (d->key.kind == DSO_ANON) {
+		if (l->u->jit)
+			jit_find_module(l->u->jit, l->space, pc, ret);
+		return true;
+	}
+	if (!dso_vaddr(d, pc - map->start + map->pgoff, &vaddr))
 		return true;
 	ret->cfi = cfi_of(l->u, d);
 	ret->bias = pc - vaddr;

@@ -18,6 +18,7 @@
 struct dso_table;
 struct procs_space;
 struct host;
+struct jit;
 struct record;
 
 /* How the stacks of one DSO's code ended: the innermost frame's end is what counts. */
@@ -38,6 +39,7 @@ struct userstack {
 	struct userstack_ends ends;
 	uint64_t n_unsupported;        /* 32-bit code, or an architecture that is not unwound */
 	uint64_t n_joined;
+	struct jit *jit;               /* CFI of code without a file; borrowed; NULL: none */
 	const struct host *host;       /* NULL: a replay, whose processes are gone */
 	struct symdebug_place debug;   /* of debug files, for .debug_frame; host NULL: none */
 	uint8_t *deep;                 /* a stack copy lengthened from the process's memory */

@@ -1,0 +1,179 @@
+/*
+ * /tmp is opened below /proc/PID/root with RESOLVE_IN_ROOT, so that a container's symbolic link
+ * stays inside it, and is kept as a descriptor: the map can still be opened when the process has
+ * ended and its namespaces are gone.  O_NONBLOCK, for a FIFO in the map's place must not block; the
+ * checks are made on what was opened, never on a name.
+ */
+
+#include "proc/jitfile.h"
+
+#include "base/cleanup.h"
+#include "base/host.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A file's time comes from the kernel's coarse clock, and the start of a process is rounded. */
+#define STALE_SLACK_NS 2000000000
+
+static int open_tmp(const struct host *h, uint32_t pid)
+{
+	CLEANUP_CLOSE int root =
+		host_open_file(h, HOST_PROC, O_PATH | O_DIRECTORY, "%u/root", pid);
+	if (root < 0)
+		return root;
+	struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+				.resolve = RESOLVE_IN_ROOT };
+	long fd = syscall(SYS_openat2, root, "tmp", &how, sizeof(how));
+	if (fd >= 0)
+		return (int)fd;
+	/* Kernels before 5.6, and seccomp filters that do not know the call. */
+	if (errno != ENOSYS && errno != EPERM)
+		return -errno;
+	int plain = openat(root, "tmp", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return plain < 0 ? -errno : plain;
+}
+
+/* The last number of the line that begins with key. */
+static bool last_number(const char *status, const char *key, unsigned long *ret)
+{
+	const char *p = strstr(status, key);
+	if (!p)
+		return false;
+	p += strlen(key);
+	const char *end = strchrnul(p, '\n');
+	bool any = false;
+	while (p < end) {
+		char *after;
+		unsigned long value = strtoul(p, &after, 10);
+		if (after == p || after > end)
+			break;
+		*ret = value;
+		any = true;
+		p = after;
+	}
+	return any;
+}
+
+/* CLOCK_REALTIME of the start of the process; 0 where it cannot be told. */
+static int64_t start_time(const struct host *h, uint32_t pid)
+{
+	CLEANUP_FREE char *text = NULL;
+	unsigned long long ticks;
+	if (host_read_file(h, HOST_PROC, &text, NULL, "%u/stat", pid) < 0)
+		return 0;
+	const char *p = strrchr(text, ')');
+	/* Fields 3 to 22. */
+	if (!p || sscanf(p + 1, " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+				"%*s %*s %*s %llu", &ticks) != 1)
+		return 0;
+	struct timespec real, boot;
+	long hz = sysconf(_SC_CLK_TCK);
+	if (hz <= 0 || clock_gettime(CLOCK_REALTIME, &real) < 0 ||
+	    clock_gettime(CLOCK_BOOTTIME, &boot) < 0)
+		return 0;
+	int64_t offset = (real.tv_sec - boot.tv_sec) * 1000000000ll + real.tv_nsec - boot.tv_nsec;
+	return offset + (int64_t)(ticks * (1000000000ull / (unsigned long long)hz));
+}
+
+int jitfile_process_init(struct jitfile_process *p, const struct host *h, uint32_t pid)
+{
+	CLEANUP_FREE char *status = NULL;
+	int code = host_read_file(h, HOST_PROC, &status, NULL, "%u/status", pid);
+	if (code < 0)
+		return code;
+	struct jitfile_process tmp = { .tmp_fd = -1 };
+	unsigned long ns_pid = pid;
+	unsigned uid, euid;
+	const char *ids = strstr(status, "\nUid:");
+	if (!ids || sscanf(ids + 5, "%u %u", &uid, &euid) != 2)
+		return -EINVAL;
+	last_number(status, "\nNSpid:", &ns_pid);
+	tmp.uid = uid;
+	tmp.euid = euid;
+	tmp.ns_pid = (uint32_t)ns_pid;
+	tmp.start_realtime_ns = start_time(h, pid);
+	int fd = open_tmp(h, pid);
+	if (fd < 0 && fd != -ENOENT && fd != -ENOTDIR && fd != -ELOOP)
+		return fd;
+	tmp.tmp_fd = fd < 0 ? -1 : fd;
+	*p = tmp;
+	return 0;
+}
+
+void jitfile_process_done(struct jitfile_process *p)
+{
+	if (p->tmp_fd >= 0)
+		close(p->tmp_fd);
+	p->tmp_fd = -1;
+}
+
+enum jitfile_outcome jitfile_check(const struct jitfile_process *p, const struct stat *st)
+{
+	if (!S_ISREG(st->st_mode))
+		return JITFILE_NOT_REGULAR;
+	if (st->st_uid != p->uid && st->st_uid != p->euid)
+		return JITFILE_NOT_OWNED;
+	int64_t changed = st->st_mtim.tv_sec * 1000000000ll + st->st_mtim.tv_nsec;
+	if (p->start_realtime_ns && changed < p->start_realtime_ns - STALE_SLACK_NS)
+		return JITFILE_STALE;
+	return JITFILE_OPENED;
+}
+
+static void map_name(const struct jitfile_process *p, char name[32])
+{
+	snprintf(name, 32, "perf-%u.map", p->ns_pid);
+}
+
+enum jitfile_outcome jitfile_open_map(const struct jitfile_process *p, int *ret_fd)
+{
+	char name[32];
+	struct stat st;
+	map_name(p, name);
+	if (p->tmp_fd < 0)
+		return JITFILE_ABSENT;
+	CLEANUP_CLOSE int fd = openat(p->tmp_fd, name,
+				      O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? JITFILE_ABSENT
+		       : errno == ELOOP ? JITFILE_LINK
+		       : errno == ENXIO ? JITFILE_NOT_REGULAR /* a socket */
+					: JITFILE_UNREADABLE;
+	if (fstat(fd, &st) < 0)
+		return JITFILE_UNREADABLE;
+	enum jitfile_outcome o = jitfile_check(p, &st);
+	if (o == JITFILE_OPENED)
+		*ret_fd = TAKE_FD(fd);
+	return o;
+}
+
+bool jitfile_is_replaced(const struct jitfile_process *p, int fd)
+{
+	char name[32];
+	struct stat now, open;
+	map_name(p, name);
+	return p->tmp_fd >= 0 && fstatat(p->tmp_fd, name, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       fstat(fd, &open) == 0 && (now.st_ino != open.st_ino || now.st_dev != open.st_dev);
+}
+
+const char *jitfile_why(enum jitfile_outcome o)
+{
+	switch (o) {
+	case JITFILE_LINK: return "is a symbolic link";
+	case JITFILE_NOT_REGULAR: return "is no regular file";
+	case JITFILE_NOT_OWNED: return "belongs to another user";
+	case JITFILE_STALE: return "is older than the process";
+	case JITFILE_UNREADABLE: return "cannot be read";
+	case JITFILE_OPENED:
+	case JITFILE_ABSENT: break;
+	}
+	return NULL;
+}
