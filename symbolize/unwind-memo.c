@@ -38,6 +38,14 @@ bool unwind_memo_find(struct unwind_sync *s, const struct unwind_walk *w)
 	return false;
 }
 
+uint64_t unwind_memo_next_sp(const struct unwind_sync *s, const struct unwind_walk *w)
+{
+	int64_t k = s->k;
+	while (k >= 0 && s->m[k].sp <= w->frame[w->n - 1].sp)
+		k--;
+	return k >= 0 ? s->m[k].sp : UINT64_MAX;
+}
+
 /* Takes over the memo's frames k .. 0 as they are. */
 static void memo_join(struct unwind_sync *s, struct unwind_walk *w, int64_t k)
 {
@@ -149,6 +157,10 @@ void unwind_memo_update(struct unwind_memo *m, const struct unwind_walk *w,
 			uint64_t space, struct unwind_result *ret)
 {
 	bool is_usable = m->n && m->space == space;
+	uint64_t n_walked = s->walked_sp - w->sp0;
+	if (n_walked > UNWIND_AHEAD_BYTES_MAX)
+		n_walked = UNWIND_AHEAD_BYTES_MAX;
+	m->n_walked_bytes += ((int32_t)n_walked - (int32_t)m->n_walked_bytes) / 4;
 	if (!ret->is_whole && is_usable && m->is_whole && m->n_cut < MEMO_CUT_MAX) {
 		m->n_cut++;
 		return;

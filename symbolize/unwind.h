@@ -109,6 +109,7 @@ struct unwind_memo {
 	uint32_t *caller_id;
 	uint32_t n, cap;
 	uint32_t n_joined;              /* of the frames, as in struct unwind_result */
+	uint32_t n_walked_bytes;        /* of the last stacks' copies, until they met the memo */
 	uint32_t n_cut;                 /* stacks in a row that ended early and were not kept */
 	bool is_whole;                  /* as in struct unwind_result */
 	enum unwind_end end;
