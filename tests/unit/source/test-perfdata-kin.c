@@ -128,7 +128,7 @@ static void test_attr_sizes(void)
 		bool is_newer = n > sizeof(struct perf_event_attr);
 		tap_ok(g.code == SOURCE_END && g.n_samples == 2 && g.times[1] == 20 &&
 		       g.info.counts.n_newer_attrs == is_newer,
-/* ---- features that nobody knows ---------------------------------------------------- */
+		       "attr of %zu bytes, %s, %s byte order: %zu samples, %llu newer attrs%s", n,
 		       i & 2 ? "stream" : "file", i & 1 ? "other" : "own", g.n_samples,
 		       (unsigned long long)g.info.counts.n_newer_attrs, g.e.what);
 	}
