@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "base/vec.h"
 #include "cmd/cachedir.h"
+#include "cmd/callgraphopt.h"
 #include "cmd/cmd.h"
 #include "cmd/importsummary.h"
 #include "cmd/labelopt.h"
@@ -53,7 +54,7 @@ static const struct argp_option options[] = {
 	{ "debug-dir", OPT_DEBUG_DIR, "DIR", 0,
 	  "Look for programs and debug information by build id below DIR, too", 1 },
 	{ "call-graph", OPT_CALL_GRAPH, "MODE", 0,
-	  "Stacks as recorded (auto, the default), or none: the sampled address only", 1 },
+	  "Which of the recorded stacks: auto (the default), dwarf, fp, lbr or none", 1 },
 
 	{ NULL, 0, NULL, 0, "Output:", 2 },
 	{ "output", 'o', "FILE", 0, "Where to; default: cprof.<event>.pb.gz; - for stdout", 2 },
@@ -90,9 +91,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_failure(state, CMD_FAILED, ENOMEM, "cannot parse options");
 		break;
 	case OPT_CALL_GRAPH:
-		if (strcmp(arg, "auto") != 0 && strcmp(arg, "none") != 0)
-			argp_error(state, "--call-graph '%s': it is auto or none", arg);
-		c->no_call_graph = strcmp(arg, "none") == 0;
+		c->callgraph = callgraphopt_parse(state, arg, NULL);
 		break;
 	case OPT_LABEL:
 		labelopt_add(state, arg, &m->labels.v, &m->labels.n, &m->labels.cap);

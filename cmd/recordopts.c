@@ -5,6 +5,7 @@
 #include "cmd/recordopts.h"
 
 #include "base/units.h"
+#include "cmd/callgraphopt.h"
 #include "cmd/cmd.h"
 #include "cmd/labelopt.h"
 
@@ -53,7 +54,7 @@ static const struct argp_option options[] = {
 	{ "user", OPT_USER, NULL, 0, "Only user code", 2 },
 	{ "kernel", OPT_KERNEL, NULL, 0, "Only kernel code", 2 },
 	{ "call-graph", OPT_CALL_GRAPH, "MODE", 0,
-	  "User stacks: auto (the default), dwarf[,SIZE], fp or none", 2 },
+	  "User stacks: auto (the default), dwarf[,SIZE], fp, lbr or none", 2 },
 
 	{ "max-depth", OPT_MAX_DEPTH, "N", 0,
 	  "Deepest user stack by CFI, in frames; default: 16384", 2 },
@@ -137,30 +138,6 @@ static enum cprof_scope parse_scope(struct argp_state *state, const char *arg)
 	return CPROF_SCOPE_AUTO;
 }
 
-static void parse_callgraph(struct argp_state *state, const char *arg, struct cprof_config *c)
-{
-	c->stack_bytes = 0;
-	if (strcmp(arg, "auto") == 0) {
-		c->callgraph = CPROF_CALLGRAPH_AUTO;
-	} else if (strcmp(arg, "none") == 0) {
-		c->callgraph = CPROF_CALLGRAPH_NONE;
-	} else if (strcmp(arg, "fp") == 0) {
-		c->callgraph = CPROF_CALLGRAPH_FP;
-	} else if (strcmp(arg, "dwarf") == 0) {
-		c->callgraph = CPROF_CALLGRAPH_DWARF;
-	} else if (strncmp(arg, "dwarf,", 6) == 0) {
-		uint64_t size = parse_size(state, "--call-graph dwarf,", arg + 6);
-		if (size > UINT32_MAX)
-			argp_error(state, "--call-graph '%s': that is no size of a stack copy",
-				   arg);
-		c->callgraph = CPROF_CALLGRAPH_DWARF;
-		c->stack_bytes = (uint32_t)size;
-	} else {
-		argp_error(state, "--call-graph '%s': it is auto, dwarf, dwarf,SIZE, fp or none",
-			   arg);
-	}
-}
-
 static void add_text(struct argp_state *state, const char *arg, const char ***v, size_t *n,
 		     size_t *cap)
 {
@@ -228,7 +205,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_MAX_DEPTH: c->max_depth = parse_depth(state, arg); break;
 	case OPT_RING_SIZE: c->ring_bytes = parse_size(state, "--ring-size", arg); break;
 	case OPT_MAX_MEMORY: c->max_memory_bytes = parse_size(state, "--max-memory", arg); break;
-	case OPT_CALL_GRAPH: parse_callgraph(state, arg, c); break;
+	case OPT_CALL_GRAPH:
+		c->callgraph = callgraphopt_parse(state, arg, &c->stack_bytes);
+		break;
 	case OPT_LABELS:
 		c->labels = labelopt_parse(state, arg, ~0u);
 		c->labels_given = true;

@@ -30,7 +30,7 @@ struct cprof_import_config {
 	const char *symfs;             /* folder below which the recorded files lie; NULL: / */
 	const char *const *debug_dir;  /* where files lie by build id, besides the usual ones */
 	size_t n_debug_dirs;
-	bool no_call_graph;            /* the sampled address only */
+	enum cprof_callgraph callgraph;  /* of what was recorded; AUTO: the best of each sample */
 	const char *const *label;      /* "KEY=VALUE" on every sample */
 	size_t n_labels;
 	bool labels_given;             /* false: the default ones, where they tell samples apart */

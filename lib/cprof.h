@@ -42,6 +42,7 @@ enum cprof_callgraph {
 	CPROF_CALLGRAPH_DWARF,  /* by CFI from user registers and a copy of the stack */
 	CPROF_CALLGRAPH_FP,     /* by frame pointers, in the kernel */
 	CPROF_CALLGRAPH_NONE,   /* the sampled address only */
+	CPROF_CALLGRAPH_LBR,    /* the calls that the CPU has recorded; some of Intel's only */
 };
 
 /* Bits of cprof_config.labels. */

@@ -62,6 +62,13 @@ static void common(const struct evattr_options *o, struct perf_event_attr *a)
 		a->sample_regs_user = evattr_user_regs();
 		a->sample_stack_user = o->stack_bytes;
 	}
+	if (o->callgraph == EVATTR_CALLGRAPH_LBR) {
+		/* The chain has the kernel's part, and where the user's begins. */
+		a->sample_type |= PERF_SAMPLE_BRANCH_STACK;
+		a->branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_CALL_STACK |
+					PERF_SAMPLE_BRANCH_NO_CYCLES |
+					PERF_SAMPLE_BRANCH_NO_FLAGS;
+	}
 	if (o->want_count && !a->inherit)
 		a->sample_type |= PERF_SAMPLE_READ;
 	if (o->want_cgroup)
@@ -168,6 +175,10 @@ void evattr_sideband(const struct evattr_options *o, struct perf_event_attr *ret
 {
 	struct perf_event_attr a;
 	common(o, &a);
+	/* Software events cannot have it; what it adds are fields of samples, of which this event
+	 * has none. */
+	a.sample_type &= ~(uint64_t)PERF_SAMPLE_BRANCH_STACK;
+	a.branch_sample_type = 0;
 	a.type = PERF_TYPE_SOFTWARE;
 	a.config = PERF_COUNT_SW_DUMMY;
 	a.mmap = a.mmap2 = a.comm = a.comm_exec = a.task = 1;

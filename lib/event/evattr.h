@@ -11,7 +11,10 @@ struct err;
 struct evspec;
 struct record_format;
 
-enum evattr_callgraph { EVATTR_CALLGRAPH_NONE, EVATTR_CALLGRAPH_FP, EVATTR_CALLGRAPH_DWARF };
+enum evattr_callgraph {
+	EVATTR_CALLGRAPH_NONE, EVATTR_CALLGRAPH_FP, EVATTR_CALLGRAPH_DWARF,
+	EVATTR_CALLGRAPH_LBR,        /* calls of user code as the CPU records them */
+};
 
 struct evattr_options {
 	enum evattr_callgraph callgraph;
@@ -53,8 +56,9 @@ void evattr_sampling(const struct evspec *s, const struct evattr_options *o,
 		     struct perf_event_attr *ret_attr);
 
 /* The attr of the side-band event (PERF_COUNT_SW_DUMMY): mmap, mmap2, comm, comm_exec, task,
- * ksymbol (when cpu_wide), cgroup (when wanted), with the same sample_type; enabled from the start
- * unless o->enable_on_exec.  It asks for no kernel side, which would need a privilege. */
+ * ksymbol (when cpu_wide), cgroup (when wanted), with the same sample_type, but without
+ * branches, which software events cannot have; enabled from the start unless o->enable_on_exec.  It
+ * asks for no kernel side, which would need a privilege. */
 void evattr_sideband(const struct evattr_options *o, struct perf_event_attr *ret_attr);
 
 /* How to decode the records of such an attr. */

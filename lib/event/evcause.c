@@ -226,6 +226,8 @@ static enum evcause invalid(const struct host *h, const struct evcause_request *
 		return EVCAUSE_NO_PMU;
 	if (names_field(r, "precise_ip"))
 		return EVCAUSE_NOT_PRECISE;
+	if (names_field(r, "branch_sample_type"))
+		return EVCAUSE_NO_CALL_STACKS;
 	/* PMUs outside of the cores refuse to sample at all. */
 	if (own_pmu && (names_field(r, "sample_freq") || names_field(r, "sample_period")))
 		return EVCAUSE_NO_INTERRUPT;
@@ -241,6 +243,8 @@ static enum evcause unsupported(const struct host *h, const struct evcause_reque
 	bool own_pmu = r->attr->type > PERF_TYPE_BREAKPOINT;
 	if (needs_pmu(r) && !has_pmu(h))
 		return EVCAUSE_NO_PMU;
+	if (r->attr->sample_type & PERF_SAMPLE_BRANCH_STACK)
+		return EVCAUSE_NO_CALL_STACKS;
 	if (!needs_pmu(r) && !own_pmu)
 		return EVCAUSE_BITS;
 	if (is_probe(h, r))
@@ -306,6 +310,7 @@ const char *evcause_short(enum evcause cause)
 		[EVCAUSE_NO_SUCH_EVENT] = "not on this machine",
 		[EVCAUSE_NO_INTERRUPT] = "the PMU cannot interrupt",
 		[EVCAUSE_NOT_PRECISE] = "the PMU is not that precise",
+		[EVCAUSE_NO_CALL_STACKS] = "its calls cannot be recorded",
 		[EVCAUSE_PARANOID_ALL] = "kernel.perf_event_paranoid is above 2",
 		[EVCAUSE_PARANOID_KERNEL] = "kernel.perf_event_paranoid is above 1",
 		[EVCAUSE_PARANOID_CPU] = "kernel.perf_event_paranoid is above 0",

@@ -30,6 +30,7 @@ enum evcause {
 	EVCAUSE_NO_SUCH_EVENT,    /* there is a PMU, without this event */
 	EVCAUSE_NO_INTERRUPT,     /* the PMU counts, but cannot sample */
 	EVCAUSE_NOT_PRECISE,
+	EVCAUSE_NO_CALL_STACKS,   /* the event's PMU does not record calls (--call-graph lbr) */
 	EVCAUSE_PARANOID_ALL,     /* kernel.perf_event_paranoid above 2: nothing is allowed */
 	EVCAUSE_PARANOID_KERNEL,  /* 2: not the kernel's side */
 	EVCAUSE_PARANOID_CPU,     /* 1 or 2: not whole CPUs or cgroups */

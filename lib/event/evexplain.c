@@ -32,6 +32,10 @@ static const char *const fixed_text[EVCAUSE_N_CAUSES] = {
 	[EVCAUSE_NOT_PRECISE] =
 		"this machine's PMU cannot place samples that precisely\n"
 		"leave out a 'p'",
+	[EVCAUSE_NO_CALL_STACKS] =
+		"its calls cannot be recorded (--call-graph lbr): that takes an event of a PMU "
+		"with LBR call stacks, as Intel's have since Haswell\n"
+		"use '--call-graph dwarf' or '--call-graph fp'",
 	[EVCAUSE_LOCKDOWN] =
 		"the kernel is locked down for confidentiality\n"
 		"boot without lockdown=confidentiality",
@@ -206,7 +210,6 @@ static const char *remedy_of(const char *field)
 		{ "exclude_kernel", "leave out ':u' and --user" },
 		{ "exclude_user", "leave out ':k' and --kernel" },
 		{ "config", "look its terms up below /sys/bus/event_source/devices/*/format" },
-		{ "branch_sample_type", "use another --call-graph" },
 		{ "sample_stack_user", "use '--call-graph dwarf,SIZE' with another size, or fp" },
 		{ "sample_regs_user", "use '--call-graph fp'" },
 		{ "sample_freq", "ask for another rate, or for a period (-c)" },

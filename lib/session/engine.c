@@ -113,6 +113,7 @@ int engine_init(struct engine *g, const struct engine_options *o, struct err *e)
 		engine_done(g);
 		return err_errno(e, ENOMEM, "cannot set up the profile");
 	}
+	g->walk.max_branches = o->max_branches;
 	g->procs.user_free = thread_free;
 	jit_init(&g->jit, &g->budget, &g->dsos, o->host);
 	g->walk.user.jit = &g->jit;

@@ -46,6 +46,7 @@ struct engine_options {
 	const char *const *label;    /* "KEY=VALUE" on every sample, checked by the caller */
 	size_t n_labels;
 	uint32_t max_stack;          /* kernel.perf_event_max_stack; 0 unknown */
+	uint32_t max_branches;       /* calls that the CPU can record; 0 unknown */
 	uint32_t max_depth;          /* of stacks by CFI, in frames; 0: the default */
 	const char *machine;         /* uname -m of the recorded machine */
 	bool follow;                 /* children and later threads are targets */

@@ -147,6 +147,27 @@ static const char *machine_of(const struct cprof_importer *m)
 	return "";
 }
 
+/* Is what --call-graph asks for in the file at all? */
+static int check_callgraph(const struct cprof_importer *m, struct err *e)
+{
+	bool has_calls = false, has_regs = false;
+	for (size_t i = 0; i < m->n_events; i++) {
+		const struct record_format *f = &perfdata_event(m->source, i)->format;
+		has_calls |= f->sample_type & PERF_SAMPLE_BRANCH_STACK &&
+			     f->branch_sample_type & PERF_SAMPLE_BRANCH_CALL_STACK;
+		has_regs |= f->sample_regs_user && f->sample_type & PERF_SAMPLE_STACK_USER;
+	}
+	bool is_lbr = m->config.callgraph == CPROF_CALLGRAPH_LBR;
+	if ((!is_lbr || has_calls) && (m->config.callgraph != CPROF_CALLGRAPH_DWARF || has_regs))
+		return 0;
+	err_set(e, EINVAL, "'%s' has no %s", m->config.path,
+		is_lbr ? "call stacks of branch records (LBR)"
+		       : "registers and copies of stacks");
+	err_hint(e, "perf record --call-graph %s records them; auto takes what is there",
+		 is_lbr ? "lbr" : "dwarf");
+	return -EINVAL;
+}
+
 static int set_engine(struct cprof_importer *m, struct err *e)
 {
 	const struct cprof_import_config *c = &m->config;
@@ -156,6 +177,7 @@ static int set_engine(struct cprof_importer *m, struct err *e)
 		.labels = c->labels_given ? c->labels : ENGINE_LABELS_DEFAULT,
 		.label = c->label, .n_labels = c->n_labels,
 		.max_stack = perfdata_event(m->source, 0)->attr.sample_max_stack,
+		.max_branches = perfdata_info(m->source)->n_branches_max,
 		.machine = machine_of(m),
 		.follow = true,
 	};
@@ -205,6 +227,8 @@ int cprof_importer_new(const struct cprof_import_config *config,
 	for (size_t i = 0; code == 0 && i < m->n_events; i++)
 		set_event(m, i);
 	if (code == 0)
+		code = check_callgraph(m, e);
+	if (code == 0)
 		code = set_engine(m, e);
 	if (code < 0) {
 		cprof_importer_free(m);
@@ -249,16 +273,19 @@ static bool is_guest(uint16_t misc)
 
 static void feed_sample(struct cprof_importer *m, struct record *r)
 {
-	if (m->config.no_call_graph) {
-		r->sample.n_callchain = 0;
+	enum cprof_callgraph want = m->config.callgraph;
+	if (want != CPROF_CALLGRAPH_AUTO && want != CPROF_CALLGRAPH_DWARF)
 		r->sample.user_regs_mask = 0;
-	}
+	if (want != CPROF_CALLGRAPH_AUTO && want != CPROF_CALLGRAPH_LBR)
+		r->sample.n_branches = 0;
+	if (want == CPROF_CALLGRAPH_NONE)
+		r->sample.n_callchain = 0;
 	if (is_guest(r->misc)) {
 		/* Addresses of another machine must not be looked up in this one's files: a
 		 * process that has none. */
 		m->n_guests++;
 		r->pid = r->tid = GUEST_TASK;
-		r->sample.n_callchain = 0;
+		r->sample.n_callchain = r->sample.n_branches = 0;
 		r->sample.user_regs_mask = 0;
 	}
 }
@@ -365,6 +392,12 @@ static int64_t start_realtime_ns(const struct cprof_importer *m)
 	return m->modified_ns - (int64_t)duration_ns(m);
 }
 
+static bool unwinds(const struct cprof_importer *m)
+{
+	return m->config.callgraph == CPROF_CALLGRAPH_AUTO ||
+	       m->config.callgraph == CPROF_CALLGRAPH_DWARF;
+}
+
 void cprof_importer_stats(struct cprof_importer *m, struct cprof_stats *ret)
 {
 	bool per_task = false;
@@ -377,7 +410,7 @@ void cprof_importer_stats(struct cprof_importer *m, struct cprof_stats *ret)
 		/* perf lets events of tasks be inherited, and those of CPUs not. */
 		per_task |= attr->inherit;
 		ret->user_only &= attr->exclude_kernel;
-		if (attr->sample_type & PERF_SAMPLE_STACK_USER && !m->config.no_call_graph)
+		if (attr->sample_type & PERF_SAMPLE_STACK_USER && unwinds(m))
 			ret->stack_bytes = attr->sample_stack_user;
 	}
 	ret->scope = per_task ? CPROF_SCOPE_TASK : CPROF_SCOPE_CPU;
@@ -454,7 +487,8 @@ static bool add_origin(struct cprof_importer *m, struct comments *c)
 		     is_stdin ? "a stream of perf record" : m->config.path,
 		     *info->perf_version ? ", perf " : "", info->perf_version,
 		     info->is_swapped ? ", other byte order" : "",
-		     m->config.no_call_graph ? ", without call chains" : "") < 0)
+		     m->config.callgraph == CPROF_CALLGRAPH_NONE ? ", without call chains"
+								 : "") < 0)
 		return false;
 	if (VEC_PUSH(&c->list, text))
 		return true;

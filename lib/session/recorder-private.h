@@ -37,6 +37,7 @@ struct cprof_recorder {
 	uint64_t *period;              /* per event: see engine_options.period */
 	uint64_t by_count;             /* bit per event: weighed by its counter (engine.c) */
 	uint32_t max_stack;            /* kernel.perf_event_max_stack */
+	uint32_t max_branches;         /* calls that the CPU can record; 0 unknown */
 	struct source *source;
 	struct cgroup cgroup;
 	struct coverage coverage;

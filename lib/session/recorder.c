@@ -105,7 +105,7 @@ int cprof_recorder_new(const struct cprof_config *config, struct cprof_recorder 
 			.labels = config->labels_given ? config->labels : ENGINE_LABELS_DEFAULT,
 			.label = config->label,
 			.n_labels = config->n_labels,
-			.max_stack = r->max_stack,
+			.max_stack = r->max_stack, .max_branches = r->max_branches,
 			.max_depth = config->max_depth,
 			.machine = r->source->facts.arch,
 			.follow = !config->no_inherit,

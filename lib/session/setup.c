@@ -184,7 +184,12 @@ static void choose_callgraph(const struct cprof_config *c, struct evattr_options
 	bool has_regs = evattr_user_regs() != 0;
 	if (c->callgraph == CPROF_CALLGRAPH_NONE) {
 		o->callgraph = EVATTR_CALLGRAPH_NONE;
-	} else if (c->callgraph == CPROF_CALLGRAPH_FP || !has_regs) {
+	} else if (c->callgraph == CPROF_CALLGRAPH_LBR && !c->only_kernel) {
+		o->callgraph = EVATTR_CALLGRAPH_LBR;
+	} else if (c->callgraph != CPROF_CALLGRAPH_AUTO &&
+		   c->callgraph != CPROF_CALLGRAPH_DWARF) {
+		o->callgraph = EVATTR_CALLGRAPH_FP;
+	} else if (!has_regs) {
 		o->callgraph = EVATTR_CALLGRAPH_FP;
 	} else {
 		o->callgraph = EVATTR_CALLGRAPH_DWARF;
@@ -215,7 +220,11 @@ static int choose_scope(struct cprof_recorder *r, const struct evopen *open, str
 	case CPROF_SCOPE_AUTO:
 		break;
 	}
-	if (evopen_may_sample_cpus(open)) {
+	if (c->callgraph == CPROF_CALLGRAPH_LBR) {
+		/* Without an event of its own the CPU's record of calls is lost at each switch. */
+		r->scope = LIVE_TASK;
+		log_line(c->log, LOG_EXPLAIN, "scope: task, for --call-graph lbr");
+	} else if (evopen_may_sample_cpus(open)) {
 		r->scope = LIVE_CPU;
 		log_line(c->log, LOG_EXPLAIN, "scope: cpu (events per CPU are allowed)");
 	} else {
@@ -374,9 +383,12 @@ int setup_recorder(struct cprof_recorder *r, struct err *e)
 			.host = r->host, .log = c->log, .allow_user_only = !c->only_kernel,
 		},
 	};
-	long max_stack;
+	long max_stack, max_branches;
 	if (host_read_long(r->host, HOST_PROC, &max_stack, "sys/kernel/perf_event_max_stack") == 0)
 		r->max_stack = (uint32_t)max_stack;
+	if (host_read_long(r->host, HOST_SYS, &max_branches,
+			   "bus/event_source/devices/cpu/caps/branches") == 0)
+		r->max_branches = (uint32_t)max_branches;
 	code = choose_rate(c, &o.attr, e);
 	if (code == 0)
 		code = check_labels(c, e);

@@ -5,6 +5,8 @@
  * thread's previous stack: addresses are compared one by one with the memo, and
  * only behind the first difference is anything looked up.
  *
+ * The user's part may come from the CPU's own record of calls instead (LBR), where there is one.
+ *
  * Within a part the first address is where the sample (or the system call, or
  * the interrupt) happened and is exact; all others are return addresses, and
  * one less lies within the call.
@@ -145,16 +147,51 @@ static bool is_kernel_mode(uint16_t misc)
 	return mode == PERF_RECORD_MISC_KERNEL || mode == PERF_RECORD_MISC_HYPERVISOR;
 }
 
+/* LBRs of such sizes were built (Intel's manual, volume 3, "last branch records"). */
+static bool may_be_full(uint64_t n_branches)
+{
+	return n_branches == 8 || n_branches == 16 || n_branches == 32;
+}
+
 /*
- * Lays the chain out root first in w->pc, addresses adjusted; returns their
- * number.  *ret_n_ips counts all addresses that the kernel gave.
+ * The user's part of a stack from the calls that the CPU has recorded, innermost first.  from is
+ * the call itself, so nothing is to be adjusted; to is where the called function begins, which has
+ * to do for a sample in the kernel whose chain does not tell where the user's code was.
  */
-static uint32_t lay_out(struct stackwalk *w, const struct record *r, uint32_t *ret_n_ips)
+static uint32_t lay_out_calls(struct stackwalk *w, const struct record_sample *s, uint64_t leaf,
+			      uint32_t at)
+{
+	const struct perf_branch_entry *call = s->branches;
+	for (uint64_t i = 0; i <= s->n_branches && at > 0; i++) {
+		uint64_t pc = i > 0 ? call[i - 1].from : leaf ? leaf : call[0].to;
+		if (!pc)
+			continue;
+		at--;
+		w->pc[at] = pc;
+		w->is_kernel[at] = false;
+	}
+	return at;
+}
+
+/* The first address of the user's part; 0 where the sample has none. */
+static uint64_t user_leaf(const struct record *r)
+{
+	const struct record_sample *s = &r->sample;
+	for (uint64_t i = 0; i + 1 < s->n_callchain; i++)
+		if (s->callchain[i] == (uint64_t)PERF_CONTEXT_USER)
+			return s->callchain[i + 1];
+	return is_kernel_mode(r->misc) ? 0 : s->ip;
+}
+
+/* Lays the chain out root first in w->pc, addresses adjusted; returns their number.
+ * *ret_truncated: there were more, or may have been. */
+static uint32_t lay_out(struct stackwalk *w, const struct record *r, bool *ret_truncated)
 {
 	const struct record_sample *s = &r->sample;
 	uint32_t at = CHAIN_MAX;  /* filled from the end, innermost first */
 	bool kernel = is_kernel_mode(r->misc), first = true, skip = false;
-	*ret_n_ips = 0;
+	bool has_calls = s->n_branches && s->branches_are_calls;
+	uint32_t n_ips = 0;
 	for (uint64_t i = 0; i < s->n_callchain && at > 0; i++) {
 		uint64_t pc = s->callchain[i];
 		if (pc >= (uint64_t)PERF_CONTEXT_MAX) {
@@ -164,13 +201,19 @@ static uint32_t lay_out(struct stackwalk *w, const struct record *r, uint32_t *r
 			first = true;
 			continue;
 		}
-		++*ret_n_ips;
-		if (skip || pc == 0)
+		n_ips++;
+		if (skip || pc == 0 || (has_calls && !kernel))
 			continue;
 		at--;
 		w->pc[at] = first ? pc : pc - 1;
 		w->is_kernel[at] = kernel;
 		first = false;
+	}
+	*ret_truncated = w->max_stack && n_ips >= w->max_stack;
+	if (has_calls) {
+		at = lay_out_calls(w, s, user_leaf(r), at);
+		*ret_truncated = w->max_branches ? s->n_branches >= w->max_branches
+						 : may_be_full(s->n_branches);
 	}
 	if (at == CHAIN_MAX) {
 		at--;
@@ -271,9 +314,8 @@ static uint32_t look_up_frames(struct stackwalk *w, struct procs_space *space, u
 uint32_t stackwalk_sample(struct stackwalk *w, struct procs_space *space,
 			  struct stackwalk_memo **memo, const struct record *r)
 {
-	uint32_t n_ips;
-	uint32_t n = lay_out(w, r, &n_ips);
-	bool truncated = w->max_stack && n_ips >= w->max_stack;
+	bool truncated;
+	uint32_t n = lay_out(w, r, &truncated);
 	uint32_t node = truncated ? stackwalk_pseudo(w, w->truncated) : STACKS_EMPTY;
 
 	/* What is as it was: take its nodes from the memo. */
@@ -321,10 +363,10 @@ uint32_t stackwalk_sample(struct stackwalk *w, struct procs_space *space,
 static bool descend_kernel(struct stackwalk *w, struct procs_space *space, const struct record *r,
 			   uint32_t depth, uint32_t *node)
 {
-	uint32_t n_ips;
+	bool truncated;
 	if (r->sample.n_callchain == 0 && !is_kernel_mode(r->misc))
 		return true;
-	uint32_t n = lay_out(w, r, &n_ips);
+	uint32_t n = lay_out(w, r, &truncated);
 	for (uint32_t i = 0; i < n; i++)
 		if (w->is_kernel[i] &&
 		    !descend(w, depth + i, frame_at(w, space, w->pc[i], true), node))

@@ -59,6 +59,7 @@ struct stackwalk {
 	uint32_t *frame;                 /* frames ids, likewise */
 	bool *is_kernel;                 /* likewise */
 	uint32_t max_stack;              /* kernel.perf_event_max_stack; 0: unknown */
+	uint32_t max_branches;           /* calls that the CPU can record; 0: unknown */
 	uint32_t kernel_dso, pseudo_dso;
 	uint32_t truncated, dropped, shortened, lost, unknown;  /* frames */
 	struct stackwalk_stats stats;

@@ -172,6 +172,18 @@ static bool read_clock_data(struct perfdata *p, struct bytes *b)
 	return !b->bad;
 }
 
+/* Of the cores' PMU: "branches" is how many calls it can record. */
+static bool read_pmu_caps(struct perfdata *p, struct bytes *b)
+{
+	uint32_t n = get_u32(p, b);
+	for (uint32_t i = 0; i < n && !b->bad; i++) {
+		const char *name = get_string(p, b), *value = get_string(p, b);
+		if (!b->bad && strcmp(name, "branches") == 0)
+			p->info.n_branches_max = (uint32_t)strtoul(value, NULL, 10);
+	}
+	return !b->bad;
+}
+
 bool perfdata_knows_feature(uint64_t feature)
 {
 	return feature < PERFDATA_F_END ||
@@ -207,6 +219,8 @@ bool perfdata_feature(struct perfdata *p, unsigned feature, struct bytes b)
 		p->info.first_sample_ns = get_u64(p, &b);
 		p->info.last_sample_ns = get_u64(p, &b);
 		return !b.bad;
+	case PERFDATA_F_CPU_PMU_CAPS:
+		return read_pmu_caps(p, &b);
 	case PERFDATA_F_CLOCK_DATA:
 		return read_clock_data(p, &b);
 	default:

@@ -138,6 +138,7 @@ static void read_branches(const struct record_format *f, struct cursor *c, struc
 	if (f->branch_sample_type & PERF_SAMPLE_BRANCH_HW_INDEX)
 		word(c);
 	s->branches = items(c, s->n_branches, WORDS_PER_BRANCH);
+	s->branches_are_calls = f->branch_sample_type & PERF_SAMPLE_BRANCH_CALL_STACK;
 	if (f->branch_sample_type & BRANCH_COUNTERS)
 		items(c, s->n_branches, 1);
 }

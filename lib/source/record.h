@@ -35,6 +35,7 @@ struct record_sample {
 	uint64_t user_stack_size;     /* what was asked for */
 	uint64_t n_branches;          /* struct perf_branch_entry each */
 	const void *branches;
+	bool branches_are_calls;      /* PERF_SAMPLE_BRANCH_CALL_STACK: not yet returned from */
 	uint64_t phys_addr, cgroup, data_page_size, code_page_size, transaction, data_src;
 };
 

@@ -100,7 +100,7 @@ _cprof() {
 		compopt -o filenames
 		mapfile -t COMPREPLY < <(compgen -d -- "$cur")
 		;;
-	--call-graph) mapfile -t COMPREPLY < <(compgen -W 'auto dwarf fp none' -- "$cur") ;;
+	--call-graph) mapfile -t COMPREPLY < <(compgen -W 'auto dwarf fp lbr none' -- "$cur") ;;
 	--labels) _cprof_list "$cur" 'pid tid thread_name process_name cpu cgroup' ;;
 	--sort) mapfile -t COMPREPLY < <(compgen -W 'flat cum' -- "$cur") ;;
 	-F | --freq | -c | --count | -t | --tid | --duration | --delay | --max-depth | --label | --ring-size | \

@@ -17,11 +17,12 @@ guest_build=$CPROF_BUILD_ROOT/guest-arm64
 guest_programs='tests/prog/serial tests/prog/parallel tests/prog/shortthreads tests/prog/spin
 	tests/guest/work tests/guest/work-frameless tests/guest/kick'
 
-# Fetches the packages and builds cprof for arm64; skips the script where that cannot be done.
+# guest_setup [--perf]: fetches the packages and builds cprof for arm64; skips the script where
+# that cannot be done. With --perf also the guest that has perf.
 guest_setup() {
 	need meson ninja python3 flock
 	guest_rc=0
-	guest_cross=$("$guest_here/prepare.sh" 2>"$T/prepare.keep") || guest_rc=$?
+	guest_cross=$("$guest_here/prepare.sh" "$@" 2>"$T/prepare.keep") || guest_rc=$?
 	if [ "$guest_rc" -eq 77 ]; then
 		skip_all "the guest: $(tail -n 1 "$T/prepare.keep" | sed 's/^guest: //')"
 	elif [ "$guest_rc" -ne 0 ]; then

@@ -44,6 +44,8 @@ recorded dwarf -e cpu-clock -F 499 --call-graph dwarf,8192 -- "$PROG/serial" 60
 imported dwarf
 same dwarf cpu-clock dwarf.pb.gz leaf 'registers and stack copies'
 profile 'unwound to the root' dwarf.pb.gz "cum('main') > 0.9" "roots('_start') > 0.9"
+run "$CPROF" import --call-graph fp -q -o byfp.pb.gz dwarf.data
+profile '--call-graph fp: without the stack copies' byfp.pb.gz "cum('main') < 0.1"
 run "$CPROF" import --call-graph none -q -o none.pb.gz dwarf.data
 profile '--call-graph none' none.pb.gz 'all(len(s[0]) == 1 for s in p.samples)'
 is "$(cat err)" '' '-q says nothing'
@@ -182,7 +184,13 @@ refused 1 "through a pipe|no perf.data|empty" 'a terminal or nothing' import - <
 refused 1 "symfs" 'a missing folder' import --symfs none fp.data.keep
 refused 64 'no FILE' 'no file' import
 refused 64 'more than one' 'two files' import a b
-refused 64 "auto or none" 'another call graph' import --call-graph fp fp.data.keep
+refused 64 "lbr or none" 'another call graph' import --call-graph x fp.data.keep
+refused 1 "'fp.data.keep' has no call stacks of branch records" 'no LBR stacks in the file' \
+	import --call-graph lbr fp.data.keep
+refused 1 "'fp.data.keep' has no registers" 'no stack copies in the file' \
+	import --call-graph dwarf fp.data.keep
+refused 1 'calls cannot be recorded|no hardware PMU|PMU' 'no LBR stacks to record' \
+	record --call-graph lbr -e cpu-clock -- true
 refused 64 "cgroup" 'a label that is not in the file' import --labels cgroup fp.data.keep
 refused 64 'KEY=VALUE' 'a bad label' import --label x fp.data.keep
 refused 64 'both want stdout' '--json -o -' import --json -o - fp.data.keep

@@ -92,6 +92,22 @@ static void sampling(void)
 	tap_ok(!a.exclude_kernel && a.exclude_user, "--kernel");
 }
 
+static void lbr(void)
+{
+	struct evattr_options o = plain;
+	struct perf_event_attr side;
+	o.callgraph = EVATTR_CALLGRAPH_LBR;
+	struct perf_event_attr a = attr_of("cycles", &o);
+	tap_int((long long)a.sample_type, COMMON | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_BRANCH_STACK,
+		"a chain for the kernel's part, and branches");
+	tap_int((long long)a.branch_sample_type, PERF_SAMPLE_BRANCH_USER |
+		PERF_SAMPLE_BRANCH_CALL_STACK | PERF_SAMPLE_BRANCH_NO_FLAGS |
+		PERF_SAMPLE_BRANCH_NO_CYCLES, "calls of user code");
+	evattr_sideband(&o, &side);
+	tap_ok(!(side.sample_type & PERF_SAMPLE_BRANCH_STACK) && !side.branch_sample_type,
+	       "but not for the side-band event, which is no PMU's");
+}
+
 static void dwarf(void)
 {
 	struct evattr_options o = plain;
@@ -252,6 +268,7 @@ int main(void)
 {
 	sampling();
 	dwarf();
+	lbr();
 	rates();
 	sides();
 	sideband();

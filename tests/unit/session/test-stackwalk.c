@@ -57,6 +57,54 @@ static void test_chains(void)
 	CHECK("[unknown]", "no address at all", PERF_CONTEXT_USER);
 }
 
+/* A sample with the calls that a CPU has recorded, in the file /bin/a. */
+static const char *stack_of_calls(const uint64_t *chain, size_t n_chain, uint16_t misc,
+				  const struct perf_branch_entry *call, size_t n, uint32_t max)
+{
+	static struct engine g;
+	static char text[4096];
+	struct engine_options o = {
+		.n_events = 1, .labels = ENGINE_LABELS_DEFAULT, .follow = true, .max_branches = max,
+	};
+	feed_open_with(&g, &o);
+	g.targets.all = true;
+	feed_mmap(&g, 7, 0x10000, 0x1000, 0x2000, "/bin/a");
+	struct record r = feed_record(PERF_RECORD_SAMPLE, misc, 7, 7);
+	r.event = 0;
+	r.sample = (struct record_sample){
+		.ip = 0x10010, .period = 1, .callchain = chain, .n_callchain = n_chain,
+		.branches = call, .n_branches = n, .branches_are_calls = true,
+	};
+	engine_feed(&g, &r);
+	snprintf(text, sizeof(text), "%s", only_stack(&g));
+	engine_done(&g);
+	return text;
+}
+
+static void test_calls(void)
+{
+	const struct perf_branch_entry call[] = {
+		{ .from = 0x10020, .to = 0x10008 }, { .from = 0x10030, .to = 0x10018 },
+	};
+	const uint64_t user[] = { PERF_CONTEXT_USER, 0x10011, 0x10ff1 };
+	const uint64_t both[] = { PERF_CONTEXT_KERNEL, KERNEL_PC(0x10), PERF_CONTEXT_USER, 0x10012,
+				  0x10ff1 };
+	tap_str(stack_of_calls(user, 3, PERF_RECORD_MISC_USER, call, 2, 32),
+		"a+0x2030;a+0x2020;a+0x2011",
+		"recorded calls take the place of the user's chain; none is adjusted");
+	tap_str(stack_of_calls(both, 5, PERF_RECORD_MISC_KERNEL, call, 2, 0),
+		"a+0x2030;a+0x2020;a+0x2012;k:ffffffff81000010", "the kernel's part stays");
+	tap_str(stack_of_calls(both, 2, PERF_RECORD_MISC_KERNEL, call, 2, 32),
+		"a+0x2030;a+0x2020;a+0x2008;k:ffffffff81000010",
+		"where only the kernel's is known, the called function's beginning");
+	tap_str(stack_of_calls(NULL, 0, PERF_RECORD_MISC_USER, call, 2, 32),
+		"a+0x2030;a+0x2020;a+0x2010", "no chain: the sampled address");
+	tap_str(stack_of_calls(user, 3, PERF_RECORD_MISC_USER, call, 2, 2),
+		"[truncated];a+0x2030;a+0x2020;a+0x2011", "a full record was truncated");
+	tap_str(stack_of_calls(user, 3, PERF_RECORD_MISC_USER, call, 0, 32), "a+0x2ff0;a+0x2011",
+		"no calls: the chain");
+}
+
 static void test_no_chain(void)
 {
 	struct engine g;
@@ -325,6 +373,7 @@ static void test_deep(void)
 int main(void)
 {
 	test_chains();
+	test_calls();
 	test_no_chain();
 	test_counters();
 	test_time();
