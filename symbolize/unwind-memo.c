@@ -9,7 +9,8 @@
 
 #include <stdlib.h>
 
-/* So many cut stacks in a row, and the memo's complete one is taken for history. */
+/* So many cut stacks in a row, or ones shorter than their copies, and the memo's complete one is
+ * taken for history. */
 #define MEMO_CUT_MAX 16u
 
 static bool memo_equal(const struct unwind_frame *a, const struct unwind_frame *b)
@@ -90,41 +91,78 @@ bool unwind_memo_reuse(struct unwind_sync *s, struct unwind_walk *w)
 	return false;
 }
 
-/* The first address of the function that a frame runs in; false without CFI. */
-static bool memo_function(const struct unwind_walk *w, const struct unwind_frame *f, uint64_t *ret)
+/* The first address of the function that `at` lies in; false without CFI. */
+static bool memo_function(unwind_find_module *find_module, void *ctx, uint64_t at, uint64_t *ret)
 {
-	uint64_t at = f->pc - !(f->flags & UNWIND_FRAME_EXACT);
 	struct unwind_module m;
 	struct cfi_fde fde;
 	uint32_t off;
 	bool is_debug;
-	if (!w->find_module(w->in->ctx, at, &m) || !m.cfi ||
+	if (!find_module(ctx, at, &m) || !m.cfi ||
 	    cfi_find_fde(m.cfi, at - m.bias, &fde, &off, &is_debug) != CFI_UNUSUAL)
 		return false;
 	*ret = fde.start + m.bias;
 	return true;
 }
 
+static uint64_t memo_at(const struct unwind_frame *f)
+{
+	return f->pc - !(f->flags & UNWIND_FRAME_EXACT);
+}
+
+static bool memo_is_same_function(unwind_find_module *find_module, void *ctx, uint64_t at,
+				  const struct unwind_frame *f)
+{
+	uint64_t a, b;
+	return memo_at(f) == at || (memo_function(find_module, ctx, at, &a) &&
+				    memo_function(find_module, ctx, memo_at(f), &b) && a == b);
+}
+
 /* The step from the newest frame led beyond the copy.  Does the memo know the frame at that
  * CFA, as the caller of the same function? */
 bool unwind_memo_cut(struct unwind_sync *s, struct unwind_walk *w, uint32_t n_memo)
 {
-	uint64_t a, b;
 	if (!w->is_cfa_known)
 		return false;
 	for (int64_t k = (int64_t)n_memo - 2; k >= 0; k--) {
 		if (s->m[k].sp != w->cfa)
 			continue;
-		const struct unwind_frame *f = &w->frame[w->n - 1], *callee = &s->m[k + 1];
-		if (callee->pc != f->pc &&
-		    !(memo_function(w, f, &a) && memo_function(w, callee, &b) &&
-		      a == b))
+		if (!memo_is_same_function(w->find_module, w->in->ctx,
+					   memo_at(&w->frame[w->n - 1]), &s->m[k + 1]))
 			return false;
 		if (s->from == UNWIND_SYNC_NONE || s->k != k + 1)
 			s->from = w->n;
 		memo_join(s, w, k);
 		return s->n_joined > 0;
 	}
+	return false;
+}
+
+int64_t unwind_memo_caller(const struct unwind_memo *m, unwind_find_module *find_module, void *ctx,
+			   uint64_t pc, uint64_t cfa)
+{
+	/* outermost first: stack pointers fall, but for signal frames on another stack */
+	uint32_t from = 0, n = m->n;
+	while (n > 0) {
+		uint32_t half = n / 2;
+		if (m->frame[from + half].sp > cfa)
+			from += half + 1, n -= half + 1;
+		else
+			n = half;
+	}
+	for (; from + 1 < m->n && m->frame[from].sp == cfa; from++)
+		if (memo_is_same_function(find_module, ctx, pc, &m->frame[from + 1]))
+			return from;
+	return -1;
+}
+
+bool unwind_memo_has_call(const struct unwind_memo *m, unwind_find_module *find_module, void *ctx,
+			  uint64_t pc, uint64_t ra)
+{
+	for (uint32_t k = 0; k + 1 < m->n; k++)
+		if (m->frame[k].pc == ra && !(m->frame[k].flags & UNWIND_FRAME_EXACT) &&
+		    memo_is_same_function(find_module, ctx, pc, &m->frame[k + 1]))
+			return true;
 	return false;
 }
 
@@ -161,7 +199,9 @@ void unwind_memo_update(struct unwind_memo *m, const struct unwind_walk *w,
 	if (n_walked > UNWIND_AHEAD_BYTES_MAX)
 		n_walked = UNWIND_AHEAD_BYTES_MAX;
 	m->n_walked_bytes += ((int32_t)n_walked - (int32_t)m->n_walked_bytes) / 4;
-	if (!ret->is_whole && is_usable && m->is_whole && m->n_cut < MEMO_CUT_MAX) {
+	bool is_long = ret->is_whole && (w->in->is_long || ret->n_joined);
+	bool is_less = !ret->is_whole || (m->is_long && !is_long);
+	if (is_less && is_usable && m->is_whole && m->n_cut < MEMO_CUT_MAX) {
 		m->n_cut++;
 		return;
 	}
@@ -177,6 +217,7 @@ void unwind_memo_update(struct unwind_memo *m, const struct unwind_walk *w,
 	m->end = ret->end;
 	m->n_joined = ret->n_joined;
 	m->is_whole = ret->is_whole;
+	m->is_long = is_long;
 	m->n_cut = 0;
 	m->space = space;
 }

@@ -1,7 +1,8 @@
 #ifndef CPROF_SYMBOLIZE_UNWIND_MEMO_H
 #define CPROF_SYMBOLIZE_UNWIND_MEMO_H
 
-/* The thread's previous stack while a new one is unwound.  Only unwind.c uses this. */
+/* The thread's previous stack while a new one is unwound.  Only unwind.c uses this,
+ * and what joins stacks by what memos hold the last two functions. */
 
 #include "symbolize/unwind-slow.h"
 
@@ -35,5 +36,14 @@ bool unwind_memo_cut(struct unwind_sync *s, struct unwind_walk *w, uint32_t n_me
 /* Decides what the memo holds from now on, and fills what the caller is told of it. */
 void unwind_memo_update(struct unwind_memo *m, const struct unwind_walk *w,
 			const struct unwind_sync *s, uint64_t space, struct unwind_result *ret);
+
+/* The word of caller_id that stands for the frame at stack pointer cfa, in a memo of the same
+ * space, if it called there the function that pc lies in; -1 when there is none. */
+int64_t unwind_memo_caller(const struct unwind_memo *m, unwind_find_module *find_module, void *ctx,
+			   uint64_t pc, uint64_t cfa);
+
+/* Has the memo a frame that called, at that return address, the function that pc lies in? */
+bool unwind_memo_has_call(const struct unwind_memo *m, unwind_find_module *find_module, void *ctx,
+			  uint64_t pc, uint64_t ra);
 
 #endif

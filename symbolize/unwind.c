@@ -385,10 +385,12 @@ void unwind_stack(struct unwind *u, const struct unwind_input *in, struct unwind
 	ret->n = w.n;
 	ret->n_joined = s.n_joined;
 	ret->is_whole = ret->end == UNWIND_ROOT || (s.n_joined && s.is_whole);
+	if (ret->end == UNWIND_BEYOND && !s.n_joined && w.is_cfa_known)
+		ret->cut_cfa = w.cfa;
 	u->stats.n_end[ret->end]++;
 	u->stats.n_joined += s.n_joined > 0;
 	u->stats.n_frames += w.n;
-	if (memo)
+	if (memo && !in->is_probe)
 		unwind_memo_update(memo, &w, &s, in->space, ret);
 }
 

@@ -60,6 +60,8 @@ struct unwind_input {
 	void *ctx;                      /* of the address space, for find_module */
 	uint64_t space;                 /* serial of the address space and of its state: a new
 	                                 * number after every change of executable mappings */
+	bool is_long;                   /* the stack is more than its copy, read where it lay */
+	bool is_probe;                  /* leave the memo as it is */
 };
 
 enum unwind_end {
@@ -96,6 +98,8 @@ struct unwind_result {
 	enum unwind_end end;            /* of what was really unwound: BEYOND when joined */
 	bool is_whole;                  /* the outermost frame is a root, unwound to or joined to */
 	bool is_kept;                   /* the memo holds this stack now */
+	uint64_t cut_cfa;               /* with BEYOND, not whole: the sp of the frame that is
+	                                 * missing, 0 when it is not known */
 };
 
 /*
@@ -110,8 +114,9 @@ struct unwind_memo {
 	uint32_t n, cap;
 	uint32_t n_joined;              /* of the frames, as in struct unwind_result */
 	uint32_t n_walked_bytes;        /* of the last stacks' copies, until they met the memo */
-	uint32_t n_cut;                 /* stacks in a row that ended early and were not kept */
+	uint32_t n_cut;                 /* stacks in a row that say less and were not kept */
 	bool is_whole;                  /* as in struct unwind_result */
+	bool is_long;                   /* a whole stack that no copy held: joined, or is_long */
 	enum unwind_end end;
 	uint64_t space;
 };

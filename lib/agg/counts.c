@@ -50,18 +50,27 @@ static inline uint64_t saturating_sum(uint64_t a, uint64_t b)
 	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
+static struct count *find(const struct counts *c, uint64_t hash, uint32_t event, uint32_t stack,
+			  uint32_t labels)
+{
+	uint32_t i = (uint32_t)hash & (c->n_slots - 1);
+	for (; c->slot[i]; i = (i + 1) & (c->n_slots - 1)) {
+		struct count *have = &c->v[c->slot[i] - 1];
+		if (have->stack == stack && have->labels == labels && have->event == event)
+			return have;
+	}
+	return NULL;
+}
+
 bool counts_add(struct counts *c, uint32_t event, uint32_t stack, uint32_t labels,
 		uint64_t n_samples, uint64_t value, bool always)
 {
 	uint64_t hash = hash_of(event, stack, labels);
-	uint32_t i = (uint32_t)hash & (c->n_slots - 1);
-	for (; c->slot[i]; i = (i + 1) & (c->n_slots - 1)) {
-		struct count *have = &c->v[c->slot[i] - 1];
-		if (have->stack == stack && have->labels == labels && have->event == event) {
-			have->n_samples = saturating_sum(have->n_samples, n_samples);
-			have->value = saturating_sum(have->value, value);
-			return true;
-		}
+	struct count *have = find(c, hash, event, stack, labels);
+	if (have) {
+		have->n_samples = saturating_sum(have->n_samples, n_samples);
+		have->value = saturating_sum(have->value, value);
+		return true;
 	}
 	if (!grow(c, always))
 		return false;
@@ -69,5 +78,17 @@ bool counts_add(struct counts *c, uint32_t event, uint32_t stack, uint32_t label
 	c->v[id] = (struct count){ .stack = stack, .labels = labels, .event = event,
 				   .n_samples = n_samples, .value = value };
 	slots_place(c->slot, c->n_slots, hash, id);
+	return true;
+}
+
+bool counts_take(struct counts *c, uint32_t event, uint32_t stack, uint32_t labels,
+		 uint64_t n_samples, uint64_t value)
+{
+	struct count *have = find(c, hash_of(event, stack, labels), event, stack, labels);
+	if (!have || have->n_samples < n_samples || have->value < value ||
+	    have->value == UINT64_MAX)
+		return false;
+	have->n_samples -= n_samples;
+	have->value -= value;
 	return true;
 }

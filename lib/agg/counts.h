@@ -34,4 +34,9 @@ void counts_done(struct counts *c);
 bool counts_add(struct counts *c, uint32_t event, uint32_t stack, uint32_t labels,
 		uint64_t n_samples, uint64_t value, bool always);
 
+/* Takes back what was added; false, with nothing done, when so much was not.  The entry stays, and
+ * may be of 0 samples then: it is to be passed over. */
+bool counts_take(struct counts *c, uint32_t event, uint32_t stack, uint32_t labels,
+		 uint64_t n_samples, uint64_t value);
+
 #endif

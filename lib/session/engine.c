@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/host.h"
+#include "session/latejoin.h"
 #include "source/record.h"
 
 #include <errno.h>
@@ -20,7 +21,8 @@
 struct engine_thread {
 	struct budget *budget;
 	struct stackwalk_memo *memo;   /* with frame pointers */
-	struct unwind_memo unwind;     /* with CFI */
+	struct userstack_memos unwind; /* with CFI */
+	struct latejoin late;
 	uint32_t labels;               /* set, made for the following facts */
 	uint32_t thread_name, process_name, cpu;
 	bool labelled;
@@ -56,9 +58,9 @@ const char *engine_label_key(enum engine_label bit)
 
 /* ---- life ---------------------------------------------------------------------- */
 
-static size_t unwind_memo_bytes(const struct unwind_memo *m)
+static size_t unwind_bytes(const struct engine_thread *own)
 {
-	return m->cap * (sizeof(*m->frame) + sizeof(*m->caller_id));
+	return userstack_memos_bytes(&own->unwind) + latejoin_bytes(&own->late);
 }
 
 static struct engine_thread *thread_new(struct engine *g)
@@ -76,8 +78,9 @@ static void thread_free(void *user)
 {
 	struct engine_thread *own = user;
 	stackwalk_memo_free(own->memo, own->budget);
-	budget_release(own->budget, sizeof(*own) + unwind_memo_bytes(&own->unwind));
-	unwind_memo_done(&own->unwind);
+	budget_release(own->budget, sizeof(*own) + unwind_bytes(own));
+	userstack_memos_done(&own->unwind);
+	latejoin_done(&own->late);
 	free(own);
 }
 
@@ -248,10 +251,30 @@ static uint32_t stack_by_cfi(struct engine *g, struct procs_thread *t, struct en
 	/* Caches are the first to go without. */
 	if (!own || (b->limit_bytes && b->used_bytes > b->limit_bytes / 2))
 		return stackwalk_sample_cfi(&g->walk, &t->process->space, NULL, r);
-	budget_release(b, unwind_memo_bytes(&own->unwind));
+	size_t before = unwind_bytes(own);
 	uint32_t stack = stackwalk_sample_cfi(&g->walk, &t->process->space, &own->unwind, r);
-	budget_charge_always(b, unwind_memo_bytes(&own->unwind));
+	budget_release(b, before);
+	budget_charge_always(b, unwind_bytes(own));
 	return stack;
+}
+
+/* A stack was counted: completes what was cut before, or waits to be completed. */
+static void join_late(struct engine *g, struct procs_thread *t, struct engine_thread *own,
+		      const struct record *r, const struct latejoin_cut *cut)
+{
+	struct stackwalk *w = &g->walk;
+	const struct unwind_memo *memo = userstack_memo(&own->unwind);
+	struct budget *b = &g->budget;
+	if (cut->cfa && (!b->limit_bytes || b->used_bytes <= b->limit_bytes / 2)) {
+		budget_release(b, latejoin_bytes(&own->late));
+		latejoin_note(&own->late, cut);
+		budget_charge_always(b, latejoin_bytes(&own->late));
+	} else if (own->late.n && w->is_whole && memo->n && memo->is_whole) {
+		uint32_t n = latejoin_complete(&own->late, w, &t->process->space, memo, r->time_ns,
+					       &g->counts);
+		w->stats.n_truncated -= n;
+		w->user.n_joined += n;
+	}
 }
 
 static uint32_t stack_by_fp(struct engine *g, struct procs_thread *t, struct engine_thread *own,
@@ -356,9 +379,16 @@ static void feed_sample(struct engine *g, const struct record *r)
 	struct engine_thread *own = t->user;
 	if (t->process->space.jit)
 		jit_at(&g->jit, &g->procs, t->process, r->time_ns);
-	uint32_t stack = r->sample.user_regs_mask ? stack_by_cfi(g, t, own, r)
-						  : stack_by_fp(g, t, own, r);
-	add_count(g, r->event, stack, labels_of(g, t, own, r->cpu), 1, value);
+	bool is_cfi = r->sample.user_regs_mask;
+	uint32_t stack = is_cfi ? stack_by_cfi(g, t, own, r) : stack_by_fp(g, t, own, r);
+	uint32_t labels = labels_of(g, t, own, r->cpu);
+	add_count(g, r->event, stack, labels, 1, value);
+	struct latejoin_cut cut = {
+		.time_ns = r->time_ns, .value = value, .pc = g->walk.cut_pc,
+		.cfa = g->walk.cut_cfa, .event = r->event, .stack = stack, .labels = labels,
+	};
+	if (own && is_cfi)
+		join_late(g, t, own, r, &cut);
 }
 
 static void feed_side_band(struct engine *g, const struct record *r)

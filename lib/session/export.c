@@ -84,7 +84,7 @@ static int order_entries(struct export *x, uint32_t event)
 		return -ENOMEM;
 	size_t n = 0;
 	for (uint32_t i = 0; i < c->n; i++)
-		if (c->v[i].event == event)
+		if (c->v[i].event == event && c->v[i].n_samples | c->v[i].value)
 			placed[n++] = (struct placed){ pos[c->v[i].stack], i };
 	qsort(placed, n, sizeof(*placed), compare_placed);
 	x->entry = calloc(n ? n : 1, sizeof(*x->entry));

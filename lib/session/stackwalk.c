@@ -377,16 +377,22 @@ static bool descend_kernel(struct stackwalk *w, struct procs_space *space, const
 /* The unwinder tells which outer frames are as they were in the memo; caller_id keeps their
  * nodes, STACKS_NONE where memory was short. */
 uint32_t stackwalk_sample_cfi(struct stackwalk *w, struct procs_space *space,
-			      struct unwind_memo *memo, const struct record *r)
+			      struct userstack_memos *memos, const struct record *r)
 {
 	struct unwind_result u;
-	if (!userstack_walk(&w->user, space, r, memo, &u)) {
+	w->is_whole = false;
+	w->cut_pc = w->cut_cfa = 0;
+	if (!userstack_walk(&w->user, space, r, memos, &u)) {
 		struct stackwalk_memo *none = NULL;
 		uint32_t stack = stackwalk_sample(w, space, &none, r);
 		stackwalk_memo_free(none, w->budget);
 		return stack;
 	}
-	bool whole = u.is_whole;
+	struct unwind_memo *memo = userstack_memo(memos);
+	bool whole = w->is_whole = u.is_whole;
+	const struct unwind_frame *last = &u.frame[u.n - 1];
+	w->cut_cfa = whole ? 0 : u.cut_cfa;
+	w->cut_pc = last->pc - !(last->flags & UNWIND_FRAME_EXACT);
 	w->stats.n_truncated += !whole && u.end == UNWIND_BEYOND;
 	w->stats.n_cut += !whole && u.end != UNWIND_BEYOND;
 

@@ -21,7 +21,6 @@ struct procs_thread;
 struct record;
 struct stacks;
 struct strtab;
-struct unwind_memo;
 
 /* Names of the frames that stand for no code (dso.h, DSO_PSEUDO). */
 #define STACKWALK_TRUNCATED "[truncated]"
@@ -63,6 +62,9 @@ struct stackwalk {
 	uint32_t kernel_dso, pseudo_dso;
 	uint32_t truncated, dropped, shortened, lost, unknown;  /* frames */
 	struct stackwalk_stats stats;
+	/* Of the last stack by CFI. */
+	bool is_whole;
+	uint64_t cut_pc, cut_cfa;        /* as in struct latejoin_cut; 0: not cut, or not known */
 };
 
 /* The tables are borrowed; machine as uname -m says, of the machine that was recorded; host and
@@ -85,10 +87,10 @@ void stackwalk_memo_free(struct stackwalk_memo *m, struct budget *budget);
 
 /*
  * The same for a SAMPLE with user registers: the kernel's part from its call chain, the user's
- * by CFI.  memo is the thread's, or NULL.
+ * by CFI.  memos are the thread's, or NULL.
  */
 uint32_t stackwalk_sample_cfi(struct stackwalk *w, struct procs_space *space,
-			      struct unwind_memo *memo, const struct record *r);
+			      struct userstack_memos *memos, const struct record *r);
 
 /* The stack that consists of one pseudo frame. */
 uint32_t stackwalk_pseudo(struct stackwalk *w, uint32_t frame);

@@ -1,10 +1,9 @@
 /*
- * Stacks deeper than the kernel can copy (64 KiB) are completed from the memory of
- * the process itself, which holds their outer part still: a deep recursion does not
- * come back within the milliseconds until we read.  That it has not is checked: the end of the copy
- * must stand unchanged in memory, and the return addresses behind it must follow calls of the
- * functions that return to them.  Done seldom, since the thread's next stacks join to
- * the complete one.
+ * A thread whose stacks are longer than their copies now and then has two memos: one of the long
+ * stacks, to which cut ones are joined, and one of those that their copies hold; else the short
+ * ones, which need none to be whole, would push out what the long ones need.  The thread's last
+ * stack is in the current memo.  A cut stack is sought in the current memo, in the other one, and
+ * in the memory of the process (deepstack.c), each by a probe that changes no memo.
  */
 
 #include "session/userstack.h"
@@ -14,9 +13,9 @@
 #include "proc/procs-space.h"
 #include "session/jit.h"
 #include "source/record.h"
-#include "symbolize/cfi-code.h"
 #include "symbolize/cfi.h"
 #include "symbolize/dso.h"
+#include "symbolize/unwind-memo.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,20 +23,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* How much of a stack is read from memory, how much of the copy must equal what is there, and
- * how often that is done at most: 2 MiB take some 0.4 ms. */
-#define DEEP_BYTES (2u << 20)
-#define DEEP_CHECK_BYTES 8192u
-#define DEEP_COPY_BYTES_MIN 64u
-#define DEEP_EVERY_NS 10000000u
-#define COPY_BYTES_MAX 65536u
-
-/* Pages that end copies: the smallest size, how much behind one is read, and how often at most: it
- * takes some 20 us. */
-#define PAGE_BYTES 4096u
-#define GAP_BYTES (128u << 10)
-#define GAP_EVERY_NS 1000000u
 
 /* What unwind_find_module is given. */
 struct lookup {
@@ -119,6 +104,7 @@ int userstack_init(struct userstack *u, struct dso_table *dsos, const struct hos
 		u->arch = CFI_ARM64;
 	else
 		return 0;
+	deepstack_init(&u->deep, host, u->arch);
 	struct unwind_options o = {
 		.arch = u->arch,
 		.find_module = find_module,
@@ -134,7 +120,7 @@ void userstack_done(struct userstack *u)
 	for (uint32_t i = 0; i < u->n_modules; i++)
 		cfi_close(u->module[i].cfi);
 	free(u->module);
-	free(u->deep);
+	deepstack_done(&u->deep);
 	unwind_free(u->unwind);
 	*u = (struct userstack){ 0 };
 }
@@ -151,129 +137,132 @@ static void count_end(struct userstack *u, struct procs_space *space, const stru
 		m->ends.n[r->end]++;
 }
 
-/* Lengthens in->stack from the memory of the process; false where it cannot be had or has changed.
- */
-static bool read_deep(struct userstack *u, const struct record *r, struct unwind_input *in)
+/* ---- memos ------------------------------------------------------------------------------ */
+
+/* After so many stacks without it, the memo of the long stacks is taken for history. */
+#define LONG_STACKS_MAX 64u
+
+static struct unwind_memo *memo_of(struct userstack_memos *m, bool is_other)
 {
-	uint64_t n = in->n_stack_bytes, sp = in->regs->r[cfi_reg_sp(u->arch)];
-	/* The kernel's copy ends early at a page that was never touched, as in a large frame. */
-	uint64_t n_check = n / 2 < DEEP_CHECK_BYTES ? n / 2 & ~7ull : DEEP_CHECK_BYTES;
-	if (!u->host || n < DEEP_COPY_BYTES_MIN || n > COPY_BYTES_MAX ||
-	    r->time_ns - u->deep_ns < DEEP_EVERY_NS)
+	return m ? &m->memo[m->current ^ is_other] : NULL;
+}
+
+static void swap_memos(struct userstack_memos *m)
+{
+	m->current ^= 1;
+	m->n_since = 0;
+}
+
+struct unwind_memo *userstack_memo(struct userstack_memos *m)
+{
+	return memo_of(m, false);
+}
+
+void userstack_memos_done(struct userstack_memos *m)
+{
+	unwind_memo_done(&m->memo[0]);
+	unwind_memo_done(&m->memo[1]);
+	*m = (struct userstack_memos){ .current = 0 };
+}
+
+size_t userstack_memos_bytes(const struct userstack_memos *m)
+{
+	return (m->memo[0].cap + m->memo[1].cap) *
+	       (sizeof(*m->memo[0].frame) + sizeof(*m->memo[0].caller_id));
+}
+
+/* One sample. */
+struct walk {
+	struct userstack *u;
+	struct lookup *lookup;
+	const struct record *r;
+	struct unwind_input *in;
+	struct userstack_memos *memos;  /* or NULL */
+};
+
+/* Unwinds and keeps.  What a memo took up before has no ids of the caller's yet, and must not be
+ * found to be the same. */
+static void walk_again(const struct walk *k, const struct unwind_input *in, bool is_other,
+		       struct unwind_result *ret)
+{
+	if (k->memos && ret->is_kept)
+		memo_of(k->memos, false)->n = 0;
+	if (is_other)
+		swap_memos(k->memos);
+	unwind_stack(k->u->unwind, in, memo_of(k->memos, false), ret);
+}
+
+/* The current memo does not know how a stack goes on beyond its copy: does the other one? */
+static bool walk_other(const struct walk *k, struct unwind_result *ret)
+{
+	struct unwind_memo *other = memo_of(k->memos, true);
+	if (!other || !other->is_long || other->n == 0 || other->space != k->in->space)
 		return false;
-	if (!u->deep)
-		u->deep = malloc(COPY_BYTES_MAX + DEEP_BYTES);
-	CLEANUP_CLOSE int fd = host_open_file(u->host, HOST_PROC, O_RDONLY, "%u/mem", r->pid);
-	if (fd < 0 || !u->deep)
+	struct unwind_input in = *k->in;
+	struct unwind_result probe;
+	in.is_probe = true;
+	unwind_stack(k->u->unwind, &in, other, &probe);
+	if (probe.is_whole)
+		walk_again(k, k->in, true, ret);
+	return probe.is_whole;
+}
+
+/* Tries to reach the root, or the memo's frames, in the memory of the process. */
+static bool walk_deep(const struct walk *k, struct unwind_result *ret)
+{
+	struct userstack *u = k->u;
+	struct unwind_memo *m = memo_of(k->memos, false);
+	bool is_other = m && !m->is_long;
+	struct unwind_input in = *k->in;
+	struct unwind_result probe;
+	in.is_probe = in.is_long = true;
+	probe.cut_cfa = ret->cut_cfa;
+	do {
+		if (!deepstack_lengthen(&u->deep, k->r->pid, k->r->time_ns, probe.cut_cfa, &in))
+			return false;
+		unwind_stack(u->unwind, &in, memo_of(k->memos, is_other), &probe);
+	} while (probe.end == UNWIND_BEYOND && !probe.is_whole);
+	uint64_t end = in.regs->r[cfi_reg_sp(u->arch)] + k->in->n_stack_bytes;
+	if ((!probe.is_whole && probe.end != UNWIND_DEPTH) ||
+	    !deepstack_is_proved(u->arch, find_module, k->lookup, &probe, m, end))
 		return false;
-	/* The check's part of the copy is read again, and must be as it was: first alone, which is
-	 * cheap, then with all that lies behind it. */
-	const uint8_t *check = in->stack + n - n_check;
-	uint8_t *tail = u->deep + n - n_check;
-	off_t at = (off_t)(sp + n - n_check);
-	if (pread(fd, tail, n_check, at) != (ssize_t)n_check || memcmp(tail, check, n_check) != 0) {
-		/* In a function with a large array, which has gone on meanwhile.  Reading makes the
-		 * page present that ended the copy, so that the next copies are longer. */
-		if ((sp + n) % PAGE_BYTES == 0 && r->time_ns - u->gap_ns >= GAP_EVERY_NS) {
-			(void)!pread(fd, u->deep, GAP_BYTES, (off_t)(sp + n));
-			u->gap_ns = r->time_ns;
-		}
-		return false;
-	}
-	u->deep_ns = r->time_ns;
-	ssize_t got = pread(fd, tail, DEEP_BYTES, at);
-	if (got <= (ssize_t)n_check || memcmp(tail, check, n_check) != 0)
-		return false;
-	memcpy(u->deep, in->stack, n - n_check);
-	in->stack = u->deep;
-	in->n_stack_bytes = n - n_check + (uint64_t)got;
+	in.is_probe = false;
+	walk_again(k, &in, is_other, ret);
+	u->n_deep++;
 	return true;
 }
 
-/* What the call before a return address says of the function that it is said to have called. */
-enum call {
-	CALL_OF_IT,
-	CALL_INDIRECT,                 /* by a pointer or a linker's stub: it may be */
-	CALL_OF_ANOTHER,               /* or no call at all */
-};
-
-static bool is_x86_stub(const struct unwind_module *m, uint64_t pc)
+static void walk(const struct walk *k, struct unwind_result *ret)
 {
-	/* [endbr64] [bnd] jmp *disp(%rip) */
-	uint8_t b[8];
-	if (cfi_read_code(m->cfi, pc - m->bias, b, sizeof(b)) < sizeof(b))
-		return false;
-	size_t i = memcmp(b, "\xf3\x0f\x1e\xfa", 4) == 0 ? 4 : 0;
-	i += b[i] == 0xf2;
-	return b[i] == 0xff && b[i + 1] == 0x25;
+	struct unwind_memo *m = memo_of(k->memos, false), *other = memo_of(k->memos, true);
+	unwind_stack(k->u->unwind, k->in, m, ret);
+	if (m && other->is_long && k->memos->n_since++ >= LONG_STACKS_MAX)
+		other->n = 0;
+	if (m && ret->end == UNWIND_ROOT && m->is_long && !ret->is_kept)
+		walk_again(k, k->in, true, ret);
+	if (ret->is_whole || ret->end != UNWIND_BEYOND || walk_other(k, ret) || walk_deep(k, ret))
+		return;
+	/* for the probes have overwritten the frames */
+	k->in->is_probe = !ret->is_kept;
+	walk_again(k, k->in, false, ret);
 }
 
-static enum call call_by_arm(const uint8_t *before, uint64_t ra, uint64_t start)
+static uint64_t serial_of(const struct procs_space *space)
 {
-	uint32_t insn;
-	memcpy(&insn, before, sizeof(insn));
-	int32_t rel = (int32_t)(insn << 6) >> 4;
-	if (insn >> 26 != 0x25) /* BL; else BLR? */
-		return (insn & 0xfffffc1f) == 0xd63f0000 ? CALL_INDIRECT : CALL_OF_ANOTHER;
-	return ra - 4 + (uint64_t)(int64_t)rel == start ? CALL_OF_IT : CALL_OF_ANOTHER;
+	return (uint64_t)space->serial << 32 | space->n_changes;
 }
 
-static enum call call_before(struct lookup *l, const struct unwind_frame *callee, uint64_t ra)
+int64_t userstack_caller(struct userstack *u, struct procs_space *space,
+			 const struct unwind_memo *memo, uint64_t pc, uint64_t cfa)
 {
-	uint64_t at = callee->pc - !(callee->flags & UNWIND_FRAME_EXACT);
-	struct unwind_module m, caller;
-	struct cfi_fde fde;
-	uint32_t off;
-	bool is_debug;
-	uint8_t b[7];
-	int32_t rel;
-	if (!find_module(l, at, &m) || !m.cfi || !find_module(l, ra - 1, &caller) || !caller.cfi ||
-	    cfi_find_fde(m.cfi, at - m.bias, &fde, &off, &is_debug) != CFI_UNUSUAL ||
-	    cfi_read_code(caller.cfi, ra - sizeof(b) - caller.bias, b, sizeof(b)) < sizeof(b))
-		return CALL_OF_ANOTHER;
-	uint64_t start = fde.start + m.bias;
-	if (l->u->arch == CFI_ARM64)
-		return call_by_arm(b + 3, ra, start);
-	memcpy(&rel, b + 3, sizeof(rel));
-	uint64_t target = ra + (uint64_t)(int64_t)rel;
-	if (b[2] == 0xe8 && target == start)
-		return CALL_OF_IT;
-	if (b[2] == 0xe8 && is_x86_stub(&caller, target))
-		return CALL_INDIRECT;
-	return cfi_code_ends_with_call(b, sizeof(b)) && b[2] != 0xe8 ? CALL_INDIRECT
-								      : CALL_OF_ANOTHER;
-}
-
-/*
- * A function that has returned leaves its part of the stack as it was, so an unchanged copy does
- * not prove that the thread is still there.  The return addresses beyond the copy do, if the call
- * before each is one of the very function that returns to it.  Of a call by pointer that cannot be
- * told, as always near the root; but the first must not be such a one: a frame of 200 KiB was seen
- * below clock_gettime, which had meanwhile called the vDSO so.
- */
-static bool is_still_there(struct lookup *l, const struct unwind_result *r, uint64_t copy_end)
-{
-	struct { uint64_t pc, ra; } known[64] = { { 0, 0 } }; /* recursion repeats itself */
-	bool is_first = true;
-	for (uint32_t i = 0; i + 1 < r->n; i++) {
-		const struct unwind_frame *f = &r->frame[i];
-		if (f[1].sp <= copy_end)
-			continue;
-		size_t slot = (f->pc ^ f[1].pc >> 3) % 64;
-		if (!is_first && known[slot].pc == f->pc && known[slot].ra == f[1].pc)
-			continue;
-		enum call c = call_before(l, f, f[1].pc);
-		if (c == CALL_OF_ANOTHER || (c == CALL_INDIRECT && is_first))
-			return false;
-		known[slot].pc = f->pc;
-		known[slot].ra = f[1].pc;
-		is_first = false;
-	}
-	return !is_first;
+	struct lookup lookup = { .u = u, .space = space };
+	if (memo->space != serial_of(space))
+		return -1;
+	return unwind_memo_caller(memo, find_module, &lookup, pc, cfa);
 }
 
 bool userstack_walk(struct userstack *u, struct procs_space *space, const struct record *r,
-		    struct unwind_memo *memo, struct unwind_result *ret)
+		    struct userstack_memos *memos, struct unwind_result *ret)
 {
 	const struct record_sample *s = &r->sample;
 	if (!s->user_regs)
@@ -291,23 +280,10 @@ bool userstack_walk(struct userstack *u, struct procs_space *space, const struct
 		return false;
 	struct unwind_input in = {
 		.regs = &regs, .stack = s->user_stack, .n_stack_bytes = s->n_user_stack_bytes,
-		.ctx = &lookup, .space = (uint64_t)space->serial << 32 | space->n_changes,
+		.ctx = &lookup, .space = serial_of(space),
 	};
-	unwind_stack(u->unwind, &in, memo, ret);
-	struct unwind_input deep = in;
-	if (ret->end == UNWIND_BEYOND && !ret->is_whole && read_deep(u, r, &deep)) {
-		uint64_t end = regs.r[cfi_reg_sp(u->arch)] + s->n_user_stack_bytes;
-		struct unwind_result probe;
-		unwind_stack(u->unwind, &deep, NULL, &probe);
-		bool is_good = is_still_there(&lookup, &probe, end);
-		/* Again in either case, for the frames in *ret were overwritten.  What the memo
-		 * took up above has no ids of the caller's yet, and must not be found to be the
-		 * same. */
-		if (memo && ret->is_kept)
-			memo->n = 0;
-		unwind_stack(u->unwind, is_good ? &deep : &in, memo, ret);
-		u->n_deep += is_good && ret->end == UNWIND_ROOT;
-	}
+	struct walk k = { .u = u, .lookup = &lookup, .r = r, .in = &in, .memos = memos };
+	walk(&k, ret);
 	count_end(u, space, ret);
 	return ret->n > 0;
 }

@@ -7,8 +7,10 @@
  */
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
+#include "session/deepstack.h"
 #include "symbolize/symdebug.h"
 #include "symbolize/unwind.h"
 
@@ -42,9 +44,7 @@ struct userstack {
 	struct jit *jit;               /* CFI of code without a file; borrowed; NULL: none */
 	const struct host *host;       /* NULL: a replay, whose processes are gone */
 	struct symdebug_place debug;   /* of debug files, for .debug_frame; host NULL: none */
-	uint8_t *deep;                 /* a stack copy lengthened from the process's memory */
-	uint64_t deep_ns;              /* time of the sample for which that was last done */
-	uint64_t gap_ns;               /* time of the sample for which a page was made present */
+	struct deepstack deep;
 	uint64_t n_deep;               /* stacks that were completed so */
 };
 
@@ -55,11 +55,27 @@ int userstack_init(struct userstack *u, struct dso_table *dsos, const struct hos
 		   const char *machine, uint32_t max_depth);
 void userstack_done(struct userstack *u);
 
+/* What is remembered of a thread's stacks.  Zeroed at first; one per thread, the caller's. */
+struct userstack_memos {
+	struct unwind_memo memo[2];    /* one of them is of stacks longer than their copies */
+	uint32_t current;              /* the one that holds the last stack */
+	uint32_t n_since;              /* stacks since the other one was that */
+};
+void userstack_memos_done(struct userstack_memos *m);
+size_t userstack_memos_bytes(const struct userstack_memos *m);
+
+/* The current memo, whose caller_id the caller sets.  m may be NULL: NULL. */
+struct unwind_memo *userstack_memo(struct userstack_memos *m);
+
 /*
  * Unwinds the user part of SAMPLE r, if it has registers.  False when it cannot be (no registers,
- * 32-bit code): *ret is undefined then.  memo may be NULL.
+ * 32-bit code): *ret is undefined then.  memos may be NULL.
  */
 bool userstack_walk(struct userstack *u, struct procs_space *space, const struct record *r,
-		    struct unwind_memo *memo, struct unwind_result *ret);
+		    struct userstack_memos *memos, struct unwind_result *ret);
+
+/* As unwind_memo_caller, for a memo of that address space as it is now; else -1. */
+int64_t userstack_caller(struct userstack *u, struct procs_space *space,
+			 const struct unwind_memo *memo, uint64_t pc, uint64_t cfa);
 
 #endif

@@ -17,6 +17,11 @@ static void test_sums(void)
 	tap_ok(c.v[0].value == 10 && c.v[0].n_samples == 1 && c.v[1].event == 1 &&
 	       c.v[1].value == 25 && c.v[1].n_samples == 3 && c.v[2].stack == 1 &&
 	       c.v[2].value == 30 && c.v[3].labels == 1 && c.v[3].value == 40, "values are sums");
+	tap_ok(counts_take(&c, 1, 0, 0, 2, 5) && c.v[1].value == 20 && c.v[1].n_samples == 1 &&
+	       counts_take(&c, 0, 1, 0, 1, 30) && c.v[2].n_samples == 0 && c.v[2].value == 0,
+	       "what was added can be taken back");
+	tap_ok(!counts_take(&c, 1, 0, 0, 2, 5) && !counts_take(&c, 1, 0, 0, 1, 21) &&
+	       !counts_take(&c, 7, 0, 0, 1, 1) && c.v[1].value == 20, "no more than that");
 	counts_add(&c, 0, 0, 0, UINT64_MAX, UINT64_MAX - 5, false);
 	tap_ok(c.v[0].value == UINT64_MAX && c.v[0].n_samples == UINT64_MAX, "sums saturate");
 	counts_done(&c);

@@ -530,6 +530,35 @@ static void join(void)
 	close_world(&w);
 }
 
+/* A stack that no copy held is not pushed out by one that its copy holds, but for a while. */
+static void is_long(void)
+{
+	struct world w;
+	struct unwind_memo m = { 0 };
+	open_world(&w, CFI_X86_64, 0);
+	chain(&w, 20);
+	run(&w, PC(F_PUSH), CFI_X86_64, &m);
+	tap_ok(!m.is_long, "a stack that its copy holds");
+	w.n_stack_bytes = 10 * 32;
+	run(&w, PC(F_PUSH), CFI_X86_64, &m);
+	tap_ok(m.is_long && w.r.is_kept && w.r.cut_cfa == 0, "a joined one is long");
+	w.n_stack_bytes = sizeof(w.stack);
+	run(&w, PC(F_PUSH), CFI_X86_64, &m);
+	tap_ok(m.is_long && !w.r.is_kept && w.r.end == UNWIND_ROOT, "and outlives a short one");
+	for (int i = 0; i < 20; i++)
+		run(&w, PC(F_PUSH), CFI_X86_64, &m);
+	tap_ok(!m.is_long && w.r.is_kept, "but not many of them");
+	struct unwind_input in = { .regs = &w.regs, .stack = (const uint8_t *)w.stack,
+		.n_stack_bytes = 10 * 32, .ctx = &w, .space = w.space, .is_probe = true };
+	unwind_stack(w.u, &in, &m, &w.r);
+	tap_ok(w.r.n_joined && !w.r.is_kept && !m.is_long && m.n_joined == 0,
+	       "a probe joins, and leaves the memo as it is");
+	unwind_stack(w.u, &in, NULL, &w.r);
+	tap_ok(!w.r.is_whole && w.r.cut_cfa == AT(44), "a cut stack tells what it lacks");
+	unwind_memo_done(&m);
+	close_world(&w);
+}
+
 static void depth(void)
 {
 	struct world w;
@@ -570,6 +599,7 @@ int main(void)
 	arm();
 	memo();
 	join();
+	is_long();
 	depth();
 	perf_regs();
 	return tap_done();
