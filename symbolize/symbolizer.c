@@ -10,6 +10,7 @@
 #include "symbolize/symdebug.h"
 #include "symbolize/symdwarf.h"
 #include "symbolize/symelf.h"
+#include "symbolize/symgo.h"
 #include "symbolize/symkernel.h"
 
 #include <errno.h>
@@ -26,6 +27,7 @@
  */
 
 #define FILE_MEMO 64            /* power of two */
+#define GO_FRAMES_MAX 64
 
 /* One DSO's addresses at work. */
 struct batch {
@@ -358,6 +360,25 @@ static bool add_symbol(struct batch *b, struct symelf *elf, struct symaddr *a, s
 	return add_made_up(b, a, line);
 }
 
+/* What Go's own table knows; *ret_done is set where it knows something. */
+static bool add_go_chain(struct batch *b, const struct symgo *go, struct symaddr *a, bool *ret_done)
+{
+	struct symdwarf_frame frame[GO_FRAMES_MAX];
+	size_t n = go ? symgo_find(go, a->vaddr, frame, GO_FRAMES_MAX) : 0;
+	*ret_done = n > 0;
+	a->source = SYMBOLIZER_GO;
+	for (size_t i = 0; i < n; i++) {
+		struct symline line = {
+			.file = file_id(b, NULL, frame[i].file),
+			.line = frame[i].line, .start_line = frame[i].start_line,
+		};
+		if (!set_names(b, frame[i].name, &line) || !add_line(b, a, &line))
+			return false;
+	}
+	b->has.inline_frames |= n > 0;
+	return true;
+}
+
 /* What DWARF knows of the addresses: one result each into *ret_addr, which the caller frees. */
 static int ask_dwarf(struct symdwarf *dwarf, const struct symaddr *addr, size_t n,
 		     struct symdwarf_addr **ret_addr)
@@ -381,11 +402,20 @@ static int resolve_open_elf(struct batch *b, struct symelf *elf, struct symdwarf
 	struct symdwarf_addr *da = NULL;
 	int r = dwarf ? ask_dwarf(dwarf, addr, n, &da) : 0;
 	const struct symdwarf_frame *frame = dwarf ? symdwarf_frames(dwarf) : NULL;
+	struct symgo *go = NULL;
+	bool go_tried = false, done = false;
 	for (size_t i = 0; i < n && r == 0; i++) {
 		struct symline line = {0};
 		bool ok;
-		if (da && da[i].has_function) {
+		bool by_dwarf = da && da[i].has_function;
+		if (!by_dwarf && !go_tried) {
+			go_tried = true;
+			symgo_open(elf->elf, &go);
+		}
+		if (by_dwarf) {
 			ok = add_dwarf_chain(b, elf, &addr[i], &da[i], frame);
+		} else if (!(ok = add_go_chain(b, go, &addr[i], &done)) || done) {
+			;
 		} else {
 			if (da && da[i].n) {
 				const struct symdwarf_frame *f = &frame[da[i].first];
@@ -397,6 +427,7 @@ static int resolve_open_elf(struct batch *b, struct symelf *elf, struct symdwarf
 		}
 		r = ok ? 0 : -ENOMEM;
 	}
+	symgo_close(go);
 	free(da);
 	return r;
 }
@@ -408,7 +439,7 @@ static void explain(const struct batch *b, const struct symaddr *addr, size_t n,
 {
 	static const char *const word[SYMBOLIZER_N_SOURCES] = {
 		"unnamed", "by .dynsym", "by .symtab", "linker stubs", "by DWARF",
-		"by kallsyms", "by JIT map", "made by cprof",
+		"by kallsyms", "by JIT map", "by .gopclntab", "made by cprof",
 	};
 	size_t count[SYMBOLIZER_N_SOURCES] = {0};
 	char text[256] = "";

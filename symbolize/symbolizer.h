@@ -32,7 +32,7 @@ enum symbolizer_source {       /* what named it */
 	SYMBOLIZER_NONE,       /* nothing: "[libfoo.so]+0x1234" was made up, with the
 				* function's start where CFI tells it */
 	SYMBOLIZER_DYNSYM, SYMBOLIZER_SYMTAB, SYMBOLIZER_PLT, SYMBOLIZER_DWARF,
-	SYMBOLIZER_KALLSYMS, SYMBOLIZER_JIT, SYMBOLIZER_PSEUDO,
+	SYMBOLIZER_KALLSYMS, SYMBOLIZER_JIT, SYMBOLIZER_GO, SYMBOLIZER_PSEUDO,
 	SYMBOLIZER_N_SOURCES
 };
 

@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 static const char *const source_name[SYMBOLIZER_N_SOURCES] = {
-	"none", "dynsym", "symtab", "plt", "dwarf", "kallsyms", "jit", "pseudo",
+	"none", "dynsym", "symtab", "plt", "dwarf", "kallsyms", "jit", "go", "pseudo",
 };
 
 struct options {
