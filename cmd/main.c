@@ -16,6 +16,7 @@ static const struct cmd *const commands[] = {
 	&cmd_report,
 	&cmd_import,
 	&cmd_list,
+	&cmd_doctor,
 };
 #define N_COMMANDS (sizeof(commands) / sizeof(*commands))
 

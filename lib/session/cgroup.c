@@ -74,17 +74,33 @@ static int open_parent(const struct host *h, pid_t pid)
 	return host_open_file(h, HOST_ROOT, O_RDONLY | O_DIRECTORY, "%s%s", mount + 1, line + 3);
 }
 
+/* Are controllers enabled for the children of a group? */
+static int has_controllers(int dir)
+{
+	char text[4096];
+	int code = read_at(dir, "cgroup.subtree_control", text, sizeof(text));
+	return code < 0 ? code : text[strspn(text, " \n")] ? -EBUSY : 0;
+}
+
+int cgroup_check(const struct host *h, pid_t pid)
+{
+	CLEANUP_CLOSE int dir = open_parent(h, pid);
+	int code = dir < 0 ? dir : has_controllers(dir);
+	if (code < 0)
+		return code;
+	return faccessat(dir, ".", W_OK, AT_EACCESS) < 0 ||
+	       faccessat(dir, "cgroup.procs", W_OK, AT_EACCESS) < 0 ? -errno : 0;
+}
+
 static int make(struct cgroup *g, const struct host *h, pid_t pid)
 {
 	char text[4096];
 	g->parent_fd = open_parent(h, pid);
 	if (g->parent_fd < 0)
 		return g->parent_fd;
-	int code = read_at(g->parent_fd, "cgroup.subtree_control", text, sizeof(text));
+	int code = has_controllers(g->parent_fd);
 	if (code < 0)
 		return code;
-	if (text[strspn(text, " \n")])
-		return -EBUSY;
 	char name[sizeof(g->name)];
 	snprintf(name, sizeof(name), "cprof-%d", pid);
 	if (mkdirat(g->parent_fd, name, 0755) < 0)

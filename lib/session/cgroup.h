@@ -20,6 +20,10 @@ struct cgroup {
 	char name[32];
 };
 
+/* Could one be made for pid?  0, -ENOENT (no cgroup v2), -EBUSY (controllers are enabled for
+ * children), -EACCES or another errno (no right).  Changes nothing. */
+int cgroup_check(const struct host *h, pid_t pid);
+
 /* Makes the group and moves pid into it.  -errno with e set: no cgroup v2, no right, controllers.
  */
 int cgroup_make(struct cgroup *g, const struct host *h, pid_t pid, struct err *e);

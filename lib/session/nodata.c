@@ -41,8 +41,9 @@ static int explain_counter(const struct cprof_event_stats *ev, struct err *e)
 {
 	if (ev->time_enabled_ns && !ev->time_running_ns) {
 		err_set(e, ENODATA, "event '%s' never got a counter: all were in use", ev->name);
-		err_hint(e, "ask for fewer events at once; the NMI watchdog may hold one "
-			    "(kernel.nmi_watchdog)");
+		err_hint(e, "ask for fewer events at once, or record longer than the turns that "
+			    "they take (perf_event_mux_interval_ms, 4 ms by default); the NMI "
+			    "watchdog may hold a counter (kernel.nmi_watchdog)");
 	} else if (ev->counted == 0) {
 		err_set(e, ENODATA, "event '%s' did not happen once", ev->name);
 		err_hint(e, "a raw event or a virtual machine's PMU may open and never count: see "

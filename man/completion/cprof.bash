@@ -22,7 +22,7 @@ _cprof() {
 	COMPREPLY=()
 
 	if [[ $COMP_CWORD -eq 1 ]]; then
-		mapfile -t COMPREPLY < <(compgen -W 'record import list report --help --version' -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W 'record import list doctor report --help --version' -- "$cur")
 		return
 	fi
 	case $command in
@@ -39,6 +39,13 @@ _cprof() {
 		options='
 		#options list
 		--json
+		#end
+		'
+		;;
+	doctor)
+		options='
+		#options doctor
+		--pid --json
 		#end
 		'
 		;;

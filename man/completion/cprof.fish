@@ -20,6 +20,7 @@ complete -c cprof -f
 complete -c cprof -n __cprof_no_command -a record -d 'profile a program into a pprof file'
 complete -c cprof -n __cprof_no_command -a import -d 'make profiles of what perf has recorded'
 complete -c cprof -n __cprof_no_command -a list -d 'show the events and what can be done with them'
+complete -c cprof -n __cprof_no_command -a doctor -d 'find out what works here, and what would help'
 complete -c cprof -n __cprof_no_command -a report -d 'show the hottest functions of a profile'
 complete -c cprof -n __cprof_no_command -l help -d 'show help'
 complete -c cprof -n __cprof_no_command -l version -d 'show the version'
@@ -69,3 +70,6 @@ complete -c cprof -n '__cprof_using report' -l sort -x -a 'flat cum' -d 'order'
 complete -c cprof -n '__cprof_using report' -l sample-type -x -d 'which values to show'
 complete -c cprof -n '__cprof_using report' -l json -d 'as JSON'
 complete -c cprof -n '__cprof_using report' -F
+
+complete -c cprof -n '__cprof_using doctor' -s p -l pid -x -a '(__fish_complete_pids)' -d 'a process to examine'
+complete -c cprof -n '__cprof_using doctor' -l json -d 'one JSON object'

@@ -1,0 +1,66 @@
+#!/bin/sh
+# More events than counters: each says for how long it counted, --scale makes up for it and says
+# so, and an event that never got a counter fails without taking the others with it.
+. "$CPROF_SOURCE_ROOT/tests/lib.sh"
+. "$CPROF_SOURCE_ROOT/tests/guest/guest.sh"
+guest_setup
+
+in_guest turns <<'END'
+eight=cycles:u,cycles:k,r11:u,r11:k,r08:u,r08:k,instructions:u,instructions:k
+twelve=$eight,cycles,r11,r08,instructions
+record alone --scope task -e cycles:u -c 100003 -- ./work 100
+record eight --scope task -c 100003 --scale -e $eight -- ./work 100
+record twelve --scope task -c 100003 --scale -e $twelve -- ./work 100
+record plain --scope task -c 100003 -e $twelve -- ./work 100
+record seldom --strict --scope task -e cycles:u,r00 -c 100003 -- ./work 20
+for interval in /sys/bus/event_source/devices/*/perf_event_mux_interval_ms; do
+	echo 1000000 >$interval
+done
+record starved --scope task -c 100003 -e $twelve -- ./work 20
+END
+
+result turns alone
+alone=$(summary 'e["counted"]')
+for n in 8 12; do
+	case=twelve
+	[ $n = 12 ] || case=eight
+	result turns $case
+	is "$status" 0 "$n events, --scale: recorded"
+	is "$(summary "all(1.01 < e['scale'] < $n / 7 * 1.3 for e in s['events'])")" True \
+		"$n events, --scale: by about $n/7"
+	is "$(summary "all(abs(e['scale'] - e['time_enabled_ns'] / e['time_running_ns']) < 1e-5
+		for e in s['events'])")" True "$n events, --scale: by the time enabled over the time counted"
+	is "$(summary "all(abs(e['value'] * e['scale'] / $alone - 1) < 0.05
+		for e in s['events'] if e['event'] in ('cycles:u', 'r11:u'))")" True \
+		"$n events, --scale: values are as when the event is alone, within 5 %"
+	scale=$(summary 'e["scale"]')
+	value=$(summary 'e["value"]')
+	samples=$(summary 'e["samples"]')
+	profile "$n events, --scale: in the file values are scaled, samples are not" \
+		"${pb%.pb.gz}.cycles-u.pb.gz" "n == $samples" "abs(total / ($value * $scale) - 1) < 1e-4" \
+		"re.search(r'scaled \(--scale\): values are multiplied by 1\.', comments)"
+	like err 'cycles:u, .*counting [0-9]+ % of the time and scaled' "$n events, --scale: is said"
+done
+
+result turns plain
+is "$(summary 'all(e["scale"] == 1 for e in s["events"])')" True 'without --scale nothing is scaled'
+value=$(summary 'e["value"]')
+profile 'without --scale: values are as they were sampled' "${pb%.pb.gz}.cycles-u.pb.gz" \
+	"total == $value" "'scaled' not in comments"
+is "$(grep -c 'counting [0-9]* % of the time ->' err)" 12 'each event says how long it counted'
+
+result turns seldom
+is "$status" 2 'an event that never counts beside one that does, --strict: status 2'
+check 'the other has its file' test -e "$guest_out/seldom.cycles-u.pb.gz"
+
+result turns starved
+is "$status" 1 'events without a counter: status 1'
+starved=$(grep -c "^cprof record: event '.*' never got a counter: all were in use" err)
+check 'events without a counter: five or so of twelve' test "$starved" -ge 3 -a "$starved" -le 6
+like err 'perf_event_mux_interval_ms|fewer events' 'events without a counter: what to do'
+is "$(find "$guest_out" -name 'starved.*.pb.gz' | wc -l)" $((12 - starved)) \
+	'events without a counter: the others have their files'
+is "$(grep -c ' samples\{0,1\} of ' err)" $((12 - starved)) 'and are in the summary'
+is "$(summary 'sum("never got a counter" in (e["problem"] or "") for e in s["events"])')" "$starved" \
+	'events without a counter: in JSON, too'
+finish

@@ -1,0 +1,105 @@
+#!/bin/sh
+# cprof doctor on the real machine: it changes nothing, its remedies do what they say, and what it
+# says that works does work.
+. "$CPROF_SOURCE_ROOT/tests/lib.sh"
+need_perf
+need setpriv
+
+# state ID: of the finding, in the JSON that is in out
+state() {
+	"$PYTHON" -c '
+import json, sys
+print([f["state"] for f in json.load(open("out"))["findings"] if f["id"] == sys.argv[1]][0])' "$1"
+}
+
+# remedies ID: kinds, in their order
+remedies() {
+	"$PYTHON" -c '
+import json, sys
+print(*[r["kind"] for f in json.load(open("out"))["findings"] if f["id"] == sys.argv[1]
+	for r in f["remedies"]])' "$1"
+}
+
+run "$CPROF" doctor
+check 'it ends with 0 or 2 where something can be recorded' test "$status" -eq 0 -o "$status" -eq 2
+like out '^  ok +Own processes: user code can be sampled' 'what works is said'
+like out '^(Everything works|Recording works, within these limits)\.$' 'the last line sums up'
+is "$(cat err)" '' 'nothing on stderr'
+run "$CPROF" doctor --json
+is "$(state own-code)" ok '--json says the same'
+is "$("$PYTHON" -c 'import json; print(json.load(open("out"))["status"])')" "$status" \
+	'--json has the exit status'
+gone=$(unused_pid)
+refused 1 "$gone.*no such process" 'a process that is not there' doctor -p "$gone"
+refused 64 'not a process id' 'no process id' doctor -p x
+refused 64 'no arguments' 'an argument' doctor this
+background "$PROG/sleeper" 60000 >/dev/null
+run "$CPROF" doctor --json -p "$pid"
+is "$(state process)" ok 'a process of my own can be sampled'
+
+if ! is_root; then
+	skip 'as another user' 'needs root'
+	finish
+	exit
+fi
+roots=$pid
+chmod 777 "$T"
+CPROF_HERE=$T/cprof.keep
+cp "$CPROF" "$CPROF_HERE"
+cp "$PROG/spin" spin.keep
+chmod 755 ./*.keep
+nobody() {
+	as_nobody "$CPROF_HERE" "$@"
+}
+
+paranoid 2
+run nobody doctor --json
+is "$(state own-code)" ok 'paranoid 2: own code can be sampled'
+is "$(state kernel-code) $(remedies kernel-code)" 'limited option capability sysctl' \
+	'paranoid 2: not the kernel, and the weakest remedy comes first'
+is "$(state whole-cpus) $(remedies whole-cpus)" 'limited option capability sysctl' \
+	'paranoid 2: not whole CPUs, and the weakest remedy comes first'
+is "$status" 2 'paranoid 2: status 2'
+paranoid 1
+run nobody doctor --json
+is "$(state kernel-code) $(state whole-cpus)" 'ok limited' 'the sysctl for kernel code helps'
+paranoid 0
+run nobody doctor --json
+is "$(state kernel-code) $(state whole-cpus)" 'ok ok' 'the sysctl for whole CPUs helps'
+paranoid 4
+run nobody doctor
+if [ "$status" -eq 1 ]; then
+	like out 'Nothing can be recorded' 'paranoid 4, where the kernel knows it: nothing works'
+else
+	like out 'Recording works' 'paranoid 4, where the kernel takes it for 2: as with 2'
+fi
+paranoid 2
+run nobody doctor --json -p "$roots"
+is "$status $(state process)" '1 no' "another user's process: status 1"
+if command -v setcap >/dev/null && setcap cap_perfmon,cap_sys_ptrace+ep "$CPROF_HERE" 2>/dev/null; then
+	run nobody doctor --json -p "$roots"
+	is "$(state kernel-code) $(state whole-cpus) $(state process) $(state uprobes)" \
+		"ok ok ok $(state uprobes)" 'the capabilities help'
+	setcap -r "$CPROF_HERE"
+else
+	skip 'the capabilities help' 'needs setcap, and a file system that keeps capabilities'
+fi
+run sh -c "ulimit -l 0; exec setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all \
+	'$CPROF_HERE' doctor --json"
+check 'rings are tried: those of another user count, too' \
+	test "$(state locked-memory)" = ok -o "$(state locked-memory)" = limited
+run sh -c "ulimit -n 100; exec setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all \
+	'$CPROF_HERE' doctor --json"
+is "$(state open-files) $(remedies open-files)" 'limited option rlimit' 'few open files'
+run sh -c "ulimit -r 0; exec setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all \
+	'$CPROF_HERE' doctor --json"
+is "$(state priority) $(remedies priority)" 'limited option rlimit capability' 'no real-time priority'
+# shellcheck disable=SC3045 # asked for here
+if sh -c 'ulimit -r 1' 2>/dev/null; then
+	run sh -c "ulimit -r 1; exec setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all \
+		'$CPROF_HERE' doctor --json"
+	is "$(state priority)" ok 'the limit of real-time priority helps'
+else
+	skip 'the limit of real-time priority helps' 'this root may not raise limits'
+fi
+finish
