@@ -12,6 +12,7 @@
 #include "symbolize/unwind-slow.h"
 
 #include "symbolize/cfi-eval.h"
+#include "symbolize/unwind-call.h"
 
 /* Rules run for one stack.  A real stack needs a few; beyond that a register is unknown. */
 #define SLOW_EVALS_MAX 256u
@@ -244,6 +245,20 @@ int unwind_slow_sigreturn(struct unwind_walk *w)
 	return UNWIND_STEP_DONE;
 }
 
+/*
+ * __builtin_eh_return, by which exceptions go to their handler: the function keeps the registers
+ * that carry its arguments in its frame, too, and at the end overwrites what it has saved with the
+ * values that the handler's frame has, last the return address.  Then the frame that it was called
+ * from cannot be found any more.
+ */
+static bool slow_is_gone(struct unwind_walk *w, const struct cfi_row *row, uint64_t pc)
+{
+	if (row->reg[0].how != CFI_HOW_OFFSET || row->reg[1].how != CFI_HOW_OFFSET ||
+	    row->reg[cfi_reg_fp(w->arch)].how != CFI_HOW_OFFSET)
+		return false;
+	return pc && !unwind_call_may_be(w, pc);
+}
+
 int unwind_slow_unusual(struct unwind_walk *w, const struct cfi_rule *rule)
 {
 	struct slow_at s = { .w = w, .i = w->n - 1 };
@@ -289,6 +304,9 @@ int unwind_slow_unusual(struct unwind_walk *w, const struct cfi_rule *rule)
 	pc = unwind_strip(w->arch, pc);
 	if (!pc)
 		return UNWIND_ROOT;
+	w->is_gone = !row.is_signal && slow_is_gone(w, &row, pc);
+	if (w->is_gone)
+		return UNWIND_BAD_PC;
 	*o = (struct unwind_frame){ .pc = pc, .sp = sp, .fp = fp,
 		.flags = row.is_signal ? UNWIND_FRAME_EXACT : 0 };
 	return UNWIND_STEP_DONE;

@@ -25,7 +25,9 @@ struct unwind_walk {
 	uint32_t n_program_bytes;       /* CFA program run for one stack; bounded */
 	uint32_t n_signals;             /* signal frames met; bounded */
 	bool is_cfa_known;              /* where a step failed: the CFA that it went to */
+	bool is_gone;                   /* and the frame there was overwritten: it is no bad one */
 	uint64_t cfa;
+	struct unwind_call_cache *calls;
 };
 
 /* What became of a step. */

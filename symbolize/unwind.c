@@ -33,6 +33,7 @@
 #include "symbolize/unwind.h"
 
 #include "base/hash.h"
+#include "symbolize/unwind-call.h"
 #include "symbolize/unwind-code.h"
 #include "symbolize/unwind-memo.h"
 #include "symbolize/unwind-slow.h"
@@ -47,6 +48,9 @@
  * clang, so far (a third less time). */
 #define AHEAD_BYTES 768u
 #define AHEAD_FAR_BYTES 2048u
+
+/* How many of a stack's outermost frames may be what a function that switches stacks has left. */
+#define UNWIND_SWITCH_FRAMES 8u
 
 struct cache_entry {
 	uint64_t key;
@@ -64,6 +68,7 @@ struct cache {
 struct unwind {
 	struct unwind_options o;
 	struct cache by_pc, by_file;
+	struct unwind_call_cache calls;
 	struct unwind_frame *frame;     /* max_depth + 1 */
 	struct unwind_stats stats;
 };
@@ -326,10 +331,10 @@ static enum unwind_end unwind_run(struct unwind *u, struct unwind_walk *w, struc
 		if (w->n > n_before && w->frame[w->n - 1].sp >= stop_sp)
 			continue;
 		uint32_t n_signals = w->n_signals;
-		w->is_cfa_known = false;
+		w->is_cfa_known = w->is_gone = false;
 		int end = unwind_step(u, w, salt);
 		if (end != UNWIND_STEP_DONE) {
-			if (end == UNWIND_BEYOND && n_memo)
+			if ((end == UNWIND_BEYOND || w->is_gone) && n_memo)
 				unwind_memo_cut(s, w, n_memo);
 			return (enum unwind_end)end;
 		}
@@ -355,6 +360,31 @@ static void unwind_ahead(const struct unwind_walk *w, const struct unwind_memo *
 	}
 }
 
+/*
+ * A stack that leads nowhere: because a function near its end has gone to another stack?  Then
+ * that function is the root, and is known as one from then on, for what its CFI takes for a return
+ * address may lead a few frames on.
+ */
+static bool unwind_is_switched(struct unwind *u, struct unwind_walk *w, struct unwind_sync *s,
+			       enum unwind_end end)
+{
+	if (end == UNWIND_DEPTH || end == UNWIND_BEYOND || w->is_gone)
+		return false;
+	for (uint32_t i = w->n; i-- > 0 && i + UNWIND_SWITCH_FRAMES >= w->n;) {
+		const struct unwind_frame *f = &w->frame[i];
+		if (!unwind_call_is_switched(w, i))
+			continue;
+		uint64_t key = cache_key(cache_salt(w->in->space),
+					 f->pc - !(f->flags & UNWIND_FRAME_EXACT));
+		struct cache_entry *e, *known = cache_find(&u->by_pc, key, &e);
+		*(known ? known : e) = (struct cache_entry){ key, { .kind = CFI_ROOT } };
+		w->n = i + 1;
+		s->from = UNWIND_SYNC_NONE;
+		return true;
+	}
+	return false;
+}
+
 void unwind_stack(struct unwind *u, const struct unwind_input *in, struct unwind_memo *memo,
 		  struct unwind_result *ret)
 {
@@ -368,7 +398,7 @@ void unwind_stack(struct unwind *u, const struct unwind_input *in, struct unwind
 		return;
 	}
 	struct unwind_walk w = { .arch = a, .in = in, .max_depth = u->o.max_depth,
-		.find_module = u->o.find_module,
+		.find_module = u->o.find_module, .calls = &u->calls,
 		.read_code = u->o.read_code, .stats = &u->stats, .frame = u->frame, .n = 1,
 		.sp0 = in->regs->r[cfi_reg_sp(a)], .n_copy = in->stack ? in->n_stack_bytes : 0 };
 	u->frame[0] = (struct unwind_frame){ .pc = in->regs->r[cfi_reg_pc(a)], .sp = w.sp0,
@@ -380,12 +410,13 @@ void unwind_stack(struct unwind *u, const struct unwind_input *in, struct unwind
 
 	unwind_ahead(&w, memo, n_memo);
 	ret->end = unwind_run(u, &w, &s, n_memo);
-	if (ret->end != UNWIND_ROOT && w.n == 1 && unwind_code_is_start(&w))
+	if (ret->end != UNWIND_ROOT && ((w.n == 1 && unwind_code_is_start(&w)) ||
+					(!s.n_joined && unwind_is_switched(u, &w, &s, ret->end))))
 		ret->end = UNWIND_ROOT;
 	ret->n = w.n;
 	ret->n_joined = s.n_joined;
 	ret->is_whole = ret->end == UNWIND_ROOT || (s.n_joined && s.is_whole);
-	if (ret->end == UNWIND_BEYOND && !s.n_joined && w.is_cfa_known)
+	if ((ret->end == UNWIND_BEYOND || w.is_gone) && !s.n_joined && w.is_cfa_known)
 		ret->cut_cfa = w.cfa;
 	u->stats.n_end[ret->end]++;
 	u->stats.n_joined += s.n_joined > 0;

@@ -26,14 +26,6 @@ import pprof  # noqa: E402
 START = re.compile(r"_start|_start_c|start|__libc_start_\w+|libc_start_main_stage2|start_thread|"
                    r"(__)?clone3?|__start_context|_dl_start.*|\[libc\.so\]\+0x[0-9a-f]+")
 
-# Scenarios of which more stacks may end early: the share that has to be whole.
-WHOLE = {
-    # While the C++ runtime jumps to the handler it overwrites the slots of the registers that it
-    # saved with those of the handler's frame; no CFI can tell which half is done.
-    "throws": 0.97, "fast": 0.96,
-    # __start_context moves the stack pointer, but its CFI does not tell.
-    "contexts": 0.95,
-}
 # musl has no CFI, and from the code alone not every function's way out can be told.
 WHOLE_MUSL = {"threads": 0.98, "sorts": 0.98}
 
@@ -153,9 +145,9 @@ class Run:
     def problems(self):
         allowed = max(1, self.total // 1000)
         n_bad = sum(n for (verdict, _), n in self.bad.items() if verdict == "bad")
-        whole = WHOLE.get(self.scenario)
+        whole = None
         if "musl" in os.path.basename(self.program):
-            whole = WHOLE_MUSL.get(self.scenario, whole)
+            whole = WHOLE_MUSL.get(self.scenario)
         problems = []
         if self.total < self.options.freq * self.options.cpu_ms / 1000 / 4:
             problems.append("only %d samples" % self.total)

@@ -20,8 +20,7 @@
 
 #include "base/cleanup.h"
 #include "base/host.h"
-#include "symbolize/cfi-code.h"
-#include "symbolize/cfi.h"
+#include "symbolize/unwind-call.h"
 #include "symbolize/unwind-memo.h"
 
 #include <fcntl.h>
@@ -115,62 +114,6 @@ bool deepstack_lengthen(struct deepstack *d, uint32_t pid, uint64_t time_ns,
 
 /* ---- the proof ------------------------------------------------------------------------ */
 
-/* What the call before a return address says of the function that it is said to have called. */
-enum call {
-	CALL_OF_IT,
-	CALL_INDIRECT,                 /* by a pointer or a linker's stub: it may be */
-	CALL_OF_ANOTHER,               /* or no call at all */
-};
-
-static bool is_x86_stub(const struct unwind_module *m, uint64_t pc)
-{
-	/* [endbr64] [bnd] jmp *disp(%rip) */
-	uint8_t b[8];
-	if (cfi_read_code(m->cfi, pc - m->bias, b, sizeof(b)) < sizeof(b))
-		return false;
-	size_t i = memcmp(b, "\xf3\x0f\x1e\xfa", 4) == 0 ? 4 : 0;
-	i += b[i] == 0xf2;
-	return b[i] == 0xff && b[i + 1] == 0x25;
-}
-
-static enum call call_by_arm(const uint8_t *before, uint64_t ra, uint64_t start)
-{
-	uint32_t insn;
-	memcpy(&insn, before, sizeof(insn));
-	int32_t rel = (int32_t)(insn << 6) >> 4;
-	if (insn >> 26 != 0x25) /* BL; else BLR? */
-		return (insn & 0xfffffc1f) == 0xd63f0000 ? CALL_INDIRECT : CALL_OF_ANOTHER;
-	return ra - 4 + (uint64_t)(int64_t)rel == start ? CALL_OF_IT : CALL_OF_ANOTHER;
-}
-
-static enum call call_before(enum cfi_arch arch, unwind_find_module *find_module, void *ctx,
-			     const struct unwind_frame *callee, uint64_t ra)
-{
-	uint64_t at = callee->pc - !(callee->flags & UNWIND_FRAME_EXACT);
-	struct unwind_module m, caller;
-	struct cfi_fde fde;
-	uint32_t off;
-	bool is_debug;
-	uint8_t b[7];
-	int32_t rel;
-	if (!find_module(ctx, at, &m) || !m.cfi || !find_module(ctx, ra - 1, &caller) ||
-	    !caller.cfi ||
-	    cfi_find_fde(m.cfi, at - m.bias, &fde, &off, &is_debug) != CFI_UNUSUAL ||
-	    cfi_read_code(caller.cfi, ra - sizeof(b) - caller.bias, b, sizeof(b)) < sizeof(b))
-		return CALL_OF_ANOTHER;
-	uint64_t start = fde.start + m.bias;
-	if (arch == CFI_ARM64)
-		return call_by_arm(b + 3, ra, start);
-	memcpy(&rel, b + 3, sizeof(rel));
-	uint64_t target = ra + (uint64_t)(int64_t)rel;
-	if (b[2] == 0xe8 && target == start)
-		return CALL_OF_IT;
-	if (b[2] == 0xe8 && is_x86_stub(&caller, target))
-		return CALL_INDIRECT;
-	return cfi_code_ends_with_call(b, sizeof(b)) && b[2] != 0xe8 ? CALL_INDIRECT
-								      : CALL_OF_ANOTHER;
-}
-
 bool deepstack_is_proved(enum cfi_arch arch, unwind_find_module *find_module, void *ctx,
 			 const struct unwind_result *r, const struct unwind_memo *memo,
 			 uint64_t copy_end)
@@ -185,10 +128,10 @@ bool deepstack_is_proved(enum cfi_arch arch, unwind_find_module *find_module, vo
 		size_t slot = (f->pc ^ f[1].pc >> 3) % 64;
 		if (!is_first && known[slot].pc == f->pc && known[slot].ra == f[1].pc)
 			continue;
-		enum call c = call_before(arch, find_module, ctx, f, f[1].pc);
-		uint64_t at = f->pc - !(f->flags & UNWIND_FRAME_EXACT);
-		if (c == CALL_OF_ANOTHER ||
-		    (c == CALL_INDIRECT && is_first &&
+				uint64_t at = f->pc - !(f->flags & UNWIND_FRAME_EXACT);
+		enum unwind_call c = unwind_call_before(arch, find_module, ctx, at, f[1].pc);
+		if (c == UNWIND_CALL_OF_ANOTHER ||
+		    (c == UNWIND_CALL_INDIRECT && is_first &&
 		     !(memo && unwind_memo_has_call(memo, find_module, ctx, at, f[1].pc))))
 			return false;
 		known[slot].pc = f->pc;

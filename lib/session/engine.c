@@ -270,10 +270,7 @@ static void join_late(struct engine *g, struct procs_thread *t, struct engine_th
 		latejoin_note(&own->late, cut);
 		budget_charge_always(b, latejoin_bytes(&own->late));
 	} else if (own->late.n && w->is_whole && memo->n && memo->is_whole) {
-		uint32_t n = latejoin_complete(&own->late, w, &t->process->space, memo, r->time_ns,
-					       &g->counts);
-		w->stats.n_truncated -= n;
-		w->user.n_joined += n;
+		latejoin_complete(&own->late, w, &t->process->space, memo, r->time_ns, &g->counts);
 	}
 }
 
@@ -386,6 +383,7 @@ static void feed_sample(struct engine *g, const struct record *r)
 	struct latejoin_cut cut = {
 		.time_ns = r->time_ns, .value = value, .pc = g->walk.cut_pc,
 		.cfa = g->walk.cut_cfa, .event = r->event, .stack = stack, .labels = labels,
+		.is_beyond = g->walk.is_beyond,
 	};
 	if (own && is_cfi)
 		join_late(g, t, own, r, &cut);

@@ -76,6 +76,8 @@ static bool complete(const struct latejoin_cut *cut, struct stackwalk *w,
 		counts_add(counts, cut->event, cut->stack, cut->labels, 1, cut->value, true);
 		return false;
 	}
+	--*(cut->is_beyond ? &w->stats.n_truncated : &w->stats.n_cut);
+	w->user.n_joined++;
 	return true;
 }
 

@@ -6,6 +6,7 @@
  * stack of the thread tells it.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,6 +26,7 @@ struct latejoin_cut {
 	uint64_t pc;            /* an address in the outermost function that is known */
 	uint64_t cfa;           /* the stack pointer of the frame that called it */
 	uint32_t event, stack, labels;
+	bool is_beyond;         /* as counted: n_truncated, else n_cut of struct stackwalk_stats */
 };
 
 /* One per thread; zeroed at first. */
@@ -41,7 +43,7 @@ void latejoin_note(struct latejoin *l, const struct latejoin_cut *cut);
 /*
  * memo holds a whole stack, its caller_id set, of a sample of that time.  Counts each cut sample
  * that it completes for the completed stack instead, and forgets it; and those that waited too
- * long.  Returns how many were completed.
+ * long.  Returns how many were completed; w's counters are those of the completed stacks then.
  */
 uint32_t latejoin_complete(struct latejoin *l, struct stackwalk *w, struct procs_space *space,
 			   const struct unwind_memo *memo, uint64_t time_ns,

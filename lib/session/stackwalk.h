@@ -63,7 +63,7 @@ struct stackwalk {
 	uint32_t truncated, dropped, shortened, lost, unknown;  /* frames */
 	struct stackwalk_stats stats;
 	/* Of the last stack by CFI. */
-	bool is_whole;
+	bool is_whole, is_beyond;
 	uint64_t cut_pc, cut_cfa;        /* as in struct latejoin_cut; 0: not cut, or not known */
 };
 

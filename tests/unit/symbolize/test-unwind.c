@@ -25,7 +25,8 @@
 #define F_BIG 0x1900            /* CFA = sp + 1 MiB */
 #define F_EPILOGUE 0x1a00       /* CFA = sp + 8, fp at CFA - 16: popped already */
 #define F_LEAF 0x1b00           /* arm64: no frame */
-#define F_END 0x1c00
+#define F_EH 0x1c00             /* CFA = sp + 64, saves rax and rdx: returns to a handler */
+#define F_END 0x1d00
 #define JIT 0x7f0000000000ull   /* code in no file */
 
 struct world {
@@ -76,6 +77,8 @@ static void setup_x86(struct cfibuild *b)
 	FUNCTION(b, F_SAVES, DW_CFA_def_cfa_offset, 32, DW_CFA_offset | 3, 2);
 	FUNCTION(b, F_BIG, DW_CFA_def_cfa_offset, 0x80, 0x80, 0x40);
 	FUNCTION(b, F_EPILOGUE, DW_CFA_offset | 6, 2);
+	FUNCTION(b, F_EH, DW_CFA_def_cfa_offset, 64, DW_CFA_offset | 6, 2, DW_CFA_offset | 1, 3,
+		 DW_CFA_offset | 0, 4);
 	cfibuild_cie(b, 1, "zRS", 1, -8, 16);
 	/* glibc's: everything at its place in the ucontext, CFA the interrupted sp */
 	CFIBUILD(b, DW_CFA_def_cfa_expression, 4, DW_OP_breg7, 0xa0, 1, DW_OP_deref);
@@ -559,6 +562,34 @@ static void is_long(void)
 	close_world(&w);
 }
 
+/* The caller of a function that goes to a handler is not called by what stands there any more: no
+ * code of these functions says that it calls F_EH. */
+static void handler(void)
+{
+	struct world w;
+	struct unwind_memo m = { 0 };
+	open_world(&w, CFI_X86_64, 0);
+	w.stack[3] = PC(F_EH);
+	w.stack[11] = PC(F_PUSH);
+	w.stack[15] = PC(F_START);
+	run(&w, PC(F_PUSH), CFI_X86_64, NULL);
+	tap_ok(IS(&w, UNWIND_BAD_PC, PC(F_PUSH), PC(F_EH)) && w.r.cut_cfa == AT(12) &&
+		       !w.r.is_whole,
+	       "a return address that is a handler's is no caller");
+	struct unwind_frame frame[3] = { { .pc = PC(F_START), .sp = AT(16) },
+		{ .pc = PC(F_RBX), .sp = AT(12) }, { .pc = PC(F_EH), .sp = AT(4) } };
+	uint32_t id[3] = { 1, 2, 3 };
+	m = (struct unwind_memo){ .frame = frame, .caller_id = id, .n = 3, .is_whole = true,
+		.space = w.space };
+	struct unwind_input in = { .regs = &w.regs, .stack = (const uint8_t *)w.stack,
+		.n_stack_bytes = w.n_stack_bytes, .ctx = &w, .space = w.space, .is_probe = true };
+	unwind_stack(w.u, &in, &m, &w.r);
+	tap_ok(IS(&w, UNWIND_BAD_PC, PC(F_PUSH), PC(F_EH), PC(F_RBX), PC(F_START)) &&
+		       w.r.n_joined == 2 && w.r.is_whole,
+	       "the memo knows who called it");
+	close_world(&w);
+}
+
 static void depth(void)
 {
 	struct world w;
@@ -600,6 +631,7 @@ int main(void)
 	memo();
 	join();
 	is_long();
+	handler();
 	depth();
 	perf_regs();
 	return tap_done();

@@ -1,0 +1,172 @@
+/*
+ * A call has its return address behind it, and most name the function that they call: so code can
+ * deny that one frame called another, and sometimes prove it.
+ *
+ * Functions that switch stacks (makecontext's, Go's systemstack and mcall, those of coroutines)
+ * load the stack pointer from memory or a register, and then call on the new stack, of which the
+ * CFI says nothing: by it the caller would be found on the old one.  Frames with variable arrays
+ * also load it from a register, but their CFA goes by the frame pointer.
+ */
+
+#include "symbolize/unwind-call.h"
+
+#include "base/hash.h"
+#include "symbolize/cfi-code.h"
+#include "symbolize/unwind-slow.h"
+#include "symbolize/x86insn.h"
+
+#include <string.h>
+
+/* The longest function that is read from its start: what switches stacks is short. */
+#define SWITCH_BYTES_MAX 1024u
+
+static bool call_function(unwind_find_module *find_module, void *ctx, uint64_t pc,
+			  struct unwind_module *ret_module, uint64_t *ret_start)
+{
+	struct cfi_fde fde;
+	uint32_t off;
+	bool is_debug;
+	if (!find_module(ctx, pc, ret_module) || !ret_module->cfi ||
+	    cfi_find_fde(ret_module->cfi, pc - ret_module->bias, &fde, &off, &is_debug) !=
+		    CFI_UNUSUAL)
+		return false;
+	*ret_start = fde.start + ret_module->bias;
+	return true;
+}
+
+/* ---- calls ------------------------------------------------------------------------- */
+
+static bool call_is_x86_stub(const struct unwind_module *m, uint64_t pc)
+{
+	/* [endbr64] [bnd] jmp *disp(%rip) */
+	uint8_t b[8];
+	if (cfi_read_code(m->cfi, pc - m->bias, b, sizeof(b)) < sizeof(b))
+		return false;
+	size_t i = memcmp(b, "\xf3\x0f\x1e\xfa", 4) == 0 ? 4 : 0;
+	i += b[i] == 0xf2;
+	return b[i] == 0xff && b[i + 1] == 0x25;
+}
+
+static enum unwind_call call_by_arm(const uint8_t *before, uint64_t ra, uint64_t start)
+{
+	uint32_t insn;
+	memcpy(&insn, before, sizeof(insn));
+	int32_t rel = (int32_t)(insn << 6) >> 4;
+	if (insn >> 26 != 0x25) /* BL; else BLR? */
+		return (insn & 0xfffffc1f) == 0xd63f0000 ? UNWIND_CALL_INDIRECT
+							 : UNWIND_CALL_OF_ANOTHER;
+	return ra - 4 + (uint64_t)(int64_t)rel == start ? UNWIND_CALL_OF_IT
+							: UNWIND_CALL_OF_ANOTHER;
+}
+
+enum unwind_call unwind_call_before(enum cfi_arch arch, unwind_find_module *find_module, void *ctx,
+				    uint64_t pc, uint64_t ra)
+{
+	struct unwind_module m, caller;
+	uint64_t start;
+	uint8_t b[7];
+	int32_t rel;
+	if (!call_function(find_module, ctx, pc, &m, &start) ||
+	    !find_module(ctx, ra - 1, &caller) || !caller.cfi ||
+	    cfi_read_code(caller.cfi, ra - sizeof(b) - caller.bias, b, sizeof(b)) < sizeof(b))
+		return UNWIND_CALL_OF_ANOTHER;
+	if (arch == CFI_ARM64)
+		return call_by_arm(b + 3, ra, start);
+	memcpy(&rel, b + 3, sizeof(rel));
+	uint64_t target = ra + (uint64_t)(int64_t)rel;
+	if (b[2] == 0xe8 && target == start)
+		return UNWIND_CALL_OF_IT;
+	if (b[2] == 0xe8 && call_is_x86_stub(&caller, target))
+		return UNWIND_CALL_INDIRECT;
+	return cfi_code_ends_with_call(b, sizeof(b)) && b[2] != 0xe8 ? UNWIND_CALL_INDIRECT
+								      : UNWIND_CALL_OF_ANOTHER;
+}
+
+/* The entry for a question; true when its answer is known. */
+static bool call_known(const struct unwind_walk *w, uint64_t pc, uint64_t ra,
+		       struct unwind_call_known **ret)
+{
+	uint64_t key = hash_u64(pc + hash_u64(ra + hash_u64(w->in->space))) | 1;
+	*ret = &w->calls->v[key >> 32 & 63];
+	if ((*ret)->key == key)
+		return true;
+	(*ret)->key = key;
+	return false;
+}
+
+bool unwind_call_may_be(const struct unwind_walk *w, uint64_t ra)
+{
+	const struct unwind_frame *f = &w->frame[w->n - 1];
+	uint64_t at = f->pc - !(f->flags & UNWIND_FRAME_EXACT);
+	struct unwind_call_known *k;
+	if (!call_known(w, at, ra, &k))
+		k->is_so = unwind_call_before(w->arch, w->find_module, w->in->ctx, at, ra) !=
+			   UNWIND_CALL_OF_ANOTHER;
+	return k->is_so;
+}
+
+/* ---- other stacks ---------------------------------------------------------------------- */
+
+/* mov REG, %rsp or mov MEMORY, %rsp, but not from the frame pointer. */
+static bool call_loads_x86_sp(const struct x86insn *x)
+{
+	const uint8_t sp = 4, fp = 5, rex_w = 8, rex_r = 4, rex_b = 1;
+	if (!x->modrm || x->is_vector || !(x->rex & rex_w))
+		return false;
+	uint8_t mod = *x->modrm >> 6, reg = *x->modrm >> 3 & 7, rm = *x->modrm & 7;
+	if (x->p[0] == 0x8b && reg == sp && !(x->rex & rex_r))
+		return mod != 3 || (x->rex & rex_b) || (rm != fp && rm != sp);
+	if (x->p[0] == 0x89 && mod == 3 && rm == sp && !(x->rex & rex_b))
+		return (x->rex & rex_r) || (reg != fp && reg != sp);
+	return false;
+}
+
+static bool call_is_x86_switched(const uint8_t *b, size_t n)
+{
+	for (size_t i = 0; i < n;) {
+		struct x86insn x = x86insn_decode(b + i, n - i);
+		if (x.n_bytes == 0)
+			return false;
+		if (call_loads_x86_sp(&x))
+			return true;
+		i += x.n_bytes;
+	}
+	return false;
+}
+
+static bool call_is_arm_switched(const uint8_t *b, size_t n)
+{
+	for (size_t i = 0; i + 4 <= n; i += 4) {
+		uint32_t insn, reg;
+		memcpy(&insn, b + i, 4);
+		reg = insn >> 5 & 31;
+		/* mov sp, xREG (add sp, xREG, #0) but for x29 and sp */
+		if ((insn & 0xfffffc1f) == 0x9100001f && reg != CFI_ARM_FP && reg != 31)
+			return true;
+	}
+	return false;
+}
+
+static bool call_is_switched(const struct unwind_walk *w, const struct unwind_frame *f)
+{
+	uint64_t at = f->pc - !(f->flags & UNWIND_FRAME_EXACT), start;
+	struct unwind_module m;
+	struct cfi_row row;
+	uint8_t b[SWITCH_BYTES_MAX];
+	if (!call_function(w->find_module, w->in->ctx, at, &m, &start) ||
+	    f->pc - start > sizeof(b) ||
+	    cfi_read_code(m.cfi, start - m.bias, b, f->pc - start) < f->pc - start ||
+	    cfi_row_at(m.cfi, at - m.bias, &row) != CFI_UNUSUAL ||
+	    row.cfa.how == CFI_HOW_VAL_EXPR || row.cfa_reg != cfi_reg_sp(w->arch))
+		return false;
+	return w->arch == CFI_ARM64 ? call_is_arm_switched(b, f->pc - start)
+				    : call_is_x86_switched(b, f->pc - start);
+}
+
+bool unwind_call_is_switched(const struct unwind_walk *w, uint32_t i)
+{
+	struct unwind_call_known *k;
+	if (!call_known(w, w->frame[i].pc, 0, &k))
+		k->is_so = call_is_switched(w, &w->frame[i]);
+	return k->is_so;
+}
