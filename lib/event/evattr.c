@@ -1,8 +1,8 @@
 /*
- * All events of a session, the side-band event too, share one sample_type and
- * one set of registers.  So every record in a ring can be decoded without first
- * finding out which event it belongs to, and PERF_SAMPLE_IDENTIFIER, which stands
- * first in a sample and last in other records, tells that afterwards.
+ * All events of a session, the side-band event too, share what their records have in common:
+ * PERF_SAMPLE_IDENTIFIER, which stands first in a sample and last in other records and tells which
+ * event it is of, the time at one place, and the fields at the end of other records.  Behind
+ * that a sample has what its event asked for.
  *
  * STREAM_ID is the id of the very event (ID is that of its parent when inherited), which
  * is what throttle records name.  CPU and PERIOD are always sampled: 16 bytes
@@ -34,13 +34,24 @@ uint64_t evattr_user_regs(void)
 #endif
 }
 
-static void common(const struct evattr_options *o, struct perf_event_attr *a)
+/* config3 came with Linux 6.3, behind sig_data, which cprof has no use for: it takes it along where
+ * older headers have no field, and evopen_syscall puts it where it belongs. */
+static void set_config3(struct perf_event_attr *a, uint64_t config3)
+{
+	if (!config3)
+		return;
+	a->size = EVATTR_SIZE_CONFIG3;
+	a->sig_data = config3;
+}
+
+static void common(const struct evattr_options *o, enum evattr_callgraph callgraph,
+		   uint32_t stack_bytes, struct perf_event_attr *a)
 {
 	*a = (struct perf_event_attr){
 		.size = sizeof(*a),
 		.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
 			       PERF_SAMPLE_TIME | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU |
-			       (o->no_period ? 0 : PERF_SAMPLE_PERIOD),
+			       PERF_SAMPLE_PERIOD,
 		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING |
 			       PERF_FORMAT_ID | PERF_FORMAT_LOST,
 		.sample_id_all = 1,
@@ -51,26 +62,24 @@ static void common(const struct evattr_options *o, struct perf_event_attr *a)
 		.inherit = o->inherit && !o->cpu_wide,
 		.exclude_guest = 1,
 	};
-	if (o->callgraph != EVATTR_CALLGRAPH_NONE) {
+	if (callgraph != EVATTR_CALLGRAPH_NONE) {
 		a->sample_type |= PERF_SAMPLE_CALLCHAIN;
 		a->sample_max_stack = o->max_stack;
 	}
-	if (o->callgraph == EVATTR_CALLGRAPH_DWARF) {
+	if (callgraph == EVATTR_CALLGRAPH_DWARF) {
 		/* The chain is the kernel's part only: user frames come from the copy. */
 		a->exclude_callchain_user = 1;
 		a->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 		a->sample_regs_user = evattr_user_regs();
-		a->sample_stack_user = o->stack_bytes;
+		a->sample_stack_user = stack_bytes;
 	}
-	if (o->callgraph == EVATTR_CALLGRAPH_LBR) {
+	if (callgraph == EVATTR_CALLGRAPH_LBR) {
 		/* The chain has the kernel's part, and where the user's begins. */
 		a->sample_type |= PERF_SAMPLE_BRANCH_STACK;
 		a->branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_CALL_STACK |
 					PERF_SAMPLE_BRANCH_NO_CYCLES |
 					PERF_SAMPLE_BRANCH_NO_FLAGS;
 	}
-	if (o->want_count && !a->inherit)
-		a->sample_type |= PERF_SAMPLE_READ;
 	if (o->want_cgroup)
 		a->sample_type |= PERF_SAMPLE_CGROUP;
 }
@@ -88,6 +97,10 @@ static void effective_rate(const struct evspec *s, const struct evattr_options *
 	*ret_hz = *ret_period = 0;
 	switch (s->rate_kind) {
 	case EVSPEC_RATE_DEFAULT:
+		if (evspec_is_mark(s) && !o->rate_given) {
+			*ret_period = 1;
+			break;
+		}
 		*ret_hz = o->rate_default_hz;
 		*ret_period = o->rate_default_period;
 		break;
@@ -129,7 +142,7 @@ int evattr_check_rate(const struct evspec *s, const struct evattr_options *o, st
 int evattr_check_side(const struct evspec *s, const struct evattr_options *o, struct err *e)
 {
 	bool no_kernel = s->only_user || o->only_user, no_user = s->only_kernel || o->only_kernel;
-	if (no_kernel && no_user) {
+	if (no_kernel && no_user && !s->with_hv) {
 		int code = err_set(e, EINVAL, "event '%s': neither user nor kernel code is left to "
 				   "sample", s->name);
 		err_hint(e, "--user and ':u' leave out the kernel, --kernel and ':k' leave out "
@@ -145,36 +158,92 @@ int evattr_check_side(const struct evspec *s, const struct evattr_options *o, st
 	return 0;
 }
 
+/* The event's own choice, else the session's. */
+static enum evattr_callgraph callgraph_of(const struct evspec *s, const struct evattr_options *o)
+{
+	switch (s->callgraph) {
+	case EVSPEC_CALLGRAPH_NONE:
+		return EVATTR_CALLGRAPH_NONE;
+	case EVSPEC_CALLGRAPH_FP:
+		return EVATTR_CALLGRAPH_FP;
+	case EVSPEC_CALLGRAPH_DWARF:
+		return evattr_user_regs() ? EVATTR_CALLGRAPH_DWARF : EVATTR_CALLGRAPH_FP;
+	case EVSPEC_CALLGRAPH_DEFAULT:
+		break;
+	}
+	return o->callgraph;
+}
+
+/* Those that the kernel counts by itself, in perf_swevent_event(). */
+static bool is_software(const struct evspec *s)
+{
+	return s->type == PERF_TYPE_SOFTWARE || evspec_is_mark(s);
+}
+
 void evattr_sampling(const struct evspec *s, const struct evattr_options *o,
 		     struct perf_event_attr *ret_attr)
 {
 	uint64_t hz, period;
 	struct perf_event_attr a;
-	common(o, &a);
+	uint32_t stack_bytes = s->stack_bytes ? s->stack_bytes
+			       : o->stack_bytes ? o->stack_bytes : EVATTR_STACK_BYTES_DEFAULT;
+	common(o, callgraph_of(s, o), stack_bytes, &a);
 	a.type = s->type;
 	a.config = s->config;
-	a.config1 = s->config1;
+	a.config1 = s->path ? (uintptr_t)s->path : s->config1;
 	a.config2 = s->config2;
+	a.bp_type = s->bp_type;
+	set_config3(&a, s->config3);
 	effective_rate(s, o, &hz, &period);
 	a.freq = hz != 0;
 	if (hz)
 		a.sample_freq = hz;
 	else
 		a.sample_period = period;
+	if (!hz && is_software(s) && !s->is_clock)
+		a.sample_type &= ~(uint64_t)PERF_SAMPLE_PERIOD;
+	if (hz && o->want_count && !a.inherit && !s->is_clock)
+		a.sample_type |= PERF_SAMPLE_READ;
+	if (s->group_sample) {
+		a.sample_type |= PERF_SAMPLE_READ;
+		a.read_format |= PERF_FORMAT_GROUP;
+	}
 	a.exclude_kernel = s->only_user || o->only_user;
 	a.exclude_user = s->only_kernel || o->only_kernel;
-	a.exclude_hv = a.exclude_kernel || a.exclude_user;
-	a.exclude_idle = o->cpu_wide && s->is_clock;
+	a.exclude_hv = (a.exclude_kernel || a.exclude_user) && !s->with_hv;
+	a.exclude_idle = s->no_idle || (o->cpu_wide && s->is_clock);
+	a.exclude_guest = !s->with_guests;
+	a.exclude_host = s->no_host;
+	a.pinned = s->pinned;
 	a.precise_ip = s->precise_ip & 3;
 	a.disabled = 1;
 	a.enable_on_exec = o->enable_on_exec;
 	*ret_attr = a;
 }
 
+void evattr_member(struct perf_event_attr *a, bool counts)
+{
+	a->disabled = a->enable_on_exec = a->pinned = 0;
+	if (!counts)
+		return;
+	a->freq = 0;
+	a->sample_period = 0;
+	a->precise_ip = 0;
+	a->read_format &= ~(uint64_t)PERF_FORMAT_GROUP;
+	a->sample_type &= ~(uint64_t)(PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN |
+				      PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER |
+				      PERF_SAMPLE_BRANCH_STACK);
+	a->branch_sample_type = 0;
+	a->sample_regs_user = 0;
+	a->sample_stack_user = 0;
+	a->sample_max_stack = 0;
+	a->exclude_callchain_user = 0;
+}
+
 void evattr_sideband(const struct evattr_options *o, struct perf_event_attr *ret_attr)
 {
 	struct perf_event_attr a;
-	common(o, &a);
+	common(o, o->callgraph, o->stack_bytes, &a);
 	/* Software events cannot have it; what it adds are fields of samples, of which this event
 	 * has none. */
 	a.sample_type &= ~(uint64_t)PERF_SAMPLE_BRANCH_STACK;

@@ -22,12 +22,14 @@ struct evattr_options {
 	bool inherit;                /* per-task events: follow threads and children */
 	bool enable_on_exec;         /* per-task events of a command not yet exec'ed */
 	bool cpu_wide;               /* one event per CPU for all tasks: exclude_idle, no inherit */
-	bool no_period;              /* leave out PERF_SAMPLE_PERIOD: see evattr_sampling */
-	bool want_count;             /* sample the counter's value as well; not with inherit */
+	bool want_count;             /* sample the counter of events whose period changes, too;
+				      * not with inherit */
 	bool want_cgroup;            /* sample cgroup ids, and record their paths (Linux 5.7) */
 	bool only_user, only_kernel; /* for all events */
 	uint64_t rate_default_hz;    /* for EVSPEC_RATE_DEFAULT; 0: use rate_default_period */
 	uint64_t rate_default_period;
+	bool rate_given;             /* by the user: for tracepoints, breakpoints and probes, too,
+				      * which are else sampled each time */
 	uint64_t rate_max_hz;        /* kernel.perf_event_max_sample_rate; freq=max means this */
 	uint32_t wakeup_bytes;       /* watermark */
 	uint16_t max_stack;          /* 0: the kernel's limit */
@@ -48,12 +50,23 @@ int evattr_check_side(const struct evspec *s, const struct evattr_options *o, st
 uint64_t evattr_user_regs(void);
 
 /* The attr of a sampling event: disabled, PERF_SAMPLE_IDENTIFIER|IP|TID|TIME|CPU|PERIOD|
- * STREAM_ID..., sample_id_all, clockid CLOCK_MONOTONIC.  All events of a session get the same
- * sample_type, so that one record_format decodes all.  Guests of this machine are left out.
+ * STREAM_ID..., sample_id_all, clockid CLOCK_MONOTONIC.  What decides the place of ids and
+ * times is the same for all events of a session.  Guests of this machine are left out.
  * With PERF_SAMPLE_PERIOD the kernel samples every single event of a software event with a fixed
- * period (perf_swevent_event of kernel/events/core.c): no_period is for these. */
+ * period (perf_swevent_event of kernel/events/core.c), so these go without; the layout of samples
+ * differs by event, but not where their id and time are. */
 void evattr_sampling(const struct evspec *s, const struct evattr_options *o,
 		     struct perf_event_attr *ret_attr);
+
+/* An attr of this size has its config3 (Linux 6.3) in sig_data, on its way to evopen_syscall. */
+#define EVATTR_SIZE_CONFIG3 136u
+
+/* Of stack copies where only one event of a session wants them. */
+#define EVATTR_STACK_BYTES_DEFAULT 8192u
+
+/* Makes the attr that of a member of a group, which is enabled with its leader; with `counts` of
+ * one that does not sample by itself (modifier S). */
+void evattr_member(struct perf_event_attr *attr, bool counts);
 
 /* The attr of the side-band event (PERF_COUNT_SW_DUMMY): mmap, mmap2, comm, comm_exec, task,
  * ksymbol (when cpu_wide), cgroup (when wanted), with the same sample_type, but without

@@ -127,7 +127,7 @@ int cprof_event_test(const struct cprof_event_probe *p, const char *text,
 		     enum cprof_event_state *ret_state, const char **ret_reason, struct err *e)
 {
 	struct evspec_list l = { NULL, 0 };
-	int r = evspec_parse(&l, text, e);
+	int r = evspec_parse(&l, p->open.host, text, e);
 	if (r < 0)
 		return r;
 	if (l.n == 1)

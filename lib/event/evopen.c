@@ -17,6 +17,7 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -31,7 +32,16 @@
 int evopen_syscall(struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
 		   unsigned long flags)
 {
-	return (int)syscall(SYS_perf_event_open, attr, pid, cpu, group_fd, flags);
+	/* See evattr.h.  The kernel's answer to a size that it does not know is its own. */
+	struct { struct perf_event_attr attr; uint64_t config3[1]; } long_attr = { .attr = *attr };
+	if (attr->size != EVATTR_SIZE_CONFIG3)
+		return (int)syscall(SYS_perf_event_open, attr, pid, cpu, group_fd, flags);
+	const size_t at = offsetof(struct perf_event_attr, sig_data) + sizeof(attr->sig_data);
+	long_attr.attr.sig_data = 0;
+	memcpy((char *)&long_attr + at, &attr->sig_data, sizeof(attr->sig_data));
+	int fd = (int)syscall(SYS_perf_event_open, &long_attr, pid, cpu, group_fd, flags);
+	attr->size = long_attr.attr.size;
+	return fd;
 }
 
 /* A descriptor or -errno; with -E2BIG, *ret_known_bytes of the attr are known to the kernel. */

@@ -11,8 +11,17 @@
 #include <stdint.h>
 
 struct err;
+struct host;
 
 #define EVSPEC_NAME_MAX 128
+#define EVSPEC_PMU_MAX 32
+
+enum evspec_kind {
+	EVSPEC_COUNTER,        /* software, hardware, cache, raw, or of some PMU */
+	EVSPEC_TRACEPOINT,
+	EVSPEC_BREAKPOINT,
+	EVSPEC_UPROBE,
+};
 
 enum evspec_rate {
 	EVSPEC_RATE_DEFAULT,   /* the session's -F or -c */
@@ -21,34 +30,74 @@ enum evspec_rate {
 	EVSPEC_RATE_PERIOD,    /* rate in events (ns for clocks) */
 };
 
+enum evspec_callgraph {
+	EVSPEC_CALLGRAPH_DEFAULT,  /* the session's */
+	EVSPEC_CALLGRAPH_NONE, EVSPEC_CALLGRAPH_FP, EVSPEC_CALLGRAPH_DWARF,
+};
+
+/*
+ * What is opened for an event.  One event of the user's may need several, its variants: one for
+ * each kind of core of a hybrid machine, one for each PMU of several like ones.
+ */
 struct evspec {
-	char text[EVSPEC_NAME_MAX];    /* as it was written */
 	char name[EVSPEC_NAME_MAX];    /* perf's spelling, or name=; with modifier: "branches:u" */
-	uint32_t type;                 /* PERF_TYPE_* */
+	uint16_t n_plain;              /* bytes of name before the modifiers; 0: unknown */
+	uint32_t output;               /* which event of the user's, from 0; shared by variants */
+	char pmu[EVSPEC_PMU_MAX];      /* of a variant among several; else "" */
+	char *cpus;                    /* "0-3,8": there only; NULL: everywhere; owned */
+	enum evspec_kind kind;
+	uint32_t type;                 /* PERF_TYPE_*, or a PMU's number */
 	uint64_t config, config1, config2, config3;
-	bool only_user, only_kernel;   /* modifiers u, k: at most one is set (both = neither) */
+	uint32_t bp_type;              /* breakpoint: HW_BREAKPOINT_*; address and length are in
+					* config1 and config2, as in struct perf_event_attr */
+	char *path;                    /* uprobe: the file; its offset is config2; owned */
+	bool only_user, only_kernel;   /* not the kernel's side, not the user's (neither: :h) */
+	bool with_hv;                  /* modifier h: the hypervisor, though sides are chosen */
+	bool no_idle;                  /* I */
+	bool with_guests, no_host;     /* G, GH: virtual machines; G: only these */
+	bool pinned, weak;             /* D, W */
 	uint8_t precise_ip;
+	bool precise_max;              /* P: precise_ip is 3, and less is no fallback */
+	uint32_t group;                /* events of one group are neighbours; 0: none */
+	bool group_sample;             /* S: only the group's first samples, and reads all */
 	bool is_clock;                 /* cpu-clock, task-clock: counts nanoseconds */
 	bool by_default;               /* chosen by cprof: may be replaced by a software clock */
 	enum evspec_rate rate_kind;
 	uint64_t rate;
+	enum evspec_callgraph callgraph;
+	uint32_t stack_bytes;          /* of stack copies; 0: the session's */
+	double scale;                  /* counts times this are the unit; 0: none */
+	char unit[16];                 /* "Joules"; "" none */
 };
 
 struct evspec_list {
 	struct evspec *v;
 	size_t n;
+	uint32_t n_outputs, n_groups;
 };
 
+/* Frees what one, and what all own. */
+void evspec_done(struct evspec *s);
 void evspec_list_done(struct evspec_list *l);
 
-/* Parses one -e argument (a comma-separated list) and appends to l; -EINVAL with e saying
- * what is wrong where, with the three nearest names for an unknown one; also when an event
- * is in l already.  -ENOMEM.  l is unchanged on failure. */
-int evspec_parse(struct evspec_list *l, const char *text, struct err *e);
+/*
+ * Parses one -e argument (a list with groups) and appends to l; -EINVAL with e saying what is wrong
+ * where, with the three nearest names for an unknown one; also when an event is in l already.
+ * -ENOMEM.  l is unchanged on failure.
+ * PMUs, tracepoints and probes are looked up on h; NULL: a machine that has none.
+ */
+int evspec_parse(struct evspec_list *l, const struct host *h, const char *text, struct err *e);
 
-/* Does it happen inside the kernel only (context-switches, cpu-migrations)?  The kernel then
+/* Does it happen inside the kernel only (context-switches, tracepoints)?  The kernel then
  * reports its own registers, so that with user code only there is never a sample. */
 bool evspec_in_kernel(const struct evspec *s);
+
+/* Is it one that programs and kernels mark themselves, each worth a sample unless told otherwise:
+ * a tracepoint, a breakpoint, a probe? */
+bool evspec_is_mark(const struct evspec *s);
+
+/* Is it a member of a group that only counts, while its leader samples? */
+bool evspec_is_member(const struct evspec_list *l, size_t i);
 
 /* Parses "-F" and "-c" arguments: a number, or "max" for -F. */
 int evspec_parse_rate(const char *text, bool is_freq, enum evspec_rate *ret_kind,

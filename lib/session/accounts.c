@@ -80,7 +80,8 @@ void accounts_stop(struct cprof_recorder *r)
 		struct engine_event *ev = &r->engine.event[i];
 		ev->throttled_ns += pauses_end_all(&r->engine.pauses, (uint32_t)i, r->end_ns);
 		r->event[i].sample_cost_ns =
-			ev->n_samples ? live_cost_sample(r->source, i) : 0;
+			ev->n_samples && !evspec_is_member(&r->events, i)
+				? live_cost_sample(r->source, i) : 0;
 	}
 }
 
@@ -117,8 +118,15 @@ void accounts_event_stats(const struct cprof_recorder *r, size_t i, struct cprof
 bool cprof_recorder_rate_cut(const struct cprof_recorder *r, size_t event, size_t i,
 			     struct cprof_rate_cut *ret)
 {
-	if (i >= r->event[event].cuts.n)
-		return false;
-	*ret = r->event[event].cuts.v[i];
-	return true;
+	/* Of the event's variants, one behind the other. */
+	for (size_t v = 0; v < r->events.n; v++) {
+		if (r->events.v[v].output != event)
+			continue;
+		if (i < r->event[v].cuts.n) {
+			*ret = r->event[v].cuts.v[i];
+			return true;
+		}
+		i -= r->event[v].cuts.n;
+	}
+	return false;
 }

@@ -24,7 +24,7 @@ struct engine_thread {
 	struct userstack_memos unwind; /* with CFI */
 	struct latejoin late;
 	uint32_t labels;               /* set, made for the following facts */
-	uint32_t thread_name, process_name, cpu;
+	uint32_t thread_name, process_name, cpu, pmu;
 	bool labelled;
 };
 
@@ -87,6 +87,12 @@ static void thread_free(void *user)
 static int init_fixed_labels(struct engine *g)
 {
 	const struct engine_options *o = &g->options;
+	g->pmu_label = calloc(o->n_events ? o->n_events : 1, sizeof(*g->pmu_label));
+	if (!g->pmu_label)
+		return -ENOMEM;
+	for (size_t i = 0; o->pmu && i < o->n_events; i++)
+		if (o->pmu[i])
+			g->pmu_label[i] = strtab_add_cstr(&g->strings, o->pmu[i]);
 	g->fixed_label = calloc(o->n_labels ? o->n_labels : 1, sizeof(*g->fixed_label));
 	if (!g->fixed_label)
 		return -ENOMEM;
@@ -140,6 +146,7 @@ void engine_done(struct engine *g)
 	pauses_done(&g->pauses);
 	free(g->event);
 	free(g->fixed_label);
+	free(g->pmu_label);
 	*g = (struct engine){ 0 };
 }
 
@@ -178,7 +185,7 @@ static void add_builtin(struct engine *g, enum engine_label bit, unsigned wanted
 }
 
 static uint32_t make_labels(struct engine *g, const struct procs_thread *t, uint32_t cpu,
-			    unsigned wanted, bool fixed)
+			    uint32_t pmu, unsigned wanted, bool fixed)
 {
 	struct label label[LABELS_PER_SET_MAX];
 	size_t n = 0;
@@ -194,19 +201,24 @@ static uint32_t make_labels(struct engine *g, const struct procs_thread *t, uint
 			p->cgroup = read_cgroup(g, p->pid);
 		add_builtin(g, ENGINE_LABEL_CGROUP, wanted, p->cgroup, label, &n);
 	}
+	if (pmu)
+		label[n++] = (struct label){
+			.key = strtab_add_cstr(&g->strings, ENGINE_LABEL_PMU), .value = pmu,
+		};
 	for (size_t i = 0; fixed && i < g->options.n_labels && n < LABELS_PER_SET_MAX; i++)
 		label[n++] = g->fixed_label[i];
 	return labels_add(&g->labels, label, n, false);
 }
 
 static uint32_t labels_of(struct engine *g, struct procs_thread *t, struct engine_thread *own,
-			  uint32_t cpu)
+			  uint32_t cpu, uint32_t pmu)
 {
 	unsigned wanted = g->options.labels;
 	if (!(wanted & ENGINE_LABEL_CPU))
 		cpu = 0;
 	if (own && own->labelled && own->thread_name == t->name &&
-	    own->process_name == t->process->name && own->cpu == cpu)
+	    own->process_name == t->process->name && own->cpu == cpu &&
+	    own->pmu == pmu)
 		return own->labels;
 	uint32_t set = LABELS_NONE;
 	const struct budget *b = &g->budget;
@@ -214,10 +226,10 @@ static uint32_t labels_of(struct engine *g, struct procs_thread *t, struct engin
 	bool few =
 		b->limit_bytes && b->used_bytes > b->limit_bytes / FEW_LABELS_DEN * FEW_LABELS_NUM;
 	if (!few || (kept == wanted && !g->options.n_labels))
-		set = make_labels(g, t, cpu, wanted, true);
+		set = make_labels(g, t, cpu, pmu, wanted, true);
 	if (set == LABELS_NONE) {
 		g->n_labels_dropped++;
-		set = make_labels(g, t, cpu, kept, false);
+		set = make_labels(g, t, cpu, pmu, kept, false);
 		return set == LABELS_NONE ? 0 : set;
 	}
 	if (own) {
@@ -226,6 +238,7 @@ static uint32_t labels_of(struct engine *g, struct procs_thread *t, struct engin
 		own->thread_name = t->name;
 		own->process_name = t->process->name;
 		own->cpu = cpu;
+		own->pmu = pmu;
 	}
 	return set;
 }
@@ -378,7 +391,7 @@ static void feed_sample(struct engine *g, const struct record *r)
 		jit_at(&g->jit, &g->procs, t->process, r->time_ns);
 	bool is_cfi = r->sample.user_regs_mask;
 	uint32_t stack = is_cfi ? stack_by_cfi(g, t, own, r) : stack_by_fp(g, t, own, r);
-	uint32_t labels = labels_of(g, t, own, r->cpu);
+	uint32_t labels = labels_of(g, t, own, r->cpu, g->pmu_label[r->event]);
 	add_count(g, r->event, stack, labels, 1, value);
 	struct latejoin_cut cut = {
 		.time_ns = r->time_ns, .value = value, .pc = g->walk.cut_pc,

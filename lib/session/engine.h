@@ -33,6 +33,8 @@ enum engine_label {
 	ENGINE_LABELS_DEFAULT = ENGINE_LABEL_PID | ENGINE_LABEL_TID | ENGINE_LABEL_THREAD_NAME |
 				ENGINE_LABEL_PROCESS_NAME,
 };
+/* Beside these, of events that are counted by several PMUs: on hybrid machines. */
+#define ENGINE_LABEL_PMU "pmu"
 /* Key of the label with that bit, or NULL: "pid", "thread_name" ... */
 const char *engine_label_key(enum engine_label bit);
 
@@ -41,6 +43,8 @@ struct engine_options {
 	const struct host *host;     /* NULL: a replay; nothing is asked of this machine */
 	size_t n_events;
 	const uint64_t *period;      /* per event, for samples that do not tell theirs; borrowed */
+	const uint32_t *output;      /* per event: which profile it belongs to; NULL: its own */
+	const char *const *pmu;      /* per event: its label pmu, NULL none; NULL: none has one */
 	uint64_t by_count;           /* bit per event: its samples are weighed by its counter */
 	unsigned labels;             /* enum engine_label bits */
 	const char *const *label;    /* "KEY=VALUE" on every sample, checked by the caller */
@@ -82,6 +86,7 @@ struct engine {
 	struct stackwalk walk;
 	struct jit jit;
 	struct engine_event *event;
+	uint32_t *pmu_label;         /* per event: the value of its label pmu; 0 none */
 	struct label *fixed_label;   /* options.label as string ids */
 	uint64_t window_start_ns;    /* samples outside of [start, end] are passed over */
 	uint64_t window_end_ns;

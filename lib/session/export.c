@@ -82,9 +82,11 @@ static int order_entries(struct export *x, uint32_t event)
 	CLEANUP_FREE struct placed *placed = calloc(c->n ? c->n : 1, sizeof(*placed));
 	if (!pos || !placed)
 		return -ENOMEM;
+	const uint32_t *output = x->g->options.output;
 	size_t n = 0;
 	for (uint32_t i = 0; i < c->n; i++)
-		if (c->v[i].event == event && c->v[i].n_samples | c->v[i].value)
+		if ((output ? output[c->v[i].event] : c->v[i].event) == event &&
+		    c->v[i].n_samples | c->v[i].value)
 			placed[n++] = (struct placed){ pos[c->v[i].stack], i };
 	qsort(placed, n, sizeof(*placed), compare_placed);
 	x->entry = calloc(n ? n : 1, sizeof(*x->entry));

@@ -46,8 +46,8 @@ static int explain_counter(const struct cprof_event_stats *ev, struct err *e)
 			    "watchdog may hold a counter (kernel.nmi_watchdog)");
 	} else if (ev->counted == 0) {
 		err_set(e, ENODATA, "event '%s' did not happen once", ev->name);
-		err_hint(e, "a raw event or a virtual machine's PMU may open and never count: see "
-			    "'cprof list'");
+		err_hint(e, "perhaps the target does not get there; a raw event or a virtual "
+			    "machine's PMU may also open and never count: see 'cprof list'");
 	} else if (ev->period && ev->counted < ev->period) {
 		err_set(e, ENODATA, "not one sample of '%s' came: it happened %llu times, and the "
 			"period is %llu", ev->name, (unsigned long long)ev->counted,

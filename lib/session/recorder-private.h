@@ -32,7 +32,9 @@ struct cprof_recorder {
 	struct host own_host;
 	const struct host *host;
 	struct evspec_list events;
-	struct recorder_event *event;  /* per event */
+	struct recorder_event *event;  /* per event of events: variants have their own */
+	uint32_t *output;              /* per event: see engine_options */
+	const char **pmu;              /* likewise */
 	enum live_scope scope;
 	uint64_t *period;              /* per event: see engine_options.period */
 	uint64_t by_count;             /* bit per event: weighed by its counter (engine.c) */

@@ -101,7 +101,7 @@ int cprof_recorder_new(const struct cprof_config *config, struct cprof_recorder 
 			.host = r->host,
 			.by_count = r->by_count,
 			.period = r->period,
-			.n_events = r->events.n,
+			.n_events = r->events.n, .output = r->output, .pmu = r->pmu,
 			.labels = config->labels_given ? config->labels : ENGINE_LABELS_DEFAULT,
 			.label = config->label,
 			.n_labels = config->n_labels,
@@ -146,6 +146,8 @@ void cprof_recorder_free(struct cprof_recorder *r)
 		VEC_FREE(&r->event[i].cuts);
 	free(r->event);
 	free(r->period);
+	free(r->output);
+	free(r->pmu);
 	evspec_list_done(&r->events);
 	if (r->host == &r->own_host)
 		host_close(&r->own_host);
@@ -296,6 +298,8 @@ void cprof_recorder_command_used(struct cprof_recorder *r, uint64_t cpu_ns)
 
 /* ---- the end --------------------------------------------------------------------------- */
 
+static void variant_stats(struct cprof_recorder *r, size_t i, struct cprof_event_stats *ret);
+
 /*
  * What the kernel could not deliver.  Its counter per event is exact; the records in the ring say
  * the same on kernels without it.  Samples that were lost of a CPU's event may have been
@@ -313,7 +317,11 @@ static void add_lost(struct cprof_recorder *r, size_t i)
 	uint64_t period = ev->n_samples ? ev->value / ev->n_samples : 0;
 	/* More than what the kernel accounted to the target cannot be missing: the rest was
 	 * other tasks' samples, or records of another kind. */
-	double percent = cprof_coverage_percent(r, i);
+	struct cprof_stats stats;
+	struct cprof_event_stats own;
+	cprof_recorder_stats(r, &stats);
+	variant_stats(r, i, &own);
+	double percent = comments_coverage_percent(&r->config, &stats, &own);
 	if (percent > 0 && period) {
 		double missing = percent < 100 ? (double)ev->value * (100 / percent - 1) : 0;
 		n = missing < (double)n * (double)period ? (uint64_t)(missing / (double)period) : n;
@@ -354,10 +362,11 @@ int cprof_recorder_stop(struct cprof_recorder *r, struct err *e)
 
 size_t cprof_recorder_n_events(const struct cprof_recorder *r)
 {
-	return r->events.n;
+	return r->events.n_outputs;
 }
 
-void cprof_recorder_event_stats(struct cprof_recorder *r, size_t i, struct cprof_event_stats *ret)
+/* Of one event that was opened: an event of the user's may have several. */
+static void variant_stats(struct cprof_recorder *r, size_t i, struct cprof_event_stats *ret)
 {
 	struct recorder_event *re = &r->event[i];
 	const struct evspec *s = &r->events.v[i];
@@ -377,6 +386,42 @@ void cprof_recorder_event_stats(struct cprof_recorder *r, size_t i, struct cprof
 		.time_running_ns = re->count.time_running_ns,
 	};
 	accounts_event_stats(r, i, ret);
+}
+
+static void add_variant(struct cprof_event_stats *sum, const struct cprof_event_stats *v)
+{
+	sum->n_samples += v->n_samples;
+	sum->value += v->value;
+	sum->n_lost += v->n_lost;
+	sum->n_lost_shown += v->n_lost_shown;
+	sum->n_throttles += v->n_throttles;
+	sum->throttled_ns += v->throttled_ns;
+	sum->n_lost_records += v->n_lost_records;
+	sum->n_lost_by_pmu += v->n_lost_by_pmu;
+	sum->n_lost_counted += v->n_lost_counted;
+	sum->counted += v->counted;
+	sum->time_enabled_ns += v->time_enabled_ns;
+	sum->time_running_ns += v->time_running_ns;
+	sum->given_up_kernel |= v->given_up_kernel;
+	if (v->precise < sum->precise)
+		sum->precise = v->precise;
+}
+
+void cprof_recorder_event_stats(struct cprof_recorder *r, size_t event,
+				struct cprof_event_stats *ret)
+{
+	bool any = false;
+	for (size_t i = 0; i < r->events.n; i++) {
+		struct cprof_event_stats v;
+		if (r->events.v[i].output != event)
+			continue;
+		variant_stats(r, i, &v);
+		if (any)
+			add_variant(ret, &v);
+		else
+			*ret = v;
+		any = true;
+	}
 }
 
 static uint64_t duration_ns(const struct cprof_recorder *r)
@@ -429,6 +474,14 @@ double cprof_coverage_percent(struct cprof_recorder *r, size_t event)
 	return comments_coverage_percent(&r->config, &stats, &ev);
 }
 
+static size_t first_variant(const struct cprof_recorder *r, size_t event)
+{
+	size_t i = 0;
+	while (r->events.v[i].output != event)
+		i++;
+	return i;
+}
+
 static int look_up_names(struct cprof_recorder *r, struct err *e)
 {
 	if (r->names_ready)
@@ -458,7 +511,7 @@ int cprof_recorder_write(struct cprof_recorder *r, size_t event,
 	struct cprof_stack_ends ends;
 	cprof_recorder_stack_ends(r, 0, &ends);
 	if (comments_make(&comments, &r->config, &r->source->facts, &stats, &ev, &ends,
-			  r->event[event].cuts.v) < 0)
+			  r->event[first_variant(r, event)].cuts.v) < 0)
 		return err_errno(e, ENOMEM, "cannot write the profile");
 	struct export_info info = {
 		.type = ev.sample_type, .unit = ev.unit,

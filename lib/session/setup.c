@@ -59,9 +59,9 @@ static int check_targets(struct cprof_recorder *r, struct err *e)
 
 static int check_labels(const struct cprof_config *c, struct err *e)
 {
-	if (c->n_labels > LABELS_PER_SET_MAX - 6)
+	if (c->n_labels > LABELS_PER_SET_MAX - 7)
 		return err_set(e, EINVAL, "%zu labels: at most %d are possible", c->n_labels,
-			       LABELS_PER_SET_MAX - 6);
+			       LABELS_PER_SET_MAX - 7);
 	for (size_t i = 0; i < c->n_labels; i++) {
 		const char *eq = strchr(c->label[i], '=');
 		if (!eq || eq == c->label[i]) {
@@ -127,17 +127,18 @@ static int choose_events(struct cprof_recorder *r, const struct evopen *open, st
 {
 	const struct cprof_config *c = &r->config;
 	for (size_t i = 0; i < c->n_events; i++) {
-		int code = evspec_parse(&r->events, c->event[i], e);
+		int code = evspec_parse(&r->events, r->host, c->event[i], e);
 		if (code < 0)
 			return code;
 	}
 	if (c->n_events == 0) {
 		const char *why = "";
 		bool pmu = evopen_pmu_interrupts(open, &why);
-		int code = evspec_parse(&r->events, pmu ? "cycles" : "cpu-clock", e);
+		int code = evspec_parse(&r->events, r->host, pmu ? "cycles" : "cpu-clock", e);
 		if (code < 0)
 			return code;
-		r->events.v[0].by_default = true;
+		for (size_t i = 0; i < r->events.n; i++)
+			r->events.v[i].by_default = true;
 		if (pmu)
 			log_line(c->log, LOG_EXPLAIN,
 				 "event: cycles (the PMU counts and interrupts)");
@@ -145,10 +146,15 @@ static int choose_events(struct cprof_recorder *r, const struct evopen *open, st
 			log_line(c->log, LOG_NOTE, "event: cpu-clock, because %s", why);
 	}
 	r->event = calloc(r->events.n, sizeof(*r->event));
-	if (!r->event)
+	r->output = calloc(r->events.n, sizeof(*r->output));
+	r->pmu = calloc(r->events.n, sizeof(*r->pmu));
+	if (!r->event || !r->output || !r->pmu)
 		return err_errno(e, ENOMEM, "cannot set up recording");
-	for (size_t i = 0; i < r->events.n; i++)
+	for (size_t i = 0; i < r->events.n; i++) {
 		name_event(r, i);
+		r->output[i] = r->events.v[i].output;
+		r->pmu[i] = r->events.v[i].pmu[0] ? r->events.v[i].pmu : NULL;
+	}
 	return 0;
 }
 
@@ -157,6 +163,7 @@ static int choose_rate(const struct cprof_config *c, struct evattr_options *o, s
 	enum evspec_rate kind;
 	uint64_t rate;
 	bool is_freq = !c->period;
+	o->rate_given = c->freq || c->period;
 	int code = evspec_parse_rate(is_freq ? c->freq ? c->freq : DEFAULT_FREQ : c->period,
 				     is_freq, &kind, &rate, e);
 	if (code < 0)
@@ -240,28 +247,17 @@ static int choose_scope(struct cprof_recorder *r, const struct evopen *open, str
 
 /*
  * What samples stand for.  Events with a frequency are weighed by their counters, but for
- * clocks, whose period is fixed, and inherited events, which cannot be.  The period that the
- * kernel tells is done without where a software event has a fixed one (see evattr_sampling), unless
- * an inherited event needs it.
+ * clocks, whose period is fixed, inherited events, which cannot be, and groups, whose samples
+ * tell by themselves.
  */
-static void choose_weights(struct cprof_recorder *r, struct evattr_options *o)
+static void note_weights(struct cprof_recorder *r)
 {
-	bool harmful = false, needed = false;
-	for (size_t i = 0; i < r->events.n; i++) {
-		const struct evspec *s = &r->events.v[i];
-		bool has_period = s->rate_kind == EVSPEC_RATE_PERIOD ||
-				  (s->rate_kind == EVSPEC_RATE_DEFAULT && !o->rate_default_hz);
-		if (s->is_clock)
-			continue;
-		if (has_period)
-			harmful |= s->type == PERF_TYPE_SOFTWARE;
-		else if (!o->inherit && i < 64)
+	for (size_t i = 0; i < r->events.n && i < 64; i++) {
+		const struct perf_event_attr *attr = live_attr(r->source, i);
+		if (attr->sample_type & PERF_SAMPLE_READ &&
+		    !(attr->read_format & PERF_FORMAT_GROUP))
 			r->by_count |= UINT64_C(1) << i;
-		else
-			needed = true;
 	}
-	o->want_count = r->by_count != 0;
-	o->no_period = harmful && !needed;
 }
 
 /* As the events were opened; 0 for a frequency that the kernel turns into changing periods. */
@@ -283,13 +279,17 @@ static int note_periods(struct cprof_recorder *r)
 static int become_clock(struct cprof_recorder *r, size_t i, struct err *e)
 {
 	struct evspec_list clock = { NULL, 0 };
-	int code = evspec_parse(&clock, "cpu-clock", e);
+	int code = evspec_parse(&clock, NULL, "cpu-clock", e);
 	if (code < 0)
 		return code;
-	enum evspec_rate kind = r->events.v[i].rate_kind;
-	r->events.v[i] = clock.v[0];
-	r->events.v[i].by_default = true;
-	r->events.v[i].rate_kind = kind;
+	struct evspec *s = &r->events.v[i];
+	struct evspec was = *s;
+	*s = clock.v[0];
+	s->by_default = true;
+	s->rate_kind = was.rate_kind;
+	s->output = was.output;
+	s->cpus = was.cpus;
+	memcpy(s->pmu, was.pmu, sizeof(s->pmu));
 	evspec_list_done(&clock);
 	name_event(r, i);
 	r->by_count &= ~(UINT64_C(1) << i);
@@ -305,7 +305,10 @@ static int note_fallbacks(struct cprof_recorder *r, struct err *e)
 		unsigned given_up = live_given_up(r->source, i);
 		unsigned precise = live_attr(r->source, i)->precise_ip;
 		user_only |= given_up & EVOPEN_NO_KERNEL;
-		if (given_up & EVOPEN_NO_PRECISE && s->precise_ip > precise)
+		if (s->precise_max)
+			log_line(r->config.log, LOG_NOTE, "event '%s': precise level %u, the "
+				 "highest that this PMU opens", s->name, precise);
+		else if (given_up & EVOPEN_NO_PRECISE && s->precise_ip > precise)
 			log_line(r->config.log, LOG_WARN,
 				 "event '%s': precise level %u instead of %u: this PMU places "
 				 "samples no better", s->name, precise, s->precise_ip);
@@ -344,7 +347,7 @@ static int open_source(struct cprof_recorder *r, struct live_options *o, struct 
 	o->attr.cpu_wide = r->scope != LIVE_TASK;
 	o->attr.inherit = r->scope == LIVE_TASK && !c->no_inherit;
 	o->attr.enable_on_exec = r->scope == LIVE_TASK && command;
-	choose_weights(r, &o->attr);
+	o->attr.want_count = true;
 	for (size_t i = 0; i < r->events.n; i++) {
 		int code = evattr_check_rate(&r->events.v[i], &o->attr, e);
 		if (code == 0)
@@ -355,6 +358,7 @@ static int open_source(struct cprof_recorder *r, struct live_options *o, struct 
 	int code = live_open(o, &r->source, e);
 	if (code < 0)
 		return code;
+	note_weights(r);
 	code = note_fallbacks(r, e);
 	if (code < 0)
 		return code;

@@ -46,6 +46,24 @@ bad:
 	return -EINVAL;
 }
 
+bool cpus_contain(const char *text, int cpu)
+{
+	for (const char *p = text; p && *p;) {
+		char *end;
+		long first = strtol(p, &end, 10), last = first;
+		if (end == p)
+			return true;
+		if (*end == '-')
+			last = strtol(end + 1, &end, 10);
+		if (first <= cpu && cpu <= last)
+			return true;
+		if (*end != ',')
+			return false;
+		p = end + 1;
+	}
+	return true;
+}
+
 int cpus_online(const struct host *h, int **ret_cpus, struct err *e)
 {
 	CLEANUP_FREE char *text = NULL;

@@ -3,6 +3,7 @@
 
 /* The CPUs that are online: ids may have holes, so a count is not enough. */
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct err;
@@ -11,6 +12,9 @@ struct host;
 /* Parses a list as sysfs writes it, "0-3,8,10-11".  The caller frees *ret_cpus (ascending).
  * Returns the number of CPUs, or -EINVAL. */
 int cpus_parse(const char *text, int **ret_cpus);
+
+/* Is this CPU in such a list?  True without one (NULL) and where it cannot be read. */
+bool cpus_contain(const char *text, int cpu);
 
 /* The list of HOST_SYS/devices/system/cpu/online; without one, 0 .. sysconf(_SC_NPROCESSORS_ONLN)
  * - 1. */

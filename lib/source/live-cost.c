@@ -82,6 +82,10 @@ static void choose_event(struct perf_event_attr *a)
 	a->sample_period = pmu ? PERIOD_CYCLES : PERIOD_NS;
 	a->freq = 0;
 	a->config1 = a->config2 = 0;
+	a->bp_type = 0;
+	a->pinned = 0;
+	a->size = sizeof(*a);
+	a->sig_data = 0;
 	a->inherit = a->enable_on_exec = a->precise_ip = 0;
 	a->exclude_user = 0;
 	a->mmap = a->mmap2 = a->comm = a->comm_exec = a->task = 0;

@@ -14,6 +14,7 @@ struct live_id {
 	uint64_t id;      /* 0: free slot */
 	uint32_t event;
 	uint32_t tid;     /* the thread that it was opened on; 0: not on a thread */
+	bool is_clock;
 	uint64_t changed_ns, period;  /* live_set_rate: from then on a period of so many ns */
 };
 
@@ -22,6 +23,8 @@ struct live_fd {
 	uint32_t event;
 	uint32_t tid;
 	int cpu;
+	uint64_t id;
+	bool sideband;    /* it carries the side-band records of its place */
 };
 
 /* A thread that a repeated scan found: perhaps it has inherited events already. */
@@ -36,10 +39,19 @@ struct live_ring {
 	int cpu;
 };
 
+/* A leader's sample with the counters of its group, which is being delivered. */
+struct livegroup {
+	struct record record;
+	uint64_t at;                   /* the next counter; none when the record has no group */
+	struct livegroup_last *slot;   /* what each said last: open addressing */
+	uint32_t n, n_slots;
+};
+
 struct live {
 	struct source source;  /* first: source_ops get this */
 	struct live_facts facts;
-	struct record_format format;
+	struct record_format *format;  /* per event; ids and times are alike in all */
+	struct livegroup group;
 	struct merge merge;
 	struct live_ring *ring;
 	size_t n_rings;
@@ -47,6 +59,7 @@ struct live {
 	VEC(struct live_late) late;
 	struct perf_event_attr *attr;  /* per event, as it opened */
 	unsigned *given_up;            /* per event: enum evopen_given_up */
+	bool *broken;                  /* per event: its weak group could not be had */
 	struct live_options options;   /* events and host are borrowed */
 	struct live_count *closed;     /* per event: what its closed predecessors counted */
 	struct live_id *id;            /* open addressing by id */
@@ -59,8 +72,14 @@ struct live {
 extern const struct source_ops live_ops;
 
 int live_add_id(struct live *l, struct live_id id);
+struct live_id *live_find_id(const struct live *l, uint64_t id);
 
-/* Adds what the event behind fd counted. */
-void live_add_count(const struct live *l, int fd, uint32_t event, struct live_count *sum);
+/* Begins with a leader's sample; livegroup_next gives one sample after the other, until false. */
+void livegroup_begin(struct live *l, const struct record *r);
+bool livegroup_next(struct live *l, struct record *ret);
+void livegroup_done(struct livegroup *g);
+
+/* Adds what an event counted. */
+void live_add_count(const struct live *l, const struct live_fd *f, struct live_count *sum);
 
 #endif

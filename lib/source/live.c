@@ -29,6 +29,9 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+/* Counters that one group can have; a PMU has far fewer. */
+#define GROUP_MAX 64
+
 /* ---- ids ------------------------------------------------------------------- */
 
 static void id_place(struct live_id *slot, uint32_t n_slots, struct live_id id)
@@ -58,7 +61,7 @@ int live_add_id(struct live *l, struct live_id id)
 	return 0;
 }
 
-static struct live_id *find_id(const struct live *l, uint64_t id)
+struct live_id *live_find_id(const struct live *l, uint64_t id)
 {
 	if (!l->n_id_slots || !id)
 		return NULL;
@@ -110,16 +113,31 @@ static void note_sample(struct live *l, const struct live_id *id, struct record 
 
 /* ---- the source -------------------------------------------------------------- */
 
+/* Samples are laid out as their events asked for; PERF_SAMPLE_IDENTIFIER stands first in each. */
+static const struct record_format *format_of(const struct live *l, const void *raw,
+					     size_t n_bytes)
+{
+	const struct perf_event_header *h = raw;
+	uint64_t number;
+	if (h->type != PERF_RECORD_SAMPLE || n_bytes < sizeof(*h) + sizeof(number))
+		return &l->format[0];
+	memcpy(&number, h + 1, sizeof(number));
+	const struct live_id *id = live_find_id(l, number);
+	return &l->format[id ? id->event : 0];
+}
+
 static int live_next(struct source *s, struct record *ret_record, struct err *e)
 {
 	struct live *l = (struct live *)s;
+	if (l->group.record.sample.n_group && livegroup_next(l, ret_record))
+		return SOURCE_RECORD;
 	for (;;) {
 		size_t n_bytes, ring;
 		const void *raw = merge_next(&l->merge, &n_bytes, &ring);
 		s->losses.n_out_of_order = l->merge.n_out_of_order;
 		if (!raw)
 			return SOURCE_IDLE;
-		switch (record_decode(&l->format, raw, n_bytes, ret_record)) {
+		switch (record_decode(format_of(l, raw, n_bytes), raw, n_bytes, ret_record)) {
 		case RECORD_UNKNOWN:
 			s->losses.n_unknown++;
 			continue;
@@ -129,13 +147,18 @@ static int live_next(struct source *s, struct record *ret_record, struct err *e)
 		case RECORD_OK:
 			break;
 		}
-		const struct live_id *id = find_id(l, ret_record->id);
+		const struct live_id *id = live_find_id(l, ret_record->id);
 		ret_record->event = id ? id->event : RECORD_NO_EVENT;
 		if (ret_record->type == PERF_RECORD_SAMPLE &&
 		    (!id || is_double(l, id, ret_record->tid)))
 			continue;
 		if (ret_record->type == PERF_RECORD_SAMPLE)
 			note_sample(l, id, ret_record);
+		if (ret_record->type == PERF_RECORD_SAMPLE && ret_record->sample.n_group) {
+			livegroup_begin(l, ret_record);
+			if (!livegroup_next(l, ret_record))
+				continue;
+		}
 		return SOURCE_RECORD;
 	}
 }
@@ -156,6 +179,9 @@ static void live_close(struct source *s)
 	free(l->ring);
 	free(l->attr);
 	free(l->given_up);
+	free(l->broken);
+	free(l->format);
+	livegroup_done(&l->group);
 	free(l->closed);
 	free(l->id);
 	free(l->poll);
@@ -205,7 +231,8 @@ int live_set_rate(struct source *s, size_t event, uint64_t rate, struct err *e)
 			return err_errno(e, errno, "cannot change the rate of an event");
 		if (a->freq && !clock)
 			continue;  /* samples tell their period rightly */
-		if (ioctl(l->fds.v[i].fd, PERF_EVENT_IOC_ID, &id) == 0 && (slot = find_id(l, id))) {
+		if (ioctl(l->fds.v[i].fd, PERF_EVENT_IOC_ID, &id) == 0 &&
+		    (slot = live_find_id(l, id))) {
 			slot->changed_ns = now_ns();
 			slot->period = value;
 		}
@@ -240,17 +267,21 @@ int live_wait(struct source *s, int timeout_ms, const int *fds, size_t n_fds, bo
 	return 0;
 }
 
-void live_add_count(const struct live *l, int fd, uint32_t event, struct live_count *sum)
+void live_add_count(const struct live *l, const struct live_fd *f, struct live_count *sum)
 {
-	/* value, time_enabled, time_running, id, lost: the fixed read_format of evattr.c */
-	uint64_t v[5] = { 0 };
-	if (read(fd, v, sizeof(v)) < (ssize_t)(3 * sizeof(v[0])))
+	/* value, time_enabled, time_running, id, lost: the fixed read_format of evattr.c; of a
+	 * group: how many, the times, and value, id, lost of each */
+	uint64_t v[3 + 3 * GROUP_MAX] = { 0 };
+	uint64_t read_format = l->attr[f->event].read_format;
+	bool is_group = read_format & PERF_FORMAT_GROUP, has_lost = read_format & PERF_FORMAT_LOST;
+	if (read(f->fd, v, sizeof(v)) < (ssize_t)(3 * sizeof(v[0])))
 		return;
-	sum->value += v[0];
+	size_t at = is_group ? 3 : 0, lost_at = is_group ? 5 : 4;
+	sum->value += v[at];
 	sum->time_enabled_ns += v[1];
 	sum->time_running_ns += v[2];
-	if (l->attr[event].read_format & PERF_FORMAT_LOST)
-		sum->n_lost += v[4];
+	if (has_lost)
+		sum->n_lost += v[lost_at];
 }
 
 void live_read(struct source *s, size_t event, struct live_count *ret_count)
@@ -262,7 +293,7 @@ void live_read(struct source *s, size_t event, struct live_count *ret_count)
 		const struct live_fd *f = &l->fds.v[i];
 		struct live_late *late = f->tid ? find_late(l, f->tid) : NULL;
 		if (f->event == event && !(late && late->inherits))
-			live_add_count(l, f->fd, f->event, &sum);
+			live_add_count(l, f, &sum);
 	}
 	/* A task's event on CPU n is enabled whenever the task runs, and can count only
 	 * while it runs there: one CPU's worth of the sum is real time. */
@@ -278,7 +309,7 @@ const struct live_facts *live_facts(const struct source *s)
 
 const struct record_format *live_format(const struct source *s)
 {
-	return &live_of(s)->format;
+	return &live_of(s)->format[0];
 }
 
 const struct perf_event_attr *live_attr(const struct source *s, size_t i)

@@ -89,6 +89,7 @@ void live_read(struct source *s, size_t i, struct live_count *ret_count);
 
 /* Borrowed until close. */
 const struct live_facts *live_facts(const struct source *s);
+/* Of event 0: in what is common to all, of any. */
 const struct record_format *live_format(const struct source *s);
 /* The attr that event i was opened with, after fallbacks. */
 const struct perf_event_attr *live_attr(const struct source *s, size_t i);

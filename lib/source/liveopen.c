@@ -140,72 +140,204 @@ static void add_sideband(struct perf_event_attr *attr)
 	attr->task = 1;
 }
 
-static int keep_fd(struct live *l, int fd, uint32_t event, uint32_t tid, int cpu, int ring_fd,
+static int keep_fd(struct live *l, const struct live_options *o, struct live_fd f, int ring_fd,
 		   struct err *e)
 {
-	uint64_t id = 0;
-	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring_fd) < 0 ||
-	    ioctl(fd, PERF_EVENT_IOC_ID, &id) < 0) {
+	if (ioctl(f.fd, PERF_EVENT_IOC_SET_OUTPUT, ring_fd) < 0 ||
+	    ioctl(f.fd, PERF_EVENT_IOC_ID, &f.id) < 0) {
 		int code = err_errno(e, errno, "cannot direct an event to its ring");
-		close(fd);
+		close(f.fd);
 		return code;
 	}
-	if (!VEC_PUSH(&l->fds,
-		      ((struct live_fd){ .fd = fd, .event = event, .tid = tid, .cpu = cpu })) ||
-	    live_add_id(l, (struct live_id){ .id = id, .event = event, .tid = tid }) < 0) {
-		if (l->fds.n && l->fds.v[l->fds.n - 1].fd == fd)
+	const struct live_id id = {
+		.id = f.id, .event = f.event, .tid = f.tid,
+		.is_clock = o->event[f.event].is_clock,
+	};
+	if (!VEC_PUSH(&l->fds, f) || live_add_id(l, id) < 0) {
+		if (l->fds.n && l->fds.v[l->fds.n - 1].fd == f.fd)
 			l->fds.n--;
-		close(fd);
+		close(f.fd);
 		return err_errno(e, ENOMEM, "cannot open events");
 	}
 	return 0;
 }
 
+/* Is it a later event of a group? */
+static bool is_member(const struct live_options *o, uint32_t i)
+{
+	return i && o->event[i].group && o->event[i].group == o->event[i - 1].group;
+}
+
+static bool has_variants(const struct live_options *o, uint32_t i)
+{
+	for (uint32_t k = 0; k < o->n_events; k++)
+		if (k != i && o->event[k].output == o->event[i].output)
+			return true;
+	return false;
+}
+
+static void set_attr(struct live *l, const struct live_options *o, uint32_t i)
+{
+	evattr_sampling(&o->event[i], &o->attr, &l->attr[i]);
+	if (is_member(o, i) && !l->broken[i])
+		evattr_member(&l->attr[i], o->event[i].group_sample);
+}
+
+/* What is opened for a place: a thread, all tasks, or a cgroup. */
+struct place {
+	pid_t pid;
+	uint32_t tid;              /* 0: no thread */
+	unsigned long flags;
+	bool *found;               /* per event: an attr that opens is known */
+	int *leader;               /* per ring: the group in work's first event; -1: not there */
+	bool *has_sideband;        /* per ring */
+	size_t n_opened;
+};
+
+static void note_found(struct live *l, const struct live_options *o, uint32_t i,
+		       const struct perf_event_attr *attr, unsigned given_up)
+{
+	char text[512];
+	l->attr[i] = *attr;
+	l->given_up[i] = given_up;
+	evattr_text(&l->attr[i], text, sizeof(text));
+	log_line(o->open.log, LOG_EXPLAIN, "event '%s'%s%s: %s", o->event[i].name,
+		 o->event[i].pmu[0] ? " of " : "", o->event[i].pmu, text);
+}
+
+/* Opens event i on a ring's CPU, with the side band if that has none yet. */
+static int open_one(struct live *l, const struct live_options *o, uint32_t i, struct place *p,
+		    size_t r, int group_fd, struct err *e)
+{
+	const struct evopen_place at = { p->pid, l->ring[r].cpu, group_fd, p->flags };
+	struct perf_event_attr attr = l->attr[i];
+	bool sideband = !p->has_sideband[r];
+	unsigned given_up = 0;
+	if (sideband)
+		add_sideband(&attr);
+	int fd = p->found[i] ? evopen_again(&o->open, &o->event[i], &attr, &at, e)
+			     : evopen_first(&o->open, &o->event[i], &attr, &at, &given_up, e);
+	if (fd < 0)
+		return fd;
+	const struct live_fd f = {
+		.fd = fd, .event = i, .tid = p->tid, .cpu = l->ring[r].cpu, .sideband = sideband,
+	};
+	int code = keep_fd(l, o, f, l->ring[r].fd, e);
+	if (code < 0)
+		return code;
+	if (!p->found[i]) {
+		if (sideband)
+			attr.mmap = attr.mmap2 = attr.comm = attr.comm_exec = attr.task = 0;
+		note_found(l, o, i, &attr, given_up);
+	}
+	p->found[i] = true;
+	p->has_sideband[r] = true;
+	p->n_opened++;
+	return fd;
+}
+
+/* A member that its group does not take: alone, where the user allowed it (modifier W), else with
+ * that as the reason. */
+static int open_outside(struct live *l, const struct live_options *o, uint32_t i, struct place *p,
+			size_t r, int refused, struct err *e)
+{
+	const struct evspec *s = &o->event[i];
+	const struct evopen_place at = { p->pid, l->ring[r].cpu, -1, p->flags };
+	if (s->weak) {
+		l->broken[i] = true;
+		set_attr(l, o, i);
+		log_line(o->open.log, LOG_NOTE, "event '%s': it does not fit into its group, and "
+			 "is sampled outside of it", s->name);
+		return open_one(l, o, i, p, r, -1, e);
+	}
+	int fd = evopen_again(&o->open, s, &l->attr[i], &at, NULL);
+	if (fd < 0)
+		return refused;
+	close(fd);
+	err_set(e, -refused, "event '%s' does not fit into its group: %s", s->name,
+		strerror(-refused));
+	err_hint(e, "a group's events are counted at the same time, so that all must find a counter"
+		    "; make it smaller, or let it break up where it must: {...}:W");
+	return refused;
+}
+
+/* Refusals that may be one PMU's of several. */
+static bool is_not_there(int code)
+{
+	return code == -ENOENT || code == -EOPNOTSUPP || code == -EINVAL || code == -ENODEV;
+}
+
+/* Event i on all rings.  *ret_failed: why it is not there, where that is no failure of all. */
+static int open_event(struct live *l, const struct live_options *o, uint32_t i, struct place *p,
+		      int *ret_failed, struct err *e)
+{
+	const struct evspec *s = &o->event[i];
+	bool member = is_member(o, i);
+	for (size_t r = 0; r < l->n_rings; r++) {
+		bool first = !member || l->broken[i];
+		int group_fd = first ? -1 : p->leader[r];
+		if (!member)
+			p->leader[r] = -1;
+		if (!cpus_contain(s->cpus, l->ring[r].cpu) || (!first && group_fd < 0))
+			continue;
+		int fd = open_one(l, o, i, p, r, group_fd, e);
+		if (fd == -EINVAL && group_fd >= 0 && !p->found[i])
+			fd = open_outside(l, o, i, p, r, fd, e);
+		if (fd == -ENODEV) {
+			*ret_failed = fd;
+			log_line(o->open.log, LOG_EXPLAIN, "event '%s': not on CPU %d: %s",
+				 s->name, l->ring[r].cpu, strerror(ENODEV));
+			continue;
+		}
+		if (fd < 0 && !p->found[i] && s->pmu[0] && is_not_there(fd) && has_variants(o, i)) {
+			*ret_failed = fd;
+			log_line(o->open.log, LOG_NOTE, "event '%s': not on PMU '%s': %s", s->name,
+				 s->pmu, strerror(-fd));
+			return 0;
+		}
+		if (fd < 0)
+			return fd;
+		if (!member)
+			p->leader[r] = fd;
+	}
+	return 0;
+}
+
+/* Was a variant of each event found? */
+static bool is_found(const struct live_options *o, const bool *found, uint32_t output)
+{
+	for (uint32_t i = 0; i < o->n_events; i++)
+		if (o->event[i].output == output && found[i])
+			return true;
+	return false;
+}
+
 /*
  * Opens all events at one place: on every ring's CPU for pid (a thread, -1, or a
- * cgroup's descriptor).  Sets *ret_n_opened; -ESRCH when the thread is gone.  A CPU that went
- * offline is passed over.
+ * cgroup's descriptor).  -ESRCH when the thread is gone.  A CPU that went offline is passed over,
+ * and one that the event's PMU is not on.
  */
 static int open_place(struct live *l, const struct live_options *o, pid_t pid, uint32_t tid,
-		      unsigned long flags, bool *found, size_t *ret_n_opened, struct err *e)
+		      unsigned long flags, bool *found, struct err *e)
 {
-	*ret_n_opened = 0;
+	CLEANUP_FREE int *leader = calloc(l->n_rings, sizeof(*leader));
+	CLEANUP_FREE bool *has_sideband = calloc(l->n_rings, sizeof(*has_sideband));
+	struct place p = { pid, tid, flags, found, leader, has_sideband, 0 };
+	int failed = 0;
+	if (!leader || !has_sideband)
+		return err_errno(e, ENOMEM, "cannot open events");
 	for (uint32_t i = 0; i < o->n_events; i++) {
-		int failed = 0;
-		for (size_t r = 0; r < l->n_rings; r++) {
-			const struct live_ring *ring = &l->ring[r];
-			const struct evopen_place at = { pid, ring->cpu, -1, flags };
-			int fd;
-			if (!found[i]) {
-				unsigned given_up = 0;
-				fd = evopen_first(&o->open, &o->event[i], &l->attr[i], &at,
-						  &given_up, e);
-				if (fd >= 0) {
-					char text[512];
-					found[i] = true;
-					l->given_up[i] = given_up;
-					evattr_text(&l->attr[i], text, sizeof(text));
-					log_line(o->open.log, LOG_EXPLAIN, "event '%s': %s",
-						 o->event[i].name, text);
-				}
-			} else {
-				fd = evopen_again(&o->open, &o->event[i], &l->attr[i], &at, e);
-			}
-			if (fd == -ENODEV) {
-				failed = fd;
-				log_line(o->open.log, LOG_EXPLAIN, "event '%s': not on CPU %d: %s",
-					 o->event[i].name, ring->cpu, strerror(ENODEV));
-				continue;
-			}
-			if (fd < 0)
-				return fd;
-			int code = keep_fd(l, fd, i, tid, ring->cpu, ring->fd, e);
-			if (code < 0)
-				return code;
-			++*ret_n_opened;
-		}
-		if (!found[i])
-			return failed;  /* e tells of the last CPU tried */
+		int code = open_event(l, o, i, &p, &failed, e);
+		if (code < 0)
+			return code;
+	}
+	for (uint32_t i = 0; i < o->n_events; i++) {
+		if (is_found(o, found, o->event[i].output))
+			continue;
+		if (failed)
+			return failed;  /* e tells of the last CPU or PMU tried */
+		return err_set(e, ENODEV, "event '%s': none of its CPUs (%s) is online",
+			       o->event[i].name, o->event[i].cpus ? o->event[i].cpus : "");
 	}
 	return 0;
 }
@@ -229,8 +361,7 @@ static int compare_pids(const void *a, const void *b)
 static int open_thread(struct live *l, const struct live_options *o, pid_t tid, bool late,
 		       bool *found, struct err *e)
 {
-	size_t n_opened;
-	int code = open_place(l, o, tid, (uint32_t)tid, 0, found, &n_opened, e);
+	int code = open_place(l, o, tid, (uint32_t)tid, 0, found, e);
 	if (code < 0)
 		return code;
 	l->facts.n_threads++;
@@ -315,11 +446,10 @@ static int open_events(struct live *l, const struct live_options *o, struct err 
 	CLEANUP_FREE bool *found = calloc(o->n_events, sizeof(*found));
 	if (!found)
 		return err_errno(e, ENOMEM, "cannot open events");
-	size_t n_opened;
 	if (o->scope == LIVE_CPU)
-		return open_place(l, o, -1, 0, 0, found, &n_opened, e);
+		return open_place(l, o, -1, 0, 0, found, e);
 	if (o->scope == LIVE_CGROUP)
-		return open_place(l, o, o->cgroup_fd, 0, PERF_FLAG_PID_CGROUP, found, &n_opened, e);
+		return open_place(l, o, o->cgroup_fd, 0, PERF_FLAG_PID_CGROUP, found, e);
 	for (size_t i = 0; i < o->n_pids; i++) {
 		int code = open_process(l, o, o->pid[i], found, e);
 		if (code < 0)
@@ -336,10 +466,15 @@ static int open_events(struct live *l, const struct live_options *o, struct err 
 }
 
 /* A CPU that has a ring may yet have no event: a PMU of some CPUs only, one that went offline. */
-static void count_empty_rings(struct live *l)
+static void count_empty_rings(struct live *l, const struct live_options *o)
 {
 	for (size_t r = 0; r < l->n_rings; r++) {
 		size_t i = 0;
+		bool wanted = false;
+		for (size_t k = 0; k < o->n_events; k++)
+			wanted |= cpus_contain(o->event[k].cpus, l->ring[r].cpu);
+		if (!wanted)
+			continue;  /* its PMU is not there */
 		while (i < l->fds.n && l->fds.v[i].cpu != l->ring[r].cpu)
 			i++;
 		l->facts.n_cpus_failed += i == l->fds.n;
@@ -348,13 +483,14 @@ static void count_empty_rings(struct live *l)
 
 static int start_merging(struct live *l, struct err *e)
 {
-	evattr_format(&l->attr[0], &l->format);
+	for (size_t i = 0; i < l->options.n_events; i++)
+		evattr_format(&l->attr[i], &l->format[i]);
 	CLEANUP_FREE struct ring **rings = calloc(l->n_rings, sizeof(struct ring *));
 	if (!rings)
 		return err_errno(e, ENOMEM, "cannot set up the rings");
 	for (size_t i = 0; i < l->n_rings; i++)
 		rings[i] = &l->ring[i].ring;
-	if (merge_init(&l->merge, &l->format, rings, l->n_rings) < 0)
+	if (merge_init(&l->merge, l->format, rings, l->n_rings) < 0)
 		return err_errno(e, ENOMEM, "cannot set up the rings");
 	return 0;
 }
@@ -386,14 +522,16 @@ int live_open(const struct live_options *options, struct source **ret_source, st
 	l->attr = calloc(o.n_events, sizeof(*l->attr));
 	l->closed = calloc(o.n_events, sizeof(*l->closed));
 	l->given_up = calloc(o.n_events, sizeof(*l->given_up));
-	int code = l->attr && l->closed && l->given_up
+	l->broken = calloc(o.n_events, sizeof(*l->broken));
+	l->format = calloc(o.n_events, sizeof(*l->format));
+	l->options = o;
+	int code = l->attr && l->closed && l->given_up && l->broken && l->format
 			   ? 0 : err_errno(e, ENOMEM, "cannot set up recording");
 	for (size_t i = 0; code == 0 && i < o.n_events; i++)
-		evattr_sampling(&o.event[i], &o.attr, &l->attr[i]);
+		set_attr(l, &o, (uint32_t)i);
 	if (code == 0) {
 		size_t n_places = o.scope == LIVE_TASK ? count_threads(&o) : 1;
 		raise_nofile((size_t)n_cpus * (1 + o.n_events * n_places) + 512);
-		add_sideband(&l->attr[0]);
 		code = open_rings(l, &o, cpus, (size_t)n_cpus, e);
 	}
 	if (code == 0)
@@ -401,7 +539,7 @@ int live_open(const struct live_options *options, struct source **ret_source, st
 	if (code == 0)
 		code = start_merging(l, e);
 	if (code == 0)
-		count_empty_rings(l);
+		count_empty_rings(l, &o);
 	if (code < 0) {
 		source_close(&l->source);
 		return code;
@@ -422,23 +560,37 @@ static int ring_fd_of_cpu(const struct live *l, int cpu)
 	return -1;
 }
 
+/* Events with a stack copy whose size the user has not fixed. */
+static bool adapts(const struct live *l, uint32_t event)
+{
+	return l->attr[event].sample_stack_user && !l->options.event[event].stack_bytes;
+}
+
 int live_set_stack(struct source *s, uint32_t stack_bytes, struct err *e)
 {
 	struct live *l = (struct live *)s;
 	const struct live_options *o = &l->options;
-	if (o->scope == LIVE_TASK || !l->format.sample_regs_user)
+	bool possible = o->scope != LIVE_TASK, any = false;
+	for (uint32_t i = 0; i < o->n_events; i++) {
+		possible &= !o->event[i].group;  /* its members would lose their leader */
+		any |= adapts(l, i);
+	}
+	if (!possible || !any)
 		return err_set(e, EOPNOTSUPP, "the size of stack copies is fixed");
 	bool cgroup = o->scope == LIVE_CGROUP;
-	size_t n = l->fds.n;
+	size_t n = l->fds.n, at = n;
 	for (size_t i = 0; i < n; i++) {
-		const struct live_fd old = l->fds.v[i];
-		struct perf_event_attr attr = l->attr[old.event];
+		struct live_fd f = l->fds.v[i];
+		struct perf_event_attr attr = l->attr[f.event];
+		if (!adapts(l, f.event))
+			continue;
 		attr.sample_stack_user = stack_bytes;
-		const struct evopen_place at = { cgroup ? o->cgroup_fd : -1, old.cpu, -1,
-						 cgroup ? PERF_FLAG_PID_CGROUP : 0 };
-		int fd = evopen_again(&o->open, &o->event[old.event], &attr, &at, e);
-		int code = fd < 0 ? fd : keep_fd(l, fd, old.event, 0, old.cpu,
-						 ring_fd_of_cpu(l, old.cpu), e);
+		if (f.sideband)
+			add_sideband(&attr);
+		const struct evopen_place place = { cgroup ? o->cgroup_fd : -1, f.cpu, -1,
+						    cgroup ? PERF_FLAG_PID_CGROUP : 0 };
+		f.fd = evopen_again(&o->open, &o->event[f.event], &attr, &place, e);
+		int code = f.fd < 0 ? f.fd : keep_fd(l, o, f, ring_fd_of_cpu(l, f.cpu), e);
 		if (code < 0) {
 			while (l->fds.n > n)
 				close(l->fds.v[--l->fds.n].fd);
@@ -448,14 +600,17 @@ int live_set_stack(struct source *s, uint32_t stack_bytes, struct err *e)
 	/* The new ones stand behind the old, in the same order. */
 	for (size_t i = 0; i < n; i++) {
 		const struct live_fd old = l->fds.v[i];
-		ioctl(l->fds.v[n + i].fd, PERF_EVENT_IOC_ENABLE, 0);
+		if (!adapts(l, old.event))
+			continue;
+		ioctl(l->fds.v[at].fd, PERF_EVENT_IOC_ENABLE, 0);
 		ioctl(old.fd, PERF_EVENT_IOC_DISABLE, 0);
-		live_add_count(l, old.fd, old.event, &l->closed[old.event]);
+		live_add_count(l, &old, &l->closed[old.event]);
 		close(old.fd);
-		l->fds.v[i] = l->fds.v[n + i];
+		l->fds.v[i] = l->fds.v[at++];
 	}
 	l->fds.n = n;
-	for (size_t i = 0; i < o->n_events; i++)
-		l->attr[i].sample_stack_user = stack_bytes;
+	for (uint32_t i = 0; i < o->n_events; i++)
+		if (adapts(l, i))
+			l->attr[i].sample_stack_user = stack_bytes;
 	return 0;
 }

@@ -38,10 +38,6 @@ static void check_event(const struct evspec *s)
 	check(made_of(part, LETTERS "_.-"));
 	check(strlen(part) == strlen(s->name));
 
-	struct evspec_list again = { NULL, 0 };
-	check(evspec_parse(&again, s->text, NULL) == 0 && again.n == 1);
-	check(memcmp(&again.v[0], s, sizeof(*s)) == 0);
-	evspec_list_done(&again);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -54,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	memcpy(text, data, size);
 	text[size] = '\0';
-	int code = evspec_parse(&l, text, &e);
+	int code = evspec_parse(&l, NULL, text, &e);
 	check(code == 0 || code == -EINVAL || code == -ENOMEM);
 	if (code < 0)
 		check(e.code == code && e.what[0] && l.n == 0);

@@ -90,7 +90,7 @@ static struct evspec spec_of(const char *text)
 {
 	struct evspec_list l = { NULL, 0 };
 	struct evspec s = { .rate = 0 };
-	if (evspec_parse(&l, text, NULL) == 0)
+	if (evspec_parse(&l, NULL, text, NULL) == 0)
 		s = l.v[0];
 	else
 		tap_ok(false, "event '%s'", text);

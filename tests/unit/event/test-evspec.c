@@ -25,14 +25,12 @@ static void accepts(const char *text, const char *want)
 	struct evspec_list l = { NULL, 0 };
 	struct err e = { 0 };
 	char got[300] = "";
-	int r = evspec_parse(&l, text, &e);
+	int r = evspec_parse(&l, NULL, text, &e);
 	if (r == 0 && l.n == 1)
 		text_of(&l.v[0], got);
 	else
 		snprintf(got, sizeof(got), "%d, %zu events: %.200s", r, l.n, e.what);
 	tap_str(got, want, text);
-	if (r == 0)
-		tap_str(l.v[0].text, text, "  its text is as written");
 	evspec_list_done(&l);
 }
 
@@ -82,25 +80,27 @@ static void lists(void)
 {
 	struct evspec_list l = { NULL, 0 };
 	struct err e = { 0 };
-	int r = evspec_parse(&l, "cycles/period=7,name=a/u,instructions,r1:k", &e);
+	int r = evspec_parse(&l, NULL, "cycles/period=7,name=a/u,instructions,r1:k", &e);
 	tap_int(r, 0, "a list with a comma in slashes");
 	tap_int((long long)l.n, 3, "has three events");
 	tap_str(l.v[0].name, "a:u", "the first");
 	tap_str(l.v[1].name, "instructions", "the second");
 	tap_str(l.v[2].name, "r1:k", "the third");
-	tap_int(evspec_parse(&l, "cycles,cycles:u", &e), 0, "more is appended; sides tell events "
+	tap_int(evspec_parse(&l, NULL, "cycles,cycles:u", &e), 0,
+		"more is appended; sides tell events "
 		"apart");
 	tap_int((long long)l.n, 5, "that makes five");
-	r = evspec_parse(&l, "branches,cpu-cycles", &e);
+	r = evspec_parse(&l, NULL, "branches,cpu-cycles", &e);
 	tap_int(r, -EINVAL, "an event that an earlier -e asked for is refused");
 	tap_str(e.what, "event 'cycles' is given twice, at character 10 of 'branches,cpu-cycles'",
 		"and named");
 	tap_int((long long)l.n, 5, "then nothing of that argument is appended");
-	tap_int(evspec_parse(&l, "branches", NULL), 0, "so that it may be given again");
-	tap_int(evspec_parse(&l, "faults,faults", NULL), -EINVAL, "an error needs no struct err");
-	tap_int(evspec_parse(&l, "cycles/name=cycles-u/", &e), -EINVAL,
+	tap_int(evspec_parse(&l, NULL, "branches", NULL), 0, "so that it may be given again");
+	tap_int(evspec_parse(&l, NULL, "faults,faults", NULL), -EINVAL,
+		"an error needs no struct err");
+	tap_int(evspec_parse(&l, NULL, "cycles/name=cycles-u/", &e), -EINVAL,
 		"two events with one file name are one");
-	tap_int(evspec_parse(&l, "cycles:ku", &e), -EINVAL, "both sides is no side");
+	tap_int(evspec_parse(&l, NULL, "cycles:ku", &e), -EINVAL, "both sides is no side");
 	evspec_list_done(&l);
 	tap_ok(!l.v && l.n == 0, "a list is empty when done");
 	evspec_list_done(&l);
@@ -111,7 +111,7 @@ static void refuses(const char *text, const char *want, const char *hint)
 {
 	struct evspec_list l = { NULL, 0 };
 	struct err e = { 0 };
-	int r = evspec_parse(&l, text, &e);
+	int r = evspec_parse(&l, NULL, text, &e);
 	tap_int(r, -EINVAL, text);
 	tap_int(e.code, -EINVAL, "  the code is in the error");
 	tap_str(e.what, want, "  what");
@@ -121,7 +121,10 @@ static void refuses(const char *text, const char *want, const char *hint)
 	evspec_list_done(&l);
 }
 
-#define MODIFIERS "modifiers are u (user code), k (kernel code), p (precise, up to ppp)"
+#define MODIFIERS \
+	"modifiers are u (user code), k (kernel code), h (hypervisor), I (not while idle), G " \
+	"(guests), H (host), p (precise, up to ppp), P (as precise as can be), D (always on the " \
+	"PMU), W (weak group), S (the group's leader samples)"
 
 static void errors(void)
 {
@@ -136,7 +139,6 @@ static void errors(void)
 		"cycles,cache-mises\n       ^\nnearest names: cache-misses, branch-misses, cycles; "
 		"'cprof list' shows all; a raw event is 'r' and 1 to 16 hex digits");
 	refuses("nonsense", "unknown event 'nonsense'", NULL);
-	refuses("sched:sched_switch", "unknown event 'sched'", NULL);
 	refuses(" cycles", "unknown event ' cycles'", NULL);
 	refuses("cy\001\377les", "unknown event 'cy??les'", NULL);
 	refuses("r", "unknown event 'r'", NULL);
@@ -150,7 +152,7 @@ static void errors(void)
 		"cycles:\n       ^\n" MODIFIERS);
 	refuses("cycles:x", "unknown modifier 'x', at character 8 of 'cycles:x'",
 		"cycles:x\n       ^\n" MODIFIERS);
-	refuses("cycles:uh", "unknown modifier 'h', at character 9 of 'cycles:uh'", NULL);
+	refuses("cycles:uq", "unknown modifier 'q', at character 9 of 'cycles:uq'", NULL);
 	refuses("cycles:u\t", "unknown modifier 0x09, at character 9 of 'cycles:u?'", NULL);
 	refuses("cycles:uu", "modifier 'u' is given twice, at character 9 of 'cycles:uu'", NULL);
 	refuses("cycles:kuk", "modifier 'k' is given twice, at character 10 of 'cycles:kuk'", NULL);
@@ -176,9 +178,9 @@ static void errors(void)
 	refuses("cycles/period=1,/", "empty term, at character 17 of 'cycles/period=1,/'", NULL);
 	refuses("cycles/event=0xd1/", "unknown term 'event=0xd1', at character 8 of "
 		"'cycles/event=0xd1/'",
-		"cycles/event=0xd1/\n       ^\nterms are period=N, freq=HZ, freq=max, name=WORD; "
-		"other "
-		"fields of a PMU event go into a raw code rHEX");
+		"cycles/event=0xd1/\n       ^\nterms are period=N, freq=HZ, freq=max, name=WORD, "
+		"call-graph=dwarf|fp|no, stack-size=N; other fields of a PMU event are written "
+		"cpu/FIELD=N/, or go into a raw code rHEX");
 	refuses("cycles/period/", "unknown term 'period', at character 8 of 'cycles/period/'",
 		NULL);
 	refuses("cycles/period=/", "bad period '': not a whole number, at character 15 of "
@@ -229,14 +231,14 @@ static void lengthy(void)
 	struct err e = { 0 };
 	memset(text, 'x', sizeof(text));
 	text[sizeof(text) - 1] = '\0';
-	tap_int(evspec_parse(&l, text, &e), -EINVAL, "an endless name is refused");
-	tap_str(e.what, "event is longer than 127 characters", "with a short message");
+	tap_int(evspec_parse(&l, NULL, text, &e), -EINVAL, "an endless name is refused");
+	tap_ok(strlen(e.what) < 200, "with a short message");
 	memset(text, ',', sizeof(text) - 1);
 	memcpy(text, "cycles", 6);
-	tap_int(evspec_parse(&l, text, &e), -EINVAL, "endless commas too");
+	tap_int(evspec_parse(&l, NULL, text, &e), -EINVAL, "endless commas too");
 	tap_ok(!strchr(e.hint, '^'), "no caret under a text that is not shown in full");
 	snprintf(text, sizeof(text), "cycles/name=%063d/,r1/name=%064d/", 1, 2);
-	tap_int(evspec_parse(&l, text, &e), -EINVAL, "a name of 64 characters is too long");
+	tap_int(evspec_parse(&l, NULL, text, &e), -EINVAL, "a name of 64 characters is too long");
 	tap_ok(strstr(e.what, "name is longer than 63 characters"), "and 63 are not");
 	text[strlen(text) - 66] = '\0';
 	evspec_list_done(&l);
@@ -278,7 +280,7 @@ static void called(const char *text, const char *type, const char *unit, const c
 	struct evspec_list l = { NULL, 0 };
 	char got_type[EVSPEC_NAME_MAX], got_part[EVSPEC_NAME_MAX];
 	const char *got_unit;
-	if (!tap_ok(evspec_parse(&l, text, NULL) == 0, "%s", text))
+	if (!tap_ok(evspec_parse(&l, NULL, text, NULL) == 0, "%s", text))
 		return;
 	evspec_sample_type(&l.v[0], got_type, &got_unit);
 	evspec_file_part(&l.v[0], got_part);
@@ -305,7 +307,7 @@ static void facts(void)
 {
 	struct evspec_list l = { NULL, 0 };
 	bool want[] = { true, true, false, false };
-	if (!tap_ok(evspec_parse(&l, "cs,migrations,faults,r3", NULL) == 0, "four events"))
+	if (!tap_ok(evspec_parse(&l, NULL, "cs,migrations,faults,r3", NULL) == 0, "four events"))
 		return;
 	for (size_t i = 0; i < l.n; i++)
 		tap_ok(evspec_in_kernel(&l.v[i]) == want[i], "'%s' is %s kernel side only",

@@ -1,0 +1,18 @@
+#ifndef CPROF_EVENT_EVELF_H
+#define CPROF_EVENT_EVELF_H
+
+/* Where a function is in an ELF file, for probes (perf_event_open(2), uprobe: probe_offset). */
+
+#include <stdint.h>
+
+struct err;
+
+/*
+ * The offset in the file of a symbol of .symtab or .dynsym that has code in a PT_LOAD segment, and
+ * the symbol's size (0 unknown).  -ENOENT: there is none; -ENOEXEC: no ELF file; or why the file
+ * cannot be read; e set.
+ */
+int evelf_find(const char *path, const char *symbol, uint64_t *ret_file_off,
+	       uint64_t *ret_n_bytes, struct err *e);
+
+#endif

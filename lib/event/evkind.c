@@ -1,0 +1,454 @@
+/*
+ * What an event begins with:
+ *
+ *	what = known name | alias | "r" hex-digit {hex-digit}        evnames.c; up to 16 digits
+ *	     | event of a PMU by its name in sysfs                   "mem-loads"
+ *	     | PMU "/"                                               "cpu/", behind it its terms
+ *	     | SYSTEM ":" PATTERN                                    tracepoints
+ *	     | "mem:" ADDRESS [ "/" LENGTH ] [ ":" {"r"|"w"|"x"} ]   breakpoint
+ *	     | "uprobe:" PATH ":" SYMBOL [ "+" OFFSET ] [ "%return" ]
+ *	     | an event of libpfm4                                   evpfm.h
+ *
+ * What a colon means depends on what stands before it: behind the name of an event come
+ * modifiers; only a name that is none begins a tracepoint.
+ */
+#include "event/evparse.h"
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/host.h"
+#include "base/units.h"
+#include "event/evelf.h"
+#include "event/evnames.h"
+#include "event/evpfm.h"
+#include "event/evtrace.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <linux/hw_breakpoint.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RAW_DIGITS_MAX 16
+#define CONFIG_PMU_SHIFT 32   /* PERF_PMU_TYPE_SHIFT: which PMU a hardware event is for */
+#define NUMBER_BYTES_MAX 32
+#define TRACE_NAME_MAX 200
+
+static bool has_prefix(const struct evparse *p, const char *prefix)
+{
+	return strncmp(p->text + p->at, prefix, strlen(prefix)) == 0;
+}
+
+/* ---- names of the tables, raw codes -------------------------------------------------- */
+
+/* "r" and hex digits: the PMU's own code of an event, taken as it is. */
+static bool is_raw(const char *s, size_t n)
+{
+	if (n < 2 || (s[0] | 32) != 'r')
+		return false;
+	for (size_t i = 1; i < n; i++)
+		if (!isxdigit((unsigned char)s[i]))
+			return false;
+	return true;
+}
+
+/* An event that each kind of core counts by itself: one variant for each on a hybrid machine. */
+static int add_for_cores(struct evparse *p, struct evparse_span at, const char *name,
+			 uint32_t type, uint64_t config)
+{
+	int r = evparse_need_pmus(p);
+	if (r < 0)
+		return r;
+	bool hybrid = evpmu_n_cores(&p->pmus) > 1;
+	for (size_t i = 0; i < (hybrid ? p->pmus.n : 1); i++) {
+		const struct evpmu *pmu = hybrid ? &p->pmus.v[i] : NULL;
+		if (pmu && !pmu->is_core)
+			continue;
+		struct evspec *s = evparse_add(p, pmu, at);
+		if (!s)
+			return -ENOMEM;
+		snprintf(s->name, sizeof(s->name), "%s", name);
+		s->config = config;
+		if (!pmu || type != PERF_TYPE_RAW)
+			s->type = type;
+		if (pmu && type != PERF_TYPE_RAW)
+			s->config |= (uint64_t)pmu->type << CONFIG_PMU_SHIFT;
+	}
+	return 0;
+}
+
+static int add_known(struct evparse *p, struct evparse_span at, const struct evnames_entry *known)
+{
+	if (known->type != PERF_TYPE_SOFTWARE)
+		return add_for_cores(p, at, known->known.name, known->type, known->config);
+	struct evspec *s = evparse_add(p, NULL, at);
+	if (!s)
+		return -ENOMEM;
+	snprintf(s->name, sizeof(s->name), "%s", known->known.name);
+	s->type = known->type;
+	s->config = known->config;
+	s->is_clock = s->config == PERF_COUNT_SW_CPU_CLOCK ||
+		      s->config == PERF_COUNT_SW_TASK_CLOCK;
+	return 0;
+}
+
+static int add_raw(struct evparse *p, struct evparse_span at)
+{
+	size_t n = at.to - at.from;
+	char name[RAW_DIGITS_MAX + 2], shown[EVPARSE_SHOWN_MAX + 1];
+	if (n > 1 + RAW_DIGITS_MAX)
+		return evparse_complain(p, EINVAL, at.from + 1 + RAW_DIGITS_MAX, "",
+					"raw event '%s' has more than 16 hex digits",
+					evparse_shown(p, at, shown));
+	for (size_t i = 0; i < n; i++)
+		name[i] = (char)tolower((unsigned char)p->text[at.from + i]);
+	name[n] = '\0';
+	return add_for_cores(p, at, name, PERF_TYPE_RAW, strtoull(name + 1, NULL, 16));
+}
+
+static int unknown_event(const struct evparse *p, struct evparse_span at)
+{
+	struct evnames_near near;
+	char advice[256], shown[EVPARSE_SHOWN_MAX + 1];
+	evnames_nearest(p->text + at.from, at.to - at.from, &near);
+	snprintf(advice, sizeof(advice),
+		 "nearest names: %s, %s, %s; 'cprof list' shows all; a raw event is 'r' and 1 to "
+		 "16 hex digits", near.name[0], near.name[1], near.name[2]);
+	return evparse_complain(p, EINVAL, at.from, advice, "unknown event '%s'",
+				evparse_shown(p, at, shown));
+}
+
+/* ---- PMUs ---------------------------------------------------------------------------- */
+
+/* "PMU/": adds a variant for each PMU that the name means; 0 when there is none. */
+static int add_pmus(struct evparse *p, struct evparse_span at)
+{
+	int r = evparse_need_pmus(p);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < p->pmus.n; i++)
+		if (evpmu_matches(&p->pmus, &p->pmus.v[i], p->text + at.from, at.to - at.from) &&
+		    !evparse_add(p, &p->pmus.v[i], at))
+			return -ENOMEM;
+	p->is_pmu = p->l->n > p->first;
+	return 0;
+}
+
+/* A name of a PMU's "events" folder alone: of the cores first, else of any PMU; 0 when there is
+ * none. */
+static int add_by_name(struct evparse *p, struct evparse_span at)
+{
+	int r = evparse_need_pmus(p);
+	for (unsigned want_core = 2; r == 0 && want_core-- > 0 && p->l->n == p->first;) {
+		for (size_t i = 0; r == 0 && i < p->pmus.n; i++) {
+			struct evpmu_event ev;
+			if (p->pmus.v[i].is_core != want_core ||
+			    evpmu_event(p->host, &p->pmus.v[i], p->text + at.from, at.to - at.from,
+					&ev) < 0)
+				continue;
+			r = evparse_add(p, &p->pmus.v[i], at)
+				    ? evterm_apply_event(p, p->l->n - 1, &ev, at.from) : -ENOMEM;
+			free(ev.terms);
+		}
+	}
+	return r;
+}
+
+static int unknown_pmu(const struct evparse *p, struct evparse_span at)
+{
+	char shown[EVPARSE_SHOWN_MAX + 1], advice[400] = "";
+	size_t n = 0;
+	for (size_t i = 0; i < p->pmus.n && n < sizeof(advice); i++)
+		n += (size_t)snprintf(advice + n, sizeof(advice) - n, "%s%s",
+				      i ? ", " : "this machine has: ", p->pmus.v[i].name);
+	return evparse_complain(p, ENOENT, at.from, advice,
+				"there is no event and no PMU '%s' here",
+				evparse_shown(p, at, shown));
+}
+
+/* ---- tracepoints --------------------------------------------------------------------- */
+
+static int add_tracepoints(struct evparse *p, struct evparse_span system)
+{
+	char sys[TRACE_NAME_MAX], pattern[TRACE_NAME_MAX];
+	size_t from = system.to + 1, n = strcspn(p->text + from, ":/,{}");
+	struct evparse_span whole = { system.from, from + n };
+	struct evtrace_list points = { 0 };
+	struct err why = { 0 };
+	if (n == 0)
+		return evparse_complain(p, EINVAL, from, "", "name of a tracepoint missing");
+	if (n >= sizeof(pattern) || system.to - system.from >= sizeof(sys))
+		return unknown_event(p, system);
+	snprintf(sys, sizeof(sys), "%.*s", (int)(system.to - system.from), p->text + system.from);
+	snprintf(pattern, sizeof(pattern), "%.*s", (int)n, p->text + from);
+	int r = evtrace_find(p->host, sys, pattern, &points, &why);
+	if (r < 0)
+		return evparse_complain(p, -r, system.from, why.hint, "%s", why.what);
+	for (size_t i = 0; r == 0 && i < points.points.n; i++) {
+		struct evspec *s = evparse_add(p, NULL, whole);
+		if (!s) {
+			r = -ENOMEM;
+			break;
+		}
+		snprintf(s->name, sizeof(s->name), "%.60s:%.60s", sys, points.points.v[i].name);
+		s->kind = EVSPEC_TRACEPOINT;
+		s->type = PERF_TYPE_TRACEPOINT;
+		s->config = points.points.v[i].id;
+		/* Each is an event of its own; the last one's number is taken by the caller. */
+		s->output = p->l->n_outputs + (uint32_t)i;
+	}
+	if (r == 0)
+		p->l->n_outputs += (uint32_t)points.points.n - 1;
+	evtrace_list_done(&points);
+	p->at = whole.to;
+	return r;
+}
+
+/* ---- breakpoints --------------------------------------------------------------------- */
+
+static bool take_number(struct evparse *p, const char *ends, uint64_t *ret)
+{
+	char text[NUMBER_BYTES_MAX];
+	size_t n = strcspn(p->text + p->at, ends);
+	if (n == 0 || n >= sizeof(text))
+		return false;
+	memcpy(text, p->text + p->at, n);
+	text[n] = '\0';
+	if (units_parse_u64(text, ret) < 0)
+		return false;
+	p->at += n;
+	return true;
+}
+
+/* The access behind a colon, if all its letters are of "rwx"; else they are modifiers. */
+static uint32_t take_access(struct evparse *p)
+{
+	uint32_t type = 0;
+	size_t n = strcspn(p->text + p->at + 1, ":/,{}");
+	if (p->text[p->at] != ':' || n == 0 || strspn(p->text + p->at + 1, "rwx") < n)
+		return 0;
+	for (size_t i = 0; i < n; i++) {
+		char c = p->text[p->at + 1 + i];
+		type |= c == 'r' ? HW_BREAKPOINT_R : c == 'w' ? HW_BREAKPOINT_W : HW_BREAKPOINT_X;
+	}
+	p->at += 1 + n;
+	return type;
+}
+
+static int add_breakpoint(struct evparse *p)
+{
+	size_t from = p->at;
+	uint64_t vaddr, len = 0;
+	p->at += strlen("mem:");
+	if (!take_number(p, "/:,{}", &vaddr))
+		return evparse_complain(p, EINVAL, p->at, "write 'mem:0x601040/8:rw'",
+					"a breakpoint needs an address");
+	size_t len_at = p->at + 1;
+	if (p->text[p->at] == '/' && isdigit((unsigned char)p->text[p->at + 1])) {
+		p->at++;
+		if (!take_number(p, "/:,{}", &len) ||
+		    (len != 1 && len != 2 && len != 4 && len != 8))
+			return evparse_complain(p, EINVAL, len_at, "",
+						"a breakpoint is 1, 2, 4 or 8 bytes long");
+	}
+	size_t access_at = p->at + 1;
+	uint32_t type = take_access(p);
+	if (type & HW_BREAKPOINT_X && type != HW_BREAKPOINT_X)
+		return evparse_complain(p, EINVAL, access_at, "",
+					"'x' (execution) excludes 'r' and 'w'");
+	if (!type)
+		type = HW_BREAKPOINT_RW;
+	struct evspec *s = evparse_add(p, NULL, (struct evparse_span){ from, p->at });
+	if (!s)
+		return -ENOMEM;
+	s->kind = EVSPEC_BREAKPOINT;
+	s->type = PERF_TYPE_BREAKPOINT;
+	s->bp_type = type;
+	s->config1 = vaddr;
+	/* On execution the kernel wants the size of a long, whatever the instruction's. */
+	s->config2 = type == HW_BREAKPOINT_X ? sizeof(long) : len ? len : 4;
+	return 0;
+}
+
+/* ---- probes -------------------------------------------------------------------------- */
+
+/* Where a symbol ends: Go's hold slashes, so that terms begin at the last one before a '='. */
+static size_t symbol_bytes(const char *text)
+{
+	size_t n = strcspn(text, ":,{}"), eq = strcspn(text, "=");
+	for (size_t i = eq < n || text[n] == ',' ? eq : n; eq < strlen(text) && i-- > 0;)
+		if (text[i] == '/' && i < n)
+			return i;
+	return n;
+}
+
+static int probe_offset(struct evparse *p, struct evparse_span at, uint64_t *ret)
+{
+	struct evparse tail = *p;
+	char shown[EVPARSE_SHOWN_MAX + 1];
+	tail.at = at.from;
+	if (take_number(&tail, "%/:,{}", ret) && tail.at == at.to)
+		return 0;
+	return evparse_complain(p, EINVAL, at.from, "", "bad offset '%s'",
+				evparse_shown(p, at, shown));
+}
+
+static int add_probe(struct evparse *p, struct evparse_span path_at, struct evparse_span symbol_at)
+{
+	static const char advice[] = "write 'uprobe:/usr/bin/program:function'";
+	char symbol[512];
+	const char *begin = p->text + symbol_at.from;
+	size_t n = symbol_at.to - symbol_at.from;
+	bool is_return = n > 7 && memcmp(begin + n - 7, "%return", 7) == 0;
+	if (is_return)
+		n -= 7;
+	const char *plus = memchr(begin, '+', n);
+	size_t n_symbol = plus ? (size_t)(plus - begin) : n;
+	uint64_t off = 0, file_off, n_bytes;
+	int r;
+	if (plus) {
+		struct evparse_span at = { symbol_at.from + n_symbol + 1, symbol_at.from + n };
+		r = probe_offset(p, at, &off);
+		if (r < 0)
+			return r;
+	}
+	if (n_symbol == 0 || n_symbol >= sizeof(symbol))
+		return evparse_complain(p, EINVAL, symbol_at.from, advice, "name of a function "
+					"missing");
+	snprintf(symbol, sizeof(symbol), "%.*s", (int)n_symbol, begin);
+	long type;
+	if (!p->host || host_read_long(p->host, HOST_SYS, &type,
+				       "bus/event_source/devices/uprobe/type") < 0)
+		return evparse_complain(p, ENODEV, p->at, "it takes Linux 4.17 with "
+					"CONFIG_UPROBE_EVENTS",
+					"this kernel has no uprobes for perf events");
+	struct evpmu pmu = { .name = (char *)"uprobe" };
+	struct evpmu_bits bits = { 0, 1 };
+	if (is_return)
+		evpmu_format(p->host, &pmu, "retprobe", 8, &bits);
+	CLEANUP_FREE char *path = strndup(p->text + path_at.from, path_at.to - path_at.from);
+	if (!path)
+		return err_errno(p->e, ENOMEM, "cannot store an event");
+	struct err why = { 0 };
+	r = evelf_find(path, symbol, &file_off, &n_bytes, &why);
+	if (r < 0)
+		return evparse_complain(p, -r, r == -ENOENT && strstr(why.what, "function")
+					? symbol_at.from : path_at.from, why.hint, "%s", why.what);
+	if (off && n_bytes && off >= n_bytes)
+		return evparse_complain(p, EINVAL, symbol_at.from, "", "'%s' has %llu bytes only",
+					symbol, (unsigned long long)n_bytes);
+	struct evspec *s = evparse_add(p, NULL, symbol_at);
+	if (!s)
+		return -ENOMEM;
+	const char *base = strrchr(path, '/');
+	snprintf(s->name, sizeof(s->name), "uprobe:%.40s:%.*s", base ? base + 1 : path,
+		 (int)(symbol_at.to - symbol_at.from > 70 ? 70 : symbol_at.to - symbol_at.from),
+		 begin);
+	s->kind = EVSPEC_UPROBE;
+	s->type = (uint32_t)type;
+	s->config = is_return ? bits.mask : 0;
+	s->config2 = file_off + off;
+	s->path = TAKE_PTR(path);
+	return 0;
+}
+
+static int parse_probe(struct evparse *p)
+{
+	size_t path = p->at + strlen("uprobe:"), n = strcspn(p->text + path, ":,");
+	if (n == 0 || p->text[path + n] != ':')
+		return evparse_complain(p, EINVAL, path, "write 'uprobe:/usr/bin/program:function'",
+					"a probe needs a path and a function");
+	struct evparse_span path_at = { path, path + n };
+	size_t symbol = path + n + 1;
+	struct evparse_span symbol_at = { symbol, symbol + symbol_bytes(p->text + symbol) };
+	int r = add_probe(p, path_at, symbol_at);
+	p->at = symbol_at.to;
+	return r;
+}
+
+/* ---- libpfm4 ------------------------------------------------------------------------- */
+
+/* -ENOENT when it has none of that name (nothing said, unless must_be). */
+static int add_pfm(struct evparse *p, struct evparse_span at, bool must_be)
+{
+	struct evpfm_attr a;
+	struct err why = { 0 };
+	CLEANUP_FREE char *text = strndup(p->text + at.from, at.to - at.from);
+	if (!text)
+		return err_errno(p->e, ENOMEM, "cannot store an event");
+	int r = evpfm_find(text, &a, &why);
+	if (r < 0 && !must_be)
+		return -ENOENT;
+	if (r < 0)
+		return evparse_complain(p, -r, at.from, why.hint, "%s", why.what);
+	struct evspec *s = evparse_add(p, NULL, at);
+	if (!s)
+		return -ENOMEM;
+	s->type = a.type;
+	s->config = a.config;
+	s->config1 = a.config1;
+	s->config2 = a.config2;
+	s->only_user = a.only_user;
+	s->only_kernel = a.only_kernel;
+	s->precise_ip = a.precise_ip;
+	if (a.period) {
+		s->rate_kind = a.is_freq ? EVSPEC_RATE_FREQ : EVSPEC_RATE_PERIOD;
+		s->rate = a.period;
+	}
+	p->at = at.to;
+	return 0;
+}
+
+/* ---- all kinds ----------------------------------------------------------------------- */
+
+/* Is what stands behind a colon made of letters of modifiers only? */
+static bool looks_like_modifiers(const char *text)
+{
+	size_t n = strcspn(text, ",{}");
+	return n <= 4 && strspn(text, "ukhIGHpPDWS") == n;
+}
+
+/* A name that is in no table: an event of libpfm4, or a tracepoint where a colon follows. */
+static int parse_other(struct evparse *p, struct evparse_span name)
+{
+	const char *behind = p->text + name.to;
+	struct evparse_span all = { name.from, name.to + strcspn(behind, "/,{}") };
+	if (strncmp(behind, "::", 2) == 0)
+		return add_pfm(p, all, true);
+	/* "r0x1d1" is not what libpfm4 takes for a raw code. */
+	bool like_raw = (p->text[name.from] | 32) == 'r' &&
+			isdigit((unsigned char)p->text[name.from + 1]);
+	int r = p->host && !like_raw && evpfm_is_there() ? add_pfm(p, all, false) : -ENOENT;
+	if (r != -ENOENT)
+		return r;
+	return *behind != ':' || looks_like_modifiers(behind + 1) ? unknown_event(p, name)
+								  : add_tracepoints(p, name);
+}
+
+int evkind_parse(struct evparse *p)
+{
+	if (has_prefix(p, "mem:"))
+		return add_breakpoint(p);
+	if (has_prefix(p, "uprobe:"))
+		return parse_probe(p);
+	struct evparse_span name = { p->at, p->at + strcspn(p->text + p->at, "/:,{}") };
+	const char *text = p->text + name.from;
+	size_t n = name.to - name.from;
+	if (n == 0)
+		return evparse_complain(p, EINVAL, name.from, "", "event name missing");
+	p->at = name.to;
+	const struct evnames_entry *known = evnames_find(text, n);
+	if (known)
+		return add_known(p, name, known);
+	if (is_raw(text, n))
+		return add_raw(p, name);
+	bool slash = p->text[name.to] == '/';
+	int r = slash ? add_pmus(p, name) : 0;
+	if (r == 0 && p->l->n == p->first)
+		r = add_by_name(p, name);
+	if (r < 0 || p->l->n > p->first)
+		return r;
+	return slash && p->host ? unknown_pmu(p, name) : parse_other(p, name);
+}

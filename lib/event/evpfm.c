@@ -1,0 +1,128 @@
+/*
+ * libpfm4 keeps global state: initialised once, by the first who asks, and not taken down.
+ * Its tables hold the events of all models that it knows; what it encodes are, unless the
+ * environment says otherwise (LIBPFM_ENCODE_INACTIVE=1), those of this machine only.
+ */
+#include "event/evpfm.h"
+
+#include "base/err.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <perfmon/pfmlib.h>
+#include <perfmon/pfmlib_perf_event.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static int init_code;
+
+static void init(void)
+{
+	init_code = pfm_initialize();
+}
+
+static bool is_ready(void)
+{
+	pthread_once(&once, init);
+	return init_code == PFM_SUCCESS;
+}
+
+bool evpfm_is_there(void)
+{
+	return is_ready();
+}
+
+bool evpfm_pmu_at(int i, struct evpfm_pmu *ret)
+{
+	pfm_pmu_info_t info = { .size = sizeof(info) };
+	if (!is_ready() || i >= PFM_PMU_MAX)
+		return false;
+	*ret = (struct evpfm_pmu){ NULL, NULL, false, 0 };
+	if (pfm_get_pmu_info((pfm_pmu_t)i, &info) != PFM_SUCCESS)
+		return true;
+	*ret = (struct evpfm_pmu){ info.name, info.desc, info.is_present, info.nevents };
+	return true;
+}
+
+static bool pmu_named(const char *name, size_t n, struct evpfm_pmu *ret)
+{
+	for (int i = 0; evpfm_pmu_at(i, ret); i++)
+		if (ret->name && strlen(ret->name) == n && memcmp(ret->name, name, n) == 0)
+			return true;
+	return false;
+}
+
+static int fail(const char *text, int code, struct err *e)
+{
+	const char *colons = strstr(text, "::");
+	struct evpfm_pmu pmu;
+	if (colons && !pmu_named(text, (size_t)(colons - text), &pmu)) {
+		err_set(e, ENOENT, "libpfm4 knows no PMU '%.*s'", (int)(colons - text), text);
+		err_hint(e, "'cprof list --pmu' shows those of this machine");
+		return -ENOENT;
+	}
+	if (colons && !pmu.is_here && code == PFM_ERR_NOTFOUND) {
+		err_set(e, ENODEV, "event '%s' is of another CPU: %s", text, pmu.what);
+		err_hint(e, "'cprof list --pmu' shows the PMUs of this machine");
+		return -ENODEV;
+	}
+	err_set(e, code == PFM_ERR_NOTFOUND ? ENOENT : EINVAL, "event '%s': libpfm4 says: %s", text,
+		pfm_strerror(code));
+	err_hint(e, "'cprof list --search WORD' finds names");
+	return code == PFM_ERR_NOTFOUND ? -ENOENT : -EINVAL;
+}
+
+int evpfm_find(const char *text, struct evpfm_attr *ret, struct err *e)
+{
+	struct perf_event_attr a = { .size = sizeof(a) };
+	pfm_perf_encode_arg_t arg = { .attr = &a, .size = sizeof(arg) };
+	if (!is_ready())
+		return err_set(e, EOPNOTSUPP, "libpfm4 does not start: %s",
+			       pfm_strerror(init_code));
+	int code = pfm_get_os_event_encoding(text, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT_EXT,
+					     &arg);
+	if (code != PFM_SUCCESS)
+		return fail(text, code, e);
+	*ret = (struct evpfm_attr){
+		.type = a.type, .config = a.config, .config1 = a.config1, .config2 = a.config2,
+		.only_user = a.exclude_kernel, .only_kernel = a.exclude_user,
+		.precise_ip = a.precise_ip, .period = a.sample_period, .is_freq = a.freq,
+	};
+	return 0;
+}
+
+static bool each_mask(const char *pmu, const pfm_event_info_t *ev, evpfm_fn *fn, void *ctx)
+{
+	char name[256], what[512];
+	bool any = false, more = true;
+	for (int k = 0; more && k < ev->nattrs; k++) {
+		pfm_event_attr_info_t attr = { .size = sizeof(attr) };
+		if (pfm_get_event_attr_info(ev->idx, k, PFM_OS_NONE, &attr) != PFM_SUCCESS ||
+		    attr.type != PFM_ATTR_UMASK)
+			continue;
+		any = true;
+		snprintf(name, sizeof(name), "%s::%s:%s", pmu, ev->name, attr.name);
+		snprintf(what, sizeof(what), "%s: %s", ev->desc, attr.desc);
+		more = fn(ctx, &(struct evpfm_event){ name, what });
+	}
+	if (any || !more)
+		return more;
+	snprintf(name, sizeof(name), "%s::%s", pmu, ev->name);
+	return fn(ctx, &(struct evpfm_event){ name, ev->desc });
+}
+
+void evpfm_each(int i, evpfm_fn *fn, void *ctx)
+{
+	pfm_pmu_info_t pmu = { .size = sizeof(pmu) };
+	if (!is_ready() || pfm_get_pmu_info((pfm_pmu_t)i, &pmu) != PFM_SUCCESS)
+		return;
+	/* Which events are there is told for PMUs that are not here as well. */
+	for (int idx = pmu.first_event; idx != -1; idx = pfm_get_event_next(idx)) {
+		pfm_event_info_t ev = { .size = sizeof(ev) };
+		if (pfm_get_event_info(idx, PFM_OS_NONE, &ev) == PFM_SUCCESS &&
+		    !each_mask(pmu.name, &ev, fn, ctx))
+			return;
+	}
+}
