@@ -31,6 +31,7 @@ struct stackwalk_cached {
 	uint64_t pc;
 	uint32_t serial;   /* address space; 0 for the kernel */
 	uint32_t frame;    /* frames id */
+	uint32_t alone;    /* the stack that is this frame only; STACKS_EMPTY: not known yet */
 };
 
 #define CACHE_ENTRIES 16384u
@@ -125,11 +126,16 @@ static uint32_t look_up_user(struct stackwalk *w, struct procs_space *space, uin
 	return frames_add(w->frames, dso, vaddr, false);
 }
 
+static struct stackwalk_cached *cached(const struct stackwalk *w, uint64_t pc, uint32_t serial)
+{
+	return &w->cache[hash_pair(pc, serial) & (CACHE_ENTRIES - 1)];
+}
+
 static uint32_t frame_at(struct stackwalk *w, struct procs_space *space, uint64_t pc,
 			 bool is_kernel)
 {
 	uint32_t serial = is_kernel ? 0 : space->serial;
-	struct stackwalk_cached *c = &w->cache[hash_pair(pc, serial) & (CACHE_ENTRIES - 1)];
+	struct stackwalk_cached *c = cached(w, pc, serial);
 	if (c->pc == pc && c->serial == serial && pc)
 		return c->frame;
 	uint32_t frame = is_kernel ? frames_add(w->frames, w->kernel_dso, pc, false)
@@ -311,9 +317,33 @@ static uint32_t look_up_frames(struct stackwalk *w, struct procs_space *space, u
 	return from;
 }
 
+/* A sample without callers: mostly one look into the cache. */
+static uint32_t sample_alone(struct stackwalk *w, struct procs_space *space,
+			     const struct record *r)
+{
+	bool is_kernel = is_kernel_mode(r->misc);
+	uint64_t pc = r->sample.ip;
+	uint32_t serial = is_kernel ? 0 : space->serial, node = STACKS_EMPTY;
+	struct stackwalk_cached *c = cached(w, pc, serial);
+	if (c->pc == pc && c->serial == serial && c->alone != STACKS_EMPTY)
+		return c->alone;
+	uint32_t frame = frame_at(w, space, pc, is_kernel);
+	if (frame == NO_MAPPING) {
+		w->stats.n_unknown++;
+		frame = w->unknown;
+	}
+	if (!descend(w, 0, frame, &node))
+		return give_up(w, node);
+	if (c->pc == pc && c->serial == serial && c->frame == frame)
+		c->alone = node;
+	return node;
+}
+
 uint32_t stackwalk_sample(struct stackwalk *w, struct procs_space *space,
 			  struct stackwalk_memo **memo, const struct record *r)
 {
+	if (!r->sample.n_callchain && !r->sample.n_branches)
+		return sample_alone(w, space, r);
 	bool truncated;
 	uint32_t n = lay_out(w, r, &truncated);
 	uint32_t node = truncated ? stackwalk_pseudo(w, w->truncated) : STACKS_EMPTY;

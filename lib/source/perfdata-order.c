@@ -27,23 +27,29 @@ static void drop_taken(struct perfdata_order *o)
 	o->at = o->n_ready = 0;
 }
 
-int perfdata_order_add(struct perfdata_order *o, struct perfdata_entry entry)
+static bool grow(struct perfdata_order *o)
+{
+	size_t cap = o->cap ? o->cap * 2 : 1024;
+	struct perfdata_entry *more = reallocarray(o->v, cap, sizeof(*more));
+	if (!more)
+		return false;
+	o->v = more;
+	o->cap = cap;
+	return true;
+}
+
+struct perfdata_entry *perfdata_order_add(struct perfdata_order *o, uint64_t time_ns)
 {
 	drop_taken(o);
-	if (o->n == o->cap) {
-		size_t cap = o->cap ? o->cap * 2 : 1024;
-		struct perfdata_entry *more = reallocarray(o->v, cap, sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		o->v = more;
-		o->cap = cap;
-	}
-	if (entry.time_ns && entry.time_ns < o->ready_ns)
+	if (o->n == o->cap && !grow(o))
+		return NULL;
+	if (time_ns && time_ns < o->ready_ns)
 		o->n_early++;
-	if (entry.time_ns > o->youngest_ns)
-		o->youngest_ns = entry.time_ns;
-	o->v[o->n++] = entry;
-	return 0;
+	if (time_ns > o->youngest_ns)
+		o->youngest_ns = time_ns;
+	struct perfdata_entry *entry = &o->v[o->n++];
+	entry->time_ns = time_ns;
+	return entry;
 }
 
 static size_t run_end(const struct perfdata_entry *v, size_t from, size_t n)

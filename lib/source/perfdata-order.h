@@ -39,8 +39,9 @@ struct perfdata_order {
 
 void perfdata_order_done(struct perfdata_order *o);
 
-/* To be called only while nothing is ready.  Entries of the same time keep their order.  -ENOMEM */
-int perfdata_order_add(struct perfdata_order *o, struct perfdata_entry entry);
+/* Adds an entry and fills in its time; the rest is for the caller to fill in at once.  To be called
+ * only while nothing is ready.  Entries of the same time keep their order.  NULL: no memory. */
+struct perfdata_entry *perfdata_order_add(struct perfdata_order *o, uint64_t time_ns);
 
 /* A mark, the end of all, or too many entries: makes entries ready.  -ENOMEM. */
 int perfdata_order_round(struct perfdata_order *o);

@@ -20,6 +20,9 @@
 /* What waits in chunks may take as much memory as that before it is delivered early. */
 #define HELD_BYTES_MAX (64u << 20)
 
+/* Headers are read far ahead of records: what a small record's lies behind. */
+#define PREFETCH_BYTES 512
+
 /* ---- failures ------------------------------------------------------------------ */
 
 int perfdata_broken(struct perfdata *p, const struct perfdata_stream *s, uint64_t offset,
@@ -102,16 +105,18 @@ static int queue(struct perfdata *p, struct perfdata_stream *s, const struct per
 			return PERFDATA_MORE;
 		event = 0;
 	}
-	struct perfdata_entry entry = {
-		.raw = raw, .chunk = from->chunk, .event = event,
-		.stream = (uint32_t)(s - p->streams),
-		/* Without times of samples the file's order is all there is. */
-		.time_ns = p->has_time ? time_of(p, s, raw, h, event) : 0,
-	};
-	if (perfdata_order_add(&p->order, entry) < 0)
+	/* Without times of samples the file's order is all there is. */
+	uint64_t time_ns = p->has_time ? time_of(p, s, raw, h, event) : 0;
+	/* Filled in place: an entry that is passed costs more than all the rest of this. */
+	struct perfdata_entry *entry = perfdata_order_add(&p->order, time_ns);
+	if (!entry)
 		return perfdata_no_memory(p);
-	perfdata_chunk_hold(entry.chunk);
-	if (p->order.n < PERFDATA_ORDER_MAX && (!entry.chunk || held_bytes(p) < HELD_BYTES_MAX))
+	entry->raw = raw;
+	entry->chunk = from->chunk;
+	entry->event = event;
+	entry->stream = (uint32_t)(s - p->streams);
+	perfdata_chunk_hold(from->chunk);
+	if (p->order.n < PERFDATA_ORDER_MAX && (!from->chunk || held_bytes(p) < HELD_BYTES_MAX))
 		return PERFDATA_MORE;
 	p->info.counts.n_early++;
 	return perfdata_order_half(&p->order) < 0 ? perfdata_no_memory(p) : PERFDATA_READY;
@@ -161,6 +166,7 @@ static int take(struct perfdata *p, struct perfdata_stream *s, struct perfdata_i
 	} else {
 		perfdata_input_take(in, h->n_bytes);
 		perfdata_input_touch(in, h->n_bytes);
+		__builtin_prefetch(in->p + PREFETCH_BYTES);
 		b = bytes_of(raw + sizeof(struct perf_event_header),
 			     h->n_bytes - sizeof(struct perf_event_header));
 	}

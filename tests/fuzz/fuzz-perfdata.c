@@ -35,6 +35,7 @@ static uint64_t touch(const struct record *r)
 		return sum_bytes(s->callchain, s->n_callchain * 8) +
 		       sum_bytes(s->user_stack, s->n_user_stack_bytes) +
 		       sum_bytes(s->user_regs, s->user_regs ? 8 : 0) +
+		       sum_bytes(s->branches, s->n_branches * 24) +
 		       sum_bytes(s->raw, s->n_raw_bytes);
 	default:
 		return r->time_ns;
