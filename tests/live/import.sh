@@ -5,7 +5,7 @@ need_perf
 need perf
 perf record -q -o probe.data -e cpu-clock -- "$PROG/spin" >/dev/null 2>&1 ||
 	skip_all 'perf record does not work here'
-# perf keeps copies of what it records below the home folder
+# perf keeps what it knows below the home folder
 HOME=$T/home.keep
 export HOME
 mkdir "$HOME"
@@ -14,7 +14,7 @@ mkdir "$HOME"
 recorded() {
 	recorded_name=$1
 	shift
-	perf record -q -o "$recorded_name.data" "$@" >perf.log 2>&1 || {
+	perf record -q -N --no-bpf-event -o "$recorded_name.data" "$@" >perf.log 2>&1 || {
 		sed 's/^/# perf: /' perf.log
 		return 1
 	}
@@ -107,6 +107,23 @@ if recorded packed -z -e cpu-clock -g -- "$PROG/serial" 60; then
 else
 	skip 'compressed records' 'this perf cannot write them'
 fi
+
+# ---- what record has written live agrees
+
+# agrees MODE OPTION...: of a program with known shares, cprof record and perf record
+agrees() {
+	mode=$1
+	shift
+	perf record -q -N --no-bpf-event -o both.data -F 997 "$@" -- "$PROG/serial" 100 >perf.log 2>&1
+	run "$CPROF" import -q -o both.pb.gz both.data
+	run "$CPROF" record -q -e cpu-clock:u -F 997 --call-graph "$mode" -o live.pb.gz -- \
+		"$PROG/serial" 100
+	check "record live and import of perf's file agree: $mode" "$PYTHON" \
+		"$CPROF_SOURCE_ROOT/tests/agree.py" both.pb.gz live.pb.gz
+	rm -f both.data both.pb.gz live.pb.gz
+}
+attempts 3 agrees fp -e cpu-clock:u -g
+attempts 3 agrees dwarf -e cpu-clock:u --call-graph dwarf
 
 # ---- a folder with a file for each CPU
 
