@@ -9,16 +9,18 @@
  * into a flat buffer with room behind the end.  And it can stop anywhere and start again at any
  * block, which zlib can only with tricks.
  *
- * An entry of a table: the length of the code (bits 0 to 7; 0: no such code), how many extra bits
- * follow (8 to 11), flags (12 to 14), and from bit 16 on the literal, what the extra bits are
- * added to, or where the second table is.
+ * An entry of a table: the length of the code with the extra bits that follow (bits 0 to 7; 0: no
+ * such code), the length without them (8 to 11), flags (12 to 14), and from bit 16 on the
+ * literal, what the extra bits are added to, or where the second table is.
  */
 
 #define ENTRY_LITERAL (1u << 12)
 #define ENTRY_END (1u << 13)
 #define ENTRY_SECOND (1u << 14)
+#define MEANS_NOTHING UINT32_MAX /* of codes that are there, but not to be used */
 
 #define CODE_BITS_MAX 15
+#define FAST_BYTES 24            /* of input, for the fast loop */
 #define N_LENGTH_CODES 288
 #define N_DISTANCE_CODES 32
 
@@ -90,7 +92,7 @@ static bool enter(struct deflate_code *c, unsigned code, unsigned n_bits, uint32
 		  unsigned n_second_bits)
 {
 	unsigned r = reverse(code, n_bits);
-	entry |= n_bits;
+	entry += n_bits | n_bits << 8;
 	if (n_bits <= c->n_bits) {
 		for (unsigned i = r; i < 1u << c->n_bits; i += 1u << n_bits)
 			c->entry[i] = entry;
@@ -133,10 +135,12 @@ static bool build(struct deflate_code *c, unsigned n_bits, const uint8_t *length
 	unsigned n_second_bits = longest > n_bits ? longest - n_bits : 0;
 	c->second_mask = (1u << n_second_bits) - 1;
 	memset(c->entry, 0, c->n_entries * sizeof(*c->entry));
-	for (unsigned i = 0; i < n; i++)
-		if (length[i] &&
-		    !enter(c, next[length[i]]++, length[i], meaning[i], n_second_bits))
+	for (unsigned i = 0; i < n; i++) {
+		unsigned code = length[i] ? next[length[i]]++ : 0;
+		if (length[i] && meaning[i] != MEANS_NOTHING &&
+		    !enter(c, code, length[i], meaning[i], n_second_bits))
 			return false;
+	}
 	return true;
 }
 
@@ -148,21 +152,21 @@ static void length_meanings(uint32_t meaning[N_LENGTH_CODES])
 	meaning[256] = ENTRY_END;
 	for (unsigned i = 257, base = 3; i < 285; i++) {
 		unsigned n_extra = i < 265 ? 0 : (i - 261) / 4;
-		meaning[i] = base << 16 | n_extra << 8;
+		meaning[i] = base << 16 | n_extra;
 		base += 1u << n_extra;
 	}
 	meaning[285] = 258u << 16;
-	meaning[286] = meaning[287] = 0;
+	meaning[286] = meaning[287] = MEANS_NOTHING;
 }
 
 static void distance_meanings(uint32_t meaning[N_DISTANCE_CODES])
 {
 	for (unsigned i = 0, base = 1; i < 30; i++) {
 		unsigned n_extra = i < 4 ? 0 : (i - 2) / 2;
-		meaning[i] = base << 16 | n_extra << 8;
+		meaning[i] = base << 16 | n_extra;
 		base += 1u << n_extra;
 	}
-	meaning[30] = meaning[31] = 0;
+	meaning[30] = meaning[31] = MEANS_NOTHING;
 }
 
 static bool build_both(struct deflate *d, const uint8_t *length, unsigned n_lengths,
@@ -254,16 +258,16 @@ static bool read_head(struct deflate *d)
 
 /* ---- contents of blocks -------------------------------------------------- */
 
-/* Copies n bytes from `back` bytes before; may write up to 7 more. */
+/* Copies n bytes from `back` bytes before; may write up to 16 more. */
 static inline void copy_match(uint8_t *to, size_t back, size_t n)
 {
 	const uint8_t *from = to - back, *end = to + n;
 	if (back >= 8) {
-		do {
+		/* most are shorter than 16, and a branch that guesses wrong costs more */
+		memcpy(to, from, 8);
+		memcpy(to + 8, from + 8, 8);
+		for (to += 16, from += 16; to < end; to += 8, from += 8)
 			memcpy(to, from, 8);
-			to += 8;
-			from += 8;
-		} while (to < end);
 	} else if (back == 1) {
 		memset(to, *from, n);
 	} else {
@@ -272,48 +276,59 @@ static inline void copy_match(uint8_t *to, size_t back, size_t n)
 	}
 }
 
-/* With at least 16 bytes of input, so that no step can run out of it. */
+/* What the entry stands for, and the extra bits behind its code, in `bits`. */
+static inline size_t value_of(uint32_t e, uint64_t bits)
+{
+	return (e >> 16) + ((bits & ((1ull << (e & 0xff)) - 1)) >> (e >> 8 & 15));
+}
+
+/* With enough input that no step can run out of it.  The next entry is always looked up before
+ * what the last one said is done. */
 static enum deflate_outcome run_fast(struct deflate *d, uint8_t *out, size_t *n_out, size_t goal)
 {
 	struct deflate_input k = d->in;
 	const struct deflate_code *length = &d->length, *distance = &d->distance;
 	enum deflate_outcome outcome = DEFLATE_ENOUGH;
 	uint8_t *o = out + *n_out, *o_goal = out + goal;
-	while (o < o_goal && k.end - k.p >= 24) {
-		refill(&k);
-		uint32_t e = look_up(length, k.bits);
-		drop(&k, e & 0xff);
+	const uint32_t mask = (1u << DEFLATE_LENGTH_BITS) - 1;
+	refill(&k);
+	uint32_t e = length->entry[k.bits & mask];
+	/* 56 bits are there, and e is what the first of them mean */
+	while (o < o_goal && k.end - k.p >= FAST_BYTES) {
 		if (e & ENTRY_LITERAL) {
-			*o++ = (uint8_t)(e >> 16);
-			e = look_up(length, k.bits);
 			drop(&k, e & 0xff);
+			*o++ = (uint8_t)(e >> 16);
+			e = length->entry[k.bits & mask];
 			if (e & ENTRY_LITERAL) {
-				*o++ = (uint8_t)(e >> 16);
-				e = look_up(length, k.bits);
 				drop(&k, e & 0xff);
-				if (e & ENTRY_LITERAL) {
-					*o++ = (uint8_t)(e >> 16);
-					continue;
-				}
+				*o++ = (uint8_t)(e >> 16);
+				e = length->entry[k.bits & mask];
 			}
+			refill(&k);
+			continue;
 		}
-		if (e & ENTRY_END || !(e >> 16)) {
-			outcome = e & ENTRY_END ? DEFLATE_BETWEEN : DEFLATE_BAD;
-			break;
+		if (e & (ENTRY_SECOND | ENTRY_END) || !e) {
+			e = look_up(length, k.bits);
+			if (e & ENTRY_END || !e) {
+				drop(&k, e & 0xff);
+				outcome = e ? DEFLATE_BETWEEN : DEFLATE_BAD;
+				break;
+			}
+			if (e & ENTRY_LITERAL)
+				continue;
 		}
-		refill(&k);
-		unsigned n_extra = e >> 8 & 15;
-		size_t n = (e >> 16) + (k.bits & ((1u << n_extra) - 1));
-		drop(&k, n_extra);
-		e = look_up(distance, k.bits);
+		size_t n = value_of(e, k.bits);
 		drop(&k, e & 0xff);
-		n_extra = e >> 8 & 15;
-		size_t back = (e >> 16) + (k.bits & ((1u << n_extra) - 1));
-		drop(&k, n_extra);
-		if (!(e >> 16) || back > (size_t)(o - out)) {
+		/* 36 bits are left at least, and a distance has 28 at most */
+		e = look_up(distance, k.bits);
+		size_t back = value_of(e, k.bits);
+		drop(&k, e & 0xff);
+		if (!e || back > (size_t)(o - out)) {
 			outcome = DEFLATE_BAD;
 			break;
 		}
+		refill(&k);
+		e = length->entry[k.bits & mask];
 		copy_match(o, back, n);
 		o += n;
 	}
@@ -327,15 +342,12 @@ static bool take_code(struct deflate *d, const struct deflate_code *c, uint32_t 
 		      size_t *ret_value)
 {
 	refill(&d->in);
-	uint32_t e = look_up(c, d->in.bits), extra;
-	unsigned n_bits = e & 0xff;
-	if (!n_bits || n_bits > d->in.n_bits)
+	uint32_t e = look_up(c, d->in.bits);
+	if (!e || (e & 0xff) > d->in.n_bits)
 		return false;
-	drop(&d->in, n_bits);
-	if (!take(&d->in, e >> 8 & 15, &extra))
-		return false;
+	*ret_value = value_of(e, d->in.bits);
+	drop(&d->in, e & 0xff);
 	*ret_entry = e;
-	*ret_value = (e >> 16) + extra;
 	return true;
 }
 
@@ -352,7 +364,7 @@ static enum deflate_outcome run_slow(struct deflate *d, uint8_t *out, size_t *n_
 		out[(*n_out)++] = (uint8_t)n;
 		return DEFLATE_ENOUGH;
 	}
-	if (!n || !take_code(d, &d->distance, &e, &back) || !back || back > *n_out)
+	if (!take_code(d, &d->distance, &e, &back) || back > *n_out)
 		return DEFLATE_BAD;
 	copy_match(out + *n_out, back, n);
 	*n_out += n;
@@ -407,7 +419,7 @@ enum deflate_outcome deflate_run(struct deflate *d, uint8_t *out, size_t *n_out,
 			outcome = read_head(d) ? DEFLATE_ENOUGH : DEFLATE_BAD;
 		else if (d->state == DEFLATE_STORED)
 			outcome = run_stored(d, out, n_out, goal);
-		else if (d->in.end - d->in.p >= 24)
+		else if (d->in.end - d->in.p >= FAST_BYTES)
 			outcome = run_fast(d, out, n_out, goal);
 		else
 			outcome = run_slow(d, out, n_out);

@@ -246,7 +246,8 @@ static size_t copy_sliding(struct unpack *u, uint64_t off, uint8_t *to, size_t n
 	while (n_done < n_bytes) {
 		uint64_t at = off + n_done, there = u->out_off + u->n_out;
 		if (at >= there) {
-			if (!advance(u, off + n_bytes))
+			/* what came before the damage counts */
+			if (!advance(u, off + n_bytes) && u->out_off + u->n_out == there)
 				break;
 			continue;
 		}
