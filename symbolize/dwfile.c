@@ -18,8 +18,15 @@
 
 void dwfile_init(struct dwfile *file, Elf *elf, int fd)
 {
-	*file = (struct dwfile){0};
+	*file = (struct dwfile){ .root = file };
 	dwsection_init(&file->sections, elf, fd);
+}
+
+void dwfile_init_dwo(struct dwfile *file, Elf *elf, int fd, struct dwfile *root)
+{
+	dwfile_init(file, elf, fd);
+	file->root = root;
+	file->sections.is_dwo = true;
 }
 
 void dwfile_done(struct dwfile *file)
@@ -50,7 +57,7 @@ const char *dwfile_copy(struct dwfile *file, const char *text)
 	if (!text || !*text)
 		return NULL;
 	size_t n = strlen(text) + 1;
-	char *copy = arena_alloc(&file->arena, n, 1, 1);
+	char *copy = arena_alloc(&file->root->arena, n, 1, 1);
 	if (!copy) {
 		file->out_of_memory = true;
 		return NULL;

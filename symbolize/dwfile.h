@@ -20,16 +20,17 @@ struct dwfile_extent {
 #define DWFILE_N_OTHERS 4
 
 struct dwfile {
+	struct dwfile *root;         /* itself, or the one that this is a part of */
 	struct dwsections sections;
 	struct dwabbrev_cache abbrevs;
 	VEC(struct dwfile_extent) units; /* all; see dwunit_holding */
 	bool units_listed;
 	struct dwunit other[DWFILE_N_OTHERS]; /* that references led to */
 	unsigned next_other;
-	struct arena_block *arena;   /* strings that callers get */
+	struct arena_block *arena;   /* of root: strings that callers get */
 	struct dwname_slot *names;   /* see dwname.h */
 	size_t n_names, n_name_slots;
-	VEC(struct dwtext) texts;    /* see dwtext.h */
+	VEC(struct dwtext) texts;    /* of root: see dwtext.h */
 	uint64_t n_steps_left;       /* guards against files made to take forever */
 	bool needs_libdw;            /* something was met that is not read here */
 	bool out_of_memory;
@@ -37,6 +38,9 @@ struct dwfile {
 
 /* elf and fd as for dwsection_init. */
 void dwfile_init(struct dwfile *file, Elf *elf, int fd);
+
+/* The same for a file with units that were split off root's; is to be done before root. */
+void dwfile_init_dwo(struct dwfile *file, Elf *elf, int fd, struct dwfile *root);
 void dwfile_done(struct dwfile *file);
 
 /* Starts a batch: the steps that it may take are counted anew. */
@@ -48,7 +52,7 @@ static inline bool dwfile_step(struct dwfile *file)
 	return file->n_steps_left && file->n_steps_left--;
 }
 
-/* A copy that lives as long as file; NULL for NULL and "", and when memory is out. */
+/* A copy that lives as long as root; NULL for NULL and "", and when memory is out. */
 const char *dwfile_copy(struct dwfile *file, const char *text);
 
 #endif

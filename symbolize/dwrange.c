@@ -15,7 +15,7 @@
 /* Reads on where what was read ends. */
 static void read_part(struct dwrange *r)
 {
-	r->b = dwsection_look(&r->u->file->sections, r->id, r->off, PART_BYTES);
+	r->b = dwsection_look(r->from, r->id, r->off, PART_BYTES);
 	r->b_start = r->b.p;
 }
 
@@ -37,7 +37,8 @@ static bool list_of(const struct dwunit *u, const struct dwvalue *v, enum dwsect
 	case DW_FORM_sec_offset:
 	case DW_FORM_data4:
 	case DW_FORM_data8:
-		*ret_off = v->u;
+		/* a unit's own ranges are never split off, and ranges_base is not for them */
+		*ret_off = v->u + (u->base_file != u->file ? u->ranges_base : 0);
 		return true;
 	case DW_FORM_rnglistx: {
 		uint64_t at, n_section = dwsection_bytes(s, id), base = u->rnglists_base;
@@ -63,7 +64,9 @@ void dwrange_init(struct dwrange *r, const struct dwunit *u, const struct dwcode
 		    __builtin_add_overflow(r->start, code->high.u, &r->end))
 			r->end = r->start;
 	} else if (code->ranges.form) {
-		r->id = u->format.version < 5 ? DWSECTION_RANGES : DWSECTION_RNGLISTS;
+		bool is_old = u->format.version < 5;
+		r->id = is_old ? DWSECTION_RANGES : DWSECTION_RNGLISTS;
+		r->from = is_old ? &u->base_file->sections : &u->file->sections;
 		if (list_of(u, &code->ranges, r->id, &r->off))
 			read_part(r);
 	}

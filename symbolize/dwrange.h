@@ -19,7 +19,8 @@ struct dwrange {
 	bool is_pair;            /* start and end are the only range */
 	uint64_t start, end;
 	uint64_t base;           /* what the list's offsets count from */
-	enum dwsection_id id;    /* where the list is */
+	struct dwsections *from; /* where the list is */
+	enum dwsection_id id;
 	uint64_t off;
 	struct bytes b;          /* the part at off of it that was read, and what is left of that */
 	const uint8_t *b_start;

@@ -31,6 +31,7 @@ static const char *const section_name[DWSECTION_N] = {
 	[DWSECTION_ADDR] = "addr",
 	[DWSECTION_RANGES] = "ranges",
 	[DWSECTION_RNGLISTS] = "rnglists",
+	[DWSECTION_CU_INDEX] = "cu_index",
 };
 
 void dwsection_init(struct dwsections *s, Elf *elf, int fd)
@@ -49,9 +50,19 @@ void dwsection_done(struct dwsections *s)
 
 /* ---- finding ------------------------------------------------------------- */
 
-/* The section ".debug_NAME", or the older compressed ".zdebug_NAME". */
-static bool section_find(Elf *elf, const char *wanted, GElf_Shdr *ret_header, bool *ret_gnu)
+/* Is that what comes behind ".debug_"? */
+static bool is_named(const struct dwsections *s, const char *rest, const char *wanted)
 {
+	size_t n = strlen(wanted);
+	return strncmp(rest, wanted, n) == 0 &&
+	       (rest[n] == 0 || (s->is_dwo && strcmp(rest + n, ".dwo") == 0));
+}
+
+/* The section ".debug_NAME", or the older compressed ".zdebug_NAME". */
+static bool section_find(const struct dwsections *s, const char *wanted, GElf_Shdr *ret_header,
+			 bool *ret_gnu)
+{
+	Elf *elf = s->elf;
 	size_t names;
 	if (elf_getshdrstrndx(elf, &names))
 		return false;
@@ -62,8 +73,8 @@ static bool section_find(Elf *elf, const char *wanted, GElf_Shdr *ret_header, bo
 		if (!name)
 			continue;
 		*ret_gnu = strncmp(name, ".zdebug_", 8) == 0;
-		if ((*ret_gnu && strcmp(name + 8, wanted) == 0) ||
-		    (strncmp(name, ".debug_", 7) == 0 && strcmp(name + 7, wanted) == 0))
+		if ((*ret_gnu && is_named(s, name + 8, wanted)) ||
+		    (strncmp(name, ".debug_", 7) == 0 && is_named(s, name + 7, wanted)))
 			return true;
 	}
 	return false;
@@ -146,7 +157,7 @@ static void section_open(struct dwsections *s, enum dwsection_id id)
 	unsigned kind;
 	uint64_t n_bytes;
 	d->tried = true;
-	if (!s->elf || !section_find(s->elf, section_name[id], &sh, &is_gnu) ||
+	if (!s->elf || !section_find(s, section_name[id], &sh, &is_gnu) ||
 	    !section_place(s, &sh, &from))
 		return;
 	if (is_gnu || sh.sh_flags & SHF_COMPRESSED) {

@@ -24,6 +24,7 @@ enum dwsection_id {
 	DWSECTION_ADDR,
 	DWSECTION_RANGES,
 	DWSECTION_RNGLISTS,
+	DWSECTION_CU_INDEX,          /* only in .dwp files */
 	DWSECTION_N,
 };
 
@@ -45,6 +46,7 @@ struct dwsection {
 
 struct dwsections {
 	Elf *elf;                /* NULL: all sections are given, none is looked for */
+	bool is_dwo;             /* ".debug_info.dwo" and so on are meant */
 	int fd;                  /* the file of elf; -1: it is in memory */
 	struct dwsection v[DWSECTION_N];
 };

@@ -31,9 +31,9 @@ uint32_t dwtext_note(const struct dwunit *u, const struct dwvalue *v)
 {
 	struct dwtext text = { .from = &u->file->sections };
 	if (dwunit_string_place(u, v, &text.off))
-		return note(u->file, text);
+		return note(u->file->root, text);
 	const char *copy = dwunit_copy_string(u, v);
-	return copy ? note(u->file, (struct dwtext){ .text = copy }) : 0;
+	return copy ? note(u->file->root, (struct dwtext){ .text = copy }) : 0;
 }
 
 struct order {
@@ -47,14 +47,14 @@ static int compare_order(const void *a, const void *b)
 	return x->off < y->off ? -1 : x->off > y->off;
 }
 
-bool dwtext_read(struct dwfile *file)
+bool dwtext_read(struct dwfile *file, struct dwsections *from)
 {
 	size_t n = 0;
 	struct order *order = calloc(file->texts.n + 1, sizeof(*order));
 	if (!order)
 		return false;
 	for (size_t i = 0; i < file->texts.n; i++)
-		if (file->texts.v[i].from)
+		if (file->texts.v[i].from == from)
 			order[n++] = (struct order){ file->texts.v[i].off, (uint32_t)i };
 	qsort(order, n, sizeof(*order), compare_order);
 	const struct dwtext *last = NULL;

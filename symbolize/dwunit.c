@@ -8,8 +8,8 @@
  * All sizes and offsets in the header are checked against .debug_info before anything else uses
  * them, so a unit that opened has off < root_off < end within the section.
  *
- * What needs libdw: references into files that dwz made, to type units (by signature), and
- * units that were split.  Bases that the first DIE does not give have the defaults of a
+ * What needs libdw: references into files that dwz made.  References to type units (by signature)
+ * lead nowhere: no function is described there alone.  Bases that the first DIE does not give have the defaults of a
  * table with one header in front (sections 7.26 to 7.28).
  */
 
@@ -22,7 +22,7 @@ bool dwunit_header(struct dwfile *file, uint64_t off, struct dwunit *ret)
 	struct bytes b = dwsection_look(&file->sections, DWSECTION_INFO, off, HEADER_BYTES_MAX);
 	const uint8_t *head = b.p;
 	uint64_t n_bytes = bytes_u32(&b), n_rest;
-	struct dwunit u = { .file = file, .off = off, .type = DW_UT_compile,
+	struct dwunit u = { .file = file, .base_file = file, .off = off, .type = DW_UT_compile,
 		.format.off_bytes = n_bytes == 0xffffffff ? 8 : 4 };
 	if (n_bytes == 0xffffffff)
 		n_bytes = bytes_u64(&b);
@@ -34,7 +34,7 @@ bool dwunit_header(struct dwfile *file, uint64_t off, struct dwunit *ret)
 		u.format.addr_bytes = bytes_u8(&b);
 		u.abbrev_off = dwform_unsigned(&b, u.format.off_bytes);
 		if (u.type == DW_UT_skeleton || u.type == DW_UT_split_compile)
-			bytes_u64(&b);       /* id of the other half */
+			u.id = bytes_u64(&b);
 		else if (u.type == DW_UT_type || u.type == DW_UT_split_type) {
 			bytes_u64(&b);       /* signature */
 			dwform_unsigned(&b, u.format.off_bytes);
@@ -72,8 +72,14 @@ static void set_root_attr(struct dwunit *u, unsigned name, const struct dwvalue 
 	case DW_AT_str_offsets_base: u->str_offsets_base = v->u; break;
 	case DW_AT_addr_base: u->addr_base = v->u; break;
 	case DW_AT_rnglists_base: u->rnglists_base = v->u; break;
+	case DW_AT_GNU_addr_base: u->addr_base = v->u; break;
+	case DW_AT_GNU_ranges_base: u->ranges_base = v->u; break;
+	case DW_AT_GNU_dwo_id: u->id = v->u; break;
 	case DW_AT_dwo_name:
-	case DW_AT_GNU_dwo_name: u->is_split = true; break;
+	case DW_AT_GNU_dwo_name:
+		u->is_split = true;
+		u->dwo_name = *v;
+		break;
 	}
 }
 
@@ -92,6 +98,7 @@ static bool read_root_from(struct dwunit *u, struct bytes b)
 	}
 	dwunit_addr(u, &u->low, &u->low_pc);
 	u->comp_dir.text = dwfile_copy(u->file, u->comp_dir.text);
+	u->dwo_name.text = dwfile_copy(u->file, u->dwo_name.text);
 	return true;
 }
 
@@ -101,14 +108,23 @@ static bool read_root(struct dwunit *u)
 	       read_root_from(u, dwunit_look(u, u->root_off, UINT64_MAX));
 }
 
-bool dwunit_open(struct dwfile *file, uint64_t off, struct dwunit *ret)
+static bool open_unit(struct dwfile *file, uint64_t off, const struct dwunit_parts *parts,
+		      const struct dwunit *skeleton, struct dwunit *ret)
 {
 	struct dwunit u;
 	if (!dwunit_header(file, off, &u))
 		return false;
 	uint64_t header = u.format.off_bytes == 8 ? 16 : 8;
-	u.str_offsets_base = u.addr_base = header;
-	u.rnglists_base = header + 4;
+	/* before DWARF 5 these sections have no header */
+	u.str_offsets_base = parts->str_offsets + (u.format.version < 5 ? 0 : header);
+	u.rnglists_base = parts->rnglists + header + 4;
+	u.addr_base = header;
+	u.abbrev_off += parts->abbrev;
+	if (skeleton) {
+		u.base_file = skeleton->file;
+		u.addr_base = skeleton->addr_base;
+		u.ranges_base = u.format.version < 5 ? skeleton->ranges_base : parts->rnglists;
+	}
 	u.is_split = u.type == DW_UT_skeleton;
 	u.table = dwabbrev_get(&file->abbrevs, &file->sections, u.abbrev_off, &u.format,
 			       &file->out_of_memory);
@@ -118,8 +134,21 @@ bool dwunit_open(struct dwfile *file, uint64_t off, struct dwunit *ret)
 		dwabbrev_put(u.table);
 		return false;
 	}
+	if (skeleton && !u.low.form)
+		u.low_pc = skeleton->low_pc;
 	*ret = u;
 	return true;
+}
+
+bool dwunit_open(struct dwfile *file, uint64_t off, struct dwunit *ret)
+{
+	return open_unit(file, off, &(struct dwunit_parts){0}, NULL, ret);
+}
+
+bool dwunit_open_split(struct dwfile *file, uint64_t off, const struct dwunit_parts *parts,
+		       const struct dwunit *skeleton, struct dwunit *ret)
+{
+	return open_unit(file, off, parts, skeleton, ret);
 }
 
 void dwunit_close(struct dwunit *u)
@@ -187,13 +216,13 @@ struct bytes dwunit_look(const struct dwunit *u, uint64_t off, uint64_t n_bytes)
 }
 
 /* Entry `index` of a table of numbers of n_bytes each at base. */
-static bool read_table(const struct dwunit *u, enum dwsection_id id, uint64_t base,
+static bool read_table(struct dwsections *s, enum dwsection_id id, uint64_t base,
 		       uint64_t index, unsigned n_bytes, uint64_t *ret)
 {
-	uint64_t n_section = dwsection_bytes(&u->file->sections, id);
+	uint64_t n_section = dwsection_bytes(s, id);
 	if (base > n_section || index >= (n_section - base) / n_bytes)
 		return false;
-	struct bytes b = dwsection_look(&u->file->sections, id, base + index * n_bytes, n_bytes);
+	struct bytes b = dwsection_look(s, id, base + index * n_bytes, n_bytes);
 	*ret = dwform_unsigned(&b, n_bytes);
 	return !b.bad;
 }
@@ -209,8 +238,9 @@ bool dwunit_addr(const struct dwunit *u, const struct dwvalue *v, uint64_t *ret_
 	case DW_FORM_addrx2:
 	case DW_FORM_addrx3:
 	case DW_FORM_addrx4:
-		return read_table(u, DWSECTION_ADDR, u->addr_base, v->u, u->format.addr_bytes,
-				  ret_vaddr);
+	case DW_FORM_GNU_addr_index:
+		return read_table(&u->base_file->sections, DWSECTION_ADDR, u->addr_base, v->u,
+				  u->format.addr_bytes, ret_vaddr);
 	}
 	return false;
 }
@@ -226,7 +256,8 @@ bool dwunit_string_place(const struct dwunit *u, const struct dwvalue *v, uint64
 	case DW_FORM_strx2:
 	case DW_FORM_strx3:
 	case DW_FORM_strx4:
-		return read_table(u, DWSECTION_STR_OFFSETS, u->str_offsets_base, v->u,
+	case DW_FORM_GNU_str_index:
+		return read_table(&u->file->sections, DWSECTION_STR_OFFSETS, u->str_offsets_base, v->u,
 				  u->format.off_bytes, ret_off);
 	}
 	return false;
@@ -244,7 +275,6 @@ const char *dwunit_string(const struct dwunit *u, const struct dwvalue *v)
 		return dwsection_string(&u->file->sections, DWSECTION_LINE_STR, v->u);
 	case DW_FORM_GNU_strp_alt:
 	case DW_FORM_strp_sup:
-	case DW_FORM_GNU_str_index:
 		u->file->needs_libdw = true;
 	}
 	return NULL;
@@ -273,7 +303,6 @@ bool dwunit_reference(const struct dwunit *u, const struct dwvalue *v, uint64_t 
 	case DW_FORM_GNU_ref_alt:
 	case DW_FORM_ref_sup4:
 	case DW_FORM_ref_sup8:
-	case DW_FORM_ref_sig8:
 		u->file->needs_libdw = true;
 	}
 	return false;

@@ -21,16 +21,27 @@ struct dwunit {
 	uint16_t language;
 	struct dwabbrev_table *table;
 	uint64_t str_offsets_base, addr_base, rnglists_base;
+	uint64_t ranges_base;        /* of a split unit's DW_AT_ranges in DWARF 4 */
+	uint64_t id;                 /* what a split unit and its other half have in common */
+	struct dwfile *base_file;    /* that has .debug_addr and .debug_ranges */
 	uint64_t low_pc;             /* what its range lists count from */
 	struct dwvalue low, high, ranges; /* of its code */
 	struct dwvalue lines;        /* where its line program is */
-	struct dwvalue comp_dir;     /* a text is a copy */
+	struct dwvalue comp_dir, dwo_name; /* a text is a copy */
 };
 
 /* The unit whose header is at off.  False when it is damaged or memory is out; otherwise
  * dwunit_close is owed. */
 bool dwunit_open(struct dwfile *file, uint64_t off, struct dwunit *ret);
 void dwunit_close(struct dwunit *u);
+
+/* What was split off skeleton: the unit at off in file.  Strings, ranges and abbreviations count from
+ * there (DWARF 5, section 7.3.5.3), as in a .dwp file; all 0 in others. */
+struct dwunit_parts {
+	uint64_t abbrev, str_offsets, rnglists;
+};
+bool dwunit_open_split(struct dwfile *file, uint64_t off, const struct dwunit_parts *parts,
+		       const struct dwunit *skeleton, struct dwunit *ret);
 
 /* Only the header; ret->table stays NULL. */
 bool dwunit_header(struct dwfile *file, uint64_t off, struct dwunit *ret);

@@ -76,14 +76,23 @@ static bool is_wanted(int fd, const struct wanted *w)
 	return id_known || (w->by_crc && crc_matches(fd, w->crc));
 }
 
-/* Opens path below the root if it is what is wanted; a descriptor or -ENOENT. */
-static int try_path(const struct symdebug_place *where, const char *path, const struct wanted *w)
+int symdebug_open_file(const struct symdebug_place *where, const char *path)
 {
+	struct stat st;
+	if (!where || !where->host)
+		return -ENOENT;
 	while (*path == '/')
 		path++;
 	/* O_NONBLOCK: a FIFO of that name must not hold us up. */
 	CLEANUP_CLOSE int fd = host_open_file(where->host, HOST_ROOT,
 					      O_RDONLY | O_NONBLOCK | O_NOCTTY, "%s", path);
+	return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? TAKE_FD(fd) : -ENOENT;
+}
+
+/* Opens path below the root if it is what is wanted; a descriptor or -ENOENT. */
+static int try_path(const struct symdebug_place *where, const char *path, const struct wanted *w)
+{
+	CLEANUP_CLOSE int fd = symdebug_open_file(where, path);
 	return fd >= 0 && is_wanted(fd, w) ? TAKE_FD(fd) : -ENOENT;
 }
 

@@ -25,6 +25,9 @@ struct symdebug_place {
 int symdebug_open(const struct symdebug_place *where, const struct dso *d, Elf *elf,
 		  char **ret_path);
 
+/* Any regular file, which the caller must check.  A descriptor or -ENOENT. */
+int symdebug_open_file(const struct symdebug_place *where, const char *path);
+
 /* The file that dwz moved common parts to: link and build id as in .gnu_debugaltlink; a relative
  * link counts from the folder of from_path.  A descriptor or -ENOENT. */
 int symdebug_open_alt(const struct symdebug_place *where, const char *link, const char *from_path,

@@ -4,6 +4,7 @@
 #include "symbolize/dwindex.h"
 #include "symbolize/dwline.h"
 #include "symbolize/dwname.h"
+#include "symbolize/dwsplit.h"
 #include "symbolize/dwtext.h"
 #include "symbolize/dwwalk.h"
 #include "symbolize/symlibdw.h"
@@ -21,8 +22,7 @@
 
 enum outcome {
 	OUTCOME_DONE,
-	OUTCOME_SPLIT,           /* its functions are in another file (.dwo) */
-	OUTCOME_ELSEWHERE,       /* it refers to another file (dwz) or to a type unit */
+	OUTCOME_ELSEWHERE,       /* it refers to another file (dwz) */
 	OUTCOME_UNREADABLE,      /* of a later version, with unknown forms, or damaged */
 };
 
@@ -33,6 +33,7 @@ struct noted {
 
 struct symdwarf {
 	struct dwfile file;
+	struct dwsplit split;
 	Elf *elf;
 	const char *elf_path;
 	const struct symdebug_place *where;
@@ -45,7 +46,8 @@ struct symdwarf {
 /* One unit at work. */
 struct unit {
 	struct symdwarf *s;
-	struct dwunit u;
+	struct dwunit u;         /* where lines hang */
+	struct dwunit tree;      /* where functions hang: u, or what was split off it */
 	struct dwline lines;
 	bool has_lines, is_plain;
 	const char *dir;
@@ -73,6 +75,7 @@ int symdwarf_open(Elf *elf, int fd, const char *elf_path, const struct symdebug_
 	if (!s)
 		return -ENOMEM;
 	dwfile_init(&s->file, elf, fd);
+	dwsplit_init(&s->split, &s->file, elf_path, where);
 	s->elf = elf;
 	s->elf_path = elf_path;
 	s->where = where;
@@ -93,6 +96,7 @@ void symdwarf_close(struct symdwarf *s)
 	if (!s)
 		return;
 	symlibdw_close(s->libdw);
+	dwsplit_done(&s->split);
 	dwfile_done(&s->file);
 	VEC_FREE(&s->frames);
 	VEC_FREE(&s->noted);
@@ -195,7 +199,7 @@ static bool is_plain(unsigned language)
 
 static bool find_functions(struct unit *k)
 {
-	struct dwfile *file = &k->s->file;
+	struct dwfile *file = k->tree.file;
 	dwwalk_run(&k->walk);
 	size_t n = k->walk.nodes.n;
 	k->name = calloc(n + 1, sizeof(*k->name));
@@ -203,7 +207,7 @@ static bool find_functions(struct unit *k)
 	if (!k->name || !k->call)
 		return false;
 	for (size_t i = 0; i < n && !file->needs_libdw; i++)
-		dwname_read(&k->u, k->walk.nodes.v[i].off, &k->name[i], &k->call[i]);
+		dwname_read(&k->tree, k->walk.nodes.v[i].off, &k->name[i], &k->call[i]);
 	return !file->out_of_memory;
 }
 
@@ -221,15 +225,11 @@ static int read_unit(struct unit *k, size_t n, struct symdwarf_addr *addr,
 		     enum outcome *ret_outcome)
 {
 	struct dwfile *file = &k->s->file;
-	if (k->u.is_split) {
-		*ret_outcome = OUTCOME_SPLIT;
-		return 0;
-	}
 	file->needs_libdw = false;
 	k->dir = dwunit_copy_string(&k->u, &k->u.comp_dir);
-	k->is_plain = is_plain(k->u.language);
+	k->is_plain = is_plain(k->tree.language);
 	k->row = calloc(n, sizeof(*k->row));
-	k->walk = (struct dwwalk){ .u = &k->u, .n = n };
+	k->walk = (struct dwwalk){ .u = &k->tree, .n = n };
 	k->walk.place = calloc(n, sizeof(*k->walk.place));
 	if (!k->row || !k->walk.place)
 		return -ENOMEM;
@@ -251,6 +251,8 @@ static int resolve_unit(struct symdwarf *s, const struct dwindex_place *place, s
 	*ret_outcome = OUTCOME_UNREADABLE;
 	if (!dwunit_open(&s->file, place->unit, &k.u))
 		return s->file.out_of_memory ? -ENOMEM : 0;
+	k.tree = k.u;
+	bool is_elsewhere = k.u.is_split && dwsplit_find(&s->split, &k.u, &k.tree);
 	int r = read_unit(&k, n, addr, ret_outcome);
 	if (k.has_lines)
 		dwline_close(&k.lines);
@@ -259,6 +261,10 @@ static int resolve_unit(struct symdwarf *s, const struct dwindex_place *place, s
 	free(k.row);
 	free(k.name);
 	free(k.call);
+	if (is_elsewhere)
+		dwunit_close(&k.tree);
+	if (is_elsewhere && !dwsplit_leave(&s->split) && r == 0)
+		r = -ENOMEM;
 	dwunit_close(&k.u);
 	return r;
 }
@@ -279,7 +285,7 @@ static int compare_u32(const void *a, const void *b)
 
 static bool set_names(struct symdwarf *s)
 {
-	if (!dwtext_read(&s->file))
+	if (!dwtext_read(&s->file, &s->file.sections))
 		return false;
 	for (size_t i = 0; i < s->noted.n; i++) {
 		const struct noted *noted = &s->noted.v[i];

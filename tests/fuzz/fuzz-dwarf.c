@@ -101,7 +101,7 @@ static void read_file(struct dwfile *file)
 		read_unit(&u, place + i, end - i);
 		dwunit_close(&u);
 	}
-	check(dwtext_read(file));
+	check(dwtext_read(file, &file->sections));
 	for (uint32_t i = 0; i < file->texts.n; i++)
 		see(dwtext_get(file, i));
 }

@@ -114,7 +114,7 @@ static const char *chain(struct dwfile *file, uint64_t vaddr)
 		struct dwname name;
 		struct dwcall call;
 		dwname_read(&u, w.nodes.v[i].off, &name, &call);
-		dwtext_read(file);
+		dwtext_read(file, &file->sections);
 		const char *known = dwtext_get(file, name.name);
 		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s@%u:%u", n ? " < " : "",
 				      known ? known : "?", name.start_line, call.line);
