@@ -1,5 +1,6 @@
 #include "symbolize/dwfile.h"
 
+#include "symbolize/dwalt.h"
 #include "symbolize/dwname.h"
 #include "symbolize/dwtext.h"
 
@@ -34,6 +35,7 @@ void dwfile_done(struct dwfile *file)
 	for (size_t i = 0; i < DWFILE_N_OTHERS; i++)
 		dwunit_close(&file->other[i]);
 	VEC_FREE(&file->units);
+	dwalt_done(file);
 	dwname_done(file);
 	dwtext_done(file);
 	dwabbrev_done(&file->abbrevs);

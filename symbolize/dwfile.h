@@ -10,8 +10,10 @@
 #include "symbolize/dwsection.h"
 #include "symbolize/dwunit.h"
 
+struct dwalt;
 struct dwname_slot;
 struct dwtext;
+struct symdebug_place;
 
 struct dwfile_extent {
 	uint64_t off, end;
@@ -22,6 +24,10 @@ struct dwfile_extent {
 struct dwfile {
 	struct dwfile *root;         /* itself, or the one that this is a part of */
 	struct dwsections sections;
+	const struct symdebug_place *where; /* other files that belong to it; NULL: nowhere */
+	const char *elf_path;        /* where it came from; may be NULL */
+	struct dwalt *alt;           /* see dwalt.h */
+	bool alt_tried;
 	struct dwabbrev_cache abbrevs;
 	VEC(struct dwfile_extent) units; /* all; see dwunit_holding */
 	bool units_listed;
@@ -32,7 +38,6 @@ struct dwfile {
 	size_t n_names, n_name_slots;
 	VEC(struct dwtext) texts;    /* of root: see dwtext.h */
 	uint64_t n_steps_left;       /* guards against files made to take forever */
-	bool needs_libdw;            /* something was met that is not read here */
 	bool out_of_memory;
 };
 

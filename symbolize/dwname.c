@@ -16,7 +16,7 @@
 
 struct dwname_slot {
 	uint64_t off;            /* of the DIE */
-	bool used, needs_libdw;
+	bool used;
 	struct dwname name;
 };
 
@@ -52,8 +52,7 @@ static bool grow(struct dwfile *file)
 	return true;
 }
 
-static void remember(struct dwfile *file, uint64_t off, const struct dwname *name,
-		     bool needs_libdw)
+static void remember(struct dwfile *file, uint64_t off, const struct dwname *name)
 {
 	if (!grow(file)) {
 		file->out_of_memory = true;
@@ -61,20 +60,26 @@ static void remember(struct dwfile *file, uint64_t off, const struct dwname *nam
 	}
 	struct dwname_slot *slot = slot_of(file, off);
 	file->n_names += !slot->used;
-	*slot = (struct dwname_slot){ off, true, needs_libdw, *name };
+	*slot = (struct dwname_slot){ off, true, *name };
 }
+
+/* Where an attribute leads; file NULL: nowhere. */
+struct origin {
+	struct dwfile *file;
+	uint64_t off;
+};
 
 static uint32_t number(const struct dwvalue *v)
 {
 	return v->u > UINT32_MAX ? 0 : (uint32_t)v->u;
 }
 
-/* What the DIE in b says.  True when there is an origin. */
-static bool read_attrs(const struct dwunit *u, struct bytes *b, struct dwname *name,
-		       struct dwcall *call, uint64_t *ret_origin)
+/* What the DIE in b says. */
+static void read_attrs(const struct dwunit *u, struct bytes *b, struct dwname *name,
+		       struct dwcall *call, struct origin *ret_origin)
 {
 	const struct dwabbrev *a = dwabbrev_find(u->table, dwform_uleb(b));
-	bool has_origin = false;
+	struct origin origin;
 	for (uint32_t i = 0; a && !b->bad && i < a->n_attrs; i++) {
 		const struct dwattr *attr = &u->table->attr[a->first_attr + i];
 		struct dwvalue v;
@@ -104,23 +109,23 @@ static bool read_attrs(const struct dwunit *u, struct bytes *b, struct dwname *n
 			break;
 		case DW_AT_abstract_origin:
 		case DW_AT_specification:
-			has_origin = dwunit_reference(u, &v, ret_origin);
+			if (dwunit_reference(u, &v, &origin.file, &origin.off))
+				*ret_origin = origin;
 			break;
 		}
 	}
-	return has_origin;
 }
 
-/* What the DIE itself says.  True when there is an origin. */
-static bool read_die(const struct dwunit *u, uint64_t off, struct dwname *name,
-		     struct dwcall *call, uint64_t *ret_origin)
+/* What the DIE itself says. */
+static void read_die(const struct dwunit *u, uint64_t off, struct dwname *name,
+		     struct dwcall *call, struct origin *ret_origin)
 {
 	struct bytes b = dwunit_look(u, off, DWUNIT_DIE_BYTES);
-	bool has_origin = read_attrs(u, &b, name, call, ret_origin);
+	read_attrs(u, &b, name, call, ret_origin);
 	if (!b.bad)
-		return has_origin;
+		return;
 	b = dwunit_look(u, off, UINT64_MAX);
-	return read_attrs(u, &b, name, call, ret_origin);
+	read_attrs(u, &b, name, call, ret_origin);
 }
 
 static void fill(struct dwname *name, const struct dwname *from)
@@ -133,17 +138,18 @@ static void fill(struct dwname *name, const struct dwname *from)
 		name->start_line = from->start_line;
 }
 
-static void read_origin(const struct dwunit *u, uint64_t off, struct dwname *ret, unsigned depth)
+/* u is a unit of the same file, which may be the right one. */
+static void read_origin(const struct dwunit *u, const struct origin *from, struct dwname *ret,
+			unsigned depth)
 {
-	struct dwfile *file = u->file;
+	struct dwfile *file = from->file;
 	struct dwcall ignored;
 	struct dwname name = {0}, more = {0};
-	bool needed_libdw = file->needs_libdw;
-	uint64_t origin;
+	struct origin origin = {0};
+	uint64_t off = from->off;
 	if (file->n_name_slots) {
 		const struct dwname_slot *slot = slot_of(file, off);
 		if (slot->used) {
-			file->needs_libdw |= slot->needs_libdw;
 			*ret = slot->name;
 			return;
 		}
@@ -151,19 +157,19 @@ static void read_origin(const struct dwunit *u, uint64_t off, struct dwname *ret
 	if (depth > ORIGINS_MAX)
 		return;
 	/* a copy, since dwunit_holding may close what it lent before */
-	const struct dwunit *home = off >= u->off && off < u->end ? u : dwunit_holding(file, off);
+	bool is_here = file == u->file && off >= u->off && off < u->end;
+	const struct dwunit *home = is_here ? u : dwunit_holding(file, off);
 	if (!home)
 		return;
 	struct dwunit held = *home;
 	held.table->n_users++;
-	file->needs_libdw = false;
-	if (read_die(&held, off, &name, &ignored, &origin)) {
-		read_origin(&held, origin, &more, depth + 1);
+	read_die(&held, off, &name, &ignored, &origin);
+	if (origin.file) {
+		read_origin(&held, &origin, &more, depth + 1);
 		fill(&name, &more);
 	}
 	dwabbrev_put(held.table);
-	remember(file, off, &name, file->needs_libdw);
-	file->needs_libdw |= needed_libdw;
+	remember(file, off, &name);
 	*ret = name;
 }
 
@@ -171,9 +177,10 @@ void dwname_read(const struct dwunit *u, uint64_t off, struct dwname *ret, struc
 {
 	struct dwname name = {0}, more = {0};
 	struct dwcall call = {0};
-	uint64_t origin;
-	if (read_die(u, off, &name, &call, &origin)) {
-		read_origin(u, origin, &more, 0);
+	struct origin origin = {0};
+	read_die(u, off, &name, &call, &origin);
+	if (origin.file) {
+		read_origin(u, &origin, &more, 0);
 		fill(&name, &more);
 	}
 	*ret = name;

@@ -56,12 +56,12 @@ static struct dwsplit_file *file_open(struct dwsplit *s, int fd)
 static struct dwsplit_file *dwp_file(struct dwsplit *s)
 {
 	char *path;
-	if (s->dwp_tried || !s->elf_path)
+	if (s->dwp_tried || !s->root->elf_path)
 		return s->dwp;
 	s->dwp_tried = true;
-	if (asprintf(&path, "%s.dwp", s->elf_path) < 0)
+	if (asprintf(&path, "%s.dwp", s->root->elf_path) < 0)
 		return NULL;
-	s->dwp = file_open(s, symdebug_open_file(s->where, path));
+	s->dwp = file_open(s, symdebug_open_file(s->root->where, path));
 	free(path);
 	return s->dwp;
 }
@@ -75,7 +75,7 @@ static struct dwsplit_file *dwo_file(struct dwsplit *s, const struct dwunit *ske
 		return NULL;
 	if (asprintf(&path, "%s/%s", *name == '/' ? "" : dir, name) < 0)
 		return NULL;
-	struct dwsplit_file *f = file_open(s, symdebug_open_file(s->where, path));
+	struct dwsplit_file *f = file_open(s, symdebug_open_file(s->root->where, path));
 	free(path);
 	return f;
 }
@@ -159,10 +159,9 @@ static bool find_in_dwp(struct dwsplit_file *f, const struct dwunit *skeleton, s
 
 /* ---- both ---------------------------------------------------------------- */
 
-void dwsplit_init(struct dwsplit *s, struct dwfile *root, const char *elf_path,
-		  const struct symdebug_place *where)
+void dwsplit_init(struct dwsplit *s, struct dwfile *root)
 {
-	*s = (struct dwsplit){ .root = root, .elf_path = elf_path, .where = where };
+	*s = (struct dwsplit){ .root = root };
 }
 
 void dwsplit_done(struct dwsplit *s)

@@ -8,8 +8,6 @@
 
 #include "symbolize/dwfile.h"
 
-struct symdebug_place;
-
 struct dwsplit_file {
 	struct dwfile file;
 	Elf *elf;
@@ -18,15 +16,12 @@ struct dwsplit_file {
 
 struct dwsplit {
 	struct dwfile *root;
-	const struct symdebug_place *where;
-	const char *elf_path;        /* may be NULL */
 	struct dwsplit_file *dwp, *dwo;
 	bool dwp_tried;
 };
 
-/* All are borrowed, and must outlive it. */
-void dwsplit_init(struct dwsplit *s, struct dwfile *root, const char *elf_path,
-		  const struct symdebug_place *where);
+/* root must outlive it. */
+void dwsplit_init(struct dwsplit *s, struct dwfile *root);
 void dwsplit_done(struct dwsplit *s);
 
 /* The unit that was split off skeleton, proven by the id that both have.  False when there is none;

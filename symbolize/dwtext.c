@@ -29,8 +29,8 @@ static uint32_t note(struct dwfile *file, struct dwtext text)
 
 uint32_t dwtext_note(const struct dwunit *u, const struct dwvalue *v)
 {
-	struct dwtext text = { .from = &u->file->sections };
-	if (dwunit_string_place(u, v, &text.off))
+	struct dwtext text = {0};
+	if (dwunit_string_place(u, v, &text.from, &text.off))
 		return note(u->file->root, text);
 	const char *copy = dwunit_copy_string(u, v);
 	return copy ? note(u->file->root, (struct dwtext){ .text = copy }) : 0;

@@ -1,5 +1,6 @@
 #include "symbolize/dwunit.h"
 
+#include "symbolize/dwalt.h"
 #include "symbolize/dwfile.h"
 
 #include <dwarf.h>
@@ -8,9 +9,9 @@
  * All sizes and offsets in the header are checked against .debug_info before anything else uses
  * them, so a unit that opened has off < root_off < end within the section.
  *
- * What needs libdw: references into files that dwz made.  References to type units (by signature)
- * lead nowhere: no function is described there alone.  Bases that the first DIE does not give have the defaults of a
- * table with one header in front (sections 7.26 to 7.28).
+ * References to type units (by signature) lead nowhere: no function is described there alone.
+ * Bases that the first DIE does not give have the defaults of a table with one header in
+ * front (sections 7.26 to 7.28).
  */
 
 #define HEADER_BYTES_MAX 40      /* of a type unit in 64-bit DWARF 5 */
@@ -245,8 +246,11 @@ bool dwunit_addr(const struct dwunit *u, const struct dwvalue *v, uint64_t *ret_
 	return false;
 }
 
-bool dwunit_string_place(const struct dwunit *u, const struct dwvalue *v, uint64_t *ret_off)
+bool dwunit_string_place(const struct dwunit *u, const struct dwvalue *v,
+			 struct dwsections **ret_from, uint64_t *ret_off)
 {
+	struct dwfile *alt;
+	*ret_from = &u->file->sections;
 	switch (v->form) {
 	case DW_FORM_strp:
 		*ret_off = v->u;
@@ -257,25 +261,31 @@ bool dwunit_string_place(const struct dwunit *u, const struct dwvalue *v, uint64
 	case DW_FORM_strx3:
 	case DW_FORM_strx4:
 	case DW_FORM_GNU_str_index:
-		return read_table(&u->file->sections, DWSECTION_STR_OFFSETS, u->str_offsets_base, v->u,
+		return read_table(*ret_from, DWSECTION_STR_OFFSETS, u->str_offsets_base, v->u,
 				  u->format.off_bytes, ret_off);
+	case DW_FORM_GNU_strp_alt:
+	case DW_FORM_strp_sup:
+		alt = dwalt_get(u->file);
+		if (!alt)
+			return false;
+		*ret_from = &alt->sections;
+		*ret_off = v->u;
+		return true;
 	}
 	return false;
 }
 
 const char *dwunit_string(const struct dwunit *u, const struct dwvalue *v)
 {
+	struct dwsections *from;
 	uint64_t off;
-	if (dwunit_string_place(u, v, &off))
-		return dwsection_string(&u->file->sections, DWSECTION_STR, off);
+	if (dwunit_string_place(u, v, &from, &off))
+		return dwsection_string(from, DWSECTION_STR, off);
 	switch (v->form) {
 	case DW_FORM_string:
 		return v->text;
 	case DW_FORM_line_strp:
 		return dwsection_string(&u->file->sections, DWSECTION_LINE_STR, v->u);
-	case DW_FORM_GNU_strp_alt:
-	case DW_FORM_strp_sup:
-		u->file->needs_libdw = true;
 	}
 	return NULL;
 }
@@ -285,8 +295,10 @@ const char *dwunit_copy_string(const struct dwunit *u, const struct dwvalue *v)
 	return dwfile_copy(u->file, dwunit_string(u, v));
 }
 
-bool dwunit_reference(const struct dwunit *u, const struct dwvalue *v, uint64_t *ret_off)
+bool dwunit_reference(const struct dwunit *u, const struct dwvalue *v, struct dwfile **ret_file,
+		      uint64_t *ret_off)
 {
+	*ret_file = u->file;
 	switch (v->form) {
 	case DW_FORM_ref1:
 	case DW_FORM_ref2:
@@ -303,7 +315,9 @@ bool dwunit_reference(const struct dwunit *u, const struct dwvalue *v, uint64_t 
 	case DW_FORM_GNU_ref_alt:
 	case DW_FORM_ref_sup4:
 	case DW_FORM_ref_sup8:
-		u->file->needs_libdw = true;
+		*ret_file = dwalt_get(u->file);
+		*ret_off = v->u;
+		return *ret_file != NULL;
 	}
 	return false;
 }

@@ -35,8 +35,8 @@ struct dwunit {
 bool dwunit_open(struct dwfile *file, uint64_t off, struct dwunit *ret);
 void dwunit_close(struct dwunit *u);
 
-/* What was split off skeleton: the unit at off in file.  Strings, ranges and abbreviations count from
- * there (DWARF 5, section 7.3.5.3), as in a .dwp file; all 0 in others. */
+/* What was split off skeleton: the unit at off in file.  Strings, ranges and abbreviations count
+ * from these places of a .dwp file (DWARF 5, section 7.3.5.3); all 0 in others. */
 struct dwunit_parts {
 	uint64_t abbrev, str_offsets, rnglists;
 };
@@ -65,16 +65,18 @@ struct bytes dwunit_look(const struct dwunit *u, uint64_t off, uint64_t n_bytes)
 
 bool dwunit_addr(const struct dwunit *u, const struct dwvalue *v, uint64_t *ret_vaddr);
 
-/* Borrowed as from dwsection_look; NULL when there is none.  May set needs_libdw. */
+/* Borrowed as from dwsection_look; NULL when there is none. */
 const char *dwunit_string(const struct dwunit *u, const struct dwvalue *v);
 
-/* Where in .debug_str it is; false for those that are not there. */
-bool dwunit_string_place(const struct dwunit *u, const struct dwvalue *v, uint64_t *ret_off);
+/* Where in which .debug_str it is; false for those that are not there. */
+bool dwunit_string_place(const struct dwunit *u, const struct dwvalue *v,
+			 struct dwsections **ret_from, uint64_t *ret_off);
 
 /* As dwfile_copy of that. */
 const char *dwunit_copy_string(const struct dwunit *u, const struct dwvalue *v);
 
-/* The DIE that v refers to, as an offset in .debug_info.  May set needs_libdw. */
-bool dwunit_reference(const struct dwunit *u, const struct dwvalue *v, uint64_t *ret_off);
+/* The DIE that v refers to, as an offset in the .debug_info of a file. */
+bool dwunit_reference(const struct dwunit *u, const struct dwvalue *v, struct dwfile **ret_file,
+		      uint64_t *ret_off);
 
 #endif

@@ -96,8 +96,10 @@ static int32_t claim(struct walker *k, uint64_t off, const struct dwcode *code, 
 static const uint8_t *sibling_position(struct walker *k, const struct dwvalue *v)
 {
 	uint64_t off;
+	struct dwfile *file;
 	const struct dwunit *u = k->u;
-	if (!dwunit_reference(u, v, &off) || off < u->root_off || off >= u->end)
+	if (!dwunit_reference(u, v, &file, &off) || file != u->file || off < u->root_off ||
+	    off >= u->end)
 		return NULL;
 	return k->unit + (off - u->off);
 }

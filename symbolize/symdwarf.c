@@ -1,5 +1,6 @@
 #include "symbolize/symdwarf.h"
 
+#include "symbolize/dwalt.h"
 #include "symbolize/dwfile.h"
 #include "symbolize/dwindex.h"
 #include "symbolize/dwline.h"
@@ -22,7 +23,6 @@
 
 enum outcome {
 	OUTCOME_DONE,
-	OUTCOME_ELSEWHERE,       /* it refers to another file (dwz) */
 	OUTCOME_UNREADABLE,      /* of a later version, with unknown forms, or damaged */
 };
 
@@ -75,7 +75,9 @@ int symdwarf_open(Elf *elf, int fd, const char *elf_path, const struct symdebug_
 	if (!s)
 		return -ENOMEM;
 	dwfile_init(&s->file, elf, fd);
-	dwsplit_init(&s->split, &s->file, elf_path, where);
+	s->file.where = where;
+	s->file.elf_path = elf_path;
+	dwsplit_init(&s->split, &s->file);
 	s->elf = elf;
 	s->elf_path = elf_path;
 	s->where = where;
@@ -206,7 +208,7 @@ static bool find_functions(struct unit *k)
 	k->call = calloc(n + 1, sizeof(*k->call));
 	if (!k->name || !k->call)
 		return false;
-	for (size_t i = 0; i < n && !file->needs_libdw; i++)
+	for (size_t i = 0; i < n; i++)
 		dwname_read(&k->tree, k->walk.nodes.v[i].off, &k->name[i], &k->call[i]);
 	return !file->out_of_memory;
 }
@@ -225,7 +227,6 @@ static int read_unit(struct unit *k, size_t n, struct symdwarf_addr *addr,
 		     enum outcome *ret_outcome)
 {
 	struct dwfile *file = &k->s->file;
-	file->needs_libdw = false;
 	k->dir = dwunit_copy_string(&k->u, &k->u.comp_dir);
 	k->is_plain = is_plain(k->tree.language);
 	k->row = calloc(n, sizeof(*k->row));
@@ -237,8 +238,8 @@ static int read_unit(struct unit *k, size_t n, struct symdwarf_addr *addr,
 		k->row[i].vaddr = k->walk.place[i].vaddr = k->place[i].vaddr;
 	if (!find_functions(k) || !find_lines(k))
 		return -ENOMEM;
-	*ret_outcome = file->needs_libdw ? OUTCOME_ELSEWHERE : OUTCOME_DONE;
-	for (size_t i = 0; i < n && *ret_outcome == OUTCOME_DONE; i++)
+	*ret_outcome = OUTCOME_DONE;
+	for (size_t i = 0; i < n; i++)
 		if (!emit(k, i, &addr[k->place[i].index]))
 			return -ENOMEM;
 	return file->out_of_memory ? -ENOMEM : 0;
@@ -285,7 +286,9 @@ static int compare_u32(const void *a, const void *b)
 
 static bool set_names(struct symdwarf *s)
 {
-	if (!dwtext_read(&s->file, &s->file.sections))
+	struct dwfile *alt = s->file.alt ? dwalt_get(&s->file) : NULL;
+	if (!dwtext_read(&s->file, &s->file.sections) ||
+	    (alt && (alt->out_of_memory || !dwtext_read(&s->file, &alt->sections))))
 		return false;
 	for (size_t i = 0; i < s->noted.n; i++) {
 		const struct noted *noted = &s->noted.v[i];
