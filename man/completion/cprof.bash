@@ -60,7 +60,9 @@ _cprof() {
 	report)
 		options='
 		#options report
-		--limit --sort --sample-type --json
+		--tree --callee --caller --list --disasm --folded --json --csv --by --sort --limit
+		--sample-type --unit --no-pager --focus --ignore --hide --show --tag --keep-dropped
+		--diff --per-second --absolute --fail-if
 		#end
 		'
 		;;
