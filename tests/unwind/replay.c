@@ -1,0 +1,343 @@
+/*
+ * replay FILE...: unwinds the saved samples of real programs (tests/tools/stackpack writes them,
+ * gzip'ed) and compares with the stacks that are expected of them: as they are, with a memo, and
+ * with the copy cut.  Nothing of the machine that they were recorded on is needed.
+ */
+
+#include "symbolize/cfi.h"
+#include "symbolize/unwind.h"
+#include "tests/tools/stackcap.h"
+#include "tests/unit/tap.h"
+
+#include <stdlib.h>
+#include <zlib.h>
+
+#define MODULES_MAX 64
+#define MAPS_MAX 512
+#define CHUNKS_MAX 4096
+#define FRAMES_MAX 1024
+
+struct bytes { uint64_t vaddr; uint8_t *p; size_t n_bytes; };
+
+struct module {
+	char name[128];
+	struct bytes hdr, eh;
+	struct cfi *cfi;                /* NULL: none */
+	struct bytes code[CHUNKS_MAX];
+	size_t n_code;
+};
+
+struct map { uint64_t start, end, bias; int module; };
+
+struct sample {
+	int end;
+	size_t n_stack_bytes, n_peer;   /* n_peer: frames that are libdwfl's as well */
+	struct unwind_regs regs;
+	uint64_t *stack;
+	uint64_t pc[FRAMES_MAX];
+	uint32_t n;
+};
+
+struct corpus {
+	struct module module[MODULES_MAX];
+	int n_modules;
+	struct map map[MAPS_MAX];
+	size_t n_maps;
+	uint64_t space;                 /* counts address spaces */
+};
+
+static struct corpus corpus;
+static struct unwind *u, *with_memo;
+static struct unwind_memo memo;
+static char line[1 << 20];
+
+/* What was found over a file. */
+static size_t n_samples, n_wrong, n_wrong_memo, n_wrong_cut, n_peer_same, n_frames, n_guessed;
+
+static bool find_module(void *ctx, uint64_t pc, struct unwind_module *ret)
+{
+	(void)ctx;
+	for (size_t i = 0; i < corpus.n_maps; i++) {
+		const struct map *m = &corpus.map[i];
+		if (pc < m->start || pc >= m->end)
+			continue;
+		*ret = (struct unwind_module){ .cfi = corpus.module[m->module].cfi,
+			.bias = m->bias, .id = (uint64_t)m->module + 1 };
+		return true;
+	}
+	return false;
+}
+
+static size_t read_code(void *ctx, uint64_t pc, void *buf, size_t n_bytes)
+{
+	(void)ctx;
+	for (size_t i = 0; i < corpus.n_maps; i++) {
+		const struct map *m = &corpus.map[i];
+		if (pc < m->start || pc >= m->end)
+			continue;
+		struct module *mod = &corpus.module[m->module];
+		for (size_t j = 0; j < mod->n_code; j++) {
+			uint64_t in = pc - m->bias - mod->code[j].vaddr;
+			if (in >= mod->code[j].n_bytes)
+				continue;
+			if (n_bytes > mod->code[j].n_bytes - in)
+				n_bytes = mod->code[j].n_bytes - in;
+			memcpy(buf, mod->code[j].p + in, n_bytes);
+			return n_bytes;
+		}
+	}
+	return 0;
+}
+
+static void give_up(const char *why)
+{
+	printf("Bail out! %s: %.60s\n", why, line);
+	exit(1);
+}
+
+static uint64_t hex(char **p)
+{
+	char *end;
+	uint64_t x = strtoull(*p, &end, 16);
+	if (end == *p)
+		give_up("not a number");
+	*p = end;
+	return x;
+}
+
+static size_t hex_bytes(const char *p, uint8_t *to, size_t room)
+{
+	size_t n = 0;
+	unsigned int b;
+	while (*p == ' ')
+		p++;
+	for (; n < room && sscanf(p, "%2x", &b) == 1; p += 2)
+		to[n++] = (uint8_t)b;
+	return n;
+}
+
+static struct module *last_module(void)
+{
+	if (!corpus.n_modules)
+		give_up("no module yet");
+	return &corpus.module[corpus.n_modules - 1];
+}
+
+static void add_section(struct bytes *b, char *p)
+{
+	b->vaddr = hex(&p);
+	b->n_bytes = strtoul(p, NULL, 10);
+	b->p = calloc(b->n_bytes ? b->n_bytes : 1, 1);
+	if (!b->p)
+		give_up("memory");
+}
+
+static void fill_section(struct bytes *b, char *p)
+{
+	uint64_t off = hex(&p);
+	if (off >= b->n_bytes || !hex_bytes(p, b->p + off, b->n_bytes - off))
+		give_up("no such section");
+}
+
+static void add_code(struct module *m, char *p)
+{
+	if (m->n_code == CHUNKS_MAX)
+		give_up("too much code");
+	struct bytes *b = &m->code[m->n_code++];
+	b->vaddr = hex(&p);
+	b->p = malloc(strlen(p) / 2 + 1);
+	if (!b->p)
+		give_up("memory");
+	b->n_bytes = hex_bytes(p, b->p, strlen(p) / 2);
+}
+
+/* All modules are known when the first space comes. */
+static void begin_space(void)
+{
+	for (int i = 0; i < corpus.n_modules && !corpus.space; i++) {
+		struct module *m = &corpus.module[i];
+		struct cfi_bytes hdr = { m->hdr.p, m->hdr.n_bytes, m->hdr.vaddr };
+		struct cfi_bytes eh = { m->eh.p, m->eh.n_bytes, m->eh.vaddr }, none = { 0 };
+		if (m->eh.p && cfi_open_sections(CFI_X86_64, hdr, eh, none, &m->cfi) < 0)
+			give_up("memory");
+	}
+	corpus.space++;
+	corpus.n_maps = 0;
+}
+
+static void run(struct unwind *with, const struct sample *s, size_t n_bytes,
+		struct unwind_memo *m, struct unwind_result *ret)
+{
+	struct unwind_input in = { .regs = &s->regs, .stack = (const uint8_t *)s->stack,
+		.n_stack_bytes = n_bytes, .space = corpus.space };
+	unwind_stack(with, &in, m, ret);
+}
+
+/* Are the first n frames those expected? */
+static bool is_expected(const struct sample *s, const struct unwind_result *r, uint32_t n)
+{
+	if (n > s->n || n > r->n)
+		return false;
+	for (uint32_t i = 0; i < n; i++)
+		if (r->frame[i].pc != s->pc[i])
+			return false;
+	return true;
+}
+
+static void show(const struct sample *s, const struct unwind_result *r)
+{
+	printf("# sample %zu: %s, %u frames, expected %s, %u\n", n_samples,
+	       unwind_end_name(r->end), r->n, unwind_end_name((enum unwind_end)s->end), s->n);
+	for (uint32_t i = 0; i < r->n && i < s->n; i++) {
+		if (r->frame[i].pc == s->pc[i])
+			continue;
+		printf("#   frame %u: %#llx, expected %#llx\n", i,
+		       (unsigned long long)r->frame[i].pc, (unsigned long long)s->pc[i]);
+		break;
+	}
+}
+
+static void judge(const struct sample *s)
+{
+	struct unwind_result r;
+	n_samples++;
+	run(u, s, s->n_stack_bytes, NULL, &r);
+	bool ok = r.n == s->n && (int)r.end == s->end && is_expected(s, &r, s->n);
+	if (!ok && n_wrong < 5)
+		show(s, &r);
+	n_wrong += !ok;
+	n_frames += r.n;
+	for (uint32_t i = 0; i < r.n; i++)
+		n_guessed += (r.frame[i].flags & UNWIND_FRAME_GUESSED) != 0;
+	n_peer_same += s->n_peer == s->n;
+
+	run(with_memo, s, s->n_stack_bytes, &memo, &r);
+	n_wrong_memo += !is_expected(s, &r, r.n - r.n_joined) || (!r.n_joined && r.n != s->n);
+	for (uint32_t i = r.n_same; memo.caller_id && r.is_kept && i < r.n; i++)
+		memo.caller_id[i] = i;
+
+	/* A shorter copy gives a beginning of the stack, and says that it is not the whole. */
+	for (size_t n = s->n_stack_bytes / 2; n >= 64; n /= 2) {
+		n &= ~7ull;
+		run(u, s, n, NULL, &r);
+		bool is_cut = r.n < s->n;
+		n_wrong_cut += !is_expected(s, &r, r.n) || (is_cut && r.end == UNWIND_ROOT);
+	}
+}
+
+static void read_line(struct sample *s, char *p)
+{
+	size_t i;
+	if (!strncmp(p, "module ", 7)) {
+		if (corpus.n_modules == MODULES_MAX)
+			give_up("too many modules");
+		corpus.n_modules++;
+		snprintf(last_module()->name, sizeof(last_module()->name), "%.100s", p + 7);
+	} else if (!strncmp(p, "hdr ", 4)) {
+		add_section(&last_module()->hdr, p + 4);
+	} else if (!strncmp(p, "eh ", 3)) {
+		add_section(&last_module()->eh, p + 3);
+	} else if (!strncmp(p, "space", 5)) {
+		begin_space();
+	} else if (!strncmp(p, "map ", 4)) {
+		if (corpus.n_maps == MAPS_MAX)
+			give_up("too many maps");
+		struct map *m = &corpus.map[corpus.n_maps++];
+		p += 4;
+		m->start = hex(&p);
+		m->end = hex(&p);
+		m->bias = hex(&p);
+		m->module = (int)strtol(p, NULL, 10);
+		if (m->module < 0 || m->module >= corpus.n_modules)
+			give_up("no such module");
+	} else if (!strncmp(p, "sample ", 7)) {
+		*s = (struct sample){ .stack = s->stack };
+		if (sscanf(p, "sample %d %zu %zu", &s->end, &s->n_stack_bytes, &s->n_peer) != 3)
+			give_up("sample");
+		free(s->stack);
+		s->stack = calloc(s->n_stack_bytes / 8 + 1, 8);
+		if (!s->stack)
+			give_up("memory");
+	} else if (p[0] == '#' || p[0] == '\n') {
+		return;
+	} else if (p[1] != ' ') {
+		give_up("unknown line");
+	} else {
+		char letter = *p++;
+		uint64_t regs[STACKCAP_N_REGS_X86];
+		switch (letter) {
+		case 'h': fill_section(&last_module()->hdr, p); break;
+		case 'e': fill_section(&last_module()->eh, p); break;
+		case 'c': add_code(last_module(), p); break;
+		case 'r':
+			for (i = 0; i < STACKCAP_N_REGS_X86; i++)
+				regs[i] = hex(&p);
+			unwind_regs_from_perf(CFI_X86_64, STACKCAP_REGS_X86, regs, &s->regs);
+			break;
+		case 's':
+			for (i = hex(&p); *p == ' '; i++) {
+				if (i >= s->n_stack_bytes / 8)
+					give_up("beyond the stack");
+				s->stack[i] = hex(&p);
+			}
+			break;
+		case 'f':
+			for (s->n = 0; *p == ' ' && s->n < FRAMES_MAX;)
+				s->pc[s->n++] = hex(&p);
+			judge(s);
+			break;
+		default: give_up("unknown line");
+		}
+	}
+}
+
+static void forget(void)
+{
+	for (int i = 0; i < corpus.n_modules; i++) {
+		struct module *m = &corpus.module[i];
+		cfi_close(m->cfi);
+		free(m->hdr.p);
+		free(m->eh.p);
+		for (size_t j = 0; j < m->n_code; j++)
+			free(m->code[j].p);
+	}
+	memset(&corpus, 0, sizeof(corpus));
+	n_samples = n_wrong = n_wrong_memo = n_wrong_cut = n_peer_same = n_frames = n_guessed = 0;
+}
+
+static void replay(const char *path)
+{
+	static struct sample s;
+	struct unwind_options o = { .arch = CFI_X86_64, .find_module = find_module,
+				    .read_code = read_code };
+	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+	gzFile f = gzopen(path, "r");
+	u = unwind_new(&o);
+	with_memo = unwind_new(&o);
+	if (!f || !u || !with_memo)
+		give_up(path);
+	while (gzgets(f, line, sizeof(line)))
+		read_line(&s, line);
+	tap_ok(gzclose(f) == Z_OK && n_samples >= 10, "%s: %zu samples, %zu frames", name,
+	       n_samples, n_frames);
+	tap_ok(!n_wrong, "%s: all stacks are those expected", name);
+	tap_ok(!n_wrong_memo, "%s: and with a memo", name);
+	tap_ok(!n_wrong_cut, "%s: what is left of cut ones is theirs, and says so", name);
+	if (n_wrong || n_wrong_memo || n_wrong_cut)
+		printf("# %zu, %zu, %zu are not\n", n_wrong, n_wrong_memo, n_wrong_cut);
+	printf("# %zu are wholly libdwfl's; %zu frames by the code or the frame pointer\n",
+	       n_peer_same, n_guessed);
+	free(s.stack);
+	s.stack = NULL;
+	unwind_memo_done(&memo);
+	unwind_free(u);
+	unwind_free(with_memo);
+	forget();
+}
+
+int main(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++)
+		replay(argv[i]);
+	return tap_done();
+}
