@@ -8,7 +8,7 @@
  *   module NAME                  of the modules that follow counted from 0
  *   hdr VADDR BYTES, eh VADDR BYTES    where its .eh_frame_hdr and .eh_frame are
  *   h OFFSET HEX, e OFFSET HEX   bytes of these; all else in them is 0
- *   c VADDR HEX                  bytes of code, where there is no CFI
+ *   c VADDR HEX                  bytes of code, where they are read
  *   space                        an address space, and in it:
  *   map START END BIAS MODULE
  *   sample END BYTES PEER        how the stack ends; bytes of the copy; frames that are libdwfl's
@@ -49,7 +49,7 @@ struct ranges {
 /* A file, its sections in memory, and what of them was needed. */
 struct module {
 	const struct bench_file *file;
-	struct cfi *cfi;                /* by sections, so that code is asked of read_code */
+	struct cfi *cfi;                /* by sections */
 	struct cfi_bytes hdr, eh;
 	struct ranges need[N_KINDS];
 	int number;                     /* -1: not used */
@@ -128,6 +128,24 @@ static void open_module(struct module *m, const struct bench_file *f)
 				    c->eh.n_bytes, c->eh.vaddr };
 	if (cfi_open_sections(CFI_X86_64, m->hdr, m->eh, (struct cfi_bytes){ 0 }, &m->cfi))
 		err(1, "memory");
+	m->cfi->fd = c->fd;
+	m->cfi->image = c->image;
+	m->cfi->n_image_bytes = c->n_image_bytes;
+	m->cfi->n_loads = c->n_loads;
+	memcpy(m->cfi->load, c->load, sizeof(c->load));
+}
+
+/* The linker puts these in the place of cfi_read_code, to see what is read. */
+size_t __real_cfi_read_code(const struct cfi *c, uint64_t vaddr, void *buf, size_t n_bytes);
+size_t __wrap_cfi_read_code(const struct cfi *c, uint64_t vaddr, void *buf, size_t n_bytes);
+
+size_t __wrap_cfi_read_code(const struct cfi *c, uint64_t vaddr, void *buf, size_t n_bytes)
+{
+	size_t n = __real_cfi_read_code(c, vaddr, buf, n_bytes);
+	for (size_t i = 0; i < capture.n_files && is_kept && n; i++)
+		if (module[i].cfi == c)
+			need(&module[i].need[KIND_CODE], vaddr, vaddr + n);
+	return n;
 }
 
 /* ---- unwinding ------------------------------------------------------------------------- */
@@ -157,18 +175,6 @@ static bool find_module(void *ctx, uint64_t pc, struct unwind_module *ret)
 	return true;
 }
 
-static size_t read_code(void *ctx, uint64_t pc, void *buf, size_t n_bytes)
-{
-	const struct bench_map *map;
-	struct module *m = module_at(ctx, pc, &map);
-	if (!m || !m->file->cfi)
-		return 0;
-	size_t n = cfi_read_code(m->file->cfi, pc - map->bias, buf, n_bytes);
-	if (is_kept && n)
-		need(&m->need[KIND_CODE], pc - map->bias, pc - map->bias + n);
-	return n;
-}
-
 /* Each call with a space of its own, so that no rule is in the cache. */
 static void run(struct unwind *u, const struct bench_sample *s, const uint8_t *stack,
 		uint64_t n_bytes, struct unwind_result *ret)
@@ -183,7 +189,7 @@ static void run(struct unwind *u, const struct bench_sample *s, const uint8_t *s
 static struct unwind *new_unwind(void)
 {
 	struct unwind_options o = { .arch = CFI_X86_64, .find_module = find_module,
-				    .read_code = read_code, .n_cache = 1024 };
+				    .n_cache = 1024 };
 	struct unwind *u = unwind_new(&o);
 	if (!u)
 		err(1, "memory");

@@ -10,6 +10,7 @@
 #include "tests/unit/tap.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <zlib.h>
 
 #define MODULES_MAX 64
@@ -25,6 +26,8 @@ struct module {
 	struct cfi *cfi;                /* NULL: none */
 	struct bytes code[CHUNKS_MAX];
 	size_t n_code;
+	uint8_t *image;                 /* all code, at its vaddr; the rest is 0 */
+	size_t n_image_bytes;
 };
 
 struct map { uint64_t start, end, bias; int module; };
@@ -66,27 +69,6 @@ static bool find_module(void *ctx, uint64_t pc, struct unwind_module *ret)
 		return true;
 	}
 	return false;
-}
-
-static size_t read_code(void *ctx, uint64_t pc, void *buf, size_t n_bytes)
-{
-	(void)ctx;
-	for (size_t i = 0; i < corpus.n_maps; i++) {
-		const struct map *m = &corpus.map[i];
-		if (pc < m->start || pc >= m->end)
-			continue;
-		struct module *mod = &corpus.module[m->module];
-		for (size_t j = 0; j < mod->n_code; j++) {
-			uint64_t in = pc - m->bias - mod->code[j].vaddr;
-			if (in >= mod->code[j].n_bytes)
-				continue;
-			if (n_bytes > mod->code[j].n_bytes - in)
-				n_bytes = mod->code[j].n_bytes - in;
-			memcpy(buf, mod->code[j].p + in, n_bytes);
-			return n_bytes;
-		}
-	}
-	return 0;
 }
 
 static void give_up(const char *why)
@@ -151,6 +133,27 @@ static void add_code(struct module *m, char *p)
 	b->n_bytes = hex_bytes(p, b->p, strlen(p) / 2);
 }
 
+/* Puts the code where cfi_read_code finds it. */
+static void make_image(struct module *m)
+{
+	for (size_t i = 0; i < m->n_code; i++)
+		if (m->code[i].vaddr + m->code[i].n_bytes > m->n_image_bytes)
+			m->n_image_bytes = m->code[i].vaddr + m->code[i].n_bytes;
+	if (!m->n_image_bytes || !m->cfi)
+		return;
+	/* costs what is touched */
+	m->image = mmap(NULL, m->n_image_bytes, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (m->image == MAP_FAILED)
+		give_up("memory");
+	for (size_t i = 0; i < m->n_code; i++)
+		memcpy(m->image + m->code[i].vaddr, m->code[i].p, m->code[i].n_bytes);
+	m->cfi->image = m->image;
+	m->cfi->n_image_bytes = m->n_image_bytes;
+	m->cfi->n_loads = 1;
+	m->cfi->load[0] = (struct cfi_load){ .n_file_bytes = m->n_image_bytes };
+}
+
 /* All modules are known when the first space comes. */
 static void begin_space(void)
 {
@@ -160,6 +163,7 @@ static void begin_space(void)
 		struct cfi_bytes eh = { m->eh.p, m->eh.n_bytes, m->eh.vaddr }, none = { 0 };
 		if (m->eh.p && cfi_open_sections(CFI_X86_64, hdr, eh, none, &m->cfi) < 0)
 			give_up("memory");
+		make_image(m);
 	}
 	corpus.space++;
 	corpus.n_maps = 0;
@@ -296,6 +300,8 @@ static void forget(void)
 	for (int i = 0; i < corpus.n_modules; i++) {
 		struct module *m = &corpus.module[i];
 		cfi_close(m->cfi);
+		if (m->image)
+			munmap(m->image, m->n_image_bytes);
 		free(m->hdr.p);
 		free(m->eh.p);
 		for (size_t j = 0; j < m->n_code; j++)
@@ -308,8 +314,7 @@ static void forget(void)
 static void replay(const char *path)
 {
 	static struct sample s;
-	struct unwind_options o = { .arch = CFI_X86_64, .find_module = find_module,
-				    .read_code = read_code };
+	struct unwind_options o = { .arch = CFI_X86_64, .find_module = find_module };
 	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
 	gzFile f = gzopen(path, "r");
 	u = unwind_new(&o);
