@@ -25,7 +25,7 @@ struct loss {
 	bool forbidden;    /* by --strict */
 };
 
-#define N_LOSSES 15
+#define N_LOSSES 18
 
 /* Of all events together. */
 struct event_losses {
@@ -59,6 +59,15 @@ static void list_losses(const struct cprof_stats *st, const struct event_losses 
 		{ st->n_dropped, "dropped", "samples without their stack: --max-memory", true },
 		{ st->n_labels_dropped, "labels_dropped",
 		  "samples without some label: --max-memory", true },
+		{ st->n_labels_unknown, "labels_unknown",
+		  "samples without the labels that their program set: changed faster than they "
+		  "were read, or shortly before its end",
+		  false },
+		{ st->n_labels_other, "labels_other",
+		  "sets of the program's labels with a value shown as [other]: too many values",
+		  false },
+		{ st->n_labels_denied, "labels_denied",
+		  "processes whose labels may not be read: see kernel.yama.ptrace_scope", false },
 		{ st->n_undecodable, "undecodable", "records that could not be decoded", true },
 		{ st->n_out_of_order, "out_of_order",
 		  "records came after younger ones: an interrupt between time stamp and ring",

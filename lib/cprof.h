@@ -118,6 +118,9 @@ struct cprof_stats {
 	uint64_t n_cut;                /* stacks that ended before their root for another reason */
 	uint64_t n_not_unwound;        /* samples of 32-bit code, without callers */
 	uint64_t n_unknown_pc, n_shortened, n_dropped, n_labels_dropped;
+	/* Of labels that programs set (cprof-labels.h): processes that had some, and denied it to
+	 * be read; samples for whose time they are not known; changes beyond the limit. */
+	uint64_t n_labelled, n_labels_denied, n_labels_unknown, n_labels_other;
 	uint64_t n_undecodable, n_unknown_records, n_out_of_order;
 	uint64_t n_foreign;            /* samples of other tasks, passed over (cpu scope) */
 	uint64_t n_frames_user, n_frames_user_named, n_frames_kernel, n_frames_kernel_named;

@@ -29,6 +29,8 @@
 #define PHDRS_MAX 128             /* real files have about a dozen */
 #define SHDRS_MAX 1024
 #define NOTE_BYTES_MAX (64 << 10)
+/* Type of cprof-labels.h's note, whose name is "cprof". */
+#define NOTE_CPROF_LABELS 1
 
 /* ---- the table ----------------------------------------------------------- */
 
@@ -189,10 +191,28 @@ static uint64_t align_up(uint64_t x, uint64_t align)
 	return (x + align - 1) & ~(align - 1);
 }
 
-/* Looks for NT_GNU_BUILD_ID in the notes at off (gABI, "Note Section"). */
-static void read_notes(struct dso *d, uint64_t off, uint64_t n_bytes, uint64_t align)
+/* One note: a build id, or where the registry of cprof-labels.h lies, relative to that word.
+ * vaddr: of desc. */
+static void read_note(struct dso *d, const Elf64_Nhdr *h, const uint8_t *name, const uint8_t *desc,
+		      uint64_t vaddr)
 {
-	if (d->n_build_id || n_bytes < sizeof(Elf64_Nhdr))
+	int32_t offset;
+	if (h->n_type == NT_GNU_BUILD_ID && h->n_namesz == 4 && memcmp(name, "GNU", 4) == 0 &&
+	    h->n_descsz > 0 && h->n_descsz <= DSO_BUILD_ID_MAX && !d->n_build_id) {
+		d->n_build_id = (uint8_t)h->n_descsz;
+		memcpy(d->build_id, desc, h->n_descsz);
+	} else if (h->n_type == NOTE_CPROF_LABELS && h->n_namesz == 6 &&
+		   memcmp(name, "cprof", 6) == 0 && h->n_descsz == sizeof(offset)) {
+		memcpy(&offset, desc, sizeof(offset));
+		d->labels_vaddr = vaddr + (uint64_t)(int64_t)offset;
+	}
+}
+
+/* The notes at off in the file, which are at vaddr in memory (gABI, "Note Section"). */
+static void read_notes(struct dso *d, uint64_t off, uint64_t n_bytes, uint64_t align,
+		       uint64_t vaddr)
+{
+	if (n_bytes < sizeof(Elf64_Nhdr))
 		return;
 	size_t n = n_bytes < NOTE_BYTES_MAX ? n_bytes : NOTE_BYTES_MAX;
 	CLEANUP_FREE uint8_t *buf = malloc(n);
@@ -207,13 +227,7 @@ static void read_notes(struct dso *d, uint64_t off, uint64_t n_bytes, uint64_t a
 		uint64_t next = align_up(desc + h.n_descsz, align);
 		if (desc + h.n_descsz > n)
 			return;
-		if (h.n_type == NT_GNU_BUILD_ID && h.n_namesz == 4 &&
-		    memcmp(buf + name, "GNU", 4) == 0 && h.n_descsz > 0 &&
-		    h.n_descsz <= DSO_BUILD_ID_MAX) {
-			d->n_build_id = (uint8_t)h.n_descsz;
-			memcpy(d->build_id, buf + desc, h.n_descsz);
-			return;
-		}
+		read_note(d, &h, buf + name, buf + desc, vaddr + desc);
 		if (next > n)
 			return;
 		at = next;
@@ -256,7 +270,7 @@ static void read_phdrs(struct dso *d, bool is_64, uint64_t phoff, unsigned n)
 		}
 		add_segment(d, &p);
 		if (p.p_type == PT_NOTE)
-			read_notes(d, p.p_offset, p.p_filesz, p.p_align);
+			read_notes(d, p.p_offset, p.p_filesz, p.p_align, p.p_vaddr);
 	}
 }
 
@@ -269,13 +283,13 @@ static void read_note_sections(struct dso *d, bool is_64, uint64_t shoff, unsign
 			if (!read_at(d, shoff + i * sizeof(s), &s, sizeof(s)))
 				return;
 			if (s.sh_type == SHT_NOTE)
-				read_notes(d, s.sh_offset, s.sh_size, s.sh_addralign);
+				read_notes(d, s.sh_offset, s.sh_size, s.sh_addralign, s.sh_addr);
 		} else {
 			Elf32_Shdr s;
 			if (!read_at(d, shoff + i * sizeof(s), &s, sizeof(s)))
 				return;
 			if (s.sh_type == SHT_NOTE)
-				read_notes(d, s.sh_offset, s.sh_size, s.sh_addralign);
+				read_notes(d, s.sh_offset, s.sh_size, s.sh_addralign, s.sh_addr);
 		}
 	}
 }

@@ -51,6 +51,7 @@ struct dso {
 	uint16_t machine;         /* e_machine */
 	uint8_t n_build_id;       /* 0: none */
 	uint8_t build_id[DSO_BUILD_ID_MAX];
+	uint64_t labels_vaddr;    /* of the registry of cprof-labels.h, by its note; 0: none */
 	uint16_t n_segments;
 	struct dso_segment segment[DSO_SEGMENTS_MAX];
 	uint8_t *image;           /* DSO_VDSO: its bytes; NULL */

@@ -13,6 +13,8 @@ An expression sees:
     near(A=0.1, ...)    each share is within 4 standard errors of the truth
     ranked(A=0.1, ...)  shares stand in the true order where they differ by more than that
     label_share(KEY, VALUE)  part of the total with this label
+    agree(KEY, RE)      of the samples with a function that matches RE, the part whose label
+                        is the RE's group; agree(KEY, RE, True): of those with such a label
     comments            all comments as one text
     names               all function names that samples use
     user_frames(RE), named(RE)   weighted number of frames in mappings matching RE, and
@@ -209,6 +211,14 @@ class View:
 
     def label_share(self, key, value):
         return self.part(lambda r: r[2].get(key) == value)
+
+    def agree(self, key, pattern, only_labelled=False):
+        good = bad = 0
+        for names, value, labels, _ in self.rows:
+            found = [m.group(1) for m in (re.match(pattern, name) for name in names) if m]
+            if found and (key in labels or not only_labelled):
+                good, bad = (good + value, bad) if labels.get(key) == found[0] else (good, bad + value)
+        return good / (good + bad) if good + bad else 0.0
 
     def frames(self, pattern):
         """(name, weight, location) of every frame in a mapping that matches."""

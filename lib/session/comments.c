@@ -141,7 +141,8 @@ static void say_stacks(struct comments *c, bool *failed, const struct cprof_stat
 static void say_losses(struct comments *c, bool *failed, const struct cprof_stats *st,
 		       const struct cprof_event_stats *ev)
 {
-	const struct { uint64_t n; const char *what; } losses[] = {
+	const struct { uint64_t n; const char *what;
+	} losses[] = {
 		{ ev->n_lost, "samples lost: the ring was full" },
 		{ ev->n_lost_shown, "of the lost samples shown as [lost samples]" },
 		{ ev->n_lost_by_pmu, "of them lost in the PMU's own buffer" },
@@ -154,6 +155,12 @@ static void say_losses(struct comments *c, bool *failed, const struct cprof_stat
 		{ st->n_shortened, "stacks without their innermost frames: memory limit" },
 		{ st->n_dropped, "samples without their stack: memory limit" },
 		{ st->n_labels_dropped, "samples without some label: memory limit" },
+		{ st->n_labels_unknown,
+		  "samples without the labels that their program set: changed "
+		  "faster than they were read, or shortly before its end" },
+		{ st->n_labels_other, "sets of the program's labels with a value shown as [other]: "
+				      "more than 1000 of one key" },
+		{ st->n_labels_denied, "processes whose labels may not be read" },
 		{ st->n_undecodable, "records that could not be decoded" },
 		{ st->n_out_of_order, "records out of order" },
 		{ st->n_cpus_failed, "CPUs that could not be recorded" },

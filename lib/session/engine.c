@@ -105,6 +105,20 @@ static int init_fixed_labels(struct engine *g)
 	return 0;
 }
 
+/* Whether cprof itself uses this key for labels (string id). */
+static bool is_own_key(void *ctx, uint32_t key)
+{
+	const struct engine *g = ctx;
+	const char *text = strtab_get(&g->strings, key);
+	for (size_t i = 0; i < N_LABEL_KEYS; i++)
+		if (strcmp(label_keys[i].key, text) == 0)
+			return true;
+	for (size_t i = 0; i < g->options.n_labels; i++)
+		if (g->fixed_label[i].key == key)
+			return true;
+	return false;
+}
+
 int engine_init(struct engine *g, const struct engine_options *o, struct err *e)
 {
 	*g = (struct engine){ .options = *o, .window_end_ns = UINT64_MAX };
@@ -126,6 +140,11 @@ int engine_init(struct engine *g, const struct engine_options *o, struct err *e)
 	g->procs.user_free = thread_free;
 	jit_init(&g->jit, &g->budget, &g->dsos, o->host);
 	g->walk.user.jit = &g->jit;
+	if (o->host) {
+		applabels_init(&g->app, &g->budget, &g->strings, &g->labels, &g->dsos, o->host);
+		g->app.is_taken = is_own_key;
+		g->app.taken_ctx = g;
+	}
 	return 0;
 }
 
@@ -133,6 +152,7 @@ void engine_done(struct engine *g)
 {
 	stackwalk_done(&g->walk);
 	jit_done(&g->jit);
+	applabels_done(&g->app);
 	counts_done(&g->counts);
 	labels_done(&g->labels);
 	stacks_done(&g->stacks);
@@ -241,6 +261,23 @@ static uint32_t labels_of(struct engine *g, struct procs_thread *t, struct engin
 		own->pmu = pmu;
 	}
 	return set;
+}
+
+/* What the program says of what it was doing then, together with what the kernel says. */
+static uint32_t with_app_labels(struct engine *g, const struct procs_thread *t, uint64_t time_ns,
+				uint32_t set)
+{
+	uint32_t app =
+		g->options.host ? applabels_at(&g->app, t->process, t->tid, time_ns) : 0;
+	if (!app)
+		return set;
+	size_t at = (set * 31 + app) % (sizeof(g->joined) / sizeof(g->joined[0]));
+	if (g->joined[at].own != set || g->joined[at].app != app) {
+		g->joined[at].both = applabels_join(&g->app, set, app);
+		g->joined[at].own = set;
+		g->joined[at].app = app;
+	}
+	return g->joined[at].both;
 }
 
 /* ---- records ----------------------------------------------------------------------- */
@@ -391,7 +428,8 @@ static void feed_sample(struct engine *g, const struct record *r)
 		jit_at(&g->jit, &g->procs, t->process, r->time_ns);
 	bool is_cfi = r->sample.user_regs_mask;
 	uint32_t stack = is_cfi ? stack_by_cfi(g, t, own, r) : stack_by_fp(g, t, own, r);
-	uint32_t labels = labels_of(g, t, own, r->cpu, g->pmu_label[r->event]);
+	uint32_t own_labels = labels_of(g, t, own, r->cpu, g->pmu_label[r->event]);
+	uint32_t labels = with_app_labels(g, t, r->time_ns, own_labels);
 	add_count(g, r->event, stack, labels, 1, value);
 	struct latejoin_cut cut = {
 		.time_ns = r->time_ns, .value = value, .pc = g->walk.cut_pc,
@@ -402,12 +440,28 @@ static void feed_sample(struct engine *g, const struct record *r)
 		join_late(g, t, own, r, &cut);
 }
 
+/* Labels go to a forked child, and end with the program that set them. */
+static void feed_app_labels(struct engine *g, const struct record *r)
+{
+	struct procs_process *p = procs_process(&g->procs, r->pid);
+	if (r->type == PERF_RECORD_FORK && r->fork.ppid != r->pid) {
+		p = procs_process(&g->procs, r->fork.ppid);
+		if (p)
+			applabels_fork(&g->app, p, r->fork.ptid, r->pid, r->time_ns);
+	} else if ((r->type == PERF_RECORD_COMM && r->comm.exec) ||
+		   (r->type == PERF_RECORD_EXIT && p && p->exited)) {
+		applabels_forget(&g->app, r->pid);
+	}
+}
+
 static void feed_side_band(struct engine *g, const struct record *r)
 {
 	if (!targets_feed(&g->targets, r))
 		return;
 	procs_feed(&g->procs, r, g->options.follow);
 	jit_feed(&g->jit, &g->procs, r);
+	if (g->options.host)
+		feed_app_labels(g, r);
 }
 
 void engine_feed(struct engine *g, const struct record *r)

@@ -18,6 +18,7 @@
 #include "base/strtab.h"
 #include "base/vec.h"
 #include "proc/procs.h"
+#include "session/applabels.h"
 #include "session/jit.h"
 #include "session/pauses.h"
 #include "session/stackwalk.h"
@@ -82,6 +83,7 @@ struct engine {
 	struct frames frames;
 	struct stacks stacks;
 	struct labels labels;
+	struct applabels app;        /* with a host only */
 	struct counts counts;
 	struct stackwalk walk;
 	struct jit jit;
@@ -94,6 +96,9 @@ struct engine {
 	VEC(struct engine_exit) last_exit; /* per CPU: the task that exited last */
 	struct pauses pauses;
 	VEC(uint64_t) last_count;    /* per CPU and event, of those weighed by their counter */
+	struct {
+		uint32_t own, app, both;
+	} joined[256];               /* label sets, as they were joined lately */
 	uint64_t n_labels_dropped;   /* samples that went without some label: memory limit */
 };
 

@@ -269,6 +269,9 @@ int cprof_recorder_step(struct cprof_recorder *r, int timeout_ms, const int *fds
 		memcpy(fd, r->pidfd, r->n_pidfds * sizeof(*fd));
 	if (n_fds)
 		memcpy(fd + r->n_pidfds, fds, n_fds * sizeof(*fd));
+	int labels_ms = applabels_timeout_ms(&r->engine.app);
+	if (labels_ms >= 0 && (timeout_ms < 0 || labels_ms < timeout_ms))
+		timeout_ms = labels_ms;
 	int code = live_wait(r->source, timeout_ms, fd, n, ready);
 	if (code < 0 && code != -EINTR)
 		return err_errno(e, -code, "cannot wait for records");
@@ -276,6 +279,7 @@ int cprof_recorder_step(struct cprof_recorder *r, int timeout_ms, const int *fds
 		ret_ready[i] = code == 0 && ready[r->n_pidfds + i];
 	if (!r->window_open && now_ns(CLOCK_MONOTONIC) >= r->engine.window_start_ns)
 		begin_window(r);
+	applabels_poll(&r->engine.app);
 	code = drain(r, e);
 	if (code < 0)
 		return code;

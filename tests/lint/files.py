@@ -6,7 +6,7 @@ import stat
 
 import tap
 
-HEADER_LINES = 150  # of all but lib/cprof.h, the public one
+HEADER_LINES = 150  # of all but the public ones
 SOURCE_LINES = 800
 LINE_COLUMNS = 100
 # Words that say that something is not finished. Split so that this file does not hold them.
@@ -124,7 +124,7 @@ def ci_problems():
 
 tap.check(("%s has %d lines" % (p, n_lines(p)) for p in
            tap.sources(".h", folders=("cmd", "lib", "symbolize", "proto"))
-           if n_lines(p) > HEADER_LINES and p != "lib/cprof.h"), "headers have at most %d lines" % HEADER_LINES)
+           if n_lines(p) > HEADER_LINES and p not in ("lib/cprof.h", "lib/cprof-labels.h")), "headers have at most %d lines" % HEADER_LINES)
 tap.check(("%s has %d lines" % (p, n_lines(p)) for p in tap.sources(".c")
            if n_lines(p) > SOURCE_LINES), "source files have at most %d lines" % SOURCE_LINES)
 tap.check(unique_problems(), "base names are unique")

@@ -12,7 +12,7 @@ ALLOWED = {
     "symbolize": ["base"],
     "lib/event": ["base", "cprof-events.h"],
     "lib/source": ["base", "event"],
-    "lib/proc": ["base", "source/record.h", "symbolize/dso.h"],
+    "lib/proc": ["base", "source/record.h", "symbolize/dso.h", "cprof-labels.h"],
     "lib/agg": ["base"],
     "lib/session": ["base", "event", "source", "proc", "agg", "symbolize", "proto", "view", "cprof.h",
                     "cprof-doctor.h", "cprof-events.h", "cprof-import.h"],

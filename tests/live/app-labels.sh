@@ -1,0 +1,57 @@
+#!/bin/sh
+# Labels that a program sets for what it is doing: each sample has those of its own moment.
+. "$CPROF_SOURCE_ROOT/tests/lib.sh"
+need_perf
+need_root
+
+# Each task runs under its own label, so the function that a sample is in tells what its label must
+# be.
+agrees="agree('task', r'labelled_(\\w+)$')"
+never_wrong="agree('task', r'labelled_(\\w+)$', True) == 1"
+
+labelled() {
+	name=$1
+	shift
+	run "$CPROF" record -e cpu-clock -F 4999 -o l.pb.gz "$@"
+	is "$status" 0 "$name: recorded"
+	profile "$name: 99.9 % of the samples have the label of their moment, none has another" l.pb.gz \
+		'n > 1000' "$agrees >= 0.999" "$never_wrong"
+}
+attempts 3 labelled 'eight threads, 50 us to 5 ms' -- "$PROG/labelled" 8 4000 50 5000
+attempts 3 labelled 'eight threads, 50 us' -- "$PROG/labelled" 8 2000 50 50
+
+forked() {
+	run "$CPROF" record -e cpu-clock -F 4999 -o f.pb.gz -- "$PROG/labelled" 8 3000 50 5000 fork
+	profile 'after fork: a child has its parent'"'"'s labels, and then its own' f.pb.gz \
+		"agree('task', r'labelled_(\\w+)$') >= 0.97" "$never_wrong" "labels('of') == {'parent', 'child'}" \
+		"label_share('of', 'parent') > 0.002" "label_share('of', 'child') > 0.002"
+}
+attempts 3 forked
+
+thousand() {
+	run "$CPROF" record -e cpu-clock -F 4999 -o t.pb.gz -- "$PROG/labelled" 1000 4000 50 5000
+	profile '1000 threads: labels are known and right' t.pb.gz "$agrees >= 0.99" "$never_wrong"
+}
+attempts 3 thousand
+
+# attached when labels were set already, gone before the program ends
+attached() {
+	background "$PROG/labelled" 8 4000 50 5000
+	sleep 0.5
+	labelled 'attached late, detached early' --duration 2 -p "$pid"
+}
+attempts 3 attached
+
+# a program in a pid namespace of its own knows its threads by other numbers
+if unshare -p -f true 2>/dev/null; then
+	run "$CPROF" record -e cpu-clock -F 4999 -o ns.pb.gz -- unshare -p -f "$PROG/labelled" 4 3000 50 5000
+	profile 'in a pid namespace: labels are known and right' ns.pb.gz "$agrees >= 0.99" "$never_wrong"
+else
+	skip 'in a pid namespace: labels are known and right' 'no pid namespaces'
+fi
+
+# with labels of cprof's own of the same name
+run "$CPROF" record -e cpu-clock --label task=bench -o same.pb.gz -- "$PROG/labelled" 2 500 1000 5000
+profile 'a label of the same key is kept apart' same.pb.gz "label_share('task', 'bench') == 1" \
+	"len(labels('app.task')) > 2"
+finish
