@@ -13,6 +13,7 @@
 #include "cmd/cmd.h"
 #include "cmd/importsummary.h"
 #include "cmd/labelopt.h"
+#include "cmd/nameopts.h"
 #include "cmd/output.h"
 #include "cmd/signals.h"
 #include "cmd/text.h"
@@ -32,6 +33,7 @@ enum {
 	OPT_LABELS,
 	OPT_MAX_MEMORY,
 	OPT_JSON,
+	OPT_NO_SYMBOLS,
 };
 
 struct import {
@@ -64,6 +66,9 @@ static const struct argp_option options[] = {
 	{ "quiet", 'q', NULL, 0, "Print errors only", 2 },
 	{ "verbose", 'v', NULL, 0, "Explain what was read and which files were taken", 2 },
 	{ "json", OPT_JSON, NULL, 0, "Print a summary as one JSON object on stdout", 2 },
+
+	{ "no-symbols", OPT_NO_SYMBOLS, NULL, 0,
+	  "Write no names of files' code: cprof symbolize can add them later", 6 },
 
 	{ NULL, 0, NULL, 0, "Limits:", 3 },
 	{ "max-memory", OPT_MAX_MEMORY, "SIZE", 0, "Memory for the profile; default: 256M", 3 },
@@ -106,6 +111,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 				   arg);
 		break;
 	case OPT_JSON: m->json = true; break;
+	case OPT_NO_SYMBOLS: c->naming.no_symbols = true; break;
+	case ARGP_KEY_INIT: state->child_inputs[0] = &c->naming; break;
 	case 'o': m->output_name = arg; break;
 	case 'q': m->quiet = true; break;
 	case 'v': m->verbose = true; break;
@@ -123,7 +130,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
+static const struct argp_child children[] = { { &nameopts_argp, 0, NULL, 0 }, { 0 } };
 static const struct argp argp = {
+	.children = children,
 	.options = options,
 	.parser = parse,
 	.args_doc = "FILE\n-",

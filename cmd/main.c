@@ -15,6 +15,7 @@ static const struct cmd *const commands[] = {
 	&cmd_record,
 	&cmd_report,
 	&cmd_import,
+	&cmd_symbolize,
 	&cmd_list,
 	&cmd_doctor,
 };

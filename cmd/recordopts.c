@@ -8,6 +8,7 @@
 #include "cmd/callgraphopt.h"
 #include "cmd/cmd.h"
 #include "cmd/labelopt.h"
+#include "cmd/nameopts.h"
 
 #include <argp.h>
 #include <ctype.h>
@@ -32,6 +33,7 @@ enum {
 	OPT_SCALE,
 	OPT_ADAPTIVE,
 	OPT_JSON,
+	OPT_NO_SYMBOLS,
 };
 
 static const struct argp_option options[] = {
@@ -73,6 +75,9 @@ static const struct argp_option options[] = {
 	{ "quiet", 'q', NULL, 0, "Print errors only", 4 },
 	{ "verbose", 'v', NULL, 0, "Explain what was opened, chosen and found", 4 },
 	{ "json", OPT_JSON, NULL, 0, "Print a summary as one JSON object on stdout", 4 },
+
+	{ "no-symbols", OPT_NO_SYMBOLS, NULL, 0,
+	  "Write no names of files' code: cprof symbolize can add them later", 6 },
 
 	{ NULL, 0, NULL, 0, "Limits:", 5 },
 	{ "ring-size", OPT_RING_SIZE, "SIZE", 0, "Size of each CPU's ring, a power of two: 4M", 5 },
@@ -188,6 +193,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'q': o->quiet = true; break;
 	case 'v': o->verbose = true; break;
 	case OPT_JSON: o->json = true; break;
+	case OPT_NO_SYMBOLS: c->naming.no_symbols = true; break;
+	case ARGP_KEY_INIT: state->child_inputs[0] = &c->naming; break;
 	case OPT_STRICT: o->strict = true; break;
 	case OPT_ADAPTIVE: c->adaptive = true; break;
 	case OPT_SCALE: c->scale = true; break;
@@ -226,7 +233,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
+static const struct argp_child children[] = { { &nameopts_argp, 0, NULL, 0 }, { 0 } };
 static const struct argp argp = {
+	.children = children,
 	.options = options,
 	.parser = parse,
 	.args_doc = "-p PID[,PID...]\n-t TID[,TID...]\n[--] COMMAND [ARG...]",

@@ -35,6 +35,7 @@ struct cprof_import_config {
 	size_t n_labels;
 	bool labels_given;             /* false: the default ones, where they tell samples apart */
 	unsigned labels;               /* enum cprof_label bits, without CPROF_LABEL_CGROUP */
+	struct cprof_naming naming;
 	uint64_t max_memory_bytes;     /* 0: 256 MiB */
 	const char *cache_dir;         /* as in struct cprof_config */
 	const struct log *log;

@@ -24,6 +24,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "cprof-names.h"
+
 struct cprof_recorder;
 struct err;
 struct log;
@@ -75,6 +77,7 @@ struct cprof_config {
 	uint64_t max_memory_bytes;     /* 0: 256 MiB */
 	uint64_t delay_ns;             /* leave out what happens before */
 	const char *command_line;      /* for the file's comments; NULL: none */
+	struct cprof_naming naming;    /* cprof-names.h */
 	const char *cache_dir; /* keeps the kernel's names until the next boot; NULL: nothing */
 	const struct log *log;         /* explanations; NULL: none */
 	/* For tests: another machine, another system call; NULL: the real ones. */

@@ -252,6 +252,16 @@ void pprof_comment(struct pprof *p, const char *text)
 	message_done(p);
 }
 
+void pprof_filters(struct pprof *p, const char *drop, const char *keep, const char *doc_url)
+{
+	if (*drop && usable(p))
+		wire_uint(&p->wire, PPROF_PROFILE_DROP_FRAMES, intern(p, drop));
+	if (*keep && usable(p))
+		wire_uint(&p->wire, PPROF_PROFILE_KEEP_FRAMES, intern(p, keep));
+	if (*doc_url && usable(p))
+		wire_uint(&p->wire, PPROF_PROFILE_DOC_URL, intern(p, doc_url));
+}
+
 void pprof_default_sample_type(struct pprof *p, const char *type)
 {
 	if (usable(p))

@@ -56,6 +56,8 @@ void pprof_times(struct pprof *p, int64_t time_nanos, int64_t duration_nanos);
 void pprof_period(struct pprof *p, const char *type, const char *unit, int64_t period);
 void pprof_comment(struct pprof *p, const char *text);
 void pprof_default_sample_type(struct pprof *p, const char *type);
+/* drop_frames, keep_frames and doc_url; an empty text is left out. */
+void pprof_filters(struct pprof *p, const char *drop, const char *keep, const char *doc_url);
 
 /* Writes what is left (string table, gzip trailer).  0, or the first error: what `write` returned,
  * or -ENOMEM.  Nothing may be written afterwards. */

@@ -65,7 +65,7 @@ static void drop_rust_hash(char *name)
 		name[n - 19] = '\0';
 }
 
-char *demangle_name(const char *linkage)
+char *demangle_full(const char *linkage)
 {
 	if (!demangle_is_mangled(linkage) || linkage[1] == 'D' || linkage[1] == 'R' ||
 	    strlen(linkage) >= DEMANGLE_BYTES_MAX)
@@ -76,6 +76,14 @@ char *demangle_name(const char *linkage)
 		free(name);
 		return NULL;
 	}
+	return name;
+}
+
+char *demangle_name(const char *linkage)
+{
+	char *name = demangle_full(linkage);
+	if (!name)
+		return NULL;
 	char *clone = strstr(name, " [clone ");
 	if (clone)
 		*clone = '\0';

@@ -47,9 +47,9 @@ static void append(const char *piece, size_t n, void *ctx)
 typedef int demangler(const char *, int, demangle_callbackref, void *);
 
 /* o is the caller's, as locals of this function would be lost by the jump. */
-static bool run(demangler *f, const char *linkage, struct output *o)
+static bool run(demangler *f, const char *linkage, int flags, struct output *o)
 {
-	if (sigsetjmp(o->too_long, 0) == 0 && f(linkage, DMGL_NO_OPTS, append, o) && o->n)
+	if (sigsetjmp(o->too_long, 0) == 0 && f(linkage, flags, append, o) && o->n)
 		return true;
 	o->n = 0;
 	return false;
@@ -90,10 +90,25 @@ char *demangle_name(const char *linkage)
 	if (linkage[1] == 'D')
 		return drop_parameters(dlang_demangle(linkage, DMGL_NO_OPTS));
 	struct output o = {0};
-	if (run(rust_demangle_callback, linkage, &o))
+	if (run(rust_demangle_callback, linkage, DMGL_NO_OPTS, &o))
 		return o.text;
-	if (run(cplus_demangle_v3_callback, linkage, &o))
+	if (run(cplus_demangle_v3_callback, linkage, DMGL_NO_OPTS, &o))
 		return is_thunk(linkage) ? drop_parameters(o.text) : o.text;
+	free(o.text);
+	return NULL;
+}
+
+char *demangle_full(const char *linkage)
+{
+	if (!demangle_is_mangled(linkage) || strlen(linkage) >= DEMANGLE_BYTES_MAX)
+		return NULL;
+	if (linkage[1] == 'D')
+		return dlang_demangle(linkage, DMGL_PARAMS);
+	struct output o = {0};
+	int flags = DMGL_PARAMS | DMGL_ANSI | DMGL_VERBOSE;
+	if (run(rust_demangle_callback, linkage, flags, &o) ||
+	    run(cplus_demangle_v3_callback, linkage, flags, &o))
+		return o.text;
 	free(o.text);
 	return NULL;
 }

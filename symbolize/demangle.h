@@ -32,8 +32,19 @@ static inline bool demangle_is_mangled(const char *linkage)
 		(linkage[1] == '_' && linkage[2] == 'Z'));
 }
 
+enum demangle_mode {
+	DEMANGLE_SIMPLE,       /* the short form */
+	DEMANGLE_NONE,
+	DEMANGLE_FULL,         /* with parameters, return types and hashes, as c++filt does */
+};
+
 /* A fresh string that the caller frees; NULL when linkage is no mangled name (or memory is
  * out): then the name is to be taken as it is. */
 char *demangle_name(const char *linkage);
+char *demangle_full(const char *linkage);
+
+/* Either of the two; and names of OCaml and Haskell, which do not look mangled (demangle-words.c).
+ * Swift's are left as they are. */
+char *demangle_as(const char *linkage, enum demangle_mode mode);
 
 #endif

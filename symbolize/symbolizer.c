@@ -111,13 +111,18 @@ static bool set_names(struct batch *b, const char *linkage, struct symline *line
 	line->linkage = line->name = strtab_add_cstr(b->strings, linkage);
 	if (!line->linkage)
 		return false;
-	if (!demangle_is_mangled(linkage))
-		return true;
+	if (!demangle_is_mangled(linkage)) {
+		char *name = demangle_as(linkage, b->o->demangle);
+		if (name)
+			line->name = strtab_add_cstr(b->strings, name);
+		free(name);
+		return line->name != 0;
+	}
 	uint32_t *slot = demangled_slot(b, line->linkage);
 	if (!slot)
 		return false;
 	if (!*slot) {
-		char *name = demangle_name(linkage);
+		char *name = demangle_as(linkage, b->o->demangle);
 		*slot = name ? strtab_add_cstr(b->strings, name) : line->linkage;
 		free(name);
 	}
@@ -128,7 +133,7 @@ static bool set_names(struct batch *b, const char *linkage, struct symline *line
 /* "foo@plt" for the stub that calls foo. */
 static bool set_plt_names(struct batch *b, const char *target, struct symline *line)
 {
-	char *plain = demangle_is_mangled(target) ? demangle_name(target) : NULL;
+	char *plain = demangle_as(target, b->o->demangle);
 	char *name = NULL, *linkage = NULL;
 	bool ok = asprintf(&linkage, "%s@plt", target) >= 0;
 	if (ok) {
@@ -528,6 +533,9 @@ static int resolve_by_kind(struct batch *b, struct symaddr *addr, size_t n)
 	case DSO_ANON:
 		return resolve_each(b, addr, n, resolve_memory);
 	case DSO_ELF:
+		if (b->o->only_addresses)
+			return 0;
+		break;
 	case DSO_VDSO:
 		break;
 	}

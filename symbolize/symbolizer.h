@@ -40,7 +40,7 @@ enum symbolizer_source {       /* what named it */
 struct symaddr {
 	uint64_t vaddr;        /* ELF virtual address; for the kernel the address itself */
 	uint32_t first_line;   /* out: lines[first_line .. + n_lines - 1], innermost inlinee */
-	uint32_t n_lines;      /*      first, the real function last; at least 1 */
+	uint32_t n_lines;      /*      first, the real function last */
 	uint8_t source;        /* out: enum symbolizer_source of the real function's name */
 };
 
@@ -59,6 +59,8 @@ struct symbolizer_jit {
 struct symbolizer_options {
 	const struct host *host;        /* debug files are looked for below its root */
 	const char *const *debug_dirs;  /* NULL-terminated; NULL: { "/usr/lib/debug", NULL } */
+	uint8_t demangle;               /* enum demangle_mode */
+	bool only_addresses;            /* files' code gets no lines at all */
 	bool no_inlines;                /* leave DWARF alone: names from symbol tables only */
 	const struct log *log;          /* LOG_EXPLAIN: for each DSO where its names came from */
 	const struct symbolizer_jit *jit; /* names for a DSO_ANON; the first that knows counts */
@@ -73,7 +75,8 @@ struct symbolizer_has {
 
 /*
  * Resolves n addresses of one DSO; sorts addr by vaddr meanwhile and leaves it sorted.
- * Every address gets at least one line.  Lines are appended to lines, strings to strings.
+ * Every address gets at least one line, unless o->only_addresses.
+ * Lines are appended to lines, strings to strings.
  * -ENOMEM only; whatever is wrong with a file means less names, and a log line.
  */
 int symbolizer_resolve(const struct symbolizer_options *o, const struct dso *d,

@@ -451,6 +451,8 @@ static int look_up_names(struct cprof_importer *m, struct err *e)
 		return 0;
 	struct names_options o = {
 		.symbols = { .host = &m->host, .log = m->config.log,
+			     .demangle = (uint8_t)m->config.naming.demangle,
+			     .only_addresses = m->config.naming.no_symbols,
 			     .debug_dirs = (const char *const *)m->debug_dir },
 		.running_kernel = m->files.running_kernel,
 		.cache_dir = m->config.cache_dir,

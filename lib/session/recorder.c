@@ -491,7 +491,9 @@ static int look_up_names(struct cprof_recorder *r, struct err *e)
 	if (r->names_ready)
 		return 0;
 	struct names_options o = {
-		.symbols = { .host = r->host, .log = r->config.log },
+		.symbols = { .host = r->host, .log = r->config.log,
+			     .demangle = (uint8_t)r->config.naming.demangle,
+			     .only_addresses = r->config.naming.no_symbols },
 		.running_kernel = r->source->facts.running_kernel,
 		.cache_dir = r->config.cache_dir,
 	};

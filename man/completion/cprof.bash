@@ -22,7 +22,7 @@ _cprof() {
 	COMPREPLY=()
 
 	if [[ $COMP_CWORD -eq 1 ]]; then
-		mapfile -t COMPREPLY < <(compgen -W 'record import list doctor report --help --version' -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W 'record import symbolize list doctor report --help --version' -- "$cur")
 		return
 	fi
 	case $command in
@@ -31,7 +31,7 @@ _cprof() {
 		#options record
 		--event --freq --count --output --pid --tid --duration --delay --call-graph --max-depth
 		--adaptive --scale --user --kernel --no-inherit --scope --label --labels --ring-size --max-memory
-		--strict --quiet --verbose --json
+		--strict --quiet --verbose --json --demangle --no-symbols
 		#end
 		'
 		;;
@@ -53,7 +53,14 @@ _cprof() {
 		options='
 		#options import
 		--output --symfs --debug-dir --call-graph --label --labels --max-memory
-		--quiet --verbose --json
+		--quiet --verbose --json --demangle --no-symbols
+		#end
+		'
+		;;
+	symbolize)
+		options='
+		#options symbolize
+		--output --symfs --debug-dir --demangle --quiet --verbose
 		#end
 		'
 		;;
@@ -82,7 +89,7 @@ _cprof() {
 				;;
 			-e | -F | -c | -o | -p | -t | --event | --freq | --count | --output | --pid | --tid | \
 				--duration | --delay | --call-graph | --max-depth | --scope | --label | --labels | \
-				--ring-size | --max-memory)
+				--ring-size | --max-memory | --demangle)
 				((i++))
 				;;
 			-*) ;;
@@ -111,6 +118,7 @@ _cprof() {
 		;;
 	--call-graph) mapfile -t COMPREPLY < <(compgen -W 'auto dwarf fp lbr none' -- "$cur") ;;
 	--labels) _cprof_list "$cur" 'pid tid thread_name process_name cpu cgroup' ;;
+	--demangle) mapfile -t COMPREPLY < <(compgen -W 'none simple full' -- "$cur") ;;
 	--sort) mapfile -t COMPREPLY < <(compgen -W 'flat cum' -- "$cur") ;;
 	-F | --freq | -c | --count | -t | --tid | --duration | --delay | --max-depth | --label | --ring-size | \
 		--max-memory | --limit | --sample-type) ;;

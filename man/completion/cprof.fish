@@ -18,6 +18,7 @@ end
 
 complete -c cprof -f
 complete -c cprof -n __cprof_no_command -a record -d 'profile a program into a pprof file'
+complete -c cprof -n __cprof_no_command -a symbolize -d 'give a profile the names that it lacks'
 complete -c cprof -n __cprof_no_command -a import -d 'make profiles of what perf has recorded'
 complete -c cprof -n __cprof_no_command -a list -d 'show the events and what can be done with them'
 complete -c cprof -n __cprof_no_command -a doctor -d 'find out what works here, and what would help'
@@ -49,6 +50,8 @@ complete -c cprof -n '__cprof_using record' -l strict -d 'status 2 when anything
 complete -c cprof -n '__cprof_using record' -s q -l quiet -d 'no summary'
 complete -c cprof -n '__cprof_using record' -s v -l verbose -d 'explain'
 complete -c cprof -n '__cprof_using record' -l json -d 'summary as JSON on stdout'
+complete -c cprof -n '__cprof_using record' -l demangle -x -a 'none simple full' -d 'how mangled names are shown'
+complete -c cprof -n '__cprof_using record' -l no-symbols -d 'leave names of files to cprof symbolize'
 complete -c cprof -n '__cprof_using record' -a '(__fish_complete_subcommand --fcs-skip=2)'
 
 complete -c cprof -n '__cprof_using import' -s o -l output -r -F -d 'file to write'
@@ -61,7 +64,17 @@ complete -c cprof -n '__cprof_using import' -l max-memory -x -d 'memory for the 
 complete -c cprof -n '__cprof_using import' -s q -l quiet -d 'no summary'
 complete -c cprof -n '__cprof_using import' -s v -l verbose -d 'explain'
 complete -c cprof -n '__cprof_using import' -l json -d 'summary as JSON on stdout'
+complete -c cprof -n '__cprof_using import' -l demangle -x -a 'none simple full' -d 'how mangled names are shown'
+complete -c cprof -n '__cprof_using import' -l no-symbols -d 'leave names of files to cprof symbolize'
 complete -c cprof -n '__cprof_using import' -F
+
+complete -c cprof -n '__cprof_using symbolize' -s o -l output -r -F -d 'file to write'
+complete -c cprof -n '__cprof_using symbolize' -l symfs -x -a '(__fish_complete_directories)' -d 'where the recorded files lie'
+complete -c cprof -n '__cprof_using symbolize' -l debug-dir -x -a '(__fish_complete_directories)' -d 'where files lie by build id'
+complete -c cprof -n '__cprof_using symbolize' -l demangle -x -a 'none simple full' -d 'how mangled names are shown'
+complete -c cprof -n '__cprof_using symbolize' -s q -l quiet -d 'no summary'
+complete -c cprof -n '__cprof_using symbolize' -s v -l verbose -d 'explain'
+complete -c cprof -n '__cprof_using symbolize' -F
 
 complete -c cprof -n '__cprof_using list' -l json -d 'as JSON'
 

@@ -15,7 +15,7 @@ is "$status" 64 'no command: usage'
 like err 'usage|--help' 'no command: says how to go on'
 refused 64 "recrod" 'an unknown command is named' recrod
 like err "record" 'an unknown command: the nearest one is shown'
-for command in record import list doctor report; do
+for command in record import symbolize list doctor report; do
 	run "$CPROF" $command --help
 	is "$status" 0 "$command --help succeeds"
 	like out 'usage' "$command --help shows the usage on stdout"

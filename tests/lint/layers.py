@@ -15,11 +15,12 @@ ALLOWED = {
     "lib/proc": ["base", "source/record.h", "symbolize/dso.h", "cprof-labels.h"],
     "lib/agg": ["base"],
     "lib/session": ["base", "event", "source", "proc", "agg", "symbolize", "proto", "view", "cprof.h",
-                    "cprof-doctor.h", "cprof-events.h", "cprof-import.h"],
+                    "cprof-doctor.h", "cprof-events.h", "cprof-import.h", "cprof-names.h"],
     "lib/view": ["base", "proto"],
-    "lib": ["cprof.h"],
+    "lib": ["cprof.h", "cprof-names.h"],
     # Files that appear whole or not at all are no matter of profiles: commands use that leaf directly.
-    "cmd": ["cprof.h", "cprof-doctor.h", "cprof-events.h", "cprof-import.h", "base", "view", "proto/outfile.h"],
+    "cmd": ["cprof.h", "cprof-doctor.h", "cprof-events.h", "cprof-import.h", "cprof-names.h", "base", "view",
+            "proto/outfile.h"],
 }
 # What only commands may do: print, end the process, start one, change signal handling.
 FORBIDDEN = {

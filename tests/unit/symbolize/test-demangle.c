@@ -48,6 +48,39 @@ static const struct pair others[] = {
 	{ "_Dmain", "D main" },
 };
 
+/* As c++filt shows them. */
+static const struct pair full[] = {
+	{ "_ZN2ns3VecIiE4pushEOi", "ns::Vec<int>::push(int&&)" },
+	{ "_Z3barIiET_S0_", "int bar<int>(int)" },
+	{ "_ZNK3FooclEi", "Foo::operator()(int) const" },
+	{ "main", NULL },
+};
+
+/* What needs no demangler of others. */
+static const struct pair words[] = {
+	{ "camlStdlib__List__map_1234", "Stdlib.List.map_1234" },
+	{ "camlDune__exe__Main__$2b$2b_12", "Dune.exe.Main.++_12" },
+	{ "camlStdlib__List.map_1234", "Stdlib.List.map_1234" },
+	{ "caml_alloc", NULL },
+	{ "camlibrary", NULL },
+	{ "base_GHCziBase_zpzp_info", "base_GHC.Base_++_info" },
+	{ "ghczmprim_GHCziTypes_Izh_con_info", "ghc-prim_GHC.Types_I#_con_info" },
+	{ "Main_fib_info", "Main_fib_info" },
+	{ "base_GHCziTuple_Z2T_info", NULL },
+	{ "get_zinc_info", NULL },
+	{ "Azi_x", NULL },
+	{ "$s4main3fooyyF", NULL },
+};
+
+static void check_as(const struct pair *p, size_t n, enum demangle_mode mode)
+{
+	for (size_t i = 0; i < n; i++) {
+		char *name = demangle_as(p[i].linkage, mode);
+		tap_str(name, mode == DEMANGLE_NONE ? NULL : p[i].name, p[i].linkage);
+		free(name);
+	}
+}
+
 static void check(const struct pair *p, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -96,6 +129,11 @@ int main(void)
 #else
 	(void)others;
 #endif
+	for (enum demangle_mode mode = DEMANGLE_SIMPLE; mode <= DEMANGLE_FULL; mode++)
+		check_as(words, sizeof(words) / sizeof(*words), mode);
+	check_as(cxx, sizeof(cxx) / sizeof(*cxx), DEMANGLE_SIMPLE);
+	check_as(cxx, sizeof(cxx) / sizeof(*cxx), DEMANGLE_NONE);
+	check_as(full, sizeof(full) / sizeof(*full), DEMANGLE_FULL);
 	test_bombs();
 	return tap_done();
 }

@@ -1,0 +1,136 @@
+/*
+ * cprof symbolize: names for a profile that was written without, from files with the same build
+ * ids.  Without -o the profile itself is replaced, when the new one is complete.
+ */
+
+#include "base/err.h"
+#include "base/log.h"
+#include "base/vec.h"
+#include "cmd/cmd.h"
+#include "cmd/nameopts.h"
+#include "cmd/output.h"
+#include "cmd/signals.h"
+#include "cmd/text.h"
+#include "cprof-names.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { OPT_SYMFS = 256, OPT_DEBUG_DIR };
+
+struct symbolize {
+	struct cprof_symbolize_config config;
+	VEC(const char *) debug_dirs;
+	const char *output_name;
+	bool quiet, verbose;
+	struct log log;
+};
+
+static const struct argp_option options[] = {
+	{ NULL, 0, NULL, 0, "Symbols:", 1 },
+	{ "symfs", OPT_SYMFS, "DIR", 0, "The recorded machine's files lie below DIR", 1 },
+	{ "debug-dir", OPT_DEBUG_DIR, "DIR", 0,
+	  "Look for programs and debug information by build id below DIR, too", 1 },
+
+	{ NULL, 0, NULL, 0, "Output:", 2 },
+	{ "output", 'o', "FILE", 0, "Where to; default: FILE itself; - for stdout", 2 },
+	{ "quiet", 'q', NULL, 0, "Print errors only", 2 },
+	{ "verbose", 'v', NULL, 0, "Explain which files were taken, and why others were not", 2 },
+	{ 0 }
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct symbolize *s = state->input;
+	switch (key) {
+	case ARGP_KEY_INIT: state->child_inputs[0] = &s->config.naming; break;
+	case OPT_SYMFS: s->config.symfs = arg; break;
+	case OPT_DEBUG_DIR:
+		if (!VEC_PUSH(&s->debug_dirs, arg))
+			argp_failure(state, CMD_FAILED, ENOMEM, "cannot parse options");
+		break;
+	case 'o': s->output_name = arg; break;
+	case 'q': s->quiet = true; break;
+	case 'v': s->verbose = true; break;
+	case ARGP_KEY_ARG:
+		if (s->config.path)
+			argp_error(state, "more than one FILE");
+		s->config.path = arg;
+		break;
+	case ARGP_KEY_END:
+		if (!s->config.path)
+			argp_error(state, "no FILE given");
+		if (s->quiet && s->verbose)
+			argp_error(state, "-q and -v exclude each other");
+		break;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static const struct argp_child children[] = { { &nameopts_argp, 0, NULL, 0 }, { 0 } };
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.args_doc = "FILE",
+	.doc = "Give a profile the names that it lacks, from files with the same build ids.",
+	.children = children,
+};
+
+static void print_line(void *ctx, enum log_level level, const char *text)
+{
+	(void)ctx;
+	fprintf(stderr, level == LOG_WARN ? "cprof symbolize: warning: " : "cprof symbolize: ");
+	text_print(stderr, text);
+	fputc('\n', stderr);
+}
+
+static int run(struct symbolize *s, struct err *e)
+{
+	struct output o = { 0 };
+	struct cprof_symbolize_stats st;
+	const char *part = "symbolized";
+	const char *name = s->output_name ? s->output_name : s->config.path;
+	int code = output_open(&o, &part, 1, name, e);
+	if (code < 0)
+		return code;
+	signals_abort_on(&o.file.tmp_path, 1);
+	code = cprof_symbolize(&s->config, output_write, &o, &st, e);
+	if (code == 0) {
+		signals_hold();
+		code = output_commit(&o, 1, e);
+	}
+	if (code == 0 && !s->quiet)
+		fprintf(stderr, "cprof symbolize: %zu of %zu addresses without names have one now; "
+				"%zu of %zu files were found -> %s\n",
+			st.n_named, st.n_addresses, st.n_files_found, st.n_files, o.path);
+	output_done(&o);
+	signals_abort_on(NULL, 0);
+	return code;
+}
+
+static int run_symbolize(int argc, char **argv)
+{
+	struct symbolize s = { .log = { .line = print_line } };
+	struct err e = { 0 };
+	argp_parse(&argp, argc, argv, 0, NULL, &s);
+	s.log.max = s.verbose ? LOG_EXPLAIN : LOG_NOTE;
+	if (s.quiet)
+		s.log.line = NULL;
+	signal(SIGPIPE, SIG_IGN);
+	s.config.debug_dir = s.debug_dirs.v;
+	s.config.n_debug_dirs = s.debug_dirs.n;
+	s.config.log = &s.log;
+	int code = run(&s, &e);
+	VEC_FREE(&s.debug_dirs);
+	return code < 0 ? cmd_fail("symbolize", &e) : 0;
+}
+
+const struct cmd cmd_symbolize = {
+	.name = "symbolize",
+	.help = "give a profile the names that it lacks",
+	.run = run_symbolize,
+};

@@ -1,0 +1,39 @@
+#include "cmd/nameopts.h"
+
+#include "cprof-names.h"
+
+#include <string.h>
+
+enum { OPT_DEMANGLE = 600 };
+
+static const struct argp_option options[] = {
+	{ NULL, 0, NULL, 0, "Names:", NAMEOPTS_GROUP },
+	{ "demangle", OPT_DEMANGLE, "MODE", 0,
+	  "Names of C++, Rust, D: simple (the default), full, as c++filt, or none",
+	  NAMEOPTS_GROUP },
+	{ 0 }
+};
+
+static enum cprof_demangle parse_demangle(struct argp_state *state, const char *arg)
+{
+	static const char *const name[] = {
+		[CPROF_DEMANGLE_SIMPLE] = "simple", [CPROF_DEMANGLE_NONE] = "none",
+		[CPROF_DEMANGLE_FULL] = "full",
+	};
+	for (size_t i = 0; i < sizeof(name) / sizeof(*name); i++)
+		if (strcmp(arg, name[i]) == 0)
+			return (enum cprof_demangle)i;
+	argp_error(state, "--demangle '%s': it is none, simple or full", arg);
+	return CPROF_DEMANGLE_SIMPLE;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct cprof_naming *n = state->input;
+	switch (key) {
+	case OPT_DEMANGLE: n->demangle = parse_demangle(state, arg); return 0;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+}
+
+const struct argp nameopts_argp = { .options = options, .parser = parse };

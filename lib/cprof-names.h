@@ -1,0 +1,49 @@
+#ifndef CPROF_NAMES_H
+#define CPROF_NAMES_H
+
+/*
+ * How names are looked up, at the end of a recording or an import, or later: a profile that was
+ * written without names is completed from files with the same build ids, on any machine.
+ * Conventions as in cprof.h.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+struct log;
+
+enum cprof_demangle {
+	CPROF_DEMANGLE_SIMPLE,         /* scopes and template arguments, no parameters */
+	CPROF_DEMANGLE_NONE,           /* as in the object file */
+	CPROF_DEMANGLE_FULL,           /* as c++filt shows it */
+};
+
+/* All zero is a valid start. */
+struct cprof_naming {
+	enum cprof_demangle demangle;
+	bool no_symbols;               /* leave out what files tell; the kernel, and code made at
+					* run time, are named all the same, for later is too late */
+};
+
+struct cprof_symbolize_config {
+	const char *path;              /* the profile */
+	const char *symfs;             /* folder below which the files lie; NULL: / */
+	const char *const *debug_dir;  /* where files lie by build id, besides /usr/lib/debug */
+	size_t n_debug_dirs;
+	struct cprof_naming naming;
+	const struct log *log;
+};
+
+struct cprof_symbolize_stats {
+	size_t n_addresses, n_named;   /* that had no name; of these, that have one now */
+	size_t n_files, n_files_found; /* that these lie in */
+};
+
+/* Reads the profile, and writes it with names, gzipped.  What has names keeps them. */
+int cprof_symbolize(const struct cprof_symbolize_config *config,
+		    int (*write)(void *ctx, const void *data, size_t n_bytes), void *ctx,
+		    struct cprof_symbolize_stats *ret_stats, struct err *e);
+
+#endif

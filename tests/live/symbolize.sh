@@ -1,0 +1,71 @@
+#!/bin/sh
+# A profile without names is completed later: to what would have been written at once.
+. "$CPROF_SOURCE_ROOT/tests/lib.sh"
+need_perf
+
+run "$CPROF" record -q -e cpu-clock --no-symbols -o bare.pb.gz -- "$PROG/inlines" 100
+is "$status" 0 'recorded without names'
+profile 'files give no names, and their mappings say so' bare.pb.gz \
+	"not any(l.lines for l in p.locations.values() if l.mapping and l.mapping.file.endswith('/inlines'))" \
+	"[(m.has_functions, len(m.build_id) > 8) for m in p.mappings.values() if m.file.endswith('/inlines')] == [(0, True)]"
+cp bare.pb.gz named.pb.gz
+run "$CPROF" symbolize named.pb.gz
+is "$status" 0 'completed in place'
+like err 'of [0-9]+ addresses without names' 'what was done is told'
+profile 'functions, inlined calls, files and lines' named.pb.gz \
+	"path('innermost', 'middle', 'outermost', 'main') > 0.8" \
+	"any(f.endswith('/prog/inlines.c') and l > 0 for f, l in lines('innermost'))"
+
+# The same recording both ways.
+if command -v perf >/dev/null && perf record -q -e cpu-clock -F 999 -o perf.data.keep -- "$PROG/inlines" 60 \
+	>/dev/null 2>&1 && "$CPROF" import -q -o at-once.pb.gz perf.data.keep 2>/dev/null; then
+	"$CPROF" import -q --no-symbols -o later.pb.gz perf.data.keep
+	run "$CPROF" symbolize -q later.pb.gz -o -
+	check 'byte for byte what writing names at once gives' cmp out at-once.pb.gz
+	"$CPROF" import -q --demangle full -o at-once.pb.gz perf.data.keep
+	run "$CPROF" symbolize -q --demangle full later.pb.gz -o later2.pb.gz
+	check 'also with full names' cmp later2.pb.gz at-once.pb.gz
+else
+	skip 'byte for byte what writing names at once gives' 'needs perf'
+fi
+
+# On another machine: the program is not where it was, only its debug file, by build id.
+id=$(readelf -n "$PROG/inlines" | sed -n 's/.*Build ID: //p')
+cp "$PROG/inlines" moved.keep
+strip moved.keep
+run "$CPROF" record -q -e cpu-clock --no-symbols -o far.pb.gz -- ./moved.keep 100
+rm moved.keep
+cp far.pb.gz none.pb.gz
+run "$CPROF" symbolize none.pb.gz
+is "$status" 0 'a missing file is no failure'
+like err "moved.keep'.*no file with build id $id" 'it is told, with its build id'
+profile 'its addresses have made-up names' none.pb.gz "leaf(r'^\\[moved.keep\\]\\+0x') > 0.8"
+folder=debug.keep/.build-id/$(echo "$id" | cut -c1-2)
+mkdir -p "$folder"
+objcopy --only-keep-debug "$PROG/inlines" "$folder/$(echo "$id" | cut -c3-).debug"
+run "$CPROF" symbolize --debug-dir debug.keep none.pb.gz
+profile 'a debug file by build id is enough, also afterwards' none.pb.gz \
+	"path('innermost', 'middle', 'outermost', 'main') > 0.8"
+mkdir -p "root.keep$T"
+cp "$PROG/inlines" "root.keep$T/moved.keep"
+run "$CPROF" symbolize --symfs root.keep far.pb.gz -o rooted.pb.gz
+profile 'or the file below another root' rooted.pb.gz \
+	"path('innermost', 'middle', 'outermost', 'main') > 0.8"
+cp "$PROG/serial" "root.keep$T/moved.keep"
+run "$CPROF" symbolize -v --symfs root.keep far.pb.gz -o wrong.pb.gz
+like err 'another build id' 'a file with another build id is not taken, and told'
+profile 'and names nothing' wrong.pb.gz "leaf(r'^\\[moved.keep\\]\\+0x') > 0.8"
+
+# How names are written.
+if [ -x "$PROG/inlinesxx" ]; then
+	run "$CPROF" record -q -e cpu-clock --demangle none -o none.pb.gz -- "$PROG/inlinesxx"
+	profile '--demangle none: as in the file' none.pb.gz "anywhere('^_ZNK6shapes6Circle4areaEm\$') > 0.8"
+	run "$CPROF" record -q -e cpu-clock --demangle full -o full.pb.gz -- "$PROG/inlinesxx"
+	profile '--demangle full: as c++filt' full.pb.gz \
+		"anywhere(r'^shapes::Circle::area\\(unsigned long\\) const\$') > 0.8"
+	run "$CPROF" record -q -e cpu-clock --demangle simple -o simple.pb.gz -- "$PROG/inlinesxx"
+	profile '--demangle simple: without parameters' simple.pb.gz "anywhere(r'^shapes::Circle::area\$') > 0.8"
+else
+	skip '--demangle' 'needs a C++ compiler'
+fi
+finish
