@@ -141,14 +141,6 @@ static const struct argp argp = {
 	       "'perf record -o -'.",
 };
 
-static void print_line(void *ctx, enum log_level level, const char *text)
-{
-	(void)ctx;
-	fprintf(stderr, level == LOG_WARN ? "cprof import: warning: " : "cprof import: ");
-	text_print(stderr, text);
-	fputc('\n', stderr);
-}
-
 /* Only what has samples gets a file. */
 static int open_outputs(struct import *m, struct err *e)
 {
@@ -239,26 +231,10 @@ static int run(struct import *m, struct err *e)
 	return damage.code ? damage.code : code;
 }
 
-/* A message may quote the file's own words. */
-static void print_failure(const struct err *e)
-{
-	fputs("cprof import: ", stderr);
-	text_print(stderr, e->what);
-	for (const char *line = e->hint; *line;) {
-		char one[ERR_TEXT_MAX];
-		size_t n = strcspn(line, "\n");
-		snprintf(one, sizeof(one), "%.*s", (int)n, line);
-		fputs("\n  ", stderr);
-		text_print(stderr, one);
-		line += n + (line[n] == '\n');
-	}
-	fputc('\n', stderr);
-}
-
 static int run_import(int argc, char **argv)
 {
 	static char name[] = "cprof import";
-	struct import m = { .log = { .line = print_line } };
+	struct import m = { .log = { .line = cmd_log_line, .ctx = (void *)"import" } };
 	struct err e = { 0 };
 	argv[0] = name;
 	argp_parse(&argp, argc, argv, 0, NULL, &m);
@@ -274,7 +250,7 @@ static int run_import(int argc, char **argv)
 	m.config.cache_dir = m.cache_dir = cachedir_path();
 	int code = run(&m, &e);
 	if (code < 0 && e.what[0])
-		print_failure(&e);
+		cmd_fail("import", &e);
 	for (size_t i = 0; i < m.n_written; i++)
 		output_done(&m.output[i]);
 	signals_abort_on(NULL, 0);  /* the names go */

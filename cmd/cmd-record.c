@@ -43,13 +43,6 @@ struct recording {
 	bool from_terminal;
 };
 
-static void print_line(void *ctx, enum log_level level, const char *text)
-{
-	(void)ctx;
-	fprintf(stderr, level == LOG_WARN ? "cprof record: warning: %s\n" : "cprof record: %s\n",
-		text);
-}
-
 static uint64_t now_ns(void)
 {
 	struct timespec t;
@@ -319,7 +312,7 @@ static int run_record(int argc, char **argv)
 	struct err e = { 0 };
 	int status = CMD_FAILED;
 	recordopts_parse(&rec.opts, argc, argv);
-	rec.log = (struct log){ .line = print_line };
+	rec.log = (struct log){ .line = cmd_log_line, .ctx = (void *)"record" };
 	rec.log.max = rec.opts.verbose ? LOG_EXPLAIN : LOG_NOTE;
 	if (rec.opts.quiet)
 		rec.log.line = NULL;

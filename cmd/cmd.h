@@ -3,6 +3,8 @@
 
 /* The commands of the program; main finds one by its name, and prints `help` in the overview. */
 
+#include "base/log.h"
+
 struct cmd {
 	const char *name;
 	const char *help;
@@ -26,5 +28,9 @@ struct err;
 /* Prints "cprof COMMAND: what" and the hint's lines, indented, to stderr; returns CMD_FAILED, or
  * CMD_USAGE for a request that is wrong in itself. */
 int cmd_fail(const char *command, const struct err *e);
+
+/* Prints what the library explains; for struct log, whose ctx is the command's name.  Messages, as
+ * those of cmd_fail, may quote foreign words: control characters become '?'. */
+void cmd_log_line(void *ctx, enum log_level level, const char *text);
 
 #endif

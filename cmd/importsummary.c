@@ -4,6 +4,7 @@
 #include "cmd/importsummary.h"
 
 #include "base/units.h"
+#include "cmd/summaryparts.h"
 #include "cmd/text.h"
 #include "cprof-import.h"
 
@@ -92,18 +93,6 @@ static void print_event(const struct importsummary *s, FILE *to, size_t i)
 	fputc('\n', to);
 }
 
-static void print_ends(const struct cprof_stack_ends *ends, FILE *to)
-{
-	const char *sep = "";
-	for (size_t k = 0; k < CPROF_N_STACK_ENDS; k++) {
-		if (!ends->n[k])
-			continue;
-		fprintf(to, "%s%" PRIu64 " %s", sep, ends->n[k], cprof_stack_end_name(k));
-		sep = ", ";
-	}
-	fputc('\n', to);
-}
-
 static void print_stacks(const struct importsummary *s, FILE *to, uint32_t stack_bytes)
 {
 	struct cprof_stack_ends ends;
@@ -111,13 +100,9 @@ static void print_stacks(const struct importsummary *s, FILE *to, uint32_t stack
 		return;
 	cprof_importer_stack_ends(s->importer, 0, &ends);
 	fprintf(to, "  user stacks by CFI, copies of %u bytes; ends: ", stack_bytes);
-	print_ends(&ends, to);
-	for (size_t i = 1; cprof_importer_stack_ends(s->importer, i, &ends); i++) {
-		fputs("    in '", to);
-		text_print(to, ends.path);
-		fputs("': ", to);
-		print_ends(&ends, to);
-	}
+	summaryparts_ends(&ends, to);
+	for (size_t i = 1; cprof_importer_stack_ends(s->importer, i, &ends); i++)
+		summaryparts_file_ends(&ends, to);
 }
 
 static void print_origin(const struct cprof_import_stats *im, FILE *to)
@@ -159,21 +144,15 @@ void importsummary_print(const struct importsummary *s, FILE *to)
 		" not here, %" PRIu64 " of another version\n",
 		im.n_files, im.n_files_proven, im.n_files_missing, im.n_files_wrong);
 	print_stacks(s, to, st.stack_bytes);
-	fprintf(to, "  %" PRIu64 " distinct stacks, %" PRIu64 " frames; %" PRIu64 " of %" PRIu64
-		    " user and %" PRIu64 " of %" PRIu64 " kernel frames named\n",
-		st.n_stacks, st.n_frames, st.n_frames_user_named, st.n_frames_user,
-		st.n_frames_kernel_named, st.n_frames_kernel);
+	summaryparts_frames(&st, to);
 }
 
 /* ---- for programs ---------------------------------------------------------------------- */
 
+/* With what separates it from the next one. */
 static void json_string(FILE *to, const char *key, const char *value)
 {
-	fprintf(to, "\"%s\": ", key);
-	if (value)
-		text_print_json(to, value);
-	else
-		fputs("null", to);
+	summaryparts_json_string(to, key, value);
 	fputs(", ", to);
 }
 

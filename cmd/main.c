@@ -2,6 +2,7 @@
 
 #include "base/err.h"
 #include "cmd/cmd.h"
+#include "cmd/text.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -23,13 +24,26 @@ static const struct cmd *const commands[] = {
 
 int cmd_fail(const char *command, const struct err *e)
 {
-	fprintf(stderr, "cprof %s: %s\n", command, e->what);
+	fprintf(stderr, "cprof %s: ", command);
+	text_print(stderr, e->what);
 	for (const char *line = e->hint; *line;) {
+		char one[ERR_TEXT_MAX];
 		size_t n = strcspn(line, "\n");
-		fprintf(stderr, "  %.*s\n", (int)n, line);
+		snprintf(one, sizeof(one), "%.*s", (int)n, line);
+		fputs("\n  ", stderr);
+		text_print(stderr, one);
 		line += n + (line[n] == '\n');
 	}
+	fputc('\n', stderr);
 	return e->is_usage ? CMD_USAGE : CMD_FAILED;
+}
+
+void cmd_log_line(void *ctx, enum log_level level, const char *text)
+{
+	const char *command = ctx;
+	fprintf(stderr, level == LOG_WARN ? "cprof %s: warning: " : "cprof %s: ", command);
+	text_print(stderr, text);
+	fputc('\n', stderr);
 }
 
 static void print_help(FILE *to)

@@ -1,6 +1,7 @@
 #include "cmd/summary.h"
 
 #include "base/units.h"
+#include "cmd/summaryparts.h"
 #include "cmd/text.h"
 #include "cprof.h"
 
@@ -180,18 +181,6 @@ static void print_event(const struct summary *s, FILE *to, size_t i)
 	print_particulars(s, to, i, &ev);
 }
 
-static void print_ends(const struct cprof_stack_ends *ends, FILE *to)
-{
-	const char *sep = "";
-	for (size_t k = 0; k < CPROF_N_STACK_ENDS; k++) {
-		if (ends->n[k]) {
-			fprintf(to, "%s%" PRIu64 " %s", sep, ends->n[k], cprof_stack_end_name(k));
-			sep = ", ";
-		}
-	}
-	fputc('\n', to);
-}
-
 static void print_stacks(const struct summary *s, FILE *to, uint32_t stack_bytes)
 {
 	struct cprof_stack_ends ends;
@@ -200,13 +189,9 @@ static void print_stacks(const struct summary *s, FILE *to, uint32_t stack_bytes
 		return;
 	fprintf(to, "  user stacks by CFI, copies of %u bytes, %" PRIu64 " joined, %" PRIu64
 		" frames by frame pointer; ends: ", stack_bytes, ends.n_joined, ends.n_guessed);
-	print_ends(&ends, to);
-	for (size_t i = 1; cprof_recorder_stack_ends(s->recorder, i, &ends); i++) {
-		fputs("    in '", to);
-		text_print(to, ends.path);
-		fputs("': ", to);
-		print_ends(&ends, to);
-	}
+	summaryparts_ends(&ends, to);
+	for (size_t i = 1; cprof_recorder_stack_ends(s->recorder, i, &ends); i++)
+		summaryparts_file_ends(&ends, to);
 }
 
 void summary_print(const struct summary *s, FILE *to)
@@ -235,22 +220,10 @@ void summary_print(const struct summary *s, FILE *to)
 			units_duration_text(st.cpu_used_ns, text));
 	fprintf(to, "; %s for tables\n", units_size_text(st.peak_memory_bytes, text));
 	print_stacks(s, to, st.stack_bytes);
-	fprintf(to, "  %" PRIu64 " distinct stacks, %" PRIu64 " frames; %" PRIu64 " of %" PRIu64
-		    " user and %" PRIu64 " of %" PRIu64 " kernel frames named\n",
-		st.n_stacks, st.n_frames, st.n_frames_user_named, st.n_frames_user,
-		st.n_frames_kernel_named, st.n_frames_kernel);
+	summaryparts_frames(&st, to);
 }
 
 /* ---- for programs ---------------------------------------------------------------------- */
-
-static void json_string(FILE *to, const char *key, const char *value)
-{
-	fprintf(to, "\"%s\": ", key);
-	if (value)
-		text_print_json(to, value);
-	else
-		fputs("null", to);
-}
 
 static void print_cuts_json(const struct summary *s, FILE *to, size_t event)
 {
@@ -268,13 +241,13 @@ static void print_event_json(const struct summary *s, FILE *to, size_t i)
 	struct cprof_event_stats ev;
 	cprof_recorder_event_stats(s->recorder, i, &ev);
 	fputs("{", to);
-	json_string(to, "event", ev.name);
+	summaryparts_json_string(to, "event", ev.name);
 	fputs(", ", to);
-	json_string(to, "sample_type", ev.sample_type);
+	summaryparts_json_string(to, "sample_type", ev.sample_type);
 	fputs(", ", to);
-	json_string(to, "unit", ev.unit);
+	summaryparts_json_string(to, "unit", ev.unit);
 	fputs(", ", to);
-	json_string(to, "file", s->file[i].path);
+	summaryparts_json_string(to, "file", s->file[i].path);
 	fprintf(to, ", \"file_bytes\": %" PRIu64 ", \"samples\": %" PRIu64 ", \"value\": %" PRIu64,
 		s->file[i].n_bytes, ev.n_samples, ev.value);
 	fprintf(to, ", \"freq_hz\": %" PRIu64 ", \"period\": %" PRIu64, ev.freq_hz, ev.period);
@@ -294,7 +267,7 @@ static void print_event_json(const struct summary *s, FILE *to, size_t i)
 	print_cuts_json(s, to, i);
 	fprintf(to, ", \"sample_cost_ns\": %" PRIu64 ", \"precise\": %u, \"precise_asked\": %u, ",
 		ev.sample_cost_ns, ev.precise, ev.precise_asked);
-	json_string(to, "problem", s->file[i].problem[0] ? s->file[i].problem : NULL);
+	summaryparts_json_string(to, "problem", s->file[i].problem[0] ? s->file[i].problem : NULL);
 	double percent = cprof_coverage_percent(s->recorder, i);
 	if (percent >= 0)
 		fprintf(to, ", \"coverage_percent\": %.3f", percent);

@@ -1,0 +1,43 @@
+#include "cmd/summaryparts.h"
+
+#include "cmd/text.h"
+#include "cprof.h"
+
+#include <inttypes.h>
+
+void summaryparts_ends(const struct cprof_stack_ends *ends, FILE *to)
+{
+	const char *sep = "";
+	for (size_t k = 0; k < CPROF_N_STACK_ENDS; k++) {
+		if (ends->n[k]) {
+			fprintf(to, "%s%" PRIu64 " %s", sep, ends->n[k], cprof_stack_end_name(k));
+			sep = ", ";
+		}
+	}
+	fputc('\n', to);
+}
+
+void summaryparts_file_ends(const struct cprof_stack_ends *ends, FILE *to)
+{
+	fputs("    in '", to);
+	text_print(to, ends->path);
+	fputs("': ", to);
+	summaryparts_ends(ends, to);
+}
+
+void summaryparts_frames(const struct cprof_stats *st, FILE *to)
+{
+	fprintf(to, "  %" PRIu64 " distinct stacks, %" PRIu64 " frames; %" PRIu64 " of %" PRIu64
+		    " user and %" PRIu64 " of %" PRIu64 " kernel frames named\n",
+		st->n_stacks, st->n_frames, st->n_frames_user_named, st->n_frames_user,
+		st->n_frames_kernel_named, st->n_frames_kernel);
+}
+
+void summaryparts_json_string(FILE *to, const char *key, const char *value)
+{
+	fprintf(to, "\"%s\": ", key);
+	if (value)
+		text_print_json(to, value);
+	else
+		fputs("null", to);
+}

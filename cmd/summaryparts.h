@@ -1,0 +1,21 @@
+#ifndef CPROF_CMD_SUMMARYPARTS_H
+#define CPROF_CMD_SUMMARYPARTS_H
+
+/* What the summaries of record and import have in common. */
+
+#include <stdio.h>
+
+struct cprof_stack_ends;
+struct cprof_stats;
+
+/* "12 root, 3 no CFI" and the end of the line. */
+void summaryparts_ends(const struct cprof_stack_ends *ends, FILE *to);
+/* The same for one file, as a line of its own. */
+void summaryparts_file_ends(const struct cprof_stack_ends *ends, FILE *to);
+/* How many stacks and frames there are, and how many have names. */
+void summaryparts_frames(const struct cprof_stats *st, FILE *to);
+
+/* "key": "value"; null for NULL. */
+void summaryparts_json_string(FILE *to, const char *key, const char *value);
+
+#endif
