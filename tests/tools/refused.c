@@ -1,0 +1,84 @@
+/*
+ * cprof itself, on another machine: linked with --wrap=cprof_recorder_new, so that what stands
+ * between the command line and the message is the real thing, and only the kernel's answer is not.
+ *
+ *	REFUSED_MACHINE=DIR   /proc and /sys are DIR/proc and DIR/sys
+ *	REFUSED_ERRNO=N       perf_event_open(2) answers this to every event but the rings' own
+ *	REFUSED_FIELD=NAME    ... only while this field of the attr is set
+ */
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/host.h"
+#include "cprof.h"
+
+#define RING_FILE_BYTES (16 << 20)
+#define KNOWN_BYTES 64  /* PERF_ATTR_SIZE_VER0: what an old kernel knows of the attr */
+
+int __real_cprof_recorder_new(const struct cprof_config *config,
+			      struct cprof_recorder **ret_recorder, struct err *e);
+int __wrap_cprof_recorder_new(const struct cprof_config *config,
+			      struct cprof_recorder **ret_recorder, struct err *e);
+
+static bool has_field(const struct perf_event_attr *a, const char *name)
+{
+	return !name || (strcmp(name, "precise_ip") == 0 && a->precise_ip) ||
+	       (strcmp(name, "exclude_kernel") == 0 && a->exclude_kernel) ||
+	       (strcmp(name, "sample_freq") == 0 && a->sample_freq) ||
+	       (strcmp(name, "config") == 0 && a->config) ||
+	       (strcmp(name, "sample_stack_user") == 0 && a->sample_stack_user);
+}
+
+static int refuse(struct perf_event_attr *a, pid_t pid, int cpu, int group, unsigned long flags)
+{
+	(void)pid, (void)cpu, (void)group, (void)flags;
+	int errnum = atoi(getenv("REFUSED_ERRNO"));
+	bool dummy = a->type == PERF_TYPE_SOFTWARE && a->config == PERF_COUNT_SW_DUMMY;
+	if (!dummy && has_field(a, getenv("REFUSED_FIELD"))) {
+		if (errnum == E2BIG)
+			a->size = KNOWN_BYTES;
+		errno = errnum;
+		return -1;
+	}
+	/* It can be mapped as a ring can. */
+	int fd = memfd_create("ring", MFD_CLOEXEC);
+	if (fd >= 0 && ftruncate(fd, RING_FILE_BYTES) < 0)
+		return -1;
+	return fd;
+}
+
+static void show_process(const char *machine, pid_t pid)
+{
+	char from[64], to[512];
+	snprintf(from, sizeof(from), "/proc/%d", (int)pid);
+	snprintf(to, sizeof(to), "%s/proc/%d", machine, (int)pid);
+	if (symlink(from, to) < 0 && errno != EEXIST)
+		perror(to);
+}
+
+int __wrap_cprof_recorder_new(const struct cprof_config *config,
+			      struct cprof_recorder **ret_recorder, struct err *e)
+{
+	static struct host host;
+	struct cprof_config c = *config;
+	const char *machine = getenv("REFUSED_MACHINE");
+	char proc[512], sys[512];
+	snprintf(proc, sizeof(proc), "%s/proc", machine);
+	snprintf(sys, sizeof(sys), "%s/sys", machine);
+	int code = host_open(&host, NULL, proc, sys, e);
+	if (code < 0)
+		return code;
+	for (size_t i = 0; i < c.n_pids; i++)
+		show_process(machine, c.pid[i]);
+	if (c.command_pid)
+		show_process(machine, c.command_pid);
+	c.host = &host;
+	c.perf_event_open = refuse;
+	return __real_cprof_recorder_new(&c, ret_recorder, e);
+}
