@@ -9,6 +9,17 @@ need "$PYTHON"
 refused=$CPROF_BUILD_ROOT/tests/tools/cprof-refused
 software='cpu-clock page-faults context-switches'
 pmu='cycles cycles:ppp LLC-loads r11'
+tracepoint=sched:sched_switch
+breakpoint=mem:0x1000:w
+uprobe=uprobe:$PROG/spin:main
+uncore=uncore_imc/event=1/
+special="$tracepoint $breakpoint $uprobe $uncore"
+
+# pmu_file PATH TEXT
+pmu_file() {
+	mkdir -p "$dir/sys/bus/event_source/devices/${1%/*}"
+	echo "$2" >"$dir/sys/bus/event_source/devices/$1"
+}
 
 # machine NAME PARANOID CAPABILITIES SECCOMP PMU
 machine() {
@@ -26,7 +37,16 @@ machine() {
 	echo 5.4.0-old >"$dir/proc/sys/kernel/osrelease"
 	echo 4321 >"$dir/proc/sys/fs/file-max"
 	echo 0-1 >"$dir/sys/devices/system/cpu/online"
-	[ "$5" = none ] || mkdir "$dir/sys/bus/event_source/devices/cpu"
+	pmu_file software/type 1
+	[ "$5" = none ] || pmu_file cpu/type 4
+	[ "$5" = none ] || pmu_file cpu/format/event config:0-7
+	pmu_file uncore_imc/type 21
+	pmu_file uncore_imc/cpumask 0
+	pmu_file uncore_imc/format/event config:0-7
+	pmu_file uprobe/type 9
+	pmu_file uprobe/format/retprobe config:0
+	mkdir -p "$dir/sys/kernel/tracing/events/sched/sched_switch"
+	echo 314 >"$dir/sys/kernel/tracing/events/sched/sched_switch/id"
 }
 
 all_caps=000001ffffffffff
@@ -39,6 +59,21 @@ machine locked 2 $all_caps 0 pmu
 echo 'none integrity [confidentiality]' >"$T/locked.keep/sys/kernel/security/lockdown"
 machine modules 2 $all_caps 0 pmu
 echo 'lockdown,capability,selinux' >"$T/modules.keep/sys/kernel/security/lsm"
+
+# words LIST: with the events that a word of it stands for
+words() {
+	for word in $1; do
+		case $word in
+		software) echo "$software" ;;
+		pmu) echo "$pmu" ;;
+		tracepoint) echo "$tracepoint" ;;
+		breakpoint) echo "$breakpoint" ;;
+		uprobe) echo "$uprobe" ;;
+		uncore) echo "$uncore" ;;
+		*) echo "$word" ;;
+		esac
+	done
+}
 
 # errnum NAME
 errnum() {
@@ -82,11 +117,9 @@ while IFS='|' read -r on errno kinds regex field; do
 	number=$(errnum "$errno")
 	text=$("$PYTHON" -c "import os; print(os.strerror($number))")
 	case $kinds in
-	software) kinds=$software ;;
-	pmu) kinds=$pmu ;;
-	any) kinds="$software $pmu" ;;
+	any) kinds="$software $pmu $special" ;;
 	esac
-	for kind in $kinds; do
+	for kind in $(words "$kinds"); do
 		once "$kind" command --scope task -- touch started.keep
 		once "$kind" '-p' --scope task -p "$target"
 	done
@@ -94,6 +127,8 @@ done <<'END'
 # permission: the sysctl, another user's process, seccomp, lockdown, a security module
 closed|EACCES|any|kernel.perf_event_paranoid is 4: .*get CAP_PERFMON .*or .*sysctl kernel.perf_event_paranoid=[12]
 user|EACCES|context-switches cpu-clock:k cycles:k|perf_event_paranoid is 2: .*only user code .*CAP_PERFMON .*sysctl kernel.perf_event_paranoid=1
+user|EACCES|tracepoint|perf_event_paranoid is 2: .*CAP_PERFMON .*sysctl kernel.perf_event_paranoid=-?1
+user|EACCES|uprobe|probes change code that others run.*get CAP_PERFMON
 user|EACCES|cpu-clock page-faults cycles LLC-loads r11|belongs to user [0-9]+ +run cprof as that user, or with CAP_PERFMON
 filtered|EPERM|any|a seccomp filter, as containers have, forbids perf_event_open +start the container with '--cap-add PERFMON'
 filtered|ENOSYS|any|a seccomp filter, as containers have, forbids perf_event_open
@@ -111,8 +146,12 @@ root|ENODEV|any|this machine does not have the event
 root|EOPNOTSUPP|pmu|this machine's PMU counts, but does not interrupt, so it cannot sample +use 'cpu-clock'
 root|EOPNOTSUPP|software|this kernel, 5.4.0-old, does not know a part of the request
 # somebody else has it, or there is no more of it
-root|EBUSY|any|the PMU's counters are in use +stop other profilers.*sysctl kernel.nmi_watchdog=0
-root|ENOSPC|any|the PMU's counters are in use
+root|EOPNOTSUPP|tracepoint breakpoint|this kernel, 5.4.0-old, does not know a part of the request
+root|EOPNOTSUPP|uprobe|this machine does not have the event
+root|EOPNOTSUPP|uncore|does not interrupt, so it cannot sample
+root|EBUSY|breakpoint|all debug registers of a CPU are in use +watch fewer addresses
+root|ENOSPC|breakpoint|all debug registers of a CPU are in use
+root|EBUSY|software pmu tracepoint uprobe uncore|the PMU's counters are in use +stop other profilers.*sysctl kernel.nmi_watchdog=0
 root|EMFILE|any|this process may have [0-9]+ files open.*raise the limit
 root|ENFILE|any|the limit is 4321; .*raise sysctl fs.file-max
 root|ENOMEM|any|the kernel has no memory for it +record fewer
@@ -127,7 +166,9 @@ root|EINVAL|software|this kernel, 5.4.0-old, does not know a part of the request
 root|EINVAL|cpu-clock:u cycles:u|the field 'exclude_kernel' is refused +leave out ':u' and --user|exclude_kernel
 root|EINVAL|cpu-clock|the field 'sample_freq' is refused.* which is 0x3e7 +ask for another rate|sample_freq
 root|EINVAL|cpu-clock cycles r11|the field 'sample_stack_user' is refused.*--call-graph|sample_stack_user
-root|EINVAL|r11|refuses the code 0x11|config
+root|EINVAL|r11 uncore|refuses the code 0x1|config
+root|EINVAL|uncore|does not interrupt, so it cannot sample|sample_freq
+root|EINVAL|tracepoint|this machine does not have the event|config
 END
 
 # An event that cprof chose itself has one more rung: the clock, which here is refused, too.

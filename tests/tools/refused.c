@@ -19,7 +19,7 @@
 #include "cprof.h"
 
 #define RING_FILE_BYTES (16 << 20)
-#define KNOWN_BYTES 64  /* PERF_ATTR_SIZE_VER0: what an old kernel knows of the attr */
+#define KNOWN_BYTES 72  /* PERF_ATTR_SIZE_VER1: what an old kernel knows of the attr */
 
 int __real_cprof_recorder_new(const struct cprof_config *config,
 			      struct cprof_recorder **ret_recorder, struct err *e);
