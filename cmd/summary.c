@@ -314,7 +314,17 @@ void summary_print_json(const struct summary *s, FILE *to)
 	for (size_t k = 0; k < CPROF_N_STACK_ENDS; k++)
 		fprintf(to, "%s\"%s\": %" PRIu64, k ? ", " : "", cprof_stack_end_name(k),
 			ends.n[k]);
-	fputs("}", to);
+	fputs("}, \"stack_ends_by_file\": [", to);
+	for (size_t i = 1; cprof_recorder_stack_ends(s->recorder, i, &ends); i++) {
+		fputs(i > 1 ? ", {" : "{", to);
+		json_string(to, "file", ends.path);
+		for (size_t k = 0; k < CPROF_N_STACK_ENDS; k++)
+			if (ends.n[k])
+				fprintf(to, ", \"%s\": %" PRIu64, cprof_stack_end_name(k),
+					ends.n[k]);
+		fputs("}", to);
+	}
+	fputs("]", to);
 	fputs(", \"losses\": {", to);
 	for (size_t i = 0; i < N_LOSSES; i++)
 		fprintf(to, "%s\"%s\": %" PRIu64, i ? ", " : "", loss[i].key, loss[i].n);

@@ -307,6 +307,13 @@ unwind_step(struct unwind *u, struct unwind_walk *w, uint64_t salt)
 
 /* ---- all of it ------------------------------------------------------------------------------ */
 
+/* Does a stack end where there is another frame, but not in the copy?  A stack pointer of another
+ * stack (setcontext on its way back) may be the memo's. */
+static bool unwind_is_joinable(const struct unwind_walk *w, enum unwind_end end)
+{
+	return end == UNWIND_BEYOND || end == UNWIND_BAD_SP || w->is_gone;
+}
+
 static enum unwind_end unwind_run(struct unwind *u, struct unwind_walk *w, struct unwind_sync *s,
 				  uint32_t n_memo)
 {
@@ -334,7 +341,7 @@ static enum unwind_end unwind_run(struct unwind *u, struct unwind_walk *w, struc
 		w->is_cfa_known = w->is_gone = false;
 		int end = unwind_step(u, w, salt);
 		if (end != UNWIND_STEP_DONE) {
-			if ((end == UNWIND_BEYOND || w->is_gone) && n_memo)
+			if (unwind_is_joinable(w, (enum unwind_end)end) && n_memo)
 				unwind_memo_cut(s, w, n_memo);
 			return (enum unwind_end)end;
 		}
@@ -416,7 +423,7 @@ void unwind_stack(struct unwind *u, const struct unwind_input *in, struct unwind
 	ret->n = w.n;
 	ret->n_joined = s.n_joined;
 	ret->is_whole = ret->end == UNWIND_ROOT || (s.n_joined && s.is_whole);
-	if ((ret->end == UNWIND_BEYOND || w.is_gone) && !s.n_joined && w.is_cfa_known)
+	if (unwind_is_joinable(&w, ret->end) && !s.n_joined && w.is_cfa_known)
 		ret->cut_cfa = w.cfa;
 	u->stats.n_end[ret->end]++;
 	u->stats.n_joined += s.n_joined > 0;

@@ -98,8 +98,8 @@ struct unwind_result {
 	enum unwind_end end;            /* of what was really unwound: BEYOND when joined */
 	bool is_whole;                  /* the outermost frame is a root, unwound to or joined to */
 	bool is_kept;                   /* the memo holds this stack now */
-	uint64_t cut_cfa;               /* with BEYOND, not whole: the sp of the frame that is
-	                                 * missing, 0 when it is not known */
+	uint64_t cut_cfa;               /* not whole: the sp of the frame that is missing, 0 when
+	                                 * it is not known */
 };
 
 /*

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """Compares recorded stacks with the chains that programs tell of themselves.
 
-    truth.py [-v] [-j JOBS] [-F HZ] [-m CPU_MS] [-n TRIES] PROGRAM[:SCENARIO[,SCENARIO...]]...
+    truth.py [-v] [-j JOBS] [-F HZ] [-m CPU_MS] [-n TRIES] [-s SCOPE]
+             PROGRAM[:SCENARIO[,SCENARIO...]]...
 
 Records each scenario of each PROGRAM (tests/prog/truth/truth.h) with $CPROF and prints
 TAP, one assertion each: 99.9 % of the stacks (of few: all but one) are a chain that
@@ -28,6 +29,12 @@ START = re.compile(r"_start|_start_c|start|__libc_start_\w+|libc_start_main_stag
 
 # musl has no CFI, and from the code alone not every function's way out can be told.
 WHOLE_MUSL = {"threads": 0.98, "sorts": 0.98}
+
+# The kernel's first functions, x86-64 and arm64; what comes back from a system call or a fork
+# has its own.
+ENTRY = re.compile(r"entry_|asm_|do_syscall_64|syscall_return|swapgs_restore|ret_from|el0|ret_to_user"
+                   r"|vectors|common_interrupt|native_|__irqentry|irqentry|error_|paranoid_|x64_sys")
+SYSCALL = re.compile(r"entry_SYSCALL_64|el0t_64_sync$")
 
 
 def expand(text):
@@ -61,11 +68,32 @@ def matches(names, chain, known):
     return None if any(name in known for name in names[at:]) else len(chain)
 
 
+def is_kernel(location):
+    return bool(location.mapping and location.mapping.file.startswith("[kernel"))
+
+
+def border(locations):
+    """What is wrong where the kernel's part begins, or None: it is entered once, by what enters it
+    from user code, and nothing of the user's lies in it."""
+    kernel = [is_kernel(location) for location in reversed(locations)]
+    if True not in kernel:
+        return None
+    first = kernel.index(True)
+    if not all(kernel[first:]):
+        return "user code called by the kernel"
+    names = [f.name for location in locations[:len(locations) - first] for f, _ in location.lines]
+    outer = names[-1] if names else "[kernel]"
+    if first and outer[0] != "[" and not ENTRY.match(outer): # [ where names may not be read
+        return "kernel code begins with " + outer
+    n_entries = sum(bool(SYSCALL.match(name)) for name in names)
+    return "%d system calls in one stack" % n_entries if n_entries > 1 else None
+
+
 def user_names(locations):
     """Outermost first."""
     names = []
     for location in reversed(locations):
-        if location.mapping and location.mapping.file.startswith("[kernel"):
+        if is_kernel(location):
             continue
         frames = [f.name for f, _ in location.lines] or ["0x%x" % location.address]
         names += [re.sub(r"\.(cold|part|constprop|isra|lto_priv)\b.*", "", name)
@@ -113,7 +141,8 @@ class Run:
             file = folder + "/p.pb.gz"
             done = subprocess.run(
                 [os.environ["CPROF"], "record", "-q", "--json", "-e", "cpu-clock",
-                 "-F", str(self.options.freq), "-o", file, "--",
+                 "-F", str(self.options.freq), "-o", file, "--scope", self.options.scope,
+                 "--",
                  self.program, self.scenario, str(self.options.cpu_ms)],
                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120, check=False)
             if done.returncode:
@@ -125,6 +154,9 @@ class Run:
             for locations, values, _ in pprof.Profile(file).samples:
                 names = user_names(locations)
                 n = values[0]
+                wrong = border(locations)
+                if wrong:
+                    self.bad["border", wrong] = self.bad.get(("border", wrong), 0) + n
                 if not names or names == ["[lost samples]"]:
                     continue
                 verdict = self.judge(names)
@@ -149,6 +181,10 @@ class Run:
         if "musl" in os.path.basename(self.program):
             whole = WHOLE_MUSL.get(self.scenario)
         problems = []
+        n_border = sum(n for (verdict, _), n in self.bad.items() if verdict == "border")
+        if n_border > allowed:
+            problems.append("%d of %d stacks do not join the kernel's part to the user's"
+                            % (n_border, self.total))
         if self.total < self.options.freq * self.options.cpu_ms / 1000 / 4:
             problems.append("only %d samples" % self.total)
         if n_bad > (allowed if whole is None else max(allowed, self.total * (1 - whole) / 2)):
@@ -197,6 +233,7 @@ def main():
     parser.add_argument("-F", type=int, default=4001, dest="freq")
     parser.add_argument("-m", type=int, default=150, dest="cpu_ms")
     parser.add_argument("-n", type=int, default=3, dest="tries")
+    parser.add_argument("-s", default="auto", dest="scope")
     parser.add_argument("what", nargs="+")
     options = parser.parse_args()
     runs = []

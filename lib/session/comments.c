@@ -122,7 +122,7 @@ static void say_counted(struct comments *c, bool *failed, const struct cprof_con
 }
 
 static void say_stacks(struct comments *c, bool *failed, const struct cprof_stats *st,
-		       const struct cprof_stack_ends *ends)
+		       const struct cprof_stack_ends *ends, size_t n_ends)
 {
 	uint64_t sum = 0;
 	for (size_t i = 0; i < CPROF_N_STACK_ENDS; i++)
@@ -136,6 +136,12 @@ static void say_stacks(struct comments *c, bool *failed, const struct cprof_stat
 		if (ends->n[i])
 			say(c, failed, "stack ends: %llu %s", (unsigned long long)ends->n[i],
 			    cprof_stack_end_name(i));
+	for (size_t f = 1; f < n_ends; f++)
+		for (size_t i = 0; i < CPROF_N_STACK_ENDS; i++)
+			if (ends[f].n[i])
+				say(c, failed, "stack ends in %s: %llu %s",
+				    ends[f].path && *ends[f].path ? ends[f].path : "[no file]",
+				    (unsigned long long)ends[f].n[i], cprof_stack_end_name(i));
 }
 
 static void say_losses(struct comments *c, bool *failed, const struct cprof_stats *st,
@@ -177,7 +183,7 @@ static void say_losses(struct comments *c, bool *failed, const struct cprof_stat
 int comments_make(struct comments *c, const struct cprof_config *config,
 		  const struct source_facts *facts, const struct cprof_stats *st,
 		  const struct cprof_event_stats *ev, const struct cprof_stack_ends *ends,
-		  const struct cprof_rate_cut *cuts)
+		  size_t n_ends, const struct cprof_rate_cut *cuts)
 {
 	bool failed = false;
 	*c = (struct comments){ 0 };
@@ -198,7 +204,7 @@ int comments_make(struct comments *c, const struct cprof_config *config,
 		say(c, &failed, "user code only: the kernel could not be sampled");
 	if (st->kernel_names_hidden)
 		say(c, &failed, "kernel functions without names: hidden by kernel.kptr_restrict");
-	say_stacks(c, &failed, st, ends);
+	say_stacks(c, &failed, st, ends, n_ends);
 	say_losses(c, &failed, st, ev);
 	if (!failed)
 		return 0;

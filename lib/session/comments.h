@@ -14,11 +14,15 @@ struct comments {
 	VEC(char *) list;
 };
 
-/* The comments for one event, whose rate was cut event->n_rate_cuts times; -ENOMEM. */
+/* Of so many files with stacks that ended early is told, less one for the sum. */
+#define COMMENTS_ENDS_MAX 21u
+
+/* The comments for one event, whose rate was cut event->n_rate_cuts times; ends: the sum, and of
+ * files.  -ENOMEM. */
 int comments_make(struct comments *c, const struct cprof_config *config,
 		  const struct source_facts *facts, const struct cprof_stats *stats,
 		  const struct cprof_event_stats *event, const struct cprof_stack_ends *ends,
-		  const struct cprof_rate_cut *cuts);
+		  size_t n_ends, const struct cprof_rate_cut *cuts);
 void comments_done(struct comments *c);
 
 /* The share of what was counted that the samples stand for, in percent; negative where the two

@@ -511,13 +511,13 @@ int cprof_importer_write(struct cprof_importer *m, size_t event,
 	};
 	struct cprof_stats stats;
 	struct cprof_event_stats ev;
-	struct cprof_stack_ends ends;
+	struct cprof_stack_ends ends[COMMENTS_ENDS_MAX];
 	struct comments comments;
 	cprof_importer_stats(m, &stats);
 	cprof_importer_event_stats(m, event, &ev);
-	cprof_importer_stack_ends(m, 0, &ends);
-	if (comments_make(&comments, &as_recorded, &m->source->facts, &stats, &ev, &ends,
-			  NULL) < 0)
+	size_t n_ends = results_worst_ends(&m->engine, ends, COMMENTS_ENDS_MAX);
+	if (comments_make(&comments, &as_recorded, &m->source->facts, &stats, &ev, ends,
+			  n_ends, NULL) < 0)
 		return err_errno(e, ENOMEM, "cannot write the profile");
 	if (!add_origin(m, &comments)) {
 		comments_done(&comments);

@@ -514,10 +514,10 @@ int cprof_recorder_write(struct cprof_recorder *r, size_t event,
 	cprof_recorder_stats(r, &stats);
 	cprof_recorder_event_stats(r, event, &ev);
 	struct comments comments;
-	struct cprof_stack_ends ends;
-	cprof_recorder_stack_ends(r, 0, &ends);
-	if (comments_make(&comments, &r->config, &r->source->facts, &stats, &ev, &ends,
-			  r->event[first_variant(r, event)].cuts.v) < 0)
+	struct cprof_stack_ends ends[COMMENTS_ENDS_MAX];
+	size_t n_ends = results_worst_ends(&r->engine, ends, COMMENTS_ENDS_MAX);
+	if (comments_make(&comments, &r->config, &r->source->facts, &stats, &ev, ends,
+			  n_ends, r->event[first_variant(r, event)].cuts.v) < 0)
 		return err_errno(e, ENOMEM, "cannot write the profile");
 	struct export_info info = {
 		.type = ev.sample_type, .unit = ev.unit,

@@ -65,3 +65,27 @@ bool results_stack_ends(const struct engine *g, size_t i, struct cprof_stack_end
 	}
 	return false;
 }
+
+static uint64_t sum_of(const struct cprof_stack_ends *e)
+{
+	uint64_t sum = 0;
+	for (size_t k = 0; k < CPROF_N_STACK_ENDS; k++)
+		sum += e->n[k];
+	return sum;
+}
+
+size_t results_worst_ends(const struct engine *g, struct cprof_stack_ends *ret, size_t n_max)
+{
+	struct cprof_stack_ends one;
+	size_t n = 1;
+	results_stack_ends(g, 0, ret);
+	for (size_t i = 1; results_stack_ends(g, i, &one); i++) {
+		size_t at = n < n_max ? n++ : n_max;
+		for (; at > 1 && sum_of(&ret[at - 1]) < sum_of(&one); at--)
+			if (at < n_max)
+				ret[at] = ret[at - 1];
+		if (at < n_max)
+			ret[at] = one;
+	}
+	return n;
+}

@@ -19,4 +19,8 @@ void results_stats(const struct engine *g, const struct source *s, const struct 
 /* As cprof_recorder_stack_ends. */
 bool results_stack_ends(const struct engine *g, size_t i, struct cprof_stack_ends *ret);
 
+/* The sum, and behind it the files with the most early ends, worst first; returns how many entries
+ * of ret that makes, 1 to n_max. */
+size_t results_worst_ends(const struct engine *g, struct cprof_stack_ends *ret, size_t n_max);
+
 #endif

@@ -421,11 +421,11 @@ uint32_t stackwalk_sample_cfi(struct stackwalk *w, struct procs_space *space,
 	struct unwind_memo *memo = userstack_memo(memos);
 	bool whole = w->is_whole = u.is_whole;
 	const struct unwind_frame *last = &u.frame[u.n - 1];
-	w->is_beyond = u.end == UNWIND_BEYOND;
+	w->is_beyond = u.end == UNWIND_BEYOND || u.end == UNWIND_DEPTH;
 	w->cut_cfa = whole ? 0 : u.cut_cfa;
 	w->cut_pc = last->pc - !(last->flags & UNWIND_FRAME_EXACT);
-	w->stats.n_truncated += !whole && u.end == UNWIND_BEYOND;
-	w->stats.n_cut += !whole && u.end != UNWIND_BEYOND;
+	w->stats.n_truncated += !whole && w->is_beyond;
+	w->stats.n_cut += !whole && !w->is_beyond;
 
 	uint32_t node = whole ? STACKS_EMPTY : stackwalk_pseudo(w, w->truncated);
 	uint32_t i = memo && u.is_kept ? u.n_same : 0;

@@ -30,7 +30,7 @@ struct strtab;
 #define STACKWALK_UNKNOWN "[unknown]"
 
 struct stackwalk_stats {
-	uint64_t n_truncated; /* deeper than kernel.perf_event_max_stack, or than the stack copy */
+	uint64_t n_truncated; /* deeper than the kernel's limit, the copy, or max_depth */
 	uint64_t n_cut;         /* ended before the root for another reason */
 	uint64_t n_unknown;     /* the sampled address itself lay in no mapping */
 	uint64_t n_shortened;   /* callees left out: memory limit */

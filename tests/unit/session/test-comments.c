@@ -5,7 +5,8 @@
 static struct cprof_config config;
 static struct cprof_stats stats;
 static struct cprof_event_stats event;
-static struct cprof_stack_ends ends;
+static struct cprof_stack_ends ends[3];
+static size_t n_ends;
 static struct cprof_rate_cut cuts[2];
 static const struct source_facts facts = {
 	.kernel_release = "6.1.0", .arch = "x86_64", .hostname = "box", .n_cpus = 8,
@@ -21,7 +22,8 @@ static void begin(void)
 		.name = "cpu-clock", .sample_type = "cpu", .unit = "nanoseconds", .is_clock = true,
 		.freq_hz = 100, .n_samples = 200, .value = 2000000000,
 	};
-	ends = (struct cprof_stack_ends){ 0 };
+	memset(ends, 0, sizeof(ends));
+	n_ends = 1;
 }
 
 /* All comments, each with a newline; NULL when they cannot be made. */
@@ -31,7 +33,7 @@ static const char *text(void)
 	struct comments c;
 	size_t len = 0;
 	buf[0] = '\0';
-	if (comments_make(&c, &config, &facts, &stats, &event, &ends, cuts) < 0)
+	if (comments_make(&c, &config, &facts, &stats, &event, ends, n_ends, cuts) < 0)
 		return NULL;
 	for (size_t i = 0; i < c.list.n && len < sizeof(buf); i++)
 		len += (size_t)snprintf(buf + len, sizeof(buf) - len, "%s\n", c.list.v[i]);
@@ -187,12 +189,16 @@ static void test_losses(void)
 	stats.kernel_names_hidden = true;
 	says("\nkernel functions without names", "names of the kernel are hidden");
 	begin();
-	ends.n[0] = 5;
-	ends.n_joined = 2;
+	ends[0].n[0] = 5;
+	ends[0].n_joined = 2;
 	stats.stack_bytes = 8192;
 	says("\nstacks: 5 unwound by CFI, copies of 8192 bytes, 2 joined",
 	     "stacks that were unwound");
 	says("\nstack ends: 5 ", "and how they ended");
+	ends[1].path = "/lib/odd.so";
+	ends[1].n[2] = 7;
+	n_ends = 3;
+	says("\nstack ends in /lib/odd.so: 7 no CFI\n", "and where they ended early");
 }
 
 int main(void)
