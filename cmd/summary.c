@@ -317,7 +317,7 @@ void summary_print_json(const struct summary *s, FILE *to)
 	fputs("}, \"stack_ends_by_file\": [", to);
 	for (size_t i = 1; cprof_recorder_stack_ends(s->recorder, i, &ends); i++) {
 		fputs(i > 1 ? ", {" : "{", to);
-		json_string(to, "file", ends.path);
+		summaryparts_json_string(to, "file", ends.path);
 		for (size_t k = 0; k < CPROF_N_STACK_ENDS; k++)
 			if (ends.n[k])
 				fprintf(to, ", \"%s\": %" PRIu64, cprof_stack_end_name(k),
