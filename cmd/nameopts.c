@@ -1,16 +1,22 @@
 #include "cmd/nameopts.h"
 
+#include "base/units.h"
 #include "cprof-names.h"
 
 #include <string.h>
 
-enum { OPT_DEMANGLE = 600 };
+enum { OPT_DEMANGLE = 600, OPT_DEBUGINFOD, OPT_DEBUGINFOD_TIMEOUT };
 
 static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "Names:", NAMEOPTS_GROUP },
 	{ "demangle", OPT_DEMANGLE, "MODE", 0,
 	  "Names of C++, Rust, D: simple (the default), full, as c++filt, or none",
 	  NAMEOPTS_GROUP },
+	{ "debuginfod", OPT_DEBUGINFOD, "auto", OPTION_ARG_OPTIONAL,
+	  "Fetch missing debug files from the servers in DEBUGINFOD_URLS; auto: if it is set",
+	  NAMEOPTS_GROUP },
+	{ "debuginfod-timeout", OPT_DEBUGINFOD_TIMEOUT, "TIME", 0,
+	  "For all files together; default: 30 s", NAMEOPTS_GROUP },
 	{ 0 }
 };
 
@@ -32,6 +38,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct cprof_naming *n = state->input;
 	switch (key) {
 	case OPT_DEMANGLE: n->demangle = parse_demangle(state, arg); return 0;
+	case OPT_DEBUGINFOD:
+		if (arg && strcmp(arg, "auto") != 0)
+			argp_error(state,
+				   "--debuginfod=%s: it is --debuginfod or --debuginfod=auto", arg);
+		n->debuginfod = arg ? CPROF_DEBUGINFOD_AUTO : CPROF_DEBUGINFOD_ON;
+		return 0;
+	case OPT_DEBUGINFOD_TIMEOUT:
+		if (units_parse_duration(arg, &n->debuginfod_ns) < 0 || !n->debuginfod_ns)
+			argp_error(state, "--debuginfod-timeout '%s' is not a time: write 5, 1.5s, "
+				   "250ms or 2m", arg);
+		return 0;
 	default: return ARGP_ERR_UNKNOWN;
 	}
 }

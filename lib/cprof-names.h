@@ -20,11 +20,20 @@ enum cprof_demangle {
 	CPROF_DEMANGLE_FULL,           /* as c++filt shows it */
 };
 
+/* Whether debug files are fetched from the servers in $DEBUGINFOD_URLS. */
+enum cprof_debuginfod {
+	CPROF_DEBUGINFOD_OFF,
+	CPROF_DEBUGINFOD_AUTO,         /* where that variable is set */
+	CPROF_DEBUGINFOD_ON,           /* and a warning where it is not */
+};
+
 /* All zero is a valid start. */
 struct cprof_naming {
 	enum cprof_demangle demangle;
 	bool no_symbols;               /* leave out what files tell; the kernel, and code made at
 					* run time, are named all the same, for later is too late */
+	enum cprof_debuginfod debuginfod;
+	uint64_t debuginfod_ns;        /* for all files together; 0: 30 s */
 };
 
 struct cprof_symbolize_config {

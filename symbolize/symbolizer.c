@@ -482,7 +482,10 @@ static void explain_lack(const struct dso *d, bool is_open, char *buf, size_t n_
 
 static int resolve_elf(struct batch *b, struct symaddr *addr, size_t n)
 {
-	const struct symdebug_place where = { b->o->host, b->o->debug_dirs };
+	const struct symdebug_place where = {
+		.host = b->o->host, .dirs = b->o->debug_dirs,
+		.fetched_fd = b->o->fetched_fd, .fetched_path = b->o->fetched_path,
+	};
 	struct symelf elf;
 	struct symdwarf *dwarf = NULL;
 	char lack[256] = "";

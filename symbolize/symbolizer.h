@@ -62,6 +62,8 @@ struct symbolizer_options {
 	uint8_t demangle;               /* enum demangle_mode */
 	bool only_addresses;            /* files' code gets no lines at all */
 	bool no_inlines;                /* leave DWARF alone: names from symbol tables only */
+	int fetched_fd;                 /* the DSO's debug file from elsewhere; 0: none */
+	const char *fetched_path;
 	const struct log *log;          /* LOG_EXPLAIN: for each DSO where its names came from */
 	const struct symbolizer_jit *jit; /* names for a DSO_ANON; the first that knows counts */
 	size_t n_jit;

@@ -161,12 +161,16 @@ static int by_link(const struct symdebug_place *where, const struct dso *d, Elf 
 int symdebug_open(const struct symdebug_place *where, const struct dso *d, Elf *elf,
 		  char **ret_path)
 {
-	if (!where->host)
-		return -ENOENT;
 	char *path = NULL;
-	int fd = by_build_id(where, d->build_id, d->n_build_id, &path);
-	if (fd < 0)
+	int fd = -ENOENT;
+	if (where->host)
+		fd = by_build_id(where, d->build_id, d->n_build_id, &path);
+	if (where->host && fd < 0)
 		fd = by_link(where, d, elf, &path);
+	if (fd < 0 && where->fetched_fd > 0) {
+		fd = fcntl(where->fetched_fd, F_DUPFD_CLOEXEC, 3);
+		path = fd >= 0 ? strdup(where->fetched_path) : NULL;
+	}
 	if (fd >= 0)
 		*ret_path = path;
 	return fd;

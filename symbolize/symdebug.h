@@ -18,6 +18,8 @@ struct host;
 struct symdebug_place {
 	const struct host *host;        /* NULL: nothing is found */
 	const char *const *dirs;        /* NULL-terminated; NULL: /usr/lib/debug */
+	int fetched_fd;                 /* what is taken where nothing is found; 0: none */
+	const char *fetched_path;
 };
 
 /* The debug file of d, whose own file is elf.  A descriptor and a fresh path for messages in

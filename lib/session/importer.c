@@ -454,6 +454,7 @@ static int look_up_names(struct cprof_importer *m, struct err *e)
 			     .demangle = (uint8_t)m->config.naming.demangle,
 			     .only_addresses = m->config.naming.no_symbols,
 			     .debug_dirs = (const char *const *)m->debug_dir },
+		.naming = &m->config.naming,
 		.running_kernel = m->files.running_kernel,
 		.cache_dir = m->config.cache_dir,
 	};

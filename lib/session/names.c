@@ -13,6 +13,8 @@
 #include "base/log.h"
 #include "base/vec.h"
 #include "session/engine.h"
+#include "session/fetch.h"
+#include "symbolize/debugfetch.h"
 #include "symbolize/dso.h"
 #include "symbolize/symkernel.h"
 
@@ -259,6 +261,12 @@ static int resolve_dso(struct engine *g, const struct names_options *options,
 	struct symbolizer_options own = *o;
 	own.jit = jit;
 	own.n_jit = jit_views(&g->jit, d, jit);
+	for (size_t i = 0; i < n->n_fetched; i++) {
+		if (n->fetched[i].dso != d || n->fetched[i].fd < 0)
+			continue;
+		own.fetched_fd = n->fetched[i].fd;
+		own.fetched_path = n->fetched[i].path ? n->fetched[i].path : "debuginfod";
+	}
 	int code = symbolizer_resolve(&own, d, addr, n_list, &n->lines, &g->strings, &has);
 	if (code < 0)
 		return code;
@@ -341,6 +349,40 @@ static struct symkernel *open_kernel(const struct engine *g, const struct names_
 	return k;
 }
 
+/* How many samples each DSO's frames are in, innermost frames only. */
+static uint64_t *weigh_dsos(const struct engine *g)
+{
+	uint64_t *weight = calloc(g->dsos.n ? g->dsos.n : 1, sizeof(*weight));
+	for (uint32_t i = 0; weight && i < g->counts.n; i++) {
+		const struct count *c = &g->counts.v[i];
+		if (c->stack != STACKS_EMPTY)
+			weight[g->frames.v[g->stacks.v[c->stack].frame].dso] += c->n_samples;
+	}
+	return weight;
+}
+
+/* Debug files from servers, for the DSOs of the list. */
+static int fetch(struct engine *g, const struct names_options *o, struct names *n,
+		 const struct by_dso *list, size_t n_list)
+{
+	struct debugfetch *f = o->naming ? fetch_open(o->naming, o->symbols.log) : NULL;
+	if (!f)
+		return 0;
+	CLEANUP_FREE uint64_t *weight = weigh_dsos(g);
+	n->fetched = calloc(n_list ? n_list : 1, sizeof(*n->fetched));
+	if (weight && n->fetched) {
+		for (size_t i = 0; i < n_list; i++)
+			if (i == 0 || list[i].dso != list[i - 1].dso)
+				n->fetched[n->n_fetched++] = (struct fetch_file){
+					.dso = dso_get(&g->dsos, list[i].dso),
+					.weight = weight[list[i].dso], .fd = -1,
+				};
+		fetch_files(f, &o->symbols, n->fetched, n->n_fetched);
+	}
+	debugfetch_close(f);
+	return weight && n->fetched ? 0 : -ENOMEM;
+}
+
 int names_resolve(struct engine *g, const struct names_options *options, struct names *ret_names,
 		  struct err *e)
 {
@@ -357,6 +399,8 @@ int names_resolve(struct engine *g, const struct names_options *options, struct 
 	if (code == 0)
 		kernel = open_kernel(g, options, list, n_list, &n.kernel_hidden);
 	o.kernel = kernel;
+	if (code == 0)
+		code = fetch(g, options, &n, list, n_list);
 	if (code == 0)
 		add_main_binary(g, &n);
 	for (size_t i = 0, next; code == 0 && i < n_list; i = next) {
@@ -378,6 +422,8 @@ int names_resolve(struct engine *g, const struct names_options *options, struct 
 
 void names_done(struct names *n)
 {
+	fetch_done(n->fetched, n->n_fetched);
+	free(n->fetched);
 	free(n->lines.v);
 	free(n->line_function);
 	free(n->function);

@@ -12,8 +12,10 @@
 
 #include "symbolize/symbolizer.h"
 
+struct cprof_naming;
 struct engine;
 struct err;
+struct fetch_file;
 
 struct names_function {
 	uint32_t name, linkage, file;  /* strtab ids of the engine's strings */
@@ -47,6 +49,8 @@ struct names {
 	struct names_frame *frame;     /* by frames id; n_lines 0: no sample has it */
 	uint64_t n_frames_user, n_frames_user_named;
 	uint64_t n_frames_kernel, n_frames_kernel_named;
+	struct fetch_file *fetched;    /* private: debug files from servers */
+	size_t n_fetched;
 	bool kernel_hidden;            /* kernel frames without names: kptr_restrict */
 };
 
@@ -62,6 +66,7 @@ struct names_options {
 	struct symbolizer_options symbols;  /* kernel is chosen by names_resolve */
 	const struct names_kernel_map *kernel_map;  /* for a kernel without names; may be NULL */
 	size_t n_kernel_maps;
+	const struct cprof_naming *naming;  /* whether debug files are fetched; NULL: no */
 	bool running_kernel;           /* may this machine's kallsyms be used? */
 	const char *cache_dir;         /* for the kernel's names; NULL: no cache */
 };

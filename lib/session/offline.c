@@ -19,7 +19,8 @@
 #include "base/vec.h"
 #include "proto/pprof-read.h"
 #include "proto/pprof.h"
-#include "symbolize/demangle.h"
+#include "session/fetch.h"
+#include "symbolize/debugfetch.h"
 #include "symbolize/dso.h"
 #include "symbolize/symbolizer.h"
 
@@ -45,6 +46,7 @@ struct offline {
 	struct symaddr *named;         /* per location: n_lines 0 where nothing was looked up */
 	struct symbolizer_has *has;    /* per mapping: what was found */
 	struct cprof_symbolize_stats stats;
+	struct debugfetch *fetch;      /* servers; NULL: none */
 	struct pprof *out;
 	VEC(struct offline_function) function;
 };
@@ -110,7 +112,28 @@ static bool find_file(struct offline *o, struct dso *d)
 				     id + 2, suffix[i]) < (int)sizeof(path) &&
 			    try_file(o, d, path))
 				return true;
-	return false;
+	if (!o->fetch)
+		return false;
+	char *cached = NULL;
+	int fd = debugfetch_get(o->fetch, d, &cached);
+	if (fd >= 0)
+		dso_set_file(d, fd, cached);
+	free(cached);
+	return fd >= 0;
+}
+
+/* What the program itself lacks. */
+static void fetch_debug_file(struct offline *o, const struct dso *d, struct fetch_file *f,
+			     struct symbolizer_options *options)
+{
+	*f = (struct fetch_file){ .dso = d, .fd = -1 };
+	if (!o->fetch || d->fd < 0)
+		return;
+	fetch_files(o->fetch, options, f, 1);
+	if (f->fd < 0)
+		return;
+	options->fetched_fd = f->fd;
+	options->fetched_path = f->path ? f->path : "debuginfod";
 }
 
 /* ---- names ----------------------------------------------------------------- */
@@ -148,13 +171,15 @@ static int compare_wanted(const void *a, const void *b)
 static int resolve(struct offline *o, const struct dso *d, size_t mapping, struct wanted *w,
 		   size_t n)
 {
-	const struct symbolizer_options options = {
+	struct fetch_file fetched;
+	struct symbolizer_options options = {
 		.host = &o->host, .debug_dirs = o->dir, .log = o->config->log,
 		.demangle = (uint8_t)o->config->naming.demangle,
 	};
 	CLEANUP_FREE struct symaddr *addr = calloc(n, sizeof(*addr));
 	if (!addr)
 		return -ENOMEM;
+	fetch_debug_file(o, d, &fetched, &options);
 	qsort(w, n, sizeof(*w), compare_wanted);
 	for (size_t i = 0; i < n; i++)
 		addr[i].vaddr = w[i].vaddr;
@@ -164,6 +189,7 @@ static int resolve(struct offline *o, const struct dso *d, size_t mapping, struc
 		o->named[w[i].location] = addr[i];
 		o->stats.n_named += addr[i].source != SYMBOLIZER_NONE;
 	}
+	fetch_done(&fetched, 1);
 	return code;
 }
 
@@ -397,13 +423,49 @@ static int set_folders(struct offline *o, struct err *e)
 	return o->dir[n] ? 0 : err_errno(e, ENOMEM, "cannot look up names");
 }
 
+struct hot {
+	uint64_t weight;
+	size_t mapping;
+};
+
+static int compare_hot(const void *a, const void *b)
+{
+	const struct hot *x = a, *y = b;
+	if (x->weight != y->weight)
+		return x->weight > y->weight ? -1 : 1;
+	return (x->mapping > y->mapping) - (x->mapping < y->mapping);
+}
+
+/* The mappings by how many samples were taken in them, for time may be short. */
+static struct hot *hottest_first(const struct profile *p)
+{
+	struct hot *hot = calloc(p->n_mappings ? p->n_mappings : 1, sizeof(*hot));
+	if (!hot)
+		return NULL;
+	for (size_t i = 0; i < p->n_mappings; i++)
+		hot[i].mapping = i;
+	for (size_t i = 0; i < p->n_samples; i++) {
+		const struct profile_sample *s = &p->sample[i];
+		const struct profile_mapping *m = s->n_locations ? s->location[0]->mapping : NULL;
+		if (m && p->n_sample_types && s->value[0] > 0)
+			hot[m - p->mapping].weight += (uint64_t)s->value[0];
+	}
+	qsort(hot, p->n_mappings, sizeof(*hot), compare_hot);
+	return hot;
+}
+
 static int look_up(struct offline *o, struct err *e)
 {
 	o->named = calloc(o->p->n_locations ? o->p->n_locations : 1, sizeof(*o->named));
 	o->has = calloc(o->p->n_mappings ? o->p->n_mappings : 1, sizeof(*o->has));
 	int code = o->named && o->has ? strtab_init(&o->strings, NULL) : -ENOMEM;
+	o->fetch = fetch_open(&o->config->naming, o->config->log);
+	CLEANUP_FREE struct hot *hot = code == 0 ? hottest_first(o->p) : NULL;
+	if (!hot)
+		code = -ENOMEM;
 	for (size_t i = 0; i < o->p->n_mappings && code == 0; i++)
-		code = resolve_mapping(o, i);
+		code = resolve_mapping(o, hot[i].mapping);
+	debugfetch_close(o->fetch);
 	return code < 0 ? err_errno(e, -code, "cannot look up names") : 0;
 }
 

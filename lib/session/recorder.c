@@ -494,6 +494,7 @@ static int look_up_names(struct cprof_recorder *r, struct err *e)
 		.symbols = { .host = r->host, .log = r->config.log,
 			     .demangle = (uint8_t)r->config.naming.demangle,
 			     .only_addresses = r->config.naming.no_symbols },
+		.naming = &r->config.naming,
 		.running_kernel = r->source->facts.running_kernel,
 		.cache_dir = r->config.cache_dir,
 	};

@@ -32,6 +32,7 @@ _cprof() {
 		--event --freq --count --output --pid --tid --duration --delay --call-graph --max-depth
 		--adaptive --scale --user --kernel --no-inherit --scope --label --labels --ring-size --max-memory
 		--strict --quiet --verbose --json --demangle --no-symbols
+		--debuginfod --debuginfod-timeout
 		#end
 		'
 		;;
@@ -54,6 +55,7 @@ _cprof() {
 		#options import
 		--output --symfs --debug-dir --call-graph --label --labels --max-memory
 		--quiet --verbose --json --demangle --no-symbols
+		--debuginfod --debuginfod-timeout
 		#end
 		'
 		;;
@@ -61,6 +63,7 @@ _cprof() {
 		options='
 		#options symbolize
 		--output --symfs --debug-dir --demangle --quiet --verbose
+		--debuginfod --debuginfod-timeout
 		#end
 		'
 		;;
@@ -89,7 +92,7 @@ _cprof() {
 				;;
 			-e | -F | -c | -o | -p | -t | --event | --freq | --count | --output | --pid | --tid | \
 				--duration | --delay | --call-graph | --max-depth | --scope | --label | --labels | \
-				--ring-size | --max-memory | --demangle)
+				--ring-size | --max-memory | --demangle | --debuginfod-timeout)
 				((i++))
 				;;
 			-*) ;;
@@ -121,7 +124,7 @@ _cprof() {
 	--demangle) mapfile -t COMPREPLY < <(compgen -W 'none simple full' -- "$cur") ;;
 	--sort) mapfile -t COMPREPLY < <(compgen -W 'flat cum' -- "$cur") ;;
 	-F | --freq | -c | --count | -t | --tid | --duration | --delay | --max-depth | --label | --ring-size | \
-		--max-memory | --limit | --sample-type) ;;
+		--debuginfod-timeout | --max-memory | --limit | --sample-type) ;;
 	*)
 		if [[ $cur == -* ]]; then
 			mapfile -t COMPREPLY < <(compgen -W "$options --help" -- "$cur")

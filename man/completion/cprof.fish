@@ -51,6 +51,8 @@ complete -c cprof -n '__cprof_using record' -s q -l quiet -d 'no summary'
 complete -c cprof -n '__cprof_using record' -s v -l verbose -d 'explain'
 complete -c cprof -n '__cprof_using record' -l json -d 'summary as JSON on stdout'
 complete -c cprof -n '__cprof_using record' -l demangle -x -a 'none simple full' -d 'how mangled names are shown'
+complete -c cprof -n '__cprof_using record' -l debuginfod -d 'fetch debug files from servers'
+complete -c cprof -n '__cprof_using record' -l debuginfod-timeout -x -d 'for all files together'
 complete -c cprof -n '__cprof_using record' -l no-symbols -d 'leave names of files to cprof symbolize'
 complete -c cprof -n '__cprof_using record' -a '(__fish_complete_subcommand --fcs-skip=2)'
 
@@ -65,6 +67,8 @@ complete -c cprof -n '__cprof_using import' -s q -l quiet -d 'no summary'
 complete -c cprof -n '__cprof_using import' -s v -l verbose -d 'explain'
 complete -c cprof -n '__cprof_using import' -l json -d 'summary as JSON on stdout'
 complete -c cprof -n '__cprof_using import' -l demangle -x -a 'none simple full' -d 'how mangled names are shown'
+complete -c cprof -n '__cprof_using import' -l debuginfod -d 'fetch debug files from servers'
+complete -c cprof -n '__cprof_using import' -l debuginfod-timeout -x -d 'for all files together'
 complete -c cprof -n '__cprof_using import' -l no-symbols -d 'leave names of files to cprof symbolize'
 complete -c cprof -n '__cprof_using import' -F
 
@@ -72,6 +76,8 @@ complete -c cprof -n '__cprof_using symbolize' -s o -l output -r -F -d 'file to 
 complete -c cprof -n '__cprof_using symbolize' -l symfs -x -a '(__fish_complete_directories)' -d 'where the recorded files lie'
 complete -c cprof -n '__cprof_using symbolize' -l debug-dir -x -a '(__fish_complete_directories)' -d 'where files lie by build id'
 complete -c cprof -n '__cprof_using symbolize' -l demangle -x -a 'none simple full' -d 'how mangled names are shown'
+complete -c cprof -n '__cprof_using symbolize' -l debuginfod -d 'fetch debug files from servers'
+complete -c cprof -n '__cprof_using symbolize' -l debuginfod-timeout -x -d 'for all files together'
 complete -c cprof -n '__cprof_using symbolize' -s q -l quiet -d 'no summary'
 complete -c cprof -n '__cprof_using symbolize' -s v -l verbose -d 'explain'
 complete -c cprof -n '__cprof_using symbolize' -F

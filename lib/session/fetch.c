@@ -1,0 +1,68 @@
+#include "session/fetch.h"
+
+#include "base/err.h"
+#include "base/log.h"
+#include "symbolize/debugfetch.h"
+#include "symbolize/dso.h"
+#include "symbolize/symbolizer.h"
+#include "symbolize/symdebug.h"
+#include "symbolize/symelf.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct debugfetch *fetch_open(const struct cprof_naming *n, const struct log *log)
+{
+	struct debugfetch *f = NULL;
+	struct err why;
+	if (n->debuginfod == CPROF_DEBUGINFOD_OFF || n->no_symbols)
+		return NULL;
+	int code = debugfetch_open(n->debuginfod_ns ? n->debuginfod_ns : FETCH_BUDGET_NS, log, &f,
+				   &why);
+	if (code < 0 && n->debuginfod == CPROF_DEBUGINFOD_ON)
+		log_line(log, LOG_WARN, "debuginfod: %s%s%s", why.what, why.hint[0] ? "; " : "",
+			 why.hint);
+	return code < 0 ? NULL : f;
+}
+
+static int compare_weight(const void *a, const void *b)
+{
+	const struct fetch_file *x = a, *y = b;
+	if (x->weight != y->weight)
+		return x->weight > y->weight ? -1 : 1;
+	return (x->dso->id > y->dso->id) - (x->dso->id < y->dso->id);
+}
+
+/* A file that cannot be opened has none, either. */
+static bool has_debug_information(const struct dso *d, const struct symbolizer_options *o)
+{
+	const struct symdebug_place where = { .host = o->host, .dirs = o->debug_dirs };
+	struct symelf elf;
+	if (symelf_open(&elf, d, &where) < 0)
+		return false;
+	bool has = symelf_dwarf(&elf) != NULL;
+	symelf_close(&elf);
+	return has;
+}
+
+void fetch_files(struct debugfetch *f, const struct symbolizer_options *o, struct fetch_file *file,
+		 size_t n)
+{
+	qsort(file, n, sizeof(*file), compare_weight);
+	for (size_t i = 0; i < n; i++) {
+		const struct dso *d = file[i].dso;
+		file[i].fd = -1;
+		if (d->key.kind == DSO_ELF && d->n_build_id && !has_debug_information(d, o))
+			file[i].fd = debugfetch_get(f, d, &file[i].path);
+	}
+}
+
+void fetch_done(struct fetch_file *file, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (file[i].fd >= 0)
+			close(file[i].fd);
+		free(file[i].path);
+	}
+}

@@ -1,0 +1,131 @@
+#!/bin/sh
+# Debug files from servers: a real one, and ones that are slow, fail, and lie. Never unasked.
+. "$CPROF_SOURCE_ROOT/tests/lib.sh"
+need_perf
+need debuginfod
+DEBUGINFOD_CACHE_PATH=$T/cache
+export DEBUGINFOD_CACHE_PATH
+unset DEBUGINFOD_URLS
+
+mkdir served.keep
+objcopy --only-keep-debug "$PROG/inlines" served.keep/inlines.debug
+objcopy --strip-all "$PROG/inlines" bare.keep
+is_named="path('innermost', 'middle', 'outermost', 'main') > 0.8"
+is_bare="leaf(r'^\\[bare.keep\\]\\+0x') > 0.8"
+
+# record_from NAME OPTION...: records the stripped program; $status, err, d.pb.gz
+record_from() {
+	rm -rf "$T/cache"
+	run timeout 100 "$CPROF" record -e cpu-clock -o d.pb.gz "$@" -- ./bare.keep 100
+}
+
+if ! "$CPROF" record --debuginfod -e cpu-clock -o d.pb.gz -- ./bare.keep 2 2>&1 | grep -q 'DEBUGINFOD_URLS'; then
+	skip_all 'needs a cprof built with libdebuginfod'
+fi
+record_from --debuginfod
+like err 'DEBUGINFOD_URLS is not set' '--debuginfod without servers is told'
+profile 'and the profile is written' d.pb.gz "$is_bare"
+record_from --debuginfod=auto
+unlike err 'debuginfod' '--debuginfod=auto without servers says nothing'
+
+# free_port: that nobody listens on
+free_port() {
+	"$PYTHON" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+listens() {
+	"$PYTHON" -c "import socket; socket.create_connection(('127.0.0.1', $1), 1)"
+}
+port=$(free_port)
+background debuginfod -p "$port" -d :memory: -F "$T/served.keep" >server.keep 2>&1
+id=$(readelf -n "$PROG/inlines" | sed -n 's/.*Build ID: //p')
+indexed() {
+	"$PYTHON" -c "import urllib.request as u; u.urlopen('http://127.0.0.1:$port/buildid/$id/debuginfo', timeout=5).read(1)"
+}
+if wait_for 30 indexed; then
+	DEBUGINFOD_URLS=http://127.0.0.1:$port/
+	export DEBUGINFOD_URLS
+	record_from --debuginfod
+	is "$status" 0 'a real server: recorded'
+	like err "debug file of '.*bare.keep' in" 'a real server: what was fetched is told'
+	profile 'a real server: functions, inlined calls and lines' d.pb.gz "$is_named"
+	record_from --debuginfod=auto
+	profile '--debuginfod=auto: the same' d.pb.gz "$is_named"
+	record_from
+	profile 'not asked for, the server is not asked' d.pb.gz "$is_bare"
+	check 'not asked for, nothing is cached' test ! -e "$T/cache"
+	"$CPROF" record -q -e cpu-clock --no-symbols -o later.pb.gz -- ./bare.keep 100
+	run "$CPROF" symbolize --debuginfod later.pb.gz
+	profile 'cprof symbolize fetches as well' later.pb.gz "$is_named"
+else
+	fail 'the server has the file'
+	diag <server.keep
+fi
+
+# One that answers each way, by the first part of the path.
+cat >server.py.keep <<'END'
+import http.server, socketserver, sys, time
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        kind = self.path.split("/")[1]
+        if kind == "slow":
+            self.send_response(200)
+            self.send_header("Content-Length", "100000000")
+            self.end_headers()
+            try:
+                while True:
+                    self.wfile.write(b"x" * 100)
+                    self.wfile.flush()
+                    time.sleep(0.2)
+            except OSError:
+                return
+        if kind == "mute":
+            time.sleep(60)
+            return
+        if kind == "fail":
+            self.send_error(500)
+            return
+        data = open(sys.argv[2], "rb").read() if kind == "lie" else b"\x7fELF" + b"junk" * 100
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *args):
+        pass
+
+class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
+    daemon_threads = True
+
+Server(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+END
+port=$(free_port)
+background "$PYTHON" server.py.keep "$port" "$PROG/serial"
+wait_for 20 listens "$port"
+for kind in slow mute; do
+	DEBUGINFOD_URLS=http://127.0.0.1:$port/$kind
+	export DEBUGINFOD_URLS
+	record_from --debuginfod --debuginfod-timeout 2
+	is "$status" 0 "a $kind server: recorded"
+	like err 'files? were skipped.*2 s.*bare.keep' "a $kind server: what was skipped is told"
+	profile "a $kind server: the profile is written" d.pb.gz "$is_bare"
+done
+for kind in lie junk; do
+	DEBUGINFOD_URLS=http://127.0.0.1:$port/$kind
+	export DEBUGINFOD_URLS
+	record_from --debuginfod
+	like err 'not of build id' "a server that sends $([ $kind = lie ] && echo another file || echo junk): refused, and told"
+	profile "$kind: nothing of it is used" d.pb.gz "$is_bare"
+done
+DEBUGINFOD_URLS=http://127.0.0.1:$port/fail
+export DEBUGINFOD_URLS
+record_from -v --debuginfod
+is "$status" 0 'a failing server: recorded'
+like err "debuginfod: no debug file of '.*bare.keep'" 'a failing server: told'
+DEBUGINFOD_URLS=http://127.0.0.1:$(free_port)/
+export DEBUGINFOD_URLS
+record_from -v --debuginfod
+is "$status" 0 'no server at all: recorded'
+profile 'no server at all: the profile is written' d.pb.gz "$is_bare"
+rm -rf "$T/cache"
+finish
