@@ -12,6 +12,8 @@ record alone --scope task -e cycles:u -c 100003 -- ./work 100
 record eight --scope task -c 100003 --scale -e $eight -- ./work 100
 record twelve --scope task -c 100003 --scale -e $twelve -- ./work 100
 record plain --scope task -c 100003 -e $twelve -- ./work 100
+./cprof doctor >$OUT/doctor.out 2>$OUT/doctor.err
+echo $? >$OUT/doctor.status
 record seldom --strict --scope task -e cycles:u,r00 -c 100003 -- ./work 20
 for interval in /sys/bus/event_source/devices/*/perf_event_mux_interval_ms; do
 	echo 1000000 >$interval
@@ -48,6 +50,12 @@ value=$(summary 'e["value"]')
 profile 'without --scale: values are as they were sampled' "${pb%.pb.gz}.cycles-u.pb.gz" \
 	"total == $value" "'scaled' not in comments"
 is "$(grep -c 'counting [0-9]* % of the time ->' err)" 12 'each event says how long it counted'
+
+result turns doctor
+like out '^  ok +PMU: counts and interrupts' 'cprof doctor finds the PMU'
+like out '^  ok +Hardware events: [0-9]+ of [0-9]+ can be sampled; not.* branches' \
+	'cprof doctor says which hardware events there are not'
+like out '^  ok +Precise samples: this PMU tells of none' 'cprof doctor says that none are precise'
 
 result turns seldom
 is "$status" 2 'an event that never counts beside one that does, --strict: status 2'

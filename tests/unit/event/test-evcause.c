@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "event/evattr.h"
 #include "event/evexplain.h"
+#include "event/evfield.h"
 #include "event/evspec.h"
 
 #include <errno.h>
@@ -156,6 +157,45 @@ static void event(void)
 		rmdir(full);
 	}
 	is(request("cycles", 0, -1), ENOENT, EVCAUSE_NO_PMU, "without them");
+}
+
+/* Events of kinds that need no name of the table: attrs made by hand. */
+static void kinds(void)
+{
+	struct evcause_request r = *request("cpu-clock", 12, -1);
+	machine_file(&m, "sys/bus/event_source/devices/uprobe/type", "9\n");
+	attr.type = PERF_TYPE_TRACEPOINT;
+	attr.sample_type |= PERF_SAMPLE_RAW;
+	machine_rights(&m, 0, 0, 0);
+	is(&r, EPERM, EVCAUSE_PARANOID_TRACE, "a tracepoint's data");
+	tap_int(evcause_paranoid_needed(&r), -1, "  takes -1");
+	machine_rights(&m, -1, 0, 0);
+	is(&r, ENOENT, EVCAUSE_NO_SUCH_EVENT, "a tracepoint that is gone");
+	attr.sample_type &= ~(uint64_t)PERF_SAMPLE_RAW;
+	attr.type = PERF_TYPE_BREAKPOINT;
+	is(&r, ENOSPC, EVCAUSE_BREAKPOINTS, "a fifth breakpoint");
+	is(&r, EBUSY, EVCAUSE_BREAKPOINTS, "a breakpoint of a debugger's");
+	attr.type = 9;
+	is(&r, EACCES, EVCAUSE_PROBE, "a uprobe, whatever the sysctl says");
+	machine_rights(&m, 2, PERFMON, 0);
+	is(&r, EACCES, EVCAUSE_SECURITY, "a uprobe with the right to it");
+	is(&r, 524, EVCAUSE_NO_SUCH_EVENT, "an instruction that cannot be probed");
+	attr.type = 21;
+	is(&r, EOPNOTSUPP, EVCAUSE_NO_INTERRUPT, "a PMU outside of the cores");
+	const struct evfield freq = { "sample_freq", 999, NULL }, code = { "config", 5, NULL },
+			     term = { "config1", 7, NULL }, precise = { "precise_ip", 2, NULL };
+	r.field = &freq;
+	is(&r, EINVAL, EVCAUSE_NO_INTERRUPT, "it refuses to sample");
+	r.field = &code;
+	is(&r, EINVAL, EVCAUSE_RAW_CODE, "it refuses the code");
+	r.field = &term;
+	is(&r, EINVAL, EVCAUSE_FIELD, "it refuses a term");
+	r.field = &precise;
+	is(&r, EINVAL, EVCAUSE_NOT_PRECISE, "it is not that precise");
+	machine_rights(&m, 2, PERFMON, 2);
+	is(&r, ENOSYS, EVCAUSE_SECCOMP, "no such call, though there is its sysctl: a filter");
+	machine_rights(&m, 2, 0, 0);
+	machine_file(&m, "sys/bus/event_source/devices/uprobe/type", NULL);
 }
 
 static void limits(void)
@@ -326,6 +366,7 @@ int main(void)
 	machine_open(&m);
 	permission();
 	event();
+	kinds();
 	limits();
 	words();
 	file_limit();
