@@ -69,6 +69,8 @@ struct cprof_config {
 	bool scale;                    /* values of events that took turns: as if they had not */
 	bool adaptive;                 /* lowers a rate that the machine cannot bear */
 	bool no_inherit;               /* leave out threads and children made later */
+	bool pausable;                 /* cprof_recorder_pause may be called */
+	bool start_paused;             /* begins paused, until cprof_recorder_resume */
 	const char *const *label;      /* "KEY=VALUE" on every sample */
 	size_t n_labels;
 	bool labels_given;             /* false: the default ones, where they tell samples apart */
@@ -161,6 +163,22 @@ void cprof_recorder_command_used(struct cprof_recorder *r, uint64_t cpu_ns);
 
 /* Disables the events, takes in what is left, reads the counters. */
 int cprof_recorder_stop(struct cprof_recorder *r, struct err *e);
+
+/*
+ * Stops sampling (counters stand still, too), and lets it go on; both may be repeated.  For one
+ * event, or for CPROF_ALL_EVENTS.  A profile's window is exact: nothing of a pause is in it.
+ */
+#define CPROF_ALL_EVENTS SIZE_MAX
+int cprof_recorder_pause(struct cprof_recorder *r, size_t event, struct err *e);
+int cprof_recorder_resume(struct cprof_recorder *r, size_t event, struct err *e);
+
+/* Takes in everything up to now, so that statistics and cprof_recorder_write tell of it;
+ * recording goes on. */
+int cprof_recorder_snapshot(struct cprof_recorder *r, struct err *e);
+
+/* Forgets what was taken in up to now: the next profile begins.  Behind a snapshot that was
+ * written no sample is lost or counted twice. */
+int cprof_recorder_clear(struct cprof_recorder *r, struct err *e);
 
 size_t cprof_recorder_n_events(const struct cprof_recorder *r);
 

@@ -217,7 +217,7 @@ void evattr_sampling(const struct evspec *s, const struct evattr_options *o,
 	a.pinned = s->pinned;
 	a.precise_ip = s->precise_ip & 3;
 	a.disabled = 1;
-	a.enable_on_exec = o->enable_on_exec;
+	a.enable_on_exec = o->enable_on_exec && !o->start_paused;
 	*ret_attr = a;
 }
 

@@ -21,6 +21,7 @@ struct evattr_options {
 	uint32_t stack_bytes;        /* DWARF: size of the user stack copy, multiple of 8 */
 	bool inherit;                /* per-task events: follow threads and children */
 	bool enable_on_exec;         /* per-task events of a command not yet exec'ed */
+	bool start_paused;           /* not even then: only the side band */
 	bool cpu_wide;               /* one event per CPU for all tasks: exclude_idle, no inherit */
 	bool want_count;             /* sample the counter of events whose period changes, too;
 				      * not with inherit */

@@ -121,6 +121,12 @@ void applabels_done(struct applabels *a)
 	*a = (struct applabels){ 0 };
 }
 
+void applabels_clear(struct applabels *a)
+{
+	uint64_t n_processes = a->stats.n_processes;
+	a->stats = (struct applabels_stats){ .n_processes = n_processes };
+}
+
 void applabels_forget(struct applabels *a, uint32_t pid)
 {
 	struct applabels_process *p = idmap_get(&a->process, pid);

@@ -75,6 +75,9 @@ uint32_t applabels_join(struct applabels *a, uint32_t first, uint32_t second);
 void applabels_fork(struct applabels *a, const struct procs_process *p, uint32_t tid,
 		    uint32_t child, uint64_t time_ns);
 
+/* Sets the statistics back. */
+void applabels_clear(struct applabels *a);
+
 /* The process became another program, or is no more. */
 void applabels_forget(struct applabels *a, uint32_t pid);
 

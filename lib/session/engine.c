@@ -509,3 +509,19 @@ void engine_add_lost(struct engine *g, uint32_t event, uint64_t n, uint64_t valu
 	g->event[event].n_lost += n;
 	counts_add(&g->counts, event, stackwalk_pseudo(&g->walk, g->walk.lost), 0, n, value, true);
 }
+
+int engine_clear(struct engine *g, struct err *e)
+{
+	struct counts fresh;
+	if (counts_init(&fresh, &g->budget) < 0)
+		return err_errno(e, ENOMEM, "cannot begin a new profile");
+	counts_done(&g->counts);
+	g->counts = fresh;
+	memset(g->event, 0, g->options.n_events * sizeof(*g->event));
+	g->first_ns = g->last_ns = 0;
+	g->n_labels_dropped = 0;
+	g->walk.stats = (struct stackwalk_stats){ 0 };
+	userstack_clear(&g->walk.user);
+	applabels_clear(&g->app);
+	return 0;
+}

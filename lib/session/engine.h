@@ -108,6 +108,10 @@ void engine_done(struct engine *g);
 
 void engine_feed(struct engine *g, const struct record *r);
 
+/* Empties the profile and sets all statistics back; what is known of processes and of their code
+ * stays.  -ENOMEM with e set. */
+int engine_clear(struct engine *g, struct err *e);
+
 /* Accounts for n samples that the kernel could not deliver, as one visible frame. */
 void engine_add_lost(struct engine *g, uint32_t event, uint64_t n, uint64_t value);
 

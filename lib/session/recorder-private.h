@@ -51,6 +51,11 @@ struct cprof_recorder {
 	int64_t start_realtime_ns;
 	uint64_t cpu_before_ns;        /* CPU time of the process when it was made */
 	uint64_t start_ns, end_ns;     /* CLOCK_MONOTONIC */
+	uint64_t resumed_ns;           /* the last pause's end, or start_ns */
+	uint64_t active_ns;            /* of the window, before that */
+	bool paused;
+	bool is_partial;               /* the kernel's accounts are of other times, too */
+	bool counted;                  /* counters were read for a snapshot */
 	bool engine_ready, names_ready, started, stopped, window_open;
 };
 

@@ -14,6 +14,7 @@
 #include "session/export.h"
 #include "session/results.h"
 #include "session/setup.h"
+#include "session/window.h"
 #include "source/record.h"
 #include "source/synth.h"
 
@@ -91,6 +92,7 @@ int cprof_recorder_new(const struct cprof_config *config, struct cprof_recorder 
 	if (!r)
 		return err_errno(e, ENOMEM, "cannot set up recording");
 	r->config = *config;
+	r->config.pausable |= config->start_paused;
 	r->cpu_before_ns = accounts_cpu_ns();
 	r->cgroup = (struct cgroup){ .fd = -1, .parent_fd = -1 };
 	int code = setup_recorder(r, e);
@@ -172,17 +174,6 @@ static void read_proc(struct cprof_recorder *r)
 		synth_process(r->host, process_of(r, c->tid[i]), time_ns, feed, &r->engine);
 }
 
-static void begin_window(struct cprof_recorder *r)
-{
-	r->start_realtime_ns = (int64_t)now_ns(CLOCK_REALTIME);
-	r->start_ns = now_ns(CLOCK_MONOTONIC);
-	coverage_start(&r->coverage);
-	for (size_t i = 0; i < r->events.n; i++)
-		live_read(r->source, i, &r->event[i].base);
-	accounts_start(r);
-	r->window_open = true;
-}
-
 int cprof_recorder_start(struct cprof_recorder *r, struct err *e)
 {
 	if (r->started)
@@ -192,9 +183,13 @@ int cprof_recorder_start(struct cprof_recorder *r, struct err *e)
 	if (r->config.delay_ns) {
 		r->engine.window_start_ns = now_ns(CLOCK_MONOTONIC) + r->config.delay_ns;
 	} else {
-		begin_window(r);
+		window_begin(r);
 	}
-	int code = by_exec ? 0 : live_enable(r->source, e);
+	int code = 0;
+	if (r->config.start_paused)
+		code = cprof_recorder_pause(r, CPROF_ALL_EVENTS, e);
+	if (code == 0 && !by_exec)
+		code = live_enable(r->source, e);
 	if (code == 0)
 		read_proc(r);
 	return code;
@@ -278,7 +273,7 @@ int cprof_recorder_step(struct cprof_recorder *r, int timeout_ms, const int *fds
 	for (size_t i = 0; i < n_fds && ret_ready; i++)
 		ret_ready[i] = code == 0 && ready[r->n_pidfds + i];
 	if (!r->window_open && now_ns(CLOCK_MONOTONIC) >= r->engine.window_start_ns)
-		begin_window(r);
+		window_begin(r);
 	applabels_poll(&r->engine.app);
 	code = drain(r, e);
 	if (code < 0)
@@ -302,64 +297,20 @@ void cprof_recorder_command_used(struct cprof_recorder *r, uint64_t cpu_ns)
 
 /* ---- the end --------------------------------------------------------------------------- */
 
-static void variant_stats(struct cprof_recorder *r, size_t i, struct cprof_event_stats *ret);
-
-/*
- * What the kernel could not deliver.  Its counter per event is exact; the records in the ring say
- * the same on kernels without it.  Samples that were lost of a CPU's event may have been
- * other tasks': they are shared out as the delivered ones are.
- */
-static void add_lost(struct cprof_recorder *r, size_t i)
-{
-	struct recorder_event *re = &r->event[i];
-	const struct engine_event *ev = &r->engine.event[i];
-	uint64_t n = re->count.has_lost ? re->count.n_lost : ev->n_lost_records;
-	re->n_lost = n;
-	uint64_t seen = ev->n_samples + ev->n_foreign;
-	if (seen)
-		n = (uint64_t)((double)n * (double)ev->n_samples / (double)seen + 0.5);
-	uint64_t period = ev->n_samples ? ev->value / ev->n_samples : 0;
-	/* More than what the kernel accounted to the target cannot be missing: the rest was
-	 * other tasks' samples, or records of another kind. */
-	struct cprof_stats stats;
-	struct cprof_event_stats own;
-	cprof_recorder_stats(r, &stats);
-	variant_stats(r, i, &own);
-	double percent = comments_coverage_percent(&r->config, &stats, &own);
-	if (percent > 0 && period) {
-		double missing = percent < 100 ? (double)ev->value * (100 / percent - 1) : 0;
-		n = missing < (double)n * (double)period ? (uint64_t)(missing / (double)period) : n;
-	}
-	/* What a lost sample would have stood for is in the next one's weight. */
-	if (r->by_count >> i & 1)
-		period = 0;
-	if (n)
-		engine_add_lost(&r->engine, (uint32_t)i, n, n * period);
-}
-
 int cprof_recorder_stop(struct cprof_recorder *r, struct err *e)
 {
 	if (!r->started || r->stopped)
 		return err_set(e, EINVAL, "the recorder is not started");
 	r->stopped = true;
 	if (!r->window_open)
-		begin_window(r);
+		window_begin(r);
 	live_disable(r->source);
 	r->end_ns = now_ns(CLOCK_MONOTONIC);
 	r->engine.window_end_ns = r->end_ns;
 	coverage_stop(&r->coverage, &r->engine.procs);
 	jit_poll(&r->engine.jit, r->end_ns, true);
 	int code = drain(r, e);
-	for (size_t i = 0; i < r->events.n; i++) {
-		struct live_count *c = &r->event[i].count;
-		const struct live_count *base = &r->event[i].base;
-		live_read(r->source, i, c);
-		c->value -= base->value;
-		c->time_enabled_ns -= base->time_enabled_ns;
-		c->time_running_ns -= base->time_running_ns;
-		c->n_lost -= base->n_lost;
-		add_lost(r, i);
-	}
+	window_count(r);
 	accounts_stop(r);
 	return code;
 }
@@ -367,29 +318,6 @@ int cprof_recorder_stop(struct cprof_recorder *r, struct err *e)
 size_t cprof_recorder_n_events(const struct cprof_recorder *r)
 {
 	return r->events.n_outputs;
-}
-
-/* Of one event that was opened: an event of the user's may have several. */
-static void variant_stats(struct cprof_recorder *r, size_t i, struct cprof_event_stats *ret)
-{
-	struct recorder_event *re = &r->event[i];
-	const struct evspec *s = &r->events.v[i];
-	const struct engine_event *ev = &r->engine.event[i];
-	const struct perf_event_attr *attr = live_attr(r->source, i);
-	bool cpu_wide = r->scope == LIVE_CPU;
-	*ret = (struct cprof_event_stats){
-		.name = s->name, .file_part = re->file_part, .sample_type = re->sample_type,
-		.unit = re->unit, .is_clock = s->is_clock,
-		.given_up_kernel = attr->exclude_kernel && !s->only_user && !r->config.only_user,
-		.freq_hz = attr->freq ? re->rate : 0, .period = attr->freq ? 0 : re->rate,
-		.n_samples = ev->n_samples, .value = ev->value, .n_lost = re->n_lost,
-		.n_lost_shown = ev->n_lost,
-		.n_throttles = ev->n_throttles,
-		.counted = re->count.value, .counted_target = !cpu_wide,
-		.time_enabled_ns = re->count.time_enabled_ns,
-		.time_running_ns = re->count.time_running_ns,
-	};
-	accounts_event_stats(r, i, ret);
 }
 
 static void add_variant(struct cprof_event_stats *sum, const struct cprof_event_stats *v)
@@ -419,20 +347,13 @@ void cprof_recorder_event_stats(struct cprof_recorder *r, size_t event,
 		struct cprof_event_stats v;
 		if (r->events.v[i].output != event)
 			continue;
-		variant_stats(r, i, &v);
+		window_event_stats(r, i, &v);
 		if (any)
 			add_variant(ret, &v);
 		else
 			*ret = v;
 		any = true;
 	}
-}
-
-static uint64_t duration_ns(const struct cprof_recorder *r)
-{
-	if (!r->window_open)
-		return 0;  /* the delay is not over */
-	return (r->stopped ? r->end_ns : now_ns(CLOCK_MONOTONIC)) - r->start_ns;
 }
 
 void cprof_recorder_stats(struct cprof_recorder *r, struct cprof_stats *ret)
@@ -447,10 +368,10 @@ void cprof_recorder_stats(struct cprof_recorder *r, struct cprof_stats *ret)
 		given_up |= live_given_up(r->source, i);
 	*ret = (struct cprof_stats){
 		.start_realtime_ns = r->start_realtime_ns,
-		.duration_ns = duration_ns(r),
+		.duration_ns = window_duration_ns(r),
 		.scope = scope[r->scope],
 		.user_only = given_up & EVOPEN_NO_KERNEL,
-		.cpu_used_known = r->stopped && r->coverage.known,
+		.cpu_used_known = (r->stopped || r->counted) && r->coverage.known && !r->is_partial,
 		.cpu_used_ns = r->coverage.used_ns,
 		.ring_bytes = f->ring_bytes, .stack_bytes = r->stacksize.bytes,
 		.n_fds = f->n_fds, .n_cpus_failed = f->n_cpus_failed,

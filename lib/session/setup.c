@@ -347,6 +347,8 @@ static int open_source(struct cprof_recorder *r, struct live_options *o, struct 
 	o->attr.cpu_wide = r->scope != LIVE_TASK;
 	o->attr.inherit = r->scope == LIVE_TASK && !c->no_inherit;
 	o->attr.enable_on_exec = r->scope == LIVE_TASK && command;
+	o->attr.start_paused = c->start_paused;
+	o->pausable = c->pausable;
 	o->attr.want_count = true;
 	for (size_t i = 0; i < r->events.n; i++) {
 		int code = evattr_check_rate(&r->events.v[i], &o->attr, e);

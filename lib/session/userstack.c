@@ -115,6 +115,14 @@ int userstack_init(struct userstack *u, struct dso_table *dsos, const struct hos
 	return u->unwind ? 0 : -ENOMEM;
 }
 
+void userstack_clear(struct userstack *u)
+{
+	for (uint32_t i = 0; i < u->n_modules; i++)
+		u->module[i].ends = (struct userstack_ends){ { 0 } };
+	u->ends = (struct userstack_ends){ { 0 } };
+	u->n_unsupported = u->n_joined = u->n_deep = 0;
+}
+
 void userstack_done(struct userstack *u)
 {
 	for (uint32_t i = 0; i < u->n_modules; i++)

@@ -55,6 +55,9 @@ int userstack_init(struct userstack *u, struct dso_table *dsos, const struct hos
 		   const char *machine, uint32_t max_depth);
 void userstack_done(struct userstack *u);
 
+/* Sets the statistics back. */
+void userstack_clear(struct userstack *u);
+
 /* What is remembered of a thread's stacks.  Zeroed at first; one per thread, the caller's. */
 struct userstack_memos {
 	struct unwind_memo memo[2];    /* one of them is of stacks longer than their copies */

@@ -20,7 +20,7 @@ struct live_id {
 
 struct live_fd {
 	int fd;
-	uint32_t event;
+	uint32_t event;   /* RECORD_NO_EVENT: nothing but the side band */
 	uint32_t tid;
 	int cpu;
 	uint64_t id;
@@ -59,6 +59,7 @@ struct live {
 	VEC(struct live_late) late;
 	struct perf_event_attr *attr;  /* per event, as it opened */
 	unsigned *given_up;            /* per event: enum evopen_given_up */
+	bool *paused;                  /* per event */
 	bool *broken;                  /* per event: its weak group could not be had */
 	struct live_options options;   /* events and host are borrowed */
 	struct live_count *closed;     /* per event: what its closed predecessors counted */

@@ -123,7 +123,7 @@ static const struct record_format *format_of(const struct live *l, const void *r
 		return &l->format[0];
 	memcpy(&number, h + 1, sizeof(number));
 	const struct live_id *id = live_find_id(l, number);
-	return &l->format[id ? id->event : 0];
+	return &l->format[id && id->event != RECORD_NO_EVENT ? id->event : 0];
 }
 
 static int live_next(struct source *s, struct record *ret_record, struct err *e)
@@ -183,6 +183,7 @@ static void live_close(struct source *s)
 	free(l->format);
 	livegroup_done(&l->group);
 	free(l->closed);
+	free(l->paused);
 	free(l->id);
 	free(l->poll);
 	free(l);
@@ -201,10 +202,42 @@ static struct live *live_of(const struct source *s)
 int live_enable(struct source *s, struct err *e)
 {
 	struct live *l = live_of(s);
-	for (size_t i = 0; i < l->fds.n; i++)
-		if (ioctl(l->fds.v[i].fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
+	for (size_t i = 0; i < l->fds.n; i++) {
+		const struct live_fd *f = &l->fds.v[i];
+		if (f->event != RECORD_NO_EVENT && l->paused[f->event])
+			continue;
+		if (ioctl(f->fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
 			return err_errno(e, errno, "cannot enable an event");
+	}
 	return 0;
+}
+
+static int set_paused(struct live *l, size_t event, bool paused, struct err *e)
+{
+	unsigned long request = paused ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE;
+	assert(l->options.pausable);
+	for (size_t i = 0; i < l->options.n_events; i++)
+		if (event == LIVE_ALL_EVENTS || event == i)
+			l->paused[i] = paused;
+	for (size_t i = 0; i < l->fds.n; i++) {
+		const struct live_fd *f = &l->fds.v[i];
+		bool wanted = event == LIVE_ALL_EVENTS ? f->event != RECORD_NO_EVENT
+							: f->event == event;
+		if (wanted && ioctl(f->fd, request, 0) < 0)
+			return err_errno(e, errno, "cannot %s an event",
+					 paused ? "pause" : "resume");
+	}
+	return 0;
+}
+
+int live_pause(struct source *s, size_t event, struct err *e)
+{
+	return set_paused(live_of(s), event, true, e);
+}
+
+int live_resume(struct source *s, size_t event, struct err *e)
+{
+	return set_paused(live_of(s), event, false, e);
 }
 
 void live_disable(struct source *s)

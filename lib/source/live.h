@@ -39,6 +39,7 @@ struct live_options {
 	size_t n_pids;
 	const pid_t *tid;            /* LIVE_TASK: single threads (also a command's) */
 	size_t n_tids;
+	bool pausable;               /* the side band has events of its own: see live_pause */
 	uint64_t ring_bytes; /* data bytes of each ring, a power of two of pages; 0: choose */
 };
 
@@ -60,8 +61,18 @@ struct live_facts {
 /* Opens and maps everything, disabled.  -errno with e set: cause and remedy. */
 int live_open(const struct live_options *o, struct source **ret_source, struct err *e);
 
+/* Enables everything, or, paused, all but the sampling. */
 int live_enable(struct source *s, struct err *e);
 void live_disable(struct source *s);
+
+/*
+ * Stops the sampling of one event, or of all (LIVE_ALL_EVENTS), and lets it go on; what is mapped,
+ * forked and exec'ed meanwhile is told as ever.  Only with live_options.pausable.  Counters stand
+ * still, too.  One system call for each descriptor.
+ */
+#define LIVE_ALL_EVENTS SIZE_MAX
+int live_pause(struct source *s, size_t event, struct err *e);
+int live_resume(struct source *s, size_t event, struct err *e);
 
 /*
  * From now on copies so many bytes of user stacks (a multiple of 8): each event is opened anew,

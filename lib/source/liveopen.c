@@ -151,7 +151,7 @@ static int keep_fd(struct live *l, const struct live_options *o, struct live_fd 
 	}
 	const struct live_id id = {
 		.id = f.id, .event = f.event, .tid = f.tid,
-		.is_clock = o->event[f.event].is_clock,
+		.is_clock = f.event != RECORD_NO_EVENT && o->event[f.event].is_clock,
 	};
 	if (!VEC_PUSH(&l->fds, f) || live_add_id(l, id) < 0) {
 		if (l->fds.n && l->fds.v[l->fds.n - 1].fd == f.fd)
@@ -303,6 +303,30 @@ static int open_event(struct live *l, const struct live_options *o, uint32_t i, 
 	return 0;
 }
 
+/* Events of its own for the side band, which goes on while sampling is paused. */
+static int open_sideband(struct live *l, const struct live_options *o, struct place *p,
+			 struct err *e)
+{
+	struct perf_event_attr attr;
+	evattr_sideband(&o->attr, &attr);
+	for (size_t r = 0; r < l->n_rings; r++) {
+		const struct evopen_place at = { p->pid, l->ring[r].cpu, -1, p->flags };
+		int fd = evopen_again(&o->open, &o->event[0], &attr, &at, e);
+		if (fd == -ENODEV)
+			continue;
+		if (fd < 0)
+			return fd;
+		const struct live_fd f = {
+			.fd = fd, .event = RECORD_NO_EVENT, .tid = p->tid, .cpu = l->ring[r].cpu,
+		};
+		int code = keep_fd(l, o, f, l->ring[r].fd, e);
+		if (code < 0)
+			return code;
+		p->has_sideband[r] = true;
+	}
+	return 0;
+}
+
 /* Was a variant of each event found? */
 static bool is_found(const struct live_options *o, const bool *found, uint32_t output)
 {
@@ -326,11 +350,11 @@ static int open_place(struct live *l, const struct live_options *o, pid_t pid, u
 	int failed = 0;
 	if (!leader || !has_sideband)
 		return err_errno(e, ENOMEM, "cannot open events");
-	for (uint32_t i = 0; i < o->n_events; i++) {
-		int code = open_event(l, o, i, &p, &failed, e);
-		if (code < 0)
-			return code;
-	}
+	int code = o->pausable ? open_sideband(l, o, &p, e) : 0;
+	for (uint32_t i = 0; i < o->n_events && code == 0; i++)
+		code = open_event(l, o, i, &p, &failed, e);
+	if (code < 0)
+		return code;
 	for (uint32_t i = 0; i < o->n_events; i++) {
 		if (is_found(o, found, o->event[i].output))
 			continue;
@@ -521,6 +545,7 @@ int live_open(const struct live_options *options, struct source **ret_source, st
 	read_facts(&l->source.facts, (size_t)n_cpus);
 	l->attr = calloc(o.n_events, sizeof(*l->attr));
 	l->closed = calloc(o.n_events, sizeof(*l->closed));
+	l->paused = calloc(o.n_events, sizeof(*l->paused));
 	l->given_up = calloc(o.n_events, sizeof(*l->given_up));
 	l->broken = calloc(o.n_events, sizeof(*l->broken));
 	l->format = calloc(o.n_events, sizeof(*l->format));
@@ -563,7 +588,8 @@ static int ring_fd_of_cpu(const struct live *l, int cpu)
 /* Events with a stack copy whose size the user has not fixed. */
 static bool adapts(const struct live *l, uint32_t event)
 {
-	return l->attr[event].sample_stack_user && !l->options.event[event].stack_bytes;
+	return event != RECORD_NO_EVENT && l->attr[event].sample_stack_user &&
+	       !l->options.event[event].stack_bytes;
 }
 
 int live_set_stack(struct source *s, uint32_t stack_bytes, struct err *e)
@@ -581,9 +607,9 @@ int live_set_stack(struct source *s, uint32_t stack_bytes, struct err *e)
 	size_t n = l->fds.n, at = n;
 	for (size_t i = 0; i < n; i++) {
 		struct live_fd f = l->fds.v[i];
-		struct perf_event_attr attr = l->attr[f.event];
 		if (!adapts(l, f.event))
 			continue;
+		struct perf_event_attr attr = l->attr[f.event];
 		attr.sample_stack_user = stack_bytes;
 		if (f.sideband)
 			add_sideband(&attr);
@@ -602,7 +628,8 @@ int live_set_stack(struct source *s, uint32_t stack_bytes, struct err *e)
 		const struct live_fd old = l->fds.v[i];
 		if (!adapts(l, old.event))
 			continue;
-		ioctl(l->fds.v[at].fd, PERF_EVENT_IOC_ENABLE, 0);
+		if (!l->paused[old.event])
+			ioctl(l->fds.v[at].fd, PERF_EVENT_IOC_ENABLE, 0);
 		ioctl(old.fd, PERF_EVENT_IOC_DISABLE, 0);
 		live_add_count(l, &old, &l->closed[old.event]);
 		close(old.fd);

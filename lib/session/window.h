@@ -1,0 +1,24 @@
+#ifndef CPROF_SESSION_WINDOW_H
+#define CPROF_SESSION_WINDOW_H
+
+/* The time for which a recorder's profile stands; see cprof.h for what a user can do with it. */
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct cprof_event_stats;
+struct cprof_recorder;
+
+/* It begins now. */
+void window_begin(struct cprof_recorder *r);
+
+/* Without pauses, up to now or the end. */
+uint64_t window_duration_ns(const struct cprof_recorder *r);
+
+/* Reads what the events counted within it, and takes in how many samples were lost. */
+void window_count(struct cprof_recorder *r);
+
+/* Of one event that was opened; an event of the user's may have several. */
+void window_event_stats(struct cprof_recorder *r, size_t i, struct cprof_event_stats *ret);
+
+#endif

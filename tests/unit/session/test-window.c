@@ -1,0 +1,130 @@
+/* Pauses, snapshots and new beginnings of a recording of this very process. */
+#include "base/err.h"
+#include "cprof.h"
+#include "tests/unit/tap.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+static struct err e;
+
+/* of CPU time, so that it does not matter what else runs */
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void work_ms(unsigned ms)
+{
+	uint64_t end = now_ns() + ms * 1000000ull;
+	while (now_ns() < end)
+		;
+}
+
+static uint64_t n_samples(struct cprof_recorder *r, size_t event)
+{
+	struct cprof_event_stats s;
+	cprof_recorder_event_stats(r, event, &s);
+	return s.n_samples;
+}
+
+static int swallow(void *ctx, const void *data, size_t n_bytes)
+{
+	(void)data;
+	*(size_t *)ctx += n_bytes;
+	return 0;
+}
+
+static struct cprof_recorder *make(struct cprof_config *config)
+{
+	static const char *const events[] = { "cpu-clock:u", "task-clock:u" };
+	static pid_t pid;
+	struct cprof_recorder *r = NULL;
+	pid = getpid();
+	config->event = events;
+	config->n_events = 2;
+	config->freq = "1999";
+	config->pid = &pid;
+	config->n_pids = 1;
+	config->scope = CPROF_SCOPE_TASK;
+	config->max_memory_bytes = 64 << 20;
+	return cprof_recorder_new(config, &r, &e) < 0 ? NULL : r;
+}
+
+static void test_pauses(struct cprof_recorder *r)
+{
+	tap_int(cprof_recorder_pause(r, CPROF_ALL_EVENTS, &e), -EINVAL,
+		"no pause before the start");
+	tap_int(cprof_recorder_start(r, &e), 0, "start");
+	work_ms(60);
+	tap_int(cprof_recorder_snapshot(r, &e), 0, "a snapshot");
+	tap_int((long long)(n_samples(r, 0) + n_samples(r, 1)), 0, "begun paused: no sample");
+	tap_int(cprof_recorder_resume(r, CPROF_ALL_EVENTS, &e), 0, "resume");
+	work_ms(100);
+	tap_int(cprof_recorder_pause(r, 0, &e), 0, "one event is paused");
+	cprof_recorder_snapshot(r, &e);
+	uint64_t first = n_samples(r, 0), second = n_samples(r, 1);
+	tap_ok(first > 5 && second > 5, "both were recorded (%llu, %llu)",
+	       (unsigned long long)first, (unsigned long long)second);
+	work_ms(100);
+	cprof_recorder_snapshot(r, &e);
+	tap_int((long long)n_samples(r, 0), (long long)first, "it has no more samples");
+	tap_ok(n_samples(r, 1) > second, "the other one has");
+	tap_int(cprof_recorder_pause(r, 7, &e), -EINVAL, "there is no event 7");
+	tap_int(cprof_recorder_pause(r, CPROF_ALL_EVENTS, &e), 0, "pause");
+	struct cprof_stats a, b;
+	cprof_recorder_stats(r, &a);
+	work_ms(50);
+	cprof_recorder_stats(r, &b);
+	tap_ok(a.duration_ns == b.duration_ns && a.duration_ns > 190000000,
+	       "a pause does not count as time (%llu ms)",
+	       (unsigned long long)a.duration_ns / 1000000);
+	tap_ok(!b.cpu_used_known, "and the kernel's accounts are of other times, too");
+}
+
+static void test_clear(struct cprof_recorder *r)
+{
+	size_t n_bytes = 0;
+	cprof_recorder_resume(r, CPROF_ALL_EVENTS, &e);
+	work_ms(60);
+	cprof_recorder_snapshot(r, &e);
+	uint64_t before = n_samples(r, 0);
+	tap_int(cprof_recorder_write(r, 0, swallow, &n_bytes, &e), 0, "a snapshot is written");
+	tap_ok(n_bytes > 100, "and holds something");
+	work_ms(60);
+	tap_int(cprof_recorder_clear(r, &e), 0, "a new beginning");
+	tap_int((long long)n_samples(r, 0), 0, "without a sample");
+	cprof_recorder_snapshot(r, &e);
+	uint64_t between = n_samples(r, 0);
+	tap_ok(before > 0 && between >= 5, "but with those since the snapshot (%llu)",
+	       (unsigned long long)between);
+	tap_int(cprof_recorder_stop(r, &e), 0, "stop");
+	tap_int(cprof_recorder_snapshot(r, &e), -EINVAL, "no snapshot behind the end");
+	tap_int(cprof_recorder_resume(r, CPROF_ALL_EVENTS, &e), -EINVAL, "nor a pause's end");
+	n_bytes = 0;
+	tap_int(cprof_recorder_write(r, 1, swallow, &n_bytes, &e), 0, "the rest is written");
+}
+
+int main(void)
+{
+	struct cprof_config config = { .start_paused = true };
+	struct cprof_recorder *r = make(&config);
+	if (!r) {
+		tap_skip("recording this process", e.what);
+		return tap_done();
+	}
+	test_pauses(r);
+	test_clear(r);
+	cprof_recorder_free(r);
+	config.start_paused = false;
+	r = make(&config);
+	cprof_recorder_start(r, &e);
+	tap_int(cprof_recorder_pause(r, CPROF_ALL_EVENTS, &e), -EINVAL,
+		"what was not made for it is not paused");
+	cprof_recorder_free(r);
+	return tap_done();
+}
