@@ -43,6 +43,8 @@ struct procs_process {
 	uint32_t name;         /* name of the leader thread: what was last exec'ed */
 	uint32_t exe;          /* dso id of the main binary; UINT32_MAX unknown */
 	uint32_t cgroup;       /* strtab id of its cgroup's path, kept by the session; 0 unknown */
+	uint32_t n_losses_seen; /* the session's: see session/remap.c */
+	uint64_t remap_ns;     /* likewise */
 	struct procs_space space;
 	bool target;           /* all its threads belong to what the user wants recorded */
 	bool target_threads;   /* some of its threads do */

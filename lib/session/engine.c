@@ -138,6 +138,7 @@ int engine_init(struct engine *g, const struct engine_options *o, struct err *e)
 	}
 	g->walk.max_branches = o->max_branches;
 	g->procs.user_free = thread_free;
+	g->remap.host = o->host;
 	jit_init(&g->jit, &g->budget, &g->dsos, o->host);
 	g->walk.user.jit = &g->jit;
 	if (o->host) {
@@ -395,6 +396,12 @@ static bool is_target(const struct engine *g, const struct record *r, uint32_t *
 	return x->is_target;
 }
 
+/* What was read of a process again. */
+static void feed_again(void *ctx, const struct record *r)
+{
+	engine_feed(ctx, r);
+}
+
 static void feed_sample(struct engine *g, const struct record *r)
 {
 	if (r->event >= g->options.n_events)
@@ -416,6 +423,8 @@ static void feed_sample(struct engine *g, const struct record *r)
 	g->last_ns = r->time_ns;
 
 	struct procs_thread *t = procs_thread(&g->procs, pid, tid);
+	if (t && t->process && remap_process(&g->remap, t->process, r->time_ns, feed_again, g))
+		t = procs_thread(&g->procs, pid, tid);
 	if (!t || !t->process) {
 		g->walk.stats.n_dropped++;
 		add_count(g, r->event, stackwalk_pseudo(&g->walk, g->walk.dropped), 0, 1, value);
@@ -475,6 +484,7 @@ void engine_feed(struct engine *g, const struct record *r)
 	case PERF_RECORD_LOST_SAMPLES:
 		if (ev)
 			ev->n_lost_records += r->lost.n_lost;
+		g->remap.n_losses += r->type == PERF_RECORD_LOST;
 		if (ev && r->type == PERF_RECORD_LOST)
 			ev->n_lost_in_ring += r->lost.n_lost;
 		break;

@@ -21,6 +21,7 @@
 #include "session/applabels.h"
 #include "session/jit.h"
 #include "session/pauses.h"
+#include "session/remap.h"
 #include "session/stackwalk.h"
 #include "session/targets.h"
 
@@ -99,6 +100,7 @@ struct engine {
 	struct {
 		uint32_t own, app, both;
 	} joined[256];               /* label sets, as they were joined lately */
+	struct remap remap;
 	uint64_t n_labels_dropped;   /* samples that went without some label: memory limit */
 };
 

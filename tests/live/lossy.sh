@@ -1,0 +1,28 @@
+#!/bin/sh
+# What a full ring loses besides samples is made good: here cprof cannot read its rings
+# while the command becomes another program.
+. "$CPROF_SOURCE_ROOT/tests/lib.sh"
+need_perf
+
+start_cprof record -v -e cpu-clock -F 4000 --ring-size 64k -o l.pb.gz -- \
+	sh -c "while [ ! -e go ]; do :; done; exec '$PROG/spin' 3 4000"
+sleep 0.3
+kill -STOP "$cprof_pid"
+sleep 0.5
+: >go
+sleep 0.7
+kill -CONT "$cprof_pid"
+end_cprof
+is "$status" 0 'recorded'
+like err 'samples lost' 'the ring was full'
+check 'what the new program does afterwards has names and callers' \
+	env PYTHONPATH="$CPROF_SOURCE_ROOT/tests" "$PYTHON" - l.pb.gz <<'END'
+import sys, pprof
+known = unknown = 0
+for locations, values, _ in pprof.Profile(sys.argv[1]).samples:
+    names = [f.name for l in locations for f, _ in l.lines]
+    known += values[0] * ("main" in names)
+    unknown += values[0] * ("[unknown]" in names)
+assert known > 200 and unknown < known / 10, (known, unknown)
+END
+finish
