@@ -203,7 +203,7 @@ bool cprof_recorder_rate_cut(const struct cprof_recorder *r, size_t event, size_
 struct cprof_stack_ends {
 	const char *path;              /* where the outermost known frame lies; NULL: in all */
 	uint64_t n[CPROF_N_STACK_ENDS];
-	uint64_t n_guessed; /* frames found by the frame pointer, for want of CFI (in all) */
+	uint64_t n_guessed; /* frames found by code or frame pointer, for want of CFI (in all) */
 	uint64_t n_joined;  /* of those "beyond the copy": completed from before (in all) */
 };
 /* Entry 0 is the sum; from 1 on, files with stacks that ended early, in no order; false behind the

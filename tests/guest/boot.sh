@@ -12,6 +12,8 @@
 # CPU only (with more, the counters of each would count what all of them execute): the same
 # payload gives the same output, to the byte, however busy this machine is.
 #
+# GUEST_CPU is another processor than a Cortex-A72, by QEMU's name.
+#
 # What a test has to know about this PMU: it knows cycles (0x11) and instructions (0x08); other raw
 # numbers open and stay at zero; other events by name do not open. There are one cycle counter and
 # six others. The first cycles event is exact. An event on one of the six overflows unnoticed until
@@ -66,7 +68,7 @@ truncate -s 256M "$work/out.img"	# sparse
 
 # Fixed seeds and a fixed clock make the guest's whole course repeatable.
 cache_locate qemu-system-aarch64 || die 'no QEMU: run prepare.sh first'
-set -- -machine virt,dtb-randomness=off -cpu "cortex-a72,pmu=$pmu" -smp 1 -m 512 -accel tcg \
+set -- -machine virt,dtb-randomness=off -cpu "${GUEST_CPU:-cortex-a72},pmu=$pmu" -smp 1 -m 512 -accel tcg \
 	-icount shift=0,sleep=off -rtc base=2024-01-01,clock=vm \
 	-nodefaults -display none -monitor none -no-reboot \
 	-chardev stdio,id=console,signal=off -serial chardev:console \

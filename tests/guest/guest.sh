@@ -15,7 +15,7 @@
 guest_here=$CPROF_SOURCE_ROOT/tests/guest
 guest_build=$CPROF_BUILD_ROOT/guest-arm64
 guest_programs='tests/prog/serial tests/prog/parallel tests/prog/shortthreads tests/prog/spin
-	tests/guest/work tests/guest/work-frameless tests/guest/kick'
+	tests/guest/work tests/guest/work-frameless tests/guest/work-signed tests/guest/kick'
 
 # guest_setup [--perf]: fetches the packages and builds cprof for arm64; skips the script where
 # that cannot be done. With --perf also the guest that has perf.

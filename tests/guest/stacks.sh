@@ -33,6 +33,19 @@ for case in deep deep-fp; do
 		"path('spin_leaf', *['recurse'] * 101, 'main') > 0.98"
 done
 
+# A processor that signs return addresses; the one above takes those instructions for nops.
+export GUEST_CPU=max,pauth-impdef=on
+in_guest signed <<'END'
+grep -o -m1 -w paca /proc/cpuinfo >"$OUT/features"
+record signed --scope task -e cycles:u -c 100003 -- ./work-signed 40
+END
+unset GUEST_CPU
+is "$(cat "$T/signed.keep/out/features")" paca 'the guest has pointer authentication'
+result signed signed
+profile 'signed return addresses: the codes are taken off' "$pb" \
+	"path('work_three', 'drive', 'main') >= 0.99 * share('work_three')" \
+	"share('work_three') > 0.7" "roots('^_start$') > 0.99"
+
 recorded stacks kernel 'the kernel'
 profile 'the kernel: one sample for each period' "$pb" "n == $counted // 100003" 'n > 500'
 profile 'the kernel: its functions have names' "$pb" "named('kernel') > 0.99" \
