@@ -188,7 +188,8 @@ static void print_stacks(const struct summary *s, FILE *to, uint32_t stack_bytes
 	if (!stack_bytes)
 		return;
 	fprintf(to, "  user stacks by CFI, copies of %u bytes, %" PRIu64 " joined, %" PRIu64
-		" frames by code or frame pointer; ends: ", stack_bytes, ends.n_joined, ends.n_guessed);
+		" frames by code or frame pointer; ends: ", stack_bytes, ends.n_joined,
+		ends.n_guessed);
 	summaryparts_ends(&ends, to);
 	for (size_t i = 1; cprof_recorder_stack_ends(s->recorder, i, &ends); i++)
 		summaryparts_file_ends(&ends, to);

@@ -6,6 +6,7 @@
 #include <elfutils/libdwfl.h>
 #include <err.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -130,4 +131,18 @@ size_t bench_dwfl(struct bench_capture *c, const struct bench_sample *s, uint64_
 		s->space->dwfl = space_dwfl(s->space, s->tid);
 	dwfl_getthread_frames(s->space->dwfl, (pid_t)s->tid, frame, &current);
 	return current.n;
+}
+
+bool bench_dwfl_first(int fd, uint64_t vaddr)
+{
+	elf_version(EV_CURRENT);
+	Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	Dwarf_CFI *cfi = elf ? dwarf_getcfi_elf(elf) : NULL;
+	Dwarf_Frame *rules = NULL;
+	bool found = cfi && dwarf_cfi_addrframe(cfi, vaddr, &rules) == 0;
+	free(rules);
+	if (cfi)
+		dwarf_cfi_end(cfi);
+	elf_end(elf);
+	return found;
 }

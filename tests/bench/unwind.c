@@ -1,18 +1,21 @@
 /*
- * unwind [-cp] [-a PERCENT] [-v N] [-r REPEATS] CAPTURE...
+ * unwind [-cp] [-a PERCENT] [-f FILE] [-v N] [-r REPEATS] CAPTURE...
  *
  * Unwinds captured stacks (tests/tools/stackcap) and prints per capture: nanoseconds per frame
  * of ours with and without the memo, streaming through the capture ("cold") and each sample
  * several times in a row ("hot"), and of libdwfl and libunwind; how many stacks have the
  * same pcs as libdwfl's, or differ for a known reason; how stacks ended.  -a: exit status 1
  * when fewer stacks than that are libdwfl's but for such a reason.  -c: compares with stacks by
- * rules read from the code alone.  -p: without the peers.  -v N: prints N differing stacks.
+ * rules read from the code alone.  -f: how long it takes
+ * from a file's opening to the first rule, and to the first rules at other places, beside libdw.
+ * -p: without the peers.  -v N: prints N differing stacks.
  */
 
 #include "tests/bench/unwind.h"
 
 #include "symbolize/cfi.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -284,16 +287,48 @@ static void agree_code(const struct bench_capture *c, int n_verbose)
 	unwind_free(without);
 }
 
+/* From a file that was not looked into yet to the rule at an address in the middle of its code, and
+ * to those at more places; libdw: its row at the same first address. */
+static void first_contact(const char *path)
+{
+	const unsigned int n_more = 1000;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct cfi_rule rule;
+	struct cfi *c;
+	uint64_t t = now_ns();
+	if (fd < 0 || cfi_open_file(fd, &c) < 0) {
+		printf("%s: cannot be opened\n", path);
+		return;
+	}
+	const struct cfi_load *l = c->load;
+	while (l < c->load + c->n_loads - 1 && l->vaddr != c->eh_frames.text_vaddr)
+		l++;
+	uint64_t code = l->vaddr, n_code = l->n_file_bytes;
+	cfi_rule_at(c, code + n_code / 2, &rule);
+	double first = (double)(now_ns() - t) / 1e3;
+	t = now_ns();
+	for (uint64_t i = 0; i < n_more; i++)
+		cfi_rule_at(c, code + i * 0x9e3779b1u % n_code, &rule);
+	double more = (double)(now_ns() - t) / n_more;
+	cfi_close(c);
+	t = now_ns();
+	bool found = bench_dwfl_first(fd, code + n_code / 2);
+	printf("%s: first rule after %.0f us, %.0f ns for each of %u more; libdw %.0f us%s\n", path,
+	       first, more, n_more, (double)(now_ns() - t) / 1e3, found ? "" : " (found none)");
+	close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	bool peers = true, code = false;
 	double min_percent = 0;
 	unsigned int n_low = 0;
 	int n_verbose = 0, repeats = 5;
-	for (int c; (c = getopt(argc, argv, "a:cpv:r:")) != -1;) {
+	for (int c; (c = getopt(argc, argv, "a:cf:pv:r:")) != -1;) {
 		switch (c) {
 		case 'a': min_percent = atof(optarg); break;
 		case 'c': code = true; break;
+		case 'f': first_contact(optarg); break;
 		case 'p': peers = false; break;
 		case 'v': n_verbose = atoi(optarg); break;
 		case 'r': repeats = atoi(optarg); break;

@@ -64,6 +64,8 @@ bool bench_find(const struct bench_space *s, uint64_t pc, const struct bench_map
 
 /* Each peer: pcs of one sample, innermost first, return addresses as they are. */
 size_t bench_dwfl(struct bench_capture *c, const struct bench_sample *s, uint64_t *ret_pc);
+/* The same peer: opens a file's CFI and finds the rules at one address. */
+bool bench_dwfl_first(int fd, uint64_t vaddr);
 size_t bench_libunwind(struct bench_capture *c, const struct bench_sample *s, uint64_t *ret_pc);
 
 #endif
