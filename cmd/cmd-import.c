@@ -32,6 +32,7 @@ enum {
 	OPT_LABEL,
 	OPT_LABELS,
 	OPT_MAX_MEMORY,
+	OPT_SYMBOL_TIMEOUT,
 	OPT_JSON,
 	OPT_NO_SYMBOLS,
 };
@@ -72,6 +73,8 @@ static const struct argp_option options[] = {
 
 	{ NULL, 0, NULL, 0, "Limits:", 3 },
 	{ "max-memory", OPT_MAX_MEMORY, "SIZE", 0, "Memory for the profile; default: 256M", 3 },
+	{ "symbol-timeout", OPT_SYMBOL_TIMEOUT, "TIME", 0,
+	  "Longest time for one file's debug information; default: 10s", 3 },
 	{ 0 }
 };
 
@@ -109,6 +112,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (units_parse_size(arg, &c->max_memory_bytes) < 0 || c->max_memory_bytes == 0)
 			argp_error(state, "--max-memory '%s' is not a size: write 512K, 4M or 1G",
 				   arg);
+		break;
+	case OPT_SYMBOL_TIMEOUT:
+		if (units_parse_duration(arg, &c->symbol_timeout_ns) < 0 ||
+		    c->symbol_timeout_ns == 0)
+			argp_error(state, "--symbol-timeout '%s' is not a time: write 5, 1.5s or "
+				   "250ms", arg);
 		break;
 	case OPT_JSON: m->json = true; break;
 	case OPT_NO_SYMBOLS: c->naming.no_symbols = true; break;

@@ -17,7 +17,7 @@ struct note {
 	bool always;        /* shown without -v, too */
 };
 
-#define N_NOTES 19
+#define N_NOTES 21
 
 static void list_notes(const struct importsummary *s, struct note out[N_NOTES])
 {
@@ -66,6 +66,10 @@ static void list_notes(const struct importsummary *s, struct note out[N_NOTES])
 		  "events with unknown fields: recorded by a newer kernel's perf", true },
 		{ im.n_unknown_features, "unknown_sections", "unknown header sections skipped",
 		  true },
+		{ st.n_symbol_timeouts, "symbol_timeouts",
+		  "files whose debug information took too long to read (--symbol-timeout)", false },
+		{ st.n_debug_misfits, "debug_misfits",
+		  "files whose debug file is another one's: not used (-v tells)", false },
 	};
 	for (size_t i = 0; i < N_NOTES; i++)
 		out[i] = all[i];

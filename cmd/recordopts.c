@@ -29,6 +29,7 @@ enum {
 	OPT_MAX_DEPTH,
 	OPT_RING_SIZE,
 	OPT_MAX_MEMORY,
+	OPT_SYMBOL_TIMEOUT,
 	OPT_STRICT,
 	OPT_SCALE,
 	OPT_ADAPTIVE,
@@ -82,6 +83,8 @@ static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "Limits:", 5 },
 	{ "ring-size", OPT_RING_SIZE, "SIZE", 0, "Size of each CPU's ring, a power of two: 4M", 5 },
 	{ "max-memory", OPT_MAX_MEMORY, "SIZE", 0, "Memory for the profile; default: 256M", 5 },
+	{ "symbol-timeout", OPT_SYMBOL_TIMEOUT, "TIME", 0,
+	  "Longest time for one file's debug information; default: 10s", 5 },
 	{ 0 }
 };
 
@@ -212,6 +215,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_MAX_DEPTH: c->max_depth = parse_depth(state, arg); break;
 	case OPT_RING_SIZE: c->ring_bytes = parse_size(state, "--ring-size", arg); break;
 	case OPT_MAX_MEMORY: c->max_memory_bytes = parse_size(state, "--max-memory", arg); break;
+	case OPT_SYMBOL_TIMEOUT:
+		c->symbol_timeout_ns = parse_duration(state, "--symbol-timeout", arg);
+		if (c->symbol_timeout_ns == 0)
+			argp_error(state, "--symbol-timeout '%s': nothing can be read in no time",
+				   arg);
+		break;
 	case OPT_CALL_GRAPH:
 		c->callgraph = callgraphopt_parse(state, arg, &c->stack_bytes);
 		break;

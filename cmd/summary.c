@@ -26,7 +26,7 @@ struct loss {
 	bool forbidden;    /* by --strict */
 };
 
-#define N_LOSSES 18
+#define N_LOSSES 20
 
 /* Of all events together. */
 struct event_losses {
@@ -75,6 +75,10 @@ static void list_losses(const struct cprof_stats *st, const struct event_losses 
 		  false },
 		{ st->n_cpus_failed, "cpus_failed", "CPUs that could not be recorded", true },
 		{ st->n_unknown_records, "unknown_records", "records of an unknown type", false },
+		{ st->n_symbol_timeouts, "symbol_timeouts",
+		  "files whose debug information took too long to read (--symbol-timeout)", false },
+		{ st->n_debug_misfits, "debug_misfits",
+		  "files whose debug file is another one's: not used (-v tells)", false },
 	};
 	memcpy(out, all, sizeof(all));
 }

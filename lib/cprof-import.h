@@ -37,6 +37,7 @@ struct cprof_import_config {
 	unsigned labels;               /* enum cprof_label bits, without CPROF_LABEL_CGROUP */
 	struct cprof_naming naming;
 	uint64_t max_memory_bytes;     /* 0: 256 MiB */
+	uint64_t symbol_timeout_ns;    /* as in struct cprof_config */
 	const char *cache_dir;         /* as in struct cprof_config */
 	const struct log *log;
 };

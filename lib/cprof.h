@@ -80,6 +80,7 @@ struct cprof_config {
 	uint64_t delay_ns;             /* leave out what happens before */
 	const char *command_line;      /* for the file's comments; NULL: none */
 	struct cprof_naming naming;    /* cprof-names.h */
+	uint64_t symbol_timeout_ns;    /* for one file's debug information; 0: 10 s */
 	const char *cache_dir; /* keeps the kernel's names until the next boot; NULL: nothing */
 	const struct log *log;         /* explanations; NULL: none */
 	/* For tests: another machine, another system call; NULL: the real ones. */
@@ -137,6 +138,8 @@ struct cprof_stats {
 	uint32_t stack_bytes;          /* of each stack copy, at last; 0: none */
 	uint32_t n_fds, n_cpus, n_cpus_failed;
 	bool kernel_names_hidden;
+	uint64_t n_debug_misfits;      /* files whose debug file is another one's: not used */
+	uint64_t n_symbol_timeouts;    /* files that symbol_timeout_ns cut short */
 };
 
 /* Opens all events, disabled; says what cannot be had, why, and what to do. */

@@ -28,7 +28,7 @@ void cfi_seek_debug_file(struct cfi *c)
 	if (!elf)
 		return;
 	CLEANUP_FREE char *path = NULL;
-	CLEANUP_CLOSE int fd = symdebug_open(c->debug_place, c->dso, elf, &path);
+	CLEANUP_CLOSE int fd = symdebug_open(c->debug_place, c->dso, elf, &path, NULL);
 	elf_end(elf);
 	if (fd >= 0)
 		cfi_add_debug_file(c, fd);

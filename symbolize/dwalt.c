@@ -78,6 +78,8 @@ struct dwfile *dwalt_get(struct dwfile *file)
 	alt->elf = elf_begin(fd, ELF_C_READ, NULL);
 	dwfile_init(&alt->file, alt->elf, fd);
 	alt->file.root = file;
+	alt->file.where = file->where;
+	alt->file.sections.deadline_ns = file->sections.deadline_ns;
 	dwfile_begin(&alt->file);
 	file->alt = alt;
 	return &alt->file;

@@ -3,6 +3,7 @@
 #include "symbolize/dwalt.h"
 #include "symbolize/dwname.h"
 #include "symbolize/dwtext.h"
+#include "symbolize/symdebug.h"
 
 /*
  * Steps are rationed: files can be made in which many DIEs share one long list of
@@ -27,6 +28,8 @@ void dwfile_init_dwo(struct dwfile *file, Elf *elf, int fd, struct dwfile *root)
 {
 	dwfile_init(file, elf, fd);
 	file->root = root;
+	file->where = root->where;
+	file->sections.deadline_ns = root->sections.deadline_ns;
 	file->sections.is_dwo = true;
 }
 
@@ -52,6 +55,12 @@ void dwfile_begin(struct dwfile *file)
 	file->abbrevs.n_bytes_left = ABBREV_BYTES_MAX;
 	for (size_t i = 0; i < sizeof(counted) / sizeof(*counted); i++)
 		file->n_steps_left += dwsection_bytes(&file->sections, counted[i]);
+}
+
+bool dwfile_is_late(struct dwfile *file)
+{
+	file->was_late |= symdebug_is_late(file->where);
+	return file->was_late;
 }
 
 const char *dwfile_copy(struct dwfile *file, const char *text)

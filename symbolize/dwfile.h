@@ -37,6 +37,7 @@ struct dwfile {
 	struct dwname_slot *names;   /* see dwname.h */
 	size_t n_names, n_name_slots;
 	VEC(struct dwtext) texts;    /* of root: see dwtext.h */
+	bool was_late;               /* see dwfile_is_late */
 	uint64_t n_steps_left;       /* guards against files made to take forever */
 	bool out_of_memory;
 };
@@ -50,6 +51,9 @@ void dwfile_done(struct dwfile *file);
 
 /* Starts a batch: the steps that it may take are counted anew. */
 void dwfile_begin(struct dwfile *file);
+
+/* Is the time that `where` gives over?  Then the rest of the batch goes without. */
+bool dwfile_is_late(struct dwfile *file);
 
 /* Takes one of the steps; false when there are none left. */
 static inline bool dwfile_step(struct dwfile *file)

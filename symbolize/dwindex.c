@@ -148,7 +148,7 @@ static void by_units(struct finder *f)
 	struct dwunit u;
 	if (f->listed.n)
 		qsort(f->listed.v, f->listed.n, sizeof(*f->listed.v), compare_u64);
-	for (uint64_t off = 0; f->n_left && !f->file->out_of_memory &&
+	for (uint64_t off = 0; f->n_left && !f->file->out_of_memory && !dwfile_is_late(f->file) &&
 	     dwunit_header(f->file, off, &u); off = u.end) {
 		if (dwunit_is_compile(&u) &&
 		    !(f->listed.n && bsearch(&off, f->listed.v, f->listed.n, sizeof(off),

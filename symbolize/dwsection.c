@@ -19,6 +19,7 @@
 #define WINDOW_BYTES (8u << 10)
 #define STRING_BYTES 512u        /* what is read at first for a string */
 #define STRING_BYTES_MAX (1u << 20)
+#define PART_BYTES_MAX (512u << 20) /* the largest unit that is read */
 
 static const char *const section_name[DWSECTION_N] = {
 	[DWSECTION_INFO] = "info",
@@ -84,7 +85,10 @@ static bool section_find(const struct dwsections *s, const char *wanted, GElf_Sh
 static bool section_place(const struct dwsections *s, const GElf_Shdr *sh,
 			  struct unpack_from *ret_from)
 {
-	struct unpack_from from = { .fd = s->fd, .off = sh->sh_offset, .n_bytes = sh->sh_size };
+	struct unpack_from from = {
+		.fd = s->fd, .off = sh->sh_offset, .n_bytes = sh->sh_size,
+		.deadline_ns = s->deadline_ns,
+	};
 	struct stat st;
 	size_t n_file_bytes = 0;
 	const char *image = NULL;
@@ -207,6 +211,8 @@ static bool part_fill(struct dwsections *s, struct dwsection *d, struct dwsectio
 		      uint64_t off, size_t n_bytes)
 {
 	p->n_bytes = 0;
+	if (n_bytes > PART_BYTES_MAX)
+		return false;
 	if (n_bytes > p->cap) {
 		free(p->bytes);
 		p->bytes = malloc(n_bytes);

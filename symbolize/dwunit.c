@@ -164,7 +164,8 @@ static void list_units(struct dwfile *file)
 {
 	struct dwunit u;
 	file->units_listed = true;
-	for (uint64_t off = 0; dwunit_header(file, off, &u); off = u.end) {
+	for (uint64_t off = 0; !dwfile_is_late(file) && dwunit_header(file, off, &u);
+	     off = u.end) {
 		struct dwfile_extent extent = { u.off, u.end };
 		if (!VEC_PUSH(&file->units, extent)) {
 			file->out_of_memory = true;

@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <time.h>
 
 /*
  * Which source wins, for code from a file: the functions of DWARF, for they alone know inlined
@@ -480,15 +481,43 @@ static void explain_lack(const struct dso *d, bool is_open, char *buf, size_t n_
 
 /* ---- all together -------------------------------------------------------- */
 
+static uint64_t deadline_after(uint64_t timeout_ns)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	uint64_t now_ns = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	return timeout_ns && timeout_ns < UINT64_MAX - now_ns ? now_ns + timeout_ns : 0;
+}
+
+/* Counts what went wrong, and says it with the lack. */
+static void note_lack(struct batch *b, const struct symelf *elf, bool was_late, char *buf,
+		      size_t n_bytes)
+{
+	struct symbolizer_counts *c = b->o->counts;
+	size_t n = strlen(buf);
+	if (elf->misfit.path)
+		snprintf(buf + n, n_bytes - n, "%s'%s' was not used: %s", n ? "; " : "",
+			 elf->misfit.path, elf->misfit.why);
+	n = strlen(buf);
+	if (was_late)
+		snprintf(buf + n, n_bytes - n, "%sits debug information took too long to read "
+			 "(--symbol-timeout)", n ? "; " : "");
+	if (c) {
+		c->n_misfits += elf->misfit.path != NULL;
+		c->n_timeouts += was_late;
+	}
+}
+
 static int resolve_elf(struct batch *b, struct symaddr *addr, size_t n)
 {
 	const struct symdebug_place where = {
 		.host = b->o->host, .dirs = b->o->debug_dirs,
 		.fetched_fd = b->o->fetched_fd, .fetched_path = b->o->fetched_path,
+		.deadline_ns = deadline_after(b->o->timeout_ns),
 	};
 	struct symelf elf;
 	struct symdwarf *dwarf = NULL;
-	char lack[256] = "";
+	char lack[1024] = "";
 	int r = symelf_open(&elf, b->d, &where);
 	if (r == -ENOMEM)
 		return r;
@@ -509,6 +538,7 @@ static int resolve_elf(struct batch *b, struct symaddr *addr, size_t n)
 		r = resolve_open_elf(b, &elf, dwarf, addr, n);
 	if (!dwarf && !b->o->no_inlines)
 		explain_lack(b->d, true, lack, sizeof(lack));
+	note_lack(b, &elf, dwarf && symdwarf_was_late(dwarf), lack, sizeof(lack));
 	if (r == 0)
 		explain(b, addr, n, dwarf ? from : NULL, *lack ? lack : NULL);
 	symdwarf_close(dwarf);

@@ -68,6 +68,14 @@ struct symbolizer_options {
 	const struct symbolizer_jit *jit; /* names for a DSO_ANON; the first that knows counts */
 	size_t n_jit;
 	struct symkernel *kernel;       /* names for DSO_KERNEL and DSO_MODULE; may be NULL */
+	uint64_t timeout_ns;            /* for one DSO's debug information; 0: none */
+	struct symbolizer_counts *counts; /* are added to; may be NULL */
+};
+
+/* DSOs with fewer names than there could be. */
+struct symbolizer_counts {
+	uint64_t n_timeouts;            /* timeout_ns was over */
+	uint64_t n_misfits;             /* their debug file is another one's: not used */
 };
 
 /* What is known about a DSO's names once a batch was resolved (Mapping.has_*). */

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <zlib.h>
 
 /*
@@ -26,14 +27,24 @@ struct wanted {
 	bool by_crc;
 	uint32_t crc;
 	const struct dso *not;   /* the stripped file itself is no answer */
+	struct symdebug_misfit *misfit; /* NULL: nobody asks */
 };
 
 static const char *const default_dirs[] = { "/usr/lib/debug", NULL };
 
 /* ---- proof --------------------------------------------------------------- */
 
+bool symdebug_is_late(const struct symdebug_place *where)
+{
+	struct timespec t;
+	if (!where || !where->deadline_ns)
+		return false;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec >= where->deadline_ns;
+}
+
 /* The CRC of .gnu_debuglink is zlib's, over the whole file. */
-static bool crc_matches(int fd, uint32_t want)
+static bool crc_matches(const struct symdebug_place *where, int fd, uint32_t want)
 {
 	enum { CHUNK = 256 << 10 };
 	CLEANUP_FREE uint8_t *buf = malloc(CHUNK);
@@ -44,7 +55,7 @@ static bool crc_matches(int fd, uint32_t want)
 		ssize_t n = pread(fd, buf, CHUNK, off);
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n < 0)
+		if (n < 0 || symdebug_is_late(where))
 			return false;
 		if (n == 0)
 			return crc == want;
@@ -60,20 +71,24 @@ static bool is_same_file(const struct stat *st, const struct dso *d)
 	       own.st_ino == st->st_ino;
 }
 
-static bool is_wanted(int fd, const struct wanted *w)
+/* NULL: the file is what is wanted; "" when there is nothing to be said of it; else why it is
+ * not. */
+static const char *why_not(const struct symdebug_place *where, int fd, const struct wanted *w)
 {
 	struct stat st;
 	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || is_same_file(&st, w->not))
-		return false;
+		return "";
 	struct dso file = { .fd = -1 };
 	dso_set_file(&file, fd, NULL);
 	if (!file.is_elf)
-		return false;
+		return "it is no ELF file";
 	bool id_known = file.n_build_id && w->n_build_id;
 	if (id_known && (file.n_build_id != w->n_build_id ||
 			 memcmp(file.build_id, w->build_id, w->n_build_id) != 0))
-		return false;
-	return id_known || (w->by_crc && crc_matches(fd, w->crc));
+		return "its build id differs";
+	if (w->by_crc)
+		return crc_matches(where, fd, w->crc) ? NULL : "its CRC differs";
+	return id_known ? NULL : "it has no build id";
 }
 
 int symdebug_open_file(const struct symdebug_place *where, const char *path)
@@ -93,7 +108,14 @@ int symdebug_open_file(const struct symdebug_place *where, const char *path)
 static int try_path(const struct symdebug_place *where, const char *path, const struct wanted *w)
 {
 	CLEANUP_CLOSE int fd = symdebug_open_file(where, path);
-	return fd >= 0 && is_wanted(fd, w) ? TAKE_FD(fd) : -ENOENT;
+	if (fd < 0)
+		return -ENOENT;
+	const char *why = why_not(where, fd, w);
+	if (!why)
+		return TAKE_FD(fd);
+	if (*why && w->misfit && !w->misfit->path)
+		*w->misfit = (struct symdebug_misfit){ strdup(path), why };
+	return -ENOENT;
 }
 
 static int __attribute__((format(printf, 4, 5)))
@@ -116,7 +138,7 @@ try_format(const struct symdebug_place *where, const struct wanted *w, char **re
 /* ---- search -------------------------------------------------------------- */
 
 static int by_build_id(const struct symdebug_place *where, const uint8_t *id, size_t n_id,
-		       char **ret_path)
+		       char **ret_path, struct symdebug_misfit *misfit)
 {
 	if (n_id < 2 || n_id > DSO_BUILD_ID_MAX)
 		return -ENOENT;
@@ -124,7 +146,7 @@ static int by_build_id(const struct symdebug_place *where, const uint8_t *id, si
 	char hex[DSO_BUILD_ID_TEXT_MAX];
 	memcpy(named.build_id, id, n_id);
 	dso_build_id_text(&named, hex);
-	struct wanted w = { .build_id = id, .n_build_id = n_id };
+	struct wanted w = { .build_id = id, .n_build_id = n_id, .misfit = misfit };
 	const char *const *dirs = where->dirs ? where->dirs : default_dirs;
 	for (; *dirs; dirs++) {
 		int fd = try_format(where, &w, ret_path, "%s/.build-id/%.2s/%s.debug", *dirs, hex,
@@ -136,7 +158,7 @@ static int by_build_id(const struct symdebug_place *where, const uint8_t *id, si
 }
 
 static int by_link(const struct symdebug_place *where, const struct dso *d, Elf *elf,
-		   char **ret_path)
+		   char **ret_path, struct symdebug_misfit *misfit)
 {
 	GElf_Word crc;
 	const char *link = dwelf_elf_gnu_debuglink(elf, &crc);
@@ -147,7 +169,7 @@ static int by_link(const struct symdebug_place *where, const struct dso *d, Elf 
 	int n = (int)(slash - d->path);
 	struct wanted w = {
 		.build_id = d->build_id, .n_build_id = d->n_build_id,
-		.by_crc = true, .crc = crc, .not = d,
+		.by_crc = true, .crc = crc, .not = d, .misfit = misfit,
 	};
 	int fd = try_format(where, &w, ret_path, "%.*s/%s", n, d->path, link);
 	if (fd < 0)
@@ -159,14 +181,14 @@ static int by_link(const struct symdebug_place *where, const struct dso *d, Elf 
 }
 
 int symdebug_open(const struct symdebug_place *where, const struct dso *d, Elf *elf,
-		  char **ret_path)
+		  char **ret_path, struct symdebug_misfit *ret_misfit)
 {
 	char *path = NULL;
 	int fd = -ENOENT;
 	if (where->host)
-		fd = by_build_id(where, d->build_id, d->n_build_id, &path);
+		fd = by_build_id(where, d->build_id, d->n_build_id, &path, ret_misfit);
 	if (where->host && fd < 0)
-		fd = by_link(where, d, elf, &path);
+		fd = by_link(where, d, elf, &path, ret_misfit);
 	if (fd < 0 && where->fetched_fd > 0) {
 		fd = fcntl(where->fetched_fd, F_DUPFD_CLOEXEC, 3);
 		path = fd >= 0 ? strdup(where->fetched_path) : NULL;
@@ -189,5 +211,5 @@ int symdebug_open_alt(const struct symdebug_place *where, const char *link, cons
 	else if (slash && slash - from_path < PATH_MAX)
 		fd = try_format(where, &w, NULL, "%.*s/%s", (int)(slash - from_path), from_path,
 				link);
-	return fd >= 0 ? fd : by_build_id(where, build_id, n_build_id, NULL);
+	return fd >= 0 ? fd : by_build_id(where, build_id, n_build_id, NULL, NULL);
 }

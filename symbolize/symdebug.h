@@ -9,6 +9,7 @@
  */
 
 #include <libelf.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,12 +21,23 @@ struct symdebug_place {
 	const char *const *dirs;        /* NULL-terminated; NULL: /usr/lib/debug */
 	int fetched_fd;                 /* what is taken where nothing is found; 0: none */
 	const char *fetched_path;
+	uint64_t deadline_ns;           /* of CLOCK_MONOTONIC, for one DSO; 0: none */
+};
+
+/* Is the time for this DSO over? */
+bool symdebug_is_late(const struct symdebug_place *where);
+
+/* A file that stood where the debug file is looked for, and does not belong. */
+struct symdebug_misfit {
+	char *path;                     /* NULL: there was none; the caller frees it */
+	const char *why;                /* "its build id differs" */
 };
 
 /* The debug file of d, whose own file is elf.  A descriptor and a fresh path for messages in
- * *ret_path (NULL when memory is out), or -ENOENT. */
+ * *ret_path (NULL when memory is out), or -ENOENT.  The first misfit goes to *ret_misfit
+ * (NULL: nobody asks), in either case. */
 int symdebug_open(const struct symdebug_place *where, const struct dso *d, Elf *elf,
-		  char **ret_path);
+		  char **ret_path, struct symdebug_misfit *ret_misfit);
 
 /* Any regular file, which the caller must check.  A descriptor or -ENOENT. */
 int symdebug_open_file(const struct symdebug_place *where, const char *path);

@@ -8,7 +8,7 @@
 #include "symbolize/dwsplit.h"
 #include "symbolize/dwtext.h"
 #include "symbolize/dwwalk.h"
-#include "symbolize/symlibdw.h"
+#include "symbolize/symdebug.h"
 
 #include <dwarf.h>
 #include <errno.h>
@@ -17,14 +17,13 @@
 /*
  * The addresses get their units (dwindex), and each unit that has some is read once: functions
  * and inlined calls (dwwalk), lines (dwline), and names for what was found (dwname).  libdw could
- * do all of that, and did: it inflates all sections, keeps all rows of a line table, and takes
- * five times as long.  It still reads what the reader here does not: see enum outcome.
+ * do all of that, and did: it inflates all sections, keeps all rows of a line table, maps files
+ * that others may cut short, and takes five times as long.  (tests/tools/symlibdw.c still does, for
+ * comparison.)
+ *
+ * Files of the other byte order are not read: their code does not run here, and a profile of it
+ * that was recorded elsewhere has names by its symbol tables.
  */
-
-enum outcome {
-	OUTCOME_DONE,
-	OUTCOME_UNREADABLE,      /* of a later version, with unknown forms, or damaged */
-};
 
 /* Names that the frame gets at the end. */
 struct noted {
@@ -34,11 +33,6 @@ struct noted {
 struct symdwarf {
 	struct dwfile file;
 	struct dwsplit split;
-	Elf *elf;
-	const char *elf_path;
-	const struct symdebug_place *where;
-	struct symlibdw *libdw;  /* opened when needed */
-	bool all_by_libdw;       /* of the other byte order, or without units to be read here */
 	VEC(struct symdwarf_frame) frames;
 	VEC(struct noted) noted;
 };
@@ -70,34 +64,29 @@ static bool is_own_byte_order(Elf *elf)
 int symdwarf_open(Elf *elf, int fd, const char *elf_path, const struct symdebug_place *where,
 		  struct symdwarf **ret_dwarf)
 {
-	int r = 0;
+	if (!is_own_byte_order(elf))
+		return -ENOENT;
 	struct symdwarf *s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
 	dwfile_init(&s->file, elf, fd);
 	s->file.where = where;
 	s->file.elf_path = elf_path;
+	s->file.sections.deadline_ns = where ? where->deadline_ns : 0;
 	dwsplit_init(&s->split, &s->file);
-	s->elf = elf;
-	s->elf_path = elf_path;
-	s->where = where;
-	s->all_by_libdw = !is_own_byte_order(elf) ||
-			  !dwsection_bytes(&s->file.sections, DWSECTION_INFO) ||
-			  !dwsection_bytes(&s->file.sections, DWSECTION_ABBREV);
-	if (s->all_by_libdw)
-		r = symlibdw_open(elf, elf_path, where, &s->libdw);
-	if (r)
+	if (!dwsection_bytes(&s->file.sections, DWSECTION_INFO) ||
+	    !dwsection_bytes(&s->file.sections, DWSECTION_ABBREV)) {
 		symdwarf_close(s);
-	else
-		*ret_dwarf = s;
-	return r;
+		return -ENOENT;
+	}
+	*ret_dwarf = s;
+	return 0;
 }
 
 void symdwarf_close(struct symdwarf *s)
 {
 	if (!s)
 		return;
-	symlibdw_close(s->libdw);
 	dwsplit_done(&s->split);
 	dwfile_done(&s->file);
 	VEC_FREE(&s->frames);
@@ -108,41 +97,6 @@ void symdwarf_close(struct symdwarf *s)
 const struct symdwarf_frame *symdwarf_frames(const struct symdwarf *s)
 {
 	return s->frames.v;
-}
-
-/* ---- what libdw does ----------------------------------------------------- */
-
-/* Takes over the frames that libdw found for one address. */
-static bool take_over(struct symdwarf *s, const struct symdwarf_addr *from,
-		      struct symdwarf_addr *to)
-{
-	const struct symdwarf_frame *frame = symlibdw_frames(s->libdw);
-	if (s->frames.n + from->n > UINT32_MAX || !VEC_RESERVE(&s->frames, from->n))
-		return false;
-	*to = *from;
-	to->first = (uint32_t)s->frames.n;
-	for (uint32_t i = 0; i < from->n; i++)
-		s->frames.v[s->frames.n++] = frame[from->first + i];
-	return true;
-}
-
-/* Addresses by their index in addr, sorted by vaddr as addr is. */
-static int resolve_by_libdw(struct symdwarf *s, struct symdwarf_addr *addr, const uint32_t *index,
-			    size_t n)
-{
-	if (!s->libdw && symlibdw_open(s->elf, s->elf_path, s->where, &s->libdw))
-		return 0;
-	struct symdwarf_addr *some = calloc(n, sizeof(*some));
-	if (!some)
-		return -ENOMEM;
-	for (size_t i = 0; i < n; i++)
-		some[i].vaddr = addr[index[i]].vaddr;
-	int r = symlibdw_resolve(s->libdw, some, n);
-	for (size_t i = 0; i < n && r == 0; i++)
-		if (!take_over(s, &some[i], &addr[index[i]]))
-			r = -ENOMEM;
-	free(some);
-	return r;
 }
 
 /* ---- frames -------------------------------------------------------------- */
@@ -223,8 +177,7 @@ static bool find_lines(struct unit *k)
 }
 
 /* All n places are of this unit.  0 or -ENOMEM. */
-static int read_unit(struct unit *k, size_t n, struct symdwarf_addr *addr,
-		     enum outcome *ret_outcome)
+static int read_unit(struct unit *k, size_t n, struct symdwarf_addr *addr)
 {
 	struct dwfile *file = &k->s->file;
 	k->dir = dwunit_copy_string(&k->u, &k->u.comp_dir);
@@ -238,7 +191,6 @@ static int read_unit(struct unit *k, size_t n, struct symdwarf_addr *addr,
 		k->row[i].vaddr = k->walk.place[i].vaddr = k->place[i].vaddr;
 	if (!find_functions(k) || !find_lines(k))
 		return -ENOMEM;
-	*ret_outcome = OUTCOME_DONE;
 	for (size_t i = 0; i < n; i++)
 		if (!emit(k, i, &addr[k->place[i].index]))
 			return -ENOMEM;
@@ -246,15 +198,14 @@ static int read_unit(struct unit *k, size_t n, struct symdwarf_addr *addr,
 }
 
 static int resolve_unit(struct symdwarf *s, const struct dwindex_place *place, size_t n,
-			struct symdwarf_addr *addr, enum outcome *ret_outcome)
+			struct symdwarf_addr *addr)
 {
 	struct unit k = { .s = s, .place = place };
-	*ret_outcome = OUTCOME_UNREADABLE;
 	if (!dwunit_open(&s->file, place->unit, &k.u))
 		return s->file.out_of_memory ? -ENOMEM : 0;
 	k.tree = k.u;
 	bool is_elsewhere = k.u.is_split && dwsplit_find(&s->split, &k.u, &k.tree);
-	int r = read_unit(&k, n, addr, ret_outcome);
+	int r = read_unit(&k, n, addr);
 	if (k.has_lines)
 		dwline_close(&k.lines);
 	VEC_FREE(&k.walk.nodes);
@@ -278,12 +229,6 @@ static int compare_place(const void *a, const void *b)
 	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
 }
 
-static int compare_u32(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	return x < y ? -1 : x > y;
-}
-
 static bool set_names(struct symdwarf *s)
 {
 	struct dwfile *alt = s->file.alt ? dwalt_get(&s->file) : NULL;
@@ -299,54 +244,45 @@ static bool set_names(struct symdwarf *s)
 	return true;
 }
 
-/* Resolves what can be; the n indices of what is left to libdw go to left. */
-static int resolve_here(struct symdwarf *s, struct dwindex_place *place, size_t n,
-			struct symdwarf_addr *addr, uint32_t *left, size_t *ret_n_left)
+static int resolve_places(struct symdwarf *s, struct dwindex_place *place, size_t n,
+			  struct symdwarf_addr *addr)
 {
-	size_t n_left = 0;
 	dwfile_begin(&s->file);
 	dwindex_find(&s->file, place, n);
 	if (s->file.out_of_memory)
 		return -ENOMEM;
 	qsort(place, n, sizeof(*place), compare_place);
 	for (size_t i = 0, end; i < n && place[i].unit != DWINDEX_NO_UNIT; i = end) {
-		enum outcome outcome;
+		if (dwfile_is_late(&s->file))
+			break;
 		for (end = i + 1; end < n && place[end].unit == place[i].unit; end++)
 			;
-		int r = resolve_unit(s, place + i, end - i, addr, &outcome);
+		int r = resolve_unit(s, place + i, end - i, addr);
 		if (r)
 			return r;
-		for (size_t at = i; outcome != OUTCOME_DONE && at < end; at++)
-			left[n_left++] = place[at].index;
 	}
-	qsort(left, n_left, sizeof(*left), compare_u32);
-	*ret_n_left = n_left;
 	return set_names(s) ? 0 : -ENOMEM;
 }
 
 int symdwarf_resolve(struct symdwarf *s, struct symdwarf_addr *addr, size_t n)
 {
-	int r = 0;
-	size_t n_left = 0;
 	if (n == 0)
 		return 0;
 	if (n > UINT32_MAX)
 		return -ENOMEM;
 	struct dwindex_place *place = calloc(n, sizeof(*place));
-	uint32_t *left = calloc(n, sizeof(*left));
-	if (!place || !left)
-		r = -ENOMEM;
-	for (size_t i = 0; i < n && r == 0; i++) {
+	if (!place)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
 		addr[i] = (struct symdwarf_addr){ .vaddr = addr[i].vaddr };
 		place[i] = (struct dwindex_place){ .vaddr = addr[i].vaddr, .index = (uint32_t)i };
-		if (s->all_by_libdw)
-			left[n_left++] = (uint32_t)i;
 	}
-	if (r == 0 && !s->all_by_libdw)
-		r = resolve_here(s, place, n, addr, left, &n_left);
-	if (r == 0 && n_left)
-		r = resolve_by_libdw(s, addr, left, n_left);
+	int r = resolve_places(s, place, n, addr);
 	free(place);
-	free(left);
 	return r;
+}
+
+bool symdwarf_was_late(const struct symdwarf *s)
+{
+	return s->file.was_late;
 }

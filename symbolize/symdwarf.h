@@ -41,6 +41,9 @@ void symdwarf_close(struct symdwarf *s);
 /* Resolves n addresses, sorted by vaddr.  0 or -ENOMEM; damaged parts give less. */
 int symdwarf_resolve(struct symdwarf *s, struct symdwarf_addr *addr, size_t n);
 
+/* Was some of it left out, since the time that `where` gives was over? */
+bool symdwarf_was_late(const struct symdwarf *s);
+
 /* All frames so far; moves with the next symdwarf_resolve. */
 const struct symdwarf_frame *symdwarf_frames(const struct symdwarf *s);
 

@@ -2,7 +2,6 @@
 
 #include "symbolize/dso.h"
 #include "symbolize/symbolizer.h"
-#include "symbolize/symdebug.h"
 #include "symbolize/symxz.h"
 
 #include <errno.h>
@@ -55,6 +54,7 @@ void symelf_close(struct symelf *s)
 	elf_end(s->mini);
 	free(s->mini_bytes);
 	free(s->debug_path);
+	free(s->misfit.path);
 	if (s->fd >= 0)
 		close(s->fd);
 	if (s->debug_fd >= 0)
@@ -102,7 +102,7 @@ static Elf *debug_file(struct symelf *s)
 	if (s->debug_tried)
 		return s->debug;
 	s->debug_tried = true;
-	int fd = symdebug_open(s->where, s->d, s->elf, &s->debug_path);
+	int fd = symdebug_open(s->where, s->d, s->elf, &s->debug_path, &s->misfit);
 	if (fd < 0)
 		return NULL;
 	s->debug_fd = fd;

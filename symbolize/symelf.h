@@ -6,6 +6,7 @@
  * is read when first asked for.  Names and Elf handles live until symelf_close.
  */
 
+#include "symbolize/symdebug.h"
 #include "symbolize/symplt.h"
 #include "symbolize/symtab.h"
 
@@ -14,7 +15,6 @@
 #include <stdint.h>
 
 struct dso;
-struct symdebug_place;
 
 struct symelf {
 	const struct dso *d;
@@ -23,6 +23,7 @@ struct symelf {
 	Elf *elf;              /* the file itself */
 	Elf *debug;            /* its debug file; NULL */
 	char *debug_path;      /* for messages; may be NULL in spite of debug */
+	struct symdebug_misfit misfit;
 	Elf *mini;             /* unpacked .gnu_debugdata; NULL */
 	uint8_t *mini_bytes;
 	bool debug_tried, symbols_read, plt_read;

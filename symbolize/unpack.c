@@ -5,6 +5,7 @@
 #include "symbolize/unpack-zstd.h"
 
 #include <errno.h>
+#include <time.h>
 #include <unistd.h>
 
 /*
@@ -49,7 +50,6 @@ struct unpack {
 	struct unpack_zstd *zstd;
 	VEC(struct mark) marks;
 	uint64_t mark_bytes;
-	uint64_t n_work_bytes;
 };
 
 /* ---- input --------------------------------------------------------------- */
@@ -207,18 +207,27 @@ static void slide(struct unpack *u)
 	u->n_out = BEHIND_BYTES;
 }
 
+static bool is_late(const struct unpack *u)
+{
+	struct timespec t;
+	if (!u->from.deadline_ns)
+		return false;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec >= u->from.deadline_ns;
+}
+
 /* Unpacks up to `end` of the section or to the end of the buffer; false when nothing more comes. */
 static bool advance(struct unpack *u, uint64_t end)
 {
+	u->has_failed |= is_late(u);
 	if (u->has_failed)
 		return false;
 	if (!u->is_kept && u->n_out >= u->cap)
 		slide(u);
-	size_t goal = u->cap, before = u->n_out;
+	size_t goal = u->cap;
 	if (end - u->out_off < goal)
 		goal = (size_t)(end - u->out_off);
 	bool ok = u->kind == UNPACK_ZSTD ? run_zstd(u, goal) : run_deflate(u, goal);
-	u->n_work_bytes += u->n_out - before;
 	u->has_failed |= !ok;
 	return ok;
 }
@@ -277,11 +286,6 @@ size_t unpack_copy(struct unpack *u, uint64_t off, void *to, size_t n_bytes)
 	const uint8_t *p = unpack_kept(u, off, &n_bytes);
 	memcpy(to, p, n_bytes);
 	return n_bytes;
-}
-
-uint64_t unpack_work_bytes(const struct unpack *u)
-{
-	return u->n_work_bytes;
 }
 
 /* ---- opening ------------------------------------------------------------- */

@@ -19,6 +19,7 @@ struct unpack_from {
 	const uint8_t *memory;
 	int fd;
 	uint64_t off, n_bytes;   /* of the file; memory has n_bytes, too */
+	uint64_t deadline_ns;    /* of CLOCK_MONOTONIC: then nothing more comes; 0: none */
 };
 
 #define UNPACK_KEEP_BYTES (48u << 20)
@@ -36,8 +37,5 @@ size_t unpack_copy(struct unpack *u, uint64_t off, void *to, size_t n_bytes);
 /* The same bytes where they are kept until close, *io_n_bytes of them or fewer; NULL for a
  * section too large to be kept. */
 const uint8_t *unpack_kept(struct unpack *u, uint64_t off, size_t *io_n_bytes);
-
-/* How many bytes were unpacked so far, also repeatedly. */
-uint64_t unpack_work_bytes(const struct unpack *u);
 
 #endif

@@ -389,6 +389,9 @@ int names_resolve(struct engine *g, const struct names_options *options, struct 
 	struct names n = { 0 };
 	struct symbolizer_options o = options->symbols;
 	struct symkernel *kernel = NULL;
+	o.counts = &n.files;
+	if (!o.timeout_ns)
+		o.timeout_ns = NAMES_TIMEOUT_NS;
 	CLEANUP_FREE struct by_dso *list = NULL;
 	size_t n_list = 0;
 	int code = list_used(g, &list, &n_list);

@@ -51,6 +51,7 @@ struct names {
 	uint64_t n_frames_kernel, n_frames_kernel_named;
 	struct fetch_file *fetched;    /* private: debug files from servers */
 	size_t n_fetched;
+	struct symbolizer_counts files; /* with fewer names than there could be */
 	bool kernel_hidden;            /* kernel frames without names: kptr_restrict */
 };
 
@@ -61,6 +62,8 @@ struct names_kernel_map {
 	const uint8_t *build_id;
 	uint8_t n_build_id;            /* 0: unknown */
 };
+
+#define NAMES_TIMEOUT_NS 10000000000u /* for one file, where nobody says another */
 
 struct names_options {
 	struct symbolizer_options symbols;  /* kernel is chosen by names_resolve */

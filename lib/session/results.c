@@ -40,6 +40,8 @@ void results_stats(const struct engine *g, const struct source *s, const struct 
 	ret->n_frames_kernel = names->n_frames_kernel;
 	ret->n_frames_kernel_named = names->n_frames_kernel_named;
 	ret->kernel_names_hidden = names->kernel_hidden;
+	ret->n_debug_misfits = names->files.n_misfits;
+	ret->n_symbol_timeouts = names->files.n_timeouts;
 }
 
 bool results_stack_ends(const struct engine *g, size_t i, struct cprof_stack_ends *ret)

@@ -31,7 +31,7 @@ _cprof() {
 		#options record
 		--event --freq --count --output --pid --tid --duration --delay --call-graph --max-depth
 		--adaptive --scale --user --kernel --no-inherit --scope --label --labels --ring-size --max-memory
-		--strict --quiet --verbose --json --demangle --no-symbols
+		--symbol-timeout --strict --quiet --verbose --json --demangle --no-symbols
 		--debuginfod --debuginfod-timeout
 		#end
 		'
@@ -54,7 +54,7 @@ _cprof() {
 		options='
 		#options import
 		--output --symfs --debug-dir --call-graph --label --labels --max-memory
-		--quiet --verbose --json --demangle --no-symbols
+		--symbol-timeout --quiet --verbose --json --demangle --no-symbols
 		--debuginfod --debuginfod-timeout
 		#end
 		'
@@ -92,7 +92,7 @@ _cprof() {
 				;;
 			-e | -F | -c | -o | -p | -t | --event | --freq | --count | --output | --pid | --tid | \
 				--duration | --delay | --call-graph | --max-depth | --scope | --label | --labels | \
-				--ring-size | --max-memory | --demangle | --debuginfod-timeout)
+				--ring-size | --max-memory | --symbol-timeout | --demangle | --debuginfod-timeout)
 				((i++))
 				;;
 			-*) ;;
@@ -124,7 +124,7 @@ _cprof() {
 	--demangle) mapfile -t COMPREPLY < <(compgen -W 'none simple full' -- "$cur") ;;
 	--sort) mapfile -t COMPREPLY < <(compgen -W 'flat cum' -- "$cur") ;;
 	-F | --freq | -c | --count | -t | --tid | --duration | --delay | --max-depth | --label | --ring-size | \
-		--debuginfod-timeout | --max-memory | --limit | --sample-type) ;;
+		--debuginfod-timeout | --max-memory | --symbol-timeout | --limit | --sample-type) ;;
 	*)
 		if [[ $cur == -* ]]; then
 			mapfile -t COMPREPLY < <(compgen -W "$options --help" -- "$cur")

@@ -20,9 +20,9 @@ MAX_ADDRESSES = 3000
 SHOWN = 5
 
 
-def run(args, text=None):
+def run(args, text=None, any_status=False):
     done = subprocess.run(args, input=text, capture_output=True, text=True)
-    return done.stdout if done.returncode == 0 else None
+    return done.stdout if done.returncode == 0 or any_status else None
 
 
 def sections(path):
@@ -196,9 +196,31 @@ def variants(root, folder):
                             ("clang++", "-g -O2 -ffunction-sections -fuse-ld=lld -Wl,--gc-sections"),
                             ("g++", "-g -O2 -fuse-ld=mold"),
                             ("g++", "-gdwarf-4 -O2 -gsplit-dwarf"),
-                            ("clang++", "-gdwarf-4 -O2 -gsplit-dwarf")):
+                            ("clang++", "-gdwarf-4 -O2 -gsplit-dwarf"),
+                            ("clang++", "-g -O2 -ffunction-sections -fuse-ld=lld -Wl,--icf=all"),
+                            ("clang++", "-gdwarf-4 -gstrict-dwarf -O2"),
+                            ("clang++", "-g -O2 -gsplit-dwarf -fsplit-dwarf-inlining"),
+                            ("g++", "-g -O2 -fno-dwarf2-cfi-asm -fpatchable-function-entry=2"),
+                            ("gcc", "-gdwarf-5 -Og -gcolumn-info"),
+                            ("gcc", "-gdwarf-5 -O2 -gno-column-info")):
         yield (compiler, flags, cxx if "++" in compiler else c)
     yield ("rustc", "-g -O", rust)
+    nested = os.path.join(folder, "nested.c")
+    with open(nested, "w") as f:
+        f.write(nested_source())
+    for compiler in ("gcc", "clang"):
+        for flags in ("-gdwarf-4 -O2", "-gdwarf-5 -O2"):
+            yield (compiler, flags, nested)
+
+
+def nested_source(depth=12):
+    """Functions inlined into each other, so many deep."""
+    text = "volatile int sink;\n"
+    for i in range(depth):
+        call = "\tf%d(x + %d);\n\tsink -= x;\n" % (i - 1, i) if i else ""
+        text += ("static inline __attribute__((always_inline)) void f%d(int x)\n{\n"
+                 "\tsink += x * %d;\n%s}\n" % (i, i + 3, call))
+    return text + "int main(int n, char **v)\n{\n\tf%d(n);\n\treturn sink;\n}\n" % (depth - 1)
 
 
 def build(compiler, flags, source, out):
@@ -222,7 +244,8 @@ def check(tap, name, path, symdump, tools):
             # that gcc's link-time optimization describes in another unit (LLVM and GNU
             # addr2line agree with us).
             continue
-        theirs = frames_by_address(run([tool] + args + [path], v.text))
+        # eu-addr2line ends with 1 where it knows nothing of one of the addresses
+        theirs = frames_by_address(run([tool] + args + [path], v.text, any_status=True))
         bad = v.compare(ours, theirs, tool)
         tap.ok(not bad, "%s: as %s (%d in padding)" % (name, tool, v.n_padding), bad[:SHOWN])
         tap.ok(v.n_padding * 4 < len(v.addresses), "%s: little padding" % name)
@@ -280,6 +303,215 @@ def check_stubs(tap, folder, symdump):
         tap.ok(wanted and not bad, "%s: %d stubs" % (name, len(labels)), bad[:SHOWN])
 
 
+# ---- the same debug information, kept in other ways ----------------------------------
+
+class Kept:
+    """A program whose names were compared above, and what becomes of it in other places."""
+
+    def __init__(self, tap, folder, symdump, source):
+        self.tap, self.symdump = tap, symdump
+        self.folder = os.path.join(folder, "kept")
+        os.makedirs(self.folder)
+        self.plain = self.path("plain", "program")
+        why = build("g++", "-g -O2 -Wl,--build-id", source, self.plain)
+        if why:
+            sys.exit("compare.py: " + why)
+        self.text = Variant(self.plain).text
+        self.wanted = self.ask(self.plain)
+        note = run(["readelf", "-n", self.plain])
+        self.id = re.search(r"Build ID: (\w+)", note)[1]
+
+    def path(self, *parts):
+        path = os.path.join(self.folder, *parts)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        return path
+
+    def ask(self, path, *options):
+        return run([self.symdump, "-l", *options, path], self.text)
+
+    def same(self, what, path, *options):
+        self.tap.ok(self.ask(path, *options) == self.wanted, "kept: " + what)
+
+    def differ(self, what, path, *options):
+        """No name, no line of DWARF, and -v tells why."""
+        done = subprocess.run([self.symdump, "-l", "-v", *options, path], input=self.text,
+                              capture_output=True, text=True)
+        self.tap.ok(done.returncode == 0 and "fixture-cxx.cc" not in done.stdout,
+                    "kept: %s: not used" % what)
+        self.tap.ok("was not used" in done.stderr, "kept: %s: said" % what, [done.stderr])
+
+    def copy(self, *parts):
+        path = self.path(*parts)
+        shutil.copy(self.plain, path)
+        return path
+
+    def stripped(self, folder, link=True):
+        """A program without symbols, with a link to program.debug, and that file."""
+        path, debug = self.copy(folder, "program"), self.path(folder, "program.debug")
+        run(["objcopy", "--only-keep-debug", path, debug])
+        run(["objcopy", "--strip-all"] + ["--add-gnu-debuglink=" + debug] * link + [path])
+        return path, debug
+
+    def check_packed(self):
+        for how in ("zlib", "zlib-gnu", "zstd"):
+            path = self.path("packed-" + how, "program")
+            done = subprocess.run(["objcopy", "--compress-debug-sections=" + how, self.plain, path],
+                                  capture_output=True)
+            if done.returncode:
+                self.tap.skip("kept: compressed by " + how, "this objcopy cannot")
+            else:
+                self.same("compressed by " + how, path)
+
+    def check_dwz(self):
+        if not shutil.which("dwz"):
+            self.tap.skip("kept: by dwz", "no dwz here")
+            return
+        for n, flags in enumerate(([], ["-5"])):
+            alone = self.copy("dwz%d" % n, "program")
+            subprocess.run(["dwz", *flags, alone], check=True)
+            self.same("by dwz %s" % " ".join(flags), alone)
+            pair = [self.copy("multi%d" % n, f, "program") for f in ("1", "2")]
+            common = self.path("multi%d" % n, "common")
+            # -5 wants DWARF 5 throughout
+            done = subprocess.run(["dwz", *flags, "-m", common, "-M", common] + pair)
+            if done.returncode or not os.path.exists(common):
+                self.tap.skip("kept: by dwz %s -m" % " ".join(flags), "dwz cannot")
+                continue
+            self.same("by dwz %s, in a common file" % " ".join(flags), pair[0])
+
+    def check_places(self):
+        path, debug = self.stripped("same")
+        self.same("debug link, same folder", path)
+        path, debug = self.stripped("sub")
+        os.renames(debug, self.path("sub", ".debug", "program.debug"))
+        self.same("debug link, .debug/", path)
+        path, debug = self.stripped("global")
+        tree = self.path("global-debug", "x")
+        os.renames(debug, os.path.dirname(tree) + os.path.dirname(path) + "/program.debug")
+        self.same("debug link, global folder", path, "-d", os.path.dirname(tree))
+        path, debug = self.stripped("by-id", link=False)
+        tree = self.path("id-debug", ".build-id", self.id[:2], self.id[2:] + ".debug")
+        os.rename(debug, tree)
+        self.same("build id", path, "-d", self.path("id-debug"))
+        self.differ_root(tree)
+
+    def differ_root(self, debug):
+        """Below the root of a container."""
+        root = self.path("root")
+        where = self.path("root", "usr/lib/debug/.build-id", self.id[:2], self.id[2:] + ".debug")
+        shutil.copy(debug, where)
+        path, own = self.stripped("in-root", link=False)
+        os.unlink(own)
+        self.same("build id, below another root", path, "-r", root)
+
+    def check_misfits(self):
+        path, debug = self.stripped("crc")
+        with open(debug, "ab") as f:
+            f.write(b"more")
+        self.differ("debug link with another CRC", path)
+        path, debug = self.stripped("other-id")
+        run(["objcopy", "--update-section", ".note.gnu.build-id=/proc/self/cmdline", debug])
+        other = self.path("other-id", "other")
+        build("g++", "-g -O1 -Wl,--build-id=0xabcdabcdabcd", self.source_of(), other)
+        os.replace(other, debug)
+        self.differ("debug link to a file with another build id", path)
+
+    def source_of(self):
+        return re.search(r"^(/.*fixture-cxx\.cc):", self.wanted, re.M)[1]
+
+    def check_tricks(self):
+        """Nothing may hang, or be read that is no file."""
+        path, debug = self.stripped("fifo")
+        os.unlink(debug)
+        os.mkfifo(debug)
+        self.tap.ok(self.ask(path), "kept: the debug file is a fifo")
+        path, debug = self.stripped("loop")
+        os.unlink(debug)
+        os.symlink("program.debug", debug)
+        self.tap.ok(self.ask(path), "kept: the debug file is a link to itself")
+        link = self.path("upwards", "link")
+        with open(link, "wb") as f:
+            f.write(b"../same/program.debug\0" + bytes(2) + bytes(4))
+        path = self.copy("upwards", "program")
+        run(["objcopy", "--strip-all", "--add-section", ".gnu_debuglink=" + link, path])
+        self.tap.ok("fixture-cxx.cc" not in self.ask(path), "kept: a debug link that leads upwards")
+
+    def check_mini(self):
+        if not shutil.which("xz"):
+            self.tap.skip("kept: .gnu_debugdata", "no xz here")
+            return
+        path = self.copy("mini", "program")
+        mini = self.path("mini", "symbols")
+        run(["objcopy", "--only-keep-debug", "--strip-debug", path, mini])
+        subprocess.run(["xz", mini], check=True)
+        run(["objcopy", "--strip-all", "--add-section", ".gnu_debugdata=" + mini + ".xz", path])
+        self.tap.ok(self.ask(path) == self.ask(self.plain, "-n"), "kept: .gnu_debugdata")
+
+    def check_cut_short(self):
+        """A file that gets shorter while it is read must not end us."""
+        size = os.path.getsize(self.plain)
+        for keep in (0, 100, size // 4, size // 2, size - 4096):
+            path = self.copy("cut", "program")
+            p = subprocess.Popen([self.symdump, "-l", path], stdin=subprocess.PIPE,
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True)
+            half = len(self.text) // 2
+            p.stdin.write(self.text[:half])
+            p.stdin.flush()
+            os.truncate(path, keep)
+            p.stdin.write(self.text[half:])
+            p.stdin.close()
+            self.tap.ok(p.wait() >= 0, "kept: cut to %d bytes after it was opened" % keep)
+
+    def check_timeout(self):
+        done = subprocess.run([self.symdump, "-l", "-v", "-T", "1", self.plain], input=self.text,
+                              capture_output=True, text=True)
+        self.tap.ok(done.returncode == 0 and len(frames_by_address(done.stdout)) ==
+                    len(frames_by_address(self.wanted)), "kept: a name for all when time is over")
+        self.tap.ok("--symbol-timeout" in done.stderr, "kept: said", [done.stderr])
+
+    def check_all(self):
+        self.check_packed()
+        self.check_dwz()
+        self.check_places()
+        self.check_misfits()
+        self.check_tricks()
+        self.check_mini()
+        self.check_cut_short()
+        self.check_timeout()
+
+
+def check_dwp(tap, folder, symdump, source):
+    """Split units in a .dwp file give what they give in .dwo files."""
+    for n, (compiler, flags, tool) in enumerate((
+            ("g++", "-gdwarf-5", "llvm-dwp"), ("g++", "-gdwarf-4", "llvm-dwp"),
+            ("clang++", "-gdwarf-5", "llvm-dwp"), ("clang++", "-gdwarf-4", "llvm-dwp"),
+            ("g++", "-gdwarf-4", "dwp"), ("clang++", "-gdwarf-4", "dwp"))):
+        name = "%s %s -gsplit-dwarf, %s" % (compiler, flags, tool)
+        where = os.path.join(folder, "dwp%d" % n)
+        os.makedirs(where)
+        path = os.path.join(where, "program")
+        if not shutil.which(tool):
+            tap.skip(name, "no %s here" % tool)
+            continue
+        why = build(compiler, flags + " -O2 -gsplit-dwarf", source, path)
+        if why:
+            tap.skip(name, why)
+            continue
+        text = Variant(path).text
+        apart = run([symdump, "-l", path], text)
+        done = subprocess.run([tool, "-e", path, "-o", path + ".dwp"], capture_output=True)
+        if done.returncode:
+            tap.skip(name, "%s failed" % tool)
+            continue
+        for f in os.listdir(where):
+            if f.endswith(".dwo"):
+                os.unlink(os.path.join(where, f))
+        together = run([symdump, "-l", path], text)
+        tap.ok(together == apart and "??:0" != apart, name)
+        os.unlink(path + ".dwp")
+        tap.ok(run([symdump, "-l", path], text) != apart, name + ": it was that file")
+
+
 def main():
     symdump, root = sys.argv[1:3]
     tap = Tap()
@@ -303,6 +535,9 @@ def main():
                 bare = path + "-no-aranges"
                 run(["objcopy", "-R", ".debug_aranges", path, bare])
                 check(tap, name + ", no .debug_aranges", bare, symdump, tools)
+        cxx = os.path.join(root, "tests/unit/symbolize/fixture-cxx.cc")
+        check_dwp(tap, folder, symdump, cxx)
+        Kept(tap, folder, symdump, cxx).check_all()
         check_stubs(tap, folder, symdump)
     print("1..%d" % tap.n)
     return 1 if tap.failed else 0

@@ -104,13 +104,14 @@ int main(int argc, char **argv)
 	static const struct log log = { print_line, NULL, LOG_EXPLAIN };
 	struct options o = {0};
 	int c;
-	while ((c = getopt(argc, argv, "lnstvr:d:")) != -1) {
+	while ((c = getopt(argc, argv, "lnstvr:d:T:")) != -1) {
 		switch (c) {
 		case 'l': o.linkage = true; break;
 		case 'n': o.symbolizer.no_inlines = true; break;
 		case 's': o.with_source = true; break;
 		case 't': o.only_time = true; break;
 		case 'v': o.symbolizer.log = &log; break;
+		case 'T': o.symbolizer.timeout_ns = strtoull(optarg, NULL, 10); break;
 		case 'r': o.root = optarg; break;
 		case 'd': o.dirs[0] = optarg; o.symbolizer.debug_dirs = o.dirs; break;
 		default: return 64;
@@ -118,7 +119,7 @@ int main(int argc, char **argv)
 	}
 	if (optind + 1 != argc) {
 		fprintf(stderr,
-			"usage: symdump [-lnstv] [-r ROOT] [-d DEBUGDIR] FILE < ADDRESSES\n");
+			"usage: symdump [-lnstv] [-r ROOT] [-d DIR] [-T NS] FILE < ADDRESSES\n");
 		return 64;
 	}
 	return dump(&o, argv[optind]);

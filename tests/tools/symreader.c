@@ -12,7 +12,7 @@
 #include "base/host.h"
 #include "base/vec.h"
 #include "symbolize/symdebug.h"
-#include "symbolize/symlibdw.h"
+#include "symlibdw.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

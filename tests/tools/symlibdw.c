@@ -1,4 +1,4 @@
-#include "symbolize/symlibdw.h"
+#include "symlibdw.h"
 
 #include "base/host.h"
 #include "base/vec.h"

@@ -1,5 +1,5 @@
-#ifndef CPROF_SYMBOLIZE_SYMLIBDW_H
-#define CPROF_SYMBOLIZE_SYMLIBDW_H
+#ifndef CPROF_TESTS_TOOLS_SYMLIBDW_H
+#define CPROF_TESTS_TOOLS_SYMLIBDW_H
 
 /*
  * What symdwarf.h does, by libdw: slower, with much more memory, but it knows all forms: split
