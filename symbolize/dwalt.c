@@ -3,6 +3,7 @@
 #include "symbolize/symdebug.h"
 
 #include <gelf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -14,49 +15,84 @@ struct dwalt {
 	int fd;
 };
 
-static bool is_alt_link(const char *name)
+/* The bytes of a section, borrowed from elf; bad when there is none. */
+static struct bytes section(Elf *elf, const char *wanted)
 {
-	return strcmp(name, ".gnu_debugaltlink") == 0 || strcmp(name, ".debug_sup") == 0;
+	size_t names;
+	if (!elf || elf_getshdrstrndx(elf, &names))
+		return (struct bytes){ .bad = true };
+	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn));) {
+		GElf_Shdr sh;
+		if (!gelf_getshdr(scn, &sh))
+			continue;
+		const char *name = elf_strptr(elf, names, sh.sh_name);
+		if (!name || strcmp(name, wanted) != 0 || sh.sh_type == SHT_NOBITS)
+			continue;
+		const Elf_Data *data = elf_rawdata(scn, NULL);
+		if (data && data->d_buf)
+			return bytes_of(data->d_buf, data->d_size);
+	}
+	return (struct bytes){ .bad = true };
 }
 
-/* Name and build id in that section.  True when they are there. */
-static bool read_link(struct bytes b, bool is_sup, const char **ret_name, struct bytes *ret_id)
+/* What .debug_sup says: is elf such a file itself, what is the other one called (""), and the
+ * checksum that both have. */
+static bool read_sup(Elf *elf, bool *ret_is_alt, const char **ret_link, struct bytes *ret_sum)
 {
-	if (is_sup) {
-		bytes_u16(&b);               /* version */
-		if (bytes_u8(&b))            /* it is such a file itself */
-			return false;
+	struct bytes b = section(elf, ".debug_sup");
+	bytes_u16(&b);                       /* version */
+	*ret_is_alt = bytes_u8(&b);
+	*ret_link = bytes_cstr(&b);
+	uint64_t n = dwform_uleb(&b);
+	const uint8_t *sum = bytes_take(&b, n);
+	if (b.bad || !n)
+		return false;
+	*ret_sum = bytes_of(sum, n);
+	return true;
+}
+
+/* Is the file at fd the one with that checksum? */
+static bool is_sup(int fd, const struct bytes *sum)
+{
+	bool is_alt, same = false;
+	const char *link;
+	struct bytes own;
+	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
+	if (read_sup(elf, &is_alt, &link, &own))
+		same = is_alt && bytes_left(&own) == bytes_left(sum) &&
+		       memcmp(own.p, sum->p, bytes_left(sum)) == 0;
+	elf_end(elf);
+	return same;
+}
+
+static int open_sup(struct dwfile *file, const char *link, const struct bytes *sum)
+{
+	const char *slash = file->elf_path ? strrchr(file->elf_path, '/') : NULL;
+	int n = *link == '/' || !slash ? 0 : (int)(slash - file->elf_path);
+	char *path;
+	if (asprintf(&path, "%.*s/%s", n, n ? file->elf_path : "", link) < 0)
+		return -1;
+	int fd = symdebug_open_file(file->where, path);
+	free(path);
+	if (fd >= 0 && !is_sup(fd, sum)) {
+		close(fd);
+		return -1;
 	}
-	*ret_name = bytes_cstr(&b);
-	if (is_sup) {
-		uint64_t n = dwform_uleb(&b);
-		if (n < bytes_left(&b))
-			b.end = b.p + n;
-	}
-	*ret_id = b;
-	return !b.bad && bytes_left(&b) && **ret_name;
+	return fd;
 }
 
 static int open_link(struct dwfile *file)
 {
-	size_t names;
-	if (!file->where || !file->sections.elf ||
-	    elf_getshdrstrndx(file->sections.elf, &names))
+	Elf *elf = file->sections.elf;
+	struct bytes sum, b = section(elf, ".gnu_debugaltlink");
+	const char *link = bytes_cstr(&b);
+	bool is_alt;
+	if (!file->where)
 		return -1;
-	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(file->sections.elf, scn));) {
-		GElf_Shdr sh;
-		struct bytes id;
-		const char *link;
-		const char *name = gelf_getshdr(scn, &sh) ? elf_strptr(file->sections.elf, names,
-								       sh.sh_name) : NULL;
-		if (!name || !is_alt_link(name) || sh.sh_type == SHT_NOBITS)
-			continue;
-		const Elf_Data *data = elf_rawdata(scn, NULL);
-		if (data && data->d_buf && read_link(bytes_of(data->d_buf, data->d_size),
-						     name[1] == 'd', &link, &id))
-			return symdebug_open_alt(file->where, link, file->elf_path, id.p,
-						 bytes_left(&id));
-	}
+	if (!b.bad && *link && bytes_left(&b))
+		return symdebug_open_alt(file->where, link, file->elf_path, b.p, bytes_left(&b));
+	if (read_sup(elf, &is_alt, &link, &sum) && !is_alt && *link)
+		return open_sup(file, link, &sum);
 	return -1;
 }
 

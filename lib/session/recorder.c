@@ -414,13 +414,9 @@ static int look_up_names(struct cprof_recorder *r, struct err *e)
 	struct names_options o = {
 		.symbols = { .host = r->host, .log = r->config.log,
 			     .demangle = (uint8_t)r->config.naming.demangle,
-<<<<<<< HEAD
-			     .only_addresses = r->config.naming.no_symbols },
-		.naming = &r->config.naming,
-=======
 			     .only_addresses = r->config.naming.no_symbols,
 			     .timeout_ns = r->config.symbol_timeout_ns },
->>>>>>> a2c097d (symbolize: --symbol-timeout; debug files that do not belong are told; libdw only in tests)
+		.naming = &r->config.naming,
 		.running_kernel = r->source->facts.running_kernel,
 		.cache_dir = r->config.cache_dir,
 	};

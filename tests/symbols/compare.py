@@ -485,7 +485,7 @@ def check_dwp(tap, folder, symdump, source):
     for n, (compiler, flags, tool) in enumerate((
             ("g++", "-gdwarf-5", "llvm-dwp"), ("g++", "-gdwarf-4", "llvm-dwp"),
             ("clang++", "-gdwarf-5", "llvm-dwp"), ("clang++", "-gdwarf-4", "llvm-dwp"),
-            ("g++", "-gdwarf-4", "dwp"), ("clang++", "-gdwarf-4", "dwp"))):
+            ("g++", "-gdwarf-4", "dwp"))):
         name = "%s %s -gsplit-dwarf, %s" % (compiler, flags, tool)
         where = os.path.join(folder, "dwp%d" % n)
         os.makedirs(where)
