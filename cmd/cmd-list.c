@@ -11,27 +11,38 @@
 #include "cprof-events.h"
 
 #include <argp.h>
+#include <ctype.h>
+#include <errno.h>
 #include <fnmatch.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_JSON = 256 };
+enum { OPT_JSON = 256, OPT_PMU, OPT_SEARCH };
 
 struct options {
 	const char *pattern;
+	const char *search;   /* --search: in names and descriptions of all events */
+	const char *pmu;      /* --pmu=NAME: its events only */
+	bool pmus;            /* --pmu alone: the PMUs themselves */
 	bool json;
 };
 
 /* An event and what came of opening it. */
 struct row {
-	struct cprof_event event;
+	struct cprof_event event;   /* of the table, or all its strings are owned */
+	bool owned;
 	enum cprof_event_state state;
 	const char *reason;
 };
 
 static const struct argp_option option_table[] = {
+	{ "pmu", OPT_PMU, "NAME", OPTION_ARG_OPTIONAL,
+	  "Show the PMUs of this machine, or with NAME the events of one" },
+	{ "search", OPT_SEARCH, "WORD", 0,
+	  "Show all events with WORD in their name or description: also those of PMUs, "
+	  "tracepoints, and the CPU vendor's names" },
 	{ "json", OPT_JSON, NULL, 0, "Print one JSON object instead of a table" },
 	{ 0 }
 };
@@ -43,10 +54,23 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_JSON:
 		o->json = true;
 		return 0;
+	case OPT_PMU:
+		o->pmu = arg;
+		o->pmus = !arg;
+		return 0;
+	case OPT_SEARCH:
+		o->search = arg;
+		return 0;
 	case ARGP_KEY_ARG:
 		if (o->pattern)
 			argp_error(state, "more than one PATTERN");
 		o->pattern = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (o->pattern && (o->pmu || o->pmus || o->search))
+			argp_error(state, "PATTERN goes without --pmu and --search");
+		if (o->pmus && o->search)
+			argp_error(state, "--search within one PMU needs its name: --pmu=NAME");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -65,7 +89,7 @@ static const struct argp argp = {
 
 static bool word_matches(const char *word, size_t n, const char *pattern)
 {
-	char copy[64];
+	char copy[256];
 	snprintf(copy, sizeof(copy), "%.*s", (int)n, word);
 	return strpbrk(pattern, "*?[") ? fnmatch(pattern, copy, FNM_CASEFOLD) == 0
 				       : strcasestr(copy, pattern) != NULL;
@@ -113,7 +137,7 @@ static void print_table(const struct row *row, size_t n, const struct cprof_even
 	for (size_t i = 0; i < n; i++) {
 		if (strcmp(group, row[i].event.group) != 0) {
 			group = row[i].event.group;
-			printf("%s%c%s events\n", i ? "\n" : "", group[0] - 'a' + 'A', group + 1);
+			printf("%s%c%s events\n", i ? "\n" : "", toupper((unsigned char)group[0]), group + 1);
 		}
 		print_row(&row[i]);
 		if (row[i].state == CPROF_EVENT_USER_ONLY)
@@ -180,14 +204,155 @@ static void print_json(const struct row *row, size_t n, const struct cprof_event
 	printf(",\n \"max_rate_hz\": %lu}\n", m->max_rate_hz);
 }
 
+/* ---- PMUs --------------------------------------------------------------------------- */
+
+struct pmu_list {
+	bool json;
+	size_t n, n_hidden;
+};
+
+static bool print_pmu(void *ctx, const struct cprof_pmu *p)
+{
+	struct pmu_list *l = ctx;
+	if (!p->is_here) {
+		l->n_hidden++;
+		return true;
+	}
+	if (l->json) {
+		printf("%s\n  {\"name\": ", l->n ? "," : "");
+		text_print_json(stdout, p->name);
+		printf(", \"description\": ");
+		text_print_json(stdout, p->what);
+		printf(", \"model\": %s, \"core\": %s, \"type\": %u, \"cpus\": ",
+		       p->is_model ? "true" : "false", p->is_core ? "true" : "false", p->type);
+		text_print_json(stdout, p->cpus);
+		printf(", \"events\": %zu, \"fields\": ", p->n_events);
+		text_print_json(stdout, p->fields);
+		putchar('}');
+	} else if (p->is_model) {
+		printf("  %-20s  events by the vendor's names: %zu; %s\n", p->name, p->n_events,
+		       p->what);
+	} else {
+		printf("  %-20s  type %u", p->name, p->type);
+		if (*p->what)
+			printf(", %s", p->what);
+		if (*p->cpus)
+			printf(", CPUs %s", p->cpus);
+		printf(", %zu named event%s", p->n_events, p->n_events == 1 ? "" : "s");
+		printf("%s%s\n", *p->fields ? ", fields: " : "", p->fields);
+	}
+	l->n++;
+	return true;
+}
+
+static int print_pmus(const struct cprof_event_probe *probe, bool json, struct err *e)
+{
+	struct pmu_list l = { json, 0, 0 };
+	printf(json ? "{\"pmus\": [" : "PMUs of this machine\n");
+	int code = cprof_pmu_each(probe, print_pmu, &l, e);
+	if (json)
+		printf("]}\n");
+	else if (!cprof_has_models())
+		printf("\ncprof was built without libpfm4, which has the CPU vendors' names.\n");
+	else
+		printf("\nlibpfm4 knows %zu other models: cprof list --pmu=NAME shows their "
+		       "events.\n", l.n_hidden);
+	return code;
+}
+
+/* ---- search -------------------------------------------------------------------------- */
+
+struct search {
+	const struct options *o;
+	struct row *row;
+	size_t n, cap;
+	bool no_memory;
+};
+
+static bool keep_row(struct search *s, const struct cprof_event *ev)
+{
+	if (s->n == s->cap) {
+		size_t cap = s->cap ? 2 * s->cap : 64;
+		struct row *row = reallocarray(s->row, cap, sizeof(*row));
+		if (!row)
+			return false;
+		s->row = row;
+		s->cap = cap;
+	}
+	struct row *r = &s->row[s->n];
+	*r = (struct row){
+		.event = { strdup(ev->name), strdup(ev->aliases), strdup(ev->group),
+			   strdup(ev->what) },
+		.owned = true,
+	};
+	s->n++;
+	return r->event.name && r->event.aliases && r->event.group && r->event.what;
+}
+
+static bool add_match(void *ctx, const struct cprof_event *ev)
+{
+	struct search *s = ctx;
+	const char *word = s->o->search;
+	if (word && !matches(ev, word) && !strcasestr(ev->what, word))
+		return true;
+	s->no_memory = !keep_row(s, ev);
+	return !s->no_memory;
+}
+
+/* Events of one PMU, or with a word, each tested by opening it. */
+static int find_everywhere(const struct cprof_event_probe *probe, const struct options *o,
+			   struct row **ret_row, size_t *ret_n, struct err *e)
+{
+	struct search s = { .o = o };
+	int code = cprof_event_each(probe, o->pmu, add_match, &s, e);
+	*ret_row = s.row;
+	*ret_n = s.n;
+	if (s.no_memory)
+		return err_errno(e, ENOMEM, "cannot list events");
+	if (code == 0 && s.n == 0 && o->pmu && !o->search)
+		code = err_set(e, ENOENT, "there is no PMU '%s' with named events", o->pmu);
+	else if (code == 0 && s.n == 0)
+		code = err_set(e, ENOENT, "no event has '%s' in its name or description",
+			       o->search);
+	if (s.n == 0)
+		err_hint(e, "'cprof list --pmu' shows the PMUs of this machine");
+	const struct row *first_tracepoint = NULL;
+	for (size_t i = 0; code == 0 && i < s.n; i++) {
+		struct err why = { 0 };
+		bool is_tracepoint = strcmp(s.row[i].event.group, "tracepoint") == 0;
+		/* To open one patches the kernel's code, which takes 50 ms; and what holds for one
+		 * holds for all. */
+		if (is_tracepoint && first_tracepoint) {
+			s.row[i].state = first_tracepoint->state;
+			s.row[i].reason = first_tracepoint->reason;
+			continue;
+		}
+		/* Those of the system ftrace are for its own use. */
+		if (is_tracepoint && strncmp(s.row[i].event.name, "ftrace:", 7) != 0)
+			first_tracepoint = &s.row[i];
+		if (cprof_event_test(probe, s.row[i].event.name, &s.row[i].state,
+				     &s.row[i].reason, &why) == 0)
+			continue;
+		/* An event of another machine's PMU, or one whose fields the user has to give. */
+		s.row[i].state = CPROF_EVENT_NO;
+		s.row[i].reason = "not on this machine";
+	}
+	return code;
+}
+
 /* ---- run --------------------------------------------------------------------------- */
 
 /* Tests the events that match; a pattern that matches none may be one event in full. */
-static int find_rows(const struct cprof_event_probe *probe, const char *pattern, struct row *row,
-		     size_t *ret_n, struct err *e)
+static int find_rows(const struct cprof_event_probe *probe, const char *pattern,
+		     struct row **ret_row, size_t *ret_n, struct err *e)
 {
-	size_t n = 0;
+	size_t n = 0, n_known = 0;
 	struct cprof_event event;
+	while (cprof_event_at(n_known, &event))
+		n_known++;
+	struct row *row = *ret_row = calloc(n_known, sizeof(*row));
+	if (!row)
+		return err_errno(e, ENOMEM, "cannot list events");
 	for (size_t i = 0; cprof_event_at(i, &event); i++) {
 		if (!matches(&event, pattern))
 			continue;
@@ -208,29 +373,46 @@ static int find_rows(const struct cprof_event_probe *probe, const char *pattern,
 	return 0;
 }
 
+static void free_rows(struct row *row, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (!row[i].owned)
+			continue;
+		free((char *)row[i].event.name);
+		free((char *)row[i].event.aliases);
+		free((char *)row[i].event.group);
+		free((char *)row[i].event.what);
+	}
+	free(row);
+}
+
+static int show(const struct cprof_event_probe *probe, const struct options *o, struct err *e)
+{
+	struct row *row = NULL;
+	size_t n = 0;
+	if (o->pmus)
+		return print_pmus(probe, o->json, e);
+	int code = o->pmu || o->search ? find_everywhere(probe, o, &row, &n, e)
+				       : find_rows(probe, o->pattern, &row, &n, e);
+	if (code == 0 && o->json)
+		print_json(row, n, cprof_event_machine(probe));
+	else if (code == 0)
+		print_table(row, n, cprof_event_machine(probe));
+	free_rows(row, n);
+	return code;
+}
+
 static int run(int argc, char **argv)
 {
-	struct options o = { NULL, false };
+	struct options o = { 0 };
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
 
 	struct err e = { 0 };
-	struct cprof_event event;
 	struct cprof_event_probe *probe = NULL;
-	size_t n_known = 0, n;
-	while (cprof_event_at(n_known, &event))
-		n_known++;
-	struct row *row = calloc(n_known, sizeof(*row));
 	int status = CMD_FAILED;
-	if (!row) {
-		perror("cprof list");
-	} else if (cprof_event_probe_new(&probe, &e) < 0 ||
-		   find_rows(probe, o.pattern, row, &n, &e) < 0) {
+	if (cprof_event_probe_new(&probe, &e) < 0 || show(probe, &o, &e) < 0) {
 		cmd_fail("list", &e);
 	} else {
-		if (o.json)
-			print_json(row, n, cprof_event_machine(probe));
-		else
-			print_table(row, n, cprof_event_machine(probe));
 		status = 0;
 		if (fflush(stdout) || ferror(stdout)) {
 			perror("cprof list: cannot write");
@@ -238,7 +420,6 @@ static int run(int argc, char **argv)
 		}
 	}
 	cprof_event_probe_free(probe);
-	free(row);
 	return status;
 }
 

@@ -13,11 +13,11 @@ struct err;
 struct evopen;
 struct cprof_event_probe;
 
-/* An event with a name.  All strings are static. */
+/* An event with a name.  All strings are static, but for those that cprof_event_each gives. */
 struct cprof_event {
 	const char *name;     /* as -e takes it, and as files are named */
 	const char *aliases;  /* space separated, "" when none */
-	const char *group;    /* "software", "hardware", "cache" */
+	const char *group;    /* "software", "hardware", "cache", or the PMU, "tracepoint" */
 	const char *what;     /* one line for people */
 };
 
@@ -48,6 +48,33 @@ int cprof_event_probe_new_at(const struct evopen *o, struct cprof_event_probe **
 
 /* Borrowed until the probe is freed. */
 const struct cprof_event_machine *cprof_event_machine(const struct cprof_event_probe *p);
+
+/* Calls fn for each event that has a name here, until it returns false: the table's, those of PMUs
+ * as sysfs describes them, tracepoints that may be read, and libpfm4's of this CPU.  With pmu only
+ * those of one PMU (perhaps of another machine's model that libpfm4 knows), or "tracepoint".
+ * Strings are valid during the call.  -errno with e set. */
+typedef bool cprof_event_fn(void *ctx, const struct cprof_event *ev);
+int cprof_event_each(const struct cprof_event_probe *p, const char *pmu, cprof_event_fn *fn,
+		     void *ctx, struct err *e);
+
+/* A PMU; strings are valid during the call. */
+struct cprof_pmu {
+	const char *name;
+	const char *what;     /* one line, "" none */
+	const char *cpus;     /* "0-7", "" all */
+	const char *fields;   /* names of its terms, space separated */
+	unsigned type;        /* perf_event_attr.type */
+	size_t n_events;      /* with a name */
+	bool is_core;         /* of the CPU's cores */
+	bool is_model;        /* of libpfm4's tables: a CPU model's names of events */
+	bool is_here;         /* this machine has it */
+};
+/* Calls fn for each, those of sysfs first, until it returns false.  -errno with e set. */
+typedef bool cprof_pmu_fn(void *ctx, const struct cprof_pmu *pmu);
+int cprof_pmu_each(const struct cprof_event_probe *p, cprof_pmu_fn *fn, void *ctx, struct err *e);
+
+/* Was cprof built with libpfm4? */
+bool cprof_has_models(void);
 
 /*
  * Tests one event in the grammar of cprof-events(7), a raw one too.  *ret_reason says in few words

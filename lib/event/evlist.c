@@ -9,6 +9,7 @@
 #include "base/host.h"
 #include "event/evattr.h"
 #include "event/evcause.h"
+#include "event/evlist.h"
 #include "event/evopen.h"
 #include "event/evspec.h"
 
@@ -85,9 +86,32 @@ void cprof_event_probe_free(struct cprof_event_probe *p)
 	free(p);
 }
 
+const struct host *evlist_host(const struct cprof_event_probe *p)
+{
+	return p->open.host;
+}
+
 const struct cprof_event_machine *cprof_event_machine(const struct cprof_event_probe *p)
 {
 	return &p->machine;
+}
+
+/* PMUs outside of the cores have counters without interrupts. */
+static bool only_counts(const struct cprof_event_probe *p, const struct perf_event_attr *asked)
+{
+	struct perf_event_attr a = *asked;
+	if (a.type <= PERF_TYPE_BREAKPOINT)
+		return false;
+	evattr_member(&a, true);
+	a.disabled = 1;
+	a.inherit = a.exclude_guest = 0;
+	const struct evopen_place self = { 0, -1, -1, 0 }, cpu = { -1, 0, -1, 0 };
+	int fd = evopen_again(&p->open, NULL, &a, &self, NULL);
+	if (fd < 0)
+		fd = evopen_again(&p->open, NULL, &a, &cpu, NULL);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
 }
 
 static void test_spec(const struct cprof_event_probe *p, const struct evspec *s,
@@ -104,13 +128,18 @@ static void test_spec(const struct cprof_event_probe *p, const struct evspec *s,
 	unsigned given_up;
 	opened = asked;
 	int fd = evopen_first(&p->open, s, &opened, &self, &given_up, NULL);
+	if (fd < 0 && only_counts(p, &asked)) {
+		*ret_state = CPROF_EVENT_NO;
+		*ret_reason = "counts, but cannot sample: as a member of a group with :S";
+		return;
+	}
 	if (fd < 0) {
 		*ret_state = CPROF_EVENT_NO;
 		*ret_reason = evcause_short(evcause_find(p->open.host, &r, -fd));
 		return;
 	}
 	close(fd);
-	if (s->type != PERF_TYPE_SOFTWARE && p->machine.why_no_pmu) {
+	if (s->type != PERF_TYPE_SOFTWARE && !evspec_is_mark(s) && p->machine.why_no_pmu) {
 		/* Some hypervisors let a PMU be programmed and never deliver its interrupt. */
 		*ret_state = CPROF_EVENT_NO;
 		*ret_reason = p->machine.why_no_pmu;
@@ -123,6 +152,15 @@ static void test_spec(const struct cprof_event_probe *p, const struct evspec *s,
 	}
 }
 
+/* An event of several PMUs can be sampled where one of them can. */
+static void test_variants(const struct cprof_event_probe *p, const struct evspec_list *l,
+			  enum cprof_event_state *ret_state, const char **ret_reason)
+{
+	test_spec(p, &l->v[0], ret_state, ret_reason);
+	for (size_t i = 1; i < l->n && *ret_state == CPROF_EVENT_NO; i++)
+		test_spec(p, &l->v[i], ret_state, ret_reason);
+}
+
 int cprof_event_test(const struct cprof_event_probe *p, const char *text,
 		     enum cprof_event_state *ret_state, const char **ret_reason, struct err *e)
 {
@@ -130,8 +168,8 @@ int cprof_event_test(const struct cprof_event_probe *p, const char *text,
 	int r = evspec_parse(&l, p->open.host, text, e);
 	if (r < 0)
 		return r;
-	if (l.n == 1)
-		test_spec(p, &l.v[0], ret_state, ret_reason);
+	if (l.n_outputs == 1)
+		test_variants(p, &l, ret_state, ret_reason);
 	else
 		r = err_set(e, EINVAL, "'%s' is more than one event", text);
 	evspec_list_done(&l);
