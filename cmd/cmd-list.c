@@ -137,7 +137,8 @@ static void print_table(const struct row *row, size_t n, const struct cprof_even
 	for (size_t i = 0; i < n; i++) {
 		if (strcmp(group, row[i].event.group) != 0) {
 			group = row[i].event.group;
-			printf("%s%c%s events\n", i ? "\n" : "", toupper((unsigned char)group[0]), group + 1);
+			printf("%s%c%s events\n", i ? "\n" : "",
+			       toupper((unsigned char)group[0]), group + 1);
 		}
 		print_row(&row[i]);
 		if (row[i].state == CPROF_EVENT_USER_ONLY)

@@ -93,6 +93,8 @@ struct cprof_event_stats {
 	const char *name;              /* "cache-misses:u" */
 	const char *file_part;         /* as a part of a file name */
 	const char *sample_type, *unit;
+	double count_scale;            /* a count times this is one count_unit; 0: none */
+	const char *count_unit;        /* "Joules", of PMUs that tell it; "" none */
 	bool is_clock, given_up_kernel;
 	uint64_t freq_hz, period;      /* as opened: one of them, the other 0 */
 	uint64_t n_samples, value;     /* in the profile, lost ones not included */

@@ -153,6 +153,7 @@ static int add_by_name(struct evparse *p, struct evparse_span at)
 			free(ev.terms);
 		}
 	}
+	p->is_pmu = p->l->n > p->first;
 	return r;
 }
 

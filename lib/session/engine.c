@@ -402,6 +402,14 @@ static void feed_again(void *ctx, const struct record *r)
 	engine_feed(ctx, r);
 }
 
+/* Was it taken in a virtual machine of the live machine?  Its addresses mean nothing here. */
+static bool is_guest(const struct engine *g, const struct record *r)
+{
+	uint16_t mode = r->misc & PERF_RECORD_MISC_CPUMODE_MASK;
+	return g->options.host && (mode == PERF_RECORD_MISC_GUEST_KERNEL ||
+				   mode == PERF_RECORD_MISC_GUEST_USER);
+}
+
 static void feed_sample(struct engine *g, const struct record *r)
 {
 	if (r->event >= g->options.n_events)
@@ -435,6 +443,11 @@ static void feed_sample(struct engine *g, const struct record *r)
 	struct engine_thread *own = t->user;
 	if (t->process->space.jit)
 		jit_at(&g->jit, &g->procs, t->process, r->time_ns);
+	if (is_guest(g, r)) {
+		add_count(g, r->event, stackwalk_pseudo(&g->walk, g->walk.guest),
+			  labels_of(g, t, own, r->cpu, g->pmu_label[r->event]), 1, value);
+		return;
+	}
 	bool is_cfi = r->sample.user_regs_mask;
 	uint32_t stack = is_cfi ? stack_by_cfi(g, t, own, r) : stack_by_fp(g, t, own, r);
 	uint32_t own_labels = labels_of(g, t, own, r->cpu, g->pmu_label[r->event]);

@@ -90,6 +90,7 @@ int stackwalk_init(struct stackwalk *w, struct budget *budget, struct dso_table 
 	w->shortened = pseudo_frame(w, STACKWALK_SHORTENED);
 	w->lost = pseudo_frame(w, STACKWALK_LOST);
 	w->unknown = pseudo_frame(w, STACKWALK_UNKNOWN);
+	w->guest = pseudo_frame(w, STACKWALK_GUEST);
 	return 0;
 }
 

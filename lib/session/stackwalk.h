@@ -28,6 +28,7 @@ struct strtab;
 #define STACKWALK_SHORTENED "[callees dropped: memory limit]"
 #define STACKWALK_LOST "[lost samples]"
 #define STACKWALK_UNKNOWN "[unknown]"
+#define STACKWALK_GUEST "[guest]"
 
 struct stackwalk_stats {
 	uint64_t n_truncated; /* deeper than the kernel's limit, the copy, or max_depth */
@@ -60,7 +61,7 @@ struct stackwalk {
 	uint32_t max_stack;              /* kernel.perf_event_max_stack; 0: unknown */
 	uint32_t max_branches;           /* calls that the CPU can record; 0: unknown */
 	uint32_t kernel_dso, pseudo_dso;
-	uint32_t truncated, dropped, shortened, lost, unknown;  /* frames */
+	uint32_t truncated, dropped, shortened, lost, unknown, guest;  /* frames */
 	struct stackwalk_stats stats;
 	/* Of the last stack by CFI. */
 	bool is_whole, is_beyond;

@@ -3,8 +3,12 @@
 # The options of a command stand between `#options COMMAND` and `#end`; a test
 # compares them with what `cprof COMMAND --help` shows.
 
+# The events of the table; behind a slash or colon those of PMUs and tracepoints.
 _cprof_events() {
-	cprof list 2>/dev/null | awk '/^ / { print $1 }'
+	case $1 in
+	*[:/]*) cprof list --search "${1%%[:/]*}" 2>/dev/null ;;
+	*) cprof list 2>/dev/null ;;
+	esac | awk '/^ / { print $1 }'
 }
 
 # The last element of a comma-separated list; the elements before it stay.
@@ -18,8 +22,13 @@ _cprof_list() {
 
 _cprof() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
-	local command=${COMP_WORDS[1]-} options i word
+	local command=${COMP_WORDS[1]-} options i word joined="" at=$COMP_CWORD
 	COMPREPLY=()
+	# bash takes words apart at colons, as in sched:sched_switch
+	while ((at > 2)) && [[ ${COMP_WORDS[at]} == : || ${COMP_WORDS[at - 1]} == : ]]; do
+		joined=${COMP_WORDS[--at]}$joined
+		cur=$joined${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[at - 1]}
+	done
 
 	if [[ $COMP_CWORD -eq 1 ]]; then
 		mapfile -t COMPREPLY < <(compgen -W 'record import symbolize list doctor report --help --version' -- "$cur")
@@ -39,7 +48,7 @@ _cprof() {
 	list)
 		options='
 		#options list
-		--json
+		--pmu --search --json
 		#end
 		'
 		;;
@@ -83,7 +92,7 @@ _cprof() {
 
 	# Behind the first word that is no option begins the command to be recorded.
 	if [[ $command == record ]]; then
-		for ((i = 2; i < COMP_CWORD; i++)); do
+		for ((i = 2; i < at; i++)); do
 			word=${COMP_WORDS[i]}
 			case $word in
 			--)
@@ -99,10 +108,10 @@ _cprof() {
 			*) break ;;
 			esac
 		done
-		if ((i < COMP_CWORD)) || [[ $prev == -- ]]; then
+		if ((i < at)) || [[ $prev == -- ]]; then
 			if declare -F _command_offset >/dev/null; then
 				_command_offset "$i"
-			elif ((i == COMP_CWORD)); then
+			elif ((i == at)); then
 				mapfile -t COMPREPLY < <(compgen -c -- "$cur")
 			else
 				mapfile -t COMPREPLY < <(compgen -f -- "$cur")
@@ -112,7 +121,10 @@ _cprof() {
 	fi
 
 	case $prev in
-	-e | --event) _cprof_list "$cur" "$(_cprof_events)" ;;
+	-e | --event)
+		_cprof_list "$cur" "$(_cprof_events "${cur##*,}")"
+		COMPREPLY=("${COMPREPLY[@]#"$joined"}")
+		;;
 	-p | --pid) _cprof_list "$cur" "$(cd /proc && echo [0-9]*)" ;;
 	--scope) mapfile -t COMPREPLY < <(compgen -W 'auto task cpu cgroup' -- "$cur") ;;
 	--symfs | --debug-dir)

@@ -12,8 +12,18 @@ function __cprof_no_command
 	test (count (commandline -opc)) -eq 1
 end
 
+# The events of the table; behind a slash or colon those of PMUs and tracepoints.
 function __cprof_events
-	cprof list 2>/dev/null | string match -r '^ +\S+' | string trim
+	set -l word (commandline -ct | string split , | tail -n 1)
+	if string match -qr '[:/]' -- $word
+		cprof list --search (string replace -r '[:/].*' '' -- $word) 2>/dev/null | string match -r '^ +\S+' | string trim
+	else
+		cprof list 2>/dev/null | string match -r '^ +\S+' | string trim
+	end
+end
+
+function __cprof_pmus
+	cprof list --pmu 2>/dev/null | string match -r '^ +\S+' | string trim
 end
 
 complete -c cprof -f
@@ -84,6 +94,8 @@ complete -c cprof -n '__cprof_using symbolize' -s q -l quiet -d 'no summary'
 complete -c cprof -n '__cprof_using symbolize' -s v -l verbose -d 'explain'
 complete -c cprof -n '__cprof_using symbolize' -F
 
+complete -c cprof -n '__cprof_using list' -l pmu -a '(__cprof_pmus)' -d 'the PMUs, or the events of one'
+complete -c cprof -n '__cprof_using list' -l search -x -d 'events with a word in name or description'
 complete -c cprof -n '__cprof_using list' -l json -d 'as JSON'
 
 complete -c cprof -n '__cprof_using report' -l tree -d 'tree of calls'

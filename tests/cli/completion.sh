@@ -65,6 +65,12 @@ for shell in bash fish zsh; do
 	offers $shell 'options behind options' '--call-graph' cprof record -e cpu-clock --call
 	offers $shell 'events' 'page-faults' cprof record -e page-f
 	offers $shell 'events in a list' 'cpu-clock,page-faults' cprof record -e cpu-clock,page-f
+	if [ -r /sys/kernel/tracing/events/sched ]; then
+		offers $shell 'tracepoints' 'sched_process_fork' cprof record -e sched:sched_process_fo
+	else
+		skip "$shell: tracepoints" 'tracefs cannot be read'
+	fi
+	offers $shell 'options of list' '--search' cprof list --sea
 	offers $shell 'fixed words' 'cgroup' cprof record --scope cg
 	offers $shell 'commands to be recorded' 'printenv' cprof record printen
 	offers $shell 'options of import' '--symfs' cprof import --sym

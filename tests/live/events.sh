@@ -91,4 +91,135 @@ fi
 rm -f ./*.pb.gz
 run "$CPROF" record -e timer -o t.pb.gz -- "$PROG/spin" 1 200
 is "$status" 0 "timer, a name of Go's proposal, works"
+rm -f ./*.pb.gz
+
+# Tracepoints
+if is_root && [ -r /sys/kernel/tracing/events/sched/sched_process_exec/id ]; then
+	run "$CPROF" record -e sched:sched_switch -o sw.pb.gz -- \
+		sh -c 'i=0; while [ $i -lt 30 ]; do sleep 0.01; i=$((i + 1)); done'
+	is "$status" 0 'a tracepoint: recorded'
+	profile 'a tracepoint: each time is a sample' sw.pb.gz 'total >= 30' 'n == total' \
+		"p.sample_types[1] == ('sched_sched_switch', 'count')" "p.period == 1"
+	run "$CPROF" record -e 'sched:sched_process_e*' -o t.pb.gz -- sh -c '/bin/true; /bin/true; :'
+	is "$status" 0 'a pattern of tracepoints: recorded'
+	profile 'a pattern of tracepoints: a file each' t.sched-sched_process_exec.pb.gz 'total >= 2'
+	profile 'a pattern of tracepoints: the other file' t.sched-sched_process_exit.pb.gz 'total >= 2'
+	run "$CPROF" record -e 'syscalls:sys_enter_openat/period=10,name=opens/' -o o.pb.gz -- \
+		sh -c 'i=0; while [ $i -lt 300 ]; do : </dev/null; i=$((i + 1)); done'
+	is "$status" 0 'a tracepoint with terms: recorded'
+	profile 'a tracepoint with terms: its period' o.pb.gz 'p.period == 10' 'n * 10 == total' 'n >= 10'
+	run "$CPROF" list --search sched:sched_switch
+	like out '^  sched:sched_switch +yes' 'list --search finds a tracepoint, which can be sampled'
+else
+	for what in 'a tracepoint' 'a pattern of tracepoints' 'a tracepoint with terms'; do
+		skip "$what" 'tracefs cannot be read here'
+	done
+fi
+refused 1 "(no tracepoint|tracefs).*'no:such_thing'|'no:such_thing'.*tracefs" \
+	'a tracepoint that is not there' record -e no:such_thing -- true
+
+# Probes
+if is_root && [ -r /sys/bus/event_source/devices/uprobe/type ]; then
+	run "$CPROF" record -e "uprobe:$PROG/serial:A,uprobe:$PROG/serial:main%return/name=back/" \
+		-o u.pb.gz -- "$PROG/serial" 1
+	is "$status" 0 'a probe: recorded'
+	profile 'a probe: each call is a sample of the function' u.uprobe-serial-A.pb.gz \
+		"p.sample_types[1] == ('uprobe_serial_a', 'count')" "leaf('^A$') == 1" 'n >= 1'
+	profile 'a probe: at the return of main, once' u.back.pb.gz 'n == 1' "p.sample_types[1][0] == 'back'"
+else
+	skip 'a probe' 'no uprobes here'
+fi
+refused 1 "no function 'nothing'" 'a probe in a function that is not there' \
+	record -e "uprobe:$PROG/spin:nothing" -- true
+
+# A breakpoint at a function of a program that is not moved about
+cat >fixed.c.keep <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+volatile long counter;
+__attribute__((noinline)) void step(void) { counter++; }
+int main(int argc, char **argv)
+{
+	for (long i = argc > 1 ? atol(argv[1]) : 500; i; i--)
+		step();
+	return counter == 0;
+}
+END
+if cc -x c -g -O1 -static -no-pie -o fixed.keep fixed.c.keep 2>/dev/null; then
+	step=0x$(nm fixed.keep | awk '$3 == "step" { print $1 }')
+	counter=0x$(nm fixed.keep | awk '$3 == "counter" { print $1 }')
+	run "$CPROF" record --scope task -e "mem:$step:x:u,mem:$counter/8:w:u/name=x/" -o b.pb.gz -- ./fixed.keep
+	is "$status" 64 'terms of a breakpoint stand before its modifiers'
+	run "$CPROF" record --scope task -e "mem:$step:x:u,mem:$counter/8:w/name=written/u" -o b.pb.gz -- ./fixed.keep
+	if grep -Eq 'No space|not support|Invalid|ENOSPC|No such' err; then
+		skip 'breakpoints' 'no debug registers here'
+	else
+		is "$status" 0 'breakpoints: recorded'
+		profile 'a breakpoint on execution: each is a sample there' "$(ls b.mem*)" 'n == 500' \
+			"leaf('^step$') == 1" "path('step', 'main') > 0.9"
+		profile 'a breakpoint on writing: each is a sample' b.written-u.pb.gz 'n == 500' \
+			"share('step') > 0.99"
+	fi
+else
+	skip 'breakpoints' 'no static C library'
+fi
+rm -f ./*.pb.gz
+
+# Groups
+run "$CPROF" record --scope task -e '{minor-faults/period=50/,page-faults}:S' -o g.pb.gz -- \
+	"$PROG/pagefaulter" 20000
+if grep -Eq 'Invalid argument|6\.13' err; then
+	skip 'a group with S' 'the kernel cannot read inherited groups'
+else
+	faults=$(sed -n 's/^faults //p' out)
+	is "$status" 0 'a group with S: recorded'
+	profile 'a group with S: the leader samples' g.minor-faults.pb.gz 'n * 50 == total' \
+		"0.97 * $faults <= total <= 1.1 * $faults + 300" "cum('touch_pages') > 0.9"
+	profile 'a group with S: the member has its own counts there' g.page-faults.pb.gz \
+		"0.97 * $faults <= total <= 1.1 * $faults + 300" "cum('touch_pages') > 0.9"
+fi
+rm -f ./*.pb.gz
+run "$CPROF" record -e '{cpu-clock/period=1000003/,minor-faults/period=100/}:u,page-faults/period=100/' \
+	-o g.pb.gz -- "$PROG/pagefaulter" 100000
+is "$status" 0 'a group beside an event: recorded'
+is "$(echo g.*)" 'g.cpu-clock-u.pb.gz g.minor-faults-u.pb.gz g.page-faults.pb.gz' 'a group: a file each'
+profile 'a group: its events sample by themselves' g.minor-faults-u.pb.gz 'n * 100 == total' \
+	"cum('touch_pages') > 0.9"
+rm -f ./*.pb.gz
+
+# Stacks by event
+run "$CPROF" record -e 'cpu-clock/call-graph=no/,page-faults/stack-size=32K,call-graph=dwarf/' \
+	-e 'minor-faults/call-graph=fp/' --call-graph fp -o c.pb.gz -- "$PROG/pagefaulter" 100000
+is "$status" 0 'call graphs by event: recorded'
+profile 'call-graph=no: the sampled address only' c.cpu-clock.pb.gz 'all(len(s[0]) == 1 for s in p.samples)'
+profile 'call-graph=dwarf beside others' c.page-faults.pb.gz "path('touch_pages', 'main') > 0.9"
+profile 'call-graph=fp beside others' c.minor-faults.pb.gz "cum('touch_pages') > 0.9"
+rm -f ./*.pb.gz
+
+# Events of PMUs outside of the cores count in a group
+if is_root && [ -r /sys/bus/event_source/devices/msr/events/tsc ]; then
+	run "$CPROF" record -e '{cpu-clock,msr/tsc/}:S' -o m.pb.gz -- "$PROG/spin" 1 300
+	is "$status" 0 'an event of the PMU msr in a group: recorded'
+	profile 'an event of the PMU msr in a group: it counts' m.msr-tsc.pb.gz \
+		"p.sample_types[1] == ('msr_tsc', 'count')" 'total > 1e6'
+	run "$CPROF" list --pmu=msr
+	like out '^  msr/tsc/ +no .*counts, but cannot sample' 'list --pmu=msr says so'
+else
+	skip 'an event of the PMU msr in a group' 'no such PMU here'
+fi
+run "$CPROF" list --pmu
+is "$status" 0 'list --pmu'
+like out '^  software +type 1' 'list --pmu: the PMUs of the kernel'
+refused 1 "no event has 'xyzzy'" 'list --search of nothing' list --search xyzzy
+refused 1 "no PMU 'xyzzy'" 'list --pmu of nothing' list --pmu=xyzzy
+refused 64 'page-faultz' 'an unknown event is marked' record -e 'cycles,page-faultz' -- true
+like err '^  {7} *\^' 'with a mark below it'
+run env LIBPFM_ENCODE_INACTIVE=1 "$CPROF" list skl::MEM_LOAD_RETIRED:L1_HIT
+if grep -q 'without libpfm4' err; then
+	skip 'names of libpfm4' 'built without it'
+else
+	like out '^  skl::MEM_LOAD_RETIRED:L1_HIT +' 'a name of libpfm4'
+	run "$CPROF" list --pmu=skl --search L1_HIT
+	like out '^  skl::MEM_LOAD_RETIRED:L1_HIT .*[Rr]etired' 'list --search: with its description'
+fi
 finish
