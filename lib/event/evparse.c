@@ -3,7 +3,8 @@
  *
  *	list      = item { "," item }
  *	item      = event | "{" event { "," event } "}" [ ":" modifiers ]
- *	event     = what [ ":" modifiers ] | what "/" [ term { "," term } ] "/" [ [":"] modifiers ]
+ *	event     = what [ ":" modifiers ]
+ *	          | what "/" [ term { "," term } ] "/" [ [ ":" ] modifiers ]
  *
  * `what` is in evkind.c, terms are in evterm.c; modifiers and groups are here.  The text is walked
  * once, left to right, with an offset into it, so that each error can point at the character that

@@ -44,8 +44,9 @@ static const char *lines(const char *text, char out[4000])
 		snprintf(out, 4000, "%d %s", r, e.what);
 	for (size_t i = 0; i < l.n; i++) {
 		const struct evspec *s = &l.v[i];
-		n += (size_t)snprintf(out + n, 4000 - n, "%s%u %s type %u config %llx", i ? "\n" : "",
-				      s->output, s->name, s->type, (unsigned long long)s->config);
+		n += (size_t)snprintf(out + n, 4000 - n, "%s%u %s type %u config %llx",
+				      i ? "\n" : "", s->output, s->name, s->type,
+				      (unsigned long long)s->config);
 		if (s->config1 | s->config2 | s->config3)
 			n += (size_t)snprintf(out + n, 4000 - n, " %llx %llx %llx",
 					      (unsigned long long)s->config1,
@@ -105,14 +106,17 @@ static void scattered(void)
 	is("cpu//", "0 cpu// type 4 config 0");
 	is("cycles", "0 cycles type 0 config 0");
 	is("r1a8", "0 r1a8 type 4 config 1a8");
-	is("cpu/umask=0x100/", "-22 256 is too large: 'umask' of PMU 'cpu' has 8 bits, at character "
+	is("cpu/umask=0x100/", "-22 256 is too large: 'umask' of PMU 'cpu' has 8 bits, at "
+	   "character "
 	   "5 of 'cpu/umask=0x100/'");
 	is("cpu/umask=x/", "-22 'x' is not a number, at character 5 of 'cpu/umask=x/'");
 	is("cpu/bad=1/", "-22 the kernel's format of 'bad' is not understood, at character 5 of "
 	   "'cpu/bad=1/'");
-	is("cpu/umask=1,color=2/", "-2 PMU 'cpu' has no event or field 'color=2', at character 13 of "
+	is("cpu/umask=1,color=2/", "-2 PMU 'cpu' has no event or field 'color=2', at character "
+	   "13 of "
 	   "'cpu/umask=1,color=2/'");
-	is("cpu/mem-loads.unit/", "-2 PMU 'cpu' has no event or field 'mem-loads.unit', at character "
+	is("cpu/mem-loads.unit/", "-2 PMU 'cpu' has no event or field 'mem-loads.unit', at "
+	   "character "
 	   "5 of 'cpu/mem-loads.unit/'");
 	is("gpu/event=1/", "-2 there is no event and no PMU 'gpu' here");
 	struct evspec_list l = { NULL, 0, 0, 0 };
@@ -215,7 +219,8 @@ static void tracepoints(void)
 	is("sched:", "-22 unknown event 'sched'");
 	is("sched:sched_switch:u", "-22 'sched:sched_switch' happens inside the kernel: with 'u' "
 	   "there is never a sample, at character 20 of 'sched:sched_switch:u'");
-	is("sched:sched_switch:p", "-22 modifier 'p' has no meaning for 'sched:sched_switch': only a "
+	is("sched:sched_switch:p", "-22 modifier 'p' has no meaning for 'sched:sched_switch': "
+	   "only a "
 	   "PMU can be precise, at character 20 of 'sched:sched_switch:p'");
 	tap_ok(evspec_parse(&l, &m.host, "sched:sched_switch:k", NULL) == 0 &&
 	       evspec_in_kernel(&l.v[0]) && evspec_is_mark(&l.v[0]), "it is in the kernel");
@@ -284,7 +289,8 @@ static void marks(const char *self)
 	tap_ok(strncmp(lines(text, out), want, strlen(want)) == 0, "a function that is not there");
 	snprintf(text, sizeof(text), "uprobe:%s:main+0x10000000", self);
 	tap_ok(strstr(lines(text, out), "bytes only"), "an offset beyond the function");
-	is("uprobe:/no/such/file:main", "-2 cannot open '/no/such/file': No such file or directory, "
+	is("uprobe:/no/such/file:main", "-2 cannot open '/no/such/file': No such file or "
+	   "directory, "
 	   "at character 8 of 'uprobe:/no/such/file:main'");
 	is("uprobe:/etc/passwd:main", "-8 '/etc/passwd' is no ELF file, at character 8 of "
 	   "'uprobe:/etc/passwd:main'");
@@ -314,13 +320,16 @@ static void groups(void)
 	is("{cycles", "-22 '{' is never closed");
 	is("cycles}", "-22 unexpected '}' behind 'cycles', at character 7 of 'cycles}'");
 	is("{cycles,{r1}}", "-22 a group within a group, at character 9 of '{cycles,{r1}}'");
-	is("{cycles}r1", "-22 a group is followed by ':' and modifiers, or by ',', at character 9 of "
+	is("{cycles}r1", "-22 a group is followed by ':' and modifiers, or by ',', at character "
+	   "9 of "
 	   "'{cycles}r1'");
 	is("{cycles,cycles}", "-22 event 'cycles' is given twice");
 	is("cycles:S", "-22 'W' and 'S' are modifiers of groups, at character 8 of 'cycles:S'");
-	is("{cycles,r1}:SW", "-22 'W' and 'S' exclude each other: a group that samples as one cannot "
+	is("{cycles,r1}:SW", "-22 'W' and 'S' exclude each other: a group that samples as one "
+	   "cannot "
 	   "be broken up, at character 13 of '{cycles,r1}:SW'");
-	is("{cycles,r1/period=5/}:S", "-22 'r1' has a rate of its own, but only the first of a group "
+	is("{cycles,r1/period=5/}:S", "-22 'r1' has a rate of its own, but only the first of a "
+	   "group "
 	   "with 'S' samples, at character 23 of '{cycles,r1/period=5/}:S'");
 	is("cycles:pP", "-22 'p' and 'P' exclude each other, at character 8 of 'cycles:pP'");
 	is("cycles{r1}", "-22 unexpected '{' behind 'cycles', at character 7 of 'cycles{r1}'");

@@ -164,7 +164,8 @@ static void test_groups(void)
 	size_t last = 0;
 	while (last + 1 < n_calls && call[last].attr.config != 7)
 		last++;
-	tap_ok(call[last].attr.disabled && call[last].group_fd < 0, "what is outside of the group is enabled by itself");
+	tap_ok(call[last].attr.disabled && call[last].group_fd < 0,
+	       "what is outside of the group is enabled by itself");
 	opens(&m, "{cycles,r7}", "event 'r7' does not fit into its group: Invalid argument");
 	refuse_in_groups = false;
 	opens(&m, "{cycles,r7}", "cannot open event 'r7'");

@@ -1,0 +1,120 @@
+#!/bin/sh
+# The grammar of events on a real PMU: fields, named events, groups, precision, several at once.
+. "$CPROF_SOURCE_ROOT/tests/lib.sh"
+. "$CPROF_SOURCE_ROOT/tests/guest/guest.sh"
+guest_setup
+
+in_guest grammar <<'END'
+pmu=$(basename "$(dirname "$(ls /sys/bus/event_source/devices/*/cpus | head -n 1)")")
+echo "$pmu" >"$OUT/pmu"
+ls "/sys/bus/event_source/devices/$pmu/events" >"$OUT/events"
+record field --scope task -e "$pmu/event=0x11,name=by_field/u" -c 100003 -- ./work 50
+record wildcard --scope task -e "cpu/event=0x11/u" -c 100003 -- ./work 50
+record config --scope task -e "$pmu/config=0x11,period=10007/u" -- ./work 20 0 0 0 1
+record named --scope task -e "$pmu/cpu_cycles/u" -c 100003 -- ./work 50
+record alone --scope task -e "cpu_cycles:u" -c 100003 -- ./work 50
+record raw-term --scope task -e "$pmu/r11/u" -c 100003 -- ./work 50
+record twice --scope task -e cycles:u,cycles/name=fine,period=10007/u -c 100003 -- ./work 50
+record group --scope task -e '{cycles/period=100003/,instructions/period=100003/}:u' -- ./work 50
+record leader --scope task -e '{cycles/period=100003/,instructions}:uS' -- ./work 50
+record leader-attach --scope cpu -e '{cycles/period=100003/,instructions}:uS' -- ./work 50 0 0 0 1
+record pinned --scope task -e cycles:uD -c 100003 -- ./work 50
+record call-graphs --scope task -e cycles/call-graph=dwarf,period=100003/u \
+	-e r11/call-graph=no,name=bare,period=100003/u -- ./work 50
+record precise --scope task -e cycles:uppp -c 100003 -- ./work 20
+record highest --scope task -e cycles:uP -c 100003 -- ./work 20
+record tracepoint -e sched:sched_switch -- sh -c 'i=0; while [ $i -lt 20 ]; do usleep 10000; i=$((i + 1)); done'
+record too-large -e "$pmu/event=0x123456/" -- ./work 1
+record no-field -e "$pmu/colour=1/" -- ./work 1
+record no-pmu -e "gpu/event=1/" -- ./work 1
+./cprof list --pmu >"$OUT/list.out" 2>"$OUT/list.err"
+echo $? >"$OUT/list.status"
+./cprof list --pmu="$pmu" >"$OUT/events-of.out" 2>"$OUT/events-of.err"
+echo $? >"$OUT/events-of.status"
+END
+
+guest_pmu=$(cat "$T/grammar.keep/out/pmu")
+
+# cycles WHAT CASE PERIOD TYPE: one sample for each period of the count, 1 to 3 between the functions
+cycles() {
+	recorded grammar "$2" "$1"
+	profile "$1: exactly floor(count / period) samples of what it is called" "$pb" \
+		"n == $counted // $3" 'n > 1000' "p.sample_types[1] == ('$4', 'count')"
+	profile "$1: the shares are 25 % and 75 %" "$pb" \
+		"abs(share('work_one') / leaf('^work_(one|three)$') - 0.25) <= 0.002"
+}
+type_of=$(echo "$guest_pmu" | tr -c 'a-z0-9\n' _)
+cycles 'a field of the PMU' field 100003 by_field
+cycles 'cpu stands for the cores' wildcard 100003 cpu_event_0x11
+cycles 'a word of the request' config 10007 "${type_of}_config_0x11"
+cycles 'the raw code as a term' raw-term 100003 "${type_of}_r11"
+if grep -q '^cpu_cycles$' "$T/grammar.keep/out/events"; then
+	cycles 'an event that the kernel names' named 100003 "${type_of}_cpu_cycles"
+	cycles 'its name alone' alone 100003 cpu_cycles
+else
+	skip 'an event that the kernel names' 'this kernel names none'
+fi
+cycles 'a pinned event' pinned 100003 cycles
+
+result grammar twice
+base=${pb%.pb.gz}
+is "$status" 0 'one event twice: recorded'
+profile 'one event twice: each with its period' "$base.fine-u.pb.gz" 'p.period == 10007' 'n > 15000'
+profile 'one event twice: the other' "$base.cycles-u.pb.gz" 'p.period == 100003' \
+	'near(work_three=0.75)'
+
+# An instruction takes one cycle here, so both counters say the same.
+result grammar group
+base=${pb%.pb.gz}
+is "$status" 0 'a group: recorded'
+is "$(summary 's["events"][0]["counted"]')" "$(summary 's["events"][1]["counted"]')" \
+	'a group: its events are counted at the same time'
+for case in leader leader-attach; do
+	result grammar $case
+	base=${pb%.pb.gz}
+	is "$status" 0 "$case: recorded"
+	check "$case: the profiles are right" "$guest_check" "$base.cycles-u.pb.gz" \
+		"$base.instructions-u.pb.gz"
+	n=$(summary 'e["samples"]')
+	profile "$case: the leader samples exactly" "$base.cycles-u.pb.gz" 'n * 100003 == total' 'n > 1000'
+	is "$([ "$case" = leader ] && summary "e['samples'] == e['counted'] // 100003" || echo True)" \
+		True "$case: one sample for each period"
+	profile "$case: the member's values are its counts at the leader's stacks" \
+		"$base.instructions-u.pb.gz" "n == $n" 'abs(total / (n * 100003) - 1) < 0.01' \
+		"abs(share('work_one') / leaf('^work_(one|three)$') - 0.25) <= 0.005"
+done
+
+result grammar call-graphs
+base=${pb%.pb.gz}
+is "$status" 0 'call graphs by event: recorded'
+profile 'call graphs by event: the stacks of one' "$base.cycles-u.pb.gz" \
+	"path('work_three', 'drive', 'main') >= 0.99 * share('work_three')"
+profile 'call graphs by event: only the leaves of the other' "$base.bare-u.pb.gz" \
+	'all(len(s[0]) == 1 for s in p.samples)' 'near(work_three=0.75)'
+
+for case in precise highest; do
+	recorded grammar $case "$case"
+	profile "$case: it is cycles" "$pb" 'n > 100' 'near(work_three=0.75)'
+done
+result grammar highest
+like err "precise level [0-3], the highest" 'P: which precision it got is said'
+
+recorded grammar tracepoint 'a tracepoint'
+profile 'a tracepoint: each time is a sample' "$pb" 'total >= 20' 'n == total' \
+	"p.sample_types[1] == ('sched_sched_switch', 'count')"
+
+result grammar too-large
+is "$status" 64 'a number that does not fit: status'
+like err "too large: 'event' of PMU" 'a number that does not fit: the field'
+result grammar no-field
+is "$status" 1 'a field that the PMU does not have: status'
+like err "no event or field 'colour=1'" 'a field that the PMU does not have'
+like err 'its fields are: .*event' 'a field that the PMU does not have: those it has are said'
+result grammar no-pmu
+like err "no PMU 'gpu' here" 'a PMU that is not there'
+result grammar list
+is "$status" 0 'list --pmu'
+like out "^  $guest_pmu +type [0-9]+, the CPU's cores, CPUs 0" 'list --pmu: the PMU of the cores'
+result grammar events-of
+like out "^  $guest_pmu/[a-z0-9_]+/ +(yes|no)" 'list --pmu=NAME: its events'
+finish
