@@ -227,8 +227,10 @@ static bool take_number(struct evparse *p, const char *ends, uint64_t *ret)
 static uint32_t take_access(struct evparse *p)
 {
 	uint32_t type = 0;
+	if (p->text[p->at] != ':')
+		return 0;
 	size_t n = strcspn(p->text + p->at + 1, ":/,{}");
-	if (p->text[p->at] != ':' || n == 0 || strspn(p->text + p->at + 1, "rwx") < n)
+	if (n == 0 || strspn(p->text + p->at + 1, "rwx") < n)
 		return 0;
 	for (size_t i = 0; i < n; i++) {
 		char c = p->text[p->at + 1 + i];
