@@ -12,6 +12,7 @@
 #include "symbolize/symelf.h"
 #include "symbolize/symgo.h"
 #include "symbolize/symkernel.h"
+#include "symbolize/sympackage.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -265,6 +266,14 @@ static bool resolve_kernel(struct batch *b, struct symaddr *a)
 	const char *name, *module;
 	uint64_t start;
 	struct symline line = {0};
+	/* What came and went while it was recorded: BPF programs, trampolines. */
+	const struct jitcode_entry *e =
+		b->o->kernel_code ? jitcode_find(b->o->kernel_code, a->vaddr, UINT64_MAX) : NULL;
+	if (e) {
+		line.name = line.linkage = strtab_add_cstr(b->strings, e->name);
+		a->source = SYMBOLIZER_KALLSYMS;
+		return add_line(b, a, &line);
+	}
 	if (!b->o->kernel || !symkernel_find(b->o->kernel, a->vaddr, &name, &module, &start))
 		return add_made_up(b, a, line);
 	line.name = line.linkage = strtab_add_cstr(b->strings, name);
@@ -464,16 +473,24 @@ static void explain(const struct batch *b, const struct symaddr *addr, size_t n,
 }
 
 /* What would give more names. */
-static void explain_lack(const struct dso *d, bool is_open, char *buf, size_t n_bytes)
+static void explain_lack(const struct batch *b, bool is_open, char *buf, size_t n_bytes)
 {
-	char id[DSO_BUILD_ID_TEXT_MAX];
+	const struct dso *d = b->d;
+	char id[DSO_BUILD_ID_TEXT_MAX], package[128];
+	if (!b->o->log || b->o->log->max < LOG_EXPLAIN)
+		return;
 	if (!is_open && d->fd < 0 && !d->image)
 		snprintf(buf, n_bytes, "the file could not be opened: %s",
 			 d->open_errno ? strerror(d->open_errno) : "not tried");
 	else if (!is_open)
 		snprintf(buf, n_bytes, "not a usable ELF file");
+	else if (d->n_build_id && b->o->host && d->key.kind == DSO_ELF &&
+		 sympackage_of(b->o->host, d->path, package, sizeof(package)))
+		snprintf(buf, n_bytes, "no debug file for build id %s: Debian package %s has it, "
+			 "or --debuginfod", dso_build_id_text(d, id), package);
 	else if (d->n_build_id)
-		snprintf(buf, n_bytes, "no debug information for build id %s",
+		snprintf(buf, n_bytes, "no debug information for build id %s: compile it with -g, "
+			 "or put its debug file below /usr/lib/debug/.build-id",
 			 dso_build_id_text(d, id));
 	else
 		snprintf(buf, n_bytes, "no debug information, and no build id to find any by");
@@ -523,7 +540,7 @@ static int resolve_elf(struct batch *b, struct symaddr *addr, size_t n)
 		return r;
 	if (r) {
 		r = resolve_each(b, addr, n, resolve_nameless);
-		explain_lack(b->d, false, lack, sizeof(lack));
+		explain_lack(b, false, lack, sizeof(lack));
 		explain(b, addr, n, NULL, lack);
 		return r;
 	}
@@ -537,7 +554,7 @@ static int resolve_elf(struct batch *b, struct symaddr *addr, size_t n)
 	if (r != -ENOMEM)
 		r = resolve_open_elf(b, &elf, dwarf, addr, n);
 	if (!dwarf && !b->o->no_inlines)
-		explain_lack(b->d, true, lack, sizeof(lack));
+		explain_lack(b, true, lack, sizeof(lack));
 	note_lack(b, &elf, dwarf && symdwarf_was_late(dwarf), lack, sizeof(lack));
 	if (r == 0)
 		explain(b, addr, n, dwarf ? from : NULL, *lack ? lack : NULL);

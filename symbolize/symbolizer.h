@@ -67,6 +67,7 @@ struct symbolizer_options {
 	const struct log *log;          /* LOG_EXPLAIN: for each DSO where its names came from */
 	const struct symbolizer_jit *jit; /* names for a DSO_ANON; the first that knows counts */
 	size_t n_jit;
+	const struct jitcode *kernel_code; /* BPF programs and the like, as records told; NULL */
 	struct symkernel *kernel;       /* names for DSO_KERNEL and DSO_MODULE; may be NULL */
 	uint64_t timeout_ns;            /* for one DSO's debug information; 0: none */
 	struct symbolizer_counts *counts; /* are added to; may be NULL */

@@ -139,6 +139,7 @@ int engine_init(struct engine *g, const struct engine_options *o, struct err *e)
 	g->walk.max_branches = o->max_branches;
 	g->procs.user_free = thread_free;
 	g->remap.host = o->host;
+	jitcode_init(&g->kernel_code, &g->budget);
 	jit_init(&g->jit, &g->budget, &g->dsos, o->host);
 	g->walk.user.jit = &g->jit;
 	if (o->host) {
@@ -153,6 +154,7 @@ void engine_done(struct engine *g)
 {
 	stackwalk_done(&g->walk);
 	jit_done(&g->jit);
+	jitcode_done(&g->kernel_code);
 	applabels_done(&g->app);
 	counts_done(&g->counts);
 	labels_done(&g->labels);
@@ -476,6 +478,19 @@ static void feed_app_labels(struct engine *g, const struct record *r)
 	}
 }
 
+/* Also when it goes: it may have come before the recording. */
+static void note_kernel_code(struct engine *g, const struct record *r)
+{
+	const struct record_ksymbol *k = &r->ksymbol;
+	struct jitcode_entry e = {
+		.start = k->vaddr, .n_bytes = k->n_bytes, .from_ns = r->time_ns,
+		.index = k->ksym_type,
+		.name = jitcode_keep_name(&g->kernel_code, k->name, strlen(k->name)),
+	};
+	if (e.name && *e.name && k->vaddr)
+		jitcode_add(&g->kernel_code, &e);
+}
+
 static void feed_side_band(struct engine *g, const struct record *r)
 {
 	if (!targets_feed(&g->targets, r))
@@ -517,6 +532,9 @@ void engine_feed(struct engine *g, const struct record *r)
 	case PERF_RECORD_COMM:
 	case PERF_RECORD_FORK:
 		feed_side_band(g, r);
+		break;
+	case PERF_RECORD_KSYMBOL:
+		note_kernel_code(g, r);
 		break;
 	case PERF_RECORD_EXIT:
 		note_exit(g, r);

@@ -23,6 +23,7 @@
 #include "session/pauses.h"
 #include "session/remap.h"
 #include "session/stackwalk.h"
+#include "symbolize/jitcode.h"
 #include "session/targets.h"
 
 struct err;
@@ -88,6 +89,7 @@ struct engine {
 	struct counts counts;
 	struct stackwalk walk;
 	struct jit jit;
+	struct jitcode kernel_code;  /* what KSYMBOL records told of: BPF programs, trampolines */
 	struct engine_event *event;
 	uint32_t *pmu_label;         /* per event: the value of its label pmu; 0 none */
 	struct label *fixed_label;   /* options.label as string ids */

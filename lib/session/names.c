@@ -19,6 +19,7 @@
 #include "symbolize/symkernel.h"
 
 #include <errno.h>
+#include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,6 +129,11 @@ static uint32_t kernel_mapping(struct engine *g, struct names *n, const struct n
 	uint64_t start;
 	struct names_mapping m = { .limit = UINT64_MAX };
 	char file[80];
+	const struct jitcode_entry *code = jitcode_find(&g->kernel_code, address, UINT64_MAX);
+	if (code && code->index == PERF_RECORD_KSYMBOL_TYPE_BPF) {
+		m.filename = strtab_add_cstr(&g->strings, "[bpf]");
+		return add_mapping(n, m);
+	}
 	if (k && symkernel_find(k, address, &name, &module, &start) && *module) {
 		snprintf(file, sizeof(file), "[%s]", module);
 		m.filename = strtab_add_cstr(&g->strings, file);
@@ -260,6 +266,7 @@ static int resolve_dso(struct engine *g, const struct names_options *options,
 	struct symbolizer_jit jit[SYMBOLIZER_JIT_MAX];
 	struct symbolizer_options own = *o;
 	own.jit = jit;
+	own.kernel_code = &g->kernel_code;
 	own.n_jit = jit_views(&g->jit, d, jit);
 	for (size_t i = 0; i < n->n_fetched; i++) {
 		if (n->fetched[i].dso != d || n->fetched[i].fd < 0)
@@ -402,6 +409,9 @@ int names_resolve(struct engine *g, const struct names_options *options, struct 
 	if (code == 0)
 		kernel = open_kernel(g, options, list, n_list, &n.kernel_hidden);
 	o.kernel = kernel;
+	uint64_t *replaced = NULL;
+	jitcode_settle(&g->kernel_code, &replaced);
+	free(replaced);
 	if (code == 0)
 		code = fetch(g, options, &n, list, n_list);
 	if (code == 0)

@@ -58,6 +58,7 @@ struct live {
 	VEC(struct live_fd) fds;
 	VEC(struct live_late) late;
 	struct perf_event_attr *attr;  /* per event, as it opened */
+	bool no_ksymbol;               /* this kernel has no such records */
 	unsigned *given_up;            /* per event: enum evopen_given_up */
 	bool *paused;                  /* per event */
 	bool *broken;                  /* per event: its weak group could not be had */

@@ -131,8 +131,11 @@ static int open_rings(struct live *l, struct live_options *o, const int *cpus, s
 
 /* ---- events -------------------------------------------------------------------- */
 
-static void add_sideband(struct perf_event_attr *attr)
+static void add_sideband(const struct live *l, struct perf_event_attr *attr,
+			 const struct evopen_place *at)
 {
+	/* Of no task: the kernel's own code. */
+	attr->ksymbol = at->pid < 0 && !l->no_ksymbol;
 	attr->mmap = 1;
 	attr->mmap2 = 1;
 	attr->comm = 1;
@@ -214,7 +217,8 @@ static int open_one(struct live *l, const struct live_options *o, uint32_t i, st
 	bool sideband = !p->has_sideband[r];
 	unsigned given_up = 0;
 	if (sideband)
-		add_sideband(&attr);
+		add_sideband(l, &attr, &at);
+	bool asked_ksymbol = attr.ksymbol;
 	int fd = p->found[i] ? evopen_again(&o->open, &o->event[i], &attr, &at, e)
 			     : evopen_first(&o->open, &o->event[i], &attr, &at, &given_up, e);
 	if (fd < 0)
@@ -226,8 +230,10 @@ static int open_one(struct live *l, const struct live_options *o, uint32_t i, st
 	if (code < 0)
 		return code;
 	if (!p->found[i]) {
+		l->no_ksymbol |= asked_ksymbol && !attr.ksymbol;
 		if (sideband)
-			attr.mmap = attr.mmap2 = attr.comm = attr.comm_exec = attr.task = 0;
+			attr.mmap = attr.mmap2 = attr.comm = attr.comm_exec = attr.task =
+				attr.ksymbol = 0;
 		note_found(l, o, i, &attr, given_up);
 	}
 	p->found[i] = true;
@@ -611,10 +617,10 @@ int live_set_stack(struct source *s, uint32_t stack_bytes, struct err *e)
 			continue;
 		struct perf_event_attr attr = l->attr[f.event];
 		attr.sample_stack_user = stack_bytes;
-		if (f.sideband)
-			add_sideband(&attr);
 		const struct evopen_place place = { cgroup ? o->cgroup_fd : -1, f.cpu, -1,
 						    cgroup ? PERF_FLAG_PID_CGROUP : 0 };
+		if (f.sideband)
+			add_sideband(l, &attr, &place);
 		f.fd = evopen_again(&o->open, &o->event[f.event], &attr, &place, e);
 		int code = f.fd < 0 ? f.fd : keep_fd(l, o, f, ring_fd_of_cpu(l, f.cpu), e);
 		if (code < 0) {

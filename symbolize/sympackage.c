@@ -1,0 +1,54 @@
+#include "symbolize/sympackage.h"
+
+#include "base/cleanup.h"
+#include "base/host.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define INFO "var/lib/dpkg/info"
+
+/* Is path a line of that list?  Lists may name /lib where the file is seen below /usr/lib. */
+static bool is_listed(const struct host *h, const char *list, const char *path)
+{
+	CLEANUP_FREE char *text = NULL;
+	size_t n = strlen(path);
+	if (host_read_file(h, HOST_ROOT, &text, NULL, INFO "/%s", list) < 0)
+		return false;
+	for (const char *p = text; (p = strstr(p, path)); p += n)
+		if ((p == text || p[-1] == '\n') && (p[n] == '\n' || !p[n]))
+			return true;
+	return false;
+}
+
+bool sympackage_of(const struct host *h, const char *path, char *buf, size_t n_bytes)
+{
+	const char *unmerged = strncmp(path, "/usr/", 5) == 0 ? path + 4 : path;
+	int fd = host_open_file(h, HOST_ROOT, O_RDONLY | O_DIRECTORY, INFO);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	if (!dir) {
+		if (fd >= 0)
+			close(fd);
+		return false;
+	}
+	bool found = false;
+	for (const struct dirent *e; !found && (e = readdir(dir));) {
+		size_t n = strlen(e->d_name);
+		if (n <= 5 || strcmp(e->d_name + n - 5, ".list") != 0 ||
+		    (!is_listed(h, e->d_name, path) &&
+		     (unmerged == path || !is_listed(h, e->d_name, unmerged))))
+			continue;
+		/* "zlib1g:amd64.list" */
+		int n_name = (int)strcspn(e->d_name, ":");
+		if (n_name == (int)n)
+			n_name = (int)n - 5;
+		bool is_libc = n_name == 5 && strncmp(e->d_name, "libc6", 5) == 0;
+		snprintf(buf, n_bytes, "%.*s-%s", n_name, e->d_name, is_libc ? "dbg" : "dbgsym");
+		found = true;
+	}
+	closedir(dir);
+	return found;
+}
