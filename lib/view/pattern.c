@@ -15,7 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FOREIGN_MAX 20000  /* characters */
+#define FOREIGN_MAX 4000       /* characters */
+#define FOREIGN_DEPTH_MAX 6    /* groups in groups */
 
 /* The longest replacement, "[^0-9]", is three times what it replaces. */
 static char *to_posix(const char *text, bool *ret_ignore_case)
@@ -76,11 +77,16 @@ int pattern_compile(struct pattern *p, const char *what, const char *text, struc
 
 bool pattern_compile_foreign(struct pattern *p, const char *text)
 {
+	int depth = 0;
 	if (strlen(text) > FOREIGN_MAX || strchr(text, '{'))
 		return false;
 	for (const char *c = text; *c; c++) {
-		/* glibc copies what a '+' stands behind: nested ones grow exponentially. */
-		if (*c == '+' && c > text && strchr(")+*?", c[-1]))
+		/* glibc copies what a '+' stands behind: nested ones grow exponentially.  Rows and
+		 * towers of others take polynomial time, of a high degree. */
+		if (strchr("+*?", *c) && c > text && strchr(*c == '+' ? ")+*?" : "+*?", c[-1]))
+			return false;
+		depth += (*c == '(') - (*c == ')');
+		if (depth > FOREIGN_DEPTH_MAX)
 			return false;
 		if (*c != '\\')
 			continue;

@@ -14,7 +14,7 @@ struct pattern { regex_t re; bool is_set; };
 int pattern_compile(struct pattern *p, const char *what, const char *text, struct err *e);
 
 /* One that comes with a file, implicitly anchored at both ends: only harmless forms, no counts in
- * braces, references back, or '+' behind a group or another repetition.  false: refused or not
+ * braces, references back, two repetitions in a row, or '+' behind a group.  false: refused or not
  * well formed. */
 bool pattern_compile_foreign(struct pattern *p, const char *text);
 

@@ -30,7 +30,7 @@ struct rows_private {
 };
 
 /* Kinds of keys, above all string ids. */
-enum { KEY_MODULE = 1, KEY_UNKNOWN, KEY_LABEL, KEY_NUMBER };
+enum { KEY_MODULE = 1, KEY_UNKNOWN, KEY_LABEL, KEY_NUMBER, KEY_FILE };
 #define KIND(k) ((uint64_t)(k) << 60)
 
 void rows_free(struct rows *r)
@@ -95,6 +95,39 @@ static uint32_t new_row(struct rows_private *x, struct key key, const char *name
 	return i;
 }
 
+/* "a/../b//./c" is "b/c": compilers write down what they were called with.  Links are not looked
+ * at.  The id of the result in the table, 0 when memory is out. */
+static uint32_t clean_path(struct rows_private *x, const char *path)
+{
+	CLEANUP_FREE char *out = malloc(strlen(path) + 2);
+	size_t n = 0, floor = 0;  /* what stands before floor is not taken back */
+	if (!out)
+		return 0;
+	if (*path == '/')
+		out[n++] = '/';
+	floor = n;
+	for (const char *p = path; *p;) {
+		size_t len = strcspn(p, "/");
+		if (len == 2 && p[0] == '.' && p[1] == '.' && n > floor) {
+			while (n > floor && out[n - 1] != '/')
+				n--;
+			n -= n > floor;
+		} else if (len == 2 && p[0] == '.' && p[1] == '.' && out[0] != '/') {
+			n += (size_t)sprintf(out + n, "%s..", n > 0 ? "/" : "");
+			floor = n;
+		} else if (len > 2 || (len == 2 && memcmp(p, "..", 2) != 0) ||
+			   (len == 1 && *p != '.')) {
+			if (n > 0 && out[n - 1] != '/')
+				out[n++] = '/';
+			memcpy(out + n, p, len);
+			n += len;
+		}
+		p += len;
+		p += strspn(p, "/");
+	}
+	return n > 0 ? strtab_add(&x->names, out, n) : strtab_add(&x->names, ".", 1);
+}
+
 static uint32_t row_of_module(const struct model *m, struct rows_private *x, uint32_t mapping)
 {
 	uint32_t file = mapping == MODEL_NONE ? 0 : m->mapping[mapping].filename;
@@ -116,19 +149,28 @@ static uint32_t row_of_line(const struct model *m, struct rows_private *x, enum 
 		line && line->function != MODEL_NONE ? &m->function[line->function] : NULL;
 	if (by == ROWS_MODULE || !fn || (by == ROWS_FILE ? !fn->filename : !fn->name))
 		return row_of_module(m, x, l->mapping);
-	struct key key = { by == ROWS_FILE ? fn->filename : fn->name, 0 };
-	if (by == ROWS_LINE) {
-		key.a |= (uint64_t)(fn->filename & 0x0fffffff) << 32;
-		key.b = (uint64_t)line->line;
+	struct key key = { fn->name, 0 };
+	uint32_t file = 0;
+	if (by != ROWS_FUNCTION && fn->filename) {
+		file = clean_path(x, model_string(m, fn->filename));
+		if (!file)
+			return MODEL_NONE;
 	}
+	if (by == ROWS_FILE)
+		key.a = KIND(KEY_FILE) | file;
+	if (by == ROWS_LINE)
+		key = (struct key){ fn->name | (uint64_t)(file & 0x0fffffff) << 32,
+				    (uint64_t)line->line };
 	uint32_t i = find_row(x, key);
 	if (i != MODEL_NONE)
 		return i;
-	const char *name = model_string(m, (uint32_t)key.a), *file = model_string(m, fn->filename);
-	if (by == ROWS_LINE && line->line)
-		name = make_name(x, "%s %s:%" PRId64, name, file, line->line);
-	else if (by == ROWS_LINE && file[0])
-		name = make_name(x, "%s %s", name, file);
+	const char *name = model_string(m, fn->name), *path = strtab_get(&x->names, file);
+	if (by == ROWS_FILE)
+		name = path;
+	else if (by == ROWS_LINE && line->line)
+		name = make_name(x, "%s %s:%" PRId64, name, path, line->line);
+	else if (by == ROWS_LINE && file)
+		name = make_name(x, "%s %s", name, path);
 	return new_row(x, key, name);
 }
 

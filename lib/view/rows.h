@@ -7,7 +7,7 @@
  *
  *   function   by name; without one, the mapping's file as "[libfoo.so]", or "<unknown>"
  *   line       by function, file and line, as "name file.c:12"
- *   file       source file; without one as for functions
+ *   file       source file; without one as for functions.  Here and with lines "a/../b" is "b"
  *   module     the mapping's file
  *   label      the values of a label ("thread" is the label thread_name); frames play no
  *              part: a sample is one row
