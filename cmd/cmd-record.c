@@ -10,6 +10,7 @@
 #include "base/vec.h"
 #include "cmd/cachedir.h"
 #include "cmd/cmd.h"
+#include "cmd/hottest.h"
 #include "cmd/launch.h"
 #include "cmd/output.h"
 #include "cmd/recordopts.h"
@@ -204,6 +205,20 @@ static double own_cpu_s(void)
 	       (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
 }
 
+/* Of the first file, for people only: on a terminal. */
+static void show_hottest(const struct recording *rec)
+{
+	if (rec->opts.json || isatty(STDERR_FILENO) != 1)
+		return;
+	for (size_t i = 0; i < rec->n_events; i++) {
+		const char *path = rec->file[i].path;
+		if (path && strcmp(path, "-") != 0) {
+			hottest_print(path);
+			return;
+		}
+	}
+}
+
 static int summarize(struct recording *rec)
 {
 	struct summary s = {
@@ -212,8 +227,10 @@ static int summarize(struct recording *rec)
 		.command_status = rec->launch.ended ? launch_status(&rec->launch) : 0,
 		.own_cpu_s = own_cpu_s(),
 	};
-	if (!rec->opts.quiet)
+	if (!rec->opts.quiet) {
 		summary_print(&s, stderr);
+		show_hottest(rec);
+	}
 	if (rec->opts.json) {
 		summary_print_json(&s, stdout);
 		if (fflush(stdout) != 0) {

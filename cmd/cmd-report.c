@@ -82,10 +82,11 @@ int report_scale_choose(const struct report_options *o, const struct model *m, u
 	return r;
 }
 
-static int64_t smallest(const struct top *t)
+/* Of the rows that are shown: one far down must not force a small unit on them. */
+static int64_t smallest(const struct top *t, uint64_t limit)
 {
 	int64_t min = 0;
-	for (uint32_t i = 0; i < t->n_rows; i++) {
+	for (uint32_t i = 0; i < t->n_rows && (limit == 0 || i < limit); i++) {
 		int64_t v = model_magnitude(t->row[i].flat ? t->row[i].flat : t->row[i].cum);
 		if (v > 0 && (min == 0 || v < min))
 			min = v;
@@ -122,13 +123,14 @@ static int run_report(int argc, char **argv)
 	int code = open_view(&r.view, &o, o.path, o.n_paths, &e);
 	if (code == 0)
 		code = top_new(r.view.m, r.view.f, r.view.rows, r.view.type, &r.top, &e);
-	if (code == 0)
-		code = report_scale_choose(&o, r.view.m, r.view.type, smallest(r.top),
+	if (code == 0) {
+		top_sort(r.top, o.order);
+		code = report_scale_choose(&o, r.view.m, r.view.type, smallest(r.top, o.limit),
 					   r.top->total, &r.scale, &e);
+	}
 	int write_error = 0;
 	if (code == 0) {
 		warn_of_filter(r.view.f);
-		top_sort(r.top, o.order);
 		term_open(&r.term, !o.no_pager && o.format == REPORT_TEXT);
 		code = print(&r, &failed, &e);
 		write_error = term_close(&r.term);

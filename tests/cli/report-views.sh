@@ -1,0 +1,148 @@
+#!/bin/sh
+# What report prints: views, options, and the terminal, at 80 and 200 columns.
+. "$CPROF_SOURCE_ROOT/tests/lib.sh"
+need tmux less
+p=sample.keep
+check 'a sample profile' "$CPROF_BUILD_ROOT/tests/tools/pprof-sample" "$p"
+mkdir -p odd.keep/src/app
+"$PYTHON" "$CPROF_SOURCE_ROOT/tests/tools/oddprofiles.py" odd.keep
+rm -f odd.keep/odd-random*
+
+# ---- views
+
+run "$CPROF" report --tree "$p"
+like out '^    1200ms  80.70%     1200ms      mix \(inlined\)$' 'a tree'
+run "$CPROF" report --tree --caller ksys_read "$p"
+is "$(tail -n 3 out | sed 's/^.* //' | tr '\n' ';')" 'ksys_read;[libstripped.so.6];main;' \
+	'callers stand below'
+run "$CPROF" report --tree --callee '^walk' --json "$p"
+check 'callees as JSON' "$PYTHON" -c "
+import json
+t = json.load(open('out'))
+assert [(x['name'], x['cum']) for x in t['children']] == [('walk(Tree const*)', 1450000000)], t"
+run "$CPROF" report --folded "$p"
+like out '^main;\[libstripped.so.6\];ksys_read 7000000$' 'folded stacks'
+run "$CPROF" report --csv "$p"
+like out '^mix,/src/app/hash.h,/opt/app/bin/app,1200000000,80.6994,' 'comma separated values'
+run "$CPROF" report --by thread "$p"
+like out '287ms +19.30% .*\(none\)$' 'by thread'
+run "$CPROF" report --by module "$p"
+like out '^ +1450ms .* 1487ms +100%  \[app\]$' 'by module'
+run "$CPROF" report --unit s "$p"
+like out '^ +1.20s +80.70%' 'in another unit'
+run "$CPROF" report --limit 0 --sample-type 0 "$p"
+like out '^Type: samples \(count\)$' 'a sample type by its number'
+run sh -c "'$CPROF' report - <$p"
+like out 'ksys_read$' 'from standard input'
+run "$CPROF" report "$p" "$p"
+like out '^Merged: 2 files$' 'two files merged'
+like out '^ +2.40s +80.70%' 'add up'
+printf 'int x;\nstatic int mix(int x)\n{\n\treturn x * 3;\n}\n' >hash.h
+mv hash.h odd.keep/src/app/
+run sh -c "cd odd.keep/src/app && '$CPROF' report --list mix '$T/$p'"
+like out '^ +1200ms +1200ms +3  {$' 'source lines, found below the current folder'
+run "$CPROF" report --list main "$p"
+like out 'not found: only numbers' 'source that is not here'
+run "$CPROF" report --keep-dropped odd.keep/odd-drop.pb
+like out 'alloc\(int, long\)$' 'dropped frames on request'
+run "$CPROF" report odd.keep/odd-drop.pb
+unlike out 'alloc\(int, long\)$' 'and not without'
+run "$CPROF" report --focus nosuchname "$p"
+is "$status" 0 'a filter without a match'
+like err 'focus matches nothing' 'is told'
+
+# ---- comparing
+
+run "$CPROF" report --diff "$p" "$p" --fail-if 'flat(*) > +0%'
+is "$status" 0 'a profile does not differ from itself'
+like out '^0 of 6 functions changed by more than chance' 'and nothing is marked'
+run "$CPROF" report --diff "$p" --focus main "$p" --fail-if 'cum(main) > 50%'
+is "$status" 3 'a condition that holds is status 3'
+like err "cum\\(main\\) > 50% holds: 'main' went from 100.00% to 100.00%" 'and told'
+run "$CPROF" report --diff "$p" --json "$p"
+check 'as JSON' "$PYTHON" -c "
+import json
+d = json.load(open('out'))
+assert d['significant'] == 0 and d['compared'] == 'share' and len(d['rows']) == 6, d"
+run "$CPROF" report --diff "$p" --per-second --csv "$p"
+like out '^mix,480000000,480000000,0,' 'per second, as CSV'
+
+# ---- refusals
+
+refused 64 'not a regular expression' 'a bad expression' report --focus '(' "$p"
+refused 64 'not KEY=VALUE' 'a bad tag' report --tag x "$p"
+refused 64 'cannot be shown in' 'a unit of another kind' report --unit kB "$p"
+refused 64 'go with --tree' '--caller alone' report --caller x "$p"
+refused 64 'goes with --list' '--disasm alone' report --disasm "$p"
+refused 64 'go with --diff' '--fail-if alone' report --fail-if 'total > 1%' "$p"
+refused 64 'is not a condition' 'a bad condition' report --diff "$p" --fail-if 'x > 1' "$p"
+refused 1 "no row 'x'" 'a condition on nothing' report --diff "$p" --fail-if 'flat(x) > 1%' "$p"
+refused 1 'sample type' 'profiles that do not merge' report "$p" odd.keep/odd-units.pb
+refused 1 'do not compare' 'or compare' report --diff odd.keep/odd-types.pb "$p"
+refused 1 "no sample has the label 'pod'" 'a label that is not there' report --by pod "$p"
+refused 1 'no function with a value' 'no such function' report --list nosuch "$p"
+
+# ---- hostile input
+
+"$PYTHON" - <<'EOF2'
+import gzip
+def varint(n):
+    out = b""
+    while n >= 128:
+        out += bytes([n & 127 | 128]); n >>= 7
+    return out + bytes([n])
+member = gzip.compress(b"\x12\x00" * (1 << 20), 6, mtime=0)
+with open("bomb.keep", "wb") as f:
+    f.write(member * 200)
+open("ids.keep", "wb").write(b"\x32\x00" + b"\x22\x00" * 5)
+open("count.keep", "wb").write(b"\x12" + varint(1 << 62) + b"x")
+open("nested.keep", "wb").write(b"\x32\x00\x22\x06\x22\x7f\x08\x01\x08\x01")
+EOF2
+run sh -c "ulimit -v 2000000; '$CPROF' report bomb.keep"
+is "$status" 1 'a gzip bomb is refused in bounded memory'
+like err 'more than 268435456 bytes when uncompressed' 'with the limit'
+like err 'gzip -d' 'and what to do if it is none'
+refused 1 'id 0 or none' 'locations without ids' report ids.keep
+refused 1 'malformed field' 'a length beyond the file' report count.keep
+refused 1 'malformed field' 'a nested length beyond its message' report nested.keep
+
+# ---- terminals
+
+# screen COLUMNS COMMAND: what a terminal of that width shows, in the file out
+screen() {
+	rm -f done.keep
+	tmux -L "cprof$$" -f /dev/null new-session -d -x "$1" -y 40 \
+		"env -u NO_COLOR TERM=screen-256color $2 2>&1; touch done.keep; sleep 60" 2>err
+	wait_for 20 test -e done.keep
+	tmux -L "cprof$$" capture-pane -p -e -t 0 >out 2>err
+	tmux -L "cprof$$" kill-server 2>err
+	# what bytes of a line are columns: escapes are none, and a character of UTF-8 is one
+	sed 's/\x1b\[[0-9;]*m//g' out >plain.keep
+}
+at_end "tmux -L cprof$$ kill-server 2>/dev/null"
+widest() {
+	"$PYTHON" -c 'import sys; print(max(len(l.rstrip("\n")) for l in open("plain.keep", encoding="utf-8")))'
+}
+for columns in 80 200; do
+	for locale in C C.UTF-8; do
+		screen $columns "env LC_ALL=$locale '$CPROF' report $p"
+		like plain.keep '1200ms +80.70% .* mix' "$columns columns, $locale: the table"
+		like out "$(printf '\033')\\[.*31m" "$columns columns, $locale: with colours"
+		is "$([ "$(widest)" -le $columns ] && echo fits)" fits "$columns columns, $locale: fits"
+	done
+	screen $columns "env LC_ALL=C.UTF-8 NO_COLOR=1 '$CPROF' report --tree odd.keep/odd-deep.pb --limit 20"
+	unlike out "$(printf '\033')\\[[0-9;]*3[0-9]m" "$columns columns: NO_COLOR"
+	screen $columns "env LC_ALL=C.UTF-8 '$CPROF' report --diff $p $p"
+	like plain.keep '±' "$columns columns: a comparison in UTF-8"
+	is "$([ "$(widest)" -le $columns ] && echo fits)" fits "$columns columns: a comparison fits"
+done
+screen 80 "env LC_ALL=C PAGER='cat -n' '$CPROF' report $p"
+like plain.keep '^ +1[[:space:]]+File: ' 'PAGER is used'
+screen 80 "env LC_ALL=C PAGER=no-such-pager '$CPROF' report $p"
+like plain.keep 'ksys_read' 'and one that is missing loses nothing'
+screen 80 "env LC_ALL=C '$CPROF' report --by thread $p"
+unlike plain.keep 'ö' 'no UTF-8 where it cannot be shown'
+run env LC_ALL=C.UTF-8 PAGER=false "$CPROF" report "$p"
+unlike out "$(printf '\033')" 'no colours in a pipe'
+like out 'ksys_read$' 'and no pager'
+finish
