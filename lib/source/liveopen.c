@@ -267,6 +267,24 @@ static int open_outside(struct live *l, const struct live_options *o, uint32_t i
 	return refused;
 }
 
+/* Was a leader with S refused because it is inherited?  Then e says so. */
+static void explain_inherited(const struct live *l, const struct live_options *o, uint32_t i,
+			      const struct place *p, size_t r, struct err *e)
+{
+	const struct evopen_place at = { p->pid, l->ring[r].cpu, -1, p->flags };
+	struct perf_event_attr alone = l->attr[i];
+	if (!alone.inherit)
+		return;
+	alone.inherit = 0;
+	int fd = evopen_again(&o->open, &o->event[i], &alone, &at, NULL);
+	if (fd < 0)
+		return;
+	close(fd);
+	err_set(e, EINVAL, "event '%s': to sample a group with S in threads and children that come "
+		"later takes Linux 6.13", o->event[i].name);
+	err_hint(e, "use --scope cpu (CAP_PERFMON or root), or leave them out: --no-inherit");
+}
+
 /* Refusals that may be one PMU's of several. */
 static bool is_not_there(int code)
 {
@@ -289,6 +307,8 @@ static int open_event(struct live *l, const struct live_options *o, uint32_t i, 
 		int fd = open_one(l, o, i, p, r, group_fd, e);
 		if (fd == -EINVAL && group_fd >= 0 && !p->found[i])
 			fd = open_outside(l, o, i, p, r, fd, e);
+		if (fd == -EINVAL && s->group_sample && !member)
+			explain_inherited(l, o, i, p, r, e);
 		if (fd == -ENODEV) {
 			*ret_failed = fd;
 			log_line(o->open.log, LOG_EXPLAIN, "event '%s': not on CPU %d: %s",

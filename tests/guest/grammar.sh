@@ -8,19 +8,20 @@ in_guest grammar <<'END'
 pmu=$(basename "$(dirname "$(ls /sys/bus/event_source/devices/*/cpus | head -n 1)")")
 echo "$pmu" >"$OUT/pmu"
 ls "/sys/bus/event_source/devices/$pmu/events" >"$OUT/events"
-record field --scope task -e "$pmu/event=0x11,name=by_field/u" -c 100003 -- ./work 50
-record wildcard --scope task -e "cpu/event=0x11/u" -c 100003 -- ./work 50
+record field --scope task -e "$pmu/event=0x11,name=by_field/u" -c 100003 -- ./work 20
+record wildcard --scope task -e "cpu/event=0x11/u" -c 100003 -- ./work 20
 record config --scope task -e "$pmu/config=0x11,period=10007/u" -- ./work 20 0 0 0 1
-record named --scope task -e "$pmu/cpu_cycles/u" -c 100003 -- ./work 50
-record alone --scope task -e "cpu_cycles:u" -c 100003 -- ./work 50
-record raw-term --scope task -e "$pmu/r11/u" -c 100003 -- ./work 50
-record twice --scope task -e cycles:u,cycles/name=fine,period=10007/u -c 100003 -- ./work 50
-record group --scope task -e '{cycles/period=100003/,instructions/period=100003/}:u' -- ./work 50
-record leader --scope task -e '{cycles/period=100003/,instructions}:uS' -- ./work 50
-record leader-attach --scope cpu -e '{cycles/period=100003/,instructions}:uS' -- ./work 50 0 0 0 1
-record pinned --scope task -e cycles:uD -c 100003 -- ./work 50
+record named --scope task -e "$pmu/cpu_cycles/u" -c 100003 -- ./work 20
+record alone --scope task -e "cpu_cycles:u" -c 100003 -- ./work 20
+record raw-term --scope task -e "$pmu/r11/u" -c 100003 -- ./work 20
+record twice --scope task -e cycles/name=fine,period=10007/u,cycles:u -c 100003 -- ./work 20
+record group --scope task -e '{cycles/period=100003/,instructions/period=100003/}:u' -- ./work 20
+record leader --scope task --no-inherit -e '{cycles/period=100003/,instructions}:uS' -- ./work 20
+record leader-inherits --scope task -e '{cycles/period=100003/,instructions}:uS' -- ./work 20
+record leader-attach --scope cpu -e '{cycles/period=100003/,instructions}:uS' -- ./work 20 0 0 0 1
+record pinned --scope task -e cycles:uD -c 100003 -- ./work 20
 record call-graphs --scope task -e cycles/call-graph=dwarf,period=100003/u \
-	-e r11/call-graph=no,name=bare,period=100003/u -- ./work 50
+	-e r11/call-graph=no,name=bare,period=100003/u -- ./work 20
 record precise --scope task -e cycles:uppp -c 100003 -- ./work 20
 record highest --scope task -e cycles:uP -c 100003 -- ./work 20
 record tracepoint -e sched:sched_switch -- sh -c 'i=0; while [ $i -lt 20 ]; do usleep 10000; i=$((i + 1)); done'
@@ -39,9 +40,9 @@ guest_pmu=$(cat "$T/grammar.keep/out/pmu")
 cycles() {
 	recorded grammar "$2" "$1"
 	profile "$1: exactly floor(count / period) samples of what it is called" "$pb" \
-		"n == $counted // $3" 'n > 1000' "p.sample_types[1] == ('$4', 'count')"
+		"n == $counted // $3" 'n > 300' "p.sample_types[1] == ('$4', 'count')"
 	profile "$1: the shares are 25 % and 75 %" "$pb" \
-		"abs(share('work_one') / leaf('^work_(one|three)$') - 0.25) <= 0.002"
+		"abs(share('work_one') / leaf('^work_(one|three)$') - 0.25) <= 0.01"
 }
 type_of=$(echo "$guest_pmu" | tr -c 'a-z0-9\n' _)
 cycles 'a field of the PMU' field 100003 by_field
@@ -59,9 +60,10 @@ cycles 'a pinned event' pinned 100003 cycles
 result grammar twice
 base=${pb%.pb.gz}
 is "$status" 0 'one event twice: recorded'
-profile 'one event twice: each with its period' "$base.fine-u.pb.gz" 'p.period == 10007' 'n > 15000'
-profile 'one event twice: the other' "$base.cycles-u.pb.gz" 'p.period == 100003' \
-	'near(work_three=0.75)'
+# Only the first of them has the counter that is exact here.
+profile 'one event twice: each with its period' "$base.fine-u.pb.gz" 'p.period == 10007' \
+	'n > 3000' 'near(work_three=0.75)'
+profile 'one event twice: the other' "$base.cycles-u.pb.gz" 'p.period == 100003' 'n > 10'
 
 # An instruction takes one cycle here, so both counters say the same.
 result grammar group
@@ -76,13 +78,21 @@ for case in leader leader-attach; do
 	check "$case: the profiles are right" "$guest_check" "$base.cycles-u.pb.gz" \
 		"$base.instructions-u.pb.gz"
 	n=$(summary 'e["samples"]')
-	profile "$case: the leader samples exactly" "$base.cycles-u.pb.gz" 'n * 100003 == total' 'n > 1000'
+	profile "$case: the leader samples exactly" "$base.cycles-u.pb.gz" 'n * 100003 == total' 'n > 300'
 	is "$([ "$case" = leader ] && summary "e['samples'] == e['counted'] // 100003" || echo True)" \
 		True "$case: one sample for each period"
 	profile "$case: the member's values are its counts at the leader's stacks" \
 		"$base.instructions-u.pb.gz" "n == $n" 'abs(total / (n * 100003) - 1) < 0.01' \
-		"abs(share('work_one') / leaf('^work_(one|three)$') - 0.25) <= 0.005"
+		"abs(share('work_one') / leaf('^work_(one|three)$') - 0.25) <= 0.01"
 done
+
+result grammar leader-inherits
+if [ "$status" = 0 ]; then
+	profile 'leader-inherits: the member has its counts' "${pb%.pb.gz}.instructions-u.pb.gz" 'n > 300'
+else
+	like err 'takes Linux 6.13' 'leader-inherits: what it takes is said'
+	like err '--scope cpu.*--no-inherit' 'leader-inherits: and what can be done'
+fi
 
 result grammar call-graphs
 base=${pb%.pb.gz}
