@@ -209,11 +209,14 @@ static bool resolve_pseudo(struct batch *b, struct symaddr *a)
 }
 
 /*
- * V8 writes where a function stands behind its name: "JS:*add /srv/app.js:10:5".
+ * V8 writes where a function stands behind its name: "JS:*add /srv/app.js:10:5", before its
+ * version 11 "LazyCompile:*add ...".
  */
 static uint32_t script_of(struct batch *b, const char *name, uint32_t *ret_line)
 {
-	const char *space = strncmp(name, "JS:", 3) == 0 ? strrchr(name, ' ') : NULL;
+	bool is_script = strncmp(name, "JS:", 3) == 0 || strncmp(name, "LazyCompile:", 12) == 0 ||
+			 strncmp(name, "Function:", 9) == 0;
+	const char *space = is_script ? strrchr(name, ' ') : NULL;
 	const char *column = space ? strrchr(space, ':') : NULL;
 	const char *line = column ? memrchr(space, ':', (size_t)(column - space)) : NULL;
 	char *end;

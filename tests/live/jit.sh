@@ -158,7 +158,7 @@ END
 		clean
 		is "$status" 0 "node $mode: recorded"
 		profile "node $mode: functions are named, with their script" n.pb.gz \
-			"anywhere(r'^JS:.hot(Inner|Outer) .*hot.js.keep:[12]:') > 0.5" \
+			"anywhere(r'^(JS|LazyCompile|Function):.hot(Inner|Outer) .*hot.js.keep:[12]:') > 0.5" \
 			"any(f.file.endswith('hot.js.keep') and f.start_line == 2 for f in p.functions.values())"
 	done
 	rm -f jit-*.dump isolate-*.log
