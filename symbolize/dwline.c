@@ -152,58 +152,6 @@ static void run_standard(struct run *r, struct bytes *b, unsigned op)
 	}
 }
 
-/*
- * The usual opcodes with operands of one byte, with the state in registers, until one comes that is
- * not, or a row that somebody wants.  False when it did nothing.
- */
-static bool run_usual(struct run *r, struct bytes *b)
-{
-	const struct dwline *l = r->l;
-	const uint8_t *p = b->p, *start = p;
-	struct state now = r->now, last = r->last;
-	uint64_t wanted = r->next < r->n ? r->row[r->next].vaddr : UINT64_MAX;
-	while (b->end - p >= 2) {
-		unsigned op = *p;
-		if (op >= l->opcode_base) {
-			uint64_t vaddr = now.vaddr + (uint64_t)l->n_ops[op] * l->min_insn_bytes;
-			if (wanted < vaddr)
-				break;
-			now.vaddr = vaddr;
-			now.line += (uint32_t)(int32_t)l->n_lines[op];
-			last = now;
-			p++;
-			continue;
-		}
-		if (op == DW_LNS_negate_stmt) {
-			p++;
-			continue;
-		}
-		if (op == DW_LNS_copy) {
-			if (wanted < now.vaddr)
-				break;
-			last = now;
-			p++;
-			continue;
-		}
-		unsigned x = p[1];
-		if (x & 0x80)
-			break;
-		if (op == DW_LNS_set_column)
-			now.column = x;
-		else if (op == DW_LNS_advance_line)
-			now.line += x - (x & 0x40) * 2;
-		else if (op == DW_LNS_advance_pc)
-			now.vaddr += (uint64_t)x * l->min_insn_bytes;
-		else
-			break;
-		p += 2;
-	}
-	r->now = now;
-	r->last = last;
-	b->p = p;
-	return p != start;
-}
-
 void dwline_run(struct dwline *l, struct dwline_row *row, size_t n)
 {
 	struct run r = { .l = l, .row = row, .n = n, .n_left = n };
@@ -214,11 +162,7 @@ void dwline_run(struct dwline *l, struct dwline_row *row, size_t n)
 	if (*steps < bytes_left(&b))
 		return;
 	*steps -= bytes_left(&b);
-	/* the usual numbers of the opcodes, and one operation an instruction */
-	bool is_usual = l->max_ops == 1 && base > DW_LNS_negate_stmt;
 	while (b.p < b.end && !b.bad && r.n_left) {
-		if (is_usual && r.in_sequence && run_usual(&r, &b))
-			continue;
 		unsigned op = *b.p++;
 		if (op >= base) {
 			advance(&r, l->n_ops[op]);
