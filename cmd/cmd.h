@@ -11,6 +11,7 @@ struct cmd {
 	int (*run)(int argc, char **argv);  /* argv[0] is the command; returns the exit status */
 };
 
+extern const struct cmd cmd_check;
 extern const struct cmd cmd_doctor;
 extern const struct cmd cmd_import;
 extern const struct cmd cmd_list;

@@ -17,6 +17,7 @@ static const struct cmd *const commands[] = {
 	&cmd_report,
 	&cmd_import,
 	&cmd_symbolize,
+	&cmd_check,
 	&cmd_list,
 	&cmd_doctor,
 };

@@ -4,7 +4,9 @@
  * - Parca indexes mappings, functions and locations by id - 1, and reads comments that begin
  *   with "executableInfo=" as data;
  * - Pyroscope rejects invalid UTF-8 and sample types with a dash, drops samples with a negative
- *   value or only zeros, and cuts at 1000 frames, 65535 bytes and 100 labels;
+ *   value or only zeros, numeric labels, and locations without a line, and cuts at 1000 frames,
+ *   65535 bytes, 100 labels and 16000 samples;
+ * - speedscope shows one sample type, and drops locations without a line;
  * - pprof drops numeric labels that are 0 without a unit, keeps "pprof::" keys to itself, and
  *   does not symbolize a mapping that claims to have symbols.
  */
@@ -26,9 +28,11 @@
 #define MAX_STRING_BYTES 65535
 #define MAX_FRAMES 1000
 #define MAX_LABELS 100
+#define MAX_SAMPLES 16000
 
 struct check {
 	const struct profile *p;
+	unsigned consumers;
 	pprof_check_fn *found;
 	void *ctx;
 	size_t n_of_rule[PPROF_CHECK_N_RULES];
@@ -67,22 +71,38 @@ static const char *const rule_name[PPROF_CHECK_N_RULES] = {
 	[PPROF_CHECK_STACKS] = "stacks",
 	[PPROF_CHECK_VALUES] = "values",
 	[PPROF_CHECK_LABELS] = "labels",
+	[PPROF_CHECK_NUMBERS] = "numbers",
 	[PPROF_CHECK_COMMENTS] = "comments",
 	[PPROF_CHECK_DOC_URL] = "doc-url",
+	[PPROF_CHECK_SIZE] = "size",
 };
+
+/* In the order of the bits of enum pprof_consumer. */
+static const char *const consumer_name[PPROF_N_CONSUMERS] = {
+	"pprof",
+	"parca",
+	"pyroscope",
+	"speedscope",
+};
+
+const char *pprof_consumer_name(unsigned i)
+{
+	return consumer_name[i];
+}
 
 const char *pprof_check_rule_name(enum pprof_check_rule rule)
 {
 	return rule_name[rule];
 }
 
-static void report(struct check *c, enum pprof_check_severity severity,
-		   enum pprof_check_rule rule, const char *fmt, ...)
-	__attribute__((format(printf, 4, 5)));
+static void report(struct check *c, enum pprof_check_severity severity, enum pprof_check_rule rule,
+		   unsigned consumers, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
-static void report(struct check *c, enum pprof_check_severity severity,
-		   enum pprof_check_rule rule, const char *fmt, ...)
+static void report(struct check *c, enum pprof_check_severity severity, enum pprof_check_rule rule,
+		   unsigned consumers, const char *fmt, ...)
 {
+	if (!(c->consumers & consumers))
+		return;
 	if (severity == PPROF_CHECK_ERROR)
 		c->n_errors++;
 	else
@@ -94,12 +114,20 @@ static void report(struct check *c, enum pprof_check_severity severity,
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	struct pprof_finding finding = { .severity = severity, .rule = rule, .text = text };
+	struct pprof_finding finding = {
+		.severity = severity, .rule = rule, .consumers = consumers, .text = text
+	};
 	c->found(c->ctx, &finding);
 }
 
-#define ERROR(c, rule, ...) report(c, PPROF_CHECK_ERROR, PPROF_CHECK_##rule, __VA_ARGS__)
-#define WARNING(c, rule, ...) report(c, PPROF_CHECK_WARNING, PPROF_CHECK_##rule, __VA_ARGS__)
+#define GO PPROF_CONSUMER_PPROF
+#define PARCA PPROF_CONSUMER_PARCA
+#define PYROSCOPE PPROF_CONSUMER_PYROSCOPE
+#define SPEEDSCOPE PPROF_CONSUMER_SPEEDSCOPE
+#define ALL PPROF_CONSUMER_ALL
+#define ERROR(c, rule, who, ...) report(c, PPROF_CHECK_ERROR, PPROF_CHECK_##rule, who, __VA_ARGS__)
+#define WARNING(c, rule, who, ...)                                                                 \
+	report(c, PPROF_CHECK_WARNING, PPROF_CHECK_##rule, who, __VA_ARGS__)
 
 static bool only_of(const char *s, const char *set)
 {
@@ -117,9 +145,10 @@ static void check_strings(struct check *c)
 		const char *s = c->p->string[i];
 		size_t n = strlen(s), n_valid = utf8_valid_prefix(s, n);
 		if (n_valid != n)
-			ERROR(c, UTF8, "string %zu: invalid UTF-8 at its byte %zu", i, n_valid);
+			ERROR(c, UTF8, PARCA | PYROSCOPE,
+			      "string %zu: invalid UTF-8 at its byte %zu", i, n_valid);
 		if (n > MAX_STRING_BYTES)
-			WARNING(c, LENGTHS, "string %zu: %zu bytes, more than %d", i, n,
+			WARNING(c, LENGTHS, PYROSCOPE, "string %zu: %zu bytes, more than %d", i, n,
 				MAX_STRING_BYTES);
 	}
 }
@@ -129,48 +158,53 @@ static void check_head(struct check *c)
 	const struct profile *p = c->p;
 	bool have_default = false;
 	if (p->n_sample_types == 0)
-		ERROR(c, SAMPLE_TYPES, "no sample types");
+		ERROR(c, SAMPLE_TYPES, ALL, "no sample types");
 	for (size_t i = 0; i < p->n_sample_types; i++) {
 		const struct profile_value_type *t = &p->sample_type[i];
 		if (!only_of(t->type, "abcdefghijklmnopqrstuvwxyz0123456789_"))
-			ERROR(c, SAMPLE_TYPES, "sample type %zu: name '%s' is not of [a-z0-9_]",
-			      i + 1, t->type);
+			ERROR(c, SAMPLE_TYPES, PARCA | PYROSCOPE,
+			      "sample type %zu: name '%s' is not of [a-z0-9_]", i + 1, t->type);
 		if (!t->unit[0])
-			ERROR(c, SAMPLE_TYPES, "sample type %zu ('%s'): no unit", i + 1, t->type);
+			ERROR(c, SAMPLE_TYPES, ALL, "sample type %zu ('%s'): no unit", i + 1,
+			      t->type);
 		for (size_t j = 0; j < i; j++)
 			if (strcmp(p->sample_type[j].type, t->type) == 0)
-				ERROR(c, SAMPLE_TYPES, "sample types %zu and %zu are both '%s'",
-				      j + 1, i + 1, t->type);
+				ERROR(c, SAMPLE_TYPES, ALL,
+				      "sample types %zu and %zu are both '%s'", j + 1, i + 1,
+				      t->type);
 		have_default |= strcmp(t->type, p->default_sample_type) == 0;
 	}
 	if (p->n_sample_types > 0 && (strcmp(p->sample_type[0].type, "samples") != 0 ||
 				      strcmp(p->sample_type[0].unit, "count") != 0))
-		WARNING(c, SAMPLE_TYPES, "the first sample type is '%s/%s', not 'samples/count'",
+		WARNING(c, SAMPLE_TYPES, GO,
+			"the first sample type is '%s/%s', not 'samples/count'",
 			p->sample_type[0].type, p->sample_type[0].unit);
 	if (!p->default_sample_type[0])
-		WARNING(c, DEFAULT_TYPE, "no default sample type");
+		WARNING(c, DEFAULT_TYPE, GO | SPEEDSCOPE, "no default sample type");
 	else if (!have_default)
-		ERROR(c, DEFAULT_TYPE, "the default sample type '%s' is no sample type",
-		      p->default_sample_type);
+		ERROR(c, DEFAULT_TYPE, GO | SPEEDSCOPE,
+		      "the default sample type '%s' is no sample type", p->default_sample_type);
 	if (!p->period_type.type[0] || !p->period_type.unit[0])
-		ERROR(c, PERIOD, "the period has no type or no unit");
+		ERROR(c, PERIOD, GO | PARCA | PYROSCOPE, "the period has no type or no unit");
 	if (p->period < 0)
-		ERROR(c, PERIOD, "negative period %lld", (long long)p->period);
+		ERROR(c, PERIOD, PARCA | PYROSCOPE, "negative period %lld", (long long)p->period);
 	if (p->duration_nanos <= 0)
-		ERROR(c, TIMES, "duration of %lld ns", (long long)p->duration_nanos);
+		ERROR(c, TIMES, PARCA, "duration of %lld ns", (long long)p->duration_nanos);
 	if (p->time_nanos <= 0)
-		WARNING(c, TIMES, "no time of the start");
+		WARNING(c, TIMES, PARCA | PYROSCOPE, "no time of the start");
 	for (size_t i = 0; i < p->n_comments; i++)
 		if (begins(p->comment[i], "executableInfo="))
-			ERROR(c, COMMENTS, "comment %zu begins with 'executableInfo='", i + 1);
+			ERROR(c, COMMENTS, PARCA, "comment %zu begins with 'executableInfo='",
+			      i + 1);
 	if (p->doc_url[0] && !begins(p->doc_url, "http://") && !begins(p->doc_url, "https://"))
-		ERROR(c, DOC_URL, "'%s' is not an absolute http or https address", p->doc_url);
+		ERROR(c, DOC_URL, GO, "'%s' is not an absolute http or https address", p->doc_url);
 }
 
 static void check_id(struct check *c, const char *kind, size_t i, uint64_t id)
 {
 	if (id != i + 1)
-		ERROR(c, IDS, "%s number %zu has the id %llu", kind, i + 1, (unsigned long long)id);
+		ERROR(c, IDS, PARCA | PYROSCOPE, "%s number %zu has the id %llu", kind, i + 1,
+		      (unsigned long long)id);
 }
 
 static void check_flags(struct check *c, size_t i, const struct mapping_facts *facts)
@@ -187,17 +221,21 @@ static void check_flags(struct check *c, size_t i, const struct mapping_facts *f
 	};
 	for (size_t k = 0; k < sizeof(flag) / sizeof(*flag); k++)
 		if (flag[k].set && flag[k].n_shown == 0)
-			ERROR(c, FLAGS,
+			ERROR(c, FLAGS, GO,
 			      "mapping %zu ('%s'): %s is set, but none of its %zu locations "
 			      "shows that",
 			      i + 1, m->filename, flag[k].name, facts->n_locations);
 	/* Inlines may have been looked for where there were none. */
 	if (m->has_inline_frames && facts->n_named == 0)
-		ERROR(c, FLAGS, "mapping %zu ('%s'): has_inline_frames is set, but no location has "
-		      "a function", i + 1, m->filename);
+		ERROR(c, FLAGS, GO,
+		      "mapping %zu ('%s'): has_inline_frames is set, but no location has "
+		      "a function",
+		      i + 1, m->filename);
 	if (!m->has_inline_frames && facts->n_with_inlines > 0)
-		WARNING(c, FLAGS, "mapping %zu ('%s'): has_inline_frames is not set, but %zu "
-			"locations have inlined frames", i + 1, m->filename, facts->n_with_inlines);
+		WARNING(c, FLAGS, GO,
+			"mapping %zu ('%s'): has_inline_frames is not set, but %zu "
+			"locations have inlined frames",
+			i + 1, m->filename, facts->n_with_inlines);
 }
 
 static void check_mappings(struct check *c, const struct mapping_facts *facts)
@@ -207,16 +245,19 @@ static void check_mappings(struct check *c, const struct mapping_facts *facts)
 		const struct profile_mapping *m = &p->mapping[i];
 		check_id(c, "mapping", i, m->id);
 		if (m->memory_limit != 0 && m->memory_start >= m->memory_limit)
-			ERROR(c, MAPPING, "mapping %zu ('%s'): starts at 0x%llx and ends at 0x%llx",
-			      i + 1, m->filename, (unsigned long long)m->memory_start,
+			ERROR(c, MAPPING, GO | PARCA,
+			      "mapping %zu ('%s'): starts at 0x%llx and ends at 0x%llx", i + 1,
+			      m->filename, (unsigned long long)m->memory_start,
 			      (unsigned long long)m->memory_limit);
 		if (m->build_id[0] && !only_of(m->build_id, "0123456789abcdef"))
-			ERROR(c, MAPPING, "mapping %zu ('%s'): build id '%s' is not lower-case hex",
-			      i + 1, m->filename, m->build_id);
+			ERROR(c, MAPPING, GO | PARCA,
+			      "mapping %zu ('%s'): build id '%s' is not lower-case hex", i + 1,
+			      m->filename, m->build_id);
 		if (!m->filename[0])
-			WARNING(c, MAPPING, "mapping %zu: no file name", i + 1);
+			WARNING(c, MAPPING, GO | PARCA, "mapping %zu: no file name", i + 1);
 		if (i > 0 && p->mapping[0].filename[0] == '[' && m->filename[0] == '/') {
-			WARNING(c, MAPPING, "mapping 1 is '%s', though there is a file, '%s'",
+			WARNING(c, MAPPING, GO | PARCA,
+				"mapping 1 is '%s', though there is a file, '%s'",
 				p->mapping[0].filename, m->filename);
 			break;
 		}
@@ -231,9 +272,9 @@ static void check_functions(struct check *c)
 	for (size_t i = 0; i < p->n_functions; i++) {
 		check_id(c, "function", i, p->function[i].id);
 		if (!p->function[i].name[0])
-			ERROR(c, FUNCTION_NAMES, "function %zu: no name", i + 1);
+			ERROR(c, FUNCTION_NAMES, ALL, "function %zu: no name", i + 1);
 		if (p->function[i].start_line < 0)
-			ERROR(c, LINES, "function %zu: negative start line", i + 1);
+			ERROR(c, LINES, ALL, "function %zu: negative start line", i + 1);
 	}
 }
 
@@ -248,23 +289,24 @@ static void check_locations(struct check *c, struct mapping_facts *facts)
 		for (size_t k = 0; k < l->n_lines; k++) {
 			const struct profile_line *line = &l->line[k];
 			if (!line->function)
-				ERROR(c, LINES, "location %zu: line %zu has no function", i + 1,
-				      k + 1);
+				ERROR(c, LINES, ALL, "location %zu: line %zu has no function",
+				      i + 1, k + 1);
 			if (line->line < 0 || line->column < 0)
-				ERROR(c, LINES, "location %zu: negative line or column", i + 1);
+				ERROR(c, LINES, ALL, "location %zu: negative line or column",
+				      i + 1);
 			named |= line->function && line->function->name[0];
 			with_file |= line->function && line->function->filename[0];
 			with_line |= line->line > 0;
 		}
 		if (!m) {
 			if (l->n_lines == 0)
-				WARNING(c, LINES, "location %zu: neither a mapping nor a function",
-					i + 1);
+				WARNING(c, LINES, PYROSCOPE | SPEEDSCOPE,
+					"location %zu: neither a mapping nor a function", i + 1);
 			continue;
 		}
 		if (m->memory_limit != 0 &&
 		    (l->address < m->memory_start || l->address >= m->memory_limit))
-			ERROR(c, ADDRESSES,
+			ERROR(c, ADDRESSES, PARCA,
 			      "location %zu: address 0x%llx is outside of its mapping "
 			      "'%s' (0x%llx-0x%llx)",
 			      i + 1, (unsigned long long)l->address, m->filename,
@@ -314,32 +356,38 @@ static int check_labels(struct check *c, size_t i, struct label_keys *keys)
 	const struct profile_sample *s = &c->p->sample[i];
 	size_t n_seen = s->n_labels < MAX_LABELS ? s->n_labels : MAX_LABELS;
 	if (s->n_labels > MAX_LABELS)
-		WARNING(c, LENGTHS, "sample %zu: %zu labels, more than %d", i + 1, s->n_labels,
-			MAX_LABELS);
+		WARNING(c, LENGTHS, PYROSCOPE, "sample %zu: %zu labels, more than %d", i + 1,
+			s->n_labels, MAX_LABELS);
 	for (size_t k = 0; k < s->n_labels; k++) {
 		const struct profile_label *l = &s->label[k];
 		if (!l->key[0])
-			ERROR(c, LABELS, "sample %zu: label without a key", i + 1);
+			ERROR(c, LABELS, ALL, "sample %zu: label without a key", i + 1);
 		if (begins(l->key, "pprof::"))
-			ERROR(c, LABELS, "sample %zu: the key '%s' is reserved", i + 1, l->key);
+			ERROR(c, LABELS, GO, "sample %zu: the key '%s' is reserved", i + 1, l->key);
 		if (!l->str && l->num == 0 && !l->num_unit[0])
-			ERROR(c, LABELS,
+			ERROR(c, LABELS, GO | PYROSCOPE,
 			      "sample %zu: the number 0 of '%s' has no unit and gets lost", i + 1,
 			      l->key);
 		if (l->str && (l->num != 0 || l->num_unit[0]))
-			ERROR(c, LABELS, "sample %zu: label '%s' is both a string and a number",
-			      i + 1, l->key);
+			ERROR(c, LABELS, GO | PARCA | PYROSCOPE,
+			      "sample %zu: label '%s' is both a string and a number", i + 1,
+			      l->key);
 		struct label_key *have = label_key(keys, l->key);
 		if (!have)
 			return -ENOMEM;
 		if (l->str ? have->has_num : have->has_str)
-			ERROR(c, LABELS, "sample %zu: '%s' is a %s here and a %s elsewhere", i + 1,
-			      l->key, l->str ? "string" : "number", l->str ? "number" : "string");
+			ERROR(c, LABELS, GO | PARCA | PYROSCOPE,
+			      "sample %zu: '%s' is a %s here and a %s elsewhere", i + 1, l->key,
+			      l->str ? "string" : "number", l->str ? "number" : "string");
+		if (!l->str && !have->has_num && (l->num != 0 || l->num_unit[0]))
+			WARNING(c, NUMBERS, PYROSCOPE, "the label '%s' is a number and is dropped",
+				l->key);
 		have->has_str |= l->str != NULL;
 		have->has_num |= l->str == NULL;
 		for (size_t j = 0; j < k && k < n_seen; j++)
 			if (strcmp(s->label[j].key, l->key) == 0)
-				WARNING(c, LABELS, "sample %zu: two labels '%s'", i + 1, l->key);
+				WARNING(c, LABELS, GO | PARCA | PYROSCOPE,
+					"sample %zu: two labels '%s'", i + 1, l->key);
 	}
 	return 0;
 }
@@ -349,32 +397,37 @@ static int check_samples(struct check *c)
 	const struct profile *p = c->p;
 	struct label_keys keys = { 0 };
 	int r = 0;
+	if (p->n_samples > MAX_SAMPLES)
+		WARNING(c, SIZE, PYROSCOPE, "%zu samples, more than %d", p->n_samples, MAX_SAMPLES);
 	for (size_t i = 0; i < p->n_samples && r == 0; i++) {
 		const struct profile_sample *s = &p->sample[i];
 		bool all_zero = true;
 		if (s->n_locations == 0)
-			ERROR(c, STACKS, "sample %zu: no location", i + 1);
+			ERROR(c, STACKS, PARCA | PYROSCOPE | SPEEDSCOPE, "sample %zu: no location",
+			      i + 1);
 		if (s->n_locations > MAX_FRAMES)
-			WARNING(c, LENGTHS, "sample %zu: %zu frames, more than %d", i + 1,
-				s->n_locations, MAX_FRAMES);
+			WARNING(c, LENGTHS, PYROSCOPE, "sample %zu: %zu frames, more than %d",
+				i + 1, s->n_locations, MAX_FRAMES);
 		for (size_t k = 0; k < p->n_sample_types; k++) {
 			if (s->value[k] < 0)
-				ERROR(c, VALUES, "sample %zu: negative value %lld of '%s'", i + 1,
+				ERROR(c, VALUES, PYROSCOPE,
+				      "sample %zu: negative value %lld of '%s'", i + 1,
 				      (long long)s->value[k], p->sample_type[k].type);
 			all_zero &= s->value[k] == 0;
 		}
 		if (all_zero)
-			WARNING(c, VALUES, "sample %zu: all values are 0", i + 1);
+			WARNING(c, VALUES, PARCA | PYROSCOPE, "sample %zu: all values are 0",
+				i + 1);
 		r = check_labels(c, i, &keys);
 	}
 	free(keys.slot);
 	return r;
 }
 
-int pprof_check(const struct profile *p, pprof_check_fn *found, void *ctx, size_t *ret_n_errors,
-		size_t *ret_n_warnings)
+int pprof_check(const struct profile *p, unsigned consumers, pprof_check_fn *found, void *ctx,
+		size_t *ret_n_errors, size_t *ret_n_warnings)
 {
-	struct check c = { .p = p, .found = found, .ctx = ctx };
+	struct check c = { .p = p, .consumers = consumers, .found = found, .ctx = ctx };
 	struct mapping_facts *facts = calloc(p->n_mappings + 1, sizeof(*facts));
 	if (!facts)
 		return -ENOMEM;

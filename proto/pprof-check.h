@@ -32,14 +32,27 @@ enum pprof_check_rule {
 	PPROF_CHECK_STACKS,          /* no sample without locations */
 	PPROF_CHECK_VALUES,          /* not negative, not all zero */
 	PPROF_CHECK_LABELS,          /* keys, string or number but not both, lost zeros */
+	PPROF_CHECK_NUMBERS,         /* labels that are numbers, told once a key */
 	PPROF_CHECK_COMMENTS,        /* none that a consumer takes for data */
 	PPROF_CHECK_DOC_URL,         /* absolute http or https */
+	PPROF_CHECK_SIZE,            /* within what a server takes */
 	PPROF_CHECK_N_RULES
 };
+
+/* Who cares. */
+enum pprof_consumer {
+	PPROF_CONSUMER_PPROF = 1,       /* go tool pprof */
+	PPROF_CONSUMER_PARCA = 2,
+	PPROF_CONSUMER_PYROSCOPE = 4,
+	PPROF_CONSUMER_SPEEDSCOPE = 8,
+	PPROF_CONSUMER_ALL = 15,
+};
+#define PPROF_N_CONSUMERS 4
 
 struct pprof_finding {
 	enum pprof_check_severity severity;
 	enum pprof_check_rule rule;
+	unsigned consumers;  /* enum pprof_consumer bits: those that reject, lose or misread it */
 	const char *text;  /* "sample 12: negative value -3"; until the callback returns */
 };
 
@@ -48,10 +61,13 @@ typedef void pprof_check_fn(void *ctx, const struct pprof_finding *finding);
 /* At most this many findings of a rule are reported; all are counted. */
 #define PPROF_CHECK_MAX_PER_RULE 10
 
-/* Calls `found` (may be NULL) for each finding, and counts them; ret_n_warnings may be NULL.  0, or
- * -ENOMEM when memory is out. */
-int pprof_check(const struct profile *p, pprof_check_fn *found, void *ctx, size_t *ret_n_errors,
-		size_t *ret_n_warnings);
+/* Calls `found` (may be NULL) for each finding that concerns one of the consumers (bits), and
+ * counts them; ret_n_warnings may be NULL.  0, or -ENOMEM when memory is out. */
+int pprof_check(const struct profile *p, unsigned consumers, pprof_check_fn *found, void *ctx,
+		size_t *ret_n_errors, size_t *ret_n_warnings);
+
+/* "pprof", "parca" ... of consumer 0 to PPROF_N_CONSUMERS - 1, whose bit is 1 << i. */
+const char *pprof_consumer_name(unsigned i);
 
 /* "sample-types", "ids" ... */
 const char *pprof_check_rule_name(enum pprof_check_rule rule);

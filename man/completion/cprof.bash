@@ -31,7 +31,7 @@ _cprof() {
 	done
 
 	if [[ $COMP_CWORD -eq 1 ]]; then
-		mapfile -t COMPREPLY < <(compgen -W 'record import symbolize list doctor report --help --version' -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W 'record import symbolize check list doctor report --help --version' -- "$cur")
 		return
 	fi
 	case $command in
@@ -73,6 +73,13 @@ _cprof() {
 		#options symbolize
 		--output --symfs --debug-dir --demangle --quiet --verbose
 		--debuginfod --debuginfod-timeout
+		#end
+		'
+		;;
+	check)
+		options='
+		#options check
+		--for --quiet --json
 		#end
 		'
 		;;

@@ -28,6 +28,7 @@ end
 
 complete -c cprof -f
 complete -c cprof -n __cprof_no_command -a record -d 'profile a program into a pprof file'
+complete -c cprof -n __cprof_no_command -a check -d 'say what readers of pprof files would reject or lose'
 complete -c cprof -n __cprof_no_command -a symbolize -d 'give a profile the names that it lacks'
 complete -c cprof -n __cprof_no_command -a import -d 'make profiles of what perf has recorded'
 complete -c cprof -n __cprof_no_command -a list -d 'show the events and what can be done with them'
@@ -126,3 +127,8 @@ complete -c cprof -n '__cprof_using report' -F
 
 complete -c cprof -n '__cprof_using doctor' -s p -l pid -x -a '(__fish_complete_pids)' -d 'a process to examine'
 complete -c cprof -n '__cprof_using doctor' -l json -d 'one JSON object'
+
+complete -c cprof -n '__cprof_using check' -l for -x -a 'pprof parca pyroscope speedscope' -d 'only what concerns these readers'
+complete -c cprof -n '__cprof_using check' -s q -l quiet -d 'print nothing'
+complete -c cprof -n '__cprof_using check' -l json -d 'print findings as JSON'
+complete -c cprof -n '__cprof_using check' -F

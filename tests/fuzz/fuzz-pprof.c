@@ -104,7 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	}
 	size_t n_errors = 0, n_samples = 0;
-	int r = pprof_check(p, NULL, NULL, &n_errors, NULL);
+	int r = pprof_check(p, PPROF_CONSUMER_ALL, NULL, NULL, &n_errors, NULL);
 	assert(r == 0);
 	struct pprof_samples *s = NULL;
 	const struct profile *head = NULL;

@@ -20,7 +20,7 @@ ALLOWED = {
     "lib": ["cprof.h", "cprof-names.h"],
     # Files that appear whole or not at all are no matter of profiles: commands use that leaf directly.
     "cmd": ["cprof.h", "cprof-doctor.h", "cprof-events.h", "cprof-import.h", "cprof-names.h", "base", "view",
-            "proto/outfile.h"],
+            "proto/outfile.h", "proto/pprof-check.h", "proto/pprof-read.h"],
 }
 # What only commands may do: print, end the process, start one, change signal handling.
 FORBIDDEN = {

@@ -27,7 +27,7 @@ static size_t check_file(char *path)
 		printf("%s: error: read: %s\n", path, e.what);
 		return 1;
 	}
-	if (pprof_check(p, print_finding, path, &n_errors, &n_warnings) < 0) {
+	if (pprof_check(p, PPROF_CONSUMER_ALL, print_finding, path, &n_errors, &n_warnings) < 0) {
 		printf("%s: error: out of memory\n", path);
 		n_errors = 1;
 	} else if (n_errors + n_warnings > 0) {

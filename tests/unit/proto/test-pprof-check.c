@@ -49,7 +49,7 @@ static void sound(void)
 		.stack = { &x.loc[0], &x.loc[1] },
 		.value = { 1, 10, 0, 3 },
 		.label = { { .key = "pid", .str = "1", .num_unit = "" },
-			   { .key = "cpu", .num = 0, .num_unit = "cpu" },
+			   { .key = "cpu", .str = "0", .num_unit = "" },
 			   { .key = "pid", .str = "2", .num_unit = "" } },
 		.sample = {
 			{ .location = x.stack, .value = x.value, .label = x.label, .n_locations = 2,
@@ -100,12 +100,22 @@ static void see(void *ctx, const struct pprof_finding *f)
 	snprintf(s->text, sizeof(s->text), "%s", f->text);
 }
 
+static unsigned who = PPROF_CONSUMER_ALL;
+
+static void finds_nothing(const char *name)
+{
+	size_t n_errors = 99, n_warnings = 99;
+	pprof_check(&x.p, who, NULL, NULL, &n_errors, &n_warnings);
+	tap_ok(n_errors == 0 && n_warnings == 0, "%s", name);
+	sound();
+}
+
 /* Expects one finding, of this rule and severity, whose text holds `text`; then mends all. */
 static void finds(enum pprof_check_severity severity, enum pprof_check_rule rule, const char *text)
 {
 	struct seen s = { 0 };
 	size_t n_errors = 99, n_warnings = 99;
-	pprof_check(&x.p, see, &s, &n_errors, &n_warnings);
+	pprof_check(&x.p, who, see, &s, &n_errors, &n_warnings);
 	bool ok = s.n == 1 && s.last.severity == severity && s.last.rule == rule &&
 		  strstr(s.text, text) && n_errors == (severity == PPROF_CHECK_ERROR) &&
 		  n_warnings == (severity == PPROF_CHECK_WARNING);
@@ -136,7 +146,8 @@ static void test_head(void)
 	x.p.default_sample_type = "";
 	struct seen s = { 0 };
 	size_t n_errors = 0;
-	tap_ok(pprof_check(&x.p, see, &s, &n_errors, NULL) == 0 && n_errors == 1 && s.n == 2,
+	tap_ok(pprof_check(&x.p, PPROF_CONSUMER_ALL, see, &s, &n_errors, NULL) == 0 &&
+		       n_errors == 1 && s.n == 2,
 	       "no sample types");
 	sound();
 	x.p.default_sample_type = "";
@@ -180,7 +191,7 @@ static void test_symbols(void)
 	x.p.n_locations = 3;
 	struct seen s = { 0 };
 	size_t n_errors = 0;
-	pprof_check(&x.p, see, &s, &n_errors, NULL);
+	pprof_check(&x.p, PPROF_CONSUMER_ALL, see, &s, &n_errors, NULL);
 	tap_ok(n_errors == 2 && s.last.rule == PPROF_CHECK_MAPPING &&
 	       strstr(s.text, "starts at 0x1000 and ends at 0x1000"), "mapping: an empty range");
 	sound();
@@ -228,19 +239,27 @@ static void test_samples(void)
 	ERROR(VALUES, "sample 2: negative value -3 of 'samples'");
 	x.value[3] = 0;
 	WARNING(VALUES, "sample 2: all values are 0");
+	x.label[1].str = NULL;
+	x.label[1].num = 1;
+	WARNING(NUMBERS, "the label 'cpu' is a number");
 	x.label[1].key = "";
 	ERROR(LABELS, "sample 1: label without a key");
 	x.label[2].key = "pprof::base";
 	ERROR(LABELS, "sample 2: the key 'pprof::base' is reserved");
-	x.label[1].num_unit = "";
+	x.label[1].str = NULL;
 	ERROR(LABELS, "the number 0 of 'cpu' has no unit");
 	x.label[2].num = 4;
 	ERROR(LABELS, "label 'pid' is both a string and a number");
+	who = PPROF_CONSUMER_PARCA;  /* which takes numbers, but not both */
 	x.label[2].str = NULL;
 	x.label[2].num = 4;
 	ERROR(LABELS, "sample 2: 'pid' is a number here and a string elsewhere");
-	x.label[2].key = "cpu";
-	ERROR(LABELS, "sample 2: 'cpu' is a string here and a number elsewhere");
+	x.label[0].str = NULL;
+	x.label[0].num = 4;
+	ERROR(LABELS, "sample 2: 'pid' is a string here and a number elsewhere");
+	x.value[2] = -3;
+	finds_nothing("a negative value is no matter for Parca");
+	who = PPROF_CONSUMER_ALL;
 	x.sample[0].n_labels = 3;
 	WARNING(LABELS, "sample 1: two labels 'pid'");
 
@@ -266,7 +285,8 @@ int main(void)
 	sound();
 	struct seen s = { 0 };
 	size_t n_errors = 1, n_warnings = 1;
-	tap_int(pprof_check(&x.p, see, &s, &n_errors, &n_warnings), 0, "a sound profile");
+	tap_int(pprof_check(&x.p, PPROF_CONSUMER_ALL, see, &s, &n_errors, &n_warnings), 0,
+		"a sound profile");
 	tap_ok(s.n == 0 && n_errors == 0 && n_warnings == 0, "has no findings");
 	if (s.n)
 		printf("# %s\n", s.text);
@@ -279,10 +299,11 @@ int main(void)
 		many[i] = (struct profile_function){ (uint64_t)i + 1, "", "", "", 0 };
 	x.p.function = many;
 	x.p.n_functions = 50;
-	pprof_check(&x.p, see, &s, &n_errors, &n_warnings);
+	pprof_check(&x.p, PPROF_CONSUMER_ALL, see, &s, &n_errors, &n_warnings);
 	tap_ok(s.n == PPROF_CHECK_MAX_PER_RULE && n_errors == 50,
 	       "many of a rule: all are counted, few shown");
-	tap_ok(pprof_check(&x.p, NULL, NULL, &n_errors, NULL) == 0 && n_errors == 50,
+	tap_ok(pprof_check(&x.p, PPROF_CONSUMER_ALL, NULL, NULL, &n_errors, NULL) == 0 &&
+		       n_errors == 50,
 	       "counting only");
 	return tap_done();
 }

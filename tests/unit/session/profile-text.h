@@ -64,7 +64,7 @@ static inline void profile_text_finding(void *ctx, const struct pprof_finding *f
 static inline size_t profile_text_errors(const struct profile *p)
 {
 	size_t n_errors = 0;
-	if (pprof_check(p, profile_text_finding, NULL, &n_errors, NULL) < 0)
+	if (pprof_check(p, PPROF_CONSUMER_ALL, profile_text_finding, NULL, &n_errors, NULL) < 0)
 		abort();
 	return n_errors;
 }
