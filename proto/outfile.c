@@ -1,8 +1,9 @@
 /*
- * The temporary file lies in the folder of the final one, so that rename(2)
- * replaces it in one step.  For a set of files, the steps before the renames are
- * the ones that usually fail (write, close), and they are done for all first.  A
- * rename that fails after others succeeded is undone: with
+ * While it is written, the file has no name where the file system can do that (O_TMPFILE), so
+ * that nothing is left even of a process that is killed. It gets a temporary name, in the folder
+ * of the final one, when it is complete, and rename(2) replaces that one in one step. For a set
+ * of files, the steps before the renames are the ones that usually fail (write, close), and they
+ * are done for all first. A rename that fails after others succeeded is undone: with
  * RENAME_EXCHANGE (renameat2(2)) the file that was replaced lives on under the temporary name
  * until the whole set is in place.
  */
@@ -78,11 +79,22 @@ static int create_temporary(struct outfile *f)
 	struct timespec now;
 	clock_gettime(CLOCK_REALTIME, &now);
 	unsigned int salt = (unsigned int)now.tv_nsec;
+	int nameless = access("/proc/self/fd", X_OK) == 0
+			       ? open(folder, O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666) : -1;
 	for (int i = 0; i < MAX_NAME_TRIES; i++) {
 		char *tmp_path = NULL;
 		if (asprintf(&tmp_path, "%s/.cprof-%ld-%08x.tmp", folder, (long)getpid(),
-			     salt + (unsigned int)i) < 0)
+			     salt + (unsigned int)i) < 0) {
+			if (nameless >= 0)
+				close(nameless);
 			return -ENOMEM;
+		}
+		if (nameless >= 0) {
+			f->tmp_path = tmp_path;
+			f->fd = nameless;
+			f->is_nameless = true;
+			return 0;
+		}
 		int fd = open(tmp_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 		if (fd >= 0) {
 			f->tmp_path = tmp_path;
@@ -193,8 +205,20 @@ int outfile_error(const struct outfile *f, struct err *e)
 	return err_errno(e, -f->code, "cannot write the output");
 }
 
+/* The temporary name: for a file that is complete. */
+static void give_name(struct outfile *f)
+{
+	char fd_path[64];
+	snprintf(fd_path, sizeof(fd_path), "/proc/self/fd/%d", f->fd);
+	if (linkat(AT_FDCWD, fd_path, AT_FDCWD, f->tmp_path, AT_SYMLINK_FOLLOW) < 0)
+		f->code = -errno;
+	f->is_nameless = false;
+}
+
 static int close_file(struct outfile *f, struct err *e)
 {
+	if (f->is_nameless && f->code == 0)
+		give_name(f);
 	if (f->path && f->fd >= 0) {
 		int r = close(f->fd);
 		f->fd = -1;

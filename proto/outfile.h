@@ -2,10 +2,10 @@
 #define CPROF_PROTO_OUTFILE_H
 
 /*
- * Output files that appear whole or not at all: written under a temporary name in the same folder
- * and renamed when all of a set are complete.  There is no fsync, which costs tens of
- * milliseconds: another process sees the old file or the whole new one, but after a crash of the
- * machine a file may be lost or empty.
+ * Output files that appear whole or not at all: written without a name, or under a temporary one
+ * in the same folder, and renamed when all of a set are complete. There is no fsync, which costs
+ * tens of milliseconds: another process sees the old file or the whole new one, but after a
+ * crash of the machine a file may be lost or empty.
  *
  * A symbolic link is followed, so that what it names is replaced.  A device or a FIFO cannot be
  * replaced: it is written directly, and nothing can be taken back.
@@ -22,6 +22,7 @@ struct outfile {
 	int fd;          /* -1 when closed */
 	int code;        /* the first failed write: -errno */
 	bool committed;
+	bool is_nameless; /* private: the file will have the name tmp_path */
 	bool swapped;    /* private to commit: tmp_path holds the file that was replaced */
 };
 

@@ -85,4 +85,14 @@ profile '--delay with a command: what ran before is left out' d.pb.gz "cum('A') 
 # --duration ends the recording; what becomes of the command is its own affair
 run timeout 20 "$CPROF" record -q -e cpu-clock --duration 0.4 -o d.pb.gz -- "$PROG/spin" 3 3000
 profile '--duration with a command: the rest is left out' d.pb.gz '0.02e9 < total < 0.5e9'
+# Not even SIGKILL leaves a part of a file, where the file system can keep one without a name.
+if "$PYTHON" -c 'import os; os.open(".", os.O_TMPFILE | os.O_WRONLY)' 2>/dev/null; then
+	rm -f ./*.pb.gz
+	start_cprof record -e cpu-clock -o killed.pb.gz -p "$target"
+	kill -KILL "$cprof_pid"
+	end_cprof
+	no_files 'SIGKILL: nothing is left behind'
+else
+	skip 'SIGKILL: nothing is left behind' 'the file system has no O_TMPFILE'
+fi
 finish
