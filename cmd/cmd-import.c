@@ -175,7 +175,7 @@ static int open_outputs(struct import *m, struct err *e)
 	if (code == 0 && n_open == 0)
 		code = err_set(e, ENODATA, "'%s' holds no samples", m->config.path);
 	if (code == 0)
-		code = output_open(m->output, parts.v, n_open, m->output_name, e);
+		code = output_open(m->output, parts.v, n_open, m->output_name, NULL, e);
 	VEC_FREE(&parts);
 	for (size_t i = 0; code == 0 && i < n_open; i++)
 		m->unfinished[i] = m->output[i].file.tmp_path;

@@ -3,18 +3,13 @@
  * in the library; here are options, the command that is run, signals, and output.
  */
 
-#include "base/cleanup.h"
 #include "base/err.h"
 #include "base/log.h"
-#include "base/units.h"
-#include "base/vec.h"
 #include "cmd/cachedir.h"
 #include "cmd/cmd.h"
 #include "cmd/hottest.h"
-#include "cmd/launch.h"
-#include "cmd/output.h"
-#include "cmd/recordopts.h"
-#include "cmd/signals.h"
+#include "cmd/recording.h"
+#include "cmd/recordloop.h"
 #include "cmd/summary.h"
 #include "cprof.h"
 
@@ -23,33 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
-
-/* Records wait at most this long in a ring that is not full enough to wake us. */
-#define STEP_MS 100
-
-struct recording {
-	struct recordopts opts;
-	struct log log;
-	struct signals signals;
-	struct launch launch;
-	struct cprof_recorder *recorder;
-	struct output *output;         /* per event */
-	char **unfinished;             /* their temporary names */
-	struct summary_file *file;     /* per event: what was written */
-	size_t n_events, n_written;
-	char *cache_dir;
-	int ended_by;                  /* the signal that ended recording; 0 */
-	bool from_terminal;
-};
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /*
  * The reader must not wait behind the threads that it records: at normal priority
@@ -62,139 +31,11 @@ static void set_realtime(bool on)
 	sched_setscheduler(0, on ? SCHED_FIFO | SCHED_RESET_ON_FORK : SCHED_OTHER, &p);
 }
 
-/* ---- while it records ---------------------------------------------------------------- */
-
-/* True when recording shall end. */
-static bool take_signals(struct recording *rec)
-{
-	int signal;
-	bool end = false;
-	while ((signal = signals_next(&rec->signals, &rec->from_terminal)) != 0) {
-		if (signal != SIGCHLD) {
-			rec->ended_by = signal;
-			end = true;
-		}
-	}
-	return launch_reap(&rec->launch, false) || end;
-}
-
-static int step_ms(uint64_t end_ns)
-{
-	uint64_t now = now_ns();
-	if (end_ns <= now)
-		return 0;
-	uint64_t left_ms = (end_ns - now + 999999) / 1000000;
-	return left_ms < STEP_MS ? (int)left_ms : STEP_MS;
-}
-
-static int record(struct recording *rec, struct err *e)
-{
-	const struct recordopts *o = &rec->opts;
-	uint64_t end_ns = UINT64_MAX;
-	if (o->duration_ns)
-		end_ns = now_ns() + o->duration_ns + o->config.delay_ns;
-	for (;;) {
-		bool ready;
-		int state = cprof_recorder_step(rec->recorder, step_ms(end_ns), &rec->signals.fd, 1,
-						&ready, e);
-		if (state < 0)
-			return state;
-		if (take_signals(rec) || state == CPROF_TARGET_GONE || now_ns() >= end_ns)
-			return 0;
-	}
-}
-
 static int start_command(struct recording *rec, struct err *e)
 {
 	if (!rec->opts.command)
 		return 0;
 	return launch_fork(&rec->launch, rec->opts.command, &rec->signals.before, e);
-}
-
-/* ---- what comes out of it --------------------------------------------------------------- */
-
-static int open_outputs(struct recording *rec, struct err *e)
-{
-	rec->n_events = cprof_recorder_n_events(rec->recorder);
-	rec->output = calloc(rec->n_events, sizeof(*rec->output));
-	rec->file = calloc(rec->n_events, sizeof(*rec->file));
-	rec->unfinished = calloc(rec->n_events, sizeof(*rec->unfinished));
-	if (!rec->output || !rec->file || !rec->unfinished)
-		return err_errno(e, ENOMEM, "cannot open the output");
-	VEC(const char *) parts = { 0 };
-	for (size_t i = 0; i < rec->n_events; i++) {
-		struct cprof_event_stats ev;
-		cprof_recorder_event_stats(rec->recorder, i, &ev);
-		if (!VEC_PUSH(&parts, ev.file_part)) {
-			VEC_FREE(&parts);
-			return err_errno(e, ENOMEM, "cannot open the output");
-		}
-	}
-	int code = output_open(rec->output, parts.v, rec->n_events, rec->opts.output, e);
-	VEC_FREE(&parts);
-	for (size_t i = 0; code == 0 && i < rec->n_events; i++)
-		rec->unfinished[i] = rec->output[i].file.tmp_path;
-	return code;
-}
-
-static void print_problem(const struct recording *rec, const struct err *why, bool silent)
-{
-	if (!silent) {
-		cmd_fail("record", why);
-	} else if (!rec->opts.quiet) {
-		struct err word = *why;
-		snprintf(word.what, sizeof(word.what),
-			 "warning: %.900s, so no file is written for it", why->what);
-		cmd_fail("record", &word);
-	}
-}
-
-/*
- * Writes the events that have samples.  Each that has none is told by itself: one that did not
- * happen, among others that did, is only worth a word; all else is a failure (-ENODATA, with
- * *e empty since all is said), though the others are written.
- */
-static int write_outputs(struct recording *rec, struct err *e)
-{
-	struct err why, only = { 0 };
-	bool failed = false;
-	size_t n_silent = 0;
-	for (size_t i = 0; i < rec->n_events; i++) {
-		struct summary_file *f = &rec->file[i];
-		if (cprof_recorder_check(rec->recorder, i, &f->silent, &why) < 0) {
-			output_discard(&rec->output[i]);
-			f->silent &= rec->n_events > 1;
-			n_silent += f->silent;
-			failed |= !f->silent;
-			snprintf(f->problem, sizeof(f->problem), "%.255s", why.what);
-			only = why;
-			if (rec->n_events > 1)
-				print_problem(rec, &why, f->silent);
-			continue;
-		}
-		int code = cprof_recorder_write(rec->recorder, i, output_write, &rec->output[i], e);
-		if (code < 0) {
-			outfile_error(&rec->output[i].file, e);  /* names the file */
-			rec->n_written = 0;
-			return code;
-		}
-		f->path = rec->output[i].path;
-		f->n_bytes = rec->output[i].n_bytes;
-		rec->n_written++;
-	}
-	signals_hold();
-	int code = rec->n_written ? output_commit(rec->output, rec->n_events, e) : 0;
-	if (code < 0) {
-		rec->n_written = 0;
-		return code;
-	}
-	if (rec->n_events == 1 && only.code) {
-		*e = only;
-		return only.code;
-	}
-	if (n_silent == rec->n_events)
-		return err_set(e, ENODATA, "none of the events happened once");
-	return failed ? -ENODATA : 0;
 }
 
 static double own_cpu_s(void)
@@ -210,8 +51,8 @@ static void show_hottest(const struct recording *rec)
 {
 	if (rec->opts.json || isatty(STDERR_FILENO) != 1)
 		return;
-	for (size_t i = 0; i < rec->n_events; i++) {
-		const char *path = rec->file[i].path;
+	for (size_t i = 0; i < rec->files.n_events; i++) {
+		const char *path = rec->files.file[i].path;
 		if (path && strcmp(path, "-") != 0) {
 			hottest_print(path);
 			return;
@@ -222,7 +63,7 @@ static void show_hottest(const struct recording *rec)
 static int summarize(struct recording *rec)
 {
 	struct summary s = {
-		.recorder = rec->recorder, .file = rec->file, .verbose = rec->opts.verbose,
+		.recorder = rec->recorder, .file = rec->files.file, .verbose = rec->opts.verbose,
 		.command_name = rec->launch.name, .command_ended = rec->launch.ended,
 		.command_status = rec->launch.ended ? launch_status(&rec->launch) : 0,
 		.own_cpu_s = own_cpu_s(),
@@ -246,13 +87,76 @@ static int summarize(struct recording *rec)
 	return 0;
 }
 
+/* ---- files --------------------------------------------------------------------------------- */
+
+/* Opens the files of the end; where those have a stamp, only finds out whether it could. */
+static int open_files(struct recording *rec, struct err *e)
+{
+	const struct recordopts *o = &rec->opts;
+	bool stamped = o->part.rotate.kind != ROTATE_NEVER;
+	char stamp[ROTATE_STAMP_MAX];
+	rec->parts.output = o->output;
+	rec->parts.quiet = rec->files.quiet = o->quiet;
+	rec->parts.max_kept = o->part.max_files;
+	int code = recordfiles_open(&rec->files, rec->recorder, o->output,
+				    stamped ? parts_stamp(&rec->parts, stamp) : NULL, e);
+	if (stamped)
+		recordfiles_done(&rec->files);
+	return code;
+}
+
+static void keep_files(struct recording *rec)
+{
+	VEC(char) names = { 0 };
+	for (size_t i = 0; i < rec->files.n_events; i++) {
+		const char *path = rec->files.file[i].path;
+		size_t n = path ? strlen(path) + 1 : 0;
+		if (n && VEC_RESERVE(&names, n)) {
+			memcpy(names.v + names.n, path, n);
+			names.n += n;
+		}
+	}
+	if (names.n)
+		parts_keep(&rec->parts, names.v, names.n);
+	VEC_FREE(&names);
+}
+
+static int write_files(struct recording *rec, struct err *e)
+{
+	struct recordfiles *f = &rec->files;
+	bool stamped = rec->opts.part.rotate.kind != ROTATE_NEVER;
+	char stamp[ROTATE_STAMP_MAX];
+	int code = 0;
+	if (stamped) {
+		f->quiet = rec->opts.quiet;
+		f->is_part = rec->parts.n_written;
+		code = recordfiles_open(f, rec->recorder, rec->opts.output,
+					parts_stamp(&rec->parts, stamp), e);
+	}
+	if (code < 0)
+		return code;
+	signals_abort_on(f->unfinished, f->n_events);
+	code = recordfiles_write(f, rec->recorder, e);
+	/* Files before have samples: that the last one has none is no failure. */
+	if (code == -ENODATA && f->is_part)
+		code = 0;
+	if (stamped)
+		keep_files(rec);
+	if (code == 0 && rec->parts.n_failed)
+		return err_set(e, EIO, "%zu of the files before the last could not be written",
+			       rec->parts.n_failed);
+	return code;
+}
+
 /* ---- all together --------------------------------------------------------------------------- */
 
 /* Everything up to the finished files; the exit status in *ret_status when it worked. */
 static int run(struct recording *rec, int *ret_status, struct err *e)
 {
 	struct recordopts *o = &rec->opts;
-	int code = signals_open(&rec->signals, e);
+	int code = signals_open(&rec->signals, o->part.signal, e);
+	if (code == 0 && o->part.has_control)
+		code = control_open(&rec->control, &o->part.control, e);
 	if (code == 0)
 		code = start_command(rec, e);
 	if (code < 0)
@@ -264,7 +168,7 @@ static int run(struct recording *rec, int *ret_status, struct err *e)
 	set_realtime(true);
 	code = cprof_recorder_new(&o->config, &rec->recorder, e);
 	if (code == 0)
-		code = open_outputs(rec, e);
+		code = open_files(rec, e);
 	if (code == 0)
 		code = cprof_recorder_start(rec->recorder, e);
 	if (code == 0 && o->command) {
@@ -275,7 +179,7 @@ static int run(struct recording *rec, int *ret_status, struct err *e)
 			cprof_recorder_command_started(rec->recorder);
 	}
 	if (code == 0)
-		code = record(rec, e);
+		code = recordloop_run(rec, e);
 	if (code == 0 && rec->launch.ended)
 		cprof_recorder_command_used(rec->recorder, rec->launch.cpu_ns);
 	if (code == 0)
@@ -283,10 +187,11 @@ static int run(struct recording *rec, int *ret_status, struct err *e)
 	set_realtime(false);
 	if (code < 0)
 		return code;
-	signals_abort_on(rec->unfinished, rec->n_events);
-	code = write_outputs(rec, e);
-	if (rec->n_written)
+	code = write_files(rec, e);
+	if (rec->files.n_written)
 		*ret_status = summarize(rec);
+	else if (code == 0)
+		*ret_status = 0;
 	return code;
 }
 
@@ -300,6 +205,8 @@ static void await_command(struct recording *rec)
 	sigset_t none;
 	sigemptyset(&none);
 	signals_abort_on(NULL, 0);
+	if (rec->opts.part.signal)
+		signal(rec->opts.part.signal, SIG_IGN);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	if (rec->ended_by && !rec->from_terminal)
 		kill(l->pid, rec->ended_by);
@@ -310,11 +217,9 @@ static void recording_done(struct recording *rec)
 {
 	signals_abort_on(NULL, 0);  /* the names go */
 	launch_done(&rec->launch);
-	for (size_t i = 0; i < rec->n_events && rec->output; i++)
-		output_done(&rec->output[i]);
-	free(rec->output);
-	free(rec->file);
-	free(rec->unfinished);
+	recordfiles_done(&rec->files);
+	parts_done(&rec->parts);
+	control_close(&rec->control);
 	free(rec->cache_dir);
 	cprof_recorder_free(rec->recorder);
 	signals_close(&rec->signals);
@@ -325,6 +230,7 @@ static int run_record(int argc, char **argv)
 {
 	struct recording rec = {
 		.signals.fd = -1, .launch = { .go_fd = -1, .errno_fd = -1 },
+		.control = { .fd = -1, .ack_fd = -1 }, .parts.fd = -1,
 	};
 	struct err e = { 0 };
 	int status = CMD_FAILED;
@@ -337,8 +243,7 @@ static int run_record(int argc, char **argv)
 	if (code < 0) {
 		int failed = e.code ? cmd_fail("record", &e) : CMD_FAILED;
 		status = status > CMD_FAILED && status != CMD_USAGE ? status : failed;
-		for (size_t i = 0; i < rec.n_events && rec.output; i++)
-			output_discard(&rec.output[i]);
+		recordfiles_discard(&rec.files);
 	}
 	await_command(&rec);
 	if (status == 0 && rec.launch.ended)

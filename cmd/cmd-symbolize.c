@@ -94,7 +94,7 @@ static int run(struct symbolize *s, struct err *e)
 	struct cprof_symbolize_stats st;
 	const char *part = "symbolized";
 	const char *name = s->output_name ? s->output_name : s->config.path;
-	int code = output_open(&o, &part, 1, name, e);
+	int code = output_open(&o, &part, 1, name, NULL, e);
 	if (code < 0)
 		return code;
 	signals_abort_on(&o.file.tmp_path, 1);

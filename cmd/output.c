@@ -11,22 +11,26 @@
 /* Endings before which an event's name goes. */
 static const char *const endings[] = { ".pb.gz", ".pprof", ".pb", ".prof", ".gz" };
 
-static char *make_path(const char *name, const char *part, size_t n)
+static char *make_path(const char *name, const char *part, size_t n, const char *stamp)
 {
 	char *path = NULL;
 	int got;
 	size_t len = name ? strlen(name) : 0, end = 0;
+	const char *dot = stamp ? "." : "";
+	stamp = stamp ? stamp : "";
 	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings) && !end; i++) {
 		size_t k = strlen(endings[i]);
 		if (len > k && strcmp(name + len - k, endings[i]) == 0)
 			end = k;
 	}
 	if (!name)
-		got = asprintf(&path, "cprof.%s.pb.gz", part);
+		got = asprintf(&path, "cprof.%s%s%s.pb.gz", part, dot, stamp);
 	else if (n == 1)
-		got = asprintf(&path, "%s", name);
+		got = asprintf(&path, "%.*s%s%s%s", (int)(len - end), name, dot, stamp,
+			       name + len - end);
 	else
-		got = asprintf(&path, "%.*s.%s%s", (int)(len - end), name, part, name + len - end);
+		got = asprintf(&path, "%.*s.%s%s%s%s", (int)(len - end), name, part, dot, stamp,
+			       name + len - end);
 	return got < 0 ? NULL : path;
 }
 
@@ -52,10 +56,10 @@ static int open_stdout(struct output *o, size_t n, struct err *e)
 }
 
 static int open_files(struct output *o, const char *const *part, size_t n, const char *name,
-		      struct err *e)
+		      const char *stamp, struct err *e)
 {
 	for (size_t i = 0; i < n; i++) {
-		o[i].path = make_path(name, part[i], n);
+		o[i].path = make_path(name, part[i], n, stamp);
 		if (!o[i].path)
 			return err_errno(e, ENOMEM, "cannot open the output");
 		for (size_t k = 0; k < i; k++) {
@@ -78,11 +82,11 @@ static int open_files(struct output *o, const char *const *part, size_t n, const
 }
 
 int output_open(struct output *o, const char *const *part, size_t n, const char *name,
-		struct err *e)
+		const char *stamp, struct err *e)
 {
 	if (name && strcmp(name, "-") == 0)
 		return open_stdout(o, n, e);
-	int code = open_files(o, part, n, name, e);
+	int code = open_files(o, part, n, name, stamp, e);
 	for (size_t i = 0; code < 0 && i < n; i++)
 		output_done(&o[i]);
 	return code;

@@ -21,10 +21,11 @@ struct output {
 /*
  * Opens n outputs, one per event; part[i] is event i's part of a file name.  name NULL:
  * "cprof.<part>.pb.gz"; "-": stdout, for one event; else exactly name for one event, and
- * "x.<part>.pb.gz" of "x.pb.gz" for several.  -errno with e set, and nothing left behind.
+ * "x.<part>.pb.gz" of "x.pb.gz" for several.  stamp, if not NULL, goes behind that, before the
+ * ending: "x.<part>.<stamp>.pb.gz".  -errno with e set, and nothing left behind.
  */
 int output_open(struct output *o, const char *const *part, size_t n, const char *name,
-		struct err *e);
+		const char *stamp, struct err *e);
 
 /* A pprof_write_fn; ctx is a struct output. */
 int output_write(void *ctx, const void *data, size_t n_bytes);

@@ -64,7 +64,9 @@ static const struct argp_option options[] = {
 
 	{ NULL, 0, NULL, 0, "When:", 3 },
 	{ "duration", OPT_DURATION, "TIME", 0, "Stop after TIME: 5, 1.5s, 250ms, 2m", 3 },
-	{ "delay", OPT_DELAY, "TIME", 0, "Leave out what happens in the first TIME", 3 },
+	{ "delay", OPT_DELAY, "TIME", 0,
+	  "Leave out what happens in the first TIME; -1: until --control says enable", 3 },
+	{ NULL, 'D', "MS", 0, "The same in milliseconds, or -1, as perf record has it", 3 },
 
 	{ NULL, 0, NULL, 0, "Output:", 4 },
 	{ "output", 'o', "FILE", 0,
@@ -133,6 +135,24 @@ static uint32_t parse_depth(struct argp_state *state, const char *arg)
 	return (uint32_t)depth;
 }
 
+/* As perf has it: -1 begins with all events disabled; -D counts milliseconds. */
+static void parse_delay(struct argp_state *state, const char *option, const char *arg,
+			struct cprof_config *c)
+{
+	uint64_t ms;
+	c->start_paused = strcmp(arg, "-1") == 0;
+	c->delay_ns = 0;
+	if (c->start_paused)
+		return;
+	if (option[1] == '-') {
+		c->delay_ns = parse_duration(state, option, arg);
+		return;
+	}
+	if (units_parse_u64(arg, &ms) < 0 || ms > UINT64_MAX / 1000000)
+		argp_error(state, "-D '%s' is not -1 or a number of milliseconds", arg);
+	c->delay_ns = ms * 1000000;
+}
+
 static enum cprof_scope parse_scope(struct argp_state *state, const char *arg)
 {
 	static const char *const name[] = {
@@ -169,6 +189,12 @@ static void check_end(struct recordopts *o, struct argp_state *state)
 		argp_error(state, "--user and --kernel exclude each other");
 	if (o->json && o->output && strcmp(o->output, "-") == 0)
 		argp_error(state, "--json and -o - both want stdout");
+	if (o->part.rotate.kind != ROTATE_NEVER && o->output && strcmp(o->output, "-") == 0)
+		argp_error(state, "--switch-output makes several files, which -o - cannot take");
+	if (o->part.signal && o->output && strcmp(o->output, "-") == 0)
+		argp_error(state, "--snapshot-signal makes several files, which -o - cannot take");
+	if (c->start_paused && !o->part.has_control)
+		argp_error(state, "--delay -1 begins disabled, and only --control can enable it");
 	if (o->quiet && o->verbose)
 		argp_error(state, "-q and -v exclude each other");
 }
@@ -197,7 +223,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'v': o->verbose = true; break;
 	case OPT_JSON: o->json = true; break;
 	case OPT_NO_SYMBOLS: c->naming.no_symbols = true; break;
-	case ARGP_KEY_INIT: state->child_inputs[0] = &c->naming; break;
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &c->naming;
+		state->child_inputs[1] = &o->part;
+		break;
 	case OPT_STRICT: o->strict = true; break;
 	case OPT_ADAPTIVE: c->adaptive = true; break;
 	case OPT_SCALE: c->scale = true; break;
@@ -211,7 +240,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "--duration '%s': nothing can be recorded in no time",
 				   arg);
 		break;
-	case OPT_DELAY: c->delay_ns = parse_duration(state, "--delay", arg); break;
+	case OPT_DELAY:
+		parse_delay(state, "--delay", arg, c);
+		break;
+	case 'D':
+		parse_delay(state, "-D", arg, c);
+		break;
 	case OPT_MAX_DEPTH: c->max_depth = parse_depth(state, arg); break;
 	case OPT_RING_SIZE: c->ring_bytes = parse_size(state, "--ring-size", arg); break;
 	case OPT_MAX_MEMORY: c->max_memory_bytes = parse_size(state, "--max-memory", arg); break;
@@ -242,7 +276,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-static const struct argp_child children[] = { { &nameopts_argp, 0, NULL, 0 }, { 0 } };
+static const struct argp_child children[] = { { &nameopts_argp, 0, NULL, 0 },
+					      { &partopts_argp, 0, NULL, 0 },
+					      { 0 } };
 static const struct argp argp = {
 	.children = children,
 	.options = options,
@@ -270,6 +306,7 @@ void recordopts_parse(struct recordopts *o, int argc, char **argv)
 {
 	*o = (struct recordopts){ .command_line = join(argc, argv) };
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, o);
+	o->config.pausable = o->part.has_control;
 	o->config.event = o->events.v;
 	o->config.n_events = o->events.n;
 	o->config.label = o->labels.v;
@@ -287,5 +324,6 @@ void recordopts_done(struct recordopts *o)
 	VEC_FREE(&o->labels);
 	VEC_FREE(&o->pids);
 	VEC_FREE(&o->tids);
+	partopts_done(&o->part);
 	free(o->command_line);
 }

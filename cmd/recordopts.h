@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "base/vec.h"
+#include "cmd/partopts.h"
 #include "cprof.h"
 
 struct recordopts {
@@ -17,6 +18,7 @@ struct recordopts {
 	char **command;               /* NULL: attach */
 	char *command_line;           /* for the file's comments */
 	const char *output;           /* NULL: the default names */
+	struct partopts part;
 	uint64_t duration_ns;         /* 0: until the target ends */
 	bool strict, quiet, verbose, json;
 };

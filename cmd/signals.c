@@ -19,7 +19,7 @@ static void set_of_ends(sigset_t *set)
 	sigaddset(set, SIGHUP);
 }
 
-int signals_open(struct signals *s, struct err *e)
+int signals_open(struct signals *s, int extra, struct err *e)
 {
 	static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
 	sigset_t set;
@@ -32,6 +32,8 @@ int signals_open(struct signals *s, struct err *e)
 			sigdelset(&set, ends[i]);
 	}
 	sigaddset(&set, SIGCHLD);
+	if (extra)
+		sigaddset(&set, extra);
 	sigprocmask(SIG_BLOCK, &set, &s->before);
 	s->fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return s->fd < 0 ? err_errno(e, errno, "cannot wait for signals") : 0;

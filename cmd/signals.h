@@ -18,7 +18,8 @@ struct signals {
 	sigset_t before;  /* the mask that a child shall have */
 };
 
-int signals_open(struct signals *s, struct err *e);
+/* extra: a further signal that arrives so; 0: none. */
+int signals_open(struct signals *s, int extra, struct err *e);
 void signals_close(struct signals *s);
 
 /* Takes one signal that waits: its number, 0 when there is none.  *ret_from_terminal: the

@@ -95,6 +95,7 @@ struct cprof_event_stats {
 	const char *sample_type, *unit;
 	double count_scale;            /* a count times this is one count_unit; 0: none */
 	const char *count_unit;        /* "Joules", of PMUs that tell it; "" none */
+	uint32_t group;                /* of events that are counted together; 0: none */
 	bool is_clock, given_up_kernel;
 	uint64_t freq_hz, period;      /* as opened: one of them, the other 0 */
 	uint64_t n_samples, value;     /* in the profile, lost ones not included */
@@ -137,6 +138,7 @@ struct cprof_stats {
 	bool cost_known;
 	uint64_t cost_ns;              /* estimate: what sampling took of the target's time */
 	uint64_t ring_bytes;
+	uint64_t record_bytes;         /* that the kernel has delivered since the start */
 	uint32_t stack_bytes;          /* of each stack copy, at last; 0: none */
 	uint32_t n_fds, n_cpus, n_cpus_failed;
 	bool kernel_names_hidden;
@@ -186,6 +188,13 @@ int cprof_recorder_snapshot(struct cprof_recorder *r, struct err *e);
 int cprof_recorder_clear(struct cprof_recorder *r, struct err *e);
 
 size_t cprof_recorder_n_events(const struct cprof_recorder *r);
+
+/* The event of that name, as cprof_event_stats has it or by another name of the same event;
+ * -ENOENT: none. */
+int cprof_recorder_find_event(const struct cprof_recorder *r, const char *name);
+
+/* What the event was opened with (<linux/perf_event.h>); borrowed, and may change at each step. */
+const struct perf_event_attr *cprof_recorder_attr(const struct cprof_recorder *r, size_t event);
 
 /* Valid after start; complete after stop. */
 void cprof_recorder_stats(struct cprof_recorder *r, struct cprof_stats *ret_stats);

@@ -373,7 +373,8 @@ void cprof_recorder_stats(struct cprof_recorder *r, struct cprof_stats *ret)
 		.user_only = given_up & EVOPEN_NO_KERNEL,
 		.cpu_used_known = (r->stopped || r->counted) && r->coverage.known && !r->is_partial,
 		.cpu_used_ns = r->coverage.used_ns,
-		.ring_bytes = f->ring_bytes, .stack_bytes = r->stacksize.bytes,
+		.ring_bytes = f->ring_bytes, .record_bytes = live_taken_bytes(r->source),
+		.stack_bytes = r->stacksize.bytes,
 		.n_fds = f->n_fds, .n_cpus_failed = f->n_cpus_failed,
 	};
 	accounts_stats(r, ret);
@@ -405,6 +406,28 @@ static size_t first_variant(const struct cprof_recorder *r, size_t event)
 	while (r->events.v[i].output != event)
 		i++;
 	return i;
+}
+
+int cprof_recorder_find_event(const struct cprof_recorder *r, const char *name)
+{
+	struct evspec_list other = { 0 };
+	struct err ignored;
+	int found = -ENOENT;
+	for (size_t i = 0; i < r->events.n && found < 0; i++)
+		if (strcmp(r->events.v[i].name, name) == 0)
+			found = (int)r->events.v[i].output;
+	/* Aliases have the name of their event once they are parsed. */
+	if (found < 0 && evspec_parse(&other, r->host, name, &ignored) == 0 && other.n_outputs == 1)
+		for (size_t i = 0; i < r->events.n && found < 0; i++)
+			if (strcmp(r->events.v[i].name, other.v[0].name) == 0)
+				found = (int)r->events.v[i].output;
+	evspec_list_done(&other);
+	return found;
+}
+
+const struct perf_event_attr *cprof_recorder_attr(const struct cprof_recorder *r, size_t event)
+{
+	return live_attr(r->source, first_variant(r, event));
 }
 
 static int look_up_names(struct cprof_recorder *r, struct err *e)

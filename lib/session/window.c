@@ -50,7 +50,7 @@ void window_event_stats(struct cprof_recorder *r, size_t i, struct cprof_event_s
 	bool cpu_wide = r->scope == LIVE_CPU;
 	*ret = (struct cprof_event_stats){
 		.name = s->name, .file_part = re->file_part, .sample_type = re->sample_type,
-		.unit = re->unit, .is_clock = s->is_clock,
+		.unit = re->unit, .is_clock = s->is_clock, .group = s->group,
 		.count_scale = s->scale, .count_unit = s->unit,
 		.given_up_kernel = attr->exclude_kernel && !s->only_user && !r->config.only_user,
 		.freq_hz = attr->freq ? re->rate : 0, .period = attr->freq ? 0 : re->rate,

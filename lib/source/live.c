@@ -300,6 +300,15 @@ int live_wait(struct source *s, int timeout_ms, const int *fds, size_t n_fds, bo
 	return 0;
 }
 
+uint64_t live_taken_bytes(const struct source *s)
+{
+	const struct live *l = live_of(s);
+	uint64_t sum = 0;
+	for (size_t i = 0; i < l->n_rings; i++)
+		sum += l->ring[i].ring.tail;
+	return sum;
+}
+
 void live_add_count(const struct live *l, const struct live_fd *f, struct live_count *sum)
 {
 	/* value, time_enabled, time_running, id, lost: the fixed read_format of evattr.c; of a

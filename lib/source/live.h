@@ -98,6 +98,9 @@ int live_wait(struct source *s, int timeout_ms, const int *fds, size_t n_fds, bo
 /* Reads the counters of event i. */
 void live_read(struct source *s, size_t i, struct live_count *ret_count);
 
+/* How many bytes of records were taken out of the rings. */
+uint64_t live_taken_bytes(const struct source *s);
+
 /* Borrowed until close. */
 const struct live_facts *live_facts(const struct source *s);
 /* Of event 0: in what is common to all, of any. */

@@ -42,6 +42,7 @@ _cprof() {
 		--adaptive --scale --user --kernel --no-inherit --scope --label --labels --ring-size --max-memory
 		--symbol-timeout --strict --quiet --verbose --json --demangle --no-symbols
 		--debuginfod --debuginfod-timeout
+		--control --snapshot-signal --switch-output --switch-max-files
 		#end
 		'
 		;;
@@ -108,7 +109,7 @@ _cprof() {
 				;;
 			-e | -F | -c | -o | -p | -t | --event | --freq | --count | --output | --pid | --tid | \
 				--duration | --delay | --call-graph | --max-depth | --scope | --label | --labels | \
-				--ring-size | --max-memory | --symbol-timeout | --demangle | --debuginfod-timeout)
+				--ring-size | --max-memory | --symbol-timeout | --demangle | --debuginfod-timeout | --control | --switch-max-files)
 				((i++))
 				;;
 			-*) ;;
@@ -142,7 +143,9 @@ _cprof() {
 	--labels) _cprof_list "$cur" 'pid tid thread_name process_name cpu cgroup' ;;
 	--demangle) mapfile -t COMPREPLY < <(compgen -W 'none simple full' -- "$cur") ;;
 	--sort) mapfile -t COMPREPLY < <(compgen -W 'flat cum' -- "$cur") ;;
-	-F | --freq | -c | --count | -t | --tid | --duration | --delay | --max-depth | --label | --ring-size | \
+	--control) mapfile -t COMPREPLY < <(compgen -W 'fd: fifo:' -- "$cur") ;;
+	--switch-max-files | \
+		-F | --freq | -c | --count | -t | --tid | --duration | --delay | --max-depth | --label | --ring-size | \
 		--debuginfod-timeout | --max-memory | --symbol-timeout | --limit | --sample-type) ;;
 	*)
 		if [[ $cur == -* ]]; then

@@ -22,6 +22,27 @@ refused 64 'soon' '--duration soon' record --duration soon -- $start
 refused 64 '-1' '--duration -1' record --duration -1 -- $start
 refused 64 '3y' '--duration 3y' record --duration 3y -- $start
 refused 64 'never' '--delay never' record --delay never -- $start
+refused 64 '-D' '-D 1.5' record -D 1.5 -- $start
+refused 64 '-D' '-D -2' record -D -2 -- $start
+refused 64 'control' '-D -1 without --control' record -D -1 -- $start
+for place in '' fd: fd:x fd:7x fd:-1 'fd:7,' 'fd:7,8,9' fifo: pipe:7 7; do
+	refused 64 'fd:CTL.*fifo:CTL' "--control '$place'" record --control "$place" -- $start
+done
+refused '1' "nosuch" '--control with a FIFO that is not there' record --control fifo:nosuch -- $start
+like err 'mkfifo' '... says how to make it'
+refused '1' "is no FIFO" '--control with a file' record --control fifo:/dev/null -- $start
+refused '1' "descriptor 77" '--control with a descriptor that is not open' \
+	record --control fd:77 -- $start
+for when in 0s 10 10X s -1s 99999999999999999999s 10.5s; do
+	refused 64 'signal.*size.*time' "--switch-output=$when" record --switch-output="$when" -- $start
+done
+refused 64 'one begins' '--switch-output and --snapshot-signal' \
+	record --switch-output --snapshot-signal -- $start
+refused 64 'KILL' '--snapshot-signal=KILL' record --snapshot-signal=KILL -- $start
+refused 64 'needs' '--switch-max-files alone' record --switch-max-files 3 -- $start
+refused 64 'max-files' '--switch-max-files 0' record --switch-output --switch-max-files 0 -- $start
+refused 64 'several files' '--switch-output and -o -' record --switch-output -o - -- $start
+refused 64 'several files' '--snapshot-signal and -o -' record --snapshot-signal -o - -- $start
 refused 64 'pony' '--scope pony' record --scope pony -- $start
 like err 'auto.*task.*cpu.*cgroup|cgroup.*cpu' '--scope pony: shows what there is'
 refused 64 'pony' '--call-graph pony' record --call-graph pony -- $start

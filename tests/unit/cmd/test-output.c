@@ -48,7 +48,7 @@ static const char *named(const char *name, size_t n)
 	struct output o[3] = { 0 };
 	e = (struct err){ 0 };
 	clear();
-	int code = output_open(o, parts, n, name, &e);
+	int code = output_open(o, parts, n, name, NULL, &e);
 	for (size_t i = 0; i < n && code == 0; i++)
 		output_write(&o[i], "data", 4);
 	if (code == 0)
@@ -83,7 +83,7 @@ static void test_refusals(void)
 	static const char *const same[] = { "a", "b", "a" };
 	struct output o[3] = { 0 };
 	clear();
-	tap_int(output_open(o, same, 3, "x.pb.gz", &e), -EINVAL, "two events of one name");
+	tap_int(output_open(o, same, 3, "x.pb.gz", NULL, &e), -EINVAL, "two events of one name");
 	tap_ok(strstr(e.what, "x.a.pb.gz") && e.hint[0], "are told, with a remedy");
 	tap_str(files(), "", "and nothing is left behind");
 	for (int i = 0; i < 3; i++)
@@ -92,17 +92,17 @@ static void test_refusals(void)
 	static const char *const parts[] = { "a", "b" };
 	mkdir("x.b.pb.gz", 0700);
 	memset(o, 0, sizeof(o));
-	tap_ok(output_open(o, parts, 2, "x.pb.gz", &e) < 0, "the second name is a folder");
+	tap_ok(output_open(o, parts, 2, "x.pb.gz", NULL, &e) < 0, "the second name is a folder");
 	tap_str(files(), "x.b.pb.gz", "then nothing of the first is left behind");
 	for (int i = 0; i < 2; i++)
 		output_done(&o[i]);
 
 	memset(o, 0, sizeof(o));
-	tap_int(output_open(o, parts, 1, "missing/x.pb.gz", &e), -ENOENT,
+	tap_int(output_open(o, parts, 1, "missing/x.pb.gz", NULL, &e), -ENOENT,
 		"a folder that is missing");
 	tap_ok(strstr(e.what, "missing") && e.hint[0], "is told, with a remedy");
 	output_done(o);
-	tap_int(output_open(o, parts, 2, "-", &e), -EINVAL, "stdout for two events");
+	tap_int(output_open(o, parts, 2, "-", NULL, &e), -EINVAL, "stdout for two events");
 	tap_ok(strstr(e.what, "2") && e.hint[0], "is told, with a remedy");
 	for (int i = 0; i < 2; i++)
 		output_done(&o[i]);
@@ -115,7 +115,7 @@ static int open_on(int fd, struct output *o)
 	fflush(stdout);
 	int saved = dup(STDOUT_FILENO);
 	dup2(fd, STDOUT_FILENO);
-	int code = output_open(o, parts, 1, "-", &e);
+	int code = output_open(o, parts, 1, "-", NULL, &e);
 	if (code == 0) {
 		output_write(o, "data", 4);
 		output_commit(o, 1, &e);
@@ -156,7 +156,7 @@ static void test_all_or_none(void)
 	static const char *const parts[] = { "a", "b", "c" };
 	struct output o[3] = { 0 };
 	clear();
-	tap_int(output_open(o, parts, 3, "x", &e), 0, "three files");
+	tap_int(output_open(o, parts, 3, "x", NULL, &e), 0, "three files");
 	tap_ok(!strstr(files(), "x.a "), "have no names before they are complete");
 	for (int i = 0; i < 3; i++)
 		output_write(&o[i], "data", 4);
@@ -169,7 +169,7 @@ static void test_all_or_none(void)
 
 	clear();
 	memset(o, 0, sizeof(o));
-	output_open(o, parts, 2, "x", &e);
+	output_open(o, parts, 2, "x", NULL, &e);
 	output_write(&o[0], "data", 4);
 	for (int i = 0; i < 2; i++)
 		output_done(&o[i]);
