@@ -333,6 +333,9 @@ static void feed_comm(struct procs *p, const struct record *r)
 	end_other_threads(p, proc, t);
 	space_empty(p, proc);
 	proc->saw_exec = true;
+	/* What a wrapper becomes is what the user meant: env, a shell's last command. */
+	if (proc->pid == p->first_exe_pid)
+		p->first_exe_sure = false;
 }
 
 static void feed_fork_process(struct procs *p, const struct record *r, bool target)

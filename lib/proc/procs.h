@@ -67,7 +67,7 @@ struct procs {
 	size_t n_processes, cap_processes;
 	struct procs_thread **thread;
 	size_t n_threads, cap_threads;
-	uint32_t first_exe;           /* dso of the first main binary (mapping[0]); UINT32_MAX */
+	uint32_t first_exe;           /* dso of mapping[0]: what the first process is at last */
 	void (*user_free)(void *user);/* for procs_thread.user; NULL: free() */
 	bool only_targets;            /* records of others are fed, too: see procs_feed */
 	/* private */

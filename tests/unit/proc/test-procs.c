@@ -307,6 +307,10 @@ static void test_fork_exec(void)
 	tap_str(strtab_get(&strings, child->name), "ls", "name after exec");
 	tap_str(dso_get(&dsos, p.first_exe)->path, "/bin/sh", "first main binary of all");
 
+	comm(10, 10, "become", true);
+	map_at(10, 0x3000, 0x1000, 0, 6, "/bin/become");
+	tap_str(dso_get(&dsos, p.first_exe)->path, "/bin/become", "what its process becomes");
+
 	comm(11, 11, "ls-renamed", false);
 	tap_str(at(11, 0x2000), "/bin/ls+0", "a new name leaves the space alone");
 	tap_str(name_of(11, 11), "ls-renamed", "but is the thread's name");
