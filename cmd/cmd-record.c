@@ -150,6 +150,13 @@ static int write_files(struct recording *rec, struct err *e)
 
 /* ---- all together --------------------------------------------------------------------------- */
 
+/* enum cprof_explain has the levels of enum log_level. */
+static void log_record_line(void *ctx, unsigned level, const char *text)
+{
+	(void)ctx;
+	cmd_log_line((void *)"record", (enum log_level)level, text);
+}
+
 /* Everything up to the finished files; the exit status in *ret_status when it worked. */
 static int run(struct recording *rec, int *ret_status, struct err *e)
 {
@@ -163,7 +170,9 @@ static int run(struct recording *rec, int *ret_status, struct err *e)
 		return code;
 	signal(SIGPIPE, SIG_IGN);
 	o->config.command_pid = rec->launch.pid;
-	o->config.log = &rec->log;
+	if (!o->quiet)
+		o->config.explain = log_record_line;
+	o->config.explain_max = o->verbose ? CPROF_EXPLAIN_ALL : CPROF_EXPLAIN_NOTE;
 	o->config.cache_dir = rec->cache_dir = cachedir_path();
 	set_realtime(true);
 	code = cprof_recorder_new(&o->config, &rec->recorder, e);
@@ -235,10 +244,6 @@ static int run_record(int argc, char **argv)
 	struct err e = { 0 };
 	int status = CMD_FAILED;
 	recordopts_parse(&rec.opts, argc, argv);
-	rec.log = (struct log){ .line = cmd_log_line, .ctx = (void *)"record" };
-	rec.log.max = rec.opts.verbose ? LOG_EXPLAIN : LOG_NOTE;
-	if (rec.opts.quiet)
-		rec.log.line = NULL;
 	int code = run(&rec, &status, &e);
 	if (code < 0) {
 		int failed = e.code ? cmd_fail("record", &e) : CMD_FAILED;

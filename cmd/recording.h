@@ -14,7 +14,6 @@
 
 struct recording {
 	struct recordopts opts;
-	struct log log;
 	struct signals signals;
 	struct launch launch;
 	struct control control;

@@ -11,30 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct err;
+#include "cprof.h"
+
 struct log;
-
-enum cprof_demangle {
-	CPROF_DEMANGLE_SIMPLE,         /* scopes and template arguments, no parameters */
-	CPROF_DEMANGLE_NONE,           /* as in the object file */
-	CPROF_DEMANGLE_FULL,           /* as c++filt shows it */
-};
-
-/* Whether debug files are fetched from the servers in $DEBUGINFOD_URLS. */
-enum cprof_debuginfod {
-	CPROF_DEBUGINFOD_OFF,
-	CPROF_DEBUGINFOD_AUTO,         /* where that variable is set */
-	CPROF_DEBUGINFOD_ON,           /* and a warning where it is not */
-};
-
-/* All zero is a valid start. */
-struct cprof_naming {
-	enum cprof_demangle demangle;
-	bool no_symbols;               /* leave out what files tell; the kernel, and code made at
-					* run time, are named all the same, for later is too late */
-	enum cprof_debuginfod debuginfod;
-	uint64_t debuginfod_ns;        /* for all files together; 0: 30 s */
-};
 
 struct cprof_symbolize_config {
 	const char *path;              /* the profile */
@@ -53,6 +32,6 @@ struct cprof_symbolize_stats {
 /* Reads the profile, and writes it with names, gzipped.  What has names keeps them. */
 int cprof_symbolize(const struct cprof_symbolize_config *config,
 		    int (*write)(void *ctx, const void *data, size_t n_bytes), void *ctx,
-		    struct cprof_symbolize_stats *ret_stats, struct err *e);
+		    struct cprof_symbolize_stats *ret_stats, struct cprof_error *e);
 
 #endif

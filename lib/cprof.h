@@ -2,21 +2,28 @@
 #define CPROF_H
 
 /*
- * libcprof: record a profile of processes, threads or a command.
+ * libcprof: record a profile of this program, or of other processes, threads or a command.
  *
- *     struct cprof_config config = { .pid = &pid, .n_pids = 1 };
+ *     struct cprof_config config = { .self = CPROF_SELF_PROCESS };
  *     struct cprof_recorder *r;
- *     if (cprof_recorder_new(&config, &r, &e) == 0 && cprof_recorder_start(r, &e) == 0) {
- *             while (cprof_recorder_step(r, 100, NULL, 0, NULL, &e) == CPROF_RUNNING)
- *                     ...;
- *             cprof_recorder_stop(r, &e);
- *             cprof_recorder_write(r, 0, write, ctx, &e);
- *     }
+ *     struct cprof_error e;
+ *     if (cprof_recorder_new(&config, &r, &e) < 0)
+ *             fprintf(stderr, "%s\n%s\n", e.what, e.hint);
+ *     cprof_recorder_start(r, &e);
+ *     ...                                           // with cprof_recorder_step now and then
+ *     cprof_recorder_stop(r, &e);
+ *     cprof_recorder_write_file(r, 0, "cpu.pb.gz", &e);
  *     cprof_recorder_free(r);
  *
- * Functions that can fail return a negative errno and fill a struct err
- * (base/err.h).  The library never prints, exits, forks or installs signal
- * handlers, and has no globals.  A recorder belongs to one thread at a time.
+ * libcprof(3) has the rules in full.  Functions that can fail return a negative errno and fill a
+ * struct cprof_error.  The library never prints, exits, forks, makes threads or changes signal
+ * handlers, and has no state but in its objects.  A recorder belongs to one thread at a time, to
+ * any; different ones are used at the same time.  After fork(2) it stays the parent's: in the child
+ * all but cprof_recorder_free fails with -ECHILD.
+ *
+ * Structs that may grow cross with their size: the inline functions pass sizeof what the program
+ * was compiled with, what the library does not know must be zero (-E2BIG), and what the program
+ * does not know is left out.  So the first fields of struct cprof_config alone are a valid one.
  */
 
 #include <stdbool.h>
@@ -24,12 +31,18 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "cprof-names.h"
+#include "cprof-error.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Whatever the program that includes this is compiled with. */
+#pragma GCC visibility push(default)
 
 struct cprof_recorder;
-struct err;
-struct log;
-struct host;
+struct cprof_kind;
+struct cprof_machine;
 struct perf_event_attr;
 
 enum cprof_scope {
@@ -53,15 +66,55 @@ enum cprof_label {
 	CPROF_LABEL_PROCESS_NAME = 8, CPROF_LABEL_CPU = 16, CPROF_LABEL_CGROUP = 32,
 };
 
-/* What to record.  All zero is a valid start; pointers are borrowed until cprof_recorder_free. */
+/* The calling program as target. */
+enum cprof_self {
+	CPROF_SELF_NONE,
+	CPROF_SELF_PROCESS,  /* all threads, and children */
+	CPROF_SELF_THREAD,   /* the thread that calls cprof_recorder_new, and none that it makes */
+};
+
+enum cprof_demangle {
+	CPROF_DEMANGLE_SIMPLE,         /* scopes and template arguments, no parameters */
+	CPROF_DEMANGLE_NONE,           /* as in the object file */
+	CPROF_DEMANGLE_FULL,           /* as c++filt shows it */
+};
+
+/* Whether debug files are fetched from the servers in $DEBUGINFOD_URLS. */
+enum cprof_debuginfod {
+	CPROF_DEBUGINFOD_OFF,
+	CPROF_DEBUGINFOD_AUTO,         /* where that variable is set */
+	CPROF_DEBUGINFOD_ON,           /* and a warning where it is not */
+};
+
+/* All zero is a valid start.  Its size never changes. */
+struct cprof_naming {
+	enum cprof_demangle demangle;
+	bool no_symbols;               /* leave out what files tell; the kernel, and code made at
+					* run time, are named all the same, for later is too late */
+	enum cprof_debuginfod debuginfod;
+	uint64_t debuginfod_ns;        /* for all files together; 0: 30 s */
+	uint64_t reserved[4];          /* zero */
+};
+
+/* How much of the explanations is wanted. */
+enum cprof_explain {
+	CPROF_EXPLAIN_WARN,            /* something is not as asked for */
+	CPROF_EXPLAIN_NOTE,            /* a choice that one should know */
+	CPROF_EXPLAIN_ALL,             /* which attributes, which fallback, which symbol source */
+};
+
+/* What to record.  All zero but a target is a valid start; pointers are borrowed until
+ * cprof_recorder_free. */
 struct cprof_config {
+	const struct cprof_kind *kind; /* NULL: cprof_cpu_recorder() */
+	enum cprof_self self;          /* this program as a target */
+	enum cprof_scope scope;
 	const char *const *event;      /* texts as cprof-events(7) describes; none: chosen */
 	size_t n_events;
 	const char *freq, *period;     /* default rate, "999", "max"; at most one is set */
 	const pid_t *pid, *tid;        /* targets: processes, single threads */
 	size_t n_pids, n_tids;
 	pid_t command_pid;             /* a child that waits to exec; 0: none */
-	enum cprof_scope scope;
 	enum cprof_callgraph callgraph;
 	uint32_t stack_bytes;          /* of each stack copy, a multiple of 8; 0: chosen */
 	uint32_t max_depth;            /* frames of one stack by CFI; 0: 16384 */
@@ -71,21 +124,22 @@ struct cprof_config {
 	bool no_inherit;               /* leave out threads and children made later */
 	bool pausable;                 /* cprof_recorder_pause may be called */
 	bool start_paused;             /* begins paused, until cprof_recorder_resume */
-	const char *const *label;      /* "KEY=VALUE" on every sample */
-	size_t n_labels;
 	bool labels_given;             /* false: the default ones, where they tell samples apart */
 	unsigned labels;               /* enum cprof_label bits */
+	const char *const *label;      /* "KEY=VALUE" on every sample */
+	size_t n_labels;
 	uint64_t ring_bytes;           /* per CPU; 0: chosen */
 	uint64_t max_memory_bytes;     /* 0: 256 MiB */
 	uint64_t delay_ns;             /* leave out what happens before */
 	const char *command_line;      /* for the file's comments; NULL: none */
-	struct cprof_naming naming;    /* cprof-names.h */
+	struct cprof_naming naming;
 	uint64_t symbol_timeout_ns;    /* for one file's debug information; 0: 10 s */
 	const char *cache_dir; /* keeps the kernel's names until the next boot; NULL: nothing */
-	const struct log *log;         /* explanations; NULL: none */
-	/* For tests: another machine, another system call; NULL: the real ones. */
-	const struct host *host;
-	int (*perf_event_open)(struct perf_event_attr *, pid_t, int, int, unsigned long);
+	/* Gets explanations up to explain_max, one line each; NULL: none. */
+	void (*explain)(void *ctx, unsigned level, const char *text);
+	void *explain_ctx;
+	enum cprof_explain explain_max;
+	const struct cprof_machine *machine; /* for cprof's own tests; NULL */
 };
 
 /* What one event came to; strings are borrowed from the recorder. */
@@ -146,20 +200,40 @@ struct cprof_stats {
 	uint64_t n_symbol_timeouts;    /* files that symbol_timeout_ns cut short */
 };
 
-/* Opens all events, disabled; says what cannot be had, why, and what to do. */
-int cprof_recorder_new(const struct cprof_config *config, struct cprof_recorder **ret_recorder,
-		       struct err *e);
+/* ---- life ---------------------------------------------------------------------------- */
+
+/* The kinds of recorders: what they do between new and write. */
+const struct cprof_kind *cprof_cpu_recorder(void);  /* samples by perf events of any type */
+const char *cprof_kind_name(const struct cprof_kind *kind);  /* "cpu"; static */
+
+/* Opens all events, disabled; says what cannot be had, why, and what to do.  The caller frees. */
+int cprof_recorder_new_sized(const struct cprof_config *config, size_t config_bytes,
+			     struct cprof_recorder **ret_recorder, struct cprof_error *e);
+static inline int cprof_recorder_new(const struct cprof_config *config,
+				     struct cprof_recorder **ret_recorder, struct cprof_error *e)
+{
+	return cprof_recorder_new_sized(config, sizeof(*config), ret_recorder, e);
+}
+/* In any state, NULL too.  What it recorded and was not written is gone. */
 void cprof_recorder_free(struct cprof_recorder *r);
 
-/* Enables the events.  For a command: call it before the child may exec. */
-int cprof_recorder_start(struct cprof_recorder *r, struct err *e);
+/* Enables the events; once (-EALREADY).  For a command: call it before the child may exec. */
+int cprof_recorder_start(struct cprof_recorder *r, struct cprof_error *e);
 
 enum cprof_state { CPROF_RUNNING, CPROF_TARGET_GONE };
+
+/*
+ * A descriptor that poll(2) finds readable when cprof_recorder_step has something to do.  Borrowed.
+ * Nothing else takes records out of the rings: who does not call step often enough (some times a
+ * second, at 999 Hz) loses samples, which are counted; for what lasts seconds the rings are large
+ * enough.
+ */
+int cprof_recorder_fd(struct cprof_recorder *r, struct cprof_error *e);
 
 /* Waits for records (at most timeout_ms, or until one of the n descriptors is readable, told
  * in ret_ready) and takes them in.  Returns an enum cprof_state. */
 int cprof_recorder_step(struct cprof_recorder *r, int timeout_ms, const int *fds, size_t n_fds,
-			bool *ret_ready, struct err *e);
+			bool *ret_ready, struct cprof_error *e);
 
 /* Tells that the command has exec'ed: from now on it counts, even if the kernel's record of it is
  * lost. */
@@ -169,24 +243,27 @@ void cprof_recorder_command_started(struct cprof_recorder *r);
 void cprof_recorder_command_used(struct cprof_recorder *r, uint64_t cpu_ns);
 
 /* Disables the events, takes in what is left, reads the counters. */
-int cprof_recorder_stop(struct cprof_recorder *r, struct err *e);
+int cprof_recorder_stop(struct cprof_recorder *r, struct cprof_error *e);
 
 /*
  * Stops sampling (counters stand still, too), and lets it go on; both may be repeated.  For one
  * event, or for CPROF_ALL_EVENTS.  A profile's window is exact: nothing of a pause is in it.
  */
 #define CPROF_ALL_EVENTS SIZE_MAX
-int cprof_recorder_pause(struct cprof_recorder *r, size_t event, struct err *e);
-int cprof_recorder_resume(struct cprof_recorder *r, size_t event, struct err *e);
+int cprof_recorder_pause(struct cprof_recorder *r, size_t event, struct cprof_error *e);
+int cprof_recorder_resume(struct cprof_recorder *r, size_t event, struct cprof_error *e);
 
 /* Takes in everything up to now, so that statistics and cprof_recorder_write tell of it;
  * recording goes on. */
-int cprof_recorder_snapshot(struct cprof_recorder *r, struct err *e);
+int cprof_recorder_snapshot(struct cprof_recorder *r, struct cprof_error *e);
 
 /* Forgets what was taken in up to now: the next profile begins.  Behind a snapshot that was
  * written no sample is lost or counted twice. */
-int cprof_recorder_clear(struct cprof_recorder *r, struct err *e);
+int cprof_recorder_clear(struct cprof_recorder *r, struct cprof_error *e);
 
+/* ---- what came of it ------------------------------------------------------------------- */
+
+/* One profile for each.  A "*" or a list in one event text may have made several. */
 size_t cprof_recorder_n_events(const struct cprof_recorder *r);
 
 /* The event of that name, as cprof_event_stats has it or by another name of the same event;
@@ -196,12 +273,22 @@ int cprof_recorder_find_event(const struct cprof_recorder *r, const char *name);
 /* What the event was opened with (<linux/perf_event.h>); borrowed, and may change at each step. */
 const struct perf_event_attr *cprof_recorder_attr(const struct cprof_recorder *r, size_t event);
 
-/* Valid after start; complete after stop. */
-void cprof_recorder_stats(struct cprof_recorder *r, struct cprof_stats *ret_stats);
-void cprof_recorder_event_stats(struct cprof_recorder *r, size_t event,
-				struct cprof_event_stats *ret_stats);
+/* Valid after start; complete after stop and snapshot. */
+void cprof_recorder_stats_sized(struct cprof_recorder *r, struct cprof_stats *ret_stats,
+				size_t n_bytes);
+void cprof_recorder_event_stats_sized(struct cprof_recorder *r, size_t event,
+				      struct cprof_event_stats *ret_stats, size_t n_bytes);
+static inline void cprof_recorder_stats(struct cprof_recorder *r, struct cprof_stats *ret_stats)
+{
+	cprof_recorder_stats_sized(r, ret_stats, sizeof(*ret_stats));
+}
+static inline void cprof_recorder_event_stats(struct cprof_recorder *r, size_t event,
+					      struct cprof_event_stats *ret_stats)
+{
+	cprof_recorder_event_stats_sized(r, event, ret_stats, sizeof(*ret_stats));
+}
 
-/* A rate that was lowered while recording (config.adaptive). */
+/* A rate that was lowered while recording (config.adaptive).  Its size never changes. */
 struct cprof_rate_cut {
 	uint64_t time_ns;              /* since the start */
 	bool is_freq;                  /* Hz, else a period */
@@ -214,9 +301,10 @@ bool cprof_recorder_rate_cut(const struct cprof_recorder *r, size_t event, size_
 
 /* How user stacks ended: counts by reason, in all or of one file's code. */
 #define CPROF_N_STACK_ENDS 9
-struct cprof_stack_ends {
+#define CPROF_STACK_ENDS_MAX 24
+struct cprof_stack_ends {          /* its size never changes */
 	const char *path;              /* where the outermost known frame lies; NULL: in all */
-	uint64_t n[CPROF_N_STACK_ENDS];
+	uint64_t n[CPROF_STACK_ENDS_MAX];  /* the first CPROF_N_STACK_ENDS are in use */
 	uint64_t n_guessed; /* frames found by code or frame pointer, for want of CFI (in all) */
 	uint64_t n_joined;  /* of those "beyond the copy": completed from before (in all) */
 };
@@ -235,12 +323,76 @@ double cprof_coverage_percent(struct cprof_recorder *r, size_t event);
  * to be sampled for a reason that *ret_counted_zero then tells: the event did not happen.
  */
 int cprof_recorder_check(struct cprof_recorder *r, size_t event, bool *ret_counted_zero,
-			 struct err *e);
+			 struct cprof_error *e);
 
-/* Writes the gzipped pprof of one event after stop; write returns 0 or -errno.  Names are
- * looked up at the first call. */
+/* Writes the gzipped pprof of one event, after stop or snapshot; write returns 0 or -errno, which
+ * is handed on.  Names are looked up at the first call. */
 int cprof_recorder_write(struct cprof_recorder *r, size_t event,
 			 int (*write)(void *ctx, const void *data, size_t n_bytes), void *ctx,
-			 struct err *e);
+			 struct cprof_error *e);
+
+/* The same to a descriptor, which stays open and must block; a pipe's SIGPIPE is the caller's
+ * matter. */
+int cprof_recorder_write_fd(struct cprof_recorder *r, size_t event, int fd, struct cprof_error *e);
+
+/* The same to a file, which appears whole, in place of one that was there, or not at all. */
+int cprof_recorder_write_file(struct cprof_recorder *r, size_t event, const char *path,
+			      struct cprof_error *e);
+
+/* ---- a part of a program ------------------------------------------------------------------- */
+
+/*
+ * Records the calling thread from here to cprof_scope_end, which writes the first event's profile
+ * to path (NULL: nowhere), and frees, whatever fails.  config may be NULL; where it names no target
+ * the thread is it.  cprof_scope_end(NULL, ...) does nothing and returns 0.
+ */
+int cprof_scope_begin_sized(const struct cprof_config *config, size_t config_bytes,
+			    struct cprof_recorder **ret_recorder, struct cprof_error *e);
+static inline int cprof_scope_begin(const struct cprof_config *config,
+				    struct cprof_recorder **ret_recorder, struct cprof_error *e)
+{
+	return cprof_scope_begin_sized(config, sizeof(*config), ret_recorder, e);
+}
+int cprof_scope_end(struct cprof_recorder *r, const char *path, struct cprof_error *e);
+
+#pragma GCC visibility pop
+
+#ifdef __cplusplus
+}
+
+namespace cprof {
+
+/* Records the thread for the object's life, and writes a file then.  What fails is told by ok()
+ * and error(), also by end(), which does what the destructor would. */
+class scope {
+public:
+	explicit scope(const char *path, const cprof_config *config = nullptr)
+		: path_(path), recorder_(nullptr), error_()
+	{
+		ok_ = cprof_scope_begin(config, &recorder_, &error_) == 0;
+	}
+	~scope() { end(); }
+	scope(const scope &) = delete;
+	scope &operator=(const scope &) = delete;
+	bool end()
+	{
+		if (recorder_)
+			ok_ = cprof_scope_end(recorder_, path_, &error_) == 0;
+		recorder_ = nullptr;
+		return ok_;
+	}
+	bool ok() const { return ok_; }
+	const cprof_error &error() const { return error_; }
+	cprof_recorder *recorder() const { return recorder_; }
+
+private:
+	const char *path_;
+	cprof_recorder *recorder_;
+	cprof_error error_;
+	bool ok_;
+};
+
+}
+#endif
 
 #endif

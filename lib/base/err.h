@@ -8,16 +8,9 @@
  * their other outputs untouched.  They forward, and never print.
  */
 
-#include <stdbool.h>
+#include "cprof-error.h"
 
-#define ERR_TEXT_MAX 1024
-
-struct err {
-	int code;                 /* negative errno, 0 when nothing failed */
-	bool is_usage;            /* the request itself is wrong, on every machine */
-	char what[ERR_TEXT_MAX];  /* "cannot open 'x': No such file or directory" */
-	char hint[ERR_TEXT_MAX];  /* remedy, "" when there is none; may hold several lines */
-};
+#define ERR_TEXT_MAX CPROF_ERROR_TEXT_MAX
 
 /* Records a failure whose text is complete, and returns -errnum.  e may be NULL. */
 int err_set(struct err *e, int errnum, const char *fmt, ...)

@@ -46,7 +46,7 @@ static int lower_rate(struct cprof_recorder *r, size_t i, enum adaptive_verdict 
 		return code;
 	if (r->period && r->period[i])
 		r->period[i] = cut.is_freq ? 1000000000u / cut.to : cut.to;
-	log_line(r->config.log, LOG_NOTE, "event '%s': %s%llu instead of %llu%s: %s",
+	log_line(r->log, LOG_NOTE, "event '%s': %s%llu instead of %llu%s: %s",
 		 r->events.v[i].name, cut.is_freq ? "" : "a period of ",
 		 (unsigned long long)cut.to, (unsigned long long)cut.from,
 		 cut.is_freq ? " Hz" : "", cut.why);

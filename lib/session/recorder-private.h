@@ -4,6 +4,7 @@
 /* What a recorder holds; shared by recorder.c, setup.c and nodata.c. */
 
 #include "base/host.h"
+#include "base/log.h"
 #include "cprof.h"
 #include "event/evspec.h"
 #include "session/adaptive.h"
@@ -13,6 +14,8 @@
 #include "session/names.h"
 #include "session/stacksize.h"
 #include "source/live.h"
+
+struct err;
 
 struct recorder_event {
 	char sample_type[EVSPEC_NAME_MAX];
@@ -29,6 +32,11 @@ struct recorder_event {
 
 struct cprof_recorder {
 	struct cprof_config config;
+	const struct cprof_kind *kind;
+	struct log log_sink;
+	const struct log *log;         /* explanations: log_sink or NULL */
+	pid_t owner;                   /* the process that made it */
+	pid_t self;                    /* the target that config.self stands for */
 	struct host own_host;
 	const struct host *host;
 	struct evspec_list events;
@@ -46,6 +54,7 @@ struct cprof_recorder {
 	struct stacksize stacksize;
 	struct engine engine;
 	struct names names;
+	int poll_fd;                   /* see cprof_recorder_fd; -1: none */
 	int *pidfd;
 	size_t n_pidfds, n_gone;
 	int64_t start_realtime_ns;
@@ -58,5 +67,12 @@ struct cprof_recorder {
 	bool counted;                  /* counters were read for a snapshot */
 	bool engine_ready, names_ready, started, stopped, window_open;
 };
+
+/* What the caller was compiled with: an older config is shorter, of a longer one the rest must be
+ * zero (-E2BIG). */
+int recorder_take_config(struct cprof_config *c, const void *config, size_t n_bytes, struct err *e);
+
+/* -ECHILD in a process that was forked since. */
+int recorder_check_owner(const struct cprof_recorder *r, struct err *e);
 
 #endif

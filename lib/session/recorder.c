@@ -12,6 +12,8 @@
 #include "session/accounts.h"
 #include "session/comments.h"
 #include "session/export.h"
+#include "session/kind.h"
+#include "session/machine.h"
 #include "session/results.h"
 #include "session/setup.h"
 #include "session/window.h"
@@ -85,17 +87,78 @@ static int set_targets(struct cprof_recorder *r)
 	return code;
 }
 
-int cprof_recorder_new(const struct cprof_config *config, struct cprof_recorder **ret_recorder,
-		       struct err *e)
+int recorder_take_config(struct cprof_config *c, const void *config, size_t n_bytes, struct err *e)
+{
+	const unsigned char *from = config;
+	for (size_t i = sizeof(*c); i < n_bytes; i++)
+		if (from[i])
+			return err_set(e, E2BIG, "the configuration asks for what this libcprof "
+				       "does not know");
+	memset(c, 0, sizeof(*c));
+	memcpy(c, from, n_bytes < sizeof(*c) ? n_bytes : sizeof(*c));
+	return 0;
+}
+
+static int take_self(struct cprof_recorder *r, struct err *e)
+{
+	struct cprof_config *c = &r->config;
+	if (c->self == CPROF_SELF_NONE)
+		return 0;
+	if (c->n_pids + c->n_tids || c->command_pid) {
+		err_set(e, EINVAL, "the program itself cannot be recorded together with other "
+			"targets");
+		return -EINVAL;
+	}
+	if (c->self == CPROF_SELF_PROCESS) {
+		r->self = getpid();
+		c->pid = &r->self;
+		c->n_pids = 1;
+		return 0;
+	}
+	r->self = (pid_t)syscall(SYS_gettid);
+	c->tid = &r->self;
+	c->n_tids = 1;
+	c->no_inherit = true;
+	/* One thread's own events cost other programs nothing. */
+	if (c->scope == CPROF_SCOPE_AUTO)
+		c->scope = CPROF_SCOPE_TASK;
+	return 0;
+}
+
+int recorder_check_owner(const struct cprof_recorder *r, struct err *e)
+{
+	if (r->owner != getpid())
+		return err_set(e, ECHILD, "the recorder belongs to the process that forked this "
+			       "one");
+	return 0;
+}
+
+int cprof_recorder_new_sized(const struct cprof_config *config, size_t config_bytes,
+			     struct cprof_recorder **ret_recorder, struct err *e)
 {
 	struct cprof_recorder *r = calloc(1, sizeof(*r));
 	if (!r)
 		return err_errno(e, ENOMEM, "cannot set up recording");
-	r->config = *config;
+	r->owner = getpid();
+	r->poll_fd = -1;
+	r->cgroup = (struct cgroup){ .fd = -1, .parent_fd = -1 };
+	int code = recorder_take_config(&r->config, config, config_bytes, e);
+	if (code == 0)
+		code = take_self(r, e);
+	if (code < 0) {
+		free(r);
+		return code;
+	}
+	config = &r->config;
+	r->kind = config->kind ? config->kind : cprof_cpu_recorder();
+	if (config->explain) {
+		r->log_sink = (struct log){ config->explain, config->explain_ctx,
+					    (enum log_level)config->explain_max };
+		r->log = &r->log_sink;
+	}
 	r->config.pausable |= config->start_paused;
 	r->cpu_before_ns = accounts_cpu_ns();
-	r->cgroup = (struct cgroup){ .fd = -1, .parent_fd = -1 };
-	int code = setup_recorder(r, e);
+	code = r->kind->open(r, e);
 	if (code == 0) {
 		struct engine_options o = {
 			.max_memory_bytes = config->max_memory_bytes ? config->max_memory_bytes
@@ -135,7 +198,10 @@ void cprof_recorder_free(struct cprof_recorder *r)
 	if (!r)
 		return;
 	source_close(r->source);
-	cgroup_remove(&r->cgroup);
+	if (r->poll_fd >= 0)
+		close(r->poll_fd);
+	if (r->owner == getpid())
+		cgroup_remove(&r->cgroup);
 	if (r->names_ready)
 		names_done(&r->names);
 	if (r->engine_ready)
@@ -176,6 +242,9 @@ static void read_proc(struct cprof_recorder *r)
 
 int cprof_recorder_start(struct cprof_recorder *r, struct err *e)
 {
+	int code = recorder_check_owner(r, e);
+	if (code < 0)
+		return code;
 	if (r->started)
 		return err_set(e, EALREADY, "the recorder is already started");
 	r->started = true;
@@ -185,7 +254,6 @@ int cprof_recorder_start(struct cprof_recorder *r, struct err *e)
 	} else {
 		window_begin(r);
 	}
-	int code = 0;
 	if (r->config.start_paused)
 		code = cprof_recorder_pause(r, CPROF_ALL_EVENTS, e);
 	if (code == 0 && !by_exec)
@@ -211,12 +279,12 @@ static void adapt_stack(struct cprof_recorder *r)
 		return;
 	struct err why;
 	if (live_set_stack(r->source, bytes, &why) < 0) {
-		log_line(r->config.log, LOG_EXPLAIN, "stack copies stay at %u bytes: %s",
+		log_line(r->log, LOG_EXPLAIN, "stack copies stay at %u bytes: %s",
 			 r->stacksize.bytes, why.what);
 		r->stacksize.is_fixed = true;
 		return;
 	}
-	log_line(r->config.log, LOG_EXPLAIN, "stack copies: %u bytes instead of %u", bytes,
+	log_line(r->log, LOG_EXPLAIN, "stack copies: %u bytes instead of %u", bytes,
 		 r->stacksize.bytes);
 	stacksize_changed(&r->stacksize, bytes);
 }
@@ -227,7 +295,7 @@ static int drain(struct cprof_recorder *r, struct err *e)
 	int code;
 	jit_poll(&r->engine.jit, now_ns(CLOCK_MONOTONIC), false);
 	while ((code = source_next(r->source, &record, e)) == SOURCE_RECORD)
-		engine_feed(&r->engine, &record);
+		r->kind->feed(r, &record);
 	return code < 0 ? code : 0;
 }
 
@@ -255,6 +323,9 @@ static bool targets_gone(struct cprof_recorder *r, const bool *ready)
 int cprof_recorder_step(struct cprof_recorder *r, int timeout_ms, const int *fds, size_t n_fds,
 			bool *ret_ready, struct err *e)
 {
+	int code = recorder_check_owner(r, e);
+	if (code < 0)
+		return code;
 	size_t n = r->n_pidfds + n_fds;
 	CLEANUP_FREE int *fd = calloc(n + 1, sizeof(*fd));
 	CLEANUP_FREE bool *ready = calloc(n + 1, sizeof(*ready));
@@ -267,7 +338,7 @@ int cprof_recorder_step(struct cprof_recorder *r, int timeout_ms, const int *fds
 	int labels_ms = applabels_timeout_ms(&r->engine.app);
 	if (labels_ms >= 0 && (timeout_ms < 0 || labels_ms < timeout_ms))
 		timeout_ms = labels_ms;
-	int code = live_wait(r->source, timeout_ms, fd, n, ready);
+	code = live_wait(r->source, timeout_ms, fd, n, ready);
 	if (code < 0 && code != -EINTR)
 		return err_errno(e, -code, "cannot wait for records");
 	for (size_t i = 0; i < n_fds && ret_ready; i++)
@@ -299,6 +370,9 @@ void cprof_recorder_command_used(struct cprof_recorder *r, uint64_t cpu_ns)
 
 int cprof_recorder_stop(struct cprof_recorder *r, struct err *e)
 {
+	int code = recorder_check_owner(r, e);
+	if (code < 0)
+		return code;
 	if (!r->started || r->stopped)
 		return err_set(e, EINVAL, "the recorder is not started");
 	r->stopped = true;
@@ -309,7 +383,7 @@ int cprof_recorder_stop(struct cprof_recorder *r, struct err *e)
 	r->engine.window_end_ns = r->end_ns;
 	coverage_stop(&r->coverage, &r->engine.procs);
 	jit_poll(&r->engine.jit, r->end_ns, true);
-	int code = drain(r, e);
+	code = drain(r, e);
 	window_count(r);
 	accounts_stop(r);
 	return code;
@@ -339,9 +413,17 @@ static void add_variant(struct cprof_event_stats *sum, const struct cprof_event_
 		sum->precise = v->precise;
 }
 
-void cprof_recorder_event_stats(struct cprof_recorder *r, size_t event,
-				struct cprof_event_stats *ret)
+/* As much as the caller knows of; what it knows more of is zero. */
+static void give(void *ret, size_t n_ret_bytes, const void *all, size_t n_bytes)
 {
+	memset(ret, 0, n_ret_bytes);
+	memcpy(ret, all, n_ret_bytes < n_bytes ? n_ret_bytes : n_bytes);
+}
+
+void cprof_recorder_event_stats_sized(struct cprof_recorder *r, size_t event,
+				      struct cprof_event_stats *ret, size_t n_bytes)
+{
+	struct cprof_event_stats sum = { 0 };
 	bool any = false;
 	for (size_t i = 0; i < r->events.n; i++) {
 		struct cprof_event_stats v;
@@ -349,14 +431,15 @@ void cprof_recorder_event_stats(struct cprof_recorder *r, size_t event,
 			continue;
 		window_event_stats(r, i, &v);
 		if (any)
-			add_variant(ret, &v);
+			add_variant(&sum, &v);
 		else
-			*ret = v;
+			sum = v;
 		any = true;
 	}
+	give(ret, n_bytes, &sum, sizeof(sum));
 }
 
-void cprof_recorder_stats(struct cprof_recorder *r, struct cprof_stats *ret)
+void cprof_recorder_stats_sized(struct cprof_recorder *r, struct cprof_stats *ret, size_t n_bytes)
 {
 	static const enum cprof_scope scope[] = {
 		[LIVE_TASK] = CPROF_SCOPE_TASK, [LIVE_CPU] = CPROF_SCOPE_CPU,
@@ -366,7 +449,7 @@ void cprof_recorder_stats(struct cprof_recorder *r, struct cprof_stats *ret)
 	unsigned given_up = 0;
 	for (size_t i = 0; i < r->events.n; i++)
 		given_up |= live_given_up(r->source, i);
-	*ret = (struct cprof_stats){
+	struct cprof_stats all = {
 		.start_realtime_ns = r->start_realtime_ns,
 		.duration_ns = window_duration_ns(r),
 		.scope = scope[r->scope],
@@ -377,8 +460,9 @@ void cprof_recorder_stats(struct cprof_recorder *r, struct cprof_stats *ret)
 		.stack_bytes = r->stacksize.bytes,
 		.n_fds = f->n_fds, .n_cpus_failed = f->n_cpus_failed,
 	};
-	accounts_stats(r, ret);
-	results_stats(&r->engine, r->source, r->names_ready ? &r->names : NULL, ret);
+	accounts_stats(r, &all);
+	results_stats(&r->engine, r->source, r->names_ready ? &r->names : NULL, &all);
+	give(ret, n_bytes, &all, sizeof(all));
 }
 
 bool cprof_recorder_stack_ends(struct cprof_recorder *r, size_t i, struct cprof_stack_ends *ret)
@@ -435,7 +519,7 @@ static int look_up_names(struct cprof_recorder *r, struct err *e)
 	if (r->names_ready)
 		return 0;
 	struct names_options o = {
-		.symbols = { .host = r->host, .log = r->config.log,
+		.symbols = { .host = r->host, .log = r->log,
 			     .demangle = (uint8_t)r->config.naming.demangle,
 			     .only_addresses = r->config.naming.no_symbols,
 			     .timeout_ns = r->config.symbol_timeout_ns },
@@ -452,6 +536,11 @@ int cprof_recorder_write(struct cprof_recorder *r, size_t event,
 			 int (*write)(void *ctx, const void *data, size_t n_bytes), void *ctx,
 			 struct err *e)
 {
+	if (!r->stopped && !r->counted)
+		return err_set(e, EINVAL, "the recorder is neither stopped nor was a snapshot "
+			       "taken");
+	if (event >= r->events.n_outputs)
+		return err_set(e, EINVAL, "there is no such event");
 	int code = look_up_names(r, e);
 	if (code < 0)
 		return code;

@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "event/evopen.h"
+#include "session/machine.h"
 #include "session/recorder-private.h"
 #include "session/targetcheck.h"
 
@@ -140,10 +141,10 @@ static int choose_events(struct cprof_recorder *r, const struct evopen *open, st
 		for (size_t i = 0; i < r->events.n; i++)
 			r->events.v[i].by_default = true;
 		if (pmu)
-			log_line(c->log, LOG_EXPLAIN,
+			log_line(r->log, LOG_EXPLAIN,
 				 "event: cycles (the PMU counts and interrupts)");
 		else
-			log_line(c->log, LOG_NOTE, "event: cpu-clock, because %s", why);
+			log_line(r->log, LOG_NOTE, "event: cpu-clock, because %s", why);
 	}
 	r->event = calloc(r->events.n, sizeof(*r->event));
 	r->output = calloc(r->events.n, sizeof(*r->output));
@@ -230,13 +231,13 @@ static int choose_scope(struct cprof_recorder *r, const struct evopen *open, str
 	if (c->callgraph == CPROF_CALLGRAPH_LBR) {
 		/* Without an event of its own the CPU's record of calls is lost at each switch. */
 		r->scope = LIVE_TASK;
-		log_line(c->log, LOG_EXPLAIN, "scope: task, for --call-graph lbr");
+		log_line(r->log, LOG_EXPLAIN, "scope: task, for --call-graph lbr");
 	} else if (evopen_may_sample_cpus(open)) {
 		r->scope = LIVE_CPU;
-		log_line(c->log, LOG_EXPLAIN, "scope: cpu (events per CPU are allowed)");
+		log_line(r->log, LOG_EXPLAIN, "scope: cpu (events per CPU are allowed)");
 	} else {
 		r->scope = LIVE_TASK;
-		log_line(c->log, LOG_EXPLAIN,
+		log_line(r->log, LOG_EXPLAIN,
 			 "scope: task, because %s; threads that live shorter than a sampling "
 			 "period go unseen", evopen_why_not_cpus(open));
 	}
@@ -306,14 +307,14 @@ static int note_fallbacks(struct cprof_recorder *r, struct err *e)
 		unsigned precise = live_attr(r->source, i)->precise_ip;
 		user_only |= given_up & EVOPEN_NO_KERNEL;
 		if (s->precise_max)
-			log_line(r->config.log, LOG_NOTE, "event '%s': precise level %u, the "
+			log_line(r->log, LOG_NOTE, "event '%s': precise level %u, the "
 				 "highest that this PMU opens", s->name, precise);
 		else if (given_up & EVOPEN_NO_PRECISE && s->precise_ip > precise)
-			log_line(r->config.log, LOG_WARN,
+			log_line(r->log, LOG_WARN,
 				 "event '%s': precise level %u instead of %u: this PMU places "
 				 "samples no better", s->name, precise, s->precise_ip);
 		if (given_up & EVOPEN_WITH_GUESTS)
-			log_line(r->config.log, LOG_EXPLAIN,
+			log_line(r->log, LOG_EXPLAIN,
 				 "event '%s': virtual machines cannot be left out", s->name);
 		if (given_up & EVOPEN_CLOCK) {
 			int code = become_clock(r, i, e);
@@ -322,7 +323,7 @@ static int note_fallbacks(struct cprof_recorder *r, struct err *e)
 		}
 	}
 	if (user_only)
-		log_line(r->config.log, LOG_WARN,
+		log_line(r->log, LOG_WARN,
 			 "recording user code only: the kernel may not be sampled "
 			 "(kernel.perf_event_paranoid, CAP_PERFMON)");
 	return 0;
@@ -375,7 +376,7 @@ int setup_recorder(struct cprof_recorder *r, struct err *e)
 {
 	const struct cprof_config *c = &r->config;
 	int code = 0;
-	r->host = c->host;
+	r->host = c->machine ? c->machine->host : NULL;
 	if (!r->host) {
 		code = host_open(&r->own_host, NULL, NULL, NULL, e);
 		if (code < 0)
@@ -385,8 +386,9 @@ int setup_recorder(struct cprof_recorder *r, struct err *e)
 	struct live_options o = {
 		.attr.rate_max_hz = evopen_max_rate_hz(r->host),
 		.open = {
-			.fn = c->perf_event_open ? c->perf_event_open : evopen_syscall,
-			.host = r->host, .log = c->log, .allow_user_only = !c->only_kernel,
+			.fn = c->machine && c->machine->perf_event_open
+				? c->machine->perf_event_open : evopen_syscall,
+			.host = r->host, .log = r->log, .allow_user_only = !c->only_kernel,
 		},
 	};
 	long max_stack, max_branches;

@@ -114,6 +114,9 @@ void window_count(struct cprof_recorder *r)
 
 static int check_running(const struct cprof_recorder *r, struct err *e)
 {
+	int code = recorder_check_owner(r, e);
+	if (code < 0)
+		return code;
 	if (!r->started)
 		return err_set(e, EINVAL, "the recorder is not started");
 	if (r->stopped)

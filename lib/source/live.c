@@ -309,6 +309,12 @@ uint64_t live_taken_bytes(const struct source *s)
 	return sum;
 }
 
+int live_ring_fd(const struct source *s, size_t i)
+{
+	const struct live *l = live_of(s);
+	return i < l->n_rings ? l->ring[i].fd : -1;
+}
+
 void live_add_count(const struct live *l, const struct live_fd *f, struct live_count *sum)
 {
 	/* value, time_enabled, time_running, id, lost: the fixed read_format of evattr.c; of a

@@ -95,6 +95,9 @@ uint64_t live_cost_sample(struct source *s, size_t i);
  * (its revents-like flag in ret_ready, may be NULL).  Returns 0 or -errno (-EINTR included). */
 int live_wait(struct source *s, int timeout_ms, const int *fds, size_t n_fds, bool *ret_ready);
 
+/* The descriptor that is readable when ring i has records; -1 behind the last.  Borrowed. */
+int live_ring_fd(const struct source *s, size_t i);
+
 /* Reads the counters of event i. */
 void live_read(struct source *s, size_t i, struct live_count *ret_count);
 

@@ -56,7 +56,11 @@ static int open_owner(const struct live_options *o, const struct perf_event_attr
 		.use_clockid = like->use_clockid,
 		.clockid = like->clockid,
 	};
-	int fd = o->open.fn(&attr, 0, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	/* Of the main thread: poll(2) reports POLLHUP for ever once the owner's thread has ended,
+	 * and whoever calls need not last. */
+	int fd = o->open.fn(&attr, getpid(), cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0 && errno == ESRCH)
+		fd = o->open.fn(&attr, 0, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 

@@ -110,6 +110,7 @@ int ring_open(struct ring *r, int fd, size_t n_data_pages, struct err *e)
 	}
 	new.data = (const uint8_t *)new.base + page;
 	new.n_mapped_bytes = page + new.n_data_bytes;
+	new.owner = getpid();
 	*r = new;
 	return 0;
 }
@@ -131,7 +132,8 @@ int ring_open_memory(struct ring *r, void *base, size_t n_data_bytes)
 
 void ring_close(struct ring *r)
 {
-	if (r->n_mapped_bytes)
+	/* The kernel gives no ring to a forked child: there something else may lie in its place. */
+	if (r->n_mapped_bytes && r->owner == getpid())
 		munmap(r->base, r->n_mapped_bytes);
 	free(r->wrap);
 	*r = (struct ring){ 0 };

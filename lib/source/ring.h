@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct err;
 
@@ -24,6 +25,7 @@ struct ring {
 	uint64_t n_broken;     /* records whose size could not be: the rest was skipped */
 	uint8_t *wrap;         /* 64 KiB, for a record that wraps; allocated at open */
 	size_t n_mapped_bytes; /* 0: the memory is not ours to unmap */
+	pid_t owner;           /* the process that mapped it: its children do not have it */
 };
 
 /* Maps the ring of perf descriptor fd.  n_data_pages is a power of two.

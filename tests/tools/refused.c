@@ -1,6 +1,7 @@
 /*
- * cprof itself, on another machine: linked with --wrap=cprof_recorder_new, so that what stands
- * between the command line and the message is the real thing, and only the kernel's answer is not.
+ * cprof itself, on another machine: linked with --wrap=cprof_recorder_new_sized, so that what
+ * stands between the command line and the message is the real thing, and only the kernel's answer
+ * is not.
  *
  *	REFUSED_MACHINE=DIR   /proc and /sys are DIR/proc and DIR/sys
  *	REFUSED_ERRNO=N       perf_event_open(2) answers this to every event but the rings' own
@@ -17,14 +18,15 @@
 #include "base/err.h"
 #include "base/host.h"
 #include "cprof.h"
+#include "session/machine.h"
 
 #define RING_FILE_BYTES (16 << 20)
 #define KNOWN_BYTES 72  /* PERF_ATTR_SIZE_VER1: what an old kernel knows of the attr */
 
-int __real_cprof_recorder_new(const struct cprof_config *config,
-			      struct cprof_recorder **ret_recorder, struct err *e);
-int __wrap_cprof_recorder_new(const struct cprof_config *config,
-			      struct cprof_recorder **ret_recorder, struct err *e);
+int __real_cprof_recorder_new_sized(const struct cprof_config *config, size_t n_bytes,
+				    struct cprof_recorder **ret_recorder, struct err *e);
+int __wrap_cprof_recorder_new_sized(const struct cprof_config *config, size_t n_bytes,
+				    struct cprof_recorder **ret_recorder, struct err *e);
 
 static bool has_field(const struct perf_event_attr *a, const char *name)
 {
@@ -62,8 +64,8 @@ static void show_process(const char *machine, pid_t pid)
 		perror(to);
 }
 
-int __wrap_cprof_recorder_new(const struct cprof_config *config,
-			      struct cprof_recorder **ret_recorder, struct err *e)
+int __wrap_cprof_recorder_new_sized(const struct cprof_config *config, size_t n_bytes,
+				    struct cprof_recorder **ret_recorder, struct err *e)
 {
 	static struct host host;
 	struct cprof_config c = *config;
@@ -78,7 +80,7 @@ int __wrap_cprof_recorder_new(const struct cprof_config *config,
 		show_process(machine, c.pid[i]);
 	if (c.command_pid)
 		show_process(machine, c.command_pid);
-	c.host = &host;
-	c.perf_event_open = refuse;
-	return __real_cprof_recorder_new(&c, ret_recorder, e);
+	const struct cprof_machine refusing = { &host, refuse };
+	c.machine = &refusing;
+	return __real_cprof_recorder_new_sized(&c, n_bytes, ret_recorder, e);
 }

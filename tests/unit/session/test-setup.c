@@ -1,5 +1,6 @@
 #include "base/err.h"
 #include "cprof.h"
+#include "session/machine.h"
 #include "event/evopen.h"
 #include "proto/pprof-check.h"
 #include "proto/pprof-read.h"
@@ -45,6 +46,8 @@ static int failing_open(struct perf_event_attr *attr, pid_t pid, int cpu, int gr
 	return evopen_syscall(attr, pid, cpu, group, flags);
 }
 
+static const struct cprof_machine failing = { .perf_event_open = failing_open };
+
 /* Neither a recorder nor a descriptor is left behind by a refusal. */
 static bool refuses(const struct cprof_config *c, const char *name)
 {
@@ -83,7 +86,7 @@ static void test_errnos(void)
 		for (int scope = CPROF_SCOPE_AUTO; scope <= CPROF_SCOPE_CPU; scope++) {
 			struct cprof_config c = plain();
 			char name[64];
-			c.perf_event_open = failing_open;
+			c.machine = &failing;
 			c.scope = (enum cprof_scope)scope;
 			fail_with = errnos[i].errnum;
 			n_calls = 0;
@@ -97,7 +100,7 @@ static void test_errnos(void)
 	}
 	struct cprof_config c = plain();
 	c.n_events = 0;
-	c.perf_event_open = failing_open;
+	c.machine = &failing;
 	fail_with = ENOENT;
 	refuses(&c, "no event chosen, and none can be had");
 }
@@ -110,7 +113,7 @@ static void test_middle(void)
 	struct cprof_recorder *r;
 	c.event = two;
 	c.n_events = 2;
-	c.perf_event_open = failing_open;
+	c.machine = &failing;
 	n_calls = 0;
 	fail_from = INT32_MAX;
 	if (cprof_recorder_new(&c, &r, &e) < 0) {

@@ -1,0 +1,13 @@
+#!/bin/sh
+# archive.sh MODULES.a MAP OUTPUT.a FOLDER CC...: an archive of one object that holds what the names
+# in MAP need, and shows no other name.
+set -eu
+modules=$1 map=$2 output=$3 folder=$4
+shift 4
+mkdir -p "$folder"
+wanted=$(sed -n 's/^[[:space:]]*\(cprof_[a-z_0-9]*\);$/\1/p' "$map")
+# shellcheck disable=SC2046 # names without spaces
+"$@" -r -nostdlib -o "$folder/libcprof.o" $(printf -- '-Wl,-u,%s ' $wanted) "$modules"
+objcopy --localize-hidden "$folder/libcprof.o"
+rm -f "$output"
+ar rcs "$output" "$folder/libcprof.o"
