@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "base/units.h"
 #include "base/vec.h"
 #include "cmd/cmd.h"
 #include "cmd/nameopts.h"
@@ -15,11 +16,12 @@
 
 #include <argp.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { OPT_SYMFS = 256, OPT_DEBUG_DIR };
+enum { OPT_SYMFS = 256, OPT_DEBUG_DIR, OPT_SYMBOL_TIMEOUT };
 
 struct symbolize {
 	struct cprof_symbolize_config config;
@@ -34,6 +36,8 @@ static const struct argp_option options[] = {
 	{ "symfs", OPT_SYMFS, "DIR", 0, "The recorded machine's files lie below DIR", 1 },
 	{ "debug-dir", OPT_DEBUG_DIR, "DIR", 0,
 	  "Look for programs and debug information by build id below DIR, too", 1 },
+	{ "symbol-timeout", OPT_SYMBOL_TIMEOUT, "TIME", 0,
+	  "Longest time for one file's debug information; default: 10s", 1 },
 
 	{ NULL, 0, NULL, 0, "Output:", 2 },
 	{ "output", 'o', "FILE", 0, "Where to; default: FILE itself; - for stdout", 2 },
@@ -51,6 +55,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_DEBUG_DIR:
 		if (!VEC_PUSH(&s->debug_dirs, arg))
 			argp_failure(state, CMD_FAILED, ENOMEM, "cannot parse options");
+		break;
+	case OPT_SYMBOL_TIMEOUT:
+		if (units_parse_duration(arg, &s->config.symbol_timeout_ns) < 0 ||
+		    s->config.symbol_timeout_ns == 0)
+			argp_error(state, "--symbol-timeout '%s' is not a time: write 5, 1.5s or "
+				   "250ms", arg);
 		break;
 	case 'o': s->output_name = arg; break;
 	case 'q': s->quiet = true; break;
@@ -88,6 +98,19 @@ static void print_line(void *ctx, enum log_level level, const char *text)
 	fputc('\n', stderr);
 }
 
+static void print_summary(const struct cprof_symbolize_stats *st, const char *path)
+{
+	fprintf(stderr, "cprof symbolize: %zu of %zu addresses without names have one now; "
+			"%zu of %zu files were found -> %s\n",
+		st->n_named, st->n_addresses, st->n_files_found, st->n_files, path);
+	if (st->n_symbol_timeouts)
+		fprintf(stderr, "cprof symbolize: %" PRIu64 " files whose debug information took "
+				"too long to read (--symbol-timeout)\n", st->n_symbol_timeouts);
+	if (st->n_debug_misfits)
+		fprintf(stderr, "cprof symbolize: %" PRIu64 " files whose debug file is another "
+				"one's: not used (-v tells)\n", st->n_debug_misfits);
+}
+
 static int run(struct symbolize *s, struct err *e)
 {
 	struct output o = { 0 };
@@ -104,9 +127,7 @@ static int run(struct symbolize *s, struct err *e)
 		code = output_commit(&o, 1, e);
 	}
 	if (code == 0 && !s->quiet)
-		fprintf(stderr, "cprof symbolize: %zu of %zu addresses without names have one now; "
-				"%zu of %zu files were found -> %s\n",
-			st.n_named, st.n_addresses, st.n_files_found, st.n_files, o.path);
+		print_summary(&st, o.path);
 	output_done(&o);
 	signals_abort_on(NULL, 0);
 	return code;

@@ -67,9 +67,9 @@ static void list_notes(const struct importsummary *s, struct note out[N_NOTES])
 		{ im.n_unknown_features, "unknown_sections", "unknown header sections skipped",
 		  true },
 		{ st.n_symbol_timeouts, "symbol_timeouts",
-		  "files whose debug information took too long to read (--symbol-timeout)", false },
+		  "files whose debug information took too long to read (--symbol-timeout)", true },
 		{ st.n_debug_misfits, "debug_misfits",
-		  "files whose debug file is another one's: not used (-v tells)", false },
+		  "files whose debug file is another one's: not used (-v tells)", true },
 	};
 	for (size_t i = 0; i < N_NOTES; i++)
 		out[i] = all[i];

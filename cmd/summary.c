@@ -24,6 +24,7 @@ struct loss {
 	const char *key;   /* in JSON */
 	const char *what;
 	bool forbidden;    /* by --strict */
+	bool told;         /* also without -v, as what is forbidden */
 };
 
 #define N_LOSSES 20
@@ -76,9 +77,10 @@ static void list_losses(const struct cprof_stats *st, const struct event_losses 
 		{ st->n_cpus_failed, "cpus_failed", "CPUs that could not be recorded", true },
 		{ st->n_unknown_records, "unknown_records", "records of an unknown type", false },
 		{ st->n_symbol_timeouts, "symbol_timeouts",
-		  "files whose debug information took too long to read (--symbol-timeout)", false },
+		  "files whose debug information took too long to read (--symbol-timeout)", false,
+		  true },
 		{ st->n_debug_misfits, "debug_misfits",
-		  "files whose debug file is another one's: not used (-v tells)", false },
+		  "files whose debug file is another one's: not used (-v tells)", false, true },
 	};
 	memcpy(out, all, sizeof(all));
 }
@@ -211,7 +213,7 @@ void summary_print(const struct summary *s, FILE *to)
 			print_event(s, to, i);
 	print_cost(s, to, &st);
 	for (size_t i = 0; i < N_LOSSES; i++)
-		if (loss[i].n && (loss[i].forbidden || s->verbose))
+		if (loss[i].n && (loss[i].forbidden || loss[i].told || s->verbose))
 			fprintf(to, "  %" PRIu64 " %s\n", loss[i].n, loss[i].what);
 	if (s->command_ended && s->command_status)
 		fprintf(to, "  '%s' ended with status %d\n", s->command_name, s->command_status);

@@ -21,12 +21,15 @@ struct cprof_symbolize_config {
 	const char *const *debug_dir;  /* where files lie by build id, besides /usr/lib/debug */
 	size_t n_debug_dirs;
 	struct cprof_naming naming;
+	uint64_t symbol_timeout_ns;    /* for one file's debug information; 0: 10 s */
 	const struct log *log;
 };
 
 struct cprof_symbolize_stats {
 	size_t n_addresses, n_named;   /* that had no name; of these, that have one now */
 	size_t n_files, n_files_found; /* that these lie in */
+	uint64_t n_symbol_timeouts;    /* files that symbol_timeout_ns cut short */
+	uint64_t n_debug_misfits;      /* files whose debug file is another one's: not used */
 };
 
 /* Reads the profile, and writes it with names, gzipped.  What has names keeps them. */

@@ -20,6 +20,7 @@
 #include "proto/pprof-read.h"
 #include "proto/pprof.h"
 #include "session/fetch.h"
+#include "session/names.h"
 #include "symbolize/debugfetch.h"
 #include "symbolize/dso.h"
 #include "symbolize/symbolizer.h"
@@ -172,9 +173,12 @@ static int resolve(struct offline *o, const struct dso *d, size_t mapping, struc
 		   size_t n)
 {
 	struct fetch_file fetched;
+	struct symbolizer_counts counts = {0};
 	struct symbolizer_options options = {
 		.host = &o->host, .debug_dirs = o->dir, .log = o->config->log,
-		.demangle = (uint8_t)o->config->naming.demangle,
+		.demangle = (uint8_t)o->config->naming.demangle, .counts = &counts,
+		.timeout_ns = o->config->symbol_timeout_ns ? o->config->symbol_timeout_ns
+							   : NAMES_TIMEOUT_NS,
 	};
 	CLEANUP_FREE struct symaddr *addr = calloc(n, sizeof(*addr));
 	if (!addr)
@@ -189,6 +193,8 @@ static int resolve(struct offline *o, const struct dso *d, size_t mapping, struc
 		o->named[w[i].location] = addr[i];
 		o->stats.n_named += addr[i].source != SYMBOLIZER_NONE;
 	}
+	o->stats.n_symbol_timeouts += counts.n_timeouts;
+	o->stats.n_debug_misfits += counts.n_misfits;
 	fetch_done(&fetched, 1);
 	return code;
 }

@@ -73,7 +73,7 @@ _cprof() {
 		options='
 		#options symbolize
 		--output --symfs --debug-dir --demangle --quiet --verbose
-		--debuginfod --debuginfod-timeout
+		--symbol-timeout --debuginfod --debuginfod-timeout
 		#end
 		'
 		;;

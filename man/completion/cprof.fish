@@ -92,6 +92,7 @@ complete -c cprof -n '__cprof_using import' -F
 complete -c cprof -n '__cprof_using symbolize' -s o -l output -r -F -d 'file to write'
 complete -c cprof -n '__cprof_using symbolize' -l symfs -x -a '(__fish_complete_directories)' -d 'where the recorded files lie'
 complete -c cprof -n '__cprof_using symbolize' -l debug-dir -x -a '(__fish_complete_directories)' -d 'where files lie by build id'
+complete -c cprof -n '__cprof_using symbolize' -l symbol-timeout -x -d 'longest time for one debug file'
 complete -c cprof -n '__cprof_using symbolize' -l demangle -x -a 'none simple full' -d 'how mangled names are shown'
 complete -c cprof -n '__cprof_using symbolize' -l debuginfod -d 'fetch debug files from servers'
 complete -c cprof -n '__cprof_using symbolize' -l debuginfod-timeout -x -d 'for all files together'

@@ -73,7 +73,7 @@ for shell in bash fish zsh; do
 	offers $shell 'options of list' '--search' cprof list --sea
 	offers $shell 'fixed words' 'cgroup' cprof record --scope cg
 	offers $shell 'commands to be recorded' 'printenv' cprof record printen
-	offers $shell 'options of import' '--symfs' cprof import --sym
+	offers $shell 'options of import' '--symfs' cprof import --symf
 	offers $shell 'options of symbolize' '--debug-dir' cprof symbolize --debug-d
 	offers $shell 'options of report' '--limit' cprof report --lim
 done

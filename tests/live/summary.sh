@@ -57,6 +57,56 @@ end_cprof
 is "$status" 0 'without --strict lost samples are told, not punished'
 kill $pid
 
+# Names that are missing: debug information took too long to read, or is another file's.
+run "$CPROF" record -e cpu-clock --symbol-timeout 1ns -o late.pb.gz -- "$PROG/inlines" 60
+is "$status" 0 '--symbol-timeout: recorded'
+like err '[1-9][0-9]* files whose debug information took too long' '--symbol-timeout: the summary tells'
+profile '--symbol-timeout: functions by the symbol table, no lines' late.pb.gz \
+	"path('outermost', 'main') > 0.8" "not any(l > 0 for f, l in lines('main') | lines('outermost'))"
+# losses WORD MIN: as --json tells them
+losses() {
+	"$PYTHON" -c 'import json, sys
+found = []
+def walk(x):
+    if isinstance(x, dict):
+        found.extend(v for k, v in x.items() if k == sys.argv[2])
+        for v in x.values():
+            walk(v)
+walk(json.load(open(sys.argv[1])))
+assert len(found) == 1 and found[0] >= int(sys.argv[3]), found' out "$1" "$2"
+}
+run "$CPROF" record --json -e cpu-clock --symbol-timeout 1ns -o late.pb.gz -- \
+	sh -c "'$PROG/inlines' 60 >/dev/null"
+check '--symbol-timeout: --json tells' losses symbol_timeouts 1
+
+cp "$PROG/inlines" linked.keep
+objcopy --only-keep-debug linked.keep linked.debug.keep
+strip --add-gnu-debuglink=linked.debug.keep -R .note.gnu.build-id linked.keep 2>/dev/null || {
+	objcopy --add-gnu-debuglink=linked.debug.keep linked.keep
+	strip -R .note.gnu.build-id linked.keep
+}
+run "$CPROF" record -e cpu-clock -o right.pb.gz -- ./linked.keep 60
+unlike err 'debug file is another' 'a debug file that belongs: not a word'
+profile 'a debug file that belongs: inlined calls' right.pb.gz \
+	"path('innermost', 'middle', 'outermost', 'main') > 0.8"
+echo changed >>linked.debug.keep
+run "$CPROF" record -e cpu-clock -o misfit.pb.gz -- ./linked.keep 60
+is "$status" 0 'a debug file with another CRC: recorded'
+like err '[1-9][0-9]* files whose debug file is another' 'a debug file with another CRC: the summary tells'
+run "$CPROF" record -v -e cpu-clock -o misfit.pb.gz -- ./linked.keep 60
+like err "linked.debug.keep' was not used: its CRC differs" '-v tells which, and why'
+profile 'a debug file with another CRC: not used' misfit.pb.gz "not any(lines('main'))" \
+	"not anywhere('^innermost\$')"
+run "$CPROF" record --json -e cpu-clock -o misfit.pb.gz -- sh -c './linked.keep 60 >/dev/null'
+check 'a debug file with another CRC: --json tells' losses debug_misfits 1
+if command -v perf >/dev/null && perf record -q -e cpu-clock -F 999 -o perf.data.keep -- ./linked.keep 60 \
+	>/dev/null 2>&1; then
+	run "$CPROF" import --symbol-timeout 1ns --json -o misfit.pb.gz perf.data.keep
+	check 'import: debug_misfits, too' losses debug_misfits 1
+else
+	skip 'import: debug_misfits, too' 'needs perf'
+fi
+
 # a small budget: the totals stay right
 for size in 256M 1M; do
 	run "$CPROF" record -e cpu-clock -F 20000 --max-memory $size -o mem.pb.gz -- "$PROG/manystacks"

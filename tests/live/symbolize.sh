@@ -56,6 +56,18 @@ run "$CPROF" symbolize -v --symfs root.keep far.pb.gz -o wrong.pb.gz
 like err 'another build id' 'a file with another build id is not taken, and told'
 profile 'and names nothing' wrong.pb.gz "leaf(r'^\\[moved.keep\\]\\+0x') > 0.8"
 
+# A file's debug information may cost only so much time; then symbol tables name what is left.
+cp bare.pb.gz late.pb.gz
+run "$CPROF" symbolize --symbol-timeout 1ns late.pb.gz
+is "$status" 0 '--symbol-timeout: the profile is written in any case'
+like err '^cprof symbolize: [1-9][0-9]* files whose debug information took too long' 'it is told'
+profile '--symbol-timeout: functions by the symbol table, no lines' late.pb.gz \
+	"path('outermost', 'main') > 0.8" "not any(l > 0 for f, l in lines('main') | lines('outermost'))"
+cp bare.pb.gz unhurried.pb.gz
+run "$CPROF" symbolize --symbol-timeout 1000h unhurried.pb.gz
+unlike err 'too long' 'enough time: nothing is told'
+profile 'enough time: inlined calls' unhurried.pb.gz "path('innermost', 'middle', 'outermost', 'main') > 0.8"
+
 # How names are written.
 if [ -x "$PROG/inlinesxx" ]; then
 	run "$CPROF" record -q -e cpu-clock --demangle none -o none.pb.gz -- "$PROG/inlinesxx"
