@@ -22,6 +22,7 @@
  * read "[other]".  Keys are cut at 64 bytes, values at 255.  See cprof-labels(7).
  */
 
+#include <errno.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -336,10 +337,12 @@ CPROF_LABELS_SHARED __attribute__((noinline)) void cprof_labels_begin(void)
 	struct cprof_labels_self *self = &cprof_labels_self;
 	if (self->busy)
 		return;  /* in a signal handler: whoever was interrupted notes it below */
+	int errnum = errno;  /* a signal handler must not change it */
 	self->busy = 1;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	cprof_labels_start();
 	struct cprof_labels_thread *t = cprof_labels_find_thread();
+	errno = errnum;
 	self->thread = t;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	self->busy = 0;
@@ -479,10 +482,12 @@ cprof_labels_with_slow(struct cprof_labels base, const char *key, const char *va
 	struct cprof_labels set = { 0 };
 	if (!key || !*key)
 		return base;
+	int errnum = errno;
 	cprof_labels_start();
 	set.id = cprof_labels_build(base.id, key, value, 0);
 	if (!set.id && value)
 		set.id = cprof_labels_build(base.id, key, "[other]", 1);
+	errno = errnum;
 	const struct cprof_labels_record *r = cprof_labels_get(set.id);
 	if (!r || !cached)
 		return set;

@@ -234,7 +234,8 @@ static inline bool part_has(const struct dwsection_part *p, uint64_t off, size_t
 
 static inline struct bytes part_bytes(const struct dwsection_part *p, uint64_t off, size_t n_bytes)
 {
-	return bytes_of(p->bytes + (off - p->off), n_bytes);
+	/* Nothing has no place. */
+	return bytes_of(p->bytes ? p->bytes + (off - p->off) : NULL, n_bytes);
 }
 
 /* What is there without copying: true where no part is needed. */

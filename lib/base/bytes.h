@@ -58,7 +58,7 @@ BYTES_GETTER(bytes_u64, uint64_t)
  * NUL is missing. */
 static inline const char *bytes_cstr(struct bytes *b)
 {
-	const void *nul = b->bad ? NULL : memchr(b->p, 0, bytes_left(b));
+	const void *nul = b->bad || !bytes_left(b) ? NULL : memchr(b->p, 0, bytes_left(b));
 	if (!nul) {
 		b->bad = true;
 		return "";

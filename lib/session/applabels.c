@@ -280,7 +280,7 @@ static void append(struct draining *d, uint32_t tid, struct change c, uint32_t n
 	size_t n_now = t->change.n, cap = t->change.cap;
 	if (n_now && c.time_ns < t->change.v[n_now - 1].time_ns)
 		c.time_ns = t->change.v[n_now - 1].time_ns;
-	if (n_now == cap) {
+	if (n_now && n_now == cap) {
 		size_t old = 0;
 		while (old + 1 < n_now && t->change.v[old + 1].time_ns < d->floor_ns)
 			old++;

@@ -240,7 +240,7 @@ static int add_stack(struct builder *b, struct file *f, const struct pprof_sampl
 {
 	if (row->n_locations > ITEMS_MAX)
 		return err_set(b->e, E2BIG, "a stack of more than 2^32 frames");
-	if (!VEC_RESERVE(&b->stack_locations, row->n_locations))
+	if (!VEC_RESERVE(&b->stack_locations, row->n_locations + 1))
 		return no_memory(b);
 	size_t first = b->stack_locations.n, n = row->n_locations, at = 0;
 	uint32_t *out = b->stack_locations.v + first;

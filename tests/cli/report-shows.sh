@@ -10,7 +10,8 @@ export HOME="$T" PPROF_TMPDIR="$T" PPROF_BINARY_PATH="$T"
 
 check 'a sample profile' "$tools/pprof-sample" "$p"
 run "$tools/pprof-check" "$p"
-is "$status$(cat out)" 0 'the checker has nothing to say about it'
+is "$status$(grep -v numbers: out)" "0$p: 0 errors, 1 warnings" \
+	'the checker has nothing to say about it, but that one label is a number'
 run "$tools/pprof-check" "$0"
 is "$status" 1 'but much about a file that is no profile'
 

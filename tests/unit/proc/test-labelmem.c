@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 
@@ -203,7 +204,7 @@ static void test_fork(struct labelmem *m)
 	cprof_label_set("of", NULL);
 }
 
-static volatile sig_atomic_t n_signals;
+static atomic_int n_signals;
 
 static void on_signal(int number)
 {
