@@ -31,7 +31,7 @@ static int fail(struct err *e)
 	return e->is_usage ? CMD_USAGE : CMD_FAILED;
 }
 
-static void warn_of_filter(const struct filter *f)
+void report_filter_warn(const struct filter *f)
 {
 	static const char *const name[] = { "--focus", "--ignore", "--hide", "--show", "--tag" };
 	const bool missed[] = { f->focus_missed, f->ignore_missed, f->hide_missed, f->show_missed,
@@ -118,6 +118,11 @@ static int run_report(int argc, char **argv)
 	struct report_options o;
 	struct err e = { 0 };
 	report_opts_parse(&o, argc, argv);
+	if (o.html || o.svg) {
+		int drawn = report_html_write(&o, &e);
+		free(o.path);
+		return drawn < 0 ? fail(&e) : EXIT_SUCCESS;
+	}
 	struct report r = { .o = &o, .scale = { 1, "" } };
 	bool failed = false;
 	int code = open_view(&r.view, &o, o.path, o.n_paths, &e);
@@ -130,7 +135,7 @@ static int run_report(int argc, char **argv)
 	}
 	int write_error = 0;
 	if (code == 0) {
-		warn_of_filter(r.view.f);
+		report_filter_warn(r.view.f);
 		term_open(&r.term, !o.no_pager && o.format == REPORT_TEXT);
 		code = print(&r, &failed, &e);
 		write_error = term_close(&r.term);

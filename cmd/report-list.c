@@ -35,7 +35,7 @@ static FILE *open_regular(const char *path)
 	return f;
 }
 
-static FILE *open_source(const char *path)
+FILE *report_source_open(const char *path)
 {
 	if (!path[0])
 		return NULL;
@@ -134,7 +134,7 @@ static void print_function(const struct report *r, const struct annotate *a,
 {
 	FILE *out = r->term.out;
 	char pct[SCALE_TEXT_MAX];
-	CLEANUP_FCLOSE FILE *f = open_source(fn->filename);
+	CLEANUP_FCLOSE FILE *f = report_source_open(fn->filename);
 	term_color(&r->term, TERM_BOLD);
 	term_print_name(&r->term, fn->name, r->term.width);
 	term_color(&r->term, TERM_PLAIN);

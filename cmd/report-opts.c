@@ -13,7 +13,7 @@ enum {
 	OPT_LIMIT = 256, OPT_SORT, OPT_SAMPLE_TYPE, OPT_JSON, OPT_CSV, OPT_FOLDED, OPT_BY, OPT_TREE,
 	OPT_CALLER, OPT_CALLEE, OPT_LIST, OPT_DISASM, OPT_FOCUS, OPT_IGNORE, OPT_HIDE, OPT_SHOW,
 	OPT_TAG, OPT_UNIT, OPT_DIFF, OPT_PER_SECOND, OPT_ABSOLUTE, OPT_FAIL_IF, OPT_KEEP_DROPPED,
-	OPT_NO_PAGER,
+	OPT_NO_PAGER, OPT_HTML, OPT_SVG, OPT_NO_SOURCE,
 };
 
 static const struct argp_option option_table[] = {
@@ -29,6 +29,10 @@ static const struct argp_option option_table[] = {
 	{ "json", OPT_JSON, NULL, 0, "Print one JSON object", 1 },
 	{ "csv", OPT_CSV, NULL, 0, "Print comma separated values", 1 },
 
+	{ "html", OPT_HTML, "OUT", 0, "Write a page to look around in with a browser: flame graph, "
+	  "callers and callees, tables, source", 1 },
+	{ "svg", OPT_SVG, "OUT", 0, "Write a still flame graph", 1 },
+
 	{ NULL, 0, NULL, 0, "How:", 2 },
 	{ "by", OPT_BY, "WHAT", 0,
 	  "One row for each function (the default), line, file, module, thread, or value of "
@@ -42,6 +46,7 @@ static const struct argp_option option_table[] = {
 	  "Which values to show, such as 'samples' or 'cpu' (default: the profile's own choice)",
 	  2 },
 	{ "unit", OPT_UNIT, "UNIT", 0, "Show values in UNIT, such as 'ms' or 'kB'", 2 },
+	{ "no-source", OPT_NO_SOURCE, NULL, 0, "With --html: no text of source files", 2 },
 	{ "no-pager", OPT_NO_PAGER, NULL, 0, "Never start a pager", 2 },
 
 	{ NULL, 0, NULL, 0, "Which samples and frames:", 3 },
@@ -107,10 +112,30 @@ static void set_norm(struct report_options *o, enum diff_norm norm, struct argp_
 	o->norm = norm;
 }
 
+static void check_pictures(const struct report_options *o, struct argp_state *state)
+{
+	if (o->no_source && !o->html)
+		argp_error(state, "--no-source goes with --html");
+	if (!o->html && !o->svg)
+		return;
+	if (o->wants_tree || o->list || o->format != REPORT_TEXT || o->has_limit || o->has_sort ||
+	    o->unit || o->n_gates > 0)
+		argp_error(state, "--html and --svg do not go with --tree, --list, --folded, "
+				  "--json, --csv, --limit, --sort, --unit and --fail-if");
+	if (o->by == ROWS_LABEL)
+		argp_error(state, "--by %s makes tables only", o->by_name);
+	if (o->html && o->svg && strcmp(o->html, "-") == 0 && strcmp(o->svg, "-") == 0)
+		argp_error(state, "only one of --html and --svg can go to '-'");
+	for (size_t i = 0; i < o->n_paths && o->n_paths > 1; i++)
+		if (strcmp(o->path[i], "-") == 0)
+			argp_error(state, "with --html and --svg '-' must be the only FILE");
+}
+
 static void check_together(struct report_options *o, struct argp_state *state)
 {
 	if (o->n_paths == 0)
 		argp_error(state, "no FILE given");
+	check_pictures(o, state);
 	if (o->caller && o->callee)
 		argp_error(state, "only one of --caller and --callee");
 	if (!o->wants_tree && (o->caller || o->callee))
@@ -146,7 +171,13 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			argp_error(state, "'%s' is not a number of rows", arg);
 		o->has_limit = true;
 		return 0;
-	case OPT_SORT: parse_order(o, arg, state); return 0;
+	case OPT_SORT:
+		parse_order(o, arg, state);
+		o->has_sort = true;
+		return 0;
+	case OPT_HTML: o->html = arg; return 0;
+	case OPT_SVG: o->svg = arg; return 0;
+	case OPT_NO_SOURCE: o->no_source = true; return 0;
 	case OPT_BY: parse_by(o, arg); return 0;
 	case OPT_SAMPLE_TYPE: o->sample_type = arg; return 0;
 	case OPT_UNIT: o->unit = arg; return 0;

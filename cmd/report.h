@@ -37,7 +37,9 @@ struct report_options {
 	enum diff_norm norm;
 	const char *gate[REPORT_LISTS_MAX];
 	size_t n_gates;
-	bool no_pager, has_norm;
+	bool no_pager, has_norm, has_sort;
+	const char *html, *svg;           /* pictures to write instead of printing */
+	bool no_source;
 };
 
 /* One profile, filtered and cut into rows. */
@@ -69,6 +71,15 @@ int report_disasm_print(const struct report *r, struct err *e);
 /* Compares with o->diff_base; *ret_failed: a condition of --fail-if held. */
 int report_diff_print(const struct report *r, const struct report_view *base, struct err *e,
 		      bool *ret_failed);
+
+/* Writes o->html and o->svg. */
+int report_html_write(const struct report_options *o, struct err *e);
+
+/* A source file as a profile names it: there, or below the current folder; NULL: none. */
+FILE *report_source_open(const char *path);
+
+/* Says on stderr which rules matched nothing. */
+void report_filter_warn(const struct filter *f);
 
 /* The lines above a table; what: "functions". */
 void report_head_print(const struct report *r, uint32_t n_shown, uint32_t n_rows,

@@ -87,7 +87,7 @@ _cprof() {
 	report)
 		options='
 		#options report
-		--tree --callee --caller --list --disasm --folded --json --csv --by --sort --limit
+		--tree --callee --caller --list --disasm --html --svg --no-source --folded --json --csv --by --sort --limit
 		--sample-type --unit --no-pager --focus --ignore --hide --show --tag --keep-dropped
 		--diff --per-second --absolute --fail-if
 		#end

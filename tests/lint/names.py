@@ -34,7 +34,7 @@ def defined_names():
 
 
 def stem_of(member, stems):
-    base = re.sub(r"\.c\.o$", "", member)
+    base = re.sub(r"^.*meson-generated_.*_|\.c\.o$", "", member)
     return max((s for s in stems if base == s or base.endswith("_" + s)), key=len, default=base)
 
 

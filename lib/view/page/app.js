@@ -1,0 +1,604 @@
+// ---- app: what is shown, and what a click does --------------------------------------------------
+//
+// `state` is all that can be chosen; the address holds it behind '#'. refresh() computes what of
+// the model has changed and shows the current view.
+
+const $ = id => document.getElementById(id);
+const VIEWS = ['graph', 'top', 'sandwich', 'source', 'labels'];
+const BYS = ['function', 'line', 'file', 'module'];
+const ALPHA = 0.01;
+
+let data, graphs;
+const state = { view: 'graph', event: 0, type: 0, by: 'function', group: '', side: 0, rootAtBottom: false,
+	search: '', zoom: [], name: '', filters: new Map(), sort: 'flat', ascending: false };
+// Computed of the state: rows, tree, sums, comparing, scale, total; and the keys they were made for.
+const model = { key: '', rows: new Map() };
+
+const event = () => data.events[state.event];
+const unit = () => event().types[state.type].unit;
+
+// ---- the address ----
+
+// A zoomed frame is the names from the root to it, so that it is found again in other values.
+function zoomPath(node) {
+	const path = [];
+	for (let i = node; i > 0; i = model.tree.parent[i])
+		path.unshift(model.tree.rows.name[model.tree.row[i]]);
+	return path;
+}
+
+function nodeOfPath(tree, path) {
+	let at = 0;
+	for (const name of path) {
+		let next = 0;
+		for (let k = tree.first[at]; k < tree.first[at + 1] && !next; k++)
+			if (tree.rows.name[tree.row[tree.children[k]]] === name)
+				next = tree.children[k];
+		if (!next)
+			return at;
+		at = next;
+	}
+	return at;
+}
+
+// In the address: places among the children, which is short.
+function zoomText() {
+	const places = [];
+	for (let i = nodeOfPath(model.tree, state.zoom); i > 0; i = model.tree.parent[i]) {
+		const p = model.tree.parent[i];
+		const siblings = model.tree.children.subarray(model.tree.first[p], model.tree.first[p + 1]);
+		places.unshift(siblings.indexOf(i));
+	}
+	return places.join('.');
+}
+
+function zoomOfText(tree, text) {
+	let at = 0;
+	for (const place of text.split('.')) {
+		const child = tree.first[at] + Number(place);
+		if (!/^\d+$/.test(place) || child >= tree.first[at + 1])
+			break;
+		at = tree.children[child];
+	}
+	return at;
+}
+
+function usualSort() {
+	return event().sides.length > 1 ? 'flatDelta' : 'flat';
+}
+
+function stateText() {
+	const p = new URLSearchParams();
+	const put = (key, value, usual) => value !== usual && p.append(key, value);
+	put('view', state.view, 'graph');
+	put('values', state.event + '.' + state.type, '0.' + data.events[0].type);
+	put('by', state.by, BYS[data.by] || 'function');
+	put('group', state.group, '');
+	put('side', String(state.side), '0');
+	put('flame', state.rootAtBottom ? '1' : '', '');
+	put('search', state.search, '');
+	put('name', state.name, '');
+	put('sort', (state.ascending ? '-' : '') + state.sort, usualSort());
+	for (const [key, values] of state.filters)
+		for (const value of values)
+			p.append('label', key + '=' + value);
+	put('zoom', zoomText(), '');
+	return p.toString();
+}
+
+let pendingZoom = null;   // of an address that was just read; the tree is not there yet
+
+function readState(text) {
+	const p = new URLSearchParams(text), get = (key, usual) => p.get(key) ?? usual;
+	const oneOf = (value, list) => list.includes(value) ? value : list[0];
+	const [e, t] = get('values', '0.' + data.events[0].type).split('.').map(Number);
+	state.view = oneOf(get('view', 'graph'), VIEWS);
+	state.event = data.events[e] ? e : 0;
+	state.type = event().types[t] ? t : event().type;
+	state.by = oneOf(get('by', BYS[data.by]), BYS);
+	state.group = model.labelKeys.has(get('group', '')) ? get('group', '') : '';
+	state.side = get('side', '0') === '1' && event().sides.length > 1 ? 1 : 0;
+	state.rootAtBottom = get('flame', '') === '1';
+	state.search = get('search', '');
+	state.name = get('name', '');
+	state.ascending = get('sort', '').startsWith('-');
+	state.sort = get('sort', usualSort()).replace(/^-/, '');
+	state.filters = new Map();
+	for (const label of p.getAll('label')) {
+		const at = label.indexOf('='), key = label.slice(0, at);
+		if (at > 0 && model.labelKeys.has(key))
+			addFilter(key, label.slice(at + 1));
+	}
+	pendingZoom = get('zoom', '');
+}
+
+// step: a state to come back to with the browser's Back.
+function writeState(step) {
+	const text = '#' + stateText();
+	if (text === (location.hash || '#'))
+		return;
+	history[step ? 'pushState' : 'replaceState'](null, '', text);
+}
+
+// ---- computing ----
+
+function compute() {
+	const filterKey = [...state.filters].map(([k, v]) => k + '=' + [...v].sort()).sort().join('\0');
+	const key = [state.event, state.type, state.by, state.group, state.side, filterKey].join('\0');
+	if (key === model.key)
+		return;
+	if (!model.rows.has(state.by))
+		model.rows.set(state.by, makeRows(data, state.by));
+	const rows = model.rows.get(state.by);
+	model.key = key;
+	model.query = { type: state.type, rows, group: state.group, filters: state.filters, side: state.side };
+	model.tree = buildTree(data, event(), model.query);
+	model.total = event().sides[0].total[state.type];
+	model.sums = null;
+	model.sandwich = null;
+	model.comparing = null;
+	if (event().sides.length > 1) {
+		const comparer = new Comparer(event(), state.type, data.norm);
+		model.comparing = { comparer, z: zFor(ALPHA / (2 * model.tree.n + 1)) };
+	}
+	model.matches = null;
+	model.searched = null;
+}
+
+function sums() {
+	if (!model.sums) {
+		model.sums = sumRows(model.tree);
+		model.tableComparing = model.comparing &&
+			{ comparer: model.comparing.comparer, z: zFor(ALPHA / (2 * model.sums.rows.length + 1)) };
+		let min = 0;
+		for (const row of model.sums.rows) {
+			const v = Math.abs(model.sums.flat[0][row] || model.sums.cum[0][row]);
+			if (v && (!min || v < min))
+				min = v;
+		}
+		model.scale = chooseScale(min, model.total, unit());
+	}
+	return model.sums;
+}
+
+function rowNamed(name) {
+	return name ? model.tree.rows.name.indexOf(name) : -1;
+}
+
+function searchTest(text) {
+	const regex = text.match(/^\/(.+)\/i?$/);
+	if (regex) {
+		try {
+			const r = new RegExp(regex[1], text.endsWith('i') ? 'i' : '');
+			return name => r.test(name);
+		} catch {
+			return null;
+		}
+	}
+	const wanted = text.toLowerCase();
+	return name => name.toLowerCase().includes(wanted);
+}
+
+function search() {
+	const { tree } = model, key = state.search;
+	if (model.searched === key)
+		return;
+	model.searched = key;
+	const test = key ? searchTest(key) : null;
+	$('search').classList.toggle('wrong', !!key && !test);
+	model.matches = null;
+	let text = key && !test ? 'no valid expression' : '';
+	if (test) {
+		model.matches = Uint8Array.from(tree.rows.name, test);
+		const value = matchedValue(tree, model.matches, 0);
+		text = formatShare(value, model.total) + ' matched';
+		$('matched').title = formatValue(value, unit()) + ' in stacks with a match';
+	}
+	$('matched').textContent = text;
+	graphs.main.matches = graphs.callers.matches = graphs.callees.matches = model.matches;
+}
+
+// ---- showing ----
+
+function refresh(step) {
+	if (model.tree && pendingZoom === null)
+		state.zoom = state.zoom.length ? zoomPath(nodeOfPath(model.tree, state.zoom)) : [];
+	compute();
+	if (pendingZoom !== null) {
+		state.zoom = zoomPath(zoomOfText(model.tree, pendingZoom));
+		pendingZoom = null;
+	}
+	search();
+	showControls();
+	showChips();
+	for (const view of VIEWS)
+		$('view-' + view).hidden = view !== state.view;
+	SHOW[state.view]();
+	writeState(step);
+	document.documentElement.dataset.ready = String(Number(document.documentElement.dataset.ready || 0) + 1);
+}
+
+const SHOW = {
+	graph() {
+		const { main } = graphs;
+		main.show(model.tree, { rootAtBottom: state.rootAtBottom, comparing: model.comparing });
+		const node = nodeOfPath(model.tree, state.zoom);
+		if (main.zoomed !== node)
+			main.zoom(node);
+		$('unzoom').disabled = !node;
+		$('graph').classList.toggle('none', model.tree.n === 1);
+		showLegend();
+		showDetails(main, main.chosen >= 0 ? main.chosen : node);
+	},
+	top() {
+		const s = sums(), { rows } = model.tree;
+		const list = model.matches ? s.rows.filter(r => model.matches[r]) : s.rows;
+		const columns = topColumns(s, rows, model.total, model.scale, model.tableComparing, unit());
+		if (!columns.some(c => c.key === state.sort))
+			state.sort = usualSort(), state.ascending = false;
+		showTable($('top'), columns, sortRows(s, rows, list, state.sort, state.ascending, model.tableComparing), {
+			sort: state.sort, ascending: state.ascending, chosen: rowNamed(state.name), empty: 'Nothing here.',
+			on: { sort: sortBy, pick: row => pick(row, 'sandwich') } });
+		showRowDetails(rowNamed(state.name));
+	},
+	sandwich() {
+		const row = chosenRow();
+		showSideList($('sandwich-list'), row);
+		if (row < 0)
+			return;
+		if (!model.sandwich || model.sandwich.row !== row)
+			model.sandwich = { row, ...buildSandwich(model.tree, row, state.side) };
+		$('sandwich-name').textContent = model.tree.rows.name[row];
+		graphs.callers.show(model.sandwich.callers, { rootAtBottom: true, comparing: model.comparing });
+		graphs.callees.show(model.sandwich.callees, { rootAtBottom: false, comparing: model.comparing });
+		showRowDetails(row);
+	},
+	source() {
+		const row = chosenRow();
+		showSideList($('source-list'), row);
+		if (row < 0)
+			return;
+		const key = model.key + '\0' + row;
+		if (!model.lines || model.lines.key !== key)
+			model.lines = { key, files: sumLines(data, event(), model.query, row) };
+		showSource($('source'), data, model.lines.files, model.total, model.scale, event().sides.length,
+			'No lines are known.');
+		$('source').prepend(make('h2', '', model.tree.rows.name[row]));
+		showRowDetails(row);
+	},
+	labels() {
+		const groups = [...model.labelKeys].map(([key]) => ({ key, chosen: state.filters.get(key) || new Set(),
+			isGrouped: state.group === key,
+			values: [...sumLabel(data, event(), model.query, key)].sort((a, b) => b[1][0] - a[1][0] || (a[0] < b[0] ? -1 : 1)) }))
+			.sort((a, b) => a.values.length - b.values.length);
+		showLabels($('labels'), groups, model.total, chooseScale(model.total, model.total, unit()),
+			{ toggle: toggleFilter, group: key => set({ group: key }) });
+		showRowDetails(-1);
+	},
+};
+
+// The function that sandwich and source show: the chosen one, or the hottest.
+function chosenRow() {
+	const s = sums(), row = rowNamed(state.name);
+	if (row >= 0 && row < model.tree.rows.n && s.rows.includes(row))
+		return row;
+	return s.rows.reduce((best, r) => best < 0 || Math.abs(s.flat[0][r]) > Math.abs(s.flat[0][best]) ? r : best, -1);
+}
+
+function showSideList(to, chosen) {
+	const s = sums(), { rows } = model.tree;
+	const list = model.matches ? s.rows.filter(r => model.matches[r]) : s.rows;
+	const columns = [
+		{ key: 'flat', title: 'flat', help: 'in its own code', cell: r => formatShare(s.flat[0][r], model.total) },
+		{ key: 'cum', title: 'cum', help: 'with all that it calls', cell: r => formatShare(s.cum[0][r], model.total) },
+		{ key: 'name', title: 'name', isText: true, cell: r => nameCell(rows, r) },
+	];
+	const sort = columns.some(c => c.key === state.sort) ? state.sort : 'flat';
+	const { scrollTop } = to;
+	showTable(to, columns, sortRows(s, rows, list, sort, state.ascending, null), { sort, ascending: state.ascending,
+		chosen, empty: 'Nothing matches.', on: { sort: sortBy, pick: row => pick(row, state.view) } });
+	to.scrollTop = scrollTop;
+}
+
+function showControls() {
+	for (const tab of $('tabs').children) {
+		tab.ariaSelected = tab.dataset.view === state.view;
+		tab.classList.toggle('on', tab.dataset.view === state.view);
+	}
+	$('values').value = state.event + '.' + state.type;
+	$('by').value = state.by;
+	$('group').value = state.group;
+	$('side').value = String(state.side);
+	$('side-pick').hidden = event().sides.length < 2;
+	if ($('search').value !== state.search)
+		$('search').value = state.search;
+	$('icicle').ariaPressed = !state.rootAtBottom;
+	$('flame').ariaPressed = state.rootAtBottom;
+	showFacts();
+}
+
+function showFacts() {
+	const [fresh, base] = event().sides, facts = [];
+	$('title').textContent = base ? fresh.name + ' compared with ' + base.name : fresh.name;
+	document.title = $('title').textContent + ' \u2013 cprof';
+	const shown = model.tree.weight[0];
+	facts.push(formatValue(model.total, unit()) + ' ' + event().types[state.type].type);
+	if (!state.side && shown < model.total && formatShare(shown, model.total) !== '100%')
+		facts.push(formatShare(shown, model.total) + ' shown');
+	if (fresh.duration > 0)
+		facts.push('recorded for ' + formatValue(fresh.duration, 'ns'));
+	if (fresh.time > 0)
+		facts.push(new Date(fresh.time / 1e6).toISOString().slice(0, 16).replace('T', ' ') + ' UTC');
+	$('facts').textContent = facts.join(' \u00b7 ');
+}
+
+function showChips() {
+	const chips = [];
+	for (const [key, values] of state.filters)
+		for (const value of values) {
+			const chip = make('button', 'chip', key + ' = ' + value);
+			chip.append(make('span', 'x', '\u00d7'));
+			chip.title = 'Take this filter away';
+			chip.addEventListener('click', () => toggleFilter(key, value));
+			chips.push(chip);
+		}
+	$('chips').hidden = !chips.length;
+	$('chips').replaceChildren(...chips);
+}
+
+function showLegend() {
+	const items = legendItems(model.comparing).map(([name, color, dashed]) => {
+		const item = make('span', dashed ? 'dashed' : '', name), swatch = make('i');
+		swatch.style.background = color;
+		item.prepend(swatch);
+		return item;
+	});
+	$('legend').replaceChildren(...items);
+}
+
+// What is said of a frame, in the line at the bottom and at the pointer.
+function describe(graph, i) {
+	const { tree } = graph, { rows } = tree, row = tree.row[i], cum = tree.cum[0][i], facts = [];
+	facts.push(formatValue(cum, unit()) + ' \u00b7 ' + formatShare(cum, model.total) + ' of all');
+	if (i && tree.parent[i])
+		facts.push(formatShare(cum, tree.cum[0][tree.parent[i]]) + ' of ' + graph.nameOf(tree.parent[i]));
+	if (graph === graphs.main && tree.self[0][i])
+		facts.push(formatValue(tree.self[0][i], unit()) + ' in itself');
+	if (model.comparing && i) {
+		const { comparer, z } = model.comparing, c = comparer.node(tree, i);
+		facts.push(comparer.format(c.base, unit()) + ' \u2192 ' + comparer.format(c.fresh, unit()) + ': ' +
+			comparer.format(c.delta, unit(), true) + (c.error ? ' \u00b1 ' + comparer.format(c.error, unit()) : '') +
+			(comparer.isSignificant(c, z) === false ? ', within chance' : ''));
+	}
+	const tags = [];
+	if (row >= 0 && row < rows.n) {
+		if (rows.isKernel[row])
+			tags.push('kernel');
+		if (tree.inlined[i])
+			tags.push('inlined');
+		const where = [rows.file[row] && rows.file[row] + (rows.line[row] ? ':' + rows.line[row] : ''), rows.module[row]];
+		facts.push(...where.filter(Boolean));
+	}
+	return { name: graph.nameOf(i), tags, facts };
+}
+
+function showDetails(graph, i) {
+	const d = describe(graph, i), row = graph.tree.row[i];
+	const name = make('strong', '', d.name);
+	$('detail-text').replaceChildren(name, ...d.tags.map(t => make('small', 'tag ' + t, t)),
+		make('span', 'facts', d.facts.slice(0, 3).join(' \u00b7 ')));
+	showDetailButtons(row);
+}
+
+function showRowDetails(row) {
+	if (row < 0 || row >= model.tree.rows.n) {
+		$('detail-text').replaceChildren(make('span', 'facts', ''));
+		showDetailButtons(-1);
+		return;
+	}
+	const s = sums();
+	$('detail-text').replaceChildren(make('strong', '', model.tree.rows.name[row]), make('span', 'facts',
+		'flat ' + formatValue(s.flat[0][row], unit()) + ' (' + formatShare(s.flat[0][row], model.total) + ') \u00b7 cum ' +
+		formatValue(s.cum[0][row], unit()) + ' (' + formatShare(s.cum[0][row], model.total) + ')'));
+	showDetailButtons(row);
+}
+
+function showDetailButtons(row) {
+	const buttons = [];
+	if (row >= 0 && row < model.tree.rows.n) {
+		for (const [view, text] of [['sandwich', 'Callers & callees'], ['source', 'Source']]) {
+			if (view === state.view)
+				continue;
+			const b = make('button', '', text);
+			b.addEventListener('click', () => pick(row, view));
+			buttons.push(b);
+		}
+	}
+	$('detail-buttons').replaceChildren(...buttons);
+}
+
+function showTip(graph, i, e) {
+	const tip = $('tip');
+	if (i < 0 || !e) {
+		tip.hidden = true;
+		return;
+	}
+	if (tip.hidden || showTip.graph !== graph || showTip.node !== i) {
+		const d = describe(graph, i), name = make('strong', '', d.name);
+		tip.replaceChildren(name, ...d.tags.map(t => make('small', 'tag ' + t, t)), ...d.facts.map(f => make('div', '', f)));
+		tip.hidden = false;
+		showTip.graph = graph;
+		showTip.node = i;
+	}
+	const box = tip.getBoundingClientRect(), gap = 14;
+	const x = e.clientX + gap + box.width > innerWidth ? Math.max(4, e.clientX - gap - box.width) : e.clientX + gap;
+	const y = e.clientY + gap + box.height > innerHeight ? Math.max(4, e.clientY - gap - box.height) : e.clientY + gap;
+	tip.style.left = x + 'px';
+	tip.style.top = y + 'px';
+}
+
+// ---- doing ----
+
+function set(changes, step = true) {
+	Object.assign(state, changes);
+	$('tip').hidden = true;
+	refresh(step);
+}
+
+function pick(row, view) {
+	set({ name: model.tree.rows.name[row], view });
+}
+
+function sortBy(key) {
+	if (state.sort === key)
+		set({ ascending: !state.ascending });
+	else
+		set({ sort: key, ascending: false });
+}
+
+function addFilter(key, value) {
+	if (!state.filters.has(key))
+		state.filters.set(key, new Set());
+	state.filters.get(key).add(value);
+}
+
+function toggleFilter(key, value) {
+	const values = state.filters.get(key);
+	if (!values || !values.has(value))
+		addFilter(key, value);
+	else if (values.delete(value) && !values.size)
+		state.filters.delete(key);
+	set({});
+}
+
+function setTheme(dark) {
+	document.documentElement.dataset.theme = dark ? 'dark' : 'light';
+	palette = dark ? PALETTES.dark : PALETTES.light;
+	if (graphs && model.tree) {
+		for (const g of Object.values(graphs))
+			g.recolor();
+		showLegend();
+	}
+}
+
+function isDark() {
+	return document.documentElement.dataset.theme === 'dark';
+}
+
+function keyed(e) {
+	const inField = e.target.closest('input, select, dialog');
+	if (e.key === 'Escape' && e.target === $('search')) {
+		$('search').blur();
+		return set({ search: '' });
+	}
+	if (inField || e.ctrlKey || e.metaKey || e.altKey)
+		return undefined;
+	const { main } = graphs, row = state.view === 'graph' && main.chosen >= 0 ? main.tree.row[main.chosen]
+		: state.view === 'graph' ? main.tree.row[main.zoomed] : rowNamed(state.name);
+	if (e.key === '/') {
+		e.preventDefault();
+		$('search').focus();
+		$('search').select();
+	} else if (e.key === '?') {
+		$('help-dialog').showModal();
+	} else if (VIEWS[Number(e.key) - 1]) {
+		set({ view: VIEWS[Number(e.key) - 1] });
+	} else if (e.key === 'i') {
+		set({ rootAtBottom: !state.rootAtBottom });
+	} else if (e.key === 'd') {
+		setTheme(!isDark());
+	} else if ((e.key === 's' || e.key === 'l') && row >= 0 && row < model.tree.rows.n) {
+		pick(row, e.key === 's' ? 'sandwich' : 'source');
+	} else if (e.key === '0' || e.key === 'Escape') {
+		set({ zoom: [] });
+	} else if (e.key === 'Backspace') {
+		set({ zoom: state.zoom.slice(0, -1) });
+	} else if (state.view === 'graph' && e.key.startsWith('Arrow')) {
+		main.key(e);
+	}
+	return undefined;
+}
+
+// ---- starting ----
+
+function fillControls() {
+	const seen = new Map();
+	data.events.forEach((e, n) => e.types.forEach((t, k) => {
+		const label = typeLabel(e, k);
+		seen.set(label, (seen.get(label) || 0) + 1);
+	}));
+	data.events.forEach((e, n) => e.types.forEach((t, k) => {
+		const label = typeLabel(e, k);
+		const option = make('option', '', label + (seen.get(label) > 1 ? ' \u00b7 ' + (e.sides[0].periodType || e.sides[0].name) : ''));
+		option.value = n + '.' + k;
+		$('values').append(option);
+	}));
+	const none = make('option', '', 'none');
+	none.value = '';
+	$('group').append(none);
+	for (const key of model.labelKeys.keys()) {
+		const option = make('option', '', key);
+		option.value = key;
+		$('group').append(option);
+	}
+	$('group-pick').hidden = !model.labelKeys.size;
+	$('help-diff').hidden = !data.events.some(e => e.sides.length > 1);
+}
+
+function makeGraphs() {
+	const on = name => ({
+		hover: (i, e) => showTip(graphs[name], i, e),
+		choose: i => i >= 0 && showDetails(graphs[name], i),
+		zoom: i => name === 'main' ? set({ zoom: zoomPath(i) }) : graphs[name].tree.row[i] < graphs[name].tree.rows.n &&
+			pick(graphs[name].tree.row[i], 'sandwich'),
+	});
+	return { main: new Graph($('graph'), 'Stacks; arrow keys go from frame to frame', on('main')),
+		callers: new Graph($('callers'), 'Callers', on('callers')),
+		callees: new Graph($('callees'), 'Callees', on('callees')) };
+}
+
+function listen() {
+	for (const tab of $('tabs').children)
+		tab.addEventListener('click', () => set({ view: tab.dataset.view }));
+	$('values').addEventListener('change', e => {
+		const [n, k] = e.target.value.split('.').map(Number);
+		set({ event: n, type: k, side: data.events[n].sides.length > 1 ? state.side : 0 });
+	});
+	$('by').addEventListener('change', e => set({ by: e.target.value, name: '' }));
+	$('group').addEventListener('change', e => set({ group: e.target.value }));
+	$('side').addEventListener('change', e => set({ side: Number(e.target.value) }));
+	$('search').addEventListener('input', e => set({ search: e.target.value }, false));
+	$('icicle').addEventListener('click', () => set({ rootAtBottom: false }));
+	$('flame').addEventListener('click', () => set({ rootAtBottom: true }));
+	$('unzoom').addEventListener('click', () => set({ zoom: [] }));
+	$('help').addEventListener('click', () => $('help-dialog').showModal());
+	$('theme').addEventListener('click', () => setTheme(!isDark()));
+	document.addEventListener('keydown', keyed);
+	const preferred = matchMedia('(prefers-color-scheme: dark)');
+	preferred.addEventListener('change', () => setTheme(preferred.matches));
+	const follow = () => {
+		readState(location.hash.slice(1));
+		refresh(false);
+	};
+	addEventListener('popstate', follow);
+}
+
+async function start() {
+	setTheme(matchMedia('(prefers-color-scheme: dark)').matches);
+	try {
+		data = await readData();
+	} catch (error) {
+		$('title').textContent = 'The data of this page cannot be read';
+		$('facts').textContent = typeof DecompressionStream === 'undefined' ? 'This browser is too old: it needs ' +
+			'DecompressionStream.' : error.message;
+		return;
+	}
+	model.labelKeys = labelKeys(data);
+	fillControls();
+	graphs = makeGraphs();
+	listen();
+	readState(location.hash.slice(1));
+	refresh(false);
+}
+
+start();

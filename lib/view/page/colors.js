@@ -1,0 +1,59 @@
+// ---- colors: of frames, by what they are, or by what has changed -------------------------------
+
+const PALETTES = {
+	light: {
+		text: '#221f1b', dim: 'rgba(251,250,248,0.62)', edge: '#fbfaf8', focus: '#1b4f8f',
+		user: ['#f3c08a', '#f0b37a', '#f6cd9c', '#eeac80', '#f2c594', '#ebb78a'],
+		inlined: ['#f8e4c4', '#f6ddba', '#f9e9ce', '#f5dbbf', '#f8e5c9', '#f3dec3'],
+		kernel: ['#a5c1dc', '#97b7d6', '#b2cbe2', '#9fbdd2'],
+		root: '#e7e2d9', group: ['#c9d6c0', '#bccdb1', '#d3ddcb'], match: '#b387d9', dash: '#b98a4a',
+		same: '#e2ddd4',
+		grown: ['#f7d9cf', '#f2bdae', '#ea9c88', '#df7a63', '#cf5b44'],
+		shrunk: ['#d5e2f0', '#b9d0e7', '#95b9db', '#6f9fce', '#4f86bf'],
+	},
+	dark: {
+		text: '#14120f', dim: 'rgba(23,22,21,0.62)', edge: '#171615', focus: '#9cc7ff',
+		user: ['#d79a5c', '#cf8d4f', '#dda86e', '#c98a58', '#d6a067', '#c99660'],
+		inlined: ['#dcc39a', '#d6bb90', '#e0caa4', '#d3b794', '#dac49f', '#d2ba95'],
+		kernel: ['#7ea3c7', '#7099bf', '#8eb0d0', '#7a9fb8'],
+		root: '#8f887c', group: ['#9fb392', '#92a885', '#adbfa1'], match: '#bb93e6', dash: '#6d5126',
+		same: '#8d877d',
+		grown: ['#c9a79c', '#d39a88', '#da8973', '#de745a', '#e0604a'],
+		shrunk: ['#a3b3c4', '#90adc8', '#7aa5cf', '#6199d3', '#4c8dd6'],
+	},
+};
+
+let palette = PALETTES.light;
+
+// A step for a change that is this part of the whole: 0.1%, 0.5%, 2%, 5%.
+function changeStep(part) {
+	const size = Math.abs(part);
+	return size < 0.001 ? 0 : size < 0.005 ? 1 : size < 0.02 ? 2 : size < 0.05 ? 3 : 4;
+}
+
+// comparing: null, or { comparer, z }.
+function frameColor(tree, i, comparing) {
+	const row = tree.row[i], { rows } = tree;
+	if (row < 0)
+		return palette.root;
+	if (comparing) {
+		const change = comparing.comparer.node(tree, i);
+		if (comparing.comparer.isSignificant(change, comparing.z) === false || !change.delta)
+			return palette.same;
+		const steps = change.delta > 0 ? palette.grown : palette.shrunk;
+		return steps[changeStep(comparing.comparer.part(change))];
+	}
+	const shade = rows.shade[row];
+	if (row >= rows.n)
+		return palette.group[shade % palette.group.length];
+	if (rows.isKernel[row])
+		return palette.kernel[shade % palette.kernel.length];
+	const set = tree.inlined[i] ? palette.inlined : palette.user;
+	return set[shade % set.length];
+}
+
+function legendItems(comparing) {
+	if (comparing)
+		return [['shrunk', palette.shrunk[3]], ['within chance', palette.same], ['grown', palette.grown[3]]];
+	return [['function', palette.user[0]], ['inlined', palette.inlined[0], true], ['kernel', palette.kernel[0]]];
+}

@@ -1,0 +1,14 @@
+#!/bin/sh
+# The page of report --html in a real browser.
+. "$CPROF_SOURCE_ROOT/tests/lib.sh"
+need chromium node
+here=$CPROF_SOURCE_ROOT/tests/browser
+"$PYTHON" "$here/profiles.py" small "$T" || exit 99
+{ "$CPROF" report --html main.html cpu.pb.gz faults.pb.gz &&
+	"$CPROF" report --html diff.html --svg diff.svg --diff base.pb.gz cpu.pb.gz &&
+	"$CPROF" report --html hostile.html hostile.pb.gz; } 2>err || {
+	cat err
+	exit 99
+}
+export tap_done=1   # node counts and prints the plan
+node "$here/page.js" "$T"
