@@ -274,6 +274,21 @@ static void add_samples(struct maker *k, struct side *s, struct forest *t)
 	}
 }
 
+/* Marks the locations and label sets of the samples that are left. */
+static void find_used(const struct side *s, unsigned char *location, unsigned char *labels)
+{
+	const struct model *m = s->part->m;
+	const struct filter *f = s->part->f;
+	for (uint32_t i = 0; i < m->n_samples; i++) {
+		const struct model_stack *stack = &m->stack[m->sample[i].stack];
+		if (f && f->sample_out[i])
+			continue;
+		labels[m->sample[i].labels] = 1;
+		for (uint32_t d = f ? f->stack_skip[m->sample[i].stack] : 0; d < stack->n; d++)
+			location[m->stack_location[stack->first + d]] = 1;
+	}
+}
+
 static int open_side(struct maker *k, struct side *s, const struct html_part *part,
 		     const struct model *fresh, struct forest *t, struct err *e)
 {
@@ -286,10 +301,13 @@ static int open_side(struct maker *k, struct side *s, const struct html_part *pa
 	s->labels = calloc((size_t)m->n_label_sets + 1, sizeof(*s->labels));
 	s->type = calloc(fresh->n_types, sizeof(*s->type));
 	s->ratio = calloc(fresh->n_types, sizeof(*s->ratio));
-	if (!s->first || !s->labels || !s->type || !s->ratio) {
+	CLEANUP_FREE unsigned char *location = calloc((size_t)m->n_locations + 1, 1);
+	CLEANUP_FREE unsigned char *labels = calloc((size_t)m->n_label_sets + 1, 1);
+	if (!s->first || !s->labels || !s->type || !s->ratio || !location || !labels) {
 		k->failed = true;
 		return 0;
 	}
+	find_used(s, location, labels);
 	html_comparable(m, fresh, s->type);
 	for (uint32_t i = 0; i < fresh->n_types; i++) {
 		double ratio = scale_ratio(model_string(m, m->type[s->type[i]].unit),
@@ -298,11 +316,13 @@ static int open_side(struct maker *k, struct side *s, const struct html_part *pa
 	}
 	for (uint32_t l = 0; l < m->n_locations && !k->failed; l++) {
 		s->first[l] = s->frame.n;
-		frames_of_location(k, s, l);
+		if (location[l])
+			frames_of_location(k, s, l);
 	}
 	s->first[m->n_locations] = s->frame.n;
 	for (uint32_t i = 0; i < m->n_label_sets && !k->failed; i++)
-		labels_of(k, s, i);
+		if (labels[i])
+			labels_of(k, s, i);
 	add_samples(k, s, t);
 	return 0;
 }

@@ -271,7 +271,7 @@ const SHOW = {
 			isGrouped: state.group === key,
 			values: [...sumLabel(data, event(), model.query, key)].sort((a, b) => b[1][0] - a[1][0] || (a[0] < b[0] ? -1 : 1)) }))
 			.sort((a, b) => a.values.length - b.values.length);
-		showLabels($('labels'), groups, model.total, chooseScale(model.total, model.total, unit()),
+		showLabels($('labels'), groups, model.total, unit(),
 			{ toggle: toggleFilter, group: key => set({ group: key }) });
 		showRowDetails(-1);
 	},
@@ -599,6 +599,7 @@ async function start() {
 	listen();
 	readState(location.hash.slice(1));
 	refresh(false);
+	performance.mark('picture');
 }
 
 start();

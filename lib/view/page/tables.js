@@ -204,7 +204,7 @@ function sourceLine(n, line, text, total, scale, nSides) {
 const VALUES_SHOWN = 50;
 
 // groups: [{ key, values: [[value, [fresh, base]]], chosen: Set }]; on: { toggle(key, value), group(key) }
-function showLabels(to, groups, total, scale, on) {
+function showLabels(to, groups, total, unit, on) {
 	to.replaceChildren();
 	for (const g of groups) {
 		const box = make('section', 'label'), head = make('h3', '', g.key);
@@ -219,7 +219,7 @@ function showLabels(to, groups, total, scale, on) {
 			button.dataset.key = g.key;
 			button.dataset.value = value;
 			const share = total ? sums[0] / total : 0;
-			button.append(make('span', 'what', value), barCell(share), make('span', 'number', formatScaled(sums[0], scale)),
+			button.append(make('span', 'what', value), barCell(share), make('span', 'number', formatValue(sums[0], unit)),
 				make('span', 'number share', formatShare(sums[0], total)));
 			button.addEventListener('click', () => on.toggle(g.key, value));
 			li.append(button);

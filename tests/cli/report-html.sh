@@ -1,0 +1,100 @@
+#!/bin/sh
+# report --html and --svg: which files go together, what is refused, whole files or none. What the
+# page does is tried in a browser by tests/browser.
+. "$CPROF_SOURCE_ROOT/tests/lib.sh"
+mkdir in.keep
+"$PYTHON" "$CPROF_SOURCE_ROOT/tests/browser/profiles.py" small in.keep || exit 99
+cpu=in.keep/cpu.pb.gz
+faults=in.keep/faults.pb.gz
+base=in.keep/base.pb.gz
+
+# page FILE PYTHON: a condition on what the page holds: d, its unpacked data as text
+cat >page.keep <<'EOF2'
+import base64, gzip, re, sys
+text = open(sys.argv[1]).read()
+d = gzip.decompress(base64.b64decode(re.search(r'id="data">([^<]*)<', text).group(1)))
+sys.exit(not eval(sys.argv[2]))
+EOF2
+page() {
+	check "$1" "$PYTHON" page.keep "$2" "$3"
+}
+
+run "$CPROF" report --html out.html "$cpu" "$faults"
+is "$status" 0 'two events make a page'
+like err "the page is 'out.html'" 'it is named'
+is "$(cat out)" '' 'nothing else is printed'
+page 'both are in it' out.html 'b"nanoseconds" in d and b"page-faults" in d'
+page 'it is below 400 kB' out.html 'len(text) < 400000'
+page 'nothing in it is loaded' out.html 'not re.search("(src|href)=\"(?!data:,\")", text)'
+run "$CPROF" report --html again.html "$cpu" "$cpu" "$base"
+page 'files of one kind are merged' again.html 'd.count(b"nanoseconds") == 1 and b"cpu.pb.gz, cpu.pb.gz, base.pb.gz" in d'
+run "$CPROF" report --html - "$cpu"
+is "$status" 0 'a page goes to the standard output'
+cp out piped.html
+page 'whole' piped.html 'b"main.c" in d'
+run sh -c '"$0" report --html in.html - <"$1"' "$CPROF" "$cpu"
+page 'and a profile comes from the standard input' in.html 'b"work" in d'
+
+# ---- source text
+
+cd in.keep || exit 99
+run "$CPROF" report --html out.html cpu.pb.gz
+cd .. || exit 99
+page 'source lines that were hit are in the page' in.keep/out.html 'b"/* line 40 </script> */" in d'
+page 'but not the whole file' in.keep/out.html 'b"/* line 1 </script>" not in d'
+cd in.keep || exit 99
+run "$CPROF" report --html out.html --no-source cpu.pb.gz
+cd .. || exit 99
+page 'nothing of them with --no-source' in.keep/out.html 'b"/* line" not in d'
+"$PYTHON" - "$CPROF_SOURCE_ROOT/tests/browser" <<'EOF2'
+import sys
+sys.dont_write_bytecode = True
+sys.path.insert(0, sys.argv[1])
+import profiles
+p = profiles.Profile(profiles.CPU, ("cpu", "nanoseconds"))
+p.sample(["main@secret:1", "f@secret.c:1"], [1, 1000])
+p.write("secret.pb.gz")
+EOF2
+echo 'hidden away' >secret
+ln -s secret secret.c
+run "$CPROF" report --html secret.html secret.pb.gz
+page 'a file that is not called like source is not read' secret.html 'd.count(b"hidden away") == 1'
+rm -f secret.c
+run "$CPROF" report --html secret.html secret.pb.gz
+page 'whatever a profile says' secret.html 'b"hidden" not in d'
+
+# ---- filters and comparison
+
+run "$CPROF" report --html out.html --focus lex "$cpu"
+page '--focus leaves other stacks out' out.html 'b"lex" in d and b"sys_read" not in d'
+run "$CPROF" report --html out.html --tag thread_name=nosuch "$cpu"
+like err 'tag matches nothing' 'a filter that matches nothing is said to'
+run "$CPROF" report --html out.html --svg out.svg --diff "$base" "$cpu" "$faults"
+is "$status" 64 'one picture cannot show two events'
+run "$CPROF" report --html out.html --svg out.svg --diff "$base" "$cpu"
+is "$status" 0 'a page and a picture of a comparison'
+page 'the page has both sides' out.html 'b"cpu.pb.gz" in d and b"base.pb.gz" in d'
+check 'the picture is XML' "$PYTHON" -c 'import xml.dom.minidom, sys; xml.dom.minidom.parse(sys.argv[1])' out.svg
+like out.svg '20\.83% of all' 'and says what has changed'
+run "$CPROF" report --svg hostile.svg in.keep/hostile.pb.gz
+check 'hostile names leave it XML' "$PYTHON" -c 'import xml.dom.minidom, sys
+d = xml.dom.minidom.parse(sys.argv[1])
+sys.exit({e.tagName for e in d.getElementsByTagName("*")} != set("svg style g rect title text".split()))' hostile.svg
+unlike hostile.svg '<img|<script|<svg onload' 'and are text in it'
+
+# ---- refusals
+
+rm -f ./*.html ./*.svg ./*.gz secret
+refused 1 'do not compare' 'other sample types' report --html x.html --diff "$faults" "$cpu"
+refused 1 'cannot (read|open)' 'a missing profile' report --html x.html "$cpu" nosuch.pb.gz
+refused 1 'sample type' 'no such values' report --html x.html --sample-type nosuch "$cpu"
+refused 1 'No such file' 'a missing folder' report --html x.html --svg nosuch/x.svg "$cpu"
+refused 64 'do not go with' 'a tree' report --html x.html --tree "$cpu"
+refused 64 'do not go with' 'a limit' report --svg x.svg --limit 3 "$cpu"
+refused 64 'makes tables only' 'rows by label' report --html x.html --by thread "$cpu"
+refused 64 'goes with --html' '--no-source alone' report --no-source "$cpu"
+refused 64 'only FILE' 'the standard input among others' report --html x.html - "$cpu"
+run sh -c '"$0" report --html - "$1" >/dev/full' "$CPROF" "$cpu"
+is "$status" 1 'a full disk is a failure'
+like err 'No space' 'and is said'
+finish
