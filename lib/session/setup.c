@@ -202,6 +202,9 @@ static void choose_callgraph(const struct cprof_config *c, struct evattr_options
 	} else {
 		o->callgraph = EVATTR_CALLGRAPH_DWARF;
 		o->stack_bytes = c->stack_bytes ? c->stack_bytes : first_stack_bytes(o);
+		/* Its ring may have to last until the end. */
+		if (!c->stack_bytes && c->self != CPROF_SELF_NONE)
+			o->stack_bytes = FIRST_STACK_BYTES_MIN;
 	}
 }
 
@@ -342,6 +345,7 @@ static int open_source(struct cprof_recorder *r, struct live_options *o, struct 
 	o->tid = command ? &command : c->tid;
 	o->n_tids = command ? 1 : c->n_tids;
 	o->ring_bytes = c->ring_bytes;
+	o->read_seldom = c->self != CPROF_SELF_NONE;
 	choose_callgraph(c, &o->attr);
 	o->attr.only_user = c->only_user;
 	o->attr.only_kernel = c->only_kernel;

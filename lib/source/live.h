@@ -23,7 +23,8 @@ struct evspec;
 struct record_format;
 
 enum live_scope {
-	LIVE_TASK,    /* one inherited event per thread and CPU: needs no privileges */
+	LIVE_TASK,    /* one inherited event per thread and CPU: needs no privileges; one event for
+		       * a single thread that passes none on */
 	LIVE_CPU,     /* one event per CPU for all tasks; the engine keeps the target's */
 	LIVE_CGROUP,  /* one event per CPU, which the kernel confines to a cgroup */
 };
@@ -39,6 +40,7 @@ struct live_options {
 	size_t n_pids;
 	const pid_t *tid;            /* LIVE_TASK: single threads (also a command's) */
 	size_t n_tids;
+	bool read_seldom;            /* larger rings, where ring_bytes is 0 */
 	bool pausable;               /* the side band has events of its own: see live_pause */
 	uint64_t ring_bytes; /* data bytes of each ring, a power of two of pages; 0: choose */
 };

@@ -32,14 +32,31 @@
 /* Enough for 70 ms of 25-frame stacks at 100 kHz, or 50 ms of 8 KiB stack copies at 10 kHz. */
 #define RING_BYTES_MAX (2u << 20)
 #define RING_BYTES_MAX_STACKS (4u << 20)
+/* 2 s of 8 KiB stack copies at 999 Hz, for who may read at the end only. */
+#define RING_BYTES_MAX_SELDOM (16u << 20)
 #define RING_BYTES_MIN (64u << 10)
 #define RINGS_TOTAL_BYTES (64u << 20)
+
+/* As perf_event_open(2) has it. */
+#define ANY_CPU (-1)
 
 /* Scans of /proc/PID/task until nothing new appears; a bound for a target that
  * makes threads faster than we can open events. */
 #define SCANS_MAX 50
 
 /* ---- rings --------------------------------------------------------------------- */
+
+/*
+ * One thread's events, none of them inherited, may follow it from CPU to CPU and need one ring
+ * only.  That ring's owner has to be an event of the same thread.
+ */
+static bool is_one_thread(const struct live_options *o)
+{
+	bool one = o->scope == LIVE_TASK && !o->attr.inherit && o->n_tids == 1 && o->n_pids == 0;
+	for (size_t i = 0; i < o->n_events; i++)
+		one &= !o->event[i].cpus;
+	return one;
+}
 
 static int open_owner(const struct live_options *o, const struct perf_event_attr *like, int cpu)
 {
@@ -56,6 +73,10 @@ static int open_owner(const struct live_options *o, const struct perf_event_attr
 		.use_clockid = like->use_clockid,
 		.clockid = like->clockid,
 	};
+	if (cpu == ANY_CPU) {
+		int fd = o->open.fn(&attr, o->tid[0], cpu, -1, PERF_FLAG_FD_CLOEXEC);
+		return fd < 0 ? -errno : fd;
+	}
 	/* Of the main thread: poll(2) reports POLLHUP for ever once the owner's thread has ended,
 	 * and whoever calls need not last. */
 	int fd = o->open.fn(&attr, getpid(), cpu, -1, PERF_FLAG_FD_CLOEXEC);
@@ -119,6 +140,8 @@ static int open_rings(struct live *l, struct live_options *o, const int *cpus, s
 	if (o->ring_bytes)
 		return open_rings_of(l, o, cpus, n_cpus, o->ring_bytes, &over_limit, e);
 	uint64_t bytes = o->attr.stack_bytes ? RING_BYTES_MAX_STACKS : RING_BYTES_MAX;
+	if (o->read_seldom && o->attr.stack_bytes)
+		bytes = RING_BYTES_MAX_SELDOM;
 	while (bytes > 2 * RING_BYTES_MIN && bytes * n_cpus > RINGS_TOTAL_BYTES)
 		bytes /= 2;
 	uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -573,6 +596,10 @@ int live_open(const struct live_options *options, struct source **ret_source, st
 		return err_errno(e, ENOMEM, "cannot set up recording");
 	l->source.ops = &live_ops;
 	read_facts(&l->source.facts, (size_t)n_cpus);
+	if (is_one_thread(&o)) {
+		cpus[0] = ANY_CPU;
+		n_cpus = 1;
+	}
 	l->attr = calloc(o.n_events, sizeof(*l->attr));
 	l->closed = calloc(o.n_events, sizeof(*l->closed));
 	l->paused = calloc(o.n_events, sizeof(*l->paused));

@@ -70,7 +70,7 @@ for command in names:
                   ["%s is completed but does not exist" % o for o in sorted(have - want)],
                   "%s completes the options of cprof %s" % (shell, command))
 
-pages = list(tap.sources(".1", ".7", folders=("man",)))
+pages = list(tap.sources(".1", ".3", ".7", folders=("man",)))
 tap.check(["man/%s is missing" % x for x in
            ("cprof.1", "cprof-doctor.1", "cprof-record.1", "cprof-list.1", "cprof-events.7", "cprof-profile.7",
             "cprof-internals.7") if "man/" + x not in pages], "all man pages are there")

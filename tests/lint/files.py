@@ -13,7 +13,7 @@ LINE_COLUMNS = 100
 UNFINISHED = re.compile(
     r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK|for " r"now|place" r"holder|not yet " r"implemented|"
     r"un" r"implemented)\b", re.I)
-TEXT = (".c", ".h", ".cc", ".rs", ".py", ".sh", ".build", ".1", ".7", ".md")
+TEXT = (".c", ".h", ".cc", ".rs", ".py", ".sh", ".build", ".1", ".3", ".7", ".md")
 
 
 def n_lines(path):

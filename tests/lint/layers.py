@@ -26,7 +26,7 @@ ALLOWED = {
 FORBIDDEN = {
     "printf", "__printf_chk", "vprintf", "__vprintf_chk", "puts", "putchar", "perror", "stdout",
     "exit", "_exit", "_Exit", "quick_exit", "fork", "vfork", "system", "popen",
-    "signal", "sigaction", "err", "errx", "warn", "warnx", "error",
+    "pthread_create", "thrd_create", "signal", "sigaction", "err", "errx", "warn", "warnx", "error",
 }
 
 
@@ -72,5 +72,5 @@ def call_problems():
 
 
 tap.check(include_problems(), "every include follows the table of the design")
-tap.check(call_problems(), "the library never prints, exits, forks or installs signal handlers")
+tap.check(call_problems(), "the library never prints, exits, forks, makes threads or installs signal handlers")
 tap.done()

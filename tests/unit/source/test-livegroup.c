@@ -144,23 +144,23 @@ static void test_groups(void)
 	struct machine m;
 	machine_open(&m);
 	machine_file(&m, "sys/devices/system/cpu/online", "0\n");
-	opens(&m, "{cycles,instructions,r7}", "0@0* 1@0+ 7@0+");
+	opens(&m, "{cycles,instructions,r7}", "0@-1* 1@-1+ 7@-1+");
 	tap_ok(call[0].attr.disabled && !call[1].attr.disabled && call[1].attr.freq,
 	       "members are enabled with their leader, and sample");
 	tap_ok(call[1].group_fd == call[0].fd && call[2].group_fd == call[0].fd,
 	       "all have the first as their leader");
-	opens(&m, "{cycles,instructions}:S", "0@0* 1@0+");
+	opens(&m, "{cycles,instructions}:S", "0@-1* 1@-1+");
 	tap_ok(call[0].attr.read_format & PERF_FORMAT_GROUP &&
 	       call[0].attr.sample_type & PERF_SAMPLE_READ, "a leader with S reads all");
 	tap_ok(!call[1].attr.freq && !call[1].attr.sample_period &&
 	       !(call[1].attr.sample_type & (PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN)),
 	       "its members only count");
-	opens(&m, "{cycles,instructions}:D", "0@0* 1@0+");
+	opens(&m, "{cycles,instructions}:D", "0@-1* 1@-1+");
 	tap_ok(call[0].attr.pinned && !call[1].attr.pinned, "the leader is pinned");
 	refused_config = 7;
 	refuse_with = EINVAL;
 	refuse_in_groups = true;
-	opens(&m, "{cycles,r7,r8}:W", "0@0* 7@0 8@0+");
+	opens(&m, "{cycles,r7,r8}:W", "0@-1* 7@-1 8@-1+");
 	size_t last = 0;
 	while (last + 1 < n_calls && call[last].attr.config != 7)
 		last++;

@@ -1,0 +1,164 @@
+#!/bin/sh
+# libcprof: programs that record themselves; the examples do what they say.
+. "$CPROF_SOURCE_ROOT/tests/lib.sh"
+need_perf
+EXAMPLES=$CPROF_BUILD_ROOT/tests/examples
+
+# promises NAME ARG...: what tests/prog/recorders.c says about each
+promises() {
+	promises_name=$1
+	shift
+	run "$PROG/recorders" "$@"
+	is "$status" 0 "$promises_name"
+	unlike out ': no ' "$promises_name: all promises kept"
+}
+
+# ---- the examples ------------------------------------------------------------------------
+
+scope() {
+	run "$EXAMPLES/example-scope" scope.pb.gz
+	is "$status" 0 'a scope is recorded'
+	profile 'nothing but the scope is in its profile' scope.pb.gz "cum('sort_rows') > 0.9" \
+		"cum('read_input') == 0" "cum('print_result') == 0" '150e6 < total < 600e6'
+}
+attempts 3 scope
+
+threads() {
+	run "$EXAMPLES/example-threads" .
+	is "$status" 0 'three threads record themselves at the same time'
+	profile '199 Hz: only its own thread' 199.pb.gz "cum('parse') > 0.9" \
+		"cum('index_all') == cum('compress') == 0" '300e6 < total < 1200e6' 'n < 200'
+	profile '499 Hz: only its own thread' 499.pb.gz "cum('index_all') > 0.9" \
+		"cum('parse') == cum('compress') == 0" '300e6 < total < 1200e6'
+	profile '997 Hz: only its own thread' 997.pb.gz "cum('compress') > 0.9" \
+		"cum('parse') == cum('index_all') == 0" '300e6 < total < 1200e6' 'n > 300'
+}
+attempts 3 threads
+
+if [ -x "$EXAMPLES/example-loop" ]; then
+	loop() {
+		run "$EXAMPLES/example-loop" loop.pb.gz
+		is "$status" 0 'C++: a benchmark loop, and a scope as an object'
+		profile 'only its timed region is in the profile' loop.pb.gz \
+			"anywhere('benchmark_sort') > 0.9" "anywhere('make_input') < 0.01" '200e6 < total'
+	}
+	attempts 3 loop
+else
+	skip 'C++: a benchmark loop, and a scope as an object' 'no C++ compiler'
+fi
+
+python() {
+	run "$PYTHON" "$CPROF_SOURCE_ROOT/tests/examples/scope.py" \
+		"$CPROF_BUILD_ROOT/lib/abi/libcprof.so.1" python.pb.gz
+	is "$status" 0 'Python: a program records itself by ctypes'
+	profile 'and has its own CPU time' python.pb.gz '250e6 < total < 1000e6' 'n > 50'
+}
+attempts 3 python
+
+background "$EXAMPLES/example-server" . >server.out
+wait_for 10 grep -q ready server.out || diag <server.out
+for n in 1 2; do
+	sleep 0.7
+	kill -USR2 "$pid"
+	wait_for 10 grep -q "profile-$n" server.out
+	profile "a server's profile number $n on SIGUSR2" "profile-$n.pb.gz" \
+		"cum('serve_request') > 0.3" 'n > 20'
+done
+kill "$pid"
+server_status=0
+wait "$pid" || server_status=$?
+is "$server_status" 0 'and it ends as ever'
+
+# ---- rules ---------------------------------------------------------------------------------
+
+promises 'failures' errors
+
+run "$PROG/recorders" conflict
+if grep -q 'breakpoints: none' out; then
+	skip 'what two recorders cannot have together is refused' 'no breakpoints'
+else
+	like out 'more breakpoints than there are: yes' \
+		'what two recorders cannot have together is refused'
+	like out 'debug registers' 'with the reason'
+fi
+
+rates() {
+	promises 'three recorders with different rates, on one thread' rates
+	for rate in 199 499 1999; do
+		profile "$rate Hz: right in all" "rate-$rate.pb.gz" "cum('work_b') > 0.9 or names & {'[lost samples]'}" \
+			'1000e6 < total < 2500e6'
+	done
+}
+attempts 3 rates
+
+family() {
+	promises 'fork and exec' fork
+	profile "the child's own profile" child.pb.gz "cum('work_child') > 0.9" "cum('work_b') == 0"
+	profile "the parent's has itself, the child and the executed one" family.pb.gz \
+		"cum('work_b') > 0.1" "cum('work_child') > 0.1"
+}
+attempts 3 family
+
+promises 'a recorder whose maker has ended' handover
+loaded() {
+	promises 'a constructor of a library that comes by dlopen' dlopen "$PROG/recorderlib.so"
+	profile 'its profile' library.pb.gz "cum('work_b') > 0.3 or names & {'[lost samples]'}"
+}
+attempts 3 loaded
+
+# ---- windows and leftovers -----------------------------------------------------------------
+
+windows() {
+	promises "windows of $1" "$1" 60 20 "$1.pb.gz"
+	profile 'less than 0.5 % of the samples lie outside of them' "$1.pb.gz" "cum('work_a') < 0.005" \
+		"cum('work_b') > 0.5" 'n > 300'
+}
+attempts 3 windows window
+attempts 3 windows window-process
+
+promises '1000 recorders, one after the other, leave nothing behind' cycles 1000
+
+if is_root; then
+	unprivileged() {
+		mkdir -p nobody && chmod 777 nobody
+		run as_nobody sh -c 'cd nobody && "$0" scope.pb.gz' "$EXAMPLES/example-scope"
+		is "$status" 0 'without any right: a scope is recorded'
+		profile 'and is right' nobody/scope.pb.gz "cum('sort_rows') > 0.9" "cum('read_input') == 0"
+	}
+	if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ] &&
+		as_nobody test -x "$EXAMPLES/example-scope"; then
+		attempts 3 unprivileged
+	else
+		skip 'without any right: a scope is recorded' 'kernel.perf_event_paranoid, or the folder'
+	fi
+else
+	skip 'without any right: a scope is recorded' 'needs root to give up rights'
+fi
+
+# ---- from an installed tree -----------------------------------------------------------------
+
+if command -v pkg-config >/dev/null && command -v gcc >/dev/null; then
+	DESTDIR=$T/root meson install -C "$CPROF_BUILD_ROOT" --no-rebuild --quiet >install.keep 2>&1 ||
+		diag <install.keep
+	pc=$(find root -name libcprof.pc)
+	lib=$(dirname "$(find root -name libcprof.so)")
+	PKG_CONFIG_SYSROOT_DIR=$T/root
+	PKG_CONFIG_PATH=$(dirname "$pc")
+	export PKG_CONFIG_SYSROOT_DIR PKG_CONFIG_PATH
+	for how in shared static; do
+		flags=$(pkg-config --cflags --libs libcprof)
+		# the archive of ours, the other libraries as they are
+		[ $how = shared ] || flags="$(pkg-config --cflags libcprof) $lib/libcprof.a $(env -u PKG_CONFIG_SYSROOT_DIR pkg-config --static --libs libcprof |
+			sed 's/-L[^ ]*//; s/-lcprof//')"
+		# shellcheck disable=SC2086 # a list of words
+		run gcc -O2 -g -o "installed-$how" "$CPROF_SOURCE_ROOT/tests/examples/scope.c" $flags
+		is "$status" 0 "an example is built from what is installed, $how"
+		run env LD_LIBRARY_PATH="$T/$lib" "./installed-$how" "installed-$how.pb.gz"
+		is "$status" 0 'and runs'
+	done
+	run find root -name 'libcprof.3*'
+	like out libcprof 'the man page is installed'
+else
+	skip 'an example is built from what is installed' 'needs pkg-config and gcc'
+fi
+finish
