@@ -69,8 +69,10 @@ if is_root && unshare --mount --pid --fork true 2>/dev/null; then
 	host=$(find /tmp -maxdepth 1 -name 'perf-[1-9].map')
 	for command in "$CPROF record" "$CPROF record --scope task"; do
 		cat >ns.keep <<-END
+		exec 3<"$PROG/jit"
 		mount -t tmpfs none /tmp
-		"$PROG/jit" map 300
+		# that may be below /tmp itself
+		cat <&3 >/tmp/jit && chmod +x /tmp/jit && /tmp/jit map 300
 		ls /tmp
 		END
 		# The recorder is outside, the program in namespaces of its own.
