@@ -263,6 +263,8 @@ static struct bytes part_get(struct dwsections *s, struct dwsection *d, struct d
 		return none;
 	size_t n_bytes = n_wanted < d->n_bytes - off ? (size_t)n_wanted
 						     : (size_t)(d->n_bytes - off);
+	if (n_bytes == 0)
+		return bytes_of("", 0);     /* there may be no buffer yet to point into */
 	if (whole(d, off, n_bytes, &b))
 		return b;
 	if (part_has(&d->held, off, n_bytes))
