@@ -23,6 +23,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* So many lines that no frame uses are kept. */
+#define STALE_LINES 4096
+
 /* ---- which frames have samples ------------------------------------------------- */
 
 /* Marks the frames on some counted stack; a parent's index is below its children's. */
@@ -208,10 +211,12 @@ static int grow_functions(struct names *n)
 
 static int intern_functions(struct names *n)
 {
-	n->line_function = calloc(n->lines.n ? n->lines.n : 1, sizeof(*n->line_function));
-	if (!n->line_function)
+	uint32_t *more = reallocarray(n->line_function, n->lines.n ? n->lines.n : 1,
+				      sizeof(*more));
+	if (!more)
 		return -ENOMEM;
-	for (size_t i = 0; i < n->lines.n; i++) {
+	n->line_function = more;
+	for (size_t i = n->n_interned; i < n->lines.n; i++) {
 		const struct symline *l = &n->lines.v[i];
 		if (n->n_functions == n->cap_functions && grow_functions(n) < 0)
 			return -ENOMEM;
@@ -225,20 +230,27 @@ static int intern_functions(struct names *n)
 		}
 		n->line_function[i] = n->function_slot[at] - 1;
 	}
+	n->n_interned = n->lines.n;
 	return 0;
 }
 
 /* ---- all frames ---------------------------------------------------------------------- */
 
-static void count_named(struct names *n, enum dso_kind kind, const struct symaddr *a)
+static void count_named(const struct engine *g, struct names *n, const struct by_dso *list,
+			size_t n_list)
 {
-	bool named = a->source != SYMBOLIZER_NONE;
-	if (kind == DSO_KERNEL || kind == DSO_MODULE) {
-		n->n_frames_kernel++;
-		n->n_frames_kernel_named += named;
-	} else if (kind != DSO_PSEUDO) {
-		n->n_frames_user++;
-		n->n_frames_user_named += named;
+	n->n_frames_user = n->n_frames_user_named = 0;
+	n->n_frames_kernel = n->n_frames_kernel_named = 0;
+	for (size_t i = 0; i < n_list; i++) {
+		enum dso_kind kind = dso_get(&g->dsos, list[i].dso)->key.kind;
+		bool named = n->frame[list[i].frame].source != SYMBOLIZER_NONE;
+		if (kind == DSO_KERNEL || kind == DSO_MODULE) {
+			n->n_frames_kernel++;
+			n->n_frames_kernel_named += named;
+		} else if (kind != DSO_PSEUDO) {
+			n->n_frames_user++;
+			n->n_frames_user_named += named;
+		}
 	}
 }
 
@@ -293,7 +305,6 @@ static int resolve_dso(struct engine *g, const struct names_options *options,
 			h->line_numbers |= has.line_numbers;
 			h->inline_frames |= has.inline_frames;
 		}
-		count_named(n, d->key.kind, &addr[i]);
 		n->frame[list[i].frame] = (struct names_frame){
 			.first_line = addr[i].first_line, .n_lines = addr[i].n_lines,
 			.mapping = m, .source = addr[i].source,
@@ -390,22 +401,65 @@ static int fetch(struct engine *g, const struct names_options *o, struct names *
 	return weight && n->fetched ? 0 : -ENOMEM;
 }
 
-int names_resolve(struct engine *g, const struct names_options *options, struct names *ret_names,
+/* ---- what is known from before ------------------------------------------------------- */
+
+/* Makes room for the frames that came since, and begins anew where what is known will not do. */
+static int reuse(const struct engine *g, struct names *n)
+{
+	fetch_done(n->fetched, n->n_fetched);
+	free(n->fetched);
+	n->fetched = NULL;
+	n->n_fetched = 0;
+	/* The main binary comes first; and lines of code at run time are looked up each time. */
+	if (n->main_dso != g->procs.first_exe || n->n_stale_lines > n->lines.n / 2 + STALE_LINES)
+		names_done(n);
+	n->main_dso = g->procs.first_exe;
+	struct names_frame *more = reallocarray(n->frame, g->frames.n ? g->frames.n : 1,
+						sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	n->frame = more;
+	if (g->frames.n > n->n_frames)
+		memset(more + n->n_frames, 0, (g->frames.n - n->n_frames) * sizeof(*more));
+	n->n_frames = g->frames.n;
+	return 0;
+}
+
+/* The frames of the list whose names have to be looked up: a file's stay what they are. */
+static size_t list_unknown(const struct engine *g, struct names *n, const struct by_dso *list,
+			   size_t n_list, struct by_dso *ret)
+{
+	size_t n_ret = 0;
+	for (size_t i = 0; i < n_list; i++) {
+		const struct names_frame *f = &n->frame[list[i].frame];
+		bool changes = dso_get(&g->dsos, list[i].dso)->key.kind == DSO_ANON;
+		if (f->n_lines && !changes)
+			continue;
+		n->n_stale_lines += f->n_lines;
+		ret[n_ret++] = list[i];
+	}
+	return n_ret;
+}
+
+int names_resolve(struct engine *g, const struct names_options *options, struct names *names,
 		  struct err *e)
 {
-	struct names n = { 0 };
+	struct names n = *names;
+	*names = (struct names){ 0 };
 	struct symbolizer_options o = options->symbols;
 	struct symkernel *kernel = NULL;
 	o.counts = &n.files;
 	if (!o.timeout_ns)
 		o.timeout_ns = NAMES_TIMEOUT_NS;
-	CLEANUP_FREE struct by_dso *list = NULL;
-	size_t n_list = 0;
-	int code = list_used(g, &list, &n_list);
+	CLEANUP_FREE struct by_dso *used = NULL, *list = NULL;
+	size_t n_used = 0, n_list = 0;
+	int code = list_used(g, &used, &n_used);
 	if (code == 0)
-		n.frame = calloc(g->frames.n, sizeof(*n.frame));
-	if (!n.frame)
+		code = reuse(g, &n);
+	if (code == 0 && !(list = calloc(n_used + 1, sizeof(*list))))
 		code = -ENOMEM;
+	if (code == 0)
+		n_list = list_unknown(g, &n, used, n_used, list);
 	if (code == 0)
 		kernel = open_kernel(g, options, list, n_list, &n.kernel_hidden);
 	o.kernel = kernel;
@@ -429,7 +483,8 @@ int names_resolve(struct engine *g, const struct names_options *options, struct 
 		names_done(&n);
 		return err_errno(e, -code, "cannot look up names");
 	}
-	*ret_names = n;
+	count_named(g, &n, used, n_used);
+	*names = n;
 	return 0;
 }
 

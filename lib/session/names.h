@@ -47,6 +47,8 @@ struct names {
 	struct names_mapping *mapping; /* [0] is the main binary, where one is known */
 	uint32_t n_mappings, cap_mappings;
 	struct names_frame *frame;     /* by frames id; n_lines 0: no sample has it */
+	uint32_t n_frames, main_dso;   /* private, as what follows: for the next look-up */
+	size_t n_interned, n_stale_lines;
 	uint64_t n_frames_user, n_frames_user_named;
 	uint64_t n_frames_kernel, n_frames_kernel_named;
 	struct fetch_file *fetched;    /* private: debug files from servers */
@@ -74,9 +76,10 @@ struct names_options {
 	const char *cache_dir;         /* for the kernel's names; NULL: no cache */
 };
 
-/* Resolves; the engine's strings grow.  A kernel whose names are hidden is no failure.
- * -ENOMEM with e set. */
-int names_resolve(struct engine *g, const struct names_options *o, struct names *ret_names,
+/* Resolves; the engine's strings grow.  names: all zero, or what was found before for the same
+ * engine, of which frames in files are not looked up again.  A kernel whose names are hidden is no
+ * failure.  -ENOMEM with e set, and names all zero. */
+int names_resolve(struct engine *g, const struct names_options *o, struct names *names,
 		  struct err *e);
 void names_done(struct names *n);
 

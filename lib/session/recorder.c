@@ -202,8 +202,7 @@ void cprof_recorder_free(struct cprof_recorder *r)
 		close(r->poll_fd);
 	if (r->owner == getpid())
 		cgroup_remove(&r->cgroup);
-	if (r->names_ready)
-		names_done(&r->names);
+	names_done(&r->names);
 	if (r->engine_ready)
 		engine_done(&r->engine);
 	coverage_done(&r->coverage);

@@ -173,9 +173,7 @@ int cprof_recorder_snapshot(struct cprof_recorder *r, struct err *e)
 	coverage_stop(&r->coverage, &r->engine.procs);
 	r->counted = true;
 	window_count(r);
-	if (r->names_ready)
-		names_done(&r->names);
-	r->names_ready = false;
+	r->names_ready = false;  /* those that are known stay */
 	return 0;
 }
 

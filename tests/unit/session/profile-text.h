@@ -41,7 +41,7 @@ static inline struct profile *profile_text_make(struct engine *g, uint32_t event
 	struct names_options o = { .symbols = { .no_inlines = false } };
 	struct profile_text_bytes bytes = { 0 };
 	struct profile *p = NULL;
-	struct names names;
+	struct names names = { 0 };
 	struct err e;
 	if (names_resolve(g, &o, &names, &e) < 0) {
 		printf("# %s\n", e.what);

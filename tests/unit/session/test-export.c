@@ -236,7 +236,7 @@ static int refuse(void *ctx, const void *data, size_t n_bytes)
 static void test_failures(void)
 {
 	struct engine g;
-	struct names names;
+	struct names names = { 0 };
 	struct err e = { 0 };
 	struct names_options o = { .symbols = { 0 } };
 	feed_open(&g, 0);
