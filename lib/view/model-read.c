@@ -640,17 +640,24 @@ static int finish(struct builder *b, int r, struct model **ret)
 	return r;
 }
 
-int model_read(const void *data, size_t n_bytes, struct model **ret, struct err *e)
+int model_read_parts(const struct model_part *part, size_t n_parts, struct model **ret,
+		     struct err *e)
 {
 	struct builder b;
-	struct pprof_samples *s = NULL;
-	const struct profile *head = NULL;
 	int r = begin(&b, e);
-	if (r == 0)
-		r = pprof_samples_open(data, n_bytes, &s, &head, e);
-	if (r == 0)
-		r = add_file(&b, s, head);
+	for (size_t i = 0; r == 0 && i < n_parts; i++) {
+		struct pprof_samples *s = NULL;
+		const struct profile *head = NULL;
+		r = pprof_samples_open(part[i].data, part[i].n_bytes, &s, &head, e);
+		if (r == 0)
+			r = add_file(&b, s, head);
+	}
 	return finish(&b, r, ret);
+}
+
+int model_read(const void *data, size_t n_bytes, struct model **ret, struct err *e)
+{
+	return model_read_parts(&(struct model_part){ data, n_bytes }, 1, ret, e);
 }
 
 int model_read_files(const char *const *path, size_t n_paths, struct model **ret, struct err *e)

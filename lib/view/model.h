@@ -101,6 +101,11 @@ int model_read_files(const char *const *path, size_t n_paths, struct model **ret
 /* The same of one profile in memory, gzipped or not; data is not needed afterwards. */
 int model_read(const void *data, size_t n_bytes, struct model **ret, struct err *e);
 
+/* Several in memory, merged as model_read_files does. */
+struct model_part { const void *data; size_t n_bytes; };
+int model_read_parts(const struct model_part *part, size_t n_parts, struct model **ret,
+		     struct err *e);
+
 void model_free(struct model *m);
 
 /* The sample type to show: by name, or when name is NULL the default of the profile, or
