@@ -18,6 +18,7 @@ extern const struct cmd cmd_list;
 extern const struct cmd cmd_record;
 extern const struct cmd cmd_report;
 extern const struct cmd cmd_symbolize;
+extern const struct cmd cmd_top;
 
 /* Exit statuses beside 0; cprof(1). */
 #define CMD_FAILED 1

@@ -14,6 +14,7 @@
 
 static const struct cmd *const commands[] = {
 	&cmd_record,
+	&cmd_top,
 	&cmd_report,
 	&cmd_import,
 	&cmd_symbolize,

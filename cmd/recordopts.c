@@ -224,8 +224,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_JSON: o->json = true; break;
 	case OPT_NO_SYMBOLS: c->naming.no_symbols = true; break;
 	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &c->naming;
-		state->child_inputs[1] = &o->part;
+		state->child_inputs[0] = o->subset ? o->subset->own_input : &c->naming;
+		if (!o->subset)
+			state->child_inputs[1] = &o->part;
 		break;
 	case OPT_STRICT: o->strict = true; break;
 	case OPT_ADAPTIVE: c->adaptive = true; break;
@@ -302,10 +303,8 @@ static char *join(int argc, char **argv)
 	return text;
 }
 
-void recordopts_parse(struct recordopts *o, int argc, char **argv)
+static void fill_config(struct recordopts *o)
 {
-	*o = (struct recordopts){ .command_line = join(argc, argv) };
-	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, o);
 	o->config.pausable = o->part.has_control;
 	o->config.event = o->events.v;
 	o->config.n_events = o->events.n;
@@ -316,6 +315,49 @@ void recordopts_parse(struct recordopts *o, int argc, char **argv)
 	o->config.tid = o->tids.v;
 	o->config.n_tids = o->tids.n;
 	o->config.command_line = o->command_line;
+}
+
+/* The options that are named, and the titles of their groups. */
+static void choose_options(const char *const *name, struct argp_option *ret)
+{
+	const struct argp_option *title = NULL;
+	for (const struct argp_option *o = options; o->name || o->key || o->doc; o++) {
+		if (!o->name && !o->key) {
+			title = o;
+			continue;
+		}
+		size_t i = 0;
+		while (o->name && name[i] && strcmp(name[i], o->name) != 0)
+			i++;
+		if (!o->name || !name[i])
+			continue;
+		if (title && title->group == o->group)
+			*ret++ = *title;
+		title = NULL;
+		*ret++ = *o;
+	}
+}
+
+void recordopts_parse_subset(struct recordopts *o, const struct recordopts_subset *subset, int argc,
+			     char **argv)
+{
+	struct argp_option chosen[sizeof(options) / sizeof(*options)] = { 0 };
+	const struct argp_child own[] = { { subset->own, 0, NULL, 0 }, { 0 } };
+	const struct argp some = {
+		.children = own, .options = chosen, .parser = parse,
+		.args_doc = argp.args_doc, .doc = subset->doc,
+	};
+	choose_options(subset->name, chosen);
+	*o = (struct recordopts){ .command_line = join(argc, argv), .subset = subset };
+	argp_parse(&some, argc, argv, ARGP_IN_ORDER, NULL, o);
+	fill_config(o);
+}
+
+void recordopts_parse(struct recordopts *o, int argc, char **argv)
+{
+	*o = (struct recordopts){ .command_line = join(argc, argv) };
+	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, o);
+	fill_config(o);
 }
 
 void recordopts_done(struct recordopts *o)

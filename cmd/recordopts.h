@@ -11,6 +11,16 @@
 #include "cmd/partopts.h"
 #include "cprof.h"
 
+struct argp;
+
+/* Another command that records: which of these options it has, and its own. */
+struct recordopts_subset {
+	const char *const *name;      /* the options' long names, then NULL */
+	const struct argp *own;
+	void *own_input;
+	const char *doc;              /* as in struct argp */
+};
+
 struct recordopts {
 	struct cprof_config config;   /* its arrays are those below */
 	VEC(const char *) events, labels;
@@ -19,12 +29,16 @@ struct recordopts {
 	char *command_line;           /* for the file's comments */
 	const char *output;           /* NULL: the default names */
 	struct partopts part;
+	const struct recordopts_subset *subset;  /* while a subset is parsed; NULL */
 	uint64_t duration_ns;         /* 0: until the target ends */
 	bool strict, quiet, verbose, json;
 };
 
 /* Parses, or prints what is wrong and exits with status 64 (as argp does). */
 void recordopts_parse(struct recordopts *o, int argc, char **argv);
+
+void recordopts_parse_subset(struct recordopts *o, const struct recordopts_subset *subset, int argc,
+			     char **argv);
 
 void recordopts_done(struct recordopts *o);
 

@@ -31,7 +31,7 @@ _cprof() {
 	done
 
 	if [[ $COMP_CWORD -eq 1 ]]; then
-		mapfile -t COMPREPLY < <(compgen -W 'record import symbolize check list doctor report --help --version' -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W 'record top import symbolize check list doctor report --help --version' -- "$cur")
 		return
 	fi
 	case $command in
@@ -43,6 +43,15 @@ _cprof() {
 		--symbol-timeout --strict --quiet --verbose --json --demangle --no-symbols
 		--debuginfod --debuginfod-timeout
 		--control --snapshot-signal --switch-output --switch-max-files
+		#end
+		'
+		;;
+	top)
+		options='
+		#options top
+		--event --freq --count --pid --tid --call-graph --max-depth --adaptive --user --kernel
+		--no-inherit --scope --ring-size --max-memory --symbol-timeout
+		--batch --interval --window --limit --output
 		#end
 		'
 		;;
@@ -99,7 +108,7 @@ _cprof() {
 	options=${options//#end/}
 
 	# Behind the first word that is no option begins the command to be recorded.
-	if [[ $command == record ]]; then
+	if [[ $command == record || $command == top ]]; then
 		for ((i = 2; i < at; i++)); do
 			word=${COMP_WORDS[i]}
 			case $word in
@@ -107,7 +116,7 @@ _cprof() {
 				((i++))
 				break
 				;;
-			-e | -F | -c | -o | -p | -t | --event | --freq | --count | --output | --pid | --tid | \
+			-e | -F | -c | -o | -p | -t | -d | --batch | --interval | --window | --limit | --event | --freq | --count | --output | --pid | --tid | \
 				--duration | --delay | --call-graph | --max-depth | --scope | --label | --labels | \
 				--ring-size | --max-memory | --symbol-timeout | --demangle | --debuginfod-timeout | --control | --switch-max-files)
 				((i++))
@@ -145,12 +154,12 @@ _cprof() {
 	--sort) mapfile -t COMPREPLY < <(compgen -W 'flat cum' -- "$cur") ;;
 	--control) mapfile -t COMPREPLY < <(compgen -W 'fd: fifo:' -- "$cur") ;;
 	--switch-max-files | \
-		-F | --freq | -c | --count | -t | --tid | --duration | --delay | --max-depth | --label | --ring-size | \
+		-d | --batch | --interval | --window | -F | --freq | -c | --count | -t | --tid | --duration | --delay | --max-depth | --label | --ring-size | \
 		--debuginfod-timeout | --max-memory | --symbol-timeout | --limit | --sample-type) ;;
 	*)
 		if [[ $cur == -* ]]; then
 			mapfile -t COMPREPLY < <(compgen -W "$options --help" -- "$cur")
-		elif [[ $command == record && $prev != -o && $prev != --output ]]; then
+		elif [[ ( $command == record || $command == top ) && $prev != -o && $prev != --output ]]; then
 			mapfile -t COMPREPLY < <(compgen -c -- "$cur")
 		else
 			compopt -o filenames

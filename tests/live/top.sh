@@ -1,0 +1,169 @@
+#!/bin/sh
+# cprof top: on a terminal (tmux), and as text.
+. "$CPROF_SOURCE_ROOT/tests/lib.sh"
+need_perf
+
+# ---- as text
+
+run "$CPROF" top --batch 2 -d 200ms -e cpu-clock --call-graph fp -- "$PROG/spin" 20 2000
+is "$status" 0 '--batch ends after so many refreshes'
+is "$(grep -c '^cprof top' out)" 2 'and prints each'
+like out 'spin' 'with the function that costs'
+like out 'lost [0-9]+ +throttled [0-9]+' 'and the counters of losses'
+unlike out "$(printf '\033')" 'without escape sequences'
+run "$CPROF" top --batch 50 -d 100ms --limit 1 -- true
+is "$status" 0 '--batch ends with its target'
+refused 1 'not both a terminal' 'without a terminal it says so' top -- true
+like err 'batch' 'and what to do'
+refused 64 'not a number' 'no refreshes' top --batch 0 -- true
+refused 64 'not a time' 'an interval that is too short' top -d 1ms -- true
+refused 64 'PID' 'no target' top --batch 1
+
+# ---- on a terminal
+
+command -v tmux >/dev/null || {
+	skip 'on a terminal' 'needs tmux'
+	finish
+}
+mux() {
+	tmux -L "cprof$$" -f /dev/null "$@"
+}
+at_end "tmux -L cprof$$ kill-server 2>/dev/null"
+# What the screen shows, in the file screen.keep.
+screen() {
+	mux capture-pane -p -t 0 >screen.keep 2>/dev/null
+}
+shows() {
+	screen && grep -Eq -e "$1" screen.keep
+}
+shows_not() {
+	screen && ! grep -Eq -e "$1" screen.keep
+}
+# sees REGEX NAME: before long
+sees() {
+	if wait_for 10 shows "$1"; then
+		pass "$2"
+	else
+		fail "$2"
+		diag 30 <screen.keep
+	fi
+}
+keys() {
+	mux send-keys -t 0 "$@"
+}
+# shell COLUMNS LOCALE: a terminal with a shell in it, whose prompt is "$ "
+shell() {
+	mux kill-server 2>/dev/null
+	wait_for 5 sh -c "! tmux -L cprof$$ list-sessions"
+	mux new-session -d -x "$1" -y 30 "env -u NO_COLOR LC_ALL=$2 PS1='ready> ' ENV= sh"
+	wait_for 10 shows 'ready>'
+	keys -l "stty -a >before.keep; echo kept; cd '$T'" && keys Enter
+	wait_for 10 test -s before.keep
+}
+top_pid() {
+	pgrep -P "$(mux display-message -p -t 0 '#{pane_pid}')" cprof
+}
+# top ARG...: starts it
+start_top() {
+	rm -f after.keep status.keep
+	keys -l "'$CPROF' top -d 200ms -e cpu-clock --call-graph fp $*; echo \$? >status.keep; stty -a >after.keep"
+	keys Enter
+}
+# The terminal is as it was: its modes, what was on it, and the cursor.
+restored() {
+	wait_for 10 test -s after.keep
+	if cmp -s before.keep after.keep && wait_for 5 shows '^kept' &&
+		[ "$(mux display-message -p -t 0 '#{alternate_on} #{cursor_flag} #{wrap_flag}')" = '0 1 1' ]; then
+		pass "$1: the terminal is as it was"
+	else
+		fail "$1: the terminal is as it was"
+		mux display-message -p -t 0 '#{alternate_on} #{cursor_flag} #{wrap_flag}' | diag
+		diff before.keep after.keep | diag
+		diag 5 <screen.keep
+	fi
+}
+
+background "$PROG/threads" 2 1000000000
+target=$pid
+for columns in 80 200; do
+	for locale in C C.UTF-8; do
+		shell $columns $locale
+		start_top "-p $target"
+		sees '%.* thread_work|%.* prog_work' "$columns columns, $locale: functions"
+		sees '^cprof top +cpu-clock .*Hz' "$columns columns, $locale: the head"
+		is "$(wc -L <screen.keep | awk -v n=$columns '{ print ($1 <= n) }')" 1 "$columns columns, $locale: no line is wider"
+		keys q
+		restored "$columns columns, $locale, q"
+		is "$(cat status.keep)" 0 "$columns columns, $locale: status 0"
+	done
+done
+
+start_top "-p $target"
+sees 'THREAD +\([0-9]+ of' 'threads'
+keys s
+sees 'by cum, last' 's: the next column'
+keys h
+sees 'zoom into the thread' 'h: the keys'
+keys h
+keys 1
+sees 'only thread [0-9]+' '1: zooms into a thread'
+tid=$(sed -n 's/^only thread \([0-9]*\).*/\1/p' screen.keep)
+keys w
+sees "wrote 'cprof-top.1.pb.gz', of this thread" 'w: writes a profile'
+check 'which cprof check accepts' "$CPROF" check cprof-top.1.pb.gz
+"$CPROF" report --by tid --csv cprof-top.1.pb.gz >tids.keep
+is "$(grep -c "$tid" tids.keep) $(wc -l <tids.keep)" '1 2' 'of that thread only'
+keys a
+wait_for 10 shows_not 'only thread'
+keys w
+sees "wrote 'cprof-top.2.pb.gz'$|wrote 'cprof-top.2.pb.gz' *$" 'a second one, of all'
+check 'which cprof check accepts, too' "$CPROF" check cprof-top.2.pb.gz
+keys Space
+sees 'top \[frozen\]' 'space: frozen'
+keys r
+sees 'begun anew' 'r: forgets'
+sees '^samples 0 ' 'everything'
+keys Space
+sees '^samples [1-9]' 'and counts again'
+
+mux resize-window -x 60 -y 20 2>/dev/null
+sees '^cprof top +cpu-clock' 'after a change of the size it is drawn anew'
+mux resize-window -x 200 -y 30
+wait_for 10 shows 'h help'
+keys C-z
+restored_line=$(wait_for 10 shows 'Stopped|suspended' && echo yes)
+is "$restored_line" yes 'Ctrl-Z: stops'
+is "$(mux display-message -p -t 0 '#{alternate_on} #{cursor_flag}')" '0 1' 'and leaves the screen'
+keys -l fg
+keys Enter
+sees '^samples [1-9]' 'fg: goes on'
+keys q
+wait_for 10 shows 'ready> *$'
+for signal in TERM INT HUP; do
+	start_top "-p $target"
+	wait_for 10 shows '^samples [1-9]'
+	kill "-$signal" "$(top_pid)"
+	restored "SIG$signal"
+	is "$(cat status.keep)" 0 "SIG$signal: status 0"
+done
+for signal in SEGV ABRT QUIT; do
+	keys -l 'ulimit -c 0' && keys Enter
+	start_top "-p $target"
+	wait_for 10 shows '^samples [1-9]'
+	kill "-$signal" "$(top_pid)"
+	restored "SIG$signal"
+	is "$(cat status.keep)" "$((128 + $(kill -l "$signal" 2>/dev/null || "$PYTHON" -c "import signal; print(int(signal.SIG$signal))")))" \
+		"SIG$signal: it has ended by it"
+done
+
+start_top -- "'$PROG/spin'" 20 400
+sees 'target has ended' 'a command that ends: the display stays'
+keys q
+restored 'a command'
+start_top -- sh -c "'exec sleep 1000'"
+sees 'no samples yet' 'a command that sleeps'
+child=$(pgrep -P "$(top_pid)")
+keys q
+restored 'a command that sleeps'
+is "${child:+found} $(kill -0 "$child" 2>/dev/null && echo alive)" "found " "it ends with cprof top"
+finish
