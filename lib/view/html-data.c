@@ -142,8 +142,8 @@ static uint32_t add_label(struct maker *k, struct label l)
 /* The set of the items that were appended from first on. */
 static uint32_t add_set(struct maker *k, size_t first)
 {
-	const uint32_t *new = k->items.v + first;
-	size_t n = k->items.n - first, n_bytes = n * sizeof(*new), at = 0;
+	size_t n = k->items.n - first, n_bytes = n * sizeof(uint32_t), at = 0;
+	const uint32_t *new = n > 0 ? k->items.v + first : NULL;
 	uint64_t hash = n > 0 ? hash_bytes(new, n_bytes) : 0;
 	uint32_t i;
 	while ((i = dedup_next(&k->by_set, hash, &at)) != DEDUP_NONE) {
@@ -462,7 +462,7 @@ static int put_set(struct maker *k, const struct html_set *set, struct err *e)
 static void put_string(struct maker *k, const char *s)
 {
 	size_t n = strlen(s);
-	if (!VEC_RESERVE(&k->clean, UTF8_CLEAN_MAX(n))) {
+	if (!VEC_RESERVE(&k->clean, UTF8_CLEAN_MAX(n) + 1)) {
 		k->failed = true;
 		return;
 	}

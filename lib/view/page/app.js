@@ -405,6 +405,7 @@ function showRowDetails(row) {
 
 function showDetailButtons(row) {
 	const buttons = [];
+	$('details').hidden = row < 0 && state.view !== 'graph';
 	if (row >= 0 && row < model.tree.rows.n) {
 		for (const [view, text] of [['sandwich', 'Callers & callees'], ['source', 'Source']]) {
 			if (view === state.view)

@@ -2,7 +2,7 @@
 
 const PALETTES = {
 	light: {
-		text: '#221f1b', dim: 'rgba(251,250,248,0.62)', edge: '#fbfaf8', focus: '#1b4f8f',
+		text: '#221f1b', dimText: '#6d675e', dim: 'rgba(251,250,248,0.62)', edge: '#fbfaf8', focus: '#1b4f8f',
 		user: ['#f3c08a', '#f0b37a', '#f6cd9c', '#eeac80', '#f2c594', '#ebb78a'],
 		inlined: ['#f8e4c4', '#f6ddba', '#f9e9ce', '#f5dbbf', '#f8e5c9', '#f3dec3'],
 		kernel: ['#a5c1dc', '#97b7d6', '#b2cbe2', '#9fbdd2'],
@@ -12,7 +12,7 @@ const PALETTES = {
 		shrunk: ['#d5e2f0', '#b9d0e7', '#95b9db', '#6f9fce', '#4f86bf'],
 	},
 	dark: {
-		text: '#14120f', dim: 'rgba(23,22,21,0.62)', edge: '#171615', focus: '#9cc7ff',
+		text: '#14120f', dimText: '#b3aca1', dim: 'rgba(23,22,21,0.66)', edge: '#171615', focus: '#9cc7ff',
 		user: ['#d79a5c', '#cf8d4f', '#dda86e', '#c98a58', '#d6a067', '#c99660'],
 		inlined: ['#dcc39a', '#d6bb90', '#e0caa4', '#d3b794', '#dac49f', '#d2ba95'],
 		kernel: ['#7ea3c7', '#7099bf', '#8eb0d0', '#7a9fb8'],

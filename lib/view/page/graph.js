@@ -78,9 +78,13 @@ class Graph {
 	resized() {
 		if (!this.tree || !this.scroller.clientWidth)
 			return;
+		// what stands at the bottom stays there
+		const { scroller } = this, below = this.height - scroller.scrollTop - this.clientHeight;
 		this.layOut();
 		if (!this.drawnOnce)
 			this.scrollToRoot();
+		else if (this.rootAtBottom)
+			scroller.scrollTop = this.height - scroller.clientHeight - below;
 		this.draw();
 	}
 
@@ -132,6 +136,7 @@ class Graph {
 		if (!this.tree || !this.scroller.clientWidth || !this.levels.length)
 			return;
 		const { clientWidth: width, clientHeight: height, scrollTop } = this.scroller;
+		this.clientHeight = height;
 		const ratio = window.devicePixelRatio || 1, c = this.context;
 		if (this.canvas.width !== Math.round(width * ratio) || this.canvas.height !== Math.round(height * ratio)) {
 			this.canvas.width = Math.round(width * ratio);
@@ -180,7 +185,8 @@ class Graph {
 				c.stroke();
 				c.setLineDash([]);
 			}
-			if ((matches && !isMatch) || (this.zoomed && i !== this.zoomed && tree.depth[i] < tree.depth[this.zoomed])) {
+			const isDim = (matches && !isMatch) || tree.depth[i] < tree.depth[this.zoomed];
+			if (isDim) {
 				c.fillStyle = palette.dim;
 				c.fillRect(x, y, w - gap, h);
 			}
@@ -188,7 +194,7 @@ class Graph {
 			if (letters < 3)
 				continue;
 			const name = this.nameOf(i);
-			c.fillStyle = palette.text;
+			c.fillStyle = isDim ? palette.dimText : palette.text;
 			c.fillText(name.length <= letters ? name : name.slice(0, letters - 1) + '…', x + 5, y + h / 2 + 0.5);
 		}
 	}

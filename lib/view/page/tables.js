@@ -13,17 +13,23 @@ function make(tag, className, text) {
 
 const TABLE_STEP = 400;
 
-// columns: [{ key, title, isText, cell(row) -> text or element, help }]; rows are in order.
+function columnClass(c) {
+	return (c.isText ? 'text' : 'number') + (c.isMinor ? ' minor' : '');
+}
+
+// isMinor: left out where there is no room; isShare: sorted as the column with the same key.
+// columns: [{ key, title, isText, isMinor, isShare, cell(row) -> text or element, help }]; rows are in order.
 // on: { sort(key), pick(row) }.
 function showTable(to, columns, rows, { sort, ascending, chosen, on, empty }) {
 	const table = make('table', 'rows'), head = make('tr'), body = make('tbody');
 	for (const c of columns) {
-		const th = make('th', c.isText ? 'text' : 'number');
-		const button = make('button', c.key === sort ? 'sorted' + (ascending ? ' up' : '') : '', c.title);
+		const th = make('th', columnClass(c));
+		const isSorted = c.key === sort;
+		const button = make('button', isSorted ? 'sorted' + (ascending ? ' up' : '') + (c.isShare ? ' also' : '') : '', c.title);
 		button.title = c.help || '';
 		button.dataset.sort = c.key;
 		button.addEventListener('click', () => on.sort(c.key));
-		th.ariaSort = c.key === sort ? ascending ? 'ascending' : 'descending' : 'none';
+		th.ariaSort = isSorted ? ascending ? 'ascending' : 'descending' : 'none';
 		th.append(button);
 		head.append(th);
 	}
@@ -38,7 +44,7 @@ function showTable(to, columns, rows, { sort, ascending, chosen, on, empty }) {
 			const row = rows[shown], tr = make('tr', row === chosen ? 'chosen' : '');
 			tr.dataset.row = row;
 			for (const c of columns) {
-				const td = make('td', c.isText ? 'text' : 'number'), content = c.cell(row);
+				const td = make('td', columnClass(c)), content = c.cell(row);
 				if (c.className)
 					td.classList.add(...[c.className(row)].filter(Boolean));
 				td.append(content);
@@ -81,9 +87,9 @@ function barCell(share) {
 
 // The columns of the table of functions.
 function topColumns(sums, rows, total, scale, comparing, unit) {
-	const value = (key, title, help) => ({ key, title, help,
+	const value = (key, title, help) => ({ key, title, help, isMinor: true,
 		cell: row => formatScaled(sums[key][0][row], scale) });
-	const share = (key, help) => ({ key, title: key + ' %', help,
+	const share = (key, help) => ({ key, title: key + ' %', help, isShare: true,
 		cell: row => formatShare(sums[key][0][row], total) });
 	const columns = comparing ? [] : [
 		value('flat', 'flat', 'in its own code'), share('flat', 'of all'),
@@ -95,8 +101,8 @@ function topColumns(sums, rows, total, scale, comparing, unit) {
 			const change = row => rowChange(sums, comparer, key, row);
 			const verdict = row => comparer.isSignificant(change(row), z);
 			columns.push(
-				{ key: key + 'Base', title: key + ' base', cell: row => comparer.format(change(row).base, unit) },
-				{ key, title: key + ' new', cell: row => comparer.format(change(row).fresh, unit) },
+				{ key: key + 'Base', title: key + ' base', isMinor: true, cell: row => comparer.format(change(row).base, unit) },
+				{ key, title: key + ' new', isMinor: true, cell: row => comparer.format(change(row).fresh, unit) },
 				{ key: key + 'Delta', title: key + ' change', help: '± standard error; ~: within chance',
 				  className: row => verdict(row) === false || !change(row).delta ? 'chance' :
 					change(row).delta > 0 ? 'grown' : 'shrunk',
