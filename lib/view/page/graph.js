@@ -78,19 +78,17 @@ class Graph {
 	resized() {
 		if (!this.tree || !this.scroller.clientWidth)
 			return;
-		// what stands at the bottom stays there
-		const { scroller } = this, below = this.height - scroller.scrollTop - this.clientHeight;
 		this.layOut();
 		if (!this.drawnOnce)
 			this.scrollToRoot();
-		else if (this.rootAtBottom)
-			scroller.scrollTop = this.height - scroller.clientHeight - below;
 		this.draw();
 	}
 
 	// levels[d]: the boxes at depth d, from left to right.
 	layOut() {
 		const { tree } = this, width = this.scroller.clientWidth;
+		// In a flame graph what stands at the bottom stays there.
+		const below = this.clientHeight ? this.height - this.scroller.scrollTop - this.clientHeight : 0;
 		this.levels = [];
 		if (!width)
 			return;
@@ -120,6 +118,9 @@ class Graph {
 		}
 		this.height = Math.max(this.levels.length * ROW_HEIGHT + 1, this.scroller.clientHeight);
 		this.spacer.style.height = this.height + 'px';
+		this.clientHeight = this.scroller.clientHeight;
+		if (this.rootAtBottom)
+			this.scroller.scrollTop = this.height - this.clientHeight - below;
 	}
 
 	top(depth) {
@@ -136,7 +137,6 @@ class Graph {
 		if (!this.tree || !this.scroller.clientWidth || !this.levels.length)
 			return;
 		const { clientWidth: width, clientHeight: height, scrollTop } = this.scroller;
-		this.clientHeight = height;
 		const ratio = window.devicePixelRatio || 1, c = this.context;
 		if (this.canvas.width !== Math.round(width * ratio) || this.canvas.height !== Math.round(height * ratio)) {
 			this.canvas.width = Math.round(width * ratio);
