@@ -14,7 +14,8 @@ COMPREPLY=()
 _cprof 2>/dev/null
 printf '%s\n' "${COMPREPLY[@]}"
 END
-# zsh completes only in a terminal: type a line and a tab, show what it became
+# zsh completes only in a terminal: type a line and a tab; a widget completes it, and then says
+# what the line became. Nothing is typed before zsh is ready, and no time is waited for.
 cat >complete.zsh.keep <<'END'
 import os, pty, select, sys, time
 pid, fd = pty.fork()
@@ -22,7 +23,7 @@ if pid == 0:
     os.environ["TERM"] = "dumb"
     os.execvp("zsh", ["zsh", "-f"])
 
-def read_until(text, seconds=20):
+def read_until(text, seconds=50):
     out, end = "", time.monotonic() + seconds
     while text not in out and time.monotonic() < end:
         if select.select([fd], [], [], 0.1)[0]:
@@ -33,12 +34,11 @@ def read_until(text, seconds=20):
     return out
 
 os.write(fd, ("fpath=('%s' $fpath); autoload -U compinit; compinit -u -D; "
-              "bindkey '^I' complete-word; PS1='%%%% '; echo rea''dy\n" % sys.argv[1]).encode())
+              "tell() { zle complete-word; print -r -- \"<GO\"\"T>$BUFFER<EN\"\"D>\" }; zle -N tell; "
+              "bindkey '^I' tell; PS1='%%%% '; echo rea''dy\n" % sys.argv[1]).encode())
 read_until("ready\r")
 os.write(fd, sys.argv[2].encode() + b"\t")
-time.sleep(1.5)
-os.write(fd, b"\x01: GOT \x05 :END\n")
-print(read_until(":END").split(": GOT ")[-1].split(" :END")[0])
+print(read_until("<END>").split("<GOT>")[-1].split("<END>")[0])
 os.close(fd)
 END
 # offers SHELL NAME REGEX WORD...: the last word is to be completed

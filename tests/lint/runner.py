@@ -1,7 +1,9 @@
 #!/usr/bin/python3
 """The runner counts right: what it does not see, nobody sees."""
+import contextlib
 import importlib.machinery
 import importlib.util
+import io
 import os
 import sys
 import tempfile
@@ -14,9 +16,10 @@ run = importlib.util.module_from_spec(importlib.util.spec_from_loader("run", loa
 loader.exec_module(run)
 
 
-def test_of(script, timeout=10):
+def test_of(script, timeout=10, parallel=True):
     return run.Test("/build-x", {"name": "t", "suite": ["cprof:s"], "cmd": ["sh", "-c", script],
-                                 "timeout": timeout, "protocol": "tap", "workdir": "/"})
+                                 "timeout": timeout, "protocol": "tap", "workdir": "/",
+                                 "is_parallel": parallel})
 
 
 def outcome(script, timeout=10):
@@ -57,6 +60,26 @@ with tempfile.TemporaryDirectory() as d:
     r = run.run_alone(test_of(once))
 tap.check([] if (r.passed, r.failed) == (1, 0) and r.first.failed == 1 else ["%s" % vars(r)],
           "what fails alone runs once more, and both results are kept")
+for parallel in (True, False):
+    with tempfile.TemporaryDirectory() as d:
+        said = io.StringIO()
+        got = []
+        with contextlib.redirect_stdout(said):
+            run.run_all([
+                test_of("cd %s; echo 1..1; if [ -e was ]; then echo ok 1; else echo not ok 1; fi; >was"
+                        % d, parallel=parallel),
+                test_of("echo 1..1; echo not ok 1; echo x >>%s/runs" % d, parallel=parallel),
+                test_of("echo 1..1; echo ok 1; echo x >>%s/good" % d, parallel=parallel),
+            ], 2, got.append)
+        counts = sorted((x.passed, x.failed, x.first is not None) for x in got)
+        want = [(0, 1, True), (1, 0, False), (1, 0, True)]
+        lines = [len(open(os.path.join(d, x), encoding="ascii").readlines()) for x in ("runs", "good")]
+    tap.check([] if counts == want and lines == [2, 1] else ["%s %s" % (counts, lines)],
+              "%s tests: what fails runs once more, twice failed is failed, and nothing else runs twice"
+              % ("parallel" if parallel else "serial"))
+    tap.check([] if said.getvalue().count("again at the end") == (2 if parallel else 0)
+              else [said.getvalue()], "%s tests: it is said when"
+              % ("parallel" if parallel else "serial"))
 r = run.run_alone(test_of("echo 1..1; echo not ok 1"))
 tap.check([] if (r.passed, r.failed) == (0, 1) else ["%s" % vars(r)],
           "what fails twice has failed")
