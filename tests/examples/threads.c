@@ -21,10 +21,9 @@ static unsigned long long cpu_ns(void)
 
 static void spin(void)
 {
-	volatile unsigned sum = 0;
 	for (unsigned long long end = cpu_ns() + 600000000; cpu_ns() < end;)
-		for (unsigned i = 0; i < 20000; i++)
-			sum += i;
+		for (volatile unsigned i = 0; i < 20000; i++)
+			;
 }
 
 __attribute__((noinline)) static void parse(void) { spin(); __asm__ volatile(""); }

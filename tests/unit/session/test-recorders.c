@@ -21,10 +21,9 @@ static atomic_bool ends;
 
 static void *work(void *arg)
 {
-	volatile uint64_t sum = 0;
 	while (!atomic_load(&ends)) {
-		for (unsigned i = 0; i < 2000; i++)
-			sum += i;
+		for (volatile unsigned i = 0; i < 2000; i++)
+			;
 		usleep(2000);
 	}
 	(void)arg;
