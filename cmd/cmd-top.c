@@ -61,7 +61,7 @@ struct top {
 	int ended_by;
 	char message[ERR_TEXT_MAX], target[128];
 	char *cache_dir;
-	uint64_t shown_ns, own_cpu_ns, n_written;
+	uint64_t taken_ns, shown_ns, own_cpu_ns, n_written;
 	double own_cpu;
 };
 
@@ -207,7 +207,7 @@ static void add_losses(struct top_view_losses *l, const struct cprof_stats *st,
 	l->n_undecodable += st->n_undecodable;
 }
 
-static int take_event(struct top *top, size_t i, struct err *e)
+static int take_event(struct top *top, size_t i, uint64_t duration_ns, struct err *e)
 {
 	struct cprof_stats st;
 	struct cprof_event_stats ev;
@@ -223,7 +223,7 @@ static int take_event(struct top *top, size_t i, struct err *e)
 		return code;
 	}
 	struct top_tally_part part = { b.data, b.n };
-	return top_tally_add(&top->tally[i], part, st.duration_ns, e);
+	return top_tally_add(&top->tally[i], part, duration_ns, e);
 }
 
 static int make_tables(struct top *top, struct err *e)
@@ -244,8 +244,11 @@ static int refresh(struct top *top, struct err *e)
 		return 0;
 	set_realtime(false);
 	int code = cprof_recorder_snapshot(top->recorder, e);
+	/* The recorder's own windows leave out the time from the snapshot to its end. */
+	uint64_t taken_ns = now_ns(CLOCK_MONOTONIC), duration_ns = taken_ns - top->taken_ns;
+	top->taken_ns = taken_ns;
 	for (size_t i = 0; i < top->n_events && code == 0; i++)
-		code = take_event(top, i, e);
+		code = take_event(top, i, duration_ns, e);
 	if (code == 0)
 		code = cprof_recorder_clear(top->recorder, e);
 	if (code == 0)
@@ -370,6 +373,7 @@ static void scroll(struct top *top, long by)
 static int reset(struct top *top, struct err *e)
 {
 	int code = top->ended ? 0 : cprof_recorder_snapshot(top->recorder, e);
+	top->taken_ns = now_ns(CLOCK_MONOTONIC);
 	if (code == 0 && !top->ended)
 		code = cprof_recorder_clear(top->recorder, e);
 	for (size_t i = 0; i < top->n_events; i++) {
@@ -572,7 +576,7 @@ static int run(struct top *top, int *ret_status, struct err *e)
 		else
 			cprof_recorder_command_started(top->recorder);
 	}
-	top->shown_ns = now_ns(CLOCK_MONOTONIC);
+	top->taken_ns = top->shown_ns = now_ns(CLOCK_MONOTONIC);
 	top->own_cpu_ns = now_ns(CLOCK_PROCESS_CPUTIME_ID);
 	if (code == 0 && !top->o.batch)
 		code = top_screen_open(&top->screen, e);
