@@ -121,7 +121,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case OPT_JSON: m->json = true; break;
 	case OPT_NO_SYMBOLS: c->naming.no_symbols = true; break;
-	case ARGP_KEY_INIT: state->child_inputs[0] = &c->naming; break;
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = state->child_inputs[1] = &c->naming;
+		break;
 	case 'o': m->output_name = arg; break;
 	case 'q': m->quiet = true; break;
 	case 'v': m->verbose = true; break;
@@ -139,7 +141,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-static const struct argp_child children[] = { { &nameopts_argp, 0, NULL, 0 }, { 0 } };
+static const struct argp_child children[] = {
+	{ &nameopts_argp, 0, NULL, 0 }, { &nameopts_kernel_argp, 0, NULL, 0 }, { 0 }
+};
 static const struct argp argp = {
 	.children = children,
 	.options = options,

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { OPT_DEMANGLE = 600, OPT_DEBUGINFOD, OPT_DEBUGINFOD_TIMEOUT };
+enum { OPT_DEMANGLE = 600, OPT_DEBUGINFOD, OPT_DEBUGINFOD_TIMEOUT, OPT_KERNEL_DEBUG };
 
 static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "Names:", NAMEOPTS_GROUP },
@@ -54,3 +54,24 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 const struct argp nameopts_argp = { .options = options, .parser = parse };
+
+static const struct argp_option kernel_options[] = {
+	{ "kernel-debug", OPT_KERNEL_DEBUG, "FILE", OPTION_ARG_OPTIONAL,
+	  "Inlined calls, files and lines of the kernel, by its installed debug files; FILE: "
+	  "vmlinux, or a folder with it and modules", NAMEOPTS_GROUP },
+	{ 0 }
+};
+
+static error_t parse_kernel(int key, char *arg, struct argp_state *state)
+{
+	struct cprof_naming *n = state->input;
+	if (key != OPT_KERNEL_DEBUG)
+		return ARGP_ERR_UNKNOWN;
+	if (arg && !*arg)
+		argp_error(state, "--kernel-debug= names no file");
+	n->kernel_debug = true;
+	n->kernel_debug_file = arg;
+	return 0;
+}
+
+const struct argp nameopts_kernel_argp = { .options = kernel_options, .parser = parse_kernel };

@@ -9,4 +9,7 @@
 #define NAMEOPTS_GROUP 6
 extern const struct argp nameopts_argp;
 
+/* The same for what is named only where it was recorded or imported. */
+extern const struct argp nameopts_kernel_argp;
+
 #endif

@@ -225,8 +225,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_NO_SYMBOLS: c->naming.no_symbols = true; break;
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = o->subset ? o->subset->own_input : &c->naming;
-		if (!o->subset)
+		if (!o->subset) {
 			state->child_inputs[1] = &o->part;
+			state->child_inputs[2] = &c->naming;
+		}
 		break;
 	case OPT_STRICT: o->strict = true; break;
 	case OPT_ADAPTIVE: c->adaptive = true; break;
@@ -279,6 +281,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp_child children[] = { { &nameopts_argp, 0, NULL, 0 },
 					      { &partopts_argp, 0, NULL, 0 },
+					      { &nameopts_kernel_argp, 0, NULL, 0 },
 					      { 0 } };
 static const struct argp argp = {
 	.children = children,

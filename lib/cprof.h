@@ -91,9 +91,12 @@ struct cprof_naming {
 	enum cprof_demangle demangle;
 	bool no_symbols;               /* leave out what files tell; the kernel, and code made at
 					* run time, are named all the same, for later is too late */
+	bool kernel_debug;             /* inlined calls, files and lines of the kernel, too */
 	enum cprof_debuginfod debuginfod;
 	uint64_t debuginfod_ns;        /* for all files together; 0: 30 s */
-	uint64_t reserved[4];          /* zero */
+	const char *kernel_debug_file; /* vmlinux, or a folder with it and *.ko; NULL: where
+					* packages install it */
+	uint64_t reserved[3];          /* zero */
 };
 
 /* How much of the explanations is wanted. */

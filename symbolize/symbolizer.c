@@ -11,6 +11,7 @@
 #include "symbolize/symdwarf.h"
 #include "symbolize/symelf.h"
 #include "symbolize/symgo.h"
+#include "symbolize/symkdebug.h"
 #include "symbolize/symkernel.h"
 #include "symbolize/sympackage.h"
 
@@ -264,11 +265,11 @@ static bool resolve_memory(struct batch *b, struct symaddr *a)
 	return add_line(b, a, &line);
 }
 
-static bool resolve_kernel(struct batch *b, struct symaddr *a)
+/* Names it as the kernel does; the line of the source that it stands in is added, where known. */
+static bool add_kernel_symbol(struct batch *b, struct symaddr *a, struct symline line)
 {
 	const char *name, *module;
 	uint64_t start;
-	struct symline line = {0};
 	/* What came and went while it was recorded: BPF programs, trampolines. */
 	const struct jitcode_entry *e =
 		b->o->kernel_code ? jitcode_find(b->o->kernel_code, a->vaddr, UINT64_MAX) : NULL;
@@ -282,6 +283,11 @@ static bool resolve_kernel(struct batch *b, struct symaddr *a)
 	line.name = line.linkage = strtab_add_cstr(b->strings, name);
 	a->source = SYMBOLIZER_KALLSYMS;
 	return add_line(b, a, &line);
+}
+
+static bool resolve_kernel(struct batch *b, struct symaddr *a)
+{
+	return add_kernel_symbol(b, a, (struct symline){0});
 }
 
 static int resolve_each(struct batch *b, struct symaddr *addr, size_t n,
@@ -317,7 +323,7 @@ static bool is_mangled_form(const char *symbol, const char *name)
 static bool set_names_of_outermost(struct batch *b, struct symelf *elf, uint64_t vaddr,
 				   const struct symdwarf_frame *f, struct symline *line)
 {
-	const struct symtab_symbol *symbol = symelf_find(elf, vaddr);
+	const struct symtab_symbol *symbol = elf ? symelf_find(elf, vaddr) : NULL;
 	if (!symbol || !is_mangled_form(symbol->name, f->name))
 		return !f->name || set_names(b, f->name, line);
 	size_t n = strcspn(symbol->name, ".");
@@ -450,6 +456,131 @@ static int resolve_open_elf(struct batch *b, struct symelf *elf, struct symdwarf
 	return r;
 }
 
+static uint64_t deadline_after(uint64_t timeout_ns)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	uint64_t now_ns = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	return timeout_ns && timeout_ns < UINT64_MAX - now_ns ? now_ns + timeout_ns : 0;
+}
+
+/* ---- the kernel, with debug information ------------------------------------ */
+
+/* The part of the kernel that address lies in: a module's name, "" for the kernel proper, NULL for
+ * what no file has: BPF programs and trampolines. */
+static const char *kernel_part(const struct batch *b, uint64_t address)
+{
+	const char *name, *module = "";
+	uint64_t start;
+	if (b->o->kernel_code && jitcode_find(b->o->kernel_code, address, UINT64_MAX))
+		return NULL;
+	if (b->o->kernel && !symkernel_find(b->o->kernel, address, &name, &module, &start))
+		return NULL;
+	return strcmp(module, "bpf") == 0 || strncmp(module, "__builtin__", 11) == 0 ? NULL
+										      : module;
+}
+
+/* What is no function in the debug information (assembler): as the kernel names it, or, where that
+ * kernel does not run here, as vmlinux does. */
+static bool add_kernel_or_vmlinux_symbol(struct batch *b, const struct symtab *vmlinux,
+					 uint64_t shift, struct symaddr *a, struct symline line)
+{
+	const struct symtab_symbol *symbol =
+		b->o->kernel ? NULL : symtab_find(vmlinux, a->vaddr - shift);
+	if (!symbol)
+		return add_kernel_symbol(b, a, line);
+	a->source = SYMBOLIZER_SYMTAB;
+	return set_names(b, symbol->name, &line) && add_line(b, a, &line);
+}
+
+/* All n addresses lie in the part that debug is of. */
+static int resolve_by_kernel_debug(struct batch *b, const struct symkdebug *debug,
+				   struct symdwarf *dwarf, struct symaddr *addr, size_t n)
+{
+	struct symdwarf_addr *da = NULL;
+	struct symtab vmlinux = {0};
+	if (!b->o->kernel && symtab_add_code(&vmlinux, debug->elf) &&
+	    symtab_add(&vmlinux, debug->elf, SHT_SYMTAB, SYMBOLIZER_SYMTAB) > 0)
+		symtab_finish(&vmlinux);
+	for (size_t i = 0; i < n; i++)
+		addr[i].vaddr -= debug->shift;
+	int r = ask_dwarf(dwarf, addr, n, &da);
+	const struct symdwarf_frame *frame = symdwarf_frames(dwarf);
+	for (size_t i = 0; i < n; i++)
+		addr[i].vaddr += debug->shift;
+	for (size_t i = 0; i < n && r == 0; i++) {
+		struct symline line = {0};
+		bool ok;
+		if (da[i].has_function) {
+			ok = add_dwarf_chain(b, NULL, &addr[i], &da[i], frame);
+		} else {
+			if (da[i].n) {
+				const struct symdwarf_frame *f = &frame[da[i].first];
+				line.file = file_id(b, f->dir, f->file);
+				line.line = f->line;
+				line.column = f->column;
+			}
+			ok = add_kernel_or_vmlinux_symbol(b, &vmlinux, debug->shift, &addr[i],
+							  line);
+		}
+		r = ok ? 0 : -ENOMEM;
+	}
+	symtab_done(&vmlinux);
+	free(da);
+	return r;
+}
+
+static int resolve_kernel_part(struct batch *b, const char *module, struct symaddr *addr, size_t n)
+{
+	const struct symdebug_place where = {
+		.host = b->o->host, .dirs = b->o->debug_dirs,
+		.deadline_ns = deadline_after(b->o->timeout_ns),
+	};
+	struct symkdebug debug = { .fd = -1 };
+	struct symdwarf *dwarf = NULL;
+	char why[1024];
+	int r = symkdebug_open(b->o->kernel_debug, &where, module, &debug, why, sizeof(why));
+	if (r == -ENOENT) {
+		log_line(b->o->log, *module ? LOG_EXPLAIN : LOG_WARN,
+			 "kernel functions of '%s' have no lines: %s",
+			 *module ? module : b->d->path, why);
+		return resolve_each(b, addr, n, resolve_kernel);
+	}
+	if (r == 0)
+		r = symdwarf_open(debug.elf, debug.fd, debug.path, &where, &dwarf);
+	if (r == 0) {
+		r = resolve_by_kernel_debug(b, &debug, dwarf, addr, n);
+		log_line(b->o->log, LOG_EXPLAIN, "debug information of '%s' from %s%s",
+			 *module ? module : b->d->path, debug.path,
+			 symdwarf_was_late(dwarf) ? ", which took too long to read "
+						    "(--symbol-timeout)" : "");
+		if (b->o->counts)
+			b->o->counts->n_timeouts += symdwarf_was_late(dwarf);
+	} else if (r != -ENOMEM) {
+		r = resolve_each(b, addr, n, resolve_kernel);
+	}
+	symdwarf_close(dwarf);
+	symkdebug_close(&debug);
+	return r;
+}
+
+static int resolve_kernel_debug(struct batch *b, struct symaddr *addr, size_t n)
+{
+	for (size_t i = 0, end; i < n; i = end) {
+		const char *part = kernel_part(b, addr[i].vaddr);
+		for (end = i + 1; end < n; end++) {
+			const char *other = kernel_part(b, addr[end].vaddr);
+			if (!part != !other || (part && strcmp(part, other) != 0))
+				break;
+		}
+		int r = part ? resolve_kernel_part(b, part, addr + i, end - i)
+			     : resolve_each(b, addr + i, end - i, resolve_kernel);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
 /* ---- what was done, for -v ----------------------------------------------- */
 
 static void explain(const struct batch *b, const struct symaddr *addr, size_t n,
@@ -500,14 +631,6 @@ static void explain_lack(const struct batch *b, bool is_open, char *buf, size_t 
 }
 
 /* ---- all together -------------------------------------------------------- */
-
-static uint64_t deadline_after(uint64_t timeout_ns)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	uint64_t now_ns = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-	return timeout_ns && timeout_ns < UINT64_MAX - now_ns ? now_ns + timeout_ns : 0;
-}
 
 /* Counts what went wrong, and says it with the lack. */
 static void note_lack(struct batch *b, const struct symelf *elf, bool was_late, char *buf,
@@ -580,7 +703,8 @@ static int resolve_by_kind(struct batch *b, struct symaddr *addr, size_t n)
 		return resolve_each(b, addr, n, resolve_pseudo);
 	case DSO_KERNEL:
 	case DSO_MODULE:
-		r = resolve_each(b, addr, n, resolve_kernel);
+		r = b->o->kernel_debug ? resolve_kernel_debug(b, addr, n)
+				       : resolve_each(b, addr, n, resolve_kernel);
 		explain(b, addr, n, NULL, b->o->kernel ? NULL : "no symbols of that kernel");
 		return r;
 	case DSO_ANON:

@@ -16,6 +16,7 @@ struct host;
 struct jitcode;
 struct log;
 struct strtab;
+struct symkdebug_kernel;
 struct symkernel;
 
 /* One line of a location: strings are ids in the strtab that the symbolizer was given. */
@@ -69,6 +70,7 @@ struct symbolizer_options {
 	size_t n_jit;
 	const struct jitcode *kernel_code; /* BPF programs and the like, as records told; NULL */
 	struct symkernel *kernel;       /* names for DSO_KERNEL and DSO_MODULE; may be NULL */
+	const struct symkdebug_kernel *kernel_debug; /* its debug information; NULL: unasked */
 	uint64_t timeout_ns;            /* for one DSO's debug information; 0: none */
 	struct symbolizer_counts *counts; /* are added to; may be NULL */
 };

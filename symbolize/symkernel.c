@@ -404,13 +404,25 @@ void symkernel_text(const struct symkernel *k, uint64_t *ret_start, uint64_t *re
 	*ret_end = k->text_end;
 }
 
-size_t symkernel_build_id(const struct host *h, uint8_t *id, size_t max)
+size_t symkernel_address(const struct symkernel *k, const char *name, const char *module,
+			 uint64_t *ret_address)
 {
-	CLEANUP_FREE char *notes = NULL;
-	size_t n_bytes;
-	if (host_read_file(h, HOST_SYS, &notes, &n_bytes, "kernel/notes") < 0)
-		return 0;
-	/* gABI, "Note Section"; names and descriptions are padded to 4 bytes. */
+	size_t n = 0;
+	for (size_t i = 0; i < k->sym.n; i++) {
+		const struct symkernel_sym *s = &k->sym.v[i];
+		if (s->name >= k->names.n || s->module >= k->module.n ||
+		    strcmp(k->module.v[s->module], module) != 0 ||
+		    strcmp(k->names.v + s->name, name) != 0)
+			continue;
+		*ret_address = s->address;
+		n++;
+	}
+	return n;
+}
+
+/* gABI, "Note Section"; names and descriptions are padded to 4 bytes. */
+static size_t build_id_in(const char *notes, size_t n_bytes, uint8_t *id, size_t max)
+{
 	for (struct bytes b = bytes_of(notes, n_bytes); bytes_left(&b);) {
 		uint32_t n_name = bytes_u32(&b), n_desc = bytes_u32(&b), type = bytes_u32(&b);
 		const char *name = bytes_take(&b, ((size_t)n_name + 3) & ~(size_t)3);
@@ -426,4 +438,23 @@ size_t symkernel_build_id(const struct host *h, uint8_t *id, size_t max)
 		bytes_take(&b, padding < bytes_left(&b) ? padding : bytes_left(&b));
 	}
 	return 0;
+}
+
+size_t symkernel_build_id(const struct host *h, uint8_t *id, size_t max)
+{
+	CLEANUP_FREE char *notes = NULL;
+	size_t n_bytes;
+	if (host_read_file(h, HOST_SYS, &notes, &n_bytes, "kernel/notes") < 0)
+		return 0;
+	return build_id_in(notes, n_bytes, id, max);
+}
+
+size_t symkernel_module_build_id(const struct host *h, const char *module, uint8_t *id, size_t max)
+{
+	CLEANUP_FREE char *notes = NULL;
+	size_t n_bytes;
+	if (host_read_file(h, HOST_SYS, &notes, &n_bytes, "module/%s/notes/.note.gnu.build-id",
+			   module) < 0)
+		return 0;
+	return build_id_in(notes, n_bytes, id, max);
 }

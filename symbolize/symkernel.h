@@ -32,6 +32,11 @@ void symkernel_close(struct symkernel *k);
 bool symkernel_find(const struct symkernel *k, uint64_t address, const char **ret_name,
 		    const char **ret_module, uint64_t *ret_start);
 
+/* How many functions of that module ("": the kernel proper) have that name; the address of the
+ * last one. */
+size_t symkernel_address(const struct symkernel *k, const char *name, const char *module,
+			 uint64_t *ret_address);
+
 /*
  * The kernel proper's names as an earlier recording of this boot has saved them in the folder
  * dir: the kernel needs 40 ms to print kallsyms, and these do not change until the next boot.
@@ -50,5 +55,9 @@ void symkernel_text(const struct symkernel *k, uint64_t *ret_start, uint64_t *re
 /* The running kernel's GNU build id from /sys/kernel/notes into id (at most max bytes); its
  * length, 0 when unknown. */
 size_t symkernel_build_id(const struct host *h, uint8_t *id, size_t max);
+
+/* The same of a loaded module, from /sys/module/NAME/notes. */
+size_t symkernel_module_build_id(const struct host *h, const char *module, uint8_t *id,
+				 size_t max);
 
 #endif

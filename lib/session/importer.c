@@ -457,6 +457,7 @@ static int look_up_names(struct cprof_importer *m, struct err *e)
 			     .timeout_ns = m->config.symbol_timeout_ns },
 		.naming = &m->config.naming,
 		.running_kernel = m->files.running_kernel,
+		.kernel_release = m->source->facts.kernel_release,
 		.cache_dir = m->config.cache_dir,
 	};
 	if (!m->kernel_map &&

@@ -324,6 +324,9 @@ int importfiles_kernel_maps(const struct importfiles *f, struct names_kernel_map
 			.filename = is_kernel_proper(map[i].filename) ? KERNEL_NAME
 								      : map[i].filename,
 			.build_id = id ? id->bytes : NULL, .n_build_id = id ? id->n_bytes : 0,
+			.symbol = is_kernel_proper(map[i].filename)
+				  ? map[i].filename + strlen(KERNEL_NAME) : "",
+			.symbol_address = map[i].symbol_vaddr,
 		};
 	}
 	*ret_maps = out;

@@ -16,6 +16,7 @@
 #include "session/fetch.h"
 #include "symbolize/debugfetch.h"
 #include "symbolize/dso.h"
+#include "symbolize/symkdebug.h"
 #include "symbolize/symkernel.h"
 
 #include <errno.h>
@@ -367,6 +368,39 @@ static struct symkernel *open_kernel(const struct engine *g, const struct names_
 	return k;
 }
 
+/* Which kernel's debug information is wanted; false: none is.  id holds its build id. */
+static bool describe_kernel(const struct names_options *o, const struct symkernel *k,
+			    uint8_t id[DSO_BUILD_ID_MAX], struct symkdebug_kernel *ret)
+{
+	if (!o->naming || !o->naming->kernel_debug || !o->symbols.host || o->symbols.no_inlines)
+		return false;
+	*ret = (struct symkdebug_kernel){
+		.file = o->naming->kernel_debug_file, .symbols = k, .build_id = id,
+		.release = o->kernel_release ? o->kernel_release : "",
+	};
+	if (k) {
+		uint64_t start, end;
+		symkernel_text(k, &start, &end);
+		ret->n_build_id = symkernel_build_id(o->symbols.host, id, DSO_BUILD_ID_MAX);
+		ret->anchor[0] = (struct symkdebug_anchor){ "_stext", start };
+		ret->anchor[1] = (struct symkdebug_anchor){ "_etext", end };
+		ret->n_anchors = start && end ? 2 : 0;
+		return true;
+	}
+	/* Of a kernel that runs here but hides its addresses nothing can be told. */
+	for (size_t i = 0; i < o->n_kernel_maps && !o->running_kernel; i++) {
+		const struct names_kernel_map *map = &o->kernel_map[i];
+		if (!*map->symbol || !map->symbol_address || !map->n_build_id)
+			continue;
+		ret->build_id = map->build_id;
+		ret->n_build_id = map->n_build_id;
+		ret->anchor[0] = (struct symkdebug_anchor){ map->symbol, map->symbol_address };
+		ret->n_anchors = 1;
+		return true;
+	}
+	return !o->running_kernel;
+}
+
 /* How many samples each DSO's frames are in, innermost frames only. */
 static uint64_t *weigh_dsos(const struct engine *g)
 {
@@ -463,6 +497,10 @@ int names_resolve(struct engine *g, const struct names_options *options, struct 
 	if (code == 0)
 		kernel = open_kernel(g, options, list, n_list, &n.kernel_hidden);
 	o.kernel = kernel;
+	uint8_t kernel_id[DSO_BUILD_ID_MAX];
+	struct symkdebug_kernel kernel_debug;
+	if (code == 0 && describe_kernel(options, kernel, kernel_id, &kernel_debug))
+		o.kernel_debug = &kernel_debug;
 	uint64_t *replaced = NULL;
 	jitcode_settle(&g->kernel_code, &replaced);
 	free(replaced);

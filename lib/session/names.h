@@ -63,6 +63,8 @@ struct names_kernel_map {
 	const char *filename;
 	const uint8_t *build_id;
 	uint8_t n_build_id;            /* 0: unknown */
+	const char *symbol;            /* "_text": of the kernel proper; "": none is told */
+	uint64_t symbol_address;
 };
 
 #define NAMES_TIMEOUT_NS 10000000000u /* for one file, where nobody says another */
@@ -72,6 +74,7 @@ struct names_options {
 	const struct names_kernel_map *kernel_map;  /* for a kernel without names; may be NULL */
 	size_t n_kernel_maps;
 	const struct cprof_naming *naming;  /* whether debug files are fetched; NULL: no */
+	const char *kernel_release;    /* of the recording; NULL: unknown */
 	bool running_kernel;           /* may this machine's kallsyms be used? */
 	const char *cache_dir;         /* for the kernel's names; NULL: no cache */
 };

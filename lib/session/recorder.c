@@ -524,6 +524,7 @@ static int look_up_names(struct cprof_recorder *r, struct err *e)
 			     .timeout_ns = r->config.symbol_timeout_ns },
 		.naming = &r->config.naming,
 		.running_kernel = r->source->facts.running_kernel,
+		.kernel_release = r->source->facts.kernel_release,
 		.cache_dir = r->config.cache_dir,
 	};
 	int code = names_resolve(&r->engine, &o, &r->names, e);

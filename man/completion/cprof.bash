@@ -41,7 +41,7 @@ _cprof() {
 		--event --freq --count --output --pid --tid --duration --delay --call-graph --max-depth
 		--adaptive --scale --user --kernel --no-inherit --scope --label --labels --ring-size --max-memory
 		--symbol-timeout --strict --quiet --verbose --json --demangle --no-symbols
-		--debuginfod --debuginfod-timeout
+		--debuginfod --debuginfod-timeout --kernel-debug
 		--control --snapshot-signal --switch-output --switch-max-files
 		#end
 		'
@@ -74,7 +74,7 @@ _cprof() {
 		#options import
 		--output --symfs --debug-dir --call-graph --label --labels --max-memory
 		--symbol-timeout --quiet --verbose --json --demangle --no-symbols
-		--debuginfod --debuginfod-timeout
+		--debuginfod --debuginfod-timeout --kernel-debug
 		#end
 		'
 		;;

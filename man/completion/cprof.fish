@@ -70,6 +70,7 @@ complete -c cprof -n '__cprof_using record' -l json -d 'summary as JSON on stdou
 complete -c cprof -n '__cprof_using record' -l demangle -x -a 'none simple full' -d 'how mangled names are shown'
 complete -c cprof -n '__cprof_using record' -l debuginfod -d 'fetch debug files from servers'
 complete -c cprof -n '__cprof_using record' -l debuginfod-timeout -x -d 'for all files together'
+complete -c cprof -n '__cprof_using record' -l kernel-debug -d 'inlined calls and lines of the kernel'
 complete -c cprof -n '__cprof_using record' -l no-symbols -d 'leave names of files to cprof symbolize'
 complete -c cprof -n '__cprof_using record' -a '(__fish_complete_subcommand --fcs-skip=2)'
 
@@ -87,6 +88,7 @@ complete -c cprof -n '__cprof_using import' -l json -d 'summary as JSON on stdou
 complete -c cprof -n '__cprof_using import' -l demangle -x -a 'none simple full' -d 'how mangled names are shown'
 complete -c cprof -n '__cprof_using import' -l debuginfod -d 'fetch debug files from servers'
 complete -c cprof -n '__cprof_using import' -l debuginfod-timeout -x -d 'for all files together'
+complete -c cprof -n '__cprof_using import' -l kernel-debug -d 'inlined calls and lines of the kernel'
 complete -c cprof -n '__cprof_using import' -l no-symbols -d 'leave names of files to cprof symbolize'
 complete -c cprof -n '__cprof_using import' -F
 

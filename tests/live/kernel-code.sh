@@ -15,6 +15,53 @@ profile 'a BPF program that is gone has its name' b.pb.gz \
 profile 'and is a part of the kernel of its own' b.pb.gz \
 	"'[bpf]' in {m.file for m in p.mappings.values()}"
 
+# Debug information of the kernel: a file that plays vmlinux, with the build id of the kernel that
+# runs here and text of the same length.
+address() {
+	sed -n "s/^\([0-9a-f]*\) . $1\$/\1/p" /proc/kallsyms | head -n 1
+}
+id=$("$PYTHON" -c 'd = open("/sys/kernel/notes", "rb").read()
+i = d.find(b"\x14\0\0\0\x03\0\0\0GNU\0")
+print(d[i + 12:i + 32].hex() if i >= 0 else "")' 2>/dev/null)
+start=$(address _stext) end=$(address _etext)
+if [ "$id" ] && [ "$start" ] && [ "$end" ] && command -v gcc >/dev/null; then
+	mkdir vm.keep
+	n_bytes=$("$PYTHON" -c "print(0x$end - 0x$start)")
+	cat >vm.c <<-END
+	void everything(void)
+	{
+		__asm__ volatile(".globl _stext\n_stext:\n.space $n_bytes\n" /* 3 */
+				 ".globl _etext\n_etext:\n");
+	}
+	END
+	gcc -g -O2 -ffreestanding -nostdlib -static -no-pie -fno-pie -Wl,-e,everything \
+		-Wl,-Ttext=0x1000000 "-Wl,--build-id=0x$id" -o vm.keep/vmlinux vm.c
+	for file in vm.keep/vmlinux vm.keep; do
+		run "$CPROF" record -v -e cpu-clock --kernel-debug=$file -o k.pb.gz -- \
+			dd if=/dev/zero of=/dev/null bs=1M count=2000
+		like err "debug information of '.kernel.kallsyms.' from vm.keep/vmlinux" \
+			"--kernel-debug=$file: it is taken"
+		profile "--kernel-debug=$file: its functions, files and lines" k.pb.gz \
+			"anywhere('^everything\$') > 0.3" \
+			"any(f.endswith('vm.c') and l == 3 for f, l in lines('everything'))"
+	done
+	rm -rf vm.keep
+else
+	skip '--kernel-debug=vmlinux' "needs the kernel's build id, its addresses, and gcc"
+fi
+run "$CPROF" record -e cpu-clock --kernel-debug="$PROG/serial" -o k.pb.gz -- \
+	dd if=/dev/zero of=/dev/null bs=1M count=500
+is "$status" 0 '--kernel-debug with another program: recorded'
+like err "serial' was not used: its build id differs|build id is not known" \
+	'another program is not used, and that is told'
+profile 'and the names are those of kallsyms' k.pb.gz "leaf('^main\$') < 0.5" "cum('J') == 0"
+if [ -z "$(find /boot /usr/lib/debug/boot -name "vmlinux-$(uname -r)" 2>/dev/null)" ]; then
+	run "$CPROF" record -e cpu-clock --kernel-debug -o k.pb.gz -- \
+		dd if=/dev/zero of=/dev/null bs=1M count=500
+	like err "no lines: no vmlinux for build id.* linux-image-$(uname -r)-dbg|build id is not known|debug information" \
+		'--kernel-debug without debug files tells which package has them'
+fi
+
 # What would give more names is told.
 cp "$PROG/inlines" bare.keep
 strip bare.keep

@@ -84,4 +84,21 @@ if command -v xz >/dev/null; then
 	cp "$out/c-no-id" "$app/mini" && strip "$app/mini"
 	objcopy --add-section .gnu_debugdata="$out/mini.xz" "$app/mini"
 fi
+
+# ---- a kernel and its module ---------------------------------------------------
+
+kernel="$out/kernel"
+modules=usr/lib/debug/lib/modules/1.2.3
+mkdir -p "$kernel/usr/lib/debug/boot" "$kernel/$modules/extra" "$kernel/lib/modules/1.2.3"
+kflags="-g -O2 -w -ffreestanding -fno-toplevel-reorder -fno-asynchronous-unwind-tables -nostdlib"
+"$@" $kflags -fno-pie -no-pie -static -Wl,-Ttext=0x1000000 \
+	-Wl,--build-id=0x4444556677889900aabbccddeeff001122334455 \
+	"$src/fixture-kernel.c" -o "$kernel/usr/lib/debug/boot/vmlinux-1.2.3"
+cp "$kernel/usr/lib/debug/boot/vmlinux-1.2.3" "$kernel/vmlinux"
+"$@" $kflags -fno-pie -DPART_MODULE -c "$src/fixture-kernel.c" -o "$kernel/module.o"
+"$@" -r -nostdlib -Wl,--build-id=0x5555667788990011aabbccddeeff001122334455 "$kernel/module.o" \
+	-o "$kernel/$modules/extra/cprof-fixture.ko"
+echo 'extra/cprof-fixture.ko.xz: kernel/lib/other.ko.xz' >"$kernel/lib/modules/1.2.3/modules.dep"
+objcopy --compress-debug-sections=zlib "$kernel/$modules/extra/cprof-fixture.ko" \
+	"$kernel/packed_fixture.ko"
 touch "$stamp"
