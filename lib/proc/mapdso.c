@@ -71,9 +71,14 @@ static void set_file(struct mapdso *x, struct dso *d, int fd, const char *path)
 	}
 }
 
-/* A memfd holds an ELF file (a program or library run from memory) or JIT code: only its
+/* A file in memory holds an ELF file (a program or library run from there) or JIT code: only its
  * first bytes tell. */
-static struct dso *find_memfd(struct mapdso *x, uint32_t pid, const struct record_mmap *m,
+static bool is_in_memory(const char *path)
+{
+	return starts_with(path, "/memfd:") || starts_with(path, "/dev/shm/");
+}
+
+static struct dso *find_in_memory(struct mapdso *x, uint32_t pid, const struct record_mmap *m,
 			      const struct dso_key *key, const char *path)
 {
 	struct dso *d = dso_table_find(x->dsos, key, path);
@@ -104,8 +109,8 @@ static struct dso *find_elf(struct mapdso *x, uint32_t pid, const struct record_
 	CLEANUP_FREE char *path = strndup(m->filename, n);
 	if (!path)
 		return NULL;
-	if (starts_with(path, "/memfd:"))
-		return find_memfd(x, pid, m, &key, path);
+	if (is_in_memory(path))
+		return find_in_memory(x, pid, m, &key, path);
 	if (m->n_build_id)
 		key = (struct dso_key){ .kind = DSO_ELF,
 					.ino = hash_bytes(m->build_id, m->n_build_id) };
@@ -139,7 +144,7 @@ struct dso *mapdso_find(struct mapdso *x, uint32_t pid, const struct record_mmap
 			*ret_pgoff = m->pgoff;
 			return d;
 		}
-		if (!starts_with(m->filename, "/memfd:"))
+		if (!is_in_memory(m->filename))
 			return NULL;
 	}
 	*ret_pgoff = m->start;

@@ -77,10 +77,11 @@ static void find_debug_files(struct cprof_doctor *d)
 			     "files have the names of their dynamic symbols only, unless their "
 			     "distribution's -dbg, -dbgsym or -debuginfo package is installed");
 	if (urls && *urls)
-		doctor_worse(f, CPROF_FINDING_OK, "DEBUGINFOD_URLS is set: debuginfod-find "
-			     "debuginfo FILE fetches what is missing");
+		doctor_worse(f, CPROF_FINDING_OK, "DEBUGINFOD_URLS is set: cprof record "
+			     "--debuginfod fetches what is missing");
 	else
-		doctor_worse(f, CPROF_FINDING_OK, "DEBUGINFOD_URLS is not set");
+		doctor_worse(f, CPROF_FINDING_OK, "DEBUGINFOD_URLS is not set: where it names "
+			     "servers, cprof record --debuginfod fetches what is missing");
 }
 
 static void find_ptrace(struct cprof_doctor *d)

@@ -65,6 +65,8 @@ fi
 cat >server.py.keep <<'END'
 import http.server, socketserver, sys, time
 
+asked = []
+
 class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         kind = self.path.split("/")[1]
@@ -79,7 +81,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
                     time.sleep(0.2)
             except OSError:
                 return
-        if kind == "mute":
+        if kind == "several" and not asked:
+            asked.append(self.path)
+            build_id = self.path.split("/")[3]
+            data = open(f"several.keep/{build_id}", "rb").read()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+            return
+        if kind in ("mute", "several"):
             time.sleep(60)
             return
         if kind == "fail":
@@ -102,6 +113,56 @@ END
 port=$(free_port)
 background "$PYTHON" server.py.keep "$port" "$PROG/serial"
 wait_for 20 listens "$port"
+# Several files: the hottest one first, under one budget, and a list of what was left out.
+# The server answers the first one, and keeps the others waiting.
+if command -v gcc >/dev/null; then
+	mkdir several.keep
+	for name in hot warm; do
+		cat >$name.c <<-END
+		static volatile unsigned long sink;
+		void ${name}_work(unsigned long n)
+		{
+			for (unsigned long i = 0; i < n; i++)
+				sink += i * i;
+		}
+		END
+		gcc -g -O1 -shared -fPIC "-Wl,--build-id=sha1" -o lib$name.so $name.c
+		objcopy --only-keep-debug lib$name.so "several.keep/$(readelf -n lib$name.so | sed -n 's/.*Build ID: //p')"
+	done
+	cat >two.c <<'END'
+#include <stdlib.h>
+#include <time.h>
+void hot_work(unsigned long n);
+void warm_work(unsigned long n);
+int main(int argc, char **argv)
+{
+	clock_t end = clock() + CLOCKS_PER_SEC / 1000 * (clock_t)atoi(argv[1]);
+	while (clock() < end) {
+		hot_work(80000);
+		warm_work(20000);
+	}
+	return argc != 2;
+}
+END
+	gcc -O1 -s "-Wl,--build-id=none" -o two.keep two.c -L. -lwarm -lhot "-Wl,-rpath,$T"
+	strip --strip-all libhot.so libwarm.so
+	DEBUGINFOD_URLS=http://127.0.0.1:$port/several
+	export DEBUGINFOD_URLS
+	rm -rf "$T/cache"
+	run timeout 100 "$CPROF" record -e cpu-clock --user --debuginfod --debuginfod-timeout 2 -o d.pb.gz -- \
+		./two.keep 300
+	is "$status" 0 'several files: recorded'
+	like err "debug file of '.*libhot.so' in" 'several files: the hottest one is asked for first'
+	like err 'skipped, for the 2 s for all were used up:.*libwarm.so' \
+		'several files: one budget for all, and a list of what was skipped'
+	unlike err 'skipped.*libhot.so' 'several files: what was fetched is not in it'
+	profile 'several files: the hottest one has lines, the skipped one names' d.pb.gz \
+		"any(f.endswith('hot.c') and l for f, l in lines('hot_work'))" \
+		"lines('warm_work') == {('', 0)}"
+else
+	skip 'several files' 'needs gcc'
+fi
+
 for kind in slow mute; do
 	DEBUGINFOD_URLS=http://127.0.0.1:$port/$kind
 	export DEBUGINFOD_URLS

@@ -35,6 +35,18 @@ profile 'map: what it grows by while the program runs is read' j.pb.gz \
 record map-replace
 profile 'map: of two functions at one place each has its own time' j.pb.gz \
 	"leaf('^jit_alpha') > 0.3" "leaf('^jit_beta\$') > 0.3"
+# .NET and others keep their code in a file without a name, or in /dev/shm, which is no ELF file.
+record map-memfd
+is "$status" 0 'map of code in a memfd: recorded'
+profile 'map of code in a memfd: functions are named' j.pb.gz \
+	"leaf('^jit_alpha') > 0.35" "leaf('^jit_beta\$') > 0.35"
+if findmnt -no OPTIONS /dev/shm 2>/dev/null | grep -q noexec || [ ! -w /dev/shm ]; then
+	skip 'map of code in /dev/shm: functions are named' 'needs a /dev/shm that code may run in'
+else
+	record map-shm
+	profile 'map of code in /dev/shm: functions are named' j.pb.gz \
+		"leaf('^jit_alpha') > 0.35" "leaf('^jit_beta\$') > 0.35"
+fi
 
 record dump
 is "$status" 0 'jitdump: recorded'

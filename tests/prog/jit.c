@@ -7,6 +7,8 @@
  * map           two functions, in /tmp/perf-PID.map from the start
  * map-grow      the second one is made, and told of, half way
  * map-replace   the second one lies where the first one was
+ * map-memfd     as map, with the code in a memfd that is mapped twice, as .NET does
+ * map-shm       the same with a file in /dev/shm
  * dump          jitdump: alpha and beta, with lines; then alpha moves, and gamma takes its place
  * dump-late     the same, written when all is over
  * dump-unwind   jitdump: outer() calls inner() without a frame pointer; CFI is told
@@ -301,12 +303,30 @@ static void by_dump_with_cfi(unsigned ms)
 	run(outer, ms);
 }
 
+/* What the code lies in; -1: anonymous memory. */
+static int memory_file(const char *mode)
+{
+	char name[64];
+	int fd = -1;
+	if (strcmp(mode, "map-memfd") == 0)
+		fd = memfd_create("doublemapper", MFD_CLOEXEC);
+	if (strcmp(mode, "map-shm") == 0) {
+		snprintf(name, sizeof(name), "/dev/shm/jit-%d", getpid());
+		fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
+		unlink(name);
+	}
+	if (fd >= 0 && ftruncate(fd, 65536) < 0)
+		return -1;
+	return fd;
+}
+
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "map";
 	unsigned ms = argc > 2 ? (unsigned)atoi(argv[2]) : 300;
+	int fd = memory_file(mode);
 	memory = mmap(NULL, 65536, PROT_READ | PROT_WRITE | PROT_EXEC,
-		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		      fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, fd, 0);
 	if (memory == MAP_FAILED) {
 		perror("mmap");
 		return 1;
