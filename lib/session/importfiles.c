@@ -217,6 +217,14 @@ static bool is_kernel_proper(const char *filename)
 	return strncmp(filename, KERNEL_NAME, strlen(KERNEL_NAME)) == 0;
 }
 
+/* Where perf has found a vmlinux it writes the build id by that file's name. */
+static bool is_kernel_file(const char *filename)
+{
+	const char *slash = strrchr(filename, '/');
+	return is_kernel_proper(filename) ||
+	       strncmp(slash ? slash + 1 : filename, "vmlinux", 7) == 0;
+}
+
 static const struct perfdata_build_id *kernel_build_id(const struct importfiles *f,
 						       const char *filename)
 {
@@ -224,7 +232,7 @@ static const struct perfdata_build_id *kernel_build_id(const struct importfiles 
 	const struct perfdata_build_id *id = perfdata_build_ids(f->source, &n);
 	for (size_t i = 0; i < n; i++)
 		if (id[i].is_kernel &&
-		    (is_kernel_proper(filename) ? is_kernel_proper(id[i].filename)
+		    (is_kernel_proper(filename) ? is_kernel_file(id[i].filename)
 						: strcmp(id[i].filename, filename) == 0))
 			return &id[i];
 	return NULL;
