@@ -14,25 +14,46 @@ function moduleName(path) {
 	return base[0] === '[' ? base : '[' + base + ']';
 }
 
-function frameKey(data, by, i) {
+// "a/../b//./c" is "b/c".
+function cleanPath(path) {
+	const out = [];
+	for (const part of path.split('/')) {
+		if (part === '' || part === '.')
+			continue;
+		if (part !== '..' || (!path.startsWith('/') && (!out.length || out[out.length - 1] === '..')))
+			out.push(part);
+		else
+			out.pop();
+	}
+	return path && ((path.startsWith('/') ? '/' : '') + out.join('/') || '.');
+}
+
+// paths: the clean ones, by string.
+function frameKey(data, by, i, paths) {
 	const f = data.frames;
 	if (by === 'module' || (by === 'file' ? !f.file[i] : !(f.flags[i] & NAMED)))
 		return ['m' + f.module[i], moduleName(data.strings[f.module[i]])];
 	if (by === 'file')
-		return ['f' + f.file[i], data.strings[f.file[i]]];
-	const name = data.strings[f.name[i]], file = data.strings[f.file[i]];
+		return ['f' + paths(f.file[i]), paths(f.file[i])];
+	const name = data.strings[f.name[i]];
 	if (by === 'function')
 		return ['n' + f.name[i], name];
-	return ['l' + f.name[i] + ' ' + f.file[i] + ' ' + f.line[i],
+	const file = paths(f.file[i]);
+	return ['l' + f.name[i] + ' ' + f.line[i] + ' ' + file,
 		f.line[i] ? name + ' ' + file + ':' + f.line[i] : file ? name + ' ' + file : name];
 }
 
 function makeRows(data, by) {
-	const f = data.frames, ids = new Map();
+	const f = data.frames, ids = new Map(), clean = new Map();
+	const paths = id => {
+		if (!clean.has(id))
+			clean.set(id, cleanPath(data.strings[id]));
+		return clean.get(id);
+	};
 	const rows = { by, n: 0, of: new Int32Array(f.n), name: [], file: [], module: [], line: [],
 		isKernel: [], isInlined: [], isCalled: [], shade: [] };
 	for (let i = 0; i < f.n; i++) {
-		const [key, name] = frameKey(data, by, i);
+		const [key, name] = frameKey(data, by, i, paths);
 		let row = ids.get(key);
 		if (row === undefined) {
 			row = rows.n++;
