@@ -229,6 +229,7 @@ static void recording_done(struct recording *rec)
 	recordfiles_done(&rec->files);
 	parts_done(&rec->parts);
 	control_close(&rec->control);
+	targetuse_done(&rec->use);
 	free(rec->cache_dir);
 	cprof_recorder_free(rec->recorder);
 	signals_close(&rec->signals);

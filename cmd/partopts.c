@@ -15,6 +15,8 @@ enum {
 	OPT_SNAPSHOT_SIGNAL,
 	OPT_SWITCH_OUTPUT,
 	OPT_SWITCH_MAX_FILES,
+	OPT_LAST,
+	OPT_TRIGGER,
 };
 
 static const struct argp_option options[] = {
@@ -28,6 +30,10 @@ static const struct argp_option options[] = {
 	  7 },
 	{ "switch-max-files", OPT_SWITCH_MAX_FILES, "N", 0,
 	  "Keep only the last N files with stamps in their names", 7 },
+	{ "last", OPT_LAST, "TIME", 0,
+	  "Keep only the last TIME: a flight recorder, written at the end or when asked for", 7 },
+	{ "trigger", OPT_TRIGGER, "CONDITION", 0,
+	  "Write the profile so far when cpu>80%, rss>1G, threads>100 ... [for TIME] holds", 7 },
 	{ 0 }
 };
 
@@ -84,9 +90,13 @@ static void check_end(struct partopts *o, struct argp_state *state)
 	if (o->rotate.kind != ROTATE_NEVER && o->signal)
 		argp_error(state, "--switch-output and --snapshot-signal exclude each other: one "
 				  "begins a new profile, the other goes on with it");
-	if (o->max_files && o->rotate.kind == ROTATE_NEVER && !o->signal && !o->has_control)
-		argp_error(state, "--switch-max-files needs --switch-output, --snapshot-signal or "
-				  "--control");
+	if (o->rotate.kind != ROTATE_NEVER && (o->last_ns || o->trigger.text))
+		argp_error(state, "--switch-output does not go with --last or --trigger: its files "
+				  "hold everything");
+	if (o->max_files && o->rotate.kind == ROTATE_NEVER && !o->signal && !o->has_control &&
+	    !o->trigger.text)
+		argp_error(state, "--switch-max-files needs --switch-output, --snapshot-signal, "
+				  "--trigger or --control");
 	if (o->rotate.kind != ROTATE_NEVER)
 		o->signal = SIGUSR2;
 }
@@ -98,6 +108,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_CONTROL: parse_control(state, arg, o); break;
 	case OPT_SNAPSHOT_SIGNAL: o->signal = parse_signal(state, arg ? arg : "USR2"); break;
 	case OPT_SWITCH_OUTPUT: parse_rotate(state, arg ? arg : "signal", o); break;
+	case OPT_LAST:
+		if (units_parse_duration(arg, &o->last_ns) < 0 || o->last_ns < 20000000)
+			argp_error(state, "--last '%s' is not a time of at least 20ms", arg);
+		break;
+	case OPT_TRIGGER:
+		if (trigger_parse(arg, &o->trigger) < 0)
+			argp_error(state,
+				   "--trigger '%s': it is cpu, rss or threads, > or <, and a "
+				   "number with %% (cpu) or K, M, G (rss), as in 'cpu>80%%' or "
+				   "'rss>1G for 10s'", arg);
+		break;
 	case OPT_SWITCH_MAX_FILES: parse_max_files(state, arg, o); break;
 	case ARGP_KEY_END: check_end(o, state); break;
 	default: return ARGP_ERR_UNKNOWN;

@@ -9,12 +9,15 @@
 
 #include "cmd/control.h"
 #include "cmd/rotate.h"
+#include "cmd/trigger.h"
 
 struct partopts {
 	bool has_control;
 	struct control_place control;
 	int signal;                    /* that asks for a snapshot or the next file; 0: none */
 	struct rotate_spec rotate;
+	uint64_t last_ns;              /* keep only so much; 0: all */
+	struct trigger trigger;
 	size_t max_files;              /* 0: all */
 };
 

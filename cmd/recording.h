@@ -11,6 +11,7 @@
 #include "cmd/recordopts.h"
 #include "cmd/rotate.h"
 #include "cmd/signals.h"
+#include "cmd/targetuse.h"
 
 struct recording {
 	struct recordopts opts;
@@ -19,6 +20,7 @@ struct recording {
 	struct control control;
 	struct parts parts;
 	struct rotate_clock clock;     /* --switch-output: since the last part */
+	struct targetuse use;          /* for --trigger */
 	struct cprof_recorder *recorder;
 	struct recordfiles files;      /* of the end */
 	char *cache_dir;

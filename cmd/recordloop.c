@@ -19,7 +19,7 @@
 
 struct loop {
 	struct recording *rec;
-	uint64_t end_ns;
+	uint64_t end_ns, looked_ns;
 	bool wants_part;       /* as soon as the writer has time */
 	unsigned acks_wanted;  /* snapshot commands that wait for that part */
 	unsigned acks_writing; /* and for the one that is being written */
@@ -156,6 +156,23 @@ static int begin_part(struct loop *l, struct err *e)
 	return code;
 }
 
+static void check_trigger(struct loop *l)
+{
+	struct trigger *t = &l->rec->opts.part.trigger;
+	double value;
+	uint64_t now = now_ns();
+	if (!t->text || now - l->looked_ns < TRIGGER_INTERVAL_NS)
+		return;
+	l->looked_ns = now;
+	if (!targetuse_read(&l->rec->use, t->metric, now, &value) ||
+	    !trigger_feed(t, value, now))
+		return;
+	char text[32];
+	say(l, "--trigger %s: ", t->text);
+	say(l, "it is %s\n", trigger_value_text(t, value, text, sizeof(text)));
+	l->wants_part = true;
+}
+
 static int do_parts(struct loop *l, struct err *e)
 {
 	struct recording *rec = l->rec;
@@ -167,6 +184,7 @@ static int do_parts(struct loop *l, struct err *e)
 		cprof_recorder_stats(rec->recorder, &stats);
 		l->wants_part |= rotate_is_due(rotate, &rec->clock, now_ns(), stats.record_bytes);
 	}
+	check_trigger(l);
 	return l->wants_part && !rec->parts.pid ? begin_part(l, e) : 0;
 }
 
@@ -204,6 +222,8 @@ int recordloop_run(struct recording *rec, struct err *e)
 {
 	const struct recordopts *o = &rec->opts;
 	struct loop l = { .rec = rec, .end_ns = UINT64_MAX };
+	targetuse_init(&rec->use, o->config.pid, o->config.n_pids, o->config.tid,
+		       o->config.n_tids, rec->launch.pid);
 	if (o->duration_ns)
 		l.end_ns = now_ns() + o->duration_ns + o->config.delay_ns;
 	rec->clock = (struct rotate_clock){ now_ns(), 0 };

@@ -191,6 +191,8 @@ static void check_end(struct recordopts *o, struct argp_state *state)
 		argp_error(state, "--json and -o - both want stdout");
 	if (o->part.rotate.kind != ROTATE_NEVER && o->output && strcmp(o->output, "-") == 0)
 		argp_error(state, "--switch-output makes several files, which -o - cannot take");
+	if (o->part.trigger.text && o->output && strcmp(o->output, "-") == 0)
+		argp_error(state, "--trigger makes several files, which -o - cannot take");
 	if (o->part.signal && o->output && strcmp(o->output, "-") == 0)
 		argp_error(state, "--snapshot-signal makes several files, which -o - cannot take");
 	if (c->start_paused && !o->part.has_control)
@@ -309,6 +311,7 @@ static char *join(int argc, char **argv)
 static void fill_config(struct recordopts *o)
 {
 	o->config.pausable = o->part.has_control;
+	o->config.keep_last_ns = o->part.last_ns;
 	o->config.event = o->events.v;
 	o->config.n_events = o->events.n;
 	o->config.label = o->labels.v;

@@ -134,6 +134,7 @@ struct cprof_config {
 	uint64_t ring_bytes;           /* per CPU; 0: chosen */
 	uint64_t max_memory_bytes;     /* 0: 256 MiB */
 	uint64_t delay_ns;             /* leave out what happens before */
+	uint64_t keep_last_ns;         /* only the last so many, or a little more; 0: all */
 	const char *command_line;      /* for the file's comments; NULL: none */
 	struct cprof_naming naming;
 	uint64_t symbol_timeout_ns;    /* for one file's debug information; 0: 10 s */

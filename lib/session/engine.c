@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/host.h"
+#include "session/compact.h"
 #include "session/latejoin.h"
 #include "source/record.h"
 
@@ -551,6 +552,16 @@ void engine_add_lost(struct engine *g, uint32_t event, uint64_t n, uint64_t valu
 	counts_add(&g->counts, event, stackwalk_pseudo(&g->walk, g->walk.lost), 0, n, value, true);
 }
 
+void engine_forget_memos(struct engine *g)
+{
+	for (size_t i = 0; i < g->procs.n_threads; i++) {
+		struct procs_thread *t = g->procs.thread[i];
+		if (t->user)
+			thread_free(t->user);
+		t->user = NULL;
+	}
+}
+
 int engine_clear(struct engine *g, struct err *e)
 {
 	struct counts fresh;
@@ -564,5 +575,8 @@ int engine_clear(struct engine *g, struct err *e)
 	g->walk.stats = (struct stackwalk_stats){ 0 };
 	userstack_clear(&g->walk.user);
 	applabels_clear(&g->app);
+	/* Without memory for the copy all stays as it is. */
+	if (compact_is_due(g))
+		compact_run(g, NULL, 0);
 	return 0;
 }

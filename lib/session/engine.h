@@ -103,6 +103,8 @@ struct engine {
 		uint32_t own, app, both;
 	} joined[256];               /* label sets, as they were joined lately */
 	struct remap remap;
+	uint32_t n_compactions;      /* how often frames got new ids */
+	uint32_t n_compacted;        /* nodes of stacks after the last compact_run */
 	uint64_t n_labels_dropped;   /* samples that went without some label: memory limit */
 };
 
@@ -115,6 +117,9 @@ void engine_feed(struct engine *g, const struct record *r);
 /* Empties the profile and sets all statistics back; what is known of processes and of their code
  * stays.  -ENOMEM with e set. */
 int engine_clear(struct engine *g, struct err *e);
+
+/* What threads remember of their last stacks, and of their labels, goes. */
+void engine_forget_memos(struct engine *g);
 
 /* Accounts for n samples that the kernel could not deliver, as one visible frame. */
 void engine_add_lost(struct engine *g, uint32_t event, uint64_t n, uint64_t value);

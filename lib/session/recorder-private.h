@@ -12,6 +12,7 @@
 #include "session/coverage.h"
 #include "session/engine.h"
 #include "session/names.h"
+#include "session/slices.h"
 #include "session/stacksize.h"
 #include "source/live.h"
 
@@ -54,7 +55,9 @@ struct cprof_recorder {
 	struct stacksize stacksize;
 	struct engine engine;
 	struct names names;
+	uint32_t names_compactions;    /* the engine's n_compactions for which names are */
 	int poll_fd;                   /* see cprof_recorder_fd; -1: none */
+	struct slices slices;          /* config.keep_last_ns */
 	int *pidfd;
 	size_t n_pidfds, n_gone;
 	int64_t start_realtime_ns;

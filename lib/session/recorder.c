@@ -157,6 +157,7 @@ int cprof_recorder_new_sized(const struct cprof_config *config, size_t config_by
 		r->log = &r->log_sink;
 	}
 	r->config.pausable |= config->start_paused;
+	r->slices.slice_ns = (config->keep_last_ns + SLICES_N - 1) / SLICES_N;
 	r->cpu_before_ns = accounts_cpu_ns();
 	code = r->kind->open(r, e);
 	if (code == 0) {
@@ -203,8 +204,11 @@ void cprof_recorder_free(struct cprof_recorder *r)
 	if (r->owner == getpid())
 		cgroup_remove(&r->cgroup);
 	names_done(&r->names);
-	if (r->engine_ready)
+	if (r->engine_ready) {
+		slices_scatter(r);
+		slices_clear(r);
 		engine_done(&r->engine);
+	}
 	coverage_done(&r->coverage);
 	for (size_t i = 0; i < r->n_pidfds; i++)
 		close(r->pidfd[i]);
@@ -342,6 +346,7 @@ int cprof_recorder_step(struct cprof_recorder *r, int timeout_ms, const int *fds
 		return err_errno(e, -code, "cannot wait for records");
 	for (size_t i = 0; i < n_fds && ret_ready; i++)
 		ret_ready[i] = code == 0 && ready[r->n_pidfds + i];
+	slices_scatter(r);
 	if (!r->window_open && now_ns(CLOCK_MONOTONIC) >= r->engine.window_start_ns)
 		window_begin(r);
 	applabels_poll(&r->engine.app);
@@ -350,6 +355,8 @@ int cprof_recorder_step(struct cprof_recorder *r, int timeout_ms, const int *fds
 		return code;
 	adapt_stack(r);
 	code = accounts_adapt(r, e);
+	if (code == 0)
+		code = slices_advance(r, now_ns(CLOCK_MONOTONIC), e);
 	if (code < 0)
 		return code;
 	return targets_gone(r, ready) ? CPROF_TARGET_GONE : CPROF_RUNNING;
@@ -382,7 +389,10 @@ int cprof_recorder_stop(struct cprof_recorder *r, struct err *e)
 	r->engine.window_end_ns = r->end_ns;
 	coverage_stop(&r->coverage, &r->engine.procs);
 	jit_poll(&r->engine.jit, r->end_ns, true);
+	slices_scatter(r);
 	code = drain(r, e);
+	if (code == 0)
+		code = slices_gather(r, e);
 	window_count(r);
 	accounts_stop(r);
 	return code;
@@ -517,6 +527,10 @@ static int look_up_names(struct cprof_recorder *r, struct err *e)
 {
 	if (r->names_ready)
 		return 0;
+	/* Names go by frame, and frames have other ids now. */
+	if (r->names_compactions != r->engine.n_compactions)
+		names_done(&r->names);
+	r->names_compactions = r->engine.n_compactions;
 	struct names_options o = {
 		.symbols = { .host = r->host, .log = r->log,
 			     .demangle = (uint8_t)r->config.naming.demangle,

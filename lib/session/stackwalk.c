@@ -48,9 +48,25 @@ struct stackwalk_cached {
 #define SHORTEN_DEN 8
 #define SHORTEN_DEPTH 16u
 
-static uint32_t pseudo_frame(struct stackwalk *w, const char *name)
+static uint32_t pseudo_frame(struct stackwalk *w, struct frames *frames, const char *name)
 {
-	return frames_add(w->frames, w->pseudo_dso, strtab_add_cstr(w->strings, name), true);
+	return frames_add(frames, w->pseudo_dso, strtab_add_cstr(w->strings, name), true);
+}
+
+bool stackwalk_move(struct stackwalk *w, struct frames *frames, struct stacks *stacks)
+{
+	w->truncated = pseudo_frame(w, frames, STACKWALK_TRUNCATED);
+	w->dropped = pseudo_frame(w, frames, STACKWALK_DROPPED);
+	w->shortened = pseudo_frame(w, frames, STACKWALK_SHORTENED);
+	w->lost = pseudo_frame(w, frames, STACKWALK_LOST);
+	w->unknown = pseudo_frame(w, frames, STACKWALK_UNKNOWN);
+	w->guest = pseudo_frame(w, frames, STACKWALK_GUEST);
+	if (stacks) {
+		w->frames = frames;
+		w->stacks = stacks;
+		memset(w->cache, 0, CACHE_ENTRIES * sizeof(*w->cache));
+	}
+	return w->guest != FRAMES_NONE;
 }
 
 static int add_dso(struct stackwalk *w, enum dso_kind kind, const char *path, uint32_t *ret_id)
@@ -85,12 +101,7 @@ int stackwalk_init(struct stackwalk *w, struct budget *budget, struct dso_table 
 		stackwalk_done(w);
 		return -ENOMEM;
 	}
-	w->truncated = pseudo_frame(w, STACKWALK_TRUNCATED);
-	w->dropped = pseudo_frame(w, STACKWALK_DROPPED);
-	w->shortened = pseudo_frame(w, STACKWALK_SHORTENED);
-	w->lost = pseudo_frame(w, STACKWALK_LOST);
-	w->unknown = pseudo_frame(w, STACKWALK_UNKNOWN);
-	w->guest = pseudo_frame(w, STACKWALK_GUEST);
+	stackwalk_move(w, frames, stacks);
 	return 0;
 }
 

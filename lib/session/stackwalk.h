@@ -76,6 +76,10 @@ int stackwalk_init(struct stackwalk *w, struct budget *budget, struct dso_table 
 		   uint32_t max_depth);
 void stackwalk_done(struct stackwalk *w);
 
+/* From now on frames and stacks are these: what was remembered of the old ones goes.  With stacks
+ * NULL only makes the pseudo frames in frames, which must be new.  False: no memory. */
+bool stackwalk_move(struct stackwalk *w, struct frames *frames, struct stacks *stacks);
+
 /*
  * The stack of SAMPLE r in the given address space: never STACKS_NONE.  *memo (may point to
  * NULL) is the thread's, replaced when it grows.

@@ -20,6 +20,11 @@ static uint64_t now_ns(clockid_t clock)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+uint64_t window_now_ns(void)
+{
+	return now_ns(CLOCK_MONOTONIC);
+}
+
 void window_begin(struct cprof_recorder *r)
 {
 	r->start_realtime_ns = (int64_t)now_ns(CLOCK_REALTIME);
@@ -31,6 +36,20 @@ void window_begin(struct cprof_recorder *r)
 		live_read(r->source, i, &r->event[i].base);
 	accounts_start(r);
 	r->window_open = true;
+}
+
+static void begin_times(struct cprof_recorder *r)
+{
+	r->start_realtime_ns = (int64_t)now_ns(CLOCK_REALTIME);
+	r->start_ns = r->resumed_ns = now_ns(CLOCK_MONOTONIC);
+	r->active_ns = 0;
+}
+
+void window_restart(struct cprof_recorder *r)
+{
+	for (size_t i = 0; i < r->events.n; i++)
+		live_read(r->source, i, &r->event[i].base);
+	begin_times(r);
 }
 
 uint64_t window_duration_ns(const struct cprof_recorder *r)
@@ -170,6 +189,9 @@ int cprof_recorder_snapshot(struct cprof_recorder *r, struct err *e)
 		code = cprof_recorder_step(r, 0, NULL, 0, NULL, e);
 	if (code < 0)
 		return code;
+	code = slices_gather(r, e);
+	if (code < 0)
+		return code;
 	coverage_stop(&r->coverage, &r->engine.procs);
 	r->counted = true;
 	window_count(r);
@@ -182,8 +204,13 @@ int cprof_recorder_clear(struct cprof_recorder *r, struct err *e)
 	int code = check_running(r, e);
 	if (code < 0)
 		return code;
-	if (!r->counted)
+	/* What all slices counted is no base for the next. */
+	bool is_count = r->counted && !r->slices.slice_ns;
+	slices_scatter(r);
+	slices_clear(r);
+	if (!is_count)
 		window_count(r);
+	r->names_ready = false;
 	code = engine_clear(&r->engine, e);
 	for (size_t i = 0; i < r->events.n; i++) {
 		struct recorder_event *re = &r->event[i];
@@ -194,9 +221,7 @@ int cprof_recorder_clear(struct cprof_recorder *r, struct err *e)
 		re->n_lost = 0;
 		re->cuts.n = 0;
 	}
-	r->start_realtime_ns = (int64_t)now_ns(CLOCK_REALTIME);
-	r->start_ns = r->resumed_ns = now_ns(CLOCK_MONOTONIC);
-	r->active_ns = 0;
+	begin_times(r);
 	r->counted = false;
 	/* The kernel's accounts of a child go back to its birth. */
 	r->is_partial = true;

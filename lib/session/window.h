@@ -9,8 +9,14 @@
 struct cprof_event_stats;
 struct cprof_recorder;
 
+/* CLOCK_MONOTONIC */
+uint64_t window_now_ns(void);
+
 /* It begins now. */
 void window_begin(struct cprof_recorder *r);
+
+/* What comes from now on is another profile's: times and what the counters had begin anew. */
+void window_restart(struct cprof_recorder *r);
 
 /* Without pauses, up to now or the end. */
 uint64_t window_duration_ns(const struct cprof_recorder *r);

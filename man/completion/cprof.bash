@@ -42,7 +42,7 @@ _cprof() {
 		--adaptive --scale --user --kernel --no-inherit --scope --label --labels --ring-size --max-memory
 		--symbol-timeout --strict --quiet --verbose --json --demangle --no-symbols
 		--debuginfod --debuginfod-timeout --kernel-debug
-		--control --snapshot-signal --switch-output --switch-max-files
+		--control --snapshot-signal --switch-output --switch-max-files --last --trigger
 		#end
 		'
 		;;
@@ -118,7 +118,7 @@ _cprof() {
 				;;
 			-e | -F | -c | -o | -p | -t | -d | --batch | --interval | --window | --limit | --event | --freq | --count | --output | --pid | --tid | \
 				--duration | --delay | --call-graph | --max-depth | --scope | --label | --labels | \
-				--ring-size | --max-memory | --symbol-timeout | --demangle | --debuginfod-timeout | --control | --switch-max-files)
+				--ring-size | --max-memory | --symbol-timeout | --demangle | --debuginfod-timeout | --control | --switch-max-files | --last | --trigger)
 				((i++))
 				;;
 			-*) ;;
@@ -153,7 +153,7 @@ _cprof() {
 	--demangle) mapfile -t COMPREPLY < <(compgen -W 'none simple full' -- "$cur") ;;
 	--sort) mapfile -t COMPREPLY < <(compgen -W 'flat cum' -- "$cur") ;;
 	--control) mapfile -t COMPREPLY < <(compgen -W 'fd: fifo:' -- "$cur") ;;
-	--switch-max-files | \
+	--switch-max-files | --last | --trigger | \
 		-d | --batch | --interval | --window | -F | --freq | -c | --count | -t | --tid | --duration | --delay | --max-depth | --label | --ring-size | \
 		--debuginfod-timeout | --max-memory | --symbol-timeout | --limit | --sample-type) ;;
 	*)

@@ -39,6 +39,12 @@ done
 refused 64 'one begins' '--switch-output and --snapshot-signal' \
 	record --switch-output --snapshot-signal -- $start
 refused 64 'KILL' '--snapshot-signal=KILL' record --snapshot-signal=KILL -- $start
+for condition in '' cpu 'cpu=5' 'load>1' 'cpu>80% for' 'rss>1%'; do
+	refused 64 'cpu, rss or threads' "--trigger '$condition'" record --trigger "$condition" -- $start
+done
+refused 64 'last' '--last 1ms' record --last 1ms -- $start
+refused 64 'last' '--last soon' record --last soon -- $start
+refused 64 'everything' '--last and --switch-output' record --last 1s --switch-output -- $start
 refused 64 'needs' '--switch-max-files alone' record --switch-max-files 3 -- $start
 refused 64 'max-files' '--switch-max-files 0' record --switch-output --switch-max-files 0 -- $start
 refused 64 'several files' '--switch-output and -o -' record --switch-output -o - -- $start

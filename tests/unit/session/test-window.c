@@ -109,6 +109,38 @@ static void test_clear(struct cprof_recorder *r)
 	tap_int(cprof_recorder_write(r, 1, swallow, &n_bytes, &e), 0, "the rest is written");
 }
 
+/* Of the last tenth of a second there are at most so many samples, and not less than some. */
+static void test_last(void)
+{
+	struct cprof_config config = { .keep_last_ns = 100000000 };
+	struct cprof_recorder *r = make(&config);
+	struct cprof_stats s;
+	size_t n_bytes = 0;
+	cprof_recorder_start(r, &e);
+	for (int i = 0; i < 40; i++) {
+		work_ms(10);
+		cprof_recorder_step(r, 0, NULL, 0, NULL, &e);
+	}
+	tap_int(cprof_recorder_snapshot(r, &e), 0, "a snapshot of the last 100 ms");
+	uint64_t n = n_samples(r, 0);
+	cprof_recorder_stats(r, &s);
+	/* A step may come late, but no slice is older than it must be. */
+	tap_ok(n > 0 && n < 600, "%llu samples", (unsigned long long)n);
+	tap_ok(s.duration_ns >= 100000000, "in %llu ms",
+	       (unsigned long long)s.duration_ns / 1000000);
+	tap_int(cprof_recorder_write(r, 0, swallow, &n_bytes, &e), 0, "it is written");
+	cprof_recorder_step(r, 0, NULL, 0, NULL, &e);
+	tap_int(cprof_recorder_snapshot(r, &e), 0, "another one");
+	tap_ok(n_samples(r, 0) < 2 * n + 100, "... has no sample twice");
+	work_ms(20);
+	tap_int(cprof_recorder_clear(r, &e), 0, "a new beginning");
+	cprof_recorder_snapshot(r, &e);
+	tap_ok(n_samples(r, 0) >= 1 && n_samples(r, 0) < n, "holds only what came since");
+	tap_int(cprof_recorder_stop(r, &e), 0, "stop");
+	tap_int(cprof_recorder_write(r, 0, swallow, &n_bytes, &e), 0, "the end is written");
+	cprof_recorder_free(r);
+}
+
 int main(void)
 {
 	struct cprof_config config = { .start_paused = true };
@@ -120,6 +152,7 @@ int main(void)
 	test_pauses(r);
 	test_clear(r);
 	cprof_recorder_free(r);
+	test_last();
 	config.start_paused = false;
 	r = make(&config);
 	cprof_recorder_start(r, &e);

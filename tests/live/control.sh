@@ -1,0 +1,108 @@
+#!/bin/sh
+# perf's control protocol: windows are exact, and what was written for perf record works.
+. "$CPROF_SOURCE_ROOT/tests/lib.sh"
+need_perf
+
+# Turns in A, which are not to be recorded, and in B, which are.
+mkfifo ctl.keep ack.keep
+exec 7<>ctl.keep 8<>ack.keep
+windows() {
+	"$PROG/alternate" 100 10 ctl.keep ack.keep >alternate.keep &
+	work=$!
+	run "$CPROF" record -D -1 -e cpu-clock -F 2000 --control "$1" -o w.pb.gz -p "$work"
+	wait "$work"
+	is "$status" 0 "$2: status 0"
+	profile "$2: under 0.5 % in A, all of B" w.pb.gz "cum('A') < 0.005" "cum('B') > 0.95" \
+		'0.85e9 < total < 1.3e9'
+}
+attempts 3 windows fifo:ctl.keep,ack.keep 'by FIFO'
+attempts 3 windows fd:7,8 'by descriptors'
+exec 7>&- 8>&-
+rm -f ctl.keep ack.keep
+
+# The script of perf-record(1), with shorter sleeps, and an event that needs no PMU.
+cat >man.sh.keep <<'END'
+#!/bin/bash
+
+ctl_dir=$T/
+
+ctl_fifo=${ctl_dir}perf_ctl.fifo
+test -p ${ctl_fifo} && unlink ${ctl_fifo}
+mkfifo ${ctl_fifo}
+exec {ctl_fd}<>${ctl_fifo}
+
+ctl_ack_fifo=${ctl_dir}perf_ctl_ack.fifo
+test -p ${ctl_ack_fifo} && unlink ${ctl_ack_fifo}
+mkfifo ${ctl_ack_fifo}
+exec {ctl_fd_ack}<>${ctl_ack_fifo}
+
+perf record -D -1 -e cpu-clock -o script.pb.gz       \
+            --control fd:${ctl_fd},${ctl_fd_ack} \
+            -- $PROG/spin 4 1500 &
+perf_pid=$!
+
+sleep 0.5 && echo 'enable' >&${ctl_fd} && read -u ${ctl_fd_ack} e1 && echo "enabled(${e1})"
+sleep 0.5 && echo 'disable' >&${ctl_fd} && read -u ${ctl_fd_ack} d1 && echo "disabled(${d1})"
+
+exec {ctl_fd_ack}>&-
+unlink ${ctl_ack_fifo}
+
+exec {ctl_fd}>&-
+unlink ${ctl_fifo}
+
+wait -n ${perf_pid}
+exit $?
+END
+sed -i "s|^perf record|$CPROF record|" man.sh.keep
+export T
+if command -v bash >/dev/null; then
+	run bash man.sh.keep
+	is "$status" 0 'the script of perf-record(1): status 0'
+	like out '^enabled\(ack\)$' '... enabled, answered'
+	like out '^disabled\(ack\)$' '... disabled, answered'
+	like err '^Events disabled$' '... began disabled'
+	like err '^Events enabled$' '... was enabled'
+	profile '... recorded its window only' script.pb.gz 'n > 5' 'total < 1.3e9'
+else
+	skip 'the script of perf-record(1)' 'needs bash'
+fi
+
+# The bytes, and one event of several.
+mkfifo ctl.keep ack.keep
+exec 7<>ctl.keep 8<>ack.keep
+say() {
+	echo "$1" >&7
+	timeout 10 head -c 5 <&8 | od -An -c | tr -d ' \n'
+}
+background "$PROG/spin" 4 1000000
+start_cprof record -D -1 -e cpu-clock,task-clock --control fd:7,8 -o e.pb.gz -p "$pid"
+for command in ping nonsense '' 'enable task-clock' 'enable nosuch' enablex 'evlist' 'evlist -F' \
+	'evlist -v' 'evlist -g'; do
+	is "$(say "$command")" 'ack\n\0' "'$command' is answered with five bytes"
+done
+sleep 0.3
+is "$(say snapshot)" 'ack\n\0' "'snapshot' is answered"
+set -- e.task-clock.*.pb.gz
+check '... when the file is there' test -f "$1"
+profile '... of the event that was enabled' "$1" 'n > 5'
+check '... and none of the other' sh -c '! ls e.cpu-clock.*'
+say 'disable task-clock' >/dev/null
+say 'enable cpu-clock' >/dev/null
+sleep 0.3
+is "$(say stop)" 'ack\n\0' "'stop' is answered"
+end_cprof
+is "$status" 0 "'stop' ends the recording"
+like err "^failed: can't find 'nosuch' event$" 'an unknown event, in perf'"'"'s words'
+like err '^failed: wrong command$' 'no blank behind the word'
+like err '^task-clock: sample_freq=999$' 'evlist -F'
+like err '^cpu-clock: type: 1, size: [0-9]*, .*sample_type: IP.TID.TIME' 'evlist -v'
+profile 'the other event, later' e.cpu-clock.pb.gz 'n > 5'
+
+# A client that goes away, and a command that is told to stop.
+start_cprof record -e cpu-clock --control fifo:ctl.keep -o s.pb.gz -- "$PROG/spin" 4 1000000
+sleep 0.3
+echo stop >&7
+end_cprof
+is "$status" 143 "'stop' ends the command by SIGTERM"
+profile '... whose profile is complete' s.pb.gz 'n > 5'
+finish

@@ -1,0 +1,99 @@
+#!/bin/sh
+# Files that are written while recording goes on: snapshots, rotation, the flight recorder.
+. "$CPROF_SOURCE_ROOT/tests/lib.sh"
+need_perf
+
+# sum EXPRESSION FILE...: what a View of tests/pprof.py has, in all files
+cat >sum.py.keep <<'END'
+import os, sys
+sys.path.insert(0, os.path.join(os.environ["CPROF_SOURCE_ROOT"], "tests"))
+import pprof
+print(round(sum(eval(sys.argv[1], {"v": pprof.View(pprof.Profile(path))}) for path in sys.argv[2:])))
+END
+sum() {
+	"$PYTHON" sum.py.keep "$@"
+}
+
+# Each page fault is one sample, and the ring has room for all of them: what is lost or counted
+# twice shows in the sum.
+faults() {
+	rm -f r.*.pb.gz
+	run "$CPROF" record -e page-faults -c 1 --call-graph fp --ring-size 32M \
+		--switch-output="$1" -o r.pb.gz -- "$PROG/pagefaulter" 20000 10
+	is "$status" 0 "--switch-output=$1: status 0"
+	set -- r.*.pb.gz
+	check '... makes several files' test $# -ge 2
+	check '... which all have stamps' test ! -e r.pb.gz
+	for file in "$@"; do
+		profile "... and are complete: $file" "$file" 'n >= 1'
+	done
+	is "$(sum 'v.cum("touch_pages") * v.total' "$@")" 200000 '... and have each sample once'
+}
+attempts 3 faults 2M
+attempts 3 faults 20ms
+rm -f r.*.pb.gz
+
+# By signal, with so many files kept.
+background "$PROG/spin" 4 1000000
+target=$pid
+start_cprof record -e cpu-clock --switch-output --switch-max-files 2 -o s.pb.gz -p "$target"
+n_parts() {
+	[ "$(grep -c 'samples of' err)" -ge "$1" ]
+}
+for n in 1 2 3; do
+	sleep 0.2
+	kill -USR2 "$cprof_pid"
+	wait_for 10 n_parts $n
+done
+sleep 0.2
+kill -INT "$cprof_pid"
+end_cprof
+is "$status" 0 '--switch-output by signal: status 0'
+set -- s.*.pb.gz
+is $# 2 '--switch-max-files 2: two are left'
+for file in "$@"; do
+	check '... with 14 digits and two of them' sh -c "expr $file : 's\.[0-9]\{16\}\.pb\.gz$'"
+	profile '... complete' "$file" 'n > 5' "cum('recurse') > 0.98"
+done
+
+# A snapshot holds all from the start, and the end all.
+start_cprof record -e cpu-clock --snapshot-signal=USR1 -o t.pb.gz -p "$target"
+for n in 1 2; do
+	sleep 0.2
+	kill -USR1 "$cprof_pid"
+	wait_for 10 n_parts $n
+done
+kill -INT "$cprof_pid"
+end_cprof
+is "$status" 0 '--snapshot-signal: status 0'
+set -- t.2*.pb.gz
+is $# 2 '... two snapshots'
+check '... the second has more' test "$(sum v.n "$2")" -gt "$(sum v.n "$1")"
+check '... and the end most' test "$(sum v.n t.pb.gz)" -ge "$(sum v.n "$2")"
+
+# The flight recorder forgets: of a long A before a shorter B only B is left.
+flight() {
+	background "$PROG/alternate" 1 1500
+	run "$CPROF" record -e cpu-clock --last 300ms -o l.pb.gz -p "$pid"
+	is "$status" 0 '--last: status 0'
+	profile '... only the end' l.pb.gz 'n > 5' "cum('A') == 0" "cum('B') > 0.9" \
+		'total < 1e9' 'p.duration_nanos < 0.8e9'
+}
+attempts 3 flight
+
+# A condition: CPU use of any process that runs at all, and one that cannot be.
+rm -f c.*.pb.gz
+start_cprof record -e cpu-clock --last 300ms --trigger 'cpu > 1%' -o c.pb.gz -p "$target"
+wait_for 20 n_parts 1
+kill -INT "$cprof_pid"
+end_cprof
+set -- c.2*.pb.gz
+is $# 1 '--trigger writes once, while the condition holds'
+like err '^--trigger cpu > 1%: it is [0-9]+ %$' '... says why'
+profile '... a profile' "$1" 'n > 1'
+start_cprof record -e cpu-clock --trigger 'rss>100G' -o d.pb.gz -p "$target"
+sleep 0.7
+kill -INT "$cprof_pid"
+end_cprof
+check '--trigger: nothing while it does not hold' sh -c '! ls d.2*.pb.gz'
+finish
