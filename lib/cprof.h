@@ -19,7 +19,7 @@
  * struct cprof_error.  The library never prints, exits, forks, makes threads or changes signal
  * handlers, and has no state but in its objects.  A recorder belongs to one thread at a time, to
  * any; different ones are used at the same time.  After fork(2) it stays the parent's: in the child
- * all but cprof_recorder_free fails with -ECHILD.
+ * all but cprof_recorder_free, statistics and cprof_recorder_write fails with -ECHILD.
  *
  * Structs that may grow cross with their size: the inline functions pass sizeof what the program
  * was compiled with, what the library does not know must be zero (-E2BIG), and what the program

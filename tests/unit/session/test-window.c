@@ -135,7 +135,7 @@ static void test_last(void)
 	work_ms(20);
 	tap_int(cprof_recorder_clear(r, &e), 0, "a new beginning");
 	cprof_recorder_snapshot(r, &e);
-	tap_ok(n_samples(r, 0) >= 1 && n_samples(r, 0) < n, "holds only what came since");
+	tap_ok(n_samples(r, 0) >= 1 && n_samples(r, 0) < 300, "holds only what came since");
 	tap_int(cprof_recorder_stop(r, &e), 0, "stop");
 	tap_int(cprof_recorder_write(r, 0, swallow, &n_bytes, &e), 0, "the end is written");
 	cprof_recorder_free(r);
