@@ -157,11 +157,25 @@ static void log_record_line(void *ctx, unsigned level, const char *text)
 	cmd_log_line((void *)"record", (enum log_level)level, text);
 }
 
+/* Before signals are held back: who waits can be interrupted. */
+static int take_machine(struct recording *rec, struct err *e)
+{
+	char state[EXCLUSIVE_TEXT_MAX];
+	if (!rec->opts.exclusive)
+		return 0;
+	snprintf(rec->machine, sizeof(rec->machine), "exclusive: %s",
+		 exclusive_describe("/sys/devices/system/cpu", state));
+	rec->opts.config.note = rec->machine;
+	return exclusive_take(rec->opts.quiet, e);
+}
+
 /* Everything up to the finished files; the exit status in *ret_status when it worked. */
 static int run(struct recording *rec, int *ret_status, struct err *e)
 {
 	struct recordopts *o = &rec->opts;
-	int code = signals_open(&rec->signals, o->part.signal, e);
+	int code = take_machine(rec, e);
+	if (code == 0)
+		code = signals_open(&rec->signals, o->part.signal, e);
 	if (code == 0 && o->part.has_control)
 		code = control_open(&rec->control, &o->part.control, e);
 	if (code == 0)

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "cmd/control.h"
+#include "cmd/exclusive.h"
 #include "cmd/launch.h"
 #include "cmd/parts.h"
 #include "cmd/recordfiles.h"
@@ -24,6 +25,7 @@ struct recording {
 	struct cprof_recorder *recorder;
 	struct recordfiles files;      /* of the end */
 	char *cache_dir;
+	char machine[EXCLUSIVE_TEXT_MAX + 16]; /* its state, for the comments */
 	int ended_by;                  /* the signal that ended recording; 0 */
 	bool from_terminal;
 };

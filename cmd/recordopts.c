@@ -35,6 +35,7 @@ enum {
 	OPT_ADAPTIVE,
 	OPT_JSON,
 	OPT_NO_SYMBOLS,
+	OPT_EXCLUSIVE,
 };
 
 static const struct argp_option options[] = {
@@ -66,6 +67,8 @@ static const struct argp_option options[] = {
 	{ "duration", OPT_DURATION, "TIME", 0, "Stop after TIME: 5, 1.5s, 250ms, 2m", 3 },
 	{ "delay", OPT_DELAY, "TIME", 0,
 	  "Leave out what happens in the first TIME; -1: until --control says enable", 3 },
+	{ "exclusive", OPT_EXCLUSIVE, NULL, 0,
+	  "Wait until no other recording with this option runs on the machine", 3 },
 	{ NULL, 'D', "MS", 0, "The same in milliseconds, or -1, as perf record has it", 3 },
 
 	{ NULL, 0, NULL, 0, "Output:", 4 },
@@ -232,6 +235,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			state->child_inputs[2] = &c->naming;
 		}
 		break;
+	case OPT_EXCLUSIVE: o->exclusive = true; break;
 	case OPT_STRICT: o->strict = true; break;
 	case OPT_ADAPTIVE: c->adaptive = true; break;
 	case OPT_SCALE: c->scale = true; break;

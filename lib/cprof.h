@@ -136,6 +136,7 @@ struct cprof_config {
 	uint64_t delay_ns;             /* leave out what happens before */
 	uint64_t keep_last_ns;         /* only the last so many, or a little more; 0: all */
 	const char *command_line;      /* for the file's comments; NULL: none */
+	const char *note;              /* one more comment of the caller's; NULL: none */
 	struct cprof_naming naming;
 	uint64_t symbol_timeout_ns;    /* for one file's debug information; 0: 10 s */
 	const char *cache_dir; /* keeps the kernel's names until the next boot; NULL: nothing */

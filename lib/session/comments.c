@@ -191,6 +191,8 @@ int comments_make(struct comments *c, const struct cprof_config *config,
 	say(c, &failed, "event: %s", ev->name);
 	if (config->command_line)
 		say(c, &failed, "command: %s", config->command_line);
+	if (config->note)
+		say(c, &failed, "%s", config->note);
 	say(c, &failed, "machine: %s %s, Linux %s, %u CPUs", facts->hostname, facts->arch,
 	    facts->kernel_release, facts->n_cpus);
 	say(c, &failed, "scope: %s", comments_scope_name(st->scope));

@@ -1,0 +1,24 @@
+#!/bin/sh
+# --exclusive: one after the other, and the machine's state in the file.
+. "$CPROF_SOURCE_ROOT/tests/lib.sh"
+need_perf
+
+start_cprof record -q -e cpu-clock --exclusive -o one.pb.gz -- "$PROG/spin" 4 1000000
+first=$cprof_pid
+"$CPROF" record -e cpu-clock --exclusive -o two.pb.gz -- "$PROG/spin" 4 100 >/dev/null 2>second.keep &
+second=$!
+waits() {
+	grep -q "waiting for the exclusive recording of process $first (.*record.*--exclusive" second.keep
+}
+check 'the second one says for whom it waits' wait_for 20 waits
+check '... and waits' test ! -e two.pb.gz
+kill -INT "$first"
+wait "$first"
+status=0
+wait "$second" || status=$?
+is "$status" 0 'then it has its turn'
+for file in one two; do
+	profile "$file: the machine's state" $file.pb.gz \
+		"'exclusive: governor ' in comments and ', turbo ' in comments and ', SMT ' in comments"
+done
+finish
