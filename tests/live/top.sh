@@ -59,6 +59,7 @@ shell() {
 	wait_for 10 shows 'ready>'
 	keys -l "stty -a >before.keep; echo kept; cd '$T'" && keys Enter
 	wait_for 10 test -s before.keep
+	wait_for 10 shows '^kept'
 }
 top_pid() {
 	pgrep -P "$(mux display-message -p -t 0 '#{pane_pid}')" cprof
@@ -146,8 +147,9 @@ for signal in TERM INT HUP; do
 	restored "SIG$signal"
 	is "$(cat status.keep)" 0 "SIG$signal: status 0"
 done
+keys -l 'ulimit -c 0; echo limit''ed' && keys Enter
+wait_for 10 shows '^limited'
 for signal in SEGV ABRT QUIT; do
-	keys -l 'ulimit -c 0' && keys Enter
 	start_top "-p $target"
 	wait_for 10 shows '^samples [1-9]'
 	kill "-$signal" "$(top_pid)"
