@@ -11,7 +11,7 @@ record deep --scope task -e cycles:u -c 100003 -- ./spin 100 20
 record deep-fp --scope task --call-graph fp -e cycles:u -c 100003 -- ./spin 100 20
 record kernel --scope task -e cycles:k -c 100003 -- dd if=/dev/zero of=/dev/null bs=64k count=2000
 record threads -e cycles:u -c 10007 -- ./shortthreads 500 100
-record sides -e cycles -c 100003 -- sh -c './work 10; dd if=/dev/zero of=/dev/null bs=64k count=500'
+record sides --call-graph dwarf,16384 -e cycles -c 100003 -- sh -c './work 10; dd if=/dev/zero of=/dev/null bs=64k count=500'
 END
 for case in frameless frameless-fp; do
 	recorded stacks $case "$case"
