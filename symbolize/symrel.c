@@ -154,6 +154,10 @@ static bool symbol_value(const struct link *l, Elf_Data *symbols, size_t i, uint
 	*ret = sym.st_shndx == SHN_UNDEF ? 0 : sym.st_value;
 	if (sym.st_shndx == SHN_UNDEF || sym.st_shndx == SHN_ABS)
 		return true;
+	if (sym.st_shndx == SHN_COMMON) {
+		*ret = 0;    /* a variable; st_value is its alignment */
+		return true;
+	}
 	if (sym.st_shndx >= l->n_sections)
 		return false;
 	const struct link_section *s = &l->section[sym.st_shndx];
@@ -183,6 +187,8 @@ static int relocate(struct link *l, const struct link_section *s, Elf_Data *symb
 		return -EINVAL;
 	if (!is_nowhere(l, symbols, GELF_R_SYM(r->r_info)))
 		value += (uint64_t)r->r_addend;
+	else if (strcmp(s->name, ".debug_ranges") == 0)
+		value = 1;   /* a pair of zeros would end the unit's list (DWARF 4, 2.17.3) */
 	uint32_t value32 = (uint32_t)value;
 	memcpy(l->image + s->image_off + r->r_offset, n == 8 ? (void *)&value : &value32,
 	       (size_t)n);

@@ -512,6 +512,90 @@ def check_dwp(tap, folder, symdump, source):
         tap.ok(run([symdump, "-l", path], text) != apart, name + ": it was that file")
 
 
+# ---- relocatable files, as kernel modules are ------------------------------------------
+
+RELOCATABLE = (
+    ("gcc", "-gdwarf-4 -O2"), ("gcc", "-gdwarf-5 -O2"), ("gcc", "-gdwarf-5 -O2 -gz"),
+    ("gcc", "-gdwarf-4 -O2 -ffunction-sections"), ("gcc", "-gdwarf-5 -O2 -ffunction-sections"),
+    ("gcc", "-gdwarf-5 -O2 -gdwarf64"), ("clang", "-gdwarf-4 -O2"), ("clang", "-gdwarf-5 -O2"),
+    ("clang", "-gdwarf-4 -O2 -ffunction-sections"),
+    ("clang", "-gdwarf-5 -O2 -ffunction-sections"),
+    ("clang", "-gdwarf-4 -O2 -ffunction-sections --target=aarch64-linux-gnu"),
+    ("clang", "-gdwarf-5 -O2 -ffunction-sections --target=aarch64-linux-gnu"),
+)
+MODULE_BASE = 0xffffffffc0100000
+
+
+def code_sections(path):
+    """[(name, size)] of those with code"""
+    found = re.findall(r"^\s*\[\s*\d+\]\s+(\S+)\s+PROGBITS\s+\w+\s+\w+\s+(\w+)\s+\w+\s+AX\b",
+                       run(["readelf", "-SW", path]), re.M)
+    return [(name, int(size, 16)) for name, size in found if int(size, 16)]
+
+
+def link_at(module, places, out):
+    """What the kernel does, by a linker: None, or why it cannot."""
+    script = out + ".ld"
+    with open(script, "w") as f:
+        f.write("SECTIONS {\n")
+        for name, address in places.items():
+            f.write("\t%s %#x : { *(%s) }\n" % (name, address, name))
+        f.write("}\n")
+    # Calls of libc's functions go nowhere: nothing of this is run.
+    done = subprocess.run(["ld.lld", "--unresolved-symbols=ignore-all", "--noinhibit-exec", "-e0",
+                           "-T", script, module, "-o", out], capture_output=True, text=True)
+    return None if done.returncode == 0 else done.stderr.strip().splitlines()[-1]
+
+
+def check_relocatable(tap, folder, symdump, tools, fixture):
+    """A relocatable file with each section at an address of its own, as if it were linked there."""
+    nested = os.path.join(folder, "nested-module.c")
+    with open(nested, "w") as f:
+        f.write(nested_source())
+    for n, (compiler, flags) in enumerate(RELOCATABLE):
+        # There are no headers of the other machine here.
+        source = nested if "--target" in flags else fixture
+        name = "relocatable: %s %s %s" % (compiler, flags, os.path.basename(source))
+        module, linked = (os.path.join(folder, "module%d.%s" % (n, e)) for e in ("o", "linked"))
+        if not shutil.which("ld.lld"):
+            tap.skip(name, "no ld.lld here")
+            continue
+        why = build(compiler, flags + " -c -fno-pic", source, module)
+        if why:
+            tap.skip(name, why)
+            continue
+        code = code_sections(module)
+        places = {s: MODULE_BASE + 0x10000 * i for i, (s, _) in enumerate(code)}
+        why = link_at(module, places, linked)
+        if why:
+            tap.skip(name, why)
+            continue
+        v = Variant(linked)
+        by_section = {s: range(places[s], places[s] + size, STEP) for s, size in code}
+        v.addresses = [a for addresses in by_section.values() for a in addresses]
+        v.text = "".join("%#x\n" % a for a in v.addresses)
+        at = lambda some: ["-R%s=%#x" % (s, places[s]) for s in some]
+        answer = run([symdump, "-l", *at(places), module], v.text)
+        ours = frames_by_address(answer)
+        named = [a for a in v.addresses if ours.get(a, [("",) * 4])[0][1].endswith(".c")]
+        tap.ok(len(named) > 0.9 * len(v.addresses), "%s: %d addresses in %d sections" %
+               (name, len(v.addresses), len(code)), [str(len(named))])
+        for tool, args in tools:
+            if tool == "eu-addr2line" and ".debug_aranges" not in sections(linked):
+                continue
+            theirs = frames_by_address(run([tool] + args + [linked], v.text, any_status=True))
+            bad = v.compare(ours, theirs, tool)
+            tap.ok(not bad, "%s: as %s of the linked file (%d in padding)" %
+                   (name, tool, v.n_padding), bad[:SHOWN])
+        # The kernel frees .init.text and no longer tells where it was.
+        for lost in list(places)[:-1] if "sections" in flags else ():
+            rest = [s for s in places if s != lost]
+            text = "".join("%#x\n" % a for s in rest for a in by_section[s])
+            answer = frames_by_address(run([symdump, "-l", *at(rest), module], text))
+            bad = ["%#x" % a for s in rest for a in by_section[s] if answer.get(a) != ours[a]]
+            tap.ok(not bad, "%s: without an address for %s" % (name, lost), bad[:SHOWN])
+
+
 def main():
     symdump, root = sys.argv[1:3]
     tap = Tap()
@@ -538,6 +622,8 @@ def main():
         cxx = os.path.join(root, "tests/unit/symbolize/fixture-cxx.cc")
         check_dwp(tap, folder, symdump, cxx)
         Kept(tap, folder, symdump, cxx).check_all()
+        check_relocatable(tap, folder, symdump, tools,
+                          os.path.join(root, "tests/unit/symbolize/fixture-c.c"))
         check_stubs(tap, folder, symdump)
     print("1..%d" % tap.n)
     return 1 if tap.failed else 0

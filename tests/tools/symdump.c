@@ -2,9 +2,10 @@
  * Prints what symbolizer_resolve says about addresses of an ELF file, in llvm-symbolizer's
  * form: the address, then per frame, innermost first, the name and file:line:column.
  *
- *	symdump [-l] [-n] [-t] [-v] [-r ROOT] [-d DEBUGDIR] FILE < ADDRESSES
+ *	symdump [-l] [-n] [-t] [-v] [-r ROOT] [-d DEBUGDIR] [-R SECTION=ADDRESS]... FILE < ADDRESSES
  *
  *	-l  linkage names   -n  no DWARF, symbol tables only   -s  with source and start line
+ *	-R SECTION=ADDRESS  of a relocatable file (a kernel module): where that section lies
  *	-t  only the time taken, to standard error             -v  explanations to standard error
  */
 
@@ -15,6 +16,7 @@
 #include "base/vec.h"
 #include "symbolize/dso.h"
 #include "symbolize/symbolizer.h"
+#include "symbolize/symrel.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -26,9 +28,13 @@ static const char *const source_name[SYMBOLIZER_N_SOURCES] = {
 	"none", "dynsym", "symtab", "plt", "dwarf", "kallsyms", "jit", "go", "pseudo",
 };
 
+#define PLACES_MAX 256
+
 struct options {
 	bool linkage, with_source, only_time;
 	const char *root, *dirs[2];
+	const char *place[PLACES_MAX];
+	size_t n_places;
 	struct symbolizer_options symbolizer;
 };
 
@@ -55,6 +61,37 @@ static void print_lines(const struct options *o, const struct symaddr *addr, siz
 	}
 }
 
+static bool find_section(void *ctx, const char *section, uint64_t *ret_address)
+{
+	const struct options *o = ctx;
+	size_t n = strlen(section);
+	for (size_t i = 0; i < o->n_places; i++)
+		if (strncmp(o->place[i], section, n) == 0 && o->place[i][n] == '=') {
+			*ret_address = strtoull(o->place[i] + n + 1, NULL, 16);
+			return true;
+		}
+	return false;
+}
+
+/* Gives d the file at fd, which it owns then; a relocatable one as it is in memory. */
+static int set_file(struct options *o, struct dso *d, int fd, const char *path)
+{
+	const struct symrel_place place = { find_section, o };
+	uint8_t *image;
+	size_t n_bytes;
+	if (!o->n_places) {
+		dso_set_file(d, fd, path);
+		return 0;
+	}
+	int code = symrel_link(fd, &place, &image, &n_bytes);
+	close(fd);
+	if (code < 0)
+		return code;
+	code = dso_set_image(d, image, n_bytes);
+	free(image);
+	return code;
+}
+
 static int dump(struct options *o, const char *path)
 {
 	VEC(struct symaddr) addr = {0};
@@ -72,10 +109,14 @@ static int dump(struct options *o, const char *path)
 		fprintf(stderr, "symdump: cannot open '%s'\n", path);
 		return 1;
 	}
-	struct dso *d = dso_table_add(&table, &(struct dso_key){ .kind = DSO_ELF }, path);
+	const struct dso_key key = { .kind = o->n_places ? DSO_VDSO : DSO_ELF };
+	struct dso *d = dso_table_add(&table, &key, path);
 	if (!d)
 		return 1;
-	dso_set_file(d, fd, path);
+	if (set_file(o, d, fd, path) < 0) {
+		fprintf(stderr, "symdump: cannot relocate '%s'\n", path);
+		return 1;
+	}
 	while (fgets(text, sizeof(text), stdin)) {
 		struct symaddr a = { .vaddr = strtoull(text, NULL, 16) };
 		if (!VEC_PUSH(&addr, a))
@@ -104,7 +145,7 @@ int main(int argc, char **argv)
 	static const struct log log = { print_line, NULL, LOG_EXPLAIN };
 	struct options o = {0};
 	int c;
-	while ((c = getopt(argc, argv, "lnstvr:d:T:")) != -1) {
+	while ((c = getopt(argc, argv, "lnstvr:d:R:T:")) != -1) {
 		switch (c) {
 		case 'l': o.linkage = true; break;
 		case 'n': o.symbolizer.no_inlines = true; break;
@@ -114,12 +155,18 @@ int main(int argc, char **argv)
 		case 'T': o.symbolizer.timeout_ns = strtoull(optarg, NULL, 10); break;
 		case 'r': o.root = optarg; break;
 		case 'd': o.dirs[0] = optarg; o.symbolizer.debug_dirs = o.dirs; break;
+		case 'R':
+			if (o.n_places == PLACES_MAX)
+				return 64;
+			o.place[o.n_places++] = optarg;
+			break;
 		default: return 64;
 		}
 	}
 	if (optind + 1 != argc) {
 		fprintf(stderr,
-			"usage: symdump [-lnstv] [-r ROOT] [-d DIR] [-T NS] FILE < ADDRESSES\n");
+			"usage: symdump [-lnstv] [-r ROOT] [-d DIR] [-R SECTION=ADDRESS]... "
+			"[-T NS] FILE < ADDRESSES\n");
 		return 64;
 	}
 	return dump(&o, argv[optind]);
