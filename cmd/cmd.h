@@ -12,9 +12,11 @@ struct cmd {
 };
 
 extern const struct cmd cmd_check;
+extern const struct cmd cmd_convert;
 extern const struct cmd cmd_doctor;
 extern const struct cmd cmd_import;
 extern const struct cmd cmd_list;
+extern const struct cmd cmd_merge;
 extern const struct cmd cmd_record;
 extern const struct cmd cmd_report;
 extern const struct cmd cmd_symbolize;

@@ -19,6 +19,8 @@ static const struct cmd *const commands[] = {
 	&cmd_import,
 	&cmd_symbolize,
 	&cmd_check,
+	&cmd_merge,
+	&cmd_convert,
 	&cmd_list,
 	&cmd_doctor,
 };

@@ -106,6 +106,10 @@ struct model_part { const void *data; size_t n_bytes; };
 int model_read_parts(const struct model_part *part, size_t n_parts, struct model **ret,
 		     struct err *e);
 
+/* Writes a gzipped profile; level is zlib's.  What `write` returned, or -ENOMEM, with e set. */
+int model_write(const struct model *m, int (*write)(void *ctx, const void *data, size_t n_bytes),
+		void *ctx, int level, struct err *e);
+
 void model_free(struct model *m);
 
 /* The sample type to show: by name, or when name is NULL the default of the profile, or

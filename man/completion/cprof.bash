@@ -31,7 +31,7 @@ _cprof() {
 	done
 
 	if [[ $COMP_CWORD -eq 1 ]]; then
-		mapfile -t COMPREPLY < <(compgen -W 'record top import symbolize check list doctor report --help --version' -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W 'record top import symbolize check merge convert list doctor report --help --version' -- "$cur")
 		return
 	fi
 	case $command in
@@ -90,6 +90,20 @@ _cprof() {
 		options='
 		#options check
 		--for --quiet --json
+		#end
+		'
+		;;
+	merge)
+		options='
+		#options merge
+		--output
+		#end
+		'
+		;;
+	convert)
+		options='
+		#options convert
+		--to --from --sample-type --output
 		#end
 		'
 		;;

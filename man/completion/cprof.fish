@@ -34,6 +34,8 @@ complete -c cprof -n __cprof_no_command -a import -d 'make profiles of what perf
 complete -c cprof -n __cprof_no_command -a list -d 'show the events and what can be done with them'
 complete -c cprof -n __cprof_no_command -a doctor -d 'find out what works here, and what would help'
 complete -c cprof -n __cprof_no_command -a top -d 'show live which functions cost most'
+complete -c cprof -n __cprof_no_command -a merge -d 'make one profile of several'
+complete -c cprof -n __cprof_no_command -a convert -d 'turn profiles into other formats and back'
 complete -c cprof -n __cprof_no_command -a report -d 'show where a profile goes, or compare two'
 complete -c cprof -n __cprof_no_command -l help -d 'show help'
 complete -c cprof -n __cprof_no_command -l version -d 'show the version'
@@ -105,6 +107,15 @@ complete -c cprof -n '__cprof_using symbolize' -l debuginfod-timeout -x -d 'for 
 complete -c cprof -n '__cprof_using symbolize' -s q -l quiet -d 'no summary'
 complete -c cprof -n '__cprof_using symbolize' -s v -l verbose -d 'explain'
 complete -c cprof -n '__cprof_using symbolize' -F
+
+complete -c cprof -n '__cprof_using merge' -s o -l output -r -F -d 'file to write'
+complete -c cprof -n '__cprof_using merge' -F
+
+complete -c cprof -n '__cprof_using convert' -l to -x -a 'folded speedscope chrome firefox pprof' -d 'what to write'
+complete -c cprof -n '__cprof_using convert' -l from -x -a 'pprof folded script' -d 'what is read'
+complete -c cprof -n '__cprof_using convert' -l sample-type -x -d 'which values to take'
+complete -c cprof -n '__cprof_using convert' -s o -l output -r -F -d 'file to write'
+complete -c cprof -n '__cprof_using convert' -F
 
 complete -c cprof -n '__cprof_using list' -l pmu -a '(__cprof_pmus)' -d 'the PMUs, or the events of one'
 complete -c cprof -n '__cprof_using list' -l search -x -d 'events with a word in name or description'

@@ -1,0 +1,77 @@
+/* cprof merge: several profiles with the same sample types become one. */
+
+#include "base/err.h"
+#include "base/vec.h"
+#include "cmd/cmd.h"
+#include "cmd/saveas.h"
+#include "view/model.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdio.h>
+
+#define COMPRESSION 6
+
+struct merge {
+	const char *output;
+	VEC(const char *) paths;
+	struct model *m;
+};
+
+static const struct argp_option options[] = {
+	{ "output", 'o', "FILE", 0, "Where to; - for stdout", 1 },
+	{ 0 }
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct merge *x = state->input;
+	switch (key) {
+	case 'o': x->output = arg; break;
+	case ARGP_KEY_ARG:
+		if (!VEC_PUSH(&x->paths, arg))
+			argp_failure(state, CMD_FAILED, ENOMEM, "cannot parse options");
+		break;
+	case ARGP_KEY_END:
+		if (x->paths.n == 0)
+			argp_error(state, "no FILE given");
+		if (!x->output)
+			argp_error(state, "no output given: -o FILE, or -o - for stdout");
+		break;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.args_doc = "FILE...",
+	.doc = "Merge profiles with the same sample types into one.",
+};
+
+static int write_profile(void *what, int (*write)(void *ctx, const void *data, size_t n_bytes),
+			 void *ctx, struct err *e)
+{
+	const struct merge *x = what;
+	return model_write(x->m, write, ctx, COMPRESSION, e);
+}
+
+static int run_merge(int argc, char **argv)
+{
+	struct merge x = { 0 };
+	struct err e = { 0 };
+	argp_parse(&argp, argc, argv, 0, NULL, &x);
+	int code = model_read_files(x.paths.v, x.paths.n, &x.m, &e);
+	if (code == 0)
+		code = saveas_write(x.output, true, write_profile, &x, &e);
+	model_free(x.m);
+	VEC_FREE(&x.paths);
+	return code < 0 ? cmd_fail("merge", &e) : 0;
+}
+
+const struct cmd cmd_merge = {
+	.name = "merge",
+	.help = "make one profile of several",
+	.run = run_merge,
+};
