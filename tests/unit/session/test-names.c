@@ -54,7 +54,7 @@ static void test_kernel_code(void)
 	feed_ksymbol(&g, PERF_RECORD_KSYMBOL_TYPE_OOL, PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER, gone,
 		     0x80, "kprobe_optinsn_page");
 	struct names_options o = { 0 };
-	struct names n;
+	struct names n = { 0 };
 	struct err e;
 	tap_int(names_resolve(&g, &o, &n, &e), 0, "resolved");
 	tap_str(named(&g, &n, trampoline + 0x10), "ftrace_trampoline in [kernel.kallsyms]",

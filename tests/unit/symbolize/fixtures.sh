@@ -90,7 +90,10 @@ fi
 kernel="$out/kernel"
 modules=usr/lib/debug/lib/modules/1.2.3
 mkdir -p "$kernel/usr/lib/debug/boot" "$kernel/$modules/extra" "$kernel/lib/modules/1.2.3"
-kflags="-g -O2 -w -ffreestanding -fno-toplevel-reorder -fno-asynchronous-unwind-tables -nostdlib"
+kflags='-g -O2 -w -ffreestanding -fno-asynchronous-unwind-tables -nostdlib'
+# Functions in the order of the source, which clang keeps by itself.
+order=-fno-toplevel-reorder
+"$@" $order -x c -E /dev/null >/dev/null 2>&1 && kflags="$kflags $order"
 "$@" $kflags -fno-pie -no-pie -static -Wl,-Ttext=0x1000000 \
 	-Wl,--build-id=0x4444556677889900aabbccddeeff001122334455 \
 	"$src/fixture-kernel.c" -o "$kernel/usr/lib/debug/boot/vmlinux-1.2.3"
