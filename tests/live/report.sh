@@ -1,0 +1,39 @@
+#!/bin/sh
+# Recordings compared, and what a recording ends with on a terminal.
+. "$CPROF_SOURCE_ROOT/tests/lib.sh"
+need_perf
+
+# Different rates are no difference of the program. Its functions do a known part of the work, in
+# user code, so what differs is chance.
+rates() {
+	for hz in 100 1000; do
+		run "$CPROF" record -q --user -e cpu-clock -F $hz -o $hz.pb.gz -- "$PROG/serial" 400
+		is "$status" 0 "$hz Hz: recorded"
+	done
+	run "$CPROF" report --diff 100.pb.gz --focus '^[A-J]$' --json 1000.pb.gz
+	is "$status" 0 '100 against 1000 Hz: compared'
+	check 'nothing of it is significant' "$PYTHON" - out <<'END'
+import json, sys
+rows = json.load(open(sys.argv[1]))["rows"]
+print(rows)
+assert len(rows) >= 10 and not any(r["flat"]["significant"] for r in rows)
+END
+}
+attempts 3 rates
+
+# The same recording with a function planted that takes a tenth of the time.
+run "$CPROF" report --diff 1000.pb.gz --fail-if 'flat(A) > +2%' 1000.pb.gz
+is "$status" 0 'a recording beside itself passes a gate'
+run "$CPROF" record -q --user -e cpu-clock -o spin.pb.gz -- "$PROG/spin" 5 400
+run "$CPROF" report --diff 1000.pb.gz --fail-if 'flat(spin_leaf) > +50%' spin.pb.gz
+is "$status" 3 'another program does not'
+
+if command -v script >/dev/null; then
+	script -qec "'$CPROF' record -e cpu-clock -o tty.pb.gz -- '$PROG/serial' 200" /dev/null \
+		</dev/null >out 2>&1
+	like out '%.* J.?$' 'on a terminal: the hottest functions'
+	like out 'cprof report.* tty\.pb\.gz' 'on a terminal: the command that shows more'
+else
+	skip 'on a terminal: the hottest functions' 'needs script'
+fi
+finish
