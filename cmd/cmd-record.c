@@ -9,6 +9,7 @@
 #include "cmd/cmd.h"
 #include "cmd/hottest.h"
 #include "cmd/recording.h"
+#include "cmd/repeat.h"
 #include "cmd/recordloop.h"
 #include "cmd/summary.h"
 #include "cprof.h"
@@ -250,15 +251,15 @@ static void recording_done(struct recording *rec)
 	recordopts_done(&rec->opts);
 }
 
-static int run_record(int argc, char **argv)
+static int record_once(struct recordopts *o)
 {
 	struct recording rec = {
+		.opts = *o,
 		.signals.fd = -1, .launch = { .go_fd = -1, .errno_fd = -1 },
 		.control = { .fd = -1, .ack_fd = -1 }, .parts.fd = -1,
 	};
 	struct err e = { 0 };
 	int status = CMD_FAILED;
-	recordopts_parse(&rec.opts, argc, argv);
 	int code = run(&rec, &status, &e);
 	if (code < 0) {
 		int failed = e.code ? cmd_fail("record", &e) : CMD_FAILED;
@@ -269,6 +270,17 @@ static int run_record(int argc, char **argv)
 	if (status == 0 && rec.launch.ended)
 		status = launch_status(&rec.launch);
 	recording_done(&rec);
+	return status;
+}
+
+static int run_record(int argc, char **argv)
+{
+	struct recordopts o;
+	recordopts_parse(&o, argc, argv);
+	if (!o.repeat)
+		return record_once(&o);
+	int status = repeat_run(&o, record_once);
+	recordopts_done(&o);
 	return status;
 }
 

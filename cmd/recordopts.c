@@ -16,6 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* More runs than anybody waits for. */
+#define REPEAT_MAX 10000
+
 enum {
 	OPT_DURATION = 256,
 	OPT_DELAY,
@@ -35,7 +38,7 @@ enum {
 	OPT_ADAPTIVE,
 	OPT_JSON,
 	OPT_NO_SYMBOLS,
-	OPT_EXCLUSIVE,
+	OPT_EXCLUSIVE, OPT_REPEAT,
 };
 
 static const struct argp_option options[] = {
@@ -69,6 +72,8 @@ static const struct argp_option options[] = {
 	  "Leave out what happens in the first TIME; -1: until --control says enable", 3 },
 	{ "exclusive", OPT_EXCLUSIVE, NULL, 0,
 	  "Wait until no other recording with this option runs on the machine", 3 },
+	{ "repeat", OPT_REPEAT, "N", 0,
+	  "Run the command N times: one profile, and how each function's share varies", 3 },
 	{ NULL, 'D', "MS", 0, "The same in milliseconds, or -1, as perf record has it", 3 },
 
 	{ NULL, 0, NULL, 0, "Output:", 4 },
@@ -202,12 +207,20 @@ static void check_end(struct recordopts *o, struct argp_state *state)
 		argp_error(state, "--delay -1 begins disabled, and only --control can enable it");
 	if (o->quiet && o->verbose)
 		argp_error(state, "-q and -v exclude each other");
+	if (o->repeat && !o->command)
+		argp_error(state, "--repeat runs a command, and there is none");
+	if (o->repeat && (o->part.has_control || o->part.signal || o->part.last_ns ||
+			  o->part.trigger.text || o->part.rotate.kind != ROTATE_NEVER))
+		argp_error(state, "--repeat makes one profile of whole runs: it goes neither with "
+			   "--control nor with --snapshot-signal, --switch-output, --last, "
+			   "--trigger");
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct recordopts *o = state->input;
 	struct cprof_config *c = &o->config;
+	uint64_t n;
 	switch (key) {
 	case 'p':
 		parse_ids(state, arg, "process", &o->pids.v, &o->pids.n, &o->pids.cap);
@@ -236,6 +249,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		}
 		break;
 	case OPT_EXCLUSIVE: o->exclusive = true; break;
+	case OPT_REPEAT:
+		if (units_parse_u64(arg, &n) < 0 || n < 2 || n > REPEAT_MAX)
+			argp_error(state, "--repeat '%s': a number from 2 to %d", arg, REPEAT_MAX);
+		o->repeat = (unsigned)n;
+		break;
 	case OPT_STRICT: o->strict = true; break;
 	case OPT_ADAPTIVE: c->adaptive = true; break;
 	case OPT_SCALE: c->scale = true; break;

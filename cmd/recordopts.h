@@ -29,6 +29,7 @@ struct recordopts {
 	char *command_line;           /* for the file's comments */
 	const char *output;           /* NULL: the default names */
 	bool exclusive;
+	unsigned repeat;              /* runs of the command; 0: one, as ever */
 	struct partopts part;
 	const struct recordopts_subset *subset;  /* while a subset is parsed; NULL */
 	uint64_t duration_ns;         /* 0: until the target ends */

@@ -42,7 +42,7 @@ _cprof() {
 		--adaptive --scale --user --kernel --no-inherit --scope --label --labels --ring-size --max-memory
 		--symbol-timeout --strict --quiet --verbose --json --demangle --no-symbols
 		--debuginfod --debuginfod-timeout --kernel-debug
-		--control --snapshot-signal --switch-output --switch-max-files --last --trigger --exclusive
+		--control --snapshot-signal --switch-output --switch-max-files --last --trigger --exclusive --repeat
 		#end
 		'
 		;;

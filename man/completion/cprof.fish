@@ -52,6 +52,7 @@ complete -c cprof -n '__cprof_using record' -l control -x -a 'fd: fifo:' -d 'tak
 complete -c cprof -n '__cprof_using record' -l snapshot-signal -d 'write the profile so far at a signal'
 complete -c cprof -n '__cprof_using record' -l switch-output -d 'begin a new file'
 complete -c cprof -n '__cprof_using record' -l switch-max-files -x -d 'keep so many files'
+complete -c cprof -n '__cprof_using record' -l repeat -x -d 'so many runs of the command'
 complete -c cprof -n '__cprof_using record' -l exclusive -d 'one such recording at a time'
 complete -c cprof -n '__cprof_using record' -l last -x -d 'keep only this time'
 complete -c cprof -n '__cprof_using record' -l trigger -x -d 'write when a condition holds'
