@@ -38,7 +38,7 @@ exec {ctl_fd_ack}<>${ctl_ack_fifo}
 
 perf record -D -1 -e cpu-clock -o script.pb.gz       \
             --control fd:${ctl_fd},${ctl_fd_ack} \
-            -- $PROG/spin 4 1500 &
+            -- $PROG/spin 4 5000 &
 perf_pid=$!
 
 sleep 0.5 && echo 'enable' >&${ctl_fd} && read -u ${ctl_fd_ack} e1 && echo "enabled(${e1})"
