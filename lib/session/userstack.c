@@ -73,8 +73,10 @@ static bool find_module(void *ctx, uint64_t pc, struct unwind_module *ret)
 			jit_find_module(l->u->jit, l->space, pc, ret);
 		return true;
 	}
+	/* At exec the kernel maps the loader whole, data and all, as code first: what lies in
+	 * none of its segments with code is none. */
 	if (!dso_vaddr(d, pc - map->start + map->pgoff, &vaddr))
-		return true;
+		return !d->n_segments;
 	ret->cfi = cfi_of(l->u, d);
 	ret->bias = pc - vaddr;
 	return true;
