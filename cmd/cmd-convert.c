@@ -153,7 +153,8 @@ static int convert(struct convert *x, struct err *e)
 	if (code == 0)
 		code = model_find_type(x->m, x->sample_type, &x->type, e);
 	if (code == 0)
-		code = saveas_write(x->output, !x->to->convert, write_converted, x, e);
+		code = saveas_write(&(struct saveas){ x->output, !x->to->convert, write_converted,
+						      x }, 1, e);
 	if (code == 0 && x->n_left_out > 0)
 		fprintf(stderr, "cprof convert: %" PRIu64 " samples with negative values are left "
 				"out: %s has no room for them\n", x->n_left_out, x->to->name);

@@ -9,15 +9,13 @@
 #include "base/vec.h"
 #include "cmd/cmd.h"
 #include "cmd/nameopts.h"
-#include "cmd/output.h"
-#include "cmd/signals.h"
+#include "cmd/saveas.h"
 #include "cmd/text.h"
 #include "cprof-names.h"
 
 #include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -29,6 +27,7 @@ struct symbolize {
 	const char *output_name;
 	bool quiet, verbose;
 	struct log log;
+	struct cprof_symbolize_stats stats;
 };
 
 static const struct argp_option options[] = {
@@ -111,25 +110,19 @@ static void print_summary(const struct cprof_symbolize_stats *st, const char *pa
 				"one's: not used (-v tells)\n", st->n_debug_misfits);
 }
 
+static int write_symbolized(void *what, int (*write)(void *ctx, const void *data, size_t n_bytes),
+			    void *ctx, struct err *e)
+{
+	struct symbolize *s = what;
+	return cprof_symbolize(&s->config, write, ctx, &s->stats, e);
+}
+
 static int run(struct symbolize *s, struct err *e)
 {
-	struct output o = { 0 };
-	struct cprof_symbolize_stats st;
-	const char *part = "symbolized";
 	const char *name = s->output_name ? s->output_name : s->config.path;
-	int code = output_open(&o, &part, 1, name, NULL, e);
-	if (code < 0)
-		return code;
-	signals_abort_on(&o.file.tmp_path, 1);
-	code = cprof_symbolize(&s->config, output_write, &o, &st, e);
-	if (code == 0) {
-		signals_hold();
-		code = output_commit(&o, 1, e);
-	}
+	int code = saveas_write(&(struct saveas){ name, true, write_symbolized, s }, 1, e);
 	if (code == 0 && !s->quiet)
-		print_summary(&st, o.path);
-	output_done(&o);
-	signals_abort_on(NULL, 0);
+		print_summary(&s->stats, name);
 	return code;
 }
 
@@ -141,7 +134,6 @@ static int run_symbolize(int argc, char **argv)
 	s.log.max = s.verbose ? LOG_EXPLAIN : LOG_NOTE;
 	if (s.quiet)
 		s.log.line = NULL;
-	signal(SIGPIPE, SIG_IGN);
 	s.config.debug_dir = s.debug_dirs.v;
 	s.config.n_debug_dirs = s.debug_dirs.n;
 	s.config.log = &s.log;

@@ -6,6 +6,7 @@
  */
 
 #include "base/err.h"
+#include "base/membuf.h"
 #include "base/units.h"
 #include "base/vec.h"
 #include "cmd/cachedir.h"
@@ -183,18 +184,6 @@ static void describe_target(struct top *top)
 
 /* ---- one refresh ------------------------------------------------------------------- */
 
-struct buffer { char *data; size_t n, cap; };
-
-static int into_buffer(void *ctx, const void *data, size_t n_bytes)
-{
-	struct buffer *b = ctx;
-	if (!vec_grow((void **)&b->data, &b->cap, b->n, n_bytes, 1))
-		return -ENOMEM;
-	memcpy(b->data + b->n, data, n_bytes);
-	b->n += n_bytes;
-	return 0;
-}
-
 static void add_losses(struct top_view_losses *l, const struct cprof_stats *st,
 		       const struct cprof_event_stats *ev)
 {
@@ -211,18 +200,18 @@ static int take_event(struct top *top, size_t i, uint64_t duration_ns, struct er
 {
 	struct cprof_stats st;
 	struct cprof_event_stats ev;
-	struct buffer b = { 0 };
+	struct membuf b = { 0 };
 	int code = 0;
 	cprof_recorder_stats(top->recorder, &st);
 	cprof_recorder_event_stats(top->recorder, i, &ev);
 	add_losses(&top->losses[i], &st, &ev);
 	if (ev.n_samples || ev.n_lost_shown)
-		code = cprof_recorder_write(top->recorder, i, into_buffer, &b, e);
+		code = cprof_recorder_write(top->recorder, i, membuf_write, &b, e);
 	if (code < 0) {
-		free(b.data);
+		VEC_FREE(&b.bytes);
 		return code;
 	}
-	struct top_tally_part part = { b.data, b.n };
+	struct top_tally_part part = { b.bytes.v, b.bytes.n };
 	return top_tally_add(&top->tally[i], part, duration_ns, e);
 }
 

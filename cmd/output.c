@@ -34,6 +34,15 @@ static char *make_path(const char *name, const char *part, size_t n, const char 
 	return got < 0 ? NULL : path;
 }
 
+int output_check_terminal(struct err *e)
+{
+	if (isatty(STDOUT_FILENO) != 1)
+		return 0;
+	int code = err_usage(e, "not writing a compressed profile to a terminal");
+	err_hint(e, "redirect stdout, or use -o FILE");
+	return code;
+}
+
 static int open_stdout(struct output *o, size_t n, struct err *e)
 {
 	if (n != 1) {
@@ -42,11 +51,9 @@ static int open_stdout(struct output *o, size_t n, struct err *e)
 		err_hint(e, "give a file name, or record one event");
 		return -EINVAL;
 	}
-	if (isatty(STDOUT_FILENO)) {
-		err_usage(e, "not writing a compressed profile to a terminal");
-		err_hint(e, "redirect stdout, or use -o FILE");
-		return -EINVAL;
-	}
+	int code = output_check_terminal(e);
+	if (code < 0)
+		return code;
 	o->path = strdup("-");
 	if (!o->path)
 		return err_errno(e, ENOMEM, "cannot open the output");

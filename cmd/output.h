@@ -27,6 +27,9 @@ struct output {
 int output_open(struct output *o, const char *const *part, size_t n, const char *name,
 		const char *stamp, struct err *e);
 
+/* -EINVAL with e set when stdout is a terminal, which a compressed profile would garble. */
+int output_check_terminal(struct err *e);
+
 /* A pprof_write_fn; ctx is a struct output. */
 int output_write(void *ctx, const void *data, size_t n_bytes);
 

@@ -207,7 +207,7 @@ static int merge(struct repeating *r, struct err *e)
 	if (code == 0)
 		code = model_read_files(paths, r->n, &m, e);
 	if (code == 0)
-		code = saveas_write(name, true, write_model, m, e);
+		code = saveas_write(&(struct saveas){ name, true, write_model, m }, 1, e);
 	if (code == 0 && !r->opts->quiet)
 		fprintf(stderr, "cprof record: %u runs -> %s\n", r->n, name);
 	if (code == 0)

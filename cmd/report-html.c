@@ -10,9 +10,8 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/vec.h"
-#include "cmd/signals.h"
+#include "cmd/saveas.h"
 #include "cmd/text.h"
-#include "proto/outfile.h"
 #include "view/html.h"
 #include "view/svg.h"
 
@@ -192,8 +191,10 @@ static FILE *open_source(void *ctx, const char *path)
 	return report_source_open(path);
 }
 
-static int write_html(const struct pictures *p, struct outfile *to, struct err *e)
+static int write_html(void *what, int (*write)(void *ctx, const void *data, size_t n_bytes),
+		      void *ctx, struct err *e)
 {
+	const struct pictures *p = what;
 	CLEANUP_FREE struct html_set *set = calloc(p->groups.n + 1, sizeof(*set));
 	if (!set)
 		return err_errno(e, ENOMEM, "cannot write the page");
@@ -206,7 +207,7 @@ static int write_html(const struct pictures *p, struct outfile *to, struct err *
 	struct html_spec spec = { .set = set, .n_sets = p->groups.n, .by = p->o->by,
 				  .norm = p->o->norm,
 				  .open_source = p->o->no_source ? NULL : open_source };
-	return html_write(&spec, outfile_write, to, e);
+	return html_write(&spec, write, ctx, e);
 }
 
 /* What values are multiplied with to be compared. */
@@ -219,7 +220,9 @@ static double factor_of(const struct pictures *p, const struct group *g, const s
 }
 
 static int draw(const struct pictures *p, const struct rows *rows, const struct rows *base_rows,
-		uint32_t base_type, struct outfile *to, struct err *e)
+		uint32_t base_type,
+		int (*write)(void *ctx, const void *data, size_t n_bytes), void *ctx,
+		struct err *e)
 {
 	const struct group *g = &p->groups.v[0], *b = &p->base;
 	const struct model_type *type = &g->m->type[g->type];
@@ -242,15 +245,17 @@ static int draw(const struct pictures *p, const struct rows *rows, const struct 
 		snprintf(subtitle, sizeof(subtitle), "%s: %s%s%s",
 			 model_string(g->m, type->type), scale_text(spec.scale, t->total, total),
 			 base ? ", compared with " : "", base ? b->name : "");
-		r = svg_write(&spec, outfile_write, to, e);
+		r = svg_write(&spec, write, ctx, e);
 	}
 	tree_free(t);
 	tree_free(base);
 	return r;
 }
 
-static int write_svg(const struct pictures *p, struct outfile *to, struct err *e)
+static int write_svg(void *what, int (*write)(void *ctx, const void *data, size_t n_bytes),
+		     void *ctx, struct err *e)
 {
+	const struct pictures *p = what;
 	const struct group *g = &p->groups.v[0], *b = &p->base;
 	struct rows *rows = NULL, *base_rows = NULL;
 	CLEANUP_FREE uint32_t *type = calloc(g->m->n_types, sizeof(*type));
@@ -261,53 +266,27 @@ static int write_svg(const struct pictures *p, struct outfile *to, struct err *e
 		r = rows_new(b->m, b->f, p->o->by, NULL, &base_rows, e);
 	}
 	if (r == 0)
-		r = draw(p, rows, base_rows, type[g->type], to, e);
+		r = draw(p, rows, base_rows, type[g->type], write, ctx, e);
 	rows_free(rows);
 	rows_free(base_rows);
 	return r;
 }
 
-static int open_output(struct outfile *f, const char *path, struct err *e)
+static int write_all(struct pictures *p, struct err *e)
 {
-	if (strcmp(path, "-") != 0)
-		return outfile_open(f, path, e);
-	outfile_open_fd(f, STDOUT_FILENO);
-	return 0;
-}
-
-static int write_all(const struct pictures *p, struct err *e)
-{
-	const char *const path[2] = { p->o->html, p->o->svg };
-	struct outfile out[2];
-	char *unfinished[2] = { NULL, NULL };
+	struct saveas file[2];
 	size_t n = 0;
-	int r = 0;
-	signal(SIGPIPE, SIG_IGN);
-	for (int i = 0; i < 2 && r == 0; i++) {
-		if (!path[i])
+	if (p->o->html)
+		file[n++] = (struct saveas){ p->o->html, false, write_html, p };
+	if (p->o->svg)
+		file[n++] = (struct saveas){ p->o->svg, false, write_svg, p };
+	int r = saveas_write(file, n, e);
+	for (size_t i = 0; i < n && r == 0; i++) {
+		if (strcmp(file[i].name, "-") == 0)
 			continue;
-		r = open_output(&out[n], path[i], e);
-		if (r < 0)
-			break;
-		unfinished[n] = out[n].tmp_path;
-		n++;
-		signals_abort_on(unfinished, n);
-		r = i == 0 ? write_html(p, &out[n - 1], e) : write_svg(p, &out[n - 1], e);
-		if (r < 0 && out[n - 1].code < 0)
-			outfile_error(&out[n - 1], e);
-	}
-	if (r == 0) {
-		signals_hold();
-		r = outfile_commit(out, n, e);
-	}
-	for (size_t i = 0; i < n; i++)
-		outfile_abort(&out[i]);
-	signals_abort_on(NULL, 0);
-	for (int i = 0; i < 2 && r == 0; i++) {
-		if (!path[i] || strcmp(path[i], "-") == 0)
-			continue;
-		fprintf(stderr, "cprof report: the %s is '", i == 0 ? "page" : "flame graph");
-		text_print(stderr, path[i]);
+		fprintf(stderr, "cprof report: the %s is '",
+			file[i].fn == write_html ? "page" : "flame graph");
+		text_print(stderr, file[i].name);
 		fprintf(stderr, "'\n");
 	}
 	return r;

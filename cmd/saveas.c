@@ -1,38 +1,52 @@
 #include "cmd/saveas.h"
 
 #include "base/err.h"
+#include "cmd/output.h"
 #include "cmd/signals.h"
-#include "proto/outfile.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
-int saveas_write(const char *name, bool is_binary, saveas_fn *fn, void *what, struct err *e)
+static int open_file(struct outfile *f, const struct saveas *s, struct err *e)
 {
-	struct outfile file;
+	if (strcmp(s->name, "-") != 0)
+		return outfile_open(f, s->name, e);
+	int code = s->is_binary ? output_check_terminal(e) : 0;
+	if (code == 0)
+		outfile_open_fd(f, STDOUT_FILENO);
+	return code;
+}
+
+int saveas_write(const struct saveas *file, size_t n, struct err *e)
+{
+	struct outfile out[SAVEAS_FILES_MAX];
+	char *unfinished[SAVEAS_FILES_MAX];
+	size_t n_open = 0;
 	int code = 0;
-	if (strcmp(name, "-") != 0) {
-		code = outfile_open(&file, name, e);
-	} else if (is_binary && isatty(STDOUT_FILENO)) {
-		code = err_usage(e, "not writing a compressed profile to a terminal");
-		err_hint(e, "redirect stdout, or use -o FILE");
-	} else {
-		outfile_open_fd(&file, STDOUT_FILENO);
-	}
-	if (code < 0)
-		return code;
+	assert(n <= SAVEAS_FILES_MAX);
 	signal(SIGPIPE, SIG_IGN);
-	signals_abort_on(&file.tmp_path, 1);
-	code = fn(what, outfile_write, &file, e);
-	if (file.code < 0)
-		code = outfile_error(&file, e);
+	while (code == 0 && n_open < n) {
+		code = open_file(&out[n_open], &file[n_open], e);
+		if (code < 0)
+			break;
+		unfinished[n_open] = out[n_open].tmp_path;
+		n_open++;
+		signals_abort_on(unfinished, n_open);
+	}
+	for (size_t i = 0; code == 0 && i < n; i++) {
+		code = file[i].fn(file[i].what, outfile_write, &out[i], e);
+		if (out[i].code < 0)
+			code = outfile_error(&out[i], e);
+	}
 	if (code == 0) {
 		signals_hold();
-		code = outfile_commit(&file, 1, e);
+		code = outfile_commit(out, n, e);
 	}
-	outfile_abort(&file);
+	for (size_t i = 0; i < n_open; i++)
+		outfile_abort(&out[i]);
 	signals_abort_on(NULL, 0);
 	return code;
 }

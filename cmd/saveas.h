@@ -1,7 +1,8 @@
 #ifndef CPROF_CMD_SAVEAS_H
 #define CPROF_CMD_SAVEAS_H
 
-/* What merge and convert share: one output, a file or stdout, complete or not there. */
+/* Outputs that the user has named, files or stdout: all are complete, or none is there.  A signal
+ * that ends the program removes what is unfinished. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,7 +13,16 @@ struct err;
 typedef int saveas_fn(void *what, int (*write)(void *ctx, const void *data, size_t n_bytes),
 		      void *ctx, struct err *e);
 
-/* name "-": stdout, which is refused if it is a terminal and the output is_binary. */
-int saveas_write(const char *name, bool is_binary, saveas_fn *fn, void *what, struct err *e);
+struct saveas {
+	const char *name;  /* "-": stdout, which is refused if it is a terminal and is_binary */
+	bool is_binary;
+	saveas_fn *fn;
+	void *what;
+};
+
+#define SAVEAS_FILES_MAX 4
+
+/* Writes n files, SAVEAS_FILES_MAX at most, one after the other. */
+int saveas_write(const struct saveas *file, size_t n, struct err *e);
 
 #endif

@@ -12,8 +12,8 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/membuf.h"
 #include "view/filter.h"
-#include "view/modelwrite.h"
 #include "view/rows.h"
 
 #include <errno.h>
@@ -23,6 +23,7 @@
 /* So many profiles wait at least before they are merged. */
 #define MERGE_MIN 16u
 #define ZLIB_FAST 1
+#define ZLIB_DEFAULT 6
 
 static int no_memory(struct err *e)
 {
@@ -193,22 +194,12 @@ static int read_step(struct top_tally *t, struct top_tally_step *s, struct err *
 	return code;
 }
 
-struct buffer { char *data; size_t n, cap; };
-
-static int into_buffer(void *ctx, const void *data, size_t n_bytes)
-{
-	struct buffer *b = ctx;
-	if (!vec_grow((void **)&b->data, &b->cap, b->n, n_bytes, 1))
-		return -ENOMEM;
-	memcpy(b->data + b->n, data, n_bytes);
-	b->n += n_bytes;
-	return 0;
-}
-
 static int merge_older(struct top_tally *t, struct err *e)
 {
-	struct modelwrite_options o = { .level = ZLIB_FAST };
-	struct buffer b = { 0 };
+	/* Each refresh has its own comments, which would add up. */
+	static const char *const no_comment[1];
+	const struct model_some all = { .comment = no_comment };
+	struct membuf b = { 0 };
 	struct model *m = NULL;
 	size_t n_new = 0;
 	for (size_t i = 1; i < t->older.n; i++)
@@ -222,16 +213,16 @@ static int merge_older(struct top_tally *t, struct err *e)
 		part[i] = (struct model_part){ t->older.v[i].data, t->older.v[i].n_bytes };
 	int code = model_read_parts(part, t->older.n, &m, e);
 	if (code == 0)
-		code = modelwrite_pprof(m, &o, into_buffer, &b, e);
+		code = model_write_some(m, &all, membuf_write, &b, ZLIB_FAST, e);
 	model_free(m);
 	if (code < 0) {
-		free(b.data);
+		VEC_FREE(&b.bytes);
 		return code;
 	}
 	for (size_t i = 0; i < t->older.n; i++)
 		free(t->older.v[i].data);
 	t->older.n = 1;
-	t->older.v[0] = (struct top_tally_part){ b.data, b.n };
+	t->older.v[0] = (struct top_tally_part){ b.bytes.v, b.bytes.n };
 	return 0;
 }
 
@@ -361,7 +352,7 @@ int top_tally_write(const struct top_tally *t, uint32_t thread, const char *comm
 		    int (*write)(void *ctx, const void *data, size_t n_bytes), void *ctx,
 		    struct err *e)
 {
-	struct modelwrite_options o = { .level = 6, .comment = &comment, .n_comments = 1 };
+	struct model_some some = { .comment = &comment, .n_comments = 1 };
 	CLEANUP_FREE struct model_part *part = calloc(t->older.n + t->steps.n + 1, sizeof(*part));
 	CLEANUP_FREE bool *out = NULL;
 	struct model *m = NULL;
@@ -389,13 +380,13 @@ int top_tally_write(const struct top_tally *t, uint32_t thread, const char *comm
 	}
 	/* Refreshes without samples have no profile, but are part of the time. */
 	m->duration_ns = (int64_t)t->total_ns;
-	o.sample_out = out;
+	some.sample_out = out;
 	if (!out)
 		code = no_memory(e);
 	else if (n_left == 0)
 		code = err_set(e, ENODATA, "this thread has no samples yet");
 	else
-		code = modelwrite_pprof(m, &o, write, ctx, e);
+		code = model_write_some(m, &some, write, ctx, ZLIB_DEFAULT, e);
 	model_free(m);
 	return code;
 }

@@ -18,30 +18,20 @@
 
 /* ---- builder -------------------------------------------------------------- */
 
-static int append(void *ctx, const void *data, size_t n_bytes)
-{
-	struct from *f = ctx;
-	if (!VEC_RESERVE(&f->bytes, n_bytes))
-		return -ENOMEM;
-	memcpy(f->bytes.v + f->bytes.n, data, n_bytes);
-	f->bytes.n += n_bytes;
-	return 0;
-}
-
 int from_begin(struct from *f, struct err *e)
 {
 	*f = (struct from){ 0 };
 	int r = strtab_init(&f->names, NULL);
 	if (r < 0)
 		return err_errno(e, ENOMEM, "cannot hold the profile");
-	return pprof_new(append, f, 1, &f->p, e);
+	return pprof_new(membuf_write, &f->out, 1, &f->p, e);
 }
 
 void from_done(struct from *f)
 {
 	pprof_free(f->p);
 	strtab_done(&f->names);
-	VEC_FREE(&f->bytes);
+	VEC_FREE(&f->out.bytes);
 	VEC_FREE(&f->function_of);
 	VEC_FREE(&f->mapping_of);
 	VEC_FREE(&f->places);
@@ -129,7 +119,7 @@ uint64_t from_location(struct from *f, uint32_t module, uint64_t address, const 
 int from_finish(struct from *f, struct model **ret, struct err *e)
 {
 	int r = pprof_finish(f->p, e);
-	return r < 0 ? r : model_read(f->bytes.v, f->bytes.n, ret, e);
+	return r < 0 ? r : model_read(f->out.bytes.v, f->out.bytes.n, ret, e);
 }
 
 /* ---- files ---------------------------------------------------------------- */

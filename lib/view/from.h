@@ -7,6 +7,7 @@
  * as any other.
  */
 
+#include "base/membuf.h"
 #include "base/strtab.h"
 #include "base/vec.h"
 #include "view/dedup.h"
@@ -34,7 +35,7 @@ struct from_place { uint32_t module; uint64_t address; size_t first, n; };
 struct from {
 	struct pprof *p;
 	struct strtab names;                 /* of functions and modules */
-	VEC(char) bytes;                     /* of the pprof */
+	struct membuf out;                   /* the pprof */
 	VEC(uint32_t) function_of;           /* by name: the function's id; 0: none yet */
 	VEC(uint32_t) mapping_of;            /* by name */
 	VEC(struct from_place) places;       /* by location id - 1 */

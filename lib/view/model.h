@@ -110,6 +110,16 @@ int model_read_parts(const struct model_part *part, size_t n_parts, struct model
 int model_write(const struct model *m, int (*write)(void *ctx, const void *data, size_t n_bytes),
 		void *ctx, int level, struct err *e);
 
+/* The same of some samples, with what they need, and with other comments. */
+struct model_some {
+	const bool *sample_out;         /* by sample: left out; NULL: none is */
+	const char *const *comment;     /* in the place of the model's own; NULL: those */
+	size_t n_comments;
+};
+int model_write_some(const struct model *m, const struct model_some *some,
+		     int (*write)(void *ctx, const void *data, size_t n_bytes), void *ctx,
+		     int level, struct err *e);
+
 void model_free(struct model *m);
 
 /* The sample type to show: by name, or when name is NULL the default of the profile, or

@@ -1,6 +1,7 @@
 /* What is one thing after reading and merging, and what is not. */
 
 #include "base/err.h"
+#include "base/membuf.h"
 #include "profile-build.h"
 #include "tap.h"
 #include "view/model.h"
@@ -115,9 +116,93 @@ static void test_merge(void)
 	tap_int(model_read("junk", 4, &m, &e), -EINVAL, "no profile");
 }
 
+static struct model *written(const struct model *m, const struct model_some *some)
+{
+	struct membuf b = { 0 };
+	struct model *back = NULL;
+	struct err e = { 0 };
+	if (!tap_int(some ? model_write_some(m, some, membuf_write, &b, 1, &e)
+			  : model_write(m, membuf_write, &b, 1, &e), 0, "a model is written") ||
+	    !tap_int(model_read(b.bytes.v, b.bytes.n, &back, &e), 0, "and read again"))
+		printf("# %s\n", e.what);
+	VEC_FREE(&b.bytes);
+	return back;
+}
+
+static bool same_arrays(const struct model *a, const struct model *b)
+{
+#define SAME(array, n) \
+	(a->n == b->n && (a->n == 0 || memcmp(a->array, b->array, a->n * sizeof(*a->array)) == 0))
+	bool same = SAME(type, n_types) && SAME(stack_location, n_stack_locations) &&
+		    SAME(labels, n_label_sets) && SAME(sample, n_samples) &&
+		    a->n_stacks == b->n_stacks && a->n_lines == b->n_lines &&
+		    a->n_locations == b->n_locations &&
+		    memcmp(a->value, b->value, (size_t)a->n_samples * a->n_types * 8) == 0;
+#undef SAME
+	for (uint32_t i = 0; same && i < a->n_locations; i++)
+		same = a->location[i].address == b->location[i].address &&
+		       a->location[i].mapping == b->location[i].mapping &&
+		       a->location[i].n_lines == b->location[i].n_lines;
+	for (uint32_t i = 0; same && i < a->n_lines; i++)
+		same = a->line[i].line == b->line[i].line &&
+		       a->line[i].function == b->line[i].function;
+	return same;
+}
+
+static void test_write(void)
+{
+	struct build b;
+	BUILD(&b, "samples/count cpu/nanoseconds", "1,10 f main ; tid=1 cpu=3:cpu",
+	      "4,40 f main ; tid=2", "8,80 inner@x.c:3+outer main", "16,160",
+	      "32,-5 [/lib/x.so] [/lib/y.so]");
+	struct model *m = read_back(&b), *all = written(m, NULL);
+	tap_ok(same_arrays(m, all), "all of it has the same arrays");
+	tap_int(all->n_mappings, 3, "the mappings");
+	tap_ok(all->period == 1000 && all->time_ns == 1000000000 && all->duration_ns == 2000000000,
+	       "the period and the times");
+	tap_str(model_string(all, all->period_type.type), "cpu", "the period's type");
+	model_free(all);
+
+	static const bool out[] = { true, false, true, true, true };
+	static const char *const comment[] = { "one", "two" };
+	struct model_some some = { .sample_out = out, .comment = comment, .n_comments = 2 };
+	struct model *part = written(m, &some), *again;
+	tap_ok(part->n_samples == 1 && model_value(part, 0, 1) == 40, "one sample of five");
+	tap_ok(part->n_locations == 2 && part->n_functions == 2 && part->n_label_sets == 2,
+	       "with what it needs");
+	tap_ok(part->n_mappings == 1 &&
+	       strcmp(model_string(part, part->mapping[0].filename), "/bin/app") == 0,
+	       "and the main binary");
+	tap_int(part->n_comments, 2, "the comments that were given");
+	again = written(part, NULL);
+	tap_ok(again->n_comments == 2 &&
+	       strcmp(model_string(again, again->comment[1]), "two") == 0,
+	       "a model's own comments stay, where none are given");
+	model_free(again);
+	some = (struct model_some){ .comment = comment };
+	again = written(part, &some);
+	tap_ok(again->n_comments == 0 && again->n_samples == 1, "or none at all");
+	model_free(again);
+	model_free(part);
+	static const bool nothing[] = { true, true, true, true, true };
+	part = written(m, &(struct model_some){ .sample_out = nothing });
+	tap_ok(part->n_samples == 0 && part->n_locations == 0 && part->n_mappings == 1,
+	       "no sample at all");
+	model_free(part);
+
+	struct sink full = { .fail_after = 20 };
+	struct err e = { 0 };
+	tap_int(model_write(m, sink_write, &full, 1, &e), -ENOSPC, "what write says comes out");
+	tap_ok(e.what[0], "with a text");
+	VEC_FREE(&full.bytes);
+	model_free(m);
+	build_done(&b);
+}
+
 int main(void)
 {
 	test_one();
 	test_merge();
+	test_write();
 	return tap_done();
 }
