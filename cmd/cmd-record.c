@@ -8,6 +8,7 @@
 #include "cmd/cachedir.h"
 #include "cmd/cmd.h"
 #include "cmd/hottest.h"
+#include "cmd/realtime.h"
 #include "cmd/recording.h"
 #include "cmd/repeat.h"
 #include "cmd/recordloop.h"
@@ -15,22 +16,10 @@
 #include "cprof.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
-
-/*
- * The reader must not wait behind the threads that it records: at normal priority
- * it starves when there are more runnable threads than CPUs, and rings overflow.  It sleeps nearly
- * always, and is normal again when the long work (names) begins.
- */
-static void set_realtime(bool on)
-{
-	struct sched_param p = { .sched_priority = on ? 1 : 0 };
-	sched_setscheduler(0, on ? SCHED_FIFO | SCHED_RESET_ON_FORK : SCHED_OTHER, &p);
-}
 
 static int start_command(struct recording *rec, struct err *e)
 {
@@ -189,7 +178,7 @@ static int run(struct recording *rec, int *ret_status, struct err *e)
 		o->config.explain = log_record_line;
 	o->config.explain_max = o->verbose ? CPROF_EXPLAIN_ALL : CPROF_EXPLAIN_NOTE;
 	o->config.cache_dir = rec->cache_dir = cachedir_path();
-	set_realtime(true);
+	realtime_set(true);
 	code = cprof_recorder_new(&o->config, &rec->recorder, e);
 	if (code == 0)
 		code = open_files(rec, e);
@@ -208,7 +197,7 @@ static int run(struct recording *rec, int *ret_status, struct err *e)
 		cprof_recorder_command_used(rec->recorder, rec->launch.cpu_ns);
 	if (code == 0)
 		code = cprof_recorder_stop(rec->recorder, e);
-	set_realtime(false);
+	realtime_set(false);
 	if (code < 0)
 		return code;
 	code = write_files(rec, e);

@@ -242,11 +242,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_JSON: o->json = true; break;
 	case OPT_NO_SYMBOLS: c->naming.no_symbols = true; break;
 	case ARGP_KEY_INIT:
-		state->child_inputs[0] = o->subset ? o->subset->own_input : &c->naming;
-		if (!o->subset) {
-			state->child_inputs[1] = &o->part;
-			state->child_inputs[2] = &c->naming;
-		}
+		state->child_inputs[0] = &c->naming;
+		state->child_inputs[1] = &c->naming;
+		state->child_inputs[2] = o->subset ? o->subset->own_input : &o->part;
 		break;
 	case OPT_EXCLUSIVE: o->exclusive = true; break;
 	case OPT_REPEAT:
@@ -304,8 +302,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_child children[] = { { &nameopts_argp, 0, NULL, 0 },
-					      { &partopts_argp, 0, NULL, 0 },
 					      { &nameopts_kernel_argp, 0, NULL, 0 },
+					      { &partopts_argp, 0, NULL, 0 },
 					      { 0 } };
 static const struct argp argp = {
 	.children = children,
@@ -370,7 +368,8 @@ void recordopts_parse_subset(struct recordopts *o, const struct recordopts_subse
 			     char **argv)
 {
 	struct argp_option chosen[sizeof(options) / sizeof(*options)] = { 0 };
-	const struct argp_child own[] = { { subset->own, 0, NULL, 0 }, { 0 } };
+	const struct argp_child own[] = { children[0], children[1], { subset->own, 0, NULL, 0 },
+					  { 0 } };
 	const struct argp some = {
 		.children = own, .options = chosen, .parser = parse,
 		.args_doc = argp.args_doc, .doc = subset->doc,
@@ -378,6 +377,7 @@ void recordopts_parse_subset(struct recordopts *o, const struct recordopts_subse
 	choose_options(subset->name, chosen);
 	*o = (struct recordopts){ .command_line = join(argc, argv), .subset = subset };
 	argp_parse(&some, argc, argv, ARGP_IN_ORDER, NULL, o);
+	o->subset = NULL;
 	fill_config(o);
 }
 

@@ -13,7 +13,8 @@
 
 struct argp;
 
-/* Another command that records: which of these options it has, and its own. */
+/* Another command that records: which of these options it has, besides those of nameopts.h, and its
+ * own. */
 struct recordopts_subset {
 	const char *const *name;      /* the options' long names, then NULL */
 	const struct argp *own;

@@ -12,14 +12,16 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-struct debugfetch *fetch_open(const struct cprof_naming *n, const struct log *log)
+struct debugfetch *fetch_open(const struct cprof_naming *n, uint64_t used_ns,
+			      const struct log *log)
 {
+	uint64_t budget_ns = n->debuginfod_ns ? n->debuginfod_ns : FETCH_BUDGET_NS;
 	struct debugfetch *f = NULL;
 	struct err why;
-	if (n->debuginfod == CPROF_DEBUGINFOD_OFF || n->no_symbols)
+	if (n->debuginfod == CPROF_DEBUGINFOD_OFF || n->no_symbols ||
+	    used_ns >= budget_ns)
 		return NULL;
-	int code = debugfetch_open(n->debuginfod_ns ? n->debuginfod_ns : FETCH_BUDGET_NS, log, &f,
-				   &why);
+	int code = debugfetch_open(budget_ns - used_ns, log, &f, &why);
 	if (code < 0 && n->debuginfod == CPROF_DEBUGINFOD_ON)
 		log_line(log, LOG_WARN, "debuginfod: %s%s%s", why.what, why.hint[0] ? "; " : "",
 			 why.hint);

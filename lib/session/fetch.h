@@ -22,8 +22,10 @@ struct fetch_file {
 
 #define FETCH_BUDGET_NS 30000000000u
 
-/* The servers, if n wants them to be asked; NULL when not, or (told) when they cannot be. */
-struct debugfetch *fetch_open(const struct cprof_naming *n, const struct log *log);
+/* The servers, if n wants them to be asked and used_ns leaves some time for that; NULL when not, or
+ * (told) when they cannot be. */
+struct debugfetch *fetch_open(const struct cprof_naming *n, uint64_t used_ns,
+			      const struct log *log);
 
 /* Fetches what has no debug information here, hottest first; sorts file by weight. */
 void fetch_files(struct debugfetch *f, const struct symbolizer_options *o, struct fetch_file *file,

@@ -7,6 +7,7 @@
 #include "session/names.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/host.h"
@@ -417,9 +418,11 @@ static uint64_t *weigh_dsos(const struct engine *g)
 static int fetch(struct engine *g, const struct names_options *o, struct names *n,
 		 const struct by_dso *list, size_t n_list)
 {
-	struct debugfetch *f = o->naming ? fetch_open(o->naming, o->symbols.log) : NULL;
+	struct debugfetch *f =
+		o->naming ? fetch_open(o->naming, n->fetch_ns, o->symbols.log) : NULL;
 	if (!f)
 		return 0;
+	uint64_t start_ns = clock_now_ns(CLOCK_MONOTONIC);
 	CLEANUP_FREE uint64_t *weight = weigh_dsos(g);
 	n->fetched = calloc(n_list ? n_list : 1, sizeof(*n->fetched));
 	if (weight && n->fetched) {
@@ -432,6 +435,7 @@ static int fetch(struct engine *g, const struct names_options *o, struct names *
 		fetch_files(f, &o->symbols, n->fetched, n->n_fetched);
 	}
 	debugfetch_close(f);
+	n->fetch_ns += clock_now_ns(CLOCK_MONOTONIC) - start_ns;
 	return weight && n->fetched ? 0 : -ENOMEM;
 }
 
@@ -445,8 +449,11 @@ static int reuse(const struct engine *g, struct names *n)
 	n->fetched = NULL;
 	n->n_fetched = 0;
 	/* The main binary comes first; and lines of code at run time are looked up each time. */
-	if (n->main_dso != g->procs.first_exe || n->n_stale_lines > n->lines.n / 2 + STALE_LINES)
+	if (n->main_dso != g->procs.first_exe || n->n_stale_lines > n->lines.n / 2 + STALE_LINES) {
+		uint64_t fetch_ns = n->fetch_ns;
 		names_done(n);
+		n->fetch_ns = fetch_ns;
+	}
 	n->main_dso = g->procs.first_exe;
 	struct names_frame *more = reallocarray(n->frame, g->frames.n ? g->frames.n : 1,
 						sizeof(*more));

@@ -53,6 +53,7 @@ struct names {
 	uint64_t n_frames_kernel, n_frames_kernel_named;
 	struct fetch_file *fetched;    /* private: debug files from servers */
 	size_t n_fetched;
+	uint64_t fetch_ns;             /* private: what they took, in all look-ups */
 	struct symbolizer_counts files; /* with fewer names than there could be */
 	bool kernel_hidden;            /* kernel frames without names: kptr_restrict */
 };

@@ -465,7 +465,7 @@ static int look_up(struct offline *o, struct err *e)
 	o->named = calloc(o->p->n_locations ? o->p->n_locations : 1, sizeof(*o->named));
 	o->has = calloc(o->p->n_mappings ? o->p->n_mappings : 1, sizeof(*o->has));
 	int code = o->named && o->has ? strtab_init(&o->strings, NULL) : -ENOMEM;
-	o->fetch = fetch_open(&o->config->naming, o->config->log);
+	o->fetch = fetch_open(&o->config->naming, 0, o->config->log);
 	CLEANUP_FREE struct hot *hot = code == 0 ? hottest_first(o->p) : NULL;
 	if (!hot)
 		code = -ENOMEM;

@@ -50,7 +50,8 @@ _cprof() {
 		options='
 		#options top
 		--event --freq --count --pid --tid --call-graph --max-depth --adaptive --user --kernel
-		--no-inherit --scope --ring-size --max-memory --symbol-timeout
+		--no-inherit --scope --ring-size --max-memory --symbol-timeout --demangle
+		--debuginfod --debuginfod-timeout --kernel-debug
 		--batch --interval --window --limit --output
 		#end
 		'

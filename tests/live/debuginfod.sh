@@ -53,6 +53,9 @@ if wait_for 30 indexed; then
 	record_from
 	profile 'not asked for, the server is not asked' d.pb.gz "$is_bare"
 	check 'not asked for, nothing is cached' test ! -e "$T/cache"
+	rm -rf "$T/cache"
+	run "$CPROF" top --debuginfod --batch 3 -d 500ms -e cpu-clock -- ./bare.keep 1000
+	like out ' innermost$' 'cprof top fetches as well'
 	"$CPROF" record -q -e cpu-clock --no-symbols -o later.pb.gz -- ./bare.keep 100
 	run "$CPROF" symbolize --debuginfod later.pb.gz
 	profile 'cprof symbolize fetches as well' later.pb.gz "$is_named"

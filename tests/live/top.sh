@@ -13,6 +13,17 @@ like out 'lost [0-9]+ +throttled [0-9]+' 'and the counters of losses'
 unlike out "$(printf '\033')" 'without escape sequences'
 run "$CPROF" top --batch 50 -d 100ms --limit 1 -- true
 is "$status" 0 '--batch ends with its target'
+if [ -x "$PROG/inlinesxx" ]; then
+	run "$CPROF" top --batch 1 -d 500ms -e cpu-clock --demangle none -- "$PROG/inlinesxx"
+	like out ' _Z[A-Za-z0-9_]+$' '--demangle none: names as the linker has them'
+	run "$CPROF" top --batch 1 -d 500ms -e cpu-clock -- "$PROG/inlinesxx"
+	unlike out ' _Z' 'by default they are demangled'
+else
+	skip '--demangle' 'needs a C++ compiler'
+fi
+refused 64 'it is none, simple or full' 'an unknown --demangle' top --demangle nice -- true
+refused 64 'is not a time' '--debuginfod-timeout' top --debuginfod-timeout soon -- true
+refused 64 'names no file' '--kernel-debug=' top --kernel-debug= -- true
 refused 1 'not both a terminal' 'without a terminal it says so' top -- true
 like err 'batch' 'and what to do'
 refused 64 'not a number' 'no refreshes' top --batch 0 -- true

@@ -1,0 +1,18 @@
+#ifndef CPROF_BASE_CLOCK_H
+#define CPROF_BASE_CLOCK_H
+
+/* A clock of clock_gettime(2), in nanoseconds.  The kernel's records have CLOCK_MONOTONIC. */
+
+#include <stdint.h>
+#include <time.h>
+
+#define CLOCK_SECOND_NS 1000000000u
+
+static inline uint64_t clock_now_ns(clockid_t clock)
+{
+	struct timespec t;
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * CLOCK_SECOND_NS + (uint64_t)t.tv_nsec;
+}
+
+#endif
