@@ -546,6 +546,16 @@ static int look_up_names(struct cprof_recorder *r, struct err *e)
 	return code;
 }
 
+/* The period that was asked for; the mean one of a rate that the kernel, or --adaptive, changed. */
+static uint64_t period_to_tell(const struct cprof_recorder *r, size_t event,
+			       const struct cprof_event_stats *ev)
+{
+	uint64_t asked = r->period ? r->period[first_variant(r, event)] : 0;
+	if (asked && !ev->n_rate_cuts)
+		return asked;
+	return ev->period ? ev->period : ev->n_samples ? ev->value / ev->n_samples : 1;
+}
+
 int cprof_recorder_write(struct cprof_recorder *r, size_t event,
 			 int (*write)(void *ctx, const void *data, size_t n_bytes), void *ctx,
 			 struct err *e)
@@ -570,7 +580,7 @@ int cprof_recorder_write(struct cprof_recorder *r, size_t event,
 		return err_errno(e, ENOMEM, "cannot write the profile");
 	struct export_info info = {
 		.type = ev.sample_type, .unit = ev.unit,
-		.period = ev.period ? ev.period : ev.n_samples ? ev.value / ev.n_samples : 1,
+		.period = period_to_tell(r, event, &ev),
 		.time_ns = stats.start_realtime_ns,
 		.duration_ns = (int64_t)(stats.duration_ns ? stats.duration_ns : 1),
 		.comment = (const char *const *)comments.list.v, .n_comments = comments.list.n,

@@ -15,7 +15,9 @@ struct live_id {
 	uint32_t event;
 	uint32_t tid;     /* the thread that it was opened on; 0: not on a thread */
 	bool is_clock;
-	uint64_t changed_ns, period;  /* live_set_rate: from then on a period of so many ns */
+	/* A clock whose period was changed (live_note_period): the period in ns since then, and the
+	 * one before; 0: what its samples say. */
+	uint64_t changed_ns, period, period_before;
 };
 
 struct live_fd {
@@ -47,6 +49,13 @@ struct livegroup {
 	uint32_t n, n_slots;
 };
 
+/* Of livevary.c. */
+struct livevary {
+	uint64_t state;
+	uint64_t due_ns;      /* when the next change is due */
+	uint64_t n_samples;   /* live.n_samples at the last one */
+};
+
 struct live {
 	struct source source;  /* first: source_ops get this */
 	struct live_facts facts;
@@ -67,6 +76,7 @@ struct live {
 	struct live_id *id;            /* open addressing by id */
 	uint32_t n_ids, n_id_slots;
 	uint64_t n_samples, n_chain_entries, n_stack_bytes;  /* of all samples that came */
+	struct livevary vary;
 	struct pollfd *poll;
 	size_t n_poll;
 };
@@ -75,6 +85,13 @@ extern const struct source_ops live_ops;
 
 int live_add_id(struct live *l, struct live_id id);
 struct live_id *live_find_id(const struct live *l, uint64_t id);
+
+/* From now on each sample of this clock stands for so many ns. */
+void live_note_period(struct live_id *id, uint64_t period);
+
+/* Gives each clock of a frequency a new period when it is due, which must be after a drain; returns
+ * how many ms later it is worth another call, -1: no clock varies. */
+int livevary_step(struct live *l, uint64_t now_ns);
 
 /* Begins with a leader's sample; livegroup_next gives one sample after the other, until false. */
 void livegroup_begin(struct live *l, const struct record *r);

@@ -104,8 +104,11 @@ static bool is_double(struct live *l, const struct live_id *id, uint32_t tid)
  * that are inherited after that. */
 static void note_sample(struct live *l, const struct live_id *id, struct record *r)
 {
-	if (id->period && r->stream_id == id->id && r->time_ns >= id->changed_ns)
-		r->sample.period = id->period;
+	if (id->period && r->stream_id == id->id) {
+		uint64_t period = r->time_ns >= id->changed_ns ? id->period : id->period_before;
+		if (period)
+			r->sample.period = period;
+	}
 	l->n_samples++;
 	l->n_chain_entries += r->sample.n_callchain;
 	l->n_stack_bytes += r->sample.n_user_stack_bytes;
@@ -247,6 +250,13 @@ void live_disable(struct source *s)
 		ioctl(l->fds.v[i].fd, PERF_EVENT_IOC_DISABLE, 0);
 }
 
+void live_note_period(struct live_id *id, uint64_t period)
+{
+	id->period_before = id->period;
+	id->period = period;
+	id->changed_ns = now_ns();
+}
+
 int live_set_rate(struct source *s, size_t event, uint64_t rate, struct err *e)
 {
 	struct live *l = live_of(s);
@@ -265,10 +275,8 @@ int live_set_rate(struct source *s, size_t event, uint64_t rate, struct err *e)
 		if (a->freq && !clock)
 			continue;  /* samples tell their period rightly */
 		if (ioctl(l->fds.v[i].fd, PERF_EVENT_IOC_ID, &id) == 0 &&
-		    (slot = live_find_id(l, id))) {
-			slot->changed_ns = now_ns();
-			slot->period = value;
-		}
+		    (slot = live_find_id(l, id)))
+			live_note_period(slot, value);
 	}
 	if (a->freq)
 		a->sample_freq = rate;
@@ -288,6 +296,9 @@ int live_wait(struct source *s, int timeout_ms, const int *fds, size_t n_fds, bo
 		l->poll = p;
 		l->n_poll = n;
 	}
+	int vary_ms = livevary_step(l, now_ns());
+	if (vary_ms >= 0 && (timeout_ms < 0 || vary_ms < timeout_ms))
+		timeout_ms = vary_ms;
 	for (size_t i = 0; i < l->n_rings; i++)
 		l->poll[i] = (struct pollfd){ .fd = l->ring[i].fd, .events = POLLIN };
 	for (size_t i = 0; i < n_fds; i++)

@@ -70,5 +70,6 @@ done
 run "$CPROF" record --json -e cpu-clock -F 8000 --call-graph fp --ring-size 16k --duration 0.5 -o fast.pb.gz \
 	-p "$spin"
 is "$(json 'e["rate_cuts"]')" '[]' 'without --adaptive a rate stays what it is'
-is "$(json 'e["value"] == 125000 * e["samples"]')" True 'and all samples stand for the same'
+is "$(json '0.75 < e["value"] / e["samples"] / 125000 < 1.3')" True \
+	'and samples stand for what they did, about'
 finish

@@ -131,6 +131,52 @@ static void test_ids(void)
 	sim_ring_done(&sim);
 }
 
+static uint64_t period_of(struct live *l, struct sim_ring *sim, uint64_t time_ns)
+{
+	struct record r;
+	sample_time = time_ns;
+	put_sample(sim, 7, 11);
+	uint64_t period = source_next(&l->source, &r, &e) == SOURCE_RECORD ? r.sample.period : 0;
+	return next_event(l) == -1 ? period : 0;
+}
+
+static void test_periods(void)
+{
+	struct sim_ring sim;
+	struct live *l = make_live(&sim);
+	struct live_id *id = live_find_id(l, 11);
+	uint64_t told = period_of(l, &sim, 1);
+	tap_ok(told && told != 500 && told != 600, "samples tell their period");
+	live_note_period(id, 500);
+	id->changed_ns = 1000;
+	tap_int(period_of(l, &sim, 999), (int64_t)told,
+		"what was taken before a change has the old one");
+	tap_int(period_of(l, &sim, 1000), 500, "what came after it the new one");
+	live_note_period(id, 600);
+	id->changed_ns = 2000;
+	tap_ok(period_of(l, &sim, 1999) == 500 && period_of(l, &sim, 2000) == 600,
+	       "the same at the next change");
+
+	struct live_fd fd = { .fd = -1, .id = 11 };
+	l->paused = calloc(3, sizeof(*l->paused));
+	tap_int(livevary_step(l, 1), -1, "without a clock no period varies");
+	VEC_PUSH(&l->fds, fd);
+	l->attr[0] = (struct perf_event_attr){
+		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK, .freq = 1,
+		.sample_freq = 1000,
+	};
+	tap_int(livevary_step(l, 1000000), 101, "a clock of 1000 Hz is changed each 100 ms");
+	tap_int(livevary_step(l, 51000000), 101 - 50, "not before");
+	l->attr[0].inherit = 1;
+	tap_int(livevary_step(l, 1), -1, "an inherited clock keeps its period");
+	l->attr[0].inherit = 0;
+	l->attr[0].freq = 0;
+	tap_int(livevary_step(l, 1), -1, "and one whose period was asked for");
+	l->fds.n = 0;
+	source_close(&l->source);
+	sim_ring_done(&sim);
+}
+
 static void test_late(void)
 {
 	struct sim_ring sim;
@@ -399,6 +445,7 @@ int main(void)
 		return 1;
 	}
 	test_ids();
+	test_periods();
 	test_late();
 	test_failing_cpus();
 	test_this_process(LIVE_TASK, "task");
