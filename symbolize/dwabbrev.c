@@ -1,41 +1,34 @@
 #include "symbolize/dwabbrev.h"
 
-#include "base/vec.h"
 #include "symbolize/dwsection.h"
 
 #include <dwarf.h>
 
 /*
  * Most DIEs are only moved over: types, variables, parameters.  Where all forms of an abbreviation
- * have a fixed size, that is one addition.  Sizes depend on the unit's format, so a
- * table is kept once for each.
+ * have a fixed size, that is one addition, and elsewhere a few steps.  Sizes depend on the unit's
+ * format, so a table is kept once for each.
  *
  * One table of a C++ unit takes some 20 KB here, and a large program has thousands of units, each
- * with its own: only a few tables are kept.
+ * with its own: only a few tables are kept, and their memory is used again.
  */
 
 #define ATTRS_MAX 256            /* of one abbreviation; real ones have up to 30 */
-#define TABLE_BYTES 4096         /* that most tables have not */
+#define TABLE_BYTES (16u << 10)  /* that most tables have not */
 
-struct parser {
-	VEC(struct dwabbrev) abbrevs;
-	VEC(struct dwattr) attrs;
-	bool is_sorted;
+/* What the attributes of an abbreviation say of it. */
+struct traits {
+	bool has_code, is_declaration;
 };
 
-static bool is_code(unsigned name)
-{
-	return name == DW_AT_low_pc || name == DW_AT_high_pc || name == DW_AT_ranges ||
-	       name == DW_AT_sibling;
-}
-
-static enum dwabbrev_kind kind_of(unsigned tag, bool has_code)
+static enum dwabbrev_kind kind_of(unsigned tag, const struct traits *t)
 {
 	switch (tag) {
 	case DW_TAG_subprogram:
-		return has_code ? DWABBREV_FUNCTION : DWABBREV_OTHER;
+		return t->has_code ? DWABBREV_FUNCTION :
+		       t->is_declaration ? DWABBREV_OTHER : DWABBREV_NEST;
 	case DW_TAG_inlined_subroutine:
-		return has_code ? DWABBREV_INLINED : DWABBREV_OTHER;
+		return t->has_code ? DWABBREV_INLINED : DWABBREV_OTHER;
 	case DW_TAG_lexical_block:
 	case DW_TAG_try_block:
 	case DW_TAG_catch_block:
@@ -44,48 +37,115 @@ static enum dwabbrev_kind kind_of(unsigned tag, bool has_code)
 	case DW_TAG_namespace:
 	case DW_TAG_module:
 		return DWABBREV_SCOPE;
+	case DW_TAG_structure_type:
+	case DW_TAG_class_type:
+	case DW_TAG_union_type:
+	case DW_TAG_interface_type:
+		return DWABBREV_NEST;
 	}
 	return DWABBREV_OTHER;
 }
 
 /* Attributes of a up to the pair of zeros.  False when they are damaged or memory is out. */
-static bool parse_attrs(struct parser *p, struct bytes *b, const struct dwformat *f,
-			struct dwabbrev *a, bool *out_of_memory)
+static bool parse_attrs(struct dwabbrev_table *t, struct bytes *b, struct dwabbrev *a,
+			struct traits *ret, bool *out_of_memory)
 {
-	bool has_code = false;
 	for (;;) {
 		uint64_t name = dwform_uleb(b), form = dwform_uleb(b);
 		if (b->bad || name > UINT16_MAX || form > UINT16_MAX)
 			return false;
 		if (!name && !form)
-			break;
-		int n_bytes = dwform_size((unsigned)form, f);
+			return true;
+		int n_bytes = dwform_size((unsigned)form, &t->format);
 		if (n_bytes == DWFORM_UNKNOWN || a->n_attrs == ATTRS_MAX)
 			return false;
-		struct dwattr attr = {
-			.name = (uint16_t)name, .form = (uint16_t)form, .n_bytes = (int16_t)n_bytes,
-			.is_code = is_code((unsigned)name),
-		};
+		struct dwattr attr = { .name = (uint16_t)name, .form = (uint16_t)form,
+				       .n_bytes = (int16_t)n_bytes };
 		if (form == DW_FORM_implicit_const)
 			attr.implicit = dwform_sleb(b);
-		has_code |= name == DW_AT_low_pc || name == DW_AT_ranges;
-		if (name == DW_AT_sibling && form == DW_FORM_ref4 && a->n_bytes >= 0)
-			a->sibling_at = (int16_t)a->n_bytes;
-		a->n_bytes = n_bytes < 0 || a->n_bytes < 0 ? -1 : a->n_bytes + n_bytes;
+		if (name == DW_AT_low_pc || name == DW_AT_ranges)
+			ret->has_code = true;
+		else if (name == DW_AT_declaration)
+			ret->is_declaration = true;
+		else if (name == DW_AT_sibling && form == DW_FORM_ref4 && a->n_bytes >= 0)
+			a->sibling_at = a->n_bytes;
+		a->n_bytes = n_bytes < 0 || a->n_bytes < 0 ? -1 : (int16_t)(a->n_bytes + n_bytes);
 		a->n_attrs++;
-		if (!VEC_PUSH(&p->attrs, attr)) {
+		if (!VEC_PUSH(&t->attrs, attr)) {
 			*out_of_memory = true;
 			return false;
 		}
 	}
-	a->kind = kind_of(a->tag, has_code);
+}
+
+/* ---- steps --------------------------------------------------------------- */
+
+static bool is_wanted(const struct dwabbrev *a, unsigned name)
+{
+	switch (name) {
+	case DW_AT_sibling:
+		return a->has_children;
+	case DW_AT_low_pc:
+	case DW_AT_high_pc:
+	case DW_AT_ranges:
+		return a->kind == DWABBREV_FUNCTION || a->kind == DWABBREV_INLINED;
+	}
+	return false;
+}
+
+static enum dwstep_kind step_kind(unsigned form)
+{
+	switch (form) {
+	case DW_FORM_sdata:
+	case DW_FORM_udata:
+	case DW_FORM_ref_udata:
+	case DW_FORM_strx:
+	case DW_FORM_addrx:
+	case DW_FORM_loclistx:
+	case DW_FORM_rnglistx:
+	case DW_FORM_GNU_addr_index:
+	case DW_FORM_GNU_str_index:
+		return DWSTEP_ULEB;
+	case DW_FORM_string:
+		return DWSTEP_STRING;
+	case DW_FORM_block:
+	case DW_FORM_exprloc:
+		return DWSTEP_BLOCK;
+	}
+	return DWSTEP_OTHER;
+}
+
+/* False when memory is out. */
+static bool add_steps(struct dwabbrev_table *t, struct dwabbrev *a)
+{
+	struct dwstep step = {0};
+	/* one for each attribute, and the end */
+	if (!VEC_RESERVE(&t->steps, a->n_attrs + 1u))
+		return false;
+	a->first_step = (uint32_t)t->steps.n;
+	for (unsigned i = 0; i < a->n_attrs; i++) {
+		const struct dwattr *attr = dwabbrev_attr(t, a, i);
+		bool wanted = is_wanted(a, attr->name);
+		if (!wanted && attr->n_bytes >= 0) {
+			step.n_bytes = (uint16_t)(step.n_bytes + attr->n_bytes);
+			continue;
+		}
+		step.kind = wanted ? DWSTEP_WANTED : (uint8_t)step_kind(attr->form);
+		step.attr = (uint8_t)i;
+		t->steps.v[t->steps.n++] = step;
+		step.n_bytes = 0;
+	}
+	step.kind = DWSTEP_END;
+	t->steps.v[t->steps.n++] = step;
 	return true;
 }
 
-static bool parse(struct parser *p, struct bytes *b, const struct dwformat *f, bool *out_of_memory)
+/* ---- tables -------------------------------------------------------------- */
+
+static bool parse(struct dwabbrev_table *t, struct bytes *b, bool *out_of_memory, bool *ret_sorted)
 {
 	uint64_t last = 0;
-	p->is_sorted = true;
+	*ret_sorted = true;
 	for (;;) {
 		uint64_t code = dwform_uleb(b);
 		if (b->bad)
@@ -93,16 +153,18 @@ static bool parse(struct parser *p, struct bytes *b, const struct dwformat *f, b
 		if (!code)
 			return true;
 		uint64_t tag = dwform_uleb(b);
-		struct dwabbrev a = { .code = code, .tag = (uint16_t)tag, .sibling_at = -1,
-			.has_children = bytes_u8(b), .first_attr = (uint32_t)p->attrs.n };
-		if (tag > UINT16_MAX || p->attrs.n > UINT32_MAX - ATTRS_MAX ||
-		    !parse_attrs(p, b, f, &a, out_of_memory))
+		struct traits traits = {0};
+		struct dwabbrev a = { .code = code, .sibling_at = -1,
+			.has_children = bytes_u8(b), .first_attr = (uint32_t)t->attrs.n };
+		if (tag > UINT16_MAX || t->attrs.n > UINT32_MAX / 2 ||
+		    !parse_attrs(t, b, &a, &traits, out_of_memory))
 			return false;
-		if (!VEC_PUSH(&p->abbrevs, a)) {
+		a.kind = (uint8_t)kind_of((unsigned)tag, &traits);
+		if (!add_steps(t, &a) || !VEC_PUSH(&t->abbrevs, a)) {
 			*out_of_memory = true;
 			return false;
 		}
-		p->is_sorted &= code > last;
+		*ret_sorted &= code > last;
 		last = code;
 	}
 }
@@ -116,30 +178,27 @@ static int compare_code(const void *a, const void *b)
 }
 
 /* Parses the table in b; more: the section goes on behind b, and so does the table. */
-static bool table_parse(struct dwabbrev_table *t, struct bytes b, const struct dwformat *f,
-			uint64_t *n_bytes_left, bool *out_of_memory, bool *ret_more)
+static bool table_parse(struct dwabbrev_table *t, struct bytes b, uint64_t *n_bytes_left,
+			bool *out_of_memory, bool *ret_more)
 {
-	struct parser p = {0};
 	const uint8_t *start = b.p;
-	bool ok = parse(&p, &b, f, out_of_memory);
+	bool is_sorted;
+	t->abbrevs.n = t->attrs.n = t->steps.n = 0;
+	bool ok = parse(t, &b, out_of_memory, &is_sorted);
 	*n_bytes_left -= (uint64_t)(b.p - start);
 	*ret_more = b.bad;
-	if (!ok) {
-		VEC_FREE(&p.abbrevs);
-		VEC_FREE(&p.attrs);
-		return false;
-	}
-	if (!p.is_sorted)
-		qsort(p.abbrevs.v, p.abbrevs.n, sizeof(*p.abbrevs.v), compare_code);
-	*t = (struct dwabbrev_table){ .abbrev = p.abbrevs.v, .attr = p.attrs.v,
-		.n_abbrevs = p.abbrevs.n, .n_attrs = p.attrs.n, .format = *f };
-	return true;
+	if (ok && !is_sorted)
+		qsort(t->abbrevs.v, t->abbrevs.n, sizeof(*t->abbrevs.v), compare_code);
+	return ok;
 }
 
 /* Nothing says how long a table is. */
 static bool table_read(struct dwabbrev_table *t, struct dwsections *s, uint64_t off,
 		       const struct dwformat *f, uint64_t *n_bytes_left, bool *out_of_memory)
 {
+	t->last_use = 0;
+	t->off = off;
+	t->format = *f;
 	uint64_t n_section = dwsection_bytes(s, DWSECTION_ABBREV);
 	for (uint64_t n = TABLE_BYTES;; n *= 8) {
 		bool more;
@@ -148,10 +207,8 @@ static bool table_read(struct dwabbrev_table *t, struct dwsections *s, uint64_t 
 			return false;
 		if (bytes_left(&b) > *n_bytes_left)
 			b.end = b.p + *n_bytes_left;
-		if (table_parse(t, b, f, n_bytes_left, out_of_memory, &more)) {
-			t->off = off;
+		if (table_parse(t, b, n_bytes_left, out_of_memory, &more))
 			return true;
-		}
 		if (!more || n >= n_section - off || !*n_bytes_left)
 			return false;
 	}
@@ -159,23 +216,24 @@ static bool table_read(struct dwabbrev_table *t, struct dwsections *s, uint64_t 
 
 const struct dwabbrev *dwabbrev_search(const struct dwabbrev_table *t, uint64_t code)
 {
-	size_t lo = 0, hi = t->n_abbrevs;
+	size_t lo = 0, hi = t->abbrevs.n;
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
-		if (t->abbrev[mid].code < code)
+		if (t->abbrevs.v[mid].code < code)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	return lo < t->n_abbrevs && t->abbrev[lo].code == code ? &t->abbrev[lo] : NULL;
+	return lo < t->abbrevs.n && t->abbrevs.v[lo].code == code ? &t->abbrevs.v[lo] : NULL;
 }
 
 /* ---- the cache ----------------------------------------------------------- */
 
 static void table_free(struct dwabbrev_table *t)
 {
-	free(t->abbrev);
-	free(t->attr);
+	VEC_FREE(&t->abbrevs);
+	VEC_FREE(&t->attrs);
+	VEC_FREE(&t->steps);
 	*t = (struct dwabbrev_table){0};
 }
 
@@ -201,7 +259,6 @@ struct dwabbrev_table *dwabbrev_get(struct dwabbrev_cache *c, struct dwsections 
 	}
 	if (!oldest)
 		return NULL;
-	table_free(oldest);
 	if (!table_read(oldest, s, off, f, &c->n_bytes_left, out_of_memory))
 		return NULL;
 	oldest->last_use = ++c->clock;

@@ -6,6 +6,7 @@
  * walk wants to know worked out beforehand.
  */
 
+#include "base/vec.h"
 #include "symbolize/dwform.h"
 
 struct dwsections;
@@ -13,8 +14,24 @@ struct dwsections;
 struct dwattr {
 	uint16_t name, form;
 	int16_t n_bytes;         /* or DWFORM_VARIABLE */
-	bool is_code;            /* low_pc, high_pc, ranges, sibling */
 	int64_t implicit;
+};
+
+/* Moving over the attributes of a DIE: n_bytes in which nothing is of interest, then one of these,
+ * up to the first DWSTEP_END. */
+enum dwstep_kind {
+	DWSTEP_END,
+	DWSTEP_ULEB,             /* a number of variable length */
+	DWSTEP_STRING,
+	DWSTEP_BLOCK,            /* whose length is such a number */
+	DWSTEP_OTHER,            /* attribute `attr`, another one without a fixed size */
+	DWSTEP_WANTED,           /* attribute `attr`: the sibling, and of functions, their code */
+};
+
+struct dwstep {
+	uint16_t n_bytes;
+	uint8_t kind;            /* enum dwstep_kind */
+	uint8_t attr;            /* counted from the abbreviation's first one */
 };
 
 /* What the walk does with a DIE. */
@@ -24,22 +41,23 @@ enum dwabbrev_kind {
 	DWABBREV_INLINED,        /* DW_TAG_inlined_subroutine that has code */
 	DWABBREV_BLOCK,          /* a part of a function's body */
 	DWABBREV_SCOPE,          /* a namespace or module */
+	DWABBREV_NEST,           /* a class, or a function without code: functions may be in it */
 };
 
 struct dwabbrev {
 	uint64_t code;
-	uint16_t tag;
 	uint8_t kind;            /* enum dwabbrev_kind */
 	bool has_children;
+	uint16_t n_attrs;
+	int16_t n_bytes;         /* of all attributes; -1: not the same for all DIEs */
 	int16_t sibling_at;      /* where DW_AT_sibling (DW_FORM_ref4) is in the attributes; -1 */
-	int32_t n_bytes;         /* of all attributes; -1: not the same for all DIEs */
-	uint32_t first_attr, n_attrs;
+	uint32_t first_attr, first_step;
 };
 
 struct dwabbrev_table {
-	struct dwabbrev *abbrev; /* by code, ascending */
-	struct dwattr *attr;
-	size_t n_abbrevs, n_attrs;
+	VEC(struct dwabbrev) abbrevs; /* by code, ascending */
+	VEC(struct dwattr) attrs;
+	VEC(struct dwstep) steps;
 	uint64_t off;            /* these two are what a table is found by */
 	struct dwformat format;
 	unsigned n_users;
@@ -61,14 +79,20 @@ struct dwabbrev_table *dwabbrev_get(struct dwabbrev_cache *c, struct dwsections 
 void dwabbrev_put(struct dwabbrev_table *t);
 void dwabbrev_done(struct dwabbrev_cache *c);
 
+static inline const struct dwattr *dwabbrev_attr(const struct dwabbrev_table *t,
+						 const struct dwabbrev *a, uint32_t i)
+{
+	return &t->attrs.v[a->first_attr + i];
+}
+
 const struct dwabbrev *dwabbrev_search(const struct dwabbrev_table *t, uint64_t code);
 
 /* NULL when there is none. */
 static inline const struct dwabbrev *dwabbrev_find(const struct dwabbrev_table *t, uint64_t code)
 {
 	/* compilers count from 1 */
-	if (code - 1 < t->n_abbrevs && t->abbrev[code - 1].code == code)
-		return &t->abbrev[code - 1];
+	if (code - 1 < t->abbrevs.n && t->abbrevs.v[code - 1].code == code)
+		return &t->abbrevs.v[code - 1];
 	return dwabbrev_search(t, code);
 }
 

@@ -43,70 +43,87 @@ struct bytes dwform_length(struct bytes *b, uint8_t *ret_off_bytes)
 	return behind;
 }
 
-int dwform_size(unsigned form, const struct dwformat *f)
+/* Sizes by form, plus one; 0 is unknown, and large ones are told by the format. */
+enum { VARIABLE = 100, ADDR, OFFSET, REF_ADDR };
+
+static const uint8_t size_of[] = {
+	[DW_FORM_flag_present] = 1 + 0,
+	[DW_FORM_implicit_const] = 1 + 0,
+	[DW_FORM_data1] = 1 + 1,
+	[DW_FORM_flag] = 1 + 1,
+	[DW_FORM_ref1] = 1 + 1,
+	[DW_FORM_strx1] = 1 + 1,
+	[DW_FORM_addrx1] = 1 + 1,
+	[DW_FORM_data2] = 1 + 2,
+	[DW_FORM_ref2] = 1 + 2,
+	[DW_FORM_strx2] = 1 + 2,
+	[DW_FORM_addrx2] = 1 + 2,
+	[DW_FORM_strx3] = 1 + 3,
+	[DW_FORM_addrx3] = 1 + 3,
+	[DW_FORM_data4] = 1 + 4,
+	[DW_FORM_ref4] = 1 + 4,
+	[DW_FORM_strx4] = 1 + 4,
+	[DW_FORM_addrx4] = 1 + 4,
+	[DW_FORM_ref_sup4] = 1 + 4,
+	[DW_FORM_data8] = 1 + 8,
+	[DW_FORM_ref8] = 1 + 8,
+	[DW_FORM_ref_sig8] = 1 + 8,
+	[DW_FORM_ref_sup8] = 1 + 8,
+	[DW_FORM_data16] = 1 + 16,
+	[DW_FORM_addr] = ADDR,
+	[DW_FORM_ref_addr] = REF_ADDR,
+	[DW_FORM_strp] = OFFSET,
+	[DW_FORM_line_strp] = OFFSET,
+	[DW_FORM_sec_offset] = OFFSET,
+	[DW_FORM_strp_sup] = OFFSET,
+	[DW_FORM_string] = VARIABLE,
+	[DW_FORM_block] = VARIABLE,
+	[DW_FORM_block1] = VARIABLE,
+	[DW_FORM_block2] = VARIABLE,
+	[DW_FORM_block4] = VARIABLE,
+	[DW_FORM_exprloc] = VARIABLE,
+	[DW_FORM_sdata] = VARIABLE,
+	[DW_FORM_udata] = VARIABLE,
+	[DW_FORM_ref_udata] = VARIABLE,
+	[DW_FORM_indirect] = VARIABLE,
+	[DW_FORM_strx] = VARIABLE,
+	[DW_FORM_addrx] = VARIABLE,
+	[DW_FORM_loclistx] = VARIABLE,
+	[DW_FORM_rnglistx] = VARIABLE,
+};
+
+/* Those of GNU, whose numbers are far away. */
+static int size_of_gnu(unsigned form, const struct dwformat *f)
 {
 	switch (form) {
-	case DW_FORM_flag_present:
-	case DW_FORM_implicit_const:
-		return 0;
-	case DW_FORM_data1:
-	case DW_FORM_flag:
-	case DW_FORM_ref1:
-	case DW_FORM_strx1:
-	case DW_FORM_addrx1:
-		return 1;
-	case DW_FORM_data2:
-	case DW_FORM_ref2:
-	case DW_FORM_strx2:
-	case DW_FORM_addrx2:
-		return 2;
-	case DW_FORM_strx3:
-	case DW_FORM_addrx3:
-		return 3;
-	case DW_FORM_data4:
-	case DW_FORM_ref4:
-	case DW_FORM_strx4:
-	case DW_FORM_addrx4:
-	case DW_FORM_ref_sup4:
-		return 4;
-	case DW_FORM_data8:
-	case DW_FORM_ref8:
-	case DW_FORM_ref_sig8:
-	case DW_FORM_ref_sup8:
-		return 8;
-	case DW_FORM_data16:
-		return 16;
-	case DW_FORM_addr:
-		return f->addr_bytes;
-	case DW_FORM_ref_addr:
-		/* in DWARF 2, of the size of an address */
-		return f->version < 3 ? f->addr_bytes : f->off_bytes;
-	case DW_FORM_strp:
-	case DW_FORM_line_strp:
-	case DW_FORM_sec_offset:
-	case DW_FORM_strp_sup:
 	case DW_FORM_GNU_ref_alt:
 	case DW_FORM_GNU_strp_alt:
 		return f->off_bytes;
-	case DW_FORM_string:
-	case DW_FORM_block:
-	case DW_FORM_block1:
-	case DW_FORM_block2:
-	case DW_FORM_block4:
-	case DW_FORM_exprloc:
-	case DW_FORM_sdata:
-	case DW_FORM_udata:
-	case DW_FORM_ref_udata:
-	case DW_FORM_indirect:
-	case DW_FORM_strx:
-	case DW_FORM_addrx:
-	case DW_FORM_loclistx:
-	case DW_FORM_rnglistx:
 	case DW_FORM_GNU_addr_index:
 	case DW_FORM_GNU_str_index:
 		return DWFORM_VARIABLE;
 	}
 	return DWFORM_UNKNOWN;
+}
+
+int dwform_size(unsigned form, const struct dwformat *f)
+{
+	if (form >= sizeof(size_of) / sizeof(*size_of))
+		return size_of_gnu(form, f);
+	switch (size_of[form]) {
+	case 0:
+		return DWFORM_UNKNOWN;
+	case VARIABLE:
+		return DWFORM_VARIABLE;
+	case ADDR:
+		return f->addr_bytes;
+	case OFFSET:
+		return f->off_bytes;
+	case REF_ADDR:
+		/* in DWARF 2, of the size of an address */
+		return f->version < 3 ? f->addr_bytes : f->off_bytes;
+	}
+	return size_of[form] - 1;
 }
 
 static void form_read_variable(struct bytes *b, struct dwvalue *v)

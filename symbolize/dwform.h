@@ -26,6 +26,11 @@ static inline uint64_t dwform_uleb(struct bytes *b)
 	uint64_t x = 0;
 	if (b->p < b->end && !(*b->p & 0x80) && !b->bad)
 		return *b->p++;
+	/* abbreviations of large units */
+	if (b->end - b->p > 1 && !(b->p[1] & 0x80) && !b->bad) {
+		b->p += 2;
+		return (b->p[-2] & 0x7fu) | (uint64_t)b->p[-1] << 7;
+	}
 	for (unsigned shift = 0;; shift += 7) {
 		uint8_t byte = bytes_u8(b);
 		if (shift < 64)
@@ -38,6 +43,8 @@ static inline uint64_t dwform_uleb(struct bytes *b)
 static inline int64_t dwform_sleb(struct bytes *b)
 {
 	uint64_t x = 0;
+	if (b->p < b->end && !(*b->p & 0x80) && !b->bad)
+		return (int64_t)(*b->p++ ^ 0x40) - 0x40;
 	for (unsigned shift = 0;;) {
 		uint8_t byte = bytes_u8(b);
 		if (shift < 64)

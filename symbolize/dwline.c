@@ -10,6 +10,10 @@
  * sequence addresses only grow; the wanted ones are sorted, too: a sequence is a merge, started by
  * a binary search.  The program ends when all have got their row.
  *
+ * Nearly all of a program's opcodes are of a few kinds, and of nearly all rows nobody wants
+ * anything: those are done by a short loop with everything in registers (run_common), all others
+ * one by one.
+ *
  * A sequence from address 0 is of code that the linker dropped.
  */
 
@@ -25,6 +29,7 @@ struct run {
 	struct dwline_row *row;
 	size_t n, n_left;
 	size_t next;             /* first wanted row at or above the last address */
+	uint64_t limit;          /* rows below it are not wanted; 0: outside of sequences */
 	bool in_sequence, dropped;
 	struct state now, last;
 };
@@ -66,6 +71,7 @@ static inline void add_row(struct run *r)
 	} else if (r->next < r->n && r->row[r->next].vaddr < r->now.vaddr) {
 		hand_out(r);
 	}
+	r->limit = r->next < r->n ? r->row[r->next].vaddr + 1 : UINT64_MAX;
 	r->last = r->now;
 }
 
@@ -74,6 +80,7 @@ static void end_sequence(struct run *r)
 	if (r->in_sequence)
 		hand_out(r);
 	r->in_sequence = false;
+	r->limit = 0;
 	r->now = (struct state){ .file = 1, .line = 1 };
 }
 
@@ -152,26 +159,85 @@ static void run_standard(struct run *r, struct bytes *b, unsigned op)
 	}
 }
 
+static void run_one(struct run *r, struct bytes *b)
+{
+	unsigned op = bytes_u8(b);
+	if (op >= r->l->opcode_base) {
+		advance(r, r->l->n_ops[op]);
+		r->now.line += (uint32_t)(int32_t)r->l->n_lines[op];
+		add_row(r);
+	} else if (op == 0) {
+		run_extended(r, b);
+	} else {
+		run_standard(r, b, op);
+	}
+}
+
+/* Is it DW_LNE_set_discriminator, with a small number?  gcc writes many. */
+static inline bool is_discriminator(const struct bytes *b)
+{
+	return bytes_left(b) >= 4 && b->p[1] == 2 && b->p[2] == DW_LNE_set_discriminator;
+}
+
+/* Up to the first opcode that is not common, or makes a row that may be wanted. */
+static void run_common(struct run *r, struct bytes *program)
+{
+	const struct dwline *l = r->l;
+	const unsigned base = l->opcode_base, n_insn_bytes = l->min_insn_bytes;
+	const uint64_t limit = r->limit;
+	struct bytes b = *program;
+	struct state now = r->now, last = r->last;
+	while (b.p < b.end) {
+		unsigned op = *b.p;
+		if (op >= base) {
+			uint64_t vaddr = now.vaddr + l->n_ops[op] * n_insn_bytes;
+			if (vaddr >= limit)
+				break;
+			b.p++;
+			now.vaddr = vaddr;
+			now.line += (uint32_t)(int32_t)l->n_lines[op];
+			last = now;
+		} else if (op == DW_LNS_set_column) {
+			b.p++;
+			now.column = (uint32_t)dwform_uleb(&b);
+		} else if (op == DW_LNS_negate_stmt) {
+			b.p++;
+		} else if (op == DW_LNS_advance_line) {
+			b.p++;
+			now.line += (uint32_t)dwform_sleb(&b);
+		} else if (op == DW_LNS_copy && now.vaddr < limit) {
+			b.p++;
+			last = now;
+		} else if (op == DW_LNS_set_file) {
+			b.p++;
+			now.file = dwform_uleb(&b);
+		} else if (op == DW_LNS_const_add_pc) {
+			b.p++;
+			now.vaddr += l->n_ops[255] * n_insn_bytes;
+		} else if (op == 0 && is_discriminator(&b)) {
+			b.p += 4;
+		} else {
+			break;
+		}
+	}
+	r->now = now;
+	r->last = last;
+	*program = b;
+}
+
 void dwline_run(struct dwline *l, struct dwline_row *row, size_t n)
 {
 	struct run r = { .l = l, .row = row, .n = n, .n_left = n };
 	struct bytes b = l->program;
 	uint64_t *steps = &l->u->file->n_steps_left;
-	unsigned base = l->opcode_base;
+	bool has_common = l->max_ops == 1 && l->opcode_base > DW_LNS_const_add_pc;
 	end_sequence(&r);
 	if (*steps < bytes_left(&b))
 		return;
 	*steps -= bytes_left(&b);
 	while (b.p < b.end && !b.bad && r.n_left) {
-		unsigned op = *b.p++;
-		if (op >= base) {
-			advance(&r, l->n_ops[op]);
-			r.now.line += (uint32_t)(int32_t)l->n_lines[op];
-			add_row(&r);
-		} else if (op == 0) {
-			run_extended(&r, &b);
-		} else {
-			run_standard(&r, &b, op);
-		}
+		if (has_common)
+			run_common(&r, &b);
+		run_one(&r, &b);
 	}
 }

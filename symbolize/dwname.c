@@ -81,7 +81,7 @@ static void read_attrs(const struct dwunit *u, struct bytes *b, struct dwname *n
 	const struct dwabbrev *a = dwabbrev_find(u->table, dwform_uleb(b));
 	struct origin origin;
 	for (uint32_t i = 0; a && !b->bad && i < a->n_attrs; i++) {
-		const struct dwattr *attr = &u->table->attr[a->first_attr + i];
+		const struct dwattr *attr = dwabbrev_attr(u->table, a, i);
 		struct dwvalue v;
 		dwform_read(b, attr->form, attr->implicit, &u->format, &v);
 		if (b->bad)

@@ -54,15 +54,23 @@ static bool list_of(const struct dwunit *u, const struct dwvalue *v, enum dwsect
 	return false;
 }
 
+bool dwrange_pair(const struct dwunit *u, const struct dwcode *code, uint64_t *ret_start,
+		  uint64_t *ret_end)
+{
+	if (!code->low.form || !code->high.form || !dwunit_addr(u, &code->low, ret_start))
+		return false;
+	/* since DWARF 4, a constant is counted from low_pc */
+	if (!dwunit_addr(u, &code->high, ret_end) &&
+	    __builtin_add_overflow(*ret_start, code->high.u, ret_end))
+		*ret_end = *ret_start;
+	return true;
+}
+
 void dwrange_init(struct dwrange *r, const struct dwunit *u, const struct dwcode *code)
 {
 	*r = (struct dwrange){ .u = u, .base = u->low_pc, .b = { .bad = true } };
 	if (code->low.form && code->high.form) {
-		r->is_pair = dwunit_addr(u, &code->low, &r->start);
-		/* since DWARF 4, a constant is counted from low_pc */
-		if (r->is_pair && !dwunit_addr(u, &code->high, &r->end) &&
-		    __builtin_add_overflow(r->start, code->high.u, &r->end))
-			r->end = r->start;
+		r->is_pair = dwrange_pair(u, code, &r->start, &r->end);
 	} else if (code->ranges.form) {
 		bool is_old = u->format.version < 5;
 		r->id = is_old ? DWSECTION_RANGES : DWSECTION_RNGLISTS;

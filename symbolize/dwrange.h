@@ -26,6 +26,10 @@ struct dwrange {
 	const uint8_t *b_start;
 };
 
+/* Is it a single range?  That may be empty. */
+bool dwrange_pair(const struct dwunit *u, const struct dwcode *code, uint64_t *ret_start,
+		  uint64_t *ret_end);
+
 void dwrange_init(struct dwrange *r, const struct dwunit *u, const struct dwcode *code);
 
 /* The next range that is not empty and does not start at 0 (which is code that the linker

@@ -90,7 +90,7 @@ static bool read_root_from(struct dwunit *u, struct bytes b)
 	if (!a)
 		return false;
 	for (uint32_t i = 0; i < a->n_attrs; i++) {
-		const struct dwattr *attr = &u->table->attr[a->first_attr + i];
+		const struct dwattr *attr = dwabbrev_attr(u->table, a, i);
 		struct dwvalue v;
 		dwform_read(&b, attr->form, attr->implicit, &u->format, &v);
 		if (b.bad)

@@ -21,6 +21,7 @@ struct dwwalk_node {
 struct dwwalk_place {
 	uint64_t vaddr;
 	int32_t top;             /* DWWALK_NO_NODE: no function covers it */
+	uint64_t before, behind; /* private: where the functions next to it end and start */
 };
 
 struct dwwalk {
