@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs a program in an arm64 Linux guest that has a hardware PMU, whatever this machine has.
 #
-#	tests/guest/boot.sh [-t SECONDS] [--no-pmu] [--perf] [-v] FOLDER
+#	tests/guest/boot.sh [-t SECONDS] [--no-pmu] [--perf] [--shake N] [-v] FOLDER
 #
 # QEMU emulates the Arm PMUv3 with its overflow interrupts. FOLDER is copied into the guest as
 # /payload, and /payload/run is run there as root, in this folder. What it leaves in /payload/out
@@ -11,6 +11,9 @@
 # With -icount one instruction takes one cycle and one ns of the guest's time, and there is one
 # CPU only (with more, the counters of each would count what all of them execute): the same
 # payload gives the same output, to the byte, however busy this machine is.
+#
+# --shake N makes it another course, a different one for each N: the kernel gets random seeds, made
+# from N, and with them other addresses for itself and for all programs.
 #
 # GUEST_CPU is another processor than a Cortex-A72, by QEMU's name.
 #
@@ -26,23 +29,26 @@ here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 say() { printf '%s\n' "guest: $*" >&2; }
 die() { say "$*"; exit 125; }
 
-timeout=120
+timeout=600	# s; half a minute when this machine does nothing else
 pmu=on
 perf=
 dir=
+random=dtb-randomness=off
+seed=
 quiet=' quiet loglevel=1'
 while [ $# -gt 0 ]; do
 	case $1 in
 	-t) timeout=$2; shift ;;
 	--no-pmu) pmu=off ;;
 	--perf) perf=-perf ;;
+	--shake) random=dtb-randomness=on; seed=$2; shift ;;
 	-v) quiet= ;;
 	-*) die "no option $1" ;;
 	*) [ -z "$dir" ] || die 'one folder only'; dir=$1 ;;
 	esac
 	shift
 done
-[ -n "$dir" ] || die 'usage: boot.sh [-t SECONDS] [--no-pmu] [--perf] [-v] FOLDER'
+[ -n "$dir" ] || die 'usage: boot.sh [-t SECONDS] [--no-pmu] [--perf] [--shake N] [-v] FOLDER'
 [ -x "$dir/run" ] || die "$dir/run is missing or not executable"
 guest=$cache/guest$perf
 [ -e "$guest/stamp" ] || die 'run prepare.sh first'
@@ -68,7 +74,7 @@ truncate -s 256M "$work/out.img"	# sparse
 
 # Fixed seeds and a fixed clock make the guest's whole course repeatable.
 cache_locate qemu-system-aarch64 || die 'no QEMU: run prepare.sh first'
-set -- -machine virt,dtb-randomness=off -cpu "${GUEST_CPU:-cortex-a72},pmu=$pmu" -smp 1 -m 512 -accel tcg \
+set -- -machine "virt,$random" -cpu "${GUEST_CPU:-cortex-a72},pmu=$pmu" -smp 1 -m 512 -accel tcg \
 	-icount shift=0,sleep=off -rtc base=2024-01-01,clock=vm \
 	-nodefaults -display none -monitor none -no-reboot \
 	-chardev stdio,id=console,signal=off -serial chardev:console \
@@ -76,6 +82,7 @@ set -- -machine virt,dtb-randomness=off -cpu "${GUEST_CPU:-cortex-a72},pmu=$pmu"
 	-drive "if=none,id=out,file=$work/out.img,format=raw,cache=unsafe" \
 	-device virtio-blk-device,drive=out \
 	-append "console=ttyAMA0 panic=-1$quiet"
+[ -z "$seed" ] || set -- "$@" -seed "$seed"
 [ -z "$prog_libs" ] || set -- "$@" -L "$cache/host/usr/share/qemu"
 : >"$work/console"
 timeout -k 5 "$timeout" env ${prog_libs:+"LD_LIBRARY_PATH=$prog_libs"} "$prog" "$@" \

@@ -10,7 +10,7 @@ echo "$pmu" >"$OUT/pmu"
 ls "/sys/bus/event_source/devices/$pmu/events" >"$OUT/events"
 record field --scope task -e "$pmu/event=0x11,name=by_field/u" -c 100003 -- ./work 20
 record wildcard --scope task -e "cpu/event=0x11/u" -c 100003 -- ./work 20
-record config --scope task -e "$pmu/config=0x11,period=10007/u" -- ./work 20 0 0 0 1
+record config --scope task -e "$pmu/config=0x11,period=10007/u" -- ./work 20
 record named --scope task -e "$pmu/cpu_cycles/u" -c 100003 -- ./work 20
 record alone --scope task -e "cpu_cycles:u" -c 100003 -- ./work 20
 record raw-term --scope task -e "$pmu/r11/u" -c 100003 -- ./work 20
@@ -18,7 +18,7 @@ record twice --scope task -e cycles/name=fine,period=10007/u,cycles:u -c 100003 
 record group --scope task -e '{cycles/period=100003/,instructions/period=100003/}:u' -- ./work 20
 record leader --scope task --no-inherit -e '{cycles/period=100003/,instructions}:uS' -- ./work 20
 record leader-inherits --scope task -e '{cycles/period=100003/,instructions}:uS' -- ./work 20
-record leader-attach --scope cpu -e '{cycles/period=100003/,instructions}:uS' -- ./work 20 0 0 0 1
+record leader-attach --scope cpu -e '{cycles/period=100003/,instructions}:uS' -- ./work 20
 record pinned --scope task -e cycles:uD -c 100003 -- ./work 20
 record call-graphs --scope task -e cycles/call-graph=dwarf,period=100003/u \
 	-e r11/call-graph=no,name=bare,period=100003/u -- ./work 20

@@ -9,6 +9,14 @@
 #	is "$status" 0 'it is recorded'
 #
 # A guest is booted once for a list of commands; what they did is looked at afterwards.
+#
+# The guest is deterministic, but other compilers, kernels and lengths of paths make it another
+# one, in which samples fall elsewhere. CPROF_GUEST_SHAKE=N in the environment shows what of that a
+# test can bear: for each N addresses, environment, process ids and times are different ones. Run
+# a new or changed test with some, before a machine that is not yours does:
+#
+#	for n in $(seq 20); do CPROF_GUEST_SHAKE=$n tests/run -k guest-counts build; done
+#
 # shellcheck shell=sh
 # shellcheck disable=SC2034,SC2154 # variables of and for the tests
 
@@ -49,6 +57,7 @@ guest_setup() {
 in_guest() {
 	guest_name=$1
 	shift
+	[ -z "${CPROF_GUEST_SHAKE-}" ] || set -- --shake "$CPROF_GUEST_SHAKE" "$@"
 	mkdir "$T/$guest_name.keep"
 	for guest_file in cmd/cprof $guest_programs; do
 		cp "$guest_build/$guest_file" "$T/$guest_name.keep/"
@@ -56,6 +65,17 @@ in_guest() {
 	{
 		cat <<-'END'
 		#!/bin/sh
+		shaken() {
+			head -c $(($1 * 173 % 4096)) /dev/zero | tr '\0' x >/tmp/shake
+			SHAKE=$(cat /tmp/shake)
+			export SHAKE
+			i=$(($1 % 11))
+			while [ $i -gt 0 ]; do
+				/bin/true
+				i=$((i - 1))
+			done
+			usleep $(($1 * 1327 % 8000))
+		}
 		kick=
 		record() {
 			name=$1
@@ -65,6 +85,7 @@ in_guest() {
 			echo $? >"$OUT/$name.status"
 		}
 		END
+		[ -z "${CPROF_GUEST_SHAKE-}" ] || echo "shaken $CPROF_GUEST_SHAKE"
 		cat
 		echo 'exit 0'
 	} >"$T/$guest_name.keep/run"

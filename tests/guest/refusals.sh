@@ -65,7 +65,7 @@ no_profile none cycles 'cycles without a PMU' "cannot open event 'cycles:u'" 'PM
 no_profile none raw 'a raw event without a PMU' "cannot open event 'r11'" 'PMU'
 recorded none default 'without -e, without a PMU'
 profile 'without -e, without a PMU: cpu-clock' "$pb" "p.sample_types[1] == ('cpu', 'nanoseconds')" \
-	'near(work_three=0.75)' 'n > 100'
+	'near(work_three=0.75)' 'n > 50'
 like err 'cpu-clock' 'without -e, without a PMU: says what it took'
 like err 'PMU|hardware' 'without -e, without a PMU: says why'
 result none list

@@ -8,10 +8,15 @@ guest_setup
 in_guest turns <<'END'
 eight=cycles:u,cycles:k,r11:u,r11:k,r08:u,r08:k,instructions:u,instructions:k
 twelve=$eight,cycles,r11,r08,instructions
+kick='./kick 20000'
+for interval in /sys/bus/event_source/devices/*/perf_event_mux_interval_ms; do
+	echo 1 >$interval
+done
 record alone --scope task -e cycles:u -c 100003 -- ./work 100
 record eight --scope task -c 100003 --scale -e $eight -- ./work 100
 record twelve --scope task -c 100003 --scale -e $twelve -- ./work 100
 record plain --scope task -c 100003 -e $twelve -- ./work 100
+kick=
 ./cprof doctor >$OUT/doctor.out 2>$OUT/doctor.err
 echo $? >$OUT/doctor.status
 record seldom --strict --scope task -e cycles:u,r00 -c 100003 -- ./work 20
@@ -21,6 +26,7 @@ done
 record starved --scope task -c 100003 -e $twelve -- ./work 20
 END
 
+# Turns are of 1 ms, at most of 4: an event has some more or less than its part of a hundred or so.
 result turns alone
 alone=$(summary 'e["counted"]')
 for n in 8 12; do
@@ -32,15 +38,15 @@ for n in 8 12; do
 		"$n events, --scale: by about $n/7"
 	is "$(summary "all(abs(e['scale'] - e['time_enabled_ns'] / e['time_running_ns']) < 1e-5
 		for e in s['events'])")" True "$n events, --scale: by the time enabled over the time counted"
-	is "$(summary "all(abs(e['value'] * e['scale'] / $alone - 1) < 0.05
+	is "$(summary "all(abs(e['value'] * e['scale'] / $alone - 1) < 0.1
 		for e in s['events'] if e['event'] in ('cycles:u', 'r11:u'))")" True \
-		"$n events, --scale: values are as when the event is alone, within 5 %"
+		"$n events, --scale: values are as when the event is alone, within 10 %"
 	scale=$(summary 'e["scale"]')
 	value=$(summary 'e["value"]')
 	samples=$(summary 'e["samples"]')
 	profile "$n events, --scale: in the file values are scaled, samples are not" \
 		"${pb%.pb.gz}.cycles-u.pb.gz" "n == $samples" "abs(total / ($value * $scale) - 1) < 1e-4" \
-		"re.search(r'scaled \(--scale\): values are multiplied by 1\.', comments)"
+		"re.search(r'scaled \(--scale\): values are multiplied by [12]\.', comments)"
 	like err 'cycles:u, .*counting [0-9]+ % of the time and scaled' "$n events, --scale: is said"
 done
 

@@ -1,13 +1,14 @@
 /*
- * Two functions, one of which does three times as much as the other, in turns;
- * the same in more threads and in children.
+ * Two functions, one of which does three times as much as the other; the same in
+ * more threads and in children.
  *
  * usage: work [MILLIONS_OF_STEPS [THREADS [CHILDREN [WAIT_MILLISECONDS [TURNS]]]]]
  *
- * The steps are those of each thread and child. Without TURNS the turns are
- * many and small, 1009 and 3027 steps: many in each sampling period, which has
- * no rhythm in common with them. A few long turns keep the shares exact where
- * the scheduler makes the distance between samples uneven.
+ * The steps are those of each thread and child, in one turn of each function
+ * unless told otherwise. With one turn, samples at equal distances are shared as
+ * the work is, wherever the first one falls, but for one sample at the one
+ * boundary. With many small turns each sample falls anywhere, as at random: then
+ * shares are only as good as those of a random choice.
  */
 #include "prog.h"
 
@@ -16,7 +17,6 @@
 #include <unistd.h>
 
 #define MAX_THREADS 64
-#define SMALL_TURN 1009u
 
 /* Two instructions on arm64 as well as on x86. */
 #define spin(n) \
@@ -58,13 +58,13 @@ int main(int argc, char **argv)
 	uint64_t n_threads = prog_arg(argc, argv, 2, 0);
 	uint64_t n_children = prog_arg(argc, argv, 3, 0);
 	uint64_t wait_ms = prog_arg(argc, argv, 4, 0);
-	uint64_t n_turns = prog_arg(argc, argv, 5, 0);
+	uint64_t n_turns = prog_arg(argc, argv, 5, 1);
 	pthread_t thread[MAX_THREADS];
 
-	if (n_threads > MAX_THREADS)
+	if (n_threads > MAX_THREADS || !n_turns)
 		return 64;
 	n_steps = prog_arg(argc, argv, 1, 100) * 1000000;
-	turn = n_turns ? n_steps / n_turns / 4 : SMALL_TURN;
+	turn = n_steps / n_turns / 4;
 	if (wait_ms)
 		usleep((useconds_t)wait_ms * 1000);
 	for (uint64_t i = 0; i < n_children; i++) {

@@ -4,16 +4,16 @@
  * 10/55 (18.18 %). The program of the Go project's proposal for profiles of
  * hardware events, written anew in C.
  *
- * usage: serial [ROUNDS]     (220 rounds are about 3 CPU seconds)
+ * usage: serial [ROUNDS [UNIT]]     (220 rounds are about 3 CPU seconds)
  */
 #include "prog.h"
 
-#define UNIT 110000
+static uint64_t unit;
 
 #define LINK(name, units, next) \
 	PROG_NOINLINE static void name(void) \
 	{ \
-		prog_work((units) * (uint64_t)UNIT); \
+		prog_work((units) * unit); \
 		next; \
 		PROG_KEEP_FRAME(); \
 	}
@@ -31,6 +31,7 @@ LINK(A, 1, B())
 
 int main(int argc, char **argv)
 {
+	unit = prog_arg(argc, argv, 2, 110000);
 	for (uint64_t n = prog_arg(argc, argv, 1, 220); n; n--)
 		A();
 	prog_print_cpu();
