@@ -114,7 +114,8 @@ struct cprof_config {
 	enum cprof_scope scope;
 	const char *const *event;      /* texts as cprof-events(7) describes; none: chosen */
 	size_t n_events;
-	const char *freq, *period;     /* default rate, "999", "max"; at most one is set */
+	const char *freq, *period;     /* default rate, "999", "max"; at most one is set; neither:
+					* 999 Hz for clocks and the PMU, a period for others */
 	const pid_t *pid, *tid;        /* targets: processes, single threads */
 	size_t n_pids, n_tids;
 	pid_t command_pid;             /* a child that waits to exec; 0: none */

@@ -97,10 +97,9 @@ static void effective_rate(const struct evspec *s, const struct evattr_options *
 	*ret_hz = *ret_period = 0;
 	switch (s->rate_kind) {
 	case EVSPEC_RATE_DEFAULT:
-		if (evspec_is_mark(s) && !o->rate_given) {
-			*ret_period = 1;
+		*ret_period = o->rate_given ? 0 : evspec_default_period(s);
+		if (*ret_period)
 			break;
-		}
 		*ret_hz = o->rate_default_hz;
 		*ret_period = o->rate_default_period;
 		break;

@@ -29,8 +29,8 @@ struct evattr_options {
 	bool only_user, only_kernel; /* for all events */
 	uint64_t rate_default_hz;    /* for EVSPEC_RATE_DEFAULT; 0: use rate_default_period */
 	uint64_t rate_default_period;
-	bool rate_given;             /* by the user: for tracepoints, breakpoints and probes, too,
-				      * which are else sampled each time */
+	bool rate_given;             /* by the user: also for events that have a period of their
+				      * own else, evspec_default_period */
 	uint64_t rate_max_hz;        /* kernel.perf_event_max_sample_rate; freq=max means this */
 	uint32_t wakeup_bytes;       /* watermark */
 	uint16_t max_stack;          /* 0: the kernel's limit */

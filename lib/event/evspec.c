@@ -48,6 +48,22 @@ bool evspec_is_mark(const struct evspec *s)
 	return s->kind != EVSPEC_COUNTER;
 }
 
+uint64_t evspec_default_period(const struct evspec *s)
+{
+	if (evspec_is_mark(s))
+		return 1;
+	if (s->type != PERF_TYPE_SOFTWARE || s->is_clock)
+		return 0;
+	switch (s->config) {
+	case PERF_COUNT_SW_PAGE_FAULTS:
+	case PERF_COUNT_SW_PAGE_FAULTS_MIN:
+	case PERF_COUNT_SW_CONTEXT_SWITCHES:
+		return 11;  /* prime: see cprof-events.7 on beats */
+	default:
+		return 1;
+	}
+}
+
 bool evspec_is_member(const struct evspec_list *l, size_t i)
 {
 	return l->v[i].group_sample && i && l->v[i - 1].group == l->v[i].group;

@@ -96,6 +96,14 @@ bool evspec_in_kernel(const struct evspec *s);
  * a tracepoint, a breakpoint, a probe? */
 bool evspec_is_mark(const struct evspec *s);
 
+/*
+ * The period of an event for which no rate was asked; 0: it is sampled by frequency, as clocks and
+ * counters of the PMU are.  Marks are sampled each time.  So are software events that are rare, and
+ * one in eleven of those that are not: the kernel finds the period for a frequency too late for
+ * bursts such as a program's first page faults, of which ten samples in two thousand were left.
+ */
+uint64_t evspec_default_period(const struct evspec *s);
+
 /* Is it a member of a group that only counts, while its leader samples? */
 bool evspec_is_member(const struct evspec_list *l, size_t i);
 

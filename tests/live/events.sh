@@ -31,6 +31,10 @@ run "$CPROF" record -e page-faults -F 500 -o f.pb.gz -- "$PROG/pagefaulter" 2000
 faults=$(sed -n 's/^faults //p' out)
 profile 'page-faults by frequency: values are true periods' f.pb.gz \
 	"0.85 * $faults <= total <= 1.15 * $faults" 'n > 200' "cum('touch_pages') > 0.9"
+run "$CPROF" record -e page-faults -o f.pb.gz -- "$PROG/pagefaulter" 2000 1
+faults=$(sed -n 's/^faults //p' out)
+profile 'page-faults without a rate: each eleventh, also of a short burst' f.pb.gz \
+	'p.period == 11' 'n * 11 == total' "0.95 * $faults <= total <= 1.1 * $faults + 300"
 run "$CPROF" record -e page-faults/period=7/,cpu-clock/freq=250/ -o r.pb.gz -- "$PROG/pagefaulter" 100000
 profile 'a period for one event only' "$(ls r.page-faults*)" "p.period == 7"
 profile 'a frequency for one event only' "$(ls r.cpu-clock*)" "p.period == 4000000"

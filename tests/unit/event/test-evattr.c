@@ -92,6 +92,25 @@ static void sampling(void)
 	tap_ok(!a.exclude_kernel && a.exclude_user, "--kernel");
 }
 
+static void default_rates(void)
+{
+	struct evattr_options o = plain;
+	struct perf_event_attr a = attr_of("page-faults", &o);
+	tap_ok(!a.freq && a.sample_period == 11,
+	       "page faults come in bursts: a period, if no rate is asked for");
+	a = attr_of("major-faults", &o);
+	tap_ok(!a.freq && a.sample_period == 1, "rare events: each");
+	a = attr_of("task-clock", &o);
+	tap_ok(a.freq && a.sample_freq == 999, "clocks by frequency");
+	a = attr_of("cycles", &o);
+	tap_ok(a.freq && a.sample_freq == 999, "the PMU's, too");
+	a = attr_of("page-faults/freq=50/", &o);
+	tap_ok(a.freq && a.sample_freq == 50, "a rate of its own");
+	o.rate_given = true;
+	a = attr_of("page-faults", &o);
+	tap_ok(a.freq && a.sample_freq == 999, "a rate that was asked for is for all");
+}
+
 static void lbr(void)
 {
 	struct evattr_options o = plain;
@@ -268,6 +287,7 @@ int main(void)
 {
 	sampling();
 	dwarf();
+	default_rates();
 	lbr();
 	rates();
 	sides();
