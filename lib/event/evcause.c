@@ -10,6 +10,11 @@
  * - tracepoints with their data (PERF_SAMPLE_RAW) need perf_event_paranoid -1 or CAP_PERFMON
  *   (perf_trace_event_perm: EPERM); kprobes and uprobes CAP_PERFMON in any case (EACCES).
  *
+ * PMUs outside of the cores refuse to sample in their event_init(), with EINVAL: arch/x86/events/
+ * msr.c, rapl.c, intel/cstate.c, intel/uncore.c, amd/uncore.c.  They cannot leave a side out either
+ * (PERF_PMU_CAP_NO_EXCLUDE), and but for msr not follow a task (perf_invalid_context).  Arm's
+ * statistical profiling has a cpumask, and does sample.
+ *
  * Events: a PMU driver that does not map an event answers ENOENT, on x86 also EINVAL;
  * without any PMU driver it is ENOENT, with some hypervisors EOPNOTSUPP or ENODEV.
  */
@@ -18,6 +23,7 @@
 #include "base/cleanup.h"
 #include "base/host.h"
 #include "event/evfield.h"
+#include "event/evpmu.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -177,6 +183,37 @@ static bool is_probe(const struct host *h, const struct evcause_request *r)
 	return is_of_pmu(h, r, "uprobe") || is_of_pmu(h, r, "kprobe");
 }
 
+void evcause_unit(const struct host *h, unsigned type, struct evcause_unit *ret)
+{
+	static const char *const counting[] = { "msr", "power", "cstate_core", "cstate_pkg" };
+	struct evpmu_list l;
+	*ret = (struct evcause_unit){ "", false };
+	if (type <= PERF_TYPE_BREAKPOINT || evpmu_list(h, &l) < 0)
+		return;
+	for (size_t i = 0; i < l.n; i++) {
+		const struct evpmu *p = &l.v[i];
+		bool here = p->type == type && !p->is_core && strncmp(p->name, "arm_spe", 7) != 0;
+		bool known = p->cpus != NULL;
+		for (size_t k = 0; k < sizeof(counting) / sizeof(*counting); k++)
+			known |= strcmp(p->name, counting[k]) == 0;
+		if (!here || !known)
+			continue;
+		snprintf(ret->name, sizeof(ret->name), "%s", p->name);
+		ret->only_cpus = strcmp(p->name, "msr") != 0;
+	}
+	evpmu_list_done(&l);
+}
+
+/* Its PMU is one that cannot do this, whatever the event. */
+static enum evcause beyond_unit(const struct host *h, const struct evcause_request *r)
+{
+	struct evcause_unit u;
+	evcause_unit(h, r->attr->type, &u);
+	if (u.name[0] && r->attr->sample_period)
+		return EVCAUSE_NO_INTERRUPT;
+	return u.only_cpus && !all_tasks(r) ? EVCAUSE_ONLY_CPUS : EVCAUSE_OTHER;
+}
+
 static bool needs_pmu(const struct evcause_request *r)
 {
 	return r->attr->type == PERF_TYPE_HARDWARE || r->attr->type == PERF_TYPE_HW_CACHE ||
@@ -224,6 +261,9 @@ static enum evcause invalid(const struct host *h, const struct evcause_request *
 		return EVCAUSE_CPU_OFFLINE;
 	if (pmu && !has_pmu(h))
 		return EVCAUSE_NO_PMU;
+	enum evcause unit = beyond_unit(h, r);
+	if (unit != EVCAUSE_OTHER && !names_field(r, "config"))
+		return unit;
 	if (names_field(r, "precise_ip"))
 		return EVCAUSE_NOT_PRECISE;
 	if (names_field(r, "branch_sample_type"))
@@ -250,6 +290,14 @@ static enum evcause unsupported(const struct host *h, const struct evcause_reque
 	if (is_probe(h, r))
 		return EVCAUSE_NO_SUCH_EVENT;
 	return r->attr->precise_ip ? EVCAUSE_NOT_PRECISE : EVCAUSE_NO_INTERRUPT;
+}
+
+static enum evcause busy(const struct host *h, const struct evcause_request *r)
+{
+	if (r->attr->type == PERF_TYPE_BREAKPOINT)
+		return EVCAUSE_BREAKPOINTS;
+	return needs_pmu(r) || (r->attr->type > PERF_TYPE_BREAKPOINT && !is_probe(h, r))
+		       ? EVCAUSE_BUSY : EVCAUSE_IN_USE;
 }
 
 /* A kernel with perf events has its sysctls: it is a filter that says there is no such call. */
@@ -286,7 +334,7 @@ enum evcause evcause_find(const struct host *h, const struct evcause_request *r,
 		return EVCAUSE_MAX_STACK;
 	case EBUSY:
 	case ENOSPC:
-		return r->attr->type == PERF_TYPE_BREAKPOINT ? EVCAUSE_BREAKPOINTS : EVCAUSE_BUSY;
+		return busy(h, r);
 	case EMFILE:
 		return EVCAUSE_FILES_PROCESS;
 	case ENFILE:
@@ -297,6 +345,8 @@ enum evcause evcause_find(const struct host *h, const struct evcause_request *r,
 		return no_syscall(h);
 	case ENOMEM:
 		return EVCAUSE_MEMORY;
+	case EINTR:
+		return EVCAUSE_INTERRUPTED;
 	default:
 		return EVCAUSE_OTHER;
 	}
@@ -309,6 +359,7 @@ const char *evcause_short(enum evcause cause)
 		[EVCAUSE_NO_PMU] = "there is no PMU",
 		[EVCAUSE_NO_SUCH_EVENT] = "not on this machine",
 		[EVCAUSE_NO_INTERRUPT] = "the PMU cannot interrupt",
+		[EVCAUSE_ONLY_CPUS] = "the PMU counts whole CPUs only",
 		[EVCAUSE_NOT_PRECISE] = "the PMU is not that precise",
 		[EVCAUSE_NO_CALL_STACKS] = "its calls cannot be recorded",
 		[EVCAUSE_PARANOID_ALL] = "kernel.perf_event_paranoid is above 2",
@@ -322,6 +373,7 @@ const char *evcause_short(enum evcause cause)
 		[EVCAUSE_LOCKDOWN] = "the kernel is locked down",
 		[EVCAUSE_SECURITY] = "forbidden by a security module",
 		[EVCAUSE_BUSY] = "counters are in use",
+		[EVCAUSE_IN_USE] = "in use",
 		[EVCAUSE_BREAKPOINTS] = "all debug registers are in use",
 		[EVCAUSE_FILES_PROCESS] = "too many open files",
 		[EVCAUSE_FILES_SYSTEM] = "too many open files in the system",
@@ -334,6 +386,7 @@ const char *evcause_short(enum evcause cause)
 		[EVCAUSE_CPU_OFFLINE] = "CPU offline",
 		[EVCAUSE_NO_SYSCALL] = "no perf_event_open in this kernel",
 		[EVCAUSE_MEMORY] = "out of memory",
+		[EVCAUSE_INTERRUPTED] = "interrupted by signals",
 	};
 	return text[cause];
 }

@@ -29,6 +29,7 @@ enum evcause {
 	EVCAUSE_NO_PMU,
 	EVCAUSE_NO_SUCH_EVENT,    /* there is a PMU, without this event */
 	EVCAUSE_NO_INTERRUPT,     /* the PMU counts, but cannot sample */
+	EVCAUSE_ONLY_CPUS,        /* the PMU counts whole CPUs, not processes */
 	EVCAUSE_NOT_PRECISE,
 	EVCAUSE_NO_CALL_STACKS,   /* the event's PMU does not record calls (--call-graph lbr) */
 	EVCAUSE_PARANOID_ALL,     /* kernel.perf_event_paranoid above 2: nothing is allowed */
@@ -42,6 +43,7 @@ enum evcause {
 	EVCAUSE_LOCKDOWN,
 	EVCAUSE_SECURITY,         /* none of the above: some security module */
 	EVCAUSE_BUSY,
+	EVCAUSE_IN_USE,           /* the same of events that need no PMU */
 	EVCAUSE_BREAKPOINTS,      /* all debug registers are in use */
 	EVCAUSE_FILES_PROCESS,
 	EVCAUSE_FILES_SYSTEM,
@@ -54,6 +56,7 @@ enum evcause {
 	EVCAUSE_CPU_OFFLINE,
 	EVCAUSE_NO_SYSCALL,
 	EVCAUSE_MEMORY,
+	EVCAUSE_INTERRUPTED,      /* signals came faster than it opened */
 	EVCAUSE_N_CAUSES,
 };
 
@@ -62,6 +65,14 @@ enum evcause evcause_find(const struct host *h, const struct evcause_request *r,
 
 /* A cause in few words ("there is no PMU"), for a table; static. */
 const char *evcause_short(enum evcause cause);
+
+/* A PMU that is no core's and never samples, as sysfs and its name tell: drivers of uncore, power
+ * and cstate units, of machine specific registers, and all else with a file "cpumask". */
+struct evcause_unit {
+	char name[64];         /* "" when it is none */
+	bool only_cpus;        /* a thread's events cannot be on it */
+};
+void evcause_unit(const struct host *h, unsigned type, struct evcause_unit *ret);
 
 /* What this process may do, as far as perf events are concerned. */
 struct evcause_rights {

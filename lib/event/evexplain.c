@@ -26,9 +26,6 @@ static const char *const fixed_text[EVCAUSE_N_CAUSES] = {
 	[EVCAUSE_NO_SUCH_EVENT] =
 		"this machine does not have the event\n"
 		"'cprof list' shows which it has; the CPU's manual may have a raw code for it",
-	[EVCAUSE_NO_INTERRUPT] =
-		"this machine's PMU counts, but does not interrupt, so it cannot sample\n"
-		"use 'cpu-clock', which needs no PMU",
 	[EVCAUSE_NOT_PRECISE] =
 		"this machine's PMU cannot place samples that precisely\n"
 		"leave out a 'p'",
@@ -43,6 +40,9 @@ static const char *const fixed_text[EVCAUSE_N_CAUSES] = {
 		"probes change code that others run, too: kernel.perf_event_paranoid does not open "
 		"them\n"
 		"get CAP_PERFMON (root has it)",
+	[EVCAUSE_IN_USE] =
+		"the kernel has no more of what this event needs\n"
+		"stop other profilers and tracers, or record fewer events at once",
 	[EVCAUSE_BREAKPOINTS] =
 		"all debug registers of a CPU are in use\n"
 		"watch fewer addresses, or end the debuggers that do",
@@ -53,6 +53,9 @@ static const char *const fixed_text[EVCAUSE_N_CAUSES] = {
 	[EVCAUSE_MEMORY] =
 		"the kernel has no memory for it\n"
 		"record fewer events, threads or CPUs",
+	[EVCAUSE_INTERRUPTED] =
+		"a signal interrupted each of many attempts\n"
+		"record again; a timer of this process that fires all the time would explain it",
 };
 
 /* The text of a hint as it grows. */
@@ -90,6 +93,38 @@ static void say_no_pmu(struct hint *t, const struct host *h)
 	if (in_virtual_machine(h))
 		say(t, ": a virtual machine has one only if its host passes it through");
 	say(t, "\nuse 'cpu-clock', which needs none");
+}
+
+/* A PMU that is not of the cores, and never samples: what to record instead. */
+static void say_instead(struct hint *t, const struct evcause_request *r,
+			const struct evcause_unit *u)
+{
+	if (r->spec)
+		say(t, "\nread it at the samples of an event that can: -e '{cpu-clock,%s}:S'%s",
+		    r->spec->name, u->only_cpus ? " --scope cpu" : "");
+}
+
+static void say_no_interrupt(struct hint *t, const struct host *h, const struct evcause_request *r)
+{
+	struct evcause_unit u;
+	evcause_unit(h, r->attr->type, &u);
+	if (!u.name[0]) {
+		say(t, "this machine's PMU counts, but does not interrupt, so it cannot sample\n"
+		    "use 'cpu-clock', which needs no PMU");
+		return;
+	}
+	say(t, "PMU '%s' counts, but cannot sample", u.name);
+	if (u.only_cpus)
+		say(t, ", and only whole CPUs, not processes");
+	say_instead(t, r, &u);
+}
+
+static void say_only_cpus(struct hint *t, const struct host *h, const struct evcause_request *r)
+{
+	struct evcause_unit u;
+	evcause_unit(h, r->attr->type, &u);
+	say(t, "PMU '%s' counts whole CPUs, and cannot be bound to a process or thread\n"
+	    "use --scope cpu, which takes CAP_PERFMON or kernel.perf_event_paranoid=0", u.name);
 }
 
 static void say_paranoid(struct hint *t, const struct host *h, const struct evcause_request *r,
@@ -221,12 +256,25 @@ static const char *remedy_of(const char *field)
 	return "-v shows the request";
 }
 
-static void say_field(struct hint *t, const struct host *h, const struct evfield *f)
+/* May this process sample user code only? */
+static bool only_user_allowed(const struct host *h)
 {
+	struct evcause_rights own;
+	evcause_rights(h, &own);
+	return !own.perfmon && own.paranoid > 1;
+}
+
+static void say_field(struct hint *t, const struct host *h, const struct evcause_request *r)
+{
+	const struct evfield *f = r->field;
 	say(t, "the field '%s' is refused", f->name);
 	if (f->value > 1)
 		say(t, ", which is 0x%" PRIx64, f->value);
+	if (strcmp(f->name, "exclude_kernel") == 0 && r->attr->type > PERF_TYPE_BREAKPOINT)
+		say(t, ": this PMU cannot tell user code from the kernel's");
 	say(t, "\n%s", remedy_of(f->name));
+	if (strcmp(f->name, "exclude_kernel") == 0 && only_user_allowed(h))
+		say(t, "; the kernel's side takes CAP_PERFMON or kernel.perf_event_paranoid=1");
 	if (f->since) {
 		say(t, "; it came with Linux %s: ", f->since);
 		say_kernel(t, h, "may be older");
@@ -247,6 +295,12 @@ static void say_cause(struct hint *t, const struct host *h, const struct evcause
 	switch (cause) {
 	case EVCAUSE_NO_PMU:
 		say_no_pmu(t, h);
+		break;
+	case EVCAUSE_NO_INTERRUPT:
+		say_no_interrupt(t, h, r);
+		break;
+	case EVCAUSE_ONLY_CPUS:
+		say_only_cpus(t, h, r);
 		break;
 	case EVCAUSE_PARANOID_ALL:
 	case EVCAUSE_PARANOID_KERNEL:
@@ -284,7 +338,7 @@ static void say_cause(struct hint *t, const struct host *h, const struct evcause
 		    (unsigned long long)r->attr->config);
 		break;
 	case EVCAUSE_FIELD:
-		say_field(t, h, r->field);
+		say_field(t, h, r);
 		break;
 	case EVCAUSE_BITS:
 		say_bits(t, h);

@@ -50,6 +50,12 @@ static const struct field {
 	{ "config1", NULL, { .config1 = ~0ull } },
 	{ "sample_freq", NULL, { .freq = 1, .sample_freq = ~0ull } },
 	{ "sample_period", NULL, { .sample_period = ~0ull } },
+	/* Where it is that which is refused, besides leaving a side out. */
+	{ "sample_freq", NULL,
+	  { .freq = 1, .sample_freq = ~0ull, .exclude_guest = 1, .exclude_kernel = 1,
+	    .exclude_hv = 1 } },
+	{ "sample_period", NULL,
+	  { .sample_period = ~0ull, .exclude_guest = 1, .exclude_kernel = 1, .exclude_hv = 1 } },
 	{ "config", NULL, { .config = ~0ull } },
 };
 #define N_FIELDS (sizeof(fields) / sizeof(*fields))

@@ -6,12 +6,19 @@
  *	REFUSED_MACHINE=DIR   /proc and /sys are DIR/proc and DIR/sys
  *	REFUSED_ERRNO=N       perf_event_open(2) answers this to every event but the rings' own
  *	REFUSED_FIELD=NAME    ... only while this field of the attr is set
+ *	REFUSED_MEMBERS=1     ... only to events that join a group
+ *
+ * As `cprof-refused --table PID` it runs a whole table of such (refused-table.c).
  */
+#include "refused.h"
+
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -39,10 +46,11 @@ static bool has_field(const struct perf_event_attr *a, const char *name)
 
 static int refuse(struct perf_event_attr *a, pid_t pid, int cpu, int group, unsigned long flags)
 {
-	(void)pid, (void)cpu, (void)group, (void)flags;
+	(void)pid, (void)cpu, (void)flags;
 	int errnum = atoi(getenv("REFUSED_ERRNO"));
 	bool dummy = a->type == PERF_TYPE_SOFTWARE && a->config == PERF_COUNT_SW_DUMMY;
-	if (!dummy && has_field(a, getenv("REFUSED_FIELD"))) {
+	bool spared = dummy || (getenv("REFUSED_MEMBERS") && group < 0);
+	if (!spared && has_field(a, getenv("REFUSED_FIELD"))) {
 		if (errnum == E2BIG)
 			a->size = KNOWN_BYTES;
 		errno = errnum;
@@ -53,6 +61,24 @@ static int refuse(struct perf_event_attr *a, pid_t pid, int cpu, int group, unsi
 	if (fd >= 0 && ftruncate(fd, RING_FILE_BYTES) < 0)
 		return -1;
 	return fd;
+}
+
+/* What is asked of an event that was not refused. */
+int __real_ioctl(int fd, unsigned long request, ...);
+int __wrap_ioctl(int fd, unsigned long request, ...);
+
+int __wrap_ioctl(int fd, unsigned long request, ...)
+{
+	static uint64_t last_id;
+	va_list ap;
+	va_start(ap, request);
+	void *arg = va_arg(ap, void *);
+	va_end(ap);
+	if (request == PERF_EVENT_IOC_ID)
+		*(uint64_t *)arg = ++last_id;
+	else if (request != PERF_EVENT_IOC_SET_OUTPUT)
+		return __real_ioctl(fd, request, arg);
+	return 0;
 }
 
 static void show_process(const char *machine, pid_t pid)
@@ -83,4 +109,19 @@ int __wrap_cprof_recorder_new_sized(const struct cprof_config *config, size_t n_
 	const struct cprof_machine refusing = { &host, refuse };
 	c.machine = &refusing;
 	return __real_cprof_recorder_new_sized(&c, n_bytes, ret_recorder, e);
+}
+
+int __real_main(int argc, char **argv);
+int __wrap_main(int argc, char **argv);
+
+int refused_cprof(int argc, char **argv)
+{
+	return __real_main(argc, argv);
+}
+
+int __wrap_main(int argc, char **argv)
+{
+	if (argc == 3 && strcmp(argv[1], "--table") == 0)
+		return refused_table(argv[2]);
+	return refused_cprof(argc, argv);
 }

@@ -182,6 +182,36 @@ static void kinds(void)
 	is(&r, 524, EVCAUSE_NO_SUCH_EVENT, "an instruction that cannot be probed");
 	attr.type = 21;
 	is(&r, EOPNOTSUPP, EVCAUSE_NO_INTERRUPT, "a PMU outside of the cores");
+	static const struct { const char *type, *mask; enum evcause sampling, counting; } unit[] = {
+		{ "power/type", "power/cpumask", EVCAUSE_NO_INTERRUPT, EVCAUSE_ONLY_CPUS },
+		{ "msr/type", NULL, EVCAUSE_NO_INTERRUPT, EVCAUSE_BITS },
+		{ "other/type", NULL, EVCAUSE_BITS, EVCAUSE_BITS },
+		{ "arm_spe_0/type", "arm_spe_0/cpumask", EVCAUSE_BITS, EVCAUSE_BITS },
+	};
+	for (size_t i = 0; i < sizeof(unit) / sizeof(*unit); i++) {
+		char path[100];
+		snprintf(path, sizeof(path), "sys/bus/event_source/devices/%s", unit[i].type);
+		machine_file(&m, path, "23\n");
+		if (unit[i].mask) {
+			snprintf(path, sizeof(path), "sys/bus/event_source/devices/%s",
+				 unit[i].mask);
+			machine_file(&m, path, "0\n");
+		}
+		attr.type = 23;
+		uint64_t period = attr.sample_period;
+		is(&r, EINVAL, unit[i].sampling, unit[i].type);
+		attr.sample_period = 0;
+		is(&r, EINVAL, unit[i].counting, "  as a member that only counts");
+		attr.sample_period = period;
+		snprintf(path, sizeof(path), "sys/bus/event_source/devices/%s", unit[i].type);
+		machine_file(&m, path, NULL);
+	}
+	attr.type = 21;
+	is(&r, EINTR, EVCAUSE_INTERRUPTED, "signals");
+	is(&r, EBUSY, EVCAUSE_BUSY, "counters in use");
+	attr.type = PERF_TYPE_TRACEPOINT;
+	is(&r, EBUSY, EVCAUSE_IN_USE, "no counter is in it");
+	attr.type = 21;
 	const struct evfield freq = { "sample_freq", 999, NULL }, code = { "config", 5, NULL },
 			     term = { "config1", 7, NULL }, precise = { "precise_ip", 2, NULL };
 	r.field = &freq;
@@ -208,11 +238,12 @@ static void limits(void)
 	is(request("cpu-clock/freq=50000/", 0, 0), EINVAL, EVCAUSE_BITS, "50000 Hz");
 	is(request("cpu-clock/period=50001/", 0, 0), EINVAL, EVCAUSE_BITS, "a period");
 	static const struct { int errnum; enum evcause want; } plain[] = {
-		{ E2BIG, EVCAUSE_BITS }, { EOVERFLOW, EVCAUSE_MAX_STACK }, { EBUSY, EVCAUSE_BUSY },
-		{ ENOSPC, EVCAUSE_BUSY }, { EMFILE, EVCAUSE_FILES_PROCESS },
+		{ E2BIG, EVCAUSE_BITS }, { EOVERFLOW, EVCAUSE_MAX_STACK },
+		{ EBUSY, EVCAUSE_IN_USE }, { ENOSPC, EVCAUSE_IN_USE },
+		{ EMFILE, EVCAUSE_FILES_PROCESS },
 		{ ENFILE, EVCAUSE_FILES_SYSTEM }, { ESRCH, EVCAUSE_NO_TASK },
 		{ ENOSYS, EVCAUSE_NO_SYSCALL }, { ENOMEM, EVCAUSE_MEMORY }, { EINTR,
-			EVCAUSE_OTHER },
+			EVCAUSE_INTERRUPTED },
 		{ EFAULT, EVCAUSE_OTHER },
 	};
 	for (size_t i = 0; i < sizeof(plain) / sizeof(*plain); i++)
@@ -316,7 +347,9 @@ static void words(void)
 	says(request("cpu-clock", -1, 3), ENODEV,
 	     "cannot open event 'cpu-clock' on cpu 3: No such device", "cpu 3 is not online");
 	says(request("cpu-clock", 0, -1), EINTR,
-	     "cannot open event 'cpu-clock' for this process: Interrupted system call", "");
+	     "cannot open event 'cpu-clock' for this process: Interrupted system call",
+	     "a signal interrupted each of many attempts\nrecord again; a timer of this process "
+	     "that fires all the time would explain it");
 	says(request("cycles", 0, -1), EBUSY,
 	     "cannot open event 'cycles' for this process: Device or resource busy",
 	     "the PMU's counters are in use\nstop other profilers, or record fewer events at once");

@@ -1,0 +1,249 @@
+/*
+ * The table of tests/cli/record-refused.sh: reads its rows, runs cprof record for each cell in a
+ * child of its own, and says what came of it.  Reads from stdin
+ *
+ *	MACHINE|ERRNO...|EVENT...|TARGET...|REGEX[|FIELD]
+ *
+ * where the lists are of words of the tables below, or of events as -e takes them, and `any` stands
+ * for all of a table; an expression has no '|'.  MACHINE.keep is its folder.  Writes "ok NAME",
+ * "not NAME" with lines "# " behind it, or "miss NAME" for a cell of errno x event x target that no
+ * row names.
+ */
+#include "refused.h"
+
+#include <errno.h>
+#include <regex.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define CHILD_SECONDS 30
+#define N(a) (sizeof(a) / sizeof(*(a)))
+
+static const struct { const char *name; int number; } errnos[] = {
+	{ "EACCES", EACCES }, { "EPERM", EPERM }, { "ENOENT", ENOENT },
+	{ "EOPNOTSUPP", EOPNOTSUPP }, { "ENODEV", ENODEV }, { "EBUSY", EBUSY },
+	{ "EMFILE", EMFILE }, { "ENFILE", ENFILE }, { "EINVAL", EINVAL }, { "E2BIG", E2BIG },
+	{ "ENOMEM", ENOMEM }, { "ENOSPC", ENOSPC }, { "EINTR", EINTR }, { "ESRCH", ESRCH },
+	{ "ENXIO", ENXIO }, { "EOVERFLOW", EOVERFLOW }, { "ENOSYS", ENOSYS },
+};
+
+static const struct { const char *name, *event; bool is_member; } events[] = {
+	{ "cycles", "cycles" },
+	{ "precise", "cycles:ppp" },
+	{ "cache", "LLC-loads" },
+	{ "raw", "r11" },
+	{ "term", "cpu/event=0x11/" },
+	{ "uncore", "uncore_imc/event=1/" },
+	{ "clock", "cpu-clock" },
+	{ "faults", "page-faults" },
+	{ "switches", "context-switches" },
+	{ "tracepoint", "sched:sched_switch" },
+	{ "breakpoint", "mem:0x1000:w" },
+	{ "uprobe", NULL },  /* of this very program */
+	{ "member", "{page-faults,cycles}", true },
+	{ "default", "" },
+};
+
+static const struct { const char *name; const char *args[6]; bool has_command; } targets[] = {
+	{ "command", { "--scope", "task" }, true },
+	{ "-p", { "--scope", "task", "-p", "PID" } },
+	{ "-t", { "--scope", "task", "-t", "PID" } },
+	{ "cpu", { "--scope", "cpu" }, true },
+};
+
+static bool covered[N(errnos)][N(events)][N(targets)];
+
+struct row {
+	const char *machine, *regex, *field;
+	const char *target;   /* the process to attach to */
+};
+
+/* Is word one of the blank-separated list? */
+static bool has_word(const char *list, const char *word)
+{
+	size_t n = strlen(word);
+	for (const char *at = list; (at = strstr(at, word)); at += n)
+		if ((at == list || at[-1] == ' ') && (at[n] == ' ' || !at[n]))
+			return true;
+	return false;
+}
+
+/* ---- one cell ------------------------------------------------------------------- */
+
+static void set_up(const struct row *r, int number, bool is_member)
+{
+	char text[16];
+	snprintf(text, sizeof(text), "%d", number);
+	setenv("REFUSED_MACHINE", r->machine, 1);
+	setenv("REFUSED_ERRNO", text, 1);
+	if (*r->field)
+		setenv("REFUSED_FIELD", r->field, 1);
+	if (is_member)
+		setenv("REFUSED_MEMBERS", "1", 1);
+}
+
+/* Runs it with all that it prints in *out; returns how it ended. */
+static int run_child(const struct row *r, int number, const char *event, size_t target,
+		     bool is_member, char *out, size_t n_out)
+{
+	char *argv[20] = { (char *)"cprof", (char *)"record", (char *)"-o",
+			   (char *)"refused.pb.gz" };
+	int argc = 4, to[2], status = -1;
+	if (*event) {
+		argv[argc++] = (char *)"-e";
+		argv[argc++] = (char *)event;
+	}
+	for (size_t i = 0; targets[target].args[i]; i++)
+		argv[argc++] = strcmp(targets[target].args[i], "PID") == 0
+				       ? (char *)r->target : (char *)targets[target].args[i];
+	if (targets[target].has_command) {
+		argv[argc++] = (char *)"--";
+		argv[argc++] = (char *)"touch";
+		argv[argc++] = (char *)"started.keep";
+	}
+	if (pipe(to))
+		return -1;
+	fflush(stdout);
+	pid_t pid = fork();
+	if (pid == 0) {
+		dup2(to[1], 1);
+		dup2(to[1], 2);
+		close(to[0]);
+		close(to[1]);
+		alarm(CHILD_SECONDS);
+		set_up(r, number, is_member);
+		exit(refused_cprof(argc, argv));
+	}
+	close(to[1]);
+	size_t n = 0;
+	for (ssize_t k; n < n_out - 1 && (k = read(to[0], out + n, n_out - 1 - n)) > 0;)
+		n += (size_t)k;
+	out[n] = '\0';
+	close(to[0]);
+	if (pid < 0 || waitpid(pid, &status, 0) < 0)
+		return -1;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static bool matches(const char *text, const char *regex)
+{
+	regex_t re;
+	if (regcomp(&re, regex, REG_EXTENDED | REG_NOSUB)) {
+		printf("# no regular expression: %s\n", regex);
+		return false;
+	}
+	bool yes = regexec(&re, text, 0, NULL, 0) == 0;
+	regfree(&re);
+	return yes;
+}
+
+/* What is wrong with an answer; NULL nothing. */
+static const char *judge(const struct row *r, int number, bool is_member, int status, char *out)
+{
+	static const char open_failed[] = "cprof record: cannot open event '";
+	char first[1000];
+	/* Notes may come before it: why it is a clock, say. */
+	while (strncmp(out, open_failed, sizeof(open_failed) - 1) != 0 && strchr(out, '\n') &&
+	       !(is_member && strstr(out, "' does not fit into its group: ")))
+		out = strchr(out, '\n') + 1;
+	snprintf(first, sizeof(first), "%.*s", (int)strcspn(out, "\n"), out);
+	for (char *c = out; *c; c++)
+		*c = *c == '\n' ? ' ' : *c;
+	bool said = strncmp(first, open_failed, sizeof(open_failed) - 1) == 0 ||
+		    (is_member && strstr(first, "' does not fit into its group: "));
+	return status != 1 ? "status 1"
+	       : !said ? "what failed"
+	       : !strstr(first, strerror(number)) ? "the errno's text"
+	       : !matches(out, r->regex) ? "cause and remedy"
+	       : access("started.keep", F_OK) == 0 ? "the command did not start"
+	       : access("refused.pb.gz", F_OK) == 0 ? "no file" : NULL;
+}
+
+static void cell(const struct row *r, size_t err, size_t ev, const char *event, size_t target)
+{
+	static char out[8192];
+	bool is_member = ev < N(events) && events[ev].is_member;
+	int status = run_child(r, errnos[err].number, event, target, is_member, out, sizeof(out));
+	const char *wrong = judge(r, errnos[err].number, is_member, status, out);
+	printf("%s %.*s: %s%s%s, %s, %s%s%s\n", wrong ? "not" : "ok",
+	       (int)strcspn(r->machine, "."), r->machine, errnos[err].name,
+	       *r->field ? " of " : "", r->field,
+	       ev < N(events) ? events[ev].name : event, targets[target].name,
+	       wrong ? ": " : "", wrong ? wrong : "");
+	if (wrong)
+		printf("# '%s'\n# status %d: %s\n", r->regex, status, out);
+	remove("started.keep");
+	remove("refused.pb.gz");
+	/* What has no field of its own is the cell itself. */
+	if (ev < N(events) && !*r->field)
+		covered[err][ev][target] = true;
+}
+
+/* ---- the table --------------------------------------------------------------------- */
+
+static void row(const struct row *r, char *err_list, char *event_list, char *target_list)
+{
+	for (size_t err = 0; err < N(errnos); err++) {
+		if (!has_word(err_list, errnos[err].name) && strcmp(err_list, "any") != 0)
+			continue;
+		for (size_t t = 0; t < N(targets); t++) {
+			if (!has_word(target_list, targets[t].name) &&
+			    strcmp(target_list, "any") != 0)
+				continue;
+			char copy[256], *rest = copy;
+			snprintf(copy, sizeof(copy), "%s", event_list);
+			if (strcmp(event_list, "any") == 0)
+				copy[0] = '\0';
+			for (size_t ev = 0; ev < N(events); ev++)
+				if (!copy[0] || has_word(event_list, events[ev].name))
+					cell(r, err, ev, events[ev].event ? events[ev].event
+									  : getenv("UPROBE"), t);
+			for (char *word; (word = strsep(&rest, " "));) {
+				size_t ev = 0;
+				while (ev < N(events) && strcmp(word, events[ev].name) != 0)
+					ev++;
+				if (ev == N(events) && *word)
+					cell(r, err, ev, word, t);
+			}
+		}
+	}
+}
+
+static void show_missing(void)
+{
+	size_t n = 0;
+	for (size_t err = 0; err < N(errnos); err++)
+		for (size_t ev = 0; ev < N(events); ev++)
+			for (size_t t = 0; t < N(targets); t++, n++)
+				if (!covered[err][ev][t])
+					printf("miss %s, %s, %s\n", errnos[err].name,
+					       events[ev].name, targets[t].name);
+	printf("cells %zu\n", n);
+}
+
+int refused_table(const char *target)
+{
+	char line[2000];
+	while (fgets(line, sizeof(line), stdin)) {
+		char *at = line, *part[6] = { NULL }, machine[1000];
+		size_t n = 0;
+		line[strcspn(line, "\n")] = '\0';
+		if (!line[0] || line[0] == '#')
+			continue;
+		while (n < 5 && (part[n] = strsep(&at, "|")))
+			n++;
+		if (n < 5) {
+			printf("not a row: %s\n", line);
+			continue;
+		}
+		snprintf(machine, sizeof(machine), "%s.keep", part[0]);
+		const struct row r = { machine, part[4], at ? at : "", target };
+		row(&r, part[1], part[2], part[3]);
+	}
+	show_missing();
+	return 0;
+}
