@@ -75,21 +75,26 @@ static size_t bytes_of_dso(const struct dso *d)
 	return sizeof(*d) + strlen(d->path) + 1;
 }
 
+static void dso_free(struct dso_table *t, struct dso *d)
+{
+	if (t->budget)
+		budget_release(t->budget, bytes_of_dso(d));
+	if (d->fd >= 0)
+		close(d->fd);
+	free(d->path);
+	free(d->open_path);
+	free(d->image);
+	free(d);
+}
+
 void dso_table_done(struct dso_table *t)
 {
-	size_t n_bytes = t->n_slots * sizeof(*t->slot) + t->cap * sizeof(*t->dso);
-	for (uint32_t i = 0; i < t->n; i++) {
-		struct dso *d = t->dso[i];
-		n_bytes += bytes_of_dso(d);
-		if (d->fd >= 0)
-			close(d->fd);
-		free(d->path);
-		free(d->open_path);
-		free(d->image);
-		free(d);
-	}
+	for (uint32_t i = 0; i < t->n; i++)
+		if (t->dso[i])
+			dso_free(t, t->dso[i]);
 	if (t->budget)
-		budget_release(t->budget, n_bytes);
+		budget_release(t->budget, t->n_slots * sizeof(*t->slot) +
+						  t->cap * sizeof(*t->dso));
 	free(t->dso);
 	free(t->slot);
 	*t = (struct dso_table){0};
@@ -132,7 +137,8 @@ static bool table_grow(struct dso_table *t)
 		if (!slot)
 			return false;
 		for (uint32_t i = 0; i < t->n; i++)
-			index_dso(t->dso[i], slot, n_slots);
+			if (t->dso[i])
+				index_dso(t->dso[i], slot, n_slots);
 		if (t->budget)
 			budget_charge_always(t->budget, (n_slots - t->n_slots) * sizeof(*slot));
 		free(t->slot);
@@ -144,7 +150,9 @@ static bool table_grow(struct dso_table *t)
 
 struct dso *dso_table_add(struct dso_table *t, const struct dso_key *key, const char *path)
 {
-	if (!table_grow(t))
+	while (t->next_free < t->n && t->dso[t->next_free])
+		t->next_free++;
+	if (t->next_free == t->n && !table_grow(t))
 		return NULL;
 	CLEANUP_FREE struct dso *d = calloc(1, sizeof(*d));
 	if (!d)
@@ -152,14 +160,36 @@ struct dso *dso_table_add(struct dso_table *t, const struct dso_key *key, const 
 	d->path = strdup(path);
 	if (!d->path)
 		return NULL;
-	d->id = t->n;
+	d->id = t->next_free;
+	d->serial = ++t->n_ever;
 	d->key = *key;
 	d->fd = -1;
 	if (t->budget)
 		budget_charge_always(t->budget, bytes_of_dso(d));
 	index_dso(d, t->slot, t->n_slots);
-	t->dso[t->n++] = d;
+	t->dso[d->id] = d;
+	t->n += d->id == t->n;
+	t->n_known++;
 	return TAKE_PTR(d);
+}
+
+uint32_t dso_table_forget(struct dso_table *t, const bool *used)
+{
+	uint32_t n_closed = 0;
+	memset(t->slot, 0, t->n_slots * sizeof(*t->slot));
+	for (uint32_t i = 0; i < t->n; i++) {
+		struct dso *d = t->dso[i];
+		if (d && used[i]) {
+			index_dso(d, t->slot, t->n_slots);
+		} else if (d) {
+			n_closed += d->fd >= 0;
+			t->n_known--;
+			dso_free(t, d);
+			t->dso[i] = NULL;
+		}
+	}
+	t->next_free = 0;
+	return n_closed;
 }
 
 /* ---- the headers --------------------------------------------------------- */

@@ -41,7 +41,8 @@ struct dso_segment {
 #define DSO_BUILD_ID_MAX 20
 
 struct dso {
-	uint32_t id;
+	uint32_t id;              /* place in the table: another one's when this is forgotten */
+	uint32_t serial;          /* never another one's */
 	struct dso_key key;
 	char *path;               /* as the process sees it, without " (deleted)" */
 	char *open_path;          /* what fd was opened by, for messages; NULL */
@@ -60,8 +61,11 @@ struct dso {
 
 struct dso_table {
 	struct budget *budget;
-	struct dso **dso;         /* by id */
+	struct dso **dso;         /* by id; NULL: forgotten */
 	uint32_t n, cap;
+	uint32_t n_known;         /* of them not forgotten */
+	uint32_t n_ever;          /* private: serials given */
+	uint32_t next_free;       /* private: no id below is free */
 	uint32_t *slot;
 	uint32_t n_slots;
 };
@@ -75,6 +79,10 @@ struct dso *dso_table_find(const struct dso_table *t, const struct dso_key *key,
 
 /* Adds one (fd -1, not yet looked into).  NULL when memory is out. */
 struct dso *dso_table_add(struct dso_table *t, const struct dso_key *key, const char *path);
+
+/* Forgets those for whose id used[] is false, and closes their files; new ones may get their ids.
+ * Returns how many files were closed. */
+uint32_t dso_table_forget(struct dso_table *t, const bool *used);
 
 static inline struct dso *dso_get(const struct dso_table *t, uint32_t id)
 {

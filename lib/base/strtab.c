@@ -107,11 +107,9 @@ static int grow(struct strtab *t)
 	return 0;
 }
 
-uint32_t strtab_add(struct strtab *t, const char *s, size_t n)
+uint32_t strtab_find(const struct strtab *t, const char *s, size_t n)
 {
-	const char *nul = memchr(s, '\0', n);
-	if (nul)
-		n = (size_t)(nul - s);
+	n = strnlen(s, n);
 	if (n == 0)
 		return 0;
 	uint32_t i = (uint32_t)hash_bytes(s, n) & (t->n_slots - 1);
@@ -120,6 +118,15 @@ uint32_t strtab_add(struct strtab *t, const char *s, size_t n)
 		if (strncmp(have, s, n) == 0 && have[n] == '\0')
 			return t->slot[i] - 1;
 	}
+	return 0;
+}
+
+uint32_t strtab_add(struct strtab *t, const char *s, size_t n)
+{
+	n = strnlen(s, n);
+	uint32_t known = strtab_find(t, s, n);
+	if (known || n == 0)
+		return known;
 	if (grow(t) < 0)
 		return 0;
 	const char *p = store(t, s, n);

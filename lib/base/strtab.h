@@ -30,6 +30,9 @@ void strtab_done(struct strtab *t);
 uint32_t strtab_add(struct strtab *t, const char *s, size_t n);
 uint32_t strtab_add_cstr(struct strtab *t, const char *s);
 
+/* Looks up only: 0 when there is no such string, and for the empty one. */
+uint32_t strtab_find(const struct strtab *t, const char *s, size_t n);
+
 /* Borrowed until strtab_done. */
 const char *strtab_get(const struct strtab *t, uint32_t id);
 

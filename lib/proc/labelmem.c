@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/host.h"
+#include "proc/idmap.h"
 
 #define CPROF_LABELS_FORMAT_ONLY
 #include "cprof-labels.h"
@@ -328,6 +329,14 @@ enum labelmem_outcome labelmem_drain(struct labelmem *m, const struct labelmem_c
 	}
 	free(moved);
 	return outcome;
+}
+
+bool labelmem_list_threads(const struct labelmem *m, struct idmap *ret)
+{
+	for (size_t i = 0; i < m->thread.n; i++)
+		if (m->thread.v[i].tid && !idmap_put(ret, m->thread.v[i].tid, &m->thread.v[i]))
+			return false;
+	return true;
 }
 
 /* ---- sets ----------------------------------------------------------------------------- */

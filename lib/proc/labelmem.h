@@ -15,6 +15,7 @@
 #include "base/vec.h"
 
 struct host;
+struct idmap;
 
 /* Changes kept of each thread until labelmem_drain; more are lost (CPROF_LABELS_RING). */
 #define LABELMEM_RING 256u
@@ -76,6 +77,10 @@ void labelmem_clock_tick(struct labelmem_clock *c);
  * change told, too. */
 enum labelmem_outcome labelmem_drain(struct labelmem *m, const struct labelmem_clock *c,
 				     const struct labelmem_sink *sink);
+
+/* Puts the ids of the threads that are known, and may live, into ret, which is empty; any value.
+ * False when memory is out. */
+bool labelmem_list_threads(const struct labelmem *m, struct idmap *ret);
 
 /*
  * The text of a set: *ret_n_labels pairs of key NUL value NUL, checked.  Returns the bytes written

@@ -451,3 +451,28 @@ void procs_target_thread(struct procs *p, struct procs_thread *t)
 	t->process->target_threads = true;
 	open_mapped_files(p, t->process);
 }
+
+/* ---- what refers to other tables ------------------------------------------- */
+
+void procs_each_string(struct procs *p, void (*each)(void *ctx, uint32_t *string), void *ctx)
+{
+	for (size_t i = 0; i < p->n_threads; i++)
+		each(ctx, &p->thread[i]->name);
+	for (size_t i = 0; i < p->n_processes; i++) {
+		each(ctx, &p->process[i]->name);
+		each(ctx, &p->process[i]->cgroup);
+	}
+}
+
+void procs_mark(const struct procs *p, bool *used)
+{
+	if (p->first_exe != UINT32_MAX)
+		used[p->first_exe] = true;
+	for (size_t i = 0; i < p->n_processes; i++) {
+		const struct procs_process *proc = p->process[i];
+		if (proc->exe != UINT32_MAX)
+			used[proc->exe] = true;
+		for (uint32_t k = 0; k < proc->space.n; k++)
+			used[proc->space.map[k].dso] = true;
+	}
+}

@@ -34,6 +34,7 @@ struct procs_thread {
 	void *user;            /* the session's (frame memo); freed with the thread: user_free */
 	bool target;           /* recorded, even if the process as a whole is not */
 	bool exited;
+	bool is_missed;        /* the session's: see session/forget.c */
 	uint32_t slot;         /* private: place in procs.thread */
 	struct procs_thread *next_exited; /* private: the one that exited next */
 };
@@ -103,6 +104,12 @@ void procs_feed(struct procs *p, const struct record *r, bool follow);
  * To be called before its maps are fed where first_exe shall come from it. */
 void procs_target_process(struct procs *p, struct procs_process *proc);
 void procs_target_thread(struct procs *p, struct procs_thread *t);
+
+/* Calls each with every string id that is kept here, which it may change. */
+void procs_each_string(struct procs *p, void (*each)(void *ctx, uint32_t *string), void *ctx);
+
+/* Sets used[] for the DSOs that processes have mapped, and for the main binaries. */
+void procs_mark(const struct procs *p, bool *used);
 
 /* NULL when no record told of it. */
 struct procs_process *procs_find(const struct procs *p, uint32_t pid);

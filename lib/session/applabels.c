@@ -9,11 +9,9 @@
 #include "agg/labels.h"
 #include "base/budget.h"
 #include "base/cleanup.h"
-#include "base/hash.h"
 #include "base/host.h"
-#include "base/strtab.h"
-#include "base/utf8.h"
 #include "proc/procs.h"
+#include "session/apptimes.h"
 #include "source/synth.h"
 #include "symbolize/dso.h"
 
@@ -35,23 +33,13 @@
 /* Records may come this much late. */
 #define LATE_NS 10000000u
 #define SETS_MAX 65536u
-#define UNKNOWN UINT32_MAX
-
-struct change {
-	uint64_t time_ns;
-	uint32_t set;              /* id in labels, or UNKNOWN */
-};
-
-struct timeline {
-	VEC(struct change) change; /* by time */
-	size_t at;                 /* that which was current last */
-	uint32_t n_new;            /* in this drain */
-};
+/* A thread that is gone may be asked for as long as that. */
+#define DEAD_NS 1000000000u
 
 struct registry {
 	struct labelmem mem;
 	bool is_dead;              /* nothing is to be had of it any more */
-	struct idmap timeline;     /* by tid as the process sees it */
+	struct apptimes times;
 	struct idmap set;          /* set id there -> set id here + 1 */
 };
 
@@ -81,22 +69,15 @@ void applabels_init(struct applabels *a, struct budget *budget, struct strtab *s
 {
 	*a = (struct applabels){ .budget = budget, .strings = strings, .labels = labels,
 				 .dsos = dsos, .host = host };
+	appvalues_init(&a->values, strings);
 	labelmem_clock_init(&a->clock, host);
 	labelmem_clock_tick(&a->clock);
 }
 
 static void registry_done(struct applabels *a, struct registry *r)
 {
-	for (uint32_t i = 0; i < r->timeline.n_slots; i++) {
-		struct timeline *t = r->timeline.slot[i].value;
-		if (!t)
-			continue;
-		budget_release(a->budget, sizeof(*t) + t->change.cap * sizeof(struct change));
-		VEC_FREE(&t->change);
-		free(t);
-	}
-	budget_release(a->budget, idmap_n_bytes(&r->timeline) + idmap_n_bytes(&r->set));
-	idmap_done(&r->timeline);
+	apptimes_done(&r->times);
+	budget_release(a->budget, idmap_n_bytes(&r->set));
 	idmap_done(&r->set);
 	labelmem_done(&r->mem);
 }
@@ -117,14 +98,8 @@ void applabels_done(struct applabels *a)
 			process_free(a, a->process.slot[i].value);
 	idmap_done(&a->process);
 	VEC_FREE(&a->pids);
-	free(a->seen);
+	appvalues_done(&a->values);
 	*a = (struct applabels){ 0 };
-}
-
-void applabels_clear(struct applabels *a)
-{
-	uint64_t n_processes = a->stats.n_processes;
-	a->stats = (struct applabels_stats){ .n_processes = n_processes };
 }
 
 void applabels_forget(struct applabels *a, uint32_t pid)
@@ -141,64 +116,6 @@ void applabels_forget(struct applabels *a, uint32_t pid)
 
 /* ---- sets --------------------------------------------------------------------------- */
 
-/* Whether this value of key is among the first APPLABELS_VALUES_MAX; also false without memory. */
-static bool is_kept(struct applabels *a, uint32_t key, uint32_t value)
-{
-	unsigned k = 0;
-	while (k < a->n_keys && a->keys[k].key != key)
-		k++;
-	if (k == sizeof(a->keys) / sizeof(a->keys[0]))
-		return false;
-	uint64_t pair = (uint64_t)key << 32 | value;
-	if (a->n_seen * 2 >= a->n_seen_slots) {
-		uint32_t n = a->n_seen_slots ? a->n_seen_slots * 2 : 256;
-		uint64_t *slot = calloc(n, sizeof(*slot));
-		if (!slot)
-			return false;
-		for (uint32_t i = 0; i < a->n_seen_slots; i++) {
-			uint32_t to = (uint32_t)hash_u64(a->seen[i]) & (n - 1);
-			while (a->seen[i] && slot[to])
-				to = (to + 1) & (n - 1);
-			if (a->seen[i])
-				slot[to] = a->seen[i];
-		}
-		free(a->seen);
-		a->seen = slot;
-		a->n_seen_slots = n;
-	}
-	uint32_t i = (uint32_t)hash_u64(pair) & (a->n_seen_slots - 1);
-	for (; a->seen[i]; i = (i + 1) & (a->n_seen_slots - 1))
-		if (a->seen[i] == pair)
-			return true;
-	if (k < a->n_keys && a->keys[k].n >= APPLABELS_VALUES_MAX)
-		return false;
-	if (k == a->n_keys) {
-		a->keys[k].key = key;
-		a->keys[k].n = 0;
-		a->n_keys++;
-	}
-	a->keys[k].n++;
-	a->seen[i] = pair;
-	a->n_seen++;
-	return true;
-}
-
-static uint32_t clean(struct applabels *a, const char *text)
-{
-	char buf[UTF8_CLEAN_MAX(LABELMEM_SET_BYTES_MAX)];
-	return strtab_add(a->strings, buf, utf8_clean(buf, text, strlen(text)));
-}
-
-/* Keys of cprof's own and of pprof keep their meaning. */
-static uint32_t clean_key(struct applabels *a, const char *text)
-{
-	uint32_t key = clean(a, text);
-	if (strncmp(text, "pprof::", 7) != 0 && !(a->is_taken && a->is_taken(a->taken_ctx, key)))
-		return key;
-	char buf[4 + UTF8_CLEAN_MAX(LABELMEM_SET_BYTES_MAX)] = "app.";
-	return strtab_add(a->strings, buf, 4 + utf8_clean(buf + 4, text, strlen(text)));
-}
-
 static uint32_t make_set(struct applabels *a, const struct labelmem *m, uint32_t set)
 {
 	char buf[LABELMEM_SET_BYTES_MAX];
@@ -206,21 +123,16 @@ static uint32_t make_set(struct applabels *a, const struct labelmem *m, uint32_t
 	uint32_t n;
 	bool is_other = false;
 	if (labelmem_set(m, set, buf, &n) < 0)
-		return UNKNOWN;
+		return APPTIMES_UNKNOWN;
 	const char *p = buf;
 	for (uint32_t i = 0; i < n; i++) {
 		const char *value = p + strlen(p) + 1;
-		uint32_t key = clean_key(a, p), v = clean(a, value);
-		if (!is_kept(a, key, v)) {
-			v = strtab_add_cstr(a->strings, "[other]");
-			is_other = true;
-		}
-		label[i] = (struct label){ .key = key, .value = v };
+		is_other |= !appvalues_label(&a->values, p, value, &label[i]);
 		p = value + strlen(value) + 1;
 	}
 	a->stats.n_other += is_other;
 	uint32_t id = labels_add(a->labels, label, n, false);
-	return id == LABELS_NONE ? UNKNOWN : id;
+	return id == LABELS_NONE ? APPTIMES_UNKNOWN : id;
 }
 
 static uint32_t set_of(struct applabels *a, struct registry *r, uint32_t set)
@@ -231,7 +143,7 @@ static uint32_t set_of(struct applabels *a, struct registry *r, uint32_t set)
 	if (known)
 		return (uint32_t)((uintptr_t)known - 1);
 	uint32_t id = make_set(a, &r->mem, set);
-	if (id == UNKNOWN || r->set.n >= SETS_MAX)
+	if (id == APPTIMES_UNKNOWN || r->set.n >= SETS_MAX)
 		return id;
 	budget_release(a->budget, idmap_n_bytes(&r->set));
 	idmap_put(&r->set, set, (void *)((uintptr_t)id + 1));
@@ -251,46 +163,10 @@ struct draining {
 	bool had_gap;
 };
 
-static struct timeline *timeline_of(struct applabels *a, struct registry *r, uint32_t tid)
+static void note_new(struct draining *d, uint32_t n_new)
 {
-	struct timeline *t = idmap_get(&r->timeline, tid);
-	if (t)
-		return t;
-	t = calloc(1, sizeof(*t));
-	if (!t)
-		return NULL;
-	budget_release(a->budget, idmap_n_bytes(&r->timeline));
-	bool ok = idmap_put(&r->timeline, tid, t);
-	budget_charge_always(a->budget, idmap_n_bytes(&r->timeline) + (ok ? sizeof(*t) : 0));
-	if (!ok) {
-		free(t);
-		return NULL;
-	}
-	return t;
-}
-
-static void append(struct draining *d, uint32_t tid, struct change c, uint32_t n)
-{
-	struct timeline *t = timeline_of(d->a, d->r, tid);
-	if (!t)
-		return;
-	t->n_new += n;
-	if (t->n_new > d->n_most)
-		d->n_most = t->n_new;
-	size_t n_now = t->change.n, cap = t->change.cap;
-	if (n_now && c.time_ns < t->change.v[n_now - 1].time_ns)
-		c.time_ns = t->change.v[n_now - 1].time_ns;
-	if (n_now && n_now == cap) {
-		size_t old = 0;
-		while (old + 1 < n_now && t->change.v[old + 1].time_ns < d->floor_ns)
-			old++;
-		memmove(t->change.v, t->change.v + old, (n_now - old) * sizeof(c));
-		t->change.n -= old;
-		t->at = t->at > old ? t->at - old : 0;
-	}
-	VEC_PUSH(&t->change, c);
-	budget_release(d->a->budget, cap * sizeof(c));
-	budget_charge_always(d->a->budget, t->change.cap * sizeof(c));
+	if (n_new > d->n_most)
+		d->n_most = n_new;
 }
 
 /* In a pid namespace of its own a process knows its threads by other numbers. */
@@ -318,7 +194,8 @@ static void on_change(void *ctx, uint32_t own_pid, uint32_t tid, uint64_t time_n
 {
 	struct draining *d = ctx;
 	d->a->stats.n_changes++;
-	append(d, tid, (struct change){ time_ns, set_of(d->a, d->r, set) }, 1);
+	note_new(d, apptimes_append(&d->r->times, tid, time_ns, set_of(d->a, d->r, set), 1,
+				    d->floor_ns));
 	if (own_pid != d->p->pid && !d->p->own_tid.n)
 		learn_own_tids(d->a, d->p);
 }
@@ -327,12 +204,9 @@ static void on_gap(void *ctx, uint32_t own_pid, uint32_t tid, uint64_t n_changes
 {
 	(void)own_pid;
 	struct draining *d = ctx;
-	const struct timeline *t = idmap_get(&d->r->timeline, tid);
 	d->had_gap = true;
-	/* Nothing is known from the last known change on. */
-	uint64_t since = t && t->change.n ? t->change.v[t->change.n - 1].time_ns : 0;
-	append(d, tid, (struct change){ since, UNKNOWN },
-	       n_changes < LABELMEM_RING ? (uint32_t)n_changes : LABELMEM_RING);
+	uint32_t n = n_changes < LABELMEM_RING ? (uint32_t)n_changes : LABELMEM_RING;
+	note_new(d, apptimes_append_gap(&d->r->times, tid, n, d->floor_ns));
 }
 
 /* How long the threads' memory will hold what they change, by what they changed. */
@@ -356,9 +230,7 @@ static void drain_registry(struct draining *d)
 {
 	struct registry *r = d->r;
 	const struct labelmem_sink sink = { .change = on_change, .gap = on_gap, .ctx = d };
-	for (uint32_t i = 0; i < r->timeline.n_slots; i++)
-		if (r->timeline.slot[i].value)
-			((struct timeline *)r->timeline.slot[i].value)->n_new = 0;
+	apptimes_begin(&r->times);
 	switch (labelmem_drain(&r->mem, &d->a->clock, &sink)) {
 	case LABELMEM_READ:
 	case LABELMEM_NOTHING:
@@ -418,6 +290,7 @@ static void add_registry(struct applabels *a, struct applabels_process *p, uint6
 	p->registry = more;
 	struct registry *r = &more[p->n];
 	*r = (struct registry){ 0 };
+	apptimes_init(&r->times, a->budget);
 	labelmem_init(&r->mem, p->pid, addr);
 	r->mem.read = a->read;
 	r->mem.read_ctx = a->read_ctx;
@@ -485,18 +358,6 @@ static uint32_t own_tid(struct applabels *a, struct applabels_process *p, uint32
 	return own ? (uint32_t)(uintptr_t)own : tid;
 }
 
-static uint32_t timeline_at(struct timeline *t, uint64_t time_ns, uint32_t before)
-{
-	size_t n = t->change.n;
-	if (t->at >= n)
-		t->at = 0;
-	while (t->at > 0 && t->change.v[t->at].time_ns > time_ns)
-		t->at--;
-	while (t->at + 1 < n && t->change.v[t->at + 1].time_ns <= time_ns)
-		t->at++;
-	return n && t->change.v[t->at].time_ns <= time_ns ? t->change.v[t->at].set : before;
-}
-
 uint32_t applabels_join(struct applabels *a, uint32_t first, uint32_t second)
 {
 	if (!first || !second || first == second)
@@ -529,11 +390,11 @@ uint32_t applabels_at(struct applabels *a, const struct procs_process *of, uint3
 	uint32_t own = own_tid(a, p, tid);
 	bool is_known = time_ns <= p->drained_ns;
 	for (unsigned i = 0; i < p->n && is_known; i++) {
-		struct timeline *t = idmap_get(&p->registry[i].timeline, own);
-		if (!t && !p->registry[i].is_dead)
+		uint32_t one = APPTIMES_UNKNOWN;
+		if (!apptimes_at(&p->registry[i].times, own, time_ns, i == 0 ? set : 0, &one) &&
+		    !p->registry[i].is_dead)
 			continue;
-		uint32_t one = t ? timeline_at(t, time_ns, i == 0 ? set : 0) : UNKNOWN;
-		is_known = one != UNKNOWN && !p->registry[i].is_dead;
+		is_known = one != APPTIMES_UNKNOWN && !p->registry[i].is_dead;
 		set = i == 0 ? one : applabels_join(a, set, one);
 	}
 	a->stats.n_unknown += !is_known;
@@ -572,4 +433,60 @@ int applabels_timeout_ms(const struct applabels *a)
 		return -1;
 	uint64_t now = now_ns();
 	return a->next_poll_ns <= now ? 0 : (int)((a->next_poll_ns - now) / 1000000u) + 1;
+}
+
+/* ---- what is forgotten ------------------------------------------------------------------- */
+
+static void forget_sets(struct applabels *a, struct registry *r)
+{
+	budget_release(a->budget, idmap_n_bytes(&r->set));
+	idmap_done(&r->set);
+}
+
+static void trim_process(struct applabels *a, struct applabels_process *p)
+{
+	uint64_t since_ns = a->newest_ns > DEAD_NS ? a->newest_ns - DEAD_NS : 0;
+	for (unsigned i = 0; i < p->n; i++) {
+		struct registry *r = &p->registry[i];
+		struct idmap alive = { .n = 0 };
+		forget_sets(a, r);
+		if (labelmem_list_threads(&r->mem, &alive))
+			apptimes_forget(&r->times, &alive, since_ns);
+		idmap_done(&alive);
+	}
+	if (p->own_tid.n) {
+		idmap_done(&p->own_tid);
+		learn_own_tids(a, p);
+	}
+}
+
+void applabels_trim(struct applabels *a)
+{
+	for (uint32_t i = 0; i < a->process.n_slots; i++)
+		if (a->process.slot[i].value)
+			trim_process(a, a->process.slot[i].value);
+}
+
+void applabels_each_set(struct applabels *a, void (*each)(void *ctx, uint32_t *set), void *ctx)
+{
+	for (uint32_t i = 0; i < a->process.n_slots; i++) {
+		struct applabels_process *p = a->process.slot[i].value;
+		if (!p)
+			continue;
+		each(ctx, &p->forked_set);
+		for (unsigned k = 0; k < p->n; k++)
+			apptimes_each_set(&p->registry[k].times, each, ctx);
+	}
+}
+
+void applabels_clear(struct applabels *a)
+{
+	uint64_t n_processes = a->stats.n_processes;
+	a->stats = (struct applabels_stats){ .n_processes = n_processes };
+	appvalues_clear(&a->values);
+	for (uint32_t i = 0; i < a->process.n_slots; i++) {
+		struct applabels_process *p = a->process.slot[i].value;
+		for (unsigned k = 0; p && k < p->n; k++)
+			forget_sets(a, &p->registry[k]);
+	}
 }

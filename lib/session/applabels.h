@@ -15,6 +15,7 @@
 
 #include "proc/idmap.h"
 #include "proc/labelmem.h"
+#include "session/appvalues.h"
 
 struct budget;
 struct dso_table;
@@ -22,9 +23,6 @@ struct host;
 struct labels;
 struct procs_process;
 struct strtab;
-
-/* Different values of one key; further ones are "[other]". */
-#define APPLABELS_VALUES_MAX 1000u
 
 struct applabels_stats {
 	uint64_t n_processes;      /* with labels */
@@ -41,8 +39,7 @@ struct applabels {
 	struct labels *labels;
 	const struct dso_table *dsos;
 	const struct host *host;
-	bool (*is_taken)(void *ctx, uint32_t key); /* such a key gets the prefix "app." */
-	void *taken_ctx;
+	struct appvalues values;   /* is_taken may be set */
 	struct applabels_stats stats;
 	/* private */
 	labelmem_read_fn *read;    /* for tests; NULL: process_vm_readv(2) */
@@ -50,10 +47,6 @@ struct applabels {
 	struct labelmem_clock clock;
 	struct idmap process;      /* struct applabels_process by pid */
 	VEC(uint32_t) pids;        /* of those with registries */
-	uint64_t *seen;            /* (key, value) pairs, open addressing */
-	uint32_t n_seen, n_seen_slots;
-	struct { uint32_t key, n; } keys[64];
-	unsigned n_keys;
 	uint64_t next_poll_ns, newest_ns;
 };
 
@@ -75,11 +68,18 @@ uint32_t applabels_join(struct applabels *a, uint32_t first, uint32_t second);
 void applabels_fork(struct applabels *a, const struct procs_process *p, uint32_t tid,
 		    uint32_t child, uint64_t time_ns);
 
-/* Sets the statistics back. */
+/* Sets the statistics back: another profile begins, whose values are counted anew. */
 void applabels_clear(struct applabels *a);
 
 /* The process became another program, or is no more. */
 void applabels_forget(struct applabels *a, uint32_t pid);
+
+/* Forgets threads that are gone, and what can be read again. */
+void applabels_trim(struct applabels *a);
+
+/* Calls each with every id of a set of labels that is kept here, which it may change; after
+ * applabels_trim. */
+void applabels_each_set(struct applabels *a, void (*each)(void *ctx, uint32_t *set), void *ctx);
 
 /* Reads what changed in all processes, where it is time: a thread's memory holds only so many
  * changes. */

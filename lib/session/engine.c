@@ -9,8 +9,8 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/host.h"
-#include "session/compact.h"
 #include "session/latejoin.h"
+#include "session/samplelabels.h"
 #include "source/record.h"
 
 #include <errno.h>
@@ -24,38 +24,14 @@ struct engine_thread {
 	struct stackwalk_memo *memo;   /* with frame pointers */
 	struct userstack_memos unwind; /* with CFI */
 	struct latejoin late;
-	uint32_t labels;               /* set, made for the following facts */
-	uint32_t thread_name, process_name, cpu, pmu;
-	bool labelled;
+	struct samplelabels_memo labels;
 };
-
-static const struct { enum engine_label bit; const char *key; } label_keys[] = {
-	{ ENGINE_LABEL_PID, "pid" },
-	{ ENGINE_LABEL_TID, "tid" },
-	{ ENGINE_LABEL_THREAD_NAME, "thread_name" },
-	{ ENGINE_LABEL_PROCESS_NAME, "process_name" },
-	{ ENGINE_LABEL_CPU, "cpu" },
-	{ ENGINE_LABEL_CGROUP, "cgroup" },
-};
-#define N_LABEL_KEYS (sizeof(label_keys) / sizeof(*label_keys))
 
 /* What the kernel tells for a task without ids: -1. */
 #define NO_TASK UINT32_MAX
 
 /* Far above any machine's CPU numbers. */
 #define CPU_MAX 65536u
-
-/* Beyond this share of the memory budget only pid and tid are kept of the labels. */
-#define FEW_LABELS_NUM 3
-#define FEW_LABELS_DEN 4
-
-const char *engine_label_key(enum engine_label bit)
-{
-	for (size_t i = 0; i < N_LABEL_KEYS; i++)
-		if (label_keys[i].bit == bit)
-			return label_keys[i].key;
-	return NULL;
-}
 
 /* ---- life ---------------------------------------------------------------------- */
 
@@ -85,41 +61,6 @@ static void thread_free(void *user)
 	free(own);
 }
 
-static int init_fixed_labels(struct engine *g)
-{
-	const struct engine_options *o = &g->options;
-	g->pmu_label = calloc(o->n_events ? o->n_events : 1, sizeof(*g->pmu_label));
-	if (!g->pmu_label)
-		return -ENOMEM;
-	for (size_t i = 0; o->pmu && i < o->n_events; i++)
-		if (o->pmu[i])
-			g->pmu_label[i] = strtab_add_cstr(&g->strings, o->pmu[i]);
-	g->fixed_label = calloc(o->n_labels ? o->n_labels : 1, sizeof(*g->fixed_label));
-	if (!g->fixed_label)
-		return -ENOMEM;
-	for (size_t i = 0; i < o->n_labels; i++) {
-		const char *eq = strchr(o->label[i], '=');
-		g->fixed_label[i].key =
-			strtab_add(&g->strings, o->label[i], (size_t)(eq - o->label[i]));
-		g->fixed_label[i].value = strtab_add_cstr(&g->strings, eq + 1);
-	}
-	return 0;
-}
-
-/* Whether cprof itself uses this key for labels (string id). */
-static bool is_own_key(void *ctx, uint32_t key)
-{
-	const struct engine *g = ctx;
-	const char *text = strtab_get(&g->strings, key);
-	for (size_t i = 0; i < N_LABEL_KEYS; i++)
-		if (strcmp(label_keys[i].key, text) == 0)
-			return true;
-	for (size_t i = 0; i < g->options.n_labels; i++)
-		if (g->fixed_label[i].key == key)
-			return true;
-	return false;
-}
-
 int engine_init(struct engine *g, const struct engine_options *o, struct err *e)
 {
 	*g = (struct engine){ .options = *o, .window_end_ns = UINT64_MAX };
@@ -133,7 +74,7 @@ int engine_init(struct engine *g, const struct engine_options *o, struct err *e)
 	    labels_init(&g->labels, &g->budget) < 0 || counts_init(&g->counts, &g->budget) < 0 ||
 	    stackwalk_init(&g->walk, &g->budget, &g->dsos, &g->frames, &g->stacks, &g->strings,
 			   o->host, o->max_stack, o->machine, o->max_depth) < 0 ||
-	    init_fixed_labels(g) < 0) {
+	    samplelabels_init(g) < 0) {
 		engine_done(g);
 		return err_errno(e, ENOMEM, "cannot set up the profile");
 	}
@@ -145,9 +86,10 @@ int engine_init(struct engine *g, const struct engine_options *o, struct err *e)
 	g->walk.user.jit = &g->jit;
 	if (o->host) {
 		applabels_init(&g->app, &g->budget, &g->strings, &g->labels, &g->dsos, o->host);
-		g->app.is_taken = is_own_key;
-		g->app.taken_ctx = g;
+		g->app.values.is_taken = samplelabels_is_key;
+		g->app.values.taken_ctx = g;
 	}
+	g->n_fixed_strings = g->strings.n;
 	return 0;
 }
 
@@ -169,119 +111,8 @@ void engine_done(struct engine *g)
 	VEC_FREE(&g->last_exit);
 	pauses_done(&g->pauses);
 	free(g->event);
-	free(g->fixed_label);
-	free(g->pmu_label);
+	samplelabels_done(&g->own_labels);
 	*g = (struct engine){ 0 };
-}
-
-/* ---- labels ---------------------------------------------------------------------- */
-
-static uint32_t number(struct engine *g, uint64_t value)
-{
-	char text[24];
-	int n = snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
-	return strtab_add(&g->strings, text, (size_t)n);
-}
-
-/* The path behind "0::" (cgroup v2), or else the last line's path, of /proc/PID/cgroup. */
-static uint32_t read_cgroup(struct engine *g, uint32_t pid)
-{
-	CLEANUP_FREE char *text = NULL;
-	if (!g->options.host ||
-	    host_read_file(g->options.host, HOST_PROC, &text, NULL, "%u/cgroup", pid) < 0)
-		return 0;
-	char *line = strstr(text, "0::");
-	if (!line || (line != text && line[-1] != '\n'))
-		line = text;
-	line[strcspn(line, "\n")] = '\0';
-	char *path = strchr(line, '/');
-	return path ? strtab_add_cstr(&g->strings, path) : 0;
-}
-
-static void add_builtin(struct engine *g, enum engine_label bit, unsigned wanted, uint32_t value,
-			struct label *label, size_t *n)
-{
-	if (!(wanted & bit) || !value)
-		return;
-	label[(*n)++] = (struct label){
-		.key = strtab_add_cstr(&g->strings, engine_label_key(bit)), .value = value,
-	};
-}
-
-static uint32_t make_labels(struct engine *g, const struct procs_thread *t, uint32_t cpu,
-			    uint32_t pmu, unsigned wanted, bool fixed)
-{
-	struct label label[LABELS_PER_SET_MAX];
-	size_t n = 0;
-	struct procs_process *p = t->process;
-	add_builtin(g, ENGINE_LABEL_PID, wanted, number(g, p->pid), label, &n);
-	add_builtin(g, ENGINE_LABEL_TID, wanted, number(g, t->tid), label, &n);
-	add_builtin(g, ENGINE_LABEL_THREAD_NAME, wanted, t->name, label, &n);
-	add_builtin(g, ENGINE_LABEL_PROCESS_NAME, wanted, p->name, label, &n);
-	if (wanted & ENGINE_LABEL_CPU)
-		add_builtin(g, ENGINE_LABEL_CPU, wanted, number(g, cpu), label, &n);
-	if (wanted & ENGINE_LABEL_CGROUP) {
-		if (!p->cgroup)
-			p->cgroup = read_cgroup(g, p->pid);
-		add_builtin(g, ENGINE_LABEL_CGROUP, wanted, p->cgroup, label, &n);
-	}
-	if (pmu)
-		label[n++] = (struct label){
-			.key = strtab_add_cstr(&g->strings, ENGINE_LABEL_PMU), .value = pmu,
-		};
-	for (size_t i = 0; fixed && i < g->options.n_labels && n < LABELS_PER_SET_MAX; i++)
-		label[n++] = g->fixed_label[i];
-	return labels_add(&g->labels, label, n, false);
-}
-
-static uint32_t labels_of(struct engine *g, struct procs_thread *t, struct engine_thread *own,
-			  uint32_t cpu, uint32_t pmu)
-{
-	unsigned wanted = g->options.labels;
-	if (!(wanted & ENGINE_LABEL_CPU))
-		cpu = 0;
-	if (own && own->labelled && own->thread_name == t->name &&
-	    own->process_name == t->process->name && own->cpu == cpu &&
-	    own->pmu == pmu)
-		return own->labels;
-	uint32_t set = LABELS_NONE;
-	const struct budget *b = &g->budget;
-	unsigned kept = wanted & (ENGINE_LABEL_PID | ENGINE_LABEL_TID);
-	bool few =
-		b->limit_bytes && b->used_bytes > b->limit_bytes / FEW_LABELS_DEN * FEW_LABELS_NUM;
-	if (!few || (kept == wanted && !g->options.n_labels))
-		set = make_labels(g, t, cpu, pmu, wanted, true);
-	if (set == LABELS_NONE) {
-		g->n_labels_dropped++;
-		set = make_labels(g, t, cpu, pmu, kept, false);
-		return set == LABELS_NONE ? 0 : set;
-	}
-	if (own) {
-		own->labels = set;
-		own->labelled = true;
-		own->thread_name = t->name;
-		own->process_name = t->process->name;
-		own->cpu = cpu;
-		own->pmu = pmu;
-	}
-	return set;
-}
-
-/* What the program says of what it was doing then, together with what the kernel says. */
-static uint32_t with_app_labels(struct engine *g, const struct procs_thread *t, uint64_t time_ns,
-				uint32_t set)
-{
-	uint32_t app =
-		g->options.host ? applabels_at(&g->app, t->process, t->tid, time_ns) : 0;
-	if (!app)
-		return set;
-	size_t at = (set * 31 + app) % (sizeof(g->joined) / sizeof(g->joined[0]));
-	if (g->joined[at].own != set || g->joined[at].app != app) {
-		g->joined[at].both = applabels_join(&g->app, set, app);
-		g->joined[at].own = set;
-		g->joined[at].app = app;
-	}
-	return g->joined[at].both;
 }
 
 /* ---- records ----------------------------------------------------------------------- */
@@ -448,13 +279,12 @@ static void feed_sample(struct engine *g, const struct record *r)
 		jit_at(&g->jit, &g->procs, t->process, r->time_ns);
 	if (is_guest(g, r)) {
 		add_count(g, r->event, stackwalk_pseudo(&g->walk, g->walk.guest),
-			  labels_of(g, t, own, r->cpu, g->pmu_label[r->event]), 1, value);
+			  samplelabels_own(g, t, own ? &own->labels : NULL, r), 1, value);
 		return;
 	}
 	bool is_cfi = r->sample.user_regs_mask;
 	uint32_t stack = is_cfi ? stack_by_cfi(g, t, own, r) : stack_by_fp(g, t, own, r);
-	uint32_t own_labels = labels_of(g, t, own, r->cpu, g->pmu_label[r->event]);
-	uint32_t labels = with_app_labels(g, t, r->time_ns, own_labels);
+	uint32_t labels = samplelabels_of(g, t, own ? &own->labels : NULL, r);
 	add_count(g, r->event, stack, labels, 1, value);
 	struct latejoin_cut cut = {
 		.time_ns = r->time_ns, .value = value, .pc = g->walk.cut_pc,
@@ -559,6 +389,18 @@ void engine_forget_memos(struct engine *g)
 		if (t->user)
 			thread_free(t->user);
 		t->user = NULL;
+	}
+}
+
+void engine_each_waiting_set(struct engine *g, void (*each)(void *ctx, uint32_t *set), void *ctx)
+{
+	for (size_t i = 0; i < g->procs.n_threads; i++) {
+		struct engine_thread *own = g->procs.thread[i]->user;
+		if (!own)
+			continue;
+		own->labels.is_made = false;
+		for (uint32_t k = 0; k < own->late.n; k++)
+			each(ctx, &own->late.cut[k].labels);
 	}
 }
 

@@ -19,9 +19,12 @@
 #include "base/vec.h"
 #include "proc/procs.h"
 #include "session/applabels.h"
+#include "session/compact.h"
+#include "session/forget.h"
 #include "session/jit.h"
 #include "session/pauses.h"
 #include "session/remap.h"
+#include "session/samplelabels.h"
 #include "session/stackwalk.h"
 #include "symbolize/jitcode.h"
 #include "session/targets.h"
@@ -38,8 +41,6 @@ enum engine_label {
 };
 /* Beside these, of events that are counted by several PMUs: on hybrid machines. */
 #define ENGINE_LABEL_PMU "pmu"
-/* Key of the label with that bit, or NULL: "pid", "thread_name" ... */
-const char *engine_label_key(enum engine_label bit);
 
 struct engine_options {
 	size_t max_memory_bytes;
@@ -91,20 +92,18 @@ struct engine {
 	struct jit jit;
 	struct jitcode kernel_code;  /* what KSYMBOL records told of: BPF programs, trampolines */
 	struct engine_event *event;
-	uint32_t *pmu_label;         /* per event: the value of its label pmu; 0 none */
-	struct label *fixed_label;   /* options.label as string ids */
+	struct samplelabels own_labels;
+	uint32_t n_fixed_strings;    /* the first string ids, which never change */
 	uint64_t window_start_ns;    /* samples outside of [start, end] are passed over */
 	uint64_t window_end_ns;
 	uint64_t first_ns, last_ns;  /* of the samples that were counted */
 	VEC(struct engine_exit) last_exit; /* per CPU: the task that exited last */
 	struct pauses pauses;
 	VEC(uint64_t) last_count;    /* per CPU and event, of those weighed by their counter */
-	struct {
-		uint32_t own, app, both;
-	} joined[256];               /* label sets, as they were joined lately */
 	struct remap remap;
 	uint32_t n_compactions;      /* how often frames got new ids */
-	uint32_t n_compacted;        /* nodes of stacks after the last compact_run */
+	struct compact_sizes compacted;
+	struct forget forget;
 	uint64_t n_labels_dropped;   /* samples that went without some label: memory limit */
 };
 
@@ -120,6 +119,10 @@ int engine_clear(struct engine *g, struct err *e);
 
 /* What threads remember of their last stacks, and of their labels, goes. */
 void engine_forget_memos(struct engine *g);
+
+/* Calls each with the label set of each sample whose stack may be completed yet, which it may
+ * change; the sets that threads remember go. */
+void engine_each_waiting_set(struct engine *g, void (*each)(void *ctx, uint32_t *set), void *ctx);
 
 /* Accounts for n samples that the kernel could not deliver, as one visible frame. */
 void engine_add_lost(struct engine *g, uint32_t event, uint64_t n, uint64_t value);

@@ -237,7 +237,7 @@ static unsigned find_useless_labels(const struct export *x)
 {
 	unsigned useless = 0;
 	for (unsigned bit = 1; bit <= ENGINE_LABEL_CGROUP; bit <<= 1) {
-		const char *key = engine_label_key(bit);
+		const char *key = samplelabels_key(bit);
 		uint32_t seen = 0;
 		bool several = false;
 		if (!(x->info->optional_labels & bit))
@@ -262,7 +262,7 @@ static unsigned find_useless_labels(const struct export *x)
 static bool is_useless(const struct export *x, const char *key)
 {
 	for (unsigned bit = 1; bit <= ENGINE_LABEL_CGROUP; bit <<= 1)
-		if ((x->dropped_labels & bit) && strcmp(key, engine_label_key(bit)) == 0)
+		if ((x->dropped_labels & bit) && strcmp(key, samplelabels_key(bit)) == 0)
 			return true;
 	return false;
 }

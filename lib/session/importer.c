@@ -473,9 +473,9 @@ static unsigned optional_labels(const struct cprof_import_config *c)
 {
 	unsigned bits = c->labels_given ? 0 : ENGINE_LABELS_DEFAULT;
 	for (unsigned bit = 1; bit <= ENGINE_LABEL_CGROUP; bit <<= 1) {
-		size_t n = strlen(engine_label_key(bit));
+		size_t n = strlen(samplelabels_key(bit));
 		for (size_t i = 0; i < c->n_labels; i++)
-			if (strncmp(c->label[i], engine_label_key(bit), n) == 0 &&
+			if (strncmp(c->label[i], samplelabels_key(bit), n) == 0 &&
 			    c->label[i][n] == '=')
 				bits &= ~bit;
 	}

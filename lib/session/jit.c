@@ -46,6 +46,8 @@ struct jit_generation {
 struct jit_process {
 	uint32_t pid;
 	uint32_t number;               /* place in jit.process, plus one */
+	uint32_t serial;               /* never another one's */
+	bool is_used;                  /* in jit_forget */
 	uint32_t parent;               /* number; 0: none */
 	uint64_t fork_ns;
 	uint64_t start_ns;             /* when it was first seen */
@@ -77,7 +79,8 @@ static void process_free(struct jit_process *x)
 void jit_done(struct jit *j)
 {
 	for (size_t i = 0; i < j->process.n; i++)
-		process_free(j->process.v[i]);
+		if (j->process.v[i])
+			process_free(j->process.v[i]);
 	VEC_FREE(&j->process);
 	*j = (struct jit){ 0 };
 }
@@ -160,12 +163,18 @@ static struct jit_process *find_or_add(struct jit *j, struct procs_process *p, u
 	if (x)
 		return x;
 	x = calloc(1, sizeof(*x));
-	if (!x || !VEC_PUSH(&j->process, x)) {
+	size_t at = j->n_known < j->process.n ? 0 : j->process.n;
+	while (at < j->process.n && j->process.v[at])
+		at++;
+	if (!x || (at == j->process.n && !VEC_PUSH(&j->process, x))) {
 		free(x);
 		return NULL;
 	}
+	j->process.v[at] = x;
+	j->n_known++;
 	x->pid = p->pid;
-	x->number = (uint32_t)j->process.n;
+	x->number = (uint32_t)at + 1;
+	x->serial = ++j->n_ever;
 	x->start_ns = time_ns;
 	jitread_init(&x->read, j->budget);
 	add_generation(j, x, 0);
@@ -288,7 +297,8 @@ void jit_poll(struct jit *j, uint64_t now_ns, bool is_forced)
 	if (!j->host || (!is_forced && now_ns - j->polled_ns < POLL_NS + j->n_open * POLL_NS_EACH))
 		return;
 	for (size_t i = 0; i < j->process.n; i++)
-		poll_process(j, j->process.v[i], now_ns, is_forced);
+		if (j->process.v[i])
+			poll_process(j, j->process.v[i], now_ns, is_forced);
 	j->polled_ns = now_ns;
 }
 
@@ -361,9 +371,53 @@ bool jit_find_module(struct jit *j, const struct procs_space *space, uint64_t pc
 		return false;
 	*ret = (struct unwind_module){
 		.cfi = x->cfi[i], .bias = x->cfi_how[i].is_absolute ? 0 : e->start,
-		.id = (uint64_t)space->jit << 32 | i,
+		.id = (uint64_t)x->serial << 32 | i,
 	};
 	return true;
+}
+
+/* ---- forgetting ------------------------------------------------------------ */
+
+static bool has_used(const struct jit_process *x, const bool *used)
+{
+	for (size_t i = 0; i < x->generation.n; i++)
+		if (used[x->generation.v[i].dso])
+			return true;
+	return false;
+}
+
+/* The parent's code is the child's, too. */
+static void mark_with_parents(struct jit *j, struct jit_process *x)
+{
+	while (x && !x->is_used) {
+		x->is_used = true;
+		x = x->parent ? j->process.v[x->parent - 1] : NULL;
+	}
+}
+
+void jit_forget(struct jit *j, const struct procs *procs, bool *used)
+{
+	for (size_t i = 0; i < j->process.n; i++)
+		if (j->process.v[i] && has_used(j->process.v[i], used))
+			mark_with_parents(j, j->process.v[i]);
+	for (size_t i = 0; i < procs->n_processes; i++) {
+		uint32_t number = procs->process[i]->space.jit;
+		if (number)
+			mark_with_parents(j, j->process.v[number - 1]);
+	}
+	for (size_t i = 0; i < j->process.n; i++) {
+		struct jit_process *x = j->process.v[i];
+		for (size_t k = 0; x && x->is_used && k < x->generation.n; k++)
+			used[x->generation.v[k].dso] = true;
+		if (x && !x->is_used) {
+			j->n_open -= !x->is_closed;
+			j->n_known--;
+			process_free(x);
+			j->process.v[i] = NULL;
+		} else if (x) {
+			x->is_used = false;
+		}
+	}
 }
 
 /* ---- names ----------------------------------------------------------------- */
@@ -373,7 +427,8 @@ size_t jit_views(const struct jit *j, const struct dso *d,
 {
 	size_t number = (size_t)(d->key.ino >> PROCESS_SHIFT), n = 0;
 	size_t next = (size_t)(d->key.ino & ((1u << PROCESS_SHIFT) - 1)) + 1;
-	if (d->key.kind != DSO_ANON || !number || number > j->process.n)
+	if (d->key.kind != DSO_ANON || !number || number > j->process.n ||
+	    !j->process.v[number - 1])
 		return 0;
 	const struct jit_process *x = j->process.v[number - 1];
 	uint64_t at_ns = next < x->generation.n ? x->generation.v[next].start_ns - 1 : UINT64_MAX;
@@ -389,7 +444,9 @@ size_t jit_views(const struct jit *j, const struct dso *d,
 
 void jit_explain(const struct jit *j, const struct log *log)
 {
-	for (size_t i = 0; i < j->process.n; i++)
-		jitread_explain(&j->process.v[i]->read, j->process.v[i]->pid,
-				j->process.v[i]->generation.n, log);
+	for (size_t i = 0; i < j->process.n; i++) {
+		const struct jit_process *x = j->process.v[i];
+		if (x)
+			jitread_explain(&x->read, x->pid, x->generation.n, log);
+	}
 }

@@ -31,7 +31,8 @@ struct jit {
 	struct budget *budget;
 	struct dso_table *dsos;
 	const struct host *host;       /* NULL: a replay, whose files are gone: nothing is done */
-	VEC(struct jit_process *) process;
+	VEC(struct jit_process *) process;  /* NULL: forgotten, the place is free */
+	uint32_t n_known, n_ever;      /* processes; private: serials given */
 	uint32_t n_open;               /* processes whose files are open */
 	uint64_t polled_ns, now_ns;    /* last jit_poll; time of the last sample */
 };
@@ -58,6 +59,12 @@ bool jit_find_module(struct jit *j, const struct procs_space *space, uint64_t pc
  * its parent's code, too.  Returns how many. */
 size_t jit_views(const struct jit *j, const struct dso *d,
 		 struct symbolizer_jit view[SYMBOLIZER_JIT_MAX]);
+
+/*
+ * Forgets processes that have ended and whose code no DSO is of with used[], and sets used[] for
+ * the DSOs of the others.
+ */
+void jit_forget(struct jit *j, const struct procs *procs, bool *used);
 
 /* Says for each process what was read, and what was refused and why. */
 void jit_explain(const struct jit *j, const struct log *log);

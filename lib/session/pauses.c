@@ -35,6 +35,13 @@ uint64_t pauses_end(struct pauses *p, uint64_t stream_id, uint64_t time_ns)
 	return o ? close_one(p, o, time_ns) : 0;
 }
 
+void pauses_forget(struct pauses *p, uint64_t before_ns)
+{
+	for (size_t i = p->open.n; i-- > 0;)
+		if (p->open.v[i].since_ns < before_ns)
+			p->open.v[i] = p->open.v[--p->open.n];
+}
+
 uint64_t pauses_end_all(struct pauses *p, uint32_t event, uint64_t time_ns)
 {
 	uint64_t sum = 0;

@@ -31,4 +31,7 @@ uint64_t pauses_end(struct pauses *p, uint64_t stream_id, uint64_t time_ns);
 /* The same for all streams of an event that are paused still, when recording ends. */
 uint64_t pauses_end_all(struct pauses *p, uint32_t event, uint64_t time_ns);
 
+/* What began before that time has ended unseen, with its thread: a pause lasts for a tick or so. */
+void pauses_forget(struct pauses *p, uint64_t before_ns);
+
 #endif

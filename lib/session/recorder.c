@@ -302,6 +302,16 @@ static int drain(struct cprof_recorder *r, struct err *e)
 	return code < 0 ? code : 0;
 }
 
+/* Memory follows what lives and what is counted.  Without memory for copies all stays as it is. */
+static void forget(struct cprof_recorder *r, uint64_t now_ns)
+{
+	forget_ended(&r->engine, now_ns);
+	if (r->slices.slice_ns)
+		slices_compact(r, now_ns);
+	else if (compact_names_are_due(&r->engine))
+		compact_names(&r->engine);
+}
+
 /* Takes note of targets that ended; true when none is left. */
 static bool targets_gone(struct cprof_recorder *r, const bool *ready)
 {
@@ -357,6 +367,8 @@ int cprof_recorder_step(struct cprof_recorder *r, int timeout_ms, const int *fds
 	code = accounts_adapt(r, e);
 	if (code == 0)
 		code = slices_advance(r, now_ns(CLOCK_MONOTONIC), e);
+	if (code == 0)
+		forget(r, now_ns(CLOCK_MONOTONIC));
 	if (code < 0)
 		return code;
 	return targets_gone(r, ready) ? CPROF_TARGET_GONE : CPROF_RUNNING;
@@ -525,9 +537,9 @@ const struct perf_event_attr *cprof_recorder_attr(const struct cprof_recorder *r
 
 static int look_up_names(struct cprof_recorder *r, struct err *e)
 {
-	if (r->names_ready)
+	if (r->names_ready && r->names_compactions == r->engine.n_compactions)
 		return 0;
-	/* Names go by frame, and frames have other ids now. */
+	/* Names go by frame and string, and these have other ids now. */
 	if (r->names_compactions != r->engine.n_compactions)
 		names_done(&r->names);
 	r->names_compactions = r->engine.n_compactions;

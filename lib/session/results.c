@@ -52,8 +52,7 @@ bool results_stack_ends(const struct engine *g, size_t i, struct cprof_stack_end
 	if (i == 0) {
 		memcpy(ret->n, u->ends.n, sizeof(ret->n));
 		ret->n_joined = u->n_joined;
-		const struct unwind_stats *st = u->unwind ? unwind_stats(u->unwind) : NULL;
-		ret->n_guessed = st ? st->n_guessed + st->n_by_code : 0;
+		ret->n_guessed = userstack_n_guessed(u);
 		return true;
 	}
 	for (uint32_t dso = 0; dso < u->n_modules; dso++) {

@@ -107,7 +107,7 @@ unsigned setup_optional_labels(const struct cprof_config *c)
 {
 	unsigned bits = ENGINE_LABELS_DEFAULT;
 	for (unsigned bit = 1; bit <= ENGINE_LABEL_CGROUP; bit <<= 1) {
-		const char *key = engine_label_key(bit);
+		const char *key = samplelabels_key(bit);
 		for (size_t i = 0; i < c->n_labels; i++)
 			if (strncmp(c->label[i], key, strlen(key)) == 0 &&
 			    c->label[i][strlen(key)] == '=')

@@ -17,6 +17,7 @@
 static void slice_done(struct slice *s)
 {
 	counts_done(&s->counts);
+	userstack_counts_done(&s->user);
 	free(s->event);
 	free(s->base);
 	*s = (struct slice){ 0 };
@@ -29,12 +30,14 @@ static int take_out(struct cprof_recorder *r, struct slice *ret, struct err *e)
 	size_t n = g->options.n_events;
 	struct slice s = {
 		.event = calloc(n, sizeof(*s.event)), .base = calloc(n, sizeof(*s.base)),
-		.walk = g->walk.stats, .n_labels_dropped = g->n_labels_dropped,
+		.walk = g->walk.stats, .app = g->app.stats, .n_labels_dropped = g->n_labels_dropped,
 		.start_realtime_ns = r->start_realtime_ns, .start_ns = r->start_ns,
 		.duration_ns = window_duration_ns(r),
 	};
-	struct counts fresh;
-	if (!s.event || !s.base || counts_init(&fresh, &g->budget) < 0) {
+	struct counts fresh = { .n = 0 };
+	if (!s.event || !s.base || counts_init(&fresh, &g->budget) < 0 ||
+	    userstack_take(&g->walk.user, &s.user) < 0) {
+		counts_done(&fresh);
 		slice_done(&s);
 		return err_errno(e, ENOMEM, "cannot keep what was recorded");
 	}
@@ -46,6 +49,7 @@ static int take_out(struct cprof_recorder *r, struct slice *ret, struct err *e)
 		s.base[i] = r->event[i].base;
 	g->walk.stats = (struct stackwalk_stats){ 0 };
 	g->n_labels_dropped = 0;
+	g->app.stats = (struct applabels_stats){ .n_processes = s.app.n_processes };
 	*ret = s;
 	return 0;
 }
@@ -87,14 +91,28 @@ int slices_advance(struct cprof_recorder *r, uint64_t now_ns, struct err *e)
 	s->since_ns = now_ns;
 	window_restart(r);
 	r->is_partial = true;
-	if (compact_is_due(&r->engine)) {
-		struct counts *more[SLICES_N];
-		for (size_t i = 0; i < s->n; i++)
-			more[i] = &s->old[i].counts;
-		/* Without memory for the copy all stays as it is. */
-		compact_run(&r->engine, more, s->n);
-	}
 	return 0;
+}
+
+/* Also when a key has as many values as it may have: those of the slices that are gone make room
+ * for others. */
+static bool is_due(const struct cprof_recorder *r, uint64_t now_ns)
+{
+	return compact_is_due(&r->engine) ||
+	       (appvalues_is_full(&r->engine.app.values) &&
+		now_ns - r->slices.compacted_ns >= r->config.keep_last_ns / 4);
+}
+
+void slices_compact(struct cprof_recorder *r, uint64_t now_ns)
+{
+	struct slices *s = &r->slices;
+	struct compact_part part[SLICES_N];
+	if (s->gathered || !is_due(r, now_ns))
+		return;
+	for (size_t i = 0; i < s->n; i++)
+		part[i] = (struct compact_part){ &s->old[i].counts, &s->old[i].user };
+	s->compacted_ns = now_ns;
+	compact_run(&r->engine, part, s->n);
 }
 
 static void add_events(struct engine_event *to, const struct engine_event *from, size_t n)
@@ -127,6 +145,12 @@ static void add_slice(struct cprof_recorder *r, const struct slice *s)
 	g->walk.stats.n_shortened += s->walk.n_shortened;
 	g->walk.stats.n_dropped += s->walk.n_dropped;
 	g->n_labels_dropped += s->n_labels_dropped;
+	userstack_add(&g->walk.user, &s->user);
+	g->app.stats.n_changes += s->app.n_changes;
+	g->app.stats.n_unknown += s->app.n_unknown;
+	g->app.stats.n_other += s->app.n_other;
+	g->app.stats.n_denied += s->app.n_denied;
+	g->app.stats.n_bad += s->app.n_bad;
 }
 
 int slices_gather(struct cprof_recorder *r, struct err *e)
@@ -167,6 +191,9 @@ void slices_scatter(struct cprof_recorder *r)
 		r->event[i].base = present->base[i];
 	g->walk.stats = present->walk;
 	g->n_labels_dropped = present->n_labels_dropped;
+	userstack_clear(&g->walk.user);
+	userstack_add(&g->walk.user, &present->user);
+	g->app.stats = present->app;
 	for (size_t i = 0; i < s->n; i++)
 		r->active_ns -= s->old[i].duration_ns;
 	r->start_realtime_ns = present->start_realtime_ns;

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "agg/counts.h"
+#include "session/applabels.h"
 #include "session/stackwalk.h"
 #include "source/live.h"
 
@@ -27,6 +28,8 @@ struct slice {
 	struct counts counts;
 	struct engine_event *event;
 	struct stackwalk_stats walk;
+	struct userstack_counts user;
+	struct applabels_stats app;
 	uint64_t n_labels_dropped;
 	struct live_count *base;       /* per event, when it began */
 	int64_t start_realtime_ns;
@@ -38,11 +41,15 @@ struct slices {
 	uint64_t since_ns;             /* when the present one began */
 	size_t n;
 	bool gathered;
+	uint64_t compacted_ns;         /* when slices_compact last did something */
 	struct slice old[SLICES_N + 1];  /* oldest first; while gathered, the present one behind */
 };
 
 /* Cuts, and forgets the oldest, if it is time.  -ENOMEM with e set. */
 int slices_advance(struct cprof_recorder *r, uint64_t now_ns, struct err *e);
+
+/* Forgets what no slice needs, if it is time. */
+void slices_compact(struct cprof_recorder *r, uint64_t now_ns);
 
 /* Makes the engine's profile, the window and its base that of all that is kept. */
 int slices_gather(struct cprof_recorder *r, struct err *e);

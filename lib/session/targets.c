@@ -151,3 +151,24 @@ bool targets_feed(struct targets *t, const struct record *r)
 		set_remove(&t->tids, r->tid);
 	return has;
 }
+
+static void forget(struct targets_set *s, bool (*has)(void *ctx, uint32_t pid), void *ctx)
+{
+	struct targets_set kept = { .n_slots = 0 };
+	for (uint32_t i = 0; i < s->n_slots; i++) {
+		if (!s->slot[i] || !has(ctx, s->slot[i]))
+			continue;
+		if (set_add(&kept, s->slot[i]) < 0) {
+			free(kept.slot);
+			return;
+		}
+	}
+	free(s->slot);
+	*s = kept;
+}
+
+void targets_forget(struct targets *t, bool (*has)(void *ctx, uint32_t pid), void *ctx)
+{
+	forget(&t->pids, has, ctx);
+	forget(&t->hosts, has, ctx);
+}

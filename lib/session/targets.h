@@ -45,6 +45,9 @@ bool targets_has(const struct targets *t, uint32_t pid, uint32_t tid);
  * lost. */
 void targets_note_time(struct targets *t, uint64_t time_ns);
 
+/* Forgets the processes of which has() says that nobody knows them. */
+void targets_forget(struct targets *t, bool (*has)(void *ctx, uint32_t pid), void *ctx);
+
 /*
  * Takes note of a FORK, EXIT or COMM.  Returns whether the record concerns a
  * target (for a FORK: whether the parent was one).

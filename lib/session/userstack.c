@@ -67,7 +67,7 @@ static bool find_module(void *ctx, uint64_t pc, struct unwind_module *ret)
 		return false;
 	const struct dso *d = dso_get(l->u->dsos, map->dso);
 	uint64_t vaddr = pc;
-	*ret = (struct unwind_module){ .id = d->id };
+	*ret = (struct unwind_module){ .id = d->serial };
 	if (d->key.kind == DSO_ANON) {
 		if (l->u->jit)
 			jit_find_module(l->u->jit, l->space, pc, ret);
@@ -117,12 +117,98 @@ int userstack_init(struct userstack *u, struct dso_table *dsos, const struct hos
 	return u->unwind ? 0 : -ENOMEM;
 }
 
+/* ---- statistics ------------------------------------------------------------------------- */
+
+static bool is_none(const struct userstack_ends *e)
+{
+	for (size_t k = 0; k < UNWIND_N_ENDS; k++)
+		if (e->n[k])
+			return false;
+	return true;
+}
+
+static uint64_t n_guessed_ever(const struct userstack *u)
+{
+	const struct unwind_stats *st = u->unwind ? unwind_stats(u->unwind) : NULL;
+	return st ? st->n_guessed + st->n_by_code : 0;
+}
+
+uint64_t userstack_n_guessed(const struct userstack *u)
+{
+	return n_guessed_ever(u) - u->n_guessed_before;
+}
+
 void userstack_clear(struct userstack *u)
 {
 	for (uint32_t i = 0; i < u->n_modules; i++)
 		u->module[i].ends = (struct userstack_ends){ { 0 } };
 	u->ends = (struct userstack_ends){ { 0 } };
 	u->n_unsupported = u->n_joined = u->n_deep = 0;
+	u->n_guessed_before = n_guessed_ever(u);
+}
+
+int userstack_take(struct userstack *u, struct userstack_counts *ret)
+{
+	struct userstack_counts c = {
+		.ends = u->ends, .n_unsupported = u->n_unsupported, .n_joined = u->n_joined,
+		.n_deep = u->n_deep, .n_guessed = userstack_n_guessed(u),
+	};
+	for (uint32_t i = 0; i < u->n_modules; i++) {
+		if (is_none(&u->module[i].ends))
+			continue;
+		struct userstack_dso_ends one = { .dso = i, .ends = u->module[i].ends };
+		if (!VEC_PUSH(&c.of_dso, one)) {
+			userstack_counts_done(&c);
+			return -ENOMEM;
+		}
+	}
+	userstack_clear(u);
+	*ret = c;
+	return 0;
+}
+
+static void add_ends(struct userstack_ends *to, const struct userstack_ends *from)
+{
+	for (size_t k = 0; k < UNWIND_N_ENDS; k++)
+		to->n[k] += from->n[k];
+}
+
+void userstack_add(struct userstack *u, const struct userstack_counts *c)
+{
+	add_ends(&u->ends, &c->ends);
+	u->n_unsupported += c->n_unsupported;
+	u->n_joined += c->n_joined;
+	u->n_deep += c->n_deep;
+	u->n_guessed_before -= c->n_guessed;
+	for (size_t i = 0; i < c->of_dso.n; i++) {
+		struct userstack_module *m = module_of(u, c->of_dso.v[i].dso);
+		if (m)
+			add_ends(&m->ends, &c->of_dso.v[i].ends);
+	}
+}
+
+void userstack_counts_done(struct userstack_counts *c)
+{
+	VEC_FREE(&c->of_dso);
+	*c = (struct userstack_counts){ .n_joined = 0 };
+}
+
+/* ---- files that are forgotten ------------------------------------------------------------ */
+
+void userstack_mark(const struct userstack *u, bool *used)
+{
+	for (uint32_t i = 0; i < u->n_modules && i < u->dsos->n; i++)
+		used[i] |= !is_none(&u->module[i].ends);
+}
+
+void userstack_forget(struct userstack *u, const bool *used)
+{
+	for (uint32_t i = 0; i < u->n_modules; i++) {
+		if (i < u->dsos->n && used[i])
+			continue;
+		cfi_close(u->module[i].cfi);
+		u->module[i] = (struct userstack_module){ .cfi = NULL };
+	}
 }
 
 void userstack_done(struct userstack *u)

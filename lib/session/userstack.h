@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/vec.h"
 #include "session/deepstack.h"
 #include "symbolize/symdebug.h"
 #include "symbolize/unwind.h"
@@ -46,6 +47,14 @@ struct userstack {
 	struct symdebug_place debug;   /* of debug files, for .debug_frame; host NULL: none */
 	struct deepstack deep;
 	uint64_t n_deep;               /* stacks that were completed so */
+	uint64_t n_guessed_before;     /* private: of the unwinder's, before userstack_clear */
+};
+
+/* What is counted, of a part of the recording. */
+struct userstack_counts {
+	struct userstack_ends ends;
+	uint64_t n_unsupported, n_joined, n_deep, n_guessed;
+	VEC(struct userstack_dso_ends { uint32_t dso; struct userstack_ends ends; }) of_dso;
 };
 
 /* host: where /proc/PID/mem of living processes is, or NULL.  max_depth: frames of one stack, 0 for
@@ -57,6 +66,19 @@ void userstack_done(struct userstack *u);
 
 /* Sets the statistics back. */
 void userstack_clear(struct userstack *u);
+
+/* Steps by frame pointers, and by rules that were read from the code. */
+uint64_t userstack_n_guessed(const struct userstack *u);
+
+/* Takes the statistics out, and sets them back; -ENOMEM with nothing changed. */
+int userstack_take(struct userstack *u, struct userstack_counts *ret);
+/* Adds to the statistics; without memory some file's are missing. */
+void userstack_add(struct userstack *u, const struct userstack_counts *c);
+void userstack_counts_done(struct userstack_counts *c);
+
+/* Sets used[] for the DSOs that statistics tell of, and forgets those for which it is not set. */
+void userstack_mark(const struct userstack *u, bool *used);
+void userstack_forget(struct userstack *u, const bool *used);
 
 /* What is remembered of a thread's stacks.  Zeroed at first; one per thread, the caller's. */
 struct userstack_memos {

@@ -21,10 +21,10 @@ static struct applabels app;
 static struct procs_process process;
 static uint32_t tid;
 
-static bool is_pid(void *ctx, uint32_t key)
+static bool is_pid(void *ctx, const char *key)
 {
 	(void)ctx;
-	return strcmp(strtab_get(&strings, key), "pid") == 0;
+	return strcmp(key, "pid") == 0;
 }
 
 static const char *text_of(uint32_t set)
@@ -60,7 +60,7 @@ static void set_up(const struct host *host)
 	labels_init(&labels, &budget);
 	dso_table_init(&dsos, &budget);
 	applabels_init(&app, &budget, &strings, &labels, &dsos, host);
-	app.is_taken = is_pid;
+	app.values.is_taken = is_pid;
 	struct dso_key key = { .kind = DSO_ELF, .ino = 1 };
 	struct dso *d = dso_table_add(&dsos, &key, "/bin/me");
 	d->segment[d->n_segments++] =

@@ -49,7 +49,7 @@ int main(void)
 	counts_add(&g.counts, 0, lost, 0, 3, 3, true);
 	uint64_t before = g.budget.used_bytes;
 
-	struct counts *list[] = { &more };
+	struct compact_part list[] = { { .counts = &more } };
 	tap_int(compact_run(&g, list, 1), 0, "compacted");
 	tap_ok(g.budget.used_bytes < before / 2, "less memory is charged");
 	tap_int(g.stacks.n, 1 + 2 + 20 + 1, "the nodes that are needed, and no other");
