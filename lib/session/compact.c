@@ -48,19 +48,23 @@ static bool has_doubled(uint32_t now, uint32_t then, uint32_t min)
 	return now > min && now / 2 > then;
 }
 
-bool compact_names_are_due(const struct engine *g)
+static bool has_names(const struct engine *g, const struct compact_sizes *then)
 {
-	const struct compact_sizes *then = &g->compacted;
 	return has_doubled(g->strings.n, then->strings, STRINGS_MIN) ||
 	       has_doubled(g->labels.n, then->sets, SETS_MIN) ||
 	       has_doubled(g->dsos.n_known, then->dsos, DSOS_MIN) ||
 	       has_doubled(g->targets.pids.n, then->pids, PIDS_MIN);
 }
 
+bool compact_names_are_due(const struct engine *g)
+{
+	return has_names(g, &g->compacted_names);
+}
+
 bool compact_is_due(const struct engine *g)
 {
 	return has_doubled(g->stacks.n, g->compacted.nodes, NODES_MIN) ||
-	       compact_names_are_due(g);
+	       has_names(g, &g->compacted);
 }
 
 static int copy_stacks(struct engine *g, const struct compact_part *part, struct copy *c,
@@ -171,8 +175,11 @@ static int run(struct engine *g, const struct compact_part *part, size_t n, bool
 	if (code == 0)
 		code = forget_unused(g, part, n);
 	/* Also without memory: the next try is when there is twice as much to be had. */
-	g->compacted = (struct compact_sizes){ g->stacks.n, g->strings.n, g->labels.n,
-					       g->dsos.n_known, g->targets.pids.n };
+	struct compact_sizes now = { g->stacks.n, g->strings.n, g->labels.n, g->dsos.n_known,
+				     g->targets.pids.n };
+	g->compacted_names = now;
+	if (has_stacks)
+		g->compacted = now;
 	return code;
 }
 

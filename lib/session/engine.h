@@ -102,7 +102,7 @@ struct engine {
 	VEC(uint64_t) last_count;    /* per CPU and event, of those weighed by their counter */
 	struct remap remap;
 	uint32_t n_compactions;      /* how often frames got new ids */
-	struct compact_sizes compacted;
+	struct compact_sizes compacted, compacted_names; /* after compact_run; and either */
 	struct forget forget;
 	uint64_t n_labels_dropped;   /* samples that went without some label: memory limit */
 };
