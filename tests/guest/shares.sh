@@ -5,8 +5,8 @@
 guest_setup
 
 in_guest shares <<'END'
-record serial --scope task -e cycles:u -c 100003 -- ./serial 1 2200000
-record serial-fp --scope task --call-graph fp -e cycles:u -c 100003 -- ./serial 1 1100000
+record serial --scope task -e cycles:u -c 100003 -- ./serial 1 10
+record serial-fp --scope task --call-graph fp -e cycles:u -c 100003 -- ./serial 1 10
 record parallel --scope task -e cycles:u -c 20011 -- ./parallel 10
 record parallel-cpu --scope cpu -e cycles:u -c 20011 -- ./parallel 10
 END
