@@ -81,9 +81,10 @@ for case in leader leader-attach; do
 	profile "$case: the leader samples exactly" "$base.cycles-u.pb.gz" 'n * 100003 == total' 'n > 300'
 	is "$([ "$case" = leader ] && summary "e['samples'] == e['counted'] // 100003" || echo True)" \
 		True "$case: one sample for each period"
+	# of 400; with the whole CPU, others run in between, and have some samples themselves
 	profile "$case: the member's values are its counts at the leader's stacks" \
 		"$base.instructions-u.pb.gz" "n == $n" 'abs(total / (n * 100003) - 1) < 0.01' \
-		"abs(share('work_one') / leaf('^work_(one|three)$') - 0.25) <= 0.01"
+		"abs(share('work_one') / leaf('^work_(one|three)$') - 0.25) <= 0.03"
 done
 
 result grammar leader-inherits

@@ -28,7 +28,7 @@ guest_programs='tests/prog/serial tests/prog/parallel tests/prog/shortthreads te
 # guest_setup [--perf]: fetches the packages and builds cprof for arm64; skips the script where
 # that cannot be done. With --perf also the guest that has perf.
 guest_setup() {
-	need meson ninja python3 flock
+	need meson ninja python3 flock prlimit
 	guest_rc=0
 	guest_cross=$("$guest_here/prepare.sh" "$@" 2>"$T/prepare.keep") || guest_rc=$?
 	if [ "$guest_rc" -eq 77 ]; then

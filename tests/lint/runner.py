@@ -16,13 +16,13 @@ run = importlib.util.module_from_spec(importlib.util.spec_from_loader("run", loa
 loader.exec_module(run)
 
 
-def test_of(script, timeout=10, parallel=True):
+def test_of(script, timeout=60, parallel=True):
     return run.Test("/build-x", {"name": "t", "suite": ["cprof:s"], "cmd": ["sh", "-c", script],
                                  "timeout": timeout, "protocol": "tap", "workdir": "/",
                                  "is_parallel": parallel})
 
 
-def outcome(script, timeout=10):
+def outcome(script, timeout=60):
     r = run.run_test(test_of(script, timeout))
     return r.passed, r.failed, len(r.skips), bool(r.problem)
 
@@ -44,7 +44,7 @@ CASES = [
     ("a hang", "echo ok 1; echo 1..1; sleep 60", (1, 1, 0, True)),
 ]
 for name, script, want in CASES:
-    got = outcome(script, 1 if name == "a hang" else 10)
+    got = outcome(script, 4 if name == "a hang" else 60)
     tap.check([] if got == want else ["got %s, want %s" % (got, want)], "%s: %s" % (name, want))
 
 with tempfile.NamedTemporaryFile("w", suffix=".skips") as f:
@@ -57,7 +57,7 @@ tap.check([] if len(rules) == 1 and rules[0][0].search("live/x") and
 
 with tempfile.TemporaryDirectory() as d:
     once = "echo 1..1; cd %s; if [ -e was ]; then echo ok 1; else echo not ok 1 - x; fi; >was" % d
-    r = run.run_alone(test_of(once))
+    r = run.SecondRuns().run(run.run_test(test_of(once)))
 tap.check([] if (r.passed, r.failed) == (1, 0) and r.first.failed == 1 else ["%s" % vars(r)],
           "what fails alone runs once more, and both results are kept")
 for parallel in (True, False):
@@ -80,10 +80,34 @@ for parallel in (True, False):
     tap.check([] if said.getvalue().count("again at the end") == (2 if parallel else 0)
               else [said.getvalue()], "%s tests: it is said when"
               % ("parallel" if parallel else "serial"))
-r = run.run_alone(test_of("echo 1..1; echo not ok 1"))
+r = run.SecondRuns().run(run.run_test(test_of("echo 1..1; echo not ok 1")))
 tap.check([] if (r.passed, r.failed) == (0, 1) else ["%s" % vars(r)],
           "what fails twice has failed")
 r.output = "ok 1 - a\n# of a\nnot ok 2 - b\n# of b\nok 3 - c\n1..3\n"
 tap.check([] if run.what_failed(r) == ["not ok 2 - b", "# of b"] else run.what_failed(r),
           "what failed is shown with what was said of it")
+
+# However a test starts something, it does not outlive the test.
+STARTS = "timeout 100 sleep 987; true", "setsid sleep 987", "sh -c 'sleep 987 & setsid sleep 987'"
+for start in STARTS:
+    r = run.run_test(test_of("echo ok 1; echo here; { %s; } & wait" % start, 2))
+    left = run.processes(r.tag, -1)
+    tap.check([] if r.problem == "no end after 2 s: killed" and not left
+              and "here" in "\n".join(run.what_failed(r)) else ["%s %s" % (vars(r), left)],
+              "a hang is killed, with all that it has started by '%s', and its output shown" % start)
+    r = run.run_test(test_of("echo 1..1; echo ok 1; { %s; } &" % start))
+    left = run.processes(r.tag, -1)
+    tap.check([] if (r.passed, r.failed) == (1, 0) and not left else ["%s %s" % (vars(r), left)],
+              "what is left behind by '%s' is killed" % start)
+
+first = run.run_test(test_of("echo 1..1; echo not ok 1"))
+second = run.SecondRuns(run.SECOND_RUNS_S)
+second.left = 20
+r = second.run(first)
+tap.check([] if r is first and r.failed == 1 and "no time is left" in r.problem else ["%s" % vars(r)],
+          "no second run when the time for them is used up")
+first.seconds = 900.0
+first.test.timeout = 900
+tap.check([] if run.SecondRuns().run(first) is first else ["%s" % vars(first)],
+          "no second run for what has taken longer than all of them may")
 tap.done()
