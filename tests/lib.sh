@@ -178,6 +178,25 @@ wait_for() {
 	done
 }
 
+# cpu_ms PID: the CPU time that it has used
+cpu_ms() {
+	awk '{ sub(/.*\) /, ""); print ($12 + $13) * 10 }' "/proc/$1/stat" 2>/dev/null || echo 0
+}
+
+has_used() {
+	[ "$(cpu_ms "$1")" -ge "$2" ]
+}
+
+# let_use PID MS: until it has used that much more CPU time, which a busy machine gives when it can
+let_use() {
+	wait_for 60 has_used "$1" $(($(cpu_ms "$1") + $2)) || echo "# $1 got no $2 ms of CPU time"
+}
+
+# runs PID FILE: that it has begun to execute this file
+runs() {
+	[ "$(readlink "/proc/$1/exe")" = "$2" ]
+}
+
 # no_files NAME: the folder holds no profile and no temporary one
 no_files() {
 	left=$(find . -mindepth 1 ! -name out ! -name err ! -name '*.keep' | sort | tr '\n' ' ')
@@ -196,7 +215,7 @@ start_cprof() {
 	env --default-signal=INT,TERM,HUP "$CPROF" "$@" >"$T/out" 2>"$T/err" &
 	cprof_pid=$!
 	tap_pids="$tap_pids $cprof_pid"
-	wait_for 10 recording "$cprof_pid" || echo "# cprof $* did not open any event"
+	wait_for 60 recording "$cprof_pid" || echo "# cprof $* did not open any event"
 }
 
 # end_cprof: waits for it; sets $status
@@ -223,7 +242,7 @@ refused() {
 	refused_name=$3
 	shift 3
 	find . -mindepth 1 >"$T/before.keep"
-	run timeout 20 "$CPROF" "$@"
+	run timeout 100 "$CPROF" "$@"
 	refused_left=$(find . -mindepth 1 ! -name out ! -name err | grep -vxFf "$T/before.keep" | tr '\n' ' ')
 	if [ "$status" -ne "$refused_status" ]; then
 		fail "$refused_name: status $refused_status"

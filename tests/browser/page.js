@@ -5,6 +5,7 @@
 
 const { Browser } = require('./browser.js');
 const path = require('node:path');
+const { pathToFileURL } = require('node:url');
 
 const folder = path.resolve(process.argv[2]);
 let n = 0, failed = 0;
@@ -21,7 +22,7 @@ function is(got, want, name) {
 	ok(JSON.stringify(got) === JSON.stringify(want), name, got);
 }
 
-const url = (file, hash = '') => 'file://' + path.join(folder, file) + hash;
+const url = (file, hash = '') => pathToFileURL(path.join(folder, file)) + hash;
 const READY = 'document.documentElement.dataset.ready > 0';
 // The table at the top as lines of text, thin blanks as blanks.
 const ROWS = `[...document.querySelectorAll('#top tbody tr')].map(tr => [...tr.cells].map(td =>
@@ -227,7 +228,7 @@ async function main() {
 			// that is about the test's own looking at the picture
 			page.errors = page.errors.filter(e => !/willReadFrequently/.test(e));
 			is(page.errors, [], file + ': no error on the console');
-			is(page.requests.filter(r => !r.startsWith('file://' + folder)), [], file + ': no request');
+			is(page.requests.filter(r => !r.startsWith(pathToFileURL(folder).href)), [], file + ': no request');
 			const over = await page.eval('document.documentElement.scrollWidth - innerWidth');
 			ok(over <= 0, file + ': nothing is wider than the window', over);
 		}

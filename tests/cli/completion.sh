@@ -49,7 +49,7 @@ offers() {
 	shift 3
 	case $shell in
 	bash) run bash complete.bash.keep "$folder" "$@" ;;
-	fish) run env HOME="$T" fish --no-config -c "source $folder/cprof.fish; complete -C '$*'" ;;
+	fish) run env HOME="$T" fish --no-config -c "source '$folder/cprof.fish'; complete -C '$*'" ;;
 	zsh) run "$PYTHON" complete.zsh.keep "$folder" "$*" ;;
 	esac
 	like out "$regex" "$shell: $name"

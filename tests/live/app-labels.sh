@@ -37,7 +37,7 @@ attempts 3 thousand
 # attached when labels were set already, gone before the program ends
 attached() {
 	background "$PROG/labelled" 8 4000 50 5000
-	sleep 0.5
+	let_use "$pid" 300
 	labelled 'attached late, detached early' --duration 2 -p "$pid"
 }
 attempts 3 attached

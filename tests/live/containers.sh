@@ -26,7 +26,7 @@ cp serial-static.keep del
 ./del 100000 >/dev/null &
 pid=$!
 tap_pids="$tap_pids $pid"
-sleep 0.1
+wait_for 60 runs $pid "$T/del"
 rm del
 run "$CPROF" record -e cpu-clock --duration 0.5 -o del.pb.gz -p $pid
 is "$status" 0 'a deleted binary: recorded'
@@ -40,7 +40,7 @@ cp serial-static.keep app
 ./app 100000 >/dev/null &
 pid=$!
 tap_pids="$tap_pids $pid"
-sleep 0.1
+wait_for 60 runs $pid "$T/app"
 cp spin-static.keep new
 mv new app
 run "$CPROF" record -e cpu-clock --duration 0.5 -o rep.pb.gz -p $pid
@@ -48,7 +48,9 @@ is "$status" 0 'a replaced binary: recorded'
 as_serial 'a replaced binary: names are those of the old one' rep.pb.gz
 kill $pid
 cp serial-static.keep app2
-run "$CPROF" record -e cpu-clock -o during.pb.gz -- sh -c './app2 60 & sleep 0.2; rm app2; cp spin-static.keep app2; wait'
+run "$CPROF" record -e cpu-clock -o during.pb.gz -- sh -c \
+	'./app2 200 & sleep 0.2; until [ "$(readlink /proc/$!/exe)" -ef app2 ]; do sleep 0.2; done; rm app2
+	cp spin-static.keep app2; wait'
 as_serial 'a binary replaced during the recording' during.pb.gz
 
 # a library deleted while it is in use
@@ -57,7 +59,7 @@ cp "$PROG/libb.so" b.so
 "$PROG/dlopener" 100000 "$T/gone.so" "$T/b.so" >/dev/null &
 pid=$!
 tap_pids="$tap_pids $pid"
-sleep 0.2
+wait_for 60 grep -q "$T/gone.so" /proc/$pid/maps
 cp "$PROG/libb.so" other.so
 mv other.so gone.so
 run "$CPROF" record -e cpu-clock --duration 0.5 -o lib.pb.gz -p $pid
@@ -84,8 +86,11 @@ cp spin-static.keep "$T/app"
 unshare -m -p -f chroot "$T/root" "$T/app" 100000 >/dev/null &
 shell=$!
 tap_pids="$tap_pids $shell"
-sleep 0.3
-pid=$(pgrep -P $shell | head -n 1)
+in_root() {
+	pid=$(pgrep -P $shell | head -n 1)
+	[ -n "$pid" ] && [ "$(cat "/proc/$pid/comm")" = app ]
+}
+wait_for 60 in_root
 run "$CPROF" record -e cpu-clock --duration 0.5 -o ct.pb.gz -p "$pid"
 is "$status" 0 'a container, attached: recorded'
 as_serial "a container, attached: names are the container's" ct.pb.gz

@@ -55,7 +55,7 @@ exit $?
 END
 sed -i "s|^perf record|$CPROF record|" man.sh.keep
 export T
-if command -v bash >/dev/null; then
+of_man() {
 	run bash man.sh.keep
 	is "$status" 0 'the script of perf-record(1): status 0'
 	like out '^enabled\(ack\)$' '... enabled, answered'
@@ -63,6 +63,9 @@ if command -v bash >/dev/null; then
 	like err '^Events disabled$' '... began disabled'
 	like err '^Events enabled$' '... was enabled'
 	profile '... recorded its window only' script.pb.gz 'n > 5' 'total < 1.3e9'
+}
+if command -v bash >/dev/null; then
+	attempts 3 of_man
 else
 	skip 'the script of perf-record(1)' 'needs bash'
 fi
@@ -72,7 +75,7 @@ mkfifo ctl.keep ack.keep
 exec 7<>ctl.keep 8<>ack.keep
 say() {
 	echo "$1" >&7
-	timeout 10 head -c 5 <&8 | od -An -c | tr -d ' \n'
+	timeout 60 head -c 5 <&8 | od -An -c | tr -d ' \n'
 }
 background "$PROG/spin" 4 1000000
 start_cprof record -D -1 -e cpu-clock,task-clock --control fd:7,8 -o e.pb.gz -p "$pid"
@@ -80,7 +83,7 @@ for command in ping nonsense '' 'enable task-clock' 'enable nosuch' enablex 'evl
 	'evlist -v' 'evlist -g'; do
 	is "$(say "$command")" 'ack\n\0' "'$command' is answered with five bytes"
 done
-sleep 0.3
+let_use "$pid" 100
 is "$(say snapshot)" 'ack\n\0' "'snapshot' is answered"
 set -- e.task-clock.*.pb.gz
 check '... when the file is there' test -f "$1"
@@ -88,7 +91,7 @@ profile '... of the event that was enabled' "$1" 'n > 5'
 check '... and none of the other' sh -c '! ls e.cpu-clock.*'
 say 'disable task-clock' >/dev/null
 say 'enable cpu-clock' >/dev/null
-sleep 0.3
+let_use "$pid" 100
 is "$(say stop)" 'ack\n\0' "'stop' is answered"
 end_cprof
 is "$status" 0 "'stop' ends the recording"
@@ -100,7 +103,7 @@ profile 'the other event, later' e.cpu-clock.pb.gz 'n > 5'
 
 # A client that goes away, and a command that is told to stop.
 start_cprof record -e cpu-clock --control fifo:ctl.keep -o s.pb.gz -- "$PROG/spin" 4 1000000
-sleep 0.3
+let_use "$(cat /proc/"$cprof_pid"/task/*/children | cut -d' ' -f1)" 100
 echo stop >&7
 end_cprof
 is "$status" 143 "'stop' ends the command by SIGTERM"

@@ -41,7 +41,7 @@ id=$(readelf -n "$PROG/inlines" | sed -n 's/.*Build ID: //p')
 indexed() {
 	"$PYTHON" -c "import urllib.request as u; u.urlopen('http://127.0.0.1:$port/buildid/$id/debuginfo', timeout=5).read(1)"
 }
-if wait_for 30 indexed; then
+if wait_for 60 indexed; then
 	DEBUGINFOD_URLS=http://127.0.0.1:$port/
 	export DEBUGINFOD_URLS
 	record_from --debuginfod
@@ -115,7 +115,7 @@ Server(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
 END
 port=$(free_port)
 background "$PYTHON" server.py.keep "$port" "$PROG/serial"
-wait_for 20 listens "$port"
+wait_for 60 listens "$port"
 # Several files: the hottest one first, under one budget, and a list of what was left out.
 # The server answers the first one, and keeps the others waiting.
 if command -v gcc >/dev/null; then

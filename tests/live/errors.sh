@@ -13,12 +13,12 @@ if p == 0: os._exit(0)
 print(p, flush=True)
 time.sleep(60)' >zombie.keep &
 tap_pids="$tap_pids $!"
-wait_for 5 test -s zombie.keep
-sleep 0.1
+wait_for 60 test -s zombie.keep
+wait_for 60 grep -q '^State:.Z' "/proc/$(cat zombie.keep)/status"
 refused 1 'zombie|ended|exited' 'a zombie' record -e cpu-clock -o x.pb.gz --duration 1 -p "$(cat zombie.keep)"
 if is_root; then
 	if [ "$(cat /proc/2/comm 2>/dev/null)" = kthreadd ]; then
-		run timeout 20 "$CPROF" record -e cpu-clock -o x.pb.gz --duration 0.3 -p 2
+		run timeout 100 "$CPROF" record -e cpu-clock -o x.pb.gz --duration 0.3 -p 2
 		check 'a kernel thread: ends by itself' test "$status" -ne 124
 		like err 'kernel thread|sample' 'a kernel thread: says what it is, or that nothing ran'
 		check 'a kernel thread that does not run: no file' test ! -e x.pb.gz
@@ -36,7 +36,7 @@ refused 1 'no sample|not one sample|sample' 'a target that sleeps' \
 like err 'sleep|idle|not run|did not|used no|CPU time' 'a target that sleeps: says that it did not run'
 
 # a command that ends at once
-run timeout 20 "$CPROF" record -e cpu-clock -o x.pb.gz -- true
+run timeout 100 "$CPROF" record -e cpu-clock -o x.pb.gz -- true
 if [ -e x.pb.gz ]; then
 	profile 'a command that ends at once: a valid profile' x.pb.gz 'n > 0'
 else
@@ -61,11 +61,11 @@ refused 64 'stdout|one event|several' 'two events to stdout' \
 printf 'precious' >old.keep
 for args in "-e cycles-nosuch" "-e cpu-clock -F 99999999" "-e cpu-clock -p $gone"; do
 	case $args in
-	*-p*) command= ;;
-	*) command="-- $PROG/spin 1 10" ;;
+	*-p*) set -- ;;
+	*) set -- -- "$PROG/spin" 1 10 ;;
 	esac
 	# shellcheck disable=SC2086 # words
-	run timeout 20 "$CPROF" record $args -o old.keep $command
+	run timeout 100 "$CPROF" record $args -o old.keep "$@"
 	check "$args: fails" test "$status" -ne 0
 	is "$(cat old.keep)" precious "$args: the existing file is untouched"
 done

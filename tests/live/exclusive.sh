@@ -10,7 +10,7 @@ second=$!
 waits() {
 	grep -q "waiting for the exclusive recording of process $first (.*record.*--exclusive" second.keep
 }
-check 'the second one says for whom it waits' wait_for 20 waits
+check 'the second one says for whom it waits' wait_for 60 waits
 check '... and waits' test ! -e two.pb.gz
 kill -INT "$first"
 wait "$first"

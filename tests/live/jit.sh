@@ -70,7 +70,7 @@ fi
 # A process that runs when it is attached to, and its fork.
 background "$PROG/jit" map 100000
 jit_pid=$pid
-wait_for 10 test -s "/tmp/perf-$jit_pid.map"
+wait_for 60 test -s "/tmp/perf-$jit_pid.map"
 run "$CPROF" record -q -e cpu-clock --user --duration 0.3 -o a.pb.gz -p "$jit_pid"
 profile 'attach: a map that was there before is read' a.pb.gz "leaf('^jit_alpha') > 0.9"
 kill "$jit_pid"
@@ -79,7 +79,7 @@ rm -f "/tmp/perf-$jit_pid.map"
 # Other namespaces: the map is below the program's root, and has its number there.
 if is_root && unshare --mount --pid --fork true 2>/dev/null; then
 	host=$(find /tmp -maxdepth 1 -name 'perf-[1-9].map')
-	for command in "$CPROF record" "$CPROF record --scope task"; do
+	for options in '' '--scope task'; do
 		cat >ns.keep <<-END
 		exec 3<"$PROG/jit"
 		mount -t tmpfs none /tmp
@@ -88,11 +88,11 @@ if is_root && unshare --mount --pid --fork true 2>/dev/null; then
 		ls /tmp
 		END
 		# The recorder is outside, the program in namespaces of its own.
-		# shellcheck disable=SC2086 # a command and its options
-		run $command -q -e cpu-clock --user -o ns.pb.gz -- \
+		# shellcheck disable=SC2086 # words
+		run "$CPROF" record $options -q -e cpu-clock --user -o ns.pb.gz -- \
 			unshare --mount --pid --fork --mount-proc sh "$T/ns.keep"
-		like out '^perf-[1-9]\.map$' "namespaces (${command#"$CPROF "}): the map has a small number"
-		profile "namespaces (${command#"$CPROF "}): functions are named" ns.pb.gz \
+		like out '^perf-[1-9]\.map$' "namespaces ($options): the map has a small number"
+		profile "namespaces ($options): functions are named" ns.pb.gz \
 			"leaf('^jit_alpha') > 0.35" "leaf('^jit_beta') > 0.35"
 	done
 	is "$(find /tmp -maxdepth 1 -name 'perf-[1-9].map')" "$host" \

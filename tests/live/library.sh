@@ -56,11 +56,11 @@ python() {
 attempts 3 python
 
 background "$EXAMPLES/example-server" . >server.out
-wait_for 10 grep -q ready server.out || diag <server.out
+wait_for 60 grep -q ready server.out || diag <server.out
 for n in 1 2; do
-	sleep 0.7
+	let_use "$pid" 300
 	kill -USR2 "$pid"
-	wait_for 10 grep -q "profile-$n" server.out
+	wait_for 60 grep -q "profile-$n" server.out
 	profile "a server's profile number $n on SIGUSR2" "profile-$n.pb.gz" \
 		"cum('serve_request') > 0.3" 'n > 20'
 done

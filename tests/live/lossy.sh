@@ -6,11 +6,13 @@ need_perf
 
 start_cprof record -v -e cpu-clock -F 4000 --ring-size 64k -o l.pb.gz -- \
 	sh -c "while [ ! -e go ]; do :; done; exec '$PROG/spin' 3 4000"
-sleep 0.3
+child=$(cat /proc/"$cprof_pid"/task/*/children | cut -d' ' -f1)
+let_use "$child" 200
 kill -STOP "$cprof_pid"
-sleep 0.5
+let_use "$child" 500
 : >go
-sleep 0.7
+wait_for 60 runs "$child" "$PROG/spin"
+let_use "$child" 500
 kill -CONT "$cprof_pid"
 end_cprof
 is "$status" 0 'recorded'

@@ -41,11 +41,11 @@ n_parts() {
 	[ "$(grep -c 'samples of' err)" -ge "$1" ]
 }
 for n in 1 2 3; do
-	sleep 0.2
+	let_use "$target" 60
 	kill -USR2 "$cprof_pid"
-	wait_for 10 n_parts $n
+	wait_for 60 n_parts $n
 done
-sleep 0.2
+let_use "$target" 60
 kill -INT "$cprof_pid"
 end_cprof
 is "$status" 0 '--switch-output by signal: status 0'
@@ -59,9 +59,9 @@ done
 # A snapshot holds all from the start, and the end all.
 start_cprof record -e cpu-clock --snapshot-signal=USR1 -o t.pb.gz -p "$target"
 for n in 1 2; do
-	sleep 0.2
+	let_use "$target" 60
 	kill -USR1 "$cprof_pid"
-	wait_for 10 n_parts $n
+	wait_for 60 n_parts $n
 done
 kill -INT "$cprof_pid"
 end_cprof
@@ -84,7 +84,7 @@ attempts 3 flight
 # A condition: CPU use of any process that runs at all, and one that cannot be.
 rm -f c.*.pb.gz
 start_cprof record -e cpu-clock --last 300ms --trigger 'cpu > 1%' -o c.pb.gz -p "$target"
-wait_for 20 n_parts 1
+wait_for 60 n_parts 1
 kill -INT "$cprof_pid"
 end_cprof
 set -- c.2*.pb.gz

@@ -126,7 +126,7 @@ port=$(($$ % 20000 + 20000))
 redis-server --port $port --save '' --daemonize no --bind 127.0.0.1 >redis.keep 2>&1 &
 pid=$!
 tap_pids="$tap_pids $pid"
-wait_for 10 redis-cli -p $port ping
+wait_for 60 redis-cli -p $port ping
 redis-benchmark -p $port -q -n 100000000 -t set,get,lpush -P 16 >/dev/null 2>&1 &
 tap_pids="$tap_pids $!"
 sleep 0.3

@@ -67,7 +67,7 @@ paranoid 2
 setpriv --reuid=65534 --regid=65534 --clear-groups ./spin.keep 3 100000 >/dev/null &
 own=$!
 tap_pids="$tap_pids $own"
-sleep 0.2
+wait_for 60 runs "$own" "$T/spin.keep"
 run nobody record -e cpu-clock --duration 0.5 -o own.pb.gz -p "$own"
 is "$status" 0 'a process of my own: recorded'
 profile 'a process of my own: names are right' own.pb.gz "cum('recurse') > 0.98"

@@ -37,30 +37,20 @@ is "$status" 0 '--strict: 0 when nothing was lost'
 
 # cprof cannot read its rings for a while: samples are lost, counted and shown. How long that
 # takes is counted in CPU time of the target, which a busy machine gives when it can.
-cpu_ms() {
-	awk '{ print ($14 + $15) * 10 }' "/proc/$pid/stat"
-}
-has_used() {
-	[ "$(cpu_ms)" -ge "$1" ]
-}
-# let_run MS: until the target has used that much more CPU time
-let_run() {
-	wait_for 30 has_used $(($(cpu_ms) + $1)) || echo "# the target got no $1 ms of CPU time"
-}
 # lose_some ARG...: records the target with these options, with a gap in the middle
 lose_some() {
-	before=$(cpu_ms)
+	before=$(cpu_ms "$pid")
 	start_cprof record -e cpu-clock -F 20000 --ring-size 64k -o lost.pb.gz -p $pid "$@"
-	begun=$(cpu_ms)
-	let_run 300
+	begun=$(cpu_ms "$pid")
+	let_use "$pid" 300
 	kill -STOP "$cprof_pid"
-	let_run 1000
+	let_use "$pid" 1000
 	kill -CONT "$cprof_pid"
-	let_run 300
-	ended=$(cpu_ms)
+	let_use "$pid" 300
+	ended=$(cpu_ms "$pid")
 	kill -INT "$cprof_pid"
 	end_cprof
-	after=$(cpu_ms)
+	after=$(cpu_ms "$pid")
 }
 background "$PROG/spin" 5 1000000
 lose_some --strict

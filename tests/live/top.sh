@@ -52,7 +52,7 @@ shows_not() {
 }
 # sees REGEX NAME: before long
 sees() {
-	if wait_for 10 shows "$1"; then
+	if wait_for 60 shows "$1"; then
 		pass "$2"
 	else
 		fail "$2"
@@ -65,12 +65,12 @@ keys() {
 # shell COLUMNS LOCALE: a terminal with a shell in it, whose prompt is "$ "
 shell() {
 	mux kill-server 2>/dev/null
-	wait_for 5 sh -c "! tmux -L cprof$$ list-sessions"
+	wait_for 60 sh -c "! tmux -L cprof$$ list-sessions"
 	mux new-session -d -x "$1" -y 30 "env -u NO_COLOR LC_ALL=$2 PS1='ready> ' ENV= sh"
-	wait_for 10 shows 'ready>'
+	wait_for 60 shows 'ready>'
 	keys -l "stty -a >before.keep; echo kept; cd '$T'" && keys Enter
-	wait_for 10 test -s before.keep
-	wait_for 10 shows '^kept'
+	wait_for 60 test -s before.keep
+	wait_for 60 shows '^kept'
 }
 top_pid() {
 	pgrep -P "$(mux display-message -p -t 0 '#{pane_pid}')" cprof
@@ -83,8 +83,8 @@ start_top() {
 }
 # The terminal is as it was: its modes, what was on it, and the cursor.
 restored() {
-	wait_for 10 test -s after.keep
-	if cmp -s before.keep after.keep && wait_for 5 shows '^kept' &&
+	wait_for 60 test -s after.keep
+	if cmp -s before.keep after.keep && wait_for 60 shows '^kept' &&
 		[ "$(mux display-message -p -t 0 '#{alternate_on} #{cursor_flag} #{wrap_flag}')" = '0 1 1' ]; then
 		pass "$1: the terminal is as it was"
 	else
@@ -126,7 +126,7 @@ check 'which cprof check accepts' "$CPROF" check cprof-top.1.pb.gz
 "$CPROF" report --by tid --csv cprof-top.1.pb.gz >tids.keep
 is "$(grep -c "$tid" tids.keep) $(wc -l <tids.keep)" '1 2' 'of that thread only'
 keys a
-wait_for 10 shows_not 'only thread'
+wait_for 60 shows_not 'only thread'
 keys w
 sees "wrote 'cprof-top.2.pb.gz'$|wrote 'cprof-top.2.pb.gz' *$" 'a second one, of all'
 check 'which cprof check accepts, too' "$CPROF" check cprof-top.2.pb.gz
@@ -141,28 +141,28 @@ sees '^samples [1-9]' 'and counts again'
 mux resize-window -x 60 -y 20 2>/dev/null
 sees '^cprof top +cpu-clock' 'after a change of the size it is drawn anew'
 mux resize-window -x 200 -y 30
-wait_for 10 shows 'h help'
+wait_for 60 shows 'h help'
 keys C-z
-restored_line=$(wait_for 10 shows 'Stopped|suspended' && echo yes)
+restored_line=$(wait_for 60 shows 'Stopped|suspended' && echo yes)
 is "$restored_line" yes 'Ctrl-Z: stops'
 is "$(mux display-message -p -t 0 '#{alternate_on} #{cursor_flag}')" '0 1' 'and leaves the screen'
 keys -l fg
 keys Enter
 sees '^samples [1-9]' 'fg: goes on'
 keys q
-wait_for 10 shows 'ready> *$'
+wait_for 60 shows 'ready> *$'
 for signal in TERM INT HUP; do
 	start_top "-p $target"
-	wait_for 10 shows '^samples [1-9]'
+	wait_for 60 shows '^samples [1-9]'
 	kill "-$signal" "$(top_pid)"
 	restored "SIG$signal"
 	is "$(cat status.keep)" 0 "SIG$signal: status 0"
 done
 keys -l 'ulimit -c 0; echo limit''ed' && keys Enter
-wait_for 10 shows '^limited'
+wait_for 60 shows '^limited'
 for signal in SEGV ABRT QUIT; do
 	start_top "-p $target"
-	wait_for 10 shows '^samples [1-9]'
+	wait_for 60 shows '^samples [1-9]'
 	kill "-$signal" "$(top_pid)"
 	restored "SIG$signal"
 	is "$(cat status.keep)" "$((128 + $(kill -l "$signal" 2>/dev/null || "$PYTHON" -c "import signal; print(int(signal.SIG$signal))")))" \
