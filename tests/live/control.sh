@@ -24,7 +24,7 @@ rm -f ctl.keep ack.keep
 cat >man.sh.keep <<'END'
 #!/bin/bash
 
-ctl_dir=$T/
+ctl_dir=./
 
 ctl_fifo=${ctl_dir}perf_ctl.fifo
 test -p ${ctl_fifo} && unlink ${ctl_fifo}
@@ -38,7 +38,7 @@ exec {ctl_fd_ack}<>${ctl_ack_fifo}
 
 perf record -D -1 -e cpu-clock -o script.pb.gz       \
             --control fd:${ctl_fd},${ctl_fd_ack} \
-            -- $PROG/spin 4 5000 &
+            -- "$PROG/spin" 4 5000 &
 perf_pid=$!
 
 sleep 0.5 && echo 'enable' >&${ctl_fd} && read -u ${ctl_fd_ack} e1 && echo "enabled(${e1})"
@@ -53,8 +53,8 @@ unlink ${ctl_fifo}
 wait -n ${perf_pid}
 exit $?
 END
-sed -i "s|^perf record|$CPROF record|" man.sh.keep
-export T
+sed -i 's|^perf record|"$CPROF" record|' man.sh.keep
+export CPROF
 of_man() {
 	run bash man.sh.keep
 	is "$status" 0 'the script of perf-record(1): status 0'
