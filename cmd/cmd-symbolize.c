@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "base/vec.h"
+#include "cmd/cachedir.h"
 #include "cmd/cmd.h"
 #include "cmd/nameopts.h"
 #include "cmd/saveas.h"
@@ -17,6 +18,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { OPT_SYMFS = 256, OPT_DEBUG_DIR, OPT_SYMBOL_TIMEOUT };
@@ -137,7 +139,10 @@ static int run_symbolize(int argc, char **argv)
 	s.config.debug_dir = s.debug_dirs.v;
 	s.config.n_debug_dirs = s.debug_dirs.n;
 	s.config.log = &s.log;
+	char *cache_dir = cachedir_path();
+	s.config.cache_dir = cache_dir;
 	int code = run(&s, &e);
+	free(cache_dir);
 	VEC_FREE(&s.debug_dirs);
 	return code < 0 ? cmd_fail("symbolize", &e) : 0;
 }

@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-enum { OPT_DEMANGLE = 600, OPT_DEBUGINFOD, OPT_DEBUGINFOD_TIMEOUT, OPT_KERNEL_DEBUG };
+enum { OPT_DEMANGLE = 600, OPT_DEBUGINFOD, OPT_DEBUGINFOD_TIMEOUT, OPT_KERNEL_DEBUG,
+	OPT_NO_CACHE };
 
 static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "Names:", NAMEOPTS_GROUP },
@@ -17,6 +18,9 @@ static const struct argp_option options[] = {
 	  NAMEOPTS_GROUP },
 	{ "debuginfod-timeout", OPT_DEBUGINFOD_TIMEOUT, "TIME", 0,
 	  "For all files together; default: 30 s", NAMEOPTS_GROUP },
+	{ "no-cache", OPT_NO_CACHE, NULL, 0,
+	  "Use no files that earlier runs kept below ~/.cache/cprof, and keep none",
+	  NAMEOPTS_GROUP },
 	{ 0 }
 };
 
@@ -49,6 +53,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "--debuginfod-timeout '%s' is not a time: write 5, 1.5s, "
 				   "250ms or 2m", arg);
 		return 0;
+	case OPT_NO_CACHE: n->no_cache = true; return 0;
 	default: return ARGP_ERR_UNKNOWN;
 	}
 }

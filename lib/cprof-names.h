@@ -22,6 +22,7 @@ struct cprof_symbolize_config {
 	size_t n_debug_dirs;
 	struct cprof_naming naming;
 	uint64_t symbol_timeout_ns;    /* for one file's debug information; 0: 10 s */
+	const char *cache_dir;         /* for unpacked debug information; NULL: none */
 	const struct log *log;
 };
 

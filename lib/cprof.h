@@ -92,6 +92,7 @@ struct cprof_naming {
 	bool no_symbols;               /* leave out what files tell; the kernel, and code made at
 					* run time, are named all the same, for later is too late */
 	bool kernel_debug;             /* inlined calls, files and lines of the kernel, too */
+	bool no_cache;                 /* leave cache_dir alone, wherever one is given */
 	enum cprof_debuginfod debuginfod;
 	uint64_t debuginfod_ns;        /* for all files together; 0: 30 s */
 	const char *kernel_debug_file; /* vmlinux, or a folder with it and *.ko; NULL: where
@@ -140,7 +141,7 @@ struct cprof_config {
 	const char *note;              /* one more comment of the caller's; NULL: none */
 	struct cprof_naming naming;
 	uint64_t symbol_timeout_ns;    /* for one file's debug information; 0: 10 s */
-	const char *cache_dir; /* keeps the kernel's names until the next boot; NULL: nothing */
+	const char *cache_dir; /* for kernel names and unpacked debug information; NULL: none */
 	/* Gets explanations up to explain_max, one line each; NULL: none. */
 	void (*explain)(void *ctx, unsigned level, const char *text);
 	void *explain_ctx;

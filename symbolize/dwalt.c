@@ -116,6 +116,7 @@ struct dwfile *dwalt_get(struct dwfile *file)
 	alt->file.root = file;
 	alt->file.where = file->where;
 	alt->file.sections.deadline_ns = file->sections.deadline_ns;
+	alt->file.sections.cache_dir = file->sections.cache_dir;
 	dwfile_begin(&alt->file);
 	file->alt = alt;
 	return &alt->file;

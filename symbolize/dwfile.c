@@ -30,6 +30,7 @@ void dwfile_init_dwo(struct dwfile *file, Elf *elf, int fd, struct dwfile *root)
 	file->root = root;
 	file->where = root->where;
 	file->sections.deadline_ns = root->sections.deadline_ns;
+	file->sections.cache_dir = root->sections.cache_dir;
 	file->sections.is_dwo = true;
 }
 

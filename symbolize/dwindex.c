@@ -3,6 +3,8 @@
 #include "symbolize/dwfile.h"
 #include "symbolize/dwrange.h"
 
+#include <gelf.h>
+
 /*
  * No index is built: the few places are looked up in the many ranges as those go by, which
  * takes one pass without memory.  A unit that has ranges in .debug_aranges has all of them there
@@ -10,11 +12,13 @@
  *
  * Moving from unit to unit is cheap, unless .debug_info is packed.  So there, a place that has
  * covered code a few bytes before and behind it is taken for what it nearly always is: padding.
+ * And the linker's stubs are in no unit: one of them among the places, and there nearly always is
+ * one, would cost unpacking all of libc's.
  */
 
 #define GAP_BYTES 64             /* alignment of functions, at most */
 
-enum { NEAR_BEFORE = 1, NEAR_BEHIND = 2, NEAR_BOTH = 3 };
+enum { NEAR_BEFORE = 1, NEAR_BEHIND = 2, NEAR_BOTH = 3, DROPPED = 4 };
 
 struct finder {
 	struct dwfile *file;
@@ -49,7 +53,7 @@ static void take(struct finder *f, uint64_t unit, uint64_t start, uint64_t end)
 		if (f->place[i].unit != DWINDEX_NO_UNIT)
 			continue;
 		f->place[i].unit = unit;
-		f->n_left--;
+		f->n_left -= !f->near || !(f->near[i] & DROPPED);
 	}
 }
 
@@ -67,11 +71,39 @@ static void note_neighbours(struct finder *f, uint64_t start, uint64_t end)
 	}
 }
 
+/* Nobody looks for the unit of place i any longer. */
+static void drop(struct finder *f, size_t i)
+{
+	f->n_left -= !(f->near[i] & DROPPED) && f->place[i].unit == DWINDEX_NO_UNIT;
+	f->near[i] |= DROPPED;
+}
+
 /* Places between code that is near are given up. */
 static void drop_padding(struct finder *f)
 {
 	for (size_t i = 0; i < f->n; i++)
-		f->n_left -= f->near[i] == NEAR_BOTH && f->place[i].unit == DWINDEX_NO_UNIT;
+		if ((f->near[i] & NEAR_BOTH) == NEAR_BOTH)
+			drop(f, i);
+}
+
+/* Places in the linker's stubs.  A debug file has the headers of these sections, too. */
+static void drop_stubs(struct finder *f)
+{
+	Elf *elf = f->file->sections.elf;
+	size_t names;
+	if (!elf || elf_getshdrstrndx(elf, &names))
+		return;
+	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn));) {
+		GElf_Shdr sh;
+		const char *name;
+		if (!gelf_getshdr(scn, &sh) || !(sh.sh_flags & SHF_EXECINSTR) ||
+		    !(name = elf_strptr(elf, names, sh.sh_name)) ||
+		    (strncmp(name, ".plt", 4) != 0 && strcmp(name, ".iplt") != 0))
+			continue;
+		for (size_t i = lower_bound(f->place, f->n, sh.sh_addr);
+		     i < f->n && f->place[i].vaddr - sh.sh_addr < sh.sh_size; i++)
+			drop(f, i);
+	}
 }
 
 /* ---- .debug_aranges ------------------------------------------------------ */
@@ -169,8 +201,10 @@ void dwindex_find(struct dwfile *file, struct dwindex_place *place, size_t n)
 		file->out_of_memory |= !f.near;
 	}
 	by_aranges(&f);
-	if (f.near)
+	if (f.near) {
 		drop_padding(&f);
+		drop_stubs(&f);
+	}
 	by_units(&f);
 	free(f.near);
 	VEC_FREE(&f.listed);

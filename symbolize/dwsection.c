@@ -87,7 +87,7 @@ static bool section_place(const struct dwsections *s, const GElf_Shdr *sh,
 {
 	struct unpack_from from = {
 		.fd = s->fd, .off = sh->sh_offset, .n_bytes = sh->sh_size,
-		.deadline_ns = s->deadline_ns,
+		.deadline_ns = s->deadline_ns, .cache_dir = s->cache_dir,
 	};
 	struct stat st;
 	size_t n_file_bytes = 0;

@@ -48,6 +48,7 @@ struct dwsections {
 	Elf *elf;                /* NULL: all sections are given, none is looked for */
 	bool is_dwo;             /* ".debug_info.dwo" and so on are meant */
 	uint64_t deadline_ns;    /* as for symdebug_is_late; 0: none */
+	const char *cache_dir;   /* as in struct unpack_from */
 	int fd;                  /* the file of elf; -1: it is in memory */
 	struct dwsection v[DWSECTION_N];
 };

@@ -534,7 +534,7 @@ static int resolve_kernel_part(struct batch *b, const char *module, struct symad
 {
 	const struct symdebug_place where = {
 		.host = b->o->host, .dirs = b->o->debug_dirs,
-		.deadline_ns = deadline_after(b->o->timeout_ns),
+		.deadline_ns = deadline_after(b->o->timeout_ns), .cache_dir = b->o->cache_dir,
 	};
 	struct symkdebug debug = { .fd = -1 };
 	struct symdwarf *dwarf = NULL;
@@ -656,7 +656,7 @@ static int resolve_elf(struct batch *b, struct symaddr *addr, size_t n)
 	const struct symdebug_place where = {
 		.host = b->o->host, .dirs = b->o->debug_dirs,
 		.fetched_fd = b->o->fetched_fd, .fetched_path = b->o->fetched_path,
-		.deadline_ns = deadline_after(b->o->timeout_ns),
+		.deadline_ns = deadline_after(b->o->timeout_ns), .cache_dir = b->o->cache_dir,
 	};
 	struct symelf elf;
 	struct symdwarf *dwarf = NULL;

@@ -71,6 +71,7 @@ struct symbolizer_options {
 	const struct jitcode *kernel_code; /* BPF programs and the like, as records told; NULL */
 	struct symkernel *kernel;       /* names for DSO_KERNEL and DSO_MODULE; may be NULL */
 	const struct symkdebug_kernel *kernel_debug; /* its debug information; NULL: unasked */
+	const char *cache_dir;          /* for unpacked debug information; NULL: none */
 	uint64_t timeout_ns;            /* for one DSO's debug information; 0: none */
 	struct symbolizer_counts *counts; /* are added to; may be NULL */
 };

@@ -21,6 +21,7 @@ struct symdebug_place {
 	const char *const *dirs;        /* NULL-terminated; NULL: /usr/lib/debug */
 	int fetched_fd;                 /* what is taken where nothing is found; 0: none */
 	const char *fetched_path;
+	const char *cache_dir;          /* for what is unpacked of it; NULL: none */
 	uint64_t deadline_ns;           /* of CLOCK_MONOTONIC, for one DSO; 0: none */
 };
 

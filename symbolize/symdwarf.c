@@ -73,6 +73,7 @@ int symdwarf_open(Elf *elf, int fd, const char *elf_path, const struct symdebug_
 	s->file.where = where;
 	s->file.elf_path = elf_path;
 	s->file.sections.deadline_ns = where ? where->deadline_ns : 0;
+	s->file.sections.cache_dir = where ? where->cache_dir : NULL;
 	dwsplit_init(&s->split, &s->file);
 	if (!dwsection_bytes(&s->file.sections, DWSECTION_INFO) ||
 	    !dwsection_bytes(&s->file.sections, DWSECTION_ABBREV)) {

@@ -8,16 +8,13 @@
 
 #include "base/cleanup.h"
 #include "base/host.h"
+#include "symbolize/cachefile.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define CACHE_PREFIX "kallsyms-"
 #define CACHE_VERSION 1u
@@ -48,11 +45,6 @@ static int read_boot_id(const struct host *h, char ret_id[40])
 
 /* ---- reading --------------------------------------------------------------------- */
 
-static bool is_ours(const struct stat *st)
-{
-	return S_ISREG(st->st_mode) && st->st_uid == geteuid() && !(st->st_mode & 022);
-}
-
 /* Does the header agree with itself, the file's size and this boot? */
 static bool fits(const struct cache_header *c, size_t n_bytes, const char *boot_id)
 {
@@ -66,18 +58,18 @@ static bool fits(const struct cache_header *c, size_t n_bytes, const char *boot_
 
 int symkernel_cache_open(const struct host *h, const char *dir, struct symkernel **ret_kernel)
 {
-	char boot_id[40], path[4096];
+	char boot_id[40], name[64];
+	uint64_t n_file_bytes;
 	int code = read_boot_id(h, boot_id);
 	if (code < 0)
 		return code;
-	snprintf(path, sizeof(path), "%s/" CACHE_PREFIX "%s", dir, boot_id);
-	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	struct stat st;
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return -errno;
-	if (!is_ours(&st) || (uint64_t)st.st_size < sizeof(struct cache_header))
+	snprintf(name, sizeof(name), CACHE_PREFIX "%s", boot_id);
+	CLEANUP_CLOSE int fd = cachefile_open(dir, name, &n_file_bytes);
+	if (fd < 0)
+		return fd;
+	if (n_file_bytes < sizeof(struct cache_header))
 		return -EPERM;
-	size_t n_bytes = (size_t)st.st_size;
+	size_t n_bytes = (size_t)n_file_bytes;
 	void *p = mmap(NULL, n_bytes, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (p == MAP_FAILED)
 		return -errno;
@@ -130,41 +122,10 @@ static int copy_core(const struct symkernel *k, struct symkernel *core)
 	return core->sym.n && core->names.n ? 0 : -ENODATA;
 }
 
-static bool write_all(int fd, const void *data, size_t n)
-{
-	for (const char *p = data; n;) {
-		ssize_t got = write(fd, p, n);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return false;
-		p += got;
-		n -= (size_t)got;
-	}
-	return true;
-}
-
-/* Those of earlier boots will not be asked for again. */
-static void remove_old(int dir_fd, const char *keep)
-{
-	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
-	if (!d) {
-		if (fd >= 0)
-			close(fd);
-		return;
-	}
-	for (struct dirent *e; (e = readdir(d)) != NULL;)
-		if (strncmp(e->d_name, CACHE_PREFIX, strlen(CACHE_PREFIX)) == 0 &&
-		    strcmp(e->d_name, keep) != 0)
-			unlinkat(dir_fd, e->d_name, 0);
-	closedir(d);
-}
-
 static void save(int dir_fd, const struct symkernel *k, const struct symkernel *core,
 		 const char *boot_id)
 {
-	char name[64], tmp[96];
+	char name[64];
 	struct cache_header c = {
 		.magic = CACHE_MAGIC, .version = CACHE_VERSION, .n_syms = (uint32_t)core->sym.n,
 		.n_name_bytes = core->names.n, .text_start = k->text_start,
@@ -172,30 +133,13 @@ static void save(int dir_fd, const struct symkernel *k, const struct symkernel *
 	};
 	memcpy(c.boot_id, boot_id, sizeof(c.boot_id));
 	snprintf(name, sizeof(name), CACHE_PREFIX "%s", boot_id);
-	snprintf(tmp, sizeof(tmp), ".%s.%d", name, (int)getpid());
-	CLEANUP_CLOSE int fd =
-		openat(dir_fd, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return;
-	if (write_all(fd, &c, sizeof(c)) &&
-	    write_all(fd, core->sym.v, core->sym.n * sizeof(*core->sym.v)) &&
-	    write_all(fd, core->names.v, core->names.n) &&
-	    renameat(dir_fd, tmp, dir_fd, name) == 0)
-		remove_old(dir_fd, name);
-	else
-		unlinkat(dir_fd, tmp, 0);
-}
-
-/* Makes dir, and the folder that it lies in (~/.cache may be missing, too). */
-static void make_dir(const char *dir)
-{
-	char parent[4096];
-	const char *slash = strrchr(dir, '/');
-	if (mkdir(dir, 0700) == 0 || errno != ENOENT || !slash || slash == dir)
-		return;
-	snprintf(parent, sizeof(parent), "%.*s", (int)(slash - dir), dir);
-	if (mkdir(parent, 0700) == 0)
-		mkdir(dir, 0700);
+	const struct cachefile_part part[] = {
+		{ &c, sizeof(c) }, { core->sym.v, core->sym.n * sizeof(*core->sym.v) },
+		{ core->names.v, core->names.n },
+	};
+	/* those of earlier boots will not be asked for again */
+	if (cachefile_write(dir_fd, name, part, sizeof(part) / sizeof(*part)) == 0)
+		cachefile_limit(dir_fd, CACHE_PREFIX, name, 0);
 }
 
 void symkernel_cache_save(const struct symkernel *k, const struct host *h, const char *dir)
@@ -203,8 +147,7 @@ void symkernel_cache_save(const struct symkernel *k, const struct host *h, const
 	char boot_id[40];
 	if (!k->text_start || k->text_end <= k->text_start || read_boot_id(h, boot_id) < 0)
 		return;
-	make_dir(dir);
-	CLEANUP_CLOSE int dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CLEANUP_CLOSE int dir_fd = cachefile_open_dir(dir);
 	struct symkernel core = { 0 };
 	if (dir_fd >= 0 && copy_core(k, &core) == 0)
 		save(dir_fd, k, &core, boot_id);

@@ -2,6 +2,7 @@
 
 #include "base/vec.h"
 #include "symbolize/deflate.h"
+#include "symbolize/packcache.h"
 #include "symbolize/unpack-zstd.h"
 
 #include <errno.h>
@@ -17,6 +18,9 @@
  * a mark is left, with the window that the next block may refer to: going back starts at the last
  * mark before the place.  (zstd's window is not to be had; going back there starts anew.)
  *
+ * What was unpacked of a section that is kept is there the next time (packcache.c), and the
+ * unpacking goes on behind it.  (With zstd, from the beginning again.)
+ *
  * The file is read piece by piece, never mapped: it may be cut short meanwhile.
  */
 
@@ -26,12 +30,13 @@
 #define MARK_BYTES (2u << 20)     /* from one mark to the next, at least */
 #define N_MARKS_MAX 1024u         /* 32 MB of windows; beyond, every other one is dropped */
 
+#define CACHED_BYTES_MIN (64u << 10) /* unpacking less takes no time */
+
 /* Deflate cannot do better than 1032 : 1; zstd is believed the same. */
 #define RATIO_MAX 1032u
 
 struct mark {
-	uint64_t in_off;         /* of the byte that holds the first bit */
-	unsigned in_bit;
+	struct packcache_place in;
 	uint64_t off;
 	uint8_t *window;
 };
@@ -50,6 +55,13 @@ struct unpack {
 	struct unpack_zstd *zstd;
 	VEC(struct mark) marks;
 	uint64_t mark_bytes;
+
+	/* of a section that is kept, between recordings */
+	bool is_cacheable;
+	struct packcache_key key;
+	struct packcache *cache; /* of its beginning; out has those bytes that were asked for */
+	bool was_too_little;     /* it is not the first time, and again more is wanted */
+	struct mark end;         /* of the last whole block */
 };
 
 /* ---- input --------------------------------------------------------------- */
@@ -110,12 +122,14 @@ static void leave_mark(struct unpack *u)
 	const struct deflate_input *in = &u->deflate.in;
 	uint64_t off = u->out_off + u->n_out;
 	uint64_t last = u->marks.n ? u->marks.v[u->marks.n - 1].off : 0;
+	uint64_t n_bits = (u->in_off - (uint64_t)(in->end - in->p)) * 8 - in->n_bits;
+	struct mark m = { .in = { n_bits / 8, n_bits % 8 }, .off = off };
+	if (u->is_kept)
+		u->end = m;
 	if (u->is_kept || off < last + u->mark_bytes || u->n_out < DEFLATE_WINDOW_BYTES)
 		return;
 	if (u->marks.n == N_MARKS_MAX)
 		drop_every_other_mark(u);
-	uint64_t n_bits = (u->in_off - (uint64_t)(in->end - in->p)) * 8 - in->n_bits;
-	struct mark m = { .in_off = n_bits / 8, .in_bit = (unsigned)(n_bits % 8), .off = off };
 	m.window = malloc(DEFLATE_WINDOW_BYTES);
 	if (!m.window)
 		return;
@@ -145,16 +159,54 @@ static bool start_at_beginning(struct unpack *u)
 	return u->from.n_bytes > 2 && start_input(u, 2);
 }
 
+static bool start_at(struct unpack *u, struct packcache_place in)
+{
+	deflate_start(&u->deflate);
+	if (!start_input(u, in.in_off))
+		return false;
+	deflate_skip_bits(&u->deflate, (unsigned)in.in_bit);
+	return true;
+}
+
 static bool start_at_mark(struct unpack *u, const struct mark *m)
 {
 	memcpy(u->out, m->window, DEFLATE_WINDOW_BYTES);
 	u->out_off = m->off - DEFLATE_WINDOW_BYTES;
 	u->n_out = DEFLATE_WINDOW_BYTES;
-	deflate_start(&u->deflate);
-	if (!start_input(u, m->in_off))
-		return false;
-	deflate_skip_bits(&u->deflate, m->in_bit);
-	return true;
+	return start_at(u, m->in);
+}
+
+/* ---- what is there from before --------------------------------------------- */
+
+static void find_cached(struct unpack *u)
+{
+	const struct unpack_from *from = &u->from;
+	u->key = (struct packcache_key){ .off = from->off, .n_packed = from->n_bytes,
+					 .n_bytes = u->n_bytes, .kind = u->kind };
+	u->is_cacheable = u->is_kept && from->cache_dir && !from->memory &&
+			  packcache_set_file(&u->key, from->fd);
+	if (u->is_cacheable && packcache_open(from->cache_dir, &u->key, &u->cache) == 0)
+		u->n_out = (size_t)packcache_bytes(u->cache);
+}
+
+/* It is no good: everything from the beginning. */
+static void forget_cached(struct unpack *u)
+{
+	packcache_close(u->cache);
+	u->cache = NULL;
+	u->has_failed = !start_at_beginning(u);
+}
+
+/* What is to come next is what follows the cached bytes. */
+static void resume(struct unpack *u)
+{
+	uint64_t n = packcache_bytes(u->cache);
+	uint64_t window = n < DEFLATE_WINDOW_BYTES ? n : DEFLATE_WINDOW_BYTES;
+	u->was_too_little = true;
+	if (u->kind != UNPACK_ZLIB ||
+	    !packcache_fill(u->cache, u->out, n - window, (size_t)window) ||
+	    !start_at(u, packcache_rest(u->cache)))
+		forget_cached(u);
 }
 
 /* ---- output -------------------------------------------------------------- */
@@ -178,7 +230,8 @@ static bool run_zstd(struct unpack *u, size_t goal)
 	return true;
 }
 
-static bool run_deflate(struct unpack *u, size_t goal)
+/* Up to the goal, or only to the end of the block. */
+static bool run_deflate(struct unpack *u, size_t goal, bool only_block)
 {
 	for (;;) {
 		switch (deflate_run(&u->deflate, u->out, &u->n_out, goal)) {
@@ -190,6 +243,8 @@ static bool run_deflate(struct unpack *u, size_t goal)
 			break;
 		case DEFLATE_BETWEEN:
 			leave_mark(u);
+			if (only_block)
+				return true;
 			break;
 		case DEFLATE_DONE:
 		case DEFLATE_BAD:
@@ -216,10 +271,17 @@ static bool is_late(const struct unpack *u)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec >= u->from.deadline_ns;
 }
 
+static bool run(struct unpack *u, size_t goal)
+{
+	return u->kind == UNPACK_ZSTD ? run_zstd(u, goal) : run_deflate(u, goal, false);
+}
+
 /* Unpacks up to `end` of the section or to the end of the buffer; false when nothing more comes. */
 static bool advance(struct unpack *u, uint64_t end)
 {
 	u->has_failed |= is_late(u);
+	if (u->cache && !u->was_too_little && !u->has_failed)
+		resume(u);
 	if (u->has_failed)
 		return false;
 	if (!u->is_kept && u->n_out >= u->cap)
@@ -227,7 +289,11 @@ static bool advance(struct unpack *u, uint64_t end)
 	size_t goal = u->cap;
 	if (end - u->out_off < goal)
 		goal = (size_t)(end - u->out_off);
-	bool ok = u->kind == UNPACK_ZSTD ? run_zstd(u, goal) : run_deflate(u, goal);
+	bool ok = run(u, goal);
+	if (!ok && u->cache) {
+		forget_cached(u);
+		ok = !u->has_failed && run(u, goal);
+	}
 	u->has_failed |= !ok;
 	return ok;
 }
@@ -273,6 +339,10 @@ const uint8_t *unpack_kept(struct unpack *u, uint64_t off, size_t *io_n_bytes)
 		return NULL;
 	if (off + *io_n_bytes > u->n_out)
 		advance(u, off + *io_n_bytes);
+	if (u->cache && !packcache_fill(u->cache, u->out, off, *io_n_bytes)) {
+		forget_cached(u);
+		advance(u, off + *io_n_bytes);
+	}
 	size_t there = off < u->n_out ? u->n_out - off : 0;
 	if (*io_n_bytes > there)
 		*io_n_bytes = there;
@@ -314,15 +384,40 @@ int unpack_open(enum unpack_kind kind, const struct unpack_from *from, uint64_t 
 		unpack_close(u);
 		return -ENOMEM;
 	}
-	u->has_failed = !start_at_beginning(u);
+	find_cached(u);
+	if (!u->cache)
+		u->has_failed = !start_at_beginning(u);
 	*ret_unpack = u;
 	return 0;
+}
+
+/* ---- closing --------------------------------------------------------------- */
+
+/* Keeps what came on top of what was there, up to the end of a block.  Who comes back for more is
+ * taken to do so again, and gets all. */
+static void save(struct unpack *u)
+{
+	uint64_t n_before = u->cache ? packcache_bytes(u->cache) : 0, n = u->n_out;
+	if (!u->is_cacheable || u->has_failed || n <= n_before || n < CACHED_BYTES_MIN)
+		return;
+	if (u->was_too_little)
+		advance(u, u->n_bytes);
+	n = u->n_out;
+	if (u->kind == UNPACK_ZLIB) {
+		if (n < u->n_bytes && !run_deflate(u, u->cap, true))
+			return;
+		n = u->n_out < u->n_bytes ? u->end.off : u->n_bytes;
+	}
+	if (n > n_before && (!u->cache || packcache_fill(u->cache, u->out, 0, (size_t)n_before)))
+		packcache_save(u->from.cache_dir, &u->key, u->out, n, u->end.in);
 }
 
 void unpack_close(struct unpack *u)
 {
 	if (!u)
 		return;
+	save(u);
+	packcache_close(u->cache);
 	for (size_t i = 0; i < u->marks.n; i++)
 		free(u->marks.v[i].window);
 	VEC_FREE(&u->marks);

@@ -20,6 +20,7 @@ struct unpack_from {
 	int fd;
 	uint64_t off, n_bytes;   /* of the file; memory has n_bytes, too */
 	uint64_t deadline_ns;    /* of CLOCK_MONOTONIC: then nothing more comes; 0: none */
+	const char *cache_dir;   /* where what is unpacked of a file is kept; NULL: nowhere */
 };
 
 #define UNPACK_KEEP_BYTES (48u << 20)

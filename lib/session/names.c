@@ -15,6 +15,7 @@
 #include "base/vec.h"
 #include "session/engine.h"
 #include "session/fetch.h"
+#include "session/names-mapping.h"
 #include "symbolize/debugfetch.h"
 #include "symbolize/dso.h"
 #include "symbolize/symkdebug.h"
@@ -74,100 +75,6 @@ static int list_used(const struct engine *g, struct by_dso **ret_list, size_t *r
 	*ret_list = TAKE_PTR(list);
 	*ret_n = n;
 	return 0;
-}
-
-/* ---- mappings ---------------------------------------------------------------------- */
-
-static uint32_t add_mapping(struct names *n, struct names_mapping m)
-{
-	for (uint32_t i = 0; i < n->n_mappings; i++) {
-		const struct names_mapping *have = &n->mapping[i];
-		if (have->filename == m.filename && have->build_id == m.build_id &&
-		    have->start == m.start)
-			return i;
-	}
-	if (n->n_mappings == n->cap_mappings) {
-		uint32_t cap = n->cap_mappings ? n->cap_mappings * 2 : 16;
-		struct names_mapping *more = reallocarray(n->mapping, cap, sizeof(*more));
-		if (!more)
-			return NAMES_NO_MAPPING;
-		n->mapping = more;
-		n->cap_mappings = cap;
-	}
-	n->mapping[n->n_mappings] = m;
-	return n->n_mappings++;
-}
-
-static uint32_t build_id_text(struct engine *g, const uint8_t *id, size_t n)
-{
-	char text[2 * DSO_BUILD_ID_MAX + 1] = "";
-	for (size_t i = 0; i < n && i < DSO_BUILD_ID_MAX; i++)
-		snprintf(text + 2 * i, 3, "%02x", id[i]);
-	return strtab_add_cstr(&g->strings, text);
-}
-
-/* The mapping of the segment that vaddr lies in. */
-static uint32_t dso_mapping(struct engine *g, struct names *n, const struct dso *d, uint64_t vaddr)
-{
-	struct names_mapping m = {
-		.limit = UINT64_MAX >> 1,
-		.filename = strtab_add_cstr(&g->strings, d->path),
-		.build_id = build_id_text(g, d->build_id, d->n_build_id),
-	};
-	for (uint16_t i = 0; i < d->n_segments; i++) {
-		const struct dso_segment *s = &d->segment[i];
-		if (vaddr < s->vaddr || vaddr - s->vaddr >= s->n_mem_bytes)
-			continue;
-		m.start = s->vaddr;
-		m.limit = s->vaddr + s->n_mem_bytes;
-		m.file_off = s->file_off;
-		break;
-	}
-	return add_mapping(n, m);
-}
-
-/* The kernel proper, or the module that symkernel names for this address. */
-static uint32_t kernel_mapping(struct engine *g, struct names *n, const struct names_options *o,
-			       const struct symkernel *k, uint64_t address)
-{
-	const char *name, *module = "";
-	uint64_t start;
-	struct names_mapping m = { .limit = UINT64_MAX };
-	char file[80];
-	const struct jitcode_entry *code = jitcode_find(&g->kernel_code, address, UINT64_MAX);
-	if (code && code->index == PERF_RECORD_KSYMBOL_TYPE_BPF) {
-		m.filename = strtab_add_cstr(&g->strings, "[bpf]");
-		return add_mapping(n, m);
-	}
-	if (k && symkernel_find(k, address, &name, &module, &start) && *module) {
-		snprintf(file, sizeof(file), "[%s]", module);
-		m.filename = strtab_add_cstr(&g->strings, file);
-		return add_mapping(n, m);
-	}
-	for (size_t i = 0; !k && i < o->n_kernel_maps; i++) {
-		const struct names_kernel_map *map = &o->kernel_map[i];
-		if (address < map->start || address >= map->end)
-			continue;
-		m = (struct names_mapping){
-			.start = map->start, .limit = map->end,
-			.filename = strtab_add_cstr(&g->strings, map->filename),
-			.build_id = build_id_text(g, map->build_id, map->n_build_id),
-		};
-		return add_mapping(n, m);
-	}
-	uint8_t id[DSO_BUILD_ID_MAX];
-	size_t n_id =
-		k && o->symbols.host ? symkernel_build_id(o->symbols.host, id, sizeof(id)) : 0;
-	if (k)
-		symkernel_text(k, &m.start, &m.limit);
-	/* Addresses behind the text (init, trampolines) are the kernel's too. */
-	if (address < m.start || address >= m.limit) {
-		m.start = 0;
-		m.limit = UINT64_MAX;
-	}
-	m.filename = strtab_add_cstr(&g->strings, "[kernel.kallsyms]");
-	m.build_id = build_id_text(g, id, n_id);
-	return add_mapping(n, m);
 }
 
 /* ---- functions --------------------------------------------------------------------- */
@@ -256,16 +163,6 @@ static void count_named(const struct engine *g, struct names *n, const struct by
 	}
 }
 
-/* Does mapping m, of a frame of the same DSO, hold vaddr, too?  A module's has no bounds. */
-static bool is_in(const struct names *n, uint32_t m, enum dso_kind kind, uint64_t vaddr)
-{
-	if (m == NAMES_NO_MAPPING)
-		return false;
-	const struct names_mapping *have = &n->mapping[m];
-	return vaddr >= have->start && vaddr < have->limit &&
-	       (kind != DSO_KERNEL || have->start != 0);
-}
-
 static int resolve_dso(struct engine *g, const struct names_options *options,
 		       const struct symbolizer_options *o, struct names *n,
 		       const struct by_dso *list, size_t n_list)
@@ -294,12 +191,12 @@ static int resolve_dso(struct engine *g, const struct names_options *options,
 	uint32_t m = NAMES_NO_MAPPING;
 	for (size_t i = 0; i < n_list; i++) {
 		/* By address, so most lie in the mapping of the one before. */
-		if (is_in(n, m, d->key.kind, addr[i].vaddr))
+		if (names_mapping_holds(n, m, d->key.kind, addr[i].vaddr))
 			;
 		else if (d->key.kind == DSO_KERNEL)
-			m = kernel_mapping(g, n, options, o->kernel, addr[i].vaddr);
+			m = names_mapping_kernel(g, n, options, o->kernel, addr[i].vaddr);
 		else if (d->key.kind != DSO_PSEUDO)
-			m = dso_mapping(g, n, d, addr[i].vaddr);
+			m = names_mapping_dso(g, n, d, addr[i].vaddr);
 		if (m != NAMES_NO_MAPPING) {
 			struct symbolizer_has *h = &n->mapping[m].has;
 			h->functions |= has.functions;
@@ -321,7 +218,7 @@ static void add_main_binary(struct engine *g, struct names *n)
 	if (g->procs.first_exe == UINT32_MAX)
 		return;
 	const struct dso *d = dso_get(&g->dsos, g->procs.first_exe);
-	dso_mapping(g, n, d, d->n_segments ? d->segment[0].vaddr : 0);
+	names_mapping_dso(g, n, d, d->n_segments ? d->segment[0].vaddr : 0);
 }
 
 /* Do all kernel frames lie in the kernel proper?  *ret_any: is there one at all? */
@@ -339,6 +236,11 @@ static bool all_in_text(const struct engine *g, const struct by_dso *list, size_
 	return all;
 }
 
+static const char *cache_dir(const struct names_options *o)
+{
+	return o->naming && o->naming->no_cache ? NULL : o->cache_dir;
+}
+
 /* The kernel's names where they are wanted; NULL where there are none to be had. */
 static struct symkernel *open_kernel(const struct engine *g, const struct names_options *o,
 				     const struct by_dso *list, size_t n_list, bool *ret_hidden)
@@ -351,7 +253,8 @@ static struct symkernel *open_kernel(const struct engine *g, const struct names_
 	const struct host *host = o->symbols.host;
 	if (!any || !o->running_kernel || !host)
 		return NULL;
-	if (o->cache_dir && symkernel_cache_open(host, o->cache_dir, &k) == 0) {
+	const char *dir = cache_dir(o);
+	if (dir && symkernel_cache_open(host, dir, &k) == 0) {
 		symkernel_text(k, &start, &end);
 		if (all_in_text(g, list, n_list, start, end, &any))
 			return k;
@@ -364,8 +267,8 @@ static struct symkernel *open_kernel(const struct engine *g, const struct names_
 			 why.what, why.hint[0] ? "; " : "", why.hint);
 		return NULL;
 	}
-	if (o->cache_dir)
-		symkernel_cache_save(k, host, o->cache_dir);
+	if (dir)
+		symkernel_cache_save(k, host, dir);
 	return k;
 }
 
@@ -490,6 +393,7 @@ int names_resolve(struct engine *g, const struct names_options *options, struct 
 	struct symbolizer_options o = options->symbols;
 	struct symkernel *kernel = NULL;
 	o.counts = &n.files;
+	o.cache_dir = cache_dir(options);
 	if (!o.timeout_ns)
 		o.timeout_ns = NAMES_TIMEOUT_NS;
 	CLEANUP_FREE struct by_dso *used = NULL, *list = NULL;

@@ -77,7 +77,8 @@ struct names_options {
 	const struct cprof_naming *naming;  /* whether debug files are fetched; NULL: no */
 	const char *kernel_release;    /* of the recording; NULL: unknown */
 	bool running_kernel;           /* may this machine's kallsyms be used? */
-	const char *cache_dir;         /* for the kernel's names; NULL: no cache */
+	const char *cache_dir;         /* for the kernel's names, and what symbolize/ keeps; NULL:
+					* no cache */
 };
 
 /* Resolves; the engine's strings grow.  names: all zero, or what was found before for the same

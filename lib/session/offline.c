@@ -177,6 +177,7 @@ static int resolve(struct offline *o, const struct dso *d, size_t mapping, struc
 	struct symbolizer_options options = {
 		.host = &o->host, .debug_dirs = o->dir, .log = o->config->log,
 		.demangle = (uint8_t)o->config->naming.demangle, .counts = &counts,
+		.cache_dir = o->config->naming.no_cache ? NULL : o->config->cache_dir,
 		.timeout_ns = o->config->symbol_timeout_ns ? o->config->symbol_timeout_ns
 							   : NAMES_TIMEOUT_NS,
 	};

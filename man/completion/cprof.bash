@@ -41,7 +41,7 @@ _cprof() {
 		--event --freq --count --output --pid --tid --duration --delay --call-graph --max-depth
 		--adaptive --scale --user --kernel --no-inherit --scope --label --labels --ring-size --max-memory
 		--symbol-timeout --strict --quiet --verbose --json --demangle --no-symbols
-		--debuginfod --debuginfod-timeout --kernel-debug
+		--debuginfod --debuginfod-timeout --kernel-debug --no-cache
 		--control --snapshot-signal --switch-output --switch-max-files --last --trigger --exclusive --repeat
 		#end
 		'
@@ -51,7 +51,7 @@ _cprof() {
 		#options top
 		--event --freq --count --pid --tid --call-graph --max-depth --adaptive --user --kernel
 		--no-inherit --scope --ring-size --max-memory --symbol-timeout --demangle
-		--debuginfod --debuginfod-timeout --kernel-debug
+		--debuginfod --debuginfod-timeout --kernel-debug --no-cache
 		--batch --interval --window --limit --output
 		#end
 		'
@@ -75,7 +75,7 @@ _cprof() {
 		#options import
 		--output --symfs --debug-dir --call-graph --label --labels --max-memory
 		--symbol-timeout --quiet --verbose --json --demangle --no-symbols
-		--debuginfod --debuginfod-timeout --kernel-debug
+		--debuginfod --debuginfod-timeout --kernel-debug --no-cache
 		#end
 		'
 		;;
@@ -83,7 +83,7 @@ _cprof() {
 		options='
 		#options symbolize
 		--output --symfs --debug-dir --demangle --quiet --verbose
-		--symbol-timeout --debuginfod --debuginfod-timeout
+		--symbol-timeout --debuginfod --debuginfod-timeout --no-cache
 		#end
 		'
 		;;

@@ -76,6 +76,7 @@ complete -c cprof -n '__cprof_using record' -l json -d 'summary as JSON on stdou
 complete -c cprof -n '__cprof_using record' -l demangle -x -a 'none simple full' -d 'how mangled names are shown'
 complete -c cprof -n '__cprof_using record' -l debuginfod -d 'fetch debug files from servers'
 complete -c cprof -n '__cprof_using record' -l debuginfod-timeout -x -d 'for all files together'
+complete -c cprof -n '__cprof_using record' -l no-cache -d 'use and keep no files below ~/.cache/cprof'
 complete -c cprof -n '__cprof_using record' -l kernel-debug -d 'inlined calls and lines of the kernel'
 complete -c cprof -n '__cprof_using record' -l no-symbols -d 'leave names of files to cprof symbolize'
 complete -c cprof -n '__cprof_using record' -a '(__fish_complete_subcommand --fcs-skip=2)'
@@ -94,6 +95,7 @@ complete -c cprof -n '__cprof_using import' -l json -d 'summary as JSON on stdou
 complete -c cprof -n '__cprof_using import' -l demangle -x -a 'none simple full' -d 'how mangled names are shown'
 complete -c cprof -n '__cprof_using import' -l debuginfod -d 'fetch debug files from servers'
 complete -c cprof -n '__cprof_using import' -l debuginfod-timeout -x -d 'for all files together'
+complete -c cprof -n '__cprof_using import' -l no-cache -d 'use and keep no files below ~/.cache/cprof'
 complete -c cprof -n '__cprof_using import' -l kernel-debug -d 'inlined calls and lines of the kernel'
 complete -c cprof -n '__cprof_using import' -l no-symbols -d 'leave names of files to cprof symbolize'
 complete -c cprof -n '__cprof_using import' -F
@@ -105,6 +107,7 @@ complete -c cprof -n '__cprof_using symbolize' -l symbol-timeout -x -d 'longest 
 complete -c cprof -n '__cprof_using symbolize' -l demangle -x -a 'none simple full' -d 'how mangled names are shown'
 complete -c cprof -n '__cprof_using symbolize' -l debuginfod -d 'fetch debug files from servers'
 complete -c cprof -n '__cprof_using symbolize' -l debuginfod-timeout -x -d 'for all files together'
+complete -c cprof -n '__cprof_using symbolize' -l no-cache -d 'use and keep no files below ~/.cache/cprof'
 complete -c cprof -n '__cprof_using symbolize' -s q -l quiet -d 'no summary'
 complete -c cprof -n '__cprof_using symbolize' -s v -l verbose -d 'explain'
 complete -c cprof -n '__cprof_using symbolize' -F
@@ -177,6 +180,7 @@ complete -c cprof -n '__cprof_using top' -l symbol-timeout -x -d 'longest time f
 complete -c cprof -n '__cprof_using top' -l demangle -x -a 'none simple full' -d 'how mangled names are shown'
 complete -c cprof -n '__cprof_using top' -l debuginfod -d 'fetch debug files from servers'
 complete -c cprof -n '__cprof_using top' -l debuginfod-timeout -x -d 'for all files together'
+complete -c cprof -n '__cprof_using top' -l no-cache -d 'use and keep no files below ~/.cache/cprof'
 complete -c cprof -n '__cprof_using top' -l kernel-debug -d 'inlined calls and lines of the kernel'
 complete -c cprof -n '__cprof_using top' -l batch -x -d 'print so many refreshes as text'
 complete -c cprof -n '__cprof_using top' -s d -l interval -x -d 'time between refreshes'

@@ -1,0 +1,124 @@
+/*
+ * A cache with what was unpacked, by somebody who knows how to make checksums fit: where the
+ * packed bytes go on (u16, 1 byte), how many bytes are there (u16), what is cached (u16 for how
+ * much follows), then what damages the file (u16 for how much, u16 from where), then the packed
+ * bytes.  Whatever comes out, each part is the same each time, unless it is unpacked anew.
+ */
+
+#include "symbolize/packcache.h"
+#include "symbolize/unpack.h"
+
+#include "base/bytes.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define N_MAX (96u << 10)        /* of the section */
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static char dir[64];
+
+static void check(bool ok)
+{
+	if (!ok)
+		abort();
+}
+
+static void clean(void)
+{
+	DIR *d = opendir(dir);
+	for (struct dirent *e; d && (e = readdir(d)) != NULL;)
+		unlinkat(dirfd(d), e->d_name, 0);
+	if (d)
+		closedir(d);
+}
+
+static void remove_dir(void)
+{
+	clean();
+	rmdir(dir);
+}
+
+static void make_dir(void)
+{
+	if (dir[0])
+		return;
+	snprintf(dir, sizeof(dir), "/dev/shm/cprof-fuzz-XXXXXX");
+	if (!mkdtemp(dir)) {
+		snprintf(dir, sizeof(dir), "/tmp/cprof-fuzz-XXXXXX");
+		check(mkdtemp(dir) != NULL);
+	}
+	atexit(remove_dir);
+}
+
+/* Writes over the one file of the folder. */
+static void damage(struct bytes b, uint16_t at)
+{
+	DIR *d = opendir(dir);
+	for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
+		int fd = e->d_name[0] == '.' ? -1 : openat(dirfd(d), e->d_name, O_WRONLY);
+		if (fd < 0)
+			continue;
+		check(pwrite(fd, b.p, bytes_left(&b), at) >= 0);
+		close(fd);
+	}
+	if (d)
+		closedir(d);
+}
+
+static void ask(struct unpack *u, uint8_t *all)
+{
+	size_t n_all = unpack_copy(u, 0, all, N_MAX);
+	check(n_all <= N_MAX);
+	for (uint64_t off = N_MAX - 1; off < N_MAX; off -= 1 + N_MAX / 9) {
+		size_t n = N_MAX - off < 777 ? (size_t)(N_MAX - off) : 777;
+		const uint8_t *p = unpack_kept(u, off, &n);
+		check(n <= 777 && (n == 0 || memcmp(all + off, p, n) == 0));
+	}
+}
+
+static struct bytes part(struct bytes *b, size_t n_bytes)
+{
+	const void *p = bytes_take(b, n_bytes);
+	return bytes_of(p ? p : "", p ? n_bytes : 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct bytes b = bytes_of(data, size);
+	struct packcache_place rest = { .in_off = bytes_u16(&b), .in_bit = bytes_u8(&b) };
+	uint64_t n_bytes = 1 + (uint64_t)bytes_u16(&b) * 4 % N_MAX;
+	struct bytes cached = part(&b, bytes_u16(&b));
+	uint16_t n_over = bytes_u16(&b), at = bytes_u16(&b);
+	struct bytes over = part(&b, n_over);
+	size_t n_packed = bytes_left(&b);
+	if (b.bad || !n_packed)
+		return 0;
+	make_dir();
+	int fd = memfd_create("packed", MFD_CLOEXEC);
+	uint8_t *section = calloc(1, N_MAX), *all = malloc(N_MAX);
+	check(fd >= 0 && section && all && write(fd, b.p, n_packed) == (ssize_t)n_packed);
+	for (size_t i = 0; bytes_left(&cached) && i < n_bytes; i++)
+		section[i] = cached.p[i % bytes_left(&cached)];
+	struct packcache_key key = { .n_packed = n_packed, .n_bytes = N_MAX, .kind = UNPACK_ZLIB };
+	struct unpack_from from = { .fd = fd, .n_bytes = n_packed, .cache_dir = dir };
+	struct unpack *u;
+	check(packcache_set_file(&key, fd));
+	packcache_save(dir, &key, section, n_bytes, rest);
+	damage(over, at);
+	if (unpack_open(UNPACK_ZLIB, &from, N_MAX, N_MAX, &u) == 0) {
+		ask(u, all);
+		unpack_close(u);
+	}
+	close(fd);
+	free(section);
+	free(all);
+	clean();
+	return 0;
+}
