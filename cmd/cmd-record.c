@@ -56,7 +56,7 @@ static int summarize(struct recording *rec)
 		.recorder = rec->recorder, .file = rec->files.file, .verbose = rec->opts.verbose,
 		.command_name = rec->launch.name, .command_ended = rec->launch.ended,
 		.command_status = rec->launch.ended ? launch_status(&rec->launch) : 0,
-		.own_cpu_s = own_cpu_s(),
+		.own_cpu_s = own_cpu_s(), .used_by_ticks = rec->opts.config.all_processes,
 	};
 	if (!rec->opts.quiet) {
 		summary_print(&s, stderr);
@@ -173,7 +173,7 @@ static int run(struct recording *rec, int *ret_status, struct err *e)
 	if (code < 0)
 		return code;
 	signal(SIGPIPE, SIG_IGN);
-	o->config.command_pid = rec->launch.pid;
+	o->config.command_pid = o->config.all_processes ? 0 : rec->launch.pid;
 	if (!o->quiet)
 		o->config.explain = log_record_line;
 	o->config.explain_max = o->verbose ? CPROF_EXPLAIN_ALL : CPROF_EXPLAIN_NOTE;

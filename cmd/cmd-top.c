@@ -145,7 +145,7 @@ static int run(struct top_state *top, int *ret_status, struct err *e)
 	if (code < 0)
 		return code;
 	signal(SIGPIPE, SIG_IGN);
-	c->command_pid = top->launch.pid;
+	c->command_pid = c->all_processes ? 0 : top->launch.pid;
 	c->cache_dir = top->cache_dir = cachedir_path();
 	realtime_set(true);
 	code = cprof_recorder_new(c, &top->recorder, e);

@@ -224,6 +224,7 @@ int recordloop_run(struct recording *rec, struct err *e)
 	struct loop l = { .rec = rec, .end_ns = UINT64_MAX };
 	targetuse_init(&rec->use, o->config.pid, o->config.n_pids, o->config.tid,
 		       o->config.n_tids, rec->launch.pid);
+	rec->use.all = o->config.all_processes;
 	if (o->duration_ns)
 		l.end_ns = now_ns() + o->duration_ns + o->config.delay_ns;
 	rec->clock = (struct rotate_clock){ now_ns(), 0 };

@@ -45,6 +45,9 @@ static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "Target:", 1 },
 	{ "pid", 'p', "PID[,PID...]", 0, "Record running processes, with all their threads", 1 },
 	{ "tid", 't', "TID[,TID...]", 0, "Record single threads", 1 },
+	{ "all-cpus", 'a', NULL, 0,
+	  "Record all processes of the machine; a command only says how long", 1 },
+	{ "cpu", 'C', "LIST", 0, "The same, but only on these CPUs: 0,2 or 0-3,8", 1 },
 	{ "no-inherit", OPT_NO_INHERIT, NULL, 0,
 	  "Leave out threads and children that are made later", 1 },
 	{ "scope", OPT_SCOPE, "SCOPE", 0, "How events are opened: auto, task, cpu or cgroup", 1 },
@@ -186,8 +189,17 @@ static void check_end(struct recordopts *o, struct argp_state *state)
 {
 	const struct cprof_config *c = &o->config;
 	bool attach = o->pids.n || o->tids.n;
-	if (!attach && !o->command)
-		argp_error(state, "what shall be recorded? give -p PID, -t TID or a command");
+	if (!attach && !o->command && !c->all_processes)
+		argp_error(state, "what shall be recorded? give -p PID, -t TID, -a or a command");
+	if (attach && c->all_processes)
+		argp_error(state, "%s records all processes, and does not go with -p and -t",
+			   c->cpus ? "-C" : "-a");
+	if (c->all_processes && c->no_inherit)
+		argp_error(state, "%s records all processes: --no-inherit cannot leave out those "
+			   "that are made later", c->cpus ? "-C" : "-a");
+	if (c->all_processes && (c->scope == CPROF_SCOPE_TASK || c->scope == CPROF_SCOPE_CGROUP))
+		argp_error(state, "%s records whole CPUs, in no other --scope than cpu",
+			   c->cpus ? "-C" : "-a");
 	if (attach && o->command)
 		argp_error(state, "-p and -t do not go with a command ('%s')", o->command[0]);
 	if (c->freq && c->period)
@@ -233,6 +245,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case OPT_LABEL:
 		labelopt_add(state, arg, &o->labels.v, &o->labels.n, &o->labels.cap);
+		break;
+	case 'a': c->all_processes = true; break;
+	case 'C':
+		c->all_processes = true;
+		c->cpus = arg;
 		break;
 	case 'F': c->freq = arg; break;
 	case 'c': c->period = arg; break;
@@ -309,7 +326,8 @@ static const struct argp argp = {
 	.children = children,
 	.options = options,
 	.parser = parse,
-	.args_doc = "-p PID[,PID...]\n-t TID[,TID...]\n[--] COMMAND [ARG...]",
+	.args_doc = "-p PID[,PID...]\n-t TID[,TID...]\n[--] COMMAND [ARG...]\n"
+		    "-a [[--] COMMAND [ARG...]]",
 	.doc = "Record a profile, one gzipped pprof file per event.\v"
 	       "Exit status: 0 done, 1 failed, 2 incomplete (--strict), 64 usage; of a command "
 	       "that was recorded its own, 126 or 127 when it could not be run.",

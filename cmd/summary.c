@@ -8,14 +8,20 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 /* A gap is told from here on, unless it is within three standard errors of the count of samples. */
 #define GAP_TOLD_PERCENT 2.0
 
-static bool is_gap(double percent, uint64_t n_samples)
+/* What was counted in ticks (USER_HZ) is no more exact than as many samples. */
+#define TICK_NS 10000000u
+
+static bool is_gap(const struct summary *s, double percent, const struct cprof_event_stats *ev)
 {
 	double gap = fabs(percent - 100);
-	double n_expected = percent > 0 ? (double)n_samples * 100 / percent : 0;
+	uint64_t n_ticks = ev->value / TICK_NS;
+	uint64_t n = s->used_by_ticks && n_ticks < ev->n_samples ? n_ticks : ev->n_samples;
+	double n_expected = percent > 0 ? (double)n * 100 / percent : 0;
 	return percent >= 0 && gap > GAP_TOLD_PERCENT && gap > 300 / sqrt(n_expected + 1);
 }
 
@@ -171,7 +177,7 @@ static void print_event(const struct summary *s, FILE *to, size_t i)
 	else
 		fprintf(to, ", standing for %" PRIu64 " events", scaled(ev.value, ev.scale));
 	double percent = cprof_coverage_percent(s->recorder, i);
-	if (is_gap(percent, ev.n_samples))
+	if (is_gap(s, percent, &ev))
 		fprintf(to, ", %.1f %% of what was %s", percent, ev.is_clock ? "used" : "counted");
 	if (ev.time_enabled_ns && ev.time_running_ns < ev.time_enabled_ns / 100 * 99)
 		fprintf(to, ", counting %.0f %% of the time%s",
@@ -181,7 +187,7 @@ static void print_event(const struct summary *s, FILE *to, size_t i)
 		fprintf(to, " -> %s (%s)", s->file[i].path,
 			units_size_text(s->file[i].n_bytes, text));
 	fputc('\n', to);
-	if (is_gap(percent, ev.n_samples) && percent < 100 && st.scope == CPROF_SCOPE_TASK)
+	if (is_gap(s, percent, &ev) && percent < 100 && st.scope == CPROF_SCOPE_TASK)
 		fprintf(to, "  threads that live shorter than a sampling period go unseen with "
 			    "--scope task; --scope cpu sees them (CAP_PERFMON or root)\n");
 	print_particulars(s, to, i, &ev);
@@ -212,6 +218,9 @@ void summary_print(const struct summary *s, FILE *to)
 		if (s->file[i].path)
 			print_event(s, to, i);
 	print_cost(s, to, &st);
+	if (st.n_own_samples)
+		fprintf(to, "  %" PRIu64 " of the samples are of cprof itself (pid %d)\n",
+			st.n_own_samples, (int)getpid());
 	for (size_t i = 0; i < N_LOSSES; i++)
 		if (loss[i].n && (loss[i].forbidden || loss[i].told || s->verbose))
 			fprintf(to, "  %" PRIu64 " %s\n", loss[i].n, loss[i].what);
@@ -304,7 +313,8 @@ void summary_print_json(const struct summary *s, FILE *to)
 		st.n_frames_user, st.n_frames_user_named);
 	fprintf(to, ", \"kernel_frames\": %" PRIu64 ", \"kernel_frames_named\": %" PRIu64,
 		st.n_frames_kernel, st.n_frames_kernel_named);
-	fprintf(to, ", \"other_tasks_samples\": %" PRIu64, st.n_foreign);
+	fprintf(to, ", \"other_tasks_samples\": %" PRIu64 ", \"own_samples\": %" PRIu64,
+		st.n_foreign, st.n_own_samples);
 	fprintf(to, ", \"descriptors\": %u, \"cpus\": %u, \"ring_bytes\": %" PRIu64, st.n_fds,
 		st.n_cpus, st.ring_bytes);
 	fprintf(to, ", \"own_cpu_s\": %.6f, \"peak_table_bytes\": %" PRIu64, s->own_cpu_s,

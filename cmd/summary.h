@@ -25,6 +25,7 @@ struct summary {
 	int command_status;
 	bool command_ended;
 	double own_cpu_s;        /* of cprof itself */
+	bool used_by_ticks;      /* the CPU time used was counted in clock ticks */
 };
 
 /* True when something was lost, throttled or truncated (--strict). */

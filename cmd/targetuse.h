@@ -14,6 +14,7 @@ struct targetuse {
 	const pid_t *pid, *tid;        /* borrowed */
 	size_t n_pids, n_tids;
 	pid_t command;
+	bool all;                      /* instead of these: all processes of the machine */
 	uint64_t cpu_ticks, cpu_ns;    /* of the last look: CPU time, and when; 0: none yet */
 	pid_t *seen;                   /* the processes of one look */
 	size_t n_seen, cap_seen;

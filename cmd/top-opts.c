@@ -79,6 +79,11 @@ static void describe_target(struct top_state *top)
 {
 	const struct cprof_config *c = &top->rec.config;
 	size_t n = 0, size = sizeof(top->target);
+	if (c->all_processes) {
+		snprintf(top->target, size, "all processes%s%s",
+			 c->cpus ? " on CPUs " : "", c->cpus ? c->cpus : "");
+		return;
+	}
 	if (top->rec.command) {
 		snprintf(top->target, size, "%s", top->rec.command[0]);
 		return;
@@ -94,7 +99,7 @@ static void describe_target(struct top_state *top)
 void top_opts_parse(struct top_state *top, int argc, char **argv)
 {
 	static const char *const record_options[] = {
-		"pid", "tid", "no-inherit", "scope", "event", "freq", "count", "adaptive", "user",
+		"pid", "tid", "all-cpus", "cpu", "no-inherit", "scope", "event", "freq", "count", "adaptive", "user",
 		"kernel", "call-graph", "max-depth", "ring-size", "max-memory",
 		NULL
 	};

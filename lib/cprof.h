@@ -147,6 +147,8 @@ struct cprof_config {
 	void *explain_ctx;
 	enum cprof_explain explain_max;
 	const struct cprof_machine *machine; /* for cprof's own tests; NULL */
+	bool all_processes;            /* of the machine, instead of other targets: scope cpu */
+	const char *cpus;              /* with it, these CPUs only: "0-3,8"; NULL: all */
 };
 
 /* What one event came to; strings are borrowed from the recorder. */
@@ -205,6 +207,7 @@ struct cprof_stats {
 	bool kernel_names_hidden;
 	uint64_t n_debug_misfits;      /* files whose debug file is another one's: not used */
 	uint64_t n_symbol_timeouts;    /* files that symbol_timeout_ns cut short */
+	uint64_t n_own_samples;        /* of all_processes: of the recording process itself */
 };
 
 /* ---- life ---------------------------------------------------------------------------- */

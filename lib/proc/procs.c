@@ -260,7 +260,7 @@ static void consider_exe(struct procs *p, struct procs_process *proc, const stru
 
 static void consider_first_exe(struct procs *p, const struct procs_process *proc)
 {
-	if (proc->exe == UINT32_MAX || !is_wanted(p, proc))
+	if (proc->exe == UINT32_MAX || !is_wanted(p, proc) || p->no_first_exe)
 		return;
 	if (p->first_exe == UINT32_MAX) {
 		p->first_exe_pid = proc->pid;

@@ -71,6 +71,7 @@ struct procs {
 	uint32_t first_exe;           /* dso of mapping[0]: what the first process is at last */
 	void (*user_free)(void *user);/* for procs_thread.user; NULL: free() */
 	bool only_targets;            /* records of others are fed, too: see procs_feed */
+	bool no_first_exe;            /* no program is the main one */
 	/* private */
 	uint32_t first_exe_pid;       /* whose main binary that is */
 	bool first_exe_sure;

@@ -196,6 +196,10 @@ int comments_make(struct comments *c, const struct cprof_config *config,
 	say(c, &failed, "machine: %s %s, Linux %s, %u CPUs", facts->hostname, facts->arch,
 	    facts->kernel_release, facts->n_cpus);
 	say(c, &failed, "scope: %s", comments_scope_name(st->scope));
+	if (config->all_processes)
+		say(c, &failed, "target: all processes%s%s; %llu samples of cprof itself",
+		    config->cpus ? ", on the CPUs " : "", config->cpus ? config->cpus : "",
+		    (unsigned long long)st->n_own_samples);
 	if (ev->count_scale != 0 || (ev->count_unit && *ev->count_unit))
 		say(c, &failed, "unit: each count is %.17g %s",
 		    ev->count_scale != 0 ? ev->count_scale : 1.0,

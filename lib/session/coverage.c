@@ -2,13 +2,14 @@
  * Nothing here costs the target anything: a counting event, inherited by every thread, would be
  * exact but makes threads half as expensive again.  So the accounts that the kernel keeps anyway
  * are asked: process clocks, /proc/PID/stat for children that were waited for, wait4(2) for
- * commands.
+ * commands, /proc/stat for whole CPUs.
  */
 #include "session/coverage.h"
 
 #include "proc/cputime.h"
 #include "proc/procs.h"
 #include "session/cgroup.h"
+#include "source/cpus.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -53,8 +54,16 @@ static int used(const struct coverage *c, const struct coverage_task *t, uint64_
 	return cputime_process_ns(t->id, ret_ns);
 }
 
+void coverage_watch_cpus(struct coverage *c, bool all, const char *cpus)
+{
+	c->all = all;
+	c->cpus = cpus;
+}
+
 void coverage_start(struct coverage *c)
 {
+	if (c->all)
+		cpus_busy_ns(c->host, c->cpus, &c->base_cpus_ns);
 	if (c->cgroup)
 		cgroup_cpu_ns(c->cgroup, &c->base_cgroup_ns);
 	for (size_t i = 0; i < c->n_tasks; i++)
@@ -72,6 +81,12 @@ static bool is_task(const struct coverage *c, uint32_t pid)
 void coverage_stop(struct coverage *c, const struct procs *procs)
 {
 	uint64_t ns, children_ns;
+	if (c->all) {
+		c->known = c->base_cpus_ns && cpus_busy_ns(c->host, c->cpus, &ns) == 0;
+		if (c->known)
+			c->used_ns = ns - c->base_cpus_ns;
+		return;
+	}
 	if (c->cgroup && cgroup_cpu_ns(c->cgroup, &ns) == 0) {
 		c->used_ns = ns - c->base_cgroup_ns;
 		c->known = true;

@@ -27,6 +27,9 @@ struct coverage {
 	size_t n_tasks;
 	const struct cgroup *cgroup;  /* where the target has one of its own: knows all; NULL */
 	uint64_t base_cgroup_ns;
+	bool all;                     /* all processes: what these CPUs were busy */
+	const char *cpus;             /* NULL: all CPUs */
+	uint64_t base_cpus_ns;
 	bool follow;                  /* children belong to the target */
 	bool command_done;            /* task[0] was a command, and has used command_ns in all */
 	uint64_t command_ns;
@@ -39,6 +42,10 @@ int coverage_init(struct coverage *c, const struct host *h, const pid_t *pid, si
 		  const pid_t *tid, size_t n_tids, pid_t command_pid, bool follow,
 		  const struct cgroup *cgroup);
 void coverage_done(struct coverage *c);
+
+/* With `all` the target is all that runs on these CPUs (borrowed; see cpus_busy_ns), whatever else
+ * coverage_init was told. */
+void coverage_watch_cpus(struct coverage *c, bool all, const char *cpus);
 
 /* Recording begins now. */
 void coverage_start(struct coverage *c);

@@ -260,6 +260,7 @@ static void feed_sample(struct engine *g, const struct record *r)
 	}
 	ev->n_samples++;
 	ev->value += value;
+	ev->n_own += pid == g->options.own_pid;
 	if (!g->first_ns)
 		g->first_ns = r->time_ns;
 	g->last_ns = r->time_ns;
@@ -327,6 +328,7 @@ static void feed_side_band(struct engine *g, const struct record *r)
 	if (!targets_feed(&g->targets, r))
 		return;
 	procs_feed(&g->procs, r, g->options.follow);
+	remap_note(&g->remap, &g->procs, r);
 	jit_feed(&g->jit, &g->procs, r);
 	if (g->options.host)
 		feed_app_labels(g, r);

@@ -58,11 +58,13 @@ struct engine_options {
 	uint32_t max_depth;          /* of stacks by CFI, in frames; 0: the default */
 	const char *machine;         /* uname -m of the recorded machine */
 	bool follow;                 /* children and later threads are targets */
+	uint32_t own_pid;            /* whose samples are counted in n_own; 0: nobody's */
 };
 
 struct engine_event {
 	uint64_t n_samples;          /* of the target, lost ones not included */
 	uint64_t value;              /* sum of their periods */
+	uint64_t n_own;              /* of them, of the recording process itself */
 	uint64_t n_foreign;          /* of other tasks: seen and passed over */
 	uint64_t n_lost_records;     /* by PERF_RECORD_LOST and LOST_SAMPLES */
 	uint64_t n_lost_in_ring;     /* of these, by LOST: the ring was full */

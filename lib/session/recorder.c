@@ -16,6 +16,7 @@
 #include "session/machine.h"
 #include "session/results.h"
 #include "session/setup.h"
+#include "session/system.h"
 #include "session/window.h"
 #include "source/record.h"
 #include "source/synth.h"
@@ -68,7 +69,8 @@ static int set_targets(struct cprof_recorder *r)
 	const struct cprof_config *c = &r->config;
 	struct targets *t = &r->engine.targets;
 	int code = 0;
-	t->all = r->scope == LIVE_TASK || r->scope == LIVE_CGROUP;
+	t->no_idle = c->all_processes;
+	t->all = c->all_processes || r->scope == LIVE_TASK || r->scope == LIVE_CGROUP;
 	if (c->command_pid)
 		targets_add_command(t, (uint32_t)c->command_pid);
 	for (size_t i = 0; i < c->n_pids && code == 0; i++) {
@@ -175,6 +177,7 @@ int cprof_recorder_new_sized(const struct cprof_config *config, size_t config_by
 			.max_depth = config->max_depth,
 			.machine = r->source->facts.arch,
 			.follow = !config->no_inherit,
+			.own_pid = config->all_processes ? (uint32_t)getpid() : 0,
 		};
 		code = engine_init(&r->engine, &o, e);
 		r->engine_ready = code == 0;
@@ -189,6 +192,8 @@ int cprof_recorder_new_sized(const struct cprof_config *config, size_t config_by
 		cprof_recorder_free(r);
 		return code;
 	}
+	coverage_watch_cpus(&r->coverage, config->all_processes, config->cpus);
+	r->engine.procs.no_first_exe = config->all_processes;
 	watch_targets(r);
 	*ret_recorder = r;
 	return 0;
@@ -237,6 +242,8 @@ static void read_proc(struct cprof_recorder *r)
 {
 	const struct cprof_config *c = &r->config;
 	uint64_t time_ns = now_ns(CLOCK_MONOTONIC);
+	if (c->all_processes)
+		system_read_proc(r);
 	for (size_t i = 0; i < c->n_pids; i++)
 		synth_process(r->host, c->pid[i], time_ns, feed, &r->engine);
 	for (size_t i = 0; i < c->n_tids; i++)

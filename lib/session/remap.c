@@ -8,6 +8,9 @@
 #include "session/remap.h"
 
 #include "proc/procs.h"
+#include "source/record.h"
+
+#include <linux/perf_event.h>
 
 bool remap_process(struct remap *m, struct procs_process *p, uint64_t time_ns,
 		   synth_sink_fn *sink, void *ctx)
@@ -20,4 +23,17 @@ bool remap_process(struct remap *m, struct procs_process *p, uint64_t time_ns,
 	m->n_reads++;
 	synth_process(m->host, (pid_t)p->pid, time_ns, sink, ctx);
 	return true;
+}
+
+void remap_note(const struct remap *m, struct procs *procs, const struct record *r)
+{
+	bool fork = r->type == PERF_RECORD_FORK && r->pid != r->fork.ppid;
+	if (!m->is_lazy || !(fork || (r->type == PERF_RECORD_COMM && r->comm.exec)))
+		return;
+	struct procs_process *p = procs_find(procs, r->pid);
+	const struct procs_process *parent = fork ? procs_find(procs, r->fork.ppid) : NULL;
+	if (p && parent && !p->n_losses_seen)
+		p->n_losses_seen = parent->n_losses_seen;
+	else if (p && !fork)
+		p->n_losses_seen = m->n_losses;
 }

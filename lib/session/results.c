@@ -33,6 +33,8 @@ void results_stats(const struct engine *g, const struct source *s, const struct 
 	ret->n_cpus = s->facts.n_cpus;
 	for (size_t i = 0; i < g->options.n_events; i++)
 		ret->n_foreign += g->event[i].n_foreign;
+	for (size_t i = 0; i < g->options.n_events; i++)
+		ret->n_own_samples += g->event[i].n_own;
 	if (!names)
 		return;
 	ret->n_frames_user = names->n_frames_user;

@@ -5,6 +5,7 @@
 #include "event/evopen.h"
 #include "session/machine.h"
 #include "session/recorder-private.h"
+#include "session/system.h"
 #include "session/targetcheck.h"
 
 #include <errno.h>
@@ -31,6 +32,8 @@
 static int check_targets(struct cprof_recorder *r, struct err *e)
 {
 	const struct cprof_config *c = &r->config;
+	if (c->all_processes)
+		return 0;
 	if (c->n_pids + c->n_tids == 0 && !c->command_pid)
 		return err_set(e, EINVAL, "no target: neither a process, a thread nor a command");
 	if (c->n_pids + c->n_tids && c->command_pid)
@@ -106,6 +109,9 @@ static int check_ring(const struct cprof_config *c, struct err *e)
 unsigned setup_optional_labels(const struct cprof_config *c)
 {
 	unsigned bits = ENGINE_LABELS_DEFAULT;
+	/* Among all processes there is always another one. */
+	if (c->all_processes)
+		bits &= ~(unsigned)(ENGINE_LABEL_PID | ENGINE_LABEL_PROCESS_NAME);
 	for (unsigned bit = 1; bit <= ENGINE_LABEL_CGROUP; bit <<= 1) {
 		const char *key = samplelabels_key(bit);
 		for (size_t i = 0; i < c->n_labels; i++)
@@ -362,7 +368,11 @@ static int open_source(struct cprof_recorder *r, struct live_options *o, struct 
 		if (code < 0)
 			return code;
 	}
+	o->cpus = c->cpus;
+	o->expects_files = c->all_processes;
 	int code = live_open(o, &r->source, e);
+	if (code < 0 && c->all_processes)
+		system_explain(e);
 	if (code < 0)
 		return code;
 	note_weights(r);
@@ -401,7 +411,9 @@ int setup_recorder(struct cprof_recorder *r, struct err *e)
 	if (host_read_long(r->host, HOST_SYS, &max_branches,
 			   "bus/event_source/devices/cpu/caps/branches") == 0)
 		r->max_branches = (uint32_t)max_branches;
-	code = choose_rate(c, &o.attr, e);
+	code = system_check(r, e);
+	if (code == 0)
+		code = choose_rate(c, &o.attr, e);
 	if (code == 0)
 		code = check_labels(c, e);
 	if (code == 0)

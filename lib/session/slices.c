@@ -120,6 +120,7 @@ static void add_events(struct engine_event *to, const struct engine_event *from,
 	for (size_t i = 0; i < n; i++) {
 		to[i].n_samples += from[i].n_samples;
 		to[i].value += from[i].value;
+		to[i].n_own += from[i].n_own;
 		to[i].n_foreign += from[i].n_foreign;
 		to[i].n_lost_records += from[i].n_lost_records;
 		to[i].n_lost_in_ring += from[i].n_lost_in_ring;

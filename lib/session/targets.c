@@ -100,7 +100,9 @@ bool targets_has(const struct targets *t, uint32_t pid, uint32_t tid)
 {
 	if (pid == t->waiting_pid && pid)
 		return false;
-	return t->all || set_has(&t->pids, pid) || set_has(&t->tids, tid);
+	if (t->all)
+		return tid != 0 || !t->no_idle;
+	return set_has(&t->pids, pid) || set_has(&t->tids, tid);
 }
 
 static bool feed_fork(struct targets *t, const struct record *r)

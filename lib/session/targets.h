@@ -26,7 +26,8 @@ struct targets {
 	uint32_t waiting_pid;      /* a command that has not exec'ed yet; 0 */
 	uint64_t started_ns;       /* when it surely had, though no record told; 0: not known */
 	bool follow;               /* children and later threads belong too */
-	bool all;                  /* the kernel filters: everything that arrives is wanted */
+	bool all;                  /* everything that arrives is wanted */
+	bool no_idle;              /* but the idle task, whose ids are 0 */
 };
 
 void targets_init(struct targets *t, bool follow);

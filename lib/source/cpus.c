@@ -7,6 +7,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -85,4 +86,30 @@ int cpus_online(const struct host *h, int **ret_cpus, struct err *e)
 		cpus[i] = i;
 	*ret_cpus = cpus;
 	return (int)n;
+}
+
+int cpus_busy_ns(const struct host *h, const char *list, uint64_t *ret_ns)
+{
+	CLEANUP_FREE char *text = NULL;
+	uint64_t ticks = 0;
+	bool any = false;
+	int code = host_read_file(h, HOST_PROC, &text, NULL, "stat");
+	for (char *line = text; code == 0 && line && *line;) {
+		int cpu;
+		unsigned long long user, nice, system, irq, softirq;
+		/* The first line, "cpu ", is the sum; %d would skip its blank. */
+		if (strncmp(line, "cpu", 3) == 0 && isdigit((unsigned char)line[3]) &&
+		    sscanf(line, "cpu%d %llu %llu %llu %*u %*u %llu %llu", &cpu, &user, &nice,
+			   &system, &irq, &softirq) == 6 && cpus_contain(list, cpu)) {
+			ticks += user + nice + system + irq + softirq;
+			any = true;
+		}
+		line = strchr(line, '\n');
+		line += line != NULL;
+	}
+	if (code == 0 && !any)
+		code = -EINVAL;
+	if (code == 0)
+		*ret_ns = ticks * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
+	return code;
 }

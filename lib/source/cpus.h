@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct err;
 struct host;
@@ -19,5 +20,9 @@ bool cpus_contain(const char *text, int cpu);
 /* The list of HOST_SYS/devices/system/cpu/online; without one, 0 .. sysconf(_SC_NPROCESSORS_ONLN)
  * - 1. */
 int cpus_online(const struct host *h, int **ret_cpus, struct err *e);
+
+/* How long the CPUs of a list (NULL: all) were busy since boot, by /proc/stat, which counts in
+ * clock ticks (10 ms): user, nice, system, irq and softirq.  0 or -errno. */
+int cpus_busy_ns(const struct host *h, const char *list, uint64_t *ret_ns);
 
 #endif

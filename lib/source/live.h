@@ -42,6 +42,8 @@ struct live_options {
 	size_t n_tids;
 	bool read_seldom;            /* larger rings, where ring_bytes is 0 */
 	bool pausable;               /* the side band has events of its own: see live_pause */
+	const char *cpus;            /* on these CPUs only, a list as in cpus.h; NULL: on all */
+	bool expects_files;          /* the session opens files of many programs */
 	uint64_t ring_bytes; /* data bytes of each ring, a power of two of pages; 0: choose */
 };
 

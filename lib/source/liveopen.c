@@ -37,6 +37,10 @@
 #define RING_BYTES_MIN (64u << 10)
 #define RINGS_TOTAL_BYTES (64u << 20)
 
+/* Descriptors for the files of programs, one for each. */
+#define FILES_FEW 512
+#define FILES_MANY 16384
+
 /* As perf_event_open(2) has it. */
 #define ANY_CPU (-1)
 
@@ -584,6 +588,16 @@ static void read_facts(struct source_facts *f, size_t n_cpus)
 	f->running_kernel = true;
 }
 
+/* Leaves those in cpus that are on the list. */
+static int choose_cpus(const char *list, int *cpus, int n)
+{
+	int kept = 0;
+	for (int i = 0; i < n; i++)
+		if (cpus_contain(list, cpus[i]))
+			cpus[kept++] = cpus[i];
+	return kept;
+}
+
 int live_open(const struct live_options *options, struct source **ret_source, struct err *e)
 {
 	struct live_options o = *options;
@@ -596,6 +610,11 @@ int live_open(const struct live_options *options, struct source **ret_source, st
 		return err_errno(e, ENOMEM, "cannot set up recording");
 	l->source.ops = &live_ops;
 	read_facts(&l->source.facts, (size_t)n_cpus);
+	n_cpus = choose_cpus(o.cpus, cpus, n_cpus);
+	if (n_cpus == 0) {
+		source_close(&l->source);
+		return err_set(e, ENODEV, "none of the CPUs %s is online", o.cpus);
+	}
 	if (is_one_thread(&o)) {
 		cpus[0] = ANY_CPU;
 		n_cpus = 1;
@@ -613,7 +632,8 @@ int live_open(const struct live_options *options, struct source **ret_source, st
 		set_attr(l, &o, (uint32_t)i);
 	if (code == 0) {
 		size_t n_places = o.scope == LIVE_TASK ? count_threads(&o) : 1;
-		raise_nofile((size_t)n_cpus * (1 + o.n_events * n_places) + 512);
+		raise_nofile((size_t)n_cpus * (1 + o.n_events * n_places) +
+			     (o.expects_files ? FILES_MANY : FILES_FEW));
 		code = open_rings(l, &o, cpus, (size_t)n_cpus, e);
 	}
 	if (code == 0)

@@ -38,7 +38,7 @@ _cprof() {
 	record)
 		options='
 		#options record
-		--event --freq --count --output --pid --tid --duration --delay --call-graph --max-depth
+		--event --freq --count --output --pid --tid --all-cpus --cpu --duration --delay --call-graph --max-depth
 		--adaptive --scale --user --kernel --no-inherit --scope --label --labels --ring-size --max-memory
 		--symbol-timeout --strict --quiet --verbose --json --demangle --no-symbols
 		--debuginfod --debuginfod-timeout --kernel-debug --no-cache
@@ -49,7 +49,8 @@ _cprof() {
 	top)
 		options='
 		#options top
-		--event --freq --count --pid --tid --call-graph --max-depth --adaptive --user --kernel
+		--event --freq --count --pid --tid --all-cpus --cpu --call-graph --max-depth --adaptive --user
+		--kernel
 		--no-inherit --scope --ring-size --max-memory --symbol-timeout --demangle
 		--debuginfod --debuginfod-timeout --kernel-debug --no-cache
 		--batch --interval --window --limit --output
@@ -131,7 +132,7 @@ _cprof() {
 				((i++))
 				break
 				;;
-			-e | -F | -c | -o | -p | -t | -d | --batch | --interval | --window | --limit | --event | --freq | --count | --output | --pid | --tid | \
+			-e | -F | -c | -o | -p | -t | -C | -d | --batch | --interval | --window | --limit | --event | --freq | --count | --output | --pid | --tid | --cpu | \
 				--duration | --delay | --call-graph | --max-depth | --scope | --label | --labels | \
 				--ring-size | --max-memory | --symbol-timeout | --demangle | --debuginfod-timeout | --control | --switch-max-files | --last | --trigger)
 				((i++))
@@ -169,7 +170,7 @@ _cprof() {
 	--sort) mapfile -t COMPREPLY < <(compgen -W 'flat cum' -- "$cur") ;;
 	--control) mapfile -t COMPREPLY < <(compgen -W 'fd: fifo:' -- "$cur") ;;
 	--switch-max-files | --last | --trigger | \
-		-d | --batch | --interval | --window | -F | --freq | -c | --count | -t | --tid | --duration | --delay | --max-depth | --label | --ring-size | \
+		-d | --batch | --interval | --window | -F | --freq | -c | --count | -t | --tid | -C | --cpu | --duration | --delay | --max-depth | --label | --ring-size | \
 		--debuginfod-timeout | --max-memory | --symbol-timeout | --limit | --sample-type) ;;
 	*)
 		if [[ $cur == -* ]]; then

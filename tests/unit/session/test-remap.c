@@ -54,6 +54,25 @@ int main(void)
 	tap_int((long long)g.remap.n_reads, 2, "but later");
 	engine_done(&g);
 
+	/* Most processes were not read in advance: each is with its first sample, but those that
+	 * records have told of. */
+	open_engine(&g, &real);
+	uint32_t pid = (uint32_t)getpid();
+	g.remap.n_losses = 1;
+	g.remap.is_lazy = true;
+	feed_at(1);
+	tap_ok(is_known(&g, 0) && g.remap.n_reads == 1, "a process that was not read");
+	feed_fork(&g, pid, pid, pid + 1, pid + 1);
+	feed_sample(&g, pid + 1, pid + 1, 0, 1, FEED_CHAIN(PERF_CONTEXT_USER, 1));
+	tap_int((long long)g.remap.n_reads, 1, "its child need not be read");
+	feed_fork(&g, pid + 2, pid + 2, pid + 3, pid + 3);
+	feed_sample(&g, pid + 3, pid + 3, 0, 1, FEED_CHAIN(PERF_CONTEXT_USER, 1));
+	tap_int((long long)g.remap.n_reads, 2, "that of one that was not must");
+	feed_comm(&g, pid + 4, pid + 4, "new", true);
+	feed_sample(&g, pid + 4, pid + 4, 0, 1, FEED_CHAIN(PERF_CONTEXT_USER, 1));
+	tap_int((long long)g.remap.n_reads, 2, "nor who has called exec");
+	engine_done(&g);
+
 	open_engine(&g, NULL);
 	lose(&g, PERF_RECORD_LOST);
 	tap_ok(!is_known(&g, 0) && g.remap.n_reads == 0, "a replay reads nothing of this machine");

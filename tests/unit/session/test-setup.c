@@ -154,6 +154,32 @@ static void test_configs(void)
 	c.n_tids = 1;
 	c.command_pid = self;
 	refuses(&c, "a command and other targets at once");
+	c = plain();
+	c.all_processes = true;
+	c.scope = CPROF_SCOPE_AUTO;
+	tap_ok(refuses(&c, "all processes and one of them") && e.is_usage, "which is no request");
+	c.n_pids = 0;
+	c.scope = CPROF_SCOPE_TASK;
+	tap_ok(refuses(&c, "all processes by events of single tasks") && e.is_usage, "nor is that");
+	c.scope = CPROF_SCOPE_CPU;
+	c.no_inherit = true;
+	tap_ok(refuses(&c, "all processes but those to come") && e.is_usage, "nor that");
+	c.no_inherit = false;
+	static const char *const bad_cpus[] = {
+		"", ",", "0,", "x", "0-", "3-1", "0,,0", "-1", "0 "
+	};
+	for (size_t i = 0; i < sizeof(bad_cpus) / sizeof(*bad_cpus); i++) {
+		char name[64];
+		c.cpus = bad_cpus[i];
+		snprintf(name, sizeof(name), "the CPUs '%s'", bad_cpus[i]);
+		tap_ok(refuses(&c, name) && e.is_usage, "the list is wrong");
+	}
+	c.cpus = "60000";
+	tap_ok(refuses(&c, "a CPU that is not there") && !e.is_usage && strstr(e.what, "60000"),
+	       "the CPU is told");
+	c = plain();
+	c.cpus = "0";
+	tap_ok(refuses(&c, "CPUs of a single process") && e.is_usage, "no request either");
 
 	const char *const unknown[] = { "cpu-clok" };
 	c = plain();

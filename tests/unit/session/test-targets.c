@@ -159,8 +159,21 @@ static void test_set(void)
 	targets_done(&t);
 }
 
+static void test_all(void)
+{
+	struct targets t;
+	targets_init(&t, true);
+	t.all = true;
+	tap_ok(targets_has(&t, 0, 0), "all tasks: the idle one, too");
+	t.no_idle = true;
+	tap_ok(!targets_has(&t, 0, 0) && targets_has(&t, 1, 1) && targets_has(&t, 2, 2),
+	       "all tasks but the idle one");
+	targets_done(&t);
+}
+
 int main(void)
 {
+	test_all();
 	test_processes();
 	test_threads();
 	test_command();

@@ -76,6 +76,20 @@ int main(void)
 		ascending &= cpus[i] == i;
 	tap_ok(ascending, "without a list: as many as the C library knows");
 	free(cpus);
+	uint64_t ns = 7;
+	uint64_t tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
+	machine_file(&m, "proc/stat",
+		     "cpu  1111 2222 3333 4444 5555 6666 7777 8888 9999 0\n"
+		     "cpu0 1 2 4 1000 1000 8 16 1000 1000 1000\n"
+		     "cpu3 100 0 0 1000 1000 0 0 1000 0 0\n"
+		     "intr 1 2 3 4 5 6 7 8 9\ncpufoo 1 2 3 4 5 6 7\n");
+	tap_ok(cpus_busy_ns(&m.host, NULL, &ns) == 0 && ns == 131 * tick_ns,
+	       "busy: user, nice, system, irq, softirq of all CPUs");
+	tap_ok(cpus_busy_ns(&m.host, "3-8", &ns) == 0 && ns == 100 * tick_ns, "of those on a list");
+	tap_ok(cpus_busy_ns(&m.host, "1,2", &ns) == -EINVAL && ns == 100 * tick_ns,
+	       "of none that is there: nothing is known");
+	machine_file(&m, "proc/stat", NULL);
+	tap_int(cpus_busy_ns(&m.host, NULL, &ns), -ENOENT, "nor without the file");
 	machine_close(&m);
 	return tap_done();
 }
