@@ -67,7 +67,8 @@ int engine_init(struct engine *g, const struct engine_options *o, struct err *e)
 	budget_init(&g->budget, o->max_memory_bytes);
 	targets_init(&g->targets, o->follow);
 	g->event = calloc(o->n_events, sizeof(*g->event));
-	if (!g->event || strtab_init(&g->strings, &g->budget) < 0 ||
+	g->gap_value = calloc(o->n_events, sizeof(*g->gap_value));
+	if (!g->event || !g->gap_value || strtab_init(&g->strings, &g->budget) < 0 ||
 	    dso_table_init(&g->dsos, &g->budget) < 0 ||
 	    procs_init(&g->procs, &g->budget, &g->strings, &g->dsos, o->host) < 0 ||
 	    frames_init(&g->frames, &g->budget) < 0 || stacks_init(&g->stacks, &g->budget) < 0 ||
@@ -110,8 +111,10 @@ void engine_done(struct engine *g)
 	VEC_FREE(&g->last_count);
 	VEC_FREE(&g->last_exit);
 	pauses_done(&g->pauses);
+	gaps_done(&g->gaps);
 	free(g->event);
 	samplelabels_done(&g->own_labels);
+	free(g->gap_value);
 	*g = (struct engine){ 0 };
 }
 
@@ -254,6 +257,10 @@ static void feed_sample(struct engine *g, const struct record *r)
 	targets_note_time(&g->targets, r->time_ns);
 	if (r->time_ns < g->window_start_ns || r->time_ns > g->window_end_ns)
 		return;
+	if (gaps_contain(&g->gaps, r->time_ns)) {
+		g->gap_value[r->event] += value;
+		return;
+	}
 	if (!is_target(g, r, &pid, &tid)) {
 		ev->n_foreign++;
 		return;

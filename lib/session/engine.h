@@ -21,6 +21,7 @@
 #include "session/applabels.h"
 #include "session/compact.h"
 #include "session/forget.h"
+#include "session/gaps.h"
 #include "session/jit.h"
 #include "session/pauses.h"
 #include "session/remap.h"
@@ -98,6 +99,8 @@ struct engine {
 	uint32_t n_fixed_strings;    /* the first string ids, which never change */
 	uint64_t window_start_ns;    /* samples outside of [start, end] are passed over */
 	uint64_t window_end_ns;
+	struct gaps gaps;            /* samples in these are passed over, too */
+	uint64_t *gap_value;         /* per event: what these stood for; never set back */
 	uint64_t first_ns, last_ns;  /* of the samples that were counted */
 	VEC(struct engine_exit) last_exit; /* per CPU: the task that exited last */
 	struct pauses pauses;

@@ -66,6 +66,9 @@ struct cprof_recorder {
 	uint64_t resumed_ns;           /* the last pause's end, or start_ns */
 	uint64_t active_ns;            /* of the window, before that */
 	bool paused;
+	uint64_t paused_ns;            /* since when */
+	bool pauses_are_short;         /* the last one was: see window.c */
+	bool some_paused;              /* single events are */
 	bool is_partial;               /* the kernel's accounts are of other times, too */
 	bool counted;                  /* counters were read for a snapshot */
 	bool engine_ready, names_ready, started, stopped, window_open;

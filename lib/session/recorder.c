@@ -363,6 +363,10 @@ int cprof_recorder_step(struct cprof_recorder *r, int timeout_ms, const int *fds
 		return err_errno(e, -code, "cannot wait for records");
 	for (size_t i = 0; i < n_fds && ret_ready; i++)
 		ret_ready[i] = code == 0 && ready[r->n_pidfds + i];
+	code = window_tend(r, e);
+	if (code < 0)
+		return code;
+	uint64_t drained_ns = now_ns(CLOCK_MONOTONIC);
 	slices_scatter(r);
 	if (!r->window_open && now_ns(CLOCK_MONOTONIC) >= r->engine.window_start_ns)
 		window_begin(r);
@@ -370,6 +374,7 @@ int cprof_recorder_step(struct cprof_recorder *r, int timeout_ms, const int *fds
 	code = drain(r, e);
 	if (code < 0)
 		return code;
+	window_drained(r, drained_ns);
 	adapt_stack(r);
 	code = accounts_adapt(r, e);
 	if (code == 0)
@@ -406,6 +411,7 @@ int cprof_recorder_stop(struct cprof_recorder *r, struct err *e)
 	live_disable(r->source);
 	r->end_ns = now_ns(CLOCK_MONOTONIC);
 	r->engine.window_end_ns = r->end_ns;
+	gaps_end(&r->engine.gaps, r->end_ns);
 	coverage_stop(&r->coverage, &r->engine.procs);
 	jit_poll(&r->engine.jit, r->end_ns, true);
 	slices_scatter(r);

@@ -8,6 +8,7 @@
 
 struct cprof_event_stats;
 struct cprof_recorder;
+struct err;
 
 /* CLOCK_MONOTONIC */
 uint64_t window_now_ns(void);
@@ -17,6 +18,12 @@ void window_begin(struct cprof_recorder *r);
 
 /* What comes from now on is another profile's: times and what the counters had begin anew. */
 void window_restart(struct cprof_recorder *r);
+
+/* A pause that was meant to be short, and is not, becomes one in which the events rest. */
+int window_tend(struct cprof_recorder *r, struct err *e);
+
+/* Everything that the rings held at that time was taken in. */
+void window_drained(struct cprof_recorder *r, uint64_t time_ns);
 
 /* Without pauses, up to now or the end. */
 uint64_t window_duration_ns(const struct cprof_recorder *r);

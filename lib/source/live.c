@@ -343,6 +343,15 @@ void live_add_count(const struct live *l, const struct live_fd *f, struct live_c
 		sum->n_lost += v[lost_at];
 }
 
+size_t live_n_places(const struct source *s, size_t event)
+{
+	const struct live *l = live_of(s);
+	size_t n = 0;
+	for (size_t i = 0; i < l->fds.n; i++)
+		n += l->fds.v[i].event == event;
+	return n;
+}
+
 void live_read(struct source *s, size_t event, struct live_count *ret_count)
 {
 	struct live *l = live_of(s);

@@ -102,6 +102,9 @@ int live_wait(struct source *s, int timeout_ms, const int *fds, size_t n_fds, bo
 /* The descriptor that is readable when ring i has records; -1 behind the last.  Borrowed. */
 int live_ring_fd(const struct source *s, size_t i);
 
+/* On how many CPUs, or for how many threads and CPUs, event i is open. */
+size_t live_n_places(const struct source *s, size_t i);
+
 /* Reads the counters of event i. */
 void live_read(struct source *s, size_t i, struct live_count *ret_count);
 

@@ -115,6 +115,12 @@ windows() {
 }
 attempts 3 windows window
 attempts 3 windows window-process
+short() {
+	promises 'windows of 2 ms' window-process 400 2 short.pb.gz
+	profile '... nothing lies outside of them' short.pb.gz "cum('work_a') < 0.005" \
+		"cum('work_b') > 0.5" 'n > 300'
+}
+attempts 3 short
 
 promises '1000 recorders, one after the other, leave nothing behind' cycles 1000
 

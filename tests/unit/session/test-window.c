@@ -50,7 +50,10 @@ static struct cprof_recorder *make(struct cprof_config *config)
 	config->freq = "1999";
 	config->pid = &pid;
 	config->n_pids = 1;
-	config->scope = CPROF_SCOPE_TASK;
+	if (config->scope == CPROF_SCOPE_AUTO)
+		config->scope = CPROF_SCOPE_TASK;
+	else
+		config->callgraph = CPROF_CALLGRAPH_NONE;  /* rings hold the samples of all tasks */
 	config->max_memory_bytes = 64 << 20;
 	return cprof_recorder_new(config, &r, &e) < 0 ? NULL : r;
 }
@@ -141,6 +144,108 @@ static void test_last(void)
 	cprof_recorder_free(r);
 }
 
+static uint64_t wall_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Between short pauses events of whole CPUs go on: times are right all the same. */
+static void test_short(void)
+{
+	struct cprof_config config = { .pausable = true, .scope = CPROF_SCOPE_CPU };
+	struct cprof_recorder *r = make(&config);
+	struct cprof_stats s;
+	struct cprof_event_stats ev;
+	if (!r) {
+		tap_skip("short pauses", "may not sample whole CPUs");
+		return;
+	}
+	/* what is surely within windows, and what may be at most */
+	uint64_t inner_ns = 0, outer_ns = 0, before, after = wall_ns(), now;
+	bool ok = cprof_recorder_start(r, &e) == 0;
+	before = wall_ns();
+	for (int i = 0; i < 200; i++) {
+		work_ms(1);
+		now = wall_ns();
+		inner_ns += now - before;
+		ok &= cprof_recorder_pause(r, CPROF_ALL_EVENTS, &e) == 0;
+		outer_ns += wall_ns() - after;
+		work_ms(1);
+		after = wall_ns();
+		ok &= cprof_recorder_resume(r, CPROF_ALL_EVENTS, &e) == 0;
+		before = wall_ns();
+		if (i == 100)
+			ok &= cprof_recorder_snapshot(r, &e) == 0;
+	}
+	/* One of two events in a pause of both, which is a real one then. */
+	ok &= cprof_recorder_pause(r, CPROF_ALL_EVENTS, &e) == 0;
+	ok &= cprof_recorder_pause(r, 0, &e) == 0;
+	outer_ns += wall_ns() - after;
+	work_ms(5);
+	after = wall_ns();
+	tap_ok(ok, "200 pauses");
+	tap_int(cprof_recorder_stop(r, &e), 0, "stop in a pause");
+	outer_ns += wall_ns() - after;
+	cprof_recorder_stats(r, &s);
+	cprof_recorder_event_stats(r, 0, &ev);
+	uint64_t n = s.n_cpus - s.n_cpus_failed;
+	tap_ok(s.duration_ns >= inner_ns && s.duration_ns <= outer_ns, "duration: %llu, %llu, %llu",
+	       (unsigned long long)inner_ns, (unsigned long long)s.duration_ns,
+	       (unsigned long long)outer_ns);
+	tap_ok(ev.time_enabled_ns >= inner_ns * n && ev.time_enabled_ns <= outer_ns * n,
+	       "time enabled, of each CPU: %llu", (unsigned long long)(ev.time_enabled_ns / n));
+	tap_ok(ev.time_running_ns <= ev.time_enabled_ns && ev.counted <= outer_ns * n &&
+	       ev.counted >= inner_ns * n, "what the clock counted: %llu",
+	       (unsigned long long)(ev.counted / n));
+	tap_ok(ev.n_samples > 20 && ev.n_samples <= outer_ns * n / 500250 + 2 * n + 200,
+	       "%llu samples", (unsigned long long)ev.n_samples);
+	cprof_recorder_free(r);
+}
+
+/* Pauses of one event and of all, mixed. */
+static void test_mixed(void)
+{
+	struct cprof_config config = { .pausable = true, .scope = CPROF_SCOPE_CPU };
+	struct cprof_recorder *r = make(&config);
+	if (!r) {
+		tap_skip("short pauses of single events", "may not sample whole CPUs");
+		return;
+	}
+	cprof_recorder_start(r, &e);
+	for (int i = 0; i < 3; i++) {
+		cprof_recorder_pause(r, CPROF_ALL_EVENTS, &e);
+		cprof_recorder_resume(r, CPROF_ALL_EVENTS, &e);
+	}
+	cprof_recorder_pause(r, CPROF_ALL_EVENTS, &e);
+	cprof_recorder_resume(r, 1, &e);
+	cprof_recorder_snapshot(r, &e);
+	uint64_t first = n_samples(r, 0), second = n_samples(r, 1);
+	work_ms(50);
+	cprof_recorder_snapshot(r, &e);
+	tap_ok(n_samples(r, 0) == first && n_samples(r, 1) > second + 5,
+	       "behind a pause of both one goes on");
+	second = n_samples(r, 1);
+	cprof_recorder_pause(r, CPROF_ALL_EVENTS, &e);
+	cprof_recorder_resume(r, CPROF_ALL_EVENTS, &e);
+	work_ms(50);
+	cprof_recorder_snapshot(r, &e);
+	tap_ok(n_samples(r, 0) > first + 5 && n_samples(r, 1) > second + 5, "then both");
+	cprof_recorder_pause(r, CPROF_ALL_EVENTS, &e);
+	cprof_recorder_snapshot(r, &e);
+	cprof_recorder_clear(r, &e);
+	work_ms(50);
+	cprof_recorder_snapshot(r, &e);
+	tap_ok(n_samples(r, 0) == 0 && n_samples(r, 1) == 0,
+	       "a pause that was to be short, and is not: nothing");
+	cprof_recorder_resume(r, CPROF_ALL_EVENTS, &e);
+	work_ms(50);
+	tap_int(cprof_recorder_stop(r, &e), 0, "stop");
+	tap_ok(n_samples(r, 0) > 5 && n_samples(r, 1) > 5, "behind it both go on");
+	cprof_recorder_free(r);
+}
+
 int main(void)
 {
 	struct cprof_config config = { .start_paused = true };
@@ -153,6 +258,8 @@ int main(void)
 	test_clear(r);
 	cprof_recorder_free(r);
 	test_last();
+	test_short();
+	test_mixed();
 	config.start_paused = false;
 	r = make(&config);
 	cprof_recorder_start(r, &e);
