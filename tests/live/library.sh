@@ -106,6 +106,20 @@ loaded() {
 }
 attempts 3 loaded
 
+benchmark() {
+	run "$EXAMPLES/example-benchmark" benchmark.pb.gz --benchmark_min_time=0.2
+	is "$status" 0 'google-benchmark: timed loops are recorded'
+	profile '... and nothing else, with the name of the benchmark' benchmark.pb.gz \
+		"anywhere('make_input') < 0.005" "anywhere('sorting_work') > 0.1" \
+		"anywhere('counting_work') > 0.1" \
+		"agree('benchmark', '(?:.*::)?(sorting|counting)_work') > 0.95"
+}
+if [ -x "$EXAMPLES/example-benchmark" ]; then
+	attempts 3 benchmark
+else
+	skip 'google-benchmark' 'needs libbenchmark-dev'
+fi
+
 # ---- windows and leftovers -----------------------------------------------------------------
 
 windows() {
