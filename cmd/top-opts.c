@@ -99,7 +99,8 @@ static void describe_target(struct top_state *top)
 void top_opts_parse(struct top_state *top, int argc, char **argv)
 {
 	static const char *const record_options[] = {
-		"pid", "tid", "all-cpus", "cpu", "no-inherit", "scope", "event", "freq", "count", "adaptive", "user",
+		"pid", "tid", "all-cpus", "cpu", "no-inherit", "scope", "event", "freq",
+		"count", "adaptive", "user",
 		"kernel", "call-graph", "max-depth", "ring-size", "max-memory",
 		NULL
 	};

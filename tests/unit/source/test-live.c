@@ -382,6 +382,8 @@ static void test_set_stack(void)
 	source_close(s);
 	o.attr.callgraph = EVATTR_CALLGRAPH_DWARF;
 	o.attr.stack_bytes = 4096;
+	/* Room for all tasks' samples, in the time that a busy machine takes for these. */
+	o.ring_bytes = 32u << 20;
 	if (evattr_user_regs() == 0 || live_open(&o, &s, &e) < 0) {
 		tap_skip("stack copies of another size", e.what);
 		return;
