@@ -25,8 +25,9 @@ guest_build=$CPROF_BUILD_ROOT/guest-arm64
 guest_programs='tests/prog/serial tests/prog/parallel tests/prog/shortthreads tests/prog/spin
 	tests/guest/work tests/guest/work-frameless tests/guest/work-signed tests/guest/kick'
 
-# guest_setup [--perf]: fetches the packages and builds cprof for arm64; skips the script where
-# that cannot be done. With --perf also the guest that has perf.
+# guest_setup [--perf] [--bash]: fetches the packages and builds cprof for arm64; skips the script
+# where that cannot be done. With --perf also the guest that has perf, with --bash also bash, in the
+# folder bash beside the cross file, whose path $guest_cross is.
 guest_setup() {
 	need meson ninja python3 flock prlimit
 	guest_rc=0
@@ -53,7 +54,8 @@ guest_setup() {
 
 # in_guest NAME [OPTION OF boot.sh...] <COMMANDS: runs shell commands in a guest, where
 # `record CASE ARG...` runs cprof record --json with its profiles in CASE.pb.gz, by $kick if that is
-# set. What is written comes back into the folder NAME.keep.
+# set. What is written comes back into the folder NAME.keep. $guest_more are further files that go
+# there.
 in_guest() {
 	guest_name=$1
 	shift
@@ -62,6 +64,8 @@ in_guest() {
 	for guest_file in cmd/cprof $guest_programs; do
 		cp "$guest_build/$guest_file" "$T/$guest_name.keep/"
 	done
+	# shellcheck disable=SC2086 # a list of words
+	[ -z "${guest_more-}" ] || cp $guest_more "$T/$guest_name.keep/"
 	{
 		cat <<-'END'
 		#!/bin/sh

@@ -2,7 +2,9 @@
 # Fetches once what the guest suite needs: QEMU, an arm64 kernel, the base of an initramfs, a
 # cross compiler and a sysroot. Prints the path of a meson cross file.
 #
-#	tests/guest/prepare.sh [--perf]        --perf: also perf(1) in a guest of its own
+#	tests/guest/prepare.sh [--perf] [--bash]
+#
+# --perf: also perf(1) in a guest of its own. --bash: also bash and its library, to be copied into one.
 #
 # Debian packages, some 130 MB to fetch and 280 MB on disk, under CPROF_GUEST_CACHE (default
 # $XDG_CACHE_HOME/cprof-guest); nothing is installed, no rights are needed. Programs that the
@@ -20,11 +22,14 @@ libs='libdw1 libelf1 zlib1g'
 dev='libc6-dev libelf-dev libdw-dev zlib1g-dev libiberty-dev'
 triplet=aarch64-linux-gnu
 perf=
-case "${1-}" in
-'') ;;
---perf) perf=1 ;;
-*) die 'usage: prepare.sh [--perf]' ;;
-esac
+bash=
+for option; do
+	case $option in
+	--perf) perf=1 ;;
+	--bash) bash=1 ;;
+	*) die 'usage: prepare.sh [--perf] [--bash]' ;;
+	esac
+done
 
 stamped() { [ "$(cat "$1/stamp" 2>/dev/null)" = "$2" ]; }
 
@@ -105,6 +110,23 @@ nogroup:x:65534:' >"$root/etc/group"
 	rm -rf "$tmp/kernel" "$tmp/all" "$root"
 	echo "$stamp" >"$tmp/stamp"
 	mv "$tmp" "$guest"
+}
+
+# ---- a shell that more can be asked of than of busybox ---------------------------
+
+prepare_bash() {
+	! stamped "$cache/bash" "$revision" || return 0
+	tmp=$cache/bash.tmp
+	rm -rf "$cache/bash" "$tmp"
+	mkdir "$tmp"
+	debs_single "$tmp/all" bash
+	debs_single "$tmp/all" libtinfo6
+	debs_usrmerge "$tmp/all"
+	cp "$tmp/all/usr/bin/bash" "$tmp/"
+	cp -L "$tmp/all/usr/lib/$triplet/libtinfo.so.6" "$tmp/"
+	rm -rf "$tmp/all"
+	echo "$revision" >"$tmp/stamp"
+	mv "$tmp" "$cache/bash"
 }
 
 # ---- the cross compiler ----------------------------------------------------------
@@ -196,6 +218,7 @@ prepare_host
 prepare_guest
 prepare_tools
 prepare_sysroot
+[ -z "$bash" ] || prepare_bash
 write_cross_file
 [ -z "${debs_ready-}" ] || debs_done
 echo "$cross_file"

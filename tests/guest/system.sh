@@ -1,0 +1,79 @@
+#!/bin/sh
+# -a by cycles, and the script of perf-record(1) as it stands there: all processes, an event of the
+# PMU, sleeps of 30 seconds.
+. "$CPROF_SOURCE_ROOT/tests/lib.sh"
+. "$CPROF_SOURCE_ROOT/tests/guest/guest.sh"
+guest_setup --bash
+
+cat >man.sh.keep <<'END_OF_SCRIPT'
+#!/bin/bash
+
+ctl_dir=/tmp/
+
+ctl_fifo=${ctl_dir}perf_ctl.fifo
+test -p ${ctl_fifo} && unlink ${ctl_fifo}
+mkfifo ${ctl_fifo}
+exec {ctl_fd}<>${ctl_fifo}
+
+ctl_ack_fifo=${ctl_dir}perf_ctl_ack.fifo
+test -p ${ctl_ack_fifo} && unlink ${ctl_ack_fifo}
+mkfifo ${ctl_ack_fifo}
+exec {ctl_fd_ack}<>${ctl_ack_fifo}
+
+perf record -D -1 -e cpu-cycles -a                       \
+            --control fd:${ctl_fd},${ctl_fd_ack} \
+            -- sleep 30 &
+perf_pid=$!
+
+sleep 5  && echo 'enable' >&${ctl_fd} && read -u ${ctl_fd_ack} e1 && echo "enabled(${e1})"
+sleep 10 && echo 'disable' >&${ctl_fd} && read -u ${ctl_fd_ack} d1 && echo "disabled(${d1})"
+
+exec {ctl_fd_ack}>&-
+unlink ${ctl_ack_fifo}
+
+exec {ctl_fd}>&-
+unlink ${ctl_fifo}
+
+wait -n ${perf_pid}
+exit $?
+END_OF_SCRIPT
+# Nothing but the name of the program.
+sed 's|^perf record|/payload/cprof record|' man.sh.keep >man.sh
+cache=$(dirname "$guest_cross")
+# shellcheck disable=SC2034 # for in_guest
+guest_more="man.sh $cache/bash/bash $cache/bash/libtinfo.so.6"
+
+# 'before' runs before the events are enabled, 'within' then, 'after' when they are disabled again.
+in_guest system <<'END'
+cp work before
+cp work within
+cp work after
+mkdir script
+(
+	cd script
+	{ sleep 2; ../before 20; sleep 7; ../within 200; sleep 9; ../after 20; } &
+	LD_LIBRARY_PATH=/payload ../bash ../man.sh >"$OUT/script.out" 2>"$OUT/script.err"
+	echo $? >"$OUT/script.status"
+	cp cprof.*.pb.gz "$OUT/script.pb.gz"
+	wait
+)
+./within 600 &
+record all -a -e cycles -- ./before 100
+wait
+END
+
+result system script
+is "$status" 0 'the script of perf-record(1): status 0'
+like out '^enabled\(ack\)$' '... enabled, answered'
+like out '^disabled\(ack\)$' '... disabled, answered'
+profile '... what ran in its window' "$pb" "'within' in labels('process_name')" \
+	"not labels('process_name') & {'before', 'after'}" \
+	"part(lambda r: r[2]['process_name'] == 'within' and {'work_one', 'work_three'} & set(r[0])) > 0"
+profile '... and no idle task' "$pb" "'0' not in labels('pid')"
+
+result system all
+is "$status" 0 'a command, and what ran beside it'
+profile '... each by its name' "$pb" "{'before', 'within'} <= labels('process_name')" \
+	"all(part(lambda r: r[2]['process_name'] == x and 'drive' in r[0]) > 0
+		for x in ('before', 'within'))"
+finish
