@@ -7,8 +7,8 @@
  * before was shorter than SHORT_NS: what they deliver meanwhile is known by its time (gaps.c), and
  * the window is as exact.  Counters do not stand still then; their time is known exactly, and for
  * what they counted stands the sum of the samples that were passed over.  A pause that turns out to
- * be longer is made a real one at the next cprof_recorder_step, or when it ends.  The first is always
- * real, so a program that pauses once, for long, is not interrupted in vain.
+ * be longer is made a real one at the next cprof_recorder_step, or when it ends.  The first is
+ * always real, so a program that pauses once, for long, is not interrupted in vain.
  */
 
 #include "session/window.h"
