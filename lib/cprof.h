@@ -256,8 +256,8 @@ void cprof_recorder_command_used(struct cprof_recorder *r, uint64_t cpu_ns);
 int cprof_recorder_stop(struct cprof_recorder *r, struct cprof_error *e);
 
 /*
- * Stops sampling (counters stand still, too), and lets it go on; both may be repeated.  For one
- * event, or for CPROF_ALL_EVENTS.  A profile's window is exact: nothing of a pause is in it.
+ * Stops sampling, and lets it go on; both may be repeated.  For one event, or for CPROF_ALL_EVENTS.
+ * A profile's window is exact: nothing of a pause is in it, nor what events count meanwhile.
  */
 #define CPROF_ALL_EVENTS SIZE_MAX
 int cprof_recorder_pause(struct cprof_recorder *r, size_t event, struct cprof_error *e);
