@@ -197,6 +197,11 @@ runs() {
 	[ "$(readlink "/proc/$1/exe")" = "$2" ]
 }
 
+# free_port: that nobody listens on
+free_port() {
+	"$PYTHON" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+
 # no_files NAME: the folder holds no profile and no temporary one
 no_files() {
 	left=$(find . -mindepth 1 ! -name out ! -name err ! -name '*.keep' | sort | tr '\n' ' ')

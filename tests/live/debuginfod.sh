@@ -28,10 +28,6 @@ profile 'and the profile is written' d.pb.gz "$is_bare"
 record_from --debuginfod=auto
 unlike err 'debuginfod' '--debuginfod=auto without servers says nothing'
 
-# free_port: that nobody listens on
-free_port() {
-	"$PYTHON" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
-}
 listens() {
 	"$PYTHON" -c "import socket; socket.create_connection(('127.0.0.1', $1), 1)"
 }

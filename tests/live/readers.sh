@@ -57,7 +57,7 @@ END
 		"p.sample_types[0] == ('samples', 'count')" \
 		"p.default_sample_type == p.sample_types[1][0]" \
 		"p.period_type == p.sample_types[1]" 'p.period > 0' \
-		'p.time_nanos > 1.6e18' '0 < p.duration_nanos < 60e9' \
+		'p.time_nanos > 1.6e18' '0 < p.duration_nanos < 3600e9' \
 		"sorted(p.mappings) == list(range(1, len(p.mappings) + 1))" \
 		"sorted(p.functions) == list(range(1, len(p.functions) + 1))" \
 		"sorted(p.locations) == list(range(1, len(p.locations) + 1))" \

@@ -22,7 +22,7 @@ END
 }
 attempts 3 repeated
 like err '4 runs -> r\.pb\.gz' 'the terminal names the file'
-like err '^ +1[78]\.[0-9]+ .* J$' 'and shows the spread'
+like err '^ +(1[4-9]|2[0-2])\.[0-9]+ .* J$' 'and shows the spread'
 check 'the checker has nothing to say about it' "$CPROF" check r.pb.gz
 
 rm -f ./*.pb.gz
