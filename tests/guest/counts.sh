@@ -114,8 +114,8 @@ others=$(summary 's["other_tasks_samples"]')
 profile 'the whole CPU: with other tasks, exactly floor(count / period) samples' "$pb" \
 	"n + $others == $counted // 10007" "$others > 0"
 # Each time another task runs in between, a sample can be the one's or the other's.
-profile 'the whole CPU: the target has what it has when it is counted alone, within 2 %' "$pb" \
-	"abs(total / $alone - 1) <= 0.02"
+profile 'the whole CPU: the target has what it has when it is counted alone, within 5 %' "$pb" \
+	"abs(total / $alone - 1) <= 0.05"
 quarters 'the whole CPU' 0.99 0.01
 
 recorded counts rate '-F 997'
