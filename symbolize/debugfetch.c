@@ -2,6 +2,9 @@
  * libdebuginfod waits 90 seconds for a server that is slow to send, and as long for the next file.
  * Its progress function is called about once a second, and ends the transfer when the time for all
  * files is used up.  Files that are in its cache cost none.
+ *
+ * It needs thirty other libraries, for every way there is to reach a server, and loading these
+ * costs more CPU time than a short recording: so it is not linked, but loaded by who asks for it.
  */
 
 #include "symbolize/debugfetch.h"
@@ -11,6 +14,7 @@
 #include "base/log.h"
 #include "symbolize/dso.h"
 
+#include <dlfcn.h>
 #include <elfutils/debuginfod.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -20,7 +24,22 @@
 
 #define PROGRESS_NS 2000000000u
 
+#ifndef DEBUGINFOD_SONAME
+#define DEBUGINFOD_SONAME "libdebuginfod.so.1"
+#endif
+
+/* The library's functions, without the debuginfod_ in front. */
+struct api {
+	__typeof__(&debuginfod_begin) begin;
+	__typeof__(&debuginfod_end) end;
+	__typeof__(&debuginfod_set_user_data) set_user_data;
+	__typeof__(&debuginfod_set_progressfn) set_progressfn;
+	__typeof__(&debuginfod_find_debuginfo) find_debuginfo;
+	__typeof__(&debuginfod_get_url) get_url;
+};
+
 struct debugfetch {
+	struct api api;
 	debuginfod_client *client;
 	const struct log *log;
 	uint64_t budget_ns, used_ns;
@@ -37,10 +56,32 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* got and total are bytes once the size is known; before that got counts calls and total is 0. */
-static int progress(debuginfod_client *client, long got, long total)
+/* ---- the library ----------------------------------------------------------- */
+
+static bool load_function(void *library, const char *name, void *ret_function)
 {
-	struct debugfetch *f = debuginfod_get_user_data(client);
+	void *p = dlsym(library, name);
+	memcpy(ret_function, &p, sizeof(p));
+	return p != NULL;
+}
+
+/* It stays loaded: libraries that it needs cannot all be taken out again. */
+static bool load(struct api *api)
+{
+	void *l = dlopen(DEBUGINFOD_SONAME, RTLD_LAZY | RTLD_LOCAL);
+	return l && load_function(l, "debuginfod_begin", &api->begin) &&
+	       load_function(l, "debuginfod_end", &api->end) &&
+	       load_function(l, "debuginfod_set_user_data", &api->set_user_data) &&
+	       load_function(l, "debuginfod_set_progressfn", &api->set_progressfn) &&
+	       load_function(l, "debuginfod_find_debuginfo", &api->find_debuginfo) &&
+	       load_function(l, "debuginfod_get_url", &api->get_url);
+}
+
+/* ---- fetching -------------------------------------------------------------- */
+
+/* got and total are bytes once the size is known; before that got counts calls and total is 0. */
+static int go_on(struct debugfetch *f, long got, long total)
+{
 	uint64_t now = now_ns(), used = f->used_ns + now - f->start_ns;
 	if (used >= f->budget_ns)
 		return 1;
@@ -57,6 +98,19 @@ static int progress(debuginfod_client *client, long got, long total)
 	return 0;
 }
 
+/* What the client was told is all that there is to go by, so the one function that asks it for
+ * that is looked up again; once a second that is no matter. */
+static int progress(debuginfod_client *client, long got, long total)
+{
+	__typeof__(&debuginfod_get_user_data) get_user_data = NULL;
+	void *l = dlopen(DEBUGINFOD_SONAME, RTLD_LAZY | RTLD_NOLOAD);
+	bool ok = l && load_function(l, "debuginfod_get_user_data", &get_user_data);
+	int r = ok ? go_on(get_user_data(client), got, total) : 1;
+	if (l)
+		dlclose(l);
+	return r;
+}
+
 int debugfetch_open(uint64_t budget_ns, const struct log *log, struct debugfetch **ret_fetch,
 		    struct err *e)
 {
@@ -67,16 +121,20 @@ int debugfetch_open(uint64_t budget_ns, const struct log *log, struct debugfetch
 		return -ENOENT;
 	}
 	struct debugfetch *f = calloc(1, sizeof(*f));
+	if (f && !load(&f->api)) {
+		free(f);
+		return err_set(e, ENOSYS, "cannot load " DEBUGINFOD_SONAME);
+	}
 	if (f)
-		f->client = debuginfod_begin();
+		f->client = f->api.begin();
 	if (!f || !f->client) {
 		free(f);
 		return err_errno(e, ENOMEM, "cannot start debuginfod");
 	}
 	f->log = log;
 	f->budget_ns = budget_ns;
-	debuginfod_set_user_data(f->client, f);
-	debuginfod_set_progressfn(f->client, progress);
+	f->api.set_user_data(f->client, f);
+	f->api.set_progressfn(f->client, progress);
 	*ret_fetch = f;
 	return 0;
 }
@@ -90,7 +148,7 @@ void debugfetch_close(struct debugfetch *f)
 			 "debuginfod: %zu files were skipped, for the %u s for all were used up:%s",
 			 f->n_skipped, (unsigned)(f->budget_ns / 1000000000u),
 			 f->skipped ? f->skipped : "");
-	debuginfod_end(f->client);
+	f->api.end(f->client);
 	free(f->skipped);
 	free(f);
 }
@@ -125,10 +183,10 @@ int debugfetch_get(struct debugfetch *f, const struct dso *d, char **ret_path)
 	f->start_ns = f->told_ns = now_ns();
 	CLEANUP_FREE char *path = NULL;
 	CLEANUP_CLOSE int fd =
-		debuginfod_find_debuginfo(f->client, d->build_id, d->n_build_id, &path);
+		f->api.find_debuginfo(f->client, d->build_id, d->n_build_id, &path);
 	uint64_t took_ns = now_ns() - f->start_ns;
 	f->used_ns += took_ns;
-	const char *url = debuginfod_get_url(f->client);
+	const char *url = f->api.get_url(f->client);
 	if (fd < 0 && f->used_ns >= f->budget_ns) {
 		skip(f, d->path);
 		return -ETIME;

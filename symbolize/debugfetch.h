@@ -15,7 +15,8 @@ struct dso;
 struct err;
 struct log;
 
-/* 0; -ENOSYS: built without; -ENOENT: DEBUGINFOD_URLS is not set; -ENOMEM; with e set. */
+/* 0; -ENOSYS: built without, or not installed; -ENOENT: DEBUGINFOD_URLS is not set; -ENOMEM; with e
+ * set. */
 int debugfetch_open(uint64_t budget_ns, const struct log *log, struct debugfetch **ret_fetch,
 		    struct err *e);
 

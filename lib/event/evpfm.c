@@ -2,11 +2,15 @@
  * libpfm4 keeps global state: initialised once, by the first who asks, and not taken down.
  * Its tables hold the events of all models that it knows; what it encodes are, unless the
  * environment says otherwise (LIBPFM_ENCODE_INACTIVE=1), those of this machine only.
+ *
+ * It is loaded by who asks for it: its tables are 2 MB of pointers, which cost every program that
+ * is linked with it nearly a millisecond at its start.
  */
 #include "event/evpfm.h"
 
 #include "base/err.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <perfmon/pfmlib.h>
@@ -15,12 +19,50 @@
 #include <stdio.h>
 #include <string.h>
 
+#define SONAME "libpfm.so.4"
+
+/* Its functions, without the pfm_ in front. */
+struct api {
+	__typeof__(&pfm_initialize) initialize;
+	__typeof__(&pfm_get_pmu_info) get_pmu_info;
+	__typeof__(&pfm_strerror) strerror;
+	__typeof__(&pfm_get_os_event_encoding) get_os_event_encoding;
+	__typeof__(&pfm_get_event_attr_info) get_event_attr_info;
+	__typeof__(&pfm_get_event_next) get_event_next;
+	__typeof__(&pfm_get_event_info) get_event_info;
+};
+
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static int init_code;
+static int init_code = PFM_ERR_NOINIT;
+static struct api api;           /* strerror NULL: it could not be loaded */
+
+static bool load_function(void *library, const char *name, void *ret_function)
+{
+	void *p = dlsym(library, name);
+	memcpy(ret_function, &p, sizeof(p));
+	return p != NULL;
+}
+
+static bool load(struct api *ret)
+{
+	struct api a;
+	void *l = dlopen(SONAME, RTLD_LAZY | RTLD_LOCAL);
+	if (!l || !load_function(l, "pfm_initialize", &a.initialize) ||
+	    !load_function(l, "pfm_get_pmu_info", &a.get_pmu_info) ||
+	    !load_function(l, "pfm_strerror", &a.strerror) ||
+	    !load_function(l, "pfm_get_os_event_encoding", &a.get_os_event_encoding) ||
+	    !load_function(l, "pfm_get_event_attr_info", &a.get_event_attr_info) ||
+	    !load_function(l, "pfm_get_event_next", &a.get_event_next) ||
+	    !load_function(l, "pfm_get_event_info", &a.get_event_info))
+		return false;
+	*ret = a;
+	return true;
+}
 
 static void init(void)
 {
-	init_code = pfm_initialize();
+	if (load(&api))
+		init_code = api.initialize();
 }
 
 static bool is_ready(void)
@@ -40,7 +82,7 @@ bool evpfm_pmu_at(int i, struct evpfm_pmu *ret)
 	if (!is_ready() || i >= PFM_PMU_MAX)
 		return false;
 	*ret = (struct evpfm_pmu){ NULL, NULL, false, 0 };
-	if (pfm_get_pmu_info((pfm_pmu_t)i, &info) != PFM_SUCCESS)
+	if (api.get_pmu_info((pfm_pmu_t)i, &info) != PFM_SUCCESS)
 		return true;
 	*ret = (struct evpfm_pmu){ info.name, info.desc, info.is_present, info.nevents };
 	return true;
@@ -69,7 +111,7 @@ static int fail(const char *text, int code, struct err *e)
 		return -ENODEV;
 	}
 	err_set(e, code == PFM_ERR_NOTFOUND ? ENOENT : EINVAL, "event '%s': libpfm4 says: %s", text,
-		pfm_strerror(code));
+		api.strerror(code));
 	err_hint(e, "'cprof list --search WORD' finds names");
 	return code == PFM_ERR_NOTFOUND ? -ENOENT : -EINVAL;
 }
@@ -80,8 +122,8 @@ int evpfm_find(const char *text, struct evpfm_attr *ret, struct err *e)
 	pfm_perf_encode_arg_t arg = { .attr = &a, .size = sizeof(arg) };
 	if (!is_ready())
 		return err_set(e, EOPNOTSUPP, "libpfm4 does not start: %s",
-			       pfm_strerror(init_code));
-	int code = pfm_get_os_event_encoding(text, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT_EXT,
+			       api.strerror ? api.strerror(init_code) : "no " SONAME);
+	int code = api.get_os_event_encoding(text, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT_EXT,
 					     &arg);
 	if (code != PFM_SUCCESS)
 		return fail(text, code, e);
@@ -99,7 +141,7 @@ static bool each_mask(const char *pmu, const pfm_event_info_t *ev, evpfm_fn *fn,
 	bool any = false, more = true;
 	for (int k = 0; more && k < ev->nattrs; k++) {
 		pfm_event_attr_info_t attr = { .size = sizeof(attr) };
-		if (pfm_get_event_attr_info(ev->idx, k, PFM_OS_NONE, &attr) != PFM_SUCCESS ||
+		if (api.get_event_attr_info(ev->idx, k, PFM_OS_NONE, &attr) != PFM_SUCCESS ||
 		    attr.type != PFM_ATTR_UMASK)
 			continue;
 		any = true;
@@ -116,12 +158,12 @@ static bool each_mask(const char *pmu, const pfm_event_info_t *ev, evpfm_fn *fn,
 void evpfm_each(int i, evpfm_fn *fn, void *ctx)
 {
 	pfm_pmu_info_t pmu = { .size = sizeof(pmu) };
-	if (!is_ready() || pfm_get_pmu_info((pfm_pmu_t)i, &pmu) != PFM_SUCCESS)
+	if (!is_ready() || api.get_pmu_info((pfm_pmu_t)i, &pmu) != PFM_SUCCESS)
 		return;
 	/* Which events are there is told for PMUs that are not here as well. */
-	for (int idx = pmu.first_event; idx != -1; idx = pfm_get_event_next(idx)) {
+	for (int idx = pmu.first_event; idx != -1; idx = api.get_event_next(idx)) {
 		pfm_event_info_t ev = { .size = sizeof(ev) };
-		if (pfm_get_event_info(idx, PFM_OS_NONE, &ev) == PFM_SUCCESS &&
+		if (api.get_event_info(idx, PFM_OS_NONE, &ev) == PFM_SUCCESS &&
 		    !each_mask(pmu.name, &ev, fn, ctx))
 			return;
 	}

@@ -14,7 +14,7 @@ STATIC = os.path.join(FOLDER, "libcprof.a")
 # Writable data that is not ours to avoid: the loader's, libiberty's, and how libpfm4 was set up,
 # once.
 DATA = {"first_break", "name", "_xexit_cleanup",
-        "__dso_handle", "completed.0", "once", "init_code", ".data", ".bss", "__TMC_END__",
+        "__dso_handle", "completed.0", "once", "init_code", "api", ".data", ".bss", "__TMC_END__",
         "__bss_start", "_edata", "_end", "_DYNAMIC", "_GLOBAL_OFFSET_TABLE_"}
 
 header = tap.read("lib/cprof.h")
