@@ -12,6 +12,7 @@
 #include "symbolize/symelf.h"
 #include "symbolize/symgo.h"
 #include "symbolize/symkdebug.h"
+#include "symbolize/symkept.h"
 #include "symbolize/symkernel.h"
 #include "symbolize/sympackage.h"
 
@@ -658,10 +659,10 @@ static int resolve_elf(struct batch *b, struct symaddr *addr, size_t n)
 		.fetched_fd = b->o->fetched_fd, .fetched_path = b->o->fetched_path,
 		.deadline_ns = deadline_after(b->o->timeout_ns), .cache_dir = b->o->cache_dir,
 	};
-	struct symelf elf;
+	struct symelf *elf = NULL;
 	struct symdwarf *dwarf = NULL;
 	char lack[1024] = "";
-	int r = symelf_open(&elf, b->d, &where);
+	int r = symkept_get(b->o->kept, b->d, &where, &elf);
 	if (r == -ENOMEM)
 		return r;
 	if (r) {
@@ -670,22 +671,23 @@ static int resolve_elf(struct batch *b, struct symaddr *addr, size_t n)
 		explain(b, addr, n, NULL, lack);
 		return r;
 	}
-	Elf *with_dwarf = b->o->no_inlines ? NULL : symelf_dwarf(&elf);
+	Elf *with_dwarf = b->o->no_inlines ? NULL : symelf_dwarf(elf);
 	const char *from = b->d->path;
-	if (with_dwarf && with_dwarf != elf.elf)
-		from = elf.debug_path ? elf.debug_path : "its debug file";
+	if (with_dwarf && with_dwarf != elf->elf)
+		from = elf->debug_path ? elf->debug_path : "its debug file";
 	if (with_dwarf)
-		r = symdwarf_open(with_dwarf, with_dwarf == elf.elf ? elf.fd : elf.debug_fd, from,
-				  &where, &dwarf);
+		r = symdwarf_open(with_dwarf,
+				  with_dwarf == elf->elf ? elf->fd : elf->debug_fd, from, &where,
+				  &dwarf);
 	if (r != -ENOMEM)
-		r = resolve_open_elf(b, &elf, dwarf, addr, n);
+		r = resolve_open_elf(b, elf, dwarf, addr, n);
 	if (!dwarf && !b->o->no_inlines)
 		explain_lack(b, true, lack, sizeof(lack));
-	note_lack(b, &elf, dwarf && symdwarf_was_late(dwarf), lack, sizeof(lack));
+	note_lack(b, elf, dwarf && symdwarf_was_late(dwarf), lack, sizeof(lack));
 	if (r == 0)
 		explain(b, addr, n, dwarf ? from : NULL, *lack ? lack : NULL);
 	symdwarf_close(dwarf);
-	symelf_close(&elf);
+	symkept_put(b->o->kept, elf);
 	return r;
 }
 

@@ -394,6 +394,8 @@ int names_resolve(struct engine *g, const struct names_options *options, struct 
 	struct symkernel *kernel = NULL;
 	o.counts = &n.files;
 	o.cache_dir = cache_dir(options);
+	/* Who asks twice will ask again. */
+	o.kept = n.n_frames ? &n.kept : NULL;
 	if (!o.timeout_ns)
 		o.timeout_ns = NAMES_TIMEOUT_NS;
 	CLEANUP_FREE struct by_dso *used = NULL, *list = NULL;
@@ -439,6 +441,7 @@ int names_resolve(struct engine *g, const struct names_options *options, struct 
 
 void names_done(struct names *n)
 {
+	symkept_done(&n->kept);
 	fetch_done(n->fetched, n->n_fetched);
 	free(n->fetched);
 	free(n->lines.v);

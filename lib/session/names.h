@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "symbolize/symbolizer.h"
+#include "symbolize/symkept.h"
 
 struct cprof_naming;
 struct engine;
@@ -53,6 +54,7 @@ struct names {
 	uint64_t n_frames_kernel, n_frames_kernel_named;
 	struct fetch_file *fetched;    /* private: debug files from servers */
 	size_t n_fetched;
+	struct symkept kept;           /* private: files that a second look-up has left open */
 	uint64_t fetch_ns;             /* private: what they took, in all look-ups */
 	struct symbolizer_counts files; /* with fewer names than there could be */
 	bool kernel_hidden;            /* kernel frames without names: kptr_restrict */
