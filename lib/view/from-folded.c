@@ -105,6 +105,7 @@ int from_folded_read(const char *text, size_t n_bytes, struct model **ret, struc
 	int r = from_begin(&x.from, e);
 	if (r == 0) {
 		pprof_sample_type(x.from.p, "samples", "count");
+		pprof_period(x.from.p, "samples", "count", 1);
 		r = read_lines(&x, text, n_bytes);
 	}
 	if (r == 0)

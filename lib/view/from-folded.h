@@ -5,7 +5,8 @@
  * Folded stacks, as flamegraph.pl and its collapsers have them: "root;caller;leaf VALUE", a line
  * for each.  Names may hold spaces; the value is what follows the last one, a whole number or
  * a decimal fraction, which is rounded.  Empty lines are skipped, an empty frame becomes
- * "[unknown]".  The profile has the one sample type samples/count.
+ * "[unknown]".  The profile has the one sample type samples/count, and
+ * that as its period.
  */
 
 #include <stddef.h>

@@ -14,6 +14,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,7 @@ struct script {
 	struct header open;
 	bool is_open;
 	int64_t first_ns, last_ns;
+	int64_t period;                /* the largest of the first event */
 	uint64_t n_samples;
 	struct err *e;
 };
@@ -229,7 +231,10 @@ static int collect_events(struct script *x, struct text left)
 		if (x->n_samples == 0 || h.time_ns > x->last_ns)
 			x->last_ns = h.time_ns;
 		x->n_samples++;
-		if (find_event(x, name) < x->events.n)
+		uint32_t event = find_event(x, name);
+		if (event == 0 && h.period > x->period)
+			x->period = h.period;
+		if (event < x->events.n)
 			continue;
 		if (x->events.n == EVENTS_MAX)
 			return err_set(x->e, E2BIG, "more than %d events", EVENTS_MAX);
@@ -250,8 +255,11 @@ static void write_types(struct script *x)
 		bool alone = x->events.n == 1;
 		const char *type = is_time && alone ? "cpu" : name;
 		pprof_sample_type(x->from.p, type, is_time ? "nanoseconds" : "count");
-		if (i == 0)
-			pprof_default_sample_type(x->from.p, type);
+		if (i > 0)
+			continue;
+		pprof_default_sample_type(x->from.p, type);
+		pprof_period(x->from.p, type, is_time ? "nanoseconds" : "count",
+			     x->period ? x->period : 1);
 	}
 	pprof_times(x->from.p, 0, x->last_ns - x->first_ns);
 }
@@ -337,13 +345,15 @@ static bool close_sample(struct script *x)
 	}
 	int64_t value[1 + EVENTS_MAX] = { 1 };
 	value[1 + find_event(x, event_name(x, h->event))] = h->period ? h->period : 1;
-	char comm[256];
+	char comm[256], pid[24], tid[24];
+	snprintf(pid, sizeof(pid), "%" PRId64, h->pid);
+	snprintf(tid, sizeof(tid), "%" PRId64, h->tid);
 	snprintf(comm, sizeof(comm), "%.*s", (int)(h->comm.n < 255 ? h->comm.n : 255), h->comm.s);
 	struct pprof_label label[3];
 	size_t n = 0;
 	if (h->pid >= 0)
-		label[n++] = (struct pprof_label){ .key = "pid", .num = h->pid, .num_unit = "" };
-	label[n++] = (struct pprof_label){ .key = "tid", .num = h->tid, .num_unit = "" };
+		label[n++] = (struct pprof_label){ .key = "pid", .str = pid };
+	label[n++] = (struct pprof_label){ .key = "tid", .str = tid };
 	label[n++] = (struct pprof_label){ .key = "thread_name", .str = comm };
 	pprof_sample(x->from.p, x->ids.v, x->ids.n, value, 1 + x->events.n, label, n);
 	return true;

@@ -13,8 +13,8 @@
  * lines and other records, is passed over.
  *
  * Sample types: samples/count, and for each event its sum of periods (for cpu-clock and task-clock
- * cpu/nanoseconds); the default is the first event.  Labels: thread_name, tid, and pid when
- * it is told.
+ * cpu/nanoseconds); the default is the first event, whose largest period is the profile's.  Labels,
+ * all text: thread_name, tid, and pid when it is told.
  */
 
 #include <stdbool.h>

@@ -69,7 +69,7 @@ is "$status" 0 'text of perf script becomes a pprof'
 check 'with its periods, labels and inlined calls' \
 	"$PYTHON" "$CPROF_SOURCE_ROOT/tests/pprof.py" script.pb.gz \
 	'n == 2' 'total == 1000000' "cum('main') == 1" "share('inner') == 0.25" \
-	"chain('inner', 'outer(int, char)')" "labels('tid') == {124, 125}" \
+	"chain('inner', 'outer(int, char)')" "labels('tid') == {'124', '125'}" \
 	"labels('thread_name') == {'my prog'}" "p.sample_types[1] == ('cpu', 'nanoseconds')"
 printf 'dd 7 1.0: 5 cycles:u:  7f00 f+0x1 (/l)\ndd 7 2.0: 2 branches:  7f00 f+0x1 (/l)\n' >two.script
 run "$CPROF" convert --to folded --sample-type branches two.script

@@ -2,7 +2,7 @@
 """parity.py CPROF [-focus=.. and other arguments] FILE...: do cprof and `go tool pprof` agree?
 
 Compares, for each sample type of the (merged) files: the tables by function, line and file; focus,
-ignore, hide, show and tags; all stacks with their values; callers and callees of some functions.
+ignore, hide, show and tags; labels; all stacks with their values; callers and callees of some functions.
 Prints what differs; status 1 if anything does.
 """
 import collections
@@ -15,6 +15,7 @@ CPROF = sys.argv[1]
 FILES = sys.argv[2:]
 PPROF = ["go", "tool", "pprof", "-symbolize=none", "-trim=false", "-nodecount=0",
          "-nodefraction=0", "-edgefraction=0"]
+OWN_LABELS = {"pid", "tid", "thread_name", "process_name", "cpu", "name"}
 problems = []
 n_compared = 0
 
@@ -116,6 +117,26 @@ def their_edges(text):
     return edges
 
 
+def their_tags(text):
+    """key -> value -> sum, of labels that are text, from -tags."""
+    tags, key = {}, None
+    for line in text.splitlines():
+        m = re.match(r" *(.*): Total \S+", line)
+        if m:
+            key = m.group(1)
+            tags[key] = {}
+            continue
+        m = re.match(r" *(-?[\d.]+)\S* \( *\S+%\): (.*)$", line)
+        if m:
+            tags[key][m.group(2)] = number(m.group(1))
+    return tags
+
+
+def our_tags(key, *arguments):
+    rows = json.loads(cprof("--by", key, *arguments))["rows"]
+    return {x["name"]: x["flat"] for x in rows if x["name"] != "(none)" and x["flat"]}
+
+
 def our_edges(option, name, type_name):
     tree = json.loads(cprof("--tree", option, name, "--json", "--sample-type", type_name))
     return sorted((x["name"], x["cum"]) for root in tree["children"] for x in root["children"])
@@ -157,6 +178,11 @@ for index, (type_name, unit) in enumerate(names):
                 "tid=^1"):
         compare("tag " + tag, our_top(cprof("--tag", tag, *index_args)),
                 their_top(pprof("-top", "-tagfocus=" + tag, *unit_args)))
+    # those that cprof writes; of numbers, pprof sums up in classes
+    for key, values in their_tags(pprof("-tags", *unit_args)).items():
+        if key in OWN_LABELS:
+            compare("label " + key, our_tags(key, *index_args),
+                    {value: total for value, total in values.items() if total})
     stacks = our_stacks(cprof("--folded", "--sample-type", type_name))
     compare("stacks", {s: v for s, v in stacks.items() if v},
             {s: v for s, v in their_stacks(pprof("-traces", *unit_args)).items() if v})

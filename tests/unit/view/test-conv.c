@@ -168,7 +168,7 @@ static void test_to_the_letter(void)
 	tap_str(text, want_folded, "folded");
 	free(text);
 	text = convert(conv_folded, m, 0, &n);
-	tap_str(text, "main;leaf 1\nmain;outer;inner 2\nmain 3\n", "folded, of another sample type");
+	tap_str(text, "main;leaf 1\nmain;outer;inner 2\nmain 3\n", "folded, of another type");
 	free(text);
 	text = convert(conv_speedscope, m, 1, &n);
 	tap_str(text, want_speedscope, "speedscope");

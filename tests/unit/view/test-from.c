@@ -79,17 +79,13 @@ static void test_folded(void)
 	}
 }
 
-/* A label of a sample as text; numbers, too. */
 static const char *label(const struct model *m, uint32_t sample, const char *key)
 {
-	static char text[24];
 	const struct model_labels *set = &m->labels[m->sample[sample].labels];
 	for (uint32_t i = 0; i < set->n; i++) {
 		const struct model_label *l = &m->label[set->first + i];
-		if (strcmp(model_string(m, l->key), key) != 0)
-			continue;
-		snprintf(text, sizeof(text), "%lld", (long long)l->num);
-		return l->str ? model_string(m, l->str) : text;
+		if (strcmp(model_string(m, l->key), key) == 0)
+			return model_string(m, l->str);
 	}
 	return "";
 }
@@ -112,9 +108,13 @@ static void test_script(void)
 	tap_int(m->n_samples, 2, "its samples");
 	tap_str(model_string(m, m->type[0].type), "samples", "what is counted");
 	tap_str(model_string(m, m->type[1].unit), "nanoseconds", "and in which unit");
-	tap_ok(model_value(m, 0, 0) == 1 && model_value(m, 0, 1) == 250000, "a period is the value");
+	tap_ok(model_value(m, 0, 0) == 1 && model_value(m, 0, 1) == 250000,
+	       "a period is the value");
+	tap_int(m->period, 750000, "the largest is the profile's");
+	tap_str(model_string(m, m->period_type.unit), "nanoseconds", "in the same unit");
 	tap_str(label(m, 0, "tid"), "124", "a thread");
 	tap_str(label(m, 1, "tid"), "125", "another one");
+	tap_str(label(m, 1, "pid"), "123", "of a process");
 	tap_str(label(m, 0, "thread_name"), "my prog", "whose name has a space");
 	tap_ok(strncmp(folded(m, 1), "main;outer(int, char);inner 250000\n", 35) == 0,
 	       "inlined calls");
