@@ -3,6 +3,7 @@
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need_perf
 
+is_root && paranoid 2
 if as_nobody "$CPROF" record -q -a -o n.pb.gz -- true 2>/dev/null; then
 	skip 'without rights' 'everybody may sample whole CPUs here'
 else
