@@ -166,6 +166,7 @@ let x = 0;
 while (process.cpuUsage().user < end) x ^= hotOuter(10);
 console.log('pid ' + process.pid + ' ' + x);
 END
+	# (The names of files in node 20's dumps are bytes of something else now and then.)
 	for mode in --perf-basic-prof --perf-prof '--perf-prof --perf-prof-unwinding-info'; do
 		# shellcheck disable=SC2086 # options
 		run "$CPROF" record -q -e cpu-clock --user -o n.pb.gz -- node $mode hot.js.keep
@@ -173,7 +174,7 @@ END
 		is "$status" 0 "node $mode: recorded"
 		profile "node $mode: functions are named, with their script" n.pb.gz \
 			"anywhere(r'^(JS|LazyCompile|Function):.hot(Inner|Outer) .*hot.js.keep:[12]:') > 0.5" \
-			"any(f.file.endswith('hot.js.keep') and f.start_line == 2 for f in p.functions.values())"
+			"any('hotOuter' in f.name and f.start_line == 2 for f in p.functions.values())"
 	done
 	rm -f jit-*.dump isolate-*.log
 else
