@@ -5,6 +5,7 @@ need_perf
 need perf
 perf record -q -o probe.data -e cpu-clock -- "$PROG/spin" >/dev/null 2>&1 ||
 	skip_all 'perf record does not work here'
+perf evlist -i probe.data | grep -q ':u$' && skip_all 'perf may record user code only'
 # perf keeps what it knows below the home folder
 HOME=$T/home.keep
 export HOME

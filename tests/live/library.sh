@@ -158,11 +158,14 @@ fi
 # ---- from an installed tree -----------------------------------------------------------------
 
 if command -v pkg-config >/dev/null && command -v gcc >/dev/null; then
-	DESTDIR=$T/root meson install -C "$CPROF_BUILD_ROOT" --no-rebuild --quiet >install.keep 2>&1 ||
+	# pkg-config cannot tell of a folder with a space in its name
+	root=$(mktemp -d /tmp/cprof-root.XXXXXX)
+	at_end "rm -rf $root"
+	DESTDIR=$root meson install -C "$CPROF_BUILD_ROOT" --no-rebuild --quiet >install.keep 2>&1 ||
 		diag <install.keep
-	pc=$(find root -name libcprof.pc)
-	lib=$(dirname "$(find root -name libcprof.so)")
-	PKG_CONFIG_SYSROOT_DIR=$T/root
+	pc=$(find "$root" -name libcprof.pc)
+	lib=$(dirname "$(find "$root" -name libcprof.so)")
+	PKG_CONFIG_SYSROOT_DIR=$root
 	PKG_CONFIG_PATH=$(dirname "$pc")
 	export PKG_CONFIG_SYSROOT_DIR PKG_CONFIG_PATH
 	for how in shared static; do
@@ -176,7 +179,7 @@ if command -v pkg-config >/dev/null && command -v gcc >/dev/null; then
 		run env LD_LIBRARY_PATH="$T/$lib" "./installed-$how" "installed-$how.pb.gz"
 		is "$status" 0 'and runs'
 	done
-	run find root -name 'libcprof.3*'
+	run find "$root" -name 'libcprof.3*'
 	like out libcprof 'the man page is installed'
 else
 	skip 'an example is built from what is installed' 'needs pkg-config and gcc'
