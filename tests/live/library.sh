@@ -176,7 +176,7 @@ if command -v pkg-config >/dev/null && command -v gcc >/dev/null; then
 		# shellcheck disable=SC2086 # a list of words
 		run gcc -O2 -g -o "installed-$how" "$CPROF_SOURCE_ROOT/tests/examples/scope.c" $flags
 		is "$status" 0 "an example is built from what is installed, $how"
-		run env LD_LIBRARY_PATH="$T/$lib" "./installed-$how" "installed-$how.pb.gz"
+		run env LD_LIBRARY_PATH="$lib" "./installed-$how" "installed-$how.pb.gz"
 		is "$status" 0 'and runs'
 	done
 	run find "$root" -name 'libcprof.3*'
