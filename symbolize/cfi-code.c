@@ -17,6 +17,7 @@
 #define CODE_STEPS_MAX 1024u    /* instructions looked at for one rule */
 #define CODE_WAYS_MAX 64u       /* branches kept for later */
 #define CODE_SEEN_MAX 2048u     /* slots for the instructions seen: twice as many, a power of two */
+#define CODE_SEEN_FEW 64u       /* the same for the short way that most rules take */
 
 enum base { BASE_SP, BASE_FP, BASE_SLOT, BASE_LOST };
 
@@ -38,6 +39,7 @@ struct code {
 	size_t n_buf;
 	struct way way[CODE_WAYS_MAX];
 	unsigned int n_ways, n_steps;
+	unsigned int n_slots;           /* of seen, in use */
 	uint64_t seen[CODE_SEEN_MAX];   /* addresses, hashed; 0: free */
 };
 
@@ -157,20 +159,39 @@ static void code_branch(struct code *k, const struct way *w, uint64_t to)
 	k->way[k->n_ways++].at = to;
 }
 
+/* The slot that holds key, an address plus one, or is free for it. */
+static uint64_t *code_slot(struct code *k, uint64_t key)
+{
+	uint64_t i = hash_u64(key);
+	while (k->seen[i % k->n_slots] && k->seen[i % k->n_slots] != key)
+		i++;
+	return &k->seen[i % k->n_slots];
+}
+
+/* From few slots to all of them, which takes longer to clear than to look at few instructions. */
+static void code_more_slots(struct code *k)
+{
+	uint64_t few[CODE_SEEN_FEW];
+	memcpy(few, k->seen, sizeof(few));
+	memset(k->seen, 0, sizeof(k->seen));
+	k->n_slots = CODE_SEEN_MAX;
+	for (unsigned int i = 0; i < CODE_SEEN_FEW; i++)
+		if (few[i])
+			*code_slot(k, few[i]) = few[i];
+}
+
 /* Was the instruction at `at` seen before?  A way that comes to where another way has been, or
  * itself, leads nowhere new: in what compilers write, an address has one stack depth. */
 static bool code_is_seen(struct code *k, uint64_t at)
 {
-	uint64_t key = at + 1;
-	for (uint64_t i = hash_u64(at);; i++) {
-		uint64_t *slot = &k->seen[i % CODE_SEEN_MAX];
-		if (*slot == key)
-			return true;
-		if (*slot)
-			continue;
-		*slot = key;
-		return false;
-	}
+	uint64_t key = at + 1, *slot;
+	if (k->n_steps == CODE_SEEN_FEW / 2 && k->n_slots == CODE_SEEN_FEW)
+		code_more_slots(k);
+	slot = code_slot(k, key);
+	if (*slot == key)
+		return true;
+	*slot = key;
+	return false;
 }
 
 /* One instruction of a way. */
@@ -264,7 +285,13 @@ static bool code_fold(const struct way *w, struct cfi_rule *ret)
 
 bool cfi_code_rule(const struct cfi_code *c, uint64_t pc, struct cfi_rule *ret)
 {
-	struct code k = { .c = c, .n_ways = 1 };
+	struct code k;
+	k.c = c;
+	k.n_buf = k.n_steps = 0;
+	k.buf_at = 0;
+	k.n_ways = 1;
+	k.n_slots = CODE_SEEN_FEW;
+	memset(k.seen, 0, CODE_SEEN_FEW * sizeof(*k.seen));
 	struct cfi_rule r;
 	uint8_t before[5];
 	k.way[0] = (struct way){ .at = pc, .sp = { .base = BASE_SP }, .fp = { .base = BASE_FP } };

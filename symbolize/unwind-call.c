@@ -34,6 +34,15 @@ static bool call_function(unwind_find_module *find_module, void *ctx, uint64_t p
 	return true;
 }
 
+bool unwind_call_is_one_function(unwind_find_module *find_module, void *ctx, uint64_t a,
+				 uint64_t b)
+{
+	struct unwind_module m;
+	uint64_t start_a, start_b;
+	return a == b || (call_function(find_module, ctx, a, &m, &start_a) &&
+			  call_function(find_module, ctx, b, &m, &start_b) && start_a == start_b);
+}
+
 /* ---- calls ------------------------------------------------------------------------- */
 
 static bool call_is_x86_stub(const struct unwind_module *m, uint64_t pc)
@@ -82,11 +91,13 @@ enum unwind_call unwind_call_before(enum cfi_arch arch, unwind_find_module *find
 								      : UNWIND_CALL_OF_ANOTHER;
 }
 
-/* The entry for a question; true when its answer is known. */
-static bool call_known(const struct unwind_walk *w, uint64_t pc, uint64_t ra,
+enum call_question { CALL_MAY_BE, CALL_IS_ONE, CALL_IS_SWITCHED };
+
+/* The entry for a question about two addresses; true when its answer is known. */
+static bool call_known(const struct unwind_walk *w, enum call_question q, uint64_t a, uint64_t b,
 		       struct unwind_call_known **ret)
 {
-	uint64_t key = hash_u64(pc + hash_u64(ra + hash_u64(w->in->space))) | 1;
+	uint64_t key = hash_u64(a + hash_u64(b + hash_u64(w->in->space + ((uint64_t)q << 62)))) | 1;
 	*ret = &w->calls->v[key >> 32 & 63];
 	if ((*ret)->key == key)
 		return true;
@@ -99,9 +110,19 @@ bool unwind_call_may_be(const struct unwind_walk *w, uint64_t ra)
 	const struct unwind_frame *f = &w->frame[w->n - 1];
 	uint64_t at = f->pc - !(f->flags & UNWIND_FRAME_EXACT);
 	struct unwind_call_known *k;
-	if (!call_known(w, at, ra, &k))
+	if (!call_known(w, CALL_MAY_BE, at, ra, &k))
 		k->is_so = unwind_call_before(w->arch, w->find_module, w->in->ctx, at, ra) !=
 			   UNWIND_CALL_OF_ANOTHER;
+	return k->is_so;
+}
+
+bool unwind_call_is_one(const struct unwind_walk *w, uint64_t a, uint64_t b)
+{
+	struct unwind_call_known *k;
+	if (a == b)
+		return true;
+	if (!call_known(w, CALL_IS_ONE, a, b, &k))
+		k->is_so = unwind_call_is_one_function(w->find_module, w->in->ctx, a, b);
 	return k->is_so;
 }
 
@@ -166,7 +187,7 @@ static bool call_is_switched(const struct unwind_walk *w, const struct unwind_fr
 bool unwind_call_is_switched(const struct unwind_walk *w, uint32_t i)
 {
 	struct unwind_call_known *k;
-	if (!call_known(w, w->frame[i].pc, 0, &k))
+	if (!call_known(w, CALL_IS_SWITCHED, w->frame[i].pc, 0, &k))
 		k->is_so = call_is_switched(w, &w->frame[i]);
 	return k->is_so;
 }

@@ -29,6 +29,11 @@ struct unwind_call_cache {
 /* Is ra a return address of the function that the newest frame runs in, as far as code tells? */
 bool unwind_call_may_be(const struct unwind_walk *w, uint64_t ra);
 
+/* Do addresses a and b lie in the same function, as far as CFI tells? */
+bool unwind_call_is_one(const struct unwind_walk *w, uint64_t a, uint64_t b);
+bool unwind_call_is_one_function(unwind_find_module *find_module, void *ctx, uint64_t a,
+				 uint64_t b);
+
 /*
  * Has the function that frame i runs in gone to another stack before it came to that pc, by CFI
  * that does not say so?  Then there is no caller.

@@ -7,45 +7,14 @@
 
 #include "symbolize/unwind-memo.h"
 
+#include "symbolize/unwind-call.h"
+
 #include <stdlib.h>
+#include <string.h>
 
 /* So many cut stacks in a row, or ones shorter than their copies, and the memo's complete one is
  * taken for history. */
 #define MEMO_CUT_MAX 16u
-
-static bool memo_equal(const struct unwind_frame *a, const struct unwind_frame *b)
-{
-	return a->pc == b->pc && a->sp == b->sp && a->fp == b->fp &&
-		!((a->flags ^ b->flags) & UNWIND_FRAME_EXACT);
-}
-
-/* Is the newest frame one of the memo's? */
-bool unwind_memo_find(struct unwind_sync *s, const struct unwind_walk *w)
-{
-	const struct unwind_frame *f = &w->frame[w->n - 1];
-	int64_t k = s->k;
-	while (k >= 0 && s->m[k].sp < f->sp)
-		k--;
-	for (int64_t i = k; i >= 0 && s->m[i].sp == f->sp; i--) {
-		if (!memo_equal(&s->m[i], f))
-			continue;
-		if (s->from == UNWIND_SYNC_NONE || i != s->k - 1)
-			s->from = w->n - 1;
-		s->k = i;
-		return true;
-	}
-	s->k = k;
-	s->from = UNWIND_SYNC_NONE;
-	return false;
-}
-
-uint64_t unwind_memo_next_sp(const struct unwind_sync *s, const struct unwind_walk *w)
-{
-	int64_t k = s->k;
-	while (k >= 0 && s->m[k].sp <= w->frame[w->n - 1].sp)
-		k--;
-	return k >= 0 ? s->m[k].sp : UINT64_MAX;
-}
 
 /* Takes over the memo's frames k .. 0 as they are. */
 static void memo_join(struct unwind_sync *s, struct unwind_walk *w, int64_t k)
@@ -56,66 +25,49 @@ static void memo_join(struct unwind_sync *s, struct unwind_walk *w, int64_t k)
 		s->n_joined++;
 	}
 	s->is_whole = s->is_whole && k < 0;
-	s->k = 0;
+	s->k_met = k + 1;
+	s->n_met = w->n;
 }
 
 /* The newest frame equals m[k]: takes over outer frames as long as their slots are unchanged.
  * True when it ended with a join. */
 bool unwind_memo_reuse(struct unwind_sync *s, struct unwind_walk *w)
 {
-	const struct unwind_frame *m = s->m;
-	struct unwind_frame *f = &w->frame[w->n - 1];
 	const uint32_t step = UNWIND_STEP_SLOTS | UNWIND_STEP_FP;
-	int64_t k = s->k;
-	for (; k > 0 && m[k].flags & UNWIND_STEP_SLOTS && w->n < w->max_depth; k--) {
-		const struct unwind_frame *o = &m[k - 1];
-		uint64_t pc, fp = 0, ra_at = o->sp + (uint64_t)(m[k].ra_off8 * 8l);
-		uint64_t fp_at = o->sp + (uint64_t)(m[k].fp_off8 * 8l);
-		bool has_fp = m[k].flags & UNWIND_STEP_FP;
-		bool is_there =
-			unwind_load(w, ra_at, &pc) && (!has_fp || unwind_load(w, fp_at, &fp));
-		if (is_there && (unwind_strip(w->arch, pc) != o->pc || (has_fp && fp != o->fp)))
+	const uint64_t sp0 = w->sp0, last_off = w->n_copy - 8, strip = unwind_strip(w->arch, ~0ull);
+	const uint8_t *stack = w->in->stack;
+	/* m goes outwards through the memo as f does through the stack; both are the same frame */
+	const struct unwind_frame *m = &s->m[s->k];
+	struct unwind_frame *f = &w->frame[w->n - 1], *last = w->frame + w->max_depth - 1;
+	uint32_t kept = f->flags & ~step;
+	bool is_cut = false;
+	for (; m > s->m && f < last && m->flags & UNWIND_STEP_SLOTS; m--) {
+		uint64_t pc, fp, ra_off = m[-1].sp + (uint64_t)(m->ra_off8 * 8l) - sp0;
+		uint64_t fp_off = m->flags & UNWIND_STEP_FP ?
+			m[-1].sp + (uint64_t)(m->fp_off8 * 8l) - sp0 : ra_off;
+		is_cut = w->n_copy < 8 || ra_off > last_off || fp_off > last_off;
+		if (is_cut)
 			break;
-		f->ra_off8 = m[k].ra_off8;
-		f->fp_off8 = m[k].fp_off8;
-		f->flags |= m[k].flags & step;
-		if (!is_there) {
-			memo_join(s, w, k - 1);
-			return true;
-		}
-		*++f = *o;
-		f->flags &= ~(step | UNWIND_FRAME_JOINED | UNWIND_FRAME_SIGNAL);
-		w->n++;
+		memcpy(&pc, stack + ra_off, 8);
+		memcpy(&fp, stack + fp_off, 8);
+		if ((pc & strip) != m[-1].pc || (m->flags & UNWIND_STEP_FP && fp != m[-1].fp))
+			break;
+		*f = *m;
+		f++->flags = kept | (m->flags & step);
+		kept = m[-1].flags & ~(step | UNWIND_FRAME_JOINED | UNWIND_FRAME_SIGNAL);
 	}
-	s->k = k;
-	return false;
-}
-
-/* The first address of the function that `at` lies in; false without CFI. */
-static bool memo_function(unwind_find_module *find_module, void *ctx, uint64_t at, uint64_t *ret)
-{
-	struct unwind_module m;
-	struct cfi_fde fde;
-	uint32_t off;
-	bool is_debug;
-	if (!find_module(ctx, at, &m) || !m.cfi ||
-	    cfi_find_fde(m.cfi, at - m.bias, &fde, &off, &is_debug) != CFI_UNUSUAL)
-		return false;
-	*ret = fde.start + m.bias;
-	return true;
+	*f = *m;
+	f->flags = kept | (is_cut ? m->flags & step : 0);
+	s->k = s->k_met = m - s->m;
+	s->n_met = w->n = (uint32_t)(f - w->frame) + 1;
+	if (is_cut)
+		memo_join(s, w, s->k - 1);
+	return is_cut;
 }
 
 static uint64_t memo_at(const struct unwind_frame *f)
 {
 	return f->pc - !(f->flags & UNWIND_FRAME_EXACT);
-}
-
-static bool memo_is_same_function(unwind_find_module *find_module, void *ctx, uint64_t at,
-				  const struct unwind_frame *f)
-{
-	uint64_t a, b;
-	return memo_at(f) == at || (memo_function(find_module, ctx, at, &a) &&
-				    memo_function(find_module, ctx, memo_at(f), &b) && a == b);
 }
 
 /* The step from the newest frame led beyond the copy.  Does the memo know the frame at that
@@ -127,10 +79,9 @@ bool unwind_memo_cut(struct unwind_sync *s, struct unwind_walk *w, uint32_t n_me
 	for (int64_t k = (int64_t)n_memo - 2; k >= 0; k--) {
 		if (s->m[k].sp != w->cfa)
 			continue;
-		if (!memo_is_same_function(w->find_module, w->in->ctx,
-					   memo_at(&w->frame[w->n - 1]), &s->m[k + 1]))
+		if (!unwind_call_is_one(w, memo_at(&w->frame[w->n - 1]), memo_at(&s->m[k + 1])))
 			return false;
-		if (s->from == UNWIND_SYNC_NONE || s->k != k + 1)
+		if (s->n_met != w->n || s->k_met != k + 1)
 			s->from = w->n;
 		memo_join(s, w, k);
 		return s->n_joined > 0;
@@ -151,7 +102,7 @@ int64_t unwind_memo_caller(const struct unwind_memo *m, unwind_find_module *find
 			n = half;
 	}
 	for (; from + 1 < m->n && m->frame[from].sp == cfa; from++)
-		if (memo_is_same_function(find_module, ctx, pc, &m->frame[from + 1]))
+		if (unwind_call_is_one_function(find_module, ctx, pc, memo_at(&m->frame[from + 1])))
 			return from;
 	return -1;
 }
@@ -161,7 +112,7 @@ bool unwind_memo_has_call(const struct unwind_memo *m, unwind_find_module *find_
 {
 	for (uint32_t k = 0; k + 1 < m->n; k++)
 		if (m->frame[k].pc == ra && !(m->frame[k].flags & UNWIND_FRAME_EXACT) &&
-		    memo_is_same_function(find_module, ctx, pc, &m->frame[k + 1]))
+		    unwind_call_is_one_function(find_module, ctx, pc, memo_at(&m->frame[k + 1])))
 			return true;
 	return false;
 }
@@ -206,7 +157,7 @@ void unwind_memo_update(struct unwind_memo *m, const struct unwind_walk *w,
 		return;
 	}
 	/* the caller may show the end and the joint, so they belong to what must be the same */
-	if (is_usable && s->from != UNWIND_SYNC_NONE && s->k == 0 && m->end == ret->end &&
+	if (is_usable && s->n_met == w->n && s->k_met == 0 && m->end == ret->end &&
 	    m->n_joined == ret->n_joined && m->is_whole == ret->is_whole)
 		ret->n_same = w->n - s->from;
 	ret->is_kept = memo_keep(m, w, ret->n_same);

@@ -1,29 +1,24 @@
 #ifndef CPROF_SYMBOLIZE_UNWIND_MEMO_H
 #define CPROF_SYMBOLIZE_UNWIND_MEMO_H
 
-/* The thread's previous stack while a new one is unwound.  Only unwind.c uses this,
- * and what joins stacks by what memos hold the last two functions. */
+/* The thread's previous stack while a new one is unwound.  Only unwind.c and unwind-fast.c
+ * use this, and what joins stacks by what memos hold the last two functions. */
 
 #include "symbolize/unwind-slow.h"
 
 #define UNWIND_AHEAD_BYTES_MAX 4096u
-#define UNWIND_SYNC_NONE UINT32_MAX /* of struct unwind_sync.from: no frame does */
 
 /* The memo while a stack is unwound. */
 struct unwind_sync {
 	const struct unwind_frame *m;   /* outermost first */
-	int64_t k; /* m[k] equals the current frame, or is the next candidate */
-	uint32_t from;                  /* frames from here outwards equal the memo's */
+	int64_t k;                      /* m[k] is the newest frame, or may be the next one */
+	/* Frames from .. n_met - 1 equal memo frames without a gap, the last of them m[k_met]. */
+	uint32_t from, n_met;
+	int64_t k_met;
 	uint32_t n_joined;
 	uint64_t walked_sp;             /* of the last frame that was not taken from the memo */
 	bool is_whole;                  /* joined to the outermost frame that there is */
 };
-
-/* Is the newest frame one of the memo's?  Then s->k is that. */
-bool unwind_memo_find(struct unwind_sync *s, const struct unwind_walk *w);
-
-/* The least stack pointer at which the memo may have the frame after the newest one. */
-uint64_t unwind_memo_next_sp(const struct unwind_sync *s, const struct unwind_walk *w);
 
 /* The newest frame equals m[k]: takes over outer frames as long as their slots are unchanged.
  * True when it ended with a join. */

@@ -5,7 +5,7 @@
  * - Rules of 8 bytes in a direct-mapped cache by (pc, address space); a second cache by
  *   (file, vaddr) behind it, so that new processes and changed mappings find what the file's CFI
  *   was already read for.  A miss in both costs a search of .eh_frame_hdr and one run of an FDE.
- *   Keys are 64-bit hashes that are not compared any further: see cache_key.
+ *   Keys are 64-bit hashes that are not compared any further: see unwind-cache.h.
  *
  * - The memo.  A step is a chain of dependent loads (sp, rule, return address, sp ...).  The
  *   thread's previous stack mostly shares its outer frames with this one.  When a frame equals
@@ -32,10 +32,9 @@
 
 #include "symbolize/unwind.h"
 
-#include "base/hash.h"
 #include "symbolize/unwind-call.h"
 #include "symbolize/unwind-code.h"
-#include "symbolize/unwind-memo.h"
+#include "symbolize/unwind-fast.h"
 #include "symbolize/unwind-slow.h"
 
 #include <stdlib.h>
@@ -52,22 +51,9 @@
 /* How many of a stack's outermost frames may be what a function that switches stacks has left. */
 #define UNWIND_SWITCH_FRAMES 8u
 
-struct cache_entry {
-	uint64_t key;
-	struct cfi_rule rule;           /* kind CFI_EMPTY: no entry */
-};
-
-/* Entries of a cache line: a key may be in any of its line's. */
-#define CACHE_WAYS 4u
-
-struct cache {
-	struct cache_entry *v;
-	uint64_t mask;
-};
-
 struct unwind {
 	struct unwind_options o;
-	struct cache by_pc, by_file;
+	struct unwind_cache by_pc, by_file;
 	struct unwind_call_cache calls;
 	struct unwind_frame *frame;     /* max_depth + 1 */
 	struct unwind_stats stats;
@@ -75,56 +61,9 @@ struct unwind {
 
 /* ---- rules -------------------------------------------------------------------------- */
 
-static uint64_t cache_salt(uint64_t id)
+static bool cache_init(struct unwind_cache *c, uint32_t n)
 {
-	return hash_u64(id + 0x9e3779b97f4a7c15u);
-}
-
-/* Two keys are equal when pcs (47 bits of freedom) differ exactly as two salts do in all 64
- * bits: one chance in 2^64 per pair, and its price is one wrong frame. */
-static uint64_t cache_key(uint64_t salt, uint64_t pc)
-{
-	return pc ^ salt;
-}
-
-/* Where a key is sought first. */
-static struct cache_entry *cache_at(const struct cache *c, uint64_t key)
-{
-	return &c->v[(key ^ key >> 15) & c->mask];
-}
-
-/* The key's entry: one of four that share a cache line.  *ret_free: the one to be used for it when
- * it has none, which is NULL then. */
-static struct cache_entry *__attribute__((noinline))
-cache_find(const struct cache *c, uint64_t key, struct cache_entry **ret_free)
-{
-	uint64_t at = (key ^ key >> 15) & c->mask;
-	*ret_free = &c->v[at];
-	for (uint64_t i = 0; i < CACHE_WAYS; i++) {
-		struct cache_entry *e = &c->v[at ^ i];
-		if (e->rule.kind == CFI_EMPTY) {
-			*ret_free = e;
-			return NULL;
-		}
-		if (e->key == key)
-			return e;
-	}
-	return NULL;
-}
-
-/* The key's entry when it is not the first one; NULL. */
-static const struct cache_entry *cache_other(const struct cache *c, uint64_t key)
-{
-	uint64_t at = (key ^ key >> 15) & c->mask;
-	for (uint64_t i = 1; i < CACHE_WAYS; i++)
-		if (c->v[at ^ i].key == key)
-			return &c->v[at ^ i];
-	return NULL;
-}
-
-static bool cache_init(struct cache *c, uint32_t n)
-{
-	c->v = aligned_alloc(CACHE_WAYS * sizeof(*c->v), n * sizeof(*c->v));
+	c->v = aligned_alloc(UNWIND_CACHE_WAYS * sizeof(*c->v), n * sizeof(*c->v));
 	if (!c->v)
 		return false;
 	memset(c->v, 0, n * sizeof(*c->v));
@@ -135,10 +74,8 @@ static bool cache_init(struct cache *c, uint32_t n)
 /* Finds the rule for lookup address at, in the second cache or in the CFI.  Kind CFI_EMPTY when
  * nothing is mapped there; that is not kept, since a mapping may come late. */
 static struct cfi_rule __attribute__((noinline))
-unwind_miss(struct unwind *u, struct unwind_walk *w, uint64_t at, struct cache_entry *e,
-	    uint64_t key)
+unwind_miss(struct unwind *u, struct unwind_walk *w, uint64_t at, uint64_t key)
 {
-	struct cache_entry *f, *f_free;
 	struct cfi_rule rule = { .kind = CFI_NONE };
 	struct unwind_module m;
 	bool is_final = true;
@@ -146,25 +83,25 @@ unwind_miss(struct unwind *u, struct unwind_walk *w, uint64_t at, struct cache_e
 	if (!u->o.find_module(w->in->ctx, at, &m))
 		return (struct cfi_rule){ .kind = CFI_EMPTY };
 	if (m.cfi && m.cfi->arch == u->o.arch) {
-		uint64_t file_key = cache_key(cache_salt(m.id), at - m.bias);
-		f = cache_find(&u->by_file, file_key, &f_free);
-		if (!f) {
+		uint64_t file_key = unwind_cache_key(unwind_cache_salt(m.id), at - m.bias);
+		const struct unwind_cache_entry *f = unwind_cache_get(&u->by_file, file_key);
+		if (f) {
+			rule = f->rule;
+		} else {
 			u->stats.n_searches++;
 			cfi_rule_at(m.cfi, at - m.bias, &rule);
 			if (rule.kind == CFI_NONE)
 				rule = unwind_code_rule(w, &m, &is_final);
 			if (!is_final)
 				return rule;
-			f = f_free;
-			*f = (struct cache_entry){ .key = file_key, .rule = rule };
+			unwind_cache_put(&u->by_file, file_key, rule);
 		}
-		rule = f->rule;
 	} else if (u->o.read_code) {
 		rule = unwind_code_rule(w, &m, &is_final);
 		if (!is_final)
 			return rule;
 	}
-	*e = (struct cache_entry){ .key = key, .rule = rule };
+	unwind_cache_put(&u->by_pc, key, rule);
 	return rule;
 }
 
@@ -200,70 +137,15 @@ unwind_other(struct unwind_walk *w, const struct cfi_rule *rule)
 	}
 }
 
-/*
- * Takes plain steps as long as all goes well and the stack pointer is below stop_sp.  What is
- * not plain, cached and within bounds is left to unwind_step, which also finds out what is wrong.
- * The values that the next step depends on stay in machine registers.
- */
-static void unwind_fast(const struct unwind *u, struct unwind_walk *w, uint64_t salt,
-			uint64_t stop_sp)
-{
-	const uint64_t kinds = 0xff | (CFI_FLAG_RA_REG | CFI_FLAG_GUESSED)
-					      << 8; /* of a rule as one word */
-	const uint64_t sp0 = w->sp0, last_off = w->n_copy - 8, strip = unwind_strip(w->arch, ~0ull);
-	const uint8_t *stack = w->in->stack;
-	struct unwind_frame *f = &w->frame[w->n - 1], *last = &w->frame[u->o.max_depth - 1];
-	uint64_t pc = f->pc, sp = f->sp, fp = f->fp, back = !(f->flags & UNWIND_FRAME_EXACT);
-	if (w->n_copy < 8)
-		return;
-	while (f < last && sp < stop_sp) {
-		uint64_t key = cache_key(salt, pc - back), word;
-		const struct cache_entry *e = cache_at(&u->by_pc, key);
-		if (__builtin_expect(e->key != key, 0) && !(e = cache_other(&u->by_pc, key)))
-			break;
-		const struct cfi_rule *rule = &e->rule;
-		memcpy(&word, rule, sizeof(word));
-		if ((word & kinds) != CFI_PLAIN)
-			break;
-		uint64_t cfa =
-			(rule->flags & CFI_FLAG_CFA_FP ? fp : sp) + (uint64_t)(rule->cfa_off8 * 8l);
-		uint64_t off = cfa + (uint64_t)(rule->ra_off8 * 8l) - sp0, next_pc;
-		if (cfa <= sp || off > last_off)
-			break;
-		memcpy(&next_pc, stack + off, 8);
-		next_pc &= strip;
-		uint32_t flags = UNWIND_STEP_SLOTS;
-		if (rule->flags & CFI_FLAG_FP_SAVED) {
-			uint64_t fp_at = cfa + (uint64_t)(rule->fp_off8 * 8l);
-			if (fp_at < sp || fp_at - sp0 > last_off)
-				break;
-			if (!next_pc)
-				break;
-			memcpy(&fp, stack + (fp_at - sp0), 8);
-			flags |= UNWIND_STEP_FP;
-		} else if (!next_pc) {
-			break;
-		}
-		f->ra_off8 = rule->ra_off8;
-		f->fp_off8 = rule->fp_off8;
-		f->flags |= flags;
-		pc = next_pc;
-		sp = cfa;
-		back = 1;
-		*++f = (struct unwind_frame){ .pc = pc, .sp = sp, .fp = fp };
-	}
-	w->n = (uint32_t)(f - w->frame) + 1;
-}
-
 /* Finds frame[n] from frame[n - 1]: UNWIND_STEP_DONE or an enum unwind_end. */
 static int __attribute__((noinline))
 unwind_step(struct unwind *u, struct unwind_walk *w, uint64_t salt)
 {
 	struct unwind_frame *f = &w->frame[w->n - 1], *o = f + 1;
 	uint64_t at = f->pc - !(f->flags & UNWIND_FRAME_EXACT);
-	uint64_t key = cache_key(salt, at);
-	struct cache_entry *e_free, *e = cache_find(&u->by_pc, key, &e_free);
-	struct cfi_rule rule = e ? e->rule : unwind_miss(u, w, at, e_free, key);
+	uint64_t key = unwind_cache_key(salt, at);
+	const struct unwind_cache_entry *e = unwind_cache_get(&u->by_pc, key);
+	struct cfi_rule rule = e ? e->rule : unwind_miss(u, w, at, key);
 	if (__builtin_expect(rule.kind != CFI_PLAIN, 0))
 		return unwind_other(w, &rule);
 
@@ -317,26 +199,23 @@ static bool unwind_is_joinable(const struct unwind_walk *w, enum unwind_end end)
 static enum unwind_end unwind_run(struct unwind *u, struct unwind_walk *w, struct unwind_sync *s,
 				  uint32_t n_memo)
 {
-	uint64_t salt = cache_salt(w->in->space);
+	uint64_t salt = unwind_cache_salt(w->in->space), stop_sp = 0;
 	for (;;) {
-		if (s->k >= 0 && unwind_memo_find(s, w)) {
+		enum unwind_fast fast = unwind_fast(&u->by_pc, salt, w, s, stop_sp);
+		if (fast == UNWIND_FAST_ROOT)
+			return UNWIND_ROOT;
+		if (fast == UNWIND_FAST_MET) {
 			uint32_t n = w->n;
 			bool joined = unwind_memo_reuse(s, w);
 			u->stats.n_reused += w->n - n - s->n_joined;
 			if (joined)
 				return UNWIND_BEYOND;
+			/* the next one that the memo may have */
+			stop_sp = w->frame[w->n - 1].sp + 1;
+			continue;
 		}
-		uint32_t n_before = w->n;
-		uint64_t stop_sp = unwind_memo_next_sp(s, w);
-		unwind_fast(u, w, salt, stop_sp);
-		if (w->n > n_before + 1)
-			s->from = UNWIND_SYNC_NONE;
-		if (w->n > n_before)
-			s->walked_sp = w->frame[w->n - 1].sp;
 		if (w->n == u->o.max_depth)
 			return UNWIND_DEPTH;
-		if (w->n > n_before && w->frame[w->n - 1].sp >= stop_sp)
-			continue;
 		uint32_t n_signals = w->n_signals;
 		w->is_cfa_known = w->is_gone = false;
 		int end = unwind_step(u, w, salt);
@@ -346,6 +225,7 @@ static enum unwind_end unwind_run(struct unwind *u, struct unwind_walk *w, struc
 			return (enum unwind_end)end;
 		}
 		w->n++;
+		stop_sp = 0;
 		if (w->n_signals != n_signals) /* perhaps from one stack to another */
 			s->k = (int64_t)n_memo - 1;
 	}
@@ -381,12 +261,11 @@ static bool unwind_is_switched(struct unwind *u, struct unwind_walk *w, struct u
 		const struct unwind_frame *f = &w->frame[i];
 		if (!unwind_call_is_switched(w, i))
 			continue;
-		uint64_t key = cache_key(cache_salt(w->in->space),
-					 f->pc - !(f->flags & UNWIND_FRAME_EXACT));
-		struct cache_entry *e, *known = cache_find(&u->by_pc, key, &e);
-		*(known ? known : e) = (struct cache_entry){ key, { .kind = CFI_ROOT } };
+		uint64_t key = unwind_cache_key(unwind_cache_salt(w->in->space),
+						f->pc - !(f->flags & UNWIND_FRAME_EXACT));
+		unwind_cache_put(&u->by_pc, key, (struct cfi_rule){ .kind = CFI_ROOT });
 		w->n = i + 1;
-		s->from = UNWIND_SYNC_NONE;
+		s->n_met = 0;
 		return true;
 	}
 	return false;
@@ -413,7 +292,7 @@ void unwind_stack(struct unwind *u, const struct unwind_input *in, struct unwind
 		.flags = UNWIND_FRAME_EXACT };
 	uint32_t n_memo = memo && memo->space == in->space ? memo->n : 0;
 	struct unwind_sync s = { .m = memo ? memo->frame : NULL, .k = (int64_t)n_memo - 1,
-		.from = UNWIND_SYNC_NONE, .is_whole = n_memo && memo->is_whole };
+		.is_whole = n_memo && memo->is_whole };
 
 	unwind_ahead(&w, memo, n_memo);
 	ret->end = unwind_run(u, &w, &s, n_memo);

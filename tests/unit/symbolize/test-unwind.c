@@ -497,6 +497,27 @@ static void memo(void)
 	close_world(&w);
 }
 
+/* Two cut stacks in a row, the second of which was copied one frame further. */
+static void further(void)
+{
+	struct world w;
+	struct unwind_memo m = { 0 };
+	open_world(&w, CFI_X86_64, 0);
+	chain(&w, 20);
+	w.n_stack_bytes = 10 * 32;
+	run(&w, PC(F_PUSH), CFI_X86_64, &m);
+	tap_ok(w.r.n == 11 && !w.r.is_whole && w.r.is_kept, "a cut stack is kept for want of others");
+	w.n_stack_bytes = 11 * 32;
+	run(&w, PC(F_PUSH) + 1, CFI_X86_64, &m);
+	tap_ok(w.r.n == 12 && w.r.n_same == 0, "with one more frame outside nothing is the same");
+	bool same = m.n == 12;
+	for (uint32_t i = 0; same && i < 12; i++)
+		same = m.frame[11 - i].sp == w.r.frame[i].sp;
+	tap_ok(same, "and the memo has that frame, too");
+	unwind_memo_done(&m);
+	close_world(&w);
+}
+
 static void join(void)
 {
 	struct world w;
@@ -629,6 +650,7 @@ int main(void)
 	x86_signal();
 	arm();
 	memo();
+	further();
 	join();
 	is_long();
 	handler();
