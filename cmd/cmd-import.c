@@ -63,7 +63,7 @@ static const struct argp_option options[] = {
 	{ "output", 'o', "FILE", 0, "Where to; default: cprof.<event>.pb.gz; - for stdout", 2 },
 	{ "label", OPT_LABEL, "KEY=VALUE", 0, "Put a label on every sample", 2 },
 	{ "labels", OPT_LABELS, "LIST", 0,
-	  "Built-in labels: pid,tid,thread_name,process_name,cpu, or none", 2 },
+	  "Built-in labels: pid,tid,thread_name,process_name,cpu,stack, or none", 2 },
 	{ "quiet", 'q', NULL, 0, "Print errors only", 2 },
 	{ "verbose", 'v', NULL, 0, "Explain what was read and which files were taken", 2 },
 	{ "json", OPT_JSON, NULL, 0, "Print a summary as one JSON object on stdout", 2 },

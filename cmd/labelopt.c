@@ -13,7 +13,7 @@ static const struct { const char *name; unsigned bit; } names[] = {
 	{ "pid", CPROF_LABEL_PID }, { "tid", CPROF_LABEL_TID },
 	{ "thread_name", CPROF_LABEL_THREAD_NAME },
 	{ "process_name", CPROF_LABEL_PROCESS_NAME }, { "cpu", CPROF_LABEL_CPU },
-	{ "cgroup", CPROF_LABEL_CGROUP },
+	{ "cgroup", CPROF_LABEL_CGROUP }, { "stack", CPROF_LABEL_STACK },
 };
 #define N_NAMES (sizeof(names) / sizeof(*names))
 

@@ -84,7 +84,7 @@ static const struct argp_option options[] = {
 	  "Where to; default: cprof.<event>.pb.gz; - for stdout", 4 },
 	{ "label", OPT_LABEL, "KEY=VALUE", 0, "Put a label on every sample", 4 },
 	{ "labels", OPT_LABELS, "LIST", 0,
-	  "Built-in labels: pid,tid,thread_name,process_name,cpu,cgroup, or none", 4 },
+	  "Built-in labels: pid,tid,thread_name,process_name,cpu,cgroup,stack, or none", 4 },
 	{ "strict", OPT_STRICT, NULL, 0, "Exit with status 2 if anything was lost", 4 },
 	{ "quiet", 'q', NULL, 0, "Print errors only", 4 },
 	{ "verbose", 'v', NULL, 0, "Explain what was opened, chosen and found", 4 },

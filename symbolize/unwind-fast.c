@@ -5,7 +5,7 @@
  * so does what tells where the memo may have the frame.
  *
  * Tried and rejected: masks instead of branches for what a rule says of the frame pointer.  A
- * branch that was predicted need not wait for the rule; with masks a cold stack took a fifth longer.
+ * branch that was predicted need not wait for the rule: with masks a cold stack took a fifth more.
  */
 
 #include "symbolize/unwind-fast.h"
@@ -95,7 +95,8 @@ enum unwind_fast unwind_fast(const struct unwind_cache *by_pc, uint64_t salt,
 			ra_off8 = -1;
 			fp_off8 = -2;
 			flags |= UNWIND_STEP_FP;
-			next_flags = UNWIND_FRAME_GUESSED;
+			next_flags = rule->flags & CFI_FLAG_MADE ?
+				UNWIND_FRAME_GUESSED | UNWIND_FRAME_CHAINED : UNWIND_FRAME_GUESSED;
 			w->stats->n_guessed++;
 		} else {
 			if (rule->kind == CFI_ROOT && !(rule->flags & CFI_FLAG_GUESSED))

@@ -335,7 +335,7 @@ static bool slow_is_frameless(struct unwind_walk *w, uint64_t *ret_pc)
 	       cfi_find_fde(m.cfi, link - 1 - m.bias, &fde, &off, &is_debug) == CFI_UNUSUAL;
 }
 
-int unwind_slow_guess(struct unwind_walk *w)
+int unwind_slow_guess(struct unwind_walk *w, bool is_made)
 {
 	struct unwind_frame *f = &w->frame[w->n - 1], *o = f + 1;
 	struct unwind_module m;
@@ -364,6 +364,6 @@ int unwind_slow_guess(struct unwind_walk *w)
 	f->fp_off8 = -2;
 	f->flags |= UNWIND_STEP_SLOTS | UNWIND_STEP_FP;
 	*o = (struct unwind_frame){ .pc = pc, .sp = f->fp + 16, .fp = fp,
-		.flags = UNWIND_FRAME_GUESSED };
+		.flags = UNWIND_FRAME_GUESSED | (is_made ? UNWIND_FRAME_CHAINED : 0) };
 	return UNWIND_STEP_DONE;
 }

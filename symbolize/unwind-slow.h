@@ -60,7 +60,7 @@ enum unwind_end unwind_outside(const struct unwind_walk *w, uint64_t at);
  * unwind_end, or UNWIND_STEP_DONE. */
 int unwind_slow_sigreturn(struct unwind_walk *w);
 int unwind_slow_unusual(struct unwind_walk *w, const struct cfi_rule *rule);
-int unwind_slow_guess(struct unwind_walk *w);
+int unwind_slow_guess(struct unwind_walk *w, bool is_made);
 
 /* The newest frame's link register (arm64); false when it is not known. */
 bool unwind_slow_link(struct unwind_walk *w, uint64_t *ret);

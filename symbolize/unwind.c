@@ -96,8 +96,11 @@ unwind_miss(struct unwind *u, struct unwind_walk *w, uint64_t at, uint64_t key)
 				return rule;
 			unwind_cache_put(&u->by_file, file_key, rule);
 		}
-	} else if (u->o.read_code) {
-		rule = unwind_code_rule(w, &m, &is_final);
+	} else {
+		if (u->o.read_code)
+			rule = unwind_code_rule(w, &m, &is_final);
+		if (rule.kind == CFI_NONE && m.is_made)
+			rule.flags = CFI_FLAG_MADE;
 		if (!is_final)
 			return rule;
 	}
@@ -126,7 +129,7 @@ unwind_other(struct unwind_walk *w, const struct cfi_rule *rule)
 		return f->flags & UNWIND_FRAME_EXACT && !(rule->flags & CFI_FLAG_GUESSED) ?
 			UNWIND_NO_CFI : unwind_slow_sigreturn(w);
 	case CFI_NONE:
-		return unwind_slow_guess(w);
+		return unwind_slow_guess(w, rule->flags & CFI_FLAG_MADE);
 	case CFI_EMPTY:
 		/* a return address to nowhere is no frame */
 		if (w->n > 1)

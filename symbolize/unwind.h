@@ -33,6 +33,7 @@ struct unwind_module {
 	struct cfi *cfi;                /* NULL: none, as for JIT code */
 	uint64_t bias;                  /* vaddr = pc - bias, modulo 2^64 */
 	uint64_t id;                    /* of the file: equal ids have equal CFI for good */
+	bool is_made;                   /* in no file: made by the process */
 };
 
 /* Finds the executable mapping that pc lies in; false when there is none.  ctx is that of
@@ -81,6 +82,7 @@ enum unwind_end {
 #define UNWIND_FRAME_GUESSED 2u /* found by the code or the frame pointer, for want of CFI */
 #define UNWIND_FRAME_JOINED 4u  /* taken from the thread's previous stack, not from the copy */
 #define UNWIND_FRAME_SIGNAL 8u  /* the kernel's signal trampoline */
+#define UNWIND_FRAME_CHAINED 64u /* GUESSED by the frame pointer of is_made code, which keeps it */
 #define UNWIND_STEP_SLOTS 16u   /* private: the step outwards read ra_off8 (and fp_off8) */
 #define UNWIND_STEP_FP 32u      /* private: fp_off8 counts */
 
@@ -123,9 +125,8 @@ struct unwind_memo {
 void unwind_memo_done(struct unwind_memo *m);
 
 struct unwind_stats {
-	uint64_t n_stacks, n_frames;
+	uint64_t n_stacks, n_frames, n_joined;  /* n_joined: stacks that were joined */
 	uint64_t n_end[UNWIND_N_ENDS];  /* joined stacks count as BEYOND */
-	uint64_t n_joined;              /* stacks that were joined */
 	uint64_t n_reused;              /* frames taken from a memo, their slots verified */
 	uint64_t n_guessed;             /* steps by the frame pointer */
 	uint64_t n_by_code;             /* steps by rules that were read from the code */
@@ -134,8 +135,7 @@ struct unwind_stats {
 	uint64_t n_unusual;             /* steps by the full evaluator */
 };
 
-/* NULL when memory is out. */
-struct unwind *unwind_new(const struct unwind_options *o);
+struct unwind *unwind_new(const struct unwind_options *o); /* NULL: no memory */
 void unwind_free(struct unwind *u);
 
 /* Unwinds one stack.  memo may be NULL. */
@@ -144,7 +144,7 @@ void unwind_stack(struct unwind *u, const struct unwind_input *in, struct unwind
 
 const struct unwind_stats *unwind_stats(const struct unwind *u);
 
-/* "root", "beyond the copy", ... */
+/* "root" ... */
 const char *unwind_end_name(enum unwind_end e);
 
 #endif

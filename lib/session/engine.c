@@ -158,7 +158,8 @@ static void join_late(struct engine *g, struct procs_thread *t, struct engine_th
 		latejoin_note(&own->late, cut);
 		budget_charge_always(b, latejoin_bytes(&own->late));
 	} else if (own->late.n && w->is_whole && memo->n && memo->is_whole) {
-		latejoin_complete(&own->late, w, &t->process->space, memo, r->time_ns, &g->counts);
+		latejoin_complete(&own->late, w, &t->process->space, memo, r->time_ns, &g->counts,
+				  samplelabels_marked, g);
 	}
 }
 
@@ -292,11 +293,13 @@ static void feed_sample(struct engine *g, const struct record *r)
 	}
 	bool is_cfi = r->sample.user_regs_mask;
 	uint32_t stack = is_cfi ? stack_by_cfi(g, t, own, r) : stack_by_fp(g, t, own, r);
-	uint32_t labels = samplelabels_of(g, t, own ? &own->labels : NULL, r);
+	uint32_t plain = samplelabels_of(g, t, own ? &own->labels : NULL, r);
+	uint32_t labels = is_cfi ? samplelabels_marked(g, plain, &g->walk.mark) : plain;
 	add_count(g, r->event, stack, labels, 1, value);
 	struct latejoin_cut cut = {
 		.time_ns = r->time_ns, .value = value, .pc = g->walk.cut_pc,
 		.cfa = g->walk.cut_cfa, .event = r->event, .stack = stack, .labels = labels,
+		.plain_labels = plain, .mark = g->walk.mark,
 		.is_beyond = g->walk.is_beyond,
 	};
 	if (own && is_cfi)
@@ -408,8 +411,10 @@ void engine_each_waiting_set(struct engine *g, void (*each)(void *ctx, uint32_t 
 		if (!own)
 			continue;
 		own->labels.is_made = false;
-		for (uint32_t k = 0; k < own->late.n; k++)
+		for (uint32_t k = 0; k < own->late.n; k++) {
 			each(ctx, &own->late.cut[k].labels);
+			each(ctx, &own->late.cut[k].plain_labels);
+		}
 	}
 }
 

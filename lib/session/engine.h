@@ -37,8 +37,11 @@ struct record;
 enum engine_label {
 	ENGINE_LABEL_PID = 1, ENGINE_LABEL_TID = 2, ENGINE_LABEL_THREAD_NAME = 4,
 	ENGINE_LABEL_PROCESS_NAME = 8, ENGINE_LABEL_CPU = 16, ENGINE_LABEL_CGROUP = 32,
-	ENGINE_LABELS_DEFAULT = ENGINE_LABEL_PID | ENGINE_LABEL_TID | ENGINE_LABEL_THREAD_NAME |
-				ENGINE_LABEL_PROCESS_NAME,
+	ENGINE_LABEL_STACK = 64,     /* only on samples that have marks: stackmark.h */
+	/* left out where all samples have the same */
+	ENGINE_LABELS_OPTIONAL = ENGINE_LABEL_PID | ENGINE_LABEL_TID | ENGINE_LABEL_THREAD_NAME |
+				 ENGINE_LABEL_PROCESS_NAME,
+	ENGINE_LABELS_DEFAULT = ENGINE_LABELS_OPTIONAL | ENGINE_LABEL_STACK,
 };
 /* Beside these, of events that are counted by several PMUs: on hybrid machines. */
 #define ENGINE_LABEL_PMU "pmu"

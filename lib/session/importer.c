@@ -471,7 +471,7 @@ static int look_up_names(struct cprof_importer *m, struct err *e)
 
 static unsigned optional_labels(const struct cprof_import_config *c)
 {
-	unsigned bits = c->labels_given ? 0 : ENGINE_LABELS_DEFAULT;
+	unsigned bits = c->labels_given ? 0 : ENGINE_LABELS_OPTIONAL;
 	for (unsigned bit = 1; bit <= ENGINE_LABEL_CGROUP; bit <<= 1) {
 		size_t n = strlen(samplelabels_key(bit));
 		for (size_t i = 0; i < c->n_labels; i++)

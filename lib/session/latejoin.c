@@ -63,7 +63,7 @@ static uint32_t put_on(struct stacks *s, uint32_t outer, uint32_t inner, uint32_
 
 static bool complete(const struct latejoin_cut *cut, struct stackwalk *w,
 		     struct procs_space *space, const struct unwind_memo *memo,
-		     struct counts *counts)
+		     struct counts *counts, latejoin_label *label, void *ctx)
 {
 	int64_t k = userstack_caller(&w->user, space, memo, cut->pc, cut->cfa);
 	if (k < 0 || memo->caller_id[k] == STACKS_NONE)
@@ -72,7 +72,13 @@ static bool complete(const struct latejoin_cut *cut, struct stackwalk *w,
 	if (stack == STACKS_NONE ||
 	    !counts_take(counts, cut->event, cut->stack, cut->labels, 1, cut->value))
 		return false;
-	if (!counts_add(counts, cut->event, stack, cut->labels, 1, cut->value, false)) {
+	/* the frames k .. 0 of the memo instead of [truncated] */
+	struct stackmark mark = cut->mark;
+	mark.n_joined = (uint32_t)k + 1;
+	for (uint32_t i = 0; i < mark.n_guessed && i < STACKMARK_GUESSED_MAX; i++)
+		mark.guessed[i] += (uint32_t)k;
+	uint32_t labels = label(ctx, cut->plain_labels, &mark);
+	if (!counts_add(counts, cut->event, stack, labels, 1, cut->value, false)) {
 		counts_add(counts, cut->event, cut->stack, cut->labels, 1, cut->value, true);
 		return false;
 	}
@@ -83,14 +89,14 @@ static bool complete(const struct latejoin_cut *cut, struct stackwalk *w,
 
 uint32_t latejoin_complete(struct latejoin *l, struct stackwalk *w, struct procs_space *space,
 			   const struct unwind_memo *memo, uint64_t time_ns,
-			   struct counts *counts)
+			   struct counts *counts, latejoin_label *label, void *ctx)
 {
 	uint32_t n = 0, n_done = 0;
 	for (uint32_t i = 0; i < l->n; i++) {
 		const struct latejoin_cut *cut = &l->cut[i];
 		if (cut->time_ns + LATEJOIN_NS_MAX < time_ns)
 			continue;
-		if (complete(cut, w, space, memo, counts))
+		if (complete(cut, w, space, memo, counts, label, ctx))
 			n_done++;
 		else
 			l->cut[n++] = *cut;

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "session/stackmark.h"
+
 struct budget;
 struct counts;
 struct procs_space;
@@ -26,6 +28,8 @@ struct latejoin_cut {
 	uint64_t pc;            /* an address in the outermost function that is known */
 	uint64_t cfa;           /* the stack pointer of the frame that called it */
 	uint32_t event, stack, labels;
+	uint32_t plain_labels;  /* the same without that of mark */
+	struct stackmark mark;
 	bool is_beyond;         /* as counted: n_truncated, else n_cut of struct stackwalk_stats */
 };
 
@@ -37,6 +41,9 @@ struct latejoin {
 void latejoin_done(struct latejoin *l);
 size_t latejoin_bytes(const struct latejoin *l);
 
+/* The label set with that of mark; ctx is what latejoin_complete was given. */
+typedef uint32_t latejoin_label(void *ctx, uint32_t plain_labels, const struct stackmark *mark);
+
 /* Remembers cut; the oldest is forgotten when there are too many.  Without memory nothing is. */
 void latejoin_note(struct latejoin *l, const struct latejoin_cut *cut);
 
@@ -47,6 +54,6 @@ void latejoin_note(struct latejoin *l, const struct latejoin_cut *cut);
  */
 uint32_t latejoin_complete(struct latejoin *l, struct stackwalk *w, struct procs_space *space,
 			   const struct unwind_memo *memo, uint64_t time_ns,
-			   struct counts *counts);
+			   struct counts *counts, latejoin_label *label, void *ctx);
 
 #endif

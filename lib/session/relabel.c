@@ -87,6 +87,7 @@ void relabel_commit(struct relabel *r)
 	appvalues_renew(&g->app.values, renew_kept, r);
 	engine_each_waiting_set(g, renew_set, r);
 	memset(g->own_labels.joined, 0, sizeof(g->own_labels.joined));
+	memset(&g->own_labels.marks, 0, sizeof(g->own_labels.marks));
 	struct strtab strings = g->strings;
 	struct labels labels = g->labels;
 	g->strings = r->strings;

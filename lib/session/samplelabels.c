@@ -21,6 +21,7 @@ static const struct { enum engine_label bit; const char *key; } label_keys[] = {
 	{ ENGINE_LABEL_PROCESS_NAME, "process_name" },
 	{ ENGINE_LABEL_CPU, "cpu" },
 	{ ENGINE_LABEL_CGROUP, "cgroup" },
+	{ ENGINE_LABEL_STACK, STACKMARK_KEY },
 };
 #define N_LABEL_KEYS (sizeof(label_keys) / sizeof(*label_keys))
 
@@ -53,6 +54,9 @@ int samplelabels_init(struct engine *g)
 		g->own_labels.fixed[i].key =
 			strtab_add(&g->strings, o->label[i], (size_t)(eq - o->label[i]));
 		g->own_labels.fixed[i].value = strtab_add_cstr(&g->strings, eq + 1);
+		/* what the user gives stands instead */
+		if (strncmp(o->label[i], STACKMARK_KEY "=", sizeof(STACKMARK_KEY)) == 0)
+			g->options.labels &= ~(unsigned)ENGINE_LABEL_STACK;
 	}
 	return 0;
 }
@@ -134,6 +138,12 @@ static uint32_t make_labels(struct engine *g, const struct procs_thread *t, uint
 	return labels_add(&g->labels, label, n, false);
 }
 
+static bool has_few(const struct engine *g)
+{
+	const struct budget *b = &g->budget;
+	return b->limit_bytes && b->used_bytes > b->limit_bytes / FEW_LABELS_DEN * FEW_LABELS_NUM;
+}
+
 uint32_t samplelabels_own(struct engine *g, const struct procs_thread *t,
 			  struct samplelabels_memo *memo, const struct record *r)
 {
@@ -145,11 +155,8 @@ uint32_t samplelabels_own(struct engine *g, const struct procs_thread *t,
 	    memo->process_name == t->process->name && memo->cpu == cpu && memo->pmu == pmu)
 		return memo->set;
 	uint32_t set = LABELS_NONE;
-	const struct budget *b = &g->budget;
 	unsigned kept = wanted & (ENGINE_LABEL_PID | ENGINE_LABEL_TID);
-	bool few =
-		b->limit_bytes && b->used_bytes > b->limit_bytes / FEW_LABELS_DEN * FEW_LABELS_NUM;
-	if (!few || (kept == wanted && !g->options.n_labels))
+	if (!has_few(g) || (kept == wanted && !g->options.n_labels))
 		set = make_labels(g, t, cpu, pmu, wanted, true);
 	if (set == LABELS_NONE) {
 		g->n_labels_dropped++;
@@ -164,14 +171,9 @@ uint32_t samplelabels_own(struct engine *g, const struct procs_thread *t,
 	return set;
 }
 
-/* What the program says of what it was doing then, together with what the kernel says. */
-uint32_t samplelabels_of(struct engine *g, const struct procs_thread *t,
-			 struct samplelabels_memo *memo, const struct record *r)
+static uint32_t join(struct engine *g, uint32_t own, uint32_t app)
 {
 	struct samplelabels *l = &g->own_labels;
-	uint32_t own = samplelabels_own(g, t, memo, r);
-	uint32_t app =
-		g->options.host ? applabels_at(&g->app, t->process, t->tid, r->time_ns) : 0;
 	if (!app)
 		return own;
 	size_t at = (own * 31 + app) % (sizeof(l->joined) / sizeof(l->joined[0]));
@@ -181,4 +183,22 @@ uint32_t samplelabels_of(struct engine *g, const struct procs_thread *t,
 		l->joined[at].app = app;
 	}
 	return l->joined[at].both;
+}
+
+/* What the program says of what it was doing then, together with what the kernel says. */
+uint32_t samplelabels_of(struct engine *g, const struct procs_thread *t,
+			 struct samplelabels_memo *memo, const struct record *r)
+{
+	uint32_t own = samplelabels_own(g, t, memo, r);
+	return join(g, own, g->options.host ?
+		    applabels_at(&g->app, t->process, t->tid, r->time_ns) : 0);
+}
+
+uint32_t samplelabels_marked(void *ctx, uint32_t plain, const struct stackmark *mark)
+{
+	struct engine *g = ctx;
+	if (stackmark_is_empty(mark) || !(g->options.labels & ENGINE_LABEL_STACK) || has_few(g))
+		return plain;
+	return join(g, plain,
+		    stackmark_set(&g->own_labels.marks, &g->strings, &g->labels, mark));
 }

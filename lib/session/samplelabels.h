@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "session/stackmark.h"
+
 struct engine;
 struct label;
 struct procs_thread;
@@ -20,6 +22,7 @@ struct samplelabels {
 	struct {
 		uint32_t own, app, both;
 	} joined[256];               /* label sets, as they were joined lately */
+	struct stackmark_cache marks;
 };
 
 /* A thread's last set, and what it was made of.  Zeroed at first. */
@@ -45,5 +48,8 @@ uint32_t samplelabels_of(struct engine *g, const struct procs_thread *t,
 /* The same without those of the program. */
 uint32_t samplelabels_own(struct engine *g, const struct procs_thread *t,
 			  struct samplelabels_memo *memo, const struct record *r);
+
+/* plain with the label of mark (stackmark.h), where it is wanted; ctx: the engine. */
+uint32_t samplelabels_marked(void *ctx, uint32_t plain, const struct stackmark *mark);
 
 #endif

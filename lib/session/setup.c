@@ -108,7 +108,7 @@ static int check_ring(const struct cprof_config *c, struct err *e)
 
 unsigned setup_optional_labels(const struct cprof_config *c)
 {
-	unsigned bits = ENGINE_LABELS_DEFAULT;
+	unsigned bits = ENGINE_LABELS_OPTIONAL;
 	/* Among all processes there is always another one. */
 	if (c->all_processes)
 		bits &= ~(unsigned)(ENGINE_LABEL_PID | ENGINE_LABEL_PROCESS_NAME);

@@ -423,6 +423,7 @@ uint32_t stackwalk_sample_cfi(struct stackwalk *w, struct procs_space *space,
 {
 	struct unwind_result u;
 	w->is_whole = false;
+	w->mark = (struct stackmark){ 0 };
 	w->cut_pc = w->cut_cfa = 0;
 	if (!userstack_walk(&w->user, space, r, memos, &u)) {
 		struct stackwalk_memo *none = NULL;
@@ -434,6 +435,9 @@ uint32_t stackwalk_sample_cfi(struct stackwalk *w, struct procs_space *space,
 	bool whole = w->is_whole = u.is_whole;
 	const struct unwind_frame *last = &u.frame[u.n - 1];
 	w->is_beyond = u.end == UNWIND_BEYOND || u.end == UNWIND_DEPTH;
+	const struct unwind_stats *st = unwind_stats(w->user.unwind);
+	if (u.n_joined || st->n_by_code || st->n_guessed)
+		stackmark_of(&u, &w->mark);
 	w->cut_cfa = whole ? 0 : u.cut_cfa;
 	w->cut_pc = last->pc - !(last->flags & UNWIND_FRAME_EXACT);
 	w->stats.n_truncated += !whole && w->is_beyond;

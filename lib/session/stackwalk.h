@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "session/stackmark.h"
 #include "session/userstack.h"
 
 struct budget;
@@ -65,6 +66,7 @@ struct stackwalk {
 	struct stackwalk_stats stats;
 	/* Of the last stack by CFI. */
 	bool is_whole, is_beyond;
+	struct stackmark mark;
 	uint64_t cut_pc, cut_cfa;        /* as in struct latejoin_cut; 0: not cut, or not known */
 };
 

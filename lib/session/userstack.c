@@ -69,6 +69,7 @@ static bool find_module(void *ctx, uint64_t pc, struct unwind_module *ret)
 	uint64_t vaddr = pc;
 	*ret = (struct unwind_module){ .id = d->serial };
 	if (d->key.kind == DSO_ANON) {
+		ret->is_made = true;
 		if (l->u->jit)
 			jit_find_module(l->u->jit, l->space, pc, ret);
 		return true;

@@ -165,7 +165,7 @@ _cprof() {
 		mapfile -t COMPREPLY < <(compgen -d -- "$cur")
 		;;
 	--call-graph) mapfile -t COMPREPLY < <(compgen -W 'auto dwarf fp lbr none' -- "$cur") ;;
-	--labels) _cprof_list "$cur" 'pid tid thread_name process_name cpu cgroup' ;;
+	--labels) _cprof_list "$cur" 'pid tid thread_name process_name cpu cgroup stack' ;;
 	--demangle) mapfile -t COMPREPLY < <(compgen -W 'none simple full' -- "$cur") ;;
 	--sort) mapfile -t COMPREPLY < <(compgen -W 'flat cum' -- "$cur") ;;
 	--control) mapfile -t COMPREPLY < <(compgen -W 'fd: fifo:' -- "$cur") ;;

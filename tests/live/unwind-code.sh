@@ -15,7 +15,15 @@ else
 			"$shape.pb.gz" "n > 50" "leaf('^work$') > 0.5" \
 			"through('^work$', r'^\[jit\]', '^run$', '^main$') > 0.97 * cum('work')" \
 			"roots('^_start$') > 0.97"
+		profile "$shape: the frames found by that code are marked as guessed" "$shape.pb.gz" \
+			"part(lambda r: r[2].get('stack', '').startswith('guessed ')) > 0.4"
 	done
+	run "$CPROF" record -e cpu-clock -F 1999 --labels none -o none.pb.gz -- \
+		"$PROG/jitcode" trampoline 100
+	profile 'no marks where labels are not wanted' none.pb.gz "n > 20" "not labels('stack')"
+	run "$CPROF" record -e cpu-clock -F 1999 --label stack=mine -o mine.pb.gz -- \
+		"$PROG/jitcode" trampoline 100
+	profile 'nor where the label is given' mine.pb.gz "n > 20" "labels('stack') == {'mine'}"
 fi
 
 if [ -x "$PROG/truth/truth-gcc-O2-debugframe" ] && command -v objcopy >/dev/null; then

@@ -31,7 +31,7 @@ static void test_labels(void)
 {
 	struct engine g;
 	tap_str(samplelabels_key(ENGINE_LABEL_THREAD_NAME), "thread_name", "the key of a label");
-	tap_str(samplelabels_key((enum engine_label)64), NULL, "of none");
+	tap_str(samplelabels_key((enum engine_label)128), NULL, "of none");
 
 	feed_open(&g, 0);
 	feed_process(&g, 7, "prog");

@@ -58,9 +58,20 @@ static void cut(struct scene *s, uint64_t leaf, uint64_t pc, uint64_t cfa, uint6
 		      .cfa = cfa, .stack = stack });
 }
 
+/* The marks of the last sample that was completed. */
+static struct stackmark marked;
+
+static uint32_t label(void *ctx, uint32_t plain, const struct stackmark *mark)
+{
+	(void)ctx;
+	marked = *mark;
+	return plain;
+}
+
 static uint32_t complete(struct scene *s, uint64_t time_ns)
 {
-	return latejoin_complete(&s->late, &s->g.walk, s->space, &s->memo, time_ns, &s->g.counts);
+	return latejoin_complete(&s->late, &s->g.walk, s->space, &s->memo, time_ns, &s->g.counts,
+				 label, NULL);
 }
 
 static uint64_t n_of(const struct scene *s, const char *text)
@@ -88,6 +99,7 @@ static void test_joins(void)
 	tap_int((long long)n_of(&s, "[truncated];k:31;k:98"), 1, "no frame at that CFA: stays cut");
 	tap_int((long long)n_of(&s, "[truncated];k:31;k:97"), 1,
 		"nor is another function at that place taken for it");
+	tap_ok(marked.n_joined == 1 && marked.n_guessed == 0, "what lies outside of the joint");
 	tap_int(s.late.n, 2, "these two wait");
 	tap_int(complete(&s, LATEJOIN_NS_MAX + 2 * MS), 0, "but not for ever");
 	tap_int(s.late.n, 0, "they are forgotten");
@@ -116,6 +128,14 @@ static void test_limits(void)
 		      .pc = s.frame[2].pc - 1, .cfa = SP + 0x20 });
 	latejoin_note(&s.late, &(struct latejoin_cut){ .time_ns = MS, .value = 5,
 		      .stack = whole + 1, .pc = s.frame[2].pc - 1, .cfa = SP + 0x20 });
+	uint32_t guessed = add(&s, add(&s, s.truncated, 0x31), 0x95);
+	counts_add(&s.g.counts, 0, guessed, 0, 1, 5, false);
+	latejoin_note(&s.late, &(struct latejoin_cut){ .time_ns = MS, .value = 5, .stack = guessed,
+		      .mark = { .n_guessed = 1, .guessed = { 2 } }, .pc = s.frame[2].pc - 1,
+		      .cfa = SP + 0x20 });
+	tap_int(complete(&s, 2 * MS), 1, "a guessed frame is completed, too");
+	tap_ok(marked.n_joined == 2 && marked.n_guessed == 1 && marked.guessed[0] == 3,
+	       "and is further from the root then");
 	uint64_t n = n_of(&s, "k:10;k:20;k:30");
 	tap_ok(complete(&s, 2 * MS) == 0 && n == 1 && n_of(&s, "k:10;k:20;k:30") == 1,
 	       "a stack that does not begin with the mark of a cut one is left alone");

@@ -506,7 +506,7 @@ static void further(void)
 	chain(&w, 20);
 	w.n_stack_bytes = 10 * 32;
 	run(&w, PC(F_PUSH), CFI_X86_64, &m);
-	tap_ok(w.r.n == 11 && !w.r.is_whole && w.r.is_kept, "a cut stack is kept for want of others");
+	tap_ok(w.r.n == 11 && !w.r.is_whole && w.r.is_kept, "a cut stack is kept at first");
 	w.n_stack_bytes = 11 * 32;
 	run(&w, PC(F_PUSH) + 1, CFI_X86_64, &m);
 	tap_ok(w.r.n == 12 && w.r.n_same == 0, "with one more frame outside nothing is the same");
