@@ -136,6 +136,8 @@ static enum code_next code_modrm(struct way *w, const struct x86insn *i)
 	case 0xff:
 		if ((reg & 7) == 6)
 			w->sp.off -= 8;
+		/* by register: a switch, or an interpreter's way on to the next handler, which may
+		 * have popped what was pushed before the pc (node) */
 		if ((reg & 7) == 4)
 			return m == 0x25 ? CODE_RETURN : CODE_LOST;
 		return CODE_ON;
@@ -192,6 +194,15 @@ static bool code_is_seen(struct code *k, uint64_t at)
 		return true;
 	*slot = key;
 	return false;
+}
+
+/* Is that a function which only calls what its argument says, as musl's qsort() has one?  The jump
+ * of a switch has something before it, and rarely stands where functions are aligned to. */
+static bool code_is_thunk(struct code *k, uint64_t pc)
+{
+	size_t n;
+	const uint8_t *p = code_bytes(k, pc, &n);
+	return pc % 16 == 0 && n >= 2 && p[0] == 0xff && (p[1] & 0xf8) == 0xe0;
 }
 
 /* One instruction of a way. */
@@ -305,6 +316,12 @@ bool cfi_code_rule(const struct cfi_code *c, uint64_t pc, struct cfi_rule *ret)
 			if (c->accept(c->ctx, &r))
 				return *ret = r, true;
 		}
+	}
+	if (code_is_thunk(&k, pc)) {
+		r = (struct cfi_rule){ .kind = CFI_PLAIN, .flags = CFI_FLAG_GUESSED, .cfa_off8 = 1,
+			.ra_off8 = -1 };
+		if (c->accept(c->ctx, &r))
+			return *ret = r, true;
 	}
 	for (unsigned int i = 0; i < k.n_ways; i++) {
 		enum code_next next = CODE_ON;
