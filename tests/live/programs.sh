@@ -107,7 +107,7 @@ END
 run "$CPROF" record -e cpu-clock -o gcc.pb.gz -- sh build.sh.keep
 is "$status" 0 'gcc: a storm of short processes is recorded'
 profile 'gcc: compiler, assembler and shell are there' gcc.pb.gz 'n > 500' \
-	"{'cc1', 'as'} <= labels('process_name')" "len(labels('pid')) > 50"
+	"{'cc1', 'as'} <= labels('process_name')" "len(labels('pid')) > 25"
 profile 'gcc: 99 % of the frames in libc and the loader are named' gcc.pb.gz \
 	"named('/(libc|ld-linux)[^/]*$') >= 0.99"
 if is_root; then
