@@ -35,6 +35,7 @@ struct row {
 	bool owned;
 	enum cprof_event_state state;
 	const char *reason;
+	const char *tested_as;      /* the event that was opened in its stead; NULL: itself */
 };
 
 static const struct argp_option option_table[] = {
@@ -131,6 +132,21 @@ static void print_row(const struct row *r)
 	putchar('\n');
 }
 
+static void print_tested(const struct row *row, size_t n)
+{
+	const char *as = NULL;
+	size_t n_like = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (!row[i].tested_as)
+			continue;
+		as = row[i].tested_as;
+		n_like++;
+	}
+	if (as)
+		printf("Tracepoints: '%s' was tested, and stands for %zu other%s; "
+		       "'cprof list NAME' tests one\n", as, n_like, n_like == 1 ? "" : "s");
+}
+
 static void print_table(const struct row *row, size_t n, const struct cprof_event_machine *m)
 {
 	const char *group = "", *why_no_kernel = NULL;
@@ -146,6 +162,7 @@ static void print_table(const struct row *row, size_t n, const struct cprof_even
 	}
 	printf("\nA raw event of the PMU is written rHEX, such as r01d1.  cprof-events(7) has the "
 	       "grammar.\n");
+	print_tested(row, n);
 	if (m->why_no_pmu)
 		printf("PMU: not usable: %s\n", m->why_no_pmu);
 	else
@@ -181,6 +198,11 @@ static void print_json_row(const struct row *r)
 	text_print_json(stdout, r->event.what);
 	printf(", \"state\": \"%s\", \"reason\": ", state[r->state]);
 	text_print_json(stdout, r->reason);
+	printf(", \"tested_as\": ");
+	if (r->tested_as)
+		text_print_json(stdout, r->tested_as);
+	else
+		printf("null");
 	putchar('}');
 }
 
@@ -317,20 +339,23 @@ static int find_everywhere(const struct cprof_event_probe *probe, const struct o
 			       o->search);
 	if (s.n == 0)
 		err_hint(e, "'cprof list --pmu' shows the PMUs of this machine");
-	const struct row *first_tracepoint = NULL;
+	const struct row *tested = NULL;
 	for (size_t i = 0; code == 0 && i < s.n; i++) {
 		struct err why = { 0 };
 		bool is_tracepoint = strcmp(s.row[i].event.group, "tracepoint") == 0;
-		/* To open one patches the kernel's code, which takes 50 ms; and what holds for one
-		 * holds for all. */
-		if (is_tracepoint && first_tracepoint) {
-			s.row[i].state = first_tracepoint->state;
-			s.row[i].reason = first_tracepoint->reason;
+		/* Those of the system ftrace are for its own use, and refused each by itself. */
+		if (strncmp(s.row[i].event.name, "ftrace:", 7) == 0)
+			is_tracepoint = false;
+		/* To open one patches the kernel's code, which takes 50 ms, and the rules are the
+		 * same for all: one is tested, and it is said which. */
+		if (is_tracepoint && tested) {
+			s.row[i].state = tested->state;
+			s.row[i].reason = tested->reason;
+			s.row[i].tested_as = tested->event.name;
 			continue;
 		}
-		/* Those of the system ftrace are for its own use. */
-		if (is_tracepoint && strncmp(s.row[i].event.name, "ftrace:", 7) != 0)
-			first_tracepoint = &s.row[i];
+		if (is_tracepoint)
+			tested = &s.row[i];
 		if (cprof_event_test(probe, s.row[i].event.name, &s.row[i].state,
 				     &s.row[i].reason, &why) == 0)
 			continue;

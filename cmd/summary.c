@@ -142,6 +142,11 @@ static void print_particulars(const struct summary *s, FILE *to, size_t i,
 			cut.is_freq ? "" : "a period of ", cut.to, cut.is_freq ? " Hz" : "",
 			units_duration_text(cut.time_ns, text), cut.why);
 	}
+	struct cprof_stats st;
+	cprof_recorder_stats(s->recorder, &st);
+	if (ev->n_rate_cuts && st.scope == CPROF_SCOPE_TASK)
+		fprintf(to, "  but not in threads and children that had inherited it "
+			"(scope task)\n");
 	if (ev->throttled_ns)
 		fprintf(to, "  %s was throttled for %s, summed over threads and CPUs\n", ev->name,
 			units_duration_text(ev->throttled_ns, text));

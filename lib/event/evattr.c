@@ -318,6 +318,12 @@ void evattr_text(const struct perf_event_attr *a, char *buf, unsigned buf_bytes)
 	if (!buf_bytes)
 		return;
 	add(&t, "type %" PRIu32 " config 0x%" PRIx64, (uint32_t)a->type, (uint64_t)a->config);
+	if (a->config1)
+		add(&t, " config1 0x%" PRIx64, (uint64_t)a->config1);
+	if (a->config2)
+		add(&t, " config2 0x%" PRIx64, (uint64_t)a->config2);
+	if (a->bp_type)
+		add(&t, " bp_type %" PRIu32, (uint32_t)a->bp_type);
 	if (a->freq)
 		add(&t, " freq %" PRIu64, (uint64_t)a->sample_freq);
 	else if (a->sample_period)
@@ -334,7 +340,8 @@ void evattr_text(const struct perf_event_attr *a, char *buf, unsigned buf_bytes)
 		{ "disabled", a->disabled }, { "inherit", a->inherit },
 		{ "enable_on_exec", a->enable_on_exec }, { "exclude_user", a->exclude_user },
 		{ "exclude_kernel", a->exclude_kernel }, { "exclude_hv", a->exclude_hv },
-		{ "exclude_idle", a->exclude_idle }, { "exclude_guest", a->exclude_guest },
+		{ "exclude_idle", a->exclude_idle }, { "exclude_host", a->exclude_host },
+		{ "exclude_guest", a->exclude_guest }, { "pinned", a->pinned },
 		{ "exclude_callchain_user", a->exclude_callchain_user }, { "mmap", a->mmap },
 		{ "mmap2", a->mmap2 }, { "comm", a->comm }, { "comm_exec", a->comm_exec },
 		{ "task", a->task }, { "ksymbol", a->ksymbol }, { "cgroup", a->cgroup },

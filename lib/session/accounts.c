@@ -44,12 +44,11 @@ static int lower_rate(struct cprof_recorder *r, size_t i, enum adaptive_verdict 
 	int code = live_set_rate(r->source, i, cut.to, e);
 	if (code < 0)
 		return code;
-	if (r->period && r->period[i])
-		r->period[i] = cut.is_freq ? 1000000000u / cut.to : cut.to;
-	log_line(r->log, LOG_NOTE, "event '%s': %s%llu instead of %llu%s: %s",
+	log_line(r->log, LOG_NOTE, "event '%s': %s%llu instead of %llu%s: %s%s",
 		 r->events.v[i].name, cut.is_freq ? "" : "a period of ",
 		 (unsigned long long)cut.to, (unsigned long long)cut.from,
-		 cut.is_freq ? " Hz" : "", cut.why);
+		 cut.is_freq ? " Hz" : "", cut.why,
+		 attr->inherit ? "; but not in threads and children that have inherited it" : "");
 	/* Without memory for it the change is in the log only. */
 	VEC_PUSH(&r->event[i].cuts, cut);
 	return 0;

@@ -20,6 +20,12 @@ struct live_id {
 	uint64_t changed_ns, period, period_before;
 };
 
+/* live_set_rate: events that are inherited from then on have larger ids than those before. */
+struct live_rate {
+	uint32_t event;
+	uint64_t after_id, period;
+};
+
 struct live_fd {
 	int fd;
 	uint32_t event;   /* RECORD_NO_EVENT: nothing but the side band */
@@ -67,6 +73,7 @@ struct live {
 	VEC(struct live_fd) fds;
 	VEC(struct live_late) late;
 	struct perf_event_attr *attr;  /* per event, as it opened */
+	VEC(struct live_rate) rates;   /* of inherited events, the oldest first */
 	bool no_ksymbol;               /* this kernel has no such records */
 	unsigned *given_up;            /* per event: enum evopen_given_up */
 	bool *paused;                  /* per event */
@@ -85,6 +92,13 @@ extern const struct source_ops live_ops;
 
 int live_add_id(struct live *l, struct live_id id);
 struct live_id *live_find_id(const struct live *l, uint64_t id);
+
+/* Of liveopen.c, also for livestack.c: directs an event to its ring and takes it into l->fds, or
+ * closes it; and what makes an event carry the side band of its place. */
+int live_keep_fd(struct live *l, const struct live_options *o, struct live_fd f, int ring_fd,
+		 struct err *e);
+void live_add_sideband(const struct live *l, struct perf_event_attr *attr,
+		       const struct evopen_place *at);
 
 /* From now on each sample of this clock stands for so many ns. */
 void live_note_period(struct live_id *id, uint64_t period);

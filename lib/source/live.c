@@ -100,10 +100,23 @@ static bool is_double(struct live *l, const struct live_id *id, uint32_t tid)
 	return false;
 }
 
+/* What an inherited event stands for whose samples do not say so; 0: what it was opened with.  The
+ * kernel numbers events as they are made, inherited ones too. */
+static uint64_t inherited_period(const struct live *l, uint32_t event, uint64_t stream_id)
+{
+	uint64_t period = 0;
+	for (size_t i = 0; i < l->rates.n; i++)
+		if (l->rates.v[i].event == event && stream_id > l->rates.v[i].after_id)
+			period = l->rates.v[i].period;
+	return period;
+}
+
 /* The kernel goes on to tell the old period of a clock whose period was changed, but for those
  * that are inherited after that. */
 static void note_sample(struct live *l, const struct live_id *id, struct record *r)
 {
+	if (!r->sample.period && r->stream_id != id->id)
+		r->sample.period = inherited_period(l, id->event, r->stream_id);
 	if (id->period && r->stream_id == id->id) {
 		uint64_t period = r->time_ns >= id->changed_ns ? id->period : id->period_before;
 		if (period)
@@ -179,6 +192,7 @@ static void live_close(struct source *s)
 	}
 	VEC_FREE(&l->fds);
 	VEC_FREE(&l->late);
+	VEC_FREE(&l->rates);
 	free(l->ring);
 	free(l->attr);
 	free(l->given_up);
@@ -257,6 +271,23 @@ void live_note_period(struct live_id *id, uint64_t period)
 	id->changed_ns = now_ns();
 }
 
+/* The number of an event that is made now. */
+static uint64_t newest_id(const struct live *l)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE, .size = sizeof(attr), .config = PERF_COUNT_SW_DUMMY,
+		.disabled = 1, .exclude_kernel = 1, .exclude_hv = 1,
+	};
+	uint64_t id = UINT64_MAX;
+	int fd = l->options.open.fn(&attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0)
+		return id;
+	if (ioctl(fd, PERF_EVENT_IOC_ID, &id) < 0)
+		id = UINT64_MAX;
+	close(fd);
+	return id;
+}
+
 int live_set_rate(struct source *s, size_t event, uint64_t rate, struct err *e)
 {
 	struct live *l = live_of(s);
@@ -275,9 +306,15 @@ int live_set_rate(struct source *s, size_t event, uint64_t rate, struct err *e)
 		if (a->freq && !clock)
 			continue;  /* samples tell their period rightly */
 		if (ioctl(l->fds.v[i].fd, PERF_EVENT_IOC_ID, &id) == 0 &&
-		    (slot = live_find_id(l, id)))
+		    (slot = live_find_id(l, id))) {
+			if (!slot->period && !clock)
+				slot->period = a->sample_period;
 			live_note_period(slot, value);
+		}
 	}
+	/* Without memory for it they are weighed as before. */
+	if (a->inherit && !a->freq)
+		VEC_PUSH(&l->rates, ((struct live_rate){ (uint32_t)event, newest_id(l), value }));
 	if (a->freq)
 		a->sample_freq = rate;
 	else

@@ -162,8 +162,8 @@ static int open_rings(struct live *l, struct live_options *o, const int *cpus, s
 
 /* ---- events -------------------------------------------------------------------- */
 
-static void add_sideband(const struct live *l, struct perf_event_attr *attr,
-			 const struct evopen_place *at)
+void live_add_sideband(const struct live *l, struct perf_event_attr *attr,
+		       const struct evopen_place *at)
 {
 	/* Of no task: the kernel's own code. */
 	attr->ksymbol = at->pid < 0 && !l->no_ksymbol;
@@ -174,8 +174,8 @@ static void add_sideband(const struct live *l, struct perf_event_attr *attr,
 	attr->task = 1;
 }
 
-static int keep_fd(struct live *l, const struct live_options *o, struct live_fd f, int ring_fd,
-		   struct err *e)
+int live_keep_fd(struct live *l, const struct live_options *o, struct live_fd f, int ring_fd,
+		 struct err *e)
 {
 	if (ioctl(f.fd, PERF_EVENT_IOC_SET_OUTPUT, ring_fd) < 0 ||
 	    ioctl(f.fd, PERF_EVENT_IOC_ID, &f.id) < 0) {
@@ -237,6 +237,10 @@ static void note_found(struct live *l, const struct live_options *o, uint32_t i,
 	evattr_text(&l->attr[i], text, sizeof(text));
 	log_line(o->open.log, LOG_EXPLAIN, "event '%s'%s%s: %s", o->event[i].name,
 		 o->event[i].pmu[0] ? " of " : "", o->event[i].pmu, text);
+	if (is_member(o, i) && !l->broken[i] && attr->freq && !o->event[i].is_clock)
+		log_line(o->open.log, LOG_WARN, "event '%s': the kernel adapts the rate of a "
+			 "group's first event only, so this one may have few samples; give it a "
+			 "period, as in '%s/period=100003/'", o->event[i].name, o->event[i].name);
 }
 
 /* Opens event i on a ring's CPU, with the side band if that has none yet. */
@@ -248,7 +252,7 @@ static int open_one(struct live *l, const struct live_options *o, uint32_t i, st
 	bool sideband = !p->has_sideband[r];
 	unsigned given_up = 0;
 	if (sideband)
-		add_sideband(l, &attr, &at);
+		live_add_sideband(l, &attr, &at);
 	bool asked_ksymbol = attr.ksymbol;
 	int fd = p->found[i] ? evopen_again(&o->open, &o->event[i], &attr, &at, e)
 			     : evopen_first(&o->open, &o->event[i], &attr, &at, &given_up, e);
@@ -257,7 +261,7 @@ static int open_one(struct live *l, const struct live_options *o, uint32_t i, st
 	const struct live_fd f = {
 		.fd = fd, .event = i, .tid = p->tid, .cpu = l->ring[r].cpu, .sideband = sideband,
 	};
-	int code = keep_fd(l, o, f, l->ring[r].fd, e);
+	int code = live_keep_fd(l, o, f, l->ring[r].fd, e);
 	if (code < 0)
 		return code;
 	if (!p->found[i]) {
@@ -376,7 +380,7 @@ static int open_sideband(struct live *l, const struct live_options *o, struct pl
 		const struct live_fd f = {
 			.fd = fd, .event = RECORD_NO_EVENT, .tid = p->tid, .cpu = l->ring[r].cpu,
 		};
-		int code = keep_fd(l, o, f, l->ring[r].fd, e);
+		int code = live_keep_fd(l, o, f, l->ring[r].fd, e);
 		if (code < 0)
 			return code;
 		p->has_sideband[r] = true;
@@ -649,72 +653,5 @@ int live_open(const struct live_options *options, struct source **ret_source, st
 	l->facts.n_fds = (uint32_t)(l->fds.n + l->n_rings);
 	l->options = o;
 	*ret_source = &l->source;
-	return 0;
-}
-
-/* ---- again, with other stack copies ---------------------------------------------------- */
-
-static int ring_fd_of_cpu(const struct live *l, int cpu)
-{
-	for (size_t i = 0; i < l->n_rings; i++)
-		if (l->ring[i].cpu == cpu)
-			return l->ring[i].fd;
-	return -1;
-}
-
-/* Events with a stack copy whose size the user has not fixed. */
-static bool adapts(const struct live *l, uint32_t event)
-{
-	return event != RECORD_NO_EVENT && l->attr[event].sample_stack_user &&
-	       !l->options.event[event].stack_bytes;
-}
-
-int live_set_stack(struct source *s, uint32_t stack_bytes, struct err *e)
-{
-	struct live *l = (struct live *)s;
-	const struct live_options *o = &l->options;
-	bool possible = o->scope != LIVE_TASK, any = false;
-	for (uint32_t i = 0; i < o->n_events; i++) {
-		possible &= !o->event[i].group;  /* its members would lose their leader */
-		any |= adapts(l, i);
-	}
-	if (!possible || !any)
-		return err_set(e, EOPNOTSUPP, "the size of stack copies is fixed");
-	bool cgroup = o->scope == LIVE_CGROUP;
-	size_t n = l->fds.n, at = n;
-	for (size_t i = 0; i < n; i++) {
-		struct live_fd f = l->fds.v[i];
-		if (!adapts(l, f.event))
-			continue;
-		struct perf_event_attr attr = l->attr[f.event];
-		attr.sample_stack_user = stack_bytes;
-		const struct evopen_place place = { cgroup ? o->cgroup_fd : -1, f.cpu, -1,
-						    cgroup ? PERF_FLAG_PID_CGROUP : 0 };
-		if (f.sideband)
-			add_sideband(l, &attr, &place);
-		f.fd = evopen_again(&o->open, &o->event[f.event], &attr, &place, e);
-		int code = f.fd < 0 ? f.fd : keep_fd(l, o, f, ring_fd_of_cpu(l, f.cpu), e);
-		if (code < 0) {
-			while (l->fds.n > n)
-				close(l->fds.v[--l->fds.n].fd);
-			return code;
-		}
-	}
-	/* The new ones stand behind the old, in the same order. */
-	for (size_t i = 0; i < n; i++) {
-		const struct live_fd old = l->fds.v[i];
-		if (!adapts(l, old.event))
-			continue;
-		if (!l->paused[old.event])
-			ioctl(l->fds.v[at].fd, PERF_EVENT_IOC_ENABLE, 0);
-		ioctl(old.fd, PERF_EVENT_IOC_DISABLE, 0);
-		live_add_count(l, &old, &l->closed[old.event]);
-		close(old.fd);
-		l->fds.v[i] = l->fds.v[at++];
-	}
-	l->fds.n = n;
-	for (uint32_t i = 0; i < o->n_events; i++)
-		if (adapts(l, i))
-			l->attr[i].sample_stack_user = stack_bytes;
 	return 0;
 }

@@ -9,6 +9,7 @@ import tap
 OTHER_PREFIX = {
     "pprof-read": "profile_",   # named for the object that it returns
     "liveopen": "live_",        # a part of live, too long for one file
+    "livestack": "live_",       # another
 }
 
 

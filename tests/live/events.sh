@@ -118,6 +118,17 @@ if is_root && [ -r /sys/kernel/tracing/events/sched/sched_process_exec/id ]; the
 	profile 'a tracepoint with terms: its period' o.pb.gz 'p.period == 10' 'n * 10 == total' 'n >= 10'
 	run "$CPROF" list --search sched:sched_switch
 	like out '^  sched:sched_switch +yes' 'list --search finds a tracepoint, which can be sampled'
+	run "$CPROF" list --search 'sched:sched_*'
+	like out "^Tracepoints: 'sched:[a-z_]+' was tested, and stands for [0-9]+ others" \
+		'list --search says which tracepoint was tested'
+	run "$CPROF" list --json --search 'sched:sched_*'
+	check 'so does --json' "$PYTHON" -c '
+import json
+e = json.load(open("out"))["events"]
+tested = [x["name"] for x in e if x["tested_as"] is None]
+assert len(tested) == 1 and all(x["tested_as"] == tested[0] for x in e if x["name"] != tested[0])'
+	run "$CPROF" list --search 'ftrace:*'
+	unlike out '^Tracepoints:' 'list --search: those of ftrace are tested each'
 else
 	for what in 'a tracepoint' 'a pattern of tracepoints' 'a tracepoint with terms'; do
 		skip "$what" 'tracefs cannot be read here'

@@ -9,6 +9,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -140,6 +141,22 @@ static uint64_t period_of(struct live *l, struct sim_ring *sim, uint64_t time_ns
 	return next_event(l) == -1 ? period : 0;
 }
 
+/* The period of a sample that does not tell it, by an event that was inherited. */
+static uint64_t inherited_period_of(struct live *l, struct sim_ring *sim, uint64_t stream_id)
+{
+	struct record_build b = { 0 };
+	struct record_build_id at = { .pid = 7, .tid = 9, .time_ns = ++sample_time, .id = 11,
+				      .stream_id = stream_id };
+	const uint64_t chain[] = { (uint64_t)PERF_CONTEXT_USER, 0x1000 };
+	struct record r;
+	record_build_sample(&b, &at, PERF_RECORD_MISC_USER, 0x1000, 0, chain, 2);
+	sim_ring_write(sim, b.v, b.n_bytes);
+	sim_ring_publish(sim);
+	record_build_done(&b);
+	bool came = source_next(&l->source, &r, &e) == SOURCE_RECORD;
+	return next_event(l) == -1 && came ? r.sample.period : UINT64_MAX;
+}
+
 static void test_periods(void)
 {
 	struct sim_ring sim;
@@ -156,6 +173,14 @@ static void test_periods(void)
 	id->changed_ns = 2000;
 	tap_ok(period_of(l, &sim, 1999) == 500 && period_of(l, &sim, 2000) == 600,
 	       "the same at the next change");
+
+	/* Events of children, whose samples have the id of their parent's. */
+	struct live_rate later[] = { { 0, 100, 64 }, { 1, 100, 77 }, { 0, 200, 128 } };
+	for (size_t i = 0; i < 3; i++)
+		VEC_PUSH(&l->rates, later[i]);
+	tap_int(inherited_period_of(l, &sim, 99), 0, "inherited before a change: as it was opened");
+	tap_int(inherited_period_of(l, &sim, 101), 64, "inherited after it: the new period");
+	tap_int(inherited_period_of(l, &sim, 201), 128, "the same at the next change");
 
 	struct live_fd fd = { .fd = -1, .id = 11 };
 	l->paused = calloc(3, sizeof(*l->paused));
@@ -384,6 +409,15 @@ static void count_sizes(struct source *s, struct sizes *n)
 	}
 }
 
+/* Works for so long, reading in between: the rings hold it, however busy the CPUs are. */
+static void burn_and_count(struct source *s, int ms, struct sizes *n)
+{
+	for (int done = 0; done < ms; done += 2) {
+		burn_ms(2);
+		count_sizes(s, n);
+	}
+}
+
 /* While it records, stack copies change their size; nothing that was counted gets lost. */
 static void test_set_stack(void)
 {
@@ -405,20 +439,20 @@ static void test_set_stack(void)
 		return;
 	}
 	struct live_count first, second, third;
+	struct sizes n = { 0 };
 	int n_open = n_descriptors();
 	live_enable(s, &e);
-	burn_ms(50);
+	burn_and_count(s, 60, &n);
 	live_read(s, 0, &first);
 	tap_int(live_set_stack(s, 16384, &e), 0, "stack copies of another size");
 	tap_int(n_descriptors(), n_open, "take the same descriptors");
 	tap_int(live_attr(s, 0)->sample_stack_user, 16384, "and are told");
 	live_read(s, 0, &second);
-	burn_ms(50);
+	burn_and_count(s, 60, &n);
 	live_read(s, 0, &third);
 	tap_ok(first.value > 0 && second.value >= first.value &&
 		       third.value > second.value + 20000000,
 	       "counters go on where they were");
-	struct sizes n = { 0 };
 	count_sizes(s, &n);
 	/* Others' samples may have filled the rings. */
 	for (int i = 0; i < 200 && !n.n_large; i++) {
@@ -444,12 +478,121 @@ static void test_set_stack(void)
 		tap_int(n_descriptors(), n_open, "then all is as it was");
 		tap_int(live_attr(s, 0)->sample_stack_user, 4096, "the size, too");
 		live_enable(s, &e);
-		burn_ms(50);
+		n.n_small = 0;
+		burn_and_count(s, 60, &n);
 		live_disable(s);
-		tap_ok(drain(s, 0) > 20, "and it records");
+		tap_ok(n.n_small > 0, "and it records");
 		source_close(s);
 	}
 	tap_int(n_descriptors(), n_before, "no descriptor is left open");
+}
+
+/* A kernel that has each event but once on each CPU, as a breakpoint's register is. */
+static int held[2][1024];
+static bool only_once;
+
+static int open_once(struct perf_event_attr *attr, pid_t pid, int cpu, int group,
+		     unsigned long flags)
+{
+	bool dummy = attr->type == PERF_TYPE_SOFTWARE && attr->config == PERF_COUNT_SW_DUMMY;
+	if (dummy || cpu < 0 || cpu >= 1024)
+		return evopen_syscall(attr, pid, cpu, group, flags);
+	int *mine = &held[attr->config == PERF_COUNT_SW_PAGE_FAULTS][cpu];
+	bool wrong_size = only_once && attr->sample_stack_user != 4096;
+	errno = ENOSPC;
+	if (wrong_size || (*mine > 0 && fcntl(*mine, F_GETFD) >= 0))
+		return -1;
+	return *mine = evopen_syscall(attr, pid, cpu, group, flags);
+}
+
+/* Where the old and the new event cannot be there both, the old one goes first. */
+static void test_set_stack_of_one(void)
+{
+	struct source *s = NULL;
+	struct live_options o = options(open_once, LIVE_CPU);
+	o.attr.callgraph = EVATTR_CALLGRAPH_DWARF;
+	o.attr.stack_bytes = 4096;
+	int n_before = n_descriptors();
+	if (evattr_user_regs() == 0 || live_open(&o, &s, &e) < 0) {
+		tap_skip("stack copies of events that are there but once", e.what);
+		return;
+	}
+	struct live_count first, second;
+	int n_open = n_descriptors();
+	live_enable(s, &e);
+	burn_ms(20);
+	tap_int(live_set_stack(s, 16384, &e), 0, "stack copies of events that are there but once");
+	tap_int(n_descriptors(), n_open, "take the same descriptors");
+	live_read(s, 0, &first);
+	burn_ms(20);
+	live_read(s, 0, &second);
+	tap_ok(first.value > 0 && second.value > first.value, "and go on counting");
+	drain(s, 0);
+	only_once = true;
+	tap_int(live_set_stack(s, 8192, &e), -ENOSPC, "where that fails");
+	tap_int(live_attr(s, 0)->sample_stack_user, 16384, "it is said");
+	only_once = false;
+	live_disable(s);
+	source_close(s);
+	tap_int(n_descriptors(), n_before, "no descriptor is left open");
+}
+
+/* So many events on the PMU at the same time as it has counters; 0: there is none. */
+static size_t open_full(struct live_options *o, struct evspec *spec, struct source **ret)
+{
+	for (size_t n = 16; n > 0; n--) {
+		struct live_count count = { 0 };
+		o->n_events = n;
+		for (size_t i = 0; i < n; i++)
+			spec[i].output = (uint32_t)i;
+		if (live_open(o, ret, &e) < 0)
+			return 0;
+		live_enable(*ret, &e);
+		burn_ms(5);
+		live_read(*ret, n - 1, &count);
+		if (count.time_running_ns)
+			return n;
+		source_close(*ret);
+	}
+	return 0;
+}
+
+/* With no counter to spare, events that are always on the PMU stay there. */
+static void test_set_stack_full(void)
+{
+	struct evspec_list l = { NULL, 0 };
+	struct evspec spec[16];
+	struct source *s = NULL;
+	if (evattr_user_regs() == 0 || evspec_parse(&l, NULL, "cycles:uD", &e) < 0) {
+		tap_skip("stack copies while no counter is free", "no stack copies");
+		return;
+	}
+	for (size_t i = 0; i < 16; i++)
+		spec[i] = l.v[0];
+	struct live_options o = options(evopen_syscall, LIVE_CPU);
+	o.event = spec;
+	o.attr.callgraph = EVATTR_CALLGRAPH_DWARF;
+	o.attr.stack_bytes = 4096;
+	size_t n = open_full(&o, spec, &s), n_alive = 0;
+	if (n == 0) {
+		tap_skip("stack copies while no counter is free", "no PMU");
+		evspec_list_done(&l);
+		return;
+	}
+	struct live_count before[16], after[16];
+	tap_int(live_set_stack(s, 16384, &e), 0, "stack copies while no counter is free");
+	for (size_t i = 0; i < n; i++)
+		live_read(s, i, &before[i]);
+	burn_ms(20);
+	for (size_t i = 0; i < n; i++) {
+		live_read(s, i, &after[i]);
+		n_alive += after[i].value > before[i].value &&
+			   after[i].time_running_ns > before[i].time_running_ns;
+	}
+	tap_int((long long)n_alive, (long long)n, "all of them go on counting");
+	live_disable(s);
+	source_close(s);
+	evspec_list_done(&l);
 }
 
 int main(void)
@@ -467,6 +610,8 @@ int main(void)
 	test_this_process(LIVE_TASK, "task");
 	test_this_process(LIVE_CPU, "cpu");
 	test_set_stack();
+	test_set_stack_of_one();
+	test_set_stack_full();
 	evspec_list_done(&events);
 	host_close(&host);
 	return tap_done();
