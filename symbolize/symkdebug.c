@@ -344,7 +344,7 @@ static bool find_place(void *ctx, const char *section, uint64_t *ret)
 static int link_module(struct search *s, int fd, struct symkdebug *ret)
 {
 	struct placing p = { .search = s, .elf = elf_begin(fd, ELF_C_READ, NULL) };
-	const struct symrel_place place = { find_place, &p };
+	const struct symrel_place place = { find_place, &p, s->where->deadline_ns };
 	size_t n;
 	int code = p.elf ? symrel_link(fd, &place, &ret->image, &n) : -EINVAL;
 	elf_end(p.elf);
@@ -370,6 +370,8 @@ static int open_module(struct search *s, int fd, struct symkdebug *ret)
 		snprintf(s->why, s->n_why_bytes, "'%s' was not used: %s", s->path,
 			 code == -ENXIO ? "where its sections lie is not known"
 			 : code == -EFBIG ? "its debug information is too large"
+			 : code == -ETIMEDOUT ? "linking its debug information took too long "
+						"(--symbol-timeout)"
 			 : code == -ENOTSUP ? "its relocations are not understood"
 					    : "it is damaged, or no module");
 	return code == -ENOMEM ? code : -ENOENT;

@@ -1,6 +1,8 @@
 #include "symbolize/symrel.h"
 
 #include "base/cleanup.h"
+#include "symbolize/dwsection.h"
+#include "symbolize/symdebug.h"
 
 #include <errno.h>
 #include <gelf.h>
@@ -11,29 +13,55 @@
 /*
  * In a relocatable file each section begins at zero, and what debug information says of addresses,
  * strings and other sections waits for the linker.  So the linker's work is done here, for the
- * debug sections alone: these are unpacked and copied behind each other, and relocated by the
- * addresses where the kernel has put the sections with code.  A debug section itself lies at zero,
- * as in linked files.  A relocation that is not understood gives up the file: lines and names that
- * are wrong are worse than none.
+ * debug sections alone that are read later (without those about variables, half of a module):
+ * these are copied behind each other, unpacked, and relocated by the addresses where the kernel has
+ * put the sections with code.  A debug section itself lies at zero, as in linked files.  A
+ * relocation that is not understood gives up the file: lines and names that are wrong are worse
+ * than none.
  *
- * The file is read, not mapped, for the reason that symelf.c gives.
+ * The file is read, not mapped, for the reason that symelf.c gives, and in pieces: the relocations
+ * of a module are three times as long as what they are for.
  */
 
 #define SECTIONS_MAX 65536
+#define SYMBOLS_BYTES_MAX (64u << 20)
+#define PIECE_BYTES (1u << 20)          /* the time is looked at after each */
+#define RELOCATIONS_MAX 2048            /* read at once */
+
+static const struct {
+	const char *name;
+	enum dwsection_id id;
+} needed[] = {
+	{ ".debug_info", DWSECTION_INFO },
+	{ ".debug_abbrev", DWSECTION_ABBREV },
+	{ ".debug_aranges", DWSECTION_ARANGES },
+	{ ".debug_line", DWSECTION_LINE },
+	{ ".debug_str", DWSECTION_STR },
+	{ ".debug_line_str", DWSECTION_LINE_STR },
+	{ ".debug_str_offsets", DWSECTION_STR_OFFSETS },
+	{ ".debug_addr", DWSECTION_ADDR },
+	{ ".debug_ranges", DWSECTION_RANGES },
+	{ ".debug_rnglists", DWSECTION_RNGLISTS },
+};
+#define N_NEEDED (sizeof(needed) / sizeof(*needed))
 
 struct link_section {
 	const char *name;        /* the ELF handle's */
 	uint64_t address;        /* of one with code or data; 0: unknown, or of no matter */
 	bool is_debug;
+	bool is_copied;          /* one of those above */
+	enum dwsection_id id;
 	uint64_t image_off, n_bytes;
 };
 
 struct link {
 	Elf *elf;
+	int fd;
 	GElf_Ehdr header;
 	const struct symrel_place *place;
+	struct dwsections from;
 	struct link_section *section;
-	size_t n_sections, n_debug;
+	size_t n_sections, n_copied;
 	uint8_t *image;
 	uint64_t n_image_bytes;
 	uint64_t names_off, n_names_bytes, headers_off;
@@ -41,27 +69,49 @@ struct link {
 
 static void link_done(struct link *l)
 {
+	dwsection_done(&l->from);
 	elf_end(l->elf);
 	free(l->section);
 	free(l->image);
 }
 
-/* ---- sections -------------------------------------------------------------- */
-
-/* Unpacks it, if it is packed; its size then. */
-static int unpacked_bytes(Elf_Scn *scn, GElf_Shdr *sh)
+static bool is_late(const struct link *l)
 {
-	GElf_Chdr packed;
-	if (!(sh->sh_flags & SHF_COMPRESSED))
-		return 0;
-	if (!gelf_getchdr(scn, &packed))
-		return -EINVAL;
-	if (packed.ch_size > SYMREL_BYTES_MAX)
-		return -EFBIG;
-	return elf_compress(scn, 0, 0) >= 0 && gelf_getshdr(scn, sh) ? 0 : -EINVAL;
+	const struct symdebug_place where = { .deadline_ns = l->place->deadline_ns };
+	return symdebug_is_late(&where);
 }
 
-static int list_section(struct link *l, Elf_Scn *scn, size_t names)
+/* ---- sections -------------------------------------------------------------- */
+
+/* Its number among those that are needed, or N_NEEDED. */
+static size_t needed_index(const char *name)
+{
+	size_t i = 0;
+	while (i < N_NEEDED && strcmp(name, needed[i].name) != 0)
+		i++;
+	return i;
+}
+
+/* Makes room for a debug section, if it is the first one that has the name of one needed. */
+static int place_section(struct link *l, struct link_section *s, bool *has)
+{
+	size_t k = needed_index(s->name);
+	s->is_debug = true;
+	if (k == N_NEEDED || has[k])
+		return 0;
+	has[k] = s->is_copied = true;
+	s->id = needed[k].id;
+	s->image_off = (l->n_image_bytes + 15) & ~(uint64_t)15;
+	s->n_bytes = dwsection_bytes(&l->from, s->id);
+	if (s->n_bytes > SYMREL_BYTES_MAX || s->image_off + s->n_bytes > SYMREL_BYTES_MAX)
+		return -EFBIG;
+	l->n_image_bytes = s->image_off + s->n_bytes;
+	l->n_names_bytes += strlen(s->name) + 1;
+	l->n_copied++;
+	return 0;
+}
+
+static int list_section(struct link *l, Elf_Scn *scn, size_t names, bool *has)
 {
 	GElf_Shdr sh;
 	size_t i = elf_ndxscn(scn);
@@ -72,28 +122,20 @@ static int list_section(struct link *l, Elf_Scn *scn, size_t names)
 	if (!s->name)
 		return -EINVAL;
 	if (sh.sh_flags & SHF_ALLOC) {
+		if (is_late(l))
+			return -ETIMEDOUT;
 		if (!l->place->find(l->place->ctx, s->name, &s->address))
 			s->address = 0;
 		return 0;
 	}
 	if (sh.sh_type != SHT_PROGBITS || strncmp(s->name, ".debug_", 7) != 0)
 		return 0;
-	int code = unpacked_bytes(scn, &sh);
-	if (code < 0)
-		return code;
-	s->is_debug = true;
-	s->image_off = (l->n_image_bytes + 15) & ~(uint64_t)15;
-	s->n_bytes = sh.sh_size;
-	if (s->n_bytes > SYMREL_BYTES_MAX || s->image_off + s->n_bytes > SYMREL_BYTES_MAX)
-		return -EFBIG;
-	l->n_image_bytes = s->image_off + s->n_bytes;
-	l->n_names_bytes += strlen(s->name) + 1;
-	l->n_debug++;
-	return 0;
+	return place_section(l, s, has);
 }
 
 static int list_sections(struct link *l)
 {
+	bool has[N_NEEDED] = { 0 };
 	size_t names;
 	if (elf_getshdrnum(l->elf, &l->n_sections) || elf_getshdrstrndx(l->elf, &names) ||
 	    l->n_sections > SECTIONS_MAX)
@@ -104,31 +146,43 @@ static int list_sections(struct link *l)
 	l->n_image_bytes = sizeof(Elf64_Ehdr);
 	l->n_names_bytes = 1 + sizeof(".shstrtab");
 	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(l->elf, scn));) {
-		int code = list_section(l, scn, names);
+		int code = list_section(l, scn, names, has);
 		if (code < 0)
 			return code;
 	}
-	return l->n_debug ? 0 : -EINVAL;
+	return l->n_copied ? 0 : -EINVAL;
+}
+
+static int copy_section(struct link *l, const struct link_section *s)
+{
+	for (uint64_t off = 0, n; off < s->n_bytes; off += n) {
+		n = s->n_bytes - off < PIECE_BYTES ? s->n_bytes - off : PIECE_BYTES;
+		struct bytes b = dwsection_hold(&l->from, s->id, off, n);
+		const void *p = bytes_take(&b, n);
+		if (is_late(l))
+			return -ETIMEDOUT;
+		if (!p)
+			return -EINVAL;
+		memcpy(l->image + s->image_off + off, p, n);
+	}
+	return 0;
 }
 
 static int copy_sections(struct link *l)
 {
 	l->names_off = l->n_image_bytes;
 	l->headers_off = (l->names_off + l->n_names_bytes + 15) & ~(uint64_t)15;
-	l->n_image_bytes = l->headers_off + (l->n_debug + 2) * sizeof(Elf64_Shdr);
+	l->n_image_bytes = l->headers_off + (l->n_copied + 2) * sizeof(Elf64_Shdr);
 	l->image = calloc(1, l->n_image_bytes);
 	if (!l->image)
 		return -ENOMEM;
-	for (size_t i = 1; i < l->n_sections; i++) {
-		const struct link_section *s = &l->section[i];
-		Elf_Data *data = s->is_debug ? elf_rawdata(elf_getscn(l->elf, i), NULL) : NULL;
-		if (!s->is_debug || !s->n_bytes)
-			continue;
-		if (!data || !data->d_buf || data->d_size != s->n_bytes)
-			return -EINVAL;
-		memcpy(l->image + s->image_off, data->d_buf, s->n_bytes);
-	}
-	return 0;
+	int code = 0;
+	for (size_t i = 1; i < l->n_sections && code == 0; i++)
+		if (l->section[i].is_copied)
+			code = copy_section(l, &l->section[i]);
+	dwsection_done(&l->from);
+	l->from = (struct dwsections){ 0 };
+	return code;
 }
 
 /* ---- relocations ----------------------------------------------------------- */
@@ -146,48 +200,52 @@ static int bytes_of_type(uint16_t machine, uint32_t type)
 	return -1;
 }
 
-static bool symbol_value(const struct link *l, Elf_Data *symbols, size_t i, uint64_t *ret)
+static bool get_symbol(const Elf_Data *symbols, uint64_t i, Elf64_Sym *ret)
 {
-	GElf_Sym sym;
-	if (i > INT32_MAX || !gelf_getsym(symbols, (int)i, &sym))
+	if (i >= symbols->d_size / sizeof(*ret))
 		return false;
-	*ret = sym.st_shndx == SHN_UNDEF ? 0 : sym.st_value;
-	if (sym.st_shndx == SHN_UNDEF || sym.st_shndx == SHN_ABS)
+	memcpy(ret, (const uint8_t *)symbols->d_buf + i * sizeof(*ret), sizeof(*ret));
+	return true;
+}
+
+static bool symbol_value(const struct link *l, const Elf64_Sym *sym, uint64_t *ret)
+{
+	*ret = sym->st_shndx == SHN_UNDEF ? 0 : sym->st_value;
+	if (sym->st_shndx == SHN_UNDEF || sym->st_shndx == SHN_ABS)
 		return true;
-	if (sym.st_shndx == SHN_COMMON) {
+	if (sym->st_shndx == SHN_COMMON) {
 		*ret = 0;    /* a variable; st_value is its alignment */
 		return true;
 	}
-	if (sym.st_shndx >= l->n_sections)
+	if (sym->st_shndx >= l->n_sections)
 		return false;
-	const struct link_section *s = &l->section[sym.st_shndx];
+	const struct link_section *s = &l->section[sym->st_shndx];
 	/* What lies nowhere known is at zero, which debug information takes for left out. */
-	*ret = s->is_debug ? sym.st_value : s->address ? s->address + sym.st_value : 0;
+	*ret = s->is_debug ? sym->st_value : s->address ? s->address + sym->st_value : 0;
 	return true;
 }
 
 /* Is the address itself unknown?  Then its addend must not make it look like one. */
-static bool is_nowhere(const struct link *l, Elf_Data *symbols, size_t i)
+static bool is_nowhere(const struct link *l, const Elf64_Sym *sym)
 {
-	GElf_Sym sym;
-	return gelf_getsym(symbols, (int)i, &sym) && sym.st_shndx != SHN_UNDEF &&
-	       sym.st_shndx < l->n_sections && !l->section[sym.st_shndx].is_debug &&
-	       l->section[sym.st_shndx].address == 0;
+	return sym->st_shndx != SHN_UNDEF && sym->st_shndx < l->n_sections &&
+	       !l->section[sym->st_shndx].is_debug && l->section[sym->st_shndx].address == 0;
 }
 
-static int relocate(struct link *l, const struct link_section *s, Elf_Data *symbols,
-		    const GElf_Rela *r)
+static int relocate(struct link *l, const struct link_section *s, const Elf_Data *symbols,
+		    const Elf64_Rela *r)
 {
 	uint64_t value;
-	int n = bytes_of_type(l->header.e_machine, (uint32_t)GELF_R_TYPE(r->r_info));
+	Elf64_Sym sym;
+	int n = bytes_of_type(l->header.e_machine, (uint32_t)ELF64_R_TYPE(r->r_info));
 	if (n <= 0)
 		return n ? -ENOTSUP : 0;
 	if (r->r_offset > s->n_bytes || s->n_bytes - r->r_offset < (uint64_t)n ||
-	    !symbol_value(l, symbols, GELF_R_SYM(r->r_info), &value))
+	    !get_symbol(symbols, ELF64_R_SYM(r->r_info), &sym) || !symbol_value(l, &sym, &value))
 		return -EINVAL;
-	if (!is_nowhere(l, symbols, GELF_R_SYM(r->r_info)))
+	if (!is_nowhere(l, &sym))
 		value += (uint64_t)r->r_addend;
-	else if (strcmp(s->name, ".debug_ranges") == 0)
+	else if (s->id == DWSECTION_RANGES)
 		value = 1;   /* a pair of zeros would end the unit's list (DWARF 4, 2.17.3) */
 	uint32_t value32 = (uint32_t)value;
 	memcpy(l->image + s->image_off + r->r_offset, n == 8 ? (void *)&value : &value32,
@@ -195,22 +253,38 @@ static int relocate(struct link *l, const struct link_section *s, Elf_Data *symb
 	return 0;
 }
 
-static int relocate_section(struct link *l, Elf_Scn *scn, const GElf_Shdr *sh)
+/* The symbols that relocations count from; NULL when there are none, or too many. */
+static const Elf_Data *symbols_of(struct link *l, const GElf_Shdr *relocations)
 {
-	Elf_Data *relocations = elf_getdata(scn, NULL);
-	Elf_Scn *table = elf_getscn(l->elf, sh->sh_link);
-	Elf_Data *symbols = table ? elf_getdata(table, NULL) : NULL;
+	GElf_Shdr sh;
+	Elf_Scn *table = elf_getscn(l->elf, relocations->sh_link);
+	if (!table || !gelf_getshdr(table, &sh) || sh.sh_type != SHT_SYMTAB ||
+	    sh.sh_flags & SHF_COMPRESSED || sh.sh_size > SYMBOLS_BYTES_MAX)
+		return NULL;
+	const Elf_Data *symbols = elf_getdata(table, NULL);
+	return symbols && symbols->d_buf && symbols->d_type == ELF_T_SYM ? symbols : NULL;
+}
+
+static int relocate_section(struct link *l, const GElf_Shdr *sh)
+{
+	Elf64_Rela r[RELOCATIONS_MAX];
 	const struct link_section *s = &l->section[sh->sh_info];
-	if (!relocations || !symbols || symbols->d_type != ELF_T_SYM)
-		return sh->sh_size ? -EINVAL : 0;
-	size_t n = relocations->d_size / sizeof(Elf64_Rela);
-	for (size_t i = 0; i < n && i <= INT32_MAX; i++) {
-		GElf_Rela r;
-		if (!gelf_getrela(relocations, (int)i, &r))
+	const Elf_Data *symbols = symbols_of(l, sh);
+	uint64_t n_left = sh->sh_size / sizeof(*r);
+	if (!symbols)
+		return n_left ? -EINVAL : 0;
+	for (uint64_t off = sh->sh_offset, n; n_left; n_left -= n, off += n * sizeof(*r)) {
+		n = n_left < RELOCATIONS_MAX ? n_left : RELOCATIONS_MAX;
+		if (is_late(l))
+			return -ETIMEDOUT;
+		if (off > INT64_MAX || pread(l->fd, r, n * sizeof(*r), (off_t)off) !=
+				       (ssize_t)(n * sizeof(*r)))
 			return -EINVAL;
-		int code = relocate(l, s, symbols, &r);
-		if (code < 0)
-			return code;
+		for (uint64_t i = 0; i < n; i++) {
+			int code = relocate(l, s, symbols, &r[i]);
+			if (code < 0)
+				return code;
+		}
 	}
 	return 0;
 }
@@ -220,11 +294,11 @@ static int relocate_all(struct link *l)
 	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(l->elf, scn));) {
 		GElf_Shdr sh;
 		if (!gelf_getshdr(scn, &sh) || (sh.sh_type != SHT_RELA && sh.sh_type != SHT_REL) ||
-		    sh.sh_info >= l->n_sections || !l->section[sh.sh_info].is_debug)
+		    sh.sh_info >= l->n_sections || !l->section[sh.sh_info].is_copied)
 			continue;
-		int code = sh.sh_type == SHT_REL ? -ENOTSUP : unpacked_bytes(scn, &sh);
-		if (code == 0)
-			code = relocate_section(l, scn, &sh);
+		if (sh.sh_type == SHT_REL || sh.sh_flags & SHF_COMPRESSED)
+			return -ENOTSUP;
+		int code = relocate_section(l, &sh);
 		if (code < 0)
 			return code;
 	}
@@ -240,7 +314,7 @@ static void write_headers(struct link *l)
 	Elf64_Shdr *header = (Elf64_Shdr *)(l->image + l->headers_off);
 	for (size_t i = 1; i < l->n_sections; i++) {
 		const struct link_section *s = &l->section[i];
-		if (!s->is_debug)
+		if (!s->is_copied)
 			continue;
 		header[n++] = (Elf64_Shdr){
 			.sh_name = (Elf64_Word)n_names, .sh_type = SHT_PROGBITS,
@@ -275,16 +349,16 @@ static bool is_linkable(const struct link *l)
 int symrel_link(int fd, const struct symrel_place *place, uint8_t **ret_image,
 		size_t *ret_n_bytes)
 {
-	__attribute__((cleanup(link_done))) struct link l = { .place = place };
+	__attribute__((cleanup(link_done))) struct link l = { .place = place, .fd = fd };
 	if (elf_version(EV_CURRENT) == EV_NONE)
 		return -EINVAL;
 	l.elf = elf_begin(fd, ELF_C_READ, NULL);
 	if (!l.elf || elf_kind(l.elf) != ELF_K_ELF || !gelf_getehdr(l.elf, &l.header) ||
 	    !is_linkable(&l))
 		return -EINVAL;
+	dwsection_init(&l.from, l.elf, fd);
+	l.from.deadline_ns = place->deadline_ns;
 	int code = list_sections(&l);
-	if (code == 0 && l.n_debug >= SHN_LORESERVE - 2)
-		code = -EFBIG;
 	if (code == 0)
 		code = copy_sections(&l);
 	if (code == 0)

@@ -48,7 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const struct symrel_place place = { find, NULL };
+	const struct symrel_place place = { .find = find };
 	uint8_t *image;
 	size_t n_bytes;
 	int fd = memfd_create("symrel", MFD_CLOEXEC);

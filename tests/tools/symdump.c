@@ -76,7 +76,7 @@ static bool find_section(void *ctx, const char *section, uint64_t *ret_address)
 /* Gives d the file at fd, which it owns then; a relocatable one as it is in memory. */
 static int set_file(struct options *o, struct dso *d, int fd, const char *path)
 {
-	const struct symrel_place place = { find_section, o };
+	const struct symrel_place place = { .find = find_section, .ctx = o };
 	uint8_t *image;
 	size_t n_bytes;
 	if (!o->n_places) {
