@@ -4,8 +4,8 @@
 /*
  * Where a stripped file's debug information is kept: by build id, or by the name and CRC in
  * .gnu_debuglink, as gdb searches ("Debugging Information in Separate Files"), below a host's
- * root folder.  A candidate must be a regular file and prove that it belongs: equal build id, or,
- * where one of the two has none, equal CRC.
+ * root folder.  A candidate must be a regular file and prove that it belongs: by its build id,
+ * where both have one, and, where the name led to it, by its CRC, too.
  */
 
 #include <libelf.h>

@@ -15,27 +15,47 @@
 #include "symlibdw.h"
 
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
-static const char *or_none(const char *text)
+/* printf would take longer than finding what it prints. */
+static void put_number(uint64_t x, unsigned base)
 {
-	return text ? text : "-";
+	char text[20], *p = text + sizeof(text);
+	do
+		*--p = "0123456789abcdef"[x % base];
+	while ((x /= base));
+	fwrite_unlocked(p, 1, (size_t)(text + sizeof(text) - p), stdout);
+}
+
+static void put_text(const char *text, char behind)
+{
+	fputs_unlocked(text ? text : "-", stdout);
+	putchar_unlocked(behind);
 }
 
 static void print(const struct symdwarf_addr *a, const struct symdwarf_frame *frame)
 {
-	printf("0x%" PRIx64 "%s%s\n", a->vaddr, a->has_function ? "" : " nothing",
-	       a->is_plain ? " plain" : "");
+	fputs_unlocked("0x", stdout);
+	put_number(a->vaddr, 16);
+	fputs_unlocked(a->has_function ? "" : " nothing", stdout);
+	fputs_unlocked(a->is_plain ? " plain\n" : "\n", stdout);
 	for (uint32_t i = a->first; i < a->first + a->n; i++) {
 		const struct symdwarf_frame *f = &frame[i];
-		printf("%s %s %s%s%s:%u:%u %u\n", or_none(f->name), or_none(f->linkage),
-		       f->dir ? f->dir : "", f->dir ? "/" : "", or_none(f->file), f->line,
-		       f->column, f->start_line);
+		put_text(f->name, ' ');
+		put_text(f->linkage, ' ');
+		if (f->dir)
+			put_text(f->dir, '/');
+		put_text(f->file, ':');
+		put_number(f->line, 10);
+		putchar_unlocked(':');
+		put_number(f->column, 10);
+		putchar_unlocked(' ');
+		put_number(f->start_line, 10);
+		putchar_unlocked('\n');
 	}
-	putchar('\n');
+	putchar_unlocked('\n');
 }
 
 static double now_ms(void)

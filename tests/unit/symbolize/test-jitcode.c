@@ -76,6 +76,48 @@ static void lines(void)
 	jitcode_done(&j);
 }
 
+/* What these write, as their sources and documents say. */
+static void writers(void)
+{
+	struct jitcode j;
+	jitcode_init(&j, NULL);
+	/* LuaJIT, lj_trace.c: "%lx %x TRACE_%d::%s:%u\n" */
+	tap_int((long)take(&j, "5646220dfdd1 144 TRACE_2::map.lua:12\n"
+			       "5646220dfb00 ff TRACE_1::(string):1\n", 0), 0, "LuaJIT");
+	settle(&j);
+	tap_str(name_at(&j, 0x5646220dfdd1 + 0x143, 0), "TRACE_2::map.lua:12", "a trace");
+	tap_str(name_at(&j, 0x5646220dfb00, 0), "TRACE_1::(string):1", "of a string");
+	/* .NET, perfmap.cpp: addresses with leading zeros, tiers and stubs in brackets */
+	tap_int((long)take(&j, "00007F8F3B5D1A30 2a instance void [System.Private.CoreLib] "
+			       "System.Threading.Thread::StartCallback()[Tier0]\n"
+			       "00007F8F3B5D2000 1c0 void [App] App.Program::Main(string[])"
+			       "[OptimizedTier1]\n"
+			       "00007F8F3B5D3000 20 bool [App] App.List`1[System.__Canon]::"
+			       "Has(!0)[PreJIT]\n"
+			       "00007F8F3B500000 18 stub<12> AllocateTemporaryEntryPoints"
+			       "<PRECODE_FIXUP>\n"
+			       "00007F8F3B500100 10 [PreStub]\n", 0), 0, ".NET");
+	settle(&j);
+	tap_str(name_at(&j, 0x7f8f3b5d1a30, 0), "instance void [System.Private.CoreLib] "
+		"System.Threading.Thread::StartCallback()[Tier0]", "a method, first tier");
+	tap_str(name_at(&j, 0x7f8f3b5d21bf, 0),
+		"void [App] App.Program::Main(string[])[OptimizedTier1]", "the last byte");
+	tap_str(name_at(&j, 0x7f8f3b5d3000, 0),
+		"bool [App] App.List`1[System.__Canon]::Has(!0)[PreJIT]", "compiled ahead");
+	tap_str(name_at(&j, 0x7f8f3b500017, 0),
+		"stub<12> AllocateTemporaryEntryPoints<PRECODE_FIXUP>", "a stub");
+	tap_str(name_at(&j, 0x7f8f3b500100, 0), "[PreStub]", "only brackets");
+	/* Java: by the virtual machine itself (jcmd Compiler.perfmap), and by perf-map-agent */
+	tap_int((long)take(&j, "0x00007f2410ec7640 0x0000000000000150 long Hot.fib(int)\n"
+			       "7f2410e00000 40 Interpreter\n"
+			       "7f2410ec9000 80 LHot;::mix\n", 0), 0, "Java");
+	settle(&j);
+	tap_str(name_at(&j, 0x7f2410ec7640, 0), "long Hot.fib(int)", "by jcmd");
+	tap_str(name_at(&j, 0x7f2410e0003f, 0), "Interpreter", "the interpreter");
+	tap_str(name_at(&j, 0x7f2410ec9000, 0), "LHot;::mix", "by an agent");
+	jitcode_done(&j);
+}
+
 static void partial(void)
 {
 	struct jitcode j;
@@ -312,6 +354,7 @@ int main(void)
 {
 	by_time();
 	lines();
+	writers();
 	partial();
 	limit();
 	regions();
