@@ -18,7 +18,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 static int start_command(struct recording *rec, struct err *e)
@@ -26,14 +25,6 @@ static int start_command(struct recording *rec, struct err *e)
 	if (!rec->opts.command)
 		return 0;
 	return launch_fork(&rec->launch, rec->opts.command, &rec->signals.before, e);
-}
-
-static double own_cpu_s(void)
-{
-	struct rusage u;
-	getrusage(RUSAGE_SELF, &u);
-	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
-	       (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
 }
 
 /* Of the first file, for people only: on a terminal. */
@@ -56,7 +47,7 @@ static int summarize(struct recording *rec)
 		.recorder = rec->recorder, .file = rec->files.file, .verbose = rec->opts.verbose,
 		.command_name = rec->launch.name, .command_ended = rec->launch.ended,
 		.command_status = rec->launch.ended ? launch_status(&rec->launch) : 0,
-		.own_cpu_s = own_cpu_s(), .used_by_ticks = rec->opts.config.all_processes,
+		.own_cpu_s = summary_own_cpu_s(), .used_by_ticks = rec->opts.config.all_processes,
 	};
 	if (!rec->opts.quiet) {
 		summary_print(&s, stderr);
@@ -77,6 +68,16 @@ static int summarize(struct recording *rec)
 	return 0;
 }
 
+/* Files before the last one have losses of their own; those of snapshots are in the end's. */
+static int check_parts(const struct recording *rec, int status)
+{
+	if (rec->opts.part.rotate.kind == ROTATE_NEVER || !rec->parts.n_with_losses)
+		return status;
+	fprintf(stderr, "cprof record: --strict: %zu of the files before the last are "
+		"incomplete\n", rec->parts.n_with_losses);
+	return status ? status : CMD_LOSSES;
+}
+
 /* ---- files --------------------------------------------------------------------------------- */
 
 /* Opens the files of the end; where those have a stamp, only finds out whether it could. */
@@ -88,6 +89,8 @@ static int open_files(struct recording *rec, struct err *e)
 	rec->parts.output = o->output;
 	rec->parts.quiet = rec->files.quiet = o->quiet;
 	rec->parts.max_kept = o->part.max_files;
+	rec->parts.json = o->json;
+	rec->parts.strict = o->strict;
 	int code = recordfiles_open(&rec->files, rec->recorder, o->output,
 				    stamped ? parts_stamp(&rec->parts, stamp) : NULL, e);
 	if (stamped)
@@ -205,6 +208,8 @@ static int run(struct recording *rec, int *ret_status, struct err *e)
 		*ret_status = summarize(rec);
 	else if (code == 0)
 		*ret_status = 0;
+	if (code == 0)
+		*ret_status = check_parts(rec, *ret_status);
 	return code;
 }
 

@@ -10,6 +10,7 @@
 #include "cmd/cmd.h"
 #include "cmd/recordfiles.h"
 #include "cmd/rotate.h"
+#include "cmd/summary.h"
 #include "cprof.h"
 
 #include <errno.h>
@@ -53,8 +54,25 @@ static void tell(const struct recordfiles *f, struct cprof_recorder *r, int fd, 
 	}
 }
 
+/* The same in JSON, and whether anything was lost. */
+static int summarize(const struct parts *p, const struct recordfiles *f, struct cprof_recorder *r,
+		     double own_cpu_s)
+{
+	struct err e;
+	struct summary s = { .recorder = r, .file = f->file, .own_cpu_s = own_cpu_s };
+	if (p->json) {
+		summary_print_json(&s, stdout);
+		if (fflush(stdout) != 0) {
+			err_errno(&e, errno, "cannot write the summary to stdout");
+			return cmd_fail("record", &e);
+		}
+	}
+	return p->strict && summary_has_losses(&s) ? CMD_LOSSES : 0;
+}
+
 /* What has no samples gets no file, which is no failure: others may have some. */
-static int write_part(const struct parts *p, struct cprof_recorder *r, const char *stamp, int fd)
+static int write_part(const struct parts *p, struct cprof_recorder *r, const char *stamp, int fd,
+		      double own_cpu_s)
 {
 	struct err e = { 0 };
 	struct recordfiles f = { .quiet = p->quiet, .is_part = true };
@@ -67,8 +85,11 @@ static int write_part(const struct parts *p, struct cprof_recorder *r, const cha
 		cmd_fail("record", &e);
 	else
 		tell(&f, r, fd, p->quiet);
+	int status = code < 0 && code != -ENODATA ? CMD_FAILED : 0;
+	if (status == 0)
+		status = summarize(p, &f, r, own_cpu_s);
 	recordfiles_done(&f);
-	return code < 0 && code != -ENODATA ? CMD_FAILED : 0;
+	return status;
 }
 
 int parts_begin(struct parts *p, struct cprof_recorder *r, struct err *e)
@@ -79,11 +100,12 @@ int parts_begin(struct parts *p, struct cprof_recorder *r, struct err *e)
 		return err_errno(e, errno, "cannot write a part of the profile");
 	parts_stamp(p, stamp);
 	fflush(NULL);
+	double own_cpu_s = summary_own_cpu_s();
 	pid_t pid = fork();
 	if (pid == 0) {
 		close(fd[0]);
 		fcntl(fd[1], F_SETFL, 0);
-		int status = write_part(p, r, stamp, fd[1]);
+		int status = write_part(p, r, stamp, fd[1], own_cpu_s);
 		fflush(stderr);
 		_exit(status);
 	}
@@ -124,8 +146,9 @@ bool parts_poll(struct parts *p, bool wait)
 	close(p->fd);
 	p->fd = -1;
 	p->pid = 0;
-	bool ok = got > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-	p->n_failed += !ok;
+	int ended = got > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : CMD_FAILED;
+	p->n_with_losses += ended == CMD_LOSSES;
+	p->n_failed += ended != 0 && ended != CMD_LOSSES;
 	if (p->told.n)
 		parts_keep(p, p->told.v, p->told.n);
 	p->told.n = 0;

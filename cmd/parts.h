@@ -26,11 +26,13 @@ struct parts {
 	const char *output;            /* -o; borrowed */
 	size_t max_kept;               /* --switch-max-files; 0: all */
 	bool quiet;
+	bool json;                     /* each part has its summary on stdout, a line of its own */
+	bool strict;                   /* parts with losses are counted and told */
 	pid_t pid;                     /* of the child that writes; 0: none */
 	int fd;                        /* becomes readable when it tells, or has ended; -1 */
 	VEC(char) told;                /* the names of its files, as far as they have come */
 	uint64_t last_stamp;
-	size_t n_written, n_failed;
+	size_t n_written, n_failed, n_with_losses;
 	VEC(struct parts_names) kept;  /* oldest first */
 };
 

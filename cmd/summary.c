@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 /* A gap is told from here on, unless it is within three standard errors of the count of samples. */
@@ -75,7 +76,8 @@ static void list_losses(const struct cprof_stats *st, const struct event_losses 
 		  "sets of the program's labels with a value shown as [other]: too many values",
 		  false },
 		{ st->n_labels_denied, "labels_denied",
-		  "processes whose labels may not be read: see kernel.yama.ptrace_scope", false },
+		  "processes whose own labels may not be read: start them by cprof record, or "
+		  "grant CAP_SYS_PTRACE (cprof doctor tells)", false, true },
 		{ st->n_undecodable, "undecodable", "records that could not be decoded", true },
 		{ st->n_out_of_order, "out_of_order",
 		  "records came after younger ones: an interrupt between time stamp and ring",
@@ -105,6 +107,14 @@ static void sum_losses(const struct summary *s, struct loss out[N_LOSSES])
 		sum.n_silent += s->file[i].silent;
 	}
 	list_losses(&st, &sum, out);
+}
+
+double summary_own_cpu_s(void)
+{
+	struct rusage u;
+	getrusage(RUSAGE_SELF, &u);
+	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+	       (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
 }
 
 bool summary_has_losses(const struct summary *s)

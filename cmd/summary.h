@@ -28,6 +28,9 @@ struct summary {
 	bool used_by_ticks;      /* the CPU time used was counted in clock ticks */
 };
 
+/* CPU time of this process up to now. */
+double summary_own_cpu_s(void);
+
 /* True when something was lost, throttled or truncated (--strict). */
 bool summary_has_losses(const struct summary *s);
 

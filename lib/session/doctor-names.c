@@ -97,7 +97,8 @@ static void find_ptrace(struct cprof_doctor *d)
 	doctor_worse(f, CPROF_FINDING_LIMITED, "only those of this user can be attached to");
 	if (scope > 0 && !d->rights.ptrace)
 		doctor_worse(f, CPROF_FINDING_LIMITED, "kernel.yama.ptrace_scope is %ld: their "
-			     "memory cannot be read, which completes stacks longer than their copy",
+			     "memory cannot be read, which has the labels that they set themselves "
+			     "(cprof-labels(7)) and completes stacks longer than their copy",
 			     scope);
 	doctor_remedy(f, CPROF_REMEDY_OPTION, "run cprof as the user of the process%s",
 		      scope > 0 ? ", and with --call-graph dwarf,65528" : "");

@@ -17,6 +17,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+/* So much CFI, of some 10 KB each, is not worth the work. */
+#define CFIS_MIN 64u
+
 /* A pause that began so long ago has ended with its thread. */
 #define PAUSE_NS_MAX 10000000000u
 
@@ -64,6 +67,19 @@ void forget_ended(struct engine *g, uint64_t now_ns)
 		f->n_ended++;
 	}
 	VEC_FREE(&ended);
+}
+
+void forget_code(struct engine *g)
+{
+	uint32_t n = g->walk.user.n_open;
+	if (n <= CFIS_MIN || n / 2 <= g->forget.n_cfis)
+		return;
+	CLEANUP_FREE bool *mapped = calloc(g->dsos.n ? g->dsos.n : 1, sizeof(*mapped));
+	if (!mapped)
+		return;
+	procs_mark(&g->procs, mapped);
+	userstack_close(&g->walk.user, mapped);
+	g->forget.n_cfis = g->walk.user.n_open;
 }
 
 static bool is_known(void *ctx, uint32_t pid)

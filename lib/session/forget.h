@@ -17,11 +17,15 @@ struct forget {
 	uint64_t looked_ns;
 	bool has_missed;           /* some thread was not there when it was looked for */
 	uint64_t n_ended;          /* threads whose end nobody told */
+	uint32_t n_cfis;           /* open after the last forget_code */
 };
 
 /* When records were lost: looks which threads live yet, at most every FORGET_EVERY_NS.  To be
  * called when all records up to now were fed. */
 void forget_ended(struct engine *g, uint64_t now_ns);
+
+/* The CFI of files that no process has mapped any more, when there may be much of it. */
+void forget_code(struct engine *g);
 
 /* Files that no frame, no process and no statistic (the parts', too) refers to, what was read of
  * them, and ids of targets that are no more.  -ENOMEM with all as it was. */

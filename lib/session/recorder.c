@@ -313,6 +313,7 @@ static int drain(struct cprof_recorder *r, struct err *e)
 static void forget(struct cprof_recorder *r, uint64_t now_ns)
 {
 	forget_ended(&r->engine, now_ns);
+	forget_code(&r->engine);
 	if (r->slices.slice_ns)
 		slices_compact(r, now_ns);
 	else if (compact_names_are_due(&r->engine))

@@ -56,6 +56,7 @@ static struct cfi *cfi_of(struct userstack *u, const struct dso *d)
 		cfi_open_image(d->image, d->n_image_bytes, &m->cfi);
 	else if (d->fd >= 0 && d->is_elf && cfi_open_file(d->fd, &m->cfi) == 0)
 		cfi_set_debug(m->cfi, d, &u->debug);
+	u->n_open += m->cfi != NULL;
 	return m->cfi;
 }
 
@@ -207,8 +208,21 @@ void userstack_forget(struct userstack *u, const bool *used)
 	for (uint32_t i = 0; i < u->n_modules; i++) {
 		if (i < u->dsos->n && used[i])
 			continue;
+		u->n_open -= u->module[i].cfi != NULL;
 		cfi_close(u->module[i].cfi);
 		u->module[i] = (struct userstack_module){ .cfi = NULL };
+	}
+}
+
+void userstack_close(struct userstack *u, const bool *used)
+{
+	for (uint32_t i = 0; i < u->n_modules; i++) {
+		if (!u->module[i].cfi || (i < u->dsos->n && used[i]))
+			continue;
+		cfi_close(u->module[i].cfi);
+		u->module[i].cfi = NULL;
+		u->module[i].is_tried = false;
+		u->n_open--;
 	}
 }
 

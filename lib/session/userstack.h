@@ -39,6 +39,7 @@ struct userstack {
 		struct userstack_ends ends;  /* of stacks whose outermost known frame lies in it */
 	} *module;
 	uint32_t n_modules;
+	uint32_t n_open;               /* modules whose cfi is open */
 	struct userstack_ends ends;
 	uint64_t n_unsupported;        /* 32-bit code, or an architecture that is not unwound */
 	uint64_t n_joined;
@@ -79,6 +80,8 @@ void userstack_counts_done(struct userstack_counts *c);
 /* Sets used[] for the DSOs that statistics tell of, and forgets those for which it is not set. */
 void userstack_mark(const struct userstack *u, bool *used);
 void userstack_forget(struct userstack *u, const bool *used);
+/* Closes the CFI of all others; it is opened again when it is needed. */
+void userstack_close(struct userstack *u, const bool *used);
 
 /* What is remembered of a thread's stacks.  Zeroed at first; one per thread, the caller's. */
 struct userstack_memos {

@@ -33,6 +33,22 @@ attempts 3 faults 2M
 attempts 3 faults 20ms
 rm -f r.*.pb.gz
 
+# Many short ones, whatever the machine's load: each has a line of JSON on stdout, also where it had
+# no samples and so no file, and nothing is counted twice.
+cat >lines.py.keep <<'END'
+import glob, json, sys
+events = [e for line in open(sys.argv[1]) for e in json.loads(line)["events"]]
+assert sorted(e["file"] for e in events if e["file"]) == sorted(glob.glob(sys.argv[2])), events
+assert all((e["samples"] > 0) == bool(e["file"]) for e in events)
+print(len(events))
+END
+run "$CPROF" record --json -e page-faults -c 1 --call-graph fp --ring-size 4M --switch-output=200ms \
+	-o r.pb.gz -- sh -c "'$PROG/pagefaulter' 20000 50 >&2"
+is "$status" 0 'rotation with --json: status 0'
+check '... a line for each file' "$PYTHON" lines.py.keep out 'r.*.pb.gz'
+check '... no sample is counted twice' test "$(sum 'v.cum("touch_pages") * v.total' r.*.pb.gz)" -le 1000000
+rm -f r.*.pb.gz
+
 # By signal, with so many files kept.
 background "$PROG/spin" 4 1000000
 target=$pid
