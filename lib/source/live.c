@@ -115,9 +115,9 @@ static uint64_t inherited_period(const struct live *l, uint32_t event, uint64_t 
  * that are inherited after that. */
 static void note_sample(struct live *l, const struct live_id *id, struct record *r)
 {
-	if (!r->sample.period && r->stream_id != id->id)
+	if (id && !r->sample.period && r->stream_id != id->id)
 		r->sample.period = inherited_period(l, id->event, r->stream_id);
-	if (id->period && r->stream_id == id->id) {
+	if (id && id->period && r->stream_id == id->id) {
 		uint64_t period = r->time_ns >= id->changed_ns ? id->period : id->period_before;
 		if (period)
 			r->sample.period = period;
@@ -129,6 +129,30 @@ static void note_sample(struct live *l, const struct live_id *id, struct record 
 
 /* ---- the source -------------------------------------------------------------- */
 
+/*
+ * Where several recorders have opened the same software event on a CPU, Linux makes one set of data
+ * for all of them (do_perf_sw_event() in kernel/events/core.c, seen with 6.18), and what is in it
+ * already is not filled in again: so all have the id of the first one's event.  A ring gets nothing
+ * but its own events' samples; where only one of these can be meant, that is it.
+ */
+static uint32_t event_of(const struct live *l, uint64_t number)
+{
+	const struct live_id *id = live_find_id(l, number);
+	uint32_t only = RECORD_NO_EVENT;
+	if (id)
+		return id->event;
+	for (uint32_t i = 0; i < l->options.n_events; i++) {
+		const struct perf_event_attr *a = &l->attr[i];
+		if (a->type != PERF_TYPE_SOFTWARE || a->config == PERF_COUNT_SW_CPU_CLOCK ||
+		    a->config == PERF_COUNT_SW_TASK_CLOCK)
+			continue;
+		if (only != RECORD_NO_EVENT)
+			return RECORD_NO_EVENT;
+		only = i;
+	}
+	return only;
+}
+
 /* Samples are laid out as their events asked for; PERF_SAMPLE_IDENTIFIER stands first in each. */
 static const struct record_format *format_of(const struct live *l, const void *raw,
 					     size_t n_bytes)
@@ -138,8 +162,8 @@ static const struct record_format *format_of(const struct live *l, const void *r
 	if (h->type != PERF_RECORD_SAMPLE || n_bytes < sizeof(*h) + sizeof(number))
 		return &l->format[0];
 	memcpy(&number, h + 1, sizeof(number));
-	const struct live_id *id = live_find_id(l, number);
-	return &l->format[id && id->event != RECORD_NO_EVENT ? id->event : 0];
+	uint32_t event = event_of(l, number);
+	return &l->format[event != RECORD_NO_EVENT ? event : 0];
 }
 
 static int live_next(struct source *s, struct record *ret_record, struct err *e)
@@ -165,11 +189,13 @@ static int live_next(struct source *s, struct record *ret_record, struct err *e)
 		}
 		const struct live_id *id = live_find_id(l, ret_record->id);
 		ret_record->event = id ? id->event : RECORD_NO_EVENT;
-		if (ret_record->type == PERF_RECORD_SAMPLE &&
-		    (!id || is_double(l, id, ret_record->tid)))
-			continue;
-		if (ret_record->type == PERF_RECORD_SAMPLE)
+		if (ret_record->type == PERF_RECORD_SAMPLE) {
+			ret_record->event = event_of(l, ret_record->id);
+			if (ret_record->event == RECORD_NO_EVENT ||
+			    (id && is_double(l, id, ret_record->tid)))
+				continue;
 			note_sample(l, id, ret_record);
+		}
 		if (ret_record->type == PERF_RECORD_SAMPLE && ret_record->sample.n_group) {
 			livegroup_begin(l, ret_record);
 			if (!livegroup_next(l, ret_record))
