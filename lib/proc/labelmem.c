@@ -27,6 +27,7 @@ _Static_assert(LABELMEM_RING == CPROF_LABELS_RING, "one number, two headers");
 /* A change that is still being written, by a thread that a signal handler interrupted, holds back
  * this many younger ones at most. */
 #define UNFINISHED_MAX 16u
+#define HEAD_MAX (UINT64_MAX / 2)
 /* Distance of the pairs of times; each is good to some 50 ns. */
 #define PAIR_NS 20000000u
 
@@ -282,7 +283,8 @@ static bool read_moved(struct labelmem *m, const struct labelmem_clock *c,
 static bool has_moved(struct labelmem *m, size_t i, const struct head *h, struct moved *ret)
 {
 	struct labelmem_thread *t = &m->thread.v[i];
-	if (!h->owner || !h->tid)
+	/* No thread comes that far, and sums of what is behind it would overflow. */
+	if (!h->owner || !h->tid || h->head > HEAD_MAX)
 		return false;
 	if (h->tid != t->tid || h->born_ticks != t->born_ticks || h->head < t->n_read)
 		*t = (struct labelmem_thread){ .tid = h->tid, .born_ticks = h->born_ticks };
