@@ -35,6 +35,7 @@
 /* 2 s of 8 KiB stack copies at 999 Hz, for who may read at the end only. */
 #define RING_BYTES_MAX_SELDOM (16u << 20)
 #define RING_BYTES_MIN (64u << 10)
+#define RING_BYTES_ENOUGH (512u << 10)
 #define RINGS_TOTAL_BYTES (64u << 20)
 
 /* Descriptors for the files of programs, one for each. */
@@ -133,7 +134,11 @@ static void close_rings(struct live *l)
 	l->n_rings = 0;
 }
 
-/* The user's size, or the largest that the locked-memory limit lets us have. */
+/*
+ * The user's size, or the largest that the locked-memory limit lets us have.  The limit is that of
+ * all recorders of the user together.  A program that records itself may start several: one that
+ * has to go below its wish leaves half of the rest to the others, if what it takes is enough.
+ */
 static int open_rings(struct live *l, struct live_options *o, const int *cpus, size_t n_cpus,
 		      struct err *e)
 {
@@ -149,10 +154,17 @@ static int open_rings(struct live *l, struct live_options *o, const int *cpus, s
 	while (bytes > 2 * RING_BYTES_MIN && bytes * n_cpus > RINGS_TOTAL_BYTES)
 		bytes /= 2;
 	uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+	bool is_limited = false;
 	for (;; bytes /= 2) {
 		int code = open_rings_of(l, o, cpus, n_cpus, bytes, &over_limit, e);
+		if (code == 0 && is_limited && o->read_seldom && bytes > RING_BYTES_ENOUGH) {
+			is_limited = false;
+			close_rings(l);
+			continue;
+		}
 		if (!over_limit || bytes / 2 < page_bytes)
 			return code;
+		is_limited = true;
 		log_line(o->open.log, LOG_EXPLAIN,
 			 "rings of %llu KiB per CPU exceed the locked-memory limit, trying half",
 			 (unsigned long long)bytes / 1024);

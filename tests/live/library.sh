@@ -144,6 +144,10 @@ if is_root; then
 		run as_nobody sh -c 'cd nobody && "$0" scope.pb.gz' "$EXAMPLES/example-scope"
 		is "$status" 0 'without any right: a scope is recorded'
 		profile 'and is right' nobody/scope.pb.gz "cum('sort_rows') > 0.9" "cum('read_input') == 0"
+		# The first one must not take all the memory that may be locked.
+		run as_nobody sh -c 'ulimit -l 8192 2>/dev/null; cd nobody && "$0" .' \
+			"$EXAMPLES/example-threads"
+		is "$status" 0 'without any right: several recorders share what may be locked'
 	}
 	if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ] &&
 		as_nobody test -x "$EXAMPLES/example-scope"; then
