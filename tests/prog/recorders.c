@@ -19,6 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "prog.h"
+
 static struct cprof_error e;
 
 static void promise(int kept, const char *name)
@@ -44,9 +46,9 @@ static volatile unsigned sum;
 		for (unsigned i = 0; i < 5000; i++) \
 			sum += i
 
-__attribute__((noinline)) static void work_a(unsigned ms) { SPIN(ms); sum += 1; }
-__attribute__((noinline)) static void work_b(unsigned ms) { SPIN(ms); sum += 2; }
-__attribute__((noinline)) static void work_child(unsigned ms) { SPIN(ms); sum += 3; }
+PROG_NOINLINE static void work_a(unsigned ms) { SPIN(ms); sum += 1; }
+PROG_NOINLINE static void work_b(unsigned ms) { SPIN(ms); sum += 2; }
+PROG_NOINLINE static void work_child(unsigned ms) { SPIN(ms); sum += 3; }
 
 static struct cprof_recorder *begin(const struct cprof_config *c)
 {
