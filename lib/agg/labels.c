@@ -102,3 +102,19 @@ const struct label *labels_get(const struct labels *l, uint32_t set, uint32_t *r
 	*ret_n = l->set[set].n;
 	return l->v + l->set[set].first;
 }
+
+uint32_t labels_join(struct labels *l, uint32_t first, uint32_t second)
+{
+	if (!first || !second || first == second)
+		return second ? second : first;
+	struct label label[LABELS_PER_SET_MAX];
+	uint32_t n, n_more;
+	const struct label *v = labels_get(l, first, &n);
+	memcpy(label, v, n * sizeof(*v));
+	v = labels_get(l, second, &n_more);
+	if (n_more > LABELS_PER_SET_MAX - n)
+		n_more = LABELS_PER_SET_MAX - n;
+	memcpy(label + n, v, n_more * sizeof(*v));
+	uint32_t id = labels_add(l, label, n + n_more, false);
+	return id == LABELS_NONE ? first : id;
+}

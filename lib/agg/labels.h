@@ -39,4 +39,7 @@ uint32_t labels_add(struct labels *l, struct label *label, size_t n, bool always
 /* The labels of a set, sorted by key.  Borrowed until the next labels_add. */
 const struct label *labels_get(const struct labels *l, uint32_t set, uint32_t *ret_n);
 
+/* The set of both sets' labels; of equal keys, the second's; without memory, the first. */
+uint32_t labels_join(struct labels *l, uint32_t first, uint32_t second);
+
 #endif

@@ -358,22 +358,6 @@ static uint32_t own_tid(struct applabels *a, struct applabels_process *p, uint32
 	return own ? (uint32_t)(uintptr_t)own : tid;
 }
 
-uint32_t applabels_join(struct applabels *a, uint32_t first, uint32_t second)
-{
-	if (!first || !second || first == second)
-		return second ? second : first;
-	struct label label[LABELS_PER_SET_MAX];
-	uint32_t n, n_more;
-	const struct label *v = labels_get(a->labels, first, &n);
-	memcpy(label, v, n * sizeof(*v));
-	v = labels_get(a->labels, second, &n_more);
-	if (n_more > LABELS_PER_SET_MAX - n)
-		n_more = LABELS_PER_SET_MAX - n;
-	memcpy(label + n, v, n_more * sizeof(*v));
-	uint32_t id = labels_add(a->labels, label, n + n_more, false);
-	return id == LABELS_NONE ? first : id;
-}
-
 uint32_t applabels_at(struct applabels *a, const struct procs_process *of, uint32_t tid,
 		      uint64_t time_ns)
 {
@@ -395,7 +379,7 @@ uint32_t applabels_at(struct applabels *a, const struct procs_process *of, uint3
 		    !p->registry[i].is_dead)
 			continue;
 		is_known = one != APPTIMES_UNKNOWN && !p->registry[i].is_dead;
-		set = i == 0 ? one : applabels_join(a, set, one);
+		set = i == 0 ? one : labels_join(a->labels, set, one);
 	}
 	a->stats.n_unknown += !is_known;
 	return is_known ? set : 0;

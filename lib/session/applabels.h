@@ -61,9 +61,6 @@ void applabels_done(struct applabels *a);
 uint32_t applabels_at(struct applabels *a, const struct procs_process *p, uint32_t tid,
 		      uint64_t time_ns);
 
-/* The set of both sets' labels (ids in labels); of equal keys, the second's. */
-uint32_t applabels_join(struct applabels *a, uint32_t first, uint32_t second);
-
 /* Thread tid of process p has forked process child: its first thread has tid's labels. */
 void applabels_fork(struct applabels *a, const struct procs_process *p, uint32_t tid,
 		    uint32_t child, uint64_t time_ns);

@@ -178,7 +178,7 @@ static uint32_t join(struct engine *g, uint32_t own, uint32_t app)
 		return own;
 	size_t at = (own * 31 + app) % (sizeof(l->joined) / sizeof(l->joined[0]));
 	if (l->joined[at].own != own || l->joined[at].app != app) {
-		l->joined[at].both = applabels_join(&g->app, own, app);
+		l->joined[at].both = labels_join(&g->labels, own, app);
 		l->joined[at].own = own;
 		l->joined[at].app = app;
 	}

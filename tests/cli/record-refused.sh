@@ -59,7 +59,7 @@ echo 'none integrity [confidentiality]' >"$T/locked.keep/sys/kernel/security/loc
 machine modules 2 $all_caps 0 pmu
 echo 'lockdown,capability,selinux' >"$T/modules.keep/sys/kernel/security/lsm"
 
-background "$PROG/sleeper" 100000 >/dev/null
+background "$PROG/sleeper" 1000000 >/dev/null
 target=$pid
 
 # MACHINE|ERRNO...|EVENT...|TARGET...|WHAT IS SAID[|FIELD]: the errno is the answer to each of the

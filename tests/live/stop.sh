@@ -33,6 +33,8 @@ done
 # Ctrl-C in a terminal reaches both.
 cat >ctrlc.py.keep <<'END'
 import os, signal, subprocess, sys, time
+# Shells start what runs in the background with Ctrl-C ignored, and all that it starts with it.
+signal.signal(signal.SIGINT, signal.SIG_DFL)
 p = subprocess.Popen(sys.argv[1:], start_new_session=True, stdout=subprocess.DEVNULL)
 def child_ms():
     try:
