@@ -13,7 +13,11 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#ifdef __clang__
+#define PROG_NOINLINE __attribute__((noinline))
+#else
 #define PROG_NOINLINE __attribute__((noinline, noclone, noipa))
+#endif
 
 /* n dependent steps, about 2 ns each; a macro, so that they belong to the function that asks. */
 #define prog_work(n) \
