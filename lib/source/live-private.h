@@ -58,6 +58,8 @@ struct livegroup {
 /* Of livevary.c. */
 struct livevary {
 	uint64_t state;
+	double swing;         /* of the rate, in [-1, 1]; */
+	bool mirrored;        /* its mirror image comes next */
 	uint64_t due_ns;      /* when the next change is due */
 	uint64_t n_samples;   /* live.n_samples at the last one */
 };

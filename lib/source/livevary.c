@@ -10,6 +10,9 @@
  * A change restarts the timer (kernel/events/core.c, __perf_event_period), and what had passed of
  * the period is lost, half of one in the mean.  A sample stands for its part of that, too.
  *
+ * It is the rate that is drawn, and each draw is followed by its mirror image: so two steps
+ * together bring as many samples as two at the nominal rate, in short recordings, too.
+ *
  * Inherited events are not reached by the ioctl; a clock of a thread stands still with its thread
  * and meets that program's rhythm anew at each switch.  A fixed period (-c) is kept as asked.
  */
@@ -32,20 +35,23 @@ static bool varies(const struct live *l, const struct live_fd *f)
 	       (a->config == PERF_COUNT_SW_CPU_CLOCK || a->config == PERF_COUNT_SW_TASK_CLOCK);
 }
 
-/* In [0, 1): any sequence without a rhythm will do, and the same in each run is best. */
-static double next_fraction(struct livevary *v)
+/* In [-1, 1]: any sequence without a rhythm will do, and the same in each run is best. */
+static double next_swing(struct livevary *v)
 {
+	v->mirrored = !v->mirrored;
+	if (!v->mirrored)
+		return v->swing = -v->swing;
 	v->state = v->state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-	return (double)(v->state >> 11) / (double)(UINT64_C(1) << 53);
+	return v->swing = (double)(v->state >> 11) / (double)(UINT64_C(1) << 52) - 1;
 }
 
 /* A period around the nominal one, none of which is beyond the kernel's limit; 0: no room. */
-static double choose(struct livevary *v, double nominal, double shortest)
+static double choose(double swing, double nominal_hz, double limit_hz)
 {
-	double width = 1 - shortest / nominal;
+	double width = limit_hz / nominal_hz - 1;
 	if (width > WIDTH)
 		width = WIDTH;
-	return width < 0.02 ? 0 : nominal * (1 - width + 2 * width * next_fraction(v));
+	return width < 0.02 ? 0 : NS_PER_S / (nominal_hz * (1 + width * swing));
 }
 
 static uint64_t distance_ns(const struct live *l)
@@ -62,12 +68,11 @@ static uint64_t distance_ns(const struct live *l)
 	return bearable > distance ? bearable : distance;
 }
 
-static void change(struct live *l, const struct live_fd *f, double distance)
+static void change(struct live *l, const struct live_fd *f, double swing, double distance)
 {
-	uint64_t limit = l->options.attr.rate_max_hz;
-	double nominal = NS_PER_S / (double)l->attr[f->event].sample_freq;
-	double shortest = limit ? NS_PER_S / (double)limit : nominal;
-	double period = choose(&l->vary, nominal, shortest);
+	double nominal_hz = (double)l->attr[f->event].sample_freq;
+	double limit_hz = (double)l->options.attr.rate_max_hz;
+	double period = choose(swing, nominal_hz, limit_hz > 0 ? limit_hz : nominal_hz);
 	uint64_t arg = (uint64_t)period;
 	struct live_id *id = live_find_id(l, f->id);
 	if (!arg || !id || ioctl(f->fd, PERF_EVENT_IOC_PERIOD, &arg) < 0)
@@ -86,9 +91,10 @@ int livevary_step(struct live *l, uint64_t now)
 	uint64_t distance = distance_ns(l);
 	/* The ring holds none from before the last change but one: it was read since. */
 	if (now >= v->due_ns && l->n_samples != v->n_samples) {
+		double swing = next_swing(v);
 		for (size_t i = 0; i < l->fds.n; i++)
 			if (varies(l, &l->fds.v[i]))
-				change(l, &l->fds.v[i], (double)distance);
+				change(l, &l->fds.v[i], swing, (double)distance);
 		v->n_samples = l->n_samples;
 		v->due_ns = now + distance;
 	}

@@ -202,6 +202,49 @@ static void test_periods(void)
 	sim_ring_done(&sim);
 }
 
+/* Steps of a clock with this number, which this machine really has. */
+static void test_vary(void)
+{
+	struct sim_ring sim;
+	struct live *l = make_live(&sim);
+	struct live_id *id = live_find_id(l, 11);
+	struct perf_event_attr clock = {
+		.size = sizeof(clock), .type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CPU_CLOCK, .freq = 1, .sample_freq = 1000,
+		.exclude_kernel = 1, .exclude_hv = 1,
+	};
+	struct live_fd fd = { .fd = evopen_syscall(&clock, 0, -1, -1, 0), .id = 11 };
+	if (fd.fd < 0) {
+		tap_skip("steps of a clock", "the kernel opens none here");
+		source_close(&l->source);
+		sim_ring_done(&sim);
+		return;
+	}
+	l->attr[0] = clock;
+	l->options.attr.rate_max_hz = 1100;
+	l->paused = calloc(3, sizeof(*l->paused));
+	VEC_PUSH(&l->fds, fd);
+	bool alike = true, within = true, moved = false;
+	double samples = 0;
+	for (int i = 1; i <= 20; i++) {
+		l->n_samples++;
+		livevary_step(l, (uint64_t)i * 200000000);
+		double period = (double)id->period;
+		samples += 100e6 / period;
+		/* A sample stands for half a period in a hundred as well, which the change lost. */
+		within = within && period >= 1e9 / 1100 && period <= 1.01 * 1e9 / 900;
+		moved = moved || period < 0.98e6 || period > 1.03e6;
+		if (i % 2 == 0) {
+			alike = alike && samples > 198 && samples < 201;
+			samples = 0;
+		}
+	}
+	tap_ok(within && moved, "periods vary within a tenth where the limit is that near");
+	tap_ok(alike, "two steps bring as many samples as two of the nominal rate");
+	source_close(&l->source);
+	sim_ring_done(&sim);
+}
+
 static void test_late(void)
 {
 	struct sim_ring sim;
@@ -605,6 +648,7 @@ int main(void)
 	}
 	test_ids();
 	test_periods();
+	test_vary();
 	test_late();
 	test_failing_cpus();
 	test_this_process(LIVE_TASK, "task");
