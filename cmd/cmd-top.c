@@ -43,7 +43,7 @@ static int wait_some(struct top_state *top, uint64_t until_ns, bool *ret_gone, s
 		poll(p, top->screen.is_open ? 3 : 1, -1);
 		return 0;
 	}
-	uint64_t now = clock_now_ns(CLOCK_MONOTONIC);
+	uint64_t now = clock_monotonic_ns();
 	uint64_t left_ms = now < until_ns ? (until_ns - now + 999999) / 1000000 : 0;
 	int state = cprof_recorder_step(top->recorder, left_ms < STEP_MS ? (int)left_ms : STEP_MS,
 					fds, top->screen.is_open ? 3 : 1, ready, e);
@@ -64,7 +64,7 @@ static int show_last(struct top_state *top, struct err *e)
 
 static int run_loop(struct top_state *top, struct err *e)
 {
-	uint64_t next_ns = clock_now_ns(CLOCK_MONOTONIC) + top->o.interval_ns, n = 0;
+	uint64_t next_ns = clock_monotonic_ns() + top->o.interval_ns, n = 0;
 	int code = 0;
 	if (!top->o.batch)
 		top_refresh_draw(top);
@@ -80,7 +80,7 @@ static int run_loop(struct top_state *top, struct err *e)
 			code = show_last(top, e);
 			top->quit = top->o.batch > 0;
 		}
-		uint64_t now = clock_now_ns(CLOCK_MONOTONIC);
+		uint64_t now = clock_monotonic_ns();
 		if (now < next_ns)
 			continue;
 		next_ns = now + top->o.interval_ns;

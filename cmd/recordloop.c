@@ -5,6 +5,7 @@
  */
 #include "cmd/recordloop.h"
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "cmd/eventlines.h"
 #include "cmd/recording.h"
@@ -12,7 +13,6 @@
 
 #include <signal.h>
 #include <stdio.h>
-#include <time.h>
 
 /* Records wait at most this long in a ring that is not full enough to wake us. */
 #define STEP_MS 100
@@ -25,13 +25,6 @@ struct loop {
 	unsigned acks_writing; /* and for the one that is being written */
 	bool over;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static void say(const struct loop *l, const char *format, const char *what)
 {
@@ -152,7 +145,7 @@ static int begin_part(struct loop *l, struct err *e)
 		return 0;
 	code = cprof_recorder_clear(rec->recorder, e);
 	cprof_recorder_stats(rec->recorder, &stats);
-	rec->clock = (struct rotate_clock){ now_ns(), stats.record_bytes };
+	rec->clock = (struct rotate_clock){ clock_monotonic_ns(), stats.record_bytes };
 	return code;
 }
 
@@ -160,7 +153,7 @@ static void check_trigger(struct loop *l)
 {
 	struct trigger *t = &l->rec->opts.part.trigger;
 	double value;
-	uint64_t now = now_ns();
+	uint64_t now = clock_monotonic_ns();
 	if (!t->text || now - l->looked_ns < TRIGGER_INTERVAL_NS)
 		return;
 	l->looked_ns = now;
@@ -182,7 +175,8 @@ static int do_parts(struct loop *l, struct err *e)
 	const struct rotate_spec *rotate = &rec->opts.part.rotate;
 	if (rotate->kind == ROTATE_SIZE || rotate->kind == ROTATE_TIME) {
 		cprof_recorder_stats(rec->recorder, &stats);
-		l->wants_part |= rotate_is_due(rotate, &rec->clock, now_ns(), stats.record_bytes);
+		l->wants_part |= rotate_is_due(rotate, &rec->clock, clock_monotonic_ns(),
+						stats.record_bytes);
 	}
 	check_trigger(l);
 	return l->wants_part && !rec->parts.pid ? begin_part(l, e) : 0;
@@ -192,7 +186,7 @@ static int do_parts(struct loop *l, struct err *e)
 
 static int step_ms(const struct loop *l)
 {
-	uint64_t now = now_ns();
+	uint64_t now = clock_monotonic_ns();
 	int ms = rotate_wait_ms(&l->rec->opts.part.rotate, &l->rec->clock, now, STEP_MS);
 	if (l->end_ns <= now)
 		return 0;
@@ -214,7 +208,7 @@ static int step(struct loop *l, struct err *e)
 		return state;
 	int code = take_commands(l, e);
 	take_signals(l);
-	l->over |= state == CPROF_TARGET_GONE || now_ns() >= l->end_ns;
+	l->over |= state == CPROF_TARGET_GONE || clock_monotonic_ns() >= l->end_ns;
 	return code < 0 || l->over ? code : do_parts(l, e);
 }
 
@@ -226,8 +220,8 @@ int recordloop_run(struct recording *rec, struct err *e)
 		       o->config.n_tids, rec->launch.pid);
 	rec->use.all = o->config.all_processes;
 	if (o->duration_ns)
-		l.end_ns = now_ns() + o->duration_ns + o->config.delay_ns;
-	rec->clock = (struct rotate_clock){ now_ns(), 0 };
+		l.end_ns = clock_monotonic_ns() + o->duration_ns + o->config.delay_ns;
+	rec->clock = (struct rotate_clock){ clock_monotonic_ns(), 0 };
 	if (o->config.start_paused)
 		say(&l, "Events disabled\n", "");
 	int code = 0;

@@ -14,7 +14,7 @@
 
 void top_refresh_begin(struct top_state *top)
 {
-	top->taken_ns = top->shown_ns = clock_now_ns(CLOCK_MONOTONIC);
+	top->taken_ns = top->shown_ns = clock_monotonic_ns();
 	top->own_cpu_ns = clock_now_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
@@ -68,7 +68,7 @@ int top_refresh_take(struct top_state *top, struct err *e)
 	realtime_set(false);
 	int code = cprof_recorder_snapshot(top->recorder, e);
 	/* The recorder's own windows leave out the time from the snapshot to its end. */
-	uint64_t taken_ns = clock_now_ns(CLOCK_MONOTONIC), duration_ns = taken_ns - top->taken_ns;
+	uint64_t taken_ns = clock_monotonic_ns(), duration_ns = taken_ns - top->taken_ns;
 	top->taken_ns = taken_ns;
 	for (size_t i = 0; i < top->n_events && code == 0; i++)
 		code = take_event(top, i, duration_ns, e);
@@ -76,7 +76,7 @@ int top_refresh_take(struct top_state *top, struct err *e)
 		code = cprof_recorder_clear(top->recorder, e);
 	if (code == 0)
 		code = top_refresh_tables(top, e);
-	uint64_t now = clock_now_ns(CLOCK_MONOTONIC), cpu = clock_now_ns(CLOCK_PROCESS_CPUTIME_ID);
+	uint64_t now = clock_monotonic_ns(), cpu = clock_now_ns(CLOCK_PROCESS_CPUTIME_ID);
 	top->own_cpu = (double)(cpu - top->own_cpu_ns) / (double)(now - top->shown_ns + 1);
 	top->shown_ns = now;
 	top->own_cpu_ns = cpu;
@@ -119,7 +119,7 @@ void top_refresh_draw(struct top_state *top)
 int top_refresh_reset(struct top_state *top, struct err *e)
 {
 	int code = top->ended ? 0 : cprof_recorder_snapshot(top->recorder, e);
-	top->taken_ns = clock_now_ns(CLOCK_MONOTONIC);
+	top->taken_ns = clock_monotonic_ns();
 	if (code == 0 && !top->ended)
 		code = cprof_recorder_clear(top->recorder, e);
 	for (size_t i = 0; i < top->n_events; i++) {

@@ -10,6 +10,7 @@
 #include "symbolize/debugfetch.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "symbolize/dso.h"
@@ -19,7 +20,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define PROGRESS_NS 2000000000u
@@ -49,13 +49,6 @@ struct debugfetch {
 	size_t n_skipped;
 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* ---- the library ----------------------------------------------------------- */
 
 static bool load_function(void *library, const char *name, void *ret_function)
@@ -82,7 +75,7 @@ static bool load(struct api *api)
 /* got and total are bytes once the size is known; before that got counts calls and total is 0. */
 static int go_on(struct debugfetch *f, long got, long total)
 {
-	uint64_t now = now_ns(), used = f->used_ns + now - f->start_ns;
+	uint64_t now = clock_monotonic_ns(), used = f->used_ns + now - f->start_ns;
 	if (used >= f->budget_ns)
 		return 1;
 	if (now - f->told_ns < PROGRESS_NS)
@@ -180,11 +173,11 @@ int debugfetch_get(struct debugfetch *f, const struct dso *d, char **ret_path)
 		return -ETIME;
 	}
 	f->name = d->path;
-	f->start_ns = f->told_ns = now_ns();
+	f->start_ns = f->told_ns = clock_monotonic_ns();
 	CLEANUP_FREE char *path = NULL;
 	CLEANUP_CLOSE int fd =
 		f->api.find_debuginfo(f->client, d->build_id, d->n_build_id, &path);
-	uint64_t took_ns = now_ns() - f->start_ns;
+	uint64_t took_ns = clock_monotonic_ns() - f->start_ns;
 	f->used_ns += took_ns;
 	const char *url = f->api.get_url(f->client);
 	if (fd < 0 && f->used_ns >= f->budget_ns) {

@@ -1,5 +1,6 @@
 #include "symbolize/symbolizer-private.h"
 
+#include "base/clock.h"
 #include "base/strtab.h"
 #include "symbolize/demangle.h"
 #include "symbolize/symelf.h"
@@ -8,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /*
  * DWARF gives C++ functions of one file (static, anonymous namespace) no linkage name when gcc
@@ -17,9 +17,7 @@
 
 uint64_t symbolizer_deadline(uint64_t timeout_ns)
 {
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	uint64_t now_ns = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	uint64_t now_ns = clock_monotonic_ns();
 	return timeout_ns && timeout_ns < UINT64_MAX - now_ns ? now_ns + timeout_ns : 0;
 }
 

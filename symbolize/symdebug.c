@@ -1,6 +1,7 @@
 #include "symbolize/symdebug.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/host.h"
 #include "symbolize/dso.h"
 
@@ -12,7 +13,6 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <zlib.h>
 
 /*
@@ -36,11 +36,7 @@ static const char *const default_dirs[] = { "/usr/lib/debug", NULL };
 
 bool symdebug_is_late(const struct symdebug_place *where)
 {
-	struct timespec t;
-	if (!where || !where->deadline_ns)
-		return false;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec >= where->deadline_ns;
+	return where && where->deadline_ns && clock_monotonic_ns() >= where->deadline_ns;
 }
 
 /* The CRC of .gnu_debuglink is zlib's, over the whole file. */

@@ -15,4 +15,9 @@ static inline uint64_t clock_now_ns(clockid_t clock)
 	return (uint64_t)t.tv_sec * CLOCK_SECOND_NS + (uint64_t)t.tv_nsec;
 }
 
+static inline uint64_t clock_monotonic_ns(void)
+{
+	return clock_now_ns(CLOCK_MONOTONIC);
+}
+
 #endif

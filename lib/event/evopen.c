@@ -5,6 +5,7 @@
 #include "event/evopen.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/host.h"
 #include "base/log.h"
@@ -21,7 +22,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #define EINTR_TRIES 100        /* perf_event_open waits for locks, and a signal may come any time */
@@ -159,13 +159,6 @@ bool evopen_may_sample_cpus(const struct evopen *o)
 	return !evopen_why_not_cpus(o);
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 bool evopen_pmu_interrupts(const struct evopen *o, const char **ret_why)
 {
 	struct perf_event_attr a = {
@@ -194,7 +187,8 @@ bool evopen_pmu_interrupts(const struct evopen *o, const char **ret_why)
 		return false;
 	}
 	bool came = false;
-	for (uint64_t end = now_ns() + PROBE_SPIN_NS; !came && now_ns() < end;)
+	uint64_t end_ns = clock_monotonic_ns() + PROBE_SPIN_NS;
+	while (!came && clock_monotonic_ns() < end_ns)
 		came = __atomic_load_n(&ring->data_head, __ATOMIC_ACQUIRE) != 0;
 	munmap(ring, 2 * n_page_bytes);
 	if (!came)

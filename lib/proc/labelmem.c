@@ -8,6 +8,7 @@
 #include "proc/labelmem.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/host.h"
 #include "proc/idmap.h"
 
@@ -17,7 +18,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 _Static_assert(LABELMEM_RING == CPROF_LABELS_RING, "one number, two headers");
 
@@ -53,13 +53,6 @@ void labelmem_done(struct labelmem *m)
 }
 
 /* ---- time ----------------------------------------------------------------------- */
-
-static uint64_t monotonic_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static uint64_t counter(void)
 {
@@ -98,7 +91,7 @@ void labelmem_clock_tick(struct labelmem_clock *c)
 	/* Of some tries, the one that was interrupted least. */
 	uint64_t best = UINT64_MAX, ticks = 0, ns = 0;
 	for (int i = 0; i < 4; i++) {
-		uint64_t before = counter(), now = monotonic_ns(), after = counter();
+		uint64_t before = counter(), now = clock_monotonic_ns(), after = counter();
 		if (after - before < best) {
 			best = after - before;
 			ticks = before + (after - before) / 2;

@@ -9,6 +9,7 @@
 #include "agg/labels.h"
 #include "base/budget.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/host.h"
 #include "proc/procs.h"
 #include "session/apptimes.h"
@@ -19,7 +20,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define REGISTRIES_MAX 8u
 #define POLL_NS_MIN 2000000u
@@ -54,13 +54,6 @@ struct applabels_process {
 	bool is_gone;
 	struct idmap own_tid;      /* tid -> tid as the process sees it, in another namespace */
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* ---- life --------------------------------------------------------------------------- */
 
@@ -256,7 +249,7 @@ static void drain(struct applabels *a, struct applabels_process *p)
 		return;
 	struct draining d = { .a = a, .p = p };
 	d.floor_ns = a->newest_ns > LATE_NS ? a->newest_ns - LATE_NS : 0;
-	uint64_t start = now_ns();
+	uint64_t start = clock_monotonic_ns();
 	labelmem_clock_tick(&a->clock);
 	for (unsigned i = 0; i < p->n && !p->is_gone; i++) {
 		d.r = &p->registry[i];
@@ -266,7 +259,7 @@ static void drain(struct applabels *a, struct applabels_process *p)
 	if (p->is_gone)
 		return;
 	uint64_t wait = next_wait_ns(&d, p->drained_ns ? start - p->drained_ns : POLL_NS_MIN,
-				     now_ns() - start);
+				     clock_monotonic_ns() - start);
 	p->drained_ns = start;
 	if (start + wait < a->next_poll_ns || a->next_poll_ns <= start)
 		a->next_poll_ns = start + wait;
@@ -400,7 +393,7 @@ void applabels_fork(struct applabels *a, const struct procs_process *of, uint32_
 
 void applabels_poll(struct applabels *a)
 {
-	uint64_t now = now_ns();
+	uint64_t now = clock_monotonic_ns();
 	if (!a->pids.n || now < a->next_poll_ns)
 		return;
 	a->next_poll_ns = now + POLL_NS_MAX;
@@ -415,7 +408,7 @@ int applabels_timeout_ms(const struct applabels *a)
 {
 	if (!a->pids.n)
 		return -1;
-	uint64_t now = now_ns();
+	uint64_t now = clock_monotonic_ns();
 	return a->next_poll_ns <= now ? 0 : (int)((a->next_poll_ns - now) / 1000000u) + 1;
 }
 

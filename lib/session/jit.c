@@ -12,6 +12,7 @@
 #include "session/jit.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "proc/jitfile.h"
 #include "proc/procs.h"
@@ -25,7 +26,6 @@
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define POLL_NS 5000000u
@@ -216,13 +216,6 @@ static void poll_process(struct jit *j, struct jit_process *x, uint64_t now_ns, 
 		add_generation(j, x, now_ns);
 }
 
-static uint64_t clock_now_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static void feed_map(struct jit *j, struct procs *procs, const struct record *r)
 {
 	struct procs_process *p = procs_find(procs, r->pid);
@@ -241,7 +234,7 @@ static void feed_map(struct jit *j, struct procs *procs, const struct record *r)
 		return;
 	jitread_set_dump(&x->read, d->fd, d->path);
 	/* Its CFI is needed by the very next sample. */
-	poll_process(j, x, clock_now_ns(), false);
+	poll_process(j, x, clock_monotonic_ns(), false);
 }
 
 static void feed_fork(struct jit *j, struct procs *procs, const struct record *r)
@@ -282,7 +275,7 @@ void jit_feed(struct jit *j, struct procs *procs, const struct record *r)
 	struct jit_process *x = p ? find(j, p) : NULL;
 	if (!x || (r->type == PERF_RECORD_EXIT && !p->exited))
 		return;
-	poll_process(j, x, clock_now_ns(), true);
+	poll_process(j, x, clock_monotonic_ns(), true);
 	if (!x->is_closed) {
 		jitread_close(&x->read);
 		j->n_open--;

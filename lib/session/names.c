@@ -325,7 +325,7 @@ static int fetch(struct engine *g, const struct names_options *o, struct names *
 		o->naming ? fetch_open(o->naming, n->fetch_ns, o->symbols.log) : NULL;
 	if (!f)
 		return 0;
-	uint64_t start_ns = clock_now_ns(CLOCK_MONOTONIC);
+	uint64_t start_ns = clock_monotonic_ns();
 	CLEANUP_FREE uint64_t *weight = weigh_dsos(g);
 	n->fetched = calloc(n_list ? n_list : 1, sizeof(*n->fetched));
 	if (weight && n->fetched) {
@@ -338,7 +338,7 @@ static int fetch(struct engine *g, const struct names_options *o, struct names *
 		fetch_files(f, &o->symbols, n->fetched, n->n_fetched);
 	}
 	debugfetch_close(f);
-	n->fetch_ns += clock_now_ns(CLOCK_MONOTONIC) - start_ns;
+	n->fetch_ns += clock_monotonic_ns() - start_ns;
 	return weight && n->fetched ? 0 : -ENOMEM;
 }
 

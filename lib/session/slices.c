@@ -5,6 +5,7 @@
  */
 #include "session/slices.h"
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "session/compact.h"
 #include "session/recorder-private.h"
@@ -159,7 +160,7 @@ int slices_gather(struct cprof_recorder *r, struct err *e)
 	struct slices *s = &r->slices;
 	if (!s->slice_ns || s->gathered)
 		return 0;
-	drop_old(r, r->stopped ? r->end_ns : window_now_ns());
+	drop_old(r, r->stopped ? r->end_ns : clock_monotonic_ns());
 	struct slice *present = &s->old[s->n];
 	int code = take_out(r, present, e);
 	if (code < 0)

@@ -9,6 +9,7 @@
  */
 #include "session/system.h"
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "session/recorder-private.h"
@@ -124,19 +125,19 @@ void system_read_proc(struct cprof_recorder *r)
 {
 	struct engine *g = &r->engine;
 	pid_t *pid = NULL;
-	uint64_t begin_ns = window_now_ns();
+	uint64_t begin_ns = clock_monotonic_ns();
 	int n = synth_list(r->host, 0, &pid), i = 0;
 	/* Who is not read here is behind by one loss. */
 	g->remap.n_losses++;
 	g->remap.is_lazy = true;
-	for (; i < n && window_now_ns() - begin_ns < SYSTEM_READ_NS; i++) {
+	for (; i < n && clock_monotonic_ns() - begin_ns < SYSTEM_READ_NS; i++) {
 		synth_process(r->host, pid[i], begin_ns, feed, g);
 		struct procs_process *p = procs_find(&g->procs, (uint32_t)pid[i]);
 		if (p)
 			p->n_losses_seen = g->remap.n_losses;
 	}
 	log_line(r->log, LOG_EXPLAIN, "%d of %d processes were read from /proc in %.1f ms%s", i,
-		 n < 0 ? 0 : n, (double)(window_now_ns() - begin_ns) / 1e6,
+		 n < 0 ? 0 : n, (double)(clock_monotonic_ns() - begin_ns) / 1e6,
 		 i < n ? "; the others follow with their first sample" : "");
 	free(pid);
 }

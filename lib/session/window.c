@@ -13,6 +13,7 @@
 
 #include "session/window.h"
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "session/accounts.h"
 #include "session/comments.h"
@@ -29,18 +30,6 @@
 #define KEEP_GAPS_NS 100000000u
 #define MANY_GAPS 16384u
 
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec t;
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-uint64_t window_now_ns(void)
-{
-	return now_ns(CLOCK_MONOTONIC);
-}
-
 static uint64_t less(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : 0;
@@ -49,7 +38,7 @@ static uint64_t less(uint64_t a, uint64_t b)
 /* What an event counted outside of gaps, since it was opened. */
 static void read_count(struct cprof_recorder *r, size_t i, struct live_count *c)
 {
-	uint64_t gaps_ns = gaps_total_ns(&r->engine.gaps, now_ns(CLOCK_MONOTONIC));
+	uint64_t gaps_ns = gaps_total_ns(&r->engine.gaps, clock_monotonic_ns());
 	live_read(r->source, i, c);
 	if (!gaps_ns)
 		return;
@@ -63,8 +52,8 @@ static void read_count(struct cprof_recorder *r, size_t i, struct live_count *c)
 
 void window_begin(struct cprof_recorder *r)
 {
-	r->start_realtime_ns = (int64_t)now_ns(CLOCK_REALTIME);
-	r->start_ns = now_ns(CLOCK_MONOTONIC);
+	r->start_realtime_ns = (int64_t)clock_now_ns(CLOCK_REALTIME);
+	r->start_ns = clock_monotonic_ns();
 	r->resumed_ns = r->start_ns;
 	r->active_ns = 0;
 	coverage_start(&r->coverage);
@@ -76,8 +65,8 @@ void window_begin(struct cprof_recorder *r)
 
 static void begin_times(struct cprof_recorder *r)
 {
-	r->start_realtime_ns = (int64_t)now_ns(CLOCK_REALTIME);
-	r->start_ns = r->resumed_ns = now_ns(CLOCK_MONOTONIC);
+	r->start_realtime_ns = (int64_t)clock_now_ns(CLOCK_REALTIME);
+	r->start_ns = r->resumed_ns = clock_monotonic_ns();
 	r->active_ns = 0;
 }
 
@@ -92,7 +81,7 @@ uint64_t window_duration_ns(const struct cprof_recorder *r)
 {
 	if (!r->window_open)
 		return 0;  /* the delay is not over */
-	uint64_t now = r->stopped ? r->end_ns : now_ns(CLOCK_MONOTONIC);
+	uint64_t now = r->stopped ? r->end_ns : clock_monotonic_ns();
 	return r->active_ns + (r->paused ? 0 : now - r->resumed_ns);
 }
 
@@ -205,7 +194,7 @@ static int each_variant(struct cprof_recorder *r, size_t event,
 static int rest(struct cprof_recorder *r, struct err *e)
 {
 	int code = r->engine.gaps.open_ns ? live_pause(r->source, LIVE_ALL_EVENTS, e) : 0;
-	gaps_end(&r->engine.gaps, now_ns(CLOCK_MONOTONIC));
+	gaps_end(&r->engine.gaps, clock_monotonic_ns());
 	return code;
 }
 
@@ -213,7 +202,7 @@ static int rest(struct cprof_recorder *r, struct err *e)
 static bool is_too_long(const struct cprof_recorder *r)
 {
 	uint64_t since_ns = r->engine.gaps.open_ns;
-	return since_ns && now_ns(CLOCK_MONOTONIC) - since_ns > SHORT_NS;
+	return since_ns && clock_monotonic_ns() - since_ns > SHORT_NS;
 }
 
 int window_tend(struct cprof_recorder *r, struct err *e)
@@ -244,7 +233,7 @@ static bool pause_by_time(struct cprof_recorder *r, uint64_t time_ns)
 
 int cprof_recorder_pause(struct cprof_recorder *r, size_t event, struct err *e)
 {
-	uint64_t time_ns = now_ns(CLOCK_MONOTONIC);
+	uint64_t time_ns = clock_monotonic_ns();
 	int code = check_pausable(r, event, e);
 	if (code < 0)
 		return code;
@@ -285,7 +274,7 @@ int cprof_recorder_resume(struct cprof_recorder *r, size_t event, struct err *e)
 		code = live_resume(r->source, LIVE_ALL_EVENTS, e);
 	if (code < 0)
 		return code;
-	uint64_t time_ns = now_ns(CLOCK_MONOTONIC);
+	uint64_t time_ns = clock_monotonic_ns();
 	gaps_end(&r->engine.gaps, time_ns);
 	r->some_paused = event != CPROF_ALL_EVENTS && (r->some_paused || r->paused);
 	if (!r->paused)

@@ -11,7 +11,6 @@ struct cprof_recorder;
 struct err;
 
 /* CLOCK_MONOTONIC */
-uint64_t window_now_ns(void);
 
 /* It begins now. */
 void window_begin(struct cprof_recorder *r);

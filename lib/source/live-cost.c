@@ -7,6 +7,7 @@
 
 #include "source/live-private.h"
 
+#include "base/clock.h"
 #include "event/evspec.h"
 
 #include <alloca.h>
@@ -14,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #define GAPS_MAX 15u
@@ -23,13 +23,6 @@
 #define PERIOD_CYCLES 50000u     /* about as long */
 #define MEASURE_NS_MAX 2000000u
 #define DEPTH_MAX 127u
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static int compare_ns(const void *a, const void *b)
 {
@@ -43,14 +36,14 @@ static uint64_t median_gap(int fd)
 	uint64_t gap[GAPS_MAX], read_ns = UINT64_MAX;
 	uint32_t n = 0;
 	for (int i = 0; i < 64; i++) {
-		uint64_t from = now_ns(), ns = now_ns() - from;
+		uint64_t from = clock_monotonic_ns(), ns = clock_monotonic_ns() - from;
 		read_ns = ns && ns < read_ns ? ns : read_ns;
 	}
 	if (read_ns > PERIOD_NS / 20 || ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
 		return 0;
-	uint64_t start = now_ns(), last = start;
+	uint64_t start = clock_monotonic_ns(), last = start;
 	while (n < GAPS_MAX && last - start < MEASURE_NS_MAX) {
-		uint64_t now = now_ns();
+		uint64_t now = clock_monotonic_ns();
 		if (now - last > read_ns * 8)
 			gap[n++] = now - last - read_ns;
 		last = now;

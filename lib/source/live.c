@@ -10,6 +10,7 @@
 
 #include "source/live-private.h"
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/hash.h"
 
@@ -19,15 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* Counters that one group can have; a PMU has far fewer. */
 #define GROUP_MAX 64
@@ -294,7 +287,7 @@ void live_note_period(struct live_id *id, uint64_t period)
 {
 	id->period_before = id->period;
 	id->period = period;
-	id->changed_ns = now_ns();
+	id->changed_ns = clock_monotonic_ns();
 }
 
 /* The number of an event that is made now. */
@@ -359,7 +352,7 @@ int live_wait(struct source *s, int timeout_ms, const int *fds, size_t n_fds, bo
 		l->poll = p;
 		l->n_poll = n;
 	}
-	int vary_ms = livevary_step(l, now_ns());
+	int vary_ms = livevary_step(l, clock_monotonic_ns());
 	if (vary_ms >= 0 && (timeout_ms < 0 || vary_ms < timeout_ms))
 		timeout_ms = vary_ms;
 	for (size_t i = 0; i < l->n_rings; i++)
