@@ -87,18 +87,3 @@ int cputime_children_ns(const struct host *h, pid_t pid, uint64_t *ret_ns)
 		return code == -ENOENT ? -ESRCH : code;
 	return parse_stat_ticks(text, 16, ret_ns);
 }
-
-int cputime_cgroup_ns(const struct host *h, const char *cgroup, uint64_t *ret_ns)
-{
-	CLEANUP_FREE char *text = NULL;
-	cgroup += strspn(cgroup, "/");
-	int code = host_read_file(h, HOST_SYS, &text, NULL, "fs/cgroup/%s/cpu.stat", cgroup);
-	if (code < 0)
-		return code == -ENOENT ? -ESRCH : code;
-	const char *line = strstr(text, "usage_usec ");
-	unsigned long long us;
-	if (!line || sscanf(line, "usage_usec %llu", &us) != 1)
-		return -EINVAL;
-	*ret_ns = us * 1000;
-	return 0;
-}

@@ -26,8 +26,4 @@ int cputime_thread_ns(const struct host *h, pid_t pid, pid_t tid, uint64_t *ret_
  * of a zombie. */
 int cputime_children_ns(const struct host *h, pid_t pid, uint64_t *ret_ns);
 
-/* A cgroup (version 2) with all below it; cgroup is its path from the root, as in
- * /proc/PID/cgroup. */
-int cputime_cgroup_ns(const struct host *h, const char *cgroup, uint64_t *ret_ns);
-
 #endif

@@ -431,11 +431,6 @@ const struct live_facts *live_facts(const struct source *s)
 	return &live_of(s)->facts;
 }
 
-const struct record_format *live_format(const struct source *s)
-{
-	return &live_of(s)->format[0];
-}
-
 const struct perf_event_attr *live_attr(const struct source *s, size_t i)
 {
 	return &live_of(s)->attr[i];

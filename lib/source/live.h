@@ -113,8 +113,6 @@ uint64_t live_taken_bytes(const struct source *s);
 
 /* Borrowed until close. */
 const struct live_facts *live_facts(const struct source *s);
-/* Of event 0: in what is common to all, of any. */
-const struct record_format *live_format(const struct source *s);
 /* The attr that event i was opened with, after fallbacks. */
 const struct perf_event_attr *live_attr(const struct source *s, size_t i);
 /* What the ladder left out of event i: enum evopen_given_up. */

@@ -79,20 +79,6 @@ int synth_list(const struct host *h, pid_t pid, pid_t **ret_ids)
 	return (int)ids.n;
 }
 
-pid_t synth_parent(const struct host *h, pid_t pid)
-{
-	CLEANUP_FREE char *text = NULL;
-	int code = host_read_file(h, HOST_PROC, &text, NULL, "%d/stat", pid);
-	if (code < 0)
-		return code;
-	/* "pid (name) state ppid ...": the name may hold anything, also parentheses. */
-	const char *after = strrchr(text, ')');
-	int parent;
-	if (!after || sscanf(after, ") %*c %d", &parent) != 1)
-		return -EINVAL;
-	return parent;
-}
-
 static struct record record_of(pid_t pid, pid_t tid, uint32_t type, uint64_t time_ns)
 {
 	return (struct record){

@@ -31,7 +31,4 @@ int synth_process(const struct host *h, pid_t pid, uint64_t time_ns, synth_sink_
  */
 int synth_list(const struct host *h, pid_t pid, pid_t **ret_ids);
 
-/* Parent process id from /proc/PID/stat, or -errno. */
-pid_t synth_parent(const struct host *h, pid_t pid);
-
 #endif

@@ -114,12 +114,8 @@ static void put(const char *dir, const char *name, const char *text)
 static void test_fixture(void)
 {
 	char dir[] = "/tmp/test-cputime-XXXXXX", path[600];
-	static const char *const folder[] = {
-		"7", "7/task", "7/task/8", "fs", "fs/cgroup", "fs/cgroup/a.slice",
-	};
-	static const char *const file[] = {
-		"7/stat", "7/task/8/stat", "fs/cgroup/a.slice/cpu.stat",
-	};
+	static const char *const folder[] = { "7", "7/task", "7/task/8" };
+	static const char *const file[] = { "7/stat", "7/task/8/stat" };
 	struct host h;
 	uint64_t ns = 0, tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
 	if (!mkdtemp(dir))
@@ -132,13 +128,10 @@ static void test_fixture(void)
 		return;
 	put(dir, file[0], "7 (ev) il 1 2) S 1 2 3 4 5 6 7 8 9 10 11 12 130 14 15\n");
 	put(dir, file[1], "8 (t) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15\n");
-	put(dir, file[2], "usage_usec 1234567\nuser_usec 1000000\n");
 	tap_ok(cputime_children_ns(&h, 7, &ns) == 0 && ns == (130 + 14) * tick_ns,
 	       "fields 16 and 17 behind an evil name");
 	tap_ok(cputime_thread_ns(&h, 7, 8, &ns) == 0 && ns == (11 + 12) * tick_ns,
 	       "fields 14 and 15 where there is no schedstat");
-	tap_ok(cputime_cgroup_ns(&h, "/a.slice", &ns) == 0 && ns == 1234567000, "a cgroup");
-	tap_int(cputime_cgroup_ns(&h, "/b.slice", &ns), -ESRCH, "no such cgroup");
 	put(dir, file[0], "7 (x) S 1 2\n");
 	tap_int(cputime_children_ns(&h, 7, &ns), -EINVAL, "a short stat file");
 	host_close(&h);

@@ -117,7 +117,6 @@ static void test_folder(void)
 	put("120/task/121/comm", "\n");
 	put("120/task/junk/comm", "junk\n");
 	put("120/task/0121/comm", "junk\n");
-	put("120/stat", "120 (a) R 1 (b) S 42 120 120 0 -1\n");
 	put("120/maps",
 	    "00400000-00401000 r--p 00000000 fd:01 9 /bin/prog\n"
 	    "00401000-00403000 r-xp 00001000 fd:01 9 /bin/prog (deleted)\n"
@@ -151,10 +150,6 @@ static void test_folder(void)
 	tap_ok(n == 3 && ids[0] + ids[1] + ids[2] == 115 + 120 + 121, "all threads");
 	free(ids);
 	tap_int(synth_list(&h, 140, &ids), -ENOENT, "threads of nobody");
-	tap_int(synth_parent(&h, 120), 42, "parent of a process with an evil name");
-	tap_int(synth_parent(&h, 140), -ENOENT, "parent of nobody");
-	put("120/stat", "120 (a\n");
-	tap_int(synth_parent(&h, 120), -EINVAL, "parent in a broken file");
 	host_close(&h);
 	nftw(base, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
@@ -189,7 +184,6 @@ static void *see_from_thread(void *ctx)
 	if (host_open(&h, NULL, NULL, NULL, NULL) < 0)
 		return NULL;
 	tap_int(synth_process(&h, getpid(), 1, see_own, o), 0, "this process");
-	tap_int(synth_parent(&h, getpid()), getppid(), "its parent");
 	host_close(&h);
 	return NULL;
 }
