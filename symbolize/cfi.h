@@ -49,6 +49,7 @@ struct cfi_rule {
 		struct {
 			int16_t ra_off8, fp_off8;
 		};
+		uint32_t both_off8;
 		uint32_t entry_off;     /* of CFI_UNUSUAL: offset of the FDE in its section */
 	};
 };

@@ -32,17 +32,19 @@ static inline uint64_t unwind_cache_salt(uint64_t id)
 }
 
 /* Two keys are equal when pcs (47 bits of freedom) differ exactly as two salts do in all 64
- * bits: one chance in 2^64 per pair, and its price is one wrong frame. */
+ * bits: one chance in 2^64 per pair, and its price is one wrong frame.  Where a key's entry is say
+ * its low bits: each operation more is waited for in every step, and rules of different functions
+ * meet in a line as rarely as by a better hash (measured with 6800 rules of clang). */
 static inline uint64_t unwind_cache_key(uint64_t salt, uint64_t pc)
 {
-	return pc ^ salt;
+	return pc + salt;
 }
 
 /* The key's entry; NULL when it has none. */
 static inline const struct unwind_cache_entry *unwind_cache_get(const struct unwind_cache *c,
 								uint64_t key)
 {
-	uint64_t at = (key ^ key >> 15) & c->mask;
+	uint64_t at = key & c->mask;
 	for (uint64_t i = 0; i < UNWIND_CACHE_WAYS; i++)
 		if (__builtin_expect(c->v[at ^ i].key == key, i == 0))
 			return c->v[at ^ i].rule.kind == CFI_EMPTY ? NULL : &c->v[at ^ i];
@@ -53,7 +55,7 @@ static inline const struct unwind_cache_entry *unwind_cache_get(const struct unw
 static inline struct unwind_cache_entry *unwind_cache_free(const struct unwind_cache *c,
 							   uint64_t key)
 {
-	uint64_t at = (key ^ key >> 15) & c->mask;
+	uint64_t at = key & c->mask;
 	for (uint64_t i = 0; i < UNWIND_CACHE_WAYS; i++)
 		if (c->v[at ^ i].rule.kind == CFI_EMPTY)
 			return &c->v[at ^ i];

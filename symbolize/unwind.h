@@ -16,7 +16,6 @@
 
 struct cfi;
 struct unwind;
-
 /* User registers by DWARF number; x86-64: 16 is the pc; arm64: 31 sp, 32 pc. */
 struct unwind_regs {
 	uint64_t r[CFI_N_REGS];
@@ -88,7 +87,8 @@ enum unwind_end {
 
 struct unwind_frame {
 	uint64_t pc, sp, fp;            /* in the process, while this frame runs */
-	int16_t ra_off8, fp_off8;       /* private: slots from the caller's sp, in 8 bytes */
+	/* private: slots from the caller's sp, in 8 bytes */
+	union { struct { int16_t ra_off8, fp_off8; }; uint32_t both_off8; };
 	uint32_t flags;                 /* UNWIND_FRAME_* */
 };
 
