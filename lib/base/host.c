@@ -4,9 +4,11 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,4 +128,46 @@ int host_read_long(const struct host *h, enum host_dir dir, long *ret_value,
 		return -EINVAL;
 	*ret_value = value;
 	return 0;
+}
+
+/* The state in /proc/.../stat, behind a name that may hold anything; 0 when it is gone. */
+static char state_of(const struct host *h, const char *folder)
+{
+	CLEANUP_FREE char *text = NULL;
+	if (host_read_file(h, HOST_PROC, &text, NULL, "%s/stat", folder) < 0)
+		return 0;
+	const char *after = strrchr(text, ')');
+	return after && after[1] == ' ' ? after[2] : 0;
+}
+
+static bool is_ended(char state)
+{
+	return state == 0 || state == 'Z' || state == 'X';
+}
+
+uint32_t host_live_thread(const struct host *h, uint32_t pid)
+{
+	char folder[64];
+	snprintf(folder, sizeof(folder), "%u", pid);
+	if (!is_ended(state_of(h, folder)))
+		return pid;
+	int fd = host_open_file(h, HOST_PROC, O_RDONLY | O_DIRECTORY, "%u/task", pid);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	if (!dir) {
+		if (fd >= 0)
+			close(fd);
+		return pid;
+	}
+	uint32_t live = pid;
+	const struct dirent *entry;
+	while (live == pid && (entry = readdir(dir))) {
+		unsigned long tid = strtoul(entry->d_name, NULL, 10);
+		if (tid == 0 || tid == pid || tid > INT32_MAX)
+			continue;
+		snprintf(folder, sizeof(folder), "%u/task/%lu", pid, tid);
+		if (!is_ended(state_of(h, folder)))
+			live = (uint32_t)tid;
+	}
+	closedir(dir);
+	return live;
 }

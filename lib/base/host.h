@@ -37,4 +37,12 @@ int host_read_file(const struct host *h, enum host_dir dir, char **ret_text, siz
 int host_read_long(const struct host *h, enum host_dir dir, long *ret_value,
 		   const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
+/*
+ * The id below which /proc shows the memory, the maps, the root folder and the files of process
+ * pid: pid itself, or, when its main thread has ended and others run on, that of one of these.
+ * (/proc/PID of such a process is a zombie's, with nothing in it; /proc/TID is there for each
+ * thread, though not listed.)  It is pid also when no thread lives any more.
+ */
+uint32_t host_live_thread(const struct host *h, uint32_t pid);
+
 #endif

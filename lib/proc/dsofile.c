@@ -111,7 +111,7 @@ static int better_reason(int a, int b)
 	return a == 0 || a == -ENOENT || (a == -ESTALE && b != -ENOENT) ? b : a;
 }
 
-int dsofile_open(const struct host *h, const struct dsofile *want, char **ret_path)
+static int open_of_process(const struct host *h, const struct dsofile *want, char **ret_path)
 {
 	int reason = 0;
 	int fd = open_map_file(h, want, ret_path);
@@ -121,9 +121,24 @@ int dsofile_open(const struct host *h, const struct dsofile *want, char **ret_pa
 	if (want->filename[0] != '/' || strncmp(want->filename, "/memfd:", 7) == 0)
 		return reason;
 	fd = open_in_process_root(h, want, ret_path);
+	return fd >= 0 ? fd : better_reason(reason, fd);
+}
+
+int dsofile_open(const struct host *h, const struct dsofile *want, char **ret_path)
+{
+	int fd = open_of_process(h, want, ret_path), reason = fd;
 	if (fd >= 0)
 		return fd;
-	reason = better_reason(reason, fd);
+	uint32_t live = host_live_thread(h, want->pid);
+	if (live != want->pid) {
+		struct dsofile by_thread = *want;
+		by_thread.pid = live;
+		reason = fd = open_of_process(h, &by_thread, ret_path);
+		if (fd >= 0)
+			return fd;
+	}
+	if (want->filename[0] != '/' || strncmp(want->filename, "/memfd:", 7) == 0)
+		return reason;
 	fd = open_on_host(h, want, ret_path);
 	if (fd >= 0)
 		return fd;
@@ -134,7 +149,7 @@ uint64_t dsofile_exe_ino(const struct host *h, uint32_t pid)
 {
 	char name[32];
 	struct stat st;
-	snprintf(name, sizeof(name), "%u/exe", pid);
+	snprintf(name, sizeof(name), "%u/exe", host_live_thread(h, pid));
 	return fstatat(h->fd[HOST_PROC], name, &st, 0) == 0 ? st.st_ino : 0;
 }
 
@@ -172,7 +187,8 @@ long dsofile_read_vdso(const struct host *h, uint32_t pid, uint64_t start, uint6
 {
 	if (start >= end || end - start > VDSO_BYTES_MAX)
 		return -EINVAL;
-	CLEANUP_CLOSE int fd = host_open_file(h, HOST_PROC, O_RDONLY, "%u/mem", pid);
+	CLEANUP_CLOSE int fd = host_open_file(h, HOST_PROC, O_RDONLY, "%u/mem",
+					      host_live_thread(h, pid));
 	if (fd < 0)
 		return fd;
 	size_t n = (size_t)(end - start);

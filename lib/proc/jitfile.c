@@ -27,7 +27,8 @@
 static int open_tmp(const struct host *h, uint32_t pid)
 {
 	CLEANUP_CLOSE int root =
-		host_open_file(h, HOST_PROC, O_PATH | O_DIRECTORY, "%u/root", pid);
+		host_open_file(h, HOST_PROC, O_PATH | O_DIRECTORY, "%u/root",
+			       host_live_thread(h, pid));
 	if (root < 0)
 		return root;
 	struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,

@@ -39,7 +39,7 @@ struct labelmem_thread {
 
 /* One registry: a process has one for each of its programs and libraries that sets labels. */
 struct labelmem {
-	uint32_t pid;
+	uint32_t pid;              /* or any living thread of it: whose memory is read */
 	uint64_t addr;             /* of the registry */
 	labelmem_read_fn *read;    /* NULL: process_vm_readv(2) */
 	void *read_ctx;

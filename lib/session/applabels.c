@@ -224,7 +224,16 @@ static void drain_registry(struct draining *d)
 	struct registry *r = d->r;
 	const struct labelmem_sink sink = { .change = on_change, .gap = on_gap, .ctx = d };
 	apptimes_begin(&r->times);
-	switch (labelmem_drain(&r->mem, &d->a->clock, &sink)) {
+	enum labelmem_outcome outcome = labelmem_drain(&r->mem, &d->a->clock, &sink);
+	if (outcome == LABELMEM_GONE && d->a->host) {
+		/* Of a main thread that has ended; the memory is that of the others, too. */
+		uint32_t live = host_live_thread(d->a->host, d->p->pid);
+		if (live != r->mem.pid) {
+			r->mem.pid = live;
+			outcome = labelmem_drain(&r->mem, &d->a->clock, &sink);
+		}
+	}
+	switch (outcome) {
 	case LABELMEM_READ:
 	case LABELMEM_NOTHING:
 		break;

@@ -75,7 +75,7 @@ static bool deep_pay(struct deepstack *d, uint64_t time_ns, uint64_t n)
 	return true;
 }
 
-bool deepstack_lengthen(struct deepstack *d, uint32_t pid, uint64_t time_ns,
+bool deepstack_lengthen(struct deepstack *d, uint32_t tid, uint64_t time_ns,
 			uint64_t need, struct unwind_input *in)
 {
 	uint64_t n = in->n_stack_bytes, sp = in->regs->r[cfi_reg_sp(d->arch)];
@@ -95,7 +95,7 @@ bool deepstack_lengthen(struct deepstack *d, uint32_t pid, uint64_t time_ns,
 		d->buf = malloc(COPY_BYTES_MAX + DEEPSTACK_BYTES_MAX);
 	if (!d->buf || !deep_pay(d, time_ns, n_check + more))
 		return false;
-	CLEANUP_CLOSE int fd = host_open_file(d->host, HOST_PROC, O_RDONLY, "%u/mem", pid);
+	CLEANUP_CLOSE int fd = host_open_file(d->host, HOST_PROC, O_RDONLY, "%u/mem", tid);
 	if (fd < 0)
 		return false;
 	uint8_t *tail = d->buf + n - n_check;

@@ -130,6 +130,14 @@ static int give_maps(const struct host *h, pid_t pid, uint64_t time_ns, synth_si
 	int code = host_read_file(h, HOST_PROC, &text, NULL, "%d/maps", pid);
 	if (code < 0)
 		return code;
+	if (!*text) {
+		/* A kernel thread, or a main thread that has ended before the others. */
+		uint32_t tid = host_live_thread(h, (uint32_t)pid);
+		free(TAKE_PTR(text));
+		code = host_read_file(h, HOST_PROC, &text, NULL, "%u/maps", tid);
+		if (code < 0)
+			return code;
+	}
 	char *at = text;
 	struct maps_entry m;
 	while (maps_next(&at, &m)) {

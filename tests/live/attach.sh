@@ -33,7 +33,7 @@ tap_pids="$tap_pids $pid"
 wait_for 60 ready churn.keep
 # Threads end while we look, and a folder that shrinks meanwhile may pass over one.
 tid=
-for attempt in 1 2 3 4 5; do
+for attempt in 1 2 3 4 5 6 7 8 9 10 11 12; do
 	for task in /proc/$pid/task/*; do
 		[ "$(cat "$task/comm" 2>/dev/null)" = steady2 ] && tid=${task##*/}
 	done
@@ -43,6 +43,24 @@ done
 run "$CPROF" record -e cpu-clock --duration 0.7 -o one.pb.gz -t "$tid"
 is "$status" 0 '-t: recorded'
 profile '-t: that thread and no other' one.pb.gz "cum('steady2') > 0.98" "labels('tid') <= {'$tid'}"
+kill $pid
+
+# a process whose main thread has ended: /proc/PID is a zombie's, with neither maps nor memory
+"$PROG/mainexits" 100000 >mainexits.keep &
+pid=$!
+tap_pids="$tap_pids $pid"
+wait_for 60 grep -q 'State:.Z' /proc/$pid/status
+ended() {
+	run "$CPROF" record -e cpu-clock --scope $scope --duration 0.7 -o ended.pb.gz -p $pid
+	is "$status" 0 "the main thread has ended, scope $scope: recorded"
+	profile "the main thread has ended, scope $scope: names and stacks" ended.pb.gz \
+		"cum('left_work') > 0.9" "cum('[truncated]') < 0.1"
+	check "the main thread has ended, scope $scope: the program is the main binary" \
+		sh -c '"$1" report ended.pb.gz | grep -q "^File: .*/mainexits"' sh "$CPROF"
+}
+for scope in auto task; do
+	attempts 3 ended
+done
 kill $pid
 
 # two processes at once

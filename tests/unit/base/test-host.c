@@ -30,10 +30,12 @@ static void make_file(const char *name, const char *text, size_t n)
 
 static void make_tree(void)
 {
-	static const char *const folders[] = { "proc", "proc/7", "sys", "root" };
+	static const char *const folders[] = { "proc", "proc/7", "proc/7/task",
+					       "proc/7/task/7", "proc/7/task/8", "proc/7/task/9",
+					       "sys", "root" };
 	if (!mkdtemp(dir))
 		abort();
-	for (size_t i = 0; i < 4; i++)
+	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++)
 		if (mkdir(inside(folders[i]), 0777) < 0)
 			abort();
 	make_file("proc/7/comm", "cat\n", 4);
@@ -50,7 +52,10 @@ static void make_tree(void)
 
 static void remove_tree(void)
 {
-	static const char *const names[] = { "proc/7/comm", "proc/empty", "proc/nul", "sys/number",
+	static const char *const names[] = { "proc/7/comm", "proc/7/stat", "proc/7/task/7/stat",
+					     "proc/7/task/8/stat", "proc/7/task/9/stat",
+					     "proc/7/task/7", "proc/7/task/8", "proc/7/task/9",
+					     "proc/7/task", "proc/empty", "proc/nul", "sys/number",
 					     "sys/word", "sys/huge", "root/large", "proc/7", "proc",
 					     "sys", "root", "" };
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
@@ -98,6 +103,25 @@ static void test_long(const struct host *h)
 	tap_int(value, -12, "a failure leaves the value alone");
 }
 
+static void put_state(const char *name, const char *stat)
+{
+	make_file(name, stat, strlen(stat));
+}
+
+static void test_live_thread(const struct host *h)
+{
+	put_state("proc/7/stat", "7 (a) Z 1) R 1 7\n");
+	tap_int(host_live_thread(h, 7), 7, "a process whose main thread lives");
+	put_state("proc/7/stat", "7 (a) R 1) Z 1 7\n");
+	put_state("proc/7/task/7/stat", "7 (a) R 1) Z 1 7\n");
+	put_state("proc/7/task/8/stat", "8 (b) X 1 7\n");
+	put_state("proc/7/task/9/stat", "9 (c) S 1 7\n");
+	tap_int(host_live_thread(h, 7), 9, "when that has ended, the one that lives");
+	put_state("proc/7/task/9/stat", "9 (c) Z 1 7\n");
+	tap_int(host_live_thread(h, 7), 7, "none: the process itself");
+	tap_int(host_live_thread(h, 6), 6, "no such process");
+}
+
 int main(void)
 {
 	struct host h = { .fd = { 7, 7, 7 } };
@@ -112,6 +136,7 @@ int main(void)
 	tap_str(h.path[HOST_SYS], inside("sys"), "its names are kept");
 	test_read(&h);
 	test_long(&h);
+	test_live_thread(&h);
 	int fd = host_open_file(&h, HOST_PROC, O_RDONLY, "%d/%s", 7, "comm");
 	tap_ok(fd >= 0 && fcntl(fd, F_GETFD) & FD_CLOEXEC, "a descriptor, closed on exec");
 	close(fd);
