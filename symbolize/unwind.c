@@ -355,7 +355,7 @@ const char *unwind_end_name(enum unwind_end e)
 		[UNWIND_NO_CFI] = "no CFI", [UNWIND_BAD_CFI] = "bad CFI",
 		[UNWIND_BAD_PC] = "bad return address", [UNWIND_BAD_SP] = "other stack",
 		[UNWIND_CYCLE] = "cycle", [UNWIND_DEPTH] = "depth limit",
-		[UNWIND_NO_REGS] = "no registers",
+		[UNWIND_NO_REGS] = "no registers", [UNWIND_NO_STACK] = "no stack",
 	};
 	return e < UNWIND_N_ENDS ? name[e] : "?";
 }

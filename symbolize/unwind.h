@@ -22,8 +22,7 @@ struct unwind_regs {
 	uint64_t valid;                 /* bit n: r[n] is known */
 };
 
-/* Registers as perf samples them: one value per bit of mask, in the order of
- * <asm/perf_regs.h> of that machine. */
+/* Registers as perf samples them: one value per bit of mask, in <asm/perf_regs.h>'s order. */
 void unwind_regs_from_perf(enum cfi_arch arch, uint64_t mask, const uint64_t *values,
 			   struct unwind_regs *ret);
 
@@ -74,6 +73,7 @@ enum unwind_end {
 	UNWIND_CYCLE,           /* the next frame is not further out than this one */
 	UNWIND_DEPTH,           /* max_depth frames */
 	UNWIND_NO_REGS,         /* no user registers: pc or sp unknown */
+	UNWIND_NO_STACK,        /* never by unwind_stack: nothing of the stack is left to be read */
 	UNWIND_N_ENDS
 };
 

@@ -30,8 +30,9 @@ void deepstack_done(struct deepstack *d);
 
 /*
  * Lengthens in->stack to more than in->n_stack_bytes, and beyond address `need` if it can be (0:
- * no matter), from /proc/TID/mem of the thread; in is a sample's of that time (CLOCK_MONOTONIC),
- * or one that was lengthened before.  False, with *in as it was, when that cannot be read, when the end of the copy is not there unchanged any more, when there is no
+ * no matter), from /proc/TID/mem of the sample's thread; in is a sample's of that time
+ * (CLOCK_MONOTONIC), or one that was lengthened before.  False, with *in as it was, when that
+ * cannot be read, when the end of the copy is not there unchanged any more, when there is no
  * more, or when much was read within this time.  in->stack is valid until the next call.
  */
 bool deepstack_lengthen(struct deepstack *d, uint32_t tid, uint64_t time_ns,

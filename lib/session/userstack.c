@@ -28,7 +28,7 @@
 struct lookup {
 	struct userstack *u;
 	struct procs_space *space;
-	uint32_t pid;
+	uint32_t pid, tid;
 };
 
 static struct userstack_module *module_of(struct userstack *u, uint32_t dso)
@@ -84,16 +84,20 @@ static bool find_module(void *ctx, uint64_t pc, struct unwind_module *ret)
 	return true;
 }
 
-/* Code that is in no file, from the process while it lives. */
+/* Code that is in no file, from the process while it lives.  A main thread that has ended has no
+ * memory, and the thread that was sampled may have ended, too. */
 static size_t read_code(void *ctx, uint64_t pc, void *buf, size_t n_bytes)
 {
 	const struct lookup *l = ctx;
-	if (!l->u->host)
-		return 0;
-	CLEANUP_CLOSE int fd =
-		host_open_file(l->u->host, HOST_PROC, O_RDONLY, "%u/mem", l->pid);
-	ssize_t n = fd < 0 ? 0 : pread(fd, buf, n_bytes, (off_t)pc);
-	return n < 0 ? 0 : (size_t)n;
+	const uint32_t id[] = { l->tid, l->pid };
+	for (unsigned i = 0; l->u->host && i < 2; i++) {
+		CLEANUP_CLOSE int fd =
+			host_open_file(l->u->host, HOST_PROC, O_RDONLY, "%u/mem", id[i]);
+		ssize_t n = fd < 0 ? 0 : pread(fd, buf, n_bytes, (off_t)pc);
+		if (n > 0)
+			return (size_t)n;
+	}
+	return 0;
 }
 
 int userstack_init(struct userstack *u, struct dso_table *dsos, const struct host *host,
@@ -289,6 +293,7 @@ struct walk {
 	const struct record *r;
 	struct unwind_input *in;
 	struct userstack_memos *memos;  /* or NULL */
+	bool is_gone;                   /* the stack's memory is no more: see is_in_exec() */
 };
 
 /* Unwinds and keeps.  What a memo took up before has no ids of the caller's yet, and must not be
@@ -329,7 +334,7 @@ static bool walk_deep(const struct walk *k, struct unwind_result *ret)
 	in.is_probe = in.is_long = true;
 	probe.cut_cfa = ret->cut_cfa;
 	do {
-		if (!deepstack_lengthen(&u->deep, k->r->pid, k->r->time_ns, probe.cut_cfa, &in))
+		if (!deepstack_lengthen(&u->deep, k->r->tid, k->r->time_ns, probe.cut_cfa, &in))
 			return false;
 		unwind_stack(u->unwind, &in, memo_of(k->memos, is_other), &probe);
 	} while (probe.end == UNWIND_BEYOND && !probe.is_whole);
@@ -351,7 +356,8 @@ static void walk(const struct walk *k, struct unwind_result *ret)
 		other->n = 0;
 	if (m && ret->end == UNWIND_ROOT && m->is_long && !ret->is_kept)
 		walk_again(k, k->in, true, ret);
-	if (ret->is_whole || ret->end != UNWIND_BEYOND || walk_other(k, ret) || walk_deep(k, ret))
+	if (ret->is_whole || ret->end != UNWIND_BEYOND || walk_other(k, ret) ||
+	    (!k->is_gone && walk_deep(k, ret)))
 		return;
 	/* for the probes have overwritten the frames */
 	k->in->is_probe = !ret->is_kept;
@@ -372,6 +378,24 @@ int64_t userstack_caller(struct userstack *u, struct procs_space *space,
 	return unwind_memo_caller(memo, find_module, &lookup, pc, cfa);
 }
 
+/*
+ * In a system call, and the page of the stack pointer, which the call before has just written to,
+ * is not there: so it is execve, which gives back the old program's memory before it makes the new
+ * program known.
+ */
+static bool is_in_exec(struct lookup *l, uint64_t pc)
+{
+	static const uint8_t x86_syscall[] = { 0x0f, 0x05 };
+	static const uint8_t arm64_svc_0[] = { 0x01, 0x00, 0x00, 0xd4 };
+	bool is_x86 = l->u->arch == CFI_X86_64;
+	size_t n = is_x86 ? sizeof(x86_syscall) : sizeof(arm64_svc_0);
+	uint8_t code[sizeof(arm64_svc_0)];
+	struct unwind_module m;
+	return find_module(l, pc, &m) && m.cfi &&
+	       cfi_read_code(m.cfi, pc - n - m.bias, code, n) == n &&
+	       memcmp(code, is_x86 ? x86_syscall : arm64_svc_0, n) == 0;
+}
+
 bool userstack_walk(struct userstack *u, struct procs_space *space, const struct record *r,
 		    struct userstack_memos *memos, struct unwind_result *ret)
 {
@@ -382,7 +406,7 @@ bool userstack_walk(struct userstack *u, struct procs_space *space, const struct
 		u->n_unsupported++;
 		return false;
 	}
-	struct lookup lookup = { .u = u, .space = space, .pid = r->pid };
+	struct lookup lookup = { .u = u, .space = space, .pid = r->pid, .tid = r->tid };
 	struct unwind_regs regs;
 	unwind_regs_from_perf(u->arch, s->user_regs_mask, s->user_regs, &regs);
 	/* In the middle of execve the registers are those of the program that is gone: neither its
@@ -394,7 +418,10 @@ bool userstack_walk(struct userstack *u, struct procs_space *space, const struct
 		.ctx = &lookup, .space = serial_of(space),
 	};
 	struct walk k = { .u = u, .lookup = &lookup, .r = r, .in = &in, .memos = memos };
+	k.is_gone = !in.n_stack_bytes && is_in_exec(&lookup, regs.r[cfi_reg_pc(u->arch)]);
 	walk(&k, ret);
+	if (k.is_gone && !ret->is_whole && ret->end == UNWIND_BEYOND)
+		ret->end = UNWIND_NO_STACK;
 	count_end(u, space, ret);
 	return ret->n > 0;
 }

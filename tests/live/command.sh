@@ -68,6 +68,25 @@ run "$CPROF" record -e cpu-clock -o e.pb.gz --labels process_name -- sh -c "exec
 profile 'exec is followed' e.pb.gz "cum('A') > 0.9" "'serial' in labels('process_name')" \
 	"p.mappings[1].file.endswith('/serial') or p.mappings[1].file.endswith('sh')"
 
+# While execve gives back the old program's memory its stack is gone: that is no loss.
+gone() {
+	run "$CPROF" record --json -q -e cpu-clock -F 10000 -o gone.pb.gz -- /usr/bin/python3 -c '
+import os
+keep = [bytes(3000) for i in range(40000)]
+os.execv("/bin/true", ["true"])'
+	is "$status" 0 'an exec that gives back much memory: recorded'
+	check 'samples in the middle of it are counted apart' "$PYTHON" -c '
+import json
+j = json.load(open("out"))
+gone, losses = j["stack_ends"]["no stack"], j["losses"]
+assert 0 < gone <= losses["cut"], (gone, losses)'
+}
+if is_root; then
+	attempts 3 gone
+else
+	skip 'an exec that gives back much memory' 'only root samples the kernel'
+fi
+
 # The recording ends with the command, not with what it left behind.
 run timeout 100 "$CPROF" record -e cpu-clock -o left.pb.gz -- \
 	sh -c "'$PROG/sleeper' 1000000 >/dev/null 2>&1 & echo \$! >sleeper.keep; '$PROG/spin' 1 200"
