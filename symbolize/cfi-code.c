@@ -5,6 +5,9 @@
  * pointer or frame pointer at the pc) and an offset; whatever else is done to the stack pointer
  * ends that way.  A jump through a pointer in memory relative to rip is a tail call or a PLT entry,
  * which leaves the stack as a return would.
+ *
+ * A function that never returns has no such way.  Where it begins is known when a call of it is
+ * found on the stack; then the code is followed from there to the pc.
  */
 
 #include "symbolize/cfi-code.h"
@@ -30,6 +33,7 @@ struct value {
 struct way {
 	uint64_t at;
 	struct value sp, fp;
+	int64_t fp_slot;                /* from a function's start: where it pushed rbp; 0: not */
 };
 
 struct code {
@@ -294,18 +298,24 @@ static bool code_fold(const struct way *w, struct cfi_rule *ret)
 	return true;
 }
 
+/* One way, from `at`. */
+static void code_begin(struct code *k, const struct cfi_code *c, uint64_t at)
+{
+	k->c = c;
+	k->n_buf = k->n_steps = 0;
+	k->buf_at = 0;
+	k->n_ways = 1;
+	k->n_slots = CODE_SEEN_FEW;
+	memset(k->seen, 0, CODE_SEEN_FEW * sizeof(*k->seen));
+	k->way[0] = (struct way){ .at = at, .sp = { .base = BASE_SP }, .fp = { .base = BASE_FP } };
+}
+
 bool cfi_code_rule(const struct cfi_code *c, uint64_t pc, struct cfi_rule *ret)
 {
 	struct code k;
-	k.c = c;
-	k.n_buf = k.n_steps = 0;
-	k.buf_at = 0;
-	k.n_ways = 1;
-	k.n_slots = CODE_SEEN_FEW;
-	memset(k.seen, 0, CODE_SEEN_FEW * sizeof(*k.seen));
 	struct cfi_rule r;
 	uint8_t before[5];
-	k.way[0] = (struct way){ .at = pc, .sp = { .base = BASE_SP }, .fp = { .base = BASE_FP } };
+	code_begin(&k, c, pc);
 	/* between a PLT entry's push and its jump */
 	if (c->read(c->ctx, pc - 5, before, 5) == 5 && before[0] == 0x68) {
 		size_t n;
@@ -330,6 +340,43 @@ bool cfi_code_rule(const struct cfi_code *c, uint64_t pc, struct cfi_rule *ret)
 			next = code_is_seen(&k, w.at) ? CODE_LOST : code_step(&k, &w);
 		if (next == CODE_RETURN && code_fold(&w, &r) && c->accept(c->ctx, &r))
 			return *ret = r, true;
+	}
+	return false;
+}
+
+/* The rule at the end of a way from the function's start, where the return address was pushed
+ * last. */
+static bool code_fold_back(const struct way *w, struct cfi_rule *ret)
+{
+	int64_t cfa = 8 - w->sp.off;
+	if (w->sp.base != BASE_SP || cfa < 8 || cfa & 7 || cfa / 8 > INT16_MAX)
+		return false;
+	*ret = (struct cfi_rule){ .kind = CFI_PLAIN, .flags = CFI_FLAG_GUESSED,
+		.cfa_off8 = (int16_t)(cfa / 8), .ra_off8 = -1 };
+	if (w->fp_slot < 0 && w->fp_slot >= w->sp.off) {
+		ret->fp_off8 = (int16_t)((w->fp_slot - 8) / 8);
+		ret->flags |= CFI_FLAG_FP_SAVED;
+	}
+	return true;
+}
+
+bool cfi_code_rule_from(const struct cfi_code *c, uint64_t start, uint64_t pc, struct cfi_rule *ret)
+{
+	struct code k;
+	code_begin(&k, c, start);
+	for (unsigned int i = 0; i < k.n_ways; i++) {
+		enum code_next next = CODE_ON;
+		struct way w = k.way[i];
+		while (next == CODE_ON && w.at != pc && k.n_steps++ < CODE_STEPS_MAX) {
+			size_t n;
+			const uint8_t *p = code_bytes(&k, w.at, &n);
+			bool is_push_fp = n && *p == 0x55 && w.fp.base == BASE_FP && !w.fp_slot;
+			next = code_is_seen(&k, w.at) ? CODE_LOST : code_step(&k, &w);
+			if (is_push_fp)
+				w.fp_slot = w.sp.off;
+		}
+		if (next == CODE_ON && w.at == pc)
+			return code_fold_back(&w, ret);
 	}
 	return false;
 }

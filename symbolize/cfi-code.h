@@ -26,6 +26,11 @@ struct cfi_code {
  * with CFI_FLAG_GUESSED.  False when there is none within a bounded number of instructions. */
 bool cfi_code_rule(const struct cfi_code *c, uint64_t pc, struct cfi_rule *ret);
 
+/* The same from what was done since the function's start, if a way leads from there to the pc;
+ * whether the stack bears it out is left to the caller.  c->accept is not called. */
+bool cfi_code_rule_from(const struct cfi_code *c, uint64_t start, uint64_t pc,
+			struct cfi_rule *ret);
+
 /* Does the code at a return address hand the value that was returned straight on to exit, to
  * pthread_exit or to the system call?  So main's and a thread's caller look in musl. */
 bool cfi_code_is_root(const uint8_t *code, size_t n_bytes);

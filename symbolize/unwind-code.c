@@ -48,14 +48,21 @@ static bool code_is_goexit(const struct unwind_walk *w, const struct unwind_modu
 	       b[1] == 0xe8 && b[6] == 0x90;
 }
 
+bool unwind_code_is_call(const struct unwind_walk *w, uint64_t ra)
+{
+	struct unwind_module m;
+	uint8_t before[7];
+	return ra && w->find_module(w->in->ctx, ra - 1, &m) &&
+	       code_read(w, &m, ra - sizeof(before), before, sizeof(before)) == sizeof(before) &&
+	       (cfi_code_ends_with_call(before, sizeof(before)) || code_is_goexit(w, &m, ra));
+}
+
 /* Is there a return address where the rule says: one with a call before it? */
 static bool code_accept(void *ctx, const struct cfi_rule *rule)
 {
 	struct code_at *c = ctx;
 	struct unwind_walk *w = c->w;
 	const struct unwind_frame *f = &w->frame[w->n - 1];
-	struct unwind_module m;
-	uint8_t before[7];
 	uint64_t pc, cfa = (rule->flags & CFI_FLAG_CFA_FP ? f->fp : f->sp) +
 		(uint64_t)(rule->cfa_off8 * 8l);
 	if (cfa <= f->sp)
@@ -64,11 +71,7 @@ static bool code_accept(void *ctx, const struct cfi_rule *rule)
 		c->is_open |= unwind_outside(w, cfa - 8) == UNWIND_BEYOND;
 		return false;
 	}
-	bool is_call = pc && w->find_module(w->in->ctx, pc - 1, &m) &&
-		       code_read(w, &m, pc - sizeof(before), before, sizeof(before)) ==
-			       sizeof(before) &&
-		       (cfi_code_ends_with_call(before, sizeof(before)) ||
-			code_is_goexit(w, &m, pc));
+	bool is_call = unwind_code_is_call(w, pc);
 	/* clone returns twice, and only its parent has a caller */
 	c->is_open |= !is_call && f->flags & UNWIND_FRAME_EXACT;
 	return is_call;
@@ -120,6 +123,70 @@ bool unwind_code_is_start(const struct unwind_walk *w)
 	return r->valid & 1 && r->r[0] == 0 &&
 		code_read(w, &m, w->frame[0].pc - 2, before, 2) == 2 &&
 		before[0] == 0x0f && before[1] == 0x05;
+}
+
+/* ---- functions that never return -------------------------------------------------------- */
+
+/* Words of the stack that are looked through for a call, and bytes of code from a start to a pc. */
+#define CODE_CALL_WORDS_MAX 128u
+#define CODE_CALL_BYTES_MAX 4096u
+
+/* What the call before return address ra calls, by its address or by a pointer at one. */
+static bool code_called(const struct unwind_walk *w, uint64_t ra, uint64_t *ret)
+{
+	struct unwind_module m;
+	uint8_t b[6];
+	int32_t rel;
+	if (!w->find_module(w->in->ctx, ra - 1, &m) ||
+	    code_read(w, &m, ra - sizeof(b), b, sizeof(b)) != sizeof(b))
+		return false;
+	memcpy(&rel, b + 2, sizeof(rel));
+	*ret = ra + (uint64_t)(int64_t)rel;
+	if (b[1] == 0xe8)
+		return true;
+	return b[0] == 0xff && b[1] == 0x15 && w->read_code &&
+	       w->read_code(w->in->ctx, *ret, ret, sizeof(*ret)) == sizeof(*ret);
+}
+
+/* Where a linker's stub goes to, or the address itself. */
+static uint64_t code_behind_stub(const struct unwind_walk *w, uint64_t pc)
+{
+	struct unwind_module m;
+	uint8_t b[16];
+	int32_t rel;
+	uint64_t to;
+	if (!w->read_code || !w->find_module(w->in->ctx, pc, &m) ||
+	    code_read(w, &m, pc, b, sizeof(b)) != sizeof(b))
+		return pc;
+	size_t i = memcmp(b, "\xf3\x0f\x1e\xfa", 4) == 0 ? 4 : 0;
+	i += b[i] == 0xf2;
+	if (b[i] != 0xff || b[i + 1] != 0x25)
+		return pc;
+	memcpy(&rel, b + i + 2, sizeof(rel));
+	return w->read_code(w->in->ctx, pc + i + 6 + (uint64_t)(int64_t)rel, &to, sizeof(to)) ==
+		       sizeof(to) ? to : pc;
+}
+
+/*
+ * A function without a return (pthread_exit, _Exit) is left by nothing, but it was called:
+ * somewhere on the stack stands a return address behind a call of an address not far before the pc.
+ * If the code from there to the pc has moved the stack pointer by just as much, that is its frame.
+ */
+static bool code_by_call(const struct unwind_walk *w, const struct cfi_code *code,
+			 struct cfi_rule *ret)
+{
+	const struct unwind_frame *f = &w->frame[w->n - 1];
+	uint64_t ra, start;
+	for (uint32_t i = 0; i < CODE_CALL_WORDS_MAX && unwind_load(w, f->sp + 8 * i, &ra); i++) {
+		if (!ra || !code_called(w, ra, &start))
+			continue;
+		if (f->pc - start >= CODE_CALL_BYTES_MAX)
+			start = code_behind_stub(w, start);
+		if (f->pc - start < CODE_CALL_BYTES_MAX &&
+		    cfi_code_rule_from(code, start, f->pc, ret) && ret->cfa_off8 == (int)i + 1)
+			return true;
+	}
+	return false;
 }
 
 /* ---- code in no file --------------------------------------------------------------- */
@@ -226,6 +293,8 @@ struct cfi_rule unwind_code_rule(struct unwind_walk *w, const struct unwind_modu
 	if (!(f->flags & UNWIND_FRAME_EXACT) &&
 	    cfi_code_is_root(b, code_read(w, m, f->pc, b, sizeof(b))))
 		return (struct cfi_rule){ .kind = CFI_ROOT };
+	if (code_by_call(w, &code, &r))
+		return r;
 	*ret_is_final = !c.is_open;
 	return (struct cfi_rule){ .kind = CFI_NONE };
 }

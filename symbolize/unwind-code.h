@@ -1,7 +1,7 @@
 #ifndef CPROF_SYMBOLIZE_UNWIND_CODE_H
 #define CPROF_SYMBOLIZE_UNWIND_CODE_H
 
-/* Rules by the code, for frames without CFI.  Only unwind.c uses this. */
+/* Rules by the code, for frames without CFI.  Only the unwinder uses this. */
 
 #include "symbolize/unwind-slow.h"
 
@@ -13,5 +13,8 @@ struct cfi_rule unwind_code_rule(struct unwind_walk *w, const struct unwind_modu
 /* Of a stack whose only frame could not be left: did the process or the thread just begin, so that
  * there is no caller? */
 bool unwind_code_is_start(const struct unwind_walk *w);
+
+/* Is that a return address: one with a call before it?  x86-64 only. */
+bool unwind_code_is_call(const struct unwind_walk *w, uint64_t ra);
 
 #endif

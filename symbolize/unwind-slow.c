@@ -13,6 +13,7 @@
 
 #include "symbolize/cfi-eval.h"
 #include "symbolize/unwind-call.h"
+#include "symbolize/unwind-code.h"
 
 /* Rules run for one stack.  A real stack needs a few; beyond that a register is unknown. */
 #define SLOW_EVALS_MAX 256u
@@ -31,6 +32,11 @@
 
 /* The same for a frame pointer in code without CFI, which may be any number. */
 #define SLOW_GUESS_BYTES_MAX (1ull << 20)
+
+/* How far above a frame its frame pointer may be, for slow_find_fp to look through what is
+ * between. */
+#define SLOW_PUSHED_BYTES_MAX (16u << 10)
+#define SLOW_PUSHED_MAX 16u             /* functions between it and the handler's */
 
 enum unwind_end unwind_outside(const struct unwind_walk *w, uint64_t at)
 {
@@ -251,12 +257,68 @@ int unwind_slow_sigreturn(struct unwind_walk *w)
  * values that the handler's frame has, last the return address.  Then the frame that it was called
  * from cannot be found any more.
  */
+static bool slow_is_eh_return(const struct cfi_row *row)
+{
+	return row->reg[0].how == CFI_HOW_OFFSET && row->reg[1].how == CFI_HOW_OFFSET;
+}
+
+/* Is the return address, which frame n - 1 would have, none behind a call of frame n - 2? */
 static bool slow_is_gone(struct unwind_walk *w, const struct cfi_row *row, uint64_t pc)
 {
-	if (row->reg[0].how != CFI_HOW_OFFSET || row->reg[1].how != CFI_HOW_OFFSET ||
-	    row->reg[cfi_reg_fp(w->arch)].how != CFI_HOW_OFFSET)
-		return false;
-	return pc && !unwind_call_may_be(w, pc);
+	return slow_is_eh_return(row) &&
+	       row->reg[cfi_reg_fp(w->arch)].how == CFI_HOW_OFFSET && pc &&
+	       !unwind_call_may_be(w, pc);
+}
+
+/* Where within the newest frame stands its frame pointer as a callee has pushed it, with a return
+ * address above it that has a call before it, at best (*ret_is_own) one of the frame's function?
+ * 0: nowhere.  Dead words may look so, too, and a function's cold part is not known as its own. */
+static uint64_t slow_pushed(struct unwind_walk *w, bool *ret_is_own)
+{
+	const struct unwind_frame *f = &w->frame[w->n - 1];
+	uint64_t word, ra, found = 0;
+	*ret_is_own = false;
+	w->n_program_bytes += (uint32_t)(f->fp - f->sp);
+	if (w->n_program_bytes > SLOW_PROGRAM_BYTES_MAX)
+		return 0;
+	for (uint64_t n = (f->fp - f->sp) / 8; n-- > 0 && !*ret_is_own;) {
+		uint64_t at = f->sp + 8 * n;
+		if (!unwind_load(w, at, &word) || word != f->fp || !unwind_load(w, at + 8, &ra) ||
+		    !unwind_code_is_call(w, ra))
+			continue;
+		*ret_is_own = unwind_call_may_be(w, ra);
+		found = *ret_is_own || !found ? at : found;
+	}
+	return found;
+}
+
+/*
+ * Frame n is the caller of such a function, and the frame pointer that was read for it may be the
+ * handler's already.  Then what it finds with it is none of its callers; and its own frame pointer
+ * is where it has pushed that of the next frame outwards, which leads to the handler's.
+ */
+static void slow_find_fp(struct unwind_walk *w)
+{
+	struct unwind_frame *o = &w->frame[w->n];
+	struct unwind_module m;
+	struct cfi_rule rule;
+	uint64_t ra, at;
+	if (w->arch != CFI_X86_64 || (o->sp | o->fp) & 7 || o->fp - o->sp > SLOW_PUSHED_BYTES_MAX ||
+	    !w->find_module(w->in->ctx, o->pc - 1, &m) || !m.cfi)
+		return;
+	cfi_rule_at(m.cfi, o->pc - 1 - m.bias, &rule);
+	if (rule.kind != CFI_PLAIN || !(rule.flags & CFI_FLAG_CFA_FP) ||
+	    !unwind_load(w, o->fp + (uint64_t)((rule.cfa_off8 + rule.ra_off8) * 8l), &ra))
+		return;
+	w->n++;
+	bool is_own = unwind_call_may_be(w, ra);
+	for (unsigned int n = 0; n < SLOW_PUSHED_MAX && !is_own; n++) {
+		at = slow_pushed(w, &is_own);
+		if (!at)
+			break;
+		o->fp = at;
+	}
+	w->n--;
 }
 
 int unwind_slow_unusual(struct unwind_walk *w, const struct cfi_rule *rule)
@@ -307,8 +369,12 @@ int unwind_slow_unusual(struct unwind_walk *w, const struct cfi_rule *rule)
 	w->is_gone = !row.is_signal && slow_is_gone(w, &row, pc);
 	if (w->is_gone)
 		return UNWIND_BAD_PC;
+	/* a handler's address, where the frame pointer is back, has no call before it */
+	bool is_handler = slow_is_eh_return(&row) && row.reg[fp_reg].how <= CFI_HOW_SAME;
 	*o = (struct unwind_frame){ .pc = pc, .sp = sp, .fp = fp,
-		.flags = row.is_signal ? UNWIND_FRAME_EXACT : 0 };
+		.flags = row.is_signal || is_handler ? UNWIND_FRAME_EXACT : 0 };
+	if (slow_is_eh_return(&row) && !is_handler)
+		slow_find_fp(w);
 	return UNWIND_STEP_DONE;
 }
 

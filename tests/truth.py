@@ -27,12 +27,6 @@ import pprof  # noqa: E402
 START = re.compile(r"_start|_start_c|start|__libc_start_\w+|libc_start_main_stage2|start_thread|"
                    r"(__)?clone3?|__start_context|_dl_start.*|\[libc\.so\]\+0x[0-9a-f]+")
 
-# musl has no CFI, and from the code alone not every function's way out can be told.
-WHOLE_MUSL = {"threads": 0.98, "sorts": 0.98}
-# _Unwind_Resume puts back the frame pointer of the frame that catches some instructions before it
-# leaves its own stack. Where CFI goes by the frame pointer one caller is missing then.
-WHOLE_FP = {"throws": 0.99}
-
 # The kernel's first functions, x86-64 and arm64; what comes back from a system call or a fork
 # has its own.
 ENTRY = re.compile(r"entry_|asm_|do_syscall_64|syscall_return|swapgs_restore|ret_from|el0|ret_to_user"
@@ -180,11 +174,6 @@ class Run:
     def problems(self):
         allowed = max(1, self.total // 1000)
         n_bad = sum(n for (verdict, _), n in self.bad.items() if verdict == "bad")
-        whole = None
-        if "musl" in os.path.basename(self.program):
-            whole = WHOLE_MUSL.get(self.scenario)
-        elif "-fp" in os.path.basename(self.program):
-            whole = WHOLE_FP.get(self.scenario)
         problems = []
         n_border = sum(n for (verdict, _), n in self.bad.items() if verdict == "border")
         if n_border > allowed:
@@ -192,13 +181,11 @@ class Run:
                             % (n_border, self.total))
         if self.total < self.options.freq * self.options.cpu_ms / 1000 / 4:
             problems.append("only %d samples" % self.total)
-        if n_bad > (0 if whole is None else self.total * (1 - whole) / 2):
+        if n_bad > 0:
             problems.append("%d of %d stacks are no chain of the program, and none says so"
                             % (n_bad, self.total))
-        if whole is None and self.total - self.equal > allowed:
+        if self.total - self.equal > allowed:
             problems.append("%d of %d stacks differ" % (self.total - self.equal, self.total))
-        if whole is not None and self.equal < whole * self.total:
-            problems.append("%d of %d stacks are whole" % (self.equal, self.total))
         if self.full < 0.2 * self.total and self.scenario not in ("deep", "bigs", "fast"):
             problems.append("%d of %d stacks reach the innermost function of a chain"
                             % (self.full, self.total))

@@ -95,6 +95,23 @@ static const struct code codes[] = {
 	CODE("an unknown opcode", 0, (0x06, 0xc3), 0, 0),
 };
 
+/* From the start of a function to a pc from which no way leads to a return. */
+static const struct code starts[] = {
+	CODE("from the start: at the start", 0, (0xf4), 8, 0),
+	CODE("from the start: push rbx; sub rsp, 24", 5, (0x53, 0x48, 0x83, 0xec, 0x18, 0xf4), 40,
+	     0),
+	CODE("from the start: push r12; push rbp", 3, (0x41, 0x54, 0x55, 0xf4), 24, -24),
+	CODE("from the start: push rbp; mov rbp, rsp; push rbx", 5,
+	     (0x55, 0x48, 0x89, 0xe5, 0x53, 0xf4), 24, -16),
+	CODE("from the start: push rbp; pop rbp", 2, (0x55, 0x5d, 0xf4), 8, 0),
+	CODE("from the start: behind a branch", 4, (0x53, 0x75, 1, 0xc3, 0x53, 0xf4), 16, 0),
+	CODE("from the start: behind a loop and a call", 11,
+	     (0x53, 0xe8, 0, 0, 0, 0, 0x75, 0xf9, 0x50, 0x50, 0x90, 0xf4), 32, 0),
+	CODE("from the start: and rsp, -16", 4, (0x48, 0x83, 0xe4, 0xf0, 0xf4), 0, 0),
+	CODE("from the start: code that does not lead there", 2, (0xc3, 0x90, 0xf4), 0, 0),
+	CODE("from the start: endless", 3, (0xeb, 0xfe, 0x90, 0xf4), 0, 0),
+};
+
 struct test {
 	const struct code *c;
 	int n_rejected;
@@ -119,14 +136,14 @@ static bool accept(void *ctx, const struct cfi_rule *rule)
 	return t->n_rejected-- <= 0;
 }
 
-int main(void)
+static void try_codes(const struct code *v, size_t n, bool is_start)
 {
-	for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++) {
-		const struct code *c = &codes[i];
+	for (const struct code *c = v; c < v + n; c++) {
 		struct test t = { c, c->n_rejected };
 		struct cfi_code code = { .ctx = &t, .read = read_code, .accept = accept };
 		struct cfi_rule r = { 0 };
-		bool found = cfi_code_rule(&code, AT + c->pc, &r);
+		bool found = is_start ? cfi_code_rule_from(&code, AT, AT + c->pc, &r)
+				      : cfi_code_rule(&code, AT + c->pc, &r);
 		bool ok = found == (c->cfa_off != 0);
 		if (ok && found)
 			ok = r.kind == CFI_PLAIN && r.flags & CFI_FLAG_GUESSED &&
@@ -137,6 +154,12 @@ int main(void)
 			printf("# found %d cfa %d fp %d flags %#x\n", found, r.cfa_off8 * 8,
 			       r.fp_off8 * 8, r.flags);
 	}
+}
+
+int main(void)
+{
+	try_codes(codes, sizeof(codes) / sizeof(*codes), false);
+	try_codes(starts, sizeof(starts) / sizeof(*starts), true);
 
 	static const struct { const char *name; uint8_t b[7]; bool want; } calls[] = {
 		{ "call rel32", { 0x90, 0x90, 0xe8, 1, 2, 3, 4 }, true },

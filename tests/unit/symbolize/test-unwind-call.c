@@ -1,4 +1,4 @@
-/* What code says of a frame's caller: functions of this program, and the CFI that it has. */
+/* What code says of a frame's caller: functions of this program, and the CFI that they have. */
 
 #include "symbolize/unwind-call.h"
 #include "symbolize/unwind-slow.h"
@@ -6,6 +6,8 @@
 
 #include <fcntl.h>
 #include <link.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* NAME: some instructions with their CFI, then the label NAME_pc. */
@@ -22,6 +24,22 @@ FUNCTION(by_memory, "mov %fs:0, %rax\n\tmov 0x38(%rax), %rsp\n\tcall *%rdx");
 FUNCTION(usual, "push %rbp\n\t.cfi_adjust_cfa_offset 8\n\tmov %rsp, %rbp\n\tmov %rsp, %rax\n\t"
 		"mov %rdi, %r12\n\tmov (%rdi), %r12\n\tmov %rbp, %rsp\n\tmov %esp, %eax");
 FUNCTION(by_fp, "push %rbp\n\tmov %rsp, %rbp\n\t.cfi_def_cfa %rbp, 16\n\tmov %rbx, %rsp");
+FUNCTION(root, ".cfi_undefined %rip\n\tnop");
+FUNCTION(outer, "sub $8, %rsp\n\t.cfi_adjust_cfa_offset 8\n\tcall catcher");
+#define FRAMED "push %rbp\n\t.cfi_adjust_cfa_offset 8\n\t.cfi_offset %rbp, -16\n\t" \
+	"mov %rsp, %rbp\n\t.cfi_def_cfa_register %rbp\n\t"
+FUNCTION(catcher, FRAMED "call thrower");
+FUNCTION(thrower, FRAMED "call returner");
+/* as __builtin_eh_return makes them */
+FUNCTION(returner, ".cfi_adjust_cfa_offset 56\n\t.cfi_offset %rbp, -16\n\t"
+		   ".cfi_offset %rdx, -24\n\t.cfi_offset %rax, -32");
+FUNCTION(left, ".cfi_offset %rdx, -24\n\t.cfi_offset %rax, -32");
+FUNCTION(handles, FRAMED "call left\n\tpop %rbp\n\t.cfi_def_cfa %rsp, 8\n\tret\n\t"
+			 ".cfi_def_cfa %rbp, 16");
+FUNCTION(calls_never, "sub $8, %rsp\n\t.cfi_adjust_cfa_offset 8\n\tcall never");
+__asm__(".text\n\t.type never, %function\nnever:\n\tpush %rbx\n\tsub $24, %rsp\n"
+	"never_pc:\n\thlt\n\tjmp never_pc\n\t.size never, . - never");
+extern const char never_pc[];
 #elif defined(__aarch64__)
 #define ARCH CFI_ARM64
 FUNCTION(by_register, "stp x29, x30, [sp, #-16]!\n\t.cfi_adjust_cfa_offset 16\n\tmov sp, x1");
@@ -129,6 +147,96 @@ static void test_calls(void)
 	       UNWIND_CALL_INDIRECT, "by a pointer");
 }
 
+#if defined(__x86_64__)
+
+#define SP 0x7ffc00001000ull
+#define AT(i) (SP + 8ull * (i))
+
+static const uint64_t *stack_at(uint64_t pc, uint64_t fp, const uint64_t *stack, size_t n,
+				struct unwind_result *ret)
+{
+	static uint64_t pcs[8];
+	static struct unwind *u;
+	struct unwind_options o = { .arch = ARCH, .find_module = find_module };
+	struct unwind_regs regs = { .valid = ~0ull };
+	struct unwind_input in = { .regs = &regs, .stack = (const uint8_t *)stack,
+		.n_stack_bytes = n * 8, .ctx = &self, .space = 1 };
+	unwind_free(u);
+	u = unwind_new(&o);
+	if (!u)
+		abort();
+	regs.r[16] = pc;
+	regs.r[7] = SP;
+	regs.r[6] = fp;
+	unwind_stack(u, &in, NULL, ret);
+	memset(pcs, 0, sizeof(pcs));
+	for (uint32_t i = 0; i < ret->n && i < 8; i++)
+		pcs[i] = ret->frame[i].pc;
+	return pcs;
+}
+
+static void test_handlers(void)
+{
+	struct unwind_result r;
+	uint64_t stack[24] = { 0 };
+	/* returner: words 0 .. 7, thrower 8 .. 13, catcher 14 .. 17, outer 18 .. 19 */
+	stack[6] = AT(16);      /* the catcher's already, no more the thrower's */
+	stack[7] = ADDRESS(thrower_pc);
+	stack[9] = AT(16);      /* dead: some function that the catcher has called before */
+	stack[10] = ADDRESS(outer_pc);
+	stack[12] = AT(16);
+	stack[13] = ADDRESS(catcher_pc);
+	stack[16] = 0;
+	stack[17] = ADDRESS(outer_pc);
+	stack[19] = ADDRESS(root_pc);
+	const uint64_t *pc = stack_at(ADDRESS(returner_pc), 0, stack, 24, &r);
+	tap_ok(r.end == UNWIND_ROOT && r.n == 5 && pc[1] == ADDRESS(thrower_pc) &&
+		       pc[2] == ADDRESS(catcher_pc) && pc[3] == ADDRESS(outer_pc),
+	       "a frame pointer that is the handler's already is not the thrower's");
+	stack[6] = AT(12);
+	pc = stack_at(ADDRESS(returner_pc), 0, stack, 24, &r);
+	tap_ok(r.end == UNWIND_ROOT && r.n == 5 && pc[2] == ADDRESS(catcher_pc),
+	       "the thrower's own is left as it is");
+
+	memset(stack, 0, sizeof(stack));
+	stack[0] = ADDRESS(handles_pc);
+	stack[3] = ADDRESS(root_pc);
+	pc = stack_at(ADDRESS(left_pc), AT(2), stack, 24, &r);
+	tap_ok(r.end == UNWIND_ROOT && r.n == 3 && pc[1] == ADDRESS(handles_pc) &&
+		       r.frame[1].flags & UNWIND_FRAME_EXACT,
+	       "a handler's address is where it goes on, not behind a call");
+}
+
+static void test_no_return(void)
+{
+	struct unwind_result r;
+	uint64_t stack[8] = { 0 };
+	stack[1] = ADDRESS(calls_never_pc); /* dead: an earlier call */
+	stack[4] = ADDRESS(calls_never_pc);
+	stack[6] = ADDRESS(root_pc);
+	const uint64_t *pc = stack_at(ADDRESS(never_pc), 0, stack, 8, &r);
+	tap_ok(r.end == UNWIND_ROOT && r.n == 3 && pc[1] == ADDRESS(calls_never_pc) &&
+		       r.frame[1].flags & UNWIND_FRAME_GUESSED,
+	       "no CFI and no return: the call of the function shows where its frame begins");
+	stack[4] = ADDRESS(outer_pc);
+	stack_at(ADDRESS(never_pc), 0, stack, 8, &r);
+	tap_ok(r.end == UNWIND_NO_CFI && r.n == 1, "but not a call that stands elsewhere");
+}
+
+#else
+
+static void test_handlers(void)
+{
+	tap_skip("handlers", "x86-64 only");
+}
+
+static void test_no_return(void)
+{
+	tap_skip("no return", "x86-64 only");
+}
+
+#endif
+
 int main(void)
 {
 	dl_iterate_phdr(note_self, &self);
@@ -137,6 +245,8 @@ int main(void)
 		return 1;
 	test_switches();
 	test_calls();
+	test_handlers();
+	test_no_return();
 	cfi_close(self.cfi);
 	close(fd);
 	return tap_done();
