@@ -5,7 +5,9 @@
  * V8 writes 0xdeadbeef into the padding of the header, by which it is known here.  It adds the 64
  * bytes of an ELF header to the addresses of its line entries, and up to version 11 writes freed
  * memory as their file names: what is no text is taken for no name, and the file is read from the
- * function's name instead (symbolizer.c).
+ * function's name instead (symbolizer.c).  Where that memory has a zero byte in it, a name seems to
+ * end early, and all behind it to be something else; then the entries do not end where the record
+ * does.  Mostly all of them are of one script, so of one length, by which they are found again.
  */
 
 #include "symbolize/jitdump.h"
@@ -24,6 +26,8 @@
 #define V8_PADDING 0xdeadbeefu
 #define V8_SHIFT 64u
 #define PREFIX_BYTES 16u
+#define ENTRY_BYTES_MIN 17u   /* of a line: address, line, discriminator, and a name's NUL */
+#define PADDING_BYTES_MAX 7u  /* V8 ends records at multiples of 8 */
 #define MOVE_BACK_MAX 4096u   /* loads that a move is searched among, before they are in order */
 
 enum { CODE_LOAD, CODE_MOVE, CODE_DEBUG_INFO, CODE_CLOSE, CODE_UNWINDING_INFO };
@@ -93,23 +97,16 @@ static int compare_line(const void *a, const void *b)
 	return (x->address > y->address) - (x->address < y->address);
 }
 
-static bool take_lines(struct jitdump *d, struct jitcode *j, struct bytes *b)
+/* All entries one behind the other; false where they do not fill the record. */
+static bool read_entries(struct jitdump *d, struct jitcode *j, struct bytes b, uint64_t n)
 {
-	uint64_t start = bytes_u64(b), n = bytes_u64(b);
-	drop_lines(d);
-	/* An entry has 16 bytes and a name's NUL at least. */
-	if (b->bad || n > bytes_left(b) / 17)
-		return false;
-	d->line = calloc(n ? n : 1, sizeof(*d->line));
-	if (!d->line)
-		return false;
 	const char *file = NULL, *raw_file = NULL;
-	for (uint64_t i = 0; i < n && !b->bad; i++) {
+	for (uint64_t i = 0; i < n && !b.bad; i++) {
 		struct jitdump_line *l = &d->line[i];
-		l->address = bytes_u64(b);
-		l->line = bytes_u32(b);
-		bytes_u32(b);  /* discriminator */
-		const char *name = bytes_cstr(b);
+		l->address = bytes_u64(&b);
+		l->line = bytes_u32(&b);
+		bytes_u32(&b);  /* discriminator */
+		const char *name = bytes_cstr(&b);
 		/* "\xff": as before. */
 		if (strcmp(name, "\xff") != 0 && (!raw_file || strcmp(name, raw_file) != 0)) {
 			raw_file = name;
@@ -118,12 +115,53 @@ static bool take_lines(struct jitdump *d, struct jitcode *j, struct bytes *b)
 		}
 		l->file = file;
 	}
-	if (b->bad) {
+	return !b.bad && bytes_left(&b) <= PADDING_BYTES_MAX;
+}
+
+/* Entries of n_each bytes, with names that mean nothing; false where their addresses show that they
+ * are none. */
+static bool read_even_entries(struct jitdump *d, struct bytes b, uint64_t n, uint64_t n_each)
+{
+	for (uint64_t i = 0; i < n; i++) {
+		struct jitdump_line *l = &d->line[i];
+		struct bytes entry = bytes_of(b.p + i * n_each, n_each);
+		l->address = bytes_u64(&entry);
+		l->line = bytes_u32(&entry);
+		l->file = NULL;
+		if (l->address - d->line_start >= JITCODE_CODE_BYTES_MAX || entry.end[-1] != '\0')
+			return false;
+	}
+	return true;
+}
+
+/* What V8's entries can be where their names do not tell where they end. */
+static bool read_damaged_entries(struct jitdump *d, struct bytes b, uint64_t n)
+{
+	uint64_t longest = n ? bytes_left(&b) / n : 0;
+	for (uint64_t each = longest; each >= ENTRY_BYTES_MIN; each--) {
+		if (bytes_left(&b) - n * each > PADDING_BYTES_MAX)
+			return false;
+		if (read_even_entries(d, b, n, each))
+			return true;
+	}
+	return false;
+}
+
+static bool take_lines(struct jitdump *d, struct jitcode *j, struct bytes *b)
+{
+	uint64_t start = bytes_u64(b), n = bytes_u64(b);
+	drop_lines(d);
+	if (b->bad || n > bytes_left(b) / ENTRY_BYTES_MIN)
+		return false;
+	d->line = calloc(n ? n : 1, sizeof(*d->line));
+	if (!d->line)
+		return false;
+	d->line_start = start;
+	if (!read_entries(d, j, *b, n) && !(d->is_v8 && read_damaged_entries(d, *b, n))) {
 		drop_lines(d);
 		return false;
 	}
 	d->n_lines = (uint32_t)n;
-	d->line_start = start;
 	qsort(d->line, n, sizeof(*d->line), compare_line);
 	return true;
 }

@@ -350,6 +350,81 @@ static void odd_dumps(void)
 	jitcode_done(&j);
 }
 
+/* How many lines that code has got, of the records so far. */
+static uint32_t n_lines_at(const struct builder *b, uint64_t pc, uint64_t *ret_n_bad,
+			   uint32_t *ret_last)
+{
+	struct jitcode j;
+	struct jitdump d;
+	size_t want;
+	jitcode_init(&j, NULL);
+	jitdump_init(&d);
+	jitdump_take(&d, &j, b->bytes, b->n, 100, &want);
+	settle(&j);
+	const struct jitcode_entry *e = jitcode_find(&j, pc, 100);
+	uint32_t n = e ? e->n_lines : UINT32_MAX;
+	*ret_last = n && e ? e->line[n - 1].line : 0;
+	*ret_n_bad = d.n_bad;
+	jitdump_done(&d);
+	jitcode_done(&j);
+	return n;
+}
+
+static void odd_line(struct builder *b, uint64_t at, uint32_t number)
+{
+	put64(b, at);
+	put32(b, number);
+	put32(b, 0);
+	put(b, "\x35\xfe\0\x5c/hot.js", 12);  /* with the NUL at its end */
+}
+
+/* Line entries that do not fill their record. */
+static void odd_lines(void)
+{
+	struct builder b;
+	uint64_t n_bad;
+	uint32_t last;
+	for (int is_v8 = 0; is_v8 < 2; is_v8++) {
+		header(&b, is_v8 ? 0xdeadbeef : 0, 0);
+		begin(&b, 2, 1);
+		put64(&b, 0x1000);
+		put64(&b, 3);
+		for (uint32_t i = 0; i < 3; i++)
+			odd_line(&b, 0x1040 + 4 * i, 5 + i);
+		put(&b, "\0\0\0\0", 4);
+		end(&b);
+		load(&b, 10, 0x1000, 0x100, 1, "f");
+		load(&b, 11, 0x2000, 0x100, 2, "g");
+		uint32_t n = n_lines_at(&b, 0x1000, &n_bad, &last);
+		tap_int(n, is_v8 ? 3 : 0, is_v8 ? "V8: names with zero bytes do not hide the lines"
+						: "entries that do not fill the record are none");
+		tap_int((long)n_bad, !is_v8, "and are counted, where they are not found again");
+		tap_int(last, is_v8 ? 7 : 0, "the last line");
+		tap_int(n_lines_at(&b, 0x2000, &n_bad, &last), 0, "the code behind has none");
+	}
+	header(&b, 0xdeadbeef, 0);
+	begin(&b, 2, 1);
+	put64(&b, 0x1000);
+	put64(&b, 2);
+	odd_line(&b, 0x1040, 5);
+	put(&b, "\0\0\0\0\0\0\0\0", 8);
+	odd_line(&b, 0x1044, 6);
+	end(&b);
+	load(&b, 10, 0x1000, 0x100, 1, "f");
+	tap_int(n_lines_at(&b, 0x1000, &n_bad, &last), 0, "V8: entries of two lengths are lost");
+	tap_int((long)n_bad, 1, "and counted");
+	header(&b, 0, 0);
+	begin(&b, 2, 1);
+	put64(&b, 0x1000);
+	put64(&b, 1);
+	line(&b, 0x1000, 5, "a.js");
+	line(&b, 0x1008, 6, "a.js");
+	end(&b);
+	load(&b, 10, 0x1000, 0x100, 1, "f");
+	tap_int(n_lines_at(&b, 0x1000, &n_bad, &last), 0, "more entries than are told of");
+	tap_int((long)n_bad, 1, "are counted");
+}
+
 int main(void)
 {
 	by_time();
@@ -360,5 +435,6 @@ int main(void)
 	regions();
 	dump();
 	odd_dumps();
+	odd_lines();
 	return tap_done();
 }
