@@ -2,8 +2,9 @@
  * /proc/PID/map_files holds one magic link per file mapping: it leads to the mapped inode
  * itself, deleted or not, through any mount namespace, but following it takes
  * CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN.  /proc/PID/root takes no more than being allowed
- * to ptrace.  The host's own file of the same name is right for processes of the host and
- * needs nothing at all, but is believed only if device and inode are the mapped ones.
+ * to ptrace, and so does /proc/PID/exe, which leads to a main binary that is deleted.  The host's
+ * own file of the same name is right for processes of the host and needs nothing at all, but is
+ * believed only if device and inode are the mapped ones.
  *
  * Names below a root are resolved with RESOLVE_IN_ROOT (Linux 5.6), so that a container's absolute
  * symbolic link stays inside the container.
@@ -105,6 +106,25 @@ static int open_on_host(const struct host *h, const struct dsofile *want, char *
 	return TAKE_FD(fd);
 }
 
+/* The main binary, deleted or not: this link asks for no more than the process's root does. */
+static int open_exe(const struct host *h, const struct dsofile *want, char **ret_path)
+{
+	CLEANUP_CLOSE int fd = host_open_file(h, HOST_PROC, OPEN_FLAGS, "%u/exe", want->pid);
+	if (fd < 0)
+		return fd;
+	if (!is_wanted(fd, want, true))
+		return -ESTALE;
+	if (asprintf(ret_path, "%s/%u/exe", h->path[HOST_PROC], want->pid) < 0)
+		return -ENOMEM;
+	return TAKE_FD(fd);
+}
+
+/* A file in memory has a name, but is in no folder. */
+static bool is_in_folder(const struct dsofile *want)
+{
+	return want->filename[0] == '/' && strncmp(want->filename, "/memfd:", 7) != 0;
+}
+
 /* Of two reasons the one that tells more: a file that is gone tells least. */
 static int better_reason(int a, int b)
 {
@@ -113,15 +133,16 @@ static int better_reason(int a, int b)
 
 static int open_of_process(const struct host *h, const struct dsofile *want, char **ret_path)
 {
-	int reason = 0;
-	int fd = open_map_file(h, want, ret_path);
-	if (fd >= 0)
-		return fd;
-	reason = better_reason(reason, fd);
-	if (want->filename[0] != '/' || strncmp(want->filename, "/memfd:", 7) == 0)
-		return reason;
-	fd = open_in_process_root(h, want, ret_path);
-	return fd >= 0 ? fd : better_reason(reason, fd);
+	int fd = open_map_file(h, want, ret_path), reason = fd;
+	if (fd < 0 && is_in_folder(want)) {
+		fd = open_in_process_root(h, want, ret_path);
+		reason = better_reason(reason, fd);
+	}
+	if (fd < 0) {
+		fd = open_exe(h, want, ret_path);
+		reason = better_reason(reason, fd);
+	}
+	return fd >= 0 ? fd : reason;
 }
 
 int dsofile_open(const struct host *h, const struct dsofile *want, char **ret_path)
@@ -137,7 +158,7 @@ int dsofile_open(const struct host *h, const struct dsofile *want, char **ret_pa
 		if (fd >= 0)
 			return fd;
 	}
-	if (want->filename[0] != '/' || strncmp(want->filename, "/memfd:", 7) == 0)
+	if (!is_in_folder(want))
 		return reason;
 	fd = open_on_host(h, want, ret_path);
 	if (fd >= 0)

@@ -20,10 +20,10 @@ struct dsofile {
 };
 
 /*
- * Tries /proc/PID/map_files/START-END, then the name below /proc/PID/root, then the name
- * below the host's root.  A file is taken only when it is a regular one and has the inode
+ * Tries /proc/PID/map_files/START-END, then the name below /proc/PID/root, then /proc/PID/exe, then
+ * the name below the host's root.  A file is taken only when it is a regular one and has the inode
  * number and the device.  Of a process whose main thread has ended the folder of another thread
- * is looked into.  Where the first two show another device than the kernel's maps do
+ * is looked into.  Where the first three show another device than the kernel's maps do
  * (btrfs and overlayfs have anonymous ones, major 0) the inode number is enough; for the host's own
  * file of that name it is not.  Returns a descriptor, and in *ret_path by which
  * name (the caller frees it); or -errno: -ESTALE where only other files were found.

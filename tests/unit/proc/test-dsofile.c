@@ -141,6 +141,11 @@ static void test_open(void)
 	tap_ok(symlink(in_base("c/bin/prog"), in_base("proc/8/exe")) == 0 &&
 	       dsofile_exe_ino(&host, 8) == want(8, "c/bin/prog", "").ino,
 	       "inode of the main binary");
+	w = want(8, "c/bin/prog", "/bin/prog (deleted)");
+	w.start = 0x700000;
+	tap_str(opened(&w), "proc/8/exe", "a deleted main binary without a right to its mappings");
+	w = want(8, "c/real/lib.so", "/lib/gone.so");
+	tap_str(opened(&w), "ESTALE", "it is no other file");
 	tap_int((long long)dsofile_exe_ino(&host, 9), 0, "none for who is gone");
 	void *image = NULL;
 	tap_int(dsofile_read_vdso(&host, 8, 0x1000, 0x3000, &image), -ENOENT, "memory of nobody");
