@@ -18,11 +18,23 @@
 
 #define GO_FRAMES_MAX 64
 
+/*
+ * A symbol without a size reaches up to the next one.  In files without their local symbols that
+ * may be far: OCaml marks where a module's code ends, and behind it come C functions.  So it is not
+ * taken for a function that, by its CFI, begins behind it.
+ */
+static bool is_its_name(struct symbolizer_batch *b, const struct symtab_symbol *symbol,
+			uint64_t vaddr)
+{
+	uint64_t start;
+	return symbol->sized || !symbolizer_find_start(b, vaddr, &start) || start <= symbol->start;
+}
+
 static bool add_symbol(struct symbolizer_batch *b, struct symelf *elf, struct symaddr *a,
 		       struct symline line)
 {
 	const struct symtab_symbol *symbol = symelf_find(elf, a->vaddr);
-	if (symbol) {
+	if (symbol && is_its_name(b, symbol, a->vaddr)) {
 		a->source = symbol->source;
 		return symbolizer_set_names(b, symbol->name, &line) &&
 		       symbolizer_add_line(b, a, &line);

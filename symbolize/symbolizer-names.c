@@ -20,11 +20,7 @@ static const char *base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/*
- * Where the function around vaddr begins, by its CFI, which stripped files have, too; else vaddr
- * itself.  So all addresses of one function get one name.
- */
-static uint64_t function_start(struct symbolizer_batch *b, uint64_t vaddr)
+bool symbolizer_find_start(struct symbolizer_batch *b, uint64_t vaddr, uint64_t *ret)
 {
 	struct cfi_fde fde;
 	uint32_t off;
@@ -36,17 +32,20 @@ static uint64_t function_start(struct symbolizer_batch *b, uint64_t vaddr)
 			     : d->fd < 0 || cfi_open_file(d->fd, &b->cfi))
 			b->cfi = NULL;
 	}
-	if (!b->cfi || cfi_find_fde(b->cfi, vaddr, &fde, &off, &is_debug) != CFI_UNUSUAL)
-		return vaddr;
-	return fde.start <= vaddr ? fde.start : vaddr;
+	if (!b->cfi || cfi_find_fde(b->cfi, vaddr, &fde, &off, &is_debug) != CFI_UNUSUAL ||
+	    fde.start > vaddr)
+		return false;
+	*ret = fde.start;
+	return true;
 }
 
 /* "[libfoo.so]+0x1234", "[vdso]+0x10" */
 uint32_t symbolizer_made_up_name(struct symbolizer_batch *b, uint64_t vaddr)
 {
 	char text[512];
+	/* all addresses of one function get one name */
 	if (b->d->key.kind == DSO_ELF || b->d->key.kind == DSO_VDSO)
-		vaddr = function_start(b, vaddr);
+		symbolizer_find_start(b, vaddr, &vaddr);
 	const char *base = *b->d->path ? base_name(b->d->path) : "unknown";
 	bool has_brackets = base[0] == '[';
 	snprintf(text, sizeof(text), "%s%.400s%s+0x%" PRIx64, has_brackets ? "" : "[", base,

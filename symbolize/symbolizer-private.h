@@ -31,6 +31,10 @@ struct symbolizer_batch {
 
 /* ---- names and lines: symbolizer-names.c ---------------------------------- */
 
+/* Where the function around vaddr begins, by its CFI, which stripped files have, too; false where
+ * that is not known. */
+bool symbolizer_find_start(struct symbolizer_batch *b, uint64_t vaddr, uint64_t *ret);
+
 /* The id of "[libfoo.so]+0x1234", "[vdso]+0x10". */
 uint32_t symbolizer_made_up_name(struct symbolizer_batch *b, uint64_t vaddr);
 

@@ -196,6 +196,17 @@ static void drop_shadowed(struct symtab *t)
 	t->n = n;
 }
 
+/* What compilers put before a program's own code has no sizes, and ends with frame_dummy, a jump.
+ * Behind it may come code without symbols (GHC's). */
+#define FRAME_DUMMY_BYTES_MAX 16u
+
+static uint64_t end_of_last_glue(const struct symtab_symbol *s)
+{
+	bool is_short = s->end - s->start <= FRAME_DUMMY_BYTES_MAX;
+	return is_short || strcmp(s->name, "frame_dummy") != 0 ? s->end
+							      : s->start + FRAME_DUMMY_BYTES_MAX;
+}
+
 void symtab_finish(struct symtab *t)
 {
 	if (t->n)
@@ -206,6 +217,8 @@ void symtab_finish(struct symtab *t)
 		struct symtab_symbol *s = &t->v[i];
 		if (!s->sized && i + 1 < t->n && t->v[i + 1].start < s->end)
 			s->end = t->v[i + 1].start;
+		if (!s->sized)
+			s->end = end_of_last_glue(s);
 		if (s->end > max_end)
 			max_end = s->end;
 		s->max_end = max_end;

@@ -80,7 +80,16 @@ __asm__(".text\n"
 	"asm_label:\n"
 	"	nop\n"
 	"	ret\n"
-	".size asm_with_size, .-asm_with_size\n");
+	".size asm_with_size, .-asm_with_size\n"
+	/* and one that ends the code before a function without any symbol */
+	".globl asm_code_end\n"
+	"asm_code_end:\n"
+	"	nop\n"
+	".cfi_startproc\n"
+	"	nop\n"
+	"	nop\n"
+	"	ret\n"
+	".cfi_endproc\n");
 
 /* Functions of another shared object, so that there are linker stubs. */
 NOINLINE int use_libc(const char *s)
@@ -107,14 +116,15 @@ NOINLINE void sort_some(int *v, size_t n)
 	}
 }
 
-extern char asm_without_size[], asm_with_size[], asm_label[];
+extern char asm_without_size[], asm_with_size[], asm_label[], asm_code_end[];
 
 static void print_marks(void)
 {
 	printf("innermost %p\nlocal %p\nglobal %p\nrenamed %p\n", marks[0], marks[1], marks[2],
 	       marks[3]);
-	printf("asm_without_size %p\nasm_with_size %p\nasm_label %p\n", (void *)asm_without_size,
-	       (void *)asm_with_size, (void *)asm_label);
+	printf("asm_without_size %p\nasm_with_size %p\nasm_label %p\nasm_code_end %p\n",
+	       (void *)asm_without_size, (void *)asm_with_size, (void *)asm_label,
+	       (void *)asm_code_end);
 	printf("strdup_stub %p\n", (void *)strdup);
 }
 

@@ -197,6 +197,18 @@ static void test_symbols(void)
 	r = resolve("c", "/c", mark_vaddr("c", "asm_with_size") - 1, false);
 	tap_str(chain_text(&r), "asm_without_size@0", "no size: up to the next symbol");
 	result_done(&r);
+	uint64_t end = mark_vaddr("c", "asm_code_end");
+#ifdef __aarch64__
+	uint64_t hidden = end + 4;
+#else
+	uint64_t hidden = end + 1;
+#endif
+	char made_up[64];
+	snprintf(made_up, sizeof(made_up), "[c]+0x%" PRIx64 "@0", hidden);
+	is_chain("c", "c", "asm_code_end", "asm_code_end@0");
+	r = resolve("c", "/c", hidden + hidden - end, false);
+	tap_str(chain_text(&r), made_up, "no size: not for a function that begins behind it");
+	result_done(&r);
 	r = resolve("c", "/c", mark_vaddr("c", "strdup_stub"), false);
 	tap_str(chain_text(&r), "strdup@plt@0", "linker stub");
 	tap_int(r.addr.source, SYMBOLIZER_PLT, "named by its relocation");

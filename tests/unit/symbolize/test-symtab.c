@@ -87,6 +87,7 @@ static void test_sizes(void)
 	add("label", 0x1014, 0, STB_LOCAL, STT_NOTYPE, CODE1);
 	add("outer", 0x1100, 0x100, STB_GLOBAL, STT_FUNC, CODE1);
 	add("inner", 0x1120, 0x10, STB_LOCAL, STT_FUNC, CODE1);
+	add("frame_dummy", 0x1300, 0, STB_LOCAL, STT_FUNC, CODE1);
 	add("last", 0x1ff0, 0, STB_GLOBAL, STT_FUNC, CODE1);
 	add("too_long", 0x3000, UINT64_MAX, STB_GLOBAL, STT_FUNC, CODE2);
 	Elf *elf = end(&t);
@@ -97,6 +98,8 @@ static void test_sizes(void)
 	is(&t, 0x1020, NULL);
 	is(&t, 0x1030, "unsized");
 	is(&t, 0x103f, "unsized");
+	is(&t, 0x130f, "frame_dummy");
+	is(&t, 0x1310, NULL);
 	is(&t, 0x1040, "next");
 	is(&t, 0x1048, NULL);
 	is(&t, 0x1110, "outer");
