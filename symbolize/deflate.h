@@ -36,7 +36,7 @@ struct deflate {
 	struct deflate_input in;
 	bool is_last_input;      /* nothing follows it */
 	enum deflate_state state;
-	bool is_last_block;
+	bool is_last_block, has_bmi2;
 	uint32_t n_stored;       /* bytes left of a block that is stored as it is */
 	struct deflate_code length, distance;
 };
