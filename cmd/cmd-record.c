@@ -16,6 +16,7 @@
 #include "cprof.h"
 
 #include <errno.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -47,6 +48,7 @@ static int summarize(struct recording *rec)
 		.recorder = rec->recorder, .file = rec->files.file, .verbose = rec->opts.verbose,
 		.command_name = rec->launch.name, .command_ended = rec->launch.ended,
 		.command_status = rec->launch.ended ? launch_status(&rec->launch) : 0,
+		.command_signal = launch_signal(&rec->launch),
 		.own_cpu_s = summary_own_cpu_s(), .used_by_ticks = rec->opts.config.all_processes,
 	};
 	if (!rec->opts.quiet) {
@@ -58,6 +60,8 @@ static int summarize(struct recording *rec)
 		if (fflush(stdout) != 0) {
 			struct err e;
 			err_errno(&e, errno, "cannot write the summary to stdout");
+			__fpurge(stdout);  /* said once is enough */
+			clearerr(stdout);
 			return cmd_fail("record", &e);
 		}
 	}

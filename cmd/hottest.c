@@ -8,6 +8,7 @@
 #include "view/scale.h"
 #include "view/top.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -35,16 +36,33 @@ static void print_quoted(const char *path)
 	fputc('\'', stderr);
 }
 
+/* What stands for a function without a name (cprof-profile(7)): what would give it one. */
+static void explain_nameless(bool any_made, bool any_in_file)
+{
+	if (any_made)
+		fputs("'[jit]' is code made at run time that has told no names: see CODE MADE AT "
+		      "RUN TIME\n  in cprof-record(1), for example node --perf-basic-prof\n",
+		      stderr);
+	if (any_in_file)
+		fputs("'[file]+0x...' is a function that its file has no symbol for: -v tells "
+		      "which package has\n", stderr);
+}
+
 static void print_rows(const struct top *t)
 {
 	char percent[SCALE_TEXT_MAX];
+	bool any_made = false, any_in_file = false;
 	for (uint32_t i = 0; i < t->n_rows && i < N_SHOWN; i++) {
 		if (t->row[i].flat == 0)
 			break;
+		const char *name = top_name(t, i)->name;
 		fprintf(stderr, "  %7s  ", scale_percent(t->row[i].flat, t->total, percent));
-		text_print(stderr, top_name(t, i)->name);
+		text_print(stderr, name);
 		fputc('\n', stderr);
+		any_made |= strncmp(name, "[jit]", 5) == 0;
+		any_in_file |= name[0] == '[' && strstr(name, "]+0x");
 	}
+	explain_nameless(any_made, any_in_file);
 }
 
 void hottest_print(const char *path)

@@ -137,7 +137,7 @@ void importsummary_print(const struct importsummary *s, FILE *to)
 		print_event(s, to, i);
 	for (size_t i = 0; i < N_NOTES; i++)
 		if (note[i].n && (note[i].always || s->verbose))
-			fprintf(to, "  %" PRIu64 " %s\n", note[i].n, note[i].what);
+			summaryparts_count(note[i].n, note[i].what, to);
 	if (!s->verbose)
 		return;
 	print_origin(&im, to);

@@ -140,6 +140,11 @@ int launch_status(const struct launch *l)
 	return WIFSIGNALED(l->status) ? 128 + WTERMSIG(l->status) : WEXITSTATUS(l->status);
 }
 
+int launch_signal(const struct launch *l)
+{
+	return l->ended && WIFSIGNALED(l->status) ? WTERMSIG(l->status) : 0;
+}
+
 void launch_done(struct launch *l)
 {
 	bool waits = l->go_fd >= 0;

@@ -32,6 +32,9 @@ bool launch_reap(struct launch *l, bool wait);
 /* The exit status that a shell would show: 128 + signal when it was killed. */
 int launch_status(const struct launch *l);
 
+/* The signal that has killed it; 0: none has. */
+int launch_signal(const struct launch *l);
+
 /* Ends a command that has not exec'ed yet; closes what is open. */
 void launch_done(struct launch *l);
 

@@ -7,6 +7,7 @@
 #include <argp.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +58,11 @@ static void print_help(FILE *to)
 		    "Commands:\n");
 	for (size_t i = 0; i < N_COMMANDS; i++)
 		fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->help);
-	fprintf(to, "\n'cprof COMMAND --help' shows a command's options, 'man cprof-COMMAND' "
+	fprintf(to, "\nTo begin with:\n"
+		    "  cprof record ./program    writes cprof.cycles.pb.gz or "
+		    "cprof.cpu-clock.pb.gz\n"
+		    "  cprof report FILE         shows its hottest functions\n"
+		    "\n'cprof COMMAND --help' shows a command's options, 'man cprof-COMMAND' "
 		    "explains them.\n");
 }
 
@@ -76,6 +81,22 @@ static void close_stdout(void)
 		return;
 	fprintf(stderr, "cprof: cannot write to stdout: %s\n", strerror(errno));
 	_exit(CMD_FAILED);
+}
+
+static int fail_unknown(const char *name)
+{
+	bool is_option = name[0] == '-';
+	fputs(is_option ? "cprof: unrecognized option '" : "cprof: no command '", stderr);
+	text_print(stderr, name);
+	fputs("'\n  the commands are:", stderr);
+	for (size_t i = 0; i < N_COMMANDS; i++)
+		fprintf(stderr, " %s", commands[i]->name);
+	fputc('\n', stderr);
+	if (is_option)
+		fputs("  options stand behind the command, as in 'cprof record -p PID'\n", stderr);
+	else if (strchr(name, '/'))
+		fputs("  to record a program: 'cprof record PROGRAM [ARG...]'\n", stderr);
+	return CMD_USAGE;
 }
 
 int main(int argc, char **argv)
@@ -105,9 +126,5 @@ int main(int argc, char **argv)
 		argv[1] = full;
 		return commands[i]->run(argc - 1, argv + 1);
 	}
-	fprintf(stderr, "cprof: no command '%s'\n  the commands are:", name);
-	for (size_t i = 0; i < N_COMMANDS; i++)
-		fprintf(stderr, " %s", commands[i]->name);
-	fputc('\n', stderr);
-	return CMD_USAGE;
+	return fail_unknown(name);
 }

@@ -4,6 +4,7 @@
 #include "base/err.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -54,6 +55,13 @@ static int open_stdout(struct output *o, size_t n, struct err *e)
 	int code = output_check_terminal(e);
 	if (code < 0)
 		return code;
+	/* main() has put /dev/null, for reading, in the place of a closed one. */
+	int flags = fcntl(STDOUT_FILENO, F_GETFL);
+	if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY) {
+		code = err_errno(e, EBADF, "cannot write to stdout");
+		err_hint(e, "it is closed, or open for reading only; give a file by -o FILE");
+		return code;
+	}
 	o->path = strdup("-");
 	if (!o->path)
 		return err_errno(e, ENOMEM, "cannot open the output");

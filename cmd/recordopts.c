@@ -49,7 +49,7 @@ static const struct argp_option options[] = {
 	  "Record all processes of the machine; a command only says how long", 1 },
 	{ "cpu", 'C', "LIST", 0, "The same, but only on these CPUs: 0,2 or 0-3,8", 1 },
 	{ "no-inherit", OPT_NO_INHERIT, NULL, 0,
-	  "Leave out threads and children that are made later", 1 },
+	  "Leave out threads and children made later", 1 },
 	{ "scope", OPT_SCOPE, "SCOPE", 0, "How events are opened: auto, task, cpu or cgroup", 1 },
 
 	{ NULL, 0, NULL, 0, "Events:", 2 },

@@ -38,12 +38,14 @@ struct loss {
 
 /* Of all events together. */
 struct event_losses {
-	uint64_t n_lost, n_lost_by_pmu, n_throttles, n_silent;
+	uint64_t n_samples, n_lost, n_lost_by_pmu, n_throttles, n_silent;
 };
 
 static void list_losses(const struct cprof_stats *st, const struct event_losses *ev,
 			struct loss out[N_LOSSES])
 {
+	/* Here and there one is normal; many are a sign that maps could not be read. */
+	bool many_unknown = st->n_unknown_pc > ev->n_samples / 20;
 	const struct loss all[N_LOSSES] = {
 		{ ev->n_lost, "lost", "samples lost: the ring was full (--ring-size, lower -F)",
 		  true },
@@ -62,7 +64,7 @@ static void list_losses(const struct cprof_stats *st, const struct event_losses 
 		{ st->n_not_unwound, "not_unwound", "samples of 32-bit code, which is not unwound",
 		  true },
 		{ st->n_unknown_pc, "unknown_pc", "samples at an address outside of all mappings",
-		  false },
+		  false, many_unknown },
 		{ st->n_shortened, "shortened",
 		  "stacks without their innermost frames: --max-memory", true },
 		{ st->n_dropped, "dropped", "samples without their stack: --max-memory", true },
@@ -101,6 +103,7 @@ static void sum_losses(const struct summary *s, struct loss out[N_LOSSES])
 	cprof_recorder_stats(s->recorder, &st);
 	for (size_t i = 0; i < cprof_recorder_n_events(s->recorder); i++) {
 		cprof_recorder_event_stats(s->recorder, i, &ev);
+		sum.n_samples += ev.n_samples;
 		sum.n_lost += ev.n_lost;
 		sum.n_lost_by_pmu += ev.n_lost_by_pmu;
 		sum.n_throttles += ev.n_throttles;
@@ -199,7 +202,8 @@ static void print_event(const struct summary *s, FILE *to, size_t i)
 			100.0 * (double)ev.time_running_ns / (double)ev.time_enabled_ns,
 			ev.scale > 1 ? " and scaled" : "");
 	if (s->file[i].path)
-		fprintf(to, " -> %s (%s)", s->file[i].path,
+		fprintf(to, " -> %s (%s)",
+			strcmp(s->file[i].path, "-") ? s->file[i].path : "standard output",
 			units_size_text(s->file[i].n_bytes, text));
 	fputc('\n', to);
 	if (is_gap(s, percent, &ev) && percent < 100 && st.scope == CPROF_SCOPE_TASK)
@@ -238,8 +242,11 @@ void summary_print(const struct summary *s, FILE *to)
 			st.n_own_samples, (int)getpid());
 	for (size_t i = 0; i < N_LOSSES; i++)
 		if (loss[i].n && (loss[i].forbidden || loss[i].told || s->verbose))
-			fprintf(to, "  %" PRIu64 " %s\n", loss[i].n, loss[i].what);
-	if (s->command_ended && s->command_status)
+			summaryparts_count(loss[i].n, loss[i].what, to);
+	if (s->command_signal)
+		fprintf(to, "  '%s' was killed by signal %d (%s)\n", s->command_name,
+			s->command_signal, strsignal(s->command_signal));
+	else if (s->command_ended && s->command_status)
 		fprintf(to, "  '%s' ended with status %d\n", s->command_name, s->command_status);
 	if (!s->verbose)
 		return;

@@ -22,7 +22,8 @@ struct summary {
 	const struct summary_file *file;  /* per event */
 	bool verbose;
 	const char *command_name;/* NULL: attached */
-	int command_status;
+	int command_status;      /* as a shell has it */
+	int command_signal;      /* that has killed it, or 0 */
 	bool command_ended;
 	double own_cpu_s;        /* of cprof itself */
 	bool used_by_ticks;      /* the CPU time used was counted in clock ticks */

@@ -4,6 +4,15 @@
 #include "cprof.h"
 
 #include <inttypes.h>
+#include <string.h>
+
+void summaryparts_count(uint64_t n, const char *what, FILE *to)
+{
+	size_t n_word = strcspn(what, " "), n_ending = 0;
+	if (n == 1 && n_word > 0 && what[n_word - 1] == 's')
+		n_ending = n_word > 4 && strncmp(what + n_word - 4, "sses", 4) == 0 ? 2 : 1;
+	fprintf(to, "  %" PRIu64 " %.*s%s\n", n, (int)(n_word - n_ending), what, what + n_word);
+}
 
 void summaryparts_ends(const struct cprof_stack_ends *ends, FILE *to)
 {

@@ -153,7 +153,9 @@ static void find_priority(struct cprof_doctor *d)
 					      "%s", "");
 	if (policy >= 0 && sched_getparam(0, &old) == 0 &&
 	    sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &p) == 0) {
-		sched_setscheduler(0, policy, &old);
+		/* Without CAP_SYS_NICE the flag is for good. */
+		if (sched_setscheduler(0, policy, &old) < 0)
+			sched_setscheduler(0, policy | SCHED_RESET_ON_FORK, &old);
 		doctor_worse(f, CPROF_FINDING_OK, "allowed: the reader of the rings is never late");
 		return;
 	}

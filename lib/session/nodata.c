@@ -3,12 +3,25 @@
 #include "base/err.h"
 #include "base/units.h"
 #include "session/recorder-private.h"
+#include "session/targetcheck.h"
 
 #include <errno.h>
 #include <string.h>
 
-static int explain_clock(const struct cprof_stats *st, const struct cprof_event_stats *ev,
-			 struct err *e)
+/* The first target that is stopped, by a signal or a debugger; 0: none is. */
+static pid_t stopped_target(const struct cprof_recorder *r)
+{
+	const struct cprof_config *c = &r->config;
+	for (size_t i = 0; i < c->n_pids + c->n_tids; i++) {
+		pid_t id = i < c->n_pids ? c->pid[i] : c->tid[i - c->n_pids];
+		if (targetcheck_is_stopped(r->host, id))
+			return id;
+	}
+	return 0;
+}
+
+static int explain_clock(const struct cprof_recorder *r, const struct cprof_stats *st,
+			 const struct cprof_event_stats *ev, struct err *e)
 {
 	char used[UNITS_TEXT_MAX], period[UNITS_TEXT_MAX];
 	uint64_t period_ns = ev->freq_hz ? 1000000000u / ev->freq_hz : ev->period;
@@ -17,8 +30,14 @@ static int explain_clock(const struct cprof_stats *st, const struct cprof_event_
 		err_hint(e, "the target may have been idle, or gone at once: record longer, or "
 			    "sample faster (-F)");
 	} else if (st->cpu_used_ns < 1000000u && st->duration_ns > 100000000u) {
-		err_set(e, ENODATA, "not one sample of '%s' came: the target was idle", ev->name);
-		err_hint(e, "record longer, or while it works");
+		pid_t stopped = stopped_target(r);
+		err_set(e, ENODATA, "not one sample of '%s' came: the target was %s", ev->name,
+			stopped ? "stopped" : "idle");
+		if (stopped)
+			err_hint(e, "continue it by 'kill -CONT %d', unless a debugger holds it",
+				 (int)stopped);
+		else
+			err_hint(e, "record longer, or while it works");
 	} else if (st->cpu_used_ns < 5 * period_ns) {
 		err_set(e, ENODATA, "not one sample of '%s' came: the target used %s of CPU time, "
 			"and one sample stands for %s", ev->name,
@@ -28,11 +47,14 @@ static int explain_clock(const struct cprof_stats *st, const struct cprof_event_
 	} else {
 		err_set(e, ENODATA, "not one sample of '%s' came, though the target used %s of CPU "
 			"time", ev->name, units_duration_text(st->cpu_used_ns, used));
-		err_hint(e,
-			 st->scope == CPROF_SCOPE_TASK
-				 ? "its threads may live shorter than a period each, which "
-				   "--scope task cannot see: use --scope cpu (CAP_PERFMON or root)"
-				 : "is it all on one side? see --user and --kernel");
+		if (st->scope == CPROF_SCOPE_TASK)
+			err_hint(e, "with --scope task each thread has a timer of its own on each "
+				    "CPU, and one that used less than %s there is not seen\n"
+				    "record longer, sample faster (-F), or use --scope cpu "
+				    "(CAP_PERFMON or root)",
+				 units_duration_text(period_ns, period));
+		else
+			err_hint(e, "is it all on one side? see --user and --kernel");
 	}
 	return -ENODATA;
 }
@@ -75,7 +97,13 @@ int cprof_recorder_check(struct cprof_recorder *r, size_t event, bool *ret_count
 	*ret_counted_zero = false;
 	if (ev.n_samples)
 		return 0;
+	if (r->config.delay_ns && r->end_ns < r->engine.window_start_ns) {
+		err_set(e, ENODATA, "not one sample of '%s' came: the recording ended before its "
+			"delay was over", ev.name);
+		err_hint(e, "the target may have ended: give a shorter --delay");
+		return -ENODATA;
+	}
 	*ret_counted_zero = !ev.is_clock && ev.counted == 0 &&
 			    ev.time_running_ns;
-	return ev.is_clock ? explain_clock(&st, &ev, e) : explain_counter(&ev, e);
+	return ev.is_clock ? explain_clock(r, &st, &ev, e) : explain_counter(&ev, e);
 }

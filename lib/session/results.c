@@ -52,7 +52,7 @@ bool results_stack_ends(const struct engine *g, size_t i, struct cprof_stack_end
 	const struct userstack *u = &g->walk.user;
 	*ret = (struct cprof_stack_ends){ 0 };
 	if (i == 0) {
-		memcpy(ret->n, u->ends.n, sizeof(ret->n));
+		memcpy(ret->n, u->ends.n, sizeof(u->ends.n));
 		ret->n_joined = u->n_joined;
 		ret->n_guessed = userstack_n_guessed(u);
 		return true;
@@ -64,7 +64,7 @@ bool results_stack_ends(const struct engine *g, size_t i, struct cprof_stack_end
 		if (sum == 0 || --i > 0)
 			continue;
 		ret->path = dso_get(&g->dsos, dso)->path;
-		memcpy(ret->n, u->module[dso].ends.n, sizeof(ret->n));
+		memcpy(ret->n, u->module[dso].ends.n, sizeof(u->module[dso].ends.n));
 		return true;
 	}
 	return false;

@@ -55,3 +55,12 @@ int targetcheck(const struct host *h, pid_t id, bool is_thread, struct err *e)
 	}
 	return flags & STAT_FLAG_KTHREAD ? TARGETCHECK_KERNEL : TARGETCHECK_USER;
 }
+
+bool targetcheck_is_stopped(const struct host *h, pid_t id)
+{
+	CLEANUP_FREE char *stat = NULL;
+	if (host_read_file(h, HOST_PROC, &stat, NULL, "%d/stat", id) < 0)
+		return false;
+	const char *rest = strrchr(stat, ')');
+	return rest && (strncmp(rest, ") T", 3) == 0 || strncmp(rest, ") t", 3) == 0);
+}

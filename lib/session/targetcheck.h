@@ -19,4 +19,7 @@ enum targetcheck_kind {
  * when there is none, -EINVAL for a zombie, and for a thread's id given as a process. */
 int targetcheck(const struct host *h, pid_t id, bool is_thread, struct err *e);
 
+/* Is that process or thread held, by a signal or by a debugger? */
+bool targetcheck_is_stopped(const struct host *h, pid_t id);
+
 #endif

@@ -78,9 +78,14 @@ is "$(cat old.keep)" precious 'without samples the existing file is untouched'
 check 'to stdout: the file and nothing else' sh -c "'$CPROF' record -q -e cpu-clock -o - -- \
 	sh -c '\"$PROG/spin\" 1 300 >/dev/null' | '$PYTHON' '$CPROF_SOURCE_ROOT/tests/pprof.py' - \
 	\"cum('spin_leaf') > 0.5\""
-run sh -c "'$CPROF' record -e cpu-clock -o - -- sh -c '\"$PROG/spin\" 1 300 >/dev/null' >&-"
+run sh -c "'$CPROF' record -e cpu-clock -o - -- sh -c '\"$PROG/spin\" 1 300 >ran.keep' >&-"
 check 'stdout closed: fails' test "$status" -ne 0
-like err 'stdout|standard output|bad file descriptor' 'stdout closed: says so'
+like err 'stdout.*bad file descriptor' 'stdout closed: says so'
+check 'stdout closed: before the command runs' test ! -e ran.keep
+run sh -c "'$CPROF' record --json -e cpu-clock -o j.pb.gz -- '$PROG/spin' 1 300 >&-"
+is "$status" 1 'stdout closed, for the summary: fails'
+is "$(grep -c 'cannot write' err)" 1 'stdout closed, for the summary: says so once'
+rm -f j.pb.gz
 if [ -e /dev/full ]; then
 	run sh -c "'$CPROF' record -e cpu-clock -o - -- sh -c '\"$PROG/spin\" 1 300 >/dev/null' >/dev/full"
 	check 'stdout full: fails' test "$status" -ne 0

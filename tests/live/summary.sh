@@ -66,7 +66,7 @@ kill $pid
 # Names that are missing: debug information took too long to read, or is another file's.
 run "$CPROF" record -e cpu-clock --symbol-timeout 1ns -o late.pb.gz -- "$PROG/inlines" 60
 is "$status" 0 '--symbol-timeout: recorded'
-like err '[1-9][0-9]* files whose debug information took too long' '--symbol-timeout: the summary tells'
+like err '[1-9][0-9]* files? whose debug information took too long' '--symbol-timeout: the summary tells'
 profile '--symbol-timeout: functions by the symbol table, no lines' late.pb.gz \
 	"path('outermost', 'main') > 0.8" "not any(l > 0 for f, l in lines('main') | lines('outermost'))"
 # losses WORD MIN: as --json tells them
@@ -98,7 +98,7 @@ profile 'a debug file that belongs: inlined calls' right.pb.gz \
 echo changed >>linked.debug.keep
 run "$CPROF" record -e cpu-clock -o misfit.pb.gz -- ./linked.keep 60
 is "$status" 0 'a debug file with another CRC: recorded'
-like err '[1-9][0-9]* files whose debug file is another' 'a debug file with another CRC: the summary tells'
+like err '[1-9][0-9]* files? whose debug file is another' 'a debug file with another CRC: the summary tells'
 run "$CPROF" record -v -e cpu-clock -o misfit.pb.gz -- ./linked.keep 60
 like err "linked.debug.keep' was not used: its CRC differs" '-v tells which, and why'
 profile 'a debug file with another CRC: not used' misfit.pb.gz "not any(lines('main'))" \

@@ -103,8 +103,20 @@ static void test_this_machine(void)
 	}
 	tap_int(code, 1, "a child whose main thread has ended looks like a zombie");
 	tap_int(targetcheck(&h, headless, false, &e), TARGETCHECK_USER, "but is a process");
+	tap_ok(!targetcheck_is_stopped(&h, headless) && !targetcheck_is_stopped(&h, getpid()),
+	       "and not stopped, nor is this one");
 	kill(headless, SIGKILL);
 	waitpid(headless, NULL, 0);
+	pid_t stopped = fork();
+	if (stopped == 0) {
+		raise(SIGSTOP);
+		_exit(0);
+	}
+	waitpid(stopped, NULL, WUNTRACED);
+	tap_ok(targetcheck_is_stopped(&h, stopped), "a child that is");
+	kill(stopped, SIGKILL);
+	waitpid(stopped, NULL, 0);
+	tap_ok(!targetcheck_is_stopped(&h, stopped), "one that is gone is not");
 	host_close(&h);
 }
 
