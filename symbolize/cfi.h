@@ -38,7 +38,8 @@ enum cfi_kind {
 	4u /* the return address is in the link register; else at CFA + ra_off8 * 8 */
 #define CFI_FLAG_DEBUG 8u    /* of CFI_UNUSUAL: the entry is in .debug_frame */
 #define CFI_FLAG_GUESSED 16u /* not by CFI but by the code: see cfi-code.h */
-#define CFI_FLAG_MADE 32u    /* of CFI_NONE: made by the process, see struct unwind_module */
+#define CFI_FLAG_MADE 32u    /* of CFI_NONE, and of CFI_PLAIN by the code: made by the process,
+			      * see struct unwind_module */
 
 /* A rule in 8 bytes, to be kept by address.  Offsets in units of 8 bytes. */
 struct cfi_rule {

@@ -13,6 +13,7 @@
 #include "symbolize/unwind-code.h"
 
 #include "symbolize/cfi-code.h"
+#include "symbolize/cfi-hotspot.h"
 #include "symbolize/x86insn.h"
 
 #include <string.h>
@@ -57,21 +58,67 @@ bool unwind_code_is_call(const struct unwind_walk *w, uint64_t ra)
 	       (cfi_code_ends_with_call(before, sizeof(before)) || code_is_goexit(w, &m, ra));
 }
 
+static uint64_t code_cfa(const struct unwind_frame *f, const struct cfi_rule *rule)
+{
+	return (rule->flags & CFI_FLAG_CFA_FP ? f->fp : f->sp) + (uint64_t)(rule->cfa_off8 * 8l);
+}
+
+/*
+ * Java's interpreter keeps below its frame pointer (interpreter_frame_sender_sp_offset, last_sp,
+ * method in HotSpot's frame_x86.hpp) the stack pointer of its sender, its own before it called
+ * another, if it has, and the method.  It takes its arguments from the stack, compiled code has
+ * them in registers: when that calls it, the stack pointer is moved between the two.
+ */
+uint64_t unwind_code_sender_sp(const struct unwind_walk *w, uint64_t fp)
+{
+	uint64_t sp, last_sp, method;
+	if (fp % 8 || !unwind_load(w, fp - 8, &sp) || !unwind_load(w, fp - 16, &last_sp) ||
+	    !unwind_load(w, fp - 24, &method))
+		return 0;
+	bool is_last = last_sp == 0 || fp - last_sp < UNWIND_ARGS_BYTES_MAX * 8 ||
+		       -last_sp < UNWIND_ARGS_BYTES_MAX; /* since JDK 22 words from fp */
+	return is_last && method && method % 8 == 0 &&
+	       (sp == fp + 16 || unwind_is_sender_sp(sp, fp)) ? sp : 0;
+}
+
+/* It jumps to a method and puts its own address on the stack, so that is behind no call.  But its
+ * frame shows by its frame pointer. */
+static bool code_is_interpreter(const struct unwind_walk *w, const struct cfi_rule *rule,
+				uint64_t cfa, uint64_t pc)
+{
+	struct unwind_module m;
+	uint64_t fp = w->frame[w->n - 1].fp, ra;
+	if (!pc || !w->find_module(w->in->ctx, pc, &m) || !m.is_made ||
+	    (rule->flags & CFI_FLAG_FP_SAVED &&
+	     !unwind_load(w, cfa + (uint64_t)(rule->fp_off8 * 8l), &fp)))
+		return false;
+	return fp > cfa && unwind_code_sender_sp(w, fp) && unwind_load(w, fp + 8, &ra) && ra &&
+	       w->find_module(w->in->ctx, ra, &m);
+}
+
+bool unwind_code_accepts(const struct unwind_walk *w, const struct cfi_rule *rule)
+{
+	const struct unwind_frame *f = &w->frame[w->n - 1];
+	uint64_t pc, cfa = code_cfa(f, rule);
+	return cfa > f->sp && unwind_load(w, cfa - 8, &pc) &&
+	       (unwind_code_is_call(w, pc) || (rule->flags & CFI_FLAG_MADE &&
+					       code_is_interpreter(w, rule, cfa, pc)));
+}
+
 /* Is there a return address where the rule says: one with a call before it? */
 static bool code_accept(void *ctx, const struct cfi_rule *rule)
 {
 	struct code_at *c = ctx;
 	struct unwind_walk *w = c->w;
 	const struct unwind_frame *f = &w->frame[w->n - 1];
-	uint64_t pc, cfa = (rule->flags & CFI_FLAG_CFA_FP ? f->fp : f->sp) +
-		(uint64_t)(rule->cfa_off8 * 8l);
+	uint64_t pc, cfa = code_cfa(f, rule);
 	if (cfa <= f->sp)
 		return false;
 	if (!unwind_load(w, cfa - 8, &pc)) {
 		c->is_open |= unwind_outside(w, cfa - 8) == UNWIND_BEYOND;
 		return false;
 	}
-	bool is_call = unwind_code_is_call(w, pc);
+	bool is_call = unwind_code_accepts(w, rule);
 	/* clone returns twice, and only its parent has a caller */
 	c->is_open |= !is_call && f->flags & UNWIND_FRAME_EXACT;
 	return is_call;
@@ -261,10 +308,19 @@ static struct cfi_rule code_jit(struct unwind_walk *w, const struct unwind_modul
 	if (n > 1 && f->flags & UNWIND_FRAME_EXACT && code_prologue(b, n, &r) &&
 	    code->accept(code->ctx, &r))
 		return r;
-	if (code_has_fp(w))
+	if (cfi_hotspot_rule(code, f->pc, f->flags & UNWIND_FRAME_EXACT, &r))
+		return r;
+	if (code_has_fp(w) || unwind_code_sender_sp(w, f->fp))
 		return (struct cfi_rule){ .kind = CFI_NONE };
 	*ret_is_final = false;
-	return n && cfi_code_rule(code, f->pc, &r) ? r : (struct cfi_rule){ .kind = CFI_NONE };
+	if (n && cfi_code_rule(code, f->pc, &r))
+		return r;
+	/* a stub that jumps on has no frame, as Java's for calls of virtual methods */
+	r = (struct cfi_rule){ .kind = CFI_PLAIN, .flags = CFI_FLAG_GUESSED | CFI_FLAG_MADE,
+			       .cfa_off8 = 1, .ra_off8 = -1 };
+	if (f->flags & UNWIND_FRAME_EXACT && code->accept(code->ctx, &r))
+		return r;
+	return (struct cfi_rule){ .kind = CFI_NONE };
 }
 
 /* ---- all of it ------------------------------------------------------------------------ */

@@ -14,6 +14,13 @@ struct cfi_rule unwind_code_rule(struct unwind_walk *w, const struct unwind_modu
  * there is no caller? */
 bool unwind_code_is_start(const struct unwind_walk *w);
 
+/* Does the stack bear out a plain rule for the newest frame: is there a return address, one with a
+ * call before it, where the rule says? */
+bool unwind_code_accepts(const struct unwind_walk *w, const struct cfi_rule *rule);
+
+/* The sender's stack pointer of the frame of Java's interpreter at fp; 0: it is none. */
+uint64_t unwind_code_sender_sp(const struct unwind_walk *w, uint64_t fp);
+
 /* Is that a return address: one with a call before it?  x86-64 only. */
 bool unwind_code_is_call(const struct unwind_walk *w, uint64_t ra);
 

@@ -89,6 +89,10 @@ fast_walk(const struct unwind_cache *by_pc, uint64_t salt, struct unwind_walk *w
 				flags |= UNWIND_STEP_FP;
 			}
 			if (__builtin_expect(rule->flags & CFI_FLAG_GUESSED, 0)) {
+				/* may be other code now: see unwind_step */
+				if (rule->flags & CFI_FLAG_MADE &&
+				    !unwind_cache_get(by_pc, unwind_cache_key(salt - 1, next_pc)))
+					break;
 				next_flags = UNWIND_FRAME_GUESSED;
 				w->stats->n_by_code++;
 			}
@@ -99,6 +103,10 @@ fast_walk(const struct unwind_cache *by_pc, uint64_t salt, struct unwind_walk *w
 				break;
 			next_pc = fast_word(ra_at + moved) & strip;
 			if (!unwind_cache_get(by_pc, unwind_cache_key(back_salt, next_pc)))
+				break;
+			/* the interpreter's frame: see unwind-code.c */
+			if (rule->flags & CFI_FLAG_MADE && fp > sp &&
+			    unwind_is_sender_sp(fast_word(fp - 8 + moved), fp))
 				break;
 			cfa = fp + 16;
 			fp = fast_word(fp + moved);

@@ -426,10 +426,13 @@ int unwind_slow_guess(struct unwind_walk *w, bool is_made)
 	if (!w->find_module(w->in->ctx, pc - 1, &m))
 		return UNWIND_NO_CFI;
 	w->stats->n_guessed++;
-	f->ra_off8 = -1;
-	f->fp_off8 = -2;
+	uint64_t sp = is_made && m.is_made ? unwind_code_sender_sp(w, f->fp) : 0;
+	if (!sp || (fp >= f->fp && sp > fp))
+		sp = f->fp + 16;
+	f->fp_off8 = (int16_t)(-(int64_t)(sp - f->fp) / 8);
+	f->ra_off8 = (int16_t)(f->fp_off8 + 1);
 	f->flags |= UNWIND_STEP_SLOTS | UNWIND_STEP_FP;
-	*o = (struct unwind_frame){ .pc = pc, .sp = f->fp + 16, .fp = fp,
+	*o = (struct unwind_frame){ .pc = pc, .sp = sp, .fp = fp,
 		.flags = UNWIND_FRAME_GUESSED | (is_made ? UNWIND_FRAME_CHAINED : 0) };
 	return UNWIND_STEP_DONE;
 }

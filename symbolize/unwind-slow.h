@@ -30,6 +30,9 @@ struct unwind_walk {
 	struct unwind_call_cache *calls;
 };
 
+/* Arguments of one call: Java has 255 words of them at most. */
+#define UNWIND_ARGS_BYTES_MAX 2048u
+
 /* What became of a step. */
 enum unwind_step {
 	UNWIND_STEP_DONE = -1,          /* frame[n] is filled, n is not counted up yet */
@@ -51,6 +54,13 @@ static inline bool unwind_load(const struct unwind_walk *w, uint64_t at, uint64_
 		return false;
 	__builtin_memcpy(ret, w->in->stack + off, 8);
 	return true;
+}
+
+/* Is that, found below the frame pointer of code that the process has made, the stack pointer of a
+ * caller that does not begin where the frame ends?  See unwind-code.c. */
+static inline bool unwind_is_sender_sp(uint64_t sp, uint64_t fp)
+{
+	return sp - (fp + 16) - 1 < UNWIND_ARGS_BYTES_MAX && sp % 8 == 0;
 }
 
 /* Why address `at` could not be loaded. */

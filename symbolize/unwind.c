@@ -149,6 +149,10 @@ unwind_step(struct unwind *u, struct unwind_walk *w, uint64_t salt)
 	uint64_t key = unwind_cache_key(salt, at);
 	const struct unwind_cache_entry *e = unwind_cache_get(&u->by_pc, key);
 	struct cfi_rule rule = e ? e->rule : unwind_miss(u, w, at, key);
+	/* what a process makes may be other code now */
+	if (e && rule.flags & CFI_FLAG_MADE && rule.kind == CFI_PLAIN &&
+	    !unwind_code_accepts(w, &rule))
+		rule = unwind_miss(u, w, at, key);
 	if (__builtin_expect(rule.kind != CFI_PLAIN, 0))
 		return unwind_other(w, &rule);
 

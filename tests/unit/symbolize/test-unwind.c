@@ -46,7 +46,7 @@ static bool find_module(void *ctx, uint64_t pc, struct unwind_module *ret)
 	struct world *w = ctx;
 	w->n_asked++;
 	if (pc - JIT < 0x1000) {
-		*ret = (struct unwind_module){ .id = 2 };
+		*ret = (struct unwind_module){ .id = 2, .is_made = true };
 		return true;
 	}
 	if (pc - BIAS < 0x1000 || pc - BIAS >= F_END)
@@ -303,7 +303,12 @@ static uint8_t jit_code[0x100] = {
 	[0x10] = 0xf3, 0x0f, 0x1e, 0xfa, 0x55, 0x48, 0x89, 0xe5, 0xff, 0xd0, 0x90, 0x90, 0xc9, 0xc3,
 	[0x30] = 0x53, 0xff, 0xd0, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x5b, 0xc3,
 	[0x44] = 0xff, 0xd0, 0xcc,
+	/* a method of Java: mov %eax, -0x14000(%rsp); push %rbp; sub $32, %rsp; call; ... */
+	[0x80] = 0x89, 0x84, 0x24, 0x00, 0xc0, 0xfe, 0xff, 0x55, 0x48, 0x83, 0xec, 0x20,
+	[0x96] = 0xff, 0xd0, 0xcc,
 };
+#define METHOD_CALL_END (JIT + 0x98)
+#define INTERPRETER (JIT + 0xb4) /* no call before it */
 
 static size_t read_jit(void *ctx, uint64_t pc, void *buf, size_t n_bytes)
 {
@@ -366,6 +371,45 @@ static void x86_jit(void)
 	run(&w, JIT + 0x34, CFI_X86_64, NULL);
 	tap_ok(w.r.n >= 2 && w.r.frame[1].pc == CALL_END && w.r.frame[1].sp == AT(2),
 	       "without one: by what the code does until it returns");
+	close_world(&w);
+}
+
+/* Compiled code that the interpreter was called by, and has called. */
+static void x86_java(void)
+{
+	struct world w;
+	open_world(&w, CFI_X86_64, 0);
+	unwind_free(w.u);
+	struct unwind_options o = { .arch = CFI_X86_64, .find_module = find_module,
+				    .read_code = read_jit };
+	w.u = unwind_new(&o);
+	w.regs.r[6] = 0x123456789;
+	w.stack[4] = AT(20);
+	w.stack[5] = INTERPRETER;
+	/* the interpreter's frame: method, last sp, sender's sp, frame pointer, return address */
+	w.stack[17] = 0x123450;
+	w.stack[19] = AT(24);
+	w.stack[20] = 0x77777;
+	w.stack[21] = METHOD_CALL_END;
+	w.stack[28] = 0;
+	w.stack[29] = CALL_END;
+	for (unsigned int i = 0; i < 2; i++) {
+		run(&w, JIT + 0x94, CFI_X86_64, NULL);
+		tap_ok(IS(&w, UNWIND_ROOT, JIT + 0x94, INTERPRETER, METHOD_CALL_END, CALL_END) &&
+			       w.r.frame[2].sp == AT(24) && w.r.frame[2].fp == 0x77777,
+		       "Java: compiled, interpreted, compiled%s", i ? ", by known rules" : "");
+	}
+	w.stack[17] = 0;
+	w.space++;
+	run(&w, JIT + 0x94, CFI_X86_64, NULL);
+	tap_ok(w.r.n == 1 && w.r.end == UNWIND_NO_CFI, "what is no frame of the interpreter");
+	w.stack[17] = 0x123450;
+	run(&w, JIT + 0x94, CFI_X86_64, NULL);
+	w.stack[5] = 0x1;
+	w.stack[0] = CALL_END;
+	run(&w, JIT + 0x94, CFI_X86_64, NULL);
+	tap_ok(w.r.n >= 2 && w.r.frame[1].pc == CALL_END,
+	       "a rule for made code that the stack does not bear out any more is made anew");
 	close_world(&w);
 }
 
@@ -647,6 +691,7 @@ int main(void)
 	x86_unusual();
 	x86_guess();
 	x86_jit();
+	x86_java();
 	x86_signal();
 	arm();
 	memo();
