@@ -96,14 +96,26 @@ static int open_link(struct dwfile *file)
 	return -1;
 }
 
+static void note_lost(struct dwfile *file)
+{
+	bool is_alt;
+	struct bytes sum, b = section(file->sections.elf, ".gnu_debugaltlink");
+	const char *link = bytes_cstr(&b);
+	if (b.bad && (!read_sup(file->sections.elf, &is_alt, &link, &sum) || is_alt))
+		return;
+	file->lost_part = dwfile_copy(file, link);
+}
+
 struct dwfile *dwalt_get(struct dwfile *file)
 {
 	if (file->alt_tried || file->root != file)
 		return file->alt ? &file->alt->file : NULL;
 	file->alt_tried = true;
 	int fd = open_link(file);
-	if (fd < 0)
+	if (fd < 0) {
+		note_lost(file);
 		return NULL;
+	}
 	struct dwalt *alt = calloc(1, sizeof(*alt));
 	if (!alt) {
 		file->out_of_memory = true;

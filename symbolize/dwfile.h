@@ -28,6 +28,7 @@ struct dwfile {
 	const char *elf_path;        /* where it came from; may be NULL */
 	struct dwalt *alt;           /* see dwalt.h */
 	bool alt_tried;
+	const char *lost_part;       /* of root: a file that belongs to it and is not there */
 	struct dwabbrev_cache abbrevs;
 	VEC(struct dwfile_extent) units; /* all; see dwunit_holding */
 	bool units_listed;

@@ -180,6 +180,8 @@ bool dwsplit_find(struct dwsplit *s, const struct dwunit *skeleton, struct dwuni
 		return true;
 	file_close(s->dwo);
 	s->dwo = NULL;
+	if (!s->root->lost_part)
+		s->root->lost_part = dwunit_copy_string(skeleton, &skeleton->dwo_name);
 	return false;
 }
 

@@ -12,7 +12,8 @@
 
 /*
  * DWARF gives C++ functions of one file (static, anonymous namespace) no linkage name when gcc
- * wrote it; there the symbol's name is taken, if it is the mangled form of the same name.
+ * wrote it; there the symbol's name is taken, if it is the mangled form of the same name.  A
+ * function whose name stands in a file that is lost (dwz's common one) goes by its symbol, too.
  */
 
 uint64_t symbolizer_deadline(uint64_t timeout_ns)
@@ -61,9 +62,9 @@ static bool set_names_of_outermost(struct symbolizer_batch *b, struct symelf *el
 				   const struct symdwarf_frame *f, struct symline *line)
 {
 	const struct symtab_symbol *symbol = elf ? symelf_find(elf, vaddr) : NULL;
-	if (!symbol || !is_mangled_form(symbol->name, f->name))
+	if (!symbol || (f->name && !is_mangled_form(symbol->name, f->name)))
 		return !f->name || symbolizer_set_names(b, f->name, line);
-	size_t n = strcspn(symbol->name, ".");
+	size_t n = 1 + strcspn(symbol->name + 1, ".");
 	char *linkage = strndup(symbol->name, n);
 	bool ok = linkage && symbolizer_set_names(b, linkage, line);
 	free(linkage);

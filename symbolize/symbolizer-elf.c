@@ -136,7 +136,7 @@ int symbolizer_resolve_elf(struct symbolizer_batch *b, struct symaddr *addr, siz
 		r = resolve_open_elf(b, elf, dwarf, addr, n);
 	if (!dwarf && !b->o->no_inlines)
 		symbolizer_explain_lack(b, true, lack, sizeof(lack));
-	symbolizer_note_lack(b, elf, dwarf && symdwarf_was_late(dwarf), lack, sizeof(lack));
+	symbolizer_note_lack(b, elf, dwarf, lack, sizeof(lack));
 	if (r == 0)
 		symbolizer_explain(b, addr, n, dwarf ? from : NULL, *lack ? lack : NULL);
 	symdwarf_close(dwarf);

@@ -61,14 +61,20 @@ void symbolizer_explain_lack(const struct symbolizer_batch *b, bool is_open, cha
 }
 
 /* Counts what went wrong, and says it with the lack. */
-void symbolizer_note_lack(struct symbolizer_batch *b, const struct symelf *elf, bool was_late,
-			  char *buf, size_t n_bytes)
+void symbolizer_note_lack(struct symbolizer_batch *b, const struct symelf *elf,
+			  const struct symdwarf *dwarf, char *buf, size_t n_bytes)
 {
 	struct symbolizer_counts *c = b->o->counts;
+	bool was_late = dwarf && symdwarf_was_late(dwarf);
+	const char *lost_part = dwarf ? symdwarf_lost_part(dwarf) : NULL;
 	size_t n = strlen(buf);
 	if (elf->misfit.path)
 		snprintf(buf + n, n_bytes - n, "%s'%s' was not used: %s", n ? "; " : "",
 			 elf->misfit.path, elf->misfit.why);
+	n = strlen(buf);
+	if (lost_part)
+		snprintf(buf + n, n_bytes - n, "%sa part of its debug information, '%s', is "
+			 "missing or of another build", n ? "; " : "", lost_part);
 	n = strlen(buf);
 	if (was_late)
 		snprintf(buf + n, n_bytes - n, "%sits debug information took too long to read "

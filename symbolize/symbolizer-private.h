@@ -88,8 +88,8 @@ void symbolizer_explain(const struct symbolizer_batch *b, const struct symaddr *
 void symbolizer_explain_lack(const struct symbolizer_batch *b, bool is_open, char *buf,
 			     size_t n_bytes);
 
-/* Counts what went wrong, and says it behind what stands in buf. */
-void symbolizer_note_lack(struct symbolizer_batch *b, const struct symelf *elf, bool was_late,
-			  char *buf, size_t n_bytes);
+/* Counts what went wrong, and says it behind what stands in buf; dwarf may be NULL. */
+void symbolizer_note_lack(struct symbolizer_batch *b, const struct symelf *elf,
+			  const struct symdwarf *dwarf, char *buf, size_t n_bytes);
 
 #endif

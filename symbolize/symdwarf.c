@@ -287,3 +287,8 @@ bool symdwarf_was_late(const struct symdwarf *s)
 {
 	return s->file.was_late;
 }
+
+const char *symdwarf_lost_part(const struct symdwarf *s)
+{
+	return s->file.lost_part;
+}

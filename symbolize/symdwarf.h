@@ -44,6 +44,10 @@ int symdwarf_resolve(struct symdwarf *s, struct symdwarf_addr *addr, size_t n);
 /* Was some of it left out, since the time that `where` gives was over? */
 bool symdwarf_was_late(const struct symdwarf *s);
 
+/* A file that holds a part of it (a .dwo file, or dwz's common one) and that was not there, or was
+ * of another build; NULL: none. */
+const char *symdwarf_lost_part(const struct symdwarf *s);
+
 /* All frames so far; moves with the next symdwarf_resolve. */
 const struct symdwarf_frame *symdwarf_frames(const struct symdwarf *s);
 

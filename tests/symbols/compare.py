@@ -305,6 +305,22 @@ def check_stubs(tap, folder, symdump):
 
 # ---- the same debug information, kept in other ways ----------------------------------
 
+def check_lost(tap, symdump, text, what, path):
+    """A part of the debug information is lost: functions have their names by the symbol table, and
+    -v tells which part."""
+    done = subprocess.run([symdump, "-l", "-v", path], input=text, capture_output=True, text=True)
+    told = re.search("a part of its debug information, '([^']+)', is missing", done.stderr)
+    tap.ok(told and not os.path.exists(told[1]), "lost: %s: said" % what, [done.stderr])
+
+    def outermost(text):
+        return {a: plain(chain[-1][0]) for a, chain in frames_by_address(text).items()}
+    want = outermost(run([symdump, "-l", "-n", path], text))
+    got = outermost(done.stdout)
+    differ = ["%#x: %s, not %s" % (a, got[a], want[a]) for a in want
+              if got[a] != want[a] and not want[a].startswith("[")]
+    tap.ok(len(want) > 50 and not differ, "lost: %s: functions are named" % what, differ[:SHOWN])
+
+
 class Kept:
     """A program whose names were compared above, and what becomes of it in other places."""
 
@@ -378,6 +394,8 @@ class Kept:
                 self.tap.skip("kept: by dwz %s -m" % " ".join(flags), "dwz cannot")
                 continue
             self.same("by dwz %s, in a common file" % " ".join(flags), pair[0])
+            os.rename(common, common + ".away")
+            check_lost(self.tap, self.symdump, self.text, "by dwz %s" % " ".join(flags), pair[0])
 
     def check_places(self):
         path, debug = self.stripped("same")
@@ -510,6 +528,7 @@ def check_dwp(tap, folder, symdump, source):
         tap.ok(together == apart and "??:0" != apart, name)
         os.unlink(path + ".dwp")
         tap.ok(run([symdump, "-l", path], text) != apart, name + ": it was that file")
+        check_lost(tap, symdump, text, name, path)
 
 
 # ---- relocatable files, as kernel modules are ------------------------------------------
