@@ -65,6 +65,19 @@ int cachefile_open(const char *dir, const char *name, uint64_t *ret_n_bytes)
 	return TAKE_FD(fd);
 }
 
+int cachefile_open_rw(int dir_fd, const char *name, uint64_t *ret_n_bytes)
+{
+	struct stat st;
+	CLEANUP_CLOSE int fd = openat(dir_fd, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK |
+				      O_CLOEXEC, 0600);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	if (!is_ours(&st))
+		return -EPERM;
+	*ret_n_bytes = (uint64_t)st.st_size;
+	return TAKE_FD(fd);
+}
+
 static int write_all(int fd, const void *data, size_t n)
 {
 	for (const char *p = data; n;) {

@@ -18,6 +18,9 @@ int cachefile_open_dir(const char *dir);
  * how long it is; -EPERM for other files, else -errno. */
 int cachefile_open(const char *dir, const char *name, uint64_t *ret_n_bytes);
 
+/* The same for writing to it, too; it is made where it is missing. */
+int cachefile_open_rw(int dir_fd, const char *name, uint64_t *ret_n_bytes);
+
 struct cachefile_part {
 	const void *bytes;
 	size_t n_bytes;

@@ -12,23 +12,11 @@
  * value, its extra bits and the length of the code in one word, copies of 8 bytes into a flat
  * buffer with room behind the end.  And it can stop anywhere and start again at any block, which
  * zlib can only with tricks.
- *
- * An entry of a table: the length of the code with the extra bits that follow (bits 0 to 7; 0: no
- * such code), the length without them (8 to 11), flags (12 to 14), and from bit 16 on the
- * literal, what the extra bits are added to, or where the second table is.
  */
-
-#define ENTRY_LITERAL (1u << 12)
-#define ENTRY_END (1u << 13)
-#define ENTRY_SECOND (1u << 14)
-#define MEANS_NOTHING UINT32_MAX /* of codes that are there, but not to be used */
 
 #define RARELY(x) __builtin_expect(x, 0)
 
-#define CODE_BITS_MAX 15
 #define FAST_BYTES 24            /* of input, for the fast loop */
-#define N_LENGTH_CODES 288
-#define N_DISTANCE_CODES 32
 
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 #define LITTLE_ENDIAN_U64(x) __builtin_bswap64(x)
@@ -83,138 +71,22 @@ static bool take(struct deflate_input *d, unsigned n, uint32_t *ret)
 	return true;
 }
 
-static inline uint32_t look_up(const struct deflate_code *c, uint64_t bits)
-{
-	uint32_t e = c->entry[bits & ((1u << c->n_bits) - 1)];
-	if (RARELY(e & ENTRY_SECOND))
-		e = c->entry[(e >> 16) + ((bits >> c->n_bits) & c->second_mask)];
-	return e;
-}
-
-/* ---- tables -------------------------------------------------------------- */
-
-static unsigned reverse(unsigned code, unsigned n_bits)
-{
-	unsigned r = 0;
-	for (unsigned i = 0; i < n_bits; i++)
-		r |= (code >> i & 1) << (n_bits - 1 - i);
-	return r;
-}
-
-/* The next code of n bits, both reversed. */
-static unsigned next_code(unsigned code, unsigned n_bits)
-{
-	unsigned bit = 1u << (n_bits - 1);
-	while (code & bit)
-		bit >>= 1;
-	return bit ? (code & (bit - 1)) | bit : 0;
-}
-
-/* Enters one code, reversed, wherever it stands followed by other bits. */
-static bool enter(struct deflate_code *c, unsigned code, unsigned n_bits, uint32_t entry,
-		  unsigned n_second_bits)
-{
-	entry += n_bits | n_bits << 8;
-	if (n_bits <= c->n_bits) {
-		for (unsigned i = code; i < 1u << c->n_bits; i += 1u << n_bits)
-			c->entry[i] = entry;
-		return true;
-	}
-	uint32_t *first = &c->entry[code & ((1u << c->n_bits) - 1)];
-	size_t n = (size_t)1 << n_second_bits;
-	if (!*first) {
-		if (c->n_entries + n > DEFLATE_N_ENTRIES)
-			return false;
-		memset(c->entry + c->n_entries, 0, n * sizeof(*c->entry));
-		*first = ENTRY_SECOND | (uint32_t)c->n_entries << 16;
-		c->n_entries += n;
-	}
-	if (!(*first & ENTRY_SECOND))
-		return false;
-	for (size_t i = code >> c->n_bits; i < n; i += (size_t)1 << (n_bits - c->n_bits))
-		c->entry[(*first >> 16) + i] = entry;
-	return true;
-}
-
-/* The tables for n codes of those lengths (0: unused); section 3.2.2.  False when more codes are
- * claimed than there can be. */
-static bool build(struct deflate_code *c, unsigned n_bits, const uint8_t *length,
-		  const uint32_t *meaning, unsigned n)
-{
-	unsigned count[CODE_BITS_MAX + 1] = {0}, next[CODE_BITS_MAX + 2] = {0}, longest = 0;
-	for (unsigned i = 0; i < n; i++)
-		count[length[i]]++;
-	count[0] = 0;
-	for (unsigned i = 1; i <= CODE_BITS_MAX; i++) {
-		if (count[i])
-			longest = i;
-		if (next[i] + count[i] > 1u << i)
-			return false;
-		next[i + 1] = (next[i] + count[i]) << 1;
-	}
-	for (unsigned i = 1; i <= longest; i++)
-		next[i] = reverse(next[i], i);
-	c->n_bits = n_bits;
-	c->n_entries = (size_t)1 << n_bits;
-	unsigned n_second_bits = longest > n_bits ? longest - n_bits : 0;
-	c->second_mask = (1u << n_second_bits) - 1;
-	memset(c->entry, 0, c->n_entries * sizeof(*c->entry));
-	for (unsigned i = 0; i < n; i++) {
-		unsigned n_code_bits = length[i], code = next[n_code_bits];
-		if (!n_code_bits)
-			continue;
-		next[n_code_bits] = next_code(code, n_code_bits);
-		if (meaning[i] != MEANS_NOTHING &&
-		    !enter(c, code, n_code_bits, meaning[i], n_second_bits))
-			return false;
-	}
-	return true;
-}
-
-/* What the codes of lengths mean (section 3.2.5). */
-static void length_meanings(uint32_t meaning[N_LENGTH_CODES])
-{
-	for (unsigned i = 0; i < 256; i++)
-		meaning[i] = ENTRY_LITERAL | i << 16;
-	meaning[256] = ENTRY_END;
-	for (unsigned i = 257, base = 3; i < 285; i++) {
-		unsigned n_extra = i < 265 ? 0 : (i - 261) / 4;
-		meaning[i] = base << 16 | n_extra;
-		base += 1u << n_extra;
-	}
-	meaning[285] = 258u << 16;
-	meaning[286] = meaning[287] = MEANS_NOTHING;
-}
-
-static void distance_meanings(uint32_t meaning[N_DISTANCE_CODES])
-{
-	for (unsigned i = 0, base = 1; i < 30; i++) {
-		unsigned n_extra = i < 4 ? 0 : (i - 2) / 2;
-		meaning[i] = base << 16 | n_extra;
-		base += 1u << n_extra;
-	}
-	meaning[30] = meaning[31] = MEANS_NOTHING;
-}
+/* ---- heads of blocks ----------------------------------------------------- */
 
 static bool build_both(struct deflate *d, const uint8_t *length, unsigned n_lengths,
 		       const uint8_t *distance, unsigned n_distances)
 {
-	uint32_t meaning[N_LENGTH_CODES], far[N_DISTANCE_CODES];
-	length_meanings(meaning);
-	distance_meanings(far);
-	return build(&d->length, DEFLATE_LENGTH_BITS, length, meaning, n_lengths) &&
-	       build(&d->distance, DEFLATE_DISTANCE_BITS, distance, far, n_distances);
+	return deflate_code_lengths(&d->length, length, n_lengths) &&
+	       deflate_code_distances(&d->distance, distance, n_distances);
 }
-
-/* ---- heads of blocks ----------------------------------------------------- */
 
 static bool fixed_codes(struct deflate *d)
 {
-	uint8_t length[N_LENGTH_CODES], distance[N_DISTANCE_CODES];
-	for (unsigned i = 0; i < N_LENGTH_CODES; i++)
+	uint8_t length[DEFLATE_N_LENGTHS], distance[DEFLATE_N_DISTANCES];
+	for (unsigned i = 0; i < DEFLATE_N_LENGTHS; i++)
 		length[i] = i < 144 ? 8 : i < 256 ? 9 : i < 280 ? 7 : 8;
 	memset(distance, 5, sizeof(distance));
-	return build_both(d, length, N_LENGTH_CODES, distance, N_DISTANCE_CODES);
+	return build_both(d, length, DEFLATE_N_LENGTHS, distance, DEFLATE_N_DISTANCES);
 }
 
 /* The lengths of the codes are coded themselves (section 3.2.7). */
@@ -223,7 +95,7 @@ static bool read_codes(struct deflate *d)
 	static const uint8_t order[19] = {
 		16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15,
 	};
-	uint8_t length[N_LENGTH_CODES + N_DISTANCE_CODES] = {0}, own[19] = {0};
+	uint8_t length[DEFLATE_N_LENGTHS + DEFLATE_N_DISTANCES] = {0}, own[19] = {0};
 	uint32_t meaning[19], n_lengths, n_distances, n_own, x;
 	if (!take(&d->in, 5, &n_lengths) || !take(&d->in, 5, &n_distances) ||
 	    !take(&d->in, 4, &n_own))
@@ -237,11 +109,12 @@ static bool read_codes(struct deflate *d)
 	}
 	for (unsigned i = 0; i < 19; i++)
 		meaning[i] = i << 16;
-	if (n_lengths > N_LENGTH_CODES || !build(&d->length, 7, own, meaning, 19))
+	if (n_lengths > DEFLATE_N_LENGTHS || !deflate_code_build(&d->length, 7, own, meaning, 19))
 		return false;
 	for (unsigned i = 0; i < n_lengths + n_distances;) {
 		refill(&d->in);
-		uint32_t e = look_up(&d->length, d->in.bits), times = 1, what = e >> 16;
+		uint32_t e = deflate_code_look_up(&d->length, d->in.bits);
+		uint32_t times = 1, what = e >> 16;
 		if (!(e & 0xff) || (e & 0xff) > d->in.n_bits)
 			return false;
 		drop(&d->in, e);
@@ -303,24 +176,13 @@ static inline void copy_match(uint8_t *to, size_t back, size_t n)
 	}
 }
 
-/* What the entry stands for, and the extra bits behind its code, in `bits`. */
-static inline size_t value_of(uint32_t e, uint64_t bits)
-{
-	return (e >> 16) + ((bits & ((1ull << (e & 0xff)) - 1)) >> (e >> 8 & 15));
-}
-
-static inline uint32_t first_entry(const struct deflate_code *c, uint64_t bits, unsigned n_bits)
-{
-	return c->entry[bits & ((1u << n_bits) - 1)];
-}
-
 /* What follows it. */
 static inline uint32_t put_literal(struct deflate_input *k, uint8_t **o,
 				   const struct deflate_code *length, uint32_t e)
 {
 	drop(k, e);
 	*(*o)++ = (uint8_t)(e >> 16);
-	return first_entry(length, k->bits, DEFLATE_LENGTH_BITS);
+	return deflate_code_first(length, k->bits, DEFLATE_LENGTH_BITS);
 }
 
 /*
@@ -336,45 +198,45 @@ run_fast(struct deflate *d, uint8_t *out, size_t *n_out, size_t goal)
 	enum deflate_outcome outcome = DEFLATE_ENOUGH;
 	uint8_t *o = out + *n_out, *o_goal = out + goal;
 	refill_fast(&k);
-	uint32_t e = first_entry(length, k.bits, DEFLATE_LENGTH_BITS);
+	uint32_t e = deflate_code_first(length, k.bits, DEFLATE_LENGTH_BITS);
 	while (o < o_goal && k.p <= k_goal) {
 		refill_fast(&k);
-		if (e & ENTRY_LITERAL) {
+		if (e & DEFLATE_CODE_LITERAL) {
 			e = put_literal(&k, &o, length, e);
-			if (e & ENTRY_LITERAL) {
+			if (e & DEFLATE_CODE_LITERAL) {
 				e = put_literal(&k, &o, length, e);
-				if (e & ENTRY_LITERAL) {
+				if (e & DEFLATE_CODE_LITERAL) {
 					e = put_literal(&k, &o, length, e);
 					continue;
 				}
 			}
 		}
-		if (RARELY(e & (ENTRY_SECOND | ENTRY_END) || !e)) {
-			e = look_up(length, k.bits);
-			if (e & ENTRY_END || !e) {
+		if (RARELY(e & (DEFLATE_CODE_SECOND | DEFLATE_CODE_END) || !e)) {
+			e = deflate_code_look_up(length, k.bits);
+			if (e & DEFLATE_CODE_END || !e) {
 				drop(&k, e);
 				outcome = e ? DEFLATE_BETWEEN : DEFLATE_BAD;
 				break;
 			}
-			if (e & ENTRY_LITERAL) {
+			if (e & DEFLATE_CODE_LITERAL) {
 				e = put_literal(&k, &o, length, e);
 				continue;
 			}
 		}
 		/* 34 bits are left at least; a length has 20 at most, a distance 28 */
-		size_t n = value_of(e, k.bits);
+		size_t n = deflate_code_value(e, k.bits);
 		drop(&k, e);
 		refill_fast(&k);
-		e = first_entry(distance, k.bits, DEFLATE_DISTANCE_BITS);
-		if (RARELY(e & ENTRY_SECOND))
-			e = look_up(distance, k.bits);
-		size_t back = value_of(e, k.bits);
+		e = deflate_code_first(distance, k.bits, DEFLATE_DISTANCE_BITS);
+		if (RARELY(e & DEFLATE_CODE_SECOND))
+			e = deflate_code_look_up(distance, k.bits);
+		size_t back = deflate_code_value(e, k.bits);
 		drop(&k, e);
 		if (RARELY(!e || back > (size_t)(o - out))) {
 			outcome = DEFLATE_BAD;
 			break;
 		}
-		e = first_entry(length, k.bits, DEFLATE_LENGTH_BITS);
+		e = deflate_code_first(length, k.bits, DEFLATE_LENGTH_BITS);
 		copy_match(o, back, n);
 		o += n;
 	}
@@ -421,10 +283,10 @@ static bool take_code(struct deflate *d, const struct deflate_code *c, uint32_t 
 		      size_t *ret_value)
 {
 	refill(&d->in);
-	uint32_t e = look_up(c, d->in.bits);
+	uint32_t e = deflate_code_look_up(c, d->in.bits);
 	if (!e || (e & 0xff) > d->in.n_bits)
 		return false;
-	*ret_value = value_of(e, d->in.bits);
+	*ret_value = deflate_code_value(e, d->in.bits);
 	drop(&d->in, e);
 	*ret_entry = e;
 	return true;
@@ -437,9 +299,9 @@ static enum deflate_outcome run_slow(struct deflate *d, uint8_t *out, size_t *n_
 	size_t n, back;
 	if (!take_code(d, &d->length, &e, &n))
 		return DEFLATE_BAD;
-	if (e & ENTRY_END)
+	if (e & DEFLATE_CODE_END)
 		return DEFLATE_BETWEEN;
-	if (e & ENTRY_LITERAL) {
+	if (e & DEFLATE_CODE_LITERAL) {
 		out[(*n_out)++] = (uint8_t)n;
 		return DEFLATE_ENOUGH;
 	}

@@ -6,23 +6,11 @@
  * needs more input, and between blocks, where it can be taken up again later.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "symbolize/deflate-code.h"
 
-#define DEFLATE_LENGTH_BITS 11   /* looked up at once, the rest in a second table */
-#define DEFLATE_DISTANCE_BITS 9
-#define DEFLATE_N_ENTRIES ((1 << DEFLATE_LENGTH_BITS) + 288 * 16)
 #define DEFLATE_WINDOW_BYTES 32768u
 #define DEFLATE_SLACK_BYTES 320u /* room behind what was asked for */
 #define DEFLATE_INPUT_BYTES 600u /* less input than that may not be enough for a step */
-
-struct deflate_code {
-	unsigned n_bits;         /* of the first table */
-	uint32_t second_mask;    /* of an index into one of the others */
-	size_t n_entries;
-	uint32_t entry[DEFLATE_N_ENTRIES];
-};
 
 enum deflate_state { DEFLATE_HEAD, DEFLATE_STORED, DEFLATE_CODED, DEFLATE_END };
 

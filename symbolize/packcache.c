@@ -79,14 +79,19 @@ bool packcache_set_file(struct packcache_key *key, int fd)
 	return true;
 }
 
-#define NAME_BYTES 64
-
 /* One name for each key, and hardly ever the same for two; what counts is the header. */
-static void make_name(const struct packcache_key *key, char name[NAME_BYTES])
+void packcache_name(const struct packcache_key *key, char what, char name[PACKCACHE_NAME_BYTES])
 {
-	snprintf(name, NAME_BYTES, PREFIX "%llx-%llx-%llx-%08x", (unsigned long long)key->dev,
-		 (unsigned long long)key->inode, (unsigned long long)key->off,
-		 checksum(key, sizeof(*key)));
+	const char kind[3] = { what, what ? '-' : 0, 0 };
+	snprintf(name, PACKCACHE_NAME_BYTES, PREFIX "%s%llx-%llx-%llx-%08x", kind,
+		 (unsigned long long)key->dev, (unsigned long long)key->inode,
+		 (unsigned long long)key->off, checksum(key, sizeof(*key)));
+}
+
+void packcache_limit(int dir_fd, const char *name, uint64_t n_bytes)
+{
+	cachefile_limit(dir_fd, PREFIX, name,
+			n_bytes < ALL_BYTES_MAX ? ALL_BYTES_MAX - n_bytes : 0);
 }
 
 /* ---- reading ------------------------------------------------------------- */
@@ -120,10 +125,10 @@ static bool fits(const struct header *h, const struct packcache_key *key, uint64
 
 int packcache_open(const char *dir, const struct packcache_key *key, struct packcache **ret)
 {
-	char name[NAME_BYTES];
+	char name[PACKCACHE_NAME_BYTES];
 	uint64_t n_file_bytes;
 	struct header h;
-	make_name(key, name);
+	packcache_name(key, 0, name);
 	int fd = cachefile_open(dir, name, &n_file_bytes);
 	if (fd < 0)
 		return fd;
@@ -199,7 +204,7 @@ bool packcache_fill(struct packcache *c, uint8_t *section, uint64_t off, size_t 
 void packcache_save(const char *dir, const struct packcache_key *key, const uint8_t *section,
 		    uint64_t n_bytes, struct packcache_place rest)
 {
-	char name[NAME_BYTES];
+	char name[PACKCACHE_NAME_BYTES];
 	uint64_t n_blocks = n_blocks_of(n_bytes);
 	CLEANUP_FREE uint32_t *sum = malloc(n_blocks * sizeof(*sum));
 	CLEANUP_CLOSE int dir_fd = cachefile_open_dir(dir);
@@ -219,7 +224,7 @@ void packcache_save(const char *dir, const struct packcache_key *key, const uint
 	const struct cachefile_part part[] = {
 		{ &h, sizeof(h) }, { sum, n_blocks * sizeof(*sum) }, { section, n_bytes },
 	};
-	make_name(key, name);
+	packcache_name(key, 0, name);
 	if (cachefile_write(dir_fd, name, part, sizeof(part) / sizeof(*part)) == 0)
-		cachefile_limit(dir_fd, PREFIX, name, ALL_BYTES_MAX - n_bytes);
+		packcache_limit(dir_fd, name, n_bytes);
 }

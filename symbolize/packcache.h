@@ -25,6 +25,12 @@ struct packcache_place {
 
 struct packcache;
 
+/* What such a file is called, and what it holds: 0 for this, a letter for others of the same
+ * section.  All of them together have their limit. */
+#define PACKCACHE_NAME_BYTES 80
+void packcache_name(const struct packcache_key *key, char what, char name[PACKCACHE_NAME_BYTES]);
+void packcache_limit(int dir_fd, const char *name, uint64_t n_bytes);
+
 /* Fills in what tells the file from others; false: it cannot be told. */
 bool packcache_set_file(struct packcache_key *key, int fd);
 

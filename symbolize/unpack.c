@@ -3,6 +3,7 @@
 #include "base/vec.h"
 #include "symbolize/deflate.h"
 #include "symbolize/packcache.h"
+#include "symbolize/packmarks.h"
 #include "symbolize/unpack-zstd.h"
 
 #include <errno.h>
@@ -19,7 +20,9 @@
  * mark before the place.  (zstd's window is not to be had; going back there starts anew.)
  *
  * What was unpacked of a section that is kept is there the next time (packcache.c), and the
- * unpacking goes on behind it.  (With zstd, from the beginning again.)
+ * unpacking goes on behind it.  (With zstd, from the beginning again.)  Of a larger one its marks
+ * are (packmarks.c), closer to each other, since they take no memory then: the next time only
+ * those units of .debug_info are unpacked that somebody asks for.
  *
  * The file is read piece by piece, never mapped: it may be cut short meanwhile.
  */
@@ -29,6 +32,8 @@
 #define BEHIND_BYTES (192u << 10) /* what stays of that when it slides */
 #define MARK_BYTES (2u << 20)     /* from one mark to the next, at least */
 #define N_MARKS_MAX 1024u         /* 32 MB of windows; beyond, every other one is dropped */
+
+#define FILE_MARK_BYTES (256u << 10) /* the same for marks in a file */
 
 #define CACHED_BYTES_MIN (64u << 10) /* unpacking less takes no time */
 
@@ -55,6 +60,7 @@ struct unpack {
 	struct unpack_zstd *zstd;
 	VEC(struct mark) marks;
 	uint64_t mark_bytes;
+	struct packmarks *file_marks; /* instead of marks */
 
 	/* of a section that is kept, between recordings */
 	bool is_cacheable;
@@ -116,24 +122,40 @@ static void drop_every_other_mark(struct unpack *u)
 	u->mark_bytes *= 2;
 }
 
+/* How far those of n marks in the file reach; 0: there are none. */
+static uint64_t file_mark_off(const struct unpack *u, size_t n)
+{
+	return n ? packmarks_get(u->file_marks, n - 1).off : 0;
+}
+
+static uint64_t last_mark_off(const struct unpack *u)
+{
+	uint64_t in_file = file_mark_off(u, u->file_marks ? packmarks_n(u->file_marks) : 0);
+	uint64_t here = u->marks.n ? u->marks.v[u->marks.n - 1].off : 0;
+	return here > in_file ? here : in_file;
+}
+
 /* In front of a block.  Where memory is out there is no mark. */
 static void leave_mark(struct unpack *u)
 {
 	const struct deflate_input *in = &u->deflate.in;
 	uint64_t off = u->out_off + u->n_out;
-	uint64_t last = u->marks.n ? u->marks.v[u->marks.n - 1].off : 0;
 	uint64_t n_bits = (u->in_off - (uint64_t)(in->end - in->p)) * 8 - in->n_bits;
 	struct mark m = { .in = { n_bits / 8, n_bits % 8 }, .off = off };
 	if (u->is_kept)
 		u->end = m;
-	if (u->is_kept || off < last + u->mark_bytes || u->n_out < DEFLATE_WINDOW_BYTES)
+	if (u->is_kept || off < last_mark_off(u) + u->mark_bytes || u->n_out < DEFLATE_WINDOW_BYTES)
+		return;
+	const uint8_t *window = u->out + u->n_out - DEFLATE_WINDOW_BYTES;
+	const struct packmarks_place place = { off, m.in };
+	if (u->file_marks && packmarks_add(u->file_marks, &place, window))
 		return;
 	if (u->marks.n == N_MARKS_MAX)
 		drop_every_other_mark(u);
 	m.window = malloc(DEFLATE_WINDOW_BYTES);
 	if (!m.window)
 		return;
-	memcpy(m.window, u->out + u->n_out - DEFLATE_WINDOW_BYTES, DEFLATE_WINDOW_BYTES);
+	memcpy(m.window, window, DEFLATE_WINDOW_BYTES);
 	if (!VEC_PUSH(&u->marks, m))
 		free(m.window);
 }
@@ -168,12 +190,35 @@ static bool start_at(struct unpack *u, struct packcache_place in)
 	return true;
 }
 
-static bool start_at_mark(struct unpack *u, const struct mark *m)
+/* In front of the block at off; the window is there already. */
+static bool start_behind_window(struct unpack *u, uint64_t off, struct packcache_place in)
 {
-	memcpy(u->out, m->window, DEFLATE_WINDOW_BYTES);
-	u->out_off = m->off - DEFLATE_WINDOW_BYTES;
+	u->out_off = off - DEFLATE_WINDOW_BYTES;
 	u->n_out = DEFLATE_WINDOW_BYTES;
-	return start_at(u, m->in);
+	return start_at(u, in);
+}
+
+/* At the last mark before off that lies beyond `from`.  False where there is none. */
+static bool start_at_mark(struct unpack *u, uint64_t off, uint64_t from)
+{
+	const struct mark *m = mark_before(u, off);
+	size_t n = u->file_marks ? packmarks_before(u->file_marks, off) : 0;
+	if (m && m->off > from)
+		from = m->off;
+	else
+		m = NULL;
+	for (; file_mark_off(u, n) > from; n--) {
+		struct packmarks_place place = packmarks_get(u->file_marks, n - 1);
+		if (!packmarks_window(u->file_marks, n - 1, u->out))
+			continue;
+		u->has_failed = !start_behind_window(u, place.off, place.in);
+		return true;
+	}
+	if (!m)
+		return false;
+	memcpy(u->out, m->window, DEFLATE_WINDOW_BYTES);
+	u->has_failed = !start_behind_window(u, m->off, m->in);
+	return true;
 }
 
 /* ---- what is there from before --------------------------------------------- */
@@ -183,10 +228,15 @@ static void find_cached(struct unpack *u)
 	const struct unpack_from *from = &u->from;
 	u->key = (struct packcache_key){ .off = from->off, .n_packed = from->n_bytes,
 					 .n_bytes = u->n_bytes, .kind = u->kind };
-	u->is_cacheable = u->is_kept && from->cache_dir && !from->memory &&
+	u->is_cacheable = from->cache_dir && !from->memory &&
 			  packcache_set_file(&u->key, from->fd);
-	if (u->is_cacheable && packcache_open(from->cache_dir, &u->key, &u->cache) == 0)
+	if (u->is_cacheable && u->is_kept &&
+	    packcache_open(from->cache_dir, &u->key, &u->cache) == 0)
 		u->n_out = (size_t)packcache_bytes(u->cache);
+	if (u->is_cacheable && !u->is_kept && u->kind == UNPACK_ZLIB &&
+	    packmarks_open(from->cache_dir, &u->key, &u->file_marks) == 0)
+		u->mark_bytes = FILE_MARK_BYTES > u->n_bytes / PACKMARKS_N_MAX ?
+				FILE_MARK_BYTES : u->n_bytes / PACKMARKS_N_MAX;
 }
 
 /* It is no good: everything from the beginning. */
@@ -301,16 +351,12 @@ static bool advance(struct unpack *u, uint64_t end)
 /* Brings the buffer before off, if it is behind, and further on where a mark is nearer. */
 static bool seek(struct unpack *u, uint64_t off)
 {
-	uint64_t there = u->out_off + u->n_out;
-	const struct mark *m = mark_before(u, off);
-	if (off < u->out_off) {
-		bool ok = m ? start_at_mark(u, m) : start_at_beginning(u);
-		u->has_failed = !ok;
-		return ok;
-	}
-	if (m && m->off > there)
-		return start_at_mark(u, m);
-	return true;
+	bool is_back = off < u->out_off;
+	if (start_at_mark(u, off, is_back ? 0 : u->out_off + u->n_out))
+		return !u->has_failed;
+	if (is_back)
+		u->has_failed = !start_at_beginning(u);
+	return !is_back || !u->has_failed;
 }
 
 static size_t copy_sliding(struct unpack *u, uint64_t off, uint8_t *to, size_t n_bytes)
@@ -398,7 +444,8 @@ int unpack_open(enum unpack_kind kind, const struct unpack_from *from, uint64_t 
 static void save(struct unpack *u)
 {
 	uint64_t n_before = u->cache ? packcache_bytes(u->cache) : 0, n = u->n_out;
-	if (!u->is_cacheable || u->has_failed || n <= n_before || n < CACHED_BYTES_MIN)
+	if (!u->is_cacheable || !u->is_kept || u->has_failed || n <= n_before ||
+	    n < CACHED_BYTES_MIN)
 		return;
 	if (u->was_too_little)
 		advance(u, u->n_bytes);
@@ -418,6 +465,7 @@ void unpack_close(struct unpack *u)
 		return;
 	save(u);
 	packcache_close(u->cache);
+	packmarks_close(u->file_marks);
 	for (size_t i = 0; i < u->marks.n; i++)
 		free(u->marks.v[i].window);
 	VEC_FREE(&u->marks);

@@ -3,9 +3,10 @@
  * other and for measuring them.  Prints per address: the address, then per frame, innermost
  * first, "name linkage file:line:column start_line".
  *
- *	symreader [-e] [-t] FILE < ADDRESSES
+ *	symreader [-e] [-t] [-c FOLDER] FILE < ADDRESSES
  *
  *	-e  by libdw (elfutils)   -t  only the time taken, to standard error
+ *	-c  keep what is unpacked there, and use what is there
  */
 
 #include "base/err.h"
@@ -78,16 +79,19 @@ int main(int argc, char **argv)
 	struct symdwarf *own = NULL;
 	struct symlibdw *libdw = NULL;
 	struct host host;
+	struct symdebug_place where = { .host = &host };
 	struct err e;
 	char text[64];
 	int c;
-	while ((c = getopt(argc, argv, "et")) != -1) {
+	while ((c = getopt(argc, argv, "etc:")) != -1) {
 		by_libdw |= c == 'e';
 		only_time |= c == 't';
+		if (c == 'c')
+			where.cache_dir = optarg;
 	}
 	int fd = optind + 1 == argc ? open(argv[optind], O_RDONLY | O_CLOEXEC) : -1;
 	if (fd < 0 || host_open(&host, NULL, NULL, NULL, &e)) {
-		fprintf(stderr, "usage: symreader [-e] [-t] FILE < ADDRESSES\n");
+		fprintf(stderr, "usage: symreader [-e] [-t] [-c FOLDER] FILE < ADDRESSES\n");
 		return 64;
 	}
 	while (fgets(text, sizeof(text), stdin)) {
@@ -97,7 +101,6 @@ int main(int argc, char **argv)
 	}
 	if (addr.n)
 		qsort(addr.v, addr.n, sizeof(*addr.v), compare_addr);
-	const struct symdebug_place where = { &host, NULL };
 	elf_version(EV_CURRENT);
 	double start = now_ms();
 	Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);

@@ -1,0 +1,135 @@
+/*
+ * Marks in a packed section, by somebody who knows how to make checksums fit: how many (1 byte),
+ * each with its place (u16 in the section, u16 and 1 byte in the packed bytes) and what its window
+ * is filled with (1 byte), then what damages the file (u16 for how much, u16 from where), then the
+ * packed bytes.  Whatever comes out, nothing is written or read where it should not be, and what
+ * was unpacked last is the same again.
+ */
+
+#include "symbolize/packmarks.h"
+#include "symbolize/unpack.h"
+
+#include "base/bytes.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define N_BYTES (1u << 20)       /* of the section */
+#define N_MARKS_MAX 8
+#define PLACE_BYTES 16u          /* what the u16 counts */
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static char dir[64];
+
+static void check(bool ok)
+{
+	if (!ok)
+		abort();
+}
+
+static void clean(void)
+{
+	DIR *d = opendir(dir);
+	for (struct dirent *e; d && (e = readdir(d)) != NULL;)
+		unlinkat(dirfd(d), e->d_name, 0);
+	if (d)
+		closedir(d);
+}
+
+static void remove_dir(void)
+{
+	clean();
+	rmdir(dir);
+}
+
+static void make_dir(void)
+{
+	if (dir[0])
+		return;
+	snprintf(dir, sizeof(dir), "/dev/shm/cprof-fuzz-XXXXXX");
+	if (!mkdtemp(dir)) {
+		snprintf(dir, sizeof(dir), "/tmp/cprof-fuzz-XXXXXX");
+		check(mkdtemp(dir) != NULL);
+	}
+	atexit(remove_dir);
+}
+
+static void make_marks(struct bytes *b, const struct packcache_key *key)
+{
+	struct packmarks *m;
+	uint8_t window[PACKMARKS_WINDOW_BYTES];
+	check(packmarks_open(dir, key, &m) == 0);
+	for (unsigned n = bytes_u8(b) % (N_MARKS_MAX + 1); n && !b->bad; n--) {
+		struct packmarks_place place = { .off = (uint64_t)bytes_u16(b) * PLACE_BYTES };
+		place.in.in_off = bytes_u16(b);
+		place.in.in_bit = bytes_u8(b);
+		memset(window, bytes_u8(b), sizeof(window));
+		packmarks_add(m, &place, window);
+	}
+	packmarks_close(m);
+}
+
+/* Writes over the one file of the folder. */
+static void damage(struct bytes *b)
+{
+	uint16_t n_over = bytes_u16(b), at = bytes_u16(b);
+	const void *over = bytes_take(b, n_over);
+	DIR *d = opendir(dir);
+	for (struct dirent *e; d && over && (e = readdir(d)) != NULL;) {
+		int fd = e->d_name[0] == '.' ? -1 : openat(dirfd(d), e->d_name, O_WRONLY);
+		if (fd < 0)
+			continue;
+		check(pwrite(fd, over, n_over, at) >= 0);
+		close(fd);
+	}
+	if (d)
+		closedir(d);
+}
+
+static void ask(struct unpack *u)
+{
+	static uint8_t part[2][777];
+	for (uint64_t off = N_BYTES - 1; off < N_BYTES; off -= 1 + N_BYTES / 9) {
+		size_t n = N_BYTES - off < sizeof(part[0]) ? N_BYTES - off : sizeof(part[0]);
+		size_t n_first = unpack_copy(u, off, part[0], n);
+		check(n_first <= n && unpack_copy(u, off, part[1], n_first) == n_first &&
+		      memcmp(part[0], part[1], n_first) == 0);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct bytes b = bytes_of(data, size);
+	struct bytes marks = b;
+	bytes_take(&b, (b.p < b.end ? b.p[0] % (N_MARKS_MAX + 1) : 0) * 6u + 1);
+	struct bytes over = b;
+	bytes_u16(&b);
+	bytes_u16(&b);
+	struct bytes n_over = over;
+	bytes_take(&b, bytes_u16(&n_over));
+	size_t n_packed = bytes_left(&b);
+	if (b.bad || n_packed < 2 || N_BYTES / 1032 > n_packed)
+		return 0;
+	make_dir();
+	int fd = memfd_create("packed", MFD_CLOEXEC);
+	check(fd >= 0 && write(fd, b.p, n_packed) == (ssize_t)n_packed);
+	struct packcache_key key = { .n_packed = n_packed, .n_bytes = N_BYTES,
+				     .kind = UNPACK_ZLIB };
+	struct unpack_from from = { .fd = fd, .n_bytes = n_packed, .cache_dir = dir };
+	struct unpack *u;
+	check(packcache_set_file(&key, fd));
+	make_marks(&marks, &key);
+	damage(&over);
+	if (unpack_open(UNPACK_ZLIB, &from, N_BYTES, 0, &u) == 0) {
+		ask(u);
+		unpack_close(u);
+	}
+	close(fd);
+	clean();
+	return 0;
+}
