@@ -57,8 +57,11 @@ static void list_losses(const struct cprof_stats *st, const struct event_losses 
 		{ ev->n_silent, "silent", "events did not happen once: there is no file of them",
 		  true },
 		{ st->n_truncated, "truncated",
-		  "stacks truncated: deeper than the stack copy (--call-graph dwarf,SIZE), or than "
-		  "kernel.perf_event_max_stack",
+		  st->stack_bytes
+			  ? "stacks truncated: longer than their copies (--call-graph dwarf,SIZE) "
+			    "or --max-depth"
+			  : "stacks truncated: deeper than kernel.perf_event_max_stack, or than "
+			    "the CPU records calls",
 		  true },
 		{ st->n_cut, "cut", "stacks ended before their root (-v tells where)", false },
 		{ st->n_not_unwound, "not_unwound", "samples of 32-bit code, which is not unwound",
@@ -180,6 +183,21 @@ static void print_cost(const struct summary *s, FILE *to, const struct cprof_sta
 	fputc('\n', to);
 }
 
+/* Of user code alone there is no account to compare with; only what the target used in all. */
+static void print_unseen(FILE *to, const struct cprof_stats *st, const struct cprof_event_stats *ev)
+{
+	char text[UNITS_TEXT_MAX];
+	uint64_t period_ns = ev->freq_hz ? 1000000000u / ev->freq_hz : ev->period;
+	double used = (double)st->cpu_used_ns, least = used * GAP_TOLD_PERCENT / 100;
+	if (!ev->is_clock || !ev->given_up_kernel || st->scope != CPROF_SCOPE_TASK ||
+	    !st->cpu_used_known || (double)ev->value > used - least ||
+	    (double)st->n_born * (double)period_ns < least)
+		return;
+	fprintf(to, "  the target used %s of CPU time in all: the rest is the kernel's, or of "
+		"threads that live shorter\n  than a sampling period, which go unseen with "
+		"--scope task\n", units_duration_text(st->cpu_used_ns, text));
+}
+
 static void print_event(const struct summary *s, FILE *to, size_t i)
 {
 	struct cprof_stats st;
@@ -209,6 +227,11 @@ static void print_event(const struct summary *s, FILE *to, size_t i)
 	if (is_gap(s, percent, &ev) && percent < 100 && st.scope == CPROF_SCOPE_TASK)
 		fprintf(to, "  threads that live shorter than a sampling period go unseen with "
 			    "--scope task; --scope cpu sees them (CAP_PERFMON or root)\n");
+	else if (is_gap(s, percent, &ev) && percent < 100 && ev.is_clock && !ev.n_lost &&
+		 !ev.throttled_ns)
+		fprintf(to, "  a timer may miss some of the time: see COVERAGE in "
+			    "cprof-record(1)\n");
+	print_unseen(to, &st, &ev);
 	print_particulars(s, to, i, &ev);
 }
 

@@ -209,6 +209,7 @@ struct cprof_stats {
 	uint64_t n_debug_misfits;      /* files whose debug file is another one's: not used */
 	uint64_t n_symbol_timeouts;    /* files that symbol_timeout_ns cut short */
 	uint64_t n_own_samples;        /* of all_processes: of the recording process itself */
+	uint64_t n_born;               /* threads and processes that the target has made */
 };
 
 /* ---- life ---------------------------------------------------------------------------- */

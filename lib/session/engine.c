@@ -337,6 +337,7 @@ static void feed_side_band(struct engine *g, const struct record *r)
 {
 	if (!targets_feed(&g->targets, r))
 		return;
+	g->n_born += r->type == PERF_RECORD_FORK && r->time_ns >= g->window_start_ns;
 	procs_feed(&g->procs, r, g->options.follow);
 	remap_note(&g->remap, &g->procs, r);
 	jit_feed(&g->jit, &g->procs, r);
@@ -428,6 +429,7 @@ int engine_clear(struct engine *g, struct err *e)
 	memset(g->event, 0, g->options.n_events * sizeof(*g->event));
 	g->first_ns = g->last_ns = 0;
 	g->n_labels_dropped = 0;
+	g->n_born = 0;
 	g->walk.stats = (struct stackwalk_stats){ 0 };
 	userstack_clear(&g->walk.user);
 	applabels_clear(&g->app);

@@ -113,6 +113,7 @@ struct engine {
 	struct compact_sizes compacted, compacted_names; /* after compact_run; and either */
 	struct forget forget;
 	uint64_t n_labels_dropped;   /* samples that went without some label: memory limit */
+	uint64_t n_born;             /* threads and processes that targets have made */
 };
 
 /* -ENOMEM with e set. */

@@ -50,8 +50,8 @@ static int explain_clock(const struct cprof_recorder *r, const struct cprof_stat
 		if (st->scope == CPROF_SCOPE_TASK)
 			err_hint(e, "with --scope task each thread has a timer of its own on each "
 				    "CPU, and one that used less than %s there is not seen\n"
-				    "record longer, sample faster (-F), or use --scope cpu "
-				    "(CAP_PERFMON or root)",
+				    "record longer, sample faster (-F), or instead of --scope "
+				    "task use --scope cpu (CAP_PERFMON or root)",
 				 units_duration_text(period_ns, period));
 		else
 			err_hint(e, "is it all on one side? see --user and --kernel");

@@ -26,6 +26,7 @@ void results_stats(const struct engine *g, const struct source *s, const struct 
 	ret->n_labels_denied = g->app.stats.n_denied;
 	ret->n_labels_unknown = g->app.stats.n_unknown;
 	ret->n_labels_other = g->app.stats.n_other;
+	ret->n_born = g->n_born;
 	ret->n_undecodable = s->losses.n_undecodable;
 	ret->n_unknown_records = s->losses.n_unknown;
 	ret->n_out_of_order = s->losses.n_out_of_order;

@@ -62,6 +62,11 @@ forks_by_nobody() {
 }
 attempts 3 forks_by_nobody
 paranoid 2
+run nobody record -e cpu-clock -o seen.pb.gz -- ./forks.keep 200
+like err 'the target used .* of CPU time in all' \
+	'paranoid 2: what the target used is told, since many short processes go unseen'
+run nobody record -e cpu-clock -o seen.pb.gz -- ./spin.keep 3 300
+unlike err 'the target used' 'paranoid 2: not where none can'
 
 # A process of one's own.
 setpriv --reuid=65534 --regid=65534 --clear-groups ./spin.keep 3 100000 >/dev/null &
