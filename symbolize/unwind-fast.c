@@ -116,8 +116,10 @@ fast_walk(const struct unwind_cache *by_pc, uint64_t salt, struct unwind_walk *w
 				UNWIND_FRAME_GUESSED | UNWIND_FRAME_CHAINED : UNWIND_FRAME_GUESSED;
 			w->stats->n_guessed++;
 		} else {
-			if (rule->kind == CFI_ROOT && !(rule->flags & CFI_FLAG_GUESSED))
+			if (rule->kind == CFI_ROOT && !(rule->flags & CFI_FLAG_GUESSED)) {
+				f->flags |= UNWIND_STEP_NONE;
 				end = UNWIND_FAST_ROOT;
+			}
 			break;
 		}
 		f->both_off8 = both_off8;

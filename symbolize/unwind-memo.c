@@ -42,15 +42,15 @@ bool unwind_memo_reuse(struct unwind_sync *s, struct unwind_walk *w)
 	uint32_t kept = f->flags & ~step;
 	bool is_cut = false;
 	for (; m > s->m && f < last && m->flags & UNWIND_STEP_SLOTS; m--) {
-		uint64_t pc, fp, ra_off = m[-1].sp + (uint64_t)(m->ra_off8 * 8l) - sp0;
-		uint64_t fp_off = m->flags & UNWIND_STEP_FP ?
-			m[-1].sp + (uint64_t)(m->fp_off8 * 8l) - sp0 : ra_off;
+		uint64_t pc, fp, has_fp = m->flags & UNWIND_STEP_FP ? ~0ull : 0;
+		uint64_t ra_off = m[-1].sp + (uint64_t)(m->ra_off8 * 8l) - sp0;
+		uint64_t fp_off = ra_off + ((uint64_t)((m->fp_off8 - m->ra_off8) * 8l) & has_fp);
 		is_cut = w->n_copy < 8 || ra_off > last_off || fp_off > last_off;
 		if (is_cut)
 			break;
 		memcpy(&pc, stack + ra_off, 8);
 		memcpy(&fp, stack + fp_off, 8);
-		if ((pc & strip) != m[-1].pc || (m->flags & UNWIND_STEP_FP && fp != m[-1].fp))
+		if (((pc & strip) ^ m[-1].pc) | ((fp ^ m[-1].fp) & has_fp))
 			break;
 		*f = *m;
 		f++->flags = kept | (m->flags & step);

@@ -118,7 +118,9 @@ unwind_other(struct unwind_walk *w, const struct cfi_rule *rule)
 	switch ((enum cfi_kind)rule->kind) {
 	case CFI_ROOT:
 		/* a return address that no call made is no frame */
-		if (rule->flags & CFI_FLAG_GUESSED && w->n > 1)
+		if (!(rule->flags & CFI_FLAG_GUESSED))
+			f->flags |= UNWIND_STEP_NONE;
+		else if (w->n > 1)
 			w->n--;
 		return UNWIND_ROOT;
 	case CFI_UNUSUAL:
@@ -217,6 +219,8 @@ static enum unwind_end unwind_run(struct unwind *u, struct unwind_walk *w, struc
 			u->stats.n_reused += w->n - n - s->n_joined;
 			if (joined)
 				return UNWIND_BEYOND;
+			if (w->frame[w->n - 1].flags & UNWIND_STEP_NONE)
+				return UNWIND_ROOT;
 			/* the next one that the memo may have */
 			stop_sp = w->frame[w->n - 1].sp + 1;
 			continue;
@@ -238,14 +242,26 @@ static enum unwind_end unwind_run(struct unwind *u, struct unwind_walk *w, struc
 	}
 }
 
-static void unwind_ahead(const struct unwind_walk *w, const struct unwind_memo *m, uint32_t n_memo)
+/* The copy from its start on.  Inlined always, since GCC takes a function that only asks ahead for
+ * one without effect, and its calls away. */
+static inline void __attribute__((always_inline)) unwind_ahead(const struct unwind_input *in)
 {
-	bool is_far = n_memo && m->n_walked_bytes >= AHEAD_FAR_BYTES;
-	uint64_t n = is_far ? m->n_walked_bytes : AHEAD_BYTES;
-	for (uint64_t i = 0; i < n && i < w->n_copy; i += 64)
+	if (!in->stack || in->n_stack_bytes < AHEAD_BYTES)
+		return;
+#pragma GCC unroll 12
+	for (uint64_t i = 0; i < AHEAD_BYTES; i += 64)
+		__builtin_prefetch(in->stack + i);
+}
+
+/* More of it, where the last stacks were walked far. */
+static inline void __attribute__((always_inline))
+unwind_ahead_far(const struct unwind_walk *w, const struct unwind_memo *m, uint32_t n_memo)
+{
+	uint64_t n = m->n_walked_bytes;
+	for (uint64_t i = AHEAD_BYTES; i < n && i < w->n_copy; i += 64)
 		__builtin_prefetch(w->in->stack + i);
 	/* what is further out is likely to be as it was */
-	for (uint32_t i = 0; is_far && i < n_memo; i++) {
+	for (uint32_t i = 0; i < n_memo; i++) {
 		uint64_t off = m->frame[i].sp - 8 - w->sp0;
 		if (off < n)
 			break;
@@ -271,6 +287,7 @@ static bool unwind_is_switched(struct unwind *u, struct unwind_walk *w, struct u
 		uint64_t key = unwind_cache_key(unwind_cache_salt(w->in->space),
 						f->pc - !(f->flags & UNWIND_FRAME_EXACT));
 		unwind_cache_put(&u->by_pc, key, (struct cfi_rule){ .kind = CFI_ROOT });
+		w->frame[i].flags |= UNWIND_STEP_NONE;
 		w->n = i + 1;
 		s->n_met = 0;
 		return true;
@@ -281,6 +298,7 @@ static bool unwind_is_switched(struct unwind *u, struct unwind_walk *w, struct u
 void unwind_stack(struct unwind *u, const struct unwind_input *in, struct unwind_memo *memo,
 		  struct unwind_result *ret)
 {
+	unwind_ahead(in);
 	enum cfi_arch a = u->o.arch;
 	uint64_t need = 1ull << cfi_reg_sp(a) | 1ull << cfi_reg_pc(a);
 	*ret = (struct unwind_result){ .frame = u->frame };
@@ -301,7 +319,8 @@ void unwind_stack(struct unwind *u, const struct unwind_input *in, struct unwind
 	struct unwind_sync s = { .m = memo ? memo->frame : NULL, .k = (int64_t)n_memo - 1,
 		.is_whole = n_memo && memo->is_whole };
 
-	unwind_ahead(&w, memo, n_memo);
+	if (n_memo && memo->n_walked_bytes >= AHEAD_FAR_BYTES)
+		unwind_ahead_far(&w, memo, n_memo);
 	ret->end = unwind_run(u, &w, &s, n_memo);
 	if (ret->end != UNWIND_ROOT && ((w.n == 1 && unwind_code_is_start(&w)) ||
 					(!s.n_joined && unwind_is_switched(u, &w, &s, ret->end))))

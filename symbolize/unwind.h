@@ -82,13 +82,13 @@ enum unwind_end {
 #define UNWIND_FRAME_JOINED 4u  /* taken from the thread's previous stack, not from the copy */
 #define UNWIND_FRAME_SIGNAL 8u  /* the kernel's signal trampoline */
 #define UNWIND_FRAME_CHAINED 64u /* GUESSED by the frame pointer of is_made code, which keeps it */
-#define UNWIND_STEP_SLOTS 16u   /* private: the step outwards read ra_off8 (and fp_off8) */
-#define UNWIND_STEP_FP 32u      /* private: fp_off8 counts */
+#define UNWIND_STEP_SLOTS 16u   /* private: the step outwards read the caller's sp + ra_off8 * 8 */
+#define UNWIND_STEP_FP 32u      /* private: and the word at fp_off8 */
+#define UNWIND_STEP_NONE 128u   /* private: there is none, by the rule for pc */
 
 struct unwind_frame {
 	uint64_t pc, sp, fp;            /* in the process, while this frame runs */
-	/* private: slots from the caller's sp, in 8 bytes */
-	union { struct { int16_t ra_off8, fp_off8; }; uint32_t both_off8; };
+	union { struct { int16_t ra_off8, fp_off8; }; uint32_t both_off8; }; /* private: slots */
 	uint32_t flags;                 /* UNWIND_FRAME_* */
 };
 
