@@ -31,6 +31,9 @@
 #define NOTE_BYTES_MAX (64 << 10)
 /* Type of cprof-labels.h's note, whose name is "cprof". */
 #define NOTE_CPROF_LABELS 1
+/* Type of the note that Go's linker writes, whose name is "Go" and two NULs. */
+#define NOTE_GO_BUILD_ID 4
+#define GO_BUILD_ID_BYTES 15
 
 /* ---- the table ----------------------------------------------------------- */
 
@@ -221,6 +224,44 @@ static uint64_t align_up(uint64_t x, uint64_t align)
 	return (x + align - 1) & ~(align - 1);
 }
 
+/* Six bits in the alphabet of RFC 4648 for file names, or -1. */
+static int base64_digit(uint8_t c)
+{
+	static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+				       "0123456789-_";
+	const char *at = c ? strchr(alphabet, c) : NULL;
+	return at ? (int)(at - alphabet) : -1;
+}
+
+/*
+ * Go before 1.24 writes no GNU build id.  Its own is a text of several hashes with slashes between
+ * them (cmd/go/internal/work/buildid.go), and the last one is of all that the file holds: 15 bytes
+ * as 20 characters of base64.
+ */
+static void read_go_build_id(struct dso *d, const uint8_t *desc, size_t n)
+{
+	uint8_t id[GO_BUILD_ID_BYTES];
+	const size_t n_text = GO_BUILD_ID_BYTES / 3 * 4;
+	if (n <= n_text || desc[n - n_text - 1] != '/')
+		return;
+	const uint8_t *p = desc + n - n_text;
+	for (size_t i = 0; i < GO_BUILD_ID_BYTES; i += 3, p += 4) {
+		uint32_t bits = 0;
+		for (int k = 0; k < 4; k++) {
+			int digit = base64_digit(p[k]);
+			if (digit < 0)
+				return;
+			bits = bits << 6 | (uint32_t)digit;
+		}
+		id[i] = (uint8_t)(bits >> 16);
+		id[i + 1] = (uint8_t)(bits >> 8);
+		id[i + 2] = (uint8_t)bits;
+	}
+	d->is_go_build_id = true;
+	d->n_build_id = GO_BUILD_ID_BYTES;
+	memcpy(d->build_id, id, sizeof(id));
+}
+
 /* One note: a build id, or where the registry of cprof-labels.h lies, relative to that word.
  * vaddr: of desc. */
 static void read_note(struct dso *d, const Elf64_Nhdr *h, const uint8_t *name, const uint8_t *desc,
@@ -228,13 +269,18 @@ static void read_note(struct dso *d, const Elf64_Nhdr *h, const uint8_t *name, c
 {
 	int32_t offset;
 	if (h->n_type == NT_GNU_BUILD_ID && h->n_namesz == 4 && memcmp(name, "GNU", 4) == 0 &&
-	    h->n_descsz > 0 && h->n_descsz <= DSO_BUILD_ID_MAX && !d->n_build_id) {
+	    h->n_descsz > 0 && h->n_descsz <= DSO_BUILD_ID_MAX &&
+	    (!d->n_build_id || d->is_go_build_id)) {
+		d->is_go_build_id = false;
 		d->n_build_id = (uint8_t)h->n_descsz;
 		memcpy(d->build_id, desc, h->n_descsz);
 	} else if (h->n_type == NOTE_CPROF_LABELS && h->n_namesz == 6 &&
 		   memcmp(name, "cprof", 6) == 0 && h->n_descsz == sizeof(offset)) {
 		memcpy(&offset, desc, sizeof(offset));
 		d->labels_vaddr = vaddr + (uint64_t)(int64_t)offset;
+	} else if (h->n_type == NOTE_GO_BUILD_ID && h->n_namesz == 4 &&
+		   memcmp(name, "Go\0", 4) == 0 && !d->n_build_id) {
+		read_go_build_id(d, desc, h->n_descsz);
 	}
 }
 
@@ -334,6 +380,7 @@ static void read_headers(struct dso *d)
 
 	d->is_elf = d->is_exec_type = false;
 	d->machine = d->n_segments = d->n_build_id = 0;
+	d->is_go_build_id = false;
 	if (!read_at(d, 0, &u.e32, sizeof(u.e32)) || memcmp(u.ident, ELFMAG, SELFMAG) != 0 ||
 	    u.ident[EI_DATA] != OWN_DATA)
 		return;

@@ -51,6 +51,7 @@ struct dso {
 	bool is_elf, is_exec_type;/* ET_EXEC: addresses are absolute */
 	uint16_t machine;         /* e_machine */
 	uint8_t n_build_id;       /* 0: none */
+	bool is_go_build_id;      /* it is Go's own, which only such files have */
 	uint8_t build_id[DSO_BUILD_ID_MAX];
 	uint64_t labels_vaddr;    /* of the registry of cprof-labels.h, by its note; 0: none */
 	uint16_t n_segments;
@@ -90,7 +91,8 @@ static inline struct dso *dso_get(const struct dso_table *t, uint32_t id)
 }
 
 /* Gives d the open file fd (owned from now on) and reads its ELF header, program headers
- * and build id with pread: bounded, no libelf.  A file that is no ELF file is no error. */
+ * and build id (GNU's, else Go's own) with pread: bounded, no libelf.  A file that is no ELF file
+ * is no error. */
 void dso_set_file(struct dso *d, int fd, const char *open_path);
 
 /* As dso_set_file for bytes in memory (the vDSO); they are copied. */

@@ -25,5 +25,13 @@ for kind in twin bare barepie; do
 		"any(f.endswith('/prog/golang.go') and l == $(grep -n 'return middle(7, n)' "$CPROF_SOURCE_ROOT/tests/prog/golang.go" | cut -d: -f1) for f, l in lines('main.outer'))"
 	profile "$kind: stacks begin where goroutines and threads do" g.pb.gz \
 		"roots(r'^(runtime\\.(goexit|mstart|mcall|rt0_go)(\\.abi0)?|_rt0_.*)\$') > 0.95"
+	# Go before 1.24 writes no GNU build id; its own will do.
+	if [ "$kind" = bare ]; then
+		run "$CPROF" record -q -e cpu-clock --user --no-symbols -o later.pb.gz -- "./$kind.keep"
+		run "$CPROF" symbolize later.pb.gz
+		is "$status" 0 "$kind: completed later"
+		profile "$kind: by its build id" later.pb.gz "anywhere('^main.outer\$') > 0.8" \
+			"[len(m.build_id) >= 30 for m in p.mappings.values() if m.file.endswith('/bare.keep')] == [True]"
+	fi
 done
 finish

@@ -124,6 +124,48 @@ static void test_32_bit(void)
 	done(&d);
 }
 
+/* A note of that name and type whose contents are text, and behind it one of GNU's, if wanted. */
+static const char *id_of_note(const char *name, uint32_t type, const char *text, bool and_gnu)
+{
+	static char hex[DSO_BUILD_ID_TEXT_MAX];
+	struct {
+		struct file64 f;
+		uint8_t more[256];
+	} x = { .f = make64() };
+	size_t n = strlen(text), at = offsetof(struct file64, nh);
+	uint8_t *notes = (uint8_t *)&x + at;
+	Elf64_Nhdr h = { 4, (uint32_t)n, type }, gnu = { 4, sizeof(build_id), NT_GNU_BUILD_ID };
+	memcpy(notes, &h, sizeof(h));
+	memcpy(notes + sizeof(h), name, 4);
+	memcpy(notes + sizeof(h) + 4, text, n);
+	uint8_t *next = notes + sizeof(h) + 4 + (n + 3) / 4 * 4;
+	if (and_gnu) {
+		memcpy(next, &gnu, sizeof(gnu));
+		memcpy(next + sizeof(gnu), "GNU", 4);
+		memcpy(next + sizeof(gnu) + 4, build_id, sizeof(build_id));
+		next += sizeof(gnu) + 4 + sizeof(build_id);
+	}
+	x.f.ph[2].p_filesz = (uint64_t)(next - notes);
+	struct dso d = { .fd = -1 };
+	dso_set_image(&d, &x, sizeof(x));
+	dso_build_id_text(&d, hex);
+	done(&d);
+	return hex;
+}
+
+static void test_go_build_id(void)
+{
+	static const char text[] = "7eRVnrjYumZ9mFmjX5ID/L1uZxzxcm_bIJmgq-r5r/AAECAwQFBgcICQoLDA-_";
+	tap_str(id_of_note("Go\0", 4, text, false), "000102030405060708090a0b0c0fbf",
+		"Go's build id: what its last part stands for");
+	tap_str(id_of_note("Go\0", 4, text, true), "deadbeef0001", "GNU's counts more");
+	tap_str(id_of_note("Go\0", 4, "redacted", false), "", "what is put there instead is none");
+	tap_str(id_of_note("Go\0", 4, "x/AAECAwQFBgcICQoLDA0=", false), "", "no padding");
+	tap_str(id_of_note("Go\0", 4, "x/AAECAwQFBgcICQoLDA", false), "", "too short");
+	tap_str(id_of_note("Go\0", 5, text, false), "", "another type");
+	tap_str(id_of_note("No\0", 4, text, false), "", "another name");
+}
+
 /* Every prefix and every damaged byte: less is known, nothing worse. */
 static void test_damage(void)
 {
@@ -217,6 +259,7 @@ int main(void)
 {
 	test_headers();
 	test_32_bit();
+	test_go_build_id();
 	test_damage();
 	test_table();
 	return tap_done();
