@@ -180,6 +180,7 @@ static int run(struct recording *rec, int *ret_status, struct err *e)
 	if (code < 0)
 		return code;
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 	o->config.command_pid = o->config.all_processes ? 0 : rec->launch.pid;
 	if (!o->quiet)
 		o->config.explain = log_record_line;

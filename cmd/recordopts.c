@@ -253,7 +253,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case 'F': c->freq = arg; break;
 	case 'c': c->period = arg; break;
-	case 'o': o->output = arg; break;
+	case 'o':
+		if (!*arg)
+			argp_error(state, "-o needs the name of a file");
+		o->output = arg;
+		break;
 	case 'q': o->quiet = true; break;
 	case 'v': o->verbose = true; break;
 	case OPT_JSON: o->json = true; break;

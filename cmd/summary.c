@@ -58,8 +58,8 @@ static void list_losses(const struct cprof_stats *st, const struct event_losses 
 		  true },
 		{ st->n_truncated, "truncated",
 		  st->stack_bytes
-			  ? "stacks truncated: longer than their copies (--call-graph dwarf,SIZE) "
-			    "or --max-depth"
+			  ? "stacks truncated: longer than the stack copy (--call-graph "
+			    "dwarf,SIZE) or --max-depth"
 			  : "stacks truncated: deeper than kernel.perf_event_max_stack, or than "
 			    "the CPU records calls",
 		  true },

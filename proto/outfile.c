@@ -63,6 +63,10 @@ static int open_failed(int errnum, const char *path, struct err *e)
 	case EDQUOT:
 		err_hint(e, "free some space, or choose another place");
 		break;
+	case EFBIG:
+		err_hint(e, "files may not be larger here: see 'ulimit -f', or choose another "
+			    "file system");
+		break;
 	case ENAMETOOLONG:
 		err_hint(e, "choose a shorter name");
 		break;

@@ -1,12 +1,18 @@
 /* Why is there nothing?  The likely cause of a recording without one sample. */
 
+#include "base/cleanup.h"
 #include "base/err.h"
+#include "base/host.h"
 #include "base/units.h"
 #include "session/recorder-private.h"
 #include "session/targetcheck.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* Of a list of ids, in characters: of a server with hundreds of workers the first have to do. */
+#define CHILDREN_SHOWN_MAX 80
 
 /* The first target that is stopped, by a signal or a debugger; 0: none is. */
 static pid_t stopped_target(const struct cprof_recorder *r)
@@ -18,6 +24,32 @@ static pid_t stopped_target(const struct cprof_recorder *r)
 			return id;
 	}
 	return 0;
+}
+
+/* Of an idle target's children that were there before: a server's workers, as a rule. */
+static bool hint_children(const struct cprof_recorder *r, struct err *e)
+{
+	const struct cprof_config *c = &r->config;
+	for (size_t i = 0; i < c->n_pids; i++) {
+		CLEANUP_FREE char *children = NULL;
+		if (host_read_file(r->host, HOST_PROC, &children, NULL, "%d/task/%d/children",
+				   (int)c->pid[i], (int)c->pid[i]) < 0)
+			continue;
+		char *end = children + strlen(children);
+		while (end > children && (end[-1] == ' ' || end[-1] == '\n'))
+			*--end = '\0';
+		if (!*children)
+			continue;
+		for (char *p = children; *p; p++)
+			if (*p == ' ')
+				*p = ',';
+		if (end - children > CHILDREN_SHOWN_MAX)
+			strcpy(memrchr(children, ',', CHILDREN_SHOWN_MAX), ",...");
+		err_hint(e, "the children that it has had before are processes of their own: "
+			    "-p %d,%s records them, too", (int)c->pid[i], children);
+		return true;
+	}
+	return false;
 }
 
 static int explain_clock(const struct cprof_recorder *r, const struct cprof_stats *st,
@@ -36,7 +68,7 @@ static int explain_clock(const struct cprof_recorder *r, const struct cprof_stat
 		if (stopped)
 			err_hint(e, "continue it by 'kill -CONT %d', unless a debugger holds it",
 				 (int)stopped);
-		else
+		else if (!hint_children(r, e))
 			err_hint(e, "record longer, or while it works");
 	} else if (st->cpu_used_ns < 5 * period_ns) {
 		err_set(e, ENODATA, "not one sample of '%s' came: the target used %s of CPU time, "

@@ -105,8 +105,11 @@ int ring_open(struct ring *r, int fd, size_t n_data_pages, struct err *e)
 		free(new.wrap);
 		if (errnum == EPERM)
 			return explain_eperm(new.n_data_bytes, e);
-		return err_errno(e, errnum, "cannot map a ring of %s",
-				 units_size_text(new.n_data_bytes, size));
+		err_errno(e, errnum, "cannot map a ring of %s",
+			  units_size_text(new.n_data_bytes, size));
+		if (errnum == ENOMEM)
+			err_hint(e, "there is one for each CPU: ask for a smaller --ring-size");
+		return -errnum;
 	}
 	new.data = (const uint8_t *)new.base + page;
 	new.n_mapped_bytes = page + new.n_data_bytes;

@@ -35,6 +35,29 @@ refused 1 'no sample|not one sample|sample' 'a target that sleeps' \
 	record -e cpu-clock -o x.pb.gz --duration 0.3 -p "$sleeper"
 like err 'sleep|idle|not run|did not|used no|CPU time' 'a target that sleeps: says that it did not run'
 
+# a server that waits for workers which were there before
+sh -c '"$1" 60000 >/dev/null & echo $! >worker.keep; wait' sh "$PROG/sleeper" &
+server=$!
+tap_pids="$tap_pids $server"
+wait_for 60 test -s worker.keep
+refused 1 'not one sample' 'a server without its workers' \
+	record -e cpu-clock -o x.pb.gz --duration 0.3 -p "$server"
+like err "processes of their own: -p $server,$(cat worker.keep) records" \
+	'a server without its workers: names them'
+kill -STOP "$sleeper"
+refused 1 'the target was stopped' 'a target that is stopped' \
+	record -e cpu-clock -o x.pb.gz --duration 0.3 -p "$sleeper"
+like err "kill -CONT $sleeper" 'a target that is stopped: says how it goes on'
+kill -CONT "$sleeper"
+kill "$(cat worker.keep)"
+refused 1 'ended before its delay was over' 'a command that ends before --delay' \
+	record -e cpu-clock -o x.pb.gz --delay 60 -- true
+refused 64 'name of a file' 'an output without a name' record -e cpu-clock -o '' -- true
+run sh -c "ulimit -f 1; exec '$CPROF' record -e cpu-clock -F 10000 --labels tid,cpu -o x.pb.gz -- '$PROG/spin' 5 500"
+is "$status" 1 'a limit of the size of files: fails'
+like err 'file too large' 'a limit of the size of files: says so'
+no_files 'a limit of the size of files: no file'
+
 # a command that ends at once
 run timeout 100 "$CPROF" record -e cpu-clock -o x.pb.gz -- true
 if [ -e x.pb.gz ]; then
