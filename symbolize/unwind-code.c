@@ -154,17 +154,37 @@ static bool code_is_in_sigreturn(const struct unwind_walk *w, const struct unwin
 		!memcmp(b + n, code_sigreturn_x86, n);
 }
 
+/* psABI 3.4.1: at the start of a program rsp is at argc; then come the arguments, whose strings
+ * lie further up, and a null pointer. */
+static bool code_is_argc(const struct unwind_walk *w, uint64_t at)
+{
+	uint64_t argc, arg, end;
+	return unwind_load(w, at, &argc) && argc > 0 && argc < w->n_copy &&
+	       unwind_load(w, at + 8, &arg) && arg > at &&
+	       unwind_load(w, at + 8 * (argc + 1), &end) && end == 0;
+}
+
+/* Words by which the start's own frame may be aligned. */
+#define CODE_ALIGN_WORDS 2u
+
+bool unwind_code_is_begun(const struct unwind_walk *w)
+{
+	/* the frame that the return address would have */
+	uint64_t at = w->frame[w->n].sp - 8;
+	for (unsigned int i = 0; i < CODE_ALIGN_WORDS; i++)
+		if (code_is_argc(w, at + 8 * i))
+			return true;
+	return false;
+}
+
 bool unwind_code_is_start(const struct unwind_walk *w)
 {
 	const struct unwind_regs *r = w->in->regs;
 	struct unwind_module m;
 	uint8_t before[2];
-	uint64_t argc, end;
 	if (w->arch != CFI_X86_64 || !w->find_module(w->in->ctx, w->frame[0].pc, &m))
 		return false;
-	/* psABI 3.4.1: at the program's start rsp is at argc, and argv ends with a null pointer */
-	if (w->frame[0].fp == 0 && unwind_load(w, w->sp0, &argc) && argc > 0 && argc < w->n_copy &&
-	    unwind_load(w, w->sp0 + 8 * (argc + 1), &end) && end == 0)
+	if (w->frame[0].fp == 0 && code_is_argc(w, w->sp0))
 		return true;
 	/* the C library's clone has no CFI behind the system call; there, 0 is what a child gets */
 	return r->valid & 1 && r->r[0] == 0 &&

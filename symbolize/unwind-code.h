@@ -14,6 +14,10 @@ struct cfi_rule unwind_code_rule(struct unwind_walk *w, const struct unwind_modu
  * there is no caller? */
 bool unwind_code_is_start(const struct unwind_walk *w);
 
+/* Of a stack that ended because the last frame's caller, frame n, lies nowhere: was the program's
+ * count of arguments taken for its return address, so that the frame is the first one? */
+bool unwind_code_is_begun(const struct unwind_walk *w);
+
 /* Does the stack bear out a plain rule for the newest frame: is there a return address, one with a
  * call before it, where the rule says? */
 bool unwind_code_accepts(const struct unwind_walk *w, const struct cfi_rule *rule);

@@ -134,9 +134,10 @@ unwind_other(struct unwind_walk *w, const struct cfi_rule *rule)
 		return unwind_slow_guess(w, rule->flags & CFI_FLAG_MADE);
 	case CFI_EMPTY:
 		/* a return address to nowhere is no frame */
-		if (w->n > 1)
-			w->n--;
-		return UNWIND_BAD_PC;
+		if (w->n == 1)
+			return UNWIND_BAD_PC;
+		w->n--;
+		return unwind_code_is_begun(w) ? UNWIND_ROOT : UNWIND_BAD_PC;
 	default:
 		return UNWIND_BAD_CFI;
 	}

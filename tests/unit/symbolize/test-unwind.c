@@ -374,6 +374,26 @@ static void x86_jit(void)
 	close_world(&w);
 }
 
+/* What a program's first function takes for a return address. */
+static void x86_first(void)
+{
+	struct world w;
+	open_world(&w, CFI_X86_64, 0);
+	w.stack[3] = 2;         /* argc, argv, NULL */
+	w.stack[4] = AT(20);
+	w.stack[5] = AT(21);
+	run(&w, PC(F_PUSH), CFI_X86_64, NULL);
+	tap_ok(IS(&w, UNWIND_ROOT, PC(F_PUSH)), "the count of arguments is no return address");
+	w.stack[6] = 1;
+	run(&w, PC(F_PUSH), CFI_X86_64, NULL);
+	tap_ok(IS(&w, UNWIND_BAD_PC, PC(F_PUSH)), "nor is another number");
+	w.stack[6] = 0;
+	w.stack[4] = w.stack[5] = 1;
+	run(&w, PC(F_PUSH), CFI_X86_64, NULL);
+	tap_ok(IS(&w, UNWIND_BAD_PC, PC(F_PUSH)), "arguments lie further up");
+	close_world(&w);
+}
+
 /* Compiled code that the interpreter was called by, and has called. */
 static void x86_java(void)
 {
@@ -692,6 +712,7 @@ int main(void)
 	x86_guess();
 	x86_jit();
 	x86_java();
+	x86_first();
 	x86_signal();
 	arm();
 	memo();
