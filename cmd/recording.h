@@ -4,6 +4,7 @@
 /* What cprof record holds while it runs; shared by cmd-record.c and recordloop.c. */
 
 #include "base/log.h"
+#include "cmd/aheadthread.h"
 #include "cmd/control.h"
 #include "cmd/exclusive.h"
 #include "cmd/launch.h"
@@ -23,6 +24,7 @@ struct recording {
 	struct rotate_clock clock;     /* --switch-output: since the last part */
 	struct targetuse use;          /* for --trigger */
 	struct cprof_recorder *recorder;
+	struct aheadthread ahead;
 	struct recordfiles files;      /* of the end */
 	char *cache_dir;
 	char machine[EXCLUSIVE_TEXT_MAX + 16]; /* its state, for the comments */

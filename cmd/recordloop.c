@@ -209,7 +209,10 @@ static int step(struct loop *l, struct err *e)
 	int code = take_commands(l, e);
 	take_signals(l);
 	l->over |= state == CPROF_TARGET_GONE || clock_monotonic_ns() >= l->end_ns;
-	return code < 0 || l->over ? code : do_parts(l, e);
+	if (code < 0 || l->over)
+		return code;
+	aheadthread_poll(&rec->ahead, rec->recorder);
+	return do_parts(l, e);
 }
 
 int recordloop_run(struct recording *rec, struct err *e)

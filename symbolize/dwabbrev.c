@@ -160,7 +160,7 @@ static bool parse(struct dwabbrev_table *t, struct bytes *b, bool *out_of_memory
 		    !parse_attrs(t, b, &a, &traits, out_of_memory))
 			return false;
 		a.kind = (uint8_t)kind_of((unsigned)tag, &traits);
-		if (!add_steps(t, &a) || !VEC_PUSH(&t->abbrevs, a)) {
+		if ((!dwabbrev_is_fixed(&a) && !add_steps(t, &a)) || !VEC_PUSH(&t->abbrevs, a)) {
 			*out_of_memory = true;
 			return false;
 		}

@@ -54,6 +54,13 @@ struct dwabbrev {
 	uint32_t first_attr, first_step;
 };
 
+/* Is all that is wanted of such a DIE in its fixed places?  Others have steps. */
+static inline bool dwabbrev_is_fixed(const struct dwabbrev *a)
+{
+	return a->n_bytes >= 0 && (!a->has_children || a->sibling_at >= 0) &&
+	       a->kind != DWABBREV_FUNCTION && a->kind != DWABBREV_INLINED;
+}
+
 struct dwabbrev_table {
 	VEC(struct dwabbrev) abbrevs; /* by code, ascending */
 	VEC(struct dwattr) attrs;

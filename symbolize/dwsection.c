@@ -192,6 +192,18 @@ bool dwsection_is_packed(struct dwsections *s, enum dwsection_id id)
 	return section(s, id)->unpack != NULL;
 }
 
+void dwsection_unpack(struct dwsections *s, const atomic_bool *stop)
+{
+	for (enum dwsection_id id = 0; id < DWSECTION_N && !atomic_load(stop); id++) {
+		struct dwsection *d = section(s, id);
+		if (d->unpack)
+			unpack_ahead(d->unpack, stop);
+		unpack_close(d->unpack);
+		d->unpack = NULL;
+		d->n_bytes = 0;
+	}
+}
+
 /* ---- reading ------------------------------------------------------------- */
 
 static size_t copy_from_file(int fd, uint64_t off, uint8_t *to, size_t n_bytes)

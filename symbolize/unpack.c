@@ -35,6 +35,8 @@
 
 #define FILE_MARK_BYTES (256u << 10) /* the same for marks in a file */
 
+#define AHEAD_BYTES (256u << 10)     /* after which somebody may be told to stop: 1 ms */
+
 #define CACHED_BYTES_MIN (64u << 10) /* unpacking less takes no time */
 
 /* Deflate cannot do better than 1032 : 1; zstd is believed the same. */
@@ -402,6 +404,28 @@ size_t unpack_copy(struct unpack *u, uint64_t off, void *to, size_t n_bytes)
 	const uint8_t *p = unpack_kept(u, off, &n_bytes);
 	memcpy(to, p, n_bytes);
 	return n_bytes;
+}
+
+static bool is_cached(const struct unpack *u)
+{
+	if (u->is_kept)
+		return !u->is_cacheable || (u->cache && packcache_bytes(u->cache) == u->n_bytes);
+	return !u->file_marks || last_mark_off(u) + 2 * u->mark_bytes >= u->n_bytes;
+}
+
+void unpack_ahead(struct unpack *u, const atomic_bool *stop)
+{
+	if (is_cached(u))
+		return;
+	if (!u->is_kept)
+		start_at_mark(u, u->n_bytes, 0);
+	for (bool more = true; more && !atomic_load(stop);) {
+		uint64_t there = u->out_off + u->n_out;
+		uint64_t n_left = u->n_bytes - there;
+		more = n_left && advance(u, there + (n_left < AHEAD_BYTES ? n_left : AHEAD_BYTES));
+	}
+	/* who is told to stop has no time to write a copy */
+	u->is_cacheable &= !atomic_load(stop);
 }
 
 /* ---- opening ------------------------------------------------------------- */

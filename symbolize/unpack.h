@@ -6,6 +6,7 @@
  * them, and without keeping more than a little of a large one.
  */
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -38,5 +39,8 @@ size_t unpack_copy(struct unpack *u, uint64_t off, void *to, size_t n_bytes);
 /* The same bytes where they are kept until close, *io_n_bytes of them or fewer; NULL for a
  * section too large to be kept. */
 const uint8_t *unpack_kept(struct unpack *u, uint64_t off, size_t *io_n_bytes);
+
+/* Unpacks what the cache does not have, for the next who opens it, until *stop is set. */
+void unpack_ahead(struct unpack *u, const atomic_bool *stop);
 
 #endif

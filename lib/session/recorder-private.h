@@ -8,6 +8,7 @@
 #include "cprof.h"
 #include "event/evspec.h"
 #include "session/adaptive.h"
+#include "session/ahead.h"
 #include "session/cgroup.h"
 #include "session/coverage.h"
 #include "session/engine.h"
@@ -55,6 +56,7 @@ struct cprof_recorder {
 	struct stacksize stacksize;
 	struct engine engine;
 	struct names names;
+	struct ahead_seen ahead_seen;
 	uint32_t names_compactions;    /* the engine's n_compactions for which names are */
 	int poll_fd;                   /* see cprof_recorder_fd; -1: none */
 	struct slices slices;          /* config.keep_last_ns */

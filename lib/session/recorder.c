@@ -209,6 +209,7 @@ void cprof_recorder_free(struct cprof_recorder *r)
 	if (r->owner == getpid())
 		cgroup_remove(&r->cgroup);
 	names_done(&r->names);
+	VEC_FREE(&r->ahead_seen.serials);
 	if (r->engine_ready) {
 		slices_scatter(r);
 		slices_clear(r);
