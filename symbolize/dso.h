@@ -48,6 +48,8 @@ struct dso {
 	char *open_path;          /* what fd was opened by, for messages; NULL */
 	int fd;                   /* the file, kept open; -1: could not be had */
 	int open_errno;           /* why fd is -1; 0: never tried */
+	int root_fd;              /* root folder of who mapped it, if it is not ours; 0: none.
+				   * Borrowed: of struct mapdso */
 	bool is_elf, is_exec_type;/* ET_EXEC: addresses are absolute */
 	uint16_t machine;         /* e_machine */
 	uint8_t n_build_id;       /* 0: none */

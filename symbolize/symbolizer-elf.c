@@ -108,7 +108,7 @@ static int resolve_open_elf(struct symbolizer_batch *b, struct symelf *elf, stru
 int symbolizer_resolve_elf(struct symbolizer_batch *b, struct symaddr *addr, size_t n)
 {
 	const struct symdebug_place where = {
-		.host = b->o->host, .dirs = b->o->debug_dirs,
+		.host = b->o->host, .dirs = b->o->debug_dirs, .root_fd = b->d->root_fd,
 		.fetched_fd = b->o->fetched_fd, .fetched_path = b->o->fetched_path,
 		.deadline_ns = symbolizer_deadline(b->o->timeout_ns), .cache_dir = b->o->cache_dir,
 	};

@@ -9,10 +9,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #include <zlib.h>
 
 /*
@@ -87,30 +90,49 @@ static const char *why_not(const struct symdebug_place *where, int fd, const str
 	return id_known ? NULL : "it has no build id";
 }
 
-int symdebug_open_file(const struct symdebug_place *where, const char *path)
+/* Below which root: what is in a container is described there first. */
+enum root { ROOT_OF_PROCESS, ROOT_OF_HOST, N_ROOTS };
+
+/* O_NONBLOCK: a FIFO of that name must not hold us up. */
+#define OPEN_FLAGS (O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+
+/* A regular file, or -ENOENT.  Links of a container stay inside of it (Linux 5.6). */
+static int open_below(const struct symdebug_place *where, enum root root, const char *path)
 {
 	struct stat st;
-	if (!where || !where->host)
-		return -ENOENT;
+	struct open_how how = { .flags = OPEN_FLAGS,
+				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
 	while (*path == '/')
 		path++;
-	/* O_NONBLOCK: a FIFO of that name must not hold us up. */
-	CLEANUP_CLOSE int fd = host_open_file(where->host, HOST_ROOT,
-					      O_RDONLY | O_NONBLOCK | O_NOCTTY, "%s", path);
+	CLEANUP_CLOSE int fd = -1;
+	if (root == ROOT_OF_HOST)
+		fd = host_open_file(where->host, HOST_ROOT, OPEN_FLAGS, "%s", path);
+	else if (where->root_fd > 0)
+		fd = (int)syscall(SYS_openat2, where->root_fd, path, &how, sizeof(how));
 	return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? TAKE_FD(fd) : -ENOENT;
 }
 
-/* Opens path below the root if it is what is wanted; a descriptor or -ENOENT. */
+int symdebug_open_file(const struct symdebug_place *where, const char *path)
+{
+	int fd = -ENOENT;
+	if (!where || !where->host)
+		return -ENOENT;
+	for (enum root i = 0; i < N_ROOTS && fd < 0; i++)
+		fd = open_below(where, i, path);
+	return fd;
+}
+
+/* Opens path below a root if it is what is wanted; a descriptor or -ENOENT. */
 static int try_path(const struct symdebug_place *where, const char *path, const struct wanted *w)
 {
-	CLEANUP_CLOSE int fd = symdebug_open_file(where, path);
-	if (fd < 0)
-		return -ENOENT;
-	const char *why = why_not(where, fd, w);
-	if (!why)
-		return TAKE_FD(fd);
-	if (*why && w->misfit && !w->misfit->path)
-		*w->misfit = (struct symdebug_misfit){ strdup(path), why };
+	for (enum root i = 0; i < N_ROOTS; i++) {
+		CLEANUP_CLOSE int fd = open_below(where, i, path);
+		const char *why = fd >= 0 ? why_not(where, fd, w) : "";
+		if (!why)
+			return TAKE_FD(fd);
+		if (*why && w->misfit && !w->misfit->path)
+			*w->misfit = (struct symdebug_misfit){ strdup(path), why };
+	}
 	return -ENOENT;
 }
 

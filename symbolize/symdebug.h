@@ -4,8 +4,9 @@
 /*
  * Where a stripped file's debug information is kept: by build id, or by the name and CRC in
  * .gnu_debuglink, as gdb searches ("Debugging Information in Separate Files"), below a host's
- * root folder.  A candidate must be a regular file and prove that it belongs: by its build id,
- * where both have one, and, where the name led to it, by its CRC, too.
+ * root folder, and before that below the one of the process, if it had its own.  A candidate must
+ * be a regular file and prove that it belongs: by its build id, where both have one, and, where
+ * the name led to it, by its CRC, too.
  */
 
 #include <libelf.h>
@@ -19,6 +20,7 @@ struct host;
 struct symdebug_place {
 	const struct host *host;        /* NULL: nothing is found */
 	const char *const *dirs;        /* NULL-terminated; NULL: /usr/lib/debug */
+	int root_fd;                    /* see struct dso: searched before the host's; 0: none */
 	int fetched_fd;                 /* what is taken where nothing is found; 0: none */
 	const char *fetched_path;
 	const char *cache_dir;          /* for what is unpacked of it; NULL: none */

@@ -15,11 +15,13 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define DELETED " (deleted)"
@@ -179,6 +181,33 @@ static void open_elsewhere(struct mapdso *x, struct dso *d, const char *filename
 		d->open_errno = -fd;
 }
 
+/* The process may be gone when its files are given names, so its root is kept. */
+static int root_of(struct mapdso *x, uint32_t pid)
+{
+	struct stat st, own;
+	CLEANUP_CLOSE int fd =
+		host_open_file(x->host, HOST_PROC, O_PATH | O_DIRECTORY, "%u/root", pid);
+	if (fd < 0 || fstat(fd, &st) < 0 || fstat(x->host->fd[HOST_ROOT], &own) < 0 ||
+	    (st.st_dev == own.st_dev && st.st_ino == own.st_ino))
+		return 0;
+	for (size_t i = 0; i < x->n_roots; i++)
+		if (x->root[i].dev == st.st_dev && x->root[i].ino == st.st_ino)
+			return x->root[i].fd;
+	if (x->n_roots == MAPDSO_ROOTS_MAX)
+		return 0;
+	int kept = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	if (kept < 0)
+		return 0;
+	x->root[x->n_roots++] = (struct mapdso_root){ st.st_dev, st.st_ino, kept };
+	return kept;
+}
+
+void mapdso_done(struct mapdso *x)
+{
+	while (x->n_roots)
+		close(x->root[--x->n_roots].fd);
+}
+
 void mapdso_open(struct mapdso *x, struct dso *d, uint32_t pid, uint64_t start, uint64_t end,
 		 const char *filename)
 {
@@ -201,8 +230,10 @@ void mapdso_open(struct mapdso *x, struct dso *d, uint32_t pid, uint64_t start, 
 				.min = d->key.min, .ino = d->key.ino, .filename = filename };
 	CLEANUP_FREE char *path = NULL;
 	int fd = dsofile_open(x->host, &want, &path);
-	if (fd < 0)
+	if (fd < 0) {
 		d->open_errno = -fd;
-	else
-		set_file(x, d, fd, path);
+		return;
+	}
+	set_file(x, d, fd, path);
+	d->root_fd = root_of(x, pid);
 }

@@ -16,6 +16,14 @@ struct dso_table;
 struct host;
 struct record_mmap;
 
+/* A root folder that is not ours, of a container or after chroot(2). */
+struct mapdso_root {
+	uint64_t dev, ino;
+	int fd;
+};
+
+#define MAPDSO_ROOTS_MAX 32       /* each costs a descriptor; beyond that there is none */
+
 struct mapdso {
 	struct dso_table *dsos;   /* borrowed */
 	const struct host *host;  /* borrowed; NULL: nothing can be opened */
@@ -26,7 +34,12 @@ struct mapdso {
 	 * DSO, instead of the host.  NULL: none. */
 	int (*open_file)(void *ctx, struct dso *d, const char *filename, char **ret_path);
 	void *open_ctx;
+	struct mapdso_root root[MAPDSO_ROOTS_MAX];
+	size_t n_roots;
 };
+
+/* Closes the root folders: nothing may be asked about the DSOs' debug files any more. */
+void mapdso_done(struct mapdso *x);
 
 /*
  * Finds or adds the DSO of process pid's mapping m.  NULL when memory is out.  *ret_pgoff is
@@ -40,7 +53,8 @@ struct dso *mapdso_find(struct mapdso *x, uint32_t pid, const struct record_mmap
  * Opens d's file (or copies the vDSO's image) as process pid has it mapped at [start, end),
  * unless that was done or x has no host.  Tried again at each call while it fails; d->open_errno
  * says why.  Beyond max_open the file is looked into (build id, segments) and closed
- * again: fd -1, open_errno EMFILE, and open_path names where it was.
+ * again: fd -1, open_errno EMFILE, and open_path names where it was.  d->root_fd is set where the
+ * process has another root folder than the host.
  */
 void mapdso_open(struct mapdso *x, struct dso *d, uint32_t pid, uint64_t start, uint64_t end,
 		 const char *filename);

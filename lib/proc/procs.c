@@ -98,6 +98,7 @@ void procs_done(struct procs *p)
 	while (p->n_processes)
 		process_free(p, p->process[p->n_processes - 1]);
 	release(p, p->n_index_bytes);
+	mapdso_done(&p->mapdso);
 	idmap_done(&p->pids);
 	idmap_done(&p->tids);
 	free(p->thread);

@@ -39,7 +39,8 @@ static int compare_weight(const void *a, const void *b)
 /* A file that cannot be opened has none, either. */
 static bool has_debug_information(const struct dso *d, const struct symbolizer_options *o)
 {
-	const struct symdebug_place where = { .host = o->host, .dirs = o->debug_dirs };
+	const struct symdebug_place where = { .host = o->host, .dirs = o->debug_dirs,
+					      .root_fd = d->root_fd };
 	struct symelf elf;
 	if (symelf_open(&elf, d, &where) < 0)
 		return false;

@@ -109,6 +109,13 @@ run "$CPROF" record -e cpu-clock -o ctc.pb.gz -- unshare -m -p -f chroot "$T/roo
 is "$status" 0 'a container as the command: recorded'
 as_serial "a container as the command: names are the container's" ctc.pb.gz
 
+# Its debug information lies beside it in there, and is found when all of that is over.
+objcopy --only-keep-debug serial-static.keep "root$T/bare.debug"
+strip -o "root$T/bare" serial-static.keep
+objcopy --add-gnu-debuglink="root$T/bare.debug" "root$T/bare"
+run "$CPROF" record -e cpu-clock -o ctd.pb.gz -- unshare -m -p -f chroot "$T/root" "$T/bare" 100
+as_serial "a stripped program in a container: names by its debug file in there" ctd.pb.gz
+
 # A bind mount that only the target's mount namespace has.
 cp spin-static.keep bound
 run "$CPROF" record -e cpu-clock -o bind.pb.gz -- unshare -m sh -c \

@@ -196,6 +196,9 @@ static void test_procs(void)
 	struct dso *inside = map(8, 0x10000, "c/bin/prog", "/bin/prog");
 	tap_ok(on_host != inside && on_host->fd >= 0 && inside->fd >= 0 &&
 	       on_host->fd != inside->fd, "same path, two files");
+	struct stat st, c;
+	tap_ok(on_host->root_fd == 0 && inside->root_fd > 0 && fstat(inside->root_fd, &st) == 0 &&
+	       stat(in_base("c"), &c) == 0 && st.st_ino == c.st_ino, "its root folder is kept");
 	char bytes[16] = "";
 	tap_ok(pread(inside->fd, bytes, sizeof(bytes), 0) == 9 && !strcmp(bytes, "container"),
 	       "each its own contents");
@@ -204,6 +207,7 @@ static void test_procs(void)
 	struct dso *again = map(8, 0x20000, "c/real/lib.so", "/lib/lib.so");
 	tap_ok(again == lost && lost->fd >= 0 && lost->open_errno == 0,
 	       "and is had when somebody else maps it");
+	tap_int(lost->root_fd, inside->root_fd, "once for all of its files");
 	int fd = lost->fd;
 	map(7, 0x30000, "c/real/lib.so", "/lib/lib.so");
 	tap_int(lost->fd, fd, "once open it stays so");

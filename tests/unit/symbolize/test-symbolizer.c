@@ -22,6 +22,7 @@
 
 static char fixtures[PATH_MAX];      /* where fixtures.sh put them */
 static char explained[4096];
+static bool in_container;            /* host's root folder is ours, the program's is root/ */
 
 static void keep_line(void *ctx, enum log_level level, const char *text)
 {
@@ -100,7 +101,7 @@ static struct result resolve(const char *path, const char *seen_as, uint64_t vad
 	char file[PATH_MAX + 64], root[PATH_MAX + 8];
 	snprintf(file, sizeof(file), "%s/%s", fixtures, path);
 	snprintf(root, sizeof(root), "%s/root", fixtures);
-	host_open(&host, root, NULL, NULL, NULL);
+	host_open(&host, in_container ? NULL : root, NULL, NULL, NULL);
 	strtab_init(&r.strings, NULL);
 	dso_table_init(&table, NULL);
 	struct dso *d = dso_table_add(&table, &(struct dso_key){ .kind = DSO_ELF }, seen_as);
@@ -109,9 +110,12 @@ static struct result resolve(const char *path, const char *seen_as, uint64_t vad
 		dso_set_file(d, fd, file);
 	else
 		d->open_errno = errno;
+	d->root_fd = in_container ? open(root, O_PATH | O_DIRECTORY | O_CLOEXEC) : 0;
 	struct symbolizer_options o = { .host = &host, .no_inlines = no_inlines, .log = &log };
 	*explained = '\0';
 	symbolizer_resolve(&o, d, &r.addr, 1, &r.lines, &r.strings, &r.has);
+	if (in_container)
+		close(d->root_fd);
 	dso_table_done(&table);
 	host_close(&host);
 	return r;
@@ -448,6 +452,9 @@ int main(void)
 	test_rust("rust-v0", rust);
 	test_rust("rust-v0", rust_v0);
 	test_debug_files();
+	in_container = true;
+	test_debug_files();
+	in_container = false;
 	test_one_name_per_function();
 	test_mini_debug_info();
 	test_nameless();
