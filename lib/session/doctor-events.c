@@ -118,8 +118,8 @@ static void find_cgroup(struct cprof_doctor *d, bool cpus)
 static void find_file(struct cprof_doctor *d, struct cprof_finding *f, const char *name, int flags,
 		      const char *without, const char *capability)
 {
-	CLEANUP_CLOSE int fd = host_open_file(d->host, HOST_PROC, flags, "%d/%s", (int)d->pid,
-					      name);
+	uint32_t id = host_live_thread(d->host, (uint32_t)d->pid);
+	CLEANUP_CLOSE int fd = host_open_file(d->host, HOST_PROC, flags, "%u/%s", id, name);
 	if (fd >= 0)
 		return;
 	doctor_worse(f, CPROF_FINDING_LIMITED, "/proc/%d/%s: %s: %s", (int)d->pid, name,
@@ -130,11 +130,15 @@ static void find_file(struct cprof_doctor *d, struct cprof_finding *f, const cha
 static void find_process(struct cprof_doctor *d)
 {
 	struct perf_event_attr user = clock_attr(false);
-	const struct evopen_place there = { d->pid, -1, -1, 0 };
+	/* The main thread may have ended. */
+	const struct evopen_place there = {
+		(pid_t)host_live_thread(d->host, (uint32_t)d->pid), -1, -1, 0
+	};
 	CLEANUP_FREE pid_t *tids = NULL;
 	int n = synth_list(d->host, d->pid, &tids);
 	struct cprof_finding *f = doctor_find(d, "scopes", "process", "The process of -p",
-					      "%d, with %d threads", (int)d->pid, n < 0 ? 0 : n);
+					      "%d, with %d thread%s", (int)d->pid, n < 0 ? 0 : n,
+					      n == 1 ? "" : "s");
 	f->essential = true;
 	if (try_to(d, f, CPROF_FINDING_NO, &user, &there) == 0)
 		doctor_worse(f, CPROF_FINDING_OK, "can be sampled");

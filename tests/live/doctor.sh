@@ -34,6 +34,14 @@ refused 1 "$gone.*no such process" 'a process that is not there' doctor -p "$gon
 refused 64 'not a process id' 'no process id' doctor -p x
 refused 64 'no arguments' 'an argument' doctor this
 background "$PROG/sleeper" 60000 >/dev/null
+"$PROG/mainexits" 100000 >mainexits.keep &
+headless=$!
+tap_pids="$tap_pids $headless"
+wait_for 60 grep -q 'State:.Z' /proc/$headless/status
+run "$CPROF" doctor -p $headless
+like out 'ok +The process of -p: .*can be sampled' 'a process whose main thread has ended'
+like out 'ok +Files of the process' 'and its files can be read'
+kill $headless
 run "$CPROF" doctor --json -p "$pid"
 is "$(state process)" ok 'a process of my own can be sampled'
 

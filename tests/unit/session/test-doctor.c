@@ -238,7 +238,7 @@ static void process(void)
 	machine_file(&m, "proc/78/task/78/stat", "78 (mine) S\n");
 	machine_file(&m, "proc/78/maps", "");
 	examine(78);
-	is("process", CPROF_FINDING_OK, "78, with 1 threads; can be sampled", "");
+	is("process", CPROF_FINDING_OK, "78, with 1 thread; can be sampled", "");
 	is("process-files", CPROF_FINDING_LIMITED, "/proc/78/mem", NULL);
 	tap_int((long long)find("process-files")->n_remedies, 1, "  one remedy, told once");
 	kernel.always = EACCES;
