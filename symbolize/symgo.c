@@ -163,13 +163,27 @@ static void find_table(struct symgo *g)
 	}
 }
 
+/* Was this made of what Go compiled?  Whatever a linker does with the table, it keeps the section
+ * .go.buildinfo.  Of other files, such as libLLVM with its 60 MB of data, nothing is read. */
+static bool is_of_go(Elf *elf, size_t shstrndx)
+{
+	GElf_Shdr sh;
+	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn));) {
+		const char *name = gelf_getshdr(scn, &sh) && sh.sh_flags & SHF_ALLOC ?
+			elf_strptr(elf, shstrndx, sh.sh_name) : NULL;
+		if (name && (strcmp(name, ".go.buildinfo") == 0 || strstr(name, ".gopclntab")))
+			return true;
+	}
+	return false;
+}
+
 static bool read_sections(struct symgo *g, Elf *elf)
 {
 	size_t shstrndx, n;
 	GElf_Ehdr eh;
 	if (!gelf_getehdr(elf, &eh) || eh.e_ident[EI_DATA] != ELFDATA2LSB ||
 	    __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__ || elf_getshdrstrndx(elf, &shstrndx) ||
-	    elf_getshdrnum(elf, &n))
+	    elf_getshdrnum(elf, &n) || !is_of_go(elf, shstrndx))
 		return false;
 	g->section = calloc(n ? n : 1, sizeof(*g->section));
 	for (Elf_Scn *scn = NULL; g->section && (scn = elf_nextscn(elf, scn));) {

@@ -241,6 +241,26 @@ static void one_layout(enum layout layout, const char *name)
 	free(file);
 }
 
+/* The table among other data, as other linkers than Go's put it, in a section of that name. */
+static void elsewhere(const char *name, int expected, const char *what)
+{
+	struct builder t, ro, data;
+	struct symgo *g = NULL;
+	size_t n = 0;
+	build(&t, &ro, &data, GO_1_20);
+	uint8_t *file = gobuild_elf((struct gobuild_part){ t.bytes, t.n },
+				    (struct gobuild_part){ ro.bytes, ro.n },
+				    (struct gobuild_part){ data.bytes, data.n }, &n);
+	Elf64_Shdr *sh = (void *)(file + sizeof(Elf64_Ehdr));
+	sh[1].sh_flags |= SHF_WRITE;
+	memcpy(file + sh[4].sh_offset + sh[1].sh_name, name, strlen(name) + 1);
+	Elf *elf = elf_memory((char *)file, n);
+	tap_int(symgo_open(elf, &g), expected, what);
+	symgo_close(g);
+	elf_end(elf);
+	free(file);
+}
+
 int main(int argc, char **argv)
 {
 	struct builder t, ro, data;
@@ -265,5 +285,7 @@ int main(int argc, char **argv)
 	tap_int(symgo_open(elf, &g), -2, "a layout of another version");
 	elf_end(elf);
 	free(file);
+	elsewhere(".go.buildinfo", 0, "Go's program by another linker");
+	elsewhere(".data", -2, "no program of Go: not searched");
 	return tap_done();
 }
