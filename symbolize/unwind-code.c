@@ -239,12 +239,16 @@ static uint64_t code_behind_stub(const struct unwind_walk *w, uint64_t pc)
  * somewhere on the stack stands a return address behind a call of an address not far before the pc.
  * If the code from there to the pc has moved the stack pointer by just as much, that is its frame.
  */
-static bool code_by_call(const struct unwind_walk *w, const struct cfi_code *code,
-			 struct cfi_rule *ret)
+static bool code_by_call(struct code_at *c, const struct cfi_code *code, struct cfi_rule *ret)
 {
+	const struct unwind_walk *w = c->w;
 	const struct unwind_frame *f = &w->frame[w->n - 1];
 	uint64_t ra, start;
-	for (uint32_t i = 0; i < CODE_CALL_WORDS_MAX && unwind_load(w, f->sp + 8 * i, &ra); i++) {
+	for (uint32_t i = 0; i < CODE_CALL_WORDS_MAX; i++) {
+		if (!unwind_load(w, f->sp + 8 * i, &ra)) {
+			c->is_open = true;
+			return false;
+		}
 		if (!ra || !code_called(w, ra, &start))
 			continue;
 		if (f->pc - start >= CODE_CALL_BYTES_MAX)
@@ -319,7 +323,9 @@ static struct cfi_rule code_jit(struct unwind_walk *w, const struct unwind_modul
 				const struct cfi_code *code, bool *ret_is_final)
 {
 	const struct unwind_frame *f = &w->frame[w->n - 1];
+	const struct code_at *c = code->ctx;
 	struct cfi_rule r;
+	uint64_t word;
 	uint8_t b[33];
 	size_t n = code_read(w, m, f->pc - 1, b, sizeof(b));
 	*ret_is_final = true;
@@ -330,9 +336,14 @@ static struct cfi_rule code_jit(struct unwind_walk *w, const struct unwind_modul
 		return r;
 	if (cfi_hotspot_rule(code, f->pc, f->flags & UNWIND_FRAME_EXACT, &r))
 		return r;
+	*ret_is_final = !c->is_open;
 	if (code_has_fp(w) || unwind_code_sender_sp(w, f->fp))
 		return (struct cfi_rule){ .kind = CFI_NONE };
 	*ret_is_final = false;
+	/* a longer copy may have shown a frame pointer */
+	if (f->fp % 8 == 0 && f->fp >= f->sp && unwind_is_near_copy(w, f->fp) &&
+	    !unwind_load(w, f->fp + 8, &word))
+		return (struct cfi_rule){ .kind = CFI_NONE };
 	if (n && cfi_code_rule(code, f->pc, &r))
 		return r;
 	/* a stub that jumps on has no frame, as Java's for calls of virtual methods */
@@ -369,7 +380,7 @@ struct cfi_rule unwind_code_rule(struct unwind_walk *w, const struct unwind_modu
 	if (!(f->flags & UNWIND_FRAME_EXACT) &&
 	    cfi_code_is_root(b, code_read(w, m, f->pc, b, sizeof(b))))
 		return (struct cfi_rule){ .kind = CFI_ROOT };
-	if (code_by_call(w, &code, &r))
+	if (code_by_call(&c, &code, &r))
 		return r;
 	*ret_is_final = !c.is_open;
 	return (struct cfi_rule){ .kind = CFI_NONE };

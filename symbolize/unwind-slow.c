@@ -30,9 +30,6 @@
 /* An address this far above the copy is not a deeper part of the same stack. */
 #define SLOW_STACK_BYTES_MAX (256ull << 20)
 
-/* The same for a frame pointer in code without CFI, which may be any number. */
-#define SLOW_GUESS_BYTES_MAX (1ull << 20)
-
 /* How far above a frame its frame pointer may be, for slow_find_fp to look through what is
  * between. */
 #define SLOW_PUSHED_BYTES_MAX (16u << 10)
@@ -418,8 +415,7 @@ int unwind_slow_guess(struct unwind_walk *w, bool is_made)
 	if (f->fp & 7 || f->fp < f->sp)
 		return UNWIND_NO_CFI;
 	if (!unwind_load(w, f->fp, &fp) || !unwind_load(w, f->fp + 8, &pc))
-		return f->fp - w->sp0 < w->n_copy + SLOW_GUESS_BYTES_MAX ?
-			UNWIND_BEYOND : UNWIND_NO_CFI;
+		return unwind_is_near_copy(w, f->fp) ? UNWIND_BEYOND : UNWIND_NO_CFI;
 	pc = unwind_strip(w->arch, pc);
 	if (!pc)
 		return UNWIND_ROOT;

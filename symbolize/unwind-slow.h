@@ -63,6 +63,14 @@ static inline bool unwind_is_sender_sp(uint64_t sp, uint64_t fp)
 	return sp - (fp + 16) - 1 < UNWIND_ARGS_BYTES_MAX && sp % 8 == 0;
 }
 
+/* May that frame pointer, in code without CFI, where it may be any number, be one of a frame beyond
+ * the copy? */
+#define UNWIND_GUESS_BYTES_MAX (1ull << 20)
+static inline bool unwind_is_near_copy(const struct unwind_walk *w, uint64_t fp)
+{
+	return fp - w->sp0 < w->n_copy + UNWIND_GUESS_BYTES_MAX;
+}
+
 /* Why address `at` could not be loaded. */
 enum unwind_end unwind_outside(const struct unwind_walk *w, uint64_t at);
 
