@@ -53,7 +53,8 @@ kill "$(cat worker.keep)"
 refused 1 'ended before its delay was over' 'a command that ends before --delay' \
 	record -e cpu-clock -o x.pb.gz --delay 60 -- true
 refused 64 'name of a file' 'an output without a name' record -e cpu-clock -o '' -- true
-run sh -c "ulimit -f 1; exec '$CPROF' record -e cpu-clock -F 10000 --labels tid,cpu -o x.pb.gz -- '$PROG/spin' 5 500"
+run sh -c "ulimit -f 8; exec '$CPROF' record -e cpu-clock -F 10000 -o x.pb.gz -- \
+	/usr/bin/python3 -c 'import json, unittest, http.client'"
 is "$status" 1 'a limit of the size of files: fails'
 like err 'file too large' 'a limit of the size of files: says so'
 no_files 'a limit of the size of files: no file'
