@@ -105,6 +105,15 @@ static int resolve_open_elf(struct symbolizer_batch *b, struct symelf *elf, stru
 	return r;
 }
 
+/* Go's table has all that DWARF would tell. */
+static bool is_all_by_go(const struct symaddr *addr, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (addr[i].source != SYMBOLIZER_GO)
+			return false;
+	return true;
+}
+
 int symbolizer_resolve_elf(struct symbolizer_batch *b, struct symaddr *addr, size_t n)
 {
 	const struct symdebug_place where = {
@@ -134,7 +143,7 @@ int symbolizer_resolve_elf(struct symbolizer_batch *b, struct symaddr *addr, siz
 				  &dwarf);
 	if (r != -ENOMEM)
 		r = resolve_open_elf(b, elf, dwarf, addr, n);
-	if (!dwarf && !b->o->no_inlines)
+	if (!dwarf && !b->o->no_inlines && !is_all_by_go(addr, n))
 		symbolizer_explain_lack(b, true, lack, sizeof(lack));
 	symbolizer_note_lack(b, elf, dwarf, lack, sizeof(lack));
 	if (r == 0)

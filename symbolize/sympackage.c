@@ -24,6 +24,25 @@ static bool is_listed(const struct host *h, const char *list, const char *path)
 	return false;
 }
 
+/*
+ * By the package's name, which ends at ":amd64" or after n_max bytes.  Nearly all debug packages
+ * are made by themselves, and called NAME-dbgsym; a few older ones have names of their own.
+ */
+static void debug_package(const char *package, size_t n_max, char *buf, size_t n_bytes)
+{
+	int n = (int)strcspn(package, ":"), n_version = 0;
+	if ((size_t)n > n_max)
+		n = (int)n_max;
+	bool is_libc = n == 5 && strncmp(package, "libc6", 5) == 0;
+	bool is_ceph = n > 5 && strncmp(package, "ceph-", 5) == 0;
+	if (n > 8 && strncmp(package, "openjdk-", 8) == 0)
+		n_version = (int)strspn(package + 8, "0123456789");
+	if (n_version)
+		n = 8 + n_version;
+	snprintf(buf, n_bytes, "%.*s-%s", n, package,
+		 is_libc || is_ceph || n_version ? "dbg" : "dbgsym");
+}
+
 bool sympackage_of(const struct host *h, const char *path, char *buf, size_t n_bytes)
 {
 	const char *unmerged = strncmp(path, "/usr/", 5) == 0 ? path + 4 : path;
@@ -42,11 +61,7 @@ bool sympackage_of(const struct host *h, const char *path, char *buf, size_t n_b
 		     (unmerged == path || !is_listed(h, e->d_name, unmerged))))
 			continue;
 		/* "zlib1g:amd64.list" */
-		int n_name = (int)strcspn(e->d_name, ":");
-		if (n_name == (int)n)
-			n_name = (int)n - 5;
-		bool is_libc = n_name == 5 && strncmp(e->d_name, "libc6", 5) == 0;
-		snprintf(buf, n_bytes, "%.*s-%s", n_name, e->d_name, is_libc ? "dbg" : "dbgsym");
+		debug_package(e->d_name, n - 5, buf, n_bytes);
 		found = true;
 	}
 	closedir(dir);
