@@ -10,23 +10,16 @@
  * takes one pass without memory.  A unit that has ranges in .debug_aranges has all of them there
  * (as LLVM assumes, too), so only units without are opened, and only while a place is left.
  *
- * Moving from unit to unit is cheap, unless .debug_info is packed.  So there, a place that has
- * covered code a few bytes before and behind it is taken for what it nearly always is: padding.
- * And the linker's stubs are in no unit: one of them among the places, and there nearly always is
- * one, would cost unpacking all of libc's.
+ * Moving from unit to unit is cheap, unless .debug_info is packed.  So these units are looked for
+ * while the others are read, in their order: one pass does for both.  And in a packed one, a place
+ * that has covered code a few bytes before and behind it is taken for what it nearly always is:
+ * padding.  And the linker's stubs are in no unit: one of them among the places, and there nearly
+ * always is one, would cost unpacking all of libc's.
  */
 
 #define GAP_BYTES 64             /* alignment of functions, at most */
 
 enum { NEAR_BEFORE = 1, NEAR_BEHIND = 2, NEAR_BOTH = 3, DROPPED = 4 };
-
-struct finder {
-	struct dwfile *file;
-	struct dwindex_place *place;
-	size_t n, n_left;
-	VEC(uint64_t) listed;    /* units in .debug_aranges */
-	uint8_t *near;           /* of each place, where code is; NULL: it does not matter */
-};
 
 static size_t lower_bound(const struct dwindex_place *p, size_t n, uint64_t vaddr)
 {
@@ -42,7 +35,7 @@ static size_t lower_bound(const struct dwindex_place *p, size_t n, uint64_t vadd
 }
 
 /* The unit has code in [start, end). */
-static void take(struct finder *f, uint64_t unit, uint64_t start, uint64_t end)
+static void take(struct dwindex *f, uint64_t unit, uint64_t start, uint64_t end)
 {
 	if (end <= f->place[0].vaddr || start > f->place[f->n - 1].vaddr)
 		return;
@@ -53,12 +46,14 @@ static void take(struct finder *f, uint64_t unit, uint64_t start, uint64_t end)
 		if (f->place[i].unit != DWINDEX_NO_UNIT)
 			continue;
 		f->place[i].unit = unit;
+		if (f->taken)
+			f->taken[f->n_taken++] = f->place[i];
 		f->n_left -= !f->near || !(f->near[i] & DROPPED);
 	}
 }
 
 /* There is code in [start, end): is some place just before or behind it? */
-static void note_neighbours(struct finder *f, uint64_t start, uint64_t end)
+static void note_neighbours(struct dwindex *f, uint64_t start, uint64_t end)
 {
 	uint64_t from = start > GAP_BYTES ? start - GAP_BYTES : 0;
 	for (size_t i = lower_bound(f->place, f->n, from); i < f->n; i++) {
@@ -72,14 +67,14 @@ static void note_neighbours(struct finder *f, uint64_t start, uint64_t end)
 }
 
 /* Nobody looks for the unit of place i any longer. */
-static void drop(struct finder *f, size_t i)
+static void drop(struct dwindex *f, size_t i)
 {
 	f->n_left -= !(f->near[i] & DROPPED) && f->place[i].unit == DWINDEX_NO_UNIT;
 	f->near[i] |= DROPPED;
 }
 
 /* Places between code that is near are given up. */
-static void drop_padding(struct finder *f)
+static void drop_padding(struct dwindex *f)
 {
 	for (size_t i = 0; i < f->n; i++)
 		if ((f->near[i] & NEAR_BOTH) == NEAR_BOTH)
@@ -87,7 +82,7 @@ static void drop_padding(struct finder *f)
 }
 
 /* Places in the linker's stubs.  A debug file has the headers of these sections, too. */
-static void drop_stubs(struct finder *f)
+static void drop_stubs(struct dwindex *f)
 {
 	Elf *elf = f->file->sections.elf;
 	size_t names;
@@ -109,7 +104,7 @@ static void drop_stubs(struct finder *f)
 /* ---- .debug_aranges ------------------------------------------------------ */
 
 /* One set, which *b ends with. */
-static void read_set(struct finder *f, struct bytes *b, const uint8_t *start, uint8_t off_bytes)
+static void read_set(struct dwindex *f, struct bytes *b, const uint8_t *start, uint8_t off_bytes)
 {
 	bool has_any = false;
 	uint16_t version = bytes_u16(b);
@@ -136,7 +131,7 @@ static void read_set(struct finder *f, struct bytes *b, const uint8_t *start, ui
 		f->file->out_of_memory = true;
 }
 
-static void by_aranges(struct finder *f)
+static void by_aranges(struct dwindex *f)
 {
 	struct dwsections *s = &f->file->sections;
 	uint64_t n_section = dwsection_bytes(s, DWSECTION_ARANGES);
@@ -161,7 +156,7 @@ static int compare_u64(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static void by_unit(struct finder *f, uint64_t off)
+static void by_unit(struct dwindex *f, uint64_t off)
 {
 	struct dwunit u;
 	struct dwrange r;
@@ -175,37 +170,76 @@ static void by_unit(struct finder *f, uint64_t off)
 	dwunit_close(&u);
 }
 
-static void by_units(struct finder *f)
+static bool is_listed(const struct dwindex *f, uint64_t off)
 {
-	struct dwunit u;
-	if (f->listed.n)
-		qsort(f->listed.v, f->listed.n, sizeof(*f->listed.v), compare_u64);
-	for (uint64_t off = 0; f->n_left && !f->file->out_of_memory && !dwfile_is_late(f->file) &&
-	     dwunit_header(f->file, off, &u); off = u.end) {
-		if (dwunit_is_compile(&u) &&
-		    !(f->listed.n && bsearch(&off, f->listed.v, f->listed.n, sizeof(off),
-					     compare_u64)))
-			by_unit(f, off);
-	}
+	return f->listed.n &&
+	       bsearch(&off, f->listed.v, f->listed.n, sizeof(off), compare_u64);
 }
 
-void dwindex_find(struct dwfile *file, struct dwindex_place *place, size_t n)
+static int compare_place(const void *a, const void *b)
 {
-	struct finder f = { .file = file, .place = place, .n = n, .n_left = n };
+	const struct dwindex_place *x = a, *y = b;
+	if (x->unit != y->unit)
+		return x->unit < y->unit ? -1 : 1;
+	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
+}
+
+size_t dwindex_next(struct dwindex *f, uint64_t end, struct dwindex_place *ret)
+{
+	struct dwunit u;
+	f->taken = ret;
+	f->n_taken = 0;
+	while (f->n_left && f->next < end && !f->n_taken && !f->file->out_of_memory &&
+	       !dwfile_is_late(f->file) && dwunit_header(f->file, f->next, &u)) {
+		uint64_t off = f->next;
+		f->next = u.end;
+		if (dwunit_is_compile(&u) && !is_listed(f, off))
+			by_unit(f, off);
+	}
+	/* its ranges may be in any order */
+	qsort(ret, f->n_taken, sizeof(*ret), compare_place);
+	return f->n_taken;
+}
+
+/* Leaves only those places that were not found. */
+static void keep_lost(struct dwindex *f)
+{
+	size_t n = f->n, n_found = 0, k = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (f->place[i].unit != DWINDEX_NO_UNIT)
+			n_found++;
+		else if (f->near)
+			f->near[k++] = f->near[i];
+	}
+	/* the lost ones come last, and stay in order */
+	qsort(f->place, n, sizeof(*f->place), compare_place);
+	f->place += n_found;
+	f->n -= n_found;
+}
+
+void dwindex_find(struct dwindex *f, struct dwfile *file, struct dwindex_place *place, size_t n)
+{
+	*f = (struct dwindex){ .file = file, .place = place, .n = n, .n_left = n };
 	for (size_t i = 0; i < n; i++)
 		place[i].unit = DWINDEX_NO_UNIT;
 	if (!n)
 		return;
 	if (dwsection_is_packed(&file->sections, DWSECTION_INFO)) {
-		f.near = calloc(n, sizeof(*f.near));
-		file->out_of_memory |= !f.near;
+		f->near = calloc(n, sizeof(*f->near));
+		file->out_of_memory |= !f->near;
 	}
-	by_aranges(&f);
-	if (f.near) {
-		drop_padding(&f);
-		drop_stubs(&f);
+	by_aranges(f);
+	if (f->near) {
+		drop_padding(f);
+		drop_stubs(f);
 	}
-	by_units(&f);
-	free(f.near);
-	VEC_FREE(&f.listed);
+	if (f->listed.n)
+		qsort(f->listed.v, f->listed.n, sizeof(*f->listed.v), compare_u64);
+	keep_lost(f);
+}
+
+void dwindex_done(struct dwindex *f)
+{
+	free(f->near);
+	VEC_FREE(&f->listed);
 }

@@ -234,14 +234,6 @@ static int resolve_unit(struct symdwarf *s, const struct dwindex_place *place, s
 	return r;
 }
 
-static int compare_place(const void *a, const void *b)
-{
-	const struct dwindex_place *x = a, *y = b;
-	if (x->unit != y->unit)
-		return x->unit < y->unit ? -1 : 1;
-	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
-}
-
 static bool set_names(struct symdwarf *s)
 {
 	struct dwfile *alt = s->file.alt ? dwalt_get(&s->file) : NULL;
@@ -257,24 +249,55 @@ static bool set_names(struct symdwarf *s)
 	return true;
 }
 
-static int resolve_places(struct symdwarf *s, struct dwindex_place *place, size_t n,
-			  struct symdwarf_addr *addr)
+/* Those that the index has not found by the unit at `end`. */
+static int resolve_lost(struct symdwarf *s, struct dwindex *index, uint64_t end,
+			struct dwindex_place *more, struct symdwarf_addr *addr)
 {
-	dwfile_begin(&s->file);
-	dwindex_find(&s->file, place, n);
-	if (s->file.out_of_memory)
-		return -ENOMEM;
-	qsort(place, n, sizeof(*place), compare_place);
-	for (size_t i = 0, end; i < n && place[i].unit != DWINDEX_NO_UNIT; i = end) {
-		if (dwfile_is_late(&s->file))
-			break;
-		for (end = i + 1; end < n && place[end].unit == place[i].unit; end++)
-			;
-		int r = resolve_unit(s, place + i, end - i, addr);
+	size_t n;
+	while ((n = dwindex_next(index, end, more)) > 0) {
+		int r = resolve_unit(s, more, n, addr);
 		if (r)
 			return r;
 	}
-	return set_names(s) ? 0 : -ENOMEM;
+	return 0;
+}
+
+/* The units in their order in the file. */
+static int resolve_units(struct symdwarf *s, struct dwindex *index,
+			 const struct dwindex_place *place, struct dwindex_place *more,
+			 struct symdwarf_addr *addr)
+{
+	size_t n = (size_t)(index->place - place);
+	for (size_t i = 0, end; i < n && !s->file.out_of_memory; i = end) {
+		if (dwfile_is_late(&s->file))
+			return 0;
+		for (end = i + 1; end < n && place[end].unit == place[i].unit; end++)
+			;
+		int r = resolve_lost(s, index, place[i].unit, more, addr);
+		if (r == 0)
+			r = resolve_unit(s, place + i, end - i, addr);
+		if (r)
+			return r;
+	}
+	return resolve_lost(s, index, UINT64_MAX, more, addr);
+}
+
+static int resolve_places(struct symdwarf *s, struct dwindex_place *place, size_t n,
+			  struct symdwarf_addr *addr)
+{
+	struct dwindex index;
+	/* of a unit that .debug_aranges leaves out */
+	struct dwindex_place *more = calloc(n, sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	dwfile_begin(&s->file);
+	dwindex_find(&index, &s->file, place, n);
+	int r = resolve_units(s, &index, place, more, addr);
+	dwindex_done(&index);
+	free(more);
+	if (r == 0)
+		r = s->file.out_of_memory || !set_names(s) ? -ENOMEM : 0;
+	return r;
 }
 
 int symdwarf_resolve(struct symdwarf *s, struct symdwarf_addr *addr, size_t n)

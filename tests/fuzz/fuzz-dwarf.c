@@ -74,33 +74,40 @@ static void read_unit(const struct dwunit *u, const struct dwindex_place *place,
 	VEC_FREE(&w.nodes);
 }
 
-static int compare_place(const void *a, const void *b)
+/* All n places are of one unit. */
+static void read_places(struct dwfile *file, const struct dwindex_place *place, size_t n)
 {
-	const struct dwindex_place *x = a, *y = b;
-	if (x->unit != y->unit)
-		return x->unit < y->unit ? -1 : 1;
-	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
+	struct dwunit u;
+	if (!dwunit_open(file, place->unit, &u))
+		return;
+	see(dwunit_string(&u, &u.comp_dir));
+	read_unit(&u, place, n);
+	dwunit_close(&u);
 }
 
 static void read_file(struct dwfile *file)
 {
-	struct dwindex_place place[N_PLACES];
+	struct dwindex_place place[N_PLACES], more[N_PLACES];
+	struct dwindex index;
+	size_t n;
 	for (uint32_t i = 0; i < N_PLACES; i++)
 		place[i] = (struct dwindex_place){
 			.vaddr = FIRST_VADDR + STEP_BYTES * i, .index = i };
 	dwfile_begin(file);
-	dwindex_find(file, place, N_PLACES);
-	qsort(place, N_PLACES, sizeof(*place), compare_place);
-	for (size_t i = 0, end; i < N_PLACES && place[i].unit != DWINDEX_NO_UNIT; i = end) {
-		struct dwunit u;
-		for (end = i + 1; end < N_PLACES && place[end].unit == place[i].unit; end++)
+	dwindex_find(&index, file, place, N_PLACES);
+	size_t n_found = (size_t)(index.place - place);
+	check(n_found <= N_PLACES);
+	for (size_t i = 0, end; i < n_found; i = end) {
+		for (end = i + 1; end < n_found && place[end].unit == place[i].unit; end++)
 			;
-		if (!dwunit_open(file, place[i].unit, &u))
-			continue;
-		see(dwunit_string(&u, &u.comp_dir));
-		read_unit(&u, place + i, end - i);
-		dwunit_close(&u);
+		check(place[i].unit != DWINDEX_NO_UNIT);
+		while ((n = dwindex_next(&index, place[i].unit, more)) > 0)
+			read_places(file, more, n);
+		read_places(file, place + i, end - i);
 	}
+	while ((n = dwindex_next(&index, UINT64_MAX, more)) > 0)
+		read_places(file, more, n);
+	dwindex_done(&index);
 	check(dwtext_read(file, &file->sections));
 	for (uint32_t i = 0; i < file->texts.n; i++)
 		see(dwtext_get(file, i));

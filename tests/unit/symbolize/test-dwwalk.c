@@ -99,11 +99,14 @@ static const char *chain(struct dwfile *file, uint64_t vaddr)
 {
 	static char text[256];
 	struct dwindex_place at = { .vaddr = vaddr };
+	struct dwindex index;
 	struct dwwalk_place place = { .vaddr = vaddr };
 	struct dwunit u;
 	strcpy(text, "-");
 	dwfile_begin(file);
-	dwindex_find(file, &at, 1);
+	dwindex_find(&index, file, &at, 1);
+	dwindex_next(&index, UINT64_MAX, &at);
+	dwindex_done(&index);
 	if (at.unit == DWINDEX_NO_UNIT || !dwunit_open(file, at.unit, &u))
 		return text;
 	struct dwwalk w = { .u = &u, .place = &place, .n = 1 };
