@@ -318,6 +318,16 @@ static int finish(struct symkernel *k, struct err *e)
 	return 0;
 }
 
+/* With 2 they are hidden from everyone (kallsyms_show_value() in kernel/ksyms_common.c). */
+static void explain_hidden(const struct host *h, struct err *e)
+{
+	long level = 0;
+	host_read_long(h, HOST_PROC, &level, "sys/kernel/kptr_restrict");
+	if (level >= 2)
+		err_hint(e, "kernel.kptr_restrict is 2, which hides them from root as well; set it "
+			    "to 1 or 0");
+}
+
 int symkernel_open(const struct host *h, struct symkernel **ret_kernel, struct err *e)
 {
 	__attribute__((cleanup(cleanup_symkernel))) struct symkernel *k = NULL;
@@ -330,6 +340,8 @@ int symkernel_open(const struct host *h, struct symkernel **ret_kernel, struct e
 	if (code < 0)
 		return err_errno(e, -code, "cannot read '%s/kallsyms'", h->path[HOST_PROC]);
 	code = finish(k, e);
+	if (code == -EPERM)
+		explain_hidden(h, e);
 	if (code < 0)
 		return code;
 	*ret_kernel = TAKE_PTR(k);

@@ -153,12 +153,27 @@ static void test_folders(void)
 	tap_str(at(k, 0xffffffffc0210000), "-", "and no further, even if the module does");
 	symkernel_close(k);
 
+	static const char none[] = "0000000000000000 T _stext\n";
+	char sub[512];
+	put(dir, "kallsyms", none, sizeof(none) - 1);
+	tap_ok(symkernel_open(&h, &k, &e) == -EPERM && strstr(e.hint, "CAP_SYSLOG"),
+	       "hidden from us");
+	snprintf(sub, sizeof(sub), "%s/sys", dir);
+	mkdir(sub, 0700);
+	snprintf(sub, sizeof(sub), "%s/sys/kernel", dir);
+	mkdir(sub, 0700);
+	put(sub, "kptr_restrict", "2\n", 2);
+	tap_ok(symkernel_open(&h, &k, &e) == -EPERM && !strstr(e.hint, "CAP_SYSLOG") &&
+	       strstr(e.hint, "is 2"), "hidden from everyone: a capability is no remedy");
+	drop(sub, "kptr_restrict");
+	drop(dir, "sys/kernel");
+	drop(dir, "sys");
+
 	static const uint32_t notes[] = {
 		6, 4, 0x101, 0x756e694c, 0x00000078, 0,      /* "Linux" */
 		4, 3, 3, 0x006e6558, 0x00332211,             /* "Xen", 3 bytes and padding */
 		4, 8, 3, 0x00554e47, 0x44332211, 0x88776655, /* "GNU", build id */
 	};
-	char sub[512];
 	snprintf(sub, sizeof(sub), "%s/kernel", dir);
 	mkdir(sub, 0700);
 	put(sub, "notes", notes, sizeof(notes));
