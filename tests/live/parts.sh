@@ -29,8 +29,12 @@ faults() {
 	done
 	is "$(sum 'v.cum("touch_pages") * v.total' "$@")" 200000 '... and have each sample once'
 }
-attempts 3 faults 2M
-attempts 3 faults 20ms
+if is_root; then
+	attempts 3 faults 2M
+	attempts 3 faults 20ms
+else
+	skip 'no sample is lost or counted twice' 'so large a ring needs root'
+fi
 rm -f r.*.pb.gz
 
 # Many short ones, whatever the machine's load: each has a line of JSON on stdout, also where it had
