@@ -179,7 +179,9 @@ class Run:
         if n_border > allowed:
             problems.append("%d of %d stacks do not join the kernel's part to the user's"
                             % (n_border, self.total))
-        if self.total < self.options.freq * self.options.cpu_ms / 1000 / 4:
+        # an ordinary user's samples are those of user code
+        share = 4 if os.geteuid() == 0 else 16
+        if self.total < self.options.freq * self.options.cpu_ms / 1000 / share:
             problems.append("only %d samples" % self.total)
         if n_bad > 0:
             problems.append("%d of %d stacks are no chain of the program, and none says so"

@@ -66,7 +66,7 @@ keys() {
 shell() {
 	mux kill-server 2>/dev/null
 	wait_for 60 sh -c "! tmux -L cprof$$ list-sessions"
-	mux new-session -d -x "$1" -y 30 "env -u NO_COLOR LC_ALL=$2 PS1='ready> ' ENV= sh"
+	mux new-session -d -x "$1" -y 30 "exec env -u NO_COLOR LC_ALL=$2 PS1='ready> ' ENV= sh"
 	wait_for 60 shows 'ready>'
 	keys -l "stty -a >before.keep; echo kept; cd '$T'" && keys Enter
 	wait_for 60 test -s before.keep
