@@ -9,8 +9,6 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "event/evnames.h"
-#include "session/comments.h"
-#include "session/export.h"
 #include "session/results.h"
 #include "source/perfdata.h"
 #include "source/record.h"
@@ -25,7 +23,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ZLIB_LEVEL 1            /* see recorder.c */
 #define MAX_MEMORY_DEFAULT ((size_t)256 << 20)
 
 /* perf's own cache of the files that it has recorded, below the home folder. */
@@ -482,8 +479,8 @@ static unsigned optional_labels(const struct cprof_import_config *c)
 	return bits;
 }
 
-/* One more line: where the profile comes from. */
-static bool add_origin(struct cprof_importer *m, struct comments *c)
+/* Where the profile comes from, to be freed; NULL without memory. */
+static char *origin_of(const struct cprof_importer *m)
 {
 	const struct perfdata_info *info = perfdata_info(m->source);
 	char *text = NULL;
@@ -494,11 +491,8 @@ static bool add_origin(struct cprof_importer *m, struct comments *c)
 		     info->is_swapped ? ", other byte order" : "",
 		     m->config.callgraph == CPROF_CALLGRAPH_NONE ? ", without call chains"
 								 : "") < 0)
-		return false;
-	if (VEC_PUSH(&c->list, text))
-		return true;
-	free(text);
-	return false;
+		return NULL;
+	return text;
 }
 
 int cprof_importer_write(struct cprof_importer *m, size_t event,
@@ -514,28 +508,16 @@ int cprof_importer_write(struct cprof_importer *m, size_t event,
 	};
 	struct cprof_stats stats;
 	struct cprof_event_stats ev;
-	struct cprof_stack_ends ends[COMMENTS_ENDS_MAX];
-	struct comments comments;
 	cprof_importer_stats(m, &stats);
 	cprof_importer_event_stats(m, event, &ev);
-	size_t n_ends = results_worst_ends(&m->engine, ends, COMMENTS_ENDS_MAX);
-	if (comments_make(&comments, &as_recorded, &m->source->facts, &stats, &ev, ends,
-			  n_ends, NULL) < 0)
+	CLEANUP_FREE char *origin = origin_of(m);
+	if (!origin)
 		return err_errno(e, ENOMEM, "cannot write the profile");
-	if (!add_origin(m, &comments)) {
-		comments_done(&comments);
-		return err_errno(e, ENOMEM, "cannot write the profile");
-	}
-	struct export_info out = {
-		.type = ev.sample_type, .unit = ev.unit,
+	struct results_profile p = {
+		.engine = &m->engine, .names = &m->names, .event = (uint32_t)event,
+		.config = &as_recorded, .facts = &m->source->facts, .stats = &stats, .ev = &ev,
 		.period = ev.period ? ev.period : ev.n_samples ? ev.value / ev.n_samples : 1,
-		.time_ns = stats.start_realtime_ns,
-		.duration_ns = (int64_t)(stats.duration_ns ? stats.duration_ns : 1),
-		.comment = (const char *const *)comments.list.v, .n_comments = comments.list.n,
-		.optional_labels = optional_labels(&m->config),
-		.level = ZLIB_LEVEL,
+		.optional_labels = optional_labels(&m->config), .origin = origin,
 	};
-	code = export_write(&m->engine, &m->names, (uint32_t)event, &out, write, ctx, e);
-	comments_done(&comments);
-	return code;
+	return results_write(&p, write, ctx, e);
 }

@@ -1,7 +1,7 @@
 #ifndef CPROF_SESSION_RECORDER_PRIVATE_H
 #define CPROF_SESSION_RECORDER_PRIVATE_H
 
-/* What a recorder holds; shared by recorder.c, setup.c and nodata.c. */
+/* What a recorder holds; shared by recorder*.c, setup.c, window.c and nodata.c. */
 
 #include "base/host.h"
 #include "base/log.h"
@@ -82,5 +82,8 @@ int recorder_take_config(struct cprof_config *c, const void *config, size_t n_by
 
 /* -ECHILD in a process that was forked since. */
 int recorder_check_owner(const struct cprof_recorder *r, struct err *e);
+
+/* What was opened first for one of the user's events: index into events. */
+size_t recorder_first_variant(const struct cprof_recorder *r, size_t event);
 
 #endif

@@ -10,12 +10,8 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "session/accounts.h"
-#include "session/comments.h"
-#include "session/export.h"
 #include "session/kind.h"
 #include "session/machine.h"
-#include "session/results.h"
-#include "session/setup.h"
 #include "session/system.h"
 #include "session/window.h"
 #include "source/record.h"
@@ -23,15 +19,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-
-/* Sorted samples at level 1 are smaller than unsorted ones at 9. */
-#define ZLIB_LEVEL 1
 
 static uint64_t now_ns(clockid_t clock)
 {
@@ -422,199 +414,5 @@ int cprof_recorder_stop(struct cprof_recorder *r, struct err *e)
 		code = slices_gather(r, e);
 	window_count(r);
 	accounts_stop(r);
-	return code;
-}
-
-size_t cprof_recorder_n_events(const struct cprof_recorder *r)
-{
-	return r->events.n_outputs;
-}
-
-static void add_variant(struct cprof_event_stats *sum, const struct cprof_event_stats *v)
-{
-	sum->n_samples += v->n_samples;
-	sum->value += v->value;
-	sum->n_lost += v->n_lost;
-	sum->n_lost_shown += v->n_lost_shown;
-	sum->n_throttles += v->n_throttles;
-	sum->throttled_ns += v->throttled_ns;
-	sum->n_lost_records += v->n_lost_records;
-	sum->n_lost_by_pmu += v->n_lost_by_pmu;
-	sum->n_lost_counted += v->n_lost_counted;
-	sum->counted += v->counted;
-	sum->time_enabled_ns += v->time_enabled_ns;
-	sum->time_running_ns += v->time_running_ns;
-	sum->given_up_kernel |= v->given_up_kernel;
-	if (v->precise < sum->precise)
-		sum->precise = v->precise;
-}
-
-/* As much as the caller knows of; what it knows more of is zero. */
-static void give(void *ret, size_t n_ret_bytes, const void *all, size_t n_bytes)
-{
-	memset(ret, 0, n_ret_bytes);
-	memcpy(ret, all, n_ret_bytes < n_bytes ? n_ret_bytes : n_bytes);
-}
-
-void cprof_recorder_event_stats_sized(struct cprof_recorder *r, size_t event,
-				      struct cprof_event_stats *ret, size_t n_bytes)
-{
-	struct cprof_event_stats sum = { 0 };
-	bool any = false;
-	for (size_t i = 0; i < r->events.n; i++) {
-		struct cprof_event_stats v;
-		if (r->events.v[i].output != event)
-			continue;
-		window_event_stats(r, i, &v);
-		if (any)
-			add_variant(&sum, &v);
-		else
-			sum = v;
-		any = true;
-	}
-	give(ret, n_bytes, &sum, sizeof(sum));
-}
-
-void cprof_recorder_stats_sized(struct cprof_recorder *r, struct cprof_stats *ret, size_t n_bytes)
-{
-	static const enum cprof_scope scope[] = {
-		[LIVE_TASK] = CPROF_SCOPE_TASK, [LIVE_CPU] = CPROF_SCOPE_CPU,
-		[LIVE_CGROUP] = CPROF_SCOPE_CGROUP,
-	};
-	const struct live_facts *f = live_facts(r->source);
-	unsigned given_up = 0;
-	for (size_t i = 0; i < r->events.n; i++)
-		given_up |= live_given_up(r->source, i);
-	struct cprof_stats all = {
-		.start_realtime_ns = r->start_realtime_ns,
-		.duration_ns = window_duration_ns(r),
-		.scope = scope[r->scope],
-		.user_only = given_up & EVOPEN_NO_KERNEL,
-		.cpu_used_known = (r->stopped || r->counted) && r->coverage.known && !r->is_partial,
-		.cpu_used_ns = r->coverage.used_ns,
-		.ring_bytes = f->ring_bytes, .record_bytes = live_taken_bytes(r->source),
-		.stack_bytes = r->stacksize.bytes,
-		.n_fds = f->n_fds, .n_cpus_failed = f->n_cpus_failed,
-	};
-	accounts_stats(r, &all);
-	results_stats(&r->engine, r->source, r->names_ready ? &r->names : NULL, &all);
-	give(ret, n_bytes, &all, sizeof(all));
-}
-
-bool cprof_recorder_stack_ends(struct cprof_recorder *r, size_t i, struct cprof_stack_ends *ret)
-{
-	return results_stack_ends(&r->engine, i, ret);
-}
-
-const char *cprof_stack_end_name(size_t reason)
-{
-	return reason < UNWIND_N_ENDS ? unwind_end_name((enum unwind_end)reason) : NULL;
-}
-
-double cprof_coverage_percent(struct cprof_recorder *r, size_t event)
-{
-	struct cprof_stats stats;
-	struct cprof_event_stats ev;
-	cprof_recorder_stats(r, &stats);
-	cprof_recorder_event_stats(r, event, &ev);
-	return comments_coverage_percent(&r->config, &stats, &ev);
-}
-
-static size_t first_variant(const struct cprof_recorder *r, size_t event)
-{
-	size_t i = 0;
-	while (r->events.v[i].output != event)
-		i++;
-	return i;
-}
-
-int cprof_recorder_find_event(const struct cprof_recorder *r, const char *name)
-{
-	struct evspec_list other = { 0 };
-	struct err ignored;
-	int found = -ENOENT;
-	for (size_t i = 0; i < r->events.n && found < 0; i++)
-		if (strcmp(r->events.v[i].name, name) == 0)
-			found = (int)r->events.v[i].output;
-	/* Aliases have the name of their event once they are parsed. */
-	if (found < 0 && evspec_parse(&other, r->host, name, &ignored) == 0 && other.n_outputs == 1)
-		for (size_t i = 0; i < r->events.n && found < 0; i++)
-			if (strcmp(r->events.v[i].name, other.v[0].name) == 0)
-				found = (int)r->events.v[i].output;
-	evspec_list_done(&other);
-	return found;
-}
-
-const struct perf_event_attr *cprof_recorder_attr(const struct cprof_recorder *r, size_t event)
-{
-	return live_attr(r->source, first_variant(r, event));
-}
-
-static int look_up_names(struct cprof_recorder *r, struct err *e)
-{
-	if (r->names_ready && r->names_compactions == r->engine.n_compactions)
-		return 0;
-	/* Names go by frame and string, and these have other ids now. */
-	if (r->names_compactions != r->engine.n_compactions)
-		names_done(&r->names);
-	r->names_compactions = r->engine.n_compactions;
-	struct names_options o = {
-		.symbols = { .host = r->host, .log = r->log,
-			     .demangle = (uint8_t)r->config.naming.demangle,
-			     .only_addresses = r->config.naming.no_symbols,
-			     .timeout_ns = r->config.symbol_timeout_ns },
-		.naming = &r->config.naming,
-		.running_kernel = r->source->facts.running_kernel,
-		.kernel_release = r->source->facts.kernel_release,
-		.cache_dir = r->config.cache_dir,
-	};
-	int code = names_resolve(&r->engine, &o, &r->names, e);
-	r->names_ready = code == 0;
-	return code;
-}
-
-/* The period that was asked for; the mean one of a rate that the kernel, or --adaptive, changed. */
-static uint64_t period_to_tell(const struct cprof_recorder *r, size_t event,
-			       const struct cprof_event_stats *ev)
-{
-	uint64_t asked = r->period ? r->period[first_variant(r, event)] : 0;
-	if (asked && !ev->n_rate_cuts)
-		return asked;
-	return ev->period ? ev->period : ev->n_samples ? ev->value / ev->n_samples : 1;
-}
-
-int cprof_recorder_write(struct cprof_recorder *r, size_t event,
-			 int (*write)(void *ctx, const void *data, size_t n_bytes), void *ctx,
-			 struct err *e)
-{
-	if (!r->stopped && !r->counted)
-		return err_set(e, EINVAL, "the recorder is neither stopped nor was a snapshot "
-			       "taken");
-	if (event >= r->events.n_outputs)
-		return err_set(e, EINVAL, "there is no such event");
-	int code = look_up_names(r, e);
-	if (code < 0)
-		return code;
-	struct cprof_stats stats;
-	struct cprof_event_stats ev;
-	cprof_recorder_stats(r, &stats);
-	cprof_recorder_event_stats(r, event, &ev);
-	struct comments comments;
-	struct cprof_stack_ends ends[COMMENTS_ENDS_MAX];
-	size_t n_ends = results_worst_ends(&r->engine, ends, COMMENTS_ENDS_MAX);
-	if (comments_make(&comments, &r->config, &r->source->facts, &stats, &ev, ends,
-			  n_ends, r->event[first_variant(r, event)].cuts.v) < 0)
-		return err_errno(e, ENOMEM, "cannot write the profile");
-	struct export_info info = {
-		.type = ev.sample_type, .unit = ev.unit,
-		.period = period_to_tell(r, event, &ev),
-		.time_ns = stats.start_realtime_ns,
-		.duration_ns = (int64_t)(stats.duration_ns ? stats.duration_ns : 1),
-		.comment = (const char *const *)comments.list.v, .n_comments = comments.list.n,
-		.optional_labels = r->config.labels_given ? 0 : setup_optional_labels(&r->config),
-		.level = ZLIB_LEVEL, .scale = ev.scale,
-	};
-	code = export_write(&r->engine, &r->names, (uint32_t)event, &info, write, ctx, e);
-	comments_done(&comments);
 	return code;
 }

@@ -1,11 +1,19 @@
 #include "session/results.h"
 
+#include "base/err.h"
 #include "cprof.h"
+#include "session/comments.h"
 #include "session/engine.h"
+#include "session/export.h"
 #include "session/names.h"
 #include "source/source.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* Sorted samples at level 1 are smaller than unsorted ones at 9. */
+#define ZLIB_LEVEL 1
 
 void results_stats(const struct engine *g, const struct source *s, const struct names *names,
 		   struct cprof_stats *ret)
@@ -93,4 +101,41 @@ size_t results_worst_ends(const struct engine *g, struct cprof_stack_ends *ret, 
 			ret[at] = one;
 	}
 	return n;
+}
+
+static bool add_origin(struct comments *c, const char *origin)
+{
+	char *copy = strdup(origin);
+	if (copy && VEC_PUSH(&c->list, copy))
+		return true;
+	free(copy);
+	return false;
+}
+
+int results_write(const struct results_profile *p,
+		  int (*write)(void *ctx, const void *data, size_t n_bytes), void *ctx,
+		  struct err *e)
+{
+	struct comments comments;
+	struct cprof_stack_ends ends[COMMENTS_ENDS_MAX];
+	size_t n_ends = results_worst_ends(p->engine, ends, COMMENTS_ENDS_MAX);
+	if (comments_make(&comments, p->config, p->facts, p->stats, p->ev, ends, n_ends,
+			  p->cuts) < 0)
+		return err_errno(e, ENOMEM, "cannot write the profile");
+	int code;
+	if (p->origin && !add_origin(&comments, p->origin)) {
+		code = err_errno(e, ENOMEM, "cannot write the profile");
+	} else {
+		struct export_info info = {
+			.type = p->ev->sample_type, .unit = p->ev->unit, .period = p->period,
+			.time_ns = p->stats->start_realtime_ns,
+			.duration_ns = (int64_t)(p->stats->duration_ns ? p->stats->duration_ns : 1),
+			.comment = (const char *const *)comments.list.v,
+			.n_comments = comments.list.n, .optional_labels = p->optional_labels,
+			.level = ZLIB_LEVEL, .scale = p->ev->scale,
+		};
+		code = export_write(p->engine, p->names, p->event, &info, write, ctx, e);
+	}
+	comments_done(&comments);
+	return code;
 }
