@@ -11,7 +11,6 @@
 #include "base/log.h"
 #include "session/accounts.h"
 #include "session/kind.h"
-#include "session/machine.h"
 #include "session/system.h"
 #include "session/window.h"
 #include "source/record.h"
