@@ -100,6 +100,26 @@ for (let i = 0; i < 4; i++) {
 console.log(sum);
 END
 capture node 2000 16384 node "$work/load.js"
+cat >"$work/Load.java" <<'END'
+import java.util.*;
+public class Load {
+	static int fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+	public static void main(String[] args) {
+		long h = 0;
+		for (int r = 0; r < 20; r++) {
+			h += fib(27);
+			Map<String, Integer> m = new TreeMap<>();
+			for (int i = 0; i < 60000; i++)
+				m.merge("k" + (i * 7919 % 50021), i, Integer::sum);
+			List<String> v = new ArrayList<>(m.keySet());
+			v.sort(Comparator.comparing(s -> s.substring(1)));
+			h += v.hashCode();
+		}
+		System.out.println(h);
+	}
+}
+END
+capture java 2000 16384 java -XX:+PreserveFramePointer "$work/Load.java"
 capture openssl 2000 16384 openssl speed -seconds 1 rsa2048 sha256
 # the program stays beside its capture, which is of no use without it
 if ! [ -e "$dir/cxx.cap" ] && g++ -O2 -o "$dir/cxx" "$work/load.cc"; then
