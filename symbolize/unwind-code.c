@@ -334,7 +334,7 @@ static struct cfi_rule code_jit(struct unwind_walk *w, const struct unwind_modul
 	if (n > 1 && f->flags & UNWIND_FRAME_EXACT && code_prologue(b, n, &r) &&
 	    code->accept(code->ctx, &r))
 		return r;
-	if (cfi_hotspot_rule(code, f->pc, f->flags & UNWIND_FRAME_EXACT, &r))
+	if (m->is_java && cfi_hotspot_rule(code, f->pc, f->flags & UNWIND_FRAME_EXACT, &r))
 		return r;
 	*ret_is_final = !c->is_open;
 	if (code_has_fp(w) || unwind_code_sender_sp(w, f->fp))
@@ -344,8 +344,13 @@ static struct cfi_rule code_jit(struct unwind_walk *w, const struct unwind_modul
 	if (f->fp % 8 == 0 && f->fp >= f->sp && unwind_is_near_copy(w, f->fp) &&
 	    !unwind_load(w, f->fp + 8, &word))
 		return (struct cfi_rule){ .kind = CFI_NONE };
-	if (n && cfi_code_rule(code, f->pc, &r))
+	if (n && cfi_code_rule(code, f->pc, &r)) {
+		/* the frames of Erlang, thousands of them: the stack must bear the rule out each
+		 * time, but it is not made again */
+		r.flags |= CFI_FLAG_MADE;
+		*ret_is_final = !m->is_java;
 		return r;
+	}
 	/* a stub that jumps on has no frame, as Java's for calls of virtual methods */
 	r = (struct cfi_rule){ .kind = CFI_PLAIN, .flags = CFI_FLAG_GUESSED | CFI_FLAG_MADE,
 			       .cfa_off8 = 1, .ra_off8 = -1 };

@@ -31,7 +31,7 @@ struct unwind_module {
 	struct cfi *cfi;                /* NULL: none, as for JIT code */
 	uint64_t bias;                  /* vaddr = pc - bias, modulo 2^64 */
 	uint64_t id;                    /* of the file: equal ids have equal CFI for good */
-	bool is_made;                   /* in no file: made by the process */
+	bool is_made, is_java;          /* in no file: made by the process; and that by HotSpot */
 };
 
 /* Finds the executable mapping that pc lies in; false when there is none.  ctx is that of

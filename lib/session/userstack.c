@@ -60,6 +60,28 @@ static struct cfi *cfi_of(struct userstack *u, const struct dso *d)
 	return m->cfi;
 }
 
+static uint64_t serial_of(const struct procs_space *space)
+{
+	return (uint64_t)space->serial << 32 | space->n_changes;
+}
+
+/* Does the process run HotSpot?  Its libjvm.so is mapped then.  Asked again and again of the same
+ * few processes. */
+static bool runs_java(struct userstack *u, const struct procs_space *space)
+{
+	uint64_t serial = serial_of(space);
+	if (u->java_serial == serial)
+		return u->is_java;
+	u->java_serial = serial;
+	u->is_java = false;
+	for (uint32_t i = 0; i < space->n && !u->is_java; i++) {
+		const struct dso *d = dso_get(u->dsos, space->map[i].dso);
+		const char *name = d->path ? strrchr(d->path, '/') : NULL;
+		u->is_java = name && strncmp(name, "/libjvm.so", 10) == 0;
+	}
+	return u->is_java;
+}
+
 static bool find_module(void *ctx, uint64_t pc, struct unwind_module *ret)
 {
 	struct lookup *l = ctx;
@@ -71,6 +93,7 @@ static bool find_module(void *ctx, uint64_t pc, struct unwind_module *ret)
 	*ret = (struct unwind_module){ .id = d->serial };
 	if (d->key.kind == DSO_ANON) {
 		ret->is_made = true;
+		ret->is_java = runs_java(l->u, l->space);
 		if (l->u->jit)
 			jit_find_module(l->u->jit, l->space, pc, ret);
 		return true;
@@ -362,11 +385,6 @@ static void walk(const struct walk *k, struct unwind_result *ret)
 	/* for the probes have overwritten the frames */
 	k->in->is_probe = !ret->is_kept;
 	walk_again(k, k->in, false, ret);
-}
-
-static uint64_t serial_of(const struct procs_space *space)
-{
-	return (uint64_t)space->serial << 32 | space->n_changes;
 }
 
 int64_t userstack_caller(struct userstack *u, struct procs_space *space,

@@ -49,6 +49,8 @@ struct userstack {
 	struct deepstack deep;
 	uint64_t n_deep;               /* stacks that were completed so */
 	uint64_t n_guessed_before;     /* private: of the unwinder's, before userstack_clear */
+	uint64_t java_serial;          /* private: of the address space that is_java is about */
+	bool is_java;
 };
 
 /* What is counted, of a part of the recording. */

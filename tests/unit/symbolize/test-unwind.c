@@ -38,7 +38,8 @@ struct world {
 	struct unwind_result r;
 	uint64_t space;
 	size_t n_stack_bytes;
-	unsigned int n_asked;
+	unsigned int n_asked, n_read;
+	bool is_java;
 };
 
 static bool find_module(void *ctx, uint64_t pc, struct unwind_module *ret)
@@ -46,7 +47,8 @@ static bool find_module(void *ctx, uint64_t pc, struct unwind_module *ret)
 	struct world *w = ctx;
 	w->n_asked++;
 	if (pc - JIT < 0x1000) {
-		*ret = (struct unwind_module){ .id = 2, .is_made = true };
+		*ret = (struct unwind_module){ .id = 2, .is_made = true,
+						.is_java = w->is_java };
 		return true;
 	}
 	if (pc - BIAS < 0x1000 || pc - BIAS >= F_END)
@@ -312,7 +314,8 @@ static uint8_t jit_code[0x100] = {
 
 static size_t read_jit(void *ctx, uint64_t pc, void *buf, size_t n_bytes)
 {
-	(void)ctx;
+	struct world *w = ctx;
+	w->n_read++;
 	if (pc - JIT >= sizeof(jit_code))
 		return 0;
 	if (n_bytes > sizeof(jit_code) - (pc - JIT))
@@ -371,6 +374,15 @@ static void x86_jit(void)
 	run(&w, JIT + 0x34, CFI_X86_64, NULL);
 	tap_ok(w.r.n >= 2 && w.r.frame[1].pc == CALL_END && w.r.frame[1].sp == AT(2),
 	       "without one: by what the code does until it returns");
+
+	/* a recursion */
+	for (unsigned int i = 0; i < 200; i++)
+		w.stack[2 * i + 1] = JIT + 0x33;
+	w.space++;
+	w.n_read = 0;
+	run(&w, JIT + 0x34, CFI_X86_64, NULL);
+	tap_ok(w.r.n >= 200 && w.n_read < 40,
+	       "what code does is not read for each frame (%u times)", w.n_read);
 	close_world(&w);
 }
 
@@ -403,6 +415,7 @@ static void x86_java(void)
 	struct unwind_options o = { .arch = CFI_X86_64, .find_module = find_module,
 				    .read_code = read_jit };
 	w.u = unwind_new(&o);
+	w.is_java = true;
 	w.regs.r[6] = 0x123456789;
 	w.stack[4] = AT(20);
 	w.stack[5] = INTERPRETER;
@@ -430,6 +443,12 @@ static void x86_java(void)
 	run(&w, JIT + 0x94, CFI_X86_64, NULL);
 	tap_ok(w.r.n >= 2 && w.r.frame[1].pc == CALL_END,
 	       "a rule for made code that the stack does not bear out any more is made anew");
+	w.stack[5] = CALL_END;
+	w.stack[0] = 0;
+	w.is_java = false;
+	w.space++;
+	run(&w, JIT + 0x94, CFI_X86_64, NULL);
+	tap_ok(w.r.n == 1 && w.r.end == UNWIND_NO_CFI, "not so where there is no Java");
 	close_world(&w);
 }
 
