@@ -40,6 +40,7 @@ enum cfi_kind {
 #define CFI_FLAG_GUESSED 16u /* not by CFI but by the code: see cfi-code.h */
 #define CFI_FLAG_MADE 32u    /* of CFI_NONE, and of CFI_PLAIN by the code: made by the process,
 			      * see struct unwind_module */
+#define CFI_FLAG_OPEN 64u    /* of CFI_NONE: the code is to be asked for each stack */
 
 /* A rule in 8 bytes, to be kept by address.  Offsets in units of 8 bytes. */
 struct cfi_rule {

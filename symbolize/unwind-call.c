@@ -91,14 +91,11 @@ enum unwind_call unwind_call_before(enum cfi_arch arch, unwind_find_module *find
 								      : UNWIND_CALL_OF_ANOTHER;
 }
 
-enum call_question { CALL_MAY_BE, CALL_IS_ONE, CALL_IS_SWITCHED };
-
-/* The entry for a question about two addresses; true when its answer is known. */
-static bool call_known(const struct unwind_walk *w, enum call_question q, uint64_t a, uint64_t b,
-		       struct unwind_call_known **ret)
+bool unwind_call_known(const struct unwind_walk *w, enum unwind_call_question q, uint64_t a,
+		       uint64_t b, struct unwind_call_known **ret)
 {
 	uint64_t key = hash_u64(a + hash_u64(b + hash_u64(w->in->space + ((uint64_t)q << 62)))) | 1;
-	*ret = &w->calls->v[key >> 32 & 63];
+	*ret = &w->calls->v[key >> 32 & 255];
 	if ((*ret)->key == key)
 		return true;
 	(*ret)->key = key;
@@ -110,7 +107,7 @@ bool unwind_call_may_be(const struct unwind_walk *w, uint64_t ra)
 	const struct unwind_frame *f = &w->frame[w->n - 1];
 	uint64_t at = f->pc - !(f->flags & UNWIND_FRAME_EXACT);
 	struct unwind_call_known *k;
-	if (!call_known(w, CALL_MAY_BE, at, ra, &k))
+	if (!unwind_call_known(w, UNWIND_CALL_MAY_BE, at, ra, &k))
 		k->is_so = unwind_call_before(w->arch, w->find_module, w->in->ctx, at, ra) !=
 			   UNWIND_CALL_OF_ANOTHER;
 	return k->is_so;
@@ -121,7 +118,7 @@ bool unwind_call_is_one(const struct unwind_walk *w, uint64_t a, uint64_t b)
 	struct unwind_call_known *k;
 	if (a == b)
 		return true;
-	if (!call_known(w, CALL_IS_ONE, a, b, &k))
+	if (!unwind_call_known(w, UNWIND_CALL_IS_ONE, a, b, &k))
 		k->is_so = unwind_call_is_one_function(w->find_module, w->in->ctx, a, b);
 	return k->is_so;
 }
@@ -187,7 +184,7 @@ static bool call_is_switched(const struct unwind_walk *w, const struct unwind_fr
 bool unwind_call_is_switched(const struct unwind_walk *w, uint32_t i)
 {
 	struct unwind_call_known *k;
-	if (!call_known(w, CALL_IS_SWITCHED, w->frame[i].pc, 0, &k))
+	if (!unwind_call_known(w, UNWIND_CALL_IS_SWITCHED, w->frame[i].pc, 0, &k))
 		k->is_so = call_is_switched(w, &w->frame[i]);
 	return k->is_so;
 }

@@ -23,8 +23,19 @@ struct unwind_call_cache {
 	struct unwind_call_known {
 		uint64_t key;
 		bool is_so;
-	} v[64];
+	} v[256];
 };
+
+/* The entry for a question about two addresses of the address space, which code in files answers;
+ * true when its answer is known. */
+enum unwind_call_question {
+	UNWIND_CALL_MAY_BE,
+	UNWIND_CALL_IS_ONE,
+	UNWIND_CALL_IS_SWITCHED,
+	UNWIND_CALL_IS_BEHIND,          /* is there a call before the first address? */
+};
+bool unwind_call_known(const struct unwind_walk *w, enum unwind_call_question q, uint64_t a,
+		       uint64_t b, struct unwind_call_known **ret);
 
 /* Is ra a return address of the function that the newest frame runs in, as far as code tells? */
 bool unwind_call_may_be(const struct unwind_walk *w, uint64_t ra);

@@ -12,8 +12,10 @@
 
 #include "symbolize/unwind-code.h"
 
+#include "base/hash.h"
 #include "symbolize/cfi-code.h"
 #include "symbolize/cfi-hotspot.h"
+#include "symbolize/unwind-call.h"
 #include "symbolize/x86insn.h"
 
 #include <string.h>
@@ -22,6 +24,8 @@ struct code_at {
 	struct unwind_walk *w;
 	const struct unwind_module *m;
 	bool is_open;                   /* another stack may bear out what this one did not */
+	unsigned int n_offered;         /* rules by the code, of which the first ones are here */
+	struct cfi_rule offered[UNWIND_CODE_OFFERED_MAX];
 };
 
 /* Code at pc in module m, from its file or the process. */
@@ -49,13 +53,26 @@ static bool code_is_goexit(const struct unwind_walk *w, const struct unwind_modu
 	       b[1] == 0xe8 && b[6] == 0x90;
 }
 
+static bool code_is_behind_call(const struct unwind_walk *w, const struct unwind_module *m,
+				uint64_t ra)
+{
+	uint8_t before[7];
+	return code_read(w, m, ra - sizeof(before), before, sizeof(before)) == sizeof(before) &&
+	       (cfi_code_ends_with_call(before, sizeof(before)) || code_is_goexit(w, m, ra));
+}
+
 bool unwind_code_is_call(const struct unwind_walk *w, uint64_t ra)
 {
 	struct unwind_module m;
-	uint8_t before[7];
-	return ra && w->find_module(w->in->ctx, ra - 1, &m) &&
-	       code_read(w, &m, ra - sizeof(before), before, sizeof(before)) == sizeof(before) &&
-	       (cfi_code_ends_with_call(before, sizeof(before)) || code_is_goexit(w, &m, ra));
+	struct unwind_call_known *k;
+	if (!ra || !w->find_module(w->in->ctx, ra - 1, &m))
+		return false;
+	/* a file's code stays as it is */
+	if (!m.cfi)
+		return code_is_behind_call(w, &m, ra);
+	if (!unwind_call_known(w, UNWIND_CALL_IS_BEHIND, ra, 0, &k))
+		k->is_so = code_is_behind_call(w, &m, ra);
+	return k->is_so;
 }
 
 static uint64_t code_cfa(const struct unwind_frame *f, const struct cfi_rule *rule)
@@ -112,6 +129,9 @@ static bool code_accept(void *ctx, const struct cfi_rule *rule)
 	struct unwind_walk *w = c->w;
 	const struct unwind_frame *f = &w->frame[w->n - 1];
 	uint64_t pc, cfa = code_cfa(f, rule);
+	if (c->n_offered < UNWIND_CODE_OFFERED_MAX)
+		c->offered[c->n_offered] = *rule;
+	c->n_offered++;
 	if (cfa <= f->sp)
 		return false;
 	if (!unwind_load(w, cfa - 8, &pc)) {
@@ -359,6 +379,35 @@ static struct cfi_rule code_jit(struct unwind_walk *w, const struct unwind_modul
 	return (struct cfi_rule){ .kind = CFI_NONE };
 }
 
+/* ---- rules that may yet be borne out ------------------------------------------------------ */
+
+/* Stacks that are asked for all that may be; then only rules by the code are offered again, and no
+ * call is sought on the stack. */
+#define CODE_ASKED_MAX 4u
+
+/* The entry for the newest frame's pc. */
+static struct unwind_code_open *code_open(const struct unwind_walk *w,
+					  const struct unwind_module *m)
+{
+	const struct unwind_frame *f = &w->frame[w->n - 1];
+	uint64_t key = hash_u64(m->id + hash_u64(f->pc - m->bias + !(f->flags & 1))) | 1;
+	struct unwind_code_open *o = &w->open_codes->v[key >> 32 & (UNWIND_CODE_OPEN_MAX - 1)];
+	if (o->key != key)
+		*o = (struct unwind_code_open){ .key = key };
+	return o;
+}
+
+/* Once more without a rule that the stack has borne out: the code does not change, so what it
+ * offers is kept. */
+static void code_still_open(struct unwind_code_open *o, const struct code_at *c)
+{
+	if (c->n_offered > UNWIND_CODE_OFFERED_MAX)
+		return;
+	o->n_asked++;
+	o->n_offered = (uint8_t)c->n_offered;
+	memcpy(o->offered, c->offered, sizeof(o->offered));
+}
+
 /* ---- all of it ------------------------------------------------------------------------ */
 
 struct cfi_rule unwind_code_rule(struct unwind_walk *w, const struct unwind_module *m,
@@ -374,10 +423,18 @@ struct cfi_rule unwind_code_rule(struct unwind_walk *w, const struct unwind_modu
 		return (struct cfi_rule){ .kind = CFI_NONE };
 	if (!m->cfi)
 		return code_jit(w, m, &code, ret_is_final);
+	const struct unwind_frame *f = &w->frame[w->n - 1];
+	struct unwind_code_open *o = code_open(w, m);
+	uint8_t b[8];
+	if (o->n_asked >= CODE_ASKED_MAX) {
+		for (unsigned int i = 0; i < o->n_offered; i++)
+			if (code_accept(&c, &o->offered[i]))
+				return o->offered[i];
+		*ret_is_final = false;
+		return (struct cfi_rule){ .kind = CFI_NONE };
+	}
 	if (code_is_in_sigreturn(w, m))
 		return (struct cfi_rule){ .kind = CFI_SIGRETURN, .flags = CFI_FLAG_GUESSED };
-	const struct unwind_frame *f = &w->frame[w->n - 1];
-	uint8_t b[8];
 	if (!(f->flags & UNWIND_FRAME_EXACT) && code_is_goexit(w, m, f->pc))
 		return (struct cfi_rule){ .kind = CFI_ROOT };
 	if (cfi_code_rule(&code, f->pc, &r))
@@ -388,5 +445,7 @@ struct cfi_rule unwind_code_rule(struct unwind_walk *w, const struct unwind_modu
 	if (code_by_call(&c, &code, &r))
 		return r;
 	*ret_is_final = !c.is_open;
+	if (c.is_open)
+		code_still_open(o, &c);
 	return (struct cfi_rule){ .kind = CFI_NONE };
 }

@@ -5,6 +5,18 @@
 
 #include "symbolize/unwind-slow.h"
 
+/* Rules that the code of a place in a file offers and no stack has borne out yet, though one may:
+ * what is asked for sample after sample. */
+#define UNWIND_CODE_OPEN_MAX 128u
+#define UNWIND_CODE_OFFERED_MAX 4u
+struct unwind_code_opens {
+	struct unwind_code_open {
+		uint64_t key;
+		uint8_t n_asked, n_offered;
+		struct cfi_rule offered[UNWIND_CODE_OFFERED_MAX];
+	} v[UNWIND_CODE_OPEN_MAX];
+};
+
 /* The rule for the newest frame by its code; CFI_NONE when there is none.  *ret_is_final is false
  * when a longer copy might have given another answer. */
 struct cfi_rule unwind_code_rule(struct unwind_walk *w, const struct unwind_module *m,

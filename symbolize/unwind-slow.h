@@ -28,6 +28,7 @@ struct unwind_walk {
 	bool is_gone;                   /* and the frame there was overwritten: it is no bad one */
 	uint64_t cfa;
 	struct unwind_call_cache *calls;
+	struct unwind_code_opens *open_codes;
 };
 
 /* Arguments of one call: Java has 255 words of them at most. */

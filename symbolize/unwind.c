@@ -55,6 +55,7 @@ struct unwind {
 	struct unwind_options o;
 	struct unwind_cache by_pc, by_file;
 	struct unwind_call_cache calls;
+	struct unwind_code_opens open_codes;
 	struct unwind_frame *frame;     /* max_depth + 1 */
 	struct unwind_stats stats;
 };
@@ -90,12 +91,15 @@ unwind_miss(struct unwind *u, struct unwind_walk *w, uint64_t at, uint64_t key)
 		} else {
 			u->stats.n_searches++;
 			cfi_rule_at(m.cfi, at - m.bias, &rule);
-			if (rule.kind == CFI_NONE)
-				rule = unwind_code_rule(w, &m, &is_final);
-			if (!is_final)
-				return rule;
-			unwind_cache_put(&u->by_file, file_key, rule);
 		}
+		if (rule.kind == CFI_NONE && (!f || rule.flags & CFI_FLAG_OPEN)) {
+			rule = unwind_code_rule(w, &m, &is_final);
+			rule.flags |= is_final ? 0 : CFI_FLAG_OPEN;
+		}
+		if (!f || (is_final && f->rule.flags & CFI_FLAG_OPEN))
+			unwind_cache_put(&u->by_file, file_key, rule);
+		if (!is_final)
+			return rule;
 	} else {
 		if (u->o.read_code)
 			rule = unwind_code_rule(w, &m, &is_final);
@@ -311,6 +315,7 @@ void unwind_stack(struct unwind *u, const struct unwind_input *in, struct unwind
 	}
 	struct unwind_walk w = { .arch = a, .in = in, .max_depth = u->o.max_depth,
 		.find_module = u->o.find_module, .calls = &u->calls,
+		.open_codes = &u->open_codes,
 		.read_code = u->o.read_code, .stats = &u->stats, .frame = u->frame, .n = 1,
 		.sp0 = in->regs->r[cfi_reg_sp(a)], .n_copy = in->stack ? in->n_stack_bytes : 0 };
 	u->frame[0] = (struct unwind_frame){ .pc = in->regs->r[cfi_reg_pc(a)], .sp = w.sp0,

@@ -38,7 +38,9 @@ static bool find_module(void *ctx, uint64_t pc, struct unwind_module *ret)
 		return false;
 	*ret = (struct unwind_module){ .cfi = pc - BIAS < 0x8000 ? cfi : NULL,
 				       .bias = BIAS,
-				       .id = 1 };
+				       .id = 1,
+				       .is_made = pc - BIAS >= 0xc000,
+				       .is_java = pc - BIAS >= 0xe000 };
 	return true;
 }
 

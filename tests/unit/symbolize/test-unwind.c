@@ -452,6 +452,48 @@ static void x86_java(void)
 	close_world(&w);
 }
 
+/* At PC(F_NONE), in a file and without CFI: add $8, %rsp; ret. */
+static unsigned int n_code_reads;
+
+static size_t read_none(void *ctx, uint64_t pc, void *buf, size_t n_bytes)
+{
+	static const uint8_t code[16] = { 0x48, 0x83, 0xc4, 8, 0xc3, 0xcc };
+	n_code_reads++;
+	if (pc - PC(F_NONE) >= sizeof(code))
+		return read_jit(ctx, pc, buf, n_bytes);
+	if (n_bytes > sizeof(code) - (pc - PC(F_NONE)))
+		n_bytes = sizeof(code) - (pc - PC(F_NONE));
+	memcpy(buf, code + (pc - PC(F_NONE)), n_bytes);
+	return n_bytes;
+}
+
+/* A rule that the code offers and stacks deny, as in a clone's child. */
+static void x86_denied(void)
+{
+	struct world w;
+	bool is_by_fp = true;
+	open_world(&w, CFI_X86_64, 0);
+	unwind_free(w.u);
+	struct unwind_options o = { .arch = CFI_X86_64, .find_module = find_module,
+				    .read_code = read_none };
+	w.u = unwind_new(&o);
+	w.regs.r[6] = AT(20);
+	w.stack[1] = 5;
+	w.stack[21] = PC(F_START);
+	for (unsigned int i = 0; i < 16; i++) {
+		if (i == 8)
+			n_code_reads = 0;
+		run(&w, PC(F_NONE), CFI_X86_64, NULL);
+		is_by_fp = is_by_fp && IS(&w, UNWIND_ROOT, PC(F_NONE), PC(F_START));
+	}
+	tap_ok(is_by_fp && n_code_reads == 0, "code that stacks deny is not read without end");
+	w.stack[1] = CALL_END;
+	run(&w, PC(F_NONE), CFI_X86_64, NULL);
+	tap_ok(w.r.n >= 2 && w.r.frame[1].pc == CALL_END && w.r.frame[1].sp == AT(2),
+	       "and its rule is remembered for the stack that bears it out");
+	close_world(&w);
+}
+
 static void x86_signal(void)
 {
 	struct world w;
@@ -731,6 +773,7 @@ int main(void)
 	x86_guess();
 	x86_jit();
 	x86_java();
+	x86_denied();
 	x86_first();
 	x86_signal();
 	arm();
