@@ -61,11 +61,12 @@ static bool is_mangled_form(const char *symbol, const char *name)
 static bool set_names_of_outermost(struct symbolizer_batch *b, struct symelf *elf, uint64_t vaddr,
 				   const struct symdwarf_frame *f, struct symline *line)
 {
-	const struct symtab_symbol *symbol = elf ? symelf_find(elf, vaddr) : NULL;
-	if (!symbol || (f->name && !is_mangled_form(symbol->name, f->name)))
+	const char *name;
+	const struct symtab_symbol *symbol = elf ? symelf_find(elf, vaddr, &name) : NULL;
+	if (!symbol || (f->name && !is_mangled_form(name, f->name)))
 		return !f->name || symbolizer_set_names(b, f->name, line);
-	size_t n = 1 + strcspn(symbol->name + 1, ".");
-	char *linkage = strndup(symbol->name, n);
+	size_t n = 1 + strcspn(name + 1, ".");
+	char *linkage = strndup(name, n);
 	bool ok = linkage && symbolizer_set_names(b, linkage, line);
 	free(linkage);
 	return ok;

@@ -33,10 +33,11 @@ static bool is_its_name(struct symbolizer_batch *b, const struct symtab_symbol *
 static bool add_symbol(struct symbolizer_batch *b, struct symelf *elf, struct symaddr *a,
 		       struct symline line)
 {
-	const struct symtab_symbol *symbol = symelf_find(elf, a->vaddr);
+	const char *name;
+	const struct symtab_symbol *symbol = symelf_find(elf, a->vaddr, &name);
 	if (symbol && is_its_name(b, symbol, a->vaddr)) {
 		a->source = symbol->source;
-		return symbolizer_set_names(b, symbol->name, &line) &&
+		return symbolizer_set_names(b, name, &line) &&
 		       symbolizer_add_line(b, a, &line);
 	}
 	const char *target = symelf_find_plt(elf, a->vaddr);

@@ -59,15 +59,14 @@ static const char *kernel_part(const struct symbolizer_batch *b, uint64_t addres
 
 /* What is no function in the debug information (assembler): as the kernel names it, or, where that
  * kernel does not run here, as vmlinux does. */
-static bool add_kernel_or_vmlinux_symbol(struct symbolizer_batch *b, const struct symtab *vmlinux,
+static bool add_kernel_or_vmlinux_symbol(struct symbolizer_batch *b, struct symtab *vmlinux,
 					 uint64_t shift, struct symaddr *a, struct symline line)
 {
-	const struct symtab_symbol *symbol =
-		b->o->kernel ? NULL : symtab_find(vmlinux, a->vaddr - shift);
-	if (!symbol)
+	const char *name;
+	if (b->o->kernel || !symtab_find(vmlinux, a->vaddr - shift, &name))
 		return add_kernel_symbol(b, a, line);
 	a->source = SYMBOLIZER_SYMTAB;
-	return symbolizer_set_names(b, symbol->name, &line) && symbolizer_add_line(b, a, &line);
+	return symbolizer_set_names(b, name, &line) && symbolizer_add_line(b, a, &line);
 }
 
 /* All n addresses lie in the part that debug is of. */
@@ -77,7 +76,7 @@ static int resolve_by_kernel_debug(struct symbolizer_batch *b, const struct symk
 	struct symdwarf_addr *da = NULL;
 	struct symtab vmlinux = {0};
 	if (!b->o->kernel && symtab_add_code(&vmlinux, debug->elf) &&
-	    symtab_add(&vmlinux, debug->elf, SHT_SYMTAB, SYMBOLIZER_SYMTAB) > 0)
+	    symtab_add(&vmlinux, debug->elf, debug->fd, SHT_SYMTAB, SYMBOLIZER_SYMTAB) > 0)
 		symtab_finish(&vmlinux);
 	for (size_t i = 0; i < n; i++)
 		addr[i].vaddr -= debug->shift;

@@ -142,26 +142,27 @@ static void read_symbols(struct symelf *s)
 	if (!symtab_add_code(&s->symbols, s->elf))
 		return;
 	Elf *full = has_symtab(s->elf) ? s->elf : has_symtab(debug_file(s)) ? s->debug : NULL;
-	if (!full || symtab_add(&s->symbols, full, SHT_SYMTAB, SYMBOLIZER_SYMTAB) <= 0) {
-		symtab_add(&s->symbols, s->elf, SHT_DYNSYM, SYMBOLIZER_DYNSYM);
+	int fd = full == s->elf ? s->fd : s->debug_fd;
+	if (!full || symtab_add(&s->symbols, full, fd, SHT_SYMTAB, SYMBOLIZER_SYMTAB) <= 0) {
+		symtab_add(&s->symbols, s->elf, s->fd, SHT_DYNSYM, SYMBOLIZER_DYNSYM);
 		Elf *mini = mini_debug_info(s);
 		if (mini)
-			symtab_add(&s->symbols, mini, SHT_SYMTAB, SYMBOLIZER_SYMTAB);
+			symtab_add(&s->symbols, mini, -1, SHT_SYMTAB, SYMBOLIZER_SYMTAB);
 	}
 	symtab_finish(&s->symbols);
 }
 
-const struct symtab_symbol *symelf_find(struct symelf *s, uint64_t vaddr)
+const struct symtab_symbol *symelf_find(struct symelf *s, uint64_t vaddr, const char **ret_name)
 {
 	read_symbols(s);
-	return symtab_find(&s->symbols, vaddr);
+	return symtab_find(&s->symbols, vaddr, ret_name);
 }
 
 const char *symelf_find_plt(struct symelf *s, uint64_t vaddr)
 {
 	if (!s->plt_read) {
 		s->plt_read = true;
-		symplt_init(&s->plt, s->elf);
+		symplt_init(&s->plt, s->elf, s->fd);
 	}
 	if (!symplt_covers(&s->plt, vaddr))
 		return NULL;

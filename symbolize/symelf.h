@@ -3,7 +3,7 @@
 
 /*
  * One DSO opened for naming: its own file, its separate debug file, its symbols.  Everything
- * is read when first asked for.  Names and Elf handles live until symelf_close.
+ * is read when first asked for.  Elf handles live until symelf_close.
  */
 
 #include "symbolize/symdebug.h"
@@ -39,10 +39,11 @@ void symelf_close(struct symelf *s);
 /* The handle that has .debug_info (the file's own, else the debug file's), or NULL. */
 Elf *symelf_dwarf(struct symelf *s);
 
-/* The symbol that covers vaddr, or NULL. */
-const struct symtab_symbol *symelf_find(struct symelf *s, uint64_t vaddr);
+/* The symbol that covers vaddr, or NULL.  Its name is borrowed until the next call. */
+const struct symtab_symbol *symelf_find(struct symelf *s, uint64_t vaddr, const char **ret_name);
 
-/* The function that the linker's stub at vaddr calls, or NULL where there is no such stub. */
+/* The function that the linker's stub at vaddr calls, or NULL where there is no such stub.
+ * Borrowed until the next call. */
 const char *symelf_find_plt(struct symelf *s, uint64_t vaddr);
 
 #endif

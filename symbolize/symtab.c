@@ -4,15 +4,18 @@
 
 #include <errno.h>
 #include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
 
 /*
  * One array sorted by start address.  Symbols may nest (a label in hand-written code, an
  * outlined part with a size), so a search goes from the last symbol that starts at or
- * below the address backwards, and max_end says when to stop.
+ * below the address backwards.
  *
  * Nothing in a table is trusted: names must lie in a string table that ends with NUL, and
- * addresses in an executable section, to whose end sizes are cut.  Names are looked at only where
- * aliases compete, so a table of 40 000 symbols is read without touching its strings.
+ * addresses in an executable section, to whose end sizes are cut.  Names are looked at only of
+ * symbols that were found (and where aliases of the same rank differ in size), so a table of 40 000
+ * symbols is read without its strings.
  */
 
 enum {
@@ -22,6 +25,10 @@ enum {
 };
 
 #define BACKWARD_MAX 64      /* overlapping symbols that a search looks at */
+#define SYMBOLS_MAX (1u << 24) /* of one table; more are passed over */
+
+#define DIGIT_BITS 11
+#define DIGIT_VALUES (1u << DIGIT_BITS)
 
 /* ---- code ranges --------------------------------------------------------- */
 
@@ -84,98 +91,207 @@ static uint8_t rank_of(const GElf_Sym *sym, int type)
 	return rank | (sym->st_size ? RANK_SIZED : 0) | (type != STT_NOTYPE ? RANK_FUNC : 0);
 }
 
-static int add_symbol(struct symtab *t, const GElf_Sym *sym, const Elf_Data *names, uint8_t source)
+static int add_symbol(struct symtab *t, const GElf_Sym *sym, uint8_t text)
 {
 	int type = GELF_ST_TYPE(sym->st_info);
+	const struct symread *names = &t->text[text];
 	if (type != STT_FUNC && type != STT_NOTYPE && type != STT_GNU_IFUNC)
 		return 0;
 	if (sym->st_shndx == SHN_UNDEF || sym->st_shndx == SHN_ABS || sym->st_shndx == SHN_COMMON)
 		return 0;
-	if (sym->st_name == 0 || sym->st_name >= names->d_size)
+	if (sym->st_name == 0 || sym->st_name >= names->n_bytes)
 		return 0;
 	const struct symtab_range *code = find_code(t, sym->st_value);
 	if (!code)
 		return 0;
-	const char *name = (const char *)names->d_buf + sym->st_name;
-	if (!*name || (type == STT_NOTYPE && is_mapping_symbol(name)))
-		return 0;
+	if (type == STT_NOTYPE) {
+		const char *name = symread_text(names, sym->st_name, &t->piece);
+		if (!name || !*name || is_mapping_symbol(name))
+			return 0;
+	}
 	uint64_t room = code->end - sym->st_value;
 	struct symtab_symbol s = {
 		.start = sym->st_value,
 		.end = sym->st_size && sym->st_size < room ? sym->st_value + sym->st_size
 							   : code->end,
-		.name = name,
-		.source = source,
+		.name = sym->st_name,
+		.text = text,
+		.source = t->source[text],
 		.rank = rank_of(sym, type),
 		.sized = sym->st_size != 0,
 	};
 	return VEC_PUSH(t, s) ? 1 : -ENOMEM;
 }
 
-/* The string table with that section index, if it can be trusted. */
-static const Elf_Data *string_table(Elf *elf, size_t index)
-{
-	Elf_Scn *scn = elf_getscn(elf, index);
-	GElf_Shdr sh;
-	if (!scn || !gelf_getshdr(scn, &sh) || sh.sh_type != SHT_STRTAB)
-		return NULL;
-	const Elf_Data *data = elf_getdata(scn, NULL);
-	if (!data || !data->d_buf || !data->d_size ||
-	    ((const char *)data->d_buf)[data->d_size - 1] != '\0')
-		return NULL;
-	return data;
-}
-
-int64_t symtab_add(struct symtab *t, Elf *elf, uint32_t section_type, uint8_t source)
+static int64_t add_table(struct symtab *t, const struct symread *from, uint8_t text)
 {
 	int64_t n_added = 0;
-	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn));) {
+	struct symread_rows rows;
+	GElf_Sym sym;
+	if (!symread_rows_init(&rows, from, ELF_T_SYM))
+		return -ENOMEM;
+	if (rows.n > SYMBOLS_MAX)
+		rows.n = SYMBOLS_MAX;
+	symread_next_symbol(&rows, &sym);  /* the first one is none */
+	while (n_added >= 0 && symread_next_symbol(&rows, &sym)) {
+		int added = add_symbol(t, &sym, text);
+		n_added = added < 0 ? added : n_added + added;
+	}
+	symread_rows_done(&rows);
+	return n_added;
+}
+
+int64_t symtab_add(struct symtab *t, Elf *elf, int fd, uint32_t section_type, uint8_t source)
+{
+	int64_t n_added = 0;
+	for (Elf_Scn *scn = NULL; n_added >= 0 && (scn = elf_nextscn(elf, scn));) {
 		GElf_Shdr sh;
-		if (!gelf_getshdr(scn, &sh) || sh.sh_type != section_type)
+		struct symread from;
+		if (t->n_texts == SYMTAB_TEXTS_MAX)
+			break;
+		if (!gelf_getshdr(scn, &sh) || sh.sh_type != section_type ||
+		    !symread_init(&from, elf, fd, &sh) ||
+		    !symread_init_text(&t->text[t->n_texts], elf, fd, sh.sh_link))
 			continue;
-		Elf_Data *data = elf_getdata(scn, NULL);
-		const Elf_Data *names = string_table(elf, sh.sh_link);
-		size_t sym_bytes = gelf_fsize(elf, ELF_T_SYM, 1, EV_CURRENT);
-		if (!data || !data->d_buf || !names || !sym_bytes)
-			continue;
-		size_t n = data->d_size / sym_bytes;
-		for (size_t i = 1; i < n && i <= INT32_MAX; i++) {
-			GElf_Sym sym;
-			if (!gelf_getsym(data, (int)i, &sym))
-				break;
-			int added = add_symbol(t, &sym, names, source);
-			if (added < 0)
-				return added;
-			n_added += added;
-		}
+		t->source[t->n_texts] = source;
+		int64_t added = add_table(t, &from, (uint8_t)t->n_texts++);
+		n_added = added < 0 ? added : n_added + added;
 	}
 	return n_added;
 }
 
-/* ---- order --------------------------------------------------------------- */
+/* ---- names --------------------------------------------------------------- */
 
 static size_t n_underscores(const char *name)
 {
 	return strspn(name, "_");
 }
 
-/* By start; aliases best first: rank, then the plainer name (fewer leading underscores, no
- * version or clone suffix by being shorter), then the alphabet, so that the choice is stable. */
-static int compare_symbol(const void *a, const void *b)
+/* Is x the plainer name of the two: fewer leading underscores, no version or clone suffix by being
+ * shorter; then the alphabet decides, so that the choice is stable. */
+static bool is_plainer(const char *x, const char *y)
+{
+	size_t nx = n_underscores(x), ny = n_underscores(y);
+	if (nx != ny)
+		return nx < ny;
+	nx = strlen(x);
+	ny = strlen(y);
+	if (nx != ny)
+		return nx < ny;
+	return strcmp(x, y) < 0;
+}
+
+/* Is x's name the plainer one?  One that cannot be read is not. */
+static bool has_plainer_name(struct symtab *t, uint8_t x_text, uint32_t x_name, uint8_t y_text,
+			     uint32_t y_name)
+{
+	const char *x = symread_text(&t->text[x_text], x_name, &t->piece);
+	const char *y = symread_text(&t->text[y_text], y_name, &t->other);
+	return x && *x && (!y || !*y || is_plainer(x, y));
+}
+
+/* Its name, chosen among aliases when it is first asked for. */
+static const char *name_of(struct symtab *t, struct symtab_symbol *s)
+{
+	for (size_t i = s->alias; i; i = t->alias[i - 1].is_last ? 0 : i + 1) {
+		const struct symtab_alias *a = &t->alias[i - 1];
+		if (!has_plainer_name(t, a->text, a->name, s->text, s->name))
+			continue;
+		s->text = a->text;
+		s->name = a->name;
+		s->source = t->source[a->text];
+	}
+	s->alias = 0;
+	const char *name = symread_text(&t->text[s->text], s->name, &t->piece);
+	return name && *name ? name : NULL;
+}
+
+/* ---- order --------------------------------------------------------------- */
+
+static int compare_start(const void *a, const void *b)
 {
 	const struct symtab_symbol *x = a, *y = b;
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	if (x->rank != y->rank)
-		return x->rank > y->rank ? -1 : 1;
-	size_t nx = n_underscores(x->name), ny = n_underscores(y->name);
-	if (nx != ny)
-		return nx < ny ? -1 : 1;
-	nx = strlen(x->name);
-	ny = strlen(y->name);
-	if (nx != ny)
-		return nx < ny ? -1 : 1;
-	return strcmp(x->name, y->name);
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* Sorts by the digit that begins at that bit, and swaps *from and *to. */
+static void sort_by_digit(struct symtab_symbol **from, struct symtab_symbol **to, size_t n,
+			  uint64_t lowest, unsigned bit)
+{
+	uint32_t at[DIGIT_VALUES] = {0}, sum = 0;
+	const struct symtab_symbol *v = *from;
+	for (size_t i = 0; i < n; i++)
+		at[(v[i].start - lowest) >> bit & (DIGIT_VALUES - 1)]++;
+	for (size_t i = 0; i < DIGIT_VALUES; i++) {
+		uint32_t count = at[i];
+		at[i] = sum;
+		sum += count;
+	}
+	for (size_t i = 0; i < n; i++)
+		(*to)[at[(v[i].start - lowest) >> bit & (DIGIT_VALUES - 1)]++] = v[i];
+	struct symtab_symbol *swap = *from;
+	*from = *to;
+	*to = swap;
+}
+
+/* By start, digit by digit: a program's addresses have two or three. */
+static void sort_by_start(struct symtab *t)
+{
+	uint64_t lowest = UINT64_MAX, highest = 0;
+	struct symtab_symbol *v = t->v, *scratch = NULL;
+	for (size_t i = 0; i < t->n; i++) {
+		lowest = v[i].start < lowest ? v[i].start : lowest;
+		highest = v[i].start > highest ? v[i].start : highest;
+	}
+	if (t->n >= DIGIT_VALUES)
+		scratch = reallocarray(NULL, t->n, sizeof(*scratch));
+	if (!scratch) {
+		if (t->n)
+			qsort(v, t->n, sizeof(*v), compare_start);
+		return;
+	}
+	for (unsigned bit = 0; bit < 64 && (highest - lowest) >> bit; bit += DIGIT_BITS)
+		sort_by_digit(&v, &scratch, t->n, lowest, bit);
+	if (t->v != v)
+		t->cap = t->n;
+	t->v = v;
+	free(scratch);
+}
+
+/* The best of the aliases [s, end) as far as that can be told without their names; of those with a
+ * size only, or of all.  Others of its rank become its aliases.  False: there is none. */
+static bool choose_alias(struct symtab *t, const struct symtab_symbol *s,
+			 const struct symtab_symbol *end, bool sized_only,
+			 struct symtab_symbol *ret)
+{
+	const struct symtab_symbol *best = NULL;
+	for (const struct symtab_symbol *x = s; x < end; x++)
+		if ((x->sized || !sized_only) && (!best || x->rank > best->rank))
+			best = x;
+	if (!best)
+		return false;
+	struct symtab_symbol chosen = *best;
+	bool is_one_size = true;
+	for (const struct symtab_symbol *x = best + 1; x < end && is_one_size; x++)
+		is_one_size = x->rank != best->rank || x->end == best->end;
+	for (const struct symtab_symbol *x = best + 1; x < end; x++) {
+		if (x->rank != best->rank)
+			continue;
+		struct symtab_alias a = { x->name, x->text, true };
+		if (!is_one_size) {
+			if (has_plainer_name(t, x->text, x->name, chosen.text, chosen.name))
+				chosen = *x;
+		} else if (vec_grow((void **)&t->alias, &t->cap_aliases, t->n_aliases, 1,
+				    sizeof(*t->alias))) {
+			if (chosen.alias)
+				t->alias[t->n_aliases - 1].is_last = false;
+			t->alias[t->n_aliases++] = a;
+			if (!chosen.alias)
+				chosen.alias = (uint32_t)t->n_aliases;
+		}
+	}
+	*ret = chosen;
+	return true;
 }
 
 /* Keeps the best of each group of aliases, and drops labels inside of sized functions. */
@@ -183,11 +299,11 @@ static void drop_shadowed(struct symtab *t)
 {
 	size_t n = 0;
 	uint64_t sized_end = 0;
-	for (size_t i = 0; i < t->n; i++) {
-		struct symtab_symbol s = t->v[i];
-		if (n && t->v[n - 1].start == s.start)
-			continue;
-		if (!s.sized && s.start < sized_end)
+	for (size_t i = 0, next; i < t->n; i = next) {
+		struct symtab_symbol s;
+		for (next = i + 1; next < t->n && t->v[next].start == t->v[i].start;)
+			next++;
+		if (!choose_alias(t, t->v + i, t->v + next, t->v[i].start < sized_end, &s))
 			continue;
 		if (s.sized && s.end > sized_end)
 			sized_end = s.end;
@@ -200,32 +316,26 @@ static void drop_shadowed(struct symtab *t)
  * Behind it may come code without symbols (GHC's). */
 #define FRAME_DUMMY_BYTES_MAX 16u
 
-static uint64_t end_of_last_glue(const struct symtab_symbol *s)
+static bool covers(struct symtab *t, struct symtab_symbol *s, uint64_t vaddr)
 {
-	bool is_short = s->end - s->start <= FRAME_DUMMY_BYTES_MAX;
-	return is_short || strcmp(s->name, "frame_dummy") != 0 ? s->end
-							      : s->start + FRAME_DUMMY_BYTES_MAX;
+	if (vaddr >= s->end)
+		return false;
+	if (s->sized || vaddr - s->start < FRAME_DUMMY_BYTES_MAX)
+		return true;
+	const char *name = name_of(t, s);
+	return !name || strcmp(name, "frame_dummy") != 0;
 }
 
 void symtab_finish(struct symtab *t)
 {
-	if (t->n)
-		qsort(t->v, t->n, sizeof(*t->v), compare_symbol);
+	sort_by_start(t);
 	drop_shadowed(t);
-	uint64_t max_end = 0;
-	for (size_t i = 0; i < t->n; i++) {
-		struct symtab_symbol *s = &t->v[i];
-		if (!s->sized && i + 1 < t->n && t->v[i + 1].start < s->end)
-			s->end = t->v[i + 1].start;
-		if (!s->sized)
-			s->end = end_of_last_glue(s);
-		if (s->end > max_end)
-			max_end = s->end;
-		s->max_end = max_end;
-	}
+	for (size_t i = 0; i + 1 < t->n; i++)
+		if (!t->v[i].sized && t->v[i + 1].start < t->v[i].end)
+			t->v[i].end = t->v[i + 1].start;
 }
 
-const struct symtab_symbol *symtab_find(const struct symtab *t, uint64_t vaddr)
+const struct symtab_symbol *symtab_find(struct symtab *t, uint64_t vaddr, const char **ret_name)
 {
 	size_t lo = 0, hi = t->n;
 	while (lo < hi) {
@@ -236,11 +346,11 @@ const struct symtab_symbol *symtab_find(const struct symtab *t, uint64_t vaddr)
 			hi = mid;
 	}
 	for (size_t n = 0; lo && n < BACKWARD_MAX; n++) {
-		const struct symtab_symbol *s = &t->v[--lo];
-		if (vaddr < s->end)
-			return s;
-		if (s->max_end <= vaddr)
-			return NULL;
+		struct symtab_symbol *s = &t->v[--lo];
+		if (!covers(t, s, vaddr))
+			continue;
+		*ret_name = name_of(t, s);
+		return *ret_name ? s : NULL;
 	}
 	return NULL;
 }
@@ -249,5 +359,8 @@ void symtab_done(struct symtab *t)
 {
 	free(t->v);
 	free(t->code);
+	free(t->alias);
+	free(t->piece.bytes);
+	free(t->other.bytes);
 	*t = (struct symtab){0};
 }

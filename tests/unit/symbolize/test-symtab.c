@@ -5,11 +5,14 @@
 
 #include <elf.h>
 #include <endian.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 /* A file of two code sections, a data section, one symbol table and its strings. */
 
 enum { CODE1 = 1, CODE2, DATA, SYMTAB, STRTAB, N_SECTIONS };
-enum { N_SYMBOLS_MAX = 24 };
+enum { N_SYMBOLS_MAX = 32 };
 
 static struct image {
 	Elf64_Ehdr eh;
@@ -64,17 +67,18 @@ static Elf *end(struct symtab *t)
 	elf_version(EV_CURRENT);
 	Elf *elf = elf_memory((char *)&image, sizeof(image));
 	tap_ok(elf && symtab_add_code(t, elf), "the file is read");
-	symtab_add(t, elf, SHT_SYMTAB, SYMBOLIZER_SYMTAB);
+	symtab_add(t, elf, -1, SHT_SYMTAB, SYMBOLIZER_SYMTAB);
 	symtab_finish(t);
 	return elf;
 }
 
-static void is(const struct symtab *t, uint64_t vaddr, const char *want)
+static void is(struct symtab *t, uint64_t vaddr, const char *want)
 {
 	char what[64];
-	const struct symtab_symbol *s = symtab_find(t, vaddr);
+	const char *name;
+	bool found = symtab_find(t, vaddr, &name);
 	snprintf(what, sizeof(what), "0x%llx", (unsigned long long)vaddr);
-	tap_str(s ? s->name : NULL, want, what);
+	tap_str(found ? name : NULL, want, what);
 }
 
 static void test_sizes(void)
@@ -136,6 +140,17 @@ static void test_choice(void)
 	add("absolute", 0x1040, 4, STB_GLOBAL, STT_FUNC, SHN_ABS);
 	add("in_data", 0x5000, 4, STB_GLOBAL, STT_FUNC, DATA);
 	add("ifunc", 0x1050, 4, STB_GLOBAL, STT_GNU_IFUNC, CODE1);
+	/* of aliases that differ in size it is the name that counts, not the size */
+	add("larger_alias", 0x1060, 16, STB_GLOBAL, STT_FUNC, CODE1);
+	add("smaller", 0x1060, 8, STB_GLOBAL, STT_FUNC, CODE1);
+	/* three of one size */
+	add("__third_name", 0x1070, 4, STB_GLOBAL, STT_FUNC, CODE1);
+	add("second_name", 0x1070, 4, STB_GLOBAL, STT_FUNC, CODE1);
+	add("a_name", 0x1070, 4, STB_GLOBAL, STT_FUNC, CODE1);
+	/* a label with a size within a function counts, its better alias without does not */
+	add("around", 0x1080, 0x40, STB_GLOBAL, STT_FUNC, CODE1);
+	add("in_without", 0x1090, 0, STB_GLOBAL, STT_FUNC, CODE1);
+	add("in_with", 0x1090, 4, STB_GLOBAL, STT_NOTYPE, CODE1);
 	Elf *elf = end(&t);
 	is(&t, 0x1000, "global_alias");
 	is(&t, 0x1010, "plain");
@@ -145,6 +160,12 @@ static void test_choice(void)
 	is(&t, 0x1040, NULL);
 	is(&t, 0x5000, NULL);
 	is(&t, 0x1050, "ifunc");
+	is(&t, 0x1067, "smaller");
+	is(&t, 0x1068, NULL);
+	is(&t, 0x1073, "a_name");
+	is(&t, 0x1070, "a_name");
+	is(&t, 0x1090, "in_with");
+	is(&t, 0x1094, "around");
 	symtab_done(&t);
 	elf_end(elf);
 }
@@ -176,10 +197,95 @@ static void test_damage(void)
 	elf_end(elf);
 }
 
+/* ---- a large table -------------------------------------------------------- */
+
+enum { N_MANY = 6000, NAME_BYTES = 8, LONG_NAME_BYTES = 5000, APART = 0x30 };
+
+static struct many {
+	Elf64_Ehdr eh;
+	Elf64_Shdr sh[N_SECTIONS];
+	Elf64_Sym sym[N_MANY + 1];
+	char str[(N_MANY + 1) * NAME_BYTES + LONG_NAME_BYTES + 1];
+} many;
+
+/* Symbol i, which the table has in an order of its own; one has a very long name. */
+static void build_many(void)
+{
+	char *long_name = many.str + sizeof(many.str) - LONG_NAME_BYTES - 1;
+	begin();
+	many.eh = image.eh;
+	many.eh.e_shoff = offsetof(struct many, sh);
+	memcpy(many.sh, image.sh, sizeof(many.sh));
+	many.sh[CODE1].sh_size = N_MANY * APART;
+	many.sh[CODE2].sh_addr = 0x10000000;
+	many.sh[DATA].sh_addr = 0x20000000;
+	many.sh[STRTAB].sh_offset = offsetof(struct many, str);
+	many.sh[STRTAB].sh_size = sizeof(many.str);
+	many.sh[SYMTAB] = (Elf64_Shdr){ .sh_type = SHT_SYMTAB, .sh_link = STRTAB,
+		.sh_offset = offsetof(struct many, sym), .sh_size = sizeof(many.sym),
+		.sh_entsize = sizeof(Elf64_Sym) };
+	for (unsigned row = 1; row <= N_MANY; row++) {
+		unsigned i = row * 1237 % N_MANY;
+		many.sym[row] = (Elf64_Sym){
+			.st_name = row * NAME_BYTES, .st_value = 0x1000 + i * APART,
+			.st_size = 0x10, .st_info = ELF64_ST_INFO(STB_LOCAL, STT_FUNC),
+			.st_shndx = CODE1,
+		};
+		snprintf(many.str + row * NAME_BYTES, NAME_BYTES, "f%05u", i);
+		if (i == 77)
+			many.sym[row].st_name = (uint32_t)(long_name - many.str);
+	}
+	memset(long_name, 'x', LONG_NAME_BYTES);
+}
+
+static void test_many(bool is_file)
+{
+	struct symtab t = {0};
+	unsigned n_right = 0, n_gaps = 0;
+	build_many();
+	int fd = is_file ? memfd_create("many", MFD_CLOEXEC) : -1;
+	if (is_file && write(fd, &many, sizeof(many)) != (ssize_t)sizeof(many))
+		abort();
+	Elf *elf = is_file ? elf_begin(fd, ELF_C_READ, NULL)
+			   : elf_memory((char *)&many, sizeof(many));
+	tap_ok(elf && symtab_add_code(&t, elf),
+	       is_file ? "a large table in a file" : "a large table in memory");
+	tap_int(symtab_add(&t, elf, fd, SHT_SYMTAB, SYMBOLIZER_SYMTAB), N_MANY, "all are read");
+	symtab_finish(&t);
+	for (unsigned i = 0; i < N_MANY; i++) {
+		char want[NAME_BYTES];
+		const char *name;
+		snprintf(want, sizeof(want), "f%05u", i);
+		if (symtab_find(&t, 0x1000 + i * APART + 0xf, &name))
+			n_right += i == 77 ? strlen(name) == LONG_NAME_BYTES
+					   : strcmp(name, want) == 0;
+		n_gaps += !symtab_find(&t, 0x1000 + i * APART + 0x10, &name);
+	}
+	tap_int(n_right, N_MANY, "all have their names");
+	tap_int(n_gaps, N_MANY, "nothing is between them");
+	/* what was cut off meanwhile is not found */
+	const char *name;
+	if (is_file) {
+		symtab_done(&t);
+		symtab_add_code(&t, elf);
+		symtab_add(&t, elf, fd, SHT_SYMTAB, SYMBOLIZER_SYMTAB);
+		symtab_finish(&t);
+		if (ftruncate(fd, 0) < 0)
+			abort();
+		tap_ok(!symtab_find(&t, 0x1000, &name), "of a file cut short there are no names");
+	}
+	symtab_done(&t);
+	elf_end(elf);
+	if (is_file)
+		close(fd);
+}
+
 int main(void)
 {
 	test_sizes();
 	test_choice();
 	test_damage();
+	test_many(false);
+	test_many(true);
 	return tap_done();
 }
