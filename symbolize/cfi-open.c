@@ -8,6 +8,7 @@
 #include "symbolize/cfi.h"
 
 #include "base/cleanup.h"
+#include "symbolize/cfi-go.h"
 
 #include <dwarf.h>
 #include <elf.h>
@@ -285,10 +286,39 @@ void cfi_seek_debug(struct cfi *c)
 		cfi_seek_debug_file(c);
 }
 
+bool cfi_seek_go(struct cfi *c)
+{
+	static const char *const name[] = { ".gopclntab", ".data.rel.ro.gopclntab" };
+	struct stat st;
+	if (c->is_go_sought || c->fd < 0 || fstat(c->fd, &st) < 0)
+		return c->go;
+	c->is_go_sought = true;
+	struct open_from in = { .fd = c->fd, .n_bytes = (size_t)st.st_size };
+	struct cfi_go_place p = { .rela.fd = -1 };
+	Elf64_Shdr sh = { 0 };
+	for (unsigned int i = 0; i < 2 && sh.sh_type == SHT_NULL; i++)
+		sh = open_find_section(&in, name[i]);
+	if (sh.sh_type == SHT_NULL ||
+	    open_section(&in, &p.table, sh.sh_offset, sh.sh_size, sh.sh_addr) < 0)
+		return false;
+	sh = open_find_section(&in, ".text");
+	p.text = sh.sh_addr;
+	p.n_text_bytes = sh.sh_size;
+	sh = open_find_section(&in, ".rela");
+	if (sh.sh_type == SHT_NULL)
+		sh = open_find_section(&in, ".rela.dyn");
+	if (sh.sh_type == SHT_RELA)
+		open_section(&in, &p.rela, sh.sh_offset, sh.sh_size, 0);
+	c->go = cfi_go_new(&p);
+	cfi_section_done(&p.rela);
+	return c->go;
+}
+
 void cfi_close(struct cfi *c)
 {
 	if (!c)
 		return;
+	cfi_go_free(c->go);
 	cfi_section_done(&c->hdr);
 	cfi_section_done(&c->eh);
 	cfi_section_done(&c->debug);

@@ -12,6 +12,7 @@
 #include "symbolize/cfi.h"
 
 #include "symbolize/cfi-eval.h"
+#include "symbolize/cfi-go.h"
 
 #include <dwarf.h>
 #include <stdlib.h>
@@ -278,8 +279,12 @@ void cfi_rule_at(struct cfi *c, uint64_t vaddr, struct cfi_rule *ret)
 	bool is_debug;
 	c->n_searches++;
 	*ret = (struct cfi_rule){ .kind = (uint8_t)cfi_find_fde(c, vaddr, &fde, &off, &is_debug) };
+	/* Go has no .eh_frame; its table knows more than the .debug_frame that is made of it */
+	bool may_be_go = ret->kind == CFI_NONE || (ret->kind == CFI_UNUSUAL && is_debug);
 	if (ret->kind == CFI_NONE && rule_is_sigreturn(c, vaddr))
 		ret->kind = CFI_SIGRETURN;
+	else if (may_be_go && cfi_go_rule(c, vaddr, ret))
+		return;
 	if (ret->kind == CFI_UNUSUAL) {
 		const struct cfi_frames *f = is_debug ? &c->debug_frames : &c->eh_frames;
 		if (!cfi_run_row(f, &fde, vaddr, &row))
@@ -322,5 +327,6 @@ enum cfi_kind cfi_row_again(struct cfi *c, const struct cfi_rule *rule, uint64_t
 size_t cfi_bytes_held(const struct cfi *c)
 {
 	return sizeof(*c) + c->hdr.n_bytes_read + c->eh.n_bytes_read + c->debug.n_bytes_read +
+		(c->go ? sizeof(*c->go) + c->go->table.n_bytes_read : 0) +
 		(c->eh_index.n + c->debug_index.n) * sizeof(struct cfi_index_entry);
 }

@@ -17,6 +17,7 @@
 #include "symbolize/cfi-run.h"
 #include "symbolize/cfi-section.h"
 
+struct cfi_go;
 struct dso;
 struct symdebug_place;
 
@@ -38,6 +39,7 @@ enum cfi_kind {
 	4u /* the return address is in the link register; else at CFA + ra_off8 * 8 */
 #define CFI_FLAG_DEBUG 8u    /* of CFI_UNUSUAL: the entry is in .debug_frame */
 #define CFI_FLAG_GUESSED 16u /* not by CFI but by the code: see cfi-code.h */
+#define CFI_FLAG_SWITCH 64u  /* of CFI_ROOT: it has gone to another stack, and will be back */
 #define CFI_FLAG_MADE 32u    /* of CFI_NONE, and of CFI_PLAIN by the code: made by the process,
 			      * see struct unwind_module */
 #define CFI_FLAG_OPEN 64u    /* of CFI_NONE: the code is to be asked for each stack */
@@ -86,7 +88,8 @@ struct cfi {
 	uint64_t n_table;               /* its entries; 0: no table that can be searched */
 	uint8_t table_enc;
 	struct cfi_index eh_index, debug_index;
-	bool is_debug_sought;           /* the file was asked for .debug_frame */
+	bool is_debug_sought, is_go_sought; /* the file was asked for .debug_frame, Go's table */
+	struct cfi_go *go;              /* cfi-go.h; NULL: none */
 	const struct dso *dso;          /* of cfi_set_debug; NULL */
 	const struct symdebug_place *debug_place;
 	uint64_t n_searches, n_bad;     /* of cfi_rule_at: all; entries found malformed */
@@ -117,8 +120,7 @@ int cfi_add_debug_file(struct cfi *c, int fd);
  * are borrowed until cfi_close. */
 void cfi_set_debug(struct cfi *c, const struct dso *d, const struct symdebug_place *where);
 
-/* Looks for .debug_frame in the module's own file and then in its debug file, once; called when
- * first needed. */
+/* Looks for .debug_frame in its own file, then in its debug file, once; when first needed. */
 void cfi_seek_debug(struct cfi *c);
 void cfi_seek_debug_file(struct cfi *c);
 

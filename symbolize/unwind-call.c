@@ -12,13 +12,11 @@
 
 #include "base/hash.h"
 #include "symbolize/cfi-code.h"
+#include "symbolize/cfi-go.h"
+#include "symbolize/cfi-switch.h"
 #include "symbolize/unwind-slow.h"
-#include "symbolize/x86insn.h"
 
 #include <string.h>
-
-/* The longest function that is read from its start: what switches stacks is short. */
-#define SWITCH_BYTES_MAX 1024u
 
 static bool call_function(unwind_find_module *find_module, void *ctx, uint64_t pc,
 			  struct unwind_module *ret_module, uint64_t *ret_start)
@@ -26,11 +24,16 @@ static bool call_function(unwind_find_module *find_module, void *ctx, uint64_t p
 	struct cfi_fde fde;
 	uint32_t off;
 	bool is_debug;
-	if (!find_module(ctx, pc, ret_module) || !ret_module->cfi ||
-	    cfi_find_fde(ret_module->cfi, pc - ret_module->bias, &fde, &off, &is_debug) !=
-		    CFI_UNUSUAL)
+	struct cfi_go_function go;
+	if (!find_module(ctx, pc, ret_module) || !ret_module->cfi)
 		return false;
-	*ret_start = fde.start + ret_module->bias;
+	uint64_t vaddr = pc - ret_module->bias;
+	if (cfi_find_fde(ret_module->cfi, vaddr, &fde, &off, &is_debug) == CFI_UNUSUAL)
+		*ret_start = fde.start + ret_module->bias;
+	else if (cfi_go_find(ret_module->cfi, vaddr, &go))
+		*ret_start = go.start + ret_module->bias;
+	else
+		return false;
 	return true;
 }
 
@@ -125,60 +128,19 @@ bool unwind_call_is_one(const struct unwind_walk *w, uint64_t a, uint64_t b)
 
 /* ---- other stacks ---------------------------------------------------------------------- */
 
-/* mov REG, %rsp or mov MEMORY, %rsp, but not from the frame pointer. */
-static bool call_loads_x86_sp(const struct x86insn *x)
-{
-	const uint8_t sp = 4, fp = 5, rex_w = 8, rex_r = 4, rex_b = 1;
-	if (!x->modrm || x->is_vector || !(x->rex & rex_w))
-		return false;
-	uint8_t mod = *x->modrm >> 6, reg = *x->modrm >> 3 & 7, rm = *x->modrm & 7;
-	if (x->p[0] == 0x8b && reg == sp && !(x->rex & rex_r))
-		return mod != 3 || (x->rex & rex_b) || (rm != fp && rm != sp);
-	if (x->p[0] == 0x89 && mod == 3 && rm == sp && !(x->rex & rex_b))
-		return (x->rex & rex_r) || (reg != fp && reg != sp);
-	return false;
-}
-
-static bool call_is_x86_switched(const uint8_t *b, size_t n)
-{
-	for (size_t i = 0; i < n;) {
-		struct x86insn x = x86insn_decode(b + i, n - i);
-		if (x.n_bytes == 0)
-			return false;
-		if (call_loads_x86_sp(&x))
-			return true;
-		i += x.n_bytes;
-	}
-	return false;
-}
-
-static bool call_is_arm_switched(const uint8_t *b, size_t n)
-{
-	for (size_t i = 0; i + 4 <= n; i += 4) {
-		uint32_t insn, reg;
-		memcpy(&insn, b + i, 4);
-		reg = insn >> 5 & 31;
-		/* mov sp, xREG (add sp, xREG, #0) but for x29 and sp */
-		if ((insn & 0xfffffc1f) == 0x9100001f && reg != CFI_ARM_FP && reg != 31)
-			return true;
-	}
-	return false;
-}
-
 static bool call_is_switched(const struct unwind_walk *w, const struct unwind_frame *f)
 {
 	uint64_t at = f->pc - !(f->flags & UNWIND_FRAME_EXACT), start;
 	struct unwind_module m;
 	struct cfi_row row;
-	uint8_t b[SWITCH_BYTES_MAX];
+	uint8_t b[CFI_SWITCH_BYTES_MAX];
 	if (!call_function(w->find_module, w->in->ctx, at, &m, &start) ||
 	    f->pc - start > sizeof(b) ||
 	    cfi_read_code(m.cfi, start - m.bias, b, f->pc - start) < f->pc - start ||
 	    cfi_row_at(m.cfi, at - m.bias, &row) != CFI_UNUSUAL ||
 	    row.cfa.how == CFI_HOW_VAL_EXPR || row.cfa_reg != cfi_reg_sp(w->arch))
 		return false;
-	return w->arch == CFI_ARM64 ? call_is_arm_switched(b, f->pc - start)
-				    : call_is_x86_switched(b, f->pc - start);
+	return cfi_switch_n_loads(w->arch, b, f->pc - start) > 0;
 }
 
 bool unwind_call_is_switched(const struct unwind_walk *w, uint32_t i)

@@ -117,7 +117,7 @@ fast_walk(const struct unwind_cache *by_pc, uint64_t salt, struct unwind_walk *w
 			w->stats->n_guessed++;
 		} else {
 			if (rule->kind == CFI_ROOT && !(rule->flags & CFI_FLAG_GUESSED)) {
-				f->flags |= UNWIND_STEP_NONE;
+				f->flags |= unwind_root_flags(rule);
 				end = UNWIND_FAST_ROOT;
 			}
 			break;

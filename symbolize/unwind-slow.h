@@ -47,6 +47,12 @@ static inline uint64_t unwind_strip(enum cfi_arch a, uint64_t pc)
 	return a == CFI_ARM64 ? pc & ((1ull << 48) - 1) : pc;
 }
 
+/* What a frame is that has no caller by such a rule. */
+static inline uint32_t unwind_root_flags(const struct cfi_rule *rule)
+{
+	return UNWIND_STEP_NONE | (rule->flags & CFI_FLAG_SWITCH ? UNWIND_FRAME_SWITCH : 0);
+}
+
 /* The word at address `at`, when the copy holds it. */
 static inline bool unwind_load(const struct unwind_walk *w, uint64_t at, uint64_t *ret)
 {

@@ -123,7 +123,7 @@ unwind_other(struct unwind_walk *w, const struct cfi_rule *rule)
 	case CFI_ROOT:
 		/* a return address that no call made is no frame */
 		if (!(rule->flags & CFI_FLAG_GUESSED))
-			f->flags |= UNWIND_STEP_NONE;
+			f->flags |= unwind_root_flags(rule);
 		else if (w->n > 1)
 			w->n--;
 		return UNWIND_ROOT;

@@ -84,6 +84,7 @@ enum unwind_end {
 #define UNWIND_FRAME_CHAINED 64u /* GUESSED by the frame pointer of is_made code, which keeps it */
 #define UNWIND_STEP_SLOTS 16u   /* private: the step outwards read the caller's sp + ra_off8 * 8 */
 #define UNWIND_STEP_FP 32u      /* private: and the word at fp_off8 */
+#define UNWIND_FRAME_SWITCH 256u /* the root of its stack, called from another: unwind-go.h */
 #define UNWIND_STEP_NONE 128u   /* private: there is none, by the rule for pc */
 
 struct unwind_frame {
@@ -143,7 +144,6 @@ void unwind_stack(struct unwind *u, const struct unwind_input *in, struct unwind
 		  struct unwind_result *ret);
 
 const struct unwind_stats *unwind_stats(const struct unwind *u);
-
 /* "root" ... */
 const char *unwind_end_name(enum unwind_end e);
 
