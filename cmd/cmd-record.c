@@ -182,6 +182,7 @@ static int run(struct recording *rec, int *ret_status, struct err *e)
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	o->config.command_pid = o->config.all_processes ? 0 : rec->launch.pid;
+	o->config.command_file = o->command ? o->command[0] : NULL;
 	if (!o->quiet)
 		o->config.explain = log_record_line;
 	o->config.explain_max = o->verbose ? CPROF_EXPLAIN_ALL : CPROF_EXPLAIN_NOTE;

@@ -146,6 +146,7 @@ static int run(struct top_state *top, int *ret_status, struct err *e)
 		return code;
 	signal(SIGPIPE, SIG_IGN);
 	c->command_pid = c->all_processes ? 0 : top->launch.pid;
+	c->command_file = top->rec.command ? top->rec.command[0] : NULL;
 	c->cache_dir = top->cache_dir = cachedir_path();
 	realtime_set(true);
 	code = cprof_recorder_new(c, &top->recorder, e);

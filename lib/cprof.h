@@ -150,6 +150,7 @@ struct cprof_config {
 	const struct cprof_machine *machine; /* for cprof's own tests; NULL */
 	bool all_processes;            /* of the machine, instead of other targets: scope cpu */
 	const char *cpus;              /* with it, these CPUs only: "0-3,8"; NULL: all */
+	const char *command_file;      /* what command_pid will execvp(3); NULL: not known */
 };
 
 /* What one event came to; strings are borrowed from the recorder. */

@@ -67,8 +67,9 @@ static void common(const struct evattr_options *o, enum evattr_callgraph callgra
 		a->sample_max_stack = o->max_stack;
 	}
 	if (callgraph == EVATTR_CALLGRAPH_DWARF) {
-		/* The chain is the kernel's part only: user frames come from the copy. */
-		a->exclude_callchain_user = 1;
+		/* The chain is the kernel's part only: user frames come from the copy.  But those
+		 * of Go's goroutines are not there. */
+		a->exclude_callchain_user = !o->user_chain;
 		a->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 		a->sample_regs_user = evattr_user_regs();
 		a->sample_stack_user = stack_bytes;

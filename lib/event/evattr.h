@@ -19,6 +19,7 @@ enum evattr_callgraph {
 struct evattr_options {
 	enum evattr_callgraph callgraph;
 	uint32_t stack_bytes;        /* DWARF: size of the user stack copy, multiple of 8 */
+	bool user_chain;             /* DWARF: and the user's chain of frame pointers */
 	bool inherit;                /* per-task events: follow threads and children */
 	bool enable_on_exec;         /* per-task events of a command not yet exec'ed */
 	bool start_paused;           /* not even then: only the side band */

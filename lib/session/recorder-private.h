@@ -54,6 +54,7 @@ struct cprof_recorder {
 	struct cgroup cgroup;
 	struct coverage coverage;
 	struct stacksize stacksize;
+	bool has_user_chain;           /* asked for, beside stack copies: stackadapt.c */
 	struct engine engine;
 	struct names names;
 	struct ahead_seen ahead_seen;

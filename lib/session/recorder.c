@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "session/accounts.h"
 #include "session/kind.h"
+#include "session/stackadapt.h"
 #include "session/system.h"
 #include "session/window.h"
 #include "source/record.h"
@@ -265,32 +266,6 @@ int cprof_recorder_start(struct cprof_recorder *r, struct err *e)
 	return code;
 }
 
-/* Stack copies as large as the stacks turn out to need. */
-static void adapt_stack(struct cprof_recorder *r)
-{
-	const struct userstack *u = &r->engine.walk.user;
-	const struct unwind_stats *st = u->unwind ? unwind_stats(u->unwind) : NULL;
-	if (!st || r->stacksize.is_fixed)
-		return;
-	uint64_t n_lost = 0;
-	for (size_t i = 0; i < r->events.n; i++)
-		n_lost += r->engine.event[i].n_lost_records;
-	uint32_t bytes = stacksize_wanted(&r->stacksize, st->n_stacks, st->n_end[UNWIND_BEYOND],
-					  n_lost, now_ns(CLOCK_MONOTONIC));
-	if (bytes == r->stacksize.bytes)
-		return;
-	struct err why;
-	if (live_set_stack(r->source, bytes, &why) < 0) {
-		log_line(r->log, LOG_EXPLAIN, "stack copies stay at %u bytes: %s",
-			 r->stacksize.bytes, why.what);
-		r->stacksize.is_fixed = true;
-		return;
-	}
-	log_line(r->log, LOG_EXPLAIN, "stack copies: %u bytes instead of %u", bytes,
-		 r->stacksize.bytes);
-	stacksize_changed(&r->stacksize, bytes);
-}
-
 static int drain(struct cprof_recorder *r, struct err *e)
 {
 	struct record record;
@@ -368,7 +343,7 @@ int cprof_recorder_step(struct cprof_recorder *r, int timeout_ms, const int *fds
 	if (code < 0)
 		return code;
 	window_drained(r, drained_ns);
-	adapt_stack(r);
+	stackadapt_step(r, drained_ns);
 	code = accounts_adapt(r, e);
 	if (code == 0)
 		code = slices_advance(r, now_ns(CLOCK_MONOTONIC), e);

@@ -7,6 +7,7 @@
 #include "session/recorder-private.h"
 #include "session/system.h"
 #include "session/targetcheck.h"
+#include "session/targetgo.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -357,6 +358,8 @@ static int open_source(struct cprof_recorder *r, struct live_options *o, struct 
 	o->attr.only_kernel = c->only_kernel;
 	o->attr.cpu_wide = r->scope != LIVE_TASK;
 	o->attr.inherit = r->scope == LIVE_TASK && !c->no_inherit;
+	if (r->scope == LIVE_TASK && o->attr.callgraph == EVATTR_CALLGRAPH_DWARF)
+		o->attr.user_chain = r->has_user_chain = targetgo_any(r->host, c);
 	o->attr.enable_on_exec = r->scope == LIVE_TASK && command;
 	o->attr.start_paused = c->start_paused;
 	o->pausable = c->pausable;

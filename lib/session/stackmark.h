@@ -26,6 +26,13 @@ struct stackmark {
  * CFI.  Code in no file keeps the frame pointer, so there it is no guess. */
 void stackmark_of(const struct unwind_result *r, struct stackmark *ret);
 
+/* There are so many more frames further out than were unwound. */
+static inline void stackmark_move(struct stackmark *m, uint32_t n_outer)
+{
+	for (uint32_t i = 0; i < m->n_guessed && i < STACKMARK_GUESSED_MAX; i++)
+		m->guessed[i] += n_outer;
+}
+
 static inline bool stackmark_is_empty(const struct stackmark *m)
 {
 	return !m->n_joined && !m->n_guessed;

@@ -416,6 +416,20 @@ static bool descend_kernel(struct stackwalk *w, struct procs_space *space, const
 	return true;
 }
 
+/* The frames of the goroutine that the stack was called from; returns how many, clears *fits. */
+static uint32_t descend_go(struct stackwalk *w, struct procs_space *space, uint32_t *node,
+			   bool *fits)
+{
+	const struct gochain *go = &w->user.go;
+	uint32_t n = go->n + (go->between != 0);
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t ra = i < go->n ? go->ra[go->n - 1 - i] : go->between;
+		uint32_t frame = frame_at(w, space, ra - 1, false);
+		*fits = *fits && descend(w, i, frame == NO_MAPPING ? w->unknown : frame, node);
+	}
+	return n;
+}
+
 /* The unwinder tells which outer frames are as they were in the memo; caller_id keeps their
  * nodes, STACKS_NONE where memory was short. */
 uint32_t stackwalk_sample_cfi(struct stackwalk *w, struct procs_space *space,
@@ -432,9 +446,10 @@ uint32_t stackwalk_sample_cfi(struct stackwalk *w, struct procs_space *space,
 		return stack;
 	}
 	struct unwind_memo *memo = userstack_memo(memos);
-	bool whole = w->is_whole = u.is_whole;
+	const struct gochain *go = &w->user.go;
+	bool whole = w->is_whole = go->n ? go->is_whole : u.is_whole;
 	const struct unwind_frame *last = &u.frame[u.n - 1];
-	w->is_beyond = u.end == UNWIND_BEYOND || u.end == UNWIND_DEPTH;
+	w->is_beyond = u.end == UNWIND_BEYOND || u.end == UNWIND_DEPTH || (go->n && !whole);
 	const struct unwind_stats *st = unwind_stats(w->user.unwind);
 	if (u.n_joined || st->n_by_code || st->n_guessed)
 		stackmark_of(&u, &w->mark);
@@ -444,12 +459,14 @@ uint32_t stackwalk_sample_cfi(struct stackwalk *w, struct procs_space *space,
 	w->stats.n_cut += !whole && !w->is_beyond;
 
 	uint32_t node = whole ? STACKS_EMPTY : stackwalk_pseudo(w, w->truncated);
-	uint32_t i = memo && u.is_kept ? u.n_same : 0;
+	uint32_t i = memo && u.is_kept && !go->n ? u.n_same : 0;
 	if (i > 0 && memo->caller_id[i - 1] == STACKS_NONE)
 		i = 0;
 	if (i > 0)
 		node = memo->caller_id[i - 1];
 	bool fits = true;
+	uint32_t n_outer = go->n ? descend_go(w, space, &node, &fits) : 0;
+	stackmark_move(&w->mark, n_outer + (go->n && !whole));
 	for (; i < u.n; i++) {
 		const struct unwind_frame *f = &u.frame[u.n - 1 - i];
 		uint32_t frame = frame_at(w, space,
@@ -458,11 +475,12 @@ uint32_t stackwalk_sample_cfi(struct stackwalk *w, struct procs_space *space,
 			w->stats.n_unknown += i + 1 == u.n;
 			frame = w->unknown;
 		}
-		fits = fits && descend(w, i, frame, &node);
+		fits = fits && descend(w, n_outer + i, frame, &node);
+		/* behind a goroutine's frames it is this stack's node only */
 		if (memo && u.is_kept)
-			memo->caller_id[i] = fits ? node : STACKS_NONE;
+			memo->caller_id[i] = fits && !n_outer ? node : STACKS_NONE;
 	}
-	if (!fits || !descend_kernel(w, space, r, u.n, &node))
+	if (!fits || !descend_kernel(w, space, r, n_outer + u.n, &node))
 		return give_up(w, node);
 	return node;
 }

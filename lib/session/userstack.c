@@ -259,6 +259,7 @@ void userstack_done(struct userstack *u)
 		cfi_close(u->module[i].cfi);
 	free(u->module);
 	deepstack_done(&u->deep);
+	gochain_done(&u->go);
 	unwind_free(u->unwind);
 	*u = (struct userstack){ 0 };
 }
@@ -441,5 +442,7 @@ bool userstack_walk(struct userstack *u, struct procs_space *space, const struct
 	if (k.is_gone && !ret->is_whole && ret->end == UNWIND_BEYOND)
 		ret->end = UNWIND_NO_STACK;
 	count_end(u, space, ret);
+	if (ret->n > 0)
+		gochain_follow(&u->go, u->arch, find_module, &in, r, ret);
 	return ret->n > 0;
 }

@@ -12,6 +12,7 @@
 
 #include "base/vec.h"
 #include "session/deepstack.h"
+#include "session/gochain.h"
 #include "symbolize/symdebug.h"
 #include "symbolize/unwind.h"
 
@@ -47,6 +48,7 @@ struct userstack {
 	const struct host *host;       /* NULL: a replay, whose processes are gone */
 	struct symdebug_place debug;   /* of debug files, for .debug_frame; host NULL: none */
 	struct deepstack deep;
+	struct gochain go;             /* what follows the last stack */
 	uint64_t n_deep;               /* stacks that were completed so */
 	uint64_t n_guessed_before;     /* private: of the unwinder's, before userstack_clear */
 	uint64_t java_serial;          /* private: of the address space that is_java is about */
@@ -99,7 +101,7 @@ struct unwind_memo *userstack_memo(struct userstack_memos *m);
 
 /*
  * Unwinds the user part of SAMPLE r, if it has registers.  False when it cannot be (no registers,
- * 32-bit code): *ret is undefined then.  memos may be NULL.
+ * 32-bit code): *ret is undefined then.  memos may be NULL.  u->go says what is further out.
  */
 bool userstack_walk(struct userstack *u, struct procs_space *space, const struct record *r,
 		    struct userstack_memos *memos, struct unwind_result *ret);

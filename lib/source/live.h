@@ -85,6 +85,10 @@ int live_resume(struct source *s, size_t event, struct err *e);
  */
 int live_set_stack(struct source *s, uint32_t stack_bytes, struct err *e);
 
+/* In the same way: from now on samples with stack copies also have the user's chain of frame
+ * pointers, which costs the target some 50 ns for each frame. */
+int live_set_user_chain(struct source *s, struct err *e);
+
 /*
  * From now on samples event i with this frequency, or if it has a period with this period: in all
  * scopes, but not in threads and children that have inherited it already.  -errno with e set.

@@ -1,5 +1,6 @@
 /*
- * Stack copies of another size: all events that have them are opened anew, one after the other.
+ * Stack copies of another size, or with a chain of frame pointers beside them: all events that have
+ * them are opened anew, one after the other.
  *
  * The old event is stopped before the new one starts, so that the counter that the old one had is
  * free for it.  Were both on the PMU for a moment, the new one would get another counter (arm64 has
@@ -30,11 +31,25 @@ static int ring_fd_of_cpu(const struct live *l, int cpu)
 	return -1;
 }
 
-/* Events with a stack copy whose size the user has not fixed. */
-static bool adapts(const struct live *l, uint32_t event)
+/* What becomes of the events. */
+struct livestack {
+	uint32_t stack_bytes;          /* 0: as it is */
+	bool user_chain;               /* else as it is */
+};
+
+/* Events with a stack copy, but of another size only those whose size the user has not fixed. */
+static bool adapts(const struct live *l, const struct livestack *to, uint32_t event)
 {
 	return event != RECORD_NO_EVENT && l->attr[event].sample_stack_user &&
-	       !l->options.event[event].stack_bytes;
+	       (!to->stack_bytes || !l->options.event[event].stack_bytes);
+}
+
+static void change(struct perf_event_attr *attr, const struct livestack *to)
+{
+	if (to->stack_bytes)
+		attr->sample_stack_user = to->stack_bytes;
+	if (to->user_chain)
+		attr->exclude_callchain_user = 0;
 }
 
 static struct evopen_place place_of(const struct live *l, int cpu)
@@ -75,13 +90,13 @@ static int open_substitute(const struct live *l, int cpu)
 	return -1;
 }
 
-static int open_sized(struct live *l, const struct live_fd *old, uint32_t stack_bytes,
-		      struct err *e)
+static int open_changed(struct live *l, const struct live_fd *old, const struct livestack *to,
+			struct err *e)
 {
 	const struct live_options *o = &l->options;
 	const struct evopen_place at = place_of(l, old->cpu);
 	struct perf_event_attr attr = l->attr[old->event];
-	attr.sample_stack_user = stack_bytes;
+	change(&attr, to);
 	if (old->sideband)
 		live_add_sideband(l, &attr, &at);
 	return evopen_again(&o->open, &o->event[old->event], &attr, &at, e);
@@ -91,18 +106,19 @@ static int open_sized(struct live *l, const struct live_fd *old, uint32_t stack_
  * Opens what takes over from event i, behind the others.  Where both cannot be there at the same
  * time, the old one is closed (fd -1); when even then it cannot be had, the new one is as the old.
  */
-static int open_next(struct live *l, size_t i, uint32_t stack_bytes, struct err *e)
+static int open_next(struct live *l, size_t i, const struct livestack *to, struct err *e)
 {
+	const struct livestack as_it_is = { 0 };
 	struct live_fd *old = &l->fds.v[i], f = *old;
 	int ring_fd = ring_fd_of_cpu(l, f.cpu), failed = 0;
-	f.fd = open_sized(l, old, stack_bytes, e);
+	f.fd = open_changed(l, old, to, e);
 	if (f.fd == -ENOSPC || f.fd == -EBUSY) {
 		int substitute = old->sideband ? open_substitute(l, f.cpu) : -1;
 		stop_and_close(l, old);
-		f.fd = open_sized(l, old, stack_bytes, e);
+		f.fd = open_changed(l, old, to, e);
 		failed = f.fd < 0 ? f.fd : 0;
 		if (f.fd < 0)
-			f.fd = open_sized(l, old, l->attr[f.event].sample_stack_user, e);
+			f.fd = open_changed(l, old, &as_it_is, e);
 		if (f.fd < 0)
 			log_line(l->options.open.log, LOG_WARN, "event '%s' on CPU %d is lost: "
 				 "somebody else took its place", l->options.event[f.event].name,
@@ -128,25 +144,24 @@ static void take_over(struct live *l, size_t i, const struct live_fd *next)
 	*old = *next;
 }
 
-int live_set_stack(struct source *s, uint32_t stack_bytes, struct err *e)
+static int reopen(struct live *l, const struct livestack *to, struct err *e)
 {
-	struct live *l = (struct live *)s;
 	const struct live_options *o = &l->options;
 	bool possible = o->scope != LIVE_TASK, any = false;
 	for (uint32_t i = 0; i < o->n_events; i++) {
 		possible &= !o->event[i].group;  /* its members would lose their leader */
-		any |= adapts(l, i);
+		any |= adapts(l, to, i);
 	}
 	if (!possible || !any)
-		return err_set(e, EOPNOTSUPP, "the size of stack copies is fixed");
+		return err_set(e, EOPNOTSUPP, "stack copies are fixed");
 	size_t n = l->fds.n, next = n;
 	int code = 0;
 	for (size_t i = 0; i < n && code == 0; i++)
-		if (adapts(l, l->fds.v[i].event))
-			code = open_next(l, i, stack_bytes, e);
+		if (adapts(l, to, l->fds.v[i].event))
+			code = open_next(l, i, to, e);
 	/* The new ones stand behind the old, in the same order. */
 	for (size_t i = 0; i < n && next < l->fds.n; i++) {
-		if (!adapts(l, l->fds.v[i].event))
+		if (!adapts(l, to, l->fds.v[i].event))
 			continue;
 		const struct live_fd f = l->fds.v[next++];
 		if (code == 0 || l->fds.v[i].fd < 0)
@@ -159,7 +174,19 @@ int live_set_stack(struct source *s, uint32_t stack_bytes, struct err *e)
 		if (l->fds.v[i].fd >= 0)
 			l->fds.v[l->fds.n++] = l->fds.v[i];
 	for (uint32_t i = 0; i < o->n_events && code == 0; i++)
-		if (adapts(l, i))
-			l->attr[i].sample_stack_user = stack_bytes;
+		if (adapts(l, to, i))
+			change(&l->attr[i], to);
 	return code;
+}
+
+int live_set_stack(struct source *s, uint32_t stack_bytes, struct err *e)
+{
+	const struct livestack to = { .stack_bytes = stack_bytes };
+	return reopen((struct live *)s, &to, e);
+}
+
+int live_set_user_chain(struct source *s, struct err *e)
+{
+	const struct livestack to = { .user_chain = true };
+	return reopen((struct live *)s, &to, e);
 }

@@ -36,4 +36,28 @@ for kind in twin bare barepie; do
 			"[len(m.build_id) >= 30 for m in p.mappings.values() if m.file.endswith('/bare.keep')] == [True]"
 	fi
 done
+
+# What the runtime does on its threads' stacks for a goroutine hangs below what called it there.
+churn() {
+	run "$CPROF" record -v --scope "$2" -e cpu-clock -o c.pb.gz -- "./churn$1.keep"
+	is "$status" 0 "garbage$1, scope $2: recorded"
+	profile "garbage$1, scope $2: stacks begin where goroutines and threads do" c.pb.gz \
+		"roots(r'^runtime\\.(goexit|morestack|mcall|mstart|rt0_go|clone)') > 0.9"
+	profile "garbage$1, scope $2: those of the runtime's work, too" c.pb.gz \
+		"anywhere(r'^runtime\\.systemstack') > 0.02" \
+		"roots(r'^runtime\\.systemstack') < 0.3 * anywhere(r'^runtime\\.systemstack')"
+	profile "garbage$1, scope $2: below its caller" c.pb.gz \
+		"through(r'^runtime\\.gcBgMarkWorker\\.func', r'^runtime\\.systemstack', r'^runtime\\.gcBgMarkWorker\$', r'^runtime\\.goexit') > 0.7 * anywhere(r'^runtime\\.gcBgMarkWorker\\.func')"
+	profile "garbage$1, scope $2: and all that leads there" c.pb.gz \
+		"part(lambda r: any(n.startswith('runtime.systemstack') for n in r[0]) and 'main.grow' in r[0]) > 0.001" \
+		"part(lambda r: 'main.grow' in r[0]) < 1.01 * sum(through('main.grow\$', f'main.{a}\$', f'main.work{b}\$', 'runtime.goexit') for a, b in (('left', 'Left'), ('right', 'Right')))"
+	profile "garbage$1, scope $2: each is its caller's" c.pb.gz \
+		"part(lambda r: any(c.startswith('runtime.systemstack') and re.search('[.]func[0-9]+\$', a) and b != a[:a.rindex('.func')] for a, c, b in zip(r[0], r[0][1:], r[0][2:]))) < 0.001"
+}
+check 'garbage: builds' go build -o churn.keep "$CPROF_SOURCE_ROOT/tests/prog/gochurn.go"
+check 'garbage: builds stripped' go build -ldflags='-s -w' -o churn-s.keep \
+	"$CPROF_SOURCE_ROOT/tests/prog/gochurn.go"
+attempts 3 churn '' auto
+attempts 3 churn -s auto
+attempts 3 churn -s task
 finish

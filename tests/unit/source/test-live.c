@@ -502,6 +502,10 @@ static void test_set_stack(void)
 		burn_ms(10);
 		count_sizes(s, &n);
 	}
+	tap_int(live_set_user_chain(s, &e), 0, "with frame pointers' chain");
+	tap_ok(!live_attr(s, 0)->exclude_callchain_user &&
+		       live_attr(s, 0)->sample_stack_user == 16384, "beside copies as they were");
+	tap_int(n_descriptors(), n_open, "with the same descriptors");
 	live_disable(s);
 	tap_ok(n.n_small && n.n_large && !n.n_other, "samples before and behind: %u and %u",
 	       n.n_small, n.n_large);
