@@ -123,7 +123,6 @@ void cfi_set_debug(struct cfi *c, const struct dso *d, const struct symdebug_pla
 /* Looks for .debug_frame in its own file, then in its debug file, once; when first needed. */
 void cfi_seek_debug(struct cfi *c);
 void cfi_seek_debug_file(struct cfi *c);
-
 void cfi_close(struct cfi *c);
 
 /* Heap and file bytes that it holds now. */
