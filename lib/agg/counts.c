@@ -12,17 +12,18 @@ static inline uint64_t hash_of(uint32_t event, uint32_t stack, uint32_t labels)
 	return hash_u64(((uint64_t)labels << 32 | stack) ^ event * UINT64_C(0x9e3779b97f4a7c15));
 }
 
-static uint64_t hash_item(const void *table, uint32_t id)
+static bool hash_item(const void *table, uint32_t id, uint64_t *ret_hash)
 {
 	const struct count *v = ((const struct counts *)table)->v;
-	return hash_of(v[id].event, v[id].stack, v[id].labels);
+	*ret_hash = hash_of(v[id].event, v[id].stack, v[id].labels);
+	return true;
 }
 
 static bool grow(struct counts *c, bool always)
 {
 	return slots_grow_array(c->budget, (void **)&c->v, &c->cap, c->n, 1, sizeof(*c->v),
 				always) &&
-	       slots_grow(c->budget, &c->slot, &c->n_slots, 0, c->n, hash_item, c, always);
+	       slots_grow(c->budget, &c->slot, &c->n_slots, c->n, c->n, hash_item, c, always);
 }
 
 int counts_init(struct counts *c, struct budget *budget)

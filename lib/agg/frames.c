@@ -12,17 +12,18 @@ static inline uint64_t hash_of(uint32_t dso, uint64_t vaddr)
 	return hash_u64(vaddr ^ dso * UINT64_C(0x9e3779b97f4a7c15));
 }
 
-static uint64_t hash_item(const void *table, uint32_t id)
+static bool hash_item(const void *table, uint32_t id, uint64_t *ret_hash)
 {
 	const struct frame *v = ((const struct frames *)table)->v;
-	return hash_of(v[id].dso, v[id].vaddr);
+	*ret_hash = hash_of(v[id].dso, v[id].vaddr);
+	return true;
 }
 
 static bool grow(struct frames *f, bool always)
 {
 	return slots_grow_array(f->budget, (void **)&f->v, &f->cap, f->n, 1, sizeof(*f->v),
 				always) &&
-	       slots_grow(f->budget, &f->slot, &f->n_slots, 0, f->n, hash_item, f, always);
+	       slots_grow(f->budget, &f->slot, &f->n_slots, f->n, f->n, hash_item, f, always);
 }
 
 int frames_init(struct frames *f, struct budget *budget)

@@ -10,12 +10,11 @@
 #include <string.h>
 
 /* The empty set, set 0, stands in the array only: it is found by its length. */
-#define FIRST_FOUND 1u
-
-static uint64_t hash_item(const void *table, uint32_t id)
+static bool hash_item(const void *table, uint32_t id, uint64_t *ret_hash)
 {
 	const struct labels *l = table;
-	return hash_bytes(l->v + l->set[id].first, l->set[id].n * sizeof(*l->v));
+	*ret_hash = hash_bytes(l->v + l->set[id].first, l->set[id].n * sizeof(*l->v));
+	return id != 0;
 }
 
 static bool grow(struct labels *l, uint32_t n, bool always)
@@ -24,8 +23,7 @@ static bool grow(struct labels *l, uint32_t n, bool always)
 				always) &&
 	       slots_grow_array(l->budget, (void **)&l->set, &l->cap, l->n, 1, sizeof(*l->set),
 				always) &&
-	       slots_grow(l->budget, &l->slot, &l->n_slots, FIRST_FOUND, l->n, hash_item, l,
-			  always);
+	       slots_grow(l->budget, &l->slot, &l->n_slots, l->n, l->n, hash_item, l, always);
 }
 
 int labels_init(struct labels *l, struct budget *budget)

@@ -53,10 +53,10 @@ bool slots_grow_array(struct budget *b, void **v, uint32_t *cap, uint32_t n, uin
 }
 
 /* Old and new slots are held, and therefore charged, at the same time. */
-bool slots_grow(struct budget *b, uint32_t **slot, uint32_t *n_slots, uint32_t first, uint32_t n,
-		slots_hash_fn *hash, const void *table, bool always)
+bool slots_grow(struct budget *b, uint32_t **slot, uint32_t *n_slots, uint32_t n_placed,
+		uint32_t n, slots_hash_fn *hash, const void *table, bool always)
 {
-	if (n < *n_slots / 2)
+	if (n_placed < *n_slots / 2)
 		return true;
 	uint32_t want = *n_slots ? *n_slots * 2 : SLOTS_FIRST_CAP * 2;
 	size_t want_bytes = want * sizeof(**slot);
@@ -65,7 +65,7 @@ bool slots_grow(struct budget *b, uint32_t **slot, uint32_t *n_slots, uint32_t f
 	if (!charge(b, want_bytes)) {
 		if (!always)
 			return false;
-		if (n < *n_slots - *n_slots / 4)
+		if (n_placed < *n_slots - *n_slots / 4)
 			return true;  /* rather fuller than half */
 		charge_always(b, want_bytes);
 	}
@@ -74,8 +74,10 @@ bool slots_grow(struct budget *b, uint32_t **slot, uint32_t *n_slots, uint32_t f
 		release(b, want_bytes);
 		return false;
 	}
-	for (uint32_t id = first; id < n; id++)
-		slots_place(new, want, hash(table, id), id);
+	uint64_t h;
+	for (uint32_t id = 0; id < n; id++)
+		if (hash(table, id, &h))
+			slots_place(new, want, h, id);
 	free(*slot);
 	release(b, *n_slots * sizeof(**slot));
 	*slot = new;

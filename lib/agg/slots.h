@@ -23,15 +23,15 @@ struct budget;
 bool slots_grow_array(struct budget *b, void **v, uint32_t *cap, uint32_t n, uint32_t more,
 		      size_t item_bytes, bool always);
 
-/* The hash of item id of a table. */
-typedef uint64_t slots_hash_fn(const void *table, uint32_t id);
+/* The hash of item id of a table; false for an item that is in no slot. */
+typedef bool slots_hash_fn(const void *table, uint32_t id, uint64_t *ret_hash);
 
 /*
- * Makes room for one further item in the slots, which hold the items first .. n - 1.
+ * Makes room for one further item in the slots, which hold n_placed of the n items.
  * False, with nothing changed, as above.
  */
-bool slots_grow(struct budget *b, uint32_t **slot, uint32_t *n_slots, uint32_t first, uint32_t n,
-		slots_hash_fn *hash, const void *table, bool always);
+bool slots_grow(struct budget *b, uint32_t **slot, uint32_t *n_slots, uint32_t n_placed,
+		uint32_t n, slots_hash_fn *hash, const void *table, bool always);
 
 /* Puts an item that is not there yet into its slot. */
 static inline void slots_place(uint32_t *slot, uint32_t n_slots, uint64_t hash, uint32_t id)

@@ -7,36 +7,49 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* The empty stack, node 0, stands in the array only: no look-up leads to it. */
-#define FIRST_FOUND 1u
+/* What an id has no bits for; the empty stack's. */
+#define NO_FRAME 0x7fffffffu
 
 static inline uint64_t hash_of(uint32_t parent, uint32_t frame)
 {
 	return hash_u64((uint64_t)parent << 32 | frame);
 }
 
-static uint64_t hash_item(const void *table, uint32_t id)
+static inline bool is_behind_parent(const struct stacks *s, uint32_t id)
 {
-	const struct stack_node *v = ((const struct stacks *)table)->v;
-	return hash_of(v[id].parent, v[id].frame);
+	return s->v[id].parent + 1 == id;
 }
 
-static bool grow(struct stacks *s, bool always)
+/* Nor does a look-up lead to the empty stack. */
+static bool hash_item(const void *table, uint32_t id, uint64_t *ret_hash)
+{
+	const struct stacks *s = table;
+	if (id == STACKS_EMPTY || is_behind_parent(s, id))
+		return false;
+	*ret_hash = hash_of(s->v[id].parent, s->v[id].frame);
+	return true;
+}
+
+static bool grow_array(struct stacks *s, bool always)
 {
 	return slots_grow_array(s->budget, (void **)&s->v, &s->cap, s->n, 1, sizeof(*s->v),
-				always) &&
-	       slots_grow(s->budget, &s->slot, &s->n_slots, FIRST_FOUND, s->n, hash_item, s,
+				always);
+}
+
+static bool grow_slots(struct stacks *s, bool always)
+{
+	return slots_grow(s->budget, &s->slot, &s->n_slots, s->n_hashed, s->n, hash_item, s,
 			  always);
 }
 
 int stacks_init(struct stacks *s, struct budget *budget)
 {
 	*s = (struct stacks){ .budget = budget };
-	if (!grow(s, true)) {
+	if (!grow_array(s, true) || !grow_slots(s, true)) {
 		stacks_done(s);
 		return -ENOMEM;
 	}
-	s->v[s->n++] = (struct stack_node){ .parent = STACKS_EMPTY, .frame = UINT32_MAX };
+	s->v[s->n++] = (struct stack_node){ .parent = STACKS_EMPTY, .frame = NO_FRAME };
 	return 0;
 }
 
@@ -50,7 +63,7 @@ void stacks_done(struct stacks *s)
 	*s = (struct stacks){ 0 };
 }
 
-static inline uint32_t find(const struct stacks *s, uint64_t hash, uint32_t parent, uint32_t frame)
+static uint32_t find_hashed(const struct stacks *s, uint64_t hash, uint32_t parent, uint32_t frame)
 {
 	uint32_t i = (uint32_t)hash & (s->n_slots - 1);
 	for (; s->slot[i]; i = (i + 1) & (s->n_slots - 1)) {
@@ -63,19 +76,28 @@ static inline uint32_t find(const struct stacks *s, uint64_t hash, uint32_t pare
 
 uint32_t stacks_find(const struct stacks *s, uint32_t parent, uint32_t frame)
 {
-	return find(s, hash_of(parent, frame), parent, frame);
+	uint32_t next = parent + 1;
+	if (next < s->n && s->v[next].parent == parent && s->v[next].frame == frame)
+		return next;
+	if (!s->v[parent].has_hashed)
+		return STACKS_NONE;
+	return find_hashed(s, hash_of(parent, frame), parent, frame);
 }
 
 uint32_t stacks_add(struct stacks *s, uint32_t parent, uint32_t frame, bool always)
 {
-	uint64_t hash = hash_of(parent, frame);
-	uint32_t id = find(s, hash, parent, frame);
+	uint32_t id = stacks_find(s, parent, frame);
 	if (id != STACKS_NONE)
 		return id;
-	if (!grow(s, always))
+	id = s->n;
+	bool is_hashed = id != parent + 1;
+	if (!grow_array(s, always) || (is_hashed && !grow_slots(s, always)))
 		return STACKS_NONE;
-	id = s->n++;
-	s->v[id] = (struct stack_node){ .parent = parent, .frame = frame };
-	slots_place(s->slot, s->n_slots, hash, id);
+	s->v[s->n++] = (struct stack_node){ .parent = parent, .frame = frame };
+	if (is_hashed) {
+		s->v[parent].has_hashed = 1;
+		s->n_hashed++;
+		slots_place(s->slot, s->n_slots, hash_of(parent, frame), id);
+	}
 	return id;
 }

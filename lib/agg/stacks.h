@@ -5,6 +5,9 @@
  * Interned stacks as a tree that grows from the root frame: a stack is a node, its parent the
  * stack of its callers.  So stacks that share their outer part share its memory, and an
  * unchanged outer stack needs no new look-up.  Node 0 is the empty stack, its own parent.
+ *
+ * A node that stands right behind its parent is found there.  As a new stack's nodes are added in
+ * one go, that is all but the first of them, and only others take a place in the hash table.
  */
 
 #include <stdbool.h>
@@ -16,8 +19,9 @@ struct budget;
 #define STACKS_NONE UINT32_MAX
 
 struct stack_node {
-	uint32_t parent;  /* node of the callers */
-	uint32_t frame;   /* frames id */
+	uint32_t parent;         /* node of the callers */
+	uint32_t frame : 31;     /* frames id */
+	uint32_t has_hashed : 1; /* private: some of its callees are in the hash table */
 };
 
 struct stacks {
@@ -25,7 +29,7 @@ struct stacks {
 	struct stack_node *v;
 	uint32_t n, cap;
 	uint32_t *slot;
-	uint32_t n_slots;
+	uint32_t n_slots, n_hashed;
 };
 
 int stacks_init(struct stacks *s, struct budget *budget);

@@ -12,18 +12,23 @@
 #include "session/recorder-private.h"
 #include "source/live.h"
 
+#include <sched.h>
+
 #define SWITCHED_MIN 4u
 #define SWITCHED_SHARE 100u
 
 static void adapt_size(struct cprof_recorder *r, const struct unwind_stats *st, uint64_t now_ns)
 {
-	uint64_t n_lost = 0;
 	if (r->stacksize.is_fixed)
 		return;
+	int policy = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
+	struct stacksize_seen seen = {
+		.n_stacks = st->n_stacks, .n_beyond = st->n_end[UNWIND_BEYOND], .time_ns = now_ns,
+		.is_prompt = policy == SCHED_FIFO || policy == SCHED_RR,
+	};
 	for (size_t i = 0; i < r->events.n; i++)
-		n_lost += r->engine.event[i].n_lost_records;
-	uint32_t bytes = stacksize_wanted(&r->stacksize, st->n_stacks, st->n_end[UNWIND_BEYOND],
-					  n_lost, now_ns);
+		seen.n_lost += r->engine.event[i].n_lost_records;
+	uint32_t bytes = stacksize_wanted(&r->stacksize, &seen);
 	if (bytes == r->stacksize.bytes)
 		return;
 	struct err why;
