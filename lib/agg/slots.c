@@ -33,8 +33,14 @@ bool slots_grow_array(struct budget *b, void **v, uint32_t *cap, uint32_t n, uin
 	uint32_t want = *cap ? *cap : SLOTS_FIRST_CAP;
 	while (want < n + more)
 		want *= 2;
-	size_t added_bytes = (size_t)(want - *cap) * item_bytes;
-	if (!charge(b, added_bytes)) {
+	/* Near the limit by less than twice, so that what is left is used. */
+	bool is_charged = charge(b, (want - *cap) * item_bytes);
+	for (unsigned i = 0; !is_charged && i < 4 && (want - *cap) / 2 >= more; i++) {
+		want -= (want - *cap) / 2;
+		is_charged = charge(b, (want - *cap) * item_bytes);
+	}
+	size_t added_bytes = (want - *cap) * item_bytes;
+	if (!is_charged) {
 		/* What must go in gets room for itself only, not twice the table. */
 		if (!always)
 			return false;

@@ -4,7 +4,8 @@
 /*
  * The growing of the interning tables: an array of items by id, and a hash table of slots
  * (open addressing, linear probing, power of two, at most half full) that hold id + 1, 0 when
- * free.  Both double, and are charged to the budget before they do.  An item that must go in though
+ * free.  Both double, and are charged to the budget before they do; an array grows by less, a
+ * sixteenth at least, where that is all that the budget has left.  An item that must go in though
  * the budget is out grows the array by itself alone, and fills the slots to three quarters.
  */
 

@@ -275,7 +275,7 @@ static void test_pressure(void)
 
 	bool right = true, bounded = true, in_order = true;
 	bool only_labels = false, shortened = false, dropped = false, visible = true;
-	for (size_t limit = full; limit > 10000; limit -= limit / 8) {
+	for (size_t limit = full + full / 2; limit > 10000; limit -= limit / 8) {
 		feed_open(&g, limit);
 		press(&g, &p);
 		right &= sums_right(&g, &p);
