@@ -394,6 +394,15 @@ bool cfi_code_is_root(const uint8_t *code, size_t n_bytes)
 	return n_bytes >= 3 && code[0] == 0x89 && code[1] == 0xc7 && code[2] == 0xe8;
 }
 
+bool cfi_code_is_exit(const uint8_t *code, size_t n_bytes)
+{
+	/* [endbr64;] xor %rdi, %rdi; call ...; hlt */
+	size_t i = n_bytes >= 4 && !memcmp(code, "\xf3\x0f\x1e\xfa", 4) ? 4 : 0;
+	i += n_bytes > i && code[i] == 0x48;
+	return n_bytes >= i + 8 && code[i] == 0x31 && code[i + 1] == 0xff && code[i + 2] == 0xe8 &&
+	       code[i + 7] == 0xf4;
+}
+
 bool cfi_code_ends_with_call(const uint8_t *before, size_t n_bytes)
 {
 	const uint8_t *end = before + n_bytes;

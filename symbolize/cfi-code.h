@@ -35,6 +35,10 @@ bool cfi_code_rule_from(const struct cfi_code *c, uint64_t start, uint64_t pc,
  * pthread_exit or to the system call?  So main's and a thread's caller look in musl. */
 bool cfi_code_is_root(const uint8_t *code, size_t n_bytes);
 
+/* Does it end the program, as what a coroutine of boost.context would return to does?  13 bytes are
+ * enough. */
+bool cfi_code_is_exit(const uint8_t *code, size_t n_bytes);
+
 /* Do the n bytes (7 are enough) before a return address end with a call? */
 bool cfi_code_ends_with_call(const uint8_t *before, size_t n_bytes);
 

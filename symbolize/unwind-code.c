@@ -425,7 +425,7 @@ struct cfi_rule unwind_code_rule(struct unwind_walk *w, const struct unwind_modu
 		return code_jit(w, m, &code, ret_is_final);
 	const struct unwind_frame *f = &w->frame[w->n - 1];
 	struct unwind_code_open *o = code_open(w, m);
-	uint8_t b[8];
+	uint8_t b[13];
 	if (o->n_asked >= CODE_ASKED_MAX) {
 		for (unsigned int i = 0; i < o->n_offered; i++)
 			if (code_accept(&c, &o->offered[i]))
@@ -439,9 +439,11 @@ struct cfi_rule unwind_code_rule(struct unwind_walk *w, const struct unwind_modu
 		return (struct cfi_rule){ .kind = CFI_ROOT };
 	if (cfi_code_rule(&code, f->pc, &r))
 		return r;
-	if (!(f->flags & UNWIND_FRAME_EXACT) &&
-	    cfi_code_is_root(b, code_read(w, m, f->pc, b, sizeof(b))))
+	size_t n = f->flags & UNWIND_FRAME_EXACT ? 0 : code_read(w, m, f->pc, b, sizeof(b));
+	if (cfi_code_is_root(b, n))
 		return (struct cfi_rule){ .kind = CFI_ROOT };
+	if (cfi_code_is_exit(b, n) && !unwind_code_is_call(w, f->pc))
+		return (struct cfi_rule){ .kind = CFI_ROOT, .flags = CFI_FLAG_GUESSED };
 	if (code_by_call(&c, &code, &r))
 		return r;
 	*ret_is_final = !c.is_open;

@@ -178,6 +178,12 @@ int main(void)
 	tap_ok(!cfi_code_ends_with_call(calls[0].b, 0), "no bytes are no call");
 
 	tap_ok(cfi_code_is_root((uint8_t[]){ 0x89, 0xc7, 0xe8, 0 }, 4), "exit(main())");
+	static const uint8_t coroutine[] = { 0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0x31, 0xff,
+		0xe8, 1, 2, 3, 4, 0xf4 };
+	tap_ok(cfi_code_is_exit(coroutine, 13) && cfi_code_is_exit(coroutine + 4, 9) &&
+		       cfi_code_is_exit(coroutine + 5, 8) && !cfi_code_is_exit(coroutine, 12) &&
+		       !cfi_code_is_exit(coroutine + 6, 7) && !cfi_code_is_exit(coroutine, 0),
+	       "_exit(0) behind a coroutine");
 	tap_ok(cfi_code_is_root((uint8_t[]){ 0x48, 0x89, 0xc7, 0xe8, 0 }, 5),
 	       "pthread_exit(start())");
 	tap_ok(cfi_code_is_root((uint8_t[]){ 0x89, 0xc7, 0x31, 0xc0, 0xb0, 60, 0x0f, 5 }, 8),
