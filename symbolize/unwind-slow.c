@@ -30,6 +30,12 @@
 /* An address this far above the copy is not a deeper part of the same stack. */
 #define SLOW_STACK_BYTES_MAX (256ull << 20)
 
+/* psABI 3.2.2: so much below the stack pointer is the function's own, too; no copy has it. */
+#define SLOW_RED_BYTES 128u
+
+/* Words of the copy that are looked through for what stands there. */
+#define SLOW_BELOW_WORDS_MAX 256u
+
 /* How far above a frame its frame pointer may be, for slow_find_fp to look through what is
  * between. */
 #define SLOW_PUSHED_BYTES_MAX (16u << 10)
@@ -52,6 +58,8 @@ enum unwind_end unwind_outside(const struct unwind_walk *w, uint64_t at)
 struct slow_at {
 	struct unwind_walk *w;
 	uint32_t i;
+	const uint64_t *below;          /* what may stand below the stack pointer; NULL: unknown */
+	bool is_kept;                   /* functions keep registers that they need not keep, too */
 };
 
 static enum cfi_eval slow_reg(void *ctx, unsigned int reg, uint64_t *ret);
@@ -61,6 +69,8 @@ static enum cfi_eval slow_read(void *ctx, uint64_t at, size_t n_bytes, uint64_t 
 	struct slow_at *s = ctx;
 	const struct unwind_walk *w = s->w;
 	uint64_t off = at - w->sp0, x = 0;
+	if (s->below && w->sp0 - at <= SLOW_RED_BYTES && n_bytes == sizeof(*ret))
+		return *ret = *s->below, CFI_EVAL_OK;
 	if (off >= w->n_copy || w->n_copy - off < n_bytes)
 		return unwind_outside(w, at) == UNWIND_BEYOND ?
 			CFI_EVAL_BEYOND : CFI_EVAL_NO_MEMORY;
@@ -161,7 +171,7 @@ static enum cfi_eval slow_caller_reg(struct slow_at *s, unsigned int *reg, bool 
 		return CFI_EVAL_NO_REG;
 	const struct cfi_reg_rule *rule = &row.reg[*reg];
 	if (rule->how == CFI_HOW_SAME ||
-	    (rule->how == CFI_HOW_UNSAID && slow_is_saved(w->arch, *reg))) {
+	    (rule->how == CFI_HOW_UNSAID && (s->is_kept || slow_is_saved(w->arch, *reg)))) {
 		*again = true;
 		return CFI_EVAL_OK;
 	}
@@ -318,6 +328,48 @@ static void slow_find_fp(struct unwind_walk *w)
 	w->n--;
 }
 
+/* Does a CFA lead to a return address, behind a call? */
+static bool slow_is_borne_out(struct unwind_walk *w, const struct cfi_row *row, uint64_t cfa,
+			      bool is_of_it)
+{
+	const struct cfi_reg_rule *ra = &row->reg[row->ra_reg];
+	uint64_t pc;
+	return w->arch == CFI_X86_64 && !row->is_signal && cfa > w->frame[w->n - 1].sp &&
+	       ra->how == CFI_HOW_OFFSET && unwind_load(w, cfa + (uint64_t)ra->off, &pc) &&
+	       (is_of_it ? unwind_call_may_be(w, pc) : unwind_code_is_call(w, pc));
+}
+
+/*
+ * Where the CFI asks for what is not known, hand-written code as that of libcrypto may have left it
+ * elsewhere.  A register that its callers must not rely on, but do (aesni_gcm_decrypt has its CFA in
+ * rax while its own parts run).  Or a word below the stack pointer, which it has also left further
+ * up: sha512_block_data_order_avx2 puts its CFA below each part of the message.
+ */
+static enum cfi_eval slow_cfa_elsewhere(const struct cfi_eval_env *env, const struct cfi_row *row,
+					enum cfi_eval e, uint64_t *ret)
+{
+	struct slow_at *s = env->ctx;
+	struct unwind_walk *w = s->w;
+	uint64_t word;
+	bool is_so = false;
+	if (e == CFI_EVAL_NO_REG) {
+		s->is_kept = true;
+		is_so = slow_cfa(env, row, ret) == CFI_EVAL_OK &&
+			slow_is_borne_out(w, row, *ret, true);
+		s->is_kept = false;
+	}
+	for (uint32_t i = 0; e == CFI_EVAL_NO_MEMORY && s->i == 0 && !is_so &&
+	     i < SLOW_BELOW_WORDS_MAX && unwind_load(w, w->sp0 + 8 * i, &word); i++) {
+		if (word % 8 || word - w->sp0 >= w->n_copy)
+			continue;
+		s->below = &word;
+		is_so = slow_cfa(env, row, ret) == CFI_EVAL_OK &&
+			slow_is_borne_out(w, row, *ret, false);
+		s->below = NULL;
+	}
+	return is_so ? CFI_EVAL_OK : e;
+}
+
 int unwind_slow_unusual(struct unwind_walk *w, const struct cfi_rule *rule)
 {
 	struct slow_at s = { .w = w, .i = w->n - 1 };
@@ -340,6 +392,9 @@ int unwind_slow_unusual(struct unwind_walk *w, const struct cfi_rule *rule)
 
 	uint64_t cfa, sp, fp = f->fp, pc;
 	enum cfi_eval r = slow_cfa(&env, &row, &cfa);
+	bool is_elsewhere = r != CFI_EVAL_OK;
+	if (is_elsewhere)
+		r = slow_cfa_elsewhere(&env, &row, r, &cfa);
 	if (r != CFI_EVAL_OK)
 		return slow_end(r);
 	w->is_cfa_known = !row.is_signal;
@@ -369,7 +424,8 @@ int unwind_slow_unusual(struct unwind_walk *w, const struct cfi_rule *rule)
 	/* a handler's address, where the frame pointer is back, has no call before it */
 	bool is_handler = slow_is_eh_return(&row) && row.reg[fp_reg].how <= CFI_HOW_SAME;
 	*o = (struct unwind_frame){ .pc = pc, .sp = sp, .fp = fp,
-		.flags = row.is_signal || is_handler ? UNWIND_FRAME_EXACT : 0 };
+		.flags = row.is_signal || is_handler ? UNWIND_FRAME_EXACT :
+			 is_elsewhere ? UNWIND_FRAME_GUESSED : 0 };
 	if (slow_is_eh_return(&row) && !is_handler)
 		slow_find_fp(w);
 	return UNWIND_STEP_DONE;

@@ -40,6 +40,12 @@ FUNCTION(calls_never, "sub $8, %rsp\n\t.cfi_adjust_cfa_offset 8\n\tcall never");
 __asm__(".text\n\t.type never, %function\nnever:\n\tpush %rbx\n\tsub $24, %rsp\n"
 	"never_pc:\n\thlt\n\tjmp never_pc\n\t.size never, . - never");
 extern const char never_pc[];
+/* as in libcrypto: the CFA goes by a register that a call may overwrite, or by a word below sp */
+FUNCTION(calls_keeps, "sub $8, %rsp\n\t.cfi_adjust_cfa_offset 8\n\tcall keeps");
+FUNCTION(keeps, "mov %rsp, %rax\n\t.cfi_def_cfa_register %rax\n\tpush %rbx\n\tcall kept");
+FUNCTION(kept, "push %rbx\n\t.cfi_adjust_cfa_offset 8");
+FUNCTION(calls_below, "sub $8, %rsp\n\t.cfi_adjust_cfa_offset 8\n\tcall below");
+FUNCTION(below, ".cfi_escape 0x0f, 5, 0x77, 0x78, 0x06, 0x23, 8\n\tnop");
 #elif defined(__aarch64__)
 #define ARCH CFI_ARM64
 FUNCTION(by_register, "stp x29, x30, [sp, #-16]!\n\t.cfi_adjust_cfa_offset 16\n\tmov sp, x1");
@@ -152,6 +158,8 @@ static void test_calls(void)
 #define SP 0x7ffc00001000ull
 #define AT(i) (SP + 8ull * (i))
 
+static uint64_t rax;
+
 static const uint64_t *stack_at(uint64_t pc, uint64_t fp, const uint64_t *stack, size_t n,
 				struct unwind_result *ret)
 {
@@ -168,6 +176,7 @@ static const uint64_t *stack_at(uint64_t pc, uint64_t fp, const uint64_t *stack,
 	regs.r[16] = pc;
 	regs.r[7] = SP;
 	regs.r[6] = fp;
+	regs.r[0] = rax;
 	unwind_stack(u, &in, NULL, ret);
 	memset(pcs, 0, sizeof(pcs));
 	for (uint32_t i = 0; i < ret->n && i < 8; i++)
@@ -223,7 +232,45 @@ static void test_no_return(void)
 	tap_ok(r.end == UNWIND_NO_CFI && r.n == 1, "but not a call that stands elsewhere");
 }
 
+static void test_elsewhere(void)
+{
+	struct unwind_result r;
+	uint64_t stack[12] = { 0 };
+	/* kept: words 0 and 1, keeps 2 and 3, calls_keeps 4 and 5 */
+	stack[1] = ADDRESS(keeps_pc);
+	stack[3] = ADDRESS(calls_keeps_pc);
+	stack[5] = ADDRESS(root_pc);
+	rax = AT(3);
+	const uint64_t *pc = stack_at(ADDRESS(kept_pc), 0, stack, 12, &r);
+	tap_ok(r.end == UNWIND_ROOT && r.n == 4 && pc[2] == ADDRESS(calls_keeps_pc) &&
+		       r.frame[2].flags & UNWIND_FRAME_GUESSED,
+	       "a register that a call may overwrite, but did not");
+	rax = AT(1);
+	stack_at(ADDRESS(kept_pc), 0, stack, 12, &r);
+	tap_ok(r.end == UNWIND_BAD_CFI && r.n == 2, "not if it leads to no call of the function");
+	rax = 0;
+
+	memset(stack, 0, sizeof(stack));
+	stack[0] = AT(1);       /* no return address there */
+	stack[1] = AT(3) + 1;
+	stack[2] = AT(6);
+	stack[6] = ADDRESS(calls_below_pc);
+	stack[8] = ADDRESS(root_pc);
+	pc = stack_at(ADDRESS(below_pc), 0, stack, 12, &r);
+	tap_ok(r.end == UNWIND_ROOT && r.n == 3 && pc[1] == ADDRESS(calls_below_pc) &&
+		       r.frame[1].sp == AT(7) && r.frame[1].flags & UNWIND_FRAME_GUESSED,
+	       "a word below the stack pointer, that stands elsewhere, too");
+	stack[6] = ADDRESS(root_pc);
+	stack_at(ADDRESS(below_pc), 0, stack, 12, &r);
+	tap_ok(r.end == UNWIND_BAD_SP && r.n == 1, "but a return address follows a call");
+}
+
 #else
+
+static void test_elsewhere(void)
+{
+	tap_skip("elsewhere", "x86-64 only");
+}
 
 static void test_handlers(void)
 {
@@ -247,6 +294,7 @@ int main(void)
 	test_calls();
 	test_handlers();
 	test_no_return();
+	test_elsewhere();
 	cfi_close(self.cfi);
 	close(fd);
 	return tap_done();
