@@ -341,9 +341,9 @@ static bool slow_is_borne_out(struct unwind_walk *w, const struct cfi_row *row, 
 
 /*
  * Where the CFI asks for what is not known, hand-written code as that of libcrypto may have left it
- * elsewhere.  A register that its callers must not rely on, but do (aesni_gcm_decrypt has its CFA in
- * rax while its own parts run).  Or a word below the stack pointer, which it has also left further
- * up: sha512_block_data_order_avx2 puts its CFA below each part of the message.
+ * elsewhere.  A register that its callers must not rely on, but do (aesni_gcm_decrypt has its CFA
+ * in rax while its own parts run).  Or a word below the stack pointer, which it has also left
+ * further up: sha512_block_data_order_avx2 puts its CFA below each part of the message.
  */
 static enum cfi_eval slow_cfa_elsewhere(const struct cfi_eval_env *env, const struct cfi_row *row,
 					enum cfi_eval e, uint64_t *ret)

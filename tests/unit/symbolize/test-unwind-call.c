@@ -40,6 +40,10 @@ FUNCTION(calls_never, "sub $8, %rsp\n\t.cfi_adjust_cfa_offset 8\n\tcall never");
 __asm__(".text\n\t.type never, %function\nnever:\n\tpush %rbx\n\tsub $24, %rsp\n"
 	"never_pc:\n\thlt\n\tjmp never_pc\n\t.size never, . - never");
 extern const char never_pc[];
+/* as in boost.context: what starts a coroutine, and what that returns to at its end */
+FUNCTION(coroutine, "push %rbx\n\t.cfi_adjust_cfa_offset 8");
+__asm__(".text\n\tpush %rbp\n\tjmp *%rbx\ncoroutine_end:\n\txor %rdi, %rdi\n\tcall never\n\thlt");
+extern const char coroutine_end[];
 /* as in libcrypto: the CFA goes by a register that a call may overwrite, or by a word below sp */
 FUNCTION(calls_keeps, "sub $8, %rsp\n\t.cfi_adjust_cfa_offset 8\n\tcall keeps");
 FUNCTION(keeps, "mov %rsp, %rax\n\t.cfi_def_cfa_register %rax\n\tpush %rbx\n\tcall kept");
@@ -230,6 +234,13 @@ static void test_no_return(void)
 	stack[4] = ADDRESS(outer_pc);
 	stack_at(ADDRESS(never_pc), 0, stack, 8, &r);
 	tap_ok(r.end == UNWIND_NO_CFI && r.n == 1, "but not a call that stands elsewhere");
+
+	stack[1] = ADDRESS(coroutine_end);
+	stack_at(ADDRESS(coroutine_pc), 1, stack, 8, &r);
+	tap_ok(r.end == UNWIND_ROOT && r.n == 1, "what a coroutine returns to is no frame");
+	stack[1] = ADDRESS(coroutine_end) + 3;
+	stack_at(ADDRESS(coroutine_pc), 1, stack, 8, &r);
+	tap_ok(r.end == UNWIND_NO_CFI, "other code that no call precedes is no end");
 }
 
 static void test_elsewhere(void)
