@@ -1,11 +1,13 @@
 /*
  * Entries of .eh_frame and .debug_frame: a length, then a CIE, or an FDE that names its CIE.
- * One FDE is decoded at a time, with its CIE, each time that one is asked for.  An entry longer
- * than ENTRY_BYTES_MAX is refused, so that the time for one is bounded.
+ * One FDE is decoded at a time, each time that one is asked for, with its CIE, unless that is one
+ * of the last few; what is decoded of it depends on nothing else.  An entry longer than
+ * ENTRY_BYTES_MAX is refused, so that the time for one is bounded.
  */
 
 #include "symbolize/cfi-entry.h"
 
+#include "symbolize/cfi-run.h"
 #include "symbolize/cfi-section.h"
 
 #include <dwarf.h>
@@ -16,7 +18,7 @@
 
 /* ---- numbers ---------------------------------------------------------------- */
 
-bool cfi_entry_uleb(const uint8_t **p, const uint8_t *end, uint64_t *ret)
+bool cfi_entry_long_uleb(const uint8_t **p, const uint8_t *end, uint64_t *ret)
 {
 	uint64_t x = 0;
 	for (unsigned int shift = 0; *p < end; shift += 7) {
@@ -209,7 +211,7 @@ static bool entry_augmentation(const struct cfi_frames *f, const char *aug, stru
 	return true;
 }
 
-static bool entry_cie(const struct cfi_frames *f, uint64_t off, struct cfi_cie *c)
+static bool entry_decode_cie(const struct cfi_frames *f, uint64_t off, struct cfi_cie *c)
 {
 	struct entry e;
 	if (entry_head(f, off, &e) != CFI_ENTRY_CIE || e.p == e.end)
@@ -218,7 +220,7 @@ static bool entry_cie(const struct cfi_frames *f, uint64_t off, struct cfi_cie *
 	uint8_t version = *e.p++;
 	if (version != 1 && version != 3 && version != 4)
 		return false;
-	*c = (struct cfi_cie){ .addr_bytes = 8 };
+	*c = (struct cfi_cie){ .addr_bytes = 8, .off = off };
 	const char *aug = (const char *)e.p;
 	const uint8_t *nul = memchr(e.p, 0, (size_t)(e.end - e.p));
 	if (!nul)
@@ -255,6 +257,36 @@ static bool entry_cie(const struct cfi_frames *f, uint64_t off, struct cfi_cie *
 	return true;
 }
 
+static bool entry_cie(const struct cfi_frames *f, uint64_t off, struct cfi_cie *c)
+{
+	if (!f->kept)
+		return entry_decode_cie(f, off, c);
+	unsigned int i = off / 8 % CFI_KEPT_MAX;
+	struct cfi_kept_cie *k = &f->kept[i];
+	if (!k->is_there || k->cie.off != off) {
+		k->is_there = entry_decode_cie(f, off, &k->cie);
+		k->cie.row = &f->kept_row[i];
+	}
+	*c = k->cie;
+	return k->is_there;
+}
+
+/* A function's start and length; the usual encoding first. */
+static bool entry_range(const struct cfi_frames *f, struct entry *e, struct cfi_fde *d)
+{
+	uint8_t enc = d->cie.fde_enc, n_addr = d->cie.addr_bytes;
+	if (enc == (DW_EH_PE_pcrel | DW_EH_PE_sdata4) && n_addr == 8 && e->end - e->p >= 8) {
+		int32_t v[2];
+		memcpy(v, e->p, sizeof(v));
+		d->start = e->vaddr + (uint64_t)(int64_t)v[0];
+		d->n_bytes = (uint64_t)(int64_t)v[1];
+		e->p += sizeof(v);
+		return true;
+	}
+	return cfi_entry_pointer(f, enc, n_addr, e->vaddr, &e->p, e->end, &d->start) &&
+	       cfi_entry_pointer(f, enc & 0x0f, n_addr, 0, &e->p, e->end, &d->n_bytes);
+}
+
 enum cfi_entry cfi_entry_parse(const struct cfi_frames *f, uint64_t off, struct cfi_fde *ret,
 			     uint64_t *ret_next)
 {
@@ -267,11 +299,7 @@ enum cfi_entry cfi_entry_parse(const struct cfi_frames *f, uint64_t off, struct 
 	struct cfi_fde d;
 	const uint8_t *start = e.p;
 	uint64_t len;
-	if (!entry_cie(f, e.cie_off, &d.cie) ||
-	    !cfi_entry_pointer(f, d.cie.fde_enc, d.cie.addr_bytes, e.vaddr, &e.p, e.end,
-			       &d.start) ||
-	    !cfi_entry_pointer(f, d.cie.fde_enc & 0x0f, d.cie.addr_bytes, 0, &e.p, e.end,
-			       &d.n_bytes))
+	if (!entry_cie(f, e.cie_off, &d.cie) || !entry_range(f, &e, &d))
 		return CFI_ENTRY_BAD;
 	if (d.cie.has_aug_data) {
 		if (!cfi_entry_uleb(&e.p, e.end, &len) || len > (uint64_t)(e.end - e.p))

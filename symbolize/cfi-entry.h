@@ -12,6 +12,8 @@
 #include <stdint.h>
 
 struct cfi_section;
+struct cfi_kept_cie;
+struct cfi_kept_row;
 
 enum cfi_arch { CFI_X86_64, CFI_ARM64 };
 
@@ -53,6 +55,9 @@ struct cfi_frames {
 	bool is_eh;             /* .eh_frame, not .debug_frame */
 	uint64_t text_vaddr;    /* base of DW_EH_PE_textrel */
 	uint64_t data_vaddr;    /* base of DW_EH_PE_datarel */
+	/* CFI_KEPT_MAX of each, all zero at first: what was found out of CIEs.  NULL: not kept. */
+	struct cfi_kept_cie *kept;
+	struct cfi_kept_row *kept_row;
 };
 
 struct cfi_cie {
@@ -64,6 +69,15 @@ struct cfi_cie {
 	bool has_aug_data;      /* FDEs carry a length of augmentation data */
 	bool is_signal;         /* 'S': the frame is made by the kernel; its pc is exact */
 	const uint8_t *program, *program_end;
+	uint64_t off;           /* in the section */
+	struct cfi_kept_row *row;       /* of cfi-run.c; NULL: not kept */
+};
+
+/* CIEs that are kept, as decoded: files have one to three. */
+#define CFI_KEPT_MAX 4u
+struct cfi_kept_cie {
+	bool is_there;
+	struct cfi_cie cie;
 };
 
 struct cfi_fde {
@@ -92,7 +106,14 @@ size_t cfi_entry_pointer_bytes(uint8_t enc, uint8_t addr_bytes);
 bool cfi_entry_fixed(const uint8_t **p, const uint8_t *end, size_t n_bytes, uint64_t *ret);
 
 /* LEB128 at *p, which moves behind it; false beyond end.  Bits above 64 are dropped. */
-bool cfi_entry_uleb(const uint8_t **p, const uint8_t *end, uint64_t *ret);
+bool cfi_entry_long_uleb(const uint8_t **p, const uint8_t *end, uint64_t *ret);
 bool cfi_entry_sleb(const uint8_t **p, const uint8_t *end, int64_t *ret);
+static inline bool cfi_entry_uleb(const uint8_t **p, const uint8_t *end, uint64_t *ret)
+{
+	if (*p == end || **p & 0x80)
+		return cfi_entry_long_uleb(p, end, ret);
+	*ret = *(*p)++;
+	return true;
+}
 
 #endif

@@ -104,6 +104,7 @@ static void open_hdr(struct cfi *c, const struct open_from *in)
 		return;
 	c->table_enc = table_enc;
 	c->n_table = count < room / entry_bytes ? count : room / entry_bytes;
+	cfi_table_init(&c->table, &c->hdr, c->table_off, c->n_table);
 }
 
 /* ---- section headers ------------------------------------------------------------ */
@@ -164,7 +165,8 @@ static struct cfi *open_new(enum cfi_arch arch, int fd)
 	c->arch = arch;
 	c->fd = fd;
 	c->hdr.fd = c->eh.fd = c->debug.fd = -1;
-	c->eh_frames = (struct cfi_frames){ .section = &c->eh, .arch = arch, .is_eh = true };
+	c->eh_frames = (struct cfi_frames){ .section = &c->eh, .arch = arch, .is_eh = true,
+		.kept = c->kept, .kept_row = c->kept_row };
 	c->debug_frames = (struct cfi_frames){ .section = &c->debug, .arch = arch };
 	return c;
 }
@@ -322,6 +324,8 @@ void cfi_close(struct cfi *c)
 	cfi_section_done(&c->hdr);
 	cfi_section_done(&c->eh);
 	cfi_section_done(&c->debug);
+	cfi_table_done(&c->table);
+	free(c->last);
 	free(c->eh_index.v);
 	free(c->debug_index.v);
 	free(c);

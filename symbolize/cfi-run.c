@@ -1,7 +1,8 @@
 /*
  * Runs an FDE's program from the start, each time that an address is asked for: functions are
- * short, and the caller keeps the answer.  A row has a rule for each general register, since
- * unusual code needs them all; vector registers are parsed and dropped.
+ * short, and the caller keeps the answer.  The row that the CIE's program gives is kept.  A row
+ * has a rule for each general register, since unusual code needs them all; vector registers are
+ * parsed and dropped.
  *
  * Every instruction takes at least one byte, so that the time is bounded by the entry's length.
  * Expressions are checked for their length here and evaluated elsewhere.
@@ -26,8 +27,10 @@ struct run {
 	const struct cfi_fde *fde;
 	const uint8_t *p, *end;
 	uint64_t loc, vaddr;            /* where the row starts, where we go */
+	uint64_t row_end;               /* where the next one starts */
 	struct cfi_row *row;
 	const struct cfi_row *initial;  /* after the CIE's program; NULL in that */
+	bool has_moved, has_moved_back; /* the location was changed; to a lower one */
 	struct cfi_row *state;          /* STATES_MAX of them */
 	unsigned int n_states;
 };
@@ -176,7 +179,11 @@ static enum run_move run_move(struct run *r, uint8_t op, uint64_t *ret)
 		return RUN_MOVED;
 	}
 	switch (op) {
-	case DW_CFA_advance_loc1: n = 1; break;
+	case DW_CFA_advance_loc1:
+		if (r->p == r->end)
+			return RUN_BAD;
+		*ret = r->loc + *r->p++ * r->fde->cie.code_align;
+		return RUN_MOVED;
 	case DW_CFA_advance_loc2: n = 2; break;
 	case DW_CFA_advance_loc4: n = 4; break;
 	case DW_CFA_MIPS_advance_loc8: n = 8; break;
@@ -202,8 +209,12 @@ static bool run_program(struct run *r)
 		case RUN_BAD:
 			return false;
 		case RUN_MOVED:
-			if (x > r->vaddr)
+			r->has_moved = true;
+			r->has_moved_back |= x < r->loc;
+			if (x > r->vaddr) {
+				r->row_end = x;
 				return true;
+			}
 			r->loc = x;
 			continue;
 		case RUN_OTHER:
@@ -223,24 +234,53 @@ static bool run_program(struct run *r)
 	return true;
 }
 
+/* Runs the CIE's program, unless the row after it is kept. */
+static bool run_cie(struct run *r, struct cfi_row *ret_initial)
+{
+	const struct cfi_cie *cie = &r->fde->cie;
+	struct cfi_kept_row *kept = cie->row;
+	size_t row_bytes = run_row_bytes(r->f->arch);
+	if (kept && kept->is_there && kept->cie_off == cie->off) {
+		r->initial = &kept->row;
+		memcpy(r->row, r->initial, row_bytes);
+		return true;
+	}
+	memset(r->row, 0, row_bytes);
+	r->row->is_signal = cie->is_signal;
+	r->row->ra_reg = cie->ra_reg;
+	r->p = cie->program;
+	r->end = cie->program_end;
+	if (!run_program(r))
+		return false;
+	if (kept && !r->has_moved) {
+		kept->is_there = true;
+		kept->cie_off = cie->off;
+		ret_initial = &kept->row;
+	}
+	memcpy(ret_initial, r->row, row_bytes);
+	r->initial = ret_initial;
+	return true;
+}
+
 bool cfi_run_row(const struct cfi_frames *f, const struct cfi_fde *fde, uint64_t vaddr,
 		 struct cfi_row *ret)
 {
 	struct cfi_row initial, state[STATES_MAX];
-	size_t row_bytes = run_row_bytes(f->arch);
-	memset(ret, 0, row_bytes);
-	ret->is_signal = fde->cie.is_signal;
-	ret->ra_reg = fde->cie.ra_reg;
-	struct run r = { .f = f, .fde = fde, .p = fde->cie.program, .end = fde->cie.program_end,
-		.loc = fde->start, .vaddr = vaddr, .row = ret, .state = state };
-	if (!run_program(&r))
+	uint64_t end = fde->start + fde->n_bytes;
+	struct run r = { .f = f, .fde = fde, .loc = fde->start, .vaddr = vaddr, .row = ret,
+		.state = state };
+	if (!run_cie(&r, &initial))
 		return false;
-	memcpy(&initial, ret, row_bytes);
-	r.initial = &initial;
+	/* a CIE that names places, or an order that is none: only this address is sure */
+	bool is_odd = r.has_moved;
 	r.p = fde->program;
 	r.end = fde->program_end;
 	r.loc = fde->start;
+	r.row_end = end;
 	bool ok = run_program(&r);
+	is_odd |= r.has_moved_back;
+	ret->start = is_odd ? vaddr : r.loc;
+	ret->end = is_odd ? vaddr + 1 : r.row_end < end ? r.row_end : end;
 	ret->n_bytes_run = (unsigned int)(fde->cie.program_end - fde->cie.program) +
 		(unsigned int)(r.p - fde->program);
 	return ok;

@@ -34,11 +34,19 @@ struct cfi_row {
 	bool is_signal;
 	unsigned int ra_reg;
 	unsigned int n_bytes_run;       /* of program, for who counts work */
+	uint64_t start, end;            /* vaddrs that have this row: from start to before end */
 	/* the CFA: REGISTER means cfa_reg + cfa.off, else VAL_EXPR; UNSAID when the program never
 	 * said */
 	unsigned int cfa_reg;
 	struct cfi_reg_rule cfa;
 	struct cfi_reg_rule reg[CFI_N_REGS];
+};
+
+/* The row after a CIE's program, which is the same for all its FDEs, unless it names places. */
+struct cfi_kept_row {
+	bool is_there;
+	uint64_t cie_off;
+	struct cfi_row row;
 };
 
 /* Runs the program up to vaddr.  False when it is malformed.  *ret is undefined then. */

@@ -19,10 +19,6 @@
 #include <unistd.h>
 #include <zlib.h>
 
-/* One page: least memory for scattered functions.  Pieces of up to 32 KB were no faster: the page
- * faults of the copy cost more than the calls. */
-#define SECTION_PIECE_BYTES 4096u
-
 /* Nobody's .eh_frame is larger; a header that says so is broken. */
 #define SECTION_BYTES_MAX (256ull << 20)
 
@@ -59,7 +55,7 @@ int cfi_section_file(struct cfi_section *s, int fd, uint64_t file_off, size_t n_
 	int r = section_check(fd, file_off, n_bytes);
 	if (r < 0)
 		return r;
-	size_t n_pieces = (n_bytes + SECTION_PIECE_BYTES - 1) / SECTION_PIECE_BYTES;
+	size_t n_pieces = (n_bytes + CFI_SECTION_PIECE_BYTES - 1) / CFI_SECTION_PIECE_BYTES;
 	uint64_t *have = calloc((n_pieces + 63) / 64, sizeof(*have));
 	uint8_t *base = section_reserve(n_bytes);
 	if (!have || !base) {
@@ -89,15 +85,13 @@ static bool section_pread(int fd, uint8_t *to, size_t n_bytes, uint64_t file_off
 
 bool cfi_section_read(struct cfi_section *s, size_t off, size_t n_bytes)
 {
-	if (!n_bytes)
-		return true;
-	size_t last = (off + n_bytes - 1) / SECTION_PIECE_BYTES;
-	for (size_t i = off / SECTION_PIECE_BYTES; i <= last; i++) {
-		if (s->have[i / 64] >> (i % 64) & 1)
+	size_t last = (off + n_bytes - 1) / CFI_SECTION_PIECE_BYTES;
+	for (size_t i = off / CFI_SECTION_PIECE_BYTES; i <= last; i++) {
+		if (cfi_section_has(s, i))
 			continue;
-		size_t at = i * SECTION_PIECE_BYTES, n = s->n_bytes - at;
-		if (n > SECTION_PIECE_BYTES)
-			n = SECTION_PIECE_BYTES;
+		size_t at = i * CFI_SECTION_PIECE_BYTES, n = s->n_bytes - at;
+		if (n > CFI_SECTION_PIECE_BYTES)
+			n = CFI_SECTION_PIECE_BYTES;
 		if (!section_pread(s->fd, (uint8_t *)s->base + at, n, s->file_off + at))
 			return false;
 		s->have[i / 64] |= 1ull << (i % 64);

@@ -38,13 +38,26 @@ void cfi_section_done(struct cfi_section *s);
 
 bool cfi_section_read(struct cfi_section *s, size_t off, size_t n_bytes);
 
+/* Pieces that are read at once.  One page: least memory for scattered functions.  Pieces of up to
+ * 32 KB were no faster: the page faults of the copy cost more than the calls. */
+#define CFI_SECTION_PIECE_BYTES 4096u
+
+static inline bool cfi_section_has(const struct cfi_section *s, size_t piece)
+{
+	return s->have[piece / 64] >> (piece % 64) & 1;
+}
+
 /* Borrows n bytes at off until cfi_section_done; NULL when they lie outside or the file is
  * shorter than it was. */
 static inline const uint8_t *cfi_section_get(struct cfi_section *s, uint64_t off, size_t n_bytes)
 {
 	if (off > s->n_bytes || n_bytes > s->n_bytes - off)
 		return NULL;
-	if (s->fd >= 0 && !cfi_section_read(s, off, n_bytes))
+	if (s->fd < 0 || !n_bytes)
+		return s->base + off;
+	size_t piece = off / CFI_SECTION_PIECE_BYTES;
+	bool is_one = off % CFI_SECTION_PIECE_BYTES + n_bytes <= CFI_SECTION_PIECE_BYTES;
+	if (!(is_one && cfi_section_has(s, piece)) && !cfi_section_read(s, off, n_bytes))
 		return NULL;
 	return s->base + off;
 }

@@ -1,8 +1,8 @@
 /*
  * Linkers write .eh_frame_hdr: a table of {function start, FDE}, sorted, usually as pairs of
- * 32-bit numbers relative to the header.  Binary search needs no preparation and touches some
- * ten pages of the largest file.  Where it is missing (static programs by Debian's gcc, gold
- * with odd input, .debug_frame) one pass over the section makes an index.
+ * 32-bit numbers relative to the header (cfi-table.c).  Binary search needs no preparation and
+ * touches some ten pages of the largest file.  Where it is missing (static programs by Debian's
+ * gcc, gold with odd input, .debug_frame) one pass over the section makes an index.
  *
  * A rule is folded to 8 bytes.  An expression that turns out to be "stack pointer plus a number
  * that depends on the pc only" (what linkers write for the PLT) is folded too: it is
@@ -11,6 +11,7 @@
 
 #include "symbolize/cfi.h"
 
+#include "base/hash.h"
 #include "symbolize/cfi-eval.h"
 #include "symbolize/cfi-go.h"
 
@@ -28,13 +29,6 @@ static bool table_entry(struct cfi *c, uint64_t i, uint64_t *ret_start, uint64_t
 	const uint8_t *p = cfi_section_get(&c->hdr, off, 2 * n);
 	if (!p)
 		return false;
-	if (c->table_enc == (DW_EH_PE_datarel | DW_EH_PE_sdata4)) {
-		int32_t v[2];
-		memcpy(v, p, sizeof(v));
-		*ret_start = c->hdr.vaddr + (uint64_t)(int64_t)v[0];
-		*ret_fde = c->hdr.vaddr + (uint64_t)(int64_t)v[1];
-		return true;
-	}
 	struct cfi_frames f = { .arch = c->arch, .data_vaddr = c->hdr.vaddr,
 		.text_vaddr = c->eh_frames.text_vaddr };
 	const uint8_t *end = p + 2 * n;
@@ -47,6 +41,11 @@ static bool table_entry(struct cfi *c, uint64_t i, uint64_t *ret_start, uint64_t
 static bool table_search(struct cfi *c, uint64_t vaddr, uint64_t *ret_off)
 {
 	uint64_t lo = 0, hi = c->n_table, start, fde = 0, found = 0;
+	if (c->table_enc == (DW_EH_PE_datarel | DW_EH_PE_sdata4)) {
+		bool is_found = cfi_table_search(&c->table, vaddr, &fde);
+		*ret_off = fde - c->eh.vaddr;
+		return is_found;
+	}
 	while (lo < hi) {
 		uint64_t mid = lo + (hi - lo) / 2;
 		if (!table_entry(c, mid, &start, &fde))
@@ -140,15 +139,18 @@ static enum cfi_kind find_check(const struct cfi_frames *f, uint64_t off, uint64
 	return CFI_UNUSUAL;
 }
 
-enum cfi_kind cfi_find_fde(struct cfi *c, uint64_t vaddr, struct cfi_fde *ret,
-			   uint32_t *ret_off, bool *ret_is_debug)
+/* Where in .eh_frame the FDE is that may cover vaddr. */
+static bool find_off(struct cfi *c, uint64_t vaddr, uint64_t *ret_off)
 {
-	uint64_t off = 0;
-	enum cfi_kind kind = CFI_NONE;
-	bool found = c->n_table ? table_search(c, vaddr, &off) :
-		index_search(&c->eh_index, &c->eh_frames, vaddr, &off);
-	if (found)
-		kind = find_check(&c->eh_frames, off, vaddr, ret);
+	return c->n_table ? table_search(c, vaddr, ret_off) :
+		index_search(&c->eh_index, &c->eh_frames, vaddr, ret_off);
+}
+
+/* What follows find_off. */
+static enum cfi_kind find_from(struct cfi *c, uint64_t vaddr, bool is_found, uint64_t off,
+			       struct cfi_fde *ret, uint32_t *ret_off, bool *ret_is_debug)
+{
+	enum cfi_kind kind = is_found ? find_check(&c->eh_frames, off, vaddr, ret) : CFI_NONE;
 	if (kind == CFI_UNUSUAL) {
 		*ret_off = (uint32_t)off;
 		*ret_is_debug = false;
@@ -162,6 +164,14 @@ enum cfi_kind cfi_find_fde(struct cfi *c, uint64_t vaddr, struct cfi_fde *ret,
 	*ret_off = (uint32_t)off;
 	*ret_is_debug = true;
 	return kind;
+}
+
+enum cfi_kind cfi_find_fde(struct cfi *c, uint64_t vaddr, struct cfi_fde *ret,
+			   uint32_t *ret_off, bool *ret_is_debug)
+{
+	uint64_t off = 0;
+	bool is_found = find_off(c, vaddr, &off);
+	return find_from(c, vaddr, is_found, off, ret, ret_off, ret_is_debug);
 }
 
 /* ---- rules -------------------------------------------------------------------- */
@@ -271,32 +281,80 @@ static bool rule_is_sigreturn(const struct cfi *c, uint64_t vaddr)
 		(n >= sizeof(x86_short) && !memcmp(b, x86_short, sizeof(x86_short)));
 }
 
+/* ---- the last rule of an FDE ----------------------------------------------------- */
+
+/* One for so many functions, at most so many: 96 KB. */
+#define LAST_OF 16u
+#define LAST_MAX 4096u
+
+static struct cfi_last_rule *last_of(const struct cfi *c, uint64_t off)
+{
+	return &c->last[hash_u64(off) & (c->n_last - 1)];
+}
+
+static bool last_get(const struct cfi *c, uint64_t off, uint64_t vaddr, struct cfi_rule *ret)
+{
+	const struct cfi_last_rule *l = c->last ? last_of(c, off) : NULL;
+	if (!l || l->entry_off != off || vaddr - l->start >= l->n_bytes)
+		return false;
+	*ret = l->rule;
+	return true;
+}
+
+/* A rule whose CFA is an expression is one for its address only. */
+static void last_put(struct cfi *c, uint32_t off, const struct cfi_row *row, struct cfi_rule rule)
+{
+	uint64_t n_bytes = row->end - row->start;
+	if (!c->last) {
+		for (c->n_last = 16; c->n_last < LAST_MAX && c->n_last < c->n_table / LAST_OF;)
+			c->n_last *= 2;
+		c->last = calloc(c->n_last, sizeof(*c->last));
+	}
+	if (!c->last || row->cfa.how != CFI_HOW_REGISTER || n_bytes > UINT32_MAX)
+		return;
+	*last_of(c, off) = (struct cfi_last_rule){ .entry_off = off, .n_bytes = (uint32_t)n_bytes,
+		.start = row->start, .rule = rule };
+}
+
+/* ---- the rule -------------------------------------------------------------------- */
+
+/* The rule that the FDE at off gives. */
+static void rule_of_fde(struct cfi *c, uint64_t vaddr, const struct cfi_fde *fde, uint32_t off,
+			bool is_debug, struct cfi_rule *ret)
+{
+	struct cfi_row row;
+	if (!cfi_run_row(is_debug ? &c->debug_frames : &c->eh_frames, fde, vaddr, &row))
+		ret->kind = CFI_BAD;
+	else if (row.reg[row.ra_reg].how == CFI_HOW_UNDEFINED)
+		ret->kind = CFI_ROOT;
+	else if (row.cfa.how == CFI_HOW_UNSAID)
+		ret->kind = CFI_BAD;
+	else if (!rule_fold(c->arch, vaddr, &row, ret))
+		*ret = (struct cfi_rule){ .kind = CFI_UNUSUAL, .entry_off = off,
+			.flags = is_debug ? CFI_FLAG_DEBUG : 0 };
+	else if (!is_debug)
+		last_put(c, off, &row, *ret);
+}
+
 void cfi_rule_at(struct cfi *c, uint64_t vaddr, struct cfi_rule *ret)
 {
 	struct cfi_fde fde;
-	struct cfi_row row;
-	uint32_t off;
-	bool is_debug;
+	uint64_t off = 0;
+	uint32_t fde_off = 0;
+	bool is_debug, is_found = find_off(c, vaddr, &off);
 	c->n_searches++;
-	*ret = (struct cfi_rule){ .kind = (uint8_t)cfi_find_fde(c, vaddr, &fde, &off, &is_debug) };
+	if (is_found && last_get(c, off, vaddr, ret))
+		return;
+	*ret = (struct cfi_rule){ .kind = (uint8_t)find_from(c, vaddr, is_found, off, &fde,
+							     &fde_off, &is_debug) };
 	/* Go has no .eh_frame; its table knows more than the .debug_frame that is made of it */
 	bool may_be_go = ret->kind == CFI_NONE || (ret->kind == CFI_UNUSUAL && is_debug);
 	if (ret->kind == CFI_NONE && rule_is_sigreturn(c, vaddr))
 		ret->kind = CFI_SIGRETURN;
 	else if (may_be_go && cfi_go_rule(c, vaddr, ret))
 		return;
-	if (ret->kind == CFI_UNUSUAL) {
-		const struct cfi_frames *f = is_debug ? &c->debug_frames : &c->eh_frames;
-		if (!cfi_run_row(f, &fde, vaddr, &row))
-			ret->kind = CFI_BAD;
-		else if (row.reg[row.ra_reg].how == CFI_HOW_UNDEFINED)
-			ret->kind = CFI_ROOT;
-		else if (row.cfa.how == CFI_HOW_UNSAID)
-			ret->kind = CFI_BAD;
-		else if (!rule_fold(c->arch, vaddr, &row, ret))
-			*ret = (struct cfi_rule){ .kind = CFI_UNUSUAL, .entry_off = off,
-				.flags = is_debug ? CFI_FLAG_DEBUG : 0 };
-	}
+	if (ret->kind == CFI_UNUSUAL)
+		rule_of_fde(c, vaddr, &fde, fde_off, is_debug, ret);
 	c->n_bad += ret->kind == CFI_BAD;
 }
 
@@ -328,5 +386,6 @@ size_t cfi_bytes_held(const struct cfi *c)
 {
 	return sizeof(*c) + c->hdr.n_bytes_read + c->eh.n_bytes_read + c->debug.n_bytes_read +
 		(c->go ? sizeof(*c->go) + c->go->table.n_bytes_read : 0) +
+		cfi_table_bytes_held(&c->table) + (c->last ? c->n_last * sizeof(*c->last) : 0) +
 		(c->eh_index.n + c->debug_index.n) * sizeof(struct cfi_index_entry);
 }

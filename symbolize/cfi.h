@@ -14,50 +14,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "symbolize/cfi-rule.h"
 #include "symbolize/cfi-run.h"
 #include "symbolize/cfi-section.h"
+#include "symbolize/cfi-table.h"
 
 struct cfi_go;
 struct dso;
 struct symdebug_place;
-
-enum cfi_kind {
-	CFI_EMPTY,      /* no rule; never returned */
-	CFI_PLAIN,      /* struct cfi_rule says all */
-	CFI_ROOT,       /* the return address is undefined: the outermost frame */
-	CFI_UNUSUAL,    /* ask cfi_row_again */
-	CFI_SIGRETURN,  /* the kernel's trampoline without CFI: registers lie in its signal frame */
-	CFI_NONE,       /* the module says nothing about this address */
-	CFI_BAD,        /* what it says is malformed */
-	CFI_N_KINDS
-};
-
-#define CFI_FLAG_CFA_FP 1u   /* the CFA is frame pointer + offset; else stack pointer + offset */
-#define CFI_FLAG_FP_SAVED                                                                          \
-	2u /* the caller's frame pointer is at CFA + fp_off8 * 8; else unchanged */
-#define CFI_FLAG_RA_REG                                                                            \
-	4u /* the return address is in the link register; else at CFA + ra_off8 * 8 */
-#define CFI_FLAG_DEBUG 8u    /* of CFI_UNUSUAL: the entry is in .debug_frame */
-#define CFI_FLAG_GUESSED 16u /* not by CFI but by the code: see cfi-code.h */
-#define CFI_FLAG_SWITCH 64u  /* of CFI_ROOT: it has gone to another stack, and will be back */
-#define CFI_FLAG_MADE 32u    /* of CFI_NONE, and of CFI_PLAIN by the code: made by the process,
-			      * see struct unwind_module */
-#define CFI_FLAG_OPEN 64u    /* of CFI_NONE: the code is to be asked for each stack */
-
-/* A rule in 8 bytes, to be kept by address.  Offsets in units of 8 bytes. */
-struct cfi_rule {
-	uint8_t kind;                   /* enum cfi_kind */
-	uint8_t flags;                  /* CFI_FLAG_* */
-	int16_t cfa_off8;
-	union {
-		struct {
-			int16_t ra_off8, fp_off8;
-		};
-		uint32_t both_off8;
-		uint32_t entry_off;     /* of CFI_UNUSUAL: offset of the FDE in its section */
-	};
-};
-_Static_assert(sizeof(struct cfi_rule) == 8, "rules are kept by the ten thousand");
 
 struct cfi_index_entry {
 	uint64_t start;                 /* vaddr */
@@ -68,6 +32,14 @@ struct cfi_index {                      /* sorted by start; made when first need
 	bool is_made;
 	struct cfi_index_entry *v;
 	size_t n;
+};
+
+/* The rule of the row that was made last for an FDE: most places of a function have the same. */
+struct cfi_last_rule {
+	uint32_t entry_off;             /* of the FDE in .eh_frame */
+	uint32_t n_bytes;               /* of code, from start on; 0: no rule is here */
+	uint64_t start;                 /* vaddr */
+	struct cfi_rule rule;
 };
 
 struct cfi_load {                       /* a PT_LOAD program header */
@@ -87,6 +59,11 @@ struct cfi {
 	uint64_t table_off;             /* of the sorted table in hdr */
 	uint64_t n_table;               /* its entries; 0: no table that can be searched */
 	uint8_t table_enc;
+	struct cfi_table table;         /* the same, where it is of the usual kind */
+	struct cfi_kept_cie kept[CFI_KEPT_MAX]; /* of .eh_frame */
+	struct cfi_kept_row kept_row[CFI_KEPT_MAX];
+	struct cfi_last_rule *last;     /* by entry_off; NULL: there is none yet */
+	uint32_t n_last;                /* a power of two */
 	struct cfi_index eh_index, debug_index;
 	bool is_debug_sought, is_go_sought; /* the file was asked for .debug_frame, Go's table */
 	struct cfi_go *go;              /* cfi-go.h; NULL: none */

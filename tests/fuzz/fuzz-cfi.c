@@ -36,12 +36,23 @@ static enum cfi_eval get_memory(void *ctx, uint64_t at, size_t n_bytes, uint64_t
 
 static const struct cfi_eval_env env = { .bias = 0x1000, .reg = get_reg, .read = get_memory };
 
+/* What was kept of the answers so far must not change the next one. */
+static void forget(struct cfi *c)
+{
+	memset(c->kept, 0, sizeof(c->kept));
+	memset(c->kept_row, 0, sizeof(c->kept_row));
+	free(c->last);
+	c->last = NULL;
+	cfi_table_done(&c->table);
+}
+
 static void ask(struct cfi *c, uint64_t vaddr)
 {
 	struct cfi_rule rule, again;
 	struct cfi_row row;
 	uint64_t x;
 	cfi_rule_at(c, vaddr, &rule);
+	forget(c);
 	cfi_rule_at(c, vaddr, &again);
 	if (rule.kind == CFI_EMPTY || rule.kind >= CFI_N_KINDS ||
 	    memcmp(&rule, &again, sizeof(rule)))
