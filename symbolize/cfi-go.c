@@ -222,13 +222,8 @@ static int32_t go_moved(struct cfi_go *g, const struct cfi_go_function *f, uint6
 static bool go_is_call(const struct cfi *c, uint64_t vaddr)
 {
 	uint8_t b[7];
-	uint32_t insn;
-	if (cfi_read_code(c, vaddr + 1 - sizeof(b), b, sizeof(b)) < sizeof(b))
-		return false;
-	if (c->arch == CFI_X86_64)
-		return cfi_code_ends_with_call(b, sizeof(b));
-	memcpy(&insn, b + 3, sizeof(insn));
-	return insn >> 26 == 0x25 || (insn & 0xfffffc1f) == 0xd63f0000;
+	return cfi_read_code(c, vaddr + 1 - sizeof(b), b, sizeof(b)) == sizeof(b) &&
+	       cfi_code_ends_with_call(c->arch, b, sizeof(b));
 }
 
 /* Is vaddr, in a function that writes the stack pointer, on the stack that it has gone to? */

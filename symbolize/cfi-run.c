@@ -262,6 +262,23 @@ static bool run_cie(struct run *r, struct cfi_row *ret_initial)
 	return true;
 }
 
+/*
+ * glibc's _dl_runtime_resolve for arm64 finds the return address on the stack, pushed together with
+ * another word by the PLT, and does not count these two as its frame.  So they stand above the CFA
+ * that it tells, where no function has stored anything.
+ */
+static void run_count_pushed(struct cfi_row *row)
+{
+	const int64_t n_pushed = 16;
+	const struct cfi_reg_rule *ra = &row->reg[row->ra_reg];
+	if (row->cfa.how != CFI_HOW_REGISTER || ra->how != CFI_HOW_OFFSET || ra->off != 8)
+		return;
+	row->cfa.off += n_pushed;
+	for (unsigned int i = 0; i < cfi_n_regs(CFI_ARM64); i++)
+		if (row->reg[i].how == CFI_HOW_OFFSET)
+			row->reg[i].off -= n_pushed;
+}
+
 bool cfi_run_row(const struct cfi_frames *f, const struct cfi_fde *fde, uint64_t vaddr,
 		 struct cfi_row *ret)
 {
@@ -283,5 +300,7 @@ bool cfi_run_row(const struct cfi_frames *f, const struct cfi_fde *fde, uint64_t
 	ret->end = is_odd ? vaddr + 1 : r.row_end < end ? r.row_end : end;
 	ret->n_bytes_run = (unsigned int)(fde->cie.program_end - fde->cie.program) +
 		(unsigned int)(r.p - fde->program);
+	if (f->arch == CFI_ARM64)
+		run_count_pushed(ret);
 	return ok;
 }

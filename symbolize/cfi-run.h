@@ -53,4 +53,12 @@ struct cfi_kept_row {
 bool cfi_run_row(const struct cfi_frames *f, const struct cfi_fde *fde, uint64_t vaddr,
 		 struct cfi_row *ret);
 
+/* Does the row look like one of __builtin_eh_return's, by which exceptions go to their handler?  It
+ * keeps the registers that carry its arguments in its frame, too, but not all that carry any. */
+static inline bool cfi_run_is_eh_return(const struct cfi_row *row)
+{
+	return row->reg[0].how == CFI_HOW_OFFSET && row->reg[1].how == CFI_HOW_OFFSET &&
+	       row->reg[8].how != CFI_HOW_OFFSET;
+}
+
 #endif

@@ -233,7 +233,7 @@ static bool rule_fold(enum cfi_arch arch, uint64_t vaddr, const struct cfi_row *
 	if (row->is_signal || row->reg[sp].how > CFI_HOW_SAME)
 		return false;
 	/* only what goes to the handlers of exceptions saves these: see unwind-slow.c */
-	if (row->reg[0].how == CFI_HOW_OFFSET && row->reg[1].how == CFI_HOW_OFFSET)
+	if (cfi_run_is_eh_return(row))
 		return false;
 	if (row->cfa.how == CFI_HOW_VAL_EXPR) {
 		if (!rule_fold_cfa(arch, vaddr, &row->cfa, &cfa_off))

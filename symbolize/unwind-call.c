@@ -59,16 +59,19 @@ static bool call_is_x86_stub(const struct unwind_module *m, uint64_t pc)
 	return b[i] == 0xff && b[i + 1] == 0x25;
 }
 
-static enum unwind_call call_by_arm(const uint8_t *before, uint64_t ra, uint64_t start)
+static enum unwind_call call_by_arm(const struct unwind_module *m, const uint8_t *before,
+				    uint64_t ra, uint64_t start)
 {
-	uint32_t insn;
-	memcpy(&insn, before, sizeof(insn));
-	int32_t rel = (int32_t)(insn << 6) >> 4;
-	if (insn >> 26 != 0x25) /* BL; else BLR? */
-		return (insn & 0xfffffc1f) == 0xd63f0000 ? UNWIND_CALL_INDIRECT
-							 : UNWIND_CALL_OF_ANOTHER;
-	return ra - 4 + (uint64_t)(int64_t)rel == start ? UNWIND_CALL_OF_IT
-							: UNWIND_CALL_OF_ANOTHER;
+	uint8_t b[12];
+	uint64_t target, slot;
+	if (!cfi_code_arm_called(before, ra, &target))
+		return cfi_code_ends_with_call(CFI_ARM64, before, 4) ? UNWIND_CALL_INDIRECT
+								     : UNWIND_CALL_OF_ANOTHER;
+	if (target == start)
+		return UNWIND_CALL_OF_IT;
+	size_t n = cfi_read_code(m->cfi, target - m->bias, b, sizeof(b));
+	return cfi_code_arm_stub_slot(b, n, target, &slot) ? UNWIND_CALL_INDIRECT
+							   : UNWIND_CALL_OF_ANOTHER;
 }
 
 enum unwind_call unwind_call_before(enum cfi_arch arch, unwind_find_module *find_module, void *ctx,
@@ -83,21 +86,21 @@ enum unwind_call unwind_call_before(enum cfi_arch arch, unwind_find_module *find
 	    cfi_read_code(caller.cfi, ra - sizeof(b) - caller.bias, b, sizeof(b)) < sizeof(b))
 		return UNWIND_CALL_OF_ANOTHER;
 	if (arch == CFI_ARM64)
-		return call_by_arm(b + 3, ra, start);
+		return call_by_arm(&caller, b + 3, ra, start);
 	memcpy(&rel, b + 3, sizeof(rel));
 	uint64_t target = ra + (uint64_t)(int64_t)rel;
 	if (b[2] == 0xe8 && target == start)
 		return UNWIND_CALL_OF_IT;
 	if (b[2] == 0xe8 && call_is_x86_stub(&caller, target))
 		return UNWIND_CALL_INDIRECT;
-	return cfi_code_ends_with_call(b, sizeof(b)) && b[2] != 0xe8 ? UNWIND_CALL_INDIRECT
+	return cfi_code_ends_with_call(arch, b, sizeof(b)) && b[2] != 0xe8 ? UNWIND_CALL_INDIRECT
 								      : UNWIND_CALL_OF_ANOTHER;
 }
 
 bool unwind_call_known(const struct unwind_walk *w, enum unwind_call_question q, uint64_t a,
 		       uint64_t b, struct unwind_call_known **ret)
 {
-	uint64_t key = hash_u64(a + hash_u64(b + hash_u64(w->in->space + ((uint64_t)q << 62)))) | 1;
+	uint64_t key = hash_u64(a + hash_u64(b + hash_u64(w->in->space + ((uint64_t)q << 60)))) | 1;
 	*ret = &w->calls->v[key >> 32 & 255];
 	if ((*ret)->key == key)
 		return true;
@@ -105,15 +108,28 @@ bool unwind_call_known(const struct unwind_walk *w, enum unwind_call_question q,
 	return false;
 }
 
-bool unwind_call_may_be(const struct unwind_walk *w, uint64_t ra)
+static bool call_is_so(const struct unwind_walk *w, enum unwind_call_question q, uint64_t ra)
 {
 	const struct unwind_frame *f = &w->frame[w->n - 1];
 	uint64_t at = f->pc - !(f->flags & UNWIND_FRAME_EXACT);
 	struct unwind_call_known *k;
-	if (!unwind_call_known(w, UNWIND_CALL_MAY_BE, at, ra, &k))
-		k->is_so = unwind_call_before(w->arch, w->find_module, w->in->ctx, at, ra) !=
-			   UNWIND_CALL_OF_ANOTHER;
+	if (!unwind_call_known(w, q, at, ra, &k)) {
+		enum unwind_call call =
+			unwind_call_before(w->arch, w->find_module, w->in->ctx, at, ra);
+		k->is_so = q == UNWIND_CALL_IS_IT ? call == UNWIND_CALL_OF_IT
+						  : call != UNWIND_CALL_OF_ANOTHER;
+	}
 	return k->is_so;
+}
+
+bool unwind_call_may_be(const struct unwind_walk *w, uint64_t ra)
+{
+	return call_is_so(w, UNWIND_CALL_MAY_BE, ra);
+}
+
+bool unwind_call_is_it(const struct unwind_walk *w, uint64_t ra)
+{
+	return call_is_so(w, UNWIND_CALL_IS_IT, ra);
 }
 
 bool unwind_call_is_one(const struct unwind_walk *w, uint64_t a, uint64_t b)

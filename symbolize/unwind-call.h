@@ -30,6 +30,7 @@ struct unwind_call_cache {
  * true when its answer is known. */
 enum unwind_call_question {
 	UNWIND_CALL_MAY_BE,
+	UNWIND_CALL_IS_IT,
 	UNWIND_CALL_IS_ONE,
 	UNWIND_CALL_IS_SWITCHED,
 	UNWIND_CALL_IS_BEHIND,          /* is there a call before the first address? */
@@ -39,6 +40,9 @@ bool unwind_call_known(const struct unwind_walk *w, enum unwind_call_question q,
 
 /* Is ra a return address of the function that the newest frame runs in, as far as code tells? */
 bool unwind_call_may_be(const struct unwind_walk *w, uint64_t ra);
+
+/* Does the call before ra name that function? */
+bool unwind_call_is_it(const struct unwind_walk *w, uint64_t ra);
 
 /* Do addresses a and b lie in the same function, as far as CFI tells? */
 bool unwind_call_is_one(const struct unwind_walk *w, uint64_t a, uint64_t b);

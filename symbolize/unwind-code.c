@@ -2,21 +2,14 @@
  * Rules that are read from the code, where there is no CFI: hand-written assembly, musl, linkers'
  * stubs (cfi-code.c), and code that a process has made itself.  A rule is believed only when a
  * return address, one with a call before it, stands on the stack where the rule says.
- *
- * Code in no file comes from compilers that keep the frame pointer (node, Java with
- * PreserveFramePointer), so there the code only says what the frame pointer cannot: where a
- * function was interrupted before it has made its frame, and that a few bytes behind the call
- * lies the return, as in Python's trampolines, which keep no frame pointer.  To follow such code
- * further would be of less use: it may be replaced by other code at the same address.
  */
 
 #include "symbolize/unwind-code.h"
 
 #include "base/hash.h"
 #include "symbolize/cfi-code.h"
-#include "symbolize/cfi-hotspot.h"
 #include "symbolize/unwind-call.h"
-#include "symbolize/x86insn.h"
+#include "symbolize/unwind-made.h"
 
 #include <string.h>
 
@@ -49,6 +42,12 @@ static size_t code_read_at(void *ctx, uint64_t at, uint8_t *buf, size_t n_bytes)
 static bool code_is_goexit(const struct unwind_walk *w, const struct unwind_module *m, uint64_t pc)
 {
 	uint8_t b[7];
+	if (w->arch == CFI_ARM64) {
+		static const uint8_t nop[] = { 0xe0, 0x03, 0x00, 0xaa }; /* mov x0, x0 */
+		uint8_t a[12];
+		return code_read(w, m, pc - 4, a, sizeof(a)) == sizeof(a) &&
+		       !memcmp(a, nop, 4) && a[7] >> 2 == 0x25 && !memcmp(a + 8, nop, 4);
+	}
 	return code_read(w, m, pc - 1, b, sizeof(b)) == sizeof(b) && b[0] == 0x90 &&
 	       b[1] == 0xe8 && b[6] == 0x90;
 }
@@ -58,7 +57,25 @@ static bool code_is_behind_call(const struct unwind_walk *w, const struct unwind
 {
 	uint8_t before[7];
 	return code_read(w, m, ra - sizeof(before), before, sizeof(before)) == sizeof(before) &&
-	       (cfi_code_ends_with_call(before, sizeof(before)) || code_is_goexit(w, m, ra));
+	       (cfi_code_ends_with_call(w->arch, before, sizeof(before)) ||
+		code_is_goexit(w, m, ra));
+}
+
+/* The system call that returns from a signal handler: "mov $15, %rax; syscall"; "mov x8, #139; svc
+ * #0". */
+static const uint8_t code_sigreturn_x86[] = { 0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05 };
+static const uint8_t code_sigreturn_arm[] = { 0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4 };
+
+/* Is that where the kernel has a signal handler return to? */
+static bool code_is_trampoline(const struct unwind_walk *w, uint64_t ra)
+{
+	bool is_arm = w->arch == CFI_ARM64;
+	const uint8_t *code = is_arm ? code_sigreturn_arm : code_sigreturn_x86;
+	size_t n = is_arm ? sizeof(code_sigreturn_arm) : sizeof(code_sigreturn_x86);
+	struct unwind_module m;
+	uint8_t b[sizeof(code_sigreturn_x86)];
+	return ra && w->find_module(w->in->ctx, ra, &m) && code_read(w, &m, ra, b, n) == n &&
+	       !memcmp(b, code, n);
 }
 
 bool unwind_code_is_call(const struct unwind_walk *w, uint64_t ra)
@@ -113,13 +130,19 @@ static bool code_is_interpreter(const struct unwind_walk *w, const struct cfi_ru
 	       w->find_module(w->in->ctx, ra, &m);
 }
 
-bool unwind_code_accepts(const struct unwind_walk *w, const struct cfi_rule *rule)
+bool unwind_code_accepts(struct unwind_walk *w, const struct cfi_rule *rule)
 {
 	const struct unwind_frame *f = &w->frame[w->n - 1];
 	uint64_t pc, cfa = code_cfa(f, rule);
-	return cfa > f->sp && unwind_load(w, cfa - 8, &pc) &&
-	       (unwind_code_is_call(w, pc) || (rule->flags & CFI_FLAG_MADE &&
-					       code_is_interpreter(w, rule, cfa, pc)));
+	if (rule->flags & CFI_FLAG_RA_REG)
+		return cfa >= f->sp && f->flags & UNWIND_FRAME_EXACT && unwind_slow_link(w, &pc) &&
+		       (unwind_code_is_call(w, unwind_strip(w->arch, pc)) ||
+			code_is_trampoline(w, unwind_strip(w->arch, pc)));
+	if (cfa <= f->sp || !unwind_load(w, cfa + (uint64_t)(rule->ra_off8 * 8l), &pc))
+		return false;
+	pc = unwind_strip(w->arch, pc);
+	return unwind_code_is_call(w, pc) || code_is_trampoline(w, pc) ||
+	       (rule->flags & CFI_FLAG_MADE && code_is_interpreter(w, rule, cfa, pc));
 }
 
 /* Is there a return address where the rule says: one with a call before it? */
@@ -128,15 +151,17 @@ static bool code_accept(void *ctx, const struct cfi_rule *rule)
 	struct code_at *c = ctx;
 	struct unwind_walk *w = c->w;
 	const struct unwind_frame *f = &w->frame[w->n - 1];
-	uint64_t pc, cfa = code_cfa(f, rule);
+	uint64_t pc, cfa = code_cfa(f, rule), at = cfa + (uint64_t)(rule->ra_off8 * 8l);
 	if (c->n_offered < UNWIND_CODE_OFFERED_MAX)
 		c->offered[c->n_offered] = *rule;
 	c->n_offered++;
-	if (cfa <= f->sp)
-		return false;
-	if (!unwind_load(w, cfa - 8, &pc)) {
-		c->is_open |= unwind_outside(w, cfa - 8) == UNWIND_BEYOND;
-		return false;
+	if (!(rule->flags & CFI_FLAG_RA_REG)) {
+		if (cfa <= f->sp)
+			return false;
+		if (!unwind_load(w, at, &pc)) {
+			c->is_open |= unwind_outside(w, at) == UNWIND_BEYOND;
+			return false;
+		}
 	}
 	bool is_call = unwind_code_accepts(w, rule);
 	/* clone returns twice, and only its parent has a caller */
@@ -157,21 +182,18 @@ static bool code_is_laid_out(const struct unwind_walk *w, const struct unwind_mo
 		fde.start == f->pc - m->bias;
 }
 
-/* The system call that returns from a signal handler, x86-64: "mov $15, %rax; syscall". */
-static const uint8_t code_sigreturn_x86[] = { 0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05 };
-
 /* Was the frame interrupted in the trampoline itself, before the system call or within it? */
 static bool code_is_in_sigreturn(const struct unwind_walk *w, const struct unwind_module *m)
 {
 	const struct unwind_frame *f = &w->frame[w->n - 1];
-	const size_t n = sizeof(code_sigreturn_x86);
+	bool is_arm = w->arch == CFI_ARM64;
+	const uint8_t *code = is_arm ? code_sigreturn_arm : code_sigreturn_x86;
+	size_t n = is_arm ? sizeof(code_sigreturn_arm) : sizeof(code_sigreturn_x86);
+	size_t n_last = is_arm ? 4 : 2; /* of the system call */
 	uint8_t b[2 * sizeof(code_sigreturn_x86)];
-	if (!(f->flags & UNWIND_FRAME_EXACT) ||
-	    code_read(w, m, f->pc - n, b, sizeof(b)) != sizeof(b))
+	if (!(f->flags & UNWIND_FRAME_EXACT) || code_read(w, m, f->pc - n, b, 2 * n) != 2 * n)
 		return false;
-	return !memcmp(b, code_sigreturn_x86, n) ||
-		!memcmp(b + 2, code_sigreturn_x86, n) ||
-		!memcmp(b + n, code_sigreturn_x86, n);
+	return !memcmp(b, code, n) || !memcmp(b + n_last, code, n) || !memcmp(b + n, code, n);
 }
 
 /* psABI 3.4.1: at the start of a program rsp is at argc; then come the arguments, whose strings
@@ -199,23 +221,27 @@ bool unwind_code_is_begun(const struct unwind_walk *w)
 
 bool unwind_code_is_start(const struct unwind_walk *w)
 {
+	static const uint8_t syscall_x86[] = { 0x0f, 0x05 };
+	static const uint8_t syscall_arm[] = { 0x01, 0x00, 0x00, 0xd4 };
+	bool is_arm = w->arch == CFI_ARM64;
 	const struct unwind_regs *r = w->in->regs;
+	const size_t n = is_arm ? sizeof(syscall_arm) : sizeof(syscall_x86);
 	struct unwind_module m;
-	uint8_t before[2];
-	if (w->arch != CFI_X86_64 || !w->find_module(w->in->ctx, w->frame[0].pc, &m))
+	uint8_t before[4];
+	if (!w->find_module(w->in->ctx, w->frame[0].pc, &m))
 		return false;
 	if (w->frame[0].fp == 0 && code_is_argc(w, w->sp0))
 		return true;
 	/* the C library's clone has no CFI behind the system call; there, 0 is what a child gets */
 	return r->valid & 1 && r->r[0] == 0 &&
-		code_read(w, &m, w->frame[0].pc - 2, before, 2) == 2 &&
-		before[0] == 0x0f && before[1] == 0x05;
+		code_read(w, &m, w->frame[0].pc - n, before, n) == n &&
+		!memcmp(before, is_arm ? syscall_arm : syscall_x86, n);
 }
 
 /* ---- functions that never return -------------------------------------------------------- */
 
 /* Words of the stack that are looked through for a call, and bytes of code from a start to a pc. */
-#define CODE_CALL_WORDS_MAX 128u
+#define CODE_CALL_WORDS_MAX 128
 #define CODE_CALL_BYTES_MAX 4096u
 
 /* What the call before return address ra calls, by its address or by a pointer at one. */
@@ -227,6 +253,8 @@ static bool code_called(const struct unwind_walk *w, uint64_t ra, uint64_t *ret)
 	if (!w->find_module(w->in->ctx, ra - 1, &m) ||
 	    code_read(w, &m, ra - sizeof(b), b, sizeof(b)) != sizeof(b))
 		return false;
+	if (w->arch == CFI_ARM64)
+		return cfi_code_arm_called(b + 2, ra, ret);
 	memcpy(&rel, b + 2, sizeof(rel));
 	*ret = ra + (uint64_t)(int64_t)rel;
 	if (b[1] == 0xe8)
@@ -245,6 +273,9 @@ static uint64_t code_behind_stub(const struct unwind_walk *w, uint64_t pc)
 	if (!w->read_code || !w->find_module(w->in->ctx, pc, &m) ||
 	    code_read(w, &m, pc, b, sizeof(b)) != sizeof(b))
 		return pc;
+	if (w->arch == CFI_ARM64)
+		return cfi_code_arm_stub_slot(b, sizeof(b), pc, &to) &&
+		       w->read_code(w->in->ctx, to, &to, sizeof(to)) == sizeof(to) ? to : pc;
 	size_t i = memcmp(b, "\xf3\x0f\x1e\xfa", 4) == 0 ? 4 : 0;
 	i += b[i] == 0xf2;
 	if (b[i] != 0xff || b[i + 1] != 0x25)
@@ -254,6 +285,20 @@ static uint64_t code_behind_stub(const struct unwind_walk *w, uint64_t pc)
 		       sizeof(to) ? to : pc;
 }
 
+/* The rule at the newest frame's pc, if what the call before return address ra calls comes
+ * there. */
+static bool code_from_call(const struct unwind_walk *w, const struct cfi_code *code, uint64_t ra,
+			   struct cfi_rule *ret)
+{
+	uint64_t start, pc = w->frame[w->n - 1].pc;
+	ra = unwind_strip(w->arch, ra);
+	if (!ra || !code_called(w, ra, &start))
+		return false;
+	if (pc - start >= CODE_CALL_BYTES_MAX)
+		start = code_behind_stub(w, start);
+	return pc - start < CODE_CALL_BYTES_MAX && cfi_code_rule_from(code, start, pc, ret);
+}
+
 /*
  * A function without a return (pthread_exit, _Exit) is left by nothing, but it was called:
  * somewhere on the stack stands a return address behind a call of an address not far before the pc.
@@ -261,122 +306,67 @@ static uint64_t code_behind_stub(const struct unwind_walk *w, uint64_t pc)
  */
 static bool code_by_call(struct code_at *c, const struct cfi_code *code, struct cfi_rule *ret)
 {
-	const struct unwind_walk *w = c->w;
+	struct unwind_walk *w = c->w;
 	const struct unwind_frame *f = &w->frame[w->n - 1];
-	uint64_t ra, start;
-	for (uint32_t i = 0; i < CODE_CALL_WORDS_MAX; i++) {
-		if (!unwind_load(w, f->sp + 8 * i, &ra)) {
+	uint64_t ra;
+	if (w->arch == CFI_ARM64 && f->flags & UNWIND_FRAME_EXACT && unwind_slow_link(w, &ra) &&
+	    code_from_call(w, code, ra, ret) && ret->flags & CFI_FLAG_RA_REG)
+		return true;
+	for (int i = 0; i < CODE_CALL_WORDS_MAX; i++) {
+		if (!unwind_load(w, f->sp + 8ul * (unsigned int)i, &ra)) {
 			c->is_open = true;
 			return false;
 		}
-		if (!ra || !code_called(w, ra, &start))
-			continue;
-		if (f->pc - start >= CODE_CALL_BYTES_MAX)
-			start = code_behind_stub(w, start);
-		if (f->pc - start < CODE_CALL_BYTES_MAX &&
-		    cfi_code_rule_from(code, start, f->pc, ret) && ret->cfa_off8 == (int)i + 1)
+		if (code_from_call(w, code, ra, ret) && !(ret->flags & CFI_FLAG_RA_REG) &&
+		    ret->cfa_off8 + ret->ra_off8 == i)
 			return true;
 	}
 	return false;
 }
 
-/* ---- code in no file --------------------------------------------------------------- */
+/* ---- CFI that does not hold at each instruction ------------------------------------------ */
 
-/* Does the code do nothing but take down its frame and return?  Instructions looked at. */
-#define CODE_EPILOGUE_MAX 8u
+/* Instructions behind a function's start, where its frame is made, and before a pc. */
+#define CODE_PROLOGUE_BYTES 64u
+#define CODE_BEFORE_BYTES 12u
+#define CODE_BEHIND_BYTES 32u
 
-static bool code_is_epilogue(const uint8_t *p, size_t n)
+static bool code_accept_any(void *ctx, const struct cfi_rule *rule)
 {
-	for (unsigned int k = 0; k < CODE_EPILOGUE_MAX; k++) {
-		struct x86insn i = x86insn_decode(p, n);
-		if (!i.n_bytes || i.is_vector)
-			return false;
-		if (*i.p == 0xc3)
-			return true;
-		bool is_add_sp = (*i.p == 0x83 || *i.p == 0x81) && i.modrm && *i.modrm == 0xc4;
-		bool is_pop = *i.p >= 0x58 && *i.p <= 0x5f;
-		if (!is_add_sp && !is_pop && *i.p != 0xc9)
-			return false;
-		p += i.n_bytes;
-		n -= i.n_bytes;
-	}
-	return false;
+	(void)ctx, (void)rule;
+	return true;
 }
 
-static bool code_is_mov_fp_sp(const uint8_t *p)
-{
-	return p[0] == 0x48 && ((p[1] == 0x89 && p[2] == 0xe5) || (p[1] == 0x8b && p[2] == 0xec));
-}
-
-/* before: 1 byte before the pc, and the n bytes from it on.  Is the frame about to be made by
- * "push %rbp; mov %rsp, %rbp"? */
-static bool code_prologue(const uint8_t *before, size_t n, struct cfi_rule *ret)
-{
-	const uint8_t *p = before + 1, *end = before + n;
-	*ret = (struct cfi_rule){ .kind = CFI_PLAIN, .flags = CFI_FLAG_GUESSED, .cfa_off8 = 1,
-				  .ra_off8 = -1 };
-	if (end - p >= 3 && before[0] == 0x55 && code_is_mov_fp_sp(p)) {
-		ret->cfa_off8 = 2;
-		ret->fp_off8 = -2;
-		ret->flags |= CFI_FLAG_FP_SAVED;
-		return true;
-	}
-	if (end - p >= 4 && !memcmp(p, "\xf3\x0f\x1e\xfa", 4)) /* endbr64 */
-		p += 4;
-	if (end - p >= 7 && !memcmp(p, "\x89\x84\x24", 3)) /* Java: is there stack enough? */
-		p += 7;
-	return end - p >= 4 && p[0] == 0x55 && code_is_mov_fp_sp(p + 1);
-}
-
-/* Does the frame pointer lead to another frame's, and to code? */
-static bool code_has_fp(const struct unwind_walk *w)
+void unwind_code_amend(struct unwind_walk *w, const struct unwind_module *m, struct cfi_rule *rule)
 {
 	const struct unwind_frame *f = &w->frame[w->n - 1];
-	struct unwind_module m;
-	uint64_t fp, pc;
-	return !(f->fp & 7) && f->fp >= f->sp && unwind_load(w, f->fp, &fp) &&
-	       unwind_load(w, f->fp + 8, &pc) && (fp == 0 || fp > f->fp) && pc &&
-	       w->find_module(w->in->ctx, pc - 1, &m);
-}
-
-static struct cfi_rule code_jit(struct unwind_walk *w, const struct unwind_module *m,
-				const struct cfi_code *code, bool *ret_is_final)
-{
-	const struct unwind_frame *f = &w->frame[w->n - 1];
-	const struct code_at *c = code->ctx;
+	struct code_at c = { .w = w, .m = m };
+	struct cfi_code code = { .arch = w->arch, .ctx = &c, .read = code_read_at,
+		.accept = code_accept_any };
+	struct cfi_fde fde;
 	struct cfi_rule r;
-	uint64_t word;
-	uint8_t b[33];
-	size_t n = code_read(w, m, f->pc - 1, b, sizeof(b));
-	*ret_is_final = true;
-	if (n > 1 && code_is_epilogue(b + 1, n - 1) && cfi_code_rule(code, f->pc, &r))
-		return r;
-	if (n > 1 && f->flags & UNWIND_FRAME_EXACT && code_prologue(b, n, &r) &&
-	    code->accept(code->ctx, &r))
-		return r;
-	if (m->is_java && cfi_hotspot_rule(code, f->pc, f->flags & UNWIND_FRAME_EXACT, &r))
-		return r;
-	*ret_is_final = !c->is_open;
-	if (code_has_fp(w) || unwind_code_sender_sp(w, f->fp))
-		return (struct cfi_rule){ .kind = CFI_NONE };
-	*ret_is_final = false;
-	/* a longer copy may have shown a frame pointer */
-	if (f->fp % 8 == 0 && f->fp >= f->sp && unwind_is_near_copy(w, f->fp) &&
-	    !unwind_load(w, f->fp + 8, &word))
-		return (struct cfi_rule){ .kind = CFI_NONE };
-	if (n && cfi_code_rule(code, f->pc, &r)) {
-		/* the frames of Erlang, thousands of them: the stack must bear the rule out each
-		 * time, but it is not made again */
-		r.flags |= CFI_FLAG_MADE;
-		*ret_is_final = !m->is_java;
-		return r;
+	uint32_t off;
+	bool is_debug;
+	uint8_t b[CODE_BEFORE_BYTES + CODE_BEHIND_BYTES];
+	if (w->arch != CFI_ARM64 || !(f->flags & UNWIND_FRAME_EXACT) || rule->kind != CFI_PLAIN ||
+	    cfi_find_fde(m->cfi, f->pc - m->bias, &fde, &off, &is_debug) != CFI_UNUSUAL)
+		return;
+	uint64_t n_since = f->pc - m->bias - fde.start;
+	/* one that it takes for stored already was stored by the PLT: see cfi-run.c */
+	bool is_so = n_since < CODE_PROLOGUE_BYTES &&
+		     cfi_code_rule_from(&code, f->pc - n_since, f->pc, &r) &&
+		     (!(r.flags & CFI_FLAG_RA_REG) || rule->flags & CFI_FLAG_RA_REG);
+	if (!is_so) {
+		size_t n = code_read(w, m, f->pc - CODE_BEFORE_BYTES, b, sizeof(b));
+		is_so = n > CODE_BEFORE_BYTES && n_since >= CODE_BEFORE_BYTES &&
+			cfi_code_arm_is_left(b + CODE_BEFORE_BYTES, CODE_BEFORE_BYTES,
+					     n - CODE_BEFORE_BYTES) &&
+			cfi_code_rule(&code, f->pc, &r);
 	}
-	/* a stub that jumps on has no frame, as Java's for calls of virtual methods */
-	r = (struct cfi_rule){ .kind = CFI_PLAIN, .flags = CFI_FLAG_GUESSED | CFI_FLAG_MADE,
-			       .cfa_off8 = 1, .ra_off8 = -1 };
-	if (f->flags & UNWIND_FRAME_EXACT && code->accept(code->ctx, &r))
-		return r;
-	return (struct cfi_rule){ .kind = CFI_NONE };
+	if (!is_so)
+		return;
+	r.flags &= (uint8_t)~CFI_FLAG_GUESSED;
+	*rule = r;
 }
 
 /* ---- rules that may yet be borne out ------------------------------------------------------ */
@@ -414,15 +404,15 @@ struct cfi_rule unwind_code_rule(struct unwind_walk *w, const struct unwind_modu
 				 bool *ret_is_final)
 {
 	struct code_at c = { .w = w, .m = m };
-	struct cfi_code code = { .ctx = &c, .read = code_read_at, .accept = code_accept };
+	struct cfi_code code = { .arch = w->arch, .ctx = &c, .read = code_read_at,
+		.is_return = !(w->frame[w->n - 1].flags & UNWIND_FRAME_EXACT),
+		.accept = code_accept };
 	struct cfi_rule r;
 	*ret_is_final = true;
 	if (code_is_laid_out(w, m))
 		return (struct cfi_rule){ .kind = CFI_ROOT, .flags = CFI_FLAG_GUESSED };
-	if (w->arch != CFI_X86_64)
-		return (struct cfi_rule){ .kind = CFI_NONE };
 	if (!m->cfi)
-		return code_jit(w, m, &code, ret_is_final);
+		return unwind_made_rule(w, m, &code, &c.is_open, ret_is_final);
 	const struct unwind_frame *f = &w->frame[w->n - 1];
 	struct unwind_code_open *o = code_open(w, m);
 	uint8_t b[13];
@@ -437,12 +427,15 @@ struct cfi_rule unwind_code_rule(struct unwind_walk *w, const struct unwind_modu
 		return (struct cfi_rule){ .kind = CFI_SIGRETURN, .flags = CFI_FLAG_GUESSED };
 	if (!(f->flags & UNWIND_FRAME_EXACT) && code_is_goexit(w, m, f->pc))
 		return (struct cfi_rule){ .kind = CFI_ROOT };
+	/* what follows a call that does not return is the next function */
+	if (w->arch == CFI_ARM64 && code.is_return && code_by_call(&c, &code, &r))
+		return r;
 	if (cfi_code_rule(&code, f->pc, &r))
 		return r;
 	size_t n = f->flags & UNWIND_FRAME_EXACT ? 0 : code_read(w, m, f->pc, b, sizeof(b));
-	if (cfi_code_is_root(b, n))
+	if (cfi_code_is_root(w->arch, b, n))
 		return (struct cfi_rule){ .kind = CFI_ROOT };
-	if (cfi_code_is_exit(b, n) && !unwind_code_is_call(w, f->pc))
+	if (cfi_code_is_exit(w->arch, b, n) && !unwind_code_is_call(w, f->pc))
 		return (struct cfi_rule){ .kind = CFI_ROOT, .flags = CFI_FLAG_GUESSED };
 	if (code_by_call(&c, &code, &r))
 		return r;

@@ -22,6 +22,11 @@ struct unwind_code_opens {
 struct cfi_rule unwind_code_rule(struct unwind_walk *w, const struct unwind_module *m,
 				 bool *ret_is_final);
 
+/* arm64: clang before 15, and what is made of it, tells CFI that holds at calls but not where a
+ * frame is made and taken down.  There the code says more than a plain rule by CFI for the newest
+ * frame, if that was interrupted; *rule becomes what it says. */
+void unwind_code_amend(struct unwind_walk *w, const struct unwind_module *m, struct cfi_rule *rule);
+
 /* Of a stack whose only frame could not be left: did the process or the thread just begin, so that
  * there is no caller? */
 bool unwind_code_is_start(const struct unwind_walk *w);
@@ -32,12 +37,12 @@ bool unwind_code_is_begun(const struct unwind_walk *w);
 
 /* Does the stack bear out a plain rule for the newest frame: is there a return address, one with a
  * call before it, where the rule says? */
-bool unwind_code_accepts(const struct unwind_walk *w, const struct cfi_rule *rule);
+bool unwind_code_accepts(struct unwind_walk *w, const struct cfi_rule *rule);
 
 /* The sender's stack pointer of the frame of Java's interpreter at fp; 0: it is none. */
 uint64_t unwind_code_sender_sp(const struct unwind_walk *w, uint64_t fp);
 
-/* Is that a return address: one with a call before it?  x86-64 only. */
+/* Is that a return address: one with a call before it? */
 bool unwind_code_is_call(const struct unwind_walk *w, uint64_t ra);
 
 #endif

@@ -51,7 +51,7 @@ static uint64_t go_target(enum cfi_arch arch, const struct unwind_module *m, uin
 		rel = (int32_t)(insn << 6) >> 4;
 		return insn >> 26 == 0x25 ? vaddr - 4 + (uint64_t)(int64_t)rel : 0;
 	}
-	*ret_is_call = cfi_code_ends_with_call(b, sizeof(b));
+	*ret_is_call = cfi_code_ends_with_call(arch, b, sizeof(b));
 	memcpy(&rel, b + 3, sizeof(rel));
 	return *ret_is_call && b[2] == 0xe8 ? vaddr + (uint64_t)(int64_t)rel : 0;
 }

@@ -259,20 +259,15 @@ int unwind_slow_sigreturn(struct unwind_walk *w)
 }
 
 /*
- * __builtin_eh_return, by which exceptions go to their handler: the function keeps the registers
- * that carry its arguments in its frame, too, and at the end overwrites what it has saved with the
- * values that the handler's frame has, last the return address.  Then the frame that it was called
- * from cannot be found any more.
+ * __builtin_eh_return at the end overwrites what the function has saved with the values that
+ * the handler's frame has, last the return address.  Then the frame that it was called from cannot
+ * be found any more.
+ *
+ * Is the return address, which frame n - 1 would have, none behind a call of frame n - 2?
  */
-static bool slow_is_eh_return(const struct cfi_row *row)
-{
-	return row->reg[0].how == CFI_HOW_OFFSET && row->reg[1].how == CFI_HOW_OFFSET;
-}
-
-/* Is the return address, which frame n - 1 would have, none behind a call of frame n - 2? */
 static bool slow_is_gone(struct unwind_walk *w, const struct cfi_row *row, uint64_t pc)
 {
-	return slow_is_eh_return(row) &&
+	return cfi_run_is_eh_return(row) &&
 	       row->reg[cfi_reg_fp(w->arch)].how == CFI_HOW_OFFSET && pc &&
 	       !unwind_call_may_be(w, pc);
 }
@@ -290,8 +285,10 @@ static uint64_t slow_pushed(struct unwind_walk *w, bool *ret_is_own)
 		return 0;
 	for (uint64_t n = (f->fp - f->sp) / 8; n-- > 0 && !*ret_is_own;) {
 		uint64_t at = f->sp + 8 * n;
-		if (!unwind_load(w, at, &word) || word != f->fp || !unwind_load(w, at + 8, &ra) ||
-		    !unwind_code_is_call(w, ra))
+		if (!unwind_load(w, at, &word) || word != f->fp || !unwind_load(w, at + 8, &ra))
+			continue;
+		ra = unwind_strip(w->arch, ra);
+		if (!unwind_code_is_call(w, ra))
 			continue;
 		*ret_is_own = unwind_call_may_be(w, ra);
 		found = *ret_is_own || !found ? at : found;
@@ -310,7 +307,7 @@ static void slow_find_fp(struct unwind_walk *w)
 	struct unwind_module m;
 	struct cfi_rule rule;
 	uint64_t ra, at;
-	if (w->arch != CFI_X86_64 || (o->sp | o->fp) & 7 || o->fp - o->sp > SLOW_PUSHED_BYTES_MAX ||
+	if ((o->sp | o->fp) & 7 || o->fp - o->sp > SLOW_PUSHED_BYTES_MAX ||
 	    !w->find_module(w->in->ctx, o->pc - 1, &m) || !m.cfi)
 		return;
 	cfi_rule_at(m.cfi, o->pc - 1 - m.bias, &rule);
@@ -318,7 +315,7 @@ static void slow_find_fp(struct unwind_walk *w)
 	    !unwind_load(w, o->fp + (uint64_t)((rule.cfa_off8 + rule.ra_off8) * 8l), &ra))
 		return;
 	w->n++;
-	bool is_own = unwind_call_may_be(w, ra);
+	bool is_own = unwind_call_may_be(w, unwind_strip(w->arch, ra));
 	for (unsigned int n = 0; n < SLOW_PUSHED_MAX && !is_own; n++) {
 		at = slow_pushed(w, &is_own);
 		if (!at)
@@ -370,6 +367,59 @@ static enum cfi_eval slow_cfa_elsewhere(const struct cfi_eval_env *env, const st
 	return is_so ? CFI_EVAL_OK : e;
 }
 
+/*
+ * arm64: the frame pointer points at the pair that a function has stored, not at its frame's end,
+ * so that what is found by it alone has an unknown stack pointer.  The rule at its pc says how far
+ * that pair is from there.  Sets frame n's; false, and nothing is changed, when no return address
+ * bears it out.
+ */
+static bool slow_sp_by_fp(struct unwind_walk *w)
+{
+	struct unwind_frame *o = &w->frame[w->n];
+	struct unwind_module m;
+	struct cfi_rule rule;
+	uint64_t ra;
+	if (!w->find_module(w->in->ctx, o->pc - 1, &m) || !m.cfi)
+		return false;
+	cfi_rule_at(m.cfi, o->pc - 1 - m.bias, &rule);
+	if (rule.kind != CFI_PLAIN || !(rule.flags & CFI_FLAG_FP_SAVED) ||
+	    rule.flags & CFI_FLAG_CFA_FP)
+		return rule.kind == CFI_PLAIN && rule.flags & CFI_FLAG_CFA_FP;
+	uint64_t cfa = o->fp - (uint64_t)(rule.fp_off8 * 8l);
+	uint64_t sp = cfa - (uint64_t)(rule.cfa_off8 * 8l);
+	if (sp < o->sp || !unwind_load(w, cfa + (uint64_t)(rule.ra_off8 * 8l), &ra) ||
+	    !unwind_code_is_call(w, unwind_strip(w->arch, ra)))
+		return false;
+	o->sp = sp;
+	return true;
+}
+
+/* Do the rules tell what lies in a jmp_buf?  Then they are those of longjmp: addresses in there are
+ * not the real ones, and the stack pointer is none of them. */
+static bool slow_is_longjmp(const struct unwind_walk *w, const struct cfi_row *row)
+{
+	return w->arch == CFI_ARM64 && w->frame[w->n - 1].flags & UNWIND_FRAME_EXACT &&
+	       row->cfa.how == CFI_HOW_REGISTER && row->cfa_reg != CFI_ARM_FP &&
+	       row->cfa_reg != CFI_ARM_SP && row->reg[CFI_ARM_SP].how <= CFI_HOW_SAME;
+}
+
+/* The link register has longjmp's caller until it gets where setjmp was called. */
+static int slow_longjmp(struct unwind_walk *w)
+{
+	const struct unwind_frame *f = &w->frame[w->n - 1];
+	struct unwind_frame *o = &w->frame[w->n];
+	uint64_t pc;
+	if (!unwind_slow_link(w, &pc))
+		return UNWIND_BAD_CFI;
+	pc = unwind_strip(w->arch, pc);
+	if (!unwind_code_is_call(w, pc))
+		return UNWIND_BAD_CFI;
+	*o = (struct unwind_frame){ .pc = pc, .sp = f->sp, .fp = f->fp };
+	if (unwind_call_is_it(w, pc) || slow_sp_by_fp(w))
+		return UNWIND_STEP_DONE;
+	return UNWIND_BAD_CFI;
+}
+
 int unwind_slow_unusual(struct unwind_walk *w, const struct cfi_rule *rule)
 {
 	struct slow_at s = { .w = w, .i = w->n - 1 };
@@ -389,6 +439,8 @@ int unwind_slow_unusual(struct unwind_walk *w, const struct cfi_rule *rule)
 		return UNWIND_BAD_CFI;
 	if (row.is_signal && w->arch == CFI_ARM64)
 		return unwind_slow_sigreturn(w);
+	if (slow_is_longjmp(w, &row))
+		return slow_longjmp(w);
 
 	uint64_t cfa, sp, fp = f->fp, pc;
 	enum cfi_eval r = slow_cfa(&env, &row, &cfa);
@@ -422,11 +474,11 @@ int unwind_slow_unusual(struct unwind_walk *w, const struct cfi_rule *rule)
 	if (w->is_gone)
 		return UNWIND_BAD_PC;
 	/* a handler's address, where the frame pointer is back, has no call before it */
-	bool is_handler = slow_is_eh_return(&row) && row.reg[fp_reg].how <= CFI_HOW_SAME;
+	bool is_handler = cfi_run_is_eh_return(&row) && row.reg[fp_reg].how <= CFI_HOW_SAME;
 	*o = (struct unwind_frame){ .pc = pc, .sp = sp, .fp = fp,
 		.flags = row.is_signal || is_handler ? UNWIND_FRAME_EXACT :
 			 is_elsewhere ? UNWIND_FRAME_GUESSED : 0 };
-	if (slow_is_eh_return(&row) && !is_handler)
+	if (cfi_run_is_eh_return(&row) && !is_handler)
 		slow_find_fp(w);
 	return UNWIND_STEP_DONE;
 }
@@ -463,6 +515,7 @@ int unwind_slow_guess(struct unwind_walk *w, bool is_made)
 		w->stats->n_guessed++;
 		*o = (struct unwind_frame){ .pc = pc, .sp = f->sp, .fp = f->fp,
 			.flags = UNWIND_FRAME_GUESSED };
+		slow_sp_by_fp(w);
 		return UNWIND_STEP_DONE;
 	}
 	/* the ABIs have the program's and each thread's first frame set the frame pointer to 0 */
@@ -486,5 +539,7 @@ int unwind_slow_guess(struct unwind_walk *w, bool is_made)
 	f->flags |= UNWIND_STEP_SLOTS | UNWIND_STEP_FP;
 	*o = (struct unwind_frame){ .pc = pc, .sp = sp, .fp = fp,
 		.flags = UNWIND_FRAME_GUESSED | (is_made ? UNWIND_FRAME_CHAINED : 0) };
+	if (w->arch == CFI_ARM64 && !is_made)
+		slow_sp_by_fp(w);
 	return UNWIND_STEP_DONE;
 }

@@ -91,6 +91,8 @@ unwind_miss(struct unwind *u, struct unwind_walk *w, uint64_t at, uint64_t key)
 		} else {
 			u->stats.n_searches++;
 			cfi_rule_at(m.cfi, at - m.bias, &rule);
+			if (rule.kind == CFI_PLAIN)
+				unwind_code_amend(w, &m, &rule);
 		}
 		if (rule.kind == CFI_NONE && (!f || rule.flags & CFI_FLAG_OPEN)) {
 			rule = unwind_code_rule(w, &m, &is_final);

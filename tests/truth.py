@@ -3,10 +3,15 @@
 
     truth.py [-v] [-j JOBS] [-F HZ] [-m CPU_MS] [-n TRIES] [-s SCOPE]
              PROGRAM[:SCENARIO[,SCENARIO...]]...
+    truth.py [-v] --recorded FOLDER [--samples N] PROGRAM[:SCENARIO[,SCENARIO...]]...
 
 Records each scenario of each PROGRAM (tests/prog/truth/truth.h) with $CPROF and prints
 TAP, one assertion each: 99.9 % of the stacks (of few: all but one) are a chain that
 the program told, and every other stack begins with [truncated] and has a reason for its end.
+
+With --recorded it was recorded elsewhere: PROGRAM.chains in the folder has what the program
+tells, PROGRAM.SCENARIO.pb.gz, .out, .err and .status are from cprof record --json, and each has
+N samples at least. They are made once, so nothing is tried again.
 
 A recorded stack equals a chain when, outermost first, below the known start of programs and
 threads all functions of the program are a beginning of the chain, with others exactly where
@@ -25,7 +30,7 @@ sys.path.insert(0, os.environ["CPROF_SOURCE_ROOT"] + "/tests")
 import pprof  # noqa: E402
 
 START = re.compile(r"_start|_start_c|start|__libc_start_\w+|libc_start_main_stage2|start_thread|"
-                   r"(__)?clone3?|__start_context|_dl_start.*|\[libc\.so\]\+0x[0-9a-f]+")
+                   r"thread_start|(__)?clone3?|__start_context|_dl_start.*|\[libc\.so(\.6)?\]\+0x[0-9a-f]+")
 
 # The kernel's first functions, x86-64 and arm64; what comes back from a system call or a fork
 # has its own.
@@ -104,7 +109,7 @@ class Run:
         self.program, self.scenario, self.options = program, scenario, options
         self.chains = [expand(c) for c in chains]
         self.known = known
-        self.total = self.equal = self.ended = self.full = 0
+        self.total = self.equal = self.ended = self.full = self.n_wanted = 0
         self.bad = {}
         self.said = ""
 
@@ -144,32 +149,52 @@ class Run:
                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120, check=False)
             if done.returncode:
                 raise RuntimeError("status %d: %s" % (done.returncode, done.stderr.decode()))
-            summary = json.loads(done.stdout.decode().splitlines()[-1])
-            self.said = ", ".join("%d %s" % (n, k) for k, n in summary["stack_ends"].items() if n)
-            self.said += ", %d joined" % summary["stacks_joined"]
-            self.n_early = sum(n for k, n in summary["stack_ends"].items() if k != "root")
-            for locations, values, _ in pprof.Profile(file).samples:
-                names = user_names(locations)
-                n = values[0]
-                wrong = border(locations)
-                if wrong:
-                    self.bad["border", wrong] = self.bad.get(("border", wrong), 0) + n
-                if not names or names == ["[lost samples]"]:
-                    continue
-                verdict = self.judge(names)
-                self.total += n
-                if verdict in ("equal", "full", "outside"):
-                    self.equal += n
-                if verdict == "full":
-                    self.full += n
-                if verdict == "ended":
-                    self.ended += n
-                if verdict in ("bad", "ended"):
-                    if len(names) > 40:
-                        names = names[:12] + ["... (%d) ..." % len(names)] + names[-12:]
-                    key = verdict, " ".join(names)
-                    self.bad[key] = self.bad.get(key, 0) + n
+            self.count(file, done.stdout.decode())
+        # an ordinary user's samples are those of user code
+        share = 4 if os.geteuid() == 0 else 16
+        self.n_wanted = self.options.freq * self.options.cpu_ms / 1000 / share
         return self
+
+    def take(self):
+        """What was recorded elsewhere: see --recorded."""
+        file = "%s/%s.%s" % (self.options.recorded, os.path.basename(self.program), self.scenario)
+        with open(file + ".status", encoding="ascii") as status, \
+                open(file + ".out", encoding="utf-8") as out, \
+                open(file + ".err", encoding="utf-8") as err:
+            said = status.read().strip()
+            if said != "0":
+                raise RuntimeError("status %s: %s" % (said, err.read()))
+            self.count(file + ".pb.gz", out.read())
+        self.n_wanted = self.options.n_wanted
+        return self
+
+    def count(self, file, printed):
+        """Judges the stacks of a profile; printed: what --json said of it."""
+        summary = json.loads(printed.splitlines()[-1])
+        self.said = ", ".join("%d %s" % (n, k) for k, n in summary["stack_ends"].items() if n)
+        self.said += ", %d joined" % summary["stacks_joined"]
+        self.n_early = sum(n for k, n in summary["stack_ends"].items() if k != "root")
+        for locations, values, _ in pprof.Profile(file).samples:
+            names = user_names(locations)
+            n = values[0]
+            wrong = border(locations)
+            if wrong:
+                self.bad["border", wrong] = self.bad.get(("border", wrong), 0) + n
+            if not names or names == ["[lost samples]"]:
+                continue
+            verdict = self.judge(names)
+            self.total += n
+            if verdict in ("equal", "full", "outside"):
+                self.equal += n
+            if verdict == "full":
+                self.full += n
+            if verdict == "ended":
+                self.ended += n
+            if verdict in ("bad", "ended"):
+                if len(names) > 40:
+                    names = names[:12] + ["... (%d) ..." % len(names)] + names[-12:]
+                key = verdict, " ".join(names)
+                self.bad[key] = self.bad.get(key, 0) + n
 
     def problems(self):
         allowed = max(1, self.total // 1000)
@@ -179,9 +204,7 @@ class Run:
         if n_border > allowed:
             problems.append("%d of %d stacks do not join the kernel's part to the user's"
                             % (n_border, self.total))
-        # an ordinary user's samples are those of user code
-        share = 4 if os.geteuid() == 0 else 16
-        if self.total < self.options.freq * self.options.cpu_ms / 1000 / share:
+        if self.total < self.n_wanted:
             problems.append("only %d samples" % self.total)
         if n_bad > 0:
             problems.append("%d of %d stacks are no chain of the program, and none says so"
@@ -199,6 +222,8 @@ class Run:
 def tried(run, n_tries):
     """The run, or another if too many of its stacks differ: what else happens on a machine may
     keep cprof from a process for longer than its stack stands."""
+    if run.options.recorded:
+        return run.take()
     for _ in range(n_tries - 1):
         try:
             run.record()
@@ -210,8 +235,12 @@ def tried(run, n_tries):
     return run.record()
 
 
-def scenarios(program):
-    text = subprocess.run([program], stdout=subprocess.PIPE, check=True).stdout.decode()
+def scenarios(program, recorded):
+    if recorded:
+        with open("%s/%s.chains" % (recorded, os.path.basename(program)), encoding="ascii") as f:
+            text = f.read()
+    else:
+        text = subprocess.run([program], stdout=subprocess.PIPE, check=True).stdout.decode()
     found = {}
     for line in text.splitlines():
         name, _, chain = line.partition(": ")
@@ -228,12 +257,14 @@ def main():
     parser.add_argument("-m", type=int, default=150, dest="cpu_ms")
     parser.add_argument("-n", type=int, default=3, dest="tries")
     parser.add_argument("-s", default="auto", dest="scope")
+    parser.add_argument("--recorded")
+    parser.add_argument("--samples", type=int, default=1, dest="n_wanted")
     parser.add_argument("what", nargs="+")
     options = parser.parse_args()
     runs = []
     for what in options.what:
         program, _, wanted = what.partition(":")
-        found, known = scenarios(program)
+        found, known = scenarios(program, options.recorded)
         for name in wanted.split(",") if wanted else found:
             if name in found:
                 runs.append(Run(program, name, found[name], known, options))

@@ -5,6 +5,7 @@
 #	$cache/cross      cross compiler, where the system has none
 #	$cache/cross-bin  one wrapper per tool of it
 #	$cache/sysroot    headers and libraries for arm64
+#	$cache/libs       musl and the C++ library for arm64
 #	$cache/arm64.ini  cross file for meson
 # shellcheck shell=sh
 # shellcheck disable=SC2034 # used by those that source this

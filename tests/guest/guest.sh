@@ -25,9 +25,10 @@ guest_build=$CPROF_BUILD_ROOT/guest-arm64
 guest_programs='tests/prog/serial tests/prog/parallel tests/prog/shortthreads tests/prog/spin
 	tests/guest/work tests/guest/work-frameless tests/guest/work-signed tests/guest/kick'
 
-# guest_setup [--perf] [--bash]: fetches the packages and builds cprof for arm64; skips the script
+# guest_setup [--perf] [--bash] [--libs]: fetches the packages and builds cprof for arm64; skips the script
 # where that cannot be done. With --perf also the guest that has perf, with --bash also bash, in the
-# folder bash beside the cross file, whose path $guest_cross is.
+# folder bash beside the cross file, whose path $guest_cross is; with --libs also musl and the C++
+# library, in the folder libs.
 guest_setup() {
 	need meson ninja python3 flock prlimit
 	guest_rc=0

@@ -2,9 +2,10 @@
 # Fetches once what the guest suite needs: QEMU, an arm64 kernel, the base of an initramfs, a
 # cross compiler and a sysroot. Prints the path of a meson cross file.
 #
-#	tests/guest/prepare.sh [--perf] [--bash]
+#	tests/guest/prepare.sh [--perf] [--bash] [--libs]
 #
 # --perf: also perf(1) in a guest of its own. --bash: also bash and its library, to be copied into one.
+# --libs: also musl and the C++ library, for programs to be profiled.
 #
 # Debian packages, some 130 MB to fetch and 280 MB on disk, under CPROF_GUEST_CACHE (default
 # $XDG_CACHE_HOME/cprof-guest); nothing is installed, no rights are needed. Programs that the
@@ -23,11 +24,13 @@ dev='libc6-dev libelf-dev libdw-dev zlib1g-dev libiberty-dev'
 triplet=aarch64-linux-gnu
 perf=
 bash=
+more_libs=
 for option; do
 	case $option in
 	--perf) perf=1 ;;
 	--bash) bash=1 ;;
-	*) die 'usage: prepare.sh [--perf] [--bash]' ;;
+	--libs) more_libs=1 ;;
+	*) die 'usage: prepare.sh [--perf] [--bash] [--libs]' ;;
 	esac
 done
 
@@ -129,6 +132,23 @@ prepare_bash() {
 	mv "$tmp" "$cache/bash"
 }
 
+# ---- other libraries for programs ---------------------------------------------------
+
+# Without what they depend on: they are used together with the sysroot.
+prepare_libs() {
+	! stamped "$cache/libs" "$revision" || return 0
+	tmp=$cache/libs.tmp
+	rm -rf "$cache/libs" "$tmp"
+	for package in musl musl-dev libstdc++6 libstdc++-12-dev; do
+		debs_single "$tmp" $package
+	done
+	debs_usrmerge "$tmp"
+	rm -rf "${tmp:?}/usr/share"
+	sed -i "s,/usr/,$cache/libs/usr/,g" "$tmp/usr/lib/aarch64-linux-musl/musl-gcc.specs"
+	echo "$revision" >"$tmp/stamp"
+	mv "$tmp" "$cache/libs"
+}
+
 # ---- the cross compiler ----------------------------------------------------------
 
 prepare_tools() {
@@ -219,6 +239,7 @@ prepare_guest
 prepare_tools
 prepare_sysroot
 [ -z "$bash" ] || prepare_bash
+[ -z "$more_libs" ] || prepare_libs
 write_cross_file
 [ -z "${debs_ready-}" ] || debs_done
 echo "$cross_file"

@@ -95,9 +95,14 @@ TRUTH_FN static void deep(void)
 TRUTH_FN static uint64_t pushes(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e,
 				uint64_t f)
 {
-	__asm__ volatile("" : "+r"(a), "+r"(b), "+r"(c) : : "rbx", "r12", "r13", "r14", "r15"
+	__asm__ volatile("" : "+r"(a), "+r"(b), "+r"(c) : :
+#if defined(__aarch64__)
+			 "x19", "x20", "x21", "x22", "x23", "x24", "x25", "x26", "x27", "x28", "x30"
+#else
+			 "rbx", "r12", "r13", "r14", "r15"
 #if defined(__OPTIMIZE__) && !defined(TRUTH_FP)
 			 , "rbp"
+#endif
 #endif
 	);
 	return a ^ b ^ c ^ d ^ e ^ f;
