@@ -248,8 +248,8 @@ static void test_many(bool is_file)
 		abort();
 	Elf *elf = is_file ? elf_begin(fd, ELF_C_READ, NULL)
 			   : elf_memory((char *)&many, sizeof(many));
-	tap_ok(elf && symtab_add_code(&t, elf),
-	       is_file ? "a large table in a file" : "a large table in memory");
+	tap_ok(elf && symtab_add_code(&t, elf), "a large table, %s",
+	       is_file ? "in a file" : "in memory");
 	tap_int(symtab_add(&t, elf, fd, SHT_SYMTAB, SYMBOLIZER_SYMTAB), N_MANY, "all are read");
 	symtab_finish(&t);
 	for (unsigned i = 0; i < N_MANY; i++) {
