@@ -24,7 +24,7 @@ struct gzip {
 	void *ctx;
 };
 
-/* level: 0..9, as zlib has them.  `write` gets the compressed bytes in large pieces and returns 0 or
+/* level: 0..9, as zlib has them.  `write` gets the packed bytes in large pieces and returns 0 or
  * -errno.  0 or -ENOMEM; on failure there is nothing to close. */
 int gzip_open(struct gzip *g, int (*write)(void *ctx, const void *data, size_t n_bytes),
 	      void *ctx, int level);
