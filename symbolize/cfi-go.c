@@ -28,7 +28,7 @@
 
 #define GO_NO_OFFSET UINT32_MAX
 #define GO_STEPS_MAX (1u << 16)
-#define GO_NAME_BYTES_MAX 64u           /* longer than those that matter here */
+#define GO_NEIGHBOURS_MAX 8192u         /* a package has no more functions, hardly ever */
 #define GO_TEXT_ROOM_BYTES 4096u        /* linkers fill the end of .text */
 
 enum go_layout { GO_1_16, GO_1_18, GO_1_20 };
@@ -185,6 +185,20 @@ bool cfi_go_name(struct cfi *c, const struct cfi_go_function *f, char *buf, size
 	return false;
 }
 
+bool cfi_go_near(struct cfi *c, const struct cfi_go_function *f, const char *name,
+		 struct cfi_go_function *ret)
+{
+	char other[CFI_GO_NAME_BYTES_MAX];
+	for (uint64_t k = 1; k < GO_NEIGHBOURS_MAX; k++) {
+		uint64_t i[] = { f->i - k, f->i + k };
+		for (int side = 0; side < 2; side++)
+			if (cfi_go_function(c, i[side], ret) &&
+			    cfi_go_name(c, ret, other, sizeof(other)) && !strcmp(other, name))
+				return true;
+	}
+	return false;
+}
+
 static bool go_uvarint(struct cfi_go *g, uint64_t *off, uint32_t *ret)
 {
 	uint64_t byte;
@@ -252,20 +266,43 @@ static bool go_begins(const char *s, const char *with)
 	return strncmp(s, with, strlen(with)) == 0;
 }
 
-/* The outermost frame, for what else than its flags tell? */
-static bool go_is_root(struct cfi *c, const struct cfi_go_function *f, uint64_t vaddr,
-		       uint8_t *ret_flags)
+/*
+ * x86-64: C code that Go has called has called Go.  On the goroutine's stack cgocallback makes
+ * itself a frame as if it had been called from where the goroutine left it for the call of C.  That
+ * is said to be systemstack_switch, a function that never runs, in whose frame the caller of
+ * asmcgocall follows.  By how many bytes that is further out; -1: not told.
+ */
+static int32_t go_left(struct cfi *c, const struct cfi_go_function *f)
 {
-	char name[GO_NAME_BYTES_MAX];
+	struct cfi_go_function s;
+	if (c->arch != CFI_X86_64 || (!cfi_go_near(c, f, "runtime.systemstack_switch", &s) &&
+				      !cfi_go_near(c, f, "runtime.systemstack_switch.abi0", &s)))
+		return -1;
+	/* since Go 1.21 it has a frame, which is made in its first 8 bytes */
+	int32_t first = go_moved(c->go, &s, s.start), then = go_moved(c->go, &s, s.start + 8);
+	return first < 0 ? -1 : 8 + (then > first ? then : first);
+}
+
+/* What is the function's stack at vaddr: on goes the one that it was called on, by *ret_left bytes
+ * more than the table says, or it is the root, for what else than its flags tell. */
+static bool go_is_root(struct cfi *c, const struct cfi_go_function *f, uint64_t vaddr,
+		       uint8_t *ret_flags, int32_t *ret_left)
+{
+	char name[CFI_GO_NAME_BYTES_MAX];
 	*ret_flags = 0;
+	*ret_left = 0;
 	if (!cfi_go_name(c, f, name, sizeof(name)) || !go_begins(name, "runtime."))
 		name[0] = '\0';
 	/* the kernel has called it: what was interrupted lies behind */
-	if (f->flags & CFI_GO_TOP && c->go->layout != GO_1_16)
+	if (f->flags & CFI_GO_TOP)
 		return !go_begins(name, "runtime.sigtramp");
+	if (!strcmp(name, "runtime.goexit") || !strcmp(name, "runtime.mstart"))
+		return true;
 	if (go_is_away(c, f, vaddr)) {
+		if (go_begins(name, "runtime.cgocallback"))
+			return (*ret_left = go_left(c, f)) < 0;
 		if (!go_begins(name, "runtime.mcall") && !go_begins(name, "runtime.morestack") &&
-		    !go_begins(name, "runtime.gogo") && !go_begins(name, "runtime.cgocallback"))
+		    !go_begins(name, "runtime.gogo"))
 			*ret_flags = CFI_FLAG_SWITCH;
 		return true;
 	}
@@ -277,15 +314,17 @@ bool cfi_go_rule(struct cfi *c, uint64_t vaddr, struct cfi_rule *ret)
 {
 	struct cfi_go_function f;
 	uint8_t flags;
+	int32_t left;
 	if (!cfi_go_find(c, vaddr, &f))
 		return false;
-	if (go_is_root(c, &f, vaddr, &flags)) {
+	if (go_is_root(c, &f, vaddr, &flags, &left)) {
 		*ret = (struct cfi_rule){ .kind = CFI_ROOT, .flags = flags };
 		return true;
 	}
 	int32_t moved = go_moved(c->go, &f, vaddr);
-	if (moved < 0 || moved & 7 || moved / 8 >= INT16_MAX)
+	if (moved < 0 || moved & 7 || moved / 8 >= INT16_MAX - 2)
 		return false;
+	moved += left;
 	int16_t words = (int16_t)(moved / 8);
 	if (c->arch == CFI_ARM64) {
 		*ret = (struct cfi_rule){ .kind = CFI_PLAIN, .cfa_off8 = words,

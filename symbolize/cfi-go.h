@@ -53,6 +53,11 @@ bool cfi_go_function(struct cfi *c, uint64_t i, struct cfi_go_function *ret);
 /* Copies its name; false where there is none or it is longer. */
 bool cfi_go_name(struct cfi *c, const struct cfi_go_function *f, char *buf, size_t n_bytes);
 
+/* The function of that name in the neighbourhood of f, in the same package for instance. */
+#define CFI_GO_NAME_BYTES_MAX 256u
+bool cfi_go_near(struct cfi *c, const struct cfi_go_function *f, const char *name,
+		 struct cfi_go_function *ret);
+
 /* The rule at vaddr: PLAIN or ROOT.  False where no function of Go lies, or its table does not
  * tell. */
 bool cfi_go_rule(struct cfi *c, uint64_t vaddr, struct cfi_rule *ret);

@@ -18,10 +18,6 @@
 #include <string.h>
 
 #define GO_CODE_BYTES_MAX (256u << 10)
-#define GO_NAME_MAX 256u
-
-/* How far around a function that of which it is a part may be: in the same package. */
-#define GO_NEIGHBOURS_MAX 8192u
 
 struct go_place {
 	struct unwind_module m;
@@ -102,21 +98,14 @@ static uint64_t go_call_site(struct cfi *c, const struct cfi_go_function *f, uin
 /* The function of which f is a part, by its name. */
 static bool go_whole(struct cfi *c, const struct cfi_go_function *f, struct cfi_go_function *ret)
 {
-	char part[GO_NAME_MAX], name[GO_NAME_MAX];
+	char part[CFI_GO_NAME_BYTES_MAX];
 	if (!cfi_go_name(c, f, part, sizeof(part)))
 		return false;
 	char *dot = strrchr(part, '.');
 	if (!dot || (strncmp(dot, ".func", 5) != 0 && strspn(dot + 1, "0123456789") == 0))
 		return false;
 	*dot = '\0';
-	for (uint64_t k = 1; k < GO_NEIGHBOURS_MAX; k++) {
-		uint64_t i[] = { f->i - k, f->i + k };
-		for (int side = 0; side < 2; side++)
-			if (cfi_go_function(c, i[side], ret) &&
-			    cfi_go_name(c, ret, name, sizeof(name)) && !strcmp(name, part))
-				return true;
-	}
-	return false;
+	return cfi_go_near(c, f, part, ret);
 }
 
 enum unwind_go unwind_go_caller(enum cfi_arch arch, unwind_find_module *find_module, void *ctx,
@@ -128,12 +117,13 @@ enum unwind_go unwind_go_caller(enum cfi_arch arch, unwind_find_module *find_mod
 	    to.m.cfi != outer.m.cfi)
 		return UNWIND_GO_DENIED;
 	uint64_t target = go_target(arch, &outer.m, ra, &is_call), bias = to.m.bias;
+	if (!is_call && unwind_go_outer(arch, find_module, ctx, ra) != UNWIND_GO_ROOT)
+		return UNWIND_GO_DENIED;
 	if (target && target == to.f.start)
 		return UNWIND_GO_NEXT;
 	/* with the link register's, which is saved, nobody is missing */
 	if (arch != CFI_X86_64)
-		return is_call ? UNWIND_GO_NEXT : UNWIND_GO_DENIED;
-	/* the calls of the vDSO have a frame */
+		return UNWIND_GO_NEXT;
 	bool is_known = called_at && go_place(find_module, ctx, called_at, &called);
 	uint64_t start = is_known ? called.f.start : 0;
 	if (target && cfi_go_find(to.m.cfi, target, &caller.f))
@@ -141,7 +131,7 @@ enum unwind_go unwind_go_caller(enum cfi_arch arch, unwind_find_module *find_mod
 	else if (is_known && go_whole(to.m.cfi, &called.f, &caller.f))
 		*ret_ra = go_call_site(to.m.cfi, &caller.f, to.f.start, start);
 	else
-		return is_call ? UNWIND_GO_NEXT : UNWIND_GO_DENIED;
+		return UNWIND_GO_NEXT;
 	if (!*ret_ra)
 		return UNWIND_GO_DENIED;
 	*ret_ra += bias;

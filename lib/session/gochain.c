@@ -54,7 +54,7 @@ static const uint64_t *chain_of_user(const struct record_sample *s, uint32_t *re
 	while (i + *ret_n < s->n_callchain && s->callchain[i + *ret_n] &&
 	       s->callchain[i + *ret_n] < (uint64_t)PERF_CONTEXT_MAX)
 		++*ret_n;
-	return s->callchain + i;
+	return *ret_n ? s->callchain + i : NULL;
 }
 
 /* How many of the chain's addresses are those of the stack that was unwound; n: it is not told. */

@@ -60,4 +60,19 @@ check 'garbage: builds stripped' go build -ldflags='-s -w' -o churn-s.keep \
 attempts 3 churn '' auto
 attempts 3 churn -s auto
 attempts 3 churn -s task
+
+# C runs on a thread's stack, too, and what it calls of Go on the goroutine's again.
+into_c() {
+	run "$CPROF" record -q --scope "$1" --user -e cpu-clock -o cgo.pb.gz -- ./cgo.keep
+	is "$status" 0 "cgo, scope $1: recorded"
+	profile "cgo, scope $1: C hangs below the goroutine" cgo.pb.gz \
+		"part(lambda r: r[0][:1] == ['burnC']) > 0.2" \
+		"part(lambda r: r[0][:2] == ['burnC', 'outerC'] and 'runtime.asmcgocall' in r[0] and 'main.intoC' in r[0] and r[0][-1] == 'runtime.goexit') > 0.7 * part(lambda r: r[0][:1] == ['burnC'])"
+	profile "cgo, scope $1: and Go that it calls" cgo.pb.gz \
+		"part(lambda r: r[0][:1] == ['main.burnGo']) > 0.2" \
+		"part(lambda r: 'runtime.cgocallback' in r[0] and 'main.thereAndBack' in r[0] and r[0][-1] == 'runtime.goexit') > 0.95 * part(lambda r: r[0][:1] == ['main.burnGo'])"
+}
+check 'cgo: builds' go build -o cgo.keep "$CPROF_SOURCE_ROOT/tests/prog/gocgo.go"
+attempts 3 into_c auto
+attempts 3 into_c task
 finish

@@ -1,5 +1,5 @@
-// Two goroutines that make garbage in calls of their own, for a second and a half: the runtime does
-// much of its work for them on stacks of its threads.
+// Two goroutines that make garbage in calls of their own, for a second: the runtime does much of its
+// work for them on stacks of its threads.
 package main
 
 import (
@@ -51,7 +51,7 @@ func workRight() {
 }
 
 func main() {
-	end = time.Now().Add(1500 * time.Millisecond)
+	end = time.Now().Add(1000 * time.Millisecond)
 	go workLeft()
 	go workRight()
 	fmt.Println(<-done + <-done)

@@ -1,0 +1,52 @@
+/* The machine, two lengths, then a .gopclntab, code and relocations. */
+
+#include "symbolize/cfi-go.h"
+#include "symbolize/unwind-go.h"
+#include "tests/unit/symbolize/gocode.h"
+
+#include <assert.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static bool find_module(void *ctx, uint64_t pc, struct unwind_module *ret)
+{
+	*ret = (struct unwind_module){ .cfi = ctx };
+	return pc >= GOCODE_TEXT && pc < GOCODE_TEXT + 0x1000;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	uint16_t n[2];
+	struct cfi *c = NULL;
+	if (size < 1 + sizeof(n) || size > 65536)
+		return 0;
+	enum cfi_arch arch = data[0] & 1 ? CFI_ARM64 : CFI_X86_64;
+	memcpy(n, data + 1, sizeof(n));
+	data += 1 + sizeof(n);
+	size -= 1 + sizeof(n);
+	size_t n_table = n[0] < size ? n[0] : size;
+	size_t n_text = n[1] < size - n_table ? n[1] : size - n_table;
+	int fd = gocode_file(arch == CFI_ARM64 ? EM_AARCH64 : EM_X86_64,
+			     (struct gocode_part){ data, n_table },
+			     (struct gocode_part){ data + n_table, n_text },
+			     (struct gocode_part){ data + n_table + n_text,
+						   size - n_table - n_text });
+	if (fd >= 0 && cfi_open_file(fd, &c) == 0) {
+		for (uint64_t at = GOCODE_TEXT - 2; at < GOCODE_TEXT + 0x90; at += 3) {
+			struct cfi_rule r;
+			struct cfi_go_function f;
+			uint64_t ra;
+			cfi_rule_at(c, at, &r);
+			assert(r.kind != CFI_EMPTY && r.kind < CFI_N_KINDS);
+			if (cfi_go_find(c, at, &f))
+				assert(f.start <= at && at < f.end);
+			unwind_go_outer(arch, find_module, c, at);
+			unwind_go_caller(arch, find_module, c, GOCODE_TEXT + 0x28,
+					 GOCODE_TEXT + 0x40, at, &ra);
+		}
+	}
+	cfi_close(c);
+	if (fd >= 0)
+		close(fd);
+	return 0;
+}
