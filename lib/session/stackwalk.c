@@ -351,14 +351,21 @@ static uint32_t sample_alone(struct stackwalk *w, struct procs_space *space,
 	return node;
 }
 
+/* Is the user's part of the n frames that were laid out more than one frame? */
+static bool has_user_caller(const struct stackwalk *w, uint32_t n)
+{
+	return n > 1 && !w->is_kernel[1];
+}
+
 uint32_t stackwalk_sample(struct stackwalk *w, struct procs_space *space,
 			  struct stackwalk_memo **memo, const struct record *r)
 {
-	if (!r->sample.n_callchain && !r->sample.n_branches)
+	if (!r->sample.n_callchain && !r->sample.n_branches && !w->is_not_unwound)
 		return sample_alone(w, space, r);
 	bool truncated;
-	uint32_t n = lay_out(w, r, &truncated);
-	uint32_t node = truncated ? stackwalk_pseudo(w, w->truncated) : STACKS_EMPTY;
+	uint32_t n = lay_out(w, r, &truncated), node = STACKS_EMPTY;
+	if (truncated || (w->is_not_unwound && !has_user_caller(w, n)))
+		node = stackwalk_pseudo(w, w->truncated);
 
 	/* What is as it was: take its nodes from the memo. */
 	bool keep = fit_memo(w, memo, n);
@@ -439,9 +446,12 @@ uint32_t stackwalk_sample_cfi(struct stackwalk *w, struct procs_space *space,
 	w->is_whole = false;
 	w->mark = (struct stackmark){ 0 };
 	w->cut_pc = w->cut_cfa = 0;
+	uint64_t n_unsupported = w->user.n_unsupported;
 	if (!userstack_walk(&w->user, space, r, memos, &u)) {
 		struct stackwalk_memo *none = NULL;
+		w->is_not_unwound = w->user.n_unsupported != n_unsupported;
 		uint32_t stack = stackwalk_sample(w, space, &none, r);
+		w->is_not_unwound = false;
 		stackwalk_memo_free(none, w->budget);
 		return stack;
 	}

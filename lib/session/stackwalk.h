@@ -66,6 +66,7 @@ struct stackwalk {
 	struct stackwalk_stats stats;
 	/* Of the last stack by CFI. */
 	bool is_whole, is_beyond;
+	bool is_not_unwound;             /* private: of a kind of code that is not */
 	struct stackmark mark;
 	uint64_t cut_pc, cut_cfa;        /* as in struct latejoin_cut; 0: not cut, or not known */
 };

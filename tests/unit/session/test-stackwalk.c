@@ -105,6 +105,45 @@ static void test_calls(void)
 		"no calls: the chain");
 }
 
+/* A sample with user registers, of 32-bit code. */
+static const char *stack_of_32_bits(uint16_t misc, const uint64_t *chain, size_t n_chain)
+{
+	static const uint64_t regs[3] = { 0x10010, 0x7000, 0 };
+	static struct engine g;
+	static char text[4096];
+	struct engine_options o = {
+		.n_events = 1, .labels = ENGINE_LABELS_DEFAULT, .follow = true, .machine = "x86_64",
+	};
+	feed_open_with(&g, &o);
+	g.targets.all = true;
+	feed_mmap(&g, 7, 0x10000, 0x1000, 0x2000, "/bin/a");
+	feed_mmap(&g, 7, 0x20000, 0x1000, 0, "/lib/b");
+	struct record r = feed_record(PERF_RECORD_SAMPLE, misc, 7, 7);
+	r.event = 0;
+	r.sample = (struct record_sample){
+		.ip = misc == PERF_RECORD_MISC_USER ? 0x10010 : KERNEL_PC(0x10), .period = 1,
+		.callchain = chain, .n_callchain = n_chain,
+		.user_regs = regs, .user_regs_mask = 1 << 8 | 1 << 7,
+		.user_abi = PERF_SAMPLE_REGS_ABI_32,
+	};
+	engine_feed(&g, &r);
+	snprintf(text, sizeof(text), "%s", only_stack(&g));
+	engine_done(&g);
+	return text;
+}
+
+static void test_32_bits(void)
+{
+	tap_str(stack_of_32_bits(PERF_RECORD_MISC_USER, NULL, 0), "[truncated];a+0x2010",
+		"code of 32 bits is not unwound, which shows");
+	tap_str(stack_of_32_bits(PERF_RECORD_MISC_KERNEL,
+				 FEED_CHAIN(PERF_CONTEXT_KERNEL, KERNEL_PC(0x10))),
+		"[truncated];k:ffffffff81000010", "in the kernel, too");
+	tap_str(stack_of_32_bits(PERF_RECORD_MISC_USER,
+				 FEED_CHAIN(PERF_CONTEXT_USER, 0x10010, 0x20021)),
+		"b+0x20;a+0x2010", "callers that the kernel has found are shown");
+}
+
 static void test_no_chain(void)
 {
 	struct engine g;
@@ -374,6 +413,7 @@ int main(void)
 {
 	test_chains();
 	test_calls();
+	test_32_bits();
 	test_no_chain();
 	test_counters();
 	test_time();
