@@ -9,7 +9,6 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/host.h"
-#include "session/latejoin.h"
 #include "session/samplelabels.h"
 #include "source/record.h"
 
@@ -47,6 +46,7 @@ static struct engine_thread *thread_new(struct engine *g)
 		return NULL;
 	budget_charge_always(&g->budget, sizeof(*own));
 	own->budget = &g->budget;
+	own->late.pool = &g->late_pool;
 	return own;
 }
 
@@ -152,15 +152,15 @@ static void join_late(struct engine *g, struct procs_thread *t, struct engine_th
 {
 	struct stackwalk *w = &g->walk;
 	const struct unwind_memo *memo = userstack_memo(&own->unwind);
+	const struct latejoin_to to = { w, &g->counts, samplelabels_marked, g };
 	struct budget *b = &g->budget;
-	if (cut->cfa && (!b->limit_bytes || b->used_bytes <= b->limit_bytes / 2)) {
-		budget_release(b, latejoin_bytes(&own->late));
-		latejoin_note(&own->late, cut);
-		budget_charge_always(b, latejoin_bytes(&own->late));
-	} else if (own->late.n && w->is_whole && memo->n && memo->is_whole) {
-		latejoin_complete(&own->late, w, &t->process->space, memo, r->time_ns, &g->counts,
-				  samplelabels_marked, g);
-	}
+	size_t before = latejoin_bytes(&own->late);
+	if (cut->cfa && (!b->limit_bytes || b->used_bytes <= b->limit_bytes / 2))
+		latejoin_note(&own->late, cut, w->cut_frame, w->n_cut_frames, &to);
+	else if (own->late.n && w->is_whole && memo->n && memo->is_whole)
+		latejoin_complete(&own->late, &t->process->space, memo, r->time_ns, &to);
+	budget_release(b, before);
+	budget_charge_always(b, latejoin_bytes(&own->late));
 }
 
 static uint32_t stack_by_fp(struct engine *g, struct procs_thread *t, struct engine_thread *own,
@@ -300,7 +300,7 @@ static void feed_sample(struct engine *g, const struct record *r)
 		.time_ns = r->time_ns, .value = value, .pc = g->walk.cut_pc,
 		.cfa = g->walk.cut_cfa, .event = r->event, .stack = stack, .labels = labels,
 		.plain_labels = plain, .mark = g->walk.mark,
-		.is_beyond = g->walk.is_beyond,
+		.is_beyond = g->walk.is_beyond, .space = userstack_serial(&t->process->space),
 	};
 	if (own && is_cfi)
 		join_late(g, t, own, r, &cut);

@@ -23,6 +23,7 @@
 #include "session/forget.h"
 #include "session/gaps.h"
 #include "session/jit.h"
+#include "session/latejoin.h"
 #include "session/pauses.h"
 #include "session/remap.h"
 #include "session/samplelabels.h"
@@ -109,6 +110,7 @@ struct engine {
 	struct pauses pauses;
 	VEC(uint64_t) last_count;    /* per CPU and event, of those weighed by their counter */
 	struct remap remap;
+	struct latejoin_pool late_pool;
 	uint32_t n_compactions;      /* how often frames got new ids */
 	struct compact_sizes compacted, compacted_names; /* after compact_run; and either */
 	struct forget forget;

@@ -465,6 +465,8 @@ uint32_t stackwalk_sample_cfi(struct stackwalk *w, struct procs_space *space,
 		stackmark_of(&u, &w->mark);
 	w->cut_cfa = whole ? 0 : u.cut_cfa;
 	w->cut_pc = last->pc - !(last->flags & UNWIND_FRAME_EXACT);
+	w->cut_frame = u.frame;
+	w->n_cut_frames = go->n ? 0 : u.n;
 	w->stats.n_truncated += !whole && w->is_beyond;
 	w->stats.n_cut += !whole && !w->is_beyond;
 

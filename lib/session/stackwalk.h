@@ -69,6 +69,8 @@ struct stackwalk {
 	bool is_not_unwound;             /* private: of a kind of code that is not */
 	struct stackmark mark;
 	uint64_t cut_pc, cut_cfa;        /* as in struct latejoin_cut; 0: not cut, or not known */
+	const struct unwind_frame *cut_frame; /* its frames, innermost first, until the next one */
+	uint32_t n_cut_frames;
 };
 
 /* The tables are borrowed; machine as uname -m says, of the machine that was recorded; host and

@@ -60,7 +60,7 @@ static struct cfi *cfi_of(struct userstack *u, const struct dso *d)
 	return m->cfi;
 }
 
-static uint64_t serial_of(const struct procs_space *space)
+uint64_t userstack_serial(const struct procs_space *space)
 {
 	return (uint64_t)space->serial << 32 | space->n_changes;
 }
@@ -69,7 +69,7 @@ static uint64_t serial_of(const struct procs_space *space)
  * few processes. */
 static bool runs_java(struct userstack *u, const struct procs_space *space)
 {
-	uint64_t serial = serial_of(space);
+	uint64_t serial = userstack_serial(space);
 	if (u->java_serial == serial)
 		return u->is_java;
 	u->java_serial = serial;
@@ -392,7 +392,7 @@ int64_t userstack_caller(struct userstack *u, struct procs_space *space,
 			 const struct unwind_memo *memo, uint64_t pc, uint64_t cfa)
 {
 	struct lookup lookup = { .u = u, .space = space };
-	if (memo->space != serial_of(space))
+	if (memo->space != userstack_serial(space))
 		return -1;
 	return unwind_memo_caller(memo, find_module, &lookup, pc, cfa);
 }
@@ -434,7 +434,7 @@ bool userstack_walk(struct userstack *u, struct procs_space *space, const struct
 		return false;
 	struct unwind_input in = {
 		.regs = &regs, .stack = s->user_stack, .n_stack_bytes = s->n_user_stack_bytes,
-		.ctx = &lookup, .space = serial_of(space),
+		.ctx = &lookup, .space = userstack_serial(space),
 	};
 	struct walk k = { .u = u, .lookup = &lookup, .r = r, .in = &in, .memos = memos };
 	k.is_gone = !in.n_stack_bytes && is_in_exec(&lookup, regs.r[cfi_reg_pc(u->arch)]);

@@ -106,6 +106,9 @@ struct unwind_memo *userstack_memo(struct userstack_memos *m);
 bool userstack_walk(struct userstack *u, struct procs_space *space, const struct record *r,
 		    struct userstack_memos *memos, struct unwind_result *ret);
 
+/* Of the address space as it is now: another number after every change. */
+uint64_t userstack_serial(const struct procs_space *space);
+
 /* As unwind_memo_caller, for a memo of that address space as it is now; else -1. */
 int64_t userstack_caller(struct userstack *u, struct procs_space *space,
 			 const struct unwind_memo *memo, uint64_t pc, uint64_t cfa);
