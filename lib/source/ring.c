@@ -162,11 +162,11 @@ static const void *skip_rest(struct ring *r)
 
 /*
  * Another CPU wrote the records, so each line of theirs is a wait.  While one record is worked on,
- * what is read first of the next one is on its way: its head, its registers and the inner end of
- * its copy of the stack, and how long that is, which stands at its end if it is as long as this
- * one.  More than that is brought in vain where the stacks are as they were a moment ago.
+ * what the next one is decoded by is on its way: its head with the registers, and how long its copy
+ * of the stack is, which stands at its end if it is as long as this one.  Tried and rejected: the
+ * inner end of the copy, too; most records may be of processes that nobody asked for.
  */
-#define AHEAD_BYTES 2048u
+#define AHEAD_BYTES 320u
 #define LINE_BYTES 64u
 
 static inline void ask_ahead(const struct ring *r, size_t n_bytes)
