@@ -2,6 +2,7 @@
 
 #include "symbolize/cfi.h"
 #include "tests/unit/symbolize/cfibuild.h"
+#include "tests/unit/msan.h"
 #include "tests/unit/tap.h"
 
 #include <elf.h>
@@ -448,6 +449,7 @@ static int make_file(bool with_phdr, bool compress_debug, size_t cut)
 		Elf64_Chdr ch = { .ch_type = ELFCOMPRESS_ZLIB, .ch_size = d.n, .ch_addralign = 8 };
 		uLongf n = sizeof(packed);
 		compress(packed, &n, d.v, d.n);
+		MSAN_WRITTEN(packed, sizeof(packed));
 		memcpy(file + 0x1000, &ch, sizeof(ch));
 		memcpy(file + 0x1000 + sizeof(ch), packed, n);
 		n_debug = sizeof(ch) + n;

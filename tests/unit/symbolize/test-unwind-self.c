@@ -6,6 +6,7 @@
 
 #include "symbolize/cfi.h"
 #include "symbolize/unwind.h"
+#include "tests/unit/msan.h"
 #include "tests/unit/tap.h"
 
 #include <alloca.h>
@@ -109,6 +110,7 @@ static void __attribute__((noinline, no_sanitize("address"))) copy_stack(uint64_
 	const volatile uint8_t *p = (const uint8_t *)from;
 	for (size_t i = 0; i < n; i++)
 		copy[i] = p[i];
+	MSAN_WRITTEN(copy, n); /* what no function has written is there as well */
 }
 
 static size_t n_copy_max = sizeof(copy);
@@ -134,6 +136,7 @@ static void __attribute__((noinline)) snap(struct unwind_memo *m)
 			 : : "r"(p) : "x9", "x10", "memory");
 	regs.valid = 0x1fff80000ull | 1ull << 31 | 1ull << 32;
 #endif
+	MSAN_WRITTEN(&regs, sizeof(regs));
 	size_t n = stack_bytes(p[cfi_reg_sp(ARCH)]);
 	if (n > n_copy_max)
 		n = n_copy_max;
