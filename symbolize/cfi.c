@@ -323,7 +323,11 @@ static void rule_of_fde(struct cfi *c, uint64_t vaddr, const struct cfi_fde *fde
 			bool is_debug, struct cfi_rule *ret)
 {
 	struct cfi_row row;
-	if (!cfi_run_row(is_debug ? &c->debug_frames : &c->eh_frames, fde, vaddr, &row))
+	bool is_row = cfi_run_row(is_debug ? &c->debug_frames : &c->eh_frames, fde, vaddr, &row);
+	c->n_bytes_run += is_row ? row.n_bytes_run :
+		(uint64_t)(fde->cie.program_end - fde->cie.program) +
+		(uint64_t)(fde->program_end - fde->program);
+	if (!is_row)
 		ret->kind = CFI_BAD;
 	else if (row.reg[row.ra_reg].how == CFI_HOW_UNDEFINED)
 		ret->kind = CFI_ROOT;

@@ -70,6 +70,7 @@ struct cfi {
 	const struct dso *dso;          /* of cfi_set_debug; NULL */
 	const struct symdebug_place *debug_place;
 	uint64_t n_searches, n_bad;     /* of cfi_rule_at: all; entries found malformed */
+	uint64_t n_bytes_run;           /* and of programs, for who counts work */
 };
 
 /* Opens the CFI of an ELF file.  fd is borrowed and stays open until cfi_close.  A few small

@@ -348,7 +348,8 @@ void unwind_code_amend(struct unwind_walk *w, const struct unwind_module *m, str
 	uint32_t off;
 	bool is_debug;
 	uint8_t b[CODE_BEFORE_BYTES + CODE_BEHIND_BYTES];
-	if (w->arch != CFI_ARM64 || !(f->flags & UNWIND_FRAME_EXACT) || rule->kind != CFI_PLAIN ||
+	/* Go's tables hold everywhere */
+	if (w->arch != CFI_ARM64 || !(f->flags & UNWIND_FRAME_EXACT) || m->cfi->go ||
 	    cfi_find_fde(m->cfi, f->pc - m->bias, &fde, &off, &is_debug) != CFI_UNUSUAL)
 		return;
 	uint64_t n_since = f->pc - m->bias - fde.start;

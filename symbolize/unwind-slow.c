@@ -18,9 +18,6 @@
 /* Rules run for one stack.  A real stack needs a few; beyond that a register is unknown. */
 #define SLOW_EVALS_MAX 256u
 
-/* CFA program run for one stack: a thousand realigned frames take some 100 KB. */
-#define SLOW_PROGRAM_BYTES_MAX (1u << 20)
-
 /* How far inwards a register is sought. */
 #define SLOW_BACK_MAX 64u
 
@@ -111,7 +108,7 @@ static enum cfi_eval slow_sigcontext(struct slow_at *s, unsigned int reg, uint64
 static bool slow_is_too_much(struct unwind_walk *w, const struct cfi_row *row)
 {
 	w->n_program_bytes += row->n_bytes_run;
-	return w->n_program_bytes > SLOW_PROGRAM_BYTES_MAX;
+	return w->n_program_bytes > UNWIND_PROGRAM_BYTES_MAX;
 }
 
 /* The rules of frame i; NONE where its module has no CFI. */
@@ -281,7 +278,7 @@ static uint64_t slow_pushed(struct unwind_walk *w, bool *ret_is_own)
 	uint64_t word, ra, found = 0;
 	*ret_is_own = false;
 	w->n_program_bytes += (uint32_t)(f->fp - f->sp);
-	if (w->n_program_bytes > SLOW_PROGRAM_BYTES_MAX)
+	if (w->n_program_bytes > UNWIND_PROGRAM_BYTES_MAX)
 		return 0;
 	for (uint64_t n = (f->fp - f->sp) / 8; n-- > 0 && !*ret_is_own;) {
 		uint64_t at = f->sp + 8 * n;

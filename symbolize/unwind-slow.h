@@ -34,6 +34,9 @@ struct unwind_walk {
 /* Arguments of one call: Java has 255 words of them at most. */
 #define UNWIND_ARGS_BYTES_MAX 2048u
 
+/* CFA program run for one stack: a thousand realigned frames take some 100 KB. */
+#define UNWIND_PROGRAM_BYTES_MAX (1u << 20)
+
 /* What became of a step. */
 enum unwind_step {
 	UNWIND_STEP_DONE = -1,          /* frame[n] is filled, n is not counted up yet */

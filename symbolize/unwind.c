@@ -72,6 +72,21 @@ static bool cache_init(struct unwind_cache *c, uint32_t n)
 	return true;
 }
 
+/* Searches the CFI.  Programs that no compiler would write are not run without end for one stack:
+ * what they say is known for the next one. */
+static struct cfi_rule unwind_search(struct unwind_walk *w, const struct unwind_module *m,
+				     uint64_t vaddr, bool *ret_is_too_much)
+{
+	struct cfi_rule rule;
+	uint64_t before = m->cfi->n_bytes_run;
+	cfi_rule_at(m->cfi, vaddr, &rule);
+	if (rule.kind == CFI_PLAIN)
+		unwind_code_amend(w, m, &rule);
+	w->n_program_bytes += (uint32_t)(m->cfi->n_bytes_run - before);
+	*ret_is_too_much = w->n_program_bytes > UNWIND_PROGRAM_BYTES_MAX;
+	return rule;
+}
+
 /* Finds the rule for lookup address at, in the second cache or in the CFI.  Kind CFI_EMPTY when
  * nothing is mapped there; that is not kept, since a mapping may come late. */
 static struct cfi_rule __attribute__((noinline))
@@ -79,7 +94,7 @@ unwind_miss(struct unwind *u, struct unwind_walk *w, uint64_t at, uint64_t key)
 {
 	struct cfi_rule rule = { .kind = CFI_NONE };
 	struct unwind_module m;
-	bool is_final = true;
+	bool is_final = true, is_too_much = false;
 	u->stats.n_misses++;
 	if (!u->o.find_module(w->in->ctx, at, &m))
 		return (struct cfi_rule){ .kind = CFI_EMPTY };
@@ -90,9 +105,7 @@ unwind_miss(struct unwind *u, struct unwind_walk *w, uint64_t at, uint64_t key)
 			rule = f->rule;
 		} else {
 			u->stats.n_searches++;
-			cfi_rule_at(m.cfi, at - m.bias, &rule);
-			if (rule.kind == CFI_PLAIN)
-				unwind_code_amend(w, &m, &rule);
+			rule = unwind_search(w, &m, at - m.bias, &is_too_much);
 		}
 		if (rule.kind == CFI_NONE && (!f || rule.flags & CFI_FLAG_OPEN)) {
 			rule = unwind_code_rule(w, &m, &is_final);
@@ -100,6 +113,8 @@ unwind_miss(struct unwind *u, struct unwind_walk *w, uint64_t at, uint64_t key)
 		}
 		if (!f || (is_final && f->rule.flags & CFI_FLAG_OPEN))
 			unwind_cache_put(&u->by_file, file_key, rule);
+		if (is_too_much)
+			return (struct cfi_rule){ .kind = CFI_BAD };
 		if (!is_final)
 			return rule;
 	} else {

@@ -1,8 +1,8 @@
 #ifndef CPROF_TESTS_UNIT_MSAN_H
 #define CPROF_TESTS_UNIT_MSAN_H
 
-/* MSAN_WRITTEN(p, n): MemorySanitizer has not seen how these n bytes were written, by a library that
- * was not compiled for it or by assembly. */
+/* MSAN_WRITTEN(p, n): MemorySanitizer has not seen how these n bytes were written, by a library
+ * that was not compiled for it or by assembly. */
 
 #ifdef __has_feature
 #if __has_feature(memory_sanitizer)
