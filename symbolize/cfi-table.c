@@ -1,10 +1,9 @@
 /*
  * Binary search over the whole table of .eh_frame_hdr touches a dozen lines of memory that nothing
  * else uses, and each of them is waited for.  The entries that the first steps look at are always
- * the same few thousand: their starts are kept, in the order of the steps (root, its two halves,
- * their halves), in an array that stays in the processor's cache.  Only the last steps look at the
- * table itself, within four lines.  The array is filled as searches come by, so that nothing is
- * read in advance.
+ * the same few thousand: their starts are kept in an array, as a tree whose nodes are a line each
+ * and hold what four steps may look at.  Only the last steps look at the table itself.  The array
+ * is filled as searches come by, so that nothing is read in advance.
  */
 
 #include "symbolize/cfi-table.h"
@@ -16,8 +15,16 @@
 
 #define ENTRY_BYTES 8u
 
-/* What the steps in the array leave to the table, entries. */
-#define LEFT 32u
+/* Steps by a line of the array, and what they may look at: words 1 to 15 of 16. */
+#define LINE_STEPS 4u
+#define LINE 16u
+
+/* No more lines than those of three levels: 17 KB.  A level is worth it for so many entries. */
+#define LEVELS_MAX 3u
+#define LEAST 16u
+
+/* Entries that the last steps may look at. */
+#define AHEAD 64u
 
 /* A start that was not looked at yet.  If one is that, it is read each time. */
 #define UNKNOWN INT32_MIN
@@ -33,9 +40,18 @@ void cfi_table_done(struct cfi_table *t)
 	t->kept = NULL;
 }
 
+/* Words of all lines: of one, 16, 256 on their levels. */
+static size_t table_n_kept(const struct cfi_table *t)
+{
+	size_t n = 0;
+	for (unsigned int k = 0; k < t->n_levels; k++)
+		n = n * LINE + 1;
+	return n * LINE;
+}
+
 size_t cfi_table_bytes_held(const struct cfi_table *t)
 {
-	return t->kept ? t->n_kept * sizeof(*t->kept) : 0;
+	return t->kept ? table_n_kept(t) * sizeof(*t->kept) : 0;
 }
 
 static int32_t table_number(const uint8_t *p)
@@ -53,17 +69,19 @@ static const uint8_t *table_entry(const struct cfi_table *t, uint64_t i, uint64_
 
 static bool table_make_kept(struct cfi_table *t)
 {
-	for (t->n_kept = 1; t->n_kept < t->n / LEFT;)
-		t->n_kept *= 2;
-	t->kept = calloc(t->n_kept, sizeof(*t->kept));
-	for (uint64_t i = 0; t->kept && i < t->n_kept; i++)
+	t->n_levels = 1;
+	for (uint64_t n = t->n / LEAST / LINE; n >= LINE && t->n_levels < LEVELS_MAX; n /= LINE)
+		t->n_levels++;
+	size_t n = table_n_kept(t);
+	t->kept = aligned_alloc(LINE * sizeof(*t->kept), n * sizeof(*t->kept));
+	for (size_t i = 0; t->kept && i < n; i++)
 		t->kept[i] = UNKNOWN;
 	return t->kept;
 }
 
 /* What is sought lies in [lo, hi). */
 struct range {
-	uint64_t lo, hi, node;
+	uint64_t lo, hi;
 };
 
 /* The half of r behind its middle, mid, or before it: without a branch, for none would be
@@ -72,30 +90,50 @@ static inline struct range table_half(struct range r, uint64_t mid, bool is_behi
 {
 	uint64_t mask = -(uint64_t)is_behind;
 	return (struct range){ .lo = r.lo + ((mid + 1 - r.lo) & mask),
-		.hi = r.hi - ((r.hi - mid) & ~mask), .node = 2 * r.node + is_behind };
+		.hi = r.hi - ((r.hi - mid) & ~mask) };
+}
+
+/* The steps by one line of the array; *ret_next is which of its LINE next ones follows. */
+static bool table_by_line(const struct cfi_table *t, int32_t *line, int64_t x, struct range *r,
+			  uint64_t *ret_next)
+{
+	uint64_t word = 1;
+	for (unsigned int k = 0; k < LINE_STEPS && r->lo < r->hi; k++) {
+		uint64_t mid = r->lo + (r->hi - r->lo) / 2;
+		if (__builtin_expect(line[word] == UNKNOWN, 0)) {
+			const uint8_t *p = table_entry(t, mid, 1);
+			if (!p)
+				return false;
+			line[word] = table_number(p);
+		}
+		bool is_behind = line[word] <= x;
+		*r = table_half(*r, mid, is_behind);
+		word = 2 * word + is_behind;
+	}
+	*ret_next = word - LINE;
+	return true;
 }
 
 bool cfi_table_search(struct cfi_table *t, uint64_t vaddr, uint64_t *ret_fde)
 {
 	int64_t x = (int64_t)(vaddr - t->hdr->vaddr);
-	struct range r = { .hi = t->n, .node = 1 };
+	struct range r = { .hi = t->n };
+	uint64_t line = 0, next;
 	const uint8_t *p;
 	if (!t->kept && !table_make_kept(t))
 		return false;
-	while (r.node < t->n_kept && r.lo < r.hi) {
-		uint64_t mid = r.lo + (r.hi - r.lo) / 2;
-		if (__builtin_expect(t->kept[r.node] == UNKNOWN, 0)) {
-			p = table_entry(t, mid, 1);
-			if (!p)
-				return false;
-			t->kept[r.node] = table_number(p);
-		}
-		r = table_half(r, mid, t->kept[r.node] <= x);
+	for (unsigned int k = 0; k < t->n_levels && r.lo < r.hi; k++) {
+		if (!table_by_line(t, t->kept + line * LINE, x, &r, &next))
+			return false;
+		line = line * LINE + 1 + next;
 	}
 	uint64_t from = r.lo;
 	p = table_entry(t, from, r.hi - from);
 	if (!p)
 		return false;
+	/* few lines, for which one wait is enough */
+	for (uint64_t i = 0; i < r.hi - from && i < AHEAD; i += LINE / 2)
+		__builtin_prefetch(p + i * ENTRY_BYTES);
 	while (r.lo < r.hi) {
 		uint64_t mid = r.lo + (r.hi - r.lo) / 2;
 		r = table_half(r, mid, table_number(p + (mid - from) * ENTRY_BYTES) <= x);

@@ -16,7 +16,7 @@ struct cfi_table {
 	struct cfi_section *hdr;        /* borrowed */
 	uint64_t off, n;                /* of the table in hdr; entries, which all lie in it */
 	int32_t *kept;                  /* private: starts of some entries; NULL: not asked yet */
-	uint64_t n_kept;                /* private */
+	unsigned int n_levels;          /* private */
 };
 
 /* Reads nothing yet. */

@@ -233,7 +233,7 @@ static bool rule_fold(enum cfi_arch arch, uint64_t vaddr, const struct cfi_row *
 	if (row->is_signal || row->reg[sp].how > CFI_HOW_SAME)
 		return false;
 	/* only what goes to the handlers of exceptions saves these: see unwind-slow.c */
-	if (cfi_run_is_eh_return(row))
+	if (row->reg[0].how == CFI_HOW_OFFSET && row->reg[1].how == CFI_HOW_OFFSET)
 		return false;
 	if (row->cfa.how == CFI_HOW_VAL_EXPR) {
 		if (!rule_fold_cfa(arch, vaddr, &row->cfa, &cfa_off))
@@ -347,6 +347,10 @@ void cfi_rule_at(struct cfi *c, uint64_t vaddr, struct cfi_rule *ret)
 	uint32_t fde_off = 0;
 	bool is_debug, is_found = find_off(c, vaddr, &off);
 	c->n_searches++;
+	if (is_found && off < c->eh.n_bytes) {
+		__builtin_prefetch(c->eh.base + off);
+		__builtin_prefetch(c->eh.base + off + 32);
+	}
 	if (is_found && last_get(c, off, vaddr, ret))
 		return;
 	*ret = (struct cfi_rule){ .kind = (uint8_t)find_from(c, vaddr, is_found, off, &fde,

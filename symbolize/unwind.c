@@ -275,11 +275,11 @@ static inline void __attribute__((always_inline)) unwind_ahead(const struct unwi
 		__builtin_prefetch(in->stack + i);
 }
 
-/* More of it, where the last stacks were walked far. */
+/* More of it: all that the last stacks were walked through, if they were walked far. */
 static inline void __attribute__((always_inline))
 unwind_ahead_far(const struct unwind_walk *w, const struct unwind_memo *m, uint32_t n_memo)
 {
-	uint64_t n = m->n_walked_bytes;
+	uint64_t n = m->n_walked_bytes >= AHEAD_FAR_BYTES ? m->n_walked_bytes : AHEAD_BYTES;
 	for (uint64_t i = AHEAD_BYTES; i < n && i < w->n_copy; i += 64)
 		__builtin_prefetch(w->in->stack + i);
 	/* what is further out is likely to be as it was */
@@ -342,7 +342,7 @@ void unwind_stack(struct unwind *u, const struct unwind_input *in, struct unwind
 	struct unwind_sync s = { .m = memo ? memo->frame : NULL, .k = (int64_t)n_memo - 1,
 		.is_whole = n_memo && memo->is_whole };
 
-	if (n_memo && memo->n_walked_bytes >= AHEAD_FAR_BYTES)
+	if (n_memo)
 		unwind_ahead_far(&w, memo, n_memo);
 	ret->end = unwind_run(u, &w, &s, n_memo);
 	if (ret->end != UNWIND_ROOT && ((w.n == 1 && unwind_code_is_start(&w)) ||
