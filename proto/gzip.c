@@ -1,9 +1,6 @@
 /*
  * zlib counts in unsigned int, so input longer than that goes through in pieces.
  * windowBits 15 + 16 asks zlib for a gzip header and trailer.
- *
- * Level 1, which profiles are written with, is pack.c: zlib took a tenth of all CPU time that a
- * recording cost.
  */
 
 #include "proto/gzip.h"
@@ -12,7 +9,6 @@
 #include "base/err.h"
 
 #include <assert.h>
-#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -20,21 +16,12 @@
 #define PIECE_BYTES (1u << 30)
 #define GZIP_WINDOW (15 + 16)
 #define MEM_LEVEL 8
-#define PACK_LEVEL 1
 
 int gzip_open(struct gzip *g, int (*write)(void *ctx, const void *data, size_t n_bytes),
 	      void *ctx, int level)
 {
 	assert(level >= 0 && level <= 9);
-	struct gzip fresh = { .write = write, .ctx = ctx };
-	if (level == PACK_LEVEL) {
-		fresh.is_packed = true;
-		int r = pack_open(&fresh.pack, write, ctx);
-		if (r == 0)
-			*g = fresh;
-		return r;
-	}
-	fresh.out = malloc(OUT_BYTES);
+	struct gzip fresh = { .write = write, .ctx = ctx, .out = malloc(OUT_BYTES) };
 	if (!fresh.out)
 		return -ENOMEM;
 	*g = fresh;
@@ -47,32 +34,6 @@ int gzip_open(struct gzip *g, int (*write)(void *ctx, const void *data, size_t n
 	g->z.next_out = g->out;
 	g->z.avail_out = OUT_BYTES;
 	return 0;
-}
-
-/* Header and trailer around what pack.c writes. */
-static int begin_packed(struct gzip *g)
-{
-	/* deflate; no name, no time; fastest; Unix */
-	static const uint8_t header[10] = { 0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 3 };
-	g->is_begun = true;
-	return g->write(g->ctx, header, sizeof(header));
-}
-
-static int write_packed(struct gzip *g, const uint8_t *data, size_t n_bytes)
-{
-	int r = g->is_begun ? 0 : begin_packed(g);
-	g->crc = (uint32_t)crc32_z(g->crc, data, n_bytes);
-	g->n_bytes += (uint32_t)n_bytes;
-	return r < 0 ? r : pack_write(&g->pack, data, n_bytes);
-}
-
-static int finish_packed(struct gzip *g)
-{
-	uint32_t trailer[2] = { htole32(g->crc), htole32(g->n_bytes) };
-	int r = g->is_begun ? 0 : begin_packed(g);
-	if (r == 0)
-		r = pack_finish(&g->pack);
-	return r < 0 ? r : g->write(g->ctx, trailer, sizeof(trailer));
 }
 
 static int hand_on(struct gzip *g)
@@ -100,8 +61,6 @@ static int run(struct gzip *g, int flush)
 int gzip_write(struct gzip *g, const void *data, size_t n_bytes)
 {
 	const uint8_t *p = data;
-	if (g->is_packed)
-		return write_packed(g, data, n_bytes);
 	while (n_bytes > 0) {
 		size_t piece = n_bytes < PIECE_BYTES ? n_bytes : PIECE_BYTES;
 		g->z.next_in = (Bytef *)p;
@@ -117,8 +76,6 @@ int gzip_write(struct gzip *g, const void *data, size_t n_bytes)
 
 int gzip_finish(struct gzip *g)
 {
-	if (g->is_packed)
-		return finish_packed(g);
 	g->z.next_in = NULL;
 	g->z.avail_in = 0;
 	int r = run(g, Z_FINISH);
@@ -130,7 +87,6 @@ void gzip_close(struct gzip *g)
 	if (g->out)
 		deflateEnd(&g->z);
 	free(g->out);
-	pack_close(&g->pack);
 	*g = (struct gzip){ 0 };
 }
 

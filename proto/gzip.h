@@ -1,30 +1,23 @@
 #ifndef CPROF_PROTO_GZIP_H
 #define CPROF_PROTO_GZIP_H
 
-/* gzip (RFC 1952) over zlib, or over pack.h at level 1: a streaming writer, and a bounded reader of
- * whole buffers. */
+/* gzip (RFC 1952) over zlib: a streaming writer, and a bounded reader of whole buffers. */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <zlib.h>
 
-#include "proto/pack.h"
-
 struct err;
 
 struct gzip {
-	struct pack pack;
-	bool is_packed;        /* pack is used, not z and out */
-	bool is_begun;         /* its header is written */
-	uint32_t crc, n_bytes; /* of what was packed, modulo 1 << 32 */
 	z_stream z;
-	uint8_t *out;          /* compressed bytes that were not handed on yet */
+	uint8_t *out;  /* compressed bytes that were not handed on yet */
 	int (*write)(void *ctx, const void *data, size_t n_bytes);
 	void *ctx;
 };
 
-/* level: 0..9, as zlib has them.  `write` gets the packed bytes in large pieces and returns 0 or
+/* level: zlib 0..9.  `write` gets the compressed bytes in large pieces and returns 0 or
  * -errno.  0 or -ENOMEM; on failure there is nothing to close. */
 int gzip_open(struct gzip *g, int (*write)(void *ctx, const void *data, size_t n_bytes),
 	      void *ctx, int level);
