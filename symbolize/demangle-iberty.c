@@ -77,6 +77,12 @@ static char *drop_parameters(char *name)
 	return name;
 }
 
+/* Can that be Rust's: the new mangling, or the hash at the end of the legacy one? */
+static bool may_be_rust(const char *linkage)
+{
+	return strncmp(linkage, "_ZN", 3) != 0 || strstr(linkage, "17h");
+}
+
 /* Thunks (Itanium C++ ABI 5.1.4.2): here libiberty writes the target's parameters all the same. */
 static bool is_thunk(const char *linkage)
 {
@@ -90,7 +96,7 @@ char *demangle_name(const char *linkage)
 	if (linkage[1] == 'D')
 		return drop_parameters(dlang_demangle(linkage, DMGL_NO_OPTS));
 	struct output o = {0};
-	if (run(rust_demangle_callback, linkage, DMGL_NO_OPTS, &o))
+	if (may_be_rust(linkage) && run(rust_demangle_callback, linkage, DMGL_NO_OPTS, &o))
 		return o.text;
 	if (run(cplus_demangle_v3_callback, linkage, DMGL_NO_OPTS, &o))
 		return is_thunk(linkage) ? drop_parameters(o.text) : o.text;
@@ -106,7 +112,7 @@ char *demangle_full(const char *linkage)
 		return dlang_demangle(linkage, DMGL_PARAMS);
 	struct output o = {0};
 	int flags = DMGL_PARAMS | DMGL_ANSI | DMGL_VERBOSE;
-	if (run(rust_demangle_callback, linkage, flags, &o) ||
+	if ((may_be_rust(linkage) && run(rust_demangle_callback, linkage, flags, &o)) ||
 	    run(cplus_demangle_v3_callback, linkage, flags, &o))
 		return o.text;
 	free(o.text);

@@ -26,6 +26,10 @@ bool symbolizer_find_start(struct symbolizer_batch *b, uint64_t vaddr, uint64_t 
 	uint32_t off;
 	bool is_debug;
 	const struct dso *d = b->d;
+	if (vaddr - b->found.start < b->found.n_bytes) {
+		*ret = b->found.start;
+		return true;
+	}
 	if (!b->cfi_tried) {
 		b->cfi_tried = true;
 		if (d->image ? cfi_open_image(d->image, d->n_image_bytes, &b->cfi)
@@ -35,7 +39,8 @@ bool symbolizer_find_start(struct symbolizer_batch *b, uint64_t vaddr, uint64_t 
 	if (!b->cfi || cfi_find_fde(b->cfi, vaddr, &fde, &off, &is_debug) != CFI_UNUSUAL ||
 	    fde.start > vaddr)
 		return false;
-	*ret = fde.start;
+	b->found.start = *ret = fde.start;
+	b->found.n_bytes = fde.n_bytes;
 	return true;
 }
 

@@ -21,6 +21,9 @@ struct symbolizer_batch {
 	struct symbolizer_has has;
 	struct cfi *cfi;            /* where functions begin, for what has no name; may be NULL */
 	bool cfi_tried;
+	struct {
+		uint64_t start, n_bytes;
+	} found;                    /* the function that was last found there */
 	uint32_t *demangled;        /* by linkage id: name id, 0 when not yet known */
 	size_t n_demangled;
 	struct {

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Strings are packed into blocks that are never moved, so pointers to them hold. */
+/* Strings are packed into blocks that are never moved, so pointers to them hold.  Slots have the
+ * hashes, so that neither growing nor passing by touches strings. */
 struct strtab_block {
 	struct strtab_block *next;
 	size_t used, size;
@@ -74,13 +75,12 @@ static const char *store(struct strtab *t, const char *s, size_t n)
 	return p;
 }
 
-static void place(const struct strtab *t, uint32_t *slot, uint32_t n_slots, uint32_t id)
+static void place(struct strtab_slot *slot, uint32_t n_slots, uint32_t hash, uint32_t id)
 {
-	const char *s = t->str[id];
-	uint32_t i = (uint32_t)hash_bytes(s, strlen(s)) & (n_slots - 1);
-	while (slot[i])
+	uint32_t i = hash & (n_slots - 1);
+	while (slot[i].id)
 		i = (i + 1) & (n_slots - 1);
-	slot[i] = id + 1;
+	slot[i] = (struct strtab_slot){ hash, id };
 }
 
 static int grow(struct strtab *t)
@@ -94,11 +94,12 @@ static int grow(struct strtab *t)
 		t->cap *= 2;
 	}
 	if (t->n * 2 >= t->n_slots) {
-		uint32_t *slot = calloc(t->n_slots * 2, sizeof(*slot));
+		struct strtab_slot *slot = calloc(t->n_slots * 2, sizeof(*slot));
 		if (!slot)
 			return -ENOMEM;
-		for (uint32_t id = 1; id < t->n; id++)
-			place(t, slot, t->n_slots * 2, id);
+		for (uint32_t i = 0; i < t->n_slots; i++)
+			if (t->slot[i].id)
+				place(slot, t->n_slots * 2, t->slot[i].hash, t->slot[i].id);
 		free(t->slot);
 		t->slot = slot;
 		charge(t, t->n_slots * sizeof(*slot));
@@ -107,25 +108,29 @@ static int grow(struct strtab *t)
 	return 0;
 }
 
-uint32_t strtab_find(const struct strtab *t, const char *s, size_t n)
+static uint32_t find(const struct strtab *t, const char *s, size_t n, uint32_t hash)
 {
-	n = strnlen(s, n);
-	if (n == 0)
-		return 0;
-	uint32_t i = (uint32_t)hash_bytes(s, n) & (t->n_slots - 1);
-	for (; t->slot[i]; i = (i + 1) & (t->n_slots - 1)) {
-		const char *have = t->str[t->slot[i] - 1];
-		if (strncmp(have, s, n) == 0 && have[n] == '\0')
-			return t->slot[i] - 1;
+	for (uint32_t i = hash & (t->n_slots - 1); t->slot[i].id; i = (i + 1) & (t->n_slots - 1)) {
+		const char *have = t->str[t->slot[i].id];
+		if (t->slot[i].hash == hash && strncmp(have, s, n) == 0 && have[n] == '\0')
+			return t->slot[i].id;
 	}
 	return 0;
 }
 
-uint32_t strtab_add(struct strtab *t, const char *s, size_t n)
+uint32_t strtab_find(const struct strtab *t, const char *s, size_t n)
 {
 	n = strnlen(s, n);
-	uint32_t known = strtab_find(t, s, n);
-	if (known || n == 0)
+	return n ? find(t, s, n, (uint32_t)hash_bytes(s, n)) : 0;
+}
+
+/* s has no NUL among its n bytes. */
+static uint32_t add(struct strtab *t, const char *s, size_t n)
+{
+	if (n == 0)
+		return 0;
+	uint32_t hash = (uint32_t)hash_bytes(s, n), known = find(t, s, n, hash);
+	if (known)
 		return known;
 	if (grow(t) < 0)
 		return 0;
@@ -134,13 +139,18 @@ uint32_t strtab_add(struct strtab *t, const char *s, size_t n)
 		return 0;
 	uint32_t id = t->n++;
 	t->str[id] = p;
-	place(t, t->slot, t->n_slots, id);
+	place(t->slot, t->n_slots, hash, id);
 	return id;
+}
+
+uint32_t strtab_add(struct strtab *t, const char *s, size_t n)
+{
+	return add(t, s, strnlen(s, n));
 }
 
 uint32_t strtab_add_cstr(struct strtab *t, const char *s)
 {
-	return strtab_add(t, s, strlen(s));
+	return add(t, s, strlen(s));
 }
 
 const char *strtab_get(const struct strtab *t, uint32_t id)

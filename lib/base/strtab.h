@@ -12,11 +12,15 @@
 
 struct budget;
 
+struct strtab_slot {
+	uint32_t hash, id;          /* of the string; id 0: free */
+};
+
 struct strtab {
 	struct budget *budget;      /* charged always: strings are few; may be NULL */
 	const char **str;           /* by id, NUL-terminated */
 	uint32_t n, cap;
-	uint32_t *slot;             /* open addressing: id + 1, 0 when free */
+	struct strtab_slot *slot;   /* open addressing */
 	uint32_t n_slots;
 	struct strtab_block *block; /* storage, newest first */
 };

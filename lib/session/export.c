@@ -2,6 +2,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/radix.h"
 #include "session/engine.h"
 #include "session/names.h"
 
@@ -63,23 +64,11 @@ static uint32_t *preorder(const struct stacks *s)
 	return pos;
 }
 
-struct placed {
-	uint32_t pos, entry;
-};
-
-static int compare_placed(const void *a, const void *b)
-{
-	const struct placed *x = a, *y = b;
-	if (x->pos != y->pos)
-		return x->pos < y->pos ? -1 : 1;
-	return (x->entry > y->entry) - (x->entry < y->entry);
-}
-
 static int order_entries(struct export *x, uint32_t event)
 {
 	const struct counts *c = &x->g->counts;
 	CLEANUP_FREE uint32_t *pos = preorder(&x->g->stacks);
-	CLEANUP_FREE struct placed *placed = calloc(c->n ? c->n : 1, sizeof(*placed));
+	CLEANUP_FREE struct radix_item *placed = calloc(c->n ? c->n : 1, sizeof(*placed));
 	if (!pos || !placed)
 		return -ENOMEM;
 	const uint32_t *output = x->g->options.output;
@@ -87,28 +76,14 @@ static int order_entries(struct export *x, uint32_t event)
 	for (uint32_t i = 0; i < c->n; i++)
 		if ((output ? output[c->v[i].event] : c->v[i].event) == event &&
 		    c->v[i].n_samples | c->v[i].value)
-			placed[n++] = (struct placed){ pos[c->v[i].stack], i };
-	qsort(placed, n, sizeof(*placed), compare_placed);
+			placed[n++] = (struct radix_item){ pos[c->v[i].stack], i };
 	x->entry = calloc(n ? n : 1, sizeof(*x->entry));
-	if (!x->entry)
+	if (!x->entry || !radix_sort(placed, n))
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
-		x->entry[i] = placed[i].entry;
+		x->entry[i] = placed[i].value;
 	x->n_entries = n;
 	return 0;
-}
-
-struct frequency {
-	uint64_t n;
-	uint32_t frame;
-};
-
-static int compare_frequency(const void *a, const void *b)
-{
-	const struct frequency *x = a, *y = b;
-	if (x->n != y->n)
-		return x->n > y->n ? -1 : 1;
-	return (x->frame > y->frame) - (x->frame < y->frame);
 }
 
 /* Numbers the locations: small ids, which take one byte, for the frames written most often. */
@@ -116,24 +91,35 @@ static int number_locations(struct export *x)
 {
 	const struct engine *g = x->g;
 	CLEANUP_FREE uint64_t *on_node = calloc(g->stacks.n, sizeof(*on_node));
-	CLEANUP_FREE struct frequency *f = calloc(g->frames.n, sizeof(*f));
+	CLEANUP_FREE uint64_t *frequency = calloc(g->frames.n, sizeof(*frequency));
 	x->location = calloc(g->frames.n, sizeof(*x->location));
-	x->by_frequency = calloc(g->frames.n, sizeof(*x->by_frequency));
-	if (!on_node || !f || !x->location || !x->by_frequency)
+	if (!on_node || !frequency || !x->location)
 		return -ENOMEM;
 	for (size_t i = 0; i < x->n_entries; i++)
 		on_node[g->counts.v[x->entry[i]].stack]++;
-	for (uint32_t i = 0; i < g->frames.n; i++)
-		f[i].frame = i;
 	for (uint32_t i = g->stacks.n; i-- > 1;) {
 		on_node[g->stacks.v[i].parent] += on_node[i];
-		f[g->stacks.v[i].frame].n += on_node[i];
+		frequency[g->stacks.v[i].frame] += on_node[i];
 	}
-	qsort(f, g->frames.n, sizeof(*f), compare_frequency);
-	for (; x->n_locations < g->frames.n && f[x->n_locations].n; x->n_locations++) {
-		uint32_t frame = f[x->n_locations].frame;
-		x->by_frequency[x->n_locations] = frame;
-		x->location[frame] = (uint32_t)x->n_locations + 1;
+	uint64_t most = 0;
+	for (uint32_t i = 0; i < g->frames.n; i++) {
+		most = frequency[i] > most ? frequency[i] : most;
+		x->n_locations += frequency[i] > 0;
+	}
+	CLEANUP_FREE struct radix_item *by_frequency = calloc(x->n_locations + 1,
+							      sizeof(*by_frequency));
+	x->by_frequency = calloc(x->n_locations + 1, sizeof(*x->by_frequency));
+	if (!by_frequency || !x->by_frequency)
+		return -ENOMEM;
+	size_t n = 0;
+	for (uint32_t i = 0; i < g->frames.n; i++)
+		if (frequency[i])
+			by_frequency[n++] = (struct radix_item){ most - frequency[i], i };
+	if (!radix_sort(by_frequency, n))
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		x->by_frequency[i] = by_frequency[i].value;
+		x->location[by_frequency[i].value] = (uint32_t)i + 1;
 	}
 	return 0;
 }

@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "base/host.h"
 #include "base/log.h"
+#include "base/radix.h"
 #include "base/vec.h"
 #include "session/engine.h"
 #include "session/fetch.h"
@@ -53,26 +54,38 @@ struct by_dso {
 	uint64_t vaddr;
 };
 
-static int compare_by_dso(const void *a, const void *b)
+/* By DSO, and of one DSO by address. */
+static bool sort_by_dso(const struct engine *g, struct radix_item *item, size_t n)
 {
-	const struct by_dso *x = a, *y = b;
-	if (x->dso != y->dso)
-		return x->dso < y->dso ? -1 : 1;
-	return (x->vaddr > y->vaddr) - (x->vaddr < y->vaddr);
+	for (size_t i = 0; i < n; i++)
+		item[i].key = g->frames.v[item[i].value].vaddr;
+	if (!radix_sort(item, n))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		item[i].key = g->frames.v[item[i].value].dso;
+	return radix_sort(item, n);
 }
 
 static int list_used(const struct engine *g, struct by_dso **ret_list, size_t *ret_n)
 {
 	CLEANUP_FREE bool *used = calloc(g->frames.n, sizeof(*used));
-	CLEANUP_FREE struct by_dso *list = calloc(g->frames.n, sizeof(*list));
-	if (!used || !list || mark_used(g, used) < 0)
+	CLEANUP_FREE struct radix_item *item = calloc(g->frames.n, sizeof(*item));
+	if (!used || !item || mark_used(g, used) < 0)
 		return -ENOMEM;
 	size_t n = 0;
 	for (uint32_t i = 0; i < g->frames.n; i++)
 		if (used[i])
-			list[n++] = (struct by_dso){ g->frames.v[i].dso, i, g->frames.v[i].vaddr };
-	qsort(list, n, sizeof(*list), compare_by_dso);
-	*ret_list = TAKE_PTR(list);
+			item[n++].value = i;
+	struct by_dso *list = calloc(n + 1, sizeof(*list));
+	if (!list || !sort_by_dso(g, item, n)) {
+		free(list);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < n; i++) {
+		const struct frame *f = &g->frames.v[item[i].value];
+		list[i] = (struct by_dso){ f->dso, item[i].value, f->vaddr };
+	}
+	*ret_list = list;
 	*ret_n = n;
 	return 0;
 }
