@@ -98,6 +98,12 @@ int symkernel_cache_open(const struct host *h, const char *dir, struct symkernel
 	return 0;
 }
 
+void symkernel_rest(const struct symkernel *k)
+{
+	if (k && k->mapped)
+		madvise(k->mapped, k->n_mapped_bytes, MADV_DONTNEED);
+}
+
 /* ---- writing ----------------------------------------------------------------------- */
 
 /* The kernel's own symbols, with only their names. */

@@ -24,6 +24,10 @@ int symkernel_open_text(const char *text, size_t n_bytes, struct symkernel **ret
 			struct err *e);
 void symkernel_close(struct symkernel *k);
 
+/* Gives back the pages of a cache that look-ups have touched; the next one reads them again.  k may
+ * be NULL. */
+void symkernel_rest(const struct symkernel *k);
+
 /*
  * Finds the symbol that covers address.  *ret_module is "" for the kernel itself, else the
  * module's name without brackets ("ext4", "bpf").  Borrowed until close.  False where nothing

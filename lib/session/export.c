@@ -23,7 +23,8 @@ struct export {
 	size_t n_locations;
 	uint32_t *function;      /* by function: id in this file */
 	uint32_t *mapping;       /* by mapping: id in this file, 0: not in it */
-	unsigned dropped_labels; /* bits of optional labels that all samples share */
+	uint32_t dropped[16];    /* keys of optional labels that all samples share */
+	unsigned n_dropped;
 };
 
 static void export_done(struct export *x)
@@ -218,37 +219,40 @@ static void write_locations(struct export *x)
 	}
 }
 
-/* Which of the optional built-in labels tell no two samples apart? */
-static unsigned find_useless_labels(const struct export *x)
+/* Does that label, by its id, tell no two samples apart? */
+static bool is_useless(const struct export *x, uint32_t key)
 {
-	unsigned useless = 0;
-	for (unsigned bit = 1; bit <= ENGINE_LABEL_CGROUP; bit <<= 1) {
-		const char *key = samplelabels_key(bit);
-		uint32_t seen = 0;
-		bool several = false;
-		if (!(x->info->optional_labels & bit))
-			continue;
-		for (size_t i = 0; i < x->n_entries && !several; i++) {
-			uint32_t n;
-			const struct label *l =
-				labels_get(&x->g->labels, x->g->counts.v[x->entry[i]].labels, &n);
-			for (uint32_t k = 0; k < n; k++) {
-				if (strcmp(text(x, l[k].key), key) != 0)
-					continue;
-				several = seen && seen != l[k].value;
-				seen = l[k].value;
-			}
+	uint32_t seen = 0;
+	for (size_t i = 0; i < x->n_entries; i++) {
+		uint32_t n;
+		const struct label *l =
+			labels_get(&x->g->labels, x->g->counts.v[x->entry[i]].labels, &n);
+		for (uint32_t k = 0; k < n; k++) {
+			if (l[k].key != key)
+				continue;
+			if (seen && seen != l[k].value)
+				return false;
+			seen = l[k].value;
 		}
-		if (!several)
-			useless |= bit;
 	}
-	return useless;
+	return true;
 }
 
-static bool is_useless(const struct export *x, const char *key)
+/* Which of the optional built-in labels are left out? */
+static void drop_useless_labels(struct export *x)
 {
-	for (unsigned bit = 1; bit <= ENGINE_LABEL_CGROUP; bit <<= 1)
-		if ((x->dropped_labels & bit) && strcmp(key, samplelabels_key(bit)) == 0)
+	for (unsigned bit = 1; bit <= ENGINE_LABEL_CGROUP; bit <<= 1) {
+		const char *name = samplelabels_key(bit);
+		uint32_t key = strtab_find(&x->g->strings, name, strlen(name));
+		if (key && (x->info->optional_labels & bit) && is_useless(x, key))
+			x->dropped[x->n_dropped++] = key;
+	}
+}
+
+static bool is_dropped(const struct export *x, uint32_t key)
+{
+	for (unsigned i = 0; i < x->n_dropped; i++)
+		if (x->dropped[i] == key)
 			return true;
 	return false;
 }
@@ -285,13 +289,11 @@ static int write_samples(struct export *x)
 		struct pprof_label label[LABELS_PER_SET_MAX];
 		uint32_t n_set, n_labels = 0;
 		const struct label *set = labels_get(&g->labels, c->labels, &n_set);
-		for (uint32_t k = 0; k < n_set; k++) {
-			const char *key = text(x, set[k].key);
-			if (!is_useless(x, key))
+		for (uint32_t k = 0; k < n_set; k++)
+			if (!is_dropped(x, set[k].key))
 				label[n_labels++] = (struct pprof_label){
-					.key = key, .str = text(x, set[k].value),
+					.key = text(x, set[k].key), .str = text(x, set[k].value),
 				};
-		}
 		int64_t value[2] = { (int64_t)c->n_samples, scaled(c->value, x->info->scale) };
 		pprof_sample(x->out, ids, n, value, 2, label, n_labels);
 	}
@@ -311,7 +313,7 @@ int export_write(const struct engine *g, const struct names *names, uint32_t eve
 	if (code == 0)
 		code = number_locations(&x);
 	if (code == 0) {
-		x.dropped_labels = find_useless_labels(&x);
+		drop_useless_labels(&x);
 		pprof_sample_type(x.out, "samples", "count");
 		pprof_sample_type(x.out, info->type, info->unit);
 		pprof_default_sample_type(x.out, info->type);

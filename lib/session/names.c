@@ -438,6 +438,9 @@ int names_resolve(struct engine *g, const struct names_options *options, struct 
 		for (next = i; next < n_list && list[next].dso == list[i].dso;)
 			next++;
 		code = resolve_dso(g, options, &o, &n, list + i, next - i);
+		/* its 3 MB are not needed beside those of the largest file */
+		if (dso_get(&g->dsos, list[i].dso)->key.kind == DSO_KERNEL)
+			symkernel_rest(kernel);
 	}
 	symkernel_close(kernel);
 	jit_explain(&g->jit, o.log);
