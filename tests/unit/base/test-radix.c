@@ -27,8 +27,8 @@ static bool is_sorted(size_t n, unsigned bits)
 		return false;
 	for (size_t i = 0; i < n; i++) {
 		left += item[i].key * (item[i].value + 1u);
-		if (i > 0 && (item[i - 1].key > item[i].key ||
-			      (item[i - 1].key == item[i].key && item[i - 1].value >= item[i].value)))
+		const struct radix_item *a = &item[i ? i - 1 : 0], *b = &item[i];
+		if (a != b && (a->key > b->key || (a->key == b->key && a->value >= b->value)))
 			return false;
 	}
 	return left == sum;
