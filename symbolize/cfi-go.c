@@ -310,6 +310,14 @@ static bool go_is_root(struct cfi *c, const struct cfi_go_function *f, uint64_t 
 	return go_begins(name, "runtime.clone") && go_is_call(c, vaddr);
 }
 
+/* The way back from a signal's handler: it lies on the kernel's frame, which its code tells. */
+static bool go_is_sigreturn(struct cfi *c, const struct cfi_go_function *f)
+{
+	char name[CFI_GO_NAME_BYTES_MAX];
+	return f->flags & CFI_GO_ASM && cfi_go_name(c, f, name, sizeof(name)) &&
+	       go_begins(name, "runtime.sigreturn");
+}
+
 bool cfi_go_rule(struct cfi *c, uint64_t vaddr, struct cfi_rule *ret)
 {
 	struct cfi_go_function f;
@@ -317,6 +325,10 @@ bool cfi_go_rule(struct cfi *c, uint64_t vaddr, struct cfi_rule *ret)
 	int32_t left;
 	if (!cfi_go_find(c, vaddr, &f))
 		return false;
+	if (go_is_sigreturn(c, &f)) {
+		*ret = (struct cfi_rule){ .kind = CFI_NONE };
+		return true;
+	}
 	if (go_is_root(c, &f, vaddr, &flags, &left)) {
 		*ret = (struct cfi_rule){ .kind = CFI_ROOT, .flags = flags };
 		return true;
