@@ -121,9 +121,9 @@ enum unwind_go unwind_go_caller(enum cfi_arch arch, unwind_find_module *find_mod
 		return UNWIND_GO_DENIED;
 	if (target && target == to.f.start)
 		return UNWIND_GO_NEXT;
-	/* with the link register's, which is saved, nobody is missing */
+	/* with the link register's, which is saved, nobody would be missing */
 	if (arch != CFI_X86_64)
-		return UNWIND_GO_NEXT;
+		return UNWIND_GO_DENIED;
 	bool is_known = called_at && go_place(find_module, ctx, called_at, &called);
 	uint64_t start = is_known ? called.f.start : 0;
 	if (target && cfi_go_find(to.m.cfi, target, &caller.f))
@@ -131,7 +131,7 @@ enum unwind_go unwind_go_caller(enum cfi_arch arch, unwind_find_module *find_mod
 	else if (is_known && go_whole(to.m.cfi, &called.f, &caller.f))
 		*ret_ra = go_call_site(to.m.cfi, &caller.f, to.f.start, start);
 	else
-		return UNWIND_GO_NEXT;
+		return UNWIND_GO_DENIED;
 	if (!*ret_ra)
 		return UNWIND_GO_DENIED;
 	*ret_ra += bias;

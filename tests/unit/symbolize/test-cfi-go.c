@@ -131,6 +131,7 @@ static void test_callers(void)
 	is_caller(c, in_func1, GOPROGRAM_GOEXIT + 1, UNWIND_GO_BETWEEN, GOPROGRAM_WORKER_RA2,
 		  "also in a goroutine's first function");
 	is_caller(c, in_func1, GOPROGRAM_WORKER_RA2, UNWIND_GO_NEXT, 0, "nobody is missing");
+	is_caller(c, 0, GOPROGRAM_OUTER_ANY_RA, UNWIND_GO_DENIED, 0, "nobody knows who is missing");
 	is_caller(c, 0, GOPROGRAM_OUTER_RA - 1, UNWIND_GO_DENIED, 0, "no call is there");
 	is_caller(c, in_func1, GOPROGRAM_OUTER_RA - 1, UNWIND_GO_DENIED, 0, "whatever was called");
 	is_outer(c, GOPROGRAM_OUTER_RA, UNWIND_GO_CALL, "a return address");
