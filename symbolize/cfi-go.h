@@ -58,8 +58,8 @@ bool cfi_go_name(struct cfi *c, const struct cfi_go_function *f, char *buf, size
 bool cfi_go_near(struct cfi *c, const struct cfi_go_function *f, const char *name,
 		 struct cfi_go_function *ret);
 
-/* The rule at vaddr: PLAIN, ROOT, or NONE where the code must tell.  False where no function of Go lies, or its table does not
- * tell. */
+/* The rule at vaddr: PLAIN, ROOT, or NONE where the code must tell.  False where no function of Go
+ * lies, or its table does not tell. */
 bool cfi_go_rule(struct cfi *c, uint64_t vaddr, struct cfi_rule *ret);
 
 #endif
