@@ -47,6 +47,16 @@
 #define BYTES_PER_US 128u
 #define BURST_BYTES (4u << 20)
 
+/* A recursion that comes back faster than it can be read costs megabytes a time.  But the one time
+ * in fifty that it is there still helps many stacks. */
+#define VAIN_MAX 16u
+#define VAIN_NS 900000u
+
+bool deepstack_is_due(uint32_t n_vain, uint64_t since_ns)
+{
+	return n_vain < VAIN_MAX || since_ns >= VAIN_NS;
+}
+
 void deepstack_init(struct deepstack *d, const struct host *host, enum cfi_arch arch)
 {
 	*d = (struct deepstack){ .host = host, .arch = arch, .allowed_bytes = BURST_BYTES };

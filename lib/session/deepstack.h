@@ -28,6 +28,10 @@ struct deepstack {
 void deepstack_init(struct deepstack *d, const struct host *host, enum cfi_arch arch);
 void deepstack_done(struct deepstack *d);
 
+/* Is it worth while to read on for the next stack of a thread that was tried n_vain times in a row
+ * for nothing, the last time since_ns before? */
+bool deepstack_is_due(uint32_t n_vain, uint64_t since_ns);
+
 /*
  * Lengthens in->stack to more than in->n_stack_bytes, and beyond address `need` if it can be (0:
  * no matter), from /proc/TID/mem of the sample's thread; in is a sample's of that time

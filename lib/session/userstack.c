@@ -357,6 +357,13 @@ static bool walk_deep(const struct walk *k, struct unwind_result *ret)
 	struct unwind_result probe;
 	in.is_probe = in.is_long = true;
 	probe.cut_cfa = ret->cut_cfa;
+	struct userstack_memos *memos = k->memos;
+	if (memos && !deepstack_is_due(memos->n_vain, k->r->time_ns - memos->tried_ns))
+		return false;
+	if (memos) {
+		memos->n_vain++;
+		memos->tried_ns = k->r->time_ns;
+	}
 	do {
 		if (!deepstack_lengthen(&u->deep, k->r->tid, k->r->time_ns, probe.cut_cfa, &in))
 			return false;
@@ -369,6 +376,8 @@ static bool walk_deep(const struct walk *k, struct unwind_result *ret)
 	in.is_probe = false;
 	walk_again(k, &in, is_other, ret);
 	u->n_deep++;
+	if (memos)
+		memos->n_vain = 0;
 	return true;
 }
 

@@ -92,6 +92,8 @@ struct userstack_memos {
 	struct unwind_memo memo[2];    /* one of them is of stacks longer than their copies */
 	uint32_t current;              /* the one that holds the last stack */
 	uint32_t n_since;              /* stacks since the other one was that */
+	uint32_t n_vain;               /* tries to read on in memory since one had success */
+	uint64_t tried_ns;             /* when the last one was */
 };
 void userstack_memos_done(struct userstack_memos *m);
 size_t userstack_memos_bytes(const struct userstack_memos *m);

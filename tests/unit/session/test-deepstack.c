@@ -198,6 +198,11 @@ static void test_proof(void)
 
 int main(void)
 {
+	tap_ok(deepstack_is_due(0, 0) && deepstack_is_due(15, 0),
+	       "some tries in vain do not matter");
+	tap_ok(!deepstack_is_due(16, 200000) && !deepstack_is_due(UINT32_MAX, 200000),
+	       "many do, at high rates");
+	tap_ok(deepstack_is_due(UINT32_MAX, 1000000), "but not at a thousand a second");
 	struct host host;
 	struct err e;
 	if (host_open(&host, NULL, NULL, NULL, &e) < 0)
