@@ -337,6 +337,21 @@ static bool code_accept_any(void *ctx, const struct cfi_rule *rule)
 	return true;
 }
 
+/* Is there no call from start to pc?  Else that is no prologue, and perhaps the call does not
+ * return to what follows. */
+static bool code_is_prologue(const struct unwind_walk *w, const struct unwind_module *m,
+			     uint64_t start, uint64_t pc)
+{
+	uint8_t b[CODE_PROLOGUE_BYTES];
+	size_t n = pc - start;
+	if (n > sizeof(b) || code_read(w, m, start, b, n) != n)
+		return false;
+	for (size_t i = 4; i <= n; i += 4)
+		if (cfi_code_ends_with_call(w->arch, b, i))
+			return false;
+	return true;
+}
+
 void unwind_code_amend(struct unwind_walk *w, const struct unwind_module *m, struct cfi_rule *rule)
 {
 	const struct unwind_frame *f = &w->frame[w->n - 1];
@@ -354,7 +369,7 @@ void unwind_code_amend(struct unwind_walk *w, const struct unwind_module *m, str
 		return;
 	uint64_t n_since = f->pc - m->bias - fde.start;
 	/* one that it takes for stored already was stored by the PLT: see cfi-run.c */
-	bool is_so = n_since < CODE_PROLOGUE_BYTES &&
+	bool is_so = code_is_prologue(w, m, f->pc - n_since, f->pc) &&
 		     cfi_code_rule_from(&code, f->pc - n_since, f->pc, &r) &&
 		     (!(r.flags & CFI_FLAG_RA_REG) || rule->flags & CFI_FLAG_RA_REG);
 	if (!is_so) {

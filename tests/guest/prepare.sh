@@ -139,7 +139,10 @@ prepare_libs() {
 	! stamped "$cache/libs" "$revision" || return 0
 	tmp=$cache/libs.tmp
 	rm -rf "$cache/libs" "$tmp"
-	for package in musl musl-dev libstdc++6 libstdc++-12-dev; do
+	debs_setup
+	cxx=$(APT_CONFIG=$cache/apt/arm64.conf apt-cache pkgnames libstdc++- |
+		grep -E '^libstdc\+\+-[0-9]+-dev$' | sort -V | tail -n 1)
+	for package in musl musl-dev libstdc++6 "${cxx:-libstdc++-dev}"; do
 		debs_single "$tmp" $package
 	done
 	debs_usrmerge "$tmp"

@@ -9,11 +9,12 @@
 . "$CPROF_SOURCE_ROOT/tests/guest/guest.sh"
 need clang ld.lld
 # shellcheck disable=SC2034 # of guest.sh
-guest_programs=
+guest_programs=tests/prog/jitcode
 guest_setup --libs
 
 cache=$(dirname "$guest_cross")
 libs=$cache/libs/usr
+for cxx in "$libs"/include/c++/*; do cxx=${cxx##*/}; done
 source=$CPROF_SOURCE_ROOT/tests/prog/truth
 gcc=$cache/cross-bin/aarch64-linux-gnu-gcc
 [ -d "$cache/cross" ] || need aarch64-linux-gnu-gcc
@@ -61,9 +62,9 @@ build() {
 		-O2 -static
 	for options in -O2 -O0; do
 		build "clangxx$options-static" clang++ $clang -static $options \
-			-isystem "$libs/include/c++/12" \
-			-isystem "$libs/include/aarch64-linux-gnu/c++/12" \
-			-L"$libs/lib/gcc/aarch64-linux-gnu/12"
+			-isystem "$libs/include/c++/$cxx" \
+			-isystem "$libs/include/aarch64-linux-gnu/c++/$cxx" \
+			-L"$libs/lib/gcc/aarch64-linux-gnu/$cxx"
 	done
 }
 
@@ -135,8 +136,20 @@ truths truth-clang-O0 "$few"
 truths truth-musl-O2-static "$most sorts alarms-alt"
 truths truth-clangxx-O2-static throws fast
 truths truth-clangxx-O0-static throws fast
+for shape in trampoline pushes framed; do
+	echo "record $shape --scope task -e cycles:u -c 10007 -- ./jitcode $shape 6" >>commands.keep
+done
 in_guest truth <commands.keep
 judged truth
+
+# As tests/live/unwind-code.sh has it.
+for shape in trampoline pushes framed; do
+	recorded truth $shape "$shape"
+	profile "$shape: work is called by code in no file, that by run, that by main" "$pb" \
+		"n > 200" "leaf('^work$') > 0.5" \
+		"through('^work$', r'^\[jit\]', '^run$', '^main$') > 0.97 * cum('work')" \
+		"roots('^_start$') > 0.95"
+done
 
 # A processor that signs return addresses; the one above takes those instructions for nops.
 export GUEST_CPU=max,pauth-impdef=on

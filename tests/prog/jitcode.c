@@ -3,6 +3,8 @@
  * that calls back to work, which uses CPU. Two of the shapes keep no frame pointer, as Python's
  * trampolines for perf; compiled with -fomit-frame-pointer, so that there is none to go by.
  *
+ * On x86-64, and the like on arm64:
+ *
  * "trampoline": sub $8, %rsp; call *%rdi; add $8, %rsp; ret
  * "pushes":     push %rbx; push %rbp; sub $24, %rsp; call *%rdi; ...
  * "framed":     push %rbp; mov %rsp, %rbp; sub $64, %rsp; call *%rdi; leave; ret
@@ -24,6 +26,23 @@ static const struct shape {
 	{ "framed", 12, { 0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xec, 64, 0xff, 0xd7, 0xc9, 0xc3 } },
 };
 
+#elif defined(__aarch64__)
+static const struct shape {
+	const char *name;
+	uint8_t n_bytes;
+	uint32_t code[8];
+} shapes[] = {
+	/* str x30, [sp, #-16]!; blr x0; ldr x30, [sp], #16; ret */
+	{ "trampoline", 16, { 0xf81f0ffe, 0xd63f0000, 0xf84107fe, 0xd65f03c0 } },
+	/* stp x19, x29, [sp, #-48]!; str x30, [sp, #32]; blr x0; ...: a pair of no frame pointer */
+	{ "pushes", 24, { 0xa9bd77f3, 0xf90013fe, 0xd63f0000, 0xf94013fe, 0xa8c377f3, 0xd65f03c0 } },
+	/* sub sp, sp, #64; stp x29, x30, [sp, #48]; add x29, sp, #48; blr x0; ... */
+	{ "framed", 28, { 0xd10103ff, 0xa9037bfd, 0x9100c3fd, 0xd63f0000, 0xa9437bfd, 0x910103ff,
+			  0xd65f03c0 } },
+};
+#endif
+
+#if defined(__x86_64__) || defined(__aarch64__)
 static PROG_NOINLINE void work(void)
 {
 	prog_work(20000);
@@ -33,9 +52,16 @@ static PROG_NOINLINE void work(void)
 /* A frame pointer that leads nowhere, while the code runs. */
 static PROG_NOINLINE void run(void (*code)(void (*)(void)), uint64_t odd)
 {
+#ifdef __aarch64__
+	__asm__ volatile("mov x28, x29; mov x29, %0; mov x0, %1; blr %2; mov x29, x28"
+			 : : "r"(odd), "r"(work), "r"(code)
+			 : "x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11",
+			   "x12", "x13", "x14", "x15", "x16", "x17", "x28", "x30", "cc", "memory");
+#else
 	__asm__ volatile("mov %0, %%rbp; mov %1, %%rdi; call *%2" : : "b"(odd), "r"(work), "r"(code)
 			 : "rax", "rcx", "rdx", "rsi", "rdi", "rbp", "r8", "r9", "r10", "r11",
 			   "cc", "memory");
+#endif
 }
 
 int main(int argc, char **argv)
@@ -50,6 +76,7 @@ int main(int argc, char **argv)
 	if (!s || p == MAP_FAILED)
 		return 64;
 	memcpy(p + 64, s->code, s->n_bytes);
+	__builtin___clear_cache((char *)p + 64, (char *)p + 64 + s->n_bytes);
 	void (*code)(void (*)(void));
 	p += 64;
 	memcpy(&code, &p, sizeof(code));

@@ -404,6 +404,9 @@ static void rules(void)
 	tap_int(RULE(CFI_ARM64, "zR", 0x1000, DW_CFA_undefined, 30).kind, CFI_ROOT, "arm64: root");
 	tap_int(RULE(CFI_ARM64, "zR", 0x1000, DW_CFA_register, 30, 16).kind, CFI_UNUSUAL,
 		"arm64: return address in another register");
+	tap_ok(plain(RULE(CFI_ARM64, "zR", 0x1000, DW_CFA_offset_extended_sf, 30, 0x7f,
+			  DW_CFA_def_cfa_offset, 32), 0, 48, -8, 0),
+	       "arm64: what the PLT has pushed for _dl_runtime_resolve belongs to its frame");
 }
 
 /* ---- files --------------------------------------------------------------------------------- */
