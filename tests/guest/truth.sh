@@ -124,16 +124,17 @@ judged() {
 cp truths.keep commands.keep
 truths truth-gcc-O2 "$all"
 truths truth-gcc-O0 "$few"
-truths truth-gcc-O3-nofp "$nofp"
+truths truth-gcc-O3-nofp turns pushes tails aligns alarms
 truths truth-gcc-O2-nocfi "$(echo "$nofp" | sed 's/noreturn//')" # it is called by a pointer
 truths truth-gcc-O2-debugframe "$few"
 truths truth-gcc-O2-nopie "$few"
 truths truth-gcc-O2-static "$few threads"
 truths truth-gcc-O2-lto "$few"
-truths truth-clang-O2 "$most"
-truths truth-clang-O3-nofp "$nofp"
+truths truth-clang-O2 "$nofp longjmps threads clocks"
+truths truth-clang-O3-nofp turns pushes tails noreturn aligns plts
 truths truth-clang-O0 "$few"
-truths truth-musl-O2-static "$most sorts alarms-alt"
+truths truth-musl-O2-static "turns pushes noreturn longjmps plts clocks raises alarms threads" \
+	mid-fp sorts alarms-alt
 truths truth-clangxx-O2-static throws fast
 truths truth-clangxx-O0-static throws fast
 for shape in trampoline pushes framed; do
