@@ -569,67 +569,6 @@ static void arm(void)
 	close_world(&w);
 }
 
-/* str x30, [sp, #-16]!; blr x0; ldr x30, [sp], #16; ret; a frame of 32 bytes with x30 in the
- * middle; the end of a call that nothing follows; a jump through x2; a signal's way back. */
-static const uint32_t arm_code[] = {
-	0xf81f0ffe, 0xd63f0000, 0xf84107fe, 0xd65f03c0,
-	0xd10083ff, 0xf9000bfe, 0xd63f0000, 0xf9400bfe, 0x910083ff, 0xd65f03c0,
-	0xd63f0000, 0x00000000, 0xd65f03c0, 0xd61f0040, 0xd2801168, 0xd4000001,
-};
-#define ARM_AT(i) (JIT + 4u * (i))
-
-static size_t read_arm(void *ctx, uint64_t pc, void *buf, size_t n_bytes)
-{
-	(void)ctx;
-	if (pc - JIT >= sizeof(arm_code))
-		return 0;
-	if (n_bytes > sizeof(arm_code) - (pc - JIT))
-		n_bytes = sizeof(arm_code) - (pc - JIT);
-	memcpy(buf, (const uint8_t *)arm_code + (pc - JIT), n_bytes);
-	return n_bytes;
-}
-
-static void arm_by_code(void)
-{
-	struct world w;
-	open_world(&w, CFI_ARM64, 0);
-	unwind_free(w.u);
-	struct unwind_options o = { .arch = CFI_ARM64, .find_module = find_module,
-				    .read_code = read_arm };
-	w.u = unwind_new(&o);
-	w.regs.r[CFI_ARM_FP] = 0x123456789;
-	w.stack[0] = ARM_AT(2);
-	w.stack[4] = ARM_AT(7) | 0x12ull << 48;
-	w.stack[8] = ARM_AT(11);
-	run(&w, PC(F_PUSH), CFI_ARM64, NULL);
-	tap_ok(IS(&w, UNWIND_NO_CFI, PC(F_PUSH), ARM_AT(2), ARM_AT(7), ARM_AT(11)) &&
-	       w.r.frame[3].sp == AT(10) && w.r.frame[3].flags & UNWIND_FRAME_GUESSED,
-	       "arm64: made code without a frame pointer is crossed");
-	w.stack[2] = ARM_AT(11);
-	w.regs.r[CFI_ARM_LR] = ARM_AT(7);
-	run(&w, ARM_AT(0), CFI_ARM64, NULL);
-	tap_ok(IS(&w, UNWIND_NO_CFI, ARM_AT(0), ARM_AT(7), ARM_AT(11)) && w.r.frame[1].sp == SP,
-	       "arm64: before its frame is made, by the link register");
-	w.space++;
-	run(&w, ARM_AT(13), CFI_ARM64, NULL);
-	tap_ok(IS(&w, UNWIND_NO_CFI, ARM_AT(13), ARM_AT(7), ARM_AT(11)), "arm64: a jump");
-	w.space++;
-	w.regs.r[CFI_ARM_LR] = ARM_AT(5);
-	run(&w, ARM_AT(0), CFI_ARM64, NULL);
-	tap_ok(IS(&w, UNWIND_NO_CFI, ARM_AT(0)), "arm64: no call before what is in there");
-	w.stack[4] = ARM_AT(8);
-	w.space++;
-	run(&w, PC(F_PUSH), CFI_ARM64, NULL);
-	tap_ok(IS(&w, UNWIND_NO_CFI, PC(F_PUSH), ARM_AT(2)),
-	       "arm64: nor before what is on the stack");
-	w.stack[4] = ARM_AT(14);
-	w.space++;
-	run(&w, PC(F_PUSH), CFI_ARM64, NULL);
-	tap_ok(w.r.n >= 3 && w.r.frame[2].pc == ARM_AT(14),
-	       "arm64: a handler returns to the signal's way back");
-	close_world(&w);
-}
-
 /* A stack of n frames of PUSH below START. */
 static void chain(struct world *w, unsigned int n)
 {
@@ -838,7 +777,6 @@ int main(void)
 	x86_first();
 	x86_signal();
 	arm();
-	arm_by_code();
 	memo();
 	further();
 	join();
