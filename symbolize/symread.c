@@ -76,13 +76,30 @@ bool symread_at(const struct symread *r, uint64_t off, void *to, size_t n_bytes)
 	return read_some(r, off, to, n_bytes) == n_bytes;
 }
 
-/* The string at off in the piece, if all of it is there. */
-static const char *in_piece(const struct symread_piece *p, uint64_t off)
+/* How many bytes from off on are in the piece? */
+static size_t n_in_piece(const struct symread *r, const struct symread_piece *p, uint64_t off)
 {
-	if (off < p->off || off - p->off >= p->n)
+	if (p->fd != r->fd || p->section_off != r->off || off < p->off || off - p->off >= p->n)
+		return 0;
+	return p->n - (size_t)(off - p->off);
+}
+
+static void fill_piece(const struct symread *r, struct symread_piece *p, uint64_t off, size_t n)
+{
+	p->fd = r->fd;
+	p->section_off = r->off;
+	p->off = off;
+	p->n = read_some(r, off, p->bytes, n);
+}
+
+/* The string at off in the piece, if all of it is there. */
+static const char *in_piece(const struct symread *r, const struct symread_piece *p, uint64_t off)
+{
+	size_t n = n_in_piece(r, p, off);
+	if (!n)
 		return NULL;
 	const char *s = p->bytes + (off - p->off);
-	return memchr(s, '\0', p->n - (size_t)(off - p->off)) ? s : NULL;
+	return memchr(s, '\0', n) ? s : NULL;
 }
 
 const char *symread_text(const struct symread *r, uint64_t off, struct symread_piece *piece)
@@ -92,7 +109,7 @@ const char *symread_text(const struct symread *r, uint64_t off, struct symread_p
 	/* What is in memory ends with NUL, as symread_init_text() has seen. */
 	if (r->memory)
 		return (const char *)r->memory + off;
-	const char *s = in_piece(piece, off);
+	const char *s = in_piece(r, piece, off);
 	for (size_t want = STRING_BYTES; !s && want <= STRING_BYTES_MAX; want *= 4) {
 		if (want > piece->cap) {
 			char *more = realloc(piece->bytes, want);
@@ -101,13 +118,34 @@ const char *symread_text(const struct symread *r, uint64_t off, struct symread_p
 			piece->bytes = more;
 			piece->cap = want;
 		}
-		piece->off = off;
-		piece->n = read_some(r, off, piece->bytes, want);
-		s = in_piece(piece, off);
+		fill_piece(r, piece, off, want);
+		s = in_piece(r, piece, off);
 		if (piece->n < want)
 			break;
 	}
 	return s;
+}
+
+bool symread_first(const struct symread *r, uint64_t off, struct symread_piece *piece,
+		   char ret[3])
+{
+	const uint64_t n_left = off < r->n_bytes ? r->n_bytes - off : 0;
+	const size_t n = n_left < 3 ? (size_t)n_left : 3;
+	memset(ret, 0, 3);
+	if (r->memory) {
+		memcpy(ret, r->memory + (n ? off : 0), n);
+		return n > 0;
+	}
+	if (n_in_piece(r, piece, off) < n) {
+		if (!piece->bytes && !(piece->bytes = malloc(STRING_BYTES)))
+			return false;
+		piece->cap = piece->cap ? piece->cap : STRING_BYTES;
+		fill_piece(r, piece, off, STRING_BYTES);
+		if (piece->n < n)
+			return false;
+	}
+	memcpy(ret, piece->bytes + (off - piece->off), n);
+	return n > 0;
 }
 
 /* ---- rows ---------------------------------------------------------------- */

@@ -23,8 +23,10 @@ struct symread {
 /* A piece of a string table, kept for the strings that follow.  All zero: empty. */
 struct symread_piece {
 	char *bytes;
-	uint64_t off;
+	uint64_t off;          /* in the section */
 	size_t n, cap;
+	int fd;                /* of which section it is */
+	uint64_t section_off;
 };
 
 /* fd: what elf was opened of, -1 for an image in memory.  False when the section has no bytes
@@ -40,6 +42,11 @@ bool symread_at(const struct symread *r, uint64_t off, void *to, size_t n_bytes)
 /* The string at off; NULL when it cannot be read, or is longer than any name.  Borrowed until the
  * next call with that piece. */
 const char *symread_text(const struct symread *r, uint64_t off, struct symread_piece *piece);
+
+/* The first bytes of what stands at off, zeros behind the end, however long the string is.  False
+ * when they cannot be read. */
+bool symread_first(const struct symread *r, uint64_t off, struct symread_piece *piece,
+		   char ret[3]);
 
 /* ---- rows of tables -------------------------------------------------------- */
 

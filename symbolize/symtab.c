@@ -70,7 +70,8 @@ static const struct symtab_range *find_code(const struct symtab *t, uint64_t vad
 
 /* ---- reading ------------------------------------------------------------- */
 
-/* Arm's "$x", "$d", "$a", "$t" mark code and data, and RISC-V's "$x..." the instruction set. */
+/* By a name's first three bytes: Arm's "$x", "$d", "$a", "$t" mark code and data, and RISC-V's
+ * "$x..." the instruction set. */
 static bool is_mapping_symbol(const char *name)
 {
 	return name[0] == '$' && name[1] && (!name[2] || name[2] == '.' || name[1] == 'x');
@@ -105,8 +106,9 @@ static int add_symbol(struct symtab *t, const GElf_Sym *sym, uint8_t text)
 	if (!code)
 		return 0;
 	if (type == STT_NOTYPE) {
-		const char *name = symread_text(names, sym->st_name, &t->piece);
-		if (!name || !*name || is_mapping_symbol(name))
+		char first[3];
+		if (!symread_first(names, sym->st_name, &t->piece, first) || !*first ||
+		    is_mapping_symbol(first))
 			return 0;
 	}
 	uint64_t room = code->end - sym->st_value;

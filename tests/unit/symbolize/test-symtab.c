@@ -280,11 +280,44 @@ static void test_many(bool is_file)
 		close(fd);
 }
 
+/* Two files, whose strings are at the same places. */
+static void test_two_files(void)
+{
+	static const char *const name[] = { "of_one", "of_two" };
+	struct symtab t = {0};
+	Elf *elf[2];
+	int fd[2];
+	for (unsigned i = 0; i < 2; i++) {
+		begin();
+		add(name[i], 0x1000 + i * 0x100, 8, STB_GLOBAL, STT_NOTYPE, CODE1);
+		image.sh[SYMTAB] = (Elf64_Shdr){ .sh_type = SHT_SYMTAB, .sh_link = STRTAB,
+			.sh_offset = offsetof(struct image, sym),
+			.sh_size = n_symbols * sizeof(Elf64_Sym), .sh_entsize = sizeof(Elf64_Sym) };
+		fd[i] = memfd_create("image", MFD_CLOEXEC);
+		if (write(fd[i], &image, sizeof(image)) != (ssize_t)sizeof(image))
+			abort();
+		elf[i] = elf_begin(fd[i], ELF_C_READ, NULL);
+		symtab_add_code(&t, elf[i]);
+		tap_int(symtab_add(&t, elf[i], fd[i], SHT_SYMTAB, SYMBOLIZER_SYMTAB), 1,
+			"one of two files");
+	}
+	symtab_finish(&t);
+	is(&t, 0x1000, "of_one");
+	is(&t, 0x1100, "of_two");
+	is(&t, 0x1001, "of_one");
+	symtab_done(&t);
+	for (unsigned i = 0; i < 2; i++) {
+		elf_end(elf[i]);
+		close(fd[i]);
+	}
+}
+
 int main(void)
 {
 	test_sizes();
 	test_choice();
 	test_damage();
+	test_two_files();
 	test_many(false);
 	test_many(true);
 	return tap_done();
