@@ -32,8 +32,12 @@
 /* Enough for 70 ms of 25-frame stacks at 100 kHz, or 50 ms of 8 KiB stack copies at 10 kHz. */
 #define RING_BYTES_MAX (2u << 20)
 #define RING_BYTES_MAX_STACKS (4u << 20)
-/* The same where the copies may grow (live_set_stack): 25 ms of 64 KiB at 5 kHz. */
+/* The same where the copies may grow (live_set_stack): 25 ms of 64 KiB at 5 kHz, of 16 KiB at
+ * 20 kHz.  At lower rates the other is enough, and at higher ones the copies stay small: there a
+ * larger ring costs 2 % of the target's time at 100 kHz, for it does not fit into caches. */
 #define RING_BYTES_MAX_GROWING (8u << 20)
+#define GROWING_HZ_MIN 1600u
+#define GROWING_HZ_MAX 25000u
 /* 2 s of 8 KiB stack copies at 999 Hz, for who may read at the end only. */
 #define RING_BYTES_MAX_SELDOM (16u << 20)
 #define RING_BYTES_MIN (64u << 10)
@@ -150,9 +154,11 @@ static int open_rings(struct live *l, struct live_options *o, const int *cpus, s
 	bool over_limit;
 	if (o->ring_bytes)
 		return open_rings_of(l, o, cpus, n_cpus, o->ring_bytes, &over_limit, e);
-	uint64_t bytes = !o->attr.stack_bytes       ? RING_BYTES_MAX
-			 : o->scope != LIVE_TASK ? RING_BYTES_MAX_GROWING
-						 : RING_BYTES_MAX_STACKS;
+	uint64_t hz = o->attr.rate_default_hz;
+	bool grows = o->scope != LIVE_TASK && hz >= GROWING_HZ_MIN && hz <= GROWING_HZ_MAX;
+	uint64_t bytes = !o->attr.stack_bytes ? RING_BYTES_MAX
+			 : grows	      ? RING_BYTES_MAX_GROWING
+					      : RING_BYTES_MAX_STACKS;
 	if (o->read_seldom && o->attr.stack_bytes)
 		bytes = RING_BYTES_MAX_SELDOM;
 	while (bytes > 2 * RING_BYTES_MIN && bytes * n_cpus > RINGS_TOTAL_BYTES)
