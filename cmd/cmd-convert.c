@@ -1,12 +1,12 @@
-/* cprof convert: profiles into and out of the formats of other tools (lib/view/conv.h, from.h). */
+/* cprof convert: profiles into and out of the formats of other tools (conv.h, from.h). */
 
 #include "base/err.h"
 #include "base/vec.h"
 #include "cmd/cmd.h"
 #include "cmd/saveas.h"
-#include "view/conv.h"
-#include "view/from.h"
-#include "view/model.h"
+#include "view/convert/conv.h"
+#include "view/convert/from.h"
+#include "view/model/model.h"
 
 #include <argp.h>
 #include <errno.h>

@@ -4,7 +4,7 @@
 #include "base/vec.h"
 #include "cmd/cmd.h"
 #include "cmd/saveas.h"
-#include "view/model.h"
+#include "view/model/model.h"
 
 #include <argp.h>
 #include <errno.h>

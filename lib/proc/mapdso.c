@@ -1,7 +1,7 @@
 /*
  * Files are identified by device, inode and generation.  MMAP2 records that carry a build id
  * have it in the place of these; there its hash becomes the inode number on a device 0:0
- * that no file has.  Old MMAP records have nothing but the name (inode 0, see symbolize/dso.c).
+ * that no file has.  Old MMAP records have nothing but the name (inode 0, see symbolize/elf/dso.c).
  */
 
 #include "proc/mapdso.h"
@@ -11,7 +11,7 @@
 #include "base/host.h"
 #include "proc/dsofile.h"
 #include "source/record.h"
-#include "symbolize/dso.h"
+#include "symbolize/elf/dso.h"
 
 #include <elf.h>
 #include <errno.h>

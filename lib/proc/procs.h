@@ -18,7 +18,7 @@
 #include "proc/idmap.h"
 #include "proc/mapdso.h"
 #include "proc/procs-space.h"
-#include "symbolize/dso.h"
+#include "symbolize/elf/dso.h"
 
 struct budget;
 struct host;

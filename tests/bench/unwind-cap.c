@@ -2,7 +2,7 @@
 
 #include "tests/bench/unwind.h"
 
-#include "symbolize/cfi.h"
+#include "symbolize/cfi/cfi.h"
 #include "tests/tools/stackcap.h"
 
 #include <elf.h>

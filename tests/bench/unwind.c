@@ -13,7 +13,7 @@
 
 #include "tests/bench/unwind.h"
 
-#include "symbolize/cfi.h"
+#include "symbolize/cfi/cfi.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

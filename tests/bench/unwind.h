@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symbolize/unwind.h"
+#include "symbolize/unwind/unwind.h"
 
 struct cfi;
 

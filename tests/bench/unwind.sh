@@ -85,7 +85,7 @@ END
 capture sqlite 5000 16384 sqlite3 :memory: ".read $work/load.sql"
 capture python 5000 16384 /usr/bin/python3 "$work/load.py"
 capture gcc 5000 32768 gcc -O2 -I"$source" -I"$source/lib" -D_GNU_SOURCE -c \
-	"$source/symbolize/cfi-run.c" -o /dev/null
+	"$source/symbolize/cfi/cfi-run.c" -o /dev/null
 capture clang 5000 32768 clang++ -O2 -c "$work/load.cc" -o /dev/null
 cat >"$work/load.js" <<'END'
 function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }

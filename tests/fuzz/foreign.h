@@ -4,8 +4,8 @@
 /* Foreign text becomes a profile, and what came of it is written in every format. */
 
 #include "base/err.h"
-#include "view/conv.h"
-#include "view/model.h"
+#include "view/convert/conv.h"
+#include "view/model/model.h"
 
 #include <assert.h>
 #include <errno.h>

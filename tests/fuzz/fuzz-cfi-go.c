@@ -1,7 +1,7 @@
 /* The machine, two lengths, then a .gopclntab, code and relocations. */
 
-#include "symbolize/cfi-go.h"
-#include "symbolize/unwind-go.h"
+#include "symbolize/runtime/cfi-go.h"
+#include "symbolize/runtime/unwind-go.h"
 #include "tests/unit/symbolize/gocode.h"
 
 #include <assert.h>

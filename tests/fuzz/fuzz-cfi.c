@@ -6,8 +6,8 @@
  * that are never refused.
  */
 
-#include "symbolize/cfi-eval.h"
-#include "symbolize/cfi.h"
+#include "symbolize/cfi/cfi-eval.h"
+#include "symbolize/cfi/cfi.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* The words that steer a recording: places, commands, when to rotate, conditions. */
 
-#include "cmd/control.h"
-#include "cmd/rotate.h"
-#include "cmd/trigger.h"
+#include "cmd/record/control.h"
+#include "cmd/record/rotate.h"
+#include "cmd/record/trigger.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -12,8 +12,8 @@
 #include "base/bytes.h"
 #include "base/err.h"
 #include "base/host.h"
-#include "symbolize/dso.h"
-#include "symbolize/symdebug.h"
+#include "symbolize/elf/dso.h"
+#include "symbolize/elf/symdebug.h"
 
 #include <elf.h>
 #include <fcntl.h>

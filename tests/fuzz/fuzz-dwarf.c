@@ -8,12 +8,12 @@
  * as "-g -O2 -shared -fPIC -nostdlib", in DWARF 2, 4 and 5, and in 64-bit DWARF 5.
  */
 
-#include "symbolize/dwfile.h"
-#include "symbolize/dwindex.h"
-#include "symbolize/dwline.h"
-#include "symbolize/dwname.h"
-#include "symbolize/dwtext.h"
-#include "symbolize/dwwalk.h"
+#include "symbolize/dwarf/dwfile.h"
+#include "symbolize/dwarf/dwindex.h"
+#include "symbolize/dwarf/dwline.h"
+#include "symbolize/dwarf/dwname.h"
+#include "symbolize/dwarf/dwtext.h"
+#include "symbolize/dwarf/dwwalk.h"
 
 #include <stdlib.h>
 

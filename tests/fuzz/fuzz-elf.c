@@ -8,8 +8,8 @@
  */
 
 #include "base/strtab.h"
-#include "symbolize/dso.h"
-#include "symbolize/symbolizer.h"
+#include "symbolize/elf/dso.h"
+#include "symbolize/name/symbolizer.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>

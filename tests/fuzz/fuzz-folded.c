@@ -1,7 +1,7 @@
 /* Folded stacks. */
 
 #include "foreign.h"
-#include "view/from-folded.h"
+#include "view/convert/from-folded.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,8 +1,8 @@
 /* Conditions and regular expressions from a command line: "CONDITION\nREGEX\nTEXT". */
 
 #include "base/err.h"
-#include "view/gate.h"
-#include "view/pattern.h"
+#include "view/table/gate.h"
+#include "view/model/pattern.h"
 
 #include <assert.h>
 #include <errno.h>

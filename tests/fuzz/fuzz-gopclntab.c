@@ -1,7 +1,7 @@
 /* Two lengths, then a .gopclntab, .rodata and .data. */
 
-#include "symbolize/symdwarf.h"
-#include "symbolize/symgo.h"
+#include "symbolize/dwarf/symdwarf.h"
+#include "symbolize/runtime/symgo.h"
 #include "tests/unit/symbolize/gobuild.h"
 
 #include <assert.h>

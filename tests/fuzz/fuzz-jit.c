@@ -1,8 +1,8 @@
 /* Maps and jitdumps, given in two portions, as they come while they grow. */
 
-#include "symbolize/jitcode.h"
-#include "symbolize/jitdump.h"
-#include "symbolize/perfmap.h"
+#include "symbolize/jit/jitcode.h"
+#include "symbolize/jit/jitdump.h"
+#include "symbolize/jit/perfmap.h"
 
 #include <assert.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* Memory that a process made up: whatever stands where the labels should be, reading ends. */
 
 #define CPROF_LABELS_FORMAT_ONLY
-#include "proc/labelmem.h"
+#include "labels/labelmem.h"
 
 #include "cprof-labels.h"
 

@@ -2,7 +2,7 @@
 
 #include "proc/procs-space.h"
 #include "source/maps.h"
-#include "symbolize/symkernel.h"
+#include "symbolize/kernel/symkernel.h"
 
 #include <assert.h>
 #include <stdint.h>

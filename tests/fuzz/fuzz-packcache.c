@@ -5,8 +5,8 @@
  * bytes.  Whatever comes out, each part is the same each time, unless it is unpacked anew.
  */
 
-#include "symbolize/packcache.h"
-#include "symbolize/unpack.h"
+#include "symbolize/pack/packcache.h"
+#include "symbolize/pack/unpack.h"
 
 #include "base/bytes.h"
 

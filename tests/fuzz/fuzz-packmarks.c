@@ -6,8 +6,8 @@
  * was unpacked last is the same again.
  */
 
-#include "symbolize/packmarks.h"
-#include "symbolize/unpack.h"
+#include "symbolize/pack/packmarks.h"
+#include "symbolize/pack/unpack.h"
 
 #include "base/bytes.h"
 

@@ -1,6 +1,6 @@
 /* perf.data: the first byte says whether it is mapped or read as a stream; the rest is the file. */
 #include "base/err.h"
-#include "source/perfdata.h"
+#include "source/perfdata/perfdata.h"
 #include "source/record.h"
 
 #include <stdlib.h>

@@ -7,14 +7,14 @@
 #include "proto/pprof-check.h"
 #include "proto/pprof-read.h"
 #include "proto/pprof-samples.h"
-#include "view/annotate.h"
-#include "view/diff.h"
-#include "view/filter.h"
-#include "view/model.h"
-#include "view/rows.h"
-#include "view/scale.h"
-#include "view/top.h"
-#include "view/tree.h"
+#include "view/table/annotate.h"
+#include "view/table/diff.h"
+#include "view/model/filter.h"
+#include "view/model/model.h"
+#include "view/table/rows.h"
+#include "view/model/scale.h"
+#include "view/table/top.h"
+#include "view/table/tree.h"
 
 #include <assert.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* The text of `perf script`. */
 
 #include "foreign.h"
-#include "view/from-script.h"
+#include "view/convert/from-script.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

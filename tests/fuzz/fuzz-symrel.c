@@ -6,9 +6,9 @@
  * one with compressed sections, one for arm64.
  */
 
-#include "symbolize/symdebug.h"
-#include "symbolize/symdwarf.h"
-#include "symbolize/symrel.h"
+#include "symbolize/elf/symdebug.h"
+#include "symbolize/dwarf/symdwarf.h"
+#include "symbolize/kernel/symrel.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * the same each time, and for zlib's kind what zlib makes of it, if that accepts it.
  */
 
-#include "symbolize/unpack.h"
+#include "symbolize/pack/unpack.h"
 
 #include "base/bytes.h"
 

@@ -4,8 +4,8 @@
  * of the stack changed; each with a memo, and compared with the same unwound without one.
  */
 
-#include "symbolize/cfi.h"
-#include "symbolize/unwind.h"
+#include "symbolize/cfi/cfi.h"
+#include "symbolize/unwind/unwind.h"
 
 #include <stdlib.h>
 #include <string.h>

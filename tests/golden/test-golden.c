@@ -10,9 +10,9 @@
  */
 
 #include "base/err.h"
-#include "session/engine.h"
+#include "engine/engine.h"
 #include "source/replay.h"
-#include "tests/unit/session/profile-text.h"
+#include "tests/unit/profile/profile-text.h"
 #include "tests/unit/source/record-build.h"
 #include "tests/unit/tap.h"
 

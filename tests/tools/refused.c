@@ -25,7 +25,7 @@
 #include "base/err.h"
 #include "base/host.h"
 #include "cprof.h"
-#include "session/machine.h"
+#include "recorder/machine.h"
 
 #define RING_FILE_BYTES (16 << 20)
 #define KNOWN_BYTES 72  /* PERF_ATTR_SIZE_VER1: what an old kernel knows of the attr */

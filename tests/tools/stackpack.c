@@ -23,7 +23,7 @@
  * bytes of .eh_frame_hdr are those that a binary search reads.
  */
 
-#include "symbolize/cfi.h"
+#include "symbolize/cfi/cfi.h"
 #include "tests/bench/unwind.h"
 #include "tests/tools/stackcap.h"
 

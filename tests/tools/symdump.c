@@ -14,9 +14,9 @@
 #include "base/log.h"
 #include "base/strtab.h"
 #include "base/vec.h"
-#include "symbolize/dso.h"
-#include "symbolize/symbolizer.h"
-#include "symbolize/symrel.h"
+#include "symbolize/elf/dso.h"
+#include "symbolize/name/symbolizer.h"
+#include "symbolize/kernel/symrel.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 
 #include "base/host.h"
 #include "base/vec.h"
-#include "symbolize/symdebug.h"
+#include "symbolize/elf/symdebug.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>

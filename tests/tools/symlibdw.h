@@ -6,7 +6,7 @@
  * units (DWARF 5, section 7.3.2), and what dwz moved into a file common to several.
  */
 
-#include "symbolize/symdwarf.h"
+#include "symbolize/dwarf/symdwarf.h"
 
 struct symlibdw;
 

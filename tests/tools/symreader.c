@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "base/host.h"
 #include "base/vec.h"
-#include "symbolize/symdebug.h"
+#include "symbolize/elf/symdebug.h"
 #include "symlibdw.h"
 
 #include <fcntl.h>

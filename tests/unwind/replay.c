@@ -4,8 +4,8 @@
  * with the copy cut.  Nothing of the machine that they were recorded on is needed.
  */
 
-#include "symbolize/cfi.h"
-#include "symbolize/unwind.h"
+#include "symbolize/cfi/cfi.h"
+#include "symbolize/unwind/unwind.h"
 #include "tests/tools/stackcap.h"
 #include "tests/unit/tap.h"
 

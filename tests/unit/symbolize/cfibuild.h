@@ -19,7 +19,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "symbolize/cfi.h"
+#include "symbolize/cfi/cfi.h"
 
 struct cfibuild {
 	uint8_t v[8192];

@@ -3,7 +3,7 @@
 
 /* Debug information put together by hand: bytes that grow, and a dwfile over ten sections. */
 
-#include "symbolize/dwfile.h"
+#include "symbolize/dwarf/dwfile.h"
 
 #include <stdlib.h>
 

@@ -1,0 +1,293 @@
+/*
+ * cprof record: from the command line to files on disk.  What recording means is
+ * in the library; here are options, the command that is run, signals, and output.
+ */
+
+#include "base/err.h"
+#include "base/log.h"
+#include "cmd/cachedir.h"
+#include "cmd/cmd.h"
+#include "cmd/record/hottest.h"
+#include "cmd/realtime.h"
+#include "cmd/record/recording.h"
+#include "cmd/record/repeat.h"
+#include "cmd/record/recordloop.h"
+#include "cmd/record/summary.h"
+#include "cprof.h"
+
+#include <errno.h>
+#include <stdio_ext.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int start_command(struct recording *rec, struct err *e)
+{
+	if (!rec->opts.command)
+		return 0;
+	return launch_fork(&rec->launch, rec->opts.command, &rec->signals.before, e);
+}
+
+/* Of the first file, for people only: on a terminal. */
+static void show_hottest(const struct recording *rec)
+{
+	if (rec->opts.json || isatty(STDERR_FILENO) != 1)
+		return;
+	for (size_t i = 0; i < rec->files.n_events; i++) {
+		const char *path = rec->files.file[i].path;
+		if (path && strcmp(path, "-") != 0) {
+			hottest_print(path);
+			return;
+		}
+	}
+}
+
+static int summarize(struct recording *rec)
+{
+	struct summary s = {
+		.recorder = rec->recorder, .file = rec->files.file, .verbose = rec->opts.verbose,
+		.command_name = rec->launch.name, .command_ended = rec->launch.ended,
+		.command_status = rec->launch.ended ? launch_status(&rec->launch) : 0,
+		.command_signal = launch_signal(&rec->launch),
+		.own_cpu_s = summary_own_cpu_s(), .used_by_ticks = rec->opts.config.all_processes,
+	};
+	if (!rec->opts.quiet) {
+		summary_print(&s, stderr);
+		show_hottest(rec);
+	}
+	if (rec->opts.json) {
+		summary_print_json(&s, stdout);
+		if (fflush(stdout) != 0) {
+			struct err e;
+			err_errno(&e, errno, "cannot write the summary to stdout");
+			__fpurge(stdout);  /* said once is enough */
+			clearerr(stdout);
+			return cmd_fail("record", &e);
+		}
+	}
+	if (rec->opts.strict && summary_has_losses(&s)) {
+		fprintf(stderr, "cprof record: --strict: the profile is incomplete, see above\n");
+		return CMD_LOSSES;
+	}
+	return 0;
+}
+
+/* Files before the last one have losses of their own; those of snapshots are in the end's. */
+static int check_parts(const struct recording *rec, int status)
+{
+	if (rec->opts.part.rotate.kind == ROTATE_NEVER || !rec->parts.n_with_losses)
+		return status;
+	fprintf(stderr, "cprof record: --strict: %zu of the files before the last are "
+		"incomplete\n", rec->parts.n_with_losses);
+	return status ? status : CMD_LOSSES;
+}
+
+/* ---- files --------------------------------------------------------------------------------- */
+
+/* Opens the files of the end; where those have a stamp, only finds out whether it could. */
+static int open_files(struct recording *rec, struct err *e)
+{
+	const struct recordopts *o = &rec->opts;
+	bool stamped = o->part.rotate.kind != ROTATE_NEVER;
+	char stamp[ROTATE_STAMP_MAX];
+	rec->parts.output = o->output;
+	rec->parts.quiet = rec->files.quiet = o->quiet;
+	rec->parts.max_kept = o->part.max_files;
+	rec->parts.json = o->json;
+	rec->parts.strict = o->strict;
+	int code = recordfiles_open(&rec->files, rec->recorder, o->output,
+				    stamped ? parts_stamp(&rec->parts, stamp) : NULL, e);
+	if (stamped)
+		recordfiles_done(&rec->files);
+	return code;
+}
+
+static void keep_files(struct recording *rec)
+{
+	VEC(char) names = { 0 };
+	for (size_t i = 0; i < rec->files.n_events; i++) {
+		const char *path = rec->files.file[i].path;
+		size_t n = path ? strlen(path) + 1 : 0;
+		if (n && VEC_RESERVE(&names, n)) {
+			memcpy(names.v + names.n, path, n);
+			names.n += n;
+		}
+	}
+	if (names.n)
+		parts_keep(&rec->parts, names.v, names.n);
+	VEC_FREE(&names);
+}
+
+static int write_files(struct recording *rec, struct err *e)
+{
+	struct recordfiles *f = &rec->files;
+	bool stamped = rec->opts.part.rotate.kind != ROTATE_NEVER;
+	char stamp[ROTATE_STAMP_MAX];
+	int code = 0;
+	if (stamped) {
+		f->quiet = rec->opts.quiet;
+		f->is_part = rec->parts.n_written;
+		code = recordfiles_open(f, rec->recorder, rec->opts.output,
+					parts_stamp(&rec->parts, stamp), e);
+	}
+	if (code < 0)
+		return code;
+	signals_abort_on(f->unfinished, f->n_events);
+	code = recordfiles_write(f, rec->recorder, e);
+	/* Files before have samples: that the last one has none is no failure. */
+	if (code == -ENODATA && f->is_part)
+		code = 0;
+	if (stamped)
+		keep_files(rec);
+	if (code == 0 && rec->parts.n_failed)
+		return err_set(e, EIO, "%zu of the files before the last could not be written",
+			       rec->parts.n_failed);
+	return code;
+}
+
+/* ---- all together --------------------------------------------------------------------------- */
+
+/* enum cprof_explain has the levels of enum log_level. */
+static void log_record_line(void *ctx, unsigned level, const char *text)
+{
+	(void)ctx;
+	cmd_log_line((void *)"record", (enum log_level)level, text);
+}
+
+/* Before signals are held back: who waits can be interrupted. */
+static int take_machine(struct recording *rec, struct err *e)
+{
+	char state[EXCLUSIVE_TEXT_MAX];
+	if (!rec->opts.exclusive)
+		return 0;
+	snprintf(rec->machine, sizeof(rec->machine), "exclusive: %s",
+		 exclusive_describe("/sys/devices/system/cpu", state));
+	rec->opts.config.note = rec->machine;
+	return exclusive_take(rec->opts.quiet, e);
+}
+
+/* Everything up to the finished files; the exit status in *ret_status when it worked. */
+static int run(struct recording *rec, int *ret_status, struct err *e)
+{
+	struct recordopts *o = &rec->opts;
+	int code = take_machine(rec, e);
+	if (code == 0)
+		code = signals_open(&rec->signals, o->part.signal, e);
+	if (code == 0 && o->part.has_control)
+		code = control_open(&rec->control, &o->part.control, e);
+	if (code == 0)
+		code = start_command(rec, e);
+	if (code < 0)
+		return code;
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	o->config.command_pid = o->config.all_processes ? 0 : rec->launch.pid;
+	o->config.command_file = o->command ? o->command[0] : NULL;
+	if (!o->quiet)
+		o->config.explain = log_record_line;
+	o->config.explain_max = o->verbose ? CPROF_EXPLAIN_ALL : CPROF_EXPLAIN_NOTE;
+	o->config.cache_dir = rec->cache_dir = cachedir_path();
+	realtime_set(true);
+	code = cprof_recorder_new(&o->config, &rec->recorder, e);
+	if (code == 0)
+		code = open_files(rec, e);
+	if (code == 0)
+		code = cprof_recorder_start(rec->recorder, e);
+	if (code == 0 && o->command) {
+		code = launch_exec(&rec->launch, e);
+		if (code < 0)
+			*ret_status = code == -ENOENT ? 127 : 126;
+		else
+			cprof_recorder_command_started(rec->recorder);
+	}
+	if (code == 0)
+		code = recordloop_run(rec, e);
+	aheadthread_stop(&rec->ahead);
+	if (code == 0 && rec->launch.ended)
+		cprof_recorder_command_used(rec->recorder, rec->launch.cpu_ns);
+	if (code == 0)
+		code = cprof_recorder_stop(rec->recorder, e);
+	realtime_set(false);
+	if (code < 0)
+		return code;
+	code = write_files(rec, e);
+	if (rec->files.n_written)
+		*ret_status = summarize(rec);
+	else if (code == 0)
+		*ret_status = 0;
+	if (code == 0)
+		*ret_status = check_parts(rec, *ret_status);
+	return code;
+}
+
+/* A command that runs on gets the signal that ended the recording (the terminal has sent it
+ * already), and then as much time as it wants: the files are complete. */
+static void await_command(struct recording *rec)
+{
+	struct launch *l = &rec->launch;
+	if (!l->pid || l->ended || l->go_fd >= 0)
+		return;
+	sigset_t none;
+	sigemptyset(&none);
+	signals_abort_on(NULL, 0);
+	if (rec->opts.part.signal)
+		signal(rec->opts.part.signal, SIG_IGN);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (rec->ended_by && !rec->from_terminal)
+		kill(l->pid, rec->ended_by);
+	launch_reap(l, true);
+}
+
+static void recording_done(struct recording *rec)
+{
+	signals_abort_on(NULL, 0);  /* the names go */
+	launch_done(&rec->launch);
+	recordfiles_done(&rec->files);
+	parts_done(&rec->parts);
+	control_close(&rec->control);
+	targetuse_done(&rec->use);
+	aheadthread_done(&rec->ahead);
+	free(rec->cache_dir);
+	cprof_recorder_free(rec->recorder);
+	signals_close(&rec->signals);
+	recordopts_done(&rec->opts);
+}
+
+static int record_once(struct recordopts *o)
+{
+	struct recording rec = {
+		.opts = *o,
+		.signals.fd = -1, .launch = { .go_fd = -1, .errno_fd = -1 },
+		.control = { .fd = -1, .ack_fd = -1 }, .parts.fd = -1,
+	};
+	struct err e = { 0 };
+	int status = CMD_FAILED;
+	int code = run(&rec, &status, &e);
+	if (code < 0) {
+		int failed = e.code ? cmd_fail("record", &e) : CMD_FAILED;
+		status = status > CMD_FAILED && status != CMD_USAGE ? status : failed;
+		recordfiles_discard(&rec.files);
+	}
+	await_command(&rec);
+	if (status == 0 && rec.launch.ended)
+		status = launch_status(&rec.launch);
+	recording_done(&rec);
+	return status;
+}
+
+static int run_record(int argc, char **argv)
+{
+	struct recordopts o;
+	recordopts_parse(&o, argc, argv);
+	if (!o.repeat)
+		return record_once(&o);
+	int status = repeat_run(&o, record_once);
+	recordopts_done(&o);
+	return status;
+}
+
+const struct cmd cmd_record = {
+	.name = "record",
+	.help = "record a profile of processes, threads or a command",
+	.run = run_record,
+};

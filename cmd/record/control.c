@@ -1,0 +1,226 @@
+/*
+ * Compatible with perf down to what looks like accidents, since clients rely on them: a word may
+ * be followed directly by more ("pings" is a ping); a line may end in a NUL; unknown words and
+ * empty lines are acknowledged; and an acknowledgement is five bytes, with a NUL at the end (seen
+ * with strace on perf 6.1).  One thing is better: a line that is not whole yet is waited for.
+ *
+ * The descriptors may be shared with the client, so their flags are left alone: poll(2) before each
+ * read and write does what O_NONBLOCK would.
+ */
+#include "cmd/record/control.h"
+
+#include "base/err.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const struct {
+	const char *word;
+	enum control_verb verb;
+} words[] = {
+	{ "enable", CONTROL_ENABLE }, { "disable", CONTROL_DISABLE }, { "ack", CONTROL_ACK },
+	{ "snapshot", CONTROL_SNAPSHOT }, { "evlist", CONTROL_EVLIST }, { "stop", CONTROL_STOP },
+	{ "ping", CONTROL_PING },
+};
+
+struct control_command control_parse(const char *line)
+{
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		size_t n = strlen(words[i].word);
+		if (strncmp(line, words[i].word, n) == 0)
+			return (struct control_command){ words[i].verb, line + n };
+	}
+	return (struct control_command){ CONTROL_UNKNOWN, line };
+}
+
+/* ---- places ------------------------------------------------------------------------- */
+
+static bool parse_fd(const char *text, size_t n, int *ret)
+{
+	int fd = 0;
+	if (n == 0 || n > 7)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		if (text[i] < '0' || text[i] > '9')
+			return false;
+		fd = fd * 10 + (text[i] - '0');
+	}
+	*ret = fd;
+	return true;
+}
+
+static int parse_fifos(const char *text, struct control_place *ret)
+{
+	const char *comma = strchr(text, ',');
+	size_t n = comma ? (size_t)(comma - text) : strlen(text);
+	if (n == 0)
+		return -EINVAL;
+	struct control_place p = { .is_fifo = true, .fd = -1, .ack_fd = -1 };
+	p.path = strndup(text, n);
+	/* "fifo:CTL," has no second one. */
+	if (comma && comma[1])
+		p.ack_path = strdup(comma + 1);
+	if (!p.path || (comma && comma[1] && !p.ack_path)) {
+		control_place_done(&p);
+		return -ENOMEM;
+	}
+	*ret = p;
+	return 0;
+}
+
+int control_parse_place(const char *text, struct control_place *ret)
+{
+	if (strncmp(text, "fifo:", 5) == 0)
+		return parse_fifos(text + 5, ret);
+	if (strncmp(text, "fd:", 3) != 0)
+		return -EINVAL;
+	struct control_place p = { .fd = -1, .ack_fd = -1 };
+	text += 3;
+	size_t n = strcspn(text, ",");
+	if (!parse_fd(text, n, &p.fd) ||
+	    (text[n] && !parse_fd(text + n + 1, strlen(text + n + 1), &p.ack_fd)))
+		return -EINVAL;
+	*ret = p;
+	return 0;
+}
+
+void control_place_done(struct control_place *p)
+{
+	free(p->path);
+	free(p->ack_path);
+	p->path = p->ack_path = NULL;
+}
+
+/* ---- descriptors ---------------------------------------------------------------------- */
+
+/* With O_RDWR there is always a reader and a writer: neither opening nor reading ever ends because
+ * the other side has come late or gone. */
+static int open_fifo(const char *path, struct err *e)
+{
+	struct stat st;
+	int fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode))
+		return fd;
+	if (fd >= 0) {
+		close(fd);
+		return err_set(e, EINVAL, "--control: '%s' is no FIFO", path);
+	}
+	err_errno(e, errno, "--control: cannot open '%s'", path);
+	err_hint(e, "make it before: mkfifo %s", path);
+	return -1;
+}
+
+static int check_open(int fd, struct err *e)
+{
+	if (fd < 0 || fcntl(fd, F_GETFD) >= 0)
+		return 0;
+	err_errno(e, EBADF, "--control: descriptor %d", fd);
+	err_hint(e, "it must be open in the shell or program that starts cprof: exec %d<>FIFO", fd);
+	return -EBADF;
+}
+
+int control_open(struct control *c, const struct control_place *p, struct err *e)
+{
+	*c = (struct control){ .fd = p->fd, .ack_fd = p->ack_fd, .owns = p->is_fifo };
+	int code = 0;
+	if (p->is_fifo) {
+		c->fd = open_fifo(p->path, e);
+		if (c->fd >= 0 && p->ack_path)
+			c->ack_fd = open_fifo(p->ack_path, e);
+		if (c->fd < 0 || (p->ack_path && c->ack_fd < 0))
+			code = e->code;
+	} else {
+		code = check_open(p->fd, e);
+		if (code == 0)
+			code = check_open(p->ack_fd, e);
+	}
+	if (code < 0)
+		control_close(c);
+	return code;
+}
+
+void control_close(struct control *c)
+{
+	if (c->owns && c->fd >= 0)
+		close(c->fd);
+	if (c->owns && c->ack_fd >= 0)
+		close(c->ack_fd);
+	c->fd = c->ack_fd = -1;
+}
+
+static bool is_ready(int fd, short events)
+{
+	struct pollfd p = { .fd = fd, .events = events };
+	return poll(&p, 1, 0) == 1 && (p.revents & (events | POLLHUP | POLLERR | POLLNVAL));
+}
+
+/* Reads what is there; at the end of the stream there is nothing more to wait for. */
+static bool fill(struct control *c)
+{
+	memmove(c->buf, c->buf + c->taken, c->n - c->taken);
+	c->n -= c->taken;
+	c->taken = 0;
+	if (c->fd < 0 || c->n == CONTROL_LINE_MAX || !is_ready(c->fd, POLLIN))
+		return false;
+	ssize_t n = read(c->fd, c->buf + c->n, CONTROL_LINE_MAX - c->n);
+	if (n > 0) {
+		c->n += (size_t)n;
+		return true;
+	}
+	if (n < 0 && (errno == EINTR || errno == EAGAIN))
+		return false;
+	if (c->owns)
+		close(c->fd);
+	c->fd = -1;
+	return false;
+}
+
+/* A whole line from c->taken on: its end becomes a NUL. */
+static bool take_line(struct control *c, const char **ret)
+{
+	for (size_t i = c->taken; i < c->n; i++) {
+		if (c->buf[i] != '\n' && c->buf[i] != '\0')
+			continue;
+		c->buf[i] = '\0';
+		*ret = c->buf + c->taken;
+		c->taken = i + 1;
+		return true;
+	}
+	return false;
+}
+
+bool control_next(struct control *c, struct control_command *ret)
+{
+	const char *line;
+	bool more = true;
+	while (!take_line(c, &line)) {
+		if (c->taken == 0 && c->n == CONTROL_LINE_MAX) {
+			c->buf[c->n] = '\0';
+			c->taken = c->n;
+			line = c->buf;
+			break;
+		}
+		if (!more)
+			return false;
+		more = fill(c);
+	}
+	*ret = control_parse(line);
+	return true;
+}
+
+void control_ack(struct control *c)
+{
+	static const char ack[] = "ack\n";
+	if (c->ack_fd < 0 || !is_ready(c->ack_fd, POLLOUT))
+		return;
+	if (write(c->ack_fd, ack, sizeof(ack)) >= 0 || errno == EAGAIN || errno == EINTR)
+		return;
+	if (c->owns)
+		close(c->ack_fd);
+	c->ack_fd = -1;
+}

@@ -1,0 +1,35 @@
+#ifndef CPROF_CMD_RECORD_RECORDING_H
+#define CPROF_CMD_RECORD_RECORDING_H
+
+/* What cprof record holds while it runs; shared by cmd-record.c and recordloop.c. */
+
+#include "base/log.h"
+#include "cmd/record/aheadthread.h"
+#include "cmd/record/control.h"
+#include "cmd/record/exclusive.h"
+#include "cmd/launch.h"
+#include "cmd/record/parts.h"
+#include "cmd/record/recordfiles.h"
+#include "cmd/record/recordopts.h"
+#include "cmd/record/rotate.h"
+#include "cmd/signals.h"
+#include "cmd/record/targetuse.h"
+
+struct recording {
+	struct recordopts opts;
+	struct signals signals;
+	struct launch launch;
+	struct control control;
+	struct parts parts;
+	struct rotate_clock clock;     /* --switch-output: since the last part */
+	struct targetuse use;          /* for --trigger */
+	struct cprof_recorder *recorder;
+	struct aheadthread ahead;
+	struct recordfiles files;      /* of the end */
+	char *cache_dir;
+	char machine[EXCLUSIVE_TEXT_MAX + 16]; /* its state, for the comments */
+	int ended_by;                  /* the signal that ended recording; 0 */
+	bool from_terminal;
+};
+
+#endif

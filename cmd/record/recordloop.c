@@ -1,0 +1,241 @@
+/*
+ * One thread, one poll: records, signals, commands, and the end of a part's writer all wake it.
+ * What a signal or a command asks for is done at once, save the writing of parts, of which there is
+ * one at a time: a wish for another waits here until the writer is done, while recording goes on.
+ */
+#include "cmd/record/recordloop.h"
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "cmd/record/eventlines.h"
+#include "cmd/record/recording.h"
+#include "cprof.h"
+
+#include <signal.h>
+#include <stdio.h>
+
+/* Records wait at most this long in a ring that is not full enough to wake us. */
+#define STEP_MS 100
+
+struct loop {
+	struct recording *rec;
+	uint64_t end_ns, looked_ns;
+	bool wants_part;       /* as soon as the writer has time */
+	unsigned acks_wanted;  /* snapshot commands that wait for that part */
+	unsigned acks_writing; /* and for the one that is being written */
+	bool over;
+};
+
+static void say(const struct loop *l, const char *format, const char *what)
+{
+	if (!l->rec->opts.quiet)
+		fprintf(stderr, format, what);
+}
+
+/* ---- signals and commands ------------------------------------------------------------ */
+
+static void take_signals(struct loop *l)
+{
+	struct recording *rec = l->rec;
+	int signal;
+	bool from_terminal = false;
+	while ((signal = signals_next(&rec->signals, &from_terminal)) != 0) {
+		if (signal == SIGCHLD)
+			continue;
+		if (signal == rec->opts.part.signal) {
+			l->wants_part = true;
+			continue;
+		}
+		rec->ended_by = signal;
+		rec->from_terminal = from_terminal;
+		l->over = true;
+	}
+	l->over |= launch_reap(&rec->launch, false);
+}
+
+/* rest: "" for all events, " NAME" for one. */
+static int switch_events(struct loop *l, bool on, const char *rest, struct err *e)
+{
+	struct cprof_recorder *r = l->rec->recorder;
+	int (*change)(struct cprof_recorder *, size_t, struct err *) =
+		on ? cprof_recorder_resume : cprof_recorder_pause;
+	const char *word = on ? "enabled" : "disabled";
+	if (!*rest) {
+		int code = change(r, CPROF_ALL_EVENTS, e);
+		if (code == 0)
+			say(l, "Events %s\n", word);
+		return code;
+	}
+	if (*rest != ' ') {
+		say(l, "failed: wrong command\n", "");
+		return 0;
+	}
+	int event = cprof_recorder_find_event(r, rest + 1);
+	if (event < 0) {
+		say(l, "failed: can't find '%s' event\n", rest + 1);
+		return 0;
+	}
+	int code = change(r, (size_t)event, e);
+	if (code == 0 && !l->rec->opts.quiet)
+		fprintf(stderr, "Event %s %s\n", rest + 1, word);
+	return code;
+}
+
+static int take_commands(struct loop *l, struct err *e)
+{
+	struct control *c = &l->rec->control;
+	struct control_command command;
+	int code = 0;
+	while (code == 0 && !l->over && control_next(c, &command)) {
+		bool acks = true;
+		switch (command.verb) {
+		case CONTROL_ENABLE:
+		case CONTROL_DISABLE:
+			code = switch_events(l, command.verb == CONTROL_ENABLE, command.rest, e);
+			break;
+		case CONTROL_EVLIST:
+			if (!eventlines_print(l->rec->recorder, command.rest, stderr))
+				say(l, "unsupported evlist command '%s'\n", command.rest);
+			break;
+		case CONTROL_SNAPSHOT:
+			l->wants_part = true;
+			l->acks_wanted++;
+			acks = false;
+			break;
+		case CONTROL_STOP:
+			/* As perf does with its command. */
+			l->rec->ended_by = SIGTERM;
+			l->over = true;
+			break;
+		case CONTROL_ACK:
+			acks = false;
+			break;
+		case CONTROL_PING:
+		case CONTROL_UNKNOWN:
+			break;
+		}
+		if (acks)
+			control_ack(c);
+	}
+	return code;
+}
+
+/* ---- parts ------------------------------------------------------------------------------ */
+
+static void acknowledge_part(struct loop *l)
+{
+	for (; l->acks_writing; l->acks_writing--)
+		control_ack(&l->rec->control);
+}
+
+/* A snapshot, or, when files are switched, a file that is complete: the next one begins. */
+static int begin_part(struct loop *l, struct err *e)
+{
+	struct recording *rec = l->rec;
+	struct cprof_stats stats;
+	int code = cprof_recorder_snapshot(rec->recorder, e);
+	if (code == 0)
+		code = parts_begin(&rec->parts, rec->recorder, e);
+	if (code < 0)
+		return code;
+	l->acks_writing = l->acks_wanted;
+	l->acks_wanted = 0;
+	l->wants_part = false;
+	if (rec->opts.part.rotate.kind == ROTATE_NEVER)
+		return 0;
+	code = cprof_recorder_clear(rec->recorder, e);
+	cprof_recorder_stats(rec->recorder, &stats);
+	rec->clock = (struct rotate_clock){ clock_monotonic_ns(), stats.record_bytes };
+	return code;
+}
+
+static void check_trigger(struct loop *l)
+{
+	struct trigger *t = &l->rec->opts.part.trigger;
+	double value;
+	uint64_t now = clock_monotonic_ns();
+	if (!t->text || now - l->looked_ns < TRIGGER_INTERVAL_NS)
+		return;
+	l->looked_ns = now;
+	if (!targetuse_read(&l->rec->use, t->metric, now, &value) ||
+	    !trigger_feed(t, value, now))
+		return;
+	char text[32];
+	say(l, "--trigger %s: ", t->text);
+	say(l, "it is %s\n", trigger_value_text(t, value, text, sizeof(text)));
+	l->wants_part = true;
+}
+
+static int do_parts(struct loop *l, struct err *e)
+{
+	struct recording *rec = l->rec;
+	struct cprof_stats stats;
+	if (parts_poll(&rec->parts, false))
+		acknowledge_part(l);
+	const struct rotate_spec *rotate = &rec->opts.part.rotate;
+	if (rotate->kind == ROTATE_SIZE || rotate->kind == ROTATE_TIME) {
+		cprof_recorder_stats(rec->recorder, &stats);
+		l->wants_part |= rotate_is_due(rotate, &rec->clock, clock_monotonic_ns(),
+						stats.record_bytes);
+	}
+	check_trigger(l);
+	return l->wants_part && !rec->parts.pid ? begin_part(l, e) : 0;
+}
+
+/* ---- the loop ---------------------------------------------------------------------------- */
+
+static int step_ms(const struct loop *l)
+{
+	uint64_t now = clock_monotonic_ns();
+	int ms = rotate_wait_ms(&l->rec->opts.part.rotate, &l->rec->clock, now, STEP_MS);
+	if (l->end_ns <= now)
+		return 0;
+	uint64_t left_ms = (l->end_ns - now + 999999) / 1000000;
+	return left_ms < (uint64_t)ms ? (int)left_ms : ms;
+}
+
+static int step(struct loop *l, struct err *e)
+{
+	struct recording *rec = l->rec;
+	int fds[3] = { rec->signals.fd };
+	size_t n = 1;
+	if (rec->control.fd >= 0)
+		fds[n++] = rec->control.fd;
+	if (rec->parts.pid)
+		fds[n++] = rec->parts.fd;
+	int state = cprof_recorder_step(rec->recorder, step_ms(l), fds, n, NULL, e);
+	if (state < 0)
+		return state;
+	int code = take_commands(l, e);
+	take_signals(l);
+	l->over |= state == CPROF_TARGET_GONE || clock_monotonic_ns() >= l->end_ns;
+	if (code < 0 || l->over)
+		return code;
+	aheadthread_poll(&rec->ahead, rec->recorder);
+	return do_parts(l, e);
+}
+
+int recordloop_run(struct recording *rec, struct err *e)
+{
+	const struct recordopts *o = &rec->opts;
+	struct loop l = { .rec = rec, .end_ns = UINT64_MAX };
+	targetuse_init(&rec->use, o->config.pid, o->config.n_pids, o->config.tid,
+		       o->config.n_tids, rec->launch.pid);
+	rec->use.all = o->config.all_processes;
+	if (o->duration_ns)
+		l.end_ns = clock_monotonic_ns() + o->duration_ns + o->config.delay_ns;
+	rec->clock = (struct rotate_clock){ clock_monotonic_ns(), 0 };
+	if (o->config.start_paused)
+		say(&l, "Events disabled\n", "");
+	int code = 0;
+	while (code == 0 && !l.over)
+		code = step(&l, e);
+	/* What was asked for just before the end is done before the end. */
+	for (int round = 0; round < 2 && code == 0; round++) {
+		parts_poll(&rec->parts, true);
+		acknowledge_part(&l);
+		if (l.wants_part)
+			code = begin_part(&l, e);
+	}
+	return code;
+}

@@ -1,0 +1,259 @@
+/*
+ * Each run writes into a folder of its own in /tmp, in a child, so that what a run leaves behind
+ * ends with it.  A share's mean is taken over the runs, each weighing the same, and its standard
+ * error is what the runs themselves scatter by: it holds also where samples are not independent.
+ */
+
+#include "cmd/record/repeat.h"
+
+#include "base/err.h"
+#include "base/strtab.h"
+#include "cmd/cmd.h"
+#include "cmd/record/recordopts.h"
+#include "cmd/saveas.h"
+#include "cmd/text.h"
+#include "view/model/model.h"
+#include "view/table/rows.h"
+#include "view/table/top.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define COMPRESSION 6
+#define ROWS_SHOWN 20
+
+/* A function's part of each run. */
+struct spread {
+	const char *name;
+	double mean, deviation, error, min, max;
+};
+
+struct repeating {
+	const struct recordopts *opts;
+	char folder[64];
+	unsigned n;                /* runs that are there */
+	struct strtab names;
+	double *share;             /* [name id * opts->repeat + run] */
+	size_t n_names;
+};
+
+static void path_of(const struct repeating *r, unsigned run, char buf[96])
+{
+	snprintf(buf, 96, "%s/%u.pb.gz", r->folder, run);
+}
+
+/* One run in a child; its exit status. */
+static int run_child(const struct repeating *r, unsigned run, repeat_once_fn *once)
+{
+	pid_t child = fork();
+	if (child == 0) {
+		char path[96];
+		struct recordopts o = *r->opts;
+		path_of(r, run, path);
+		signal(SIGINT, SIG_DFL);
+		o.output = path;
+		o.quiet = true;
+		o.json = false;
+		exit(once(&o));
+	}
+	int status;
+	if (child < 0 || waitpid(child, &status, 0) < 0)
+		return CMD_FAILED;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static int grow(struct repeating *r, size_t n_names)
+{
+	if (n_names <= r->n_names)
+		return 0;
+	size_t n = n_names * 2, runs = r->opts->repeat;
+	double *more = reallocarray(r->share, n * runs, sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	memset(more + r->n_names * runs, 0, (n - r->n_names) * runs * sizeof(*more));
+	r->share = more;
+	r->n_names = n;
+	return 0;
+}
+
+/* Takes in each function's flat share of a run. */
+static int take_run(struct repeating *r, unsigned run, struct err *e)
+{
+	char path[96];
+	const char *paths[] = { path };
+	struct model *m = NULL;
+	struct rows *rows = NULL;
+	struct top *top = NULL;
+	uint32_t type;
+	path_of(r, run, path);
+	int code = model_read_files(paths, 1, &m, e);
+	if (code == 0)
+		code = model_find_type(m, NULL, &type, e);
+	if (code == 0)
+		code = rows_new(m, NULL, ROWS_FUNCTION, NULL, &rows, e);
+	if (code == 0)
+		code = top_new(m, NULL, rows, type, &top, e);
+	for (uint32_t i = 0; code == 0 && i < top->n_rows && top->total; i++) {
+		uint32_t name = strtab_add_cstr(&r->names, top_name(top, i)->name);
+		if (grow(r, r->names.n) < 0)
+			code = err_errno(e, ENOMEM, "cannot compare the runs");
+		else
+			r->share[name * r->opts->repeat + run] +=
+				(double)top->row[i].flat / (double)top->total;
+	}
+	top_free(top);
+	rows_free(rows);
+	model_free(m);
+	return code;
+}
+
+static struct spread spread_of(const struct repeating *r, uint32_t name)
+{
+	const double *v = r->share + (size_t)name * r->opts->repeat;
+	struct spread s = { .name = strtab_get(&r->names, name), .min = v[0], .max = v[0] };
+	double squares = 0;
+	for (unsigned i = 0; i < r->n; i++) {
+		s.mean += v[i] / r->n;
+		s.min = fmin(s.min, v[i]);
+		s.max = fmax(s.max, v[i]);
+	}
+	for (unsigned i = 0; i < r->n; i++)
+		squares += (v[i] - s.mean) * (v[i] - s.mean);
+	s.deviation = r->n > 1 ? sqrt(squares / (r->n - 1)) : 0;
+	s.error = s.deviation / sqrt(r->n);
+	return s;
+}
+
+static int by_mean(const void *a, const void *b)
+{
+	const struct spread *x = a, *y = b;
+	return x->mean != y->mean ? (x->mean < y->mean) - (x->mean > y->mean)
+				  : strcmp(x->name, y->name);
+}
+
+static void print_table(const struct repeating *r, const struct spread *s, size_t n)
+{
+	fprintf(stderr, "flat share of %u runs, in percent:\n", r->n);
+	fprintf(stderr, "    mean   +- error  deviation     min     max  name\n");
+	for (size_t i = 0; i < n && i < ROWS_SHOWN; i++) {
+		fprintf(stderr, "%8.2f %10.2f %10.2f %7.2f %7.2f  ", 100 * s[i].mean,
+			100 * s[i].error, 100 * s[i].deviation, 100 * s[i].min, 100 * s[i].max);
+		text_print(stderr, s[i].name);
+		fputc('\n', stderr);
+	}
+	if (n > ROWS_SHOWN)
+		fprintf(stderr, "and %zu more (--json shows all)\n", n - ROWS_SHOWN);
+}
+
+static void print_json(const struct repeating *r, const struct spread *s, size_t n)
+{
+	printf("{\"runs\": %u, \"functions\": [", r->n);
+	for (size_t i = 0; i < n; i++) {
+		printf("%s\n  {\"name\": ", i ? "," : "");
+		text_print_json(stdout, s[i].name);
+		printf(", \"mean\": %.6f, \"standard_error\": %.6f, \"deviation\": %.6f, "
+		       "\"min\": %.6f, \"max\": %.6f}",
+		       s[i].mean, s[i].error, s[i].deviation, s[i].min, s[i].max);
+	}
+	printf("\n]}\n");
+}
+
+static int print(const struct repeating *r, struct err *e)
+{
+	size_t n = 0;
+	struct spread *s = calloc(r->names.n, sizeof(*s));
+	if (!s)
+		return err_errno(e, ENOMEM, "cannot compare the runs");
+	for (uint32_t i = 1; i < r->names.n; i++) {
+		s[n] = spread_of(r, i);
+		n += s[n].max != 0 || s[n].min != 0;
+	}
+	qsort(s, n, sizeof(*s), by_mean);
+	if (!r->opts->quiet)
+		print_table(r, s, n);
+	if (r->opts->json)
+		print_json(r, s, n);
+	free(s);
+	return r->opts->json && fflush(stdout) != 0
+		       ? err_errno(e, errno, "cannot write the comparison to stdout") : 0;
+}
+
+static int write_model(void *m, int (*write)(void *ctx, const void *data, size_t n_bytes),
+		       void *ctx, struct err *e)
+{
+	return model_write(m, write, ctx, COMPRESSION, e);
+}
+
+/* All runs as one profile, and how they differ. */
+static int merge(struct repeating *r, struct err *e)
+{
+	const char *name = r->opts->output ? r->opts->output : "cprof.repeat.pb.gz";
+	char (*path)[96] = calloc(r->n, sizeof(*path));
+	const char **paths = calloc(r->n, sizeof(*paths));
+	struct model *m = NULL;
+	int code = path && paths ? strtab_init(&r->names, NULL)
+				 : err_errno(e, ENOMEM, "cannot merge the runs");
+	for (unsigned i = 0; code == 0 && i < r->n; i++) {
+		path_of(r, i, path[i]);
+		paths[i] = path[i];
+		code = take_run(r, i, e);
+	}
+	if (code == 0)
+		code = model_read_files(paths, r->n, &m, e);
+	if (code == 0)
+		code = saveas_write(&(struct saveas){ name, true, write_model, m }, 1, e);
+	if (code == 0 && !r->opts->quiet)
+		fprintf(stderr, "cprof record: %u runs -> %s\n", r->n, name);
+	if (code == 0)
+		code = print(r, e);
+	model_free(m);
+	free(path);
+	free(paths);
+	return code;
+}
+
+static void clean_up(struct repeating *r)
+{
+	for (unsigned i = 0; i < r->opts->repeat; i++) {
+		char path[96];
+		path_of(r, i, path);
+		unlink(path);
+	}
+	rmdir(r->folder);
+	strtab_done(&r->names);
+	free(r->share);
+}
+
+int repeat_run(struct recordopts *o, repeat_once_fn *once)
+{
+	struct repeating r = { .opts = o, .folder = "/tmp/cprof-repeat-XXXXXX" };
+	struct err e = { 0 };
+	int status = 0, code = 0;
+	if (!mkdtemp(r.folder)) {
+		err_errno(&e, errno, "--repeat: cannot make a folder in /tmp");
+		return cmd_fail("record", &e);
+	}
+	signal(SIGINT, SIG_IGN);  /* it is the run's, which ends with it */
+	while (r.n < o->repeat && status < 128) {
+		char path[96];
+		int ended = run_child(&r, r.n, once);
+		path_of(&r, r.n, path);
+		status = status ? status : ended;
+		if (access(path, R_OK) < 0)
+			break;
+		r.n++;
+	}
+	if (r.n == o->repeat)
+		code = merge(&r, &e);
+	else if (status < 128)
+		code = err_set(&e, ENODATA, "--repeat: run %u left no profile; it takes one event",
+			       r.n + 1);
+	clean_up(&r);
+	return code < 0 ? cmd_fail("record", &e) : status;
+}

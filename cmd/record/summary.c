@@ -1,0 +1,399 @@
+#include "cmd/record/summary.h"
+
+#include "base/units.h"
+#include "cmd/summaryparts.h"
+#include "cmd/text.h"
+#include "cprof.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* A gap is told from here on, unless it is within three standard errors of the count of samples. */
+#define GAP_TOLD_PERCENT 2.0
+
+/* What was counted in ticks (USER_HZ) is no more exact than as many samples. */
+#define TICK_NS 10000000u
+
+static bool is_gap(const struct summary *s, double percent, const struct cprof_event_stats *ev)
+{
+	double gap = fabs(percent - 100);
+	uint64_t n_ticks = ev->value / TICK_NS;
+	uint64_t n = s->used_by_ticks && n_ticks < ev->n_samples ? n_ticks : ev->n_samples;
+	double n_expected = percent > 0 ? (double)n * 100 / percent : 0;
+	return percent >= 0 && gap > GAP_TOLD_PERCENT && gap > 300 / sqrt(n_expected + 1);
+}
+
+struct loss {
+	uint64_t n;
+	const char *key;   /* in JSON */
+	const char *what;
+	bool forbidden;    /* by --strict */
+	bool told;         /* also without -v, as what is forbidden */
+};
+
+#define N_LOSSES 20
+
+/* Of all events together. */
+struct event_losses {
+	uint64_t n_samples, n_lost, n_lost_by_pmu, n_throttles, n_silent;
+};
+
+static void list_losses(const struct cprof_stats *st, const struct event_losses *ev,
+			struct loss out[N_LOSSES])
+{
+	/* Here and there one is normal; many are a sign that maps could not be read. */
+	bool many_unknown = st->n_unknown_pc > ev->n_samples / 20;
+	const struct loss all[N_LOSSES] = {
+		{ ev->n_lost, "lost", "samples lost: the ring was full (--ring-size, lower -F)",
+		  true },
+		{ ev->n_lost_by_pmu, "lost_by_pmu",
+		  "of them were lost in the PMU's own buffer", false },
+		{ ev->n_throttles, "throttled",
+		  "times throttled by the kernel: the rate is too high for this machine "
+		  "(lower -F, --adaptive)", true },
+		{ ev->n_silent, "silent", "events did not happen once: there is no file of them",
+		  true },
+		{ st->n_truncated, "truncated",
+		  st->stack_bytes
+			  ? "stacks truncated: longer than the stack copy (--call-graph "
+			    "dwarf,SIZE) or --max-depth"
+			  : "stacks truncated: deeper than kernel.perf_event_max_stack, or than "
+			    "the CPU records calls",
+		  true },
+		{ st->n_cut, "cut", "stacks ended before their root (-v tells where)", false },
+		{ st->n_not_unwound, "not_unwound", "samples of 32-bit code, which is not unwound",
+		  true },
+		{ st->n_unknown_pc, "unknown_pc", "samples at an address outside of all mappings",
+		  false, many_unknown },
+		{ st->n_shortened, "shortened",
+		  "stacks without their innermost frames: --max-memory", true },
+		{ st->n_dropped, "dropped", "samples without their stack: --max-memory", true },
+		{ st->n_labels_dropped, "labels_dropped",
+		  "samples without some label: --max-memory", true },
+		{ st->n_labels_unknown, "labels_unknown",
+		  "samples without the labels that their program set: changed faster than they "
+		  "were read, or shortly before its end",
+		  false },
+		{ st->n_labels_other, "labels_other",
+		  "sets of the program's labels with a value shown as [other]: too many values",
+		  false },
+		{ st->n_labels_denied, "labels_denied",
+		  "processes whose own labels may not be read: start them by cprof record, or "
+		  "grant CAP_SYS_PTRACE (cprof doctor tells)", false, true },
+		{ st->n_undecodable, "undecodable", "records that could not be decoded", true },
+		{ st->n_out_of_order, "out_of_order",
+		  "records came after younger ones: an interrupt between time stamp and ring",
+		  false },
+		{ st->n_cpus_failed, "cpus_failed", "CPUs that could not be recorded", true },
+		{ st->n_unknown_records, "unknown_records", "records of an unknown type", false },
+		{ st->n_symbol_timeouts, "symbol_timeouts",
+		  "files whose debug information took too long to read (--symbol-timeout)", false,
+		  true },
+		{ st->n_debug_misfits, "debug_misfits",
+		  "files whose debug file is another one's: not used (-v tells)", false, true },
+	};
+	memcpy(out, all, sizeof(all));
+}
+
+static void sum_losses(const struct summary *s, struct loss out[N_LOSSES])
+{
+	struct cprof_stats st;
+	struct cprof_event_stats ev;
+	struct event_losses sum = { 0 };
+	cprof_recorder_stats(s->recorder, &st);
+	for (size_t i = 0; i < cprof_recorder_n_events(s->recorder); i++) {
+		cprof_recorder_event_stats(s->recorder, i, &ev);
+		sum.n_samples += ev.n_samples;
+		sum.n_lost += ev.n_lost;
+		sum.n_lost_by_pmu += ev.n_lost_by_pmu;
+		sum.n_throttles += ev.n_throttles;
+		sum.n_silent += s->file[i].silent;
+	}
+	list_losses(&st, &sum, out);
+}
+
+double summary_own_cpu_s(void)
+{
+	struct rusage u;
+	getrusage(RUSAGE_SELF, &u);
+	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+	       (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
+}
+
+bool summary_has_losses(const struct summary *s)
+{
+	struct loss loss[N_LOSSES];
+	sum_losses(s, loss);
+	for (size_t i = 0; i < N_LOSSES; i++)
+		if (loss[i].forbidden && loss[i].n)
+			return true;
+	return false;
+}
+
+/* ---- for people -------------------------------------------------------------------- */
+
+static const char *scope_name(enum cprof_scope scope)
+{
+	return scope == CPROF_SCOPE_TASK ? "task" : scope == CPROF_SCOPE_CPU ? "cpu" : "cgroup";
+}
+
+static uint64_t scaled(uint64_t value, double scale)
+{
+	return scale == 1 ? value : (uint64_t)((double)value * scale + 0.5);
+}
+
+/* Under the line of an event, what is particular about its samples. */
+static void print_particulars(const struct summary *s, FILE *to, size_t i,
+			      const struct cprof_event_stats *ev)
+{
+	struct cprof_rate_cut cut;
+	char text[UNITS_TEXT_MAX];
+	for (size_t k = 0; cprof_recorder_rate_cut(s->recorder, i, k, &cut); k++) {
+		if (k + 1 < ev->n_rate_cuts && !s->verbose)
+			continue;
+		fprintf(to, "  %s lowered to %s%" PRIu64 "%s after %s (--adaptive): %s\n", ev->name,
+			cut.is_freq ? "" : "a period of ", cut.to, cut.is_freq ? " Hz" : "",
+			units_duration_text(cut.time_ns, text), cut.why);
+	}
+	struct cprof_stats st;
+	cprof_recorder_stats(s->recorder, &st);
+	if (ev->n_rate_cuts && st.scope == CPROF_SCOPE_TASK)
+		fprintf(to, "  but not in threads and children that had inherited it "
+			"(scope task)\n");
+	if (ev->throttled_ns)
+		fprintf(to, "  %s was throttled for %s, summed over threads and CPUs\n", ev->name,
+			units_duration_text(ev->throttled_ns, text));
+}
+
+static void print_cost(const struct summary *s, FILE *to, const struct cprof_stats *st)
+{
+	char own[UNITS_TEXT_MAX], cost[UNITS_TEXT_MAX];
+	fprintf(to, "  cprof used %s of CPU time",
+		units_duration_text((uint64_t)(s->own_cpu_s * 1e9), own));
+	if (st->cost_known) {
+		fprintf(to, "; sampling cost the target about %s",
+			units_duration_text(st->cost_ns, cost));
+		if (st->cpu_used_known && st->cpu_used_ns)
+			fprintf(to, ", %.2g %% of its time",
+				100.0 * (double)st->cost_ns / (double)st->cpu_used_ns);
+	}
+	fputc('\n', to);
+}
+
+/* Of user code alone there is no account to compare with; only what the target used in all. */
+static void print_unseen(FILE *to, const struct cprof_stats *st, const struct cprof_event_stats *ev)
+{
+	char text[UNITS_TEXT_MAX];
+	uint64_t period_ns = ev->freq_hz ? 1000000000u / ev->freq_hz : ev->period;
+	double used = (double)st->cpu_used_ns, least = used * GAP_TOLD_PERCENT / 100;
+	if (!ev->is_clock || !ev->given_up_kernel || st->scope != CPROF_SCOPE_TASK ||
+	    !st->cpu_used_known || (double)ev->value > used - least ||
+	    (double)st->n_born * (double)period_ns < least)
+		return;
+	fprintf(to, "  the target used %s of CPU time in all: the rest is the kernel's, or of "
+		"threads that live shorter\n  than a sampling period, which go unseen with "
+		"--scope task\n", units_duration_text(st->cpu_used_ns, text));
+}
+
+static void print_event(const struct summary *s, FILE *to, size_t i)
+{
+	struct cprof_stats st;
+	struct cprof_event_stats ev;
+	char text[UNITS_TEXT_MAX];
+	cprof_recorder_stats(s->recorder, &st);
+	cprof_recorder_event_stats(s->recorder, i, &ev);
+	fprintf(to, "cprof record: %" PRIu64 " sample%s of %s", ev.n_samples,
+		ev.n_samples == 1 ? "" : "s", ev.name);
+	if (ev.is_clock)
+		fprintf(to, ", %s of CPU time",
+			units_duration_text(scaled(ev.value, ev.scale), text));
+	else
+		fprintf(to, ", standing for %" PRIu64 " events", scaled(ev.value, ev.scale));
+	double percent = cprof_coverage_percent(s->recorder, i);
+	if (is_gap(s, percent, &ev))
+		fprintf(to, ", %.1f %% of what was %s", percent, ev.is_clock ? "used" : "counted");
+	if (ev.time_enabled_ns && ev.time_running_ns < ev.time_enabled_ns / 100 * 99)
+		fprintf(to, ", counting %.0f %% of the time%s",
+			100.0 * (double)ev.time_running_ns / (double)ev.time_enabled_ns,
+			ev.scale > 1 ? " and scaled" : "");
+	if (s->file[i].path)
+		fprintf(to, " -> %s (%s)",
+			strcmp(s->file[i].path, "-") ? s->file[i].path : "standard output",
+			units_size_text(s->file[i].n_bytes, text));
+	fputc('\n', to);
+	if (is_gap(s, percent, &ev) && percent < 100 && st.scope == CPROF_SCOPE_TASK)
+		fprintf(to, "  threads that live shorter than a sampling period go unseen with "
+			    "--scope task; --scope cpu sees them (CAP_PERFMON or root)\n");
+	else if (is_gap(s, percent, &ev) && percent < 100 && ev.is_clock && !ev.n_lost &&
+		 !ev.throttled_ns)
+		fprintf(to, "  a timer may miss some of the time: see COVERAGE in "
+			    "cprof-record(1)\n");
+	print_unseen(to, &st, &ev);
+	print_particulars(s, to, i, &ev);
+}
+
+static void print_stacks(const struct summary *s, FILE *to, uint32_t stack_bytes)
+{
+	struct cprof_stack_ends ends;
+	cprof_recorder_stack_ends(s->recorder, 0, &ends);
+	if (!stack_bytes)
+		return;
+	fprintf(to, "  user stacks by CFI, copies of %u bytes, %" PRIu64 " joined, %" PRIu64
+		" frames by code or frame pointer; ends: ", stack_bytes, ends.n_joined,
+		ends.n_guessed);
+	summaryparts_ends(&ends, to);
+	for (size_t i = 1; cprof_recorder_stack_ends(s->recorder, i, &ends); i++)
+		summaryparts_file_ends(&ends, to);
+}
+
+void summary_print(const struct summary *s, FILE *to)
+{
+	struct cprof_stats st;
+	struct loss loss[N_LOSSES];
+	char text[UNITS_TEXT_MAX];
+	cprof_recorder_stats(s->recorder, &st);
+	sum_losses(s, loss);
+	for (size_t i = 0; i < cprof_recorder_n_events(s->recorder); i++)
+		if (s->file[i].path)
+			print_event(s, to, i);
+	print_cost(s, to, &st);
+	if (st.n_own_samples)
+		fprintf(to, "  %" PRIu64 " of the samples are of cprof itself (pid %d)\n",
+			st.n_own_samples, (int)getpid());
+	for (size_t i = 0; i < N_LOSSES; i++)
+		if (loss[i].n && (loss[i].forbidden || loss[i].told || s->verbose))
+			summaryparts_count(loss[i].n, loss[i].what, to);
+	if (s->command_signal)
+		fprintf(to, "  '%s' was killed by signal %d (%s)\n", s->command_name,
+			s->command_signal, strsignal(s->command_signal));
+	else if (s->command_ended && s->command_status)
+		fprintf(to, "  '%s' ended with status %d\n", s->command_name, s->command_status);
+	if (!s->verbose)
+		return;
+	fprintf(to, "  scope %s, %u CPUs, %u descriptors, rings of %" PRIu64 " KiB\n",
+		scope_name(st.scope), st.n_cpus, st.n_fds, st.ring_bytes / 1024);
+	fprintf(to, "  %s recorded", units_duration_text(st.duration_ns, text));
+	if (st.cpu_used_known)
+		fprintf(to, ", target used %s of CPU time",
+			units_duration_text(st.cpu_used_ns, text));
+	fprintf(to, "; %s for tables\n", units_size_text(st.peak_memory_bytes, text));
+	print_stacks(s, to, st.stack_bytes);
+	summaryparts_frames(&st, to);
+}
+
+/* ---- for programs ---------------------------------------------------------------------- */
+
+static void print_cuts_json(const struct summary *s, FILE *to, size_t event)
+{
+	struct cprof_rate_cut cut;
+	fputs(", \"rate_cuts\": [", to);
+	for (size_t k = 0; cprof_recorder_rate_cut(s->recorder, event, k, &cut); k++)
+		fprintf(to, "%s{\"time_ns\": %" PRIu64 ", \"%s\": %" PRIu64 ", \"was\": %" PRIu64
+			", \"reason\": \"%s\"}", k ? ", " : "", cut.time_ns,
+			cut.is_freq ? "freq_hz" : "period", cut.to, cut.from, cut.why);
+	fputc(']', to);
+}
+
+static void print_event_json(const struct summary *s, FILE *to, size_t i)
+{
+	struct cprof_event_stats ev;
+	cprof_recorder_event_stats(s->recorder, i, &ev);
+	fputs("{", to);
+	summaryparts_json_string(to, "event", ev.name);
+	fputs(", ", to);
+	summaryparts_json_string(to, "sample_type", ev.sample_type);
+	fputs(", ", to);
+	summaryparts_json_string(to, "unit", ev.unit);
+	fputs(", ", to);
+	summaryparts_json_string(to, "file", s->file[i].path);
+	fprintf(to, ", \"file_bytes\": %" PRIu64 ", \"samples\": %" PRIu64 ", \"value\": %" PRIu64,
+		s->file[i].n_bytes, ev.n_samples, ev.value);
+	fprintf(to, ", \"freq_hz\": %" PRIu64 ", \"period\": %" PRIu64, ev.freq_hz, ev.period);
+	fprintf(to, ", \"counted\": %" PRIu64 ", \"counted_target_only\": %s", ev.counted,
+		ev.counted_target ? "true" : "false");
+	fprintf(to, ", \"time_enabled_ns\": %" PRIu64 ", \"time_running_ns\": %" PRIu64,
+		ev.time_enabled_ns, ev.time_running_ns);
+	fprintf(to, ", \"scale\": %.6f", ev.scale);
+	fprintf(to, ", \"lost\": %" PRIu64 ", \"lost_records\": %" PRIu64
+		", \"lost_by_pmu\": %" PRIu64, ev.n_lost, ev.n_lost_records, ev.n_lost_by_pmu);
+	if (ev.lost_counted_known)
+		fprintf(to, ", \"lost_counted\": %" PRIu64, ev.n_lost_counted);
+	else
+		fputs(", \"lost_counted\": null", to);
+	fprintf(to, ", \"throttled\": %" PRIu64 ", \"throttled_ns\": %" PRIu64, ev.n_throttles,
+		ev.throttled_ns);
+	print_cuts_json(s, to, i);
+	fprintf(to, ", \"sample_cost_ns\": %" PRIu64 ", \"precise\": %u, \"precise_asked\": %u, ",
+		ev.sample_cost_ns, ev.precise, ev.precise_asked);
+	summaryparts_json_string(to, "problem", s->file[i].problem[0] ? s->file[i].problem : NULL);
+	double percent = cprof_coverage_percent(s->recorder, i);
+	if (percent >= 0)
+		fprintf(to, ", \"coverage_percent\": %.3f", percent);
+	else
+		fputs(", \"coverage_percent\": null", to);
+	fprintf(to, ", \"user_only\": %s}", ev.given_up_kernel ? "true" : "false");
+}
+
+void summary_print_json(const struct summary *s, FILE *to)
+{
+	struct cprof_stats st;
+	struct loss loss[N_LOSSES];
+	cprof_recorder_stats(s->recorder, &st);
+	sum_losses(s, loss);
+	fprintf(to, "{\"version\": \"%s\", \"scope\": \"%s\"", CPROF_VERSION, scope_name(st.scope));
+	fprintf(to, ", \"start_time_ns\": %" PRId64 ", \"duration_ns\": %" PRIu64,
+		st.start_realtime_ns, st.duration_ns);
+	if (st.cpu_used_known)
+		fprintf(to, ", \"cpu_used_ns\": %" PRIu64, st.cpu_used_ns);
+	else
+		fputs(", \"cpu_used_ns\": null", to);
+	if (s->command_ended)
+		fprintf(to, ", \"command_status\": %d", s->command_status);
+	fprintf(to, ", \"user_only\": %s", st.user_only ? "true" : "false");
+	fprintf(to, ", \"stacks\": %" PRIu64 ", \"frames\": %" PRIu64, st.n_stacks, st.n_frames);
+	fprintf(to, ", \"user_frames\": %" PRIu64 ", \"user_frames_named\": %" PRIu64,
+		st.n_frames_user, st.n_frames_user_named);
+	fprintf(to, ", \"kernel_frames\": %" PRIu64 ", \"kernel_frames_named\": %" PRIu64,
+		st.n_frames_kernel, st.n_frames_kernel_named);
+	fprintf(to, ", \"other_tasks_samples\": %" PRIu64 ", \"own_samples\": %" PRIu64,
+		st.n_foreign, st.n_own_samples);
+	fprintf(to, ", \"descriptors\": %u, \"cpus\": %u, \"ring_bytes\": %" PRIu64, st.n_fds,
+		st.n_cpus, st.ring_bytes);
+	fprintf(to, ", \"own_cpu_s\": %.6f, \"peak_table_bytes\": %" PRIu64, s->own_cpu_s,
+		st.peak_memory_bytes);
+	if (st.cost_known)
+		fprintf(to, ", \"target_cost_s\": %.6f", (double)st.cost_ns / 1e9);
+	else
+		fputs(", \"target_cost_s\": null", to);
+	struct cprof_stack_ends ends;
+	cprof_recorder_stack_ends(s->recorder, 0, &ends);
+	fprintf(to, ", \"stack_bytes\": %u, \"stacks_joined\": %" PRIu64
+		", \"frames_guessed\": %" PRIu64 ", \"stack_ends\": {",
+		st.stack_bytes, ends.n_joined, ends.n_guessed);
+	for (size_t k = 0; k < CPROF_N_STACK_ENDS; k++)
+		fprintf(to, "%s\"%s\": %" PRIu64, k ? ", " : "", cprof_stack_end_name(k),
+			ends.n[k]);
+	fputs("}, \"stack_ends_by_file\": [", to);
+	for (size_t i = 1; cprof_recorder_stack_ends(s->recorder, i, &ends); i++) {
+		fputs(i > 1 ? ", {" : "{", to);
+		summaryparts_json_string(to, "file", ends.path);
+		for (size_t k = 0; k < CPROF_N_STACK_ENDS; k++)
+			if (ends.n[k])
+				fprintf(to, ", \"%s\": %" PRIu64, cprof_stack_end_name(k),
+					ends.n[k]);
+		fputs("}", to);
+	}
+	fputs("]", to);
+	fputs(", \"losses\": {", to);
+	for (size_t i = 0; i < N_LOSSES; i++)
+		fprintf(to, "%s\"%s\": %" PRIu64, i ? ", " : "", loss[i].key, loss[i].n);
+	fputs("}, \"events\": [", to);
+	for (size_t i = 0; i < cprof_recorder_n_events(s->recorder); i++) {
+		fputs(i ? ", " : "", to);
+		print_event_json(s, to, i);
+	}
+	fputs("]}\n", to);
+}

@@ -1,0 +1,294 @@
+/*
+ * The table of what has changed.  Each change stands with its standard error; what is within
+ * chance is marked with '~' and dimmed, so that nobody has to judge by the size alone.
+ */
+
+#include "cmd/report/report.h"
+
+#include "base/err.h"
+#include "cmd/text.h"
+#include "view/table/gate.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+struct printer {
+	const struct report *r;
+	const struct diff *d;
+	bool is_share;
+};
+
+/* A normalised value: "12.34%", or in the unit of the table. */
+static const char *value_text(const struct printer *p, double value, bool with_sign,
+			      char buf[SCALE_TEXT_MAX])
+{
+	const char *sign = with_sign && value > 0 ? "+" : "";
+	if (p->is_share) {
+		snprintf(buf, SCALE_TEXT_MAX, "%s%.2f%%", sign, 100 * value);
+		return buf;
+	}
+	double v = value * p->r->scale.factor;
+	const char *suffix = p->r->scale.suffix;
+	if (v == floor(v) && fabs(v) < 1e15)
+		snprintf(buf, SCALE_TEXT_MAX, "%s%.0f%s", sign, v, suffix);
+	else
+		snprintf(buf, SCALE_TEXT_MAX, "%s%.2f%s", sign, v, suffix);
+	return buf;
+}
+
+static const char *error_text(const struct printer *p, const struct diff_change *c,
+			      char buf[SCALE_TEXT_MAX])
+{
+	char text[SCALE_TEXT_MAX];
+	if (!p->d->has_var)
+		return "?";
+	snprintf(buf, SCALE_TEXT_MAX, "%.38s", value_text(p, c->se, false, text));
+	return buf;
+}
+
+static void print_change(const struct printer *p, const struct diff_change *c)
+{
+	const struct term *term = &p->r->term;
+	char a[SCALE_TEXT_MAX], b[SCALE_TEXT_MAX], d[SCALE_TEXT_MAX], s[SCALE_TEXT_MAX];
+	bool noise = p->d->has_var && !c->is_significant;
+	fprintf(term->out, " %9s %9s ", value_text(p, c->base.value, false, a),
+		value_text(p, c->fresh.value, false, b));
+	term_color(term, noise ? TERM_DIM : c->delta > 0 ? TERM_RED : TERM_GREEN);
+	/* '~': within chance; '*': not; ' ': unknown. */
+	fprintf(term->out, "%9s %s%-8s%c", value_text(p, c->delta, true, d),
+		term->has_utf8 ? "\xc2\xb1" : "+-", error_text(p, c, s),
+		!p->d->has_var ? ' ' : noise ? '~' : '*');
+	term_color(term, TERM_PLAIN);
+}
+
+static const char *norm_text(enum diff_norm norm)
+{
+	return norm == DIFF_SHARE ? "shares of the total" :
+	       norm == DIFF_PER_SECOND ? "values per second" : "values as they are";
+}
+
+static void print_totals(const struct printer *p, const struct report_view *base)
+{
+	const struct report *r = p->r;
+	const struct model *bm = base->m, *fm = r->view.m;
+	FILE *out = r->term.out;
+	char a[SCALE_TEXT_MAX], b[SCALE_TEXT_MAX], s[SCALE_TEXT_MAX];
+	/* The base may have another unit of the family. */
+	struct scale base_scale = r->scale;
+	double ratio = scale_ratio(model_string(bm, bm->type[base->type].unit),
+				   model_string(fm, fm->type[r->view.type].unit));
+	base_scale.factor *= ratio > 0 ? ratio : 1;
+	fprintf(out, "Type: ");
+	term_print_name(&r->term, model_string(fm, fm->type[r->view.type].type), 40);
+	fprintf(out, " (");
+	term_print_name(&r->term, model_string(fm, fm->type[r->view.type].unit), 30);
+	fprintf(out, ")\nCompared: %s\n", norm_text(p->d->norm));
+	struct scale wall = scale_choose(fm->duration_ns, fm->duration_ns, "nanoseconds");
+	fprintf(out, "Total: %s before", scale_text(base_scale, p->d->total.base.raw, a));
+	if (bm->duration_ns > 0)
+		fprintf(out, " (in %s)", scale_text(wall, bm->duration_ns, s));
+	fprintf(out, ", %s now", scale_text(r->scale, p->d->total.fresh.raw, b));
+	if (fm->duration_ns > 0)
+		fprintf(out, " (in %s)", scale_text(wall, fm->duration_ns, s));
+	fputc('\n', out);
+	if (!p->d->has_var)
+		fprintf(out, "Nothing says how many samples the values are made of, so noise is "
+			     "not told from change.\n");
+	else
+		fprintf(out,
+			"%u of %u %s changed by more than chance (* beyond %.1f standard errors, "
+			"~ within)\n",
+			p->d->n_significant, p->d->n_rows, report_rows_word(r->o, true),
+			p->d->z_needed);
+}
+
+static void print_text(const struct printer *p, const struct report_view *base, uint32_t n)
+{
+	const struct report *r = p->r;
+	FILE *out = r->term.out;
+	bool cum = r->o->order == TOP_BY_CUM, both = !r->term.width || r->term.width >= 120;
+	int column = 41 + (r->term.has_utf8 ? 0 : 1);
+	print_totals(p, base);
+	fputc('\n', out);
+	term_color(&r->term, TERM_BOLD);
+	for (int k = 0; k < (both ? 2 : 1); k++) {
+		const char *what = (k == 0) == cum ? "cum" : "flat";
+		char before[16], change[24];
+		snprintf(before, sizeof(before), "%s old", what);
+		snprintf(change, sizeof(change), "%s new", what);
+		fprintf(out, " %9s %9s %9s %*s", before, change, "change",
+			r->term.has_utf8 ? 10 : 11, "");
+	}
+	fprintf(out, "  %s", r->o->by == ROWS_FUNCTION ? "name" : report_rows_word(r->o, false));
+	term_color(&r->term, TERM_PLAIN);
+	fputc('\n', out);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct diff_row *x = &p->d->row[i];
+		print_change(p, cum ? &x->cum : &x->flat);
+		if (both)
+			print_change(p, cum ? &x->flat : &x->cum);
+		fputs("  ", out);
+		int room = r->term.width ? r->term.width - column * (both ? 2 : 1) - 2 : 0;
+		term_print_name(&r->term, x->row->name, r->term.width && room < 8 ? 8 : room);
+		fputc('\n', out);
+	}
+	if (n < p->d->n_rows)
+		fprintf(out, "(%u more; --limit 0 shows all)\n", p->d->n_rows - n);
+}
+
+static void json_change(FILE *out, const char *key, const struct diff_change *c, const char *after)
+{
+	fprintf(out,
+		"\"%s\": {\"base\": %.17g, \"new\": %.17g, \"change\": %.17g, "
+		"\"standard_error\": %.17g, \"significant\": %s, \"base_raw\": %" PRId64
+		", \"new_raw\": %" PRId64 "}%s",
+		key, c->base.value, c->fresh.value, c->delta, c->se,
+		c->is_significant ? "true" : "false", c->base.raw, c->fresh.raw, after);
+}
+
+static void print_json(const struct printer *p, uint32_t n)
+{
+	const struct report *r = p->r;
+	const struct model *m = r->view.m;
+	FILE *out = r->term.out;
+	static const char *const norm[] = { "share", "per-second", "absolute" };
+	fprintf(out, "{\n  \"type\": ");
+	text_print_json(out, model_string(m, m->type[r->view.type].type));
+	fprintf(out, ",\n  \"unit\": ");
+	text_print_json(out, model_string(m, m->type[r->view.type].unit));
+	fprintf(out, ",\n  \"by\": ");
+	text_print_json(out, r->o->by_name);
+	fprintf(out, ",\n  \"compared\": \"%s\",\n  \"standard_errors_needed\": %.4f,\n"
+		     "  \"significant\": %u,\n  \"has_standard_errors\": %s,\n  ",
+		norm[p->d->norm], p->d->z_needed, p->d->n_significant,
+		p->d->has_var ? "true" : "false");
+	json_change(out, "total", &p->d->total, ",\n");
+	fprintf(out, "  \"rows_total\": %u,\n  \"rows\": [", p->d->n_rows);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct diff_row *x = &p->d->row[i];
+		fprintf(out, "%s\n    {\"name\": ", i > 0 ? "," : "");
+		text_print_json(out, x->row->name);
+		fputs(", ", out);
+		json_change(out, "flat", &x->flat, ", ");
+		json_change(out, "cum", &x->cum, "}");
+	}
+	fprintf(out, "%s]\n}\n", n > 0 ? "\n  " : "");
+}
+
+static void csv_change(FILE *out, const struct diff_change *c)
+{
+	fprintf(out, ",%.9g,%.9g,%.9g,%.9g,%s", c->base.value, c->fresh.value, c->delta, c->se,
+		c->is_significant ? "yes" : "no");
+}
+
+static void print_csv(const struct printer *p, uint32_t n)
+{
+	FILE *out = p->r->term.out;
+	fprintf(out, "name,flat_base,flat_new,flat_change,flat_error,flat_significant,"
+		     "cum_base,cum_new,cum_change,cum_error,cum_significant\n");
+	for (uint32_t i = 0; i < n; i++) {
+		report_csv_text(out, p->d->row[i].row->name);
+		csv_change(out, &p->d->row[i].flat);
+		csv_change(out, &p->d->row[i].cum);
+		fputc('\n', out);
+	}
+}
+
+/* All conditions are looked at, so that one run names all that hold. */
+static int try_gates(const struct printer *p, bool *ret_failed, struct err *e)
+{
+	const struct report *r = p->r;
+	const struct model *m = r->view.m;
+	const char *unit = model_string(m, m->type[r->view.type].unit);
+	for (size_t i = 0; i < r->o->n_gates; i++) {
+		struct gate g;
+		const struct diff_row *row = NULL;
+		int code = gate_parse(&g, r->o->gate[i], e);
+		if (code == 0)
+			code = gate_holds(&g, p->d, unit, &row, e);
+		if (code > 0) {
+			*ret_failed = true;
+			fprintf(stderr, "cprof report: ");
+			text_print(stderr, g.text);
+			fprintf(stderr, " holds");
+			if (row) {
+				const struct diff_change *c =
+					g.metric == GATE_FLAT ? &row->flat : &row->cum;
+				char a[SCALE_TEXT_MAX], b[SCALE_TEXT_MAX];
+				fprintf(stderr, ": '");
+				text_print(stderr, row->row->name);
+				fprintf(stderr, "' went from %s to %s",
+					value_text(p, c->base.value, false, a),
+					value_text(p, c->fresh.value, false, b));
+			}
+			fputc('\n', stderr);
+		}
+		gate_done(&g);
+		if (code < 0)
+			return code;
+	}
+	return 0;
+}
+
+static int check_gates(const struct report_options *o, struct err *e)
+{
+	for (size_t i = 0; i < o->n_gates; i++) {
+		struct gate g;
+		int code = gate_parse(&g, o->gate[i], e);
+		gate_done(&g);
+		if (code < 0)
+			return code;
+	}
+	return 0;
+}
+
+/* How many of fresh's unit one of base's is. */
+static int unit_ratio(const struct report_view *base, const struct report_view *fresh, double *ret,
+		      struct err *e)
+{
+	const struct model_type *b = &base->m->type[base->type], *f = &fresh->m->type[fresh->type];
+	const char *from = model_string(base->m, b->unit), *to = model_string(fresh->m, f->unit);
+	*ret = strcmp(from, to) == 0 ? 1 : scale_ratio(from, to);
+	if (*ret > 0 &&
+	    strcmp(model_string(base->m, b->type), model_string(fresh->m, f->type)) == 0)
+		return 0;
+	int r = err_set(e, EINVAL, "the profiles do not compare: %s/%s before, %s/%s now",
+			model_string(base->m, b->type), from, model_string(fresh->m, f->type), to);
+	err_hint(e, "--sample-type chooses values that both have");
+	return r;
+}
+
+int report_diff_print(const struct report *r, const struct report_view *base, struct err *e,
+		      bool *ret_failed)
+{
+	const struct report_view *fresh = &r->view;
+	struct top *base_top = NULL;
+	struct diff *d = NULL;
+	double ratio = 1;
+	int code = check_gates(r->o, e);
+	if (code == 0)
+		code = unit_ratio(base, fresh, &ratio, e);
+	if (code == 0)
+		code = top_new(base->m, base->f, base->rows, base->type, &base_top, e);
+	if (code == 0)
+		code = diff_new(base_top, (double)base->m->duration_ns / 1e9, r->top,
+				(double)fresh->m->duration_ns / 1e9, ratio, r->o->norm, &d, e);
+	if (code == 0) {
+		struct printer p = { .r = r, .d = d, .is_share = r->o->norm == DIFF_SHARE };
+		diff_sort(d, r->o->order);
+		uint32_t n = r->o->limit > 0 && r->o->limit < d->n_rows ? (uint32_t)r->o->limit
+									: d->n_rows;
+		if (r->o->format == REPORT_JSON)
+			print_json(&p, n);
+		else if (r->o->format == REPORT_CSV)
+			print_csv(&p, n);
+		else
+			print_text(&p, base, n);
+		code = try_gates(&p, ret_failed, e);
+	}
+	diff_free(d);
+	top_free(base_top);
+	return code;
+}

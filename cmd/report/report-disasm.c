@@ -1,0 +1,243 @@
+/*
+ * Instructions with what they cost.  objdump of the system disassembles: by the function's
+ * symbol, or where the file has none, the range of addresses that have samples.  It is started
+ * without a shell, since all names come from the profile.  A file with another build id is
+ * refused: its instructions would stand at other addresses.
+ */
+
+#include "cmd/report/report.h"
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/vec.h"
+#include "view/table/annotate.h"
+#include "symbolize/elf/elfplace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define NEAR 8          /* instructions shown around those with a cost */
+#define MARGIN 16       /* bytes disassembled behind the last one */
+
+struct instruction { uint64_t vaddr; char *text; size_t spot; };  /* spot: index + 1, or 0 */
+struct listing { VEC(struct instruction) v; };
+
+static void free_listing(struct listing *l)
+{
+	for (size_t i = 0; i < l->v.n; i++)
+		free(l->v.v[i].text);
+	VEC_FREE(&l->v);
+}
+
+/* "  401136:	push   %rbp" */
+static bool parse_instruction(const char *line, struct instruction *ret)
+{
+	char *end;
+	const char *p = line + strspn(line, " ");
+	uint64_t vaddr = strtoull(p, &end, 16);
+	if (end == p || *end != ':' || end[1] != '\t')
+		return false;
+	char *text = strdup(end + 2);
+	if (!text)
+		return false;
+	text[strcspn(text, "\r\n")] = '\0';
+	for (char *t = text; *t; t++)
+		if (*t == '\t')
+			*t = ' ';
+	*ret = (struct instruction){ .vaddr = vaddr, .text = text };
+	return true;
+}
+
+static int run_objdump(const char *const *argv, struct listing *out, struct err *e)
+{
+	int fd[2];
+	pid_t pid;
+	if (pipe2(fd, O_CLOEXEC) < 0)
+		return err_errno(e, errno, "cannot start objdump");
+	posix_spawn_file_actions_t actions;
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, fd[1], STDOUT_FILENO);
+	posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+	int code = posix_spawnp(&pid, "objdump", &actions, NULL, (char *const *)argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	close(fd[1]);
+	FILE *from = code == 0 ? fdopen(fd[0], "r") : NULL;
+	if (!from) {
+		close(fd[0]);
+		int r = err_errno(e, code ? code : errno, "cannot start objdump");
+		err_hint(e, "it belongs to the package binutils");
+		return r;
+	}
+	CLEANUP_FREE char *line = NULL;
+	size_t cap = 0;
+	struct instruction x;
+	bool ok = true;
+	while (ok && getline(&line, &cap, from) >= 0)
+		if (parse_instruction(line, &x) && !(ok = VEC_PUSH(&out->v, x)))
+			free(x.text);
+	fclose(from);
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	return ok ? 0 : err_errno(e, ENOMEM, "cannot hold the instructions");
+}
+
+/* All spots that stand in the listing get their place; how many do. */
+static size_t place_spots(struct listing *l, const struct annotate *a,
+			  const struct annotate_function *fn, uint64_t delta)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < l->v.n; i++) {
+		struct instruction *x = &l->v.v[i];
+		uint64_t next = i + 1 < l->v.n ? l->v.v[i + 1].vaddr : x->vaddr + MARGIN;
+		for (size_t k = 0; k < fn->n; k++) {
+			/* A caller's address is within its call. */
+			uint64_t vaddr = a->spot[fn->first + k].at + delta;
+			if (vaddr >= x->vaddr && vaddr < next) {
+				x->spot = fn->first + k + 1;
+				n++;
+			}
+		}
+	}
+	return n;
+}
+
+static void print_instruction(const struct report *r, const struct annotate *a,
+			      const struct instruction *x, int64_t flat, int64_t cum)
+{
+	char f[SCALE_TEXT_MAX], c[SCALE_TEXT_MAX];
+	term_color(&r->term, term_heat(a->total ? (double)cum / (double)a->total : 0));
+	fprintf(r->term.out, "%10s %10s", flat ? scale_text(r->scale, flat, f) : ".",
+		cum ? scale_text(r->scale, cum, c) : ".");
+	term_color(&r->term, TERM_PLAIN);
+	fprintf(r->term.out, " %10" PRIx64 "  ", x->vaddr);
+	int room = r->term.width ? r->term.width - 34 : 0;
+	term_print_name(&r->term, x->text, r->term.width && room < 8 ? 8 : room);
+	fputc('\n', r->term.out);
+}
+
+static void print_listing(const struct report *r, const struct annotate *a,
+			  const struct annotate_function *fn, const struct listing *l,
+			  uint64_t delta)
+{
+	size_t last = SIZE_MAX;  /* index of the last one with a cost */
+	bool in_gap = false;
+	for (size_t i = 0; i < l->v.n; i++) {
+		bool near = last != SIZE_MAX && i <= last + NEAR;
+		for (size_t k = i; !near && k < l->v.n && k <= i + NEAR; k++)
+			near = l->v.v[k].spot != 0;
+		if (!near) {
+			if (!in_gap)
+				fprintf(r->term.out, "%10s %10s %10s\n", "", "", "...");
+			in_gap = true;
+			continue;
+		}
+		in_gap = false;
+		const struct instruction *x = &l->v.v[i];
+		uint64_t next = i + 1 < l->v.n ? l->v.v[i + 1].vaddr : x->vaddr + MARGIN;
+		int64_t flat = 0, cum = 0;
+		for (size_t k = 0; x->spot && k < fn->n; k++) {
+			const struct annotate_spot *s = &a->spot[fn->first + k];
+			if (s->at + delta >= x->vaddr && s->at + delta < next) {
+				flat = model_add(flat, s->flat);
+				cum = model_add(cum, s->cum);
+			}
+		}
+		print_instruction(r, a, x, flat, cum);
+		if (x->spot)
+			last = i;
+	}
+}
+
+static int disassemble(const char *path, const struct annotate *a,
+		       const struct annotate_function *fn, uint64_t delta, struct listing *l,
+		       struct err *e)
+{
+	CLEANUP_FREE char *symbol = NULL;
+	char from[60], to[60];
+	const char *name = fn->system_name[0] ? fn->system_name : fn->name;
+	if (asprintf(&symbol, "--disassemble=%s", name) < 0) {
+		symbol = NULL;
+		return err_errno(e, ENOMEM, "cannot start objdump");
+	}
+	const char *by_symbol[] = { "objdump", "--no-show-raw-insn", symbol, "--", path, NULL };
+	int r = run_objdump(by_symbol, l, e);
+	if (r < 0 || place_spots(l, a, fn, delta) > 0)
+		return r;
+	free_listing(l);
+	snprintf(from, sizeof(from), "--start-address=0x%" PRIx64, a->spot[fn->first].at + delta);
+	snprintf(to, sizeof(to), "--stop-address=0x%" PRIx64,
+		 a->spot[fn->first + fn->n - 1].at + delta + MARGIN);
+	const char *by_range[] = { "objdump", "-d", "--no-show-raw-insn", from, to, "--", path,
+				   NULL };
+	r = run_objdump(by_range, l, e);
+	if (r == 0 && place_spots(l, a, fn, delta) == 0)
+		r = err_set(e, ENOENT, "objdump shows nothing of '%s' at these addresses", path);
+	return r;
+}
+
+static int print_function(const struct report *r, const struct annotate *a,
+			  const struct annotate_function *fn, struct err *e)
+{
+	const struct model *m = r->view.m;
+	if (fn->mapping == MODEL_NONE)
+		return err_set(e, ENOENT, "the profile does not say in which file '%s' is",
+			       fn->name);
+	const struct model_mapping *map = &m->mapping[fn->mapping];
+	const char *path = model_string(m, map->filename);
+	struct elfplace place;
+	struct listing l = { 0 };
+	int code = elfplace_find(path, model_string(m, map->build_id), map->memory_start,
+				 map->file_offset, &place, e);
+	if (code == 0)
+		code = disassemble(path, a, fn, place.delta, &l, e);
+	if (code == 0) {
+		char pct[SCALE_TEXT_MAX], flat[SCALE_TEXT_MAX], cum[SCALE_TEXT_MAX];
+		term_color(&r->term, TERM_BOLD);
+		term_print_name(&r->term, fn->name, r->term.width);
+		term_color(&r->term, TERM_PLAIN);
+		fputs("\n  ", r->term.out);
+		term_print_name(&r->term, path, r->term.width ? r->term.width - 4 : 0);
+		fprintf(r->term.out, "\n%10s %10s %10s  total (%s of all)\n",
+			scale_text(r->scale, fn->flat, flat), scale_text(r->scale, fn->cum, cum),
+			"", scale_percent(fn->cum, a->total, pct));
+		print_listing(r, a, fn, &l, place.delta);
+		fputc('\n', r->term.out);
+	}
+	free_listing(&l);
+	return code;
+}
+
+int report_disasm_print(const struct report *r, struct err *e)
+{
+	struct annotate *a = NULL;
+	const struct report_view *v = &r->view;
+	int code = annotate_new(v->m, v->f, v->type, r->o->list, true, &a, e);
+	if (code < 0)
+		return code;
+	uint64_t limit = r->o->limit ? r->o->limit : UINT64_MAX;
+	uint32_t n_shown = 0;
+	term_color(&r->term, TERM_BOLD);
+	fprintf(r->term.out, "%10s %10s %10s  %s\n", "flat", "cum", "address", "instruction");
+	term_color(&r->term, TERM_PLAIN);
+	for (uint32_t i = 0; i < a->n_functions && i < limit; i++) {
+		struct err one = { 0 };
+		code = print_function(r, a, &a->function[i], &one);
+		n_shown += code == 0;
+		/* Some other function may be in a file that is here. */
+		if (code < 0 && (n_shown == 0 || i + 1 == a->n_functions))
+			*e = one;
+		if (code < 0) {
+			fprintf(r->term.out, "%34s(", "");
+			term_print_name(&r->term, one.what, 0);
+			fputs(")\n\n", r->term.out);
+		}
+	}
+	annotate_free(a);
+	return n_shown > 0 ? 0 : code;
+}

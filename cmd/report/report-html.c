@@ -1,0 +1,308 @@
+/*
+ * Pictures of profiles: one HTML page, and a still flame graph.  Files with the same sample types
+ * are merged, as for the other reports; others are further events of the same recording, and the
+ * page switches between them.  Everything is read before a file is made, and the files appear when
+ * both are complete.
+ */
+
+#include "cmd/report/report.h"
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/vec.h"
+#include "cmd/saveas.h"
+#include "cmd/text.h"
+#include "view/html/html.h"
+#include "view/html/svg.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Files that are merged into one profile. */
+struct group {
+	VEC(const char *) paths;
+	struct model *m;
+	struct filter *f;
+	uint32_t type;
+	char *name;
+	bool is_compared;
+};
+
+struct pictures {
+	const struct report_options *o;
+	VEC(struct group) groups;
+	struct group base;
+};
+
+static void close_group(struct group *g)
+{
+	filter_free(g->f);
+	model_free(g->m);
+	free(g->name);
+	VEC_FREE(&g->paths);
+}
+
+/* ---- reading -------------------------------------------------------------- */
+
+static bool is_same_kind(const struct model *a, const struct model *b)
+{
+	if (a->n_types != b->n_types ||
+	    strcmp(model_string(a, a->period_type.type), model_string(b, b->period_type.type)) != 0)
+		return false;
+	for (uint32_t i = 0; i < a->n_types; i++)
+		if (strcmp(model_string(a, a->type[i].type), model_string(b, b->type[i].type)) != 0)
+			return false;
+	return html_comparable(a, b, NULL);
+}
+
+static int no_memory(struct err *e)
+{
+	return err_errno(e, ENOMEM, "cannot read the profiles");
+}
+
+static int add_file(struct pictures *p, const char *path, struct err *e)
+{
+	struct model *m = NULL;
+	int r = model_read_files(&path, 1, &m, e);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < p->groups.n; i++) {
+		struct group *g = &p->groups.v[i];
+		if (!is_same_kind(g->m, m))
+			continue;
+		model_free(m);
+		return VEC_PUSH(&g->paths, path) ? 0 : no_memory(e);
+	}
+	struct group new = { .m = m };
+	if (!VEC_PUSH(&new.paths, path) || !VEC_PUSH(&p->groups, new)) {
+		close_group(&new);
+		return no_memory(e);
+	}
+	return 0;
+}
+
+static int name_group(struct group *g, struct err *e)
+{
+	size_t n = 1;
+	for (size_t i = 0; i < g->paths.n; i++)
+		n += strlen(g->paths.v[i]) + 2;
+	g->name = calloc(n, 1);
+	if (!g->name)
+		return no_memory(e);
+	for (size_t i = 0; i < g->paths.n; i++) {
+		const char *slash = strrchr(g->paths.v[i], '/');
+		strcat(g->name, i > 0 ? ", " : "");
+		strcat(g->name, slash ? slash + 1 : g->paths.v[i]);
+	}
+	return 0;
+}
+
+static int finish_group(struct pictures *p, struct group *g, struct err *e)
+{
+	int r = name_group(g, e);
+	if (r == 0 && g->paths.n > 1) {
+		model_free(g->m);
+		g->m = NULL;
+		r = model_read_files(g->paths.v, g->paths.n, &g->m, e);
+	}
+	if (r == 0)
+		r = filter_new(g->m, &p->o->filter, &g->f, e);
+	return r;
+}
+
+/* --sample-type may name values that only one of the events has: that one is shown first. */
+static int choose_types(struct pictures *p, struct err *e)
+{
+	size_t first = p->groups.n;
+	for (size_t i = 0; i < p->groups.n; i++) {
+		struct group *g = &p->groups.v[i];
+		struct err ignored;
+		if (model_find_type(g->m, p->o->sample_type, &g->type, e) == 0)
+			first = first < i ? first : i;
+		else if (model_find_type(g->m, NULL, &g->type, &ignored) < 0)
+			g->type = 0;
+	}
+	if (first == p->groups.n)
+		return -ENOENT;
+	*e = (struct err){ 0 };
+	struct group swap = p->groups.v[0];
+	p->groups.v[0] = p->groups.v[first];
+	p->groups.v[first] = swap;
+	return 0;
+}
+
+static int has_duration(const struct group *g, struct err *e)
+{
+	return g->m->duration_ns > 0
+		       ? 0 : err_set(e, EINVAL, "'%s' does not say how long it took", g->name);
+}
+
+static int read_base(struct pictures *p, struct err *e)
+{
+	struct group *b = &p->base;
+	size_t n = 0;
+	if (!VEC_PUSH(&b->paths, p->o->diff_base))
+		return no_memory(e);
+	int r = model_read_files(b->paths.v, 1, &b->m, e);
+	if (r == 0)
+		r = finish_group(p, b, e);
+	if (r == 0 && p->o->norm == DIFF_PER_SECOND)
+		r = has_duration(b, e);
+	for (size_t i = 0; r == 0 && i < p->groups.n; i++) {
+		struct group *g = &p->groups.v[i];
+		g->is_compared = html_comparable(b->m, g->m, NULL);
+		n += g->is_compared;
+		if (g->is_compared && p->o->norm == DIFF_PER_SECOND)
+			r = has_duration(g, e);
+	}
+	if (r < 0 || n > 0)
+		return r;
+	return err_set(e, EINVAL,
+		       "the profiles do not compare: '%s' has other types than '%s'", b->name,
+		       p->groups.v[0].name);
+}
+
+static int read_all(struct pictures *p, struct err *e)
+{
+	int r = 0;
+	for (size_t i = 0; i < p->o->n_paths && r == 0; i++)
+		r = add_file(p, p->o->path[i], e);
+	for (size_t i = 0; i < p->groups.n && r == 0; i++)
+		r = finish_group(p, &p->groups.v[i], e);
+	if (r == 0)
+		r = choose_types(p, e);
+	if (r == 0 && p->o->diff_base)
+		r = read_base(p, e);
+	if (r == 0 && p->o->svg && p->groups.n > 1) {
+		r = err_usage(e, "--svg draws one event, and these files hold %zu", p->groups.n);
+		err_hint(e, "give the files of one event, or use --html");
+	}
+	return r;
+}
+
+/* ---- writing -------------------------------------------------------------- */
+
+static FILE *open_source(void *ctx, const char *path)
+{
+	(void)ctx;
+	return report_source_open(path);
+}
+
+static int write_html(void *what, int (*write)(void *ctx, const void *data, size_t n_bytes),
+		      void *ctx, struct err *e)
+{
+	const struct pictures *p = what;
+	CLEANUP_FREE struct html_set *set = calloc(p->groups.n + 1, sizeof(*set));
+	if (!set)
+		return err_errno(e, ENOMEM, "cannot write the page");
+	for (size_t i = 0; i < p->groups.n; i++) {
+		const struct group *g = &p->groups.v[i];
+		set[i] = (struct html_set){ .fresh = { g->m, g->f, g->name }, .type = g->type };
+		if (g->is_compared)
+			set[i].base = (struct html_part){ p->base.m, p->base.f, p->base.name };
+	}
+	struct html_spec spec = { .set = set, .n_sets = p->groups.n, .by = p->o->by,
+				  .norm = p->o->norm,
+				  .open_source = p->o->no_source ? NULL : open_source };
+	return html_write(&spec, write, ctx, e);
+}
+
+/* What values are multiplied with to be compared. */
+static double factor_of(const struct pictures *p, const struct group *g, const struct tree *t)
+{
+	double total = (double)t->total, seconds = (double)g->m->duration_ns / 1e9;
+	if (p->o->norm == DIFF_SHARE)
+		return total > 0 ? 1 / total : 0;
+	return p->o->norm == DIFF_PER_SECOND ? 1 / seconds : 1;
+}
+
+static int draw(const struct pictures *p, const struct rows *rows, const struct rows *base_rows,
+		uint32_t base_type,
+		int (*write)(void *ctx, const void *data, size_t n_bytes), void *ctx,
+		struct err *e)
+{
+	const struct group *g = &p->groups.v[0], *b = &p->base;
+	const struct model_type *type = &g->m->type[g->type];
+	const char *unit = model_string(g->m, type->unit);
+	struct tree *t = NULL, *base = NULL;
+	char total[SCALE_TEXT_MAX], subtitle[512];
+	int r = tree_new(g->m, g->f, rows, g->type, TREE_ALL, NULL, &t, e);
+	if (r == 0 && base_rows)
+		r = tree_new(b->m, b->f, base_rows, base_type, TREE_ALL, NULL, &base, e);
+	if (r == 0) {
+		struct svg_spec spec = { .tree = t, .title = g->name, .subtitle = subtitle,
+					 .scale = scale_choose(t->total, t->total, unit),
+					 .base = base, .factor = factor_of(p, g, t) };
+		if (base) {
+			double ratio = scale_ratio(
+				model_string(b->m, b->m->type[base_type].unit), unit);
+			spec.base_factor = factor_of(p, b, base) *
+					   (p->o->norm == DIFF_SHARE || ratio <= 0 ? 1 : ratio);
+		}
+		snprintf(subtitle, sizeof(subtitle), "%s: %s%s%s",
+			 model_string(g->m, type->type), scale_text(spec.scale, t->total, total),
+			 base ? ", compared with " : "", base ? b->name : "");
+		r = svg_write(&spec, write, ctx, e);
+	}
+	tree_free(t);
+	tree_free(base);
+	return r;
+}
+
+static int write_svg(void *what, int (*write)(void *ctx, const void *data, size_t n_bytes),
+		     void *ctx, struct err *e)
+{
+	const struct pictures *p = what;
+	const struct group *g = &p->groups.v[0], *b = &p->base;
+	struct rows *rows = NULL, *base_rows = NULL;
+	CLEANUP_FREE uint32_t *type = calloc(g->m->n_types, sizeof(*type));
+	int r = type ? rows_new(g->m, g->f, p->o->by, NULL, &rows, e)
+		     : err_errno(e, ENOMEM, "cannot draw the flame graph");
+	if (r == 0 && b->m) {
+		html_comparable(b->m, g->m, type);
+		r = rows_new(b->m, b->f, p->o->by, NULL, &base_rows, e);
+	}
+	if (r == 0)
+		r = draw(p, rows, base_rows, type[g->type], write, ctx, e);
+	rows_free(rows);
+	rows_free(base_rows);
+	return r;
+}
+
+static int write_all(struct pictures *p, struct err *e)
+{
+	struct saveas file[2];
+	size_t n = 0;
+	if (p->o->html)
+		file[n++] = (struct saveas){ p->o->html, false, write_html, p };
+	if (p->o->svg)
+		file[n++] = (struct saveas){ p->o->svg, false, write_svg, p };
+	int r = saveas_write(file, n, e);
+	for (size_t i = 0; i < n && r == 0; i++) {
+		if (strcmp(file[i].name, "-") == 0)
+			continue;
+		fprintf(stderr, "cprof report: the %s is '",
+			file[i].fn == write_html ? "page" : "flame graph");
+		text_print(stderr, file[i].name);
+		fprintf(stderr, "'\n");
+	}
+	return r;
+}
+
+int report_html_write(const struct report_options *o, struct err *e)
+{
+	struct pictures p = { .o = o };
+	int r = read_all(&p, e);
+	if (r == 0) {
+		report_filter_warn(p.groups.v[0].f);
+		r = write_all(&p, e);
+	}
+	for (size_t i = 0; i < p.groups.n; i++)
+		close_group(&p.groups.v[i]);
+	VEC_FREE(&p.groups);
+	close_group(&p.base);
+	return r;
+}

@@ -1,0 +1,230 @@
+/*
+ * cprof top: records, and shows each second what came (top-refresh.c).  While the display is frozen
+ * there are no refreshes, and the recorder goes on gathering.
+ */
+
+#include "base/clock.h"
+#include "cmd/cachedir.h"
+#include "cmd/cmd.h"
+#include "cmd/realtime.h"
+#include "cmd/top/top-state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define STEP_MS 100
+
+static void take_signals(struct top_state *top)
+{
+	bool from_terminal;
+	int signal;
+	while ((signal = signals_next(&top->signals, &from_terminal)) != 0) {
+		if (signal == SIGCHLD)
+			continue;
+		top->quit = true;
+	}
+	if (top->screen.is_open && top_screen_signals(&top->screen))
+		top_refresh_draw(top);
+}
+
+/* Waits for a part of the time; *ret_gone: the target has ended. */
+static int wait_some(struct top_state *top, uint64_t until_ns, bool *ret_gone, struct err *e)
+{
+	int fds[3] = { top->signals.fd, STDIN_FILENO, top->screen.signal_fd };
+	bool ready[3];
+	*ret_gone = false;
+	if (top->ended) {
+		struct pollfd p[3];
+		for (int i = 0; i < 3; i++)
+			p[i] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
+		poll(p, top->screen.is_open ? 3 : 1, -1);
+		return 0;
+	}
+	uint64_t now = clock_monotonic_ns();
+	uint64_t left_ms = now < until_ns ? (until_ns - now + 999999) / 1000000 : 0;
+	int state = cprof_recorder_step(top->recorder, left_ms < STEP_MS ? (int)left_ms : STEP_MS,
+					fds, top->screen.is_open ? 3 : 1, ready, e);
+	*ret_gone = state == CPROF_TARGET_GONE || launch_reap(&top->launch, false);
+	return state < 0 ? state : 0;
+}
+
+static int show_last(struct top_state *top, struct err *e)
+{
+	int code = top_refresh_take(top, e);
+	top->ended = true;
+	top->frozen = false;
+	top_keys_say(top, "the target has ended; q quits, w writes a profile");
+	if (code == 0)
+		top_refresh_draw(top);
+	return code;
+}
+
+static int run_loop(struct top_state *top, struct err *e)
+{
+	uint64_t next_ns = clock_monotonic_ns() + top->o.interval_ns, n = 0;
+	int code = 0;
+	if (!top->o.batch)
+		top_refresh_draw(top);
+	while (code == 0 && !top->quit) {
+		bool gone;
+		code = wait_some(top, next_ns, &gone, e);
+		take_signals(top);
+		if (code == 0)
+			code = top_keys_take(top, e);
+		if (code < 0 || top->quit)
+			break;
+		if (gone && !top->ended) {
+			code = show_last(top, e);
+			top->quit = top->o.batch > 0;
+		}
+		uint64_t now = clock_monotonic_ns();
+		if (now < next_ns)
+			continue;
+		next_ns = now + top->o.interval_ns;
+		if (top->frozen || top->ended)
+			continue;
+		code = top_refresh_take(top, e);
+		if (code == 0)
+			top_refresh_draw(top);
+		top->quit = top->o.batch && ++n >= top->o.batch;
+	}
+	return code;
+}
+
+/* What would go to the screen of cprof top, or take its keys, goes nowhere. */
+static int start_command(struct top_state *top, struct err *e)
+{
+	int saved[3] = { -1, -1, -1 }, null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (null < 0)
+		return err_errno(e, errno, "cannot open '/dev/null'");
+	fflush(NULL);
+	for (int fd = 0; fd <= 2 && !top->o.batch; fd++) {
+		if (isatty(fd) != 1)
+			continue;
+		saved[fd] = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+		dup2(null, fd);
+	}
+	int code = launch_fork(&top->launch, top->rec.command, &top->signals.before, e);
+	for (int fd = 0; fd <= 2; fd++) {
+		if (saved[fd] < 0)
+			continue;
+		dup2(saved[fd], fd);
+		close(saved[fd]);
+	}
+	close(null);
+	return code;
+}
+
+static int make_tallies(struct top_state *top, struct err *e)
+{
+	size_t window = (size_t)((top->o.window_ns + top->o.interval_ns - 1) / top->o.interval_ns);
+	top->n_events = cprof_recorder_n_events(top->recorder);
+	top->tally = calloc(top->n_events, sizeof(*top->tally));
+	top->losses = calloc(top->n_events, sizeof(*top->losses));
+	if (!top->tally || !top->losses)
+		return err_errno(e, ENOMEM, "cannot show the events");
+	for (size_t i = 0; i < top->n_events; i++) {
+		int code = top_tally_init(&top->tally[i], window, e);
+		if (code < 0)
+			return code;
+	}
+	return 0;
+}
+
+static int run(struct top_state *top, int *ret_status, struct err *e)
+{
+	struct cprof_config *c = &top->rec.config;
+	int code = top->o.batch ? 0 : top_screen_check(e);
+	if (code == 0)
+		code = signals_open(&top->signals, 0, e);
+	if (code == 0 && top->rec.command)
+		code = start_command(top, e);
+	if (code < 0)
+		return code;
+	signal(SIGPIPE, SIG_IGN);
+	c->command_pid = c->all_processes ? 0 : top->launch.pid;
+	c->command_file = top->rec.command ? top->rec.command[0] : NULL;
+	c->cache_dir = top->cache_dir = cachedir_path();
+	realtime_set(true);
+	code = cprof_recorder_new(c, &top->recorder, e);
+	if (code == 0)
+		code = make_tallies(top, e);
+	if (code == 0)
+		code = cprof_recorder_start(top->recorder, e);
+	if (code == 0 && top->rec.command) {
+		code = launch_exec(&top->launch, e);
+		if (code < 0)
+			*ret_status = code == -ENOENT ? 127 : 126;
+		else
+			cprof_recorder_command_started(top->recorder);
+	}
+	top_refresh_begin(top);
+	if (code == 0 && !top->o.batch)
+		code = top_screen_open(&top->screen, e);
+	if (code == 0)
+		code = run_loop(top, e);
+	top_screen_close(&top->screen);
+	realtime_set(false);
+	if (code == 0)
+		*ret_status = 0;
+	return code;
+}
+
+static void end_command(struct top_state *top)
+{
+	struct launch *l = &top->launch;
+	sigset_t none;
+	sigemptyset(&none);
+	if (!l->pid || l->ended || l->go_fd >= 0)
+		return;
+	kill(l->pid, SIGTERM);
+	kill(l->pid, SIGCONT);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	launch_reap(l, true);
+}
+
+static void top_done(struct top_state *top)
+{
+	end_command(top);
+	launch_done(&top->launch);
+	cprof_recorder_free(top->recorder);
+	for (size_t i = 0; i < top->n_events && top->tally; i++)
+		top_tally_done(&top->tally[i]);
+	free(top->tally);
+	free(top->losses);
+	VEC_FREE(&top->functions.rows);
+	VEC_FREE(&top->threads.rows);
+	free(top->cache_dir);
+	signals_close(&top->signals);
+	recordopts_done(&top->rec);
+}
+
+static int run_top(int argc, char **argv)
+{
+	struct top_state top = {
+		.signals.fd = -1, .launch = { .go_fd = -1, .errno_fd = -1 },
+		.screen.signal_fd = -1, .thread = TOP_TALLY_ALL,
+	};
+	struct err e = { 0 };
+	int status = CMD_FAILED;
+	top_opts_parse(&top, argc, argv);
+	term_open(&top.term, false);
+	if (top.o.batch)
+		top.term = (struct term){ .out = stdout };
+	int code = run(&top, &status, &e);
+	if (code < 0) {
+		int failed = cmd_fail("top", &e);
+		status = status > CMD_FAILED ? status : failed;
+	}
+	top_done(&top);
+	return status;
+}
+
+const struct cmd cmd_top = {
+	.name = "top",
+	.help = "show live which functions and threads cost most",
+	.run = run_top,
+};

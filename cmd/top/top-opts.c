@@ -1,0 +1,123 @@
+/* The command line of cprof top: what to record, as cprof record has it, and how to show it. */
+
+#include "cmd/top/top-state.h"
+
+#include "base/clock.h"
+#include "base/units.h"
+#include "cmd/nameopts.h"
+
+#include <argp.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+/* One file's debug information must not keep the display waiting. */
+#define SYMBOL_TIMEOUT_NS (2 * (uint64_t)CLOCK_SECOND_NS)
+#define LIMIT_BATCH 20u
+
+enum { OPT_BATCH = 700, OPT_WINDOW, OPT_LIMIT, OPT_SYMBOL_TIMEOUT };
+
+static const struct argp_option own_options[] = {
+	{ "symbol-timeout", OPT_SYMBOL_TIMEOUT, "TIME", 0,
+	  "Longest time for one file's debug information; default: 2s", NAMEOPTS_GROUP },
+
+	{ NULL, 0, NULL, 0, "Display:", 10 },
+	{ "batch", OPT_BATCH, "N", 0, "Print N refreshes as text and end; needs no terminal", 10 },
+	{ "interval", 'd', "TIME", 0, "From one refresh to the next; default: 1s", 10 },
+	{ "window", OPT_WINDOW, "TIME", 0, "How long the last seconds are; default: 10s", 10 },
+	{ "limit", OPT_LIMIT, "N", 0,
+	  "At most N functions; default: what fits, with --batch 20; 0: all", 10 },
+	{ "output", 'o', "FILE", 0,
+	  "Where the key w writes to; default: cprof-top.1.pb.gz, then 2 ...", 10 },
+	{ 0 }
+};
+
+static uint64_t parse_number(struct argp_state *state, const char *option, const char *arg,
+			     uint64_t min)
+{
+	uint64_t n = 0;
+	if (units_parse_u64(arg, &n) < 0 || n < min || n > UINT32_MAX)
+		argp_error(state, "%s '%s' is not a number from %" PRIu64 " on", option, arg, min);
+	return n;
+}
+
+static uint64_t parse_time(struct argp_state *state, const char *option, const char *arg)
+{
+	uint64_t ns = 0;
+	if (units_parse_duration(arg, &ns) < 0 || ns < CLOCK_SECOND_NS / 10 ||
+	    ns > 3600 * (uint64_t)CLOCK_SECOND_NS)
+		argp_error(state, "%s '%s' is not a time from 100ms to 60m", option, arg);
+	return ns;
+}
+
+static error_t parse_own(int key, char *arg, struct argp_state *state)
+{
+	struct top_options *o = state->input;
+	switch (key) {
+	case OPT_BATCH: o->batch = parse_number(state, "--batch", arg, 1); return 0;
+	case 'd': o->interval_ns = parse_time(state, "--interval", arg); return 0;
+	case OPT_WINDOW: o->window_ns = parse_time(state, "--window", arg); return 0;
+	case OPT_SYMBOL_TIMEOUT:
+		o->symbol_timeout_ns = parse_time(state, "--symbol-timeout", arg);
+		return 0;
+	case OPT_LIMIT: o->limit = parse_number(state, "--limit", arg, 0); return 0;
+	case 'o': o->output = arg; return 0;
+	case ARGP_KEY_END:
+		if (o->limit == UINT64_MAX)
+			o->limit = o->batch ? LIMIT_BATCH : 0;
+		if (o->batch && o->output)
+			argp_error(state, "--output is for the key w, which --batch does not have");
+		if (o->window_ns < o->interval_ns)
+			o->window_ns = o->interval_ns;
+		if (o->window_ns / o->interval_ns > 600)
+			argp_error(state, "--window is more than 600 times --interval");
+		return 0;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static void describe_target(struct top_state *top)
+{
+	const struct cprof_config *c = &top->rec.config;
+	size_t n = 0, size = sizeof(top->target);
+	if (c->all_processes) {
+		snprintf(top->target, size, "all processes%s%s",
+			 c->cpus ? " on CPUs " : "", c->cpus ? c->cpus : "");
+		return;
+	}
+	if (top->rec.command) {
+		snprintf(top->target, size, "%s", top->rec.command[0]);
+		return;
+	}
+	for (size_t i = 0; i < c->n_pids && n < size; i++)
+		n += (size_t)snprintf(top->target + n, size - n, "%sPID %d", i ? ", " : "",
+				      (int)c->pid[i]);
+	for (size_t i = 0; i < c->n_tids && n < size; i++)
+		n += (size_t)snprintf(top->target + n, size - n, "%sTID %d", n ? ", " : "",
+				      (int)c->tid[i]);
+}
+
+void top_opts_parse(struct top_state *top, int argc, char **argv)
+{
+	static const char *const record_options[] = {
+		"pid", "tid", "all-cpus", "cpu", "no-inherit", "scope", "event", "freq",
+		"count", "adaptive", "user",
+		"kernel", "call-graph", "max-depth", "ring-size", "max-memory",
+		NULL
+	};
+	static const struct argp own = { .options = own_options, .parser = parse_own };
+	const struct recordopts_subset subset = {
+		.name = record_options, .own = &own, .own_input = &top->o,
+		.doc = "Show live which functions and threads cost most.\v"
+		       "Keys: h shows them, q quits.  A command's output goes to /dev/null if it "
+		       "would go to the terminal, and the command ends with cprof top.",
+	};
+	top->o = (struct top_options){ .interval_ns = CLOCK_SECOND_NS, .limit = UINT64_MAX,
+				       .window_ns = 10 * (uint64_t)CLOCK_SECOND_NS,
+				       .symbol_timeout_ns = SYMBOL_TIMEOUT_NS };
+	recordopts_parse_subset(&top->rec, &subset, argc, argv);
+	struct cprof_config *c = &top->rec.config;
+	c->labels = CPROF_LABEL_PID | CPROF_LABEL_TID | CPROF_LABEL_THREAD_NAME;
+	c->labels_given = true;
+	c->symbol_timeout_ns = top->o.symbol_timeout_ns;
+	describe_target(top);
+}

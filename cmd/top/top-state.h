@@ -1,0 +1,73 @@
+#ifndef CPROF_CMD_TOP_TOP_STATE_H
+#define CPROF_CMD_TOP_TOP_STATE_H
+
+/* What cprof top knows, and the parts that change it: options, refreshes, keys. */
+
+#include "base/err.h"
+#include "cmd/launch.h"
+#include "cmd/record/recordopts.h"
+#include "cmd/signals.h"
+#include "cmd/top/top-screen.h"
+#include "cmd/top/top-tally.h"
+#include "cmd/top/top-view.h"
+#include "cprof.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct top_options {
+	uint64_t batch;                /* refreshes; 0: on the screen */
+	uint64_t interval_ns, window_ns, symbol_timeout_ns, limit;
+	const char *output;            /* of the key w; NULL: numbered names */
+};
+
+struct top_state {
+	struct top_options o;
+	struct recordopts rec;
+	struct signals signals;
+	struct launch launch;
+	struct top_screen screen;
+	struct term term;
+	struct cprof_recorder *recorder;
+	struct top_tally *tally;       /* per event */
+	struct top_view_losses *losses;
+	size_t n_events, event;        /* event: the one shown */
+	struct top_tally_table functions, threads;
+	enum top_tally_order order;
+	uint32_t thread;               /* as in struct top_view, as is first */
+	size_t first;
+	bool frozen, help, ended, quit;
+	char message[ERR_TEXT_MAX], target[128];
+	char *cache_dir;
+	uint64_t taken_ns, shown_ns, own_cpu_ns, n_written;
+	double own_cpu;
+};
+
+/* cmd/top/top-opts.c: parses, or prints what is wrong and exits with status 64. */
+void top_opts_parse(struct top_state *top, int argc, char **argv);
+
+/* cmd/top/top-refresh.c */
+
+/* The clocks of refreshes begin, with the recording. */
+void top_refresh_begin(struct top_state *top);
+
+/* Takes what came since the last refresh, and counts it; the tables are new then. */
+int top_refresh_take(struct top_state *top, struct err *e);
+
+/* Forgets everything up to now. */
+int top_refresh_reset(struct top_state *top, struct err *e);
+
+/* What is counted as tables: after another order, thread or event was chosen. */
+int top_refresh_tables(struct top_state *top, struct err *e);
+
+/* Shows the state on the screen, or prints it. */
+void top_refresh_draw(struct top_state *top);
+
+/* cmd/top/top-keys.c: does what the keys say that wait, and draws. */
+int top_keys_take(struct top_state *top, struct err *e);
+
+/* In the last line, until the next key. */
+void top_keys_say(struct top_state *top, const char *what);
+
+#endif

@@ -1,0 +1,392 @@
+/*
+ * Each refresh is a profile of its own, small since it covers a second.  Its costs are
+ * added to those since the start, kept apart for the window, and forgotten when they leave it.
+ *
+ * The profiles themselves are kept to be written as one.  Behind the window they are merged
+ * whenever they have grown to the size of what was merged before: so memory follows distinct
+ * stacks, and each byte is merged a few times only.
+ */
+
+#include "cmd/top/top-tally.h"
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/membuf.h"
+#include "view/model/filter.h"
+#include "view/table/rows.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* So many profiles wait at least before they are merged. */
+#define MERGE_MIN 16u
+#define ZLIB_FAST 1
+#define ZLIB_DEFAULT 6
+
+static int no_memory(struct err *e)
+{
+	return err_errno(e, ENOMEM, "cannot keep what was recorded");
+}
+
+/* ---- costs by thread and function ------------------------------------------------- */
+
+static void cells_done(struct top_tally_cells *c)
+{
+	VEC_FREE(&c->list);
+	free(c->slot);
+	*c = (struct top_tally_cells){ 0 };
+}
+
+static size_t find_slot(const struct top_tally_cells *c, uint32_t thread, uint32_t name)
+{
+	size_t i = hash_pair(thread, name) & (c->n_slots - 1);
+	for (; c->slot[i]; i = (i + 1) & (c->n_slots - 1)) {
+		const struct top_tally_cell *cell = &c->list.v[c->slot[i] - 1];
+		if (cell->thread == thread && cell->name == name)
+			break;
+	}
+	return i;
+}
+
+static bool grow_slots(struct top_tally_cells *c)
+{
+	size_t n = c->n_slots ? c->n_slots * 2 : 64;
+	uint32_t *slot = calloc(n, sizeof(*slot));
+	if (!slot)
+		return false;
+	free(c->slot);
+	c->slot = slot;
+	c->n_slots = n;
+	for (size_t i = 0; i < c->list.n; i++)
+		slot[find_slot(c, c->list.v[i].thread, c->list.v[i].name)] = (uint32_t)i + 1;
+	return true;
+}
+
+static bool cells_add(struct top_tally_cells *c, const struct top_tally_cell *add)
+{
+	if (c->list.n * 2 >= c->n_slots && !grow_slots(c))
+		return false;
+	size_t i = find_slot(c, add->thread, add->name);
+	if (!c->slot[i]) {
+		if (!VEC_PUSH(&c->list, *add))
+			return false;
+		c->slot[i] = (uint32_t)c->list.n;
+		return true;
+	}
+	struct top_tally_cell *cell = &c->list.v[c->slot[i] - 1];
+	cell->flat = model_add(cell->flat, add->flat);
+	cell->cum = model_add(cell->cum, add->cum);
+	return true;
+}
+
+/* ---- its life ------------------------------------------------------------------- */
+
+int top_tally_init(struct top_tally *t, size_t window, struct err *e)
+{
+	*t = (struct top_tally){ .window = window };
+	return strtab_init(&t->strings, NULL) < 0 ? no_memory(e) : 0;
+}
+
+static void step_done(struct top_tally_step *s)
+{
+	cells_done(&s->cells);
+	free(s->part.data);
+	*s = (struct top_tally_step){ 0 };
+}
+
+void top_tally_clear(struct top_tally *t)
+{
+	cells_done(&t->total);
+	for (size_t i = 0; i < t->steps.n; i++)
+		step_done(&t->steps.v[i]);
+	for (size_t i = 0; i < t->older.n; i++)
+		free(t->older.v[i].data);
+	VEC_FREE(&t->steps);
+	VEC_FREE(&t->older);
+	t->total_ns = 0;
+}
+
+void top_tally_done(struct top_tally *t)
+{
+	top_tally_clear(t);
+	VEC_FREE(&t->threads);
+	strtab_done(&t->strings);
+}
+
+/* ---- one refresh ------------------------------------------------------------------ */
+
+static const char *label(const struct model *m, uint32_t set, const char *key)
+{
+	const struct model_labels *l = &m->labels[set];
+	for (uint32_t i = 0; i < l->n; i++)
+		if (strcmp(model_string(m, m->label[l->first + i].key), key) == 0)
+			return model_string(m, m->label[l->first + i].str);
+	return "";
+}
+
+/* The thread of a label set; threads may change their names. */
+static uint32_t thread_of(struct top_tally *t, const struct model *m, uint32_t set)
+{
+	const char *name = label(m, set, "thread_name");
+	uint32_t tid = strtab_add_cstr(&t->strings, label(m, set, "tid"));
+	for (uint32_t i = 0; i < t->threads.n; i++) {
+		if (t->threads.v[i].tid != tid)
+			continue;
+		if (*name)
+			t->threads.v[i].name = strtab_add_cstr(&t->strings, name);
+		return i;
+	}
+	struct top_tally_thread new = { tid, strtab_add_cstr(&t->strings, name) };
+	return VEC_PUSH(&t->threads, new) ? (uint32_t)t->threads.n - 1 : TOP_TALLY_ALL;
+}
+
+static bool add_samples(struct top_tally *t, struct top_tally_cells *cells, const struct model *m,
+			const struct filter *f, const struct rows *r, uint32_t type)
+{
+	CLEANUP_FREE uint32_t *seen = calloc((size_t)r->n_rows + 1, sizeof(*seen));
+	CLEANUP_FREE uint32_t *name = calloc((size_t)r->n_rows + 1, sizeof(*name));
+	CLEANUP_FREE uint32_t *thread = calloc((size_t)m->n_label_sets + 1, sizeof(*thread));
+	if (!seen || !name || !thread)
+		return false;
+	for (uint32_t i = 0; i < r->n_rows; i++)
+		name[i] = strtab_add_cstr(&t->strings, r->row[i].name);
+	for (uint32_t i = 0; i < m->n_label_sets; i++)
+		thread[i] = TOP_TALLY_ALL;
+	for (uint32_t i = 0; i < m->n_samples; i++) {
+		uint32_t set = m->sample[i].labels;
+		if (thread[set] == TOP_TALLY_ALL)
+			thread[set] = thread_of(t, m, set);
+		int64_t value = model_value(m, i, type), flat = value;
+		struct rows_walk w = rows_begin(r, m, f, i);
+		while (rows_next(&w)) {
+			int64_t cum = seen[w.row] == i + 1 ? 0 : value;
+			seen[w.row] = i + 1;
+			struct top_tally_cell cell = { thread[set], name[w.row], flat, cum };
+			if ((flat || cum) && !cells_add(cells, &cell))
+				return false;
+			flat = 0;
+		}
+	}
+	return true;
+}
+
+static int read_step(struct top_tally *t, struct top_tally_step *s, struct err *e)
+{
+	static const struct filter_spec all;
+	struct model *m = NULL;
+	struct filter *f = NULL;
+	struct rows *r = NULL;
+	uint32_t type;
+	int code = model_read(s->part.data, s->part.n_bytes, &m, e);
+	if (code == 0)
+		code = model_find_type(m, NULL, &type, e);
+	if (code == 0)
+		code = filter_new(m, &all, &f, e);
+	if (code == 0)
+		code = rows_new(m, f, ROWS_FUNCTION, NULL, &r, e);
+	if (code == 0 && !add_samples(t, &s->cells, m, f, r, type))
+		code = no_memory(e);
+	rows_free(r);
+	filter_free(f);
+	model_free(m);
+	return code;
+}
+
+static int merge_older(struct top_tally *t, struct err *e)
+{
+	/* Each refresh has its own comments, which would add up. */
+	static const char *const no_comment[1];
+	const struct model_some all = { .comment = no_comment };
+	struct membuf b = { 0 };
+	struct model *m = NULL;
+	size_t n_new = 0;
+	for (size_t i = 1; i < t->older.n; i++)
+		n_new += t->older.v[i].n_bytes;
+	if (t->older.n < MERGE_MIN || n_new < t->older.v[0].n_bytes)
+		return 0;
+	CLEANUP_FREE struct model_part *part = calloc(t->older.n, sizeof(*part));
+	if (!part)
+		return no_memory(e);
+	for (size_t i = 0; i < t->older.n; i++)
+		part[i] = (struct model_part){ t->older.v[i].data, t->older.v[i].n_bytes };
+	int code = model_read_parts(part, t->older.n, &m, e);
+	if (code == 0)
+		code = model_write_some(m, &all, membuf_write, &b, ZLIB_FAST, e);
+	model_free(m);
+	if (code < 0) {
+		VEC_FREE(&b.bytes);
+		return code;
+	}
+	for (size_t i = 0; i < t->older.n; i++)
+		free(t->older.v[i].data);
+	t->older.n = 1;
+	t->older.v[0] = (struct top_tally_part){ b.bytes.v, b.bytes.n };
+	return 0;
+}
+
+static int leave_window(struct top_tally *t, struct err *e)
+{
+	struct top_tally_step *s = &t->steps.v[0];
+	if (s->part.data && !VEC_PUSH(&t->older, s->part))
+		return no_memory(e);
+	s->part.data = NULL;
+	step_done(s);
+	t->steps.n--;
+	memmove(t->steps.v, t->steps.v + 1, t->steps.n * sizeof(*t->steps.v));
+	return merge_older(t, e);
+}
+
+int top_tally_add(struct top_tally *t, struct top_tally_part part, uint64_t duration_ns,
+		  struct err *e)
+{
+	struct top_tally_step s = { .part = part, .duration_ns = duration_ns };
+	int code = part.data ? read_step(t, &s, e) : 0;
+	if (code == 0 && !VEC_PUSH(&t->steps, s))
+		code = no_memory(e);
+	if (code < 0) {
+		step_done(&s);
+		return code;
+	}
+	t->total_ns += duration_ns;
+	for (size_t i = 0; i < s.cells.list.n; i++)
+		if (!cells_add(&t->total, &s.cells.list.v[i]))
+			return no_memory(e);
+	return t->steps.n > t->window ? leave_window(t, e) : 0;
+}
+
+uint64_t top_tally_last_ns(const struct top_tally *t)
+{
+	uint64_t sum = 0;
+	for (size_t i = 0; i < t->steps.n; i++)
+		sum += t->steps.v[i].duration_ns;
+	return sum;
+}
+
+/* ---- tables ------------------------------------------------------------------------- */
+
+static void add_cells(struct top_tally_row *row, const struct top_tally_cells *c, bool by_thread,
+		      uint32_t thread, bool is_last)
+{
+	for (size_t i = 0; i < c->list.n; i++) {
+		const struct top_tally_cell *cell = &c->list.v[i];
+		if (thread != TOP_TALLY_ALL && cell->thread != thread)
+			continue;
+		struct top_tally_row *to = &row[by_thread ? cell->thread : cell->name];
+		int64_t *flat = is_last ? &to->last_flat : &to->flat;
+		int64_t *cum = is_last ? &to->last_cum : &to->cum;
+		*flat = model_add(*flat, cell->flat);
+		*cum = model_add(*cum, cell->cum);
+	}
+}
+
+struct sorting { const struct top_tally *t; enum top_tally_order order; bool by_thread; };
+
+static int64_t key(const struct top_tally_row *r, enum top_tally_order order)
+{
+	switch (order) {
+	case TOP_TALLY_LAST_FLAT: return r->last_flat;
+	case TOP_TALLY_LAST_CUM: return r->last_cum;
+	case TOP_TALLY_FLAT: return r->flat;
+	case TOP_TALLY_CUM: return r->cum;
+	default: return 0;
+	}
+}
+
+static int compare(const void *va, const void *vb, void *ctx)
+{
+	const struct sorting *s = ctx;
+	const struct top_tally_row *a = va, *b = vb;
+	int64_t x = key(a, s->order), y = key(b, s->order);
+	if (x != y)
+		return (x < y) - (x > y);
+	if (s->order != TOP_TALLY_NAME && a->cum != b->cum)
+		return (a->cum < b->cum) - (a->cum > b->cum);
+	return s->by_thread ? (a->name > b->name) - (a->name < b->name)
+			    : strcmp(strtab_get(&s->t->strings, a->name),
+				     strtab_get(&s->t->strings, b->name));
+}
+
+static int make_table(const struct top_tally *t, bool by_thread, uint32_t thread,
+		      enum top_tally_order order, struct top_tally_table *ret, struct err *e)
+{
+	size_t n = by_thread ? t->threads.n : t->strings.n;
+	struct top_tally_table table = { 0 };
+	struct sorting s = { t, order, by_thread };
+	struct top_tally_row *row = calloc(n + 1, sizeof(*row));
+	if (!row)
+		return no_memory(e);
+	add_cells(row, &t->total, by_thread, thread, false);
+	for (size_t i = 0; i < t->steps.n; i++)
+		add_cells(row, &t->steps.v[i].cells, by_thread, thread, true);
+	for (size_t i = 0; i < n; i++) {
+		if (row[i].flat == 0 && row[i].cum == 0)
+			continue;
+		table.last_sum = model_add(table.last_sum, row[i].last_flat);
+		table.sum = model_add(table.sum, row[i].flat);
+		row[table.rows.n] = row[i];
+		row[table.rows.n++].name = (uint32_t)i;
+	}
+	table.rows.v = row;
+	table.rows.cap = n + 1;
+	qsort_r(row, table.rows.n, sizeof(*row), compare, &s);
+	*ret = table;
+	return 0;
+}
+
+int top_tally_functions(const struct top_tally *t, uint32_t thread, enum top_tally_order order,
+			struct top_tally_table *ret, struct err *e)
+{
+	return make_table(t, false, thread, order, ret, e);
+}
+
+int top_tally_threads(const struct top_tally *t, struct top_tally_table *ret, struct err *e)
+{
+	return make_table(t, true, TOP_TALLY_ALL, TOP_TALLY_LAST_FLAT, ret, e);
+}
+
+/* ---- all of it as a profile ------------------------------------------------------------ */
+
+int top_tally_write(const struct top_tally *t, uint32_t thread, const char *comment,
+		    int (*write)(void *ctx, const void *data, size_t n_bytes), void *ctx,
+		    struct err *e)
+{
+	struct model_some some = { .comment = &comment, .n_comments = 1 };
+	CLEANUP_FREE struct model_part *part = calloc(t->older.n + t->steps.n + 1, sizeof(*part));
+	CLEANUP_FREE bool *out = NULL;
+	struct model *m = NULL;
+	size_t n = 0, n_left = 0;
+	if (!part)
+		return no_memory(e);
+	for (size_t i = 0; i < t->older.n; i++)
+		part[n++] = (struct model_part){ t->older.v[i].data, t->older.v[i].n_bytes };
+	for (size_t i = 0; i < t->steps.n; i++) {
+		const struct top_tally_part *p = &t->steps.v[i].part;
+		if (p->data)
+			part[n++] = (struct model_part){ p->data, p->n_bytes };
+	}
+	if (n == 0)
+		return err_set(e, ENODATA, "there are no samples yet");
+	int code = model_read_parts(part, n, &m, e);
+	if (code < 0)
+		return code;
+	out = calloc((size_t)m->n_samples + 1, sizeof(*out));
+	for (uint32_t i = 0; out && i < m->n_samples; i++) {
+		const char *tid = label(m, m->sample[i].labels, "tid");
+		out[i] = thread != TOP_TALLY_ALL &&
+			 strcmp(tid, strtab_get(&t->strings, t->threads.v[thread].tid)) != 0;
+		n_left += !out[i];
+	}
+	/* Refreshes without samples have no profile, but are part of the time. */
+	m->duration_ns = (int64_t)t->total_ns;
+	some.sample_out = out;
+	if (!out)
+		code = no_memory(e);
+	else if (n_left == 0)
+		code = err_set(e, ENODATA, "this thread has no samples yet");
+	else
+		code = model_write_some(m, &some, write, ctx, ZLIB_DEFAULT, e);
+	model_free(m);
+	return code;
+}

@@ -1,0 +1,93 @@
+#ifndef CPROF_CMD_TOP_TOP_TALLY_H
+#define CPROF_CMD_TOP_TOP_TALLY_H
+
+/*
+ * What cprof top has seen of one event: what each function cost in each thread, in the last
+ * refreshes and since the start; and the profiles that it came from, to write them as one.
+ */
+
+#include "base/strtab.h"
+#include "base/vec.h"
+#include "view/model/model.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+
+#define TOP_TALLY_ALL UINT32_MAX
+
+/* The cost of a function in a thread. */
+struct top_tally_cell {
+	uint32_t thread;               /* index */
+	uint32_t name;                 /* string id */
+	int64_t flat, cum;
+};
+
+struct top_tally_cells {
+	VEC(struct top_tally_cell) list;
+	uint32_t *slot;                /* open addressing: index + 1, 0 when free */
+	size_t n_slots;
+};
+
+struct top_tally_part { void *data; size_t n_bytes; };
+
+/* One refresh. */
+struct top_tally_step {
+	struct top_tally_cells cells;
+	struct top_tally_part part;    /* the profile; data NULL: there were no samples */
+	uint64_t duration_ns;
+};
+
+struct top_tally_thread { uint32_t tid, name; };  /* string ids */
+
+struct top_tally {
+	struct strtab strings;
+	VEC(struct top_tally_thread) threads;
+	struct top_tally_cells total;
+	VEC(struct top_tally_step) steps;       /* the window, oldest first */
+	size_t window;                          /* steps in it, at most */
+	VEC(struct top_tally_part) older;       /* behind the window; the first is a merged one */
+	uint64_t total_ns;
+};
+
+/* A function, or a thread (then only flat counts), as it is shown. */
+struct top_tally_row {
+	uint32_t name;                 /* string id; of a thread its index */
+	int64_t last_flat, last_cum, flat, cum;
+};
+enum top_tally_order {
+	TOP_TALLY_LAST_FLAT, TOP_TALLY_LAST_CUM, TOP_TALLY_FLAT, TOP_TALLY_CUM, TOP_TALLY_NAME,
+	TOP_TALLY_N_ORDERS
+};
+struct top_tally_table {
+	VEC(struct top_tally_row) rows;
+	int64_t last_sum, sum;         /* of flat */
+};
+
+/* -ENOMEM with e set. */
+int top_tally_init(struct top_tally *t, size_t window, struct err *e);
+void top_tally_done(struct top_tally *t);
+/* Forgets all costs. */
+void top_tally_clear(struct top_tally *t);
+
+/* A refresh: its profile (takes it over, also when it fails; data NULL: no samples). */
+int top_tally_add(struct top_tally *t, struct top_tally_part part, uint64_t duration_ns,
+		  struct err *e);
+
+/* The functions of one thread or of TOP_TALLY_ALL, and the threads.  The caller frees rows. */
+int top_tally_functions(const struct top_tally *t, uint32_t thread, enum top_tally_order order,
+			struct top_tally_table *ret, struct err *e);
+int top_tally_threads(const struct top_tally *t, struct top_tally_table *ret, struct err *e);
+
+/* The time that the window covers. */
+uint64_t top_tally_last_ns(const struct top_tally *t);
+
+/* Writes everything since the start, of one thread or all, as one profile.  -ENODATA: no
+ * samples. */
+int top_tally_write(const struct top_tally *t, uint32_t thread, const char *comment,
+		    int (*write)(void *ctx, const void *data, size_t n_bytes), void *ctx,
+		    struct err *e);
+
+#endif

@@ -1,0 +1,193 @@
+/*
+ * Texts are made first and then cut to the width, so that no line can be too long.  What comes
+ * from the program that is recorded (names of functions, threads, files) goes through
+ * term_print_name() alone, which leaves no escape sequence whole.
+ */
+
+#include "cmd/top/top-view.h"
+
+#include "base/strtab.h"
+#include "view/model/scale.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define THREADS_MAX 9u
+
+struct page {
+	const struct top_view *v;
+	const struct term *t;
+	int left;      /* lines; -1: any number */
+};
+
+static bool has_room(const struct page *p)
+{
+	return p->left != 0;
+}
+
+/* A line of two parts: what is ours, and a name, which gets the rest of the width. */
+static void print_line(struct page *p, enum term_color color, const char *text, const char *name)
+{
+	if (!has_room(p))
+		return;
+	const struct term *t = p->t;
+	if (color != TERM_PLAIN)
+		term_color(t, color);
+	int used = term_print_name(t, text, t->width);
+	if (name && (t->width == 0 || used < t->width))
+		term_print_name(t, name, t->width ? t->width - used : 0);
+	if (color != TERM_PLAIN)
+		term_color(t, TERM_PLAIN);
+	fputc('\n', t->out);
+	if (p->left > 0)
+		p->left--;
+}
+
+const char *top_view_order_name(enum top_tally_order order)
+{
+	static const char *const name[] = {
+		[TOP_TALLY_LAST_FLAT] = "flat, last", [TOP_TALLY_LAST_CUM] = "cum, last",
+		[TOP_TALLY_FLAT] = "flat, all", [TOP_TALLY_CUM] = "cum, all",
+		[TOP_TALLY_NAME] = "name",
+	};
+	return name[order];
+}
+
+size_t top_view_n_threads(const struct top_view *v, int height)
+{
+	size_t most = height == 0 ? SIZE_MAX : height < 12 ? 1 : (size_t)height / 6;
+	if (height && most > THREADS_MAX)
+		most = THREADS_MAX;
+	return v->threads->rows.n < most ? v->threads->rows.n : most;
+}
+
+static void print_head(struct page *p)
+{
+	const struct top_view *v = p->v;
+	const struct top_view_losses *l = &v->losses;
+	char text[512];
+	uint64_t rate = v->freq_hz ? v->freq_hz : v->period;
+	snprintf(text, sizeof(text), "cprof top%s  %s %" PRIu64 "%s  %.1f s  ",
+		 v->has_ended ? " [ended]" : v->is_frozen ? " [frozen]" : "", v->event, rate,
+		 v->freq_hz ? " Hz" : " per sample", (double)v->tally->total_ns / 1e9);
+	print_line(p, TERM_BOLD, text, v->target);
+	snprintf(text, sizeof(text), "samples %" PRIu64 "  lost %" PRIu64 "  throttled %" PRIu64
+		 "  cut stacks %" PRIu64 "  dropped %" PRIu64 "  undecodable %" PRIu64
+		 "  own CPU %.1f%%", l->n_samples, l->n_lost, l->n_throttles,
+		 l->n_cut + l->n_truncated, l->n_dropped, l->n_undecodable, 100 * v->own_cpu);
+	print_line(p, l->n_lost || l->n_dropped || l->n_undecodable ? TERM_YELLOW : TERM_PLAIN,
+		   text, NULL);
+}
+
+static void print_threads(struct page *p, size_t n)
+{
+	const struct top_view *v = p->v;
+	const struct top_tally *tally = v->tally;
+	char text[128], last[SCALE_TEXT_MAX], all[SCALE_TEXT_MAX];
+	snprintf(text, sizeof(text), "   LAST     ALL      TID  THREAD  (%zu of %zu)", n,
+		 v->threads->rows.n);
+	print_line(p, TERM_DIM, text, NULL);
+	for (size_t i = 0; i < n; i++) {
+		const struct top_tally_row *row = &v->threads->rows.v[i];
+		const struct top_tally_thread *thread = &tally->threads.v[row->name];
+		/* The tid is text of a profile, and ours: digits. */
+		snprintf(text, sizeof(text), "%c%6s %7s %8s  ",
+			 row->name == v->thread ? '>' : ' ',
+			 scale_percent(row->last_flat, v->threads->last_sum, last),
+			 scale_percent(row->flat, v->threads->sum, all),
+			 strtab_get(&tally->strings, thread->tid));
+		print_line(p, row->name == v->thread ? TERM_GREEN : TERM_PLAIN, text,
+			   strtab_get(&tally->strings, thread->name));
+	}
+}
+
+static struct scale choose_scale(const struct top_view *v)
+{
+	int64_t min = 0, max = v->functions->sum;
+	for (size_t i = 0; i < v->functions->rows.n; i++) {
+		int64_t flat = v->functions->rows.v[i].flat;
+		if (flat > max / 1000 && (min == 0 || flat < min))
+			min = flat;
+	}
+	return scale_choose(min, max, v->unit);
+}
+
+static void print_functions(struct page *p, int n_below, size_t limit)
+{
+	const struct top_view *v = p->v;
+	const struct top_tally_table *table = v->functions;
+	struct scale scale = choose_scale(v);
+	char text[256], cell[5][SCALE_TEXT_MAX];
+	snprintf(text, sizeof(text), " LAST %3.0f s FLAT/CUM  |  ALL FLAT/CUM              "
+		 "FUNCTION  (by %s)",
+		 (double)top_tally_last_ns(v->tally) / 1e9, top_view_order_name(v->order));
+	print_line(p, TERM_DIM, text, NULL);
+	for (size_t i = v->first, n = 0; i < table->rows.n && (limit == 0 || n < limit); i++, n++) {
+		const struct top_tally_row *row = &table->rows.v[i];
+		if (p->left >= 0 && p->left <= n_below)
+			break;
+		snprintf(text, sizeof(text), "%8s %8s  | %8s %8s %9s  ",
+			 scale_percent(row->last_flat, table->last_sum, cell[0]),
+			 scale_percent(row->last_cum, table->last_sum, cell[1]),
+			 scale_percent(row->flat, table->sum, cell[2]),
+			 scale_percent(row->cum, table->sum, cell[3]),
+			 scale_text(scale, row->flat, cell[4]));
+		double share = table->last_sum
+			? (double)row->last_flat / (double)table->last_sum : 0;
+		print_line(p, term_heat(share), text, strtab_get(&v->tally->strings, row->name));
+	}
+	if (table->rows.n == 0)
+		print_line(p, TERM_PLAIN, "no samples yet", NULL);
+}
+
+static void print_help(struct page *p)
+{
+	static const char *const line[] = {
+		"FLAT is a function's own cost, CUM that with what it called; LAST is of the last",
+		"seconds, ALL since the start or the last reset.  Percent are of the thread shown.",
+		"",
+		"  s, S        next, previous column to sort by",
+		"  space       freeze the display; recording goes on, and is shown afterwards",
+		"  1 ... 9     zoom into the thread in that line; again: back to all",
+		"  t, T, a     zoom into the next, the previous thread; all threads",
+		"  up, down    scroll by a line (also k, j); page up, page down; home",
+		"  e           next event",
+		"  w           write a profile of what is shown, since the start or reset",
+		"  r           reset: forget everything up to now",
+		"  h, ?        this help, and back",
+		"  q           quit",
+	};
+	for (size_t i = 0; i < sizeof(line) / sizeof(*line); i++)
+		print_line(p, TERM_PLAIN, line[i], NULL);
+}
+
+void top_view_print(const struct top_view *v, const struct term *t, int height, size_t limit)
+{
+	struct page p = { .v = v, .t = t, .left = height ? height : -1 };
+	print_head(&p);
+	if (v->wants_help) {
+		print_help(&p);
+	} else {
+		size_t n_threads = top_view_n_threads(v, height);
+		/* The functions come first where there is little room. */
+		if (n_threads && (height == 0 || height >= 8))
+			print_threads(&p, n_threads);
+		if (v->thread != TOP_TALLY_ALL) {
+			const struct top_tally_thread *thread = &v->tally->threads.v[v->thread];
+			char text[64];
+			snprintf(text, sizeof(text), "only thread %s  ",
+				 strtab_get(&v->tally->strings, thread->tid));
+			print_line(&p, TERM_GREEN, text,
+				   strtab_get(&v->tally->strings, thread->name));
+		}
+		print_functions(&p, height ? 1 : 0, limit);
+	}
+	while (p.left > 1)
+		print_line(&p, TERM_PLAIN, "", NULL);
+	if (height && v->message)
+		print_line(&p, TERM_CYAN, v->message, NULL);
+	else if (height)
+		print_line(&p, TERM_DIM, "q quit  s sort  space freeze  t thread  a all  "
+			   "w write  r reset  e event  h help", NULL);
+}

@@ -1,0 +1,238 @@
+/*
+ * Each part tries what it tells of, as the recorder would do it, and asks /proc and /sys only for
+ * the reasons.  Remedies of one finding stand in the order of how far they reach: what concerns
+ * this one recording comes before what concerns this program, and that before the whole machine.
+ */
+#include "doctor/doctor.h"
+
+#include "base/err.h"
+#include "base/host.h"
+#include "event/evspec.h"
+#include "proc/targetcheck.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *cprof_remedy_kind_name(enum cprof_remedy_kind kind)
+{
+	static const char *const name[] = {
+		[CPROF_REMEDY_OPTION] = "option", [CPROF_REMEDY_RLIMIT] = "rlimit",
+		[CPROF_REMEDY_PROGRAM] = "program", [CPROF_REMEDY_CAPABILITY] = "capability",
+		[CPROF_REMEDY_CONTAINER] = "container", [CPROF_REMEDY_MOUNT] = "mount",
+		[CPROF_REMEDY_SYSCTL] = "sysctl", [CPROF_REMEDY_BOOT] = "boot",
+	};
+	return name[kind];
+}
+
+/* ---- findings -------------------------------------------------------------------- */
+
+struct cprof_finding *doctor_find(struct cprof_doctor *d, const char *group, const char *id,
+				  const char *title, const char *fmt, ...)
+{
+	struct cprof_finding *f = calloc(1, sizeof(*f));
+	if (!f || !VEC_PUSH(&d->list, f)) {
+		free(f);
+		d->failed = true;
+		return &d->nowhere;
+	}
+	f->group = group;
+	f->id = id;
+	f->title = title;
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(f->what, sizeof(f->what), fmt, ap);
+	va_end(ap);
+	return f;
+}
+
+void doctor_worse(struct cprof_finding *f, enum cprof_finding_state state, const char *fmt, ...)
+{
+	if (state > f->state)
+		f->state = state;
+	size_t n = strlen(f->what);
+	if (n && n + 2 < sizeof(f->what)) {
+		strcpy(f->what + n, "; ");
+		n += 2;
+	}
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(f->what + n, sizeof(f->what) - n, fmt, ap);
+	va_end(ap);
+}
+
+void doctor_remedy(struct cprof_finding *f, enum cprof_remedy_kind kind, const char *fmt, ...)
+{
+	struct cprof_remedy x = { .kind = kind };
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(x.text, sizeof(x.text), fmt, ap);
+	va_end(ap);
+	for (size_t i = 0; i < f->n_remedies; i++)
+		if (strcmp(f->remedy[i].text, x.text) == 0)
+			return;
+	if (f->n_remedies == CPROF_REMEDIES_MAX)
+		return;
+	size_t at = f->n_remedies++;
+	for (; at && f->remedy[at - 1].kind > kind; at--)
+		f->remedy[at] = f->remedy[at - 1];
+	f->remedy[at] = x;
+}
+
+void doctor_remedy_capability(const struct cprof_doctor *d, struct cprof_finding *f,
+			      const char *capability)
+{
+	if (d->rights.lost_in_ns)
+		doctor_remedy(f, CPROF_REMEDY_CAPABILITY,
+			      "%s outside of this user namespace (inside, it does not count)",
+			      capability);
+	else
+		doctor_remedy(f, CPROF_REMEDY_CAPABILITY, "sudo setcap %s+ep %s", capability,
+			      d->program);
+}
+
+static void remedy_sysctl_paranoid(struct cprof_finding *f, long level)
+{
+	doctor_remedy(f, CPROF_REMEDY_SYSCTL, "sudo sysctl kernel.perf_event_paranoid=%ld", level);
+}
+
+static void remedies_paranoid(const struct cprof_doctor *d, struct cprof_finding *f,
+			      const struct evcause_request *r)
+{
+	doctor_remedy_capability(d, f, "cap_perfmon");
+	remedy_sysctl_paranoid(f, evcause_paranoid_needed(r));
+}
+
+void doctor_remedies_for(struct cprof_doctor *d, struct cprof_finding *f,
+			 const struct evcause_request *r, int errnum)
+{
+	long on;
+	enum evcause cause = evcause_find(d->host, r, errnum);
+	switch (cause) {
+	case EVCAUSE_PARANOID_KERNEL:
+		if (r->attr->type != PERF_TYPE_TRACEPOINT)
+			doctor_remedy(f, CPROF_REMEDY_OPTION,
+				      "cprof record --user: user code only");
+		remedies_paranoid(d, f, r);
+		break;
+	case EVCAUSE_PARANOID_CPU:
+		doctor_remedy(f, CPROF_REMEDY_OPTION,
+			      "cprof record --scope task: events of single threads");
+		remedies_paranoid(d, f, r);
+		break;
+	case EVCAUSE_PARANOID_ALL:
+	case EVCAUSE_PARANOID_TRACE:
+		remedies_paranoid(d, f, r);
+		break;
+	case EVCAUSE_PROBE:
+		doctor_remedy_capability(d, f, "cap_perfmon");
+		break;
+	case EVCAUSE_OTHER_USER:
+	case EVCAUSE_NOT_DUMPABLE:
+		doctor_remedy_capability(d, f, "cap_perfmon,cap_sys_ptrace");
+		break;
+	case EVCAUSE_SECCOMP:
+		doctor_remedy(f, CPROF_REMEDY_CONTAINER, "start the container with '--cap-add "
+			      "PERFMON', or with '--security-opt seccomp=PROFILE' where PROFILE "
+			      "allows perf_event_open");
+		if (!d->rights.perfmon && d->rights.paranoid > evcause_paranoid_needed(r))
+			remedy_sysctl_paranoid(f, evcause_paranoid_needed(r));
+		break;
+	case EVCAUSE_LOCKDOWN:
+		doctor_remedy(f, CPROF_REMEDY_BOOT, "boot without lockdown=confidentiality");
+		break;
+	case EVCAUSE_SECURITY:
+		doctor_remedy(f, CPROF_REMEDY_SYSCTL, "allow perf_event to this program in the "
+			      "policy of the security module that the kernel's log names");
+		break;
+	case EVCAUSE_NO_PMU:
+	case EVCAUSE_NO_INTERRUPT:
+		doctor_remedy(f, CPROF_REMEDY_OPTION, "cprof record -e cpu-clock: needs no PMU");
+		doctor_remedy(f, CPROF_REMEDY_BOOT, "in a virtual machine, let its host pass the "
+			      "PMU through (qemu: -cpu host,pmu=on; clouds: larger or bare-metal "
+			      "machines)");
+		break;
+	case EVCAUSE_BUSY:
+		doctor_remedy(f, CPROF_REMEDY_OPTION, "stop other profilers, or record fewer "
+			      "events at once");
+		if (host_read_long(d->host, HOST_PROC, &on, "sys/kernel/nmi_watchdog") == 0 && on)
+			doctor_remedy(f, CPROF_REMEDY_SYSCTL, "sudo sysctl kernel.nmi_watchdog=0");
+		break;
+	case EVCAUSE_FILES_PROCESS:
+		doctor_remedy(f, CPROF_REMEDY_RLIMIT, "ulimit -n 65536");
+		break;
+	case EVCAUSE_FILES_SYSTEM:
+		doctor_remedy(f, CPROF_REMEDY_SYSCTL, "sudo sysctl fs.file-max=1000000");
+		break;
+	case EVCAUSE_NO_SYSCALL:
+		doctor_remedy(f, CPROF_REMEDY_BOOT, "boot a kernel with CONFIG_PERF_EVENTS=y");
+		break;
+	default:
+		break;
+	}
+}
+
+/* ---- life --------------------------------------------------------------------------- */
+
+int cprof_doctor_new(const struct cprof_doctor_options *o, struct cprof_doctor **ret_doctor,
+		     struct err *e)
+{
+	struct cprof_doctor *d = calloc(1, sizeof(*d));
+	int code = d ? 0 : err_errno(e, ENOMEM, "cannot examine the machine");
+	if (code < 0)
+		return code;
+	d->host = o->host;
+	d->pid = o->pid;
+	d->program = o->program ? o->program : "cprof";
+	if (!d->host) {
+		d->own_host = calloc(1, sizeof(*d->own_host));
+		code = d->own_host ? host_open(d->own_host, NULL, NULL, NULL, e)
+				   : err_errno(e, ENOMEM, "cannot examine the machine");
+		if (code < 0) {
+			free(d->own_host);
+			free(d);
+			return code;
+		}
+		d->host = d->own_host;
+	}
+	d->open = (struct evopen){
+		.fn = o->perf_event_open ? o->perf_event_open : evopen_syscall,
+		.host = d->host, .allow_user_only = true,
+	};
+	if (d->pid)
+		code = targetcheck(d->host, d->pid, false, e);
+	if (code >= 0) {
+		evcause_rights(d->host, &d->rights);
+		doctor_events(d);
+		doctor_limits(d);
+		doctor_names(d);
+		doctor_machine(d);
+		code = d->failed ? err_errno(e, ENOMEM, "cannot examine the machine") : 0;
+	}
+	if (code < 0) {
+		cprof_doctor_free(d);
+		return code;
+	}
+	*ret_doctor = d;
+	return 0;
+}
+
+void cprof_doctor_free(struct cprof_doctor *d)
+{
+	if (!d)
+		return;
+	for (size_t i = 0; i < d->list.n; i++)
+		free(d->list.v[i]);
+	VEC_FREE(&d->list);
+	if (d->own_host)
+		host_close(d->own_host);
+	free(d->own_host);
+	free(d);
+}
+
+const struct cprof_finding *cprof_doctor_finding(const struct cprof_doctor *d, size_t i)
+{
+	return i < d->list.n ? d->list.v[i] : NULL;
+}

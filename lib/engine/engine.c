@@ -1,0 +1,440 @@
+/*
+ * A sample costs, in the steady state: one look-up of the thread, one comparison
+ * of its stack with the thread's previous one, the thread's label set as cached, and one
+ * look-up in the table of counts.
+ */
+
+#include "engine/engine.h"
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/host.h"
+#include "labels/samplelabels.h"
+#include "source/record.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What the engine keeps for a thread, in procs_thread.user. */
+struct engine_thread {
+	struct budget *budget;
+	struct stackwalk_memo *memo;   /* with frame pointers */
+	struct userstack_memos unwind; /* with CFI */
+	struct latejoin late;
+	struct samplelabels_memo labels;
+};
+
+/* What the kernel tells for a task without ids: -1. */
+#define NO_TASK UINT32_MAX
+
+/* Far above any machine's CPU numbers. */
+#define CPU_MAX 65536u
+
+/* ---- life ---------------------------------------------------------------------- */
+
+static size_t unwind_bytes(const struct engine_thread *own)
+{
+	return userstack_memos_bytes(&own->unwind) + latejoin_bytes(&own->late);
+}
+
+static struct engine_thread *thread_new(struct engine *g)
+{
+	struct engine_thread *own = calloc(1, sizeof(*own));
+	if (!own)
+		return NULL;
+	budget_charge_always(&g->budget, sizeof(*own));
+	own->budget = &g->budget;
+	own->late.pool = &g->late_pool;
+	return own;
+}
+
+/* procs.user_free: called when a thread is forgotten, which is some time after its EXIT. */
+static void thread_free(void *user)
+{
+	struct engine_thread *own = user;
+	stackwalk_memo_free(own->memo, own->budget);
+	budget_release(own->budget, sizeof(*own) + unwind_bytes(own));
+	userstack_memos_done(&own->unwind);
+	latejoin_done(&own->late);
+	free(own);
+}
+
+int engine_init(struct engine *g, const struct engine_options *o, struct err *e)
+{
+	*g = (struct engine){ .options = *o, .window_end_ns = UINT64_MAX };
+	budget_init(&g->budget, o->max_memory_bytes);
+	targets_init(&g->targets, o->follow);
+	g->event = calloc(o->n_events, sizeof(*g->event));
+	g->gap_value = calloc(o->n_events, sizeof(*g->gap_value));
+	if (!g->event || !g->gap_value || strtab_init(&g->strings, &g->budget) < 0 ||
+	    dso_table_init(&g->dsos, &g->budget) < 0 ||
+	    procs_init(&g->procs, &g->budget, &g->strings, &g->dsos, o->host) < 0 ||
+	    frames_init(&g->frames, &g->budget) < 0 || stacks_init(&g->stacks, &g->budget) < 0 ||
+	    labels_init(&g->labels, &g->budget) < 0 || counts_init(&g->counts, &g->budget) < 0 ||
+	    stackwalk_init(&g->walk, &g->budget, &g->dsos, &g->frames, &g->stacks, &g->strings,
+			   o->host, o->max_stack, o->machine, o->max_depth) < 0 ||
+	    samplelabels_init(g) < 0) {
+		engine_done(g);
+		return err_errno(e, ENOMEM, "cannot set up the profile");
+	}
+	g->walk.max_branches = o->max_branches;
+	g->procs.user_free = thread_free;
+	g->remap.host = o->host;
+	jitcode_init(&g->kernel_code, &g->budget);
+	jit_init(&g->jit, &g->budget, &g->dsos, o->host);
+	g->walk.user.jit = &g->jit;
+	if (o->host) {
+		applabels_init(&g->app, &g->budget, &g->strings, &g->labels, &g->dsos, o->host);
+		g->app.values.is_taken = samplelabels_is_key;
+		g->app.values.taken_ctx = g;
+	}
+	g->n_fixed_strings = g->strings.n;
+	return 0;
+}
+
+void engine_done(struct engine *g)
+{
+	stackwalk_done(&g->walk);
+	jit_done(&g->jit);
+	jitcode_done(&g->kernel_code);
+	applabels_done(&g->app);
+	counts_done(&g->counts);
+	labels_done(&g->labels);
+	stacks_done(&g->stacks);
+	frames_done(&g->frames);
+	procs_done(&g->procs);
+	dso_table_done(&g->dsos);
+	strtab_done(&g->strings);
+	targets_done(&g->targets);
+	VEC_FREE(&g->last_count);
+	VEC_FREE(&g->last_exit);
+	pauses_done(&g->pauses);
+	gaps_done(&g->gaps);
+	free(g->event);
+	samplelabels_done(&g->own_labels);
+	free(g->gap_value);
+	*g = (struct engine){ 0 };
+}
+
+/* ---- records ----------------------------------------------------------------------- */
+
+static void add_count(struct engine *g, uint32_t event, uint32_t stack, uint32_t labels,
+		      uint64_t n, uint64_t value)
+{
+	if (counts_add(&g->counts, event, stack, labels, n, value, false))
+		return;
+	/* Totals are never dropped: one entry per event takes what finds no place. */
+	uint32_t dropped = stackwalk_pseudo(&g->walk, g->walk.dropped);
+	if (stack != dropped)  /* else it was counted when it was dropped */
+		g->walk.stats.n_dropped += n;
+	counts_add(&g->counts, event, dropped, 0, n, value, true);
+}
+
+static uint32_t stack_by_cfi(struct engine *g, struct procs_thread *t, struct engine_thread *own,
+			     const struct record *r)
+{
+	struct budget *b = &g->budget;
+	/* Caches are the first to go without. */
+	if (!own || (b->limit_bytes && b->used_bytes > b->limit_bytes / 2))
+		return stackwalk_sample_cfi(&g->walk, &t->process->space, NULL, r);
+	size_t before = unwind_bytes(own);
+	uint32_t stack = stackwalk_sample_cfi(&g->walk, &t->process->space, &own->unwind, r);
+	budget_release(b, before);
+	budget_charge_always(b, unwind_bytes(own));
+	return stack;
+}
+
+/* A stack was counted: completes what was cut before, or waits to be completed. */
+static void join_late(struct engine *g, struct procs_thread *t, struct engine_thread *own,
+		      const struct record *r, const struct latejoin_cut *cut)
+{
+	struct stackwalk *w = &g->walk;
+	const struct unwind_memo *memo = userstack_memo(&own->unwind);
+	const struct latejoin_to to = { w, &g->counts, samplelabels_marked, g };
+	struct budget *b = &g->budget;
+	size_t before = latejoin_bytes(&own->late);
+	if (cut->cfa && (!b->limit_bytes || b->used_bytes <= b->limit_bytes / 2))
+		latejoin_note(&own->late, cut, w->cut_frame, w->n_cut_frames, &to);
+	else if (own->late.n && w->is_whole && memo->n && memo->is_whole)
+		latejoin_complete(&own->late, &t->process->space, memo, r->time_ns, &to);
+	budget_release(b, before);
+	budget_charge_always(b, latejoin_bytes(&own->late));
+}
+
+static uint32_t stack_by_fp(struct engine *g, struct procs_thread *t, struct engine_thread *own,
+			    const struct record *r)
+{
+	struct stackwalk_memo *none = NULL;
+	uint32_t stack =
+		stackwalk_sample(&g->walk, &t->process->space, own ? &own->memo : &none, r);
+	stackwalk_memo_free(none, &g->budget);
+	return stack;
+}
+
+/*
+ * How many events the sample stands for.  With a frequency the kernel adjusts the period all the
+ * time, and an adjustment may end a period early, which is reported as a whole one: rare events
+ * would be told several times too often.  So where the counter was sampled along, what it counted
+ * since the CPU's previous sample is taken.
+ */
+static uint64_t weigh(struct engine *g, const struct record *r)
+{
+	uint64_t period = r->sample.period;
+	if (!period && g->options.period)
+		period = g->options.period[r->event];
+	if (r->event >= 64 || !(g->options.by_count >> r->event & 1) || r->cpu > CPU_MAX)
+		return period;
+	size_t at = (size_t)r->cpu * g->options.n_events + r->event;
+	if (at >= g->last_count.n) {
+		size_t more = at + 1 - g->last_count.n;
+		if (!VEC_RESERVE(&g->last_count, more))
+			return period;
+		memset(g->last_count.v + g->last_count.n, 0, more * sizeof(uint64_t));
+		g->last_count.n += more;
+	}
+	uint64_t last = g->last_count.v[at], now = r->sample.count;
+	g->last_count.v[at] = now;
+	return now >= last ? now - last : now;  /* less: the event was opened anew */
+}
+
+/*
+ * A task on its way out has no ids any more, but is sampled still: its samples follow the EXIT
+ * record on the same CPU.
+ */
+static void note_exit(struct engine *g, const struct record *r)
+{
+	if (r->cpu > CPU_MAX)
+		return;
+	if (r->cpu >= g->last_exit.n) {
+		size_t more = r->cpu + 1 - g->last_exit.n;
+		if (!VEC_RESERVE(&g->last_exit, more))
+			return;
+		memset(g->last_exit.v + g->last_exit.n, 0, more * sizeof(*g->last_exit.v));
+		g->last_exit.n += more;
+	}
+	g->last_exit.v[r->cpu] = (struct engine_exit){
+		.pid = r->pid, .tid = r->tid, .is_target = targets_has(&g->targets, r->pid, r->tid),
+	};
+}
+
+/* Gives such a sample its ids back; returns whether it is a target's. */
+static bool is_target(const struct engine *g, const struct record *r, uint32_t *pid, uint32_t *tid)
+{
+	*pid = r->pid;
+	*tid = r->tid;
+	if (r->tid != NO_TASK || r->cpu >= g->last_exit.n)
+		return targets_has(&g->targets, r->pid, r->tid);
+	const struct engine_exit *x = &g->last_exit.v[r->cpu];
+	if (!x->pid || (r->pid != NO_TASK && r->pid != x->pid))
+		return targets_has(&g->targets, r->pid, r->tid);
+	*pid = x->pid;
+	*tid = x->tid;
+	return x->is_target;
+}
+
+/* What was read of a process again. */
+static void feed_again(void *ctx, const struct record *r)
+{
+	engine_feed(ctx, r);
+}
+
+/* Was it taken in a virtual machine of the live machine?  Its addresses mean nothing here. */
+static bool is_guest(const struct engine *g, const struct record *r)
+{
+	uint16_t mode = r->misc & PERF_RECORD_MISC_CPUMODE_MASK;
+	return g->options.host && (mode == PERF_RECORD_MISC_GUEST_KERNEL ||
+				   mode == PERF_RECORD_MISC_GUEST_USER);
+}
+
+static void feed_sample(struct engine *g, const struct record *r)
+{
+	if (r->event >= g->options.n_events)
+		return;
+	uint32_t pid, tid;
+	struct engine_event *ev = &g->event[r->event];
+	uint64_t value = weigh(g, r);
+	targets_note_time(&g->targets, r->time_ns);
+	if (r->time_ns < g->window_start_ns || r->time_ns > g->window_end_ns)
+		return;
+	if (gaps_contain(&g->gaps, r->time_ns)) {
+		g->gap_value[r->event] += value;
+		return;
+	}
+	if (!is_target(g, r, &pid, &tid)) {
+		ev->n_foreign++;
+		return;
+	}
+	ev->n_samples++;
+	ev->value += value;
+	ev->n_own += pid == g->options.own_pid;
+	if (!g->first_ns)
+		g->first_ns = r->time_ns;
+	g->last_ns = r->time_ns;
+
+	struct procs_thread *t = procs_thread(&g->procs, pid, tid);
+	if (t && t->process && remap_process(&g->remap, t->process, r->time_ns, feed_again, g))
+		t = procs_thread(&g->procs, pid, tid);
+	if (!t || !t->process) {
+		g->walk.stats.n_dropped++;
+		add_count(g, r->event, stackwalk_pseudo(&g->walk, g->walk.dropped), 0, 1, value);
+		return;
+	}
+	if (!t->user)
+		t->user = thread_new(g);
+	struct engine_thread *own = t->user;
+	if (t->process->space.jit)
+		jit_at(&g->jit, &g->procs, t->process, r->time_ns);
+	if (is_guest(g, r)) {
+		add_count(g, r->event, stackwalk_pseudo(&g->walk, g->walk.guest),
+			  samplelabels_own(g, t, own ? &own->labels : NULL, r), 1, value);
+		return;
+	}
+	bool is_cfi = r->sample.user_regs_mask;
+	uint32_t stack = is_cfi ? stack_by_cfi(g, t, own, r) : stack_by_fp(g, t, own, r);
+	uint32_t plain = samplelabels_of(g, t, own ? &own->labels : NULL, r);
+	uint32_t labels = is_cfi ? samplelabels_marked(g, plain, &g->walk.mark) : plain;
+	add_count(g, r->event, stack, labels, 1, value);
+	struct latejoin_cut cut = {
+		.time_ns = r->time_ns, .value = value, .pc = g->walk.cut_pc,
+		.cfa = g->walk.cut_cfa, .event = r->event, .stack = stack, .labels = labels,
+		.plain_labels = plain, .mark = g->walk.mark,
+		.is_beyond = g->walk.is_beyond, .space = userstack_serial(&t->process->space),
+	};
+	if (own && is_cfi)
+		join_late(g, t, own, r, &cut);
+}
+
+/* Labels go to a forked child, and end with the program that set them. */
+static void feed_app_labels(struct engine *g, const struct record *r)
+{
+	struct procs_process *p = procs_process(&g->procs, r->pid);
+	if (r->type == PERF_RECORD_FORK && r->fork.ppid != r->pid) {
+		p = procs_process(&g->procs, r->fork.ppid);
+		if (p)
+			applabels_fork(&g->app, p, r->fork.ptid, r->pid, r->time_ns);
+	} else if ((r->type == PERF_RECORD_COMM && r->comm.exec) ||
+		   (r->type == PERF_RECORD_EXIT && p && p->exited)) {
+		applabels_forget(&g->app, r->pid);
+	}
+}
+
+/* Also when it goes: it may have come before the recording. */
+static void note_kernel_code(struct engine *g, const struct record *r)
+{
+	const struct record_ksymbol *k = &r->ksymbol;
+	struct jitcode_entry e = {
+		.start = k->vaddr, .n_bytes = k->n_bytes, .from_ns = r->time_ns,
+		.index = k->ksym_type,
+		.name = jitcode_keep_name(&g->kernel_code, k->name, strlen(k->name)),
+	};
+	if (e.name && *e.name && k->vaddr)
+		jitcode_add(&g->kernel_code, &e);
+}
+
+static void feed_side_band(struct engine *g, const struct record *r)
+{
+	if (!targets_feed(&g->targets, r))
+		return;
+	g->n_born += r->type == PERF_RECORD_FORK && r->time_ns >= g->window_start_ns;
+	procs_feed(&g->procs, r, g->options.follow);
+	remap_note(&g->remap, &g->procs, r);
+	jit_feed(&g->jit, &g->procs, r);
+	if (g->options.host)
+		feed_app_labels(g, r);
+}
+
+void engine_feed(struct engine *g, const struct record *r)
+{
+	struct engine_event *ev = r->event < g->options.n_events ? &g->event[r->event] : NULL;
+	switch (r->type) {
+	case PERF_RECORD_SAMPLE:
+		feed_sample(g, r);
+		break;
+	case PERF_RECORD_LOST:
+	case PERF_RECORD_LOST_SAMPLES:
+		if (ev)
+			ev->n_lost_records += r->lost.n_lost;
+		g->remap.n_losses += r->type == PERF_RECORD_LOST;
+		if (ev && r->type == PERF_RECORD_LOST)
+			ev->n_lost_in_ring += r->lost.n_lost;
+		break;
+	case PERF_RECORD_THROTTLE:
+		if (ev) {
+			ev->n_throttles++;
+			pauses_begin(&g->pauses, r->event, r->throttle.stream_id, r->time_ns);
+		}
+		break;
+	case PERF_RECORD_UNTHROTTLE:
+		if (ev)
+			ev->throttled_ns += pauses_end(&g->pauses, r->throttle.stream_id,
+						       r->time_ns);
+		break;
+	case PERF_RECORD_MMAP:
+	case PERF_RECORD_MMAP2:
+	case PERF_RECORD_COMM:
+	case PERF_RECORD_FORK:
+		feed_side_band(g, r);
+		break;
+	case PERF_RECORD_KSYMBOL:
+		note_kernel_code(g, r);
+		break;
+	case PERF_RECORD_EXIT:
+		note_exit(g, r);
+		feed_side_band(g, r);
+		break;
+	default:
+		break;
+	}
+}
+
+void engine_add_lost(struct engine *g, uint32_t event, uint64_t n, uint64_t value)
+{
+	g->event[event].n_lost += n;
+	counts_add(&g->counts, event, stackwalk_pseudo(&g->walk, g->walk.lost), 0, n, value, true);
+}
+
+void engine_forget_memos(struct engine *g)
+{
+	for (size_t i = 0; i < g->procs.n_threads; i++) {
+		struct procs_thread *t = g->procs.thread[i];
+		if (t->user)
+			thread_free(t->user);
+		t->user = NULL;
+	}
+}
+
+void engine_each_waiting_set(struct engine *g, void (*each)(void *ctx, uint32_t *set), void *ctx)
+{
+	for (size_t i = 0; i < g->procs.n_threads; i++) {
+		struct engine_thread *own = g->procs.thread[i]->user;
+		if (!own)
+			continue;
+		own->labels.is_made = false;
+		for (uint32_t k = 0; k < own->late.n; k++) {
+			each(ctx, &own->late.cut[k].labels);
+			each(ctx, &own->late.cut[k].plain_labels);
+		}
+	}
+}
+
+int engine_clear(struct engine *g, struct err *e)
+{
+	struct counts fresh;
+	if (counts_init(&fresh, &g->budget) < 0)
+		return err_errno(e, ENOMEM, "cannot begin a new profile");
+	counts_done(&g->counts);
+	g->counts = fresh;
+	memset(g->event, 0, g->options.n_events * sizeof(*g->event));
+	g->first_ns = g->last_ns = 0;
+	g->n_labels_dropped = 0;
+	g->n_born = 0;
+	g->walk.stats = (struct stackwalk_stats){ 0 };
+	userstack_clear(&g->walk.user);
+	applabels_clear(&g->app);
+	/* Without memory for the copy all stays as it is. */
+	if (compact_is_due(g))
+		compact_run(g, NULL, 0);
+	return 0;
+}

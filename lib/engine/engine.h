@@ -1,0 +1,141 @@
+#ifndef CPROF_ENGINE_ENGINE_H
+#define CPROF_ENGINE_ENGINE_H
+
+/*
+ * Turns a stream of records into counts.  Feeds on struct record only: whether
+ * it came from live rings, a saved stream or /proc makes no difference here.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agg/counts.h"
+#include "agg/frames.h"
+#include "agg/labels.h"
+#include "agg/stacks.h"
+#include "base/budget.h"
+#include "base/strtab.h"
+#include "base/vec.h"
+#include "proc/procs.h"
+#include "labels/applabels.h"
+#include "engine/compact.h"
+#include "engine/forget.h"
+#include "engine/gaps.h"
+#include "proc/jit.h"
+#include "stack/latejoin.h"
+#include "engine/pauses.h"
+#include "engine/remap.h"
+#include "labels/samplelabels.h"
+#include "stack/stackwalk.h"
+#include "symbolize/jit/jitcode.h"
+#include "engine/targets.h"
+
+struct err;
+struct record;
+
+/* Built-in labels (--labels). */
+enum engine_label {
+	ENGINE_LABEL_PID = 1, ENGINE_LABEL_TID = 2, ENGINE_LABEL_THREAD_NAME = 4,
+	ENGINE_LABEL_PROCESS_NAME = 8, ENGINE_LABEL_CPU = 16, ENGINE_LABEL_CGROUP = 32,
+	ENGINE_LABEL_STACK = 64,     /* only on samples that have marks: stackmark.h */
+	/* left out where all samples have the same */
+	ENGINE_LABELS_OPTIONAL = ENGINE_LABEL_PID | ENGINE_LABEL_TID | ENGINE_LABEL_THREAD_NAME |
+				 ENGINE_LABEL_PROCESS_NAME,
+	ENGINE_LABELS_DEFAULT = ENGINE_LABELS_OPTIONAL | ENGINE_LABEL_STACK,
+};
+/* Beside these, of events that are counted by several PMUs: on hybrid machines. */
+#define ENGINE_LABEL_PMU "pmu"
+
+struct engine_options {
+	size_t max_memory_bytes;
+	const struct host *host;     /* NULL: a replay; nothing is asked of this machine */
+	size_t n_events;
+	const uint64_t *period;      /* per event, for samples that do not tell theirs; borrowed */
+	const uint32_t *output;      /* per event: which profile it belongs to; NULL: its own */
+	const char *const *pmu;      /* per event: its label pmu, NULL none; NULL: none has one */
+	uint64_t by_count;           /* bit per event: its samples are weighed by its counter */
+	unsigned labels;             /* enum engine_label bits */
+	const char *const *label;    /* "KEY=VALUE" on every sample, checked by the caller */
+	size_t n_labels;
+	uint32_t max_stack;          /* kernel.perf_event_max_stack; 0 unknown */
+	uint32_t max_branches;       /* calls that the CPU can record; 0 unknown */
+	uint32_t max_depth;          /* of stacks by CFI, in frames; 0: the default */
+	const char *machine;         /* uname -m of the recorded machine */
+	bool follow;                 /* children and later threads are targets */
+	uint32_t own_pid;            /* whose samples are counted in n_own; 0: nobody's */
+};
+
+struct engine_event {
+	uint64_t n_samples;          /* of the target, lost ones not included */
+	uint64_t value;              /* sum of their periods */
+	uint64_t n_own;              /* of them, of the recording process itself */
+	uint64_t n_foreign;          /* of other tasks: seen and passed over */
+	uint64_t n_lost_records;     /* by PERF_RECORD_LOST and LOST_SAMPLES */
+	uint64_t n_lost_in_ring;     /* of these, by LOST: the ring was full */
+	uint64_t n_throttles;        /* the kernel paused the event: its rate was too high */
+	uint64_t throttled_ns;       /* for so long, summed over threads and CPUs */
+	uint64_t n_lost;             /* as added by engine_add_lost */
+};
+
+struct engine_exit {
+	uint32_t pid, tid;           /* 0: none yet */
+	bool is_target;
+};
+
+struct engine {
+	struct engine_options options;
+	struct budget budget;
+	struct strtab strings;
+	struct dso_table dsos;
+	struct procs procs;
+	struct targets targets;
+	struct frames frames;
+	struct stacks stacks;
+	struct labels labels;
+	struct applabels app;        /* with a host only */
+	struct counts counts;
+	struct stackwalk walk;
+	struct jit jit;
+	struct jitcode kernel_code;  /* what KSYMBOL records told of: BPF programs, trampolines */
+	struct engine_event *event;
+	struct samplelabels own_labels;
+	uint32_t n_fixed_strings;    /* the first string ids, which never change */
+	uint64_t window_start_ns;    /* samples outside of [start, end] are passed over */
+	uint64_t window_end_ns;
+	struct gaps gaps;            /* samples in these are passed over, too */
+	uint64_t *gap_value;         /* per event: what these stood for; never set back */
+	uint64_t first_ns, last_ns;  /* of the samples that were counted */
+	VEC(struct engine_exit) last_exit; /* per CPU: the task that exited last */
+	struct pauses pauses;
+	VEC(uint64_t) last_count;    /* per CPU and event, of those weighed by their counter */
+	struct remap remap;
+	struct latejoin_pool late_pool;
+	uint32_t n_compactions;      /* how often frames got new ids */
+	struct compact_sizes compacted, compacted_names; /* after compact_run; and either */
+	struct forget forget;
+	uint64_t n_labels_dropped;   /* samples that went without some label: memory limit */
+	uint64_t n_born;             /* threads and processes that targets have made */
+};
+
+/* -ENOMEM with e set. */
+int engine_init(struct engine *g, const struct engine_options *o, struct err *e);
+void engine_done(struct engine *g);
+
+void engine_feed(struct engine *g, const struct record *r);
+
+/* Empties the profile and sets all statistics back; what is known of processes and of their code
+ * stays.  -ENOMEM with e set. */
+int engine_clear(struct engine *g, struct err *e);
+
+/* What threads remember of their last stacks, and of their labels, goes. */
+void engine_forget_memos(struct engine *g);
+
+/* Calls each with the label set of each sample whose stack may be completed yet, which it may
+ * change; the sets that threads remember go. */
+void engine_each_waiting_set(struct engine *g, void (*each)(void *ctx, uint32_t *set), void *ctx);
+
+/* Accounts for n samples that the kernel could not deliver, as one visible frame. */
+void engine_add_lost(struct engine *g, uint32_t event, uint64_t n, uint64_t value);
+
+#endif

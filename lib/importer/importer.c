@@ -1,0 +1,523 @@
+/*
+ * The recorder's sister: a perf.data source in place of the live one, files by build id in place of
+ * /proc, and from then on the same engine, names and export.
+ */
+
+#include "importer/importer.h"
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "event/evnames.h"
+#include "profile/results.h"
+#include "source/perfdata/perfdata.h"
+#include "source/record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MAX_MEMORY_DEFAULT ((size_t)256 << 20)
+
+/* perf's own cache of the files that it has recorded, below the home folder. */
+#define PERF_CACHE "/.debug"
+
+/* ---- events ------------------------------------------------------------------------ */
+
+/* A name for an event that has none in the file. */
+static void make_name(const struct perf_event_attr *attr, struct evspec *s)
+{
+	const struct evnames_entry *known = evnames_by_config(attr->type, attr->config);
+	if (known)
+		snprintf(s->name, sizeof(s->name), "%s", known->known.name);
+	else if (attr->type == PERF_TYPE_RAW)
+		snprintf(s->name, sizeof(s->name), "r%llx", (unsigned long long)attr->config);
+	else
+		snprintf(s->name, sizeof(s->name), "type-%u-config-0x%llx", attr->type,
+			 (unsigned long long)attr->config);
+}
+
+static bool is_taken(const struct cprof_importer *m, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (strcmp(m->event[k].file_part, m->event[i].file_part) == 0)
+			return true;
+	return false;
+}
+
+static void set_event(struct cprof_importer *m, size_t i)
+{
+	const struct perfdata_event *ev = perfdata_event(m->source, i);
+	struct importer_event *ie = &m->event[i];
+	struct evspec *s = &ie->spec;
+	char part[EVSPEC_NAME_MAX];
+	s->type = ev->attr.type;
+	s->config = ev->attr.config;
+	s->is_clock = s->type == PERF_TYPE_SOFTWARE && (s->config == PERF_COUNT_SW_CPU_CLOCK ||
+							s->config == PERF_COUNT_SW_TASK_CLOCK);
+	if (ev->name)
+		snprintf(s->name, sizeof(s->name), "%s", ev->name);
+	else
+		make_name(&ev->attr, s);
+	evspec_sample_type(s, ie->sample_type, &ie->unit);
+	evspec_file_part(s, part);
+	snprintf(ie->file_part, sizeof(ie->file_part), "%s", part);
+	/* The same event may stand there twice, with other terms. */
+	for (unsigned n = 2; is_taken(m, i); n++)
+		snprintf(ie->file_part, sizeof(ie->file_part), "%s-%u", part, n);
+}
+
+/* ---- setting up ---------------------------------------------------------------------- */
+
+static char *join(const char *a, const char *b)
+{
+	char *path = NULL;
+	return asprintf(&path, "%s%s", a, b) < 0 ? NULL : path;
+}
+
+/* Where files are looked for by build id, with all names absolute. */
+static int set_folders(struct cprof_importer *m, struct err *e)
+{
+	const struct cprof_import_config *c = &m->config;
+	const char *home = getenv("HOME");
+	size_t n = 0;
+	m->debug_dir = calloc(c->n_debug_dirs + 4, sizeof(*m->debug_dir));
+	m->symfs = c->symfs ? realpath(c->symfs, NULL) : strdup("");
+	if (!m->symfs && c->symfs)
+		return err_errno(e, errno, "cannot use '%s' (--symfs)", c->symfs);
+	if (!m->symfs || !m->debug_dir)
+		return err_errno(e, ENOMEM, "cannot set up the import");
+	if (strcmp(m->symfs, "/") == 0)
+		m->symfs[0] = '\0';
+	for (size_t i = 0; i < c->n_debug_dirs; i++) {
+		m->debug_dir[n] = realpath(c->debug_dir[i], NULL);
+		if (!m->debug_dir[n++])
+			return err_errno(e, errno, "cannot use '%s' (--debug-dir)",
+					 c->debug_dir[i]);
+	}
+	if (*m->symfs)
+		m->debug_dir[n++] = join(m->symfs, "/usr/lib/debug");
+	m->debug_dir[n++] = strdup("/usr/lib/debug");
+	if (home && home[0] == '/')
+		m->debug_dir[n] = join(home, PERF_CACHE);
+	return 0;
+}
+
+static int open_source(struct cprof_importer *m, struct err *e)
+{
+	const char *path = m->config.path;
+	bool is_stdin = strcmp(path, "-") == 0;
+	struct stat st;
+	m->fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+			 : open(path, O_RDONLY | O_CLOEXEC);
+	if (m->fd < 0 || fstat(m->fd, &st) < 0)
+		return err_errno(e, errno, "cannot read '%s'", path);
+	/* What comes through a pipe is recorded until now. */
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
+		now = st.st_mtim;
+	m->modified_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+	return perfdata_open(m->fd, is_stdin ? "stdin" : path, &m->source, e);
+}
+
+/* The recorded machine's name as uname -m has it; "" where nothing tells it. */
+static const char *machine_of(const struct cprof_importer *m)
+{
+	const char *arch = m->source->facts.arch;
+	if (*arch)
+		return strcmp(arch, "arm64") == 0 ? "aarch64" : arch;
+	/* perf asks for all registers that it knows; so their mask tells the architecture. */
+	for (size_t i = 0; i < m->n_events; i++) {
+		uint64_t mask = perfdata_event(m->source, i)->format.sample_regs_user;
+		if (mask >> 32 & 1)
+			return "aarch64";
+		if (mask >> 16)
+			return "x86_64";
+	}
+	return "";
+}
+
+/* Is what --call-graph asks for in the file at all? */
+static int check_callgraph(const struct cprof_importer *m, struct err *e)
+{
+	bool has_calls = false, has_regs = false;
+	for (size_t i = 0; i < m->n_events; i++) {
+		const struct record_format *f = &perfdata_event(m->source, i)->format;
+		has_calls |= f->sample_type & PERF_SAMPLE_BRANCH_STACK &&
+			     f->branch_sample_type & PERF_SAMPLE_BRANCH_CALL_STACK;
+		has_regs |= f->sample_regs_user && f->sample_type & PERF_SAMPLE_STACK_USER;
+	}
+	bool is_lbr = m->config.callgraph == CPROF_CALLGRAPH_LBR;
+	if ((!is_lbr || has_calls) && (m->config.callgraph != CPROF_CALLGRAPH_DWARF || has_regs))
+		return 0;
+	err_set(e, EINVAL, "'%s' has no %s", m->config.path,
+		is_lbr ? "call stacks of branch records (LBR)"
+		       : "registers and copies of stacks");
+	err_hint(e, "perf record --call-graph %s records them; auto takes what is there",
+		 is_lbr ? "lbr" : "dwarf");
+	return -EINVAL;
+}
+
+static int set_engine(struct cprof_importer *m, struct err *e)
+{
+	const struct cprof_import_config *c = &m->config;
+	struct engine_options o = {
+		.max_memory_bytes = c->max_memory_bytes ? c->max_memory_bytes : MAX_MEMORY_DEFAULT,
+		.n_events = m->n_events,
+		.labels = c->labels_given ? c->labels : ENGINE_LABELS_DEFAULT,
+		.label = c->label, .n_labels = c->n_labels,
+		.max_stack = perfdata_event(m->source, 0)->attr.sample_max_stack,
+		.max_branches = perfdata_info(m->source)->n_branches_max,
+		.machine = machine_of(m),
+		.follow = true,
+	};
+	int code = engine_init(&m->engine, &o, e);
+	if (code < 0)
+		return code;
+	m->engine_ready = true;
+	m->engine.targets.all = true;
+	m->engine.procs.mapdso.open_file = importfiles_open;
+	m->engine.procs.mapdso.open_ctx = &m->files;
+	m->engine.walk.user.debug = (struct symdebug_place){
+		.host = &m->host, .dirs = (const char *const *)m->debug_dir,
+	};
+	/* No record names the task that runs when none does. */
+	struct record idle = {
+		.type = PERF_RECORD_COMM, .event = RECORD_NO_EVENT, .comm.comm = "swapper",
+	};
+	engine_feed(&m->engine, &idle);
+	return 0;
+}
+
+int cprof_importer_new(const struct cprof_import_config *config,
+		       struct cprof_importer **ret_importer, struct err *e)
+{
+	struct cprof_importer *m = calloc(1, sizeof(*m));
+	if (!m)
+		return err_errno(e, ENOMEM, "cannot set up the import");
+	m->config = *config;
+	m->fd = -1;
+	int code = host_open(&m->host, NULL, NULL, NULL, e);
+	m->host_ready = code == 0;
+	if (code == 0)
+		code = set_folders(m, e);
+	if (code == 0)
+		code = open_source(m, e);
+	if (code == 0) {
+		m->n_events = perfdata_n_events(m->source);
+		m->event = calloc(m->n_events, sizeof(*m->event));
+		m->files = (struct importfiles){
+			.source = m->source, .host = &m->host, .log = config->log,
+			.symfs = m->symfs, .debug_dirs = (const char *const *)m->debug_dir,
+			.machine = machine_of(m), .recorded_s = m->modified_ns / 1000000000,
+		};
+		if (!m->event)
+			code = err_errno(e, ENOMEM, "cannot set up the import");
+	}
+	for (size_t i = 0; code == 0 && i < m->n_events; i++)
+		set_event(m, i);
+	if (code == 0)
+		code = check_callgraph(m, e);
+	if (code == 0)
+		code = set_engine(m, e);
+	if (code < 0) {
+		cprof_importer_free(m);
+		return code;
+	}
+	*ret_importer = m;
+	return 0;
+}
+
+void cprof_importer_free(struct cprof_importer *m)
+{
+	if (!m)
+		return;
+	if (m->names_ready)
+		names_done(&m->names);
+	if (m->engine_ready)
+		engine_done(&m->engine);
+	source_close(m->source);
+	if (m->fd >= 0)
+		close(m->fd);
+	if (m->host_ready)
+		host_close(&m->host);
+	for (size_t i = 0; m->debug_dir && m->debug_dir[i]; i++)
+		free(m->debug_dir[i]);
+	free(m->debug_dir);
+	free(m->symfs);
+	free(m->kernel_map);
+	free(m->event);
+	free(m);
+}
+
+/* ---- taking it in --------------------------------------------------------------------- */
+
+/* No process has this id; UINT32_MAX is a task on its way out. */
+#define GUEST_TASK (UINT32_MAX - 1)
+
+static bool is_guest(uint16_t misc)
+{
+	uint16_t mode = misc & PERF_RECORD_MISC_CPUMODE_MASK;
+	return mode == PERF_RECORD_MISC_GUEST_KERNEL || mode == PERF_RECORD_MISC_GUEST_USER;
+}
+
+static void feed_sample(struct cprof_importer *m, struct record *r)
+{
+	enum cprof_callgraph want = m->config.callgraph;
+	if (want != CPROF_CALLGRAPH_AUTO && want != CPROF_CALLGRAPH_DWARF)
+		r->sample.user_regs_mask = 0;
+	if (want != CPROF_CALLGRAPH_AUTO && want != CPROF_CALLGRAPH_LBR)
+		r->sample.n_branches = 0;
+	if (want == CPROF_CALLGRAPH_NONE)
+		r->sample.n_callchain = 0;
+	if (is_guest(r->misc)) {
+		/* Addresses of another machine must not be looked up in this one's files: a
+		 * process that has none. */
+		m->n_guests++;
+		r->pid = r->tid = GUEST_TASK;
+		r->sample.n_callchain = r->sample.n_branches = 0;
+		r->sample.user_regs_mask = 0;
+	}
+}
+
+static void feed(struct cprof_importer *m, struct record *r)
+{
+	if (r->type == PERF_RECORD_SAMPLE)
+		feed_sample(m, r);
+	else if (r->type == PERF_RECORD_LOST && r->event < m->n_events)
+		m->event[r->event].n_lost += r->lost.n_lost;
+	else if (r->type == PERF_RECORD_LOST_SAMPLES && r->event < m->n_events)
+		m->event[r->event].n_lost_samples += r->lost.n_lost;
+	engine_feed(&m->engine, r);
+}
+
+/* Newer versions of perf read each event's own counter of lost samples at the end, which is exact;
+ * the kernel's records in the ring tell the same loss, of all events that share it. */
+static void add_lost(struct cprof_importer *m)
+{
+	bool exact = false;
+	size_t most = 0;
+	for (size_t i = 1; i < m->n_events; i++)
+		if (m->engine.event[i].n_samples > m->engine.event[most].n_samples)
+			most = i;
+	/* The ring may belong to an event without samples (a dummy, for maps and names). */
+	for (size_t i = 0; i < m->n_events; i++) {
+		if (m->engine.event[i].n_samples)
+			continue;
+		struct importer_event none = m->event[i];
+		m->event[i].n_lost = m->event[i].n_lost_samples = 0;
+		m->event[most].n_lost += none.n_lost;
+		m->event[most].n_lost_samples += none.n_lost_samples;
+	}
+	for (size_t i = 0; i < m->n_events; i++)
+		exact |= m->event[i].n_lost_samples != 0;
+	for (size_t i = 0; i < m->n_events; i++) {
+		const struct engine_event *ev = &m->engine.event[i];
+		uint64_t n = exact ? m->event[i].n_lost_samples : m->event[i].n_lost;
+		if (n)
+			engine_add_lost(&m->engine, (uint32_t)i, n,
+					n * (ev->n_samples ? ev->value / ev->n_samples : 0));
+	}
+}
+
+int cprof_importer_run(struct cprof_importer *m, struct err *e)
+{
+	struct record r;
+	int code;
+	while ((code = source_next(m->source, &r, e)) == SOURCE_RECORD)
+		feed(m, &r);
+	m->done = true;
+	add_lost(m);
+	importfiles_recheck(&m->files, &m->engine.dsos);
+	importfiles_check_kernel(&m->files);
+	m->source->facts.running_kernel = m->files.running_kernel;
+	return code < 0 ? code : 0;
+}
+
+/* ---- what it came to -------------------------------------------------------------------- */
+
+size_t cprof_importer_n_events(const struct cprof_importer *m)
+{
+	return m->n_events;
+}
+
+void cprof_importer_event_stats(struct cprof_importer *m, size_t i, struct cprof_event_stats *ret)
+{
+	const struct perf_event_attr *attr = &perfdata_event(m->source, i)->attr;
+	const struct engine_event *ev = &m->engine.event[i];
+	const struct importer_event *ie = &m->event[i];
+	*ret = (struct cprof_event_stats){
+		.name = ie->spec.name, .file_part = ie->file_part,
+		.sample_type = ie->sample_type, .unit = ie->unit,
+		.is_clock = ie->spec.is_clock,
+		.freq_hz = attr->freq ? attr->sample_freq : 0,
+		.period = attr->freq ? 0 : attr->sample_period,
+		.n_samples = ev->n_samples, .value = ev->value,
+		.n_lost = ev->n_lost, .n_lost_shown = ev->n_lost,
+		.n_throttles = ev->n_throttles,
+	};
+}
+
+/* A longer one is damage: 292 years. */
+#define DURATION_NS_MAX ((uint64_t)INT64_MAX)
+
+static uint64_t duration_ns(const struct cprof_importer *m)
+{
+	const struct perfdata_info *info = perfdata_info(m->source);
+	uint64_t first = info->first_sample_ns, last = info->last_sample_ns;
+	if (first >= last) {
+		first = m->engine.first_ns;
+		last = m->engine.last_ns;
+	}
+	return last > first && last - first < DURATION_NS_MAX ? last - first : 0;
+}
+
+/* Where the file does not tell the wall clock, its last change was the recording's end. */
+static int64_t start_realtime_ns(const struct cprof_importer *m)
+{
+	const struct perfdata_info *info = perfdata_info(m->source);
+	uint64_t first = info->first_sample_ns ? info->first_sample_ns : m->engine.first_ns;
+	if (info->has_wall_clock && first)
+		return (int64_t)(info->wall_clock_ns + first - info->clock_ns);
+	return m->modified_ns - (int64_t)duration_ns(m);
+}
+
+static bool unwinds(const struct cprof_importer *m)
+{
+	return m->config.callgraph == CPROF_CALLGRAPH_AUTO ||
+	       m->config.callgraph == CPROF_CALLGRAPH_DWARF;
+}
+
+void cprof_importer_stats(struct cprof_importer *m, struct cprof_stats *ret)
+{
+	bool per_task = false;
+	*ret = (struct cprof_stats){
+		.start_realtime_ns = start_realtime_ns(m), .duration_ns = duration_ns(m),
+		.user_only = true,
+	};
+	for (size_t i = 0; i < m->n_events; i++) {
+		const struct perf_event_attr *attr = &perfdata_event(m->source, i)->attr;
+		/* perf lets events of tasks be inherited, and those of CPUs not. */
+		per_task |= attr->inherit;
+		ret->user_only &= attr->exclude_kernel;
+		if (attr->sample_type & PERF_SAMPLE_STACK_USER && unwinds(m))
+			ret->stack_bytes = attr->sample_stack_user;
+	}
+	ret->scope = per_task ? CPROF_SCOPE_TASK : CPROF_SCOPE_CPU;
+	results_stats(&m->engine, m->source, m->names_ready ? &m->names : NULL, ret);
+}
+
+void cprof_importer_import_stats(struct cprof_importer *m, struct cprof_import_stats *ret)
+{
+	const struct perfdata_info *info = perfdata_info(m->source);
+	const struct source_facts *facts = &m->source->facts;
+	const struct perfdata_counts *n = &info->counts;
+	*ret = (struct cprof_import_stats){
+		.perf_version = info->perf_version, .hostname = facts->hostname,
+		.kernel_release = facts->kernel_release, .machine = machine_of(m),
+		.is_pipe = info->is_pipe, .is_swapped = info->is_swapped,
+		.is_running_kernel = m->files.running_kernel,
+		.n_records = n->n_records, .n_other_records = n->n_skipped,
+		.n_unknown_records = n->n_unknown, .n_newer_attrs = n->n_newer_attrs,
+		.n_unknown_features = n->n_unknown_features, .n_recorded_files = info->n_files,
+		.n_foreign_ids = n->n_foreign_ids, .n_aux_bytes = n->n_aux_bytes,
+		.n_tracing_bytes = n->n_tracing_bytes, .n_bad_features = n->n_bad_features,
+		.n_guests = m->n_guests,
+		.n_files = m->files.n_opened, .n_files_proven = m->files.n_proven,
+		.n_files_missing = m->files.n_missing, .n_files_wrong = m->files.n_wrong,
+	};
+}
+
+bool cprof_importer_stack_ends(struct cprof_importer *m, size_t i, struct cprof_stack_ends *ret)
+{
+	return results_stack_ends(&m->engine, i, ret);
+}
+
+/* ---- writing ------------------------------------------------------------------------------ */
+
+static int look_up_names(struct cprof_importer *m, struct err *e)
+{
+	if (m->names_ready)
+		return 0;
+	struct names_options o = {
+		.symbols = { .host = &m->host, .log = m->config.log,
+			     .demangle = (uint8_t)m->config.naming.demangle,
+			     .only_addresses = m->config.naming.no_symbols,
+			     .debug_dirs = (const char *const *)m->debug_dir,
+			     .timeout_ns = m->config.symbol_timeout_ns },
+		.naming = &m->config.naming,
+		.running_kernel = m->files.running_kernel,
+		.kernel_release = m->source->facts.kernel_release,
+		.cache_dir = m->config.cache_dir,
+	};
+	if (!m->kernel_map &&
+	    importfiles_kernel_maps(&m->files, &m->kernel_map, &o.n_kernel_maps) < 0)
+		return err_errno(e, ENOMEM, "cannot look up names");
+	o.kernel_map = m->kernel_map;
+	int code = names_resolve(&m->engine, &o, &m->names, e);
+	m->names_ready = code == 0;
+	return code;
+}
+
+static unsigned optional_labels(const struct cprof_import_config *c)
+{
+	unsigned bits = c->labels_given ? 0 : ENGINE_LABELS_OPTIONAL;
+	for (unsigned bit = 1; bit <= ENGINE_LABEL_CGROUP; bit <<= 1) {
+		size_t n = strlen(samplelabels_key(bit));
+		for (size_t i = 0; i < c->n_labels; i++)
+			if (strncmp(c->label[i], samplelabels_key(bit), n) == 0 &&
+			    c->label[i][n] == '=')
+				bits &= ~bit;
+	}
+	return bits;
+}
+
+/* Where the profile comes from, to be freed; NULL without memory. */
+static char *origin_of(const struct cprof_importer *m)
+{
+	const struct perfdata_info *info = perfdata_info(m->source);
+	char *text = NULL;
+	bool is_stdin = strcmp(m->config.path, "-") == 0;
+	if (asprintf(&text, "imported: %s%s%s%s%s",
+		     is_stdin ? "a stream of perf record" : m->config.path,
+		     *info->perf_version ? ", perf " : "", info->perf_version,
+		     info->is_swapped ? ", other byte order" : "",
+		     m->config.callgraph == CPROF_CALLGRAPH_NONE ? ", without call chains"
+								 : "") < 0)
+		return NULL;
+	return text;
+}
+
+int cprof_importer_write(struct cprof_importer *m, size_t event,
+			 int (*write)(void *ctx, const void *data, size_t n_bytes), void *ctx,
+			 struct err *e)
+{
+	int code = look_up_names(m, e);
+	if (code < 0)
+		return code;
+	const struct perfdata_info *info = perfdata_info(m->source);
+	struct cprof_config as_recorded = {
+		.command_line = *info->command_line ? info->command_line : NULL,
+	};
+	struct cprof_stats stats;
+	struct cprof_event_stats ev;
+	cprof_importer_stats(m, &stats);
+	cprof_importer_event_stats(m, event, &ev);
+	CLEANUP_FREE char *origin = origin_of(m);
+	if (!origin)
+		return err_errno(e, ENOMEM, "cannot write the profile");
+	struct results_profile p = {
+		.engine = &m->engine, .names = &m->names, .event = (uint32_t)event,
+		.config = &as_recorded, .facts = &m->source->facts, .stats = &stats, .ev = &ev,
+		.period = ev.period ? ev.period : ev.n_samples ? ev.value / ev.n_samples : 1,
+		.optional_labels = optional_labels(&m->config), .origin = origin,
+	};
+	return results_write(&p, write, ctx, e);
+}

@@ -1,0 +1,39 @@
+#ifndef CPROF_IMPORTER_IMPORTER_H
+#define CPROF_IMPORTER_IMPORTER_H
+
+/* What an importer holds; its functions are in cprof-import.h. */
+
+#include "base/host.h"
+#include "cprof-import.h"
+#include "event/evspec.h"
+#include "engine/engine.h"
+#include "importer/importfiles.h"
+#include "profile/names.h"
+
+struct importer_event {
+	struct evspec spec;              /* name, type and config of it are used */
+	char sample_type[EVSPEC_NAME_MAX];
+	char file_part[EVSPEC_NAME_MAX + 12];
+	const char *unit;
+	uint64_t n_lost, n_lost_samples; /* by LOST and by LOST_SAMPLES records */
+};
+
+struct cprof_importer {
+	struct cprof_import_config config;
+	struct host host;
+	int fd;
+	char *symfs;
+	char **debug_dir;                /* NULL-terminated */
+	struct source *source;
+	struct importer_event *event;
+	size_t n_events;
+	struct importfiles files;
+	struct engine engine;
+	struct names names;
+	struct names_kernel_map *kernel_map;
+	uint64_t n_guests;
+	int64_t modified_ns;             /* CLOCK_REALTIME of the file's last change */
+	bool host_ready, engine_ready, names_ready, done;
+};
+
+#endif

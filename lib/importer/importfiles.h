@@ -1,0 +1,50 @@
+#ifndef CPROF_IMPORTER_IMPORTFILES_H
+#define CPROF_IMPORTER_IMPORTFILES_H
+
+/*
+ * The files behind an imported recording, on this machine: never a wrong one.  A file is taken when
+ * its build id is the recorded one; where none was recorded, when the recording is of this machine
+ * and the file has not changed since.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "profile/names.h"
+
+struct dso;
+struct dso_table;
+struct host;
+struct log;
+struct source;
+
+struct importfiles {
+	const struct source *source;   /* a perfdata source */
+	const struct host *host;
+	const struct log *log;
+	const char *symfs;             /* "" or a folder, without a slash at its end */
+	const char *const *debug_dirs; /* NULL-terminated */
+	const char *machine;           /* architecture of the recording, as uname -m has it */
+	int64_t recorded_s;            /* when the recording ended at the latest */
+	bool running_kernel;           /* valid after importfiles_check_kernel */
+	enum { IMPORTFILES_UNKNOWN, IMPORTFILES_HERE, IMPORTFILES_ELSEWHERE } origin;
+	uint64_t n_opened, n_proven, n_missing, n_wrong;
+};
+
+/* For struct mapdso; ctx is a struct importfiles. */
+int importfiles_open(void *ctx, struct dso *d, const char *filename, char **ret_path);
+
+/* Once all records are in: gives up files that a build id which came late disproves. */
+void importfiles_recheck(struct importfiles *f, const struct dso_table *dsos);
+
+/* Is the recorded kernel the one that runs here (by build id, or where there is none by host name
+ * and time), at the same addresses?  To be called when all
+ * records are in. */
+bool importfiles_check_kernel(struct importfiles *f);
+
+/* The parts of the recorded kernel, for names_resolve; the caller frees the array.  -ENOMEM. */
+int importfiles_kernel_maps(const struct importfiles *f, struct names_kernel_map **ret_maps,
+			    size_t *ret_n);
+
+#endif

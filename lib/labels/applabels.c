@@ -1,0 +1,478 @@
+/*
+ * Reading is driven from two sides: by samples, since a sample's labels are known once
+ * the memory was read at a later time than the sample's; and by the clock, since a thread keeps
+ * its last 256 changes only.  How often the clock has to is learned from how many came.
+ */
+
+#include "labels/applabels.h"
+
+#include "agg/labels.h"
+#include "base/budget.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/host.h"
+#include "proc/procs.h"
+#include "labels/apptimes.h"
+#include "source/synth.h"
+#include "symbolize/elf/dso.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define REGISTRIES_MAX 8u
+#define POLL_NS_MIN 2000000u
+#define POLL_NS_MAX 20000000u
+/* What a process changed last before its end is lost: not longer than this, if it changes much. */
+#define POLL_NS_BUSY 4000000u
+/* A drain may take this part of the time. */
+#define POLL_COST 25u
+/* How full a thread's memory shall be at most when it is read. */
+#define WANTED_CHANGES (LABELMEM_RING / 4)
+/* Records may come this much late. */
+#define LATE_NS 10000000u
+#define SETS_MAX 65536u
+/* A thread that is gone may be asked for as long as that. */
+#define DEAD_NS 1000000000u
+
+struct registry {
+	struct labelmem mem;
+	bool is_dead;              /* nothing is to be had of it any more */
+	struct apptimes times;
+	struct idmap set;          /* set id there -> set id here + 1 */
+};
+
+struct applabels_process {
+	uint32_t pid;
+	struct registry *registry;
+	unsigned n;
+	uint32_t n_space_changes;  /* of the address space that was searched for registries */
+	bool is_searched;
+	uint64_t drained_ns;       /* up to here everything is known */
+	uint32_t forked_set;       /* what its first thread began with */
+	bool is_gone;
+	struct idmap own_tid;      /* tid -> tid as the process sees it, in another namespace */
+};
+
+/* ---- life --------------------------------------------------------------------------- */
+
+void applabels_init(struct applabels *a, struct budget *budget, struct strtab *strings,
+		    struct labels *labels, const struct dso_table *dsos, const struct host *host)
+{
+	*a = (struct applabels){ .budget = budget, .strings = strings, .labels = labels,
+				 .dsos = dsos, .host = host };
+	appvalues_init(&a->values, strings);
+	labelmem_clock_init(&a->clock, host);
+	labelmem_clock_tick(&a->clock);
+}
+
+static void registry_done(struct applabels *a, struct registry *r)
+{
+	apptimes_done(&r->times);
+	budget_release(a->budget, idmap_n_bytes(&r->set));
+	idmap_done(&r->set);
+	labelmem_done(&r->mem);
+}
+
+static void process_free(struct applabels *a, struct applabels_process *p)
+{
+	for (unsigned i = 0; i < p->n; i++)
+		registry_done(a, &p->registry[i]);
+	free(p->registry);
+	idmap_done(&p->own_tid);
+	free(p);
+}
+
+void applabels_done(struct applabels *a)
+{
+	for (uint32_t i = 0; i < a->process.n_slots; i++)
+		if (a->process.slot[i].value)
+			process_free(a, a->process.slot[i].value);
+	idmap_done(&a->process);
+	VEC_FREE(&a->pids);
+	appvalues_done(&a->values);
+	*a = (struct applabels){ 0 };
+}
+
+void applabels_forget(struct applabels *a, uint32_t pid)
+{
+	struct applabels_process *p = idmap_get(&a->process, pid);
+	if (!p)
+		return;
+	idmap_remove(&a->process, pid);
+	process_free(a, p);
+	for (size_t i = 0; i < a->pids.n; i++)
+		if (a->pids.v[i] == pid)
+			a->pids.v[i--] = a->pids.v[--a->pids.n];
+}
+
+/* ---- sets --------------------------------------------------------------------------- */
+
+static uint32_t make_set(struct applabels *a, const struct labelmem *m, uint32_t set)
+{
+	char buf[LABELMEM_SET_BYTES_MAX];
+	struct label label[LABELS_PER_SET_MAX];
+	uint32_t n;
+	bool is_other = false;
+	if (labelmem_set(m, set, buf, &n) < 0)
+		return APPTIMES_UNKNOWN;
+	const char *p = buf;
+	for (uint32_t i = 0; i < n; i++) {
+		const char *value = p + strlen(p) + 1;
+		is_other |= !appvalues_label(&a->values, p, value, &label[i]);
+		p = value + strlen(value) + 1;
+	}
+	a->stats.n_other += is_other;
+	uint32_t id = labels_add(a->labels, label, n, false);
+	return id == LABELS_NONE ? APPTIMES_UNKNOWN : id;
+}
+
+static uint32_t set_of(struct applabels *a, struct registry *r, uint32_t set)
+{
+	if (set == 0)
+		return 0;
+	void *known = idmap_get(&r->set, set);
+	if (known)
+		return (uint32_t)((uintptr_t)known - 1);
+	uint32_t id = make_set(a, &r->mem, set);
+	if (id == APPTIMES_UNKNOWN || r->set.n >= SETS_MAX)
+		return id;
+	budget_release(a->budget, idmap_n_bytes(&r->set));
+	idmap_put(&r->set, set, (void *)((uintptr_t)id + 1));
+	budget_charge_always(a->budget, idmap_n_bytes(&r->set));
+	return id;
+}
+
+/* ---- changes ------------------------------------------------------------------------- */
+
+/* What labelmem_drain's calls are about. */
+struct draining {
+	struct applabels *a;
+	struct applabels_process *p;
+	struct registry *r;
+	uint64_t floor_ns;         /* of older moments nothing will be asked */
+	uint32_t n_most;           /* changes of one thread */
+	bool had_gap;
+};
+
+static void note_new(struct draining *d, uint32_t n_new)
+{
+	if (n_new > d->n_most)
+		d->n_most = n_new;
+}
+
+/* In a pid namespace of its own a process knows its threads by other numbers. */
+static void learn_own_tids(struct applabels *a, struct applabels_process *p)
+{
+	CLEANUP_FREE pid_t *tids = NULL;
+	int n = synth_list(a->host, (pid_t)p->pid, &tids);
+	for (int i = 0; i < n; i++) {
+		CLEANUP_FREE char *status = NULL;
+		if (idmap_get(&p->own_tid, (uint32_t)tids[i]) ||
+		    host_read_file(a->host, HOST_PROC, &status, NULL, "%u/task/%d/status", p->pid,
+				   tids[i]) < 0)
+			continue;
+		const char *line = strstr(status, "\nNSpid:");
+		const char *end = line ? strchr(line + 1, '\n') : NULL;
+		while (end && end > line && end[-1] >= '0' && end[-1] <= '9')
+			end--;
+		uint32_t own = end ? (uint32_t)strtoul(end, NULL, 10) : 0;
+		if (own)
+			idmap_put(&p->own_tid, (uint32_t)tids[i], (void *)(uintptr_t)own);
+	}
+}
+
+static void on_change(void *ctx, uint32_t own_pid, uint32_t tid, uint64_t time_ns, uint32_t set)
+{
+	struct draining *d = ctx;
+	d->a->stats.n_changes++;
+	note_new(d, apptimes_append(&d->r->times, tid, time_ns, set_of(d->a, d->r, set), 1,
+				    d->floor_ns));
+	if (own_pid != d->p->pid && !d->p->own_tid.n)
+		learn_own_tids(d->a, d->p);
+}
+
+static void on_gap(void *ctx, uint32_t own_pid, uint32_t tid, uint64_t n_changes)
+{
+	(void)own_pid;
+	struct draining *d = ctx;
+	d->had_gap = true;
+	uint32_t n = n_changes < LABELMEM_RING ? (uint32_t)n_changes : LABELMEM_RING;
+	note_new(d, apptimes_append_gap(&d->r->times, tid, n, d->floor_ns));
+}
+
+/* How long the threads' memory will hold what they change, by what they changed. */
+static uint64_t next_wait_ns(const struct draining *d, uint64_t since_ns, uint64_t cost_ns)
+{
+	uint64_t wait = POLL_NS_MAX;
+	if (d->had_gap)
+		wait = since_ns / 4;
+	else if (d->n_most)
+		wait = since_ns * WANTED_CHANGES / d->n_most;
+	if (d->n_most && wait > POLL_NS_BUSY)
+		wait = POLL_NS_BUSY;
+	if (wait < POLL_NS_MIN)
+		wait = POLL_NS_MIN;
+	if (wait < cost_ns * POLL_COST)
+		wait = cost_ns * POLL_COST;
+	return wait < POLL_NS_MAX ? wait : POLL_NS_MAX;
+}
+
+static void drain_registry(struct draining *d)
+{
+	struct registry *r = d->r;
+	const struct labelmem_sink sink = { .change = on_change, .gap = on_gap, .ctx = d };
+	apptimes_begin(&r->times);
+	enum labelmem_outcome outcome = labelmem_drain(&r->mem, &d->a->clock, &sink);
+	if (outcome == LABELMEM_GONE && d->a->host) {
+		/* Of a main thread that has ended; the memory is that of the others, too. */
+		uint32_t live = host_live_thread(d->a->host, d->p->pid);
+		if (live != r->mem.pid) {
+			r->mem.pid = live;
+			outcome = labelmem_drain(&r->mem, &d->a->clock, &sink);
+		}
+	}
+	switch (outcome) {
+	case LABELMEM_READ:
+	case LABELMEM_NOTHING:
+		break;
+	case LABELMEM_GONE:
+		d->p->is_gone = true;
+		break;
+	case LABELMEM_DENIED:
+		r->is_dead = true;
+		d->a->stats.n_denied++;
+		break;
+	case LABELMEM_BAD:
+		r->is_dead = true;
+		d->a->stats.n_bad++;
+		break;
+	}
+}
+
+/* Takes in what p's threads changed up to now. */
+static void drain(struct applabels *a, struct applabels_process *p)
+{
+	if (p->is_gone)
+		return;
+	struct draining d = { .a = a, .p = p };
+	d.floor_ns = a->newest_ns > LATE_NS ? a->newest_ns - LATE_NS : 0;
+	uint64_t start = clock_monotonic_ns();
+	labelmem_clock_tick(&a->clock);
+	for (unsigned i = 0; i < p->n && !p->is_gone; i++) {
+		d.r = &p->registry[i];
+		if (!d.r->is_dead)
+			drain_registry(&d);
+	}
+	if (p->is_gone)
+		return;
+	uint64_t wait = next_wait_ns(&d, p->drained_ns ? start - p->drained_ns : POLL_NS_MIN,
+				     clock_monotonic_ns() - start);
+	p->drained_ns = start;
+	if (start + wait < a->next_poll_ns || a->next_poll_ns <= start)
+		a->next_poll_ns = start + wait;
+}
+
+/* ---- processes ------------------------------------------------------------------------ */
+
+static bool has_registry(const struct applabels_process *p, uint64_t addr)
+{
+	for (unsigned i = 0; i < p->n; i++)
+		if (p->registry[i].mem.addr == addr)
+			return true;
+	return false;
+}
+
+static void add_registry(struct applabels *a, struct applabels_process *p, uint64_t addr)
+{
+	struct registry *more = reallocarray(p->registry, p->n + 1, sizeof(*more));
+	if (!more)
+		return;
+	p->registry = more;
+	struct registry *r = &more[p->n];
+	*r = (struct registry){ 0 };
+	apptimes_init(&r->times, a->budget);
+	labelmem_init(&r->mem, p->pid, addr);
+	r->mem.read = a->read;
+	r->mem.read_ctx = a->read_ctx;
+	if (p->n++ == 0) {
+		a->stats.n_processes++;
+		VEC_PUSH(&a->pids, p->pid);
+		a->next_poll_ns = 0;
+	}
+}
+
+static void search(struct applabels *a, struct applabels_process *p, const struct procs_process *of)
+{
+	p->is_searched = true;
+	p->n_space_changes = of->space.n_changes;
+	for (uint32_t i = 0; i < of->space.n; i++) {
+		const struct procs_map *map = &of->space.map[i];
+		const struct dso *d = dso_get(a->dsos, map->dso);
+		uint64_t vaddr;
+		if (!d->labels_vaddr || !dso_vaddr(d, map->pgoff, &vaddr))
+			continue;
+		uint64_t addr = map->start - vaddr + d->labels_vaddr;
+		if (p->n < REGISTRIES_MAX && !has_registry(p, addr))
+			add_registry(a, p, addr);
+	}
+}
+
+static struct applabels_process *process_of(struct applabels *a, uint32_t pid)
+{
+	struct applabels_process *p = idmap_get(&a->process, pid);
+	if (p)
+		return p;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return NULL;
+	p->pid = pid;
+	if (!idmap_put(&a->process, pid, p)) {
+		free(p);
+		return NULL;
+	}
+	return p;
+}
+
+/* The process with its registries, or NULL when it has no labels. */
+static struct applabels_process *labelled(struct applabels *a, const struct procs_process *of)
+{
+	if (of->exited)
+		return NULL;
+	struct applabels_process *p = process_of(a, of->pid);
+	if (p && (!p->is_searched || p->n_space_changes != of->space.n_changes))
+		search(a, p, of);
+	return p && (p->n || p->forked_set) ? p : NULL;
+}
+
+/* ---- what is asked --------------------------------------------------------------------- */
+
+static uint32_t own_tid(struct applabels *a, struct applabels_process *p, uint32_t tid)
+{
+	if (!p->own_tid.n)
+		return tid;
+	void *own = idmap_get(&p->own_tid, tid);
+	if (!own) {
+		learn_own_tids(a, p);
+		own = idmap_get(&p->own_tid, tid);
+	}
+	return own ? (uint32_t)(uintptr_t)own : tid;
+}
+
+uint32_t applabels_at(struct applabels *a, const struct procs_process *of, uint32_t tid,
+		      uint64_t time_ns)
+{
+	if (time_ns > a->newest_ns)
+		a->newest_ns = time_ns;
+	struct applabels_process *p = labelled(a, of);
+	if (!p)
+		return 0;
+	uint32_t set = tid == p->pid ? p->forked_set : 0;
+	if (!p->n)
+		return set;
+	if (time_ns > p->drained_ns)
+		drain(a, p);
+	uint32_t own = own_tid(a, p, tid);
+	bool is_known = time_ns <= p->drained_ns;
+	for (unsigned i = 0; i < p->n && is_known; i++) {
+		uint32_t one = APPTIMES_UNKNOWN;
+		if (!apptimes_at(&p->registry[i].times, own, time_ns, i == 0 ? set : 0, &one) &&
+		    !p->registry[i].is_dead)
+			continue;
+		is_known = one != APPTIMES_UNKNOWN && !p->registry[i].is_dead;
+		set = i == 0 ? one : labels_join(a->labels, set, one);
+	}
+	a->stats.n_unknown += !is_known;
+	return is_known ? set : 0;
+}
+
+void applabels_fork(struct applabels *a, const struct procs_process *of, uint32_t tid,
+		    uint32_t child, uint64_t time_ns)
+{
+	struct applabels_process *p = idmap_get(&a->process, of->pid);
+	if (!p || !p->n)
+		return;
+	uint32_t set = applabels_at(a, of, tid, time_ns);
+	applabels_forget(a, child);
+	struct applabels_process *c = set ? process_of(a, child) : NULL;
+	if (c)
+		c->forked_set = set;
+}
+
+void applabels_poll(struct applabels *a)
+{
+	uint64_t now = clock_monotonic_ns();
+	if (!a->pids.n || now < a->next_poll_ns)
+		return;
+	a->next_poll_ns = now + POLL_NS_MAX;
+	for (size_t i = 0; i < a->pids.n; i++) {
+		struct applabels_process *p = idmap_get(&a->process, a->pids.v[i]);
+		if (p)
+			drain(a, p);
+	}
+}
+
+int applabels_timeout_ms(const struct applabels *a)
+{
+	if (!a->pids.n)
+		return -1;
+	uint64_t now = clock_monotonic_ns();
+	return a->next_poll_ns <= now ? 0 : (int)((a->next_poll_ns - now) / 1000000u) + 1;
+}
+
+/* ---- what is forgotten ------------------------------------------------------------------- */
+
+static void forget_sets(struct applabels *a, struct registry *r)
+{
+	budget_release(a->budget, idmap_n_bytes(&r->set));
+	idmap_done(&r->set);
+}
+
+static void trim_process(struct applabels *a, struct applabels_process *p)
+{
+	uint64_t since_ns = a->newest_ns > DEAD_NS ? a->newest_ns - DEAD_NS : 0;
+	for (unsigned i = 0; i < p->n; i++) {
+		struct registry *r = &p->registry[i];
+		struct idmap alive = { .n = 0 };
+		forget_sets(a, r);
+		if (labelmem_list_threads(&r->mem, &alive))
+			apptimes_forget(&r->times, &alive, since_ns);
+		idmap_done(&alive);
+	}
+	if (p->own_tid.n) {
+		idmap_done(&p->own_tid);
+		learn_own_tids(a, p);
+	}
+}
+
+void applabels_trim(struct applabels *a)
+{
+	for (uint32_t i = 0; i < a->process.n_slots; i++)
+		if (a->process.slot[i].value)
+			trim_process(a, a->process.slot[i].value);
+}
+
+void applabels_each_set(struct applabels *a, void (*each)(void *ctx, uint32_t *set), void *ctx)
+{
+	for (uint32_t i = 0; i < a->process.n_slots; i++) {
+		struct applabels_process *p = a->process.slot[i].value;
+		if (!p)
+			continue;
+		each(ctx, &p->forked_set);
+		for (unsigned k = 0; k < p->n; k++)
+			apptimes_each_set(&p->registry[k].times, each, ctx);
+	}
+}
+
+void applabels_clear(struct applabels *a)
+{
+	uint64_t n_processes = a->stats.n_processes;
+	a->stats = (struct applabels_stats){ .n_processes = n_processes };
+	appvalues_clear(&a->values);
+	for (uint32_t i = 0; i < a->process.n_slots; i++) {
+		struct applabels_process *p = a->process.slot[i].value;
+		for (unsigned k = 0; p && k < p->n; k++)
+			forget_sets(a, &p->registry[k]);
+	}
+}

@@ -1,0 +1,166 @@
+/*
+ * A value beyond the limit must not become a string first: a program whose labels never repeat
+ * would fill memory with what nobody gets to see.  So texts are looked up, and added when they are
+ * let in.
+ */
+#include "labels/appvalues.h"
+
+#include "agg/labels.h"
+#include "base/hash.h"
+#include "base/strtab.h"
+#include "base/utf8.h"
+#include "labels/labelmem.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PREFIX "app."
+
+void appvalues_init(struct appvalues *v, struct strtab *strings)
+{
+	*v = (struct appvalues){ .strings = strings };
+}
+
+void appvalues_clear(struct appvalues *v)
+{
+	free(v->seen);
+	v->seen = NULL;
+	v->n_seen = v->n_seen_slots = 0;
+	v->n_keys = 0;
+}
+
+void appvalues_done(struct appvalues *v)
+{
+	appvalues_clear(v);
+	*v = (struct appvalues){ .strings = NULL };
+}
+
+/* ---- pairs ---------------------------------------------------------------------------- */
+
+static uint32_t slot_of(const uint64_t *seen, uint32_t n_slots, uint64_t pair)
+{
+	uint32_t i = (uint32_t)hash_u64(pair) & (n_slots - 1);
+	while (seen[i] && seen[i] != pair)
+		i = (i + 1) & (n_slots - 1);
+	return i;
+}
+
+static bool grow(struct appvalues *v)
+{
+	if (v->n_seen * 2 < v->n_seen_slots)
+		return true;
+	uint32_t n = v->n_seen_slots ? v->n_seen_slots * 2 : 256;
+	uint64_t *seen = calloc(n, sizeof(*seen));
+	if (!seen)
+		return false;
+	for (uint32_t i = 0; i < v->n_seen_slots; i++)
+		if (v->seen[i])
+			seen[slot_of(seen, n, v->seen[i])] = v->seen[i];
+	free(v->seen);
+	v->seen = seen;
+	v->n_seen_slots = n;
+	return true;
+}
+
+static unsigned find_key(const struct appvalues *v, uint32_t key)
+{
+	unsigned k = 0;
+	while (k < v->n_keys && v->keys[k].key != key)
+		k++;
+	return k;
+}
+
+static bool is_seen(const struct appvalues *v, uint32_t key, uint32_t value)
+{
+	uint64_t pair = (uint64_t)key << 32 | value;
+	return v->n_seen && v->seen[slot_of(v->seen, v->n_seen_slots, pair)] == pair;
+}
+
+/* Room for one more value of the k-th key, which may be the first. */
+static bool has_room(const struct appvalues *v, unsigned k)
+{
+	return k < v->n_keys ? v->keys[k].n < APPVALUES_PER_KEY : k < APPVALUES_KEYS;
+}
+
+/* k: the key's place, for which there is room. */
+static bool note(struct appvalues *v, unsigned k, uint32_t key, uint32_t value)
+{
+	uint64_t pair = (uint64_t)key << 32 | value;
+	if (!grow(v))
+		return false;
+	if (k == v->n_keys) {
+		v->keys[k].key = key;
+		v->keys[k].n = 0;
+		v->n_keys++;
+	}
+	v->keys[k].n++;
+	v->seen[slot_of(v->seen, v->n_seen_slots, pair)] = pair;
+	v->n_seen++;
+	return true;
+}
+
+/* ---- texts ---------------------------------------------------------------------------- */
+
+/* Cleans a key's text; those of cprof's own and of pprof keep their meaning. */
+static size_t clean_key(const struct appvalues *v, const char *text, char *buf)
+{
+	size_t n = utf8_clean(buf, text, strlen(text));
+	buf[n] = '\0';
+	if (strncmp(text, "pprof::", 7) != 0 &&
+	    !(v->is_taken && v->is_taken(v->taken_ctx, buf)))
+		return n;
+	memmove(buf + strlen(PREFIX), buf, n);
+	memcpy(buf, PREFIX, strlen(PREFIX));
+	return n + strlen(PREFIX);
+}
+
+bool appvalues_label(struct appvalues *v, const char *key, const char *value, struct label *ret)
+{
+	char key_text[sizeof(PREFIX) + UTF8_CLEAN_MAX(LABELMEM_SET_BYTES_MAX)];
+	char text[UTF8_CLEAN_MAX(LABELMEM_SET_BYTES_MAX)];
+	size_t n_key = clean_key(v, key, key_text);
+	size_t n = utf8_clean(text, value, strlen(value));
+	*ret = (struct label){ .key = strtab_find(v->strings, key_text, n_key),
+			       .value = strtab_find(v->strings, text, n) };
+	/* The empty value is string 0, as is one that is not there. */
+	bool is_known = ret->key && (ret->value || n == 0);
+	if (is_known && is_seen(v, ret->key, ret->value))
+		return true;
+	unsigned k = ret->key ? find_key(v, ret->key) : v->n_keys;
+	if (has_room(v, k)) {
+		ret->key = strtab_add(v->strings, key_text, n_key);
+		ret->value = strtab_add(v->strings, text, n);
+		if (note(v, k, ret->key, ret->value))
+			return true;
+	}
+	if (k == v->n_keys)
+		ret->key = strtab_add_cstr(v->strings, APPVALUES_OTHER);
+	ret->value = strtab_add_cstr(v->strings, APPVALUES_OTHER);
+	return false;
+}
+
+/* ---- the limits ------------------------------------------------------------------------- */
+
+bool appvalues_is_full(const struct appvalues *v)
+{
+	for (unsigned k = 0; k < v->n_keys; k++)
+		if (v->keys[k].n == APPVALUES_PER_KEY)
+			return true;
+	return v->n_keys == APPVALUES_KEYS;
+}
+
+void appvalues_renew(struct appvalues *v, bool (*renew)(void *ctx, uint32_t *string), void *ctx)
+{
+	struct appvalues fresh = *v;
+	fresh.seen = NULL;
+	fresh.n_seen = fresh.n_seen_slots = 0;
+	fresh.n_keys = 0;
+	for (uint32_t i = 0; i < v->n_seen_slots; i++) {
+		uint32_t key = (uint32_t)(v->seen[i] >> 32), value = (uint32_t)v->seen[i];
+		if (v->seen[i] && renew(ctx, &key) && renew(ctx, &value) &&
+		    !note(&fresh, find_key(&fresh, key), key, value))
+			break;
+	}
+	free(v->seen);
+	*v = fresh;
+}

@@ -1,0 +1,48 @@
+#ifndef CPROF_LABELS_APPVALUES_H
+#define CPROF_LABELS_APPVALUES_H
+
+/*
+ * The texts of labels that programs set, and how many different ones there may be: of each key the
+ * first APPVALUES_PER_KEY values, and the first APPVALUES_KEYS keys; what comes beyond that is
+ * "[other]", and leaves nothing behind.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct label;
+struct strtab;
+
+#define APPVALUES_PER_KEY 1000u
+#define APPVALUES_KEYS 64u
+#define APPVALUES_OTHER "[other]"
+
+struct appvalues {
+	struct strtab *strings;    /* borrowed */
+	bool (*is_taken)(void *ctx, const char *key); /* such a key gets the prefix "app." */
+	void *taken_ctx;
+	/* private */
+	uint64_t *seen;            /* (key, value) pairs, open addressing */
+	uint32_t n_seen, n_seen_slots;
+	struct { uint32_t key, n; } keys[APPVALUES_KEYS];
+	unsigned n_keys;
+};
+
+void appvalues_init(struct appvalues *v, struct strtab *strings);
+void appvalues_done(struct appvalues *v);
+
+/* The label of these texts, made UTF-8.  False when it is beyond the limits: [other] then. */
+bool appvalues_label(struct appvalues *v, const char *key, const char *value, struct label *ret);
+
+/* Has some key as many values as it may have, or are there as many keys? */
+bool appvalues_is_full(const struct appvalues *v);
+
+/* All may be had anew. */
+void appvalues_clear(struct appvalues *v);
+
+/* Strings have other ids: renew changes one, or returns false where there is no such string any
+ * more: that text may be had anew.  Without memory all may. */
+void appvalues_renew(struct appvalues *v, bool (*renew)(void *ctx, uint32_t *string), void *ctx);
+
+#endif

@@ -1,0 +1,445 @@
+/*
+ * Generations.  A frame is (DSO, pc), and which code lay at a pc is decided when names are looked
+ * up, so frames of different code at one pc must differ.  They do by the DSO: one for each
+ * generation of a process's code.  A generation begins where something is replaced, for nothing
+ * else changes what an address meant; so most processes have only one.  Not more often than each
+ * 1/64 of the time since the start, so that their number grows with the logarithm of time.
+ *
+ * V8 writes its jitdump through a buffer of 2 MiB, and what was replaced is known only when that is
+ * flushed.  So while a file lags behind, a generation begins each 1/16 of the time.
+ */
+
+#include "proc/jit.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "proc/jitfile.h"
+#include "proc/procs.h"
+#include "proc/jitread.h"
+#include "source/record.h"
+#include "symbolize/cfi/cfi.h"
+#include "symbolize/unwind/unwind.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define POLL_NS 5000000u
+#define POLL_NS_EACH 200000u           /* more for each process */
+#define GENERATION_NS 10000000u        /* not more often than this, either */
+#define GENERATION_PART 64u
+#define LATE_GENERATION_NS 250000000u
+#define LATE_GENERATION_PART 16u
+#define GENERATIONS_MAX (1u << 20)
+#define PROCESS_SHIFT 24               /* in the key of a DSO, above the generation */
+#define OPEN_MAX 256u                  /* processes whose files are kept open */
+
+struct jit_generation {
+	uint64_t start_ns;
+	uint32_t dso;
+};
+
+struct jit_process {
+	uint32_t pid;
+	uint32_t number;               /* place in jit.process, plus one */
+	uint32_t serial;               /* never another one's */
+	bool is_used;                  /* in jit_forget */
+	uint32_t parent;               /* number; 0: none */
+	uint64_t fork_ns;
+	uint64_t start_ns;             /* when it was first seen */
+	struct jitread read;
+	VEC(struct jit_generation) generation;
+	struct cfi **cfi;              /* by entry of the code; made when asked for */
+	struct jit_absolute { bool is_tried, is_absolute; } *cfi_how;
+	uint32_t n_cfi;
+	bool is_closed;
+};
+
+void jit_init(struct jit *j, struct budget *budget, struct dso_table *dsos,
+	      const struct host *host)
+{
+	*j = (struct jit){ .budget = budget, .dsos = dsos, .host = host };
+}
+
+static void process_free(struct jit_process *x)
+{
+	for (uint32_t i = 0; i < x->n_cfi; i++)
+		cfi_close(x->cfi[i]);
+	free(x->cfi);
+	free(x->cfi_how);
+	jitread_done(&x->read);
+	VEC_FREE(&x->generation);
+	free(x);
+}
+
+void jit_done(struct jit *j)
+{
+	for (size_t i = 0; i < j->process.n; i++)
+		if (j->process.v[i])
+			process_free(j->process.v[i]);
+	VEC_FREE(&j->process);
+	*j = (struct jit){ 0 };
+}
+
+/* ---- generations ----------------------------------------------------------- */
+
+static void add_generation(struct jit *j, struct jit_process *x, uint64_t start_ns)
+{
+	if (x->generation.n >= GENERATIONS_MAX)
+		return;
+	struct dso_key key = {
+		.kind = DSO_ANON, .pid = x->pid,
+		.ino = (uint64_t)x->number << PROCESS_SHIFT | x->generation.n,
+	};
+	const struct dso *d = dso_table_add(j->dsos, &key, "[jit]");
+	struct jit_generation g = { .start_ns = start_ns, .dso = d ? d->id : 0 };
+	if (d && !VEC_PUSH(&x->generation, g))
+		return;
+}
+
+static uint64_t last_start(const struct jit_process *x)
+{
+	return x->generation.n ? x->generation.v[x->generation.n - 1].start_ns : 0;
+}
+
+static uint64_t shortest(const struct jit_process *x, uint64_t now_ns, uint64_t least_ns,
+			 uint64_t part)
+{
+	uint64_t age_ns = now_ns > x->start_ns ? now_ns - x->start_ns : 0;
+	return age_ns / part > least_ns ? age_ns / part : least_ns;
+}
+
+/* Sorted times at which something was replaced. */
+static void add_replaced(struct jit *j, struct jit_process *x, const uint64_t *time_ns, size_t n,
+			 uint64_t now_ns)
+{
+	uint64_t gap_ns = shortest(x, now_ns, GENERATION_NS, GENERATION_PART);
+	for (size_t i = 0; i < n; i++) {
+		uint64_t last = last_start(x), start = time_ns[i];
+		/* What came before the process was first seen was replaced before any sample. */
+		if (start <= x->start_ns || start <= last)
+			continue;
+		if (x->generation.n > 1 && start < last + gap_ns)
+			start = last + gap_ns;
+		add_generation(j, x, start);
+	}
+}
+
+void jit_at(struct jit *j, struct procs *procs, struct procs_process *p, uint64_t time_ns)
+{
+	struct procs_space *s = &p->space;
+	j->now_ns = time_ns;
+	if (!s->jit)
+		return;
+	const struct jit_process *x = j->process.v[s->jit - 1];
+	if (s->jit_n != x->read.code.n) {
+		/* New CFI, for all that anybody can tell. */
+		s->jit_n = x->read.code.n;
+		s->n_changes++;
+	}
+	size_t i = x->generation.n;
+	while (i > 1 && x->generation.v[i - 1].start_ns > time_ns)
+		i--;
+	if (i == 0 || x->generation.v[i - 1].dso == s->jit_dso)
+		return;
+	s->jit_dso = x->generation.v[i - 1].dso;
+	procs_renew(procs, p);
+}
+
+/* ---- processes ------------------------------------------------------------- */
+
+static struct jit_process *find(struct jit *j, const struct procs_process *p)
+{
+	return p->space.jit ? j->process.v[p->space.jit - 1] : NULL;
+}
+
+static struct jit_process *find_or_add(struct jit *j, struct procs_process *p, uint64_t time_ns)
+{
+	struct jit_process *x = find(j, p);
+	if (x)
+		return x;
+	x = calloc(1, sizeof(*x));
+	size_t at = j->n_known < j->process.n ? 0 : j->process.n;
+	while (at < j->process.n && j->process.v[at])
+		at++;
+	if (!x || (at == j->process.n && !VEC_PUSH(&j->process, x))) {
+		free(x);
+		return NULL;
+	}
+	j->process.v[at] = x;
+	j->n_known++;
+	x->pid = p->pid;
+	x->number = (uint32_t)at + 1;
+	x->serial = ++j->n_ever;
+	x->start_ns = time_ns;
+	jitread_init(&x->read, j->budget);
+	add_generation(j, x, 0);
+	p->space.jit = x->number;
+	x->is_closed = j->n_open == OPEN_MAX;
+	if (!x->is_closed) {
+		jitread_open(&x->read, j->host, p->pid);
+		j->n_open++;
+	}
+	return x;
+}
+
+static bool is_memory(const struct dso *d)
+{
+	return d->key.kind == DSO_ANON && d->key.pid;
+}
+
+/* "/any/where/jit-123.dump" */
+static bool is_dump_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+	if (strncmp(name, "jit-", 4) != 0)
+		return false;
+	size_t n = strspn(name + 4, "0123456789");
+	return n > 0 && strcmp(name + 4 + n, ".dump") == 0;
+}
+
+static void poll_process(struct jit *j, struct jit_process *x, uint64_t now_ns, bool is_last)
+{
+	CLEANUP_FREE uint64_t *replaced = NULL;
+	if (x->is_closed)
+		return;
+	long n = jitread_poll(&x->read, now_ns, is_last, &replaced);
+	if (n > 0)
+		add_replaced(j, x, replaced, (size_t)n, now_ns);
+	uint64_t gap_ns = shortest(x, now_ns, LATE_GENERATION_NS, LATE_GENERATION_PART);
+	if (x->read.is_late && now_ns > last_start(x) + gap_ns)
+		add_generation(j, x, now_ns);
+}
+
+static void feed_map(struct jit *j, struct procs *procs, const struct record *r)
+{
+	struct procs_process *p = procs_find(procs, r->pid);
+	const struct procs_map *m = p ? procs_space_find(&p->space, r->mmap.start) : NULL;
+	if (!m)
+		return;
+	const struct dso *d = dso_get(j->dsos, m->dso);
+	bool is_dump = d->key.kind == DSO_ELF && d->fd >= 0 && is_dump_name(d->path);
+	if (!is_dump && !is_memory(d))
+		return;
+	uint64_t time_ns = r->has_time ? r->time_ns : 0;
+	struct jit_process *x = find_or_add(j, p, time_ns);
+	if (x && is_memory(d))
+		jitcode_add_region(&x->read.code, r->mmap.start, r->mmap.start + r->mmap.len);
+	if (!x || !is_dump)
+		return;
+	jitread_set_dump(&x->read, d->fd, d->path);
+	/* Its CFI is needed by the very next sample. */
+	poll_process(j, x, clock_monotonic_ns(), false);
+}
+
+static void feed_fork(struct jit *j, struct procs *procs, const struct record *r)
+{
+	struct procs_process *child = procs_find(procs, r->pid);
+	struct procs_process *parent = procs_find(procs, r->fork.ppid);
+	if (r->pid == r->fork.ppid || !child || !parent || child->space.jit || !parent->space.jit)
+		return;
+	uint32_t number = parent->space.jit;
+	struct jit_process *x = find_or_add(j, child, r->time_ns);
+	if (!x)
+		return;
+	x->parent = number;
+	x->fork_ns = r->time_ns;
+}
+
+void jit_feed(struct jit *j, struct procs *procs, const struct record *r)
+{
+	if (!j->host)
+		return;
+	switch (r->type) {
+	case PERF_RECORD_MMAP:
+	case PERF_RECORD_MMAP2:
+		feed_map(j, procs, r);
+		return;
+	case PERF_RECORD_FORK:
+		feed_fork(j, procs, r);
+		return;
+	case PERF_RECORD_COMM:
+	case PERF_RECORD_EXIT:
+		break;
+	default:
+		return;
+	}
+	if (j->process.n == 0 || (r->type == PERF_RECORD_COMM && !r->comm.exec))
+		return;
+	struct procs_process *p = procs_find(procs, r->pid);
+	struct jit_process *x = p ? find(j, p) : NULL;
+	if (!x || (r->type == PERF_RECORD_EXIT && !p->exited))
+		return;
+	poll_process(j, x, clock_monotonic_ns(), true);
+	if (!x->is_closed) {
+		jitread_close(&x->read);
+		j->n_open--;
+	}
+	x->is_closed = true;
+	if (r->type == PERF_RECORD_COMM)
+		p->space.jit = p->space.jit_dso = 0;
+}
+
+void jit_poll(struct jit *j, uint64_t now_ns, bool is_forced)
+{
+	if (!j->host || (!is_forced && now_ns - j->polled_ns < POLL_NS + j->n_open * POLL_NS_EACH))
+		return;
+	for (size_t i = 0; i < j->process.n; i++)
+		if (j->process.v[i])
+			poll_process(j, j->process.v[i], now_ns, is_forced);
+	j->polled_ns = now_ns;
+}
+
+/* ---- unwinding ------------------------------------------------------------- */
+
+static bool grow_cfi(struct jit_process *x)
+{
+	uint32_t n = x->read.code.cap;
+	if (n <= x->n_cfi)
+		return true;
+	struct cfi **cfi = reallocarray(x->cfi, n, sizeof(*cfi));
+	if (cfi)
+		x->cfi = cfi;
+	struct jit_absolute *how = reallocarray(x->cfi_how, n, sizeof(*how));
+	if (how)
+		x->cfi_how = how;
+	if (!cfi || !how)
+		return false;
+	memset(x->cfi + x->n_cfi, 0, (n - x->n_cfi) * sizeof(*cfi));
+	memset(x->cfi_how + x->n_cfi, 0, (n - x->n_cfi) * sizeof(*how));
+	x->n_cfi = n;
+	return true;
+}
+
+/*
+ * .eh_frame follows the code at the next multiple of 8, and .eh_frame_hdr follows that: so relative
+ * pointers are meant.  Absolute ones are tried where these find nothing.
+ */
+static struct cfi *open_cfi(const struct jitcode_entry *e, uint64_t base)
+{
+	enum cfi_arch arch =
+#ifdef __aarch64__
+		CFI_ARM64;
+#else
+		CFI_X86_64;
+#endif
+	const struct jitcode_unwind *u = &e->unwind;
+	struct cfi_bytes eh = { u->bytes, u->n_bytes - u->n_hdr_bytes,
+				base + ((e->n_bytes + 7) & ~(uint64_t)7) };
+	struct cfi_bytes hdr = { u->bytes + eh.n_bytes, u->n_hdr_bytes, eh.vaddr + eh.n_bytes };
+	struct cfi *c = NULL;
+	if (eh.n_bytes == 0 || cfi_open_sections(arch, hdr, eh, (struct cfi_bytes){ 0 }, &c) < 0)
+		return NULL;
+	struct cfi_fde fde;
+	uint32_t off;
+	bool is_debug;
+	if (cfi_find_fde(c, base, &fde, &off, &is_debug) == CFI_UNUSUAL)
+		return c;
+	cfi_close(c);
+	return NULL;
+}
+
+bool jit_find_module(struct jit *j, const struct procs_space *space, uint64_t pc,
+		     struct unwind_module *ret)
+{
+	struct jit_process *x = space->jit ? j->process.v[space->jit - 1] : NULL;
+	const struct jitcode_entry *e = x ? jitcode_find(&x->read.code, pc, j->now_ns) : NULL;
+	if (!e || !e->unwind.bytes || !grow_cfi(x))
+		return false;
+	size_t i = (size_t)(e - x->read.code.entry);
+	if (!x->cfi_how[i].is_tried) {
+		x->cfi_how[i].is_tried = true;
+		x->cfi[i] = open_cfi(e, 0);
+		if (!x->cfi[i]) {
+			x->cfi[i] = open_cfi(e, e->start);
+			x->cfi_how[i].is_absolute = true;
+		}
+	}
+	if (!x->cfi[i])
+		return false;
+	*ret = (struct unwind_module){
+		.cfi = x->cfi[i], .bias = x->cfi_how[i].is_absolute ? 0 : e->start,
+		.id = (uint64_t)x->serial << 32 | i,
+	};
+	return true;
+}
+
+/* ---- forgetting ------------------------------------------------------------ */
+
+static bool has_used(const struct jit_process *x, const bool *used)
+{
+	for (size_t i = 0; i < x->generation.n; i++)
+		if (used[x->generation.v[i].dso])
+			return true;
+	return false;
+}
+
+/* The parent's code is the child's, too. */
+static void mark_with_parents(struct jit *j, struct jit_process *x)
+{
+	while (x && !x->is_used) {
+		x->is_used = true;
+		x = x->parent ? j->process.v[x->parent - 1] : NULL;
+	}
+}
+
+void jit_forget(struct jit *j, const struct procs *procs, bool *used)
+{
+	for (size_t i = 0; i < j->process.n; i++)
+		if (j->process.v[i] && has_used(j->process.v[i], used))
+			mark_with_parents(j, j->process.v[i]);
+	for (size_t i = 0; i < procs->n_processes; i++) {
+		uint32_t number = procs->process[i]->space.jit;
+		if (number)
+			mark_with_parents(j, j->process.v[number - 1]);
+	}
+	for (size_t i = 0; i < j->process.n; i++) {
+		struct jit_process *x = j->process.v[i];
+		for (size_t k = 0; x && x->is_used && k < x->generation.n; k++)
+			used[x->generation.v[k].dso] = true;
+		if (x && !x->is_used) {
+			j->n_open -= !x->is_closed;
+			j->n_known--;
+			process_free(x);
+			j->process.v[i] = NULL;
+		} else if (x) {
+			x->is_used = false;
+		}
+	}
+}
+
+/* ---- names ----------------------------------------------------------------- */
+
+size_t jit_views(const struct jit *j, const struct dso *d,
+		 struct symbolizer_jit view[SYMBOLIZER_JIT_MAX])
+{
+	size_t number = (size_t)(d->key.ino >> PROCESS_SHIFT), n = 0;
+	size_t next = (size_t)(d->key.ino & ((1u << PROCESS_SHIFT) - 1)) + 1;
+	if (d->key.kind != DSO_ANON || !number || number > j->process.n ||
+	    !j->process.v[number - 1])
+		return 0;
+	const struct jit_process *x = j->process.v[number - 1];
+	uint64_t at_ns = next < x->generation.n ? x->generation.v[next].start_ns - 1 : UINT64_MAX;
+	for (;;) {
+		view[n++] = (struct symbolizer_jit){ .code = &x->read.code, .at_ns = at_ns };
+		if (!x->parent || n == SYMBOLIZER_JIT_MAX)
+			return n;
+		if (at_ns > x->fork_ns)
+			at_ns = x->fork_ns;
+		x = j->process.v[x->parent - 1];
+	}
+}
+
+void jit_explain(const struct jit *j, const struct log *log)
+{
+	for (size_t i = 0; i < j->process.n; i++) {
+		const struct jit_process *x = j->process.v[i];
+		if (x)
+			jitread_explain(&x->read, x->pid, x->generation.n, log);
+	}
+}

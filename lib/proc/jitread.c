@@ -1,0 +1,258 @@
+/*
+ * Files are read by pread, never mapped, so that one that is cut short meanwhile does no harm.
+ * What has grown is read from where reading ended; a file that has become shorter, or that has
+ * changed without growing, is read anew, and what it says again is left out by jitcode_add.
+ *
+ * A map has no times.  Its last lines were written when the file was last changed, and that is
+ * what its new lines are believed to tell of.
+ */
+
+#include "proc/jitread.h"
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "symbolize/jit/perfmap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define READ_BYTES (512u << 10)
+#define POLL_BYTES_MAX (8u << 20)      /* at once, while the rings fill */
+#define FILE_BYTES_MAX (1ull << 30)
+#define LATE_NS 100000000u
+/* A map that is not there is looked for each 50 ms at first, then ever more seldom. */
+#define RETRY_NS 10000000u
+#define RETRY_NS_MAX 1000000000u
+
+void jitread_init(struct jitread *r, struct budget *budget)
+{
+	*r = (struct jitread){
+		.map = { .fd = -1 }, .dump = { .fd = -1 }, .process = { .tmp_fd = -1 },
+		.map_outcome = JITFILE_ABSENT, .dump_outcome = JITFILE_ABSENT,
+	};
+	jitcode_init(&r->code, budget);
+	jitdump_init(&r->jitdump);
+}
+
+static void close_file(struct jitread_file *f)
+{
+	if (f->fd >= 0)
+		close(f->fd);
+	f->fd = -1;
+}
+
+void jitread_close(struct jitread *r)
+{
+	close_file(&r->map);
+	close_file(&r->dump);
+	jitfile_process_done(&r->process);
+}
+
+void jitread_done(struct jitread *r)
+{
+	jitread_close(r);
+	jitcode_done(&r->code);
+	jitdump_done(&r->jitdump);
+	free(r->dump_path);
+}
+
+static void open_map(struct jitread *r)
+{
+	int fd;
+	if (!r->is_known || r->map.is_bad)
+		return;
+	r->map_outcome = jitfile_open_map(&r->process, &fd);
+	if (r->map_outcome != JITFILE_OPENED)
+		return;
+	close_file(&r->map);
+	r->map = (struct jitread_file){ .fd = fd };
+}
+
+void jitread_open(struct jitread *r, const struct host *h, uint32_t pid)
+{
+	r->is_known = jitfile_process_init(&r->process, h, pid) == 0;
+	open_map(r);
+}
+
+void jitread_set_dump(struct jitread *r, int fd, const char *path)
+{
+	struct stat st;
+	if (r->dump.fd >= 0 || r->dump.is_bad || !r->is_known || fstat(fd, &st) < 0)
+		return;
+	free(r->dump_path);
+	r->dump_path = strdup(path);
+	r->dump_outcome = jitfile_check(&r->process, &st);
+	if (r->dump_outcome == JITFILE_OPENED)
+		r->dump.fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+}
+
+/* ---- reading --------------------------------------------------------------- */
+
+static int64_t clock_ns(clockid_t clock)
+{
+	struct timespec t;
+	clock_gettime(clock, &t);
+	return t.tv_sec * 1000000000ll + t.tv_nsec;
+}
+
+/* What is to be read of f: false where nothing is new. */
+static bool has_news(struct jitread_file *f, struct stat *st)
+{
+	if (f->fd < 0 || f->is_bad || fstat(f->fd, st) < 0)
+		return false;
+	int64_t mtime_ns = st->st_mtim.tv_sec * 1000000000ll + st->st_mtim.tv_nsec;
+	uint64_t size = (uint64_t)st->st_size;
+	bool is_rewritten = size < f->off || (size == f->off && mtime_ns != f->mtime_ns);
+	if (f->n_reads && !is_rewritten && size == f->off)
+		return false;
+	if (is_rewritten)
+		f->off = 0;
+	f->mtime_ns = mtime_ns;
+	return size > f->off && size <= FILE_BYTES_MAX;
+}
+
+/* CLOCK_MONOTONIC of the file's last change, which lies between the last look at it and now. */
+static uint64_t change_time(const struct jitread *r, const struct jitread_file *f, uint64_t now_ns)
+{
+	int64_t offset = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC);
+	int64_t at = f->mtime_ns - offset;
+	if (f->n_reads == 0 && at <= 0)
+		return 0;
+	if (at > (int64_t)now_ns)
+		return now_ns;
+	return f->n_reads && at < (int64_t)r->polled_ns ? r->polled_ns : (uint64_t)at;
+}
+
+static void read_map(struct jitread *r, char *buf, uint64_t now_ns, bool is_last)
+{
+	struct stat st;
+	struct jitread_file *f = &r->map;
+	if (f->fd >= 0 && jitfile_is_replaced(&r->process, f->fd)) {
+		/* Until the new one may be read the old one is what there is. */
+		enum jitfile_outcome before = r->map_outcome;
+		open_map(r);
+		if (r->map_outcome == JITFILE_ABSENT)
+			r->map_outcome = before;
+	}
+	if (!has_news(f, &st))
+		return;
+	uint64_t from_ns = change_time(r, f, now_ns), n_done = 0;
+	uint32_t n_before = r->code.n;
+	while (!r->code.is_full && (is_last || n_done < POLL_BYTES_MAX)) {
+		ssize_t got = pread(f->fd, buf, READ_BYTES, (off_t)f->off);
+		size_t used = got > 0 ? perfmap_take(&r->code, buf, (size_t)got, from_ns,
+						     &r->n_bad_lines)
+				      : 0;
+		if (!used)
+			break;
+		f->off += used;
+		n_done += used;
+	}
+	f->n_reads++;
+	r->n_map_entries += r->code.n - n_before;
+}
+
+/* One record that is larger than the buffer. */
+static long read_large(struct jitread *r, size_t want, uint64_t now_ns, size_t *ret_want)
+{
+	CLEANUP_FREE char *buf = malloc(want);
+	if (!buf || pread(r->dump.fd, buf, want, (off_t)r->dump.off) != (ssize_t)want)
+		return 0;
+	return jitdump_take(&r->jitdump, &r->code, buf, want, now_ns, ret_want);
+}
+
+static void read_dump(struct jitread *r, char *buf, uint64_t now_ns, bool is_last)
+{
+	struct stat st;
+	struct jitread_file *f = &r->dump;
+	uint64_t n_done = 0, last_ns = r->jitdump.last_ns;
+	if (!has_news(f, &st))
+		return;
+	if (f->off == 0) {
+		/* New, or begun anew. */
+		jitdump_done(&r->jitdump);
+		jitdump_init(&r->jitdump);
+	}
+	while (!r->code.is_full && !r->jitdump.is_closed &&
+	       (is_last || n_done < POLL_BYTES_MAX)) {
+		size_t want;
+		ssize_t got = pread(f->fd, buf, READ_BYTES, (off_t)f->off);
+		if (got <= 0)
+			break;
+		long used = jitdump_take(&r->jitdump, &r->code, buf, (size_t)got, now_ns, &want);
+		if (used == 0 && want > READ_BYTES && want <= JITDUMP_RECORD_BYTES_MAX &&
+		    f->off + want <= (uint64_t)st.st_size)
+			used = read_large(r, want, now_ns, &want);
+		f->is_bad |= used < 0;
+		if (used <= 0)
+			break;
+		f->off += (uint64_t)used;
+		n_done += (uint64_t)used;
+	}
+	/* What was written since the last look tells of times before it. */
+	if (f->n_reads && last_ns && r->jitdump.last_ns > last_ns)
+		r->lags |= last_ns + LATE_NS < r->polled_ns && n_done > READ_BYTES;
+	f->n_reads++;
+}
+
+long jitread_poll(struct jitread *r, uint64_t now_ns, bool is_last, uint64_t **ret_replaced)
+{
+	*ret_replaced = NULL;
+	uint64_t wait_ns = r->n_map_tries * RETRY_NS;
+	if (wait_ns > RETRY_NS_MAX)
+		wait_ns = RETRY_NS_MAX;
+	if (r->map.fd < 0 && (is_last || now_ns - r->map_tried_ns >= wait_ns)) {
+		r->map_tried_ns = now_ns;
+		r->n_map_tries++;
+		open_map(r);
+	}
+	if (r->map.fd < 0 && r->dump.fd < 0)
+		return 0;
+	CLEANUP_FREE char *buf = malloc(READ_BYTES);
+	if (!buf)
+		return -ENOMEM;
+	read_map(r, buf, now_ns, is_last);
+	read_dump(r, buf, now_ns, is_last);
+	/* Mapped long before its header is written: its writer has a buffer. */
+	r->is_late = r->lags || (r->dump.fd >= 0 && !r->jitdump.has_header);
+	r->polled_ns = now_ns;
+	return jitcode_settle(&r->code, ret_replaced);
+}
+
+/* ---- what came of it ------------------------------------------------------- */
+
+void jitread_explain(const struct jitread *r, uint32_t pid, size_t n_generations,
+		     const struct log *log)
+{
+	const char *why = jitfile_why(r->map_outcome), *dump_why = jitfile_why(r->dump_outcome);
+	if (why)
+		log_line(log, LOG_WARN,
+			 "names of JIT code of process %u are missing: its '/tmp/perf-%u.map' %s",
+			 pid, r->process.ns_pid, why);
+	if (dump_why)
+		log_line(log, LOG_WARN, "names of JIT code of process %u are missing: its '%s' %s",
+			 pid, r->dump_path ? r->dump_path : "jitdump", dump_why);
+	if (r->dump.is_bad || (r->dump_path && r->jitdump.n_bad))
+		log_line(log, LOG_WARN, "'%s' of process %u is damaged: what can be read is used",
+			 r->dump_path, pid);
+	if (r->code.is_full)
+		log_line(log, LOG_WARN,
+			 "names of JIT code of process %u are incomplete: memory limit", pid);
+	if (r->code.n)
+		log_line(log, LOG_EXPLAIN,
+			 "JIT code of process %u: %u functions, %llu of them by '/tmp/perf-%u.map'"
+			 "%s%s%s; %zu generations",
+			 pid, r->code.n, (unsigned long long)r->n_map_entries, r->process.ns_pid,
+			 r->dump_path ? ", the others by '" : "",
+			 r->dump_path ? r->dump_path : "", r->dump_path ? "'" : "", n_generations);
+	else if (r->is_known && r->map_outcome == JITFILE_ABSENT && !r->dump_path)
+		log_line(log, LOG_EXPLAIN,
+			 "JIT code of process %u has no names: it writes neither "
+			 "'/tmp/perf-%u.map' nor a jitdump",
+			 pid, r->process.ns_pid);
+}

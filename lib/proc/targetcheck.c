@@ -1,0 +1,66 @@
+#include "proc/targetcheck.h"
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/host.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* PF_KTHREAD of the kernel's include/linux/sched.h, in field 9 of /proc/PID/stat (proc(5)). */
+#define STAT_FLAG_KTHREAD 0x00200000u
+
+/* The value of "KEY:" in /proc/PID/status, or -1. */
+static long status_field(const char *status, const char *key)
+{
+	const char *p = strstr(status, key);
+	long value;
+	return p && sscanf(p + strlen(key), "%ld", &value) == 1 ? value : -1;
+}
+
+int targetcheck(const struct host *h, pid_t id, bool is_thread, struct err *e)
+{
+	const char *what = is_thread ? "thread" : "process";
+	CLEANUP_FREE char *stat = NULL;
+	CLEANUP_FREE char *status = NULL;
+	int code = host_read_file(h, HOST_PROC, &stat, NULL, "%d/stat", id);
+	if (code == 0)
+		code = host_read_file(h, HOST_PROC, &status, NULL, "%d/status", id);
+	if (code < 0) {
+		err_errno(e, ESRCH, "no %s %d", what, id);
+		err_hint(e, "it may have ended, or belong to another pid namespace; see 'ps -e%s'",
+			 is_thread ? "L" : "");
+		return -ESRCH;
+	}
+	/* The name in parentheses may hold anything, so look from its end. */
+	char *rest = strrchr(stat, ')');
+	char state = '?';
+	unsigned flags = 0;
+	if (rest)
+		sscanf(rest + 1, " %c %*d %*d %*d %*d %*d %u", &state, &flags);
+	long leader = status_field(status, "\nTgid:");
+	/* A main thread that has ended looks like a zombie while other threads go on. */
+	bool others = !is_thread && status_field(status, "\nThreads:") > 1;
+	if ((state == 'Z' || state == 'X') && !others) {
+		err_set(e, EINVAL, "%s %d is a zombie: it has ended, its parent %ld has not yet "
+			"collected it", what, id, status_field(status, "\nPPid:"));
+		return -EINVAL;
+	}
+	if (!is_thread && leader > 0 && leader != id) {
+		err_set(e, EINVAL, "%d is a thread of process %ld, not a process", id, leader);
+		err_hint(e, "use -t %d for that thread alone, or -p %ld for its process", id,
+			 leader);
+		return -EINVAL;
+	}
+	return flags & STAT_FLAG_KTHREAD ? TARGETCHECK_KERNEL : TARGETCHECK_USER;
+}
+
+bool targetcheck_is_stopped(const struct host *h, pid_t id)
+{
+	CLEANUP_FREE char *stat = NULL;
+	if (host_read_file(h, HOST_PROC, &stat, NULL, "%d/stat", id) < 0)
+		return false;
+	const char *rest = strrchr(stat, ')');
+	return rest && (strncmp(rest, ") T", 3) == 0 || strncmp(rest, ") t", 3) == 0);
+}

@@ -1,0 +1,223 @@
+/* One line each, "key: text", so that people can read them and scripts can find them. */
+#include "profile/comments.h"
+
+#include "source/source.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+void comments_done(struct comments *c)
+{
+	for (size_t i = 0; i < c->list.n; i++)
+		free(c->list.v[i]);
+	VEC_FREE(&c->list);
+}
+
+static void __attribute__((format(printf, 3, 4)))
+say(struct comments *c, bool *failed, const char *fmt, ...)
+{
+	char *text = NULL;
+	va_list ap;
+	va_start(ap, fmt);
+	int n = vasprintf(&text, fmt, ap);
+	va_end(ap);
+	if (n < 0 || !VEC_PUSH(&c->list, text)) {
+		if (n >= 0)
+			free(text);
+		*failed = true;
+	}
+}
+
+const char *comments_scope_name(enum cprof_scope scope)
+{
+	switch (scope) {
+	case CPROF_SCOPE_TASK: return "task";
+	case CPROF_SCOPE_CPU: return "cpu";
+	case CPROF_SCOPE_CGROUP: return "cgroup";
+	case CPROF_SCOPE_AUTO: break;
+	}
+	return "auto";
+}
+
+double comments_coverage_percent(const struct cprof_config *config, const struct cprof_stats *stats,
+				 const struct cprof_event_stats *event)
+{
+	uint64_t truth = event->counted;
+	bool known = event->counted_target;
+	if (event->is_clock) {
+		/* The clock counts all time; the samples of one side only stand for a part of it.
+		 */
+		bool one_side = config->only_user || config->only_kernel ||
+				event->given_up_kernel || stats->user_only;
+		for (const char *p = event->name; *p; p++)
+			one_side |= *p == ':';
+		truth = stats->cpu_used_ns;
+		known = stats->cpu_used_known && !one_side;
+	}
+	if (!known || !truth)
+		return -1;
+	return 100.0 * (double)event->value / (double)truth;
+}
+
+static void say_rate(struct comments *c, bool *failed, const struct cprof_stats *st,
+		     const struct cprof_event_stats *ev)
+{
+	double seconds = (double)st->duration_ns / 1e9;
+	if (ev->freq_hz)
+		say(c, failed, "rate: %llu Hz asked; mean period %.0f %s",
+		    (unsigned long long)ev->freq_hz,
+		    ev->n_samples ? (double)ev->value / (double)ev->n_samples : 0.0, ev->unit);
+	else
+		say(c, failed, "rate: period %llu %s", (unsigned long long)ev->period, ev->unit);
+	say(c, failed, "samples: %llu in %.3f s, %.1f per second",
+	    (unsigned long long)ev->n_samples, seconds,
+	    seconds > 0 ? (double)ev->n_samples / seconds : 0.0);
+}
+
+static void say_cuts(struct comments *c, bool *failed, const struct cprof_event_stats *ev,
+		     const struct cprof_rate_cut *cuts)
+{
+	for (size_t i = 0; i < ev->n_rate_cuts; i++)
+		say(c, failed, "rate lowered (--adaptive): %s%llu instead of %llu%s from %.3f s "
+		    "on: %s",
+		    cuts[i].is_freq ? "" : "period ", (unsigned long long)cuts[i].to,
+		    (unsigned long long)cuts[i].from, cuts[i].is_freq ? " Hz" : "",
+		    (double)cuts[i].time_ns / 1e9, cuts[i].why);
+}
+
+static void say_cost(struct comments *c, bool *failed, const struct cprof_stats *st)
+{
+	if (st->own_cpu_ns)
+		say(c, failed, "cost: cprof itself %.3f s of CPU time when this was written",
+		    (double)st->own_cpu_ns / 1e9);
+	if (st->cost_known)
+		say(c, failed, "cost: about %.6f s of the target's CPU time for sampling "
+		    "(estimated)", (double)st->cost_ns / 1e9);
+}
+
+static void say_counted(struct comments *c, bool *failed, const struct cprof_config *config,
+			const struct cprof_stats *st, const struct cprof_event_stats *ev)
+{
+	if (!ev->is_clock && ev->counted)  /* else nobody has read the counter */
+		say(c, failed, "counted: %llu %s %s; sampled: %llu",
+		    (unsigned long long)ev->counted, ev->sample_type,
+		    ev->counted_target ? "by the target" : "by all tasks of these CPUs",
+		    (unsigned long long)ev->value);
+	if (st->cpu_used_known)
+		say(c, failed, "cpu time used: %.6f s by the kernel's accounts%s",
+		    (double)st->cpu_used_ns / 1e9, ev->is_clock ? "" : " (all events' target)");
+	double percent = comments_coverage_percent(config, st, ev);
+	if (percent >= 0)
+		say(c, failed, "coverage: samples stand for %.1f %% of what was %s", percent,
+		    ev->is_clock ? "used" : "counted");
+	if (ev->time_enabled_ns)
+		say(c, failed, "event time: enabled %.6f s, running %.6f s (%.1f %%)",
+		    (double)ev->time_enabled_ns / 1e9, (double)ev->time_running_ns / 1e9,
+		    100.0 * (double)ev->time_running_ns / (double)ev->time_enabled_ns);
+	if (ev->scale > 1)
+		say(c, failed, "scaled (--scale): values are multiplied by %.6f, the time enabled "
+		    "by the time running; counts of samples are not", ev->scale);
+}
+
+static void say_stacks(struct comments *c, bool *failed, const struct cprof_stats *st,
+		       const struct cprof_stack_ends *ends, size_t n_ends)
+{
+	uint64_t sum = 0;
+	for (size_t i = 0; i < CPROF_N_STACK_ENDS; i++)
+		sum += ends->n[i];
+	if (!sum)
+		return;
+	say(c, failed, "stacks: %llu unwound by CFI, copies of %u bytes, %llu joined to the "
+	    "thread's previous stack", (unsigned long long)sum, st->stack_bytes,
+	    (unsigned long long)ends->n_joined);
+	for (size_t i = 0; i < CPROF_N_STACK_ENDS; i++)
+		if (ends->n[i])
+			say(c, failed, "stack ends: %llu %s", (unsigned long long)ends->n[i],
+			    cprof_stack_end_name(i));
+	for (size_t f = 1; f < n_ends; f++)
+		for (size_t i = 0; i < CPROF_N_STACK_ENDS; i++)
+			if (ends[f].n[i])
+				say(c, failed, "stack ends in %s: %llu %s",
+				    ends[f].path && *ends[f].path ? ends[f].path : "[no file]",
+				    (unsigned long long)ends[f].n[i], cprof_stack_end_name(i));
+}
+
+static void say_losses(struct comments *c, bool *failed, const struct cprof_stats *st,
+		       const struct cprof_event_stats *ev)
+{
+	const struct { uint64_t n; const char *what;
+	} losses[] = {
+		{ ev->n_lost, "samples lost: the ring was full" },
+		{ ev->n_lost_shown, "of the lost samples shown as [lost samples]" },
+		{ ev->n_lost_by_pmu, "of them lost in the PMU's own buffer" },
+		{ ev->n_throttles, "times throttled by the kernel: the rate was too high" },
+		{ st->n_truncated, "stacks truncated: deeper than the stack copy or "
+				   "kernel.perf_event_max_stack" },
+		{ st->n_cut, "stacks ended before their root" },
+		{ st->n_not_unwound, "samples of 32-bit code, which is not unwound" },
+		{ st->n_unknown_pc, "samples at an address outside of all mappings" },
+		{ st->n_shortened, "stacks without their innermost frames: memory limit" },
+		{ st->n_dropped, "samples without their stack: memory limit" },
+		{ st->n_labels_dropped, "samples without some label: memory limit" },
+		{ st->n_labels_unknown,
+		  "samples without the labels that their program set: changed "
+		  "faster than they were read, or shortly before its end" },
+		{ st->n_labels_other, "sets of the program's labels with a value shown as [other]: "
+				      "more than 1000 of one key" },
+		{ st->n_labels_denied, "processes whose labels may not be read" },
+		{ st->n_undecodable, "records that could not be decoded" },
+		{ st->n_out_of_order, "records out of order" },
+		{ st->n_cpus_failed, "CPUs that could not be recorded" },
+	};
+	for (size_t i = 0; i < sizeof(losses) / sizeof(*losses); i++)
+		if (losses[i].n)
+			say(c, failed, "losses: %llu %s", (unsigned long long)losses[i].n,
+			    losses[i].what);
+	if (ev->throttled_ns)
+		say(c, failed, "losses: throttled for %.6f s, summed over threads and CPUs",
+		    (double)ev->throttled_ns / 1e9);
+}
+
+int comments_make(struct comments *c, const struct cprof_config *config,
+		  const struct source_facts *facts, const struct cprof_stats *st,
+		  const struct cprof_event_stats *ev, const struct cprof_stack_ends *ends,
+		  size_t n_ends, const struct cprof_rate_cut *cuts)
+{
+	bool failed = false;
+	*c = (struct comments){ 0 };
+	say(c, &failed, "cprof %s", CPROF_VERSION);
+	say(c, &failed, "event: %s", ev->name);
+	if (config->command_line)
+		say(c, &failed, "command: %s", config->command_line);
+	if (config->note)
+		say(c, &failed, "%s", config->note);
+	say(c, &failed, "machine: %s %s, Linux %s, %u CPUs", facts->hostname, facts->arch,
+	    facts->kernel_release, facts->n_cpus);
+	say(c, &failed, "scope: %s", comments_scope_name(st->scope));
+	if (config->all_processes)
+		say(c, &failed, "target: all processes%s%s; %llu samples of cprof itself",
+		    config->cpus ? ", on the CPUs " : "", config->cpus ? config->cpus : "",
+		    (unsigned long long)st->n_own_samples);
+	if (ev->count_scale != 0 || (ev->count_unit && *ev->count_unit))
+		say(c, &failed, "unit: each count is %.17g %s",
+		    ev->count_scale != 0 ? ev->count_scale : 1.0,
+		    ev->count_unit ? ev->count_unit : "");
+	say_rate(c, &failed, st, ev);
+	say_cuts(c, &failed, ev, cuts);
+	if (ev->precise_asked > ev->precise)
+		say(c, &failed, "precise level: %u instead of %u", ev->precise, ev->precise_asked);
+	say_counted(c, &failed, config, st, ev);
+	say_cost(c, &failed, st);
+	if (st->user_only || ev->given_up_kernel)
+		say(c, &failed, "user code only: the kernel could not be sampled");
+	if (st->kernel_names_hidden)
+		say(c, &failed, "kernel functions without names: hidden by kernel.kptr_restrict");
+	say_stacks(c, &failed, st, ends, n_ends);
+	say_losses(c, &failed, st, ev);
+	if (!failed)
+		return 0;
+	comments_done(c);
+	return -ENOMEM;
+}

@@ -1,0 +1,35 @@
+#ifndef CPROF_PROFILE_COMMENTS_H
+#define CPROF_PROFILE_COMMENTS_H
+
+/* What a profile says about itself, as text for people (cprof-profile(7)). */
+
+#include <stddef.h>
+
+#include "base/vec.h"
+#include "cprof.h"
+
+struct source_facts;
+
+struct comments {
+	VEC(char *) list;
+};
+
+/* Of so many files with stacks that ended early is told, less one for the sum. */
+#define COMMENTS_ENDS_MAX 21u
+
+/* The comments for one event, whose rate was cut event->n_rate_cuts times; ends: the sum, and of
+ * files.  -ENOMEM. */
+int comments_make(struct comments *c, const struct cprof_config *config,
+		  const struct source_facts *facts, const struct cprof_stats *stats,
+		  const struct cprof_event_stats *event, const struct cprof_stack_ends *ends,
+		  size_t n_ends, const struct cprof_rate_cut *cuts);
+void comments_done(struct comments *c);
+
+/* The share of what was counted that the samples stand for, in percent; negative where the two
+ * cannot be compared. */
+double comments_coverage_percent(const struct cprof_config *config, const struct cprof_stats *stats,
+				 const struct cprof_event_stats *event);
+
+const char *comments_scope_name(enum cprof_scope scope);
+
+#endif

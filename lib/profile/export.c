@@ -1,0 +1,333 @@
+#include "profile/export.h"
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/radix.h"
+#include "engine/engine.h"
+#include "profile/names.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Everything that the writing of one event needs to keep. */
+struct export {
+	const struct engine *g;
+	const struct names *names;
+	const struct export_info *info;
+	struct pprof *out;
+	uint32_t *entry;         /* indices of the event's counts, root-first order */
+	size_t n_entries;
+	uint32_t *location;      /* by frame: id in this file, 0: not in it */
+	uint32_t *by_frequency;  /* frames that are in it, most frequent first */
+	size_t n_locations;
+	uint32_t *function;      /* by function: id in this file */
+	uint32_t *mapping;       /* by mapping: id in this file, 0: not in it */
+	uint32_t dropped[16];    /* keys of optional labels that all samples share */
+	unsigned n_dropped;
+};
+
+static void export_done(struct export *x)
+{
+	pprof_free(x->out);
+	free(x->entry);
+	free(x->location);
+	free(x->by_frequency);
+	free(x->function);
+	free(x->mapping);
+}
+
+/* ---- order ----------------------------------------------------------------------- */
+
+/*
+ * Numbers the nodes of the stack tree in preorder, callers before callees: an
+ * order in which stacks with the same outer frames stand together.  A parent's
+ * index is below its children's, so two passes do, without recursion.
+ */
+static uint32_t *preorder(const struct stacks *s)
+{
+	CLEANUP_FREE uint32_t *size = calloc(s->n, sizeof(*size));
+	uint32_t *pos = calloc(s->n, sizeof(*pos));
+	if (!size || !pos) {
+		free(pos);
+		return NULL;
+	}
+	for (uint32_t i = s->n; i-- > 1;)
+		size[s->v[i].parent] += ++size[i];
+	/* From here size[i] is where the next child of i goes. */
+	size[0] = 1;
+	for (uint32_t i = 1; i < s->n; i++) {
+		uint32_t own = size[i], parent = s->v[i].parent;
+		pos[i] = size[parent];
+		size[parent] += own;
+		size[i] = pos[i] + 1;
+	}
+	return pos;
+}
+
+static int order_entries(struct export *x, uint32_t event)
+{
+	const struct counts *c = &x->g->counts;
+	CLEANUP_FREE uint32_t *pos = preorder(&x->g->stacks);
+	CLEANUP_FREE struct radix_item *placed = calloc(c->n ? c->n : 1, sizeof(*placed));
+	if (!pos || !placed)
+		return -ENOMEM;
+	const uint32_t *output = x->g->options.output;
+	size_t n = 0;
+	for (uint32_t i = 0; i < c->n; i++)
+		if ((output ? output[c->v[i].event] : c->v[i].event) == event &&
+		    c->v[i].n_samples | c->v[i].value)
+			placed[n++] = (struct radix_item){ pos[c->v[i].stack], i };
+	x->entry = calloc(n ? n : 1, sizeof(*x->entry));
+	if (!x->entry || !radix_sort(placed, n))
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		x->entry[i] = placed[i].value;
+	x->n_entries = n;
+	return 0;
+}
+
+/* Numbers the locations: small ids, which take one byte, for the frames written most often. */
+static int number_locations(struct export *x)
+{
+	const struct engine *g = x->g;
+	CLEANUP_FREE uint64_t *on_node = calloc(g->stacks.n, sizeof(*on_node));
+	CLEANUP_FREE uint64_t *frequency = calloc(g->frames.n, sizeof(*frequency));
+	x->location = calloc(g->frames.n, sizeof(*x->location));
+	if (!on_node || !frequency || !x->location)
+		return -ENOMEM;
+	for (size_t i = 0; i < x->n_entries; i++)
+		on_node[g->counts.v[x->entry[i]].stack]++;
+	for (uint32_t i = g->stacks.n; i-- > 1;) {
+		on_node[g->stacks.v[i].parent] += on_node[i];
+		frequency[g->stacks.v[i].frame] += on_node[i];
+	}
+	uint64_t most = 0;
+	for (uint32_t i = 0; i < g->frames.n; i++) {
+		most = frequency[i] > most ? frequency[i] : most;
+		x->n_locations += frequency[i] > 0;
+	}
+	CLEANUP_FREE struct radix_item *by_frequency = calloc(x->n_locations + 1,
+							      sizeof(*by_frequency));
+	x->by_frequency = calloc(x->n_locations + 1, sizeof(*x->by_frequency));
+	if (!by_frequency || !x->by_frequency)
+		return -ENOMEM;
+	size_t n = 0;
+	for (uint32_t i = 0; i < g->frames.n; i++)
+		if (frequency[i])
+			by_frequency[n++] = (struct radix_item){ most - frequency[i], i };
+	if (!radix_sort(by_frequency, n))
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		x->by_frequency[i] = by_frequency[i].value;
+		x->location[by_frequency[i].value] = (uint32_t)i + 1;
+	}
+	return 0;
+}
+
+/* ---- messages -------------------------------------------------------------------------- */
+
+static const char *text(const struct export *x, uint32_t id)
+{
+	return strtab_get(&x->g->strings, id);
+}
+
+/* What the frame's lines show of what is known about its mapping's names. */
+static void add_shown(const struct export *x, const struct names_frame *nf,
+		      struct symbolizer_has *shown)
+{
+	shown->functions |= nf->source != SYMBOLIZER_NONE;
+	shown->inline_frames |= nf->source != SYMBOLIZER_NONE;
+	for (uint32_t i = 0; i < nf->n_lines; i++) {
+		const struct symline *l = &x->names->lines.v[nf->first_line + i];
+		shown->filenames |= l->file != 0;
+		shown->line_numbers |= l->line != 0;
+	}
+}
+
+/*
+ * The main binary, which comes first, and the mappings that this event's locations lie in: names
+ * are looked up for all events, and a mapping must not claim what other events' samples showed.
+ */
+static int write_mappings(struct export *x)
+{
+	size_t n = x->names->n_mappings ? x->names->n_mappings : 1;
+	CLEANUP_FREE struct symbolizer_has *shown = calloc(n, sizeof(*shown));
+	CLEANUP_FREE bool *used = calloc(n, sizeof(*used));
+	x->mapping = calloc(n, sizeof(*x->mapping));
+	if (!shown || !used || !x->mapping)
+		return -ENOMEM;
+	used[0] = true;
+	for (size_t i = 0; i < x->n_locations; i++) {
+		const struct names_frame *nf = &x->names->frame[x->by_frequency[i]];
+		if (nf->mapping == NAMES_NO_MAPPING)
+			continue;
+		used[nf->mapping] = true;
+		add_shown(x, nf, &shown[nf->mapping]);
+	}
+	for (uint32_t i = 0; i < x->names->n_mappings; i++) {
+		const struct names_mapping *m = &x->names->mapping[i];
+		if (!used[i])
+			continue;
+		x->mapping[i] = (uint32_t)pprof_mapping(x->out, &(struct pprof_mapping){
+			.memory_start = m->start, .memory_limit = m->limit,
+			.file_offset = m->file_off, .filename = text(x, m->filename),
+			.build_id = text(x, m->build_id),
+			.has_functions = m->has.functions && shown[i].functions,
+			.has_filenames = m->has.filenames && shown[i].filenames,
+			.has_line_numbers = m->has.line_numbers && shown[i].line_numbers,
+			.has_inline_frames = m->has.inline_frames && shown[i].inline_frames,
+		});
+	}
+	return 0;
+}
+
+static uint64_t function_id(struct export *x, uint32_t index)
+{
+	if (!x->function[index]) {
+		const struct names_function *f = &x->names->function[index];
+		x->function[index] = (uint32_t)pprof_function(x->out, &(struct pprof_function){
+			.name = text(x, f->name), .system_name = text(x, f->linkage),
+			.filename = text(x, f->file), .start_line = f->start_line,
+		});
+	}
+	return x->function[index];
+}
+
+static void write_locations(struct export *x)
+{
+	for (size_t i = 0; i < x->n_locations; i++) {
+		uint32_t frame = x->by_frequency[i];
+		const struct names_frame *nf = &x->names->frame[frame];
+		struct pprof_line line[64];
+		size_t n = 0;
+		for (; n < nf->n_lines && n < 64; n++) {
+			/* An inline chain deeper than 64 loses middle frames, never the function
+			 * itself. */
+			uint32_t k = nf->first_line + (uint32_t)n;
+			if (n == 63)
+				k = nf->first_line + nf->n_lines - 1;
+			const struct symline *l = &x->names->lines.v[k];
+			line[n] = (struct pprof_line){
+				.function_id = function_id(x, x->names->line_function[k]),
+				.line = l->line, .column = l->column,
+			};
+		}
+		bool pseudo = nf->mapping == NAMES_NO_MAPPING;
+		pprof_location(x->out, pseudo ? 0 : x->mapping[nf->mapping],
+			       pseudo ? 0 : x->g->frames.v[frame].vaddr, line, n, false);
+	}
+}
+
+/* Does that label, by its id, tell no two samples apart? */
+static bool is_useless(const struct export *x, uint32_t key)
+{
+	uint32_t seen = 0;
+	for (size_t i = 0; i < x->n_entries; i++) {
+		uint32_t n;
+		const struct label *l =
+			labels_get(&x->g->labels, x->g->counts.v[x->entry[i]].labels, &n);
+		for (uint32_t k = 0; k < n; k++) {
+			if (l[k].key != key)
+				continue;
+			if (seen && seen != l[k].value)
+				return false;
+			seen = l[k].value;
+		}
+	}
+	return true;
+}
+
+/* Which of the optional built-in labels are left out? */
+static void drop_useless_labels(struct export *x)
+{
+	for (unsigned bit = 1; bit <= ENGINE_LABEL_CGROUP; bit <<= 1) {
+		const char *name = samplelabels_key(bit);
+		uint32_t key = strtab_find(&x->g->strings, name, strlen(name));
+		if (key && (x->info->optional_labels & bit) && is_useless(x, key))
+			x->dropped[x->n_dropped++] = key;
+	}
+}
+
+static bool is_dropped(const struct export *x, uint32_t key)
+{
+	for (unsigned i = 0; i < x->n_dropped; i++)
+		if (x->dropped[i] == key)
+			return true;
+	return false;
+}
+
+static int64_t scaled(uint64_t value, double scale)
+{
+	double product = (double)value * scale;
+	if (scale == 0 || scale == 1)
+		return value > INT64_MAX ? INT64_MAX : (int64_t)value;
+	return product >= (double)INT64_MAX ? INT64_MAX : (int64_t)(product + 0.5);
+}
+
+static int write_samples(struct export *x)
+{
+	const struct engine *g = x->g;
+	uint64_t *ids = NULL;
+	size_t cap = 0;
+	for (size_t i = 0; i < x->n_entries; i++) {
+		const struct count *c = &g->counts.v[x->entry[i]];
+		size_t n = 0;
+		for (uint32_t node = c->stack; node != STACKS_EMPTY;
+		     node = g->stacks.v[node].parent) {
+			if (n == cap) {
+				cap = cap ? cap * 2 : 256;
+				uint64_t *more = reallocarray(ids, cap, sizeof(*ids));
+				if (!more) {
+					free(ids);
+					return -ENOMEM;
+				}
+				ids = more;
+			}
+			ids[n++] = x->location[g->stacks.v[node].frame];
+		}
+		struct pprof_label label[LABELS_PER_SET_MAX];
+		uint32_t n_set, n_labels = 0;
+		const struct label *set = labels_get(&g->labels, c->labels, &n_set);
+		for (uint32_t k = 0; k < n_set; k++)
+			if (!is_dropped(x, set[k].key))
+				label[n_labels++] = (struct pprof_label){
+					.key = text(x, set[k].key), .str = text(x, set[k].value),
+				};
+		int64_t value[2] = { (int64_t)c->n_samples, scaled(c->value, x->info->scale) };
+		pprof_sample(x->out, ids, n, value, 2, label, n_labels);
+	}
+	free(ids);
+	return 0;
+}
+
+int export_write(const struct engine *g, const struct names *names, uint32_t event,
+		 const struct export_info *info, pprof_write_fn *write, void *ctx, struct err *e)
+{
+	struct export x = { .g = g, .names = names, .info = info };
+	int code = pprof_new(write, ctx, info->level, &x.out, e);
+	if (code < 0)
+		return code;
+	x.function = calloc(names->n_functions ? names->n_functions : 1, sizeof(*x.function));
+	code = x.function ? order_entries(&x, event) : -ENOMEM;
+	if (code == 0)
+		code = number_locations(&x);
+	if (code == 0) {
+		drop_useless_labels(&x);
+		pprof_sample_type(x.out, "samples", "count");
+		pprof_sample_type(x.out, info->type, info->unit);
+		pprof_default_sample_type(x.out, info->type);
+		pprof_period(x.out, info->type, info->unit, (int64_t)info->period);
+		pprof_times(x.out, info->time_ns, info->duration_ns);
+		for (size_t i = 0; i < info->n_comments; i++)
+			pprof_comment(x.out, info->comment[i]);
+		code = write_mappings(&x);
+	}
+	if (code == 0) {
+		write_locations(&x);
+		code = write_samples(&x);
+	}
+	code = code < 0 ? err_errno(e, -code, "cannot write the profile") : pprof_finish(x.out, e);
+	export_done(&x);
+	return code;
+}

@@ -1,0 +1,111 @@
+#include "profile/names-mapping.h"
+
+#include "base/strtab.h"
+#include "engine/engine.h"
+#include "symbolize/kernel/symkernel.h"
+
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* There are a few dozen at most, and whoever asks mostly has the one of his last address at
+ * hand, so they are looked for one by one. */
+
+static uint32_t add_mapping(struct names *n, struct names_mapping m)
+{
+	for (uint32_t i = 0; i < n->n_mappings; i++) {
+		const struct names_mapping *have = &n->mapping[i];
+		if (have->filename == m.filename && have->build_id == m.build_id &&
+		    have->start == m.start)
+			return i;
+	}
+	if (n->n_mappings == n->cap_mappings) {
+		uint32_t cap = n->cap_mappings ? n->cap_mappings * 2 : 16;
+		struct names_mapping *more = reallocarray(n->mapping, cap, sizeof(*more));
+		if (!more)
+			return NAMES_NO_MAPPING;
+		n->mapping = more;
+		n->cap_mappings = cap;
+	}
+	n->mapping[n->n_mappings] = m;
+	return n->n_mappings++;
+}
+
+static uint32_t build_id_text(struct engine *g, const uint8_t *id, size_t n)
+{
+	char text[2 * DSO_BUILD_ID_MAX + 1] = "";
+	for (size_t i = 0; i < n && i < DSO_BUILD_ID_MAX; i++)
+		snprintf(text + 2 * i, 3, "%02x", id[i]);
+	return strtab_add_cstr(&g->strings, text);
+}
+
+uint32_t names_mapping_dso(struct engine *g, struct names *n, const struct dso *d, uint64_t vaddr)
+{
+	struct names_mapping m = {
+		.limit = UINT64_MAX >> 1,
+		.filename = strtab_add_cstr(&g->strings, d->path),
+		.build_id = build_id_text(g, d->build_id, d->n_build_id),
+	};
+	for (uint16_t i = 0; i < d->n_segments; i++) {
+		const struct dso_segment *s = &d->segment[i];
+		if (vaddr < s->vaddr || vaddr - s->vaddr >= s->n_mem_bytes)
+			continue;
+		m.start = s->vaddr;
+		m.limit = s->vaddr + s->n_mem_bytes;
+		m.file_off = s->file_off;
+		break;
+	}
+	return add_mapping(n, m);
+}
+
+uint32_t names_mapping_kernel(struct engine *g, struct names *n, const struct names_options *o,
+			      const struct symkernel *k, uint64_t address)
+{
+	const char *name, *module = "";
+	uint64_t start;
+	struct names_mapping m = { .limit = UINT64_MAX };
+	char file[80];
+	const struct jitcode_entry *code = jitcode_find(&g->kernel_code, address, UINT64_MAX);
+	if (code && code->index == PERF_RECORD_KSYMBOL_TYPE_BPF) {
+		m.filename = strtab_add_cstr(&g->strings, "[bpf]");
+		return add_mapping(n, m);
+	}
+	if (k && symkernel_find(k, address, &name, &module, &start) && *module) {
+		snprintf(file, sizeof(file), "[%s]", module);
+		m.filename = strtab_add_cstr(&g->strings, file);
+		return add_mapping(n, m);
+	}
+	for (size_t i = 0; !k && i < o->n_kernel_maps; i++) {
+		const struct names_kernel_map *map = &o->kernel_map[i];
+		if (address < map->start || address >= map->end)
+			continue;
+		m = (struct names_mapping){
+			.start = map->start, .limit = map->end,
+			.filename = strtab_add_cstr(&g->strings, map->filename),
+			.build_id = build_id_text(g, map->build_id, map->n_build_id),
+		};
+		return add_mapping(n, m);
+	}
+	uint8_t id[DSO_BUILD_ID_MAX];
+	size_t n_id =
+		k && o->symbols.host ? symkernel_build_id(o->symbols.host, id, sizeof(id)) : 0;
+	if (k)
+		symkernel_text(k, &m.start, &m.limit);
+	/* Addresses behind the text (init, trampolines) are the kernel's too. */
+	if (address < m.start || address >= m.limit) {
+		m.start = 0;
+		m.limit = UINT64_MAX;
+	}
+	m.filename = strtab_add_cstr(&g->strings, "[kernel.kallsyms]");
+	m.build_id = build_id_text(g, id, n_id);
+	return add_mapping(n, m);
+}
+
+bool names_mapping_holds(const struct names *n, uint32_t m, enum dso_kind kind, uint64_t vaddr)
+{
+	if (m == NAMES_NO_MAPPING)
+		return false;
+	const struct names_mapping *have = &n->mapping[m];
+	return vaddr >= have->start && vaddr < have->limit &&
+	       (kind != DSO_KERNEL || have->start != 0);
+}

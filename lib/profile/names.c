@@ -1,0 +1,470 @@
+/*
+ * Frames are grouped by DSO, each group is sorted by address and resolved in one
+ * batch, so that only one file's symbols and debug information are in memory at
+ * a time.
+ */
+
+#include "profile/names.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/host.h"
+#include "base/log.h"
+#include "base/radix.h"
+#include "base/vec.h"
+#include "engine/engine.h"
+#include "profile/fetch.h"
+#include "profile/names-mapping.h"
+#include "symbolize/elf/debugfetch.h"
+#include "symbolize/elf/dso.h"
+#include "symbolize/kernel/symkdebug.h"
+#include "symbolize/kernel/symkernel.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* So many lines that no frame uses are kept. */
+#define STALE_LINES 4096
+
+/* ---- which frames have samples ------------------------------------------------- */
+
+/* Marks the frames on some counted stack; a parent's index is below its children's. */
+static int mark_used(const struct engine *g, bool *used)
+{
+	CLEANUP_FREE bool *node = calloc(g->stacks.n, sizeof(*node));
+	if (!node)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < g->counts.n; i++)
+		node[g->counts.v[i].stack] = true;
+	for (uint32_t i = g->stacks.n; i-- > 1;) {
+		if (!node[i])
+			continue;
+		node[g->stacks.v[i].parent] = true;
+		used[g->stacks.v[i].frame] = true;
+	}
+	return 0;
+}
+
+struct by_dso {
+	uint32_t dso, frame;
+	uint64_t vaddr;
+};
+
+/* By DSO, and of one DSO by address. */
+static bool sort_by_dso(const struct engine *g, struct radix_item *item, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		item[i].key = g->frames.v[item[i].value].vaddr;
+	if (!radix_sort(item, n))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		item[i].key = g->frames.v[item[i].value].dso;
+	return radix_sort(item, n);
+}
+
+static int list_used(const struct engine *g, struct by_dso **ret_list, size_t *ret_n)
+{
+	CLEANUP_FREE bool *used = calloc(g->frames.n, sizeof(*used));
+	CLEANUP_FREE struct radix_item *item = calloc(g->frames.n, sizeof(*item));
+	if (!used || !item || mark_used(g, used) < 0)
+		return -ENOMEM;
+	size_t n = 0;
+	for (uint32_t i = 0; i < g->frames.n; i++)
+		if (used[i])
+			item[n++].value = i;
+	struct by_dso *list = calloc(n + 1, sizeof(*list));
+	if (!list || !sort_by_dso(g, item, n)) {
+		free(list);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < n; i++) {
+		const struct frame *f = &g->frames.v[item[i].value];
+		list[i] = (struct by_dso){ f->dso, item[i].value, f->vaddr };
+	}
+	*ret_list = list;
+	*ret_n = n;
+	return 0;
+}
+
+/* ---- functions --------------------------------------------------------------------- */
+
+static uint64_t function_hash(const struct symline *l)
+{
+	return hash_pair(hash_pair(l->name, l->linkage), l->file);
+}
+
+static uint32_t find_slot(const struct names *n, const struct symline *l)
+{
+	uint32_t mask = n->n_function_slots - 1, i = (uint32_t)function_hash(l) & mask;
+	for (; n->function_slot[i]; i = (i + 1) & mask) {
+		const struct names_function *f = &n->function[n->function_slot[i] - 1];
+		if (f->name == l->name && f->linkage == l->linkage && f->file == l->file)
+			break;
+	}
+	return i;
+}
+
+static int grow_functions(struct names *n)
+{
+	uint32_t cap = n->cap_functions ? n->cap_functions * 2 : 1024;
+	struct names_function *f = reallocarray(n->function, cap, sizeof(*f));
+	if (!f)
+		return -ENOMEM;
+	n->function = f;
+	n->cap_functions = cap;
+	uint32_t *slot = calloc((size_t)cap * 2, sizeof(*slot));
+	if (!slot)
+		return -ENOMEM;
+	free(n->function_slot);
+	n->function_slot = slot;
+	n->n_function_slots = cap * 2;
+	for (uint32_t i = 0; i < n->n_functions; i++) {
+		struct symline like = { .name = f[i].name,
+					.linkage = f[i].linkage,
+					.file = f[i].file };
+		slot[find_slot(n, &like)] = i + 1;
+	}
+	return 0;
+}
+
+static int intern_functions(struct names *n)
+{
+	uint32_t *more = reallocarray(n->line_function, n->lines.n ? n->lines.n : 1,
+				      sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	n->line_function = more;
+	for (size_t i = n->n_interned; i < n->lines.n; i++) {
+		const struct symline *l = &n->lines.v[i];
+		if (n->n_functions == n->cap_functions && grow_functions(n) < 0)
+			return -ENOMEM;
+		uint32_t at = find_slot(n, l);
+		if (!n->function_slot[at]) {
+			n->function[n->n_functions++] = (struct names_function){
+				.name = l->name, .linkage = l->linkage, .file = l->file,
+				.start_line = l->start_line,
+			};
+			n->function_slot[at] = n->n_functions;
+		}
+		n->line_function[i] = n->function_slot[at] - 1;
+	}
+	n->n_interned = n->lines.n;
+	return 0;
+}
+
+/* ---- all frames ---------------------------------------------------------------------- */
+
+static void count_named(const struct engine *g, struct names *n, const struct by_dso *list,
+			size_t n_list)
+{
+	n->n_frames_user = n->n_frames_user_named = 0;
+	n->n_frames_kernel = n->n_frames_kernel_named = 0;
+	for (size_t i = 0; i < n_list; i++) {
+		enum dso_kind kind = dso_get(&g->dsos, list[i].dso)->key.kind;
+		bool named = n->frame[list[i].frame].source != SYMBOLIZER_NONE;
+		if (kind == DSO_KERNEL || kind == DSO_MODULE) {
+			n->n_frames_kernel++;
+			n->n_frames_kernel_named += named;
+		} else if (kind != DSO_PSEUDO) {
+			n->n_frames_user++;
+			n->n_frames_user_named += named;
+		}
+	}
+}
+
+static int resolve_dso(struct engine *g, const struct names_options *options,
+		       const struct symbolizer_options *o, struct names *n,
+		       const struct by_dso *list, size_t n_list)
+{
+	const struct dso *d = dso_get(&g->dsos, list->dso);
+	CLEANUP_FREE struct symaddr *addr = calloc(n_list, sizeof(*addr));
+	if (!addr)
+		return -ENOMEM;
+	for (size_t i = 0; i < n_list; i++)
+		addr[i].vaddr = list[i].vaddr;
+	struct symbolizer_has has = { 0 };
+	struct symbolizer_jit jit[SYMBOLIZER_JIT_MAX];
+	struct symbolizer_options own = *o;
+	own.jit = jit;
+	own.kernel_code = &g->kernel_code;
+	own.n_jit = jit_views(&g->jit, d, jit);
+	for (size_t i = 0; i < n->n_fetched; i++) {
+		if (n->fetched[i].dso != d || n->fetched[i].fd < 0)
+			continue;
+		own.fetched_fd = n->fetched[i].fd;
+		own.fetched_path = n->fetched[i].path ? n->fetched[i].path : "debuginfod";
+	}
+	int code = symbolizer_resolve(&own, d, addr, n_list, &n->lines, &g->strings, &has);
+	if (code < 0)
+		return code;
+	uint32_t m = NAMES_NO_MAPPING;
+	for (size_t i = 0; i < n_list; i++) {
+		/* By address, so most lie in the mapping of the one before. */
+		if (names_mapping_holds(n, m, d->key.kind, addr[i].vaddr))
+			;
+		else if (d->key.kind == DSO_KERNEL)
+			m = names_mapping_kernel(g, n, options, o->kernel, addr[i].vaddr);
+		else if (d->key.kind != DSO_PSEUDO)
+			m = names_mapping_dso(g, n, d, addr[i].vaddr);
+		if (m != NAMES_NO_MAPPING) {
+			struct symbolizer_has *h = &n->mapping[m].has;
+			h->functions |= has.functions;
+			h->filenames |= has.filenames;
+			h->line_numbers |= has.line_numbers;
+			h->inline_frames |= has.inline_frames;
+		}
+		n->frame[list[i].frame] = (struct names_frame){
+			.first_line = addr[i].first_line, .n_lines = addr[i].n_lines,
+			.mapping = m, .source = addr[i].source,
+		};
+	}
+	return 0;
+}
+
+/* mapping[0] is the main binary even when it has no samples of its own. */
+static void add_main_binary(struct engine *g, struct names *n)
+{
+	if (g->procs.first_exe == UINT32_MAX)
+		return;
+	const struct dso *d = dso_get(&g->dsos, g->procs.first_exe);
+	names_mapping_dso(g, n, d, d->n_segments ? d->segment[0].vaddr : 0);
+}
+
+/* Do all kernel frames lie in the kernel proper?  *ret_any: is there one at all? */
+static bool all_in_text(const struct engine *g, const struct by_dso *list, size_t n_list,
+			uint64_t start, uint64_t end, bool *ret_any)
+{
+	bool all = true;
+	*ret_any = false;
+	for (size_t i = 0; i < n_list; i++) {
+		if (list[i].dso != g->walk.kernel_dso)
+			continue;
+		*ret_any = true;
+		all &= list[i].vaddr >= start && list[i].vaddr < end;
+	}
+	return all;
+}
+
+static const char *cache_dir(const struct names_options *o)
+{
+	return o->naming && o->naming->no_cache ? NULL : o->cache_dir;
+}
+
+/* The kernel's names where they are wanted; NULL where there are none to be had. */
+static struct symkernel *open_kernel(const struct engine *g, const struct names_options *o,
+				     const struct by_dso *list, size_t n_list, bool *ret_hidden)
+{
+	struct symkernel *k = NULL;
+	struct err why;
+	uint64_t start, end;
+	bool any;
+	all_in_text(g, list, n_list, 0, 0, &any);
+	const struct host *host = o->symbols.host;
+	if (!any || !o->running_kernel || !host)
+		return NULL;
+	const char *dir = cache_dir(o);
+	if (dir && symkernel_cache_open(host, dir, &k) == 0) {
+		symkernel_text(k, &start, &end);
+		if (all_in_text(g, list, n_list, start, end, &any))
+			return k;
+		symkernel_close(k);
+		k = NULL;
+	}
+	if (symkernel_open(host, &k, &why) < 0) {
+		*ret_hidden = true;
+		log_line(o->symbols.log, LOG_WARN, "kernel functions have no names: %s%s%s",
+			 why.what, why.hint[0] ? "; " : "", why.hint);
+		return NULL;
+	}
+	if (dir)
+		symkernel_cache_save(k, host, dir);
+	return k;
+}
+
+/* Which kernel's debug information is wanted; false: none is.  id holds its build id. */
+static bool describe_kernel(const struct names_options *o, const struct symkernel *k,
+			    uint8_t id[DSO_BUILD_ID_MAX], struct symkdebug_kernel *ret)
+{
+	if (!o->naming || !o->naming->kernel_debug || !o->symbols.host || o->symbols.no_inlines)
+		return false;
+	*ret = (struct symkdebug_kernel){
+		.file = o->naming->kernel_debug_file, .symbols = k, .build_id = id,
+		.release = o->kernel_release ? o->kernel_release : "",
+	};
+	if (k) {
+		uint64_t start, end;
+		symkernel_text(k, &start, &end);
+		ret->n_build_id = symkernel_build_id(o->symbols.host, id, DSO_BUILD_ID_MAX);
+		ret->anchor[0] = (struct symkdebug_anchor){ "_stext", start };
+		ret->anchor[1] = (struct symkdebug_anchor){ "_etext", end };
+		ret->n_anchors = start && end ? 2 : 0;
+		return true;
+	}
+	/* Of a kernel that runs here but hides its addresses nothing can be told. */
+	for (size_t i = 0; i < o->n_kernel_maps && !o->running_kernel; i++) {
+		const struct names_kernel_map *map = &o->kernel_map[i];
+		if (!*map->symbol || !map->symbol_address || !map->n_build_id)
+			continue;
+		ret->build_id = map->build_id;
+		ret->n_build_id = map->n_build_id;
+		ret->anchor[0] = (struct symkdebug_anchor){ map->symbol, map->symbol_address };
+		ret->n_anchors = 1;
+		return true;
+	}
+	return !o->running_kernel;
+}
+
+/* How many samples each DSO's frames are in, innermost frames only. */
+static uint64_t *weigh_dsos(const struct engine *g)
+{
+	uint64_t *weight = calloc(g->dsos.n ? g->dsos.n : 1, sizeof(*weight));
+	for (uint32_t i = 0; weight && i < g->counts.n; i++) {
+		const struct count *c = &g->counts.v[i];
+		if (c->stack != STACKS_EMPTY)
+			weight[g->frames.v[g->stacks.v[c->stack].frame].dso] += c->n_samples;
+	}
+	return weight;
+}
+
+/* Debug files from servers, for the DSOs of the list. */
+static int fetch(struct engine *g, const struct names_options *o, struct names *n,
+		 const struct by_dso *list, size_t n_list)
+{
+	struct debugfetch *f =
+		o->naming ? fetch_open(o->naming, n->fetch_ns, o->symbols.log) : NULL;
+	if (!f)
+		return 0;
+	uint64_t start_ns = clock_monotonic_ns();
+	CLEANUP_FREE uint64_t *weight = weigh_dsos(g);
+	n->fetched = calloc(n_list ? n_list : 1, sizeof(*n->fetched));
+	if (weight && n->fetched) {
+		for (size_t i = 0; i < n_list; i++)
+			if (i == 0 || list[i].dso != list[i - 1].dso)
+				n->fetched[n->n_fetched++] = (struct fetch_file){
+					.dso = dso_get(&g->dsos, list[i].dso),
+					.weight = weight[list[i].dso], .fd = -1,
+				};
+		fetch_files(f, &o->symbols, n->fetched, n->n_fetched);
+	}
+	debugfetch_close(f);
+	n->fetch_ns += clock_monotonic_ns() - start_ns;
+	return weight && n->fetched ? 0 : -ENOMEM;
+}
+
+/* ---- what is known from before ------------------------------------------------------- */
+
+/* Makes room for the frames that came since, and begins anew where what is known will not do. */
+static int reuse(const struct engine *g, struct names *n)
+{
+	fetch_done(n->fetched, n->n_fetched);
+	free(n->fetched);
+	n->fetched = NULL;
+	n->n_fetched = 0;
+	/* The main binary comes first; and lines of code at run time are looked up each time. */
+	if (n->main_dso != g->procs.first_exe || n->n_stale_lines > n->lines.n / 2 + STALE_LINES) {
+		uint64_t fetch_ns = n->fetch_ns;
+		names_done(n);
+		n->fetch_ns = fetch_ns;
+	}
+	n->main_dso = g->procs.first_exe;
+	struct names_frame *more = reallocarray(n->frame, g->frames.n ? g->frames.n : 1,
+						sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	n->frame = more;
+	if (g->frames.n > n->n_frames)
+		memset(more + n->n_frames, 0, (g->frames.n - n->n_frames) * sizeof(*more));
+	n->n_frames = g->frames.n;
+	return 0;
+}
+
+/* The frames of the list whose names have to be looked up: a file's stay what they are. */
+static size_t list_unknown(const struct engine *g, struct names *n, const struct by_dso *list,
+			   size_t n_list, struct by_dso *ret)
+{
+	size_t n_ret = 0;
+	for (size_t i = 0; i < n_list; i++) {
+		const struct names_frame *f = &n->frame[list[i].frame];
+		bool changes = dso_get(&g->dsos, list[i].dso)->key.kind == DSO_ANON;
+		if (f->n_lines && !changes)
+			continue;
+		n->n_stale_lines += f->n_lines;
+		ret[n_ret++] = list[i];
+	}
+	return n_ret;
+}
+
+int names_resolve(struct engine *g, const struct names_options *options, struct names *names,
+		  struct err *e)
+{
+	struct names n = *names;
+	*names = (struct names){ 0 };
+	struct symbolizer_options o = options->symbols;
+	struct symkernel *kernel = NULL;
+	o.counts = &n.files;
+	o.cache_dir = cache_dir(options);
+	/* Who asks twice will ask again. */
+	o.kept = n.n_frames ? &n.kept : NULL;
+	if (!o.timeout_ns)
+		o.timeout_ns = NAMES_TIMEOUT_NS;
+	CLEANUP_FREE struct by_dso *used = NULL, *list = NULL;
+	size_t n_used = 0, n_list = 0;
+	int code = list_used(g, &used, &n_used);
+	if (code == 0)
+		code = reuse(g, &n);
+	if (code == 0 && !(list = calloc(n_used + 1, sizeof(*list))))
+		code = -ENOMEM;
+	if (code == 0)
+		n_list = list_unknown(g, &n, used, n_used, list);
+	if (code == 0)
+		kernel = open_kernel(g, options, list, n_list, &n.kernel_hidden);
+	o.kernel = kernel;
+	uint8_t kernel_id[DSO_BUILD_ID_MAX];
+	struct symkdebug_kernel kernel_debug;
+	if (code == 0 && describe_kernel(options, kernel, kernel_id, &kernel_debug))
+		o.kernel_debug = &kernel_debug;
+	uint64_t *replaced = NULL;
+	jitcode_settle(&g->kernel_code, &replaced);
+	free(replaced);
+	if (code == 0)
+		code = fetch(g, options, &n, list, n_list);
+	if (code == 0)
+		add_main_binary(g, &n);
+	for (size_t i = 0, next; code == 0 && i < n_list; i = next) {
+		for (next = i; next < n_list && list[next].dso == list[i].dso;)
+			next++;
+		code = resolve_dso(g, options, &o, &n, list + i, next - i);
+		/* its 3 MB are not needed beside those of the largest file */
+		if (dso_get(&g->dsos, list[i].dso)->key.kind == DSO_KERNEL)
+			symkernel_rest(kernel);
+	}
+	symkernel_close(kernel);
+	jit_explain(&g->jit, o.log);
+	if (code == 0)
+		code = intern_functions(&n);
+	if (code < 0) {
+		names_done(&n);
+		return err_errno(e, -code, "cannot look up names");
+	}
+	count_named(g, &n, used, n_used);
+	*names = n;
+	return 0;
+}
+
+void names_done(struct names *n)
+{
+	symkept_done(&n->kept);
+	fetch_done(n->fetched, n->n_fetched);
+	free(n->fetched);
+	free(n->lines.v);
+	free(n->line_function);
+	free(n->function);
+	free(n->function_slot);
+	free(n->mapping);
+	free(n->frame);
+	*n = (struct names){ 0 };
+}

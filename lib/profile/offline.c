@@ -1,0 +1,516 @@
+/*
+ * A profile is read whole, its nameless locations are sorted by mapping, and each mapping becomes a
+ * DSO that is asked for names as after a recording.  A file is believed only if it has the
+ * mapping's build id.
+ *
+ * Addresses are ELF virtual addresses in our own profiles, and those of the process in others':
+ * both become file offsets by the mapping, and virtual addresses by the file's program headers.  A
+ * separate debug file has no offsets; there the first kind is what is understood.
+ */
+
+#include "cprof-names.h"
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/host.h"
+#include "base/log.h"
+#include "base/strtab.h"
+#include "base/vec.h"
+#include "proto/pprof-read.h"
+#include "proto/pprof.h"
+#include "profile/fetch.h"
+#include "profile/names.h"
+#include "symbolize/elf/debugfetch.h"
+#include "symbolize/elf/dso.h"
+#include "symbolize/name/symbolizer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ZLIB_LEVEL 1
+#define LINES_MAX 64
+
+struct offline {
+	const struct cprof_symbolize_config *config;
+	struct host host;
+	struct profile *p;
+	struct strtab strings;
+	struct symlines lines;
+	const char **dir;              /* for debug files, NULL-terminated */
+	char *symfs;                   /* "" or an absolute path */
+	struct symaddr *named;         /* per location: n_lines 0 where nothing was looked up */
+	struct symbolizer_has *has;    /* per mapping: what was found */
+	struct cprof_symbolize_stats stats;
+	struct debugfetch *fetch;      /* servers; NULL: none */
+	struct pprof *out;
+	VEC(struct offline_function) function;
+};
+
+struct offline_function {
+	const char *name, *linkage, *file;
+};
+
+/* ---- files ----------------------------------------------------------------- */
+
+static bool parse_id(const char *text, struct dso *d)
+{
+	size_t n = strlen(text);
+	if (n < 4 || n % 2 || n > 2 * DSO_BUILD_ID_MAX ||
+	    strspn(text, "0123456789abcdef") != n)
+		return false;
+	for (size_t i = 0; i < n / 2; i++) {
+		char byte[3] = { text[2 * i], text[2 * i + 1], '\0' };
+		d->build_id[i] = (uint8_t)strtoul(byte, NULL, 16);
+	}
+	d->n_build_id = (uint8_t)(n / 2);
+	return true;
+}
+
+/* Gives d the file if it has d's build id. */
+static bool try_file(struct offline *o, struct dso *d, const char *path)
+{
+	struct stat st;
+	/* O_NONBLOCK: a FIFO of that name must not hold us up. */
+	CLEANUP_CLOSE int fd = host_open_file(&o->host, HOST_ROOT,
+					      O_RDONLY | O_NONBLOCK | O_NOCTTY, "%s",
+					      path + strspn(path, "/"));
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return false;
+	struct dso file = { .fd = -1 };
+	dso_set_file(&file, fd, NULL);
+	if (!file.is_elf || file.n_build_id != d->n_build_id ||
+	    memcmp(file.build_id, d->build_id, d->n_build_id) != 0) {
+		if (file.is_elf)
+			log_line(o->config->log, LOG_EXPLAIN,
+				 "'%s' is not the file that was recorded (another build id)", path);
+		return false;
+	}
+	dso_set_file(d, TAKE_FD(fd), path);
+	return true;
+}
+
+/* The file itself where it lay, or by its build id: the program, or else its debug file alone. */
+static bool find_file(struct offline *o, struct dso *d)
+{
+	static const char *const suffix[] = { "", "/elf", ".debug" };
+	char id[DSO_BUILD_ID_TEXT_MAX], path[PATH_MAX];
+	if (!d->n_build_id)
+		return false;
+	if (d->path[0] == '/' &&
+	    snprintf(path, sizeof(path), "%s%s", o->symfs, d->path) < (int)sizeof(path) &&
+	    try_file(o, d, path))
+		return true;
+	dso_build_id_text(d, id);
+	for (size_t i = 0; i < sizeof(suffix) / sizeof(*suffix); i++)
+		for (const char **dir = o->dir; *dir; dir++)
+			if (snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s%s", *dir, id,
+				     id + 2, suffix[i]) < (int)sizeof(path) &&
+			    try_file(o, d, path))
+				return true;
+	if (!o->fetch)
+		return false;
+	char *cached = NULL;
+	int fd = debugfetch_get(o->fetch, d, &cached);
+	if (fd >= 0)
+		dso_set_file(d, fd, cached);
+	free(cached);
+	return fd >= 0;
+}
+
+/* What the program itself lacks. */
+static void fetch_debug_file(struct offline *o, const struct dso *d, struct fetch_file *f,
+			     struct symbolizer_options *options)
+{
+	*f = (struct fetch_file){ .dso = d, .fd = -1 };
+	if (!o->fetch || d->fd < 0)
+		return;
+	fetch_files(o->fetch, options, f, 1);
+	if (f->fd < 0)
+		return;
+	options->fetched_fd = f->fd;
+	options->fetched_path = f->path ? f->path : "debuginfod";
+}
+
+/* ---- names ----------------------------------------------------------------- */
+
+/* "[libfoo.so]+0x1234" was made up for want of a name. */
+static bool is_nameless(const struct profile_location *l)
+{
+	if (l->n_lines != 1)
+		return l->n_lines == 0;
+	const struct profile_function *f = l->line[0].function;
+	return !f || (f->name[0] == '[' && strstr(f->name, "]+0x") && !*f->filename);
+}
+
+static uint64_t vaddr_of(const struct dso *d, const struct profile_mapping *m, uint64_t address)
+{
+	uint64_t vaddr;
+	for (uint16_t i = 0; i < d->n_segments; i++)
+		if (d->segment[i].vaddr == m->memory_start)
+			return address;
+	dso_vaddr(d, address - m->memory_start + m->file_offset, &vaddr);
+	return vaddr;
+}
+
+struct wanted {
+	uint64_t vaddr;
+	size_t location;
+};
+
+static int compare_wanted(const void *a, const void *b)
+{
+	const struct wanted *x = a, *y = b;
+	return (x->vaddr > y->vaddr) - (x->vaddr < y->vaddr);
+}
+
+static int resolve(struct offline *o, const struct dso *d, size_t mapping, struct wanted *w,
+		   size_t n)
+{
+	struct fetch_file fetched;
+	struct symbolizer_counts counts = {0};
+	struct symbolizer_options options = {
+		.host = &o->host, .debug_dirs = o->dir, .log = o->config->log,
+		.demangle = (uint8_t)o->config->naming.demangle, .counts = &counts,
+		.cache_dir = o->config->naming.no_cache ? NULL : o->config->cache_dir,
+		.timeout_ns = o->config->symbol_timeout_ns ? o->config->symbol_timeout_ns
+							   : NAMES_TIMEOUT_NS,
+	};
+	CLEANUP_FREE struct symaddr *addr = calloc(n, sizeof(*addr));
+	if (!addr)
+		return -ENOMEM;
+	fetch_debug_file(o, d, &fetched, &options);
+	qsort(w, n, sizeof(*w), compare_wanted);
+	for (size_t i = 0; i < n; i++)
+		addr[i].vaddr = w[i].vaddr;
+	int code = symbolizer_resolve(&options, d, addr, n, &o->lines, &o->strings,
+				      &o->has[mapping]);
+	for (size_t i = 0; i < n && code == 0; i++) {
+		o->named[w[i].location] = addr[i];
+		o->stats.n_named += addr[i].source != SYMBOLIZER_NONE;
+	}
+	o->stats.n_symbol_timeouts += counts.n_timeouts;
+	o->stats.n_debug_misfits += counts.n_misfits;
+	fetch_done(&fetched, 1);
+	return code;
+}
+
+static int resolve_mapping(struct offline *o, size_t mapping)
+{
+	const struct profile_mapping *m = &o->p->mapping[mapping];
+	VEC(struct wanted) w = { 0 };
+	struct dso d = { .fd = -1, .path = strdup(m->filename) };
+	int code = d.path ? 0 : -ENOMEM;
+	bool is_file = *m->filename && m->filename[0] != '[';
+	for (size_t i = 0; code == 0 && is_file && i < o->p->n_locations; i++) {
+		const struct profile_location *l = &o->p->location[i];
+		struct wanted one = { .location = i };
+		if (l->mapping == m && is_nameless(l) && !VEC_PUSH(&w, one))
+			code = -ENOMEM;
+	}
+	if (code == 0 && w.n) {
+		bool found = parse_id(m->build_id, &d) && find_file(o, &d);
+		o->stats.n_addresses += w.n;
+		o->stats.n_files++;
+		o->stats.n_files_found += found;
+		if (!found)
+			log_line(o->config->log, LOG_NOTE, *m->build_id
+				 ? "'%s': no file with build id %s: its code has no names"
+				 : "'%s': the profile has no build id of it%s: its code has no "
+				   "names", m->filename, m->build_id);
+		d.open_errno = found ? 0 : ENOENT;
+		for (size_t i = 0; i < w.n; i++)
+			w.v[i].vaddr = vaddr_of(&d, m, o->p->location[w.v[i].location].address);
+		code = resolve(o, &d, mapping, w.v, w.n);
+	}
+	VEC_FREE(&w);
+	if (d.fd >= 0)
+		close(d.fd);
+	free(d.path);
+	free(d.open_path);
+	return code;
+}
+
+/* ---- writing --------------------------------------------------------------- */
+
+static uint64_t id_in(const void *base, const void *item, size_t n_bytes)
+{
+	return item ? (uint64_t)((const char *)item - (const char *)base) / n_bytes + 1 : 0;
+}
+
+static uint64_t hash_function(const struct offline_function *f)
+{
+	uint64_t h = hash_bytes(f->name, strlen(f->name));
+	h = hash_pair(h, hash_bytes(f->linkage, strlen(f->linkage)));
+	return hash_pair(h, hash_bytes(f->file, strlen(f->file)));
+}
+
+/* A function's id: one for each name, linkage name and file. */
+static int function_id(struct offline *o, uint32_t **slot, size_t *n_slots,
+		       const struct pprof_function *f, uint64_t *ret_id)
+{
+	if (2 * (o->function.n + 1) > *n_slots) {
+		size_t n = *n_slots ? *n_slots * 2 : 1024;
+		uint32_t *more = calloc(n, sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		for (size_t i = 0; i < o->function.n; i++) {
+			const struct offline_function *g = &o->function.v[i];
+			size_t at = hash_function(g) & (n - 1);
+			while (more[at])
+				at = (at + 1) & (n - 1);
+			more[at] = (uint32_t)i + 1;
+		}
+		free(*slot);
+		*slot = more;
+		*n_slots = n;
+	}
+	struct offline_function one = { f->name, f->system_name, f->filename };
+	size_t at = hash_function(&one) & (*n_slots - 1);
+	for (; (*slot)[at]; at = (at + 1) & (*n_slots - 1)) {
+		const struct offline_function *g = &o->function.v[(*slot)[at] - 1];
+		if (strcmp(g->name, f->name) == 0 && strcmp(g->linkage, f->system_name) == 0 &&
+		    strcmp(g->file, f->filename) == 0) {
+			*ret_id = (*slot)[at];
+			return 0;
+		}
+	}
+	if (!VEC_PUSH(&o->function, one))
+		return -ENOMEM;
+	(*slot)[at] = (uint32_t)o->function.n;
+	*ret_id = pprof_function(o->out, f);
+	return 0;
+}
+
+/* Line k of location i, as it was or as it was found. */
+static void get_line(const struct offline *o, size_t i, size_t k, struct pprof_function *f,
+		     struct pprof_line *l)
+{
+	const struct symaddr *a = &o->named[i];
+	if (a->n_lines) {
+		const struct symline *s = &o->lines.v[a->first_line + k];
+		*f = (struct pprof_function){
+			.name = strtab_get(&o->strings, s->name),
+			.system_name = strtab_get(&o->strings, s->linkage),
+			.filename = strtab_get(&o->strings, s->file), .start_line = s->start_line,
+		};
+		*l = (struct pprof_line){ .line = s->line, .column = s->column };
+		return;
+	}
+	const struct profile_line *was = &o->p->location[i].line[k];
+	*l = (struct pprof_line){ .line = was->line, .column = was->column };
+	*f = (struct pprof_function){ .name = "", .system_name = "", .filename = "" };
+	if (was->function)
+		*f = (struct pprof_function){
+			.name = was->function->name, .system_name = was->function->system_name,
+			.filename = was->function->filename,
+			.start_line = was->function->start_line,
+		};
+}
+
+static int write_locations(struct offline *o)
+{
+	CLEANUP_FREE uint32_t *slot = NULL;
+	size_t n_slots = 0;
+	const struct profile *p = o->p;
+	int code = 0;
+	for (size_t i = 0; i < p->n_locations && code == 0; i++) {
+		const struct profile_location *l = &p->location[i];
+		size_t n = o->named[i].n_lines ? o->named[i].n_lines : l->n_lines;
+		size_t n_written = o->named[i].n_lines && n > LINES_MAX ? LINES_MAX : n;
+		CLEANUP_FREE struct pprof_line *line = calloc(n ? n : 1, sizeof(*line));
+		if (!line)
+			return -ENOMEM;
+		for (size_t k = 0; k < n_written && code == 0; k++) {
+			/* As when recording: middle frames are lost, never the function. */
+			struct pprof_function f;
+			get_line(o, i, k + 1 == n_written ? n - 1 : k, &f, &line[k]);
+			code = function_id(o, &slot, &n_slots, &f, &line[k].function_id);
+		}
+		pprof_location(o->out, id_in(p->mapping, l->mapping, sizeof(*p->mapping)),
+			       l->address, line, n_written, l->is_folded);
+	}
+	return code;
+}
+
+static void write_mappings(struct offline *o)
+{
+	const struct profile *p = o->p;
+	for (size_t i = 0; i < p->n_mappings; i++) {
+		const struct profile_mapping *m = &p->mapping[i];
+		const struct symbolizer_has *h = &o->has[i];
+		pprof_mapping(o->out, &(struct pprof_mapping){
+			.memory_start = m->memory_start, .memory_limit = m->memory_limit,
+			.file_offset = m->file_offset, .filename = m->filename,
+			.build_id = m->build_id,
+			.has_functions = m->has_functions || h->functions,
+			.has_filenames = m->has_filenames || h->filenames,
+			.has_line_numbers = m->has_line_numbers || h->line_numbers,
+			.has_inline_frames = m->has_inline_frames || h->inline_frames,
+		});
+	}
+}
+
+static int write_samples(struct offline *o)
+{
+	const struct profile *p = o->p;
+	VEC(uint64_t) id = { 0 };
+	VEC(struct pprof_label) label = { 0 };
+	int code = 0;
+	for (size_t i = 0; i < p->n_samples && code == 0; i++) {
+		const struct profile_sample *s = &p->sample[i];
+		id.n = label.n = 0;
+		if (!VEC_RESERVE(&id, s->n_locations + 1) || !VEC_RESERVE(&label, s->n_labels + 1))
+			code = -ENOMEM;
+		for (size_t k = 0; k < s->n_locations && code == 0; k++)
+			id.v[id.n++] = id_in(p->location, s->location[k], sizeof(*p->location));
+		for (size_t k = 0; k < s->n_labels && code == 0; k++)
+			label.v[label.n++] = (struct pprof_label){
+				.key = s->label[k].key, .str = s->label[k].str,
+				.num = s->label[k].num, .num_unit = s->label[k].num_unit,
+			};
+		if (code == 0)
+			pprof_sample(o->out, id.v, id.n, s->value, p->n_sample_types, label.v,
+				     label.n);
+	}
+	VEC_FREE(&id);
+	VEC_FREE(&label);
+	return code;
+}
+
+static int write_all(struct offline *o, struct err *e)
+{
+	const struct profile *p = o->p;
+	for (size_t i = 0; i < p->n_sample_types; i++)
+		pprof_sample_type(o->out, p->sample_type[i].type, p->sample_type[i].unit);
+	if (*p->default_sample_type)
+		pprof_default_sample_type(o->out, p->default_sample_type);
+	pprof_filters(o->out, p->drop_frames, p->keep_frames, p->doc_url);
+	if (*p->period_type.type)
+		pprof_period(o->out, p->period_type.type, p->period_type.unit, p->period);
+	pprof_times(o->out, p->time_nanos, p->duration_nanos);
+	for (size_t i = 0; i < p->n_comments; i++)
+		pprof_comment(o->out, p->comment[i]);
+	write_mappings(o);
+	int code = write_locations(o);
+	if (code == 0)
+		code = write_samples(o);
+	return code < 0 ? err_errno(e, -code, "cannot write the profile") : pprof_finish(o->out, e);
+}
+
+/* ---- all together ---------------------------------------------------------- */
+
+static int set_folders(struct offline *o, struct err *e)
+{
+	const struct cprof_symbolize_config *c = o->config;
+	o->symfs = c->symfs ? realpath(c->symfs, NULL) : strdup("");
+	if (!o->symfs)
+		return err_errno(e, errno, "cannot use '%s' (--symfs)", c->symfs);
+	if (strcmp(o->symfs, "/") == 0)
+		o->symfs[0] = '\0';
+	o->dir = calloc(c->n_debug_dirs + 3, sizeof(*o->dir));
+	if (!o->dir)
+		return err_errno(e, ENOMEM, "cannot look up names");
+	size_t n = 0;
+	for (size_t i = 0; i < c->n_debug_dirs; i++) {
+		o->dir[n] = realpath(c->debug_dir[i], NULL);
+		if (!o->dir[n++])
+			return err_errno(e, errno, "cannot use '%s' (--debug-dir)",
+					 c->debug_dir[i]);
+	}
+	char *below = NULL;
+	if (*o->symfs && asprintf(&below, "%s/usr/lib/debug", o->symfs) > 0)
+		o->dir[n++] = below;
+	o->dir[n] = strdup("/usr/lib/debug");
+	return o->dir[n] ? 0 : err_errno(e, ENOMEM, "cannot look up names");
+}
+
+struct hot {
+	uint64_t weight;
+	size_t mapping;
+};
+
+static int compare_hot(const void *a, const void *b)
+{
+	const struct hot *x = a, *y = b;
+	if (x->weight != y->weight)
+		return x->weight > y->weight ? -1 : 1;
+	return (x->mapping > y->mapping) - (x->mapping < y->mapping);
+}
+
+/* The mappings by how many samples were taken in them, for time may be short. */
+static struct hot *hottest_first(const struct profile *p)
+{
+	struct hot *hot = calloc(p->n_mappings ? p->n_mappings : 1, sizeof(*hot));
+	if (!hot)
+		return NULL;
+	for (size_t i = 0; i < p->n_mappings; i++)
+		hot[i].mapping = i;
+	for (size_t i = 0; i < p->n_samples; i++) {
+		const struct profile_sample *s = &p->sample[i];
+		const struct profile_mapping *m = s->n_locations ? s->location[0]->mapping : NULL;
+		if (m && p->n_sample_types && s->value[0] > 0)
+			hot[m - p->mapping].weight += (uint64_t)s->value[0];
+	}
+	qsort(hot, p->n_mappings, sizeof(*hot), compare_hot);
+	return hot;
+}
+
+static int look_up(struct offline *o, struct err *e)
+{
+	o->named = calloc(o->p->n_locations ? o->p->n_locations : 1, sizeof(*o->named));
+	o->has = calloc(o->p->n_mappings ? o->p->n_mappings : 1, sizeof(*o->has));
+	int code = o->named && o->has ? strtab_init(&o->strings, NULL) : -ENOMEM;
+	o->fetch = fetch_open(&o->config->naming, 0, o->config->log);
+	CLEANUP_FREE struct hot *hot = code == 0 ? hottest_first(o->p) : NULL;
+	if (!hot)
+		code = -ENOMEM;
+	for (size_t i = 0; i < o->p->n_mappings && code == 0; i++)
+		code = resolve_mapping(o, hot[i].mapping);
+	debugfetch_close(o->fetch);
+	return code < 0 ? err_errno(e, -code, "cannot look up names") : 0;
+}
+
+static void done(struct offline *o)
+{
+	pprof_free(o->out);
+	profile_free(o->p);
+	strtab_done(&o->strings);
+	for (const char **dir = o->dir; dir && *dir; dir++)
+		free((char *)*dir);
+	free(o->dir);
+	free(o->symfs);
+	free(o->named);
+	free(o->has);
+	free(o->lines.v);
+	VEC_FREE(&o->function);
+	host_close(&o->host);
+}
+
+int cprof_symbolize(const struct cprof_symbolize_config *config,
+		    int (*write)(void *ctx, const void *data, size_t n_bytes), void *ctx,
+		    struct cprof_symbolize_stats *ret_stats, struct err *e)
+{
+	struct offline o = { .config = config };
+	int code = host_open(&o.host, NULL, NULL, NULL, e);
+	if (code < 0)
+		return code;
+	code = set_folders(&o, e);
+	if (code == 0)
+		code = profile_read_file(config->path, &o.p, e);
+	if (code == 0)
+		code = look_up(&o, e);
+	if (code == 0)
+		code = pprof_new(write, ctx, ZLIB_LEVEL, &o.out, e);
+	if (code == 0)
+		code = write_all(&o, e);
+	if (code == 0)
+		*ret_stats = o.stats;
+	done(&o);
+	return code;
+}

@@ -1,0 +1,141 @@
+#include "profile/results.h"
+
+#include "base/err.h"
+#include "cprof.h"
+#include "profile/comments.h"
+#include "engine/engine.h"
+#include "profile/export.h"
+#include "profile/names.h"
+#include "source/source.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Sorted samples at level 1 are smaller than unsorted ones at 9. */
+#define ZLIB_LEVEL 1
+
+void results_stats(const struct engine *g, const struct source *s, const struct names *names,
+		   struct cprof_stats *ret)
+{
+	const struct stackwalk_stats *w = &g->walk.stats;
+	ret->n_stacks = g->counts.n;
+	ret->n_frames = g->frames.n;
+	ret->n_processes = g->procs.n_processes;
+	ret->n_threads = g->procs.n_threads;
+	ret->n_truncated = w->n_truncated;
+	ret->n_cut = w->n_cut;
+	ret->n_unknown_pc = w->n_unknown;
+	ret->n_not_unwound = g->walk.user.n_unsupported;
+	ret->n_shortened = w->n_shortened;
+	ret->n_dropped = w->n_dropped;
+	ret->n_labels_dropped = g->n_labels_dropped;
+	ret->n_labelled = g->app.stats.n_processes;
+	ret->n_labels_denied = g->app.stats.n_denied;
+	ret->n_labels_unknown = g->app.stats.n_unknown;
+	ret->n_labels_other = g->app.stats.n_other;
+	ret->n_born = g->n_born;
+	ret->n_undecodable = s->losses.n_undecodable;
+	ret->n_unknown_records = s->losses.n_unknown;
+	ret->n_out_of_order = s->losses.n_out_of_order;
+	ret->peak_memory_bytes = g->budget.peak_bytes;
+	ret->n_cpus = s->facts.n_cpus;
+	for (size_t i = 0; i < g->options.n_events; i++)
+		ret->n_foreign += g->event[i].n_foreign;
+	for (size_t i = 0; i < g->options.n_events; i++)
+		ret->n_own_samples += g->event[i].n_own;
+	if (!names)
+		return;
+	ret->n_frames_user = names->n_frames_user;
+	ret->n_frames_user_named = names->n_frames_user_named;
+	ret->n_frames_kernel = names->n_frames_kernel;
+	ret->n_frames_kernel_named = names->n_frames_kernel_named;
+	ret->kernel_names_hidden = names->kernel_hidden;
+	ret->n_debug_misfits = names->files.n_misfits;
+	ret->n_symbol_timeouts = names->files.n_timeouts;
+}
+
+bool results_stack_ends(const struct engine *g, size_t i, struct cprof_stack_ends *ret)
+{
+	_Static_assert(CPROF_N_STACK_ENDS == UNWIND_N_ENDS, "one word per reason");
+	const struct userstack *u = &g->walk.user;
+	*ret = (struct cprof_stack_ends){ 0 };
+	if (i == 0) {
+		memcpy(ret->n, u->ends.n, sizeof(u->ends.n));
+		ret->n_joined = u->n_joined;
+		ret->n_guessed = userstack_n_guessed(u);
+		return true;
+	}
+	for (uint32_t dso = 0; dso < u->n_modules; dso++) {
+		uint64_t sum = 0;
+		for (size_t k = 0; k < CPROF_N_STACK_ENDS; k++)
+			sum += u->module[dso].ends.n[k];
+		if (sum == 0 || --i > 0)
+			continue;
+		ret->path = dso_get(&g->dsos, dso)->path;
+		memcpy(ret->n, u->module[dso].ends.n, sizeof(u->module[dso].ends.n));
+		return true;
+	}
+	return false;
+}
+
+static uint64_t sum_of(const struct cprof_stack_ends *e)
+{
+	uint64_t sum = 0;
+	for (size_t k = 0; k < CPROF_N_STACK_ENDS; k++)
+		sum += e->n[k];
+	return sum;
+}
+
+size_t results_worst_ends(const struct engine *g, struct cprof_stack_ends *ret, size_t n_max)
+{
+	struct cprof_stack_ends one;
+	size_t n = 1;
+	results_stack_ends(g, 0, ret);
+	for (size_t i = 1; results_stack_ends(g, i, &one); i++) {
+		size_t at = n < n_max ? n++ : n_max;
+		for (; at > 1 && sum_of(&ret[at - 1]) < sum_of(&one); at--)
+			if (at < n_max)
+				ret[at] = ret[at - 1];
+		if (at < n_max)
+			ret[at] = one;
+	}
+	return n;
+}
+
+static bool add_origin(struct comments *c, const char *origin)
+{
+	char *copy = strdup(origin);
+	if (copy && VEC_PUSH(&c->list, copy))
+		return true;
+	free(copy);
+	return false;
+}
+
+int results_write(const struct results_profile *p,
+		  int (*write)(void *ctx, const void *data, size_t n_bytes), void *ctx,
+		  struct err *e)
+{
+	struct comments comments;
+	struct cprof_stack_ends ends[COMMENTS_ENDS_MAX];
+	size_t n_ends = results_worst_ends(p->engine, ends, COMMENTS_ENDS_MAX);
+	if (comments_make(&comments, p->config, p->facts, p->stats, p->ev, ends, n_ends,
+			  p->cuts) < 0)
+		return err_errno(e, ENOMEM, "cannot write the profile");
+	int code;
+	if (p->origin && !add_origin(&comments, p->origin)) {
+		code = err_errno(e, ENOMEM, "cannot write the profile");
+	} else {
+		struct export_info info = {
+			.type = p->ev->sample_type, .unit = p->ev->unit, .period = p->period,
+			.time_ns = p->stats->start_realtime_ns,
+			.duration_ns = (int64_t)(p->stats->duration_ns ? p->stats->duration_ns : 1),
+			.comment = (const char *const *)comments.list.v,
+			.n_comments = comments.list.n, .optional_labels = p->optional_labels,
+			.level = ZLIB_LEVEL, .scale = p->ev->scale,
+		};
+		code = export_write(p->engine, p->names, p->event, &info, write, ctx, e);
+	}
+	comments_done(&comments);
+	return code;
+}

@@ -1,0 +1,52 @@
+#ifndef CPROF_PROFILE_RESULTS_H
+#define CPROF_PROFILE_RESULTS_H
+
+/* What an engine came to, as the public API tells it: the same for recording and for import. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct cprof_config;
+struct cprof_event_stats;
+struct cprof_rate_cut;
+struct cprof_stack_ends;
+struct cprof_stats;
+struct engine;
+struct err;
+struct names;
+struct source;
+struct source_facts;
+
+/* Sets what engine, source, and names (NULL: not looked up yet) know; leaves the rest alone. */
+void results_stats(const struct engine *g, const struct source *s, const struct names *names,
+		   struct cprof_stats *ret);
+
+/* As cprof_recorder_stack_ends. */
+bool results_stack_ends(const struct engine *g, size_t i, struct cprof_stack_ends *ret);
+
+/* The sum, and behind it the files with the most early ends, worst first; returns how many entries
+ * of ret that makes, 1 to n_max. */
+size_t results_worst_ends(const struct engine *g, struct cprof_stack_ends *ret, size_t n_max);
+
+/* One event's profile, and what its file says of the recording; all borrowed. */
+struct results_profile {
+	const struct engine *engine;
+	const struct names *names;
+	uint32_t event;
+	const struct cprof_config *config;
+	const struct source_facts *facts;
+	const struct cprof_stats *stats;
+	const struct cprof_event_stats *ev;
+	const struct cprof_rate_cut *cuts;     /* ev->n_rate_cuts */
+	uint64_t period;
+	unsigned optional_labels;              /* as in export_info */
+	const char *origin;                    /* one more comment, or NULL */
+};
+
+/* -ENOMEM, or what write returned. */
+int results_write(const struct results_profile *p,
+		  int (*write)(void *ctx, const void *data, size_t n_bytes), void *ctx,
+		  struct err *e);
+
+#endif

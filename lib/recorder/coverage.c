@@ -1,0 +1,122 @@
+/*
+ * Nothing here costs the target anything: a counting event, inherited by every thread, would be
+ * exact but makes threads half as expensive again.  So the accounts that the kernel keeps anyway
+ * are asked: process clocks, /proc/PID/stat for children that were waited for, wait4(2) for
+ * commands, /proc/stat for whole CPUs.
+ */
+#include "recorder/coverage.h"
+
+#include "proc/cputime.h"
+#include "proc/procs.h"
+#include "proc/cgroup.h"
+#include "source/cpus.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int coverage_init(struct coverage *c, const struct host *h, const pid_t *pid, size_t n_pids,
+		  const pid_t *tid, size_t n_tids, pid_t command_pid, bool follow,
+		  const struct cgroup *cgroup)
+{
+	*c = (struct coverage){
+		.host = h, .follow = follow, .cgroup = cgroup,
+	};
+	c->task = calloc(n_pids + n_tids + 1, sizeof(*c->task));
+	if (!c->task)
+		return -ENOMEM;
+	if (command_pid)
+		c->task[c->n_tasks++].id = command_pid;
+	for (size_t i = 0; i < n_pids; i++)
+		c->task[c->n_tasks++].id = pid[i];
+	for (size_t i = 0; i < n_tids; i++)
+		c->task[c->n_tasks++] = (struct coverage_task){ .id = tid[i], .is_thread = true };
+	return 0;
+}
+
+void coverage_done(struct coverage *c)
+{
+	free(c->task);
+	*c = (struct coverage){ 0 };
+}
+
+static int used(const struct coverage *c, const struct coverage_task *t, uint64_t *ret_ns,
+		uint64_t *ret_children_ns)
+{
+	*ret_children_ns = 0;
+	if (c->command_done && t == &c->task[0]) {
+		*ret_ns = c->command_ns;
+		return 0;
+	}
+	if (t->is_thread)
+		return cputime_thread_ns(c->host, t->id, t->id, ret_ns);
+	if (c->follow)
+		cputime_children_ns(c->host, t->id, ret_children_ns);
+	return cputime_process_ns(t->id, ret_ns);
+}
+
+void coverage_watch_cpus(struct coverage *c, bool all, const char *cpus)
+{
+	c->all = all;
+	c->cpus = cpus;
+}
+
+void coverage_start(struct coverage *c)
+{
+	if (c->all)
+		cpus_busy_ns(c->host, c->cpus, &c->base_cpus_ns);
+	if (c->cgroup)
+		cgroup_cpu_ns(c->cgroup, &c->base_cgroup_ns);
+	for (size_t i = 0; i < c->n_tasks; i++)
+		used(c, &c->task[i], &c->task[i].base_ns, &c->task[i].base_children_ns);
+}
+
+static bool is_task(const struct coverage *c, uint32_t pid)
+{
+	for (size_t i = 0; i < c->n_tasks; i++)
+		if (!c->task[i].is_thread && (uint32_t)c->task[i].id == pid)
+			return true;
+	return false;
+}
+
+void coverage_stop(struct coverage *c, const struct procs *procs)
+{
+	uint64_t ns, children_ns;
+	if (c->all) {
+		c->known = c->base_cpus_ns && cpus_busy_ns(c->host, c->cpus, &ns) == 0;
+		if (c->known)
+			c->used_ns = ns - c->base_cpus_ns;
+		return;
+	}
+	if (c->cgroup && cgroup_cpu_ns(c->cgroup, &ns) == 0) {
+		c->used_ns = ns - c->base_cgroup_ns;
+		c->known = true;
+		return;
+	}
+	c->known = true;
+	c->used_ns = 0;
+	for (size_t i = 0; i < c->n_tasks; i++) {
+		const struct coverage_task *t = &c->task[i];
+		/* Without following, new threads of a process are in its clock but not
+		 * in the profile; and a thread's children are in no account of its own. */
+		if (used(c, t, &ns, &children_ns) < 0 || (!c->follow && !t->is_thread) ||
+		    (c->follow && t->is_thread))
+			c->known = false;
+		else
+			c->used_ns += ns + children_ns - t->base_ns - t->base_children_ns;
+	}
+	if (!c->follow)
+		return;
+	/* Children that live yet; the others are in what their parents waited for. */
+	for (size_t i = 0; i < procs->n_processes; i++) {
+		const struct procs_process *p = procs->process[i];
+		struct coverage_task child = { .id = (pid_t)p->pid };
+		if (!p->exited && !is_task(c, p->pid) && used(c, &child, &ns, &children_ns) == 0)
+			c->used_ns += ns + children_ns;
+	}
+}
+
+void coverage_command_used(struct coverage *c, uint64_t cpu_ns)
+{
+	c->command_ns = cpu_ns;
+	c->command_done = true;
+}

@@ -1,0 +1,61 @@
+#ifndef CPROF_RECORDER_COVERAGE_H
+#define CPROF_RECORDER_COVERAGE_H
+
+/*
+ * How much CPU time the target has really used while it was recorded, by the
+ * kernel's own accounts, to compare with what the samples stand for.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct cgroup;
+struct host;
+struct procs;
+
+struct coverage_task {
+	pid_t id;
+	bool is_thread;
+	uint64_t base_ns, base_children_ns;  /* when recording began */
+};
+
+struct coverage {
+	const struct host *host;
+	struct coverage_task *task;
+	size_t n_tasks;
+	const struct cgroup *cgroup;  /* where the target has one of its own: knows all; NULL */
+	uint64_t base_cgroup_ns;
+	bool all;                     /* all processes: what these CPUs were busy */
+	const char *cpus;             /* NULL: all CPUs */
+	uint64_t base_cpus_ns;
+	bool follow;                  /* children belong to the target */
+	bool command_done;            /* task[0] was a command, and has used command_ns in all */
+	uint64_t command_ns;
+	bool known;
+	uint64_t used_ns;
+};
+
+/* The arrays are borrowed only during the call.  -ENOMEM. */
+int coverage_init(struct coverage *c, const struct host *h, const pid_t *pid, size_t n_pids,
+		  const pid_t *tid, size_t n_tids, pid_t command_pid, bool follow,
+		  const struct cgroup *cgroup);
+void coverage_done(struct coverage *c);
+
+/* With `all` the target is all that runs on these CPUs (borrowed; see cpus_busy_ns), whatever else
+ * coverage_init was told. */
+void coverage_watch_cpus(struct coverage *c, bool all, const char *cpus);
+
+/* Recording begins now. */
+void coverage_start(struct coverage *c);
+
+/* Recording ends now: sums up what each target and each living child has used. A target that
+ * is gone leaves it unknown, unless it is a command. */
+void coverage_stop(struct coverage *c, const struct procs *procs);
+
+/* What wait4(2) says of a command and the children that it waited for, since it was forked.
+ * To be called before coverage_stop. */
+void coverage_command_used(struct coverage *c, uint64_t cpu_ns);
+
+#endif

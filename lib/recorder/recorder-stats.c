@@ -1,0 +1,136 @@
+/* What a recorder can say of itself: its events and their variants, figures, ends of stacks. */
+
+#include "recorder/recorder-private.h"
+
+#include "recorder/accounts.h"
+#include "profile/comments.h"
+#include "profile/results.h"
+#include "recorder/window.h"
+
+#include <errno.h>
+#include <string.h>
+
+size_t cprof_recorder_n_events(const struct cprof_recorder *r)
+{
+	return r->events.n_outputs;
+}
+
+static void add_variant(struct cprof_event_stats *sum, const struct cprof_event_stats *v)
+{
+	sum->n_samples += v->n_samples;
+	sum->value += v->value;
+	sum->n_lost += v->n_lost;
+	sum->n_lost_shown += v->n_lost_shown;
+	sum->n_throttles += v->n_throttles;
+	sum->throttled_ns += v->throttled_ns;
+	sum->n_lost_records += v->n_lost_records;
+	sum->n_lost_by_pmu += v->n_lost_by_pmu;
+	sum->n_lost_counted += v->n_lost_counted;
+	sum->counted += v->counted;
+	sum->time_enabled_ns += v->time_enabled_ns;
+	sum->time_running_ns += v->time_running_ns;
+	sum->given_up_kernel |= v->given_up_kernel;
+	if (v->precise < sum->precise)
+		sum->precise = v->precise;
+}
+
+/* As much as the caller knows of; what it knows more of is zero. */
+static void give(void *ret, size_t n_ret_bytes, const void *all, size_t n_bytes)
+{
+	memset(ret, 0, n_ret_bytes);
+	memcpy(ret, all, n_ret_bytes < n_bytes ? n_ret_bytes : n_bytes);
+}
+
+void cprof_recorder_event_stats_sized(struct cprof_recorder *r, size_t event,
+				      struct cprof_event_stats *ret, size_t n_bytes)
+{
+	struct cprof_event_stats sum = { 0 };
+	bool any = false;
+	for (size_t i = 0; i < r->events.n; i++) {
+		struct cprof_event_stats v;
+		if (r->events.v[i].output != event)
+			continue;
+		window_event_stats(r, i, &v);
+		if (any)
+			add_variant(&sum, &v);
+		else
+			sum = v;
+		any = true;
+	}
+	give(ret, n_bytes, &sum, sizeof(sum));
+}
+
+void cprof_recorder_stats_sized(struct cprof_recorder *r, struct cprof_stats *ret, size_t n_bytes)
+{
+	static const enum cprof_scope scope[] = {
+		[LIVE_TASK] = CPROF_SCOPE_TASK, [LIVE_CPU] = CPROF_SCOPE_CPU,
+		[LIVE_CGROUP] = CPROF_SCOPE_CGROUP,
+	};
+	const struct live_facts *f = live_facts(r->source);
+	unsigned given_up = 0;
+	for (size_t i = 0; i < r->events.n; i++)
+		given_up |= live_given_up(r->source, i);
+	struct cprof_stats all = {
+		.start_realtime_ns = r->start_realtime_ns,
+		.duration_ns = window_duration_ns(r),
+		.scope = scope[r->scope],
+		.user_only = given_up & EVOPEN_NO_KERNEL,
+		.cpu_used_known = (r->stopped || r->counted) && r->coverage.known && !r->is_partial,
+		.cpu_used_ns = r->coverage.used_ns,
+		.ring_bytes = f->ring_bytes, .record_bytes = live_taken_bytes(r->source),
+		.stack_bytes = r->stacksize.bytes,
+		.n_fds = f->n_fds, .n_cpus_failed = f->n_cpus_failed,
+	};
+	accounts_stats(r, &all);
+	results_stats(&r->engine, r->source, r->names_ready ? &r->names : NULL, &all);
+	give(ret, n_bytes, &all, sizeof(all));
+}
+
+bool cprof_recorder_stack_ends(struct cprof_recorder *r, size_t i, struct cprof_stack_ends *ret)
+{
+	return results_stack_ends(&r->engine, i, ret);
+}
+
+const char *cprof_stack_end_name(size_t reason)
+{
+	return reason < UNWIND_N_ENDS ? unwind_end_name((enum unwind_end)reason) : NULL;
+}
+
+double cprof_coverage_percent(struct cprof_recorder *r, size_t event)
+{
+	struct cprof_stats stats;
+	struct cprof_event_stats ev;
+	cprof_recorder_stats(r, &stats);
+	cprof_recorder_event_stats(r, event, &ev);
+	return comments_coverage_percent(&r->config, &stats, &ev);
+}
+
+size_t recorder_first_variant(const struct cprof_recorder *r, size_t event)
+{
+	size_t i = 0;
+	while (r->events.v[i].output != event)
+		i++;
+	return i;
+}
+
+int cprof_recorder_find_event(const struct cprof_recorder *r, const char *name)
+{
+	struct evspec_list other = { 0 };
+	struct err ignored;
+	int found = -ENOENT;
+	for (size_t i = 0; i < r->events.n && found < 0; i++)
+		if (strcmp(r->events.v[i].name, name) == 0)
+			found = (int)r->events.v[i].output;
+	/* Aliases have the name of their event once they are parsed. */
+	if (found < 0 && evspec_parse(&other, r->host, name, &ignored) == 0 && other.n_outputs == 1)
+		for (size_t i = 0; i < r->events.n && found < 0; i++)
+			if (strcmp(r->events.v[i].name, other.v[0].name) == 0)
+				found = (int)r->events.v[i].output;
+	evspec_list_done(&other);
+	return found;
+}
+
+const struct perf_event_attr *cprof_recorder_attr(const struct cprof_recorder *r, size_t event)
+{
+	return live_attr(r->source, recorder_first_variant(r, event));
+}

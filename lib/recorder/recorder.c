@@ -1,0 +1,392 @@
+/*
+ * The session: knows all modules, and does as little as it can itself.  Choosing
+ * (which event, which scope) is in setup.c; this is what happens from the opening
+ * to the finished file.
+ */
+
+#include "recorder/recorder-private.h"
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "recorder/accounts.h"
+#include "recorder/kind.h"
+#include "recorder/stackadapt.h"
+#include "recorder/system.h"
+#include "recorder/window.h"
+#include "source/record.h"
+#include "source/synth.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static uint64_t now_ns(clockid_t clock)
+{
+	struct timespec t;
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* ---- life ------------------------------------------------------------------------ */
+
+/* A descriptor per target process that becomes readable when it ends (pidfd_open(2)). */
+static void watch_targets(struct cprof_recorder *r)
+{
+	const struct cprof_config *c = &r->config;
+	r->pidfd = calloc(c->n_pids + 1, sizeof(*r->pidfd));
+	for (size_t i = 0; r->pidfd && i < c->n_pids; i++) {
+		int fd = (int)syscall(SYS_pidfd_open, c->pid[i], 0);
+		if (fd >= 0)
+			r->pidfd[r->n_pidfds++] = fd;
+	}
+}
+
+/* The process that thread tid belongs to: its /proc folder exists under the thread's id, too. */
+static pid_t process_of(const struct cprof_recorder *r, pid_t tid)
+{
+	CLEANUP_FREE char *status = NULL;
+	if (host_read_file(r->host, HOST_PROC, &status, NULL, "%d/status", tid) < 0)
+		return tid;
+	const char *p = strstr(status, "\nTgid:");
+	return p ? (pid_t)atoi(p + 6) : tid;
+}
+
+static int set_targets(struct cprof_recorder *r)
+{
+	const struct cprof_config *c = &r->config;
+	struct targets *t = &r->engine.targets;
+	int code = 0;
+	t->no_idle = c->all_processes;
+	t->all = c->all_processes || r->scope == LIVE_TASK || r->scope == LIVE_CGROUP;
+	if (c->command_pid)
+		targets_add_command(t, (uint32_t)c->command_pid);
+	for (size_t i = 0; i < c->n_pids && code == 0; i++) {
+		pid_t *tids = NULL;
+		if (!c->no_inherit) {
+			code = targets_add_pid(t, (uint32_t)c->pid[i]);
+			continue;
+		}
+		int n = synth_list(r->host, c->pid[i], &tids);
+		for (int k = 0; k < n && code == 0; k++)
+			code = targets_add_tid(t, (uint32_t)c->pid[i], (uint32_t)tids[k]);
+		free(tids);
+	}
+	for (size_t i = 0; i < c->n_tids && code == 0; i++)
+		code = targets_add_tid(t, (uint32_t)process_of(r, c->tid[i]), (uint32_t)c->tid[i]);
+	return code;
+}
+
+int recorder_take_config(struct cprof_config *c, const void *config, size_t n_bytes, struct err *e)
+{
+	const unsigned char *from = config;
+	for (size_t i = sizeof(*c); i < n_bytes; i++)
+		if (from[i])
+			return err_set(e, E2BIG, "the configuration asks for what this libcprof "
+				       "does not know");
+	memset(c, 0, sizeof(*c));
+	memcpy(c, from, n_bytes < sizeof(*c) ? n_bytes : sizeof(*c));
+	return 0;
+}
+
+static int take_self(struct cprof_recorder *r, struct err *e)
+{
+	struct cprof_config *c = &r->config;
+	if (c->self == CPROF_SELF_NONE)
+		return 0;
+	if (c->n_pids + c->n_tids || c->command_pid) {
+		err_set(e, EINVAL, "the program itself cannot be recorded together with other "
+			"targets");
+		return -EINVAL;
+	}
+	if (c->self == CPROF_SELF_PROCESS) {
+		r->self = getpid();
+		c->pid = &r->self;
+		c->n_pids = 1;
+		return 0;
+	}
+	r->self = (pid_t)syscall(SYS_gettid);
+	c->tid = &r->self;
+	c->n_tids = 1;
+	c->no_inherit = true;
+	/* One thread's own events cost other programs nothing. */
+	if (c->scope == CPROF_SCOPE_AUTO)
+		c->scope = CPROF_SCOPE_TASK;
+	return 0;
+}
+
+int recorder_check_owner(const struct cprof_recorder *r, struct err *e)
+{
+	if (r->owner != getpid())
+		return err_set(e, ECHILD, "the recorder belongs to the process that forked this "
+			       "one");
+	return 0;
+}
+
+int cprof_recorder_new_sized(const struct cprof_config *config, size_t config_bytes,
+			     struct cprof_recorder **ret_recorder, struct err *e)
+{
+	struct cprof_recorder *r = calloc(1, sizeof(*r));
+	if (!r)
+		return err_errno(e, ENOMEM, "cannot set up recording");
+	r->owner = getpid();
+	r->poll_fd = -1;
+	r->cgroup = (struct cgroup){ .fd = -1, .parent_fd = -1 };
+	int code = recorder_take_config(&r->config, config, config_bytes, e);
+	if (code == 0)
+		code = take_self(r, e);
+	if (code < 0) {
+		free(r);
+		return code;
+	}
+	config = &r->config;
+	r->kind = config->kind ? config->kind : cprof_cpu_recorder();
+	if (config->explain) {
+		r->log_sink = (struct log){ config->explain, config->explain_ctx,
+					    (enum log_level)config->explain_max };
+		r->log = &r->log_sink;
+	}
+	r->config.pausable |= config->start_paused;
+	r->slices.slice_ns = (config->keep_last_ns + SLICES_N - 1) / SLICES_N;
+	r->cpu_before_ns = accounts_cpu_ns();
+	code = r->kind->open(r, e);
+	if (code == 0) {
+		struct engine_options o = {
+			.max_memory_bytes = config->max_memory_bytes ? config->max_memory_bytes
+								     : (size_t)256 << 20,
+			.host = r->host,
+			.by_count = r->by_count,
+			.period = r->period,
+			.n_events = r->events.n, .output = r->output, .pmu = r->pmu,
+			.labels = config->labels_given ? config->labels : ENGINE_LABELS_DEFAULT,
+			.label = config->label,
+			.n_labels = config->n_labels,
+			.max_stack = r->max_stack, .max_branches = r->max_branches,
+			.max_depth = config->max_depth,
+			.machine = r->source->facts.arch,
+			.follow = !config->no_inherit,
+			.own_pid = config->all_processes ? (uint32_t)getpid() : 0,
+		};
+		code = engine_init(&r->engine, &o, e);
+		r->engine_ready = code == 0;
+	}
+	if (code == 0 && (set_targets(r) < 0 ||
+			  coverage_init(&r->coverage, r->host, config->pid, config->n_pids,
+					config->tid, config->n_tids, config->command_pid,
+					!config->no_inherit,
+					r->cgroup.fd >= 0 ? &r->cgroup : NULL) < 0))
+		code = err_errno(e, ENOMEM, "cannot set up recording");
+	if (code < 0) {
+		cprof_recorder_free(r);
+		return code;
+	}
+	coverage_watch_cpus(&r->coverage, config->all_processes, config->cpus);
+	r->engine.procs.no_first_exe = config->all_processes;
+	watch_targets(r);
+	*ret_recorder = r;
+	return 0;
+}
+
+void cprof_recorder_free(struct cprof_recorder *r)
+{
+	if (!r)
+		return;
+	source_close(r->source);
+	if (r->poll_fd >= 0)
+		close(r->poll_fd);
+	if (r->owner == getpid())
+		cgroup_remove(&r->cgroup);
+	names_done(&r->names);
+	VEC_FREE(&r->ahead_seen.serials);
+	if (r->engine_ready) {
+		slices_scatter(r);
+		slices_clear(r);
+		engine_done(&r->engine);
+	}
+	coverage_done(&r->coverage);
+	for (size_t i = 0; i < r->n_pidfds; i++)
+		close(r->pidfd[i]);
+	free(r->pidfd);
+	for (size_t i = 0; i < r->events.n && r->event; i++)
+		VEC_FREE(&r->event[i].cuts);
+	free(r->event);
+	free(r->period);
+	free(r->output);
+	free(r->pmu);
+	evspec_list_done(&r->events);
+	if (r->host == &r->own_host)
+		host_close(&r->own_host);
+	free(r);
+}
+
+/* ---- recording ---------------------------------------------------------------------- */
+
+static void feed(void *ctx, const struct record *record)
+{
+	engine_feed(ctx, record);
+}
+
+/* Names and maps of what lived before.  Ring records wait meanwhile, and come behind. */
+static void read_proc(struct cprof_recorder *r)
+{
+	const struct cprof_config *c = &r->config;
+	uint64_t time_ns = now_ns(CLOCK_MONOTONIC);
+	if (c->all_processes)
+		system_read_proc(r);
+	for (size_t i = 0; i < c->n_pids; i++)
+		synth_process(r->host, c->pid[i], time_ns, feed, &r->engine);
+	for (size_t i = 0; i < c->n_tids; i++)
+		synth_process(r->host, process_of(r, c->tid[i]), time_ns, feed, &r->engine);
+}
+
+int cprof_recorder_start(struct cprof_recorder *r, struct err *e)
+{
+	int code = recorder_check_owner(r, e);
+	if (code < 0)
+		return code;
+	if (r->started)
+		return err_set(e, EALREADY, "the recorder is already started");
+	r->started = true;
+	bool by_exec = r->config.command_pid && r->scope == LIVE_TASK;
+	if (r->config.delay_ns) {
+		r->engine.window_start_ns = now_ns(CLOCK_MONOTONIC) + r->config.delay_ns;
+	} else {
+		window_begin(r);
+	}
+	if (r->config.start_paused)
+		code = cprof_recorder_pause(r, CPROF_ALL_EVENTS, e);
+	if (code == 0 && !by_exec)
+		code = live_enable(r->source, e);
+	if (code == 0)
+		read_proc(r);
+	return code;
+}
+
+static int drain(struct cprof_recorder *r, struct err *e)
+{
+	struct record record;
+	int code;
+	jit_poll(&r->engine.jit, now_ns(CLOCK_MONOTONIC), false);
+	while ((code = source_next(r->source, &record, e)) == SOURCE_RECORD)
+		r->kind->feed(r, &record);
+	return code < 0 ? code : 0;
+}
+
+/* Memory follows what lives and what is counted.  Without memory for copies all stays as it is. */
+static void forget(struct cprof_recorder *r, uint64_t now_ns)
+{
+	forget_ended(&r->engine, now_ns);
+	forget_code(&r->engine);
+	if (r->slices.slice_ns)
+		slices_compact(r, now_ns);
+	else if (compact_names_are_due(&r->engine))
+		compact_names(&r->engine);
+}
+
+/* Takes note of targets that ended; true when none is left. */
+static bool targets_gone(struct cprof_recorder *r, const bool *ready)
+{
+	for (size_t i = r->n_pidfds; i-- > 0;) {
+		if (!ready[i])
+			continue;
+		close(r->pidfd[i]);
+		r->pidfd[i] = r->pidfd[--r->n_pidfds];
+		r->n_gone++;
+	}
+	if (r->config.command_pid)
+		return false;  /* its parent knows better */
+	for (size_t i = 0; i < r->config.n_tids; i++) {
+		CLEANUP_CLOSE int fd =
+			host_open_file(r->host, HOST_PROC, O_PATH, "%d/stat", r->config.tid[i]);
+		if (fd >= 0)
+			return false;
+	}
+	return r->n_pidfds == 0 && (r->n_gone || r->config.n_tids);
+}
+
+int cprof_recorder_step(struct cprof_recorder *r, int timeout_ms, const int *fds, size_t n_fds,
+			bool *ret_ready, struct err *e)
+{
+	int code = recorder_check_owner(r, e);
+	if (code < 0)
+		return code;
+	size_t n = r->n_pidfds + n_fds;
+	CLEANUP_FREE int *fd = calloc(n + 1, sizeof(*fd));
+	CLEANUP_FREE bool *ready = calloc(n + 1, sizeof(*ready));
+	if (!fd || !ready)
+		return err_errno(e, ENOMEM, "cannot wait for records");
+	if (r->n_pidfds)
+		memcpy(fd, r->pidfd, r->n_pidfds * sizeof(*fd));
+	if (n_fds)
+		memcpy(fd + r->n_pidfds, fds, n_fds * sizeof(*fd));
+	int labels_ms = applabels_timeout_ms(&r->engine.app);
+	if (labels_ms >= 0 && (timeout_ms < 0 || labels_ms < timeout_ms))
+		timeout_ms = labels_ms;
+	code = live_wait(r->source, timeout_ms, fd, n, ready);
+	if (code < 0 && code != -EINTR)
+		return err_errno(e, -code, "cannot wait for records");
+	for (size_t i = 0; i < n_fds && ret_ready; i++)
+		ret_ready[i] = code == 0 && ready[r->n_pidfds + i];
+	code = window_tend(r, e);
+	if (code < 0)
+		return code;
+	uint64_t drained_ns = now_ns(CLOCK_MONOTONIC);
+	slices_scatter(r);
+	if (!r->window_open && now_ns(CLOCK_MONOTONIC) >= r->engine.window_start_ns)
+		window_begin(r);
+	applabels_poll(&r->engine.app);
+	code = drain(r, e);
+	if (code < 0)
+		return code;
+	window_drained(r, drained_ns);
+	stackadapt_step(r, drained_ns);
+	code = accounts_adapt(r, e);
+	if (code == 0)
+		code = slices_advance(r, now_ns(CLOCK_MONOTONIC), e);
+	if (code == 0)
+		forget(r, now_ns(CLOCK_MONOTONIC));
+	if (code < 0)
+		return code;
+	return targets_gone(r, ready) ? CPROF_TARGET_GONE : CPROF_RUNNING;
+}
+
+void cprof_recorder_command_started(struct cprof_recorder *r)
+{
+	r->engine.targets.started_ns = now_ns(CLOCK_MONOTONIC);
+}
+
+void cprof_recorder_command_used(struct cprof_recorder *r, uint64_t cpu_ns)
+{
+	coverage_command_used(&r->coverage, cpu_ns);
+}
+
+/* ---- the end --------------------------------------------------------------------------- */
+
+int cprof_recorder_stop(struct cprof_recorder *r, struct err *e)
+{
+	int code = recorder_check_owner(r, e);
+	if (code < 0)
+		return code;
+	if (!r->started || r->stopped)
+		return err_set(e, EINVAL, "the recorder is not started");
+	r->stopped = true;
+	if (!r->window_open)
+		window_begin(r);
+	live_disable(r->source);
+	r->end_ns = now_ns(CLOCK_MONOTONIC);
+	r->engine.window_end_ns = r->end_ns;
+	gaps_end(&r->engine.gaps, r->end_ns);
+	coverage_stop(&r->coverage, &r->engine.procs);
+	jit_poll(&r->engine.jit, r->end_ns, true);
+	slices_scatter(r);
+	code = drain(r, e);
+	if (code == 0)
+		code = slices_gather(r, e);
+	window_count(r);
+	accounts_stop(r);
+	return code;
+}

@@ -1,0 +1,211 @@
+/*
+ * Cutting moves the engine's table of counts into the slice and gives the engine an empty one, so
+ * it costs nothing per sample; merging costs one look-up for each entry, and happens only when a
+ * profile is written.  Stacks that only a forgotten slice had go with compact.c.
+ */
+#include "recorder/slices.h"
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "engine/compact.h"
+#include "recorder/recorder-private.h"
+#include "recorder/window.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void slice_done(struct slice *s)
+{
+	counts_done(&s->counts);
+	userstack_counts_done(&s->user);
+	free(s->event);
+	free(s->base);
+	*s = (struct slice){ 0 };
+}
+
+/* Takes the present slice out of the engine, which begins an empty one. */
+static int take_out(struct cprof_recorder *r, struct slice *ret, struct err *e)
+{
+	struct engine *g = &r->engine;
+	size_t n = g->options.n_events;
+	struct slice s = {
+		.event = calloc(n, sizeof(*s.event)), .base = calloc(n, sizeof(*s.base)),
+		.walk = g->walk.stats, .app = g->app.stats, .n_labels_dropped = g->n_labels_dropped,
+		.start_realtime_ns = r->start_realtime_ns, .start_ns = r->start_ns,
+		.duration_ns = window_duration_ns(r),
+	};
+	struct counts fresh = { .n = 0 };
+	if (!s.event || !s.base || counts_init(&fresh, &g->budget) < 0 ||
+	    userstack_take(&g->walk.user, &s.user) < 0) {
+		counts_done(&fresh);
+		slice_done(&s);
+		return err_errno(e, ENOMEM, "cannot keep what was recorded");
+	}
+	s.counts = g->counts;
+	g->counts = fresh;
+	memcpy(s.event, g->event, n * sizeof(*s.event));
+	memset(g->event, 0, n * sizeof(*g->event));
+	for (size_t i = 0; i < n; i++)
+		s.base[i] = r->event[i].base;
+	g->walk.stats = (struct stackwalk_stats){ 0 };
+	g->n_labels_dropped = 0;
+	g->app.stats = (struct applabels_stats){ .n_processes = s.app.n_processes };
+	*ret = s;
+	return 0;
+}
+
+static void drop_oldest(struct slices *s)
+{
+	slice_done(&s->old[0]);
+	s->n--;
+	memmove(s->old, s->old + 1, s->n * sizeof(*s->old));
+	s->old[s->n] = (struct slice){ 0 };
+}
+
+/* A slice goes when the next one alone reaches back far enough. */
+static void drop_old(struct cprof_recorder *r, uint64_t now_ns)
+{
+	struct slices *s = &r->slices;
+	while (s->n) {
+		uint64_t next_ns = s->n > 1 ? s->old[1].start_ns : r->start_ns;
+		if (next_ns + r->config.keep_last_ns > now_ns && s->n < SLICES_N)
+			return;
+		drop_oldest(s);
+	}
+}
+
+int slices_advance(struct cprof_recorder *r, uint64_t now_ns, struct err *e)
+{
+	struct slices *s = &r->slices;
+	if (!s->slice_ns || !r->window_open || s->gathered)
+		return 0;
+	if (!s->since_ns)
+		s->since_ns = r->start_ns;
+	if (now_ns - s->since_ns < s->slice_ns)
+		return 0;
+	drop_old(r, now_ns);
+	int code = take_out(r, &s->old[s->n], e);
+	if (code < 0)
+		return code;
+	s->n++;
+	s->since_ns = now_ns;
+	window_restart(r);
+	r->is_partial = true;
+	return 0;
+}
+
+/* Also when a key has as many values as it may have: those of the slices that are gone make room
+ * for others. */
+static bool is_due(const struct cprof_recorder *r, uint64_t now_ns)
+{
+	return compact_is_due(&r->engine) ||
+	       (appvalues_is_full(&r->engine.app.values) &&
+		now_ns - r->slices.compacted_ns >= r->config.keep_last_ns / 4);
+}
+
+void slices_compact(struct cprof_recorder *r, uint64_t now_ns)
+{
+	struct slices *s = &r->slices;
+	struct compact_part part[SLICES_N];
+	if (s->gathered || !is_due(r, now_ns))
+		return;
+	for (size_t i = 0; i < s->n; i++)
+		part[i] = (struct compact_part){ &s->old[i].counts, &s->old[i].user };
+	s->compacted_ns = now_ns;
+	compact_run(&r->engine, part, s->n);
+}
+
+static void add_events(struct engine_event *to, const struct engine_event *from, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		to[i].n_samples += from[i].n_samples;
+		to[i].value += from[i].value;
+		to[i].n_own += from[i].n_own;
+		to[i].n_foreign += from[i].n_foreign;
+		to[i].n_lost_records += from[i].n_lost_records;
+		to[i].n_lost_in_ring += from[i].n_lost_in_ring;
+		to[i].n_throttles += from[i].n_throttles;
+		to[i].throttled_ns += from[i].throttled_ns;
+		to[i].n_lost += from[i].n_lost;
+	}
+}
+
+static void add_slice(struct cprof_recorder *r, const struct slice *s)
+{
+	struct engine *g = &r->engine;
+	for (uint32_t i = 0; i < s->counts.n; i++) {
+		const struct count *c = &s->counts.v[i];
+		if (c->n_samples)
+			counts_add(&g->counts, c->event, c->stack, c->labels, c->n_samples,
+				   c->value, true);
+	}
+	add_events(g->event, s->event, g->options.n_events);
+	g->walk.stats.n_truncated += s->walk.n_truncated;
+	g->walk.stats.n_cut += s->walk.n_cut;
+	g->walk.stats.n_unknown += s->walk.n_unknown;
+	g->walk.stats.n_shortened += s->walk.n_shortened;
+	g->walk.stats.n_dropped += s->walk.n_dropped;
+	g->n_labels_dropped += s->n_labels_dropped;
+	userstack_add(&g->walk.user, &s->user);
+	g->app.stats.n_changes += s->app.n_changes;
+	g->app.stats.n_unknown += s->app.n_unknown;
+	g->app.stats.n_other += s->app.n_other;
+	g->app.stats.n_denied += s->app.n_denied;
+	g->app.stats.n_bad += s->app.n_bad;
+}
+
+int slices_gather(struct cprof_recorder *r, struct err *e)
+{
+	struct slices *s = &r->slices;
+	if (!s->slice_ns || s->gathered)
+		return 0;
+	drop_old(r, r->stopped ? r->end_ns : clock_monotonic_ns());
+	struct slice *present = &s->old[s->n];
+	int code = take_out(r, present, e);
+	if (code < 0)
+		return code;
+	s->gathered = true;
+	for (size_t i = 0; i <= s->n; i++)
+		add_slice(r, &s->old[i]);
+	for (size_t i = 0; i < s->n; i++)
+		r->active_ns += s->old[i].duration_ns;
+	r->start_realtime_ns = s->old[0].start_realtime_ns;
+	r->start_ns = s->old[0].start_ns;
+	for (size_t i = 0; i < r->events.n; i++)
+		r->event[i].base = s->old[0].base[i];
+	return 0;
+}
+
+void slices_scatter(struct cprof_recorder *r)
+{
+	struct slices *s = &r->slices;
+	struct engine *g = &r->engine;
+	if (!s->gathered)
+		return;
+	struct slice *present = &s->old[s->n];
+	s->gathered = false;
+	counts_done(&g->counts);
+	g->counts = present->counts;
+	present->counts = (struct counts){ 0 };
+	memcpy(g->event, present->event, g->options.n_events * sizeof(*g->event));
+	for (size_t i = 0; i < r->events.n; i++)
+		r->event[i].base = present->base[i];
+	g->walk.stats = present->walk;
+	g->n_labels_dropped = present->n_labels_dropped;
+	userstack_clear(&g->walk.user);
+	userstack_add(&g->walk.user, &present->user);
+	g->app.stats = present->app;
+	for (size_t i = 0; i < s->n; i++)
+		r->active_ns -= s->old[i].duration_ns;
+	r->start_realtime_ns = present->start_realtime_ns;
+	r->start_ns = present->start_ns;
+	slice_done(present);
+}
+
+void slices_clear(struct cprof_recorder *r)
+{
+	while (r->slices.n)
+		drop_oldest(&r->slices);
+	r->slices.since_ns = 0;
+}

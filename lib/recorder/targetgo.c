@@ -1,0 +1,68 @@
+/*
+ * The command is sought as execvp(3) does.  What a script or another program goes on to start is
+ * not known before.
+ */
+
+#include "recorder/targetgo.h"
+
+#include "base/cleanup.h"
+#include "base/host.h"
+#include "cprof.h"
+#include "symbolize/runtime/cfi-go.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool is_go(int fd)
+{
+	struct cfi *c = NULL;
+	if (fd < 0 || cfi_open_file(fd, &c) < 0)
+		return false;
+	bool found = cfi_seek_go(c);
+	cfi_close(c);
+	return found;
+}
+
+static int open_command(const char *file)
+{
+	const char *path = getenv("PATH");
+	char name[PATH_MAX];
+	if (strchr(file, '/') || !path)
+		return open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	for (;; path++) {
+		int n = (int)strcspn(path, ":");
+		if (snprintf(name, sizeof(name), "%.*s%s%s", n, path, n ? "/" : "", file) <
+			    (int)sizeof(name) &&
+		    access(name, X_OK) == 0)
+			return open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		path += n;
+		if (!*path)
+			return -1;
+	}
+}
+
+static bool is_process_of_go(const struct host *h, pid_t id)
+{
+	CLEANUP_CLOSE int fd = host_open_file(h, HOST_PROC, O_RDONLY | O_NONBLOCK, "%d/exe", id);
+	return is_go(fd);
+}
+
+bool targetgo_any(const struct host *h, const struct cprof_config *c)
+{
+	if (c->command_file) {
+		CLEANUP_CLOSE int fd = open_command(c->command_file);
+		if (is_go(fd))
+			return true;
+	}
+	for (size_t i = 0; i < c->n_pids; i++)
+		if (is_process_of_go(h, c->pid[i]))
+			return true;
+	for (size_t i = 0; i < c->n_tids; i++)
+		if (is_process_of_go(h, c->tid[i]))
+			return true;
+	return false;
+}

@@ -1,0 +1,332 @@
+/*
+ * Parts of a recording: pauses, what was recorded so far, and beginning anew.  None of these
+ * touches what is known of processes and their code, which goes on being told.
+ *
+ * To disable an event of another CPU takes an interrupt there, some microseconds each, in a virtual
+ * machine with idle CPUs up to ten.  So with events of whole CPUs a pause leaves them on if the one
+ * before was shorter than SHORT_NS: what they deliver meanwhile is known by its time (gaps.c), and
+ * the window is as exact.  Counters do not stand still then; their time is known exactly, and for
+ * what they counted stands the sum of the samples that were passed over.  A pause that turns out to
+ * be longer is made a real one at the next cprof_recorder_step, or when it ends.  The first is
+ * always real, so a program that pauses once, for long, is not interrupted in vain.
+ */
+
+#include "recorder/window.h"
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "recorder/accounts.h"
+#include "profile/comments.h"
+#include "recorder/recorder-private.h"
+
+#include <errno.h>
+#include <time.h>
+
+/* At usual rates, one or two dozen samples of each CPU. */
+#define SHORT_NS 20000000u
+
+/* Gaps are kept until no record of them can come any more: a record stands in its ring some
+ * microseconds after its time, but a virtual CPU may rest in between. */
+#define KEEP_GAPS_NS 100000000u
+#define MANY_GAPS 16384u
+
+static uint64_t less(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+/* What an event counted outside of gaps, since it was opened. */
+static void read_count(struct cprof_recorder *r, size_t i, struct live_count *c)
+{
+	uint64_t gaps_ns = gaps_total_ns(&r->engine.gaps, clock_monotonic_ns());
+	live_read(r->source, i, c);
+	if (!gaps_ns)
+		return;
+	gaps_ns *= live_n_places(r->source, i);
+	double running = c->time_enabled_ns ? (double)c->time_running_ns /
+					      (double)c->time_enabled_ns : 0;
+	c->time_enabled_ns = less(c->time_enabled_ns, gaps_ns);
+	c->time_running_ns = less(c->time_running_ns, (uint64_t)((double)gaps_ns * running));
+	c->value = less(c->value, r->events.v[i].is_clock ? gaps_ns : r->engine.gap_value[i]);
+}
+
+void window_begin(struct cprof_recorder *r)
+{
+	r->start_realtime_ns = (int64_t)clock_now_ns(CLOCK_REALTIME);
+	r->start_ns = clock_monotonic_ns();
+	r->resumed_ns = r->start_ns;
+	r->active_ns = 0;
+	coverage_start(&r->coverage);
+	for (size_t i = 0; i < r->events.n; i++)
+		read_count(r, i, &r->event[i].base);
+	accounts_start(r);
+	r->window_open = true;
+}
+
+static void begin_times(struct cprof_recorder *r)
+{
+	r->start_realtime_ns = (int64_t)clock_now_ns(CLOCK_REALTIME);
+	r->start_ns = r->resumed_ns = clock_monotonic_ns();
+	r->active_ns = 0;
+}
+
+void window_restart(struct cprof_recorder *r)
+{
+	for (size_t i = 0; i < r->events.n; i++)
+		read_count(r, i, &r->event[i].base);
+	begin_times(r);
+}
+
+uint64_t window_duration_ns(const struct cprof_recorder *r)
+{
+	if (!r->window_open)
+		return 0;  /* the delay is not over */
+	uint64_t now = r->stopped ? r->end_ns : clock_monotonic_ns();
+	return r->active_ns + (r->paused ? 0 : now - r->resumed_ns);
+}
+
+void window_event_stats(struct cprof_recorder *r, size_t i, struct cprof_event_stats *ret)
+{
+	struct recorder_event *re = &r->event[i];
+	const struct evspec *s = &r->events.v[i];
+	const struct engine_event *ev = &r->engine.event[i];
+	const struct perf_event_attr *attr = live_attr(r->source, i);
+	bool cpu_wide = r->scope == LIVE_CPU;
+	*ret = (struct cprof_event_stats){
+		.name = s->name, .file_part = re->file_part, .sample_type = re->sample_type,
+		.unit = re->unit, .is_clock = s->is_clock, .group = s->group,
+		.count_scale = s->scale, .count_unit = s->unit,
+		.given_up_kernel = attr->exclude_kernel && !s->only_user && !r->config.only_user,
+		.freq_hz = attr->freq ? re->rate : 0, .period = attr->freq ? 0 : re->rate,
+		.n_samples = ev->n_samples, .value = ev->value, .n_lost = re->n_lost,
+		.n_lost_shown = ev->n_lost,
+		.n_throttles = ev->n_throttles,
+		.counted = re->count.value, .counted_target = !cpu_wide,
+		.time_enabled_ns = re->count.time_enabled_ns,
+		.time_running_ns = re->count.time_running_ns,
+	};
+	accounts_event_stats(r, i, ret);
+}
+
+/*
+ * What the kernel could not deliver.  Its counter per event is exact; the records in the ring say
+ * the same on kernels without it.  Samples that were lost of a CPU's event may have been
+ * other tasks': they are shared out as the delivered ones are.
+ */
+static void add_lost(struct cprof_recorder *r, size_t i)
+{
+	struct recorder_event *re = &r->event[i];
+	const struct engine_event *ev = &r->engine.event[i];
+	uint64_t n = re->count.has_lost ? re->count.n_lost : ev->n_lost_records;
+	re->n_lost = n;
+	uint64_t seen = ev->n_samples + ev->n_foreign;
+	if (seen)
+		n = (uint64_t)((double)n * (double)ev->n_samples / (double)seen + 0.5);
+	uint64_t period = ev->n_samples ? ev->value / ev->n_samples : 0;
+	/* More than what the kernel accounted to the target cannot be missing: the rest was
+	 * other tasks' samples, or records of another kind. */
+	struct cprof_stats stats;
+	struct cprof_event_stats own;
+	cprof_recorder_stats(r, &stats);
+	window_event_stats(r, i, &own);
+	double percent = comments_coverage_percent(&r->config, &stats, &own);
+	if (percent > 0 && period) {
+		double missing = percent < 100 ? (double)ev->value * (100 / percent - 1) : 0;
+		n = missing < (double)n * (double)period ? (uint64_t)(missing / (double)period) : n;
+	}
+	/* What a lost sample would have stood for is in the next one's weight. */
+	if (r->by_count >> i & 1)
+		period = 0;
+	/* A snapshot before has shown the first of them. */
+	if (n > ev->n_lost)
+		engine_add_lost(&r->engine, (uint32_t)i, n - ev->n_lost, (n - ev->n_lost) * period);
+}
+
+void window_count(struct cprof_recorder *r)
+{
+	for (size_t i = 0; i < r->events.n; i++) {
+		struct live_count *c = &r->event[i].count;
+		const struct live_count *base = &r->event[i].base;
+		read_count(r, i, c);
+		/* A sample that was passed over stands for what came before it, too. */
+		c->value = less(c->value, base->value);
+		c->time_enabled_ns = less(c->time_enabled_ns, base->time_enabled_ns);
+		c->time_running_ns = less(c->time_running_ns, base->time_running_ns);
+		c->n_lost -= base->n_lost;
+		add_lost(r, i);
+	}
+}
+
+static int check_running(const struct cprof_recorder *r, struct err *e)
+{
+	int code = recorder_check_owner(r, e);
+	if (code < 0)
+		return code;
+	if (!r->started)
+		return err_set(e, EINVAL, "the recorder is not started");
+	if (r->stopped)
+		return err_set(e, EINVAL, "the recorder is stopped");
+	return 0;
+}
+
+static int check_pausable(const struct cprof_recorder *r, size_t event, struct err *e)
+{
+	int code = check_running(r, e);
+	if (code == 0 && !r->config.pausable)
+		return err_set(e, EINVAL, "the recorder was not made to be paused");
+	if (code == 0 && event != CPROF_ALL_EVENTS && event >= r->events.n_outputs)
+		return err_set(e, EINVAL, "there is no such event");
+	return code;
+}
+
+/* For an event of the user's: the events that were opened for it. */
+static int each_variant(struct cprof_recorder *r, size_t event,
+			int (*change)(struct source *s, size_t event, struct err *e), struct err *e)
+{
+	int code = 0;
+	for (size_t i = 0; i < r->events.n && code == 0; i++)
+		if (r->events.v[i].output == event)
+			code = change(r->source, i, e);
+	return code;
+}
+
+/* The events rest, which have gone on until now. */
+static int rest(struct cprof_recorder *r, struct err *e)
+{
+	int code = r->engine.gaps.open_ns ? live_pause(r->source, LIVE_ALL_EVENTS, e) : 0;
+	gaps_end(&r->engine.gaps, clock_monotonic_ns());
+	return code;
+}
+
+/* Does one go on that was meant to be short? */
+static bool is_too_long(const struct cprof_recorder *r)
+{
+	uint64_t since_ns = r->engine.gaps.open_ns;
+	return since_ns && clock_monotonic_ns() - since_ns > SHORT_NS;
+}
+
+int window_tend(struct cprof_recorder *r, struct err *e)
+{
+	return is_too_long(r) ? rest(r, e) : 0;
+}
+
+void window_drained(struct cprof_recorder *r, uint64_t time_ns)
+{
+	gaps_forget(&r->engine.gaps, less(time_ns, KEEP_GAPS_NS));
+}
+
+/* Where nobody calls cprof_recorder_step, the list of gaps would grow with their number. */
+static int drain_gaps(struct cprof_recorder *r, struct err *e)
+{
+	if (r->engine.gaps.list.n < MANY_GAPS || (r->engine.gaps.list.n & (MANY_GAPS - 1)))
+		return 0;
+	int code = cprof_recorder_step(r, 0, NULL, 0, NULL, e);
+	return code < 0 ? code : 0;
+}
+
+/* Leaves the events on, if that will do. */
+static bool pause_by_time(struct cprof_recorder *r, uint64_t time_ns)
+{
+	return r->scope == LIVE_CPU && r->window_open && r->pauses_are_short && !r->paused &&
+	       !r->some_paused && gaps_begin(&r->engine.gaps, time_ns);
+}
+
+int cprof_recorder_pause(struct cprof_recorder *r, size_t event, struct err *e)
+{
+	uint64_t time_ns = clock_monotonic_ns();
+	int code = check_pausable(r, event, e);
+	if (code < 0)
+		return code;
+	if (event != CPROF_ALL_EVENTS) {
+		r->is_partial = r->some_paused = true;
+		code = rest(r, e);
+		return code < 0 ? code : each_variant(r, event, live_pause, e);
+	}
+	if (r->paused)
+		return 0;
+	code = drain_gaps(r, e);
+	if (code == 0 && !pause_by_time(r, time_ns))
+		code = live_pause(r->source, LIVE_ALL_EVENTS, e);
+	if (code < 0)
+		return code;
+	if (r->window_open)
+		r->active_ns += time_ns - r->resumed_ns;
+	r->paused_ns = time_ns;
+	r->paused = r->is_partial = true;
+	return 0;
+}
+
+int cprof_recorder_resume(struct cprof_recorder *r, size_t event, struct err *e)
+{
+	int code = check_pausable(r, event, e);
+	if (code < 0)
+		return code;
+	/* The rings may be full of what came in a long pause. */
+	if (is_too_long(r))
+		code = cprof_recorder_step(r, 0, NULL, 0, NULL, e);
+	if (code >= 0 && event != CPROF_ALL_EVENTS)
+		code = rest(r, e);
+	if (code < 0)
+		return code;
+	if (event != CPROF_ALL_EVENTS)
+		code = each_variant(r, event, live_resume, e);
+	else if (!r->engine.gaps.open_ns)
+		code = live_resume(r->source, LIVE_ALL_EVENTS, e);
+	if (code < 0)
+		return code;
+	uint64_t time_ns = clock_monotonic_ns();
+	gaps_end(&r->engine.gaps, time_ns);
+	r->some_paused = event != CPROF_ALL_EVENTS && (r->some_paused || r->paused);
+	if (!r->paused)
+		return 0;
+	r->pauses_are_short = event == CPROF_ALL_EVENTS && time_ns - r->paused_ns < SHORT_NS;
+	r->resumed_ns = time_ns;
+	r->paused = false;
+	return 0;
+}
+
+int cprof_recorder_snapshot(struct cprof_recorder *r, struct err *e)
+{
+	int code = check_running(r, e);
+	if (code == 0)
+		code = cprof_recorder_step(r, 0, NULL, 0, NULL, e);
+	if (code < 0)
+		return code;
+	code = slices_gather(r, e);
+	if (code < 0)
+		return code;
+	coverage_stop(&r->coverage, &r->engine.procs);
+	r->counted = true;
+	window_count(r);
+	r->names_ready = false;  /* those that are known stay */
+	return 0;
+}
+
+int cprof_recorder_clear(struct cprof_recorder *r, struct err *e)
+{
+	int code = check_running(r, e);
+	if (code < 0)
+		return code;
+	/* What all slices counted is no base for the next. */
+	bool is_count = r->counted && !r->slices.slice_ns;
+	slices_scatter(r);
+	slices_clear(r);
+	if (!is_count)
+		window_count(r);
+	r->names_ready = false;
+	code = engine_clear(&r->engine, e);
+	for (size_t i = 0; i < r->events.n; i++) {
+		struct recorder_event *re = &r->event[i];
+		re->base.value += re->count.value;
+		re->base.time_enabled_ns += re->count.time_enabled_ns;
+		re->base.time_running_ns += re->count.time_running_ns;
+		re->base.n_lost += re->count.n_lost;
+		re->n_lost = 0;
+		re->cuts.n = 0;
+	}
+	begin_times(r);
+	r->counted = false;
+	/* The kernel's accounts of a child go back to its birth. */
+	r->is_partial = true;
+	return code;
+}

@@ -1,0 +1,120 @@
+#ifndef CPROF_SOURCE_LIVE_LIVE_PRIVATE_H
+#define CPROF_SOURCE_LIVE_LIVE_PRIVATE_H
+
+/* What live.c (rings, draining) and liveopen.c (opening) share. */
+
+#include "base/vec.h"
+#include "source/live/live.h"
+#include "source/merge.h"
+#include "source/record.h"
+#include "source/ring.h"
+
+/* An event's id as its samples carry it. */
+struct live_id {
+	uint64_t id;      /* 0: free slot */
+	uint32_t event;
+	uint32_t tid;     /* the thread that it was opened on; 0: not on a thread */
+	bool is_clock;
+	/* A clock whose period was changed (live_note_period): the period in ns since then, and the
+	 * one before; 0: what its samples say. */
+	uint64_t changed_ns, period, period_before;
+};
+
+/* live_set_rate: events that are inherited from then on have larger ids than those before. */
+struct live_rate {
+	uint32_t event;
+	uint64_t after_id, period;
+};
+
+struct live_fd {
+	int fd;
+	uint32_t event;   /* RECORD_NO_EVENT: nothing but the side band */
+	uint32_t tid;
+	int cpu;
+	uint64_t id;
+	bool sideband;    /* it carries the side-band records of its place */
+};
+
+/* A thread that a repeated scan found: perhaps it has inherited events already. */
+struct live_late {
+	uint32_t tid;
+	bool inherits;
+};
+
+struct live_ring {
+	struct ring ring;
+	int fd;           /* the dummy event that owns it */
+	int cpu;
+};
+
+/* A leader's sample with the counters of its group, which is being delivered. */
+struct livegroup {
+	struct record record;
+	uint64_t at;                   /* the next counter; none when the record has no group */
+	struct livegroup_last *slot;   /* what each said last: open addressing */
+	uint32_t n, n_slots;
+};
+
+/* Of livevary.c. */
+struct livevary {
+	uint64_t state;
+	double swing;         /* of the rate, in [-1, 1]; */
+	bool mirrored;        /* its mirror image comes next */
+	uint64_t due_ns;      /* when the next change is due */
+	uint64_t n_samples;   /* live.n_samples at the last one */
+};
+
+struct live {
+	struct source source;  /* first: source_ops get this */
+	struct live_facts facts;
+	struct record_format *format;  /* per event; ids and times are alike in all */
+	struct livegroup group;
+	struct merge merge;
+	struct live_ring *ring;
+	size_t n_rings;
+	VEC(struct live_fd) fds;
+	VEC(struct live_late) late;
+	struct perf_event_attr *attr;  /* per event, as it opened */
+	VEC(struct live_rate) rates;   /* of inherited events, the oldest first */
+	bool no_ksymbol;               /* this kernel has no such records */
+	unsigned *given_up;            /* per event: enum evopen_given_up */
+	bool *paused;                  /* per event */
+	bool *broken;                  /* per event: its weak group could not be had */
+	struct live_options options;   /* events and host are borrowed */
+	struct live_count *closed;     /* per event: what its closed predecessors counted */
+	struct live_id *id;            /* open addressing by id */
+	uint32_t n_ids, n_id_slots;
+	uint64_t n_samples, n_chain_entries, n_stack_bytes;  /* of all samples that came */
+	struct livevary vary;
+	struct pollfd *poll;
+	size_t n_poll;
+};
+
+extern const struct source_ops live_ops;
+
+int live_add_id(struct live *l, struct live_id id);
+struct live_id *live_find_id(const struct live *l, uint64_t id);
+
+/* Of liveopen.c, also for livestack.c: directs an event to its ring and takes it into l->fds, or
+ * closes it; and what makes an event carry the side band of its place. */
+int live_keep_fd(struct live *l, const struct live_options *o, struct live_fd f, int ring_fd,
+		 struct err *e);
+void live_add_sideband(const struct live *l, struct perf_event_attr *attr,
+		       const struct evopen_place *at);
+
+/* From now on each sample of this clock stands for so many ns. */
+void live_note_period(struct live_id *id, uint64_t period);
+
+/* Gives each clock of a frequency a new period when it is due, which must be after a drain; returns
+ * how many ms later it is worth another call, -1: no clock varies. */
+int livevary_step(struct live *l, uint64_t now_ns);
+
+/* Begins with a leader's sample; livegroup_next gives one sample after the other, until false. */
+void livegroup_begin(struct live *l, const struct record *r);
+bool livegroup_next(struct live *l, struct record *ret);
+void livegroup_done(struct livegroup *g);
+
+/* Adds what an event counted. */
+void live_add_count(const struct live *l, const struct live_fd *f, struct live_count *sum);
+
+#endif

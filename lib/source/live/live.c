@@ -1,0 +1,442 @@
+/*
+ * Rings, descriptors and draining; which events are opened where is in
+ * liveopen.c.
+ *
+ * Each ring belongs to a dummy event on our own thread, and all other events of
+ * that CPU are redirected into it (PERF_EVENT_IOC_SET_OUTPUT).  A ring that
+ * belonged to one of the target's events would report POLLHUP for ever once that
+ * thread is gone, though others still write into it.
+ */
+
+#include "source/live/live-private.h"
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/hash.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+/* Counters that one group can have; a PMU has far fewer. */
+#define GROUP_MAX 64
+
+/* ---- ids ------------------------------------------------------------------- */
+
+static void id_place(struct live_id *slot, uint32_t n_slots, struct live_id id)
+{
+	uint32_t i = (uint32_t)hash_u64(id.id) & (n_slots - 1);
+	while (slot[i].id)
+		i = (i + 1) & (n_slots - 1);
+	slot[i] = id;
+}
+
+int live_add_id(struct live *l, struct live_id id)
+{
+	if (l->n_ids * 2 >= l->n_id_slots) {
+		uint32_t n = l->n_id_slots ? l->n_id_slots * 2 : 64;
+		struct live_id *slot = calloc(n, sizeof(*slot));
+		if (!slot)
+			return -ENOMEM;
+		for (uint32_t i = 0; i < l->n_id_slots; i++)
+			if (l->id[i].id)
+				id_place(slot, n, l->id[i]);
+		free(l->id);
+		l->id = slot;
+		l->n_id_slots = n;
+	}
+	id_place(l->id, l->n_id_slots, id);
+	l->n_ids++;
+	return 0;
+}
+
+struct live_id *live_find_id(const struct live *l, uint64_t id)
+{
+	if (!l->n_id_slots || !id)
+		return NULL;
+	uint32_t i = (uint32_t)hash_u64(id) & (l->n_id_slots - 1);
+	for (; l->id[i].id; i = (i + 1) & (l->n_id_slots - 1))
+		if (l->id[i].id == id)
+			return &l->id[i];
+	return NULL;
+}
+
+static struct live_late *find_late(const struct live *l, uint32_t tid)
+{
+	for (size_t i = 0; i < l->late.n; i++)
+		if (l->late.v[i].tid == tid)
+			return &l->late.v[i];
+	return NULL;
+}
+
+/*
+ * A thread that was born while we attached may have two sets of events: one
+ * inherited from its creator, and one that we opened because a later scan found
+ * it.  The kernel gives an inherited event's samples the id of the event that it
+ * came from, so the first sample whose id belongs to another thread proves the
+ * inheritance; from then on the thread's own set is ignored.
+ */
+static bool is_double(struct live *l, const struct live_id *id, uint32_t tid)
+{
+	if (l->late.n == 0 || id->tid == 0)
+		return false;
+	struct live_late *late = find_late(l, tid);
+	if (!late)
+		return false;
+	if (id->tid == tid)
+		return late->inherits;
+	late->inherits = true;
+	return false;
+}
+
+/* What an inherited event stands for whose samples do not say so; 0: what it was opened with.  The
+ * kernel numbers events as they are made, inherited ones too. */
+static uint64_t inherited_period(const struct live *l, uint32_t event, uint64_t stream_id)
+{
+	uint64_t period = 0;
+	for (size_t i = 0; i < l->rates.n; i++)
+		if (l->rates.v[i].event == event && stream_id > l->rates.v[i].after_id)
+			period = l->rates.v[i].period;
+	return period;
+}
+
+/* The kernel goes on to tell the old period of a clock whose period was changed, but for those
+ * that are inherited after that. */
+static void note_sample(struct live *l, const struct live_id *id, struct record *r)
+{
+	if (id && !r->sample.period && r->stream_id != id->id)
+		r->sample.period = inherited_period(l, id->event, r->stream_id);
+	if (id && id->period && r->stream_id == id->id) {
+		uint64_t period = r->time_ns >= id->changed_ns ? id->period : id->period_before;
+		if (period)
+			r->sample.period = period;
+	}
+	l->n_samples++;
+	l->n_chain_entries += r->sample.n_callchain;
+	l->n_stack_bytes += r->sample.n_user_stack_bytes;
+}
+
+/* ---- the source -------------------------------------------------------------- */
+
+/*
+ * Where several recorders have opened the same software event on a CPU, Linux makes one set of data
+ * for all of them (do_perf_sw_event() in kernel/events/core.c, seen with 6.18), and what is in it
+ * already is not filled in again: so all have the id of the first one's event.  A ring gets nothing
+ * but its own events' samples; where only one of these can be meant, that is it.
+ */
+static uint32_t event_of(const struct live *l, uint64_t number)
+{
+	const struct live_id *id = live_find_id(l, number);
+	uint32_t only = RECORD_NO_EVENT;
+	if (id)
+		return id->event;
+	for (uint32_t i = 0; i < l->options.n_events; i++) {
+		const struct perf_event_attr *a = &l->attr[i];
+		if (a->type != PERF_TYPE_SOFTWARE || a->config == PERF_COUNT_SW_CPU_CLOCK ||
+		    a->config == PERF_COUNT_SW_TASK_CLOCK)
+			continue;
+		if (only != RECORD_NO_EVENT)
+			return RECORD_NO_EVENT;
+		only = i;
+	}
+	return only;
+}
+
+/* Samples are laid out as their events asked for; PERF_SAMPLE_IDENTIFIER stands first in each. */
+static const struct record_format *format_of(const struct live *l, const void *raw,
+					     size_t n_bytes)
+{
+	const struct perf_event_header *h = raw;
+	uint64_t number;
+	if (h->type != PERF_RECORD_SAMPLE || n_bytes < sizeof(*h) + sizeof(number))
+		return &l->format[0];
+	memcpy(&number, h + 1, sizeof(number));
+	uint32_t event = event_of(l, number);
+	return &l->format[event != RECORD_NO_EVENT ? event : 0];
+}
+
+static int live_next(struct source *s, struct record *ret_record, struct err *e)
+{
+	struct live *l = (struct live *)s;
+	if (l->group.record.sample.n_group && livegroup_next(l, ret_record))
+		return SOURCE_RECORD;
+	for (;;) {
+		size_t n_bytes, ring;
+		const void *raw = merge_next(&l->merge, &n_bytes, &ring);
+		s->losses.n_out_of_order = l->merge.n_out_of_order;
+		if (!raw)
+			return SOURCE_IDLE;
+		switch (record_decode(format_of(l, raw, n_bytes), raw, n_bytes, ret_record)) {
+		case RECORD_UNKNOWN:
+			s->losses.n_unknown++;
+			continue;
+		case RECORD_BAD:
+			s->losses.n_undecodable++;
+			continue;
+		case RECORD_OK:
+			break;
+		}
+		const struct live_id *id = live_find_id(l, ret_record->id);
+		ret_record->event = id ? id->event : RECORD_NO_EVENT;
+		if (ret_record->type == PERF_RECORD_SAMPLE) {
+			ret_record->event = event_of(l, ret_record->id);
+			if (ret_record->event == RECORD_NO_EVENT ||
+			    (id && is_double(l, id, ret_record->tid)))
+				continue;
+			note_sample(l, id, ret_record);
+		}
+		if (ret_record->type == PERF_RECORD_SAMPLE && ret_record->sample.n_group) {
+			livegroup_begin(l, ret_record);
+			if (!livegroup_next(l, ret_record))
+				continue;
+		}
+		return SOURCE_RECORD;
+	}
+}
+
+static void live_close(struct source *s)
+{
+	struct live *l = (struct live *)s;
+	merge_done(&l->merge);
+	for (size_t i = 0; i < l->fds.n; i++)
+		close(l->fds.v[i].fd);
+	for (size_t i = 0; i < l->n_rings; i++) {
+		ring_close(&l->ring[i].ring);
+		if (l->ring[i].fd >= 0)
+			close(l->ring[i].fd);
+	}
+	VEC_FREE(&l->fds);
+	VEC_FREE(&l->late);
+	VEC_FREE(&l->rates);
+	free(l->ring);
+	free(l->attr);
+	free(l->given_up);
+	free(l->broken);
+	free(l->format);
+	livegroup_done(&l->group);
+	free(l->closed);
+	free(l->paused);
+	free(l->id);
+	free(l->poll);
+	free(l);
+}
+
+const struct source_ops live_ops = { .next = live_next, .close = live_close };
+
+static struct live *live_of(const struct source *s)
+{
+	assert(s->ops == &live_ops);
+	return (struct live *)s;
+}
+
+/* ---- control ------------------------------------------------------------------- */
+
+int live_enable(struct source *s, struct err *e)
+{
+	struct live *l = live_of(s);
+	for (size_t i = 0; i < l->fds.n; i++) {
+		const struct live_fd *f = &l->fds.v[i];
+		if (f->event != RECORD_NO_EVENT && l->paused[f->event])
+			continue;
+		if (ioctl(f->fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
+			return err_errno(e, errno, "cannot enable an event");
+	}
+	return 0;
+}
+
+static int set_paused(struct live *l, size_t event, bool paused, struct err *e)
+{
+	unsigned long request = paused ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE;
+	assert(l->options.pausable);
+	for (size_t i = 0; i < l->options.n_events; i++)
+		if (event == LIVE_ALL_EVENTS || event == i)
+			l->paused[i] = paused;
+	for (size_t i = 0; i < l->fds.n; i++) {
+		const struct live_fd *f = &l->fds.v[i];
+		bool wanted = event == LIVE_ALL_EVENTS ? f->event != RECORD_NO_EVENT
+							: f->event == event;
+		if (wanted && ioctl(f->fd, request, 0) < 0)
+			return err_errno(e, errno, "cannot %s an event",
+					 paused ? "pause" : "resume");
+	}
+	return 0;
+}
+
+int live_pause(struct source *s, size_t event, struct err *e)
+{
+	return set_paused(live_of(s), event, true, e);
+}
+
+int live_resume(struct source *s, size_t event, struct err *e)
+{
+	return set_paused(live_of(s), event, false, e);
+}
+
+void live_disable(struct source *s)
+{
+	struct live *l = live_of(s);
+	for (size_t i = 0; i < l->fds.n; i++)
+		ioctl(l->fds.v[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+}
+
+void live_note_period(struct live_id *id, uint64_t period)
+{
+	id->period_before = id->period;
+	id->period = period;
+	id->changed_ns = clock_monotonic_ns();
+}
+
+/* The number of an event that is made now. */
+static uint64_t newest_id(const struct live *l)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE, .size = sizeof(attr), .config = PERF_COUNT_SW_DUMMY,
+		.disabled = 1, .exclude_kernel = 1, .exclude_hv = 1,
+	};
+	uint64_t id = UINT64_MAX;
+	int fd = l->options.open.fn(&attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0)
+		return id;
+	if (ioctl(fd, PERF_EVENT_IOC_ID, &id) < 0)
+		id = UINT64_MAX;
+	close(fd);
+	return id;
+}
+
+int live_set_rate(struct source *s, size_t event, uint64_t rate, struct err *e)
+{
+	struct live *l = live_of(s);
+	struct perf_event_attr *a = &l->attr[event];
+	bool clock = a->type == PERF_TYPE_SOFTWARE && (a->config == PERF_COUNT_SW_CPU_CLOCK ||
+							a->config == PERF_COUNT_SW_TASK_CLOCK);
+	/* The kernel has turned a clock's frequency into a period for good. */
+	uint64_t value = clock && a->freq ? 1000000000u / rate : rate;
+	for (size_t i = 0; i < l->fds.n; i++) {
+		uint64_t id = 0, arg = value;
+		struct live_id *slot;
+		if (l->fds.v[i].event != event)
+			continue;
+		if (ioctl(l->fds.v[i].fd, PERF_EVENT_IOC_PERIOD, &arg) < 0)
+			return err_errno(e, errno, "cannot change the rate of an event");
+		if (a->freq && !clock)
+			continue;  /* samples tell their period rightly */
+		if (ioctl(l->fds.v[i].fd, PERF_EVENT_IOC_ID, &id) == 0 &&
+		    (slot = live_find_id(l, id))) {
+			if (!slot->period && !clock)
+				slot->period = a->sample_period;
+			live_note_period(slot, value);
+		}
+	}
+	/* Without memory for it they are weighed as before. */
+	if (a->inherit && !a->freq)
+		VEC_PUSH(&l->rates, ((struct live_rate){ (uint32_t)event, newest_id(l), value }));
+	if (a->freq)
+		a->sample_freq = rate;
+	else
+		a->sample_period = rate;
+	return 0;
+}
+
+int live_wait(struct source *s, int timeout_ms, const int *fds, size_t n_fds, bool *ret_ready)
+{
+	struct live *l = live_of(s);
+	size_t n = l->n_rings + n_fds;
+	if (n > l->n_poll) {
+		struct pollfd *p = reallocarray(l->poll, n, sizeof(*p));
+		if (!p)
+			return -ENOMEM;
+		l->poll = p;
+		l->n_poll = n;
+	}
+	int vary_ms = livevary_step(l, clock_monotonic_ns());
+	if (vary_ms >= 0 && (timeout_ms < 0 || vary_ms < timeout_ms))
+		timeout_ms = vary_ms;
+	for (size_t i = 0; i < l->n_rings; i++)
+		l->poll[i] = (struct pollfd){ .fd = l->ring[i].fd, .events = POLLIN };
+	for (size_t i = 0; i < n_fds; i++)
+		l->poll[l->n_rings + i] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
+	int r = poll(l->poll, n, timeout_ms);
+	if (r < 0)
+		return -errno;
+	for (size_t i = 0; i < n_fds && ret_ready; i++)
+		ret_ready[i] = l->poll[l->n_rings + i].revents != 0;
+	return 0;
+}
+
+uint64_t live_taken_bytes(const struct source *s)
+{
+	const struct live *l = live_of(s);
+	uint64_t sum = 0;
+	for (size_t i = 0; i < l->n_rings; i++)
+		sum += l->ring[i].ring.tail;
+	return sum;
+}
+
+int live_ring_fd(const struct source *s, size_t i)
+{
+	const struct live *l = live_of(s);
+	return i < l->n_rings ? l->ring[i].fd : -1;
+}
+
+void live_add_count(const struct live *l, const struct live_fd *f, struct live_count *sum)
+{
+	/* value, time_enabled, time_running, id, lost: the fixed read_format of evattr.c; of a
+	 * group: how many, the times, and value, id, lost of each */
+	uint64_t v[3 + 3 * GROUP_MAX] = { 0 };
+	uint64_t read_format = l->attr[f->event].read_format;
+	bool is_group = read_format & PERF_FORMAT_GROUP, has_lost = read_format & PERF_FORMAT_LOST;
+	if (read(f->fd, v, sizeof(v)) < (ssize_t)(3 * sizeof(v[0])))
+		return;
+	size_t at = is_group ? 3 : 0, lost_at = is_group ? 5 : 4;
+	sum->value += v[at];
+	sum->time_enabled_ns += v[1];
+	sum->time_running_ns += v[2];
+	if (has_lost)
+		sum->n_lost += v[lost_at];
+}
+
+size_t live_n_places(const struct source *s, size_t event)
+{
+	const struct live *l = live_of(s);
+	size_t n = 0;
+	for (size_t i = 0; i < l->fds.n; i++)
+		n += l->fds.v[i].event == event;
+	return n;
+}
+
+void live_read(struct source *s, size_t event, struct live_count *ret_count)
+{
+	struct live *l = live_of(s);
+	struct live_count sum = l->closed[event];
+	sum.has_lost = l->attr[event].read_format & PERF_FORMAT_LOST;
+	for (size_t i = 0; i < l->fds.n; i++) {
+		const struct live_fd *f = &l->fds.v[i];
+		struct live_late *late = f->tid ? find_late(l, f->tid) : NULL;
+		if (f->event == event && !(late && late->inherits))
+			live_add_count(l, f, &sum);
+	}
+	/* A task's event on CPU n is enabled whenever the task runs, and can count only
+	 * while it runs there: one CPU's worth of the sum is real time. */
+	if (l->options.scope == LIVE_TASK)
+		sum.time_enabled_ns /= l->n_rings;
+	*ret_count = sum;
+}
+
+const struct live_facts *live_facts(const struct source *s)
+{
+	return &live_of(s)->facts;
+}
+
+const struct perf_event_attr *live_attr(const struct source *s, size_t i)
+{
+	return &live_of(s)->attr[i];
+}
+
+unsigned live_given_up(const struct source *s, size_t i)
+{
+	return live_of(s)->given_up[i];
+}

@@ -1,0 +1,679 @@
+/*
+ * Which events are opened where.
+ *
+ * LIVE_CPU and LIVE_CGROUP: one event per event kind and online CPU.  LIVE_TASK:
+ * one per event kind, thread and CPU, because an inherited event can only be
+ * mapped when it is bound to a CPU.  The first event of each place also carries
+ * the side-band records (mmap, comm, fork, exit), so that they cost no event of
+ * their own.
+ */
+
+#include "source/live/live-private.h"
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/host.h"
+#include "base/log.h"
+#include "event/evspec.h"
+#include "source/cpus.h"
+#include "source/synth.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Enough for 70 ms of 25-frame stacks at 100 kHz, or 50 ms of 8 KiB stack copies at 10 kHz. */
+#define RING_BYTES_MAX (2u << 20)
+#define RING_BYTES_MAX_STACKS (4u << 20)
+/* The same where the copies may grow (live_set_stack): 25 ms of 64 KiB at 5 kHz, of 16 KiB at
+ * 20 kHz.  At lower rates the other is enough, and at higher ones the copies stay small: there a
+ * larger ring costs 2 % of the target's time at 100 kHz, for it does not fit into caches. */
+#define RING_BYTES_MAX_GROWING (8u << 20)
+#define GROWING_HZ_MIN 1600u
+#define GROWING_HZ_MAX 25000u
+/* 2 s of 8 KiB stack copies at 999 Hz, for who may read at the end only. */
+#define RING_BYTES_MAX_SELDOM (16u << 20)
+#define RING_BYTES_MIN (64u << 10)
+#define RING_BYTES_ENOUGH (512u << 10)
+#define RINGS_TOTAL_BYTES (64u << 20)
+
+/* Descriptors for the files of programs, one for each. */
+#define FILES_FEW 512
+#define FILES_MANY 16384
+
+/* As perf_event_open(2) has it. */
+#define ANY_CPU (-1)
+
+/* Scans of /proc/PID/task until nothing new appears; a bound for a target that
+ * makes threads faster than we can open events. */
+#define SCANS_MAX 50
+
+/* ---- rings --------------------------------------------------------------------- */
+
+/*
+ * One thread's events, none of them inherited, may follow it from CPU to CPU and need one ring
+ * only.  That ring's owner has to be an event of the same thread.
+ */
+static bool is_one_thread(const struct live_options *o)
+{
+	bool one = o->scope == LIVE_TASK && !o->attr.inherit && o->n_tids == 1 && o->n_pids == 0;
+	for (size_t i = 0; i < o->n_events; i++)
+		one &= !o->event[i].cpus;
+	return one;
+}
+
+static int open_owner(const struct live_options *o, const struct perf_event_attr *like, int cpu)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_DUMMY,
+		.disabled = 1,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+		.watermark = 1,
+		.wakeup_watermark = o->attr.wakeup_bytes,
+		/* must equal those of the events that are redirected to it */
+		.use_clockid = like->use_clockid,
+		.clockid = like->clockid,
+	};
+	if (cpu == ANY_CPU) {
+		int fd = o->open.fn(&attr, o->tid[0], cpu, -1, PERF_FLAG_FD_CLOEXEC);
+		return fd < 0 ? -errno : fd;
+	}
+	/* Of the main thread: poll(2) reports POLLHUP for ever once the owner's thread has ended,
+	 * and whoever calls need not last. */
+	int fd = o->open.fn(&attr, getpid(), cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0 && errno == ESRCH)
+		fd = o->open.fn(&attr, 0, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* *ret_over_limit: it failed because so much memory may not be locked. */
+static int open_rings_of(struct live *l, struct live_options *o, const int *cpus, size_t n_cpus,
+			 uint64_t ring_bytes, bool *ret_over_limit, struct err *e)
+{
+	*ret_over_limit = false;
+	size_t n_pages = ring_bytes / (size_t)sysconf(_SC_PAGESIZE);
+	o->attr.wakeup_bytes = (uint32_t)(ring_bytes / 4);
+	int last = -ENODEV;
+	for (size_t i = 0; i < n_cpus; i++) {
+		int fd = open_owner(o, &l->attr[0], cpus[i]);
+		if (fd == -EMFILE || fd == -ENFILE)
+			return evopen_explain(&o->open, &o->event[0], &l->attr[0], 0, cpus[i], -fd,
+					      e);
+		if (fd < 0) {
+			last = fd;
+			continue;
+		}
+		struct live_ring *r = &l->ring[l->n_rings];
+		int code = ring_open(&r->ring, fd, n_pages, e);
+		if (code < 0) {
+			close(fd);
+			*ret_over_limit = code == -EPERM;
+			return code;
+		}
+		r->fd = fd;
+		r->cpu = cpus[i];
+		l->n_rings++;
+	}
+	l->facts.n_cpus_failed = (uint32_t)(n_cpus - l->n_rings);
+	if (l->n_rings == 0)
+		return evopen_explain(&o->open, &o->event[0], &l->attr[0], 0, cpus[0], -last, e);
+	l->facts.ring_bytes = ring_bytes;
+	return 0;
+}
+
+static void close_rings(struct live *l)
+{
+	for (size_t i = 0; i < l->n_rings; i++) {
+		ring_close(&l->ring[i].ring);
+		close(l->ring[i].fd);
+	}
+	l->n_rings = 0;
+}
+
+/*
+ * The user's size, or the largest that the locked-memory limit lets us have.  The limit is that of
+ * all recorders of the user together.  A program that records itself may start several: one that
+ * has to go below its wish leaves half of the rest to the others, if what it takes is enough.
+ */
+static int open_rings(struct live *l, struct live_options *o, const int *cpus, size_t n_cpus,
+		      struct err *e)
+{
+	l->ring = calloc(n_cpus, sizeof(*l->ring));
+	if (!l->ring)
+		return err_errno(e, ENOMEM, "cannot set up the rings");
+	bool over_limit;
+	if (o->ring_bytes)
+		return open_rings_of(l, o, cpus, n_cpus, o->ring_bytes, &over_limit, e);
+	uint64_t hz = o->attr.rate_default_hz;
+	bool grows = o->scope != LIVE_TASK && hz >= GROWING_HZ_MIN && hz <= GROWING_HZ_MAX;
+	uint64_t bytes = !o->attr.stack_bytes ? RING_BYTES_MAX
+			 : grows	      ? RING_BYTES_MAX_GROWING
+					      : RING_BYTES_MAX_STACKS;
+	if (o->read_seldom && o->attr.stack_bytes)
+		bytes = RING_BYTES_MAX_SELDOM;
+	while (bytes > 2 * RING_BYTES_MIN && bytes * n_cpus > RINGS_TOTAL_BYTES)
+		bytes /= 2;
+	uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+	bool is_limited = false;
+	for (;; bytes /= 2) {
+		int code = open_rings_of(l, o, cpus, n_cpus, bytes, &over_limit, e);
+		if (code == 0 && is_limited && o->read_seldom && bytes > RING_BYTES_ENOUGH) {
+			is_limited = false;
+			close_rings(l);
+			continue;
+		}
+		if (!over_limit || bytes / 2 < page_bytes)
+			return code;
+		is_limited = true;
+		log_line(o->open.log, LOG_EXPLAIN,
+			 "rings of %llu KiB per CPU exceed the locked-memory limit, trying half",
+			 (unsigned long long)bytes / 1024);
+		close_rings(l);
+	}
+}
+
+/* ---- events -------------------------------------------------------------------- */
+
+void live_add_sideband(const struct live *l, struct perf_event_attr *attr,
+		       const struct evopen_place *at)
+{
+	/* Of no task: the kernel's own code. */
+	attr->ksymbol = at->pid < 0 && !l->no_ksymbol;
+	attr->mmap = 1;
+	attr->mmap2 = 1;
+	attr->comm = 1;
+	attr->comm_exec = 1;
+	attr->task = 1;
+}
+
+int live_keep_fd(struct live *l, const struct live_options *o, struct live_fd f, int ring_fd,
+		 struct err *e)
+{
+	if (ioctl(f.fd, PERF_EVENT_IOC_SET_OUTPUT, ring_fd) < 0 ||
+	    ioctl(f.fd, PERF_EVENT_IOC_ID, &f.id) < 0) {
+		int code = err_errno(e, errno, "cannot direct an event to its ring");
+		close(f.fd);
+		return code;
+	}
+	const struct live_id id = {
+		.id = f.id, .event = f.event, .tid = f.tid,
+		.is_clock = f.event != RECORD_NO_EVENT && o->event[f.event].is_clock,
+	};
+	if (!VEC_PUSH(&l->fds, f) || live_add_id(l, id) < 0) {
+		if (l->fds.n && l->fds.v[l->fds.n - 1].fd == f.fd)
+			l->fds.n--;
+		close(f.fd);
+		return err_errno(e, ENOMEM, "cannot open events");
+	}
+	return 0;
+}
+
+/* Is it a later event of a group? */
+static bool is_member(const struct live_options *o, uint32_t i)
+{
+	return i && o->event[i].group && o->event[i].group == o->event[i - 1].group;
+}
+
+static bool has_variants(const struct live_options *o, uint32_t i)
+{
+	for (uint32_t k = 0; k < o->n_events; k++)
+		if (k != i && o->event[k].output == o->event[i].output)
+			return true;
+	return false;
+}
+
+static void set_attr(struct live *l, const struct live_options *o, uint32_t i)
+{
+	evattr_sampling(&o->event[i], &o->attr, &l->attr[i]);
+	if (is_member(o, i) && !l->broken[i])
+		evattr_member(&l->attr[i], o->event[i].group_sample);
+}
+
+/* What is opened for a place: a thread, all tasks, or a cgroup. */
+struct place {
+	pid_t pid;
+	uint32_t tid;              /* 0: no thread */
+	unsigned long flags;
+	bool *found;               /* per event: an attr that opens is known */
+	int *leader;               /* per ring: the group in work's first event; -1: not there */
+	bool *has_sideband;        /* per ring */
+	size_t n_opened;
+};
+
+static void note_found(struct live *l, const struct live_options *o, uint32_t i,
+		       const struct perf_event_attr *attr, unsigned given_up)
+{
+	char text[512];
+	l->attr[i] = *attr;
+	l->given_up[i] = given_up;
+	evattr_text(&l->attr[i], text, sizeof(text));
+	log_line(o->open.log, LOG_EXPLAIN, "event '%s'%s%s: %s", o->event[i].name,
+		 o->event[i].pmu[0] ? " of " : "", o->event[i].pmu, text);
+	if (is_member(o, i) && !l->broken[i] && attr->freq && !o->event[i].is_clock)
+		log_line(o->open.log, LOG_WARN, "event '%s': the kernel adapts the rate of a "
+			 "group's first event only, so this one may have few samples; give it a "
+			 "period, as in '%s/period=100003/'", o->event[i].name, o->event[i].name);
+}
+
+/* Opens event i on a ring's CPU, with the side band if that has none yet. */
+static int open_one(struct live *l, const struct live_options *o, uint32_t i, struct place *p,
+		    size_t r, int group_fd, struct err *e)
+{
+	const struct evopen_place at = { p->pid, l->ring[r].cpu, group_fd, p->flags };
+	struct perf_event_attr attr = l->attr[i];
+	bool sideband = !p->has_sideband[r];
+	unsigned given_up = 0;
+	if (sideband)
+		live_add_sideband(l, &attr, &at);
+	bool asked_ksymbol = attr.ksymbol;
+	int fd = p->found[i] ? evopen_again(&o->open, &o->event[i], &attr, &at, e)
+			     : evopen_first(&o->open, &o->event[i], &attr, &at, &given_up, e);
+	if (fd < 0)
+		return fd;
+	const struct live_fd f = {
+		.fd = fd, .event = i, .tid = p->tid, .cpu = l->ring[r].cpu, .sideband = sideband,
+	};
+	int code = live_keep_fd(l, o, f, l->ring[r].fd, e);
+	if (code < 0)
+		return code;
+	if (!p->found[i]) {
+		l->no_ksymbol |= asked_ksymbol && !attr.ksymbol;
+		if (sideband)
+			attr.mmap = attr.mmap2 = attr.comm = attr.comm_exec = attr.task =
+				attr.ksymbol = 0;
+		note_found(l, o, i, &attr, given_up);
+	}
+	p->found[i] = true;
+	p->has_sideband[r] = true;
+	p->n_opened++;
+	return fd;
+}
+
+/* A member that its group does not take: alone, where the user allowed it (modifier W), else with
+ * that as the reason. */
+static int open_outside(struct live *l, const struct live_options *o, uint32_t i, struct place *p,
+			size_t r, int refused, struct err *e)
+{
+	const struct evspec *s = &o->event[i];
+	const struct evopen_place at = { p->pid, l->ring[r].cpu, -1, p->flags };
+	if (s->weak) {
+		l->broken[i] = true;
+		set_attr(l, o, i);
+		log_line(o->open.log, LOG_NOTE, "event '%s': it does not fit into its group, and "
+			 "is sampled outside of it", s->name);
+		return open_one(l, o, i, p, r, -1, e);
+	}
+	int fd = evopen_again(&o->open, s, &l->attr[i], &at, NULL);
+	if (fd < 0)
+		return refused;
+	close(fd);
+	err_set(e, -refused, "event '%s' does not fit into its group: %s", s->name,
+		strerror(-refused));
+	err_hint(e, "a group's events are counted at the same time, so that all must find a counter"
+		    "; make it smaller, or let it break up where it must: {...}:W");
+	return refused;
+}
+
+/* Was a leader with S refused because it is inherited?  Then e says so. */
+static void explain_inherited(const struct live *l, const struct live_options *o, uint32_t i,
+			      const struct place *p, size_t r, struct err *e)
+{
+	const struct evopen_place at = { p->pid, l->ring[r].cpu, -1, p->flags };
+	struct perf_event_attr alone = l->attr[i];
+	if (!alone.inherit)
+		return;
+	alone.inherit = 0;
+	int fd = evopen_again(&o->open, &o->event[i], &alone, &at, NULL);
+	if (fd < 0)
+		return;
+	close(fd);
+	err_set(e, EINVAL, "event '%s': to sample a group with S in threads and children that come "
+		"later takes Linux 6.13", o->event[i].name);
+	err_hint(e, "use --scope cpu (CAP_PERFMON or root), or leave them out: --no-inherit");
+}
+
+/* Refusals that may be one PMU's of several. */
+static bool is_not_there(int code)
+{
+	return code == -ENOENT || code == -EOPNOTSUPP || code == -EINVAL || code == -ENODEV;
+}
+
+/* Event i on all rings.  *ret_failed: why it is not there, where that is no failure of all. */
+static int open_event(struct live *l, const struct live_options *o, uint32_t i, struct place *p,
+		      int *ret_failed, struct err *e)
+{
+	const struct evspec *s = &o->event[i];
+	bool member = is_member(o, i);
+	for (size_t r = 0; r < l->n_rings; r++) {
+		bool first = !member || l->broken[i];
+		int group_fd = first ? -1 : p->leader[r];
+		if (!member)
+			p->leader[r] = -1;
+		if (!cpus_contain(s->cpus, l->ring[r].cpu) || (!first && group_fd < 0))
+			continue;
+		int fd = open_one(l, o, i, p, r, group_fd, e);
+		if (fd == -EINVAL && group_fd >= 0 && !p->found[i])
+			fd = open_outside(l, o, i, p, r, fd, e);
+		if (fd == -EINVAL && s->group_sample && !member)
+			explain_inherited(l, o, i, p, r, e);
+		if (fd == -ENODEV) {
+			*ret_failed = fd;
+			log_line(o->open.log, LOG_EXPLAIN, "event '%s': not on CPU %d: %s",
+				 s->name, l->ring[r].cpu, strerror(ENODEV));
+			continue;
+		}
+		if (fd < 0 && !p->found[i] && s->pmu[0] && is_not_there(fd) && has_variants(o, i)) {
+			*ret_failed = fd;
+			log_line(o->open.log, LOG_NOTE, "event '%s': not on PMU '%s': %s", s->name,
+				 s->pmu, strerror(-fd));
+			return 0;
+		}
+		if (fd < 0)
+			return fd;
+		if (!member)
+			p->leader[r] = fd;
+	}
+	return 0;
+}
+
+/* Events of its own for the side band, which goes on while sampling is paused. */
+static int open_sideband(struct live *l, const struct live_options *o, struct place *p,
+			 struct err *e)
+{
+	struct perf_event_attr attr;
+	evattr_sideband(&o->attr, &attr);
+	for (size_t r = 0; r < l->n_rings; r++) {
+		const struct evopen_place at = { p->pid, l->ring[r].cpu, -1, p->flags };
+		int fd = evopen_again(&o->open, &o->event[0], &attr, &at, e);
+		if (fd == -ENODEV)
+			continue;
+		if (fd < 0)
+			return fd;
+		const struct live_fd f = {
+			.fd = fd, .event = RECORD_NO_EVENT, .tid = p->tid, .cpu = l->ring[r].cpu,
+		};
+		int code = live_keep_fd(l, o, f, l->ring[r].fd, e);
+		if (code < 0)
+			return code;
+		p->has_sideband[r] = true;
+	}
+	return 0;
+}
+
+/* Was a variant of each event found? */
+static bool is_found(const struct live_options *o, const bool *found, uint32_t output)
+{
+	for (uint32_t i = 0; i < o->n_events; i++)
+		if (o->event[i].output == output && found[i])
+			return true;
+	return false;
+}
+
+/*
+ * Opens all events at one place: on every ring's CPU for pid (a thread, -1, or a
+ * cgroup's descriptor).  -ESRCH when the thread is gone.  A CPU that went offline is passed over,
+ * and one that the event's PMU is not on.
+ */
+static int open_place(struct live *l, const struct live_options *o, pid_t pid, uint32_t tid,
+		      unsigned long flags, bool *found, struct err *e)
+{
+	CLEANUP_FREE int *leader = calloc(l->n_rings, sizeof(*leader));
+	CLEANUP_FREE bool *has_sideband = calloc(l->n_rings, sizeof(*has_sideband));
+	struct place p = { pid, tid, flags, found, leader, has_sideband, 0 };
+	int failed = 0;
+	if (!leader || !has_sideband)
+		return err_errno(e, ENOMEM, "cannot open events");
+	int code = o->pausable ? open_sideband(l, o, &p, e) : 0;
+	for (uint32_t i = 0; i < o->n_events && code == 0; i++)
+		code = open_event(l, o, i, &p, &failed, e);
+	if (code < 0)
+		return code;
+	for (uint32_t i = 0; i < o->n_events; i++) {
+		if (is_found(o, found, o->event[i].output))
+			continue;
+		if (failed)
+			return failed;  /* e tells of the last CPU or PMU tried */
+		return err_set(e, ENODEV, "event '%s': none of its CPUs (%s) is online",
+			       o->event[i].name, o->event[i].cpus ? o->event[i].cpus : "");
+	}
+	return 0;
+}
+
+/* ---- threads --------------------------------------------------------------------- */
+
+static bool is_known(const struct live *l, uint32_t tid)
+{
+	/* Threads are opened one after the other: the last are the likeliest. */
+	for (size_t i = l->fds.n; i-- > 0;)
+		if (l->fds.v[i].tid == tid)
+			return true;
+	return false;
+}
+
+static int compare_pids(const void *a, const void *b)
+{
+	return (*(const pid_t *)a > *(const pid_t *)b) - (*(const pid_t *)a < *(const pid_t *)b);
+}
+
+static int open_thread(struct live *l, const struct live_options *o, pid_t tid, bool late,
+		       bool *found, struct err *e)
+{
+	int code = open_place(l, o, tid, (uint32_t)tid, 0, found, e);
+	if (code < 0)
+		return code;
+	l->facts.n_threads++;
+	if (late && o->attr.inherit &&
+	    !VEC_PUSH(&l->late, ((struct live_late){ .tid = (uint32_t)tid })))
+		return err_errno(e, ENOMEM, "cannot open events");
+	return 0;
+}
+
+/*
+ * All threads of a process, and again those that were born meanwhile, until a scan finds
+ * nothing new.  A thread found by a repeated scan may have inherited events already: see
+ * is_double in live.c.
+ */
+static int open_process(struct live *l, const struct live_options *o, pid_t pid, bool *found,
+			struct err *e)
+{
+	VEC(pid_t) seen = { 0 };
+	int code = 0;
+	bool any = false;
+	for (int scan = 0; scan < SCANS_MAX; scan++) {
+		CLEANUP_FREE pid_t *tids = NULL;
+		int n = synth_list(o->open.host, pid, &tids);
+		if (n < 0 && !any)
+			code = evopen_explain(&o->open, &o->event[0], &l->attr[0], pid, -1, ESRCH,
+					      e);
+		if (n <= 0)
+			break;
+		size_t n_new = 0, n_seen = seen.n;
+		for (int i = 0; i < n; i++) {
+			if (n_seen &&
+			    bsearch(&tids[i], seen.v, n_seen, sizeof(pid_t), compare_pids))
+				continue;
+			n_new++;
+			if (!VEC_PUSH(&seen, tids[i])) {
+				code = err_errno(e, ENOMEM, "cannot list threads");
+				goto out;
+			}
+			code = open_thread(l, o, tids[i], scan > 0, found, e);
+			if (code == -ESRCH)
+				code = 0;  /* it ended meanwhile */
+			else if (code < 0)
+				goto out;
+			else
+				any = true;
+		}
+		qsort(seen.v, seen.n, sizeof(pid_t), compare_pids);
+		if (n_new == 0)
+			break;
+	}
+	if (code == 0 && !any)
+		code = evopen_explain(&o->open, &o->event[0], &l->attr[0], pid, -1, ESRCH, e);
+out:
+	VEC_FREE(&seen);
+	return code;
+}
+
+/* ---- all together ------------------------------------------------------------------ */
+
+static void raise_nofile(size_t n_wanted)
+{
+	struct rlimit lim;
+	if (getrlimit(RLIMIT_NOFILE, &lim) < 0 || lim.rlim_cur >= n_wanted)
+		return;
+	lim.rlim_cur = lim.rlim_max < n_wanted ? lim.rlim_max : n_wanted;
+	setrlimit(RLIMIT_NOFILE, &lim);
+}
+
+static size_t count_threads(const struct live_options *o)
+{
+	size_t n = o->n_tids;
+	for (size_t i = 0; i < o->n_pids; i++) {
+		CLEANUP_FREE pid_t *tids = NULL;
+		int k = synth_list(o->open.host, o->pid[i], &tids);
+		n += k > 0 ? (size_t)k : 0;
+	}
+	return n;
+}
+
+static int open_events(struct live *l, const struct live_options *o, struct err *e)
+{
+	CLEANUP_FREE bool *found = calloc(o->n_events, sizeof(*found));
+	if (!found)
+		return err_errno(e, ENOMEM, "cannot open events");
+	if (o->scope == LIVE_CPU)
+		return open_place(l, o, -1, 0, 0, found, e);
+	if (o->scope == LIVE_CGROUP)
+		return open_place(l, o, o->cgroup_fd, 0, PERF_FLAG_PID_CGROUP, found, e);
+	for (size_t i = 0; i < o->n_pids; i++) {
+		int code = open_process(l, o, o->pid[i], found, e);
+		if (code < 0)
+			return code;
+	}
+	for (size_t i = 0; i < o->n_tids; i++) {
+		if (is_known(l, (uint32_t)o->tid[i]))
+			continue;
+		int code = open_thread(l, o, o->tid[i], false, found, e);
+		if (code < 0)
+			return code;
+	}
+	return 0;
+}
+
+/* A CPU that has a ring may yet have no event: a PMU of some CPUs only, one that went offline. */
+static void count_empty_rings(struct live *l, const struct live_options *o)
+{
+	for (size_t r = 0; r < l->n_rings; r++) {
+		size_t i = 0;
+		bool wanted = false;
+		for (size_t k = 0; k < o->n_events; k++)
+			wanted |= cpus_contain(o->event[k].cpus, l->ring[r].cpu);
+		if (!wanted)
+			continue;  /* its PMU is not there */
+		while (i < l->fds.n && l->fds.v[i].cpu != l->ring[r].cpu)
+			i++;
+		l->facts.n_cpus_failed += i == l->fds.n;
+	}
+}
+
+static int start_merging(struct live *l, struct err *e)
+{
+	for (size_t i = 0; i < l->options.n_events; i++)
+		evattr_format(&l->attr[i], &l->format[i]);
+	CLEANUP_FREE struct ring **rings = calloc(l->n_rings, sizeof(struct ring *));
+	if (!rings)
+		return err_errno(e, ENOMEM, "cannot set up the rings");
+	for (size_t i = 0; i < l->n_rings; i++)
+		rings[i] = &l->ring[i].ring;
+	if (merge_init(&l->merge, l->format, rings, l->n_rings) < 0)
+		return err_errno(e, ENOMEM, "cannot set up the rings");
+	return 0;
+}
+
+static void read_facts(struct source_facts *f, size_t n_cpus)
+{
+	struct utsname u;
+	if (uname(&u) == 0) {
+		snprintf(f->kernel_release, sizeof(f->kernel_release), "%s", u.release);
+		snprintf(f->arch, sizeof(f->arch), "%s", u.machine);
+		snprintf(f->hostname, sizeof(f->hostname), "%s", u.nodename);
+	}
+	f->n_cpus = (uint32_t)n_cpus;
+	f->running_kernel = true;
+}
+
+/* Leaves those in cpus that are on the list. */
+static int choose_cpus(const char *list, int *cpus, int n)
+{
+	int kept = 0;
+	for (int i = 0; i < n; i++)
+		if (cpus_contain(list, cpus[i]))
+			cpus[kept++] = cpus[i];
+	return kept;
+}
+
+int live_open(const struct live_options *options, struct source **ret_source, struct err *e)
+{
+	struct live_options o = *options;
+	CLEANUP_FREE int *cpus = NULL;
+	int n_cpus = cpus_online(o.open.host, &cpus, e);
+	if (n_cpus < 0)
+		return n_cpus;
+	struct live *l = calloc(1, sizeof(*l));
+	if (!l)
+		return err_errno(e, ENOMEM, "cannot set up recording");
+	l->source.ops = &live_ops;
+	read_facts(&l->source.facts, (size_t)n_cpus);
+	n_cpus = choose_cpus(o.cpus, cpus, n_cpus);
+	if (n_cpus == 0) {
+		source_close(&l->source);
+		return err_set(e, ENODEV, "none of the CPUs %s is online", o.cpus);
+	}
+	if (is_one_thread(&o)) {
+		cpus[0] = ANY_CPU;
+		n_cpus = 1;
+	}
+	l->attr = calloc(o.n_events, sizeof(*l->attr));
+	l->closed = calloc(o.n_events, sizeof(*l->closed));
+	l->paused = calloc(o.n_events, sizeof(*l->paused));
+	l->given_up = calloc(o.n_events, sizeof(*l->given_up));
+	l->broken = calloc(o.n_events, sizeof(*l->broken));
+	l->format = calloc(o.n_events, sizeof(*l->format));
+	l->options = o;
+	int code = l->attr && l->closed && l->given_up && l->broken && l->format
+			   ? 0 : err_errno(e, ENOMEM, "cannot set up recording");
+	for (size_t i = 0; code == 0 && i < o.n_events; i++)
+		set_attr(l, &o, (uint32_t)i);
+	if (code == 0) {
+		size_t n_places = o.scope == LIVE_TASK ? count_threads(&o) : 1;
+		raise_nofile((size_t)n_cpus * (1 + o.n_events * n_places) +
+			     (o.expects_files ? FILES_MANY : FILES_FEW));
+		code = open_rings(l, &o, cpus, (size_t)n_cpus, e);
+	}
+	if (code == 0)
+		code = open_events(l, &o, e);
+	if (code == 0)
+		code = start_merging(l, e);
+	if (code == 0)
+		count_empty_rings(l, &o);
+	if (code < 0) {
+		source_close(&l->source);
+		return code;
+	}
+	l->facts.n_fds = (uint32_t)(l->fds.n + l->n_rings);
+	l->options = o;
+	*ret_source = &l->source;
+	return 0;
+}

@@ -1,0 +1,192 @@
+/*
+ * Stack copies of another size, or with a chain of frame pointers beside them: all events that have
+ * them are opened anew, one after the other.
+ *
+ * The old event is stopped before the new one starts, so that the counter that the old one had is
+ * free for it.  Were both on the PMU for a moment, the new one would get another counter (arm64 has
+ * one for cycles alone), or where all are in use none: a pinned event then never counts again.
+ * Both are side by side but stopped or not yet started, for which no counter is needed.
+ *
+ * Debug registers are taken when a breakpoint is opened, and some drivers reserve what they have
+ * then, too: ENOSPC, EBUSY.  There the old event is closed first.
+ *
+ * The event that carries the side band of its CPU must not leave a gap in it: a dummy event does
+ * that in between.  What is told twice does no harm.
+ */
+#include "source/live/live-private.h"
+
+#include "base/err.h"
+#include "base/log.h"
+#include "event/evspec.h"
+
+#include <errno.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+static int ring_fd_of_cpu(const struct live *l, int cpu)
+{
+	for (size_t i = 0; i < l->n_rings; i++)
+		if (l->ring[i].cpu == cpu)
+			return l->ring[i].fd;
+	return -1;
+}
+
+/* What becomes of the events. */
+struct livestack {
+	uint32_t stack_bytes;          /* 0: as it is */
+	bool user_chain;               /* else as it is */
+};
+
+/* Events with a stack copy, but of another size only those whose size the user has not fixed. */
+static bool adapts(const struct live *l, const struct livestack *to, uint32_t event)
+{
+	return event != RECORD_NO_EVENT && l->attr[event].sample_stack_user &&
+	       (!to->stack_bytes || !l->options.event[event].stack_bytes);
+}
+
+static void change(struct perf_event_attr *attr, const struct livestack *to)
+{
+	if (to->stack_bytes)
+		attr->sample_stack_user = to->stack_bytes;
+	if (to->user_chain)
+		attr->exclude_callchain_user = 0;
+}
+
+static struct evopen_place place_of(const struct live *l, int cpu)
+{
+	const struct live_options *o = &l->options;
+	bool cgroup = o->scope == LIVE_CGROUP;
+	return (struct evopen_place){ cgroup ? o->cgroup_fd : -1, cpu, -1,
+				      cgroup ? PERF_FLAG_PID_CGROUP : 0 };
+}
+
+static void stop_and_close(struct live *l, struct live_fd *f)
+{
+	ioctl(f->fd, PERF_EVENT_IOC_DISABLE, 0);
+	live_add_count(l, f, &l->closed[f->event]);
+	close(f->fd);
+	f->fd = -1;
+}
+
+static void close_substitute(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+/* An enabled event for the side band of a CPU; -1 when it cannot be had. */
+static int open_substitute(const struct live *l, int cpu)
+{
+	const struct evopen_place at = place_of(l, cpu);
+	struct evattr_options o = l->options.attr;
+	struct perf_event_attr attr;
+	o.enable_on_exec = false;
+	evattr_sideband(&o, &attr);
+	attr.ksymbol &= !l->no_ksymbol;
+	int fd = evopen_again(&l->options.open, NULL, &attr, &at, NULL);
+	if (fd >= 0 && ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring_fd_of_cpu(l, cpu)) == 0)
+		return fd;
+	close_substitute(fd);
+	return -1;
+}
+
+static int open_changed(struct live *l, const struct live_fd *old, const struct livestack *to,
+			struct err *e)
+{
+	const struct live_options *o = &l->options;
+	const struct evopen_place at = place_of(l, old->cpu);
+	struct perf_event_attr attr = l->attr[old->event];
+	change(&attr, to);
+	if (old->sideband)
+		live_add_sideband(l, &attr, &at);
+	return evopen_again(&o->open, &o->event[old->event], &attr, &at, e);
+}
+
+/*
+ * Opens what takes over from event i, behind the others.  Where both cannot be there at the same
+ * time, the old one is closed (fd -1); when even then it cannot be had, the new one is as the old.
+ */
+static int open_next(struct live *l, size_t i, const struct livestack *to, struct err *e)
+{
+	const struct livestack as_it_is = { 0 };
+	struct live_fd *old = &l->fds.v[i], f = *old;
+	int ring_fd = ring_fd_of_cpu(l, f.cpu), failed = 0;
+	f.fd = open_changed(l, old, to, e);
+	if (f.fd == -ENOSPC || f.fd == -EBUSY) {
+		int substitute = old->sideband ? open_substitute(l, f.cpu) : -1;
+		stop_and_close(l, old);
+		f.fd = open_changed(l, old, to, e);
+		failed = f.fd < 0 ? f.fd : 0;
+		if (f.fd < 0)
+			f.fd = open_changed(l, old, &as_it_is, e);
+		if (f.fd < 0)
+			log_line(l->options.open.log, LOG_WARN, "event '%s' on CPU %d is lost: "
+				 "somebody else took its place", l->options.event[f.event].name,
+				 f.cpu);
+		if (f.fd >= 0 && !l->paused[f.event])
+			ioctl(f.fd, PERF_EVENT_IOC_ENABLE, 0);
+		close_substitute(substitute);
+	}
+	int code = f.fd < 0 ? f.fd : live_keep_fd(l, &l->options, f, ring_fd, e);
+	return failed && code == 0 ? failed : code;
+}
+
+static void take_over(struct live *l, size_t i, const struct live_fd *next)
+{
+	struct live_fd *old = &l->fds.v[i];
+	if (old->fd >= 0) {
+		int substitute = old->sideband ? open_substitute(l, old->cpu) : -1;
+		stop_and_close(l, old);
+		if (!l->paused[next->event])
+			ioctl(next->fd, PERF_EVENT_IOC_ENABLE, 0);
+		close_substitute(substitute);
+	}
+	*old = *next;
+}
+
+static int reopen(struct live *l, const struct livestack *to, struct err *e)
+{
+	const struct live_options *o = &l->options;
+	bool possible = o->scope != LIVE_TASK, any = false;
+	for (uint32_t i = 0; i < o->n_events; i++) {
+		possible &= !o->event[i].group;  /* its members would lose their leader */
+		any |= adapts(l, to, i);
+	}
+	if (!possible || !any)
+		return err_set(e, EOPNOTSUPP, "stack copies are fixed");
+	size_t n = l->fds.n, next = n;
+	int code = 0;
+	for (size_t i = 0; i < n && code == 0; i++)
+		if (adapts(l, to, l->fds.v[i].event))
+			code = open_next(l, i, to, e);
+	/* The new ones stand behind the old, in the same order. */
+	for (size_t i = 0; i < n && next < l->fds.n; i++) {
+		if (!adapts(l, to, l->fds.v[i].event))
+			continue;
+		const struct live_fd f = l->fds.v[next++];
+		if (code == 0 || l->fds.v[i].fd < 0)
+			take_over(l, i, &f);
+		else
+			close(f.fd);
+	}
+	l->fds.n = 0;
+	for (size_t i = 0; i < n; i++)
+		if (l->fds.v[i].fd >= 0)
+			l->fds.v[l->fds.n++] = l->fds.v[i];
+	for (uint32_t i = 0; i < o->n_events && code == 0; i++)
+		if (adapts(l, to, i))
+			change(&l->attr[i], to);
+	return code;
+}
+
+int live_set_stack(struct source *s, uint32_t stack_bytes, struct err *e)
+{
+	const struct livestack to = { .stack_bytes = stack_bytes };
+	return reopen((struct live *)s, &to, e);
+}
+
+int live_set_user_chain(struct source *s, struct err *e)
+{
+	const struct livestack to = { .user_chain = true };
+	return reopen((struct live *)s, &to, e);
+}

@@ -1,0 +1,103 @@
+/*
+ * Clocks whose periods vary.
+ *
+ * A clock of a CPU fires at a fixed distance.  A program that does the same thing over and over,
+ * short threads or requests say, falls into step with it: the interrupt itself delays the program,
+ * which is how two rhythms lock, so no choice of frequency helps.  The shares of such a program,
+ * and its total, were then off by up to 35 % in one run of six.  So each clock is given a new
+ * period near its nominal one again and again, by which the steps are lost before they matter.
+ *
+ * A change restarts the timer (kernel/events/core.c, __perf_event_period), and what had passed of
+ * the period is lost, half of one in the mean.  A sample stands for its part of that, too.
+ *
+ * It is the rate that is drawn, and each draw is followed by its mirror image: so two steps
+ * together bring as many samples as two at the nominal rate, in short recordings, too.
+ *
+ * Inherited events are not reached by the ioctl; a clock of a thread stands still with its thread
+ * and meets that program's rhythm anew at each switch.  A fixed period (-c) is kept as asked.
+ */
+#include "source/live/live-private.h"
+
+#include <sys/ioctl.h>
+
+#define NS_PER_S 1000000000u
+#define PERIODS_PER_CHANGE 100u
+#define CHANGE_NS_MIN 20000000u        /* wake-ups cost as well, */
+#define CHANGE_NS_PER_FD 1000000u      /* and each descriptor interrupts its CPU */
+#define WIDTH 0.25
+
+static bool varies(const struct live *l, const struct live_fd *f)
+{
+	if (f->event == RECORD_NO_EVENT || l->paused[f->event])
+		return false;
+	const struct perf_event_attr *a = &l->attr[f->event];
+	return a->freq && !a->inherit && a->sample_freq && a->type == PERF_TYPE_SOFTWARE &&
+	       (a->config == PERF_COUNT_SW_CPU_CLOCK || a->config == PERF_COUNT_SW_TASK_CLOCK);
+}
+
+/* In [-1, 1]: any sequence without a rhythm will do, and the same in each run is best. */
+static double next_swing(struct livevary *v)
+{
+	v->mirrored = !v->mirrored;
+	if (!v->mirrored)
+		return v->swing = -v->swing;
+	v->state = v->state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return v->swing = (double)(v->state >> 11) / (double)(UINT64_C(1) << 52) - 1;
+}
+
+/* A period around the nominal one, none of which is beyond the kernel's limit; 0: no room. */
+static double choose(double swing, double nominal_hz, double limit_hz)
+{
+	double width = limit_hz / nominal_hz - 1;
+	if (width > WIDTH)
+		width = WIDTH;
+	return width < 0.02 ? 0 : NS_PER_S / (nominal_hz * (1 + width * swing));
+}
+
+static uint64_t distance_ns(const struct live *l)
+{
+	uint64_t distance = CHANGE_NS_MIN;
+	for (size_t i = 0; i < l->fds.n; i++) {
+		if (!varies(l, &l->fds.v[i]))
+			continue;
+		uint64_t freq = l->attr[l->fds.v[i].event].sample_freq;
+		uint64_t want = PERIODS_PER_CHANGE * (uint64_t)NS_PER_S / freq;
+		distance = want > distance ? want : distance;
+	}
+	uint64_t bearable = l->fds.n * (uint64_t)CHANGE_NS_PER_FD;
+	return bearable > distance ? bearable : distance;
+}
+
+static void change(struct live *l, const struct live_fd *f, double swing, double distance)
+{
+	double nominal_hz = (double)l->attr[f->event].sample_freq;
+	double limit_hz = (double)l->options.attr.rate_max_hz;
+	double period = choose(swing, nominal_hz, limit_hz > 0 ? limit_hz : nominal_hz);
+	uint64_t arg = (uint64_t)period;
+	struct live_id *id = live_find_id(l, f->id);
+	if (!arg || !id || ioctl(f->fd, PERF_EVENT_IOC_PERIOD, &arg) < 0)
+		return;  /* it goes on as before */
+	live_note_period(id, (uint64_t)(period + period * period / (2 * distance)));
+}
+
+int livevary_step(struct live *l, uint64_t now)
+{
+	struct livevary *v = &l->vary;
+	bool any = false;
+	for (size_t i = 0; i < l->fds.n && !any; i++)
+		any = varies(l, &l->fds.v[i]);
+	if (!any)
+		return -1;
+	uint64_t distance = distance_ns(l);
+	/* The ring holds none from before the last change but one: it was read since. */
+	if (now >= v->due_ns && l->n_samples != v->n_samples) {
+		double swing = next_swing(v);
+		for (size_t i = 0; i < l->fds.n; i++)
+			if (varies(l, &l->fds.v[i]))
+				change(l, &l->fds.v[i], swing, (double)distance);
+		v->n_samples = l->n_samples;
+		v->due_ns = now + distance;
+	}
+	return v->due_ns > now ? (int)((v->due_ns - now) / 1000000) + 1
+			       : (int)(distance / 1000000);
+}

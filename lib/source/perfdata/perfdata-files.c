@@ -1,0 +1,130 @@
+/*
+ * The files that records come from.  Mostly it is one.  perf record --threads makes a folder:
+ * "data" has the header and what perf itself found out, "data.0" and so on have only records,
+ * each those of one CPU, in the order of time and with a compression of its own.
+ */
+
+#include "source/perfdata/perfdata-private.h"
+
+#include "source/perfdata/perfdata-zstd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* More than there are CPUs. */
+#define FILES_MAX 65536u
+
+/* Before anything is read: chunks point to the input that they are counted in. */
+static struct perfdata_stream *add_stream(struct perfdata *p)
+{
+	struct perfdata_stream *more =
+		reallocarray(p->streams, p->n_streams + 1, sizeof(*p->streams));
+	if (!more)
+		return NULL;
+	p->streams = more;
+	struct perfdata_stream *s = &more[p->n_streams++];
+	*s = (struct perfdata_stream){ .own_fd = -1 };
+	perfdata_input_init(&s->input);
+	perfdata_input_init(&s->unpacked);
+	return s;
+}
+
+/* One file of a folder; 0 where there is none of that name. */
+static int add_file(struct perfdata *p, int folder_fd, const char *name, struct err *e)
+{
+	int fd = openat(folder_fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0 && errno == ENOENT)
+		return 0;
+	if (fd < 0)
+		return err_errno(e, errno, "cannot read '%s'", name);
+	struct perfdata_stream *s = add_stream(p);
+	if (!s) {
+		close(fd);
+		return err_errno(e, ENOMEM, "cannot read");
+	}
+	snprintf(s->suffix, sizeof(s->suffix), "/%s", name);
+	s->own_fd = fd;
+	int code = perfdata_input_open(&s->input, fd, e);
+	/* A mapping needs no descriptor, and of those there may be fewer than CPUs. */
+	if (code == 0 && s->input.map) {
+		close(fd);
+		s->own_fd = s->input.fd = -1;
+	}
+	return code < 0 ? code : 1;
+}
+
+int perfdata_open_files(struct perfdata *p, int fd, struct err *e)
+{
+	struct stat st;
+	int code;
+	if (fstat(fd, &st) < 0)
+		return err_errno(e, errno, "cannot read");
+	if (!S_ISDIR(st.st_mode)) {
+		struct perfdata_stream *s = add_stream(p);
+		code = s ? perfdata_input_open(&s->input, fd, e)
+			 : err_errno(e, ENOMEM, "cannot read");
+	} else {
+		code = add_file(p, fd, "data", e);
+		if (code == 0) {
+			err_errno(e, EISDIR, "cannot read");
+			err_hint(e, "a folder of perf record --threads has a file 'data'");
+			return -EISDIR;
+		}
+		for (unsigned i = 0; code > 0 && i < FILES_MAX; i++) {
+			char name[sizeof("data.65536")];
+			snprintf(name, sizeof(name), "data.%u", i);
+			code = add_file(p, fd, name, e);
+		}
+	}
+	p->info.n_files = p->n_streams;
+	return code < 0 ? code : 0;
+}
+
+void perfdata_close_files(struct perfdata *p)
+{
+	for (uint32_t i = 0; i < p->n_streams; i++) {
+		struct perfdata_stream *s = &p->streams[i];
+		perfdata_input_done(&s->unpacked);
+		perfdata_input_done(&s->input);
+		perfdata_zstd_free(s->zstd);
+		if (s->own_fd >= 0)
+			close(s->own_fd);
+	}
+	free(p->streams);
+}
+
+/*
+ * All of a compressed record is unpacked at once; a record of the kernel may go on in the next one.
+ * It is of 64 KiB at most, and perf packs not more than a ring into it.
+ */
+int perfdata_unpack(struct perfdata *p, struct perfdata_stream *s, const uint8_t *packed,
+		    size_t n_packed)
+{
+	size_t done = 0, room;
+	struct err e;
+	if (!s->zstd) {
+		int code = perfdata_zstd_new(&s->zstd, &e);
+		if (code < 0) {
+			p->failure = e;
+			return code;
+		}
+	}
+	p->info.counts.n_compressed_bytes += n_packed;
+	for (;;) {
+		uint8_t *to = perfdata_input_room(&s->unpacked, &room);
+		if (!to)
+			return perfdata_no_memory(p);
+		long got = perfdata_zstd_run(s->zstd, packed, n_packed, &done, to, room, &e);
+		if (got < 0)
+			return perfdata_broken(p, s, s->input.offset, "%s, before what stands",
+					       e.what);
+		perfdata_input_wrote(&s->unpacked, (size_t)got);
+		p->info.counts.n_decompressed_bytes += (size_t)got;
+		if (done == n_packed && (size_t)got < room)
+			return 0;
+	}
+}

@@ -1,0 +1,141 @@
+/*
+ * perf's own records (type 64 and above), and simpleperf's (32768 and above).  They have their say
+ * when they are met and are not queued.
+ */
+
+#include "source/perfdata/perfdata-private.h"
+
+#include <errno.h>
+#include <string.h>
+
+static int add_attr(struct perfdata *p, struct bytes b)
+{
+	uint32_t size;
+	if (p->has_begun || bytes_left(&b) < PERF_ATTR_SIZE_VER0) {
+		p->info.counts.n_skipped++;
+		return 0;
+	}
+	memcpy(&size, b.p + 4, sizeof(size));
+	size = perfdata_u32(p, size);
+	const void *attr = bytes_take(&b, size ? size : PERF_ATTR_SIZE_VER0);
+	int code = attr ? perfdata_add_event(p, attr, size ? size : PERF_ATTR_SIZE_VER0) : -EINVAL;
+	while (code == 0 && bytes_left(&b) >= 8)
+		code = perfdata_add_id(p, perfdata_u64(p, bytes_u64(&b)),
+				       (uint32_t)p->events.n - 1);
+	return code;
+}
+
+#define UPDATE_NAME 2  /* PERF_EVENT_UPDATE__NAME */
+
+static int update_event(struct perfdata *p, struct bytes b)
+{
+	uint64_t what = perfdata_u64(p, bytes_u64(&b)), id = perfdata_u64(p, bytes_u64(&b));
+	if (what != UPDATE_NAME)
+		return 0;
+	const char *name = bytes_cstr(&b);
+	return b.bad ? -EINVAL : perfdata_name_event(p, id, name);
+}
+
+/* Of simpleperf: which of the attrs some more ids belong to. */
+static int add_event_ids(struct perfdata *p, struct bytes b)
+{
+	int code = 0;
+	uint64_t n = perfdata_u64(p, bytes_u64(&b));
+	for (uint64_t i = 0; i < n && code == 0 && !b.bad; i++) {
+		uint64_t event = perfdata_u64(p, bytes_u64(&b));
+		uint64_t id = perfdata_u64(p, bytes_u64(&b));
+		if (b.bad || event >= p->events.n)
+			return -EINVAL;
+		if (!perfdata_find_id(p, id))
+			code = perfdata_add_id(p, id, (uint32_t)event);
+	}
+	return code;
+}
+
+/* Data behind a record that is no record. */
+static int skip_behind(struct perfdata *p, struct perfdata_stream *s, uint64_t n_bytes)
+{
+	struct perfdata_input *in = &s->input;
+	uint64_t at = in->offset;
+	int code = perfdata_input_skip(in, n_bytes);
+	if (code < 0)
+		return err_errno(&p->failure, -code, "cannot read '%s'", p->name);
+	return code ? 0 : perfdata_broken(p, s, at, "it ends within %llu bytes of other data",
+					  (unsigned long long)n_bytes);
+}
+
+bool perfdata_begins_data(uint32_t type)
+{
+	return type < PERFDATA_HEADER_ATTR || type == PERFDATA_FINISHED_ROUND ||
+	       type == PERFDATA_COMPRESSED || type == PERFDATA_COMPRESSED2;
+}
+
+static bool is_known(uint32_t type)
+{
+	return type < PERFDATA_USER_END ||
+	       (type >= PERFDATA_SIMPLEPERF && type < PERFDATA_SIMPLEPERF + 64);
+}
+
+int perfdata_user_record(struct perfdata *p, struct perfdata_stream *s, uint64_t offset,
+			 const struct perfdata_head *h, struct bytes b)
+{
+	struct perfdata_counts *n = &p->info.counts;
+	uint64_t feature, size;
+	int code = 0;
+	switch (h->type) {
+	case PERFDATA_HEADER_ATTR:
+		code = add_attr(p, b);
+		break;
+	case PERFDATA_EVENT_UPDATE:
+		code = update_event(p, b);
+		break;
+	case PERFDATA_FEATURE:
+		feature = perfdata_u64(p, bytes_u64(&b));
+		n->n_unknown_features += !perfdata_knows_feature(feature);
+		if (feature < 256 && !perfdata_feature(p, (unsigned)feature, b))
+			n->n_bad_features++;
+		break;
+	case PERFDATA_BUILD_ID:
+		code = perfdata_add_build_id(p, h->misc, b) ? 0 : -EINVAL;
+		break;
+	case PERFDATA_TRACING_DATA:
+		size = perfdata_u32(p, bytes_u32(&b));
+		n->n_tracing_bytes += size;
+		code = skip_behind(p, s, size);
+		return code < 0 ? code : PERFDATA_MORE;
+	case PERFDATA_AUXTRACE:
+		size = perfdata_u64(p, bytes_u64(&b));
+		n->n_aux_bytes += size;
+		code = skip_behind(p, s, size);
+		return code < 0 ? code : PERFDATA_MORE;
+	case PERFDATA_COMPRESSED:
+		code = perfdata_unpack(p, s, b.p, bytes_left(&b));
+		return code < 0 ? code : PERFDATA_MORE;
+	case PERFDATA_COMPRESSED2:
+		size = perfdata_u64(p, bytes_u64(&b));
+		if (size > bytes_left(&b))
+			return perfdata_broken(p, s, offset, "a compressed record lies");
+		code = perfdata_unpack(p, s, b.p, size);
+		return code < 0 ? code : PERFDATA_MORE;
+	case PERFDATA_FINISHED_ROUND:
+		/* Files that are read side by side have no rounds in common. */
+		if (p->n_streams > 1)
+			return PERFDATA_MORE;
+		return perfdata_order_round(&p->order) < 0 ? perfdata_no_memory(p)
+							   : PERFDATA_READY;
+	case PERFDATA_SIMPLEPERF_EVENT_ID:
+		code = add_event_ids(p, b);
+		break;
+	default:
+		if (is_known(h->type))
+			n->n_skipped++;
+		else
+			n->n_unknown++;
+		break;
+	}
+	if (code == -EINVAL) {
+		p->source.losses.n_undecodable++;
+		code = 0;
+	}
+	return code < 0 ? perfdata_no_memory(p) : PERFDATA_MORE;
+}

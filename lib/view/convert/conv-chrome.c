@@ -1,0 +1,120 @@
+/*
+ * Nodes come parents first, so each takes its place at the end of what its parent has given away
+ * already.  Times are written as decimal fractions of whole nanoseconds: children
+ * that fill their parent end when it does, to the digit.
+ */
+
+#include "view/convert/conv.h"
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "view/convert/forest.h"
+#include "view/table/rows.h"
+#include "view/model/scale.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+static void put_us(struct emit *o, int64_t ns)
+{
+	emit_format(o, "%" PRId64 ".%03d", ns / 1000, (int)(ns % 1000));
+}
+
+static int64_t to_ns(int64_t value, double ns_each)
+{
+	double ns = (double)value * ns_each;
+	return ns_each == 1 ? value : ns >= 0x1p63 ? INT64_MAX : (int64_t)ns;
+}
+
+/* Between two events. */
+static void put_comma(struct emit *o, bool *first)
+{
+	emit_text(o, *first ? "" : ",\n");
+	*first = false;
+}
+
+static void put_meta(struct emit *o, bool *first, const char *what, const struct forest_thread *t,
+		     const char *name)
+{
+	put_comma(o, first);
+	emit_format(o, "{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%" PRId64 ",\"tid\":%" PRId64
+		       ",\"args\":{\"name\":", what, t->pid, t->tid);
+	emit_json(o, name);
+	emit_text(o, "}}");
+}
+
+static void put_names(const struct model *m, const struct forest *f, struct emit *o, bool *first)
+{
+	for (uint32_t i = 0; i < f->n_threads; i++) {
+		const struct forest_thread *t = &f->thread[i];
+		if (t->name)
+			put_meta(o, first, "thread_name", t, model_string(m, t->name));
+		if (t->process)
+			put_meta(o, first, "process_name", t, model_string(m, t->process));
+	}
+}
+
+static int put_calls(const struct rows *r, const struct forest *f, double ns_each, struct emit *o,
+		     bool *first)
+{
+	CLEANUP_FREE int64_t *begin = calloc((size_t)f->n_nodes + 1, sizeof(*begin));
+	CLEANUP_FREE int64_t *next = calloc((size_t)f->n_nodes + 1, sizeof(*next));
+	CLEANUP_FREE int64_t *thread_next = calloc((size_t)f->n_threads + 1, sizeof(*thread_next));
+	if (!begin || !next || !thread_next)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < f->n_nodes; i++) {
+		const struct forest_node *n = &f->node[i];
+		const struct forest_thread *t = &f->thread[n->thread];
+		int64_t *at = n->parent == MODEL_NONE ? &thread_next[n->thread] : &next[n->parent];
+		begin[i] = next[i] = *at;
+		*at = model_add(*at, n->total);
+		int64_t ts = to_ns(begin[i], ns_each);
+		put_comma(o, first);
+		emit_text(o, "{\"ph\":\"X\",\"name\":");
+		emit_json(o, r->row[n->frame].name);
+		emit_format(o, ",\"cat\":\"cprof\",\"pid\":%" PRId64 ",\"tid\":%" PRId64 ",\"ts\":",
+			    t->pid, t->tid);
+		put_us(o, ts);
+		emit_text(o, ",\"dur\":");
+		put_us(o, to_ns(*at, ns_each) - ts);
+		emit_format(o, ",\"args\":{\"self\":%" PRId64 ",\"total\":%" PRId64, n->self,
+			    n->total);
+		if (r->row[n->frame].file[0]) {
+			emit_text(o, ",\"file\":");
+			emit_json(o, r->row[n->frame].file);
+		}
+		emit_text(o, "}}");
+	}
+	return 0;
+}
+
+int conv_chrome(const struct model *m, uint32_t type, struct emit *o, uint64_t *ret_n_left_out,
+		struct err *e)
+{
+	struct rows *r = NULL;
+	struct forest *f = NULL;
+	const char *unit = model_string(m, m->type[type].unit);
+	double ns_each = scale_ratio(unit, "nanoseconds");
+	int code = rows_new(m, NULL, ROWS_FUNCTION, NULL, &r, e);
+	if (code == 0)
+		code = forest_new(m, r, type, FOREST_ROWS, 0, &f, e);
+	if (code == 0) {
+		emit_text(o, "{\"displayTimeUnit\":\"ms\",\"otherData\":{\"exporter\":\"cprof\","
+			     "\"sample_type\":");
+		emit_json(o, model_string(m, m->type[type].type));
+		emit_text(o, ",\"unit\":");
+		emit_json(o, unit);
+		emit_text(o, "},\n\"traceEvents\":[\n");
+		bool first = true;
+		put_names(m, f, o, &first);
+		if (put_calls(r, f, ns_each > 0 ? ns_each : 1000, o, &first) < 0)
+			code = err_errno(e, ENOMEM, "cannot convert the profile");
+		emit_text(o, "]}\n");
+	}
+	if (code == 0)
+		*ret_n_left_out = f->n_left_out;
+	forest_free(f);
+	rows_free(r);
+	return code;
+}

@@ -1,0 +1,200 @@
+/* A node is found by its parent (or its thread, at the root) and its frame. */
+
+#include "view/convert/forest.h"
+
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/vec.h"
+#include "view/model/dedup.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct grow {
+	const struct model *m;
+	const struct rows *rows;
+	enum forest_by by;
+	bool one_thread;
+	VEC(struct forest_node) nodes;
+	VEC(struct forest_thread) threads;
+	VEC(uint32_t) frames;  /* of one sample, leaf first */
+	struct dedup by_node, by_thread;
+};
+
+void forest_free(struct forest *f)
+{
+	if (!f)
+		return;
+	free(f->thread);
+	free(f->node);
+	free(f->leaf);
+	free(f->thread_of);
+	free(f);
+}
+
+static int64_t number(const struct model *m, const struct model_label *l)
+{
+	return l->str ? strtoll(model_string(m, l->str), NULL, 10) : l->num;
+}
+
+static struct forest_thread describe(const struct model *m, const struct model_labels *set)
+{
+	struct forest_thread t = { 0 };
+	uint32_t other = 0;
+	for (uint32_t i = 0; i < set->n; i++) {
+		const struct model_label *l = &m->label[set->first + i];
+		const char *key = model_string(m, l->key);
+		if (strcmp(key, "pid") == 0)
+			t.pid = number(m, l);
+		else if (strcmp(key, "tid") == 0)
+			t.tid = number(m, l);
+		else if (strcmp(key, "thread_name") == 0)
+			t.name = l->str;
+		else if (strcmp(key, "thread") == 0)
+			other = l->str;
+		else if (strcmp(key, "process_name") == 0)
+			t.process = l->str;
+	}
+	t.name = t.name ? t.name : other;
+	return t;
+}
+
+/* MODEL_NONE when memory is out. */
+static uint32_t find_thread(struct grow *g, const struct model_labels *set)
+{
+	struct forest_thread want = { 0 };
+	if (!g->one_thread)
+		want = describe(g->m, set);
+	/* A thread may change its name: with an id it stays one. */
+	uint64_t hash = want.tid ? hash_pair((uint64_t)want.pid, (uint64_t)want.tid)
+				 : hash_pair((uint64_t)want.pid, hash_u64(want.name));
+	size_t at = 0;
+	uint32_t i;
+	while ((i = dedup_next(&g->by_thread, hash, &at)) != DEDUP_NONE) {
+		const struct forest_thread *have = &g->threads.v[i];
+		if (have->pid == want.pid && have->tid == want.tid &&
+		    (want.tid || have->name == want.name))
+			return i;
+	}
+	i = (uint32_t)g->threads.n;
+	if (!VEC_PUSH(&g->threads, want) || !dedup_add(&g->by_thread, hash, i))
+		return MODEL_NONE;
+	return i;
+}
+
+static bool collect_frames(struct grow *g, uint32_t sample)
+{
+	const struct model_stack *s = &g->m->stack[g->m->sample[sample].stack];
+	g->frames.n = 0;
+	for (uint32_t k = 0; k < s->n; k++) {
+		uint32_t l = g->m->stack_location[s->first + k];
+		for (size_t i = g->rows->first[l]; i < g->rows->first[l + 1]; i++)
+			if (!VEC_PUSH(&g->frames, g->by == FOREST_ROWS ? g->rows->of[i]
+								       : (uint32_t)i))
+				return false;
+	}
+	return true;
+}
+
+static uint32_t find_node(struct grow *g, uint32_t parent, uint32_t thread, uint32_t frame)
+{
+	uint64_t hash = hash_pair((uint64_t)parent << 32 | frame, thread);
+	size_t at = 0;
+	uint32_t i;
+	while ((i = dedup_next(&g->by_node, hash, &at)) != DEDUP_NONE) {
+		const struct forest_node *have = &g->nodes.v[i];
+		if (have->parent == parent && have->thread == thread && have->frame == frame)
+			return i;
+	}
+	i = (uint32_t)g->nodes.n;
+	struct forest_node made = { .parent = parent, .thread = thread, .frame = frame };
+	if (i >= MODEL_NONE - 1 || !VEC_PUSH(&g->nodes, made) || !dedup_add(&g->by_node, hash, i))
+		return MODEL_NONE;
+	return i;
+}
+
+static int add_sample(struct grow *g, struct forest *f, uint32_t sample, int64_t value)
+{
+	uint32_t set = g->m->sample[sample].labels;
+	if (f->thread_of[set] == MODEL_NONE)
+		f->thread_of[set] = find_thread(g, &g->m->labels[set]);
+	uint32_t thread = f->thread_of[set], node = MODEL_NONE;
+	if (thread == MODEL_NONE || !collect_frames(g, sample))
+		return -ENOMEM;
+	g->threads.v[thread].total = model_add(g->threads.v[thread].total, value);
+	for (size_t i = g->frames.n; i-- > 0;) {
+		node = find_node(g, node, thread, g->frames.v[i]);
+		if (node == MODEL_NONE)
+			return -ENOMEM;
+		g->nodes.v[node].total = model_add(g->nodes.v[node].total, value);
+	}
+	if (node != MODEL_NONE)
+		g->nodes.v[node].self = model_add(g->nodes.v[node].self, value);
+	f->leaf[sample] = node;
+	return 0;
+}
+
+/* Readers tell threads by their ids, so those without one get one that no other has. */
+static void number_threads(struct forest *f)
+{
+	int64_t largest = 0;
+	for (uint32_t i = 0; i < f->n_threads; i++)
+		if (f->thread[i].tid > largest)
+			largest = f->thread[i].tid;
+	for (uint32_t i = 0; i < f->n_threads; i++) {
+		struct forest_thread *t = &f->thread[i];
+		if (t->tid == 0)
+			t->tid = largest = model_add(largest, 1);
+		if (t->pid == 0)
+			t->pid = 1;
+	}
+}
+
+static int add_samples(struct grow *g, struct forest *f, uint32_t type, unsigned flags)
+{
+	const struct model *m = g->m;
+	f->leaf = malloc(((size_t)m->n_samples + 1) * sizeof(*f->leaf));
+	f->thread_of = malloc(((size_t)m->n_label_sets + 1) * sizeof(*f->thread_of));
+	if (!f->leaf || !f->thread_of)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < m->n_label_sets; i++)
+		f->thread_of[i] = MODEL_NONE;
+	for (uint32_t i = 0; i < m->n_samples; i++) {
+		int64_t value = model_value(m, i, type);
+		f->leaf[i] = MODEL_NONE;
+		if (value < 0 && !(flags & FOREST_NEGATIVE)) {
+			f->n_left_out++;
+			continue;
+		}
+		int r = value ? add_sample(g, f, i, value) : 0;
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int forest_new(const struct model *m, const struct rows *r, uint32_t type, enum forest_by by,
+	       unsigned flags, struct forest **ret, struct err *e)
+{
+	struct grow g = { .m = m, .rows = r, .by = by,
+			  .one_thread = flags & FOREST_ONE_THREAD };
+	struct forest *f = calloc(1, sizeof(*f));
+	int code = f ? add_samples(&g, f, type, flags) : -ENOMEM;
+	if (f) {
+		f->node = g.nodes.v;
+		f->n_nodes = (uint32_t)g.nodes.n;
+		f->thread = g.threads.v;
+		f->n_threads = (uint32_t)g.threads.n;
+	}
+	VEC_FREE(&g.frames);
+	dedup_done(&g.by_node);
+	dedup_done(&g.by_thread);
+	if (code < 0) {
+		forest_free(f);
+		return err_errno(e, -code, "cannot hold the trees of calls");
+	}
+	number_threads(f);
+	*ret = f;
+	return 0;
+}

@@ -1,0 +1,227 @@
+#include "view/convert/from.h"
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "proto/gzip.h"
+#include "proto/pprof.h"
+#include "view/convert/from-folded.h"
+#include "view/convert/from-script.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#define INPUT_BYTES_MAX ((size_t)4 << 30)
+#define LOOKED_AT_BYTES 65536u
+
+/* ---- builder -------------------------------------------------------------- */
+
+int from_begin(struct from *f, struct err *e)
+{
+	*f = (struct from){ 0 };
+	int r = strtab_init(&f->names, NULL);
+	if (r < 0)
+		return err_errno(e, ENOMEM, "cannot hold the profile");
+	return pprof_new(membuf_write, &f->out, 1, &f->p, e);
+}
+
+void from_done(struct from *f)
+{
+	pprof_free(f->p);
+	strtab_done(&f->names);
+	VEC_FREE(&f->out.bytes);
+	VEC_FREE(&f->function_of);
+	VEC_FREE(&f->mapping_of);
+	VEC_FREE(&f->places);
+	VEC_FREE(&f->place_names);
+	dedup_done(&f->by_place);
+}
+
+/* *of has an element for each name from now on. */
+#define COVER_NAMES(f, of) \
+	({ \
+		bool fits_ = true; \
+		while (fits_ && (of)->n < (f)->names.n) \
+			fits_ = VEC_PUSH(of, 0); \
+		fits_; \
+	})
+
+static uint32_t function(struct from *f, uint32_t name)
+{
+	if (!COVER_NAMES(f, &f->function_of))
+		return 0;
+	uint32_t *id = &f->function_of.v[name];
+	const char *text = strtab_get(&f->names, name);
+	if (*id == 0)
+		*id = (uint32_t)pprof_function(f->p, &(struct pprof_function){ text, text, "", 0 });
+	return *id;
+}
+
+static uint32_t mapping(struct from *f, uint32_t name)
+{
+	if (name == 0)
+		return 0;
+	if (!COVER_NAMES(f, &f->mapping_of))
+		return 0;
+	uint32_t *id = &f->mapping_of.v[name];
+	if (*id == 0)
+		*id = (uint32_t)pprof_mapping(f->p, &(struct pprof_mapping){
+			.filename = strtab_get(&f->names, name), .build_id = "",
+			.has_functions = true });
+	return *id;
+}
+
+static bool make_location(struct from *f, uint32_t module, uint64_t address, const uint32_t *name,
+			  size_t n)
+{
+	VEC(struct pprof_line) lines = { 0 };
+	bool fits = true;
+	uint32_t map = mapping(f, module);
+	fits = map != 0 || module == 0;
+	for (size_t i = 0; i < n && fits; i++) {
+		struct pprof_line line = { function(f, name[i]), 0, 0 };
+		fits = line.function_id != 0 && VEC_PUSH(&lines, line);
+	}
+	if (fits)
+		pprof_location(f->p, map, address, lines.v, n, false);
+	VEC_FREE(&lines);
+	return fits;
+}
+
+uint64_t from_location(struct from *f, uint32_t module, uint64_t address, const uint32_t *name,
+		       size_t n)
+{
+	uint64_t hash = hash_pair(hash_bytes(n > 0 ? (const void *)name : "", n * sizeof(*name)),
+				  hash_pair(address, module));
+	size_t at = 0;
+	uint32_t k;
+	while ((k = dedup_next(&f->by_place, hash, &at)) != DEDUP_NONE) {
+		const struct from_place *have = &f->places.v[k];
+		if (have->module == module && have->address == address && have->n == n &&
+		    (n == 0 || memcmp(f->place_names.v + have->first, name,
+				      n * sizeof(*name)) == 0))
+			return (uint64_t)k + 1;
+	}
+	struct from_place made = { module, address, f->place_names.n, n };
+	k = (uint32_t)f->places.n;
+	if (k >= DEDUP_NONE - 1 || !make_location(f, module, address, name, n) ||
+	    !VEC_RESERVE(&f->place_names, n) || !VEC_PUSH(&f->places, made) ||
+	    !dedup_add(&f->by_place, hash, k))
+		return 0;
+	if (n > 0)
+		memcpy(f->place_names.v + f->place_names.n, name, n * sizeof(*name));
+	f->place_names.n += n;
+	return (uint64_t)k + 1;
+}
+
+int from_finish(struct from *f, struct model **ret, struct err *e)
+{
+	int r = pprof_finish(f->p, e);
+	return r < 0 ? r : model_read(f->out.bytes.v, f->out.bytes.n, ret, e);
+}
+
+/* ---- files ---------------------------------------------------------------- */
+
+enum from_format from_guess(const char *data, size_t n_bytes)
+{
+	size_t n = n_bytes < LOOKED_AT_BYTES ? n_bytes : LOOKED_AT_BYTES;
+	if (gzip_is(data, n_bytes))
+		return FROM_PPROF;
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)data[i];
+		if (c < 0x20 && c != '\t' && c != '\n' && c != '\r' && c != '\f' && c != 0x1b)
+			return FROM_PPROF;
+	}
+	return from_script_is(data, n) ? FROM_SCRIPT : FROM_FOLDED;
+}
+
+struct input { char *data; size_t n, cap; };
+
+static int read_all(const char *path, struct input *in, struct err *e)
+{
+	CLEANUP_CLOSE int fd = strcmp(path, "-") == 0 ? dup(STDIN_FILENO)
+						       : open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return err_errno(e, errno, "cannot open '%s'", path);
+	for (;;) {
+		if (!vec_grow((void **)&in->data, &in->cap, in->n, 65536, 1))
+			return err_errno(e, ENOMEM, "cannot read '%s'", path);
+		ssize_t got = read(fd, in->data + in->n, in->cap - in->n);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return err_errno(e, errno, "cannot read '%s'", path);
+		if (got == 0)
+			return 0;
+		in->n += (size_t)got;
+		if (in->n > INPUT_BYTES_MAX)
+			return err_set(e, E2BIG, "cannot read '%s': larger than 4 GiB", path);
+	}
+}
+
+static const char *format_name(enum from_format format)
+{
+	return format == FROM_PPROF ? "a pprof" : format == FROM_SCRIPT ? "perf script's text"
+									: "folded stacks";
+}
+
+/* Several texts are read as one. */
+static int read_texts(const char *const *path, struct input *in, size_t n,
+		      enum from_format format, struct model **ret, struct err *e)
+{
+	int r = 0;
+	for (size_t i = 1; i < n && r == 0; i++) {
+		if (!vec_grow((void **)&in[0].data, &in[0].cap, in[0].n, in[i].n + 2, 1))
+			return err_errno(e, ENOMEM, "cannot read '%s'", path[i]);
+		memcpy(in[0].data + in[0].n, "\n\n", 2);
+		memcpy(in[0].data + in[0].n + 2, in[i].data, in[i].n);
+		in[0].n += in[i].n + 2;
+	}
+	r = format == FROM_SCRIPT ? from_script_read(in[0].data, in[0].n, ret, e)
+				  : from_folded_read(in[0].data, in[0].n, ret, e);
+	if (r < 0)
+		err_prefix(e, "cannot read '%s'%s", path[0], n > 1 ? " and the others" : "");
+	return r;
+}
+
+static int read_inputs(const char *const *path, struct input *in, struct model_part *file,
+		       size_t n, enum from_format format, struct model **ret, struct err *e)
+{
+	bool guesses = format == FROM_AUTO;
+	for (size_t i = 0; i < n; i++) {
+		int r = read_all(path[i], &in[i], e);
+		if (r < 0)
+			return r;
+		file[i] = (struct model_part){ in[i].data, in[i].n };
+		enum from_format is = from_guess(in[i].data, in[i].n);
+		if (format == FROM_AUTO)
+			format = is;
+		else if (guesses ? is != format : gzip_is(in[i].data, in[i].n))
+			return err_set(e, EINVAL, "'%s' is %s, not %s", path[i], format_name(is),
+				       format_name(format));
+	}
+	if (format != FROM_PPROF)
+		return read_texts(path, in, n, format, ret, e);
+	int r = model_read_parts(file, n, ret, e);
+	if (r < 0)
+		err_prefix(e, "cannot read '%s'%s", path[0], n > 1 ? " and the others" : "");
+	return r;
+}
+
+int from_read_files(const char *const *path, size_t n_paths, enum from_format format,
+		    struct model **ret, struct err *e)
+{
+	if (format == FROM_PPROF)
+		return model_read_files(path, n_paths, ret, e);
+	struct input *in = calloc(n_paths, sizeof(*in));
+	struct model_part *file = calloc(n_paths, sizeof(*file));
+	int r = in && file ? read_inputs(path, in, file, n_paths, format, ret, e)
+			   : err_errno(e, ENOMEM, "cannot read the files");
+	for (size_t i = 0; in && i < n_paths; i++)
+		free(in[i].data);
+	free(in);
+	free(file);
+	return r;
+}

@@ -1,0 +1,285 @@
+/*
+ * The tree of stacks is numbered in preorder, and the samples are sorted by these numbers:
+ * neighbours are alike then, which is what gzip likes.
+ */
+
+#include "view/html/html-data.h"
+
+#include "base/err.h"
+#include "base/utf8.h"
+#include "view/html/html-side.h"
+#include "view/html/html-source.h"
+#include "view/html/html-tables.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VERSION 1
+
+struct maker {
+	const struct html_spec *spec;
+	struct html_data *out;
+	struct html_tables tables;
+	VEC(char) clean;                 /* room for one string */
+};
+
+/* ---- bytes ---------------------------------------------------------------- */
+
+static void put_byte(struct maker *k, unsigned b)
+{
+	if (!VEC_PUSH(&k->out->bytes, (uint8_t)b))
+		k->tables.failed = true;
+}
+
+static void put_u(struct maker *k, uint64_t v)
+{
+	for (; v >= 0x80; v >>= 7)
+		put_byte(k, (unsigned)(v & 0x7f) | 0x80);
+	put_byte(k, (unsigned)v);
+}
+
+static void put_s(struct maker *k, int64_t v)
+{
+	put_u(k, (uint64_t)v << 1 ^ (v < 0 ? UINT64_MAX : 0));
+}
+
+static void put_f64(struct maker *k, double v)
+{
+	uint64_t bits;
+	memcpy(&bits, &v, sizeof(bits));
+	for (int i = 0; i < 8; i++)
+		put_byte(k, (unsigned)(bits >> 8 * i) & 0xff);
+}
+
+static void put_bytes(struct maker *k, const void *data, size_t n)
+{
+	if (!VEC_RESERVE(&k->out->bytes, n)) {
+		k->tables.failed = true;
+		return;
+	}
+	memcpy(k->out->bytes.v + k->out->bytes.n, data, n);
+	k->out->bytes.n += n;
+}
+
+/* ---- a set ---------------------------------------------------------------- */
+
+static void put_side(struct maker *k, const struct html_side *s, uint32_t n_types)
+{
+	const struct model *m = s->part->m;
+	uint32_t count_type = model_count_type(m);
+	put_u(k, html_string(&k->tables, s->part->name ? s->part->name : ""));
+	put_s(k, m->duration_ns);
+	put_s(k, m->time_ns);
+	put_s(k, m->period);
+	put_u(k, html_string(&k->tables, model_string(m, m->period_type.type)));
+	put_u(k, html_string(&k->tables, model_string(m, m->period_type.unit)));
+	for (uint32_t t = 0; t < n_types; t++) {
+		int64_t total = 0;
+		double var = 0;
+		for (uint32_t i = 0; i < m->n_samples; i++) {
+			int64_t v = html_scaled(s, t, model_value(m, i, s->type[t]));
+			int64_t n = count_type == MODEL_NONE
+					    ? 0 : model_magnitude(model_value(m, i, count_type));
+			total = model_add(total, model_magnitude(v));
+			var += n > 0 ? (double)v * (double)v / (double)n : 0;
+		}
+		put_s(k, total);
+		put_f64(k, var);
+	}
+}
+
+/* Numbers the nodes, and writes each. */
+static void put_nodes(struct maker *k, struct html_forest *t)
+{
+	struct html_node *v = t->nodes.v;
+	uint32_t at = v[0].first_child, number = 0, up = 0;
+	put_u(k, t->nodes.n - 1);
+	while (at != 0 && !k->tables.failed) {
+		v[at].number = ++number;
+		put_u(k, up);
+		put_u(k, v[at].frame);
+		up = 0;
+		if (v[at].first_child) {
+			at = v[at].first_child;
+			continue;
+		}
+		up = 1;
+		while (at != 0 && !v[at].next_sibling) {
+			at = v[at].parent;
+			up++;
+		}
+		at = v[at].next_sibling;
+	}
+}
+
+static int by_place(const void *va, const void *vb)
+{
+	const struct html_sample *a = va, *b = vb;
+	if (a->node != b->node)
+		return (a->node > b->node) - (a->node < b->node);
+	if (a->labels != b->labels)
+		return (a->labels > b->labels) - (a->labels < b->labels);
+	return (a->index > b->index) - (a->index < b->index);
+}
+
+static void put_samples(struct maker *k, struct html_side *s, const struct html_forest *t,
+			uint32_t n_types)
+{
+	for (size_t i = 0; i < s->samples.n; i++)
+		s->samples.v[i].node = t->nodes.v[s->samples.v[i].node].number;
+	if (s->samples.n > 1)
+		qsort(s->samples.v, s->samples.n, sizeof(*s->samples.v), by_place);
+	put_u(k, s->samples.n);
+	uint32_t before = 0;
+	for (size_t i = 0; i < s->samples.n && !k->tables.failed; i++) {
+		const struct html_sample *x = &s->samples.v[i];
+		put_u(k, x->node - before);
+		put_u(k, x->labels);
+		for (uint32_t j = 0; j < n_types; j++)
+			put_s(k, html_scaled(s, j, model_value(s->part->m, x->index, s->type[j])));
+		before = x->node;
+	}
+}
+
+static int put_set(struct maker *k, const struct html_set *set, struct err *e)
+{
+	const struct model *m = set->fresh.m;
+	struct html_side side[2] = { 0 };
+	struct html_forest t = { 0 };
+	int n_sides = set->base.m ? 2 : 1;
+	k->tables.failed = k->tables.failed || !VEC_PUSH(&t.nodes, ((struct html_node){ 0 }));
+	int r = k->tables.failed ? 0 : html_side_open(&k->tables, &side[0], &set->fresh, m, &t, e);
+	if (r == 0 && n_sides == 2 && !k->tables.failed)
+		r = html_side_open(&k->tables, &side[1], &set->base, m, &t, e);
+	if (r == 0 && !k->tables.failed) {
+		put_u(k, m->n_types);
+		for (uint32_t i = 0; i < m->n_types; i++) {
+			put_u(k, html_string(&k->tables, model_string(m, m->type[i].type)));
+			put_u(k, html_string(&k->tables, model_string(m, m->type[i].unit)));
+		}
+		put_u(k, set->type);
+		put_u(k, (uint32_t)(model_count_type(m) + 1));
+		put_u(k, (uint64_t)n_sides);
+		for (int i = 0; i < n_sides; i++)
+			put_side(k, &side[i], m->n_types);
+		put_nodes(k, &t);
+		for (int i = 0; i < n_sides; i++)
+			put_samples(k, &side[i], &t, m->n_types);
+	}
+	html_side_done(&side[0]);
+	html_side_done(&side[1]);
+	html_forest_done(&t);
+	return r;
+}
+
+/* ---- all ------------------------------------------------------------------ */
+
+static void put_string(struct maker *k, const char *s)
+{
+	size_t n = strlen(s);
+	if (!VEC_RESERVE(&k->clean, UTF8_CLEAN_MAX(n) + 1)) {
+		k->tables.failed = true;
+		return;
+	}
+	n = utf8_clean(k->clean.v, s, n);
+	put_u(k, n);
+	put_bytes(k, k->clean.v, n);
+}
+
+static void put_shared(struct maker *k, const struct html_source *source)
+{
+	put_u(k, VERSION);
+	put_u(k, (uint64_t)k->spec->by);
+	put_u(k, (uint64_t)k->spec->norm);
+	/* The strings of the sources come last, so all are known here. */
+	put_u(k, k->tables.strings.n);
+	for (uint32_t i = 0; i < k->tables.strings.n && !k->tables.failed; i++)
+		put_string(k, strtab_get(&k->tables.strings, i));
+	put_u(k, k->tables.frames.n);
+	for (size_t i = 0; i < k->tables.frames.n; i++) {
+		const struct html_frame *f = &k->tables.frames.v[i];
+		put_u(k, f->name);
+		put_u(k, f->file);
+		put_u(k, f->module);
+		put_s(k, f->line);
+		put_u(k, f->flags);
+	}
+	put_u(k, k->tables.labels.n);
+	for (size_t i = 0; i < k->tables.labels.n; i++) {
+		put_u(k, k->tables.labels.v[i].key);
+		put_u(k, k->tables.labels.v[i].value);
+	}
+	put_u(k, k->tables.sets.n);
+	for (size_t i = 0; i < k->tables.sets.n; i++) {
+		put_u(k, k->tables.sets.v[i].n);
+		for (uint32_t j = 0; j < k->tables.sets.v[i].n; j++)
+			put_u(k, k->tables.items.v[k->tables.sets.v[i].first + j]);
+	}
+	put_u(k, source->files.n);
+	for (size_t i = 0; i < source->files.n; i++) {
+		const struct html_source_file *f = &source->files.v[i];
+		uint64_t before = 0;
+		put_u(k, f->file);
+		put_u(k, f->n);
+		for (size_t j = f->first; j < f->first + f->n; j++) {
+			put_u(k, source->lines.v[j].number - before);
+			put_u(k, source->lines.v[j].text);
+			before = source->lines.v[j].number;
+		}
+	}
+}
+
+static void find_source(struct maker *k, struct html_source *source)
+{
+	for (size_t i = 0; i < k->tables.frames.n && !k->tables.failed; i++) {
+		const struct html_frame *f = &k->tables.frames.v[i];
+		if (f->file && f->line > 0 && !html_source_want(source, f->file, (uint64_t)f->line))
+			k->tables.failed = true;
+	}
+	if (!k->tables.failed && !html_source_read(source, &k->tables.strings, k->spec->open_source,
+					    k->spec->open_ctx))
+		k->tables.failed = true;
+}
+
+static int make(struct maker *k, struct err *e)
+{
+	/* The sets are written first, since that finds what is shared, and put behind it. */
+	struct html_data *whole = k->out, sets = { 0 };
+	struct html_source source = { 0 };
+	k->out = &sets;
+	int r = 0;
+	html_add_set(&k->tables, 0);   /* set 0: no labels */
+	put_u(k, k->spec->n_sets);
+	for (size_t i = 0; i < k->spec->n_sets && r == 0 && !k->tables.failed; i++)
+		r = put_set(k, &k->spec->set[i], e);
+	k->out = whole;
+	if (r == 0 && !k->tables.failed && k->spec->open_source)
+		find_source(k, &source);
+	if (r == 0 && !k->tables.failed) {
+		put_shared(k, &source);
+		put_bytes(k, sets.bytes.v, sets.bytes.n);
+	}
+	html_source_done(&source);
+	html_data_done(&sets);
+	return r;
+}
+
+int html_data_make(const struct html_spec *spec, struct html_data *ret, struct err *e)
+{
+	struct maker k = { .spec = spec, .out = ret };
+	int r = 0;
+	*ret = (struct html_data){ 0 };
+	if (strtab_init(&k.tables.strings, NULL) < 0)
+		k.tables.failed = true;
+	else
+		r = make(&k, e);
+	html_tables_done(&k.tables);
+	VEC_FREE(&k.clean);
+	return r == 0 && k.tables.failed ? err_errno(e, ENOMEM, "cannot write the page") : r;
+}
+
+void html_data_done(struct html_data *d)
+{
+	VEC_FREE(&d->bytes);
+}

@@ -1,0 +1,45 @@
+#ifndef CPROF_VIEW_HTML_HTML_DATA_H
+#define CPROF_VIEW_HTML_HTML_DATA_H
+
+/*
+ * What the page is given, in bytes; lib/view/html/page/decode.js reads it.  u is a LEB128 number, s
+ * a zigzag one, str the index of a string, f64 eight bytes, little endian.
+ *
+ *   u version, u by, u norm
+ *   strings    u n; each: u bytes, UTF-8
+ *   frames     u n; each: str name, str file, str module, s line, u flags (HTML_FRAME_...)
+ *   labels     u n; each: str key, str value
+ *   label sets u n; each: u n, u label ...
+ *   sources    u n; each: str file, u n lines; each line: u number - number before, str text
+ *   sets       u n; each:
+ *      u n_types; each: str type, str unit
+ *      u type shown first, u type that counts samples + 1
+ *      u n_sides (1: fresh; 2: fresh and base), each:
+ *         str name, s duration_ns, s time_ns, s period, str period type, str period unit
+ *         of each type: s total of absolute values, f64 its variance
+ *      u n nodes; the tree of stacks in preorder, each: u levels up from the child of the node
+ *         before, u frame
+ *      of each side: u n; samples by node, each: u node - node before, u label set,
+ *         s value of each type
+ *
+ * Node 0 is the root, which has no frame; nodes are counted from 1.  Frames are those of
+ * rows.h by function, but told apart by line, file and module, so that the page
+ * can sum them up by any of these.
+ */
+
+#include "base/vec.h"
+#include "view/html/html.h"
+
+#define HTML_FRAME_INLINED 1
+#define HTML_FRAME_KERNEL 2
+#define HTML_FRAME_NAMED 4 /* name is a function's, not made up of the module */
+
+struct html_data {
+	VEC(uint8_t) bytes;
+};
+
+/* -ENOMEM with e set.  ret is freed with html_data_done, after failure, too. */
+int html_data_make(const struct html_spec *spec, struct html_data *ret, struct err *e);
+void html_data_done(struct html_data *d);
+
+#endif

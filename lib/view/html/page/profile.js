@@ -1,0 +1,581 @@
+// ---- profile: adding up -------------------------------------------------------------------------
+//
+// Rows are what a frame is called: as functions, lines, files or modules. A tree is the stacks as
+// rows; node 0 is the root, parents stand before their children. All rules are those of
+// lib/view/table/rows.c, tree.c and top.c.
+
+const INLINED = 1, KERNEL = 2, NAMED = 4;
+
+function moduleName(path) {
+	if (!path)
+		return '<unknown>';
+	const slash = path.lastIndexOf('/');
+	const base = slash >= 0 && slash + 1 < path.length ? path.slice(slash + 1) : path;
+	return base[0] === '[' ? base : '[' + base + ']';
+}
+
+// "a/../b//./c" is "b/c".
+function cleanPath(path) {
+	const out = [];
+	for (const part of path.split('/')) {
+		if (part === '' || part === '.')
+			continue;
+		if (part !== '..' || (!path.startsWith('/') && (!out.length || out[out.length - 1] === '..')))
+			out.push(part);
+		else
+			out.pop();
+	}
+	return path && ((path.startsWith('/') ? '/' : '') + out.join('/') || '.');
+}
+
+// paths: the clean ones, by string.
+function frameKey(data, by, i, paths) {
+	const f = data.frames;
+	if (by === 'module' || (by === 'file' ? !f.file[i] : !(f.flags[i] & NAMED)))
+		return ['m' + f.module[i], moduleName(data.strings[f.module[i]])];
+	if (by === 'file')
+		return ['f' + paths(f.file[i]), paths(f.file[i])];
+	const name = data.strings[f.name[i]];
+	if (by === 'function')
+		return ['n' + f.name[i], name];
+	const file = paths(f.file[i]);
+	return ['l' + f.name[i] + ' ' + f.line[i] + ' ' + file,
+		f.line[i] ? name + ' ' + file + ':' + f.line[i] : file ? name + ' ' + file : name];
+}
+
+function makeRows(data, by) {
+	const f = data.frames, ids = new Map(), clean = new Map();
+	const paths = id => {
+		if (!clean.has(id))
+			clean.set(id, cleanPath(data.strings[id]));
+		return clean.get(id);
+	};
+	const rows = { by, n: 0, of: new Int32Array(f.n), name: [], file: [], module: [], line: [],
+		isKernel: [], isInlined: [], isCalled: [], shade: [] };
+	for (let i = 0; i < f.n; i++) {
+		const [key, name] = frameKey(data, by, i, paths);
+		let row = ids.get(key);
+		if (row === undefined) {
+			row = rows.n++;
+			ids.set(key, row);
+			rows.name.push(name);
+			rows.file.push('');
+			rows.module.push('');
+			rows.line.push(0);
+			rows.isKernel.push(false);
+			rows.isInlined.push(false);
+			rows.isCalled.push(false);
+			rows.shade.push(hashName(name));
+		}
+		rows.of[i] = row;
+		if (!rows.file[row] && f.file[i]) {
+			rows.file[row] = data.strings[f.file[i]];
+			rows.line[row] = f.line[i];
+		}
+		rows.module[row] = rows.module[row] || data.strings[f.module[i]];
+		if (f.flags[i] & KERNEL)
+			rows.isKernel[row] = true;
+		if (f.flags[i] & INLINED && by !== 'module')
+			rows.isInlined[row] = true;
+		else
+			rows.isCalled[row] = true;
+	}
+	return rows;
+}
+
+function hashName(name) {
+	let h = 5381;
+	for (let i = 0; i < name.length; i++)
+		h = (h * 33 + name.charCodeAt(i)) | 0;
+	return (h >>> 8) & 0xffff;
+}
+
+// Children by (parent, row), in typed arrays: a Map of this size is several times slower.
+class TreeBuilder {
+	constructor(nSides) {
+		this.n = 1;
+		this.cap = 1024;
+		this.parent = new Int32Array(this.cap);
+		this.row = new Int32Array(this.cap);
+		this.inlined = new Uint8Array(this.cap);
+		this.self = [];
+		this.variance = [];
+		for (let i = 0; i < nSides; i++) {
+			this.self.push(new Float64Array(this.cap));
+			this.variance.push(new Float64Array(this.cap));
+		}
+		this.slots = new Int32Array(4096);
+		this.row[0] = -1;
+	}
+	static hash(parent, row) {
+		let h = Math.imul(parent, 0x9e3779b1) ^ Math.imul(row + 1, 0x85ebca6b);
+		h = Math.imul(h ^ (h >>> 15), 0x2c1b3c6d);
+		return (h ^ (h >>> 13)) >>> 0;
+	}
+	grow() {
+		const more = old => {
+			const a = new old.constructor(this.cap * 2);
+			a.set(old);
+			return a;
+		};
+		this.parent = more(this.parent);
+		this.row = more(this.row);
+		this.inlined = more(this.inlined);
+		this.self = this.self.map(more);
+		this.variance = this.variance.map(more);
+		this.cap *= 2;
+		this.slots = new Int32Array(this.cap * 4);
+		const mask = this.slots.length - 1;
+		for (let i = 1; i < this.n; i++) {
+			let at = TreeBuilder.hash(this.parent[i], this.row[i]) & mask;
+			while (this.slots[at])
+				at = (at + 1) & mask;
+			this.slots[at] = i;
+		}
+	}
+	child(parent, row, inlined) {
+		const mask = this.slots.length - 1;
+		let at = TreeBuilder.hash(parent, row) & mask, i;
+		while ((i = this.slots[at])) {
+			if (this.parent[i] === parent && this.row[i] === row) {
+				this.inlined[i] &= inlined;
+				return i;
+			}
+			at = (at + 1) & mask;
+		}
+		if (this.n === this.cap) {
+			this.grow();
+			return this.child(parent, row, inlined);
+		}
+		i = this.n++;
+		this.slots[at] = i;
+		this.parent[i] = parent;
+		this.row[i] = row;
+		this.inlined[i] = inlined;
+		return i;
+	}
+	// Sums, widths and the order of children: the largest first. side: which gives the widths.
+	finish(rows, side) {
+		const n = this.n;
+		const t = { n, rows, parent: this.parent.subarray(0, n), row: this.row.subarray(0, n),
+			inlined: this.inlined.subarray(0, n), self: this.self.map(a => a.subarray(0, n)),
+			selfVariance: this.variance.map(a => a.subarray(0, n)), weight: new Float64Array(n),
+			depth: new Int32Array(n) };
+		t.cum = t.self.map(a => a.slice());
+		t.variance = t.selfVariance.map(a => a.slice());
+		for (let i = 0; i < n; i++)
+			t.weight[i] = Math.abs(t.self[side][i]);
+		for (let i = n - 1; i > 0; i--) {
+			const p = t.parent[i];
+			t.weight[p] += t.weight[i];
+			for (let s = 0; s < t.cum.length; s++) {
+				t.cum[s][p] += t.cum[s][i];
+				t.variance[s][p] += t.variance[s][i];
+			}
+		}
+		for (let i = 1; i < n; i++)
+			t.depth[i] = t.depth[t.parent[i]] + 1;
+		linkChildren(t);
+		return t;
+	}
+}
+
+// t.first[i] .. t.first[i + 1] - 1 are the places of i's children in t.children.
+function linkChildren(t) {
+	t.first = new Int32Array(t.n + 2);
+	t.children = new Int32Array(t.n);
+	for (let i = 1; i < t.n; i++)
+		t.first[t.parent[i] + 2]++;
+	for (let i = 2; i < t.n + 2; i++)
+		t.first[i] += t.first[i - 1];
+	for (let i = 1; i < t.n; i++)
+		t.children[t.first[t.parent[i] + 1]++] = i;
+	const order = (a, b) => t.weight[b] - t.weight[a] ||
+		(t.rows.name[t.row[a]] < t.rows.name[t.row[b]] ? -1 : 1);
+	for (let i = 0; i < t.n; i++)
+		if (t.first[i + 1] - t.first[i] > 1)
+			t.children.subarray(t.first[i], t.first[i + 1]).sort(order);
+}
+
+// ---- labels ----
+
+function labelKeys(data) {
+	const keys = new Map();
+	data.labels.forEach((l, i) => {
+		if (!keys.has(l.key))
+			keys.set(l.key, []);
+		keys.get(l.key).push(i);
+	});
+	return keys;
+}
+
+const NO_VALUE = '(none)';
+
+// The value that each label set has for a key.
+function valuesOfSets(data, key) {
+	return data.labelSets.map(set => {
+		const found = set.find(i => data.labels[i].key === key);
+		return found === undefined ? NO_VALUE : data.labels[found].value;
+	});
+}
+
+// Which label sets pass all filters: for each key, one of its values. except: a key left out.
+function allowedSets(data, filters, except) {
+	const allowed = new Uint8Array(data.labelSets.length).fill(1);
+	for (const [key, values] of filters) {
+		if (key === except || !values.size)
+			continue;
+		data.labelSets.forEach((set, i) => {
+			const here = set.filter(l => data.labels[l].key === key).map(l => data.labels[l].value);
+			if (!(here.length ? here : [NO_VALUE]).some(v => values.has(v)))
+				allowed[i] = 0;
+		});
+	}
+	return allowed;
+}
+
+// ---- trees ----
+
+// query: type, rows, group (a label's key or ''), filters, side (of the widths).
+function buildTree(data, event, query) {
+	const builder = new TreeBuilder(event.sides.length);
+	const nodes = event.nodes, flags = data.frames.flags;
+	const allowed = allowedSets(data, query.filters);
+	const nodeAt = new Int32Array(nodes.n), stamp = new Int32Array(nodes.n);
+	const rows = query.rows, byModule = rows.by === 'module';
+	const { groupOf, groups } = groupSets(data, query.group, rows);
+	const path = [];
+
+	const treeNode = (node, mark) => {
+		path.length = 0;
+		while (stamp[node] !== mark) {
+			path.push(node);
+			node = nodes.parent[node];
+		}
+		let at = nodeAt[node];
+		for (let i = path.length - 1; i >= 0; i--) {
+			const frame = nodes.frame[path[i]], inlined = flags[frame] & INLINED;
+			if (!(byModule && inlined))
+				at = builder.child(at, rows.of[frame], inlined);
+			nodeAt[path[i]] = at;
+			stamp[path[i]] = mark;
+		}
+		return at;
+	};
+	const add = (side, samples, i, mark) => {
+		const value = samples.values[query.type][i];
+		if (!value)
+			return;
+		const at = treeNode(samples.node[i], mark);
+		builder.self[side][at] += value;
+		if (event.countType >= 0) {
+			const n = Math.abs(samples.values[event.countType][i]);
+			builder.variance[side][at] += n ? value * value / n : 0;
+		}
+	};
+
+	const lists = groups.map(() => []);
+	event.sides.forEach((side, s) => {
+		const samples = side.samples;
+		for (let i = 0; i < samples.n; i++) {
+			if (!allowed[samples.labels[i]])
+				continue;
+			if (groups.length)
+				lists[groupOf[samples.labels[i]]].push(s, i);
+			else {
+				stamp[0] = 1;
+				add(s, samples, i, 1);
+			}
+		}
+	});
+	lists.forEach((list, g) => {
+		if (!list.length)
+			return;
+		stamp[0] = g + 1;
+		nodeAt[0] = builder.child(0, groups[g], 0);
+		for (let i = 0; i < list.length; i += 2)
+			add(list[i], event.sides[list[i]].samples, list[i + 1], g + 1);
+	});
+	return builder.finish(rows, query.side);
+}
+
+// Groups are rows of their own behind the others.
+function groupSets(data, key, rows) {
+	if (!key)
+		return { groups: [] };
+	const values = valuesOfSets(data, key), ids = new Map(), groups = [];
+	const groupOf = values.map(v => {
+		if (!ids.has(v)) {
+			ids.set(v, ids.size);
+			groups.push(groupRow(rows, key, v));
+		}
+		return ids.get(v);
+	});
+	return { groupOf, groups };
+}
+
+function groupRow(rows, key, value) {
+	rows.groupRows = rows.groupRows || new Map();
+	const id = key + '\0' + value;
+	if (!rows.groupRows.has(id)) {
+		rows.groupRows.set(id, rows.name.length);
+		rows.name.push(key + ': ' + value);
+		rows.file.push('');
+		rows.module.push('');
+		rows.line.push(0);
+		rows.shade.push(hashName(value));
+	}
+	return rows.groupRows.get(id);
+}
+
+// What a row calls (and it itself), or who calls it: from its outermost frames.
+function buildSandwich(tree, row, side) {
+	const nSides = tree.self.length;
+	const down = new TreeBuilder(nSides), up = new TreeBuilder(nSides);
+	const inside = new Int32Array(tree.n).fill(-1);
+	down.row[0] = up.row[0] = row;
+	for (let i = 1; i < tree.n; i++) {
+		const p = tree.parent[i];
+		if (inside[p] >= 0) {
+			inside[i] = down.child(inside[p], tree.row[i], tree.inlined[i]);
+		} else if (tree.row[i] === row) {
+			inside[i] = 0;
+			let at = 0, inlined = tree.inlined[i];
+			for (let x = p; x > 0; x = tree.parent[x]) {
+				at = up.child(at, tree.row[x], inlined);
+				inlined = tree.inlined[x];
+			}
+			for (let s = 0; s < nSides; s++) {
+				up.self[s][at] += tree.cum[s][i];
+				up.variance[s][at] += tree.variance[s][i];
+			}
+		}
+		if (inside[i] < 0)
+			continue;
+		for (let s = 0; s < nSides; s++) {
+			down.self[s][inside[i]] += tree.self[s][i];
+			down.variance[s][inside[i]] += tree.selfVariance[s][i];
+		}
+	}
+	return { callers: up.finish(tree.rows, side), callees: down.finish(tree.rows, side) };
+}
+
+// Goes through a tree in preorder; enter may return false to leave out what is below.
+function walk(tree, enter, leave) {
+	const stack = [0], next = [tree.first[0]];
+	if (enter(0) === false)
+		return;
+	while (stack.length) {
+		const top = stack.length - 1, i = stack[top];
+		if (next[top] < tree.first[i + 1]) {
+			const c = tree.children[next[top]++];
+			if (enter(c) !== false) {
+				stack.push(c);
+				next.push(tree.first[c]);
+			}
+		} else {
+			if (leave)
+				leave(i);
+			stack.pop();
+			next.pop();
+		}
+	}
+}
+
+// ---- tables ----
+
+// flat and cum of each row, for each side; a stack with a row several times counts once.
+function sumRows(tree) {
+	const nSides = tree.self.length, n = tree.rows.n;
+	const make = () => Array.from({ length: nSides }, () => new Float64Array(n));
+	const sums = { flat: make(), cum: make(), flatVariance: make(), cumVariance: make(), rows: [] };
+	const onPath = new Int32Array(n), seen = new Uint8Array(n);
+	walk(tree, i => {
+		const row = tree.row[i];
+		if (row < 0 || row >= n)
+			return;
+		for (let s = 0; s < nSides; s++) {
+			sums.flat[s][row] += tree.self[s][i];
+			sums.flatVariance[s][row] += tree.selfVariance[s][i];
+			if (!onPath[row]) {
+				sums.cum[s][row] += tree.cum[s][i];
+				sums.cumVariance[s][row] += tree.variance[s][i];
+			}
+		}
+		onPath[row]++;
+		if (!seen[row]) {
+			seen[row] = 1;
+			sums.rows.push(row);
+		}
+	}, i => {
+		if (tree.row[i] >= 0 && tree.row[i] < n)
+			onPath[tree.row[i]]--;
+	});
+	return sums;
+}
+
+// What is in stacks with a matching row; matches: by row.
+function matchedValue(tree, matches, side) {
+	let sum = 0;
+	walk(tree, i => {
+		if (tree.row[i] < 0 || !matches[tree.row[i]])
+			return true;
+		sum += tree.cum[side][i];
+		return false;
+	});
+	return sum;
+}
+
+// The lines of a row's frames: Map of file -> Map of line -> { flat, cum } for each side.
+function sumLines(data, event, query, row) {
+	const { nodes } = event, f = data.frames, allowed = allowedSets(data, query.filters);
+	const ids = new Map(), lines = [], lineOf = new Int32Array(f.n).fill(-1);
+	for (let i = 0; i < f.n; i++) {
+		if (query.rows.of[i] !== row)
+			continue;
+		const key = f.file[i] + ' ' + f.line[i];
+		if (!ids.has(key)) {
+			ids.set(key, lines.length);
+			lines.push({ file: f.file[i], line: f.line[i], flat: [0, 0], cum: [0, 0] });
+		}
+		lineOf[i] = ids.get(key);
+	}
+	event.sides.forEach((side, s) => {
+		const { samples } = side, self = new Float64Array(nodes.n);
+		for (let i = 0; i < samples.n; i++)
+			if (allowed[samples.labels[i]])
+				self[samples.node[i]] += samples.values[query.type][i];
+		const cum = self.slice(), onPath = new Int32Array(lines.length), path = [];
+		for (let i = nodes.n - 1; i > 0; i--)
+			cum[nodes.parent[i]] += cum[i];
+		for (let i = 1; i < nodes.n; i++) {
+			while (path.length >= nodes.depth[i]) {
+				const line = path.pop();
+				if (line >= 0)
+					onPath[line]--;
+			}
+			const line = lineOf[nodes.frame[i]];
+			path.push(line);
+			if (line < 0)
+				continue;
+			lines[line].flat[s] += self[i];
+			if (!onPath[line]++)
+				lines[line].cum[s] += cum[i];
+		}
+	});
+	const files = new Map();
+	for (const l of lines) {
+		if (!l.cum.some(v => v) && !l.flat.some(v => v))
+			continue;
+		if (!files.has(l.file))
+			files.set(l.file, new Map());
+		files.get(l.file).set(l.line, l);
+	}
+	return files;
+}
+
+// Each value of a label: Map of value -> sums by side; the filters of other labels count.
+function sumLabel(data, event, query, key) {
+	const values = valuesOfSets(data, key), allowed = allowedSets(data, query.filters, key);
+	const sums = new Map();
+	event.sides.forEach((side, s) => {
+		const { samples } = side;
+		for (let i = 0; i < samples.n; i++) {
+			if (!allowed[samples.labels[i]])
+				continue;
+			const value = values[samples.labels[i]];
+			if (!sums.has(value))
+				sums.set(value, [0, 0]);
+			sums.get(value)[s] += samples.values[query.type][i];
+		}
+	});
+	return sums;
+}
+
+// ---- comparing: the rules of lib/view/table/diff.c ----
+
+// So many standard errors that chance exceeds them in fewer than alpha of all cases.
+function zFor(alpha) {
+	const tail = z => {
+		let fraction = z;
+		for (let k = 80; k > 0; k--)
+			fraction = z + k / fraction;
+		return 2 * Math.exp(-z * z / 2) / Math.sqrt(2 * Math.PI) / fraction;
+	};
+	let low = 1, high = 20;
+	for (let i = 0; i < 50; i++) {
+		const z = (low + high) / 2;
+		if (tail(z) > alpha)
+			low = z;
+		else
+			high = z;
+	}
+	return high;
+}
+
+class Comparer {
+	constructor(event, type, norm) {
+		this.norm = norm;   // 0: share, 1: per second, 2: absolute
+		this.hasVariance = event.countType >= 0 &&
+			event.sides.every(s => s.variance[type] > 0 || !s.total[type]);
+		this.sides = event.sides.map(side => {
+			const total = side.total[type], variance = side.variance[type];
+			return { total, variance, seconds: side.duration / 1e9,
+				n: variance > 0 ? total * total / variance : 0 };
+		});
+	}
+	normal(s, raw, variance) {
+		const side = this.sides[s];
+		if (this.norm === 1)
+			return { value: raw / side.seconds, variance: variance / side.seconds ** 2 };
+		if (this.norm === 2)
+			return { value: raw, variance };
+		if (!(side.total > 0))
+			return { value: 0, variance: 0 };
+		const p = raw / side.total, q = Math.min(Math.abs(p), 1);
+		const rest = Math.max(side.variance - variance, 0);
+		return { value: p, variance: ((1 - q) ** 2 * variance + q * q * rest) / side.total ** 2 };
+	}
+	pooled(fresh, base) {
+		const [f, b] = this.sides;
+		if (!(f.n > 0 && b.n > 0))
+			return 0;
+		if (this.norm === 0) {
+			const p = Math.min(Math.abs(b.n * base.value + f.n * fresh.value) / (b.n + f.n), 1);
+			return p * (1 - p) * (1 / b.n + 1 / f.n);
+		}
+		const bs = this.norm === 1 ? b.seconds : 1, fs = this.norm === 1 ? f.seconds : 1;
+		const rate = Math.abs(base.value * bs + fresh.value * fs) / (bs + fs);
+		return rate * (b.total / b.n / bs + f.total / f.n / fs);
+	}
+	change(freshRaw, freshVariance, baseRaw, baseVariance) {
+		const fresh = this.normal(0, freshRaw, freshVariance);
+		const base = this.normal(1, baseRaw, baseVariance);
+		const delta = fresh.value - base.value;
+		let error = 0;
+		if (this.hasVariance)
+			error = Math.sqrt(Math.max(fresh.variance + base.variance, this.pooled(fresh, base)));
+		return { fresh: fresh.value, base: base.value, delta, error };
+	}
+	// As a part of the whole profile, for colours.
+	part(change) {
+		const [f] = this.sides;
+		const whole = this.norm === 0 ? 1 : this.norm === 1 ? f.total / f.seconds : f.total;
+		return whole ? change.delta / whole : 0;
+	}
+	node(tree, i) {
+		return this.change(tree.cum[0][i], tree.variance[0][i], tree.cum[1][i], tree.variance[1][i]);
+	}
+	// null: it is not known what chance would do.
+	isSignificant(change, z) {
+		return this.hasVariance ? change.error > 0 && Math.abs(change.delta) > z * change.error : null;
+	}
+	format(value, unit, signed) {
+		let text;
+		if (this.norm === 0)
+			text = (value * 100).toFixed(!value || Math.abs(value) >= 0.00005 ? 2 : 4) + '%';
+		else
+			text = formatValue(value, unit) + (this.norm === 1 ? '/s' : '');
+		return signed ? formatSigned(text, value) : text;
+	}
+}

@@ -1,0 +1,291 @@
+/*
+ * A regular expression is tried once for each function and each mapping, not for
+ * each frame.  Lines that drop_frames takes away are gone for all other rules; after
+ * that, as in pprof, focus and ignore look at all frames that are left, hidden ones too.
+ */
+
+#include "view/model/filter.h"
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "view/model/filter-tag.h"
+#include "view/model/pattern.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* By function and by mapping: does the expression match? */
+struct matches { unsigned char *function, *mapping; };
+
+void filter_free(struct filter *f)
+{
+	if (!f)
+		return;
+	free(f->sample_out);
+	free(f->location_out);
+	free(f->line_out);
+	free(f->stack_skip);
+	free(f);
+}
+
+static int try_all(const struct model *m, const struct pattern *p, struct matches *ret)
+{
+	ret->function = calloc(m->n_functions + 1, 1);
+	ret->mapping = calloc(m->n_mappings + 1, 1);
+	if (!ret->function || !ret->mapping)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < m->n_functions; i++)
+		ret->function[i] =
+			pattern_matches(p, model_string(m, m->function[i].name)) ||
+			pattern_matches(p, model_string(m, m->function[i].filename));
+	for (uint32_t i = 0; i < m->n_mappings; i++)
+		ret->mapping[i] = pattern_matches(p, model_string(m, m->mapping[i].filename));
+	return 0;
+}
+
+static void free_matches(struct matches *x)
+{
+	free(x->function);
+	free(x->mapping);
+	*x = (struct matches){ 0 };
+}
+
+static bool line_matches(const struct filter *f, const struct matches *x, uint32_t line)
+{
+	uint32_t fn = f->m->line[line].function;
+	return !f->line_out[line] && fn != MODEL_NONE && x->function[fn];
+}
+
+static bool mapping_matches(const struct filter *f, const struct matches *x, uint32_t l)
+{
+	uint32_t mapping = f->m->location[l].mapping;
+	return mapping != MODEL_NONE && x->mapping[mapping];
+}
+
+static bool location_matches(const struct filter *f, const struct matches *x, uint32_t l)
+{
+	const struct model_location *loc = &f->m->location[l];
+	for (uint32_t i = 0; i < loc->n_lines; i++)
+		if (line_matches(f, x, loc->first_line + i))
+			return true;
+	return mapping_matches(f, x, l);
+}
+
+/* ---- drop_frames ---------------------------------------------------------- */
+
+/* The name without the list of arguments, which drop_frames does not know. */
+static const char *simple_name(const char *name, char *buf)
+{
+	static const char *const kept[] = { "(anonymous namespace)", "operator()" };
+	name += *name == '.';
+	strcpy(buf, name);
+	for (char *p = buf; *p; p++) {
+		bool is_kept = false;
+		for (size_t i = 0; i < 2 && !is_kept; i++) {
+			size_t n = strlen(kept[i]);
+			is_kept = strncmp(p, kept[i], n) == 0;
+			if (is_kept)
+				p += n - 1;
+		}
+		if (!is_kept && *p == '(') {
+			*p = '\0';
+			break;
+		}
+	}
+	return buf;
+}
+
+static int match_dropped(const struct model *m, const struct pattern *drop,
+			 const struct pattern *keep, unsigned char *dropped)
+{
+	size_t longest = 0;
+	for (uint32_t i = 0; i < m->n_functions; i++) {
+		size_t n = strlen(model_string(m, m->function[i].name));
+		longest = n > longest ? n : longest;
+	}
+	CLEANUP_FREE char *buf = malloc(longest + 1);
+	if (!buf)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < m->n_functions; i++) {
+		const char *name = model_string(m, m->function[i].name);
+		if (!name[0])
+			continue;
+		name = simple_name(name, buf);
+		dropped[i] = pattern_matches(drop, name) &&
+			     !(keep->is_set && pattern_matches(keep, name));
+	}
+	return 0;
+}
+
+enum { CUT_NONE, CUT_BENEATH, CUT_ALL };
+
+/* A dropped function takes what it called with it, but never the root of a stack. */
+static void cut_stacks(struct filter *f, const unsigned char *cut)
+{
+	const struct model *m = f->m;
+	for (uint32_t s = 0; s < m->n_stacks; s++) {
+		const uint32_t *l = m->stack_location + m->stack[s].first;
+		bool found_user = false;
+		for (uint32_t i = m->stack[s].n; i-- > 0;) {
+			if (cut[l[i]] == CUT_NONE) {
+				found_user = true;
+			} else if (found_user) {
+				f->stack_skip[s] = cut[l[i]] == CUT_ALL ? i + 1 : i;
+				break;
+			}
+		}
+	}
+}
+
+static int drop_frames(struct filter *f)
+{
+	const struct model *m = f->m;
+	struct pattern drop = { 0 }, keep = { 0 };
+	if (!m->drop_frames)
+		return 0;
+	if (!pattern_compile_foreign(&drop, model_string(m, m->drop_frames)) ||
+	    (m->keep_frames &&
+	     !pattern_compile_foreign(&keep, model_string(m, m->keep_frames)))) {
+		f->drop_refused = true;
+		pattern_done(&drop);
+		return 0;
+	}
+	CLEANUP_FREE unsigned char *dropped = calloc(m->n_functions + 1, 1);
+	CLEANUP_FREE unsigned char *cut = calloc(m->n_locations + 1, 1);
+	int r = dropped && cut ? match_dropped(m, &drop, &keep, dropped) : -ENOMEM;
+	for (uint32_t l = 0; r == 0 && l < m->n_locations; l++) {
+		const struct model_location *loc = &m->location[l];
+		for (uint32_t i = loc->n_lines; i-- > 0;) {
+			uint32_t fn = m->line[loc->first_line + i].function;
+			if (fn == MODEL_NONE || !dropped[fn])
+				continue;
+			cut[l] = i == loc->n_lines - 1 ? CUT_ALL : CUT_BENEATH;
+			if (cut[l] == CUT_BENEATH)
+				memset(f->line_out + loc->first_line, 1, i + 1);
+			break;
+		}
+	}
+	if (r == 0)
+		cut_stacks(f, cut);
+	pattern_done(&drop);
+	pattern_done(&keep);
+	return r;
+}
+
+/* ---- focus and ignore ----------------------------------------------------- */
+
+static void choose_samples(struct filter *f, const struct matches *focus,
+			   const struct matches *ignore)
+{
+	const struct model *m = f->m;
+	enum { NEITHER, FOCUSED, IGNORED };
+	unsigned char *mark = f->location_out;  /* borrowed: zeroed again below */
+	if (!focus->function && !ignore->function)
+		return;
+	for (uint32_t l = 0; l < m->n_locations; l++) {
+		if (ignore->function && location_matches(f, ignore, l)) {
+			mark[l] = IGNORED;
+			f->ignore_missed = false;
+		} else if (!focus->function || location_matches(f, focus, l)) {
+			mark[l] = FOCUSED;
+			f->focus_missed = false;
+		}
+	}
+	for (uint32_t i = 0; i < m->n_samples; i++) {
+		const struct model_stack *s = &m->stack[m->sample[i].stack];
+		bool focused = false, ignored = false;
+		for (uint32_t k = f->stack_skip[m->sample[i].stack]; k < s->n; k++) {
+			unsigned char x = mark[m->stack_location[s->first + k]];
+			focused = focused || x == FOCUSED;
+			ignored = ignored || x == IGNORED;
+		}
+		f->sample_out[i] |= !focused || ignored;
+	}
+	memset(mark, 0, m->n_locations);
+}
+
+/* ---- hide and show -------------------------------------------------------- */
+
+static void hide_frames(struct filter *f, const struct matches *x, bool show)
+{
+	const struct model *m = f->m;
+	for (uint32_t l = 0; l < m->n_locations; l++) {
+		const struct model_location *loc = &m->location[l];
+		bool file = mapping_matches(f, x, l), any = file;
+		uint32_t n_left = 0;
+		for (uint32_t i = 0; i < loc->n_lines; i++) {
+			uint32_t line = loc->first_line + i;
+			bool matches = file || line_matches(f, x, line);
+			any = any || matches;
+			if (f->line_out[line])
+				continue;
+			f->line_out[line] = matches != show;
+			n_left += matches == show;
+		}
+		if (show)
+			f->show_missed = f->show_missed && n_left == 0;
+		else
+			f->hide_missed = f->hide_missed && !any;
+		f->location_out[l] |= n_left == 0 && (show || any);
+	}
+}
+
+/* ---- all ------------------------------------------------------------------ */
+
+static int apply(struct filter *f, const struct filter_spec *s, struct err *e)
+{
+	static const char *const name[] = { "--focus", "--ignore", "--hide", "--show" };
+	const char *const text[] = { s->focus, s->ignore, s->hide, s->show };
+	bool *const missed[] = { &f->focus_missed, &f->ignore_missed, &f->hide_missed,
+				 &f->show_missed };
+	struct matches x[4] = { 0 };
+	int r = 0;
+	for (int i = 0; i < 4 && r == 0; i++) {
+		struct pattern p = { 0 };
+		if (!text[i])
+			continue;
+		*missed[i] = true;
+		r = pattern_compile(&p, name[i], text[i], e);
+		if (r == 0 && (r = try_all(f->m, &p, &x[i])) < 0)
+			err_errno(e, ENOMEM, "cannot filter the profile");
+		pattern_done(&p);
+	}
+	if (r == 0) {
+		choose_samples(f, &x[0], &x[1]);
+		if (text[2])
+			hide_frames(f, &x[2], false);
+		if (text[3])
+			hide_frames(f, &x[3], true);
+	}
+	for (int i = 0; i < 4; i++)
+		free_matches(&x[i]);
+	for (size_t i = 0; i < s->n_tags && r == 0; i++)
+		r = filter_tag_apply(f, s->tag[i], e);
+	return r;
+}
+
+int filter_new(const struct model *m, const struct filter_spec *spec, struct filter **ret,
+	       struct err *e)
+{
+	struct filter *f = calloc(1, sizeof(*f));
+	if (!f)
+		return err_errno(e, ENOMEM, "cannot filter the profile");
+	f->m = m;
+	f->sample_out = calloc(m->n_samples + 1, 1);
+	f->location_out = calloc(m->n_locations + 1, 1);
+	f->line_out = calloc(m->n_lines + 1, 1);
+	f->stack_skip = calloc((size_t)m->n_stacks + 1, sizeof(*f->stack_skip));
+	int r = -ENOMEM;
+	if (f->sample_out && f->location_out && f->line_out && f->stack_skip)
+		r = spec->keep_dropped ? 0 : drop_frames(f);
+	if (r < 0)
+		err_errno(e, ENOMEM, "cannot filter the profile");
+	else
+		r = apply(f, spec, e);
+	if (r < 0)
+		filter_free(f);
+	else
+		*ret = f;
+	return r;
+}

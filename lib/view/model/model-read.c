@@ -1,0 +1,258 @@
+/*
+ * Each file's samples are read one at a time and their parts looked up in tables over the arrays
+ * that were made so far (model-location.c, model-sample.c).  What a file's own indices mean is
+ * remembered for each file, so that a location is compared with others once, not at each sample.
+ */
+
+#include "view/model/model-build.h"
+
+#include "view/model/scale.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- a file --------------------------------------------------------------- */
+
+/* "sample" and "samples" are one. */
+static bool same_type_name(const char *a, const char *b)
+{
+	size_t n = strlen(a), k = strlen(b);
+	n -= n > 0 && a[n - 1] == 's';
+	k -= k > 0 && b[k - 1] == 's';
+	return n == k && memcmp(a, b, n) == 0;
+}
+
+/* How to convert values of the file to those of the model; the model's own samples
+ * are converted when the file's unit is the finer one. */
+static int match_type(struct model_builder *b, struct model_file *f, size_t i)
+{
+	const struct profile_value_type *have = &f->head->sample_type[i];
+	struct model_type *want = &b->m->type[i];
+	const char *type = model_string(b->m, want->type), *unit = model_string(b->m, want->unit);
+	double ratio = strcmp(have->unit, unit) == 0 ? 1 : scale_ratio(have->unit, unit);
+	if (!same_type_name(have->type, type) || ratio == 0)
+		return err_set(b->e, EINVAL,
+			       "sample type %zu is %s/%s, but %s/%s in the files before", i + 1,
+			       have->type, have->unit, type, unit);
+	f->ratio[i] = ratio;
+	if (ratio < 1) {
+		for (size_t k = i; k < b->values.n; k += b->m->n_types) {
+			double v = (double)b->values.v[k] / ratio;
+			b->values.v[k] = v >= 0x1p63 ? INT64_MAX : v <= -0x1p63 ? INT64_MIN
+										: (int64_t)v;
+		}
+		want->unit = model_intern(b, have->unit);
+		f->ratio[i] = 1;
+	}
+	f->scales = f->scales || f->ratio[i] != 1;
+	return 0;
+}
+
+static int match_header(struct model_builder *b, struct model_file *f)
+{
+	const struct profile *p = f->head;
+	struct model *m = b->m;
+	if (p->n_sample_types == 0)
+		return err_set(b->e, ENOENT, "the profile has no sample types");
+	if (m->n_files == 0) {
+		m->type = calloc(p->n_sample_types, sizeof(*m->type));
+		if (!m->type || p->n_sample_types > MODEL_ITEMS_MAX)
+			return model_no_memory(b);
+		m->n_types = (uint32_t)p->n_sample_types;
+		for (size_t i = 0; i < m->n_types; i++)
+			m->type[i] = (struct model_type){ model_intern(b, p->sample_type[i].type),
+							  model_intern(b, p->sample_type[i].unit) };
+		m->period_type = (struct model_type){ model_intern(b, p->period_type.type),
+						      model_intern(b, p->period_type.unit) };
+		m->drop_frames = model_intern(b, p->drop_frames);
+		m->keep_frames = model_intern(b, p->keep_frames);
+		m->doc_url = model_intern(b, p->doc_url);
+	}
+	const char *type = model_string(m, m->period_type.type);
+	const char *unit = model_string(m, m->period_type.unit);
+	double ratio = strcmp(p->period_type.unit, unit) == 0
+			       ? 1 : scale_ratio(p->period_type.unit, unit);
+	if (!same_type_name(p->period_type.type, type) || ratio == 0)
+		return err_set(b->e, EINVAL, "the period is %s/%s, but %s/%s in the files before",
+			       p->period_type.type, p->period_type.unit, type, unit);
+	if (p->n_sample_types != m->n_types)
+		return err_set(b->e, EINVAL, "%zu sample types, but %u in the files before",
+			       p->n_sample_types, m->n_types);
+	f->ratio = calloc(m->n_types, sizeof(*f->ratio));
+	if (!f->ratio)
+		return model_no_memory(b);
+	for (size_t i = 0; i < m->n_types; i++) {
+		int r = match_type(b, f, i);
+		if (r < 0)
+			return r;
+	}
+	double period = (double)p->period * ratio;
+	if (ratio < 1) {
+		m->period = (int64_t)((double)m->period / ratio);
+		m->period_type.unit = model_intern(b, p->period_type.unit);
+		period = (double)p->period;
+	}
+	int64_t in_unit = ratio == 1 || period >= 0x1p63 || period <= -0x1p63 ? p->period
+									       : (int64_t)period;
+	if (m->period == 0 || in_unit > m->period)
+		m->period = in_unit;
+	return 0;
+}
+
+static int add_comments(struct model_builder *b, const struct profile *p)
+{
+	for (size_t i = 0; i < p->n_comments; i++) {
+		uint32_t id = model_intern(b, p->comment[i]);
+		bool known = false;
+		for (size_t k = 0; k < b->comments.n && !known; k++)
+			known = b->comments.v[k] == id;
+		if (known)
+			continue;
+		int r = MODEL_MAKE_ROOM(b, &b->comments);
+		if (r < 0)
+			return r;
+		b->comments.v[b->comments.n++] = id;
+		if (b->comments.n > 100000)
+			return err_set(b->e, E2BIG, "more than 100000 comments");
+	}
+	return 0;
+}
+
+static uint32_t *none_of(size_t n)
+{
+	uint32_t *map = malloc((n + 1) * sizeof(*map));
+	for (size_t i = 0; map && i < n; i++)
+		map[i] = MODEL_NONE;
+	return map;
+}
+
+static int add_samples(struct model_builder *b, struct model_file *f, struct pprof_samples *s)
+{
+	const struct profile *p = f->head;
+	struct model *m = b->m;
+	f->mapping = none_of(p->n_mappings);
+	f->function = none_of(p->n_functions);
+	f->location = none_of(p->n_locations);
+	if (!f->mapping || !f->function || !f->location)
+		return model_no_memory(b);
+	int r = match_header(b, f);
+	if (r == 0)
+		r = add_comments(b, p);
+	uint32_t first;
+	if (r == 0 && b->mappings.n == 0 && p->n_mappings > 0)
+		r = model_location_mapping(b, f, &p->mapping[0], &first);
+	if (r < 0)
+		return r;
+	if (m->time_ns == 0 || p->time_nanos < m->time_ns)
+		m->time_ns = p->time_nanos;
+	m->duration_ns = model_add(m->duration_ns, p->duration_nanos);
+	if (!m->default_type)
+		m->default_type = model_intern(b, p->default_sample_type);
+	m->n_files++;
+	struct pprof_sample_row row;
+	while ((r = pprof_samples_next(s, &row)) > 0)
+		if ((r = model_sample_add(b, f, &row)) < 0)
+			break;
+	return r;
+}
+
+static int add_file(struct model_builder *b, struct pprof_samples *s, const struct profile *head)
+{
+	struct model_file f = { .head = head };
+	int r = add_samples(b, &f, s);
+	free(f.mapping);
+	free(f.function);
+	free(f.location);
+	free(f.ratio);
+	VEC_FREE(&f.raw_labels);
+	VEC_FREE(&f.raw_sets);
+	dedup_done(&f.by_raw);
+	pprof_samples_close(s);
+	return r;
+}
+
+/* ---- all ------------------------------------------------------------------ */
+
+static int begin(struct model_builder *b, struct err *e)
+{
+	*b = (struct model_builder){ .m = calloc(1, sizeof(*b->m)), .e = e };
+	if (!b->m || strtab_init(&b->m->strings, NULL) < 0 ||
+	    !VEC_PUSH(&b->label_sets, ((struct model_labels){ 0 })) ||
+	    !dedup_add(&b->by_labels, 0, 0))
+		return model_no_memory(b);
+	return 0;
+}
+
+#define HAND_OVER(b, array, to, n_to) \
+	((b)->m->to = (array)->v, (b)->m->n_to = (uint32_t)(array)->n, (array)->v = NULL)
+
+static int finish(struct model_builder *b, int r, struct model **ret)
+{
+	if (b->m) {
+		struct model *m = b->m;
+		HAND_OVER(b, &b->mappings, mapping, n_mappings);
+		HAND_OVER(b, &b->functions, function, n_functions);
+		HAND_OVER(b, &b->lines, line, n_lines);
+		HAND_OVER(b, &b->locations, location, n_locations);
+		HAND_OVER(b, &b->stacks, stack, n_stacks);
+		HAND_OVER(b, &b->labels, label, n_label_items);
+		HAND_OVER(b, &b->label_sets, labels, n_label_sets);
+		HAND_OVER(b, &b->samples, sample, n_samples);
+		HAND_OVER(b, &b->comments, comment, n_comments);
+		m->stack_location = b->stack_locations.v;
+		m->n_stack_locations = b->stack_locations.n;
+		m->value = b->values.v;
+		/* A name that memory did not suffice for must not look like no name. */
+		if (r == 0 && m->n_samples > 0 && !m->value)
+			r = model_no_memory(b);
+	}
+	dedup_done(&b->by_mapping);
+	dedup_done(&b->by_function);
+	dedup_done(&b->by_location);
+	dedup_done(&b->by_stack);
+	dedup_done(&b->by_labels);
+	dedup_done(&b->by_sample);
+	if (r < 0)
+		model_free(b->m);
+	else
+		*ret = b->m;
+	return r;
+}
+
+int model_read_parts(const struct model_part *part, size_t n_parts, struct model **ret,
+		     struct err *e)
+{
+	struct model_builder b;
+	int r = begin(&b, e);
+	for (size_t i = 0; r == 0 && i < n_parts; i++) {
+		struct pprof_samples *s = NULL;
+		const struct profile *head = NULL;
+		r = pprof_samples_open(part[i].data, part[i].n_bytes, &s, &head, e);
+		if (r == 0)
+			r = add_file(&b, s, head);
+	}
+	return finish(&b, r, ret);
+}
+
+int model_read(const void *data, size_t n_bytes, struct model **ret, struct err *e)
+{
+	return model_read_parts(&(struct model_part){ data, n_bytes }, 1, ret, e);
+}
+
+int model_read_files(const char *const *path, size_t n_paths, struct model **ret, struct err *e)
+{
+	struct model_builder b;
+	int r = begin(&b, e);
+	for (size_t i = 0; r == 0 && i < n_paths; i++) {
+		struct pprof_samples *s = NULL;
+		const struct profile *head = NULL;
+		const char *name = strcmp(path[i], "-") == 0 ? "/dev/stdin" : path[i];
+		r = pprof_samples_open_file(name, &s, &head, e);
+		if (r < 0)
+			break;
+		r = add_file(&b, s, head);
+		if (r < 0)
+			err_prefix(e, "cannot read '%s'", path[i]);
+	}
+	return finish(&b, r, ret);
+}

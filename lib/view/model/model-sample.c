@@ -1,0 +1,208 @@
+/*
+ * Stacks, sets of labels and samples.  A sample costs the hash of its stack, of its labels'
+ * pointers, and of the pair.
+ */
+
+#include "view/model/model-build.h"
+
+#include "base/hash.h"
+
+#include <string.h>
+
+static int add_stack(struct model_builder *b, struct model_file *f,
+		     const struct pprof_sample_row *row, uint32_t *ret)
+{
+	if (row->n_locations > MODEL_ITEMS_MAX)
+		return err_set(b->e, E2BIG, "a stack of more than 2^32 frames");
+	if (!VEC_RESERVE(&b->stack_locations, row->n_locations + 1))
+		return model_no_memory(b);
+	size_t first = b->stack_locations.n, n = row->n_locations, at = 0;
+	uint32_t *out = b->stack_locations.v + first;
+	for (size_t i = 0; i < n; i++) {
+		uint32_t l = row->location[i];
+		if (f->location[l] == MODEL_NONE) {
+			int r = model_location_add(b, f, l);
+			if (r < 0)
+				return r;
+		}
+		out[i] = f->location[l];
+	}
+	uint64_t hash = hash_bytes(n > 0 ? (const void *)out : "", n * sizeof(*out));
+	uint32_t k;
+	while ((k = dedup_next(&b->by_stack, hash, &at)) != DEDUP_NONE) {
+		const struct model_stack *have = &b->stacks.v[k];
+		if (have->n == n && (n == 0 || memcmp(b->stack_locations.v + have->first, out,
+						      n * sizeof(*out)) == 0)) {
+			*ret = k;
+			return 0;
+		}
+	}
+	int r = MODEL_MAKE_ROOM(b, &b->stacks);
+	if (r < 0)
+		return r;
+	k = (uint32_t)b->stacks.n;
+	if (!dedup_add(&b->by_stack, hash, k))
+		return model_no_memory(b);
+	b->stacks.v[b->stacks.n++] = (struct model_stack){ first, (uint32_t)n };
+	b->stack_locations.n += n;
+	*ret = k;
+	return 0;
+}
+
+static bool label_before(const struct model_builder *b, const struct model_label *x,
+			 const struct model_label *y)
+{
+	if (x->key != y->key)
+		return strcmp(strtab_get(&b->m->strings, x->key),
+			      strtab_get(&b->m->strings, y->key)) < 0;
+	return x->str != 0 && y->str == 0;
+}
+
+/* Insertion keeps the order of equal keys, and sets are small; n is bounded so that a hostile
+ * one does not take for ever. */
+#define LABELS_SORTED_MAX 4096
+
+static int append_labels(struct model_builder *b, const struct profile_label *from, size_t n)
+{
+	size_t first = b->labels.n;
+	if (n > LABELS_SORTED_MAX)
+		return err_set(b->e, E2BIG, "a sample with more than %d labels", LABELS_SORTED_MAX);
+	for (size_t i = 0; i < n; i++) {
+		int r = MODEL_MAKE_ROOM(b, &b->labels);
+		if (r < 0)
+			return r;
+		struct model_label l = { .key = model_intern(b, from[i].key) };
+		if (from[i].str) {
+			l.str = model_intern(b, from[i].str);
+		} else {
+			l.num = from[i].num;
+			l.num_unit = model_intern(b, from[i].num_unit);
+		}
+		if (!l.str && !l.num && !l.num_unit)
+			continue;  /* says nothing; readers take it for no label */
+		size_t k = b->labels.n++;
+		for (; k > first && label_before(b, &l, &b->labels.v[k - 1]); k--)
+			b->labels.v[k] = b->labels.v[k - 1];
+		b->labels.v[k] = l;
+	}
+	return 0;
+}
+
+static int add_label_set(struct model_builder *b, const struct profile_label *from, size_t n,
+			 uint32_t *ret)
+{
+	size_t first = b->labels.n, at = 0;
+	int r = append_labels(b, from, n);
+	if (r < 0)
+		return r;
+	n = b->labels.n - first;
+	uint64_t hash = n;
+	for (size_t i = 0; i < n; i++) {
+		const struct model_label *l = &b->labels.v[first + i];
+		hash = hash_pair(hash, hash_pair((uint64_t)l->key << 32 | l->str,
+						 (uint64_t)l->num ^ (uint64_t)l->num_unit << 40));
+	}
+	uint32_t k;
+	while ((k = dedup_next(&b->by_labels, hash, &at)) != DEDUP_NONE) {
+		const struct model_labels *have = &b->label_sets.v[k];
+		bool same = have->n == n;
+		for (size_t i = 0; same && i < n; i++) {
+			const struct model_label *x = &b->labels.v[have->first + i];
+			const struct model_label *y = &b->labels.v[first + i];
+			same = x->key == y->key && x->str == y->str && x->num == y->num &&
+			       x->num_unit == y->num_unit;
+		}
+		if (same) {
+			b->labels.n = first;
+			*ret = k;
+			return 0;
+		}
+	}
+	if ((r = MODEL_MAKE_ROOM(b, &b->label_sets)) < 0)
+		return r;
+	k = (uint32_t)b->label_sets.n;
+	if (!dedup_add(&b->by_labels, hash, k))
+		return model_no_memory(b);
+	b->label_sets.v[b->label_sets.n++] =
+		(struct model_labels){ (uint32_t)first, (uint32_t)n };
+	*ret = k;
+	return 0;
+}
+
+/* Strings of one file are compared by their addresses first: that is enough for most samples. */
+static int find_labels(struct model_builder *b, struct model_file *f,
+		       const struct pprof_sample_row *row, uint32_t *ret)
+{
+	size_t n_bytes = row->n_labels * sizeof(*row->label), at = 0;
+	*ret = 0;
+	if (row->n_labels == 0)
+		return 0;
+	uint64_t hash = hash_bytes(row->label, n_bytes);
+	uint32_t k;
+	while ((k = dedup_next(&f->by_raw, hash, &at)) != DEDUP_NONE) {
+		const struct model_raw_set *have = &f->raw_sets.v[k];
+		if (have->n == row->n_labels &&
+		    memcmp(f->raw_labels.v + have->first, row->label, n_bytes) == 0) {
+			*ret = have->id;
+			return 0;
+		}
+	}
+	int r = add_label_set(b, row->label, row->n_labels, ret);
+	if (r == 0)
+		r = MODEL_MAKE_ROOM(b, &f->raw_sets);
+	if (r < 0)
+		return r;
+	if (!VEC_RESERVE(&f->raw_labels, row->n_labels) ||
+	    !dedup_add(&f->by_raw, hash, (uint32_t)f->raw_sets.n))
+		return model_no_memory(b);
+	f->raw_sets.v[f->raw_sets.n++] =
+		(struct model_raw_set){ f->raw_labels.n, row->n_labels, *ret };
+	memcpy(f->raw_labels.v + f->raw_labels.n, row->label, n_bytes);
+	f->raw_labels.n += row->n_labels;
+	return 0;
+}
+
+static int64_t scaled(const struct model_file *f, size_t type, int64_t value)
+{
+	if (!f->scales || f->ratio[type] == 1)
+		return value;
+	double v = (double)value * f->ratio[type];
+	return v >= 0x1p63 ? INT64_MAX : v <= -0x1p63 ? INT64_MIN : (int64_t)v;
+}
+
+int model_sample_add(struct model_builder *b, struct model_file *f,
+		     const struct pprof_sample_row *row)
+{
+	size_t n_types = b->m->n_types, at = 0;
+	bool zero = true;
+	for (size_t i = 0; i < n_types; i++)
+		zero = zero && scaled(f, i, row->value[i]) == 0;
+	if (zero)
+		return 0;
+	struct model_sample want = { 0 };
+	int r = add_stack(b, f, row, &want.stack);
+	if (r == 0)
+		r = find_labels(b, f, row, &want.labels);
+	if (r < 0)
+		return r;
+	uint64_t hash = hash_u64((uint64_t)want.stack << 32 | want.labels);
+	uint32_t k;
+	while ((k = dedup_next(&b->by_sample, hash, &at)) != DEDUP_NONE) {
+		const struct model_sample *have = &b->samples.v[k];
+		if (have->stack != want.stack || have->labels != want.labels)
+			continue;
+		int64_t *value = b->values.v + (size_t)k * n_types;
+		for (size_t i = 0; i < n_types; i++)
+			value[i] = model_add(value[i], scaled(f, i, row->value[i]));
+		return 0;
+	}
+	if ((r = MODEL_MAKE_ROOM(b, &b->samples)) < 0)
+		return r;
+	k = (uint32_t)b->samples.n;
+	if (!VEC_RESERVE(&b->values, n_types) || !dedup_add(&b->by_sample, hash, k))
+		return model_no_memory(b);
+	b->samples.v[b->samples.n++] = want;
+	for (size_t i = 0; i < n_types; i++)
+		b->values.v[b->values.n++] = scaled(f, i, row->value[i]);
+	return 0;
+}

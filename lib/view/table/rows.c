@@ -1,0 +1,329 @@
+/*
+ * A row is found by a key of two numbers: strings are interned in the model, so their ids
+ * stand for them.  Names that are put together ("[libfoo.so]", "f f.c:12") live in a table
+ * of their own.
+ */
+
+#include "view/table/rows.h"
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/strtab.h"
+#include "base/vec.h"
+#include "view/model/dedup.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct key { uint64_t a, b; };
+
+struct rows_private {
+	struct strtab names;
+	VEC(struct row) row;
+	VEC(struct key) key;
+	struct dedup by_key;
+};
+
+/* Kinds of keys, above all string ids. */
+enum { KEY_MODULE = 1, KEY_UNKNOWN, KEY_LABEL, KEY_NUMBER, KEY_FILE };
+#define KIND(k) ((uint64_t)(k) << 60)
+
+void rows_free(struct rows *r)
+{
+	if (!r)
+		return;
+	if (r->priv) {
+		strtab_done(&r->priv->names);
+		VEC_FREE(&r->priv->row);
+		VEC_FREE(&r->priv->key);
+		dedup_done(&r->priv->by_key);
+	}
+	free(r->priv);
+	free(r->of);
+	free(r->first);
+	free(r->of_labels);
+	free(r);
+}
+
+/* A name of its own in the table; NULL when memory is out. */
+static const char *__attribute__((format(printf, 2, 3)))
+make_name(struct rows_private *x, const char *fmt, ...)
+{
+	va_list ap;
+	char *text = NULL;
+	va_start(ap, fmt);
+	int n = vasprintf(&text, fmt, ap);
+	va_end(ap);
+	if (n < 0)
+		return NULL;
+	uint32_t id = strtab_add(&x->names, text, (size_t)n);
+	free(text);
+	return id ? strtab_get(&x->names, id) : NULL;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+/* The row with a key, MODEL_NONE if there is none. */
+static uint32_t find_row(const struct rows_private *x, struct key key)
+{
+	size_t at = 0;
+	uint32_t i;
+	while ((i = dedup_next(&x->by_key, hash_pair(key.a, key.b), &at)) != DEDUP_NONE)
+		if (x->key.v[i].a == key.a && x->key.v[i].b == key.b)
+			return i;
+	return MODEL_NONE;
+}
+
+/* MODEL_NONE when memory is out; also when name is NULL, for which it was. */
+static uint32_t new_row(struct rows_private *x, struct key key, const char *name)
+{
+	uint32_t i = (uint32_t)x->row.n;
+	if (!name || !VEC_RESERVE(&x->row, 1) || !VEC_RESERVE(&x->key, 1) ||
+	    !dedup_add(&x->by_key, hash_pair(key.a, key.b), i))
+		return MODEL_NONE;
+	x->row.v[x->row.n++] = (struct row){ .name = name, .file = "", .module = "" };
+	x->key.v[x->key.n++] = key;
+	return i;
+}
+
+/* "a/../b//./c" is "b/c": compilers write down what they were called with.  Links are not looked
+ * at.  The id of the result in the table, 0 when memory is out. */
+static uint32_t clean_path(struct rows_private *x, const char *path)
+{
+	CLEANUP_FREE char *out = malloc(strlen(path) + 2);
+	size_t n = 0, floor = 0;  /* what stands before floor is not taken back */
+	if (!out)
+		return 0;
+	if (*path == '/')
+		out[n++] = '/';
+	floor = n;
+	for (const char *p = path; *p;) {
+		size_t len = strcspn(p, "/");
+		if (len == 2 && p[0] == '.' && p[1] == '.' && n > floor) {
+			while (n > floor && out[n - 1] != '/')
+				n--;
+			n -= n > floor;
+		} else if (len == 2 && p[0] == '.' && p[1] == '.' && out[0] != '/') {
+			n += (size_t)sprintf(out + n, "%s..", n > 0 ? "/" : "");
+			floor = n;
+		} else if (len > 2 || (len == 2 && memcmp(p, "..", 2) != 0) ||
+			   (len == 1 && *p != '.')) {
+			if (n > 0 && out[n - 1] != '/')
+				out[n++] = '/';
+			memcpy(out + n, p, len);
+			n += len;
+		}
+		p += len;
+		p += strspn(p, "/");
+	}
+	return n > 0 ? strtab_add(&x->names, out, n) : strtab_add(&x->names, ".", 1);
+}
+
+static uint32_t row_of_module(const struct model *m, struct rows_private *x, uint32_t mapping)
+{
+	uint32_t file = mapping == MODEL_NONE ? 0 : m->mapping[mapping].filename;
+	struct key key = { file ? KIND(KEY_MODULE) | file : KIND(KEY_UNKNOWN), 0 };
+	uint32_t i = find_row(x, key);
+	if (i != MODEL_NONE)
+		return i;
+	if (!file)
+		return new_row(x, key, "<unknown>");
+	const char *base = base_name(model_string(m, file));
+	/* "[kernel.kallsyms]" and "[vdso]" have their brackets already. */
+	return new_row(x, key, base[0] == '[' ? base : make_name(x, "[%s]", base));
+}
+
+static uint32_t row_of_line(const struct model *m, struct rows_private *x, enum rows_by by,
+			    const struct model_location *l, const struct model_line *line)
+{
+	const struct model_function *fn =
+		line && line->function != MODEL_NONE ? &m->function[line->function] : NULL;
+	if (by == ROWS_MODULE || !fn || (by == ROWS_FILE ? !fn->filename : !fn->name))
+		return row_of_module(m, x, l->mapping);
+	struct key key = { fn->name, 0 };
+	uint32_t file = 0;
+	if (by != ROWS_FUNCTION && fn->filename) {
+		file = clean_path(x, model_string(m, fn->filename));
+		if (!file)
+			return MODEL_NONE;
+	}
+	if (by == ROWS_FILE)
+		key.a = KIND(KEY_FILE) | file;
+	if (by == ROWS_LINE)
+		key = (struct key){ fn->name | (uint64_t)(file & 0x0fffffff) << 32,
+				    (uint64_t)line->line };
+	uint32_t i = find_row(x, key);
+	if (i != MODEL_NONE)
+		return i;
+	const char *name = model_string(m, fn->name), *path = strtab_get(&x->names, file);
+	if (by == ROWS_FILE)
+		name = path;
+	else if (by == ROWS_LINE && line->line)
+		name = make_name(x, "%s %s:%" PRId64, name, path, line->line);
+	else if (by == ROWS_LINE && file)
+		name = make_name(x, "%s %s", name, path);
+	return new_row(x, key, name);
+}
+
+static void describe(const struct model *m, struct row *row, const struct model_location *l,
+		     const struct model_line *line)
+{
+	if (!row->module[0] && l->mapping != MODEL_NONE)
+		row->module = model_string(m, m->mapping[l->mapping].filename);
+	if (!line || line->function == MODEL_NONE || row->file[0])
+		return;
+	row->file = model_string(m, m->function[line->function].filename);
+	row->line = line->line;
+}
+
+static int rows_of_location(const struct model *m, const struct filter *f, struct rows *r,
+			    uint32_t l, size_t *n)
+{
+	const struct model_location *loc = &m->location[l];
+	struct rows_private *x = r->priv;
+	bool by_lines = r->by != ROWS_MODULE && loc->n_lines > 0;
+	if (f && f->location_out[l])
+		return 0;
+	for (uint32_t i = 0; i == 0 || (by_lines && i < loc->n_lines); i++) {
+		const struct model_line *line =
+			loc->n_lines > 0 ? &m->line[loc->first_line + i] : NULL;
+		if (line && by_lines && f && f->line_out[loc->first_line + i])
+			continue;
+		uint32_t row = row_of_line(m, x, r->by, loc, line);
+		if (row == MODEL_NONE)
+			return -ENOMEM;
+		describe(m, &x->row.v[row], loc, line);
+		if (by_lines && i < loc->n_lines - 1)
+			x->row.v[row].is_inlined = true;
+		else
+			x->row.v[row].is_called = true;
+		r->of[(*n)++] = row;
+	}
+	return 0;
+}
+
+static int rows_of_locations(const struct model *m, const struct filter *f, struct rows *r)
+{
+	size_t n = 0;
+	r->of = calloc((size_t)m->n_lines + m->n_locations + 1, sizeof(*r->of));
+	r->first = calloc((size_t)m->n_locations + 1, sizeof(*r->first));
+	if (!r->of || !r->first)
+		return -ENOMEM;
+	for (uint32_t l = 0; l < m->n_locations; l++) {
+		r->first[l] = n;
+		int code = rows_of_location(m, f, r, l, &n);
+		if (code < 0)
+			return code;
+	}
+	r->first[m->n_locations] = n;
+	return 0;
+}
+
+static uint32_t row_of_labels(const struct model *m, struct rows_private *x,
+			      const struct model_labels *set, const char *key_name, bool *known)
+{
+	for (uint32_t i = 0; i < set->n; i++) {
+		const struct model_label *l = &m->label[set->first + i];
+		if (strcmp(model_string(m, l->key), key_name) != 0)
+			continue;
+		*known = true;
+		struct key key = { KIND(KEY_LABEL) | l->str, 0 };
+		if (!l->str)
+			key = (struct key){ KIND(KEY_NUMBER) | l->num_unit, (uint64_t)l->num };
+		uint32_t row = find_row(x, key);
+		if (row != MODEL_NONE)
+			return row;
+		return new_row(x, key, l->str ? model_string(m, l->str)
+					      : make_name(x, "%" PRId64 "%s", l->num,
+							  model_string(m, l->num_unit)));
+	}
+	struct key none = { KIND(KEY_UNKNOWN), 0 };
+	uint32_t row = find_row(x, none);
+	return row != MODEL_NONE ? row : new_row(x, none, "(none)");
+}
+
+static int no_such_label(const struct model *m, const char *label, struct err *e)
+{
+	char known[ERR_TEXT_MAX] = "";
+	size_t n = 0;
+	for (uint32_t i = 0; i < m->n_label_items && n < sizeof(known); i++) {
+		bool seen = false;
+		for (uint32_t k = i > 200 ? i - 200 : 0; k < i && !seen; k++)
+			seen = m->label[k].key == m->label[i].key;
+		const char *key = model_string(m, m->label[i].key);
+		size_t len = strlen(key);
+		bool written = seen || len + 2 >= sizeof(known) - n || (n && strstr(known, key));
+		if (!written)
+			n += (size_t)snprintf(known + n, sizeof(known) - n, "%s%s",
+					      n > 0 ? ", " : "", key);
+	}
+	int r = err_set(e, ENOENT, "no sample has the label '%s'", label);
+	if (n > 0)
+		err_hint(e, "there are: %s", known);
+	else
+		err_hint(e, "no sample has any label");
+	return r;
+}
+
+static int rows_of_labels(const struct model *m, struct rows *r, const char *label, struct err *e)
+{
+	bool known = false;
+	r->of_labels = calloc((size_t)m->n_label_sets + 1, sizeof(*r->of_labels));
+	if (!r->of_labels)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < m->n_label_sets; i++) {
+		r->of_labels[i] = row_of_labels(m, r->priv, &m->labels[i], label, &known);
+		if (r->of_labels[i] == MODEL_NONE)
+			return -ENOMEM;
+	}
+	return known || m->n_samples == 0 ? 0 : no_such_label(m, label, e);
+}
+
+int rows_new(const struct model *m, const struct filter *f, enum rows_by by, const char *label,
+	     struct rows **ret, struct err *e)
+{
+	struct rows *r = calloc(1, sizeof(*r));
+	if (!r)
+		return err_errno(e, ENOMEM, "cannot add up the profile");
+	r->by = by;
+	r->priv = calloc(1, sizeof(*r->priv));
+	int code = -ENOMEM;
+	if (r->priv && strtab_init(&r->priv->names, NULL) == 0)
+		code = by == ROWS_LABEL ? rows_of_labels(m, r, label, e)
+					: rows_of_locations(m, f, r);
+	if (code < 0) {
+		rows_free(r);
+		return code == -ENOMEM ? err_errno(e, ENOMEM, "cannot add up the profile") : code;
+	}
+	r->row = r->priv->row.v;
+	r->n_rows = (uint32_t)r->priv->row.n;
+	*ret = r;
+	return 0;
+}
+
+struct rows_walk rows_begin(const struct rows *r, const struct model *m, const struct filter *f,
+			    uint32_t sample)
+{
+	const struct model_sample *s = &m->sample[sample];
+	struct rows_walk w = { .rows = r };
+	if (f && f->sample_out[sample])
+		return w;
+	if (r->of_labels) {
+		w.at = &r->of_labels[s->labels];
+		w.end = w.at + 1;
+		return w;
+	}
+	const struct model_stack *stack = &m->stack[s->stack];
+	w.location = m->stack_location + stack->first + (f ? f->stack_skip[s->stack] : 0);
+	w.location_end = m->stack_location + stack->first + stack->n;
+	return w;
+}

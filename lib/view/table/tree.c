@@ -1,0 +1,182 @@
+/*
+ * A child is found by (parent, row) in a hash table.  The rows of a sample are laid out in a
+ * buffer, since a walk goes from the leaf and a tree from the root.
+ */
+
+#include "view/table/tree.h"
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/vec.h"
+#include "view/model/dedup.h"
+#include "view/model/pattern.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct step { uint32_t row; bool is_inlined; };
+
+struct growth {
+	VEC(struct tree_node) nodes;
+	VEC(struct step) steps;       /* of one sample, leaf first */
+	struct dedup by_parent_row;
+};
+
+void tree_free(struct tree *t)
+{
+	if (t)
+		free(t->node);
+	free(t);
+}
+
+/* 0 when memory is out. */
+static uint32_t child_of(struct growth *g, uint32_t parent, struct step step)
+{
+	uint64_t hash = hash_u64((uint64_t)parent << 32 | step.row);
+	size_t at = 0;
+	uint32_t i;
+	while ((i = dedup_next(&g->by_parent_row, hash, &at)) != DEDUP_NONE) {
+		struct tree_node *n = &g->nodes.v[i];
+		if (n->parent == parent && n->row == step.row) {
+			n->is_inlined = n->is_inlined && step.is_inlined;
+			return i;
+		}
+	}
+	i = (uint32_t)g->nodes.n;
+	if (i == DEDUP_NONE - 1 || !VEC_RESERVE(&g->nodes, 1) ||
+	    !dedup_add(&g->by_parent_row, hash, i))
+		return 0;
+	g->nodes.v[g->nodes.n++] = (struct tree_node){ .parent = parent, .row = step.row,
+						       .is_inlined = step.is_inlined };
+	return i;
+}
+
+static bool add_path(struct growth *g, int64_t value, enum tree_way way, const bool *start)
+{
+	size_t n = g->steps.n, top = n;  /* steps below top are walked */
+	if (way != TREE_ALL) {
+		while (top > 0 && !start[g->steps.v[top - 1].row])
+			top--;
+		if (top == 0)
+			return true;
+	}
+	uint32_t at = 0;
+	g->nodes.v[0].cum = model_add(g->nodes.v[0].cum, value);
+	/* Callers: from that frame outwards.  Else: from it, or from the root, inwards. */
+	for (size_t i = top - 1;; i += way == TREE_CALLERS ? 1 : (size_t)-1) {
+		struct step step = g->steps.v[i];
+		if (way == TREE_CALLERS && i > top - 1)
+			step.is_inlined = g->steps.v[i - 1].is_inlined;
+		at = child_of(g, at, step);
+		if (at == 0)
+			return false;
+		g->nodes.v[at].cum = model_add(g->nodes.v[at].cum, value);
+		if (i == (way == TREE_CALLERS ? n - 1 : 0))
+			break;
+	}
+	g->nodes.v[at].flat = model_add(g->nodes.v[at].flat, value);
+	return true;
+}
+
+static int by_cum(const void *va, const void *vb, void *ctx)
+{
+	const struct tree *t = ctx;
+	const struct tree_node *a = &t->node[*(const uint32_t *)va];
+	const struct tree_node *b = &t->node[*(const uint32_t *)vb];
+	int64_t ca = model_magnitude(a->cum), cb = model_magnitude(b->cum);
+	if (ca != cb)
+		return (ca < cb) - (ca > cb);
+	int order = strcmp(t->rows->row[a->row].name, t->rows->row[b->row].name);
+	return order ? order : (a->row > b->row) - (a->row < b->row);
+}
+
+/* Links from the smallest to the largest, each in front of the others. */
+static int link_children(struct tree *t)
+{
+	CLEANUP_FREE uint32_t *order = calloc((size_t)t->n_nodes + 1, sizeof(*order));
+	if (!order)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < t->n_nodes; i++)
+		order[i] = i;
+	if (t->n_nodes > 2)
+		qsort_r(order + 1, t->n_nodes - 1, sizeof(*order), by_cum, t);
+	for (uint32_t i = t->n_nodes; i-- > 1;) {
+		struct tree_node *n = &t->node[order[i]];
+		n->next_sibling = t->node[n->parent].first_child;
+		t->node[n->parent].first_child = order[i];
+	}
+	return 0;
+}
+
+static int grow(struct growth *g, struct tree *t, const struct model *m, const struct filter *f,
+		const struct rows *r, uint32_t type, enum tree_way way, const bool *start)
+{
+	if (!VEC_PUSH(&g->nodes, ((struct tree_node){ .row = MODEL_NONE })))
+		return -ENOMEM;
+	for (uint32_t i = 0; i < m->n_samples; i++) {
+		int64_t value = model_value(m, i, type);
+		t->total = model_add(t->total, model_magnitude(value));
+		if (value == 0)
+			continue;
+		g->steps.n = 0;
+		struct rows_walk w = rows_begin(r, m, f, i);
+		while (rows_next(&w))
+			if (!VEC_PUSH(&g->steps, ((struct step){ w.row, w.is_inlined })))
+				return -ENOMEM;
+		if (g->steps.n > 0 && !add_path(g, value, way, start))
+			return -ENOMEM;
+	}
+	t->node = g->nodes.v;
+	t->n_nodes = (uint32_t)g->nodes.n;
+	g->nodes.v = NULL;
+	return link_children(t);
+}
+
+int tree_new(const struct model *m, const struct filter *f, const struct rows *r, uint32_t type,
+	     enum tree_way way, const bool *start, struct tree **ret, struct err *e)
+{
+	struct growth g = { 0 };
+	struct tree *t = calloc(1, sizeof(*t));
+	int code = -ENOMEM;
+	if (t) {
+		t->rows = r;
+		code = grow(&g, t, m, f, r, type, way, start);
+	}
+	VEC_FREE(&g.nodes);
+	VEC_FREE(&g.steps);
+	dedup_done(&g.by_parent_row);
+	if (code < 0) {
+		tree_free(t);
+		return err_errno(e, ENOMEM, "cannot build the call tree");
+	}
+	*ret = t;
+	return 0;
+}
+
+int tree_find_rows(const struct rows *r, const char *option, const char *name, bool **ret,
+		   struct err *e)
+{
+	bool *start = calloc((size_t)r->n_rows + 1, sizeof(*start)), any = false;
+	if (!start)
+		return err_errno(e, ENOMEM, "cannot build the call tree");
+	for (uint32_t i = 0; i < r->n_rows; i++)
+		any |= start[i] = strcmp(r->row[i].name, name) == 0;
+	struct pattern p = { 0 };
+	int code = any ? 0 : pattern_compile(&p, option, name, e);
+	for (uint32_t i = 0; code == 0 && !any && i < r->n_rows; i++)
+		start[i] = pattern_matches(&p, r->row[i].name);
+	for (uint32_t i = 0; code == 0 && i < r->n_rows; i++)
+		any |= start[i];
+	pattern_done(&p);
+	if (code == 0 && !any) {
+		code = err_set(e, ENOENT, "no frame is called or matches '%s'", name);
+		err_hint(e, "'cprof report --limit 0 FILE' shows all names");
+	}
+	if (code < 0)
+		free(start);
+	else
+		*ret = start;
+	return code;
+}

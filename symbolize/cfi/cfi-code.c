@@ -1,0 +1,232 @@
+/*
+ * Follows the code from the pc as it would run if no conditional branch were taken, and then,
+ * one after the other, from the branches' targets.  Unconditional jumps are followed, calls
+ * stepped over.  Only the stack pointer, the frame pointer and the return address are tracked, by a
+ * base (a register at the pc) and an offset; whatever else is done to the stack pointer ends
+ * that way.  What the instructions do is said by cfi-code-x86.c and cfi-code-arm.c.
+ *
+ * A function that never returns has no such way.  Where it begins is known when a call of it is
+ * found on the stack; then the code is followed from there to the pc.
+ */
+
+#include "symbolize/cfi/cfi-code.h"
+
+#include "base/hash.h"
+#include "symbolize/cfi/cfi-code-private.h"
+#include "symbolize/arch/x86-64/x86insn.h"
+
+#include <string.h>
+
+#define CODE_STEPS_MAX 1024u    /* instructions looked at for one rule */
+#define CODE_WAYS_MAX 64u       /* branches kept for later */
+#define CODE_SEEN_MAX 2048u     /* slots for the instructions seen: twice as many, a power of two */
+#define CODE_SEEN_FEW 64u       /* the same for the short way that most rules take */
+
+struct code {
+	const struct cfi_code *c;
+	uint8_t buf[256];
+	uint64_t buf_at;
+	size_t n_buf;
+	struct code_way way[CODE_WAYS_MAX];
+	unsigned int n_ways, n_steps;
+	unsigned int n_slots;           /* of seen, in use */
+	uint64_t seen[CODE_SEEN_MAX];   /* addresses, hashed; 0: free */
+};
+
+const uint8_t *cfi_code_bytes(struct code *k, uint64_t at, size_t *ret_n)
+{
+	uint64_t in = at - k->buf_at;
+	if (in >= k->n_buf || k->n_buf - in < X86INSN_BYTES_MAX) {
+		k->n_buf = k->c->read(k->c->ctx, at, k->buf, sizeof(k->buf));
+		k->buf_at = at;
+		in = 0;
+	}
+	*ret_n = k->n_buf - in;
+	return k->buf + in;
+}
+
+void cfi_code_branch(struct code *k, const struct code_way *w, uint64_t to)
+{
+	for (unsigned int i = 0; i < k->n_ways; i++)
+		if (k->way[i].at == to)
+			return;
+	if (k->n_ways == CODE_WAYS_MAX)
+		return;
+	k->way[k->n_ways] = *w;
+	k->way[k->n_ways++].at = to;
+}
+
+/* The slot that holds key, an address plus one, or is free for it. */
+static uint64_t *code_slot(struct code *k, uint64_t key)
+{
+	uint64_t i = hash_u64(key);
+	while (k->seen[i % k->n_slots] && k->seen[i % k->n_slots] != key)
+		i++;
+	return &k->seen[i % k->n_slots];
+}
+
+/* From few slots to all of them, which takes longer to clear than to look at few instructions. */
+static void code_more_slots(struct code *k)
+{
+	uint64_t few[CODE_SEEN_FEW];
+	memcpy(few, k->seen, sizeof(few));
+	memset(k->seen, 0, sizeof(k->seen));
+	k->n_slots = CODE_SEEN_MAX;
+	for (unsigned int i = 0; i < CODE_SEEN_FEW; i++)
+		if (few[i])
+			*code_slot(k, few[i]) = few[i];
+}
+
+/* Was the instruction at `at` seen before?  A way that comes to where another way has been, or
+ * itself, leads nowhere new: in what compilers write, an address has one stack depth. */
+static bool code_is_seen(struct code *k, uint64_t at)
+{
+	uint64_t key = at + 1, *slot;
+	if (k->n_steps == CODE_SEEN_FEW / 2 && k->n_slots == CODE_SEEN_FEW)
+		code_more_slots(k);
+	slot = code_slot(k, key);
+	if (*slot == key)
+		return true;
+	*slot = key;
+	return false;
+}
+
+/* One instruction of a way. */
+static enum code_next code_step(struct code *k, struct code_way *w)
+{
+	return k->c->arch == CFI_ARM64 ? cfi_code_arm_step(k, w) : cfi_code_x86_step(k, w);
+}
+
+/* The offset of a slot from the CFA; false where it is none of the frame's.  Where the beginning's
+ * stack pointer counts, what is below it will be stored yet. */
+static bool code_slot_off8(const struct code_way *w, const struct code_value *v, int64_t cfa,
+			   int16_t *ret)
+{
+	int64_t off = v->off - cfa;
+	if (v->base != CODE_BASE_SLOT || v->slot_base != w->sp.base || off & 7 || off >= 0 ||
+	    off / 8 < INT16_MIN)
+		return false;
+	*ret = (int16_t)(off / 8);
+	return true;
+}
+
+/* The rule that a way to a return amounts to. */
+static bool code_fold(const struct code_way *w, struct cfi_rule *ret)
+{
+	struct cfi_rule r = { .kind = CFI_PLAIN, .flags = CFI_FLAG_GUESSED };
+	int64_t cfa = w->sp.off;
+	if (cfa < 0 || cfa & 7 || cfa / 8 > INT16_MAX)
+		return false;
+	if (w->sp.base == CODE_BASE_FP)
+		r.flags |= CFI_FLAG_CFA_FP;
+	r.cfa_off8 = (int16_t)(cfa / 8);
+	bool is_ahead = w->sp.base == CODE_BASE_SP;
+	if (w->ra.base == CODE_BASE_LINK)
+		r.flags |= CFI_FLAG_RA_REG;
+	else if (cfa == 0 || (is_ahead && w->ra.off < 0) ||
+		 !code_slot_off8(w, &w->ra, cfa, &r.ra_off8))
+		return false;
+	/* a slot below the stack pointer is one that will be pushed yet */
+	if (w->fp.base == CODE_BASE_SLOT && w->fp.slot_base == w->sp.base &&
+	    (!is_ahead || w->fp.off >= 0)) {
+		if (!code_slot_off8(w, &w->fp, cfa, &r.fp_off8))
+			return false;
+		r.flags |= CFI_FLAG_FP_SAVED;
+	}
+	*ret = r;
+	return true;
+}
+
+/* One way, from `at`. */
+static void code_begin(struct code *k, const struct cfi_code *c, uint64_t at)
+{
+	k->c = c;
+	k->n_buf = k->n_steps = 0;
+	k->buf_at = 0;
+	k->n_ways = 1;
+	k->n_slots = CODE_SEEN_FEW;
+	memset(k->seen, 0, CODE_SEEN_FEW * sizeof(*k->seen));
+	k->way[0] = (struct code_way){ .at = at, .sp = { .base = CODE_BASE_SP },
+		.fp = { .base = CODE_BASE_FP },
+		.ra = { .base = c->arch == CFI_ARM64 ? CODE_BASE_LINK : CODE_BASE_LOST },
+		.fp_slot = { .base = CODE_BASE_LOST }, .ra_slot = { .base = CODE_BASE_LOST } };
+}
+
+bool cfi_code_rule(const struct cfi_code *c, uint64_t pc, struct cfi_rule *ret)
+{
+	struct code k;
+	struct cfi_rule r;
+	code_begin(&k, c, pc);
+	if (c->is_return)
+		k.way[0].ra.base = CODE_BASE_LOST;
+	if ((c->arch == CFI_ARM64 ? cfi_code_arm_stub(c, pc, &r)
+				  : cfi_code_x86_stub(&k, c, pc, &r)) && c->accept(c->ctx, &r))
+		return *ret = r, true;
+	for (unsigned int i = 0; i < k.n_ways; i++) {
+		enum code_next next = CODE_ON;
+		struct code_way w = k.way[i];
+		while (next == CODE_ON && k.n_steps++ < CODE_STEPS_MAX)
+			next = code_is_seen(&k, w.at) ? CODE_LOST : code_step(&k, &w);
+		if (next == CODE_RETURN && code_fold(&w, &r) && c->accept(c->ctx, &r))
+			return *ret = r, true;
+	}
+	return false;
+}
+
+/* The rule at the end of a way from the function's start: there the return address was pushed last
+ * (x86-64), or stands in the link register. */
+static bool code_fold_back(const struct cfi_code *c, const struct code_way *w,
+			   struct cfi_rule *ret)
+{
+	int64_t cfa_at_start = c->arch == CFI_ARM64 ? 0 : 8, cfa = cfa_at_start - w->sp.off;
+	if (w->sp.base != CODE_BASE_SP || cfa < cfa_at_start || cfa & 7 || cfa / 8 > INT16_MAX)
+		return false;
+	struct cfi_rule r = { .kind = CFI_PLAIN, .flags = CFI_FLAG_GUESSED,
+			      .cfa_off8 = (int16_t)(cfa / 8), .ra_off8 = -1 };
+	if (c->arch == CFI_ARM64 &&
+	    (w->ra_slot.off < w->sp.off ||
+	     !code_slot_off8(w, &w->ra_slot, cfa_at_start, &r.ra_off8))) {
+		if (w->ra.base != CODE_BASE_LINK)
+			return false;
+		r.flags |= CFI_FLAG_RA_REG;
+		r.ra_off8 = 0;
+	}
+	if (w->fp_slot.off >= w->sp.off &&
+	    code_slot_off8(w, &w->fp_slot, cfa_at_start, &r.fp_off8))
+		r.flags |= CFI_FLAG_FP_SAVED;
+	*ret = r;
+	return true;
+}
+
+bool cfi_code_rule_from(const struct cfi_code *c, uint64_t start, uint64_t pc, struct cfi_rule *ret)
+{
+	struct code k;
+	code_begin(&k, c, start);
+	for (unsigned int i = 0; i < k.n_ways; i++) {
+		enum code_next next = CODE_ON;
+		struct code_way w = k.way[i];
+		while (next == CODE_ON && w.at != pc && k.n_steps++ < CODE_STEPS_MAX)
+			next = code_is_seen(&k, w.at) ? CODE_LOST : code_step(&k, &w);
+		if (next == CODE_ON && w.at == pc)
+			return code_fold_back(c, &w, ret);
+	}
+	return false;
+}
+
+bool cfi_code_is_root(enum cfi_arch arch, const uint8_t *code, size_t n_bytes)
+{
+	return arch == CFI_ARM64 ? cfi_code_arm_is_root(code, n_bytes)
+				 : cfi_code_x86_is_root(code, n_bytes);
+}
+
+bool cfi_code_is_exit(enum cfi_arch arch, const uint8_t *code, size_t n_bytes)
+{
+	return arch == CFI_ARM64 ? cfi_code_arm_is_exit(code, n_bytes)
+				 : cfi_code_x86_is_exit(code, n_bytes);
+}
+
+bool cfi_code_ends_with_call(enum cfi_arch arch, const uint8_t *before, size_t n_bytes)
+{
+	return arch == CFI_ARM64 ? cfi_code_arm_ends_with_call(before, n_bytes)
+				 : cfi_code_x86_ends_with_call(before, n_bytes);
+}

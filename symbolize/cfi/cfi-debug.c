@@ -1,0 +1,35 @@
+/*
+ * A program stripped of its debug information keeps the .debug_frame in a file of its own, which
+ * matters where it has no .eh_frame (-fno-asynchronous-unwind-tables).  That file is looked for
+ * as for names (symdebug.c), once for each module, and only when a pc was in no other CFI.
+ */
+
+#include "symbolize/cfi/cfi.h"
+
+#include "base/cleanup.h"
+#include "symbolize/elf/dso.h"
+#include "symbolize/elf/symdebug.h"
+
+#include <libelf.h>
+#include <stdlib.h>
+
+void cfi_set_debug(struct cfi *c, const struct dso *d, const struct symdebug_place *where)
+{
+	c->dso = d;
+	c->debug_place = where;
+}
+
+void cfi_seek_debug_file(struct cfi *c)
+{
+	if (!c->dso || !c->debug_place || !c->debug_place->host || c->fd < 0 ||
+	    elf_version(EV_CURRENT) == EV_NONE)
+		return;
+	Elf *elf = elf_begin(c->fd, ELF_C_READ, NULL);
+	if (!elf)
+		return;
+	CLEANUP_FREE char *path = NULL;
+	CLEANUP_CLOSE int fd = symdebug_open(c->debug_place, c->dso, elf, &path, NULL);
+	elf_end(elf);
+	if (fd >= 0)
+		cfi_add_debug_file(c, fd);
+}

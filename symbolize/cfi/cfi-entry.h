@@ -1,0 +1,119 @@
+#ifndef CPROF_SYMBOLIZE_CFI_CFI_ENTRY_H
+#define CPROF_SYMBOLIZE_CFI_CFI_ENTRY_H
+
+/*
+ * Call frame information as it stands in .eh_frame and .debug_frame (DWARF 5 section 6.4; LSB
+ * "Exception Frames"; AArch64 DWARF ABI): decodes one FDE with its CIE.  All lengths, numbers
+ * and pointers are treated as hostile.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct cfi_section;
+struct cfi_kept_cie;
+struct cfi_kept_row;
+
+enum cfi_arch { CFI_X86_64, CFI_ARM64 };
+
+/* DWARF register numbers. */
+#define CFI_X86_FP 6u
+#define CFI_X86_SP 7u
+#define CFI_X86_PC 16u
+#define CFI_ARM_FP 29u
+#define CFI_ARM_LR 30u
+#define CFI_ARM_SP 31u
+#define CFI_ARM_PC 32u
+#define CFI_N_REGS 33u
+
+static inline unsigned int cfi_reg_sp(enum cfi_arch a)
+{
+	return a == CFI_X86_64 ? CFI_X86_SP : CFI_ARM_SP;
+}
+
+static inline unsigned int cfi_reg_fp(enum cfi_arch a)
+{
+	return a == CFI_X86_64 ? CFI_X86_FP : CFI_ARM_FP;
+}
+
+static inline unsigned int cfi_reg_pc(enum cfi_arch a)
+{
+	return a == CFI_X86_64 ? CFI_X86_PC : CFI_ARM_PC;
+}
+
+/* Registers whose rules are kept, of a possible CFI_N_REGS. */
+static inline unsigned int cfi_n_regs(enum cfi_arch a)
+{
+	return a == CFI_X86_64 ? 17 : 33;
+}
+
+/* A section with CFI and what its pointers are relative to. */
+struct cfi_frames {
+	struct cfi_section *section;
+	enum cfi_arch arch;
+	bool is_eh;             /* .eh_frame, not .debug_frame */
+	uint64_t text_vaddr;    /* base of DW_EH_PE_textrel */
+	uint64_t data_vaddr;    /* base of DW_EH_PE_datarel */
+	/* CFI_KEPT_MAX of each, all zero at first: what was found out of CIEs.  NULL: not kept. */
+	struct cfi_kept_cie *kept;
+	struct cfi_kept_row *kept_row;
+};
+
+struct cfi_cie {
+	uint64_t code_align;
+	int64_t data_align;
+	unsigned int ra_reg;    /* column of the return address */
+	uint8_t fde_enc;        /* DW_EH_PE_* of an FDE's addresses */
+	uint8_t addr_bytes;     /* of DW_EH_PE_absptr */
+	bool has_aug_data;      /* FDEs carry a length of augmentation data */
+	bool is_signal;         /* 'S': the frame is made by the kernel; its pc is exact */
+	const uint8_t *program, *program_end;
+	uint64_t off;           /* in the section */
+	struct cfi_kept_row *row;       /* of cfi-run.c; NULL: not kept */
+};
+
+/* CIEs that are kept, as decoded: files have one to three. */
+#define CFI_KEPT_MAX 4u
+struct cfi_kept_cie {
+	bool is_there;
+	struct cfi_cie cie;
+};
+
+struct cfi_fde {
+	uint64_t start, n_bytes;/* code that it describes, vaddr */
+	const uint8_t *program, *program_end;
+	uint64_t program_vaddr; /* of program, for DW_CFA_set_loc */
+	struct cfi_cie cie;
+};
+
+/* What stands at an offset of the section. */
+enum cfi_entry { CFI_ENTRY_FDE, CFI_ENTRY_CIE, CFI_ENTRY_END, CFI_ENTRY_BAD };
+
+/* Decodes the FDE at off.  *ret_next (may be NULL) is the offset of what follows, valid unless
+ * END or BAD; *ret only after FDE.  Borrows the section's bytes. */
+enum cfi_entry cfi_entry_parse(const struct cfi_frames *f, uint64_t off, struct cfi_fde *ret,
+			     uint64_t *ret_next);
+
+/* Reads a pointer of encoding enc at *p, which moves behind it.  vaddr is that of *p. */
+bool cfi_entry_pointer(const struct cfi_frames *f, uint8_t enc, uint8_t addr_bytes, uint64_t vaddr,
+		     const uint8_t **p, const uint8_t *end, uint64_t *ret);
+
+/* Bytes that a pointer of that encoding takes; 0 when that is not fixed or not known. */
+size_t cfi_entry_pointer_bytes(uint8_t enc, uint8_t addr_bytes);
+
+/* An unsigned little-endian number of 1, 2, 4 or 8 bytes at *p, which moves behind it. */
+bool cfi_entry_fixed(const uint8_t **p, const uint8_t *end, size_t n_bytes, uint64_t *ret);
+
+/* LEB128 at *p, which moves behind it; false beyond end.  Bits above 64 are dropped. */
+bool cfi_entry_long_uleb(const uint8_t **p, const uint8_t *end, uint64_t *ret);
+bool cfi_entry_sleb(const uint8_t **p, const uint8_t *end, int64_t *ret);
+static inline bool cfi_entry_uleb(const uint8_t **p, const uint8_t *end, uint64_t *ret)
+{
+	if (*p == end || **p & 0x80)
+		return cfi_entry_long_uleb(p, end, ret);
+	*ret = *(*p)++;
+	return true;
+}
+
+#endif

@@ -1,0 +1,345 @@
+/*
+ * Finds the sections without libelf: program headers name .eh_frame_hdr, which names
+ * .eh_frame, whose end is that of the segment.  Section headers are read only where that fails
+ * (static programs without .eh_frame_hdr) and for .debug_frame.  A file and an image
+ * in memory are read by the same code; in an image (the vDSO) file offsets are offsets in it.
+ */
+
+#include "symbolize/cfi/cfi.h"
+
+#include "base/cleanup.h"
+#include "symbolize/runtime/cfi-go.h"
+
+#include <dwarf.h>
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define OPEN_PHDRS_MAX 128
+#define OPEN_SHDRS_MAX 65536u
+#define OPEN_NAMES_BYTES_MAX (4u << 20)
+
+/* Where bytes come from. */
+struct open_from {
+	int fd;                 /* -1: image */
+	const uint8_t *image;
+	size_t n_bytes;         /* of either */
+};
+
+/* n bytes at off; false when they are not there. */
+static bool open_read(const struct open_from *in, uint64_t off, void *buf, size_t n_bytes)
+{
+	if (off > in->n_bytes || n_bytes > in->n_bytes - off)
+		return false;
+	if (in->fd >= 0)
+		return pread(in->fd, buf, n_bytes, (off_t)off) == (ssize_t)n_bytes;
+	memcpy(buf, in->image + off, n_bytes);
+	return true;
+}
+
+static int open_section(const struct open_from *in, struct cfi_section *s, uint64_t off,
+			uint64_t n_bytes, uint64_t vaddr)
+{
+	if (in->fd >= 0)
+		return cfi_section_file(s, in->fd, off, n_bytes, vaddr);
+	if (off > in->n_bytes || n_bytes > in->n_bytes - off)
+		return -EFBIG;
+	cfi_section_bytes(s, in->image + off, n_bytes, vaddr);
+	return 0;
+}
+
+/* The file offset of vaddr, and how many bytes of its segment are in the file from there. */
+static bool open_where(const struct cfi *c, uint64_t vaddr, uint64_t *ret_off, uint64_t *ret_n)
+{
+	for (unsigned int i = 0; i < c->n_loads; i++) {
+		uint64_t in = vaddr - c->load[i].vaddr;
+		if (in >= c->load[i].n_file_bytes)
+			continue;
+		*ret_off = c->load[i].file_off + in;
+		*ret_n = c->load[i].n_file_bytes - in;
+		return true;
+	}
+	return false;
+}
+
+/* ---- .eh_frame_hdr (LSB 5.0 core, section 10.6.2) ----------------------------- */
+
+/* Reads the header's head and, unless .eh_frame is there already, opens that. */
+static void open_hdr(struct cfi *c, const struct open_from *in)
+{
+	const uint8_t *p = cfi_section_get(&c->hdr, 0, 4);
+	if (!p || p[0] != 1)
+		return;
+	uint8_t eh_enc = p[1], count_enc = p[2], table_enc = p[3];
+	struct cfi_frames f = { .arch = c->arch, .data_vaddr = c->hdr.vaddr,
+		.text_vaddr = c->eh_frames.text_vaddr };
+	size_t n = c->hdr.n_bytes < 36 ? c->hdr.n_bytes : 36;
+	p = cfi_section_get(&c->hdr, 0, n);
+	if (!p)
+		return;
+	const uint8_t *start = p, *end = p + n;
+	uint64_t eh_vaddr, count, off, n_eh;
+	p += 4;
+	if (!cfi_entry_pointer(&f, eh_enc, 8, c->hdr.vaddr + 4, &p, end, &eh_vaddr))
+		return;
+	if (!c->eh.n_bytes) {
+		if (!open_where(c, eh_vaddr, &off, &n_eh))
+			return;
+		if (c->hdr.vaddr > eh_vaddr && c->hdr.vaddr - eh_vaddr < n_eh)
+			n_eh = c->hdr.vaddr - eh_vaddr;
+		if (open_section(in, &c->eh, off, n_eh, eh_vaddr) < 0)
+			return;
+	}
+	if (count_enc == DW_EH_PE_omit || table_enc == DW_EH_PE_omit ||
+	    !cfi_entry_pointer(&f, count_enc, 8, c->hdr.vaddr + (uint64_t)(p - start), &p, end,
+			     &count))
+		return;
+	size_t entry_bytes = 2 * cfi_entry_pointer_bytes(table_enc, 8);
+	c->table_off = (uint64_t)(p - start);
+	uint64_t room = c->hdr.n_bytes - c->table_off;
+	if (!entry_bytes || table_enc & DW_EH_PE_indirect)
+		return;
+	c->table_enc = table_enc;
+	c->n_table = count < room / entry_bytes ? count : room / entry_bytes;
+	cfi_table_init(&c->table, &c->hdr, c->table_off, c->n_table);
+}
+
+/* ---- section headers ------------------------------------------------------------ */
+
+/* The section of that name; a zeroed header (SHT_NULL) when there is none or it cannot be read. */
+static Elf64_Shdr open_find_section(const struct open_from *in, const char *name)
+{
+	const Elf64_Shdr none = { 0 };
+	Elf64_Ehdr h;
+	if (!open_read(in, 0, &h, sizeof(h)) || !h.e_shoff || h.e_shentsize != sizeof(none))
+		return none;
+	Elf64_Shdr first;
+	if (!open_read(in, h.e_shoff, &first, sizeof(first)))
+		return none;
+	uint64_t n = h.e_shnum ? h.e_shnum : first.sh_size;
+	uint64_t i_str = h.e_shstrndx == SHN_XINDEX ? first.sh_link : h.e_shstrndx;
+	if (!n || n > OPEN_SHDRS_MAX || i_str >= n)
+		return none;
+	CLEANUP_FREE Elf64_Shdr *sh = malloc(n * sizeof(*sh));
+	if (!sh || !open_read(in, h.e_shoff, sh, n * sizeof(*sh)))
+		return none;
+	uint64_t n_names = sh[i_str].sh_size;
+	if (n_names > OPEN_NAMES_BYTES_MAX)
+		n_names = OPEN_NAMES_BYTES_MAX;
+	CLEANUP_FREE char *names = malloc(n_names + 1);
+	if (!names || !open_read(in, sh[i_str].sh_offset, names, n_names))
+		return none;
+	size_t n_name = strlen(name) + 1;
+	for (uint64_t i = 1; i < n; i++) {
+		if (sh[i].sh_type == SHT_NOBITS || sh[i].sh_type == SHT_NULL)
+			continue;
+		if (sh[i].sh_name < n_names && n_names - sh[i].sh_name >= n_name &&
+		    !memcmp(names + sh[i].sh_name, name, n_name))
+			return sh[i];
+	}
+	return none;
+}
+
+static int open_debug_frame(struct cfi *c, const struct open_from *in)
+{
+	Elf64_Shdr sh = open_find_section(in, ".debug_frame");
+	if (sh.sh_type == SHT_NULL)
+		return -ENOENT;
+	bool compressed = sh.sh_flags & SHF_COMPRESSED;
+	if (in->fd >= 0)
+		return cfi_section_load(&c->debug, in->fd, sh.sh_offset, sh.sh_size, 0, compressed);
+	return compressed ? -ENOTSUP :
+		open_section(in, &c->debug, sh.sh_offset, sh.sh_size, 0);
+}
+
+/* ---- opening ---------------------------------------------------------------------- */
+
+static struct cfi *open_new(enum cfi_arch arch, int fd)
+{
+	struct cfi *c = calloc(1, sizeof(*c));
+	if (!c)
+		return NULL;
+	c->arch = arch;
+	c->fd = fd;
+	c->hdr.fd = c->eh.fd = c->debug.fd = -1;
+	c->eh_frames = (struct cfi_frames){ .section = &c->eh, .arch = arch, .is_eh = true,
+		.kept = c->kept, .kept_row = c->kept_row };
+	c->debug_frames = (struct cfi_frames){ .section = &c->debug, .arch = arch };
+	return c;
+}
+
+static int open_headers(struct cfi *c, const struct open_from *in, const Elf64_Ehdr *h)
+{
+	Elf64_Phdr ph[OPEN_PHDRS_MAX], eh_hdr = { 0 };
+	unsigned int n = h->e_phnum < OPEN_PHDRS_MAX ? h->e_phnum : OPEN_PHDRS_MAX;
+	if (h->e_phentsize != sizeof(*ph))
+		n = 0;
+	if (n && !open_read(in, h->e_phoff, ph, n * sizeof(*ph)))
+		return -EIO;
+	for (unsigned int i = 0; i < n; i++) {
+		if (ph[i].p_type == PT_GNU_EH_FRAME)
+			eh_hdr = ph[i];
+		if (ph[i].p_type != PT_LOAD || c->n_loads == CFI_LOADS_MAX)
+			continue;
+		if (ph[i].p_flags & PF_X && !c->eh_frames.text_vaddr)
+			c->eh_frames.text_vaddr = ph[i].p_vaddr;
+		c->load[c->n_loads++] = (struct cfi_load){ .vaddr = ph[i].p_vaddr,
+			.file_off = ph[i].p_offset, .n_file_bytes = ph[i].p_filesz };
+	}
+	if (eh_hdr.p_filesz >= 8 && open_section(in, &c->hdr, eh_hdr.p_offset, eh_hdr.p_filesz,
+						 eh_hdr.p_vaddr) == 0)
+		open_hdr(c, in);
+	if (!c->eh.n_bytes) {
+		Elf64_Shdr sh = open_find_section(in, ".eh_frame");
+		/* in a separate debug file the section is there without its bytes */
+		if (sh.sh_type != SHT_NULL)
+			open_section(in, &c->eh, sh.sh_offset, sh.sh_size, sh.sh_addr);
+	}
+	return 0;
+}
+
+static int open_elf(const struct open_from *in, struct cfi **ret)
+{
+	Elf64_Ehdr h;
+	if (!open_read(in, 0, &h, sizeof(h)) || memcmp(h.e_ident, ELFMAG, SELFMAG) ||
+	    h.e_ident[EI_CLASS] != ELFCLASS64 || h.e_ident[EI_DATA] != ELFDATA2LSB ||
+	    (h.e_machine != EM_X86_64 && h.e_machine != EM_AARCH64))
+		return -ENOEXEC;
+	struct cfi *c = open_new(h.e_machine == EM_X86_64 ? CFI_X86_64 : CFI_ARM64, in->fd);
+	if (!c)
+		return -ENOMEM;
+	int r = open_headers(c, in, &h);
+	if (r == 0 && in->fd < 0) {
+		/* an image is small, and gone from sight after this call */
+		c->is_debug_sought = true;
+		open_debug_frame(c, in);
+	}
+	if (r < 0) {
+		cfi_close(c);
+		return r;
+	}
+	*ret = c;
+	return 0;
+}
+
+int cfi_open_file(int fd, struct cfi **ret)
+{
+	struct stat st;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -ENOEXEC;
+	struct open_from in = { .fd = fd, .n_bytes = (size_t)st.st_size };
+	return open_elf(&in, ret);
+}
+
+int cfi_open_image(const void *image, size_t n_bytes, struct cfi **ret)
+{
+	struct open_from in = { .fd = -1, .image = image, .n_bytes = n_bytes };
+	int r = open_elf(&in, ret);
+	if (r == 0) {
+		(*ret)->image = image;
+		(*ret)->n_image_bytes = n_bytes;
+	}
+	return r;
+}
+
+int cfi_open_sections(enum cfi_arch arch, struct cfi_bytes hdr, struct cfi_bytes eh_frame,
+		      struct cfi_bytes debug_frame, struct cfi **ret)
+{
+	struct cfi *c = open_new(arch, -1);
+	if (!c)
+		return -ENOMEM;
+	struct open_from in = { .fd = -1 };
+	cfi_section_bytes(&c->eh, eh_frame.p, eh_frame.n_bytes, eh_frame.vaddr);
+	cfi_section_bytes(&c->debug, debug_frame.p, debug_frame.n_bytes, 0);
+	cfi_section_bytes(&c->hdr, hdr.p, hdr.n_bytes, hdr.vaddr);
+	c->is_debug_sought = true;
+	if (c->eh.n_bytes)
+		open_hdr(c, &in);
+	*ret = c;
+	return 0;
+}
+
+int cfi_add_debug_file(struct cfi *c, int fd)
+{
+	struct stat st;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (c->debug.n_bytes)
+		return 0;
+	struct open_from in = { .fd = fd, .n_bytes = (size_t)st.st_size };
+	return open_debug_frame(c, &in);
+}
+
+void cfi_seek_debug(struct cfi *c)
+{
+	struct stat st;
+	if (c->is_debug_sought)
+		return;
+	c->is_debug_sought = true;
+	if (c->debug.n_bytes || c->fd < 0 || fstat(c->fd, &st) < 0)
+		return;
+	struct open_from in = { .fd = c->fd, .n_bytes = (size_t)st.st_size };
+	if (open_debug_frame(c, &in) < 0)
+		cfi_seek_debug_file(c);
+}
+
+bool cfi_seek_go(struct cfi *c)
+{
+	static const char *const name[] = { ".gopclntab", ".data.rel.ro.gopclntab" };
+	struct stat st;
+	if (c->is_go_sought || c->fd < 0 || fstat(c->fd, &st) < 0)
+		return c->go;
+	c->is_go_sought = true;
+	struct open_from in = { .fd = c->fd, .n_bytes = (size_t)st.st_size };
+	struct cfi_go_place p = { .rela.fd = -1 };
+	Elf64_Shdr sh = { 0 };
+	for (unsigned int i = 0; i < 2 && sh.sh_type == SHT_NULL; i++)
+		sh = open_find_section(&in, name[i]);
+	if (sh.sh_type == SHT_NULL ||
+	    open_section(&in, &p.table, sh.sh_offset, sh.sh_size, sh.sh_addr) < 0)
+		return false;
+	sh = open_find_section(&in, ".text");
+	p.text = sh.sh_addr;
+	p.n_text_bytes = sh.sh_size;
+	sh = open_find_section(&in, ".rela");
+	if (sh.sh_type == SHT_NULL)
+		sh = open_find_section(&in, ".rela.dyn");
+	if (sh.sh_type == SHT_RELA)
+		open_section(&in, &p.rela, sh.sh_offset, sh.sh_size, 0);
+	c->go = cfi_go_new(&p);
+	cfi_section_done(&p.rela);
+	return c->go;
+}
+
+void cfi_close(struct cfi *c)
+{
+	if (!c)
+		return;
+	cfi_go_free(c->go);
+	cfi_section_done(&c->hdr);
+	cfi_section_done(&c->eh);
+	cfi_section_done(&c->debug);
+	cfi_table_done(&c->table);
+	free(c->last);
+	free(c->eh_index.v);
+	free(c->debug_index.v);
+	free(c);
+}
+
+size_t cfi_read_code(const struct cfi *c, uint64_t vaddr, void *buf, size_t n_bytes)
+{
+	uint64_t off, n;
+	if (!open_where(c, vaddr, &off, &n))
+		return 0;
+	if (n < n_bytes)
+		n_bytes = n;
+	struct open_from in = { .fd = c->fd, .image = c->image, .n_bytes = c->n_image_bytes };
+	if (c->fd >= 0)
+		in.n_bytes = SIZE_MAX; /* pread tells */
+	return open_read(&in, off, buf, n_bytes) ? n_bytes : 0;
+}

@@ -1,0 +1,64 @@
+#ifndef CPROF_SYMBOLIZE_CFI_CFI_RUN_H
+#define CPROF_SYMBOLIZE_CFI_CFI_RUN_H
+
+/* The program of call frame instructions (DWARF 5 section 6.4.2): all rules at one address. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "symbolize/cfi/cfi-entry.h"
+
+enum cfi_how {
+	CFI_HOW_UNSAID,         /* no rule: same value, where the ABI says callee-saved */
+	CFI_HOW_SAME,
+	CFI_HOW_UNDEFINED,
+	CFI_HOW_OFFSET,         /* saved at CFA + off */
+	CFI_HOW_VAL_OFFSET,     /* is CFA + off */
+	CFI_HOW_REGISTER,       /* is in register reg */
+	CFI_HOW_EXPR,           /* saved at what the expression gives */
+	CFI_HOW_VAL_EXPR,       /* is what the expression gives */
+};
+
+struct cfi_reg_rule {
+	uint32_t how;           /* enum cfi_how */
+	uint32_t n_expr_bytes;
+	union {
+		int64_t off;
+		uint64_t reg;
+		const uint8_t *expr;    /* borrows the section's bytes */
+	};
+};
+
+/* All rules at one address. */
+struct cfi_row {
+	bool is_signal;
+	unsigned int ra_reg;
+	unsigned int n_bytes_run;       /* of program, for who counts work */
+	uint64_t start, end;            /* vaddrs that have this row: from start to before end */
+	/* the CFA: REGISTER means cfa_reg + cfa.off, else VAL_EXPR; UNSAID when the program never
+	 * said */
+	unsigned int cfa_reg;
+	struct cfi_reg_rule cfa;
+	struct cfi_reg_rule reg[CFI_N_REGS];
+};
+
+/* The row after a CIE's program, which is the same for all its FDEs, unless it names places. */
+struct cfi_kept_row {
+	bool is_there;
+	uint64_t cie_off;
+	struct cfi_row row;
+};
+
+/* Runs the program up to vaddr.  False when it is malformed.  *ret is undefined then. */
+bool cfi_run_row(const struct cfi_frames *f, const struct cfi_fde *fde, uint64_t vaddr,
+		 struct cfi_row *ret);
+
+/* Does the row look like one of __builtin_eh_return's, by which exceptions go to their handler?  It
+ * keeps the registers that carry its arguments in its frame, too, but not all that carry any. */
+static inline bool cfi_run_is_eh_return(const struct cfi_row *row)
+{
+	return row->reg[0].how == CFI_HOW_OFFSET && row->reg[1].how == CFI_HOW_OFFSET &&
+	       row->reg[8].how != CFI_HOW_OFFSET;
+}
+
+#endif

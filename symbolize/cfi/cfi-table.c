@@ -1,0 +1,146 @@
+/*
+ * Binary search over the whole table of .eh_frame_hdr touches a dozen lines of memory that nothing
+ * else uses, and each of them is waited for.  The entries that the first steps look at are always
+ * the same few thousand: their starts are kept in an array, as a tree whose nodes are a line each
+ * and hold what four steps may look at.  Only the last steps look at the table itself.  The array
+ * is filled as searches come by, so that nothing is read in advance.
+ */
+
+#include "symbolize/cfi/cfi-table.h"
+
+#include "symbolize/cfi/cfi-section.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ENTRY_BYTES 8u
+
+/* Steps by a line of the array, and what they may look at: words 1 to 15 of 16. */
+#define LINE_STEPS 4u
+#define LINE 16u
+
+/* No more lines than those of three levels: 17 KB.  A level is worth it for so many entries. */
+#define LEVELS_MAX 3u
+#define LEAST 16u
+
+/* Entries that the last steps may look at. */
+#define AHEAD 64u
+
+/* A start that was not looked at yet.  If one is that, it is read each time. */
+#define UNKNOWN INT32_MIN
+
+void cfi_table_init(struct cfi_table *t, struct cfi_section *hdr, uint64_t off, uint64_t n)
+{
+	*t = (struct cfi_table){ .hdr = hdr, .off = off, .n = n };
+}
+
+void cfi_table_done(struct cfi_table *t)
+{
+	free(t->kept);
+	t->kept = NULL;
+}
+
+/* Words of all lines: of one, 16, 256 on their levels. */
+static size_t table_n_kept(const struct cfi_table *t)
+{
+	size_t n = 0;
+	for (unsigned int k = 0; k < t->n_levels; k++)
+		n = n * LINE + 1;
+	return n * LINE;
+}
+
+size_t cfi_table_bytes_held(const struct cfi_table *t)
+{
+	return t->kept ? table_n_kept(t) * sizeof(*t->kept) : 0;
+}
+
+static int32_t table_number(const uint8_t *p)
+{
+	int32_t v;
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+/* A start, then where its FDE is; NULL when that cannot be read. */
+static const uint8_t *table_entry(const struct cfi_table *t, uint64_t i, uint64_t n)
+{
+	return cfi_section_get(t->hdr, t->off + i * ENTRY_BYTES, n * ENTRY_BYTES);
+}
+
+static bool table_make_kept(struct cfi_table *t)
+{
+	t->n_levels = 1;
+	for (uint64_t n = t->n / LEAST / LINE; n >= LINE && t->n_levels < LEVELS_MAX; n /= LINE)
+		t->n_levels++;
+	size_t n = table_n_kept(t);
+	t->kept = aligned_alloc(LINE * sizeof(*t->kept), n * sizeof(*t->kept));
+	for (size_t i = 0; t->kept && i < n; i++)
+		t->kept[i] = UNKNOWN;
+	return t->kept;
+}
+
+/* What is sought lies in [lo, hi). */
+struct range {
+	uint64_t lo, hi;
+};
+
+/* The half of r behind its middle, mid, or before it: without a branch, for none would be
+ * predicted. */
+static inline struct range table_half(struct range r, uint64_t mid, bool is_behind)
+{
+	uint64_t mask = -(uint64_t)is_behind;
+	return (struct range){ .lo = r.lo + ((mid + 1 - r.lo) & mask),
+		.hi = r.hi - ((r.hi - mid) & ~mask) };
+}
+
+/* The steps by one line of the array; *ret_next is which of its LINE next ones follows. */
+static bool table_by_line(const struct cfi_table *t, int32_t *line, int64_t x, struct range *r,
+			  uint64_t *ret_next)
+{
+	uint64_t word = 1;
+	for (unsigned int k = 0; k < LINE_STEPS && r->lo < r->hi; k++) {
+		uint64_t mid = r->lo + (r->hi - r->lo) / 2;
+		if (__builtin_expect(line[word] == UNKNOWN, 0)) {
+			const uint8_t *p = table_entry(t, mid, 1);
+			if (!p)
+				return false;
+			line[word] = table_number(p);
+		}
+		bool is_behind = line[word] <= x;
+		*r = table_half(*r, mid, is_behind);
+		word = 2 * word + is_behind;
+	}
+	*ret_next = word - LINE;
+	return true;
+}
+
+bool cfi_table_search(struct cfi_table *t, uint64_t vaddr, uint64_t *ret_fde)
+{
+	int64_t x = (int64_t)(vaddr - t->hdr->vaddr);
+	struct range r = { .hi = t->n };
+	uint64_t line = 0, next;
+	const uint8_t *p;
+	if (!t->kept && !table_make_kept(t))
+		return false;
+	for (unsigned int k = 0; k < t->n_levels && r.lo < r.hi; k++) {
+		if (!table_by_line(t, t->kept + line * LINE, x, &r, &next))
+			return false;
+		line = line * LINE + 1 + next;
+	}
+	uint64_t from = r.lo;
+	p = table_entry(t, from, r.hi - from);
+	if (!p)
+		return false;
+	/* few lines, for which one wait is enough */
+	for (uint64_t i = 0; i < r.hi - from && i < AHEAD; i += LINE / 2)
+		__builtin_prefetch(p + i * ENTRY_BYTES);
+	while (r.lo < r.hi) {
+		uint64_t mid = r.lo + (r.hi - r.lo) / 2;
+		r = table_half(r, mid, table_number(p + (mid - from) * ENTRY_BYTES) <= x);
+	}
+	p = r.lo ? table_entry(t, r.lo - 1, 1) : NULL;
+	if (!p)
+		return false;
+	*ret_fde = t->hdr->vaddr + (uint64_t)(int64_t)table_number(p + sizeof(int32_t));
+	return true;
+}

@@ -1,0 +1,32 @@
+#ifndef CPROF_SYMBOLIZE_CFI_CFI_TABLE_H
+#define CPROF_SYMBOLIZE_CFI_CFI_TABLE_H
+
+/*
+ * The sorted table of .eh_frame_hdr (LSB 5.0 core, section 10.6.2) as linkers write it: pairs of
+ * 32-bit numbers relative to the header, a function's start and where its FDE is.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct cfi_section;
+
+struct cfi_table {
+	struct cfi_section *hdr;        /* borrowed */
+	uint64_t off, n;                /* of the table in hdr; entries, which all lie in it */
+	int32_t *kept;                  /* private: starts of some entries; NULL: not asked yet */
+	unsigned int n_levels;          /* private */
+};
+
+/* Reads nothing yet. */
+void cfi_table_init(struct cfi_table *t, struct cfi_section *hdr, uint64_t off, uint64_t n);
+void cfi_table_done(struct cfi_table *t);
+
+/* The vaddr of the FDE of the last function that starts at or below vaddr.  False when there is
+ * none, when the file is shorter than it was, or without memory. */
+bool cfi_table_search(struct cfi_table *t, uint64_t vaddr, uint64_t *ret_fde);
+
+size_t cfi_table_bytes_held(const struct cfi_table *t);
+
+#endif

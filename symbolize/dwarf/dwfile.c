@@ -1,0 +1,78 @@
+#include "symbolize/dwarf/dwfile.h"
+
+#include "symbolize/dwarf/dwalt.h"
+#include "symbolize/dwarf/dwname.h"
+#include "symbolize/dwarf/dwtext.h"
+#include "symbolize/elf/symdebug.h"
+
+/*
+ * Steps are rationed: files can be made in which many DIEs share one long list of
+ * ranges, many units one line program or one table of abbreviations, or all DIEs cover all
+ * addresses; a real file has no more entries than bytes.  Beyond that, lists, programs and tables
+ * look empty.
+ */
+
+/* On top of one for each byte of the sections in question. */
+#define STEPS_MIN (1ull << 24)
+
+/* Bytes of abbreviations, parsed again and again: a second's worth or two. */
+#define ABBREV_BYTES_MAX (1ull << 28)
+
+void dwfile_init(struct dwfile *file, Elf *elf, int fd)
+{
+	*file = (struct dwfile){ .root = file };
+	dwsection_init(&file->sections, elf, fd);
+}
+
+void dwfile_init_dwo(struct dwfile *file, Elf *elf, int fd, struct dwfile *root)
+{
+	dwfile_init(file, elf, fd);
+	file->root = root;
+	file->where = root->where;
+	file->sections.deadline_ns = root->sections.deadline_ns;
+	file->sections.cache_dir = root->sections.cache_dir;
+	file->sections.is_dwo = true;
+}
+
+void dwfile_done(struct dwfile *file)
+{
+	for (size_t i = 0; i < DWFILE_N_OTHERS; i++)
+		dwunit_close(&file->other[i]);
+	VEC_FREE(&file->units);
+	dwalt_done(file);
+	dwname_done(file);
+	dwtext_done(file);
+	dwabbrev_done(&file->abbrevs);
+	arena_free(file->arena);
+	dwsection_done(&file->sections);
+}
+
+void dwfile_begin(struct dwfile *file)
+{
+	static const enum dwsection_id counted[] = {
+		DWSECTION_LINE, DWSECTION_RANGES, DWSECTION_RNGLISTS,
+	};
+	file->n_steps_left = STEPS_MIN;
+	file->abbrevs.n_bytes_left = ABBREV_BYTES_MAX;
+	for (size_t i = 0; i < sizeof(counted) / sizeof(*counted); i++)
+		file->n_steps_left += dwsection_bytes(&file->sections, counted[i]);
+}
+
+bool dwfile_is_late(struct dwfile *file)
+{
+	file->was_late |= symdebug_is_late(file->where);
+	return file->was_late;
+}
+
+const char *dwfile_copy(struct dwfile *file, const char *text)
+{
+	if (!text || !*text)
+		return NULL;
+	size_t n = strlen(text) + 1;
+	char *copy = arena_alloc(&file->root->arena, n, 1, 1);
+	if (!copy) {
+		file->out_of_memory = true;
+		return NULL;
+	}
+	return memcpy(copy, text, n);
+}

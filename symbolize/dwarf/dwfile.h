@@ -1,0 +1,68 @@
+#ifndef CPROF_SYMBOLIZE_DWARF_DWFILE_H
+#define CPROF_SYMBOLIZE_DWARF_DWFILE_H
+
+/*
+ * A file with debug information: its sections, and what is remembered while units are read.
+ */
+
+#include "base/arena.h"
+#include "base/vec.h"
+#include "symbolize/dwarf/dwsection.h"
+#include "symbolize/dwarf/dwunit.h"
+
+struct dwalt;
+struct dwname_slot;
+struct dwtext;
+struct symdebug_place;
+
+struct dwfile_extent {
+	uint64_t off, end;
+};
+
+#define DWFILE_N_OTHERS 4
+
+struct dwfile {
+	struct dwfile *root;         /* itself, or the one that this is a part of */
+	struct dwsections sections;
+	const struct symdebug_place *where; /* other files that belong to it; NULL: nowhere */
+	const char *elf_path;        /* where it came from; may be NULL */
+	struct dwalt *alt;           /* see dwalt.h */
+	bool alt_tried;
+	const char *lost_part;       /* of root: a file that belongs to it and is not there */
+	struct dwabbrev_cache abbrevs;
+	VEC(struct dwfile_extent) units; /* all; see dwunit_holding */
+	bool units_listed;
+	struct dwunit other[DWFILE_N_OTHERS]; /* that references led to */
+	unsigned next_other;
+	struct arena_block *arena;   /* of root: strings that callers get */
+	struct dwname_slot *names;   /* see dwname.h */
+	size_t n_names, n_name_slots;
+	VEC(struct dwtext) texts;    /* of root: see dwtext.h */
+	bool was_late;               /* see dwfile_is_late */
+	uint64_t n_steps_left;       /* guards against files made to take forever */
+	bool out_of_memory;
+};
+
+/* elf and fd as for dwsection_init. */
+void dwfile_init(struct dwfile *file, Elf *elf, int fd);
+
+/* The same for a file with units that were split off root's; is to be done before root. */
+void dwfile_init_dwo(struct dwfile *file, Elf *elf, int fd, struct dwfile *root);
+void dwfile_done(struct dwfile *file);
+
+/* Starts a batch: the steps that it may take are counted anew. */
+void dwfile_begin(struct dwfile *file);
+
+/* Is the time that `where` gives over?  Then the rest of the batch goes without. */
+bool dwfile_is_late(struct dwfile *file);
+
+/* Takes one of the steps; false when there are none left. */
+static inline bool dwfile_step(struct dwfile *file)
+{
+	return file->n_steps_left && file->n_steps_left--;
+}
+
+/* A copy that lives as long as root; NULL for NULL and "", and when memory is out. */
+const char *dwfile_copy(struct dwfile *file, const char *text);
+
+#endif

@@ -1,0 +1,188 @@
+#include "symbolize/dwarf/dwname.h"
+
+#include "base/hash.h"
+#include "symbolize/dwarf/dwfile.h"
+#include "symbolize/dwarf/dwtext.h"
+
+#include <dwarf.h>
+
+/*
+ * Each attribute is taken from the first DIE on the way from the function over its origins that
+ * has it.  What origins say is remembered by their place in the file: the same small functions
+ * are inlined all over a unit, and with link-time optimization all over a program.
+ */
+
+#define ORIGINS_MAX 16
+
+struct dwname_slot {
+	uint64_t off;            /* of the DIE */
+	bool used;
+	struct dwname name;
+};
+
+void dwname_done(struct dwfile *file)
+{
+	free(file->names);
+}
+
+static struct dwname_slot *slot_of(const struct dwfile *file, uint64_t off)
+{
+	size_t i = hash_u64(off) & (file->n_name_slots - 1);
+	while (file->names[i].used && file->names[i].off != off)
+		i = (i + 1) & (file->n_name_slots - 1);
+	return &file->names[i];
+}
+
+static bool grow(struct dwfile *file)
+{
+	struct dwname_slot *old = file->names;
+	size_t n_old = file->n_name_slots;
+	if ((file->n_names + 1) * 2 <= n_old)
+		return true;
+	size_t n = n_old ? n_old * 2 : 256;
+	struct dwname_slot *names = calloc(n, sizeof(*names));
+	if (!names)
+		return false;
+	file->names = names;
+	file->n_name_slots = n;
+	for (size_t i = 0; i < n_old; i++)
+		if (old[i].used)
+			*slot_of(file, old[i].off) = old[i];
+	free(old);
+	return true;
+}
+
+static void remember(struct dwfile *file, uint64_t off, const struct dwname *name)
+{
+	if (!grow(file)) {
+		file->out_of_memory = true;
+		return;
+	}
+	struct dwname_slot *slot = slot_of(file, off);
+	file->n_names += !slot->used;
+	*slot = (struct dwname_slot){ off, true, *name };
+}
+
+/* Where an attribute leads; file NULL: nowhere. */
+struct origin {
+	struct dwfile *file;
+	uint64_t off;
+};
+
+static uint32_t number(const struct dwvalue *v)
+{
+	return v->u > UINT32_MAX ? 0 : (uint32_t)v->u;
+}
+
+/* What the DIE in b says. */
+static void read_attrs(const struct dwunit *u, struct bytes *b, struct dwname *name,
+		       struct dwcall *call, struct origin *ret_origin)
+{
+	const struct dwabbrev *a = dwabbrev_find(u->table, dwform_uleb(b));
+	struct origin origin;
+	for (uint32_t i = 0; a && !b->bad && i < a->n_attrs; i++) {
+		const struct dwattr *attr = dwabbrev_attr(u->table, a, i);
+		struct dwvalue v;
+		dwform_read(b, attr->form, attr->implicit, &u->format, &v);
+		if (b->bad)
+			break;
+		switch (attr->name) {
+		case DW_AT_name:
+			name->name = dwtext_note(u, &v);
+			break;
+		case DW_AT_linkage_name:
+		case DW_AT_MIPS_linkage_name:
+			name->linkage = dwtext_note(u, &v);
+			break;
+		case DW_AT_decl_line:
+			name->start_line = number(&v);
+			break;
+		case DW_AT_call_file:
+			call->has_file = true;
+			call->file = v.u;
+			break;
+		case DW_AT_call_line:
+			call->line = number(&v);
+			break;
+		case DW_AT_call_column:
+			call->column = number(&v);
+			break;
+		case DW_AT_abstract_origin:
+		case DW_AT_specification:
+			if (dwunit_reference(u, &v, &origin.file, &origin.off))
+				*ret_origin = origin;
+			break;
+		}
+	}
+}
+
+/* What the DIE itself says. */
+static void read_die(const struct dwunit *u, uint64_t off, struct dwname *name,
+		     struct dwcall *call, struct origin *ret_origin)
+{
+	struct bytes b = dwunit_look(u, off, DWUNIT_DIE_BYTES);
+	read_attrs(u, &b, name, call, ret_origin);
+	if (!b.bad)
+		return;
+	b = dwunit_look(u, off, UINT64_MAX);
+	read_attrs(u, &b, name, call, ret_origin);
+}
+
+static void fill(struct dwname *name, const struct dwname *from)
+{
+	if (!name->name)
+		name->name = from->name;
+	if (!name->linkage)
+		name->linkage = from->linkage;
+	if (!name->start_line)
+		name->start_line = from->start_line;
+}
+
+/* u is a unit of the same file, which may be the right one. */
+static void read_origin(const struct dwunit *u, const struct origin *from, struct dwname *ret,
+			unsigned depth)
+{
+	struct dwfile *file = from->file;
+	struct dwcall ignored;
+	struct dwname name = {0}, more = {0};
+	struct origin origin = {0};
+	uint64_t off = from->off;
+	if (file->n_name_slots) {
+		const struct dwname_slot *slot = slot_of(file, off);
+		if (slot->used) {
+			*ret = slot->name;
+			return;
+		}
+	}
+	if (depth > ORIGINS_MAX)
+		return;
+	/* a copy, since dwunit_holding may close what it lent before */
+	bool is_here = file == u->file && off >= u->off && off < u->end;
+	const struct dwunit *home = is_here ? u : dwunit_holding(file, off);
+	if (!home)
+		return;
+	struct dwunit held = *home;
+	held.table->n_users++;
+	read_die(&held, off, &name, &ignored, &origin);
+	if (origin.file) {
+		read_origin(&held, &origin, &more, depth + 1);
+		fill(&name, &more);
+	}
+	dwabbrev_put(held.table);
+	remember(file, off, &name);
+	*ret = name;
+}
+
+void dwname_read(const struct dwunit *u, uint64_t off, struct dwname *ret, struct dwcall *ret_call)
+{
+	struct dwname name = {0}, more = {0};
+	struct dwcall call = {0};
+	struct origin origin = {0};
+	read_die(u, off, &name, &call, &origin);
+	if (origin.file) {
+		read_origin(u, &origin, &more, 0);
+		fill(&name, &more);
+	}
+	*ret = name;
+	*ret_call = call;
+}

@@ -1,0 +1,60 @@
+#ifndef CPROF_SYMBOLIZE_DWARF_SYMDWARF_H
+#define CPROF_SYMBOLIZE_DWARF_SYMDWARF_H
+
+/*
+ * Functions, inlined calls and lines from DWARF 2 to 5 (DWARF 5, sections 3.3.8 "Inlined
+ * Subroutines" and 6.2 "Line Number Information"), a sorted batch of addresses at a time.
+ * Only compile units that hold one of the addresses are read.
+ */
+
+#include <libelf.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct symdebug_place;
+struct symdwarf;
+
+/* Strings belong to the symdwarf; NULL where unknown. */
+struct symdwarf_frame {
+	const char *name;        /* DW_AT_name */
+	const char *linkage;     /* DW_AT_linkage_name, also from the abstract instance */
+	const char *file;        /* where the pc is, or where the next inner frame was called */
+	const char *dir;         /* what a relative file counts from; NULL when file is absolute */
+	uint32_t line, column;   /* 0: unknown */
+	uint32_t start_line;     /* of the function's declaration; 0: unknown */
+};
+
+struct symdwarf_addr {
+	uint64_t vaddr;          /* in */
+	uint32_t first, n;       /* out: frames, innermost first; n 0: no unit covers it */
+	bool has_function;       /* out: else the only frame has no name, but maybe a line */
+	bool is_plain;           /* out: of a language without mangling (C, Go, assembler) */
+};
+
+/* elf and its file fd (-1: it is in memory) must outlive it; elf_path (may be NULL) is where it
+ * came from.  0, or -ENOENT (no usable debug information), -ENOMEM. */
+int symdwarf_open(Elf *elf, int fd, const char *elf_path, const struct symdebug_place *where,
+		  struct symdwarf **ret_dwarf);
+void symdwarf_close(struct symdwarf *s);
+
+/* Resolves n addresses, sorted by vaddr.  0 or -ENOMEM; damaged parts give less. */
+int symdwarf_resolve(struct symdwarf *s, struct symdwarf_addr *addr, size_t n);
+
+/* Was some of it left out, since the time that `where` gives was over? */
+bool symdwarf_was_late(const struct symdwarf *s);
+
+/* A file that holds a part of it (a .dwo file, or dwz's common one) and that was not there, or was
+ * of another build; NULL: none. */
+const char *symdwarf_lost_part(const struct symdwarf *s);
+
+/* Unpacks debug information that is compressed, and of n_bytes_min or more, to where->cache_dir,
+ * for the next who opens it, until *stop is set. */
+void symdwarf_unpack(Elf *elf, int fd, const struct symdebug_place *where, uint64_t n_bytes_min,
+		     const atomic_bool *stop);
+
+/* All frames so far; moves with the next symdwarf_resolve. */
+const struct symdwarf_frame *symdwarf_frames(const struct symdwarf *s);
+
+#endif

@@ -1,0 +1,62 @@
+#ifndef CPROF_SYMBOLIZE_ELF_SYMPLT_H
+#define CPROF_SYMBOLIZE_ELF_SYMPLT_H
+
+/*
+ * Names of the linker's call stubs (.plt, .plt.sec, .plt.got), which have no symbols: the stub's
+ * instructions tell the GOT slot that it jumps through, the slot's relocation the function.
+ * x86-64 and arm64; elsewhere nothing is found.  (x86-64 psABI 5.2, "Procedure Linkage Table";
+ * AAELF64 "PLT sequences".)
+ */
+
+#include "symbolize/elf/symread.h"
+
+#include <libelf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct symtab;
+
+/* A relocation that fills a slot. */
+struct symplt_slot {
+	uint64_t got;          /* address of the GOT slot */
+	uint64_t target;       /* R_*_IRELATIVE: address of the resolver; else 0 */
+	uint32_t symbol;       /* index into the table of section symtab; 0: none */
+	uint32_t symtab;
+};
+
+struct symplt_section {
+	uint64_t start, end;
+	Elf_Scn *scn;
+	uint64_t stub_bytes;
+};
+
+#define SYMPLT_SECTIONS_MAX 8
+
+struct symplt {
+	Elf *elf;
+	int fd;
+	uint16_t machine;
+	struct symplt_section section[SYMPLT_SECTIONS_MAX];
+	size_t n_sections;
+	bool jumps_read, all_read;
+	struct symplt_slot *v;      /* sorted by got */
+	size_t n, cap;
+	struct symplt_slot *jump;   /* those of .rela.plt in file order: lazy stubs push an index */
+	size_t n_jumps, cap_jumps;
+	struct symread_piece piece;
+};
+
+/* Finds the stub sections of elf, which must outlive p as fd must, what it was opened of (-1: an
+ * image in memory).  Relocations are read when a stub is asked for.  A file without stubs or with
+ * damaged ones gives an empty p. */
+void symplt_init(struct symplt *p, Elf *elf, int fd);
+void symplt_done(struct symplt *p);
+
+bool symplt_covers(const struct symplt *p, uint64_t vaddr);
+
+/* The function that the stub at vaddr calls, without "@plt", or NULL.  symbols names the targets of
+ * IRELATIVE slots.  Borrowed until the next call. */
+const char *symplt_find(struct symplt *p, struct symtab *symbols, uint64_t vaddr);
+
+#endif

@@ -1,0 +1,162 @@
+/*
+ * The names of the kernel's own code, kept from one recording to the next.  They
+ * are fixed from boot to boot, so the boot id is the key; the file is the table as it is in
+ * memory, mapped and not read, so that a look-up touches a few pages.
+ */
+
+#include "symbolize/kernel/symkernel-private.h"
+
+#include "base/cleanup.h"
+#include "base/host.h"
+#include "symbolize/pack/cachefile.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define CACHE_PREFIX "kallsyms-"
+#define CACHE_VERSION 1u
+
+struct cache_header {            /* then n_syms struct symkernel_sym, then n_name_bytes */
+	char magic[8];
+	uint32_t version, n_syms;
+	uint64_t n_name_bytes, text_start, text_end;
+	char boot_id[40];
+};
+
+#define CACHE_MAGIC "cprofksy"
+
+/* The boot id without its newline, a UUID of 36 characters. */
+static int read_boot_id(const struct host *h, char ret_id[40])
+{
+	CLEANUP_FREE char *text = NULL;
+	int code = host_read_file(h, HOST_PROC, &text, NULL, "sys/kernel/random/boot_id");
+	if (code < 0)
+		return code;
+	size_t n = strspn(text, "0123456789abcdef-");
+	if (n != 36)
+		return -EINVAL;
+	memset(ret_id, 0, 40);
+	memcpy(ret_id, text, n);
+	return 0;
+}
+
+/* ---- reading --------------------------------------------------------------------- */
+
+/* Does the header agree with itself, the file's size and this boot? */
+static bool fits(const struct cache_header *c, size_t n_bytes, const char *boot_id)
+{
+	uint64_t rest = n_bytes - sizeof(*c), n_sym_bytes;
+	n_sym_bytes = (uint64_t)c->n_syms * sizeof(struct symkernel_sym);
+	return memcmp(c->magic, CACHE_MAGIC, sizeof(c->magic)) == 0 &&
+	       c->version == CACHE_VERSION && memcmp(c->boot_id, boot_id, 40) == 0 &&
+	       n_sym_bytes <= rest && c->n_name_bytes == rest - n_sym_bytes &&
+	       c->n_name_bytes > 0;
+}
+
+int symkernel_cache_open(const struct host *h, const char *dir, struct symkernel **ret_kernel)
+{
+	char boot_id[40], name[64];
+	uint64_t n_file_bytes;
+	int code = read_boot_id(h, boot_id);
+	if (code < 0)
+		return code;
+	snprintf(name, sizeof(name), CACHE_PREFIX "%s", boot_id);
+	CLEANUP_CLOSE int fd = cachefile_open(dir, name, &n_file_bytes);
+	if (fd < 0)
+		return fd;
+	if (n_file_bytes < sizeof(struct cache_header))
+		return -EPERM;
+	size_t n_bytes = (size_t)n_file_bytes;
+	void *p = mmap(NULL, n_bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (p == MAP_FAILED)
+		return -errno;
+	const struct cache_header *c = p;
+	const char *names =
+		(const char *)(c + 1) + (size_t)c->n_syms * sizeof(struct symkernel_sym);
+	struct symkernel *k = NULL;
+	/* The last NUL makes every offset within the names a string. */
+	if (!fits(c, n_bytes, boot_id) || names[c->n_name_bytes - 1] != '\0')
+		code = -EINVAL;
+	else
+		code = symkernel_new(&k);
+	if (code < 0) {
+		munmap(p, n_bytes);
+		return code;
+	}
+	k->mapped = p;
+	k->n_mapped_bytes = n_bytes;
+	k->sym.v = (struct symkernel_sym *)((char *)p + sizeof(*c));
+	k->sym.n = c->n_syms;
+	k->names.v = (char *)p + (names - (const char *)p);
+	k->names.n = c->n_name_bytes;
+	k->text_start = c->text_start;
+	k->text_end = c->text_end;
+	*ret_kernel = k;
+	return 0;
+}
+
+void symkernel_rest(const struct symkernel *k)
+{
+	if (k && k->mapped)
+		madvise(k->mapped, k->n_mapped_bytes, MADV_DONTNEED);
+}
+
+/* ---- writing ----------------------------------------------------------------------- */
+
+/* The kernel's own symbols, with only their names. */
+static int copy_core(const struct symkernel *k, struct symkernel *core)
+{
+	for (size_t i = 0; i < k->sym.n; i++) {
+		struct symkernel_sym s = k->sym.v[i];
+		if (s.module != 0 || s.address < k->text_start || s.address > k->text_end)
+			continue;
+		if (s.name != SYMKERNEL_NO_NAME) {
+			const char *name = k->names.v + s.name;
+			size_t n = strlen(name) + 1;
+			s.name = (uint32_t)core->names.n;
+			if (!VEC_RESERVE(&core->names, n))
+				return -ENOMEM;
+			memcpy(core->names.v + core->names.n, name, n);
+			core->names.n += n;
+		}
+		if (!VEC_PUSH(&core->sym, s))
+			return -ENOMEM;
+	}
+	return core->sym.n && core->names.n ? 0 : -ENODATA;
+}
+
+static void save(int dir_fd, const struct symkernel *k, const struct symkernel *core,
+		 const char *boot_id)
+{
+	char name[64];
+	struct cache_header c = {
+		.magic = CACHE_MAGIC, .version = CACHE_VERSION, .n_syms = (uint32_t)core->sym.n,
+		.n_name_bytes = core->names.n, .text_start = k->text_start,
+		.text_end = k->text_end,
+	};
+	memcpy(c.boot_id, boot_id, sizeof(c.boot_id));
+	snprintf(name, sizeof(name), CACHE_PREFIX "%s", boot_id);
+	const struct cachefile_part part[] = {
+		{ &c, sizeof(c) }, { core->sym.v, core->sym.n * sizeof(*core->sym.v) },
+		{ core->names.v, core->names.n },
+	};
+	/* those of earlier boots will not be asked for again */
+	if (cachefile_write(dir_fd, name, part, sizeof(part) / sizeof(*part)) == 0)
+		cachefile_limit(dir_fd, CACHE_PREFIX, name, 0);
+}
+
+void symkernel_cache_save(const struct symkernel *k, const struct host *h, const char *dir)
+{
+	char boot_id[40];
+	if (!k->text_start || k->text_end <= k->text_start || read_boot_id(h, boot_id) < 0)
+		return;
+	CLEANUP_CLOSE int dir_fd = cachefile_open_dir(dir);
+	struct symkernel core = { 0 };
+	if (dir_fd >= 0 && copy_core(k, &core) == 0)
+		save(dir_fd, k, &core, boot_id);
+	VEC_FREE(&core.sym);
+	VEC_FREE(&core.names);
+}

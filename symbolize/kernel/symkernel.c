@@ -1,0 +1,472 @@
+/*
+ * One pass over the text in pieces of 256 KiB, so that its 5 to 15 MB are never in memory at
+ * once; the kernel needs 30 to 50 ms to format it and this parser a few more.
+ *
+ * What stays is an array sorted by address, 16 bytes per symbol, and the names back to back.
+ * kallsyms gives no sizes: a symbol ends where the next one begins.  After the last one of
+ * the kernel, or of a module, comes a gap entry without a name (at _etext, _einittext, or the
+ * module's end by /proc/modules), and nothing reaches further than LAST_BYTES_MAX into the
+ * unknown.
+ *
+ * The text comes in almost sorted (the kernel proper, then each module): the sorted head is
+ * left as it is, the tail is sorted, both are merged.
+ */
+
+#include "symbolize/kernel/symkernel-private.h"
+
+#include "base/bytes.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/host.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define READ_BYTES (256u << 10)
+#define LAST_BYTES_MAX (64u << 10)  /* of a symbol that no other one of its module follows */
+#define MODULES_MAX UINT16_MAX
+
+/* ---- reading --------------------------------------------------------------- */
+
+static int add_module(struct symkernel *k, const char *name, size_t n, uint16_t *ret)
+{
+	/* Symbols of a module stand together. */
+	for (size_t i = k->module.n; i-- > 0;) {
+		if (strncmp(k->module.v[i], name, n) == 0 && k->module.v[i][n] == '\0') {
+			*ret = (uint16_t)i;
+			return 0;
+		}
+	}
+	if (k->module.n == MODULES_MAX)
+		return -ENOSPC;
+	CLEANUP_FREE char *copy = strndup(name, n);
+	if (!copy || !VEC_PUSH(&k->module, copy))
+		return -ENOMEM;
+	copy = NULL;
+	*ret = (uint16_t)(k->module.n - 1);
+	return 0;
+}
+
+static int add_symbol(struct symkernel *k, struct symkernel_sym s)
+{
+	if (k->n_sorted == k->sym.n &&
+	    (k->sym.n == 0 || k->sym.v[k->sym.n - 1].address <= s.address))
+		k->n_sorted++;
+	return VEC_PUSH(&k->sym, s) ? 0 : -ENOMEM;
+}
+
+static int add_gap(struct symkernel *k, uint64_t address, uint16_t module)
+{
+	return add_symbol(k, (struct symkernel_sym){ .address = address, .name = SYMKERNEL_NO_NAME,
+						     .module = module });
+}
+
+static bool is_name(const char *name, size_t n, const char *want)
+{
+	return strlen(want) == n && memcmp(name, want, n) == 0;
+}
+
+/* The names of sections and of the linker script, where a function begins as well. */
+static bool is_marker(const char *name, size_t n)
+{
+	return is_name(name, n, "_text") || is_name(name, n, "_stext") ||
+	       (n > 6 && memcmp(name, "__", 2) == 0 && memcmp(name + n - 6, "_start", 6) == 0) ||
+	       is_name(name, n, "_sinittext");
+}
+
+/* Global names are better than weak ones, these better than local ones; among equals the one
+ * with fewer leading underscores, then the one that came first. */
+static uint16_t rank_of(char type, const char *name, size_t n)
+{
+	unsigned rank = type == 'T' ? 3 : type == 'W' ? 2 : 1;
+	unsigned underscores = 0;
+	while (underscores < 15 && underscores < n && name[underscores] == '_')
+		underscores++;
+	if (is_marker(name, n))
+		rank = 1, underscores = 15;
+	return (uint16_t)(rank * 16 + 15 - underscores);
+}
+
+static int take_symbol(struct symkernel *k, uint64_t address, char type, const char *name,
+		       size_t n, const char *module, size_t n_module)
+{
+	/* Where text ends counts whatever its type: on arm64 _etext belongs to the data behind. */
+	bool is_end = n_module == 0 &&
+		      (is_name(name, n, "_etext") || is_name(name, n, "_einittext"));
+	if (type != 't' && type != 'T' && type != 'w' && type != 'W' && !is_end)
+		return 0;
+	if (address == 0) {
+		k->n_hidden++;
+		return 0;
+	}
+	/* Never from the kernel; names are C strings from here on. */
+	if (memchr(name, '\0', n) || memchr(module, '\0', n_module))
+		return 0;
+	struct symkernel_sym s = { .address = address };
+	if (n_module) {
+		int code = add_module(k, module, n_module, &s.module);
+		if (code < 0)
+			return code == -ENOSPC ? 0 : code;
+	} else if (is_name(name, n, "_stext")) {
+		k->text_start = address;
+	} else if (is_name(name, n, "_etext")) {
+		k->text_end = address;
+		return add_gap(k, address, 0);
+	} else if (is_name(name, n, "_einittext")) {
+		return add_gap(k, address, 0);
+	}
+	/* Mapping symbols of arm64 and riscv ($x, $d), labels of the assembler. */
+	if (n == 0 || name[0] == '$' || (n > 1 && name[0] == '.' && name[1] == 'L'))
+		return 0;
+	if (k->names.n + n + 1 >= SYMKERNEL_NO_NAME || !VEC_RESERVE(&k->names, n + 1))
+		return -ENOMEM;
+	s.name = (uint32_t)k->names.n;
+	s.rank = rank_of(type, name, n);
+	memcpy(k->names.v + k->names.n, name, n);
+	k->names.n += n;
+	k->names.v[k->names.n++] = '\0';
+	return add_symbol(k, s);
+}
+
+static int hex_digit(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* "ffffffff81000000 T name" or "ffffffffc0201000 t name\t[module]", from line up to end;
+ * anything else is passed over. */
+static int take_line(struct symkernel *k, const char *line, const char *end)
+{
+	uint64_t address = 0;
+	const char *p = line;
+	for (int digit; p < end && (digit = hex_digit(*p)) >= 0; p++)
+		address = address << 4 | (uint64_t)digit;
+	if (p == line || p - line > 16 || end - p < 4 || p[0] != ' ' || p[2] != ' ')
+		return 0;
+	const char *name = p + 3;
+	const char *tab = memchr(name, '\t', (size_t)(end - name));
+	const char *module = end, *module_end = end;
+	if (tab && end - tab > 3 && tab[1] == '[' && end[-1] == ']') {
+		module = tab + 2;
+		module_end = end - 1;
+	}
+	return take_symbol(k, address, p[1], name, (size_t)((tab ? tab : end) - name), module,
+			   (size_t)(module_end - module));
+}
+
+/* Takes all whole lines of the text; *ret_n is how many bytes these were. */
+static int take_lines(struct symkernel *k, const char *text, size_t n, size_t *ret_n)
+{
+	const char *line = text, *text_end = text + n, *end;
+	while ((end = memchr(line, '\n', (size_t)(text_end - line)))) {
+		int code = take_line(k, line, end);
+		if (code < 0)
+			return code;
+		line = end + 1;
+	}
+	*ret_n = (size_t)(line - text);
+	return 0;
+}
+
+static int read_kallsyms(struct symkernel *k, int fd)
+{
+	CLEANUP_FREE char *buf = malloc(READ_BYTES);
+	size_t n = 0;
+	if (!buf)
+		return -ENOMEM;
+	for (;;) {
+		ssize_t got = read(fd, buf + n, READ_BYTES - n);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -errno;
+		if (got == 0)
+			return n ? take_line(k, buf, buf + n) : 0;
+		n += (size_t)got;
+		size_t done;
+		int code = take_lines(k, buf, n, &done);
+		if (code < 0)
+			return code;
+		/* A line that fills the whole buffer is none of the kernel's. */
+		if (done == 0 && n == READ_BYTES)
+			done = n;
+		n -= done;
+		memmove(buf, buf + done, n);
+	}
+}
+
+/* /proc/modules: "ext4 1122304 2 - Live 0xffffffffc0ab0000": where each module ends. */
+static int read_modules(struct symkernel *k, const struct host *h)
+{
+	CLEANUP_FREE char *text = NULL;
+	if (host_read_file(h, HOST_PROC, &text, NULL, "modules") < 0)
+		return 0;  /* a kernel without modules */
+	for (char *line = text, *end; *line; line = end) {
+		char name[64];
+		unsigned long long n_bytes, start;
+		end = strchrnul(line, '\n');
+		end += *end == '\n';
+		if (sscanf(line, "%63s %llu %*s %*s %*s 0x%llx", name, &n_bytes, &start) != 3 ||
+		    start == 0 || start + n_bytes < start)
+			continue;
+		uint16_t module;
+		int code = add_module(k, name, strlen(name), &module);
+		if (code == 0)
+			code = add_gap(k, start + n_bytes, module);
+		if (code == -ENOMEM)
+			return code;
+	}
+	return 0;
+}
+
+/* ---- order ----------------------------------------------------------------- */
+
+static int compare(const void *a, const void *b)
+{
+	const struct symkernel_sym *x = a, *y = b;
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	return x->name < y->name ? -1 : x->name > y->name;
+}
+
+static int sort_symbols(struct symkernel *k)
+{
+	size_t n_tail = k->sym.n - k->n_sorted;
+	if (n_tail == 0)
+		return 0;
+	struct symkernel_sym *tail = k->sym.v + k->n_sorted;
+	qsort(tail, n_tail, sizeof(*tail), compare);
+	if (k->n_sorted == 0 || tail[-1].address <= tail[0].address)
+		return 0;
+
+	/* Merge from the back, with the tail out of the way. */
+	CLEANUP_FREE struct symkernel_sym *copy = malloc(n_tail * sizeof(*copy));
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, tail, n_tail * sizeof(*copy));
+	size_t i = k->n_sorted, j = n_tail;
+	for (struct symkernel_sym *to = k->sym.v + k->sym.n; j > 0;) {
+		if (i > 0 && k->sym.v[i - 1].address > copy[j - 1].address)
+			*--to = k->sym.v[--i];
+		else
+			*--to = copy[--j];
+	}
+	return 0;
+}
+
+/*
+ * Leaves the best of several names for one address; a name is better than a gap.  Since Linux
+ * 6.4 a module's size counts parts that lie elsewhere, so that its end may be a place
+ * inside another module: such a gap goes, too.
+ */
+static void drop_aliases(struct symkernel *k)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < k->sym.n; i++) {
+		const struct symkernel_sym *s = &k->sym.v[i];
+		struct symkernel_sym *last = n ? &k->sym.v[n - 1] : NULL;
+		if (s->name == SYMKERNEL_NO_NAME && (!last || last->module != s->module))
+			continue;
+		if (!last || last->address != s->address)
+			k->sym.v[n++] = *s;
+		else if (last->rank < s->rank)
+			*last = *s;
+	}
+	k->sym.n = n;
+}
+
+/* ---- interface ------------------------------------------------------------- */
+
+int symkernel_new(struct symkernel **ret)
+{
+	struct symkernel *k = calloc(1, sizeof(*k));
+	uint16_t module;
+	if (!k)
+		return -ENOMEM;
+	int code = add_module(k, "", 0, &module);
+	if (code < 0) {
+		symkernel_close(k);
+		return code;
+	}
+	*ret = k;
+	return 0;
+}
+
+static void cleanup_symkernel(struct symkernel **k)
+{
+	symkernel_close(*k);
+}
+
+static int finish(struct symkernel *k, struct err *e)
+{
+	if (k->sym.n == 0 && k->n_hidden) {
+		err_set(e, EPERM, "the kernel hides its addresses in /proc/kallsyms");
+		err_hint(e, "kernel.kptr_restrict and kernel.perf_event_paranoid forbid them; "
+			    "set both to 0, or grant CAP_SYSLOG");
+		return -EPERM;
+	}
+	int code = sort_symbols(k);
+	if (code < 0)
+		return err_errno(e, -code, "cannot sort kernel symbols");
+	drop_aliases(k);
+	return 0;
+}
+
+/* With 2 they are hidden from everyone (kallsyms_show_value() in kernel/ksyms_common.c). */
+static void explain_hidden(const struct host *h, struct err *e)
+{
+	long level = 0;
+	host_read_long(h, HOST_PROC, &level, "sys/kernel/kptr_restrict");
+	if (level >= 2)
+		err_hint(e, "kernel.kptr_restrict is 2, which hides them from root as well; set it "
+			    "to 1 or 0");
+}
+
+int symkernel_open(const struct host *h, struct symkernel **ret_kernel, struct err *e)
+{
+	__attribute__((cleanup(cleanup_symkernel))) struct symkernel *k = NULL;
+	CLEANUP_CLOSE int fd = host_open_file(h, HOST_PROC, O_RDONLY, "kallsyms");
+	int code = fd < 0 ? fd : symkernel_new(&k);
+	if (code == 0)
+		code = read_kallsyms(k, fd);
+	if (code == 0 && k->sym.n)
+		code = read_modules(k, h);
+	if (code < 0)
+		return err_errno(e, -code, "cannot read '%s/kallsyms'", h->path[HOST_PROC]);
+	code = finish(k, e);
+	if (code == -EPERM)
+		explain_hidden(h, e);
+	if (code < 0)
+		return code;
+	*ret_kernel = TAKE_PTR(k);
+	return 0;
+}
+
+int symkernel_open_text(const char *text, size_t n_bytes, struct symkernel **ret_kernel,
+			struct err *e)
+{
+	__attribute__((cleanup(cleanup_symkernel))) struct symkernel *k = NULL;
+	size_t done;
+	int code = symkernel_new(&k);
+	if (code == 0)
+		code = take_lines(k, text, n_bytes, &done);
+	if (code == 0 && done < n_bytes)
+		code = take_line(k, text + done, text + n_bytes);
+	if (code < 0)
+		return err_errno(e, -code, "cannot read kernel symbols");
+	code = finish(k, e);
+	if (code < 0)
+		return code;
+	*ret_kernel = TAKE_PTR(k);
+	return 0;
+}
+
+void symkernel_close(struct symkernel *k)
+{
+	if (!k)
+		return;
+	for (size_t i = 0; i < k->module.n; i++)
+		free(k->module.v[i]);
+	VEC_FREE(&k->module);
+	if (k->mapped) {
+		munmap(k->mapped, k->n_mapped_bytes);
+	} else {
+		VEC_FREE(&k->names);
+		VEC_FREE(&k->sym);
+	}
+	free(k);
+}
+
+bool symkernel_find(const struct symkernel *k, uint64_t address, const char **ret_name,
+		    const char **ret_module, uint64_t *ret_start)
+{
+	size_t low = 0, n = k->sym.n;
+	while (n) {
+		size_t half = n / 2;
+		if (k->sym.v[low + half].address <= address) {
+			low += half + 1;
+			n -= half + 1;
+		} else {
+			n = half;
+		}
+	}
+	if (low == 0)
+		return false;
+	const struct symkernel_sym *s = &k->sym.v[low - 1];
+	bool last = low == k->sym.n || s[1].module != s->module || s[1].name == SYMKERNEL_NO_NAME;
+	/* A mapped table may hold anything. */
+	if (s->name >= k->names.n || s->module >= k->module.n ||
+	    (last && address - s->address >= LAST_BYTES_MAX))
+		return false;
+	*ret_name = k->names.v + s->name;
+	*ret_module = k->module.v[s->module];
+	*ret_start = s->address;
+	return true;
+}
+
+void symkernel_text(const struct symkernel *k, uint64_t *ret_start, uint64_t *ret_end)
+{
+	*ret_start = k->text_start;
+	*ret_end = k->text_end;
+}
+
+size_t symkernel_address(const struct symkernel *k, const char *name, const char *module,
+			 uint64_t *ret_address)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < k->sym.n; i++) {
+		const struct symkernel_sym *s = &k->sym.v[i];
+		if (s->name >= k->names.n || s->module >= k->module.n ||
+		    strcmp(k->module.v[s->module], module) != 0 ||
+		    strcmp(k->names.v + s->name, name) != 0)
+			continue;
+		*ret_address = s->address;
+		n++;
+	}
+	return n;
+}
+
+/* gABI, "Note Section"; names and descriptions are padded to 4 bytes. */
+static size_t build_id_in(const char *notes, size_t n_bytes, uint8_t *id, size_t max)
+{
+	for (struct bytes b = bytes_of(notes, n_bytes); bytes_left(&b);) {
+		uint32_t n_name = bytes_u32(&b), n_desc = bytes_u32(&b), type = bytes_u32(&b);
+		const char *name = bytes_take(&b, ((size_t)n_name + 3) & ~(size_t)3);
+		const void *desc = bytes_take(&b, n_desc);
+		if (b.bad)
+			break;
+		if (type == NT_GNU_BUILD_ID && n_name == 4 && memcmp(name, "GNU", 4) == 0) {
+			size_t n = n_desc < max ? n_desc : max;
+			memcpy(id, desc, n);
+			return n;
+		}
+		size_t padding = -(size_t)n_desc & 3;
+		bytes_take(&b, padding < bytes_left(&b) ? padding : bytes_left(&b));
+	}
+	return 0;
+}
+
+size_t symkernel_build_id(const struct host *h, uint8_t *id, size_t max)
+{
+	CLEANUP_FREE char *notes = NULL;
+	size_t n_bytes;
+	if (host_read_file(h, HOST_SYS, &notes, &n_bytes, "kernel/notes") < 0)
+		return 0;
+	return build_id_in(notes, n_bytes, id, max);
+}
+
+size_t symkernel_module_build_id(const struct host *h, const char *module, uint8_t *id, size_t max)
+{
+	CLEANUP_FREE char *notes = NULL;
+	size_t n_bytes;
+	if (host_read_file(h, HOST_SYS, &notes, &n_bytes, "module/%s/notes/.note.gnu.build-id",
+			   module) < 0)
+		return 0;
+	return build_id_in(notes, n_bytes, id, max);
+}

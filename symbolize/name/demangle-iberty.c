@@ -1,0 +1,120 @@
+#include "symbolize/name/demangle.h"
+
+#include "base/cleanup.h"
+
+#if __has_include(<libiberty/demangle.h>)
+#include <libiberty/demangle.h>
+#else
+#include <demangle.h>
+#endif
+#include <setjmp.h>
+#include <string.h>
+
+/*
+ * libiberty hands its output in pieces to a callback, so the length is bounded while it
+ * is made: the callback leaves by longjmp at the limit.  The C++ demangler keeps all its state
+ * on the stack; the Rust one can lose a small buffer that way, once per hostile name.
+ *
+ * Rust goes first: its legacy mangling is valid C++ and would keep the hash.
+ */
+
+struct output {
+	char *text;
+	size_t n, cap;
+	sigjmp_buf too_long;
+};
+
+static void append(const char *piece, size_t n, void *ctx)
+{
+	struct output *o = ctx;
+	if (n >= DEMANGLE_BYTES_MAX - o->n)
+		siglongjmp(o->too_long, 1);
+	if (n >= o->cap - o->n) {
+		size_t cap = o->cap ? o->cap : 128;
+		while (n >= cap - o->n)
+			cap *= 2;
+		char *p = realloc(o->text, cap);
+		if (!p)
+			siglongjmp(o->too_long, 1);
+		o->text = p;
+		o->cap = cap;
+	}
+	memcpy(o->text + o->n, piece, n);
+	o->n += n;
+	o->text[o->n] = '\0';
+}
+
+typedef int demangler(const char *, int, demangle_callbackref, void *);
+
+/* o is the caller's, as locals of this function would be lost by the jump. */
+static bool run(demangler *f, const char *linkage, int flags, struct output *o)
+{
+	if (sigsetjmp(o->too_long, 0) == 0 && f(linkage, flags, append, o) && o->n)
+		return true;
+	o->n = 0;
+	return false;
+}
+
+/* Cuts the parameters, the last (...) group, off "foo.bar!(int).baz(int)" and
+ * "Foo::f(int) const". */
+static char *drop_parameters(char *name)
+{
+	size_t n = name ? strlen(name) : 0;
+	if (n > 6 && strcmp(name + n - 6, " const") == 0)
+		name[n -= 6] = '\0';
+	if (!n || name[n - 1] != ')')
+		return name;
+	size_t depth = 0, i = n;
+	do {
+		i--;
+		if (name[i] == ')')
+			depth++;
+		else if (name[i] == '(')
+			depth--;
+	} while (i && depth);
+	if (depth == 0 && i > 0 && name[i - 1] != '!')
+		name[i] = '\0';
+	return name;
+}
+
+/* Can that be Rust's: the new mangling, or the hash at the end of the legacy one? */
+static bool may_be_rust(const char *linkage)
+{
+	return strncmp(linkage, "_ZN", 3) != 0 || strstr(linkage, "17h");
+}
+
+/* Thunks (Itanium C++ ABI 5.1.4.2): here libiberty writes the target's parameters all the same. */
+static bool is_thunk(const char *linkage)
+{
+	return strncmp(linkage, "_ZT", 3) == 0 && linkage[3] && strchr("hvc", linkage[3]);
+}
+
+char *demangle_name(const char *linkage)
+{
+	if (!demangle_is_mangled(linkage) || strlen(linkage) >= DEMANGLE_BYTES_MAX)
+		return NULL;
+	if (linkage[1] == 'D')
+		return drop_parameters(dlang_demangle(linkage, DMGL_NO_OPTS));
+	struct output o = {0};
+	if (may_be_rust(linkage) && run(rust_demangle_callback, linkage, DMGL_NO_OPTS, &o))
+		return o.text;
+	if (run(cplus_demangle_v3_callback, linkage, DMGL_NO_OPTS, &o))
+		return is_thunk(linkage) ? drop_parameters(o.text) : o.text;
+	free(o.text);
+	return NULL;
+}
+
+char *demangle_full(const char *linkage)
+{
+	if (!demangle_is_mangled(linkage) || strlen(linkage) >= DEMANGLE_BYTES_MAX)
+		return NULL;
+	if (linkage[1] == 'D')
+		return dlang_demangle(linkage, DMGL_PARAMS);
+	struct output o = {0};
+	int flags = DMGL_PARAMS | DMGL_ANSI | DMGL_VERBOSE;
+	if ((may_be_rust(linkage) && run(rust_demangle_callback, linkage, flags, &o)) ||
+	    run(cplus_demangle_v3_callback, linkage, flags, &o))
+		return o.text;
+	free(o.text);
+	return NULL;
+}

@@ -1,0 +1,155 @@
+#include "symbolize/name/symbolizer-private.h"
+
+#include "symbolize/elf/dso.h"
+#include "symbolize/elf/symdebug.h"
+#include "symbolize/elf/symelf.h"
+#include "symbolize/runtime/symgo.h"
+#include "symbolize/elf/symkept.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/*
+ * Which source wins, for code from a file: the functions of DWARF, for they alone know inlined
+ * calls; then Go's own table; then .symtab or .dynsym; then the linker's stubs; then a made-up
+ * name.  The line may come from DWARF where the function does not (assembler,
+ * -gline-tables-only).
+ */
+
+#define GO_FRAMES_MAX 64
+
+/*
+ * A symbol without a size reaches up to the next one.  In files without their local symbols that
+ * may be far: OCaml marks where a module's code ends, and behind it come C functions.  So it is not
+ * taken for a function that, by its CFI, begins behind it.
+ */
+static bool is_its_name(struct symbolizer_batch *b, const struct symtab_symbol *symbol,
+			uint64_t vaddr)
+{
+	uint64_t start;
+	return symbol->sized || !symbolizer_find_start(b, vaddr, &start) || start <= symbol->start;
+}
+
+static bool add_symbol(struct symbolizer_batch *b, struct symelf *elf, struct symaddr *a,
+		       struct symline line)
+{
+	const char *name;
+	const struct symtab_symbol *symbol = symelf_find(elf, a->vaddr, &name);
+	if (symbol && is_its_name(b, symbol, a->vaddr)) {
+		a->source = symbol->source;
+		return symbolizer_set_names(b, name, &line) &&
+		       symbolizer_add_line(b, a, &line);
+	}
+	const char *target = symelf_find_plt(elf, a->vaddr);
+	if (target) {
+		a->source = SYMBOLIZER_PLT;
+		return symbolizer_set_plt_names(b, target, &line) &&
+		       symbolizer_add_line(b, a, &line);
+	}
+	return symbolizer_add_made_up(b, a, line);
+}
+
+/* What Go's own table knows; *ret_done is set where it knows something. */
+static bool add_go_chain(struct symbolizer_batch *b, const struct symgo *go, struct symaddr *a,
+			 bool *ret_done)
+{
+	struct symdwarf_frame frame[GO_FRAMES_MAX];
+	size_t n = go ? symgo_find(go, a->vaddr, frame, GO_FRAMES_MAX) : 0;
+	*ret_done = n > 0;
+	a->source = SYMBOLIZER_GO;
+	for (size_t i = 0; i < n; i++) {
+		struct symline line = {
+			.file = symbolizer_file_id(b, NULL, frame[i].file),
+			.line = frame[i].line, .start_line = frame[i].start_line,
+		};
+		if (!symbolizer_set_names(b, frame[i].name, &line) ||
+		    !symbolizer_add_line(b, a, &line))
+			return false;
+	}
+	b->has.inline_frames |= n > 0;
+	return true;
+}
+
+static int resolve_open_elf(struct symbolizer_batch *b, struct symelf *elf, struct symdwarf *dwarf,
+			    struct symaddr *addr, size_t n)
+{
+	struct symdwarf_addr *da = NULL;
+	int r = dwarf ? symbolizer_ask_dwarf(dwarf, addr, n, &da) : 0;
+	const struct symdwarf_frame *frame = dwarf ? symdwarf_frames(dwarf) : NULL;
+	struct symgo *go = NULL;
+	bool go_tried = false, done = false;
+	for (size_t i = 0; i < n && r == 0; i++) {
+		struct symline line = {0};
+		bool ok;
+		bool by_dwarf = da && da[i].has_function;
+		if (!by_dwarf && !go_tried) {
+			go_tried = true;
+			symgo_open(elf->elf, &go);
+		}
+		if (by_dwarf) {
+			ok = symbolizer_add_dwarf_chain(b, elf, &addr[i], &da[i], frame);
+		} else if (!(ok = add_go_chain(b, go, &addr[i], &done)) || done) {
+			;
+		} else {
+			if (da && da[i].n) {
+				const struct symdwarf_frame *f = &frame[da[i].first];
+				line.file = symbolizer_file_id(b, f->dir, f->file);
+				line.line = f->line;
+				line.column = f->column;
+			}
+			ok = add_symbol(b, elf, &addr[i], line);
+		}
+		r = ok ? 0 : -ENOMEM;
+	}
+	symgo_close(go);
+	free(da);
+	return r;
+}
+
+/* Go's table has all that DWARF would tell. */
+static bool is_all_by_go(const struct symaddr *addr, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (addr[i].source != SYMBOLIZER_GO)
+			return false;
+	return true;
+}
+
+int symbolizer_resolve_elf(struct symbolizer_batch *b, struct symaddr *addr, size_t n)
+{
+	const struct symdebug_place where = {
+		.host = b->o->host, .dirs = b->o->debug_dirs, .root_fd = b->d->root_fd,
+		.fetched_fd = b->o->fetched_fd, .fetched_path = b->o->fetched_path,
+		.deadline_ns = symbolizer_deadline(b->o->timeout_ns), .cache_dir = b->o->cache_dir,
+	};
+	struct symelf *elf = NULL;
+	struct symdwarf *dwarf = NULL;
+	char lack[1024] = "";
+	int r = symkept_get(b->o->kept, b->d, &where, &elf);
+	if (r == -ENOMEM)
+		return r;
+	if (r) {
+		r = symbolizer_resolve_each(b, addr, n, symbolizer_resolve_nameless);
+		symbolizer_explain_lack(b, false, lack, sizeof(lack));
+		symbolizer_explain(b, addr, n, NULL, lack);
+		return r;
+	}
+	Elf *with_dwarf = b->o->no_inlines ? NULL : symelf_dwarf(elf);
+	const char *from = b->d->path;
+	if (with_dwarf && with_dwarf != elf->elf)
+		from = elf->debug_path ? elf->debug_path : "its debug file";
+	if (with_dwarf)
+		r = symdwarf_open(with_dwarf,
+				  with_dwarf == elf->elf ? elf->fd : elf->debug_fd, from, &where,
+				  &dwarf);
+	if (r != -ENOMEM)
+		r = resolve_open_elf(b, elf, dwarf, addr, n);
+	if (!dwarf && !b->o->no_inlines && !is_all_by_go(addr, n))
+		symbolizer_explain_lack(b, true, lack, sizeof(lack));
+	symbolizer_note_lack(b, elf, dwarf, lack, sizeof(lack));
+	if (r == 0)
+		symbolizer_explain(b, addr, n, dwarf ? from : NULL, *lack ? lack : NULL);
+	symdwarf_close(dwarf);
+	symkept_put(b->o->kept, elf);
+	return r;
+}

@@ -1,0 +1,162 @@
+#include "symbolize/name/symbolizer-private.h"
+
+#include "base/log.h"
+#include "base/strtab.h"
+#include "symbolize/elf/dso.h"
+#include "symbolize/jit/jitcode.h"
+#include "symbolize/elf/symdebug.h"
+#include "symbolize/kernel/symkdebug.h"
+#include "symbolize/kernel/symkernel.h"
+#include "symbolize/elf/symtab.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * The kernel's own names (kallsyms), and, where asked for, inlined calls, files and lines from the
+ * debug information of vmlinux and of each module.
+ */
+
+/* Names it as the kernel does; the line of the source that it stands in is added, where known. */
+static bool add_kernel_symbol(struct symbolizer_batch *b, struct symaddr *a, struct symline line)
+{
+	const char *name, *module;
+	uint64_t start;
+	/* What came and went while it was recorded: BPF programs, trampolines. */
+	const struct jitcode_entry *e =
+		b->o->kernel_code ? jitcode_find(b->o->kernel_code, a->vaddr, UINT64_MAX) : NULL;
+	if (e) {
+		line.name = line.linkage = strtab_add_cstr(b->strings, e->name);
+		a->source = SYMBOLIZER_KALLSYMS;
+		return symbolizer_add_line(b, a, &line);
+	}
+	if (!b->o->kernel || !symkernel_find(b->o->kernel, a->vaddr, &name, &module, &start))
+		return symbolizer_add_made_up(b, a, line);
+	line.name = line.linkage = strtab_add_cstr(b->strings, name);
+	a->source = SYMBOLIZER_KALLSYMS;
+	return symbolizer_add_line(b, a, &line);
+}
+
+bool symbolizer_resolve_kernel(struct symbolizer_batch *b, struct symaddr *a)
+{
+	return add_kernel_symbol(b, a, (struct symline){0});
+}
+
+/* The part of the kernel that address lies in: a module's name, "" for the kernel proper, NULL for
+ * what no file has: BPF programs and trampolines. */
+static const char *kernel_part(const struct symbolizer_batch *b, uint64_t address)
+{
+	const char *name, *module = "";
+	uint64_t start;
+	if (b->o->kernel_code && jitcode_find(b->o->kernel_code, address, UINT64_MAX))
+		return NULL;
+	if (b->o->kernel && !symkernel_find(b->o->kernel, address, &name, &module, &start))
+		return NULL;
+	return strcmp(module, "bpf") == 0 || strncmp(module, "__builtin__", 11) == 0 ? NULL
+										      : module;
+}
+
+/* What is no function in the debug information (assembler): as the kernel names it, or, where that
+ * kernel does not run here, as vmlinux does. */
+static bool add_kernel_or_vmlinux_symbol(struct symbolizer_batch *b, struct symtab *vmlinux,
+					 uint64_t shift, struct symaddr *a, struct symline line)
+{
+	const char *name;
+	if (b->o->kernel || !symtab_find(vmlinux, a->vaddr - shift, &name))
+		return add_kernel_symbol(b, a, line);
+	a->source = SYMBOLIZER_SYMTAB;
+	return symbolizer_set_names(b, name, &line) && symbolizer_add_line(b, a, &line);
+}
+
+/* All n addresses lie in the part that debug is of. */
+static int resolve_by_kernel_debug(struct symbolizer_batch *b, const struct symkdebug *debug,
+				   struct symdwarf *dwarf, struct symaddr *addr, size_t n)
+{
+	struct symdwarf_addr *da = NULL;
+	struct symtab vmlinux = {0};
+	if (!b->o->kernel && symtab_add_code(&vmlinux, debug->elf) &&
+	    symtab_add(&vmlinux, debug->elf, debug->fd, SHT_SYMTAB, SYMBOLIZER_SYMTAB) > 0)
+		symtab_finish(&vmlinux);
+	for (size_t i = 0; i < n; i++)
+		addr[i].vaddr -= debug->shift;
+	int r = symbolizer_ask_dwarf(dwarf, addr, n, &da);
+	const struct symdwarf_frame *frame = symdwarf_frames(dwarf);
+	for (size_t i = 0; i < n; i++)
+		addr[i].vaddr += debug->shift;
+	for (size_t i = 0; i < n && r == 0; i++) {
+		struct symline line = {0};
+		bool ok;
+		if (da[i].has_function) {
+			ok = symbolizer_add_dwarf_chain(b, NULL, &addr[i], &da[i], frame);
+		} else {
+			if (da[i].n) {
+				const struct symdwarf_frame *f = &frame[da[i].first];
+				line.file = symbolizer_file_id(b, f->dir, f->file);
+				line.line = f->line;
+				line.column = f->column;
+			}
+			ok = add_kernel_or_vmlinux_symbol(b, &vmlinux, debug->shift, &addr[i],
+							  line);
+		}
+		r = ok ? 0 : -ENOMEM;
+	}
+	symtab_done(&vmlinux);
+	free(da);
+	return r;
+}
+
+static int resolve_kernel_part(struct symbolizer_batch *b, const char *module,
+			       struct symaddr *addr, size_t n)
+{
+	const struct symdebug_place where = {
+		.host = b->o->host, .dirs = b->o->debug_dirs,
+		.deadline_ns = symbolizer_deadline(b->o->timeout_ns), .cache_dir = b->o->cache_dir,
+	};
+	struct symkdebug debug = { .fd = -1 };
+	struct symdwarf *dwarf = NULL;
+	char why[1024];
+	int r = symkdebug_open(b->o->kernel_debug, &where, module, &debug, why, sizeof(why));
+	if (r == -ENOENT) {
+		log_line(b->o->log, *module ? LOG_EXPLAIN : LOG_WARN,
+			 "kernel functions of '%s' have no lines: %s",
+			 *module ? module : b->d->path, why);
+		if (b->o->counts)
+			b->o->counts->n_timeouts += symdebug_is_late(&where);
+		return symbolizer_resolve_each(b, addr, n, symbolizer_resolve_kernel);
+	}
+	if (r == 0)
+		r = symdwarf_open(debug.elf, debug.fd, debug.path, &where, &dwarf);
+	if (r == 0) {
+		r = resolve_by_kernel_debug(b, &debug, dwarf, addr, n);
+		log_line(b->o->log, LOG_EXPLAIN, "debug information of '%s' from %s%s",
+			 *module ? module : b->d->path, debug.path,
+			 symdwarf_was_late(dwarf) ? ", which took too long to read "
+						    "(--symbol-timeout)" : "");
+		if (b->o->counts)
+			b->o->counts->n_timeouts += symdwarf_was_late(dwarf);
+	} else if (r != -ENOMEM) {
+		r = symbolizer_resolve_each(b, addr, n, symbolizer_resolve_kernel);
+	}
+	symdwarf_close(dwarf);
+	symkdebug_close(&debug);
+	return r;
+}
+
+int symbolizer_resolve_kernel_debug(struct symbolizer_batch *b, struct symaddr *addr, size_t n)
+{
+	for (size_t i = 0, end; i < n; i = end) {
+		const char *part = kernel_part(b, addr[i].vaddr);
+		for (end = i + 1; end < n; end++) {
+			const char *other = kernel_part(b, addr[end].vaddr);
+			if (!part != !other || (part && strcmp(part, other) != 0))
+				break;
+		}
+		int r = part ? resolve_kernel_part(b, part, addr + i, end - i)
+			     : symbolizer_resolve_each(b, addr + i, end - i,
+						       symbolizer_resolve_kernel);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}

@@ -1,0 +1,102 @@
+#ifndef CPROF_SYMBOLIZE_NAME_SYMBOLIZER_H
+#define CPROF_SYMBOLIZE_NAME_SYMBOLIZER_H
+
+/*
+ * From (dso, vaddr) to names, files and lines.  Works in batches, one DSO at a
+ * time, so that each file is opened once, each compile unit is read once, and
+ * only one file's debug information is in memory.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct dso;
+struct host;
+struct jitcode;
+struct log;
+struct strtab;
+struct symkdebug_kernel;
+struct symkept;
+struct symkernel;
+
+/* One line of a location: strings are ids in the strtab that the symbolizer was given. */
+struct symline {
+	uint32_t name;         /* demangled; never 0 */
+	uint32_t linkage;      /* as in the object file; equal to name where not mangled */
+	uint32_t file;         /* 0: unknown */
+	uint32_t line;         /* 0: unknown */
+	uint32_t column;       /* 0: unknown */
+	uint32_t start_line;   /* line of the function's declaration; 0: unknown */
+};
+
+enum symbolizer_source {       /* what named it */
+	SYMBOLIZER_NONE,       /* nothing: "[libfoo.so]+0x1234" was made up, with the
+				* function's start where CFI tells it */
+	SYMBOLIZER_DYNSYM, SYMBOLIZER_SYMTAB, SYMBOLIZER_PLT, SYMBOLIZER_DWARF,
+	SYMBOLIZER_KALLSYMS, SYMBOLIZER_JIT, SYMBOLIZER_GO, SYMBOLIZER_PSEUDO,
+	SYMBOLIZER_N_SOURCES
+};
+
+/* One address in, its inline chain out. */
+struct symaddr {
+	uint64_t vaddr;        /* ELF virtual address; for the kernel the address itself */
+	uint32_t first_line;   /* out: lines[first_line .. + n_lines - 1], innermost inlinee */
+	uint32_t n_lines;      /*      first, the real function last */
+	uint8_t source;        /* out: enum symbolizer_source of the real function's name */
+};
+
+struct symlines {              /* all lines of all batches, append-only */
+	struct symline *v;
+	size_t n, cap;
+};
+
+/* Code that was made at run time, as it was at one time. */
+struct symbolizer_jit {
+	const struct jitcode *code;
+	uint64_t at_ns;
+};
+#define SYMBOLIZER_JIT_MAX 4
+
+struct symbolizer_options {
+	const struct host *host;        /* debug files are looked for below its root */
+	const char *const *debug_dirs;  /* NULL-terminated; NULL: { "/usr/lib/debug", NULL } */
+	uint8_t demangle;               /* enum demangle_mode */
+	bool only_addresses;            /* files' code gets no lines at all */
+	bool no_inlines;                /* leave DWARF alone: names from symbol tables only */
+	int fetched_fd;                 /* the DSO's debug file from elsewhere; 0: none */
+	const char *fetched_path;
+	const struct log *log;          /* LOG_EXPLAIN: for each DSO where its names came from */
+	const struct symbolizer_jit *jit; /* names for a DSO_ANON; the first that knows counts */
+	size_t n_jit;
+	const struct jitcode *kernel_code; /* BPF programs and the like, as records told; NULL */
+	struct symkernel *kernel;       /* names for DSO_KERNEL and DSO_MODULE; may be NULL */
+	const struct symkdebug_kernel *kernel_debug; /* its debug information; NULL: unasked */
+	const char *cache_dir;          /* for unpacked debug information; NULL: none */
+	uint64_t timeout_ns;            /* for one DSO's debug information; 0: none */
+	struct symbolizer_counts *counts; /* are added to; may be NULL */
+	struct symkept *kept;           /* files that stay open afterwards; NULL: none does */
+};
+
+/* DSOs with fewer names than there could be. */
+struct symbolizer_counts {
+	uint64_t n_timeouts;            /* timeout_ns was over */
+	uint64_t n_misfits;             /* their debug file is another one's: not used */
+};
+
+/* What is known about a DSO's names once a batch was resolved (Mapping.has_*). */
+struct symbolizer_has {
+	bool functions, filenames, line_numbers, inline_frames;
+};
+
+/*
+ * Resolves n addresses of one DSO; sorts addr by vaddr meanwhile and leaves it sorted.
+ * Every address gets at least one line, unless o->only_addresses.
+ * Lines are appended to lines, strings to strings.
+ * -ENOMEM only; whatever is wrong with a file means less names, and a log line.
+ */
+int symbolizer_resolve(const struct symbolizer_options *o, const struct dso *d,
+		       struct symaddr *addr, size_t n, struct symlines *lines,
+		       struct strtab *strings, struct symbolizer_has *ret_has);
+
+#endif

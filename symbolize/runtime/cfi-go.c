@@ -1,0 +1,354 @@
+/*
+ * Each function has a stream of (value, length) steps: by how many bytes the stack pointer lies
+ * below where it was at the start.  On x86-64 the return address is above that, and below it
+ * compiled code keeps the caller's frame pointer, as soon as its frame is made.  On arm64 the link
+ * register is saved at the frame's lower end, and the frame pointer below it, where nothing may be
+ * read that is below the stack pointer: it is taken for unchanged there.
+ *
+ * Code that goes to another stack (systemstack, mcall, asmcgocall, the calls of the vDSO) has the
+ * flag SPWRITE, and the table says nothing of the new stack.  How often the stack pointer was
+ * loaded before an address tells on which of the two it is: an odd number of times, on the new one.
+ * There such a function is the outermost one.  Who called it is known to the frame pointer's chain,
+ * where it waits for the other stack to be left again (CFI_FLAG_SWITCH), but not for mcall and
+ * morestack: theirs may run elsewhere meanwhile.
+ *
+ * In a position independent program the start of the code, which all addresses count from, is a
+ * relocation.  Where it is not told at all, it is that of .text, if that is as long as the table
+ * says.
+ */
+
+#include "symbolize/runtime/cfi-go.h"
+
+#include "symbolize/cfi/cfi-code.h"
+#include "symbolize/cfi/cfi-switch.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GO_NO_OFFSET UINT32_MAX
+#define GO_STEPS_MAX (1u << 16)
+#define GO_NEIGHBOURS_MAX 8192u         /* a package has no more functions, hardly ever */
+#define GO_TEXT_ROOM_BYTES 4096u        /* linkers fill the end of .text */
+
+enum go_layout { GO_1_16, GO_1_18, GO_1_20 };
+
+static bool go_get(struct cfi_go *g, uint64_t off, unsigned int n_bytes, uint64_t *ret)
+{
+	const uint8_t *p = cfi_section_get(&g->table, off, n_bytes);
+	*ret = 0;
+	if (p)
+		memcpy(ret, p, n_bytes);  /* little endian, as all that is accepted */
+	return p != NULL;
+}
+
+static uint32_t go_get32(struct cfi_go *g, uint64_t off)
+{
+	uint64_t x;
+	return go_get(g, off, 4, &x) ? (uint32_t)x : GO_NO_OFFSET;
+}
+
+/* ---- opening ------------------------------------------------------------------------ */
+
+/* What the loader will make of the word at vaddr, when the program is at 0; 0: nothing. */
+static uint64_t go_relocated(struct cfi_section *rela, uint64_t vaddr)
+{
+	Elf64_Rela r;
+	for (uint64_t off = 0; off + sizeof(r) <= rela->n_bytes; off += sizeof(r)) {
+		const uint8_t *p = cfi_section_get(rela, off, sizeof(r));
+		if (!p)
+			return 0;
+		memcpy(&r, p, sizeof(r));
+		if (r.r_offset == vaddr)
+			return (uint64_t)r.r_addend;
+	}
+	return 0;
+}
+
+static uint64_t go_pc_of(struct cfi_go *g, uint64_t i)
+{
+	unsigned int n = g->layout == GO_1_16 ? g->ptr_bytes : 4;
+	uint64_t x;
+	if (!go_get(g, g->functions_off + i * 2 * n, n, &x))
+		return UINT64_MAX;
+	return g->layout == GO_1_16 ? x : g->text + x;
+}
+
+static bool go_read_header(struct cfi_go *g, struct cfi_go_place *p)
+{
+	uint64_t magic, quantum, ptr, off = 8, word[8] = { 0 };
+	if (!go_get(g, 0, 4, &magic) || !go_get(g, 6, 1, &quantum) || !go_get(g, 7, 1, &ptr) ||
+	    ptr != 8 || quantum == 0)
+		return false;
+	g->ptr_bytes = (unsigned int)ptr;
+	g->quantum = (unsigned int)quantum;
+	switch (magic) {
+	case 0xfffffffa: g->layout = GO_1_16; break;
+	case 0xfffffff0: g->layout = GO_1_18; break;
+	case 0xfffffff1: g->layout = GO_1_20; break;
+	default: return false;
+	}
+	bool has_text = g->layout != GO_1_16;
+	for (size_t i = 0; i < (has_text ? 8 : 7); i++, off += ptr)
+		if (!go_get(g, off, g->ptr_bytes, &word[i]))
+			return false;
+	const uint64_t *offsets = word + (has_text ? 3 : 2);
+	g->n_functions = word[0];
+	g->names_off = offsets[0];
+	g->steps_off = offsets[3];
+	g->functions_off = offsets[4];
+	if (g->functions_off >= g->table.n_bytes || g->n_functions >= g->table.n_bytes / 8 ||
+	    g->names_off >= g->table.n_bytes || g->steps_off >= g->table.n_bytes)
+		return false;
+	if (!has_text)
+		return true;
+	g->text = word[2] ? word[2] : go_relocated(&p->rela, g->table.vaddr + 8 + 2 * ptr);
+	if (g->text)
+		return true;
+	/* behind the last function stands where it ends */
+	uint64_t n = go_pc_of(g, g->n_functions);
+	g->text = p->text;
+	return n <= p->n_text_bytes && p->n_text_bytes - n < GO_TEXT_ROOM_BYTES;
+}
+
+struct cfi_go *cfi_go_new(struct cfi_go_place *p)
+{
+	struct cfi_go *g = calloc(1, sizeof(*g));
+	if (g)
+		g->table = p->table;
+	else
+		cfi_section_done(&p->table);
+	p->table = (struct cfi_section){ .fd = -1 };
+	if (g && go_read_header(g, p))
+		return g;
+	cfi_go_free(g);
+	return NULL;
+}
+
+void cfi_go_free(struct cfi_go *g)
+{
+	if (g)
+		cfi_section_done(&g->table);
+	free(g);
+}
+
+/* ---- functions ------------------------------------------------------------------------- */
+
+bool cfi_go_function(struct cfi *c, uint64_t i, struct cfi_go_function *ret)
+{
+	struct cfi_go *g = c->go;
+	uint64_t off, flags;
+	if (i >= g->n_functions)
+		return false;
+	unsigned int n = g->layout == GO_1_16 ? g->ptr_bytes : 4;
+	if (!go_get(g, g->functions_off + i * 2 * n + n, n, &off) || off > g->table.n_bytes)
+		return false;
+	/* entry, name, args, deferreturn, pcsp, pcfile, pcln, npcdata, cu, [line], id, flag */
+	uint64_t at = g->functions_off + off + n;
+	if (!go_get(g, at + 32 + (g->layout == GO_1_20 ? 4 : 0) + 1, 1, &flags))
+		return false;
+	*ret = (struct cfi_go_function){
+		.start = go_pc_of(g, i), .end = go_pc_of(g, i + 1), .i = i,
+		.name_off = go_get32(g, at), .sp_steps = go_get32(g, at + 12),
+		.flags = (uint8_t)flags,
+	};
+	return ret->start < ret->end;
+}
+
+bool cfi_go_find(struct cfi *c, uint64_t vaddr, struct cfi_go_function *ret)
+{
+	if (!cfi_seek_go(c))
+		return false;
+	uint64_t low = 0, n = c->go->n_functions;
+	while (n) {
+		uint64_t half = n / 2;
+		if (go_pc_of(c->go, low + half) <= vaddr) {
+			low += half + 1;
+			n -= half + 1;
+		} else {
+			n = half;
+		}
+	}
+	return low && cfi_go_function(c, low - 1, ret) && vaddr >= ret->start && vaddr < ret->end;
+}
+
+bool cfi_go_name(struct cfi *c, const struct cfi_go_function *f, char *buf, size_t n_bytes)
+{
+	uint64_t byte = 1;
+	for (size_t i = 0; i < n_bytes; i++) {
+		if (!go_get(c->go, c->go->names_off + f->name_off + i, 1, &byte))
+			return false;
+		buf[i] = (char)byte;
+		if (!byte)
+			return i > 0;
+	}
+	return false;
+}
+
+bool cfi_go_near(struct cfi *c, const struct cfi_go_function *f, const char *name,
+		 struct cfi_go_function *ret)
+{
+	char other[CFI_GO_NAME_BYTES_MAX];
+	for (uint64_t k = 1; k < GO_NEIGHBOURS_MAX; k++) {
+		uint64_t i[] = { f->i - k, f->i + k };
+		for (int side = 0; side < 2; side++)
+			if (cfi_go_function(c, i[side], ret) &&
+			    cfi_go_name(c, ret, other, sizeof(other)) && !strcmp(other, name))
+				return true;
+	}
+	return false;
+}
+
+static bool go_uvarint(struct cfi_go *g, uint64_t *off, uint32_t *ret)
+{
+	uint64_t byte;
+	*ret = 0;
+	for (unsigned int shift = 0; shift < 32 && go_get(g, (*off)++, 1, &byte); shift += 7) {
+		*ret |= (uint32_t)(byte & 0x7f) << shift;
+		if (!(byte & 0x80))
+			return true;
+	}
+	return false;
+}
+
+/* By how many bytes the stack pointer lies below the start's, at vaddr; -1: not told. */
+static int32_t go_moved(struct cfi_go *g, const struct cfi_go_function *f, uint64_t vaddr)
+{
+	uint64_t off = g->steps_off + f->sp_steps, pc = f->start;
+	uint32_t value = UINT32_MAX, delta, n_pc;
+	if (f->sp_steps == 0 || f->sp_steps == GO_NO_OFFSET)
+		return -1;
+	for (unsigned int i = 0; i < GO_STEPS_MAX; i++) {
+		if (!go_uvarint(g, &off, &delta) || (delta == 0 && i) ||
+		    !go_uvarint(g, &off, &n_pc))
+			return -1;
+		value += delta & 1 ? ~(delta >> 1) : delta >> 1;
+		pc += (uint64_t)n_pc * g->quantum;
+		if (vaddr < pc)
+			return (int32_t)value;
+	}
+	return -1;
+}
+
+/* ---- rules --------------------------------------------------------------------------------- */
+
+/* Is a call the last instruction before vaddr + 1?  Then vaddr stands for a return address. */
+static bool go_is_call(const struct cfi *c, uint64_t vaddr)
+{
+	uint8_t b[7];
+	return cfi_read_code(c, vaddr + 1 - sizeof(b), b, sizeof(b)) == sizeof(b) &&
+	       cfi_code_ends_with_call(c->arch, b, sizeof(b));
+}
+
+/* Is vaddr, in a function that writes the stack pointer, on the stack that it has gone to? */
+static bool go_is_away(const struct cfi *c, const struct cfi_go_function *f, uint64_t vaddr)
+{
+	uint8_t b[CFI_SWITCH_BYTES_MAX];
+	size_t n = vaddr - f->start;
+	/* before 1.17 there were no flags; code that the compiler makes never does it */
+	if ((c->go->layout != GO_1_16 && !(f->flags & CFI_GO_WRITES_SP)) || n > sizeof(b) ||
+	    cfi_read_code(c, f->start, b, n) < n)
+		return false;
+	return cfi_switch_n_loads(c->arch, b, n) & 1;
+}
+
+/* x86-64: is the frame pointer still to be saved, by the instruction at vaddr? */
+static bool go_saves_fp_next(const struct cfi *c, uint64_t vaddr)
+{
+	/* mov %rbp, disp(%rsp) */
+	uint8_t b[4];
+	return cfi_read_code(c, vaddr, b, sizeof(b)) == sizeof(b) && b[0] == 0x48 &&
+	       b[1] == 0x89 && (b[2] == 0x6c || b[2] == 0xac) && b[3] == 0x24;
+}
+
+static bool go_begins(const char *s, const char *with)
+{
+	return strncmp(s, with, strlen(with)) == 0;
+}
+
+/*
+ * x86-64: C code that Go has called has called Go.  On the goroutine's stack cgocallback makes
+ * itself a frame as if it had been called from where the goroutine left it for the call of C.  That
+ * is said to be systemstack_switch, a function that never runs, in whose frame the caller of
+ * asmcgocall follows.  By how many bytes that is further out; -1: not told.
+ */
+static int32_t go_left(struct cfi *c, const struct cfi_go_function *f)
+{
+	struct cfi_go_function s;
+	if (c->arch != CFI_X86_64 || (!cfi_go_near(c, f, "runtime.systemstack_switch", &s) &&
+				      !cfi_go_near(c, f, "runtime.systemstack_switch.abi0", &s)))
+		return -1;
+	/* since Go 1.21 it has a frame, which is made in its first 8 bytes */
+	int32_t first = go_moved(c->go, &s, s.start), then = go_moved(c->go, &s, s.start + 8);
+	return first < 0 ? -1 : 8 + (then > first ? then : first);
+}
+
+/* What is the function's stack at vaddr: on goes the one that it was called on, by *ret_left bytes
+ * more than the table says, or it is the root, for what else than its flags tell. */
+static bool go_is_root(struct cfi *c, const struct cfi_go_function *f, uint64_t vaddr,
+		       uint8_t *ret_flags, int32_t *ret_left)
+{
+	char name[CFI_GO_NAME_BYTES_MAX];
+	*ret_flags = 0;
+	*ret_left = 0;
+	if (!cfi_go_name(c, f, name, sizeof(name)) || !go_begins(name, "runtime."))
+		name[0] = '\0';
+	/* the kernel has called it: what was interrupted lies behind */
+	if (f->flags & CFI_GO_TOP)
+		return !go_begins(name, "runtime.sigtramp");
+	if (!strcmp(name, "runtime.goexit") || !strcmp(name, "runtime.mstart"))
+		return true;
+	if (go_is_away(c, f, vaddr)) {
+		if (go_begins(name, "runtime.cgocallback"))
+			return (*ret_left = go_left(c, f)) < 0;
+		if (!go_begins(name, "runtime.mcall") && !go_begins(name, "runtime.morestack") &&
+		    !go_begins(name, "runtime.gogo"))
+			*ret_flags = CFI_FLAG_SWITCH;
+		return true;
+	}
+	/* a new thread begins behind the system call, with nothing on its stack */
+	return go_begins(name, "runtime.clone") && go_is_call(c, vaddr);
+}
+
+/* The way back from a signal's handler: it lies on the kernel's frame, which its code tells. */
+static bool go_is_sigreturn(struct cfi *c, const struct cfi_go_function *f)
+{
+	char name[CFI_GO_NAME_BYTES_MAX];
+	return f->flags & CFI_GO_ASM && cfi_go_name(c, f, name, sizeof(name)) &&
+	       go_begins(name, "runtime.sigreturn");
+}
+
+bool cfi_go_rule(struct cfi *c, uint64_t vaddr, struct cfi_rule *ret)
+{
+	struct cfi_go_function f;
+	uint8_t flags;
+	int32_t left;
+	if (!cfi_go_find(c, vaddr, &f))
+		return false;
+	if (go_is_sigreturn(c, &f)) {
+		*ret = (struct cfi_rule){ .kind = CFI_NONE };
+		return true;
+	}
+	if (go_is_root(c, &f, vaddr, &flags, &left)) {
+		*ret = (struct cfi_rule){ .kind = CFI_ROOT, .flags = flags };
+		return true;
+	}
+	int32_t moved = go_moved(c->go, &f, vaddr);
+	if (moved < 0 || moved & 7 || moved / 8 >= INT16_MAX - 2)
+		return false;
+	moved += left;
+	int16_t words = (int16_t)(moved / 8);
+	if (c->arch == CFI_ARM64) {
+		*ret = (struct cfi_rule){ .kind = CFI_PLAIN, .cfa_off8 = words,
+			.ra_off8 = (int16_t)-words, .flags = words ? 0 : CFI_FLAG_RA_REG };
+		return true;
+	}
+	*ret = (struct cfi_rule){ .kind = CFI_PLAIN, .cfa_off8 = (int16_t)(words + 1),
+		.ra_off8 = -1 };
+	if (words && !(f.flags & CFI_GO_ASM) && c->go->layout != GO_1_16 &&
+	    !go_saves_fp_next(c, vaddr)) {
+		ret->flags = CFI_FLAG_FP_SAVED;
+		ret->fp_off8 = -2;
+	}
+	return true;
+}

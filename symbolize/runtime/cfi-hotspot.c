@@ -1,0 +1,183 @@
+/*
+ * HotSpot's C1 and C2 begin a method in one of two ways (MacroAssembler::verified_entry of JDK 8
+ * to 21):
+ *
+ *	mov %eax, -OFFSET(%rsp); push %rbp; sub $N, %rsp	there is stack enough
+ *	sub $N, %rsp; mov %rbp, N-8(%rsp)			small, and calls nothing
+ *
+ * with mov %rsp, %rbp behind the push or at the end where the frame pointer is to be one (which is
+ * left to who goes by it), and end it the same way: add $N, %rsp; pop %rbp; a look at whether the
+ * thread shall stop; ret.  Between the two the stack pointer does not move but in few intrinsics.
+ * What lies behind a method's end, its slow ways and handlers, has the same frame.
+ */
+
+#include "symbolize/runtime/cfi-hotspot.h"
+
+#include "symbolize/arch/x86-64/x86insn.h"
+
+#include <string.h>
+
+/* The longest method, bytes; what is read at once, a page. */
+#define HOTSPOT_BYTES_MAX (64u << 10)
+#define HOTSPOT_CHUNK 4096u
+
+/* The longest beginning, and the longest end behind its pop. */
+#define HOTSPOT_ENTER_BYTES 18u
+#define HOTSPOT_LEAVE_BYTES 32u
+
+/* A method's frame. */
+struct hotspot {
+	bool has_fp;                    /* the frame pointer is one */
+	uint32_t n_bytes;               /* from the stack pointer to the saved frame pointer */
+	uint32_t n_sub;                 /* N */
+};
+
+/* sub, add $N, %rsp; bytes of the instruction, 0 when it is none. */
+static size_t hotspot_by_sp(const uint8_t *p, uint8_t modrm, uint32_t *ret)
+{
+	if (p[0] != 0x48 || (p[1] != 0x83 && p[1] != 0x81) || p[2] != modrm)
+		return 0;
+	*ret = p[3];
+	if (p[1] == 0x81)
+		memcpy(ret, p + 3, sizeof(*ret));
+	return p[1] == 0x83 ? 4 : 7;
+}
+
+/* mov %rsp, %rbp */
+static bool hotspot_is_mov_fp(const uint8_t *p)
+{
+	return p[0] == 0x48 && ((p[1] == 0x89 && p[2] == 0xe5) || (p[1] == 0x8b && p[2] == 0xec));
+}
+
+/* Does a method begin at p, of which HOTSPOT_ENTER_BYTES are there?  Bytes, 0: no. */
+static size_t hotspot_enter(const uint8_t *p, struct hotspot *ret)
+{
+	static const uint8_t sub = 0xec;
+	size_t n;
+	uint32_t disp;
+	if (p[0] == 0x89) {
+		if (p[1] != 0x84 || p[2] != 0x24 || p[6] != 0xff || p[7] != 0x55)
+			return 0;
+		ret->has_fp = hotspot_is_mov_fp(p + 8);
+		n = ret->has_fp ? 3 : 0;
+		n += hotspot_by_sp(p + 8 + n, sub, &ret->n_sub);
+		ret->n_bytes = ret->n_sub;
+		return n > 3 && ret->n_sub % 8 == 0 ? 8 + n : 0;
+	}
+	n = hotspot_by_sp(p, sub, &ret->n_sub);
+	if (!n || ret->n_sub < 8 || ret->n_sub % 8 || p[n] != 0x48 || p[n + 1] != 0x89 ||
+	    p[n + 3] != 0x24)
+		return 0;
+	disp = p[n + 4];
+	if (p[n + 2] == 0xac)
+		memcpy(&disp, p + n + 4, sizeof(disp));
+	else if (p[n + 2] != 0x6c)
+		return 0;
+	ret->n_bytes = disp;
+	n += p[n + 2] == 0x6c ? 5 : 8;
+	ret->has_fp = hotspot_is_mov_fp(p + n);
+	return disp == ret->n_sub - 8 ? n : 0;
+}
+
+/* The last method that begins before pc: page by page, for the page before may not be there. */
+static bool hotspot_find(const struct cfi_code *c, uint64_t pc, struct hotspot *ret)
+{
+	uint8_t b[HOTSPOT_CHUNK + HOTSPOT_ENTER_BYTES];
+	uint64_t at = pc & ~(uint64_t)(HOTSPOT_CHUNK - 1), n_bytes = pc - at;
+	for (; pc - at < HOTSPOT_BYTES_MAX; at -= HOTSPOT_CHUNK, n_bytes = HOTSPOT_CHUNK) {
+		size_t n_read = n_bytes + HOTSPOT_ENTER_BYTES;
+		if (c->read(c->ctx, at, b, n_read) != n_read)
+			return false;
+		for (size_t i = n_bytes; i-- > 0;) {
+			size_t n = b[i] == 0x89 || b[i] == 0x48 ? hotspot_enter(b + i, ret) : 0;
+			if (n && at + i + n <= pc)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* The rule within a method's beginning; true with CFI_NONE where the frame pointer will be one. */
+static bool hotspot_entering(const struct cfi_code *c, uint64_t pc, struct cfi_rule *ret)
+{
+	const size_t n_back = 8;
+	uint8_t b[8 + HOTSPOT_ENTER_BYTES];
+	struct hotspot h;
+	if (c->read(c->ctx, pc - n_back, b, sizeof(b)) != sizeof(b))
+		return false;
+	*ret = (struct cfi_rule){ .kind = CFI_PLAIN, .flags = CFI_FLAG_GUESSED | CFI_FLAG_MADE,
+				  .cfa_off8 = 1, .ra_off8 = -1 };
+	for (size_t i = 0; i <= n_back; i++) {
+		size_t n = hotspot_enter(b + i, &h), in = n_back - i;
+		if (n <= in)
+			continue;
+		if (h.has_fp || h.n_sub / 8 >= INT16_MAX)
+			ret->kind = CFI_NONE;
+		if (b[i] == 0x89 && in == 8) {
+			ret->cfa_off8 = 2;
+			ret->fp_off8 = -2;
+			ret->flags |= CFI_FLAG_FP_SAVED;
+		} else if (b[i] == 0x48 && in > 0) {
+			ret->cfa_off8 = (int16_t)(h.n_sub / 8 + 1);
+		}
+		return true;
+	}
+	return false;
+}
+
+/* Bytes that the method's end has taken off the stack where pc is. */
+static uint32_t hotspot_left(const struct cfi_code *c, uint64_t pc, const struct hotspot *h)
+{
+	static const uint8_t add = 0xc4;
+	uint8_t b[HOTSPOT_LEAVE_BYTES];
+	uint32_t n_add;
+	if (c->read(c->ctx, pc - sizeof(b), b, sizeof(b)) != sizeof(b))
+		return 0;
+	for (size_t i = sizeof(b) - 3; i-- > 0;) {
+		size_t at = i, n = i + 7 <= sizeof(b) || b[i + 1] == 0x83 ?
+			hotspot_by_sp(b + i, add, &n_add) : 0;
+		if (!n || n_add != h->n_bytes)
+			continue;
+		at += n;
+		if (at == sizeof(b))
+			return h->n_bytes;
+		if (b[at++] != 0x5d)
+			continue;
+		/* nothing goes elsewhere from there to pc */
+		while (at < sizeof(b)) {
+			struct x86insn x = x86insn_decode(b + at, sizeof(b) - at);
+			if (!x.n_bytes || (!x.is_vector && (*x.p == 0xc3 || *x.p == 0xe9 ||
+							    *x.p == 0xeb)))
+				break;
+			at += x.n_bytes;
+		}
+		if (at == sizeof(b))
+			return h->n_bytes + 8;
+	}
+	return 0;
+}
+
+bool cfi_hotspot_rule(const struct cfi_code *c, uint64_t pc, bool is_exact, struct cfi_rule *ret)
+{
+	struct hotspot h;
+	if (is_exact && hotspot_entering(c, pc, ret))
+		return ret->kind == CFI_PLAIN && c->accept(c->ctx, ret);
+	if (!hotspot_find(c, pc, &h) || h.has_fp || h.n_bytes > 8u * INT16_MAX - 16)
+		return false;
+	uint32_t left = is_exact ? hotspot_left(c, pc, &h) : 0;
+	struct cfi_rule r = { .kind = CFI_PLAIN, .flags = CFI_FLAG_GUESSED | CFI_FLAG_MADE,
+		.cfa_off8 = (int16_t)((h.n_bytes + 16 - left) / 8), .ra_off8 = -1 };
+	if (left <= h.n_bytes) {
+		r.flags |= CFI_FLAG_FP_SAVED;
+		r.fp_off8 = -2;
+	}
+	bool is_so = c->accept(c->ctx, &r);
+	if (!is_so && is_exact && !left) {
+		/* an intrinsic that has pushed a register meanwhile */
+		r.cfa_off8++;
+		is_so = c->accept(c->ctx, &r);
+	}
+	if (is_so)
+		*ret = r;
+	return is_so;
+}

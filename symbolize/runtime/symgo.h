@@ -1,0 +1,25 @@
+#ifndef CPROF_SYMBOLIZE_RUNTIME_SYMGO_H
+#define CPROF_SYMBOLIZE_RUNTIME_SYMGO_H
+
+/*
+ * Functions, files, lines and inlined calls of Go programs from .gopclntab, which the Go runtime
+ * itself needs, so that it is there when all else was stripped.  The layouts of Go 1.16 to 1.25
+ * (src/runtime/symtab.go, src/internal/abi/symtab.go of Go).
+ */
+
+#include <libelf.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct symdwarf_frame;
+struct symgo;
+
+/* 0; -ENOENT: elf has no such table, or one of another layout; -ENOMEM.  elf must outlive it. */
+int symgo_open(Elf *elf, struct symgo **ret_go);
+void symgo_close(struct symgo *g);
+
+/* The frames at vaddr, innermost first, at most max: 0 where no function of Go lies.  Strings are
+ * elf's. */
+size_t symgo_find(const struct symgo *g, uint64_t vaddr, struct symdwarf_frame *frame, size_t max);
+
+#endif

@@ -1,0 +1,154 @@
+/*
+ * A function without a frame of its own leaves its caller's frame pointer in place, so the chain
+ * that is followed from there begins with the return address of the caller's frame: systemstack's
+ * caller itself is missing, as in all of Go for x86-64 before 1.21.  The call before that return
+ * address names it, mostly; or the name of the function that systemstack was given, for it is a
+ * part of its caller's: a.b.func1 of a.b.  It is believed if there is a call of systemstack in its
+ * code; of several, the one behind an instruction that takes the address of what was called.
+ */
+
+#include "symbolize/runtime/unwind-go.h"
+
+#include "base/cleanup.h"
+#include "symbolize/cfi/cfi-code.h"
+#include "symbolize/runtime/cfi-go.h"
+#include "symbolize/arch/x86-64/x86insn.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define GO_CODE_BYTES_MAX (256u << 10)
+
+struct go_place {
+	struct unwind_module m;
+	struct cfi_go_function f;
+};
+
+static bool go_place(unwind_find_module *find_module, void *ctx, uint64_t at, struct go_place *ret)
+{
+	return find_module(ctx, at, &ret->m) && ret->m.cfi &&
+	       cfi_go_find(ret->m.cfi, at - ret->m.bias, &ret->f);
+}
+
+/* The vaddr that the call before return address ra calls; 0: it is none, or calls a pointer. */
+static uint64_t go_target(enum cfi_arch arch, const struct unwind_module *m, uint64_t ra,
+			  bool *ret_is_call)
+{
+	uint8_t b[7];
+	int32_t rel;
+	uint32_t insn;
+	uint64_t vaddr = ra - m->bias;
+	*ret_is_call = false;
+	if (cfi_read_code(m->cfi, vaddr - sizeof(b), b, sizeof(b)) < sizeof(b))
+		return 0;
+	if (arch == CFI_ARM64) {
+		memcpy(&insn, b + 3, sizeof(insn));
+		*ret_is_call = insn >> 26 == 0x25 || (insn & 0xfffffc1f) == 0xd63f0000;
+		rel = (int32_t)(insn << 6) >> 4;
+		return insn >> 26 == 0x25 ? vaddr - 4 + (uint64_t)(int64_t)rel : 0;
+	}
+	*ret_is_call = cfi_code_ends_with_call(arch, b, sizeof(b));
+	memcpy(&rel, b + 3, sizeof(rel));
+	return *ret_is_call && b[2] == 0xe8 ? vaddr + (uint64_t)(int64_t)rel : 0;
+}
+
+/* Does vaddr, whose address was taken, stand for the function: its code, or a word that holds the
+ * address of its code? */
+static bool go_stands_for(struct cfi *c, uint64_t vaddr, uint64_t function)
+{
+	uint64_t word;
+	return vaddr == function || (cfi_read_code(c, vaddr, &word, sizeof(word)) == sizeof(word) &&
+				     word == function);
+}
+
+/* A call of `target` in f, x86-64: behind which return address?  0: there is none. */
+static uint64_t go_call_site(struct cfi *c, const struct cfi_go_function *f, uint64_t target,
+			     uint64_t called)
+{
+	size_t n = f->end - f->start;
+	CLEANUP_FREE uint8_t *b = n <= GO_CODE_BYTES_MAX ? malloc(n) : NULL;
+	uint64_t first = 0;
+	bool is_taken = false;
+	if (!b || cfi_read_code(c, f->start, b, n) < n)
+		return 0;
+	for (size_t i = 0; i < n;) {
+		struct x86insn x = x86insn_decode(b + i, n - i);
+		int32_t rel;
+		if (x.n_bytes == 0)
+			return 0;
+		i += x.n_bytes;
+		uint64_t next = f->start + i;
+		memcpy(&rel, b + i - sizeof(rel), x.n_bytes > sizeof(rel) ? sizeof(rel) : 0);
+		if (x.n_bytes <= sizeof(rel) || x.is_vector)
+			continue;
+		uint64_t there = next + (uint64_t)(int64_t)rel;
+		if (x.p[0] == 0xe8 && there == target) {
+			if (is_taken || !called)
+				return next;
+			first = first ? first : next;
+			is_taken = false;
+		} else if (x.p[0] == 0x8d && x.modrm && (*x.modrm & 0xc7) == 0x05) {
+			/* lea rel(%rip), REG */
+			is_taken |= called && go_stands_for(c, there, called);
+		}
+	}
+	return first;
+}
+
+/* The function of which f is a part, by its name. */
+static bool go_whole(struct cfi *c, const struct cfi_go_function *f, struct cfi_go_function *ret)
+{
+	char part[CFI_GO_NAME_BYTES_MAX];
+	if (!cfi_go_name(c, f, part, sizeof(part)))
+		return false;
+	char *dot = strrchr(part, '.');
+	if (!dot || (strncmp(dot, ".func", 5) != 0 && strspn(dot + 1, "0123456789") == 0))
+		return false;
+	*dot = '\0';
+	return cfi_go_near(c, f, part, ret);
+}
+
+enum unwind_go unwind_go_caller(enum cfi_arch arch, unwind_find_module *find_module, void *ctx,
+				uint64_t at, uint64_t called_at, uint64_t ra, uint64_t *ret_ra)
+{
+	struct go_place to, called, outer, caller;
+	bool is_call;
+	if (!go_place(find_module, ctx, at, &to) || !go_place(find_module, ctx, ra - 1, &outer) ||
+	    to.m.cfi != outer.m.cfi)
+		return UNWIND_GO_DENIED;
+	uint64_t target = go_target(arch, &outer.m, ra, &is_call), bias = to.m.bias;
+	if (!is_call && unwind_go_outer(arch, find_module, ctx, ra) != UNWIND_GO_ROOT)
+		return UNWIND_GO_DENIED;
+	if (target && target == to.f.start)
+		return UNWIND_GO_NEXT;
+	/* with the link register's, which is saved, nobody would be missing */
+	if (arch != CFI_X86_64)
+		return UNWIND_GO_DENIED;
+	bool is_known = called_at && go_place(find_module, ctx, called_at, &called);
+	uint64_t start = is_known ? called.f.start : 0;
+	if (target && cfi_go_find(to.m.cfi, target, &caller.f))
+		*ret_ra = go_call_site(to.m.cfi, &caller.f, to.f.start, start);
+	else if (is_known && go_whole(to.m.cfi, &called.f, &caller.f))
+		*ret_ra = go_call_site(to.m.cfi, &caller.f, to.f.start, start);
+	else
+		return UNWIND_GO_DENIED;
+	if (!*ret_ra)
+		return UNWIND_GO_DENIED;
+	*ret_ra += bias;
+	return UNWIND_GO_BETWEEN;
+}
+
+enum unwind_go_outer unwind_go_outer(enum cfi_arch arch, unwind_find_module *find_module,
+				     void *ctx, uint64_t ra)
+{
+	struct unwind_module m;
+	struct cfi_rule rule;
+	bool is_call;
+	if (!find_module(ctx, ra - 1, &m) || !m.cfi)
+		return UNWIND_GO_NO_CALL;
+	cfi_rule_at(m.cfi, ra - 1 - m.bias, &rule);
+	if (rule.kind == CFI_ROOT)
+		return UNWIND_GO_ROOT;
+	go_target(arch, &m, ra, &is_call);
+	return is_call ? UNWIND_GO_CALL : UNWIND_GO_NO_CALL;
+}

@@ -1,0 +1,168 @@
+/*
+ * A call has its return address behind it, and most name the function that they call: so code can
+ * deny that one frame called another, and sometimes prove it.
+ *
+ * Functions that switch stacks (makecontext's, Go's systemstack and mcall, those of coroutines)
+ * load the stack pointer from memory or a register, and then call on the new stack, of which the
+ * CFI says nothing: by it the caller would be found on the old one.  Frames with variable arrays
+ * also load it from a register, but their CFA goes by the frame pointer.
+ */
+
+#include "symbolize/unwind/unwind-call.h"
+
+#include "base/hash.h"
+#include "symbolize/cfi/cfi-code.h"
+#include "symbolize/runtime/cfi-go.h"
+#include "symbolize/cfi/cfi-switch.h"
+#include "symbolize/unwind/unwind-slow.h"
+
+#include <string.h>
+
+static bool call_function(unwind_find_module *find_module, void *ctx, uint64_t pc,
+			  struct unwind_module *ret_module, uint64_t *ret_start)
+{
+	struct cfi_fde fde;
+	uint32_t off;
+	bool is_debug;
+	struct cfi_go_function go;
+	if (!find_module(ctx, pc, ret_module) || !ret_module->cfi)
+		return false;
+	uint64_t vaddr = pc - ret_module->bias;
+	if (cfi_find_fde(ret_module->cfi, vaddr, &fde, &off, &is_debug) == CFI_UNUSUAL)
+		*ret_start = fde.start + ret_module->bias;
+	else if (cfi_go_find(ret_module->cfi, vaddr, &go))
+		*ret_start = go.start + ret_module->bias;
+	else
+		return false;
+	return true;
+}
+
+bool unwind_call_is_one_function(unwind_find_module *find_module, void *ctx, uint64_t a,
+				 uint64_t b)
+{
+	struct unwind_module m;
+	uint64_t start_a, start_b;
+	return a == b || (call_function(find_module, ctx, a, &m, &start_a) &&
+			  call_function(find_module, ctx, b, &m, &start_b) && start_a == start_b);
+}
+
+/* ---- calls ------------------------------------------------------------------------- */
+
+static bool call_is_x86_stub(const struct unwind_module *m, uint64_t pc)
+{
+	/* [endbr64] [bnd] jmp *disp(%rip) */
+	uint8_t b[8];
+	if (cfi_read_code(m->cfi, pc - m->bias, b, sizeof(b)) < sizeof(b))
+		return false;
+	size_t i = memcmp(b, "\xf3\x0f\x1e\xfa", 4) == 0 ? 4 : 0;
+	i += b[i] == 0xf2;
+	return b[i] == 0xff && b[i + 1] == 0x25;
+}
+
+static enum unwind_call call_by_arm(const struct unwind_module *m, const uint8_t *before,
+				    uint64_t ra, uint64_t start)
+{
+	uint8_t b[12];
+	uint64_t target, slot;
+	if (!cfi_code_arm_called(before, ra, &target))
+		return cfi_code_ends_with_call(CFI_ARM64, before, 4) ? UNWIND_CALL_INDIRECT
+								     : UNWIND_CALL_OF_ANOTHER;
+	if (target == start)
+		return UNWIND_CALL_OF_IT;
+	size_t n = cfi_read_code(m->cfi, target - m->bias, b, sizeof(b));
+	return cfi_code_arm_stub_slot(b, n, target, &slot) ? UNWIND_CALL_INDIRECT
+							   : UNWIND_CALL_OF_ANOTHER;
+}
+
+enum unwind_call unwind_call_before(enum cfi_arch arch, unwind_find_module *find_module, void *ctx,
+				    uint64_t pc, uint64_t ra)
+{
+	struct unwind_module m, caller;
+	uint64_t start;
+	uint8_t b[7];
+	int32_t rel;
+	if (!call_function(find_module, ctx, pc, &m, &start) ||
+	    !find_module(ctx, ra - 1, &caller) || !caller.cfi ||
+	    cfi_read_code(caller.cfi, ra - sizeof(b) - caller.bias, b, sizeof(b)) < sizeof(b))
+		return UNWIND_CALL_OF_ANOTHER;
+	if (arch == CFI_ARM64)
+		return call_by_arm(&caller, b + 3, ra, start);
+	memcpy(&rel, b + 3, sizeof(rel));
+	uint64_t target = ra + (uint64_t)(int64_t)rel;
+	if (b[2] == 0xe8 && target == start)
+		return UNWIND_CALL_OF_IT;
+	if (b[2] == 0xe8 && call_is_x86_stub(&caller, target))
+		return UNWIND_CALL_INDIRECT;
+	return cfi_code_ends_with_call(arch, b, sizeof(b)) && b[2] != 0xe8 ? UNWIND_CALL_INDIRECT
+								      : UNWIND_CALL_OF_ANOTHER;
+}
+
+bool unwind_call_known(const struct unwind_walk *w, enum unwind_call_question q, uint64_t a,
+		       uint64_t b, struct unwind_call_known **ret)
+{
+	uint64_t key = hash_u64(a + hash_u64(b + hash_u64(w->in->space + ((uint64_t)q << 60)))) | 1;
+	*ret = &w->calls->v[key >> 32 & 255];
+	if ((*ret)->key == key)
+		return true;
+	(*ret)->key = key;
+	return false;
+}
+
+static bool call_is_so(const struct unwind_walk *w, enum unwind_call_question q, uint64_t ra)
+{
+	const struct unwind_frame *f = &w->frame[w->n - 1];
+	uint64_t at = f->pc - !(f->flags & UNWIND_FRAME_EXACT);
+	struct unwind_call_known *k;
+	if (!unwind_call_known(w, q, at, ra, &k)) {
+		enum unwind_call call =
+			unwind_call_before(w->arch, w->find_module, w->in->ctx, at, ra);
+		k->is_so = q == UNWIND_CALL_IS_IT ? call == UNWIND_CALL_OF_IT
+						  : call != UNWIND_CALL_OF_ANOTHER;
+	}
+	return k->is_so;
+}
+
+bool unwind_call_may_be(const struct unwind_walk *w, uint64_t ra)
+{
+	return call_is_so(w, UNWIND_CALL_MAY_BE, ra);
+}
+
+bool unwind_call_is_it(const struct unwind_walk *w, uint64_t ra)
+{
+	return call_is_so(w, UNWIND_CALL_IS_IT, ra);
+}
+
+bool unwind_call_is_one(const struct unwind_walk *w, uint64_t a, uint64_t b)
+{
+	struct unwind_call_known *k;
+	if (a == b)
+		return true;
+	if (!unwind_call_known(w, UNWIND_CALL_IS_ONE, a, b, &k))
+		k->is_so = unwind_call_is_one_function(w->find_module, w->in->ctx, a, b);
+	return k->is_so;
+}
+
+/* ---- other stacks ---------------------------------------------------------------------- */
+
+static bool call_is_switched(const struct unwind_walk *w, const struct unwind_frame *f)
+{
+	uint64_t at = f->pc - !(f->flags & UNWIND_FRAME_EXACT), start;
+	struct unwind_module m;
+	struct cfi_row row;
+	uint8_t b[CFI_SWITCH_BYTES_MAX];
+	if (!call_function(w->find_module, w->in->ctx, at, &m, &start) ||
+	    f->pc - start > sizeof(b) ||
+	    cfi_read_code(m.cfi, start - m.bias, b, f->pc - start) < f->pc - start ||
+	    cfi_row_at(m.cfi, at - m.bias, &row) != CFI_UNUSUAL ||
+	    row.cfa.how == CFI_HOW_VAL_EXPR || row.cfa_reg != cfi_reg_sp(w->arch))
+		return false;
+	return cfi_switch_n_loads(w->arch, b, f->pc - start) > 0;
+}
+
+bool unwind_call_is_switched(const struct unwind_walk *w, uint32_t i)
+{
+	struct unwind_call_known *k;
+	if (!unwind_call_known(w, UNWIND_CALL_IS_SWITCHED, w->frame[i].pc, 0, &k))
+		k->is_so = call_is_switched(w, &w->frame[i]);
+	return k->is_so;
+}

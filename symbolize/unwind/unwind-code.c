@@ -1,0 +1,462 @@
+/*
+ * Rules that are read from the code, where there is no CFI: hand-written assembly, musl, linkers'
+ * stubs (cfi-code.c), and code that a process has made itself.  A rule is believed only when a
+ * return address, one with a call before it, stands on the stack where the rule says.
+ */
+
+#include "symbolize/unwind/unwind-code.h"
+
+#include "base/hash.h"
+#include "symbolize/cfi/cfi-code.h"
+#include "symbolize/unwind/unwind-call.h"
+#include "symbolize/unwind/unwind-made.h"
+
+#include <string.h>
+
+struct code_at {
+	struct unwind_walk *w;
+	const struct unwind_module *m;
+	bool is_open;                   /* another stack may bear out what this one did not */
+	unsigned int n_offered;         /* rules by the code, of which the first ones are here */
+	struct cfi_rule offered[UNWIND_CODE_OFFERED_MAX];
+};
+
+/* Code at pc in module m, from its file or the process. */
+static size_t code_read(const struct unwind_walk *w, const struct unwind_module *m, uint64_t pc,
+			void *buf, size_t n_bytes)
+{
+	size_t n = m->cfi ? cfi_read_code(m->cfi, pc - m->bias, buf, n_bytes) : 0;
+	return n || !w->read_code ? n : w->read_code(w->in->ctx, pc, buf, n_bytes);
+}
+
+static size_t code_read_at(void *ctx, uint64_t at, uint8_t *buf, size_t n_bytes)
+{
+	const struct code_at *c = ctx;
+	return code_read(c->w, c->m, at, buf, n_bytes);
+}
+
+/*
+ * Go lays a goroutine's first frame out by hand: it returns into runtime.goexit behind its first
+ * instruction, "nop; call runtime.goexit1; nop", which no call precedes.
+ */
+static bool code_is_goexit(const struct unwind_walk *w, const struct unwind_module *m, uint64_t pc)
+{
+	uint8_t b[7];
+	if (w->arch == CFI_ARM64) {
+		static const uint8_t nop[] = { 0xe0, 0x03, 0x00, 0xaa }; /* mov x0, x0 */
+		uint8_t a[12];
+		return code_read(w, m, pc - 4, a, sizeof(a)) == sizeof(a) &&
+		       !memcmp(a, nop, 4) && a[7] >> 2 == 0x25 && !memcmp(a + 8, nop, 4);
+	}
+	return code_read(w, m, pc - 1, b, sizeof(b)) == sizeof(b) && b[0] == 0x90 &&
+	       b[1] == 0xe8 && b[6] == 0x90;
+}
+
+static bool code_is_behind_call(const struct unwind_walk *w, const struct unwind_module *m,
+				uint64_t ra)
+{
+	uint8_t before[7];
+	return code_read(w, m, ra - sizeof(before), before, sizeof(before)) == sizeof(before) &&
+	       (cfi_code_ends_with_call(w->arch, before, sizeof(before)) ||
+		code_is_goexit(w, m, ra));
+}
+
+/* The system call that returns from a signal handler: "mov $15, %rax; syscall"; "mov x8, #139; svc
+ * #0". */
+static const uint8_t code_sigreturn_x86[] = { 0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05 };
+static const uint8_t code_sigreturn_arm[] = { 0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4 };
+
+/* Is that where the kernel has a signal handler return to? */
+static bool code_is_trampoline(const struct unwind_walk *w, uint64_t ra)
+{
+	bool is_arm = w->arch == CFI_ARM64;
+	const uint8_t *code = is_arm ? code_sigreturn_arm : code_sigreturn_x86;
+	size_t n = is_arm ? sizeof(code_sigreturn_arm) : sizeof(code_sigreturn_x86);
+	struct unwind_module m;
+	uint8_t b[sizeof(code_sigreturn_x86)];
+	return ra && w->find_module(w->in->ctx, ra, &m) && code_read(w, &m, ra, b, n) == n &&
+	       !memcmp(b, code, n);
+}
+
+bool unwind_code_is_call(const struct unwind_walk *w, uint64_t ra)
+{
+	struct unwind_module m;
+	struct unwind_call_known *k;
+	if (!ra || !w->find_module(w->in->ctx, ra - 1, &m))
+		return false;
+	/* a file's code stays as it is */
+	if (!m.cfi)
+		return code_is_behind_call(w, &m, ra);
+	if (!unwind_call_known(w, UNWIND_CALL_IS_BEHIND, ra, 0, &k))
+		k->is_so = code_is_behind_call(w, &m, ra);
+	return k->is_so;
+}
+
+static uint64_t code_cfa(const struct unwind_frame *f, const struct cfi_rule *rule)
+{
+	return (rule->flags & CFI_FLAG_CFA_FP ? f->fp : f->sp) + (uint64_t)(rule->cfa_off8 * 8l);
+}
+
+/*
+ * Java's interpreter keeps below its frame pointer (interpreter_frame_sender_sp_offset, last_sp,
+ * method in HotSpot's frame_x86.hpp) the stack pointer of its sender, its own before it called
+ * another, if it has, and the method.  It takes its arguments from the stack, compiled code has
+ * them in registers: when that calls it, the stack pointer is moved between the two.
+ */
+uint64_t unwind_code_sender_sp(const struct unwind_walk *w, uint64_t fp)
+{
+	uint64_t sp, last_sp, method;
+	if (fp % 8 || !unwind_load(w, fp - 8, &sp) || !unwind_load(w, fp - 16, &last_sp) ||
+	    !unwind_load(w, fp - 24, &method))
+		return 0;
+	bool is_last = last_sp == 0 || fp - last_sp < UNWIND_ARGS_BYTES_MAX * 8 ||
+		       -last_sp < UNWIND_ARGS_BYTES_MAX; /* since JDK 22 words from fp */
+	return is_last && method && method % 8 == 0 &&
+	       (sp == fp + 16 || unwind_is_sender_sp(sp, fp)) ? sp : 0;
+}
+
+/* It jumps to a method and puts its own address on the stack, so that is behind no call.  But its
+ * frame shows by its frame pointer. */
+static bool code_is_interpreter(const struct unwind_walk *w, const struct cfi_rule *rule,
+				uint64_t cfa, uint64_t pc)
+{
+	struct unwind_module m;
+	uint64_t fp = w->frame[w->n - 1].fp, ra;
+	if (!pc || !w->find_module(w->in->ctx, pc, &m) || !m.is_made ||
+	    (rule->flags & CFI_FLAG_FP_SAVED &&
+	     !unwind_load(w, cfa + (uint64_t)(rule->fp_off8 * 8l), &fp)))
+		return false;
+	return fp > cfa && unwind_code_sender_sp(w, fp) && unwind_load(w, fp + 8, &ra) && ra &&
+	       w->find_module(w->in->ctx, ra, &m);
+}
+
+bool unwind_code_accepts(struct unwind_walk *w, const struct cfi_rule *rule)
+{
+	const struct unwind_frame *f = &w->frame[w->n - 1];
+	uint64_t pc, cfa = code_cfa(f, rule);
+	if (rule->flags & CFI_FLAG_RA_REG)
+		return cfa >= f->sp && f->flags & UNWIND_FRAME_EXACT && unwind_slow_link(w, &pc) &&
+		       (unwind_code_is_call(w, unwind_strip(w->arch, pc)) ||
+			code_is_trampoline(w, unwind_strip(w->arch, pc)));
+	if (cfa <= f->sp || !unwind_load(w, cfa + (uint64_t)(rule->ra_off8 * 8l), &pc))
+		return false;
+	pc = unwind_strip(w->arch, pc);
+	return unwind_code_is_call(w, pc) || code_is_trampoline(w, pc) ||
+	       (rule->flags & CFI_FLAG_MADE && code_is_interpreter(w, rule, cfa, pc));
+}
+
+/* Is there a return address where the rule says: one with a call before it? */
+static bool code_accept(void *ctx, const struct cfi_rule *rule)
+{
+	struct code_at *c = ctx;
+	struct unwind_walk *w = c->w;
+	const struct unwind_frame *f = &w->frame[w->n - 1];
+	uint64_t pc, cfa = code_cfa(f, rule), at = cfa + (uint64_t)(rule->ra_off8 * 8l);
+	if (c->n_offered < UNWIND_CODE_OFFERED_MAX)
+		c->offered[c->n_offered] = *rule;
+	c->n_offered++;
+	if (!(rule->flags & CFI_FLAG_RA_REG)) {
+		if (cfa <= f->sp)
+			return false;
+		if (!unwind_load(w, at, &pc)) {
+			c->is_open |= unwind_outside(w, at) == UNWIND_BEYOND;
+			return false;
+		}
+	}
+	bool is_call = unwind_code_accepts(w, rule);
+	/* clone returns twice, and only its parent has a caller */
+	c->is_open |= !is_call && f->flags & UNWIND_FRAME_EXACT;
+	return is_call;
+}
+
+/* Is that a return address which no call made, but whoever laid out the stack, as makecontext does?
+ * It is the first address of a function, and nothing is known of what lies before it. */
+static bool code_is_laid_out(const struct unwind_walk *w, const struct unwind_module *m)
+{
+	const struct unwind_frame *f = &w->frame[w->n - 1];
+	struct cfi_fde fde;
+	uint32_t off;
+	bool is_debug;
+	return !(f->flags & UNWIND_FRAME_EXACT) && m->cfi &&
+		cfi_find_fde(m->cfi, f->pc - m->bias, &fde, &off, &is_debug) == CFI_UNUSUAL &&
+		fde.start == f->pc - m->bias;
+}
+
+/* Was the frame interrupted in the trampoline itself, before the system call or within it? */
+static bool code_is_in_sigreturn(const struct unwind_walk *w, const struct unwind_module *m)
+{
+	const struct unwind_frame *f = &w->frame[w->n - 1];
+	bool is_arm = w->arch == CFI_ARM64;
+	const uint8_t *code = is_arm ? code_sigreturn_arm : code_sigreturn_x86;
+	size_t n = is_arm ? sizeof(code_sigreturn_arm) : sizeof(code_sigreturn_x86);
+	size_t n_last = is_arm ? 4 : 2; /* of the system call */
+	uint8_t b[2 * sizeof(code_sigreturn_x86)];
+	if (!(f->flags & UNWIND_FRAME_EXACT) || code_read(w, m, f->pc - n, b, 2 * n) != 2 * n)
+		return false;
+	return !memcmp(b, code, n) || !memcmp(b + n_last, code, n) || !memcmp(b + n, code, n);
+}
+
+/* psABI 3.4.1: at the start of a program rsp is at argc; then come the arguments, whose strings
+ * lie further up, and a null pointer. */
+static bool code_is_argc(const struct unwind_walk *w, uint64_t at)
+{
+	uint64_t argc, arg, end;
+	return unwind_load(w, at, &argc) && argc > 0 && argc < w->n_copy &&
+	       unwind_load(w, at + 8, &arg) && arg > at &&
+	       unwind_load(w, at + 8 * (argc + 1), &end) && end == 0;
+}
+
+/* Words by which the start's own frame may be aligned. */
+#define CODE_ALIGN_WORDS 2u
+
+bool unwind_code_is_begun(const struct unwind_walk *w)
+{
+	/* the frame that the return address would have */
+	uint64_t at = w->frame[w->n].sp - 8;
+	for (unsigned int i = 0; i < CODE_ALIGN_WORDS; i++)
+		if (code_is_argc(w, at + 8 * i))
+			return true;
+	return false;
+}
+
+bool unwind_code_is_start(const struct unwind_walk *w)
+{
+	static const uint8_t syscall_x86[] = { 0x0f, 0x05 };
+	static const uint8_t syscall_arm[] = { 0x01, 0x00, 0x00, 0xd4 };
+	bool is_arm = w->arch == CFI_ARM64;
+	const struct unwind_regs *r = w->in->regs;
+	const size_t n = is_arm ? sizeof(syscall_arm) : sizeof(syscall_x86);
+	struct unwind_module m;
+	uint8_t before[4];
+	if (!w->find_module(w->in->ctx, w->frame[0].pc, &m))
+		return false;
+	if (w->frame[0].fp == 0 && code_is_argc(w, w->sp0))
+		return true;
+	/* the C library's clone has no CFI behind the system call; there, 0 is what a child gets */
+	return r->valid & 1 && r->r[0] == 0 &&
+		code_read(w, &m, w->frame[0].pc - n, before, n) == n &&
+		!memcmp(before, is_arm ? syscall_arm : syscall_x86, n);
+}
+
+/* ---- functions that never return -------------------------------------------------------- */
+
+/* Words of the stack that are looked through for a call, and bytes of code from a start to a pc. */
+#define CODE_CALL_WORDS_MAX 128
+#define CODE_CALL_BYTES_MAX 4096u
+
+/* What the call before return address ra calls, by its address or by a pointer at one. */
+static bool code_called(const struct unwind_walk *w, uint64_t ra, uint64_t *ret)
+{
+	struct unwind_module m;
+	uint8_t b[6];
+	int32_t rel;
+	if (!w->find_module(w->in->ctx, ra - 1, &m) ||
+	    code_read(w, &m, ra - sizeof(b), b, sizeof(b)) != sizeof(b))
+		return false;
+	if (w->arch == CFI_ARM64)
+		return cfi_code_arm_called(b + 2, ra, ret);
+	memcpy(&rel, b + 2, sizeof(rel));
+	*ret = ra + (uint64_t)(int64_t)rel;
+	if (b[1] == 0xe8)
+		return true;
+	return b[0] == 0xff && b[1] == 0x15 && w->read_code &&
+	       w->read_code(w->in->ctx, *ret, ret, sizeof(*ret)) == sizeof(*ret);
+}
+
+/* Where a linker's stub goes to, or the address itself. */
+static uint64_t code_behind_stub(const struct unwind_walk *w, uint64_t pc)
+{
+	struct unwind_module m;
+	uint8_t b[16];
+	int32_t rel;
+	uint64_t to;
+	if (!w->read_code || !w->find_module(w->in->ctx, pc, &m) ||
+	    code_read(w, &m, pc, b, sizeof(b)) != sizeof(b))
+		return pc;
+	if (w->arch == CFI_ARM64)
+		return cfi_code_arm_stub_slot(b, sizeof(b), pc, &to) &&
+		       w->read_code(w->in->ctx, to, &to, sizeof(to)) == sizeof(to) ? to : pc;
+	size_t i = memcmp(b, "\xf3\x0f\x1e\xfa", 4) == 0 ? 4 : 0;
+	i += b[i] == 0xf2;
+	if (b[i] != 0xff || b[i + 1] != 0x25)
+		return pc;
+	memcpy(&rel, b + i + 2, sizeof(rel));
+	return w->read_code(w->in->ctx, pc + i + 6 + (uint64_t)(int64_t)rel, &to, sizeof(to)) ==
+		       sizeof(to) ? to : pc;
+}
+
+/* The rule at the newest frame's pc, if what the call before return address ra calls comes
+ * there. */
+static bool code_from_call(const struct unwind_walk *w, const struct cfi_code *code, uint64_t ra,
+			   struct cfi_rule *ret)
+{
+	uint64_t start, pc = w->frame[w->n - 1].pc;
+	ra = unwind_strip(w->arch, ra);
+	if (!ra || !code_called(w, ra, &start))
+		return false;
+	if (pc - start >= CODE_CALL_BYTES_MAX)
+		start = code_behind_stub(w, start);
+	return pc - start < CODE_CALL_BYTES_MAX && cfi_code_rule_from(code, start, pc, ret);
+}
+
+/*
+ * A function without a return (pthread_exit, _Exit) is left by nothing, but it was called:
+ * somewhere on the stack stands a return address behind a call of an address not far before the pc.
+ * If the code from there to the pc has moved the stack pointer by just as much, that is its frame.
+ */
+static bool code_by_call(struct code_at *c, const struct cfi_code *code, struct cfi_rule *ret)
+{
+	struct unwind_walk *w = c->w;
+	const struct unwind_frame *f = &w->frame[w->n - 1];
+	uint64_t ra;
+	if (w->arch == CFI_ARM64 && f->flags & UNWIND_FRAME_EXACT && unwind_slow_link(w, &ra) &&
+	    code_from_call(w, code, ra, ret) && ret->flags & CFI_FLAG_RA_REG)
+		return true;
+	for (int i = 0; i < CODE_CALL_WORDS_MAX; i++) {
+		if (!unwind_load(w, f->sp + 8ul * (unsigned int)i, &ra)) {
+			c->is_open = true;
+			return false;
+		}
+		if (code_from_call(w, code, ra, ret) && !(ret->flags & CFI_FLAG_RA_REG) &&
+		    ret->cfa_off8 + ret->ra_off8 == i)
+			return true;
+	}
+	return false;
+}
+
+/* ---- CFI that does not hold at each instruction ------------------------------------------ */
+
+/* Instructions behind a function's start, where its frame is made, and before a pc. */
+#define CODE_PROLOGUE_BYTES 64u
+#define CODE_BEFORE_BYTES 12u
+#define CODE_BEHIND_BYTES 32u
+
+static bool code_accept_any(void *ctx, const struct cfi_rule *rule)
+{
+	(void)ctx, (void)rule;
+	return true;
+}
+
+/* Is there no call from start to pc?  Else that is no prologue, and perhaps the call does not
+ * return to what follows. */
+static bool code_is_prologue(const struct unwind_walk *w, const struct unwind_module *m,
+			     uint64_t start, uint64_t pc)
+{
+	uint8_t b[CODE_PROLOGUE_BYTES];
+	size_t n = pc - start;
+	if (n > sizeof(b) || code_read(w, m, start, b, n) != n)
+		return false;
+	for (size_t i = 4; i <= n; i += 4)
+		if (cfi_code_ends_with_call(w->arch, b, i))
+			return false;
+	return true;
+}
+
+void unwind_code_amend(struct unwind_walk *w, const struct unwind_module *m, struct cfi_rule *rule)
+{
+	const struct unwind_frame *f = &w->frame[w->n - 1];
+	struct code_at c = { .w = w, .m = m };
+	struct cfi_code code = { .arch = w->arch, .ctx = &c, .read = code_read_at,
+		.accept = code_accept_any };
+	struct cfi_fde fde;
+	struct cfi_rule r;
+	uint32_t off;
+	bool is_debug;
+	uint8_t b[CODE_BEFORE_BYTES + CODE_BEHIND_BYTES];
+	/* Go's tables hold everywhere */
+	if (w->arch != CFI_ARM64 || !(f->flags & UNWIND_FRAME_EXACT) || m->cfi->go ||
+	    cfi_find_fde(m->cfi, f->pc - m->bias, &fde, &off, &is_debug) != CFI_UNUSUAL)
+		return;
+	uint64_t n_since = f->pc - m->bias - fde.start;
+	/* one that it takes for stored already was stored by the PLT: see cfi-run.c */
+	bool is_so = code_is_prologue(w, m, f->pc - n_since, f->pc) &&
+		     cfi_code_rule_from(&code, f->pc - n_since, f->pc, &r) &&
+		     (!(r.flags & CFI_FLAG_RA_REG) || rule->flags & CFI_FLAG_RA_REG);
+	if (!is_so) {
+		size_t n = code_read(w, m, f->pc - CODE_BEFORE_BYTES, b, sizeof(b));
+		is_so = n > CODE_BEFORE_BYTES && n_since >= CODE_BEFORE_BYTES &&
+			cfi_code_arm_is_left(b + CODE_BEFORE_BYTES, CODE_BEFORE_BYTES,
+					     n - CODE_BEFORE_BYTES) &&
+			cfi_code_rule(&code, f->pc, &r);
+	}
+	if (!is_so)
+		return;
+	r.flags &= (uint8_t)~CFI_FLAG_GUESSED;
+	*rule = r;
+}
+
+/* ---- rules that may yet be borne out ------------------------------------------------------ */
+
+/* Stacks that are asked for all that may be; then only rules by the code are offered again, and no
+ * call is sought on the stack. */
+#define CODE_ASKED_MAX 4u
+
+/* The entry for the newest frame's pc. */
+static struct unwind_code_open *code_open(const struct unwind_walk *w,
+					  const struct unwind_module *m)
+{
+	const struct unwind_frame *f = &w->frame[w->n - 1];
+	uint64_t key = hash_u64(m->id + hash_u64(f->pc - m->bias + !(f->flags & 1))) | 1;
+	struct unwind_code_open *o = &w->open_codes->v[key >> 32 & (UNWIND_CODE_OPEN_MAX - 1)];
+	if (o->key != key)
+		*o = (struct unwind_code_open){ .key = key };
+	return o;
+}
+
+/* Once more without a rule that the stack has borne out: the code does not change, so what it
+ * offers is kept. */
+static void code_still_open(struct unwind_code_open *o, const struct code_at *c)
+{
+	if (c->n_offered > UNWIND_CODE_OFFERED_MAX)
+		return;
+	o->n_asked++;
+	o->n_offered = (uint8_t)c->n_offered;
+	memcpy(o->offered, c->offered, sizeof(o->offered));
+}
+
+/* ---- all of it ------------------------------------------------------------------------ */
+
+struct cfi_rule unwind_code_rule(struct unwind_walk *w, const struct unwind_module *m,
+				 bool *ret_is_final)
+{
+	struct code_at c = { .w = w, .m = m };
+	struct cfi_code code = { .arch = w->arch, .ctx = &c, .read = code_read_at,
+		.is_return = !(w->frame[w->n - 1].flags & UNWIND_FRAME_EXACT),
+		.accept = code_accept };
+	struct cfi_rule r;
+	*ret_is_final = true;
+	if (code_is_laid_out(w, m))
+		return (struct cfi_rule){ .kind = CFI_ROOT, .flags = CFI_FLAG_GUESSED };
+	if (!m->cfi)
+		return unwind_made_rule(w, m, &code, &c.is_open, ret_is_final);
+	const struct unwind_frame *f = &w->frame[w->n - 1];
+	struct unwind_code_open *o = code_open(w, m);
+	uint8_t b[13];
+	if (o->n_asked >= CODE_ASKED_MAX) {
+		for (unsigned int i = 0; i < o->n_offered; i++)
+			if (code_accept(&c, &o->offered[i]))
+				return o->offered[i];
+		*ret_is_final = false;
+		return (struct cfi_rule){ .kind = CFI_NONE };
+	}
+	if (code_is_in_sigreturn(w, m))
+		return (struct cfi_rule){ .kind = CFI_SIGRETURN, .flags = CFI_FLAG_GUESSED };
+	if (!(f->flags & UNWIND_FRAME_EXACT) && code_is_goexit(w, m, f->pc))
+		return (struct cfi_rule){ .kind = CFI_ROOT };
+	/* what follows a call that does not return is the next function */
+	if (w->arch == CFI_ARM64 && code.is_return && code_by_call(&c, &code, &r))
+		return r;
+	if (cfi_code_rule(&code, f->pc, &r))
+		return r;
+	size_t n = f->flags & UNWIND_FRAME_EXACT ? 0 : code_read(w, m, f->pc, b, sizeof(b));
+	if (cfi_code_is_root(w->arch, b, n))
+		return (struct cfi_rule){ .kind = CFI_ROOT };
+	if (cfi_code_is_exit(w->arch, b, n) && !unwind_code_is_call(w, f->pc))
+		return (struct cfi_rule){ .kind = CFI_ROOT, .flags = CFI_FLAG_GUESSED };
+	if (code_by_call(&c, &code, &r))
+		return r;
+	*ret_is_final = !c.is_open;
+	if (c.is_open)
+		code_still_open(o, &c);
+	return (struct cfi_rule){ .kind = CFI_NONE };
+}

@@ -1,0 +1,153 @@
+/*
+ * Three kinds of steps: by a plain rule; by the frame pointer, in code that has no CFI; and the
+ * last one.  What is not cached, not plain or not within bounds is left to unwind_step, which also
+ * finds out what is wrong.
+ *
+ * A hot step takes as long as its chain: pc, entry of the cache, its offsets, slot of the return
+ * address, next pc.  So the code is written for that chain to have few operations: where the copy
+ * lies and the slot's offset are added up beside it, the byte before a return address is taken off
+ * the salt instead of the pc, nothing is written and read again, and bits that no
+ * return address of that machine carries are not cleared.  (Both offsets go into the frame as one
+ * word, since compilers otherwise load them as a vector, which the chain would wait for.)
+ *
+ * Tried and rejected: masks instead of branches for what a rule says of the frame pointer.  A
+ * branch that was predicted need not wait for the rule: with masks a cold stack took a fifth more.
+ */
+
+#include "symbolize/unwind/unwind-fast.h"
+
+#include <string.h>
+
+/* Is the newest of n frames one of the memo's?  Else *ret_stop_sp is from where on to ask again. */
+static inline bool fast_meets(struct unwind_sync *s, const struct unwind_frame *f, uint32_t n,
+			      uint64_t *ret_stop_sp)
+{
+	int64_t k = s->k;
+	while (k >= 0 && s->m[k].sp < f->sp)
+		k--;
+	s->k = k;
+	for (; k >= 0 && s->m[k].sp == f->sp; k--) {
+		const struct unwind_frame *m = &s->m[k];
+		if (m->pc != f->pc || m->fp != f->fp ||
+		    ((m->flags ^ f->flags) & UNWIND_FRAME_EXACT))
+			continue;
+		if (s->n_met + 1 != n || s->k_met - 1 != k)
+			s->from = n - 1;
+		s->k = s->k_met = k;
+		s->n_met = n;
+		return true;
+	}
+	*ret_stop_sp = k >= 0 ? s->m[k].sp : UINT64_MAX;
+	return false;
+}
+
+static inline uint64_t fast_word(uint64_t at)
+{
+	uint64_t x;
+	memcpy(&x, (const void *)(uintptr_t)at, sizeof(x));
+	return x;
+}
+
+/* Return addresses count but for the bits that strip clears. */
+static inline enum unwind_fast __attribute__((always_inline))
+fast_walk(const struct unwind_cache *by_pc, uint64_t salt, struct unwind_walk *w,
+	  struct unwind_sync *s, uint64_t stop_sp, const uint64_t strip)
+{
+	const uint64_t kinds = 0xff | CFI_FLAG_RA_REG << 8; /* of a rule as one word */
+	const struct unwind_frame by_fp = { .ra_off8 = -1, .fp_off8 = -2 };
+	const uint64_t sp0 = w->sp0, last_off = w->n_copy - 8;
+	const uint64_t moved = (uint64_t)(uintptr_t)w->in->stack - sp0; /* where the copy lies */
+	const struct unwind_frame *last = w->frame + w->max_depth - 1;
+	struct unwind_frame *f = &w->frame[w->n - 1];
+	uint64_t pc = f->pc, sp = f->sp, fp = f->fp;
+	uint64_t back_salt = salt - !(f->flags & UNWIND_FRAME_EXACT);
+	enum unwind_fast end = UNWIND_FAST_STUCK;
+	while (f < last) {
+		const struct unwind_cache_entry *e =
+			unwind_cache_get(by_pc, unwind_cache_key(back_salt, pc));
+		if (!e)
+			break;
+		const struct cfi_rule *rule = &e->rule;
+		uint64_t word, cfa, next_pc;
+		uint32_t flags = UNWIND_STEP_SLOTS, next_flags = 0, both_off8 = rule->both_off8;
+		memcpy(&word, rule, sizeof(word));
+		if (__builtin_expect((word & kinds) == CFI_PLAIN, 1)) {
+			uint64_t ra_off = (uint64_t)(rule->ra_off8 * 8l);
+			cfa = (rule->flags & CFI_FLAG_CFA_FP ? fp : sp) +
+				(uint64_t)(rule->cfa_off8 * 8l);
+			if (cfa <= sp || cfa + (ra_off - sp0) > last_off)
+				break;
+			next_pc = fast_word(cfa + (ra_off + moved)) & strip;
+			if (!next_pc)
+				break;
+			uint64_t fp_at = cfa + (uint64_t)(rule->fp_off8 * 8l);
+			/* below sp: see unwind_step */
+			if (rule->flags & CFI_FLAG_FP_SAVED && fp_at >= sp) {
+				if (fp_at - sp0 > last_off)
+					break;
+				fp = fast_word(fp_at + moved);
+				flags |= UNWIND_STEP_FP;
+			}
+			if (__builtin_expect(rule->flags & CFI_FLAG_GUESSED, 0)) {
+				/* may be other code now: see unwind_step */
+				if (rule->flags & CFI_FLAG_MADE &&
+				    !unwind_cache_get(by_pc, unwind_cache_key(salt - 1, next_pc)))
+					break;
+				next_flags = UNWIND_FRAME_GUESSED;
+				w->stats->n_by_code++;
+			}
+		} else if (rule->kind == CFI_NONE && back_salt != salt) {
+			/* by the frame pointer, if it leads to code that is known already */
+			uint64_t ra_at = fp + 8;
+			if (fp & 7 || fp < sp || !fp || ra_at - sp0 > last_off)
+				break;
+			next_pc = fast_word(ra_at + moved) & strip;
+			if (!unwind_cache_get(by_pc, unwind_cache_key(back_salt, next_pc)))
+				break;
+			/* the interpreter's frame: see unwind-code.c */
+			if (rule->flags & CFI_FLAG_MADE && fp > sp &&
+			    unwind_is_sender_sp(fast_word(fp - 8 + moved), fp))
+				break;
+			cfa = fp + 16;
+			fp = fast_word(fp + moved);
+			both_off8 = by_fp.both_off8;
+			flags |= UNWIND_STEP_FP;
+			next_flags = rule->flags & CFI_FLAG_MADE ?
+				UNWIND_FRAME_GUESSED | UNWIND_FRAME_CHAINED : UNWIND_FRAME_GUESSED;
+			w->stats->n_guessed++;
+		} else {
+			if (rule->kind == CFI_ROOT && !(rule->flags & CFI_FLAG_GUESSED)) {
+				f->flags |= unwind_root_flags(rule);
+				end = UNWIND_FAST_ROOT;
+			}
+			break;
+		}
+		f->both_off8 = both_off8;
+		f->flags |= flags;
+		pc = next_pc;
+		s->walked_sp = sp = cfa;
+		back_salt = salt - 1;
+		*++f = (struct unwind_frame){ .pc = pc, .sp = sp, .fp = fp, .both_off8 = 0,
+			.flags = next_flags };
+		if (sp >= stop_sp && fast_meets(s, f, (uint32_t)(f - w->frame) + 1, &stop_sp)) {
+			end = UNWIND_FAST_MET;
+			break;
+		}
+	}
+	w->n = (uint32_t)(f - w->frame) + 1;
+	return end;
+}
+
+enum unwind_fast unwind_fast(const struct unwind_cache *by_pc, uint64_t salt,
+			     struct unwind_walk *w, struct unwind_sync *s, uint64_t stop_sp)
+{
+	const struct unwind_frame *f = &w->frame[w->n - 1];
+	if (stop_sp <= f->sp && fast_meets(s, f, w->n, &stop_sp))
+		return UNWIND_FAST_MET;
+	if (w->n_copy < 8)
+		return UNWIND_FAST_STUCK;
+	/* with nothing to be cleared the compiler leaves that out of the chain */
+	return w->arch == CFI_X86_64 ?
+		fast_walk(by_pc, salt, w, s, stop_sp, ~0ull) :
+		fast_walk(by_pc, salt, w, s, stop_sp, unwind_strip(w->arch, ~0ull));
+}

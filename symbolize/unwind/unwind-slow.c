@@ -1,0 +1,542 @@
+/*
+ * Unusual rules may name any register, but the fast path carries only pc, sp and fp
+ * outwards.  A register of frame i is found when it is needed: frame i - 1's rules say
+ * where it was saved, or that it is unchanged, in which case frame i - 2 is asked, and so on
+ * to the innermost frame, whose registers were sampled.  That is rarely more than
+ * one or two frames, and costs nothing to stacks without such rules.
+ *
+ * Hostile CFI could make that exponential (expressions that read many registers, each of which
+ * asks the frames below), so evaluations are counted per stack.
+ */
+
+#include "symbolize/unwind/unwind-slow.h"
+
+#include "symbolize/cfi/cfi-eval.h"
+#include "symbolize/unwind/unwind-call.h"
+#include "symbolize/unwind/unwind-code.h"
+
+/* Rules run for one stack.  A real stack needs a few; beyond that a register is unknown. */
+#define SLOW_EVALS_MAX 256u
+
+/* How far inwards a register is sought. */
+#define SLOW_BACK_MAX 64u
+
+/* Signals interrupt signal handlers, but not without end. */
+#define SLOW_SIGNALS_MAX 32u
+
+/* An address this far above the copy is not a deeper part of the same stack. */
+#define SLOW_STACK_BYTES_MAX (256ull << 20)
+
+/* psABI 3.2.2: so much below the stack pointer is the function's own, too; no copy has it. */
+#define SLOW_RED_BYTES 128u
+
+/* Words of the copy that are looked through for what stands there. */
+#define SLOW_BELOW_WORDS_MAX 256u
+
+/* How far above a frame its frame pointer may be, for slow_find_fp to look through what is
+ * between. */
+#define SLOW_PUSHED_BYTES_MAX (16u << 10)
+#define SLOW_PUSHED_MAX 16u             /* functions between it and the handler's */
+
+enum unwind_end unwind_outside(const struct unwind_walk *w, uint64_t at)
+{
+	uint64_t off = at - w->sp0;
+	/* below a signal frame on an alternate stack lies a stack of which there is no copy */
+	if (w->n_signals)
+		return UNWIND_BEYOND;
+	if (at < w->sp0 || off > SLOW_STACK_BYTES_MAX)
+		return UNWIND_BAD_SP;
+	return UNWIND_BEYOND;
+}
+
+/* ---- registers ------------------------------------------------------------------ */
+
+/* The frame whose registers are meant. */
+struct slow_at {
+	struct unwind_walk *w;
+	uint32_t i;
+	const uint64_t *below;          /* what may stand below the stack pointer; NULL: unknown */
+	bool is_kept;                   /* functions keep registers that they need not keep, too */
+};
+
+static enum cfi_eval slow_reg(void *ctx, unsigned int reg, uint64_t *ret);
+
+static enum cfi_eval slow_read(void *ctx, uint64_t at, size_t n_bytes, uint64_t *ret)
+{
+	struct slow_at *s = ctx;
+	const struct unwind_walk *w = s->w;
+	uint64_t off = at - w->sp0, x = 0;
+	if (s->below && w->sp0 - at <= SLOW_RED_BYTES && n_bytes == sizeof(*ret))
+		return *ret = *s->below, CFI_EVAL_OK;
+	if (off >= w->n_copy || w->n_copy - off < n_bytes)
+		return unwind_outside(w, at) == UNWIND_BEYOND ?
+			CFI_EVAL_BEYOND : CFI_EVAL_NO_MEMORY;
+	__builtin_memcpy(&x, w->in->stack + off, n_bytes);
+	*ret = x;
+	return CFI_EVAL_OK;
+}
+
+/* Does a callee keep the register's value, by the machine's ABI? */
+static bool slow_is_saved(enum cfi_arch a, unsigned int reg)
+{
+	if (a == CFI_X86_64)
+		return reg == 3 || reg == 6 || (reg >= 12 && reg <= 15);
+	return reg >= 19 && reg <= 29;
+}
+
+/* Where the kernel's signal frame holds a register, from the trampoline's sp: struct rt_sigframe
+ * of arch/x86 (without pretcode, which the handler's return popped) and arch/arm64. */
+static bool slow_sigcontext_off(enum cfi_arch a, unsigned int reg, uint64_t *ret)
+{
+	static const uint8_t x86[17] = { /* word in gregs by DWARF number */
+		13, 12, 14, 11, 9, 8, 10, 15, 0, 1, 2, 3, 4, 5, 6, 7, 16 };
+	if (reg >= cfi_n_regs(a))
+		return false;
+	*ret = a == CFI_X86_64 ? 40 + 8u * x86[reg] : 128 + 176 + 8 + 8u * reg;
+	return true;
+}
+
+static enum cfi_eval slow_sigcontext(struct slow_at *s, unsigned int reg, uint64_t *ret)
+{
+	uint64_t off;
+	if (!slow_sigcontext_off(s->w->arch, reg, &off))
+		return CFI_EVAL_NO_REG;
+	return slow_read(s, s->w->frame[s->i].sp + off, 8, ret);
+}
+
+/* Counts what was run for a row; true when the stack has had its share of work. */
+static bool slow_is_too_much(struct unwind_walk *w, const struct cfi_row *row)
+{
+	w->n_program_bytes += row->n_bytes_run;
+	return w->n_program_bytes > UNWIND_PROGRAM_BYTES_MAX;
+}
+
+/* The rules of frame i; NONE where its module has no CFI. */
+static enum cfi_kind slow_row(struct unwind_walk *w, uint32_t i, struct cfi_row *ret,
+			      uint64_t *ret_bias)
+{
+	struct unwind_module m;
+	const struct unwind_frame *f = &w->frame[i];
+	uint64_t at = f->pc - !(f->flags & UNWIND_FRAME_EXACT);
+	if (++w->n_evals > SLOW_EVALS_MAX || !w->find_module(w->in->ctx, at, &m) || !m.cfi ||
+	    m.cfi->arch != w->arch)
+		return CFI_NONE;
+	*ret_bias = m.bias;
+	enum cfi_kind kind = cfi_row_at(m.cfi, at - m.bias, ret);
+	return kind == CFI_UNUSUAL && slow_is_too_much(w, ret) ? CFI_BAD : kind;
+}
+
+/* The CFA of frame i by its row. */
+static enum cfi_eval slow_cfa(const struct cfi_eval_env *env, const struct cfi_row *row,
+			      uint64_t *ret)
+{
+	if (row->cfa.how == CFI_HOW_VAL_EXPR)
+		return cfi_eval_expr(env, row->cfa.expr, row->cfa.n_expr_bytes, NULL, ret);
+	if (row->cfa.how != CFI_HOW_REGISTER)
+		return CFI_EVAL_BAD;
+	uint64_t x;
+	enum cfi_eval r = env->reg(env->ctx, row->cfa_reg, &x);
+	if (r == CFI_EVAL_OK)
+		*ret = x + (uint64_t)row->cfa.off;
+	return r;
+}
+
+/* Is the slot below the stack pointer?  Then an epilogue has popped the register already. */
+static bool slow_is_popped(const struct cfi_reg_rule *rule, uint64_t cfa,
+			   const struct unwind_frame *f)
+{
+	return rule->how == CFI_HOW_OFFSET && cfa + (uint64_t)rule->off < f->sp;
+}
+
+/* What frame i's rules say of its caller's register: OK with a value, or `*again` with the
+ * register of frame i itself to ask for. */
+static enum cfi_eval slow_caller_reg(struct slow_at *s, unsigned int *reg, bool *again,
+				     uint64_t *ret)
+{
+	struct unwind_walk *w = s->w;
+	struct cfi_row row;
+	struct cfi_eval_env env = { .ctx = s, .reg = slow_reg, .read = slow_read };
+	const struct unwind_frame *f = &w->frame[s->i];
+	if (w->frame[s->i + 1].flags & UNWIND_FRAME_GUESSED)
+		return CFI_EVAL_NO_REG;
+	if (f->flags & UNWIND_FRAME_SIGNAL && w->arch == CFI_ARM64)
+		return slow_sigcontext(s, *reg, ret);
+	enum cfi_kind kind = slow_row(w, s->i, &row, &env.bias);
+	if (kind == CFI_NONE && f->flags & UNWIND_FRAME_SIGNAL)
+		return slow_sigcontext(s, *reg, ret);
+	if (kind != CFI_UNUSUAL)
+		return CFI_EVAL_NO_REG;
+	const struct cfi_reg_rule *rule = &row.reg[*reg];
+	if (rule->how == CFI_HOW_SAME ||
+	    (rule->how == CFI_HOW_UNSAID && (s->is_kept || slow_is_saved(w->arch, *reg)))) {
+		*again = true;
+		return CFI_EVAL_OK;
+	}
+	if (rule->how == CFI_HOW_UNSAID)
+		return CFI_EVAL_NO_REG;
+	if (rule->how == CFI_HOW_REGISTER && rule->reg < CFI_N_REGS) {
+		*again = true;
+		*reg = (unsigned int)rule->reg;
+		return CFI_EVAL_OK;
+	}
+	uint64_t cfa;
+	enum cfi_eval r = slow_cfa(&env, &row, &cfa);
+	if (r != CFI_EVAL_OK)
+		return r;
+	if (slow_is_popped(rule, cfa, f)) {
+		*again = true;
+		return CFI_EVAL_OK;
+	}
+	return cfi_eval_reg(&env, rule, *reg, cfa, ret);
+}
+
+/* The value of a register while frame i runs. */
+static enum cfi_eval slow_reg(void *ctx, unsigned int reg, uint64_t *ret)
+{
+	struct slow_at *at = ctx, s = *at;
+	struct unwind_walk *w = s.w;
+	for (uint32_t n_back = 0; n_back < SLOW_BACK_MAX; n_back++) {
+		const struct unwind_frame *f = &w->frame[s.i];
+		if (reg >= cfi_n_regs(w->arch))
+			return CFI_EVAL_NO_REG;
+		if (reg == cfi_reg_sp(w->arch))
+			return *ret = f->sp, CFI_EVAL_OK;
+		if (reg == cfi_reg_fp(w->arch))
+			return *ret = f->fp, CFI_EVAL_OK;
+		if (reg == cfi_reg_pc(w->arch))
+			return *ret = f->pc, CFI_EVAL_OK;
+		if (s.i == 0) {
+			if (!(w->in->regs->valid >> reg & 1))
+				return CFI_EVAL_NO_REG;
+			return *ret = w->in->regs->r[reg], CFI_EVAL_OK;
+		}
+		bool again = false;
+		s.i--;
+		enum cfi_eval r = slow_caller_reg(&s, &reg, &again, ret);
+		if (!again)
+			return r;
+	}
+	return CFI_EVAL_NO_REG;
+}
+
+bool unwind_slow_link(struct unwind_walk *w, uint64_t *ret)
+{
+	struct slow_at s = { .w = w, .i = w->n - 1 };
+	return slow_reg(&s, CFI_ARM_LR, ret) == CFI_EVAL_OK;
+}
+
+/* ---- steps ------------------------------------------------------------------------ */
+
+static enum unwind_end slow_end(enum cfi_eval e)
+{
+	switch (e) {
+	case CFI_EVAL_BEYOND: return UNWIND_BEYOND;
+	case CFI_EVAL_NO_MEMORY: return UNWIND_BAD_SP;
+	default: return UNWIND_BAD_CFI;
+	}
+}
+
+int unwind_slow_sigreturn(struct unwind_walk *w)
+{
+	struct slow_at s = { .w = w, .i = w->n - 1 };
+	struct unwind_frame *f = &w->frame[s.i], *o = f + 1;
+	uint64_t pc = 0, sp = 0, fp = 0;
+	if (++w->n_signals > SLOW_SIGNALS_MAX)
+		return UNWIND_CYCLE;
+	f->flags |= UNWIND_FRAME_SIGNAL;
+	enum cfi_eval r = slow_sigcontext(&s, cfi_reg_pc(w->arch), &pc);
+	if (r == CFI_EVAL_OK)
+		r = slow_sigcontext(&s, cfi_reg_sp(w->arch), &sp);
+	if (r == CFI_EVAL_OK)
+		r = slow_sigcontext(&s, cfi_reg_fp(w->arch), &fp);
+	if (r != CFI_EVAL_OK)
+		return slow_end(r);
+	*o = (struct unwind_frame){ .pc = pc, .sp = sp, .fp = fp, .flags = UNWIND_FRAME_EXACT };
+	return UNWIND_STEP_DONE;
+}
+
+/*
+ * __builtin_eh_return at the end overwrites what the function has saved with the values that
+ * the handler's frame has, last the return address.  Then the frame that it was called from cannot
+ * be found any more.
+ *
+ * Is the return address, which frame n - 1 would have, none behind a call of frame n - 2?
+ */
+static bool slow_is_gone(struct unwind_walk *w, const struct cfi_row *row, uint64_t pc)
+{
+	return cfi_run_is_eh_return(row) &&
+	       row->reg[cfi_reg_fp(w->arch)].how == CFI_HOW_OFFSET && pc &&
+	       !unwind_call_may_be(w, pc);
+}
+
+/* Where within the newest frame stands its frame pointer as a callee has pushed it, with a return
+ * address above it that has a call before it, at best (*ret_is_own) one of the frame's function?
+ * 0: nowhere.  Dead words may look so, too, and a function's cold part is not known as its own. */
+static uint64_t slow_pushed(struct unwind_walk *w, bool *ret_is_own)
+{
+	const struct unwind_frame *f = &w->frame[w->n - 1];
+	uint64_t word, ra, found = 0;
+	*ret_is_own = false;
+	w->n_program_bytes += (uint32_t)(f->fp - f->sp);
+	if (w->n_program_bytes > UNWIND_PROGRAM_BYTES_MAX)
+		return 0;
+	for (uint64_t n = (f->fp - f->sp) / 8; n-- > 0 && !*ret_is_own;) {
+		uint64_t at = f->sp + 8 * n;
+		if (!unwind_load(w, at, &word) || word != f->fp || !unwind_load(w, at + 8, &ra))
+			continue;
+		ra = unwind_strip(w->arch, ra);
+		if (!unwind_code_is_call(w, ra))
+			continue;
+		*ret_is_own = unwind_call_may_be(w, ra);
+		found = *ret_is_own || !found ? at : found;
+	}
+	return found;
+}
+
+/*
+ * Frame n is the caller of such a function, and the frame pointer that was read for it may be the
+ * handler's already.  Then what it finds with it is none of its callers; and its own frame pointer
+ * is where it has pushed that of the next frame outwards, which leads to the handler's.
+ */
+static void slow_find_fp(struct unwind_walk *w)
+{
+	struct unwind_frame *o = &w->frame[w->n];
+	struct unwind_module m;
+	struct cfi_rule rule;
+	uint64_t ra, at;
+	if ((o->sp | o->fp) & 7 || o->fp - o->sp > SLOW_PUSHED_BYTES_MAX ||
+	    !w->find_module(w->in->ctx, o->pc - 1, &m) || !m.cfi)
+		return;
+	cfi_rule_at(m.cfi, o->pc - 1 - m.bias, &rule);
+	if (rule.kind != CFI_PLAIN || !(rule.flags & CFI_FLAG_CFA_FP) ||
+	    !unwind_load(w, o->fp + (uint64_t)((rule.cfa_off8 + rule.ra_off8) * 8l), &ra))
+		return;
+	w->n++;
+	bool is_own = unwind_call_may_be(w, unwind_strip(w->arch, ra));
+	for (unsigned int n = 0; n < SLOW_PUSHED_MAX && !is_own; n++) {
+		at = slow_pushed(w, &is_own);
+		if (!at)
+			break;
+		o->fp = at;
+	}
+	w->n--;
+}
+
+/* Does a CFA lead to a return address, behind a call? */
+static bool slow_is_borne_out(struct unwind_walk *w, const struct cfi_row *row, uint64_t cfa,
+			      bool is_of_it)
+{
+	const struct cfi_reg_rule *ra = &row->reg[row->ra_reg];
+	uint64_t pc;
+	return w->arch == CFI_X86_64 && !row->is_signal && cfa > w->frame[w->n - 1].sp &&
+	       ra->how == CFI_HOW_OFFSET && unwind_load(w, cfa + (uint64_t)ra->off, &pc) &&
+	       (is_of_it ? unwind_call_may_be(w, pc) : unwind_code_is_call(w, pc));
+}
+
+/*
+ * Where the CFI asks for what is not known, hand-written code as that of libcrypto may have left it
+ * elsewhere.  A register that its callers must not rely on, but do (aesni_gcm_decrypt has its CFA
+ * in rax while its own parts run).  Or a word below the stack pointer, which it has also left
+ * further up: sha512_block_data_order_avx2 puts its CFA below each part of the message.
+ */
+static enum cfi_eval slow_cfa_elsewhere(const struct cfi_eval_env *env, const struct cfi_row *row,
+					enum cfi_eval e, uint64_t *ret)
+{
+	struct slow_at *s = env->ctx;
+	struct unwind_walk *w = s->w;
+	uint64_t word;
+	bool is_so = false;
+	if (e == CFI_EVAL_NO_REG) {
+		s->is_kept = true;
+		is_so = slow_cfa(env, row, ret) == CFI_EVAL_OK &&
+			slow_is_borne_out(w, row, *ret, true);
+		s->is_kept = false;
+	}
+	for (uint32_t i = 0; e == CFI_EVAL_NO_MEMORY && s->i == 0 && !is_so &&
+	     i < SLOW_BELOW_WORDS_MAX && unwind_load(w, w->sp0 + 8 * i, &word); i++) {
+		if (word % 8 || word - w->sp0 >= w->n_copy)
+			continue;
+		s->below = &word;
+		is_so = slow_cfa(env, row, ret) == CFI_EVAL_OK &&
+			slow_is_borne_out(w, row, *ret, false);
+		s->below = NULL;
+	}
+	return is_so ? CFI_EVAL_OK : e;
+}
+
+/*
+ * arm64: the frame pointer points at the pair that a function has stored, not at its frame's end,
+ * so that what is found by it alone has an unknown stack pointer.  The rule at its pc says how far
+ * that pair is from there.  Sets frame n's; false, and nothing is changed, when no return address
+ * bears it out.
+ */
+static bool slow_sp_by_fp(struct unwind_walk *w)
+{
+	struct unwind_frame *o = &w->frame[w->n];
+	struct unwind_module m;
+	struct cfi_rule rule;
+	uint64_t ra;
+	if (!w->find_module(w->in->ctx, o->pc - 1, &m) || !m.cfi)
+		return false;
+	cfi_rule_at(m.cfi, o->pc - 1 - m.bias, &rule);
+	if (rule.kind != CFI_PLAIN || !(rule.flags & CFI_FLAG_FP_SAVED) ||
+	    rule.flags & CFI_FLAG_CFA_FP)
+		return rule.kind == CFI_PLAIN && rule.flags & CFI_FLAG_CFA_FP;
+	uint64_t cfa = o->fp - (uint64_t)(rule.fp_off8 * 8l);
+	uint64_t sp = cfa - (uint64_t)(rule.cfa_off8 * 8l);
+	if (sp < o->sp || !unwind_load(w, cfa + (uint64_t)(rule.ra_off8 * 8l), &ra) ||
+	    !unwind_code_is_call(w, unwind_strip(w->arch, ra)))
+		return false;
+	o->sp = sp;
+	return true;
+}
+
+/* Do the rules tell what lies in a jmp_buf?  Then they are those of longjmp: addresses in there are
+ * not the real ones, and the stack pointer is none of them. */
+static bool slow_is_longjmp(const struct unwind_walk *w, const struct cfi_row *row)
+{
+	return w->arch == CFI_ARM64 && w->frame[w->n - 1].flags & UNWIND_FRAME_EXACT &&
+	       row->cfa.how == CFI_HOW_REGISTER && row->cfa_reg != CFI_ARM_FP &&
+	       row->cfa_reg != CFI_ARM_SP && row->reg[CFI_ARM_SP].how <= CFI_HOW_SAME;
+}
+
+/* The link register has longjmp's caller until it gets where setjmp was called. */
+static int slow_longjmp(struct unwind_walk *w)
+{
+	const struct unwind_frame *f = &w->frame[w->n - 1];
+	struct unwind_frame *o = &w->frame[w->n];
+	uint64_t pc;
+	if (!unwind_slow_link(w, &pc))
+		return UNWIND_BAD_CFI;
+	pc = unwind_strip(w->arch, pc);
+	if (!unwind_code_is_call(w, pc))
+		return UNWIND_BAD_CFI;
+	*o = (struct unwind_frame){ .pc = pc, .sp = f->sp, .fp = f->fp };
+	if (unwind_call_is_it(w, pc) || slow_sp_by_fp(w))
+		return UNWIND_STEP_DONE;
+	return UNWIND_BAD_CFI;
+}
+
+int unwind_slow_unusual(struct unwind_walk *w, const struct cfi_rule *rule)
+{
+	struct slow_at s = { .w = w, .i = w->n - 1 };
+	struct unwind_frame *f = &w->frame[s.i], *o = f + 1;
+	struct cfi_eval_env env = { .ctx = &s, .reg = slow_reg, .read = slow_read };
+	unsigned int sp_reg = cfi_reg_sp(w->arch), fp_reg = cfi_reg_fp(w->arch);
+	uint64_t at = f->pc - !(f->flags & UNWIND_FRAME_EXACT);
+	struct unwind_module m;
+	struct cfi_row row;
+
+	w->stats->n_unusual++;
+	if (!w->find_module(w->in->ctx, at, &m) || !m.cfi)
+		return UNWIND_BAD_PC;
+	env.bias = m.bias;
+	if (cfi_row_again(m.cfi, rule, at - m.bias, &row) != CFI_UNUSUAL ||
+	    slow_is_too_much(w, &row))
+		return UNWIND_BAD_CFI;
+	if (row.is_signal && w->arch == CFI_ARM64)
+		return unwind_slow_sigreturn(w);
+	if (slow_is_longjmp(w, &row))
+		return slow_longjmp(w);
+
+	uint64_t cfa, sp, fp = f->fp, pc;
+	enum cfi_eval r = slow_cfa(&env, &row, &cfa);
+	bool is_elsewhere = r != CFI_EVAL_OK;
+	if (is_elsewhere)
+		r = slow_cfa_elsewhere(&env, &row, r, &cfa);
+	if (r != CFI_EVAL_OK)
+		return slow_end(r);
+	w->is_cfa_known = !row.is_signal;
+	w->cfa = sp = cfa;
+	r = cfi_eval_reg(&env, &row.reg[row.ra_reg], row.ra_reg, cfa, &pc);
+	if (r == CFI_EVAL_OK && row.reg[sp_reg].how > CFI_HOW_SAME)
+		r = cfi_eval_reg(&env, &row.reg[sp_reg], sp_reg, cfa, &sp);
+	if (r == CFI_EVAL_OK && row.reg[fp_reg].how > CFI_HOW_UNDEFINED &&
+	    !slow_is_popped(&row.reg[fp_reg], cfa, f))
+		r = cfi_eval_reg(&env, &row.reg[fp_reg], fp_reg, cfa, &fp);
+	if (r != CFI_EVAL_OK)
+		return slow_end(r);
+	if (row.is_signal) {
+		if (++w->n_signals > SLOW_SIGNALS_MAX)
+			return UNWIND_CYCLE;
+		f->flags |= UNWIND_FRAME_SIGNAL;
+	} else if (sp < f->sp || (sp == f->sp && !(f->flags & UNWIND_FRAME_EXACT))) {
+		/* longjmp, interrupted, may have its caller's stack pointer already */
+		return UNWIND_CYCLE;
+	}
+	pc = unwind_strip(w->arch, pc);
+	if (!pc)
+		return UNWIND_ROOT;
+	w->is_gone = !row.is_signal && slow_is_gone(w, &row, pc);
+	if (w->is_gone)
+		return UNWIND_BAD_PC;
+	/* a handler's address, where the frame pointer is back, has no call before it */
+	bool is_handler = cfi_run_is_eh_return(&row) && row.reg[fp_reg].how <= CFI_HOW_SAME;
+	*o = (struct unwind_frame){ .pc = pc, .sp = sp, .fp = fp,
+		.flags = row.is_signal || is_handler ? UNWIND_FRAME_EXACT :
+			 is_elsewhere ? UNWIND_FRAME_GUESSED : 0 };
+	if (cfi_run_is_eh_return(&row) && !is_handler)
+		slow_find_fp(w);
+	return UNWIND_STEP_DONE;
+}
+
+/*
+ * arm64: a linker's stub or a function of the vDSO has neither CFI nor a frame; its caller is in
+ * the link register.  That register points into the function itself once it has called another, but
+ * then there is no CFI for it, either; and a frame that was made holds the same value.
+ */
+static bool slow_is_frameless(struct unwind_walk *w, uint64_t *ret_pc)
+{
+	const struct unwind_frame *f = &w->frame[w->n - 1];
+	struct unwind_module m;
+	struct cfi_fde fde;
+	uint32_t off;
+	bool is_debug;
+	uint64_t link, saved;
+	if (w->arch != CFI_ARM64 || !(f->flags & UNWIND_FRAME_EXACT) || !unwind_slow_link(w, &link))
+		return false;
+	*ret_pc = link = unwind_strip(w->arch, link);
+	if (f->fp >= f->sp && unwind_load(w, f->fp + 8, &saved) &&
+	    unwind_strip(w->arch, saved) == link)
+		return false;
+	return link && w->find_module(w->in->ctx, link - 1, &m) && m.cfi &&
+	       cfi_find_fde(m.cfi, link - 1 - m.bias, &fde, &off, &is_debug) == CFI_UNUSUAL;
+}
+
+int unwind_slow_guess(struct unwind_walk *w, bool is_made)
+{
+	struct unwind_frame *f = &w->frame[w->n - 1], *o = f + 1;
+	struct unwind_module m;
+	uint64_t pc, fp;
+	if (slow_is_frameless(w, &pc)) {
+		w->stats->n_guessed++;
+		*o = (struct unwind_frame){ .pc = pc, .sp = f->sp, .fp = f->fp,
+			.flags = UNWIND_FRAME_GUESSED };
+		slow_sp_by_fp(w);
+		return UNWIND_STEP_DONE;
+	}
+	/* the ABIs have the program's and each thread's first frame set the frame pointer to 0 */
+	if (f->fp == 0)
+		return w->n > 1 ? UNWIND_ROOT : UNWIND_NO_CFI;
+	if (f->fp & 7 || f->fp < f->sp)
+		return UNWIND_NO_CFI;
+	if (!unwind_load(w, f->fp, &fp) || !unwind_load(w, f->fp + 8, &pc))
+		return unwind_is_near_copy(w, f->fp) ? UNWIND_BEYOND : UNWIND_NO_CFI;
+	pc = unwind_strip(w->arch, pc);
+	if (!pc)
+		return UNWIND_ROOT;
+	if (!w->find_module(w->in->ctx, pc - 1, &m))
+		return UNWIND_NO_CFI;
+	w->stats->n_guessed++;
+	uint64_t sp = is_made && m.is_made ? unwind_code_sender_sp(w, f->fp) : 0;
+	if (!sp || (fp >= f->fp && sp > fp))
+		sp = f->fp + 16;
+	f->fp_off8 = (int16_t)(-(int64_t)(sp - f->fp) / 8);
+	f->ra_off8 = (int16_t)(f->fp_off8 + 1);
+	f->flags |= UNWIND_STEP_SLOTS | UNWIND_STEP_FP;
+	*o = (struct unwind_frame){ .pc = pc, .sp = sp, .fp = fp,
+		.flags = UNWIND_FRAME_GUESSED | (is_made ? UNWIND_FRAME_CHAINED : 0) };
+	if (w->arch == CFI_ARM64 && !is_made)
+		slow_sp_by_fp(w);
+	return UNWIND_STEP_DONE;
+}

@@ -1,0 +1,96 @@
+#ifndef CPROF_SYMBOLIZE_UNWIND_UNWIND_SLOW_H
+#define CPROF_SYMBOLIZE_UNWIND_UNWIND_SLOW_H
+
+/*
+ * The steps of the unwinder that an 8-byte rule cannot say: unusual CFI, signal frames, the
+ * frame pointer.  Only unwind.c uses this.
+ */
+
+#include "symbolize/cfi/cfi.h"
+#include "symbolize/unwind/unwind.h"
+
+/* One stack being unwound. */
+struct unwind_walk {
+	enum cfi_arch arch;
+	uint32_t max_depth;
+	const struct unwind_input *in;
+	unwind_find_module *find_module;
+	unwind_read_code *read_code;
+	struct unwind_stats *stats;
+	struct unwind_frame *frame;     /* n of them, and room for one more */
+	uint32_t n;
+	uint64_t sp0;                   /* address of the copy's first byte */
+	uint64_t n_copy;                /* bytes of the copy */
+	uint32_t n_evals;               /* rules evaluated for one stack; bounded */
+	uint32_t n_program_bytes;       /* CFA program run for one stack; bounded */
+	uint32_t n_signals;             /* signal frames met; bounded */
+	bool is_cfa_known;              /* where a step failed: the CFA that it went to */
+	bool is_gone;                   /* and the frame there was overwritten: it is no bad one */
+	uint64_t cfa;
+	struct unwind_call_cache *calls;
+	struct unwind_code_opens *open_codes;
+};
+
+/* Arguments of one call: Java has 255 words of them at most. */
+#define UNWIND_ARGS_BYTES_MAX 2048u
+
+/* CFA program run for one stack: a thousand realigned frames take some 100 KB. */
+#define UNWIND_PROGRAM_BYTES_MAX (1u << 20)
+
+/* What became of a step. */
+enum unwind_step {
+	UNWIND_STEP_DONE = -1,          /* frame[n] is filled, n is not counted up yet */
+	/* else an enum unwind_end */
+};
+
+/* Return addresses may carry pointer authentication codes (arm64) above the 48 bits of user
+ * addresses. */
+static inline uint64_t unwind_strip(enum cfi_arch a, uint64_t pc)
+{
+	return a == CFI_ARM64 ? pc & ((1ull << 48) - 1) : pc;
+}
+
+/* What a frame is that has no caller by such a rule. */
+static inline uint32_t unwind_root_flags(const struct cfi_rule *rule)
+{
+	return UNWIND_STEP_NONE | (rule->flags & CFI_FLAG_SWITCH ? UNWIND_FRAME_SWITCH : 0);
+}
+
+/* The word at address `at`, when the copy holds it. */
+static inline bool unwind_load(const struct unwind_walk *w, uint64_t at, uint64_t *ret)
+{
+	uint64_t off = at - w->sp0;
+	if (off >= w->n_copy || w->n_copy - off < 8)
+		return false;
+	__builtin_memcpy(ret, w->in->stack + off, 8);
+	return true;
+}
+
+/* Is that, found below the frame pointer of code that the process has made, the stack pointer of a
+ * caller that does not begin where the frame ends?  See unwind-code.c. */
+static inline bool unwind_is_sender_sp(uint64_t sp, uint64_t fp)
+{
+	return sp - (fp + 16) - 1 < UNWIND_ARGS_BYTES_MAX && sp % 8 == 0;
+}
+
+/* May that frame pointer, in code without CFI, where it may be any number, be one of a frame beyond
+ * the copy? */
+#define UNWIND_GUESS_BYTES_MAX (1ull << 20)
+static inline bool unwind_is_near_copy(const struct unwind_walk *w, uint64_t fp)
+{
+	return fp - w->sp0 < w->n_copy + UNWIND_GUESS_BYTES_MAX;
+}
+
+/* Why address `at` could not be loaded. */
+enum unwind_end unwind_outside(const struct unwind_walk *w, uint64_t at);
+
+/* Steps by the kernel's signal frame, by the full rules, by the frame pointer: an enum
+ * unwind_end, or UNWIND_STEP_DONE. */
+int unwind_slow_sigreturn(struct unwind_walk *w);
+int unwind_slow_unusual(struct unwind_walk *w, const struct cfi_rule *rule);
+int unwind_slow_guess(struct unwind_walk *w, bool is_made);
+
+/* The newest frame's link register (arm64); false when it is not known. */
+bool unwind_slow_link(struct unwind_walk *w, uint64_t *ret);
+
+#endif

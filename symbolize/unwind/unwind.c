@@ -1,0 +1,427 @@
+/*
+ * One stack is a chain of steps: look up the rule of the frame's pc, compute the CFA, load
+ * the return address and perhaps the frame pointer.  Three things make that fast:
+ *
+ * - Rules of 8 bytes in a direct-mapped cache by (pc, address space); a second cache by
+ *   (file, vaddr) behind it, so that new processes and changed mappings find what the file's CFI
+ *   was already read for.  A miss in both costs a search of .eh_frame_hdr and one run of an FDE.
+ *   Keys are 64-bit hashes that are not compared any further: see unwind-cache.h.
+ *
+ * - The memo.  A step is a chain of dependent loads (sp, rule, return address, sp ...).  The
+ *   thread's previous stack mostly shares its outer frames with this one.  When a frame equals
+ *   one of the memo in (pc, sp, fp), the following frames must be the same too if the slots that
+ *   those steps read still hold the same words; these compares do not depend on one another,
+ *   so the machine overlaps their cache misses.  The first slot that differs ends the reuse and
+ *   steps go on as usual.  A step that read anything but its two slots (unusual rules, signal
+ *   frames) is never reused but done again.
+ *
+ * - Nothing is prepared for a module that is mapped; see cfi.c.
+ *
+ * Where a module has no CFI, a rule is read from the code (x86-64, cfi-code.c) and kept like any
+ * other once the stack has borne it out; where that fails, each step goes by the frame pointer.
+ * Both mark the frame that they find as GUESSED.
+ *
+ * The memo also lengthens stacks that the copy cuts: when the step leads beyond the copy, and
+ * the memo has this very frame, or a frame at the CFA whose callee was this same function, its
+ * outer frames are taken over unverified and marked JOINED.  So a memo that reached the root is
+ * kept over a few stacks that end early.
+ *
+ * Tried and rejected: whole tables per module at load (5 times the CPU, and hundreds of
+ * samples lost meanwhile); prefetching the whole copy (half the speed on shallow stacks).
+ */
+
+#include "symbolize/unwind/unwind.h"
+
+#include "symbolize/unwind/unwind-call.h"
+#include "symbolize/unwind/unwind-code.h"
+#include "symbolize/unwind/unwind-fast.h"
+#include "symbolize/unwind/unwind-slow.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Of the copy, asked of the memory before the first step: each of the first steps waits for the one
+ * before it, and together they would wait several times for memory that a single wait can bring.
+ * Twelve lines made shallow stacks (10 frames) twice as fast, the whole copy made them half as
+ * fast.  Where the thread's last stacks were walked far before they met the memo, as those of
+ * clang, so far (a third less time). */
+#define AHEAD_BYTES 768u
+#define AHEAD_FAR_BYTES 2048u
+
+/* How many of a stack's outermost frames may be what a function that switches stacks has left. */
+#define UNWIND_SWITCH_FRAMES 8u
+
+struct unwind {
+	struct unwind_options o;
+	struct unwind_cache by_pc, by_file;
+	struct unwind_call_cache calls;
+	struct unwind_code_opens open_codes;
+	struct unwind_frame *frame;     /* max_depth + 1 */
+	struct unwind_stats stats;
+};
+
+/* ---- rules -------------------------------------------------------------------------- */
+
+static bool cache_init(struct unwind_cache *c, uint32_t n)
+{
+	c->v = aligned_alloc(UNWIND_CACHE_WAYS * sizeof(*c->v), n * sizeof(*c->v));
+	if (!c->v)
+		return false;
+	memset(c->v, 0, n * sizeof(*c->v));
+	c->mask = n - 1;
+	return true;
+}
+
+/* Searches the CFI.  Programs that no compiler would write are not run without end for one stack:
+ * what they say is known for the next one. */
+static struct cfi_rule unwind_search(struct unwind_walk *w, const struct unwind_module *m,
+				     uint64_t vaddr, bool *ret_is_too_much)
+{
+	struct cfi_rule rule;
+	uint64_t before = m->cfi->n_bytes_run;
+	cfi_rule_at(m->cfi, vaddr, &rule);
+	if (rule.kind == CFI_PLAIN)
+		unwind_code_amend(w, m, &rule);
+	w->n_program_bytes += (uint32_t)(m->cfi->n_bytes_run - before);
+	*ret_is_too_much = w->n_program_bytes > UNWIND_PROGRAM_BYTES_MAX;
+	return rule;
+}
+
+/* Finds the rule for lookup address at, in the second cache or in the CFI.  Kind CFI_EMPTY when
+ * nothing is mapped there; that is not kept, since a mapping may come late. */
+static struct cfi_rule __attribute__((noinline))
+unwind_miss(struct unwind *u, struct unwind_walk *w, uint64_t at, uint64_t key)
+{
+	struct cfi_rule rule = { .kind = CFI_NONE };
+	struct unwind_module m;
+	bool is_final = true, is_too_much = false;
+	u->stats.n_misses++;
+	if (!u->o.find_module(w->in->ctx, at, &m))
+		return (struct cfi_rule){ .kind = CFI_EMPTY };
+	if (m.cfi && m.cfi->arch == u->o.arch) {
+		uint64_t file_key = unwind_cache_key(unwind_cache_salt(m.id), at - m.bias);
+		const struct unwind_cache_entry *f = unwind_cache_get(&u->by_file, file_key);
+		if (f) {
+			rule = f->rule;
+		} else {
+			u->stats.n_searches++;
+			rule = unwind_search(w, &m, at - m.bias, &is_too_much);
+		}
+		if (rule.kind == CFI_NONE && (!f || rule.flags & CFI_FLAG_OPEN)) {
+			rule = unwind_code_rule(w, &m, &is_final);
+			rule.flags |= is_final ? 0 : CFI_FLAG_OPEN;
+		}
+		if (!f || (is_final && f->rule.flags & CFI_FLAG_OPEN))
+			unwind_cache_put(&u->by_file, file_key, rule);
+		if (is_too_much)
+			return (struct cfi_rule){ .kind = CFI_BAD };
+		if (!is_final)
+			return rule;
+	} else {
+		if (u->o.read_code)
+			rule = unwind_code_rule(w, &m, &is_final);
+		if (rule.kind == CFI_NONE && m.is_made)
+			rule.flags = CFI_FLAG_MADE;
+		if (!is_final)
+			return rule;
+	}
+	unwind_cache_put(&u->by_pc, key, rule);
+	return rule;
+}
+
+/* ---- steps ---------------------------------------------------------------------------- */
+
+/* All kinds of steps but the plain one. */
+static int __attribute__((noinline))
+unwind_other(struct unwind_walk *w, const struct cfi_rule *rule)
+{
+	struct unwind_frame *f = &w->frame[w->n - 1];
+	switch ((enum cfi_kind)rule->kind) {
+	case CFI_ROOT:
+		/* a return address that no call made is no frame */
+		if (!(rule->flags & CFI_FLAG_GUESSED))
+			f->flags |= unwind_root_flags(rule);
+		else if (w->n > 1)
+			w->n--;
+		return UNWIND_ROOT;
+	case CFI_UNUSUAL:
+		return unwind_slow_unusual(w, rule);
+	case CFI_SIGRETURN:
+		/* the rule says that a trampoline lies behind the address, which only a return
+		 * address proves to be a frame; GUESSED: the interrupted pc itself is in one */
+		return f->flags & UNWIND_FRAME_EXACT && !(rule->flags & CFI_FLAG_GUESSED) ?
+			UNWIND_NO_CFI : unwind_slow_sigreturn(w);
+	case CFI_NONE:
+		return unwind_slow_guess(w, rule->flags & CFI_FLAG_MADE);
+	case CFI_EMPTY:
+		/* a return address to nowhere is no frame */
+		if (w->n == 1)
+			return UNWIND_BAD_PC;
+		w->n--;
+		return unwind_code_is_begun(w) ? UNWIND_ROOT : UNWIND_BAD_PC;
+	default:
+		return UNWIND_BAD_CFI;
+	}
+}
+
+/* Finds frame[n] from frame[n - 1]: UNWIND_STEP_DONE or an enum unwind_end. */
+static int __attribute__((noinline))
+unwind_step(struct unwind *u, struct unwind_walk *w, uint64_t salt)
+{
+	struct unwind_frame *f = &w->frame[w->n - 1], *o = f + 1;
+	uint64_t at = f->pc - !(f->flags & UNWIND_FRAME_EXACT);
+	uint64_t key = unwind_cache_key(salt, at);
+	const struct unwind_cache_entry *e = unwind_cache_get(&u->by_pc, key);
+	struct cfi_rule rule = e ? e->rule : unwind_miss(u, w, at, key);
+	/* what a process makes may be other code now */
+	if (e && rule.flags & CFI_FLAG_MADE && rule.kind == CFI_PLAIN &&
+	    !unwind_code_accepts(w, &rule))
+		rule = unwind_miss(u, w, at, key);
+	if (__builtin_expect(rule.kind != CFI_PLAIN, 0))
+		return unwind_other(w, &rule);
+
+	uint64_t cfa =
+		(rule.flags & CFI_FLAG_CFA_FP ? f->fp : f->sp) + (uint64_t)(rule.cfa_off8 * 8l);
+	uint64_t pc, fp = f->fp;
+	uint32_t flags = UNWIND_STEP_SLOTS;
+	w->is_cfa_known = true;
+	w->cfa = cfa;
+	if (rule.flags & CFI_FLAG_RA_REG) {
+		/* true for a frame that was interrupted; in others the register has moved on */
+		if (cfa < f->sp)
+			return UNWIND_CYCLE;
+		if (!(f->flags & UNWIND_FRAME_EXACT) || !unwind_slow_link(w, &pc))
+			return UNWIND_BAD_CFI;
+		flags = 0;
+	} else {
+		if (cfa <= f->sp)
+			return UNWIND_CYCLE;
+		if (!unwind_load(w, cfa + (uint64_t)(rule.ra_off8 * 8l), &pc))
+			return (int)unwind_outside(w, cfa + (uint64_t)(rule.ra_off8 * 8l));
+	}
+	/* In epilogues the CFI still names the slot after the register was popped from it: a slot
+	 * below the stack pointer is dead, and the register has its value back. */
+	if (rule.flags & CFI_FLAG_FP_SAVED && cfa + (uint64_t)(rule.fp_off8 * 8l) >= f->sp) {
+		if (!unwind_load(w, cfa + (uint64_t)(rule.fp_off8 * 8l), &fp))
+			return (int)unwind_outside(w, cfa + (uint64_t)(rule.fp_off8 * 8l));
+		flags |= UNWIND_STEP_FP;
+	}
+	pc = unwind_strip(w->arch, pc);
+	if (!pc)
+		return UNWIND_ROOT;
+	f->ra_off8 = rule.ra_off8;
+	f->fp_off8 = rule.fp_off8;
+	f->flags |= flags;
+	*o = (struct unwind_frame){ .pc = pc, .sp = cfa, .fp = fp,
+		.flags = rule.flags & CFI_FLAG_GUESSED ? UNWIND_FRAME_GUESSED : 0 };
+	u->stats.n_by_code += rule.flags & CFI_FLAG_GUESSED ? 1 : 0;
+	return UNWIND_STEP_DONE;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------ */
+
+/* Does a stack end where there is another frame, but not in the copy?  A stack pointer of another
+ * stack (setcontext on its way back) may be the memo's. */
+static bool unwind_is_joinable(const struct unwind_walk *w, enum unwind_end end)
+{
+	return end == UNWIND_BEYOND || end == UNWIND_BAD_SP || w->is_gone;
+}
+
+static enum unwind_end unwind_run(struct unwind *u, struct unwind_walk *w, struct unwind_sync *s,
+				  uint32_t n_memo)
+{
+	uint64_t salt = unwind_cache_salt(w->in->space), stop_sp = 0;
+	for (;;) {
+		enum unwind_fast fast = unwind_fast(&u->by_pc, salt, w, s, stop_sp);
+		if (fast == UNWIND_FAST_ROOT)
+			return UNWIND_ROOT;
+		if (fast == UNWIND_FAST_MET) {
+			uint32_t n = w->n;
+			bool joined = unwind_memo_reuse(s, w);
+			u->stats.n_reused += w->n - n - s->n_joined;
+			if (joined)
+				return UNWIND_BEYOND;
+			if (w->frame[w->n - 1].flags & UNWIND_STEP_NONE)
+				return UNWIND_ROOT;
+			/* the next one that the memo may have */
+			stop_sp = w->frame[w->n - 1].sp + 1;
+			continue;
+		}
+		if (w->n == u->o.max_depth)
+			return UNWIND_DEPTH;
+		uint32_t n_signals = w->n_signals;
+		w->is_cfa_known = w->is_gone = false;
+		int end = unwind_step(u, w, salt);
+		if (end != UNWIND_STEP_DONE) {
+			if (unwind_is_joinable(w, (enum unwind_end)end) && n_memo)
+				unwind_memo_cut(s, w, n_memo);
+			return (enum unwind_end)end;
+		}
+		w->n++;
+		stop_sp = 0;
+		if (w->n_signals != n_signals) /* perhaps from one stack to another */
+			s->k = (int64_t)n_memo - 1;
+	}
+}
+
+/* The copy from its start on.  Inlined always, since GCC takes a function that only asks ahead for
+ * one without effect, and its calls away. */
+static inline void __attribute__((always_inline)) unwind_ahead(const struct unwind_input *in)
+{
+	if (!in->stack || in->n_stack_bytes < AHEAD_BYTES)
+		return;
+#pragma GCC unroll 12
+	for (uint64_t i = 0; i < AHEAD_BYTES; i += 64)
+		__builtin_prefetch(in->stack + i);
+}
+
+/* More of it: all that the last stacks were walked through, if they were walked far. */
+static inline void __attribute__((always_inline))
+unwind_ahead_far(const struct unwind_walk *w, const struct unwind_memo *m, uint32_t n_memo)
+{
+	uint64_t n = m->n_walked_bytes >= AHEAD_FAR_BYTES ? m->n_walked_bytes : AHEAD_BYTES;
+	for (uint64_t i = AHEAD_BYTES; i < n && i < w->n_copy; i += 64)
+		__builtin_prefetch(w->in->stack + i);
+	/* what is further out is likely to be as it was */
+	for (uint32_t i = 0; i < n_memo; i++) {
+		uint64_t off = m->frame[i].sp - 8 - w->sp0;
+		if (off < n)
+			break;
+		if (off < w->n_copy)
+			__builtin_prefetch(w->in->stack + off);
+	}
+}
+
+/*
+ * A stack that leads nowhere: because a function near its end has gone to another stack?  Then
+ * that function is the root, and is known as one from then on, for what its CFI takes for a return
+ * address may lead a few frames on.
+ */
+static bool unwind_is_switched(struct unwind *u, struct unwind_walk *w, struct unwind_sync *s,
+			       enum unwind_end end)
+{
+	if (end == UNWIND_DEPTH || end == UNWIND_BEYOND || w->is_gone)
+		return false;
+	for (uint32_t i = w->n; i-- > 0 && i + UNWIND_SWITCH_FRAMES >= w->n;) {
+		const struct unwind_frame *f = &w->frame[i];
+		if (!unwind_call_is_switched(w, i))
+			continue;
+		uint64_t key = unwind_cache_key(unwind_cache_salt(w->in->space),
+						f->pc - !(f->flags & UNWIND_FRAME_EXACT));
+		unwind_cache_put(&u->by_pc, key, (struct cfi_rule){ .kind = CFI_ROOT });
+		w->frame[i].flags |= UNWIND_STEP_NONE;
+		w->n = i + 1;
+		s->n_met = 0;
+		return true;
+	}
+	return false;
+}
+
+void unwind_stack(struct unwind *u, const struct unwind_input *in, struct unwind_memo *memo,
+		  struct unwind_result *ret)
+{
+	unwind_ahead(in);
+	enum cfi_arch a = u->o.arch;
+	uint64_t need = 1ull << cfi_reg_sp(a) | 1ull << cfi_reg_pc(a);
+	*ret = (struct unwind_result){ .frame = u->frame };
+	u->stats.n_stacks++;
+	if ((in->regs->valid & need) != need) {
+		ret->end = UNWIND_NO_REGS;
+		u->stats.n_end[ret->end]++;
+		return;
+	}
+	struct unwind_walk w = { .arch = a, .in = in, .max_depth = u->o.max_depth,
+		.find_module = u->o.find_module, .calls = &u->calls,
+		.open_codes = &u->open_codes,
+		.read_code = u->o.read_code, .stats = &u->stats, .frame = u->frame, .n = 1,
+		.sp0 = in->regs->r[cfi_reg_sp(a)], .n_copy = in->stack ? in->n_stack_bytes : 0 };
+	u->frame[0] = (struct unwind_frame){ .pc = in->regs->r[cfi_reg_pc(a)], .sp = w.sp0,
+		.fp = in->regs->valid >> cfi_reg_fp(a) & 1 ? in->regs->r[cfi_reg_fp(a)] : 0,
+		.flags = UNWIND_FRAME_EXACT };
+	uint32_t n_memo = memo && memo->space == in->space ? memo->n : 0;
+	struct unwind_sync s = { .m = memo ? memo->frame : NULL, .k = (int64_t)n_memo - 1,
+		.is_whole = n_memo && memo->is_whole };
+
+	if (n_memo)
+		unwind_ahead_far(&w, memo, n_memo);
+	ret->end = unwind_run(u, &w, &s, n_memo);
+	if (ret->end != UNWIND_ROOT && ((w.n == 1 && unwind_code_is_start(&w)) ||
+					(!s.n_joined && unwind_is_switched(u, &w, &s, ret->end))))
+		ret->end = UNWIND_ROOT;
+	ret->n = w.n;
+	ret->n_joined = s.n_joined;
+	ret->is_whole = ret->end == UNWIND_ROOT || (s.n_joined && s.is_whole);
+	if (unwind_is_joinable(&w, ret->end) && !s.n_joined && w.is_cfa_known)
+		ret->cut_cfa = w.cfa;
+	u->stats.n_end[ret->end]++;
+	u->stats.n_joined += s.n_joined > 0;
+	u->stats.n_frames += w.n;
+	if (memo && !in->is_probe)
+		unwind_memo_update(memo, &w, &s, in->space, ret);
+}
+
+struct unwind *unwind_new(const struct unwind_options *o)
+{
+	struct unwind *u = calloc(1, sizeof(*u));
+	if (!u)
+		return NULL;
+	u->o = *o;
+	if (!u->o.max_depth)
+		u->o.max_depth = UNWIND_DEPTH_DEFAULT;
+	uint32_t want = o->n_cache ? o->n_cache : UNWIND_CACHE_DEFAULT, n = 16;
+	while (n < want && n < 1u << 24)
+		n *= 2;
+	u->frame = calloc((size_t)u->o.max_depth + 1, sizeof(*u->frame));
+	if (!cache_init(&u->by_pc, n) || !cache_init(&u->by_file, n) || !u->frame) {
+		unwind_free(u);
+		return NULL;
+	}
+	return u;
+}
+
+void unwind_free(struct unwind *u)
+{
+	if (!u)
+		return;
+	free(u->by_pc.v);
+	free(u->by_file.v);
+	free(u->frame);
+	free(u);
+}
+
+const struct unwind_stats *unwind_stats(const struct unwind *u)
+{
+	return &u->stats;
+}
+
+const char *unwind_end_name(enum unwind_end e)
+{
+	static const char *const name[UNWIND_N_ENDS] = {
+		[UNWIND_ROOT] = "root", [UNWIND_BEYOND] = "beyond the copy",
+		[UNWIND_NO_CFI] = "no CFI", [UNWIND_BAD_CFI] = "bad CFI",
+		[UNWIND_BAD_PC] = "bad return address", [UNWIND_BAD_SP] = "other stack",
+		[UNWIND_CYCLE] = "cycle", [UNWIND_DEPTH] = "depth limit",
+		[UNWIND_NO_REGS] = "no registers", [UNWIND_NO_STACK] = "no stack",
+	};
+	return e < UNWIND_N_ENDS ? name[e] : "?";
+}
+
+void unwind_regs_from_perf(enum cfi_arch arch, uint64_t mask, const uint64_t *values,
+			   struct unwind_regs *ret)
+{
+	/* PERF_REG_X86_*: ax bx cx dx si di bp sp ip flags cs ss ds es fs gs r8 .. r15 */
+	static const int8_t x86[24] = { 0, 3, 2, 1, 4, 5, 6, 7, 16, -1, -1, -1, -1, -1, -1, -1,
+		8, 9, 10, 11, 12, 13, 14, 15 };
+	*ret = (struct unwind_regs){ .valid = 0 };
+	for (; mask; mask &= mask - 1, values++) {
+		int i = __builtin_ctzll(mask), reg = -1;
+		if (arch == CFI_X86_64)
+			reg = i < 24 ? x86[i] : -1;
+		else if (i < (int)CFI_N_REGS) /* PERF_REG_ARM64_*: x0 .. x29, lr, sp, pc */
+			reg = i;
+		if (reg < 0)
+			continue;
+		ret->r[reg] = *values;
+		ret->valid |= 1ull << reg;
+	}
+}

@@ -1,0 +1,199 @@
+#ifndef CPROF_TESTS_UNIT_SESSION_ENGINE_FEED_H
+#define CPROF_TESTS_UNIT_SESSION_ENGINE_FEED_H
+
+/*
+ * Records made by hand and fed to an engine, and its stacks as text.
+ *
+ *	struct engine g;
+ *	feed_open(&g, 0);
+ *	feed_at(10);
+ *	feed_mmap(&g, 7, 0x1000, 0x1000, 0, "/bin/a");
+ *	feed_sample(&g, 7, 7, 0, 1, FEED_CHAIN(PERF_CONTEXT_USER, 0x1010, 0x1021));
+ *	feed_stack_text(&g, g.counts.v[0].stack)   "a+0x20;a+0x10"
+ */
+
+#include <inttypes.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/err.h"
+#include "engine/engine.h"
+#include "source/record.h"
+
+static uint64_t feed_time_ns = 1;
+
+static inline void feed_at(uint64_t time_ns)
+{
+	feed_time_ns = time_ns;
+}
+
+static inline void feed_open_with(struct engine *g, const struct engine_options *o)
+{
+	struct err e;
+	if (engine_init(g, o, &e) < 0) {
+		printf("Bail out! %s\n", e.what);
+		exit(1);
+	}
+}
+
+/* Takes all tasks; two events; the default labels. */
+static inline void feed_open(struct engine *g, size_t max_memory_bytes)
+{
+	struct engine_options o = {
+		.n_events = 2, .labels = ENGINE_LABELS_DEFAULT, .follow = true,
+		.max_memory_bytes = max_memory_bytes,
+	};
+	feed_open_with(g, &o);
+	g->targets.all = true;
+}
+
+static inline struct record feed_record(uint32_t type, uint16_t misc, uint32_t pid, uint32_t tid)
+{
+	return (struct record){
+		.type = type, .misc = misc, .event = RECORD_NO_EVENT, .has_time = true,
+		.time_ns = feed_time_ns, .pid = pid, .tid = tid, .cpu = UINT32_MAX,
+	};
+}
+
+static inline void feed_mmap(struct engine *g, uint32_t pid, uint64_t start, uint64_t len,
+			     uint64_t pgoff, const char *filename)
+{
+	struct record r = feed_record(PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER, pid, pid);
+	r.mmap = (struct record_mmap){
+		.start = start, .len = len, .pgoff = pgoff, .prot = PROT_READ | PROT_EXEC,
+		.flags = MAP_PRIVATE, .filename = filename, .maj = 8, .min = 1,
+	};
+	/* Every file name is a file of its own. */
+	for (const char *p = filename; *p; p++)
+		r.mmap.ino = r.mmap.ino * 31 + (unsigned char)*p;
+	engine_feed(g, &r);
+}
+
+static inline void feed_comm(struct engine *g, uint32_t pid, uint32_t tid, const char *name,
+			     bool exec)
+{
+	struct record r = feed_record(PERF_RECORD_COMM, 0, pid, tid);
+	r.comm = (struct record_comm){ .comm = name, .exec = exec };
+	engine_feed(g, &r);
+}
+
+static inline void feed_fork(struct engine *g, uint32_t ppid, uint32_t ptid, uint32_t pid,
+			     uint32_t tid)
+{
+	struct record r = feed_record(PERF_RECORD_FORK, 0, pid, tid);
+	r.fork = (struct record_fork){ .ppid = ppid, .ptid = ptid, .time_ns = feed_time_ns };
+	engine_feed(g, &r);
+}
+
+static inline void feed_exit(struct engine *g, uint32_t pid, uint32_t tid)
+{
+	struct record r = feed_record(PERF_RECORD_EXIT, 0, pid, tid);
+	r.fork = (struct record_fork){ .ppid = pid, .ptid = pid, .time_ns = feed_time_ns };
+	engine_feed(g, &r);
+}
+
+#define FEED_CHAIN(...) (const uint64_t[]){ __VA_ARGS__ }, \
+	sizeof((uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t)
+
+/* The address of the sample is the first in the chain that is no mark. */
+static inline void feed_sample_on(struct engine *g, uint32_t cpu, uint32_t pid, uint32_t tid,
+				  uint32_t event, uint64_t period, const uint64_t *chain, size_t n)
+{
+	struct record r = feed_record(PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, pid, tid);
+	r.event = event;
+	r.cpu = cpu;
+	r.sample = (struct record_sample){
+		.period = period, .callchain = chain, .n_callchain = n,
+	};
+	if (n && chain[0] == (uint64_t)PERF_CONTEXT_KERNEL)
+		r.misc = PERF_RECORD_MISC_KERNEL;
+	for (size_t i = 0; i < n && !r.sample.ip; i++)
+		if (chain[i] < (uint64_t)PERF_CONTEXT_MAX)
+			r.sample.ip = chain[i];
+	engine_feed(g, &r);
+}
+
+static inline void feed_sample(struct engine *g, uint32_t pid, uint32_t tid, uint32_t event,
+			       uint64_t period, const uint64_t *chain, size_t n)
+{
+	feed_sample_on(g, 0, pid, tid, event, period, chain, n);
+}
+
+/* ---- what came out --------------------------------------------------------------- */
+
+static inline void feed_frame_text(const struct engine *g, uint32_t frame, char *buf, size_t n)
+{
+	const struct frame *f = &g->frames.v[frame];
+	const struct dso *d = dso_get(&g->dsos, f->dso);
+	const char *slash = strrchr(d->path, '/');
+	if (d->key.kind == DSO_PSEUDO)
+		snprintf(buf, n, "%s", strtab_get(&g->strings, (uint32_t)f->vaddr));
+	else if (d->key.kind == DSO_KERNEL)
+		snprintf(buf, n, "k:%" PRIx64, f->vaddr);
+	else
+		snprintf(buf, n, "%s+0x%" PRIx64, slash ? slash + 1 : d->path, f->vaddr);
+}
+
+/* Root first, ";" between frames; good until the next call. */
+static inline const char *feed_stack_text(const struct engine *g, uint32_t stack)
+{
+	static char text[65536];
+	char *at = text + sizeof(text) - 1;
+	*at = '\0';
+	for (uint32_t node = stack; node != STACKS_EMPTY; node = g->stacks.v[node].parent) {
+		char frame[256];
+		feed_frame_text(g, g->stacks.v[node].frame, frame, sizeof(frame));
+		size_t len = strlen(frame);
+		if (at - text < (ptrdiff_t)len + 2)
+			break;
+		if (*at)
+			*--at = ';';
+		at -= len;
+		memcpy(at, frame, len);
+	}
+	return at;
+}
+
+/* "key=value" pairs, in order of keys' ids; good until the next call. */
+static inline const char *feed_labels_text(const struct engine *g, uint32_t set)
+{
+	static char text[4096];
+	uint32_t n;
+	size_t len = 0;
+	const struct label *l = labels_get(&g->labels, set, &n);
+	text[0] = '\0';
+	for (uint32_t i = 0; i < n; i++)
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s=%s", i ? " " : "",
+					strtab_get(&g->strings, l[i].key),
+					strtab_get(&g->strings, l[i].value));
+	return text;
+}
+
+/* The count of the event with that stack (any labels), or NULL. */
+static inline const struct count *feed_find(const struct engine *g, uint32_t event,
+					    const char *stack)
+{
+	for (uint32_t i = 0; i < g->counts.n; i++)
+		if (g->counts.v[i].event == event &&
+		    strcmp(feed_stack_text(g, g->counts.v[i].stack), stack) == 0)
+			return &g->counts.v[i];
+	return NULL;
+}
+
+/* What the profile of an event adds up to. */
+static inline void feed_sums(const struct engine *g, uint32_t event, uint64_t *ret_n,
+			     uint64_t *ret_value)
+{
+	*ret_n = *ret_value = 0;
+	for (uint32_t i = 0; i < g->counts.n; i++) {
+		if (g->counts.v[i].event != event)
+			continue;
+		*ret_n += g->counts.v[i].n_samples;
+		*ret_value += g->counts.v[i].value;
+	}
+}
+
+#endif

@@ -1,0 +1,214 @@
+#include "profile/comments.h"
+#include "source/source.h"
+#include "tests/unit/tap.h"
+
+static struct cprof_config config;
+static struct cprof_stats stats;
+static struct cprof_event_stats event;
+static struct cprof_stack_ends ends[3];
+static size_t n_ends;
+static struct cprof_rate_cut cuts[2];
+static const struct source_facts facts = {
+	.kernel_release = "6.1.0", .arch = "x86_64", .hostname = "box", .n_cpus = 8,
+};
+
+/* A recording of two seconds by a clock at 100 Hz, all of it covered. */
+static void begin(void)
+{
+	config = (struct cprof_config){ .command_line = "cprof record -p 7" };
+	stats = (struct cprof_stats){ .duration_ns = 2000000000, .scope = CPROF_SCOPE_CPU,
+				      .cpu_used_known = true, .cpu_used_ns = 2000000000 };
+	event = (struct cprof_event_stats){
+		.name = "cpu-clock", .sample_type = "cpu", .unit = "nanoseconds", .is_clock = true,
+		.freq_hz = 100, .n_samples = 200, .value = 2000000000,
+	};
+	memset(ends, 0, sizeof(ends));
+	n_ends = 1;
+}
+
+/* All comments, each with a newline; NULL when they cannot be made. */
+static const char *text(void)
+{
+	static char buf[8192];
+	struct comments c;
+	size_t len = 0;
+	buf[0] = '\0';
+	if (comments_make(&c, &config, &facts, &stats, &event, ends, n_ends, cuts) < 0)
+		return NULL;
+	for (size_t i = 0; i < c.list.n && len < sizeof(buf); i++)
+		len += (size_t)snprintf(buf + len, sizeof(buf) - len, "%s\n", c.list.v[i]);
+	comments_done(&c);
+	return buf;
+}
+
+static void says(const char *line, const char *name)
+{
+	bool ok = strstr(text(), line) != NULL;
+	tap_ok(ok, "%s", name);
+	if (!ok)
+		printf("# no '%s'\n", line);
+}
+
+static void keeps_quiet(const char *line, const char *name)
+{
+	tap_ok(!strstr(text(), line), "%s", name);
+}
+
+static void test_clock(void)
+{
+	begin();
+	tap_ok(strncmp(text(), "cprof ", 6) == 0, "the first says who wrote it");
+	says("\nevent: cpu-clock\n", "the event");
+	says("\ncommand: cprof record -p 7\n", "the command line");
+	says("\nmachine: box x86_64, Linux 6.1.0, 8 CPUs\n", "the machine");
+	says("\nscope: cpu\n", "the scope");
+	says("\nrate: 100 Hz asked; mean period 10000000 nanoseconds\n", "the rate");
+	says("\nsamples: 200 in 2.000 s, 100.0 per second\n", "the samples");
+	says("\ncoverage: samples stand for 100.0 % of what was used\n", "the coverage");
+	keeps_quiet("losses:", "no losses, no word of them");
+	keeps_quiet("counted:", "a clock's own count tells nothing");
+	keeps_quiet("user code only", "nothing was given up");
+	keeps_quiet("stacks:", "no stack was unwound");
+	event.freq_hz = 0;
+	event.period = 500;
+	says("\nrate: period 500 nanoseconds\n", "a fixed period");
+	config.command_line = NULL;
+	keeps_quiet("command:", "no command line is known");
+	event.n_samples = stats.duration_ns = 0;
+	says("\nsamples: 0 in 0.000 s, 0.0 per second\n", "an empty recording");
+}
+
+static void test_counter(void)
+{
+	begin();
+	event.name = event.sample_type = "page_faults";
+	event.unit = "count";
+	event.is_clock = false;
+	event.counted = 1000;
+	event.value = 900;
+	event.counted_target = true;
+	event.time_enabled_ns = 2000000000;
+	event.time_running_ns = 1000000000;
+	says("\ncounted: 1000 page_faults by the target; sampled: 900\n", "a counter's count");
+	says("\ncoverage: samples stand for 90.0 % of what was counted\n", "and coverage");
+	says("\nevent time: enabled 2.000000 s, running 1.000000 s (50.0 %)\n", "a shared counter");
+	event.counted_target = false;
+	says("by all tasks of these CPUs", "a count of whole CPUs");
+	keeps_quiet("coverage:", "cannot be compared");
+}
+
+static void test_accounts(void)
+{
+	begin();
+	keeps_quiet("cost:", "costs that are not known");
+	keeps_quiet("scaled", "nothing was scaled");
+	keeps_quiet("rate lowered", "no rate was lowered");
+	stats.own_cpu_ns = 12345678;
+	says("\ncost: cprof itself 0.012 s of CPU time when this was written\n", "its own cost");
+	keeps_quiet("of the target", "the target's cost is not known");
+	stats.cost_known = true;
+	stats.cost_ns = 4000000;
+	says("\ncost: about 0.004000 s of the target's CPU time for sampling (estimated)\n",
+	     "the target's cost");
+	event.time_enabled_ns = 3000000000;
+	event.time_running_ns = 2000000000;
+	event.scale = 1.5;
+	says("\nscaled (--scale): values are multiplied by 1.500000, the time enabled by the time "
+	     "running; counts of samples are not\n", "that values are scaled");
+	cuts[0] = (struct cprof_rate_cut){ 200000000, true, 1000, 500, "samples were lost" };
+	cuts[1] = (struct cprof_rate_cut){ 400000000, false, 100, 200, "throttled by the kernel" };
+	event.n_rate_cuts = 2;
+	says("\nrate lowered (--adaptive): 500 instead of 1000 Hz from 0.200 s on: samples were "
+	     "lost\n", "a lowered frequency");
+	says("\nrate lowered (--adaptive): period 200 instead of 100 from 0.400 s on: throttled by "
+	     "the kernel\n", "a longer period");
+	event.n_rate_cuts = 0;
+	event.throttled_ns = 5000000;
+	says("\nlosses: throttled for 0.005000 s, summed over threads and CPUs\n", "throttling");
+	event.n_lost = 5;
+	event.n_lost_by_pmu = 2;
+	says("\nlosses: 2 of them lost in the PMU's own buffer\n", "the PMU's losses");
+	event.precise_asked = 3;
+	event.precise = 1;
+	says("\nprecise level: 1 instead of 3\n", "a lower precise level");
+}
+
+static void test_coverage(void)
+{
+	begin();
+	event.value = 500000000;
+	tap_int((int)comments_coverage_percent(&config, &stats, &event), 25,
+		"a quarter is covered");
+	stats.cpu_used_known = false;
+	tap_ok(comments_coverage_percent(&config, &stats, &event) < 0, "unknown use");
+	stats.cpu_used_known = true;
+	stats.cpu_used_ns = 0;
+	tap_ok(comments_coverage_percent(&config, &stats, &event) < 0, "no use");
+	begin();
+	config.only_user = true;
+	tap_ok(comments_coverage_percent(&config, &stats, &event) < 0, "one side only: user");
+	begin();
+	config.only_kernel = true;
+	tap_ok(comments_coverage_percent(&config, &stats, &event) < 0, "kernel");
+	begin();
+	event.given_up_kernel = true;
+	tap_ok(comments_coverage_percent(&config, &stats, &event) < 0, "given up");
+	begin();
+	event.name = "cpu-clock:u";
+	tap_ok(comments_coverage_percent(&config, &stats, &event) < 0, "by the event's modifier");
+}
+
+static void test_losses(void)
+{
+	static const struct { uint64_t *counter; const char *word; } losses[] = {
+		{ &event.n_lost, "7 samples lost" }, { &event.n_throttles, "7 times throttled" },
+		{ &stats.n_truncated, "7 stacks truncated" }, { &stats.n_cut, "7 stacks" },
+		{ &stats.n_unknown_pc, "7 samples at an address outside" },
+		{ &stats.n_shortened, "7 stacks without their innermost" },
+		{ &stats.n_dropped, "7 samples without their stack" },
+		{ &stats.n_labels_dropped, "7 samples without some label" },
+		{ &stats.n_undecodable, "7 records that could not" },
+		{ &stats.n_out_of_order, "7 records out of order" },
+	};
+	for (size_t i = 0; i < sizeof(losses) / sizeof(*losses); i++) {
+		char line[64];
+		begin();
+		*losses[i].counter = 7;
+		snprintf(line, sizeof(line), "\nlosses: %s", losses[i].word);
+		says(line, losses[i].word);
+		const char *first = strstr(text(), "losses:");
+		tap_ok(first && !strstr(first + 1, "losses:"), "and of no other loss");
+	}
+	begin();
+	stats.n_cpus_failed = 2;
+	says("\nlosses: 2 CPUs", "CPUs that failed");
+	begin();
+	stats.user_only = true;
+	says("\nuser code only", "the kernel's side was given up");
+	begin();
+	stats.kernel_names_hidden = true;
+	says("\nkernel functions without names", "names of the kernel are hidden");
+	begin();
+	ends[0].n[0] = 5;
+	ends[0].n_joined = 2;
+	stats.stack_bytes = 8192;
+	says("\nstacks: 5 unwound by CFI, copies of 8192 bytes, 2 joined",
+	     "stacks that were unwound");
+	says("\nstack ends: 5 ", "and how they ended");
+	ends[1].path = "/lib/odd.so";
+	ends[1].n[2] = 7;
+	n_ends = 3;
+	says("\nstack ends in /lib/odd.so: 7 no CFI\n", "and where they ended early");
+}
+
+int main(void)
+{
+	test_clock();
+	test_counter();
+	test_accounts();
+	test_coverage();
+	test_losses();
+	tap_str(comments_scope_name(CPROF_SCOPE_TASK), "task", "names of scopes: task");
+	tap_str(comments_scope_name(CPROF_SCOPE_CGROUP), "cgroup", "cgroup");
+	return tap_done();
+}

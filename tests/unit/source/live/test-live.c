@@ -1,0 +1,666 @@
+#include "base/err.h"
+#include "base/host.h"
+#include "base/log.h"
+#include "event/evspec.h"
+#include "source/live/live-private.h"
+#include "tests/unit/source/record-build.h"
+#include "tests/unit/source/sim-ring.h"
+#include "tests/unit/tap.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+static struct err e;
+static struct host host;
+
+static int n_descriptors(void)
+{
+	int n = 0;
+	DIR *d = opendir("/proc/self/fd");
+	while (d && readdir(d))
+		n++;
+	if (d)
+		closedir(d);
+	return n;
+}
+
+/* ---- events by thread, without a kernel ------------------------------------------------ */
+
+/* A source over one ring in memory; two events: ids 11, 12 on thread 7; 21, 22 on thread 8. */
+static struct live *make_live(struct sim_ring *sim)
+{
+	static const struct live_id ids[] = {
+		{ .id = 11, .tid = 7 }, { .id = 12, .event = 1, .tid = 7 },
+		{ .id = 21, .tid = 8 }, { .id = 22, .event = 1, .tid = 8 }, { .id = 31 },
+	};
+	struct live *l = calloc(1, sizeof(*l));
+	struct ring *ring;
+	sim_ring_init(sim, 1 << 16);
+	if (!l)
+		abort();
+	l->source.ops = &live_ops;
+	l->format = calloc(3, sizeof(*l->format));
+	l->attr = calloc(3, sizeof(*l->attr));
+	if (!l->format || !l->attr)
+		abort();
+	l->format[0] = l->format[1] = l->format[2] = record_build_format();
+	l->ring = calloc(1, sizeof(*l->ring));
+	l->ring[0].fd = -1;
+	l->n_rings = 1;
+	ring = &l->ring[0].ring;
+	if (ring_open_memory(ring, sim->control, sim->n_data_bytes) < 0 ||
+	    merge_init(&l->merge, l->format, &ring, 1) < 0)
+		abort();
+	for (size_t i = 0; i < sizeof(ids) / sizeof(*ids); i++)
+		live_add_id(l, ids[i]);
+	return l;
+}
+
+static uint64_t sample_time = 1;
+
+static void put_sample(struct sim_ring *sim, uint32_t tid, uint64_t id)
+{
+	struct record_build b = { 0 };
+	struct record_build_id at = { .pid = 7, .tid = tid, .time_ns = sample_time++, .id = id,
+				      .stream_id = id };
+	const uint64_t chain[] = { (uint64_t)PERF_CONTEXT_USER, 0x1000 };
+	record_build_sample(&b, &at, PERF_RECORD_MISC_USER, 0x1000, 1, chain, 2);
+	sim_ring_write(sim, b.v, b.n_bytes);
+	sim_ring_publish(sim);
+	record_build_done(&b);
+}
+
+/* The event of the next sample; -1: none. */
+static int next_event(struct live *l)
+{
+	struct record r;
+	int code = source_next(&l->source, &r, &e);
+	return code == SOURCE_RECORD ? (int)r.event : -1;
+}
+
+static int event_of(struct live *l, struct sim_ring *sim, uint32_t tid, uint64_t id)
+{
+	put_sample(sim, tid, id);
+	int event = next_event(l);
+	if (event >= 0 && next_event(l) != -1)
+		return -2;
+	return event;
+}
+
+static void test_ids(void)
+{
+	struct sim_ring sim;
+	struct live *l = make_live(&sim);
+	tap_ok(event_of(l, &sim, 7, 11) == 0 && event_of(l, &sim, 7, 12) == 1 &&
+	       event_of(l, &sim, 8, 22) == 1, "samples find their event by id");
+	tap_ok(event_of(l, &sim, 9, 11) == 0, "an inherited event's samples have its parent's id");
+	tap_int(event_of(l, &sim, 7, 99), -1, "samples of no known event are passed over");
+	tap_int(event_of(l, &sim, 7, 0), -1, "and those without an id");
+
+	struct record_build b = { 0 };
+	struct record_build_id at = { .pid = 7, .tid = 7, .time_ns = sample_time++, .id = 99 };
+	record_build_comm(&b, &at, "name", false);
+	at.id = 22;
+	record_build_lost(&b, &at, 5);
+	record_build_begin(&b, 9999, 0);
+	record_build_end(&b);
+	record_build_begin(&b, PERF_RECORD_MMAP2, 0);
+	record_build_end(&b);
+	sim_ring_write(&sim, b.v, b.n_bytes);
+	sim_ring_publish(&sim);
+	record_build_done(&b);
+	struct record r;
+	tap_ok(source_next(&l->source, &r, &e) == SOURCE_RECORD && r.type == PERF_RECORD_COMM &&
+	       r.event == RECORD_NO_EVENT, "other records need no event");
+	tap_ok(source_next(&l->source, &r, &e) == SOURCE_RECORD && r.type == PERF_RECORD_LOST &&
+	       r.event == 1, "lost samples belong to theirs");
+	tap_int(source_next(&l->source, &r, &e), SOURCE_IDLE, "no more");
+	tap_ok(l->source.losses.n_unknown == 1 && l->source.losses.n_undecodable == 1,
+	       "unknown and broken records are counted");
+
+	for (uint64_t id = 1000; id < 6000; id++)
+		live_add_id(l, (struct live_id){ .id = id, .event = (uint32_t)(id % 3) });
+	bool found = true;
+	for (uint64_t id = 1000; id < 6000; id += 7)
+		found &= event_of(l, &sim, 7, id) == (int)(id % 3);
+	tap_ok(found && event_of(l, &sim, 7, 6000) == -1, "5000 ids");
+	source_close(&l->source);
+	sim_ring_done(&sim);
+}
+
+static uint64_t period_of(struct live *l, struct sim_ring *sim, uint64_t time_ns)
+{
+	struct record r;
+	sample_time = time_ns;
+	put_sample(sim, 7, 11);
+	uint64_t period = source_next(&l->source, &r, &e) == SOURCE_RECORD ? r.sample.period : 0;
+	return next_event(l) == -1 ? period : 0;
+}
+
+/* The period of a sample that does not tell it, by an event that was inherited. */
+static uint64_t inherited_period_of(struct live *l, struct sim_ring *sim, uint64_t stream_id)
+{
+	struct record_build b = { 0 };
+	struct record_build_id at = { .pid = 7, .tid = 9, .time_ns = ++sample_time, .id = 11,
+				      .stream_id = stream_id };
+	const uint64_t chain[] = { (uint64_t)PERF_CONTEXT_USER, 0x1000 };
+	struct record r;
+	record_build_sample(&b, &at, PERF_RECORD_MISC_USER, 0x1000, 0, chain, 2);
+	sim_ring_write(sim, b.v, b.n_bytes);
+	sim_ring_publish(sim);
+	record_build_done(&b);
+	bool came = source_next(&l->source, &r, &e) == SOURCE_RECORD;
+	return next_event(l) == -1 && came ? r.sample.period : UINT64_MAX;
+}
+
+static void test_periods(void)
+{
+	struct sim_ring sim;
+	struct live *l = make_live(&sim);
+	struct live_id *id = live_find_id(l, 11);
+	uint64_t told = period_of(l, &sim, 1);
+	tap_ok(told && told != 500 && told != 600, "samples tell their period");
+	live_note_period(id, 500);
+	id->changed_ns = 1000;
+	tap_int(period_of(l, &sim, 999), (int64_t)told,
+		"what was taken before a change has the old one");
+	tap_int(period_of(l, &sim, 1000), 500, "what came after it the new one");
+	live_note_period(id, 600);
+	id->changed_ns = 2000;
+	tap_ok(period_of(l, &sim, 1999) == 500 && period_of(l, &sim, 2000) == 600,
+	       "the same at the next change");
+
+	/* Events of children, whose samples have the id of their parent's. */
+	struct live_rate later[] = { { 0, 100, 64 }, { 1, 100, 77 }, { 0, 200, 128 } };
+	for (size_t i = 0; i < 3; i++)
+		VEC_PUSH(&l->rates, later[i]);
+	tap_int(inherited_period_of(l, &sim, 99), 0, "inherited before a change: as it was opened");
+	tap_int(inherited_period_of(l, &sim, 101), 64, "inherited after it: the new period");
+	tap_int(inherited_period_of(l, &sim, 201), 128, "the same at the next change");
+
+	struct live_fd fd = { .fd = -1, .id = 11 };
+	l->paused = calloc(3, sizeof(*l->paused));
+	tap_int(livevary_step(l, 1), -1, "without a clock no period varies");
+	VEC_PUSH(&l->fds, fd);
+	l->attr[0] = (struct perf_event_attr){
+		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK, .freq = 1,
+		.sample_freq = 1000,
+	};
+	tap_int(livevary_step(l, 1000000), 101, "a clock of 1000 Hz is changed each 100 ms");
+	tap_int(livevary_step(l, 51000000), 101 - 50, "not before");
+	l->attr[0].inherit = 1;
+	tap_int(livevary_step(l, 1), -1, "an inherited clock keeps its period");
+	l->attr[0].inherit = 0;
+	l->attr[0].freq = 0;
+	tap_int(livevary_step(l, 1), -1, "and one whose period was asked for");
+	l->fds.n = 0;
+	source_close(&l->source);
+	sim_ring_done(&sim);
+}
+
+/* Steps of a clock with this number, which this machine really has. */
+static void test_vary(void)
+{
+	struct sim_ring sim;
+	struct live *l = make_live(&sim);
+	struct live_id *id = live_find_id(l, 11);
+	struct perf_event_attr clock = {
+		.size = sizeof(clock), .type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CPU_CLOCK, .freq = 1, .sample_freq = 1000,
+		.exclude_kernel = 1, .exclude_hv = 1,
+	};
+	struct live_fd fd = { .fd = evopen_syscall(&clock, 0, -1, -1, 0), .id = 11 };
+	if (fd.fd < 0) {
+		tap_skip("steps of a clock", "the kernel opens none here");
+		source_close(&l->source);
+		sim_ring_done(&sim);
+		return;
+	}
+	l->attr[0] = clock;
+	l->options.attr.rate_max_hz = 1100;
+	l->paused = calloc(3, sizeof(*l->paused));
+	VEC_PUSH(&l->fds, fd);
+	bool alike = true, within = true, moved = false;
+	double samples = 0;
+	for (int i = 1; i <= 20; i++) {
+		l->n_samples++;
+		livevary_step(l, (uint64_t)i * 200000000);
+		double period = (double)id->period;
+		samples += 100e6 / period;
+		/* A sample stands for half a period in a hundred as well, which the change lost. */
+		within = within && period >= 1e9 / 1100 && period <= 1.01 * 1e9 / 900;
+		moved = moved || period < 0.98e6 || period > 1.03e6;
+		if (i % 2 == 0) {
+			alike = alike && samples > 198 && samples < 201;
+			samples = 0;
+		}
+	}
+	tap_ok(within && moved, "periods vary within a tenth where the limit is that near");
+	tap_ok(alike, "two steps bring as many samples as two of the nominal rate");
+	source_close(&l->source);
+	sim_ring_done(&sim);
+}
+
+static void test_late(void)
+{
+	struct sim_ring sim;
+	struct live *l = make_live(&sim);
+	VEC_PUSH(&l->late, ((struct live_late){ .tid = 8 }));
+	tap_int(event_of(l, &sim, 8, 21), 0, "a late thread's own events count");
+	tap_int(event_of(l, &sim, 8, 11), 0,
+		"until a sample with another's id proves that it inherits");
+	tap_int(event_of(l, &sim, 8, 21), -1, "then its own are doubles");
+	tap_int(event_of(l, &sim, 8, 22), -1, "of every event");
+	tap_int(event_of(l, &sim, 8, 12), 1, "and the inherited ones count");
+	tap_ok(event_of(l, &sim, 7, 11) == 0 && event_of(l, &sim, 9, 11) == 0 &&
+	       event_of(l, &sim, 9, 21) == 0, "other threads are not concerned");
+	tap_int(event_of(l, &sim, 8, 31), 0, "an event of a whole CPU is never a double");
+	source_close(&l->source);
+	sim_ring_done(&sim);
+}
+
+/* ---- this process, with a system call that fails in places ------------------------------- */
+
+static int fail_cpu, fail_with, fail_type;  /* fail_type -1: all */
+
+static int failing_open(struct perf_event_attr *attr, pid_t pid, int cpu, int group,
+			unsigned long flags)
+{
+	bool dummy = attr->type == PERF_TYPE_SOFTWARE && attr->config == PERF_COUNT_SW_DUMMY;
+	if ((fail_cpu == -1 || cpu == fail_cpu) && !(fail_type == 0 && dummy)) {
+		errno = fail_with;
+		return -1;
+	}
+	return evopen_syscall(attr, pid, cpu, group, flags);
+}
+
+static struct evspec_list events;
+static pid_t self;
+
+static struct live_options options(evopen_fn *fn, enum live_scope scope)
+{
+	return (struct live_options){
+		.event = events.v, .n_events = events.n, .scope = scope,
+		.attr = { .callgraph = EVATTR_CALLGRAPH_FP, .inherit = scope == LIVE_TASK,
+			  .cpu_wide = scope != LIVE_TASK, .only_user = true,
+			  .rate_default_hz = 999, .rate_max_hz = 10000 },
+		.open = { .fn = fn, .host = &host, .allow_user_only = true },
+		.pid = &self, .n_pids = 1,
+	};
+}
+
+static void burn_ms(int ms)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	int64_t end = t.tv_sec * 1000000000LL + t.tv_nsec + ms * 1000000LL;
+	do {
+		for (volatile int i = 0; i < 20000; i++)
+			;
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	} while (t.tv_sec * 1000000000LL + t.tv_nsec < end);
+}
+
+static uint64_t drain(struct source *s, uint32_t event)
+{
+	struct record r;
+	uint64_t n = 0;
+	while (source_next(s, &r, &e) == SOURCE_RECORD)
+		n += r.type == PERF_RECORD_SAMPLE && r.event == event && r.pid == (uint32_t)self;
+	return n;
+}
+
+static unsigned n_limit_lines;
+
+static void see_line(void *ctx, enum log_level level, const char *text)
+{
+	(void)ctx, (void)level;
+	n_limit_lines += strstr(text, "locked-memory") != NULL;
+}
+
+static void test_failing_cpus(void)
+{
+	const struct log log = { .line = see_line, .max = LOG_EXPLAIN };
+	struct source *s = NULL;
+	int n_before = n_descriptors();
+	long n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	struct live_options o = options(failing_open, LIVE_TASK);
+	o.open.log = &log;
+	fail_cpu = -1;
+	fail_type = -1;
+	static const int errnos[] = { ENODEV, EMFILE, EACCES, EPERM, ENOENT };
+	for (size_t i = 0; i < sizeof(errnos) / sizeof(*errnos); i++) {
+		fail_with = errnos[i];
+		e = (struct err){ 0 };
+		int code = live_open(&o, &s, &e);
+		tap_ok(code == -fail_with && !s && e.what[0], "no CPU: %s", strerror(fail_with));
+	}
+	tap_int(n_limit_lines, 0, "which is not taken for a limit of locked memory");
+	fail_type = 0;
+	fail_with = EBUSY;
+	tap_int(live_open(&o, &s, &e), -EBUSY, "rings, but no event");
+	fail_with = ENODEV;
+	tap_int(live_open(&o, &s, &e), -ENODEV, "rings, but an event on no CPU");
+	tap_int(n_descriptors(), n_before, "no descriptor is left open");
+
+	fail_cpu = 1;
+	if (n_cpus < 2) {
+		tap_skip("one CPU fails", "there is only one");
+		return;
+	}
+	for (fail_type = -1; fail_type <= 0; fail_type++) {
+		if (live_open(&o, &s, &e) < 0) {
+			tap_skip("one CPU fails", e.what);
+			continue;
+		}
+		const struct live_facts *f = live_facts(s);
+		tap_int(f->n_cpus_failed, 1, fail_type ? "a CPU without ring is counted as failed"
+						       : "a CPU without events, too");
+		tap_ok(f->n_fds > 0 && f->n_threads == 1, "the session goes on with the others");
+		tap_int(live_enable(s, &e), 0, "and can be enabled");
+		live_disable(s);
+		source_close(s);
+		s = NULL;
+	}
+	tap_int(n_descriptors(), n_before, "no descriptor is left open");
+}
+
+static void *burn_thread(void *ctx)
+{
+	burn_ms(*(int *)ctx);
+	return NULL;
+}
+
+static void test_this_process(enum live_scope scope, const char *name)
+{
+	struct source *s = NULL;
+	struct live_options o = options(evopen_syscall, scope);
+	int n_before = n_descriptors();
+	if (live_open(&o, &s, &e) < 0) {
+		tap_skip(name, e.what);
+		return;
+	}
+	struct live_count before, after;
+	const struct live_facts *f = live_facts(s);
+	tap_ok(s->facts.running_kernel &&
+		       s->facts.n_cpus == (uint32_t)sysconf(_SC_NPROCESSORS_ONLN) &&
+		       s->facts.kernel_release[0] && s->facts.arch[0],
+	       "%s: facts of the machine", name);
+	tap_ok(f->ring_bytes >= 4096 && (f->ring_bytes & (f->ring_bytes - 1)) == 0 &&
+	       (int)f->n_fds == n_descriptors() - n_before, "%s: facts of the session", name);
+	live_read(s, 0, &before);
+	tap_int((long long)before.value, 0, "nothing is counted before it is enabled");
+	burn_ms(20);
+	tap_int((long long)drain(s, 0), 0, "nor sampled");
+
+	tap_int(live_enable(s, &e), 0, "enabled");
+	burn_ms(100);
+	int ms = 50;
+	pthread_t t;
+	pthread_create(&t, NULL, burn_thread, &ms);
+	pthread_join(t, NULL);
+	bool ready[1] = { true };
+	int quiet[2];
+	if (pipe(quiet) == 0) {
+		tap_int(live_wait(s, 0, quiet, 1, ready), 0, "waiting");
+		tap_ok(!ready[0], "a descriptor with nothing to read is not ready");
+		close(quiet[0]);
+		close(quiet[1]);
+	}
+	uint64_t n = drain(s, 0);
+	live_disable(s);
+	n += drain(s, 0);
+	live_read(s, 0, &after);
+	burn_ms(30);
+	struct live_count later;
+	live_read(s, 0, &later);
+	tap_ok(later.value == after.value && drain(s, 0) == 0, "%s: when disabled it is over",
+	       name);
+	tap_ok(n > 75 && n < 300, "%s: 150 ms at 999 Hz are %llu samples", name,
+	       (unsigned long long)n);
+	if (scope == LIVE_TASK)
+		tap_ok(after.value > 130000000 && after.value < 1500000000 && after.time_running_ns,
+		       "%s: the clock counted %llu ms, threads that ended included", name,
+		       (unsigned long long)after.value / 1000000);
+	live_read(s, 1, &later);
+	const struct live *l = (const struct live *)s;
+	bool first_only = live_attr(s, 1)->config == PERF_COUNT_SW_PAGE_FAULTS;
+	for (size_t i = 0; i < l->fds.n; i++)
+		first_only &= l->fds.v[i].sideband == (l->fds.v[i].event == 0);
+	tap_ok(first_only, "the first event carries the side band");
+	source_close(s);
+	tap_int(n_descriptors(), n_before, "no descriptor is left open");
+}
+
+/* Own samples, by the size of their stack copies. */
+struct sizes { unsigned n_small, n_large, n_other; };
+
+static void count_sizes(struct source *s, struct sizes *n)
+{
+	struct record r;
+	while (source_next(s, &r, &e) == SOURCE_RECORD) {
+		if (r.type != PERF_RECORD_SAMPLE || r.event != 0 || r.pid != (uint32_t)self)
+			continue;
+		uint64_t size = r.sample.user_stack_size;
+		n->n_small += size == 4096;
+		n->n_large += size == 16384;
+		n->n_other += size != 4096 && size != 16384;
+	}
+}
+
+/* Works for so long, reading in between: the rings hold it, however busy the CPUs are. */
+static void burn_and_count(struct source *s, int ms, struct sizes *n)
+{
+	for (int done = 0; done < ms; done += 2) {
+		burn_ms(2);
+		count_sizes(s, n);
+	}
+}
+
+/* While it records, stack copies change their size; nothing that was counted gets lost. */
+static void test_set_stack(void)
+{
+	struct source *s = NULL;
+	struct live_options o = options(evopen_syscall, LIVE_CPU);
+	int n_before = n_descriptors();
+	if (live_open(&o, &s, &e) < 0) {
+		tap_skip("stack copies of another size", e.what);
+		return;
+	}
+	tap_int(live_set_stack(s, 16384, &e), -EOPNOTSUPP, "without stack copies there is no size");
+	source_close(s);
+	o.attr.callgraph = EVATTR_CALLGRAPH_DWARF;
+	o.attr.stack_bytes = 4096;
+	/* Room for all tasks' samples, in the time that a busy machine takes for these. */
+	o.ring_bytes = 32u << 20;
+	if (evattr_user_regs() == 0 || live_open(&o, &s, &e) < 0) {
+		tap_skip("stack copies of another size", e.what);
+		return;
+	}
+	struct live_count first, second, third;
+	struct sizes n = { 0 };
+	int n_open = n_descriptors();
+	live_enable(s, &e);
+	burn_and_count(s, 60, &n);
+	live_read(s, 0, &first);
+	tap_int(live_set_stack(s, 16384, &e), 0, "stack copies of another size");
+	tap_int(n_descriptors(), n_open, "take the same descriptors");
+	tap_int(live_attr(s, 0)->sample_stack_user, 16384, "and are told");
+	live_read(s, 0, &second);
+	burn_and_count(s, 60, &n);
+	live_read(s, 0, &third);
+	tap_ok(first.value > 0 && second.value >= first.value &&
+		       third.value > second.value + 20000000,
+	       "counters go on where they were");
+	count_sizes(s, &n);
+	/* Others' samples may have filled the rings. */
+	for (int i = 0; i < 200 && !n.n_large; i++) {
+		burn_ms(10);
+		count_sizes(s, &n);
+	}
+	tap_int(live_set_user_chain(s, &e), 0, "with frame pointers' chain");
+	tap_ok(!live_attr(s, 0)->exclude_callchain_user &&
+		       live_attr(s, 0)->sample_stack_user == 16384, "beside copies as they were");
+	tap_int(n_descriptors(), n_open, "with the same descriptors");
+	live_disable(s);
+	tap_ok(n.n_small && n.n_large && !n.n_other, "samples before and behind: %u and %u",
+	       n.n_small, n.n_large);
+	tap_int((long long)s->losses.n_undecodable, 0, "all can be decoded");
+	source_close(s);
+	s = NULL;
+
+	/* A refusal in the middle leaves all as it was. */
+	o.open.fn = failing_open;
+	fail_cpu = -2;
+	if (live_open(&o, &s, &e) == 0) {
+		n_open = n_descriptors();
+		fail_cpu = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? 1 : 0;
+		fail_type = -1;
+		fail_with = EMFILE;
+		tap_int(live_set_stack(s, 8192, &e), -EMFILE, "descriptors run out");
+		tap_int(n_descriptors(), n_open, "then all is as it was");
+		tap_int(live_attr(s, 0)->sample_stack_user, 4096, "the size, too");
+		live_enable(s, &e);
+		n.n_small = 0;
+		burn_and_count(s, 60, &n);
+		live_disable(s);
+		tap_ok(n.n_small > 0, "and it records");
+		source_close(s);
+	}
+	tap_int(n_descriptors(), n_before, "no descriptor is left open");
+}
+
+/* A kernel that has each event but once on each CPU, as a breakpoint's register is. */
+static int held[2][1024];
+static bool only_once;
+
+static int open_once(struct perf_event_attr *attr, pid_t pid, int cpu, int group,
+		     unsigned long flags)
+{
+	bool dummy = attr->type == PERF_TYPE_SOFTWARE && attr->config == PERF_COUNT_SW_DUMMY;
+	if (dummy || cpu < 0 || cpu >= 1024)
+		return evopen_syscall(attr, pid, cpu, group, flags);
+	int *mine = &held[attr->config == PERF_COUNT_SW_PAGE_FAULTS][cpu];
+	bool wrong_size = only_once && attr->sample_stack_user != 4096;
+	errno = ENOSPC;
+	if (wrong_size || (*mine > 0 && fcntl(*mine, F_GETFD) >= 0))
+		return -1;
+	return *mine = evopen_syscall(attr, pid, cpu, group, flags);
+}
+
+/* Where the old and the new event cannot be there both, the old one goes first. */
+static void test_set_stack_of_one(void)
+{
+	struct source *s = NULL;
+	struct live_options o = options(open_once, LIVE_CPU);
+	o.attr.callgraph = EVATTR_CALLGRAPH_DWARF;
+	o.attr.stack_bytes = 4096;
+	int n_before = n_descriptors();
+	if (evattr_user_regs() == 0 || live_open(&o, &s, &e) < 0) {
+		tap_skip("stack copies of events that are there but once", e.what);
+		return;
+	}
+	struct live_count first, second;
+	int n_open = n_descriptors();
+	live_enable(s, &e);
+	burn_ms(20);
+	tap_int(live_set_stack(s, 16384, &e), 0, "stack copies of events that are there but once");
+	tap_int(n_descriptors(), n_open, "take the same descriptors");
+	live_read(s, 0, &first);
+	burn_ms(20);
+	live_read(s, 0, &second);
+	tap_ok(first.value > 0 && second.value > first.value, "and go on counting");
+	drain(s, 0);
+	only_once = true;
+	tap_int(live_set_stack(s, 8192, &e), -ENOSPC, "where that fails");
+	tap_int(live_attr(s, 0)->sample_stack_user, 16384, "it is said");
+	only_once = false;
+	live_disable(s);
+	source_close(s);
+	tap_int(n_descriptors(), n_before, "no descriptor is left open");
+}
+
+/* So many events on the PMU at the same time as it has counters; 0: there is none. */
+static size_t open_full(struct live_options *o, struct evspec *spec, struct source **ret)
+{
+	for (size_t n = 16; n > 0; n--) {
+		struct live_count count = { 0 };
+		o->n_events = n;
+		for (size_t i = 0; i < n; i++)
+			spec[i].output = (uint32_t)i;
+		if (live_open(o, ret, &e) < 0)
+			return 0;
+		live_enable(*ret, &e);
+		burn_ms(5);
+		live_read(*ret, n - 1, &count);
+		if (count.time_running_ns)
+			return n;
+		source_close(*ret);
+	}
+	return 0;
+}
+
+/* With no counter to spare, events that are always on the PMU stay there. */
+static void test_set_stack_full(void)
+{
+	struct evspec_list l = { NULL, 0 };
+	struct evspec spec[16];
+	struct source *s = NULL;
+	if (evattr_user_regs() == 0 || evspec_parse(&l, NULL, "cycles:uD", &e) < 0) {
+		tap_skip("stack copies while no counter is free", "no stack copies");
+		return;
+	}
+	for (size_t i = 0; i < 16; i++)
+		spec[i] = l.v[0];
+	struct live_options o = options(evopen_syscall, LIVE_CPU);
+	o.event = spec;
+	o.attr.callgraph = EVATTR_CALLGRAPH_DWARF;
+	o.attr.stack_bytes = 4096;
+	size_t n = open_full(&o, spec, &s), n_alive = 0;
+	if (n == 0) {
+		tap_skip("stack copies while no counter is free", "no PMU");
+		evspec_list_done(&l);
+		return;
+	}
+	struct live_count before[16], after[16];
+	tap_int(live_set_stack(s, 16384, &e), 0, "stack copies while no counter is free");
+	for (size_t i = 0; i < n; i++)
+		live_read(s, i, &before[i]);
+	burn_ms(20);
+	for (size_t i = 0; i < n; i++) {
+		live_read(s, i, &after[i]);
+		n_alive += after[i].value > before[i].value &&
+			   after[i].time_running_ns > before[i].time_running_ns;
+	}
+	tap_int((long long)n_alive, (long long)n, "all of them go on counting");
+	live_disable(s);
+	source_close(s);
+	evspec_list_done(&l);
+}
+
+int main(void)
+{
+	self = getpid();
+	if (host_open(&host, NULL, NULL, NULL, &e) < 0 ||
+	    evspec_parse(&events, NULL, "cpu-clock,page-faults", &e) < 0) {
+		printf("Bail out! %s\n", e.what);
+		return 1;
+	}
+	test_ids();
+	test_periods();
+	test_vary();
+	test_late();
+	test_failing_cpus();
+	test_this_process(LIVE_TASK, "task");
+	test_this_process(LIVE_CPU, "cpu");
+	test_set_stack();
+	test_set_stack_of_one();
+	test_set_stack_full();
+	evspec_list_done(&events);
+	host_close(&host);
+	return tap_done();
+}

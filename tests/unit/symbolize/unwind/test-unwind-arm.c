@@ -1,0 +1,124 @@
+/* arm64 frames without CFI: what the unwinder reads from their code, and what of it it believes. */
+
+#include "symbolize/cfi/cfi.h"
+#include "symbolize/unwind/unwind.h"
+#include "tests/unit/symbolize/cfibuild.h"
+#include "tests/unit/tap.h"
+
+#include <stdlib.h>
+
+#define F_PUSH 0x1000u                  /* has CFI: 32 bytes, x30 at their bottom */
+#define BIAS 0x550000000000ull
+#define JIT 0x7f0000000000ull           /* code in no file */
+#define SP 0x7ffc00001000ull
+#define AT(i) (SP + 8ull * (i))
+#define PC(f) (BIAS + (f) + 0x10)
+
+struct world {
+	struct cfi *cfi;
+	struct unwind *u;
+	struct unwind_regs regs;
+	struct unwind_result r;
+	uint64_t stack[32], space;
+};
+
+static bool find_module(void *ctx, uint64_t pc, struct unwind_module *ret)
+{
+	struct world *w = ctx;
+	bool is_file = pc - BIAS < 0x10000;
+	*ret = (struct unwind_module){ .cfi = is_file ? w->cfi : NULL, .bias = is_file ? BIAS : 0,
+		.id = is_file, .is_made = !is_file };
+	return is_file || pc - JIT < 0x1000;
+}
+
+static void run(struct world *w, uint64_t pc)
+{
+	w->regs.r[CFI_ARM_PC] = pc;
+	struct unwind_input in = { .regs = &w->regs, .stack = (const uint8_t *)w->stack,
+		.n_stack_bytes = sizeof(w->stack), .ctx = w, .space = w->space };
+	unwind_stack(w->u, &in, NULL, &w->r);
+}
+
+/* Are these the pcs, and the end? */
+static bool is(const struct world *w, enum unwind_end end, size_t n, const uint64_t *pc)
+{
+	bool ok = w->r.end == end && w->r.n == n;
+	for (size_t i = 0; ok && i < n; i++)
+		ok = w->r.frame[i].pc == pc[i];
+	if (!ok)
+		printf("# %s, %u frames\n", unwind_end_name(w->r.end), w->r.n);
+	return ok;
+}
+#define IS(w, end, ...) \
+	is(w, end, sizeof((uint64_t[]){ __VA_ARGS__ }) / 8, (uint64_t[]){ __VA_ARGS__ })
+
+/* str x30, [sp, #-16]!; blr x0; ldr x30, [sp], #16; ret; a frame of 32 bytes with x30 in the
+ * middle; the end of a call that nothing follows; a jump through x2; a signal's way back. */
+static const uint32_t arm_code[] = {
+	0xf81f0ffe, 0xd63f0000, 0xf84107fe, 0xd65f03c0,
+	0xd10083ff, 0xf9000bfe, 0xd63f0000, 0xf9400bfe, 0x910083ff, 0xd65f03c0,
+	0xd63f0000, 0x00000000, 0xd65f03c0, 0xd61f0040, 0xd2801168, 0xd4000001,
+};
+#define ARM_AT(i) (JIT + 4u * (i))
+
+static size_t read_arm(void *ctx, uint64_t pc, void *buf, size_t n_bytes)
+{
+	(void)ctx;
+	if (pc - JIT >= sizeof(arm_code))
+		return 0;
+	if (n_bytes > sizeof(arm_code) - (pc - JIT))
+		n_bytes = sizeof(arm_code) - (pc - JIT);
+	memcpy(buf, (const uint8_t *)arm_code + (pc - JIT), n_bytes);
+	return n_bytes;
+}
+
+int main(void)
+{
+	struct world w = { .space = 1, .regs = { .valid = ~0ull } };
+	struct cfibuild b = { .vaddr = 0x9000, .is_eh = true };
+	const struct cfi_bytes none = { 0 };
+	struct unwind_options o = { .arch = CFI_ARM64, .find_module = find_module,
+				    .read_code = read_arm };
+	cfibuild_cie_arm(&b, "zR");
+	cfibuild_fde(&b, F_PUSH, 0x100);
+	CFIBUILD(&b, DW_CFA_def_cfa_offset, 32, DW_CFA_offset | 30, 4);
+	cfibuild_end(&b);
+	cfibuild_terminate(&b);
+	w.u = unwind_new(&o);
+	if (!w.u || cfi_open_sections(CFI_ARM64, none, cfibuild_section(&b), none, &w.cfi))
+		abort();
+	w.regs.r[CFI_ARM_SP] = SP;
+	w.regs.r[CFI_ARM_FP] = 0x123456789;
+	w.stack[0] = ARM_AT(2);
+	w.stack[4] = ARM_AT(7) | 0x12ull << 48;
+	w.stack[8] = ARM_AT(11);
+	run(&w, PC(F_PUSH));
+	tap_ok(IS(&w, UNWIND_NO_CFI, PC(F_PUSH), ARM_AT(2), ARM_AT(7), ARM_AT(11)) &&
+	       w.r.frame[3].sp == AT(10) && w.r.frame[3].flags & UNWIND_FRAME_GUESSED,
+	       "made code without a frame pointer is crossed");
+	w.stack[2] = ARM_AT(11);
+	w.regs.r[CFI_ARM_LR] = ARM_AT(7);
+	run(&w, ARM_AT(0));
+	tap_ok(IS(&w, UNWIND_NO_CFI, ARM_AT(0), ARM_AT(7), ARM_AT(11)) && w.r.frame[1].sp == SP,
+	       "before its frame is made, by the link register");
+	w.space++;
+	run(&w, ARM_AT(13));
+	tap_ok(IS(&w, UNWIND_NO_CFI, ARM_AT(13), ARM_AT(7), ARM_AT(11)), "a jump");
+	w.space++;
+	w.regs.r[CFI_ARM_LR] = ARM_AT(5);
+	run(&w, ARM_AT(0));
+	tap_ok(IS(&w, UNWIND_NO_CFI, ARM_AT(0)), "no call before what is in there");
+	w.stack[4] = ARM_AT(8);
+	w.space++;
+	run(&w, PC(F_PUSH));
+	tap_ok(IS(&w, UNWIND_NO_CFI, PC(F_PUSH), ARM_AT(2)),
+	       "nor before what is on the stack");
+	w.stack[4] = ARM_AT(14);
+	w.space++;
+	run(&w, PC(F_PUSH));
+	tap_ok(w.r.n >= 3 && w.r.frame[2].pc == ARM_AT(14),
+	       "a handler returns to the signal's way back");
+	unwind_free(w.u);
+	cfi_close(w.cfi);
+	return tap_done();
+}

@@ -1,0 +1,263 @@
+/* Profiles in the formats of other tools: small ones to the letter, and what does not fit. */
+
+#include "base/err.h"
+#include "base/membuf.h"
+#include "base/utf8.h"
+#include "view/profile-build.h"
+#include "tap.h"
+#include "view/convert/conv.h"
+
+typedef int conv_fn(const struct model *m, uint32_t type, struct emit *o,
+		    uint64_t *ret_n_left_out, struct err *e);
+
+static const struct { const char *name; conv_fn *convert; } formats[] = {
+	{ "folded", conv_folded }, { "speedscope", conv_speedscope }, { "chrome", conv_chrome },
+	{ "firefox", conv_firefox },
+};
+#define N_FORMATS (sizeof(formats) / sizeof(*formats))
+
+static struct model *model_of(struct build *b)
+{
+	struct model *m = NULL;
+	struct err e = { 0 };
+	if (model_read(b->sink.bytes.v, b->sink.bytes.n, &m, &e) < 0)
+		abort();
+	return m;
+}
+
+/* As text, which the caller frees. */
+static char *convert(conv_fn *fn, const struct model *m, uint32_t type, uint64_t *ret_n_left_out)
+{
+	struct membuf b = { 0 };
+	struct err e = { 0 };
+	struct emit *o = malloc(sizeof(*o));
+	*ret_n_left_out = 0;
+	emit_open(o, membuf_write, &b);
+	if (fn(m, type, o, ret_n_left_out, &e) < 0 || emit_finish(o, &e) < 0 ||
+	    !VEC_PUSH(&b.bytes, '\0'))
+		abort();
+	free(o);
+	return b.bytes.v;
+}
+
+/* Inlined calls, two threads, a stack that is the beginning of another one. */
+static const char want_folded[] =
+	"main;leaf 1000000\n"
+	"main;outer;inner 2000000\n"
+	"main 3000000\n";
+
+static const char want_speedscope[] =
+	"{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
+	"\"exporter\":\"cprof\",\"name\":\"/bin/app\",\"activeProfileIndex\":1,\n"
+	"\"shared\":{\"frames\":[\n"
+	"{\"name\":\"leaf\",\"file\":\"a.c\",\"line\":7},\n"
+	"{\"name\":\"main\",\"file\":\"main.c\",\"line\":1},\n"
+	"{\"name\":\"inner\",\"file\":\"inner.c\",\"line\":1},\n"
+	"{\"name\":\"outer\",\"file\":\"outer.c\",\"line\":1}]},\n"
+	"\"profiles\":[{\"type\":\"sampled\",\"name\":\"samples\",\"unit\":\"none\",\"startVa"
+	"lue\":0,\"samples\":[[1,0],\n"
+	"[1,3,2],\n"
+	"[1]],\n"
+	"\"weights\":[1,2,3],\"endValue\":6},\n"
+	"{\"type\":\"sampled\",\"name\":\"cpu\",\"unit\":\"nanoseconds\",\"startValue\":0,\"s"
+	"amples\":[[1,0],\n"
+	"[1,3,2],\n"
+	"[1]],\n"
+	"\"weights\":[1000000,2000000,3000000],\"endValue\":6000000}]}\n";
+
+static const char want_chrome[] =
+	"{\"displayTimeUnit\":\"ms\",\"otherData\":{\"exporter\":\"cprof\",\"sample_type\":\""
+	"cpu\",\"unit\":\"nanoseconds\"},\n"
+	"\"traceEvents\":[\n"
+	"{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":4,\"tid\":5,\"args\":{\"name\":\"one"
+	"\"}},\n"
+	"{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":4,\"tid\":6,\"args\":{\"name\":\"two"
+	"\"}},\n"
+	"{\"ph\":\"X\",\"name\":\"main\",\"cat\":\"cprof\",\"pid\":4,\"tid\":5,\"ts\":0.000,"
+	"\"dur\":4000.000,\"args\":{\"self\":3000000,\"total\":4000000,\"file\":\"main.c\"}},"
+	"\n"
+	"{\"ph\":\"X\",\"name\":\"leaf\",\"cat\":\"cprof\",\"pid\":4,\"tid\":5,\"ts\":0.000,"
+	"\"dur\":1000.000,\"args\":{\"self\":1000000,\"total\":1000000,\"file\":\"a.c\"}},\n"
+	"{\"ph\":\"X\",\"name\":\"main\",\"cat\":\"cprof\",\"pid\":4,\"tid\":6,\"ts\":0.000,"
+	"\"dur\":2000.000,\"args\":{\"self\":0,\"total\":2000000,\"file\":\"main.c\"}},\n"
+	"{\"ph\":\"X\",\"name\":\"outer\",\"cat\":\"cprof\",\"pid\":4,\"tid\":6,\"ts\":0.000,"
+	"\"dur\":2000.000,\"args\":{\"self\":0,\"total\":2000000,\"file\":\"outer.c\"}},\n"
+	"{\"ph\":\"X\",\"name\":\"inner\",\"cat\":\"cprof\",\"pid\":4,\"tid\":6,\"ts\":0.000,"
+	"\"dur\":2000.000,\"args\":{\"self\":2000000,\"total\":2000000,\"file\":\"inner.c\"}}"
+	"]}\n";
+
+/* From its tables on. */
+static const char want_firefox[] =
+	"\"shared\":{\n"
+	"\"frameTable\":{\"length\":4,\n"
+	"\"address\":[-1,4096,8192,8192],\n"
+	"\"inlineDepth\":[0,0,1,0],\n"
+	"\"category\":[1,1,1,1],\n"
+	"\"subcategory\":[0,0,0,0],\n"
+	"\"func\":[0,1,2,3],\n"
+	"\"nativeSymbol\":[null,null,null,null],\n"
+	"\"innerWindowID\":[0,0,0,0],\n"
+	"\"line\":[7,1,1,1],\n"
+	"\"column\":[null,null,null,null]},\n"
+	"\"funcTable\":{\"length\":4,\n"
+	"\"name\":[0,1,2,3],\n"
+	"\"isJS\":[false,false,false,false],\n"
+	"\"relevantForJS\":[false,false,false,false],\n"
+	"\"resource\":[0,0,0,0],\n"
+	"\"source\":[0,1,2,3],\n"
+	"\"lineNumber\":[null,null,null,null],\n"
+	"\"columnNumber\":[null,null,null,null]},\n"
+	"\"sources\":{\"length\":4,\n"
+	"\"id\":[null,null,null,null],\n"
+	"\"filename\":[4,5,6,7],\n"
+	"\"startLine\":[1,1,1,1],\n"
+	"\"startColumn\":[1,1,1,1],\n"
+	"\"sourceMapURL\":[null,null,null,null]},\n"
+	"\"nativeSymbols\":{\"length\":0,\"address\":[],\"functionSize\":[],\"libIndex\":[],"
+	"\"name\":[]},\n"
+	"\"resourceTable\":{\"length\":1,\n"
+	"\"lib\":[0],\n"
+	"\"name\":[8],\n"
+	"\"host\":[null],\n"
+	"\"type\":[1]},\n"
+	"\"stackTable\":{\"length\":5,\n"
+	"\"frame\":[1,0,1,3,2],\n"
+	"\"prefix\":[null,0,null,2,3]},\n"
+	"\"stringArray\":[\"leaf\",\n"
+	"\"main\",\n"
+	"\"inner\",\n"
+	"\"outer\",\n"
+	"\"a.c\",\n"
+	"\"main.c\",\n"
+	"\"inner.c\",\n"
+	"\"outer.c\",\n"
+	"\"app\",\n"
+	"\"\"]},\n"
+	"\"threads\":[\n"
+	"{\"name\":\"one\",\"processName\":\"app\",\"pid\":\"4\",\"tid\":\"5\",\"isMainThread"
+	"\":false,\"processType\":\"default\",\"pausedRanges\":[],\"processStartupTime\":0,\""
+	"processShutdownTime\":null,\"registerTime\":0,\"unregisterTime\":null,\"showMarkersI"
+	"nTimeline\":false,\n"
+	"\"markers\":{\"length\":0,\"category\":[],\"data\":[],\"endTime\":[],\"name\":[],\"p"
+	"hase\":[],\"startTime\":[]},\n"
+	"\"samples\":{\"length\":2,\n"
+	"\"stack\":[1,0],\n"
+	"\"timeDeltas\":[0,1.000000],\n"
+	"\"weight\":[1.000000,3.000000],\"weightType\":\"tracing-ms\"}},\n"
+	"{\"name\":\"two\",\"processName\":\"app\",\"pid\":\"4\",\"tid\":\"6\",\"isMainThread"
+	"\":false,\"processType\":\"default\",\"pausedRanges\":[],\"processStartupTime\":0,\""
+	"processShutdownTime\":null,\"registerTime\":0,\"unregisterTime\":null,\"showMarkersI"
+	"nTimeline\":false,\n"
+	"\"markers\":{\"length\":0,\"category\":[],\"data\":[],\"endTime\":[],\"name\":[],\"p"
+	"hase\":[],\"startTime\":[]},\n"
+	"\"samples\":{\"length\":1,\n"
+	"\"stack\":[4],\n"
+	"\"timeDeltas\":[0],\n"
+	"\"weight\":[2.000000],\"weightType\":\"tracing-ms\"}}]}\n";
+
+static void test_to_the_letter(void)
+{
+	struct build b;
+	uint64_t n;
+	BUILD(&b, "samples/count cpu/nanoseconds",
+	      "1,1000000 leaf@a.c:7 main ; tid=5 pid=4 thread_name=one",
+	      "2,2000000 inner+outer main ; tid=6 pid=4 thread_name=two",
+	      "3,3000000 main ; tid=5 pid=4 thread_name=one");
+	struct model *m = model_of(&b);
+	char *text = convert(conv_folded, m, 1, &n);
+	tap_str(text, want_folded, "folded");
+	free(text);
+	text = convert(conv_folded, m, 0, &n);
+	tap_str(text, "main;leaf 1\nmain;outer;inner 2\nmain 3\n", "folded, of another type");
+	free(text);
+	text = convert(conv_speedscope, m, 1, &n);
+	tap_str(text, want_speedscope, "speedscope");
+	free(text);
+	text = convert(conv_chrome, m, 1, &n);
+	tap_str(text, want_chrome, "chrome");
+	free(text);
+	text = convert(conv_firefox, m, 1, &n);
+	const char *shared = strstr(text, "\"shared\":");
+	tap_str(shared, want_firefox, "firefox");
+	tap_ok(strstr(text, "\"interval\":0.001000,") && strstr(text, "\"startTime\":1000.000,"),
+	       "firefox: the interval and the start, in milliseconds");
+	free(text);
+	model_free(m);
+	build_done(&b);
+}
+
+/* Nothing of a name leaves its quotes or its line, whatever it is. */
+static void test_hostile(void)
+{
+	struct build b;
+	uint64_t n;
+	BUILD(&b, "samples/count",
+	      "1 </script>\\\";a\"b\001\177\377\342\200\250\033[2J main ; thread_name=\"},{\n\\");
+	struct model *m = model_of(&b);
+	for (size_t i = 0; i < N_FORMATS; i++) {
+		char *text = convert(formats[i].convert, m, 0, &n);
+		bool is_clean = true, is_quoted = false;
+		unsigned depth = 0, deepest = 0;
+		for (const char *p = text; *p; p++) {
+			is_clean &= (unsigned char)*p >= 0x20 ? *p != 0x7f : *p == '\n';
+			if (is_quoted && *p == '\\')
+				p++;
+			else if (*p == '"')
+				is_quoted = !is_quoted;
+			else if (!is_quoted && strchr("{[", *p))
+				deepest = ++depth > deepest ? depth : deepest;
+			else if (!is_quoted && strchr("}]", *p))
+				depth--;
+		}
+		tap_ok(is_clean, "%s: no control characters", formats[i].name);
+		if (i == 0)
+			tap_int(strcspn(text, "\n"), strlen(text) - 1, "folded: one line");
+		else
+			tap_ok(!is_quoted && depth == 0 && deepest >= 3,
+			       "%s: quotes and brackets are closed", formats[i].name);
+		size_t n_bytes = strlen(text);
+		char *clean = malloc(UTF8_CLEAN_MAX(n_bytes));
+		tap_ok(utf8_clean(clean, text, n_bytes) == n_bytes &&
+		       memcmp(clean, text, n_bytes) == 0, "%s: UTF-8", formats[i].name);
+		free(clean);
+		free(text);
+	}
+	model_free(m);
+	build_done(&b);
+}
+
+static void test_left_out(void)
+{
+	static const uint64_t n_negative[N_FORMATS] = { 0, 1, 1, 0 };
+	struct build b;
+	uint64_t n;
+	BUILD(&b, "samples/count", "-3 lost main", "5 kept main");
+	struct model *m = model_of(&b);
+	for (size_t i = 0; i < N_FORMATS; i++) {
+		char *text = convert(formats[i].convert, m, 0, &n);
+		tap_int((long long)n, (long long)n_negative[i], formats[i].name);
+		tap_ok(strstr(text, "kept") != NULL, "%s: the others stay", formats[i].name);
+		free(text);
+	}
+	model_free(m);
+	build_done(&b);
+
+	BUILD(&b, "samples/count", "0 nothing");
+	m = model_of(&b);
+	for (size_t i = 0; i < N_FORMATS; i++) {
+		char *text = convert(formats[i].convert, m, 0, &n);
+		tap_ok(i == 0 ? !*text : text[0] == '{', "%s: a profile without samples",
+		       formats[i].name);
+		free(text);
+	}
+	model_free(m);
+	build_done(&b);
+}
+
+int main(void)
+{
+	test_to_the_letter();
+	test_hostile();
+	test_left_out();
+	return tap_done();
+}

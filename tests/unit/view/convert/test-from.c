@@ -1,0 +1,164 @@
+/* Folded stacks and perf script's text as profiles: what each line says, and what is refused. */
+
+#include "base/err.h"
+#include "base/membuf.h"
+#include "tap.h"
+#include "view/convert/conv.h"
+#include "view/convert/from-folded.h"
+#include "view/convert/from-script.h"
+#include "view/convert/from.h"
+
+#include <errno.h>
+
+static struct err e;
+
+/* A model as folded text of one type, after it was written as pprof and read again. */
+static const char *folded(struct model *m, uint32_t type)
+{
+	static char text[4096];
+	struct membuf pprof = { 0 }, out = { 0 };
+	struct model *again = NULL;
+	uint64_t n_left_out;
+	struct emit *o = malloc(sizeof(*o));
+	emit_open(o, membuf_write, &out);
+	if (model_write(m, membuf_write, &pprof, 1, &e) < 0 ||
+	    model_read(pprof.bytes.v, pprof.bytes.n, &again, &e) < 0 ||
+	    conv_folded(again, type, o, &n_left_out, &e) < 0 || emit_finish(o, &e) < 0)
+		abort();
+	snprintf(text, sizeof(text), "%.*s", (int)out.bytes.n, out.bytes.v ? out.bytes.v : "");
+	free(o);
+	model_free(again);
+	VEC_FREE(&pprof.bytes);
+	VEC_FREE(&out.bytes);
+	return text;
+}
+
+static struct model *from_folded(const char *text)
+{
+	struct model *m = NULL;
+	e = (struct err){ 0 };
+	return from_folded_read(text, strlen(text), &m, &e) == 0 ? m : NULL;
+}
+
+static struct model *from_script(const char *text)
+{
+	struct model *m = NULL;
+	e = (struct err){ 0 };
+	return from_script_read(text, strlen(text), &m, &e) == 0 ? m : NULL;
+}
+
+static void test_folded(void)
+{
+	static const struct { const char *name, *in, *out; } row[] = {
+		{ "as it came", "main;work;inner 12\nmain;work 3\nother 1\n",
+		  "main;work;inner 12\nmain;work 3\nother 1\n" },
+		{ "equal stacks are added", "a;b 1\nc 5\na;b 2\n", "a;b 3\nc 5\n" },
+		{ "names with spaces", "main;operator new(unsigned long);a b 7\n",
+		  "main;operator new(unsigned long);a b 7\n" },
+		{ "a name that ends in a number", "f 1 2\n", "f 1 2\n" },
+		{ "empty lines and carriage returns", "\r\na;b 1\r\n\n\nc 2", "a;b 1\nc 2\n" },
+		{ "a recursive function", "a;a;a;b 4\n", "a;a;a;b 4\n" },
+		{ "stacks that begin alike", "a 1\na;b 2\na;b;c 3\n", "a 1\na;b 2\na;b;c 3\n" },
+		{ "bytes that are no UTF-8", "\xff\xfe;\xc3\xa4 5\n",
+		  "\xef\xbf\xbd\xef\xbf\xbd;\xc3\xa4 5\n" },
+		{ "control characters", "a\001b;c\033[2Jd 5\n", "a?b;c?[2Jd 5\n" },
+	};
+	for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
+		struct model *m = from_folded(row[i].in);
+		tap_str(m ? folded(m, m->n_types - 1) : e.what, row[i].out, row[i].name);
+		model_free(m);
+	}
+	static const struct { const char *name, *in, *what; } bad[] = {
+		{ "no value", "a;b 1\nno value\n", "line 2" },
+		{ "a value without a stack", "a 1\nb 2\n17\n", "line 3" },
+	};
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		struct model *m = from_folded(bad[i].in);
+		tap_ok(!m && strstr(e.what, bad[i].what), "%s is refused: %s", bad[i].name, e.what);
+		model_free(m);
+	}
+}
+
+static const char *label(const struct model *m, uint32_t sample, const char *key)
+{
+	const struct model_labels *set = &m->labels[m->sample[sample].labels];
+	for (uint32_t i = 0; i < set->n; i++) {
+		const struct model_label *l = &m->label[set->first + i];
+		if (strcmp(model_string(m, l->key), key) == 0)
+			return model_string(m, l->str);
+	}
+	return "";
+}
+
+static void test_script(void)
+{
+	static const char text[] =
+		"my prog  123/124 [001]  12.345678:     250000 cpu-clock:pppH: \n"
+		"\t    55d0c0001234 inner (inlined)\n"
+		"\t    55d0c0001234 outer(int, char)+0x14 (/tmp/a (deleted))\n"
+		"\t    55d0c0001000 main+0x0 (/tmp/a (deleted))\n"
+		"\n"
+		"my prog  123/125 [001]  12.445678:     750000 cpu-clock:pppH: \n"
+		"\t    55d0c0001234 [unknown] (/tmp/a (deleted))\n"
+		"\t    55d0c0001000 main+0x0 (/tmp/a (deleted))\n"
+		"\n";
+	struct model *m = from_script(text);
+	if (!tap_ok(m != NULL, "perf script's text: %s", e.what))
+		return;
+	tap_int(m->n_samples, 2, "its samples");
+	tap_str(model_string(m, m->type[0].type), "samples", "what is counted");
+	tap_str(model_string(m, m->type[1].unit), "nanoseconds", "and in which unit");
+	tap_ok(model_value(m, 0, 0) == 1 && model_value(m, 0, 1) == 250000,
+	       "a period is the value");
+	tap_int(m->period, 750000, "the largest is the profile's");
+	tap_str(model_string(m, m->period_type.unit), "nanoseconds", "in the same unit");
+	tap_str(label(m, 0, "tid"), "124", "a thread");
+	tap_str(label(m, 1, "tid"), "125", "another one");
+	tap_str(label(m, 1, "pid"), "123", "of a process");
+	tap_str(label(m, 0, "thread_name"), "my prog", "whose name has a space");
+	tap_ok(strncmp(folded(m, 1), "main;outer(int, char);inner 250000\n", 35) == 0,
+	       "inlined calls");
+	tap_int(m->duration_ns, 100000000, "the time from the first to the last");
+	uint32_t leaf = m->stack_location[m->stack[m->sample[0].stack].first];
+	tap_int(m->location[leaf].n_lines, 2, "are one place");
+	tap_str(model_string(m, m->mapping[m->location[leaf].mapping].filename),
+		"/tmp/a (deleted)", "in a file, as it is called there");
+	model_free(m);
+
+	m = from_script("dd 7 1.0: 5 cycles:u:  7f00 f+0x1 (/l)\n"
+			"dd 7 2.0: 2 branches:  7f00 f+0x1 (/l)\n");
+	tap_ok(m && m->n_types >= 2, "two events, frames in the first line");
+	if (m) {
+		uint32_t type = 0;
+		tap_int(model_find_type(m, "branches", &type, &e), 0, "each is a sample type");
+		tap_str(folded(m, type), "f 2\n", "counted apart");
+	}
+	model_free(m);
+	static const struct { const char *name, *in; } bad[] = {
+		{ "text of something else", "Lorem ipsum dolor\nsit amet\n" },
+		{ "no text", "" },
+	};
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		m = from_script(bad[i].in);
+		tap_ok(!m && e.what[0], "%s is refused: %s", bad[i].name, e.what);
+		model_free(m);
+	}
+}
+
+static void test_guess(void)
+{
+	static const char script[] = "a 1/2 [000] 1.5: 1 cycles: \n\t1 f (/l)\n\n";
+	static const char binary[] = "\n\004a\000b";
+	tap_int(from_guess("a;b 1\n", 6), FROM_FOLDED, "folded stacks are told");
+	tap_int(from_guess(script, strlen(script)), FROM_SCRIPT, "perf script's text is");
+	tap_int(from_guess("\x1f\x8b\x08", 3), FROM_PPROF, "what is gzipped is a pprof");
+	tap_int(from_guess(binary, sizeof(binary)), FROM_PPROF, "bytes that no text has, too");
+}
+
+int main(void)
+{
+	test_folded();
+	test_script();
+	test_guess();
+	return tap_done();
+}

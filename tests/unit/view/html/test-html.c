@@ -1,0 +1,210 @@
+/* What stands in the page, and that no name leaves its place. */
+
+#include "base/err.h"
+#include "view/profile-build.h"
+#include "proto/gzip.h"
+#include "tap.h"
+#include "view/html/html.h"
+#include "view/html/html-data.h"
+#include "view/html/svg.h"
+
+#include <errno.h>
+
+#define HOSTILE "</script><img/src=x/onerror=alert(1)>"
+#define QUOTES "\"'&`\x01\xff\xe2\x80\xa8x"
+
+struct made { struct model *m; struct filter *f; struct sink page; };
+
+static void make(struct made *x, struct build *b)
+{
+	static const struct filter_spec all;
+	struct err e = { 0 };
+	*x = (struct made){ 0 };
+	if (model_read(b->sink.bytes.v, b->sink.bytes.n, &x->m, &e) < 0 ||
+	    filter_new(x->m, &all, &x->f, &e) < 0)
+		abort();
+}
+
+static void done(struct made *x)
+{
+	filter_free(x->f);
+	model_free(x->m);
+	VEC_FREE(&x->page.bytes);
+}
+
+static const char *text_of(struct sink *s)
+{
+	if (!VEC_PUSH(&s->bytes, 0))
+		abort();
+	return (const char *)s->bytes.v;
+}
+
+/* The number at *at, which moves on. */
+static uint64_t number(const uint8_t **at)
+{
+	uint64_t v = 0;
+	for (int shift = 0;; shift += 7) {
+		v |= (uint64_t)(**at & 0x7f) << shift;
+		if (*(*at)++ < 0x80)
+			return v;
+	}
+}
+
+/* The bytes between the page's halves, decoded and unpacked. */
+static uint8_t *data_of(const char *page, size_t *ret_n)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const char *mark = "id=\"data\">", *at = strstr(page, mark);
+	struct err e = { 0 };
+	if (!tap_ok(at != NULL, "the page holds data"))
+		return NULL;
+	at += strlen(mark);
+	size_t n = strspn(at, digits), pad = strspn(at + n, "=");
+	tap_ok(n > 0 && (n + pad) % 4 == 0 && strncmp(at + n + pad, "</script>", 9) == 0,
+	       "of base64, up to the end of its element");
+	uint8_t *packed = calloc(n, 1), *data = NULL;
+	uint32_t bits = 0;
+	size_t used = 0;
+	for (size_t i = 0; i < n; i++) {
+		bits = bits << 6 | (uint32_t)(strchr(digits, at[i]) - digits);
+		if (i % 4 > 0)
+			packed[used++] = (uint8_t)(bits >> (6 - 2 * (i % 4)));
+	}
+	tap_int(gzip_inflate(packed, used, 1 << 20, &data, ret_n, &e), 0, "gzipped");
+	free(packed);
+	return data;
+}
+
+static void test_page(void)
+{
+	struct build b;
+	struct made x;
+	struct err e = { 0 };
+	size_t n = 0;
+	BUILD(&b, "samples/count cpu/nanoseconds", "1,100 " HOSTILE " main ; " HOSTILE "=" HOSTILE,
+	      "2,20 " QUOTES " main");
+	make(&x, &b);
+	struct html_set set = { .fresh = { x.m, x.f, HOSTILE }, .type = 1 };
+	struct html_spec spec = { .set = &set, .n_sets = 1 };
+	tap_int(html_write(&spec, sink_write, &x.page, &e), 0, "a page is written");
+	const char *page = text_of(&x.page);
+	tap_ok(x.page.bytes.n < 400000, "of less than 400 kB");
+	tap_ok(strncmp(page, "<!doctype html>", 15) == 0, "it is HTML");
+	tap_ok(strstr(page, "onerror=") == NULL, "no name stands in it as it is");
+	tap_ok(strstr(page, "default-src 'none'; script-src 'sha256-") != NULL &&
+	       strstr(page, "unsafe") == NULL, "its policy allows one script, by its hash");
+	tap_ok(strstr(page, "http:") == NULL && strstr(page, "https:") == NULL,
+	       "it names nothing on the net");
+	uint8_t *data = data_of(page, &n);
+	const uint8_t *at = data;
+	tap_int((long long)number(&at), 1, "version 1");
+	tap_int((long long)number(&at), ROWS_FUNCTION, "by function");
+	tap_int((long long)number(&at), DIFF_SHARE, "compared by share");
+	uint64_t n_strings = number(&at);
+	bool hostile = false, clean = false;
+	for (uint64_t i = 0; i < n_strings; i++) {
+		uint64_t len = number(&at);
+		hostile |= len == strlen(HOSTILE) && memcmp(at, HOSTILE, len) == 0;
+		clean |= len == strlen(QUOTES) + 2 && memcmp(at, "\"'&`\x01\xef\xbf\xbd", 8) == 0;
+		at += len;
+	}
+	tap_ok(hostile, "a hostile name is there, whole");
+	tap_ok(clean, "bytes that are no UTF-8 are replaced");
+	tap_ok((size_t)(at - data) < n && number(&at) == 3, "three frames");
+	free(data);
+	done(&x);
+	build_done(&b);
+}
+
+static int refuse(void *ctx, const void *bytes, size_t n_bytes)
+{
+	(void)bytes;
+	int *left = ctx;
+	*left -= n_bytes > (size_t)*left ? *left : (int)n_bytes;
+	return *left > 0 ? 0 : -ENOSPC;
+}
+
+static void test_failure(void)
+{
+	struct build b;
+	struct made x;
+	struct err e = { 0 };
+	BUILD(&b, "samples/count", "1 f main");
+	make(&x, &b);
+	struct html_set set = { .fresh = { x.m, x.f, "x" } };
+	struct html_spec spec = { .set = &set, .n_sets = 1 };
+	for (int room = 1; room < 300000; room = room * 2 + 1) {
+		int left = room;
+		int r = html_write(&spec, refuse, &left, &e);
+		if (r != (left > 0 ? 0 : -ENOSPC)) {
+			tap_ok(false, "a full disk is told of, after %d bytes", room);
+			break;
+		}
+	}
+	tap_ok(true, "a full disk is told of");
+	done(&x);
+	build_done(&b);
+}
+
+static void test_comparable(void)
+{
+	struct build a, b, c;
+	struct made x, y, z;
+	uint32_t type[2] = { 9, 9 };
+	BUILD(&a, "samples/count cpu/nanoseconds", "1,100 f main");
+	BUILD(&b, "cpu/milliseconds samples/count other/bytes", "1,100,3 f main");
+	BUILD(&c, "samples/count faults/count", "1,100 f main");
+	make(&x, &a);
+	make(&y, &b);
+	make(&z, &c);
+	tap_ok(html_comparable(y.m, x.m, type), "other units and more types compare");
+	tap_ok(type[0] == 1 && type[1] == 0, "type by type");
+	tap_ok(!html_comparable(z.m, x.m, NULL), "other types do not");
+	tap_ok(!html_comparable(x.m, y.m, NULL), "fewer do not");
+	done(&x);
+	done(&y);
+	done(&z);
+	build_done(&a);
+	build_done(&b);
+	build_done(&c);
+}
+
+static void test_svg(void)
+{
+	struct build b;
+	struct made x;
+	struct err e = { 0 };
+	struct rows *rows = NULL;
+	struct tree *tree = NULL;
+	BUILD(&b, "samples/count", "30 " HOSTILE " main", "10 " QUOTES " main", "60 g+f main");
+	make(&x, &b);
+	if (rows_new(x.m, x.f, ROWS_FUNCTION, NULL, &rows, &e) < 0 ||
+	    tree_new(x.m, x.f, rows, 0, TREE_ALL, NULL, &tree, &e) < 0)
+		abort();
+	struct svg_spec spec = { .tree = tree, .title = HOSTILE, .subtitle = "<b>",
+				 .scale = { 1, "" } };
+	tap_int(svg_write(&spec, sink_write, &x.page, &e), 0, "a picture is drawn");
+	const char *svg = text_of(&x.page);
+	tap_ok(strstr(svg, "<img") == NULL && strstr(svg, "<b>") == NULL &&
+	       strstr(svg, "</script") == NULL, "names are no markup");
+	tap_ok(strstr(svg, "<title>&lt;/script&gt;&lt;img/src=x/onerror=alert(1)&gt;&#10;"
+			   "30, 30.00%") != NULL, "but text");
+	tap_ok(strstr(svg, "&quot;&#39;&amp;`?\xef\xbf\xbd") != NULL, "as XML knows it");
+	tap_ok(strstr(svg, "<title>g (inlined)&#10;60, 60.00%</title>"
+			   "<rect class=\"i\" x=\"12.00\"") != NULL,
+	       "the largest stands left, inlined frames look different");
+	tree_free(tree);
+	rows_free(rows);
+	done(&x);
+	build_done(&b);
+}
+
+int main(void)
+{
+	test_page();
+	test_failure();
+	test_comparable();
+	test_svg();
+	return tap_done();
+}

@@ -1,0 +1,182 @@
+/*
+ * Two recordings of one program at other rates differ by chance alone; a function that
+ * got 3 % slower is found.  Profiles are drawn from a fixed sequence, so nothing here can flake.
+ */
+
+#include "base/err.h"
+#include "view/profile-build.h"
+#include "tap.h"
+#include "view/table/diff.h"
+#include "view/table/gate.h"
+
+#include <errno.h>
+#include <math.h>
+
+struct side { struct build b; struct model *m; struct rows *r; struct top *t; };
+
+#define N_FUNCTIONS 12
+
+static uint64_t seed = 42;
+static double uniform(void)
+{
+	seed = seed * 6364136223846793005u + 1442695040888963407u;
+	return (double)(seed >> 11) / 0x1p53;
+}
+
+/* A random number around n with the standard deviation sqrt(n): near enough to Poisson's. */
+static long draw(double n)
+{
+	double sum = -6;
+	for (int i = 0; i < 12; i++)
+		sum += uniform();
+	double value = n + sum * sqrt(n);
+	return value < 0 ? 0 : (long)(value + 0.5);
+}
+
+/* Function k has the share 1/2, 1/4, ...; f0 takes `factor` times its time. */
+static void record(struct side *s, double samples, long period_ns, double factor)
+{
+	char text[N_FUNCTIONS][80];
+	const char *line[N_FUNCTIONS];
+	struct err e = { 0 };
+	for (int k = 0; k < N_FUNCTIONS; k++) {
+		double share = ldexp(1, -k - 1);
+		long n = draw(samples * share * (k == 0 ? factor : 1));
+		snprintf(text[k], sizeof(text[k]), "%ld,%ld f%d main", n, n * period_ns, k);
+		line[k] = text[k];
+	}
+	build_profile(&s->b, "samples/count cpu/nanoseconds", line, N_FUNCTIONS);
+	if (model_read(s->b.sink.bytes.v, s->b.sink.bytes.n, &s->m, &e) < 0 ||
+	    rows_new(s->m, NULL, ROWS_FUNCTION, NULL, &s->r, &e) < 0 ||
+	    top_new(s->m, NULL, s->r, 1, &s->t, &e) < 0)
+		abort();
+}
+
+static void forget(struct side *s)
+{
+	top_free(s->t);
+	rows_free(s->r);
+	model_free(s->m);
+	build_done(&s->b);
+}
+
+static struct diff *compare(const struct side *a, const struct side *b, enum diff_norm norm)
+{
+	struct diff *d = NULL;
+	struct err e = { 0 };
+	if (diff_new(a->t, 10, b->t, 10, 1, norm, &d, &e) < 0)
+		abort();
+	return d;
+}
+
+static void test_same(void)
+{
+	static const enum diff_norm norms[] = { DIFF_SHARE, DIFF_PER_SECOND, DIFF_ABSOLUTE };
+	unsigned int n_marked = 0, n_beyond_2 = 0, n_rows = 0;
+	for (int round = 0; round < 60; round++) {
+		struct side a, b;
+		/* 10 s at 100 and at 1000 Hz */
+		record(&a, 1000, 10000000, 1);
+		record(&b, 10000, 1000000, 1);
+		struct diff *d = compare(&a, &b, norms[round % 3]);
+		n_marked += d->n_significant;
+		for (uint32_t i = 0; i < d->n_rows; i++) {
+			n_rows++;
+			n_beyond_2 += fabs(d->row[i].flat.delta) > 2 * d->row[i].flat.se &&
+				      d->row[i].flat.se > 0;
+		}
+		diff_free(d);
+		forget(&a);
+		forget(&b);
+	}
+	tap_int(n_marked, 0, "100 Hz against 1000 Hz: nothing is significant in 60 comparisons");
+	tap_ok(n_beyond_2 * 100 < n_rows * 8 && n_beyond_2 > 0,
+	       "the standard error is neither too small nor absurd (%u of %u beyond two)",
+	       n_beyond_2, n_rows);
+}
+
+static void test_planted(void)
+{
+	struct side a, b;
+	record(&a, 1e6, 1000000, 1);
+	record(&b, 1e6, 1000000, 1.03);
+	struct diff *d = compare(&a, &b, DIFF_ABSOLUTE);
+	tap_int(d->n_significant, 2, "3 % more in one function: it and its caller are marked");
+	tap_ok(strcmp(d->row[0].row->name, "f0") == 0 && d->row[0].flat.is_significant,
+	       "it stands first");
+	tap_ok(fabs(d->row[0].flat.delta / d->row[0].flat.base.value - 0.03) < 0.01,
+	       "by 3 %% (%.4f)", d->row[0].flat.delta / d->row[0].flat.base.value);
+	diff_free(d);
+	d = compare(&a, &b, DIFF_SHARE);
+	const struct diff_row *f0 = diff_find(d, "f0");
+	tap_ok(f0->flat.is_significant && f0->flat.delta > 0.005 && f0->flat.delta < 0.01,
+	       "as a share, too (%+.4f +- %.4f)", f0->flat.delta, f0->flat.se);
+	tap_ok(fabs(f0->flat.se - sqrt(2 * 0.25 / 1e6)) < 5e-5, "whose error is sqrt(2 p q / n)");
+	tap_ok(diff_find(d, "nothing") == NULL, "a name that is not there");
+	diff_free(d);
+	struct err e = { 0 };
+	d = NULL;
+	tap_int(diff_new(a.t, 0, b.t, 10, 1, DIFF_PER_SECOND, &d, &e), -EINVAL,
+		"per second needs a duration");
+	forget(&a);
+	forget(&b);
+}
+
+static void gate(const struct diff *d, const char *text, int want)
+{
+	struct gate g;
+	struct err e = { 0 };
+	const struct diff_row *row;
+	int r = gate_parse(&g, text, &e);
+	if (r == 0)
+		r = gate_holds(&g, d, "nanoseconds", &row, &e);
+	gate_done(&g);
+	if (!tap_int(r, want, text))
+		printf("# %s\n", e.what);
+}
+
+static void test_gates(void)
+{
+	struct side a, b;
+	record(&a, 1e6, 1000000, 1);
+	record(&b, 1e6, 1000000, 1.2);
+	struct diff *share = compare(&a, &b, DIFF_SHARE), *abs = compare(&a, &b, DIFF_ABSOLUTE);
+	gate(share, "flat(f0) > +2%", 1);
+	gate(share, "flat(f0)>+4%", 1);
+	gate(share, "flat(f0) > +5%", 0);
+	gate(share, "flat(f1) < -1%", 1);
+	gate(share, "flat(f1) > +0%", 0);
+	gate(share, "flat(*) > +2%", 1);
+	gate(share, "flat(*) > +6%", 0);
+	gate(share, "cum(main) >= 99.9%", 1);
+	gate(share, "flat(f0) > 60%", 0);
+	gate(share, "  flat( f0) > 1%", -ENOENT);
+	gate(share, "flat(zzz) > 1%", -ENOENT);
+	gate(share, "flat(f0) > +5ms", -EINVAL);
+	gate(share, "total > +1%", -EINVAL);
+	gate(abs, "total > +8%", 1);
+	gate(abs, "total > +15%", 0);
+	gate(abs, "flat(f0) > +19%", 1);
+	gate(abs, "flat(f0) > +60s", 1);
+	gate(abs, "flat(f0) > +200s", 0);
+	gate(abs, "flat(f0) > 590s", 1);
+	gate(abs, "flat(f0) > +5kB", -EINVAL);
+	gate(abs, "flat(f5) > +0%", 0);  /* within chance */
+	static const char *const bad[] = { "", "flat", "flat(f0)", "flat(f0) > ", "flat(f0) > x",
+					   "flat() > 1%", "bent(f) > 1%", "flat(f) > 1%%",
+					   "> 1%", "flat(f) = 1%", "flat(f) > +" };
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		gate(share, bad[i], -EINVAL);
+	diff_free(share);
+	diff_free(abs);
+	forget(&a);
+	forget(&b);
+}
+
+int main(void)
+{
+	test_same();
+	test_planted();
+	test_gates();
+	return tap_done();
+}
