@@ -6,7 +6,7 @@
 #include "cmd/cmd.h"
 
 #include "base/err.h"
-#include "cmd/text.h"
+#include "cmd/printable.h"
 #include "proto/pprof-check.h"
 #include "proto/pprof-read.h"
 
@@ -98,7 +98,7 @@ static void print_finding(struct checking *c, const char *severity, const char *
 		return;
 	if (c->json) {
 		printf("%s\n  {\"file\": ", c->n_printed++ ? "," : "");
-		text_print_json(stdout, c->file);
+		printable_print_json(stdout, c->file);
 		printf(", \"severity\": \"%s\", \"rule\": \"%s\", \"for\": [", severity, rule);
 		const char *comma = "";
 		for (unsigned i = 0; i < PPROF_N_CONSUMERS; i++) {
@@ -108,13 +108,13 @@ static void print_finding(struct checking *c, const char *severity, const char *
 			comma = ", ";
 		}
 		printf("], \"text\": ");
-		text_print_json(stdout, text);
+		printable_print_json(stdout, text);
 		putchar('}');
 		return;
 	}
-	text_print(stdout, c->file);
+	printable_print(stdout, c->file);
 	printf(": %s: %s: ", severity, rule);
-	text_print(stdout, text);
+	printable_print(stdout, text);
 	if (consumers != PPROF_CONSUMER_ALL) {
 		const char *comma = " (";
 		for (unsigned i = 0; i < PPROF_N_CONSUMERS; i++) {

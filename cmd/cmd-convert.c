@@ -3,7 +3,7 @@
 #include "base/err.h"
 #include "base/vec.h"
 #include "cmd/cmd.h"
-#include "cmd/saveas.h"
+#include "cmd/outputs.h"
 #include "view/convert/conv.h"
 #include "view/convert/from.h"
 #include "view/model/model.h"
@@ -153,7 +153,7 @@ static int convert(struct convert *x, struct err *e)
 	if (code == 0)
 		code = model_find_type(x->m, x->sample_type, &x->type, e);
 	if (code == 0)
-		code = saveas_write(&(struct saveas){ x->output, !x->to->convert, write_converted,
+		code = outputs_write(&(struct outputs){ x->output, !x->to->convert, write_converted,
 						      x }, 1, e);
 	if (code == 0 && x->n_left_out > 0)
 		fprintf(stderr, "cprof convert: %" PRIu64 " samples with negative values are left "

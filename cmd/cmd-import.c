@@ -16,7 +16,7 @@
 #include "cmd/nameopts.h"
 #include "cmd/output.h"
 #include "cmd/signals.h"
-#include "cmd/text.h"
+#include "cmd/printable.h"
 #include "cprof-import.h"
 
 #include <argp.h>

@@ -3,7 +3,7 @@
 #include "base/err.h"
 #include "base/vec.h"
 #include "cmd/cmd.h"
-#include "cmd/saveas.h"
+#include "cmd/outputs.h"
 #include "view/model/model.h"
 
 #include <argp.h>
@@ -64,7 +64,7 @@ static int run_merge(int argc, char **argv)
 	argp_parse(&argp, argc, argv, 0, NULL, &x);
 	int code = model_read_files(x.paths.v, x.paths.n, &x.m, &e);
 	if (code == 0)
-		code = saveas_write(&(struct saveas){ x.output, true, write_profile, &x }, 1, &e);
+		code = outputs_write(&(struct outputs){ x.output, true, write_profile, &x }, 1, &e);
 	model_free(x.m);
 	VEC_FREE(&x.paths);
 	return code < 0 ? cmd_fail("merge", &e) : 0;

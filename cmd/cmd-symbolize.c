@@ -10,8 +10,8 @@
 #include "cmd/cachedir.h"
 #include "cmd/cmd.h"
 #include "cmd/nameopts.h"
-#include "cmd/saveas.h"
-#include "cmd/text.h"
+#include "cmd/outputs.h"
+#include "cmd/printable.h"
 #include "cprof-names.h"
 
 #include <argp.h>
@@ -95,7 +95,7 @@ static void print_line(void *ctx, enum log_level level, const char *text)
 {
 	(void)ctx;
 	fprintf(stderr, level == LOG_WARN ? "cprof symbolize: warning: " : "cprof symbolize: ");
-	text_print(stderr, text);
+	printable_print(stderr, text);
 	fputc('\n', stderr);
 }
 
@@ -122,7 +122,7 @@ static int write_symbolized(void *what, int (*write)(void *ctx, const void *data
 static int run(struct symbolize *s, struct err *e)
 {
 	const char *name = s->output_name ? s->output_name : s->config.path;
-	int code = saveas_write(&(struct saveas){ name, true, write_symbolized, s }, 1, e);
+	int code = outputs_write(&(struct outputs){ name, true, write_symbolized, s }, 1, e);
 	if (code == 0 && !s->quiet)
 		print_summary(&s->stats, name);
 	return code;

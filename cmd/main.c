@@ -2,7 +2,7 @@
 
 #include "base/err.h"
 #include "cmd/cmd.h"
-#include "cmd/text.h"
+#include "cmd/printable.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -30,13 +30,13 @@ static const struct cmd *const commands[] = {
 int cmd_fail(const char *command, const struct err *e)
 {
 	fprintf(stderr, "cprof %s: ", command);
-	text_print(stderr, e->what);
+	printable_print(stderr, e->what);
 	for (const char *line = e->hint; *line;) {
 		char one[ERR_TEXT_MAX];
 		size_t n = strcspn(line, "\n");
 		snprintf(one, sizeof(one), "%.*s", (int)n, line);
 		fputs("\n  ", stderr);
-		text_print(stderr, one);
+		printable_print(stderr, one);
 		line += n + (line[n] == '\n');
 	}
 	fputc('\n', stderr);
@@ -47,7 +47,7 @@ void cmd_log_line(void *ctx, enum log_level level, const char *text)
 {
 	const char *command = ctx;
 	fprintf(stderr, level == LOG_WARN ? "cprof %s: warning: " : "cprof %s: ", command);
-	text_print(stderr, text);
+	printable_print(stderr, text);
 	fputc('\n', stderr);
 }
 
@@ -87,7 +87,7 @@ static int fail_unknown(const char *name)
 {
 	bool is_option = name[0] == '-';
 	fputs(is_option ? "cprof: unrecognized option '" : "cprof: no command '", stderr);
-	text_print(stderr, name);
+	printable_print(stderr, name);
 	fputs("'\n  the commands are:", stderr);
 	for (size_t i = 0; i < N_COMMANDS; i++)
 		fprintf(stderr, " %s", commands[i]->name);

@@ -1,6 +1,6 @@
 #include "cmd/summaryparts.h"
 
-#include "cmd/text.h"
+#include "cmd/printable.h"
 #include "cprof.h"
 
 #include <inttypes.h>
@@ -29,7 +29,7 @@ void summaryparts_ends(const struct cprof_stack_ends *ends, FILE *to)
 void summaryparts_file_ends(const struct cprof_stack_ends *ends, FILE *to)
 {
 	fputs("    in '", to);
-	text_print(to, ends->path);
+	printable_print(to, ends->path);
 	fputs("': ", to);
 	summaryparts_ends(ends, to);
 }
@@ -46,7 +46,7 @@ void summaryparts_json_string(FILE *to, const char *key, const char *value)
 {
 	fprintf(to, "\"%s\": ", key);
 	if (value)
-		text_print_json(to, value);
+		printable_print_json(to, value);
 	else
 		fputs("null", to);
 }

@@ -26,8 +26,8 @@ void term_open(struct term *t, bool use_pager);
  * early is no failure. */
 int term_close(struct term *t);
 
-/* The name made harmless (text.h), cut to `columns` with an ellipsis if it is longer (0: never).
- * Returns the columns that it took. */
+/* The name made harmless (printable.h), cut to `columns` with an ellipsis if it is longer (0:
+ * never). Returns the columns that it took. */
 int term_print_name(const struct term *t, const char *name, int columns);
 
 enum term_color { TERM_PLAIN, TERM_BOLD, TERM_DIM, TERM_RED, TERM_YELLOW, TERM_GREEN, TERM_CYAN };

@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "cmd/cachedir.h"
 #include "cmd/cmd.h"
-#include "cmd/record/hottest.h"
+#include "cmd/record/topfive.h"
 #include "cmd/realtime.h"
 #include "cmd/record/recording.h"
 #include "cmd/record/repeat.h"
@@ -36,7 +36,7 @@ static void show_hottest(const struct recording *rec)
 	for (size_t i = 0; i < rec->files.n_events; i++) {
 		const char *path = rec->files.file[i].path;
 		if (path && strcmp(path, "-") != 0) {
-			hottest_print(path);
+			topfive_print(path);
 			return;
 		}
 	}
@@ -96,7 +96,7 @@ static int open_files(struct recording *rec, struct err *e)
 	rec->parts.json = o->json;
 	rec->parts.strict = o->strict;
 	int code = recordfiles_open(&rec->files, rec->recorder, o->output,
-				    stamped ? parts_stamp(&rec->parts, stamp) : NULL, e);
+				    stamped ? partwriter_stamp(&rec->parts, stamp) : NULL, e);
 	if (stamped)
 		recordfiles_done(&rec->files);
 	return code;
@@ -114,7 +114,7 @@ static void keep_files(struct recording *rec)
 		}
 	}
 	if (names.n)
-		parts_keep(&rec->parts, names.v, names.n);
+		partwriter_keep(&rec->parts, names.v, names.n);
 	VEC_FREE(&names);
 }
 
@@ -128,7 +128,7 @@ static int write_files(struct recording *rec, struct err *e)
 		f->quiet = rec->opts.quiet;
 		f->is_part = rec->parts.n_written;
 		code = recordfiles_open(f, rec->recorder, rec->opts.output,
-					parts_stamp(&rec->parts, stamp), e);
+					partwriter_stamp(&rec->parts, stamp), e);
 	}
 	if (code < 0)
 		return code;
@@ -243,7 +243,7 @@ static void recording_done(struct recording *rec)
 	signals_abort_on(NULL, 0);  /* the names go */
 	launch_done(&rec->launch);
 	recordfiles_done(&rec->files);
-	parts_done(&rec->parts);
+	partwriter_done(&rec->parts);
 	control_close(&rec->control);
 	targetuse_done(&rec->use);
 	aheadthread_done(&rec->ahead);

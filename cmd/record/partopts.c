@@ -1,5 +1,5 @@
 /*
- * Values are taken apart here; what is done with them is in recordloop.c and parts.c.
+ * Values are taken apart here; what is done with them is in recordloop.c and partwriter.c.
  */
 #include "cmd/record/partopts.h"
 

@@ -8,7 +8,7 @@
 #include "cmd/record/control.h"
 #include "cmd/record/exclusive.h"
 #include "cmd/launch.h"
-#include "cmd/record/parts.h"
+#include "cmd/record/partwriter.h"
 #include "cmd/record/recordfiles.h"
 #include "cmd/record/recordopts.h"
 #include "cmd/record/rotate.h"
@@ -20,7 +20,7 @@ struct recording {
 	struct signals signals;
 	struct launch launch;
 	struct control control;
-	struct parts parts;
+	struct partwriter parts;
 	struct rotate_clock clock;     /* --switch-output: since the last part */
 	struct targetuse use;          /* for --trigger */
 	struct cprof_recorder *recorder;

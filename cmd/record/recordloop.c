@@ -135,7 +135,7 @@ static int begin_part(struct loop *l, struct err *e)
 	struct cprof_stats stats;
 	int code = cprof_recorder_snapshot(rec->recorder, e);
 	if (code == 0)
-		code = parts_begin(&rec->parts, rec->recorder, e);
+		code = partwriter_begin(&rec->parts, rec->recorder, e);
 	if (code < 0)
 		return code;
 	l->acks_writing = l->acks_wanted;
@@ -170,7 +170,7 @@ static int do_parts(struct loop *l, struct err *e)
 {
 	struct recording *rec = l->rec;
 	struct cprof_stats stats;
-	if (parts_poll(&rec->parts, false))
+	if (partwriter_poll(&rec->parts, false))
 		acknowledge_part(l);
 	const struct rotate_spec *rotate = &rec->opts.part.rotate;
 	if (rotate->kind == ROTATE_SIZE || rotate->kind == ROTATE_TIME) {
@@ -232,7 +232,7 @@ int recordloop_run(struct recording *rec, struct err *e)
 		code = step(&l, e);
 	/* What was asked for just before the end is done before the end. */
 	for (int round = 0; round < 2 && code == 0; round++) {
-		parts_poll(&rec->parts, true);
+		partwriter_poll(&rec->parts, true);
 		acknowledge_part(&l);
 		if (l.wants_part)
 			code = begin_part(&l, e);

@@ -10,8 +10,8 @@
 #include "base/strtab.h"
 #include "cmd/cmd.h"
 #include "cmd/record/recordopts.h"
-#include "cmd/saveas.h"
-#include "cmd/text.h"
+#include "cmd/outputs.h"
+#include "cmd/printable.h"
 #include "view/model/model.h"
 #include "view/table/rows.h"
 #include "view/table/top.h"
@@ -144,7 +144,7 @@ static void print_table(const struct repeating *r, const struct spread *s, size_
 	for (size_t i = 0; i < n && i < ROWS_SHOWN; i++) {
 		fprintf(stderr, "%8.2f %10.2f %10.2f %7.2f %7.2f  ", 100 * s[i].mean,
 			100 * s[i].error, 100 * s[i].deviation, 100 * s[i].min, 100 * s[i].max);
-		text_print(stderr, s[i].name);
+		printable_print(stderr, s[i].name);
 		fputc('\n', stderr);
 	}
 	if (n > ROWS_SHOWN)
@@ -156,7 +156,7 @@ static void print_json(const struct repeating *r, const struct spread *s, size_t
 	printf("{\"runs\": %u, \"functions\": [", r->n);
 	for (size_t i = 0; i < n; i++) {
 		printf("%s\n  {\"name\": ", i ? "," : "");
-		text_print_json(stdout, s[i].name);
+		printable_print_json(stdout, s[i].name);
 		printf(", \"mean\": %.6f, \"standard_error\": %.6f, \"deviation\": %.6f, "
 		       "\"min\": %.6f, \"max\": %.6f}",
 		       s[i].mean, s[i].error, s[i].deviation, s[i].min, s[i].max);
@@ -207,7 +207,7 @@ static int merge(struct repeating *r, struct err *e)
 	if (code == 0)
 		code = model_read_files(paths, r->n, &m, e);
 	if (code == 0)
-		code = saveas_write(&(struct saveas){ name, true, write_model, m }, 1, e);
+		code = outputs_write(&(struct outputs){ name, true, write_model, m }, 1, e);
 	if (code == 0 && !r->opts->quiet)
 		fprintf(stderr, "cprof record: %u runs -> %s\n", r->n, name);
 	if (code == 0)

@@ -2,7 +2,7 @@
 
 #include "base/units.h"
 #include "cmd/summaryparts.h"
-#include "cmd/text.h"
+#include "cmd/printable.h"
 #include "cprof.h"
 
 #include <inttypes.h>

@@ -7,7 +7,7 @@
 
 #include "base/err.h"
 #include "cmd/report/report.h"
-#include "cmd/text.h"
+#include "cmd/printable.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -18,13 +18,13 @@
 static int fail(struct err *e)
 {
 	fprintf(stderr, "cprof report: ");
-	text_print(stderr, e->what);
+	printable_print(stderr, e->what);
 	for (const char *line = e->hint; *line;) {
 		size_t n = strcspn(line, "\n");
 		char copy[ERR_TEXT_MAX];
 		snprintf(copy, sizeof(copy), "%.*s", (int)n, line);
 		fprintf(stderr, "\n  ");
-		text_print(stderr, copy);
+		printable_print(stderr, copy);
 		line += n + (line[n] == '\n');
 	}
 	fputc('\n', stderr);

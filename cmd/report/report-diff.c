@@ -6,8 +6,8 @@
 #include "cmd/report/report.h"
 
 #include "base/err.h"
-#include "cmd/text.h"
-#include "view/table/gate.h"
+#include "cmd/printable.h"
+#include "view/table/failif.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -155,11 +155,11 @@ static void print_json(const struct printer *p, uint32_t n)
 	FILE *out = r->term.out;
 	static const char *const norm[] = { "share", "per-second", "absolute" };
 	fprintf(out, "{\n  \"type\": ");
-	text_print_json(out, model_string(m, m->type[r->view.type].type));
+	printable_print_json(out, model_string(m, m->type[r->view.type].type));
 	fprintf(out, ",\n  \"unit\": ");
-	text_print_json(out, model_string(m, m->type[r->view.type].unit));
+	printable_print_json(out, model_string(m, m->type[r->view.type].unit));
 	fprintf(out, ",\n  \"by\": ");
-	text_print_json(out, r->o->by_name);
+	printable_print_json(out, r->o->by_name);
 	fprintf(out, ",\n  \"compared\": \"%s\",\n  \"standard_errors_needed\": %.4f,\n"
 		     "  \"significant\": %u,\n  \"has_standard_errors\": %s,\n  ",
 		norm[p->d->norm], p->d->z_needed, p->d->n_significant,
@@ -169,7 +169,7 @@ static void print_json(const struct printer *p, uint32_t n)
 	for (uint32_t i = 0; i < n; i++) {
 		const struct diff_row *x = &p->d->row[i];
 		fprintf(out, "%s\n    {\"name\": ", i > 0 ? "," : "");
-		text_print_json(out, x->row->name);
+		printable_print_json(out, x->row->name);
 		fputs(", ", out);
 		json_change(out, "flat", &x->flat, ", ");
 		json_change(out, "cum", &x->cum, "}");
@@ -203,29 +203,29 @@ static int try_gates(const struct printer *p, bool *ret_failed, struct err *e)
 	const struct model *m = r->view.m;
 	const char *unit = model_string(m, m->type[r->view.type].unit);
 	for (size_t i = 0; i < r->o->n_gates; i++) {
-		struct gate g;
+		struct failif g;
 		const struct diff_row *row = NULL;
-		int code = gate_parse(&g, r->o->gate[i], e);
+		int code = failif_parse(&g, r->o->gate[i], e);
 		if (code == 0)
-			code = gate_holds(&g, p->d, unit, &row, e);
+			code = failif_holds(&g, p->d, unit, &row, e);
 		if (code > 0) {
 			*ret_failed = true;
 			fprintf(stderr, "cprof report: ");
-			text_print(stderr, g.text);
+			printable_print(stderr, g.text);
 			fprintf(stderr, " holds");
 			if (row) {
 				const struct diff_change *c =
-					g.metric == GATE_FLAT ? &row->flat : &row->cum;
+					g.metric == FAILIF_FLAT ? &row->flat : &row->cum;
 				char a[SCALE_TEXT_MAX], b[SCALE_TEXT_MAX];
 				fprintf(stderr, ": '");
-				text_print(stderr, row->row->name);
+				printable_print(stderr, row->row->name);
 				fprintf(stderr, "' went from %s to %s",
 					value_text(p, c->base.value, false, a),
 					value_text(p, c->fresh.value, false, b));
 			}
 			fputc('\n', stderr);
 		}
-		gate_done(&g);
+		failif_done(&g);
 		if (code < 0)
 			return code;
 	}
@@ -235,9 +235,9 @@ static int try_gates(const struct printer *p, bool *ret_failed, struct err *e)
 static int check_gates(const struct report_options *o, struct err *e)
 {
 	for (size_t i = 0; i < o->n_gates; i++) {
-		struct gate g;
-		int code = gate_parse(&g, o->gate[i], e);
-		gate_done(&g);
+		struct failif g;
+		int code = failif_parse(&g, o->gate[i], e);
+		failif_done(&g);
 		if (code < 0)
 			return code;
 	}

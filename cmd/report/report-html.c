@@ -10,8 +10,8 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/vec.h"
-#include "cmd/saveas.h"
-#include "cmd/text.h"
+#include "cmd/outputs.h"
+#include "cmd/printable.h"
 #include "view/html/html.h"
 #include "view/html/svg.h"
 
@@ -274,19 +274,19 @@ static int write_svg(void *what, int (*write)(void *ctx, const void *data, size_
 
 static int write_all(struct pictures *p, struct err *e)
 {
-	struct saveas file[2];
+	struct outputs file[2];
 	size_t n = 0;
 	if (p->o->html)
-		file[n++] = (struct saveas){ p->o->html, false, write_html, p };
+		file[n++] = (struct outputs){ p->o->html, false, write_html, p };
 	if (p->o->svg)
-		file[n++] = (struct saveas){ p->o->svg, false, write_svg, p };
-	int r = saveas_write(file, n, e);
+		file[n++] = (struct outputs){ p->o->svg, false, write_svg, p };
+	int r = outputs_write(file, n, e);
 	for (size_t i = 0; i < n && r == 0; i++) {
 		if (strcmp(file[i].name, "-") == 0)
 			continue;
 		fprintf(stderr, "cprof report: the %s is '",
 			file[i].fn == write_html ? "page" : "flame graph");
-		text_print(stderr, file[i].name);
+		printable_print(stderr, file[i].name);
 		fprintf(stderr, "'\n");
 	}
 	return r;

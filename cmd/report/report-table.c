@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "cmd/text.h"
+#include "cmd/printable.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -172,7 +172,7 @@ static void print_text(const struct report *r, uint32_t n_shown)
 static void json_string(FILE *out, const char *key, const char *value, const char *after)
 {
 	fprintf(out, "\"%s\": ", key);
-	text_print_json(out, value);
+	printable_print_json(out, value);
 	fputs(after, out);
 }
 
@@ -213,7 +213,7 @@ static void print_json(const struct report *r, uint32_t n_shown)
 void report_csv_text(FILE *to, const char *text)
 {
 	if (!text[strcspn(text, ",\"\r\n")] && text[0] != ' ') {
-		text_print(to, text);
+		printable_print(to, text);
 		return;
 	}
 	fputc('"', to);
@@ -226,7 +226,7 @@ void report_csv_text(FILE *to, const char *text)
 			n--;
 		memcpy(piece, p, n);
 		piece[n] = '\0';
-		text_print(to, piece);
+		printable_print(to, piece);
 		p += n;
 		if (*p == '"') {
 			fputs("\"\"", to);
@@ -281,7 +281,7 @@ static void print_frame(const struct report *r, const char *name)
 	CLEANUP_FREE char *copy = strdup(name);
 	for (char *p = copy; p && (p = strchr(p, ';'));)
 		*p = ':';
-	text_print(r->term.out, copy ? copy : "?");
+	printable_print(r->term.out, copy ? copy : "?");
 }
 
 static void print_subtree(const struct report *r, const struct tree *t, uint32_t *path)

@@ -20,9 +20,9 @@
 /* What the engine keeps for a thread, in procs_thread.user. */
 struct engine_thread {
 	struct budget *budget;
-	struct stackwalk_memo *memo;   /* with frame pointers */
-	struct userstack_memos unwind; /* with CFI */
-	struct latejoin late;
+	struct stack_walk_memo *memo;   /* with frame pointers */
+	struct stack_user_memos unwind; /* with CFI */
+	struct stack_patchlater late;
 	struct samplelabels_memo labels;
 };
 
@@ -36,7 +36,7 @@ struct engine_thread {
 
 static size_t unwind_bytes(const struct engine_thread *own)
 {
-	return userstack_memos_bytes(&own->unwind) + latejoin_bytes(&own->late);
+	return stack_user_memos_bytes(&own->unwind) + stack_patchlater_bytes(&own->late);
 }
 
 static struct engine_thread *thread_new(struct engine *g)
@@ -54,10 +54,10 @@ static struct engine_thread *thread_new(struct engine *g)
 static void thread_free(void *user)
 {
 	struct engine_thread *own = user;
-	stackwalk_memo_free(own->memo, own->budget);
+	stack_walk_memo_free(own->memo, own->budget);
 	budget_release(own->budget, sizeof(*own) + unwind_bytes(own));
-	userstack_memos_done(&own->unwind);
-	latejoin_done(&own->late);
+	stack_user_memos_done(&own->unwind);
+	stack_patchlater_done(&own->late);
 	free(own);
 }
 
@@ -73,7 +73,7 @@ int engine_init(struct engine *g, const struct engine_options *o, struct err *e)
 	    procs_init(&g->procs, &g->budget, &g->strings, &g->dsos, o->host) < 0 ||
 	    frames_init(&g->frames, &g->budget) < 0 || stacks_init(&g->stacks, &g->budget) < 0 ||
 	    labels_init(&g->labels, &g->budget) < 0 || counts_init(&g->counts, &g->budget) < 0 ||
-	    stackwalk_init(&g->walk, &g->budget, &g->dsos, &g->frames, &g->stacks, &g->strings,
+	    stack_walk_init(&g->walk, &g->budget, &g->dsos, &g->frames, &g->stacks, &g->strings,
 			   o->host, o->max_stack, o->machine, o->max_depth) < 0 ||
 	    samplelabels_init(g) < 0) {
 		engine_done(g);
@@ -96,7 +96,7 @@ int engine_init(struct engine *g, const struct engine_options *o, struct err *e)
 
 void engine_done(struct engine *g)
 {
-	stackwalk_done(&g->walk);
+	stack_walk_done(&g->walk);
 	jit_done(&g->jit);
 	jitcode_done(&g->kernel_code);
 	applabels_done(&g->app);
@@ -110,8 +110,8 @@ void engine_done(struct engine *g)
 	targets_done(&g->targets);
 	VEC_FREE(&g->last_count);
 	VEC_FREE(&g->last_exit);
-	pauses_done(&g->pauses);
-	gaps_done(&g->gaps);
+	throttle_done(&g->pauses);
+	pausegaps_done(&g->gaps);
 	free(g->event);
 	samplelabels_done(&g->own_labels);
 	free(g->gap_value);
@@ -126,7 +126,7 @@ static void add_count(struct engine *g, uint32_t event, uint32_t stack, uint32_t
 	if (counts_add(&g->counts, event, stack, labels, n, value, false))
 		return;
 	/* Totals are never dropped: one entry per event takes what finds no place. */
-	uint32_t dropped = stackwalk_pseudo(&g->walk, g->walk.dropped);
+	uint32_t dropped = stack_walk_pseudo(&g->walk, g->walk.dropped);
 	if (stack != dropped)  /* else it was counted when it was dropped */
 		g->walk.stats.n_dropped += n;
 	counts_add(&g->counts, event, dropped, 0, n, value, true);
@@ -138,9 +138,9 @@ static uint32_t stack_by_cfi(struct engine *g, struct procs_thread *t, struct en
 	struct budget *b = &g->budget;
 	/* Caches are the first to go without. */
 	if (!own || (b->limit_bytes && b->used_bytes > b->limit_bytes / 2))
-		return stackwalk_sample_cfi(&g->walk, &t->process->space, NULL, r);
+		return stack_walk_sample_cfi(&g->walk, &t->process->space, NULL, r);
 	size_t before = unwind_bytes(own);
-	uint32_t stack = stackwalk_sample_cfi(&g->walk, &t->process->space, &own->unwind, r);
+	uint32_t stack = stack_walk_sample_cfi(&g->walk, &t->process->space, &own->unwind, r);
 	budget_release(b, before);
 	budget_charge_always(b, unwind_bytes(own));
 	return stack;
@@ -148,28 +148,28 @@ static uint32_t stack_by_cfi(struct engine *g, struct procs_thread *t, struct en
 
 /* A stack was counted: completes what was cut before, or waits to be completed. */
 static void join_late(struct engine *g, struct procs_thread *t, struct engine_thread *own,
-		      const struct record *r, const struct latejoin_cut *cut)
+		      const struct record *r, const struct stack_patchlater_cut *cut)
 {
-	struct stackwalk *w = &g->walk;
-	const struct unwind_memo *memo = userstack_memo(&own->unwind);
-	const struct latejoin_to to = { w, &g->counts, samplelabels_marked, g };
+	struct stack_walk *w = &g->walk;
+	const struct unwind_memo *memo = stack_user_memo(&own->unwind);
+	const struct stack_patchlater_to to = { w, &g->counts, samplelabels_marked, g };
 	struct budget *b = &g->budget;
-	size_t before = latejoin_bytes(&own->late);
+	size_t before = stack_patchlater_bytes(&own->late);
 	if (cut->cfa && (!b->limit_bytes || b->used_bytes <= b->limit_bytes / 2))
-		latejoin_note(&own->late, cut, w->cut_frame, w->n_cut_frames, &to);
+		stack_patchlater_note(&own->late, cut, w->cut_frame, w->n_cut_frames, &to);
 	else if (own->late.n && w->is_whole && memo->n && memo->is_whole)
-		latejoin_complete(&own->late, &t->process->space, memo, r->time_ns, &to);
+		stack_patchlater_complete(&own->late, &t->process->space, memo, r->time_ns, &to);
 	budget_release(b, before);
-	budget_charge_always(b, latejoin_bytes(&own->late));
+	budget_charge_always(b, stack_patchlater_bytes(&own->late));
 }
 
 static uint32_t stack_by_fp(struct engine *g, struct procs_thread *t, struct engine_thread *own,
 			    const struct record *r)
 {
-	struct stackwalk_memo *none = NULL;
+	struct stack_walk_memo *none = NULL;
 	uint32_t stack =
-		stackwalk_sample(&g->walk, &t->process->space, own ? &own->memo : &none, r);
-	stackwalk_memo_free(none, &g->budget);
+		stack_walk_sample(&g->walk, &t->process->space, own ? &own->memo : &none, r);
+	stack_walk_memo_free(none, &g->budget);
 	return stack;
 }
 
@@ -258,7 +258,7 @@ static void feed_sample(struct engine *g, const struct record *r)
 	targets_note_time(&g->targets, r->time_ns);
 	if (r->time_ns < g->window_start_ns || r->time_ns > g->window_end_ns)
 		return;
-	if (gaps_contain(&g->gaps, r->time_ns)) {
+	if (pausegaps_contain(&g->gaps, r->time_ns)) {
 		g->gap_value[r->event] += value;
 		return;
 	}
@@ -274,11 +274,12 @@ static void feed_sample(struct engine *g, const struct record *r)
 	g->last_ns = r->time_ns;
 
 	struct procs_thread *t = procs_thread(&g->procs, pid, tid);
-	if (t && t->process && remap_process(&g->remap, t->process, r->time_ns, feed_again, g))
+	if (t && t->process &&
+	    reread_maps_process(&g->remap, t->process, r->time_ns, feed_again, g))
 		t = procs_thread(&g->procs, pid, tid);
 	if (!t || !t->process) {
 		g->walk.stats.n_dropped++;
-		add_count(g, r->event, stackwalk_pseudo(&g->walk, g->walk.dropped), 0, 1, value);
+		add_count(g, r->event, stack_walk_pseudo(&g->walk, g->walk.dropped), 0, 1, value);
 		return;
 	}
 	if (!t->user)
@@ -287,7 +288,7 @@ static void feed_sample(struct engine *g, const struct record *r)
 	if (t->process->space.jit)
 		jit_at(&g->jit, &g->procs, t->process, r->time_ns);
 	if (is_guest(g, r)) {
-		add_count(g, r->event, stackwalk_pseudo(&g->walk, g->walk.guest),
+		add_count(g, r->event, stack_walk_pseudo(&g->walk, g->walk.guest),
 			  samplelabels_own(g, t, own ? &own->labels : NULL, r), 1, value);
 		return;
 	}
@@ -296,11 +297,11 @@ static void feed_sample(struct engine *g, const struct record *r)
 	uint32_t plain = samplelabels_of(g, t, own ? &own->labels : NULL, r);
 	uint32_t labels = is_cfi ? samplelabels_marked(g, plain, &g->walk.mark) : plain;
 	add_count(g, r->event, stack, labels, 1, value);
-	struct latejoin_cut cut = {
+	struct stack_patchlater_cut cut = {
 		.time_ns = r->time_ns, .value = value, .pc = g->walk.cut_pc,
 		.cfa = g->walk.cut_cfa, .event = r->event, .stack = stack, .labels = labels,
 		.plain_labels = plain, .mark = g->walk.mark,
-		.is_beyond = g->walk.is_beyond, .space = userstack_serial(&t->process->space),
+		.is_beyond = g->walk.is_beyond, .space = stack_user_serial(&t->process->space),
 	};
 	if (own && is_cfi)
 		join_late(g, t, own, r, &cut);
@@ -339,7 +340,7 @@ static void feed_side_band(struct engine *g, const struct record *r)
 		return;
 	g->n_born += r->type == PERF_RECORD_FORK && r->time_ns >= g->window_start_ns;
 	procs_feed(&g->procs, r, g->options.follow);
-	remap_note(&g->remap, &g->procs, r);
+	reread_maps_note(&g->remap, &g->procs, r);
 	jit_feed(&g->jit, &g->procs, r);
 	if (g->options.host)
 		feed_app_labels(g, r);
@@ -363,12 +364,12 @@ void engine_feed(struct engine *g, const struct record *r)
 	case PERF_RECORD_THROTTLE:
 		if (ev) {
 			ev->n_throttles++;
-			pauses_begin(&g->pauses, r->event, r->throttle.stream_id, r->time_ns);
+			throttle_begin(&g->pauses, r->event, r->throttle.stream_id, r->time_ns);
 		}
 		break;
 	case PERF_RECORD_UNTHROTTLE:
 		if (ev)
-			ev->throttled_ns += pauses_end(&g->pauses, r->throttle.stream_id,
+			ev->throttled_ns += throttle_end(&g->pauses, r->throttle.stream_id,
 						       r->time_ns);
 		break;
 	case PERF_RECORD_MMAP:
@@ -392,7 +393,7 @@ void engine_feed(struct engine *g, const struct record *r)
 void engine_add_lost(struct engine *g, uint32_t event, uint64_t n, uint64_t value)
 {
 	g->event[event].n_lost += n;
-	counts_add(&g->counts, event, stackwalk_pseudo(&g->walk, g->walk.lost), 0, n, value, true);
+	counts_add(&g->counts, event, stack_walk_pseudo(&g->walk, g->walk.lost), 0, n, value, true);
 }
 
 void engine_forget_memos(struct engine *g)
@@ -430,11 +431,11 @@ int engine_clear(struct engine *g, struct err *e)
 	g->first_ns = g->last_ns = 0;
 	g->n_labels_dropped = 0;
 	g->n_born = 0;
-	g->walk.stats = (struct stackwalk_stats){ 0 };
-	userstack_clear(&g->walk.user);
+	g->walk.stats = (struct stack_walk_stats){ 0 };
+	stack_user_clear(&g->walk.user);
 	applabels_clear(&g->app);
 	/* Without memory for the copy all stays as it is. */
-	if (compact_is_due(g))
-		compact_run(g, NULL, 0);
+	if (gc_tables_is_due(g))
+		gc_tables_run(g, NULL, 0);
 	return 0;
 }

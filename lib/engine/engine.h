@@ -19,15 +19,15 @@
 #include "base/vec.h"
 #include "proc/procs.h"
 #include "labels/applabels.h"
-#include "engine/compact.h"
-#include "engine/forget.h"
-#include "engine/gaps.h"
+#include "engine/gc-tables.h"
+#include "engine/gc-threads.h"
+#include "engine/pausegaps.h"
 #include "proc/jit.h"
-#include "stack/latejoin.h"
-#include "engine/pauses.h"
-#include "engine/remap.h"
+#include "stack/stack-patchlater.h"
+#include "engine/throttle.h"
+#include "engine/reread-maps.h"
 #include "labels/samplelabels.h"
-#include "stack/stackwalk.h"
+#include "stack/stack-walk.h"
 #include "symbolize/jit/jitcode.h"
 #include "engine/targets.h"
 
@@ -38,7 +38,7 @@ struct record;
 enum engine_label {
 	ENGINE_LABEL_PID = 1, ENGINE_LABEL_TID = 2, ENGINE_LABEL_THREAD_NAME = 4,
 	ENGINE_LABEL_PROCESS_NAME = 8, ENGINE_LABEL_CPU = 16, ENGINE_LABEL_CGROUP = 32,
-	ENGINE_LABEL_STACK = 64,     /* only on samples that have marks: stackmark.h */
+	ENGINE_LABEL_STACK = 64,     /* only on samples that have marks: stack-marks.h */
 	/* left out where all samples have the same */
 	ENGINE_LABELS_OPTIONAL = ENGINE_LABEL_PID | ENGINE_LABEL_TID | ENGINE_LABEL_THREAD_NAME |
 				 ENGINE_LABEL_PROCESS_NAME,
@@ -95,7 +95,7 @@ struct engine {
 	struct labels labels;
 	struct applabels app;        /* with a host only */
 	struct counts counts;
-	struct stackwalk walk;
+	struct stack_walk walk;
 	struct jit jit;
 	struct jitcode kernel_code;  /* what KSYMBOL records told of: BPF programs, trampolines */
 	struct engine_event *event;
@@ -103,17 +103,17 @@ struct engine {
 	uint32_t n_fixed_strings;    /* the first string ids, which never change */
 	uint64_t window_start_ns;    /* samples outside of [start, end] are passed over */
 	uint64_t window_end_ns;
-	struct gaps gaps;            /* samples in these are passed over, too */
+	struct pausegaps gaps;            /* samples in these are passed over, too */
 	uint64_t *gap_value;         /* per event: what these stood for; never set back */
 	uint64_t first_ns, last_ns;  /* of the samples that were counted */
 	VEC(struct engine_exit) last_exit; /* per CPU: the task that exited last */
-	struct pauses pauses;
+	struct throttle pauses;
 	VEC(uint64_t) last_count;    /* per CPU and event, of those weighed by their counter */
-	struct remap remap;
-	struct latejoin_pool late_pool;
+	struct reread_maps remap;
+	struct stack_patchlater_pool late_pool;
 	uint32_t n_compactions;      /* how often frames got new ids */
-	struct compact_sizes compacted, compacted_names; /* after compact_run; and either */
-	struct forget forget;
+	struct gc_tables_sizes compacted, compacted_names; /* after gc_tables_run; and either */
+	struct gc_threads forget;
 	uint64_t n_labels_dropped;   /* samples that went without some label: memory limit */
 	uint64_t n_born;             /* threads and processes that targets have made */
 };

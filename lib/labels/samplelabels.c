@@ -21,7 +21,7 @@ static const struct { enum engine_label bit; const char *key; } label_keys[] = {
 	{ ENGINE_LABEL_PROCESS_NAME, "process_name" },
 	{ ENGINE_LABEL_CPU, "cpu" },
 	{ ENGINE_LABEL_CGROUP, "cgroup" },
-	{ ENGINE_LABEL_STACK, STACKMARK_KEY },
+	{ ENGINE_LABEL_STACK, STACK_MARKS_KEY },
 };
 #define N_LABEL_KEYS (sizeof(label_keys) / sizeof(*label_keys))
 
@@ -55,7 +55,7 @@ int samplelabels_init(struct engine *g)
 			strtab_add(&g->strings, o->label[i], (size_t)(eq - o->label[i]));
 		g->own_labels.fixed[i].value = strtab_add_cstr(&g->strings, eq + 1);
 		/* what the user gives stands instead */
-		if (strncmp(o->label[i], STACKMARK_KEY "=", sizeof(STACKMARK_KEY)) == 0)
+		if (strncmp(o->label[i], STACK_MARKS_KEY "=", sizeof(STACK_MARKS_KEY)) == 0)
 			g->options.labels &= ~(unsigned)ENGINE_LABEL_STACK;
 	}
 	return 0;
@@ -194,11 +194,11 @@ uint32_t samplelabels_of(struct engine *g, const struct procs_thread *t,
 		    applabels_at(&g->app, t->process, t->tid, r->time_ns) : 0);
 }
 
-uint32_t samplelabels_marked(void *ctx, uint32_t plain, const struct stackmark *mark)
+uint32_t samplelabels_marked(void *ctx, uint32_t plain, const struct stack_marks *mark)
 {
 	struct engine *g = ctx;
-	if (stackmark_is_empty(mark) || !(g->options.labels & ENGINE_LABEL_STACK) || has_few(g))
+	if (stack_marks_is_empty(mark) || !(g->options.labels & ENGINE_LABEL_STACK) || has_few(g))
 		return plain;
 	return join(g, plain,
-		    stackmark_set(&g->own_labels.marks, &g->strings, &g->labels, mark));
+		    stack_marks_set(&g->own_labels.marks, &g->strings, &g->labels, mark));
 }

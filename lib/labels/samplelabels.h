@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "stack/stackmark.h"
+#include "stack/stack-marks.h"
 
 struct engine;
 struct label;
@@ -22,7 +22,7 @@ struct samplelabels {
 	struct {
 		uint32_t own, app, both;
 	} joined[256];               /* label sets, as they were joined lately */
-	struct stackmark_cache marks;
+	struct stack_marks_cache marks;
 };
 
 /* A thread's last set, and what it was made of.  Zeroed at first. */
@@ -49,7 +49,7 @@ uint32_t samplelabels_of(struct engine *g, const struct procs_thread *t,
 uint32_t samplelabels_own(struct engine *g, const struct procs_thread *t,
 			  struct samplelabels_memo *memo, const struct record *r);
 
-/* plain with the label of mark (stackmark.h), where it is wanted; ctx: the engine. */
-uint32_t samplelabels_marked(void *ctx, uint32_t plain, const struct stackmark *mark);
+/* plain with the label of mark (stack-marks.h), where it is wanted; ctx: the engine. */
+uint32_t samplelabels_marked(void *ctx, uint32_t plain, const struct stack_marks *mark);
 
 #endif

@@ -34,7 +34,7 @@ struct procs_thread {
 	void *user;            /* the session's (frame memo); freed with the thread: user_free */
 	bool target;           /* recorded, even if the process as a whole is not */
 	bool exited;
-	bool is_missed;        /* the session's: see session/forget.c */
+	bool is_missed;        /* the session's: see session/gc-threads.c */
 	uint32_t slot;         /* private: place in procs.thread */
 	struct procs_thread *next_exited; /* private: the one that exited next */
 };
@@ -44,7 +44,7 @@ struct procs_process {
 	uint32_t name;         /* name of the leader thread: what was last exec'ed */
 	uint32_t exe;          /* dso id of the main binary; UINT32_MAX unknown */
 	uint32_t cgroup;       /* strtab id of its cgroup's path, kept by the session; 0 unknown */
-	uint32_t n_losses_seen; /* the session's: see session/remap.c */
+	uint32_t n_losses_seen; /* the session's: see session/reread-maps.c */
 	uint64_t remap_ns;     /* likewise */
 	struct procs_space space;
 	bool target;           /* all its threads belong to what the user wants recorded */

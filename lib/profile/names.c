@@ -457,7 +457,7 @@ int names_resolve(struct engine *g, const struct names_options *options, struct 
 
 void names_done(struct names *n)
 {
-	symkept_done(&n->kept);
+	elfcache_done(&n->kept);
 	fetch_done(n->fetched, n->n_fetched);
 	free(n->fetched);
 	free(n->lines.v);

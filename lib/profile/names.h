@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "symbolize/name/symbolizer.h"
-#include "symbolize/elf/symkept.h"
+#include "symbolize/elf/elfcache.h"
 
 struct cprof_naming;
 struct engine;
@@ -54,7 +54,7 @@ struct names {
 	uint64_t n_frames_kernel, n_frames_kernel_named;
 	struct fetch_file *fetched;    /* private: debug files from servers */
 	size_t n_fetched;
-	struct symkept kept;           /* private: files that a second look-up has left open */
+	struct elfcache kept;           /* private: files that a second look-up has left open */
 	uint64_t fetch_ns;             /* private: what they took, in all look-ups */
 	struct symbolizer_counts files; /* with fewer names than there could be */
 	bool kernel_hidden;            /* kernel frames without names: kptr_restrict */

@@ -18,7 +18,7 @@
 void results_stats(const struct engine *g, const struct source *s, const struct names *names,
 		   struct cprof_stats *ret)
 {
-	const struct stackwalk_stats *w = &g->walk.stats;
+	const struct stack_walk_stats *w = &g->walk.stats;
 	ret->n_stacks = g->counts.n;
 	ret->n_frames = g->frames.n;
 	ret->n_processes = g->procs.n_processes;
@@ -58,12 +58,12 @@ void results_stats(const struct engine *g, const struct source *s, const struct 
 bool results_stack_ends(const struct engine *g, size_t i, struct cprof_stack_ends *ret)
 {
 	_Static_assert(CPROF_N_STACK_ENDS == UNWIND_N_ENDS, "one word per reason");
-	const struct userstack *u = &g->walk.user;
+	const struct stack_user *u = &g->walk.user;
 	*ret = (struct cprof_stack_ends){ 0 };
 	if (i == 0) {
 		memcpy(ret->n, u->ends.n, sizeof(u->ends.n));
 		ret->n_joined = u->n_joined;
-		ret->n_guessed = userstack_n_guessed(u);
+		ret->n_guessed = stack_user_n_guessed(u);
 		return true;
 	}
 	for (uint32_t dso = 0; dso < u->n_modules; dso++) {

@@ -1,20 +1,20 @@
 #ifndef CPROF_RECORDER_RECORDER_PRIVATE_H
 #define CPROF_RECORDER_RECORDER_PRIVATE_H
 
-/* What a recorder holds; shared by recorder*.c, setup.c, window.c and nodata.c. */
+/* What a recorder holds; shared by recorder*.c, setup.c, window.c and why-empty.c. */
 
 #include "base/host.h"
 #include "base/log.h"
 #include "cprof.h"
 #include "event/evspec.h"
-#include "recorder/adaptive.h"
+#include "recorder/ratecut.h"
 #include "recorder/ahead.h"
 #include "proc/cgroup.h"
 #include "recorder/coverage.h"
 #include "engine/engine.h"
 #include "profile/names.h"
 #include "recorder/slices.h"
-#include "recorder/stacksize.h"
+#include "recorder/copysize.h"
 #include "source/live/live.h"
 
 struct err;
@@ -27,7 +27,7 @@ struct recorder_event {
 	struct live_count base;    /* when the window opened */
 	struct live_count count;   /* within the window; valid after stop */
 	uint64_t rate;             /* as opened: Hz or period; --adaptive may have lowered it */
-	struct adaptive adaptive;
+	struct ratecut adaptive;
 	VEC(struct cprof_rate_cut) cuts;
 	uint64_t sample_cost_ns;   /* 0: unknown */
 };
@@ -53,7 +53,7 @@ struct cprof_recorder {
 	struct source *source;
 	struct cgroup cgroup;
 	struct coverage coverage;
-	struct stacksize stacksize;
+	struct copysize stacksize;
 	bool has_user_chain;           /* asked for, beside stack copies: stackadapt.c */
 	struct engine engine;
 	struct names names;

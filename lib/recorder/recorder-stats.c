@@ -2,7 +2,7 @@
 
 #include "recorder/recorder-private.h"
 
-#include "recorder/accounts.h"
+#include "recorder/cost.h"
 #include "profile/comments.h"
 #include "profile/results.h"
 #include "recorder/window.h"
@@ -81,7 +81,7 @@ void cprof_recorder_stats_sized(struct cprof_recorder *r, struct cprof_stats *re
 		.stack_bytes = r->stacksize.bytes,
 		.n_fds = f->n_fds, .n_cpus_failed = f->n_cpus_failed,
 	};
-	accounts_stats(r, &all);
+	cost_stats(r, &all);
 	results_stats(&r->engine, r->source, r->names_ready ? &r->names : NULL, &all);
 	give(ret, n_bytes, &all, sizeof(all));
 }

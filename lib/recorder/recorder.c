@@ -9,10 +9,10 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/log.h"
-#include "recorder/accounts.h"
+#include "recorder/cost.h"
 #include "recorder/kind.h"
 #include "recorder/stackadapt.h"
-#include "recorder/system.h"
+#include "recorder/allprocs.h"
 #include "recorder/window.h"
 #include "source/record.h"
 #include "source/synth.h"
@@ -152,7 +152,7 @@ int cprof_recorder_new_sized(const struct cprof_config *config, size_t config_by
 	}
 	r->config.pausable |= config->start_paused;
 	r->slices.slice_ns = (config->keep_last_ns + SLICES_N - 1) / SLICES_N;
-	r->cpu_before_ns = accounts_cpu_ns();
+	r->cpu_before_ns = cost_cpu_ns();
 	code = r->kind->open(r, e);
 	if (code == 0) {
 		struct engine_options o = {
@@ -236,7 +236,7 @@ static void read_proc(struct cprof_recorder *r)
 	const struct cprof_config *c = &r->config;
 	uint64_t time_ns = now_ns(CLOCK_MONOTONIC);
 	if (c->all_processes)
-		system_read_proc(r);
+		allprocs_read_proc(r);
 	for (size_t i = 0; i < c->n_pids; i++)
 		synth_process(r->host, c->pid[i], time_ns, feed, &r->engine);
 	for (size_t i = 0; i < c->n_tids; i++)
@@ -279,12 +279,12 @@ static int drain(struct cprof_recorder *r, struct err *e)
 /* Memory follows what lives and what is counted.  Without memory for copies all stays as it is. */
 static void forget(struct cprof_recorder *r, uint64_t now_ns)
 {
-	forget_ended(&r->engine, now_ns);
-	forget_code(&r->engine);
+	gc_threads_ended(&r->engine, now_ns);
+	gc_threads_code(&r->engine);
 	if (r->slices.slice_ns)
 		slices_compact(r, now_ns);
-	else if (compact_names_are_due(&r->engine))
-		compact_names(&r->engine);
+	else if (gc_tables_names_are_due(&r->engine))
+		gc_tables_names(&r->engine);
 }
 
 /* Takes note of targets that ended; true when none is left. */
@@ -344,7 +344,7 @@ int cprof_recorder_step(struct cprof_recorder *r, int timeout_ms, const int *fds
 		return code;
 	window_drained(r, drained_ns);
 	stackadapt_step(r, drained_ns);
-	code = accounts_adapt(r, e);
+	code = cost_adapt(r, e);
 	if (code == 0)
 		code = slices_advance(r, now_ns(CLOCK_MONOTONIC), e);
 	if (code == 0)
@@ -379,7 +379,7 @@ int cprof_recorder_stop(struct cprof_recorder *r, struct err *e)
 	live_disable(r->source);
 	r->end_ns = now_ns(CLOCK_MONOTONIC);
 	r->engine.window_end_ns = r->end_ns;
-	gaps_end(&r->engine.gaps, r->end_ns);
+	pausegaps_end(&r->engine.gaps, r->end_ns);
 	coverage_stop(&r->coverage, &r->engine.procs);
 	jit_poll(&r->engine.jit, r->end_ns, true);
 	slices_scatter(r);
@@ -387,6 +387,6 @@ int cprof_recorder_stop(struct cprof_recorder *r, struct err *e)
 	if (code == 0)
 		code = slices_gather(r, e);
 	window_count(r);
-	accounts_stop(r);
+	cost_stop(r);
 	return code;
 }

@@ -5,7 +5,7 @@
 #include "event/evopen.h"
 #include "recorder/machine.h"
 #include "recorder/recorder-private.h"
-#include "recorder/system.h"
+#include "recorder/allprocs.h"
 #include "proc/targetcheck.h"
 #include "recorder/targetgo.h"
 
@@ -17,7 +17,7 @@
 #define DEFAULT_FREQ "999"
 
 /*
- * The first size of stack copies, which then follows the stacks (stacksize.c): large where
+ * The first size of stack copies, which then follows the stacks (copysize.c): large where
  * samples are few, since a larger copy costs the target some microseconds each, and at
  * most this many bytes a second and CPU.
  */
@@ -375,7 +375,7 @@ static int open_source(struct cprof_recorder *r, struct live_options *o, struct 
 	o->expects_files = c->all_processes;
 	int code = live_open(o, &r->source, e);
 	if (code < 0 && c->all_processes)
-		system_explain(e);
+		allprocs_explain(e);
 	if (code < 0)
 		return code;
 	note_weights(r);
@@ -384,7 +384,7 @@ static int open_source(struct cprof_recorder *r, struct live_options *o, struct 
 		return code;
 	if (note_periods(r) < 0)
 		return err_errno(e, ENOMEM, "cannot set up recording");
-	stacksize_init(&r->stacksize, o->attr.stack_bytes, live_facts(r->source)->ring_bytes,
+	copysize_init(&r->stacksize, o->attr.stack_bytes, live_facts(r->source)->ring_bytes,
 		       c->stack_bytes || !o->attr.stack_bytes || r->scope == LIVE_TASK);
 	return 0;
 }
@@ -414,7 +414,7 @@ int setup_recorder(struct cprof_recorder *r, struct err *e)
 	if (host_read_long(r->host, HOST_SYS, &max_branches,
 			   "bus/event_source/devices/cpu/caps/branches") == 0)
 		r->max_branches = (uint32_t)max_branches;
-	code = system_check(r, e);
+	code = allprocs_check(r, e);
 	if (code == 0)
 		code = choose_rate(c, &o.attr, e);
 	if (code == 0)

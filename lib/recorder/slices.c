@@ -1,13 +1,13 @@
 /*
  * Cutting moves the engine's table of counts into the slice and gives the engine an empty one, so
  * it costs nothing per sample; merging costs one look-up for each entry, and happens only when a
- * profile is written.  Stacks that only a forgotten slice had go with compact.c.
+ * profile is written.  Stacks that only a forgotten slice had go with gc-tables.c.
  */
 #include "recorder/slices.h"
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "engine/compact.h"
+#include "engine/gc-tables.h"
 #include "recorder/recorder-private.h"
 #include "recorder/window.h"
 
@@ -18,7 +18,7 @@
 static void slice_done(struct slice *s)
 {
 	counts_done(&s->counts);
-	userstack_counts_done(&s->user);
+	stack_user_counts_done(&s->user);
 	free(s->event);
 	free(s->base);
 	*s = (struct slice){ 0 };
@@ -37,7 +37,7 @@ static int take_out(struct cprof_recorder *r, struct slice *ret, struct err *e)
 	};
 	struct counts fresh = { .n = 0 };
 	if (!s.event || !s.base || counts_init(&fresh, &g->budget) < 0 ||
-	    userstack_take(&g->walk.user, &s.user) < 0) {
+	    stack_user_take(&g->walk.user, &s.user) < 0) {
 		counts_done(&fresh);
 		slice_done(&s);
 		return err_errno(e, ENOMEM, "cannot keep what was recorded");
@@ -48,7 +48,7 @@ static int take_out(struct cprof_recorder *r, struct slice *ret, struct err *e)
 	memset(g->event, 0, n * sizeof(*g->event));
 	for (size_t i = 0; i < n; i++)
 		s.base[i] = r->event[i].base;
-	g->walk.stats = (struct stackwalk_stats){ 0 };
+	g->walk.stats = (struct stack_walk_stats){ 0 };
 	g->n_labels_dropped = 0;
 	g->app.stats = (struct applabels_stats){ .n_processes = s.app.n_processes };
 	*ret = s;
@@ -99,7 +99,7 @@ int slices_advance(struct cprof_recorder *r, uint64_t now_ns, struct err *e)
  * for others. */
 static bool is_due(const struct cprof_recorder *r, uint64_t now_ns)
 {
-	return compact_is_due(&r->engine) ||
+	return gc_tables_is_due(&r->engine) ||
 	       (appvalues_is_full(&r->engine.app.values) &&
 		now_ns - r->slices.compacted_ns >= r->config.keep_last_ns / 4);
 }
@@ -107,13 +107,13 @@ static bool is_due(const struct cprof_recorder *r, uint64_t now_ns)
 void slices_compact(struct cprof_recorder *r, uint64_t now_ns)
 {
 	struct slices *s = &r->slices;
-	struct compact_part part[SLICES_N];
+	struct gc_tables_part part[SLICES_N];
 	if (s->gathered || !is_due(r, now_ns))
 		return;
 	for (size_t i = 0; i < s->n; i++)
-		part[i] = (struct compact_part){ &s->old[i].counts, &s->old[i].user };
+		part[i] = (struct gc_tables_part){ &s->old[i].counts, &s->old[i].user };
 	s->compacted_ns = now_ns;
-	compact_run(&r->engine, part, s->n);
+	gc_tables_run(&r->engine, part, s->n);
 }
 
 static void add_events(struct engine_event *to, const struct engine_event *from, size_t n)
@@ -147,7 +147,7 @@ static void add_slice(struct cprof_recorder *r, const struct slice *s)
 	g->walk.stats.n_shortened += s->walk.n_shortened;
 	g->walk.stats.n_dropped += s->walk.n_dropped;
 	g->n_labels_dropped += s->n_labels_dropped;
-	userstack_add(&g->walk.user, &s->user);
+	stack_user_add(&g->walk.user, &s->user);
 	g->app.stats.n_changes += s->app.n_changes;
 	g->app.stats.n_unknown += s->app.n_unknown;
 	g->app.stats.n_other += s->app.n_other;
@@ -193,8 +193,8 @@ void slices_scatter(struct cprof_recorder *r)
 		r->event[i].base = present->base[i];
 	g->walk.stats = present->walk;
 	g->n_labels_dropped = present->n_labels_dropped;
-	userstack_clear(&g->walk.user);
-	userstack_add(&g->walk.user, &present->user);
+	stack_user_clear(&g->walk.user);
+	stack_user_add(&g->walk.user, &present->user);
 	g->app.stats = present->app;
 	for (size_t i = 0; i < s->n; i++)
 		r->active_ns -= s->old[i].duration_ns;

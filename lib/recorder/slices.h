@@ -15,7 +15,7 @@
 
 #include "agg/counts.h"
 #include "labels/applabels.h"
-#include "stack/stackwalk.h"
+#include "stack/stack-walk.h"
 #include "source/live/live.h"
 
 struct cprof_recorder;
@@ -27,8 +27,8 @@ struct err;
 struct slice {
 	struct counts counts;
 	struct engine_event *event;
-	struct stackwalk_stats walk;
-	struct userstack_counts user;
+	struct stack_walk_stats walk;
+	struct stack_user_counts user;
 	struct applabels_stats app;
 	uint64_t n_labels_dropped;
 	struct live_count *base;       /* per event, when it began */

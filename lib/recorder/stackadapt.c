@@ -1,5 +1,5 @@
 /*
- * The size of stack copies follows stacksize.c.  The user's chain of frame pointers, which costs
+ * The size of stack copies follows copysize.c.  The user's chain of frame pointers, which costs
  * the target some time, is asked for where Go's runtime is seen to work on stacks of its own; there
  * it is the only trace of the goroutine.  One stack in a hundred is reason enough, a few of a whole
  * system's are none.
@@ -22,13 +22,13 @@ static void adapt_size(struct cprof_recorder *r, const struct unwind_stats *st, 
 	if (r->stacksize.is_fixed)
 		return;
 	int policy = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
-	struct stacksize_seen seen = {
+	struct copysize_seen seen = {
 		.n_stacks = st->n_stacks, .n_beyond = st->n_end[UNWIND_BEYOND], .time_ns = now_ns,
 		.is_prompt = policy == SCHED_FIFO || policy == SCHED_RR,
 	};
 	for (size_t i = 0; i < r->events.n; i++)
 		seen.n_lost += r->engine.event[i].n_lost_records;
-	uint32_t bytes = stacksize_wanted(&r->stacksize, &seen);
+	uint32_t bytes = copysize_wanted(&r->stacksize, &seen);
 	if (bytes == r->stacksize.bytes)
 		return;
 	struct err why;
@@ -40,7 +40,7 @@ static void adapt_size(struct cprof_recorder *r, const struct unwind_stats *st, 
 	}
 	log_line(r->log, LOG_EXPLAIN, "stack copies: %u bytes instead of %u", bytes,
 		 r->stacksize.bytes);
-	stacksize_changed(&r->stacksize, bytes);
+	copysize_changed(&r->stacksize, bytes);
 }
 
 static void adapt_chain(struct cprof_recorder *r, const struct unwind_stats *st)
@@ -60,7 +60,7 @@ static void adapt_chain(struct cprof_recorder *r, const struct unwind_stats *st)
 
 void stackadapt_step(struct cprof_recorder *r, uint64_t now_ns)
 {
-	const struct userstack *u = &r->engine.walk.user;
+	const struct stack_user *u = &r->engine.walk.user;
 	const struct unwind_stats *st = u->unwind ? unwind_stats(u->unwind) : NULL;
 	if (!st)
 		return;

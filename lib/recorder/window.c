@@ -4,18 +4,18 @@
  *
  * To disable an event of another CPU takes an interrupt there, some microseconds each, in a virtual
  * machine with idle CPUs up to ten.  So with events of whole CPUs a pause leaves them on if the one
- * before was shorter than SHORT_NS: what they deliver meanwhile is known by its time (gaps.c), and
- * the window is as exact.  Counters do not stand still then; their time is known exactly, and for
- * what they counted stands the sum of the samples that were passed over.  A pause that turns out to
- * be longer is made a real one at the next cprof_recorder_step, or when it ends.  The first is
- * always real, so a program that pauses once, for long, is not interrupted in vain.
+ * before was shorter than SHORT_NS: what they deliver meanwhile is known by its time (pausegaps.c),
+ * and the window is as exact.  Counters do not stand still then; their time is known exactly, and
+ * for what they counted stands the sum of the samples that were passed over.  A pause that turns
+ * out to be longer is made a real one at the next cprof_recorder_step, or when it ends.  The first
+ * is always real, so a program that pauses once, for long, is not interrupted in vain.
  */
 
 #include "recorder/window.h"
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "recorder/accounts.h"
+#include "recorder/cost.h"
 #include "profile/comments.h"
 #include "recorder/recorder-private.h"
 
@@ -38,7 +38,7 @@ static uint64_t less(uint64_t a, uint64_t b)
 /* What an event counted outside of gaps, since it was opened. */
 static void read_count(struct cprof_recorder *r, size_t i, struct live_count *c)
 {
-	uint64_t gaps_ns = gaps_total_ns(&r->engine.gaps, clock_monotonic_ns());
+	uint64_t gaps_ns = pausegaps_total_ns(&r->engine.gaps, clock_monotonic_ns());
 	live_read(r->source, i, c);
 	if (!gaps_ns)
 		return;
@@ -59,7 +59,7 @@ void window_begin(struct cprof_recorder *r)
 	coverage_start(&r->coverage);
 	for (size_t i = 0; i < r->events.n; i++)
 		read_count(r, i, &r->event[i].base);
-	accounts_start(r);
+	cost_start(r);
 	r->window_open = true;
 }
 
@@ -105,7 +105,7 @@ void window_event_stats(struct cprof_recorder *r, size_t i, struct cprof_event_s
 		.time_enabled_ns = re->count.time_enabled_ns,
 		.time_running_ns = re->count.time_running_ns,
 	};
-	accounts_event_stats(r, i, ret);
+	cost_event_stats(r, i, ret);
 }
 
 /*
@@ -194,7 +194,7 @@ static int each_variant(struct cprof_recorder *r, size_t event,
 static int rest(struct cprof_recorder *r, struct err *e)
 {
 	int code = r->engine.gaps.open_ns ? live_pause(r->source, LIVE_ALL_EVENTS, e) : 0;
-	gaps_end(&r->engine.gaps, clock_monotonic_ns());
+	pausegaps_end(&r->engine.gaps, clock_monotonic_ns());
 	return code;
 }
 
@@ -212,7 +212,7 @@ int window_tend(struct cprof_recorder *r, struct err *e)
 
 void window_drained(struct cprof_recorder *r, uint64_t time_ns)
 {
-	gaps_forget(&r->engine.gaps, less(time_ns, KEEP_GAPS_NS));
+	pausegaps_forget(&r->engine.gaps, less(time_ns, KEEP_GAPS_NS));
 }
 
 /* Where nobody calls cprof_recorder_step, the list of gaps would grow with their number. */
@@ -228,7 +228,7 @@ static int drain_gaps(struct cprof_recorder *r, struct err *e)
 static bool pause_by_time(struct cprof_recorder *r, uint64_t time_ns)
 {
 	return r->scope == LIVE_CPU && r->window_open && r->pauses_are_short && !r->paused &&
-	       !r->some_paused && gaps_begin(&r->engine.gaps, time_ns);
+	       !r->some_paused && pausegaps_begin(&r->engine.gaps, time_ns);
 }
 
 int cprof_recorder_pause(struct cprof_recorder *r, size_t event, struct err *e)
@@ -275,7 +275,7 @@ int cprof_recorder_resume(struct cprof_recorder *r, size_t event, struct err *e)
 	if (code < 0)
 		return code;
 	uint64_t time_ns = clock_monotonic_ns();
-	gaps_end(&r->engine.gaps, time_ns);
+	pausegaps_end(&r->engine.gaps, time_ns);
 	r->some_paused = event != CPROF_ALL_EVENTS && (r->some_paused || r->paused);
 	if (!r->paused)
 		return 0;

@@ -4,7 +4,7 @@
 #include "symbolize/elf/symdebug.h"
 #include "symbolize/elf/symelf.h"
 #include "symbolize/runtime/symgo.h"
-#include "symbolize/elf/symkept.h"
+#include "symbolize/elf/elfcache.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -125,7 +125,7 @@ int symbolizer_resolve_elf(struct symbolizer_batch *b, struct symaddr *addr, siz
 	struct symelf *elf = NULL;
 	struct symdwarf *dwarf = NULL;
 	char lack[1024] = "";
-	int r = symkept_get(b->o->kept, b->d, &where, &elf);
+	int r = elfcache_get(b->o->kept, b->d, &where, &elf);
 	if (r == -ENOMEM)
 		return r;
 	if (r) {
@@ -150,6 +150,6 @@ int symbolizer_resolve_elf(struct symbolizer_batch *b, struct symaddr *addr, siz
 	if (r == 0)
 		symbolizer_explain(b, addr, n, dwarf ? from : NULL, *lack ? lack : NULL);
 	symdwarf_close(dwarf);
-	symkept_put(b->o->kept, elf);
+	elfcache_put(b->o->kept, elf);
 	return r;
 }

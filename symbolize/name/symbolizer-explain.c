@@ -3,7 +3,7 @@
 #include "base/log.h"
 #include "symbolize/elf/dso.h"
 #include "symbolize/elf/symelf.h"
-#include "symbolize/elf/sympackage.h"
+#include "symbolize/elf/debugpackage.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -49,7 +49,7 @@ void symbolizer_explain_lack(const struct symbolizer_batch *b, bool is_open, cha
 	else if (!is_open)
 		snprintf(buf, n_bytes, "not a usable ELF file");
 	else if (d->n_build_id && b->o->host && d->key.kind == DSO_ELF &&
-		 sympackage_of(b->o->host, d->path, package, sizeof(package)))
+		 debugpackage_of(b->o->host, d->path, package, sizeof(package)))
 		snprintf(buf, n_bytes, "no debug file for build id %s: Debian package %s has it, "
 			 "or --debuginfod", dso_build_id_text(d, id), package);
 	else if (d->n_build_id)

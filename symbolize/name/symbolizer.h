@@ -17,7 +17,7 @@ struct jitcode;
 struct log;
 struct strtab;
 struct symkdebug_kernel;
-struct symkept;
+struct elfcache;
 struct symkernel;
 
 /* One line of a location: strings are ids in the strtab that the symbolizer was given. */
@@ -75,7 +75,7 @@ struct symbolizer_options {
 	const char *cache_dir;          /* for unpacked debug information; NULL: none */
 	uint64_t timeout_ns;            /* for one DSO's debug information; 0: none */
 	struct symbolizer_counts *counts; /* are added to; may be NULL */
-	struct symkept *kept;           /* files that stay open afterwards; NULL: none does */
+	struct elfcache *kept;           /* files that stay open afterwards; NULL: none does */
 };
 
 /* DSOs with fewer names than there could be. */

@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include "symbolize/cfi/cfi-code.h"
 #include "symbolize/unwind/unwind-call.h"
-#include "symbolize/unwind/unwind-made.h"
+#include "symbolize/unwind/unwind-jit.h"
 
 #include <string.h>
 
@@ -428,7 +428,7 @@ struct cfi_rule unwind_code_rule(struct unwind_walk *w, const struct unwind_modu
 	if (code_is_laid_out(w, m))
 		return (struct cfi_rule){ .kind = CFI_ROOT, .flags = CFI_FLAG_GUESSED };
 	if (!m->cfi)
-		return unwind_made_rule(w, m, &code, &c.is_open, ret_is_final);
+		return unwind_jit_rule(w, m, &code, &c.is_open, ret_is_final);
 	const struct unwind_frame *f = &w->frame[w->n - 1];
 	struct unwind_code_open *o = code_open(w, m);
 	uint8_t b[13];

@@ -1,7 +1,7 @@
 /* Conditions and regular expressions from a command line: "CONDITION\nREGEX\nTEXT". */
 
 #include "base/err.h"
-#include "view/table/gate.h"
+#include "view/table/failif.h"
 #include "view/model/pattern.h"
 
 #include <assert.h>
@@ -14,16 +14,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct gate g;
+	struct failif g;
 	struct err e = { 0 };
 	if (size > 200)
 		return 0;
 	char *text = strndup((const char *)data, size), *save = NULL;
 	char *word = strtok_r(text, "\n", &save);
 	if (word) {
-		int r = gate_parse(&g, word, &e);
+		int r = failif_parse(&g, word, &e);
 		assert(r == 0 || (r == -EINVAL && e.is_usage));
-		gate_done(&g);
+		failif_done(&g);
 	}
 	word = strtok_r(NULL, "\n", &save);
 	struct pattern p = { 0 };

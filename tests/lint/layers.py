@@ -63,7 +63,7 @@ OBSTACLES = {
     ("symbolize/cfi/cfi.c", "symbolize/runtime/cfi-go.h"),
     ("symbolize/elf/symelf.c", "symbolize/name/symbolizer.h"),
     ("symbolize/unwind/unwind-call.c", "symbolize/runtime/cfi-go.h"),
-    ("symbolize/unwind/unwind-made.c", "symbolize/runtime/cfi-hotspot.h"),
+    ("symbolize/unwind/unwind-jit.c", "symbolize/runtime/cfi-hotspot.h"),
 }
 # What only commands may do: print, end the process, start one, change signal handling.
 FORBIDDEN = {

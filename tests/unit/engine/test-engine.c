@@ -267,7 +267,7 @@ static void test_pressure(void)
 	feed_open(&g, 0);
 	press(&g, &p);
 	size_t full = g.budget.peak_bytes;
-	const struct stackwalk_stats *w = &g.walk.stats;
+	const struct stack_walk_stats *w = &g.walk.stats;
 	tap_ok(sums_right(&g, &p), "without limit, all is counted");
 	tap_ok(w->n_dropped == 0 && w->n_shortened == 0 && g.n_labels_dropped == 0,
 	       "and nothing is given up");
@@ -288,7 +288,7 @@ static void test_pressure(void)
 		dropped |= w->n_dropped > 0;
 		uint64_t n_in_frame = 0;
 		for (uint32_t i = 0; i < g.counts.n; i++)
-			if (strcmp(feed_stack_text(&g, g.counts.v[i].stack), STACKWALK_DROPPED) ==
+			if (strcmp(feed_stack_text(&g, g.counts.v[i].stack), STACK_WALK_DROPPED) ==
 			    0)
 				n_in_frame += g.counts.v[i].n_samples;
 		visible &= n_in_frame == w->n_dropped;

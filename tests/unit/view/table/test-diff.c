@@ -7,7 +7,7 @@
 #include "view/profile-build.h"
 #include "tap.h"
 #include "view/table/diff.h"
-#include "view/table/gate.h"
+#include "view/table/failif.h"
 
 #include <errno.h>
 #include <math.h>
@@ -124,13 +124,13 @@ static void test_planted(void)
 
 static void gate(const struct diff *d, const char *text, int want)
 {
-	struct gate g;
+	struct failif g;
 	struct err e = { 0 };
 	const struct diff_row *row;
-	int r = gate_parse(&g, text, &e);
+	int r = failif_parse(&g, text, &e);
 	if (r == 0)
-		r = gate_holds(&g, d, "nanoseconds", &row, &e);
-	gate_done(&g);
+		r = failif_holds(&g, d, "nanoseconds", &row, &e);
+	failif_done(&g);
 	if (!tap_int(r, want, text))
 		printf("# %s\n", e.what);
 }

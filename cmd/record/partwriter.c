@@ -1,0 +1,191 @@
+/*
+ * fork(2) is the copy: the child has all that was recorded up to that moment, page by page as
+ * needed, while its parent goes on or begins anew.  It tells the names of the files that it wrote
+ * through a pipe, whose end is also the sign that it is done.
+ */
+#include "cmd/record/partwriter.h"
+
+#include "base/err.h"
+#include "base/units.h"
+#include "cmd/cmd.h"
+#include "cmd/record/recordfiles.h"
+#include "cmd/record/rotate.h"
+#include "cmd/record/summary.h"
+#include "cprof.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+const char *partwriter_stamp(struct partwriter *p, char *buf)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_REALTIME, &t);
+	rotate_stamp((int64_t)t.tv_sec * 1000000000 + t.tv_nsec, &p->last_stamp, buf);
+	return buf;
+}
+
+/* ---- the child ------------------------------------------------------------------------ */
+
+static void tell(const struct recordfiles *f, struct cprof_recorder *r, int fd, bool quiet)
+{
+	for (size_t i = 0; i < f->n_events; i++) {
+		const char *path = f->file[i].path;
+		if (!path)
+			continue;
+		struct cprof_event_stats ev;
+		char size[UNITS_TEXT_MAX];
+		cprof_recorder_event_stats(r, i, &ev);
+		if (!quiet)
+			fprintf(stderr, "%llu samples of %s -> %s (%s)\n",
+				(unsigned long long)ev.n_samples, ev.name, path,
+				units_size_text(f->file[i].n_bytes, size));
+		for (size_t n = strlen(path) + 1; n > 0;) {
+			ssize_t got = write(fd, path, n);
+			if (got <= 0)
+				return;
+			path += got;
+			n -= (size_t)got;
+		}
+	}
+}
+
+/* The same in JSON, and whether anything was lost. */
+static int summarize(const struct partwriter *p, const struct recordfiles *f,
+		     struct cprof_recorder *r, double own_cpu_s)
+{
+	struct err e;
+	struct summary s = { .recorder = r, .file = f->file, .own_cpu_s = own_cpu_s };
+	if (p->json) {
+		summary_print_json(&s, stdout);
+		if (fflush(stdout) != 0) {
+			err_errno(&e, errno, "cannot write the summary to stdout");
+			return cmd_fail("record", &e);
+		}
+	}
+	return p->strict && summary_has_losses(&s) ? CMD_LOSSES : 0;
+}
+
+/* What has no samples gets no file, which is no failure: others may have some. */
+static int write_part(const struct partwriter *p, struct cprof_recorder *r, const char *stamp,
+		      int fd, double own_cpu_s)
+{
+	struct err e = { 0 };
+	struct recordfiles f = { .quiet = p->quiet, .is_part = true };
+	int code = recordfiles_open(&f, r, p->output, stamp, &e);
+	if (code == 0)
+		code = recordfiles_write(&f, r, &e);
+	if (code == -ENODATA && f.n_written == 0 && !p->quiet)
+		fprintf(stderr, "nothing was sampled, so no file is written\n");
+	if (code < 0 && code != -ENODATA)
+		cmd_fail("record", &e);
+	else
+		tell(&f, r, fd, p->quiet);
+	int status = code < 0 && code != -ENODATA ? CMD_FAILED : 0;
+	if (status == 0)
+		status = summarize(p, &f, r, own_cpu_s);
+	recordfiles_done(&f);
+	return status;
+}
+
+int partwriter_begin(struct partwriter *p, struct cprof_recorder *r, struct err *e)
+{
+	int fd[2];
+	char stamp[ROTATE_STAMP_MAX];
+	if (pipe2(fd, O_CLOEXEC | O_NONBLOCK) < 0)
+		return err_errno(e, errno, "cannot write a part of the profile");
+	partwriter_stamp(p, stamp);
+	fflush(NULL);
+	double own_cpu_s = summary_own_cpu_s();
+	pid_t pid = fork();
+	if (pid == 0) {
+		close(fd[0]);
+		fcntl(fd[1], F_SETFL, 0);
+		int status = write_part(p, r, stamp, fd[1], own_cpu_s);
+		fflush(stderr);
+		_exit(status);
+	}
+	int code = pid < 0 ? err_errno(e, errno, "cannot write a part of the profile") : 0;
+	close(fd[1]);
+	if (code < 0) {
+		close(fd[0]);
+		return code;
+	}
+	p->pid = pid;
+	p->fd = fd[0];
+	return 0;
+}
+
+/* ---- the parent ------------------------------------------------------------------------ */
+
+bool partwriter_poll(struct partwriter *p, bool wait)
+{
+	char buf[4096];
+	ssize_t n;
+	int status;
+	if (!p->pid)
+		return false;
+	if (wait)
+		fcntl(p->fd, F_SETFL, 0);
+	while ((n = read(p->fd, buf, sizeof(buf))) > 0 || (n < 0 && errno == EINTR)) {
+		if (n > 0 && VEC_RESERVE(&p->told, (size_t)n)) {
+			memcpy(p->told.v + p->told.n, buf, (size_t)n);
+			p->told.n += (size_t)n;
+		}
+	}
+	if (n < 0)
+		return false;
+	pid_t got;
+	do
+		got = waitpid(p->pid, &status, 0);
+	while (got < 0 && errno == EINTR);
+	close(p->fd);
+	p->fd = -1;
+	p->pid = 0;
+	int ended = got > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : CMD_FAILED;
+	p->n_with_losses += ended == CMD_LOSSES;
+	p->n_failed += ended != 0 && ended != CMD_LOSSES;
+	if (p->told.n)
+		partwriter_keep(p, p->told.v, p->told.n);
+	p->told.n = 0;
+	return true;
+}
+
+static void forget_oldest(struct partwriter *p, bool remove)
+{
+	struct partwriter_names *first = &p->kept.v[0];
+	for (size_t at = 0; remove && at < first->n_bytes; at += strlen(first->text + at) + 1)
+		unlink(first->text + at);
+	free(first->text);
+	p->kept.n--;
+	memmove(first, first + 1, p->kept.n * sizeof(*first));
+}
+
+void partwriter_keep(struct partwriter *p, const char *names, size_t n_bytes)
+{
+	p->n_written++;
+	if (!p->max_kept)
+		return;
+	/* Without memory this part stays for ever. */
+	char *text = malloc(n_bytes);
+	if (!text)
+		return;
+	memcpy(text, names, n_bytes);
+	if (!VEC_PUSH(&p->kept, ((struct partwriter_names){ text, n_bytes })))
+		free(text);
+	while (p->kept.n > p->max_kept)
+		forget_oldest(p, true);
+}
+
+void partwriter_done(struct partwriter *p)
+{
+	partwriter_poll(p, true);
+	while (p->kept.n)
+		forget_oldest(p, false);
+	VEC_FREE(&p->kept);
+	VEC_FREE(&p->told);
+}

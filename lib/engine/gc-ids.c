@@ -1,0 +1,106 @@
+/*
+ * The strings that were there when the engine was made have their ids for good: names of pseudo
+ * frames, of which frames are made, and labels that the user gave.
+ */
+#include "engine/gc-ids.h"
+
+#include "engine/engine.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint32_t keep_string(struct gc_ids *r, uint32_t id)
+{
+	if (id && !r->string_id[id]) {
+		r->string_id[id] = strtab_add_cstr(&r->strings, strtab_get(&r->g->strings, id));
+		r->is_out |= !r->string_id[id];
+	}
+	return r->string_id[id];
+}
+
+uint32_t gc_ids_keep_set(struct gc_ids *r, uint32_t set)
+{
+	struct label label[LABELS_PER_SET_MAX];
+	uint32_t n;
+	if (!set || r->set_id[set])
+		return r->set_id[set];
+	const struct label *old = labels_get(&r->g->labels, set, &n);
+	for (uint32_t i = 0; i < n; i++)
+		label[i] = (struct label){ .key = keep_string(r, old[i].key),
+					   .value = keep_string(r, old[i].value) };
+	uint32_t id = labels_add(&r->labels, label, n, true);
+	r->is_out |= id == LABELS_NONE;
+	return r->set_id[set] = id == LABELS_NONE ? 0 : id;
+}
+
+static void each_kept_string(void *ctx, uint32_t *string)
+{
+	keep_string(ctx, *string);
+}
+
+static void each_kept_set(void *ctx, uint32_t *set)
+{
+	gc_ids_keep_set(ctx, *set);
+}
+
+int gc_ids_begin(struct gc_ids *r, struct engine *g)
+{
+	*r = (struct gc_ids){ .g = g };
+	r->string_id = calloc(g->strings.n, sizeof(*r->string_id));
+	r->set_id = calloc(g->labels.n, sizeof(*r->set_id));
+	if (!r->string_id || !r->set_id || strtab_init(&r->strings, &g->budget) < 0 ||
+	    labels_init(&r->labels, &g->budget) < 0)
+		return -ENOMEM;
+	for (uint32_t id = 1; id < g->n_fixed_strings; id++)
+		r->is_out |= keep_string(r, id) != id;
+	applabels_trim(&g->app);
+	procs_each_string(&g->procs, each_kept_string, r);
+	applabels_each_set(&g->app, each_kept_set, r);
+	return r->is_out ? -ENOMEM : 0;
+}
+
+static void renew_string(void *ctx, uint32_t *string)
+{
+	const struct gc_ids *r = ctx;
+	*string = r->string_id[*string];
+}
+
+static void renew_set(void *ctx, uint32_t *set)
+{
+	const struct gc_ids *r = ctx;
+	*set = r->set_id[*set];
+}
+
+static bool renew_kept(void *ctx, uint32_t *string)
+{
+	bool is_empty = *string == 0;
+	renew_string(ctx, string);
+	return is_empty || *string;
+}
+
+void gc_ids_commit(struct gc_ids *r)
+{
+	struct engine *g = r->g;
+	procs_each_string(&g->procs, renew_string, r);
+	applabels_each_set(&g->app, renew_set, r);
+	appvalues_renew(&g->app.values, renew_kept, r);
+	engine_each_waiting_set(g, renew_set, r);
+	memset(g->own_labels.joined, 0, sizeof(g->own_labels.joined));
+	memset(&g->own_labels.marks, 0, sizeof(g->own_labels.marks));
+	struct strtab strings = g->strings;
+	struct labels labels = g->labels;
+	g->strings = r->strings;
+	g->labels = r->labels;
+	r->strings = strings;
+	r->labels = labels;
+}
+
+void gc_ids_done(struct gc_ids *r)
+{
+	if (r->strings.str)
+		strtab_done(&r->strings);
+	labels_done(&r->labels);
+	free(r->string_id);
+	free(r->set_id);
+}

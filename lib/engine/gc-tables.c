@@ -1,0 +1,194 @@
+/*
+ * Mark and copy.  A node's parent has a lower id, so one pass down marks the callers of what is
+ * counted, and one pass up copies them, parents first.  Each run is due when a table has doubled
+ * since the last one, so that what is copied is no more than what was added since.
+ */
+#include "engine/gc-tables.h"
+
+#include "base/cleanup.h"
+#include "engine/engine.h"
+#include "engine/gc-ids.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* Fewer than these are not worth the work. */
+#define NODES_MIN 4096u
+#define STRINGS_MIN 8192u
+#define SETS_MIN 4096u
+#define DSOS_MIN 128u
+#define PIDS_MIN 1024u
+
+struct copy {
+	struct gc_ids relabel;
+	bool has_stacks;             /* frames and stacks are copied, too */
+	struct frames frames;
+	struct stacks stacks;
+	struct counts *counts;       /* the engine's, then the others */
+	size_t n_counts;
+};
+
+static struct counts *table(struct engine *g, const struct gc_tables_part *part, size_t i)
+{
+	return i ? part[i - 1].counts : &g->counts;
+}
+
+static void copy_done(struct copy *c)
+{
+	frames_done(&c->frames);
+	stacks_done(&c->stacks);
+	for (size_t i = 0; c->counts && i < c->n_counts; i++)
+		counts_done(&c->counts[i]);
+	free(c->counts);
+	gc_ids_done(&c->relabel);
+}
+
+static bool has_doubled(uint32_t now, uint32_t then, uint32_t min)
+{
+	return now > min && now / 2 > then;
+}
+
+static bool has_names(const struct engine *g, const struct gc_tables_sizes *then)
+{
+	return has_doubled(g->strings.n, then->strings, STRINGS_MIN) ||
+	       has_doubled(g->labels.n, then->sets, SETS_MIN) ||
+	       has_doubled(g->dsos.n_known, then->dsos, DSOS_MIN) ||
+	       has_doubled(g->targets.pids.n, then->pids, PIDS_MIN);
+}
+
+bool gc_tables_names_are_due(const struct engine *g)
+{
+	return has_names(g, &g->compacted_names);
+}
+
+bool gc_tables_is_due(const struct engine *g)
+{
+	return has_doubled(g->stacks.n, g->compacted.nodes, NODES_MIN) ||
+	       has_names(g, &g->compacted);
+}
+
+static int copy_stacks(struct engine *g, const struct gc_tables_part *part, struct copy *c,
+		       uint32_t *id)
+{
+	CLEANUP_FREE bool *used = calloc(g->stacks.n, sizeof(*used));
+	if (!used)
+		return -ENOMEM;
+	for (size_t i = 0; i < c->n_counts; i++) {
+		const struct counts *t = table(g, part, i);
+		for (uint32_t k = 0; k < t->n; k++)
+			used[t->v[k].stack] |= t->v[k].n_samples != 0;
+	}
+	for (uint32_t i = g->stacks.n; i-- > 1;)
+		if (used[i])
+			used[g->stacks.v[i].parent] = true;
+	for (uint32_t i = 1; i < g->stacks.n; i++) {
+		const struct stack_node *node = &g->stacks.v[i];
+		const struct frame *f = &g->frames.v[node->frame];
+		if (!used[i])
+			continue;
+		uint32_t frame = frames_add(&c->frames, f->dso, f->vaddr, true);
+		if (frame == FRAMES_NONE)
+			return -ENOMEM;
+		id[i] = stacks_add(&c->stacks, id[node->parent], frame, true);
+		if (id[i] == STACKS_NONE)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* id: of stacks, or NULL where they keep theirs. */
+static int copy_counts(const struct counts *from, const uint32_t *id, struct gc_ids *labels,
+		       struct counts *to)
+{
+	for (uint32_t k = 0; k < from->n; k++) {
+		const struct count *x = &from->v[k];
+		if (!x->n_samples)
+			continue;
+		uint32_t stack = id ? id[x->stack] : x->stack;
+		uint32_t set = gc_ids_keep_set(labels, x->labels);
+		if (labels->is_out ||
+		    !counts_add(to, x->event, stack, set, x->n_samples, x->value, true))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int make_copy(struct engine *g, const struct gc_tables_part *part, size_t n, struct copy *c)
+{
+	CLEANUP_FREE uint32_t *id = NULL;
+	c->n_counts = n + 1;
+	c->counts = calloc(c->n_counts, sizeof(*c->counts));
+	int code = gc_ids_begin(&c->relabel, g);
+	if (code < 0 || !c->counts)
+		return -ENOMEM;
+	if (c->has_stacks) {
+		id = calloc(g->stacks.n, sizeof(*id));
+		if (!id || frames_init(&c->frames, &g->budget) < 0 ||
+		    stacks_init(&c->stacks, &g->budget) < 0 ||
+		    !stack_walk_move(&g->walk, &c->frames, NULL))
+			return -ENOMEM;
+		code = copy_stacks(g, part, c, id);
+	}
+	for (size_t i = 0; i < c->n_counts && code == 0; i++) {
+		code = counts_init(&c->counts[i], &g->budget);
+		if (code == 0)
+			code = copy_counts(table(g, part, i), id, &c->relabel, &c->counts[i]);
+	}
+	return code;
+}
+
+static void swap_counts(struct counts *a, struct counts *b)
+{
+	struct counts t = *a;
+	*a = *b;
+	*b = t;
+}
+
+static void swap_stacks(struct engine *g, struct copy *c)
+{
+	struct frames frames = g->frames;
+	struct stacks stacks = g->stacks;
+	engine_forget_memos(g);
+	g->frames = c->frames;
+	g->stacks = c->stacks;
+	c->frames = frames;
+	c->stacks = stacks;
+	stack_walk_move(&g->walk, &g->frames, &g->stacks);
+}
+
+static int run(struct engine *g, const struct gc_tables_part *part, size_t n, bool has_stacks)
+{
+	struct copy c = { .has_stacks = has_stacks };
+	int code = make_copy(g, part, n, &c);
+	if (code == 0) {
+		if (has_stacks)
+			swap_stacks(g, &c);
+		for (size_t i = 0; i < c.n_counts; i++)
+			swap_counts(table(g, part, i), &c.counts[i]);
+		gc_ids_commit(&c.relabel);
+		g->n_compactions++;
+	} else if (has_stacks) {
+		/* The pseudo frames are the old ones again. */
+		stack_walk_move(&g->walk, &g->frames, NULL);
+	}
+	copy_done(&c);
+	if (code == 0)
+		code = gc_threads_unused(g, part, n);
+	/* Also without memory: the next try is when there is twice as much to be had. */
+	struct gc_tables_sizes now = { g->stacks.n, g->strings.n, g->labels.n, g->dsos.n_known,
+				     g->targets.pids.n };
+	g->compacted_names = now;
+	if (has_stacks)
+		g->compacted = now;
+	return code;
+}
+
+int gc_tables_run(struct engine *g, const struct gc_tables_part *part, size_t n)
+{
+	return run(g, part, n, true);
+}
+
+int gc_tables_names(struct engine *g)
+{
+	return run(g, NULL, 0, false);
+}

@@ -1,0 +1,111 @@
+/*
+ * A lost EXIT would leave its thread, and a process's maps with it, for ever.  A thread that is not
+ * there twice in a row has ended: its last samples were fed in between.
+ */
+#include "engine/gc-threads.h"
+
+#include "base/cleanup.h"
+#include "base/host.h"
+#include "base/vec.h"
+#include "engine/gc-tables.h"
+#include "engine/engine.h"
+#include "source/record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* So much CFI, of some 10 KB each, is not worth the work. */
+#define CFIS_MIN 64u
+
+/* A pause that began so long ago has ended with its thread. */
+#define PAUSE_NS_MAX 10000000000u
+
+struct ended {
+	uint32_t pid, tid;
+};
+
+static bool is_there(const struct engine *g, const struct procs_thread *t)
+{
+	CLEANUP_CLOSE int fd = host_open_file(g->options.host, HOST_PROC, O_PATH, "%u/task/%u",
+					      t->process->pid, t->tid);
+	return fd >= 0 || fd != -ENOENT;
+}
+
+void gc_threads_ended(struct engine *g, uint64_t now_ns)
+{
+	struct gc_threads *f = &g->forget;
+	VEC(struct ended) ended = { 0 };
+	if (!g->options.host || now_ns - f->looked_ns < GC_THREADS_EVERY_NS ||
+	    (f->n_losses_seen == g->remap.n_losses && !f->has_missed))
+		return;
+	f->looked_ns = now_ns;
+	f->n_losses_seen = g->remap.n_losses;
+	f->has_missed = false;
+	for (size_t i = 0; i < g->procs.n_threads; i++) {
+		struct procs_thread *t = g->procs.thread[i];
+		if (t->exited)
+			continue;
+		bool was_missed = t->is_missed;
+		t->is_missed = !is_there(g, t);
+		if (!t->is_missed)
+			continue;
+		f->has_missed = true;
+		/* Without memory it ends the next time. */
+		if (was_missed)
+			VEC_PUSH(&ended, ((struct ended){ t->process->pid, t->tid }));
+	}
+	for (size_t i = 0; i < ended.n; i++) {
+		struct record r = {
+			.type = PERF_RECORD_EXIT, .pid = ended.v[i].pid, .tid = ended.v[i].tid,
+			.cpu = UINT32_MAX, .event = RECORD_NO_EVENT, .time_ns = now_ns,
+			.has_time = true,
+		};
+		engine_feed(g, &r);
+		f->n_ended++;
+	}
+	VEC_FREE(&ended);
+}
+
+void gc_threads_code(struct engine *g)
+{
+	uint32_t n = g->walk.user.n_open;
+	if (n <= CFIS_MIN || n / 2 <= g->forget.n_cfis)
+		return;
+	CLEANUP_FREE bool *mapped = calloc(g->dsos.n ? g->dsos.n : 1, sizeof(*mapped));
+	if (!mapped)
+		return;
+	procs_mark(&g->procs, mapped);
+	stack_user_close(&g->walk.user, mapped);
+	g->forget.n_cfis = g->walk.user.n_open;
+}
+
+static bool is_known(void *ctx, uint32_t pid)
+{
+	const struct engine *g = ctx;
+	return procs_find(&g->procs, pid) != NULL;
+}
+
+int gc_threads_unused(struct engine *g, const struct gc_tables_part *part, size_t n_parts)
+{
+	CLEANUP_FREE bool *used = calloc(g->dsos.n ? g->dsos.n : 1, sizeof(*used));
+	if (!used)
+		return -ENOMEM;
+	used[g->walk.kernel_dso] = used[g->walk.pseudo_dso] = true;
+	for (uint32_t i = 0; i < g->frames.n; i++)
+		used[g->frames.v[i].dso] = true;
+	procs_mark(&g->procs, used);
+	stack_user_mark(&g->walk.user, used);
+	for (size_t i = 0; i < n_parts; i++)
+		for (size_t k = 0; part[i].user && k < part[i].user->of_dso.n; k++)
+			used[part[i].user->of_dso.v[k].dso] = true;
+	jit_forget(&g->jit, &g->procs, used);
+	stack_user_forget(&g->walk.user, used);
+	g->procs.mapdso.n_open -= dso_table_forget(&g->dsos, used);
+	targets_forget(&g->targets, is_known, g);
+	if (g->last_ns > PAUSE_NS_MAX)
+		throttle_forget(&g->pauses, g->last_ns - PAUSE_NS_MAX);
+	return 0;
+}

@@ -1,0 +1,58 @@
+#include "engine/pausegaps.h"
+
+#include <string.h>
+
+void pausegaps_done(struct pausegaps *g)
+{
+	VEC_FREE(&g->list);
+}
+
+bool pausegaps_begin(struct pausegaps *g, uint64_t now_ns)
+{
+	/* Room now, so that the end cannot fail. */
+	if (!VEC_RESERVE(&g->list, 1))
+		return false;
+	g->open_ns = now_ns;
+	return true;
+}
+
+void pausegaps_end(struct pausegaps *g, uint64_t now_ns)
+{
+	if (!g->open_ns)
+		return;
+	g->list.v[g->list.n++] = (struct pausegaps_one){ g->open_ns, now_ns };
+	g->ended_ns += now_ns - g->open_ns;
+	g->open_ns = 0;
+}
+
+bool pausegaps_contain(const struct pausegaps *g, uint64_t time_ns)
+{
+	if (g->open_ns && time_ns >= g->open_ns)
+		return true;
+	/* The last that begins no later. */
+	size_t low = 0, high = g->list.n;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (g->list.v[middle].from_ns <= time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && time_ns <= g->list.v[low - 1].to_ns;
+}
+
+uint64_t pausegaps_total_ns(const struct pausegaps *g, uint64_t now_ns)
+{
+	return g->ended_ns + (g->open_ns && now_ns > g->open_ns ? now_ns - g->open_ns : 0);
+}
+
+void pausegaps_forget(struct pausegaps *g, uint64_t time_ns)
+{
+	size_t n = 0;
+	while (n < g->list.n && g->list.v[n].to_ns < time_ns)
+		n++;
+	if (n == 0)
+		return;
+	g->list.n -= n;
+	memmove(g->list.v, g->list.v + n, g->list.n * sizeof(*g->list.v));
+}

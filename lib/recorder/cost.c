@@ -1,0 +1,131 @@
+/*
+ * Costs are told as CPU time: cprof's own by the kernel's clock of this process, the target's as
+ * the number of its samples times what one was measured to take (live-cost.c).  The latter is an
+ * estimate: caches that a sample leaves cold are not in it, nor is what a context switch pays for
+ * events of single threads.
+ */
+#include "recorder/cost.h"
+
+#include "base/log.h"
+#include "recorder/recorder-private.h"
+
+#include <time.h>
+
+static uint64_t now_ns(clockid_t clock)
+{
+	struct timespec t;
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+uint64_t cost_cpu_ns(void)
+{
+	return now_ns(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+void cost_start(struct cprof_recorder *r)
+{
+	for (size_t i = 0; i < r->events.n; i++)
+		ratecut_init(&r->event[i].adaptive, now_ns(CLOCK_MONOTONIC));
+}
+
+static int lower_rate(struct cprof_recorder *r, size_t i, enum ratecut_verdict why, struct err *e)
+{
+	const struct perf_event_attr *attr = live_attr(r->source, i);
+	struct cprof_rate_cut cut = {
+		.time_ns = now_ns(CLOCK_MONOTONIC) - r->start_ns,
+		.is_freq = attr->freq,
+		.from = attr->freq ? attr->sample_freq : attr->sample_period,
+		.why = why == RATECUT_LOST ? "samples were lost" : "throttled by the kernel",
+	};
+	cut.to = ratecut_lower(cut.from, cut.is_freq);
+	if (cut.to == cut.from)
+		return 0;
+	int code = live_set_rate(r->source, i, cut.to, e);
+	if (code < 0)
+		return code;
+	log_line(r->log, LOG_NOTE, "event '%s': %s%llu instead of %llu%s: %s%s",
+		 r->events.v[i].name, cut.is_freq ? "" : "a period of ",
+		 (unsigned long long)cut.to, (unsigned long long)cut.from,
+		 cut.is_freq ? " Hz" : "", cut.why,
+		 attr->inherit ? "; but not in threads and children that have inherited it" : "");
+	/* Without memory for it the change is in the log only. */
+	VEC_PUSH(&r->event[i].cuts, cut);
+	return 0;
+}
+
+int cost_adapt(struct cprof_recorder *r, struct err *e)
+{
+	if (!r->config.adaptive || !r->window_open)
+		return 0;
+	for (size_t i = 0; i < r->events.n; i++) {
+		const struct engine_event *ev = &r->engine.event[i];
+		const struct ratecut_seen seen = {
+			.n_samples = ev->n_samples + ev->n_foreign,
+			.n_lost = ev->n_lost_records, .n_throttles = ev->n_throttles,
+		};
+		enum ratecut_verdict why = ratecut_judge(&r->event[i].adaptive, &seen,
+							   now_ns(CLOCK_MONOTONIC));
+		int code = why == RATECUT_KEEP ? 0 : lower_rate(r, i, why, e);
+		if (code < 0)
+			return code;
+	}
+	return 0;
+}
+
+void cost_stop(struct cprof_recorder *r)
+{
+	for (size_t i = 0; i < r->events.n; i++) {
+		struct engine_event *ev = &r->engine.event[i];
+		ev->throttled_ns += throttle_end_all(&r->engine.pauses, (uint32_t)i, r->end_ns);
+		r->event[i].sample_cost_ns =
+			ev->n_samples && !evspec_is_member(&r->events, i)
+				? live_cost_sample(r->source, i) : 0;
+	}
+}
+
+void cost_stats(const struct cprof_recorder *r, struct cprof_stats *ret)
+{
+	ret->own_cpu_ns = cost_cpu_ns() - r->cpu_before_ns;
+	ret->cost_known = false;
+	ret->cost_ns = 0;
+	for (size_t i = 0; i < r->events.n; i++) {
+		const struct engine_event *ev = &r->engine.event[i];
+		ret->cost_known |= r->event[i].sample_cost_ns != 0;
+		ret->cost_ns += (ev->n_samples + ev->n_lost) * r->event[i].sample_cost_ns;
+	}
+}
+
+void cost_event_stats(const struct cprof_recorder *r, size_t i, struct cprof_event_stats *ret)
+{
+	const struct recorder_event *re = &r->event[i];
+	const struct engine_event *ev = &r->engine.event[i];
+	ret->sample_cost_ns = re->sample_cost_ns;
+	ret->throttled_ns = ev->throttled_ns;
+	ret->n_lost_records = ev->n_lost_in_ring;
+	ret->n_lost_by_pmu = ev->n_lost_records - ev->n_lost_in_ring;
+	ret->n_lost_counted = re->count.has_lost ? re->count.n_lost : 0;
+	ret->lost_counted_known = re->count.has_lost;
+	ret->n_rate_cuts = re->cuts.n;
+	ret->precise = live_attr(r->source, i)->precise_ip;
+	ret->precise_asked = r->events.v[i].precise_ip;
+	ret->scale = 1;
+	if (r->config.scale && ret->time_running_ns && ret->time_running_ns < ret->time_enabled_ns)
+		ret->scale = (double)ret->time_enabled_ns / (double)ret->time_running_ns;
+}
+
+bool cprof_recorder_rate_cut(const struct cprof_recorder *r, size_t event, size_t i,
+			     struct cprof_rate_cut *ret)
+{
+	/* Of the event's variants, one behind the other. */
+	for (size_t v = 0; v < r->events.n; v++) {
+		if (r->events.v[v].output != event)
+			continue;
+		if (i < r->event[v].cuts.n) {
+			*ret = r->event[v].cuts.v[i];
+			return true;
+		}
+		i -= r->event[v].cuts.n;
+	}
+	return false;
+}

@@ -1,0 +1,36 @@
+/*
+ * Halving finds the bearable rate from a hundred times too much in seven steps, each a fifth of a
+ * second after the one before, so that what still lies in the rings from before is not held
+ * against the new rate.  The rate never rises again: a machine that could not bear it once will
+ * not bear it when the load comes back.
+ */
+#include "recorder/ratecut.h"
+
+#define LOOK_NS 200000000u
+#define LOST_PERCENT 1
+
+void ratecut_init(struct ratecut *a, uint64_t now_ns)
+{
+	*a = (struct ratecut){ .time_ns = now_ns };
+}
+
+enum ratecut_verdict ratecut_judge(struct ratecut *a, const struct ratecut_seen *seen,
+				     uint64_t now_ns)
+{
+	if (now_ns < a->time_ns + LOOK_NS)
+		return RATECUT_KEEP;
+	uint64_t n = seen->n_samples - a->last.n_samples, n_lost = seen->n_lost - a->last.n_lost;
+	bool throttled = seen->n_throttles > a->last.n_throttles;
+	a->last = *seen;
+	a->time_ns = now_ns;
+	if (throttled)
+		return RATECUT_THROTTLED;
+	return n_lost * 100 > (n + n_lost) * LOST_PERCENT ? RATECUT_LOST : RATECUT_KEEP;
+}
+
+uint64_t ratecut_lower(uint64_t rate, bool is_freq)
+{
+	if (is_freq)
+		return rate > 1 ? rate / 2 : rate;
+	return rate < UINT64_C(1) << 62 ? rate * 2 : rate;
+}

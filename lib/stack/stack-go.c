@@ -1,0 +1,128 @@
+/*
+ * The kernel's chain begins with the sample's address and has all return addresses that the frame
+ * pointers lead to, on both stacks.  Those of the thread's own stack are known better by CFI.  The
+ * goroutine's begin behind the one in the function that has switched; or, where what that function
+ * called has made no frame yet, with the first one whose frame is not in the copy.
+ *
+ * Memory may have been anything where such a chain leads: so each address must have a call before
+ * it, and the first one a call that leads to the switch.
+ */
+
+#include "stack/stack-go.h"
+
+#include "base/hash.h"
+#include "source/record.h"
+#include "symbolize/runtime/unwind-go.h"
+
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What was found out of an address, direct-mapped. */
+struct stack_go_known {
+	uint64_t key;
+	uint64_t ra;
+	uint32_t verdict;
+};
+#define STACK_GO_KNOWN 4096u
+
+void stack_go_done(struct stack_go *g)
+{
+	free(g->known);
+	*g = (struct stack_go){ .n = 0 };
+}
+
+/* The entry for a key; true when it is known. */
+static bool chain_known(const struct stack_go *g, uint64_t key, struct stack_go_known **ret)
+{
+	*ret = &g->known[key % STACK_GO_KNOWN];
+	key |= 1;
+	if ((*ret)->key == key)
+		return true;
+	(*ret)->key = key;
+	return false;
+}
+
+/* The return addresses of the chain's user part, without the sample's own address. */
+static const uint64_t *chain_of_user(const struct record_sample *s, uint32_t *ret_n)
+{
+	uint64_t i = 0;
+	while (i < s->n_callchain && s->callchain[i] != (uint64_t)PERF_CONTEXT_USER)
+		i++;
+	i += 2;
+	*ret_n = 0;
+	while (i + *ret_n < s->n_callchain && s->callchain[i + *ret_n] &&
+	       s->callchain[i + *ret_n] < (uint64_t)PERF_CONTEXT_MAX)
+		++*ret_n;
+	return *ret_n ? s->callchain + i : NULL;
+}
+
+/* How many of the chain's addresses are those of the stack that was unwound; n: it is not told. */
+static uint32_t chain_n_inner(enum cfi_arch arch, const struct unwind_input *in,
+			      const struct unwind_frame *last, const uint64_t *ra, uint32_t n)
+{
+	if (!(last->flags & UNWIND_FRAME_EXACT))
+		for (uint32_t i = 0; i < n; i++)
+			if (ra[i] == last->pc)
+				return i + 1;
+	/* arm64 keeps the frame pointer below the frame, where the copy does not reach */
+	if (arch != CFI_X86_64)
+		return n;
+	uint64_t sp = in->regs->r[CFI_X86_SP], fp = in->regs->r[CFI_X86_FP], word[2];
+	for (uint32_t i = 0; i < n; i++) {
+		if (fp < sp || fp >= last->sp)
+			return i;
+		uint64_t off = fp - sp;
+		if (off + sizeof(word) > in->n_stack_bytes)
+			return n;
+		memcpy(word, in->stack + off, sizeof(word));
+		if (word[1] != ra[i])
+			return n;
+		fp = word[0];
+	}
+	return n;
+}
+
+static uint64_t chain_at(const struct unwind_frame *f)
+{
+	return f->pc - !(f->flags & UNWIND_FRAME_EXACT);
+}
+
+void stack_go_follow(struct stack_go *g, enum cfi_arch arch, unwind_find_module *find_module,
+		    const struct unwind_input *in, const struct record *r,
+		    const struct unwind_result *stack)
+{
+	const struct unwind_frame *last = &stack->frame[stack->n - 1];
+	struct stack_go_known *k;
+	uint32_t n, n_inner;
+	g->n = 0;
+	g->between = 0;
+	g->is_whole = false;
+	if (stack->end != UNWIND_ROOT || !(last->flags & UNWIND_FRAME_SWITCH))
+		return;
+	g->n_switched++;
+	const uint64_t *ra = chain_of_user(&r->sample, &n);
+	if (n == 0 || (n_inner = chain_n_inner(arch, in, last, ra, n)) == n)
+		return;
+	if (!g->known && !(g->known = calloc(STACK_GO_KNOWN, sizeof(*g->known))))
+		return;
+	ra += n_inner;
+	n -= n_inner;
+	uint64_t called = stack->n > 1 ? chain_at(last - 1) : 0, salt = hash_u64(in->space);
+	if (!chain_known(g, hash_u64(ra[0] + hash_u64(called + hash_u64(last->pc + salt))), &k))
+		k->verdict = unwind_go_caller(arch, find_module, in->ctx, chain_at(last), called,
+					      ra[0], &k->ra);
+	if (k->verdict == UNWIND_GO_DENIED)
+		return;
+	g->between = k->verdict == UNWIND_GO_BETWEEN ? k->ra : 0;
+	g->ra = ra;
+	for (uint32_t i = 0; i < n && !g->is_whole; i++) {
+		if (!chain_known(g, hash_u64(ra[i] + salt), &k))
+			k->verdict = unwind_go_outer(arch, find_module, in->ctx, ra[i]);
+		if (k->verdict == UNWIND_GO_NO_CALL)
+			break;
+		g->n++;
+		g->is_whole = k->verdict == UNWIND_GO_ROOT;
+	}
+	g->n_followed += g->n > 0;
+}

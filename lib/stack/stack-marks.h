@@ -1,0 +1,53 @@
+#ifndef CPROF_STACK_STACK_MARKS_H
+#define CPROF_STACK_STACK_MARKS_H
+
+/*
+ * The label `stack`: which frames of a sample were guessed, and where its stack was joined to an
+ * earlier one.  Frames are numbered from the root, which is 1, as they stand in the profile.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct labels;
+struct strtab;
+struct unwind_result;
+
+#define STACK_MARKS_KEY "stack"
+#define STACK_MARKS_GUESSED_MAX 7u
+
+struct stack_marks {
+	uint32_t n_joined;              /* the outermost frames, of an earlier stack; 0: no joint */
+	uint32_t n_guessed;             /* of all frames */
+	uint32_t guessed[STACK_MARKS_GUESSED_MAX]; /* numbers of the outermost ones; others are 0 */
+};
+
+/* What a user stack's marks are: frames by the code, and by the frame pointer in files without
+ * CFI.  Code in no file keeps the frame pointer, so there it is no guess. */
+void stack_marks_of(const struct unwind_result *r, struct stack_marks *ret);
+
+/* There are so many more frames further out than were unwound. */
+static inline void stack_marks_move(struct stack_marks *m, uint32_t n_outer)
+{
+	for (uint32_t i = 0; i < m->n_guessed && i < STACK_MARKS_GUESSED_MAX; i++)
+		m->guessed[i] += n_outer;
+}
+
+static inline bool stack_marks_is_empty(const struct stack_marks *m)
+{
+	return !m->n_joined && !m->n_guessed;
+}
+
+/* Label sets of one label, kept for what comes again; zeroed at first. */
+struct stack_marks_cache {
+	struct {
+		struct stack_marks mark;
+		uint32_t set;
+	} v[64];
+};
+
+/* The set whose only label is that of mark, which is not empty; 0 when memory is out. */
+uint32_t stack_marks_set(struct stack_marks_cache *c, struct strtab *strings, struct labels *labels,
+		       const struct stack_marks *mark);
+
+#endif

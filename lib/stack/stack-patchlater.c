@@ -1,0 +1,325 @@
+/*
+ * The memo joins a cut stack to the whole one that came before it; this is the same the other way
+ * round, for the stacks that come first: a program's first large frame, or a recursion that went
+ * further down between two samples than a copy is long.  The same is asked for: in the whole stack
+ * the frame at the cut end's CFA called the same function.
+ *
+ * A recursion that goes down megabytes and comes back within less than a sample's period is never
+ * seen whole, for no copy holds it and its memory is another one before it can be read.  But it
+ * passes the same places each time, so the cut stacks of some samples cover all of it: each is put
+ * on the one in which its outermost frames stand as well, with the same return addresses at the
+ * same places, until one is reached that a whole stack continues.  So what was completed stays for
+ * a while, for others.
+ *
+ * A sample is counted at once, and moved if its outer part is found: so none of them can be
+ * forgotten with its thread.  Its frames are read back from the tree of stacks.
+ */
+
+#include "stack/stack-patchlater.h"
+
+#include "agg/counts.h"
+#include "agg/stacks.h"
+#include "stack/stack-walk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* So many of the outermost frames of a cut stack, if it has them, have to stand in another cut
+ * stack for it to be put on that; and no fewer than MATCH_MIN. */
+#define MATCH_MAX 8u
+#define MATCH_MIN 2u
+
+#define PLACES_FIRST 1024u
+
+/* Of whole stacks, one in WHOLE_NS is kept, and those that are deeper. */
+#define WHOLE_NS 50000000u
+#define WHOLE_FRAMES_MAX 2048u
+
+/* Room for more is made by forgetting so many at once. */
+#define FORGET_AT_ONCE (STACK_PATCHLATER_CUTS_MAX / 4)
+
+/* Where a stack can be put on: the node of the caller, and how many frames it stands for. */
+struct spot {
+	uint32_t node, depth;
+};
+
+void stack_patchlater_done(struct stack_patchlater *l)
+{
+	if (l->pool)
+		l->pool->n_places -= l->cap_places;
+	free(l->cut);
+	free(l->place);
+	*l = (struct stack_patchlater){ .pool = l->pool };
+}
+
+size_t stack_patchlater_bytes(const struct stack_patchlater *l)
+{
+	return (l->cut ? STACK_PATCHLATER_CUTS_MAX * sizeof(*l->cut) : 0) +
+	       l->cap_places * sizeof(*l->place);
+}
+
+/* The oldest. */
+static void forget(struct stack_patchlater *l, uint32_t n)
+{
+	uint32_t n_places = n < l->n ? l->cut[n].first : l->n_places;
+	for (uint32_t i = 0; i < n; i++)
+		l->n_waiting -= !l->cut[i].is_done;
+	l->n -= n;
+	l->n_places -= n_places;
+	memmove(l->cut, l->cut + n, l->n * sizeof(*l->cut));
+	if (l->n_places)
+		memmove(l->place, l->place + n_places, l->n_places * sizeof(*l->place));
+	for (uint32_t i = 0; i < l->n; i++)
+		l->cut[i].first -= n_places;
+	if (!l->n)
+		stack_patchlater_done(l);
+}
+
+static void forget_old(struct stack_patchlater *l, uint64_t time_ns)
+{
+	uint32_t n = 0;
+	while (n < l->n && l->cut[n].time_ns + STACK_PATCHLATER_NS_MAX < time_ns)
+		n++;
+	if (n >= FORGET_AT_ONCE || (n && n == l->n))
+		forget(l, n);
+}
+
+/* Room for n more places; false where there is none to be had. */
+static bool fit_places(struct stack_patchlater *l, uint32_t n)
+{
+	uint32_t cap = l->cap_places ? l->cap_places : PLACES_FIRST;
+	while (cap < l->n_places + n)
+		cap *= 2;
+	if (cap == l->cap_places)
+		return true;
+	if (!l->pool || cap - l->cap_places > STACK_PATCHLATER_PLACES_MAX - l->pool->n_places)
+		return false;
+	struct stack_patchlater_place *more = reallocarray(l->place, cap, sizeof(*more));
+	if (!more)
+		return false;
+	l->pool->n_places += cap - l->cap_places;
+	l->place = more;
+	l->cap_places = cap;
+	return true;
+}
+
+/* Where the frames stand, if they stand in order on one stack. */
+static void keep_places(struct stack_patchlater *l, struct stack_patchlater_cut *cut,
+			const struct unwind_frame *frame, uint32_t n)
+{
+	uint64_t last = 0;
+	if (!fit_places(l, n))
+		return;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct unwind_frame *f = &frame[n - 1 - i];
+		uint64_t off = cut->cfa - f->sp;
+		if (off % 8 || off / 8 <= last || off / 8 > UINT32_MAX)
+			return;
+		last = off / 8;
+		l->place[l->n_places + i] =
+			(struct stack_patchlater_place){ .pc = f->pc, .off8 = (uint32_t)last };
+	}
+	cut->n_places = n;
+	l->n_places += n;
+}
+
+/* The stack `inner`, which begins with the frame `truncated`, on top of node `outer` instead, and
+ * the nodes of its places; STACKS_NONE when it does not begin so, or memory is out. */
+static uint32_t put_on(struct stack_patchlater *l, struct stack_patchlater_cut *cut,
+		       struct stacks *s, uint32_t outer, uint32_t truncated)
+{
+	uint32_t depth = 0, node = cut->stack;
+	for (; node != STACKS_EMPTY && s->v[node].parent != STACKS_EMPTY; depth++)
+		node = s->v[node].parent;
+	if (node == STACKS_EMPTY || s->v[node].frame != truncated || depth == 0)
+		return STACKS_NONE;
+	uint32_t *frame = calloc(depth, sizeof(*frame));
+	if (!frame)
+		return STACKS_NONE;
+	node = cut->stack;
+	for (uint32_t i = depth; i-- > 0; node = s->v[node].parent)
+		frame[i] = s->v[node].frame;
+	if (depth < cut->n_places)  /* memory was short */
+		cut->n_places = 0;
+	node = outer;
+	for (uint32_t i = 0; i < depth && node != STACKS_NONE; i++) {
+		node = stacks_add(s, node, frame[i], false);
+		if (i < cut->n_places)
+			l->place[cut->first + i].node = node;
+	}
+	free(frame);
+	return node;
+}
+
+/* Moves the sample to where it belongs. */
+static bool complete(struct stack_patchlater *l, struct stack_patchlater_cut *cut, struct spot on,
+		     const struct stack_patchlater_to *to)
+{
+	struct stack_walk *w = to->walk;
+	uint32_t stack = put_on(l, cut, w->stacks, on.node, w->truncated);
+	if (stack == STACKS_NONE ||
+	    !counts_take(to->counts, cut->event, cut->stack, cut->labels, 1, cut->value))
+		return false;
+	/* so many frames instead of [truncated] */
+	struct stack_marks mark = cut->mark;
+	mark.n_joined = on.depth;
+	for (uint32_t i = 0; i < mark.n_guessed && i < STACK_MARKS_GUESSED_MAX; i++)
+		mark.guessed[i] += on.depth - 1;
+	uint32_t labels = to->label(to->label_ctx, cut->plain_labels, &mark);
+	if (!counts_add(to->counts, cut->event, stack, labels, 1, cut->value, false)) {
+		counts_add(to->counts, cut->event, cut->stack, cut->labels, 1, cut->value, true);
+		return false;
+	}
+	--*(cut->is_beyond ? &w->stats.n_truncated : &w->stats.n_cut);
+	w->user.n_joined++;
+	l->n_waiting--;
+	cut->is_done = true;
+	cut->outer = on.node;
+	cut->n_outer = on.depth;
+	return true;
+}
+
+/* Do the outermost frames of `cut` stand in `whole`, which was completed?  *ret is what called
+ * them there. */
+static bool find_spot(const struct stack_patchlater *l, const struct stack_patchlater_cut *whole,
+		      const struct stack_patchlater_cut *cut, struct spot *ret)
+{
+	uint64_t diff = whole->cfa - cut->cfa;
+	if (whole->space != cut->space || !whole->n_places || !cut->n_places ||
+	    whole->time_ns + STACK_PATCHLATER_NS_MAX < cut->time_ns ||
+	    cut->time_ns + STACK_PATCHLATER_NS_MAX < whole->time_ns)
+		return false;
+	const struct stack_patchlater_place *w = l->place + whole->first,
+					    *c = l->place + cut->first;
+	if (diff % 8 || diff / 8 > w[whole->n_places - 1].off8)
+		return false;
+	uint32_t off8 = (uint32_t)(diff / 8), from = 0, n = whole->n_places;
+	while (n > 0) {
+		uint32_t half = n / 2;
+		if (w[from + half].off8 <= off8)
+			from += half + 1, n -= half + 1;
+		else
+			n = half;
+	}
+	/* w[from] is the first one further in than the CFA, where its caller stands */
+	if (from ? w[from - 1].off8 != off8 : off8 || !whole->n_outer)
+		return false;
+	uint32_t n_same = 0, n_both = whole->n_places - from;
+	if (n_both > cut->n_places)
+		n_both = cut->n_places;
+	while (n_same < n_both && n_same < MATCH_MAX && w[from + n_same].pc == c[n_same].pc &&
+	       w[from + n_same].off8 - off8 == c[n_same].off8)
+		n_same++;
+	if (n_same < MATCH_MIN || (n_same < n_both && n_same < MATCH_MAX))
+		return false;
+	*ret = (struct spot){ from ? w[from - 1].node : whole->outer, whole->n_outer + from };
+	return ret->node != STACKS_NONE;
+}
+
+/* Those that wait and stand on number i, which was completed, then those that stand on them. */
+static uint32_t complete_others(struct stack_patchlater *l, uint32_t i,
+				const struct stack_patchlater_to *to)
+{
+	uint32_t next[STACK_PATCHLATER_CUTS_MAX], n = 0, n_done = 0;
+	next[n++] = i;
+	while (n > 0 && l->n_waiting > 0) {
+		const struct stack_patchlater_cut *whole = &l->cut[next[--n]];
+		struct spot on;
+		for (uint32_t k = 0; k < l->n; k++) {
+			if (l->cut[k].is_done || !find_spot(l, whole, &l->cut[k], &on) ||
+			    !complete(l, &l->cut[k], on, to))
+				continue;
+			next[n++] = k;
+			n_done++;
+		}
+	}
+	return n_done;
+}
+
+static struct stack_patchlater_cut *add(struct stack_patchlater *l,
+					const struct stack_patchlater_cut *cut)
+{
+	if (!l->cut)
+		l->cut = calloc(STACK_PATCHLATER_CUTS_MAX, sizeof(*l->cut));
+	if (!l->cut)
+		return NULL;
+	if (l->n == STACK_PATCHLATER_CUTS_MAX)
+		forget(l, FORGET_AT_ONCE);
+	struct stack_patchlater_cut *new = &l->cut[l->n++];
+	*new = *cut;
+	new->is_done = false;
+	new->n_places = 0;
+	new->first = l->n_places;
+	return new;
+}
+
+uint32_t stack_patchlater_note(struct stack_patchlater *l, const struct stack_patchlater_cut *cut,
+			       const struct unwind_frame *frame, uint32_t n,
+			       const struct stack_patchlater_to *to)
+{
+	forget_old(l, cut->time_ns);
+	struct stack_patchlater_cut *new = add(l, cut);
+	if (!new)
+		return 0;
+	l->n_waiting++;
+	keep_places(l, new, frame, n);
+	struct spot on;
+	for (uint32_t i = l->n - 1; i-- > 0;)
+		if (l->cut[i].is_done && find_spot(l, &l->cut[i], new, &on) &&
+		    complete(l, new, on, to))
+			return 1 + complete_others(l, l->n - 1, to);
+	return 0;
+}
+
+/* A whole stack is one to be put on, too.  Of many that are much the same, the deepest will do. */
+static void keep_whole(struct stack_patchlater *l, const struct unwind_memo *memo, uint64_t time_ns)
+{
+	uint64_t sp = memo->frame[memo->n - 1].sp;
+	bool is_new = time_ns >= l->whole_ns + WHOLE_NS || memo->space != l->whole_space;
+	if (memo->n > WHOLE_FRAMES_MAX || (!is_new && sp >= l->whole_sp))
+		return;
+	const struct stack_patchlater_cut whole = {
+		.time_ns = time_ns, .cfa = memo->frame[0].sp + 8, .space = memo->space,
+	};
+	struct stack_patchlater_cut *new = add(l, &whole);
+	new->is_done = true;
+	if (!fit_places(l, memo->n))
+		return;
+	uint64_t last = 0;
+	for (uint32_t i = 0; i < memo->n; i++) {
+		uint64_t off8 = (whole.cfa - memo->frame[i].sp) / 8;
+		if (off8 <= last || off8 > UINT32_MAX)
+			return;
+		last = off8;
+		l->place[l->n_places + i] = (struct stack_patchlater_place){
+			.pc = memo->frame[i].pc, .off8 = (uint32_t)off8, .node = memo->caller_id[i],
+		};
+	}
+	new->n_places = memo->n;
+	l->n_places += memo->n;
+	l->whole_ns = time_ns;
+	l->whole_space = memo->space;
+	l->whole_sp = sp;
+}
+
+uint32_t stack_patchlater_complete(struct stack_patchlater *l, struct procs_space *space,
+			   const struct unwind_memo *memo, uint64_t time_ns,
+			   const struct stack_patchlater_to *to)
+{
+	uint32_t n_done = 0;
+	forget_old(l, time_ns);
+	for (uint32_t i = 0; i < l->n && l->n_waiting > 0; i++) {
+		struct stack_patchlater_cut *cut = &l->cut[i];
+		if (cut->is_done || cut->time_ns + STACK_PATCHLATER_NS_MAX < time_ns ||
+		    cut->cfa < memo->frame[memo->n - 1].sp || cut->cfa > memo->frame[0].sp)
+			continue;
+		int64_t k = stack_user_caller(&to->walk->user, space, memo, cut->pc, cut->cfa);
+		if (k < 0 || memo->caller_id[k] == STACKS_NONE ||
+		    !complete(l, cut, (struct spot){ memo->caller_id[k], (uint32_t)k + 1 }, to))
+			continue;
+		n_done += 1 + complete_others(l, i, to);
+	}
+	if (l->n)
+		keep_whole(l, memo, time_ns);
+	return n_done;
+}

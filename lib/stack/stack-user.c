@@ -1,0 +1,458 @@
+/*
+ * A thread whose stacks are longer than their copies now and then has two memos: one of the long
+ * stacks, to which cut ones are joined, and one of those that their copies hold; else the short
+ * ones, which need none to be whole, would push out what the long ones need.  The thread's last
+ * stack is in the current memo.  A cut stack is sought in the current memo, in the other one, and
+ * in the memory of the process (stack-memory.c), each by a probe that changes no memo.
+ */
+
+#include "stack/stack-user.h"
+
+#include "base/cleanup.h"
+#include "base/host.h"
+#include "proc/procs-space.h"
+#include "proc/jit.h"
+#include "source/record.h"
+#include "symbolize/cfi/cfi.h"
+#include "symbolize/elf/dso.h"
+#include "symbolize/unwind/unwind-memo.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What unwind_find_module is given. */
+struct lookup {
+	struct stack_user *u;
+	struct procs_space *space;
+	uint32_t pid, tid;
+};
+
+static struct stack_user_module *module_of(struct stack_user *u, uint32_t dso)
+{
+	if (dso >= u->n_modules) {
+		uint32_t n = u->dsos->cap > dso ? u->dsos->cap : dso + 1;
+		struct stack_user_module *more = reallocarray(u->module, n, sizeof(*more));
+		if (!more)
+			return NULL;
+		memset(more + u->n_modules, 0, (n - u->n_modules) * sizeof(*more));
+		u->module = more;
+		u->n_modules = n;
+	}
+	return &u->module[dso];
+}
+
+static struct cfi *cfi_of(struct stack_user *u, const struct dso *d)
+{
+	struct stack_user_module *m = module_of(u, d->id);
+	if (!m || m->is_tried)
+		return m ? m->cfi : NULL;
+	m->is_tried = true;
+	/* A file without CFI, or that is no ELF file, leaves cfi NULL: frame pointers then. */
+	if (d->image)
+		cfi_open_image(d->image, d->n_image_bytes, &m->cfi);
+	else if (d->fd >= 0 && d->is_elf && cfi_open_file(d->fd, &m->cfi) == 0)
+		cfi_set_debug(m->cfi, d, &u->debug);
+	u->n_open += m->cfi != NULL;
+	return m->cfi;
+}
+
+uint64_t stack_user_serial(const struct procs_space *space)
+{
+	return (uint64_t)space->serial << 32 | space->n_changes;
+}
+
+/* Does the process run HotSpot?  Its libjvm.so is mapped then.  Asked again and again of the same
+ * few processes. */
+static bool runs_java(struct stack_user *u, const struct procs_space *space)
+{
+	uint64_t serial = stack_user_serial(space);
+	if (u->java_serial == serial)
+		return u->is_java;
+	u->java_serial = serial;
+	u->is_java = false;
+	for (uint32_t i = 0; i < space->n && !u->is_java; i++) {
+		const struct dso *d = dso_get(u->dsos, space->map[i].dso);
+		const char *name = d->path ? strrchr(d->path, '/') : NULL;
+		u->is_java = name && strncmp(name, "/libjvm.so", 10) == 0;
+	}
+	return u->is_java;
+}
+
+static bool find_module(void *ctx, uint64_t pc, struct unwind_module *ret)
+{
+	struct lookup *l = ctx;
+	const struct procs_map *map = procs_space_find(l->space, pc);
+	if (!map)
+		return false;
+	const struct dso *d = dso_get(l->u->dsos, map->dso);
+	uint64_t vaddr = pc;
+	*ret = (struct unwind_module){ .id = d->serial };
+	if (d->key.kind == DSO_ANON) {
+		ret->is_made = true;
+		ret->is_java = runs_java(l->u, l->space);
+		if (l->u->jit)
+			jit_find_module(l->u->jit, l->space, pc, ret);
+		return true;
+	}
+	/* At exec the kernel maps the loader whole, data and all, as code first: what lies in
+	 * none of its segments with code is none. */
+	if (!dso_vaddr(d, pc - map->start + map->pgoff, &vaddr))
+		return !d->n_segments;
+	ret->cfi = cfi_of(l->u, d);
+	ret->bias = pc - vaddr;
+	return true;
+}
+
+/* Code that is in no file, from the process while it lives.  A main thread that has ended has no
+ * memory, and the thread that was sampled may have ended, too. */
+static size_t read_code(void *ctx, uint64_t pc, void *buf, size_t n_bytes)
+{
+	const struct lookup *l = ctx;
+	const uint32_t id[] = { l->tid, l->pid };
+	for (unsigned i = 0; l->u->host && i < 2; i++) {
+		CLEANUP_CLOSE int fd =
+			host_open_file(l->u->host, HOST_PROC, O_RDONLY, "%u/mem", id[i]);
+		ssize_t n = fd < 0 ? 0 : pread(fd, buf, n_bytes, (off_t)pc);
+		if (n > 0)
+			return (size_t)n;
+	}
+	return 0;
+}
+
+int stack_user_init(struct stack_user *u, struct dso_table *dsos, const struct host *host,
+		   const char *machine, uint32_t max_depth)
+{
+	*u = (struct stack_user){ .dsos = dsos, .host = host, .debug.host = host };
+	if (!machine)
+		return 0;
+	if (strcmp(machine, "x86_64") == 0)
+		u->arch = CFI_X86_64;
+	else if (strcmp(machine, "aarch64") == 0)
+		u->arch = CFI_ARM64;
+	else
+		return 0;
+	stack_memory_init(&u->deep, host, u->arch);
+	struct unwind_options o = {
+		.arch = u->arch,
+		.find_module = find_module,
+		.read_code = read_code,
+		.max_depth = max_depth ? max_depth : STACK_USER_DEPTH_DEFAULT,
+	};
+	u->unwind = unwind_new(&o);
+	return u->unwind ? 0 : -ENOMEM;
+}
+
+/* ---- statistics ------------------------------------------------------------------------- */
+
+static bool is_none(const struct stack_user_ends *e)
+{
+	for (size_t k = 0; k < UNWIND_N_ENDS; k++)
+		if (e->n[k])
+			return false;
+	return true;
+}
+
+static uint64_t n_guessed_ever(const struct stack_user *u)
+{
+	const struct unwind_stats *st = u->unwind ? unwind_stats(u->unwind) : NULL;
+	return st ? st->n_guessed + st->n_by_code : 0;
+}
+
+uint64_t stack_user_n_guessed(const struct stack_user *u)
+{
+	return n_guessed_ever(u) - u->n_guessed_before;
+}
+
+void stack_user_clear(struct stack_user *u)
+{
+	for (uint32_t i = 0; i < u->n_modules; i++)
+		u->module[i].ends = (struct stack_user_ends){ { 0 } };
+	u->ends = (struct stack_user_ends){ { 0 } };
+	u->n_unsupported = u->n_joined = u->n_deep = 0;
+	u->n_guessed_before = n_guessed_ever(u);
+}
+
+int stack_user_take(struct stack_user *u, struct stack_user_counts *ret)
+{
+	struct stack_user_counts c = {
+		.ends = u->ends, .n_unsupported = u->n_unsupported, .n_joined = u->n_joined,
+		.n_deep = u->n_deep, .n_guessed = stack_user_n_guessed(u),
+	};
+	for (uint32_t i = 0; i < u->n_modules; i++) {
+		if (is_none(&u->module[i].ends))
+			continue;
+		struct stack_user_dso_ends one = { .dso = i, .ends = u->module[i].ends };
+		if (!VEC_PUSH(&c.of_dso, one)) {
+			stack_user_counts_done(&c);
+			return -ENOMEM;
+		}
+	}
+	stack_user_clear(u);
+	*ret = c;
+	return 0;
+}
+
+static void add_ends(struct stack_user_ends *to, const struct stack_user_ends *from)
+{
+	for (size_t k = 0; k < UNWIND_N_ENDS; k++)
+		to->n[k] += from->n[k];
+}
+
+void stack_user_add(struct stack_user *u, const struct stack_user_counts *c)
+{
+	add_ends(&u->ends, &c->ends);
+	u->n_unsupported += c->n_unsupported;
+	u->n_joined += c->n_joined;
+	u->n_deep += c->n_deep;
+	u->n_guessed_before -= c->n_guessed;
+	for (size_t i = 0; i < c->of_dso.n; i++) {
+		struct stack_user_module *m = module_of(u, c->of_dso.v[i].dso);
+		if (m)
+			add_ends(&m->ends, &c->of_dso.v[i].ends);
+	}
+}
+
+void stack_user_counts_done(struct stack_user_counts *c)
+{
+	VEC_FREE(&c->of_dso);
+	*c = (struct stack_user_counts){ .n_joined = 0 };
+}
+
+/* ---- files that are forgotten ------------------------------------------------------------ */
+
+void stack_user_mark(const struct stack_user *u, bool *used)
+{
+	for (uint32_t i = 0; i < u->n_modules && i < u->dsos->n; i++)
+		used[i] |= !is_none(&u->module[i].ends);
+}
+
+void stack_user_forget(struct stack_user *u, const bool *used)
+{
+	for (uint32_t i = 0; i < u->n_modules; i++) {
+		if (i < u->dsos->n && used[i])
+			continue;
+		u->n_open -= u->module[i].cfi != NULL;
+		cfi_close(u->module[i].cfi);
+		u->module[i] = (struct stack_user_module){ .cfi = NULL };
+	}
+}
+
+void stack_user_close(struct stack_user *u, const bool *used)
+{
+	for (uint32_t i = 0; i < u->n_modules; i++) {
+		if (!u->module[i].cfi || (i < u->dsos->n && used[i]))
+			continue;
+		cfi_close(u->module[i].cfi);
+		u->module[i].cfi = NULL;
+		u->module[i].is_tried = false;
+		u->n_open--;
+	}
+}
+
+void stack_user_done(struct stack_user *u)
+{
+	for (uint32_t i = 0; i < u->n_modules; i++)
+		cfi_close(u->module[i].cfi);
+	free(u->module);
+	stack_memory_done(&u->deep);
+	stack_go_done(&u->go);
+	unwind_free(u->unwind);
+	*u = (struct stack_user){ 0 };
+}
+
+static void count_end(struct stack_user *u, struct procs_space *space,
+		      const struct unwind_result *r)
+{
+	u->ends.n[r->end]++;
+	u->n_joined += r->n_joined != 0;
+	if (r->end == UNWIND_ROOT || r->n == 0)
+		return;
+	const struct procs_map *map = procs_space_find(space, r->frame[r->n - 1 - r->n_joined].pc);
+	struct stack_user_module *m = map ? module_of(u, map->dso) : NULL;
+	if (m)
+		m->ends.n[r->end]++;
+}
+
+/* ---- memos ------------------------------------------------------------------------------ */
+
+/* After so many stacks without it, the memo of the long stacks is taken for history. */
+#define LONG_STACKS_MAX 64u
+
+static struct unwind_memo *memo_of(struct stack_user_memos *m, bool is_other)
+{
+	return m ? &m->memo[m->current ^ is_other] : NULL;
+}
+
+static void swap_memos(struct stack_user_memos *m)
+{
+	m->current ^= 1;
+	m->n_since = 0;
+}
+
+struct unwind_memo *stack_user_memo(struct stack_user_memos *m)
+{
+	return memo_of(m, false);
+}
+
+void stack_user_memos_done(struct stack_user_memos *m)
+{
+	unwind_memo_done(&m->memo[0]);
+	unwind_memo_done(&m->memo[1]);
+	*m = (struct stack_user_memos){ .current = 0 };
+}
+
+size_t stack_user_memos_bytes(const struct stack_user_memos *m)
+{
+	return (m->memo[0].cap + m->memo[1].cap) *
+	       (sizeof(*m->memo[0].frame) + sizeof(*m->memo[0].caller_id));
+}
+
+/* One sample. */
+struct walk {
+	struct stack_user *u;
+	struct lookup *lookup;
+	const struct record *r;
+	struct unwind_input *in;
+	struct stack_user_memos *memos;  /* or NULL */
+	bool is_gone;                   /* the stack's memory is no more: see is_in_exec() */
+};
+
+/* Unwinds and keeps.  What a memo took up before has no ids of the caller's yet, and must not be
+ * found to be the same. */
+static void walk_again(const struct walk *k, const struct unwind_input *in, bool is_other,
+		       struct unwind_result *ret)
+{
+	if (k->memos && ret->is_kept)
+		memo_of(k->memos, false)->n = 0;
+	if (is_other)
+		swap_memos(k->memos);
+	unwind_stack(k->u->unwind, in, memo_of(k->memos, false), ret);
+}
+
+/* The current memo does not know how a stack goes on beyond its copy: does the other one? */
+static bool walk_other(const struct walk *k, struct unwind_result *ret)
+{
+	struct unwind_memo *other = memo_of(k->memos, true);
+	if (!other || !other->is_long || other->n == 0 || other->space != k->in->space)
+		return false;
+	struct unwind_input in = *k->in;
+	struct unwind_result probe;
+	in.is_probe = true;
+	unwind_stack(k->u->unwind, &in, other, &probe);
+	if (probe.is_whole)
+		walk_again(k, k->in, true, ret);
+	return probe.is_whole;
+}
+
+/* Tries to reach the root, or the memo's frames, in the memory of the process. */
+static bool walk_deep(const struct walk *k, struct unwind_result *ret)
+{
+	struct stack_user *u = k->u;
+	struct unwind_memo *m = memo_of(k->memos, false);
+	bool is_other = m && !m->is_long;
+	struct unwind_input in = *k->in;
+	struct unwind_result probe;
+	in.is_probe = in.is_long = true;
+	probe.cut_cfa = ret->cut_cfa;
+	struct stack_user_memos *memos = k->memos;
+	if (memos && !stack_memory_is_due(memos->n_vain, k->r->time_ns - memos->tried_ns))
+		return false;
+	if (memos) {
+		memos->n_vain++;
+		memos->tried_ns = k->r->time_ns;
+	}
+	do {
+		if (!stack_memory_lengthen(&u->deep, k->r->tid, k->r->time_ns, probe.cut_cfa, &in))
+			return false;
+		unwind_stack(u->unwind, &in, memo_of(k->memos, is_other), &probe);
+	} while (probe.end == UNWIND_BEYOND && !probe.is_whole);
+	uint64_t end = in.regs->r[cfi_reg_sp(u->arch)] + k->in->n_stack_bytes;
+	if ((!probe.is_whole && probe.end != UNWIND_DEPTH) ||
+	    !stack_memory_is_proved(u->arch, find_module, k->lookup, &probe, m, end))
+		return false;
+	in.is_probe = false;
+	walk_again(k, &in, is_other, ret);
+	u->n_deep++;
+	if (memos)
+		memos->n_vain = 0;
+	return true;
+}
+
+static void walk(const struct walk *k, struct unwind_result *ret)
+{
+	struct unwind_memo *m = memo_of(k->memos, false), *other = memo_of(k->memos, true);
+	unwind_stack(k->u->unwind, k->in, m, ret);
+	if (m && other->is_long && k->memos->n_since++ >= LONG_STACKS_MAX)
+		other->n = 0;
+	if (m && ret->end == UNWIND_ROOT && m->is_long && !ret->is_kept)
+		walk_again(k, k->in, true, ret);
+	if (ret->is_whole || ret->end != UNWIND_BEYOND || walk_other(k, ret) ||
+	    (!k->is_gone && walk_deep(k, ret)))
+		return;
+	/* for the probes have overwritten the frames */
+	k->in->is_probe = !ret->is_kept;
+	walk_again(k, k->in, false, ret);
+}
+
+int64_t stack_user_caller(struct stack_user *u, struct procs_space *space,
+			 const struct unwind_memo *memo, uint64_t pc, uint64_t cfa)
+{
+	struct lookup lookup = { .u = u, .space = space };
+	if (memo->space != stack_user_serial(space))
+		return -1;
+	return unwind_memo_caller(memo, find_module, &lookup, pc, cfa);
+}
+
+/*
+ * In a system call, and the page of the stack pointer, which the call before has just written to,
+ * is not there: so it is execve, which gives back the old program's memory before it makes the new
+ * program known.
+ */
+static bool is_in_exec(struct lookup *l, uint64_t pc)
+{
+	static const uint8_t x86_syscall[] = { 0x0f, 0x05 };
+	static const uint8_t arm64_svc_0[] = { 0x01, 0x00, 0x00, 0xd4 };
+	bool is_x86 = l->u->arch == CFI_X86_64;
+	size_t n = is_x86 ? sizeof(x86_syscall) : sizeof(arm64_svc_0);
+	uint8_t code[sizeof(arm64_svc_0)];
+	struct unwind_module m;
+	return find_module(l, pc, &m) && m.cfi &&
+	       cfi_read_code(m.cfi, pc - n - m.bias, code, n) == n &&
+	       memcmp(code, is_x86 ? x86_syscall : arm64_svc_0, n) == 0;
+}
+
+bool stack_user_walk(struct stack_user *u, struct procs_space *space, const struct record *r,
+		    struct stack_user_memos *memos, struct unwind_result *ret)
+{
+	const struct record_sample *s = &r->sample;
+	if (!s->user_regs)
+		return false;
+	if (!u->unwind || s->user_abi != PERF_SAMPLE_REGS_ABI_64) {
+		u->n_unsupported++;
+		return false;
+	}
+	struct lookup lookup = { .u = u, .space = space, .pid = r->pid, .tid = r->tid };
+	struct unwind_regs regs;
+	unwind_regs_from_perf(u->arch, s->user_regs_mask, s->user_regs, &regs);
+	/* In the middle of execve the registers are those of the program that is gone: neither its
+	 * code nor its stack is there any more. */
+	if (!s->n_user_stack_bytes && !procs_space_find(space, regs.r[cfi_reg_pc(u->arch)]))
+		return false;
+	struct unwind_input in = {
+		.regs = &regs, .stack = s->user_stack, .n_stack_bytes = s->n_user_stack_bytes,
+		.ctx = &lookup, .space = stack_user_serial(space),
+	};
+	struct walk k = { .u = u, .lookup = &lookup, .r = r, .in = &in, .memos = memos };
+	k.is_gone = !in.n_stack_bytes && is_in_exec(&lookup, regs.r[cfi_reg_pc(u->arch)]);
+	walk(&k, ret);
+	if (k.is_gone && !ret->is_whole && ret->end == UNWIND_BEYOND)
+		ret->end = UNWIND_NO_STACK;
+	count_end(u, space, ret);
+	if (ret->n > 0)
+		stack_go_follow(&u->go, u->arch, find_module, &in, r, ret);
+	return ret->n > 0;
+}

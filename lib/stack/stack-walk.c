@@ -1,0 +1,498 @@
+/*
+ * A sample's call chain comes innermost first, in parts marked by PERF_CONTEXT_*
+ * words: the kernel's frames, then the user's.  It is laid out root first, so
+ * that it grows the tree of stacks from the root and shares what it can with the
+ * thread's previous stack: addresses are compared one by one with the memo, and
+ * only behind the first difference is anything looked up.
+ *
+ * The user's part may come from the CPU's own record of calls instead (LBR), where there is one.
+ *
+ * Within a part the first address is where the sample (or the system call, or
+ * the interrupt) happened and is exact; all others are return addresses, and
+ * one less lies within the call.
+ */
+
+#include "stack/stack-walk.h"
+
+#include "agg/frames.h"
+#include "agg/stacks.h"
+#include "base/budget.h"
+#include "base/hash.h"
+#include "base/strtab.h"
+#include "proc/procs.h"
+#include "source/record.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct stack_walk_cached {
+	uint64_t pc;
+	uint32_t serial;   /* address space; 0 for the kernel */
+	uint32_t frame;    /* frames id */
+	uint32_t alone;    /* the stack that is this frame only; STACKS_EMPTY: not known yet */
+};
+
+#define CACHE_ENTRIES 16384u
+
+/* In place of a frame id: the address lies in no mapping.  Never remembered, in the cache
+ * or the memo, for a new mapping there does not change the space's serial. */
+#define NO_MAPPING (FRAMES_NONE - 1)
+
+/* No record is longer than 64 KiB. */
+#define CHAIN_MAX 8192u
+
+/* Beyond this share of the memory budget new stacks keep only their outer frames. */
+#define SHORTEN_NUM 7
+#define SHORTEN_DEN 8
+#define SHORTEN_DEPTH 16u
+
+static uint32_t pseudo_frame(struct stack_walk *w, struct frames *frames, const char *name)
+{
+	return frames_add(frames, w->pseudo_dso, strtab_add_cstr(w->strings, name), true);
+}
+
+bool stack_walk_move(struct stack_walk *w, struct frames *frames, struct stacks *stacks)
+{
+	w->truncated = pseudo_frame(w, frames, STACK_WALK_TRUNCATED);
+	w->dropped = pseudo_frame(w, frames, STACK_WALK_DROPPED);
+	w->shortened = pseudo_frame(w, frames, STACK_WALK_SHORTENED);
+	w->lost = pseudo_frame(w, frames, STACK_WALK_LOST);
+	w->unknown = pseudo_frame(w, frames, STACK_WALK_UNKNOWN);
+	w->guest = pseudo_frame(w, frames, STACK_WALK_GUEST);
+	if (stacks) {
+		w->frames = frames;
+		w->stacks = stacks;
+		memset(w->cache, 0, CACHE_ENTRIES * sizeof(*w->cache));
+	}
+	return w->guest != FRAMES_NONE;
+}
+
+static int add_dso(struct stack_walk *w, enum dso_kind kind, const char *path, uint32_t *ret_id)
+{
+	struct dso_key key = { .kind = kind };
+	struct dso *d = dso_table_find(w->dsos, &key, path);
+	if (!d)
+		d = dso_table_add(w->dsos, &key, path);
+	if (!d)
+		return -ENOMEM;
+	*ret_id = d->id;
+	return 0;
+}
+
+int stack_walk_init(struct stack_walk *w, struct budget *budget, struct dso_table *dsos,
+		   struct frames *frames, struct stacks *stacks, struct strtab *strings,
+		   const struct host *host, uint32_t max_stack, const char *machine,
+		   uint32_t max_depth)
+{
+	*w = (struct stack_walk){
+		.budget = budget, .dsos = dsos, .frames = frames, .stacks = stacks,
+		.strings = strings, .max_stack = max_stack,
+	};
+	w->cache = calloc(CACHE_ENTRIES, sizeof(*w->cache));
+	w->pc = calloc(CHAIN_MAX, sizeof(*w->pc));
+	w->frame = calloc(CHAIN_MAX, sizeof(*w->frame));
+	w->is_kernel = calloc(CHAIN_MAX, sizeof(*w->is_kernel));
+	if (!w->cache || !w->pc || !w->frame || !w->is_kernel ||
+	    stack_user_init(&w->user, dsos, host, machine, max_depth) < 0 ||
+	    add_dso(w, DSO_KERNEL, "[kernel.kallsyms]", &w->kernel_dso) < 0 ||
+	    add_dso(w, DSO_PSEUDO, "", &w->pseudo_dso) < 0) {
+		stack_walk_done(w);
+		return -ENOMEM;
+	}
+	stack_walk_move(w, frames, stacks);
+	return 0;
+}
+
+void stack_walk_done(struct stack_walk *w)
+{
+	stack_user_done(&w->user);
+	free(w->cache);
+	free(w->pc);
+	free(w->frame);
+	free(w->is_kernel);
+	*w = (struct stack_walk){ 0 };
+}
+
+uint32_t stack_walk_pseudo(struct stack_walk *w, uint32_t frame)
+{
+	uint32_t node = stacks_add(w->stacks, STACKS_EMPTY, frame, true);
+	return node == STACKS_NONE ? STACKS_EMPTY : node;
+}
+
+/* ---- addresses to frames ---------------------------------------------------------- */
+
+static uint32_t look_up_user(struct stack_walk *w, struct procs_space *space, uint64_t pc)
+{
+	const struct procs_map *map = procs_space_find(space, pc);
+	if (!map)
+		return NO_MAPPING;
+	const struct dso *d = dso_get(w->dsos, map->dso);
+	uint64_t vaddr = pc;
+	uint32_t dso = map->dso;
+	if (d->key.kind != DSO_ANON)
+		dso_vaddr(d, pc - map->start + map->pgoff, &vaddr);
+	else if (d->key.pid && space->jit_dso)
+		dso = space->jit_dso;
+	return frames_add(w->frames, dso, vaddr, false);
+}
+
+static struct stack_walk_cached *cached(const struct stack_walk *w, uint64_t pc, uint32_t serial)
+{
+	return &w->cache[hash_pair(pc, serial) & (CACHE_ENTRIES - 1)];
+}
+
+static uint32_t frame_at(struct stack_walk *w, struct procs_space *space, uint64_t pc,
+			 bool is_kernel)
+{
+	uint32_t serial = is_kernel ? 0 : space->serial;
+	struct stack_walk_cached *c = cached(w, pc, serial);
+	if (c->pc == pc && c->serial == serial && pc)
+		return c->frame;
+	uint32_t frame = is_kernel ? frames_add(w->frames, w->kernel_dso, pc, false)
+				   : look_up_user(w, space, pc);
+	if (frame != FRAMES_NONE && frame != NO_MAPPING)
+		*c = (struct stack_walk_cached){ .pc = pc, .serial = serial, .frame = frame };
+	return frame;
+}
+
+/* ---- the chain ------------------------------------------------------------------------ */
+
+static bool is_kernel_mode(uint16_t misc)
+{
+	uint16_t mode = misc & PERF_RECORD_MISC_CPUMODE_MASK;
+	return mode == PERF_RECORD_MISC_KERNEL || mode == PERF_RECORD_MISC_HYPERVISOR;
+}
+
+/* LBRs of such sizes were built (Intel's manual, volume 3, "last branch records"). */
+static bool may_be_full(uint64_t n_branches)
+{
+	return n_branches == 8 || n_branches == 16 || n_branches == 32;
+}
+
+/*
+ * The user's part of a stack from the calls that the CPU has recorded, innermost first.  from is
+ * the call itself, so nothing is to be adjusted; to is where the called function begins, which has
+ * to do for a sample in the kernel whose chain does not tell where the user's code was.
+ */
+static uint32_t lay_out_calls(struct stack_walk *w, const struct record_sample *s, uint64_t leaf,
+			      uint32_t at)
+{
+	const struct perf_branch_entry *call = s->branches;
+	for (uint64_t i = 0; i <= s->n_branches && at > 0; i++) {
+		uint64_t pc = i > 0 ? call[i - 1].from : leaf ? leaf : call[0].to;
+		if (!pc)
+			continue;
+		at--;
+		w->pc[at] = pc;
+		w->is_kernel[at] = false;
+	}
+	return at;
+}
+
+/* The first address of the user's part; 0 where the sample has none. */
+static uint64_t user_leaf(const struct record *r)
+{
+	const struct record_sample *s = &r->sample;
+	for (uint64_t i = 0; i + 1 < s->n_callchain; i++)
+		if (s->callchain[i] == (uint64_t)PERF_CONTEXT_USER)
+			return s->callchain[i + 1];
+	return is_kernel_mode(r->misc) ? 0 : s->ip;
+}
+
+/* Lays the chain out root first in w->pc, addresses adjusted; returns their number.
+ * *ret_truncated: there were more, or may have been. */
+static uint32_t lay_out(struct stack_walk *w, const struct record *r, bool *ret_truncated)
+{
+	const struct record_sample *s = &r->sample;
+	uint32_t at = CHAIN_MAX;  /* filled from the end, innermost first */
+	bool kernel = is_kernel_mode(r->misc), first = true, skip = false;
+	bool has_calls = s->n_branches && s->branches_are_calls;
+	uint32_t n_ips = 0;
+	for (uint64_t i = 0; i < s->n_callchain && at > 0; i++) {
+		uint64_t pc = s->callchain[i];
+		if (pc >= (uint64_t)PERF_CONTEXT_MAX) {
+			kernel = pc == (uint64_t)PERF_CONTEXT_KERNEL ||
+				 pc == (uint64_t)PERF_CONTEXT_HV;
+			skip = !kernel && pc != (uint64_t)PERF_CONTEXT_USER;
+			first = true;
+			continue;
+		}
+		n_ips++;
+		if (skip || pc == 0 || (has_calls && !kernel))
+			continue;
+		at--;
+		w->pc[at] = first ? pc : pc - 1;
+		w->is_kernel[at] = kernel;
+		first = false;
+	}
+	*ret_truncated = w->max_stack && n_ips >= w->max_stack;
+	if (has_calls) {
+		at = lay_out_calls(w, s, user_leaf(r), at);
+		*ret_truncated = w->max_branches ? s->n_branches >= w->max_branches
+						 : may_be_full(s->n_branches);
+	}
+	if (at == CHAIN_MAX) {
+		at--;
+		w->pc[at] = s->ip;
+		w->is_kernel[at] = is_kernel_mode(r->misc);
+	}
+	uint32_t n = CHAIN_MAX - at;
+	memmove(w->pc, w->pc + at, n * sizeof(*w->pc));
+	memmove(w->is_kernel, w->is_kernel + at, n * sizeof(*w->is_kernel));
+	return n;
+}
+
+static size_t memo_bytes(uint32_t cap)
+{
+	return sizeof(struct stack_walk_memo) + cap * sizeof(struct stack_walk_entry);
+}
+
+void stack_walk_memo_free(struct stack_walk_memo *m, struct budget *budget)
+{
+	if (m)
+		budget_release(budget, memo_bytes(m->cap));
+	free(m);
+}
+
+/* Makes room for n entries; keeps the old memo when memory or the budget is out. */
+static bool fit_memo(struct stack_walk *w, struct stack_walk_memo **memo, uint32_t n)
+{
+	if (*memo && (*memo)->cap >= n)
+		return true;
+	uint32_t cap = n < 28 ? 32 : n + n / 4;
+	size_t bytes = memo_bytes(cap), old_bytes = *memo ? memo_bytes((*memo)->cap) : 0;
+	if (w->budget->limit_bytes && w->budget->used_bytes + bytes > w->budget->limit_bytes / 2)
+		return false;  /* caches are the first to go without */
+	struct stack_walk_memo *m = realloc(*memo, bytes);
+	if (!m)
+		return false;
+	budget_charge_always(w->budget, bytes - old_bytes);
+	if (!*memo)
+		*m = (struct stack_walk_memo){ 0 };
+	m->cap = cap;
+	*memo = m;
+	return true;
+}
+
+static bool must_shorten(const struct stack_walk *w)
+{
+	const struct budget *b = w->budget;
+	return b->limit_bytes && b->used_bytes > b->limit_bytes / SHORTEN_DEN * SHORTEN_NUM;
+}
+
+/* The node of `frame` called from `parent`, or how the stack ends when memory is short. */
+static bool descend(struct stack_walk *w, uint32_t depth, uint32_t frame, uint32_t *node)
+{
+	if (frame == FRAMES_NONE)
+		return false;
+	uint32_t next = stacks_find(w->stacks, *node, frame);
+	if (next == STACKS_NONE) {
+		if (depth >= SHORTEN_DEPTH && must_shorten(w))
+			return false;
+		next = stacks_add(w->stacks, *node, frame, false);
+	}
+	if (next == STACKS_NONE)
+		return false;
+	*node = next;
+	return true;
+}
+
+/* A stack that memory does not allow for: its outer part, or one visible frame. */
+static uint32_t give_up(struct stack_walk *w, uint32_t node)
+{
+	uint32_t leaf = node == STACKS_EMPTY ? STACKS_NONE
+					     : stacks_add(w->stacks, node, w->shortened, false);
+	if (leaf != STACKS_NONE) {
+		w->stats.n_shortened++;
+		return leaf;
+	}
+	w->stats.n_dropped++;
+	return stack_walk_pseudo(w, w->dropped);
+}
+
+/*
+ * Looks up the frames of w->pc[from .. n), innermost first; returns where the stack
+ * begins: behind the innermost address of user code that lies in no mapping.  Whoever
+ * it was that called from there, it is no address, and all that lies outside of it is guesswork.
+ */
+static uint32_t look_up_frames(struct stack_walk *w, struct procs_space *space, uint32_t from,
+			       uint32_t n)
+{
+	for (uint32_t i = n; i-- > from;) {
+		w->frame[i] = frame_at(w, space, w->pc[i], w->is_kernel[i]);
+		bool is_leaf = i + 1 == n || w->is_kernel[i + 1];
+		if (w->frame[i] == NO_MAPPING && !is_leaf)
+			return i + 1;
+	}
+	return from;
+}
+
+/* A sample without callers: mostly one look into the cache. */
+static uint32_t sample_alone(struct stack_walk *w, struct procs_space *space,
+			     const struct record *r)
+{
+	bool is_kernel = is_kernel_mode(r->misc);
+	uint64_t pc = r->sample.ip;
+	uint32_t serial = is_kernel ? 0 : space->serial, node = STACKS_EMPTY;
+	struct stack_walk_cached *c = cached(w, pc, serial);
+	if (c->pc == pc && c->serial == serial && c->alone != STACKS_EMPTY)
+		return c->alone;
+	uint32_t frame = frame_at(w, space, pc, is_kernel);
+	if (frame == NO_MAPPING) {
+		w->stats.n_unknown++;
+		frame = w->unknown;
+	}
+	if (!descend(w, 0, frame, &node))
+		return give_up(w, node);
+	if (c->pc == pc && c->serial == serial && c->frame == frame)
+		c->alone = node;
+	return node;
+}
+
+/* Is the user's part of the n frames that were laid out more than one frame? */
+static bool has_user_caller(const struct stack_walk *w, uint32_t n)
+{
+	return n > 1 && !w->is_kernel[1];
+}
+
+uint32_t stack_walk_sample(struct stack_walk *w, struct procs_space *space,
+			  struct stack_walk_memo **memo, const struct record *r)
+{
+	if (!r->sample.n_callchain && !r->sample.n_branches && !w->is_not_unwound)
+		return sample_alone(w, space, r);
+	bool truncated;
+	uint32_t n = lay_out(w, r, &truncated), node = STACKS_EMPTY;
+	if (truncated || (w->is_not_unwound && !has_user_caller(w, n)))
+		node = stack_walk_pseudo(w, w->truncated);
+
+	/* What is as it was: take its nodes from the memo. */
+	bool keep = fit_memo(w, memo, n);
+	struct stack_walk_memo *m = *memo;
+	uint32_t same = 0;
+	if (m && m->serial == space->serial && m->start == node)
+		while (same < n && same < m->n && m->entry[same].pc == w->pc[same])
+			node = m->entry[same++].node;
+	if (keep) {
+		if (same == 0)
+			m->start = node;
+		m->serial = space->serial;
+		m->n = same;
+	}
+
+	uint32_t first = look_up_frames(w, space, same, n);
+	if (first > same) {
+		w->stats.n_cut++;
+		node = STACKS_EMPTY;
+		keep = false;
+	} else {
+		w->stats.n_truncated += truncated;
+	}
+	for (uint32_t i = first; i < n; i++) {
+		uint32_t frame = w->frame[i];
+		if (frame == NO_MAPPING) {
+			w->stats.n_unknown++;
+			frame = w->unknown;
+			keep = false;
+		}
+		if (!descend(w, i, frame, &node))
+			return give_up(w, node);
+		if (keep) {
+			m->entry[i] = (struct stack_walk_entry){ w->pc[i], node };
+			m->n = i + 1;
+		}
+	}
+	return node;
+}
+
+/* ---- with registers ---------------------------------------------------------------------- */
+
+/* Continues node by the kernel's frames of the chain, root first. */
+static bool descend_kernel(struct stack_walk *w, struct procs_space *space, const struct record *r,
+			   uint32_t depth, uint32_t *node)
+{
+	bool truncated;
+	if (r->sample.n_callchain == 0 && !is_kernel_mode(r->misc))
+		return true;
+	uint32_t n = lay_out(w, r, &truncated);
+	for (uint32_t i = 0; i < n; i++)
+		if (w->is_kernel[i] &&
+		    !descend(w, depth + i, frame_at(w, space, w->pc[i], true), node))
+			return false;
+	return true;
+}
+
+/* The frames of the goroutine that the stack was called from; returns how many, clears *fits. */
+static uint32_t descend_go(struct stack_walk *w, struct procs_space *space, uint32_t *node,
+			   bool *fits)
+{
+	const struct stack_go *go = &w->user.go;
+	uint32_t n = go->n + (go->between != 0);
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t ra = i < go->n ? go->ra[go->n - 1 - i] : go->between;
+		uint32_t frame = frame_at(w, space, ra - 1, false);
+		*fits = *fits && descend(w, i, frame == NO_MAPPING ? w->unknown : frame, node);
+	}
+	return n;
+}
+
+/* The unwinder tells which outer frames are as they were in the memo; caller_id keeps their
+ * nodes, STACKS_NONE where memory was short. */
+uint32_t stack_walk_sample_cfi(struct stack_walk *w, struct procs_space *space,
+			      struct stack_user_memos *memos, const struct record *r)
+{
+	struct unwind_result u;
+	w->is_whole = false;
+	w->mark = (struct stack_marks){ 0 };
+	w->cut_pc = w->cut_cfa = 0;
+	uint64_t n_unsupported = w->user.n_unsupported;
+	if (!stack_user_walk(&w->user, space, r, memos, &u)) {
+		struct stack_walk_memo *none = NULL;
+		w->is_not_unwound = w->user.n_unsupported != n_unsupported;
+		uint32_t stack = stack_walk_sample(w, space, &none, r);
+		w->is_not_unwound = false;
+		stack_walk_memo_free(none, w->budget);
+		return stack;
+	}
+	struct unwind_memo *memo = stack_user_memo(memos);
+	const struct stack_go *go = &w->user.go;
+	bool whole = w->is_whole = go->n ? go->is_whole : u.is_whole;
+	const struct unwind_frame *last = &u.frame[u.n - 1];
+	w->is_beyond = u.end == UNWIND_BEYOND || u.end == UNWIND_DEPTH || (go->n && !whole);
+	const struct unwind_stats *st = unwind_stats(w->user.unwind);
+	if (u.n_joined || st->n_by_code || st->n_guessed)
+		stack_marks_of(&u, &w->mark);
+	w->cut_cfa = whole ? 0 : u.cut_cfa;
+	w->cut_pc = last->pc - !(last->flags & UNWIND_FRAME_EXACT);
+	w->cut_frame = u.frame;
+	w->n_cut_frames = go->n ? 0 : u.n;
+	w->stats.n_truncated += !whole && w->is_beyond;
+	w->stats.n_cut += !whole && !w->is_beyond;
+
+	uint32_t node = whole ? STACKS_EMPTY : stack_walk_pseudo(w, w->truncated);
+	uint32_t i = memo && u.is_kept && !go->n ? u.n_same : 0;
+	if (i > 0 && memo->caller_id[i - 1] == STACKS_NONE)
+		i = 0;
+	if (i > 0)
+		node = memo->caller_id[i - 1];
+	bool fits = true;
+	uint32_t n_outer = go->n ? descend_go(w, space, &node, &fits) : 0;
+	stack_marks_move(&w->mark, n_outer + (go->n && !whole));
+	for (; i < u.n; i++) {
+		const struct unwind_frame *f = &u.frame[u.n - 1 - i];
+		uint32_t frame = frame_at(w, space,
+					  f->flags & UNWIND_FRAME_EXACT ? f->pc : f->pc - 1, false);
+		if (frame == NO_MAPPING) {
+			w->stats.n_unknown += i + 1 == u.n;
+			frame = w->unknown;
+		}
+		fits = fits && descend(w, n_outer + i, frame, &node);
+		/* behind a goroutine's frames it is this stack's node only */
+		if (memo && u.is_kept)
+			memo->caller_id[i] = fits && !n_outer ? node : STACKS_NONE;
+	}
+	if (!fits || !descend_kernel(w, space, r, n_outer + u.n, &node))
+		return give_up(w, node);
+	return node;
+}
