@@ -1,7 +1,8 @@
 #ifndef CPROF_BASE_CLOCK_H
 #define CPROF_BASE_CLOCK_H
 
-/* A clock of clock_gettime(2), in nanoseconds.  The kernel's records have CLOCK_MONOTONIC. */
+/* Reads a clock of clock_gettime(2) in nanoseconds; 0 when there is no such clock.  Kernel records
+ * carry CLOCK_MONOTONIC. */
 
 #include <stdint.h>
 #include <time.h>
@@ -10,7 +11,7 @@
 
 static inline uint64_t clock_now_ns(clockid_t clock)
 {
-	struct timespec t;
+	struct timespec t = { 0 };
 	clock_gettime(clock, &t);
 	return (uint64_t)t.tv_sec * CLOCK_SECOND_NS + (uint64_t)t.tv_nsec;
 }

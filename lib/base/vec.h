@@ -2,22 +2,25 @@
 #define CPROF_BASE_VEC_H
 
 /*
- * Growing arrays.  `VEC(struct x) v = {0};` then VEC_PUSH(&v, item); elements
- * are v.v[0] .. v.v[v.n - 1] and move when the array grows.
+ * Growing arrays.  `VEC(struct x) a = { 0 };` is an empty one; its elements are a.v[0] ..
+ * a.v[a.n - 1], and they move when the array grows.  VEC_FREE leaves an empty array.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define VEC(T) struct { T *v; size_t n, cap; }
 
-/* Makes room for `more` further elements; false when memory is out. */
+/* Makes room for `more` further elements.  False, with nothing changed, when memory is out. */
 static inline bool vec_grow(void **v, size_t *cap, size_t n, size_t more, size_t elem_bytes)
 {
-	if (n + more <= *cap)
+	if (more <= *cap - n)
 		return true;
+	if (more > SIZE_MAX - n)
+		return false;
 	size_t want = *cap ? *cap * 2 : 8;
 	if (want < n + more)
 		want = n + more;
@@ -32,7 +35,7 @@ static inline bool vec_grow(void **v, size_t *cap, size_t n, size_t more, size_t
 #define VEC_RESERVE(a, more) \
 	vec_grow((void **)&(a)->v, &(a)->cap, (a)->n, (more), sizeof(*(a)->v))
 
-/* Appends item; evaluates to false when memory is out. */
+/* Appends an item.  False, with nothing changed, when memory is out. */
 #define VEC_PUSH(a, item) \
 	(VEC_RESERVE(a, 1) ? ((a)->v[(a)->n++] = (item), true) : false)
 

@@ -1,0 +1,119 @@
+#include "base/hashindex.h"
+
+#include "base/budget.h"
+#include "base/hash.h"
+#include "tap.h"
+
+enum { N = 20000 };
+
+static uint32_t find(const struct hashindex *x, const uint32_t *key, uint64_t hash, uint32_t want)
+{
+	return HASHINDEX_FIND(x, hash, i, key[i] == want);
+}
+
+static void test_find(void)
+{
+	struct hashindex x = { 0 };
+	static uint32_t key[N];
+	int n_wrong = 0;
+	tap_int(find(&x, key, hash_u64(1), 1), HASHINDEX_NONE, "an empty index has no id");
+	for (uint32_t i = 0; i < N; i++) {
+		key[i] = i * 7;
+		n_wrong += find(&x, key, hash_u64(key[i]), key[i]) != HASHINDEX_NONE ||
+			   !hashindex_add(&x, hash_u64(key[i]), i);
+	}
+	tap_int(n_wrong, 0, "a new key is not found, and added");
+	for (uint32_t i = 0; i < N; i++)
+		n_wrong += find(&x, key, hash_u64(key[i]), key[i]) != i ||
+			   find(&x, key, hash_u64(key[i] + 1), key[i] + 1) != HASHINDEX_NONE;
+	tap_int(n_wrong, 0, "after growing every key is found, and no other");
+	tap_ok(x.n == N && x.n <= x.n_slots / 4 * 3, "at most three quarters of %u slots are used",
+	       x.n_slots);
+	hashindex_done(&x);
+	tap_ok(x.n == 0 && find(&x, key, hash_u64(7), 7) == HASHINDEX_NONE, "done leaves it empty");
+}
+
+/* With one hash for all, only the comparison distinguishes them. */
+static void test_equal_hashes(void)
+{
+	struct hashindex x = { 0 };
+	static uint32_t key[300];
+	const uint64_t hash = UINT64_MAX;
+	int n_wrong = 0;
+	for (uint32_t i = 0; i < 300; i++) {
+		key[i] = i + 1000;
+		n_wrong += !hashindex_add(&x, hash, i);
+	}
+	for (uint32_t i = 0; i < 300; i++)
+		n_wrong += find(&x, key, hash, i + 1000) != i;
+	tap_int(n_wrong, 0, "equal hashes: the comparison decides");
+	tap_int(HASHINDEX_FIND(&x, hash ^ UINT64_C(1) << 63, i, (n_wrong++, true)), HASHINDEX_NONE,
+		"another hash is not found");
+	tap_int(n_wrong, 0, "and its items are not compared");
+	hashindex_done(&x);
+	tap_ok(hashindex_add(&x, 0, HASHINDEX_NONE - 1) &&
+	       HASHINDEX_FIND(&x, UINT64_C(0), i, true) == HASHINDEX_NONE - 1,
+	       "the highest id, and a hash of 0");
+	hashindex_done(&x);
+}
+
+/* Many keys share a first slot, so removing one must not end the probes of the others. */
+static void test_remove(void)
+{
+	struct hashindex x = { 0 };
+	static uint32_t key[512];
+	static bool is_in[512];
+	uint64_t random = 1;
+	int n_wrong = 0;
+	hashindex_remove(&x, 1, 1);
+	for (uint32_t i = 0; i < 512; i++)
+		key[i] = i;
+	for (int step = 0; step < 100000; step++) {
+		random = random * 6364136223846793005u + 1442695040888963407u;
+		uint32_t i = (uint32_t)(random >> 33) % 512;
+		uint64_t hash = (uint64_t)(i / 8) << 32;
+		n_wrong += find(&x, key, hash, i) != (is_in[i] ? i : HASHINDEX_NONE);
+		bool remove = is_in[i] || random >> 63;  /* also what is not there */
+		if (remove)
+			hashindex_remove(&x, hash, i);
+		else
+			n_wrong += !hashindex_add(&x, hash, i);
+		is_in[i] = !remove;
+	}
+	uint32_t n_in = 0;
+	for (uint32_t i = 0; i < 512; i++)
+		n_in += is_in[i];
+	tap_int(n_wrong, 0, "100000 times added, removed and looked up");
+	tap_int(x.n, n_in, "the count is right");
+	hashindex_done(&x);
+}
+
+static void test_budget(void)
+{
+	struct budget b;
+	budget_init(&b, 4096);
+	struct hashindex x = { .budget = &b };
+	uint32_t n = 0;
+	while (hashindex_add(&x, hash_u64(n), n))
+		n++;
+	tap_ok(n == 192 && x.n_slots == 256 && b.used_bytes == 2048, "the budget limits the slots");
+	while (x.n_slots == 256 && hashindex_reserve(&x, true))
+		hashindex_put(&x, hash_u64(n), n), n++;
+	tap_ok(n == 225 && b.used_bytes == 4096 && b.peak_bytes == 4096 + 2048,
+	       "'always' fills seven eighths, then charges beyond it");
+	int n_wrong = 0;
+	for (uint32_t i = 0; i < n; i++)
+		n_wrong += HASHINDEX_FIND(&x, hash_u64(i), k, k == i) != i;
+	tap_int(n_wrong, 0, "all are found");
+	hashindex_done(&x);
+	tap_ok(b.used_bytes == 0 && x.budget == &b, "done releases what was charged");
+}
+
+int main(void)
+{
+	test_find();
+	test_equal_hashes();
+	test_remove();
+	test_budget();
+	return tap_done();
+}
