@@ -41,6 +41,9 @@ guest_setup() {
 		tap_done=1
 		exit 1
 	fi
+	# The tests of the guest run side by side; the first one builds.
+	exec 9>"$guest_build.lock"
+	flock 9
 	# shellcheck disable=SC2086 # a list of words
 	if ! { [ -f "$guest_build/build.ninja" ] ||
 		meson setup "$guest_build" "$CPROF_SOURCE_ROOT" --cross-file "$guest_cross" \
@@ -51,6 +54,7 @@ guest_setup() {
 		tap_done=1
 		exit 1
 	fi
+	exec 9>&-
 }
 
 # in_guest NAME [OPTION OF boot.sh...] <COMMANDS: runs shell commands in a guest, where

@@ -4,6 +4,8 @@
 need_perf
 need sqlite3 setpriv
 
+# A compiler cache would write to the home folder of the user who runs the tests.
+export CCACHE_DISABLE=1
 mkdir clone.keep
 (cd "$CPROF_SOURCE_ROOT" && tar c --exclude='./build*' --exclude=./.git .) | tar x -C clone.keep
 demo() {
