@@ -31,7 +31,7 @@ void cost_start(struct cprof_recorder *r)
 
 static int lower_rate(struct cprof_recorder *r, size_t i, enum ratecut_verdict why, struct err *e)
 {
-	const struct perf_event_attr *attr = live_attr(r->source, i);
+	const struct perf_event_attr *attr = source_attr(r->source, i);
 	struct cprof_rate_cut cut = {
 		.time_ns = now_ns(CLOCK_MONOTONIC) - r->start_ns,
 		.is_freq = attr->freq,
@@ -41,7 +41,7 @@ static int lower_rate(struct cprof_recorder *r, size_t i, enum ratecut_verdict w
 	cut.to = ratecut_lower(cut.from, cut.is_freq);
 	if (cut.to == cut.from)
 		return 0;
-	int code = live_set_rate(r->source, i, cut.to, e);
+	int code = source_set_rate(r->source, i, cut.to, e);
 	if (code < 0)
 		return code;
 	log_line(r->log, LOG_NOTE, "event '%s': %s%llu instead of %llu%s: %s%s",
@@ -80,7 +80,7 @@ void cost_stop(struct cprof_recorder *r)
 		ev->throttled_ns += throttle_end_all(&r->engine.pauses, (uint32_t)i, r->end_ns);
 		r->event[i].sample_cost_ns =
 			ev->n_samples && !evspec_is_member(&r->events, i)
-				? live_cost_sample(r->source, i) : 0;
+				? source_sample_cost(r->source, i) : 0;
 	}
 }
 
@@ -107,7 +107,7 @@ void cost_event_stats(const struct cprof_recorder *r, size_t i, struct cprof_eve
 	ret->n_lost_counted = re->count.has_lost ? re->count.n_lost : 0;
 	ret->lost_counted_known = re->count.has_lost;
 	ret->n_rate_cuts = re->cuts.n;
-	ret->precise = live_attr(r->source, i)->precise_ip;
+	ret->precise = source_attr(r->source, i)->precise_ip;
 	ret->precise_asked = r->events.v[i].precise_ip;
 	ret->scale = 1;
 	if (r->config.scale && ret->time_running_ns && ret->time_running_ns < ret->time_enabled_ns)

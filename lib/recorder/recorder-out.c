@@ -111,7 +111,7 @@ int cprof_recorder_fd(struct cprof_recorder *r, struct err *e)
 	int poll_fd = epoll_create1(EPOLL_CLOEXEC);
 	code = poll_fd < 0 ? -errno : 0;
 	int fd;
-	for (size_t i = 0; code == 0 && (fd = live_ring_fd(r->source, i)) >= 0; i++)
+	for (size_t i = 0; code == 0 && (fd = source_poll_fd(r->source, i)) >= 0; i++)
 		code = watch(poll_fd, fd);
 	for (size_t i = 0; code == 0 && i < r->n_pidfds; i++)
 		code = watch(poll_fd, r->pidfd[i]);

@@ -24,8 +24,8 @@ struct recorder_event {
 	char file_part[EVSPEC_NAME_MAX];
 	const char *unit;
 	uint64_t n_lost;           /* as the kernel counted them; valid after stop */
-	struct live_count base;    /* when the window opened */
-	struct live_count count;   /* within the window; valid after stop */
+	struct source_count base;    /* when the window opened */
+	struct source_count count;   /* within the window; valid after stop */
 	uint64_t rate;             /* as opened: Hz or period; --adaptive may have lowered it */
 	struct ratecut adaptive;
 	VEC(struct cprof_rate_cut) cuts;

@@ -66,8 +66,9 @@ void cprof_recorder_stats_sized(struct cprof_recorder *r, struct cprof_stats *re
 		[LIVE_TASK] = CPROF_SCOPE_TASK, [LIVE_CPU] = CPROF_SCOPE_CPU,
 		[LIVE_CGROUP] = CPROF_SCOPE_CGROUP,
 	};
-	const struct live_facts *f = live_facts(r->source);
+	struct source_usage use;
 	unsigned given_up = 0;
+	source_usage(r->source, &use);
 	for (size_t i = 0; i < r->events.n; i++)
 		given_up |= live_given_up(r->source, i);
 	struct cprof_stats all = {
@@ -77,9 +78,9 @@ void cprof_recorder_stats_sized(struct cprof_recorder *r, struct cprof_stats *re
 		.user_only = given_up & EVOPEN_NO_KERNEL,
 		.cpu_used_known = (r->stopped || r->counted) && r->coverage.known && !r->is_partial,
 		.cpu_used_ns = r->coverage.used_ns,
-		.ring_bytes = f->ring_bytes, .record_bytes = live_taken_bytes(r->source),
+		.ring_bytes = use.ring_bytes, .record_bytes = use.record_bytes,
 		.stack_bytes = r->stacksize.bytes,
-		.n_fds = f->n_fds, .n_cpus_failed = f->n_cpus_failed,
+		.n_fds = use.n_fds, .n_cpus_failed = use.n_cpus_failed,
 	};
 	cost_stats(r, &all);
 	results_stats(&r->engine, r->source, r->names_ready ? &r->names : NULL, &all);
@@ -132,5 +133,5 @@ int cprof_recorder_find_event(const struct cprof_recorder *r, const char *name)
 
 const struct perf_event_attr *cprof_recorder_attr(const struct cprof_recorder *r, size_t event)
 {
-	return live_attr(r->source, recorder_first_variant(r, event));
+	return source_attr(r->source, recorder_first_variant(r, event));
 }

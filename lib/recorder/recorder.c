@@ -251,7 +251,6 @@ int cprof_recorder_start(struct cprof_recorder *r, struct err *e)
 	if (r->started)
 		return err_set(e, EALREADY, "the recorder is already started");
 	r->started = true;
-	bool by_exec = r->config.command_pid && r->scope == LIVE_TASK;
 	if (r->config.delay_ns) {
 		r->engine.window_start_ns = now_ns(CLOCK_MONOTONIC) + r->config.delay_ns;
 	} else {
@@ -259,8 +258,8 @@ int cprof_recorder_start(struct cprof_recorder *r, struct err *e)
 	}
 	if (r->config.start_paused)
 		code = cprof_recorder_pause(r, CPROF_ALL_EVENTS, e);
-	if (code == 0 && !by_exec)
-		code = live_enable(r->source, e);
+	if (code == 0)
+		code = source_enable(r->source, e);
 	if (code == 0)
 		read_proc(r);
 	return code;
@@ -326,7 +325,7 @@ int cprof_recorder_step(struct cprof_recorder *r, int timeout_ms, const int *fds
 	int labels_ms = applabels_timeout_ms(&r->engine.app);
 	if (labels_ms >= 0 && (timeout_ms < 0 || labels_ms < timeout_ms))
 		timeout_ms = labels_ms;
-	code = live_wait(r->source, timeout_ms, fd, n, ready);
+	code = source_wait(r->source, timeout_ms, fd, n, ready);
 	if (code < 0 && code != -EINTR)
 		return err_errno(e, -code, "cannot wait for records");
 	for (size_t i = 0; i < n_fds && ret_ready; i++)
@@ -376,7 +375,7 @@ int cprof_recorder_stop(struct cprof_recorder *r, struct err *e)
 	r->stopped = true;
 	if (!r->window_open)
 		window_begin(r);
-	live_disable(r->source);
+	source_disable(r->source);
 	r->end_ns = now_ns(CLOCK_MONOTONIC);
 	r->engine.window_end_ns = r->end_ns;
 	pausegaps_end(&r->engine.gaps, r->end_ns);

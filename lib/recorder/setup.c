@@ -264,7 +264,7 @@ static int choose_scope(struct cprof_recorder *r, const struct evopen *open, str
 static void note_weights(struct cprof_recorder *r)
 {
 	for (size_t i = 0; i < r->events.n && i < 64; i++) {
-		const struct perf_event_attr *attr = live_attr(r->source, i);
+		const struct perf_event_attr *attr = source_attr(r->source, i);
 		if (attr->sample_type & PERF_SAMPLE_READ &&
 		    !(attr->read_format & PERF_FORMAT_GROUP))
 			r->by_count |= UINT64_C(1) << i;
@@ -276,7 +276,7 @@ static int note_periods(struct cprof_recorder *r)
 {
 	r->period = calloc(r->events.n, sizeof(*r->period));
 	for (size_t i = 0; r->period && i < r->events.n; i++) {
-		const struct perf_event_attr *attr = live_attr(r->source, i);
+		const struct perf_event_attr *attr = source_attr(r->source, i);
 		r->event[i].rate = attr->freq ? attr->sample_freq : attr->sample_period;
 		if (!attr->freq)
 			r->period[i] = attr->sample_period;
@@ -314,7 +314,7 @@ static int note_fallbacks(struct cprof_recorder *r, struct err *e)
 	for (size_t i = 0; i < r->events.n; i++) {
 		const struct evspec *s = &r->events.v[i];
 		unsigned given_up = live_given_up(r->source, i);
-		unsigned precise = live_attr(r->source, i)->precise_ip;
+		unsigned precise = source_attr(r->source, i)->precise_ip;
 		user_only |= given_up & EVOPEN_NO_KERNEL;
 		if (s->precise_max)
 			log_line(r->log, LOG_NOTE, "event '%s': precise level %u, the "
@@ -343,6 +343,7 @@ static int open_source(struct cprof_recorder *r, struct live_options *o, struct 
 {
 	const struct cprof_config *c = &r->config;
 	pid_t command = c->command_pid;
+	struct source_usage use;
 	o->event = r->events.v;
 	o->n_events = r->events.n;
 	o->scope = r->scope;
@@ -384,7 +385,8 @@ static int open_source(struct cprof_recorder *r, struct live_options *o, struct 
 		return code;
 	if (note_periods(r) < 0)
 		return err_errno(e, ENOMEM, "cannot set up recording");
-	copysize_init(&r->stacksize, o->attr.stack_bytes, live_facts(r->source)->ring_bytes,
+	source_usage(r->source, &use);
+	copysize_init(&r->stacksize, o->attr.stack_bytes, use.ring_bytes,
 		       c->stack_bytes || !o->attr.stack_bytes || r->scope == LIVE_TASK);
 	return 0;
 }

@@ -31,7 +31,7 @@ struct slice {
 	struct stack_user_counts user;
 	struct applabels_stats app;
 	uint64_t n_labels_dropped;
-	struct live_count *base;       /* per event, when it began */
+	struct source_count *base;       /* per event, when it began */
 	int64_t start_realtime_ns;
 	uint64_t start_ns, duration_ns;
 };

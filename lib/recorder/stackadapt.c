@@ -32,7 +32,7 @@ static void adapt_size(struct cprof_recorder *r, const struct unwind_stats *st, 
 	if (bytes == r->stacksize.bytes)
 		return;
 	struct err why;
-	if (live_set_stack(r->source, bytes, &why) < 0) {
+	if (source_set_stack(r->source, bytes, &why) < 0) {
 		log_line(r->log, LOG_EXPLAIN, "stack copies stay at %u bytes: %s",
 			 r->stacksize.bytes, why.what);
 		r->stacksize.is_fixed = true;
@@ -50,7 +50,7 @@ static void adapt_chain(struct cprof_recorder *r, const struct unwind_stats *st)
 	if (r->has_user_chain || n < SWITCHED_MIN || n * SWITCHED_SHARE < st->n_stacks)
 		return;
 	r->has_user_chain = true;
-	if (live_set_user_chain(r->source, &why) < 0)
+	if (source_set_user_chain(r->source, &why) < 0)
 		log_line(r->log, LOG_EXPLAIN, "stacks of goroutines end where Go's runtime "
 			 "switches to its own: %s", why.what);
 	else

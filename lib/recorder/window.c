@@ -36,13 +36,13 @@ static uint64_t less(uint64_t a, uint64_t b)
 }
 
 /* What an event counted outside of gaps, since it was opened. */
-static void read_count(struct cprof_recorder *r, size_t i, struct live_count *c)
+static void read_count(struct cprof_recorder *r, size_t i, struct source_count *c)
 {
 	uint64_t gaps_ns = pausegaps_total_ns(&r->engine.gaps, clock_monotonic_ns());
-	live_read(r->source, i, c);
+	source_count(r->source, i, c);
 	if (!gaps_ns)
 		return;
-	gaps_ns *= live_n_places(r->source, i);
+	gaps_ns *= source_n_places(r->source, i);
 	double running = c->time_enabled_ns ? (double)c->time_running_ns /
 					      (double)c->time_enabled_ns : 0;
 	c->time_enabled_ns = less(c->time_enabled_ns, gaps_ns);
@@ -90,7 +90,7 @@ void window_event_stats(struct cprof_recorder *r, size_t i, struct cprof_event_s
 	struct recorder_event *re = &r->event[i];
 	const struct evspec *s = &r->events.v[i];
 	const struct engine_event *ev = &r->engine.event[i];
-	const struct perf_event_attr *attr = live_attr(r->source, i);
+	const struct perf_event_attr *attr = source_attr(r->source, i);
 	bool cpu_wide = r->scope == LIVE_CPU;
 	*ret = (struct cprof_event_stats){
 		.name = s->name, .file_part = re->file_part, .sample_type = re->sample_type,
@@ -145,8 +145,8 @@ static void add_lost(struct cprof_recorder *r, size_t i)
 void window_count(struct cprof_recorder *r)
 {
 	for (size_t i = 0; i < r->events.n; i++) {
-		struct live_count *c = &r->event[i].count;
-		const struct live_count *base = &r->event[i].base;
+		struct source_count *c = &r->event[i].count;
+		const struct source_count *base = &r->event[i].base;
 		read_count(r, i, c);
 		/* A sample that was passed over stands for what came before it, too. */
 		c->value = less(c->value, base->value);
@@ -193,7 +193,7 @@ static int each_variant(struct cprof_recorder *r, size_t event,
 /* The events rest, which have gone on until now. */
 static int rest(struct cprof_recorder *r, struct err *e)
 {
-	int code = r->engine.gaps.open_ns ? live_pause(r->source, LIVE_ALL_EVENTS, e) : 0;
+	int code = r->engine.gaps.open_ns ? source_pause(r->source, SOURCE_ALL_EVENTS, e) : 0;
 	pausegaps_end(&r->engine.gaps, clock_monotonic_ns());
 	return code;
 }
@@ -227,8 +227,8 @@ static int drain_gaps(struct cprof_recorder *r, struct err *e)
 /* Leaves the events on, if that will do. */
 static bool pause_by_time(struct cprof_recorder *r, uint64_t time_ns)
 {
-	return r->scope == LIVE_CPU && r->window_open && r->pauses_are_short && !r->paused &&
-	       !r->some_paused && pausegaps_begin(&r->engine.gaps, time_ns);
+	return r->source->facts.pause_is_slow && r->window_open && r->pauses_are_short &&
+	       !r->paused && !r->some_paused && pausegaps_begin(&r->engine.gaps, time_ns);
 }
 
 int cprof_recorder_pause(struct cprof_recorder *r, size_t event, struct err *e)
@@ -240,13 +240,13 @@ int cprof_recorder_pause(struct cprof_recorder *r, size_t event, struct err *e)
 	if (event != CPROF_ALL_EVENTS) {
 		r->is_partial = r->some_paused = true;
 		code = rest(r, e);
-		return code < 0 ? code : each_variant(r, event, live_pause, e);
+		return code < 0 ? code : each_variant(r, event, source_pause, e);
 	}
 	if (r->paused)
 		return 0;
 	code = drain_gaps(r, e);
 	if (code == 0 && !pause_by_time(r, time_ns))
-		code = live_pause(r->source, LIVE_ALL_EVENTS, e);
+		code = source_pause(r->source, SOURCE_ALL_EVENTS, e);
 	if (code < 0)
 		return code;
 	if (r->window_open)
@@ -269,9 +269,9 @@ int cprof_recorder_resume(struct cprof_recorder *r, size_t event, struct err *e)
 	if (code < 0)
 		return code;
 	if (event != CPROF_ALL_EVENTS)
-		code = each_variant(r, event, live_resume, e);
+		code = each_variant(r, event, source_resume, e);
 	else if (!r->engine.gaps.open_ns)
-		code = live_resume(r->source, LIVE_ALL_EVENTS, e);
+		code = source_resume(r->source, SOURCE_ALL_EVENTS, e);
 	if (code < 0)
 		return code;
 	uint64_t time_ns = clock_monotonic_ns();

@@ -2,14 +2,19 @@
 #define CPROF_SOURCE_SOURCE_H
 
 /*
- * Where records come from: live rings, or a saved stream.  Nothing behind this
- * interface can tell which, and nothing behind it asks the running machine.
+ * Where records come from: live rings, a saved stream, a table in memory.  Code above this
+ * interface cannot tell which, and asks the running machine nothing.
+ *
+ * Records of a source belong to events, numbered from 0.  A source implements next and close; each
+ * other operation may be missing, and source_NAME() then gives the answer stated here.
  */
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct err;
+struct perf_event_attr;
 struct record;
 struct source;
 
@@ -20,13 +25,30 @@ struct source_facts {
 	char hostname[65];
 	uint32_t n_cpus;          /* online */
 	bool running_kernel;      /* its kallsyms are this machine's */
+	bool pause_is_slow;       /* pausing interrupts other CPUs */
 };
 
-/* What the source itself saw go wrong; monotonic counters. */
+/* Errors that the source itself saw; monotonic counters. */
 struct source_losses {
 	uint64_t n_undecodable;   /* RECORD_BAD */
 	uint64_t n_unknown;       /* RECORD_UNKNOWN */
 	uint64_t n_out_of_order;  /* delivered after a younger record */
+};
+
+/* What one event counted since it was opened, summed over threads and CPUs. */
+struct source_count {
+	uint64_t value;           /* events, or ns for clocks */
+	uint64_t time_enabled_ns, time_running_ns;
+	uint64_t n_lost;          /* PERF_FORMAT_LOST */
+	bool has_lost;            /* n_lost is known */
+};
+
+/* Resources in use. */
+struct source_usage {
+	uint32_t n_fds;           /* descriptors */
+	uint32_t n_cpus_failed;   /* online CPUs on which nothing could be opened */
+	uint64_t ring_bytes;      /* data bytes of each ring */
+	uint64_t record_bytes;    /* taken out of the rings so far */
 };
 
 enum source_outcome {
@@ -35,10 +57,49 @@ enum source_outcome {
 	SOURCE_END,     /* nothing now or ever */
 };
 
+#define SOURCE_ALL_EVENTS SIZE_MAX
+
 struct source_ops {
 	/* Returns an enum source_outcome, or a negative errno with e set. */
 	int (*next)(struct source *s, struct record *ret_record, struct err *e);
 	void (*close)(struct source *s);
+
+	/* Starts events that are not paused and do not start by the exec of a command.  Missing:
+	 * they run already. */
+	int (*enable)(struct source *s, struct err *e);
+	void (*disable)(struct source *s);
+	/* Stops sampling, or lets it go on, of one event or SOURCE_ALL_EVENTS: counters stop, mmap,
+	 * fork and exec records go on.  Missing: -EOPNOTSUPP. */
+	int (*pause)(struct source *s, size_t event, struct err *e);
+	int (*resume)(struct source *s, size_t event, struct err *e);
+	/* See source_wait; missing: waits for the descriptors only. */
+	int (*wait)(struct source *s, int timeout_ms, const int *fds, size_t n_fds,
+		    bool *ret_ready);
+	/* Descriptor i that is readable when there are records, borrowed; -1 after the last.
+	 * Missing: -1. */
+	int (*poll_fd)(const struct source *s, size_t i);
+
+	/* Reads the counters of an event.  Missing: all zero. */
+	void (*count)(struct source *s, size_t event, struct source_count *ret);
+	/* On how many CPUs, or for how many threads and CPUs, an event is open.  Missing: 1. */
+	size_t (*n_places)(const struct source *s, size_t event);
+	/* What an event was opened with, after fallbacks; borrowed.  Missing: NULL, it is no perf
+	 * event. */
+	const struct perf_event_attr *(*attr)(const struct source *s, size_t event);
+	/* Missing: all zero. */
+	void (*usage)(const struct source *s, struct source_usage *ret);
+
+	/* Changes an event's frequency, or the period of an event that has a period.  Threads and
+	 * children that have inherited it keep theirs.  Missing: -EOPNOTSUPP. */
+	int (*set_rate)(struct source *s, size_t event, uint64_t rate, struct err *e);
+	/* Changes the size of user stack copies (a multiple of 8), or adds the user's chain of
+	 * frame pointers to them, which costs the target some 50 ns per frame.  On failure nothing
+	 * changes.  Missing: -EOPNOTSUPP. */
+	int (*set_stack)(struct source *s, uint32_t stack_bytes, struct err *e);
+	int (*set_user_chain)(struct source *s, struct err *e);
+	/* What one sample of an event costs the interrupted thread, in ns, measured on this thread
+	 * after disable.  Missing or 0: unknown. */
+	uint64_t (*sample_cost)(struct source *s, size_t event);
 };
 
 /* Embedded first in each kind of source. */
@@ -54,10 +115,23 @@ static inline int source_next(struct source *s, struct record *ret_record, struc
 	return s->ops->next(s, ret_record, e);
 }
 
-static inline void source_close(struct source *s)
-{
-	if (s)
-		s->ops->close(s);
-}
+void source_close(struct source *s);
+int source_enable(struct source *s, struct err *e);
+void source_disable(struct source *s);
+int source_pause(struct source *s, size_t event, struct err *e);
+int source_resume(struct source *s, size_t event, struct err *e);
+
+/* Waits for records: at most timeout_ms, or until one of the n further descriptors is readable,
+ * which sets its flag in ret_ready (may be NULL).  0 or -errno, -EINTR included. */
+int source_wait(struct source *s, int timeout_ms, const int *fds, size_t n_fds, bool *ret_ready);
+int source_poll_fd(const struct source *s, size_t i);
+void source_count(struct source *s, size_t event, struct source_count *ret);
+size_t source_n_places(const struct source *s, size_t event);
+const struct perf_event_attr *source_attr(const struct source *s, size_t event);
+void source_usage(const struct source *s, struct source_usage *ret);
+int source_set_rate(struct source *s, size_t event, uint64_t rate, struct err *e);
+int source_set_stack(struct source *s, uint32_t stack_bytes, struct err *e);
+int source_set_user_chain(struct source *s, struct err *e);
+uint64_t source_sample_cost(struct source *s, size_t event);
 
 #endif

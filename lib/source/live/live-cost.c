@@ -85,7 +85,7 @@ static void choose_event(struct perf_event_attr *a)
 	a->disabled = 1;
 }
 
-uint64_t live_cost_sample(struct source *s, size_t event)
+uint64_t live_sample_cost(struct source *s, size_t event)
 {
 	struct live *l = (struct live *)s;
 	struct perf_event_attr attr = l->attr[event];

@@ -20,7 +20,7 @@ struct live_id {
 	uint64_t changed_ns, period, period_before;
 };
 
-/* live_set_rate: events that are inherited from then on have larger ids than those before. */
+/* source_set_rate: events that are inherited from then on have larger ids than those before. */
 struct live_rate {
 	uint32_t event;
 	uint64_t after_id, period;
@@ -66,7 +66,8 @@ struct livevary {
 
 struct live {
 	struct source source;  /* first: source_ops get this */
-	struct live_facts facts;
+	struct source_usage usage;     /* but record_bytes */
+	uint32_t n_threads;            /* LIVE_TASK: threads found */
 	struct record_format *format;  /* per event; ids and times are alike in all */
 	struct livegroup group;
 	struct merge merge;
@@ -81,7 +82,7 @@ struct live {
 	bool *paused;                  /* per event */
 	bool *broken;                  /* per event: its weak group could not be had */
 	struct live_options options;   /* events and host are borrowed */
-	struct live_count *closed;     /* per event: what its closed predecessors counted */
+	struct source_count *closed;     /* per event: what its closed predecessors counted */
 	struct live_id *id;            /* open addressing by id */
 	uint32_t n_ids, n_id_slots;
 	uint64_t n_samples, n_chain_entries, n_stack_bytes;  /* of all samples that came */
@@ -114,7 +115,12 @@ void livegroup_begin(struct live *l, const struct record *r);
 bool livegroup_next(struct live *l, struct record *ret);
 void livegroup_done(struct livegroup *g);
 
+/* Operations of the source in files of their own. */
+int live_set_stack(struct source *s, uint32_t stack_bytes, struct err *e);
+int live_set_user_chain(struct source *s, struct err *e);
+uint64_t live_sample_cost(struct source *s, size_t event);
+
 /* Adds what an event counted. */
-void live_add_count(const struct live *l, const struct live_fd *f, struct live_count *sum);
+void live_add_count(const struct live *l, const struct live_fd *f, struct source_count *sum);
 
 #endif

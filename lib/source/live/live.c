@@ -225,8 +225,6 @@ static void live_close(struct source *s)
 	free(l);
 }
 
-const struct source_ops live_ops = { .next = live_next, .close = live_close };
-
 static struct live *live_of(const struct source *s)
 {
 	assert(s->ops == &live_ops);
@@ -235,9 +233,11 @@ static struct live *live_of(const struct source *s)
 
 /* ---- control ------------------------------------------------------------------- */
 
-int live_enable(struct source *s, struct err *e)
+static int live_enable(struct source *s, struct err *e)
 {
 	struct live *l = live_of(s);
+	if (l->options.attr.enable_on_exec)
+		return 0;
 	for (size_t i = 0; i < l->fds.n; i++) {
 		const struct live_fd *f = &l->fds.v[i];
 		if (f->event != RECORD_NO_EVENT && l->paused[f->event])
@@ -253,11 +253,11 @@ static int set_paused(struct live *l, size_t event, bool paused, struct err *e)
 	unsigned long request = paused ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE;
 	assert(l->options.pausable);
 	for (size_t i = 0; i < l->options.n_events; i++)
-		if (event == LIVE_ALL_EVENTS || event == i)
+		if (event == SOURCE_ALL_EVENTS || event == i)
 			l->paused[i] = paused;
 	for (size_t i = 0; i < l->fds.n; i++) {
 		const struct live_fd *f = &l->fds.v[i];
-		bool wanted = event == LIVE_ALL_EVENTS ? f->event != RECORD_NO_EVENT
+		bool wanted = event == SOURCE_ALL_EVENTS ? f->event != RECORD_NO_EVENT
 							: f->event == event;
 		if (wanted && ioctl(f->fd, request, 0) < 0)
 			return err_errno(e, errno, "cannot %s an event",
@@ -266,17 +266,17 @@ static int set_paused(struct live *l, size_t event, bool paused, struct err *e)
 	return 0;
 }
 
-int live_pause(struct source *s, size_t event, struct err *e)
+static int live_pause(struct source *s, size_t event, struct err *e)
 {
 	return set_paused(live_of(s), event, true, e);
 }
 
-int live_resume(struct source *s, size_t event, struct err *e)
+static int live_resume(struct source *s, size_t event, struct err *e)
 {
 	return set_paused(live_of(s), event, false, e);
 }
 
-void live_disable(struct source *s)
+static void live_disable(struct source *s)
 {
 	struct live *l = live_of(s);
 	for (size_t i = 0; i < l->fds.n; i++)
@@ -307,7 +307,7 @@ static uint64_t newest_id(const struct live *l)
 	return id;
 }
 
-int live_set_rate(struct source *s, size_t event, uint64_t rate, struct err *e)
+static int live_set_rate(struct source *s, size_t event, uint64_t rate, struct err *e)
 {
 	struct live *l = live_of(s);
 	struct perf_event_attr *a = &l->attr[event];
@@ -341,7 +341,8 @@ int live_set_rate(struct source *s, size_t event, uint64_t rate, struct err *e)
 	return 0;
 }
 
-int live_wait(struct source *s, int timeout_ms, const int *fds, size_t n_fds, bool *ret_ready)
+static int live_wait(struct source *s, int timeout_ms, const int *fds, size_t n_fds,
+		     bool *ret_ready)
 {
 	struct live *l = live_of(s);
 	size_t n = l->n_rings + n_fds;
@@ -367,22 +368,13 @@ int live_wait(struct source *s, int timeout_ms, const int *fds, size_t n_fds, bo
 	return 0;
 }
 
-uint64_t live_taken_bytes(const struct source *s)
-{
-	const struct live *l = live_of(s);
-	uint64_t sum = 0;
-	for (size_t i = 0; i < l->n_rings; i++)
-		sum += l->ring[i].ring.tail;
-	return sum;
-}
-
-int live_ring_fd(const struct source *s, size_t i)
+static int live_poll_fd(const struct source *s, size_t i)
 {
 	const struct live *l = live_of(s);
 	return i < l->n_rings ? l->ring[i].fd : -1;
 }
 
-void live_add_count(const struct live *l, const struct live_fd *f, struct live_count *sum)
+void live_add_count(const struct live *l, const struct live_fd *f, struct source_count *sum)
 {
 	/* value, time_enabled, time_running, id, lost: the fixed read_format of evattr.c; of a
 	 * group: how many, the times, and value, id, lost of each */
@@ -399,7 +391,7 @@ void live_add_count(const struct live *l, const struct live_fd *f, struct live_c
 		sum->n_lost += v[lost_at];
 }
 
-size_t live_n_places(const struct source *s, size_t event)
+static size_t live_n_places(const struct source *s, size_t event)
 {
 	const struct live *l = live_of(s);
 	size_t n = 0;
@@ -408,10 +400,10 @@ size_t live_n_places(const struct source *s, size_t event)
 	return n;
 }
 
-void live_read(struct source *s, size_t event, struct live_count *ret_count)
+static void live_count(struct source *s, size_t event, struct source_count *ret_count)
 {
 	struct live *l = live_of(s);
-	struct live_count sum = l->closed[event];
+	struct source_count sum = l->closed[event];
 	sum.has_lost = l->attr[event].read_format & PERF_FORMAT_LOST;
 	for (size_t i = 0; i < l->fds.n; i++) {
 		const struct live_fd *f = &l->fds.v[i];
@@ -426,14 +418,32 @@ void live_read(struct source *s, size_t event, struct live_count *ret_count)
 	*ret_count = sum;
 }
 
-const struct live_facts *live_facts(const struct source *s)
+static void live_usage(const struct source *s, struct source_usage *ret)
 {
-	return &live_of(s)->facts;
+	const struct live *l = live_of(s);
+	*ret = l->usage;
+	for (size_t i = 0; i < l->n_rings; i++)
+		ret->record_bytes += l->ring[i].ring.tail;
 }
 
-const struct perf_event_attr *live_attr(const struct source *s, size_t i)
+static const struct perf_event_attr *live_attr(const struct source *s, size_t i)
 {
 	return &live_of(s)->attr[i];
+}
+
+const struct source_ops live_ops = {
+	.next = live_next, .close = live_close,
+	.enable = live_enable, .disable = live_disable,
+	.pause = live_pause, .resume = live_resume,
+	.wait = live_wait, .poll_fd = live_poll_fd,
+	.count = live_count, .n_places = live_n_places, .attr = live_attr, .usage = live_usage,
+	.set_rate = live_set_rate, .set_stack = live_set_stack,
+	.set_user_chain = live_set_user_chain, .sample_cost = live_sample_cost,
+};
+
+uint32_t live_n_threads(const struct source *s)
+{
+	return live_of(s)->n_threads;
 }
 
 unsigned live_given_up(const struct source *s, size_t i)

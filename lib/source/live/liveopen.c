@@ -32,7 +32,7 @@
 /* Enough for 70 ms of 25-frame stacks at 100 kHz, or 50 ms of 8 KiB stack copies at 10 kHz. */
 #define RING_BYTES_MAX (2u << 20)
 #define RING_BYTES_MAX_STACKS (4u << 20)
-/* The same where the copies may grow (live_set_stack): 25 ms of 64 KiB at 5 kHz, of 16 KiB at
+/* The same where the copies may grow (source_set_stack): 25 ms of 64 KiB at 5 kHz, of 16 KiB at
  * 20 kHz.  At lower rates the other is enough, and at higher ones the copies stay small: there a
  * larger ring costs 2 % of the target's time at 100 kHz, for it does not fit into caches. */
 #define RING_BYTES_MAX_GROWING (8u << 20)
@@ -124,10 +124,10 @@ static int open_rings_of(struct live *l, struct live_options *o, const int *cpus
 		r->cpu = cpus[i];
 		l->n_rings++;
 	}
-	l->facts.n_cpus_failed = (uint32_t)(n_cpus - l->n_rings);
+	l->usage.n_cpus_failed = (uint32_t)(n_cpus - l->n_rings);
 	if (l->n_rings == 0)
 		return evopen_explain(&o->open, &o->event[0], &l->attr[0], 0, cpus[0], -last, e);
-	l->facts.ring_bytes = ring_bytes;
+	l->usage.ring_bytes = ring_bytes;
 	return 0;
 }
 
@@ -471,7 +471,7 @@ static int open_thread(struct live *l, const struct live_options *o, pid_t tid, 
 	int code = open_place(l, o, tid, (uint32_t)tid, 0, found, e);
 	if (code < 0)
 		return code;
-	l->facts.n_threads++;
+	l->n_threads++;
 	if (late && o->attr.inherit &&
 	    !VEC_PUSH(&l->late, ((struct live_late){ .tid = (uint32_t)tid })))
 		return err_errno(e, ENOMEM, "cannot open events");
@@ -584,7 +584,7 @@ static void count_empty_rings(struct live *l, const struct live_options *o)
 			continue;  /* its PMU is not there */
 		while (i < l->fds.n && l->fds.v[i].cpu != l->ring[r].cpu)
 			i++;
-		l->facts.n_cpus_failed += i == l->fds.n;
+		l->usage.n_cpus_failed += i == l->fds.n;
 	}
 }
 
@@ -602,7 +602,7 @@ static int start_merging(struct live *l, struct err *e)
 	return 0;
 }
 
-static void read_facts(struct source_facts *f, size_t n_cpus)
+static void read_facts(struct source_facts *f, size_t n_cpus, bool cpu_wide)
 {
 	struct utsname u;
 	if (uname(&u) == 0) {
@@ -612,6 +612,7 @@ static void read_facts(struct source_facts *f, size_t n_cpus)
 	}
 	f->n_cpus = (uint32_t)n_cpus;
 	f->running_kernel = true;
+	f->pause_is_slow = cpu_wide;
 }
 
 /* Leaves those in cpus that are on the list. */
@@ -635,7 +636,7 @@ int live_open(const struct live_options *options, struct source **ret_source, st
 	if (!l)
 		return err_errno(e, ENOMEM, "cannot set up recording");
 	l->source.ops = &live_ops;
-	read_facts(&l->source.facts, (size_t)n_cpus);
+	read_facts(&l->source.facts, (size_t)n_cpus, o.scope == LIVE_CPU);
 	n_cpus = choose_cpus(o.cpus, cpus, n_cpus);
 	if (n_cpus == 0) {
 		source_close(&l->source);
@@ -672,7 +673,7 @@ int live_open(const struct live_options *options, struct source **ret_source, st
 		source_close(&l->source);
 		return code;
 	}
-	l->facts.n_fds = (uint32_t)(l->fds.n + l->n_rings);
+	l->usage.n_fds = (uint32_t)(l->fds.n + l->n_rings);
 	l->options = o;
 	*ret_source = &l->source;
 	return 0;

@@ -357,12 +357,14 @@ static void test_failing_cpus(void)
 			tap_skip("one CPU fails", e.what);
 			continue;
 		}
-		const struct live_facts *f = live_facts(s);
-		tap_int(f->n_cpus_failed, 1, fail_type ? "a CPU without ring is counted as failed"
+		struct source_usage f;
+		source_usage(s, &f);
+		tap_int(f.n_cpus_failed, 1, fail_type ? "a CPU without ring is counted as failed"
 						       : "a CPU without events, too");
-		tap_ok(f->n_fds > 0 && f->n_threads == 1, "the session goes on with the others");
-		tap_int(live_enable(s, &e), 0, "and can be enabled");
-		live_disable(s);
+		tap_ok(f.n_fds > 0 && live_n_threads(s) == 1,
+		       "the session goes on with the others");
+		tap_int(source_enable(s, &e), 0, "and can be enabled");
+		source_disable(s);
 		source_close(s);
 		s = NULL;
 	}
@@ -384,20 +386,21 @@ static void test_this_process(enum live_scope scope, const char *name)
 		tap_skip(name, e.what);
 		return;
 	}
-	struct live_count before, after;
-	const struct live_facts *f = live_facts(s);
+	struct source_count before, after;
+	struct source_usage f;
+	source_usage(s, &f);
 	tap_ok(s->facts.running_kernel &&
 		       s->facts.n_cpus == (uint32_t)sysconf(_SC_NPROCESSORS_ONLN) &&
 		       s->facts.kernel_release[0] && s->facts.arch[0],
 	       "%s: facts of the machine", name);
-	tap_ok(f->ring_bytes >= 4096 && (f->ring_bytes & (f->ring_bytes - 1)) == 0 &&
-	       (int)f->n_fds == n_descriptors() - n_before, "%s: facts of the session", name);
-	live_read(s, 0, &before);
+	tap_ok(f.ring_bytes >= 4096 && (f.ring_bytes & (f.ring_bytes - 1)) == 0 &&
+	       (int)f.n_fds == n_descriptors() - n_before, "%s: facts of the session", name);
+	source_count(s, 0, &before);
 	tap_int((long long)before.value, 0, "nothing is counted before it is enabled");
 	burn_ms(20);
 	tap_int((long long)drain(s, 0), 0, "nor sampled");
 
-	tap_int(live_enable(s, &e), 0, "enabled");
+	tap_int(source_enable(s, &e), 0, "enabled");
 	burn_ms(100);
 	int ms = 50;
 	pthread_t t;
@@ -406,18 +409,18 @@ static void test_this_process(enum live_scope scope, const char *name)
 	bool ready[1] = { true };
 	int quiet[2];
 	if (pipe(quiet) == 0) {
-		tap_int(live_wait(s, 0, quiet, 1, ready), 0, "waiting");
+		tap_int(source_wait(s, 0, quiet, 1, ready), 0, "waiting");
 		tap_ok(!ready[0], "a descriptor with nothing to read is not ready");
 		close(quiet[0]);
 		close(quiet[1]);
 	}
 	uint64_t n = drain(s, 0);
-	live_disable(s);
+	source_disable(s);
 	n += drain(s, 0);
-	live_read(s, 0, &after);
+	source_count(s, 0, &after);
 	burn_ms(30);
-	struct live_count later;
-	live_read(s, 0, &later);
+	struct source_count later;
+	source_count(s, 0, &later);
 	tap_ok(later.value == after.value && drain(s, 0) == 0, "%s: when disabled it is over",
 	       name);
 	tap_ok(n > 75 && n < 300, "%s: 150 ms at 999 Hz are %llu samples", name,
@@ -426,9 +429,9 @@ static void test_this_process(enum live_scope scope, const char *name)
 		tap_ok(after.value > 130000000 && after.value < 1500000000 && after.time_running_ns,
 		       "%s: the clock counted %llu ms, threads that ended included", name,
 		       (unsigned long long)after.value / 1000000);
-	live_read(s, 1, &later);
+	source_count(s, 1, &later);
 	const struct live *l = (const struct live *)s;
-	bool first_only = live_attr(s, 1)->config == PERF_COUNT_SW_PAGE_FAULTS;
+	bool first_only = source_attr(s, 1)->config == PERF_COUNT_SW_PAGE_FAULTS;
 	for (size_t i = 0; i < l->fds.n; i++)
 		first_only &= l->fds.v[i].sideband == (l->fds.v[i].event == 0);
 	tap_ok(first_only, "the first event carries the side band");
@@ -471,7 +474,8 @@ static void test_set_stack(void)
 		tap_skip("stack copies of another size", e.what);
 		return;
 	}
-	tap_int(live_set_stack(s, 16384, &e), -EOPNOTSUPP, "without stack copies there is no size");
+	tap_int(source_set_stack(s, 16384, &e), -EOPNOTSUPP,
+		"without stack copies there is no size");
 	source_close(s);
 	o.attr.callgraph = EVATTR_CALLGRAPH_DWARF;
 	o.attr.stack_bytes = 4096;
@@ -481,18 +485,18 @@ static void test_set_stack(void)
 		tap_skip("stack copies of another size", e.what);
 		return;
 	}
-	struct live_count first, second, third;
+	struct source_count first, second, third;
 	struct sizes n = { 0 };
 	int n_open = n_descriptors();
-	live_enable(s, &e);
+	source_enable(s, &e);
 	burn_and_count(s, 60, &n);
-	live_read(s, 0, &first);
-	tap_int(live_set_stack(s, 16384, &e), 0, "stack copies of another size");
+	source_count(s, 0, &first);
+	tap_int(source_set_stack(s, 16384, &e), 0, "stack copies of another size");
 	tap_int(n_descriptors(), n_open, "take the same descriptors");
-	tap_int(live_attr(s, 0)->sample_stack_user, 16384, "and are told");
-	live_read(s, 0, &second);
+	tap_int(source_attr(s, 0)->sample_stack_user, 16384, "and are told");
+	source_count(s, 0, &second);
 	burn_and_count(s, 60, &n);
-	live_read(s, 0, &third);
+	source_count(s, 0, &third);
 	tap_ok(first.value > 0 && second.value >= first.value &&
 		       third.value > second.value + 20000000,
 	       "counters go on where they were");
@@ -502,11 +506,11 @@ static void test_set_stack(void)
 		burn_ms(10);
 		count_sizes(s, &n);
 	}
-	tap_int(live_set_user_chain(s, &e), 0, "with frame pointers' chain");
-	tap_ok(!live_attr(s, 0)->exclude_callchain_user &&
-		       live_attr(s, 0)->sample_stack_user == 16384, "beside copies as they were");
+	tap_int(source_set_user_chain(s, &e), 0, "with frame pointers' chain");
+	tap_ok(!source_attr(s, 0)->exclude_callchain_user &&
+		       source_attr(s, 0)->sample_stack_user == 16384, "beside copies as they were");
 	tap_int(n_descriptors(), n_open, "with the same descriptors");
-	live_disable(s);
+	source_disable(s);
 	tap_ok(n.n_small && n.n_large && !n.n_other, "samples before and behind: %u and %u",
 	       n.n_small, n.n_large);
 	tap_int((long long)s->losses.n_undecodable, 0, "all can be decoded");
@@ -521,13 +525,13 @@ static void test_set_stack(void)
 		fail_cpu = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? 1 : 0;
 		fail_type = -1;
 		fail_with = EMFILE;
-		tap_int(live_set_stack(s, 8192, &e), -EMFILE, "descriptors run out");
+		tap_int(source_set_stack(s, 8192, &e), -EMFILE, "descriptors run out");
 		tap_int(n_descriptors(), n_open, "then all is as it was");
-		tap_int(live_attr(s, 0)->sample_stack_user, 4096, "the size, too");
-		live_enable(s, &e);
+		tap_int(source_attr(s, 0)->sample_stack_user, 4096, "the size, too");
+		source_enable(s, &e);
 		n.n_small = 0;
 		burn_and_count(s, 60, &n);
-		live_disable(s);
+		source_disable(s);
 		tap_ok(n.n_small > 0, "and it records");
 		source_close(s);
 	}
@@ -564,22 +568,23 @@ static void test_set_stack_of_one(void)
 		tap_skip("stack copies of events that are there but once", e.what);
 		return;
 	}
-	struct live_count first, second;
+	struct source_count first, second;
 	int n_open = n_descriptors();
-	live_enable(s, &e);
+	source_enable(s, &e);
 	burn_ms(20);
-	tap_int(live_set_stack(s, 16384, &e), 0, "stack copies of events that are there but once");
+	tap_int(source_set_stack(s, 16384, &e), 0,
+		"stack copies of events that are there but once");
 	tap_int(n_descriptors(), n_open, "take the same descriptors");
-	live_read(s, 0, &first);
+	source_count(s, 0, &first);
 	burn_ms(20);
-	live_read(s, 0, &second);
+	source_count(s, 0, &second);
 	tap_ok(first.value > 0 && second.value > first.value, "and go on counting");
 	drain(s, 0);
 	only_once = true;
-	tap_int(live_set_stack(s, 8192, &e), -ENOSPC, "where that fails");
-	tap_int(live_attr(s, 0)->sample_stack_user, 16384, "it is said");
+	tap_int(source_set_stack(s, 8192, &e), -ENOSPC, "where that fails");
+	tap_int(source_attr(s, 0)->sample_stack_user, 16384, "it is said");
 	only_once = false;
-	live_disable(s);
+	source_disable(s);
 	source_close(s);
 	tap_int(n_descriptors(), n_before, "no descriptor is left open");
 }
@@ -588,15 +593,15 @@ static void test_set_stack_of_one(void)
 static size_t open_full(struct live_options *o, struct evspec *spec, struct source **ret)
 {
 	for (size_t n = 16; n > 0; n--) {
-		struct live_count count = { 0 };
+		struct source_count count = { 0 };
 		o->n_events = n;
 		for (size_t i = 0; i < n; i++)
 			spec[i].output = (uint32_t)i;
 		if (live_open(o, ret, &e) < 0)
 			return 0;
-		live_enable(*ret, &e);
+		source_enable(*ret, &e);
 		burn_ms(5);
-		live_read(*ret, n - 1, &count);
+		source_count(*ret, n - 1, &count);
 		if (count.time_running_ns)
 			return n;
 		source_close(*ret);
@@ -626,18 +631,18 @@ static void test_set_stack_full(void)
 		evspec_list_done(&l);
 		return;
 	}
-	struct live_count before[16], after[16];
-	tap_int(live_set_stack(s, 16384, &e), 0, "stack copies while no counter is free");
+	struct source_count before[16], after[16];
+	tap_int(source_set_stack(s, 16384, &e), 0, "stack copies while no counter is free");
 	for (size_t i = 0; i < n; i++)
-		live_read(s, i, &before[i]);
+		source_count(s, i, &before[i]);
 	burn_ms(20);
 	for (size_t i = 0; i < n; i++) {
-		live_read(s, i, &after[i]);
+		source_count(s, i, &after[i]);
 		n_alive += after[i].value > before[i].value &&
 			   after[i].time_running_ns > before[i].time_running_ns;
 	}
 	tap_int((long long)n_alive, (long long)n, "all of them go on counting");
-	live_disable(s);
+	source_disable(s);
 	source_close(s);
 	evspec_list_done(&l);
 }

@@ -200,19 +200,19 @@ static void test_sums(void)
 		tap_skip("a group with S", e.what);
 		goto out;
 	}
-	if (live_enable(s, &e) < 0)
+	if (source_enable(s, &e) < 0)
 		abort();
 	touch_pages(10050);
-	live_disable(s);
+	source_disable(s);
 	while (source_next(s, &r, &e) == SOURCE_RECORD) {
 		if (r.type != PERF_RECORD_SAMPLE || r.event > 1)
 			continue;
 		n[r.event]++;
 		value[r.event] += r.sample.period;
 	}
-	struct live_count count[2];
-	live_read(s, 0, &count[0]);
-	live_read(s, 1, &count[1]);
+	struct source_count count[2];
+	source_count(s, 0, &count[0]);
+	source_count(s, 1, &count[1]);
 	tap_ok(n[0] >= 100 && n[0] == count[0].value / 100, "%llu samples of %llu minor faults",
 	       (unsigned long long)n[0], (unsigned long long)count[0].value);
 	tap_int((long long)n[1], (long long)n[0], "each is a sample of the member, too");

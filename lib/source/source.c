@@ -1,0 +1,115 @@
+/* The answers of sources that lack an operation. */
+
+#include "source/source.h"
+
+#include "base/err.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+
+void source_close(struct source *s)
+{
+	if (s)
+		s->ops->close(s);
+}
+
+int source_enable(struct source *s, struct err *e)
+{
+	return s->ops->enable ? s->ops->enable(s, e) : 0;
+}
+
+void source_disable(struct source *s)
+{
+	if (s->ops->disable)
+		s->ops->disable(s);
+}
+
+int source_pause(struct source *s, size_t event, struct err *e)
+{
+	if (!s->ops->pause)
+		return err_set(e, EOPNOTSUPP, "this kind of recording cannot be paused");
+	return s->ops->pause(s, event, e);
+}
+
+int source_resume(struct source *s, size_t event, struct err *e)
+{
+	if (!s->ops->resume)
+		return err_set(e, EOPNOTSUPP, "this kind of recording cannot be paused");
+	return s->ops->resume(s, event, e);
+}
+
+static int wait_for_fds(int timeout_ms, const int *fds, size_t n_fds, bool *ret_ready)
+{
+	struct pollfd *p = calloc(n_fds + 1, sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	for (size_t i = 0; i < n_fds; i++)
+		p[i] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
+	int r = poll(p, n_fds, timeout_ms) < 0 ? -errno : 0;
+	for (size_t i = 0; r == 0 && i < n_fds && ret_ready; i++)
+		ret_ready[i] = p[i].revents != 0;
+	free(p);
+	return r;
+}
+
+int source_wait(struct source *s, int timeout_ms, const int *fds, size_t n_fds, bool *ret_ready)
+{
+	return s->ops->wait ? s->ops->wait(s, timeout_ms, fds, n_fds, ret_ready)
+			    : wait_for_fds(timeout_ms, fds, n_fds, ret_ready);
+}
+
+int source_poll_fd(const struct source *s, size_t i)
+{
+	return s->ops->poll_fd ? s->ops->poll_fd(s, i) : -1;
+}
+
+void source_count(struct source *s, size_t event, struct source_count *ret)
+{
+	*ret = (struct source_count){ 0 };
+	if (s->ops->count)
+		s->ops->count(s, event, ret);
+}
+
+size_t source_n_places(const struct source *s, size_t event)
+{
+	return s->ops->n_places ? s->ops->n_places(s, event) : 1;
+}
+
+const struct perf_event_attr *source_attr(const struct source *s, size_t event)
+{
+	return s->ops->attr ? s->ops->attr(s, event) : NULL;
+}
+
+void source_usage(const struct source *s, struct source_usage *ret)
+{
+	*ret = (struct source_usage){ 0 };
+	if (s->ops->usage)
+		s->ops->usage(s, ret);
+}
+
+int source_set_rate(struct source *s, size_t event, uint64_t rate, struct err *e)
+{
+	if (!s->ops->set_rate)
+		return err_set(e, EOPNOTSUPP, "the rate of this kind of recording is fixed");
+	return s->ops->set_rate(s, event, rate, e);
+}
+
+int source_set_stack(struct source *s, uint32_t stack_bytes, struct err *e)
+{
+	if (!s->ops->set_stack)
+		return err_set(e, EOPNOTSUPP, "stack copies are fixed");
+	return s->ops->set_stack(s, stack_bytes, e);
+}
+
+int source_set_user_chain(struct source *s, struct err *e)
+{
+	if (!s->ops->set_user_chain)
+		return err_set(e, EOPNOTSUPP, "stack copies are fixed");
+	return s->ops->set_user_chain(s, e);
+}
+
+uint64_t source_sample_cost(struct source *s, size_t event)
+{
+	return s->ops->sample_cost ? s->ops->sample_cost(s, event) : 0;
+}
