@@ -19,7 +19,7 @@
 #include "proc/jitread.h"
 #include "source/record.h"
 #include "symbolize/cfi/cfi.h"
-#include "symbolize/unwind/unwind.h"
+#include "symbolize/runtime/module.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -345,7 +345,7 @@ static struct cfi *open_cfi(const struct jitcode_entry *e, uint64_t base)
 }
 
 bool jit_find_module(struct jit *j, const struct procs_space *space, uint64_t pc,
-		     struct unwind_module *ret)
+		     struct module *ret)
 {
 	struct jit_process *x = space->jit ? j->process.v[space->jit - 1] : NULL;
 	const struct jitcode_entry *e = x ? jitcode_find(&x->read.code, pc, j->now_ns) : NULL;
@@ -362,7 +362,7 @@ bool jit_find_module(struct jit *j, const struct procs_space *space, uint64_t pc
 	}
 	if (!x->cfi[i])
 		return false;
-	*ret = (struct unwind_module){
+	*ret = (struct module){
 		.cfi = x->cfi[i], .bias = x->cfi_how[i].is_absolute ? 0 : e->start,
 		.id = (uint64_t)x->serial << 32 | i,
 	};

@@ -25,7 +25,7 @@ struct procs;
 struct procs_process;
 struct procs_space;
 struct record;
-struct unwind_module;
+struct module;
 
 struct jit {
 	struct budget *budget;
@@ -53,7 +53,7 @@ void jit_poll(struct jit *j, uint64_t now_ns, bool is_forced);
 
 /* CFI of the code at pc; false where none is known. */
 bool jit_find_module(struct jit *j, const struct procs_space *space, uint64_t pc,
-		     struct unwind_module *ret);
+		     struct module *ret);
 
 /* Where the names of a DSO_ANON stand, to be asked one after the other: a process made by fork has
  * its parent's code, too.  Returns how many. */

@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/host.h"
 #include "cprof.h"
-#include "symbolize/runtime/cfi-go.h"
+#include "symbolize/runtime/go-table.h"
 
 #include <fcntl.h>
 #include <limits.h>

@@ -12,7 +12,7 @@
 
 #include "base/hash.h"
 #include "source/record.h"
-#include "symbolize/runtime/unwind-go.h"
+#include "symbolize/runtime/go-switch.h"
 
 #include <linux/perf_event.h>
 #include <stdlib.h>
@@ -88,7 +88,7 @@ static uint64_t chain_at(const struct unwind_frame *f)
 	return f->pc - !(f->flags & UNWIND_FRAME_EXACT);
 }
 
-void stack_go_follow(struct stack_go *g, enum cfi_arch arch, unwind_find_module *find_module,
+void stack_go_follow(struct stack_go *g, enum cfi_arch arch, module_find *find_module,
 		    const struct unwind_input *in, const struct record *r,
 		    const struct unwind_result *stack)
 {
@@ -110,19 +110,19 @@ void stack_go_follow(struct stack_go *g, enum cfi_arch arch, unwind_find_module 
 	n -= n_inner;
 	uint64_t called = stack->n > 1 ? chain_at(last - 1) : 0, salt = hash_u64(in->space);
 	if (!chain_known(g, hash_u64(ra[0] + hash_u64(called + hash_u64(last->pc + salt))), &k))
-		k->verdict = unwind_go_caller(arch, find_module, in->ctx, chain_at(last), called,
+		k->verdict = go_switch_caller(arch, find_module, in->ctx, chain_at(last), called,
 					      ra[0], &k->ra);
-	if (k->verdict == UNWIND_GO_DENIED)
+	if (k->verdict == GO_SWITCH_DENIED)
 		return;
-	g->between = k->verdict == UNWIND_GO_BETWEEN ? k->ra : 0;
+	g->between = k->verdict == GO_SWITCH_BETWEEN ? k->ra : 0;
 	g->ra = ra;
 	for (uint32_t i = 0; i < n && !g->is_whole; i++) {
 		if (!chain_known(g, hash_u64(ra[i] + salt), &k))
-			k->verdict = unwind_go_outer(arch, find_module, in->ctx, ra[i]);
-		if (k->verdict == UNWIND_GO_NO_CALL)
+			k->verdict = go_switch_outer(arch, find_module, in->ctx, ra[i]);
+		if (k->verdict == GO_SWITCH_NO_CALL)
 			break;
 		g->n++;
-		g->is_whole = k->verdict == UNWIND_GO_ROOT;
+		g->is_whole = k->verdict == GO_SWITCH_ROOT;
 	}
 	g->n_followed += g->n > 0;
 }

@@ -124,7 +124,7 @@ bool stack_memory_lengthen(struct stack_memory *d, uint32_t tid, uint64_t time_n
 
 /* ---- the proof ------------------------------------------------------------------------ */
 
-bool stack_memory_is_proved(enum cfi_arch arch, unwind_find_module *find_module, void *ctx,
+bool stack_memory_is_proved(enum cfi_arch arch, module_find *find_module, void *ctx,
 			 const struct unwind_result *r, const struct unwind_memo *memo,
 			 uint64_t copy_end)
 {

@@ -24,7 +24,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What unwind_find_module is given. */
+/* What module_find is given. */
 struct lookup {
 	struct stack_user *u;
 	struct procs_space *space;
@@ -82,7 +82,7 @@ static bool runs_java(struct stack_user *u, const struct procs_space *space)
 	return u->is_java;
 }
 
-static bool find_module(void *ctx, uint64_t pc, struct unwind_module *ret)
+static bool find_module(void *ctx, uint64_t pc, struct module *ret)
 {
 	struct lookup *l = ctx;
 	const struct procs_map *map = procs_space_find(l->space, pc);
@@ -90,9 +90,9 @@ static bool find_module(void *ctx, uint64_t pc, struct unwind_module *ret)
 		return false;
 	const struct dso *d = dso_get(l->u->dsos, map->dso);
 	uint64_t vaddr = pc;
-	*ret = (struct unwind_module){ .id = d->serial };
+	*ret = (struct module){ .id = d->serial };
 	if (d->key.kind == DSO_ANON) {
-		ret->is_made = true;
+		ret->is_jit = true;
 		ret->is_java = runs_java(l->u, l->space);
 		if (l->u->jit)
 			jit_find_module(l->u->jit, l->space, pc, ret);
@@ -419,7 +419,7 @@ static bool is_in_exec(struct lookup *l, uint64_t pc)
 	bool is_x86 = l->u->arch == CFI_X86_64;
 	size_t n = is_x86 ? sizeof(x86_syscall) : sizeof(arm64_svc_0);
 	uint8_t code[sizeof(arm64_svc_0)];
-	struct unwind_module m;
+	struct module m;
 	return find_module(l, pc, &m) && m.cfi &&
 	       cfi_read_code(m.cfi, pc - n - m.bias, code, n) == n &&
 	       memcmp(code, is_x86 ? x86_syscall : arm64_svc_0, n) == 0;

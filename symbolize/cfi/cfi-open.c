@@ -8,7 +8,7 @@
 #include "symbolize/cfi/cfi.h"
 
 #include "base/cleanup.h"
-#include "symbolize/runtime/cfi-go.h"
+#include "symbolize/runtime/go-table.h"
 
 #include <dwarf.h>
 #include <elf.h>
@@ -296,7 +296,7 @@ bool cfi_seek_go(struct cfi *c)
 		return c->go;
 	c->is_go_sought = true;
 	struct open_from in = { .fd = c->fd, .n_bytes = (size_t)st.st_size };
-	struct cfi_go_place p = { .rela.fd = -1 };
+	struct go_table_place p = { .rela.fd = -1 };
 	Elf64_Shdr sh = { 0 };
 	for (unsigned int i = 0; i < 2 && sh.sh_type == SHT_NULL; i++)
 		sh = open_find_section(&in, name[i]);
@@ -311,7 +311,7 @@ bool cfi_seek_go(struct cfi *c)
 		sh = open_find_section(&in, ".rela.dyn");
 	if (sh.sh_type == SHT_RELA)
 		open_section(&in, &p.rela, sh.sh_offset, sh.sh_size, 0);
-	c->go = cfi_go_new(&p);
+	c->go = go_table_new(&p);
 	cfi_section_done(&p.rela);
 	return c->go;
 }
@@ -320,7 +320,7 @@ void cfi_close(struct cfi *c)
 {
 	if (!c)
 		return;
-	cfi_go_free(c->go);
+	go_table_free(c->go);
 	cfi_section_done(&c->hdr);
 	cfi_section_done(&c->eh);
 	cfi_section_done(&c->debug);

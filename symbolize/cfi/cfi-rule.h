@@ -25,7 +25,7 @@ enum cfi_kind {
 #define CFI_FLAG_GUESSED 16u /* not by CFI but by the code: see cfi-code.h */
 #define CFI_FLAG_SWITCH 64u  /* of CFI_ROOT: it has gone to another stack, and will be back */
 #define CFI_FLAG_MADE 32u    /* of CFI_NONE, and of CFI_PLAIN by the code: made by the process,
-			      * see struct unwind_module */
+			      * see struct module */
 #define CFI_FLAG_OPEN 128u   /* of CFI_NONE: the code is to be asked for each stack */
 
 /* A rule in 8 bytes, to be kept by address.  Offsets in units of 8 bytes. */

@@ -13,7 +13,7 @@
 
 #include "base/hash.h"
 #include "symbolize/cfi/cfi-eval.h"
-#include "symbolize/runtime/cfi-go.h"
+#include "symbolize/runtime/go-table.h"
 
 #include <dwarf.h>
 #include <stdlib.h>
@@ -359,7 +359,7 @@ void cfi_rule_at(struct cfi *c, uint64_t vaddr, struct cfi_rule *ret)
 	bool may_be_go = ret->kind == CFI_NONE || (ret->kind == CFI_UNUSUAL && is_debug);
 	if (ret->kind == CFI_NONE && rule_is_sigreturn(c, vaddr))
 		ret->kind = CFI_SIGRETURN;
-	else if (may_be_go && cfi_go_rule(c, vaddr, ret))
+	else if (may_be_go && go_table_rule(c, vaddr, ret))
 		return;
 	if (ret->kind == CFI_UNUSUAL)
 		rule_of_fde(c, vaddr, &fde, fde_off, is_debug, ret);

@@ -19,7 +19,7 @@
 #include "symbolize/cfi/cfi-section.h"
 #include "symbolize/cfi/cfi-table.h"
 
-struct cfi_go;
+struct go_table;
 struct dso;
 struct symdebug_place;
 
@@ -66,7 +66,7 @@ struct cfi {
 	uint32_t n_last;                /* a power of two */
 	struct cfi_index eh_index, debug_index;
 	bool is_debug_sought, is_go_sought; /* the file was asked for .debug_frame, Go's table */
-	struct cfi_go *go;              /* cfi-go.h; NULL: none */
+	struct go_table *go;              /* go-table.h; NULL: none */
 	const struct dso *dso;          /* of cfi_set_debug; NULL */
 	const struct symdebug_place *debug_place;
 	uint64_t n_searches, n_bad;     /* of cfi_rule_at: all; entries found malformed */

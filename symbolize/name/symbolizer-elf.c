@@ -3,7 +3,7 @@
 #include "symbolize/elf/dso.h"
 #include "symbolize/elf/symdebug.h"
 #include "symbolize/elf/symelf.h"
-#include "symbolize/runtime/symgo.h"
+#include "symbolize/runtime/go-names.h"
 #include "symbolize/elf/elfcache.h"
 
 #include <errno.h>
@@ -50,11 +50,11 @@ static bool add_symbol(struct symbolizer_batch *b, struct symelf *elf, struct sy
 }
 
 /* What Go's own table knows; *ret_done is set where it knows something. */
-static bool add_go_chain(struct symbolizer_batch *b, const struct symgo *go, struct symaddr *a,
+static bool add_go_chain(struct symbolizer_batch *b, const struct go_names *go, struct symaddr *a,
 			 bool *ret_done)
 {
 	struct symdwarf_frame frame[GO_FRAMES_MAX];
-	size_t n = go ? symgo_find(go, a->vaddr, frame, GO_FRAMES_MAX) : 0;
+	size_t n = go ? go_names_find(go, a->vaddr, frame, GO_FRAMES_MAX) : 0;
 	*ret_done = n > 0;
 	a->source = SYMBOLIZER_GO;
 	for (size_t i = 0; i < n; i++) {
@@ -76,7 +76,7 @@ static int resolve_open_elf(struct symbolizer_batch *b, struct symelf *elf, stru
 	struct symdwarf_addr *da = NULL;
 	int r = dwarf ? symbolizer_ask_dwarf(dwarf, addr, n, &da) : 0;
 	const struct symdwarf_frame *frame = dwarf ? symdwarf_frames(dwarf) : NULL;
-	struct symgo *go = NULL;
+	struct go_names *go = NULL;
 	bool go_tried = false, done = false;
 	for (size_t i = 0; i < n && r == 0; i++) {
 		struct symline line = {0};
@@ -84,7 +84,7 @@ static int resolve_open_elf(struct symbolizer_batch *b, struct symelf *elf, stru
 		bool by_dwarf = da && da[i].has_function;
 		if (!by_dwarf && !go_tried) {
 			go_tried = true;
-			symgo_open(elf->elf, &go);
+			go_names_open(elf->elf, &go);
 		}
 		if (by_dwarf) {
 			ok = symbolizer_add_dwarf_chain(b, elf, &addr[i], &da[i], frame);
@@ -101,7 +101,7 @@ static int resolve_open_elf(struct symbolizer_batch *b, struct symelf *elf, stru
 		}
 		r = ok ? 0 : -ENOMEM;
 	}
-	symgo_close(go);
+	go_names_close(go);
 	free(da);
 	return r;
 }

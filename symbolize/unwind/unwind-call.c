@@ -12,35 +12,35 @@
 
 #include "base/hash.h"
 #include "symbolize/cfi/cfi-code.h"
-#include "symbolize/runtime/cfi-go.h"
+#include "symbolize/runtime/go-table.h"
 #include "symbolize/cfi/cfi-switch.h"
 #include "symbolize/unwind/unwind-slow.h"
 
 #include <string.h>
 
-static bool call_function(unwind_find_module *find_module, void *ctx, uint64_t pc,
-			  struct unwind_module *ret_module, uint64_t *ret_start)
+static bool call_function(module_find *find_module, void *ctx, uint64_t pc,
+			  struct module *ret_module, uint64_t *ret_start)
 {
 	struct cfi_fde fde;
 	uint32_t off;
 	bool is_debug;
-	struct cfi_go_function go;
+	struct go_table_function go;
 	if (!find_module(ctx, pc, ret_module) || !ret_module->cfi)
 		return false;
 	uint64_t vaddr = pc - ret_module->bias;
 	if (cfi_find_fde(ret_module->cfi, vaddr, &fde, &off, &is_debug) == CFI_UNUSUAL)
 		*ret_start = fde.start + ret_module->bias;
-	else if (cfi_go_find(ret_module->cfi, vaddr, &go))
+	else if (go_table_find(ret_module->cfi, vaddr, &go))
 		*ret_start = go.start + ret_module->bias;
 	else
 		return false;
 	return true;
 }
 
-bool unwind_call_is_one_function(unwind_find_module *find_module, void *ctx, uint64_t a,
+bool unwind_call_is_one_function(module_find *find_module, void *ctx, uint64_t a,
 				 uint64_t b)
 {
-	struct unwind_module m;
+	struct module m;
 	uint64_t start_a, start_b;
 	return a == b || (call_function(find_module, ctx, a, &m, &start_a) &&
 			  call_function(find_module, ctx, b, &m, &start_b) && start_a == start_b);
@@ -48,7 +48,7 @@ bool unwind_call_is_one_function(unwind_find_module *find_module, void *ctx, uin
 
 /* ---- calls ------------------------------------------------------------------------- */
 
-static bool call_is_x86_stub(const struct unwind_module *m, uint64_t pc)
+static bool call_is_x86_stub(const struct module *m, uint64_t pc)
 {
 	/* [endbr64] [bnd] jmp *disp(%rip) */
 	uint8_t b[8];
@@ -59,7 +59,7 @@ static bool call_is_x86_stub(const struct unwind_module *m, uint64_t pc)
 	return b[i] == 0xff && b[i + 1] == 0x25;
 }
 
-static enum unwind_call call_by_arm(const struct unwind_module *m, const uint8_t *before,
+static enum unwind_call call_by_arm(const struct module *m, const uint8_t *before,
 				    uint64_t ra, uint64_t start)
 {
 	uint8_t b[12];
@@ -74,10 +74,10 @@ static enum unwind_call call_by_arm(const struct unwind_module *m, const uint8_t
 							   : UNWIND_CALL_OF_ANOTHER;
 }
 
-enum unwind_call unwind_call_before(enum cfi_arch arch, unwind_find_module *find_module, void *ctx,
+enum unwind_call unwind_call_before(enum cfi_arch arch, module_find *find_module, void *ctx,
 				    uint64_t pc, uint64_t ra)
 {
-	struct unwind_module m, caller;
+	struct module m, caller;
 	uint64_t start;
 	uint8_t b[7];
 	int32_t rel;
@@ -147,7 +147,7 @@ bool unwind_call_is_one(const struct unwind_walk *w, uint64_t a, uint64_t b)
 static bool call_is_switched(const struct unwind_walk *w, const struct unwind_frame *f)
 {
 	uint64_t at = f->pc - !(f->flags & UNWIND_FRAME_EXACT), start;
-	struct unwind_module m;
+	struct module m;
 	struct cfi_row row;
 	uint8_t b[CFI_SWITCH_BYTES_MAX];
 	if (!call_function(w->find_module, w->in->ctx, at, &m, &start) ||

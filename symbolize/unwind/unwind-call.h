@@ -15,7 +15,7 @@ enum unwind_call {
 };
 
 /* pc: an address in the function that was called; ra: the return address.  Reads the files. */
-enum unwind_call unwind_call_before(enum cfi_arch arch, unwind_find_module *find_module, void *ctx,
+enum unwind_call unwind_call_before(enum cfi_arch arch, module_find *find_module, void *ctx,
 				    uint64_t pc, uint64_t ra);
 
 /* What was found out, for what is asked for every sample. */
@@ -46,7 +46,7 @@ bool unwind_call_is_it(const struct unwind_walk *w, uint64_t ra);
 
 /* Do addresses a and b lie in the same function, as far as CFI tells? */
 bool unwind_call_is_one(const struct unwind_walk *w, uint64_t a, uint64_t b);
-bool unwind_call_is_one_function(unwind_find_module *find_module, void *ctx, uint64_t a,
+bool unwind_call_is_one_function(module_find *find_module, void *ctx, uint64_t a,
 				 uint64_t b);
 
 /*

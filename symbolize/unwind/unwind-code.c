@@ -15,14 +15,14 @@
 
 struct code_at {
 	struct unwind_walk *w;
-	const struct unwind_module *m;
+	const struct module *m;
 	bool is_open;                   /* another stack may bear out what this one did not */
 	unsigned int n_offered;         /* rules by the code, of which the first ones are here */
 	struct cfi_rule offered[UNWIND_CODE_OFFERED_MAX];
 };
 
 /* Code at pc in module m, from its file or the process. */
-static size_t code_read(const struct unwind_walk *w, const struct unwind_module *m, uint64_t pc,
+static size_t code_read(const struct unwind_walk *w, const struct module *m, uint64_t pc,
 			void *buf, size_t n_bytes)
 {
 	size_t n = m->cfi ? cfi_read_code(m->cfi, pc - m->bias, buf, n_bytes) : 0;
@@ -39,7 +39,7 @@ static size_t code_read_at(void *ctx, uint64_t at, uint8_t *buf, size_t n_bytes)
  * Go lays a goroutine's first frame out by hand: it returns into runtime.goexit behind its first
  * instruction, "nop; call runtime.goexit1; nop", which no call precedes.
  */
-static bool code_is_goexit(const struct unwind_walk *w, const struct unwind_module *m, uint64_t pc)
+static bool code_is_goexit(const struct unwind_walk *w, const struct module *m, uint64_t pc)
 {
 	uint8_t b[7];
 	if (w->arch == CFI_ARM64) {
@@ -52,7 +52,7 @@ static bool code_is_goexit(const struct unwind_walk *w, const struct unwind_modu
 	       b[1] == 0xe8 && b[6] == 0x90;
 }
 
-static bool code_is_behind_call(const struct unwind_walk *w, const struct unwind_module *m,
+static bool code_is_behind_call(const struct unwind_walk *w, const struct module *m,
 				uint64_t ra)
 {
 	uint8_t before[7];
@@ -72,7 +72,7 @@ static bool code_is_trampoline(const struct unwind_walk *w, uint64_t ra)
 	bool is_arm = w->arch == CFI_ARM64;
 	const uint8_t *code = is_arm ? code_sigreturn_arm : code_sigreturn_x86;
 	size_t n = is_arm ? sizeof(code_sigreturn_arm) : sizeof(code_sigreturn_x86);
-	struct unwind_module m;
+	struct module m;
 	uint8_t b[sizeof(code_sigreturn_x86)];
 	return ra && w->find_module(w->in->ctx, ra, &m) && code_read(w, &m, ra, b, n) == n &&
 	       !memcmp(b, code, n);
@@ -80,7 +80,7 @@ static bool code_is_trampoline(const struct unwind_walk *w, uint64_t ra)
 
 bool unwind_code_is_call(const struct unwind_walk *w, uint64_t ra)
 {
-	struct unwind_module m;
+	struct module m;
 	struct unwind_call_known *k;
 	if (!ra || !w->find_module(w->in->ctx, ra - 1, &m))
 		return false;
@@ -120,9 +120,9 @@ uint64_t unwind_code_sender_sp(const struct unwind_walk *w, uint64_t fp)
 static bool code_is_interpreter(const struct unwind_walk *w, const struct cfi_rule *rule,
 				uint64_t cfa, uint64_t pc)
 {
-	struct unwind_module m;
+	struct module m;
 	uint64_t fp = w->frame[w->n - 1].fp, ra;
-	if (!pc || !w->find_module(w->in->ctx, pc, &m) || !m.is_made ||
+	if (!pc || !w->find_module(w->in->ctx, pc, &m) || !m.is_jit ||
 	    (rule->flags & CFI_FLAG_FP_SAVED &&
 	     !unwind_load(w, cfa + (uint64_t)(rule->fp_off8 * 8l), &fp)))
 		return false;
@@ -171,7 +171,7 @@ static bool code_accept(void *ctx, const struct cfi_rule *rule)
 
 /* Is that a return address which no call made, but whoever laid out the stack, as makecontext does?
  * It is the first address of a function, and nothing is known of what lies before it. */
-static bool code_is_laid_out(const struct unwind_walk *w, const struct unwind_module *m)
+static bool code_is_laid_out(const struct unwind_walk *w, const struct module *m)
 {
 	const struct unwind_frame *f = &w->frame[w->n - 1];
 	struct cfi_fde fde;
@@ -183,7 +183,7 @@ static bool code_is_laid_out(const struct unwind_walk *w, const struct unwind_mo
 }
 
 /* Was the frame interrupted in the trampoline itself, before the system call or within it? */
-static bool code_is_in_sigreturn(const struct unwind_walk *w, const struct unwind_module *m)
+static bool code_is_in_sigreturn(const struct unwind_walk *w, const struct module *m)
 {
 	const struct unwind_frame *f = &w->frame[w->n - 1];
 	bool is_arm = w->arch == CFI_ARM64;
@@ -226,7 +226,7 @@ bool unwind_code_is_start(const struct unwind_walk *w)
 	bool is_arm = w->arch == CFI_ARM64;
 	const struct unwind_regs *r = w->in->regs;
 	const size_t n = is_arm ? sizeof(syscall_arm) : sizeof(syscall_x86);
-	struct unwind_module m;
+	struct module m;
 	uint8_t before[4];
 	if (!w->find_module(w->in->ctx, w->frame[0].pc, &m))
 		return false;
@@ -247,7 +247,7 @@ bool unwind_code_is_start(const struct unwind_walk *w)
 /* What the call before return address ra calls, by its address or by a pointer at one. */
 static bool code_called(const struct unwind_walk *w, uint64_t ra, uint64_t *ret)
 {
-	struct unwind_module m;
+	struct module m;
 	uint8_t b[6];
 	int32_t rel;
 	if (!w->find_module(w->in->ctx, ra - 1, &m) ||
@@ -266,7 +266,7 @@ static bool code_called(const struct unwind_walk *w, uint64_t ra, uint64_t *ret)
 /* Where a linker's stub goes to, or the address itself. */
 static uint64_t code_behind_stub(const struct unwind_walk *w, uint64_t pc)
 {
-	struct unwind_module m;
+	struct module m;
 	uint8_t b[16];
 	int32_t rel;
 	uint64_t to;
@@ -339,7 +339,7 @@ static bool code_accept_any(void *ctx, const struct cfi_rule *rule)
 
 /* Is there no call from start to pc?  Else that is no prologue, and perhaps the call does not
  * return to what follows. */
-static bool code_is_prologue(const struct unwind_walk *w, const struct unwind_module *m,
+static bool code_is_prologue(const struct unwind_walk *w, const struct module *m,
 			     uint64_t start, uint64_t pc)
 {
 	uint8_t b[CODE_PROLOGUE_BYTES];
@@ -352,7 +352,7 @@ static bool code_is_prologue(const struct unwind_walk *w, const struct unwind_mo
 	return true;
 }
 
-void unwind_code_amend(struct unwind_walk *w, const struct unwind_module *m, struct cfi_rule *rule)
+void unwind_code_amend(struct unwind_walk *w, const struct module *m, struct cfi_rule *rule)
 {
 	const struct unwind_frame *f = &w->frame[w->n - 1];
 	struct code_at c = { .w = w, .m = m };
@@ -393,7 +393,7 @@ void unwind_code_amend(struct unwind_walk *w, const struct unwind_module *m, str
 
 /* The entry for the newest frame's pc. */
 static struct unwind_code_open *code_open(const struct unwind_walk *w,
-					  const struct unwind_module *m)
+					  const struct module *m)
 {
 	const struct unwind_frame *f = &w->frame[w->n - 1];
 	uint64_t key = hash_u64(m->id + hash_u64(f->pc - m->bias + !(f->flags & 1))) | 1;
@@ -416,7 +416,7 @@ static void code_still_open(struct unwind_code_open *o, const struct code_at *c)
 
 /* ---- all of it ------------------------------------------------------------------------ */
 
-struct cfi_rule unwind_code_rule(struct unwind_walk *w, const struct unwind_module *m,
+struct cfi_rule unwind_code_rule(struct unwind_walk *w, const struct module *m,
 				 bool *ret_is_final)
 {
 	struct code_at c = { .w = w, .m = m };

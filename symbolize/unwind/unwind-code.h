@@ -19,13 +19,13 @@ struct unwind_code_opens {
 
 /* The rule for the newest frame by its code; CFI_NONE when there is none.  *ret_is_final is false
  * when a longer copy might have given another answer. */
-struct cfi_rule unwind_code_rule(struct unwind_walk *w, const struct unwind_module *m,
+struct cfi_rule unwind_code_rule(struct unwind_walk *w, const struct module *m,
 				 bool *ret_is_final);
 
 /* arm64: clang before 15, and what is made of it, tells CFI that holds at calls but not where a
  * frame is made and taken down.  There the code says more than a plain rule by CFI for the newest
  * frame, if that was interrupted; *rule becomes what it says. */
-void unwind_code_amend(struct unwind_walk *w, const struct unwind_module *m, struct cfi_rule *rule);
+void unwind_code_amend(struct unwind_walk *w, const struct module *m, struct cfi_rule *rule);
 
 /* Of a stack whose only frame could not be left: did the process or the thread just begin, so that
  * there is no caller? */

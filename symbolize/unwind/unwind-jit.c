@@ -8,7 +8,7 @@
 
 #include "symbolize/unwind/unwind-jit.h"
 
-#include "symbolize/runtime/cfi-hotspot.h"
+#include "symbolize/runtime/runtime-hotspot.h"
 #include "symbolize/unwind/unwind-code.h"
 #include "symbolize/arch/x86-64/x86insn.h"
 
@@ -64,7 +64,7 @@ static bool made_x86_prologue(const uint8_t *before, size_t n, struct cfi_rule *
 static bool made_has_fp(const struct unwind_walk *w)
 {
 	const struct unwind_frame *f = &w->frame[w->n - 1];
-	struct unwind_module m;
+	struct module m;
 	uint64_t fp, pc;
 	return !(f->fp & 7) && f->fp >= f->sp && unwind_load(w, f->fp, &fp) &&
 	       unwind_load(w, f->fp + 8, &pc) && (fp == 0 || fp > f->fp) && pc &&
@@ -86,7 +86,7 @@ static bool made_prologue(enum cfi_arch a, const uint8_t *pc, size_t n, struct c
 			      : made_x86_prologue(pc - 1, n + 1, ret);
 }
 
-struct cfi_rule unwind_jit_rule(struct unwind_walk *w, const struct unwind_module *m,
+struct cfi_rule unwind_jit_rule(struct unwind_walk *w, const struct module *m,
 				 const struct cfi_code *code, const bool *is_open,
 				 bool *ret_is_final)
 {
@@ -103,7 +103,7 @@ struct cfi_rule unwind_jit_rule(struct unwind_walk *w, const struct unwind_modul
 		return r;
 	if (n && is_exact && made_prologue(w->arch, pc, n, &r) && code->accept(code->ctx, &r))
 		return r;
-	if (m->is_java && is_x86 && cfi_hotspot_rule(code, f->pc, is_exact, &r))
+	if (m->is_java && is_x86 && runtime_hotspot_rule(code, f->pc, is_exact, &r))
 		return r;
 	*ret_is_final = !*is_open;
 	if (made_has_fp(w) || unwind_code_sender_sp(w, f->fp))

@@ -89,7 +89,7 @@ bool unwind_memo_cut(struct unwind_sync *s, struct unwind_walk *w, uint32_t n_me
 	return false;
 }
 
-int64_t unwind_memo_caller(const struct unwind_memo *m, unwind_find_module *find_module, void *ctx,
+int64_t unwind_memo_caller(const struct unwind_memo *m, module_find *find_module, void *ctx,
 			   uint64_t pc, uint64_t cfa)
 {
 	/* outermost first: stack pointers fall, but for signal frames on another stack */
@@ -107,7 +107,7 @@ int64_t unwind_memo_caller(const struct unwind_memo *m, unwind_find_module *find
 	return -1;
 }
 
-bool unwind_memo_has_call(const struct unwind_memo *m, unwind_find_module *find_module, void *ctx,
+bool unwind_memo_has_call(const struct unwind_memo *m, module_find *find_module, void *ctx,
 			  uint64_t pc, uint64_t ra)
 {
 	for (uint32_t k = 0; k + 1 < m->n; k++)

@@ -34,11 +34,11 @@ void unwind_memo_update(struct unwind_memo *m, const struct unwind_walk *w,
 
 /* The word of caller_id that stands for the frame at stack pointer cfa, in a memo of the same
  * space, if it called there the function that pc lies in; -1 when there is none. */
-int64_t unwind_memo_caller(const struct unwind_memo *m, unwind_find_module *find_module, void *ctx,
+int64_t unwind_memo_caller(const struct unwind_memo *m, module_find *find_module, void *ctx,
 			   uint64_t pc, uint64_t cfa);
 
 /* Has the memo a frame that called, at that return address, the function that pc lies in? */
-bool unwind_memo_has_call(const struct unwind_memo *m, unwind_find_module *find_module, void *ctx,
+bool unwind_memo_has_call(const struct unwind_memo *m, module_find *find_module, void *ctx,
 			  uint64_t pc, uint64_t ra);
 
 #endif

@@ -115,7 +115,7 @@ static bool slow_is_too_much(struct unwind_walk *w, const struct cfi_row *row)
 static enum cfi_kind slow_row(struct unwind_walk *w, uint32_t i, struct cfi_row *ret,
 			      uint64_t *ret_bias)
 {
-	struct unwind_module m;
+	struct module m;
 	const struct unwind_frame *f = &w->frame[i];
 	uint64_t at = f->pc - !(f->flags & UNWIND_FRAME_EXACT);
 	if (++w->n_evals > SLOW_EVALS_MAX || !w->find_module(w->in->ctx, at, &m) || !m.cfi ||
@@ -301,7 +301,7 @@ static uint64_t slow_pushed(struct unwind_walk *w, bool *ret_is_own)
 static void slow_find_fp(struct unwind_walk *w)
 {
 	struct unwind_frame *o = &w->frame[w->n];
-	struct unwind_module m;
+	struct module m;
 	struct cfi_rule rule;
 	uint64_t ra, at;
 	if ((o->sp | o->fp) & 7 || o->fp - o->sp > SLOW_PUSHED_BYTES_MAX ||
@@ -373,7 +373,7 @@ static enum cfi_eval slow_cfa_elsewhere(const struct cfi_eval_env *env, const st
 static bool slow_sp_by_fp(struct unwind_walk *w)
 {
 	struct unwind_frame *o = &w->frame[w->n];
-	struct unwind_module m;
+	struct module m;
 	struct cfi_rule rule;
 	uint64_t ra;
 	if (!w->find_module(w->in->ctx, o->pc - 1, &m) || !m.cfi)
@@ -424,7 +424,7 @@ int unwind_slow_unusual(struct unwind_walk *w, const struct cfi_rule *rule)
 	struct cfi_eval_env env = { .ctx = &s, .reg = slow_reg, .read = slow_read };
 	unsigned int sp_reg = cfi_reg_sp(w->arch), fp_reg = cfi_reg_fp(w->arch);
 	uint64_t at = f->pc - !(f->flags & UNWIND_FRAME_EXACT);
-	struct unwind_module m;
+	struct module m;
 	struct cfi_row row;
 
 	w->stats->n_unusual++;
@@ -488,7 +488,7 @@ int unwind_slow_unusual(struct unwind_walk *w, const struct cfi_rule *rule)
 static bool slow_is_frameless(struct unwind_walk *w, uint64_t *ret_pc)
 {
 	const struct unwind_frame *f = &w->frame[w->n - 1];
-	struct unwind_module m;
+	struct module m;
 	struct cfi_fde fde;
 	uint32_t off;
 	bool is_debug;
@@ -503,10 +503,10 @@ static bool slow_is_frameless(struct unwind_walk *w, uint64_t *ret_pc)
 	       cfi_find_fde(m.cfi, link - 1 - m.bias, &fde, &off, &is_debug) == CFI_UNUSUAL;
 }
 
-int unwind_slow_guess(struct unwind_walk *w, bool is_made)
+int unwind_slow_guess(struct unwind_walk *w, bool is_jit)
 {
 	struct unwind_frame *f = &w->frame[w->n - 1], *o = f + 1;
-	struct unwind_module m;
+	struct module m;
 	uint64_t pc, fp;
 	if (slow_is_frameless(w, &pc)) {
 		w->stats->n_guessed++;
@@ -528,15 +528,15 @@ int unwind_slow_guess(struct unwind_walk *w, bool is_made)
 	if (!w->find_module(w->in->ctx, pc - 1, &m))
 		return UNWIND_NO_CFI;
 	w->stats->n_guessed++;
-	uint64_t sp = is_made && m.is_made ? unwind_code_sender_sp(w, f->fp) : 0;
+	uint64_t sp = is_jit && m.is_jit ? unwind_code_sender_sp(w, f->fp) : 0;
 	if (!sp || (fp >= f->fp && sp > fp))
 		sp = f->fp + 16;
 	f->fp_off8 = (int16_t)(-(int64_t)(sp - f->fp) / 8);
 	f->ra_off8 = (int16_t)(f->fp_off8 + 1);
 	f->flags |= UNWIND_STEP_SLOTS | UNWIND_STEP_FP;
 	*o = (struct unwind_frame){ .pc = pc, .sp = sp, .fp = fp,
-		.flags = UNWIND_FRAME_GUESSED | (is_made ? UNWIND_FRAME_CHAINED : 0) };
-	if (w->arch == CFI_ARM64 && !is_made)
+		.flags = UNWIND_FRAME_GUESSED | (is_jit ? UNWIND_FRAME_CHAINED : 0) };
+	if (w->arch == CFI_ARM64 && !is_jit)
 		slow_sp_by_fp(w);
 	return UNWIND_STEP_DONE;
 }

@@ -14,8 +14,8 @@ struct unwind_walk {
 	enum cfi_arch arch;
 	uint32_t max_depth;
 	const struct unwind_input *in;
-	unwind_find_module *find_module;
-	unwind_read_code *read_code;
+	module_find *find_module;
+	module_read_code *read_code;
 	struct unwind_stats *stats;
 	struct unwind_frame *frame;     /* n of them, and room for one more */
 	uint32_t n;
@@ -88,7 +88,7 @@ enum unwind_end unwind_outside(const struct unwind_walk *w, uint64_t at);
  * unwind_end, or UNWIND_STEP_DONE. */
 int unwind_slow_sigreturn(struct unwind_walk *w);
 int unwind_slow_unusual(struct unwind_walk *w, const struct cfi_rule *rule);
-int unwind_slow_guess(struct unwind_walk *w, bool is_made);
+int unwind_slow_guess(struct unwind_walk *w, bool is_jit);
 
 /* The newest frame's link register (arm64); false when it is not known. */
 bool unwind_slow_link(struct unwind_walk *w, uint64_t *ret);

@@ -74,7 +74,7 @@ static bool cache_init(struct unwind_cache *c, uint32_t n)
 
 /* Searches the CFI.  Programs that no compiler would write are not run without end for one stack:
  * what they say is known for the next one. */
-static struct cfi_rule unwind_search(struct unwind_walk *w, const struct unwind_module *m,
+static struct cfi_rule unwind_search(struct unwind_walk *w, const struct module *m,
 				     uint64_t vaddr, bool *ret_is_too_much)
 {
 	struct cfi_rule rule;
@@ -93,7 +93,7 @@ static struct cfi_rule __attribute__((noinline))
 unwind_miss(struct unwind *u, struct unwind_walk *w, uint64_t at, uint64_t key)
 {
 	struct cfi_rule rule = { .kind = CFI_NONE };
-	struct unwind_module m;
+	struct module m;
 	bool is_final = true, is_too_much = false;
 	u->stats.n_misses++;
 	if (!u->o.find_module(w->in->ctx, at, &m))
@@ -120,7 +120,7 @@ unwind_miss(struct unwind *u, struct unwind_walk *w, uint64_t at, uint64_t key)
 	} else {
 		if (u->o.read_code)
 			rule = unwind_code_rule(w, &m, &is_final);
-		if (rule.kind == CFI_NONE && m.is_made)
+		if (rule.kind == CFI_NONE && m.is_jit)
 			rule.flags = CFI_FLAG_MADE;
 		if (!is_final)
 			return rule;

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "symbolize/cfi/cfi-run.h"
+#include "symbolize/runtime/module.h"
 
 struct cfi;
 struct unwind;
@@ -26,26 +27,10 @@ struct unwind_regs {
 void unwind_regs_from_perf(enum cfi_arch arch, uint64_t mask, const uint64_t *values,
 			   struct unwind_regs *ret);
 
-/* What is mapped where a pc lies. */
-struct unwind_module {
-	struct cfi *cfi;                /* NULL: none, as for JIT code */
-	uint64_t bias;                  /* vaddr = pc - bias, modulo 2^64 */
-	uint64_t id;                    /* of the file: equal ids have equal CFI for good */
-	bool is_made, is_java;          /* in no file: made by the process; and that by HotSpot */
-};
-
-/* Finds the executable mapping that pc lies in; false when there is none.  ctx is that of
- * struct unwind_input.  *ret is used before the next call. */
-typedef bool unwind_find_module(void *ctx, uint64_t pc, struct unwind_module *ret);
-
-/* Copies up to n bytes of code at pc and returns how many, 0 when it cannot: for code that is in no
- * file (JIT).  Asked only when a rule is made; ctx is that of struct unwind_input. */
-typedef size_t unwind_read_code(void *ctx, uint64_t pc, void *buf, size_t n_bytes);
-
 struct unwind_options {
 	enum cfi_arch arch;
-	unwind_find_module *find_module;
-	unwind_read_code *read_code;    /* NULL: never */
+	module_find *find_module;
+	module_read_code *read_code;    /* NULL: never */
 	uint32_t max_depth;             /* frames; 0: UNWIND_DEPTH_DEFAULT */
 	uint32_t n_cache;               /* rules kept, rounded up to a power of two; 0: default */
 };
@@ -81,10 +66,10 @@ enum unwind_end {
 #define UNWIND_FRAME_GUESSED 2u /* found by the code or the frame pointer, for want of CFI */
 #define UNWIND_FRAME_JOINED 4u  /* taken from the thread's previous stack, not from the copy */
 #define UNWIND_FRAME_SIGNAL 8u  /* the kernel's signal trampoline */
-#define UNWIND_FRAME_CHAINED 64u /* GUESSED by the frame pointer of is_made code, which keeps it */
+#define UNWIND_FRAME_CHAINED 64u /* GUESSED by the frame pointer of is_jit code, which keeps it */
 #define UNWIND_STEP_SLOTS 16u   /* private: the step outwards read the caller's sp + ra_off8 * 8 */
 #define UNWIND_STEP_FP 32u      /* private: and the word at fp_off8 */
-#define UNWIND_FRAME_SWITCH 256u /* the root of its stack, called from another: unwind-go.h */
+#define UNWIND_FRAME_SWITCH 256u /* the root of its stack, called from another: go-switch.h */
 #define UNWIND_STEP_NONE 128u   /* private: there is none, by the rule for pc */
 
 struct unwind_frame {

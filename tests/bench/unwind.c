@@ -31,17 +31,17 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static bool find_module(void *ctx, uint64_t pc, struct unwind_module *ret)
+static bool find_module(void *ctx, uint64_t pc, struct module *ret)
 {
 	const struct bench_map *m;
 	if (!bench_find(ctx, pc, &m))
 		return false;
-	*ret = (struct unwind_module){ .cfi = m->file->cfi, .bias = m->bias, .id = m->file->id };
+	*ret = (struct module){ .cfi = m->file->cfi, .bias = m->bias, .id = m->file->id };
 	return true;
 }
 
 /* The same without CFI, all by the code. */
-static bool find_code(void *ctx, uint64_t pc, struct unwind_module *ret)
+static bool find_code(void *ctx, uint64_t pc, struct module *ret)
 {
 	bool found = find_module(ctx, pc, ret);
 	ret->cfi = NULL;

@@ -31,15 +31,15 @@ static void check(bool ok)
 		abort();
 }
 
-static bool find_module(void *ctx, uint64_t pc, struct unwind_module *ret)
+static bool find_module(void *ctx, uint64_t pc, struct module *ret)
 {
 	(void)ctx;
 	if (pc - BIAS >= 0x10000)
 		return false;
-	*ret = (struct unwind_module){ .cfi = pc - BIAS < 0x8000 ? cfi : NULL,
+	*ret = (struct module){ .cfi = pc - BIAS < 0x8000 ? cfi : NULL,
 				       .bias = BIAS,
 				       .id = 1,
-				       .is_made = pc - BIAS >= 0xc000,
+				       .is_jit = pc - BIAS >= 0xc000,
 				       .is_java = pc - BIAS >= 0xe000 };
 	return true;
 }

@@ -16,8 +16,8 @@ ALLOWED = {
     "symbolize/arch/arm64": ["base"],
     "symbolize/arch/x86-64": ["base"],
     "symbolize/cfi": ["base", "symbolize/elf", "symbolize/arch/x86-64"],
-    "symbolize/unwind": ["base", "symbolize/cfi", "symbolize/arch/x86-64"],
-    "symbolize/runtime": ["base", "symbolize/cfi", "symbolize/dwarf", "symbolize/unwind", "symbolize/arch/x86-64"],
+    "symbolize/runtime": ["base", "symbolize/cfi", "symbolize/dwarf", "symbolize/arch/x86-64"],
+    "symbolize/unwind": ["base", "symbolize/cfi", "symbolize/runtime", "symbolize/arch/x86-64"],
     "symbolize/kernel": ["base", "symbolize/elf", "symbolize/dwarf", "symbolize/pack"],
     "symbolize/jit": ["base"],
     "symbolize/name": ["base", "symbolize/cfi", "symbolize/elf", "symbolize/dwarf", "symbolize/jit",
@@ -27,7 +27,7 @@ ALLOWED = {
     "lib/source": ["base", "event"],
     "lib/source/live": ["base", "event", "source"],
     "lib/source/perfdata": ["base", "event", "source"],
-    "lib/proc": ["base", "source/record.h", "symbolize/elf/dso.h", "symbolize/cfi/cfi.h", "symbolize/unwind/unwind.h",
+    "lib/proc": ["base", "source/record.h", "symbolize/elf/dso.h", "symbolize/cfi/cfi.h", "symbolize/runtime/module.h",
                  "symbolize/jit"],
     "lib/stack": ["base", "agg", "proc", "source/record.h", "symbolize/elf", "symbolize/cfi", "symbolize/unwind",
                   "symbolize/runtime"],
@@ -59,11 +59,9 @@ OBSTACLES = {
     ("lib/proc/jit.h", "symbolize/name/symbolizer.h"),
     ("symbolize/arch/arm64/cfi-code-arm.c", "symbolize/cfi/cfi-code-private.h"),
     ("symbolize/arch/x86-64/cfi-code-x86.c", "symbolize/cfi/cfi-code-private.h"),
-    ("symbolize/cfi/cfi-open.c", "symbolize/runtime/cfi-go.h"),
-    ("symbolize/cfi/cfi.c", "symbolize/runtime/cfi-go.h"),
+    ("symbolize/cfi/cfi-open.c", "symbolize/runtime/go-table.h"),
+    ("symbolize/cfi/cfi.c", "symbolize/runtime/go-table.h"),
     ("symbolize/elf/symelf.c", "symbolize/name/symbolizer.h"),
-    ("symbolize/unwind/unwind-call.c", "symbolize/runtime/cfi-go.h"),
-    ("symbolize/unwind/unwind-jit.c", "symbolize/runtime/cfi-hotspot.h"),
 }
 # What only commands may do: print, end the process, start one, change signal handling.
 FORBIDDEN = {

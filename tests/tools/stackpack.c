@@ -47,7 +47,7 @@ struct ranges {
 };
 
 /* A file, its sections in memory, and what of them was needed. */
-struct module {
+struct packed {
 	const struct bench_file *file;
 	struct cfi *cfi;                /* by sections */
 	struct cfi_bytes hdr, eh;
@@ -58,7 +58,7 @@ struct module {
 struct lookup { uint32_t module; uint64_t vaddr; };
 
 static struct bench_capture capture;
-static struct module *module;           /* beside capture.file */
+static struct packed *module;           /* beside capture.file */
 static struct lookup lookup[LOOKUPS_MAX];
 static size_t n_lookups;
 static bool is_kept;                    /* what is read is needed */
@@ -83,7 +83,7 @@ static uint32_t word(const uint8_t *p)
 	return x;
 }
 
-static void need_entry(struct module *m, uint64_t off)
+static void need_entry(struct packed *m, uint64_t off)
 {
 	const uint8_t *p = m->eh.p;
 	if (off + 8 > m->eh.n_bytes)
@@ -95,7 +95,7 @@ static void need_entry(struct module *m, uint64_t off)
 }
 
 /* The binary search of cfi.c, over pairs of int32_t relative to the header. */
-static void need_vaddr(struct module *m, uint64_t vaddr)
+static void need_vaddr(struct packed *m, uint64_t vaddr)
 {
 	struct cfi *c = m->cfi;
 	uint64_t lo = 0, hi = c->n_table, fde = 0;
@@ -115,9 +115,9 @@ static void need_vaddr(struct module *m, uint64_t vaddr)
 		need_entry(m, fde - m->eh.vaddr);
 }
 
-static void open_module(struct module *m, const struct bench_file *f)
+static void open_module(struct packed *m, const struct bench_file *f)
 {
-	*m = (struct module){ .file = f, .number = -1 };
+	*m = (struct packed){ .file = f, .number = -1 };
 	const struct cfi *c = f->cfi;
 	if (!c || !c->n_table || c->table_enc != 0x3b)
 		return;
@@ -150,7 +150,7 @@ size_t __wrap_cfi_read_code(const struct cfi *c, uint64_t vaddr, void *buf, size
 
 /* ---- unwinding ------------------------------------------------------------------------- */
 
-static struct module *module_at(const struct bench_space *s, uint64_t pc,
+static struct packed *module_at(const struct bench_space *s, uint64_t pc,
 				const struct bench_map **ret)
 {
 	if (!bench_find(s, pc, ret))
@@ -158,13 +158,13 @@ static struct module *module_at(const struct bench_space *s, uint64_t pc,
 	return &module[(*ret)->file->id - 1];
 }
 
-static bool find_module(void *ctx, uint64_t pc, struct unwind_module *ret)
+static bool find_module(void *ctx, uint64_t pc, struct module *ret)
 {
 	const struct bench_map *map;
-	struct module *m = module_at(ctx, pc, &map);
+	struct packed *m = module_at(ctx, pc, &map);
 	if (!m)
 		return false;
-	*ret = (struct unwind_module){ .cfi = m->cfi, .bias = map->bias, .id = map->file->id };
+	*ret = (struct module){ .cfi = m->cfi, .bias = map->bias, .id = map->file->id };
 	if (n_lookups < LOOKUPS_MAX)
 		lookup[n_lookups++] =
 			(struct lookup){ (uint32_t)(m - module), pc - map->bias };
@@ -288,7 +288,7 @@ static void put_modules(void)
 {
 	int number = 0;
 	for (size_t i = 0; i < capture.n_files; i++) {
-		struct module *m = &module[i];
+		struct packed *m = &module[i];
 		if (m->number < 0)
 			continue;
 		m->number = number++;
@@ -308,7 +308,7 @@ static void put_space(const struct bench_space *s)
 {
 	printf("space\n");
 	for (uint32_t i = 0; i < s->n; i++) {
-		const struct module *m = &module[s->map[i].file->id - 1];
+		const struct packed *m = &module[s->map[i].file->id - 1];
 		if (m->number >= 0)
 			printf("map %" PRIx64 " %" PRIx64 " %" PRIx64 " %d\n", s->map[i].start,
 			       s->map[i].end, s->map[i].bias, m->number);

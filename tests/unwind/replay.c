@@ -20,7 +20,7 @@
 
 struct bytes { uint64_t vaddr; uint8_t *p; size_t n_bytes; };
 
-struct module {
+struct saved {
 	char name[128];
 	struct bytes hdr, eh;
 	struct cfi *cfi;                /* NULL: none */
@@ -42,7 +42,7 @@ struct sample {
 };
 
 struct corpus {
-	struct module module[MODULES_MAX];
+	struct saved module[MODULES_MAX];
 	int n_modules;
 	struct map map[MAPS_MAX];
 	size_t n_maps;
@@ -57,14 +57,14 @@ static char line[1 << 20];
 /* What was found over a file. */
 static size_t n_samples, n_wrong, n_wrong_memo, n_wrong_cut, n_peer_same, n_frames, n_guessed;
 
-static bool find_module(void *ctx, uint64_t pc, struct unwind_module *ret)
+static bool find_module(void *ctx, uint64_t pc, struct module *ret)
 {
 	(void)ctx;
 	for (size_t i = 0; i < corpus.n_maps; i++) {
 		const struct map *m = &corpus.map[i];
 		if (pc < m->start || pc >= m->end)
 			continue;
-		*ret = (struct unwind_module){ .cfi = corpus.module[m->module].cfi,
+		*ret = (struct module){ .cfi = corpus.module[m->module].cfi,
 			.bias = m->bias, .id = (uint64_t)m->module + 1 };
 		return true;
 	}
@@ -98,7 +98,7 @@ static size_t hex_bytes(const char *p, uint8_t *to, size_t room)
 	return n;
 }
 
-static struct module *last_module(void)
+static struct saved *last_module(void)
 {
 	if (!corpus.n_modules)
 		give_up("no module yet");
@@ -121,7 +121,7 @@ static void fill_section(struct bytes *b, char *p)
 		give_up("no such section");
 }
 
-static void add_code(struct module *m, char *p)
+static void add_code(struct saved *m, char *p)
 {
 	if (m->n_code == CHUNKS_MAX)
 		give_up("too much code");
@@ -134,7 +134,7 @@ static void add_code(struct module *m, char *p)
 }
 
 /* Puts the code where cfi_read_code finds it. */
-static void make_image(struct module *m)
+static void make_image(struct saved *m)
 {
 	for (size_t i = 0; i < m->n_code; i++)
 		if (m->code[i].vaddr + m->code[i].n_bytes > m->n_image_bytes)
@@ -158,7 +158,7 @@ static void make_image(struct module *m)
 static void begin_space(void)
 {
 	for (int i = 0; i < corpus.n_modules && !corpus.space; i++) {
-		struct module *m = &corpus.module[i];
+		struct saved *m = &corpus.module[i];
 		struct cfi_bytes hdr = { m->hdr.p, m->hdr.n_bytes, m->hdr.vaddr };
 		struct cfi_bytes eh = { m->eh.p, m->eh.n_bytes, m->eh.vaddr }, none = { 0 };
 		if (m->eh.p && cfi_open_sections(CFI_X86_64, hdr, eh, none, &m->cfi) < 0)
@@ -298,7 +298,7 @@ static void read_line(struct sample *s, char *p)
 static void forget(void)
 {
 	for (int i = 0; i < corpus.n_modules; i++) {
-		struct module *m = &corpus.module[i];
+		struct saved *m = &corpus.module[i];
 		cfi_close(m->cfi);
 		if (m->image)
 			munmap(m->image, m->n_image_bytes);

@@ -15,9 +15,9 @@
 static struct cfi *cfi;
 static struct stack_go go;
 
-static bool find_module(void *ctx, uint64_t pc, struct unwind_module *ret)
+static bool find_module(void *ctx, uint64_t pc, struct module *ret)
 {
-	*ret = (struct unwind_module){ .cfi = ctx };
+	*ret = (struct module){ .cfi = ctx };
 	return pc >= GOCODE_TEXT && pc < GOPROGRAM_END;
 }
 

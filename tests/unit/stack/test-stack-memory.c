@@ -121,12 +121,12 @@ static int note_self(struct dl_phdr_info *info, size_t size, void *arg)
 	return 1;  /* the first is the program */
 }
 
-static bool find_module(void *ctx, uint64_t pc, struct unwind_module *ret)
+static bool find_module(void *ctx, uint64_t pc, struct module *ret)
 {
 	struct self *s = ctx;
 	if (pc < s->start || pc >= s->end)
 		return false;
-	*ret = (struct unwind_module){ .cfi = s->cfi, .bias = s->bias, .id = 1 };
+	*ret = (struct module){ .cfi = s->cfi, .bias = s->bias, .id = 1 };
 	return true;
 }
 

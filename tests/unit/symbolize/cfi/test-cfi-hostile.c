@@ -62,10 +62,10 @@ static struct bytes section(bool is_eh, const uint8_t *op, size_t n_op, size_t n
 
 static struct cfi *cfi;
 
-static bool find_module(void *ctx, uint64_t pc, struct unwind_module *ret)
+static bool find_module(void *ctx, uint64_t pc, struct module *ret)
 {
 	(void)ctx;
-	*ret = (struct unwind_module){ .cfi = cfi, .id = 1 };
+	*ret = (struct module){ .cfi = cfi, .id = 1 };
 	return pc >= START && pc - START < N_BYTES;
 }
 

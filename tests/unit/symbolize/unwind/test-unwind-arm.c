@@ -22,12 +22,12 @@ struct world {
 	uint64_t stack[32], space;
 };
 
-static bool find_module(void *ctx, uint64_t pc, struct unwind_module *ret)
+static bool find_module(void *ctx, uint64_t pc, struct module *ret)
 {
 	struct world *w = ctx;
 	bool is_file = pc - BIAS < 0x10000;
-	*ret = (struct unwind_module){ .cfi = is_file ? w->cfi : NULL, .bias = is_file ? BIAS : 0,
-		.id = is_file, .is_made = !is_file };
+	*ret = (struct module){ .cfi = is_file ? w->cfi : NULL, .bias = is_file ? BIAS : 0,
+		.id = is_file, .is_jit = !is_file };
 	return is_file || pc - JIT < 0x1000;
 }
 

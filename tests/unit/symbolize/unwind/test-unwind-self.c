@@ -30,12 +30,12 @@
 
 #define N_PCS_MAX 600
 
-struct module {
+struct mapped {
 	uint64_t start, end, bias;
 	struct cfi *cfi;
 };
 
-static struct module module[64];
+static struct mapped mapped[64];
 static unsigned int n_modules;
 static struct unwind *u;
 static struct unwind_memo memo;
@@ -56,19 +56,20 @@ static int add_module(struct dl_phdr_info *info, size_t size, void *arg)
 	for (int i = 0; i < info->dlpi_phnum && n_modules < 64; i++) {
 		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
 		if (p->p_type == PT_LOAD && p->p_flags & PF_X)
-			module[n_modules++] = (struct module){ info->dlpi_addr + p->p_vaddr,
+			mapped[n_modules++] = (struct mapped){ info->dlpi_addr + p->p_vaddr,
 				info->dlpi_addr + p->p_vaddr + p->p_memsz, info->dlpi_addr, c };
 	}
 	return 0;
 }
 
-static bool find_module(void *ctx, uint64_t pc, struct unwind_module *ret)
+static bool find_module(void *ctx, uint64_t pc, struct module *ret)
 {
 	(void)ctx;
 	for (unsigned int i = 0; i < n_modules; i++) {
-		if (pc < module[i].start || pc >= module[i].end)
+		if (pc < mapped[i].start || pc >= mapped[i].end)
 			continue;
-		*ret = (struct unwind_module){ module[i].cfi, module[i].bias, i };
+		*ret = (struct module){ .cfi = mapped[i].cfi, .bias = mapped[i].bias,
+					.id = i };
 		return true;
 	}
 	return false;

@@ -42,18 +42,18 @@ struct world {
 	bool is_java;
 };
 
-static bool find_module(void *ctx, uint64_t pc, struct unwind_module *ret)
+static bool find_module(void *ctx, uint64_t pc, struct module *ret)
 {
 	struct world *w = ctx;
 	w->n_asked++;
 	if (pc - JIT < 0x1000) {
-		*ret = (struct unwind_module){ .id = 2, .is_made = true,
+		*ret = (struct module){ .id = 2, .is_jit = true,
 						.is_java = w->is_java };
 		return true;
 	}
 	if (pc - BIAS < 0x1000 || pc - BIAS >= F_END)
 		return false;
-	*ret = (struct unwind_module){ .cfi = w->cfi, .bias = BIAS, .id = 1 };
+	*ret = (struct module){ .cfi = w->cfi, .bias = BIAS, .id = 1 };
 	return true;
 }
 

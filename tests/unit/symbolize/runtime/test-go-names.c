@@ -5,7 +5,7 @@
 
 #include "tests/unit/symbolize/gobuild.h"
 #include "symbolize/dwarf/symdwarf.h"
-#include "symbolize/runtime/symgo.h"
+#include "symbolize/runtime/go-names.h"
 #include "tap.h"
 
 #include <stdbool.h>
@@ -63,7 +63,7 @@ static size_t steps(struct builder *b, const int (*step)[2], size_t n)
 
 enum layout { GO_1_16, GO_1_18, GO_1_20 };
 
-/* What differs: see symgo.c. */
+/* What differs: see go-names.c. */
 static void build(struct builder *t, struct builder *ro, struct builder *data, enum layout layout)
 {
 	static const uint32_t magic[] = { 0xfffffffa, 0xfffffff0, 0xfffffff1 };
@@ -201,30 +201,30 @@ static void is_frame(const struct symdwarf_frame *f, const char *name, const cha
 static void one_layout(enum layout layout, const char *name)
 {
 	struct builder t, ro, data;
-	struct symgo *g = NULL;
+	struct go_names *g = NULL;
 	struct symdwarf_frame f[8];
 	void *file;
 	build(&t, &ro, &data, layout);
 	Elf *elf = elf_of(&t, &ro, &data, &file);
-	tap_int(symgo_open(elf, &g), 0, name);
+	tap_int(go_names_open(elf, &g), 0, name);
 	if (!g)
 		return;
-	tap_int((long)symgo_find(g, TEXT - 1, f, 8), 0, "nothing before the first function");
-	tap_int((long)symgo_find(g, TEXT + 96, f, 8), 0, "nothing behind the last one");
-	tap_int((long)symgo_find(g, TEXT + 17, f, 8), 1, "a function alone");
+	tap_int((long)go_names_find(g, TEXT - 1, f, 8), 0, "nothing before the first function");
+	tap_int((long)go_names_find(g, TEXT + 96, f, 8), 0, "nothing behind the last one");
+	tap_int((long)go_names_find(g, TEXT + 17, f, 8), 1, "a function alone");
 	is_frame(f, "main.first", "/a.go", 11, "first");
 	tap_int(f[0].start_line, layout == GO_1_20 ? 9 : 0, "its first line, since Go 1.20");
-	tap_int((long)symgo_find(g, TEXT + 32 + 18, f, 8), 3, "a chain of three");
+	tap_int((long)go_names_find(g, TEXT + 32 + 18, f, 8), 3, "a chain of three");
 	is_frame(&f[0], "main.(*T).leaf", "/b.go", 30, "the innermost");
 	is_frame(&f[1], "main.mid", "/a.go", 25, "the middle, at its call");
 	is_frame(&f[2], "main.second", "/a.go", 20, "the function, at its call");
-	tap_int((long)symgo_find(g, TEXT + 32 + 13, f, 8), 2, "a chain of two");
+	tap_int((long)go_names_find(g, TEXT + 32 + 13, f, 8), 2, "a chain of two");
 	is_frame(&f[0], "main.mid", "/a.go", 25, "the innermost of two");
-	tap_int((long)symgo_find(g, TEXT + 32 + 30, f, 8), 1, "behind the inlined calls");
+	tap_int((long)go_names_find(g, TEXT + 32 + 30, f, 8), 1, "behind the inlined calls");
 	is_frame(f, "main.second", "/a.go", 21, "second");
-	tap_int((long)symgo_find(g, TEXT + 32 + 18, f, 2), 2, "room for two only");
+	tap_int((long)go_names_find(g, TEXT + 32 + 18, f, 2), 2, "room for two only");
 	tap_str(f[1].name, "main.second", "keeps the function");
-	symgo_close(g);
+	go_names_close(g);
 	elf_end(elf);
 	free(file);
 	if (layout == GO_1_16)
@@ -232,10 +232,10 @@ static void one_layout(enum layout layout, const char *name)
 	/* Without moduledata there are functions and lines still. */
 	data.n = 8;
 	elf = elf_of(&t, &ro, &data, &file);
-	if (symgo_open(elf, &g) == 0) {
-		tap_int((long)symgo_find(g, TEXT + 32 + 18, f, 8), 1, "no moduledata: no chain");
+	if (go_names_open(elf, &g) == 0) {
+		tap_int((long)go_names_find(g, TEXT + 32 + 18, f, 8), 1, "no moduledata: no chain");
 		is_frame(f, "main.second", "/b.go", 30, "but the function");
-		symgo_close(g);
+		go_names_close(g);
 	}
 	elf_end(elf);
 	free(file);
@@ -245,7 +245,7 @@ static void one_layout(enum layout layout, const char *name)
 static void elsewhere(const char *name, int expected, const char *what)
 {
 	struct builder t, ro, data;
-	struct symgo *g = NULL;
+	struct go_names *g = NULL;
 	size_t n = 0;
 	build(&t, &ro, &data, GO_1_20);
 	uint8_t *file = gobuild_elf((struct gobuild_part){ t.bytes, t.n },
@@ -255,8 +255,8 @@ static void elsewhere(const char *name, int expected, const char *what)
 	sh[1].sh_flags |= SHF_WRITE;
 	memcpy(file + sh[4].sh_offset + sh[1].sh_name, name, strlen(name) + 1);
 	Elf *elf = elf_memory((char *)file, n);
-	tap_int(symgo_open(elf, &g), expected, what);
-	symgo_close(g);
+	tap_int(go_names_open(elf, &g), expected, what);
+	go_names_close(g);
 	elf_end(elf);
 	free(file);
 }
@@ -265,9 +265,9 @@ int main(int argc, char **argv)
 {
 	struct builder t, ro, data;
 	void *file;
-	struct symgo *g;
+	struct go_names *g;
 	elf_version(EV_CURRENT);
-	if (argc > 1) {  /* test-symgo N: the parts of layout N, as a seed for fuzzing */
+	if (argc > 1) {  /* test-go-names N: the parts of layout N, as a seed for fuzzing */
 		build(&t, &ro, &data, (enum layout)atoi(argv[1]));
 		uint16_t n[2] = { (uint16_t)t.n, (uint16_t)ro.n };
 		fwrite(n, sizeof(n), 1, stdout);
@@ -282,7 +282,7 @@ int main(int argc, char **argv)
 	build(&t, &ro, &data, GO_1_20);
 	t.bytes[0] = 0xf5;
 	Elf *elf = elf_of(&t, &ro, &data, &file);
-	tap_int(symgo_open(elf, &g), -2, "a layout of another version");
+	tap_int(go_names_open(elf, &g), -2, "a layout of another version");
 	elf_end(elf);
 	free(file);
 	elsewhere(".go.buildinfo", 0, "Go's program by another linker");

@@ -14,7 +14,7 @@
  *	a call      tells its parent and where it was called     tells the pc it was called at
  */
 
-#include "symbolize/runtime/symgo.h"
+#include "symbolize/runtime/go-names.h"
 
 #include "symbolize/dwarf/symdwarf.h"
 
@@ -42,7 +42,7 @@ struct section {
 	bool is_writable;
 };
 
-struct symgo {
+struct go_names {
 	enum layout layout;
 	unsigned ptr_bytes, quantum;
 	struct section *section;
@@ -65,14 +65,14 @@ static bool get(const struct section *s, uint64_t off, unsigned n_bytes, uint64_
 	return true;
 }
 
-static uint32_t get32(const struct symgo *g, uint64_t off)
+static uint32_t get32(const struct go_names *g, uint64_t off)
 {
 	uint64_t x;
 	return get(&g->table, off, 4, &x) ? (uint32_t)x : NO_OFFSET;
 }
 
 /* A string of the table, or NULL. */
-static const char *text_at(const struct symgo *g, uint64_t off)
+static const char *text_at(const struct go_names *g, uint64_t off)
 {
 	if (off >= g->table.n_bytes ||
 	    !memchr(g->table.p + off, '\0', g->table.n_bytes - off))
@@ -81,7 +81,7 @@ static const char *text_at(const struct symgo *g, uint64_t off)
 	return *s ? s : NULL;
 }
 
-static const struct section *section_at(const struct symgo *g, uint64_t vaddr)
+static const struct section *section_at(const struct go_names *g, uint64_t vaddr)
 {
 	for (size_t i = 0; i < g->n_sections; i++)
 		if (vaddr >= g->section[i].vaddr &&
@@ -90,13 +90,13 @@ static const struct section *section_at(const struct symgo *g, uint64_t vaddr)
 	return NULL;
 }
 
-static size_t n_relocations(const struct symgo *g)
+static size_t n_relocations(const struct go_names *g)
 {
 	return g->rela ? g->rela->d_size / sizeof(GElf_Rela) : 0;
 }
 
 /* A pointer in the program's data, as the loader will make it, when the program is at 0. */
-static uint64_t pointer_at(const struct symgo *g, uint64_t vaddr)
+static uint64_t pointer_at(const struct go_names *g, uint64_t vaddr)
 {
 	uint64_t x;
 	const struct section *s = section_at(g, vaddr);
@@ -113,7 +113,7 @@ static uint64_t pointer_at(const struct symgo *g, uint64_t vaddr)
 
 /* ---- opening --------------------------------------------------------------- */
 
-static bool read_header(struct symgo *g)
+static bool read_header(struct go_names *g)
 {
 	uint64_t magic, quantum, ptr, off = 8, word[8] = { 0 };
 	if (!get(&g->table, 0, 4, &magic) || !get(&g->table, 6, 1, &quantum) ||
@@ -144,7 +144,7 @@ static bool read_header(struct symgo *g)
 }
 
 /* Linkers other than Go's put the table of a position independent program among other data. */
-static void find_table(struct symgo *g)
+static void find_table(struct go_names *g)
 {
 	for (size_t i = 0; i < g->n_sections; i++) {
 		const struct section *s = &g->section[i];
@@ -177,7 +177,7 @@ static bool is_of_go(Elf *elf, size_t shstrndx)
 	return false;
 }
 
-static bool read_sections(struct symgo *g, Elf *elf)
+static bool read_sections(struct go_names *g, Elf *elf)
 {
 	size_t shstrndx, n;
 	GElf_Ehdr eh;
@@ -211,7 +211,7 @@ static bool read_sections(struct symgo *g, Elf *elf)
 }
 
 /* Is there a moduledata of this table at vaddr?  Then *ret is where its trees count from. */
-static bool try_moduledata(struct symgo *g, uint64_t vaddr)
+static bool try_moduledata(struct go_names *g, uint64_t vaddr)
 {
 	uint64_t p = g->ptr_bytes;
 	unsigned word = g->layout == GO_1_18 ? MODULEDATA_GOFUNC_1_18 : MODULEDATA_GOFUNC_1_20;
@@ -225,7 +225,7 @@ static bool try_moduledata(struct symgo *g, uint64_t vaddr)
 	return true;
 }
 
-static void find_moduledata(struct symgo *g)
+static void find_moduledata(struct go_names *g)
 {
 	for (size_t i = 0; i < g->n_sections; i++) {
 		const struct section *s = &g->section[i];
@@ -243,13 +243,13 @@ static void find_moduledata(struct symgo *g)
 	}
 }
 
-int symgo_open(Elf *elf, struct symgo **ret_go)
+int go_names_open(Elf *elf, struct go_names **ret_go)
 {
-	struct symgo *g = calloc(1, sizeof(*g));
+	struct go_names *g = calloc(1, sizeof(*g));
 	if (!g)
 		return -ENOMEM;
 	if (!read_sections(g, elf) || !read_header(g)) {
-		symgo_close(g);
+		go_names_close(g);
 		return -ENOENT;
 	}
 	if (g->layout != GO_1_16)
@@ -258,7 +258,7 @@ int symgo_open(Elf *elf, struct symgo **ret_go)
 	return 0;
 }
 
-void symgo_close(struct symgo *g)
+void go_names_close(struct go_names *g)
 {
 	if (g)
 		free(g->section);
@@ -275,7 +275,7 @@ struct function {
 	uint64_t pcdata_off, funcdata_off;
 };
 
-static uint64_t pc_of(const struct symgo *g, uint64_t i)
+static uint64_t pc_of(const struct go_names *g, uint64_t i)
 {
 	uint64_t x, n = g->layout == GO_1_16 ? g->ptr_bytes : 4;
 	if (!get(&g->table, g->functions_off + i * 2 * n, (unsigned)n, &x))
@@ -283,7 +283,7 @@ static uint64_t pc_of(const struct symgo *g, uint64_t i)
 	return g->layout == GO_1_16 ? x : g->text + x;
 }
 
-static bool find_function(const struct symgo *g, uint64_t vaddr, struct function *f)
+static bool find_function(const struct go_names *g, uint64_t vaddr, struct function *f)
 {
 	uint64_t low = 0, n = g->n_functions, off;
 	while (n) {
@@ -325,7 +325,7 @@ static bool find_function(const struct symgo *g, uint64_t vaddr, struct function
 	return true;
 }
 
-static bool uvarint(const struct symgo *g, uint64_t *off, uint32_t *ret)
+static bool uvarint(const struct go_names *g, uint64_t *off, uint32_t *ret)
 {
 	uint32_t x = 0;
 	for (unsigned shift = 0; shift < 32 && *off < g->table.n_bytes; shift += 7) {
@@ -340,7 +340,7 @@ static bool uvarint(const struct symgo *g, uint64_t *off, uint32_t *ret)
 }
 
 /* The value of that stream of steps at vaddr, -1 where it has none. */
-static int32_t value_at(const struct symgo *g, const struct function *f, uint32_t steps,
+static int32_t value_at(const struct go_names *g, const struct function *f, uint32_t steps,
 			uint64_t vaddr)
 {
 	uint64_t off = g->steps_off + steps, pc = f->entry;
@@ -358,7 +358,7 @@ static int32_t value_at(const struct symgo *g, const struct function *f, uint32_
 	return -1;
 }
 
-static const char *file_of(const struct symgo *g, const struct function *f, int32_t number)
+static const char *file_of(const struct go_names *g, const struct function *f, int32_t number)
 {
 	if (number < 0)
 		return NULL;
@@ -366,7 +366,7 @@ static const char *file_of(const struct symgo *g, const struct function *f, int3
 	return off == NO_OFFSET ? NULL : text_at(g, g->files_off + off);
 }
 
-static void set_place(const struct symgo *g, const struct function *f, uint64_t vaddr,
+static void set_place(const struct go_names *g, const struct function *f, uint64_t vaddr,
 		      struct symdwarf_frame *frame)
 {
 	int32_t line = value_at(g, f, f->line_steps, vaddr);
@@ -377,7 +377,7 @@ static void set_place(const struct symgo *g, const struct function *f, uint64_t 
 /* ---- inlined calls --------------------------------------------------------- */
 
 /* Where the function's tree of inlined calls lies in the program; 0: none. */
-static uint64_t tree_of(const struct symgo *g, const struct function *f)
+static uint64_t tree_of(const struct go_names *g, const struct function *f)
 {
 	if (f->n_funcdata <= FUNCDATA_INLINE_TREE)
 		return 0;
@@ -393,7 +393,7 @@ struct call {
 	int32_t parent;
 };
 
-static bool call_at(const struct symgo *g, uint64_t tree, int32_t index, struct call *c)
+static bool call_at(const struct go_names *g, uint64_t tree, int32_t index, struct call *c)
 {
 	unsigned n_bytes = g->layout == GO_1_20 ? 16 : 20;
 	uint64_t vaddr = tree + (uint64_t)index * n_bytes, word[5] = { 0 };
@@ -410,7 +410,8 @@ static bool call_at(const struct symgo *g, uint64_t tree, int32_t index, struct 
 	return true;
 }
 
-size_t symgo_find(const struct symgo *g, uint64_t vaddr, struct symdwarf_frame *frame, size_t max)
+size_t go_names_find(const struct go_names *g, uint64_t vaddr, struct symdwarf_frame *frame,
+		     size_t max)
 {
 	struct function f;
 	if (max == 0 || !find_function(g, vaddr, &f))

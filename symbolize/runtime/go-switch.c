@@ -7,11 +7,11 @@
  * code; of several, the one behind an instruction that takes the address of what was called.
  */
 
-#include "symbolize/runtime/unwind-go.h"
+#include "symbolize/runtime/go-switch.h"
 
 #include "base/cleanup.h"
 #include "symbolize/cfi/cfi-code.h"
-#include "symbolize/runtime/cfi-go.h"
+#include "symbolize/runtime/go-table.h"
 #include "symbolize/arch/x86-64/x86insn.h"
 
 #include <stdlib.h>
@@ -20,18 +20,18 @@
 #define GO_CODE_BYTES_MAX (256u << 10)
 
 struct go_place {
-	struct unwind_module m;
-	struct cfi_go_function f;
+	struct module m;
+	struct go_table_function f;
 };
 
-static bool go_place(unwind_find_module *find_module, void *ctx, uint64_t at, struct go_place *ret)
+static bool go_place(module_find *find_module, void *ctx, uint64_t at, struct go_place *ret)
 {
 	return find_module(ctx, at, &ret->m) && ret->m.cfi &&
-	       cfi_go_find(ret->m.cfi, at - ret->m.bias, &ret->f);
+	       go_table_find(ret->m.cfi, at - ret->m.bias, &ret->f);
 }
 
 /* The vaddr that the call before return address ra calls; 0: it is none, or calls a pointer. */
-static uint64_t go_target(enum cfi_arch arch, const struct unwind_module *m, uint64_t ra,
+static uint64_t go_target(enum cfi_arch arch, const struct module *m, uint64_t ra,
 			  bool *ret_is_call)
 {
 	uint8_t b[7];
@@ -62,7 +62,7 @@ static bool go_stands_for(struct cfi *c, uint64_t vaddr, uint64_t function)
 }
 
 /* A call of `target` in f, x86-64: behind which return address?  0: there is none. */
-static uint64_t go_call_site(struct cfi *c, const struct cfi_go_function *f, uint64_t target,
+static uint64_t go_call_site(struct cfi *c, const struct go_table_function *f, uint64_t target,
 			     uint64_t called)
 {
 	size_t n = f->end - f->start;
@@ -96,59 +96,60 @@ static uint64_t go_call_site(struct cfi *c, const struct cfi_go_function *f, uin
 }
 
 /* The function of which f is a part, by its name. */
-static bool go_whole(struct cfi *c, const struct cfi_go_function *f, struct cfi_go_function *ret)
+static bool go_whole(struct cfi *c, const struct go_table_function *f,
+		     struct go_table_function *ret)
 {
-	char part[CFI_GO_NAME_BYTES_MAX];
-	if (!cfi_go_name(c, f, part, sizeof(part)))
+	char part[GO_TABLE_NAME_BYTES_MAX];
+	if (!go_table_name(c, f, part, sizeof(part)))
 		return false;
 	char *dot = strrchr(part, '.');
 	if (!dot || (strncmp(dot, ".func", 5) != 0 && strspn(dot + 1, "0123456789") == 0))
 		return false;
 	*dot = '\0';
-	return cfi_go_near(c, f, part, ret);
+	return go_table_near(c, f, part, ret);
 }
 
-enum unwind_go unwind_go_caller(enum cfi_arch arch, unwind_find_module *find_module, void *ctx,
+enum go_switch go_switch_caller(enum cfi_arch arch, module_find *find_module, void *ctx,
 				uint64_t at, uint64_t called_at, uint64_t ra, uint64_t *ret_ra)
 {
 	struct go_place to, called, outer, caller;
 	bool is_call;
 	if (!go_place(find_module, ctx, at, &to) || !go_place(find_module, ctx, ra - 1, &outer) ||
 	    to.m.cfi != outer.m.cfi)
-		return UNWIND_GO_DENIED;
+		return GO_SWITCH_DENIED;
 	uint64_t target = go_target(arch, &outer.m, ra, &is_call), bias = to.m.bias;
-	if (!is_call && unwind_go_outer(arch, find_module, ctx, ra) != UNWIND_GO_ROOT)
-		return UNWIND_GO_DENIED;
+	if (!is_call && go_switch_outer(arch, find_module, ctx, ra) != GO_SWITCH_ROOT)
+		return GO_SWITCH_DENIED;
 	if (target && target == to.f.start)
-		return UNWIND_GO_NEXT;
+		return GO_SWITCH_NEXT;
 	/* with the link register's, which is saved, nobody would be missing */
 	if (arch != CFI_X86_64)
-		return UNWIND_GO_DENIED;
+		return GO_SWITCH_DENIED;
 	bool is_known = called_at && go_place(find_module, ctx, called_at, &called);
 	uint64_t start = is_known ? called.f.start : 0;
-	if (target && cfi_go_find(to.m.cfi, target, &caller.f))
+	if (target && go_table_find(to.m.cfi, target, &caller.f))
 		*ret_ra = go_call_site(to.m.cfi, &caller.f, to.f.start, start);
 	else if (is_known && go_whole(to.m.cfi, &called.f, &caller.f))
 		*ret_ra = go_call_site(to.m.cfi, &caller.f, to.f.start, start);
 	else
-		return UNWIND_GO_DENIED;
+		return GO_SWITCH_DENIED;
 	if (!*ret_ra)
-		return UNWIND_GO_DENIED;
+		return GO_SWITCH_DENIED;
 	*ret_ra += bias;
-	return UNWIND_GO_BETWEEN;
+	return GO_SWITCH_BETWEEN;
 }
 
-enum unwind_go_outer unwind_go_outer(enum cfi_arch arch, unwind_find_module *find_module,
+enum go_switch_outer go_switch_outer(enum cfi_arch arch, module_find *find_module,
 				     void *ctx, uint64_t ra)
 {
-	struct unwind_module m;
+	struct module m;
 	struct cfi_rule rule;
 	bool is_call;
 	if (!find_module(ctx, ra - 1, &m) || !m.cfi)
-		return UNWIND_GO_NO_CALL;
+		return GO_SWITCH_NO_CALL;
 	cfi_rule_at(m.cfi, ra - 1 - m.bias, &rule);
 	if (rule.kind == CFI_ROOT)
-		return UNWIND_GO_ROOT;
+		return GO_SWITCH_ROOT;
 	go_target(arch, &m, ra, &is_call);
-	return is_call ? UNWIND_GO_CALL : UNWIND_GO_NO_CALL;
+	return is_call ? GO_SWITCH_CALL : GO_SWITCH_NO_CALL;
 }

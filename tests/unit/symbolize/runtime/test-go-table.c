@@ -1,8 +1,8 @@
 /* Go's table of functions as CFI in its three layouts, and who called a function that has gone to
  * another stack.  Real programs are recorded in tests/live/golang.sh. */
 
-#include "symbolize/runtime/cfi-go.h"
-#include "symbolize/runtime/unwind-go.h"
+#include "symbolize/runtime/go-table.h"
+#include "symbolize/runtime/go-switch.h"
 #include "tap.h"
 #include "tests/unit/symbolize/goprogram.h"
 
@@ -44,7 +44,7 @@ static void test_rules(enum goprogram_layout layout)
 {
 	struct cfi *c = open_program(layout, false, EM_X86_64, NULL, sizeof(goprogram_code));
 	unsigned int saved = layout == GOPROGRAM_1_16 ? 0 : CFI_FLAG_FP_SAVED;
-	struct cfi_go_function f;
+	struct go_table_function f;
 	char name[64];
 	is_rule(c, GOCODE_TEXT - 1, CFI_NONE, 0, 0, 0, "before the first function");
 	is_rule(c, GOPROGRAM_END, CFI_NONE, 0, 0, 0, "behind the last one");
@@ -56,14 +56,14 @@ static void test_rules(enum goprogram_layout layout)
 	is_rule(c, GOPROGRAM_FUNC1, CFI_PLAIN, 0, 1, -1, "at a function's start");
 	is_rule(c, GOPROGRAM_FUNC1 + 4, CFI_PLAIN, 0, 3, -1, "the frame pointer is not saved yet");
 	is_rule(c, GOPROGRAM_FUNC1 + 9, CFI_PLAIN, saved, 3, -1, "it is");
-	tap_ok(cfi_go_find(c, GOPROGRAM_FUNC1 + 5, &f) && f.start == GOPROGRAM_FUNC1 &&
-		       f.end == GOPROGRAM_WORKER && cfi_go_name(c, &f, name, sizeof(name)),
+	tap_ok(go_table_find(c, GOPROGRAM_FUNC1 + 5, &f) && f.start == GOPROGRAM_FUNC1 &&
+		       f.end == GOPROGRAM_WORKER && go_table_name(c, &f, name, sizeof(name)),
 	       "a function is found");
 	tap_str(name, "runtime.worker.func1", "and its name");
-	tap_ok(!cfi_go_name(c, &f, name, 8), "which is not cut");
-	tap_ok(cfi_go_near(c, &f, "main.outer", &f) && f.start == GOPROGRAM_OUTER,
+	tap_ok(!go_table_name(c, &f, name, 8), "which is not cut");
+	tap_ok(go_table_near(c, &f, "main.outer", &f) && f.start == GOPROGRAM_OUTER,
 	       "another by its name");
-	tap_ok(!cfi_go_near(c, &f, "main.nobody", &f), "but none that is not there");
+	tap_ok(!go_table_near(c, &f, "main.nobody", &f), "but none that is not there");
 	close_program(c);
 }
 
@@ -94,27 +94,27 @@ static void test_arm64(void)
 	close_program(c);
 }
 
-static bool find_module(void *ctx, uint64_t pc, struct unwind_module *ret)
+static bool find_module(void *ctx, uint64_t pc, struct module *ret)
 {
-	*ret = (struct unwind_module){ .cfi = ctx, .bias = 0x10000000 };
+	*ret = (struct module){ .cfi = ctx, .bias = 0x10000000 };
 	return pc - ret->bias >= GOCODE_TEXT && pc - ret->bias < GOPROGRAM_END;
 }
 
-static void is_caller(struct cfi *c, uint64_t called_at, uint64_t ra, enum unwind_go want,
+static void is_caller(struct cfi *c, uint64_t called_at, uint64_t ra, enum go_switch want,
 		      uint64_t want_ra, const char *what)
 {
 	const uint64_t bias = 0x10000000;
 	uint64_t got = 0;
-	enum unwind_go r = unwind_go_caller(CFI_X86_64, find_module, c,
+	enum go_switch r = go_switch_caller(CFI_X86_64, find_module, c,
 					    GOPROGRAM_SYSTEMSTACK_RA - 1 + bias,
 					    called_at ? called_at + bias : 0, ra + bias, &got);
-	tap_ok(r == want && (r != UNWIND_GO_BETWEEN || got == want_ra + bias), "%s: %u, %#llx",
+	tap_ok(r == want && (r != GO_SWITCH_BETWEEN || got == want_ra + bias), "%s: %u, %#llx",
 	       what, r, (unsigned long long)got);
 }
 
-static void is_outer(struct cfi *c, uint64_t ra, enum unwind_go_outer want, const char *what)
+static void is_outer(struct cfi *c, uint64_t ra, enum go_switch_outer want, const char *what)
 {
-	tap_int(unwind_go_outer(CFI_X86_64, find_module, c, ra + 0x10000000), want, what);
+	tap_int(go_switch_outer(CFI_X86_64, find_module, c, ra + 0x10000000), want, what);
 }
 
 static void test_callers(void)
@@ -122,22 +122,22 @@ static void test_callers(void)
 	const uint64_t in_func1 = GOPROGRAM_FUNC1 + 14;
 	struct cfi *c = open_program(GOPROGRAM_1_18, false, EM_X86_64, NULL,
 				     sizeof(goprogram_code));
-	is_caller(c, in_func1, GOPROGRAM_OUTER_RA, UNWIND_GO_BETWEEN, GOPROGRAM_WORKER_RA2,
+	is_caller(c, in_func1, GOPROGRAM_OUTER_RA, GO_SWITCH_BETWEEN, GOPROGRAM_WORKER_RA2,
 		  "the caller that its caller's call names, behind the address of what is called");
-	is_caller(c, 0, GOPROGRAM_OUTER_RA, UNWIND_GO_BETWEEN, GOPROGRAM_WORKER_RA1,
+	is_caller(c, 0, GOPROGRAM_OUTER_RA, GO_SWITCH_BETWEEN, GOPROGRAM_WORKER_RA1,
 		  "its first call, where nothing is known to be called");
-	is_caller(c, in_func1, GOPROGRAM_OUTER_ANY_RA, UNWIND_GO_BETWEEN, GOPROGRAM_WORKER_RA2,
+	is_caller(c, in_func1, GOPROGRAM_OUTER_ANY_RA, GO_SWITCH_BETWEEN, GOPROGRAM_WORKER_RA2,
 		  "the caller by the name of its part");
-	is_caller(c, in_func1, GOPROGRAM_GOEXIT + 1, UNWIND_GO_BETWEEN, GOPROGRAM_WORKER_RA2,
+	is_caller(c, in_func1, GOPROGRAM_GOEXIT + 1, GO_SWITCH_BETWEEN, GOPROGRAM_WORKER_RA2,
 		  "also in a goroutine's first function");
-	is_caller(c, in_func1, GOPROGRAM_WORKER_RA2, UNWIND_GO_NEXT, 0, "nobody is missing");
-	is_caller(c, 0, GOPROGRAM_OUTER_ANY_RA, UNWIND_GO_DENIED, 0, "nobody knows who is missing");
-	is_caller(c, 0, GOPROGRAM_OUTER_RA - 1, UNWIND_GO_DENIED, 0, "no call is there");
-	is_caller(c, in_func1, GOPROGRAM_OUTER_RA - 1, UNWIND_GO_DENIED, 0, "whatever was called");
-	is_outer(c, GOPROGRAM_OUTER_RA, UNWIND_GO_CALL, "a return address");
-	is_outer(c, GOPROGRAM_OUTER_RA - 1, UNWIND_GO_NO_CALL, "none");
-	is_outer(c, GOPROGRAM_GOEXIT + 1, UNWIND_GO_ROOT, "the outermost");
-	is_outer(c, GOPROGRAM_END + 8, UNWIND_GO_NO_CALL, "nothing is mapped there");
+	is_caller(c, in_func1, GOPROGRAM_WORKER_RA2, GO_SWITCH_NEXT, 0, "nobody is missing");
+	is_caller(c, 0, GOPROGRAM_OUTER_ANY_RA, GO_SWITCH_DENIED, 0, "nobody knows who is missing");
+	is_caller(c, 0, GOPROGRAM_OUTER_RA - 1, GO_SWITCH_DENIED, 0, "no call is there");
+	is_caller(c, in_func1, GOPROGRAM_OUTER_RA - 1, GO_SWITCH_DENIED, 0, "whatever was called");
+	is_outer(c, GOPROGRAM_OUTER_RA, GO_SWITCH_CALL, "a return address");
+	is_outer(c, GOPROGRAM_OUTER_RA - 1, GO_SWITCH_NO_CALL, "none");
+	is_outer(c, GOPROGRAM_GOEXIT + 1, GO_SWITCH_ROOT, "the outermost");
+	is_outer(c, GOPROGRAM_END + 8, GO_SWITCH_NO_CALL, "nothing is mapped there");
 	close_program(c);
 }
 

@@ -17,7 +17,7 @@
  * says.
  */
 
-#include "symbolize/runtime/cfi-go.h"
+#include "symbolize/runtime/go-table.h"
 
 #include "symbolize/cfi/cfi-code.h"
 #include "symbolize/cfi/cfi-switch.h"
@@ -33,7 +33,7 @@
 
 enum go_layout { GO_1_16, GO_1_18, GO_1_20 };
 
-static bool go_get(struct cfi_go *g, uint64_t off, unsigned int n_bytes, uint64_t *ret)
+static bool go_get(struct go_table *g, uint64_t off, unsigned int n_bytes, uint64_t *ret)
 {
 	const uint8_t *p = cfi_section_get(&g->table, off, n_bytes);
 	*ret = 0;
@@ -42,7 +42,7 @@ static bool go_get(struct cfi_go *g, uint64_t off, unsigned int n_bytes, uint64_
 	return p != NULL;
 }
 
-static uint32_t go_get32(struct cfi_go *g, uint64_t off)
+static uint32_t go_get32(struct go_table *g, uint64_t off)
 {
 	uint64_t x;
 	return go_get(g, off, 4, &x) ? (uint32_t)x : GO_NO_OFFSET;
@@ -65,7 +65,7 @@ static uint64_t go_relocated(struct cfi_section *rela, uint64_t vaddr)
 	return 0;
 }
 
-static uint64_t go_pc_of(struct cfi_go *g, uint64_t i)
+static uint64_t go_pc_of(struct go_table *g, uint64_t i)
 {
 	unsigned int n = g->layout == GO_1_16 ? g->ptr_bytes : 4;
 	uint64_t x;
@@ -74,7 +74,7 @@ static uint64_t go_pc_of(struct cfi_go *g, uint64_t i)
 	return g->layout == GO_1_16 ? x : g->text + x;
 }
 
-static bool go_read_header(struct cfi_go *g, struct cfi_go_place *p)
+static bool go_read_header(struct go_table *g, struct go_table_place *p)
 {
 	uint64_t magic, quantum, ptr, off = 8, word[8] = { 0 };
 	if (!go_get(g, 0, 4, &magic) || !go_get(g, 6, 1, &quantum) || !go_get(g, 7, 1, &ptr) ||
@@ -111,9 +111,9 @@ static bool go_read_header(struct cfi_go *g, struct cfi_go_place *p)
 	return n <= p->n_text_bytes && p->n_text_bytes - n < GO_TEXT_ROOM_BYTES;
 }
 
-struct cfi_go *cfi_go_new(struct cfi_go_place *p)
+struct go_table *go_table_new(struct go_table_place *p)
 {
-	struct cfi_go *g = calloc(1, sizeof(*g));
+	struct go_table *g = calloc(1, sizeof(*g));
 	if (g)
 		g->table = p->table;
 	else
@@ -121,11 +121,11 @@ struct cfi_go *cfi_go_new(struct cfi_go_place *p)
 	p->table = (struct cfi_section){ .fd = -1 };
 	if (g && go_read_header(g, p))
 		return g;
-	cfi_go_free(g);
+	go_table_free(g);
 	return NULL;
 }
 
-void cfi_go_free(struct cfi_go *g)
+void go_table_free(struct go_table *g)
 {
 	if (g)
 		cfi_section_done(&g->table);
@@ -134,9 +134,9 @@ void cfi_go_free(struct cfi_go *g)
 
 /* ---- functions ------------------------------------------------------------------------- */
 
-bool cfi_go_function(struct cfi *c, uint64_t i, struct cfi_go_function *ret)
+bool go_table_function(struct cfi *c, uint64_t i, struct go_table_function *ret)
 {
-	struct cfi_go *g = c->go;
+	struct go_table *g = c->go;
 	uint64_t off, flags;
 	if (i >= g->n_functions)
 		return false;
@@ -147,7 +147,7 @@ bool cfi_go_function(struct cfi *c, uint64_t i, struct cfi_go_function *ret)
 	uint64_t at = g->functions_off + off + n;
 	if (!go_get(g, at + 32 + (g->layout == GO_1_20 ? 4 : 0) + 1, 1, &flags))
 		return false;
-	*ret = (struct cfi_go_function){
+	*ret = (struct go_table_function){
 		.start = go_pc_of(g, i), .end = go_pc_of(g, i + 1), .i = i,
 		.name_off = go_get32(g, at), .sp_steps = go_get32(g, at + 12),
 		.flags = (uint8_t)flags,
@@ -155,7 +155,7 @@ bool cfi_go_function(struct cfi *c, uint64_t i, struct cfi_go_function *ret)
 	return ret->start < ret->end;
 }
 
-bool cfi_go_find(struct cfi *c, uint64_t vaddr, struct cfi_go_function *ret)
+bool go_table_find(struct cfi *c, uint64_t vaddr, struct go_table_function *ret)
 {
 	if (!cfi_seek_go(c))
 		return false;
@@ -169,10 +169,10 @@ bool cfi_go_find(struct cfi *c, uint64_t vaddr, struct cfi_go_function *ret)
 			n = half;
 		}
 	}
-	return low && cfi_go_function(c, low - 1, ret) && vaddr >= ret->start && vaddr < ret->end;
+	return low && go_table_function(c, low - 1, ret) && vaddr >= ret->start && vaddr < ret->end;
 }
 
-bool cfi_go_name(struct cfi *c, const struct cfi_go_function *f, char *buf, size_t n_bytes)
+bool go_table_name(struct cfi *c, const struct go_table_function *f, char *buf, size_t n_bytes)
 {
 	uint64_t byte = 1;
 	for (size_t i = 0; i < n_bytes; i++) {
@@ -185,21 +185,21 @@ bool cfi_go_name(struct cfi *c, const struct cfi_go_function *f, char *buf, size
 	return false;
 }
 
-bool cfi_go_near(struct cfi *c, const struct cfi_go_function *f, const char *name,
-		 struct cfi_go_function *ret)
+bool go_table_near(struct cfi *c, const struct go_table_function *f, const char *name,
+		 struct go_table_function *ret)
 {
-	char other[CFI_GO_NAME_BYTES_MAX];
+	char other[GO_TABLE_NAME_BYTES_MAX];
 	for (uint64_t k = 1; k < GO_NEIGHBOURS_MAX; k++) {
 		uint64_t i[] = { f->i - k, f->i + k };
 		for (int side = 0; side < 2; side++)
-			if (cfi_go_function(c, i[side], ret) &&
-			    cfi_go_name(c, ret, other, sizeof(other)) && !strcmp(other, name))
+			if (go_table_function(c, i[side], ret) &&
+			    go_table_name(c, ret, other, sizeof(other)) && !strcmp(other, name))
 				return true;
 	}
 	return false;
 }
 
-static bool go_uvarint(struct cfi_go *g, uint64_t *off, uint32_t *ret)
+static bool go_uvarint(struct go_table *g, uint64_t *off, uint32_t *ret)
 {
 	uint64_t byte;
 	*ret = 0;
@@ -212,7 +212,7 @@ static bool go_uvarint(struct cfi_go *g, uint64_t *off, uint32_t *ret)
 }
 
 /* By how many bytes the stack pointer lies below the start's, at vaddr; -1: not told. */
-static int32_t go_moved(struct cfi_go *g, const struct cfi_go_function *f, uint64_t vaddr)
+static int32_t go_moved(struct go_table *g, const struct go_table_function *f, uint64_t vaddr)
 {
 	uint64_t off = g->steps_off + f->sp_steps, pc = f->start;
 	uint32_t value = UINT32_MAX, delta, n_pc;
@@ -241,12 +241,12 @@ static bool go_is_call(const struct cfi *c, uint64_t vaddr)
 }
 
 /* Is vaddr, in a function that writes the stack pointer, on the stack that it has gone to? */
-static bool go_is_away(const struct cfi *c, const struct cfi_go_function *f, uint64_t vaddr)
+static bool go_is_away(const struct cfi *c, const struct go_table_function *f, uint64_t vaddr)
 {
 	uint8_t b[CFI_SWITCH_BYTES_MAX];
 	size_t n = vaddr - f->start;
 	/* before 1.17 there were no flags; code that the compiler makes never does it */
-	if ((c->go->layout != GO_1_16 && !(f->flags & CFI_GO_WRITES_SP)) || n > sizeof(b) ||
+	if ((c->go->layout != GO_1_16 && !(f->flags & GO_TABLE_WRITES_SP)) || n > sizeof(b) ||
 	    cfi_read_code(c, f->start, b, n) < n)
 		return false;
 	return cfi_switch_n_loads(c->arch, b, n) & 1;
@@ -272,11 +272,11 @@ static bool go_begins(const char *s, const char *with)
  * is said to be systemstack_switch, a function that never runs, in whose frame the caller of
  * asmcgocall follows.  By how many bytes that is further out; -1: not told.
  */
-static int32_t go_left(struct cfi *c, const struct cfi_go_function *f)
+static int32_t go_left(struct cfi *c, const struct go_table_function *f)
 {
-	struct cfi_go_function s;
-	if (c->arch != CFI_X86_64 || (!cfi_go_near(c, f, "runtime.systemstack_switch", &s) &&
-				      !cfi_go_near(c, f, "runtime.systemstack_switch.abi0", &s)))
+	struct go_table_function s;
+	if (c->arch != CFI_X86_64 || (!go_table_near(c, f, "runtime.systemstack_switch", &s) &&
+				      !go_table_near(c, f, "runtime.systemstack_switch.abi0", &s)))
 		return -1;
 	/* since Go 1.21 it has a frame, which is made in its first 8 bytes */
 	int32_t first = go_moved(c->go, &s, s.start), then = go_moved(c->go, &s, s.start + 8);
@@ -285,16 +285,16 @@ static int32_t go_left(struct cfi *c, const struct cfi_go_function *f)
 
 /* What is the function's stack at vaddr: on goes the one that it was called on, by *ret_left bytes
  * more than the table says, or it is the root, for what else than its flags tell. */
-static bool go_is_root(struct cfi *c, const struct cfi_go_function *f, uint64_t vaddr,
+static bool go_is_root(struct cfi *c, const struct go_table_function *f, uint64_t vaddr,
 		       uint8_t *ret_flags, int32_t *ret_left)
 {
-	char name[CFI_GO_NAME_BYTES_MAX];
+	char name[GO_TABLE_NAME_BYTES_MAX];
 	*ret_flags = 0;
 	*ret_left = 0;
-	if (!cfi_go_name(c, f, name, sizeof(name)) || !go_begins(name, "runtime."))
+	if (!go_table_name(c, f, name, sizeof(name)) || !go_begins(name, "runtime."))
 		name[0] = '\0';
 	/* the kernel has called it: what was interrupted lies behind */
-	if (f->flags & CFI_GO_TOP)
+	if (f->flags & GO_TABLE_TOP)
 		return !go_begins(name, "runtime.sigtramp");
 	if (!strcmp(name, "runtime.goexit") || !strcmp(name, "runtime.mstart"))
 		return true;
@@ -311,19 +311,19 @@ static bool go_is_root(struct cfi *c, const struct cfi_go_function *f, uint64_t 
 }
 
 /* The way back from a signal's handler: it lies on the kernel's frame, which its code tells. */
-static bool go_is_sigreturn(struct cfi *c, const struct cfi_go_function *f)
+static bool go_is_sigreturn(struct cfi *c, const struct go_table_function *f)
 {
-	char name[CFI_GO_NAME_BYTES_MAX];
-	return f->flags & CFI_GO_ASM && cfi_go_name(c, f, name, sizeof(name)) &&
+	char name[GO_TABLE_NAME_BYTES_MAX];
+	return f->flags & GO_TABLE_ASM && go_table_name(c, f, name, sizeof(name)) &&
 	       go_begins(name, "runtime.sigreturn");
 }
 
-bool cfi_go_rule(struct cfi *c, uint64_t vaddr, struct cfi_rule *ret)
+bool go_table_rule(struct cfi *c, uint64_t vaddr, struct cfi_rule *ret)
 {
-	struct cfi_go_function f;
+	struct go_table_function f;
 	uint8_t flags;
 	int32_t left;
-	if (!cfi_go_find(c, vaddr, &f))
+	if (!go_table_find(c, vaddr, &f))
 		return false;
 	if (go_is_sigreturn(c, &f)) {
 		*ret = (struct cfi_rule){ .kind = CFI_NONE };
@@ -345,7 +345,7 @@ bool cfi_go_rule(struct cfi *c, uint64_t vaddr, struct cfi_rule *ret)
 	}
 	*ret = (struct cfi_rule){ .kind = CFI_PLAIN, .cfa_off8 = (int16_t)(words + 1),
 		.ra_off8 = -1 };
-	if (words && !(f.flags & CFI_GO_ASM) && c->go->layout != GO_1_16 &&
+	if (words && !(f.flags & GO_TABLE_ASM) && c->go->layout != GO_1_16 &&
 	    !go_saves_fp_next(c, vaddr)) {
 		ret->flags = CFI_FLAG_FP_SAVED;
 		ret->fp_off8 = -2;

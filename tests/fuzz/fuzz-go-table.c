@@ -1,16 +1,16 @@
 /* The machine, two lengths, then a .gopclntab, code and relocations. */
 
-#include "symbolize/runtime/cfi-go.h"
-#include "symbolize/runtime/unwind-go.h"
+#include "symbolize/runtime/go-table.h"
+#include "symbolize/runtime/go-switch.h"
 #include "tests/unit/symbolize/gocode.h"
 
 #include <assert.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static bool find_module(void *ctx, uint64_t pc, struct unwind_module *ret)
+static bool find_module(void *ctx, uint64_t pc, struct module *ret)
 {
-	*ret = (struct unwind_module){ .cfi = ctx };
+	*ret = (struct module){ .cfi = ctx };
 	return pc >= GOCODE_TEXT && pc < GOCODE_TEXT + 0x1000;
 }
 
@@ -34,14 +34,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (fd >= 0 && cfi_open_file(fd, &c) == 0) {
 		for (uint64_t at = GOCODE_TEXT - 2; at < GOCODE_TEXT + 0x90; at += 3) {
 			struct cfi_rule r;
-			struct cfi_go_function f;
+			struct go_table_function f;
 			uint64_t ra;
 			cfi_rule_at(c, at, &r);
 			assert(r.kind != CFI_EMPTY && r.kind < CFI_N_KINDS);
-			if (cfi_go_find(c, at, &f))
+			if (go_table_find(c, at, &f))
 				assert(f.start <= at && at < f.end);
-			unwind_go_outer(arch, find_module, c, at);
-			unwind_go_caller(arch, find_module, c, GOCODE_TEXT + 0x28,
+			go_switch_outer(arch, find_module, c, at);
+			go_switch_caller(arch, find_module, c, GOCODE_TEXT + 0x28,
 					 GOCODE_TEXT + 0x40, at, &ra);
 		}
 	}

@@ -1,7 +1,7 @@
 /* Two lengths, then a .gopclntab, .rodata and .data. */
 
 #include "symbolize/dwarf/symdwarf.h"
-#include "symbolize/runtime/symgo.h"
+#include "symbolize/runtime/go-names.h"
 #include "tests/unit/symbolize/gobuild.h"
 
 #include <assert.h>
@@ -24,16 +24,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 							size - n_table - n_ro }, &n_file);
 	elf_version(EV_CURRENT);
 	Elf *elf = file ? elf_memory(file, n_file) : NULL;
-	struct symgo *g;
-	if (elf && symgo_open(elf, &g) == 0) {
+	struct go_names *g;
+	if (elf && go_names_open(elf, &g) == 0) {
 		for (uint64_t vaddr = 0x400ff0; vaddr < 0x401070; vaddr += 3) {
 			struct symdwarf_frame f[8];
-			size_t k = symgo_find(g, vaddr, f, 8);
+			size_t k = go_names_find(g, vaddr, f, 8);
 			assert(k <= 8);
 			for (size_t i = 0; i < k; i++)
 				assert(f[i].name && *f[i].name);
 		}
-		symgo_close(g);
+		go_names_close(g);
 	}
 	elf_end(elf);
 	free(file);

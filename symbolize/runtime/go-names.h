@@ -1,5 +1,5 @@
-#ifndef CPROF_SYMBOLIZE_RUNTIME_SYMGO_H
-#define CPROF_SYMBOLIZE_RUNTIME_SYMGO_H
+#ifndef CPROF_SYMBOLIZE_RUNTIME_GO_NAMES_H
+#define CPROF_SYMBOLIZE_RUNTIME_GO_NAMES_H
 
 /*
  * Functions, files, lines and inlined calls of Go programs from .gopclntab, which the Go runtime
@@ -12,14 +12,15 @@
 #include <stdint.h>
 
 struct symdwarf_frame;
-struct symgo;
+struct go_names;
 
 /* 0; -ENOENT: elf has no such table, or one of another layout; -ENOMEM.  elf must outlive it. */
-int symgo_open(Elf *elf, struct symgo **ret_go);
-void symgo_close(struct symgo *g);
+int go_names_open(Elf *elf, struct go_names **ret_go);
+void go_names_close(struct go_names *g);
 
 /* The frames at vaddr, innermost first, at most max: 0 where no function of Go lies.  Strings are
  * elf's. */
-size_t symgo_find(const struct symgo *g, uint64_t vaddr, struct symdwarf_frame *frame, size_t max);
+size_t go_names_find(const struct go_names *g, uint64_t vaddr, struct symdwarf_frame *frame,
+		     size_t max);
 
 #endif

@@ -11,7 +11,7 @@
  * What lies behind a method's end, its slow ways and handlers, has the same frame.
  */
 
-#include "symbolize/runtime/cfi-hotspot.h"
+#include "symbolize/runtime/runtime-hotspot.h"
 
 #include "symbolize/arch/x86-64/x86insn.h"
 
@@ -157,7 +157,8 @@ static uint32_t hotspot_left(const struct cfi_code *c, uint64_t pc, const struct
 	return 0;
 }
 
-bool cfi_hotspot_rule(const struct cfi_code *c, uint64_t pc, bool is_exact, struct cfi_rule *ret)
+bool runtime_hotspot_rule(const struct cfi_code *c, uint64_t pc, bool is_exact,
+			  struct cfi_rule *ret)
 {
 	struct hotspot h;
 	if (is_exact && hotspot_entering(c, pc, ret))

@@ -1,0 +1,27 @@
+#ifndef CPROF_SYMBOLIZE_RUNTIME_MODULE_H
+#define CPROF_SYMBOLIZE_RUNTIME_MODULE_H
+
+/* What is mapped at a pc of a process, as its owner shows it to the unwinder and to runtimes. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct cfi;
+
+struct module {
+	struct cfi *cfi;                /* NULL: none, as for JIT code */
+	uint64_t bias;                  /* vaddr = pc - bias, modulo 2^64 */
+	uint64_t id;                    /* of the file: files with equal ids have equal CFI */
+	bool is_jit, is_java;           /* JIT code, which is in no file; and that of HotSpot */
+};
+
+/* Finds the executable mapping that contains pc; false when there is none.  *ret is used before the
+ * next call. */
+typedef bool module_find(void *ctx, uint64_t pc, struct module *ret);
+
+/* Copies up to n bytes of code at pc and returns how many, 0 when it cannot: for code that is in no
+ * file.  Called only when a rule is made. */
+typedef size_t module_read_code(void *ctx, uint64_t pc, void *buf, size_t n_bytes);
+
+#endif
