@@ -1,79 +1,12 @@
-/*
- * One list of notes (what was lost, skipped, left out), which both forms of the summary show.
- */
 #include "cmd/importsummary.h"
 
 #include "base/units.h"
 #include "cmd/summaryparts.h"
 #include "cmd/printable.h"
 #include "cprof-import.h"
+#include "cprof-losses.h"
 
 #include <inttypes.h>
-
-struct note {
-	uint64_t n;
-	const char *key;    /* in JSON */
-	const char *what;
-	bool always;        /* shown without -v, too */
-};
-
-#define N_NOTES 21
-
-static void list_notes(const struct importsummary *s, struct note out[N_NOTES])
-{
-	struct cprof_stats st;
-	struct cprof_import_stats im;
-	struct cprof_event_stats ev;
-	uint64_t n_lost = 0, n_throttles = 0;
-	cprof_importer_stats(s->importer, &st);
-	cprof_importer_import_stats(s->importer, &im);
-	for (size_t i = 0; i < cprof_importer_n_events(s->importer); i++) {
-		cprof_importer_event_stats(s->importer, i, &ev);
-		n_lost += ev.n_lost;
-		n_throttles += ev.n_throttles;
-	}
-	const struct note all[N_NOTES] = {
-		{ n_lost, "lost", "samples lost while recording: the ring was full", true },
-		{ n_throttles, "throttled",
-		  "times throttled by the kernel: the rate was too high", true },
-		{ st.n_truncated, "truncated",
-		  "stacks truncated: deeper than the recorded stack copy or number of frames",
-		  true },
-		{ st.n_cut, "cut", "stacks ended before their root (-v tells where)", false },
-		{ st.n_not_unwound, "not_unwound",
-		  "samples without callers: their kind of code is not unwound", true },
-		{ st.n_unknown_pc, "unknown_pc", "samples at an address outside of all mappings",
-		  false },
-		{ st.n_shortened, "shortened",
-		  "stacks without their innermost frames: --max-memory", true },
-		{ st.n_dropped, "dropped", "samples without their stack: --max-memory", true },
-		{ st.n_labels_dropped, "labels_dropped",
-		  "samples without some label: --max-memory", true },
-		{ st.n_undecodable, "undecodable", "records that could not be decoded", true },
-		{ im.n_foreign_ids, "foreign_ids",
-		  "records of an event that the file does not describe", true },
-		{ im.n_guests, "guests", "samples in virtual machines, whose code is not known",
-		  true },
-		{ im.n_aux_bytes, "aux_bytes",
-		  "bytes of hardware trace (AUX) skipped: cprof does not decode them", true },
-		{ im.n_tracing_bytes, "tracing_bytes", "bytes of tracepoint formats skipped",
-		  false },
-		{ st.n_out_of_order, "out_of_order", "records came after younger ones", false },
-		{ im.n_other_records, "skipped_records", "records of no use for a profile", false },
-		{ im.n_unknown_records, "unknown_records",
-		  "records of unknown type skipped", true },
-		{ im.n_newer_attrs, "newer_attrs",
-		  "events with unknown fields: recorded by a newer kernel's perf", true },
-		{ im.n_unknown_features, "unknown_sections", "unknown header sections skipped",
-		  true },
-		{ st.n_symbol_timeouts, "symbol_timeouts",
-		  "files whose debug information took too long to read (--symbol-timeout)", true },
-		{ st.n_debug_misfits, "debug_misfits",
-		  "files whose debug file is another one's: not used (-v tells)", true },
-	};
-	for (size_t i = 0; i < N_NOTES; i++)
-		out[i] = all[i];
-}
 
 /* ---- for people -------------------------------------------------------------------- */
 
@@ -128,16 +61,14 @@ void importsummary_print(const struct importsummary *s, FILE *to)
 {
 	struct cprof_stats st;
 	struct cprof_import_stats im;
-	struct note note[N_NOTES];
+	struct cprof_losses losses;
 	char text[UNITS_TEXT_MAX];
-	list_notes(s, note);
+	cprof_importer_losses(s->importer, &losses);
 	cprof_importer_stats(s->importer, &st);
 	cprof_importer_import_stats(s->importer, &im);
 	for (size_t i = 0; i < cprof_importer_n_events(s->importer); i++)
 		print_event(s, to, i);
-	for (size_t i = 0; i < N_NOTES; i++)
-		if (note[i].n && (note[i].always || s->verbose))
-			summaryparts_count(note[i].n, note[i].what, to);
+	summaryparts_losses(&losses, SUMMARYPARTS_IMPORT, s->verbose, to);
 	if (!s->verbose)
 		return;
 	print_origin(&im, to);
@@ -180,8 +111,8 @@ void importsummary_print_json(const struct importsummary *s, FILE *to)
 {
 	struct cprof_stats st;
 	struct cprof_import_stats im;
-	struct note note[N_NOTES];
-	list_notes(s, note);
+	struct cprof_losses losses;
+	cprof_importer_losses(s->importer, &losses);
 	cprof_importer_stats(s->importer, &st);
 	cprof_importer_import_stats(s->importer, &im);
 	fputs("{", to);
@@ -214,8 +145,7 @@ void importsummary_print_json(const struct importsummary *s, FILE *to)
 		fprintf(to, "%s\"%s\": %" PRIu64, k ? ", " : "", cprof_stack_end_name(k),
 			ends.n[k]);
 	fputs("}, \"notes\": {", to);
-	for (size_t i = 0; i < N_NOTES; i++)
-		fprintf(to, "%s\"%s\": %" PRIu64, i ? ", " : "", note[i].key, note[i].n);
+	summaryparts_losses_json(&losses, SUMMARYPARTS_IMPORT, to);
 	fputs("}, \"events\": [", to);
 	for (size_t i = 0; i < cprof_importer_n_events(s->importer); i++)
 		print_event_json(s, to, i);

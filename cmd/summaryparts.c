@@ -1,17 +1,58 @@
 #include "cmd/summaryparts.h"
 
 #include "cmd/printable.h"
+#include "cprof-losses.h"
 #include "cprof.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-void summaryparts_count(uint64_t n, const char *what, FILE *to)
+/* A line "  3 samples lost ..."; the first word is a plural. */
+static void print_loss(const struct cprof_loss *loss, uint64_t n, enum summaryparts_of of, FILE *to)
 {
-	size_t n_word = strcspn(what, " "), n_ending = 0;
-	if (n == 1 && n_word > 0 && what[n_word - 1] == 's')
-		n_ending = n_word > 4 && strncmp(what + n_word - 4, "sses", 4) == 0 ? 2 : 1;
-	fprintf(to, "  %" PRIu64 " %.*s%s\n", n, (int)(n_word - n_ending), what, what + n_word);
+	const char *words = loss->words, *advice = loss->advice;
+	size_t n_word = strcspn(words, " "), n_ending = 0;
+	if (n == 1 && n_word > 0 && words[n_word - 1] == 's')
+		n_ending = n_word > 4 && strncmp(words + n_word - 4, "sses", 4) == 0 ? 2 : 1;
+	fprintf(to, "  %" PRIu64 " %.*s%s", n, (int)(n_word - n_ending), words, words + n_word);
+	if (!advice && of == SUMMARYPARTS_RECORD)
+		advice = loss->record_advice;
+	if (advice)
+		fprintf(to, " (%s)", advice);
+	fputc('\n', to);
+}
+
+static enum cprof_loss_level level_of(const struct cprof_loss *loss, enum summaryparts_of of)
+{
+	return of == SUMMARYPARTS_RECORD ? loss->record : loss->import;
+}
+
+static bool is_shown(enum cprof_loss_level level, uint64_t n, uint64_t n_samples, bool verbose)
+{
+	bool many = n > n_samples / 20;
+	return n && level != CPROF_LOSS_ABSENT &&
+	       (verbose || level >= CPROF_LOSS_SHOWN || (level == CPROF_LOSS_MANY && many));
+}
+
+void summaryparts_losses(const struct cprof_losses *losses, enum summaryparts_of of, bool verbose,
+			 FILE *to)
+{
+	const struct cprof_loss *loss;
+	for (size_t i = 0; (loss = cprof_loss(i)); i++)
+		if (is_shown(level_of(loss, of), losses->n[i], losses->n_samples, verbose))
+			print_loss(loss, losses->n[i], of, to);
+}
+
+void summaryparts_losses_json(const struct cprof_losses *losses, enum summaryparts_of of, FILE *to)
+{
+	const struct cprof_loss *loss;
+	const char *separator = "";
+	for (size_t i = 0; (loss = cprof_loss(i)); i++) {
+		if (level_of(loss, of) == CPROF_LOSS_ABSENT)
+			continue;
+		fprintf(to, "%s\"%s\": %" PRIu64, separator, loss->key, losses->n[i]);
+		separator = ", ";
+	}
 }
 
 void summaryparts_ends(const struct cprof_stack_ends *ends, FILE *to)

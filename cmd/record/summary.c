@@ -3,6 +3,7 @@
 #include "base/units.h"
 #include "cmd/summaryparts.h"
 #include "cmd/printable.h"
+#include "cprof-losses.h"
 #include "cprof.h"
 
 #include <inttypes.h>
@@ -26,93 +27,12 @@ static bool is_gap(const struct summary *s, double percent, const struct cprof_e
 	return percent >= 0 && gap > GAP_TOLD_PERCENT && gap > 300 / sqrt(n_expected + 1);
 }
 
-struct loss {
-	uint64_t n;
-	const char *key;   /* in JSON */
-	const char *what;
-	bool forbidden;    /* by --strict */
-	bool told;         /* also without -v, as what is forbidden */
-};
-
-#define N_LOSSES 20
-
-/* Of all events together. */
-struct event_losses {
-	uint64_t n_samples, n_lost, n_lost_by_pmu, n_throttles, n_silent;
-};
-
-static void list_losses(const struct cprof_stats *st, const struct event_losses *ev,
-			struct loss out[N_LOSSES])
+static void collect_losses(const struct summary *s, struct cprof_losses *ret)
 {
-	/* Here and there one is normal; many are a sign that maps could not be read. */
-	bool many_unknown = st->n_unknown_pc > ev->n_samples / 20;
-	const struct loss all[N_LOSSES] = {
-		{ ev->n_lost, "lost", "samples lost: the ring was full (--ring-size, lower -F)",
-		  true },
-		{ ev->n_lost_by_pmu, "lost_by_pmu",
-		  "of them were lost in the PMU's own buffer", false },
-		{ ev->n_throttles, "throttled",
-		  "times throttled by the kernel: the rate is too high for this machine "
-		  "(lower -F, --adaptive)", true },
-		{ ev->n_silent, "silent", "events did not happen once: there is no file of them",
-		  true },
-		{ st->n_truncated, "truncated",
-		  st->stack_bytes
-			  ? "stacks truncated: longer than the stack copy (--call-graph "
-			    "dwarf,SIZE) or --max-depth"
-			  : "stacks truncated: deeper than kernel.perf_event_max_stack, or than "
-			    "the CPU records calls",
-		  true },
-		{ st->n_cut, "cut", "stacks ended before their root (-v tells where)", false },
-		{ st->n_not_unwound, "not_unwound", "samples of 32-bit code, which is not unwound",
-		  true },
-		{ st->n_unknown_pc, "unknown_pc", "samples at an address outside of all mappings",
-		  false, many_unknown },
-		{ st->n_shortened, "shortened",
-		  "stacks without their innermost frames: --max-memory", true },
-		{ st->n_dropped, "dropped", "samples without their stack: --max-memory", true },
-		{ st->n_labels_dropped, "labels_dropped",
-		  "samples without some label: --max-memory", true },
-		{ st->n_labels_unknown, "labels_unknown",
-		  "samples without the labels that their program set: changed faster than they "
-		  "were read, or shortly before its end",
-		  false },
-		{ st->n_labels_other, "labels_other",
-		  "sets of the program's labels with a value shown as [other]: too many values",
-		  false },
-		{ st->n_labels_denied, "labels_denied",
-		  "processes whose own labels may not be read: start them by cprof record, or "
-		  "grant CAP_SYS_PTRACE (cprof doctor tells)", false, true },
-		{ st->n_undecodable, "undecodable", "records that could not be decoded", true },
-		{ st->n_out_of_order, "out_of_order",
-		  "records came after younger ones: an interrupt between time stamp and ring",
-		  false },
-		{ st->n_cpus_failed, "cpus_failed", "CPUs that could not be recorded", true },
-		{ st->n_unknown_records, "unknown_records", "records of an unknown type", false },
-		{ st->n_symbol_timeouts, "symbol_timeouts",
-		  "files whose debug information took too long to read (--symbol-timeout)", false,
-		  true },
-		{ st->n_debug_misfits, "debug_misfits",
-		  "files whose debug file is another one's: not used (-v tells)", false, true },
-	};
-	memcpy(out, all, sizeof(all));
-}
-
-static void sum_losses(const struct summary *s, struct loss out[N_LOSSES])
-{
-	struct cprof_stats st;
-	struct cprof_event_stats ev;
-	struct event_losses sum = { 0 };
-	cprof_recorder_stats(s->recorder, &st);
-	for (size_t i = 0; i < cprof_recorder_n_events(s->recorder); i++) {
-		cprof_recorder_event_stats(s->recorder, i, &ev);
-		sum.n_samples += ev.n_samples;
-		sum.n_lost += ev.n_lost;
-		sum.n_lost_by_pmu += ev.n_lost_by_pmu;
-		sum.n_throttles += ev.n_throttles;
-		sum.n_silent += s->file[i].silent;
-	}
-	list_losses(&st, &sum, out);
+	size_t silent = cprof_loss_row("silent");
+	cprof_recorder_losses(s->recorder, ret);
+	for (size_t i = 0; i < cprof_recorder_n_events(s->recorder); i++)
+		ret->n[silent] += s->file[i].silent;
 }
 
 double summary_own_cpu_s(void)
@@ -125,10 +45,11 @@ double summary_own_cpu_s(void)
 
 bool summary_has_losses(const struct summary *s)
 {
-	struct loss loss[N_LOSSES];
-	sum_losses(s, loss);
-	for (size_t i = 0; i < N_LOSSES; i++)
-		if (loss[i].forbidden && loss[i].n)
+	struct cprof_losses losses;
+	const struct cprof_loss *loss;
+	collect_losses(s, &losses);
+	for (size_t i = 0; (loss = cprof_loss(i)); i++)
+		if (loss->record == CPROF_LOSS_STRICT && losses.n[i])
 			return true;
 	return false;
 }
@@ -252,10 +173,10 @@ static void print_stacks(const struct summary *s, FILE *to, uint32_t stack_bytes
 void summary_print(const struct summary *s, FILE *to)
 {
 	struct cprof_stats st;
-	struct loss loss[N_LOSSES];
+	struct cprof_losses losses;
 	char text[UNITS_TEXT_MAX];
 	cprof_recorder_stats(s->recorder, &st);
-	sum_losses(s, loss);
+	collect_losses(s, &losses);
 	for (size_t i = 0; i < cprof_recorder_n_events(s->recorder); i++)
 		if (s->file[i].path)
 			print_event(s, to, i);
@@ -263,9 +184,7 @@ void summary_print(const struct summary *s, FILE *to)
 	if (st.n_own_samples)
 		fprintf(to, "  %" PRIu64 " of the samples are of cprof itself (pid %d)\n",
 			st.n_own_samples, (int)getpid());
-	for (size_t i = 0; i < N_LOSSES; i++)
-		if (loss[i].n && (loss[i].forbidden || loss[i].told || s->verbose))
-			summaryparts_count(loss[i].n, loss[i].what, to);
+	summaryparts_losses(&losses, SUMMARYPARTS_RECORD, s->verbose, to);
 	if (s->command_signal)
 		fprintf(to, "  '%s' was killed by signal %d (%s)\n", s->command_name,
 			s->command_signal, strsignal(s->command_signal));
@@ -340,9 +259,9 @@ static void print_event_json(const struct summary *s, FILE *to, size_t i)
 void summary_print_json(const struct summary *s, FILE *to)
 {
 	struct cprof_stats st;
-	struct loss loss[N_LOSSES];
+	struct cprof_losses losses;
 	cprof_recorder_stats(s->recorder, &st);
-	sum_losses(s, loss);
+	collect_losses(s, &losses);
 	fprintf(to, "{\"version\": \"%s\", \"scope\": \"%s\"", CPROF_VERSION, scope_name(st.scope));
 	fprintf(to, ", \"start_time_ns\": %" PRId64 ", \"duration_ns\": %" PRIu64,
 		st.start_realtime_ns, st.duration_ns);
@@ -388,8 +307,7 @@ void summary_print_json(const struct summary *s, FILE *to)
 	}
 	fputs("]", to);
 	fputs(", \"losses\": {", to);
-	for (size_t i = 0; i < N_LOSSES; i++)
-		fprintf(to, "%s\"%s\": %" PRIu64, i ? ", " : "", loss[i].key, loss[i].n);
+	summaryparts_losses_json(&losses, SUMMARYPARTS_RECORD, to);
 	fputs("}, \"events\": [", to);
 	for (size_t i = 0; i < cprof_recorder_n_events(s->recorder); i++) {
 		fputs(i ? ", " : "", to);

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "event/evnames.h"
+#include "profile/losses.h"
 #include "profile/results.h"
 #include "source/perfdata/perfdata.h"
 #include "source/record.h"
@@ -435,6 +436,21 @@ void cprof_importer_import_stats(struct cprof_importer *m, struct cprof_import_s
 	};
 }
 
+void cprof_importer_losses(struct cprof_importer *m, struct cprof_losses *ret)
+{
+	struct cprof_import_stats import;
+	struct cprof_event_stats ev;
+	cprof_importer_import_stats(m, &import);
+	losses_collect(&(struct losses_from){
+		.engine = &m->engine, .source = m->source,
+		.names = m->names_ready ? &m->names : NULL, .import = &import,
+	}, ret);
+	for (size_t i = 0; i < m->n_events; i++) {
+		cprof_importer_event_stats(m, i, &ev);
+		losses_add_event(ret, &ev);
+	}
+}
+
 bool cprof_importer_stack_ends(struct cprof_importer *m, size_t i, struct cprof_stack_ends *ret)
 {
 	return results_stack_ends(&m->engine, i, ret);
@@ -515,7 +531,7 @@ int cprof_importer_write(struct cprof_importer *m, size_t event,
 		return err_errno(e, ENOMEM, "cannot write the profile");
 	struct results_profile p = {
 		.engine = &m->engine, .names = &m->names, .event = (uint32_t)event,
-		.config = &as_recorded, .facts = &m->source->facts, .stats = &stats, .ev = &ev,
+		.config = &as_recorded, .source = m->source, .stats = &stats, .ev = &ev,
 		.period = ev.period ? ev.period : ev.n_samples ? ev.value / ev.n_samples : 1,
 		.optional_labels = optional_labels(&m->config), .origin = origin,
 	};

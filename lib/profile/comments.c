@@ -1,6 +1,7 @@
 /* One line each, "key: text", so that people can read them and scripts can find them. */
 #include "profile/comments.h"
 
+#include "profile/losses.h"
 #include "source/source.h"
 
 #include <errno.h>
@@ -144,37 +145,14 @@ static void say_stacks(struct comments *c, bool *failed, const struct cprof_stat
 				    (unsigned long long)ends[f].n[i], cprof_stack_end_name(i));
 }
 
-static void say_losses(struct comments *c, bool *failed, const struct cprof_stats *st,
+static void say_losses(struct comments *c, bool *failed, const struct cprof_losses *losses,
 		       const struct cprof_event_stats *ev)
 {
-	const struct { uint64_t n; const char *what;
-	} losses[] = {
-		{ ev->n_lost, "samples lost: the ring was full" },
-		{ ev->n_lost_shown, "of the lost samples shown as [lost samples]" },
-		{ ev->n_lost_by_pmu, "of them lost in the PMU's own buffer" },
-		{ ev->n_throttles, "times throttled by the kernel: the rate was too high" },
-		{ st->n_truncated, "stacks truncated: deeper than the stack copy or "
-				   "kernel.perf_event_max_stack" },
-		{ st->n_cut, "stacks ended before their root" },
-		{ st->n_not_unwound, "samples of 32-bit code, which is not unwound" },
-		{ st->n_unknown_pc, "samples at an address outside of all mappings" },
-		{ st->n_shortened, "stacks without their innermost frames: memory limit" },
-		{ st->n_dropped, "samples without their stack: memory limit" },
-		{ st->n_labels_dropped, "samples without some label: memory limit" },
-		{ st->n_labels_unknown,
-		  "samples without the labels that their program set: changed "
-		  "faster than they were read, or shortly before its end" },
-		{ st->n_labels_other, "sets of the program's labels with a value shown as [other]: "
-				      "more than 1000 of one key" },
-		{ st->n_labels_denied, "processes whose labels may not be read" },
-		{ st->n_undecodable, "records that could not be decoded" },
-		{ st->n_out_of_order, "records out of order" },
-		{ st->n_cpus_failed, "CPUs that could not be recorded" },
-	};
-	for (size_t i = 0; i < sizeof(losses) / sizeof(*losses); i++)
-		if (losses[i].n)
-			say(c, failed, "losses: %llu %s", (unsigned long long)losses[i].n,
-			    losses[i].what);
+	const struct cprof_loss *loss;
+	for (size_t i = 0; (loss = cprof_loss(i)); i++)
+		if (loss->in_comments && losses->n[i])
+			say(c, failed, "losses: %llu %s", (unsigned long long)losses->n[i],
+			    loss->words);
 	if (ev->throttled_ns)
 		say(c, failed, "losses: throttled for %.6f s, summed over threads and CPUs",
 		    (double)ev->throttled_ns / 1e9);
@@ -183,7 +161,8 @@ static void say_losses(struct comments *c, bool *failed, const struct cprof_stat
 int comments_make(struct comments *c, const struct cprof_config *config,
 		  const struct source_facts *facts, const struct cprof_stats *st,
 		  const struct cprof_event_stats *ev, const struct cprof_stack_ends *ends,
-		  size_t n_ends, const struct cprof_rate_cut *cuts)
+		  size_t n_ends, const struct cprof_rate_cut *cuts,
+		  const struct cprof_losses *losses)
 {
 	bool failed = false;
 	*c = (struct comments){ 0 };
@@ -215,7 +194,7 @@ int comments_make(struct comments *c, const struct cprof_config *config,
 	if (st->kernel_names_hidden)
 		say(c, &failed, "kernel functions without names: hidden by kernel.kptr_restrict");
 	say_stacks(c, &failed, st, ends, n_ends);
-	say_losses(c, &failed, st, ev);
+	say_losses(c, &failed, losses, ev);
 	if (!failed)
 		return 0;
 	comments_done(c);

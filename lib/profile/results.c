@@ -5,6 +5,7 @@
 #include "profile/comments.h"
 #include "engine/engine.h"
 #include "profile/export.h"
+#include "profile/losses.h"
 #include "profile/names.h"
 #include "source/source.h"
 
@@ -119,8 +120,13 @@ int results_write(const struct results_profile *p,
 	struct comments comments;
 	struct cprof_stack_ends ends[COMMENTS_ENDS_MAX];
 	size_t n_ends = results_worst_ends(p->engine, ends, COMMENTS_ENDS_MAX);
-	if (comments_make(&comments, p->config, p->facts, p->stats, p->ev, ends, n_ends,
-			  p->cuts) < 0)
+	struct cprof_losses losses;
+	losses_collect(&(struct losses_from){
+		.engine = p->engine, .source = p->source, .names = p->names, .stats = p->stats,
+	}, &losses);
+	losses_add_event(&losses, p->ev);
+	if (comments_make(&comments, p->config, &p->source->facts, p->stats, p->ev, ends, n_ends,
+			  p->cuts, &losses) < 0)
 		return err_errno(e, ENOMEM, "cannot write the profile");
 	int code;
 	if (p->origin && !add_origin(&comments, p->origin)) {

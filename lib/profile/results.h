@@ -16,7 +16,6 @@ struct engine;
 struct err;
 struct names;
 struct source;
-struct source_facts;
 
 /* Sets what engine, source, and names (NULL: not looked up yet) know; leaves the rest alone. */
 void results_stats(const struct engine *g, const struct source *s, const struct names *names,
@@ -35,7 +34,7 @@ struct results_profile {
 	const struct names *names;
 	uint32_t event;
 	const struct cprof_config *config;
-	const struct source_facts *facts;
+	const struct source *source;
 	const struct cprof_stats *stats;
 	const struct cprof_event_stats *ev;
 	const struct cprof_rate_cut *cuts;     /* ev->n_rate_cuts */

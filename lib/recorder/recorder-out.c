@@ -62,7 +62,7 @@ int cprof_recorder_write(struct cprof_recorder *r, size_t event,
 	cprof_recorder_event_stats(r, event, &ev);
 	struct results_profile p = {
 		.engine = &r->engine, .names = &r->names, .event = (uint32_t)event,
-		.config = &r->config, .facts = &r->source->facts, .stats = &stats, .ev = &ev,
+		.config = &r->config, .source = r->source, .stats = &stats, .ev = &ev,
 		.cuts = r->event[recorder_first_variant(r, event)].cuts.v,
 		.period = period_to_tell(r, event, &ev),
 		.optional_labels = r->config.labels_given ? 0 : setup_optional_labels(&r->config),

@@ -4,6 +4,7 @@
 
 #include "recorder/cost.h"
 #include "profile/comments.h"
+#include "profile/losses.h"
 #include "profile/results.h"
 #include "recorder/window.h"
 
@@ -85,6 +86,21 @@ void cprof_recorder_stats_sized(struct cprof_recorder *r, struct cprof_stats *re
 	cost_stats(r, &all);
 	results_stats(&r->engine, r->source, r->names_ready ? &r->names : NULL, &all);
 	give(ret, n_bytes, &all, sizeof(all));
+}
+
+void cprof_recorder_losses(struct cprof_recorder *r, struct cprof_losses *ret)
+{
+	struct cprof_stats stats;
+	struct cprof_event_stats ev;
+	cprof_recorder_stats(r, &stats);
+	losses_collect(&(struct losses_from){
+		.engine = &r->engine, .source = r->source,
+		.names = r->names_ready ? &r->names : NULL, .stats = &stats,
+	}, ret);
+	for (size_t i = 0; i < cprof_recorder_n_events(r); i++) {
+		cprof_recorder_event_stats(r, i, &ev);
+		losses_add_event(ret, &ev);
+	}
 }
 
 bool cprof_recorder_stack_ends(struct cprof_recorder *r, size_t i, struct cprof_stack_ends *ret)

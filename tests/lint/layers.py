@@ -34,7 +34,7 @@ ALLOWED = {
     "lib/labels": ["base", "agg", "proc", "stack", "source", "symbolize/elf/dso.h", "cprof-labels.h"],
     "lib/engine": ["base", "agg", "proc", "stack", "labels", "source", "symbolize/jit"],
     "lib/profile": ["base", "engine", "source", "proto", "symbolize/elf", "symbolize/kernel", "symbolize/name",
-                    "cprof.h", "cprof-names.h"],
+                    "cprof.h", "cprof-import.h", "cprof-losses.h", "cprof-names.h"],
     "lib/recorder": ["base", "agg", "event", "source", "source/live", "proc", "stack", "labels", "engine", "profile",
                      "proto/outfile.h", "symbolize/dwarf/symdwarf.h", "symbolize/elf", "symbolize/runtime", "cprof.h", "cprof-names.h"],
     "lib/recorder/kinds": ["recorder"],
@@ -48,8 +48,9 @@ ALLOWED = {
     "lib": ["cprof.h", "cprof-names.h", "cprof-error.h"],
     # Files that appear whole or not at all are no matter of profiles: commands use that leaf directly.
     "cmd": ["base", "view/model", "view/convert", "proto/outfile.h", "proto/pprof-check.h", "proto/pprof-read.h",
-            "cprof.h", "cprof-doctor.h", "cprof-events.h", "cprof-import.h", "cprof-names.h"],
-    "cmd/record": ["base", "cmd", "view/model", "view/table", "cprof.h", "cprof-events.h", "cprof-names.h", "cprof-import.h"],
+            "cprof.h", "cprof-doctor.h", "cprof-events.h", "cprof-import.h", "cprof-losses.h", "cprof-names.h"],
+    "cmd/record": ["base", "cmd", "view/model", "view/table", "cprof.h", "cprof-events.h", "cprof-import.h", "cprof-losses.h",
+                   "cprof-names.h"],
     "cmd/report": ["base", "cmd", "view/model", "view/table", "view/html", "symbolize/elf/elfplace.h"],
     "cmd/top": ["base", "cmd", "cmd/record", "view/model", "view/table", "proto/outfile.h", "cprof.h"],
 }

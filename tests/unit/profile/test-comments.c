@@ -1,4 +1,5 @@
 #include "profile/comments.h"
+#include "profile/losses.h"
 #include "source/source.h"
 #include "tests/unit/tap.h"
 
@@ -8,6 +9,7 @@ static struct cprof_event_stats event;
 static struct cprof_stack_ends ends[3];
 static size_t n_ends;
 static struct cprof_rate_cut cuts[2];
+static struct cprof_losses losses;
 static const struct source_facts facts = {
 	.kernel_release = "6.1.0", .arch = "x86_64", .hostname = "box", .n_cpus = 8,
 };
@@ -23,6 +25,7 @@ static void begin(void)
 		.freq_hz = 100, .n_samples = 200, .value = 2000000000,
 	};
 	memset(ends, 0, sizeof(ends));
+	memset(&losses, 0, sizeof(losses));
 	n_ends = 1;
 }
 
@@ -33,7 +36,7 @@ static const char *text(void)
 	struct comments c;
 	size_t len = 0;
 	buf[0] = '\0';
-	if (comments_make(&c, &config, &facts, &stats, &event, ends, n_ends, cuts) < 0)
+	if (comments_make(&c, &config, &facts, &stats, &event, ends, n_ends, cuts, &losses) < 0)
 		return NULL;
 	for (size_t i = 0; i < c.list.n && len < sizeof(buf); i++)
 		len += (size_t)snprintf(buf + len, sizeof(buf) - len, "%s\n", c.list.v[i]);
@@ -125,8 +128,8 @@ static void test_accounts(void)
 	event.n_rate_cuts = 0;
 	event.throttled_ns = 5000000;
 	says("\nlosses: throttled for 0.005000 s, summed over threads and CPUs\n", "throttling");
-	event.n_lost = 5;
-	event.n_lost_by_pmu = 2;
+	losses.n[cprof_loss_row("lost")] = 5;
+	losses.n[cprof_loss_row("lost_by_pmu")] = 2;
 	says("\nlosses: 2 of them lost in the PMU's own buffer\n", "the PMU's losses");
 	event.precise_asked = 3;
 	event.precise = 1;
@@ -160,28 +163,29 @@ static void test_coverage(void)
 
 static void test_losses(void)
 {
-	static const struct { uint64_t *counter; const char *word; } losses[] = {
-		{ &event.n_lost, "7 samples lost" }, { &event.n_throttles, "7 times throttled" },
-		{ &stats.n_truncated, "7 stacks truncated" }, { &stats.n_cut, "7 stacks" },
-		{ &stats.n_unknown_pc, "7 samples at an address outside" },
-		{ &stats.n_shortened, "7 stacks without their innermost" },
-		{ &stats.n_dropped, "7 samples without their stack" },
-		{ &stats.n_labels_dropped, "7 samples without some label" },
-		{ &stats.n_undecodable, "7 records that could not" },
-		{ &stats.n_out_of_order, "7 records out of order" },
+	static const struct { const char *key, *words; } known[] = {
+		{ "lost", "7 samples lost" }, { "throttled", "7 times throttled" },
+		{ "truncated", "7 stacks truncated" }, { "cut", "7 stacks" },
+		{ "unknown_pc", "7 samples at an address outside" },
+		{ "shortened", "7 stacks without their innermost" },
+		{ "dropped", "7 samples without their stack" },
+		{ "labels_dropped", "7 samples without some label" },
+		{ "undecodable", "7 records that could not" },
+		{ "out_of_order", "7 records out of order" },
+		{ "cpus_failed", "7 CPUs" },
 	};
-	for (size_t i = 0; i < sizeof(losses) / sizeof(*losses); i++) {
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
 		char line[64];
 		begin();
-		*losses[i].counter = 7;
-		snprintf(line, sizeof(line), "\nlosses: %s", losses[i].word);
-		says(line, losses[i].word);
+		losses.n[cprof_loss_row(known[i].key)] = 7;
+		snprintf(line, sizeof(line), "\nlosses: %s", known[i].words);
+		says(line, known[i].words);
 		const char *first = strstr(text(), "losses:");
-		tap_ok(first && !strstr(first + 1, "losses:"), "and of no other loss");
+		tap_ok(first && !strstr(first + 1, "losses:"), "and no other loss");
 	}
 	begin();
-	stats.n_cpus_failed = 2;
-	says("\nlosses: 2 CPUs", "CPUs that failed");
+	losses.n[cprof_loss_row("debug_misfits")] = 7;
+	keeps_quiet("losses:", "losses that are not part of the comments");
 	begin();
 	stats.user_only = true;
 	says("\nuser code only", "the kernel's side was given up");

@@ -1,0 +1,160 @@
+/*
+ * The table of losses.  A row says where its counter is, so that nothing between the code that
+ * counts and the code that prints knows it: a new loss is a counter and a row.
+ */
+#include "profile/losses.h"
+
+#include "cprof-import.h"
+#include "cprof.h"
+#include "engine/engine.h"
+#include "profile/names.h"
+#include "source/source.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum object { CALLER, ENGINE, SOURCE, NAMES, STATS, IMPORT, EVENT };
+
+struct row {
+	struct cprof_loss loss;
+	enum object object;
+	size_t offset, n_bytes;
+};
+
+#define COUNTER(object, type, field) \
+	object, offsetof(struct type, field), sizeof(((struct type *)NULL)->field)
+#define IN_ENGINE(field) COUNTER(ENGINE, engine, field)
+#define IN_SOURCE(field) COUNTER(SOURCE, source, losses.field)
+#define IN_NAMES(field) COUNTER(NAMES, names, files.field)
+#define IN_STATS(field) COUNTER(STATS, cprof_stats, field)
+#define IN_IMPORT(field) COUNTER(IMPORT, cprof_import_stats, field)
+#define IN_EVENT(field) COUNTER(EVENT, cprof_event_stats, field)
+
+#define ABSENT CPROF_LOSS_ABSENT
+#define VERBOSE CPROF_LOSS_VERBOSE
+#define MANY CPROF_LOSS_MANY
+#define SHOWN CPROF_LOSS_SHOWN
+#define STRICT CPROF_LOSS_STRICT
+
+/* Key, words, advice, advice for recordings; level in the summaries of record and of import, in
+ * comments; counter. */
+static const struct row table[] = {
+	{ { "lost", "samples lost: the ring was full", NULL, "--ring-size, lower -F",
+	    STRICT, SHOWN, true }, IN_EVENT(n_lost) },
+	{ { "lost_shown", "of the lost samples shown as [lost samples]", NULL, NULL,
+	    ABSENT, ABSENT, true }, IN_EVENT(n_lost_shown) },
+	{ { "lost_by_pmu", "of them lost in the PMU's own buffer", NULL, NULL,
+	    VERBOSE, ABSENT, true }, IN_EVENT(n_lost_by_pmu) },
+	{ { "throttled", "times throttled by the kernel: the rate was too high", NULL,
+	    "lower -F, --adaptive",
+	    STRICT, SHOWN, true }, IN_EVENT(n_throttles) },
+	{ { "silent", "events did not happen once: no file was written for them", NULL, NULL,
+	    STRICT, ABSENT, false }, CALLER },
+	{ { "truncated", "stacks truncated: deeper than the stack copy or the kernel's limit",
+	    NULL, "--call-graph dwarf,SIZE, --max-depth, kernel.perf_event_max_stack",
+	    STRICT, SHOWN, true }, IN_ENGINE(walk.stats.n_truncated) },
+	{ { "cut", "stacks ended before their root", "-v shows where", NULL,
+	    VERBOSE, VERBOSE, true }, IN_ENGINE(walk.stats.n_cut) },
+	{ { "not_unwound", "samples of 32-bit code, which is not unwound", NULL, NULL,
+	    STRICT, SHOWN, true }, IN_ENGINE(walk.user.n_unsupported) },
+	{ { "unknown_pc", "samples at an address outside of all mappings", NULL, NULL,
+	    MANY, VERBOSE, true }, IN_ENGINE(walk.stats.n_unknown) },
+	{ { "shortened", "stacks without their innermost frames: memory limit", "--max-memory",
+	    NULL,
+	    STRICT, SHOWN, true }, IN_ENGINE(walk.stats.n_shortened) },
+	{ { "dropped", "samples without their stack: memory limit", "--max-memory", NULL,
+	    STRICT, SHOWN, true }, IN_ENGINE(walk.stats.n_dropped) },
+	{ { "labels_dropped", "samples without some label: memory limit", "--max-memory", NULL,
+	    STRICT, SHOWN, true }, IN_ENGINE(n_labels_dropped) },
+	{ { "labels_unknown", "samples without the labels that their program set: changed faster "
+	    "than they were read, or shortly before its end", NULL, NULL,
+	    VERBOSE, ABSENT, true }, IN_ENGINE(app.stats.n_unknown) },
+	{ { "labels_other", "sets of the program's labels with a value shown as [other]: more "
+	    "than 1000 of one key", NULL, NULL,
+	    VERBOSE, ABSENT, true }, IN_ENGINE(app.stats.n_other) },
+	{ { "labels_denied", "processes whose labels may not be read", NULL,
+	    "start them with cprof record, or grant CAP_SYS_PTRACE: see cprof doctor",
+	    SHOWN, ABSENT, true }, IN_ENGINE(app.stats.n_denied) },
+	{ { "undecodable", "records that could not be decoded", NULL, NULL,
+	    STRICT, SHOWN, true }, IN_SOURCE(n_undecodable) },
+	{ { "foreign_ids", "records of an event that the file does not describe", NULL, NULL,
+	    ABSENT, SHOWN, false }, IN_IMPORT(n_foreign_ids) },
+	{ { "guests", "samples in virtual machines, whose code is not known", NULL, NULL,
+	    ABSENT, SHOWN, false }, IN_IMPORT(n_guests) },
+	{ { "aux_bytes", "bytes of hardware trace (AUX) skipped: cprof does not decode them", NULL,
+	    NULL,
+	    ABSENT, SHOWN, false }, IN_IMPORT(n_aux_bytes) },
+	{ { "tracing_bytes", "bytes of tracepoint formats skipped", NULL, NULL,
+	    ABSENT, VERBOSE, false }, IN_IMPORT(n_tracing_bytes) },
+	{ { "out_of_order", "records out of order: each came after a younger one", NULL, NULL,
+	    VERBOSE, VERBOSE, true }, IN_SOURCE(n_out_of_order) },
+	{ { "skipped_records", "records of no use for a profile", NULL, NULL,
+	    ABSENT, VERBOSE, false }, IN_IMPORT(n_other_records) },
+	{ { "cpus_failed", "CPUs that could not be recorded", NULL, NULL,
+	    STRICT, ABSENT, true }, IN_STATS(n_cpus_failed) },
+	{ { "unknown_records", "records of an unknown type", NULL, NULL,
+	    VERBOSE, ABSENT, false }, IN_SOURCE(n_unknown) },
+	{ { "unknown_records", "records of an unknown type", NULL, NULL,
+	    ABSENT, SHOWN, false }, IN_IMPORT(n_unknown_records) },
+	{ { "newer_attrs", "events with unknown fields: recorded by a newer kernel's perf", NULL,
+	    NULL,
+	    ABSENT, SHOWN, false }, IN_IMPORT(n_newer_attrs) },
+	{ { "unknown_sections", "unknown header sections skipped", NULL, NULL,
+	    ABSENT, SHOWN, false }, IN_IMPORT(n_unknown_features) },
+	{ { "symbol_timeouts", "files whose debug information took too long to read",
+	    "--symbol-timeout", NULL,
+	    SHOWN, SHOWN, false }, IN_NAMES(n_timeouts) },
+	{ { "debug_misfits", "files whose debug file is another one's: not used", "-v shows why",
+	    NULL,
+	    SHOWN, SHOWN, false }, IN_NAMES(n_misfits) },
+};
+
+#define N_ROWS (sizeof(table) / sizeof(*table))
+_Static_assert(N_ROWS <= CPROF_LOSSES_MAX, "each row has a place in struct cprof_losses");
+
+const struct cprof_loss *cprof_loss(size_t i)
+{
+	return i < N_ROWS ? &table[i].loss : NULL;
+}
+
+size_t cprof_loss_row(const char *key)
+{
+	size_t i = 0;
+	while (i < N_ROWS && strcmp(table[i].loss.key, key) != 0)
+		i++;
+	assert(i < N_ROWS);
+	return i;
+}
+
+static uint64_t read_counter(const struct row *row, const void *object)
+{
+	uint32_t small;
+	uint64_t large;
+	const char *at = (const char *)object + row->offset;
+	if (row->n_bytes == sizeof(small)) {
+		memcpy(&small, at, sizeof(small));
+		return small;
+	}
+	memcpy(&large, at, sizeof(large));
+	return large;
+}
+
+void losses_collect(const struct losses_from *from, struct cprof_losses *ret)
+{
+	const void *object[] = {
+		[ENGINE] = from->engine, [SOURCE] = from->source, [NAMES] = from->names,
+		[STATS] = from->stats, [IMPORT] = from->import, [EVENT] = NULL,
+	};
+	*ret = (struct cprof_losses){ 0 };
+	for (size_t i = 0; i < N_ROWS; i++)
+		if (object[table[i].object])
+			ret->n[i] = read_counter(&table[i], object[table[i].object]);
+}
+
+void losses_add_event(struct cprof_losses *l, const struct cprof_event_stats *event)
+{
+	l->n_samples += event->n_samples;
+	for (size_t i = 0; i < N_ROWS; i++)
+		if (table[i].object == EVENT)
+			l->n[i] += read_counter(&table[i], event);
+}
