@@ -116,19 +116,13 @@ void slices_compact(struct cprof_recorder *r, uint64_t now_ns)
 	gc_tables_run(&r->engine, part, s->n);
 }
 
-static void add_events(struct engine_event *to, const struct engine_event *from, size_t n)
+/* Of two structs that consist of uint64_t, so that a new counter needs no line here. */
+static void add_counters(void *to, const void *from, size_t n_bytes)
 {
-	for (size_t i = 0; i < n; i++) {
-		to[i].n_samples += from[i].n_samples;
-		to[i].value += from[i].value;
-		to[i].n_own += from[i].n_own;
-		to[i].n_foreign += from[i].n_foreign;
-		to[i].n_lost_records += from[i].n_lost_records;
-		to[i].n_lost_in_ring += from[i].n_lost_in_ring;
-		to[i].n_throttles += from[i].n_throttles;
-		to[i].throttled_ns += from[i].throttled_ns;
-		to[i].n_lost += from[i].n_lost;
-	}
+	uint64_t *sum = to;
+	const uint64_t *more = from;
+	for (size_t i = 0; i < n_bytes / sizeof(*sum); i++)
+		sum[i] += more[i];
 }
 
 static void add_slice(struct cprof_recorder *r, const struct slice *s)
@@ -140,19 +134,13 @@ static void add_slice(struct cprof_recorder *r, const struct slice *s)
 			counts_add(&g->counts, c->event, c->stack, c->labels, c->n_samples,
 				   c->value, true);
 	}
-	add_events(g->event, s->event, g->options.n_events);
-	g->walk.stats.n_truncated += s->walk.n_truncated;
-	g->walk.stats.n_cut += s->walk.n_cut;
-	g->walk.stats.n_unknown += s->walk.n_unknown;
-	g->walk.stats.n_shortened += s->walk.n_shortened;
-	g->walk.stats.n_dropped += s->walk.n_dropped;
+	add_counters(g->event, s->event, g->options.n_events * sizeof(*g->event));
+	add_counters(&g->walk.stats, &s->walk, sizeof(s->walk));
 	g->n_labels_dropped += s->n_labels_dropped;
 	stack_user_add(&g->walk.user, &s->user);
-	g->app.stats.n_changes += s->app.n_changes;
-	g->app.stats.n_unknown += s->app.n_unknown;
-	g->app.stats.n_other += s->app.n_other;
-	g->app.stats.n_denied += s->app.n_denied;
-	g->app.stats.n_bad += s->app.n_bad;
+	uint64_t n_processes = g->app.stats.n_processes;
+	add_counters(&g->app.stats, &s->app, sizeof(s->app));
+	g->app.stats.n_processes = n_processes;
 }
 
 int slices_gather(struct cprof_recorder *r, struct err *e)
