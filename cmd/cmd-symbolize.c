@@ -12,6 +12,7 @@
 #include "cmd/nameopts.h"
 #include "cmd/outputs.h"
 #include "cmd/printable.h"
+#include "cprof-losses.h"
 #include "cprof-names.h"
 
 #include <argp.h>
@@ -99,17 +100,21 @@ static void print_line(void *ctx, enum log_level level, const char *text)
 	fputc('\n', stderr);
 }
 
+static void print_loss(const char *key, uint64_t n)
+{
+	const struct cprof_loss *loss = cprof_loss(cprof_loss_row(key));
+	if (n)
+		fprintf(stderr, "cprof symbolize: %" PRIu64 " %s (%s)\n", n, loss->words,
+			loss->advice);
+}
+
 static void print_summary(const struct cprof_symbolize_stats *st, const char *path)
 {
 	fprintf(stderr, "cprof symbolize: %zu of %zu addresses without names have one now; "
 			"%zu of %zu files were found -> %s\n",
 		st->n_named, st->n_addresses, st->n_files_found, st->n_files, path);
-	if (st->n_symbol_timeouts)
-		fprintf(stderr, "cprof symbolize: %" PRIu64 " files whose debug information took "
-				"too long to read (--symbol-timeout)\n", st->n_symbol_timeouts);
-	if (st->n_debug_misfits)
-		fprintf(stderr, "cprof symbolize: %" PRIu64 " files whose debug file is another "
-				"one's: not used (-v tells)\n", st->n_debug_misfits);
+	print_loss("symbol_timeouts", st->n_symbol_timeouts);
+	print_loss("debug_misfits", st->n_debug_misfits);
 }
 
 static int write_symbolized(void *what, int (*write)(void *ctx, const void *data, size_t n_bytes),
