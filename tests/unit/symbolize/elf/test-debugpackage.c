@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 /* A root folder with dpkg's lists of a few packages. */
-static char root[] = "/tmp/test-sympackage-XXXXXX";
+static char root[] = "/tmp/test-debugpackage-XXXXXX";
 static struct host host;
 
 static void put(const char *list, const char *text)
