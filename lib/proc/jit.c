@@ -322,11 +322,11 @@ static bool grow_cfi(struct jit_process *x)
  */
 static struct cfi *open_cfi(const struct jitcode_entry *e, uint64_t base)
 {
-	enum cfi_arch arch =
+	const struct arch *arch =
 #ifdef __aarch64__
-		CFI_ARM64;
+		&arch_arm64;
 #else
-		CFI_X86_64;
+		&arch_x86_64;
 #endif
 	const struct jitcode_unwind *u = &e->unwind;
 	struct cfi_bytes eh = { u->bytes, u->n_bytes - u->n_hdr_bytes,

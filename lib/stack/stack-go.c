@@ -58,7 +58,7 @@ static const uint64_t *chain_of_user(const struct record_sample *s, uint32_t *re
 }
 
 /* How many of the chain's addresses are those of the stack that was unwound; n: it is not told. */
-static uint32_t chain_n_inner(enum cfi_arch arch, const struct unwind_input *in,
+static uint32_t chain_n_inner(const struct arch *arch, const struct unwind_input *in,
 			      const struct unwind_frame *last, const uint64_t *ra, uint32_t n)
 {
 	if (!(last->flags & UNWIND_FRAME_EXACT))
@@ -66,9 +66,9 @@ static uint32_t chain_n_inner(enum cfi_arch arch, const struct unwind_input *in,
 			if (ra[i] == last->pc)
 				return i + 1;
 	/* arm64 keeps the frame pointer below the frame, where the copy does not reach */
-	if (arch != CFI_X86_64)
+	if (!arch_pushes_ra(arch))
 		return n;
-	uint64_t sp = in->regs->r[CFI_X86_SP], fp = in->regs->r[CFI_X86_FP], word[2];
+	uint64_t sp = in->regs->r[arch->sp], fp = in->regs->r[arch->fp], word[2];
 	for (uint32_t i = 0; i < n; i++) {
 		if (fp < sp || fp >= last->sp)
 			return i;
@@ -88,7 +88,7 @@ static uint64_t chain_at(const struct unwind_frame *f)
 	return f->pc - !(f->flags & UNWIND_FRAME_EXACT);
 }
 
-void stack_go_follow(struct stack_go *g, enum cfi_arch arch, module_find *find_module,
+void stack_go_follow(struct stack_go *g, const struct arch *arch, module_find *find_module,
 		    const struct unwind_input *in, const struct record *r,
 		    const struct unwind_result *stack)
 {

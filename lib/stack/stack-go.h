@@ -28,7 +28,7 @@ struct stack_go {
 void stack_go_done(struct stack_go *g);
 
 /* What follows the stack that was unwound of SAMPLE r: sets g->between to g->is_whole. */
-void stack_go_follow(struct stack_go *g, enum cfi_arch arch, module_find *find_module,
+void stack_go_follow(struct stack_go *g, const struct arch *arch, module_find *find_module,
 		    const struct unwind_input *in, const struct record *r,
 		    const struct unwind_result *stack);
 

@@ -57,7 +57,7 @@ bool stack_memory_is_due(uint32_t n_vain, uint64_t since_ns)
 	return n_vain < VAIN_MAX || since_ns >= VAIN_NS;
 }
 
-void stack_memory_init(struct stack_memory *d, const struct host *host, enum cfi_arch arch)
+void stack_memory_init(struct stack_memory *d, const struct host *host, const struct arch *arch)
 {
 	*d = (struct stack_memory){ .host = host, .arch = arch, .allowed_bytes = BURST_BYTES };
 }
@@ -88,7 +88,7 @@ static bool deep_pay(struct stack_memory *d, uint64_t time_ns, uint64_t n)
 bool stack_memory_lengthen(struct stack_memory *d, uint32_t tid, uint64_t time_ns,
 			uint64_t need, struct unwind_input *in)
 {
-	uint64_t n = in->n_stack_bytes, sp = in->regs->r[cfi_reg_sp(d->arch)];
+	uint64_t n = in->n_stack_bytes, sp = in->regs->r[d->arch->sp];
 	bool is_first = in->stack != d->buf || !d->buf;
 	uint64_t n_max = COPY_BYTES_MAX + STACK_MEMORY_BYTES_MAX, n_need = need ? need - sp : 0;
 	if (!d->host || n < COPY_BYTES_MIN || (is_first && n > COPY_BYTES_MAX) || n >= n_max ||
@@ -124,7 +124,7 @@ bool stack_memory_lengthen(struct stack_memory *d, uint32_t tid, uint64_t time_n
 
 /* ---- the proof ------------------------------------------------------------------------ */
 
-bool stack_memory_is_proved(enum cfi_arch arch, module_find *find_module, void *ctx,
+bool stack_memory_is_proved(const struct arch *arch, module_find *find_module, void *ctx,
 			 const struct unwind_result *r, const struct unwind_memo *memo,
 			 uint64_t copy_end)
 {

@@ -18,14 +18,14 @@ struct host;
 
 struct stack_memory {
 	const struct host *host;        /* NULL: a replay, whose processes are gone */
-	enum cfi_arch arch;
+	const struct arch *arch;
 	uint8_t *buf;
 	uint64_t allowed_bytes;         /* that may be read at time_ns */
 	uint64_t time_ns;               /* of the last sample for which something was read */
 };
 
 /* host is borrowed. */
-void stack_memory_init(struct stack_memory *d, const struct host *host, enum cfi_arch arch);
+void stack_memory_init(struct stack_memory *d, const struct host *host, const struct arch *arch);
 void stack_memory_done(struct stack_memory *d);
 
 /* Is it worth while to read on for the next stack of a thread that was tried n_vain times in a row
@@ -47,7 +47,7 @@ bool stack_memory_lengthen(struct stack_memory *d, uint32_t tid, uint64_t time_n
  * r is what was unwound, memo a whole stack of that thread or NULL, find_module and ctx as in the
  * unwinder.
  */
-bool stack_memory_is_proved(enum cfi_arch arch, module_find *find_module, void *ctx,
+bool stack_memory_is_proved(const struct arch *arch, module_find *find_module, void *ctx,
 			 const struct unwind_result *r, const struct unwind_memo *memo,
 			 uint64_t copy_end);
 

@@ -127,13 +127,8 @@ int stack_user_init(struct stack_user *u, struct dso_table *dsos, const struct h
 		   const char *machine, uint32_t max_depth)
 {
 	*u = (struct stack_user){ .dsos = dsos, .host = host, .debug.host = host };
-	if (!machine)
-		return 0;
-	if (strcmp(machine, "x86_64") == 0)
-		u->arch = CFI_X86_64;
-	else if (strcmp(machine, "aarch64") == 0)
-		u->arch = CFI_ARM64;
-	else
+	u->arch = machine ? arch_of_name(machine) : NULL;
+	if (!u->arch)
 		return 0;
 	stack_memory_init(&u->deep, host, u->arch);
 	struct unwind_options o = {
@@ -370,7 +365,7 @@ static bool walk_deep(const struct walk *k, struct unwind_result *ret)
 			return false;
 		unwind_stack(u->unwind, &in, memo_of(k->memos, is_other), &probe);
 	} while (probe.end == UNWIND_BEYOND && !probe.is_whole);
-	uint64_t end = in.regs->r[cfi_reg_sp(u->arch)] + k->in->n_stack_bytes;
+	uint64_t end = in.regs->r[u->arch->sp] + k->in->n_stack_bytes;
 	if ((!probe.is_whole && probe.end != UNWIND_DEPTH) ||
 	    !stack_memory_is_proved(u->arch, find_module, k->lookup, &probe, m, end))
 		return false;
@@ -414,15 +409,12 @@ int64_t stack_user_caller(struct stack_user *u, struct procs_space *space,
  */
 static bool is_in_exec(struct lookup *l, uint64_t pc)
 {
-	static const uint8_t x86_syscall[] = { 0x0f, 0x05 };
-	static const uint8_t arm64_svc_0[] = { 0x01, 0x00, 0x00, 0xd4 };
-	bool is_x86 = l->u->arch == CFI_X86_64;
-	size_t n = is_x86 ? sizeof(x86_syscall) : sizeof(arm64_svc_0);
-	uint8_t code[sizeof(arm64_svc_0)];
+	const struct arch_bytes *syscall = &l->u->arch->syscall;
+	uint8_t code[ARCH_BYTES_MAX];
 	struct module m;
 	return find_module(l, pc, &m) && m.cfi &&
-	       cfi_read_code(m.cfi, pc - n - m.bias, code, n) == n &&
-	       memcmp(code, is_x86 ? x86_syscall : arm64_svc_0, n) == 0;
+	       arch_begins(code, cfi_read_code(m.cfi, pc - syscall->n - m.bias, code, syscall->n),
+			   syscall);
 }
 
 bool stack_user_walk(struct stack_user *u, struct procs_space *space, const struct record *r,
@@ -440,14 +432,14 @@ bool stack_user_walk(struct stack_user *u, struct procs_space *space, const stru
 	unwind_regs_from_perf(u->arch, s->user_regs_mask, s->user_regs, &regs);
 	/* In the middle of execve the registers are those of the program that is gone: neither its
 	 * code nor its stack is there any more. */
-	if (!s->n_user_stack_bytes && !procs_space_find(space, regs.r[cfi_reg_pc(u->arch)]))
+	if (!s->n_user_stack_bytes && !procs_space_find(space, regs.r[u->arch->pc]))
 		return false;
 	struct unwind_input in = {
 		.regs = &regs, .stack = s->user_stack, .n_stack_bytes = s->n_user_stack_bytes,
 		.ctx = &lookup, .space = stack_user_serial(space),
 	};
 	struct walk k = { .u = u, .lookup = &lookup, .r = r, .in = &in, .memos = memos };
-	k.is_gone = !in.n_stack_bytes && is_in_exec(&lookup, regs.r[cfi_reg_pc(u->arch)]);
+	k.is_gone = !in.n_stack_bytes && is_in_exec(&lookup, regs.r[u->arch->pc]);
 	walk(&k, ret);
 	if (k.is_gone && !ret->is_whole && ret->end == UNWIND_BEYOND)
 		ret->end = UNWIND_NO_STACK;

@@ -33,7 +33,7 @@ struct stack_user_ends {
 struct stack_user {
 	struct dso_table *dsos;        /* borrowed */
 	struct unwind *unwind;
-	enum cfi_arch arch;
+	const struct arch *arch;
 	struct stack_user_module {      /* by dso id */
 		struct cfi *cfi;
 		bool is_tried;

@@ -3,7 +3,7 @@
  * one after the other, from the branches' targets.  Unconditional jumps are followed, calls
  * stepped over.  Only the stack pointer, the frame pointer and the return address are tracked, by a
  * base (a register at the pc) and an offset; whatever else is done to the stack pointer ends
- * that way.  What the instructions do is said by cfi-code-x86.c and cfi-code-arm.c.
+ * that way.  What an instruction does is the architecture's step function.
  *
  * A function that never returns has no such way.  Where it begins is known when a call of it is
  * found on the stack; then the code is followed from there to the pc.
@@ -12,14 +12,13 @@
 #include "symbolize/cfi/cfi-code.h"
 
 #include "base/hash.h"
-#include "symbolize/cfi/cfi-code-private.h"
-#include "symbolize/arch/x86-64/x86insn.h"
 
 #include <string.h>
 
 #define CODE_STEPS_MAX 1024u    /* instructions looked at for one rule */
 #define CODE_WAYS_MAX 64u       /* branches kept for later */
 #define CODE_SEEN_MAX 2048u     /* slots for the instructions seen: twice as many, a power of two */
+#define CODE_STUB_BYTES 32u     /* around a pc, that show whether it is in a stub */
 #define CODE_SEEN_FEW 64u       /* the same for the short way that most rules take */
 
 struct code {
@@ -33,10 +32,11 @@ struct code {
 	uint64_t seen[CODE_SEEN_MAX];   /* addresses, hashed; 0: free */
 };
 
-const uint8_t *cfi_code_bytes(struct code *k, uint64_t at, size_t *ret_n)
+/* The code at `at`: *ret_n bytes, enough for the longest instruction if so many can be read. */
+static const uint8_t *code_bytes(struct code *k, uint64_t at, size_t *ret_n)
 {
 	uint64_t in = at - k->buf_at;
-	if (in >= k->n_buf || k->n_buf - in < X86INSN_BYTES_MAX) {
+	if (in >= k->n_buf || k->n_buf - in < k->c->arch->insn_bytes_max) {
 		k->n_buf = k->c->read(k->c->ctx, at, k->buf, sizeof(k->buf));
 		k->buf_at = at;
 		in = 0;
@@ -45,15 +45,16 @@ const uint8_t *cfi_code_bytes(struct code *k, uint64_t at, size_t *ret_n)
 	return k->buf + in;
 }
 
-void cfi_code_branch(struct code *k, const struct code_way *w, uint64_t to)
+/* Keeps the path as it would be at the branch target, to be followed when earlier ones failed. */
+static void code_branch(struct code *k, const struct code_way *w)
 {
 	for (unsigned int i = 0; i < k->n_ways; i++)
-		if (k->way[i].at == to)
+		if (k->way[i].at == w->branch)
 			return;
 	if (k->n_ways == CODE_WAYS_MAX)
 		return;
 	k->way[k->n_ways] = *w;
-	k->way[k->n_ways++].at = to;
+	k->way[k->n_ways++].at = w->branch;
 }
 
 /* The slot that holds key, an address plus one, or is free for it. */
@@ -91,10 +92,16 @@ static bool code_is_seen(struct code *k, uint64_t at)
 	return false;
 }
 
-/* One instruction of a way. */
+/* Executes one instruction of a path. */
 static enum code_next code_step(struct code *k, struct code_way *w)
 {
-	return k->c->arch == CFI_ARM64 ? cfi_code_arm_step(k, w) : cfi_code_x86_step(k, w);
+	size_t n;
+	const uint8_t *p = code_bytes(k, w->at, &n);
+	enum code_next next = k->c->arch->step(p, n, w);
+	if (next != CODE_BRANCH)
+		return next;
+	code_branch(k, w);
+	return CODE_ON;
 }
 
 /* The offset of a slot from the CFA; false where it is none of the frame's.  Where the beginning's
@@ -148,8 +155,21 @@ static void code_begin(struct code *k, const struct cfi_code *c, uint64_t at)
 	memset(k->seen, 0, CODE_SEEN_FEW * sizeof(*k->seen));
 	k->way[0] = (struct code_way){ .at = at, .sp = { .base = CODE_BASE_SP },
 		.fp = { .base = CODE_BASE_FP },
-		.ra = { .base = c->arch == CFI_ARM64 ? CODE_BASE_LINK : CODE_BASE_LOST },
+		.ra = { .base = arch_pushes_ra(c->arch) ? CODE_BASE_LOST : CODE_BASE_LINK },
 		.fp_slot = { .base = CODE_BASE_LOST }, .ra_slot = { .base = CODE_BASE_LOST } };
+}
+
+static bool code_stub_rule(struct code *k, uint64_t pc, struct cfi_rule *ret)
+{
+	uint8_t b[CODE_STUB_BYTES];
+	const struct arch *a = k->c->arch;
+	size_t n_before = a->stub_bytes_before, n;
+	if (k->c->read(k->c->ctx, pc - n_before, b, n_before) != n_before)
+		n_before = 0;
+	const uint8_t *p = code_bytes(k, pc, &n);
+	n = n < a->insn_bytes_max ? n : a->insn_bytes_max;
+	memcpy(b + n_before, p, n);
+	return a->stub_rule(b + n_before, n_before, n, pc, ret);
 }
 
 bool cfi_code_rule(const struct cfi_code *c, uint64_t pc, struct cfi_rule *ret)
@@ -159,8 +179,7 @@ bool cfi_code_rule(const struct cfi_code *c, uint64_t pc, struct cfi_rule *ret)
 	code_begin(&k, c, pc);
 	if (c->is_return)
 		k.way[0].ra.base = CODE_BASE_LOST;
-	if ((c->arch == CFI_ARM64 ? cfi_code_arm_stub(c, pc, &r)
-				  : cfi_code_x86_stub(&k, c, pc, &r)) && c->accept(c->ctx, &r))
+	if (code_stub_rule(&k, pc, &r) && c->accept(c->ctx, &r))
 		return *ret = r, true;
 	for (unsigned int i = 0; i < k.n_ways; i++) {
 		enum code_next next = CODE_ON;
@@ -178,12 +197,12 @@ bool cfi_code_rule(const struct cfi_code *c, uint64_t pc, struct cfi_rule *ret)
 static bool code_fold_back(const struct cfi_code *c, const struct code_way *w,
 			   struct cfi_rule *ret)
 {
-	int64_t cfa_at_start = c->arch == CFI_ARM64 ? 0 : 8, cfa = cfa_at_start - w->sp.off;
+	int64_t cfa_at_start = arch_pushes_ra(c->arch) ? 8 : 0, cfa = cfa_at_start - w->sp.off;
 	if (w->sp.base != CODE_BASE_SP || cfa < cfa_at_start || cfa & 7 || cfa / 8 > INT16_MAX)
 		return false;
 	struct cfi_rule r = { .kind = CFI_PLAIN, .flags = CFI_FLAG_GUESSED,
 			      .cfa_off8 = (int16_t)(cfa / 8), .ra_off8 = -1 };
-	if (c->arch == CFI_ARM64 &&
+	if (!arch_pushes_ra(c->arch) &&
 	    (w->ra_slot.off < w->sp.off ||
 	     !code_slot_off8(w, &w->ra_slot, cfa_at_start, &r.ra_off8))) {
 		if (w->ra.base != CODE_BASE_LINK)
@@ -211,22 +230,4 @@ bool cfi_code_rule_from(const struct cfi_code *c, uint64_t start, uint64_t pc, s
 			return code_fold_back(c, &w, ret);
 	}
 	return false;
-}
-
-bool cfi_code_is_root(enum cfi_arch arch, const uint8_t *code, size_t n_bytes)
-{
-	return arch == CFI_ARM64 ? cfi_code_arm_is_root(code, n_bytes)
-				 : cfi_code_x86_is_root(code, n_bytes);
-}
-
-bool cfi_code_is_exit(enum cfi_arch arch, const uint8_t *code, size_t n_bytes)
-{
-	return arch == CFI_ARM64 ? cfi_code_arm_is_exit(code, n_bytes)
-				 : cfi_code_x86_is_exit(code, n_bytes);
-}
-
-bool cfi_code_ends_with_call(enum cfi_arch arch, const uint8_t *before, size_t n_bytes)
-{
-	return arch == CFI_ARM64 ? cfi_code_arm_ends_with_call(before, n_bytes)
-				 : cfi_code_x86_ends_with_call(before, n_bytes);
 }

@@ -7,6 +7,7 @@
 
 #include "symbolize/cfi/cfi-entry.h"
 
+#include "symbolize/arch/arch.h"
 #include "symbolize/cfi/cfi-run.h"
 #include "symbolize/cfi/cfi-section.h"
 
@@ -243,7 +244,7 @@ static bool entry_decode_cie(const struct cfi_frames *f, uint64_t off, struct cf
 	    !cfi_entry_sleb(&e.p, e.end, &c->data_align) ||
 	    !(version == 1 ? cfi_entry_fixed(&e.p, e.end, 1, &ra) :
 	      cfi_entry_uleb(&e.p, e.end, &ra)) ||
-	    ra >= cfi_n_regs(f->arch))
+	    ra >= f->arch->n_regs)
 		return false;
 	c->ra_reg = (unsigned int)ra;
 	if (*aug == 'z') {

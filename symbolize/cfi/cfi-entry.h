@@ -11,47 +11,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct arch;
 struct cfi_section;
 struct cfi_kept_cie;
 struct cfi_kept_row;
 
-enum cfi_arch { CFI_X86_64, CFI_ARM64 };
-
-/* DWARF register numbers. */
-#define CFI_X86_FP 6u
-#define CFI_X86_SP 7u
-#define CFI_X86_PC 16u
-#define CFI_ARM_FP 29u
-#define CFI_ARM_LR 30u
-#define CFI_ARM_SP 31u
-#define CFI_ARM_PC 32u
-#define CFI_N_REGS 33u
-
-static inline unsigned int cfi_reg_sp(enum cfi_arch a)
-{
-	return a == CFI_X86_64 ? CFI_X86_SP : CFI_ARM_SP;
-}
-
-static inline unsigned int cfi_reg_fp(enum cfi_arch a)
-{
-	return a == CFI_X86_64 ? CFI_X86_FP : CFI_ARM_FP;
-}
-
-static inline unsigned int cfi_reg_pc(enum cfi_arch a)
-{
-	return a == CFI_X86_64 ? CFI_X86_PC : CFI_ARM_PC;
-}
-
-/* Registers whose rules are kept, of a possible CFI_N_REGS. */
-static inline unsigned int cfi_n_regs(enum cfi_arch a)
-{
-	return a == CFI_X86_64 ? 17 : 33;
-}
-
 /* A section with CFI and what its pointers are relative to. */
 struct cfi_frames {
 	struct cfi_section *section;
-	enum cfi_arch arch;
+	const struct arch *arch;
 	bool is_eh;             /* .eh_frame, not .debug_frame */
 	uint64_t text_vaddr;    /* base of DW_EH_PE_textrel */
 	uint64_t data_vaddr;    /* base of DW_EH_PE_datarel */

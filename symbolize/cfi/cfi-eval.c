@@ -179,7 +179,7 @@ static enum cfi_eval eval_breg(struct eval *e, uint8_t op)
 		return CFI_EVAL_BAD;
 	if (!cfi_entry_sleb(&e->p, e->end, &off))
 		return CFI_EVAL_BAD;
-	if (reg >= CFI_N_REGS)
+	if (reg >= ARCH_REGS_MAX)
 		return CFI_EVAL_NO_REG;
 	enum cfi_eval r = e->env->reg(e->env->ctx, (unsigned int)reg, &x);
 	if (r == CFI_EVAL_OK && !eval_push(e, x + (uint64_t)off))
@@ -261,7 +261,7 @@ enum cfi_eval cfi_eval_reg(const struct cfi_eval_env *env, const struct cfi_reg_
 		*ret = cfa + (uint64_t)rule->off;
 		return CFI_EVAL_OK;
 	case CFI_HOW_REGISTER:
-		return rule->reg < CFI_N_REGS ?
+		return rule->reg < ARCH_REGS_MAX ?
 			env->reg(env->ctx, (unsigned int)rule->reg, ret) : CFI_EVAL_NO_REG;
 	case CFI_HOW_EXPR:
 		r = cfi_eval_expr(env, rule->expr, rule->n_expr_bytes, &cfa, &at);

@@ -157,7 +157,7 @@ static int open_debug_frame(struct cfi *c, const struct open_from *in)
 
 /* ---- opening ---------------------------------------------------------------------- */
 
-static struct cfi *open_new(enum cfi_arch arch, int fd)
+static struct cfi *open_new(const struct arch *arch, int fd)
 {
 	struct cfi *c = calloc(1, sizeof(*c));
 	if (!c)
@@ -205,10 +205,12 @@ static int open_elf(const struct open_from *in, struct cfi **ret)
 {
 	Elf64_Ehdr h;
 	if (!open_read(in, 0, &h, sizeof(h)) || memcmp(h.e_ident, ELFMAG, SELFMAG) ||
-	    h.e_ident[EI_CLASS] != ELFCLASS64 || h.e_ident[EI_DATA] != ELFDATA2LSB ||
-	    (h.e_machine != EM_X86_64 && h.e_machine != EM_AARCH64))
+	    h.e_ident[EI_CLASS] != ELFCLASS64 || h.e_ident[EI_DATA] != ELFDATA2LSB)
 		return -ENOEXEC;
-	struct cfi *c = open_new(h.e_machine == EM_X86_64 ? CFI_X86_64 : CFI_ARM64, in->fd);
+	const struct arch *arch = arch_of_machine(h.e_machine);
+	if (!arch)
+		return -ENOEXEC;
+	struct cfi *c = open_new(arch, in->fd);
 	if (!c)
 		return -ENOMEM;
 	int r = open_headers(c, in, &h);
@@ -247,7 +249,7 @@ int cfi_open_image(const void *image, size_t n_bytes, struct cfi **ret)
 	return r;
 }
 
-int cfi_open_sections(enum cfi_arch arch, struct cfi_bytes hdr, struct cfi_bytes eh_frame,
+int cfi_open_sections(const struct arch *arch, struct cfi_bytes hdr, struct cfi_bytes eh_frame,
 		      struct cfi_bytes debug_frame, struct cfi **ret)
 {
 	struct cfi *c = open_new(arch, -1);

@@ -28,6 +28,7 @@ struct run {
 	const uint8_t *p, *end;
 	uint64_t loc, vaddr;            /* where the row starts, where we go */
 	uint64_t row_end;               /* where the next one starts */
+	uint32_t n_regs, row_bytes;     /* of a row, as far as this architecture uses it */
 	struct cfi_row *row;
 	const struct cfi_row *initial;  /* after the CIE's program; NULL in that */
 	bool has_moved, has_moved_back; /* the location was changed; to a lower one */
@@ -35,15 +36,9 @@ struct run {
 	unsigned int n_states;
 };
 
-/* A row's part that is in use on this machine. */
-static size_t run_row_bytes(enum cfi_arch a)
-{
-	return offsetof(struct cfi_row, reg) + cfi_n_regs(a) * sizeof(struct cfi_reg_rule);
-}
-
 static bool run_set(struct run *r, uint64_t reg, struct cfi_reg_rule rule)
 {
-	if (reg < cfi_n_regs(r->f->arch))
+	if (reg < r->n_regs)
 		r->row->reg[reg] = rule;
 	return true;
 }
@@ -58,7 +53,7 @@ static bool run_restore(struct run *r, uint64_t reg)
 {
 	if (!r->initial)
 		return false;
-	if (reg < cfi_n_regs(r->f->arch))
+	if (reg < r->n_regs)
 		r->row->reg[reg] = r->initial->reg[reg];
 	return true;
 }
@@ -76,7 +71,7 @@ static bool run_expr(struct run *r, enum cfi_how how, struct cfi_reg_rule *ret)
 static bool run_cfa(struct run *r, uint64_t reg, int64_t off)
 {
 	/* a CFA by a register that is not kept cannot be found */
-	if (reg >= cfi_n_regs(r->f->arch))
+	if (reg >= r->n_regs)
 		return false;
 	r->row->cfa_reg = (unsigned int)reg;
 	r->row->cfa = (struct cfi_reg_rule){ .how = CFI_HOW_REGISTER, .off = off };
@@ -87,7 +82,7 @@ static bool run_remember(struct run *r)
 {
 	if (r->n_states == STATES_MAX)
 		return false;
-	memcpy(&r->state[r->n_states++], r->row, run_row_bytes(r->f->arch));
+	memcpy(&r->state[r->n_states++], r->row, r->row_bytes);
 	return true;
 }
 
@@ -95,7 +90,7 @@ static bool run_recall(struct run *r)
 {
 	if (!r->n_states)
 		return false;
-	memcpy(r->row, &r->state[--r->n_states], run_row_bytes(r->f->arch));
+	memcpy(r->row, &r->state[--r->n_states], r->row_bytes);
 	return true;
 }
 
@@ -239,7 +234,7 @@ static bool run_cie(struct run *r, struct cfi_row *ret_initial)
 {
 	const struct cfi_cie *cie = &r->fde->cie;
 	struct cfi_kept_row *kept = cie->row;
-	size_t row_bytes = run_row_bytes(r->f->arch);
+	size_t row_bytes = r->row_bytes;
 	if (kept && kept->is_there && kept->cie_off == cie->off) {
 		r->initial = &kept->row;
 		memcpy(r->row, r->initial, row_bytes);
@@ -267,16 +262,15 @@ static bool run_cie(struct run *r, struct cfi_row *ret_initial)
  * another word by the PLT, and does not count these two as its frame.  So they stand above the CFA
  * that it tells, where no function has stored anything.
  */
-static void run_count_pushed(struct cfi_row *row)
+static void run_count_pushed(const struct arch *a, struct cfi_row *row)
 {
-	const int64_t n_pushed = 16;
 	const struct cfi_reg_rule *ra = &row->reg[row->ra_reg];
 	if (row->cfa.how != CFI_HOW_REGISTER || ra->how != CFI_HOW_OFFSET || ra->off != 8)
 		return;
-	row->cfa.off += n_pushed;
-	for (unsigned int i = 0; i < cfi_n_regs(CFI_ARM64); i++)
+	row->cfa.off += a->plt_pushed_bytes;
+	for (unsigned int i = 0; i < a->n_regs; i++)
 		if (row->reg[i].how == CFI_HOW_OFFSET)
-			row->reg[i].off -= n_pushed;
+			row->reg[i].off -= a->plt_pushed_bytes;
 }
 
 bool cfi_run_row(const struct cfi_frames *f, const struct cfi_fde *fde, uint64_t vaddr,
@@ -285,7 +279,9 @@ bool cfi_run_row(const struct cfi_frames *f, const struct cfi_fde *fde, uint64_t
 	struct cfi_row initial, state[STATES_MAX];
 	uint64_t end = fde->start + fde->n_bytes;
 	struct run r = { .f = f, .fde = fde, .loc = fde->start, .vaddr = vaddr, .row = ret,
-		.state = state };
+		.state = state, .n_regs = f->arch->n_regs,
+		.row_bytes = (uint32_t)(offsetof(struct cfi_row, reg) +
+					f->arch->n_regs * sizeof(struct cfi_reg_rule)) };
 	if (!run_cie(&r, &initial))
 		return false;
 	/* a CIE that names places, or an order that is none: only this address is sure */
@@ -300,7 +296,7 @@ bool cfi_run_row(const struct cfi_frames *f, const struct cfi_fde *fde, uint64_t
 	ret->end = is_odd ? vaddr + 1 : r.row_end < end ? r.row_end : end;
 	ret->n_bytes_run = (unsigned int)(fde->cie.program_end - fde->cie.program) +
 		(unsigned int)(r.p - fde->program);
-	if (f->arch == CFI_ARM64)
-		run_count_pushed(ret);
+	if (f->arch->plt_pushed_bytes)
+		run_count_pushed(f->arch, ret);
 	return ok;
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "symbolize/arch/arch.h"
 #include "symbolize/cfi/cfi-entry.h"
 
 enum cfi_how {
@@ -39,7 +40,7 @@ struct cfi_row {
 	 * said */
 	unsigned int cfa_reg;
 	struct cfi_reg_rule cfa;
-	struct cfi_reg_rule reg[CFI_N_REGS];
+	struct cfi_reg_rule reg[ARCH_REGS_MAX];
 };
 
 /* The row after a CIE's program, which is the same for all its FDEs, unless it names places. */
@@ -55,10 +56,11 @@ bool cfi_run_row(const struct cfi_frames *f, const struct cfi_fde *fde, uint64_t
 
 /* Does the row look like one of __builtin_eh_return's, by which exceptions go to their handler?  It
  * keeps the registers that carry its arguments in its frame, too, but not all that carry any. */
-static inline bool cfi_run_is_eh_return(const struct cfi_row *row)
+static inline bool cfi_run_is_eh_return(const struct arch *a, const struct cfi_row *row)
 {
-	return row->reg[0].how == CFI_HOW_OFFSET && row->reg[1].how == CFI_HOW_OFFSET &&
-	       row->reg[8].how != CFI_HOW_OFFSET;
+	return row->reg[a->eh_data[0]].how == CFI_HOW_OFFSET &&
+	       row->reg[a->eh_data[1]].how == CFI_HOW_OFFSET &&
+	       row->reg[a->no_eh_data].how != CFI_HOW_OFFSET;
 }
 
 #endif

@@ -12,6 +12,7 @@
 #include "symbolize/cfi/cfi.h"
 
 #include "base/hash.h"
+#include "symbolize/arch/arch.h"
 #include "symbolize/cfi/cfi-eval.h"
 #include "symbolize/runtime/go-table.h"
 
@@ -185,16 +186,16 @@ static bool rule_off8(int64_t off, int16_t *ret)
 }
 
 struct rule_probe {
-	enum cfi_arch arch;
+	const struct arch *arch;
 	uint64_t sp, vaddr;
 };
 
 static enum cfi_eval rule_probe_reg(void *ctx, unsigned int reg, uint64_t *ret)
 {
 	struct rule_probe *p = ctx;
-	if (reg != cfi_reg_sp(p->arch) && reg != cfi_reg_pc(p->arch))
+	if (reg != p->arch->sp && reg != p->arch->pc)
 		return CFI_EVAL_NO_REG;
-	*ret = reg == cfi_reg_sp(p->arch) ? p->sp : p->vaddr;
+	*ret = reg == p->arch->sp ? p->sp : p->vaddr;
 	return CFI_EVAL_OK;
 }
 
@@ -206,7 +207,7 @@ static enum cfi_eval rule_probe_read(void *ctx, uint64_t at, size_t n_bytes, uin
 
 /* The CFA as sp + off, when the expression amounts to that at this address.  Segments are
  * mapped page-aligned, so that the low bits of vaddr, on which PLT rules depend, are the pc's. */
-static bool rule_fold_cfa(enum cfi_arch arch, uint64_t vaddr, const struct cfi_reg_rule *cfa,
+static bool rule_fold_cfa(const struct arch *arch, uint64_t vaddr, const struct cfi_reg_rule *cfa,
 			  int64_t *ret_off)
 {
 	struct rule_probe p = { .arch = arch, .vaddr = vaddr };
@@ -222,10 +223,10 @@ static bool rule_fold_cfa(enum cfi_arch arch, uint64_t vaddr, const struct cfi_r
 }
 
 /* Folds a row into *ret; false when that does not fit. */
-static bool rule_fold(enum cfi_arch arch, uint64_t vaddr, const struct cfi_row *row,
+static bool rule_fold(const struct arch *arch, uint64_t vaddr, const struct cfi_row *row,
 		      struct cfi_rule *ret)
 {
-	unsigned int sp = cfi_reg_sp(arch), fp = cfi_reg_fp(arch);
+	unsigned int sp = arch->sp, fp = arch->fp;
 	const struct cfi_reg_rule *ra = &row->reg[row->ra_reg], *f = &row->reg[fp];
 	int64_t cfa_off = row->cfa.off;
 	struct cfi_rule r = { .kind = CFI_PLAIN };
@@ -233,7 +234,8 @@ static bool rule_fold(enum cfi_arch arch, uint64_t vaddr, const struct cfi_row *
 	if (row->is_signal || row->reg[sp].how > CFI_HOW_SAME)
 		return false;
 	/* only what goes to the handlers of exceptions saves these: see unwind-slow.c */
-	if (row->reg[0].how == CFI_HOW_OFFSET && row->reg[1].how == CFI_HOW_OFFSET)
+	if (row->reg[arch->eh_data[0]].how == CFI_HOW_OFFSET &&
+	    row->reg[arch->eh_data[1]].how == CFI_HOW_OFFSET)
 		return false;
 	if (row->cfa.how == CFI_HOW_VAL_EXPR) {
 		if (!rule_fold_cfa(arch, vaddr, &row->cfa, &cfa_off))
@@ -249,7 +251,7 @@ static bool rule_fold(enum cfi_arch arch, uint64_t vaddr, const struct cfi_row *
 	if (ra->how == CFI_HOW_OFFSET) {
 		if (!rule_off8(ra->off, &r.ra_off8))
 			return false;
-	} else if (ra->how <= CFI_HOW_SAME && arch == CFI_ARM64 && row->ra_reg == CFI_ARM_LR) {
+	} else if (ra->how <= CFI_HOW_SAME && row->ra_reg == arch->link) {
 		r.flags |= CFI_FLAG_RA_REG;
 	} else {
 		return false;
@@ -265,20 +267,14 @@ static bool rule_fold(enum cfi_arch arch, uint64_t vaddr, const struct cfi_row *
 	return true;
 }
 
-/* The kernel's way back from a signal handler, where the C library gives no CFI for it (musl):
- * "mov $15, %rax; syscall", as 7 or 5 bytes of mov; "mov x8, #139; svc #0". */
+/* Is it the trampoline by which a signal handler returns to the kernel?  musl has no CFI for it. */
 static bool rule_is_sigreturn(const struct cfi *c, uint64_t vaddr)
 {
-	static const uint8_t x86[] = { 0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05 };
-	static const uint8_t x86_short[] = { 0xb8, 15, 0, 0, 0, 0x0f, 0x05 };
-	static const uint8_t arm[] = { 0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4 };
-	uint8_t b[9];
-	/* A handler returns to its start, and is looked up by its return address minus one. */
+	uint8_t b[ARCH_BYTES_MAX];
+	/* A handler returns to the first instruction, and the look-up address is one less. */
 	size_t n = cfi_read_code(c, vaddr + 1, b, sizeof(b));
-	if (c->arch == CFI_ARM64)
-		return n >= sizeof(arm) && !memcmp(b, arm, sizeof(arm));
-	return (n >= sizeof(x86) && !memcmp(b, x86, sizeof(x86))) ||
-		(n >= sizeof(x86_short) && !memcmp(b, x86_short, sizeof(x86_short)));
+	return arch_begins(b, n, &c->arch->sigreturn[0]) ||
+	       arch_begins(b, n, &c->arch->sigreturn[1]);
 }
 
 /* ---- the last rule of an FDE ----------------------------------------------------- */

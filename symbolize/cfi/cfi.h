@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symbolize/cfi/cfi-rule.h"
+#include "symbolize/arch/cfi-rule.h"
 #include "symbolize/cfi/cfi-run.h"
 #include "symbolize/cfi/cfi-section.h"
 #include "symbolize/cfi/cfi-table.h"
@@ -48,7 +48,7 @@ struct cfi_load {                       /* a PT_LOAD program header */
 #define CFI_LOADS_MAX 16
 
 struct cfi {
-	enum cfi_arch arch;
+	const struct arch *arch;
 	int fd;                         /* borrowed; -1: no file */
 	const uint8_t *image;           /* borrowed, of cfi_open_image */
 	size_t n_image_bytes;
@@ -87,7 +87,7 @@ struct cfi_bytes {
 	size_t n_bytes;                 /* 0: there is none */
 	uint64_t vaddr;
 };
-int cfi_open_sections(enum cfi_arch arch, struct cfi_bytes hdr, struct cfi_bytes eh_frame,
+int cfi_open_sections(const struct arch *arch, struct cfi_bytes hdr, struct cfi_bytes eh_frame,
 		      struct cfi_bytes debug_frame, struct cfi **ret);
 
 /* Takes .debug_frame from the separate debug file fd (needed during the call only) where the

@@ -31,25 +31,16 @@ static bool go_place(module_find *find_module, void *ctx, uint64_t at, struct go
 }
 
 /* The vaddr that the call before return address ra calls; 0: it is none, or calls a pointer. */
-static uint64_t go_target(enum cfi_arch arch, const struct module *m, uint64_t ra,
+static uint64_t go_target(const struct arch *arch, const struct module *m, uint64_t ra,
 			  bool *ret_is_call)
 {
-	uint8_t b[7];
-	int32_t rel;
-	uint32_t insn;
-	uint64_t vaddr = ra - m->bias;
-	*ret_is_call = false;
-	if (cfi_read_code(m->cfi, vaddr - sizeof(b), b, sizeof(b)) < sizeof(b))
-		return 0;
-	if (arch == CFI_ARM64) {
-		memcpy(&insn, b + 3, sizeof(insn));
-		*ret_is_call = insn >> 26 == 0x25 || (insn & 0xfffffc1f) == 0xd63f0000;
-		rel = (int32_t)(insn << 6) >> 4;
-		return insn >> 26 == 0x25 ? vaddr - 4 + (uint64_t)(int64_t)rel : 0;
-	}
-	*ret_is_call = cfi_code_ends_with_call(arch, b, sizeof(b));
-	memcpy(&rel, b + 3, sizeof(rel));
-	return *ret_is_call && b[2] == 0xe8 ? vaddr + (uint64_t)(int64_t)rel : 0;
+	uint8_t b[ARCH_CALL_BYTES];
+	uint64_t vaddr = ra - m->bias, target;
+	enum arch_call call = ARCH_CALL_NONE;
+	if (cfi_read_code(m->cfi, vaddr - sizeof(b), b, sizeof(b)) == sizeof(b))
+		call = arch->call(b, sizeof(b), vaddr, &target);
+	*ret_is_call = call != ARCH_CALL_NONE;
+	return call == ARCH_CALL_DIRECT ? target : 0;
 }
 
 /* Does vaddr, whose address was taken, stand for the function: its code, or a word that holds the
@@ -109,7 +100,7 @@ static bool go_whole(struct cfi *c, const struct go_table_function *f,
 	return go_table_near(c, f, part, ret);
 }
 
-enum go_switch go_switch_caller(enum cfi_arch arch, module_find *find_module, void *ctx,
+enum go_switch go_switch_caller(const struct arch *arch, module_find *find_module, void *ctx,
 				uint64_t at, uint64_t called_at, uint64_t ra, uint64_t *ret_ra)
 {
 	struct go_place to, called, outer, caller;
@@ -123,7 +114,7 @@ enum go_switch go_switch_caller(enum cfi_arch arch, module_find *find_module, vo
 	if (target && target == to.f.start)
 		return GO_SWITCH_NEXT;
 	/* with the link register's, which is saved, nobody would be missing */
-	if (arch != CFI_X86_64)
+	if (!arch_pushes_ra(arch))
 		return GO_SWITCH_DENIED;
 	bool is_known = called_at && go_place(find_module, ctx, called_at, &called);
 	uint64_t start = is_known ? called.f.start : 0;
@@ -139,7 +130,7 @@ enum go_switch go_switch_caller(enum cfi_arch arch, module_find *find_module, vo
 	return GO_SWITCH_BETWEEN;
 }
 
-enum go_switch_outer go_switch_outer(enum cfi_arch arch, module_find *find_module,
+enum go_switch_outer go_switch_outer(const struct arch *arch, module_find *find_module,
 				     void *ctx, uint64_t ra)
 {
 	struct module m;

@@ -20,7 +20,7 @@ enum go_switch {
  * that it has called, 0: none; ra: the innermost return address that the chain tells.  Not for
  * every sample: reads code from the files.
  */
-enum go_switch go_switch_caller(enum cfi_arch arch, module_find *find_module, void *ctx,
+enum go_switch go_switch_caller(const struct arch *arch, module_find *find_module, void *ctx,
 				uint64_t at, uint64_t called_at, uint64_t ra, uint64_t *ret_ra);
 
 /* What lies at a return address further out. */
@@ -29,7 +29,7 @@ enum go_switch_outer {
 	GO_SWITCH_CALL,
 	GO_SWITCH_ROOT,         /* in the outermost frame */
 };
-enum go_switch_outer go_switch_outer(enum cfi_arch arch, module_find *find_module,
+enum go_switch_outer go_switch_outer(const struct arch *arch, module_find *find_module,
 				     void *ctx, uint64_t ra);
 
 #endif

@@ -20,7 +20,6 @@
 #include "symbolize/runtime/go-table.h"
 
 #include "symbolize/cfi/cfi-code.h"
-#include "symbolize/cfi/cfi-switch.h"
 
 #include <elf.h>
 #include <stdlib.h>
@@ -235,30 +234,28 @@ static int32_t go_moved(struct go_table *g, const struct go_table_function *f, u
 /* Is a call the last instruction before vaddr + 1?  Then vaddr stands for a return address. */
 static bool go_is_call(const struct cfi *c, uint64_t vaddr)
 {
-	uint8_t b[7];
+	uint8_t b[ARCH_CALL_BYTES];
 	return cfi_read_code(c, vaddr + 1 - sizeof(b), b, sizeof(b)) == sizeof(b) &&
-	       cfi_code_ends_with_call(c->arch, b, sizeof(b));
+	       arch_ends_with_call(c->arch, b, sizeof(b));
 }
 
 /* Is vaddr, in a function that writes the stack pointer, on the stack that it has gone to? */
 static bool go_is_away(const struct cfi *c, const struct go_table_function *f, uint64_t vaddr)
 {
-	uint8_t b[CFI_SWITCH_BYTES_MAX];
+	uint8_t b[ARCH_SWITCH_BYTES_MAX];
 	size_t n = vaddr - f->start;
 	/* before 1.17 there were no flags; code that the compiler makes never does it */
 	if ((c->go->layout != GO_1_16 && !(f->flags & GO_TABLE_WRITES_SP)) || n > sizeof(b) ||
 	    cfi_read_code(c, f->start, b, n) < n)
 		return false;
-	return cfi_switch_n_loads(c->arch, b, n) & 1;
+	return c->arch->n_sp_loads(b, n) & 1;
 }
 
-/* x86-64: is the frame pointer still to be saved, by the instruction at vaddr? */
+/* Is the frame pointer still to be saved, by the instruction at vaddr? */
 static bool go_saves_fp_next(const struct cfi *c, uint64_t vaddr)
 {
-	/* mov %rbp, disp(%rsp) */
 	uint8_t b[4];
-	return cfi_read_code(c, vaddr, b, sizeof(b)) == sizeof(b) && b[0] == 0x48 &&
-	       b[1] == 0x89 && (b[2] == 0x6c || b[2] == 0xac) && b[3] == 0x24;
+	return c->arch->stores_fp(b, cfi_read_code(c, vaddr, b, sizeof(b)));
 }
 
 static bool go_begins(const char *s, const char *with)
@@ -275,7 +272,7 @@ static bool go_begins(const char *s, const char *with)
 static int32_t go_left(struct cfi *c, const struct go_table_function *f)
 {
 	struct go_table_function s;
-	if (c->arch != CFI_X86_64 || (!go_table_near(c, f, "runtime.systemstack_switch", &s) &&
+	if (!arch_pushes_ra(c->arch) || (!go_table_near(c, f, "runtime.systemstack_switch", &s) &&
 				      !go_table_near(c, f, "runtime.systemstack_switch.abi0", &s)))
 		return -1;
 	/* since Go 1.21 it has a frame, which is made in its first 8 bytes */
@@ -338,7 +335,7 @@ bool go_table_rule(struct cfi *c, uint64_t vaddr, struct cfi_rule *ret)
 		return false;
 	moved += left;
 	int16_t words = (int16_t)(moved / 8);
-	if (c->arch == CFI_ARM64) {
+	if (!arch_pushes_ra(c->arch)) {
 		*ret = (struct cfi_rule){ .kind = CFI_PLAIN, .cfa_off8 = words,
 			.ra_off8 = (int16_t)-words, .flags = words ? 0 : CFI_FLAG_RA_REG };
 		return true;

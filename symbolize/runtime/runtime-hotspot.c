@@ -161,6 +161,8 @@ bool runtime_hotspot_rule(const struct cfi_code *c, uint64_t pc, bool is_exact,
 			  struct cfi_rule *ret)
 {
 	struct hotspot h;
+	if (c->arch != &arch_x86_64)
+		return false;
 	if (is_exact && hotspot_entering(c, pc, ret))
 		return ret->kind == CFI_PLAIN && c->accept(c->ctx, ret);
 	if (!hotspot_find(c, pc, &h) || h.has_fp || h.n_bytes > 8u * INT16_MAX - 16)

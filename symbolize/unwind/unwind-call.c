@@ -11,9 +11,8 @@
 #include "symbolize/unwind/unwind-call.h"
 
 #include "base/hash.h"
-#include "symbolize/cfi/cfi-code.h"
+#include "symbolize/arch/arch.h"
 #include "symbolize/runtime/go-table.h"
-#include "symbolize/cfi/cfi-switch.h"
 #include "symbolize/unwind/unwind-slow.h"
 
 #include <string.h>
@@ -48,53 +47,29 @@ bool unwind_call_is_one_function(module_find *find_module, void *ctx, uint64_t a
 
 /* ---- calls ------------------------------------------------------------------------- */
 
-static bool call_is_x86_stub(const struct module *m, uint64_t pc)
-{
-	/* [endbr64] [bnd] jmp *disp(%rip) */
-	uint8_t b[8];
-	if (cfi_read_code(m->cfi, pc - m->bias, b, sizeof(b)) < sizeof(b))
-		return false;
-	size_t i = memcmp(b, "\xf3\x0f\x1e\xfa", 4) == 0 ? 4 : 0;
-	i += b[i] == 0xf2;
-	return b[i] == 0xff && b[i + 1] == 0x25;
-}
-
-static enum unwind_call call_by_arm(const struct module *m, const uint8_t *before,
-				    uint64_t ra, uint64_t start)
-{
-	uint8_t b[12];
-	uint64_t target, slot;
-	if (!cfi_code_arm_called(before, ra, &target))
-		return cfi_code_ends_with_call(CFI_ARM64, before, 4) ? UNWIND_CALL_INDIRECT
-								     : UNWIND_CALL_OF_ANOTHER;
-	if (target == start)
-		return UNWIND_CALL_OF_IT;
-	size_t n = cfi_read_code(m->cfi, target - m->bias, b, sizeof(b));
-	return cfi_code_arm_stub_slot(b, n, target, &slot) ? UNWIND_CALL_INDIRECT
-							   : UNWIND_CALL_OF_ANOTHER;
-}
-
-enum unwind_call unwind_call_before(enum cfi_arch arch, module_find *find_module, void *ctx,
-				    uint64_t pc, uint64_t ra)
+enum unwind_call unwind_call_before(const struct arch *arch, module_find *find_module,
+				    void *ctx, uint64_t pc, uint64_t ra)
 {
 	struct module m, caller;
-	uint64_t start;
-	uint8_t b[7];
-	int32_t rel;
+	uint64_t start, target, slot;
+	size_t n;
+	uint8_t b[ARCH_CALL_BYTES], stub[ARCH_STUB_BYTES];
 	if (!call_function(find_module, ctx, pc, &m, &start) ||
 	    !find_module(ctx, ra - 1, &caller) || !caller.cfi ||
 	    cfi_read_code(caller.cfi, ra - sizeof(b) - caller.bias, b, sizeof(b)) < sizeof(b))
 		return UNWIND_CALL_OF_ANOTHER;
-	if (arch == CFI_ARM64)
-		return call_by_arm(&caller, b + 3, ra, start);
-	memcpy(&rel, b + 3, sizeof(rel));
-	uint64_t target = ra + (uint64_t)(int64_t)rel;
-	if (b[2] == 0xe8 && target == start)
-		return UNWIND_CALL_OF_IT;
-	if (b[2] == 0xe8 && call_is_x86_stub(&caller, target))
+	switch (arch->call(b, sizeof(b), ra, &target)) {
+	case ARCH_CALL_NONE:
+		return UNWIND_CALL_OF_ANOTHER;
+	case ARCH_CALL_DIRECT:
+		if (target == start)
+			return UNWIND_CALL_OF_IT;
+		n = cfi_read_code(caller.cfi, target - caller.bias, stub, sizeof(stub));
+		return arch->stub_slot(stub, n, target, &slot) ? UNWIND_CALL_INDIRECT
+							       : UNWIND_CALL_OF_ANOTHER;
+	default:
 		return UNWIND_CALL_INDIRECT;
-	return cfi_code_ends_with_call(arch, b, sizeof(b)) && b[2] != 0xe8 ? UNWIND_CALL_INDIRECT
-								      : UNWIND_CALL_OF_ANOTHER;
+	}
 }
 
 bool unwind_call_known(const struct unwind_walk *w, enum unwind_call_question q, uint64_t a,
@@ -149,14 +124,14 @@ static bool call_is_switched(const struct unwind_walk *w, const struct unwind_fr
 	uint64_t at = f->pc - !(f->flags & UNWIND_FRAME_EXACT), start;
 	struct module m;
 	struct cfi_row row;
-	uint8_t b[CFI_SWITCH_BYTES_MAX];
+	uint8_t b[ARCH_SWITCH_BYTES_MAX];
 	if (!call_function(w->find_module, w->in->ctx, at, &m, &start) ||
 	    f->pc - start > sizeof(b) ||
 	    cfi_read_code(m.cfi, start - m.bias, b, f->pc - start) < f->pc - start ||
 	    cfi_row_at(m.cfi, at - m.bias, &row) != CFI_UNUSUAL ||
-	    row.cfa.how == CFI_HOW_VAL_EXPR || row.cfa_reg != cfi_reg_sp(w->arch))
+	    row.cfa.how == CFI_HOW_VAL_EXPR || row.cfa_reg != w->arch->sp)
 		return false;
-	return cfi_switch_n_loads(w->arch, b, f->pc - start) > 0;
+	return w->arch->n_sp_loads(b, f->pc - start) > 0;
 }
 
 bool unwind_call_is_switched(const struct unwind_walk *w, uint32_t i)

@@ -15,8 +15,8 @@ enum unwind_call {
 };
 
 /* pc: an address in the function that was called; ra: the return address.  Reads the files. */
-enum unwind_call unwind_call_before(enum cfi_arch arch, module_find *find_module, void *ctx,
-				    uint64_t pc, uint64_t ra);
+enum unwind_call unwind_call_before(const struct arch *arch, module_find *find_module,
+				    void *ctx, uint64_t pc, uint64_t ra);
 
 /* What was found out, for what is asked for every sample. */
 struct unwind_call_cache {

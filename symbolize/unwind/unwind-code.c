@@ -41,41 +41,32 @@ static size_t code_read_at(void *ctx, uint64_t at, uint8_t *buf, size_t n_bytes)
  */
 static bool code_is_goexit(const struct unwind_walk *w, const struct module *m, uint64_t pc)
 {
-	uint8_t b[7];
-	if (w->arch == CFI_ARM64) {
-		static const uint8_t nop[] = { 0xe0, 0x03, 0x00, 0xaa }; /* mov x0, x0 */
-		uint8_t a[12];
-		return code_read(w, m, pc - 4, a, sizeof(a)) == sizeof(a) &&
-		       !memcmp(a, nop, 4) && a[7] >> 2 == 0x25 && !memcmp(a + 8, nop, 4);
-	}
-	return code_read(w, m, pc - 1, b, sizeof(b)) == sizeof(b) && b[0] == 0x90 &&
-	       b[1] == 0xe8 && b[6] == 0x90;
+	const struct arch *a = w->arch;
+	uint8_t b[2 * ARCH_BYTES_MAX + ARCH_CALL_BYTES];
+	uint64_t unused;
+	size_t n_first = a->go_nop.n + a->go_call_bytes, n = n_first + a->go_nop.n;
+	return code_read(w, m, pc - a->go_nop.n, b, n) == n && arch_begins(b, n, &a->go_nop) &&
+	       a->call(b, n_first, pc, &unused) == ARCH_CALL_DIRECT &&
+	       arch_begins(b + n_first, n - n_first, &a->go_nop);
 }
 
 static bool code_is_behind_call(const struct unwind_walk *w, const struct module *m,
 				uint64_t ra)
 {
-	uint8_t before[7];
+	uint8_t before[ARCH_CALL_BYTES];
 	return code_read(w, m, ra - sizeof(before), before, sizeof(before)) == sizeof(before) &&
-	       (cfi_code_ends_with_call(w->arch, before, sizeof(before)) ||
+	       (arch_ends_with_call(w->arch, before, sizeof(before)) ||
 		code_is_goexit(w, m, ra));
 }
-
-/* The system call that returns from a signal handler: "mov $15, %rax; syscall"; "mov x8, #139; svc
- * #0". */
-static const uint8_t code_sigreturn_x86[] = { 0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05 };
-static const uint8_t code_sigreturn_arm[] = { 0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4 };
 
 /* Is that where the kernel has a signal handler return to? */
 static bool code_is_trampoline(const struct unwind_walk *w, uint64_t ra)
 {
-	bool is_arm = w->arch == CFI_ARM64;
-	const uint8_t *code = is_arm ? code_sigreturn_arm : code_sigreturn_x86;
-	size_t n = is_arm ? sizeof(code_sigreturn_arm) : sizeof(code_sigreturn_x86);
+	const struct arch_bytes *code = &w->arch->sigreturn[0];
 	struct module m;
-	uint8_t b[sizeof(code_sigreturn_x86)];
-	return ra && w->find_module(w->in->ctx, ra, &m) && code_read(w, &m, ra, b, n) == n &&
-	       !memcmp(b, code, n);
+	uint8_t b[ARCH_BYTES_MAX];
+	return ra && w->find_module(w->in->ctx, ra, &m) &&
+	       arch_begins(b, code_read(w, &m, ra, b, code->n), code);
 }
 
 bool unwind_code_is_call(const struct unwind_walk *w, uint64_t ra)
@@ -136,11 +127,11 @@ bool unwind_code_accepts(struct unwind_walk *w, const struct cfi_rule *rule)
 	uint64_t pc, cfa = code_cfa(f, rule);
 	if (rule->flags & CFI_FLAG_RA_REG)
 		return cfa >= f->sp && f->flags & UNWIND_FRAME_EXACT && unwind_slow_link(w, &pc) &&
-		       (unwind_code_is_call(w, unwind_strip(w->arch, pc)) ||
-			code_is_trampoline(w, unwind_strip(w->arch, pc)));
+		       (unwind_code_is_call(w, unwind_strip(w, pc)) ||
+			code_is_trampoline(w, unwind_strip(w, pc)));
 	if (cfa <= f->sp || !unwind_load(w, cfa + (uint64_t)(rule->ra_off8 * 8l), &pc))
 		return false;
-	pc = unwind_strip(w->arch, pc);
+	pc = unwind_strip(w, pc);
 	return unwind_code_is_call(w, pc) || code_is_trampoline(w, pc) ||
 	       (rule->flags & CFI_FLAG_MADE && code_is_interpreter(w, rule, cfa, pc));
 }
@@ -186,14 +177,13 @@ static bool code_is_laid_out(const struct unwind_walk *w, const struct module *m
 static bool code_is_in_sigreturn(const struct unwind_walk *w, const struct module *m)
 {
 	const struct unwind_frame *f = &w->frame[w->n - 1];
-	bool is_arm = w->arch == CFI_ARM64;
-	const uint8_t *code = is_arm ? code_sigreturn_arm : code_sigreturn_x86;
-	size_t n = is_arm ? sizeof(code_sigreturn_arm) : sizeof(code_sigreturn_x86);
-	size_t n_last = is_arm ? 4 : 2; /* of the system call */
-	uint8_t b[2 * sizeof(code_sigreturn_x86)];
+	const struct arch_bytes *code = &w->arch->sigreturn[0];
+	size_t n = code->n;
+	uint8_t b[2 * ARCH_BYTES_MAX];
 	if (!(f->flags & UNWIND_FRAME_EXACT) || code_read(w, m, f->pc - n, b, 2 * n) != 2 * n)
 		return false;
-	return !memcmp(b, code, n) || !memcmp(b + n_last, code, n) || !memcmp(b + n, code, n);
+	return arch_begins(b, n, code) || arch_begins(b + w->arch->syscall.n, n, code) ||
+	       arch_begins(b + n, n, code);
 }
 
 /* psABI 3.4.1: at the start of a program rsp is at argc; then come the arguments, whose strings
@@ -221,21 +211,18 @@ bool unwind_code_is_begun(const struct unwind_walk *w)
 
 bool unwind_code_is_start(const struct unwind_walk *w)
 {
-	static const uint8_t syscall_x86[] = { 0x0f, 0x05 };
-	static const uint8_t syscall_arm[] = { 0x01, 0x00, 0x00, 0xd4 };
-	bool is_arm = w->arch == CFI_ARM64;
+	const struct arch_bytes *syscall = &w->arch->syscall;
 	const struct unwind_regs *r = w->in->regs;
-	const size_t n = is_arm ? sizeof(syscall_arm) : sizeof(syscall_x86);
 	struct module m;
-	uint8_t before[4];
+	uint8_t before[ARCH_BYTES_MAX];
 	if (!w->find_module(w->in->ctx, w->frame[0].pc, &m))
 		return false;
 	if (w->frame[0].fp == 0 && code_is_argc(w, w->sp0))
 		return true;
 	/* the C library's clone has no CFI behind the system call; there, 0 is what a child gets */
-	return r->valid & 1 && r->r[0] == 0 &&
-		code_read(w, &m, w->frame[0].pc - n, before, n) == n &&
-		!memcmp(before, is_arm ? syscall_arm : syscall_x86, n);
+	return r->valid >> w->arch->result & 1 && r->r[w->arch->result] == 0 &&
+		arch_begins(before, code_read(w, &m, w->frame[0].pc - syscall->n, before,
+					      syscall->n), syscall);
 }
 
 /* ---- functions that never return -------------------------------------------------------- */
@@ -248,41 +235,27 @@ bool unwind_code_is_start(const struct unwind_walk *w)
 static bool code_called(const struct unwind_walk *w, uint64_t ra, uint64_t *ret)
 {
 	struct module m;
-	uint8_t b[6];
-	int32_t rel;
+	uint8_t b[ARCH_CALL_BYTES - 1];
 	if (!w->find_module(w->in->ctx, ra - 1, &m) ||
 	    code_read(w, &m, ra - sizeof(b), b, sizeof(b)) != sizeof(b))
 		return false;
-	if (w->arch == CFI_ARM64)
-		return cfi_code_arm_called(b + 2, ra, ret);
-	memcpy(&rel, b + 2, sizeof(rel));
-	*ret = ra + (uint64_t)(int64_t)rel;
-	if (b[1] == 0xe8)
-		return true;
-	return b[0] == 0xff && b[1] == 0x15 && w->read_code &&
-	       w->read_code(w->in->ctx, *ret, ret, sizeof(*ret)) == sizeof(*ret);
+	enum arch_call call = w->arch->call(b, sizeof(b), ra, ret);
+	return call == ARCH_CALL_DIRECT ||
+	       (call == ARCH_CALL_SLOT && w->read_code &&
+		w->read_code(w->in->ctx, *ret, ret, sizeof(*ret)) == sizeof(*ret));
 }
 
 /* Where a linker's stub goes to, or the address itself. */
 static uint64_t code_behind_stub(const struct unwind_walk *w, uint64_t pc)
 {
 	struct module m;
-	uint8_t b[16];
-	int32_t rel;
+	uint8_t b[ARCH_STUB_BYTES];
 	uint64_t to;
 	if (!w->read_code || !w->find_module(w->in->ctx, pc, &m) ||
 	    code_read(w, &m, pc, b, sizeof(b)) != sizeof(b))
 		return pc;
-	if (w->arch == CFI_ARM64)
-		return cfi_code_arm_stub_slot(b, sizeof(b), pc, &to) &&
-		       w->read_code(w->in->ctx, to, &to, sizeof(to)) == sizeof(to) ? to : pc;
-	size_t i = memcmp(b, "\xf3\x0f\x1e\xfa", 4) == 0 ? 4 : 0;
-	i += b[i] == 0xf2;
-	if (b[i] != 0xff || b[i + 1] != 0x25)
-		return pc;
-	memcpy(&rel, b + i + 2, sizeof(rel));
-	return w->read_code(w->in->ctx, pc + i + 6 + (uint64_t)(int64_t)rel, &to, sizeof(to)) ==
-		       sizeof(to) ? to : pc;
+	return w->arch->stub_slot(b, sizeof(b), pc, &to) &&
+	       w->read_code(w->in->ctx, to, &to, sizeof(to)) == sizeof(to) ? to : pc;
 }
 
 /* The rule at the newest frame's pc, if what the call before return address ra calls comes
@@ -291,7 +264,7 @@ static bool code_from_call(const struct unwind_walk *w, const struct cfi_code *c
 			   struct cfi_rule *ret)
 {
 	uint64_t start, pc = w->frame[w->n - 1].pc;
-	ra = unwind_strip(w->arch, ra);
+	ra = unwind_strip(w, ra);
 	if (!ra || !code_called(w, ra, &start))
 		return false;
 	if (pc - start >= CODE_CALL_BYTES_MAX)
@@ -309,7 +282,7 @@ static bool code_by_call(struct code_at *c, const struct cfi_code *code, struct 
 	struct unwind_walk *w = c->w;
 	const struct unwind_frame *f = &w->frame[w->n - 1];
 	uint64_t ra;
-	if (w->arch == CFI_ARM64 && f->flags & UNWIND_FRAME_EXACT && unwind_slow_link(w, &ra) &&
+	if (f->flags & UNWIND_FRAME_EXACT && unwind_slow_link(w, &ra) &&
 	    code_from_call(w, code, ra, ret) && ret->flags & CFI_FLAG_RA_REG)
 		return true;
 	for (int i = 0; i < CODE_CALL_WORDS_MAX; i++) {
@@ -346,8 +319,8 @@ static bool code_is_prologue(const struct unwind_walk *w, const struct module *m
 	size_t n = pc - start;
 	if (n > sizeof(b) || code_read(w, m, start, b, n) != n)
 		return false;
-	for (size_t i = 4; i <= n; i += 4)
-		if (cfi_code_ends_with_call(w->arch, b, i))
+	for (size_t i = w->arch->insn_align; i <= n; i += w->arch->insn_align)
+		if (arch_ends_with_call(w->arch, b, i))
 			return false;
 	return true;
 }
@@ -364,7 +337,7 @@ void unwind_code_amend(struct unwind_walk *w, const struct module *m, struct cfi
 	bool is_debug;
 	uint8_t b[CODE_BEFORE_BYTES + CODE_BEHIND_BYTES];
 	/* Go's tables hold everywhere */
-	if (w->arch != CFI_ARM64 || !(f->flags & UNWIND_FRAME_EXACT) || m->cfi->go ||
+	if (!w->arch->is_leaving || !(f->flags & UNWIND_FRAME_EXACT) || m->cfi->go ||
 	    cfi_find_fde(m->cfi, f->pc - m->bias, &fde, &off, &is_debug) != CFI_UNUSUAL)
 		return;
 	uint64_t n_since = f->pc - m->bias - fde.start;
@@ -375,8 +348,8 @@ void unwind_code_amend(struct unwind_walk *w, const struct module *m, struct cfi
 	if (!is_so) {
 		size_t n = code_read(w, m, f->pc - CODE_BEFORE_BYTES, b, sizeof(b));
 		is_so = n > CODE_BEFORE_BYTES && n_since >= CODE_BEFORE_BYTES &&
-			cfi_code_arm_is_left(b + CODE_BEFORE_BYTES, CODE_BEFORE_BYTES,
-					     n - CODE_BEFORE_BYTES) &&
+			w->arch->is_leaving(b + CODE_BEFORE_BYTES, CODE_BEFORE_BYTES,
+					    n - CODE_BEFORE_BYTES) &&
 			cfi_code_rule(&code, f->pc, &r);
 	}
 	if (!is_so)
@@ -431,7 +404,7 @@ struct cfi_rule unwind_code_rule(struct unwind_walk *w, const struct module *m,
 		return unwind_jit_rule(w, m, &code, &c.is_open, ret_is_final);
 	const struct unwind_frame *f = &w->frame[w->n - 1];
 	struct unwind_code_open *o = code_open(w, m);
-	uint8_t b[13];
+	uint8_t b[ARCH_EXIT_BYTES];
 	if (o->n_asked >= CODE_ASKED_MAX) {
 		for (unsigned int i = 0; i < o->n_offered; i++)
 			if (code_accept(&c, &o->offered[i]))
@@ -444,14 +417,14 @@ struct cfi_rule unwind_code_rule(struct unwind_walk *w, const struct module *m,
 	if (!(f->flags & UNWIND_FRAME_EXACT) && code_is_goexit(w, m, f->pc))
 		return (struct cfi_rule){ .kind = CFI_ROOT };
 	/* what follows a call that does not return is the next function */
-	if (w->arch == CFI_ARM64 && code.is_return && code_by_call(&c, &code, &r))
+	if (!arch_pushes_ra(w->arch) && code.is_return && code_by_call(&c, &code, &r))
 		return r;
 	if (cfi_code_rule(&code, f->pc, &r))
 		return r;
 	size_t n = f->flags & UNWIND_FRAME_EXACT ? 0 : code_read(w, m, f->pc, b, sizeof(b));
-	if (cfi_code_is_root(w->arch, b, n))
+	if (w->arch->is_root(b, n))
 		return (struct cfi_rule){ .kind = CFI_ROOT };
-	if (cfi_code_is_exit(w->arch, b, n) && !unwind_code_is_call(w, f->pc))
+	if (w->arch->is_exit(b, n) && !unwind_code_is_call(w, f->pc))
 		return (struct cfi_rule){ .kind = CFI_ROOT, .flags = CFI_FLAG_GUESSED };
 	if (code_by_call(&c, &code, &r))
 		return r;

@@ -147,7 +147,6 @@ enum unwind_fast unwind_fast(const struct unwind_cache *by_pc, uint64_t salt,
 	if (w->n_copy < 8)
 		return UNWIND_FAST_STUCK;
 	/* with nothing to be cleared the compiler leaves that out of the chain */
-	return w->arch == CFI_X86_64 ?
-		fast_walk(by_pc, salt, w, s, stop_sp, ~0ull) :
-		fast_walk(by_pc, salt, w, s, stop_sp, unwind_strip(w->arch, ~0ull));
+	return w->pc_mask == ~0ull ? fast_walk(by_pc, salt, w, s, stop_sp, ~0ull) :
+				     fast_walk(by_pc, salt, w, s, stop_sp, w->pc_mask);
 }

@@ -34,7 +34,7 @@ static void memo_join(struct unwind_sync *s, struct unwind_walk *w, int64_t k)
 bool unwind_memo_reuse(struct unwind_sync *s, struct unwind_walk *w)
 {
 	const uint32_t step = UNWIND_STEP_SLOTS | UNWIND_STEP_FP;
-	const uint64_t sp0 = w->sp0, last_off = w->n_copy - 8, strip = unwind_strip(w->arch, ~0ull);
+	const uint64_t sp0 = w->sp0, last_off = w->n_copy - 8, strip = unwind_strip(w, ~0ull);
 	const uint8_t *stack = w->in->stack;
 	/* m goes outwards through the memo as f does through the stack; both are the same frame */
 	const struct unwind_frame *m = &s->m[s->k];

@@ -76,32 +76,12 @@ static enum cfi_eval slow_read(void *ctx, uint64_t at, size_t n_bytes, uint64_t 
 	return CFI_EVAL_OK;
 }
 
-/* Does a callee keep the register's value, by the machine's ABI? */
-static bool slow_is_saved(enum cfi_arch a, unsigned int reg)
-{
-	if (a == CFI_X86_64)
-		return reg == 3 || reg == 6 || (reg >= 12 && reg <= 15);
-	return reg >= 19 && reg <= 29;
-}
-
-/* Where the kernel's signal frame holds a register, from the trampoline's sp: struct rt_sigframe
- * of arch/x86 (without pretcode, which the handler's return popped) and arch/arm64. */
-static bool slow_sigcontext_off(enum cfi_arch a, unsigned int reg, uint64_t *ret)
-{
-	static const uint8_t x86[17] = { /* word in gregs by DWARF number */
-		13, 12, 14, 11, 9, 8, 10, 15, 0, 1, 2, 3, 4, 5, 6, 7, 16 };
-	if (reg >= cfi_n_regs(a))
-		return false;
-	*ret = a == CFI_X86_64 ? 40 + 8u * x86[reg] : 128 + 176 + 8 + 8u * reg;
-	return true;
-}
-
 static enum cfi_eval slow_sigcontext(struct slow_at *s, unsigned int reg, uint64_t *ret)
 {
-	uint64_t off;
-	if (!slow_sigcontext_off(s->w->arch, reg, &off))
+	const struct arch *a = s->w->arch;
+	if (reg >= a->n_regs)
 		return CFI_EVAL_NO_REG;
-	return slow_read(s, s->w->frame[s->i].sp + off, 8, ret);
+	return slow_read(s, s->w->frame[s->i].sp + a->signal_off[reg], 8, ret);
 }
 
 /* Counts what was run for a row; true when the stack has had its share of work. */
@@ -159,7 +139,7 @@ static enum cfi_eval slow_caller_reg(struct slow_at *s, unsigned int *reg, bool 
 	const struct unwind_frame *f = &w->frame[s->i];
 	if (w->frame[s->i + 1].flags & UNWIND_FRAME_GUESSED)
 		return CFI_EVAL_NO_REG;
-	if (f->flags & UNWIND_FRAME_SIGNAL && w->arch == CFI_ARM64)
+	if (f->flags & UNWIND_FRAME_SIGNAL && w->arch->uses_signal_off)
 		return slow_sigcontext(s, *reg, ret);
 	enum cfi_kind kind = slow_row(w, s->i, &row, &env.bias);
 	if (kind == CFI_NONE && f->flags & UNWIND_FRAME_SIGNAL)
@@ -168,13 +148,13 @@ static enum cfi_eval slow_caller_reg(struct slow_at *s, unsigned int *reg, bool 
 		return CFI_EVAL_NO_REG;
 	const struct cfi_reg_rule *rule = &row.reg[*reg];
 	if (rule->how == CFI_HOW_SAME ||
-	    (rule->how == CFI_HOW_UNSAID && (s->is_kept || slow_is_saved(w->arch, *reg)))) {
+	    (rule->how == CFI_HOW_UNSAID && (s->is_kept || w->arch->callee_saved >> *reg & 1))) {
 		*again = true;
 		return CFI_EVAL_OK;
 	}
 	if (rule->how == CFI_HOW_UNSAID)
 		return CFI_EVAL_NO_REG;
-	if (rule->how == CFI_HOW_REGISTER && rule->reg < CFI_N_REGS) {
+	if (rule->how == CFI_HOW_REGISTER && rule->reg < ARCH_REGS_MAX) {
 		*again = true;
 		*reg = (unsigned int)rule->reg;
 		return CFI_EVAL_OK;
@@ -197,13 +177,13 @@ static enum cfi_eval slow_reg(void *ctx, unsigned int reg, uint64_t *ret)
 	struct unwind_walk *w = s.w;
 	for (uint32_t n_back = 0; n_back < SLOW_BACK_MAX; n_back++) {
 		const struct unwind_frame *f = &w->frame[s.i];
-		if (reg >= cfi_n_regs(w->arch))
+		if (reg >= w->arch->n_regs)
 			return CFI_EVAL_NO_REG;
-		if (reg == cfi_reg_sp(w->arch))
+		if (reg == w->arch->sp)
 			return *ret = f->sp, CFI_EVAL_OK;
-		if (reg == cfi_reg_fp(w->arch))
+		if (reg == w->arch->fp)
 			return *ret = f->fp, CFI_EVAL_OK;
-		if (reg == cfi_reg_pc(w->arch))
+		if (reg == w->arch->pc)
 			return *ret = f->pc, CFI_EVAL_OK;
 		if (s.i == 0) {
 			if (!(w->in->regs->valid >> reg & 1))
@@ -222,7 +202,7 @@ static enum cfi_eval slow_reg(void *ctx, unsigned int reg, uint64_t *ret)
 bool unwind_slow_link(struct unwind_walk *w, uint64_t *ret)
 {
 	struct slow_at s = { .w = w, .i = w->n - 1 };
-	return slow_reg(&s, CFI_ARM_LR, ret) == CFI_EVAL_OK;
+	return slow_reg(&s, w->arch->link, ret) == CFI_EVAL_OK;
 }
 
 /* ---- steps ------------------------------------------------------------------------ */
@@ -244,11 +224,11 @@ int unwind_slow_sigreturn(struct unwind_walk *w)
 	if (++w->n_signals > SLOW_SIGNALS_MAX)
 		return UNWIND_CYCLE;
 	f->flags |= UNWIND_FRAME_SIGNAL;
-	enum cfi_eval r = slow_sigcontext(&s, cfi_reg_pc(w->arch), &pc);
+	enum cfi_eval r = slow_sigcontext(&s, w->arch->pc, &pc);
 	if (r == CFI_EVAL_OK)
-		r = slow_sigcontext(&s, cfi_reg_sp(w->arch), &sp);
+		r = slow_sigcontext(&s, w->arch->sp, &sp);
 	if (r == CFI_EVAL_OK)
-		r = slow_sigcontext(&s, cfi_reg_fp(w->arch), &fp);
+		r = slow_sigcontext(&s, w->arch->fp, &fp);
 	if (r != CFI_EVAL_OK)
 		return slow_end(r);
 	*o = (struct unwind_frame){ .pc = pc, .sp = sp, .fp = fp, .flags = UNWIND_FRAME_EXACT };
@@ -264,8 +244,8 @@ int unwind_slow_sigreturn(struct unwind_walk *w)
  */
 static bool slow_is_gone(struct unwind_walk *w, const struct cfi_row *row, uint64_t pc)
 {
-	return cfi_run_is_eh_return(row) &&
-	       row->reg[cfi_reg_fp(w->arch)].how == CFI_HOW_OFFSET && pc &&
+	return cfi_run_is_eh_return(w->arch, row) &&
+	       row->reg[w->arch->fp].how == CFI_HOW_OFFSET && pc &&
 	       !unwind_call_may_be(w, pc);
 }
 
@@ -284,7 +264,7 @@ static uint64_t slow_pushed(struct unwind_walk *w, bool *ret_is_own)
 		uint64_t at = f->sp + 8 * n;
 		if (!unwind_load(w, at, &word) || word != f->fp || !unwind_load(w, at + 8, &ra))
 			continue;
-		ra = unwind_strip(w->arch, ra);
+		ra = unwind_strip(w, ra);
 		if (!unwind_code_is_call(w, ra))
 			continue;
 		*ret_is_own = unwind_call_may_be(w, ra);
@@ -312,7 +292,7 @@ static void slow_find_fp(struct unwind_walk *w)
 	    !unwind_load(w, o->fp + (uint64_t)((rule.cfa_off8 + rule.ra_off8) * 8l), &ra))
 		return;
 	w->n++;
-	bool is_own = unwind_call_may_be(w, unwind_strip(w->arch, ra));
+	bool is_own = unwind_call_may_be(w, unwind_strip(w, ra));
 	for (unsigned int n = 0; n < SLOW_PUSHED_MAX && !is_own; n++) {
 		at = slow_pushed(w, &is_own);
 		if (!at)
@@ -328,7 +308,7 @@ static bool slow_is_borne_out(struct unwind_walk *w, const struct cfi_row *row, 
 {
 	const struct cfi_reg_rule *ra = &row->reg[row->ra_reg];
 	uint64_t pc;
-	return w->arch == CFI_X86_64 && !row->is_signal && cfa > w->frame[w->n - 1].sp &&
+	return arch_pushes_ra(w->arch) && !row->is_signal && cfa > w->frame[w->n - 1].sp &&
 	       ra->how == CFI_HOW_OFFSET && unwind_load(w, cfa + (uint64_t)ra->off, &pc) &&
 	       (is_of_it ? unwind_call_may_be(w, pc) : unwind_code_is_call(w, pc));
 }
@@ -385,7 +365,7 @@ static bool slow_sp_by_fp(struct unwind_walk *w)
 	uint64_t cfa = o->fp - (uint64_t)(rule.fp_off8 * 8l);
 	uint64_t sp = cfa - (uint64_t)(rule.cfa_off8 * 8l);
 	if (sp < o->sp || !unwind_load(w, cfa + (uint64_t)(rule.ra_off8 * 8l), &ra) ||
-	    !unwind_code_is_call(w, unwind_strip(w->arch, ra)))
+	    !unwind_code_is_call(w, unwind_strip(w, ra)))
 		return false;
 	o->sp = sp;
 	return true;
@@ -395,9 +375,10 @@ static bool slow_sp_by_fp(struct unwind_walk *w)
  * not the real ones, and the stack pointer is none of them. */
 static bool slow_is_longjmp(const struct unwind_walk *w, const struct cfi_row *row)
 {
-	return w->arch == CFI_ARM64 && w->frame[w->n - 1].flags & UNWIND_FRAME_EXACT &&
-	       row->cfa.how == CFI_HOW_REGISTER && row->cfa_reg != CFI_ARM_FP &&
-	       row->cfa_reg != CFI_ARM_SP && row->reg[CFI_ARM_SP].how <= CFI_HOW_SAME;
+	const struct arch *a = w->arch;
+	return !arch_pushes_ra(a) && w->frame[w->n - 1].flags & UNWIND_FRAME_EXACT &&
+	       row->cfa.how == CFI_HOW_REGISTER && row->cfa_reg != a->fp &&
+	       row->cfa_reg != a->sp && row->reg[a->sp].how <= CFI_HOW_SAME;
 }
 
 /* The link register has longjmp's caller until it gets where setjmp was called. */
@@ -408,7 +389,7 @@ static int slow_longjmp(struct unwind_walk *w)
 	uint64_t pc;
 	if (!unwind_slow_link(w, &pc))
 		return UNWIND_BAD_CFI;
-	pc = unwind_strip(w->arch, pc);
+	pc = unwind_strip(w, pc);
 	if (!unwind_code_is_call(w, pc))
 		return UNWIND_BAD_CFI;
 	*o = (struct unwind_frame){ .pc = pc, .sp = f->sp, .fp = f->fp };
@@ -422,7 +403,7 @@ int unwind_slow_unusual(struct unwind_walk *w, const struct cfi_rule *rule)
 	struct slow_at s = { .w = w, .i = w->n - 1 };
 	struct unwind_frame *f = &w->frame[s.i], *o = f + 1;
 	struct cfi_eval_env env = { .ctx = &s, .reg = slow_reg, .read = slow_read };
-	unsigned int sp_reg = cfi_reg_sp(w->arch), fp_reg = cfi_reg_fp(w->arch);
+	unsigned int sp_reg = w->arch->sp, fp_reg = w->arch->fp;
 	uint64_t at = f->pc - !(f->flags & UNWIND_FRAME_EXACT);
 	struct module m;
 	struct cfi_row row;
@@ -434,7 +415,7 @@ int unwind_slow_unusual(struct unwind_walk *w, const struct cfi_rule *rule)
 	if (cfi_row_again(m.cfi, rule, at - m.bias, &row) != CFI_UNUSUAL ||
 	    slow_is_too_much(w, &row))
 		return UNWIND_BAD_CFI;
-	if (row.is_signal && w->arch == CFI_ARM64)
+	if (row.is_signal && w->arch->uses_signal_off)
 		return unwind_slow_sigreturn(w);
 	if (slow_is_longjmp(w, &row))
 		return slow_longjmp(w);
@@ -464,18 +445,19 @@ int unwind_slow_unusual(struct unwind_walk *w, const struct cfi_rule *rule)
 		/* longjmp, interrupted, may have its caller's stack pointer already */
 		return UNWIND_CYCLE;
 	}
-	pc = unwind_strip(w->arch, pc);
+	pc = unwind_strip(w, pc);
 	if (!pc)
 		return UNWIND_ROOT;
 	w->is_gone = !row.is_signal && slow_is_gone(w, &row, pc);
 	if (w->is_gone)
 		return UNWIND_BAD_PC;
 	/* a handler's address, where the frame pointer is back, has no call before it */
-	bool is_handler = cfi_run_is_eh_return(&row) && row.reg[fp_reg].how <= CFI_HOW_SAME;
+	bool is_eh_return = cfi_run_is_eh_return(w->arch, &row);
+	bool is_handler = is_eh_return && row.reg[fp_reg].how <= CFI_HOW_SAME;
 	*o = (struct unwind_frame){ .pc = pc, .sp = sp, .fp = fp,
 		.flags = row.is_signal || is_handler ? UNWIND_FRAME_EXACT :
 			 is_elsewhere ? UNWIND_FRAME_GUESSED : 0 };
-	if (cfi_run_is_eh_return(&row) && !is_handler)
+	if (is_eh_return && !is_handler)
 		slow_find_fp(w);
 	return UNWIND_STEP_DONE;
 }
@@ -493,11 +475,11 @@ static bool slow_is_frameless(struct unwind_walk *w, uint64_t *ret_pc)
 	uint32_t off;
 	bool is_debug;
 	uint64_t link, saved;
-	if (w->arch != CFI_ARM64 || !(f->flags & UNWIND_FRAME_EXACT) || !unwind_slow_link(w, &link))
+	if (!(f->flags & UNWIND_FRAME_EXACT) || !unwind_slow_link(w, &link))
 		return false;
-	*ret_pc = link = unwind_strip(w->arch, link);
+	*ret_pc = link = unwind_strip(w, link);
 	if (f->fp >= f->sp && unwind_load(w, f->fp + 8, &saved) &&
-	    unwind_strip(w->arch, saved) == link)
+	    unwind_strip(w, saved) == link)
 		return false;
 	return link && w->find_module(w->in->ctx, link - 1, &m) && m.cfi &&
 	       cfi_find_fde(m.cfi, link - 1 - m.bias, &fde, &off, &is_debug) == CFI_UNUSUAL;
@@ -522,7 +504,7 @@ int unwind_slow_guess(struct unwind_walk *w, bool is_jit)
 		return UNWIND_NO_CFI;
 	if (!unwind_load(w, f->fp, &fp) || !unwind_load(w, f->fp + 8, &pc))
 		return unwind_is_near_copy(w, f->fp) ? UNWIND_BEYOND : UNWIND_NO_CFI;
-	pc = unwind_strip(w->arch, pc);
+	pc = unwind_strip(w, pc);
 	if (!pc)
 		return UNWIND_ROOT;
 	if (!w->find_module(w->in->ctx, pc - 1, &m))
@@ -536,7 +518,7 @@ int unwind_slow_guess(struct unwind_walk *w, bool is_jit)
 	f->flags |= UNWIND_STEP_SLOTS | UNWIND_STEP_FP;
 	*o = (struct unwind_frame){ .pc = pc, .sp = sp, .fp = fp,
 		.flags = UNWIND_FRAME_GUESSED | (is_jit ? UNWIND_FRAME_CHAINED : 0) };
-	if (w->arch == CFI_ARM64 && !is_jit)
+	if (!arch_pushes_ra(w->arch) && !is_jit)
 		slow_sp_by_fp(w);
 	return UNWIND_STEP_DONE;
 }

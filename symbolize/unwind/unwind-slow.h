@@ -11,7 +11,8 @@
 
 /* One stack being unwound. */
 struct unwind_walk {
-	enum cfi_arch arch;
+	const struct arch *arch;
+	uint64_t pc_mask;               /* of arch */
 	uint32_t max_depth;
 	const struct unwind_input *in;
 	module_find *find_module;
@@ -43,11 +44,10 @@ enum unwind_step {
 	/* else an enum unwind_end */
 };
 
-/* Return addresses may carry pointer authentication codes (arm64) above the 48 bits of user
- * addresses. */
-static inline uint64_t unwind_strip(enum cfi_arch a, uint64_t pc)
+/* A return address without its pointer authentication code. */
+static inline uint64_t unwind_strip(const struct unwind_walk *w, uint64_t pc)
 {
-	return a == CFI_ARM64 ? pc & ((1ull << 48) - 1) : pc;
+	return pc & w->pc_mask;
 }
 
 /* What a frame is that has no caller by such a rule. */

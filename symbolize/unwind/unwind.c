@@ -206,7 +206,7 @@ unwind_step(struct unwind *u, struct unwind_walk *w, uint64_t salt)
 			return (int)unwind_outside(w, cfa + (uint64_t)(rule.fp_off8 * 8l));
 		flags |= UNWIND_STEP_FP;
 	}
-	pc = unwind_strip(w->arch, pc);
+	pc = unwind_strip(w, pc);
 	if (!pc)
 		return UNWIND_ROOT;
 	f->ra_off8 = rule.ra_off8;
@@ -321,8 +321,8 @@ void unwind_stack(struct unwind *u, const struct unwind_input *in, struct unwind
 		  struct unwind_result *ret)
 {
 	unwind_ahead(in);
-	enum cfi_arch a = u->o.arch;
-	uint64_t need = 1ull << cfi_reg_sp(a) | 1ull << cfi_reg_pc(a);
+	const struct arch *a = u->o.arch;
+	uint64_t need = 1ull << a->sp | 1ull << a->pc;
 	*ret = (struct unwind_result){ .frame = u->frame };
 	u->stats.n_stacks++;
 	if ((in->regs->valid & need) != need) {
@@ -330,13 +330,14 @@ void unwind_stack(struct unwind *u, const struct unwind_input *in, struct unwind
 		u->stats.n_end[ret->end]++;
 		return;
 	}
-	struct unwind_walk w = { .arch = a, .in = in, .max_depth = u->o.max_depth,
+	struct unwind_walk w = { .arch = a, .pc_mask = a->pc_mask, .in = in,
+		.max_depth = u->o.max_depth,
 		.find_module = u->o.find_module, .calls = &u->calls,
 		.open_codes = &u->open_codes,
 		.read_code = u->o.read_code, .stats = &u->stats, .frame = u->frame, .n = 1,
-		.sp0 = in->regs->r[cfi_reg_sp(a)], .n_copy = in->stack ? in->n_stack_bytes : 0 };
-	u->frame[0] = (struct unwind_frame){ .pc = in->regs->r[cfi_reg_pc(a)], .sp = w.sp0,
-		.fp = in->regs->valid >> cfi_reg_fp(a) & 1 ? in->regs->r[cfi_reg_fp(a)] : 0,
+		.sp0 = in->regs->r[a->sp], .n_copy = in->stack ? in->n_stack_bytes : 0 };
+	u->frame[0] = (struct unwind_frame){ .pc = in->regs->r[a->pc], .sp = w.sp0,
+		.fp = in->regs->valid >> a->fp & 1 ? in->regs->r[a->fp] : 0,
 		.flags = UNWIND_FRAME_EXACT };
 	uint32_t n_memo = memo && memo->space == in->space ? memo->n : 0;
 	struct unwind_sync s = { .m = memo ? memo->frame : NULL, .k = (int64_t)n_memo - 1,
@@ -406,19 +407,12 @@ const char *unwind_end_name(enum unwind_end e)
 	return e < UNWIND_N_ENDS ? name[e] : "?";
 }
 
-void unwind_regs_from_perf(enum cfi_arch arch, uint64_t mask, const uint64_t *values,
+void unwind_regs_from_perf(const struct arch *arch, uint64_t mask, const uint64_t *values,
 			   struct unwind_regs *ret)
 {
-	/* PERF_REG_X86_*: ax bx cx dx si di bp sp ip flags cs ss ds es fs gs r8 .. r15 */
-	static const int8_t x86[24] = { 0, 3, 2, 1, 4, 5, 6, 7, 16, -1, -1, -1, -1, -1, -1, -1,
-		8, 9, 10, 11, 12, 13, 14, 15 };
 	*ret = (struct unwind_regs){ .valid = 0 };
 	for (; mask; mask &= mask - 1, values++) {
-		int i = __builtin_ctzll(mask), reg = -1;
-		if (arch == CFI_X86_64)
-			reg = i < 24 ? x86[i] : -1;
-		else if (i < (int)CFI_N_REGS) /* PERF_REG_ARM64_*: x0 .. x29, lr, sp, pc */
-			reg = i;
+		int i = __builtin_ctzll(mask), reg = i < arch->n_perf_regs ? arch->perf_reg[i] : -1;
 		if (reg < 0)
 			continue;
 		ret->r[reg] = *values;

@@ -19,16 +19,16 @@ struct cfi;
 struct unwind;
 /* User registers by DWARF number; x86-64: 16 is the pc; arm64: 31 sp, 32 pc. */
 struct unwind_regs {
-	uint64_t r[CFI_N_REGS];
+	uint64_t r[ARCH_REGS_MAX];
 	uint64_t valid;                 /* bit n: r[n] is known */
 };
 
 /* Registers as perf samples them: one value per bit of mask, in <asm/perf_regs.h>'s order. */
-void unwind_regs_from_perf(enum cfi_arch arch, uint64_t mask, const uint64_t *values,
+void unwind_regs_from_perf(const struct arch *arch, uint64_t mask, const uint64_t *values,
 			   struct unwind_regs *ret);
 
 struct unwind_options {
-	enum cfi_arch arch;
+	const struct arch *arch;
 	module_find *find_module;
 	module_read_code *read_code;    /* NULL: never */
 	uint32_t max_depth;             /* frames; 0: UNWIND_DEPTH_DEFAULT */

@@ -166,7 +166,7 @@ static void load_sample(struct load *l, const struct stackcap_record *r, const u
 	*s = (struct bench_sample){ .stack = body + sizeof(h) + sizeof(regs),
 		.n_stack_bytes = h.n_stack_bytes, .tid = r->tid,
 		.thread = load_thread(l->c, r->tid) };
-	unwind_regs_from_perf(CFI_X86_64, STACKCAP_REGS_X86, regs, &s->regs);
+	unwind_regs_from_perf(&arch_x86_64, STACKCAP_REGS_X86, regs, &s->regs);
 	s->space = proc_space(l->c, load_proc(l, r->pid));
 }
 

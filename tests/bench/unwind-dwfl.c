@@ -38,7 +38,7 @@ static bool memory_read(Dwfl *d, Dwarf_Addr at, Dwarf_Word *ret, void *arg)
 {
 	(void)d, (void)arg;
 	const struct bench_sample *s = current.s;
-	uint64_t off = at - s->regs.r[CFI_X86_SP];
+	uint64_t off = at - s->regs.r[arch_x86_64.sp];
 	if (off >= s->n_stack_bytes || s->n_stack_bytes - off < 8)
 		return false;
 	memcpy(ret, s->stack + off, 8);

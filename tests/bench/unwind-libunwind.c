@@ -52,7 +52,7 @@ static const uint8_t *map_bytes(const struct bench_space *s, uint64_t at, size_t
 static int access_mem(unw_addr_space_t as, unw_word_t at, unw_word_t *val, int write, void *arg)
 {
 	(void)as, (void)arg;
-	uint64_t off = at - current->regs.r[CFI_X86_SP];
+	uint64_t off = at - current->regs.r[arch_x86_64.sp];
 	if (write)
 		return -UNW_EINVAL;
 	if (off < current->n_stack_bytes && current->n_stack_bytes - off >= 8) {

@@ -60,7 +60,7 @@ static bool by_code;
 
 static struct unwind *new_unwind(void)
 {
-	struct unwind_options o = { .arch = CFI_X86_64,
+	struct unwind_options o = { .arch = &arch_x86_64,
 		.find_module = by_code ? find_code : find_module, .read_code = read_code };
 	struct unwind *u = unwind_new(&o);
 	if (!u)

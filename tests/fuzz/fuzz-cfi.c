@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static enum cfi_eval get_reg(void *ctx, unsigned int reg, uint64_t *ret)
 {
 	(void)ctx;
-	if (reg >= CFI_N_REGS)
+	if (reg >= ARCH_REGS_MAX)
 		abort();
 	*ret = 0x1000u * reg;
 	return CFI_EVAL_OK;
@@ -63,7 +63,7 @@ static void ask(struct cfi *c, uint64_t vaddr)
 		return;
 	if (row.cfa.how == CFI_HOW_VAL_EXPR)
 		cfi_eval_expr(&env, row.cfa.expr, row.cfa.n_expr_bytes, NULL, &x);
-	for (unsigned int i = 0; i < cfi_n_regs(c->arch); i++)
+	for (unsigned int i = 0; i < c->arch->n_regs; i++)
 		cfi_eval_reg(&env, &row.reg[i], i, 0x7000, &x);
 }
 
@@ -94,7 +94,7 @@ static void ask_all(struct cfi *c)
 	cfi_bytes_held(c);
 }
 
-static void sections(enum cfi_arch a, const uint8_t *p, size_t n)
+static void sections(const struct arch *a, const uint8_t *p, size_t n)
 {
 	uint16_t n_hdr, n_eh;
 	struct cfi *c;
@@ -137,7 +137,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint64_t x;
 	if (!size)
 		return 0;
-	enum cfi_arch a = data[0] & 1 ? CFI_ARM64 : CFI_X86_64;
+	const struct arch *a = data[0] & 1 ? &arch_arm64 : &arch_x86_64;
 	const uint8_t *p = data + 1;
 	size_t n = size - 1;
 	struct cfi *c;

@@ -20,13 +20,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct cfi *c = NULL;
 	if (size < 1 + sizeof(n) || size > 65536)
 		return 0;
-	enum cfi_arch arch = data[0] & 1 ? CFI_ARM64 : CFI_X86_64;
+	const struct arch *arch = data[0] & 1 ? &arch_arm64 : &arch_x86_64;
 	memcpy(n, data + 1, sizeof(n));
 	data += 1 + sizeof(n);
 	size -= 1 + sizeof(n);
 	size_t n_table = n[0] < size ? n[0] : size;
 	size_t n_text = n[1] < size - n_table ? n[1] : size - n_table;
-	int fd = gocode_file(arch == CFI_ARM64 ? EM_AARCH64 : EM_X86_64,
+	int fd = gocode_file(arch == &arch_arm64 ? EM_AARCH64 : EM_X86_64,
 			     (struct gocode_part){ data, n_table },
 			     (struct gocode_part){ data + n_table, n_text },
 			     (struct gocode_part){ data + n_table + n_text,

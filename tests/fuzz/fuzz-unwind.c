@@ -109,7 +109,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	memcpy(stack, data, n);
 
-	enum cfi_arch a = h.arch & 1 ? CFI_ARM64 : CFI_X86_64;
+	const struct arch *a = h.arch & 1 ? &arch_arm64 : &arch_x86_64;
 	const struct cfi_bytes none = { 0 };
 	struct cfi_bytes eh = { data + n, size - n, 0x9000 };
 	struct unwind_options o = { .arch = a, .find_module = find_module,
@@ -120,16 +120,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check(with && without && cfi_open_sections(a, none, eh, none, &cfi) == 0);
 
 	struct unwind_regs regs = { .valid = ~0ull };
-	for (unsigned int i = 0; i < CFI_N_REGS; i++)
+	for (unsigned int i = 0; i < ARCH_REGS_MAX; i++)
 		regs.r[i] = h.reg[i % 6] & 1 ? BIAS + h.reg[i % 6] : SP + h.reg[i % 6];
-	regs.r[cfi_reg_sp(a)] = SP;
-	regs.r[cfi_reg_fp(a)] = SP + h.fp;
-	regs.r[cfi_reg_pc(a)] = BIAS + h.pc;
+	regs.r[a->sp] = SP;
+	regs.r[a->fp] = SP + h.fp;
+	regs.r[a->pc] = BIAS + h.pc;
 	struct unwind_memo memo = { 0 };
 	struct unwind_input in = { .regs = &regs, .stack = stack, .n_stack_bytes = n, .space = 1 };
 	both(with, without, &memo, &in);
 	both(with, without, &memo, &in);
-	regs.r[cfi_reg_pc(a)] += 4;
+	regs.r[a->pc] += 4;
 	in.n_stack_bytes = h.n_later_bytes < n ? h.n_later_bytes : n;
 	both(with, without, &memo, &in);
 	in.n_stack_bytes = n;

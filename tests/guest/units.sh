@@ -3,7 +3,7 @@
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 . "$CPROF_SOURCE_ROOT/tests/guest/guest.sh"
 
-units='test-cfi test-cfi-code test-cfi-code-arm test-cfi-eval test-counts test-cpus test-cputime test-demangle
+units='test-arch test-arm64code test-cfi test-cfi-code test-cfi-eval test-counts test-cpus test-cputime test-demangle
 	test-evattr test-evcause test-evopen test-evspec test-frames test-host test-labels test-live
 	test-merge test-procs test-record test-record-kernel test-replay test-ring test-stacks
 	test-stack-walk test-symkernel test-symkernel-cache test-synth test-unwind test-unwind-self'

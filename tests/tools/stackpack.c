@@ -126,7 +126,7 @@ static void open_module(struct packed *m, const struct bench_file *f)
 				     c->hdr.n_bytes, c->hdr.vaddr };
 	m->eh = (struct cfi_bytes){ is_file ? f->bytes + c->eh.file_off : c->eh.base,
 				    c->eh.n_bytes, c->eh.vaddr };
-	if (cfi_open_sections(CFI_X86_64, m->hdr, m->eh, (struct cfi_bytes){ 0 }, &m->cfi))
+	if (cfi_open_sections(&arch_x86_64, m->hdr, m->eh, (struct cfi_bytes){ 0 }, &m->cfi))
 		err(1, "memory");
 	m->cfi->fd = c->fd;
 	m->cfi->image = c->image;
@@ -188,7 +188,7 @@ static void run(struct unwind *u, const struct bench_sample *s, const uint8_t *s
 
 static struct unwind *new_unwind(void)
 {
-	struct unwind_options o = { .arch = CFI_X86_64, .find_module = find_module,
+	struct unwind_options o = { .arch = &arch_x86_64, .find_module = find_module,
 				    .n_cache = 1024 };
 	struct unwind *u = unwind_new(&o);
 	if (!u)
@@ -318,7 +318,7 @@ static void put_space(const struct bench_space *s)
 /* Zeroes the words of a copy that mean nothing to an unwinder. */
 static void clean(const struct bench_sample *s, uint64_t *stack, size_t n_words)
 {
-	uint64_t sp = s->regs.r[CFI_X86_SP];
+	uint64_t sp = s->regs.r[arch_x86_64.sp];
 	const struct bench_map *map;
 	for (size_t i = 0; i < n_words; i++)
 		if (stack[i] - sp >= s->n_stack_bytes && !bench_find(s->space, stack[i], &map))

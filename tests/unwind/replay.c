@@ -161,7 +161,7 @@ static void begin_space(void)
 		struct saved *m = &corpus.module[i];
 		struct cfi_bytes hdr = { m->hdr.p, m->hdr.n_bytes, m->hdr.vaddr };
 		struct cfi_bytes eh = { m->eh.p, m->eh.n_bytes, m->eh.vaddr }, none = { 0 };
-		if (m->eh.p && cfi_open_sections(CFI_X86_64, hdr, eh, none, &m->cfi) < 0)
+		if (m->eh.p && cfi_open_sections(&arch_x86_64, hdr, eh, none, &m->cfi) < 0)
 			give_up("memory");
 		make_image(m);
 	}
@@ -276,7 +276,7 @@ static void read_line(struct sample *s, char *p)
 		case 'r':
 			for (i = 0; i < STACKCAP_N_REGS_X86; i++)
 				regs[i] = hex(&p);
-			unwind_regs_from_perf(CFI_X86_64, STACKCAP_REGS_X86, regs, &s->regs);
+			unwind_regs_from_perf(&arch_x86_64, STACKCAP_REGS_X86, regs, &s->regs);
 			break;
 		case 's':
 			for (i = hex(&p); *p == ' '; i++) {
@@ -314,7 +314,7 @@ static void forget(void)
 static void replay(const char *path)
 {
 	static struct sample s;
-	struct unwind_options o = { .arch = CFI_X86_64, .find_module = find_module };
+	struct unwind_options o = { .arch = &arch_x86_64, .find_module = find_module };
 	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
 	gzFile f = gzopen(path, "r");
 	u = unwind_new(&o);

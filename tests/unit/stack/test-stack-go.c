@@ -31,12 +31,14 @@ static void follow(uint64_t fp, const uint64_t *chain, uint64_t n_chain, bool is
 		{ .pc = GOPROGRAM_SYSTEMSTACK_RA, .sp = SP + 24,
 		  .flags = is_switch ? UNWIND_FRAME_SWITCH : 0 },
 	};
-	const struct unwind_regs regs = { .r = { [CFI_X86_SP] = SP, [CFI_X86_FP] = fp } };
+	struct unwind_regs regs = { .valid = 0 };
+	regs.r[arch_x86_64.sp] = SP;
+	regs.r[arch_x86_64.fp] = fp;
 	const struct unwind_input in = { .regs = &regs, .stack = (const uint8_t *)stack,
 					 .n_stack_bytes = sizeof(stack), .ctx = cfi, .space = 1 };
 	const struct unwind_result r = { .frame = frame, .n = 2, .end = UNWIND_ROOT };
 	const struct record record = { .sample = { .callchain = chain, .n_callchain = n_chain } };
-	stack_go_follow(&go, CFI_X86_64, find_module, &in, &record, &r);
+	stack_go_follow(&go, &arch_x86_64, find_module, &in, &record, &r);
 }
 
 #define KERNEL (uint64_t)PERF_CONTEXT_KERNEL, 0xffffffff81000000u

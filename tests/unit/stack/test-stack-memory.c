@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 #if defined(__x86_64__)
-#define ARCH CFI_X86_64
+#define ARCH (&arch_x86_64)
 #elif defined(__aarch64__)
-#define ARCH CFI_ARM64
+#define ARCH (&arch_arm64)
 #endif
 
 #ifdef ARCH
@@ -33,7 +33,7 @@ static struct unwind_regs regs;
 
 static struct unwind_input copy_of(uint8_t *copy, size_t n_bytes)
 {
-	regs.r[cfi_reg_sp(ARCH)] = (uint64_t)(uintptr_t)STACK;
+	regs.r[ARCH->sp] = (uint64_t)(uintptr_t)STACK;
 	memcpy(copy, STACK, n_bytes);
 	return (struct unwind_input){ .regs = &regs, .stack = copy, .n_stack_bytes = n_bytes };
 }

@@ -1,4 +1,4 @@
-/* Rules read from x86-64 code, and what a call and a root look like. */
+/* Rules read from x86-64 code. */
 
 #include "symbolize/cfi/cfi-code.h"
 #include "tests/unit/tap.h"
@@ -140,7 +140,7 @@ static void try_codes(const struct code *v, size_t n, bool is_start)
 {
 	for (const struct code *c = v; c < v + n; c++) {
 		struct test t = { c, c->n_rejected };
-		struct cfi_code code = { .arch = CFI_X86_64, .ctx = &t, .read = read_code,
+		struct cfi_code code = { .arch = &arch_x86_64, .ctx = &t, .read = read_code,
 			.accept = accept };
 		struct cfi_rule r = { 0 };
 		bool found = is_start ? cfi_code_rule_from(&code, AT, AT + c->pc, &r)
@@ -157,54 +157,9 @@ static void try_codes(const struct code *v, size_t n, bool is_start)
 	}
 }
 
-static bool ends_with_call(const uint8_t *before, size_t n_bytes)
-{
-	return cfi_code_ends_with_call(CFI_X86_64, before, n_bytes);
-}
-
-static bool is_root(const uint8_t *code, size_t n_bytes)
-{
-	return cfi_code_is_root(CFI_X86_64, code, n_bytes);
-}
-
-static bool is_exit(const uint8_t *code, size_t n_bytes)
-{
-	return cfi_code_is_exit(CFI_X86_64, code, n_bytes);
-}
-
 int main(void)
 {
 	try_codes(codes, sizeof(codes) / sizeof(*codes), false);
 	try_codes(starts, sizeof(starts) / sizeof(*starts), true);
-
-	static const struct { const char *name; uint8_t b[7]; bool want; } calls[] = {
-		{ "call rel32", { 0x90, 0x90, 0xe8, 1, 2, 3, 4 }, true },
-		{ "call rax", { 0x90, 0x90, 0x90, 0x90, 0x90, 0xff, 0xd0 }, true },
-		{ "call [rax]", { 0x90, 0x90, 0x90, 0x90, 0x90, 0xff, 0x10 }, true },
-		{ "call [rax + 8]", { 0x90, 0x90, 0x90, 0x90, 0xff, 0x50, 8 }, true },
-		{ "call [rsp + 8]", { 0x90, 0x90, 0x90, 0xff, 0x54, 0x24, 8 }, true },
-		{ "call [rip + disp32]", { 0x90, 0xff, 0x15, 1, 2, 3, 4 }, true },
-		{ "call [rax + rbx * 8 + disp32]", { 0xff, 0x94, 0xd8, 1, 2, 3, 4 }, true },
-		{ "jmp rax", { 0x90, 0x90, 0x90, 0x90, 0x90, 0xff, 0xe0 }, false },
-		{ "no call", { 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90 }, false },
-	};
-	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
-		tap_ok(ends_with_call(calls[i].b, 7) == calls[i].want, "%s",
-		       calls[i].name);
-	tap_ok(!ends_with_call(calls[0].b, 0), "no bytes are no call");
-
-	tap_ok(is_root((uint8_t[]){ 0x89, 0xc7, 0xe8, 0 }, 4), "exit(main())");
-	static const uint8_t coroutine[] = { 0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0x31, 0xff,
-		0xe8, 1, 2, 3, 4, 0xf4 };
-	tap_ok(is_exit(coroutine, 13) && is_exit(coroutine + 4, 9) &&
-		       is_exit(coroutine + 5, 8) && !is_exit(coroutine, 12) &&
-		       !is_exit(coroutine + 6, 7) && !is_exit(coroutine, 0),
-	       "_exit(0) behind a coroutine");
-	tap_ok(is_root((uint8_t[]){ 0x48, 0x89, 0xc7, 0xe8, 0 }, 5),
-	       "pthread_exit(start())");
-	tap_ok(is_root((uint8_t[]){ 0x89, 0xc7, 0x31, 0xc0, 0xb0, 60, 0x0f, 5 }, 8),
-	       "the end of clone");
-	tap_ok(!is_root((uint8_t[]){ 0x89, 0xc7, 0x31, 0xc0, 0xb0, 61, 0x0f, 5 }, 8) &&
-	       !is_root((uint8_t[]){ 0x89, 0xc7 }, 2), "what is none");
 	return tap_done();
 }

@@ -79,12 +79,12 @@ static enum unwind_end unwound(const struct bytes *eh, const struct bytes *debug
 	for (int i = 0; i < 3; i++)
 		if (from[i])
 			part[i] = (struct cfi_bytes){ from[i]->v, from[i]->n, vaddr[i] };
-	if (cfi_open_sections(CFI_X86_64, part[0], part[1], part[2], &cfi))
+	if (cfi_open_sections(&arch_x86_64, part[0], part[1], part[2], &cfi))
 		abort();
 	uint64_t stack[N_WORDS];
 	for (unsigned int i = 0; i < N_WORDS; i++)
 		stack[i] = START + 0x101 + i * 16;
-	struct unwind_options o = { .arch = CFI_X86_64, .find_module = find_module };
+	struct unwind_options o = { .arch = &arch_x86_64, .find_module = find_module };
 	struct unwind *u = unwind_new(&o);
 	struct unwind_regs regs = { .valid = 1 << 6 | 1 << 7 | 1 << 16 };
 	regs.r[7] = SP;

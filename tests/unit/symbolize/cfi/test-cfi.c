@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-static struct cfi *open_eh(const struct cfibuild *b, enum cfi_arch a)
+static struct cfi *open_eh(const struct cfibuild *b, const struct arch *a)
 {
 	struct cfi *c;
 	const struct cfi_bytes none = { 0 };
@@ -116,7 +116,7 @@ static void instructions(void)
 		cfibuild_bytes(&b, p->op, p->n);
 		cfibuild_end(&b);
 		cfibuild_terminate(&b);
-		struct cfi *c = open_eh(&b, CFI_X86_64);
+		struct cfi *c = open_eh(&b, &arch_x86_64);
 		enum cfi_kind kind = cfi_row_at(c, 0x1000 + p->at, &row);
 		if (p->cfa_reg == -2) {
 			tap_int(kind, CFI_BAD, p->name);
@@ -152,7 +152,7 @@ static void set_loc(void)
 	cfibuild_pointer(&b, 0x1040, DW_EH_PE_pcrel | DW_EH_PE_sdata4);
 	CFIBUILD(&b, DW_CFA_def_cfa_offset, 16);
 	cfibuild_end(&b);
-	struct cfi *c = open_eh(&b, CFI_X86_64);
+	struct cfi *c = open_eh(&b, &arch_x86_64);
 	tap_ok(cfi_row_at(c, 0x103f, &row) == CFI_UNUSUAL && row.cfa.off == 8, "before set_loc");
 	tap_ok(cfi_row_at(c, 0x1040, &row) == CFI_UNUSUAL && row.cfa.off == 16, "after set_loc");
 	cfi_close(c);
@@ -179,7 +179,7 @@ static void check_forms(const char *name, bool is_eh, bool is_64, uint8_t versio
 	cfibuild_end(&b);
 	if (is_eh)
 		cfibuild_terminate(&b);
-	if (cfi_open_sections(CFI_X86_64, none, is_eh ? cfibuild_section(&b) : none,
+	if (cfi_open_sections(&arch_x86_64, none, is_eh ? cfibuild_section(&b) : none,
 			      is_eh ? none : cfibuild_section(&b), &c))
 		abort();
 	bool ok = cfi_row_at(c, 0x10ff, &row) == CFI_UNUSUAL && row.cfa.off == 8 &&
@@ -218,7 +218,7 @@ static void hostile_entries(void)
 	cfibuild_end(&b);
 	cfibuild_fde(&b, 0x1000, 0x100);
 	cfibuild_end(&b);
-	struct cfi *c = open_eh(&b, CFI_X86_64);
+	struct cfi *c = open_eh(&b, &arch_x86_64);
 	tap_int(cfi_row_at(c, 0x1000, &row), CFI_NONE, "a CIE of unknown version names nothing");
 	cfi_close(c);
 
@@ -229,7 +229,7 @@ static void hostile_entries(void)
 	uint32_t len = 0xfffffff0;
 	memcpy(b.v + b.n, &len, 4);
 	b.n += 8;
-	c = open_eh(&b, CFI_X86_64);
+	c = open_eh(&b, &arch_x86_64);
 	tap_int(cfi_row_at(c, 0x1000, &row), CFI_UNUSUAL,
 		"an entry beyond the end loses what follows");
 	cfi_close(c);
@@ -240,7 +240,7 @@ static void hostile_entries(void)
 	uint32_t id = 0x7fffffff; /* the CIE lies before the section */
 	memcpy(b.v + b.entry + 4, &id, 4);
 	cfibuild_end(&b);
-	c = open_eh(&b, CFI_X86_64);
+	c = open_eh(&b, &arch_x86_64);
 	tap_int(cfi_row_at(c, 0x1000, &row), CFI_NONE, "a CIE outside the section");
 	cfi_close(c);
 
@@ -249,7 +249,7 @@ static void hostile_entries(void)
 	id = 4; /* its own CIE */
 	memcpy(b.v + off + 4, &id, 4);
 	cfibuild_end(&b);
-	c = open_eh(&b, CFI_X86_64);
+	c = open_eh(&b, &arch_x86_64);
 	tap_int(cfi_row_at(c, 0x1000, &row), CFI_NONE, "an FDE that is its own CIE");
 	cfi_close(c);
 }
@@ -271,7 +271,7 @@ static void check_table(const char *name, uint8_t enc)
 		cfibuild_end(&b);
 	}
 	cfibuild_hdr(&h, &b, enc, entry, 40);
-	if (cfi_open_sections(CFI_X86_64, cfibuild_section(&h), cfibuild_section(&b), none, &c))
+	if (cfi_open_sections(&arch_x86_64, cfibuild_section(&h), cfibuild_section(&b), none, &c))
 		abort();
 	bool ok = c->n_table == 40;
 	for (size_t i = 0; i < 40; i++) {
@@ -303,7 +303,7 @@ static void search(void)
 	cfibuild_cie_x86(&b, "zR");
 	cfibuild_hdr(&h, &b, DW_EH_PE_datarel | DW_EH_PE_sdata4, entry, 2);
 	memset(h.v + 8, 0xff, 4);
-	if (cfi_open_sections(CFI_X86_64, cfibuild_section(&h), cfibuild_section(&b), none, &c))
+	if (cfi_open_sections(&arch_x86_64, cfibuild_section(&h), cfibuild_section(&b), none, &c))
 		abort();
 	tap_int((long long)c->n_table, 2, "a table is no longer than its section");
 	tap_int(cfi_row_at(c, 0x1000, &row), CFI_BAD, "a table entry that names a CIE");
@@ -321,7 +321,7 @@ static void search(void)
 	cfibuild_cie_x86(&e, "zR");
 	cfibuild_fde(&e, 0x1000, 0x100);
 	cfibuild_end(&e);
-	if (cfi_open_sections(CFI_X86_64, none, cfibuild_section(&e), cfibuild_section(&d), &c))
+	if (cfi_open_sections(&arch_x86_64, none, cfibuild_section(&e), cfibuild_section(&d), &c))
 		abort();
 	tap_ok(cfi_row_at(c, 0x1000, &row) == CFI_UNUSUAL &&
 		       cfi_row_at(c, 0x3000, &row) == CFI_UNUSUAL &&
@@ -332,12 +332,12 @@ static void search(void)
 
 /* ---- rules ------------------------------------------------------------------------------ */
 
-static struct cfi_rule rule_of(enum cfi_arch a, const char *aug, uint64_t at, const uint8_t *op,
-			       size_t n)
+static struct cfi_rule rule_of(const struct arch *a, const char *aug, uint64_t at,
+			       const uint8_t *op, size_t n)
 {
 	struct cfibuild b = { .vaddr = 0x5000, .is_eh = true };
 	struct cfi_rule r;
-	if (a == CFI_X86_64)
+	if (a == &arch_x86_64)
 		cfibuild_cie_x86(&b, aug);
 	else
 		cfibuild_cie_arm(&b, aug);
@@ -361,50 +361,51 @@ static bool plain(struct cfi_rule r, uint8_t flags, int cfa_off, int ra_off, int
 
 static void rules(void)
 {
-	tap_ok(plain(RULE(CFI_X86_64, "zR", 0x1000, DW_CFA_nop), 0, 8, -8, 0), "x86-64: entry");
-	tap_ok(plain(RULE(CFI_X86_64, "zR", 0x1000, DW_CFA_def_cfa, 6, 16, DW_CFA_offset | 6, 2),
+	tap_ok(plain(RULE(&arch_x86_64, "zR", 0x1000, DW_CFA_nop), 0, 8, -8, 0), "x86-64: entry");
+	tap_ok(plain(RULE(&arch_x86_64, "zR", 0x1000, DW_CFA_def_cfa, 6, 16, DW_CFA_offset | 6, 2),
 		     CFI_FLAG_CFA_FP | CFI_FLAG_FP_SAVED, 16, -8, -16), "x86-64: frame pointer");
-	tap_ok(plain(RULE(CFI_X86_64, "zR", 0x1000, DW_CFA_def_cfa_offset, 0x80, 0x80, 0x0c),
+	tap_ok(plain(RULE(&arch_x86_64, "zR", 0x1000, DW_CFA_def_cfa_offset, 0x80, 0x80, 0x0c),
 		     0, 0x30000, -8, 0), "x86-64: a frame of 192 KiB");
-	tap_int(RULE(CFI_X86_64, "zR", 0x1000, DW_CFA_def_cfa_offset, 0x80, 0x80, 0x40).kind,
+	tap_int(RULE(&arch_x86_64, "zR", 0x1000, DW_CFA_def_cfa_offset, 0x80, 0x80, 0x40).kind,
 		CFI_UNUSUAL, "x86-64: a frame of 1 MiB");
-	tap_int(RULE(CFI_X86_64, "zR", 0x1000, DW_CFA_undefined, 16).kind, CFI_ROOT,
+	tap_int(RULE(&arch_x86_64, "zR", 0x1000, DW_CFA_undefined, 16).kind, CFI_ROOT,
 		"x86-64: root");
-	tap_int(RULE(CFI_X86_64, "zRS", 0x1000, DW_CFA_nop).kind, CFI_UNUSUAL, "signal frame");
-	tap_int(RULE(CFI_X86_64, "zR", 0x1000, DW_CFA_def_cfa, 10, 0).kind, CFI_UNUSUAL,
+	tap_int(RULE(&arch_x86_64, "zRS", 0x1000, DW_CFA_nop).kind, CFI_UNUSUAL, "signal frame");
+	tap_int(RULE(&arch_x86_64, "zR", 0x1000, DW_CFA_def_cfa, 10, 0).kind, CFI_UNUSUAL,
 		"CFA by r10");
-	tap_int(RULE(CFI_X86_64, "zR", 0x1000, DW_CFA_val_offset, 7, 0).kind, CFI_UNUSUAL,
+	tap_int(RULE(&arch_x86_64, "zR", 0x1000, DW_CFA_val_offset, 7, 0).kind, CFI_UNUSUAL,
 		"sp with a rule of its own");
-	tap_int(RULE(CFI_X86_64, "zR", 0x2000, DW_CFA_nop).kind, CFI_NONE, "no FDE");
-	tap_int(RULE(CFI_X86_64, "zR", 0x1000, 0x3f).kind, CFI_BAD, "malformed");
+	tap_int(RULE(&arch_x86_64, "zR", 0x2000, DW_CFA_nop).kind, CFI_NONE, "no FDE");
+	tap_int(RULE(&arch_x86_64, "zR", 0x1000, 0x3f).kind, CFI_BAD, "malformed");
 #define PLT                                                                                        \
 	DW_CFA_def_cfa_expression, 11, DW_OP_breg7, 8, DW_OP_breg16, 0, DW_OP_lit15, DW_OP_and,    \
 		DW_OP_lit11, DW_OP_ge, DW_OP_lit3, DW_OP_shl, DW_OP_plus
-	tap_ok(plain(RULE(CFI_X86_64, "zR", 0x100a, PLT), 0, 8, -8, 0),
+	tap_ok(plain(RULE(&arch_x86_64, "zR", 0x100a, PLT), 0, 8, -8, 0),
 	       "PLT expression, before the push");
-	tap_ok(plain(RULE(CFI_X86_64, "zR", 0x100b, PLT), 0, 16, -8, 0),
+	tap_ok(plain(RULE(&arch_x86_64, "zR", 0x100b, PLT), 0, 16, -8, 0),
 	       "PLT expression, after the push");
-	tap_int(RULE(CFI_X86_64, "zR", 0x1000, DW_CFA_def_cfa_expression, 3, DW_OP_breg6, 0x78,
+	tap_int(RULE(&arch_x86_64, "zR", 0x1000, DW_CFA_def_cfa_expression, 3, DW_OP_breg6, 0x78,
 		     DW_OP_deref).kind, CFI_UNUSUAL, "an expression that loads");
-	tap_int(RULE(CFI_X86_64, "zR", 0x1000, DW_CFA_def_cfa_expression, 5, DW_OP_breg7, 0,
+	tap_int(RULE(&arch_x86_64, "zR", 0x1000, DW_CFA_def_cfa_expression, 5, DW_OP_breg7, 0,
 		     DW_OP_const1u, 0xf0, DW_OP_and)
 			.kind,
 		CFI_UNUSUAL, "an expression that is not sp + off");
 
-	tap_ok(plain(RULE(CFI_ARM64, "zR", 0x1000, DW_CFA_nop), CFI_FLAG_RA_REG, 0, 0, 0),
+	tap_ok(plain(RULE(&arch_arm64, "zR", 0x1000, DW_CFA_nop), CFI_FLAG_RA_REG, 0, 0, 0),
 	       "arm64: a leaf returns to its link register");
-	tap_ok(plain(RULE(CFI_ARM64, "zR", 0x1000, DW_CFA_def_cfa_offset, 32, DW_CFA_offset | 29, 4,
-			  DW_CFA_offset | 30, 3),
+	tap_ok(plain(RULE(&arch_arm64, "zR", 0x1000, DW_CFA_def_cfa_offset, 32,
+			  DW_CFA_offset | 29, 4, DW_CFA_offset | 30, 3),
 		     CFI_FLAG_FP_SAVED, 32, -24, -32),
 	       "arm64: frame record");
-	tap_ok(plain(RULE(CFI_ARM64, "zRB", 0x1000, DW_CFA_GNU_window_save, DW_CFA_def_cfa, 29, 16,
-			  DW_CFA_offset | 29, 2, DW_CFA_offset | 30, 1),
+	tap_ok(plain(RULE(&arch_arm64, "zRB", 0x1000, DW_CFA_GNU_window_save, DW_CFA_def_cfa, 29,
+			  16, DW_CFA_offset | 29, 2, DW_CFA_offset | 30, 1),
 		     CFI_FLAG_FP_SAVED | CFI_FLAG_CFA_FP, 16, -8, -16),
 	       "arm64: signed return address");
-	tap_int(RULE(CFI_ARM64, "zR", 0x1000, DW_CFA_undefined, 30).kind, CFI_ROOT, "arm64: root");
-	tap_int(RULE(CFI_ARM64, "zR", 0x1000, DW_CFA_register, 30, 16).kind, CFI_UNUSUAL,
+	tap_int(RULE(&arch_arm64, "zR", 0x1000, DW_CFA_undefined, 30).kind, CFI_ROOT,
+		"arm64: root");
+	tap_int(RULE(&arch_arm64, "zR", 0x1000, DW_CFA_register, 30, 16).kind, CFI_UNUSUAL,
 		"arm64: return address in another register");
-	tap_ok(plain(RULE(CFI_ARM64, "zR", 0x1000, DW_CFA_offset_extended_sf, 30, 0x7f,
+	tap_ok(plain(RULE(&arch_arm64, "zR", 0x1000, DW_CFA_offset_extended_sf, 30, 0x7f,
 			  DW_CFA_def_cfa_offset, 32), 0, 48, -8, 0),
 	       "arm64: what the PLT has pushed for _dl_runtime_resolve belongs to its frame");
 }

@@ -105,7 +105,7 @@ static void is_caller(struct cfi *c, uint64_t called_at, uint64_t ra, enum go_sw
 {
 	const uint64_t bias = 0x10000000;
 	uint64_t got = 0;
-	enum go_switch r = go_switch_caller(CFI_X86_64, find_module, c,
+	enum go_switch r = go_switch_caller(&arch_x86_64, find_module, c,
 					    GOPROGRAM_SYSTEMSTACK_RA - 1 + bias,
 					    called_at ? called_at + bias : 0, ra + bias, &got);
 	tap_ok(r == want && (r != GO_SWITCH_BETWEEN || got == want_ra + bias), "%s: %u, %#llx",
@@ -114,7 +114,7 @@ static void is_caller(struct cfi *c, uint64_t called_at, uint64_t ra, enum go_sw
 
 static void is_outer(struct cfi *c, uint64_t ra, enum go_switch_outer want, const char *what)
 {
-	tap_int(go_switch_outer(CFI_X86_64, find_module, c, ra + 0x10000000), want, what);
+	tap_int(go_switch_outer(&arch_x86_64, find_module, c, ra + 0x10000000), want, what);
 }
 
 static void test_callers(void)

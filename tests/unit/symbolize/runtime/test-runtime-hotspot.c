@@ -74,7 +74,7 @@ static const struct place places[] = {
 
 int main(void)
 {
-	const struct cfi_code c = { .read = read_code, .accept = accept };
+	const struct cfi_code c = { .arch = &arch_x86_64, .read = read_code, .accept = accept };
 	memset(code, 0x90, sizeof(code));
 	PUT(BIG, 0x89, 0x84, 0x24, 0x00, 0xc0, 0xfe, 0xff, 0x55, 0x48, 0x81, 0xec, 0x30, 1, 0, 0);
 	/* add $0x130, %rsp; pop %rbp; cmp 0x340(%r15), %rsp ... */

@@ -33,7 +33,7 @@ static bool find_module(void *ctx, uint64_t pc, struct module *ret)
 
 static void run(struct world *w, uint64_t pc)
 {
-	w->regs.r[CFI_ARM_PC] = pc;
+	w->regs.r[arch_arm64.pc] = pc;
 	struct unwind_input in = { .regs = &w->regs, .stack = (const uint8_t *)w->stack,
 		.n_stack_bytes = sizeof(w->stack), .ctx = w, .space = w->space };
 	unwind_stack(w->u, &in, NULL, &w->r);
@@ -77,7 +77,7 @@ int main(void)
 	struct world w = { .space = 1, .regs = { .valid = ~0ull } };
 	struct cfibuild b = { .vaddr = 0x9000, .is_eh = true };
 	const struct cfi_bytes none = { 0 };
-	struct unwind_options o = { .arch = CFI_ARM64, .find_module = find_module,
+	struct unwind_options o = { .arch = &arch_arm64, .find_module = find_module,
 				    .read_code = read_arm };
 	cfibuild_cie_arm(&b, "zR");
 	cfibuild_fde(&b, F_PUSH, 0x100);
@@ -85,10 +85,10 @@ int main(void)
 	cfibuild_end(&b);
 	cfibuild_terminate(&b);
 	w.u = unwind_new(&o);
-	if (!w.u || cfi_open_sections(CFI_ARM64, none, cfibuild_section(&b), none, &w.cfi))
+	if (!w.u || cfi_open_sections(&arch_arm64, none, cfibuild_section(&b), none, &w.cfi))
 		abort();
-	w.regs.r[CFI_ARM_SP] = SP;
-	w.regs.r[CFI_ARM_FP] = 0x123456789;
+	w.regs.r[arch_arm64.sp] = SP;
+	w.regs.r[arch_arm64.fp] = 0x123456789;
 	w.stack[0] = ARM_AT(2);
 	w.stack[4] = ARM_AT(7) | 0x12ull << 48;
 	w.stack[8] = ARM_AT(11);
@@ -97,7 +97,7 @@ int main(void)
 	       w.r.frame[3].sp == AT(10) && w.r.frame[3].flags & UNWIND_FRAME_GUESSED,
 	       "made code without a frame pointer is crossed");
 	w.stack[2] = ARM_AT(11);
-	w.regs.r[CFI_ARM_LR] = ARM_AT(7);
+	w.regs.r[arch_arm64.link] = ARM_AT(7);
 	run(&w, ARM_AT(0));
 	tap_ok(IS(&w, UNWIND_NO_CFI, ARM_AT(0), ARM_AT(7), ARM_AT(11)) && w.r.frame[1].sp == SP,
 	       "before its frame is made, by the link register");
@@ -105,7 +105,7 @@ int main(void)
 	run(&w, ARM_AT(13));
 	tap_ok(IS(&w, UNWIND_NO_CFI, ARM_AT(13), ARM_AT(7), ARM_AT(11)), "a jump");
 	w.space++;
-	w.regs.r[CFI_ARM_LR] = ARM_AT(5);
+	w.regs.r[arch_arm64.link] = ARM_AT(5);
 	run(&w, ARM_AT(0));
 	tap_ok(IS(&w, UNWIND_NO_CFI, ARM_AT(0)), "no call before what is in there");
 	w.stack[4] = ARM_AT(8);

@@ -17,7 +17,7 @@
 	extern const char name##_pc[]
 
 #if defined(__x86_64__)
-#define ARCH CFI_X86_64
+#define ARCH (&arch_x86_64)
 FUNCTION(by_register, "push %rbx\n\t.cfi_adjust_cfa_offset 8\n\tmov %rdi, %rsp");
 FUNCTION(by_r12, "mov %r12, %rsp");
 FUNCTION(by_memory, "mov %fs:0, %rax\n\tmov 0x38(%rax), %rsp\n\tcall *%rdx");
@@ -51,7 +51,7 @@ FUNCTION(kept, "push %rbx\n\t.cfi_adjust_cfa_offset 8");
 FUNCTION(calls_below, "sub $8, %rsp\n\t.cfi_adjust_cfa_offset 8\n\tcall below");
 FUNCTION(below, ".cfi_escape 0x0f, 5, 0x77, 0x78, 0x06, 0x23, 8\n\tnop");
 #elif defined(__aarch64__)
-#define ARCH CFI_ARM64
+#define ARCH (&arch_arm64)
 FUNCTION(by_register, "stp x29, x30, [sp, #-16]!\n\t.cfi_adjust_cfa_offset 16\n\tmov sp, x1");
 FUNCTION(by_r12, "mov sp, x12");
 FUNCTION(by_memory, "ldr x0, [x28, #56]\n\tmov sp, x0\n\tblr x3");

@@ -21,9 +21,9 @@
 #include <unwind.h>
 
 #if defined(__x86_64__)
-#define ARCH CFI_X86_64
+#define ARCH (&arch_x86_64)
 #elif defined(__aarch64__)
-#define ARCH CFI_ARM64
+#define ARCH (&arch_arm64)
 #endif
 
 #ifdef ARCH
@@ -138,10 +138,10 @@ static void __attribute__((noinline)) snap(struct unwind_memo *m)
 	regs.valid = 0x1fff80000ull | 1ull << 31 | 1ull << 32;
 #endif
 	MSAN_WRITTEN(&regs, sizeof(regs));
-	size_t n = stack_bytes(p[cfi_reg_sp(ARCH)]);
+	size_t n = stack_bytes(p[ARCH->sp]);
 	if (n > n_copy_max)
 		n = n_copy_max;
-	copy_stack(p[cfi_reg_sp(ARCH)], n);
+	copy_stack(p[ARCH->sp], n);
 	struct unwind_input in = { .regs = &regs, .stack = copy, .n_stack_bytes = n, .space = 1 };
 	unwind_stack(u, &in, m, &r);
 	t.n = 0;

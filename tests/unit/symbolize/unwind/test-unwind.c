@@ -103,13 +103,13 @@ static void setup_arm(struct cfibuild *b)
 	FUNCTION(b, F_SIGNAL, DW_CFA_nop);
 }
 
-static void open_world(struct world *w, enum cfi_arch a, uint32_t max_depth)
+static void open_world(struct world *w, const struct arch *a, uint32_t max_depth)
 {
 	const struct cfi_bytes none = { 0 };
 	memset(w, 0, sizeof(*w));
 	w->b.vaddr = 0x9000;
 	w->b.is_eh = true;
-	if (a == CFI_X86_64)
+	if (a == &arch_x86_64)
 		setup_x86(&w->b);
 	else
 		setup_arm(&w->b);
@@ -121,7 +121,7 @@ static void open_world(struct world *w, enum cfi_arch a, uint32_t max_depth)
 	w->space = 1;
 	w->n_stack_bytes = sizeof(w->stack);
 	w->regs.valid = ~0ull;
-	w->regs.r[cfi_reg_sp(a)] = SP;
+	w->regs.r[a->sp] = SP;
 }
 
 static void close_world(struct world *w)
@@ -134,9 +134,9 @@ static void close_world(struct world *w)
 #define AT(i) (SP + 8ull * (i))
 #define PC(f) (BIAS + (f) + 0x10)
 
-static void run(struct world *w, uint64_t pc, enum cfi_arch a, struct unwind_memo *m)
+static void run(struct world *w, uint64_t pc, const struct arch *a, struct unwind_memo *m)
 {
-	w->regs.r[cfi_reg_pc(a)] = pc;
+	w->regs.r[a->pc] = pc;
 	struct unwind_input in = { .regs = &w->regs, .stack = (const uint8_t *)w->stack,
 		.n_stack_bytes = w->n_stack_bytes, .ctx = w, .space = w->space };
 	unwind_stack(w->u, &in, m, &w->r);
@@ -162,14 +162,14 @@ static bool is(const struct world *w, enum unwind_end end, size_t n, const uint6
 static void x86_plain(void)
 {
 	struct world w;
-	open_world(&w, CFI_X86_64, 0);
+	open_world(&w, &arch_x86_64, 0);
 	/* PUSH (4 words) <- FRAME at words 4.. <- PUSH <- START */
 	w.stack[3] = PC(F_FRAME);
 	w.regs.r[6] = AT(8);
 	w.stack[8] = 0x1234;
 	w.stack[9] = PC(F_PUSH);
 	w.stack[13] = PC(F_START);
-	run(&w, PC(F_PUSH), CFI_X86_64, NULL);
+	run(&w, PC(F_PUSH), &arch_x86_64, NULL);
 	tap_ok(IS(&w, UNWIND_ROOT, PC(F_PUSH), PC(F_FRAME), PC(F_PUSH), PC(F_START)),
 	       "x86-64: sp and fp rules");
 	tap_ok(w.r.frame[0].flags & UNWIND_FRAME_EXACT &&
@@ -178,54 +178,54 @@ static void x86_plain(void)
 	tap_ok(w.r.frame[2].fp == 0x1234 && w.r.frame[2].sp == AT(10),
 	       "sp and fp of an outer frame");
 	unsigned int n = w.n_asked;
-	run(&w, PC(F_PUSH), CFI_X86_64, NULL);
+	run(&w, PC(F_PUSH), &arch_x86_64, NULL);
 	tap_int(w.n_asked - n, 0, "the second time no module is asked for");
 	w.space = 2;
-	run(&w, PC(F_PUSH), CFI_X86_64, NULL);
+	run(&w, PC(F_PUSH), &arch_x86_64, NULL);
 	tap_ok(w.n_asked > n && unwind_stats(w.u)->n_searches == 4,
 	       "a new space asks again, but reads no CFI");
 
 	w.n_stack_bytes = 13 * 8;
-	run(&w, PC(F_PUSH), CFI_X86_64, NULL);
+	run(&w, PC(F_PUSH), &arch_x86_64, NULL);
 	tap_ok(IS(&w, UNWIND_BEYOND, PC(F_PUSH), PC(F_FRAME), PC(F_PUSH)), "copy too short");
 	w.n_stack_bytes = 0;
-	run(&w, PC(F_PUSH), CFI_X86_64, NULL);
+	run(&w, PC(F_PUSH), &arch_x86_64, NULL);
 	tap_ok(IS(&w, UNWIND_BEYOND, PC(F_PUSH)), "no copy");
 	w.n_stack_bytes = sizeof(w.stack);
 
 	w.stack[3] = PC(F_FRAME);
 	w.regs.r[6] = SP - 0x1000;
-	run(&w, PC(F_PUSH), CFI_X86_64, NULL);
+	run(&w, PC(F_PUSH), &arch_x86_64, NULL);
 	tap_ok(IS(&w, UNWIND_CYCLE, PC(F_PUSH), PC(F_FRAME)), "a CFA below the frame");
 	w.regs.r[6] = 0x1122334455667788;
-	run(&w, PC(F_PUSH), CFI_X86_64, NULL);
+	run(&w, PC(F_PUSH), &arch_x86_64, NULL);
 	tap_ok(IS(&w, UNWIND_BAD_SP, PC(F_PUSH), PC(F_FRAME)), "a CFA in another place");
 	w.regs.r[6] = AT(8);
 	w.stack[9] = 0x4444;
-	run(&w, PC(F_PUSH), CFI_X86_64, NULL);
+	run(&w, PC(F_PUSH), &arch_x86_64, NULL);
 	tap_ok(IS(&w, UNWIND_BAD_PC, PC(F_PUSH), PC(F_FRAME)),
 	       "a return address to nowhere is no frame");
 	w.stack[9] = 0;
-	run(&w, PC(F_PUSH), CFI_X86_64, NULL);
+	run(&w, PC(F_PUSH), &arch_x86_64, NULL);
 	tap_ok(IS(&w, UNWIND_ROOT, PC(F_PUSH), PC(F_FRAME)), "return address 0 is a root");
 	w.stack[9] = PC(F_BAD);
-	run(&w, PC(F_PUSH), CFI_X86_64, NULL);
+	run(&w, PC(F_PUSH), &arch_x86_64, NULL);
 	tap_ok(IS(&w, UNWIND_BAD_CFI, PC(F_PUSH), PC(F_FRAME), PC(F_BAD)), "malformed CFI");
-	run(&w, 0x10, CFI_X86_64, NULL);
+	run(&w, 0x10, &arch_x86_64, NULL);
 	tap_ok(IS(&w, UNWIND_BAD_PC, 0x10), "a pc nowhere is still the innermost frame");
 	w.regs.valid = 1;
-	run(&w, PC(F_PUSH), CFI_X86_64, NULL);
+	run(&w, PC(F_PUSH), &arch_x86_64, NULL);
 	tap_ok(w.r.end == UNWIND_NO_REGS && !w.r.n, "no registers");
 	w.regs.valid = ~0ull;
 
 	w.regs.r[6] = 0x5555;
 	w.stack[0] = PC(F_FRAME + 0x80);
-	run(&w, PC(F_EPILOGUE), CFI_X86_64, NULL);
+	run(&w, PC(F_EPILOGUE), &arch_x86_64, NULL);
 	tap_ok(w.r.n == 2 && w.r.frame[1].fp == 0x5555, "a register that was popped has its value");
 
 	/* calls that are a function's last instruction return to the next function */
 	w.stack[3] = BIAS + F_PUSH;
-	run(&w, PC(F_PUSH), CFI_X86_64, NULL);
+	run(&w, PC(F_PUSH), &arch_x86_64, NULL);
 	tap_ok(IS(&w, UNWIND_ROOT, PC(F_PUSH), BIAS + F_PUSH),
 	       "a call at the very end of a function");
 	close_world(&w);
@@ -234,34 +234,34 @@ static void x86_plain(void)
 static void x86_unusual(void)
 {
 	struct world w;
-	open_world(&w, CFI_X86_64, 0);
+	open_world(&w, &arch_x86_64, 0);
 	/* PUSH <- REALIGN, whose CFA is at fp - 8 */
 	w.stack[3] = PC(F_REALIGN);
 	w.regs.r[6] = AT(9);
 	w.stack[8] = AT(14);
 	w.stack[9] = 0x77;
 	w.stack[13] = PC(F_START);
-	run(&w, PC(F_PUSH), CFI_X86_64, NULL);
+	run(&w, PC(F_PUSH), &arch_x86_64, NULL);
 	tap_ok(IS(&w, UNWIND_ROOT, PC(F_PUSH), PC(F_REALIGN), PC(F_START)) &&
 		       w.r.frame[2].fp == 0x77,
 	       "a realigned frame");
 	/* RBX as the innermost frame: the sampled register */
 	w.regs.r[3] = AT(4);
 	w.stack[5] = PC(F_START);
-	run(&w, PC(F_RBX), CFI_X86_64, NULL);
+	run(&w, PC(F_RBX), &arch_x86_64, NULL);
 	tap_ok(IS(&w, UNWIND_ROOT, PC(F_RBX), PC(F_START)), "CFA by rbx, innermost");
 	/* PUSH keeps rbx, SAVES has saved it */
 	w.stack[3] = PC(F_SAVES);
 	w.stack[6] = AT(20);
 	w.stack[7] = PC(F_RBX);
 	w.stack[21] = PC(F_START);
-	run(&w, PC(F_PUSH), CFI_X86_64, NULL);
+	run(&w, PC(F_PUSH), &arch_x86_64, NULL);
 	tap_ok(IS(&w, UNWIND_ROOT, PC(F_PUSH), PC(F_SAVES), PC(F_RBX), PC(F_START)),
 	       "CFA by rbx, two frames out");
 	w.regs.valid &= ~(1ull << 3);
-	run(&w, PC(F_RBX), CFI_X86_64, NULL);
+	run(&w, PC(F_RBX), &arch_x86_64, NULL);
 	tap_ok(IS(&w, UNWIND_BAD_CFI, PC(F_RBX)), "CFA by a register that is not known");
-	run(&w, PC(F_BIG), CFI_X86_64, NULL);
+	run(&w, PC(F_BIG), &arch_x86_64, NULL);
 	tap_ok(IS(&w, UNWIND_BEYOND, PC(F_BIG)), "a frame of 1 MiB");
 	close_world(&w);
 }
@@ -269,31 +269,31 @@ static void x86_unusual(void)
 static void x86_guess(void)
 {
 	struct world w;
-	open_world(&w, CFI_X86_64, 0);
+	open_world(&w, &arch_x86_64, 0);
 	w.regs.r[6] = AT(2);
 	w.stack[2] = AT(10);
 	w.stack[3] = PC(F_NONE);
 	w.stack[10] = 0;
 	w.stack[11] = PC(F_PUSH);
 	w.stack[15] = PC(F_START);
-	run(&w, PC(F_NONE), CFI_X86_64, NULL);
+	run(&w, PC(F_NONE), &arch_x86_64, NULL);
 	tap_ok(IS(&w, UNWIND_ROOT, PC(F_NONE), PC(F_NONE), PC(F_PUSH), PC(F_START)) &&
 		       w.r.frame[1].flags & UNWIND_FRAME_GUESSED &&
 		       !(w.r.frame[3].flags & UNWIND_FRAME_GUESSED),
 	       "code without CFI by the frame pointer");
 	w.stack[11] = PC(F_NONE);
-	run(&w, PC(F_NONE), CFI_X86_64, NULL);
+	run(&w, PC(F_NONE), &arch_x86_64, NULL);
 	tap_ok(IS(&w, UNWIND_ROOT, PC(F_NONE), PC(F_NONE), PC(F_NONE)),
 	       "frame pointer 0 is a root");
 	w.regs.r[6] = 0;
-	run(&w, PC(F_NONE), CFI_X86_64, NULL);
+	run(&w, PC(F_NONE), &arch_x86_64, NULL);
 	tap_ok(IS(&w, UNWIND_NO_CFI, PC(F_NONE)), "but not of the innermost frame");
 	w.regs.r[6] = AT(2) + 1;
-	run(&w, PC(F_NONE), CFI_X86_64, NULL);
+	run(&w, PC(F_NONE), &arch_x86_64, NULL);
 	tap_ok(IS(&w, UNWIND_NO_CFI, PC(F_NONE)), "an odd frame pointer");
 	w.regs.r[6] = AT(2);
 	w.stack[3] = 0x1234;
-	run(&w, PC(F_NONE), CFI_X86_64, NULL);
+	run(&w, PC(F_NONE), &arch_x86_64, NULL);
 	tap_ok(IS(&w, UNWIND_NO_CFI, PC(F_NONE)), "a frame pointer that leads to no code");
 	close_world(&w);
 }
@@ -327,22 +327,22 @@ static size_t read_jit(void *ctx, uint64_t pc, void *buf, size_t n_bytes)
 static void x86_jit(void)
 {
 	struct world w;
-	open_world(&w, CFI_X86_64, 0);
+	open_world(&w, &arch_x86_64, 0);
 	unwind_free(w.u);
-	struct unwind_options o = { .arch = CFI_X86_64, .find_module = find_module,
+	struct unwind_options o = { .arch = &arch_x86_64, .find_module = find_module,
 				    .read_code = read_jit };
 	w.u = unwind_new(&o);
 	w.regs.r[6] = 0x123456789;
 	w.stack[3] = JIT + 6;
 	w.stack[5] = CALL_END;
-	run(&w, PC(F_PUSH), CFI_X86_64, NULL);
+	run(&w, PC(F_PUSH), &arch_x86_64, NULL);
 	tap_ok(w.r.n >= 3 && w.r.frame[2].pc == CALL_END && w.r.frame[2].sp == AT(6) &&
 		       w.r.frame[2].flags & UNWIND_FRAME_GUESSED,
 	       "a trampoline without a frame pointer is crossed by its code");
 	w.stack[5] = PC(F_PUSH);
-	run(&w, PC(F_PUSH) + 1, CFI_X86_64, NULL);
+	run(&w, PC(F_PUSH) + 1, &arch_x86_64, NULL);
 	w.space++;
-	run(&w, PC(F_PUSH), CFI_X86_64, NULL);
+	run(&w, PC(F_PUSH), &arch_x86_64, NULL);
 	tap_ok(w.r.n == 2 && w.r.end == UNWIND_NO_CFI,
 	       "but not to a return address that no call made");
 
@@ -353,25 +353,25 @@ static void x86_jit(void)
 	w.stack[30] = 0;
 	w.stack[31] = PC(F_START);
 	w.space++;
-	run(&w, JIT + 0x10, CFI_X86_64, NULL);
+	run(&w, JIT + 0x10, &arch_x86_64, NULL);
 	tap_ok(IS(&w, UNWIND_ROOT, JIT + 0x10, CALL_END, CALL_END, PC(F_START)),
 	       "before the frame is made: the caller is not skipped");
-	run(&w, JIT + 0x14, CFI_X86_64, NULL);
+	run(&w, JIT + 0x14, &arch_x86_64, NULL);
 	tap_ok(IS(&w, UNWIND_ROOT, JIT + 0x14, CALL_END, CALL_END, PC(F_START)),
 	       "behind the landing pad");
 	w.stack[0] = AT(20);
 	w.stack[1] = CALL_END;
-	run(&w, JIT + 0x15, CFI_X86_64, NULL);
+	run(&w, JIT + 0x15, &arch_x86_64, NULL);
 	tap_ok(IS(&w, UNWIND_ROOT, JIT + 0x15, CALL_END, CALL_END, PC(F_START)),
 	       "between push and mov");
 	w.stack[0] = 0;
 	w.regs.r[6] = AT(20);
-	run(&w, JIT + 0x1a, CFI_X86_64, NULL);
+	run(&w, JIT + 0x1a, &arch_x86_64, NULL);
 	tap_ok(IS(&w, UNWIND_ROOT, JIT + 0x1a, CALL_END, PC(F_START)), "by the frame pointer");
 	w.regs.r[6] = 77;
 	w.stack[0] = 5;
 	w.stack[1] = CALL_END;
-	run(&w, JIT + 0x34, CFI_X86_64, NULL);
+	run(&w, JIT + 0x34, &arch_x86_64, NULL);
 	tap_ok(w.r.n >= 2 && w.r.frame[1].pc == CALL_END && w.r.frame[1].sp == AT(2),
 	       "without one: by what the code does until it returns");
 
@@ -380,7 +380,7 @@ static void x86_jit(void)
 		w.stack[2 * i + 1] = JIT + 0x33;
 	w.space++;
 	w.n_read = 0;
-	run(&w, JIT + 0x34, CFI_X86_64, NULL);
+	run(&w, JIT + 0x34, &arch_x86_64, NULL);
 	tap_ok(w.r.n >= 200 && w.n_read < 40,
 	       "what code does is not read for each frame (%u times)", w.n_read);
 	close_world(&w);
@@ -390,18 +390,18 @@ static void x86_jit(void)
 static void x86_first(void)
 {
 	struct world w;
-	open_world(&w, CFI_X86_64, 0);
+	open_world(&w, &arch_x86_64, 0);
 	w.stack[3] = 2;         /* argc, argv, NULL */
 	w.stack[4] = AT(20);
 	w.stack[5] = AT(21);
-	run(&w, PC(F_PUSH), CFI_X86_64, NULL);
+	run(&w, PC(F_PUSH), &arch_x86_64, NULL);
 	tap_ok(IS(&w, UNWIND_ROOT, PC(F_PUSH)), "the count of arguments is no return address");
 	w.stack[6] = 1;
-	run(&w, PC(F_PUSH), CFI_X86_64, NULL);
+	run(&w, PC(F_PUSH), &arch_x86_64, NULL);
 	tap_ok(IS(&w, UNWIND_BAD_PC, PC(F_PUSH)), "nor is another number");
 	w.stack[6] = 0;
 	w.stack[4] = w.stack[5] = 1;
-	run(&w, PC(F_PUSH), CFI_X86_64, NULL);
+	run(&w, PC(F_PUSH), &arch_x86_64, NULL);
 	tap_ok(IS(&w, UNWIND_BAD_PC, PC(F_PUSH)), "arguments lie further up");
 	close_world(&w);
 }
@@ -410,9 +410,9 @@ static void x86_first(void)
 static void x86_java(void)
 {
 	struct world w;
-	open_world(&w, CFI_X86_64, 0);
+	open_world(&w, &arch_x86_64, 0);
 	unwind_free(w.u);
-	struct unwind_options o = { .arch = CFI_X86_64, .find_module = find_module,
+	struct unwind_options o = { .arch = &arch_x86_64, .find_module = find_module,
 				    .read_code = read_jit };
 	w.u = unwind_new(&o);
 	w.is_java = true;
@@ -427,27 +427,27 @@ static void x86_java(void)
 	w.stack[28] = 0;
 	w.stack[29] = CALL_END;
 	for (unsigned int i = 0; i < 2; i++) {
-		run(&w, JIT + 0x94, CFI_X86_64, NULL);
+		run(&w, JIT + 0x94, &arch_x86_64, NULL);
 		tap_ok(IS(&w, UNWIND_ROOT, JIT + 0x94, INTERPRETER, METHOD_CALL_END, CALL_END) &&
 			       w.r.frame[2].sp == AT(24) && w.r.frame[2].fp == 0x77777,
 		       "Java: compiled, interpreted, compiled%s", i ? ", by known rules" : "");
 	}
 	w.stack[17] = 0;
 	w.space++;
-	run(&w, JIT + 0x94, CFI_X86_64, NULL);
+	run(&w, JIT + 0x94, &arch_x86_64, NULL);
 	tap_ok(w.r.n == 1 && w.r.end == UNWIND_NO_CFI, "what is no frame of the interpreter");
 	w.stack[17] = 0x123450;
-	run(&w, JIT + 0x94, CFI_X86_64, NULL);
+	run(&w, JIT + 0x94, &arch_x86_64, NULL);
 	w.stack[5] = 0x1;
 	w.stack[0] = CALL_END;
-	run(&w, JIT + 0x94, CFI_X86_64, NULL);
+	run(&w, JIT + 0x94, &arch_x86_64, NULL);
 	tap_ok(w.r.n >= 2 && w.r.frame[1].pc == CALL_END,
 	       "a rule for made code that the stack does not bear out any more is made anew");
 	w.stack[5] = CALL_END;
 	w.stack[0] = 0;
 	w.is_java = false;
 	w.space++;
-	run(&w, JIT + 0x94, CFI_X86_64, NULL);
+	run(&w, JIT + 0x94, &arch_x86_64, NULL);
 	tap_ok(w.r.n == 1 && w.r.end == UNWIND_NO_CFI, "not so where there is no Java");
 	close_world(&w);
 }
@@ -472,9 +472,9 @@ static void x86_denied(void)
 {
 	struct world w;
 	bool is_by_fp = true;
-	open_world(&w, CFI_X86_64, 0);
+	open_world(&w, &arch_x86_64, 0);
 	unwind_free(w.u);
-	struct unwind_options o = { .arch = CFI_X86_64, .find_module = find_module,
+	struct unwind_options o = { .arch = &arch_x86_64, .find_module = find_module,
 				    .read_code = read_none };
 	w.u = unwind_new(&o);
 	w.regs.r[6] = AT(20);
@@ -483,12 +483,12 @@ static void x86_denied(void)
 	for (unsigned int i = 0; i < 16; i++) {
 		if (i == 8)
 			n_code_reads = 0;
-		run(&w, PC(F_NONE), CFI_X86_64, NULL);
+		run(&w, PC(F_NONE), &arch_x86_64, NULL);
 		is_by_fp = is_by_fp && IS(&w, UNWIND_ROOT, PC(F_NONE), PC(F_START));
 	}
 	tap_ok(is_by_fp && n_code_reads == 0, "code that stacks deny is not read without end");
 	w.stack[1] = CALL_END;
-	run(&w, PC(F_NONE), CFI_X86_64, NULL);
+	run(&w, PC(F_NONE), &arch_x86_64, NULL);
 	tap_ok(w.r.n >= 2 && w.r.frame[1].pc == CALL_END && w.r.frame[1].sp == AT(2),
 	       "and its rule is remembered for the stack that bears it out");
 	close_world(&w);
@@ -497,7 +497,7 @@ static void x86_denied(void)
 static void x86_signal(void)
 {
 	struct world w;
-	open_world(&w, CFI_X86_64, 0);
+	open_world(&w, &arch_x86_64, 0);
 	/* the handler PUSH returned to the trampoline; ucontext at word 4 */
 	w.stack[3] = BIAS + F_SIGNAL + 1;
 	uint64_t *g = &w.stack[4 + 5]; /* gregs */
@@ -507,19 +507,19 @@ static void x86_signal(void)
 	g[16] = BIAS + F_PUSH;         /* rip: a function's first instruction */
 	w.stack[63] = PC(F_RBX);
 	w.stack[91] = PC(F_START);
-	run(&w, PC(F_PUSH), CFI_X86_64, NULL);
+	run(&w, PC(F_PUSH), &arch_x86_64, NULL);
 	tap_ok(IS(&w, UNWIND_ROOT, PC(F_PUSH), BIAS + F_SIGNAL + 1, BIAS + F_PUSH, PC(F_RBX),
 		  PC(F_START)),
 	       "through a signal frame, and a register that was saved in it");
 	tap_ok(w.r.frame[2].flags & UNWIND_FRAME_EXACT && w.r.frame[1].flags & UNWIND_FRAME_SIGNAL,
 	       "the interrupted pc is exact");
 	g[15] = 0x7ffd00000000ull;     /* the handler ran on an alternate stack */
-	run(&w, PC(F_PUSH), CFI_X86_64, NULL);
+	run(&w, PC(F_PUSH), &arch_x86_64, NULL);
 	tap_ok(IS(&w, UNWIND_BEYOND, PC(F_PUSH), BIAS + F_SIGNAL + 1, BIAS + F_PUSH),
 	       "below a signal on an alternate stack");
 	g[15] = SP;                    /* the signal frame interrupted itself */
 	g[16] = PC(F_PUSH);
-	run(&w, PC(F_PUSH), CFI_X86_64, NULL);
+	run(&w, PC(F_PUSH), &arch_x86_64, NULL);
 	tap_int(w.r.end, UNWIND_CYCLE, "signal frames in a circle");
 	close_world(&w);
 }
@@ -527,34 +527,34 @@ static void x86_signal(void)
 static void arm(void)
 {
 	struct world w;
-	open_world(&w, CFI_ARM64, 0);
+	open_world(&w, &arch_arm64, 0);
 	/* LEAF, its caller in the link register, signed <- FRAME <- PUSH <- START */
-	w.regs.r[CFI_ARM_LR] = PC(F_FRAME) | 0x12ull << 48;
-	w.regs.r[CFI_ARM_FP] = AT(4);
+	w.regs.r[arch_arm64.link] = PC(F_FRAME) | 0x12ull << 48;
+	w.regs.r[arch_arm64.fp] = AT(4);
 	w.stack[4] = 0x99;
 	w.stack[5] = PC(F_PUSH) | 0x3f5aull << 48;
 	w.stack[8] = PC(F_START);
-	run(&w, PC(F_LEAF), CFI_ARM64, NULL);
+	run(&w, PC(F_LEAF), &arch_arm64, NULL);
 	tap_ok(IS(&w, UNWIND_ROOT, PC(F_LEAF), PC(F_FRAME), PC(F_PUSH), PC(F_START)),
 	       "arm64: leaf, frame record, pointer authentication");
 	tap_ok(w.r.frame[1].sp == SP && w.r.frame[2].sp == AT(8) && w.r.frame[2].fp == 0x99,
 	       "arm64: registers of outer frames");
 	struct unwind_memo m = { 0 };
-	run(&w, PC(F_LEAF), CFI_ARM64, &m);
-	run(&w, PC(F_LEAF) + 4, CFI_ARM64, &m);
+	run(&w, PC(F_LEAF), &arch_arm64, &m);
+	run(&w, PC(F_LEAF) + 4, &arch_arm64, &m);
 	tap_ok(IS(&w, UNWIND_ROOT, PC(F_LEAF) + 4, PC(F_FRAME), PC(F_PUSH), PC(F_START)) &&
 	       w.r.n_same == 3, "arm64: memo behind a leaf");
 	unwind_memo_done(&m);
 
 	w.stack[5] = PC(F_LEAF);
-	run(&w, PC(F_LEAF), CFI_ARM64, NULL);
+	run(&w, PC(F_LEAF), &arch_arm64, NULL);
 	tap_ok(IS(&w, UNWIND_BAD_CFI, PC(F_LEAF), PC(F_FRAME), PC(F_LEAF)),
 	       "arm64: a caller cannot have its return address in a register");
 	/* x19 saved by SAVES */
 	w.stack[0] = PC(F_RBX);
 	w.stack[2] = AT(20);
 	w.stack[21] = PC(F_START);
-	run(&w, PC(F_SAVES), CFI_ARM64, NULL);
+	run(&w, PC(F_SAVES), &arch_arm64, NULL);
 	tap_ok(IS(&w, UNWIND_ROOT, PC(F_SAVES), PC(F_RBX), PC(F_START)), "arm64: CFA by x19");
 	/* the handler PUSH returns to the vDSO's trampoline at word 4: siginfo, ucontext, registers
 	 */
@@ -563,7 +563,7 @@ static void arm(void)
 	regs[30] = PC(F_START);
 	regs[31] = AT(100);
 	regs[32] = PC(F_LEAF);
-	run(&w, PC(F_PUSH), CFI_ARM64, NULL);
+	run(&w, PC(F_PUSH), &arch_arm64, NULL);
 	tap_ok(IS(&w, UNWIND_ROOT, PC(F_PUSH), PC(F_SIGNAL), PC(F_LEAF), PC(F_START)),
 	       "arm64: a leaf interrupted by a signal");
 	close_world(&w);
@@ -580,21 +580,21 @@ static void memo(void)
 {
 	struct world w;
 	struct unwind_memo m = { 0 };
-	open_world(&w, CFI_X86_64, 0);
+	open_world(&w, &arch_x86_64, 0);
 	chain(&w, 10);
-	run(&w, PC(F_PUSH), CFI_X86_64, &m);
+	run(&w, PC(F_PUSH), &arch_x86_64, &m);
 	tap_ok(w.r.n == 11 && w.r.n_same == 0 && w.r.is_kept && m.n == 11,
 	       "the first stack is kept");
 	for (uint32_t i = 0; i < m.n; i++)
 		m.caller_id[i] = 100 + i;
 	uint64_t before = unwind_stats(w.u)->n_reused;
-	run(&w, PC(F_PUSH) + 1, CFI_X86_64, &m);
+	run(&w, PC(F_PUSH) + 1, &arch_x86_64, &m);
 	tap_ok(w.r.n == 11 && w.r.n_same == 10 && w.r.frame[0].pc == PC(F_PUSH) + 1 &&
 	       m.caller_id[9] == 109, "another pc in the innermost frame");
 	tap_int((long long)(unwind_stats(w.u)->n_reused - before), 9, "outer frames were reused");
 
 	w.stack[4 * 5 + 3] = PC(F_PUSH) + 2;    /* frame 6's return address */
-	run(&w, PC(F_PUSH), CFI_X86_64, &m);
+	run(&w, PC(F_PUSH), &arch_x86_64, &m);
 	tap_ok(w.r.n == 11 && w.r.frame[6].pc == PC(F_PUSH) + 2 && w.r.n_same == 4,
 	       "a changed return address ends the reuse, further out it goes on");
 
@@ -602,12 +602,12 @@ static void memo(void)
 	memmove(w.stack + 8, w.stack, 60 * 8);
 	w.stack[3] = w.stack[7] = PC(F_PUSH);
 	w.regs.r[7] = SP;
-	run(&w, PC(F_PUSH), CFI_X86_64, &m);
+	run(&w, PC(F_PUSH), &arch_x86_64, &m);
 	tap_ok(w.r.n == 13 && w.r.n_same == 0, "another sp: nothing is the same");
 	struct world v;
-	open_world(&v, CFI_X86_64, 0);
+	open_world(&v, &arch_x86_64, 0);
 	memcpy(v.stack, w.stack, sizeof(v.stack));
-	run(&v, PC(F_PUSH), CFI_X86_64, NULL);
+	run(&v, PC(F_PUSH), &arch_x86_64, NULL);
 	bool same = v.r.n == w.r.n;
 	for (uint32_t i = 0; same && i < v.r.n; i++)
 		same = v.r.frame[i].pc == w.r.frame[i].pc &&
@@ -616,7 +616,7 @@ static void memo(void)
 	close_world(&v);
 
 	w.space++;
-	run(&w, PC(F_PUSH), CFI_X86_64, &m);
+	run(&w, PC(F_PUSH), &arch_x86_64, &m);
 	tap_ok(w.r.n == 13 && w.r.n_same == 0, "a new space forgets the memo");
 	unwind_memo_done(&m);
 	close_world(&w);
@@ -627,13 +627,13 @@ static void further(void)
 {
 	struct world w;
 	struct unwind_memo m = { 0 };
-	open_world(&w, CFI_X86_64, 0);
+	open_world(&w, &arch_x86_64, 0);
 	chain(&w, 20);
 	w.n_stack_bytes = 10 * 32;
-	run(&w, PC(F_PUSH), CFI_X86_64, &m);
+	run(&w, PC(F_PUSH), &arch_x86_64, &m);
 	tap_ok(w.r.n == 11 && !w.r.is_whole && w.r.is_kept, "a cut stack is kept at first");
 	w.n_stack_bytes = 11 * 32;
-	run(&w, PC(F_PUSH) + 1, CFI_X86_64, &m);
+	run(&w, PC(F_PUSH) + 1, &arch_x86_64, &m);
 	tap_ok(w.r.n == 12 && w.r.n_same == 0, "with one more frame outside nothing is the same");
 	bool same = m.n == 12;
 	for (uint32_t i = 0; same && i < 12; i++)
@@ -647,33 +647,33 @@ static void join(void)
 {
 	struct world w;
 	struct unwind_memo m = { 0 };
-	open_world(&w, CFI_X86_64, 0);
+	open_world(&w, &arch_x86_64, 0);
 	chain(&w, 20);
-	run(&w, PC(F_PUSH), CFI_X86_64, &m);
+	run(&w, PC(F_PUSH), &arch_x86_64, &m);
 	w.n_stack_bytes = 10 * 32;
-	run(&w, PC(F_PUSH) + 1, CFI_X86_64, &m);
+	run(&w, PC(F_PUSH) + 1, &arch_x86_64, &m);
 	tap_ok(w.r.n == 21 && w.r.end == UNWIND_BEYOND && w.r.n_joined == 10 &&
 		       w.r.frame[20].pc == PC(F_START) &&
 		       w.r.frame[11].flags & UNWIND_FRAME_JOINED &&
 		       !(w.r.frame[10].flags & UNWIND_FRAME_JOINED),
 	       "a cut stack is joined to the last complete one");
 	tap_int(w.r.n_same, 0, "a stack with a joint is not the same as one without");
-	run(&w, PC(F_PUSH) + 2, CFI_X86_64, &m);
+	run(&w, PC(F_PUSH) + 2, &arch_x86_64, &m);
 	tap_ok(w.r.n_joined == 10 && w.r.n_same == 20, "the same joint again is");
 	w.n_stack_bytes = sizeof(w.stack);
-	run(&w, PC(F_PUSH) + 3, CFI_X86_64, &m);
+	run(&w, PC(F_PUSH) + 3, &arch_x86_64, &m);
 	tap_ok(w.r.end == UNWIND_ROOT && !w.r.n_joined &&
 		       !(w.r.frame[20].flags & UNWIND_FRAME_JOINED),
 	       "joined frames that can be read again are checked");
 	/* the cut is in the innermost frame, whose pc has moved on */
 	w.n_stack_bytes = 8;
-	run(&w, PC(F_PUSH) + 5, CFI_X86_64, &m);
+	run(&w, PC(F_PUSH) + 5, &arch_x86_64, &m);
 	tap_ok(w.r.n == 21 && w.r.n_joined == 20, "joined by function and CFA");
-	run(&w, PC(F_SAVES), CFI_X86_64, &m);
+	run(&w, PC(F_SAVES), &arch_x86_64, &m);
 	tap_ok(w.r.n == 1 && !w.r.n_joined && !w.r.is_kept,
 	       "another function at that place is not joined");
 	for (int i = 0; i < 20; i++)
-		run(&w, PC(F_SAVES), CFI_X86_64, &m);
+		run(&w, PC(F_SAVES), &arch_x86_64, &m);
 	tap_ok(w.r.is_kept && m.n == 1, "after many cut stacks the old one is history");
 	unwind_memo_done(&m);
 	close_world(&w);
@@ -684,18 +684,18 @@ static void is_long(void)
 {
 	struct world w;
 	struct unwind_memo m = { 0 };
-	open_world(&w, CFI_X86_64, 0);
+	open_world(&w, &arch_x86_64, 0);
 	chain(&w, 20);
-	run(&w, PC(F_PUSH), CFI_X86_64, &m);
+	run(&w, PC(F_PUSH), &arch_x86_64, &m);
 	tap_ok(!m.is_long, "a stack that its copy holds");
 	w.n_stack_bytes = 10 * 32;
-	run(&w, PC(F_PUSH), CFI_X86_64, &m);
+	run(&w, PC(F_PUSH), &arch_x86_64, &m);
 	tap_ok(m.is_long && w.r.is_kept && w.r.cut_cfa == 0, "a joined one is long");
 	w.n_stack_bytes = sizeof(w.stack);
-	run(&w, PC(F_PUSH), CFI_X86_64, &m);
+	run(&w, PC(F_PUSH), &arch_x86_64, &m);
 	tap_ok(m.is_long && !w.r.is_kept && w.r.end == UNWIND_ROOT, "and outlives a short one");
 	for (int i = 0; i < 20; i++)
-		run(&w, PC(F_PUSH), CFI_X86_64, &m);
+		run(&w, PC(F_PUSH), &arch_x86_64, &m);
 	tap_ok(!m.is_long && w.r.is_kept, "but not many of them");
 	struct unwind_input in = { .regs = &w.regs, .stack = (const uint8_t *)w.stack,
 		.n_stack_bytes = 10 * 32, .ctx = &w, .space = w.space, .is_probe = true };
@@ -714,11 +714,11 @@ static void handler(void)
 {
 	struct world w;
 	struct unwind_memo m = { 0 };
-	open_world(&w, CFI_X86_64, 0);
+	open_world(&w, &arch_x86_64, 0);
 	w.stack[3] = PC(F_EH);
 	w.stack[11] = PC(F_PUSH);
 	w.stack[15] = PC(F_START);
-	run(&w, PC(F_PUSH), CFI_X86_64, NULL);
+	run(&w, PC(F_PUSH), &arch_x86_64, NULL);
 	tap_ok(IS(&w, UNWIND_BAD_PC, PC(F_PUSH), PC(F_EH)) && w.r.cut_cfa == AT(12) &&
 		       !w.r.is_whole,
 	       "a return address that is a handler's is no caller");
@@ -740,11 +740,11 @@ static void depth(void)
 {
 	struct world w;
 	struct unwind_memo m = { 0 };
-	open_world(&w, CFI_X86_64, 16);
+	open_world(&w, &arch_x86_64, 16);
 	chain(&w, 100);
-	run(&w, PC(F_PUSH), CFI_X86_64, &m);
+	run(&w, PC(F_PUSH), &arch_x86_64, &m);
 	tap_ok(w.r.end == UNWIND_DEPTH && w.r.n == 16, "depth limit");
-	run(&w, PC(F_PUSH) + 1, CFI_X86_64, &m);
+	run(&w, PC(F_PUSH) + 1, &arch_x86_64, &m);
 	tap_ok(w.r.end == UNWIND_DEPTH && w.r.n == 16, "depth limit with a memo");
 	unwind_memo_done(&m);
 	close_world(&w);
@@ -756,12 +756,12 @@ static void perf_regs(void)
 	uint64_t v[33];
 	for (uint64_t i = 0; i < 33; i++)
 		v[i] = 1000 + i;
-	unwind_regs_from_perf(CFI_X86_64, 0xff01ff, v, &r);
+	unwind_regs_from_perf(&arch_x86_64, 0xff01ff, v, &r);
 	tap_ok(r.valid == 0x1ffff && r.r[0] == 1000 && r.r[3] == 1001 && r.r[2] == 1002 &&
 		       r.r[1] == 1003 && r.r[7] == 1007 && r.r[16] == 1008 && r.r[8] == 1009 &&
 		       r.r[15] == 1016,
 	       "perf's x86-64 registers");
-	unwind_regs_from_perf(CFI_ARM64, 0x1ffffffff, v, &r);
+	unwind_regs_from_perf(&arch_arm64, 0x1ffffffff, v, &r);
 	tap_ok(r.valid == 0x1ffffffff && r.r[29] == 1029 && r.r[32] == 1032,
 	       "perf's arm64 registers");
 }

@@ -162,7 +162,7 @@ static void try_codes(const struct code *v, size_t n, bool is_start)
 {
 	for (const struct code *c = v; c < v + n; c++) {
 		struct test t = { c, c->n_rejected };
-		struct cfi_code code = { .arch = CFI_ARM64, .ctx = &t, .read = read_code,
+		struct cfi_code code = { .arch = &arch_arm64, .ctx = &t, .read = read_code,
 			.accept = accept };
 		struct cfi_rule r = { 0 };
 		uint64_t pc = AT + 4u * c->pc;
@@ -177,7 +177,7 @@ static void try_codes(const struct code *v, size_t n, bool is_start)
 
 static bool is_call(uint32_t insn)
 {
-	return cfi_code_ends_with_call(CFI_ARM64, (const uint8_t *)&insn, 4);
+	return arch_ends_with_call(&arch_arm64, (const uint8_t *)&insn, 4);
 }
 
 static void calls(void)
@@ -188,25 +188,27 @@ static void calls(void)
 	       "bl, blr, blraa, blraaz are calls");
 	tap_ok(!is_call(0x17fffffe) && !is_call(0xd61f0020) && !is_call(0xd65f03c0),
 	       "b, br and ret are none");
-	tap_ok(!cfi_code_ends_with_call(CFI_ARM64, (const uint8_t *)&bl, 3), "nor are three bytes");
-	tap_ok(cfi_code_arm_called((const uint8_t *)&bl, 0x2004, &to) && to == 0x1ff8,
+	tap_ok(!arch_ends_with_call(&arch_arm64, (const uint8_t *)&bl, 3), "nor are three bytes");
+	tap_ok(arch_arm64.call((const uint8_t *)&bl, 4, 0x2004, &to) == ARCH_CALL_DIRECT &&
+	       to == 0x1ff8,
 	       "what a call calls");
-	tap_ok(!cfi_code_arm_called((const uint8_t *)nothing, 0x2004, &to), "and what calls none");
+	tap_ok(arch_arm64.call((const uint8_t *)nothing, 4, 0x2004, &to) == ARCH_CALL_NONE,
+	       "and what calls none");
 
 	uint32_t stub[] = { 0xb0000010, 0xf947fe11, 0x913fe210, 0xd61f0220 };
 	uint32_t stub_bti[] = { 0xd503245f, 0xb0000010, 0xf947fe11, 0x913fe210, 0xd61f0220 };
-	tap_ok(cfi_code_arm_stub_slot((const uint8_t *)stub, 16, 0x401230, &to) && to == 0x402ff8,
+	tap_ok(arch_arm64.stub_slot((const uint8_t *)stub, 16, 0x401230, &to) && to == 0x402ff8,
 	       "where a linker's stub goes to");
-	tap_ok(cfi_code_arm_stub_slot((const uint8_t *)stub_bti, 20, 0x401230, &to) &&
+	tap_ok(arch_arm64.stub_slot((const uint8_t *)stub_bti, 20, 0x401230, &to) &&
 	       to == 0x402ff8, "one that begins with bti c");
-	tap_ok(!cfi_code_arm_stub_slot((const uint8_t *)nothing, 8, 0x401230, &to) &&
-	       !cfi_code_arm_stub_slot((const uint8_t *)stub, 7, 0x401230, &to), "what is none");
+	tap_ok(!arch_arm64.stub_slot((const uint8_t *)nothing, 8, 0x401230, &to) &&
+	       !arch_arm64.stub_slot((const uint8_t *)stub, 7, 0x401230, &to), "what is none");
 
 	uint32_t end[] = { 0xd2800ba8, 0xd4000001 }, other[] = { 0xd2800bc8, 0xd4000001 };
-	tap_ok(cfi_code_is_root(CFI_ARM64, (const uint8_t *)end, 8), "the end of clone");
-	tap_ok(cfi_code_is_root(CFI_ARM64, (const uint8_t *)&bl, 4), "exit(main())");
-	tap_ok(!cfi_code_is_root(CFI_ARM64, (const uint8_t *)other, 8) &&
-	       !cfi_code_is_root(CFI_ARM64, (const uint8_t *)end, 4), "what is no root");
+	tap_ok(arch_arm64.is_root((const uint8_t *)end, 8), "the end of clone");
+	tap_ok(arch_arm64.is_root((const uint8_t *)&bl, 4), "exit(main())");
+	tap_ok(!arch_arm64.is_root((const uint8_t *)other, 8) &&
+	       !arch_arm64.is_root((const uint8_t *)end, 4), "what is no root");
 }
 
 /* Frames of code in no file, about to be made or left: four instructions, the pc at the third. */
@@ -226,7 +228,7 @@ static void frames(void)
 	};
 	for (size_t i = 0; i < sizeof(v) / sizeof(*v); i++) {
 		struct cfi_rule r = { 0 };
-		bool found = cfi_code_arm_prologue((const uint8_t *)(v[i].word + 2), 8, &r);
+		bool found = arch_arm64.prologue_rule((const uint8_t *)(v[i].word + 2), 8, &r);
 		bool is_link = r.flags & CFI_FLAG_RA_REG;
 		tap_ok(found == (v[i].cfa_off != NONE) &&
 		       (!found || (r.cfa_off8 * 8 == v[i].cfa_off &&
@@ -238,12 +240,12 @@ static void frames(void)
 	uint32_t epilogue[] = { 0xd503201f, 0x910003bf, 0xa94153f3, 0xa8c37bfd, 0xd50323bf,
 		0xd65f03c0 };
 	const uint8_t *e = (const uint8_t *)epilogue, *l = (const uint8_t *)left;
-	tap_ok(cfi_code_arm_is_epilogue(e + 4, 20) && cfi_code_arm_is_epilogue(e + 20, 4),
+	tap_ok(arch_arm64.is_epilogue(e + 4, 20) && arch_arm64.is_epilogue(e + 20, 4),
 	       "an epilogue");
-	tap_ok(!cfi_code_arm_is_epilogue(e + 4, 16) && !cfi_code_arm_is_epilogue(l, 16),
+	tap_ok(!arch_arm64.is_epilogue(e + 4, 16) && !arch_arm64.is_epilogue(l, 16),
 	       "one without a return is none");
-	tap_ok(cfi_code_arm_is_left(l + 8, 8, 8), "a tail call behind one");
-	tap_ok(!cfi_code_arm_is_left(l + 4, 4, 12) && !cfi_code_arm_is_left(l + 12, 12, 4),
+	tap_ok(arch_arm64.is_leaving(l + 8, 8, 8), "a tail call behind one");
+	tap_ok(!arch_arm64.is_leaving(l + 4, 4, 12) && !arch_arm64.is_leaving(l + 12, 12, 4),
 	       "but not before it, nor behind a jump");
 }
 

@@ -1,11 +1,11 @@
 /*
- * arm64, by the encodings of the Arm ARM, C4.1.  A call leaves its return address in x30, and a
- * function that calls others stores it, mostly as the second of a pair with x29 and not always at
- * the frame's top.  So what is followed is where the two were stored and loaded, with the stack
- * pointer or the frame pointer as a base; how they are signed (pacia) does not matter.
+ * Encodings are those of the Arm ARM, C4.1.  A call leaves its return address in x30.  A function
+ * that calls others stores it, mostly in a pair with x29, and not always at the top of its frame.
+ * So the code tracks where the two were stored and loaded, relative to the stack pointer or the
+ * frame pointer.  Whether they are signed (pacia) does not matter.
  */
 
-#include "symbolize/cfi/cfi-code-private.h"
+#include "symbolize/arch/arm64/arm64code.h"
 
 #include <string.h>
 
@@ -13,6 +13,7 @@
 #define REG_LR 30u
 #define REG_SP 31u              /* as a base, and of add and sub */
 
+#define INSN_NOP 0xd503201fu
 #define INSN_BTI_C 0xd503245fu
 #define INSN_PUSH_PLT 0xa9bf7bf0u       /* stp x16, x30, [sp, #-16]! */
 #define INSN_SVC 0xd4000001u
@@ -186,7 +187,13 @@ static enum code_next arm_compute(struct code_way *w, uint32_t i)
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-static enum code_next arm_branch(struct code *k, struct code_way *w, uint32_t i)
+static enum code_next arm_branch_if(struct code_way *w, uint64_t to)
+{
+	w->branch = to;
+	return CODE_BRANCH;
+}
+
+static enum code_next arm_branch(struct code_way *w, uint32_t i)
 {
 	uint64_t at = w->at - 4;
 	if (arm_is_call(i)) {
@@ -199,25 +206,23 @@ static enum code_next arm_branch(struct code *k, struct code_way *w, uint32_t i)
 		return CODE_ON;
 	}
 	if (i >> 24 == 0x54 || (i & 0x7e000000) == 0x34000000)
-		cfi_code_branch(k, w, at + (uint64_t)(arm_signed(i, 5, 19) * 4));
-	else if ((i & 0x7e000000) == 0x36000000)
-		cfi_code_branch(k, w, at + (uint64_t)(arm_signed(i, 5, 14) * 4));
-	else if (arm_is_return(i) || arm_is_jump_out(i))
+		return arm_branch_if(w, at + (uint64_t)(arm_signed(i, 5, 19) * 4));
+	if ((i & 0x7e000000) == 0x36000000)
+		return arm_branch_if(w, at + (uint64_t)(arm_signed(i, 5, 14) * 4));
+	if (arm_is_return(i) || arm_is_jump_out(i))
 		return CODE_RETURN;
-	else if (i >> 25 == 0x6b || (i & 0xffe0001f) == 0xd4200000 ||
+	if (i >> 25 == 0x6b || (i & 0xffe0001f) == 0xd4200000 ||
 		 (i & 0xffe0001f) == 0xd4400000)
 		return CODE_LOST;       /* BR, RET by another register, ERET; BRK, HLT */
 	return CODE_ON;
 }
 
-enum code_next cfi_code_arm_step(struct code *k, struct code_way *w)
+enum code_next arm64code_step(const uint8_t *insn, size_t n_bytes, struct code_way *w)
 {
 	struct arm_access a;
-	size_t n;
-	const uint8_t *p = cfi_code_bytes(k, w->at, &n);
-	if (n < 4)
+	if (n_bytes < 4)
 		return CODE_LOST;
-	uint32_t i = arm_insn(p);
+	uint32_t i = arm_insn(insn);
 	w->at += 4;
 	switch (i >> 25 & 15) {
 	case 0: case 1: case 3: /* UDF, and what is none */
@@ -227,7 +232,7 @@ enum code_next cfi_code_arm_step(struct code *k, struct code_way *w)
 	case 8: case 9: case 5: case 13:
 		return arm_compute(w, i);
 	case 10: case 11:
-		return arm_branch(k, w, i);
+		return arm_branch(w, i);
 	case 4: case 6: case 12: case 14:
 		if (arm_pair(i, &a) || arm_single(i, &a))
 			return arm_access(w, &a);
@@ -242,48 +247,77 @@ enum code_next cfi_code_arm_step(struct code *k, struct code_way *w)
 	}
 }
 
-/* A PLT's first entry, behind its push; or a function that is but a jump, behind another's end. */
-bool cfi_code_arm_stub(const struct cfi_code *c, uint64_t pc, struct cfi_rule *ret)
+/* ---- stubs ------------------------------------------------------------------------------- */
+
+/* The first entry of a PLT, after its push; or a function that is a single jump, which follows the
+ * end of another function. */
+bool arm64code_stub_rule(const uint8_t *pc, size_t n_before, size_t n_bytes, uint64_t vaddr,
+			 struct cfi_rule *ret)
 {
-	uint8_t b[20];
-	const uint8_t *at = b + 16;
-	size_t n = c->read(c->ctx, pc - 16, b, sizeof(b));
+	(void)vaddr;
 	*ret = (struct cfi_rule){ .kind = CFI_PLAIN, .flags = CFI_FLAG_GUESSED | CFI_FLAG_RA_REG };
-	if (n < sizeof(b))
+	if (n_before < 16 || n_bytes < 4)
 		return false;
-	for (const uint8_t *p = b; p < at; p += 4)
+	for (const uint8_t *p = pc - 16; p < pc; p += 4)
 		if (arm_insn(p) == INSN_PUSH_PLT) {
 			ret->cfa_off8 = 2;
 			return true;
 		}
-	uint32_t before = arm_insn(at - 4);
-	bool is_first = before == 0xd503201f || before == INSN_BTI_C || !before ||
+	uint32_t before = arm_insn(pc - 4);
+	bool is_first = before == INSN_NOP || before == INSN_BTI_C || !before ||
 			arm_is_return(before) || arm_is_jump_by_reg(before) || before >> 26 == 0x05;
-	return is_first && arm_is_jump_by_reg(arm_insn(at));
+	return is_first && arm_is_jump_by_reg(arm_insn(pc));
 }
 
-bool cfi_code_arm_is_root(const uint8_t *code, size_t n_bytes)
+/* [bti c] adrp x16, PAGE; ldr x17, [x16, #OFF]; add ...; br x17 */
+bool arm64code_stub_slot(const uint8_t *code, size_t n_bytes, uint64_t pc, uint64_t *ret)
+{
+	if (n_bytes >= 4 && arm_insn(code) == INSN_BTI_C) {
+		code += 4;
+		n_bytes -= 4;
+		pc += 4;
+	}
+	if (n_bytes < 8)
+		return false;
+	uint32_t adrp = arm_insn(code), ldr = arm_insn(code + 4);
+	if ((adrp & 0x9f00001f) != 0x90000010 || (ldr & 0xffc003ff) != 0xf9400211)
+		return false;
+	int64_t page = arm_signed(adrp, 5, 19) * 4 + (adrp >> 29 & 3);
+	*ret = (pc & ~0xfffull) + (uint64_t)(page * 4096) + (ldr >> 10 & 0xfff) * 8ul;
+	return true;
+}
+
+/* ---- calls ------------------------------------------------------------------------------- */
+
+enum arch_call arm64code_call(const uint8_t *before, size_t n_bytes, uint64_t ra, uint64_t *ret)
+{
+	*ret = 0;
+	if (n_bytes < 4)
+		return ARCH_CALL_NONE;
+	uint32_t i = arm_insn(before + n_bytes - 4);
+	if (i >> 26 != 0x25)
+		return arm_is_call(i) ? ARCH_CALL_OTHER : ARCH_CALL_NONE;
+	*ret = ra - 4 + (uint64_t)(arm_signed(i, 0, 26) * 4);
+	return ARCH_CALL_DIRECT;
+}
+
+bool arm64code_is_root(const uint8_t *code, size_t n_bytes)
 {
 	/* mov x8, #93; svc #0: the end of clone; bl exit, bl pthread_exit */
 	return (n_bytes >= 8 && arm_insn(code) == 0xd2800ba8 && arm_insn(code + 4) == INSN_SVC) ||
 	       (n_bytes >= 4 && arm_insn(code) >> 26 == 0x25);
 }
 
-bool cfi_code_arm_is_exit(const uint8_t *code, size_t n_bytes)
+bool arm64code_is_exit(const uint8_t *code, size_t n_bytes)
 {
 	/* mov x0, #0 or mov w0, #0; bl _exit */
 	return n_bytes >= 8 && (arm_insn(code) & 0x7fffffff) == 0x52800000 &&
 	       arm_insn(code + 4) >> 26 == 0x25;
 }
 
-bool cfi_code_arm_ends_with_call(const uint8_t *before, size_t n_bytes)
-{
-	return n_bytes >= 4 && arm_is_call(arm_insn(before + n_bytes - 4));
-}
+/* ---- prologues and epilogues ------------------------------------------------------------- */
 
-/* ---- frames about to be made or left --------------------------------------------------- */
-
-bool cfi_code_arm_is_epilogue(const uint8_t *pc, size_t n_bytes)
+bool arm64code_is_epilogue(const uint8_t *pc, size_t n_bytes)
 {
 	struct arm_access a;
 	for (; n_bytes >= 4; pc += 4, n_bytes -= 4) {
@@ -301,10 +335,10 @@ bool cfi_code_arm_is_epilogue(const uint8_t *pc, size_t n_bytes)
 	return false;
 }
 
-bool cfi_code_arm_is_left(const uint8_t *pc, size_t n_before, size_t n_bytes)
+bool arm64code_is_leaving(const uint8_t *pc, size_t n_before, size_t n_bytes)
 {
 	struct arm_access a;
-	if (cfi_code_arm_is_epilogue(pc, n_bytes))
+	if (arm64code_is_epilogue(pc, n_bytes))
 		return true;
 	for (size_t n = 4; n <= n_before; n += 4) {
 		uint32_t i = arm_insn(pc - n);
@@ -349,7 +383,7 @@ static bool arm_frame(int64_t cfa, int64_t pair, bool is_link, struct cfi_rule *
 	return true;
 }
 
-bool cfi_code_arm_prologue(const uint8_t *pc, size_t n_bytes, struct cfi_rule *ret)
+bool arm64code_prologue_rule(const uint8_t *pc, size_t n_bytes, struct cfi_rule *ret)
 {
 	struct arm_access a;
 	uint32_t before = arm_insn(pc - 4), second = arm_insn(pc - 8);
@@ -372,27 +406,27 @@ bool cfi_code_arm_prologue(const uint8_t *pc, size_t n_bytes, struct cfi_rule *r
 	return false;
 }
 
-bool cfi_code_arm_called(const uint8_t *before, uint64_t ra, uint64_t *ret)
+bool arm64code_stores_fp(const uint8_t *insn, size_t n_bytes)
 {
-	uint32_t i = arm_insn(before);
-	*ret = ra - 4 + (uint64_t)(arm_signed(i, 0, 26) * 4);
-	return i >> 26 == 0x25;
+	struct arm_access a;
+	return n_bytes >= 4 && (arm_pair(arm_insn(insn), &a) || arm_single(arm_insn(insn), &a)) &&
+	       !a.is_load && !a.is_vector && a.base == REG_SP &&
+	       (a.reg[0] == REG_FP || (a.is_two && a.reg[1] == REG_FP));
 }
 
-/* [bti c] adrp x16, PAGE; ldr x17, [x16, #OFF]; add ...; br x17 */
-bool cfi_code_arm_stub_slot(const uint8_t *code, size_t n_bytes, uint64_t pc, uint64_t *ret)
+/* ---- other stacks ------------------------------------------------------------------------ */
+
+/* mov sp, xREG (add sp, xREG, #0), except from x29 and sp */
+static bool arm_loads_sp(uint32_t i)
 {
-	if (n_bytes >= 4 && arm_insn(code) == INSN_BTI_C) {
-		code += 4;
-		n_bytes -= 4;
-		pc += 4;
-	}
-	if (n_bytes < 8)
-		return false;
-	uint32_t adrp = arm_insn(code), ldr = arm_insn(code + 4);
-	if ((adrp & 0x9f00001f) != 0x90000010 || (ldr & 0xffc003ff) != 0xf9400211)
-		return false;
-	int64_t page = arm_signed(adrp, 5, 19) * 4 + (adrp >> 29 & 3);
-	*ret = (pc & ~0xfffull) + (uint64_t)(page * 4096) + (ldr >> 10 & 0xfff) * 8ul;
-	return true;
+	uint32_t reg = i >> 5 & 31;
+	return (i & 0xfffffc1f) == 0x9100001f && reg != REG_FP && reg != REG_SP;
+}
+
+unsigned int arm64code_n_sp_loads(const uint8_t *code, size_t n_bytes)
+{
+	unsigned int n = 0;
+	for (; n_bytes >= 4; code += 4, n_bytes -= 4)
+		n += arm_loads_sp(arm_insn(code));
+	return n;
 }
