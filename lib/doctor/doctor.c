@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/host.h"
+#include "event/evadvice.h"
 #include "event/evspec.h"
 #include "proc/targetcheck.h"
 
@@ -93,84 +94,19 @@ void doctor_remedy_capability(const struct cprof_doctor *d, struct cprof_finding
 			      d->program);
 }
 
-static void remedy_sysctl_paranoid(struct cprof_finding *f, long level)
-{
-	doctor_remedy(f, CPROF_REMEDY_SYSCTL, "sudo sysctl kernel.perf_event_paranoid=%ld", level);
-}
-
-static void remedies_paranoid(const struct cprof_doctor *d, struct cprof_finding *f,
-			      const struct evcause_request *r)
-{
-	doctor_remedy_capability(d, f, "cap_perfmon");
-	remedy_sysctl_paranoid(f, evcause_paranoid_needed(r));
-}
-
 void doctor_remedies_for(struct cprof_doctor *d, struct cprof_finding *f,
 			 const struct evcause_request *r, int errnum)
 {
-	long on;
-	enum evcause cause = evcause_find(d->host, r, errnum);
-	switch (cause) {
-	case EVCAUSE_PARANOID_KERNEL:
-		if (r->attr->type != PERF_TYPE_TRACEPOINT)
-			doctor_remedy(f, CPROF_REMEDY_OPTION,
-				      "cprof record --user: user code only");
-		remedies_paranoid(d, f, r);
-		break;
-	case EVCAUSE_PARANOID_CPU:
-		doctor_remedy(f, CPROF_REMEDY_OPTION,
-			      "cprof record --scope task: events of single threads");
-		remedies_paranoid(d, f, r);
-		break;
-	case EVCAUSE_PARANOID_ALL:
-	case EVCAUSE_PARANOID_TRACE:
-		remedies_paranoid(d, f, r);
-		break;
-	case EVCAUSE_PROBE:
-		doctor_remedy_capability(d, f, "cap_perfmon");
-		break;
-	case EVCAUSE_OTHER_USER:
-	case EVCAUSE_NOT_DUMPABLE:
-		doctor_remedy_capability(d, f, "cap_perfmon,cap_sys_ptrace");
-		break;
-	case EVCAUSE_SECCOMP:
-		doctor_remedy(f, CPROF_REMEDY_CONTAINER, "start the container with '--cap-add "
-			      "PERFMON', or with '--security-opt seccomp=PROFILE' where PROFILE "
-			      "allows perf_event_open");
-		if (!d->rights.perfmon && d->rights.paranoid > evcause_paranoid_needed(r))
-			remedy_sysctl_paranoid(f, evcause_paranoid_needed(r));
-		break;
-	case EVCAUSE_LOCKDOWN:
-		doctor_remedy(f, CPROF_REMEDY_BOOT, "boot without lockdown=confidentiality");
-		break;
-	case EVCAUSE_SECURITY:
-		doctor_remedy(f, CPROF_REMEDY_SYSCTL, "allow perf_event to this program in the "
-			      "policy of the security module that the kernel's log names");
-		break;
-	case EVCAUSE_NO_PMU:
-	case EVCAUSE_NO_INTERRUPT:
-		doctor_remedy(f, CPROF_REMEDY_OPTION, "cprof record -e cpu-clock: needs no PMU");
-		doctor_remedy(f, CPROF_REMEDY_BOOT, "in a virtual machine, let its host pass the "
-			      "PMU through (qemu: -cpu host,pmu=on; clouds: larger or bare-metal "
-			      "machines)");
-		break;
-	case EVCAUSE_BUSY:
-		doctor_remedy(f, CPROF_REMEDY_OPTION, "stop other profilers, or record fewer "
-			      "events at once");
-		if (host_read_long(d->host, HOST_PROC, &on, "sys/kernel/nmi_watchdog") == 0 && on)
-			doctor_remedy(f, CPROF_REMEDY_SYSCTL, "sudo sysctl kernel.nmi_watchdog=0");
-		break;
-	case EVCAUSE_FILES_PROCESS:
-		doctor_remedy(f, CPROF_REMEDY_RLIMIT, "ulimit -n 65536");
-		break;
-	case EVCAUSE_FILES_SYSTEM:
-		doctor_remedy(f, CPROF_REMEDY_SYSCTL, "sudo sysctl fs.file-max=1000000");
-		break;
-	case EVCAUSE_NO_SYSCALL:
-		doctor_remedy(f, CPROF_REMEDY_BOOT, "boot a kernel with CONFIG_PERF_EVENTS=y");
-		break;
-	default:
-		break;
+	struct evadvice advice;
+	evadvice_find(d->host, r, evcause_find(d->host, r, errnum), &advice);
+	for (size_t i = 0; i < advice.n_remedies; i++) {
+		const struct evadvice_remedy *x = &advice.remedy[i];
+		if (x->kind == CPROF_REMEDY_CAPABILITY)
+			doctor_remedy_capability(d, f, x->command);
+		else if (x->kind == CPROF_REMEDY_SYSCTL && x->command[0])
+			doctor_remedy(f, x->kind, "sudo %s", x->command);
+		else
+			doctor_remedy(f, x->kind, "%s", x->command[0] ? x->command : x->words);
 	}
 }
 

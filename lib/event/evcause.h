@@ -63,9 +63,6 @@ enum evcause {
 /* The cause of errno errnum; reads only what it needs to tell. */
 enum evcause evcause_find(const struct host *h, const struct evcause_request *r, int errnum);
 
-/* A cause in few words ("there is no PMU"), for a table; static. */
-const char *evcause_short(enum evcause cause);
-
 /* A PMU that is no core's and never samples, as sysfs and its name tell: drivers of uncore, power
  * and cstate units, of machine specific registers, and all else with a file "cpumask". */
 struct evcause_unit {

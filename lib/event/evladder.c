@@ -12,7 +12,7 @@
 
 #include "base/log.h"
 #include "event/evattr.h"
-#include "event/evcause.h"
+#include "event/evadvice.h"
 #include "event/evopen.h"
 #include "event/evspec.h"
 
@@ -132,7 +132,7 @@ static bool become_clock(const struct evopen *o, const struct evspec *s,
 	    cause == EVCAUSE_CPU_OFFLINE)
 		return false;
 	log_line(o->log, LOG_NOTE, "event: cpu-clock instead of %s: %s", s->name,
-		 evcause_short(cause));
+		 evadvice_brief(cause));
 	a->type = PERF_TYPE_SOFTWARE;
 	a->config = PERF_COUNT_SW_CPU_CLOCK;
 	a->config1 = a->config2 = 0;

@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "base/host.h"
 #include "event/evattr.h"
-#include "event/evcause.h"
+#include "event/evadvice.h"
 #include "event/evlist.h"
 #include "event/evopen.h"
 #include "event/evspec.h"
@@ -135,7 +135,7 @@ static void test_spec(const struct cprof_event_probe *p, const struct evspec *s,
 	}
 	if (fd < 0) {
 		*ret_state = CPROF_EVENT_NO;
-		*ret_reason = evcause_short(evcause_find(p->open.host, &r, -fd));
+		*ret_reason = evadvice_brief(evcause_find(p->open.host, &r, -fd));
 		return;
 	}
 	close(fd);
@@ -145,7 +145,7 @@ static void test_spec(const struct cprof_event_probe *p, const struct evspec *s,
 		*ret_reason = p->machine.why_no_pmu;
 	} else if (given_up & EVOPEN_NO_KERNEL) {
 		*ret_state = CPROF_EVENT_USER_ONLY;
-		*ret_reason = evcause_short(evcause_find(p->open.host, &r, EACCES));
+		*ret_reason = evadvice_brief(evcause_find(p->open.host, &r, EACCES));
 	} else {
 		*ret_state = CPROF_EVENT_YES;
 		*ret_reason = "";

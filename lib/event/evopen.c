@@ -10,7 +10,7 @@
 #include "base/host.h"
 #include "base/log.h"
 #include "event/evattr.h"
-#include "event/evcause.h"
+#include "event/evadvice.h"
 #include "event/evexplain.h"
 #include "event/evfield.h"
 #include "event/evladder.h"
@@ -151,7 +151,7 @@ const char *evopen_why_not_cpus(const struct evopen *o)
 		return NULL;
 	}
 	struct evcause_request r = { NULL, &a, -1, cpu, 0, NULL };
-	return evcause_short(evcause_find(o->host, &r, -fd));
+	return evadvice_brief(evcause_find(o->host, &r, -fd));
 }
 
 bool evopen_may_sample_cpus(const struct evopen *o)
@@ -175,7 +175,7 @@ bool evopen_pmu_interrupts(const struct evopen *o, const char **ret_why)
 	CLEANUP_CLOSE int fd = attempt(o, &a, &self, &known_bytes);
 	if (fd < 0) {
 		struct evcause_request r = { NULL, &a, 0, -1, 0, NULL };
-		*ret_why = evcause_short(evcause_find(o->host, &r, -fd));
+		*ret_why = evadvice_brief(evcause_find(o->host, &r, -fd));
 		return false;
 	}
 	size_t n_page_bytes = (size_t)sysconf(_SC_PAGESIZE);

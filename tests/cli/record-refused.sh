@@ -69,18 +69,18 @@ UPROBE=uprobe:$PROG/spin:main "$refused" --table "$target" >cells.keep <<'END'
 # permission: the sysctl, another user's process, seccomp, lockdown, a security module
 closed|EACCES|any|any|kernel.perf_event_paranoid is 4: .*get CAP_PERFMON .*or .*sysctl kernel.perf_event_paranoid=[012]
 user|EACCES|switches cpu-clock:k cycles:k tracepoint|command -p -t|perf_event_paranoid is 2: .*only user code .*CAP_PERFMON .*sysctl kernel.perf_event_paranoid=1
-user|EACCES|uprobe|command -p -t|probes change code that others run.*get CAP_PERFMON
-user|EACCES|clock faults cycles precise cache raw term breakpoint member default|command -p -t|belongs to user [0-9]+ +run cprof as that user, or with CAP_PERFMON
-user|EACCES|any|cpu|perf_event_paranoid is 2: .*no whole CPU or cgroup may be sampled +record processes of your own, or get CAP_PERFMON .*sysctl kernel.perf_event_paranoid=0
+user|EACCES|uprobe|command -p -t|probes change code that other processes run.*get CAP_PERFMON
+user|EACCES|clock faults cycles precise cache raw term breakpoint member default|command -p -t|belongs to user [0-9]+ +run cprof as that user, or get CAP_PERFMON
+user|EACCES|any|cpu|perf_event_paranoid is 2: .*no whole CPU or cgroup may be sampled +record processes of your own .*or get CAP_PERFMON .*sysctl kernel.perf_event_paranoid=0
 filtered|EPERM ENOSYS|any|any|a seccomp filter, as containers have, forbids perf_event_open +start the container with '--cap-add PERFMON'
 locked|EPERM EACCES|any|any|the kernel is locked down for confidentiality
 modules|EACCES|any|any|a security module .* may forbid perf events; active are: lockdown,capability,selinux
 root|EPERM EACCES|any|any|a security module \(SELinux, AppArmor\) may forbid perf events
 # no PMU, or none with this event
-nopmu|EINVAL|cycles precise cache raw|any|no PMU that Linux can use.*use 'cpu-clock', which needs none
-nopmu|ENOENT EOPNOTSUPP ENODEV ENXIO|cycles precise cache raw member|any|no PMU that Linux can use.*use 'cpu-clock', which needs none
-root|ENOENT ENODEV ENXIO|any|any|this machine does not have the event +'cprof list' shows which it has
-root|EOPNOTSUPP|cycles precise cache raw term member|any|this machine's PMU counts, but does not interrupt, so it cannot sample +use 'cpu-clock'
+nopmu|EINVAL|cycles precise cache raw|any|no PMU that Linux can use.*use '-e cpu-clock', which needs no PMU
+nopmu|ENOENT EOPNOTSUPP ENODEV ENXIO|cycles precise cache raw member|any|no PMU that Linux can use.*use '-e cpu-clock', which needs no PMU
+root|ENOENT ENODEV ENXIO|any|any|this machine does not have the event +.*'cprof list' shows which there are
+root|EOPNOTSUPP|cycles precise cache raw term member|any|this machine's PMU counts, but does not interrupt, so it cannot sample +use '-e cpu-clock'
 root|EOPNOTSUPP|uncore|any|PMU 'uncore_imc' counts, but cannot sample
 root|EOPNOTSUPP|clock faults switches tracepoint breakpoint default|any|this kernel, 5.4.0-old, does not know a part of the request
 root|EOPNOTSUPP|uprobe|any|this machine does not have the event
@@ -89,14 +89,14 @@ root|EBUSY ENOSPC|breakpoint|any|all debug registers of a CPU are in use +watch 
 root|EBUSY ENOSPC|cycles precise cache raw term uncore member|any|the PMU's counters are in use +stop other profilers.*sysctl kernel.nmi_watchdog=0
 root|EBUSY ENOSPC|clock faults switches tracepoint uprobe default|any|the kernel has no more of what this event needs +stop other profilers
 root|EMFILE|any|any|this process may have [0-9]+ files open.*raise the limit
-root|ENFILE|any|any|the limit is 4321; .*raise sysctl fs.file-max
+root|ENFILE|any|any|the limit is 4321 .*raise the limit: sysctl fs.file-max
 root|ENOMEM|any|any|the kernel has no memory for it +record fewer
 root|ESRCH|any|any|no such process or thread
 root|ENOSYS|any|any|built without CONFIG_PERF_EVENTS
 root|EOVERFLOW|any|any|kernel.perf_event_max_stack is 127
 root|EINTR|any|any|a signal interrupted each of many attempts +record again
 # a request that the kernel does not take, and the field of it
-root|E2BIG|any|any|the field 'sample_regs_user' is refused +use '--call-graph fp'; it came with Linux 3.7: this kernel, 5.4.0-old, may be older
+root|E2BIG|any|any|the field 'sample_regs_user' is refused; it came with Linux 3.7, and this kernel, 5.4.0-old, may be older +use '--call-graph fp'
 root|EINVAL|raw term|any|this machine's PMU refuses the code 0x11 +look it up
 root|EINVAL|cache cycles precise|any|this machine does not have the event
 root|EINVAL|clock faults switches tracepoint breakpoint uprobe default|any|this kernel, 5.4.0-old, does not know a part of the request
@@ -106,7 +106,7 @@ root|EINVAL EOPNOTSUPP|power/energy-pkg/|any|PMU 'power' counts, but cannot samp
 root|EINVAL EOPNOTSUPP|cstate_core/c6-residency/|any|PMU 'cstate_core' counts, but cannot sample, and only whole CPUs
 root|EINVAL|member|any|a group's events are counted at the same time.* let it break up where it must: .*:W
 root|EINVAL|cpu-clock:u cycles:u|any|the field 'exclude_kernel' is refused +leave out ':u' and --user|exclude_kernel
-root|EINVAL|clock|any|the field 'sample_freq' is refused.* which is 0x3e7 +ask for another rate|sample_freq
+root|EINVAL|clock|any|the field 'sample_freq' is refused.* which is 0x3e7.* use another rate|sample_freq
 root|EINVAL|clock cycles raw|any|the field 'sample_stack_user' is refused.*--call-graph|sample_stack_user
 root|EINVAL|raw term uncore|any|refuses the code 0x1|config
 root|EINVAL|term|any|the field 'sample_freq' is refused|sample_freq

@@ -25,7 +25,7 @@ ALLOWED = {
     "symbolize/name": ["base", "symbolize/cfi", "symbolize/elf", "symbolize/dwarf", "symbolize/jit",
                        "symbolize/kernel", "symbolize/runtime"],
     "lib/agg": ["base"],
-    "lib/event": ["base", "cprof-events.h"],
+    "lib/event": ["base", "cprof-doctor.h", "cprof-events.h"],
     "lib/source": ["base", "event"],
     "lib/source/live": ["base", "event", "source"],
     "lib/source/perfdata": ["base", "event", "source"],

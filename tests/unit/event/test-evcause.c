@@ -5,6 +5,7 @@
 #include "event/evcause.h"
 
 #include "base/err.h"
+#include "event/evadvice.h"
 #include "event/evattr.h"
 #include "event/evexplain.h"
 #include "event/evfield.h"
@@ -43,9 +44,9 @@ static const struct evcause_request *request(const char *event, pid_t pid, int c
 static void is(const struct evcause_request *r, int errnum, enum evcause want, const char *what)
 {
 	enum evcause got = evcause_find(&m.host, r, errnum);
-	tap_ok(got == want, "%s: %s", what, evcause_short(want));
+	tap_ok(got == want, "%s: %s", what, evadvice_brief(want));
 	if (got != want)
-		printf("# got %s\n", evcause_short(got));
+		printf("# got %s\n", evadvice_brief(got));
 }
 
 static void permission(void)
@@ -251,7 +252,7 @@ static void limits(void)
 		   strerror(plain[i].errnum));
 	bool all = true;
 	for (int i = 0; i < EVCAUSE_N_CAUSES; i++)
-		all &= evcause_short(i) && strlen(evcause_short(i)) <= 40;
+		all &= evadvice_brief(i) && strlen(evadvice_brief(i)) <= 40;
 	tap_ok(all, "each cause has a few words");
 }
 
@@ -269,17 +270,18 @@ static void words(void)
 	machine_rights(&m, 2, 0, 0);
 	says(request("cycles", 0, -1), ENOENT,
 	     "cannot open event 'cycles' for this process: No such file or directory",
-	     "this machine has no PMU that Linux can use\nuse 'cpu-clock', which needs none");
+	     "this machine has no PMU that Linux can use\nuse '-e cpu-clock', which needs no PMU");
 	machine_file(&m, "proc/cpuinfo", "processor\t: 0\nflags\t\t: fpu hypervisor lahf_lm\n");
 	says(request("cycles:u", -1, 2), EOPNOTSUPP,
 	     "cannot open event 'cycles:u' on cpu 2: Operation not supported",
 	     "this machine has no PMU that Linux can use: a virtual machine has one only if its "
 	"host "
-	     "passes it through\nuse 'cpu-clock', which needs none");
+	     "passes it through\nuse '-e cpu-clock', which needs no PMU");
 	says(request("cpu-clock", 1234, 2), EACCES,
 	     "cannot open event 'cpu-clock' for thread 1234 on cpu 2: Permission denied",
 	     "kernel.perf_event_paranoid is 2: without CAP_PERFMON only user code may be sampled\n"
-	     "ask for user code only (':u', --user), or get CAP_PERFMON (root has it), or allow "
+	     "record user code only (--user, or ':u' behind the event), or get CAP_PERFMON (root "
+	     "has it), or allow "
 	"it to "
 	     "all users: sysctl kernel.perf_event_paranoid=1");
 	says(request("cs", 0, -1), EACCES,
@@ -290,17 +292,17 @@ static void words(void)
 	says(request("cpu-clock:u", -1, 0), EACCES,
 	     "cannot open event 'cpu-clock:u' on cpu 0: Permission denied",
 	     "kernel.perf_event_paranoid is 2: without CAP_PERFMON no whole CPU or cgroup may be "
-	     "sampled\nrecord processes of your own, or get CAP_PERFMON (root has it), or allow "
+	     "sampled\nrecord processes of your own (--scope task), or get CAP_PERFMON (root has "
+	     "it), or allow "
 	"it to "
 	     "all users: sysctl kernel.perf_event_paranoid=0");
 	machine_rights(&m, 3, 0, 0);
 	says(request("cpu-clock:u", 0, -1), EACCES,
 	     "cannot open event 'cpu-clock:u' for this process: Permission denied",
 	     "kernel.perf_event_paranoid is 3: without CAP_PERFMON this kernel lets nothing be "
-	     "sampled\nget CAP_PERFMON (root has it), or allow it to all users: sysctl "
-	     "kernel.perf_event_paranoid=2 (2: user code of own processes, 1: their kernel side "
-	"too, "
-	     "0: whole CPUs)");
+	     "sampled (2 allows user code of own processes, 1 their kernel side too, 0 whole "
+	     "CPUs)\nget CAP_PERFMON (root has it), or allow it to all users: sysctl "
+	     "kernel.perf_event_paranoid=2");
 	machine_rights(&m, 2, PERFMON, 2);
 	machine_file(&m, "proc/self/uid_map", "0 1000 1\n");
 	says(request("cpu-clock:k", 0, -1), EACCES,
@@ -313,34 +315,31 @@ static void words(void)
 	     "cannot open event 'cpu-clock' for this process: Operation not permitted",
 	     "a seccomp filter, as containers have, forbids perf_event_open\nstart the container "
 	"with "
-	     "'--cap-add PERFMON', or with a seccomp profile that allows perf_event_open; without "
-	     "CAP_PERFMON it also takes kernel.perf_event_paranoid=1 (now 2)");
+	     "'--cap-add PERFMON', or with a seccomp profile that allows perf_event_open "
+	     "(--security-opt seccomp=PROFILE); without CAP_PERFMON it also takes a sysctl: "
+	     "sysctl kernel.perf_event_paranoid=1");
 	machine_file(&m, "proc/self/uid_map", "0 0 4294967295\n");
 	machine_rights(&m, 1, 0, 0);
 	says(request("cpu-clock", 77, -1), EACCES,
 	     "cannot open event 'cpu-clock' for thread 77: Permission denied",
-	     "thread 77 belongs to user 33\nrun cprof as that user, or with CAP_PERFMON (before "
-	"Linux "
-	     "5.9 CAP_SYS_PTRACE), or as root");
+	     "thread 77 belongs to user 33\nrun cprof as that user, or get CAP_PERFMON "
+	     "(CAP_SYS_PTRACE before Linux 5.9; root has both)");
 	says(request("cpu-clock", 78, -1), EACCES,
 	     "cannot open event 'cpu-clock' for thread 78: Permission denied",
-	     "thread 78 is yours, but may not be looked into (set-user-id, file capabilities, or "
-	"made "
-	     "undumpable by itself)\nrun cprof with CAP_PERFMON (before Linux 5.9 "
-	"CAP_SYS_PTRACE), or "
-	     "as root");
+	     "thread 78 is yours, but may not be inspected (set-user-id, file capabilities, or it "
+	     "made itself undumpable)\nget CAP_PERFMON (CAP_SYS_PTRACE before Linux 5.9; root has "
+	     "both)");
 	says(request("cpu-clock/freq=70000/", 0, -1), EINVAL,
 	     "cannot open event 'cpu-clock' for this process: Invalid argument",
-	     "70000 Hz is above kernel.perf_event_max_sample_rate, 50000\nask for less, or for "
-	"'max'");
+	     "70000 Hz is above kernel.perf_event_max_sample_rate, 50000\nuse a lower rate, or "
+	     "'max'");
 	says(request("cpu-clock", 0, -1), E2BIG,
 	     "cannot open event 'cpu-clock' for this process: Argument list too long",
-	     "this kernel, 5.10.0-test, does not know a part of the request\n-v shows the request");
+	     "this kernel, 5.10.0-test, does not know a part of the request, which -v shows");
 	says(request("cpu-clock", 0, -1), ENFILE,
 	     "cannot open event 'cpu-clock' for this process: Too many open files in system",
-	     "all processes together have too many files open\nthe limit is 1000; record fewer "
-	"events, "
-	     "threads or CPUs, or raise sysctl fs.file-max");
+	     "all processes together have too many files open: the limit is 1000\nrecord "
+	     "fewer events, threads or CPUs, or raise the limit: sysctl fs.file-max=1000000");
 	says(request("cpu-clock", 80, -1), ESRCH,
 	     "cannot open event 'cpu-clock' for thread 80: No such process",
 	     "there is no such process or thread; it may have ended");
@@ -348,7 +347,7 @@ static void words(void)
 	     "cannot open event 'cpu-clock' on cpu 3: No such device", "cpu 3 is not online");
 	says(request("cpu-clock", 0, -1), EINTR,
 	     "cannot open event 'cpu-clock' for this process: Interrupted system call",
-	     "a signal interrupted each of many attempts\nrecord again; a timer of this process "
+	     "a signal interrupted each of many attempts\nrecord again: a timer of this process "
 	     "that fires all the time would explain it");
 	says(request("cycles", 0, -1), EBUSY,
 	     "cannot open event 'cycles' for this process: Device or resource busy",
@@ -357,22 +356,21 @@ static void words(void)
 	says(request("cycles", 0, -1), EBUSY,
 	     "cannot open event 'cycles' for this process: Device or resource busy",
 	     "the PMU's counters are in use\nstop other profilers, or record fewer events at "
-	"once; the "
-	     "NMI watchdog holds one counter: sysctl kernel.nmi_watchdog=0");
+	     "once, or free the counter that the NMI watchdog holds: sysctl "
+	     "kernel.nmi_watchdog=0");
 	struct evcause_request r = *request("cycles", 0, -1);
 	attr.sample_max_stack = 200;
 	says(&r, EOVERFLOW,
 	     "cannot open event 'cycles' for this process: Value too large for defined data type",
-	     "stacks of 200 frames were asked for, kernel.perf_event_max_stack is 127\nask for "
-	"127 or "
-	     "less");
+	     "stacks of 200 frames were requested, kernel.perf_event_max_stack is 127\nrequest "
+	     "127 or less");
 	r = *request("cycles", 9, 1);
 	r.flags = PERF_FLAG_PID_CGROUP;
 	r.spec = NULL;
 	says(&r, ENOSYS, "cannot open the side-band event for the cgroup on cpu 1: Function not "
 	     "implemented",
 	     "this kernel was built without CONFIG_PERF_EVENTS, or a seccomp filter hides "
-	     "perf_event_open");
+	     "perf_event_open\nboot a kernel with CONFIG_PERF_EVENTS=y");
 	tap_int(evexplain_set(&m.host, &r, EBUSY, NULL), -EBUSY, "words may be left out");
 }
 
