@@ -1,6 +1,5 @@
 #include "agg/counts.h"
 
-#include "agg/slots.h"
 #include "base/budget.h"
 #include "base/hash.h"
 
@@ -12,23 +11,16 @@ static inline uint64_t hash_of(uint32_t event, uint32_t stack, uint32_t labels)
 	return hash_u64(((uint64_t)labels << 32 | stack) ^ event * UINT64_C(0x9e3779b97f4a7c15));
 }
 
-static bool hash_item(const void *table, uint32_t id, uint64_t *ret_hash)
-{
-	const struct count *v = ((const struct counts *)table)->v;
-	*ret_hash = hash_of(v[id].event, v[id].stack, v[id].labels);
-	return true;
-}
-
 static bool grow(struct counts *c, bool always)
 {
-	return slots_grow_array(c->budget, (void **)&c->v, &c->cap, c->n, 1, sizeof(*c->v),
-				always) &&
-	       slots_grow(c->budget, &c->slot, &c->n_slots, c->n, c->n, hash_item, c, always);
+	return budget_grow_array(c->budget, (void **)&c->v, &c->cap, c->n, 1, sizeof(*c->v),
+				 always) &&
+	       hashindex_reserve(&c->index, always);
 }
 
 int counts_init(struct counts *c, struct budget *budget)
 {
-	*c = (struct counts){ .budget = budget };
+	*c = (struct counts){ .budget = budget, .index.budget = budget };
 	if (grow(c, true))
 		return 0;
 	counts_done(c);
@@ -38,10 +30,9 @@ int counts_init(struct counts *c, struct budget *budget)
 void counts_done(struct counts *c)
 {
 	if (c->budget)
-		budget_release(c->budget,
-			       c->cap * sizeof(*c->v) + c->n_slots * sizeof(*c->slot));
+		budget_release(c->budget, c->cap * sizeof(*c->v));
 	free(c->v);
-	free(c->slot);
+	hashindex_done(&c->index);
 	*c = (struct counts){ 0 };
 }
 
@@ -54,13 +45,9 @@ static inline uint64_t saturating_sum(uint64_t a, uint64_t b)
 static struct count *find(const struct counts *c, uint64_t hash, uint32_t event, uint32_t stack,
 			  uint32_t labels)
 {
-	uint32_t i = (uint32_t)hash & (c->n_slots - 1);
-	for (; c->slot[i]; i = (i + 1) & (c->n_slots - 1)) {
-		struct count *have = &c->v[c->slot[i] - 1];
-		if (have->stack == stack && have->labels == labels && have->event == event)
-			return have;
-	}
-	return NULL;
+	uint32_t id = HASHINDEX_FIND(&c->index, hash, i, c->v[i].stack == stack &&
+				     c->v[i].labels == labels && c->v[i].event == event);
+	return id != HASHINDEX_NONE ? &c->v[id] : NULL;
 }
 
 bool counts_add(struct counts *c, uint32_t event, uint32_t stack, uint32_t labels,
@@ -78,7 +65,7 @@ bool counts_add(struct counts *c, uint32_t event, uint32_t stack, uint32_t label
 	uint32_t id = c->n++;
 	c->v[id] = (struct count){ .stack = stack, .labels = labels, .event = event,
 				   .n_samples = n_samples, .value = value };
-	slots_place(c->slot, c->n_slots, hash, id);
+	hashindex_put(&c->index, hash, id);
 	return true;
 }
 

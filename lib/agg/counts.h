@@ -5,6 +5,8 @@
  * The profile proper: (event, stack, label set) -> number of samples and sum of their periods.
  */
 
+#include "base/hashindex.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -22,8 +24,7 @@ struct counts {
 	struct budget *budget;
 	struct count *v;
 	uint32_t n, cap;
-	uint32_t *slot;
-	uint32_t n_slots;
+	struct hashindex index;
 };
 
 int counts_init(struct counts *c, struct budget *budget);

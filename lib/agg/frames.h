@@ -6,6 +6,8 @@
  * Append-only; ids count up from 0 without gaps.
  */
 
+#include "base/hashindex.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -22,8 +24,7 @@ struct frames {
 	struct budget *budget;
 	struct frame *v;
 	uint32_t n, cap;
-	uint32_t *slot;
-	uint32_t n_slots;
+	struct hashindex index;
 };
 
 int frames_init(struct frames *f, struct budget *budget);

@@ -1,6 +1,10 @@
+/*
+ * The labels of all sets are in one array, sorted by key within a set; a set is a range of it.
+ * Equal sets are therefore equal bytes.
+ */
+
 #include "agg/labels.h"
 
-#include "agg/slots.h"
 #include "base/budget.h"
 #include "base/hash.h"
 
@@ -9,30 +13,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The empty set, set 0, stands in the array only: it is found by its length. */
-static bool hash_item(const void *table, uint32_t id, uint64_t *ret_hash)
-{
-	const struct labels *l = table;
-	*ret_hash = hash_bytes(l->v + l->set[id].first, l->set[id].n * sizeof(*l->v));
-	return id != 0;
-}
-
 static bool grow(struct labels *l, uint32_t n, bool always)
 {
-	return slots_grow_array(l->budget, (void **)&l->v, &l->cap_v, l->n_v, n, sizeof(*l->v),
-				always) &&
-	       slots_grow_array(l->budget, (void **)&l->set, &l->cap, l->n, 1, sizeof(*l->set),
-				always) &&
-	       slots_grow(l->budget, &l->slot, &l->n_slots, l->n, l->n, hash_item, l, always);
+	return budget_grow_array(l->budget, (void **)&l->v, &l->cap_v, l->n_v, n, sizeof(*l->v),
+				 always) &&
+	       budget_grow_array(l->budget, (void **)&l->set, &l->cap, l->n, 1, sizeof(*l->set),
+				 always) &&
+	       hashindex_reserve(&l->index, always);
 }
 
 int labels_init(struct labels *l, struct budget *budget)
 {
-	*l = (struct labels){ .budget = budget };
+	*l = (struct labels){ .budget = budget, .index.budget = budget };
 	if (!grow(l, 1, true)) {
 		labels_done(l);
 		return -ENOMEM;
 	}
+	/* The empty set has no entry in the index; labels_add knows it by its length. */
 	l->set[l->n++] = (struct labels_set){ 0, 0 };
 	return 0;
 }
@@ -40,11 +37,10 @@ int labels_init(struct labels *l, struct budget *budget)
 void labels_done(struct labels *l)
 {
 	if (l->budget)
-		budget_release(l->budget, l->cap_v * sizeof(*l->v) + l->cap * sizeof(*l->set) +
-					  l->n_slots * sizeof(*l->slot));
+		budget_release(l->budget, l->cap_v * sizeof(*l->v) + l->cap * sizeof(*l->set));
 	free(l->v);
 	free(l->set);
-	free(l->slot);
+	hashindex_done(&l->index);
 	*l = (struct labels){ 0 };
 }
 
@@ -78,19 +74,17 @@ uint32_t labels_add(struct labels *l, struct label *label, size_t n_given, bool 
 	uint32_t n = sort_unique(label, (uint32_t)n_given);
 	size_t n_bytes = n * sizeof(*label);
 	uint64_t hash = hash_bytes(label, n_bytes);
-	uint32_t i = (uint32_t)hash & (l->n_slots - 1);
-	for (; l->slot[i]; i = (i + 1) & (l->n_slots - 1)) {
-		const struct labels_set *have = &l->set[l->slot[i] - 1];
-		if (have->n == n && memcmp(l->v + have->first, label, n_bytes) == 0)
-			return l->slot[i] - 1;
-	}
+	uint32_t id = HASHINDEX_FIND(&l->index, hash, i, l->set[i].n == n &&
+				     memcmp(l->v + l->set[i].first, label, n_bytes) == 0);
+	if (id != HASHINDEX_NONE)
+		return id;
 	if (!grow(l, n, always))
 		return LABELS_NONE;
-	uint32_t id = l->n++;
+	id = l->n++;
 	memcpy(l->v + l->n_v, label, n_bytes);
 	l->set[id] = (struct labels_set){ .first = l->n_v, .n = n };
 	l->n_v += n;
-	slots_place(l->slot, l->n_slots, hash, id);
+	hashindex_put(&l->index, hash, id);
 	return id;
 }
 

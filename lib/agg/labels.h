@@ -5,6 +5,8 @@
  * Interned label sets: sorted lists of (key, value) string ids.  Set 0 is the empty set.
  */
 
+#include "base/hashindex.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,8 +26,7 @@ struct labels {
 	uint32_t n_v, cap_v;
 	struct labels_set { uint32_t first, n; } *set;
 	uint32_t n, cap;
-	uint32_t *slot;
-	uint32_t n_slots;
+	struct hashindex index;
 };
 
 int labels_init(struct labels *l, struct budget *budget);

@@ -10,6 +10,8 @@
  * one go, that is all but the first of them, and only others take a place in the hash table.
  */
 
+#include "base/hashindex.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -28,8 +30,7 @@ struct stacks {
 	struct budget *budget;
 	struct stack_node *v;
 	uint32_t n, cap;
-	uint32_t *slot;
-	uint32_t n_slots, n_hashed;
+	struct hashindex index;  /* of the nodes that are not next to their parent */
 };
 
 int stacks_init(struct stacks *s, struct budget *budget);

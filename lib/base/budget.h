@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct budget {
 	size_t limit_bytes;  /* 0: no limit */
@@ -27,5 +28,14 @@ bool budget_charge(struct budget *b, size_t n_bytes);
 void budget_charge_always(struct budget *b, size_t n_bytes);
 
 void budget_release(struct budget *b, size_t n_bytes);
+
+/*
+ * Makes room for `more` items behind the first n of an array that is charged to b (NULL: to no
+ * budget).  The array doubles; near the limit it grows by less, but at least by a sixteenth.
+ * `always` grows beyond the limit, by `more` items only.  False, with nothing changed, when the
+ * budget refuses, when memory is out, or when there would be 2^31 items.
+ */
+bool budget_grow_array(struct budget *b, void **v, uint32_t *cap, uint32_t n, uint32_t more,
+		       size_t item_bytes, bool always);
 
 #endif

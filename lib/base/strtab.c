@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Strings are packed into blocks that are never moved, so pointers to them hold.  Slots have the
- * hashes, so that neither growing nor passing by touches strings. */
+/* Strings are packed into blocks that never move, so pointers to them stay valid. */
 struct strtab_block {
 	struct strtab_block *next;
 	size_t used, size;
@@ -26,23 +25,20 @@ static void charge(struct strtab *t, size_t n)
 
 int strtab_init(struct strtab *t, struct budget *budget)
 {
-	*t = (struct strtab){ .budget = budget, .cap = 64, .n_slots = 128 };
+	*t = (struct strtab){ .budget = budget, .cap = 64 };
 	t->str = calloc(t->cap, sizeof(*t->str));
-	t->slot = calloc(t->n_slots, sizeof(*t->slot));
-	if (!t->str || !t->slot) {
-		free(t->str);
-		free(t->slot);
+	if (!t->str) {
 		*t = (struct strtab){ 0 };
 		return -ENOMEM;
 	}
-	charge(t, t->cap * sizeof(*t->str) + t->n_slots * sizeof(*t->slot));
+	charge(t, t->cap * sizeof(*t->str));
 	t->str[t->n++] = "";
 	return 0;
 }
 
 void strtab_done(struct strtab *t)
 {
-	size_t held = t->cap * sizeof(*t->str) + t->n_slots * sizeof(*t->slot);
+	size_t held = t->cap * sizeof(*t->str) + t->index.n_slots * sizeof(*t->index.slot);
 	while (t->block) {
 		struct strtab_block *b = t->block;
 		t->block = b->next;
@@ -52,7 +48,7 @@ void strtab_done(struct strtab *t)
 	if (t->budget && t->str)
 		budget_release(t->budget, held);
 	free(t->str);
-	free(t->slot);
+	hashindex_done(&t->index);
 	*t = (struct strtab){ 0 };
 }
 
@@ -75,14 +71,6 @@ static const char *store(struct strtab *t, const char *s, size_t n)
 	return p;
 }
 
-static void place(struct strtab_slot *slot, uint32_t n_slots, uint32_t hash, uint32_t id)
-{
-	uint32_t i = hash & (n_slots - 1);
-	while (slot[i].id)
-		i = (i + 1) & (n_slots - 1);
-	slot[i] = (struct strtab_slot){ hash, id };
-}
-
 static int grow(struct strtab *t)
 {
 	if (t->n == t->cap) {
@@ -93,35 +81,24 @@ static int grow(struct strtab *t)
 		charge(t, t->cap * sizeof(*str));
 		t->cap *= 2;
 	}
-	if (t->n * 2 >= t->n_slots) {
-		struct strtab_slot *slot = calloc(t->n_slots * 2, sizeof(*slot));
-		if (!slot)
-			return -ENOMEM;
-		for (uint32_t i = 0; i < t->n_slots; i++)
-			if (t->slot[i].id)
-				place(slot, t->n_slots * 2, t->slot[i].hash, t->slot[i].id);
-		free(t->slot);
-		t->slot = slot;
-		charge(t, t->n_slots * sizeof(*slot));
-		t->n_slots *= 2;
-	}
+	uint32_t n_slots = t->index.n_slots;
+	if (!hashindex_reserve(&t->index, true))
+		return -ENOMEM;
+	charge(t, (t->index.n_slots - n_slots) * sizeof(*t->index.slot));
 	return 0;
 }
 
-static uint32_t find(const struct strtab *t, const char *s, size_t n, uint32_t hash)
+/* 0: not found. */
+static uint32_t find(const struct strtab *t, const char *s, size_t n, uint64_t hash)
 {
-	for (uint32_t i = hash & (t->n_slots - 1); t->slot[i].id; i = (i + 1) & (t->n_slots - 1)) {
-		const char *have = t->str[t->slot[i].id];
-		if (t->slot[i].hash == hash && strncmp(have, s, n) == 0 && have[n] == '\0')
-			return t->slot[i].id;
-	}
-	return 0;
+	return HASHINDEX_FIND(&t->index, hash, i, strncmp(t->str[i + 1], s, n) == 0 &&
+			      t->str[i + 1][n] == '\0') + 1;
 }
 
 uint32_t strtab_find(const struct strtab *t, const char *s, size_t n)
 {
 	n = strnlen(s, n);
-	return n ? find(t, s, n, (uint32_t)hash_bytes(s, n)) : 0;
+	return n ? find(t, s, n, hash_bytes(s, n)) : 0;
 }
 
 /* s has no NUL among its n bytes. */
@@ -129,17 +106,18 @@ static uint32_t add(struct strtab *t, const char *s, size_t n)
 {
 	if (n == 0)
 		return 0;
-	uint32_t hash = (uint32_t)hash_bytes(s, n), known = find(t, s, n, hash);
-	if (known)
-		return known;
+	uint64_t hash = hash_bytes(s, n);
+	uint32_t id = find(t, s, n, hash);
+	if (id)
+		return id;
 	if (grow(t) < 0)
 		return 0;
 	const char *p = store(t, s, n);
 	if (!p)
 		return 0;
-	uint32_t id = t->n++;
+	id = t->n++;
 	t->str[id] = p;
-	place(t->slot, t->n_slots, hash, id);
+	hashindex_put(&t->index, hash, id - 1);
 	return id;
 }
 

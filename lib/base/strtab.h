@@ -7,21 +7,18 @@
  * valid until strtab_done.
  */
 
+#include "base/hashindex.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
 struct budget;
 
-struct strtab_slot {
-	uint32_t hash, id;          /* of the string; id 0: free */
-};
-
 struct strtab {
 	struct budget *budget;      /* charged always: strings are few; may be NULL */
 	const char **str;           /* by id, NUL-terminated */
 	uint32_t n, cap;
-	struct strtab_slot *slot;   /* open addressing */
-	uint32_t n_slots;
+	struct hashindex index;     /* of all but the empty string */
 	struct strtab_block *block; /* storage, newest first */
 };
 
