@@ -6,6 +6,7 @@
 #include "cmd/cmd.h"
 
 #include "base/err.h"
+#include "cmd/optsets.h"
 #include "cmd/printable.h"
 #include "proto/pprof-check.h"
 #include "proto/pprof-read.h"
@@ -34,38 +35,18 @@ enum { KEY_FOR = 256, KEY_JSON };
 
 static const struct argp_option options[] = {
 	{ "for", KEY_FOR, "LIST", 0,
-	  "only what concerns these consumers: pprof, parca, pyroscope, speedscope", 0 },
+	  "only what concerns these consumers: {consumers} (a list)", 0 },
 	{ "quiet", 'q', 0, 0, "print nothing, only tell by the exit status", 0 },
 	{ "json", KEY_JSON, 0, 0, "print findings as one JSON object", 0 },
 	{ 0 }
 };
-
-static unsigned parse_consumers(struct argp_state *state, const char *list)
-{
-	unsigned bits = 0;
-	for (const char *p = list;;) {
-		size_t n = strcspn(p, ",");
-		unsigned i = 0;
-		while (i < PPROF_N_CONSUMERS && (strlen(pprof_consumer_name(i)) != n ||
-						 strncmp(pprof_consumer_name(i), p, n) != 0))
-			i++;
-		if (i == PPROF_N_CONSUMERS)
-			argp_error(state, "--for: '%.*s' is not one of pprof, parca, pyroscope, "
-				   "speedscope", (int)n, p);
-		else
-			bits |= 1u << i;
-		if (!p[n])
-			return bits;
-		p += n + 1;
-	}
-}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct checking *c = state->input;
 	switch (key) {
 	case KEY_FOR:
-		c->consumers |= parse_consumers(state, arg);
+		c->consumers |= optwords_parse_list(&optsets_consumers, state, "--for", arg);
 		return 0;
 	case KEY_JSON:
 		c->json = true;
@@ -86,7 +67,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp argp = {
-	.options = options, .parser = parse, .args_doc = "FILE...",
+	.options = options, .parser = parse, .help_filter = optwords_help, .args_doc = "FILE...",
 	.doc = "Say what readers of pprof files would reject, lose or misread.\v"
 	       "Exit status: 0 nothing found, 1 errors, 2 only warnings.",
 };
@@ -183,5 +164,6 @@ static int run_check(int argc, char **argv)
 const struct cmd cmd_check = {
 	.name = "check",
 	.help = "say what readers of pprof files would reject or lose",
+	.argp = &argp,
 	.run = run_check,
 };

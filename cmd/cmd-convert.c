@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "base/vec.h"
 #include "cmd/cmd.h"
+#include "cmd/optsets.h"
 #include "cmd/outputs.h"
 #include "view/convert/conv.h"
 #include "view/convert/from.h"
@@ -46,23 +47,20 @@ struct convert {
 };
 
 static const struct argp_option options[] = {
-	{ "to", OPT_TO, "FORMAT", 0, "folded, speedscope, chrome (for Perfetto, too), firefox or "
-	  "pprof; default: by the name of the output", 1 },
-	{ "from", OPT_FROM, "FORMAT", 0, "pprof, folded or script (of perf script); default: by "
-	  "what is in the files", 1 },
+	{ "to", OPT_TO, "FORMAT", 0, "What to write: {to}; Perfetto reads chrome; default: by "
+	  "the name of the output", 1 },
+	{ "from", OPT_FROM, "FORMAT", 0, "What to read: {from}; default: detected", 1 },
 	{ "sample-type", OPT_SAMPLE_TYPE, "TYPE", 0, "Which values, where the format has room for "
 	  "one type only; default: the profile's own", 1 },
 	{ "output", 'o', "FILE", 0, "Where to; default: -, for stdout", 1 },
 	{ 0 }
 };
 
-static const struct format *find_format(const char *name)
+static const char *format_at(size_t i)
 {
-	for (size_t i = 0; i < N_FORMATS; i++)
-		if (strcmp(formats[i].name, name) == 0)
-			return &formats[i];
-	return strcmp(name, "perfetto") == 0 ? find_format("chrome") : NULL;
+	return i < N_FORMATS ? formats[i].name : NULL;
 }
+const struct optwords convert_to = { .name = "to", .name_at = format_at };
 
 static const struct format *guess_format(const char *path)
 {
@@ -77,26 +75,16 @@ static const struct format *guess_format(const char *path)
 	return NULL;
 }
 
-static enum from_format find_from(const char *name)
-{
-	return strcmp(name, "pprof") == 0 ? FROM_PPROF : strcmp(name, "folded") == 0 ? FROM_FOLDED
-	       : strcmp(name, "script") == 0 ? FROM_SCRIPT : FROM_AUTO;
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct convert *x = state->input;
 	switch (key) {
 	case OPT_TO:
-		x->to = find_format(arg);
-		if (!x->to)
-			argp_error(state, "no format '%s'; there are folded, speedscope, chrome, "
-					  "firefox and pprof", arg);
+		x->to = &formats[optwords_parse(&convert_to, state, "--to",
+						strcmp(arg, "perfetto") == 0 ? "chrome" : arg)];
 		break;
 	case OPT_FROM:
-		x->from = find_from(arg);
-		if (x->from == FROM_AUTO)
-			argp_error(state, "cannot read '%s'; only pprof, folded and script", arg);
+		x->from = (enum from_format)optwords_parse(&optsets_from, state, "--from", arg);
 		break;
 	case OPT_SAMPLE_TYPE: x->sample_type = arg; break;
 	case 'o': x->output = arg; break;
@@ -125,6 +113,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
+	.help_filter = optwords_help,
 	.args_doc = "FILE...",
 	.doc = "Convert profiles into and out of the formats of other tools.  Several files are "
 	       "merged.",
@@ -175,5 +164,6 @@ static int run_convert(int argc, char **argv)
 const struct cmd cmd_convert = {
 	.name = "convert",
 	.help = "turn profiles into other formats, and others into profiles",
+	.argp = &argp,
 	.run = run_convert,
 };

@@ -197,5 +197,6 @@ static int run(int argc, char **argv)
 const struct cmd cmd_doctor = {
 	.name = "doctor",
 	.help = "find out what works here, and what would change what does not",
+	.argp = &argp,
 	.run = run,
 };

@@ -9,11 +9,11 @@
 #include "base/units.h"
 #include "base/vec.h"
 #include "cmd/cachedir.h"
-#include "cmd/callgraphopt.h"
 #include "cmd/cmd.h"
 #include "cmd/importsummary.h"
-#include "cmd/labelopt.h"
 #include "cmd/nameopts.h"
+#include "cmd/optparse.h"
+#include "cmd/optsets.h"
 #include "cmd/output.h"
 #include "cmd/signals.h"
 #include "cmd/printable.h"
@@ -55,15 +55,15 @@ static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "Symbols:", 1 },
 	{ "symfs", OPT_SYMFS, "DIR", 0, "The recorded machine's files lie below DIR", 1 },
 	{ "debug-dir", OPT_DEBUG_DIR, "DIR", 0,
-	  "Look for programs and debug information by build id below DIR, too", 1 },
+	  "Look for programs and debug information by build id below DIR, too (repeatable)", 1 },
 	{ "call-graph", OPT_CALL_GRAPH, "MODE", 0,
-	  "Which of the recorded stacks: auto (the default), dwarf, fp, lbr or none", 1 },
+	  "Which of the recorded stacks to use: {call-graph}", 1 },
 
 	{ NULL, 0, NULL, 0, "Output:", 2 },
 	{ "output", 'o', "FILE", 0, "Where to; default: cprof.<event>.pb.gz; - for stdout", 2 },
-	{ "label", OPT_LABEL, "KEY=VALUE", 0, "Put a label on every sample", 2 },
+	{ "label", OPT_LABEL, "KEY=VALUE", 0, "Put a label on every sample (repeatable)", 2 },
 	{ "labels", OPT_LABELS, "LIST", 0,
-	  "Built-in labels: pid,tid,thread_name,process_name,cpu,stack, or none", 2 },
+	  "Built-in labels: {import-labels}", 2 },
 	{ "quiet", 'q', NULL, 0, "Print errors only", 2 },
 	{ "verbose", 'v', NULL, 0, "Explain what was read and which files were taken", 2 },
 	{ "json", OPT_JSON, NULL, 0, "Print a summary as one JSON object on stdout", 2 },
@@ -95,29 +95,24 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case OPT_SYMFS: c->symfs = arg; break;
 	case OPT_DEBUG_DIR:
-		if (!VEC_PUSH(&m->debug_dirs, arg))
-			argp_failure(state, CMD_FAILED, ENOMEM, "cannot parse options");
+		optparse_append(state, arg, &m->debug_dirs.v, &m->debug_dirs.n, &m->debug_dirs.cap);
 		break;
 	case OPT_CALL_GRAPH:
-		c->callgraph = callgraphopt_parse(state, arg, NULL);
+		c->callgraph = (enum cprof_callgraph)optwords_parse(&optsets_callgraph, state,
+								    "--call-graph", arg);
 		break;
 	case OPT_LABEL:
-		labelopt_add(state, arg, &m->labels.v, &m->labels.n, &m->labels.cap);
+		optparse_label(state, arg, &m->labels.v, &m->labels.n, &m->labels.cap);
 		break;
 	case OPT_LABELS:
-		c->labels = labelopt_parse(state, arg, ~(unsigned)CPROF_LABEL_CGROUP);
+		c->labels = optwords_parse_list(&optsets_import_labels, state, "--labels", arg);
 		c->labels_given = true;
 		break;
 	case OPT_MAX_MEMORY:
-		if (units_parse_size(arg, &c->max_memory_bytes) < 0 || c->max_memory_bytes == 0)
-			argp_error(state, "--max-memory '%s' is not a size: write 512K, 4M or 1G",
-				   arg);
+		c->max_memory_bytes = optparse_size(state, "--max-memory", arg);
 		break;
 	case OPT_SYMBOL_TIMEOUT:
-		if (units_parse_duration(arg, &c->symbol_timeout_ns) < 0 ||
-		    c->symbol_timeout_ns == 0)
-			argp_error(state, "--symbol-timeout '%s' is not a time: write 5, 1.5s or "
-				   "250ms", arg);
+		c->symbol_timeout_ns = optparse_time(state, "--symbol-timeout", arg, 1, UINT64_MAX);
 		break;
 	case OPT_JSON: m->json = true; break;
 	case OPT_NO_SYMBOLS: c->naming.no_symbols = true; break;
@@ -148,6 +143,7 @@ static const struct argp argp = {
 	.children = children,
 	.options = options,
 	.parser = parse,
+	.help_filter = optwords_help,
 	.args_doc = "FILE\n-",
 	.doc = "Make profiles, one gzipped pprof file per event, of what perf record has written.\v"
 	       "FILE is a perf.data file of this machine or another one, - the stream of "
@@ -280,5 +276,6 @@ static int run_import(int argc, char **argv)
 const struct cmd cmd_import = {
 	.name = "import",
 	.help = "make profiles of what perf has recorded",
+	.argp = &argp,
 	.run = run_import,
 };

@@ -39,8 +39,8 @@ struct row {
 };
 
 static const struct argp_option option_table[] = {
-	{ "pmu", OPT_PMU, "NAME", OPTION_ARG_OPTIONAL,
-	  "Show the PMUs of this machine, or with NAME the events of one" },
+	{ "pmu", OPT_PMU, "PMU", OPTION_ARG_OPTIONAL,
+	  "Show the PMUs of this machine, or the events of PMU" },
 	{ "search", OPT_SEARCH, "WORD", 0,
 	  "Show all events with WORD in their name or description: also those of PMUs, "
 	  "tracepoints, and the CPU vendor's names" },
@@ -452,5 +452,6 @@ static int run(int argc, char **argv)
 const struct cmd cmd_list = {
 	.name = "list",
 	.help = "show the events, and what can be done with each here",
+	.argp = &argp,
 	.run = run,
 };

@@ -73,5 +73,6 @@ static int run_merge(int argc, char **argv)
 const struct cmd cmd_merge = {
 	.name = "merge",
 	.help = "make one profile of several",
+	.argp = &argp,
 	.run = run_merge,
 };

@@ -10,6 +10,7 @@
 #include "cmd/cachedir.h"
 #include "cmd/cmd.h"
 #include "cmd/nameopts.h"
+#include "cmd/optparse.h"
 #include "cmd/outputs.h"
 #include "cmd/printable.h"
 #include "cprof-losses.h"
@@ -37,7 +38,7 @@ static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "Symbols:", 1 },
 	{ "symfs", OPT_SYMFS, "DIR", 0, "The recorded machine's files lie below DIR", 1 },
 	{ "debug-dir", OPT_DEBUG_DIR, "DIR", 0,
-	  "Look for programs and debug information by build id below DIR, too", 1 },
+	  "Look for programs and debug information by build id below DIR, too (repeatable)", 1 },
 	{ "symbol-timeout", OPT_SYMBOL_TIMEOUT, "TIME", 0,
 	  "Longest time for one file's debug information; default: 10s", 1 },
 
@@ -55,14 +56,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_INIT: state->child_inputs[0] = &s->config.naming; break;
 	case OPT_SYMFS: s->config.symfs = arg; break;
 	case OPT_DEBUG_DIR:
-		if (!VEC_PUSH(&s->debug_dirs, arg))
-			argp_failure(state, CMD_FAILED, ENOMEM, "cannot parse options");
+		optparse_append(state, arg, &s->debug_dirs.v, &s->debug_dirs.n, &s->debug_dirs.cap);
 		break;
 	case OPT_SYMBOL_TIMEOUT:
-		if (units_parse_duration(arg, &s->config.symbol_timeout_ns) < 0 ||
-		    s->config.symbol_timeout_ns == 0)
-			argp_error(state, "--symbol-timeout '%s' is not a time: write 5, 1.5s or "
-				   "250ms", arg);
+		s->config.symbol_timeout_ns =
+			optparse_time(state, "--symbol-timeout", arg, 1, UINT64_MAX);
 		break;
 	case 'o': s->output_name = arg; break;
 	case 'q': s->quiet = true; break;
@@ -155,5 +153,6 @@ static int run_symbolize(int argc, char **argv)
 const struct cmd cmd_symbolize = {
 	.name = "symbolize",
 	.help = "give a profile the names that it lacks",
+	.argp = &argp,
 	.run = run_symbolize,
 };

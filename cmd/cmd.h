@@ -5,11 +5,17 @@
 
 #include "base/log.h"
 
+struct argp;
+
 struct cmd {
 	const char *name;
 	const char *help;
+	const struct argp *argp;            /* from which the completions are generated */
 	int (*run)(int argc, char **argv);  /* argv[0] is the command; returns the exit status */
 };
+
+/* All commands, in the order of the overview, ending with NULL. */
+extern const struct cmd *const cmd_all[];
 
 extern const struct cmd cmd_check;
 extern const struct cmd cmd_convert;

@@ -13,51 +13,13 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct cmd *const commands[] = {
-	&cmd_record,
-	&cmd_top,
-	&cmd_report,
-	&cmd_import,
-	&cmd_symbolize,
-	&cmd_check,
-	&cmd_merge,
-	&cmd_convert,
-	&cmd_list,
-	&cmd_doctor,
-};
-#define N_COMMANDS (sizeof(commands) / sizeof(*commands))
-
-int cmd_fail(const char *command, const struct err *e)
-{
-	fprintf(stderr, "cprof %s: ", command);
-	printable_print(stderr, e->what);
-	for (const char *line = e->hint; *line;) {
-		char one[ERR_TEXT_MAX];
-		size_t n = strcspn(line, "\n");
-		snprintf(one, sizeof(one), "%.*s", (int)n, line);
-		fputs("\n  ", stderr);
-		printable_print(stderr, one);
-		line += n + (line[n] == '\n');
-	}
-	fputc('\n', stderr);
-	return e->is_usage ? CMD_USAGE : CMD_FAILED;
-}
-
-void cmd_log_line(void *ctx, enum log_level level, const char *text)
-{
-	const char *command = ctx;
-	fprintf(stderr, level == LOG_WARN ? "cprof %s: warning: " : "cprof %s: ", command);
-	printable_print(stderr, text);
-	fputc('\n', stderr);
-}
-
 static void print_help(FILE *to)
 {
 	fprintf(to, "Usage: cprof COMMAND [OPTION...]\n"
 		    "Profile processes on Linux; every profile is a gzipped pprof file.\n\n"
 		    "Commands:\n");
-	for (size_t i = 0; i < N_COMMANDS; i++)
-		fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->help);
+	for (const struct cmd *const *c = cmd_all; *c; c++)
+		fprintf(to, "  %-10s %s\n", (*c)->name, (*c)->help);
 	fprintf(to, "\nTo begin with:\n"
 		    "  cprof record ./program    writes cprof.cycles.pb.gz or "
 		    "cprof.cpu-clock.pb.gz\n"
@@ -89,8 +51,8 @@ static int fail_unknown(const char *name)
 	fputs(is_option ? "cprof: unrecognized option '" : "cprof: no command '", stderr);
 	printable_print(stderr, name);
 	fputs("'\n  the commands are:", stderr);
-	for (size_t i = 0; i < N_COMMANDS; i++)
-		fprintf(stderr, " %s", commands[i]->name);
+	for (const struct cmd *const *c = cmd_all; *c; c++)
+		fprintf(stderr, " %s", (*c)->name);
 	fputc('\n', stderr);
 	if (is_option)
 		fputs("  options stand behind the command, as in 'cprof record -p PID'\n", stderr);
@@ -117,14 +79,14 @@ int main(int argc, char **argv)
 		printf("cprof %s\n", CPROF_VERSION);
 		return 0;
 	}
-	for (size_t i = 0; i < N_COMMANDS; i++) {
-		if (strcmp(name, commands[i]->name) != 0)
+	for (const struct cmd *const *c = cmd_all; *c; c++) {
+		if (strcmp(name, (*c)->name) != 0)
 			continue;
 		/* argp shows argv[0] in its messages. */
 		char full[64];
 		snprintf(full, sizeof(full), "cprof %s", name);
 		argv[1] = full;
-		return commands[i]->run(argc - 1, argv + 1);
+		return (*c)->run(argc - 1, argv + 1);
 	}
 	return fail_unknown(name);
 }

@@ -23,9 +23,9 @@
 
 static int start_command(struct recording *rec, struct err *e)
 {
-	if (!rec->opts.command)
+	if (!rec->opts.target.command)
 		return 0;
-	return launch_fork(&rec->launch, rec->opts.command, &rec->signals.before, e);
+	return launch_fork(&rec->launch, rec->opts.target.command, &rec->signals.before, e);
 }
 
 /* Of the first file, for people only: on a terminal. */
@@ -49,7 +49,8 @@ static int summarize(struct recording *rec)
 		.command_name = rec->launch.name, .command_ended = rec->launch.ended,
 		.command_status = rec->launch.ended ? launch_status(&rec->launch) : 0,
 		.command_signal = launch_signal(&rec->launch),
-		.own_cpu_s = summary_own_cpu_s(), .used_by_ticks = rec->opts.config.all_processes,
+		.own_cpu_s = summary_own_cpu_s(),
+		.used_by_ticks = rec->opts.target.config.all_processes,
 	};
 	if (!rec->opts.quiet) {
 		summary_print(&s, stderr);
@@ -162,7 +163,7 @@ static int take_machine(struct recording *rec, struct err *e)
 		return 0;
 	snprintf(rec->machine, sizeof(rec->machine), "exclusive: %s",
 		 exclusive_describe("/sys/devices/system/cpu", state));
-	rec->opts.config.note = rec->machine;
+	rec->opts.target.config.note = rec->machine;
 	return exclusive_take(rec->opts.quiet, e);
 }
 
@@ -181,19 +182,19 @@ static int run(struct recording *rec, int *ret_status, struct err *e)
 		return code;
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
-	o->config.command_pid = o->config.all_processes ? 0 : rec->launch.pid;
-	o->config.command_file = o->command ? o->command[0] : NULL;
+	o->target.config.command_pid = o->target.config.all_processes ? 0 : rec->launch.pid;
+	o->target.config.command_file = o->target.command ? o->target.command[0] : NULL;
 	if (!o->quiet)
-		o->config.explain = log_record_line;
-	o->config.explain_max = o->verbose ? CPROF_EXPLAIN_ALL : CPROF_EXPLAIN_NOTE;
-	o->config.cache_dir = rec->cache_dir = cachedir_path();
+		o->target.config.explain = log_record_line;
+	o->target.config.explain_max = o->verbose ? CPROF_EXPLAIN_ALL : CPROF_EXPLAIN_NOTE;
+	o->target.config.cache_dir = rec->cache_dir = cachedir_path();
 	realtime_set(true);
-	code = cprof_recorder_new(&o->config, &rec->recorder, e);
+	code = cprof_recorder_new(&o->target.config, &rec->recorder, e);
 	if (code == 0)
 		code = open_files(rec, e);
 	if (code == 0)
 		code = cprof_recorder_start(rec->recorder, e);
-	if (code == 0 && o->command) {
+	if (code == 0 && o->target.command) {
 		code = launch_exec(&rec->launch, e);
 		if (code < 0)
 			*ret_status = code == -ENOENT ? 127 : 126;
@@ -289,5 +290,6 @@ static int run_record(int argc, char **argv)
 const struct cmd cmd_record = {
 	.name = "record",
 	.help = "record a profile of processes, threads or a command",
+	.argp = &recordopts_argp,
 	.run = run_record,
 };

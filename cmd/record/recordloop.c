@@ -218,14 +218,14 @@ static int step(struct loop *l, struct err *e)
 int recordloop_run(struct recording *rec, struct err *e)
 {
 	const struct recordopts *o = &rec->opts;
+	const struct cprof_config *c = &o->target.config;
 	struct loop l = { .rec = rec, .end_ns = UINT64_MAX };
-	targetuse_init(&rec->use, o->config.pid, o->config.n_pids, o->config.tid,
-		       o->config.n_tids, rec->launch.pid);
-	rec->use.all = o->config.all_processes;
+	targetuse_init(&rec->use, c->pid, c->n_pids, c->tid, c->n_tids, rec->launch.pid);
+	rec->use.all = c->all_processes;
 	if (o->duration_ns)
-		l.end_ns = clock_monotonic_ns() + o->duration_ns + o->config.delay_ns;
+		l.end_ns = clock_monotonic_ns() + o->duration_ns + c->delay_ns;
 	rec->clock = (struct rotate_clock){ clock_monotonic_ns(), 0 };
-	if (o->config.start_paused)
+	if (c->start_paused)
 		say(&l, "Events disabled\n", "");
 	int code = 0;
 	while (code == 0 && !l.over)

@@ -156,5 +156,6 @@ static int run_report(int argc, char **argv)
 const struct cmd cmd_report = {
 	.name = "report",
 	.help = "show where a profile's time goes, or compare two",
+	.argp = &report_argp,
 	.run = run_report,
 };

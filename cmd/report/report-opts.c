@@ -2,6 +2,7 @@
 
 #include "base/units.h"
 #include "cmd/cmd.h"
+#include "cmd/optsets.h"
 
 #include <argp.h>
 #include <stdlib.h>
@@ -35,17 +36,14 @@ static const struct argp_option option_table[] = {
 
 	{ NULL, 0, NULL, 0, "How:", 2 },
 	{ "by", OPT_BY, "WHAT", 0,
-	  "One row for each function (the default), line, file, module, thread, or value of "
-	  "the label WHAT", 2 },
-	{ "sort", OPT_SORT, "flat|cum|name", 0,
-	  "Sort by what a row costs itself (flat, the default), with all that it calls (cum), or "
-	  "by name", 2 },
+	  "What a row is: {by}", 2 },
+	{ "sort", OPT_SORT, "ORDER", 0, "Order of rows: {sort}", 2 },
 	{ "limit", OPT_LIMIT, "N", 0,
 	  "Show the first N rows (default 30; 60 lines of a tree; 0: all)", 2 },
 	{ "sample-type", OPT_SAMPLE_TYPE, "TYPE", 0,
 	  "Which values to show, such as 'samples' or 'cpu' (default: the profile's own choice)",
 	  2 },
-	{ "unit", OPT_UNIT, "UNIT", 0, "Show values in UNIT, such as 'ms' or 'kB'", 2 },
+	{ "unit", OPT_UNIT, "UNIT", 0, "Show values in UNIT: {unit}", 2 },
 	{ "no-source", OPT_NO_SOURCE, NULL, 0, "With --html: no text of source files", 2 },
 	{ "no-pager", OPT_NO_PAGER, NULL, 0, "Never start a pager", 2 },
 
@@ -57,7 +55,7 @@ static const struct argp_option option_table[] = {
 	{ "tag", OPT_TAG, "KEY=VALUE", 0, "Only samples with this label (repeatable: all of them)",
 	  3 },
 	{ "keep-dropped", OPT_KEEP_DROPPED, NULL, 0,
-	  "Show the frames that the profile says to drop, too", 3 },
+	  "Show also frames that the profile says to drop", 3 },
 
 	{ NULL, 0, NULL, 0, "Comparing:", 4 },
 	{ "diff", OPT_DIFF, "BASE", 0, "What has changed from BASE to FILE", 4 },
@@ -72,28 +70,10 @@ static const struct argp_option option_table[] = {
 
 static void parse_by(struct report_options *o, const char *arg)
 {
-	static const char *const name[] = { "function", "line", "file", "module" };
+	int by = ROWS_LABEL;
 	o->by_name = arg;
-	for (int i = 0; i < 4; i++) {
-		if (strcmp(arg, name[i]) == 0) {
-			o->by = (enum rows_by)i;
-			return;
-		}
-	}
-	o->by = ROWS_LABEL;
-	o->label = strcmp(arg, "thread") == 0 ? "thread_name" : arg;
-}
-
-static void parse_order(struct report_options *o, const char *arg, struct argp_state *state)
-{
-	if (strcmp(arg, "flat") == 0)
-		o->order = TOP_BY_FLAT;
-	else if (strcmp(arg, "cum") == 0)
-		o->order = TOP_BY_CUM;
-	else if (strcmp(arg, "name") == 0)
-		o->order = TOP_BY_NAME;
-	else
-		argp_error(state, "cannot sort by '%s', only by 'flat', 'cum' or 'name'", arg);
+	o->label = optwords_find(&optsets_by, arg, strlen(arg), &by) ? "thread_name" : arg;
+	o->by = (enum rows_by)by;
 }
 
 static void set_format(struct report_options *o, enum report_format format,
@@ -172,7 +152,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->has_limit = true;
 		return 0;
 	case OPT_SORT:
-		parse_order(o, arg, state);
+		o->order = (enum top_order)optwords_parse(&optsets_sort, state, "--sort", arg);
 		o->has_sort = true;
 		return 0;
 	case OPT_HTML: o->html = arg; return 0;
@@ -219,8 +199,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp argp = {
+const struct argp report_argp = {
 	.options = option_table,
+	.help_filter = optwords_help,
 	.parser = parse_option,
 	.args_doc = "FILE...",
 	.doc = "Show where a profile says that the time, or whatever was counted, was spent.\v"
@@ -236,7 +217,7 @@ void report_opts_parse(struct report_options *o, int argc, char **argv)
 	if (!o->path)
 		exit(CMD_FAILED);
 	argv[0] = name;
-	if (argp_parse(&argp, argc, argv, 0, NULL, o) != 0)
+	if (argp_parse(&report_argp, argc, argv, 0, NULL, o) != 0)
 		exit(CMD_FAILED);
 	o->filter.tag = o->tag;
 }

@@ -58,6 +58,8 @@ struct report {
 	struct term term;
 };
 
+extern const struct argp report_argp;
+
 /* cmd/report/report-opts.c: ends the program as argp does on wrong usage. */
 void report_opts_parse(struct report_options *o, int argc, char **argv);
 

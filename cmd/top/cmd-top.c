@@ -199,7 +199,7 @@ static void top_done(struct top_state *top)
 	VEC_FREE(&top->threads.rows);
 	free(top->cache_dir);
 	signals_close(&top->signals);
-	recordopts_done(&top->rec);
+	targetopts_done(&top->rec);
 }
 
 static int run_top(int argc, char **argv)
@@ -226,5 +226,6 @@ static int run_top(int argc, char **argv)
 const struct cmd cmd_top = {
 	.name = "top",
 	.help = "show live which functions and threads cost most",
+	.argp = &top_argp,
 	.run = run_top,
 };

@@ -3,11 +3,10 @@
 #include "cmd/top/top-state.h"
 
 #include "base/clock.h"
-#include "base/units.h"
 #include "cmd/nameopts.h"
+#include "cmd/optparse.h"
 
 #include <argp.h>
-#include <inttypes.h>
 #include <stdio.h>
 
 /* One file's debug information must not keep the display waiting. */
@@ -16,7 +15,7 @@
 
 enum { OPT_BATCH = 700, OPT_WINDOW, OPT_LIMIT, OPT_SYMBOL_TIMEOUT };
 
-static const struct argp_option own_options[] = {
+static const struct argp_option options[] = {
 	{ "symbol-timeout", OPT_SYMBOL_TIMEOUT, "TIME", 0,
 	  "Longest time for one file's debug information; default: 2s", NAMEOPTS_GROUP },
 
@@ -31,35 +30,25 @@ static const struct argp_option own_options[] = {
 	{ 0 }
 };
 
-static uint64_t parse_number(struct argp_state *state, const char *option, const char *arg,
-			     uint64_t min)
-{
-	uint64_t n = 0;
-	if (units_parse_u64(arg, &n) < 0 || n < min || n > UINT32_MAX)
-		argp_error(state, "%s '%s' is not a number from %" PRIu64 " on", option, arg, min);
-	return n;
-}
-
 static uint64_t parse_time(struct argp_state *state, const char *option, const char *arg)
 {
-	uint64_t ns = 0;
-	if (units_parse_duration(arg, &ns) < 0 || ns < CLOCK_SECOND_NS / 10 ||
-	    ns > 3600 * (uint64_t)CLOCK_SECOND_NS)
-		argp_error(state, "%s '%s' is not a time from 100ms to 60m", option, arg);
-	return ns;
+	return optparse_time(state, option, arg, CLOCK_SECOND_NS / 10,
+			     3600 * (uint64_t)CLOCK_SECOND_NS);
 }
 
-static error_t parse_own(int key, char *arg, struct argp_state *state)
+static error_t parse(int key, char *arg, struct argp_state *state)
 {
-	struct top_options *o = state->input;
+	struct top_state *top = state->input;
+	struct top_options *o = &top->o;
 	switch (key) {
-	case OPT_BATCH: o->batch = parse_number(state, "--batch", arg, 1); return 0;
+	case ARGP_KEY_INIT: targetopts_set_inputs(&top->rec, state); return 0;
+	case OPT_BATCH: o->batch = optparse_number(state, "--batch", arg, 1, UINT32_MAX); return 0;
 	case 'd': o->interval_ns = parse_time(state, "--interval", arg); return 0;
 	case OPT_WINDOW: o->window_ns = parse_time(state, "--window", arg); return 0;
 	case OPT_SYMBOL_TIMEOUT:
 		o->symbol_timeout_ns = parse_time(state, "--symbol-timeout", arg);
 		return 0;
-	case OPT_LIMIT: o->limit = parse_number(state, "--limit", arg, 0); return 0;
+	case OPT_LIMIT: o->limit = optparse_number(state, "--limit", arg, 0, UINT32_MAX); return 0;
 	case 'o': o->output = arg; return 0;
 	case ARGP_KEY_END:
 		if (o->limit == UINT64_MAX)
@@ -74,6 +63,17 @@ static error_t parse_own(int key, char *arg, struct argp_state *state)
 	default: return ARGP_ERR_UNKNOWN;
 	}
 }
+
+static const struct argp_child children[] = { TARGETOPTS_CHILDREN, { 0 } };
+const struct argp top_argp = {
+	.children = children,
+	.options = options,
+	.parser = parse,
+	.args_doc = TARGETOPTS_ARGS_DOC,
+	.doc = "Show live which functions and threads cost most.\v"
+	       "Keys: h shows them, q quits. A command's output goes to /dev/null if it would go "
+	       "to the terminal, and the command ends with cprof top.",
+};
 
 static void describe_target(struct top_state *top)
 {
@@ -98,23 +98,12 @@ static void describe_target(struct top_state *top)
 
 void top_opts_parse(struct top_state *top, int argc, char **argv)
 {
-	static const char *const record_options[] = {
-		"pid", "tid", "all-cpus", "cpu", "no-inherit", "scope", "event", "freq",
-		"count", "adaptive", "user",
-		"kernel", "call-graph", "max-depth", "ring-size", "max-memory",
-		NULL
-	};
-	static const struct argp own = { .options = own_options, .parser = parse_own };
-	const struct recordopts_subset subset = {
-		.name = record_options, .own = &own, .own_input = &top->o,
-		.doc = "Show live which functions and threads cost most.\v"
-		       "Keys: h shows them, q quits.  A command's output goes to /dev/null if it "
-		       "would go to the terminal, and the command ends with cprof top.",
-	};
 	top->o = (struct top_options){ .interval_ns = CLOCK_SECOND_NS, .limit = UINT64_MAX,
 				       .window_ns = 10 * (uint64_t)CLOCK_SECOND_NS,
 				       .symbol_timeout_ns = SYMBOL_TIMEOUT_NS };
-	recordopts_parse_subset(&top->rec, &subset, argc, argv);
+	targetopts_init(&top->rec, argc, argv);
+	argp_parse(&top_argp, argc, argv, ARGP_IN_ORDER, NULL, top);
+	targetopts_finish(&top->rec);
 	struct cprof_config *c = &top->rec.config;
 	c->labels = CPROF_LABEL_PID | CPROF_LABEL_TID | CPROF_LABEL_THREAD_NAME;
 	c->labels_given = true;

@@ -5,7 +5,7 @@
 
 #include "base/err.h"
 #include "cmd/launch.h"
-#include "cmd/record/recordopts.h"
+#include "cmd/record/targetopts.h"
 #include "cmd/signals.h"
 #include "cmd/top/top-screen.h"
 #include "cmd/top/top-tally.h"
@@ -24,7 +24,7 @@ struct top_options {
 
 struct top_state {
 	struct top_options o;
-	struct recordopts rec;
+	struct targetopts rec;
 	struct signals signals;
 	struct launch launch;
 	struct top_screen screen;
@@ -43,6 +43,8 @@ struct top_state {
 	uint64_t taken_ns, shown_ns, own_cpu_ns, n_written;
 	double own_cpu;
 };
+
+extern const struct argp top_argp;
 
 /* cmd/top/top-opts.c: parses, or prints what is wrong and exits with status 64. */
 void top_opts_parse(struct top_state *top, int argc, char **argv);

@@ -1,21 +1,22 @@
 #!/bin/sh
-# The completions of bash, fish and zsh offer what fits.
+# The completions of bash, fish and zsh offer the commands, options and values that exist.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 
-folder=$CPROF_SOURCE_ROOT/man/completion
+folder=${CPROF%/*}/completion
 PATH="${CPROF%/*}:$PATH"
 export PATH
 
 cat >complete.bash.keep <<'END'
-source "$1/cprof.bash"
-COMP_WORDS=("${@:2}")
-COMP_CWORD=$(($# - 2))
+source "$1/cprof"
+# bash splits words at '=', too
+read -ra COMP_WORDS < <(printf '%s ' "${@:2}" | sed 's/=/ = /')
+COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
 COMPREPLY=()
 _cprof 2>/dev/null
 printf '%s\n' "${COMPREPLY[@]}"
 END
-# zsh completes only in a terminal: type a line and a tab; a widget completes it, and then says
-# what the line became. Nothing is typed before zsh is ready, and no time is waited for.
+# zsh completes only in a terminal: type a line and a tab; a widget completes it, and then prints
+# what the line became. Nothing is typed before zsh is ready, and nothing waits for a fixed time.
 cat >complete.zsh.keep <<'END'
 import os, pty, select, sys, time
 pid, fd = pty.fork()
@@ -72,7 +73,15 @@ for shell in bash fish zsh; do
 	fi
 	offers $shell 'options of list' '--search' cprof list --sea
 	offers $shell 'fixed words' 'cgroup' cprof record --scope cg
-	offers $shell 'commands to be recorded' 'printenv' cprof record printen
+	offers $shell 'values of --call-graph' 'lbr' cprof record --call-graph lb
+	offers $shell 'values of --to' 'speedscope' cprof convert --to spee
+	offers $shell 'values of --from' 'script' cprof convert --from scr
+	offers $shell 'values of --by' 'module' cprof report --by modu
+	offers $shell 'values of --sort' 'cum' cprof report --sort cu
+	offers $shell 'a list of values' 'pid,thread_name' cprof record --labels pid,thread
+	offers $shell 'an optional value' 'auto' cprof record --debuginfod=au
+	offers $shell 'commands to record behind options' 'printenv' cprof record --strict printen
+	offers $shell 'commands to record' 'printenv' cprof record printen
 	offers $shell 'options of import' '--symfs' cprof import --symf
 	offers $shell 'options of symbolize' '--debug-dir' cprof symbolize --debug-d
 	offers $shell 'options of report' '--limit' cprof report --lim

@@ -90,7 +90,7 @@ refused 1 "cannot read '/': Is a directory" 'a folder' report /
 refused 1 "no sample type 'wall'" 'an unknown sample type' report --sample-type wall "$p"
 like err '^  it has: samples, cpu$' 'names those there are'
 refused 64 'no FILE' 'no file' report
-refused 64 "sort by 'size'" 'an unknown order' report --sort size "$p"
+refused 64 "--sort 'size': it must be flat, cum or name" 'an unknown order' report --sort size "$p"
 refused 64 "'many' is not a number" 'a bad limit' report --limit many "$p"
 run sh -c "'$CPROF' report $p >/dev/full"
 is "$status" 1 'a table that cannot be written is a failure'

@@ -4,7 +4,7 @@
 
 refused 64 'no FILE' 'no file' symbolize
 refused 64 'more than one' 'two files' symbolize a b
-refused 64 'none, simple or full' 'an unknown mode' symbolize --demangle=often a
+refused 64 'simple, full or none' 'an unknown mode' symbolize --demangle=often a
 refused 64 'symbol-timeout' 'a time that is none' symbolize --symbol-timeout soon a
 refused 64 'symbol-timeout' 'no time at all' symbolize --symbol-timeout 0 a
 refused 64 'exclude' '-q and -v' symbolize -q -v a

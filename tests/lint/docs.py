@@ -39,15 +39,18 @@ def man_options(text):
 
 
 def completion_options(shell, command):
-    """The options that a completion offers for a command."""
-    text = page({"bash": "completion/cprof.bash", "zsh": "completion/_cprof",
-                 "fish": "completion/cprof.fish"}[shell])
+    """The options that a generated completion offers for a command."""
+    name = {"bash": "cprof", "zsh": "_cprof", "fish": "cprof.fish"}[shell]
+    with open(os.path.join(os.path.dirname(CPROF), "completion", name), encoding="utf-8") as f:
+        text = f.read()
     if shell == "fish":
-        lines = [l for l in text.splitlines()
-                 if re.search(r"__cprof_using %s\b" % command, l)]
-        return {"--" + x for l in lines for x in re.findall(r"\s-l ([a-z][a-z-]+)", l)}
-    m = re.search(r"^\s*#options %s$(.*?)^\s*#end$" % command, text, re.M | re.S)
-    return set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", m.group(1))) if m else set()
+        lines = re.findall(r"^.*__cprof_using %s\b.*$" % command, text, re.M)
+        return {"--" + x for line in lines for x in re.findall(r"\s-l ([a-z][a-z-]+)", line)}
+    if shell == "bash":
+        lines = re.findall(r"^%s (-\S+) " % command, text, re.M)
+        return set(re.findall(r"--[a-z][a-z-]+", " ".join(lines)))
+    function = re.search(r"^_cprof_%s\(\) \{$(.*?)^\}$" % command, text, re.M | re.S)
+    return set(re.findall(r"(--[a-z][a-z-]+)(?:=-)?\[", function.group(1))) if function else set()
 
 
 names = commands()

@@ -49,8 +49,9 @@ ALLOWED = {
     "lib/view/html": ["base", "proto/gzip.h", "view/model", "view/table"],
     "lib": ["cprof.h", "cprof-names.h", "cprof-error.h"],
     # Files that appear whole or not at all are no matter of profiles: commands use that leaf directly.
-    "cmd": ["base", "view/model", "view/convert", "proto/outfile.h", "proto/pprof-check.h", "proto/pprof-read.h",
-            "cprof.h", "cprof-doctor.h", "cprof-events.h", "cprof-import.h", "cprof-losses.h", "cprof-names.h"],
+    "cmd": ["base", "view/model", "view/convert", "view/table", "proto/outfile.h", "proto/pprof-check.h",
+            "proto/pprof-read.h", "cprof.h", "cprof-doctor.h", "cprof-events.h", "cprof-import.h", "cprof-losses.h", "cprof-names.h"],
+    "cmd/completion": ["cmd"],
     "cmd/record": ["base", "cmd", "view/model", "view/table", "cprof.h", "cprof-events.h", "cprof-import.h", "cprof-losses.h",
                    "cprof-names.h"],
     "cmd/report": ["base", "cmd", "view/model", "view/table", "view/html", "symbolize/elf/elfplace.h"],

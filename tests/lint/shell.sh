@@ -2,6 +2,7 @@
 # Shell scripts and completions are clean.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 
+completions=${CPROF%/*}/completion
 cd "$CPROF_SOURCE_ROOT" || exit 99
 if command -v shellcheck >/dev/null; then
 	for script in bootstrap .ci/run tests/lib.sh tests/*/*.sh; do
@@ -10,7 +11,7 @@ if command -v shellcheck >/dev/null; then
 		check "shellcheck of $script" \
 			shellcheck -S warning -e SC1090,SC1091,SC2154,SC2010 "$script"
 	done
-	check 'shellcheck of the bash completion' shellcheck -s bash man/completion/cprof.bash
+	check 'shellcheck of the bash completion' shellcheck -s bash "$completions/cprof"
 else
 	skip 'shellcheck' 'needs shellcheck'
 fi
@@ -18,17 +19,17 @@ for script in bootstrap tests/*/*.sh; do
 	check "syntax of $script" sh -n "$script"
 done
 if command -v bash >/dev/null; then
-	check 'syntax of the bash completion' bash -n man/completion/cprof.bash
+	check 'syntax of the bash completion' bash -n "$completions/cprof"
 else
 	skip 'syntax of the bash completion' 'needs bash'
 fi
 if command -v zsh >/dev/null; then
-	check 'syntax of the zsh completion' zsh -n man/completion/_cprof
+	check 'syntax of the zsh completion' zsh -n "$completions/_cprof"
 else
 	skip 'syntax of the zsh completion' 'needs zsh'
 fi
 if command -v fish >/dev/null; then
-	check 'syntax of the fish completion' fish -n man/completion/cprof.fish
+	check 'syntax of the fish completion' fish -n "$completions/cprof.fish"
 else
 	skip 'syntax of the fish completion' 'needs fish'
 fi

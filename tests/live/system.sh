@@ -19,8 +19,8 @@ else
 	like err 'CAP_PERFMON' '... the right that it takes'
 	like err "cprof doctor.*'Whole CPUs'" '... and where to learn more'
 fi
-refused 64 'does not go with -p' '-a and -p' record -a -p 1
-refused 64 'in no other --scope' '-a and a scope' record -a --scope task -- true
+refused 64 'excludes -p' '-a and -p' record -a -p 1
+refused 64 'the only --scope' '-a and a scope' record -a --scope task -- true
 refused 64 'no-inherit' '-a and --no-inherit' record -a --no-inherit -- true
 refused 64 "'x' is no list" 'no list of CPUs' record -C 0,x -- true
 refused 64 "'3-1' is no list" 'no range of CPUs' record -C 3-1 -- true

@@ -21,13 +21,13 @@ if [ -x "$PROG/inlinesxx" ]; then
 else
 	skip '--demangle' 'needs a C++ compiler'
 fi
-refused 64 'it is none, simple or full' 'an unknown --demangle' top --demangle nice -- true
+refused 64 'it must be simple, full or none' 'an unknown --demangle' top --demangle nice -- true
 refused 64 'is not a time' '--debuginfod-timeout' top --debuginfod-timeout soon -- true
 refused 64 'names no file' '--kernel-debug=' top --kernel-debug= -- true
 refused 1 'not both a terminal' 'without a terminal it says so' top -- true
 like err 'batch' 'and what to do'
 refused 64 'not a number' 'no refreshes' top --batch 0 -- true
-refused 64 'not a time' 'an interval that is too short' top -d 1ms -- true
+refused 64 'the time must be between' 'an interval that is too short' top -d 1ms -- true
 refused 64 'PID' 'no target' top --batch 1
 
 # ---- on a terminal

@@ -1,0 +1,47 @@
+/* What all commands share; main.c holds only what the program does with them. */
+
+#include "cmd/cmd.h"
+
+#include "base/err.h"
+#include "cmd/printable.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const struct cmd *const cmd_all[] = {
+	&cmd_record,
+	&cmd_top,
+	&cmd_report,
+	&cmd_import,
+	&cmd_symbolize,
+	&cmd_check,
+	&cmd_merge,
+	&cmd_convert,
+	&cmd_list,
+	&cmd_doctor,
+	NULL
+};
+
+int cmd_fail(const char *command, const struct err *e)
+{
+	fprintf(stderr, "cprof %s: ", command);
+	printable_print(stderr, e->what);
+	for (const char *line = e->hint; *line;) {
+		char one[ERR_TEXT_MAX];
+		size_t n = strcspn(line, "\n");
+		snprintf(one, sizeof(one), "%.*s", (int)n, line);
+		fputs("\n  ", stderr);
+		printable_print(stderr, one);
+		line += n + (line[n] == '\n');
+	}
+	fputc('\n', stderr);
+	return e->is_usage ? CMD_USAGE : CMD_FAILED;
+}
+
+void cmd_log_line(void *ctx, enum log_level level, const char *text)
+{
+	const char *command = ctx;
+	fprintf(stderr, level == LOG_WARN ? "cprof %s: warning: " : "cprof %s: ", command);
+	printable_print(stderr, text);
+	fputc('\n', stderr);
+}

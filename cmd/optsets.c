@@ -1,0 +1,106 @@
+/* An option that takes words has its set here, or, where another table has the words, beside it. */
+
+#include "cmd/optsets.h"
+
+#include "cprof-names.h"
+#include "cprof.h"
+#include "proto/pprof-check.h"
+#include "view/convert/from.h"
+#include "view/table/rows.h"
+#include "view/table/top.h"
+
+#include <signal.h>
+
+#define WORDS(...) ((const struct optword[]){ __VA_ARGS__, { 0 } })
+
+const struct optwords optsets_scope = {
+	.name = "scope",
+	.word = WORDS({ "auto", CPROF_SCOPE_AUTO, " (the default)" }, { "task", CPROF_SCOPE_TASK },
+		      { "cpu", CPROF_SCOPE_CPU }, { "cgroup", CPROF_SCOPE_CGROUP }),
+};
+
+const struct optwords optsets_callgraph = {
+	.name = "call-graph",
+	.word = WORDS({ "auto", CPROF_CALLGRAPH_AUTO, " (the default)" },
+		      { "dwarf", CPROF_CALLGRAPH_DWARF }, { "fp", CPROF_CALLGRAPH_FP },
+		      { "lbr", CPROF_CALLGRAPH_LBR }, { "none", CPROF_CALLGRAPH_NONE }),
+};
+
+/* perf.data has no cgroup for a label, so that one is first. */
+static const struct optword labels[] = {
+	{ "cgroup", CPROF_LABEL_CGROUP }, { "pid", CPROF_LABEL_PID }, { "tid", CPROF_LABEL_TID },
+	{ "thread_name", CPROF_LABEL_THREAD_NAME }, { "process_name", CPROF_LABEL_PROCESS_NAME },
+	{ "cpu", CPROF_LABEL_CPU }, { "stack", CPROF_LABEL_STACK }, { "none", 0 }, { 0 }
+};
+const struct optwords optsets_labels = { .name = "labels", .word = labels, .is_list = true };
+const struct optwords optsets_import_labels = {
+	.name = "import-labels", .word = labels + 1, .is_list = true,
+};
+
+const struct optwords optsets_demangle = {
+	.name = "demangle",
+	.word = WORDS({ "simple", CPROF_DEMANGLE_SIMPLE, " (the default)" },
+		      { "full", CPROF_DEMANGLE_FULL, " (as c++filt)" },
+		      { "none", CPROF_DEMANGLE_NONE }),
+};
+
+const struct optwords optsets_debuginfod = {
+	.name = "debuginfod", .word = WORDS({ "auto", CPROF_DEBUGINFOD_AUTO }),
+};
+
+const struct optwords optsets_control = {
+	.name = "control", .word = WORDS({ "fd:", 0, "CTL[,ACK]" }, { "fifo:", 0, "CTL[,ACK]" }),
+};
+
+const struct optwords optsets_signal = {
+	.name = "signal",
+	.word = WORDS({ "USR2", SIGUSR2, " (the default)" }, { "USR1", SIGUSR1 },
+		      { "WINCH", SIGWINCH }, { "URG", SIGURG }, { "IO", SIGIO }, { "PWR", SIGPWR }),
+	.other = "the number of a real-time signal",
+};
+
+const struct optwords optsets_switch_output = {
+	.name = "switch-output", .word = WORDS({ "signal", 0, " (at SIGUSR2, the default)" }),
+	.other = "after a TIME (30s) or a SIZE (10M) of records",
+};
+
+const struct optwords optsets_by = {
+	.name = "by",
+	.word = WORDS({ "function", ROWS_FUNCTION, " (the default)" }, { "line", ROWS_LINE },
+		      { "file", ROWS_FILE }, { "module", ROWS_MODULE }, { "thread", ROWS_LABEL }),
+	.other = "a value of the label WHAT",
+};
+
+const struct optwords optsets_sort = {
+	.name = "sort",
+	.word = WORDS({ "flat", TOP_BY_FLAT, " (its own cost, the default)" },
+		      { "cum", TOP_BY_CUM, " (with everything it calls)" },
+		      { "name", TOP_BY_NAME }),
+};
+
+const struct optwords optsets_unit = {
+	.name = "unit",
+	.word = WORDS({ "ns", 0 }, { "us", 0 }, { "ms", 0 }, { "s", 0 }, { "hrs", 0 }, { "B", 0 },
+		      { "kB", 0 }, { "MB", 0 }, { "GB", 0 }, { "TB", 0 }, { "PB", 0 }),
+};
+
+const struct optwords optsets_from = {
+	.name = "from",
+	.word = WORDS({ "pprof", FROM_PPROF }, { "folded", FROM_FOLDED },
+		      { "script", FROM_SCRIPT, " (of perf script)" }),
+};
+
+static const char *consumer_at(size_t i)
+{
+	return i < PPROF_N_CONSUMERS ? pprof_consumer_name((unsigned)i) : NULL;
+}
+const struct optwords optsets_consumers = {
+	.name = "consumers", .name_at = consumer_at, .is_list = true,
+};
+
+const struct optwords *const optwords_sets[] = {
+	&optsets_scope, &optsets_callgraph, &optsets_labels, &optsets_import_labels,
+	&optsets_demangle, &optsets_debuginfod, &optsets_control, &optsets_signal,
+	&optsets_switch_output, &optsets_by, &optsets_sort, &optsets_unit, &optsets_from,
+	&optsets_consumers, &convert_to, NULL
+};

@@ -1,0 +1,26 @@
+#ifndef CPROF_CMD_OPTSETS_H
+#define CPROF_CMD_OPTSETS_H
+
+/* The sets of words that options take; their values are the constants named here. */
+
+#include "cmd/optwords.h"
+
+extern const struct optwords optsets_scope;          /* enum cprof_scope */
+extern const struct optwords optsets_callgraph;      /* enum cprof_callgraph */
+extern const struct optwords optsets_labels;         /* enum cprof_label */
+extern const struct optwords optsets_import_labels;  /* the same, of recordings by perf */
+extern const struct optwords optsets_demangle;       /* enum cprof_demangle */
+extern const struct optwords optsets_debuginfod;     /* enum cprof_debuginfod */
+extern const struct optwords optsets_control;        /* no values */
+extern const struct optwords optsets_signal;         /* the signal's number */
+extern const struct optwords optsets_switch_output;  /* no values */
+extern const struct optwords optsets_by;             /* enum rows_by */
+extern const struct optwords optsets_sort;           /* enum top_order */
+extern const struct optwords optsets_from;           /* enum from_format */
+extern const struct optwords optsets_unit;           /* no values */
+extern const struct optwords optsets_consumers;      /* numbers of pprof-check.h */
+
+/* Defined beside the table of formats, in cmd-convert.c. */
+extern const struct optwords convert_to;
+
+#endif

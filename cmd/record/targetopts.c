@@ -1,0 +1,177 @@
+/*
+ * Only parses each value; the library checks whether they fit together.
+ */
+#include "cmd/record/targetopts.h"
+
+#include "cmd/optparse.h"
+#include "cmd/optsets.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	OPT_NO_INHERIT = 512, OPT_SCOPE, OPT_ADAPTIVE, OPT_USER, OPT_KERNEL, OPT_CALL_GRAPH,
+	OPT_MAX_DEPTH, OPT_RING_SIZE, OPT_MAX_MEMORY,
+};
+
+static const struct argp_option options[] = {
+	{ NULL, 0, NULL, 0, "Target:", 1 },
+	{ "pid", 'p', "PID[,PID...]", 0, "Record running processes, with all their threads", 1 },
+	{ "tid", 't', "TID[,TID...]", 0, "Record single threads", 1 },
+	{ "all-cpus", 'a', NULL, 0,
+	  "Record all processes of the machine; a command only says how long", 1 },
+	{ "cpu", 'C', "LIST", 0, "The same, but only on these CPUs: 0,2 or 0-3,8", 1 },
+	{ "no-inherit", OPT_NO_INHERIT, NULL, 0,
+	  "Leave out threads and child processes created later", 1 },
+	{ "scope", OPT_SCOPE, "SCOPE", 0, "How events are opened: {scope}", 1 },
+
+	{ NULL, 0, NULL, 0, "Events:", 2 },
+	{ "event", 'e', "EVENT[,EVENT...]", 0,
+	  "What to sample (see cprof list); default: cycles, or cpu-clock without a PMU", 2 },
+	{ "freq", 'F', "HZ", 0, "Samples per second and CPU, or max; default: 999", 2 },
+	{ "count", 'c', "PERIOD", 0, "One sample every PERIOD events (ns for clocks)", 2 },
+	{ "adaptive", OPT_ADAPTIVE, NULL, 0,
+	  "Halve the sampling rate whenever samples are lost or throttled", 2 },
+	{ "user", OPT_USER, NULL, 0, "Sample only user code", 2 },
+	{ "kernel", OPT_KERNEL, NULL, 0, "Sample only kernel code", 2 },
+	{ "call-graph", OPT_CALL_GRAPH, "MODE", 0,
+	  "How to unwind user stacks: {call-graph}; dwarf,SIZE copies SIZE bytes of each stack",
+	  2 },
+	{ "max-depth", OPT_MAX_DEPTH, "N", 0,
+	  "Deepest user stack to unwind by CFI, in frames; default: 16384", 2 },
+
+	{ NULL, 0, NULL, 0, "Limits:", 5 },
+	{ "ring-size", OPT_RING_SIZE, "SIZE", 0,
+	  "Size of each CPU's ring, a power of two: 4M", 5 },
+	{ "max-memory", OPT_MAX_MEMORY, "SIZE", 0, "Memory for the profile; default: 256M", 5 },
+	{ 0 }
+};
+
+static void parse_callgraph(struct argp_state *state, const char *arg, struct cprof_config *c)
+{
+	bool has_size = strncmp(arg, "dwarf,", 6) == 0;
+	uint64_t n_bytes = has_size ? optparse_size(state, "--call-graph dwarf,", arg + 6) : 0;
+	if (n_bytes > UINT32_MAX)
+		argp_error(state, "--call-graph '%s': a stack copy cannot be that large", arg);
+	c->callgraph = has_size ? CPROF_CALLGRAPH_DWARF :
+		       (enum cprof_callgraph)optwords_parse(&optsets_callgraph, state,
+							    "--call-graph", arg);
+	c->stack_bytes = (uint32_t)n_bytes;
+}
+
+static void check_target(const struct targetopts *o, struct argp_state *state)
+{
+	const struct cprof_config *c = &o->config;
+	bool attach = o->pids.n || o->tids.n;
+	const char *all = c->cpus ? "-C" : "-a";
+	if (!attach && !o->command && !c->all_processes)
+		argp_error(state, "nothing to record: give -p PID, -t TID, -a or a command");
+	if (attach && c->all_processes)
+		argp_error(state, "%s records all processes: it excludes -p and -t", all);
+	if (c->all_processes && c->no_inherit)
+		argp_error(state, "%s records all processes: --no-inherit cannot leave out those "
+			   "created later", all);
+	if (c->all_processes && (c->scope == CPROF_SCOPE_TASK || c->scope == CPROF_SCOPE_CGROUP))
+		argp_error(state, "%s records whole CPUs: the only --scope for that is cpu", all);
+	if (attach && o->command)
+		argp_error(state, "-p and -t exclude a command ('%s')", o->command[0]);
+	if (c->freq && c->period)
+		argp_error(state,
+			   "-F and -c exclude each other: one is a rate, the other a period");
+	if (c->only_user && c->only_kernel)
+		argp_error(state, "--user and --kernel exclude each other");
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct targetopts *o = state->input;
+	struct cprof_config *c = &o->config;
+	switch (key) {
+	case 'p':
+		optparse_ids(state, arg, "process", &o->pids.v, &o->pids.n, &o->pids.cap);
+		break;
+	case 't':
+		optparse_ids(state, arg, "thread", &o->tids.v, &o->tids.n, &o->tids.cap);
+		break;
+	case 'e':
+		optparse_append(state, arg, &o->events.v, &o->events.n, &o->events.cap);
+		break;
+	case 'a': c->all_processes = true; break;
+	case 'C':
+		c->all_processes = true;
+		c->cpus = arg;
+		break;
+	case 'F': c->freq = arg; break;
+	case 'c': c->period = arg; break;
+	case OPT_ADAPTIVE: c->adaptive = true; break;
+	case OPT_USER: c->only_user = true; break;
+	case OPT_KERNEL: c->only_kernel = true; break;
+	case OPT_NO_INHERIT: c->no_inherit = true; break;
+	case OPT_SCOPE:
+		c->scope = (enum cprof_scope)optwords_parse(&optsets_scope, state, "--scope", arg);
+		break;
+	case OPT_MAX_DEPTH:
+		c->max_depth = (uint32_t)optparse_number(state, "--max-depth", arg, 1, 1000000);
+		break;
+	case OPT_RING_SIZE: c->ring_bytes = optparse_size(state, "--ring-size", arg); break;
+	case OPT_MAX_MEMORY:
+		c->max_memory_bytes = optparse_size(state, "--max-memory", arg);
+		break;
+	case OPT_CALL_GRAPH: parse_callgraph(state, arg, c); break;
+	case ARGP_KEY_ARG:
+		/* Everything from the command's first word on belongs to the command. */
+		o->command = &state->argv[state->next - 1];
+		state->next = state->argc;
+		break;
+	case ARGP_KEY_END: check_target(o, state); break;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+const struct argp targetopts_argp = {
+	.options = options, .parser = parse, .help_filter = optwords_help,
+};
+
+static char *join_words(int argc, char **argv)
+{
+	size_t n = 1;
+	for (int i = 0; i < argc; i++)
+		n += strlen(argv[i]) + 1;
+	char *text = calloc(n, 1);
+	for (int i = 0; i < argc && text; i++) {
+		strcat(text, i ? " " : "");
+		strcat(text, argv[i]);
+	}
+	return text;
+}
+
+void targetopts_init(struct targetopts *o, int argc, char **argv)
+{
+	*o = (struct targetopts){ .command_line = join_words(argc, argv) };
+}
+
+void targetopts_set_inputs(struct targetopts *o, struct argp_state *state)
+{
+	state->child_inputs[0] = o;
+	state->child_inputs[1] = state->child_inputs[2] = &o->config.naming;
+}
+
+void targetopts_finish(struct targetopts *o)
+{
+	o->config.event = o->events.v;
+	o->config.n_events = o->events.n;
+	o->config.pid = o->pids.v;
+	o->config.n_pids = o->pids.n;
+	o->config.tid = o->tids.v;
+	o->config.n_tids = o->tids.n;
+	o->config.command_line = o->command_line;
+}
+
+void targetopts_done(struct targetopts *o)
+{
+	VEC_FREE(&o->events);
+	VEC_FREE(&o->pids);
+	VEC_FREE(&o->tids);
+	free(o->command_line);
+}

@@ -1,0 +1,40 @@
+#ifndef CPROF_CMD_RECORD_TARGETOPTS_H
+#define CPROF_CMD_RECORD_TARGETOPTS_H
+
+/* Options of the commands that record: what to record, which events, and how much memory. */
+
+#include <argp.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/vec.h"
+#include "cprof.h"
+
+struct targetopts {
+	struct cprof_config config;   /* its arrays are those below */
+	VEC(const char *) events;
+	VEC(pid_t) pids, tids;
+	char **command;               /* NULL: attach */
+	char *command_line;           /* for the profile's comments */
+};
+
+/* Children of a command's struct argp, with a struct targetopts as input of the first and its
+ * config.naming as input of the others. */
+#define TARGETOPTS_CHILDREN \
+	{ &targetopts_argp, 0, NULL, 0 }, { &nameopts_argp, 0, NULL, 0 }, \
+	{ &nameopts_kernel_argp, 0, NULL, 0 }
+#define TARGETOPTS_N_CHILDREN 3
+#define TARGETOPTS_ARGS_DOC \
+	"-p PID[,PID...]\n-t TID[,TID...]\n[--] COMMAND [ARG...]\n-a [[--] COMMAND [ARG...]]"
+extern const struct argp targetopts_argp;
+
+/* Before and after the command line is parsed. */
+void targetopts_init(struct targetopts *o, int argc, char **argv);
+void targetopts_finish(struct targetopts *o);
+
+/* Sets the inputs of the children; for ARGP_KEY_INIT. */
+void targetopts_set_inputs(struct targetopts *o, struct argp_state *state);
+
+void targetopts_done(struct targetopts *o);
+
+#endif
