@@ -248,13 +248,11 @@ static bool is_guest(const struct engine *g, const struct record *r)
 				   mode == PERF_RECORD_MISC_GUEST_USER);
 }
 
-static void feed_sample(struct engine *g, const struct record *r)
+static void add_sample(struct engine *g, const struct record *r, const struct engine_values *v)
 {
-	if (r->event >= g->options.n_events)
-		return;
 	uint32_t pid, tid;
+	uint64_t n = v->n, value = v->value;
 	struct engine_event *ev = &g->event[r->event];
-	uint64_t value = weigh(g, r);
 	targets_note_time(&g->targets, r->time_ns);
 	if (r->time_ns < g->window_start_ns || r->time_ns > g->window_end_ns)
 		return;
@@ -263,12 +261,12 @@ static void feed_sample(struct engine *g, const struct record *r)
 		return;
 	}
 	if (!is_target(g, r, &pid, &tid)) {
-		ev->n_foreign++;
+		ev->n_foreign += n;
 		return;
 	}
-	ev->n_samples++;
+	ev->n_samples += n;
 	ev->value += value;
-	ev->n_own += pid == g->options.own_pid;
+	ev->n_own += pid == g->options.own_pid ? n : 0;
 	if (!g->first_ns)
 		g->first_ns = r->time_ns;
 	g->last_ns = r->time_ns;
@@ -278,8 +276,8 @@ static void feed_sample(struct engine *g, const struct record *r)
 	    reread_maps_process(&g->remap, t->process, r->time_ns, feed_again, g))
 		t = procs_thread(&g->procs, pid, tid);
 	if (!t || !t->process) {
-		g->walk.stats.n_dropped++;
-		add_count(g, r->event, stack_walk_pseudo(&g->walk, g->walk.dropped), 0, 1, value);
+		g->walk.stats.n_dropped += n;
+		add_count(g, r->event, stack_walk_pseudo(&g->walk, g->walk.dropped), 0, n, value);
 		return;
 	}
 	if (!t->user)
@@ -289,22 +287,36 @@ static void feed_sample(struct engine *g, const struct record *r)
 		jit_at(&g->jit, &g->procs, t->process, r->time_ns);
 	if (is_guest(g, r)) {
 		add_count(g, r->event, stack_walk_pseudo(&g->walk, g->walk.guest),
-			  samplelabels_own(g, t, own ? &own->labels : NULL, r), 1, value);
+			  samplelabels_own(g, t, own ? &own->labels : NULL, r), n, value);
 		return;
 	}
 	bool is_cfi = r->sample.user_regs_mask;
 	uint32_t stack = is_cfi ? stack_by_cfi(g, t, own, r) : stack_by_fp(g, t, own, r);
 	uint32_t plain = samplelabels_of(g, t, own ? &own->labels : NULL, r);
+	if (v->key)
+		plain = samplelabels_with(g, plain, v->key, v->text);
 	uint32_t labels = is_cfi ? samplelabels_marked(g, plain, &g->walk.mark) : plain;
-	add_count(g, r->event, stack, labels, 1, value);
+	add_count(g, r->event, stack, labels, n, value);
 	struct stack_patchlater_cut cut = {
-		.time_ns = r->time_ns, .value = value, .pc = g->walk.cut_pc,
+		.time_ns = r->time_ns, .n_samples = n, .value = value, .pc = g->walk.cut_pc,
 		.cfa = g->walk.cut_cfa, .event = r->event, .stack = stack, .labels = labels,
 		.plain_labels = plain, .mark = g->walk.mark,
 		.is_beyond = g->walk.is_beyond, .space = stack_user_serial(&t->process->space),
 	};
 	if (own && is_cfi)
 		join_late(g, t, own, r, &cut);
+}
+
+void engine_add_sample(struct engine *g, const struct record *r, const struct engine_values *v)
+{
+	if (r->event < g->options.n_events)
+		add_sample(g, r, v);
+}
+
+static void feed_sample(struct engine *g, const struct record *r)
+{
+	if (r->event < g->options.n_events)
+		add_sample(g, r, &(struct engine_values){ .n = 1, .value = weigh(g, r) });
 }
 
 /* Labels go to a forked child, and end with the program that set them. */

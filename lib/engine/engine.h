@@ -124,6 +124,15 @@ void engine_done(struct engine *g);
 
 void engine_feed(struct engine *g, const struct record *r);
 
+/* What a sample adds to its stack and labels. */
+struct engine_values {
+	uint64_t n, value;           /* how many samples, and the sum of what they stand for */
+	const char *key, *text;      /* one more label; NULL: none */
+};
+
+/* As engine_feed for a SAMPLE whose values do not follow from its period or its counter. */
+void engine_add_sample(struct engine *g, const struct record *r, const struct engine_values *v);
+
 /* Empties the profile and sets all statistics back; what is known of processes and of their code
  * stays.  -ENOMEM with e set. */
 int engine_clear(struct engine *g, struct err *e);

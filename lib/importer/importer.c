@@ -533,6 +533,7 @@ int cprof_importer_write(struct cprof_importer *m, size_t event,
 		.engine = &m->engine, .names = &m->names, .event = (uint32_t)event,
 		.config = &as_recorded, .source = m->source, .stats = &stats, .ev = &ev,
 		.period = ev.period ? ev.period : ev.n_samples ? ev.value / ev.n_samples : 1,
+		.coverage_percent = -1,
 		.optional_labels = optional_labels(&m->config), .origin = origin,
 	};
 	return results_write(&p, write, ctx, e);

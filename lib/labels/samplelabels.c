@@ -194,6 +194,18 @@ uint32_t samplelabels_of(struct engine *g, const struct procs_thread *t,
 		    applabels_at(&g->app, t->process, t->tid, r->time_ns) : 0);
 }
 
+uint32_t samplelabels_with(struct engine *g, uint32_t set, const char *key, const char *value)
+{
+	if (has_few(g))
+		return set;
+	struct label label = {
+		.key = strtab_add_cstr(&g->strings, key),
+		.value = strtab_add_cstr(&g->strings, value),
+	};
+	uint32_t added = labels_add(&g->labels, &label, 1, false);
+	return added == LABELS_NONE ? set : join(g, set, added);
+}
+
 uint32_t samplelabels_marked(void *ctx, uint32_t plain, const struct stack_marks *mark)
 {
 	struct engine *g = ctx;

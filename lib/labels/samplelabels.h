@@ -49,6 +49,9 @@ uint32_t samplelabels_of(struct engine *g, const struct procs_thread *t,
 uint32_t samplelabels_own(struct engine *g, const struct procs_thread *t,
 			  struct samplelabels_memo *memo, const struct record *r);
 
+/* A set with one more label; set itself where memory is short. */
+uint32_t samplelabels_with(struct engine *g, uint32_t set, const char *key, const char *value);
+
 /* plain with the label of mark (stack-marks.h), where it is wanted; ctx: the engine. */
 uint32_t samplelabels_marked(void *ctx, uint32_t plain, const struct stack_marks *mark);
 

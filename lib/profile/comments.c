@@ -42,26 +42,6 @@ const char *comments_scope_name(enum cprof_scope scope)
 	return "auto";
 }
 
-double comments_coverage_percent(const struct cprof_config *config, const struct cprof_stats *stats,
-				 const struct cprof_event_stats *event)
-{
-	uint64_t truth = event->counted;
-	bool known = event->counted_target;
-	if (event->is_clock) {
-		/* The clock counts all time; the samples of one side only stand for a part of it.
-		 */
-		bool one_side = config->only_user || config->only_kernel ||
-				event->given_up_kernel || stats->user_only;
-		for (const char *p = event->name; *p; p++)
-			one_side |= *p == ':';
-		truth = stats->cpu_used_ns;
-		known = stats->cpu_used_known && !one_side;
-	}
-	if (!known || !truth)
-		return -1;
-	return 100.0 * (double)event->value / (double)truth;
-}
-
 static void say_rate(struct comments *c, bool *failed, const struct cprof_stats *st,
 		     const struct cprof_event_stats *ev)
 {
@@ -98,8 +78,8 @@ static void say_cost(struct comments *c, bool *failed, const struct cprof_stats 
 		    "(estimated)", (double)st->cost_ns / 1e9);
 }
 
-static void say_counted(struct comments *c, bool *failed, const struct cprof_config *config,
-			const struct cprof_stats *st, const struct cprof_event_stats *ev)
+static void say_counted(struct comments *c, bool *failed, const struct cprof_stats *st,
+			const struct cprof_event_stats *ev, double coverage_percent)
 {
 	if (!ev->is_clock && ev->counted)  /* else nobody has read the counter */
 		say(c, failed, "counted: %llu %s %s; sampled: %llu",
@@ -109,9 +89,9 @@ static void say_counted(struct comments *c, bool *failed, const struct cprof_con
 	if (st->cpu_used_known)
 		say(c, failed, "cpu time used: %.6f s by the kernel's accounts%s",
 		    (double)st->cpu_used_ns / 1e9, ev->is_clock ? "" : " (all events' target)");
-	double percent = comments_coverage_percent(config, st, ev);
-	if (percent >= 0)
-		say(c, failed, "coverage: samples stand for %.1f %% of what was %s", percent,
+	if (coverage_percent >= 0)
+		say(c, failed, "coverage: samples stand for %.1f %% of what was %s",
+		    coverage_percent,
 		    ev->is_clock ? "used" : "counted");
 	if (ev->time_enabled_ns)
 		say(c, failed, "event time: enabled %.6f s, running %.6f s (%.1f %%)",
@@ -162,7 +142,7 @@ int comments_make(struct comments *c, const struct cprof_config *config,
 		  const struct source_facts *facts, const struct cprof_stats *st,
 		  const struct cprof_event_stats *ev, const struct cprof_stack_ends *ends,
 		  size_t n_ends, const struct cprof_rate_cut *cuts,
-		  const struct cprof_losses *losses)
+		  const struct cprof_losses *losses, double coverage_percent)
 {
 	bool failed = false;
 	*c = (struct comments){ 0 };
@@ -187,7 +167,7 @@ int comments_make(struct comments *c, const struct cprof_config *config,
 	say_cuts(c, &failed, ev, cuts);
 	if (ev->precise_asked > ev->precise)
 		say(c, &failed, "precise level: %u instead of %u", ev->precise, ev->precise_asked);
-	say_counted(c, &failed, config, st, ev);
+	say_counted(c, &failed, st, ev, coverage_percent);
 	say_cost(c, &failed, st);
 	if (st->user_only || ev->given_up_kernel)
 		say(c, &failed, "user code only: the kernel could not be sampled");

@@ -19,18 +19,13 @@ struct comments {
 #define COMMENTS_ENDS_MAX 21u
 
 /* The comments for one event, whose rate was cut event->n_rate_cuts times; ends: the sum, and of
- * files; losses of this event.  -ENOMEM. */
+ * files; losses of this event; coverage_percent: negative where unknown.  -ENOMEM. */
 int comments_make(struct comments *c, const struct cprof_config *config,
 		  const struct source_facts *facts, const struct cprof_stats *stats,
 		  const struct cprof_event_stats *event, const struct cprof_stack_ends *ends,
 		  size_t n_ends, const struct cprof_rate_cut *cuts,
-		  const struct cprof_losses *losses);
+		  const struct cprof_losses *losses, double coverage_percent);
 void comments_done(struct comments *c);
-
-/* The share of what was counted that the samples stand for, in percent; negative where the two
- * cannot be compared. */
-double comments_coverage_percent(const struct cprof_config *config, const struct cprof_stats *stats,
-				 const struct cprof_event_stats *event);
 
 const char *comments_scope_name(enum cprof_scope scope);
 

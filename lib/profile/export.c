@@ -314,7 +314,7 @@ int export_write(const struct engine *g, const struct names *names, uint32_t eve
 		code = number_locations(&x);
 	if (code == 0) {
 		drop_useless_labels(&x);
-		pprof_sample_type(x.out, "samples", "count");
+		pprof_sample_type(x.out, info->count_type ? info->count_type : "samples", "count");
 		pprof_sample_type(x.out, info->type, info->unit);
 		pprof_default_sample_type(x.out, info->type);
 		pprof_period(x.out, info->type, info->unit, (int64_t)info->period);

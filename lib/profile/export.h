@@ -14,6 +14,7 @@ struct err;
 struct names;
 
 struct export_info {
+	const char *count_type;        /* of value[0]; NULL: "samples" */
 	const char *type, *unit;       /* of value[1] and of period_type */
 	uint64_t period;
 	int64_t time_ns, duration_ns;  /* CLOCK_REALTIME at the start; length */

@@ -126,13 +126,14 @@ int results_write(const struct results_profile *p,
 	}, &losses);
 	losses_add_event(&losses, p->ev);
 	if (comments_make(&comments, p->config, &p->source->facts, p->stats, p->ev, ends, n_ends,
-			  p->cuts, &losses) < 0)
+			  p->cuts, &losses, p->coverage_percent) < 0)
 		return err_errno(e, ENOMEM, "cannot write the profile");
 	int code;
 	if (p->origin && !add_origin(&comments, p->origin)) {
 		code = err_errno(e, ENOMEM, "cannot write the profile");
 	} else {
 		struct export_info info = {
+			.count_type = p->count_type,
 			.type = p->ev->sample_type, .unit = p->ev->unit, .period = p->period,
 			.time_ns = p->stats->start_realtime_ns,
 			.duration_ns = (int64_t)(p->stats->duration_ns ? p->stats->duration_ns : 1),

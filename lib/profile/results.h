@@ -39,6 +39,8 @@ struct results_profile {
 	const struct cprof_event_stats *ev;
 	const struct cprof_rate_cut *cuts;     /* ev->n_rate_cuts */
 	uint64_t period;
+	double coverage_percent;               /* negative: unknown */
+	const char *count_type;                /* as in export_info */
 	unsigned optional_labels;              /* as in export_info */
 	const char *origin;                    /* one more comment, or NULL */
 };

@@ -139,5 +139,5 @@ struct cprof_ahead *cprof_recorder_ahead(struct cprof_recorder *r)
 	if (!c->cache_dir || c->naming.no_cache || c->naming.no_symbols)
 		return NULL;
 	size_t n = ahead_find(&r->ahead_seen, &r->engine, found);
-	return n ? ahead_new(r->host, c->cache_dir, found, n) : NULL;
+	return n ? ahead_new(r->session.host, c->cache_dir, found, n) : NULL;
 }

@@ -12,8 +12,8 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
-#include "recorder/recorder-private.h"
-#include "recorder/window.h"
+#include "cprof.h"
+#include "engine/engine.h"
 #include "source/cpus.h"
 #include "source/synth.h"
 
@@ -56,11 +56,10 @@ static int check_part(const char *part, size_t n_bytes, const int *online, int n
 	return code;
 }
 
-static int check_cpus(const struct cprof_recorder *r, struct err *e)
+static int check_cpus(const char *list, const struct host *h, struct err *e)
 {
-	const char *list = r->config.cpus;
 	int *online = NULL, code = 0;
-	int n = cpus_online(r->host, &online, e);
+	int n = cpus_online(h, &online, e);
 	if (n < 0)
 		return n;
 	for (const char *p = list; code == 0; p++) {
@@ -77,19 +76,19 @@ static int check_cpus(const struct cprof_recorder *r, struct err *e)
 }
 
 /* The kernel tells ids of the caller's pid namespace, and 0 for who is in none below it. */
-static void note_namespace(const struct cprof_recorder *r)
+static void note_namespace(const struct cprof_config *c, const struct log *log)
 {
 	struct stat st;
-	if (r->config.machine || stat("/proc/self/ns/pid", &st) < 0 ||
+	if (c->machine || stat("/proc/self/ns/pid", &st) < 0 ||
 	    st.st_ino == INIT_PID_NAMESPACE_INODE)
 		return;
-	log_line(r->log, LOG_WARN, "processes outside of this pid namespace are left out: the "
+	log_line(log, LOG_WARN, "processes outside of this pid namespace are left out: the "
 		 "kernel does not tell their ids here");
 }
 
-int allprocs_check(struct cprof_recorder *r, struct err *e)
+int allprocs_check(struct cprof_config *c, const struct host *h, const struct log *log,
+		   struct err *e)
 {
-	struct cprof_config *c = &r->config;
 	if (!c->all_processes)
 		return c->cpus ? err_usage(e, "CPUs can be chosen for all processes together only")
 			       : 0;
@@ -100,9 +99,9 @@ int allprocs_check(struct cprof_recorder *r, struct err *e)
 	if (c->scope != CPROF_SCOPE_AUTO && c->scope != CPROF_SCOPE_CPU)
 		return err_usage(e, "all processes are recorded in the scope cpu only");
 	c->scope = CPROF_SCOPE_CPU;
-	int code = c->cpus ? check_cpus(r, e) : 0;
+	int code = c->cpus ? check_cpus(c->cpus, h, e) : 0;
 	if (code == 0)
-		note_namespace(r);
+		note_namespace(c, log);
 	return code;
 }
 
@@ -121,22 +120,21 @@ static void feed(void *ctx, const struct record *record)
 	engine_feed(ctx, record);
 }
 
-void allprocs_read_proc(struct cprof_recorder *r)
+void allprocs_read_proc(struct engine *g, const struct host *h, const struct log *log)
 {
-	struct engine *g = &r->engine;
 	pid_t *pid = NULL;
 	uint64_t begin_ns = clock_monotonic_ns();
-	int n = synth_list(r->host, 0, &pid), i = 0;
+	int n = synth_list(h, 0, &pid), i = 0;
 	/* Who is not read here is behind by one loss. */
 	g->remap.n_losses++;
 	g->remap.is_lazy = true;
 	for (; i < n && clock_monotonic_ns() - begin_ns < ALLPROCS_READ_NS; i++) {
-		synth_process(r->host, pid[i], begin_ns, feed, g);
+		synth_process(h, pid[i], begin_ns, feed, g);
 		struct procs_process *p = procs_find(&g->procs, (uint32_t)pid[i]);
 		if (p)
 			p->n_losses_seen = g->remap.n_losses;
 	}
-	log_line(r->log, LOG_EXPLAIN, "%d of %d processes were read from /proc in %.1f ms%s", i,
+	log_line(log, LOG_EXPLAIN, "%d of %d processes were read from /proc in %.1f ms%s", i,
 		 n < 0 ? 0 : n, (double)(clock_monotonic_ns() - begin_ns) / 1e6,
 		 i < n ? "; the others follow with their first sample" : "");
 	free(pid);

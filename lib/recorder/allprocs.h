@@ -3,11 +3,15 @@
 
 /* All processes of the machine as the target (cprof_config.all_processes). */
 
-struct cprof_recorder;
+struct cprof_config;
+struct engine;
 struct err;
+struct host;
+struct log;
 
-/* Is the request whole in itself, are the CPUs online?  Chooses the scope.  -EINVAL with e. */
-int allprocs_check(struct cprof_recorder *r, struct err *e);
+/* Are the options consistent and the CPUs online?  Chooses the scope.  -EINVAL, -ENODEV with e. */
+int allprocs_check(struct cprof_config *c, const struct host *h, const struct log *log,
+		   struct err *e);
 
 /* Adds to e, which refuses the events, where more about rights is to be learned. */
 void allprocs_explain(struct err *e);
@@ -17,6 +21,6 @@ void allprocs_explain(struct err *e);
  * read within ALLPROCS_READ_NS is read when its first sample comes, for the rings do not wait.
  */
 #define ALLPROCS_READ_NS 200000000u
-void allprocs_read_proc(struct cprof_recorder *r);
+void allprocs_read_proc(struct engine *g, const struct host *h, const struct log *log);
 
 #endif

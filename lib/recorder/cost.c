@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "recorder/recorder-private.h"
 
+#include <linux/perf_event.h>
 #include <time.h>
 
 static uint64_t now_ns(clockid_t clock)
@@ -25,15 +26,17 @@ uint64_t cost_cpu_ns(void)
 
 void cost_start(struct cprof_recorder *r)
 {
-	for (size_t i = 0; i < r->events.n; i++)
+	for (size_t i = 0; i < r->session.n_events; i++)
 		ratecut_init(&r->event[i].adaptive, now_ns(CLOCK_MONOTONIC));
 }
 
 static int lower_rate(struct cprof_recorder *r, size_t i, enum ratecut_verdict why, struct err *e)
 {
-	const struct perf_event_attr *attr = source_attr(r->source, i);
+	const struct perf_event_attr *attr = source_attr(r->session.source, i);
+	if (!attr)
+		return 0;
 	struct cprof_rate_cut cut = {
-		.time_ns = now_ns(CLOCK_MONOTONIC) - r->start_ns,
+		.time_ns = now_ns(CLOCK_MONOTONIC) - r->window.start_ns,
 		.is_freq = attr->freq,
 		.from = attr->freq ? attr->sample_freq : attr->sample_period,
 		.why = why == RATECUT_LOST ? "samples were lost" : "throttled by the kernel",
@@ -41,11 +44,11 @@ static int lower_rate(struct cprof_recorder *r, size_t i, enum ratecut_verdict w
 	cut.to = ratecut_lower(cut.from, cut.is_freq);
 	if (cut.to == cut.from)
 		return 0;
-	int code = source_set_rate(r->source, i, cut.to, e);
+	int code = source_set_rate(r->session.source, i, cut.to, e);
 	if (code < 0)
 		return code;
-	log_line(r->log, LOG_NOTE, "event '%s': %s%llu instead of %llu%s: %s%s",
-		 r->events.v[i].name, cut.is_freq ? "" : "a period of ",
+	log_line(r->session.log, LOG_NOTE, "event '%s': %s%llu instead of %llu%s: %s%s",
+		 r->session.event[i].name, cut.is_freq ? "" : "a period of ",
 		 (unsigned long long)cut.to, (unsigned long long)cut.from,
 		 cut.is_freq ? " Hz" : "", cut.why,
 		 attr->inherit ? "; but not in threads and children that have inherited it" : "");
@@ -56,9 +59,9 @@ static int lower_rate(struct cprof_recorder *r, size_t i, enum ratecut_verdict w
 
 int cost_adapt(struct cprof_recorder *r, struct err *e)
 {
-	if (!r->config.adaptive || !r->window_open)
+	if (!r->config.adaptive || !r->window.is_open)
 		return 0;
-	for (size_t i = 0; i < r->events.n; i++) {
+	for (size_t i = 0; i < r->session.n_events; i++) {
 		const struct engine_event *ev = &r->engine.event[i];
 		const struct ratecut_seen seen = {
 			.n_samples = ev->n_samples + ev->n_foreign,
@@ -75,12 +78,13 @@ int cost_adapt(struct cprof_recorder *r, struct err *e)
 
 void cost_stop(struct cprof_recorder *r)
 {
-	for (size_t i = 0; i < r->events.n; i++) {
+	for (size_t i = 0; i < r->session.n_events; i++) {
 		struct engine_event *ev = &r->engine.event[i];
-		ev->throttled_ns += throttle_end_all(&r->engine.pauses, (uint32_t)i, r->end_ns);
+		ev->throttled_ns += throttle_end_all(&r->engine.pauses, (uint32_t)i,
+						     r->window.end_ns);
 		r->event[i].sample_cost_ns =
-			ev->n_samples && !evspec_is_member(&r->events, i)
-				? source_sample_cost(r->source, i) : 0;
+			ev->n_samples && !r->session.event[i].is_member
+				? source_sample_cost(r->session.source, i) : 0;
 	}
 }
 
@@ -89,7 +93,7 @@ void cost_stats(const struct cprof_recorder *r, struct cprof_stats *ret)
 	ret->own_cpu_ns = cost_cpu_ns() - r->cpu_before_ns;
 	ret->cost_known = false;
 	ret->cost_ns = 0;
-	for (size_t i = 0; i < r->events.n; i++) {
+	for (size_t i = 0; i < r->session.n_events; i++) {
 		const struct engine_event *ev = &r->engine.event[i];
 		ret->cost_known |= r->event[i].sample_cost_ns != 0;
 		ret->cost_ns += (ev->n_samples + ev->n_lost) * r->event[i].sample_cost_ns;
@@ -107,8 +111,9 @@ void cost_event_stats(const struct cprof_recorder *r, size_t i, struct cprof_eve
 	ret->n_lost_counted = re->count.has_lost ? re->count.n_lost : 0;
 	ret->lost_counted_known = re->count.has_lost;
 	ret->n_rate_cuts = re->cuts.n;
-	ret->precise = source_attr(r->source, i)->precise_ip;
-	ret->precise_asked = r->events.v[i].precise_ip;
+	const struct perf_event_attr *attr = source_attr(r->session.source, i);
+	ret->precise = attr ? attr->precise_ip : 0;
+	ret->precise_asked = r->session.event[i].precise_asked;
 	ret->scale = 1;
 	if (r->config.scale && ret->time_running_ns && ret->time_running_ns < ret->time_enabled_ns)
 		ret->scale = (double)ret->time_enabled_ns / (double)ret->time_running_ns;
@@ -118,8 +123,8 @@ bool cprof_recorder_rate_cut(const struct cprof_recorder *r, size_t event, size_
 			     struct cprof_rate_cut *ret)
 {
 	/* Of the event's variants, one behind the other. */
-	for (size_t v = 0; v < r->events.n; v++) {
-		if (r->events.v[v].output != event)
+	for (size_t v = 0; v < r->session.n_events; v++) {
+		if (r->session.event[v].output != event)
 			continue;
 		if (i < r->event[v].cuts.n) {
 			*ret = r->event[v].cuts.v[i];

@@ -6,6 +6,7 @@
  */
 #include "recorder/coverage.h"
 
+#include "cprof.h"
 #include "proc/cputime.h"
 #include "proc/procs.h"
 #include "proc/cgroup.h"
@@ -119,4 +120,24 @@ void coverage_command_used(struct coverage *c, uint64_t cpu_ns)
 {
 	c->command_ns = cpu_ns;
 	c->command_done = true;
+}
+
+double coverage_percent(const struct cprof_config *config, const struct cprof_stats *stats,
+			const struct cprof_event_stats *event)
+{
+	uint64_t truth = event->counted;
+	bool known = event->counted_target;
+	if (event->is_clock) {
+		/* The clock counts all time; the samples of one side only stand for a part of it.
+		 */
+		bool one_side = config->only_user || config->only_kernel ||
+				event->given_up_kernel || stats->user_only;
+		for (const char *p = event->name; *p; p++)
+			one_side |= *p == ':';
+		truth = stats->cpu_used_ns;
+		known = stats->cpu_used_known && !one_side;
+	}
+	if (!known || !truth)
+		return -1;
+	return 100.0 * (double)event->value / (double)truth;
 }

@@ -12,6 +12,9 @@
 #include <sys/types.h>
 
 struct cgroup;
+struct cprof_config;
+struct cprof_event_stats;
+struct cprof_stats;
 struct host;
 struct procs;
 
@@ -57,5 +60,10 @@ void coverage_stop(struct coverage *c, const struct procs *procs);
 /* What wait4(2) says of a command and the children that it waited for, since it was forked.
  * To be called before coverage_stop. */
 void coverage_command_used(struct coverage *c, uint64_t cpu_ns);
+
+/* The share of the CPU time used, or of what the event's counter counted, that the samples stand
+ * for, in percent; negative where the two cannot be compared. */
+double coverage_percent(const struct cprof_config *config, const struct cprof_stats *stats,
+			const struct cprof_event_stats *event);
 
 #endif

@@ -2,22 +2,115 @@
 #define CPROF_RECORDER_KIND_H
 
 /*
- * What a kind of recorder does by itself.  Targets, windows, names, statistics and writing are the
- * same for all.  A kind is a file kind-NAME.c with one of these and a public function that returns
- * it (cprof.h, lib/abi/libcprof.map, libcprof.3).
+ * A kind of recorder: what it samples, and how.  Targets, windows, slices, names, statistics and
+ * writing are the same for all kinds and know none of them.
+ *
+ * A kind is a file in lib/recorder/kinds with one struct cprof_kind and a public function that
+ * returns it (cprof.h, lib/libcprof.map, libcprof(3)); its records come from a source
+ * (source/source.h): perf rings, shared memory, a timer that reads /proc.
  */
 
-struct cprof_recorder;
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "cprof.h"
+
+struct cgroup;
+struct engine;
 struct err;
+struct host;
+struct log;
 struct record;
+struct source;
+
+/* An event that a kind has opened: the source gives its records this event's index. */
+struct kind_event {
+	const char *name;               /* borrowed from the kind until close, like all strings */
+	const char *file_part;          /* the name as a part of a file name */
+	/* Each sample has two values: a count of this type (NULL: "samples"), and an amount. */
+	const char *count_type;
+	const char *sample_type, *unit;
+	uint32_t output;                /* the profile it goes to: events may share one */
+	uint32_t group;                 /* of events that are counted together; 0: none */
+	bool is_member;                 /* of a group: another event's samples carry its values */
+	bool is_clock;                  /* its amount is CPU time in ns */
+	bool by_count;                  /* samples are weighed by the event's counter */
+	bool is_freq;                   /* rate is in Hz, else it is a period */
+	uint64_t rate;                  /* as opened */
+	uint64_t period;                /* amount of samples that carry none; 0: it varies */
+	const char *pmu;                /* value of its label pmu; NULL: none */
+	double count_scale;             /* a count times this is one count_unit; 0: none */
+	const char *count_unit;
+	unsigned precise_asked;
+	bool given_up_kernel;           /* the kernel could not be sampled, though requested */
+};
+
+/* What a recorder and its kind share. */
+struct kind_session {
+	const struct cprof_config *config;
+	const struct host *host;
+	const struct log *log;
+	pid_t owner;                    /* the process that made the recorder */
+
+	/* Set by the kind. */
+	void *state;                    /* the kind's own */
+	struct kind_event *event;       /* freed by the recorder */
+	size_t n_events;
+	uint32_t n_outputs;
+	struct source *source;          /* closed by the recorder, before the kind */
+	enum cprof_scope scope;
+	bool only_targets;              /* the source delivers records of targets only */
+	bool user_only;                 /* the kernel's side could not be sampled */
+	const struct cgroup *cgroup;    /* the target's own, or NULL */
+	uint32_t max_stack;             /* kernel.perf_event_max_stack; 0: unknown */
+	uint32_t max_branches;          /* calls that the CPU can record; 0: unknown */
+};
 
 struct cprof_kind {
 	const char *name;
-	/* Chooses events by r->config and opens them, disabled: r->source, r->events, r->output
-	 * and what describes them.  -errno with e set; cprof_recorder_free cleans up. */
-	int (*open)(struct cprof_recorder *r, struct err *e);
-	/* Takes in one record, in time order. */
-	void (*feed)(struct cprof_recorder *r, const struct record *record);
+
+	/*
+	 * Checks the configuration and chooses k->event, but for the rates; looks at no target.
+	 * An -EINVAL is reported as wrong usage.  If this or open fails, close is called.
+	 */
+	int (*choose)(struct kind_session *k, struct err *e);
+
+	/* Opens the source, disabled, and completes k.  -errno with e set: cause and remedy. */
+	int (*open)(struct kind_session *k, struct err *e);
+
+	/*
+	 * Turns a record into stack, labels and values, in time order.  engine_feed takes a
+	 * record as it is: stack and labels from the record and its thread, 1 and the period as
+	 * values.  engine_add_sample takes the values from the caller.  A kind may keep records
+	 * and count them later.  NULL: all records go to engine_feed.
+	 */
+	void (*feed)(struct kind_session *k, struct engine *g, const struct record *record);
+
+	/* The source was drained; now_ns is CLOCK_MONOTONIC.  NULL: nothing to do. */
+	void (*drained)(struct kind_session *k, const struct engine *g, uint64_t now_ns);
+
+	/* An event by a name other than kind_event.name: its index or -ENOENT.  NULL: none. */
+	int (*find_event)(const struct kind_session *k, const char *name);
+
+	/* Sets what only the kind knows.  NULL: nothing. */
+	void (*stats)(const struct kind_session *k, struct cprof_stats *ret);
+
+	/*
+	 * How much of what really happened the samples stand for, in percent, by an account
+	 * independent of them: the kernel's CPU time of the target (stats), the event's counter, or
+	 * the kind's own.  Negative: unknown.
+	 */
+	double (*coverage_percent)(const struct kind_session *k, const struct cprof_stats *stats,
+				   const struct cprof_event_stats *event);
+
+	/* The likely cause of a profile without samples: sets e and returns -ENODATA. */
+	int (*why_empty)(const struct kind_session *k, const struct cprof_stats *stats,
+			 const struct cprof_event_stats *event, struct err *e);
+
+	/* Frees k->state; in any state of it. */
+	void (*close)(struct kind_session *k);
 };
 
 #endif

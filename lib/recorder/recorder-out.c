@@ -20,13 +20,13 @@ static int look_up_names(struct cprof_recorder *r, struct err *e)
 		names_done(&r->names);
 	r->names_compactions = r->engine.n_compactions;
 	struct names_options o = {
-		.symbols = { .host = r->host, .log = r->log,
+		.symbols = { .host = r->session.host, .log = r->session.log,
 			     .demangle = (uint8_t)r->config.naming.demangle,
 			     .only_addresses = r->config.naming.no_symbols,
 			     .timeout_ns = r->config.symbol_timeout_ns },
 		.naming = &r->config.naming,
-		.running_kernel = r->source->facts.running_kernel,
-		.kernel_release = r->source->facts.kernel_release,
+		.running_kernel = r->session.source->facts.running_kernel,
+		.kernel_release = r->session.source->facts.kernel_release,
 		.cache_dir = r->config.cache_dir,
 	};
 	int code = names_resolve(&r->engine, &o, &r->names, e);
@@ -35,7 +35,7 @@ static int look_up_names(struct cprof_recorder *r, struct err *e)
 }
 
 /* The period that was asked for; the mean one of a rate that the kernel, or --adaptive, changed. */
-static uint64_t period_to_tell(const struct cprof_recorder *r, size_t event,
+static uint64_t reported_period(const struct cprof_recorder *r, size_t event,
 			       const struct cprof_event_stats *ev)
 {
 	uint64_t asked = r->period ? r->period[recorder_first_variant(r, event)] : 0;
@@ -51,7 +51,7 @@ int cprof_recorder_write(struct cprof_recorder *r, size_t event,
 	if (!r->stopped && !r->counted)
 		return err_set(e, EINVAL, "the recorder is neither stopped nor was a snapshot "
 			       "taken");
-	if (event >= r->events.n_outputs)
+	if (event >= r->session.n_outputs)
 		return err_set(e, EINVAL, "there is no such event");
 	int code = look_up_names(r, e);
 	if (code < 0)
@@ -62,9 +62,11 @@ int cprof_recorder_write(struct cprof_recorder *r, size_t event,
 	cprof_recorder_event_stats(r, event, &ev);
 	struct results_profile p = {
 		.engine = &r->engine, .names = &r->names, .event = (uint32_t)event,
-		.config = &r->config, .source = r->source, .stats = &stats, .ev = &ev,
+		.config = &r->config, .source = r->session.source, .stats = &stats, .ev = &ev,
 		.cuts = r->event[recorder_first_variant(r, event)].cuts.v,
-		.period = period_to_tell(r, event, &ev),
+		.period = reported_period(r, event, &ev),
+		.coverage_percent = recorder_coverage_percent(r, &stats, &ev),
+		.count_type = r->session.event[recorder_first_variant(r, event)].count_type,
 		.optional_labels = r->config.labels_given ? 0 : setup_optional_labels(&r->config),
 	};
 	return results_write(&p, write, ctx, e);
@@ -111,10 +113,10 @@ int cprof_recorder_fd(struct cprof_recorder *r, struct err *e)
 	int poll_fd = epoll_create1(EPOLL_CLOEXEC);
 	code = poll_fd < 0 ? -errno : 0;
 	int fd;
-	for (size_t i = 0; code == 0 && (fd = source_poll_fd(r->source, i)) >= 0; i++)
+	for (size_t i = 0; code == 0 && (fd = source_poll_fd(r->session.source, i)) >= 0; i++)
 		code = watch(poll_fd, fd);
-	for (size_t i = 0; code == 0 && i < r->n_pidfds; i++)
-		code = watch(poll_fd, r->pidfd[i]);
+	for (size_t i = 0; code == 0 && i < r->watch.n; i++)
+		code = watch(poll_fd, r->watch.pidfd[i]);
 	if (code < 0) {
 		if (poll_fd >= 0)
 			close(poll_fd);

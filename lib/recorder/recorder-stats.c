@@ -3,7 +3,6 @@
 #include "recorder/recorder-private.h"
 
 #include "recorder/cost.h"
-#include "profile/comments.h"
 #include "profile/losses.h"
 #include "profile/results.h"
 #include "recorder/window.h"
@@ -13,7 +12,7 @@
 
 size_t cprof_recorder_n_events(const struct cprof_recorder *r)
 {
-	return r->events.n_outputs;
+	return r->session.n_outputs;
 }
 
 static void add_variant(struct cprof_event_stats *sum, const struct cprof_event_stats *v)
@@ -47,9 +46,9 @@ void cprof_recorder_event_stats_sized(struct cprof_recorder *r, size_t event,
 {
 	struct cprof_event_stats sum = { 0 };
 	bool any = false;
-	for (size_t i = 0; i < r->events.n; i++) {
+	for (size_t i = 0; i < r->session.n_events; i++) {
 		struct cprof_event_stats v;
-		if (r->events.v[i].output != event)
+		if (r->session.event[i].output != event)
 			continue;
 		window_event_stats(r, i, &v);
 		if (any)
@@ -63,28 +62,23 @@ void cprof_recorder_event_stats_sized(struct cprof_recorder *r, size_t event,
 
 void cprof_recorder_stats_sized(struct cprof_recorder *r, struct cprof_stats *ret, size_t n_bytes)
 {
-	static const enum cprof_scope scope[] = {
-		[LIVE_TASK] = CPROF_SCOPE_TASK, [LIVE_CPU] = CPROF_SCOPE_CPU,
-		[LIVE_CGROUP] = CPROF_SCOPE_CGROUP,
-	};
 	struct source_usage use;
-	unsigned given_up = 0;
-	source_usage(r->source, &use);
-	for (size_t i = 0; i < r->events.n; i++)
-		given_up |= live_given_up(r->source, i);
+	source_usage(r->session.source, &use);
 	struct cprof_stats all = {
-		.start_realtime_ns = r->start_realtime_ns,
+		.start_realtime_ns = r->window.start_realtime_ns,
 		.duration_ns = window_duration_ns(r),
-		.scope = scope[r->scope],
-		.user_only = given_up & EVOPEN_NO_KERNEL,
-		.cpu_used_known = (r->stopped || r->counted) && r->coverage.known && !r->is_partial,
+		.scope = r->session.scope,
+		.user_only = r->session.user_only,
+		.cpu_used_known = (r->stopped || r->counted) && r->coverage.known &&
+				  !r->window.is_partial,
 		.cpu_used_ns = r->coverage.used_ns,
 		.ring_bytes = use.ring_bytes, .record_bytes = use.record_bytes,
-		.stack_bytes = r->stacksize.bytes,
 		.n_fds = use.n_fds, .n_cpus_failed = use.n_cpus_failed,
 	};
+	if (r->kind->stats)
+		r->kind->stats(&r->session, &all);
 	cost_stats(r, &all);
-	results_stats(&r->engine, r->source, r->names_ready ? &r->names : NULL, &all);
+	results_stats(&r->engine, r->session.source, r->names_ready ? &r->names : NULL, &all);
 	give(ret, n_bytes, &all, sizeof(all));
 }
 
@@ -94,7 +88,7 @@ void cprof_recorder_losses(struct cprof_recorder *r, struct cprof_losses *ret)
 	struct cprof_event_stats ev;
 	cprof_recorder_stats(r, &stats);
 	losses_collect(&(struct losses_from){
-		.engine = &r->engine, .source = r->source,
+		.engine = &r->engine, .source = r->session.source,
 		.names = r->names_ready ? &r->names : NULL, .stats = &stats,
 	}, ret);
 	for (size_t i = 0; i < cprof_recorder_n_events(r); i++) {
@@ -119,35 +113,39 @@ double cprof_coverage_percent(struct cprof_recorder *r, size_t event)
 	struct cprof_event_stats ev;
 	cprof_recorder_stats(r, &stats);
 	cprof_recorder_event_stats(r, event, &ev);
-	return comments_coverage_percent(&r->config, &stats, &ev);
+	return recorder_coverage_percent(r, &stats, &ev);
+}
+
+double recorder_coverage_percent(const struct cprof_recorder *r, const struct cprof_stats *stats,
+				 const struct cprof_event_stats *event)
+{
+	return r->kind->coverage_percent(&r->session, stats, event);
+}
+
+const char *cprof_kind_name(const struct cprof_kind *kind)
+{
+	return kind->name;
 }
 
 size_t recorder_first_variant(const struct cprof_recorder *r, size_t event)
 {
 	size_t i = 0;
-	while (r->events.v[i].output != event)
+	while (r->session.event[i].output != event)
 		i++;
 	return i;
 }
 
 int cprof_recorder_find_event(const struct cprof_recorder *r, const char *name)
 {
-	struct evspec_list other = { 0 };
-	struct err ignored;
-	int found = -ENOENT;
-	for (size_t i = 0; i < r->events.n && found < 0; i++)
-		if (strcmp(r->events.v[i].name, name) == 0)
-			found = (int)r->events.v[i].output;
-	/* Aliases have the name of their event once they are parsed. */
-	if (found < 0 && evspec_parse(&other, r->host, name, &ignored) == 0 && other.n_outputs == 1)
-		for (size_t i = 0; i < r->events.n && found < 0; i++)
-			if (strcmp(r->events.v[i].name, other.v[0].name) == 0)
-				found = (int)r->events.v[i].output;
-	evspec_list_done(&other);
-	return found;
+	const struct kind_session *k = &r->session;
+	for (size_t i = 0; i < k->n_events; i++)
+		if (strcmp(k->event[i].name, name) == 0)
+			return (int)k->event[i].output;
+	int i = r->kind->find_event ? r->kind->find_event(k, name) : -ENOENT;
+	return i < 0 ? i : (int)k->event[i].output;
 }
 
 const struct perf_event_attr *cprof_recorder_attr(const struct cprof_recorder *r, size_t event)
 {
-	return source_attr(r->source, recorder_first_variant(r, event));
+	return source_attr(r->session.source, recorder_first_variant(r, event));
 }

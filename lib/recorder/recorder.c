@@ -10,9 +10,8 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "recorder/cost.h"
-#include "recorder/kind.h"
-#include "recorder/stackadapt.h"
 #include "recorder/allprocs.h"
+#include "recorder/setup.h"
 #include "recorder/window.h"
 #include "source/record.h"
 #include "source/synth.h"
@@ -38,11 +37,11 @@ static uint64_t now_ns(clockid_t clock)
 static void watch_targets(struct cprof_recorder *r)
 {
 	const struct cprof_config *c = &r->config;
-	r->pidfd = calloc(c->n_pids + 1, sizeof(*r->pidfd));
-	for (size_t i = 0; r->pidfd && i < c->n_pids; i++) {
+	r->watch.pidfd = calloc(c->n_pids + 1, sizeof(*r->watch.pidfd));
+	for (size_t i = 0; r->watch.pidfd && i < c->n_pids; i++) {
 		int fd = (int)syscall(SYS_pidfd_open, c->pid[i], 0);
 		if (fd >= 0)
-			r->pidfd[r->n_pidfds++] = fd;
+			r->watch.pidfd[r->watch.n++] = fd;
 	}
 }
 
@@ -50,7 +49,7 @@ static void watch_targets(struct cprof_recorder *r)
 static pid_t process_of(const struct cprof_recorder *r, pid_t tid)
 {
 	CLEANUP_FREE char *status = NULL;
-	if (host_read_file(r->host, HOST_PROC, &status, NULL, "%d/status", tid) < 0)
+	if (host_read_file(r->session.host, HOST_PROC, &status, NULL, "%d/status", tid) < 0)
 		return tid;
 	const char *p = strstr(status, "\nTgid:");
 	return p ? (pid_t)atoi(p + 6) : tid;
@@ -62,7 +61,7 @@ static int set_targets(struct cprof_recorder *r)
 	struct targets *t = &r->engine.targets;
 	int code = 0;
 	t->no_idle = c->all_processes;
-	t->all = c->all_processes || r->scope == LIVE_TASK || r->scope == LIVE_CGROUP;
+	t->all = c->all_processes || r->session.only_targets;
 	if (c->command_pid)
 		targets_add_command(t, (uint32_t)c->command_pid);
 	for (size_t i = 0; i < c->n_pids && code == 0; i++) {
@@ -71,7 +70,7 @@ static int set_targets(struct cprof_recorder *r)
 			code = targets_add_pid(t, (uint32_t)c->pid[i]);
 			continue;
 		}
-		int n = synth_list(r->host, c->pid[i], &tids);
+		int n = synth_list(r->session.host, c->pid[i], &tids);
 		for (int k = 0; k < n && code == 0; k++)
 			code = targets_add_tid(t, (uint32_t)c->pid[i], (uint32_t)tids[k]);
 		free(tids);
@@ -121,10 +120,35 @@ static int take_self(struct cprof_recorder *r, struct err *e)
 
 int recorder_check_owner(const struct cprof_recorder *r, struct err *e)
 {
-	if (r->owner != getpid())
+	if (r->session.owner != getpid())
 		return err_set(e, ECHILD, "the recorder belongs to the process that forked this "
 			       "one");
 	return 0;
+}
+
+/* What the engine and the writing of profiles need of the events, as arrays. */
+static int describe_events(struct cprof_recorder *r, struct err *e)
+{
+	const struct kind_session *k = &r->session;
+	r->output = calloc(k->n_events, sizeof(*r->output));
+	r->pmu = calloc(k->n_events, sizeof(*r->pmu));
+	r->period = calloc(k->n_events, sizeof(*r->period));
+	if (!r->output || !r->pmu || !r->period)
+		return err_errno(e, ENOMEM, "cannot set up recording");
+	for (size_t i = 0; i < k->n_events; i++) {
+		r->output[i] = k->event[i].output;
+		r->pmu[i] = k->event[i].pmu;
+		r->period[i] = k->event[i].period;
+	}
+	return 0;
+}
+
+static uint64_t by_count(const struct kind_session *k)
+{
+	uint64_t bits = 0;
+	for (size_t i = 0; i < k->n_events && i < 64; i++)
+		bits |= k->event[i].by_count ? UINT64_C(1) << i : 0;
+	return bits;
 }
 
 int cprof_recorder_new_sized(const struct cprof_config *config, size_t config_bytes,
@@ -133,9 +157,8 @@ int cprof_recorder_new_sized(const struct cprof_config *config, size_t config_by
 	struct cprof_recorder *r = calloc(1, sizeof(*r));
 	if (!r)
 		return err_errno(e, ENOMEM, "cannot set up recording");
-	r->owner = getpid();
+	r->session.owner = getpid();
 	r->poll_fd = -1;
-	r->cgroup = (struct cgroup){ .fd = -1, .parent_fd = -1 };
 	int code = recorder_take_config(&r->config, config, config_bytes, e);
 	if (code == 0)
 		code = take_self(r, e);
@@ -148,26 +171,30 @@ int cprof_recorder_new_sized(const struct cprof_config *config, size_t config_by
 	if (config->explain) {
 		r->log_sink = (struct log){ config->explain, config->explain_ctx,
 					    (enum log_level)config->explain_max };
-		r->log = &r->log_sink;
+		r->session.log = &r->log_sink;
 	}
+	r->session.config = config;
 	r->config.pausable |= config->start_paused;
 	r->slices.slice_ns = (config->keep_last_ns + SLICES_N - 1) / SLICES_N;
 	r->cpu_before_ns = cost_cpu_ns();
-	code = r->kind->open(r, e);
+	code = setup_recorder(r, e);
+	if (code == 0)
+		code = describe_events(r, e);
 	if (code == 0) {
 		struct engine_options o = {
 			.max_memory_bytes = config->max_memory_bytes ? config->max_memory_bytes
 								     : (size_t)256 << 20,
-			.host = r->host,
-			.by_count = r->by_count,
+			.host = r->session.host,
+			.by_count = by_count(&r->session),
 			.period = r->period,
-			.n_events = r->events.n, .output = r->output, .pmu = r->pmu,
+			.n_events = r->session.n_events, .output = r->output, .pmu = r->pmu,
 			.labels = config->labels_given ? config->labels : ENGINE_LABELS_DEFAULT,
 			.label = config->label,
 			.n_labels = config->n_labels,
-			.max_stack = r->max_stack, .max_branches = r->max_branches,
+			.max_stack = r->session.max_stack,
+			.max_branches = r->session.max_branches,
 			.max_depth = config->max_depth,
-			.machine = r->source->facts.arch,
+			.machine = r->session.source->facts.arch,
 			.follow = !config->no_inherit,
 			.own_pid = config->all_processes ? (uint32_t)getpid() : 0,
 		};
@@ -175,10 +202,9 @@ int cprof_recorder_new_sized(const struct cprof_config *config, size_t config_by
 		r->engine_ready = code == 0;
 	}
 	if (code == 0 && (set_targets(r) < 0 ||
-			  coverage_init(&r->coverage, r->host, config->pid, config->n_pids,
+			  coverage_init(&r->coverage, r->session.host, config->pid, config->n_pids,
 					config->tid, config->n_tids, config->command_pid,
-					!config->no_inherit,
-					r->cgroup.fd >= 0 ? &r->cgroup : NULL) < 0))
+					!config->no_inherit, r->session.cgroup) < 0))
 		code = err_errno(e, ENOMEM, "cannot set up recording");
 	if (code < 0) {
 		cprof_recorder_free(r);
@@ -195,11 +221,10 @@ void cprof_recorder_free(struct cprof_recorder *r)
 {
 	if (!r)
 		return;
-	source_close(r->source);
+	source_close(r->session.source);
 	if (r->poll_fd >= 0)
 		close(r->poll_fd);
-	if (r->owner == getpid())
-		cgroup_remove(&r->cgroup);
+	r->kind->close(&r->session);
 	names_done(&r->names);
 	VEC_FREE(&r->ahead_seen.serials);
 	if (r->engine_ready) {
@@ -208,17 +233,17 @@ void cprof_recorder_free(struct cprof_recorder *r)
 		engine_done(&r->engine);
 	}
 	coverage_done(&r->coverage);
-	for (size_t i = 0; i < r->n_pidfds; i++)
-		close(r->pidfd[i]);
-	free(r->pidfd);
-	for (size_t i = 0; i < r->events.n && r->event; i++)
+	for (size_t i = 0; i < r->watch.n; i++)
+		close(r->watch.pidfd[i]);
+	free(r->watch.pidfd);
+	for (size_t i = 0; i < r->session.n_events && r->event; i++)
 		VEC_FREE(&r->event[i].cuts);
 	free(r->event);
 	free(r->period);
 	free(r->output);
 	free(r->pmu);
-	evspec_list_done(&r->events);
-	if (r->host == &r->own_host)
+	free(r->session.event);
+	if (r->session.host == &r->own_host)
 		host_close(&r->own_host);
 	free(r);
 }
@@ -236,11 +261,11 @@ static void read_proc(struct cprof_recorder *r)
 	const struct cprof_config *c = &r->config;
 	uint64_t time_ns = now_ns(CLOCK_MONOTONIC);
 	if (c->all_processes)
-		allprocs_read_proc(r);
+		allprocs_read_proc(&r->engine, r->session.host, r->session.log);
 	for (size_t i = 0; i < c->n_pids; i++)
-		synth_process(r->host, c->pid[i], time_ns, feed, &r->engine);
+		synth_process(r->session.host, c->pid[i], time_ns, feed, &r->engine);
 	for (size_t i = 0; i < c->n_tids; i++)
-		synth_process(r->host, process_of(r, c->tid[i]), time_ns, feed, &r->engine);
+		synth_process(r->session.host, process_of(r, c->tid[i]), time_ns, feed, &r->engine);
 }
 
 int cprof_recorder_start(struct cprof_recorder *r, struct err *e)
@@ -259,7 +284,7 @@ int cprof_recorder_start(struct cprof_recorder *r, struct err *e)
 	if (r->config.start_paused)
 		code = cprof_recorder_pause(r, CPROF_ALL_EVENTS, e);
 	if (code == 0)
-		code = source_enable(r->source, e);
+		code = source_enable(r->session.source, e);
 	if (code == 0)
 		read_proc(r);
 	return code;
@@ -270,8 +295,11 @@ static int drain(struct cprof_recorder *r, struct err *e)
 	struct record record;
 	int code;
 	jit_poll(&r->engine.jit, now_ns(CLOCK_MONOTONIC), false);
-	while ((code = source_next(r->source, &record, e)) == SOURCE_RECORD)
-		r->kind->feed(r, &record);
+	while ((code = source_next(r->session.source, &record, e)) == SOURCE_RECORD)
+		if (r->kind->feed)
+			r->kind->feed(&r->session, &r->engine, &record);
+		else
+			engine_feed(&r->engine, &record);
 	return code < 0 ? code : 0;
 }
 
@@ -289,22 +317,22 @@ static void forget(struct cprof_recorder *r, uint64_t now_ns)
 /* Takes note of targets that ended; true when none is left. */
 static bool targets_gone(struct cprof_recorder *r, const bool *ready)
 {
-	for (size_t i = r->n_pidfds; i-- > 0;) {
+	for (size_t i = r->watch.n; i-- > 0;) {
 		if (!ready[i])
 			continue;
-		close(r->pidfd[i]);
-		r->pidfd[i] = r->pidfd[--r->n_pidfds];
-		r->n_gone++;
+		close(r->watch.pidfd[i]);
+		r->watch.pidfd[i] = r->watch.pidfd[--r->watch.n];
+		r->watch.n_gone++;
 	}
 	if (r->config.command_pid)
 		return false;  /* its parent knows better */
 	for (size_t i = 0; i < r->config.n_tids; i++) {
-		CLEANUP_CLOSE int fd =
-			host_open_file(r->host, HOST_PROC, O_PATH, "%d/stat", r->config.tid[i]);
+		CLEANUP_CLOSE int fd = host_open_file(r->session.host, HOST_PROC, O_PATH, "%d/stat",
+						      r->config.tid[i]);
 		if (fd >= 0)
 			return false;
 	}
-	return r->n_pidfds == 0 && (r->n_gone || r->config.n_tids);
+	return r->watch.n == 0 && (r->watch.n_gone || r->config.n_tids);
 }
 
 int cprof_recorder_step(struct cprof_recorder *r, int timeout_ms, const int *fds, size_t n_fds,
@@ -313,36 +341,37 @@ int cprof_recorder_step(struct cprof_recorder *r, int timeout_ms, const int *fds
 	int code = recorder_check_owner(r, e);
 	if (code < 0)
 		return code;
-	size_t n = r->n_pidfds + n_fds;
+	size_t n = r->watch.n + n_fds;
 	CLEANUP_FREE int *fd = calloc(n + 1, sizeof(*fd));
 	CLEANUP_FREE bool *ready = calloc(n + 1, sizeof(*ready));
 	if (!fd || !ready)
 		return err_errno(e, ENOMEM, "cannot wait for records");
-	if (r->n_pidfds)
-		memcpy(fd, r->pidfd, r->n_pidfds * sizeof(*fd));
+	if (r->watch.n)
+		memcpy(fd, r->watch.pidfd, r->watch.n * sizeof(*fd));
 	if (n_fds)
-		memcpy(fd + r->n_pidfds, fds, n_fds * sizeof(*fd));
+		memcpy(fd + r->watch.n, fds, n_fds * sizeof(*fd));
 	int labels_ms = applabels_timeout_ms(&r->engine.app);
 	if (labels_ms >= 0 && (timeout_ms < 0 || labels_ms < timeout_ms))
 		timeout_ms = labels_ms;
-	code = source_wait(r->source, timeout_ms, fd, n, ready);
+	code = source_wait(r->session.source, timeout_ms, fd, n, ready);
 	if (code < 0 && code != -EINTR)
 		return err_errno(e, -code, "cannot wait for records");
 	for (size_t i = 0; i < n_fds && ret_ready; i++)
-		ret_ready[i] = code == 0 && ready[r->n_pidfds + i];
+		ret_ready[i] = code == 0 && ready[r->watch.n + i];
 	code = window_tend(r, e);
 	if (code < 0)
 		return code;
 	uint64_t drained_ns = now_ns(CLOCK_MONOTONIC);
 	slices_scatter(r);
-	if (!r->window_open && now_ns(CLOCK_MONOTONIC) >= r->engine.window_start_ns)
+	if (!r->window.is_open && now_ns(CLOCK_MONOTONIC) >= r->engine.window_start_ns)
 		window_begin(r);
 	applabels_poll(&r->engine.app);
 	code = drain(r, e);
 	if (code < 0)
 		return code;
 	window_drained(r, drained_ns);
-	stackadapt_step(r, drained_ns);
+	if (r->kind->drained)
+		r->kind->drained(&r->session, &r->engine, drained_ns);
 	code = cost_adapt(r, e);
 	if (code == 0)
 		code = slices_advance(r, now_ns(CLOCK_MONOTONIC), e);
@@ -373,14 +402,14 @@ int cprof_recorder_stop(struct cprof_recorder *r, struct err *e)
 	if (!r->started || r->stopped)
 		return err_set(e, EINVAL, "the recorder is not started");
 	r->stopped = true;
-	if (!r->window_open)
+	if (!r->window.is_open)
 		window_begin(r);
-	source_disable(r->source);
-	r->end_ns = now_ns(CLOCK_MONOTONIC);
-	r->engine.window_end_ns = r->end_ns;
-	pausegaps_end(&r->engine.gaps, r->end_ns);
+	source_disable(r->session.source);
+	r->window.end_ns = now_ns(CLOCK_MONOTONIC);
+	r->engine.window_end_ns = r->window.end_ns;
+	pausegaps_end(&r->engine.gaps, r->window.end_ns);
 	coverage_stop(&r->coverage, &r->engine.procs);
-	jit_poll(&r->engine.jit, r->end_ns, true);
+	jit_poll(&r->engine.jit, r->window.end_ns, true);
 	slices_scatter(r);
 	code = drain(r, e);
 	if (code == 0)

@@ -32,7 +32,7 @@ static int take_out(struct cprof_recorder *r, struct slice *ret, struct err *e)
 	struct slice s = {
 		.event = calloc(n, sizeof(*s.event)), .base = calloc(n, sizeof(*s.base)),
 		.walk = g->walk.stats, .app = g->app.stats, .n_labels_dropped = g->n_labels_dropped,
-		.start_realtime_ns = r->start_realtime_ns, .start_ns = r->start_ns,
+		.start_realtime_ns = r->window.start_realtime_ns, .start_ns = r->window.start_ns,
 		.duration_ns = window_duration_ns(r),
 	};
 	struct counts fresh = { .n = 0 };
@@ -68,7 +68,7 @@ static void drop_old(struct cprof_recorder *r, uint64_t now_ns)
 {
 	struct slices *s = &r->slices;
 	while (s->n) {
-		uint64_t next_ns = s->n > 1 ? s->old[1].start_ns : r->start_ns;
+		uint64_t next_ns = s->n > 1 ? s->old[1].start_ns : r->window.start_ns;
 		if (next_ns + r->config.keep_last_ns > now_ns && s->n < SLICES_N)
 			return;
 		drop_oldest(s);
@@ -78,10 +78,10 @@ static void drop_old(struct cprof_recorder *r, uint64_t now_ns)
 int slices_advance(struct cprof_recorder *r, uint64_t now_ns, struct err *e)
 {
 	struct slices *s = &r->slices;
-	if (!s->slice_ns || !r->window_open || s->gathered)
+	if (!s->slice_ns || !r->window.is_open || s->gathered)
 		return 0;
 	if (!s->since_ns)
-		s->since_ns = r->start_ns;
+		s->since_ns = r->window.start_ns;
 	if (now_ns - s->since_ns < s->slice_ns)
 		return 0;
 	drop_old(r, now_ns);
@@ -91,7 +91,7 @@ int slices_advance(struct cprof_recorder *r, uint64_t now_ns, struct err *e)
 	s->n++;
 	s->since_ns = now_ns;
 	window_restart(r);
-	r->is_partial = true;
+	r->window.is_partial = true;
 	return 0;
 }
 
@@ -148,7 +148,7 @@ int slices_gather(struct cprof_recorder *r, struct err *e)
 	struct slices *s = &r->slices;
 	if (!s->slice_ns || s->gathered)
 		return 0;
-	drop_old(r, r->stopped ? r->end_ns : clock_monotonic_ns());
+	drop_old(r, r->stopped ? r->window.end_ns : clock_monotonic_ns());
 	struct slice *present = &s->old[s->n];
 	int code = take_out(r, present, e);
 	if (code < 0)
@@ -157,10 +157,10 @@ int slices_gather(struct cprof_recorder *r, struct err *e)
 	for (size_t i = 0; i <= s->n; i++)
 		add_slice(r, &s->old[i]);
 	for (size_t i = 0; i < s->n; i++)
-		r->active_ns += s->old[i].duration_ns;
-	r->start_realtime_ns = s->old[0].start_realtime_ns;
-	r->start_ns = s->old[0].start_ns;
-	for (size_t i = 0; i < r->events.n; i++)
+		r->window.active_ns += s->old[i].duration_ns;
+	r->window.start_realtime_ns = s->old[0].start_realtime_ns;
+	r->window.start_ns = s->old[0].start_ns;
+	for (size_t i = 0; i < r->session.n_events; i++)
 		r->event[i].base = s->old[0].base[i];
 	return 0;
 }
@@ -177,7 +177,7 @@ void slices_scatter(struct cprof_recorder *r)
 	g->counts = present->counts;
 	present->counts = (struct counts){ 0 };
 	memcpy(g->event, present->event, g->options.n_events * sizeof(*g->event));
-	for (size_t i = 0; i < r->events.n; i++)
+	for (size_t i = 0; i < r->session.n_events; i++)
 		r->event[i].base = present->base[i];
 	g->walk.stats = present->walk;
 	g->n_labels_dropped = present->n_labels_dropped;
@@ -185,9 +185,9 @@ void slices_scatter(struct cprof_recorder *r)
 	stack_user_add(&g->walk.user, &present->user);
 	g->app.stats = present->app;
 	for (size_t i = 0; i < s->n; i++)
-		r->active_ns -= s->old[i].duration_ns;
-	r->start_realtime_ns = present->start_realtime_ns;
-	r->start_ns = present->start_ns;
+		r->window.active_ns -= s->old[i].duration_ns;
+	r->window.start_realtime_ns = present->start_realtime_ns;
+	r->window.start_ns = present->start_ns;
 	slice_done(present);
 }
 

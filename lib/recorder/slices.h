@@ -16,7 +16,7 @@
 #include "agg/counts.h"
 #include "labels/applabels.h"
 #include "stack/stack-walk.h"
-#include "source/live/live.h"
+#include "source/source.h"
 
 struct cprof_recorder;
 struct engine_event;

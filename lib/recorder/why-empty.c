@@ -1,123 +1,9 @@
-/* Why is there nothing?  The likely cause of a recording without one sample. */
+/* Why a profile has no samples, as far as it does not depend on the kind of recorder. */
 
-#include "base/cleanup.h"
 #include "base/err.h"
-#include "base/host.h"
-#include "base/units.h"
 #include "recorder/recorder-private.h"
-#include "proc/targetcheck.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
-/* Of a list of ids, in characters: of a server with hundreds of workers the first have to do. */
-#define CHILDREN_SHOWN_MAX 80
-
-/* The first target that is stopped, by a signal or a debugger; 0: none is. */
-static pid_t stopped_target(const struct cprof_recorder *r)
-{
-	const struct cprof_config *c = &r->config;
-	for (size_t i = 0; i < c->n_pids + c->n_tids; i++) {
-		pid_t id = i < c->n_pids ? c->pid[i] : c->tid[i - c->n_pids];
-		if (targetcheck_is_stopped(r->host, id))
-			return id;
-	}
-	return 0;
-}
-
-/* Of an idle target's children that were there before: a server's workers, as a rule. */
-static bool hint_children(const struct cprof_recorder *r, struct err *e)
-{
-	const struct cprof_config *c = &r->config;
-	for (size_t i = 0; i < c->n_pids; i++) {
-		CLEANUP_FREE char *children = NULL;
-		if (host_read_file(r->host, HOST_PROC, &children, NULL, "%d/task/%d/children",
-				   (int)c->pid[i], (int)c->pid[i]) < 0)
-			continue;
-		char *end = children + strlen(children);
-		while (end > children && (end[-1] == ' ' || end[-1] == '\n'))
-			*--end = '\0';
-		if (!*children)
-			continue;
-		for (char *p = children; *p; p++)
-			if (*p == ' ')
-				*p = ',';
-		if (end - children > CHILDREN_SHOWN_MAX)
-			strcpy(memrchr(children, ',', CHILDREN_SHOWN_MAX), ",...");
-		err_hint(e, "the children that it has had before are processes of their own: "
-			    "-p %d,%s records them, too", (int)c->pid[i], children);
-		return true;
-	}
-	return false;
-}
-
-static int explain_clock(const struct cprof_recorder *r, const struct cprof_stats *st,
-			 const struct cprof_event_stats *ev, struct err *e)
-{
-	char used[UNITS_TEXT_MAX], period[UNITS_TEXT_MAX];
-	uint64_t period_ns = ev->freq_hz ? 1000000000u / ev->freq_hz : ev->period;
-	if (!st->cpu_used_known) {
-		err_set(e, ENODATA, "not one sample of '%s' came", ev->name);
-		err_hint(e, "the target may have been idle, or gone at once: record longer, or "
-			    "sample faster (-F)");
-	} else if (st->cpu_used_ns < 1000000u && st->duration_ns > 100000000u) {
-		pid_t stopped = stopped_target(r);
-		err_set(e, ENODATA, "not one sample of '%s' came: the target was %s", ev->name,
-			stopped ? "stopped" : "idle");
-		if (stopped)
-			err_hint(e, "continue it by 'kill -CONT %d', unless a debugger holds it",
-				 (int)stopped);
-		else if (!hint_children(r, e))
-			err_hint(e, "record longer, or while it works");
-	} else if (st->cpu_used_ns < 5 * period_ns) {
-		err_set(e, ENODATA, "not one sample of '%s' came: the target used %s of CPU time, "
-			"and one sample stands for %s", ev->name,
-			units_duration_text(st->cpu_used_ns, used),
-			units_duration_text(period_ns, period));
-		err_hint(e, "record longer, or sample faster (-F)");
-	} else {
-		err_set(e, ENODATA, "not one sample of '%s' came, though the target used %s of CPU "
-			"time", ev->name, units_duration_text(st->cpu_used_ns, used));
-		if (st->scope == CPROF_SCOPE_TASK)
-			err_hint(e, "with --scope task each thread has a timer of its own on each "
-				    "CPU, and one that used less than %s there is not seen\n"
-				    "record longer, sample faster (-F), or instead of --scope "
-				    "task use --scope cpu (CAP_PERFMON or root)",
-				 units_duration_text(period_ns, period));
-		else
-			err_hint(e, "is it all on one side? see --user and --kernel");
-	}
-	return -ENODATA;
-}
-
-static int explain_counter(const struct cprof_event_stats *ev, struct err *e)
-{
-	if (ev->time_enabled_ns && !ev->time_running_ns) {
-		err_set(e, ENODATA, "event '%s' never got a counter: all were in use", ev->name);
-		err_hint(e, "ask for fewer events at once, or record longer than the turns that "
-			    "they take (perf_event_mux_interval_ms, 4 ms by default); the NMI "
-			    "watchdog may hold a counter (kernel.nmi_watchdog)");
-	} else if (ev->counted == 0) {
-		err_set(e, ENODATA, "event '%s' did not happen once", ev->name);
-		err_hint(e, "perhaps the target does not get there; a raw event or a virtual "
-			    "machine's PMU may also open and never count: see 'cprof list'");
-	} else if (ev->period && ev->counted < ev->period) {
-		err_set(e, ENODATA, "not one sample of '%s' came: it happened %llu times, and the "
-			"period is %llu", ev->name, (unsigned long long)ev->counted,
-			(unsigned long long)ev->period);
-		err_hint(e, "record longer, or use a smaller period (-c)");
-	} else if (!ev->counted_target) {
-		err_set(e, ENODATA, "not one sample of '%s' came from the target", ev->name);
-		err_hint(e, "record longer, or sample more often (-F, -c)");
-	} else {
-		err_set(e, ENODATA, "event '%s' counted %llu but not one sample came", ev->name,
-			(unsigned long long)ev->counted);
-		err_hint(e, "the PMU may be unable to interrupt, as in some virtual machines: use "
-			    "-e cpu-clock; or it happened too seldom for this rate: use -c");
-	}
-	return -ENODATA;
-}
 
 int cprof_recorder_check(struct cprof_recorder *r, size_t event, bool *ret_counted_zero,
 			 struct err *e)
@@ -129,13 +15,12 @@ int cprof_recorder_check(struct cprof_recorder *r, size_t event, bool *ret_count
 	*ret_counted_zero = false;
 	if (ev.n_samples)
 		return 0;
-	if (r->config.delay_ns && r->end_ns < r->engine.window_start_ns) {
+	if (r->config.delay_ns && r->window.end_ns < r->engine.window_start_ns) {
 		err_set(e, ENODATA, "not one sample of '%s' came: the recording ended before its "
 			"delay was over", ev.name);
 		err_hint(e, "the target may have ended: give a shorter --delay");
 		return -ENODATA;
 	}
-	*ret_counted_zero = !ev.is_clock && ev.counted == 0 &&
-			    ev.time_running_ns;
-	return ev.is_clock ? explain_clock(r, &st, &ev, e) : explain_counter(&ev, e);
+	*ret_counted_zero = !ev.is_clock && ev.counted == 0 && ev.time_running_ns;
+	return r->kind->why_empty(&r->session, &st, &ev, e);
 }

@@ -16,7 +16,6 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "recorder/cost.h"
-#include "profile/comments.h"
 #include "recorder/recorder-private.h"
 
 #include <errno.h>
@@ -39,69 +38,67 @@ static uint64_t less(uint64_t a, uint64_t b)
 static void read_count(struct cprof_recorder *r, size_t i, struct source_count *c)
 {
 	uint64_t gaps_ns = pausegaps_total_ns(&r->engine.gaps, clock_monotonic_ns());
-	source_count(r->source, i, c);
+	source_count(r->session.source, i, c);
 	if (!gaps_ns)
 		return;
-	gaps_ns *= source_n_places(r->source, i);
+	gaps_ns *= source_n_places(r->session.source, i);
 	double running = c->time_enabled_ns ? (double)c->time_running_ns /
 					      (double)c->time_enabled_ns : 0;
 	c->time_enabled_ns = less(c->time_enabled_ns, gaps_ns);
 	c->time_running_ns = less(c->time_running_ns, (uint64_t)((double)gaps_ns * running));
-	c->value = less(c->value, r->events.v[i].is_clock ? gaps_ns : r->engine.gap_value[i]);
+	c->value = less(c->value, r->session.event[i].is_clock ? gaps_ns : r->engine.gap_value[i]);
 }
 
 void window_begin(struct cprof_recorder *r)
 {
-	r->start_realtime_ns = (int64_t)clock_now_ns(CLOCK_REALTIME);
-	r->start_ns = clock_monotonic_ns();
-	r->resumed_ns = r->start_ns;
-	r->active_ns = 0;
+	r->window.start_realtime_ns = (int64_t)clock_now_ns(CLOCK_REALTIME);
+	r->window.start_ns = clock_monotonic_ns();
+	r->window.resumed_ns = r->window.start_ns;
+	r->window.active_ns = 0;
 	coverage_start(&r->coverage);
-	for (size_t i = 0; i < r->events.n; i++)
+	for (size_t i = 0; i < r->session.n_events; i++)
 		read_count(r, i, &r->event[i].base);
 	cost_start(r);
-	r->window_open = true;
+	r->window.is_open = true;
 }
 
 static void begin_times(struct cprof_recorder *r)
 {
-	r->start_realtime_ns = (int64_t)clock_now_ns(CLOCK_REALTIME);
-	r->start_ns = r->resumed_ns = clock_monotonic_ns();
-	r->active_ns = 0;
+	r->window.start_realtime_ns = (int64_t)clock_now_ns(CLOCK_REALTIME);
+	r->window.start_ns = r->window.resumed_ns = clock_monotonic_ns();
+	r->window.active_ns = 0;
 }
 
 void window_restart(struct cprof_recorder *r)
 {
-	for (size_t i = 0; i < r->events.n; i++)
+	for (size_t i = 0; i < r->session.n_events; i++)
 		read_count(r, i, &r->event[i].base);
 	begin_times(r);
 }
 
 uint64_t window_duration_ns(const struct cprof_recorder *r)
 {
-	if (!r->window_open)
+	if (!r->window.is_open)
 		return 0;  /* the delay is not over */
-	uint64_t now = r->stopped ? r->end_ns : clock_monotonic_ns();
-	return r->active_ns + (r->paused ? 0 : now - r->resumed_ns);
+	uint64_t now = r->stopped ? r->window.end_ns : clock_monotonic_ns();
+	return r->window.active_ns + (r->window.paused ? 0 : now - r->window.resumed_ns);
 }
 
 void window_event_stats(struct cprof_recorder *r, size_t i, struct cprof_event_stats *ret)
 {
 	struct recorder_event *re = &r->event[i];
-	const struct evspec *s = &r->events.v[i];
+	const struct kind_event *k = &r->session.event[i];
 	const struct engine_event *ev = &r->engine.event[i];
-	const struct perf_event_attr *attr = source_attr(r->source, i);
-	bool cpu_wide = r->scope == LIVE_CPU;
 	*ret = (struct cprof_event_stats){
-		.name = s->name, .file_part = re->file_part, .sample_type = re->sample_type,
-		.unit = re->unit, .is_clock = s->is_clock, .group = s->group,
-		.count_scale = s->scale, .count_unit = s->unit,
-		.given_up_kernel = attr->exclude_kernel && !s->only_user && !r->config.only_user,
-		.freq_hz = attr->freq ? re->rate : 0, .period = attr->freq ? 0 : re->rate,
+		.name = k->name, .file_part = k->file_part, .sample_type = k->sample_type,
+		.unit = k->unit, .is_clock = k->is_clock, .group = k->group,
+		.count_scale = k->count_scale, .count_unit = k->count_unit,
+		.given_up_kernel = k->given_up_kernel,
+		.freq_hz = k->is_freq ? k->rate : 0, .period = k->is_freq ? 0 : k->rate,
 		.n_samples = ev->n_samples, .value = ev->value, .n_lost = re->n_lost,
 		.n_lost_shown = ev->n_lost,
 		.n_throttles = ev->n_throttles,
-		.counted = re->count.value, .counted_target = !cpu_wide,
+		.counted = re->count.value, .counted_target = r->session.scope != CPROF_SCOPE_CPU,
 		.time_enabled_ns = re->count.time_enabled_ns,
 		.time_running_ns = re->count.time_running_ns,
 	};
@@ -129,13 +126,13 @@ static void add_lost(struct cprof_recorder *r, size_t i)
 	struct cprof_event_stats own;
 	cprof_recorder_stats(r, &stats);
 	window_event_stats(r, i, &own);
-	double percent = comments_coverage_percent(&r->config, &stats, &own);
+	double percent = recorder_coverage_percent(r, &stats, &own);
 	if (percent > 0 && period) {
 		double missing = percent < 100 ? (double)ev->value * (100 / percent - 1) : 0;
 		n = missing < (double)n * (double)period ? (uint64_t)(missing / (double)period) : n;
 	}
 	/* What a lost sample would have stood for is in the next one's weight. */
-	if (r->by_count >> i & 1)
+	if (r->session.event[i].by_count)
 		period = 0;
 	/* A snapshot before has shown the first of them. */
 	if (n > ev->n_lost)
@@ -144,7 +141,7 @@ static void add_lost(struct cprof_recorder *r, size_t i)
 
 void window_count(struct cprof_recorder *r)
 {
-	for (size_t i = 0; i < r->events.n; i++) {
+	for (size_t i = 0; i < r->session.n_events; i++) {
 		struct source_count *c = &r->event[i].count;
 		const struct source_count *base = &r->event[i].base;
 		read_count(r, i, c);
@@ -174,7 +171,7 @@ static int check_pausable(const struct cprof_recorder *r, size_t event, struct e
 	int code = check_running(r, e);
 	if (code == 0 && !r->config.pausable)
 		return err_set(e, EINVAL, "the recorder was not made to be paused");
-	if (code == 0 && event != CPROF_ALL_EVENTS && event >= r->events.n_outputs)
+	if (code == 0 && event != CPROF_ALL_EVENTS && event >= r->session.n_outputs)
 		return err_set(e, EINVAL, "there is no such event");
 	return code;
 }
@@ -184,16 +181,18 @@ static int each_variant(struct cprof_recorder *r, size_t event,
 			int (*change)(struct source *s, size_t event, struct err *e), struct err *e)
 {
 	int code = 0;
-	for (size_t i = 0; i < r->events.n && code == 0; i++)
-		if (r->events.v[i].output == event)
-			code = change(r->source, i, e);
+	for (size_t i = 0; i < r->session.n_events && code == 0; i++)
+		if (r->session.event[i].output == event)
+			code = change(r->session.source, i, e);
 	return code;
 }
 
 /* The events rest, which have gone on until now. */
 static int rest(struct cprof_recorder *r, struct err *e)
 {
-	int code = r->engine.gaps.open_ns ? source_pause(r->source, SOURCE_ALL_EVENTS, e) : 0;
+	int code = 0;
+	if (r->engine.gaps.open_ns)
+		code = source_pause(r->session.source, SOURCE_ALL_EVENTS, e);
 	pausegaps_end(&r->engine.gaps, clock_monotonic_ns());
 	return code;
 }
@@ -227,8 +226,9 @@ static int drain_gaps(struct cprof_recorder *r, struct err *e)
 /* Leaves the events on, if that will do. */
 static bool pause_by_time(struct cprof_recorder *r, uint64_t time_ns)
 {
-	return r->source->facts.pause_is_slow && r->window_open && r->pauses_are_short &&
-	       !r->paused && !r->some_paused && pausegaps_begin(&r->engine.gaps, time_ns);
+	const struct window *w = &r->window;
+	return r->session.source->facts.pause_is_slow && w->is_open && w->pauses_are_short &&
+	       !w->paused && !w->some_paused && pausegaps_begin(&r->engine.gaps, time_ns);
 }
 
 int cprof_recorder_pause(struct cprof_recorder *r, size_t event, struct err *e)
@@ -238,21 +238,21 @@ int cprof_recorder_pause(struct cprof_recorder *r, size_t event, struct err *e)
 	if (code < 0)
 		return code;
 	if (event != CPROF_ALL_EVENTS) {
-		r->is_partial = r->some_paused = true;
+		r->window.is_partial = r->window.some_paused = true;
 		code = rest(r, e);
 		return code < 0 ? code : each_variant(r, event, source_pause, e);
 	}
-	if (r->paused)
+	if (r->window.paused)
 		return 0;
 	code = drain_gaps(r, e);
 	if (code == 0 && !pause_by_time(r, time_ns))
-		code = source_pause(r->source, SOURCE_ALL_EVENTS, e);
+		code = source_pause(r->session.source, SOURCE_ALL_EVENTS, e);
 	if (code < 0)
 		return code;
-	if (r->window_open)
-		r->active_ns += time_ns - r->resumed_ns;
-	r->paused_ns = time_ns;
-	r->paused = r->is_partial = true;
+	if (r->window.is_open)
+		r->window.active_ns += time_ns - r->window.resumed_ns;
+	r->window.paused_ns = time_ns;
+	r->window.paused = r->window.is_partial = true;
 	return 0;
 }
 
@@ -271,17 +271,18 @@ int cprof_recorder_resume(struct cprof_recorder *r, size_t event, struct err *e)
 	if (event != CPROF_ALL_EVENTS)
 		code = each_variant(r, event, source_resume, e);
 	else if (!r->engine.gaps.open_ns)
-		code = source_resume(r->source, SOURCE_ALL_EVENTS, e);
+		code = source_resume(r->session.source, SOURCE_ALL_EVENTS, e);
 	if (code < 0)
 		return code;
+	struct window *w = &r->window;
 	uint64_t time_ns = clock_monotonic_ns();
 	pausegaps_end(&r->engine.gaps, time_ns);
-	r->some_paused = event != CPROF_ALL_EVENTS && (r->some_paused || r->paused);
-	if (!r->paused)
+	w->some_paused = event != CPROF_ALL_EVENTS && (w->some_paused || w->paused);
+	if (!w->paused)
 		return 0;
-	r->pauses_are_short = event == CPROF_ALL_EVENTS && time_ns - r->paused_ns < SHORT_NS;
-	r->resumed_ns = time_ns;
-	r->paused = false;
+	w->pauses_are_short = event == CPROF_ALL_EVENTS && time_ns - w->paused_ns < SHORT_NS;
+	w->resumed_ns = time_ns;
+	w->paused = false;
 	return 0;
 }
 
@@ -315,7 +316,7 @@ int cprof_recorder_clear(struct cprof_recorder *r, struct err *e)
 		window_count(r);
 	r->names_ready = false;
 	code = engine_clear(&r->engine, e);
-	for (size_t i = 0; i < r->events.n; i++) {
+	for (size_t i = 0; i < r->session.n_events; i++) {
 		struct recorder_event *re = &r->event[i];
 		re->base.value += re->count.value;
 		re->base.time_enabled_ns += re->count.time_enabled_ns;
@@ -327,6 +328,6 @@ int cprof_recorder_clear(struct cprof_recorder *r, struct err *e)
 	begin_times(r);
 	r->counted = false;
 	/* The kernel's accounts of a child go back to its birth. */
-	r->is_partial = true;
+	r->window.is_partial = true;
 	return code;
 }

@@ -3,6 +3,7 @@
 
 /* The time for which a recorder's profile stands; see cprof.h for what a user can do with it. */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -10,7 +11,18 @@ struct cprof_event_stats;
 struct cprof_recorder;
 struct err;
 
-/* CLOCK_MONOTONIC */
+struct window {
+	int64_t start_realtime_ns;
+	uint64_t start_ns, end_ns;     /* CLOCK_MONOTONIC */
+	uint64_t resumed_ns;           /* end of the last pause, or start_ns */
+	uint64_t active_ns;            /* recorded before that */
+	uint64_t paused_ns;            /* when the present pause began */
+	bool paused;
+	bool pauses_are_short;         /* the last one was */
+	bool some_paused;              /* single events are */
+	bool is_partial;               /* kernel CPU accounts cover more time than the window */
+	bool is_open;
+};
 
 /* It begins now. */
 void window_begin(struct cprof_recorder *r);

@@ -158,7 +158,8 @@ static bool complete(struct stack_patchlater *l, struct stack_patchlater_cut *cu
 	struct stack_walk *w = to->walk;
 	uint32_t stack = put_on(l, cut, w->stacks, on.node, w->truncated);
 	if (stack == STACKS_NONE ||
-	    !counts_take(to->counts, cut->event, cut->stack, cut->labels, 1, cut->value))
+	    !counts_take(to->counts, cut->event, cut->stack, cut->labels, cut->n_samples,
+			 cut->value))
 		return false;
 	/* so many frames instead of [truncated] */
 	struct stack_marks mark = cut->mark;
@@ -166,8 +167,10 @@ static bool complete(struct stack_patchlater *l, struct stack_patchlater_cut *cu
 	for (uint32_t i = 0; i < mark.n_guessed && i < STACK_MARKS_GUESSED_MAX; i++)
 		mark.guessed[i] += on.depth - 1;
 	uint32_t labels = to->label(to->label_ctx, cut->plain_labels, &mark);
-	if (!counts_add(to->counts, cut->event, stack, labels, 1, cut->value, false)) {
-		counts_add(to->counts, cut->event, cut->stack, cut->labels, 1, cut->value, true);
+	if (!counts_add(to->counts, cut->event, stack, labels, cut->n_samples, cut->value,
+			false)) {
+		counts_add(to->counts, cut->event, cut->stack, cut->labels, cut->n_samples,
+			   cut->value, true);
 		return false;
 	}
 	--*(cut->is_beyond ? &w->stats.n_truncated : &w->stats.n_cut);

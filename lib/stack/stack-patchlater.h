@@ -32,7 +32,7 @@ struct stack_patchlater_pool {
 
 /* A counted sample whose stack was cut. */
 struct stack_patchlater_cut {
-	uint64_t time_ns, value;
+	uint64_t time_ns, n_samples, value;
 	uint64_t pc;            /* an address in the outermost function that is known */
 	uint64_t cfa;           /* the stack pointer of the frame that called it */
 	uint64_t space;         /* stack_user_serial */

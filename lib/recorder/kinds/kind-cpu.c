@@ -1,22 +1,248 @@
-#include "recorder/kind.h"
+/*
+ * The CPU kind: samples of perf events of any type, out of live rings.  This is the one file above
+ * lib/source that knows them by name.
+ */
 
-#include "recorder/recorder-private.h"
-#include "recorder/setup.h"
+#include "recorder/kinds/kind-cpu.h"
 
-static void feed(struct cprof_recorder *r, const struct record *record)
+#include "base/err.h"
+#include "base/log.h"
+#include "recorder/allprocs.h"
+#include "recorder/coverage.h"
+#include "recorder/kinds/targetgo.h"
+#include "source/live/live.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- opening ----------------------------------------------------------------------- */
+
+/* cprof chose this event itself, and the kernel offers only a clock. */
+static int become_clock(struct kind_session *k, size_t i, struct err *e)
 {
-	engine_feed(&r->engine, record);
+	struct kind_cpu *c = k->state;
+	struct evspec_list clock = { NULL, 0 };
+	int r = evspec_parse(&clock, NULL, "cpu-clock", e);
+	if (r < 0)
+		return r;
+	struct evspec *s = &c->events.v[i];
+	struct evspec was = *s;
+	*s = clock.v[0];
+	s->by_default = true;
+	s->rate_kind = was.rate_kind;
+	s->output = was.output;
+	s->cpus = was.cpus;
+	memcpy(s->pmu, was.pmu, sizeof(s->pmu));
+	evspec_list_done(&clock);
+	kind_cpu_describe(k, i);
+	k->event[i].by_count = false;
+	return 0;
+}
+
+/* Reports what the ladder of fallbacks gave up. */
+static int note_fallbacks(struct kind_session *k, struct err *e)
+{
+	struct kind_cpu *c = k->state;
+	for (size_t i = 0; i < k->n_events; i++) {
+		const struct evspec *s = &c->events.v[i];
+		unsigned given_up = live_given_up(k->source, i);
+		unsigned precise = source_attr(k->source, i)->precise_ip;
+		k->user_only |= given_up & EVOPEN_NO_KERNEL;
+		if (s->precise_max)
+			log_line(k->log, LOG_NOTE, "event '%s': precise level %u, the "
+				 "highest that this PMU opens", s->name, precise);
+		else if (given_up & EVOPEN_NO_PRECISE && s->precise_ip > precise)
+			log_line(k->log, LOG_WARN,
+				 "event '%s': precise level %u instead of %u: this PMU places "
+				 "samples no better", s->name, precise, s->precise_ip);
+		if (given_up & EVOPEN_WITH_GUESTS)
+			log_line(k->log, LOG_EXPLAIN,
+				 "event '%s': virtual machines cannot be left out", s->name);
+		int r = given_up & EVOPEN_CLOCK ? become_clock(k, i, e) : 0;
+		if (r < 0)
+			return r;
+	}
+	if (k->user_only)
+		log_line(k->log, LOG_WARN,
+			 "recording user code only: the kernel may not be sampled "
+			 "(kernel.perf_event_paranoid, CAP_PERFMON)");
+	return 0;
+}
+
+/*
+ * What samples stand for.  Events with a frequency are weighed by their counters, except clocks,
+ * whose period is fixed, inherited events, which cannot be, and groups, whose samples carry the
+ * counters themselves.
+ */
+static bool is_weighed(const struct perf_event_attr *attr)
+{
+	return attr->sample_type & PERF_SAMPLE_READ && !(attr->read_format & PERF_FORMAT_GROUP);
+}
+
+/* In ns or events; 0 for a frequency that the kernel turns into changing periods. */
+static uint64_t period_of(const struct perf_event_attr *attr, bool is_clock)
+{
+	if (!attr->freq)
+		return attr->sample_period;
+	return is_clock && attr->sample_freq ? 1000000000u / attr->sample_freq : 0;
+}
+
+static void note_opened(struct kind_session *k)
+{
+	const struct kind_cpu *c = k->state;
+	for (size_t i = 0; i < k->n_events; i++) {
+		struct kind_event *ev = &k->event[i];
+		const struct evspec *s = &c->events.v[i];
+		const struct perf_event_attr *attr = source_attr(k->source, i);
+		ev->is_freq = attr->freq;
+		ev->rate = attr->freq ? attr->sample_freq : attr->sample_period;
+		ev->period = period_of(attr, s->is_clock);
+		ev->given_up_kernel = attr->exclude_kernel && !s->only_user &&
+				      !k->config->only_user;
+	}
+}
+
+static enum live_scope live_scope_of(enum cprof_scope scope)
+{
+	switch (scope) {
+	case CPROF_SCOPE_CPU: return LIVE_CPU;
+	case CPROF_SCOPE_CGROUP: return LIVE_CGROUP;
+	default: return LIVE_TASK;
+	}
+}
+
+static int check_events(const struct kind_cpu *c, struct err *e)
+{
+	for (size_t i = 0; i < c->events.n; i++) {
+		int r = evattr_check_rate(&c->events.v[i], &c->attr, e);
+		if (r == 0)
+			r = evattr_check_side(&c->events.v[i], &c->attr, e);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int open_rings(struct kind_session *k, struct err *e)
+{
+	const struct cprof_config *config = k->config;
+	const struct kind_cpu *c = k->state;
+	pid_t command = config->command_pid;
+	const struct live_options o = {
+		.event = c->events.v, .n_events = c->events.n,
+		.attr = c->attr, .open = c->open,
+		.scope = live_scope_of(k->scope), .cgroup_fd = c->cgroup.fd,
+		.pid = config->pid, .n_pids = config->n_pids,
+		.tid = command ? &command : config->tid,
+		.n_tids = command ? 1 : config->n_tids,
+		.read_seldom = config->self != CPROF_SELF_NONE,
+		.pausable = config->pausable,
+		.cpus = config->cpus,
+		.expects_files = config->all_processes,
+		.ring_bytes = config->ring_bytes,
+	};
+	int r = live_open(&o, &k->source, e);
+	if (r < 0 && config->all_processes)
+		allprocs_explain(e);
+	return r;
+}
+
+static int open_events(struct kind_session *k, struct err *e)
+{
+	const struct cprof_config *config = k->config;
+	struct kind_cpu *c = k->state;
+	struct evattr_options *attr = &c->attr;
+	int r = kind_cpu_choose_scope(k, e);
+	if (r < 0)
+		return r;
+	bool is_task = k->scope == CPROF_SCOPE_TASK;
+	k->only_targets = k->scope != CPROF_SCOPE_CPU;
+	kind_cpu_choose_callgraph(k);
+	attr->only_user = config->only_user;
+	attr->only_kernel = config->only_kernel;
+	attr->cpu_wide = !is_task;
+	attr->inherit = is_task && !config->no_inherit;
+	if (is_task && attr->callgraph == EVATTR_CALLGRAPH_DWARF)
+		attr->user_chain = targetgo_any(k->host, config);
+	attr->enable_on_exec = is_task && config->command_pid;
+	attr->start_paused = config->start_paused;
+	attr->want_count = true;
+	r = check_events(c, e);
+	if (r == 0)
+		r = open_rings(k, e);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < k->n_events; i++)
+		k->event[i].by_count = is_weighed(source_attr(k->source, i));
+	r = note_fallbacks(k, e);
+	if (r < 0)
+		return r;
+	note_opened(k);
+	struct source_usage use;
+	source_usage(k->source, &use);
+	copysize_init(&c->copysize, attr->stack_bytes, use.ring_bytes,
+		      config->stack_bytes || !attr->stack_bytes || is_task);
+	c->copysize.has_chain = attr->user_chain;
+	return 0;
+}
+
+/* ---- while recording --------------------------------------------------------------- */
+
+static void adapt_stacks(struct kind_session *k, const struct engine *g, uint64_t now_ns)
+{
+	struct kind_cpu *c = k->state;
+	copysize_step(&c->copysize, k->source, g, k->log, now_ns);
+}
+
+static int find_event(const struct kind_session *k, const char *name)
+{
+	/* Aliases have the name of their event once they are parsed. */
+	struct evspec_list other = { 0 };
+	struct err ignored;
+	int found = -ENOENT;
+	if (evspec_parse(&other, k->host, name, &ignored) == 0 && other.n_outputs == 1)
+		for (size_t i = 0; i < k->n_events && found < 0; i++)
+			if (strcmp(k->event[i].name, other.v[0].name) == 0)
+				found = (int)i;
+	evspec_list_done(&other);
+	return found;
+}
+
+static void add_stats(const struct kind_session *k, struct cprof_stats *ret)
+{
+	const struct kind_cpu *c = k->state;
+	ret->stack_bytes = c->copysize.bytes;
+}
+
+static double coverage(const struct kind_session *k, const struct cprof_stats *stats,
+		       const struct cprof_event_stats *event)
+{
+	return coverage_percent(k->config, stats, event);
+}
+
+static void close_state(struct kind_session *k)
+{
+	struct kind_cpu *c = k->state;
+	if (!c)
+		return;
+	if (k->owner == getpid())
+		cgroup_remove(&c->cgroup);
+	evspec_list_done(&c->events);
+	free(c->names);
+	free(c);
+	k->state = NULL;
 }
 
 const struct cprof_kind *cprof_cpu_recorder(void)
 {
 	static const struct cprof_kind cpu = {
-		.name = "cpu", .open = setup_recorder, .feed = feed,
+		.name = "cpu",
+		.choose = kind_cpu_choose, .open = open_events, .drained = adapt_stacks,
+		.find_event = find_event, .stats = add_stats, .coverage_percent = coverage,
+		.why_empty = kind_cpu_why_empty, .close = close_state,
 	};
 	return &cpu;
-}
-
-const char *cprof_kind_name(const struct cprof_kind *kind)
-{
-	return kind->name;
 }

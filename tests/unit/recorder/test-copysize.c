@@ -1,4 +1,4 @@
-#include "recorder/copysize.h"
+#include "recorder/kinds/copysize.h"
 #include "tests/unit/tap.h"
 
 #define S UINT64_C(1000000000)

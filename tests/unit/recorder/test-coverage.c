@@ -2,6 +2,7 @@
 #include "base/err.h"
 #include "base/host.h"
 #include "base/strtab.h"
+#include "cprof.h"
 #include "proc/procs.h"
 #include "recorder/coverage.h"
 #include "source/record.h"
@@ -217,6 +218,51 @@ static void test_thread(void)
 		pthread_join(t, NULL);
 }
 
+static struct cprof_config config;
+static struct cprof_stats stats;
+static struct cprof_event_stats event;
+
+/* A recording of two seconds by a clock, all of it covered. */
+static void begin(void)
+{
+	config = (struct cprof_config){ .n_events = 0 };
+	stats = (struct cprof_stats){ .cpu_used_known = true, .cpu_used_ns = 2000000000 };
+	event = (struct cprof_event_stats){
+		.name = "cpu-clock", .is_clock = true, .value = 2000000000,
+	};
+}
+
+static void test_percent(void)
+{
+	begin();
+	event.value = 500000000;
+	tap_int((int)coverage_percent(&config, &stats, &event), 25,
+		"a quarter is covered");
+	stats.cpu_used_known = false;
+	tap_ok(coverage_percent(&config, &stats, &event) < 0, "unknown use");
+	stats.cpu_used_known = true;
+	stats.cpu_used_ns = 0;
+	tap_ok(coverage_percent(&config, &stats, &event) < 0, "no use");
+	begin();
+	config.only_user = true;
+	tap_ok(coverage_percent(&config, &stats, &event) < 0, "one side only: user");
+	begin();
+	config.only_kernel = true;
+	tap_ok(coverage_percent(&config, &stats, &event) < 0, "kernel");
+	begin();
+	event.given_up_kernel = true;
+	tap_ok(coverage_percent(&config, &stats, &event) < 0, "given up");
+	begin();
+	event.is_clock = false;
+	event.counted = 4000000000;
+	tap_ok(coverage_percent(&config, &stats, &event) < 0, "a counter of all tasks");
+	event.counted_target = true;
+	tap_int((int)coverage_percent(&config, &stats, &event), 50, "a counter of the target");
+	begin();
+	event.name = "cpu-clock:u";
+	tap_ok(coverage_percent(&config, &stats, &event) < 0, "by the event's modifier");
+}
+
 int main(void)
 {
 	struct err e;
@@ -230,6 +276,7 @@ int main(void)
 	test_children();
 	test_command();
 	test_thread();
+	test_percent();
 	procs_done(&procs);
 	dso_table_done(&dsos);
 	strtab_done(&strings);

@@ -71,6 +71,7 @@ static uint32_t note(struct scene *s, struct stack_patchlater_cut cut,
 		     const struct unwind_frame *frame, uint32_t n)
 {
 	const struct stack_patchlater_to to = to_of(s);
+	cut.n_samples = 1;
 	cut.value = 5;
 	cut.space = s->memo.space;
 	return stack_patchlater_note(&s->late, &cut, frame, n, &to);

@@ -1,5 +1,5 @@
-#ifndef CPROF_RECORDER_COPYSIZE_H
-#define CPROF_RECORDER_COPYSIZE_H
+#ifndef CPROF_RECORDER_KINDS_COPYSIZE_H
+#define CPROF_RECORDER_KINDS_COPYSIZE_H
 
 /*
  * How much of the user's stack each sample copies: as much as the stacks need that
@@ -8,6 +8,13 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
+struct engine;
+struct log;
+struct source;
+
+/* Copies are a multiple of 8, and a record's size is a 16-bit number (perf_event_open(2)). */
+#define COPYSIZE_BYTES_MAX 65528u
 
 /* What was seen so far. */
 struct copysize_seen {
@@ -23,6 +30,7 @@ struct copysize {
 	uint64_t ring_bytes;
 	struct copysize_seen last;    /* at the last decision */
 	uint32_t n_changes;
+	bool has_chain;            /* samples have the user's chain of frame pointers, too */
 };
 
 void copysize_init(struct copysize *z, uint32_t bytes, uint64_t ring_bytes, bool is_fixed);
@@ -34,5 +42,10 @@ void copysize_init(struct copysize *z, uint32_t bytes, uint64_t ring_bytes, bool
  */
 uint32_t copysize_wanted(struct copysize *z, const struct copysize_seen *now);
 void copysize_changed(struct copysize *z, uint32_t bytes);
+
+/* Changes what the source's samples hold of user stacks to what the engine has seen of them.  To be
+ * called when the rings were drained; now_ns is CLOCK_MONOTONIC. */
+void copysize_step(struct copysize *z, struct source *s, const struct engine *g,
+		   const struct log *log, uint64_t now_ns);
 
 #endif

@@ -3,7 +3,7 @@
  * not known before.
  */
 
-#include "recorder/targetgo.h"
+#include "recorder/kinds/targetgo.h"
 
 #include "base/cleanup.h"
 #include "base/host.h"

@@ -1,0 +1,236 @@
+/* What the CPU kind checks and chooses before anything is opened: events, rates, stacks, scope. */
+
+#include "recorder/kinds/kind-cpu.h"
+
+#include "base/err.h"
+#include "base/host.h"
+#include "base/log.h"
+#include "recorder/machine.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define DEFAULT_FREQ "999"
+
+/*
+ * The first size of stack copies, which then follows the stacks (copysize.c): large where samples
+ * are few, since a larger copy costs the target some microseconds each, and at most this many bytes
+ * per second and CPU.
+ */
+#define FIRST_STACK_BYTES_MAX 32768u
+#define FIRST_STACK_BYTES_MIN 8192u
+#define FIRST_STACK_BYTES_PER_S (40u << 20)
+
+/* ---- checks ------------------------------------------------------------------------ */
+
+static int check_stack(const struct cprof_config *c, struct err *e)
+{
+	if (c->stack_bytes % 8 == 0 && c->stack_bytes <= COPYSIZE_BYTES_MAX)
+		return 0;
+	err_set(e, EINVAL, "stack copies of %u bytes: it must be a multiple of 8, at most %u",
+		c->stack_bytes, COPYSIZE_BYTES_MAX);
+	return -EINVAL;
+}
+
+static int check_ring(const struct cprof_config *c, struct err *e)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), n = c->ring_bytes / page;
+	if (!c->ring_bytes || (c->ring_bytes % page == 0 && n && (n & (n - 1)) == 0))
+		return 0;
+	err_set(e, EINVAL, "ring size of %llu bytes is not a power of two of pages",
+		(unsigned long long)c->ring_bytes);
+	err_hint(e, "a page is %llu bytes; for example 512K or 4M", (unsigned long long)page);
+	return -EINVAL;
+}
+
+/* ---- events ------------------------------------------------------------------------ */
+
+void kind_cpu_describe(struct kind_session *k, size_t i)
+{
+	struct kind_cpu *c = k->state;
+	const struct evspec *s = &c->events.v[i];
+	struct kind_event *ev = &k->event[i];
+	evspec_sample_type(s, c->names[i].sample_type, &ev->unit);
+	evspec_file_part(s, c->names[i].file_part);
+	ev->name = s->name;
+	ev->sample_type = c->names[i].sample_type;
+	ev->file_part = c->names[i].file_part;
+	ev->output = s->output;
+	ev->group = s->group;
+	ev->is_member = evspec_is_member(&c->events, i);
+	ev->is_clock = s->is_clock;
+	ev->pmu = s->pmu[0] ? s->pmu : NULL;
+	ev->count_scale = s->scale;
+	ev->count_unit = s->unit;
+	ev->precise_asked = s->precise_ip;
+}
+
+static int choose_default_event(struct kind_session *k, struct err *e)
+{
+	struct kind_cpu *c = k->state;
+	const char *why = "";
+	bool pmu = evopen_pmu_interrupts(&c->open, &why);
+	int r = evspec_parse(&c->events, k->host, pmu ? "cycles" : "cpu-clock", e);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < c->events.n; i++)
+		c->events.v[i].by_default = true;
+	if (pmu)
+		log_line(k->log, LOG_EXPLAIN, "event: cycles (the PMU counts and interrupts)");
+	else
+		log_line(k->log, LOG_NOTE, "event: cpu-clock, because %s", why);
+	return 0;
+}
+
+static int choose_events(struct kind_session *k, struct err *e)
+{
+	struct kind_cpu *c = k->state;
+	for (size_t i = 0; i < k->config->n_events; i++) {
+		int r = evspec_parse(&c->events, k->host, k->config->event[i], e);
+		if (r < 0)
+			return r;
+	}
+	if (k->config->n_events == 0) {
+		int r = choose_default_event(k, e);
+		if (r < 0)
+			return r;
+	}
+	k->event = calloc(c->events.n, sizeof(*k->event));
+	c->names = calloc(c->events.n, sizeof(*c->names));
+	if (!k->event || !c->names)
+		return err_errno(e, ENOMEM, "cannot set up recording");
+	k->n_events = c->events.n;
+	k->n_outputs = c->events.n_outputs;
+	for (size_t i = 0; i < k->n_events; i++)
+		kind_cpu_describe(k, i);
+	return 0;
+}
+
+static int choose_rate(const struct cprof_config *c, struct evattr_options *o, struct err *e)
+{
+	enum evspec_rate kind;
+	uint64_t rate;
+	bool is_freq = !c->period;
+	o->rate_given = c->freq || c->period;
+	int r = evspec_parse_rate(is_freq ? c->freq ? c->freq : DEFAULT_FREQ : c->period,
+				     is_freq, &kind, &rate, e);
+	if (r < 0)
+		return r;
+	if (kind == EVSPEC_RATE_FREQ_MAX)
+		o->rate_default_hz = o->rate_max_hz;
+	else if (is_freq)
+		o->rate_default_hz = rate;
+	else
+		o->rate_default_period = rate;
+	return 0;
+}
+
+static void read_limits(struct kind_session *k)
+{
+	long max_stack, max_branches;
+	if (host_read_long(k->host, HOST_PROC, &max_stack, "sys/kernel/perf_event_max_stack") == 0)
+		k->max_stack = (uint32_t)max_stack;
+	if (host_read_long(k->host, HOST_SYS, &max_branches,
+			   "bus/event_source/devices/cpu/caps/branches") == 0)
+		k->max_branches = (uint32_t)max_branches;
+}
+
+int kind_cpu_choose(struct kind_session *k, struct err *e)
+{
+	const struct cprof_config *config = k->config;
+	const struct cprof_machine *m = config->machine;
+	struct kind_cpu *c = calloc(1, sizeof(*c));
+	if (!c)
+		return err_errno(e, ENOMEM, "cannot set up recording");
+	k->state = c;
+	c->cgroup = (struct cgroup){ .fd = -1, .parent_fd = -1 };
+	c->attr.rate_max_hz = evopen_max_rate_hz(k->host);
+	c->open = (struct evopen){
+		.fn = m && m->perf_event_open ? m->perf_event_open : evopen_syscall,
+		.host = k->host, .log = k->log, .allow_user_only = !config->only_kernel,
+	};
+	read_limits(k);
+	int r = choose_rate(config, &c->attr, e);
+	if (r == 0)
+		r = check_ring(config, e);
+	if (r == 0)
+		r = check_stack(config, e);
+	return r < 0 ? r : choose_events(k, e);
+}
+
+/* ---- stacks and scope -------------------------------------------------------------- */
+
+static uint32_t first_stack_bytes(const struct evattr_options *o)
+{
+	uint32_t bytes = FIRST_STACK_BYTES_MAX;
+	while (bytes > FIRST_STACK_BYTES_MIN &&
+	       (!o->rate_default_hz || o->rate_default_hz * bytes > FIRST_STACK_BYTES_PER_S))
+		bytes /= 2;
+	return bytes;
+}
+
+void kind_cpu_choose_callgraph(struct kind_session *k)
+{
+	const struct cprof_config *c = k->config;
+	struct evattr_options *o = &((struct kind_cpu *)k->state)->attr;
+	bool has_regs = evattr_user_regs() != 0;
+	if (c->callgraph == CPROF_CALLGRAPH_NONE) {
+		o->callgraph = EVATTR_CALLGRAPH_NONE;
+	} else if (c->callgraph == CPROF_CALLGRAPH_LBR && !c->only_kernel) {
+		o->callgraph = EVATTR_CALLGRAPH_LBR;
+	} else if (c->callgraph != CPROF_CALLGRAPH_AUTO &&
+		   c->callgraph != CPROF_CALLGRAPH_DWARF) {
+		o->callgraph = EVATTR_CALLGRAPH_FP;
+	} else if (!has_regs) {
+		o->callgraph = EVATTR_CALLGRAPH_FP;
+	} else {
+		o->callgraph = EVATTR_CALLGRAPH_DWARF;
+		o->stack_bytes = c->stack_bytes ? c->stack_bytes : first_stack_bytes(o);
+		/* Its ring may have to last until the end. */
+		if (!c->stack_bytes && c->self != CPROF_SELF_NONE)
+			o->stack_bytes = FIRST_STACK_BYTES_MIN;
+	}
+}
+
+/* With --scope auto: per-CPU events where they are allowed, else per-task ones. */
+int kind_cpu_choose_scope(struct kind_session *k, struct err *e)
+{
+	const struct cprof_config *c = k->config;
+	struct kind_cpu *cpu = k->state;
+	const struct evopen *open = &cpu->open;
+	switch (c->scope) {
+	case CPROF_SCOPE_TASK:
+		k->scope = CPROF_SCOPE_TASK;
+		return 0;
+	case CPROF_SCOPE_CGROUP:
+		if (!c->command_pid) {
+			err_set(e, EINVAL, "--scope cgroup needs a command");
+			err_hint(e, "a running process stays in the cgroup that it is in; use "
+				    "--scope cpu");
+			return -EINVAL;
+		}
+		k->scope = CPROF_SCOPE_CGROUP;
+		k->cgroup = &cpu->cgroup;
+		return cgroup_make(&cpu->cgroup, k->host, c->command_pid, e);
+	case CPROF_SCOPE_CPU:
+		k->scope = CPROF_SCOPE_CPU;
+		return 0;
+	case CPROF_SCOPE_AUTO:
+		break;
+	}
+	if (c->callgraph == CPROF_CALLGRAPH_LBR) {
+		/* Without an event of its own the CPU's record of calls is lost at each switch. */
+		k->scope = CPROF_SCOPE_TASK;
+		log_line(k->log, LOG_EXPLAIN, "scope: task, for --call-graph lbr");
+	} else if (evopen_may_sample_cpus(open)) {
+		k->scope = CPROF_SCOPE_CPU;
+		log_line(k->log, LOG_EXPLAIN, "scope: cpu (events per CPU are allowed)");
+	} else {
+		k->scope = CPROF_SCOPE_TASK;
+		log_line(k->log, LOG_EXPLAIN,
+			 "scope: task, because %s; threads that live shorter than a sampling "
+			 "period go unseen", evopen_why_not_cpus(open));
+	}
+	return 0;
+}

@@ -1,0 +1,42 @@
+#ifndef CPROF_RECORDER_KINDS_KIND_CPU_H
+#define CPROF_RECORDER_KINDS_KIND_CPU_H
+
+/* The parts of the CPU kind: kind-cpu*.c. */
+
+#include "event/evattr.h"
+#include "event/evopen.h"
+#include "event/evspec.h"
+#include "proc/cgroup.h"
+#include "recorder/kind.h"
+#include "recorder/kinds/copysize.h"
+
+struct kind_cpu_names {
+	char sample_type[EVSPEC_NAME_MAX];
+	char file_part[EVSPEC_NAME_MAX];
+};
+
+/* k->state: what is requested, then what was opened. */
+struct kind_cpu {
+	struct evspec_list events;      /* one per event of the session */
+	struct kind_cpu_names *names;   /* per event */
+	struct evattr_options attr;
+	struct evopen open;
+	struct cgroup cgroup;
+	struct copysize copysize;
+};
+
+/* Describes event i, or describes it anew, in k->event. */
+void kind_cpu_describe(struct kind_session *k, size_t i);
+
+/* The kind's choose. */
+int kind_cpu_choose(struct kind_session *k, struct err *e);
+
+/* After the targets were checked: sets k->scope, and c->attr.callgraph and what belongs to it. */
+int kind_cpu_choose_scope(struct kind_session *k, struct err *e);
+void kind_cpu_choose_callgraph(struct kind_session *k);
+
+/* The kind's why_empty. */
+int kind_cpu_why_empty(const struct kind_session *k, const struct cprof_stats *stats,
+		       const struct cprof_event_stats *event, struct err *e);
+
+#endif
