@@ -1,7 +1,7 @@
 #!/bin/sh
-# What recording costs and what went wrong is told per event, in the terminal, in JSON and in the
-# file; --adaptive lowers a rate that the machine cannot bear, --scale multiplies only where events
-# took turns.
+# cprof reports the cost of recording and its problems per event, in the terminal, in JSON and in the
+# file. --adaptive lowers a rate that is too high for the machine, and --scale multiplies only where
+# events were multiplexed.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need_perf
 
@@ -29,7 +29,7 @@ is "$(json 'e["scale"]')" 1.0 '--scale: nothing took turns, so nothing is scaled
 profile '--scale: the file does not say that it is' cost.pb.gz "'scaled' not in comments"
 is "$(json 'e["problem"]')" None 'nothing is a problem'
 
-# One event that happens, one that does not.
+# One event happens, the other one does not.
 run "$CPROF" record --json -e cpu-clock,alignment-faults -o two.pb.gz -- "$PROG/spin" 3 300
 is "$status" 0 'an event that did not happen, beside one that did: status 0'
 like err "warning: event 'alignment-faults' did not happen once, so no file is written" \
@@ -45,7 +45,7 @@ is "$status" 1 'an event that did not happen, alone: status 1'
 like err "event 'alignment-faults' did not happen once" 'alone: says so'
 is "$(find . -name 'alone*')" '' 'alone: no file'
 
-# A reader that is stopped for a while finds its rings full.
+# The rings of a stopped reader become full.
 background "$PROG/spin" 20 60000 >/dev/null
 spin=$pid
 for rate in '-F 8000' '-c 125000'; do

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Shares are right: programs that do a known part of their work in each function.
+# Shares are right: each program does a known part of its work in each function.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need_perf
 
@@ -46,8 +46,8 @@ for n in 1 2 3; do
 	attempts 3 parallel
 done
 
-# The values estimate what was used, whatever the rate. (A period that divides the scheduler's
-# tick, such as 2 ms, would not: where another task preempts, samples and switches coincide.)
+# The values estimate the CPU time used at any rate. (A period that divides the scheduler's tick, such
+# as 2 ms, would not: where another task preempts, samples and switches coincide.)
 sums() {
 	args=$1
 	# shellcheck disable=SC2086 # words

@@ -1,11 +1,10 @@
 #!/bin/sh
-# Labels that a program sets for what it is doing: each sample has those of its own moment.
+# Labels set by a program: each sample has the labels of its own moment.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need_perf
 need_root
 
-# Each task runs under its own label, so the function that a sample is in tells what its label must
-# be.
+# Each task runs under its own label, so the function of a sample determines its label.
 agrees="agree('task', r'labelled_(\\w+)$')"
 never_wrong="agree('task', r'labelled_(\\w+)$', True) == 1"
 
@@ -34,7 +33,7 @@ thousand() {
 }
 attempts 3 thousand
 
-# attached when labels were set already, gone before the program ends
+# Attach after labels were set, and detach before the program ends.
 attached() {
 	background "$PROG/labelled" 8 4000 50 5000
 	let_use "$pid" 300
@@ -42,7 +41,7 @@ attached() {
 }
 attempts 3 attached
 
-# a program in a pid namespace of its own knows its threads by other numbers
+# A program in its own pid namespace knows its threads by other numbers.
 if unshare -p -f true 2>/dev/null; then
 	run "$CPROF" record -e cpu-clock -F 4999 -o ns.pb.gz -- unshare -p -f "$PROG/labelled" 4 3000 50 5000
 	profile 'in a pid namespace: labels are known and right' ns.pb.gz "$agrees >= 0.99" "$never_wrong"
@@ -50,7 +49,7 @@ else
 	skip 'in a pid namespace: labels are known and right' 'no pid namespaces'
 fi
 
-# with labels of cprof's own of the same name
+# with built-in labels of the same name
 run "$CPROF" record -e cpu-clock --label task=bench -o same.pb.gz -- "$PROG/labelled" 2 500 1000 5000
 profile 'a label of the same key is kept apart' same.pb.gz "label_share('task', 'bench') == 1" \
 	"len(labels('app.task')) > 2"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Attaching to what runs already: all threads are found, the target runs on as it was.
+# Attaching to running processes: cprof finds all threads, and the target continues undisturbed.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need_perf
 
@@ -31,7 +31,7 @@ done
 pid=$!
 tap_pids="$tap_pids $pid"
 wait_for 60 ready churn.keep
-# Threads end while we look, and a folder that shrinks meanwhile may pass over one.
+# Threads end during the scan, and a folder that shrinks meanwhile may skip an entry.
 tid=
 for attempt in 1 2 3 4 5 6 7 8 9 10 11 12; do
 	for task in /proc/$pid/task/*; do
@@ -45,7 +45,7 @@ is "$status" 0 '-t: recorded'
 profile '-t: that thread and no other' one.pb.gz "cum('steady2') > 0.98" "labels('tid') <= {'$tid'}"
 kill $pid
 
-# a process whose main thread has ended: /proc/PID is a zombie's, with neither maps nor memory
+# A process whose main thread has ended: /proc/PID is a zombie's, without maps and memory.
 "$PROG/mainexits" 100000 >mainexits.keep &
 pid=$!
 tap_pids="$tap_pids $pid"
@@ -86,7 +86,7 @@ run "$CPROF" record -e cpu-clock --duration 1 -o thousand.pb.gz -p $pid
 kill $pid		# at once: what comes next would wait for a thousand time slices
 wait $pid 2>/dev/null
 is "$status" 0 'a thousand threads: recorded'
-# An ordinary user's reader has to wait for its turn among them.
+# The reader of an ordinary user has no priority over them.
 lost='False'
 is_root || lost="names & {'[lost samples]'}"
 profile 'a thousand threads: their work is seen' thousand.pb.gz \
@@ -98,7 +98,7 @@ run timeout 100 "$CPROF" record -e cpu-clock -o ends.pb.gz -p $pid
 is "$status" 0 'the end of the target ends the recording'
 profile 'the end of the target: a complete profile' ends.pb.gz "cum('recurse') > 0.9"
 
-# a child made after attaching, with and without --no-inherit
+# A child created after attaching, with and without --no-inherit.
 for option in '' --no-inherit; do
 	mkfifo go.keep
 	background sh -c "read -r go <go.keep; '$PROG/serial' 40; '$PROG/spin' 1 200 & wait"

@@ -1,7 +1,7 @@
 #!/bin/sh
-# The request that reaches the kernel is the one that perf makes of the same words: for PMUs of
-# machines that this one is not (PEBS with its fields, IBS, uncore, split fields), described by
-# files in the place of sysfs, and for all modifiers. Nothing need open.
+# For the same event, cprof passes the same perf_event_attr to the kernel as perf: for PMUs of other
+# machines (PEBS with its fields, IBS, uncore, split fields), described by files in place of sysfs, and
+# for all modifiers. No event needs to open.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need perf unshare mount
 { is_root && unshare -m true 2>/dev/null; } || skip_all 'needs root and namespaces'
@@ -91,8 +91,8 @@ for event in EVENTS:
     if theirs != mine:
         print("# perf  %s\n# cprof %s" % (theirs, mine))
 END
-# (perf 6.1 joins the bits of ldlat=3, which the name stands for, with those given behind it. 0x33 has
-# them anyway.)
+# (perf 6.1 combines the bits of ldlat=3, from the named event, with those given after it. 0x33
+# contains them anyway.)
 # shellcheck disable=SC2016 # the inner shell's
 unshare -m sh -c 'mount --bind "$1" /sys/bus/event_source/devices && "$2" compare.keep "$3"' \
 	sh "$T/pmus.keep" "$PYTHON" "$CPROF" >compared.keep 2>&1

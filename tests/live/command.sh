@@ -1,5 +1,5 @@
 #!/bin/sh
-# record -- COMMAND: the command runs as if cprof were not there.
+# record -- COMMAND: the command runs as if cprof were absent.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need_perf
 
@@ -43,12 +43,12 @@ no_files 'a script without its interpreter: no file'
 run "$CPROF" record -e cpu-clock -o none.pb.gz -- no-such-command-in-path
 is "$status" 127 'not in PATH: status 127'
 
-# Events start at exec: nothing of cprof itself.
+# Events start at exec, so cprof itself is not in the profile.
 run "$CPROF" record -e cpu-clock -F 20000 --labels process_name -o x.pb.gz -- "$PROG/spin" 1 300
 profile 'nothing of cprof itself is in the profile' x.pb.gz \
 	"labels('process_name') == {'spin'}" "not any('cprof' in m.file for m in p.mappings.values())"
 
-# The command has the signals and descriptors that it would have had.
+# The command has the same signals and descriptors as without cprof.
 cat >state.py.keep <<'END'
 import os, signal
 print("blocked", sorted(signal.pthread_sigmask(signal.SIG_BLOCK, [])))
@@ -69,8 +69,8 @@ run "$CPROF" record -e cpu-clock -o e.pb.gz --labels process_name -- sh -c "exec
 profile 'exec is followed' e.pb.gz "cum('A') > 0.9" "'serial' in labels('process_name')" \
 	"p.mappings[1].file.endswith('/serial') or p.mappings[1].file.endswith('sh')"
 
-# While execve gives back the old program's memory its stack is gone: that is no loss. Where the
-# thread had a sample earlier in the same call the stack is joined to that one's.
+# While execve frees the old program's memory, its stack is gone, which is not a loss. If the thread
+# had a sample earlier in the same call, the stack is joined to that of the earlier sample.
 gone() {
 	run "$CPROF" record --json -q -e cpu-clock -F 10000 -o gone.pb.gz -- \
 		/usr/bin/python3 -c "$again" 4
@@ -98,7 +98,7 @@ else
 	skip 'execs that give back much memory' 'only root samples the kernel'
 fi
 
-# The recording ends with the command, not with what it left behind.
+# The recording ends with the command, not with its remaining children.
 run timeout 100 "$CPROF" record -e cpu-clock -o left.pb.gz -- \
 	sh -c "'$PROG/sleeper' 1000000 >/dev/null 2>&1 & echo \$! >sleeper.keep; '$PROG/spin' 1 200"
 is "$status" 0 'a command that leaves a process behind: recorded'

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Names come from the files that the target runs, wherever they are: another root, another
-# mount namespace, deleted, replaced. A host file of the same path is never taken for it.
+# Names come from the files that the target runs, even in another root or mount namespace, deleted or
+# replaced. cprof never uses a host file of the same path instead.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need_perf
 need gcc
@@ -14,8 +14,8 @@ right="'' not in names, cum('A') > 0.95, share('J') > 0.1, cum('recurse') == 0"
 build_id() {
 	readelf -n "$1" | sed -n 's/.*Build ID: //p'
 }
-# as_serial NAME FILE [gone]: with the names of serial. Only who may read /proc/PID/map_files, which
-# takes CAP_CHECKPOINT_RESTORE, can read a file that is gone; others have no names, and no wrong ones.
+# as_serial NAME FILE [gone]: with the names of serial. Reading a file that is gone requires
+# /proc/PID/map_files and therefore CAP_CHECKPOINT_RESTORE; other users get no names, and no wrong ones.
 as_serial() {
 	if [ "${3-}" ] && ! is_root; then
 		profile "$1" "$2" "cum('recurse') == 0" \
@@ -74,7 +74,7 @@ profile 'a replaced library: names are those of the old one' lib.pb.gz \
 	"cum('work_in_b') == 0" "cum('before_b') == 0"
 kill $pid
 
-# what ends before cprof could look again
+# a process that ends before cprof can read its maps again
 run "$CPROF" record -e cpu-clock -F 4999 -o brief.pb.gz -- sh -c \
 	'for i in 1 2 3 4 5 6 7 8; do cp serial-static.keep brief$i; ./brief$i 2 >/dev/null; rm brief$i; done'
 is "$status" 0 'short-lived programs, deleted at once: recorded'
@@ -86,7 +86,7 @@ if ! is_root || ! unshare -m -p -f true 2>/dev/null; then
 	finish
 fi
 
-# Another root, where the host has another program under the same path.
+# Another root; the host has another program at the same path.
 mkdir -p "root$T"
 cp serial-static.keep "root$T/app"
 cp spin-static.keep "$T/app"
@@ -109,14 +109,14 @@ run "$CPROF" record -e cpu-clock -o ctc.pb.gz -- unshare -m -p -f chroot "$T/roo
 is "$status" 0 'a container as the command: recorded'
 as_serial "a container as the command: names are the container's" ctc.pb.gz
 
-# Its debug information lies beside it in there, and is found when all of that is over.
+# Its debug file is beside it in that root, and cprof finds it after the process has ended.
 objcopy --only-keep-debug serial-static.keep "root$T/bare.debug"
 strip -o "root$T/bare" serial-static.keep
 objcopy --add-gnu-debuglink="root$T/bare.debug" "root$T/bare"
 run "$CPROF" record -e cpu-clock -o ctd.pb.gz -- unshare -m -p -f chroot "$T/root" "$T/bare" 100
 as_serial "a stripped program in a container: names by its debug file in there" ctd.pb.gz
 
-# A bind mount that only the target's mount namespace has.
+# A bind mount that exists only in the mount namespace of the target.
 cp spin-static.keep bound
 run "$CPROF" record -e cpu-clock -o bind.pb.gz -- unshare -m sh -c \
 	"mount --bind serial-static.keep bound && exec ./bound 100"

@@ -1,9 +1,9 @@
 #!/bin/sh
-# perf's control protocol: windows are exact, and what was written for perf record works.
+# perf's control protocol: windows are exact, and scripts for perf record work.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need_perf
 
-# Turns in A, which are not to be recorded, and in B, which are.
+# The program alternates between A, which must not be recorded, and B, which must.
 mkfifo ctl.keep ack.keep
 exec 7<>ctl.keep 8<>ack.keep
 windows() {
@@ -101,7 +101,7 @@ like err '^task-clock: sample_freq=999$' 'evlist -F'
 like err '^cpu-clock: type: 1, size: [0-9]*, .*sample_type: IP.TID.TIME' 'evlist -v'
 profile 'the other event, later' e.cpu-clock.pb.gz 'n > 5'
 
-# A client that goes away, and a command that is told to stop.
+# A client that disconnects, and a command that is stopped.
 start_cprof record -e cpu-clock --control fifo:ctl.keep -o s.pb.gz -- "$PROG/spin" 4 1000000
 let_use "$(cat /proc/"$cprof_pid"/task/*/children | cut -d' ' -f1)" 100
 echo stop >&7

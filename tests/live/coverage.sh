@@ -1,6 +1,6 @@
 #!/bin/sh
-# The CPU time that a program uses stands in the profile, however short its threads and processes
-# live: as root cprof opens events per CPU.
+# The profile contains all CPU time of a program, however short its threads and processes live: as root
+# cprof opens events per CPU.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need_perf
 need_root
@@ -20,10 +20,10 @@ covers_once() {
 		"$least * $used <= total <= $most * $used + 30e6"
 }
 
-# Threads of 10 us spend a tenth and more of their time in switches with interrupts off. A timer,
-# which cpu-clock is, comes when the switch is over: on a CPU that goes idle, to no task at all.
+# Threads of 10 us spend a tenth or more of their time in context switches with interrupts disabled. A
+# timer such as cpu-clock fires after the switch: on a CPU that becomes idle, in no task at all.
 # (perf record -a sees the same 85 to 95 % there; with other work on the CPUs it is 96 to 104 %.)
-# The upper bound was 1.5 before periods varied: such a program falls into step with a fixed one.
+# The upper bound was 1.5 before periods varied: such a program synchronizes with a fixed period.
 least=0.75 most=1.2
 covers 'short threads' "$PROG/shortthreads" 40000 10
 least=0.98 most=1.05
@@ -42,15 +42,15 @@ covers 'a program that becomes another' "$PROG/execer" "$PROG/spin" 5 800
 profile 'a program that becomes another: both are named' c.pb.gz \
 	"cum('before_exec') > 0.1" "cum('spin_leaf') > 0.3"
 
-# A frequency of a clock is a mean: its periods vary, so that no program falls into step with it.
-# A period that is asked for is kept.
+# The frequency of a clock is a mean: its periods vary, so that no program synchronizes with it. A
+# period given by the user does not vary.
 run "$CPROF" record --scope cpu -e cpu-clock -F 1000 -o f.pb.gz -- "$PROG/spin" 5 800
 profile 'a frequency: periods vary around the mean' f.pb.gz 'total % 1000000 != 0' \
 	'0.75e6 < total / n < 1.3e6'
 run "$CPROF" record --scope cpu -e cpu-clock -c 1000000 -o p.pb.gz -- "$PROG/spin" 5 800
 profile 'a period is kept' p.pb.gz 'total == n * 1000000'
 
-# The inherited kind cannot see threads that live shorter than a period, and says so.
+# Inherited events miss threads that live shorter than a period, and cprof says so.
 run "$CPROF" record --scope task -e cpu-clock -F 999 -o task.pb.gz -- "$PROG/shortthreads" 20000 10
 if [ "$status" -eq 0 ]; then
 	like err '[0-9.]+ ?%' 'scope task: the gap is said in the summary'
@@ -61,7 +61,7 @@ else
 	like err '--scope task.*--scope cpu' 'scope task: says why, and what to do'
 	check 'scope task: leaves no file' test ! -e task.pb.gz
 fi
-# some of these threads are seen, most are not
+# Some of these threads are sampled, most are not.
 run "$CPROF" record --scope task -e cpu-clock -F 999 -o task.pb.gz -- "$PROG/threads" 1000 400
 is "$status" 0 'scope task, 1000 threads: recorded'
 check 'scope task, 1000 threads: a gap of more than 2 % is said, a smaller one is not' \
@@ -95,7 +95,7 @@ for scope in cpu cgroup; do
 	attempts 3 by_name
 done
 
-# What runs beside the target is not in its profile.
+# Other processes are not in the profile of the target.
 background "$PROG/spin" 7 100000
 run "$CPROF" record -e cpu-clock -o beside.pb.gz -- "$PROG/serial" 60
 profile 'what runs beside the target is left out' beside.pb.gz \

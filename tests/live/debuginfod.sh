@@ -1,5 +1,5 @@
 #!/bin/sh
-# Debug files from servers: a real one, and ones that are slow, fail, and lie. Never unasked.
+# Debug files from servers: a real one, and servers that are slow, fail or lie. Only on request.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need_perf
 need debuginfod
@@ -60,7 +60,7 @@ else
 	diag <server.keep
 fi
 
-# One that answers each way, by the first part of the path.
+# A server that answers in each way, depending on the first part of the path.
 cat >server.py.keep <<'END'
 import http.server, socketserver, sys, time
 
@@ -112,8 +112,8 @@ END
 port=$(free_port)
 background "$PYTHON" server.py.keep "$port" "$PROG/serial"
 wait_for 60 listens "$port"
-# Several files: the hottest one first, under one budget, and a list of what was left out.
-# The server answers the first one, and keeps the others waiting.
+# Several files: the hottest one first, with one time limit, and a list of the skipped files. The
+# server answers the first request and keeps the others waiting.
 if command -v gcc >/dev/null; then
 	mkdir several.keep
 	for name in hot warm; do

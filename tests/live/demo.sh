@@ -1,5 +1,5 @@
 #!/bin/sh
-# ./bootstrap demo, from a fresh copy, twice, from anywhere, without being root.
+# ./bootstrap demo works in a fresh copy, twice, from any folder, as an ordinary user.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need_perf
 need sqlite3 setpriv

@@ -1,18 +1,18 @@
 #!/bin/sh
-# cprof doctor on the real machine: it changes nothing, its remedies do what they say, and what it
-# says that works does work.
+# cprof doctor on the real machine: it changes nothing, its remedies are effective, and what it reports
+# as working does work.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need_perf
 need setpriv
 
-# state ID: of the finding, in the JSON that is in out
+# state ID: the state of the finding in the JSON of the file out
 state() {
 	"$PYTHON" -c '
 import json, sys
 print([f["state"] for f in json.load(open("out"))["findings"] if f["id"] == sys.argv[1]][0])' "$1"
 }
 
-# remedies ID: kinds, in their order
+# remedies ID: the kinds of remedies, in order
 remedies() {
 	"$PYTHON" -c '
 import json, sys

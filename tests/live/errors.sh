@@ -1,6 +1,6 @@
 #!/bin/sh
-# What cannot work ends at once with a message that names the cause, leaves no file behind, and
-# leaves an existing file as it was.
+# An impossible request fails at once with a message that names the cause, leaves no file behind, and
+# keeps an existing file.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need_perf
 
@@ -27,7 +27,7 @@ if is_root; then
 	fi
 fi
 
-# a target that does not run: no samples is an error with its likely cause
+# An idle target: no samples is an error with the likely cause.
 "$PROG/sleeper" 60000 >/dev/null &
 sleeper=$!
 tap_pids="$tap_pids $sleeper"
@@ -35,7 +35,7 @@ refused 1 'no sample|not one sample|sample' 'a target that sleeps' \
 	record -e cpu-clock -o x.pb.gz --duration 0.3 -p "$sleeper"
 like err 'sleep|idle|not run|did not|used no|CPU time' 'a target that sleeps: says that it did not run'
 
-# a server that waits for workers which were there before
+# a server that waits for existing workers
 sh -c '"$1" 60000 >/dev/null & echo $! >worker.keep; wait' sh "$PROG/sleeper" &
 server=$!
 tap_pids="$tap_pids $server"
@@ -125,7 +125,7 @@ if command -v script >/dev/null; then
 fi
 
 # descriptors
-# (what cprof can still open differs: the pipe to the command, an event, a ring, the file)
+# (The limits differ in what cprof can still open: the pipe to the command, an event, a ring, the file.)
 for limit in 6 8 10 12 14; do
 	run sh -c "ulimit -n $limit; exec '$CPROF' record -e cpu-clock,page-faults,task-clock,minor-faults \
 		-o fd.pb.gz -- '$PROG/pagefaulter' 20000 20"

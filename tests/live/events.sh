@@ -68,7 +68,7 @@ for side in user kernel; do
 	done
 done
 
-# The kernel lowers its limit when it finds that samples take long.
+# The kernel lowers its limit when samples take long.
 run "$CPROF" record -e cpu-clock -F max -o max.pb.gz -- "$PROG/spin" 1 300
 limit=$(cat /proc/sys/kernel/perf_event_max_sample_rate)
 is "$status" 0 '-F max: recorded'
@@ -151,7 +151,7 @@ fi
 refused 1 "no function 'nothing'" 'a probe in a function that is not there' \
 	record -e "uprobe:$PROG/spin:nothing" -- true
 
-# A breakpoint at a function of a program that is not moved about
+# A breakpoint at a function of a program without address randomization
 cat >fixed.c.keep <<'END'
 #include <stdio.h>
 #include <stdlib.h>
@@ -169,7 +169,7 @@ if cc -x c -g -O1 -static -no-pie -o fixed.keep fixed.c.keep 2>/dev/null; then
 	counter=0x$(nm fixed.keep | awk '$3 == "counter" { print $1 }')
 	run "$CPROF" record --scope task -e "mem:$step:x:u,mem:$counter/8:w:u/name=x/" -o b.pb.gz -- ./fixed.keep
 	is "$status" 64 'terms of a breakpoint stand before its modifiers'
-	# few, since so small a ring as a user may have must hold all of them
+	# few, because the small ring of an ordinary user must hold all of them
 	run "$CPROF" record --scope task -e "mem:$step:x:u,mem:$counter/8:w/name=written/u" -o b.pb.gz -- ./fixed.keep 20
 	if grep -Eq 'No space|not support|Invalid|ENOSPC|No such' err; then
 		skip 'breakpoints' 'no debug registers here'

@@ -1,5 +1,5 @@
 #!/bin/sh
-# --exclusive: one after the other, and the machine's state in the file.
+# --exclusive: one recording after the other, and the state of the machine in the file.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need_perf
 

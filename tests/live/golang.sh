@@ -1,5 +1,5 @@
 #!/bin/sh
-# A Go program is named and its stacks are whole, also when it was stripped of everything.
+# A Go program has names and complete stacks, even when it is fully stripped.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need_perf
 need go
@@ -25,7 +25,7 @@ for kind in twin bare barepie; do
 		"any(f.endswith('/prog/golang.go') and l == $(grep -n 'return middle(7, n)' "$CPROF_SOURCE_ROOT/tests/prog/golang.go" | cut -d: -f1) for f, l in lines('main.outer'))"
 	profile "$kind: stacks begin where goroutines and threads do" g.pb.gz \
 		"roots(r'^(runtime\\.(goexit|mstart|mcall|rt0_go)(\\.abi0)?|_rt0_.*)\$') > 0.95"
-	# Go before 1.24 writes no GNU build id; its own will do.
+	# Go before 1.24 writes no GNU build id; Go's own is sufficient.
 	if [ "$kind" = bare ]; then
 		run "$CPROF" record -q -e cpu-clock --user --no-symbols -o later.pb.gz -- "./$kind.keep"
 		run "$CPROF" symbolize -v later.pb.gz
@@ -37,7 +37,7 @@ for kind in twin bare barepie; do
 	fi
 done
 
-# What the runtime does on its threads' stacks for a goroutine hangs below what called it there.
+# The work of the runtime on a thread's stack continues with the goroutine that caused it.
 churn() {
 	run "$CPROF" record -v --scope "$2" -e cpu-clock -o c.pb.gz -- "./churn$1.keep"
 	is "$status" 0 "garbage$1, scope $2: recorded"
@@ -61,7 +61,7 @@ attempts 3 churn '' auto
 attempts 3 churn -s auto
 attempts 3 churn -s task
 
-# C runs on a thread's stack, too, and what it calls of Go on the goroutine's again.
+# C code also runs on a thread's stack, and Go code called from it on the goroutine's stack again.
 into_c() {
 	run "$CPROF" record -q --scope "$1" --user -e cpu-clock -o cgo.pb.gz -- ./cgo.keep
 	is "$status" 0 "cgo, scope $1: recorded"

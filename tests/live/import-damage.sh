@@ -1,5 +1,5 @@
 #!/bin/sh
-# Damaged perf.data: everything that can be read, a clear error, and status 1.
+# Damaged perf.data: cprof imports the readable part, prints a clear error, and exits with status 1.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need_perf
 need perf
@@ -9,7 +9,7 @@ check 'cut off at each record and section, bits flipped in each field of the hea
 	"$PYTHON" "$CPROF_SOURCE_ROOT/tests/damage.py" "$CPROF" small.keep "$T"
 rm -f damaged.*
 
-# the same of two events with ids, whose records are found by them
+# the same with two events, whose records have ids
 perf record -q -N --no-bpf-event -o two.keep -e cpu-clock,task-clock -F 299 -- "$PROG/serial" 5 >perf.keep 2>&1
 check 'the same with two events' \
 	"$PYTHON" "$CPROF_SOURCE_ROOT/tests/damage.py" "$CPROF" two.keep "$T"

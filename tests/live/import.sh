@@ -1,17 +1,17 @@
 #!/bin/sh
-# What perf has recorded becomes the same samples, sums and addresses that perf shows of it.
+# An imported recording has the same samples, sums and addresses that perf shows.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need_perf
 need perf
 perf record -q -o probe.data -e cpu-clock -- "$PROG/spin" >/dev/null 2>&1 ||
 	skip_all 'perf record does not work here'
 perf evlist -i probe.data | grep -q ':u$' && skip_all 'perf may record user code only'
-# perf keeps what it knows below the home folder
+# perf keeps its caches below the home folder
 HOME=$T/home.keep
 export HOME
 mkdir "$HOME"
 
-# recorded NAME OPTION...: NAME.data, of a program with some threads and calls
+# recorded NAME OPTION...: NAME.data of a program with some threads and calls
 recorded() {
 	recorded_name=$1
 	shift
@@ -71,7 +71,7 @@ check 'there is one file for each' test -f several.cpu-clock.pb.gz -a -f several
 if recorded tracepoint -e context-switches -c 1 -e sched:sched_switch -g -- "$PROG/forks" 60; then
 	run "$CPROF" import -o tracepoint.pb.gz tracepoint.data
 	is "$status" 0 'a tracepoint and a software event'
-	# no switch may have happened; then there is nothing to compare
+	# There may have been no switch; then there is nothing to compare.
 	for event in sched:sched_switch context-switches; do
 		file=tracepoint.$(echo $event | tr : -).pb.gz
 		[ ! -f "$file" ] || same tracepoint $event "$file" leaf "$event"
@@ -110,7 +110,7 @@ else
 	skip 'compressed records' 'this perf cannot write them'
 fi
 
-# ---- what record has written live agrees
+# ---- a live recording agrees
 
 # agrees MODE OPTION...: of a program with known shares, cprof record and perf record
 agrees() {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Code that is made at run time has names: by maps and by jitdump, at its time, in any namespace.
+# JIT code has names from maps and jitdump: those of the time of the sample, in any namespace.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need_perf
 
@@ -35,7 +35,7 @@ profile 'map: what it grows by while the program runs is read' j.pb.gz \
 record map-replace
 profile 'map: of two functions at one place each has its own time' j.pb.gz \
 	"leaf('^jit_alpha') > 0.3" "leaf('^jit_beta\$') > 0.3"
-# .NET and others keep their code in a file without a name, or in /dev/shm, which is no ELF file.
+# .NET and others keep their code in an unnamed file or in /dev/shm, which are not ELF files.
 record map-memfd
 is "$status" 0 'map of code in a memfd: recorded'
 profile 'map of code in a memfd: functions are named' j.pb.gz \
@@ -67,7 +67,7 @@ else
 	skip 'jitdump: stacks are unwound by its call frame information' 'needs user registers'
 fi
 
-# A process that runs when it is attached to, and its fork.
+# A process that runs before cprof attaches, and its fork.
 background "$PROG/jit" map 100000
 jit_pid=$pid
 wait_for 60 test -s "/tmp/perf-$jit_pid.map"
@@ -76,18 +76,18 @@ profile 'attach: a map that was there before is read' a.pb.gz "leaf('^jit_alpha'
 kill "$jit_pid"
 rm -f "/tmp/perf-$jit_pid.map"
 
-# Other namespaces: the map is below the program's root, and has its number there.
+# Other namespaces: the map is below the program's root and has its pid there.
 if is_root && unshare --mount --pid --fork true 2>/dev/null; then
 	host=$(find /tmp -maxdepth 1 -name 'perf-[1-9].map')
 	for options in '' '--scope task'; do
 		cat >ns.keep <<-END
 		exec 3<"$PROG/jit"
 		mount -t tmpfs none /tmp
-		# that may be below /tmp itself
+		# that folder may be below /tmp itself
 		cat <&3 >/tmp/jit && chmod +x /tmp/jit && /tmp/jit map 300
 		ls /tmp
 		END
-		# The recorder is outside, the program in namespaces of its own.
+		# The recorder is outside, the program in its own namespaces.
 		# shellcheck disable=SC2086 # words
 		run "$CPROF" record $options -q -e cpu-clock --user -o ns.pb.gz -- \
 			unshare --mount --pid --fork --mount-proc sh "$T/ns.keep"
@@ -97,7 +97,7 @@ if is_root && unshare --mount --pid --fork true 2>/dev/null; then
 	done
 	is "$(find /tmp -maxdepth 1 -name 'perf-[1-9].map')" "$host" \
 		'namespaces: nothing of that is in our /tmp'
-	# A container whose /tmp is an absolute link, which would lead out of it.
+	# A container whose /tmp is an absolute link, which would point outside of it.
 	mkdir -p root.keep/bin root.keep/real root.keep/proc
 	ln -s /real root.keep/tmp
 	cp "$PROG/jit" root.keep/bin/jit
@@ -112,7 +112,7 @@ else
 	skip 'namespaces' 'needs root and namespaces'
 fi
 
-# What anybody may have put into /tmp is not read, and said so; the profile is written all the same.
+# cprof refuses files that anybody can have put into /tmp, says so, and writes the profile.
 trick() {
 	trick_why=$1
 	trick_name=$2
@@ -145,7 +145,7 @@ echo '0 ffffffffffff evil' >evil.keep
 	fi
 }
 
-# A map that is cut short and written anew while it is read.
+# A map that is truncated and rewritten while cprof reads it.
 cat >rewrite.keep <<END
 map=/tmp/perf-\$\$.map
 (i=0; while [ \$i -lt 40 ]; do : >"\$map"; echo '0 fffffffffffff everything' >>"\$map"; printf '%s' 'zz half a li' >>"\$map"; i=\$((i + 1)); sleep 0.01; done) &
@@ -166,7 +166,7 @@ let x = 0;
 while (process.cpuUsage().user < end) x ^= hotOuter(10);
 console.log('pid ' + process.pid + ' ' + x);
 END
-	# (The names of files in node 20's dumps are bytes of something else now and then.)
+	# (Names of files in node 20's dumps are sometimes unrelated bytes.)
 	for mode in --perf-basic-prof --perf-prof '--perf-prof --perf-prof-unwinding-info'; do
 		# shellcheck disable=SC2086 # options
 		run "$CPROF" record -q -e cpu-clock --user -o n.pb.gz -- node $mode hot.js.keep

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Code that comes into the kernel, and goes, while it is recorded has names: BPF programs.
+# Temporary kernel code has names: BPF programs that exist only for a part of the recording.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need_perf
 need_root
@@ -15,8 +15,8 @@ profile 'a BPF program that is gone has its name' b.pb.gz \
 profile 'and is a part of the kernel of its own' b.pb.gz \
 	"'[bpf]' in {m.file for m in p.mappings.values()}"
 
-# Debug information of the kernel: a file that plays vmlinux, with the build id of the kernel that
-# runs here and text of the same length.
+# Debug information of the kernel: a file that replaces vmlinux, with the build id of the running
+# kernel and text of the same length.
 address() {
 	sed -n "s/^\([0-9a-f]*\) . $1\$/\1/p" /proc/kallsyms | head -n 1
 }
@@ -62,7 +62,7 @@ if [ -z "$(find /boot /usr/lib/debug/boot -name "vmlinux-$(uname -r)" 2>/dev/nul
 		'--kernel-debug without debug files tells which package has them'
 fi
 
-# What would give more names is told.
+# cprof reports how to get more names.
 cp "$PROG/inlines" bare.keep
 strip bare.keep
 run "$CPROF" record -v -e cpu-clock -o v.pb.gz -- ./bare.keep 50

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Labels are those asked for, as strings.
+# Samples have the requested labels, as strings.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need_perf
 

@@ -1,10 +1,10 @@
 #!/bin/sh
-# libcprof: programs that record themselves; the examples do what they say.
+# libcprof: programs record themselves, and the examples work as documented.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need_perf
 EXAMPLES=$CPROF_BUILD_ROOT/tests/examples
 
-# promises NAME ARG...: what tests/prog/recorders.c says about each
+# promises NAME ARG...: the promises that tests/prog/recorders.c documents
 promises() {
 	promises_name=$1
 	shift
@@ -23,7 +23,7 @@ scope() {
 }
 attempts 3 scope
 
-# An ordinary user's rings are small, and a program that records itself reads them when it can.
+# The rings of an ordinary user are small, and a program that records itself drains them when it can.
 lost='False'
 is_root || lost="names & {'[lost samples]'}"
 threads() {
@@ -151,7 +151,7 @@ if is_root; then
 		run as_nobody sh -c 'cd nobody && "$0" scope.pb.gz' "$EXAMPLES/example-scope"
 		is "$status" 0 'without any right: a scope is recorded'
 		profile 'and is right' nobody/scope.pb.gz "cum('sort_rows') > 0.9" "cum('read_input') == 0"
-		# The first one must not take all the memory that may be locked.
+		# The first one must not use up all lockable memory.
 		run as_nobody sh -c 'ulimit -l 8192 2>/dev/null; cd nobody && "$0" .' \
 			"$EXAMPLES/example-threads"
 		is "$status" 0 'without any right: several recorders share what may be locked'
@@ -169,7 +169,7 @@ fi
 # ---- from an installed tree -----------------------------------------------------------------
 
 if command -v pkg-config >/dev/null && command -v gcc >/dev/null; then
-	# pkg-config cannot tell of a folder with a space in its name
+	# pkg-config does not support a folder with a space in its name
 	root=$(mktemp -d /tmp/cprof-root.XXXXXX)
 	at_end "rm -rf $root"
 	DESTDIR=$root meson install -C "$CPROF_BUILD_ROOT" --no-rebuild --quiet >install.keep 2>&1 ||
@@ -181,7 +181,7 @@ if command -v pkg-config >/dev/null && command -v gcc >/dev/null; then
 	export PKG_CONFIG_SYSROOT_DIR PKG_CONFIG_PATH
 	for how in shared static; do
 		flags=$(pkg-config --cflags --libs libcprof)
-		# the archive of ours, the other libraries as they are
+		# our own archive, and the other libraries as installed
 		[ $how = shared ] || flags="$(pkg-config --cflags libcprof) $lib/libcprof.a $(env -u PKG_CONFIG_SYSROOT_DIR pkg-config --static --libs libcprof |
 			sed 's/-L[^ ]*//; s/-lcprof//')"
 		# shellcheck disable=SC2086 # a list of words

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What a full ring loses besides samples is made good: here cprof cannot read its rings
-# while the command becomes another program.
+# cprof recovers the maps that a full ring loses: here it cannot read its rings while the command
+# executes another program.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need_perf
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Names, inline chains, files and lines are those that were compiled.
+# Names, inlined calls, files and lines are those of the source.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need_perf
 
@@ -56,21 +56,21 @@ for mangling in v0 legacy; do
 	done
 done
 
-# Two libraries, one after the other at the same address.
+# Two libraries, mapped one after the other at the same address.
 run "$CPROF" record -e cpu-clock -o dl.pb.gz -- "$PROG/dlopener"
 like out 'same_address yes' 'the second library takes the address of the first'
 profile 'a library loaded where another was is told apart' dl.pb.gz \
 	"0.4 < cum('work_in_a') < 0.6" "0.4 < cum('work_in_b') < 0.6" "cum('before_b') == 0" \
 	"{m.file.rsplit('/', 1)[-1] for m in p.mappings.values()} >= {'liba.so', 'libb.so'}"
 
-# Without any symbol: never an empty name.
+# Without any symbol, a name is never empty.
 cp "$PROG/serial" stripped.keep
 strip stripped.keep
 run "$CPROF" record -e cpu-clock -o s.pb.gz -- ./stripped.keep 60
 profile 'a stripped program: frames say file and offset' s.pb.gz \
 	"leaf(r'^\\[stripped.keep\\]\\+0x[0-9a-f]+$') > 0.9" "'' not in names"
 
-# The debug information stands in a file of its own, found by link and by build id.
+# The debug information is in a separate file, found by link and by build id.
 if is_root; then
 	id=$(readelf -n "$PROG/inlines" | sed -n 's/.*Build ID: //p')
 	folder=/usr/lib/debug/.build-id/$(echo "$id" | cut -c1-2)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Reports of what cprof itself has recorded have the numbers of `go tool pprof`: stacks by frame
-# pointers and by CFI, inlined calls, page faults, labels, two recordings merged.
+# Reports of recordings of cprof have the same numbers as `go tool pprof`: stacks by frame pointers and
+# by CFI, inlined calls, page faults, labels, two merged recordings.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need_perf
 need go
@@ -8,7 +8,7 @@ need go
 export HOME="$T/home" GOPATH="$T/home/go" GOFLAGS=-mod=mod PPROF_TMPDIR="$T" PPROF_BINARY_PATH="$T"
 mkdir -p home
 
-# parity NAME FILE...: and more than a few numbers were compared
+# parity NAME FILE...: also checks that more than a few numbers were compared
 parity() {
 	parity_name=$1
 	shift

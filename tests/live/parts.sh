@@ -1,5 +1,5 @@
 #!/bin/sh
-# Files that are written while recording goes on: snapshots, rotation, the flight recorder.
+# Files written during a recording: snapshots, rotation, the flight recorder.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need_perf
 
@@ -14,8 +14,8 @@ sum() {
 	"$PYTHON" sum.py.keep "$@"
 }
 
-# Each page fault is one sample, and the ring has room for all of them: what is lost or counted
-# twice shows in the sum.
+# Each page fault is one sample, and the ring has room for all of them: the sum reveals losses and
+# double counts.
 faults() {
 	rm -f r.*.pb.gz
 	run "$CPROF" record -e page-faults -c 1 --call-graph fp --ring-size 32M \
@@ -37,8 +37,8 @@ else
 fi
 rm -f r.*.pb.gz
 
-# Many short ones, whatever the machine's load: each has a line of JSON on stdout, also where it had
-# no samples and so no file, and nothing is counted twice.
+# Many short parts, on a machine with any load: each has a line of JSON on stdout, even without samples
+# and therefore without a file, and nothing is counted twice.
 cat >lines.py.keep <<'END'
 import glob, json, sys
 events = [e for line in open(sys.argv[1]) for e in json.loads(line)["events"]]
@@ -53,7 +53,7 @@ check '... a line for each file' "$PYTHON" lines.py.keep out 'r.*.pb.gz'
 check '... no sample is counted twice' test "$(sum 'v.cum("touch_pages") * v.total' r.*.pb.gz)" -le 1000000
 rm -f r.*.pb.gz
 
-# By signal, with so many files kept.
+# By signal, keeping a number of files.
 background "$PROG/spin" 4 1000000
 target=$pid
 start_cprof record -e cpu-clock --switch-output --switch-max-files 2 -o s.pb.gz -p "$target"
@@ -76,7 +76,7 @@ for file in "$@"; do
 	profile '... complete' "$file" 'n > 5' "cum('recurse') > 0.98"
 done
 
-# A snapshot holds all from the start, and the end all.
+# A snapshot contains everything since the start, and the final file everything.
 start_cprof record -e cpu-clock --snapshot-signal=USR1 -o t.pb.gz -p "$target"
 for n in 1 2; do
 	let_use "$target" 60
@@ -91,7 +91,7 @@ is $# 2 '... two snapshots'
 check '... the second has more' test "$(sum v.n "$2")" -gt "$(sum v.n "$1")"
 check '... and the end most' test "$(sum v.n t.pb.gz)" -ge "$(sum v.n "$2")"
 
-# The flight recorder forgets: of a long A before a shorter B only B is left.
+# The flight recorder discards old samples: of a long A before a shorter B, only B remains.
 flight() {
 	background "$PROG/alternate" 1 1500
 	run "$CPROF" record -e cpu-clock --last 300ms -o l.pb.gz -p "$pid"
@@ -101,7 +101,7 @@ flight() {
 }
 attempts 3 flight
 
-# A condition: CPU use of any process that runs at all, and one that cannot be.
+# A condition that any running process meets, and an impossible one.
 rm -f c.*.pb.gz
 start_cprof record -e cpu-clock --last 300ms --trigger 'cpu > 1%' -o c.pb.gz -p "$target"
 wait_for 60 n_parts 1

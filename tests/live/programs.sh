@@ -1,12 +1,12 @@
 #!/bin/sh
-# Real programs, written by others: names wherever a symbol table exists, whole stacks.
+# Real programs: names wherever a symbol table exists, and complete stacks.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need_perf
 need sqlite3 gcc go redis-server redis-benchmark redis-cli
 
 
 # owed NAME BINARY FILE MAPPING: 99 % of the frames are named where a symbol table exists
-# (distributions strip the one of functions that are not exported)
+# (distributions strip the symbol table of functions that are not exported)
 owed() {
 	if readelf -SW "$2" | grep -q '\.symtab'; then
 		profile "$1: 99 % of its own frames are named" "$3" "named('$4') >= 0.99"
@@ -79,7 +79,7 @@ profile 'a Go program: 99 % of the frames are named, stacks are rooted' go.pb.gz
 	"named('/goprogram') >= 0.99" "anywhere(r'^regexp\.') > 0.1" \
 	"roots(r'^(runtime\.|_rt0_|_start|start_thread|.*clone)') > 0.95"
 
-# Without the symbols that a stripped Go program has none of, its roots are told by how stacks end.
+# A stripped Go program has no symbols, so the ends of its stacks identify its roots.
 HOME=$T GOFLAGS=-mod=mod GOTOOLCHAIN=local go build -ldflags '-s -w' -o gostripped.keep main.go
 run "$CPROF" record --json -e cpu-clock -o gostripped.pb.gz -- ./gostripped.keep
 is "$status" 0 'a stripped Go program: recorded'

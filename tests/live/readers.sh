@@ -1,5 +1,5 @@
 #!/bin/sh
-# Readers that others wrote accept every file.
+# Third-party readers accept every file.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need_perf
 need go protoc

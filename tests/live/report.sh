@@ -1,10 +1,10 @@
 #!/bin/sh
-# Recordings compared, and what a recording ends with on a terminal.
+# Comparing recordings, and the end of a recording on a terminal.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need_perf
 
-# Different rates are no difference of the program. Its functions do a known part of the work, in
-# user code, so what differs is chance.
+# Different rates are not a difference of the program. Its functions do a known part of the work in
+# user code, so all differences are chance.
 rates() {
 	for hz in 100 1000; do
 		run "$CPROF" record -q --user -e cpu-clock -F $hz -o $hz.pb.gz -- "$PROG/serial" 400
@@ -21,7 +21,7 @@ END
 }
 attempts 3 rates
 
-# The same recording with a function planted that takes a tenth of the time.
+# The same recording with an additional function that takes a tenth of the time.
 run "$CPROF" report --diff 1000.pb.gz --fail-if 'flat(A) > +2%' 1000.pb.gz
 is "$status" 0 'a recording beside itself passes a gate'
 run "$CPROF" record -q --user -e cpu-clock -o spin.pb.gz -- "$PROG/spin" 5 400

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Without rights: what is allowed works and says what it left out, the rest names cause and remedy.
+# Without privileges: allowed recordings work and report what they left out; refusals name cause and
+# remedy.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need_perf
 need_root
@@ -68,7 +69,7 @@ like err 'the target used .* of CPU time in all' \
 run nobody record -e cpu-clock -o seen.pb.gz -- ./spin.keep 3 300
 unlike err 'the target used' 'paranoid 2: not where none can'
 
-# A process of one's own.
+# A process of the same user.
 setpriv --reuid=65534 --regid=65534 --clear-groups ./spin.keep 3 100000 >/dev/null &
 own=$!
 tap_pids="$tap_pids $own"
@@ -77,7 +78,7 @@ run nobody record -e cpu-clock --duration 0.5 -o own.pb.gz -p "$own"
 is "$status" 0 'a process of my own: recorded'
 profile 'a process of my own: names are right' own.pb.gz "cum('recurse') > 0.98"
 
-# Without kallsyms, kernel frames are still told as such.
+# Without kallsyms, kernel frames are still marked as kernel frames.
 hidden=$(cat /proc/sys/kernel/kptr_restrict)
 at_end "echo $hidden >/proc/sys/kernel/kptr_restrict"
 echo 2 >/proc/sys/kernel/kptr_restrict
@@ -102,7 +103,7 @@ run sh -c "ulimit -l 0; exec setpriv --reuid=65534 --regid=65534 --clear-groups 
 	'$CPROF_HERE' record -e cpu-clock -o fits.pb.gz -- ./spin.keep 3 500"
 is "$status" 0 'the default ring fits whatever the limit is'
 
-# A folder that one may not write to.
+# A folder without write permission.
 mkdir closed.keep
 chmod 755 closed.keep
 run nobody record -e cpu-clock -o closed.keep/x.pb.gz -- ./spin.keep 3 100

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Two ways from one perf.data to a profile count the same samples of the same functions: cprof
-# import, and perf script's text through cprof convert.
+# Both ways from one perf.data to a profile count the same samples of the same functions: cprof import,
+# and cprof convert of the output of perf script.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need_perf
 need perf
 
-# leaves PROFILE PROGRAM: samples by innermost function, of the program's own
+# leaves PROFILE PROGRAM: samples by innermost function, of the program's own functions
 leaves() {
 	nm "$2" | awk '$2 ~ /^[tT]$/ { print $3 }' >own.keep
 	"$CPROF" report --folded --sample-type 0 "$1" | awk '

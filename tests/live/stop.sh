@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every way to end a recording gives a complete, valid file; a second SIGINT gives none.
+# Every way to end a recording gives a complete, valid file; a second SIGINT leaves no file.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need_perf
 
@@ -30,10 +30,10 @@ for number in INT TERM HUP; do
 		"cum('recurse') > 0.98"
 done
 
-# Ctrl-C in a terminal reaches both.
+# Ctrl-C in a terminal signals both processes.
 cat >ctrlc.py.keep <<'END'
 import os, signal, subprocess, sys, time
-# Shells start what runs in the background with Ctrl-C ignored, and all that it starts with it.
+# Shells start background jobs with Ctrl-C ignored, which their children inherit.
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 p = subprocess.Popen(sys.argv[1:], start_new_session=True, stdout=subprocess.DEVNULL)
 def child_ms():
@@ -72,7 +72,7 @@ for n in 1 2 3; do
 	rm -f twice.pb.gz
 	no_files "two SIGINT, run $n: no partial file"
 done
-# lasts SECONDS COMMAND...: so long at least. How much longer is up to the machine.
+# lasts SECONDS COMMAND...: at least this long. A busy machine takes longer.
 lasts() {
 	"$PYTHON" - "$@" <<'END'
 import subprocess, sys, time
@@ -100,13 +100,13 @@ run "$CPROF" record -q -e cpu-clock --delay 3 -o d.pb.gz -- \
 profile '--delay with a command: what ran before is left out' d.pb.gz "cum('A') == 0" \
 	"cum('recurse') > 0.9"
 
-# --duration ends the recording; what becomes of the command is its own affair
+# --duration ends the recording, but not the command
 cut_off() {
 	run timeout 60 "$CPROF" record -q -e cpu-clock --duration 0.4 -o d.pb.gz -- "$PROG/spin" 3 3000
 	profile '--duration with a command: the rest is left out' d.pb.gz '0 < total < 1.2e9'
 }
 attempts 3 cut_off
-# Not even SIGKILL leaves a part of a file, where the file system can keep one without a name.
+# Not even SIGKILL leaves a partial file, if the file system supports unnamed files.
 if "$PYTHON" -c 'import os; os.open(".", os.O_TMPFILE | os.O_WRONLY)' 2>/dev/null; then
 	rm -f ./*.pb.gz
 	start_cprof record -e cpu-clock -o killed.pb.gz -p "$target"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What cprof says about a recording: in the terminal, as JSON, in the file, by its status.
+# What cprof reports about a recording: in the terminal, as JSON, in the file, by its exit status.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need_perf
 
@@ -35,8 +35,8 @@ rm -f ./*.pb.gz
 run "$CPROF" record --strict -e cpu-clock -o ok.pb.gz -- "$PROG/spin" 3 600
 is "$status" 0 '--strict: 0 when nothing was lost'
 
-# cprof cannot read its rings for a while: samples are lost, counted and shown. How long that
-# takes is counted in CPU time of the target, which a busy machine gives when it can.
+# cprof cannot read its rings for a while: samples are lost, counted and shown. The test measures this
+# time in CPU time of the target, so that it works on a busy machine.
 # lose_some ARG...: records the target with these options, with a gap in the middle
 lose_some() {
 	before=$(cpu_ms "$pid")
@@ -63,13 +63,13 @@ lose_some
 is "$status" 0 'without --strict lost samples are told, not punished'
 kill $pid
 
-# Names that are missing: debug information took too long to read, or is another file's.
+# Missing names: reading the debug information took too long, or it belongs to another file.
 run "$CPROF" record -e cpu-clock --symbol-timeout 1ns -o late.pb.gz -- "$PROG/inlines" 60
 is "$status" 0 '--symbol-timeout: recorded'
 like err '[1-9][0-9]* files? whose debug information took too long' '--symbol-timeout: the summary tells'
 profile '--symbol-timeout: functions by the symbol table, no lines' late.pb.gz \
 	"path('outermost', 'main') > 0.8" "not any(l > 0 for f, l in lines('main') | lines('outermost'))"
-# losses WORD MIN: as --json tells them
+# losses WORD MIN: as in --json
 losses() {
 	"$PYTHON" -c 'import json, sys
 found = []

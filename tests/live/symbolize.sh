@@ -1,5 +1,5 @@
 #!/bin/sh
-# A profile without names is completed later: to what would have been written at once.
+# Names added later give the same profile as a recording with names.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need_perf
 
@@ -16,7 +16,7 @@ profile 'functions, inlined calls, files and lines' named.pb.gz \
 	"path('innermost', 'middle', 'outermost', 'main') > 0.8" \
 	"any(f.endswith('/prog/inlines.c') and l > 0 for f, l in lines('innermost'))"
 
-# The same recording both ways.
+# The same recording in both ways.
 if command -v perf >/dev/null && perf record -q -e cpu-clock -F 999 -o perf.data.keep -- "$PROG/inlines" 60 \
 	>/dev/null 2>&1 && "$CPROF" import -q -o at-once.pb.gz perf.data.keep 2>/dev/null; then
 	"$CPROF" import -q --no-symbols -o later.pb.gz perf.data.keep
@@ -29,7 +29,7 @@ else
 	skip 'byte for byte what writing names at once gives' 'needs perf'
 fi
 
-# On another machine: the program is not where it was, only its debug file, by build id.
+# On another machine: only the debug file exists, found by build id.
 id=$(readelf -n "$PROG/inlines" | sed -n 's/.*Build ID: //p')
 cp "$PROG/inlines" moved.keep
 strip moved.keep
@@ -56,7 +56,7 @@ run "$CPROF" symbolize -v --symfs root.keep far.pb.gz -o wrong.pb.gz
 like err 'another build id' 'a file with another build id is not taken, and told'
 profile 'and names nothing' wrong.pb.gz "leaf(r'^\\[moved.keep\\]\\+0x') > 0.8"
 
-# A file's debug information may cost only so much time; then symbol tables name what is left.
+# The time for the debug information of a file is limited; symbol tables name the rest.
 cp bare.pb.gz late.pb.gz
 run "$CPROF" symbolize --symbol-timeout 1ns late.pb.gz
 is "$status" 0 '--symbol-timeout: the profile is written in any case'
@@ -81,7 +81,7 @@ else
 	skip '--demangle' 'needs a C++ compiler'
 fi
 
-# What is unpacked of compressed debug information is kept for the next time.
+# Unpacked debug information is kept for the next time.
 awk 'BEGIN {
 	for (i = 0; i < 1500; i++)
 		printf "long f%d(long count_%d) { long total_%d = 1; for (long step = 0; step < count_%d; " \

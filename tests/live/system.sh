@@ -1,5 +1,5 @@
 #!/bin/sh
-# -a: all processes of the machine, those in namespaces of their own and the kernel's threads, too.
+# -a: all processes of the machine, including those in other namespaces and the kernel's threads.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need_perf
 
@@ -30,7 +30,7 @@ if ! is_root; then
 	finish
 fi
 
-# Two programs, and one whose file nobody else can see.
+# Two programs, and one whose file exists only in its own namespace.
 mkdir inner.keep
 cp "$PROG/spin" oneapp
 cp "$PROG/spin" twoapp
@@ -65,7 +65,7 @@ assert 0.3e9 < d['cpu_used_ns'] < limit and d['own_samples'] >= 0"
 }
 attempts 3 all
 
-# The kernel's threads switch all the time.
+# The kernel's threads switch constantly.
 run "$CPROF" record -a -e context-switches -c 1 --duration 1 -o kernel.pb.gz
 is "$status" 0 'for a time, without a command'
 if [ "$(stat -Lc %i /proc/self/ns/pid)" = 4026531836 ]; then
@@ -103,7 +103,7 @@ v = pprof.View(pprof.Profile('small.pb.gz'))
 print(v.n, e['samples'], e['lost'])
 assert e['samples'] <= v.n <= e['samples'] + e['lost']"
 
-# Processes that come and go meanwhile.
+# Processes that start and end during the recording.
 run "$CPROF" record -a -e cpu-clock -F 4999 -q -o forks.pb.gz -- "$PROG/forks" 100
 is "$status" 0 'children that come and go'
 profile '... have the name of their program' forks.pb.gz "'forks' in labels('process_name')"

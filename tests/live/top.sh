@@ -40,7 +40,7 @@ mux() {
 	tmux -L "cprof$$" -f /dev/null "$@"
 }
 at_end "tmux -L cprof$$ kill-server 2>/dev/null"
-# What the screen shows, in the file screen.keep.
+# The contents of the screen, in the file screen.keep.
 screen() {
 	mux capture-pane -p -t 0 >screen.keep 2>/dev/null
 }
@@ -50,7 +50,7 @@ shows() {
 shows_not() {
 	screen && ! grep -Eq -e "$1" screen.keep
 }
-# sees REGEX NAME: before long
+# sees REGEX NAME: waits for it
 sees() {
 	if wait_for 60 shows "$1"; then
 		pass "$2"
@@ -75,13 +75,13 @@ shell() {
 top_pid() {
 	pgrep -P "$(mux display-message -p -t 0 '#{pane_pid}')" cprof
 }
-# top ARG...: starts it
+# top ARG...: starts cprof top
 start_top() {
 	rm -f after.keep status.keep
 	keys -l "'$CPROF' top -d 200ms -e cpu-clock --call-graph fp $*; echo \$? >status.keep; stty -a >after.keep"
 	keys Enter
 }
-# The terminal is as it was: its modes, what was on it, and the cursor.
+# The terminal is restored: its modes, its contents, and the cursor.
 restored() {
 	wait_for 60 test -s after.keep
 	if cmp -s before.keep after.keep && wait_for 60 shows '^kept' &&

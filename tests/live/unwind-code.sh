@@ -1,5 +1,5 @@
 #!/bin/sh
-# Stacks through code whose own file says nothing of it: code that a process wrote itself, and
+# Stacks through code that its own file does not describe: code written by the process itself, and
 # programs whose .debug_frame is in a separate debug file.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need_perf
@@ -40,7 +40,7 @@ else
 	skip '.debug_frame in a separate debug file' 'needs gcc and objcopy'
 fi
 
-# Python's trampolines for perf, by whatever python3 has them.
+# Python's trampolines for perf, with any python3 that has them.
 for python in python3 python3.12 python3.13 python3.14; do
 	"$python" -X perf -c 'import sys; sys.exit(not sys.is_stack_trampoline_active())' \
 		>/dev/null 2>&1 && break

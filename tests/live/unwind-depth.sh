@@ -1,5 +1,5 @@
 #!/bin/sh
-# How deep stacks may be, and what becomes of those that are deeper; where stacks ended is told.
+# The maximum depth of stacks, deeper stacks, and the reported ends of stacks.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need_perf
 
@@ -48,7 +48,7 @@ for bad in 0 -1 x 1000001; do
 	is "$status" 64 "--max-depth=$bad is refused"
 done
 
-# where the size of copies stays as it is
+# where the size of copies does not change
 run "$PYTHON" "$CPROF_SOURCE_ROOT/tests/truth.py" -s task \
 	"$program:deep,bigs,allocas,alarms-alt"
 is "$status" 0 'the same stacks are whole in scope task'

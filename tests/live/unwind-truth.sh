@@ -1,6 +1,6 @@
 #!/bin/sh
-# Programs that know their own call chains: the recorded stacks are these chains. All scenarios
-# with gcc -O2, most with clang and musl, a few with every other way to build.
+# The recorded stacks of programs that know their own callchains equal these callchains. All scenarios
+# run with gcc -O2, most with clang and musl, and a few with every other way to build.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need_perf
 
