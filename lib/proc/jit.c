@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "proc/jitcfi.h"
 #include "proc/jitfile.h"
 #include "proc/procs.h"
 #include "proc/jitread.h"
@@ -316,36 +317,8 @@ static bool grow_cfi(struct jit_process *x)
 	return true;
 }
 
-/*
- * .eh_frame follows the code at the next multiple of 8, and .eh_frame_hdr follows that: so relative
- * pointers are meant.  Absolute ones are tried where these find nothing.
- */
-static struct cfi *open_cfi(const struct jitcode_entry *e, uint64_t base)
-{
-	const struct arch *arch =
-#ifdef __aarch64__
-		&arch_arm64;
-#else
-		&arch_x86_64;
-#endif
-	const struct jitcode_unwind *u = &e->unwind;
-	struct cfi_bytes eh = { u->bytes, u->n_bytes - u->n_hdr_bytes,
-				base + ((e->n_bytes + 7) & ~(uint64_t)7) };
-	struct cfi_bytes hdr = { u->bytes + eh.n_bytes, u->n_hdr_bytes, eh.vaddr + eh.n_bytes };
-	struct cfi *c = NULL;
-	if (eh.n_bytes == 0 || cfi_open_sections(arch, hdr, eh, (struct cfi_bytes){ 0 }, &c) < 0)
-		return NULL;
-	struct cfi_fde fde;
-	uint32_t off;
-	bool is_debug;
-	if (cfi_find_fde(c, base, &fde, &off, &is_debug) == CFI_UNUSUAL)
-		return c;
-	cfi_close(c);
-	return NULL;
-}
-
-bool jit_find_module(struct jit *j, const struct procs_space *space, uint64_t pc,
-		     struct module *ret)
+bool jit_find_module(struct jit *j, const struct arch *arch, const struct procs_space *space,
+		     uint64_t pc, struct module *ret)
 {
 	struct jit_process *x = space->jit ? j->process.v[space->jit - 1] : NULL;
 	const struct jitcode_entry *e = x ? jitcode_find(&x->read.code, pc, j->now_ns) : NULL;
@@ -354,9 +327,9 @@ bool jit_find_module(struct jit *j, const struct procs_space *space, uint64_t pc
 	size_t i = (size_t)(e - x->read.code.entry);
 	if (!x->cfi_how[i].is_tried) {
 		x->cfi_how[i].is_tried = true;
-		x->cfi[i] = open_cfi(e, 0);
+		x->cfi[i] = jitcfi_open(arch, e, 0);
 		if (!x->cfi[i]) {
-			x->cfi[i] = open_cfi(e, e->start);
+			x->cfi[i] = jitcfi_open(arch, e, e->start);
 			x->cfi_how[i].is_absolute = true;
 		}
 	}

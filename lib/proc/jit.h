@@ -15,6 +15,7 @@
 #include "base/vec.h"
 #include "symbolize/name/symbolizer.h"
 
+struct arch;
 struct budget;
 struct dso;
 struct dso_table;
@@ -51,9 +52,9 @@ void jit_at(struct jit *j, struct procs *procs, struct procs_process *p, uint64_
  * from the rings, so that what they speak of is known. */
 void jit_poll(struct jit *j, uint64_t now_ns, bool is_forced);
 
-/* CFI of the code at pc; false where none is known. */
-bool jit_find_module(struct jit *j, const struct procs_space *space, uint64_t pc,
-		     struct module *ret);
+/* CFI of the code at pc, in a recording of that architecture; false where none is known. */
+bool jit_find_module(struct jit *j, const struct arch *arch, const struct procs_space *space,
+		     uint64_t pc, struct module *ret);
 
 /* Where the names of a DSO_ANON stand, to be asked one after the other: a process made by fork has
  * its parent's code, too.  Returns how many. */

@@ -95,7 +95,7 @@ static bool find_module(void *ctx, uint64_t pc, struct module *ret)
 		ret->is_jit = true;
 		ret->is_java = runs_java(l->u, l->space);
 		if (l->u->jit)
-			jit_find_module(l->u->jit, l->space, pc, ret);
+			jit_find_module(l->u->jit, l->u->arch, l->space, pc, ret);
 		return true;
 	}
 	/* At exec the kernel maps the loader whole, data and all, as code first: what lies in
