@@ -20,7 +20,7 @@ struct cfi *jitcfi_open(const struct arch *arch, const struct jitcode_entry *e, 
 	struct cfi_fde fde;
 	uint32_t off;
 	bool is_debug;
-	if (cfi_find_fde(c, base, &fde, &off, &is_debug) == CFI_UNUSUAL)
+	if (cfi_find_fde(c, base, &fde, &off, &is_debug) == CFI_FOUND)
 		return c;
 	cfi_close(c);
 	return NULL;

@@ -82,7 +82,8 @@ static void index_make(struct cfi_index *ix, const struct cfi_frames *f)
 	ix->is_made = true;
 	for (;; off = next) {
 		enum cfi_entry kind = cfi_entry_parse(f, off, &fde, &next);
-		if (kind == CFI_ENTRY_END || kind == CFI_ENTRY_BAD)
+		/* rules refer to entries by 32 bits */
+		if (kind == CFI_ENTRY_END || kind == CFI_ENTRY_BAD || off > UINT32_MAX)
 			break;
 		/* Linkers leave the FDEs of dropped functions in .debug_frame, at 0 or -1. */
 		if (kind == CFI_ENTRY_CIE || !fde.start || !fde.n_bytes ||
@@ -128,16 +129,16 @@ static bool index_search(struct cfi_index *ix, const struct cfi_frames *f, uint6
 /* ---- search ------------------------------------------------------------------- */
 
 /* The FDE at off, if it covers vaddr. */
-static enum cfi_kind find_check(const struct cfi_frames *f, uint64_t off, uint64_t vaddr,
+static enum cfi_found find_check(const struct cfi_frames *f, uint64_t off, uint64_t vaddr,
 				struct cfi_fde *ret)
 {
 	struct cfi_fde fde;
 	if (off > UINT32_MAX || cfi_entry_parse(f, off, &fde, NULL) != CFI_ENTRY_FDE)
-		return CFI_BAD;
+		return CFI_MALFORMED;
 	if (vaddr - fde.start >= fde.n_bytes)
-		return CFI_NONE;
+		return CFI_NOT_FOUND;
 	*ret = fde;
-	return CFI_UNUSUAL;
+	return CFI_FOUND;
 }
 
 /* Where in .eh_frame the FDE is that may cover vaddr. */
@@ -148,27 +149,27 @@ static bool find_off(struct cfi *c, uint64_t vaddr, uint64_t *ret_off)
 }
 
 /* What follows find_off. */
-static enum cfi_kind find_from(struct cfi *c, uint64_t vaddr, bool is_found, uint64_t off,
+static enum cfi_found find_from(struct cfi *c, uint64_t vaddr, bool is_found, uint64_t off,
 			       struct cfi_fde *ret, uint32_t *ret_off, bool *ret_is_debug)
 {
-	enum cfi_kind kind = is_found ? find_check(&c->eh_frames, off, vaddr, ret) : CFI_NONE;
-	if (kind == CFI_UNUSUAL) {
+	enum cfi_found r = is_found ? find_check(&c->eh_frames, off, vaddr, ret) : CFI_NOT_FOUND;
+	if (r == CFI_FOUND) {
 		*ret_off = (uint32_t)off;
 		*ret_is_debug = false;
-		return kind;
+		return r;
 	}
 	if (!c->is_debug_sought)
 		cfi_seek_debug(c);
 	if (!index_search(&c->debug_index, &c->debug_frames, vaddr, &off))
-		return kind;
-	kind = find_check(&c->debug_frames, off, vaddr, ret);
+		return r;
+	r = find_check(&c->debug_frames, off, vaddr, ret);
 	*ret_off = (uint32_t)off;
 	*ret_is_debug = true;
-	return kind;
+	return r;
 }
 
-enum cfi_kind cfi_find_fde(struct cfi *c, uint64_t vaddr, struct cfi_fde *ret,
-			   uint32_t *ret_off, bool *ret_is_debug)
+enum cfi_found cfi_find_fde(struct cfi *c, uint64_t vaddr, struct cfi_fde *ret,
+			    uint32_t *ret_off, bool *ret_is_debug)
 {
 	uint64_t off = 0;
 	bool is_found = find_off(c, vaddr, &off);
@@ -349,41 +350,40 @@ void cfi_rule_at(struct cfi *c, uint64_t vaddr, struct cfi_rule *ret)
 	}
 	if (is_found && last_get(c, off, vaddr, ret))
 		return;
-	*ret = (struct cfi_rule){ .kind = (uint8_t)find_from(c, vaddr, is_found, off, &fde,
-							     &fde_off, &is_debug) };
+	enum cfi_found found = find_from(c, vaddr, is_found, off, &fde, &fde_off, &is_debug);
+	*ret = (struct cfi_rule){ .kind = found == CFI_MALFORMED ? CFI_BAD : CFI_NONE };
 	/* Go has no .eh_frame; its table knows more than the .debug_frame that is made of it */
-	bool may_be_go = ret->kind == CFI_NONE || (ret->kind == CFI_UNUSUAL && is_debug);
-	if (ret->kind == CFI_NONE && rule_is_sigreturn(c, vaddr))
+	bool may_be_go = found == CFI_NOT_FOUND || (found == CFI_FOUND && is_debug);
+	if (found == CFI_NOT_FOUND && rule_is_sigreturn(c, vaddr))
 		ret->kind = CFI_SIGRETURN;
 	else if (may_be_go && go_table_rule(c, vaddr, ret))
 		return;
-	if (ret->kind == CFI_UNUSUAL)
+	else if (found == CFI_FOUND)
 		rule_of_fde(c, vaddr, &fde, fde_off, is_debug, ret);
 	c->n_bad += ret->kind == CFI_BAD;
 }
 
-enum cfi_kind cfi_row_at(struct cfi *c, uint64_t vaddr, struct cfi_row *ret)
+enum cfi_found cfi_row_at(struct cfi *c, uint64_t vaddr, struct cfi_row *ret)
 {
 	struct cfi_fde fde;
 	uint32_t off;
 	bool is_debug;
-	enum cfi_kind kind = cfi_find_fde(c, vaddr, &fde, &off, &is_debug);
-	if (kind != CFI_UNUSUAL)
-		return kind;
+	enum cfi_found r = cfi_find_fde(c, vaddr, &fde, &off, &is_debug);
+	if (r != CFI_FOUND)
+		return r;
 	const struct cfi_frames *f = is_debug ? &c->debug_frames : &c->eh_frames;
-	return cfi_run_row(f, &fde, vaddr, ret) ? CFI_UNUSUAL : CFI_BAD;
+	return cfi_run_row(f, &fde, vaddr, ret) ? CFI_FOUND : CFI_MALFORMED;
 }
 
-enum cfi_kind cfi_row_again(struct cfi *c, const struct cfi_rule *rule, uint64_t vaddr,
-			    struct cfi_row *ret)
+enum cfi_found cfi_row_again(struct cfi *c, const struct cfi_rule *rule, uint64_t vaddr,
+			     struct cfi_row *ret)
 {
 	const struct cfi_frames *f = rule->flags & CFI_FLAG_DEBUG ?
 		&c->debug_frames : &c->eh_frames;
 	struct cfi_fde fde;
-	enum cfi_kind kind = find_check(f, rule->entry_off, vaddr, &fde);
-	if (kind != CFI_UNUSUAL)
-		return CFI_BAD;
-	return cfi_run_row(f, &fde, vaddr, ret) ? CFI_UNUSUAL : CFI_BAD;
+	if (find_check(f, rule->entry_off, vaddr, &fde) != CFI_FOUND)
+		return CFI_MALFORMED;
+	return cfi_run_row(f, &fde, vaddr, ret) ? CFI_FOUND : CFI_MALFORMED;
 }
 
 size_t cfi_bytes_held(const struct cfi *c)

@@ -109,17 +109,24 @@ size_t cfi_bytes_held(const struct cfi *c);
 /* The rule at vaddr.  *ret is always set, its kind is never CFI_EMPTY. */
 void cfi_rule_at(struct cfi *c, uint64_t vaddr, struct cfi_rule *ret);
 
-/* The FDE that covers vaddr: NONE, BAD, or UNUSUAL for found, with *ret_off its
- * offset in .eh_frame, or in .debug_frame when *ret_is_debug. */
-enum cfi_kind cfi_find_fde(struct cfi *c, uint64_t vaddr, struct cfi_fde *ret,
-			   uint32_t *ret_off, bool *ret_is_debug);
+/* Result of a search. */
+enum cfi_found {
+	CFI_FOUND,
+	CFI_NOT_FOUND,  /* the module says nothing about the address */
+	CFI_MALFORMED,  /* what it says cannot be read */
+};
 
-/* All rules at vaddr: NONE, BAD, or UNUSUAL for found. */
-enum cfi_kind cfi_row_at(struct cfi *c, uint64_t vaddr, struct cfi_row *ret);
+/* The FDE that covers vaddr.  *ret_off is its offset in .eh_frame, or in .debug_frame when
+ * *ret_is_debug. */
+enum cfi_found cfi_find_fde(struct cfi *c, uint64_t vaddr, struct cfi_fde *ret,
+			    uint32_t *ret_off, bool *ret_is_debug);
 
-/* As cfi_row_at, for an address whose rule is known and CFI_UNUSUAL: without a search. */
-enum cfi_kind cfi_row_again(struct cfi *c, const struct cfi_rule *rule, uint64_t vaddr,
-			    struct cfi_row *ret);
+/* All rules at vaddr. */
+enum cfi_found cfi_row_at(struct cfi *c, uint64_t vaddr, struct cfi_row *ret);
+
+/* The same without a search, for an address whose rule is known to be CFI_UNUSUAL. */
+enum cfi_found cfi_row_again(struct cfi *c, const struct cfi_rule *rule, uint64_t vaddr,
+			     struct cfi_row *ret);
 
 /* Copies up to n bytes of the module's code (or other loaded bytes) at vaddr; returns how many
  * the file holds from there.  Reads the file: not for every sample. */

@@ -36,7 +36,7 @@ bool symbolizer_find_start(struct symbolizer_batch *b, uint64_t vaddr, uint64_t 
 			     : d->fd < 0 || cfi_open_file(d->fd, &b->cfi))
 			b->cfi = NULL;
 	}
-	if (!b->cfi || cfi_find_fde(b->cfi, vaddr, &fde, &off, &is_debug) != CFI_UNUSUAL ||
+	if (!b->cfi || cfi_find_fde(b->cfi, vaddr, &fde, &off, &is_debug) != CFI_FOUND ||
 	    fde.start > vaddr)
 		return false;
 	b->found.start = *ret = fde.start;

@@ -27,7 +27,7 @@ static bool call_function(module_find *find_module, void *ctx, uint64_t pc,
 	if (!find_module(ctx, pc, ret_module) || !ret_module->cfi)
 		return false;
 	uint64_t vaddr = pc - ret_module->bias;
-	if (cfi_find_fde(ret_module->cfi, vaddr, &fde, &off, &is_debug) == CFI_UNUSUAL)
+	if (cfi_find_fde(ret_module->cfi, vaddr, &fde, &off, &is_debug) == CFI_FOUND)
 		*ret_start = fde.start + ret_module->bias;
 	else if (go_table_find(ret_module->cfi, vaddr, &go))
 		*ret_start = go.start + ret_module->bias;
@@ -128,7 +128,7 @@ static bool call_is_switched(const struct unwind_walk *w, const struct unwind_fr
 	if (!call_function(w->find_module, w->in->ctx, at, &m, &start) ||
 	    f->pc - start > sizeof(b) ||
 	    cfi_read_code(m.cfi, start - m.bias, b, f->pc - start) < f->pc - start ||
-	    cfi_row_at(m.cfi, at - m.bias, &row) != CFI_UNUSUAL ||
+	    cfi_row_at(m.cfi, at - m.bias, &row) != CFI_FOUND ||
 	    row.cfa.how == CFI_HOW_VAL_EXPR || row.cfa_reg != w->arch->sp)
 		return false;
 	return w->arch->n_sp_loads(b, f->pc - start) > 0;

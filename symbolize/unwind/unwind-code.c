@@ -169,7 +169,7 @@ static bool code_is_laid_out(const struct unwind_walk *w, const struct module *m
 	uint32_t off;
 	bool is_debug;
 	return !(f->flags & UNWIND_FRAME_EXACT) && m->cfi &&
-		cfi_find_fde(m->cfi, f->pc - m->bias, &fde, &off, &is_debug) == CFI_UNUSUAL &&
+		cfi_find_fde(m->cfi, f->pc - m->bias, &fde, &off, &is_debug) == CFI_FOUND &&
 		fde.start == f->pc - m->bias;
 }
 
@@ -338,7 +338,7 @@ void unwind_code_amend(struct unwind_walk *w, const struct module *m, struct cfi
 	uint8_t b[CODE_BEFORE_BYTES + CODE_BEHIND_BYTES];
 	/* Go's tables hold everywhere */
 	if (!w->arch->is_leaving || !(f->flags & UNWIND_FRAME_EXACT) || m->cfi->go ||
-	    cfi_find_fde(m->cfi, f->pc - m->bias, &fde, &off, &is_debug) != CFI_UNUSUAL)
+	    cfi_find_fde(m->cfi, f->pc - m->bias, &fde, &off, &is_debug) != CFI_FOUND)
 		return;
 	uint64_t n_since = f->pc - m->bias - fde.start;
 	/* one that it takes for stored already was stored by the PLT: see cfi-run.c */

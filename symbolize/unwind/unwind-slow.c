@@ -91,19 +91,19 @@ static bool slow_is_too_much(struct unwind_walk *w, const struct cfi_row *row)
 	return w->n_program_bytes > UNWIND_PROGRAM_BYTES_MAX;
 }
 
-/* The rules of frame i; NONE where its module has no CFI. */
-static enum cfi_kind slow_row(struct unwind_walk *w, uint32_t i, struct cfi_row *ret,
-			      uint64_t *ret_bias)
+/* The rules of frame i; CFI_NOT_FOUND where its module has no CFI. */
+static enum cfi_found slow_row(struct unwind_walk *w, uint32_t i, struct cfi_row *ret,
+			       uint64_t *ret_bias)
 {
 	struct module m;
 	const struct unwind_frame *f = &w->frame[i];
 	uint64_t at = f->pc - !(f->flags & UNWIND_FRAME_EXACT);
 	if (++w->n_evals > SLOW_EVALS_MAX || !w->find_module(w->in->ctx, at, &m) || !m.cfi ||
 	    m.cfi->arch != w->arch)
-		return CFI_NONE;
+		return CFI_NOT_FOUND;
 	*ret_bias = m.bias;
-	enum cfi_kind kind = cfi_row_at(m.cfi, at - m.bias, ret);
-	return kind == CFI_UNUSUAL && slow_is_too_much(w, ret) ? CFI_BAD : kind;
+	enum cfi_found r = cfi_row_at(m.cfi, at - m.bias, ret);
+	return r == CFI_FOUND && slow_is_too_much(w, ret) ? CFI_MALFORMED : r;
 }
 
 /* The CFA of frame i by its row. */
@@ -141,10 +141,10 @@ static enum cfi_eval slow_caller_reg(struct slow_at *s, unsigned int *reg, bool 
 		return CFI_EVAL_NO_REG;
 	if (f->flags & UNWIND_FRAME_SIGNAL && w->arch->uses_signal_off)
 		return slow_sigcontext(s, *reg, ret);
-	enum cfi_kind kind = slow_row(w, s->i, &row, &env.bias);
-	if (kind == CFI_NONE && f->flags & UNWIND_FRAME_SIGNAL)
+	enum cfi_found found = slow_row(w, s->i, &row, &env.bias);
+	if (found == CFI_NOT_FOUND && f->flags & UNWIND_FRAME_SIGNAL)
 		return slow_sigcontext(s, *reg, ret);
-	if (kind != CFI_UNUSUAL)
+	if (found != CFI_FOUND)
 		return CFI_EVAL_NO_REG;
 	const struct cfi_reg_rule *rule = &row.reg[*reg];
 	if (rule->how == CFI_HOW_SAME ||
@@ -412,7 +412,7 @@ int unwind_slow_unusual(struct unwind_walk *w, const struct cfi_rule *rule)
 	if (!w->find_module(w->in->ctx, at, &m) || !m.cfi)
 		return UNWIND_BAD_PC;
 	env.bias = m.bias;
-	if (cfi_row_again(m.cfi, rule, at - m.bias, &row) != CFI_UNUSUAL ||
+	if (cfi_row_again(m.cfi, rule, at - m.bias, &row) != CFI_FOUND ||
 	    slow_is_too_much(w, &row))
 		return UNWIND_BAD_CFI;
 	if (row.is_signal && w->arch->uses_signal_off)
@@ -482,7 +482,7 @@ static bool slow_is_frameless(struct unwind_walk *w, uint64_t *ret_pc)
 	    unwind_strip(w, saved) == link)
 		return false;
 	return link && w->find_module(w->in->ctx, link - 1, &m) && m.cfi &&
-	       cfi_find_fde(m.cfi, link - 1 - m.bias, &fde, &off, &is_debug) == CFI_UNUSUAL;
+	       cfi_find_fde(m.cfi, link - 1 - m.bias, &fde, &off, &is_debug) == CFI_FOUND;
 }
 
 int unwind_slow_guess(struct unwind_walk *w, bool is_jit)

@@ -57,9 +57,9 @@ static void ask(struct cfi *c, uint64_t vaddr)
 	if (rule.kind == CFI_EMPTY || rule.kind >= CFI_N_KINDS ||
 	    memcmp(&rule, &again, sizeof(rule)))
 		abort();
-	if (rule.kind == CFI_UNUSUAL && cfi_row_again(c, &rule, vaddr, &row) != CFI_UNUSUAL)
+	if (rule.kind == CFI_UNUSUAL && cfi_row_again(c, &rule, vaddr, &row) != CFI_FOUND)
 		abort();
-	if (cfi_row_at(c, vaddr, &row) != CFI_UNUSUAL)
+	if (cfi_row_at(c, vaddr, &row) != CFI_FOUND)
 		return;
 	if (row.cfa.how == CFI_HOW_VAL_EXPR)
 		cfi_eval_expr(&env, row.cfa.expr, row.cfa.n_expr_bytes, NULL, &x);

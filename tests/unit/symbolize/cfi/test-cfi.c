@@ -8,6 +8,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -117,13 +118,13 @@ static void instructions(void)
 		cfibuild_end(&b);
 		cfibuild_terminate(&b);
 		struct cfi *c = open_eh(&b, &arch_x86_64);
-		enum cfi_kind kind = cfi_row_at(c, 0x1000 + p->at, &row);
+		enum cfi_found found = cfi_row_at(c, 0x1000 + p->at, &row);
 		if (p->cfa_reg == -2) {
-			tap_int(kind, CFI_BAD, p->name);
+			tap_int(found, CFI_MALFORMED, p->name);
 			cfi_close(c);
 			continue;
 		}
-		bool ok = kind == CFI_UNUSUAL;
+		bool ok = found == CFI_FOUND;
 		if (ok && p->cfa_reg == -1)
 			ok = row.cfa.how == CFI_HOW_VAL_EXPR && row.cfa.n_expr_bytes == p->cfa_off;
 		else if (ok)
@@ -153,8 +154,8 @@ static void set_loc(void)
 	CFIBUILD(&b, DW_CFA_def_cfa_offset, 16);
 	cfibuild_end(&b);
 	struct cfi *c = open_eh(&b, &arch_x86_64);
-	tap_ok(cfi_row_at(c, 0x103f, &row) == CFI_UNUSUAL && row.cfa.off == 8, "before set_loc");
-	tap_ok(cfi_row_at(c, 0x1040, &row) == CFI_UNUSUAL && row.cfa.off == 16, "after set_loc");
+	tap_ok(cfi_row_at(c, 0x103f, &row) == CFI_FOUND && row.cfa.off == 8, "before set_loc");
+	tap_ok(cfi_row_at(c, 0x1040, &row) == CFI_FOUND && row.cfa.off == 16, "after set_loc");
 	cfi_close(c);
 }
 
@@ -182,10 +183,12 @@ static void check_forms(const char *name, bool is_eh, bool is_64, uint8_t versio
 	if (cfi_open_sections(&arch_x86_64, none, is_eh ? cfibuild_section(&b) : none,
 			      is_eh ? none : cfibuild_section(&b), &c))
 		abort();
-	bool ok = cfi_row_at(c, 0x10ff, &row) == CFI_UNUSUAL && row.cfa.off == 8 &&
-		cfi_row_at(c, 0x127f, &row) == CFI_UNUSUAL && row.cfa.off == 24 &&
-		row.is_signal == !!strchr(aug, 'S') && cfi_row_at(c, 0x1100, &row) == CFI_NONE &&
-		cfi_row_at(c, 0x1280, &row) == CFI_NONE && cfi_row_at(c, 0xfff, &row) == CFI_NONE;
+	bool ok = cfi_row_at(c, 0x10ff, &row) == CFI_FOUND && row.cfa.off == 8 &&
+		cfi_row_at(c, 0x127f, &row) == CFI_FOUND && row.cfa.off == 24 &&
+		row.is_signal == !!strchr(aug, 'S') &&
+		cfi_row_at(c, 0x1100, &row) == CFI_NOT_FOUND &&
+		cfi_row_at(c, 0x1280, &row) == CFI_NOT_FOUND &&
+		cfi_row_at(c, 0xfff, &row) == CFI_NOT_FOUND;
 	tap_ok(ok, "%s", name);
 	cfi_close(c);
 }
@@ -219,7 +222,8 @@ static void hostile_entries(void)
 	cfibuild_fde(&b, 0x1000, 0x100);
 	cfibuild_end(&b);
 	struct cfi *c = open_eh(&b, &arch_x86_64);
-	tap_int(cfi_row_at(c, 0x1000, &row), CFI_NONE, "a CIE of unknown version names nothing");
+	tap_int(cfi_row_at(c, 0x1000, &row), CFI_NOT_FOUND,
+		"a CIE of unknown version names nothing");
 	cfi_close(c);
 
 	b = (struct cfibuild){ .vaddr = 0x5000, .is_eh = true };
@@ -230,7 +234,7 @@ static void hostile_entries(void)
 	memcpy(b.v + b.n, &len, 4);
 	b.n += 8;
 	c = open_eh(&b, &arch_x86_64);
-	tap_int(cfi_row_at(c, 0x1000, &row), CFI_UNUSUAL,
+	tap_int(cfi_row_at(c, 0x1000, &row), CFI_FOUND,
 		"an entry beyond the end loses what follows");
 	cfi_close(c);
 
@@ -241,7 +245,7 @@ static void hostile_entries(void)
 	memcpy(b.v + b.entry + 4, &id, 4);
 	cfibuild_end(&b);
 	c = open_eh(&b, &arch_x86_64);
-	tap_int(cfi_row_at(c, 0x1000, &row), CFI_NONE, "a CIE outside the section");
+	tap_int(cfi_row_at(c, 0x1000, &row), CFI_NOT_FOUND, "a CIE outside the section");
 	cfi_close(c);
 
 	b = (struct cfibuild){ .vaddr = 0x5000, .is_eh = true };
@@ -250,7 +254,7 @@ static void hostile_entries(void)
 	memcpy(b.v + off + 4, &id, 4);
 	cfibuild_end(&b);
 	c = open_eh(&b, &arch_x86_64);
-	tap_int(cfi_row_at(c, 0x1000, &row), CFI_NONE, "an FDE that is its own CIE");
+	tap_int(cfi_row_at(c, 0x1000, &row), CFI_NOT_FOUND, "an FDE that is its own CIE");
 	cfi_close(c);
 }
 
@@ -276,13 +280,14 @@ static void check_table(const char *name, uint8_t enc)
 	bool ok = c->n_table == 40;
 	for (size_t i = 0; i < 40; i++) {
 		uint64_t at = entry[i][0];
-		ok = ok && cfi_row_at(c, at, &row) == CFI_UNUSUAL &&
+		ok = ok && cfi_row_at(c, at, &row) == CFI_FOUND &&
 		     row.cfa.off == (int64_t)(8 + i);
-		ok = ok && cfi_row_at(c, at + 0x7f, &row) == CFI_UNUSUAL &&
+		ok = ok && cfi_row_at(c, at + 0x7f, &row) == CFI_FOUND &&
 		     row.cfa.off == (int64_t)(8 + i);
-		ok = ok && cfi_row_at(c, at + 0x80, &row) == CFI_NONE;
+		ok = ok && cfi_row_at(c, at + 0x80, &row) == CFI_NOT_FOUND;
 	}
-	ok = ok && cfi_row_at(c, 0, &row) == CFI_NONE && cfi_row_at(c, ~0ull, &row) == CFI_NONE;
+	ok = ok && cfi_row_at(c, 0, &row) == CFI_NOT_FOUND &&
+		cfi_row_at(c, ~0ull, &row) == CFI_NOT_FOUND;
 	tap_ok(ok && !c->eh_index.is_made, "%s", name);
 	cfi_close(c);
 }
@@ -306,8 +311,8 @@ static void search(void)
 	if (cfi_open_sections(&arch_x86_64, cfibuild_section(&h), cfibuild_section(&b), none, &c))
 		abort();
 	tap_int((long long)c->n_table, 2, "a table is no longer than its section");
-	tap_int(cfi_row_at(c, 0x1000, &row), CFI_BAD, "a table entry that names a CIE");
-	tap_int(cfi_row_at(c, 0x2000, &row), CFI_BAD, "a table entry that names nothing");
+	tap_int(cfi_row_at(c, 0x1000, &row), CFI_MALFORMED, "a table entry that names a CIE");
+	tap_int(cfi_row_at(c, 0x2000, &row), CFI_MALFORMED, "a table entry that names nothing");
 	cfi_close(c);
 
 	/* dropped functions stay in .debug_frame at address 0 */
@@ -323,9 +328,9 @@ static void search(void)
 	cfibuild_end(&e);
 	if (cfi_open_sections(&arch_x86_64, none, cfibuild_section(&e), cfibuild_section(&d), &c))
 		abort();
-	tap_ok(cfi_row_at(c, 0x1000, &row) == CFI_UNUSUAL &&
-		       cfi_row_at(c, 0x3000, &row) == CFI_UNUSUAL &&
-		       cfi_row_at(c, 0x2000, &row) == CFI_NONE,
+	tap_ok(cfi_row_at(c, 0x1000, &row) == CFI_FOUND &&
+		       cfi_row_at(c, 0x3000, &row) == CFI_FOUND &&
+		       cfi_row_at(c, 0x2000, &row) == CFI_NOT_FOUND,
 	       ".debug_frame fills the gaps of .eh_frame");
 	cfi_close(c);
 }
@@ -497,11 +502,11 @@ static void check_file(const char *name, bool with_phdr, bool compress_debug)
 	if (!tap_int(cfi_open_file(fd, &c), 0, name))
 		return;
 	tap_ok(!!c->n_table == with_phdr, "%s: table", name);
-	tap_ok(cfi_row_at(c, 0x401010, &row) == CFI_UNUSUAL && row.cfa.off == 8, "%s: .eh_frame",
+	tap_ok(cfi_row_at(c, 0x401010, &row) == CFI_FOUND && row.cfa.off == 8, "%s: .eh_frame",
 	       name);
-	tap_ok(cfi_row_at(c, 0x402010, &row) == CFI_UNUSUAL && row.cfa.off == 8, "%s: .debug_frame",
+	tap_ok(cfi_row_at(c, 0x402010, &row) == CFI_FOUND && row.cfa.off == 8, "%s: .debug_frame",
 	       name);
-	tap_int(cfi_row_at(c, 0x403010, &row), CFI_NONE, "nothing elsewhere");
+	tap_int(cfi_row_at(c, 0x403010, &row), CFI_NOT_FOUND, "nothing elsewhere");
 	cfi_close(c);
 	close(fd);
 }
@@ -516,7 +521,7 @@ static void files(void)
 	struct cfi_row row;
 	int fd = make_file(true, false, 0x780);
 	tap_int(cfi_open_file(fd, &c), 0, "a cut file can be opened");
-	tap_int(cfi_row_at(c, 0x401010, &row), CFI_NONE, "and has no CFI");
+	tap_int(cfi_row_at(c, 0x401010, &row), CFI_NOT_FOUND, "and has no CFI");
 	cfi_close(c);
 	close(fd);
 
@@ -536,14 +541,78 @@ static void files(void)
 	tap_int(cfi_open_file(fd, &c), 0, "a file that will shrink");
 	if (ftruncate(fd, 0x500))
 		abort();
-	enum cfi_kind kind = cfi_row_at(c, 0x401010, &row);
-	tap_ok(kind == CFI_NONE || kind == CFI_BAD, "shrinks without harm");
+	tap_ok(cfi_row_at(c, 0x401010, &row) != CFI_FOUND, "shrinks without harm");
 	cfi_close(c);
 	close(fd);
 
 	fd = make_file(false, false, 10);
 	tap_int(cfi_open_file(fd, &c), -ENOEXEC, "10 bytes are no ELF file");
 	close(fd);
+}
+
+/*
+ * A section of 4 GiB and one FDE.  Offsets of FDEs have 32 bits, so that functions behind the first
+ * 4 GiB have no CFI; they must not get that of another place.  The section repeats one file, whose
+ * entries are a CIE and an FDE, of the largest size.
+ */
+#define STRIDE 0x20000u
+#define FILE_BYTES (128u * STRIDE)
+#define LARGE_VADDR 0x100000000u
+#define FUNCTION_AHEAD 0x10000000u       /* of each function behind the stride that describes it */
+
+static void put_fde(uint8_t *p, uint32_t n_bytes, uint32_t to_cie)
+{
+	const uint32_t head[] = { n_bytes - 4, to_cie, FUNCTION_AHEAD, 0x100 };
+	memcpy(p, head, sizeof(head));
+}
+
+static uint8_t *large_section(void)
+{
+	const size_t n_bytes = (1ull << 32) + 4096;
+	struct cfibuild b = { .is_eh = true };
+	cfibuild_cie_x86(&b, "zR");
+	int fd = memfd_create("section", MFD_CLOEXEC);
+	uint8_t *p = mmap(NULL, n_bytes, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (p == MAP_FAILED || fd < 0 || ftruncate(fd, FILE_BYTES))
+		return NULL;
+	for (uint64_t at = 0; at < 1ull << 32; at += FILE_BYTES)
+		if (mmap(p + at, FILE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
+			 0) == MAP_FAILED)
+			return NULL;
+	close(fd);
+	for (uint8_t *at = p; at < p + FILE_BYTES; at += STRIDE) {
+		memcpy(at, b.v, b.n);
+		put_fde(at + b.n, STRIDE - (uint32_t)b.n, (uint32_t)b.n + 4);
+	}
+	put_fde(p + (1ull << 32), 24, STRIDE + 4);
+	return p;
+}
+
+static void large(void)
+{
+	const uint64_t n_bytes = (1ull << 32) + 4096;
+	uint8_t *p = large_section();
+	struct cfi *c;
+	struct cfi_rule rule;
+	if (!p) {
+		tap_skip("a section of more than 4 GiB", "no address space");
+		return;
+	}
+	struct cfi_bytes none = { 0 }, eh = { p, n_bytes, LARGE_VADDR };
+	if (cfi_open_sections(&arch_x86_64, none, eh, none, &c) < 0)
+		abort();
+	size_t n_cie = 4 + *(uint32_t *)p;
+	uint64_t first = LARGE_VADDR + n_cie + 8 + FUNCTION_AHEAD;
+	cfi_rule_at(c, first + 5 * STRIDE, &rule);
+	tap_int(rule.kind, CFI_PLAIN, "the sixth function of a section of more than 4 GiB");
+	cfi_rule_at(c, first + (1ull << 32) - STRIDE, &rule);
+	tap_int(rule.kind, CFI_PLAIN, "the last one in its first 4 GiB");
+	cfi_rule_at(c, LARGE_VADDR + (1ull << 32) + 8 + FUNCTION_AHEAD, &rule);
+	tap_int(rule.kind, CFI_NONE, "the one behind that gets no other function's CFI");
+	tap_int((int64_t)c->n_bad, 0, "no entry is taken for a malformed one");
+	cfi_close(c);
+	munmap(p, n_bytes);
 }
 
 int main(void)
@@ -555,5 +624,6 @@ int main(void)
 	search();
 	rules();
 	files();
+	large();
 	return tap_done();
 }
