@@ -5,7 +5,7 @@
 #include "cprof-names.h"
 #include "cprof.h"
 #include "proto/pprof-check.h"
-#include "view/convert/from.h"
+#include "view/convert/format.h"
 #include "view/table/rows.h"
 #include "view/table/top.h"
 
@@ -84,11 +84,8 @@ const struct optwords optsets_unit = {
 		      { "kB", 0 }, { "MB", 0 }, { "GB", 0 }, { "TB", 0 }, { "PB", 0 }),
 };
 
-const struct optwords optsets_from = {
-	.name = "from",
-	.word = WORDS({ "pprof", FROM_PPROF }, { "folded", FROM_FOLDED },
-		      { "script", FROM_SCRIPT, " (of perf script)" }),
-};
+const struct optwords optsets_to = { .name = "to", .name_at = format_output_name };
+const struct optwords optsets_from = { .name = "from", .name_at = format_input_name };
 
 static const char *consumer_at(size_t i)
 {
@@ -102,5 +99,5 @@ const struct optwords *const optwords_sets[] = {
 	&optsets_scope, &optsets_callgraph, &optsets_labels, &optsets_import_labels,
 	&optsets_demangle, &optsets_debuginfod, &optsets_control, &optsets_signal,
 	&optsets_switch_output, &optsets_by, &optsets_sort, &optsets_unit, &optsets_from,
-	&optsets_consumers, &convert_to, NULL
+	&optsets_consumers, &optsets_to, NULL
 };

@@ -16,11 +16,9 @@ extern const struct optwords optsets_signal;         /* the signal's number */
 extern const struct optwords optsets_switch_output;  /* no values */
 extern const struct optwords optsets_by;             /* enum rows_by */
 extern const struct optwords optsets_sort;           /* enum top_order */
-extern const struct optwords optsets_from;           /* enum from_format */
+extern const struct optwords optsets_to;             /* names of formats */
+extern const struct optwords optsets_from;           /* names of formats */
 extern const struct optwords optsets_unit;           /* no values */
 extern const struct optwords optsets_consumers;      /* numbers of pprof-check.h */
-
-/* Defined beside the table of formats, in cmd-convert.c. */
-extern const struct optwords convert_to;
 
 #endif

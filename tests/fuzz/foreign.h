@@ -1,10 +1,10 @@
 #ifndef CPROF_TESTS_FUZZ_FOREIGN_H
 #define CPROF_TESTS_FUZZ_FOREIGN_H
 
-/* Foreign text becomes a profile, and what came of it is written in every format. */
+/* Reads foreign text as a profile and writes the profile in every format. */
 
 #include "base/err.h"
-#include "view/convert/conv.h"
+#include "view/convert/format.h"
 #include "view/model/model.h"
 
 #include <assert.h>
@@ -23,9 +23,6 @@ static int convert_foreign(int (*read)(const char *text, size_t n_bytes, struct 
 				       struct err *e),
 			   const uint8_t *data, size_t size)
 {
-	static int (*const convert[])(const struct model *, uint32_t, struct emit *, uint64_t *,
-				      struct err *) = { conv_folded, conv_speedscope, conv_chrome,
-							conv_firefox };
 	struct model *m = NULL;
 	struct err e = { 0 };
 	size_t n = 0;
@@ -36,9 +33,12 @@ static int convert_foreign(int (*read)(const char *text, size_t n_bytes, struct 
 		return 0;
 	}
 	struct emit *o = malloc(sizeof(*o));
-	for (size_t i = 0; o && i < sizeof(convert) / sizeof(*convert); i++) {
+	const struct format *f;
+	for (size_t i = 0; o && (f = format_at(FORMAT_OUTPUT, i)); i++) {
+		if (f->is_pprof)
+			continue;
 		emit_open(o, drop, &n);
-		r = convert[i](m, m->n_types - 1, o, &n_left_out, &e);
+		r = f->write(m, m->n_types - 1, o, &n_left_out, &e);
 		assert(r == 0 && emit_finish(o, &e) == 0);
 	}
 	r = model_write(m, drop, &n, 1, &e);

@@ -1,10 +1,14 @@
 /*
- * Nodes come parents first, so each takes its place at the end of what its parent has given away
- * already.  Times are written as decimal fractions of whole nanoseconds: children
- * that fill their parent end when it does, to the digit.
+ * The Trace Event format, read by Perfetto and chrome://tracing, as complete events ("ph": "X").
+ * A profile has no timestamps, so calls are laid out one after the other, each as long as its
+ * value; a value that is not a time counts as 1 us per unit.  Negative values have no place.
+ *
+ * Parents precede their children in the forest, so each node starts where the previous child of its
+ * parent ended.  Times are written as decimal fractions of whole nanoseconds: children that fill
+ * their parent end exactly when it does.
  */
 
-#include "view/convert/conv.h"
+#include "view/convert/format.h"
 
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -27,7 +31,7 @@ static int64_t to_ns(int64_t value, double ns_each)
 	return ns_each == 1 ? value : ns >= 0x1p63 ? INT64_MAX : (int64_t)ns;
 }
 
-/* Between two events. */
+/* The separator before each event but the first. */
 static void put_comma(struct emit *o, bool *first)
 {
 	emit_text(o, *first ? "" : ",\n");
@@ -89,8 +93,8 @@ static int put_calls(const struct rows *r, const struct forest *f, double ns_eac
 	return 0;
 }
 
-int conv_chrome(const struct model *m, uint32_t type, struct emit *o, uint64_t *ret_n_left_out,
-		struct err *e)
+static int write_chrome(const struct model *m, uint32_t type, struct emit *o,
+			uint64_t *ret_n_left_out, struct err *e)
 {
 	struct rows *r = NULL;
 	struct forest *f = NULL;
@@ -118,3 +122,12 @@ int conv_chrome(const struct model *m, uint32_t type, struct emit *o, uint64_t *
 	rows_free(r);
 	return code;
 }
+
+const struct format format_chrome = {
+	.name = "chrome",
+	.alias = "perfetto",
+	.note = "also for Perfetto",
+	.contents = "a Chrome trace",
+	.ending = { ".trace.json", ".perfetto.json", ".chrome.json", ".trace" },
+	.write = write_chrome,
+};

@@ -1,10 +1,14 @@
 /*
- * Tables of columns, shared by all threads.  A frame is a place (forest.h), its function a row, its
- * library the mapping.  stringArray is made last but needed first by all, so each table's
- * strings have fixed places in it: names of rows, then their files, then names of mappings.
+ * The processed profile format of profiler.firefox.com, version 62, which newer front ends upgrade.
+ * Samples are laid out one after the other, in milliseconds, since a profile has no timestamps.
+ *
+ * All threads share the tables, which are stored by column.  A frame is a place (forest.h), its
+ * function is a row, its library is the mapping.  stringArray comes last, but every table refers to
+ * it, so each kind of string has a fixed range: names of rows, then their files, then names of
+ * mappings.
  */
 
-#include "view/convert/conv.h"
+#include "view/convert/format.h"
 
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -19,7 +23,7 @@
 #include <string.h>
 
 #define FORMAT_VERSION 62
-#define ADDRESS_MAX ((uint64_t)1 << 53)  /* a JavaScript number holds it exactly */
+#define ADDRESS_MAX ((uint64_t)1 << 53)  /* JavaScript's exact integers end here */
 
 enum { CATEGORY_OTHER, CATEGORY_USER, CATEGORY_KERNEL };
 
@@ -29,8 +33,8 @@ struct firefox {
 	const struct forest *f;
 	struct emit *o;
 	uint32_t type;
-	double ms_each;         /* 0: the values are no time */
-	uint32_t *mapping_of;   /* by row: of the first place; MODEL_NONE */
+	double ms_each;         /* 0: the values are not times */
+	uint32_t *mapping_of;   /* by row: that of its first place, or MODEL_NONE */
 	uint32_t *location_of;  /* by place */
 };
 
@@ -113,8 +117,8 @@ static void put_meta(const struct firefox *x)
 			"\"sourceCodeIsNotOnSearchfox\":true,\"markerSchema\":[]},\n");
 }
 
-/* The build id as symbol servers for this format write it: its first 16 bytes as a little
- * endian GUID, then the age 0.  All zeros when there is no such build id. */
+/* The build id in the form of Breakpad symbol servers: the first 16 bytes as a little endian GUID,
+ * then the age 0.  All zeros without a build id. */
 static void put_breakpad_id(const struct firefox *x, const char *id)
 {
 	static const unsigned char order[16] = { 3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14,
@@ -159,7 +163,7 @@ static void put_libs(const struct firefox *x)
 
 /* ---- shared tables -------------------------------------------------------- */
 
-/* Where it is in its library, whatever the process: an offset in the file. */
+/* The offset in the library's file, which is the same in every process. */
 static void put_address(const struct firefox *x, size_t place)
 {
 	const struct model_location *l = &x->m->location[x->location_of[place]];
@@ -259,7 +263,7 @@ static void put_shared(const struct firefox *x)
 
 /* ---- threads -------------------------------------------------------------- */
 
-/* The rows of the samples table of one thread, in order. */
+/* One thread's rows of the samples table, in order. */
 struct table { uint32_t *sample; size_t n; };
 
 static int64_t value_of(const struct firefox *x, uint32_t sample)
@@ -285,7 +289,7 @@ static void put_weight(const struct firefox *x, uint32_t sample)
 		emit_int(x->o, bytes_each > 1 ? (int64_t)((double)value * bytes_each) : value);
 }
 
-/* A sample begins where the one before it ends. */
+/* A sample begins where the previous one ends. */
 static void put_delta(const struct firefox *x, const struct table *t, size_t i)
 {
 	if (i == 0)
@@ -304,9 +308,9 @@ static void put_thread(const struct firefox *x, uint32_t index, const struct tab
 	const char *name = model_string(m, thread->name);
 	const char *process = model_string(m, thread->process);
 	emit_text(x->o, index > 0 ? ",\n{\"name\":" : "\n{\"name\":");
-	char made[40];
-	snprintf(made, sizeof(made), "thread %" PRId64, thread->tid);
-	emit_json(x->o, *name ? name : x->f->n_threads > 1 ? made : "all threads");
+	char numbered[40];
+	snprintf(numbered, sizeof(numbered), "thread %" PRId64, thread->tid);
+	emit_json(x->o, *name ? name : x->f->n_threads > 1 ? numbered : "all threads");
 	emit_text(x->o, ",\"processName\":");
 	emit_json(x->o, *process ? process : m->n_mappings > 0 ? base_of(x, 0) : "profile");
 	emit_format(x->o, ",\"pid\":\"%" PRId64 "\",\"tid\":\"%" PRId64 "\",\"isMainThread\":%s,",
@@ -325,7 +329,7 @@ static void put_thread(const struct firefox *x, uint32_t index, const struct tab
 	emit_format(x->o, ",\"weightType\":\"%s\"}}", weight_type(x));
 }
 
-/* Samples by thread: counted, then dealt out. */
+/* Sorts the samples by thread: counts them, then distributes them. */
 static int put_threads(const struct firefox *x)
 {
 	const struct model *m = x->m;
@@ -380,8 +384,8 @@ static int put_all(struct firefox *x)
 	return put_threads(x);
 }
 
-int conv_firefox(const struct model *m, uint32_t type, struct emit *o, uint64_t *ret_n_left_out,
-		 struct err *e)
+static int write_firefox(const struct model *m, uint32_t type, struct emit *o,
+			 uint64_t *ret_n_left_out, struct err *e)
 {
 	struct rows *r = NULL;
 	struct forest *f = NULL;
@@ -398,3 +402,10 @@ int conv_firefox(const struct model *m, uint32_t type, struct emit *o, uint64_t 
 	rows_free(r);
 	return code;
 }
+
+const struct format format_firefox = {
+	.name = "firefox",
+	.contents = "a Firefox profile",
+	.ending = { ".firefox.json", ".profile.json", ".firefox" },
+	.write = write_firefox,
+};

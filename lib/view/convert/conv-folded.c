@@ -1,15 +1,18 @@
-#include "view/convert/conv.h"
+/* "root;caller;leaf VALUE": one line for each distinct stack, in the order of the profile. */
+
+#include "view/convert/format.h"
 
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "view/convert/forest.h"
+#include "view/convert/from-folded.h"
 #include "view/table/rows.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A ';' in a name would be taken for the next frame. */
+/* A ';' in a name would separate two frames. */
 static void put_frame(struct emit *o, const char *name)
 {
 	CLEANUP_FREE char *copy = strdup(name);
@@ -53,8 +56,8 @@ static int put_all(const struct model *m, uint32_t type, const struct rows *r, s
 	return 0;
 }
 
-int conv_folded(const struct model *m, uint32_t type, struct emit *o, uint64_t *ret_n_left_out,
-		struct err *e)
+static int write_folded(const struct model *m, uint32_t type, struct emit *o,
+			uint64_t *ret_n_left_out, struct err *e)
 {
 	struct rows *r = NULL;
 	struct forest *f = NULL;
@@ -70,3 +73,11 @@ int conv_folded(const struct model *m, uint32_t type, struct emit *o, uint64_t *
 	rows_free(r);
 	return code;
 }
+
+const struct format format_folded = {
+	.name = "folded",
+	.contents = "folded stacks",
+	.ending = { ".folded", ".collapsed", ".txt" },
+	.write = write_folded,
+	.read = from_folded_read,
+};

@@ -1,4 +1,9 @@
-#include "view/convert/conv.h"
+/*
+ * The format of www.speedscope.app/file-format-schema.json: one sampled profile for each sample
+ * type; `type` is shown first.  It cannot hold negative values, of any type.
+ */
+
+#include "view/convert/format.h"
 
 #include "base/err.h"
 #include "base/vec.h"
@@ -7,7 +12,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* The units that the schema knows; all others are "none". */
+/* The schema's name for a unit; "none" for those that it lacks. */
 static const char *unit_of(const char *unit)
 {
 	static const char *const known[] = { "nanoseconds", "microseconds", "milliseconds",
@@ -87,8 +92,8 @@ static bool put_profile(const struct model *m, const struct rows *r, uint32_t ty
 	return fits;
 }
 
-int conv_speedscope(const struct model *m, uint32_t type, struct emit *o,
-		    uint64_t *ret_n_left_out, struct err *e)
+static int write_speedscope(const struct model *m, uint32_t type, struct emit *o,
+			    uint64_t *ret_n_left_out, struct err *e)
 {
 	struct rows *r = NULL;
 	uint64_t n_left_out = 0;
@@ -98,7 +103,7 @@ int conv_speedscope(const struct model *m, uint32_t type, struct emit *o,
 		return code;
 	emit_text(o, "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
 		     "\"exporter\":\"cprof\",\"name\":");
-	/* The main binary tells best what it is. */
+	/* The main binary names the profile best. */
 	const char *name = m->n_mappings > 0 ? model_string(m, m->mapping[0].filename) : "";
 	emit_json(o, *name ? name : "profile");
 	emit_format(o, ",\"activeProfileIndex\":%u,\n\"shared\":{\"frames\":[", type);
@@ -115,3 +120,10 @@ int conv_speedscope(const struct model *m, uint32_t type, struct emit *o,
 	*ret_n_left_out = n_left_out;
 	return 0;
 }
+
+const struct format format_speedscope = {
+	.name = "speedscope",
+	.contents = "a speedscope profile",
+	.ending = { ".speedscope.json", ".speedscope" },
+	.write = write_speedscope,
+};

@@ -1,4 +1,4 @@
-/* One buffer, handed on when it is full: writes are few and large, whatever the pieces are. */
+/* One buffer, written when full: writes are few and large however small the pieces are. */
 
 #include "view/convert/emit.h"
 
@@ -65,7 +65,7 @@ void emit_format(struct emit *o, const char *fmt, ...)
 	emit_bytes(o, text, (size_t)n);
 }
 
-/* Valid UTF-8 with a NUL; the caller frees it.  NULL, and o has failed, when memory is out. */
+/* A copy as valid UTF-8, freed by the caller; NULL, with o failed, if out of memory. */
 static char *clean_copy(struct emit *o, const char *s)
 {
 	size_t n = strlen(s);
@@ -95,11 +95,11 @@ void emit_json(struct emit *o, const char *s)
 	emit_bytes(o, "\"", 1);
 }
 
-void emit_line(struct emit *o, const char *s, const char *also)
+void emit_line(struct emit *o, const char *s, const char *forbidden)
 {
 	CLEANUP_FREE char *copy = clean_copy(o, s);
 	for (char *p = copy; p && *p; p++)
-		if ((unsigned char)*p < 0x20 || *p == 0x7f || strchr(also, *p))
+		if ((unsigned char)*p < 0x20 || *p == 0x7f || strchr(forbidden, *p))
 			*p = '?';
 	if (copy)
 		emit_text(o, copy);

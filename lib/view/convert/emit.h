@@ -2,8 +2,8 @@
 #define CPROF_VIEW_CONVERT_EMIT_H
 
 /*
- * Text on its way to a file: gathered in a buffer and handed on in large pieces.  Errors
- * stick: after the first failed write all calls do nothing, and emit_finish reports it.
+ * Buffered text output.  Errors stick: after the first failed write all calls do nothing, and
+ * emit_finish reports the failure.
  */
 
 #include <stddef.h>
@@ -27,17 +27,17 @@ void emit_open(struct emit *o, int (*write)(void *ctx, const void *data, size_t 
 void emit_bytes(struct emit *o, const char *s, size_t n_bytes);
 void emit_text(struct emit *o, const char *s);
 void emit_int(struct emit *o, int64_t value);
-/* For short texts: what is longer than 255 bytes is a bug. */
+/* The result must not exceed 255 bytes. */
 void emit_format(struct emit *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Any bytes as a JSON string with its quotes: valid UTF-8, control characters escaped. */
+/* Writes any bytes as a quoted JSON string: valid UTF-8, control characters escaped. */
 void emit_json(struct emit *o, const char *s);
 
-/* Any bytes as part of a line: valid UTF-8, control characters become '?', and so do those
- * of `also`. */
-void emit_line(struct emit *o, const char *s, const char *also);
+/* Writes any bytes as part of a line: valid UTF-8; control characters, and those in `forbidden`,
+ * become '?'. */
+void emit_line(struct emit *o, const char *s, const char *forbidden);
 
-/* Hands on what is left; 0, or the first failure, as -errno with e set. */
+/* Writes the rest.  0, or the first failure as -errno with e set. */
 int emit_finish(struct emit *o, struct err *e);
 
 #endif

@@ -1,4 +1,4 @@
-/* A node is found by its parent (or its thread, at the root) and its frame. */
+/* A node's key is its parent, its thread (for roots) and its frame. */
 
 #include "view/convert/forest.h"
 
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct grow {
+struct builder {
 	const struct model *m;
 	const struct rows *rows;
 	enum forest_by by;
@@ -33,12 +33,12 @@ void forest_free(struct forest *f)
 	free(f);
 }
 
-static int64_t number(const struct model *m, const struct model_label *l)
+static int64_t label_number(const struct model *m, const struct model_label *l)
 {
 	return l->str ? strtoll(model_string(m, l->str), NULL, 10) : l->num;
 }
 
-static struct forest_thread describe(const struct model *m, const struct model_labels *set)
+static struct forest_thread thread_of_labels(const struct model *m, const struct model_labels *set)
 {
 	struct forest_thread t = { 0 };
 	uint32_t other = 0;
@@ -46,9 +46,9 @@ static struct forest_thread describe(const struct model *m, const struct model_l
 		const struct model_label *l = &m->label[set->first + i];
 		const char *key = model_string(m, l->key);
 		if (strcmp(key, "pid") == 0)
-			t.pid = number(m, l);
+			t.pid = label_number(m, l);
 		else if (strcmp(key, "tid") == 0)
-			t.tid = number(m, l);
+			t.tid = label_number(m, l);
 		else if (strcmp(key, "thread_name") == 0)
 			t.name = l->str;
 		else if (strcmp(key, "thread") == 0)
@@ -60,13 +60,13 @@ static struct forest_thread describe(const struct model *m, const struct model_l
 	return t;
 }
 
-/* MODEL_NONE when memory is out. */
-static uint32_t find_thread(struct grow *g, const struct model_labels *set)
+/* Finds or adds a thread; MODEL_NONE if out of memory. */
+static uint32_t find_thread(struct builder *g, const struct model_labels *set)
 {
 	struct forest_thread want = { 0 };
 	if (!g->one_thread)
-		want = describe(g->m, set);
-	/* A thread may change its name: with an id it stays one. */
+		want = thread_of_labels(g->m, set);
+	/* A thread may change its name; the id identifies it. */
 	uint64_t hash = want.tid ? hash_pair((uint64_t)want.pid, (uint64_t)want.tid)
 				 : hash_pair((uint64_t)want.pid, hash_u64(want.name));
 	size_t at = 0;
@@ -83,7 +83,7 @@ static uint32_t find_thread(struct grow *g, const struct model_labels *set)
 	return i;
 }
 
-static bool collect_frames(struct grow *g, uint32_t sample)
+static bool collect_frames(struct builder *g, uint32_t sample)
 {
 	const struct model_stack *s = &g->m->stack[g->m->sample[sample].stack];
 	g->frames.n = 0;
@@ -97,7 +97,7 @@ static bool collect_frames(struct grow *g, uint32_t sample)
 	return true;
 }
 
-static uint32_t find_node(struct grow *g, uint32_t parent, uint32_t thread, uint32_t frame)
+static uint32_t find_node(struct builder *g, uint32_t parent, uint32_t thread, uint32_t frame)
 {
 	uint64_t hash = hash_pair((uint64_t)parent << 32 | frame, thread);
 	size_t at = 0;
@@ -108,13 +108,13 @@ static uint32_t find_node(struct grow *g, uint32_t parent, uint32_t thread, uint
 			return i;
 	}
 	i = (uint32_t)g->nodes.n;
-	struct forest_node made = { .parent = parent, .thread = thread, .frame = frame };
-	if (i >= MODEL_NONE - 1 || !VEC_PUSH(&g->nodes, made) || !dedup_add(&g->by_node, hash, i))
+	struct forest_node node = { .parent = parent, .thread = thread, .frame = frame };
+	if (i >= MODEL_NONE - 1 || !VEC_PUSH(&g->nodes, node) || !dedup_add(&g->by_node, hash, i))
 		return MODEL_NONE;
 	return i;
 }
 
-static int add_sample(struct grow *g, struct forest *f, uint32_t sample, int64_t value)
+static int add_sample(struct builder *g, struct forest *f, uint32_t sample, int64_t value)
 {
 	uint32_t set = g->m->sample[sample].labels;
 	if (f->thread_of[set] == MODEL_NONE)
@@ -135,7 +135,7 @@ static int add_sample(struct grow *g, struct forest *f, uint32_t sample, int64_t
 	return 0;
 }
 
-/* Readers tell threads by their ids, so those without one get one that no other has. */
+/* Readers identify threads by id, so threads without one get an unused id. */
 static void number_threads(struct forest *f)
 {
 	int64_t largest = 0;
@@ -151,7 +151,7 @@ static void number_threads(struct forest *f)
 	}
 }
 
-static int add_samples(struct grow *g, struct forest *f, uint32_t type, unsigned flags)
+static int add_samples(struct builder *g, struct forest *f, uint32_t type, unsigned flags)
 {
 	const struct model *m = g->m;
 	f->leaf = malloc(((size_t)m->n_samples + 1) * sizeof(*f->leaf));
@@ -177,7 +177,7 @@ static int add_samples(struct grow *g, struct forest *f, uint32_t type, unsigned
 int forest_new(const struct model *m, const struct rows *r, uint32_t type, enum forest_by by,
 	       unsigned flags, struct forest **ret, struct err *e)
 {
-	struct grow g = { .m = m, .rows = r, .by = by,
+	struct builder g = { .m = m, .rows = r, .by = by,
 			  .one_thread = flags & FOREST_ONE_THREAD };
 	struct forest *f = calloc(1, sizeof(*f));
 	int code = f ? add_samples(&g, f, type, flags) : -ENOMEM;
@@ -192,7 +192,7 @@ int forest_new(const struct model *m, const struct rows *r, uint32_t type, enum 
 	dedup_done(&g.by_thread);
 	if (code < 0) {
 		forest_free(f);
-		return err_errno(e, -code, "cannot hold the trees of calls");
+		return err_errno(e, -code, "cannot hold the call trees");
 	}
 	number_threads(f);
 	*ret = f;

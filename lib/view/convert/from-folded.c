@@ -1,6 +1,4 @@
-/*
- * A frame is but a name, so each name becomes one function and one location without an address.
- */
+/* A frame is only a name, so each name becomes one function and one location without address. */
 
 #include "view/convert/from-folded.h"
 
@@ -17,7 +15,7 @@
 
 struct folded {
 	struct from from;
-	VEC(uint64_t) ids;    /* of one stack, outermost first; then turned round */
+	VEC(uint64_t) ids;    /* of one stack, outermost first until reversed */
 	size_t n_stacks;
 	struct err *e;
 };
@@ -34,7 +32,7 @@ static bool parse_value(const char *s, size_t n, int64_t *ret)
 	errno = 0;
 	long long whole = strtoll(text, &end, 10);
 	if (end != text && *end == '\0') {
-		*ret = whole;  /* out of range: the largest */
+		*ret = whole;  /* saturated if out of range */
 		return true;
 	}
 	double v = strtod(text, &end);
@@ -62,8 +60,8 @@ static int add_line(struct folded *x, const char *s, size_t n, size_t number)
 	int64_t value;
 	if (!space || space == s || memchr(s, '\0', n) ||
 	    !parse_value(space + 1, n - (size_t)(space + 1 - s), &value))
-		return err_set(x->e, EINVAL, "line %zu is no folded stack: it must end in a space "
-			       "and a number", number);
+		return err_set(x->e, EINVAL, "line %zu is not a folded stack: it must end in a "
+			       "space and a number", number);
 	x->ids.n = 0;
 	const char *end = space;
 	while (s <= end) {
@@ -95,7 +93,7 @@ static int read_lines(struct folded *x, const char *text, size_t n_bytes)
 		text = stop + (stop < end);
 	}
 	if (x->n_stacks == 0)
-		return err_set(x->e, EINVAL, "there is not one stack in it");
+		return err_set(x->e, EINVAL, "the text has no stacks");
 	return 0;
 }
 

@@ -2,11 +2,10 @@
 #define CPROF_VIEW_CONVERT_FROM_FOLDED_H
 
 /*
- * Folded stacks, as flamegraph.pl and its collapsers have them: "root;caller;leaf VALUE", a line
- * for each.  Names may hold spaces; the value is what follows the last one, a whole number or
- * a decimal fraction, which is rounded.  Empty lines are skipped, an empty frame becomes
- * "[unknown]".  The profile has the one sample type samples/count, and
- * that as its period.
+ * Folded stacks, as written by the stackcollapse scripts of flamegraph.pl: one line
+ * "root;caller;leaf VALUE" per stack.  Names may contain spaces; the value follows the last one.  It
+ * is an integer, or a decimal fraction, which is rounded.  Empty lines are skipped; an empty frame
+ * becomes "[unknown]".  The profile's only sample type, and its period, is samples/count.
  */
 
 #include <stddef.h>
@@ -14,8 +13,8 @@
 struct err;
 struct model;
 
-/* text may hold anything and needs no NUL.  -EINVAL: a line without a value (the text tells
- * which), or not one stack; -E2BIG; -ENOMEM. */
+/* text may hold any bytes and needs no NUL.  -EINVAL: a line without a value (e names it), or no
+ * stacks; -E2BIG; -ENOMEM. */
 int from_folded_read(const char *text, size_t n_bytes, struct model **ret, struct err *e);
 
 #endif

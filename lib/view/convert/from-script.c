@@ -1,8 +1,8 @@
 /*
- * Read twice: sample types have to be known before the first sample, so the first pass collects the
- * events.  A line that begins a sample is known by its time, "SECONDS.FRACTION:", behind a thread
- * id; a command may have spaces and digits in its name, so the time is looked for from the
- * left and what stands before it is taken apart from the right.
+ * The text is read twice, since the sample types must be known before the first sample: the first
+ * pass collects the events.  The line that begins a sample is recognised by its time,
+ * "SECONDS.FRACTION:", after a thread id.  A command's name may contain spaces and digits, so the
+ * time is searched for from the left and what precedes it is parsed from the right.
  */
 
 #include "view/convert/from-script.h"
@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/vec.h"
 #include "proto/pprof.h"
+#include "view/convert/format.h"
 #include "view/convert/from.h"
 
 #include <ctype.h>
@@ -25,18 +26,18 @@ struct text { const char *s; size_t n; };
 
 struct header {
 	struct text comm, event, rest;
-	int64_t pid, tid;       /* pid -1: not told */
+	int64_t pid, tid;       /* pid: -1 if unknown */
 	int64_t time_ns;
-	int64_t period;         /* 0: not told */
+	int64_t period;         /* 0: unknown */
 };
 
 struct script {
 	struct from from;
 	VEC(uint32_t) events;          /* names, in from.names */
-	VEC(uint64_t) ids;             /* of the sample that is open, leaf first */
-	VEC(uint32_t) inlined;         /* names that wait for their function */
-	struct header open;
-	bool is_open;
+	VEC(uint64_t) ids;             /* of the current sample, leaf first */
+	VEC(uint32_t) inlined;         /* names whose function follows */
+	struct header sample;          /* the current one */
+	bool in_sample;
 	int64_t first_ns, last_ns;
 	int64_t period;                /* the largest of the first event */
 	uint64_t n_samples;
@@ -61,7 +62,7 @@ static struct text trim(struct text t)
 	return t;
 }
 
-/* Takes the first word off. */
+/* Removes and returns the first word. */
 static struct text next_word(struct text *t)
 {
 	*t = trim(*t);
@@ -73,7 +74,7 @@ static struct text next_word(struct text *t)
 	return word;
 }
 
-/* Takes the last word off. */
+/* Removes and returns the last word. */
 static struct text last_word(struct text *t)
 {
 	*t = trim(*t);
@@ -130,7 +131,7 @@ static bool parse_time(struct text t, int64_t *ret_ns)
 /* ---- the first line of a sample ------------------------------------------- */
 
 /* "COMM TID [CPU]" */
-static bool parse_who(struct text t, struct header *h)
+static bool parse_thread(struct text t, struct header *h)
 {
 	struct text word = last_word(&t);
 	if (word.n > 2 && word.s[0] == '[' && word.s[word.n - 1] == ']')
@@ -148,7 +149,7 @@ static bool parse_who(struct text t, struct header *h)
 }
 
 /* "PERIOD EVENT: FRAME" */
-static bool parse_what(struct text t, struct header *h)
+static bool parse_event(struct text t, struct header *h)
 {
 	struct text word = next_word(&t);
 	h->period = 0;
@@ -170,8 +171,8 @@ static bool parse_header(struct text line, struct header *h)
 		if (word.n == 0)
 			return false;
 		struct text before = { line.s, (size_t)(word.s - line.s) };
-		if (parse_time(word, &h->time_ns) && parse_who(before, h))
-			return parse_what(left, h);
+		if (parse_time(word, &h->time_ns) && parse_thread(before, h))
+			return parse_event(left, h);
 	}
 }
 
@@ -242,7 +243,7 @@ static int collect_events(struct script *x, struct text left)
 			return err_errno(x->e, ENOMEM, "cannot hold the profile");
 	}
 	if (x->n_samples == 0)
-		return err_set(x->e, EINVAL, "there is not one sample in it");
+		return err_set(x->e, EINVAL, "the text has no samples");
 	return 0;
 }
 
@@ -266,7 +267,7 @@ static void write_types(struct script *x)
 
 /* ---- frames --------------------------------------------------------------- */
 
-/* "(FILE)" at the end, which may have parentheses itself; takes it off. */
+/* Removes and returns "(FILE)" at the end; FILE may contain parentheses. */
 static struct text take_file(struct text *t)
 {
 	*t = trim(*t);
@@ -311,7 +312,7 @@ static uint32_t intern(struct script *x, struct text t)
 	return t.n > 0 && !memchr(t.s, '\0', t.n) ? strtab_add(&x->from.names, t.s, t.n) : 0;
 }
 
-/* false when memory is out; what is no frame is passed over. */
+/* Ignores lines that are not frames.  False: out of memory. */
 static bool add_frame(struct script *x, struct text line)
 {
 	uint64_t address;
@@ -322,7 +323,7 @@ static bool add_frame(struct script *x, struct text line)
 	uint32_t name = text_is(symbol, "[unknown]") ? 0 : intern(x, symbol);
 	if (text_is(file, "inlined"))
 		return !name || VEC_PUSH(&x->inlined, name);
-	/* An inlined call without the function that it is in is one by itself. */
+	/* Inlined calls whose function is unknown still make a location. */
 	if (name && !VEC_PUSH(&x->inlined, name))
 		return false;
 	uint32_t module = text_is(file, "[unknown]") ? 0 : intern(x, file);
@@ -333,10 +334,10 @@ static bool add_frame(struct script *x, struct text line)
 
 static bool close_sample(struct script *x)
 {
-	struct header *h = &x->open;
-	if (!x->is_open)
+	struct header *h = &x->sample;
+	if (!x->in_sample)
 		return true;
-	x->is_open = false;
+	x->in_sample = false;
 	if (x->inlined.n > 0) {
 		uint64_t id = from_location(&x->from, 0, 0, x->inlined.v, x->inlined.n);
 		x->inlined.n = 0;
@@ -369,11 +370,11 @@ static int read_samples(struct script *x, struct text left)
 			fits = close_sample(x);
 		} else if (parse_header(line, &h)) {
 			fits = close_sample(x);
-			x->open = h;
-			x->is_open = true;
+			x->sample = h;
+			x->in_sample = true;
 			x->ids.n = 0;
 			fits = fits && add_frame(x, h.rest);
-		} else if (x->is_open) {
+		} else if (x->in_sample) {
 			fits = add_frame(x, line);
 		}
 	}
@@ -398,3 +399,10 @@ int from_script_read(const char *text, size_t n_bytes, struct model **ret, struc
 	VEC_FREE(&x.inlined);
 	return r;
 }
+
+const struct format format_script = {
+	.name = "script",
+	.note = "the text of perf script",
+	.contents = "the text of perf script",
+	.read = from_script_read,
+};

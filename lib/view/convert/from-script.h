@@ -8,13 +8,13 @@
  *		ADDRESS SYMBOL+0xOFFSET (FILE)
  *		...
  *
- * or with the one frame behind EVENT.  CPU and PERIOD may be missing, TID may be PID/TID.  A
- * frame of "(inlined)" belongs to the next one that is not.  What is neither, such as source
- * lines and other records, is passed over.
+ * or with a single frame after EVENT.  CPU and PERIOD may be missing; TID may be PID/TID.  A frame
+ * whose file is "(inlined)" belongs to the next frame that is not inlined.  Other lines, such as
+ * source lines and other records, are ignored.
  *
- * Sample types: samples/count, and for each event its sum of periods (for cpu-clock and task-clock
- * cpu/nanoseconds); the default is the first event, whose largest period is the profile's.  Labels,
- * all text: thread_name, tid, and pid when it is told.
+ * Sample types: samples/count, and for each event the sum of its periods (cpu/nanoseconds for
+ * cpu-clock and task-clock).  The default is the first event; its largest period is that of the
+ * profile.  Labels, all text: thread_name, tid, and pid if known.
  */
 
 #include <stdbool.h>
@@ -23,11 +23,11 @@
 struct err;
 struct model;
 
-/* Does one of the lines begin a sample? */
+/* True if a line begins a sample. */
 bool from_script_is(const char *text, size_t n_bytes);
 
-/* text may hold anything and needs no NUL.  -EINVAL: not one sample; -E2BIG: more than 64
- * events; -ENOMEM. */
+/* text may hold any bytes and needs no NUL.  -EINVAL: no samples; -E2BIG: more than 64 events;
+ * -ENOMEM. */
 int from_script_read(const char *text, size_t n_bytes, struct model **ret, struct err *e);
 
 #endif

@@ -5,7 +5,7 @@
 #include "base/hash.h"
 #include "proto/gzip.h"
 #include "proto/pprof.h"
-#include "view/convert/from-folded.h"
+#include "view/convert/format.h"
 #include "view/convert/from-script.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define INPUT_BYTES_MAX ((size_t)4 << 30)
-#define LOOKED_AT_BYTES 65536u
+#define DETECT_BYTES 65536u
 
 /* ---- builder -------------------------------------------------------------- */
 
@@ -39,7 +39,7 @@ void from_done(struct from *f)
 	dedup_done(&f->by_place);
 }
 
-/* *of has an element for each name from now on. */
+/* Makes *of have an element for every name. */
 #define COVER_NAMES(f, of) \
 	({ \
 		bool fits_ = true; \
@@ -48,7 +48,7 @@ void from_done(struct from *f)
 		fits_; \
 	})
 
-static uint32_t function(struct from *f, uint32_t name)
+static uint32_t function_id(struct from *f, uint32_t name)
 {
 	if (!COVER_NAMES(f, &f->function_of))
 		return 0;
@@ -59,7 +59,7 @@ static uint32_t function(struct from *f, uint32_t name)
 	return *id;
 }
 
-static uint32_t mapping(struct from *f, uint32_t name)
+static uint32_t mapping_id(struct from *f, uint32_t name)
 {
 	if (name == 0)
 		return 0;
@@ -73,15 +73,14 @@ static uint32_t mapping(struct from *f, uint32_t name)
 	return *id;
 }
 
-static bool make_location(struct from *f, uint32_t module, uint64_t address, const uint32_t *name,
-			  size_t n)
+static bool write_location(struct from *f, uint32_t module, uint64_t address, const uint32_t *name,
+			   size_t n)
 {
 	VEC(struct pprof_line) lines = { 0 };
-	bool fits = true;
-	uint32_t map = mapping(f, module);
-	fits = map != 0 || module == 0;
+	uint32_t map = mapping_id(f, module);
+	bool fits = map != 0 || module == 0;
 	for (size_t i = 0; i < n && fits; i++) {
-		struct pprof_line line = { function(f, name[i]), 0, 0 };
+		struct pprof_line line = { function_id(f, name[i]), 0, 0 };
 		fits = line.function_id != 0 && VEC_PUSH(&lines, line);
 	}
 	if (fits)
@@ -104,10 +103,10 @@ uint64_t from_location(struct from *f, uint32_t module, uint64_t address, const 
 				      n * sizeof(*name)) == 0))
 			return (uint64_t)k + 1;
 	}
-	struct from_place made = { module, address, f->place_names.n, n };
+	struct from_place place = { module, address, f->place_names.n, n };
 	k = (uint32_t)f->places.n;
-	if (k >= DEDUP_NONE - 1 || !make_location(f, module, address, name, n) ||
-	    !VEC_RESERVE(&f->place_names, n) || !VEC_PUSH(&f->places, made) ||
+	if (k >= DEDUP_NONE - 1 || !write_location(f, module, address, name, n) ||
+	    !VEC_RESERVE(&f->place_names, n) || !VEC_PUSH(&f->places, place) ||
 	    !dedup_add(&f->by_place, hash, k))
 		return 0;
 	if (n > 0)
@@ -124,17 +123,17 @@ int from_finish(struct from *f, struct model **ret, struct err *e)
 
 /* ---- files ---------------------------------------------------------------- */
 
-enum from_format from_guess(const char *data, size_t n_bytes)
+const struct format *from_detect(const char *data, size_t n_bytes)
 {
-	size_t n = n_bytes < LOOKED_AT_BYTES ? n_bytes : LOOKED_AT_BYTES;
+	size_t n = n_bytes < DETECT_BYTES ? n_bytes : DETECT_BYTES;
 	if (gzip_is(data, n_bytes))
-		return FROM_PPROF;
+		return &format_pprof;
 	for (size_t i = 0; i < n; i++) {
 		unsigned char c = (unsigned char)data[i];
 		if (c < 0x20 && c != '\t' && c != '\n' && c != '\r' && c != '\f' && c != 0x1b)
-			return FROM_PPROF;
+			return &format_pprof;
 	}
-	return from_script_is(data, n) ? FROM_SCRIPT : FROM_FOLDED;
+	return from_script_is(data, n) ? &format_script : &format_folded;
 }
 
 struct input { char *data; size_t n, cap; };
@@ -161,59 +160,47 @@ static int read_all(const char *path, struct input *in, struct err *e)
 	}
 }
 
-static const char *format_name(enum from_format format)
-{
-	return format == FROM_PPROF ? "a pprof" : format == FROM_SCRIPT ? "perf script's text"
-									: "folded stacks";
-}
-
 /* Several texts are read as one. */
 static int read_texts(const char *const *path, struct input *in, size_t n,
-		      enum from_format format, struct model **ret, struct err *e)
+		      const struct format *format, struct model **ret, struct err *e)
 {
-	int r = 0;
-	for (size_t i = 1; i < n && r == 0; i++) {
+	for (size_t i = 1; i < n; i++) {
 		if (!vec_grow((void **)&in[0].data, &in[0].cap, in[0].n, in[i].n + 2, 1))
 			return err_errno(e, ENOMEM, "cannot read '%s'", path[i]);
 		memcpy(in[0].data + in[0].n, "\n\n", 2);
 		memcpy(in[0].data + in[0].n + 2, in[i].data, in[i].n);
 		in[0].n += in[i].n + 2;
 	}
-	r = format == FROM_SCRIPT ? from_script_read(in[0].data, in[0].n, ret, e)
-				  : from_folded_read(in[0].data, in[0].n, ret, e);
-	if (r < 0)
-		err_prefix(e, "cannot read '%s'%s", path[0], n > 1 ? " and the others" : "");
-	return r;
+	return format->read(in[0].data, in[0].n, ret, e);
 }
 
 static int read_inputs(const char *const *path, struct input *in, struct model_part *file,
-		       size_t n, enum from_format format, struct model **ret, struct err *e)
+		       size_t n, const struct format *format, struct model **ret, struct err *e)
 {
-	bool guesses = format == FROM_AUTO;
+	bool detects = !format;
 	for (size_t i = 0; i < n; i++) {
 		int r = read_all(path[i], &in[i], e);
 		if (r < 0)
 			return r;
 		file[i] = (struct model_part){ in[i].data, in[i].n };
-		enum from_format is = from_guess(in[i].data, in[i].n);
-		if (format == FROM_AUTO)
+		const struct format *is = from_detect(in[i].data, in[i].n);
+		if (!format)
 			format = is;
-		else if (guesses ? is != format : gzip_is(in[i].data, in[i].n))
-			return err_set(e, EINVAL, "'%s' is %s, not %s", path[i], format_name(is),
-				       format_name(format));
+		else if (detects ? is != format : gzip_is(in[i].data, in[i].n))
+			return err_set(e, EINVAL, "'%s' is %s, not %s", path[i],
+				       is->contents, format->contents);
 	}
-	if (format != FROM_PPROF)
-		return read_texts(path, in, n, format, ret, e);
-	int r = model_read_parts(file, n, ret, e);
+	int r = format->is_pprof ? model_read_parts(file, n, ret, e)
+				 : read_texts(path, in, n, format, ret, e);
 	if (r < 0)
 		err_prefix(e, "cannot read '%s'%s", path[0], n > 1 ? " and the others" : "");
 	return r;
 }
 
-int from_read_files(const char *const *path, size_t n_paths, enum from_format format,
+int from_read_files(const char *const *path, size_t n_paths, const struct format *format,
 		    struct model **ret, struct err *e)
 {
-	if (format == FROM_PPROF)
+	if (format && format->is_pprof)
 		return model_read_files(path, n_paths, ret, e);
 	struct input *in = calloc(n_paths, sizeof(*in));
 	struct model_part *file = calloc(n_paths, sizeof(*file));

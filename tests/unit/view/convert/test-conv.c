@@ -1,20 +1,21 @@
-/* Profiles in the formats of other tools: small ones to the letter, and what does not fit. */
+/* Output formats: small profiles byte for byte, hostile names, and samples that do not fit. */
 
 #include "base/err.h"
 #include "base/membuf.h"
 #include "base/utf8.h"
 #include "view/profile-build.h"
 #include "tap.h"
-#include "view/convert/conv.h"
+#include "view/convert/format.h"
 
-typedef int conv_fn(const struct model *m, uint32_t type, struct emit *o,
-		    uint64_t *ret_n_left_out, struct err *e);
-
-static const struct { const char *name; conv_fn *convert; } formats[] = {
-	{ "folded", conv_folded }, { "speedscope", conv_speedscope }, { "chrome", conv_chrome },
-	{ "firefox", conv_firefox },
-};
-#define N_FORMATS (sizeof(formats) / sizeof(*formats))
+/* The i-th output format other than pprof. */
+static const struct format *text_format(size_t i)
+{
+	const struct format *f;
+	for (size_t k = 0; (f = format_at(FORMAT_OUTPUT, k)); k++)
+		if (!f->is_pprof && i-- == 0)
+			return f;
+	return NULL;
+}
 
 static struct model *model_of(struct build *b)
 {
@@ -26,21 +27,21 @@ static struct model *model_of(struct build *b)
 }
 
 /* As text, which the caller frees. */
-static char *convert(conv_fn *fn, const struct model *m, uint32_t type, uint64_t *ret_n_left_out)
+static char *convert(const struct format *f, const struct model *m, uint32_t type, uint64_t *ret_n_left_out)
 {
 	struct membuf b = { 0 };
 	struct err e = { 0 };
 	struct emit *o = malloc(sizeof(*o));
 	*ret_n_left_out = 0;
 	emit_open(o, membuf_write, &b);
-	if (fn(m, type, o, ret_n_left_out, &e) < 0 || emit_finish(o, &e) < 0 ||
+	if (f->write(m, type, o, ret_n_left_out, &e) < 0 || emit_finish(o, &e) < 0 ||
 	    !VEC_PUSH(&b.bytes, '\0'))
 		abort();
 	free(o);
 	return b.bytes.v;
 }
 
-/* Inlined calls, two threads, a stack that is the beginning of another one. */
+/* Inlined calls, two threads, a stack that is a prefix of another one. */
 static const char want_folded[] =
 	"main;leaf 1000000\n"
 	"main;outer;inner 2000000\n"
@@ -86,7 +87,7 @@ static const char want_chrome[] =
 	"\"dur\":2000.000,\"args\":{\"self\":2000000,\"total\":2000000,\"file\":\"inner.c\"}}"
 	"]}\n";
 
-/* From its tables on. */
+/* From the shared tables on. */
 static const char want_firefox[] =
 	"\"shared\":{\n"
 	"\"frameTable\":{\"length\":4,\n"
@@ -155,7 +156,7 @@ static const char want_firefox[] =
 	"\"timeDeltas\":[0],\n"
 	"\"weight\":[2.000000],\"weightType\":\"tracing-ms\"}}]}\n";
 
-static void test_to_the_letter(void)
+static void test_exact_output(void)
 {
 	struct build b;
 	uint64_t n;
@@ -164,19 +165,19 @@ static void test_to_the_letter(void)
 	      "2,2000000 inner+outer main ; tid=6 pid=4 thread_name=two",
 	      "3,3000000 main ; tid=5 pid=4 thread_name=one");
 	struct model *m = model_of(&b);
-	char *text = convert(conv_folded, m, 1, &n);
+	char *text = convert(&format_folded, m, 1, &n);
 	tap_str(text, want_folded, "folded");
 	free(text);
-	text = convert(conv_folded, m, 0, &n);
-	tap_str(text, "main;leaf 1\nmain;outer;inner 2\nmain 3\n", "folded, of another type");
+	text = convert(&format_folded, m, 0, &n);
+	tap_str(text, "main;leaf 1\nmain;outer;inner 2\nmain 3\n", "folded, another sample type");
 	free(text);
-	text = convert(conv_speedscope, m, 1, &n);
+	text = convert(&format_speedscope, m, 1, &n);
 	tap_str(text, want_speedscope, "speedscope");
 	free(text);
-	text = convert(conv_chrome, m, 1, &n);
+	text = convert(&format_chrome, m, 1, &n);
 	tap_str(text, want_chrome, "chrome");
 	free(text);
-	text = convert(conv_firefox, m, 1, &n);
+	text = convert(&format_firefox, m, 1, &n);
 	const char *shared = strstr(text, "\"shared\":");
 	tap_str(shared, want_firefox, "firefox");
 	tap_ok(strstr(text, "\"interval\":0.001000,") && strstr(text, "\"startTime\":1000.000,"),
@@ -186,7 +187,7 @@ static void test_to_the_letter(void)
 	build_done(&b);
 }
 
-/* Nothing of a name leaves its quotes or its line, whatever it is. */
+/* No name can break out of its quotes or its line. */
 static void test_hostile(void)
 {
 	struct build b;
@@ -194,8 +195,9 @@ static void test_hostile(void)
 	BUILD(&b, "samples/count",
 	      "1 </script>\\\";a\"b\001\177\377\342\200\250\033[2J main ; thread_name=\"},{\n\\");
 	struct model *m = model_of(&b);
-	for (size_t i = 0; i < N_FORMATS; i++) {
-		char *text = convert(formats[i].convert, m, 0, &n);
+	const struct format *f;
+	for (size_t i = 0; (f = text_format(i)); i++) {
+		char *text = convert(f, m, 0, &n);
 		bool is_clean = true, is_quoted = false;
 		unsigned depth = 0, deepest = 0;
 		for (const char *p = text; *p; p++) {
@@ -209,16 +211,16 @@ static void test_hostile(void)
 			else if (!is_quoted && strchr("}]", *p))
 				depth--;
 		}
-		tap_ok(is_clean, "%s: no control characters", formats[i].name);
-		if (i == 0)
+		tap_ok(is_clean, "%s: no control characters", f->name);
+		if (f == &format_folded)
 			tap_int(strcspn(text, "\n"), strlen(text) - 1, "folded: one line");
 		else
 			tap_ok(!is_quoted && depth == 0 && deepest >= 3,
-			       "%s: quotes and brackets are closed", formats[i].name);
+			       "%s: quotes and brackets are balanced", f->name);
 		size_t n_bytes = strlen(text);
 		char *clean = malloc(UTF8_CLEAN_MAX(n_bytes));
 		tap_ok(utf8_clean(clean, text, n_bytes) == n_bytes &&
-		       memcmp(clean, text, n_bytes) == 0, "%s: UTF-8", formats[i].name);
+		       memcmp(clean, text, n_bytes) == 0, "%s: valid UTF-8", f->name);
 		free(clean);
 		free(text);
 	}
@@ -228,15 +230,16 @@ static void test_hostile(void)
 
 static void test_left_out(void)
 {
-	static const uint64_t n_negative[N_FORMATS] = { 0, 1, 1, 0 };
+	const struct format *f;
 	struct build b;
 	uint64_t n;
 	BUILD(&b, "samples/count", "-3 lost main", "5 kept main");
 	struct model *m = model_of(&b);
-	for (size_t i = 0; i < N_FORMATS; i++) {
-		char *text = convert(formats[i].convert, m, 0, &n);
-		tap_int((long long)n, (long long)n_negative[i], formats[i].name);
-		tap_ok(strstr(text, "kept") != NULL, "%s: the others stay", formats[i].name);
+	for (size_t i = 0; (f = text_format(i)); i++) {
+		char *text = convert(f, m, 0, &n);
+		bool keeps = f == &format_folded || f == &format_firefox;
+		tap_int((long long)n, keeps ? 0 : 1, f->name);
+		tap_ok(strstr(text, "kept") != NULL, "%s: other samples are kept", f->name);
 		free(text);
 	}
 	model_free(m);
@@ -244,19 +247,46 @@ static void test_left_out(void)
 
 	BUILD(&b, "samples/count", "0 nothing");
 	m = model_of(&b);
-	for (size_t i = 0; i < N_FORMATS; i++) {
-		char *text = convert(formats[i].convert, m, 0, &n);
-		tap_ok(i == 0 ? !*text : text[0] == '{', "%s: a profile without samples",
-		       formats[i].name);
+	for (size_t i = 0; (f = text_format(i)); i++) {
+		char *text = convert(f, m, 0, &n);
+		tap_ok(f == &format_folded ? !*text : text[0] == '{', "%s: a profile without samples",
+		       f->name);
 		free(text);
 	}
 	model_free(m);
 	build_done(&b);
 }
 
+static void test_table(void)
+{
+	static const struct { const char *path, *name; } row[] = {
+		{ "a.pb.gz", "pprof" }, { "a.txt", "folded" }, { "a.speedscope.json", "speedscope" },
+		{ "a.perfetto.json", "chrome" }, { "dir/a.firefox", "firefox" },
+		{ "a.json", "" }, { ".txt", "" }, { "", "" },
+	};
+	for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
+		const struct format *f = format_of_path(row[i].path);
+		tap_str(f ? f->name : "", row[i].name, row[i].path);
+	}
+	tap_ok(format_find(FORMAT_OUTPUT, "perfetto") == &format_chrome, "an alias is found");
+	tap_ok(format_find(FORMAT_INPUT, "script") == &format_script &&
+	       !format_find(FORMAT_OUTPUT, "script"), "an input format is not an output format");
+	tap_ok(!format_find(FORMAT_INPUT, "firefox"), "an output format is not an input format");
+	char list[FORMAT_LIST_MAX];
+	tap_str(format_list(FORMAT_OUTPUT, "or", list),
+		"folded, speedscope, chrome (also for Perfetto), firefox or pprof",
+		"the list of output formats");
+	size_t n = 0;
+	while (format_input_name(n))
+		n++;
+	tap_int(n, 3, "three input formats");
+	tap_str(format_output_name(0), "folded", "the first output format");
+}
+
 int main(void)
 {
-	test_to_the_letter();
+	test_table();
+	test_exact_output();
 	test_hostile();
 	test_left_out();
 	return tap_done();

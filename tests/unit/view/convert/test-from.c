@@ -3,7 +3,7 @@
 #include "base/err.h"
 #include "base/membuf.h"
 #include "tap.h"
-#include "view/convert/conv.h"
+#include "view/convert/format.h"
 #include "view/convert/from-folded.h"
 #include "view/convert/from-script.h"
 #include "view/convert/from.h"
@@ -23,7 +23,7 @@ static const char *folded(struct model *m, uint32_t type)
 	emit_open(o, membuf_write, &out);
 	if (model_write(m, membuf_write, &pprof, 1, &e) < 0 ||
 	    model_read(pprof.bytes.v, pprof.bytes.n, &again, &e) < 0 ||
-	    conv_folded(again, type, o, &n_left_out, &e) < 0 || emit_finish(o, &e) < 0)
+	    format_folded.write(again, type, o, &n_left_out, &e) < 0 || emit_finish(o, &e) < 0)
 		abort();
 	snprintf(text, sizeof(text), "%.*s", (int)out.bytes.n, out.bytes.v ? out.bytes.v : "");
 	free(o);
@@ -145,20 +145,22 @@ static void test_script(void)
 	}
 }
 
-static void test_guess(void)
+static void test_detect(void)
 {
 	static const char script[] = "a 1/2 [000] 1.5: 1 cycles: \n\t1 f (/l)\n\n";
 	static const char binary[] = "\n\004a\000b";
-	tap_int(from_guess("a;b 1\n", 6), FROM_FOLDED, "folded stacks are told");
-	tap_int(from_guess(script, strlen(script)), FROM_SCRIPT, "perf script's text is");
-	tap_int(from_guess("\x1f\x8b\x08", 3), FROM_PPROF, "what is gzipped is a pprof");
-	tap_int(from_guess(binary, sizeof(binary)), FROM_PPROF, "bytes that no text has, too");
+	tap_ok(from_detect("a;b 1\n", 6) == &format_folded, "folded stacks are recognised");
+	tap_ok(from_detect(script, strlen(script)) == &format_script,
+	       "the text of perf script is recognised");
+	tap_ok(from_detect("\x1f\x8b\x08", 3) == &format_pprof, "gzip is read as pprof");
+	tap_ok(from_detect(binary, sizeof(binary)) == &format_pprof,
+	       "bytes that cannot be text are read as pprof");
 }
 
 int main(void)
 {
 	test_folded();
 	test_script();
-	test_guess();
+	test_detect();
 	return tap_done();
 }
