@@ -6,6 +6,7 @@
 #include "cprof.h"
 #include "proto/pprof-check.h"
 #include "view/convert/format.h"
+#include "view/model/scale.h"
 #include "view/table/rows.h"
 #include "view/table/top.h"
 
@@ -65,24 +66,11 @@ const struct optwords optsets_switch_output = {
 };
 
 const struct optwords optsets_by = {
-	.name = "by",
-	.word = WORDS({ "function", ROWS_FUNCTION, " (the default)" }, { "line", ROWS_LINE },
-		      { "file", ROWS_FILE }, { "module", ROWS_MODULE }, { "thread", ROWS_LABEL }),
-	.other = "a value of the label WHAT",
+	.name = "by", .name_at = rows_kind_name, .other = "the value of the label WHAT",
 };
 
-const struct optwords optsets_sort = {
-	.name = "sort",
-	.word = WORDS({ "flat", TOP_BY_FLAT, " (its own cost, the default)" },
-		      { "cum", TOP_BY_CUM, " (with everything it calls)" },
-		      { "name", TOP_BY_NAME }),
-};
-
-const struct optwords optsets_unit = {
-	.name = "unit",
-	.word = WORDS({ "ns", 0 }, { "us", 0 }, { "ms", 0 }, { "s", 0 }, { "hrs", 0 }, { "B", 0 },
-		      { "kB", 0 }, { "MB", 0 }, { "GB", 0 }, { "TB", 0 }, { "PB", 0 }),
-};
+const struct optwords optsets_sort = { .name = "sort", .name_at = top_order_name };
+const struct optwords optsets_unit = { .name = "unit", .name_at = scale_unit_name };
 
 const struct optwords optsets_to = { .name = "to", .name_at = format_output_name };
 const struct optwords optsets_from = { .name = "from", .name_at = format_input_name };

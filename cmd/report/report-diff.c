@@ -1,6 +1,6 @@
 /*
- * The table of what has changed.  Each change stands with its standard error; what is within
- * chance is marked with '~' and dimmed, so that nobody has to judge by the size alone.
+ * The table of changes.  Each change has its standard error.  Changes within chance are marked with
+ * '~' and dimmed, so that readers need not judge by size alone.
  */
 
 #include "cmd/report/report.h"
@@ -56,18 +56,18 @@ static void print_change(const struct printer *p, const struct diff_change *c)
 	fprintf(term->out, " %9s %9s ", value_text(p, c->base.value, false, a),
 		value_text(p, c->fresh.value, false, b));
 	term_color(term, noise ? TERM_DIM : c->delta > 0 ? TERM_RED : TERM_GREEN);
-	/* '~': within chance; '*': not; ' ': unknown. */
+	/* '~': within chance; '*': significant; ' ': unknown. */
 	fprintf(term->out, "%9s %s%-8s%c", value_text(p, c->delta, true, d),
 		term->has_utf8 ? "\xc2\xb1" : "+-", error_text(p, c, s),
 		!p->d->has_var ? ' ' : noise ? '~' : '*');
 	term_color(term, TERM_PLAIN);
 }
 
-static const char *norm_text(enum diff_norm norm)
-{
-	return norm == DIFF_SHARE ? "shares of the total" :
-	       norm == DIFF_PER_SECOND ? "values per second" : "values as they are";
-}
+static const struct { const char *json, *text; } norms[] = {
+	[DIFF_SHARE] = { "share", "shares of the total" },
+	[DIFF_PER_SECOND] = { "per-second", "values per second" },
+	[DIFF_ABSOLUTE] = { "absolute", "plain values" },
+};
 
 static void print_totals(const struct printer *p, const struct report_view *base)
 {
@@ -75,7 +75,7 @@ static void print_totals(const struct printer *p, const struct report_view *base
 	const struct model *bm = base->m, *fm = r->view.m;
 	FILE *out = r->term.out;
 	char a[SCALE_TEXT_MAX], b[SCALE_TEXT_MAX], s[SCALE_TEXT_MAX];
-	/* The base may have another unit of the family. */
+	/* The base may have another unit of the same family. */
 	struct scale base_scale = r->scale;
 	double ratio = scale_ratio(model_string(bm, bm->type[base->type].unit),
 				   model_string(fm, fm->type[r->view.type].unit));
@@ -84,7 +84,7 @@ static void print_totals(const struct printer *p, const struct report_view *base
 	term_print_name(&r->term, model_string(fm, fm->type[r->view.type].type), 40);
 	fprintf(out, " (");
 	term_print_name(&r->term, model_string(fm, fm->type[r->view.type].unit), 30);
-	fprintf(out, ")\nCompared: %s\n", norm_text(p->d->norm));
+	fprintf(out, ")\nCompared: %s\n", norms[p->d->norm].text);
 	struct scale wall = scale_choose(fm->duration_ns, fm->duration_ns, "nanoseconds");
 	fprintf(out, "Total: %s before", scale_text(base_scale, p->d->total.base.raw, a));
 	if (bm->duration_ns > 0)
@@ -94,13 +94,13 @@ static void print_totals(const struct printer *p, const struct report_view *base
 		fprintf(out, " (in %s)", scale_text(wall, fm->duration_ns, s));
 	fputc('\n', out);
 	if (!p->d->has_var)
-		fprintf(out, "Nothing says how many samples the values are made of, so noise is "
-			     "not told from change.\n");
+		fprintf(out, "The numbers of samples are unknown, so noise cannot be "
+			     "distinguished from change.\n");
 	else
 		fprintf(out,
 			"%u of %u %s changed by more than chance (* beyond %.1f standard errors, "
 			"~ within)\n",
-			p->d->n_significant, p->d->n_rows, report_rows_word(r->o, true),
+			p->d->n_significant, p->d->n_rows, r->o->kind.plural,
 			p->d->z_needed);
 }
 
@@ -121,7 +121,7 @@ static void print_text(const struct printer *p, const struct report_view *base, 
 		fprintf(out, " %9s %9s %9s %*s", before, change, "change",
 			r->term.has_utf8 ? 10 : 11, "");
 	}
-	fprintf(out, "  %s", r->o->by == ROWS_FUNCTION ? "name" : report_rows_word(r->o, false));
+	fprintf(out, "  %s", report_head_name(r->o));
 	term_color(&r->term, TERM_PLAIN);
 	fputc('\n', out);
 	for (uint32_t i = 0; i < n; i++) {
@@ -153,16 +153,15 @@ static void print_json(const struct printer *p, uint32_t n)
 	const struct report *r = p->r;
 	const struct model *m = r->view.m;
 	FILE *out = r->term.out;
-	static const char *const norm[] = { "share", "per-second", "absolute" };
 	fprintf(out, "{\n  \"type\": ");
 	printable_print_json(out, model_string(m, m->type[r->view.type].type));
 	fprintf(out, ",\n  \"unit\": ");
 	printable_print_json(out, model_string(m, m->type[r->view.type].unit));
 	fprintf(out, ",\n  \"by\": ");
-	printable_print_json(out, r->o->by_name);
+	printable_print_json(out, r->o->kind.name);
 	fprintf(out, ",\n  \"compared\": \"%s\",\n  \"standard_errors_needed\": %.4f,\n"
 		     "  \"significant\": %u,\n  \"has_standard_errors\": %s,\n  ",
-		norm[p->d->norm], p->d->z_needed, p->d->n_significant,
+		norms[p->d->norm].json, p->d->z_needed, p->d->n_significant,
 		p->d->has_var ? "true" : "false");
 	json_change(out, "total", &p->d->total, ",\n");
 	fprintf(out, "  \"rows_total\": %u,\n  \"rows\": [", p->d->n_rows);
@@ -196,16 +195,16 @@ static void print_csv(const struct printer *p, uint32_t n)
 	}
 }
 
-/* All conditions are looked at, so that one run names all that hold. */
-static int try_gates(const struct printer *p, bool *ret_failed, struct err *e)
+/* Checks all conditions, so that one run reports all that hold. */
+static int check_conditions(const struct printer *p, bool *ret_failed, struct err *e)
 {
 	const struct report *r = p->r;
 	const struct model *m = r->view.m;
 	const char *unit = model_string(m, m->type[r->view.type].unit);
-	for (size_t i = 0; i < r->o->n_gates; i++) {
+	for (size_t i = 0; i < r->o->n_conditions; i++) {
 		struct failif g;
 		const struct diff_row *row = NULL;
-		int code = failif_parse(&g, r->o->gate[i], e);
+		int code = failif_parse(&g, r->o->condition[i], e);
 		if (code == 0)
 			code = failif_holds(&g, p->d, unit, &row, e);
 		if (code > 0) {
@@ -232,11 +231,11 @@ static int try_gates(const struct printer *p, bool *ret_failed, struct err *e)
 	return 0;
 }
 
-static int check_gates(const struct report_options *o, struct err *e)
+static int parse_conditions(const struct report_options *o, struct err *e)
 {
-	for (size_t i = 0; i < o->n_gates; i++) {
+	for (size_t i = 0; i < o->n_conditions; i++) {
 		struct failif g;
-		int code = failif_parse(&g, o->gate[i], e);
+		int code = failif_parse(&g, o->condition[i], e);
 		failif_done(&g);
 		if (code < 0)
 			return code;
@@ -244,7 +243,7 @@ static int check_gates(const struct report_options *o, struct err *e)
 	return 0;
 }
 
-/* How many of fresh's unit one of base's is. */
+/* The unit of base divided by that of fresh. */
 static int unit_ratio(const struct report_view *base, const struct report_view *fresh, double *ret,
 		      struct err *e)
 {
@@ -254,9 +253,9 @@ static int unit_ratio(const struct report_view *base, const struct report_view *
 	if (*ret > 0 &&
 	    strcmp(model_string(base->m, b->type), model_string(fresh->m, f->type)) == 0)
 		return 0;
-	int r = err_set(e, EINVAL, "the profiles do not compare: %s/%s before, %s/%s now",
+	int r = err_set(e, EINVAL, "the profiles cannot be compared: %s/%s before, %s/%s now",
 			model_string(base->m, b->type), from, model_string(fresh->m, f->type), to);
-	err_hint(e, "--sample-type chooses values that both have");
+	err_hint(e, "choose values that both have with --sample-type");
 	return r;
 }
 
@@ -267,27 +266,28 @@ int report_diff_print(const struct report *r, const struct report_view *base, st
 	struct top *base_top = NULL;
 	struct diff *d = NULL;
 	double ratio = 1;
-	int code = check_gates(r->o, e);
+	int code = parse_conditions(r->o, e);
 	if (code == 0)
 		code = unit_ratio(base, fresh, &ratio, e);
-	if (code == 0)
-		code = top_new(base->m, base->f, base->rows, base->type, &base_top, e);
+	if (code < 0)
+		return code;
+	code = top_new(base->m, base->f, base->rows, base->type, &base_top, e);
 	if (code == 0)
 		code = diff_new(base_top, (double)base->m->duration_ns / 1e9, r->top,
 				(double)fresh->m->duration_ns / 1e9, ratio, r->o->norm, &d, e);
-	if (code == 0) {
-		struct printer p = { .r = r, .d = d, .is_share = r->o->norm == DIFF_SHARE };
-		diff_sort(d, r->o->order);
-		uint32_t n = r->o->limit > 0 && r->o->limit < d->n_rows ? (uint32_t)r->o->limit
-									: d->n_rows;
-		if (r->o->format == REPORT_JSON)
-			print_json(&p, n);
-		else if (r->o->format == REPORT_CSV)
-			print_csv(&p, n);
-		else
-			print_text(&p, base, n);
-		code = try_gates(&p, ret_failed, e);
-	}
+	if (code < 0)
+		goto out;
+	struct printer p = { .r = r, .d = d, .is_share = r->o->norm == DIFF_SHARE };
+	diff_sort(d, r->o->order);
+	uint32_t n = report_head_limit(r->o, d->n_rows);
+	if (r->o->format == REPORT_JSON)
+		print_json(&p, n);
+	else if (r->o->format == REPORT_CSV)
+		print_csv(&p, n);
+	else
+		print_text(&p, base, n);
+	code = check_conditions(&p, ret_failed, e);
+out:
 	diff_free(d);
 	top_free(base_top);
 	return code;

@@ -1,7 +1,7 @@
 /*
- * Pictures of profiles: one HTML page, and a still flame graph.  Files with the same sample types
- * are merged, as for the other reports; others are further events of the same recording, and the
- * page switches between them.  Everything is read before a file is made, and the files appear when
+ * Writes profiles as an HTML page and as a static flame graph.  Files with the same sample types are
+ * merged, as in the other reports.  The others are further events of the same recording; the page
+ * can switch between them.  Everything is read before any file is written, and the files appear once
  * both are complete.
  */
 
@@ -21,7 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Files that are merged into one profile. */
+/* Files to merge into one profile. */
 struct group {
 	VEC(const char *) paths;
 	struct model *m;
@@ -113,7 +113,7 @@ static int finish_group(struct pictures *p, struct group *g, struct err *e)
 	return r;
 }
 
-/* --sample-type may name values that only one of the events has: that one is shown first. */
+/* --sample-type may name values of a single event, which is then shown first. */
 static int choose_types(struct pictures *p, struct err *e)
 {
 	size_t first = p->groups.n;
@@ -137,7 +137,7 @@ static int choose_types(struct pictures *p, struct err *e)
 static int has_duration(const struct group *g, struct err *e)
 {
 	return g->m->duration_ns > 0
-		       ? 0 : err_set(e, EINVAL, "'%s' does not say how long it took", g->name);
+		       ? 0 : err_set(e, EINVAL, "'%s' has no duration", g->name);
 }
 
 static int read_base(struct pictures *p, struct err *e)
@@ -161,7 +161,7 @@ static int read_base(struct pictures *p, struct err *e)
 	if (r < 0 || n > 0)
 		return r;
 	return err_set(e, EINVAL,
-		       "the profiles do not compare: '%s' has other types than '%s'", b->name,
+		       "the profiles cannot be compared: '%s' has other types than '%s'", b->name,
 		       p->groups.v[0].name);
 }
 
@@ -204,13 +204,13 @@ static int write_html(void *what, int (*write)(void *ctx, const void *data, size
 		if (g->is_compared)
 			set[i].base = (struct html_part){ p->base.m, p->base.f, p->base.name };
 	}
-	struct html_spec spec = { .set = set, .n_sets = p->groups.n, .by = p->o->by,
+	struct html_spec spec = { .set = set, .n_sets = p->groups.n, .by = p->o->kind.by,
 				  .norm = p->o->norm,
 				  .open_source = p->o->no_source ? NULL : open_source };
 	return html_write(&spec, write, ctx, e);
 }
 
-/* What values are multiplied with to be compared. */
+/* The factor that makes values comparable. */
 static double factor_of(const struct pictures *p, const struct group *g, const struct tree *t)
 {
 	double total = (double)t->total, seconds = (double)g->m->duration_ns / 1e9;
@@ -259,11 +259,11 @@ static int write_svg(void *what, int (*write)(void *ctx, const void *data, size_
 	const struct group *g = &p->groups.v[0], *b = &p->base;
 	struct rows *rows = NULL, *base_rows = NULL;
 	CLEANUP_FREE uint32_t *type = calloc(g->m->n_types, sizeof(*type));
-	int r = type ? rows_new(g->m, g->f, p->o->by, NULL, &rows, e)
+	int r = type ? rows_new(g->m, g->f, p->o->kind.by, NULL, &rows, e)
 		     : err_errno(e, ENOMEM, "cannot draw the flame graph");
 	if (r == 0 && b->m) {
 		html_comparable(b->m, g->m, type);
-		r = rows_new(b->m, b->f, p->o->by, NULL, &base_rows, e);
+		r = rows_new(b->m, b->f, p->o->kind.by, NULL, &base_rows, e);
 	}
 	if (r == 0)
 		r = draw(p, rows, base_rows, type[g->type], write, ctx, e);
@@ -297,7 +297,7 @@ int report_html_write(const struct report_options *o, struct err *e)
 	struct pictures p = { .o = o };
 	int r = read_all(&p, e);
 	if (r == 0) {
-		report_filter_warn(p.groups.v[0].f);
+		report_view_warn(p.groups.v[0].f);
 		r = write_all(&p, e);
 	}
 	for (size_t i = 0; i < p.groups.n; i++)

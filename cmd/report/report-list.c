@@ -1,9 +1,4 @@
-/*
- * Source lines with what they cost.  The file is looked for where the profile says it
- * was, and then, part by part from the left being left out, below the current folder, since
- * people look at profiles in the tree that they build.  Names come from the profile, so only
- * regular files of sensible size are read.
- */
+/* Source lines with their costs. */
 
 #include "cmd/report/report.h"
 
@@ -12,41 +7,12 @@
 #include "view/table/annotate.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#define SOURCE_MAX ((off_t)64 << 20)
-#define CONTEXT 5     /* lines around those with a cost */
-#define GAP_MAX 12    /* more lines without any cost in a row are left out */
-
-static FILE *open_regular(const char *path)
-{
-	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	struct stat st;
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > SOURCE_MAX)
-		return NULL;
-	FILE *f = fdopen(fd, "r");
-	if (f)
-		fd = -1;
-	return f;
-}
-
-FILE *report_source_open(const char *path)
-{
-	if (!path[0])
-		return NULL;
-	FILE *f = open_regular(path);
-	for (const char *p = path; !f && (p = strchr(p, '/'));) {
-		p++;
-		if (*p && *p != '/')
-			f = open_regular(p);
-	}
-	return f;
-}
+#define CONTEXT 5     /* lines shown around those with a cost */
+#define GAP_MAX 12    /* longer gaps between lines with a cost are left out */
 
 static void print_cost(const struct report *r, int64_t flat, int64_t cum, int64_t total)
 {
@@ -64,7 +30,7 @@ static void print_line(const struct report *r, const struct annotate *a,
 	print_cost(r, s ? s->flat : 0, s ? s->cum : 0, a->total);
 	fprintf(r->term.out, " %6" PRIu64 "  ", number);
 	int room = r->term.width ? r->term.width - 30 : 0;
-	/* Tabs would be made '?' like other control characters. */
+	/* Expand tabs, which would become '?' like other control characters. */
 	char copy[1024];
 	size_t n = 0;
 	for (; *text && *text != '\n' && *text != '\r' && n < sizeof(copy) - 9; text++) {
@@ -117,7 +83,7 @@ static void print_source(const struct report *r, const struct annotate *a,
 		}
 	}
 	for (; s < end; s++)
-		print_line(r, a, s, s->at, "(beyond the end of this file: it is another version)");
+		print_line(r, a, s, s->at, "(beyond the end of this file, which is another version)");
 }
 
 static void print_without_source(const struct report *r, const struct annotate *a,
@@ -140,10 +106,10 @@ static void print_function(const struct report *r, const struct annotate *a,
 	term_color(&r->term, TERM_PLAIN);
 	fputs("\n  ", out);
 	int room = r->term.width ? r->term.width - 4 : 0;
-	term_print_name(&r->term, fn->filename[0] ? fn->filename : "(no source file is known)",
+	term_print_name(&r->term, fn->filename[0] ? fn->filename : "(the source file is unknown)",
 			room);
 	if (!f && fn->filename[0])
-		fputs("\n  (not found: only numbers of lines)", out);
+		fputs("\n  (not found: only line numbers)", out);
 	fputc('\n', out);
 	print_cost(r, fn->flat, fn->cum, a->total);
 	fprintf(out, "         total (%s of all)\n", scale_percent(fn->cum, a->total, pct));

@@ -1,3 +1,5 @@
+/* The options of cprof report, and the checks of how they combine. */
+
 #include "cmd/report/report.h"
 
 #include "base/units.h"
@@ -8,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The options of cprof report, and which of them go together. */
-
 enum {
 	OPT_LIMIT = 256, OPT_SORT, OPT_SAMPLE_TYPE, OPT_JSON, OPT_CSV, OPT_FOLDED, OPT_BY, OPT_TREE,
 	OPT_CALLER, OPT_CALLEE, OPT_LIST, OPT_DISASM, OPT_FOCUS, OPT_IGNORE, OPT_HIDE, OPT_SHOW,
@@ -18,63 +18,55 @@ enum {
 };
 
 static const struct argp_option option_table[] = {
-	{ NULL, 0, NULL, 0, "What is shown:", 1 },
-	{ "tree", OPT_TREE, NULL, 0, "Show the tree of calls instead of a table", 1 },
-	{ "callee", OPT_CALLEE, "NAME", 0, "With --tree: what NAME calls", 1 },
-	{ "caller", OPT_CALLER, "NAME", 0, "With --tree: who calls NAME", 1 },
+	{ NULL, 0, NULL, 0, "Views:", 1 },
+	{ "tree", OPT_TREE, NULL, 0, "Show the call tree instead of a table", 1 },
+	{ "callee", OPT_CALLEE, "NAME", 0, "With --tree: the callees of NAME", 1 },
+	{ "caller", OPT_CALLER, "NAME", 0, "With --tree: the callers of NAME", 1 },
 	{ "list", OPT_LIST, "REGEX", 0, "Show the source of matching functions, line by line", 1 },
-	{ "disasm", OPT_DISASM, NULL, 0, "With --list: their instructions instead (by objdump)",
+	{ "disasm", OPT_DISASM, NULL, 0, "With --list: the instructions instead (from objdump)",
 	  1 },
-	{ "folded", OPT_FOLDED, NULL, 0, "Print one line for each stack, as flamegraph.pl reads "
-	  "it", 1 },
+	{ "folded", OPT_FOLDED, NULL, 0, "Print one line for each stack, for flamegraph.pl", 1 },
 	{ "json", OPT_JSON, NULL, 0, "Print one JSON object", 1 },
-	{ "csv", OPT_CSV, NULL, 0, "Print comma separated values", 1 },
+	{ "csv", OPT_CSV, NULL, 0, "Print comma-separated values", 1 },
 
-	{ "html", OPT_HTML, "OUT", 0, "Write a page to look around in with a browser: flame graph, "
-	  "callers and callees, tables, source", 1 },
-	{ "svg", OPT_SVG, "OUT", 0, "Write a still flame graph", 1 },
+	{ "html", OPT_HTML, "OUT", 0, "Write an interactive page for browsers: flame graph, callers "
+	  "and callees, tables, source", 1 },
+	{ "svg", OPT_SVG, "OUT", 0, "Write a static flame graph", 1 },
 
-	{ NULL, 0, NULL, 0, "How:", 2 },
+	{ NULL, 0, NULL, 0, "Presentation:", 2 },
 	{ "by", OPT_BY, "WHAT", 0,
-	  "What a row is: {by}", 2 },
-	{ "sort", OPT_SORT, "ORDER", 0, "Order of rows: {sort}", 2 },
+	  "What a row is: {by} (default: function)", 2 },
+	{ "sort", OPT_SORT, "ORDER", 0, "Order of rows by {sort}: their own cost (flat, the "
+	  "default), their cost including callees (cum), or their name", 2 },
 	{ "limit", OPT_LIMIT, "N", 0,
 	  "Show the first N rows (default 30; 60 lines of a tree; 0: all)", 2 },
 	{ "sample-type", OPT_SAMPLE_TYPE, "TYPE", 0,
-	  "Which values to show, such as 'samples' or 'cpu' (default: the profile's own choice)",
+	  "The values to show, such as 'samples' or 'cpu'; default: the profile's own",
 	  2 },
 	{ "unit", OPT_UNIT, "UNIT", 0, "Show values in UNIT: {unit}", 2 },
-	{ "no-source", OPT_NO_SOURCE, NULL, 0, "With --html: no text of source files", 2 },
+	{ "no-source", OPT_NO_SOURCE, NULL, 0, "With --html: do not include source files", 2 },
 	{ "no-pager", OPT_NO_PAGER, NULL, 0, "Never start a pager", 2 },
 
-	{ NULL, 0, NULL, 0, "Which samples and frames:", 3 },
+	{ NULL, 0, NULL, 0, "Filters:", 3 },
 	{ "focus", OPT_FOCUS, "REGEX", 0, "Only stacks with a matching frame", 3 },
 	{ "ignore", OPT_IGNORE, "REGEX", 0, "No stacks with a matching frame", 3 },
-	{ "hide", OPT_HIDE, "REGEX", 0, "Leave matching frames out", 3 },
-	{ "show", OPT_SHOW, "REGEX", 0, "Leave all other frames out", 3 },
-	{ "tag", OPT_TAG, "KEY=VALUE", 0, "Only samples with this label (repeatable: all of them)",
+	{ "hide", OPT_HIDE, "REGEX", 0, "Leave out matching frames", 3 },
+	{ "show", OPT_SHOW, "REGEX", 0, "Leave out all other frames", 3 },
+	{ "tag", OPT_TAG, "KEY=VALUE", 0, "Only samples with this label (repeatable: all must match)",
 	  3 },
 	{ "keep-dropped", OPT_KEEP_DROPPED, NULL, 0,
-	  "Show also frames that the profile says to drop", 3 },
+	  "Also show the frames that the profile says to drop", 3 },
 
 	{ NULL, 0, NULL, 0, "Comparing:", 4 },
-	{ "diff", OPT_DIFF, "BASE", 0, "What has changed from BASE to FILE", 4 },
+	{ "diff", OPT_DIFF, "BASE", 0, "Show the changes from BASE to FILE", 4 },
 	{ "per-second", OPT_PER_SECOND, NULL, 0,
-	  "With --diff: compare values per second, not shares of the total", 4 },
-	{ "absolute", OPT_ABSOLUTE, NULL, 0, "With --diff: compare the values as they are", 4 },
+	  "With --diff: compare values per second instead of shares of the total", 4 },
+	{ "absolute", OPT_ABSOLUTE, NULL, 0, "With --diff: compare plain values", 4 },
 	{ "fail-if", OPT_FAIL_IF, "CONDITION", 0,
-	  "With --diff: end with status 3 if it holds, such as 'flat(NAME) > +2%' (repeatable)",
+	  "With --diff: exit with status 3 if it holds, such as 'flat(NAME) > +2%' (repeatable)",
 	  4 },
 	{ 0 }
 };
-
-static void parse_by(struct report_options *o, const char *arg)
-{
-	int by = ROWS_LABEL;
-	o->by_name = arg;
-	o->label = optwords_find(&optsets_by, arg, strlen(arg), &by) ? "thread_name" : arg;
-	o->by = (enum rows_by)by;
-}
 
 static void set_format(struct report_options *o, enum report_format format,
 		       struct argp_state *state)
@@ -99,11 +91,11 @@ static void check_pictures(const struct report_options *o, struct argp_state *st
 	if (!o->html && !o->svg)
 		return;
 	if (o->wants_tree || o->list || o->format != REPORT_TEXT || o->has_limit || o->has_sort ||
-	    o->unit || o->n_gates > 0)
+	    o->unit || o->n_conditions > 0)
 		argp_error(state, "--html and --svg do not go with --tree, --list, --folded, "
 				  "--json, --csv, --limit, --sort, --unit and --fail-if");
-	if (o->by == ROWS_LABEL)
-		argp_error(state, "--by %s makes tables only", o->by_name);
+	if (o->kind.by == ROWS_LABEL)
+		argp_error(state, "--by %s is for tables only", o->kind.name);
 	if (o->html && o->svg && strcmp(o->html, "-") == 0 && strcmp(o->svg, "-") == 0)
 		argp_error(state, "only one of --html and --svg can go to '-'");
 	for (size_t i = 0; i < o->n_paths && o->n_paths > 1; i++)
@@ -130,13 +122,13 @@ static void check_together(struct report_options *o, struct argp_state *state)
 		argp_error(state, "--list prints text only");
 	if (o->wants_tree && o->format == REPORT_CSV)
 		argp_error(state, "--tree prints text or --json");
-	if (!o->diff_base && (o->has_norm || o->n_gates > 0))
+	if (!o->diff_base && (o->has_norm || o->n_conditions > 0))
 		argp_error(state, "--per-second, --absolute and --fail-if go with --diff");
 	if (o->diff_base && (o->wants_tree || o->list))
 		argp_error(state, "--diff compares tables only");
-	if (o->by == ROWS_LABEL && (o->wants_tree || o->list || o->format == REPORT_FOLDED))
-		argp_error(state, "--by %s makes tables only", o->by_name);
-	if (o->list && o->by != ROWS_FUNCTION)
+	if (o->kind.by == ROWS_LABEL && (o->wants_tree || o->list || o->format == REPORT_FOLDED))
+		argp_error(state, "--by %s is for tables only", o->kind.name);
+	if (o->list && o->kind.by != ROWS_FUNCTION)
 		argp_error(state, "--list and --by do not go together");
 	if (!o->has_limit)
 		o->limit = o->wants_tree ? 60 : 30;
@@ -158,7 +150,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_HTML: o->html = arg; return 0;
 	case OPT_SVG: o->svg = arg; return 0;
 	case OPT_NO_SOURCE: o->no_source = true; return 0;
-	case OPT_BY: parse_by(o, arg); return 0;
+	case OPT_BY: o->kind = rows_kind_find(arg); return 0;
 	case OPT_SAMPLE_TYPE: o->sample_type = arg; return 0;
 	case OPT_UNIT: o->unit = arg; return 0;
 	case OPT_JSON: set_format(o, REPORT_JSON, state); return 0;
@@ -169,10 +161,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_CALLEE: o->callee = arg; return 0;
 	case OPT_LIST: o->list = arg; return 0;
 	case OPT_DISASM: o->wants_disasm = true; return 0;
-	case OPT_FOCUS: o->filter.focus = arg; return 0;
-	case OPT_IGNORE: o->filter.ignore = arg; return 0;
-	case OPT_HIDE: o->filter.hide = arg; return 0;
-	case OPT_SHOW: o->filter.show = arg; return 0;
+	case OPT_FOCUS: o->filter.regex[FILTER_FOCUS] = arg; return 0;
+	case OPT_IGNORE: o->filter.regex[FILTER_IGNORE] = arg; return 0;
+	case OPT_HIDE: o->filter.regex[FILTER_HIDE] = arg; return 0;
+	case OPT_SHOW: o->filter.regex[FILTER_SHOW] = arg; return 0;
 	case OPT_KEEP_DROPPED: o->filter.keep_dropped = true; return 0;
 	case OPT_NO_PAGER: o->no_pager = true; return 0;
 	case OPT_TAG:
@@ -184,9 +176,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_PER_SECOND: set_norm(o, DIFF_PER_SECOND, state); return 0;
 	case OPT_ABSOLUTE: set_norm(o, DIFF_ABSOLUTE, state); return 0;
 	case OPT_FAIL_IF:
-		if (o->n_gates == REPORT_LISTS_MAX)
+		if (o->n_conditions == REPORT_LISTS_MAX)
 			argp_error(state, "more than %d of --fail-if", REPORT_LISTS_MAX);
-		o->gate[o->n_gates++] = arg;
+		o->condition[o->n_conditions++] = arg;
 		return 0;
 	case ARGP_KEY_ARG:
 		o->path[o->n_paths++] = arg;
@@ -204,7 +196,7 @@ const struct argp report_argp = {
 	.help_filter = optwords_help,
 	.parser = parse_option,
 	.args_doc = "FILE...",
-	.doc = "Show where a profile says that the time, or whatever was counted, was spent.\v"
+	.doc = "Show where a program spent its time, or whatever the profile counts.\v"
 	       "FILE is a pprof profile, gzipped or not, from cprof or any other tool; "
 	       "several are merged.",
 };
@@ -212,7 +204,7 @@ const struct argp report_argp = {
 void report_opts_parse(struct report_options *o, int argc, char **argv)
 {
 	static char name[] = "cprof report";
-	*o = (struct report_options){ .by_name = "function" };
+	*o = (struct report_options){ .kind = rows_kind_find("function") };
 	o->path = calloc((size_t)argc + 1, sizeof(*o->path));
 	if (!o->path)
 		exit(CMD_FAILED);

@@ -1,99 +1,70 @@
 /*
- * The top table, as text, JSON or CSV, and stacks as folded lines.  In a terminal names are cut to
- * its width, and module or source place follow where there is room.
+ * The top table, as text, JSON or CSV.  In a terminal, names are cut to its width, and the module or
+ * source file follows if there is room.
  */
 
 #include "cmd/report/report.h"
 
-#include "base/cleanup.h"
 #include "base/err.h"
 #include "cmd/printable.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
-/* From this width on the place of a row is shown behind its name. */
+/* From this width on the place of a row follows its name. */
 #define WIDE_COLUMNS 120
 
-const char *report_rows_word(const struct report_options *o, bool plural)
+/* ---- columns -------------------------------------------------------------- */
+
+struct line {
+	const struct top *t;
+	const struct top_row *row;
+	const struct row *names;
+	int64_t sum;              /* of flat, of this row and those above */
+};
+
+enum kind { COLUMN_TEXT, COLUMN_VALUE, COLUMN_PERCENT, COLUMN_FLAG };
+
+struct column {
+	const char *title;        /* in the text; NULL: not there */
+	int width;
+	const char *json, *csv;   /* keys; NULL: not there */
+	enum kind kind;
+	const char *(*text)(const struct line *l);
+	int64_t (*value)(const struct line *l);
+	bool is_coloured;         /* by its value's share of the total */
+};
+
+static const char *name(const struct line *l) { return l->names->name; }
+static const char *file(const struct line *l) { return l->names->file; }
+static const char *module(const struct line *l) { return l->names->module; }
+static int64_t flat(const struct line *l) { return l->row->flat; }
+static int64_t sum(const struct line *l) { return l->sum; }
+static int64_t cum(const struct line *l) { return l->row->cum; }
+static int64_t inlined(const struct line *l) { return l->names->is_inlined; }
+
+/* In the order of the output.  The name is the last column of the text. */
+static const struct column columns[] = {
+	{ NULL, 0, "name", "name", COLUMN_TEXT, .text = name },
+	{ NULL, 0, "file", "file", COLUMN_TEXT, .text = file },
+	{ NULL, 0, "module", "module", COLUMN_TEXT, .text = module },
+	{ "flat", 10, "flat", "flat", COLUMN_VALUE, .value = flat, .is_coloured = true },
+	{ "flat%", 7, NULL, "flat_percent", COLUMN_PERCENT, .value = flat, .is_coloured = true },
+	{ "sum%", 7, NULL, NULL, COLUMN_PERCENT, .value = sum },
+	{ "cum", 10, "cum", "cum", COLUMN_VALUE, .value = cum, .is_coloured = true },
+	{ "cum%", 7, NULL, "cum_percent", COLUMN_PERCENT, .value = cum, .is_coloured = true },
+	{ NULL, 0, "inlined", "inlined", COLUMN_FLAG, .value = inlined },
+};
+#define EACH_COLUMN(c) \
+	(const struct column *c = columns; c < columns + sizeof(columns) / sizeof(*columns); c++)
+
+static struct line line_at(const struct top *t, uint32_t i, int64_t sum_before)
 {
-	static const char *const one[] = { "function", "line", "file", "module", "label" };
-	static const char *const many[] = { "functions", "lines", "files", "modules", "labels" };
-	if (o->by == ROWS_LABEL)
-		return plural ? "values" : o->by_name;
-	return plural ? many[o->by] : one[o->by];
+	return (struct line){ t, &t->row[i], top_name(t, i),
+			      model_add(sum_before, t->row[i].flat) };
 }
 
-static void print_pair(const struct report *r, const char *key, const char *value)
-{
-	fprintf(r->term.out, "%s: ", key);
-	term_print_name(&r->term, value, r->term.width ? r->term.width - (int)strlen(key) - 3 : 0);
-	fputc('\n', r->term.out);
-}
-
-static void print_filters(const struct report *r)
-{
-	const struct filter_spec *s = &r->o->filter;
-	const char *const name[] = { "focus", "ignore", "hide", "show" };
-	const char *const value[] = { s->focus, s->ignore, s->hide, s->show };
-	char key[40];
-	for (int i = 0; i < 4; i++) {
-		snprintf(key, sizeof(key), "Filter: %s", name[i]);
-		if (value[i])
-			print_pair(r, key, value[i]);
-	}
-	for (size_t i = 0; i < s->n_tags; i++)
-		print_pair(r, "Filter: tag", s->tag[i]);
-}
-
-void report_head_print(const struct report *r, uint32_t n_shown, uint32_t n_rows,
-		       const char *what)
-{
-	const struct model *m = r->view.m;
-	const struct top *t = r->top;
-	FILE *out = r->term.out;
-	char a[SCALE_TEXT_MAX], b[SCALE_TEXT_MAX];
-	if (m->n_mappings > 0 && m->mapping[0].filename)
-		print_pair(r, "File", model_string(m, m->mapping[0].filename));
-	const char *unit = model_string(m, m->type[r->view.type].unit);
-	fprintf(out, "Type: ");
-	term_print_name(&r->term, model_string(m, m->type[r->view.type].type), 40);
-	fprintf(out, " (");
-	term_print_name(&r->term, unit, 30);
-	fprintf(out, ")\n");
-	time_t seconds = (time_t)(m->time_ns / 1000000000);
-	struct tm tm;
-	if (m->time_ns > 0 && gmtime_r(&seconds, &tm) && strftime(a, sizeof(a), "%F %T", &tm) > 0)
-		fprintf(out, "Time: %s UTC\n", a);
-	if (m->n_files > 1)
-		fprintf(out, "Merged: %u files\n", m->n_files);
-	if (m->duration_ns > 0) {
-		struct scale wall = scale_choose(m->duration_ns, m->duration_ns, "nanoseconds");
-		fprintf(out, "Duration: %s\n", scale_text(wall, m->duration_ns, a));
-	}
-	if (m->period > 0 && m->period_type.type) {
-		struct scale period = scale_choose(m->period, m->period,
-						   model_string(m, m->period_type.unit));
-		fprintf(out, "Period: %s (", scale_text(period, m->period, a));
-		term_print_name(&r->term, model_string(m, m->period_type.type), 40);
-		fprintf(out, ")\n");
-	}
-	print_filters(r);
-	fprintf(out, "Total: %s", scale_text(r->scale, t->total, a));
-	double ns = m->duration_ns > 0 ? scale_ratio(unit, "nanoseconds") : 0;
-	if (ns == 1)
-		fprintf(out, " (%s of the duration)", scale_percent(t->total, m->duration_ns, b));
-	fputc('\n', out);
-	if (n_shown < n_rows) {
-		int64_t sum = 0;
-		for (uint32_t i = 0; i < n_shown && i < t->n_rows; i++)
-			sum = model_add(sum, t->row[i].flat);
-		fprintf(out, "Showing %u of %u %s, with %s of the total\n", n_shown, n_rows, what,
-			scale_percent(sum, t->total, b));
-	}
-}
+/* ---- text ----------------------------------------------------------------- */
 
 static const char *base_name(const char *path)
 {
@@ -101,69 +72,86 @@ static const char *base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/* Behind the name: "file.c:12" or the module, where the table has room. */
+/* Prints "file.c" or the module. */
 static void print_place(const struct report *r, const struct row *row, int room)
 {
-	char place[300] = "";
-	if (r->o->by == ROWS_FUNCTION && row->file[0])
-		snprintf(place, sizeof(place), "%s", base_name(row->file));
-	else if (r->o->by != ROWS_LABEL && r->o->by != ROWS_MODULE && row->module[0])
-		snprintf(place, sizeof(place), "%s", base_name(row->module));
-	if (!place[0] || room < 12)
+	const char *path = r->o->kind.by == ROWS_FUNCTION && row->file[0] ? row->file :
+			   r->o->kind.by < ROWS_MODULE ? row->module : "";
+	if (!path[0] || room < 12)
 		return;
 	fputs("  ", r->term.out);
 	term_color(&r->term, TERM_DIM);
-	term_print_name(&r->term, place, room - 2);
+	term_print_name(&r->term, base_name(path), room - 2);
 	term_color(&r->term, TERM_PLAIN);
 }
 
-static void print_row(const struct report *r, uint32_t i, int64_t sum)
+/* Returns the width of the columns. */
+static int print_titles(const struct report *r)
 {
-	const struct top *t = r->top;
-	const struct top_row *x = &t->row[i];
-	const struct row *row = top_name(t, i);
-	FILE *out = r->term.out;
-	char flat[SCALE_TEXT_MAX], cum[SCALE_TEXT_MAX], flat_pct[SCALE_TEXT_MAX],
-		sum_pct[SCALE_TEXT_MAX], cum_pct[SCALE_TEXT_MAX];
-	double total = t->total ? (double)t->total : 1;
-	term_color(&r->term, term_heat((double)x->flat / total));
-	fprintf(out, "%10s %7s", scale_text(r->scale, x->flat, flat),
-		scale_percent(x->flat, t->total, flat_pct));
+	int width = 0;
+	term_color(&r->term, TERM_BOLD);
+	for EACH_COLUMN(c) {
+		if (!c->title)
+			continue;
+		fprintf(r->term.out, "%s%*s", width > 0 ? " " : "", c->width, c->title);
+		width += c->width + (width > 0);
+	}
+	fprintf(r->term.out, "  %s", report_head_name(r->o));
 	term_color(&r->term, TERM_PLAIN);
-	fprintf(out, " %7s ", scale_percent(sum, t->total, sum_pct));
-	term_color(&r->term, term_heat((double)x->cum / total));
-	fprintf(out, "%10s %7s", scale_text(r->scale, x->cum, cum),
-		scale_percent(x->cum, t->total, cum_pct));
-	term_color(&r->term, TERM_PLAIN);
-	fputs("  ", out);
-	const char *note = !row->is_inlined || r->o->by > ROWS_LINE ? "" :
+	fputc('\n', r->term.out);
+	return width + 2;
+}
+
+static void print_cells(const struct report *r, const struct line *l)
+{
+	const struct column *before = NULL;
+	double total = l->t->total ? (double)l->t->total : 1;
+	for EACH_COLUMN(c) {
+		char text[SCALE_TEXT_MAX];
+		if (!c->title)
+			continue;
+		bool same_colour = before && before->value == c->value;
+		if (before && before->is_coloured && !same_colour)
+			term_color(&r->term, TERM_PLAIN);
+		fputs(before ? " " : "", r->term.out);
+		if (c->is_coloured && !same_colour)
+			term_color(&r->term, term_heat((double)c->value(l) / total));
+		fprintf(r->term.out, "%*s", c->width,
+			c->kind == COLUMN_PERCENT ? scale_percent(c->value(l), l->t->total, text)
+						  : scale_text(r->scale, c->value(l), text));
+		before = c;
+	}
+	if (before && before->is_coloured)
+		term_color(&r->term, TERM_PLAIN);
+	fputs("  ", r->term.out);
+}
+
+static void print_row(const struct report *r, const struct line *l, int used)
+{
+	const struct row *row = l->names;
+	const char *note = !row->is_inlined || r->o->kind.by > ROWS_LINE ? "" :
 			   row->is_called ? " (partly inlined)" : " (inlined)";
-	int used = 10 + 8 + 8 + 11 + 8 + 2, width = r->term.width;
-	int room = width ? width - used - (int)strlen(note) : 0;
+	int width = r->term.width, room = width ? width - used - (int)strlen(note) : 0;
 	if (width)
 		room = room < 8 ? 8 : room;
 	int place = width >= WIDE_COLUMNS && room > 60 ? 30 : 0;
+	print_cells(r, l);
 	used = term_print_name(&r->term, row->name, room - place);
-	fputs(note, out);
+	fputs(note, r->term.out);
 	if (place)
 		print_place(r, row, room - used);
-	fputc('\n', out);
+	fputc('\n', r->term.out);
 }
 
 static void print_text(const struct report *r, uint32_t n_shown)
 {
-	const struct top *t = r->top;
-	report_head_print(r, n_shown, t->n_rows, report_rows_word(r->o, true));
+	report_head_print(r, n_shown, r->top->n_rows);
 	fputc('\n', r->term.out);
-	term_color(&r->term, TERM_BOLD);
-	fprintf(r->term.out, "%10s %7s %7s %10s %7s  %s", "flat", "flat%", "sum%", "cum", "cum%",
-		r->o->by == ROWS_FUNCTION ? "name" : report_rows_word(r->o, false));
-	term_color(&r->term, TERM_PLAIN);
-	fputc('\n', r->term.out);
-	int64_t sum = 0;
+	int used = print_titles(r);
+	struct line l = { 0 };
 	for (uint32_t i = 0; i < n_shown; i++) {
-		sum = model_add(sum, t->row[i].flat);
-		print_row(r, i, sum);
+		l = line_at(r->top, i, l.sum);
+		print_row(r, &l, used);
 	}
 }
 
@@ -176,13 +164,31 @@ static void json_string(FILE *out, const char *key, const char *value, const cha
 	fputs(after, out);
 }
 
+static void print_json_row(FILE *out, const struct line *l)
+{
+	const char *before = "{";
+	for EACH_COLUMN(c) {
+		if (!c->json)
+			continue;
+		fputs(before, out);
+		before = ", ";
+		if (c->kind == COLUMN_TEXT)
+			json_string(out, c->json, c->text(l), "");
+		else if (c->kind == COLUMN_FLAG)
+			fprintf(out, "\"%s\": %s", c->json, c->value(l) ? "true" : "false");
+		else
+			fprintf(out, "\"%s\": %" PRId64, c->json, c->value(l));
+	}
+	fputc('}', out);
+}
+
 static void print_json(const struct report *r, uint32_t n_shown)
 {
 	const struct model *m = r->view.m;
 	const struct top *t = r->top;
 	FILE *out = r->term.out;
-	/* Functions have had these names from the first version on. */
-	const char *list = r->o->by == ROWS_FUNCTION ? "functions" : "rows";
+	/* Functions have had this key since the first version. */
+	const char *list = r->o->kind.by == ROWS_FUNCTION ? "functions" : "rows";
 	fprintf(out, "{\n  ");
 	json_string(out, "binary",
 		    m->n_mappings > 0 ? model_string(m, m->mapping[0].filename) : "", ",\n  ");
@@ -190,7 +196,7 @@ static void print_json(const struct report *r, uint32_t n_shown)
 	json_string(out, "unit", model_string(m, m->type[r->view.type].unit), ",\n  ");
 	json_string(out, "period_type", model_string(m, m->period_type.type), ",\n  ");
 	json_string(out, "period_unit", model_string(m, m->period_type.unit), ",\n  ");
-	json_string(out, "by", r->o->by_name, ",\n");
+	json_string(out, "by", r->o->kind.name, ",\n");
 	fprintf(out,
 		"  \"period\": %" PRId64 ",\n  \"time_ns\": %" PRId64 ",\n"
 		"  \"duration_ns\": %" PRId64 ",\n  \"files\": %u,\n  \"total\": %" PRId64 ",\n"
@@ -199,71 +205,47 @@ static void print_json(const struct report *r, uint32_t n_shown)
 		m->period, m->time_ns, m->duration_ns, m->n_files, t->total, t->shown,
 		m->n_samples, list, t->n_rows, list);
 	for (uint32_t i = 0; i < n_shown; i++) {
-		const struct row *row = top_name(t, i);
-		fprintf(out, "%s\n    {", i > 0 ? "," : "");
-		json_string(out, "name", row->name, ", ");
-		json_string(out, "file", row->file, ", ");
-		json_string(out, "module", row->module, ", ");
-		fprintf(out, "\"flat\": %" PRId64 ", \"cum\": %" PRId64 ", \"inlined\": %s}",
-			t->row[i].flat, t->row[i].cum, row->is_inlined ? "true" : "false");
+		struct line l = line_at(t, i, 0);
+		fputs(i > 0 ? ",\n    " : "\n    ", out);
+		print_json_row(out, &l);
 	}
 	fprintf(out, "%s]\n}\n", n_shown > 0 ? "\n  " : "");
 }
 
-void report_csv_text(FILE *to, const char *text)
+static void print_csv_cell(FILE *out, const struct column *c, const struct line *l)
 {
-	if (!text[strcspn(text, ",\"\r\n")] && text[0] != ' ') {
-		printable_print(to, text);
-		return;
+	double total = l->t->total ? (double)l->t->total : 1;
+	switch (c->kind) {
+	case COLUMN_TEXT: report_csv_text(out, c->text(l)); break;
+	case COLUMN_VALUE: fprintf(out, "%" PRId64, c->value(l)); break;
+	case COLUMN_PERCENT: fprintf(out, "%.4f", 100 * (double)c->value(l) / total); break;
+	case COLUMN_FLAG: fputs(c->value(l) ? "yes" : "no", out); break;
 	}
-	fputc('"', to);
-	for (const char *p = text; *p;) {
-		char piece[256];
-		size_t n = strcspn(p, "\"");
-		n = n > sizeof(piece) - 1 ? sizeof(piece) - 1 : n;
-		/* Not within a character of several bytes. */
-		while (n > 0 && p[n] && ((unsigned char)p[n] & 0xc0) == 0x80 && p[n] != '"')
-			n--;
-		memcpy(piece, p, n);
-		piece[n] = '\0';
-		printable_print(to, piece);
-		p += n;
-		if (*p == '"') {
-			fputs("\"\"", to);
-			p++;
-		} else if (n == 0 && *p) {
-			fputc('?', to);
-			p++;
-		}
-	}
-	fputc('"', to);
 }
 
 static void print_csv(const struct report *r, uint32_t n_shown)
 {
-	const struct top *t = r->top;
 	FILE *out = r->term.out;
-	double total = t->total ? (double)t->total : 1;
-	fprintf(out, "name,file,module,flat,flat_percent,cum,cum_percent,inlined\n");
+	for EACH_COLUMN(c)
+		if (c->csv)
+			fprintf(out, "%s%s", c > columns ? "," : "", c->csv);
+	fputc('\n', out);
 	for (uint32_t i = 0; i < n_shown; i++) {
-		const struct row *row = top_name(t, i);
-		const struct top_row *x = &t->row[i];
-		report_csv_text(out, row->name);
-		fputc(',', out);
-		report_csv_text(out, row->file);
-		fputc(',', out);
-		report_csv_text(out, row->module);
-		fprintf(out, ",%" PRId64 ",%.4f,%" PRId64 ",%.4f,%s\n", x->flat,
-			100 * (double)x->flat / total, x->cum, 100 * (double)x->cum / total,
-			row->is_inlined ? "yes" : "no");
+		struct line l = line_at(r->top, i, 0);
+		for EACH_COLUMN(c) {
+			if (!c->csv)
+				continue;
+			fputs(c > columns ? "," : "", out);
+			print_csv_cell(out, c, &l);
+		}
+		fputc('\n', out);
 	}
 }
 
 int report_table_print(const struct report *r, struct err *e)
 {
-	const struct top *t = r->top;
+	uint32_t n = report_head_limit(r->o, r->top->n_rows);
 	(void)e;
-	uint32_t n = r->o->limit > 0 && r->o->limit < t->n_rows ? (uint32_t)r->o->limit : t->n_rows;
 	if (r->o->format == REPORT_JSON)
 		print_json(r, n);
 	else if (r->o->format == REPORT_CSV)
@@ -271,53 +253,4 @@ int report_table_print(const struct report *r, struct err *e)
 	else
 		print_text(r, n);
 	return 0;
-}
-
-/* ---- folded --------------------------------------------------------------- */
-
-/* A ';' in a name would be taken for the next frame. */
-static void print_frame(const struct report *r, const char *name)
-{
-	CLEANUP_FREE char *copy = strdup(name);
-	for (char *p = copy; p && (p = strchr(p, ';'));)
-		*p = ':';
-	printable_print(r->term.out, copy ? copy : "?");
-}
-
-static void print_subtree(const struct report *r, const struct tree *t, uint32_t *path)
-{
-	/* Preorder with parents kept in path: as deep as stacks are, so no recursion. */
-	size_t depth = 0;
-	for (uint32_t i = t->node[0].first_child; i != 0;) {
-		path[depth++] = i;
-		if (t->node[i].flat != 0) {
-			for (size_t k = 0; k < depth; k++) {
-				if (k > 0)
-					fputc(';', r->term.out);
-				print_frame(r, t->rows->row[t->node[path[k]].row].name);
-			}
-			fprintf(r->term.out, " %" PRId64 "\n", t->node[i].flat);
-		}
-		if (t->node[i].first_child) {
-			i = t->node[i].first_child;
-			continue;
-		}
-		while (depth > 0 && !t->node[path[depth - 1]].next_sibling)
-			depth--;
-		i = depth > 0 ? t->node[path[--depth]].next_sibling : 0;
-	}
-}
-
-int report_folded_print(const struct report *r, struct err *e)
-{
-	struct tree *t = NULL;
-	const struct report_view *v = &r->view;
-	int code = tree_new(v->m, v->f, v->rows, v->type, TREE_ALL, NULL, &t, e);
-	if (code < 0)
-		return code;
-	CLEANUP_FREE uint32_t *path = calloc((size_t)t->n_nodes + 1, sizeof(*path));
-	if (path)
-		print_subtree(r, t, path);
-	tree_free(t);
-	return path ? 0 : err_errno(e, ENOMEM, "cannot print the stacks");
 }

@@ -1,8 +1,7 @@
 /*
- * The tree of calls.  The nodes that cost most are shown; a node never costs more than its
- * parent, so what is shown hangs together.  A frame that calls only one other (that is
- * shown, and costs as much) has it below without further indentation, so that deep stacks stay
- * readable in 80 columns.
+ * The call tree.  Only the most expensive nodes are shown; a node never costs more than its parent,
+ * so the result is connected.  If a frame has only one visible callee, of the same cost, the callee
+ * is not indented further: deep stacks stay readable in 80 columns.
  */
 
 #include "cmd/report/report.h"
@@ -24,8 +23,8 @@ static int by_cum(const void *va, const void *vb, void *ctx)
 	return ca != cb ? (ca < cb) - (ca > cb) : (a > b) - (a < b);
 }
 
-/* Marks the `limit` largest nodes and their parents; the number of marked ones. */
-static uint32_t choose(const struct tree *t, uint64_t limit, unsigned char *shown, uint32_t *order)
+/* Marks the `limit` largest nodes and their parents.  Returns the number of marked nodes. */
+static uint32_t mark_largest(const struct tree *t, uint64_t limit, unsigned char *shown, uint32_t *order)
 {
 	uint32_t n = 0;
 	if (limit == 0 || limit >= t->n_nodes - 1) {
@@ -77,7 +76,7 @@ static void print_node(const struct report *r, const struct tree *t, uint32_t i,
 
 struct level { uint32_t node; int indent; };
 
-static int print_text(const struct report *r, const struct tree *t, const unsigned char *shown)
+static int print_nodes(const struct report *r, const struct tree *t, const unsigned char *shown)
 {
 	CLEANUP_FREE struct level *path = calloc((size_t)t->n_nodes + 1, sizeof(*path));
 	if (!path)
@@ -105,7 +104,7 @@ static int print_text(const struct report *r, const struct tree *t, const unsign
 	return 0;
 }
 
-/* Nested objects, written without recursion: a node is closed when its last child is. */
+/* Writes nested objects without recursion: a node is closed after its last child. */
 static int print_json(const struct report *r, const struct tree *t, const unsigned char *shown)
 {
 	CLEANUP_FREE uint32_t *path = calloc((size_t)t->n_nodes + 1, sizeof(*path));
@@ -146,30 +145,29 @@ static int print_json(const struct report *r, const struct tree *t, const unsign
 	return 0;
 }
 
-static int print_tree(const struct report *r, const struct tree *t, struct err *e)
+static int print_text(const struct report *r, const struct tree *t, const unsigned char *shown,
+		      uint32_t n_shown)
+{
+	report_head_print(r, 0, 0);
+	if (n_shown < t->n_nodes - 1)
+		fprintf(r->term.out, "Showing %u of %u nodes\n", n_shown, t->n_nodes - 1);
+	fputc('\n', r->term.out);
+	term_color(&r->term, TERM_BOLD);
+	fprintf(r->term.out, "%10s %7s %10s  %s", "cum", "cum%", "flat",
+		r->o->caller ? "name, with its callers below" : "name, with its callees below");
+	term_color(&r->term, TERM_PLAIN);
+	fputc('\n', r->term.out);
+	return print_nodes(r, t, shown);
+}
+
+static int print_tree(const struct report *r, const struct tree *t)
 {
 	CLEANUP_FREE unsigned char *shown = calloc((size_t)t->n_nodes + 1, 1);
 	CLEANUP_FREE uint32_t *order = calloc((size_t)t->n_nodes + 1, sizeof(*order));
-	int code = -ENOMEM;
-	if (shown && order) {
-		uint32_t n = choose(t, r->o->limit, shown, order);
-		if (r->o->format == REPORT_JSON) {
-			code = print_json(r, t, shown);
-		} else {
-			report_head_print(r, 0, 0, "");
-			if (n < t->n_nodes - 1)
-				fprintf(r->term.out, "Showing %u of %u nodes\n", n, t->n_nodes - 1);
-			fputc('\n', r->term.out);
-			term_color(&r->term, TERM_BOLD);
-			fprintf(r->term.out, "%10s %7s %10s  %s", "cum", "cum%", "flat",
-				r->o->caller ? "name, and below it who calls it"
-					     : "name, and below it what it calls");
-			term_color(&r->term, TERM_PLAIN);
-			fputc('\n', r->term.out);
-			code = print_text(r, t, shown);
-		}
-	}
-	return code < 0 ? err_errno(e, ENOMEM, "cannot print the tree") : 0;
+	if (!shown || !order)
+		return -ENOMEM;
+	uint32_t n = mark_largest(t, r->o->limit, shown, order);
+	return r->o->format == REPORT_JSON ? print_json(r, t, shown) : print_text(r, t, shown, n);
 }
 
 int report_tree_print(const struct report *r, struct err *e)
@@ -180,14 +178,15 @@ int report_tree_print(const struct report *r, struct err *e)
 	enum tree_way way = o->caller ? TREE_CALLERS : o->callee ? TREE_CALLEES : TREE_ALL;
 	CLEANUP_FREE bool *start = NULL;
 	struct tree *t = NULL;
-	int code = 0;
-	if (name)
-		code = tree_find_rows(v->rows, o->caller ? "--caller" : "--callee", name, &start,
-				      e);
-	if (code == 0)
-		code = tree_new(v->m, v->f, v->rows, v->type, way, start, &t, e);
-	if (code == 0)
-		code = print_tree(r, t, e);
+	int code = name ? tree_find_rows(v->rows, o->caller ? "--caller" : "--callee", name,
+					 &start, e)
+			: 0;
+	if (code < 0)
+		return code;
+	code = tree_new(v->m, v->f, v->rows, v->type, way, start, &t, e);
+	if (code < 0)
+		return code;
+	code = print_tree(r, t);
 	tree_free(t);
-	return code;
+	return code < 0 ? err_errno(e, -code, "cannot print the tree") : 0;
 }

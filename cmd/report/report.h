@@ -1,19 +1,20 @@
 #ifndef CPROF_CMD_REPORT_REPORT_H
 #define CPROF_CMD_REPORT_REPORT_H
 
-/* The parts of `cprof report`: what was asked for, what was read, and who prints it. */
+/* The parts of `cprof report`: its options, the profiles it reads, and the printers. */
 
 #include "cmd/term.h"
-#include "view/table/diff.h"
 #include "view/model/filter.h"
 #include "view/model/model.h"
-#include "view/table/rows.h"
 #include "view/model/scale.h"
+#include "view/table/diff.h"
+#include "view/table/rows.h"
 #include "view/table/top.h"
 #include "view/table/tree.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum report_format { REPORT_TEXT, REPORT_JSON, REPORT_CSV, REPORT_FOLDED };
 
@@ -26,8 +27,7 @@ struct report_options {
 	uint64_t limit;                   /* rows or lines; 0: all */
 	bool has_limit;
 	enum top_order order;
-	enum rows_by by;
-	const char *by_name, *label;
+	struct rows_kind kind;            /* --by */
 	enum report_format format;
 	bool wants_tree, wants_disasm;
 	const char *caller, *callee, *list;
@@ -35,14 +35,14 @@ struct report_options {
 	const char *tag[REPORT_LISTS_MAX];
 	const char *diff_base;
 	enum diff_norm norm;
-	const char *gate[REPORT_LISTS_MAX];
-	size_t n_gates;
+	const char *condition[REPORT_LISTS_MAX];  /* --fail-if */
+	size_t n_conditions;
 	bool no_pager, has_norm, has_sort;
-	const char *html, *svg;           /* pictures to write instead of printing */
+	const char *html, *svg;           /* files to write instead of printing */
 	bool no_source;
 };
 
-/* One profile, filtered and cut into rows. */
+/* One profile, filtered and split into rows. */
 struct report_view {
 	struct model *m;
 	struct filter *f;
@@ -54,14 +54,31 @@ struct report {
 	const struct report_options *o;
 	struct report_view view;
 	struct top *top;
-	struct scale scale;               /* of the values that are printed */
+	struct scale scale;               /* of the printed values */
 	struct term term;
 };
 
 extern const struct argp report_argp;
 
-/* cmd/report/report-opts.c: ends the program as argp does on wrong usage. */
+/* report-opts.c: exits as argp does on wrong usage. */
 void report_opts_parse(struct report_options *o, int argc, char **argv);
+
+/* report-view.c.  Close a view even if opening it has failed. */
+int report_view_open(struct report_view *v, const struct report_options *o,
+		     const char *const *path, size_t n_paths, struct err *e);
+void report_view_close(struct report_view *v);
+/* The unit for all values of a table: --unit, or one that suits the smallest and the largest. */
+int report_view_scale(const struct report_view *v, const struct report_options *o, int64_t min,
+		      int64_t max, struct scale *ret, struct err *e);
+/* Prints to stderr which rules matched nothing. */
+void report_view_warn(const struct filter *f);
+
+/* report-head.c: the lines above a table of n_shown of n_rows rows. */
+void report_head_print(const struct report *r, uint32_t n_shown, uint32_t n_rows);
+/* The title of the column of names. */
+const char *report_head_name(const struct report_options *o);
+/* The number of rows to show of n_rows. */
+uint32_t report_head_limit(const struct report_options *o, uint32_t n_rows);
 
 /* Printers: 0, or -errno with e set. */
 int report_table_print(const struct report *r, struct err *e);
@@ -70,29 +87,18 @@ int report_folded_print(const struct report *r, struct err *e);
 int report_list_print(const struct report *r, struct err *e);
 int report_disasm_print(const struct report *r, struct err *e);
 
-/* Compares with o->diff_base; *ret_failed: a condition of --fail-if held. */
+/* Compares with o->diff_base; *ret_failed: a condition of --fail-if holds. */
 int report_diff_print(const struct report *r, const struct report_view *base, struct err *e,
 		      bool *ret_failed);
 
 /* Writes o->html and o->svg. */
 int report_html_write(const struct report_options *o, struct err *e);
 
-/* A source file as a profile names it: there, or below the current folder; NULL: none. */
+/* Opens a source file by its name in a profile: at that path, or below the current folder.  NULL:
+ * not found. */
 FILE *report_source_open(const char *path);
 
-/* Says on stderr which rules matched nothing. */
-void report_filter_warn(const struct filter *f);
-
-/* The lines above a table; what: "functions". */
-void report_head_print(const struct report *r, uint32_t n_shown, uint32_t n_rows,
-		       const char *what);
-const char *report_rows_word(const struct report_options *o, bool plural);
-
-/* The unit for all values of a table: --unit, or what suits its smallest and largest. */
-int report_scale_choose(const struct report_options *o, const struct model *m, uint32_t type,
-			int64_t min, int64_t max, struct scale *ret, struct err *e);
-
-/* A field of CSV (RFC 4180), quoted where it must be. */
+/* Prints a field of CSV (RFC 4180), quoted if necessary. */
 void report_csv_text(FILE *to, const char *text);
 
 #endif

@@ -85,7 +85,7 @@ unlike hostile.svg '<img|<script|<svg onload' 'and are text in it'
 # ---- refusals
 
 rm -f ./*.html ./*.svg ./*.gz secret
-refused 1 'do not compare' 'other sample types' report --html x.html --diff "$faults" "$cpu"
+refused 1 'cannot be compared' 'other sample types' report --html x.html --diff "$faults" "$cpu"
 refused 1 'cannot (read|open)' 'a missing profile' report --html x.html "$cpu" nosuch.pb.gz
 refused 1 'sample type' 'no such values' report --html x.html --sample-type nosuch "$cpu"
 refused 1 'No such file' 'a missing folder' report --html x.html --svg nosuch/x.svg "$cpu"

@@ -42,7 +42,7 @@ mv hash.h odd.keep/src/app/
 run sh -c "cd odd.keep/src/app && '$CPROF' report --list mix '$T/$p'"
 like out '^ +1200ms +1200ms +3  {$' 'source lines, found below the current folder'
 run "$CPROF" report --list main "$p"
-like out 'not found: only numbers' 'source that is not here'
+like out 'not found: only line numbers' 'source that is not here'
 run "$CPROF" report --keep-dropped odd.keep/odd-drop.pb
 like out 'alloc\(int, long\)$' 'dropped frames on request'
 run "$CPROF" report odd.keep/odd-drop.pb
@@ -78,7 +78,7 @@ refused 64 'go with --diff' '--fail-if alone' report --fail-if 'total > 1%' "$p"
 refused 64 'is not a condition' 'a bad condition' report --diff "$p" --fail-if 'x > 1' "$p"
 refused 1 "no row 'x'" 'a condition on nothing' report --diff "$p" --fail-if 'flat(x) > 1%' "$p"
 refused 1 'sample type' 'profiles that do not merge' report "$p" odd.keep/odd-units.pb
-refused 1 'do not compare' 'or compare' report --diff odd.keep/odd-types.pb "$p"
+refused 1 'cannot be compared' 'or compare' report --diff odd.keep/odd-types.pb "$p"
 refused 1 "no sample has the label 'pod'" 'a label that is not there' report --by pod "$p"
 refused 1 'no function with a value' 'no such function' report --list nosuch "$p"
 

@@ -1,6 +1,6 @@
 /*
- * Whether a label fits is found once for each set of labels.  A VALUE is taken apart
- * once: digits with an optional unit, or two of them around a colon, make a range.
+ * Each set of labels is matched once.  A VALUE is parsed once: digits with an optional unit, or two
+ * of those around a colon, are a range.
  */
 
 #include "view/model/filter-tag.h"
@@ -24,13 +24,13 @@ struct bound { double value; char unit[UNIT_MAX]; };
 
 struct value {
 	const char *text;
-	bool is_range, is_number;    /* is_number: one number, with or without unit */
+	bool is_range, is_number;    /* is_number: a single number, unit optional */
 	bool has_low, has_high;
 	struct bound low, high;
 	struct pattern pattern;
 };
 
-/* "64kb" at *p; moves behind it. */
+/* Parses "64kb" at *p and advances. */
 static bool parse_bound(const char **p, struct bound *b)
 {
 	char *end;
@@ -60,7 +60,7 @@ static void parse_range(struct value *v)
 	}
 }
 
-/* The number in the unit of the bound; NaN, which fits nothing, where they do not compare. */
+/* The number in the bound's unit; NaN, which is in no range, if the units are incompatible. */
 static double in_unit(const struct model *m, const struct model_label *l, const struct bound *b)
 {
 	const char *unit = model_string(m, l->num_unit ? l->num_unit : l->key);
@@ -70,7 +70,7 @@ static double in_unit(const struct model *m, const struct model_label *l, const 
 	return ratio > 0 ? (double)l->num * ratio : NAN;
 }
 
-static bool fits(const struct model *m, const struct model_label *l, const struct value *v)
+static bool label_matches(const struct model *m, const struct model_label *l, const struct value *v)
 {
 	if (l->str) {
 		const char *text = model_string(m, l->str);
@@ -99,7 +99,7 @@ static int parse_values(char *text, struct value *v, size_t *ret_n, struct err *
 	return 0;
 }
 
-static bool set_fits(const struct model *m, const struct model_labels *set, const char *key,
+static bool set_matches(const struct model *m, const struct model_labels *set, const char *key,
 		     const struct value *v, size_t n_values)
 {
 	for (uint32_t i = 0; i < set->n; i++) {
@@ -107,7 +107,7 @@ static bool set_fits(const struct model *m, const struct model_labels *set, cons
 		if (strcmp(model_string(m, l->key), key) != 0)
 			continue;
 		for (size_t k = 0; k < n_values; k++)
-			if (fits(m, l, &v[k]))
+			if (label_matches(m, l, &v[k]))
 				return true;
 	}
 	return false;
@@ -117,9 +117,9 @@ int filter_tag_apply(struct filter *f, const char *rule, struct err *e)
 {
 	const struct model *m = f->m;
 	CLEANUP_FREE char *key = strdup(rule);
-	CLEANUP_FREE unsigned char *in = calloc((size_t)m->n_label_sets + 1, 1);
+	CLEANUP_FREE unsigned char *is_in = calloc((size_t)m->n_label_sets + 1, 1);
 	CLEANUP_FREE struct value *value = calloc(VALUES_MAX, sizeof(*value));
-	if (!key || !in || !value)
+	if (!key || !is_in || !value)
 		return err_errno(e, ENOMEM, "cannot filter the profile");
 	char *eq = strchr(key, '=');
 	if (!eq || eq == key || !eq[1]) {
@@ -132,10 +132,10 @@ int filter_tag_apply(struct filter *f, const char *rule, struct err *e)
 	int r = parse_values(eq + 1, value, &n, e);
 	bool any = false;
 	for (uint32_t i = 0; r == 0 && i < m->n_label_sets; i++)
-		any |= in[i] = set_fits(m, &m->labels[i], key, value, n);
+		any |= is_in[i] = set_matches(m, &m->labels[i], key, value, n);
 	for (uint32_t i = 0; r == 0 && i < m->n_samples; i++)
-		f->sample_out[i] |= !in[m->sample[i].labels];
-	f->tag_missed = f->tag_missed || !any;
+		f->sample_out[i] |= !is_in[m->sample[i].labels];
+	f->missed[FILTER_TAG] |= !any;
 	for (size_t i = 0; i < n; i++)
 		pattern_done(&value[i].pattern);
 	return r;

@@ -1,7 +1,7 @@
 /*
- * A regular expression is tried once for each function and each mapping, not for
- * each frame.  Lines that drop_frames takes away are gone for all other rules; after
- * that, as in pprof, focus and ignore look at all frames that are left, hidden ones too.
+ * A regular expression is matched once per function and mapping, not per frame.  Lines removed by
+ * drop_frames do not exist for the other rules.  As in pprof, focus and ignore then see all
+ * remaining frames, including hidden ones.
  */
 
 #include "view/model/filter.h"
@@ -12,10 +12,11 @@
 #include "view/model/pattern.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* By function and by mapping: does the expression match? */
+/* Whether an expression matches, by function and by mapping. */
 struct matches { unsigned char *function, *mapping; };
 
 void filter_free(struct filter *f)
@@ -29,7 +30,7 @@ void filter_free(struct filter *f)
 	free(f);
 }
 
-static int try_all(const struct model *m, const struct pattern *p, struct matches *ret)
+static int match_names(const struct model *m, const struct pattern *p, struct matches *ret)
 {
 	ret->function = calloc(m->n_functions + 1, 1);
 	ret->mapping = calloc(m->n_mappings + 1, 1);
@@ -74,7 +75,7 @@ static bool location_matches(const struct filter *f, const struct matches *x, ui
 
 /* ---- drop_frames ---------------------------------------------------------- */
 
-/* The name without the list of arguments, which drop_frames does not know. */
+/* The name without its argument list, which drop_frames does not expect. */
 static const char *simple_name(const char *name, char *buf)
 {
 	static const char *const kept[] = { "(anonymous namespace)", "operator()" };
@@ -120,7 +121,7 @@ static int match_dropped(const struct model *m, const struct pattern *drop,
 
 enum { CUT_NONE, CUT_BENEATH, CUT_ALL };
 
-/* A dropped function takes what it called with it, but never the root of a stack. */
+/* Dropping a function drops its callees, but never the root of a stack. */
 static void cut_stacks(struct filter *f, const unsigned char *cut)
 {
 	const struct model *m = f->m;
@@ -180,16 +181,16 @@ static void choose_samples(struct filter *f, const struct matches *focus,
 {
 	const struct model *m = f->m;
 	enum { NEITHER, FOCUSED, IGNORED };
-	unsigned char *mark = f->location_out;  /* borrowed: zeroed again below */
+	unsigned char *mark = f->location_out;  /* borrowed; zeroed again below */
 	if (!focus->function && !ignore->function)
 		return;
 	for (uint32_t l = 0; l < m->n_locations; l++) {
 		if (ignore->function && location_matches(f, ignore, l)) {
 			mark[l] = IGNORED;
-			f->ignore_missed = false;
+			f->missed[FILTER_IGNORE] = false;
 		} else if (!focus->function || location_matches(f, focus, l)) {
 			mark[l] = FOCUSED;
-			f->focus_missed = false;
+			f->missed[FILTER_FOCUS] = false;
 		}
 	}
 	for (uint32_t i = 0; i < m->n_samples; i++) {
@@ -224,41 +225,48 @@ static void hide_frames(struct filter *f, const struct matches *x, bool show)
 			n_left += matches == show;
 		}
 		if (show)
-			f->show_missed = f->show_missed && n_left == 0;
+			f->missed[FILTER_SHOW] &= n_left == 0;
 		else
-			f->hide_missed = f->hide_missed && !any;
+			f->missed[FILTER_HIDE] &= !any;
 		f->location_out[l] |= n_left == 0 && (show || any);
 	}
 }
 
-/* ---- all ------------------------------------------------------------------ */
+/* ---- all rules ------------------------------------------------------------ */
 
-static int apply(struct filter *f, const struct filter_spec *s, struct err *e)
+const char *filter_rule_name(enum filter_rule rule)
 {
-	static const char *const name[] = { "--focus", "--ignore", "--hide", "--show" };
-	const char *const text[] = { s->focus, s->ignore, s->hide, s->show };
-	bool *const missed[] = { &f->focus_missed, &f->ignore_missed, &f->hide_missed,
-				 &f->show_missed };
-	struct matches x[4] = { 0 };
+	static const char *const name[] = {
+		[FILTER_FOCUS] = "focus", [FILTER_IGNORE] = "ignore", [FILTER_HIDE] = "hide",
+		[FILTER_SHOW] = "show", [FILTER_TAG] = "tag",
+	};
+	return name[rule];
+}
+
+static int apply_rules(struct filter *f, const struct filter_spec *s, struct err *e)
+{
+	struct matches x[FILTER_N_REGEX] = { 0 };
 	int r = 0;
-	for (int i = 0; i < 4 && r == 0; i++) {
+	for (int i = 0; i < FILTER_N_REGEX && r == 0; i++) {
 		struct pattern p = { 0 };
-		if (!text[i])
+		char option[16];
+		if (!s->regex[i])
 			continue;
-		*missed[i] = true;
-		r = pattern_compile(&p, name[i], text[i], e);
-		if (r == 0 && (r = try_all(f->m, &p, &x[i])) < 0)
+		f->missed[i] = true;
+		snprintf(option, sizeof(option), "--%s", filter_rule_name(i));
+		r = pattern_compile(&p, option, s->regex[i], e);
+		if (r == 0 && (r = match_names(f->m, &p, &x[i])) < 0)
 			err_errno(e, ENOMEM, "cannot filter the profile");
 		pattern_done(&p);
 	}
 	if (r == 0) {
-		choose_samples(f, &x[0], &x[1]);
-		if (text[2])
-			hide_frames(f, &x[2], false);
-		if (text[3])
-			hide_frames(f, &x[3], true);
+		choose_samples(f, &x[FILTER_FOCUS], &x[FILTER_IGNORE]);
+		if (s->regex[FILTER_HIDE])
+			hide_frames(f, &x[FILTER_HIDE], false);
+		if (s->regex[FILTER_SHOW])
+			hide_frames(f, &x[FILTER_SHOW], true);
 	}
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < FILTER_N_REGEX; i++)
 		free_matches(&x[i]);
 	for (size_t i = 0; i < s->n_tags && r == 0; i++)
 		r = filter_tag_apply(f, s->tag[i], e);
@@ -282,7 +290,7 @@ int filter_new(const struct model *m, const struct filter_spec *spec, struct fil
 	if (r < 0)
 		err_errno(e, ENOMEM, "cannot filter the profile");
 	else
-		r = apply(f, spec, e);
+		r = apply_rules(f, spec, e);
 	if (r < 0)
 		filter_free(f);
 	else

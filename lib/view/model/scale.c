@@ -1,7 +1,8 @@
-/* The families of units and their names are those that pprof shows. */
+/* The families of units, and their names, are those of pprof. */
 
 #include "view/model/scale.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -19,18 +20,21 @@ struct unit_name {
 };
 
 struct unit_family {
-	struct unit unit[7];       /* ascending, ends with a NULL suffix */
-	struct unit_name name[13]; /* what a profile may call its unit; without a plural s */
+	const char *measure;       /* what it measures */
+	struct unit unit[7];       /* ascending; ends with a NULL suffix */
+	struct unit_name name[13]; /* as in profiles, without a plural s */
 };
 
 static const struct unit_family families[] = {
 	{
+		"time",
 		{ { "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 }, { "hrs", 3600e9 } },
 		{ { "nanosecond", 1 }, { "ns", 1 }, { "microsecond", 1e3 }, { "us", 1e3 },
 		  { "millisecond", 1e6 }, { "ms", 1e6 }, { "second", 1e9 }, { "sec", 1e9 },
 		  { "s", 1e9 }, { "hour", 3600e9 }, { "hr", 3600e9 } },
 	},
 	{
+		"memory",
 		{ { "B", 1 }, { "kB", 1024 }, { "MB", 0x1p20 }, { "GB", 0x1p30 },
 		  { "TB", 0x1p40 }, { "PB", 0x1p50 } },
 		{ { "byte", 1 }, { "b", 1 }, { "kilobyte", 1024 }, { "kb", 1024 },
@@ -40,10 +44,12 @@ static const struct unit_family families[] = {
 	},
 };
 
+#define N_FAMILIES (sizeof(families) / sizeof(*families))
+
 static const struct unit_family *find_family(const char *unit, double *ret_size)
 {
 	size_t n = strlen(unit);
-	for (size_t i = 0; i < sizeof(families) / sizeof(*families); i++) {
+	for (size_t i = 0; i < N_FAMILIES; i++) {
 		for (const struct unit_name *u = families[i].name; u->name; u++) {
 			size_t len = strlen(u->name);
 			bool plural = n == len + 1 && (unit[len] == 's' || unit[len] == 'S');
@@ -98,6 +104,33 @@ bool scale_fixed(const char *from, const char *to, struct scale *ret)
 		if (u->size == to_size)
 			*ret = (struct scale){ size / to_size, u->suffix };
 	return true;
+}
+
+const char *scale_unit_name(size_t i)
+{
+	for (size_t k = 0; k < N_FAMILIES; k++)
+		for (const struct unit *u = families[k].unit; u->suffix; u++)
+			if (i-- == 0)
+				return u->suffix;
+	return NULL;
+}
+
+const char *scale_units(char buf[SCALE_UNITS_MAX])
+{
+	size_t n = 0;
+	for (size_t k = 0; k < N_FAMILIES; k++) {
+		const char *before = k == 0 ? "units of " : "; of ";
+		n += (size_t)snprintf(buf + n, SCALE_UNITS_MAX - n, "%s%s are ", before,
+				      families[k].measure);
+		for (const struct unit *u = families[k].unit; u->suffix; u++) {
+			const char *separator = u == families[k].unit ? "" :
+						u[1].suffix ? ", " : " and ";
+			n += (size_t)snprintf(buf + n, SCALE_UNITS_MAX - n, "%s%s", separator,
+					      u->suffix);
+		}
+		assert(n < SCALE_UNITS_MAX);
+	}
+	return buf;
 }
 
 const char *scale_text(struct scale s, int64_t value, char buf[SCALE_TEXT_MAX])

@@ -1,12 +1,12 @@
 /*
- * The variance of a row's sum comes with it (top.c).  For a share X/T the variance of T counts,
- * too: by first order in both,
+ * Each row's sum has a variance (top.c).  For a share X/T the variance of T matters as well; to
+ * first order in both,
  *
  *	var(X/T) = ((1-p)^2 var(X) + p^2 var(T-X)) / T^2,   p = X/T
  *
- * For a row that one side has never seen this says 0, so the variance under the assumption
- * that both have the same share is taken as well, from the mean weight of a sample, and the larger
- * of the two counts.
+ * This is 0 for a row that is missing on one side.  So we also compute the variance under the
+ * assumption that both sides have the same share, from the mean weight of a sample, and use the
+ * larger of the two.
  */
 
 #include "view/table/diff.h"
@@ -53,7 +53,7 @@ static struct diff_side normalise(const struct side *s, enum diff_norm norm, int
 	return out;
 }
 
-/* The variance of the difference if both sides were the same. */
+/* The variance of the difference, assuming that both sides are equal. */
 static double pooled_variance(const struct side *b, const struct side *f, enum diff_norm norm,
 			      const struct diff_change *c)
 {
@@ -84,8 +84,8 @@ static struct diff_change change(const struct side *b, const struct side *f, con
 	return c;
 }
 
-/* So many standard errors that chance exceeds them in fewer than alpha of all cases; by
- * bisection of the normal distribution's tail. */
+/* The number of standard errors that chance exceeds with probability alpha: bisects the tail of the
+ * normal distribution. */
 static double z_for(double alpha)
 {
 	double low = 0, high = 20;
@@ -99,7 +99,7 @@ static double z_for(double alpha)
 	return high;
 }
 
-static void judge(struct diff_change *c, double z)
+static void set_significance(struct diff_change *c, double z)
 {
 	c->is_significant = c->se > 0 && fabs(c->delta) > z * c->se;
 }
@@ -114,13 +114,13 @@ static int by_change(const struct diff_change *a, const struct diff_change *b,
 	return da != db ? (da < db) - (da > db) : strcmp(x->row->name, y->row->name);
 }
 
-static int by_flat(const void *va, const void *vb)
+static int by_flat_change(const void *va, const void *vb)
 {
 	const struct diff_row *a = va, *b = vb;
 	return by_change(&a->flat, &b->flat, a, b);
 }
 
-static int by_cum(const void *va, const void *vb)
+static int by_cum_change(const void *va, const void *vb)
 {
 	const struct diff_row *a = va, *b = vb;
 	return by_change(&a->cum, &b->cum, a, b);
@@ -136,7 +136,8 @@ void diff_sort(struct diff *d, enum top_order order)
 {
 	if (d->n_rows > 1)
 		qsort(d->row, d->n_rows, sizeof(*d->row),
-		      order == TOP_BY_CUM ? by_cum : order == TOP_BY_NAME ? by_name : by_flat);
+		      order == TOP_BY_CUM ? by_cum_change :
+		      order == TOP_BY_NAME ? by_name : by_flat_change);
 }
 
 const struct diff_row *diff_find(const struct diff *d, const char *name)
@@ -151,7 +152,7 @@ static struct side side_of(const struct top *t, double seconds, double ratio)
 {
 	struct side s = { .top = t, .seconds = seconds, .ratio = ratio };
 	s.total = (double)t->total * ratio;
-	/* Samples of equal weight that would scatter as these do. */
+	/* The number of equally weighted samples that would have this variance. */
 	double var = t->total_var * ratio * ratio;
 	s.n_effective = var > 0 ? s.total * s.total / var : 0;
 	return s;
@@ -162,8 +163,8 @@ static uint64_t hash_name(const char *name)
 	return hash_bytes(name, strlen(name));
 }
 
-/* Every row of base, then those of fresh that base has not. */
-static int join(struct diff *d, const struct side *b, const struct side *f)
+/* All rows of base, then those that only fresh has. */
+static int join_rows(struct diff *d, const struct side *b, const struct side *f)
 {
 	const struct top *base = b->top, *fresh = f->top;
 	struct dedup by_name_hash = { 0 };
@@ -205,7 +206,7 @@ int diff_new(const struct top *base, double base_seconds, const struct top *fres
 	     struct err *e)
 {
 	if (norm == DIFF_PER_SECOND && !(base_seconds > 0 && fresh_seconds > 0))
-		return err_set(e, EINVAL, "%s profile does not say how long it took",
+		return err_set(e, EINVAL, "%s profile has no duration",
 			       base_seconds > 0 ? "the new" : "the base");
 	struct diff *d = calloc(1, sizeof(*d));
 	if (!d)
@@ -214,18 +215,18 @@ int diff_new(const struct top *base, double base_seconds, const struct top *fres
 	d->has_var = base->has_var && fresh->has_var;
 	struct side b = side_of(base, base_seconds, unit_ratio);
 	struct side f = side_of(fresh, fresh_seconds, 1);
-	if (join(d, &b, &f) < 0) {
+	if (join_rows(d, &b, &f) < 0) {
 		diff_free(d);
 		return err_errno(e, ENOMEM, "cannot compare the profiles");
 	}
 	d->total = change(&b, &f, d, base->total, base->total_var, fresh->total, fresh->total_var);
 	d->z_needed = z_for(ALPHA / (2.0 * d->n_rows + 1));
 	for (uint32_t i = 0; i < d->n_rows; i++) {
-		judge(&d->row[i].flat, d->z_needed);
-		judge(&d->row[i].cum, d->z_needed);
+		set_significance(&d->row[i].flat, d->z_needed);
+		set_significance(&d->row[i].cum, d->z_needed);
 		d->n_significant += d->row[i].flat.is_significant || d->row[i].cum.is_significant;
 	}
-	judge(&d->total, d->z_needed);
+	set_significance(&d->total, d->z_needed);
 	diff_sort(d, TOP_BY_FLAT);
 	*ret = d;
 	return 0;

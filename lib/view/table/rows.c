@@ -1,7 +1,6 @@
 /*
- * A row is found by a key of two numbers: strings are interned in the model, so their ids
- * stand for them.  Names that are put together ("[libfoo.so]", "f f.c:12") live in a table
- * of their own.
+ * A row's key is two numbers, since the model interns strings and their ids identify them.
+ * Composed names ("[libfoo.so]", "f f.c:12") are in a string table of their own.
  */
 
 #include "view/table/rows.h"
@@ -20,6 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define KNOWN_LABELS_MAX 64   /* named in a hint */
+
 struct key { uint64_t a, b; };
 
 struct rows_private {
@@ -29,9 +30,31 @@ struct rows_private {
 	struct dedup by_key;
 };
 
-/* Kinds of keys, above all string ids. */
+/* Kinds of keys, in bits above all string ids. */
 enum { KEY_MODULE = 1, KEY_UNKNOWN, KEY_LABEL, KEY_NUMBER, KEY_FILE };
 #define KIND(k) ((uint64_t)(k) << 60)
+
+static const struct rows_kind kinds[] = {
+	{ "function", "functions", ROWS_FUNCTION, NULL },
+	{ "line", "lines", ROWS_LINE, NULL },
+	{ "file", "files", ROWS_FILE, NULL },
+	{ "module", "modules", ROWS_MODULE, NULL },
+	{ "thread", "values", ROWS_LABEL, "thread_name" },
+};
+#define N_KINDS (sizeof(kinds) / sizeof(*kinds))
+
+const char *rows_kind_name(size_t i)
+{
+	return i < N_KINDS ? kinds[i].name : NULL;
+}
+
+struct rows_kind rows_kind_find(const char *name)
+{
+	for (size_t i = 0; i < N_KINDS; i++)
+		if (strcmp(kinds[i].name, name) == 0)
+			return kinds[i];
+	return (struct rows_kind){ name, "values", ROWS_LABEL, name };
+}
 
 void rows_free(struct rows *r)
 {
@@ -50,9 +73,9 @@ void rows_free(struct rows *r)
 	free(r);
 }
 
-/* A name of its own in the table; NULL when memory is out. */
+/* Composes a name in the table; NULL if out of memory. */
 static const char *__attribute__((format(printf, 2, 3)))
-make_name(struct rows_private *x, const char *fmt, ...)
+compose_name(struct rows_private *x, const char *fmt, ...)
 {
 	va_list ap;
 	char *text = NULL;
@@ -72,7 +95,7 @@ static const char *base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/* The row with a key, MODEL_NONE if there is none. */
+/* The row with a key, or MODEL_NONE. */
 static uint32_t find_row(const struct rows_private *x, struct key key)
 {
 	size_t at = 0;
@@ -83,7 +106,7 @@ static uint32_t find_row(const struct rows_private *x, struct key key)
 	return MODEL_NONE;
 }
 
-/* MODEL_NONE when memory is out; also when name is NULL, for which it was. */
+/* MODEL_NONE if out of memory, which name is NULL for, too. */
 static uint32_t new_row(struct rows_private *x, struct key key, const char *name)
 {
 	uint32_t i = (uint32_t)x->row.n;
@@ -95,12 +118,12 @@ static uint32_t new_row(struct rows_private *x, struct key key, const char *name
 	return i;
 }
 
-/* "a/../b//./c" is "b/c": compilers write down what they were called with.  Links are not looked
- * at.  The id of the result in the table, 0 when memory is out. */
+/* Turns "a/../b//./c" into "b/c", since compilers record paths as given.  Symbolic links are ignored.
+ * Returns the result's id in the table, 0 if out of memory. */
 static uint32_t clean_path(struct rows_private *x, const char *path)
 {
 	CLEANUP_FREE char *out = malloc(strlen(path) + 2);
-	size_t n = 0, floor = 0;  /* what stands before floor is not taken back */
+	size_t n = 0, floor = 0;  /* ".." removes nothing before floor */
 	if (!out)
 		return 0;
 	if (*path == '/')
@@ -138,8 +161,8 @@ static uint32_t row_of_module(const struct model *m, struct rows_private *x, uin
 	if (!file)
 		return new_row(x, key, "<unknown>");
 	const char *base = base_name(model_string(m, file));
-	/* "[kernel.kallsyms]" and "[vdso]" have their brackets already. */
-	return new_row(x, key, base[0] == '[' ? base : make_name(x, "[%s]", base));
+	/* "[kernel.kallsyms]" and "[vdso]" already have brackets. */
+	return new_row(x, key, base[0] == '[' ? base : compose_name(x, "[%s]", base));
 }
 
 static uint32_t row_of_line(const struct model *m, struct rows_private *x, enum rows_by by,
@@ -168,13 +191,13 @@ static uint32_t row_of_line(const struct model *m, struct rows_private *x, enum 
 	if (by == ROWS_FILE)
 		name = path;
 	else if (by == ROWS_LINE && line->line)
-		name = make_name(x, "%s %s:%" PRId64, name, path, line->line);
+		name = compose_name(x, "%s %s:%" PRId64, name, path, line->line);
 	else if (by == ROWS_LINE && file)
-		name = make_name(x, "%s %s", name, path);
+		name = compose_name(x, "%s %s", name, path);
 	return new_row(x, key, name);
 }
 
-static void describe(const struct model *m, struct row *row, const struct model_location *l,
+static void set_origin(const struct model *m, struct row *row, const struct model_location *l,
 		     const struct model_line *line)
 {
 	if (!row->module[0] && l->mapping != MODEL_NONE)
@@ -201,7 +224,7 @@ static int rows_of_location(const struct model *m, const struct filter *f, struc
 		uint32_t row = row_of_line(m, x, r->by, loc, line);
 		if (row == MODEL_NONE)
 			return -ENOMEM;
-		describe(m, &x->row.v[row], loc, line);
+		set_origin(m, &x->row.v[row], loc, line);
 		if (by_lines && i < loc->n_lines - 1)
 			x->row.v[row].is_inlined = true;
 		else
@@ -243,7 +266,7 @@ static uint32_t row_of_labels(const struct model *m, struct rows_private *x,
 		if (row != MODEL_NONE)
 			return row;
 		return new_row(x, key, l->str ? model_string(m, l->str)
-					      : make_name(x, "%" PRId64 "%s", l->num,
+					      : compose_name(x, "%" PRId64 "%s", l->num,
 							  model_string(m, l->num_unit)));
 	}
 	struct key none = { KIND(KEY_UNKNOWN), 0 };
@@ -254,21 +277,21 @@ static uint32_t row_of_labels(const struct model *m, struct rows_private *x,
 static int no_such_label(const struct model *m, const char *label, struct err *e)
 {
 	char known[ERR_TEXT_MAX] = "";
-	size_t n = 0;
-	for (uint32_t i = 0; i < m->n_label_items && n < sizeof(known); i++) {
-		bool seen = false;
-		for (uint32_t k = i > 200 ? i - 200 : 0; k < i && !seen; k++)
-			seen = m->label[k].key == m->label[i].key;
+	uint32_t listed[KNOWN_LABELS_MAX];
+	size_t n = 0, n_listed = 0;
+	for (uint32_t i = 0; i < m->n_label_items && n_listed < KNOWN_LABELS_MAX; i++) {
+		size_t k = 0;
+		while (k < n_listed && listed[k] != m->label[i].key)
+			k++;
 		const char *key = model_string(m, m->label[i].key);
-		size_t len = strlen(key);
-		bool written = seen || len + 2 >= sizeof(known) - n || (n && strstr(known, key));
-		if (!written)
-			n += (size_t)snprintf(known + n, sizeof(known) - n, "%s%s",
-					      n > 0 ? ", " : "", key);
+		if (k < n_listed || strlen(key) + 2 >= sizeof(known) - n)
+			continue;
+		listed[n_listed++] = m->label[i].key;
+		n += (size_t)snprintf(known + n, sizeof(known) - n, "%s%s", n > 0 ? ", " : "", key);
 	}
 	int r = err_set(e, ENOENT, "no sample has the label '%s'", label);
 	if (n > 0)
-		err_hint(e, "there are: %s", known);
+		err_hint(e, "the labels are: %s", known);
 	else
 		err_hint(e, "no sample has any label");
 	return r;
@@ -291,22 +314,23 @@ static int rows_of_labels(const struct model *m, struct rows *r, const char *lab
 int rows_new(const struct model *m, const struct filter *f, enum rows_by by, const char *label,
 	     struct rows **ret, struct err *e)
 {
-	struct rows *r = calloc(1, sizeof(*r));
-	if (!r)
-		return err_errno(e, ENOMEM, "cannot add up the profile");
-	r->by = by;
-	r->priv = calloc(1, sizeof(*r->priv));
-	int code = -ENOMEM;
-	if (r->priv && strtab_init(&r->priv->names, NULL) == 0)
-		code = by == ROWS_LABEL ? rows_of_labels(m, r, label, e)
-					: rows_of_locations(m, f, r);
-	if (code < 0) {
-		rows_free(r);
-		return code == -ENOMEM ? err_errno(e, ENOMEM, "cannot add up the profile") : code;
+	struct rows *rows = calloc(1, sizeof(*rows));
+	int r = -ENOMEM;
+	if (!rows)
+		goto out;
+	rows->by = by;
+	rows->priv = calloc(1, sizeof(*rows->priv));
+	if (rows->priv && strtab_init(&rows->priv->names, NULL) == 0)
+		r = by == ROWS_LABEL ? rows_of_labels(m, rows, label, e)
+				     : rows_of_locations(m, f, rows);
+out:
+	if (r < 0) {
+		rows_free(rows);
+		return r == -ENOMEM ? err_errno(e, ENOMEM, "cannot add up the profile") : r;
 	}
-	r->row = r->priv->row.v;
-	r->n_rows = (uint32_t)r->priv->row.n;
-	*ret = r;
+	rows->row = rows->priv->row.v;
+	rows->n_rows = (uint32_t)rows->priv->row.n;
+	*ret = rows;
 	return 0;
 }
 

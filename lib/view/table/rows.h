@@ -2,39 +2,53 @@
 #define CPROF_VIEW_TABLE_ROWS_H
 
 /*
- * What the frames of a profile are called in a report: each location becomes a few rows,
- * innermost first, and frames with the same row are one thing.
+ * The rows of a report.  Each location has a few rows, innermost first; frames with the same row
+ * are counted together.  The kinds of rows:
  *
  *   function   by name; without one, the mapping's file as "[libfoo.so]", or "<unknown>"
  *   line       by function, file and line, as "name file.c:12"
- *   file       source file; without one as for functions.  Here and with lines "a/../b" is "b"
- *   module     the mapping's file
- *   label      the values of a label ("thread" is the label thread_name); frames play no
- *              part: a sample is one row
+ *   file       by source file; without one as for functions.  Here and for lines, "a/../b" is "b"
+ *   module     by the mapping's file
+ *   label      by the value of a label; each sample has one row, whatever its frames
  */
 
 #include "view/model/filter.h"
 #include "view/model/model.h"
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 struct err;
 
 enum rows_by { ROWS_FUNCTION, ROWS_LINE, ROWS_FILE, ROWS_MODULE, ROWS_LABEL };
 
+/* A value of --by. */
+struct rows_kind {
+	const char *name, *plural;
+	enum rows_by by;
+	const char *label;     /* ROWS_LABEL: its key */
+};
+
+/* The i-th kind's name, for completions; NULL after the last. */
+const char *rows_kind_name(size_t i);
+
+/* Any name that is not a kind's is the key of a label. */
+struct rows_kind rows_kind_find(const char *name);
+
 struct row {
-	const char *name;      /* as above; never empty */
-	const char *file;      /* source file, of the first frame that had one; "" */
-	const char *module;    /* the mapping's file, of the first frame that had one; "" */
-	int64_t line;          /* of the first frame; 0: unknown */
-	bool is_inlined, is_called;  /* seen as an inlined frame; as a frame of its own */
+	const char *name;      /* see above; never empty */
+	const char *file;      /* source file of the first frame that has one, or "" */
+	const char *module;    /* the mapping's file of the first such frame, or "" */
+	int64_t line;          /* of the first frame; 0 if unknown */
+	bool is_inlined, is_called;  /* seen inlined; seen as a frame of its own */
 };
 
 struct rows {
 	struct row *row;       /* by row number */
 	uint32_t n_rows;
-	/* Rows of location l: of[first[l]] .. of[first[l + 1] - 1], innermost first; none if it is
-	 * filtered out. */
+	/* The rows of location l are of[first[l]] to of[first[l + 1] - 1], innermost first.  A
+	 * location that is filtered out has no rows. */
 	uint32_t *of;
 	size_t *first;
 	uint32_t *of_labels;   /* ROWS_LABEL: the row of each label set, else NULL */
@@ -42,18 +56,18 @@ struct rows {
 	struct rows_private *priv;
 };
 
-/* f: filtered frames have no rows; may be NULL.  label: the key for ROWS_LABEL.  The model must
- * outlive the result.  -ENOENT: no sample has this label (with a hint); -ENOMEM. */
+/* f may be NULL; frames that it leaves out have no rows.  label: the key for ROWS_LABEL.  The model
+ * must outlive the result.  -ENOENT: no sample has this label (with a hint); -ENOMEM. */
 int rows_new(const struct model *m, const struct filter *f, enum rows_by by, const char *label,
 	     struct rows **ret, struct err *e);
 void rows_free(struct rows *r);
 
-/* The rows of one sample, leaf first: `for (struct rows_walk w = rows_begin(...);
- * rows_next(&w);)` and w.row, w.is_inlined.  f may be NULL. */
+/* Walks the rows of one sample, leaf first: `for (struct rows_walk w = rows_begin(...);
+ * rows_next(&w);)`, with w.row and w.is_inlined.  f may be NULL. */
 struct rows_walk {
 	const struct rows *rows;
 	const uint32_t *location, *location_end;
-	const uint32_t *at, *end;    /* what is left of the current location */
+	const uint32_t *at, *end;    /* the rest of the current location */
 	uint32_t row;
 	bool is_inlined;             /* into the next one */
 };

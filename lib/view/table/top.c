@@ -1,9 +1,9 @@
 /*
- * Every location's rows stand in one array (rows.c), so a sample is a walk over small
- * numbers, and a stamp per row tells whether this sample was counted there already.
+ * The rows of all locations are in one array (rows.c), so a sample is a walk over small numbers.  A
+ * stamp per row says whether this sample has already been counted there.
  *
- * A value v made of n samples is a sum of n terms of about v/n; were the samples drawn anew, it
- * would scatter with the variance n * (v/n)^2.  Sums saturate: a damaged file may hold any values.
+ * A value v of n samples is a sum of n terms of about v/n.  If the samples were drawn again, its
+ * variance would be n * (v/n)^2.  Sums saturate, since a damaged file may hold any values.
  */
 
 #include "view/table/top.h"
@@ -37,20 +37,33 @@ static int by_cum(const void *va, const void *vb)
 	return ca != cb ? (ca < cb) - (ca > cb) : by_name(a, b);
 }
 
-static int only_name(const void *a, const void *b)
+static int by_name_only(const void *a, const void *b)
 {
 	return by_name(a, b);
+}
+
+static const struct {
+	const char *name;
+	int (*compare)(const void *a, const void *b);
+} orders[] = {
+	[TOP_BY_FLAT] = { "flat", by_flat },
+	[TOP_BY_CUM] = { "cum", by_cum },
+	[TOP_BY_NAME] = { "name", by_name_only },
+};
+
+const char *top_order_name(size_t i)
+{
+	return i < TOP_N_ORDERS ? orders[i].name : NULL;
 }
 
 void top_sort(struct top *t, enum top_order order)
 {
 	CLEANUP_FREE struct sort_item *item = calloc((size_t)t->n_rows + 1, sizeof(*item));
 	if (!item)
-		return;  /* in the order as it is */
+		return;  /* unsorted is better than nothing */
 	for (uint32_t i = 0; i < t->n_rows; i++)
 		item[i] = (struct sort_item){ t->row[i], top_name(t, i)->name };
-	qsort(item, t->n_rows, sizeof(*item),
-	      order == TOP_BY_CUM ? by_cum : order == TOP_BY_NAME ? only_name : by_flat);
+	qsort(item, t->n_rows, sizeof(*item), orders[order].compare);
 	for (uint32_t i = 0; i < t->n_rows; i++)
 		t->row[i] = item[i].row;
 }

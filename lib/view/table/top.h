@@ -2,9 +2,9 @@
 #define CPROF_VIEW_TABLE_TOP_H
 
 /*
- * What each row (rows.h: a function, a line ...) costs.  flat: in its own code; cum: in it and in
- * what it called, a stack with the row several times counted once.  The numbers are
- * those of `go tool pprof -top`.
+ * The cost of each row (rows.h: a function, a line ...).  flat is its own cost; cum includes its
+ * callees and counts a stack once even if the row occurs in it several times.  The numbers are those
+ * of `go tool pprof -top`.
  */
 
 #include "view/model/filter.h"
@@ -18,18 +18,18 @@
 struct err;
 
 struct top_row {
-	uint32_t row;                /* in the rows it was made of */
+	uint32_t row;                /* index in rows */
 	int64_t flat, cum;           /* in the unit of the sample type */
-	double flat_var, cum_var;    /* their variance as random sums of samples; 0: unknown */
+	double flat_var, cum_var;    /* variance as random sums of samples; 0 if unknown */
 };
 
 struct top {
-	struct top_row *row;         /* those with any value; sorted by flat */
+	struct top_row *row;         /* rows with a value, sorted by flat */
 	uint32_t n_rows;
 	int64_t total;               /* sum of the absolute values of all samples */
-	int64_t shown;               /* of those that the filter leaves and that have a row */
+	int64_t shown;               /* of the samples that pass the filter and have a row */
 	double total_var;
-	bool has_var;                /* the profile says how many samples a value is made of */
+	bool has_var;                /* the profile says how many samples make up a value */
 	const struct rows *rows;     /* borrowed */
 };
 
@@ -38,8 +38,12 @@ int top_new(const struct model *m, const struct filter *f, const struct rows *r,
 	    struct top **ret, struct err *e);
 void top_free(struct top *t);
 
-/* Largest first, by absolute value; rows alike are in the order of their names. */
-enum top_order { TOP_BY_FLAT, TOP_BY_CUM, TOP_BY_NAME };
+/* Largest absolute value first; equal rows are sorted by name. */
+enum top_order { TOP_BY_FLAT, TOP_BY_CUM, TOP_BY_NAME, TOP_N_ORDERS };
+
+/* "flat", "cum" ...; NULL after the last. */
+const char *top_order_name(size_t i);
+
 void top_sort(struct top *t, enum top_order order);
 
 static inline const struct row *top_name(const struct top *t, uint32_t i)

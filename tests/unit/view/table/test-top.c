@@ -104,7 +104,7 @@ static void test_counting(void)
 	struct rows *r = NULL;
 	struct err e = { 0 };
 	tap_int(rows_new(x.m, NULL, ROWS_LABEL, "cpu", &r, &e), -ENOENT, "an unknown label");
-	tap_str(e.hint, "there are: thread_name, tid", "the hint names those there are");
+	tap_str(e.hint, "the labels are: thread_name, tid", "the hint names the labels");
 	done(&x);
 	build_done(&b);
 }
@@ -153,13 +153,13 @@ static void test_filters(void)
 	BUILD(&b, "samples/count", "1 g+f main ; tid=12 bytes=4096:bytes",
 	      "2 f main ; tid=123 bytes=64:bytes", "4 h f main ; tid=1 thread_name=worker-1",
 	      "8 h main", "16 [/usr/lib/libx.so] main");
-	filtered(&b, (struct filter_spec){ .focus = "^f$" }, "main", 0, 7, 7);
-	filtered(&b, (struct filter_spec){ .focus = "libx" }, "main", 0, 16, 16);
-	filtered(&b, (struct filter_spec){ .ignore = "^[fh]\\.c" }, "main", 0, 16, 16);
-	filtered(&b, (struct filter_spec){ .focus = "f", .ignore = "(?i)G" }, "f", 2, 6, 6);
-	filtered(&b, (struct filter_spec){ .hide = "^g$|^h$" }, "f", 7, 7, 31);
-	filtered(&b, (struct filter_spec){ .hide = "libx" }, "main", 16, 31, 31);
-	filtered(&b, (struct filter_spec){ .show = "^f$" }, "f", 7, 7, 7);
+	filtered(&b, (struct filter_spec){ .regex[FILTER_FOCUS] = "^f$" }, "main", 0, 7, 7);
+	filtered(&b, (struct filter_spec){ .regex[FILTER_FOCUS] = "libx" }, "main", 0, 16, 16);
+	filtered(&b, (struct filter_spec){ .regex[FILTER_IGNORE] = "^[fh]\\.c" }, "main", 0, 16, 16);
+	filtered(&b, (struct filter_spec){ .regex[FILTER_FOCUS] = "f", .regex[FILTER_IGNORE] = "(?i)G" }, "f", 2, 6, 6);
+	filtered(&b, (struct filter_spec){ .regex[FILTER_HIDE] = "^g$|^h$" }, "f", 7, 7, 31);
+	filtered(&b, (struct filter_spec){ .regex[FILTER_HIDE] = "libx" }, "main", 16, 31, 31);
+	filtered(&b, (struct filter_spec){ .regex[FILTER_SHOW] = "^f$" }, "f", 7, 7, 7);
 	filtered(&b, (struct filter_spec){ .tag = TAGS("tid=12"), .n_tags = 1 }, "g", 1, 1, 1);
 	filtered(&b, (struct filter_spec){ .tag = TAGS("tid=12,1"), .n_tags = 1 }, "f", 0, 5, 5);
 	filtered(&b, (struct filter_spec){ .tag = TAGS("tid=^12"), .n_tags = 1 }, "f", 2, 3, 3);
@@ -173,13 +173,13 @@ static void test_filters(void)
 	make(&x, &b, NULL, ROWS_FUNCTION, NULL, NULL);
 	struct filter *f = NULL;
 	struct err e = { 0 };
-	tap_int(filter_new(x.m, &(struct filter_spec){ .focus = "(" }, &f, &e), -EINVAL,
+	tap_int(filter_new(x.m, &(struct filter_spec){ .regex[FILTER_FOCUS] = "(" }, &f, &e), -EINVAL,
 		"a bad expression");
 	tap_ok(e.is_usage && strstr(e.what, "--focus '('"), "is wrong usage, and named");
 	tap_int(filter_new(x.m, &(struct filter_spec){ .tag = TAGS("tid"), .n_tags = 1 }, &f, &e),
 		-EINVAL, "a tag without a value");
-	tap_int(filter_new(x.m, &(struct filter_spec){ .focus = "zzz" }, &f, &e), 0, "no match");
-	tap_ok(f->focus_missed && !f->hide_missed, "is told");
+	tap_int(filter_new(x.m, &(struct filter_spec){ .regex[FILTER_FOCUS] = "zzz" }, &f, &e), 0, "no match");
+	tap_ok(f->missed[FILTER_FOCUS] && !f->missed[FILTER_HIDE], "is reported");
 	filter_free(f);
 	done(&x);
 	build_done(&b);
