@@ -1,8 +1,8 @@
 /*
- * Instructions with what they cost.  objdump of the system disassembles: by the function's
- * symbol, or where the file has none, the range of addresses that have samples.  It is started
- * without a shell, since all names come from the profile.  A file with another build id is
- * refused: its instructions would stand at other addresses.
+ * Instructions with their costs.  The system's objdump disassembles the function's symbol or, if
+ * the file has no such symbol, the range of addresses that have samples.  It is started without a
+ * shell, since all names come from the profile.  A file with another build id is refused, since its
+ * instructions are at other addresses.
  */
 
 #include "cmd/report/report.h"
@@ -23,9 +23,9 @@
 #include <unistd.h>
 
 #define NEAR 8          /* instructions shown around those with a cost */
-#define MARGIN 16       /* bytes disassembled behind the last one */
+#define MARGIN 16       /* bytes disassembled after the last one */
 
-struct instruction { uint64_t vaddr; char *text; size_t spot; };  /* spot: index + 1, or 0 */
+struct instruction { uint64_t vaddr; char *text; int64_t flat, cum; bool has_cost; };
 struct listing { VEC(struct instruction) v; };
 
 static void free_listing(struct listing *l)
@@ -71,7 +71,7 @@ static int run_objdump(const char *const *argv, struct listing *out, struct err 
 	if (!from) {
 		close(fd[0]);
 		int r = err_errno(e, code ? code : errno, "cannot start objdump");
-		err_hint(e, "it belongs to the package binutils");
+		err_hint(e, "it is in the package binutils");
 		return r;
 	}
 	CLEANUP_FREE char *line = NULL;
@@ -87,33 +87,30 @@ static int run_objdump(const char *const *argv, struct listing *out, struct err 
 	return ok ? 0 : err_errno(e, ENOMEM, "cannot hold the instructions");
 }
 
-/* All spots that stand in the listing get their place; how many do. */
-static size_t place_spots(struct listing *l, const struct annotate *a,
-			  const struct annotate_function *fn, uint64_t delta)
+/* Sets the cost of each instruction.  Returns the number of spots in the listing. */
+static size_t add_costs(struct listing *l, const struct annotate *a,
+			const struct annotate_function *fn, uint64_t delta)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < l->v.n; i++) {
 		struct instruction *x = &l->v.v[i];
+		/* Up to the next instruction, since a caller's address is within its call. */
 		uint64_t next = i + 1 < l->v.n ? l->v.v[i + 1].vaddr : x->vaddr + MARGIN;
-		for (size_t k = 0; k < fn->n; k++) {
-			/* A caller's address is within its call. */
-			uint64_t vaddr = a->spot[fn->first + k].at + delta;
-			if (vaddr >= x->vaddr && vaddr < next) {
-				x->spot = fn->first + k + 1;
-				n++;
-			}
-		}
+		size_t n_spots = annotate_sum(a, fn, x->vaddr - delta, next - delta, &x->flat,
+					      &x->cum);
+		x->has_cost = n_spots > 0;
+		n += n_spots;
 	}
 	return n;
 }
 
 static void print_instruction(const struct report *r, const struct annotate *a,
-			      const struct instruction *x, int64_t flat, int64_t cum)
+			      const struct instruction *x)
 {
 	char f[SCALE_TEXT_MAX], c[SCALE_TEXT_MAX];
-	term_color(&r->term, term_heat(a->total ? (double)cum / (double)a->total : 0));
-	fprintf(r->term.out, "%10s %10s", flat ? scale_text(r->scale, flat, f) : ".",
-		cum ? scale_text(r->scale, cum, c) : ".");
+	term_color(&r->term, term_heat(a->total ? (double)x->cum / (double)a->total : 0));
+	fprintf(r->term.out, "%10s %10s", x->flat ? scale_text(r->scale, x->flat, f) : ".",
+		x->cum ? scale_text(r->scale, x->cum, c) : ".");
 	term_color(&r->term, TERM_PLAIN);
 	fprintf(r->term.out, " %10" PRIx64 "  ", x->vaddr);
 	int room = r->term.width ? r->term.width - 34 : 0;
@@ -122,15 +119,14 @@ static void print_instruction(const struct report *r, const struct annotate *a,
 }
 
 static void print_listing(const struct report *r, const struct annotate *a,
-			  const struct annotate_function *fn, const struct listing *l,
-			  uint64_t delta)
+			  const struct listing *l)
 {
-	size_t last = SIZE_MAX;  /* index of the last one with a cost */
+	size_t last = SIZE_MAX;  /* index of the last instruction with a cost */
 	bool in_gap = false;
 	for (size_t i = 0; i < l->v.n; i++) {
 		bool near = last != SIZE_MAX && i <= last + NEAR;
 		for (size_t k = i; !near && k < l->v.n && k <= i + NEAR; k++)
-			near = l->v.v[k].spot != 0;
+			near = l->v.v[k].has_cost;
 		if (!near) {
 			if (!in_gap)
 				fprintf(r->term.out, "%10s %10s %10s\n", "", "", "...");
@@ -138,18 +134,8 @@ static void print_listing(const struct report *r, const struct annotate *a,
 			continue;
 		}
 		in_gap = false;
-		const struct instruction *x = &l->v.v[i];
-		uint64_t next = i + 1 < l->v.n ? l->v.v[i + 1].vaddr : x->vaddr + MARGIN;
-		int64_t flat = 0, cum = 0;
-		for (size_t k = 0; x->spot && k < fn->n; k++) {
-			const struct annotate_spot *s = &a->spot[fn->first + k];
-			if (s->at + delta >= x->vaddr && s->at + delta < next) {
-				flat = model_add(flat, s->flat);
-				cum = model_add(cum, s->cum);
-			}
-		}
-		print_instruction(r, a, x, flat, cum);
-		if (x->spot)
+		print_instruction(r, a, &l->v.v[i]);
+		if (l->v.v[i].has_cost)
 			last = i;
 	}
 }
@@ -167,7 +153,7 @@ static int disassemble(const char *path, const struct annotate *a,
 	}
 	const char *by_symbol[] = { "objdump", "--no-show-raw-insn", symbol, "--", path, NULL };
 	int r = run_objdump(by_symbol, l, e);
-	if (r < 0 || place_spots(l, a, fn, delta) > 0)
+	if (r < 0 || add_costs(l, a, fn, delta) > 0)
 		return r;
 	free_listing(l);
 	snprintf(from, sizeof(from), "--start-address=0x%" PRIx64, a->spot[fn->first].at + delta);
@@ -176,8 +162,9 @@ static int disassemble(const char *path, const struct annotate *a,
 	const char *by_range[] = { "objdump", "-d", "--no-show-raw-insn", from, to, "--", path,
 				   NULL };
 	r = run_objdump(by_range, l, e);
-	if (r == 0 && place_spots(l, a, fn, delta) == 0)
-		r = err_set(e, ENOENT, "objdump shows nothing of '%s' at these addresses", path);
+	if (r == 0 && add_costs(l, a, fn, delta) == 0)
+		r = err_set(e, ENOENT, "objdump shows no instructions of '%s' at these addresses",
+			    path);
 	return r;
 }
 
@@ -186,7 +173,7 @@ static int print_function(const struct report *r, const struct annotate *a,
 {
 	const struct model *m = r->view.m;
 	if (fn->mapping == MODEL_NONE)
-		return err_set(e, ENOENT, "the profile does not say in which file '%s' is",
+		return err_set(e, ENOENT, "the profile does not say which file contains '%s'",
 			       fn->name);
 	const struct model_mapping *map = &m->mapping[fn->mapping];
 	const char *path = model_string(m, map->filename);
@@ -196,19 +183,20 @@ static int print_function(const struct report *r, const struct annotate *a,
 				 map->file_offset, &place, e);
 	if (code == 0)
 		code = disassemble(path, a, fn, place.delta, &l, e);
-	if (code == 0) {
-		char pct[SCALE_TEXT_MAX], flat[SCALE_TEXT_MAX], cum[SCALE_TEXT_MAX];
-		term_color(&r->term, TERM_BOLD);
-		term_print_name(&r->term, fn->name, r->term.width);
-		term_color(&r->term, TERM_PLAIN);
-		fputs("\n  ", r->term.out);
-		term_print_name(&r->term, path, r->term.width ? r->term.width - 4 : 0);
-		fprintf(r->term.out, "\n%10s %10s %10s  total (%s of all)\n",
-			scale_text(r->scale, fn->flat, flat), scale_text(r->scale, fn->cum, cum),
-			"", scale_percent(fn->cum, a->total, pct));
-		print_listing(r, a, fn, &l, place.delta);
-		fputc('\n', r->term.out);
-	}
+	if (code < 0)
+		goto out;
+	char pct[SCALE_TEXT_MAX], flat[SCALE_TEXT_MAX], cum[SCALE_TEXT_MAX];
+	term_color(&r->term, TERM_BOLD);
+	term_print_name(&r->term, fn->name, r->term.width);
+	term_color(&r->term, TERM_PLAIN);
+	fputs("\n  ", r->term.out);
+	term_print_name(&r->term, path, r->term.width ? r->term.width - 4 : 0);
+	fprintf(r->term.out, "\n%10s %10s %10s  total (%s of all)\n",
+		scale_text(r->scale, fn->flat, flat), scale_text(r->scale, fn->cum, cum), "",
+		scale_percent(fn->cum, a->total, pct));
+	print_listing(r, a, &l);
+	fputc('\n', r->term.out);
+out:
 	free_listing(&l);
 	return code;
 }
@@ -229,7 +217,7 @@ int report_disasm_print(const struct report *r, struct err *e)
 		struct err one = { 0 };
 		code = print_function(r, a, &a->function[i], &one);
 		n_shown += code == 0;
-		/* Some other function may be in a file that is here. */
+		/* The file of another function may be available. */
 		if (code < 0 && (n_shown == 0 || i + 1 == a->n_functions))
 			*e = one;
 		if (code < 0) {

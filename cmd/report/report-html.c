@@ -1,8 +1,8 @@
 /*
- * Writes profiles as an HTML page and as a static flame graph.  Files with the same sample types are
- * merged, as in the other reports.  The others are further events of the same recording; the page
- * can switch between them.  Everything is read before any file is written, and the files appear once
- * both are complete.
+ * Writes profiles as an HTML page and as a static flame graph.  Files with the same sample types
+ * are merged, as in the other reports.  The others are further events of the same recording; the
+ * page can switch between them.  Everything is read before any file is written, and the files
+ * appear once both are complete.
  */
 
 #include "cmd/report/report.h"

@@ -83,7 +83,8 @@ static void print_source(const struct report *r, const struct annotate *a,
 		}
 	}
 	for (; s < end; s++)
-		print_line(r, a, s, s->at, "(beyond the end of this file, which is another version)");
+		print_line(r, a, s, s->at,
+			   "(beyond the end of this file, which is another version)");
 }
 
 static void print_without_source(const struct report *r, const struct annotate *a,

@@ -29,8 +29,8 @@ static const struct argp_option option_table[] = {
 	{ "json", OPT_JSON, NULL, 0, "Print one JSON object", 1 },
 	{ "csv", OPT_CSV, NULL, 0, "Print comma-separated values", 1 },
 
-	{ "html", OPT_HTML, "OUT", 0, "Write an interactive page for browsers: flame graph, callers "
-	  "and callees, tables, source", 1 },
+	{ "html", OPT_HTML, "OUT", 0, "Write an interactive page for browsers: flame graph, "
+	  "callers and callees, tables, source", 1 },
 	{ "svg", OPT_SVG, "OUT", 0, "Write a static flame graph", 1 },
 
 	{ NULL, 0, NULL, 0, "Presentation:", 2 },
@@ -52,8 +52,8 @@ static const struct argp_option option_table[] = {
 	{ "ignore", OPT_IGNORE, "REGEX", 0, "No stacks with a matching frame", 3 },
 	{ "hide", OPT_HIDE, "REGEX", 0, "Leave out matching frames", 3 },
 	{ "show", OPT_SHOW, "REGEX", 0, "Leave out all other frames", 3 },
-	{ "tag", OPT_TAG, "KEY=VALUE", 0, "Only samples with this label (repeatable: all must match)",
-	  3 },
+	{ "tag", OPT_TAG, "KEY=VALUE", 0,
+	  "Only samples with this label (repeatable: all must match)", 3 },
 	{ "keep-dropped", OPT_KEEP_DROPPED, NULL, 0,
 	  "Also show the frames that the profile says to drop", 3 },
 
@@ -95,7 +95,7 @@ static void check_pictures(const struct report_options *o, struct argp_state *st
 		argp_error(state, "--html and --svg do not go with --tree, --list, --folded, "
 				  "--json, --csv, --limit, --sort, --unit and --fail-if");
 	if (o->kind.by == ROWS_LABEL)
-		argp_error(state, "--by %s is for tables only", o->kind.name);
+		argp_error(state, "--by %s makes tables only", o->kind.name);
 	if (o->html && o->svg && strcmp(o->html, "-") == 0 && strcmp(o->svg, "-") == 0)
 		argp_error(state, "only one of --html and --svg can go to '-'");
 	for (size_t i = 0; i < o->n_paths && o->n_paths > 1; i++)
@@ -127,7 +127,7 @@ static void check_together(struct report_options *o, struct argp_state *state)
 	if (o->diff_base && (o->wants_tree || o->list))
 		argp_error(state, "--diff compares tables only");
 	if (o->kind.by == ROWS_LABEL && (o->wants_tree || o->list || o->format == REPORT_FOLDED))
-		argp_error(state, "--by %s is for tables only", o->kind.name);
+		argp_error(state, "--by %s makes tables only", o->kind.name);
 	if (o->list && o->kind.by != ROWS_FUNCTION)
 		argp_error(state, "--list and --by do not go together");
 	if (!o->has_limit)

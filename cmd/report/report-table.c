@@ -1,6 +1,6 @@
 /*
- * The top table, as text, JSON or CSV.  In a terminal, names are cut to its width, and the module or
- * source file follows if there is room.
+ * The top table, as text, JSON or CSV.  In a terminal, names are cut to its width, and the module
+ * or source file follows if there is room.
  */
 
 #include "cmd/report/report.h"

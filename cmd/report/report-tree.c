@@ -24,7 +24,8 @@ static int by_cum(const void *va, const void *vb, void *ctx)
 }
 
 /* Marks the `limit` largest nodes and their parents.  Returns the number of marked nodes. */
-static uint32_t mark_largest(const struct tree *t, uint64_t limit, unsigned char *shown, uint32_t *order)
+static uint32_t mark_largest(const struct tree *t, uint64_t limit, unsigned char *shown,
+			     uint32_t *order)
 {
 	uint32_t n = 0;
 	if (limit == 0 || limit >= t->n_nodes - 1) {

@@ -49,7 +49,31 @@ run "$CPROF" report odd.keep/odd-drop.pb
 unlike out 'alloc\(int, long\)$' 'and not without'
 run "$CPROF" report --focus nosuchname "$p"
 is "$status" 0 'a filter without a match'
-like err 'focus matches nothing' 'is told'
+like err 'focus matches nothing' 'is reported'
+
+# ---- many instructions with a cost
+
+mkdir bin.keep
+cat >bin.keep/objdump <<'EOF'
+#!/usr/bin/python3
+for i in range(150000):
+    print("  %x:\tnop" % (0x10000 + i * 4))
+EOF
+chmod +x bin.keep/objdump
+"$PYTHON" - >many.script <<'EOF'
+import struct
+with open("many.elf", "wb") as f:
+    f.write(struct.pack("<16sHHIQQQIHHHHHH", b"\x7fELF\2\1\1", 3, 62, 1, 0, 64, 0, 0, 64, 56, 1, 64, 0, 0))
+    f.write(struct.pack("<IIQQQQQQ", 1, 5, 0, 0, 0, 1 << 20, 1 << 20, 4096))
+    f.truncate(1 << 20)
+for i in range(150000):
+    print("app 7 1.%06d: 1 cycles:  %x f+0x1 (many.elf)" % (i, 0x10000 + i * 4))
+EOF
+run "$CPROF" convert -o many.pb.gz many.script
+is "$status" 0 'a function with many addresses'
+run env PATH="$T/bin.keep:$PATH" timeout 20 "$CPROF" report --list f --disasm many.pb.gz
+is "$status $(grep -c '  nop$' out)" '0 150000' 'is disassembled in linear time'
+rm -f many.script many.pb.gz many.elf out
 
 # ---- comparing
 

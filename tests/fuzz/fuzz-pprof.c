@@ -70,10 +70,10 @@ static void try_model(const uint8_t *data, size_t size)
 {
 	static const char *const tags[] = { "tid=1", "bytes=1kb:2mb" };
 	static const struct filter_spec spec[] = {
-		{ 0 },
-		{ .regex[FILTER_FOCUS] = "m", .regex[FILTER_HIDE] = "a", .tag = tags,
+		{ .tag = NULL },
+		{ .regex = { [FILTER_FOCUS] = "m", [FILTER_HIDE] = "a" }, .tag = tags,
 		  .n_tags = 1 },
-		{ .regex[FILTER_IGNORE] = "x", .regex[FILTER_SHOW] = "main|f", .tag = tags + 1,
+		{ .regex = { [FILTER_IGNORE] = "x", [FILTER_SHOW] = "main|f" }, .tag = tags + 1,
 		  .n_tags = 1 },
 	};
 	struct model *m = NULL;

@@ -123,7 +123,7 @@ static int write_chrome(const struct model *m, uint32_t type, struct emit *o,
 	return code;
 }
 
-const struct format format_chrome = {
+const struct format conv_chrome = {
 	.name = "chrome",
 	.alias = "perfetto",
 	.note = "also for Perfetto",

@@ -403,7 +403,7 @@ static int write_firefox(const struct model *m, uint32_t type, struct emit *o,
 	return code;
 }
 
-const struct format format_firefox = {
+const struct format conv_firefox = {
 	.name = "firefox",
 	.contents = "a Firefox profile",
 	.ending = { ".firefox.json", ".profile.json", ".firefox" },

@@ -74,7 +74,7 @@ static int write_folded(const struct model *m, uint32_t type, struct emit *o,
 	return code;
 }
 
-const struct format format_folded = {
+const struct format conv_folded = {
 	.name = "folded",
 	.contents = "folded stacks",
 	.ending = { ".folded", ".collapsed", ".txt" },

@@ -121,7 +121,7 @@ static int write_speedscope(const struct model *m, uint32_t type, struct emit *o
 	return 0;
 }
 
-const struct format format_speedscope = {
+const struct format conv_speedscope = {
 	.name = "speedscope",
 	.contents = "a speedscope profile",
 	.ending = { ".speedscope.json", ".speedscope" },

@@ -4,8 +4,8 @@
 
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/hashindex.h"
 #include "base/vec.h"
-#include "view/model/dedup.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ struct builder {
 	VEC(struct forest_node) nodes;
 	VEC(struct forest_thread) threads;
 	VEC(uint32_t) frames;  /* of one sample, leaf first */
-	struct dedup by_node, by_thread;
+	struct hashindex by_node, by_thread;
 };
 
 void forest_free(struct forest *f)
@@ -60,25 +60,25 @@ static struct forest_thread thread_of_labels(const struct model *m, const struct
 	return t;
 }
 
+/* A thread may change its name; the id identifies it. */
+static bool same_thread(const struct forest_thread *x, const struct forest_thread *y)
+{
+	return x->pid == y->pid && x->tid == y->tid && (x->tid || x->name == y->name);
+}
+
 /* Finds or adds a thread; MODEL_NONE if out of memory. */
 static uint32_t find_thread(struct builder *g, const struct model_labels *set)
 {
 	struct forest_thread want = { 0 };
 	if (!g->one_thread)
 		want = thread_of_labels(g->m, set);
-	/* A thread may change its name; the id identifies it. */
 	uint64_t hash = want.tid ? hash_pair((uint64_t)want.pid, (uint64_t)want.tid)
 				 : hash_pair((uint64_t)want.pid, hash_u64(want.name));
-	size_t at = 0;
-	uint32_t i;
-	while ((i = dedup_next(&g->by_thread, hash, &at)) != DEDUP_NONE) {
-		const struct forest_thread *have = &g->threads.v[i];
-		if (have->pid == want.pid && have->tid == want.tid &&
-		    (want.tid || have->name == want.name))
-			return i;
-	}
+	uint32_t i = HASHINDEX_FIND(&g->by_thread, hash, k, same_thread(&g->threads.v[k], &want));
+	if (i != HASHINDEX_NONE)
+		return i;
 	i = (uint32_t)g->threads.n;
-	if (!VEC_PUSH(&g->threads, want) || !dedup_add(&g->by_thread, hash, i))
+	if (!VEC_PUSH(&g->threads, want) || !hashindex_add(&g->by_thread, hash, i))
 		return MODEL_NONE;
 	return i;
 }
@@ -100,16 +100,14 @@ static bool collect_frames(struct builder *g, uint32_t sample)
 static uint32_t find_node(struct builder *g, uint32_t parent, uint32_t thread, uint32_t frame)
 {
 	uint64_t hash = hash_pair((uint64_t)parent << 32 | frame, thread);
-	size_t at = 0;
-	uint32_t i;
-	while ((i = dedup_next(&g->by_node, hash, &at)) != DEDUP_NONE) {
-		const struct forest_node *have = &g->nodes.v[i];
-		if (have->parent == parent && have->thread == thread && have->frame == frame)
-			return i;
-	}
+	uint32_t i = HASHINDEX_FIND(&g->by_node, hash, k, g->nodes.v[k].parent == parent &&
+				    g->nodes.v[k].thread == thread && g->nodes.v[k].frame == frame);
+	if (i != HASHINDEX_NONE)
+		return i;
 	i = (uint32_t)g->nodes.n;
 	struct forest_node node = { .parent = parent, .thread = thread, .frame = frame };
-	if (i >= MODEL_NONE - 1 || !VEC_PUSH(&g->nodes, node) || !dedup_add(&g->by_node, hash, i))
+	if (i >= MODEL_NONE - 1 || !VEC_PUSH(&g->nodes, node) ||
+	    !hashindex_add(&g->by_node, hash, i))
 		return MODEL_NONE;
 	return i;
 }
@@ -188,8 +186,8 @@ int forest_new(const struct model *m, const struct rows *r, uint32_t type, enum 
 		f->n_threads = (uint32_t)g.threads.n;
 	}
 	VEC_FREE(&g.frames);
-	dedup_done(&g.by_node);
-	dedup_done(&g.by_thread);
+	hashindex_done(&g.by_node);
+	hashindex_done(&g.by_thread);
 	if (code < 0) {
 		forest_free(f);
 		return err_errno(e, -code, "cannot hold the call trees");

@@ -3,8 +3,8 @@
 
 /*
  * The stacks of a profile as one call tree per thread, for formats that show threads separately.
- * The labels pid, tid and thread_name (or thread) identify a thread; all samples without them belong
- * to one unnamed thread.
+ * The labels pid, tid and thread_name (or thread) identify a thread; all samples without them
+ * belong to one unnamed thread.
  */
 
 #include "view/model/model.h"

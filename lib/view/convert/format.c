@@ -11,7 +11,7 @@ const struct format format_pprof = {
 	.is_pprof = true,
 };
 
-#define ENTRY(name) &format_##name,
+#define ENTRY(name) &name,
 static const struct format *const formats[] = { FORMATS(ENTRY) };
 #define N_FORMATS (sizeof(formats) / sizeof(*formats))
 

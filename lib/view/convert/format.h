@@ -2,9 +2,9 @@
 #define CPROF_VIEW_CONVERT_FORMAT_H
 
 /*
- * The formats that `cprof convert` reads and writes.  Each is described by a `const struct format
- * format_NAME` in the file that writes it, or that reads it if it is input only.  To add an output
- * format, write conv-NAME.c, add NAME to FORMATS and the file to meson.build.
+ * The formats that `cprof convert` reads and writes.  Each is described by a `const struct format`
+ * in the file that writes it, or that reads it if it is input only.  To add an output format, write
+ * conv-NAME.c, add conv_NAME to FORMATS and the file to meson.build.
  *
  * All formats but pprof are text, and valid UTF-8 whatever names the profile holds.  Frames are the
  * rows of rows.h by function, including inlined calls.
@@ -20,7 +20,9 @@
 struct err;
 
 /* In the order in which help texts list them. */
-#define FORMATS(X) X(folded) X(speedscope) X(chrome) X(firefox) X(pprof) X(script)
+#define FORMATS(X) \
+	X(conv_folded) X(conv_speedscope) X(conv_chrome) X(conv_firefox) X(format_pprof) \
+	X(from_script)
 
 struct format {
 	const char *name, *alias;     /* values of --to and --from; alias: NULL if there is none */
@@ -39,7 +41,7 @@ struct format {
 	int (*read)(const char *text, size_t n_bytes, struct model **ret, struct err *e);
 };
 
-#define FORMAT_DECLARE(name) extern const struct format format_##name;
+#define FORMAT_DECLARE(name) extern const struct format name;
 FORMATS(FORMAT_DECLARE)
 
 enum format_use { FORMAT_OUTPUT, FORMAT_INPUT };

@@ -3,9 +3,9 @@
 
 /*
  * Folded stacks, as written by the stackcollapse scripts of flamegraph.pl: one line
- * "root;caller;leaf VALUE" per stack.  Names may contain spaces; the value follows the last one.  It
- * is an integer, or a decimal fraction, which is rounded.  Empty lines are skipped; an empty frame
- * becomes "[unknown]".  The profile's only sample type, and its period, is samples/count.
+ * "root;caller;leaf VALUE" per stack.  Names may contain spaces; the value follows the last one.
+ * It is an integer, or a decimal fraction, which is rounded.  Empty lines are skipped; an empty
+ * frame becomes "[unknown]".  The profile's only sample type, and its period, is samples/count.
  */
 
 #include <stddef.h>

@@ -400,7 +400,7 @@ int from_script_read(const char *text, size_t n_bytes, struct model **ret, struc
 	return r;
 }
 
-const struct format format_script = {
+const struct format from_script = {
 	.name = "script",
 	.note = "the text of perf script",
 	.contents = "the text of perf script",

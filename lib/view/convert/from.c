@@ -36,7 +36,7 @@ void from_done(struct from *f)
 	VEC_FREE(&f->mapping_of);
 	VEC_FREE(&f->places);
 	VEC_FREE(&f->place_names);
-	dedup_done(&f->by_place);
+	hashindex_done(&f->by_place);
 }
 
 /* Makes *of have an element for every name. */
@@ -89,25 +89,27 @@ static bool write_location(struct from *f, uint32_t module, uint64_t address, co
 	return fits;
 }
 
+static bool same_place(const struct from *f, const struct from_place *x, uint32_t module,
+		       uint64_t address, const uint32_t *name, size_t n)
+{
+	return x->module == module && x->address == address && x->n == n &&
+	       (n == 0 || memcmp(f->place_names.v + x->first, name, n * sizeof(*name)) == 0);
+}
+
 uint64_t from_location(struct from *f, uint32_t module, uint64_t address, const uint32_t *name,
 		       size_t n)
 {
 	uint64_t hash = hash_pair(hash_bytes(n > 0 ? (const void *)name : "", n * sizeof(*name)),
 				  hash_pair(address, module));
-	size_t at = 0;
-	uint32_t k;
-	while ((k = dedup_next(&f->by_place, hash, &at)) != DEDUP_NONE) {
-		const struct from_place *have = &f->places.v[k];
-		if (have->module == module && have->address == address && have->n == n &&
-		    (n == 0 || memcmp(f->place_names.v + have->first, name,
-				      n * sizeof(*name)) == 0))
-			return (uint64_t)k + 1;
-	}
+	uint32_t k = HASHINDEX_FIND(&f->by_place, hash, i,
+				    same_place(f, &f->places.v[i], module, address, name, n));
+	if (k != HASHINDEX_NONE)
+		return (uint64_t)k + 1;
 	struct from_place place = { module, address, f->place_names.n, n };
 	k = (uint32_t)f->places.n;
-	if (k >= DEDUP_NONE - 1 || !write_location(f, module, address, name, n) ||
+	if (k >= HASHINDEX_NONE - 1 || !write_location(f, module, address, name, n) ||
 	    !VEC_RESERVE(&f->place_names, n) || !VEC_PUSH(&f->places, place) ||
-	    !dedup_add(&f->by_place, hash, k))
+	    !hashindex_add(&f->by_place, hash, k))
 		return 0;
 	if (n > 0)
 		memcpy(f->place_names.v + f->place_names.n, name, n * sizeof(*name));
@@ -133,7 +135,7 @@ const struct format *from_detect(const char *data, size_t n_bytes)
 		if (c < 0x20 && c != '\t' && c != '\n' && c != '\r' && c != '\f' && c != 0x1b)
 			return &format_pprof;
 	}
-	return from_script_is(data, n) ? &format_script : &format_folded;
+	return from_script_is(data, n) ? &from_script : &conv_folded;
 }
 
 struct input { char *data; size_t n, cap; };

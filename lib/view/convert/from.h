@@ -2,14 +2,14 @@
 #define CPROF_VIEW_CONVERT_FROM_H
 
 /*
- * Reads profiles in any format.  The parsers of text (from-folded.h, from-script.h) share a builder:
- * it writes a pprof in memory, which is then read like any other.
+ * Reads profiles in any format.  The parsers of text (from-folded.h, from-script.h) share a
+ * builder: it writes a pprof in memory, which is then read like any other.
  */
 
+#include "base/hashindex.h"
 #include "base/membuf.h"
 #include "base/strtab.h"
 #include "base/vec.h"
-#include "view/model/dedup.h"
 #include "view/model/model.h"
 
 #include <stdbool.h>
@@ -38,7 +38,7 @@ struct from {
 	VEC(uint32_t) mapping_of;            /* likewise */
 	VEC(struct from_place) places;       /* by location id - 1 */
 	VEC(uint32_t) place_names;
-	struct dedup by_place;
+	struct hashindex by_place;
 };
 
 /* 0 or -ENOMEM; call from_done in either case. */

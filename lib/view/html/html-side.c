@@ -88,14 +88,14 @@ static uint32_t child_of(struct html_tables *tables, struct html_forest *forest,
 			 uint32_t frame)
 {
 	uint64_t hash = hash_u64((uint64_t)parent << 32 | frame);
-	size_t at = 0;
-	uint32_t i;
-	while ((i = dedup_next(&forest->by_parent, hash, &at)) != DEDUP_NONE)
-		if (forest->nodes.v[i].parent == parent && forest->nodes.v[i].frame == frame)
-			return i;
+	uint32_t i = HASHINDEX_FIND(&forest->by_parent, hash, k,
+				    forest->nodes.v[k].parent == parent &&
+				    forest->nodes.v[k].frame == frame);
+	if (i != HASHINDEX_NONE)
+		return i;
 	i = (uint32_t)forest->nodes.n;
 	if (!VEC_PUSH(&forest->nodes, ((struct html_node){ .parent = parent, .frame = frame })) ||
-	    !dedup_add(&forest->by_parent, hash, i)) {
+	    !hashindex_add(&forest->by_parent, hash, i)) {
 		tables->failed = true;
 		return 0;
 	}
@@ -204,5 +204,5 @@ int64_t html_scaled(const struct html_side *s, uint32_t type, int64_t value)
 void html_forest_done(struct html_forest *forest)
 {
 	VEC_FREE(&forest->nodes);
-	dedup_done(&forest->by_parent);
+	hashindex_done(&forest->by_parent);
 }

@@ -14,7 +14,7 @@
 struct html_node { uint32_t parent, frame, first_child, last_child, next_sibling, number; };
 struct html_forest {
 	VEC(struct html_node) nodes;     /* the first is the root, which has no frame */
-	struct dedup by_parent;
+	struct hashindex by_parent;
 };
 
 struct html_sample { uint32_t node, labels, index; };  /* a label set; the model's sample */

@@ -11,20 +11,21 @@ uint32_t html_string(struct html_tables *t, const char *s)
 	return id;
 }
 
+static bool same_frame(const struct html_frame *x, const struct html_frame *y)
+{
+	return x->name == y->name && x->file == y->file && x->module == y->module &&
+	       x->flags == y->flags && x->line == y->line;
+}
+
 uint32_t html_add_frame(struct html_tables *t, struct html_frame f)
 {
 	uint64_t hash = hash_pair(hash_pair((uint64_t)f.name << 32 | f.file,
 					    (uint64_t)f.module << 32 | f.flags), (uint64_t)f.line);
-	size_t at = 0;
-	uint32_t i;
-	while ((i = dedup_next(&t->by_frame, hash, &at)) != DEDUP_NONE) {
-		const struct html_frame *g = &t->frames.v[i];
-		if (g->name == f.name && g->file == f.file && g->module == f.module &&
-		    g->flags == f.flags && g->line == f.line)
-			return i;
-	}
+	uint32_t i = HASHINDEX_FIND(&t->by_frame, hash, k, same_frame(&t->frames.v[k], &f));
+	if (i != HASHINDEX_NONE)
+		return i;
 	i = (uint32_t)t->frames.n;
-	if (!VEC_PUSH(&t->frames, f) || !dedup_add(&t->by_frame, hash, i))
+	if (!VEC_PUSH(&t->frames, f) || !hashindex_add(&t->by_frame, hash, i))
 		t->failed = true;
 	return i;
 }
@@ -32,33 +33,31 @@ uint32_t html_add_frame(struct html_tables *t, struct html_frame f)
 uint32_t html_add_label(struct html_tables *t, struct html_label l)
 {
 	uint64_t hash = hash_u64((uint64_t)l.key << 32 | l.value);
-	size_t at = 0;
-	uint32_t i;
-	while ((i = dedup_next(&t->by_label, hash, &at)) != DEDUP_NONE)
-		if (t->labels.v[i].key == l.key && t->labels.v[i].value == l.value)
-			return i;
+	uint32_t i = HASHINDEX_FIND(&t->by_label, hash, k,
+				    t->labels.v[k].key == l.key && t->labels.v[k].value == l.value);
+	if (i != HASHINDEX_NONE)
+		return i;
 	i = (uint32_t)t->labels.n;
-	if (!VEC_PUSH(&t->labels, l) || !dedup_add(&t->by_label, hash, i))
+	if (!VEC_PUSH(&t->labels, l) || !hashindex_add(&t->by_label, hash, i))
 		t->failed = true;
 	return i;
 }
 
 uint32_t html_add_set(struct html_tables *t, size_t first)
 {
-	size_t n = t->items.n - first, n_bytes = n * sizeof(uint32_t), at = 0;
+	size_t n = t->items.n - first, n_bytes = n * sizeof(uint32_t);
 	const uint32_t *new = n > 0 ? t->items.v + first : NULL;
 	uint64_t hash = n > 0 ? hash_bytes(new, n_bytes) : 0;
-	uint32_t i;
-	while ((i = dedup_next(&t->by_set, hash, &at)) != DEDUP_NONE) {
-		const struct html_label_set *s = &t->sets.v[i];
-		if (s->n != n || (n > 0 && memcmp(t->items.v + s->first, new, n_bytes) != 0))
-			continue;
+	uint32_t i = HASHINDEX_FIND(&t->by_set, hash, k, t->sets.v[k].n == n &&
+				    (n == 0 || memcmp(t->items.v + t->sets.v[k].first, new,
+						      n_bytes) == 0));
+	if (i != HASHINDEX_NONE) {
 		t->items.n = first;
 		return i;
 	}
 	i = (uint32_t)t->sets.n;
 	if (!VEC_PUSH(&t->sets, ((struct html_label_set){ (uint32_t)first, (uint32_t)n })) ||
-	    !dedup_add(&t->by_set, hash, i))
+	    !hashindex_add(&t->by_set, hash, i))
 		t->failed = true;
 	return i;
 }
@@ -70,7 +69,7 @@ void html_tables_done(struct html_tables *t)
 	VEC_FREE(&t->labels);
 	VEC_FREE(&t->sets);
 	VEC_FREE(&t->items);
-	dedup_done(&t->by_frame);
-	dedup_done(&t->by_label);
-	dedup_done(&t->by_set);
+	hashindex_done(&t->by_frame);
+	hashindex_done(&t->by_label);
+	hashindex_done(&t->by_set);
 }

@@ -7,9 +7,9 @@
  * numbers that are returned mean nothing.
  */
 
+#include "base/hashindex.h"
 #include "base/strtab.h"
 #include "base/vec.h"
-#include "view/model/dedup.h"
 
 /* name, file and module are strings; flags: HTML_FRAME_... of html-data.h. */
 struct html_frame { int64_t line; uint32_t name, file, module, flags; };
@@ -23,7 +23,7 @@ struct html_tables {
 	VEC(struct html_label) labels;
 	VEC(struct html_label_set) sets;
 	VEC(uint32_t) items;                      /* numbers of labels */
-	struct dedup by_frame, by_label, by_set;
+	struct hashindex by_frame, by_label, by_set;
 };
 
 uint32_t html_string(struct html_tables *t, const char *s);

@@ -2,15 +2,15 @@
 #define CPROF_VIEW_MODEL_MODEL_BUILD_H
 
 /*
- * A model while it is made of files (model-read.c): its arrays, in which equal things are looked up
- * before they are added (dedup.h), and what a file's own indices mean in them.
+ * Builds a model from files (model-read.c): its arrays, with an index of each, so that equal items
+ * are added once, and the translation of a file's own indices.
  */
 
 #include "base/err.h"
+#include "base/hashindex.h"
 #include "base/vec.h"
 #include "proto/pprof-read.h"
 #include "proto/pprof-samples.h"
-#include "view/model/dedup.h"
 #include "view/model/model.h"
 
 #include <errno.h>
@@ -30,21 +30,21 @@ struct model_builder {
 	VEC(struct model_sample) samples;
 	VEC(int64_t) values;
 	VEC(uint32_t) comments;
-	struct dedup by_mapping, by_function, by_location, by_stack, by_labels, by_sample;
+	struct hashindex by_mapping, by_function, by_location, by_stack, by_labels, by_sample;
 	struct err *e;
 };
 
-/* One label set of the file as it came, by the addresses of its strings. */
+/* A label set as in the file; its strings are compared by address. */
 struct model_raw_set { size_t first, n; uint32_t id; };
 
 struct model_file {
 	const struct profile *head;
-	uint32_t *mapping, *function, *location;  /* the model's; MODEL_NONE: not asked for */
+	uint32_t *mapping, *function, *location;  /* in the model; MODEL_NONE if not yet used */
 	double *ratio;  /* by sample type: from its unit to the model's */
 	bool scales;
 	VEC(struct profile_label) raw_labels;
 	VEC(struct model_raw_set) raw_sets;
-	struct dedup by_raw;
+	struct hashindex by_raw;
 };
 
 static inline int model_no_memory(struct model_builder *b)
@@ -52,15 +52,26 @@ static inline int model_no_memory(struct model_builder *b)
 	return err_errno(b->e, ENOMEM, "cannot hold the profile");
 }
 
-/* Room for one more of a kind. */
+/* Makes room for one more item.  0, or -E2BIG, -ENOMEM with b->e set, as all functions here. */
 #define MODEL_MAKE_ROOM(b, array) \
 	({ \
-		int made_ = 0; \
+		int room_ = 0; \
 		if ((array)->n >= MODEL_ITEMS_MAX) \
-			made_ = err_set((b)->e, E2BIG, "more than 2^32 items in all"); \
+			room_ = err_set((b)->e, E2BIG, "more than 2^32 items in all"); \
 		else if (!VEC_RESERVE(array, 1)) \
-			made_ = model_no_memory(b); \
-		made_; \
+			room_ = model_no_memory(b); \
+		room_; \
+	})
+
+/* Appends an item to an array and to its index. */
+#define MODEL_ADD(b, array, index, hash, ...) \
+	({ \
+		int added_ = MODEL_MAKE_ROOM(b, array); \
+		if (added_ == 0 && !hashindex_add(index, hash, (uint32_t)(array)->n)) \
+			added_ = model_no_memory(b); \
+		if (added_ == 0) \
+			(array)->v[(array)->n++] = (__VA_ARGS__); \
+		added_; \
 	})
 
 static inline uint32_t model_intern(struct model_builder *b, const char *s)
@@ -68,14 +79,13 @@ static inline uint32_t model_intern(struct model_builder *b, const char *s)
 	return strtab_add_cstr(&b->m->strings, s);
 }
 
-/* model-location.c: adds what the file says of it, unless there is an equal one.  0, or -E2BIG,
- * -ENOMEM with b->e set; so are all here. */
+/* model-location.c: adds a mapping of the file, unless the model has an equal one. */
 int model_location_mapping(struct model_builder *b, struct model_file *f,
 			   const struct profile_mapping *from, uint32_t *ret);
-/* f->location[index] tells where it is then. */
+/* Likewise for a location; f->location[index] is then its index in the model. */
 int model_location_add(struct model_builder *b, struct model_file *f, uint32_t index);
 
-/* model-sample.c: adds its values to those of an equal one, or itself. */
+/* model-sample.c: adds a sample, or its values to those of an equal sample. */
 int model_sample_add(struct model_builder *b, struct model_file *f,
 		     const struct pprof_sample_row *row);
 

@@ -6,7 +6,7 @@
 
 #define PAGE 4096u
 
-static uint64_t pages(const struct model_mapping *m)
+static uint64_t n_pages(const struct model_mapping *m)
 {
 	return (m->memory_limit - m->memory_start + PAGE - 1) / PAGE;
 }
@@ -16,10 +16,16 @@ static uint32_t identity(const struct model_mapping *m)
 	return m->build_id ? m->build_id : m->filename;
 }
 
+static bool same_mapping(const struct model_mapping *x, const struct model_mapping *y)
+{
+	return n_pages(x) == n_pages(y) && x->file_offset == y->file_offset &&
+	       identity(x) == identity(y);
+}
+
 int model_location_mapping(struct model_builder *b, struct model_file *f,
 			   const struct profile_mapping *from, uint32_t *ret)
 {
-	size_t i = (size_t)(from - f->head->mapping), at = 0;
+	size_t i = (size_t)(from - f->head->mapping);
 	if (f->mapping[i] != MODEL_NONE) {
 		*ret = f->mapping[i];
 		return 0;
@@ -30,31 +36,29 @@ int model_location_mapping(struct model_builder *b, struct model_file *f,
 		from->has_functions, from->has_filenames, from->has_line_numbers,
 		from->has_inline_frames,
 	};
-	uint64_t hash = hash_pair(pages(&want), hash_pair(want.file_offset, identity(&want)));
-	uint32_t k;
-	while ((k = dedup_next(&b->by_mapping, hash, &at)) != DEDUP_NONE) {
-		const struct model_mapping *have = &b->mappings.v[k];
-		if (pages(have) == pages(&want) && have->file_offset == want.file_offset &&
-		    identity(have) == identity(&want)) {
-			*ret = f->mapping[i] = k;
-			return 0;
-		}
+	uint64_t hash = hash_pair(n_pages(&want), hash_pair(want.file_offset, identity(&want)));
+	uint32_t k = HASHINDEX_FIND(&b->by_mapping, hash, j,
+				    same_mapping(&b->mappings.v[j], &want));
+	if (k == HASHINDEX_NONE) {
+		k = (uint32_t)b->mappings.n;
+		int r = MODEL_ADD(b, &b->mappings, &b->by_mapping, hash, want);
+		if (r < 0)
+			return r;
 	}
-	int r = MODEL_MAKE_ROOM(b, &b->mappings);
-	if (r < 0)
-		return r;
-	k = (uint32_t)b->mappings.n;
-	if (!dedup_add(&b->by_mapping, hash, k))
-		return model_no_memory(b);
-	b->mappings.v[b->mappings.n++] = want;
 	*ret = f->mapping[i] = k;
 	return 0;
+}
+
+static bool same_function(const struct model_function *x, const struct model_function *y)
+{
+	return x->name == y->name && x->filename == y->filename &&
+	       x->system_name == y->system_name && x->start_line == y->start_line;
 }
 
 static int add_function(struct model_builder *b, struct model_file *f,
 			const struct profile_function *from, uint32_t *ret)
 {
-	size_t i = (size_t)(from - f->head->function), at = 0;
+	size_t i = (size_t)(from - f->head->function);
 	if (f->function[i] != MODEL_NONE) {
 		*ret = f->function[i];
 		return 0;
@@ -65,27 +69,19 @@ static int add_function(struct model_builder *b, struct model_file *f,
 	};
 	uint64_t hash = hash_pair((uint64_t)want.name << 32 | want.filename,
 				  hash_pair(want.system_name, (uint64_t)want.start_line));
-	uint32_t k;
-	while ((k = dedup_next(&b->by_function, hash, &at)) != DEDUP_NONE) {
-		const struct model_function *have = &b->functions.v[k];
-		if (have->name == want.name && have->filename == want.filename &&
-		    have->system_name == want.system_name && have->start_line == want.start_line) {
-			*ret = f->function[i] = k;
-			return 0;
-		}
+	uint32_t k = HASHINDEX_FIND(&b->by_function, hash, j,
+				    same_function(&b->functions.v[j], &want));
+	if (k == HASHINDEX_NONE) {
+		k = (uint32_t)b->functions.n;
+		int r = MODEL_ADD(b, &b->functions, &b->by_function, hash, want);
+		if (r < 0)
+			return r;
 	}
-	int r = MODEL_MAKE_ROOM(b, &b->functions);
-	if (r < 0)
-		return r;
-	k = (uint32_t)b->functions.n;
-	if (!dedup_add(&b->by_function, hash, k))
-		return model_no_memory(b);
-	b->functions.v[b->functions.n++] = want;
 	*ret = f->function[i] = k;
 	return 0;
 }
 
-/* Appends the lines of a location, which stay only if the location is a new one. */
+/* Appends the lines of a location; the caller removes them if the location is not new. */
 static int append_lines(struct model_builder *b, struct model_file *f,
 			const struct profile_location *from)
 {
@@ -102,7 +98,7 @@ static int append_lines(struct model_builder *b, struct model_file *f,
 	return 0;
 }
 
-/* By the address in the mapping, which does not depend on where the system loaded it. */
+/* The offset in the mapping, which does not depend on the load address. */
 static uint64_t address_in_mapping(const struct model_builder *b, const struct model_location *l)
 {
 	return l->mapping == MODEL_NONE ? l->address
@@ -136,7 +132,7 @@ int model_location_add(struct model_builder *b, struct model_file *f, uint32_t i
 		want.address += b->mappings.v[want.mapping].memory_start -
 				from->mapping->memory_start;
 	}
-	size_t n_before = b->lines.n, at = 0;
+	size_t n_before = b->lines.n;
 	int r = append_lines(b, f, from);
 	if (r < 0)
 		return r;
@@ -147,21 +143,16 @@ int model_location_add(struct model_builder *b, struct model_file *f, uint32_t i
 		const struct model_line *l = &b->lines.v[n_before + i];
 		hash = hash_pair(hash, (uint64_t)l->function << 32 ^ (uint64_t)l->line);
 	}
-	uint32_t k;
-	while ((k = dedup_next(&b->by_location, hash, &at)) != DEDUP_NONE) {
-		if (same_location(b, &b->locations.v[k], &want)) {
-			b->lines.n = n_before;
-			f->location[index] = k;
-			return 0;
-		}
+	uint32_t k = HASHINDEX_FIND(&b->by_location, hash, i,
+				    same_location(b, &b->locations.v[i], &want));
+	if (k != HASHINDEX_NONE) {
+		b->lines.n = n_before;
+	} else {
+		k = (uint32_t)b->locations.n;
+		r = MODEL_ADD(b, &b->locations, &b->by_location, hash, want);
+		if (r < 0)
+			return r;
 	}
-	r = MODEL_MAKE_ROOM(b, &b->locations);
-	if (r < 0)
-		return r;
-	k = (uint32_t)b->locations.n;
-	if (!dedup_add(&b->by_location, hash, k))
-		return model_no_memory(b);
-	b->locations.v[b->locations.n++] = want;
 	f->location[index] = k;
 	return 0;
 }

@@ -166,7 +166,7 @@ static int add_file(struct model_builder *b, struct pprof_samples *s, const stru
 	free(f.ratio);
 	VEC_FREE(&f.raw_labels);
 	VEC_FREE(&f.raw_sets);
-	dedup_done(&f.by_raw);
+	hashindex_done(&f.by_raw);
 	pprof_samples_close(s);
 	return r;
 }
@@ -178,7 +178,7 @@ static int begin(struct model_builder *b, struct err *e)
 	*b = (struct model_builder){ .m = calloc(1, sizeof(*b->m)), .e = e };
 	if (!b->m || strtab_init(&b->m->strings, NULL) < 0 ||
 	    !VEC_PUSH(&b->label_sets, ((struct model_labels){ 0 })) ||
-	    !dedup_add(&b->by_labels, 0, 0))
+	    !hashindex_add(&b->by_labels, 0, 0))
 		return model_no_memory(b);
 	return 0;
 }
@@ -206,12 +206,12 @@ static int finish(struct model_builder *b, int r, struct model **ret)
 		if (r == 0 && m->n_samples > 0 && !m->value)
 			r = model_no_memory(b);
 	}
-	dedup_done(&b->by_mapping);
-	dedup_done(&b->by_function);
-	dedup_done(&b->by_location);
-	dedup_done(&b->by_stack);
-	dedup_done(&b->by_labels);
-	dedup_done(&b->by_sample);
+	hashindex_done(&b->by_mapping);
+	hashindex_done(&b->by_function);
+	hashindex_done(&b->by_location);
+	hashindex_done(&b->by_stack);
+	hashindex_done(&b->by_labels);
+	hashindex_done(&b->by_sample);
 	if (r < 0)
 		model_free(b->m);
 	else

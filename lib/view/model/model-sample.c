@@ -1,6 +1,6 @@
 /*
- * Stacks, sets of labels and samples.  A sample costs the hash of its stack, of its labels'
- * pointers, and of the pair.
+ * Stacks, label sets and samples.  The cost of a sample is three hashes: of its stack, of its
+ * labels' pointers and of the pair.
  */
 
 #include "view/model/model-build.h"
@@ -9,6 +9,13 @@
 
 #include <string.h>
 
+static bool same_stack(const struct model_builder *b, const struct model_stack *x,
+		       const uint32_t *location, size_t n)
+{
+	return x->n == n && (n == 0 || memcmp(b->stack_locations.v + x->first, location,
+					      n * sizeof(*location)) == 0);
+}
+
 static int add_stack(struct model_builder *b, struct model_file *f,
 		     const struct pprof_sample_row *row, uint32_t *ret)
 {
@@ -16,7 +23,7 @@ static int add_stack(struct model_builder *b, struct model_file *f,
 		return err_set(b->e, E2BIG, "a stack of more than 2^32 frames");
 	if (!VEC_RESERVE(&b->stack_locations, row->n_locations + 1))
 		return model_no_memory(b);
-	size_t first = b->stack_locations.n, n = row->n_locations, at = 0;
+	size_t first = b->stack_locations.n, n = row->n_locations;
 	uint32_t *out = b->stack_locations.v + first;
 	for (size_t i = 0; i < n; i++) {
 		uint32_t l = row->location[i];
@@ -28,23 +35,16 @@ static int add_stack(struct model_builder *b, struct model_file *f,
 		out[i] = f->location[l];
 	}
 	uint64_t hash = hash_bytes(n > 0 ? (const void *)out : "", n * sizeof(*out));
-	uint32_t k;
-	while ((k = dedup_next(&b->by_stack, hash, &at)) != DEDUP_NONE) {
-		const struct model_stack *have = &b->stacks.v[k];
-		if (have->n == n && (n == 0 || memcmp(b->stack_locations.v + have->first, out,
-						      n * sizeof(*out)) == 0)) {
-			*ret = k;
-			return 0;
-		}
+	uint32_t k = HASHINDEX_FIND(&b->by_stack, hash, i,
+				    same_stack(b, &b->stacks.v[i], out, n));
+	if (k == HASHINDEX_NONE) {
+		k = (uint32_t)b->stacks.n;
+		int r = MODEL_ADD(b, &b->stacks, &b->by_stack, hash,
+				  (struct model_stack){ first, (uint32_t)n });
+		if (r < 0)
+			return r;
+		b->stack_locations.n += n;
 	}
-	int r = MODEL_MAKE_ROOM(b, &b->stacks);
-	if (r < 0)
-		return r;
-	k = (uint32_t)b->stacks.n;
-	if (!dedup_add(&b->by_stack, hash, k))
-		return model_no_memory(b);
-	b->stacks.v[b->stacks.n++] = (struct model_stack){ first, (uint32_t)n };
-	b->stack_locations.n += n;
 	*ret = k;
 	return 0;
 }
@@ -58,8 +58,8 @@ static bool label_before(const struct model_builder *b, const struct model_label
 	return x->str != 0 && y->str == 0;
 }
 
-/* Insertion keeps the order of equal keys, and sets are small; n is bounded so that a hostile
- * one does not take for ever. */
+/* Insertion sort keeps the order of equal keys, and sets are small.  The bound limits the time
+ * for a hostile set. */
 #define LABELS_SORTED_MAX 4096
 
 static int append_labels(struct model_builder *b, const struct profile_label *from, size_t n)
@@ -79,7 +79,7 @@ static int append_labels(struct model_builder *b, const struct profile_label *fr
 			l.num_unit = model_intern(b, from[i].num_unit);
 		}
 		if (!l.str && !l.num && !l.num_unit)
-			continue;  /* says nothing; readers take it for no label */
+			continue;  /* an empty label; readers ignore it */
 		size_t k = b->labels.n++;
 		for (; k > first && label_before(b, &l, &b->labels.v[k - 1]); k--)
 			b->labels.v[k] = b->labels.v[k - 1];
@@ -88,10 +88,25 @@ static int append_labels(struct model_builder *b, const struct profile_label *fr
 	return 0;
 }
 
+static bool same_labels(const struct model_builder *b, const struct model_labels *set,
+			size_t first, size_t n)
+{
+	if (set->n != n)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		const struct model_label *x = &b->labels.v[set->first + i];
+		const struct model_label *y = &b->labels.v[first + i];
+		if (x->key != y->key || x->str != y->str || x->num != y->num ||
+		    x->num_unit != y->num_unit)
+			return false;
+	}
+	return true;
+}
+
 static int add_label_set(struct model_builder *b, const struct profile_label *from, size_t n,
 			 uint32_t *ret)
 {
-	size_t first = b->labels.n, at = 0;
+	size_t first = b->labels.n;
 	int r = append_labels(b, from, n);
 	if (r < 0)
 		return r;
@@ -102,61 +117,52 @@ static int add_label_set(struct model_builder *b, const struct profile_label *fr
 		hash = hash_pair(hash, hash_pair((uint64_t)l->key << 32 | l->str,
 						 (uint64_t)l->num ^ (uint64_t)l->num_unit << 40));
 	}
-	uint32_t k;
-	while ((k = dedup_next(&b->by_labels, hash, &at)) != DEDUP_NONE) {
-		const struct model_labels *have = &b->label_sets.v[k];
-		bool same = have->n == n;
-		for (size_t i = 0; same && i < n; i++) {
-			const struct model_label *x = &b->labels.v[have->first + i];
-			const struct model_label *y = &b->labels.v[first + i];
-			same = x->key == y->key && x->str == y->str && x->num == y->num &&
-			       x->num_unit == y->num_unit;
-		}
-		if (same) {
-			b->labels.n = first;
-			*ret = k;
-			return 0;
-		}
+	uint32_t k = HASHINDEX_FIND(&b->by_labels, hash, i,
+				    same_labels(b, &b->label_sets.v[i], first, n));
+	if (k != HASHINDEX_NONE) {
+		b->labels.n = first;
+	} else {
+		k = (uint32_t)b->label_sets.n;
+		r = MODEL_ADD(b, &b->label_sets, &b->by_labels, hash,
+			      (struct model_labels){ (uint32_t)first, (uint32_t)n });
+		if (r < 0)
+			return r;
 	}
-	if ((r = MODEL_MAKE_ROOM(b, &b->label_sets)) < 0)
-		return r;
-	k = (uint32_t)b->label_sets.n;
-	if (!dedup_add(&b->by_labels, hash, k))
-		return model_no_memory(b);
-	b->label_sets.v[b->label_sets.n++] =
-		(struct model_labels){ (uint32_t)first, (uint32_t)n };
 	*ret = k;
 	return 0;
 }
 
-/* Strings of one file are compared by their addresses first: that is enough for most samples. */
+static bool same_raw(const struct model_file *f, const struct model_raw_set *set,
+		     const struct pprof_sample_row *row, size_t n_bytes)
+{
+	return set->n == row->n_labels &&
+	       memcmp(f->raw_labels.v + set->first, row->label, n_bytes) == 0;
+}
+
+/* Compares the strings of one file by address first, which suffices for most samples. */
 static int find_labels(struct model_builder *b, struct model_file *f,
 		       const struct pprof_sample_row *row, uint32_t *ret)
 {
-	size_t n_bytes = row->n_labels * sizeof(*row->label), at = 0;
+	size_t n_bytes = row->n_labels * sizeof(*row->label);
 	*ret = 0;
 	if (row->n_labels == 0)
 		return 0;
 	uint64_t hash = hash_bytes(row->label, n_bytes);
-	uint32_t k;
-	while ((k = dedup_next(&f->by_raw, hash, &at)) != DEDUP_NONE) {
-		const struct model_raw_set *have = &f->raw_sets.v[k];
-		if (have->n == row->n_labels &&
-		    memcmp(f->raw_labels.v + have->first, row->label, n_bytes) == 0) {
-			*ret = have->id;
-			return 0;
-		}
+	uint32_t k = HASHINDEX_FIND(&f->by_raw, hash, i,
+				    same_raw(f, &f->raw_sets.v[i], row, n_bytes));
+	if (k != HASHINDEX_NONE) {
+		*ret = f->raw_sets.v[k].id;
+		return 0;
 	}
 	int r = add_label_set(b, row->label, row->n_labels, ret);
-	if (r == 0)
-		r = MODEL_MAKE_ROOM(b, &f->raw_sets);
 	if (r < 0)
 		return r;
-	if (!VEC_RESERVE(&f->raw_labels, row->n_labels) ||
-	    !dedup_add(&f->by_raw, hash, (uint32_t)f->raw_sets.n))
+	if (!VEC_RESERVE(&f->raw_labels, row->n_labels))
 		return model_no_memory(b);
-	f->raw_sets.v[f->raw_sets.n++] =
-		(struct model_raw_set){ f->raw_labels.n, row->n_labels, *ret };
+	r = MODEL_ADD(b, &f->raw_sets, &f->by_raw, hash,
+		      (struct model_raw_set){ f->raw_labels.n, row->n_labels, *ret });
+	if (r < 0)
+		return r;
 	memcpy(f->raw_labels.v + f->raw_labels.n, row->label, n_bytes);
 	f->raw_labels.n += row->n_labels;
 	return 0;
@@ -173,7 +179,7 @@ static int64_t scaled(const struct model_file *f, size_t type, int64_t value)
 int model_sample_add(struct model_builder *b, struct model_file *f,
 		     const struct pprof_sample_row *row)
 {
-	size_t n_types = b->m->n_types, at = 0;
+	size_t n_types = b->m->n_types;
 	bool zero = true;
 	for (size_t i = 0; i < n_types; i++)
 		zero = zero && scaled(f, i, row->value[i]) == 0;
@@ -186,23 +192,19 @@ int model_sample_add(struct model_builder *b, struct model_file *f,
 	if (r < 0)
 		return r;
 	uint64_t hash = hash_u64((uint64_t)want.stack << 32 | want.labels);
-	uint32_t k;
-	while ((k = dedup_next(&b->by_sample, hash, &at)) != DEDUP_NONE) {
-		const struct model_sample *have = &b->samples.v[k];
-		if (have->stack != want.stack || have->labels != want.labels)
-			continue;
+	uint32_t k = HASHINDEX_FIND(&b->by_sample, hash, i,
+				    b->samples.v[i].stack == want.stack &&
+				    b->samples.v[i].labels == want.labels);
+	if (k != HASHINDEX_NONE) {
 		int64_t *value = b->values.v + (size_t)k * n_types;
 		for (size_t i = 0; i < n_types; i++)
 			value[i] = model_add(value[i], scaled(f, i, row->value[i]));
 		return 0;
 	}
-	if ((r = MODEL_MAKE_ROOM(b, &b->samples)) < 0)
-		return r;
-	k = (uint32_t)b->samples.n;
-	if (!VEC_RESERVE(&b->values, n_types) || !dedup_add(&b->by_sample, hash, k))
+	if (!VEC_RESERVE(&b->values, n_types))
 		return model_no_memory(b);
-	b->samples.v[b->samples.n++] = want;
-	for (size_t i = 0; i < n_types; i++)
+	r = MODEL_ADD(b, &b->samples, &b->by_sample, hash, want);
+	for (size_t i = 0; r == 0 && i < n_types; i++)
 		b->values.v[b->values.n++] = scaled(f, i, row->value[i]);
-	return 0;
+	return r;
 }

@@ -1,7 +1,7 @@
 /*
- * Functions with the same name, file and binary are one.  Lines are numbered as (function,
- * line or address) like the rows of a table, and counted in the same way, a stamp for each telling
- * whether this sample was counted there.
+ * Functions with the same name, file and binary are one.  Each pair (function, line or address) has
+ * a number, like a row of a table, and a stamp that says whether the current sample has already
+ * been counted there.
  */
 
 #include "view/table/annotate.h"
@@ -9,8 +9,9 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/hashindex.h"
+#include "base/search.h"
 #include "base/vec.h"
-#include "view/model/dedup.h"
 #include "view/model/pattern.h"
 
 #include <errno.h>
@@ -25,10 +26,10 @@ struct counting {
 	bool by_address;
 	unsigned char *matches;                  /* by function of the model */
 	VEC(struct annotate_function) functions;
-	VEC(uint32_t) seen;                      /* by function here */
+	VEC(uint32_t) seen;                      /* by index in functions */
 	VEC(struct counted) spots;
-	struct dedup by_function, by_spot;
-	uint32_t *spot_of_line;                  /* by line of the model; MODEL_NONE */
+	struct hashindex by_function, by_spot;
+	uint32_t *spot_of_line;                  /* by line of the model, or MODEL_NONE */
 };
 
 void annotate_free(struct annotate *a)
@@ -44,16 +45,14 @@ static uint32_t function_for(struct counting *c, const struct model_function *fn
 {
 	const char *name = model_string(c->m, fn->name), *file = model_string(c->m, fn->filename);
 	uint64_t hash = hash_pair((uint64_t)fn->name << 32 | fn->filename, mapping);
-	size_t at = 0;
-	uint32_t i;
-	while ((i = dedup_next(&c->by_function, hash, &at)) != DEDUP_NONE) {
-		struct annotate_function *have = &c->functions.v[i];
-		if (have->name == name && have->filename == file && have->mapping == mapping)
-			return i;
-	}
+	uint32_t i = HASHINDEX_FIND(&c->by_function, hash, k, c->functions.v[k].name == name &&
+				    c->functions.v[k].filename == file &&
+				    c->functions.v[k].mapping == mapping);
+	if (i != HASHINDEX_NONE)
+		return i;
 	i = (uint32_t)c->functions.n;
 	if (!VEC_RESERVE(&c->functions, 1) || !VEC_PUSH(&c->seen, 0) ||
-	    !dedup_add(&c->by_function, hash, i))
+	    !hashindex_add(&c->by_function, hash, i))
 		return MODEL_NONE;
 	c->functions.v[c->functions.n++] = (struct annotate_function){
 		.name = name, .system_name = model_string(c->m, fn->system_name), .filename = file,
@@ -70,14 +69,11 @@ static int spot_for(struct counting *c, const struct model_location *l, uint32_t
 		return -ENOMEM;
 	uint64_t where = c->by_address ? l->address : (uint64_t)line->line;
 	uint64_t hash = hash_pair(where, function);
-	size_t at = 0;
-	uint32_t i;
-	while ((i = dedup_next(&c->by_spot, hash, &at)) != DEDUP_NONE)
-		if (c->spots.v[i].function == function && c->spots.v[i].spot.at == where)
-			break;
-	if (i == DEDUP_NONE) {
+	uint32_t i = HASHINDEX_FIND(&c->by_spot, hash, k, c->spots.v[k].function == function &&
+				    c->spots.v[k].spot.at == where);
+	if (i == HASHINDEX_NONE) {
 		i = (uint32_t)c->spots.n;
-		if (!VEC_RESERVE(&c->spots, 1) || !dedup_add(&c->by_spot, hash, i))
+		if (!VEC_RESERVE(&c->spots, 1) || !hashindex_add(&c->by_spot, hash, i))
 			return -ENOMEM;
 		c->spots.v[c->spots.n++] = (struct counted){
 			.spot = { .at = where, .line = line->line }, .function = function };
@@ -171,7 +167,7 @@ static int by_cum(const void *va, const void *vb)
 	return ca != cb ? (ca < cb) - (ca > cb) : order ? order : strcmp(a->filename, b->filename);
 }
 
-static int hand_over(struct counting *c, struct annotate *a)
+static int move_results(struct counting *c, struct annotate *a)
 {
 	a->spot = calloc(c->spots.n + 1, sizeof(*a->spot));
 	if (!a->spot)
@@ -197,7 +193,7 @@ static int hand_over(struct counting *c, struct annotate *a)
 	return 0;
 }
 
-static int match(struct counting *c, const char *regex, struct err *e)
+static int match_functions(struct counting *c, const char *regex, struct err *e)
 {
 	struct pattern p = { 0 };
 	int r = pattern_compile(&p, "--list", regex, e);
@@ -217,29 +213,42 @@ int annotate_new(const struct model *m, const struct filter *f, uint32_t type, c
 {
 	struct counting c = { .m = m, .f = f, .by_address = by_address };
 	struct annotate *a = NULL;
-	int r = match(&c, regex, e);
+	int r = match_functions(&c, regex, e);
+	if (r < 0)
+		return r;
+	a = calloc(1, sizeof(*a));
+	r = a ? find_spots(&c) : -ENOMEM;
 	if (r == 0) {
-		a = calloc(1, sizeof(*a));
-		r = a ? find_spots(&c) : -ENOMEM;
-		if (r == 0) {
-			a->total = add_samples(&c, type);
-			r = hand_over(&c, a);
-		}
-		if (r < 0)
-			err_errno(e, ENOMEM, "cannot add up the profile");
-		else if (a->n_functions == 0)
-			r = err_set(e, ENOENT, "no function with a value matches '%s'", regex);
+		a->total = add_samples(&c, type);
+		r = move_results(&c, a);
 	}
+	if (r < 0)
+		err_errno(e, ENOMEM, "cannot add up the profile");
+	else if (a->n_functions == 0)
+		r = err_set(e, ENOENT, "no function with a value matches '%s'", regex);
 	free(c.matches);
 	free(c.spot_of_line);
 	VEC_FREE(&c.functions);
 	VEC_FREE(&c.seen);
 	VEC_FREE(&c.spots);
-	dedup_done(&c.by_function);
-	dedup_done(&c.by_spot);
+	hashindex_done(&c.by_function);
+	hashindex_done(&c.by_spot);
 	if (r < 0)
 		annotate_free(a);
 	else
 		*ret = a;
 	return r;
+}
+
+size_t annotate_sum(const struct annotate *a, const struct annotate_function *fn, uint64_t start,
+		    uint64_t end, int64_t *ret_flat, int64_t *ret_cum)
+{
+	const struct annotate_spot *spot = a->spot + fn->first;
+	size_t first = SEARCH_COUNT(fn->n, i, spot[i].at < start), n = 0;
+	*ret_flat = *ret_cum = 0;
+	for (; first + n < fn->n && spot[first + n].at < end; n++) {
+		*ret_flat = model_add(*ret_flat, spot[first + n].flat);
+		*ret_cum = model_add(*ret_cum, spot[first + n].cum);
+	}
+	return n;
 }

@@ -13,7 +13,7 @@
 
 #include "base/err.h"
 #include "base/hash.h"
-#include "view/model/dedup.h"
+#include "base/hashindex.h"
 
 #include <errno.h>
 #include <math.h>
@@ -167,14 +167,14 @@ static uint64_t hash_name(const char *name)
 static int join_rows(struct diff *d, const struct side *b, const struct side *f)
 {
 	const struct top *base = b->top, *fresh = f->top;
-	struct dedup by_name_hash = { 0 };
+	struct hashindex index = { 0 };
 	d->row = calloc((size_t)base->n_rows + fresh->n_rows + 1, sizeof(*d->row));
 	if (!d->row)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < base->n_rows; i++) {
 		const struct top_row *x = &base->row[i];
-		if (!dedup_add(&by_name_hash, hash_name(top_name(base, i)->name), i)) {
-			dedup_done(&by_name_hash);
+		if (!hashindex_add(&index, hash_name(top_name(base, i)->name), i)) {
+			hashindex_done(&index);
 			return -ENOMEM;
 		}
 		d->row[i].row = top_name(base, i);
@@ -185,19 +185,16 @@ static int join_rows(struct diff *d, const struct side *b, const struct side *f)
 	for (uint32_t i = 0; i < fresh->n_rows; i++) {
 		const struct top_row *y = &fresh->row[i];
 		const struct row *name = top_name(fresh, i);
-		size_t at = 0;
-		uint32_t k;
-		while ((k = dedup_next(&by_name_hash, hash_name(name->name), &at)) != DEDUP_NONE)
-			if (strcmp(d->row[k].row->name, name->name) == 0)
-				break;
+		uint32_t k = HASHINDEX_FIND(&index, hash_name(name->name), j,
+					    strcmp(d->row[j].row->name, name->name) == 0);
 		struct top_row none = { 0 };
-		const struct top_row *x = k != DEDUP_NONE ? &base->row[k] : &none;
-		struct diff_row *row = &d->row[k != DEDUP_NONE ? k : d->n_rows++];
+		const struct top_row *x = k != HASHINDEX_NONE ? &base->row[k] : &none;
+		struct diff_row *row = &d->row[k != HASHINDEX_NONE ? k : d->n_rows++];
 		row->row = name;
 		row->flat = change(b, f, d, x->flat, x->flat_var, y->flat, y->flat_var);
 		row->cum = change(b, f, d, x->cum, x->cum_var, y->cum, y->cum_var);
 	}
-	dedup_done(&by_name_hash);
+	hashindex_done(&index);
 	return 0;
 }
 

@@ -7,9 +7,9 @@
  *
  * A profile is a random sample: in another recording, a row of n samples would have about sqrt(n)
  * more or fewer.  The standard error of a change quantifies this.  A change is significant if it is
- * so many standard errors that chance causes any such change in the whole table in fewer than one of
- * a hundred comparisons (Bonferroni).  This covers only the sampling: a difference between two runs
- * of the program is a change.
+ * so many standard errors that chance causes any such change in the whole table in fewer than one
+ * of a hundred comparisons (Bonferroni).  This covers only the sampling: a difference between two
+ * runs of the program is a change.
  */
 
 #include "view/table/top.h"

@@ -8,9 +8,9 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/hashindex.h"
 #include "base/strtab.h"
 #include "base/vec.h"
-#include "view/model/dedup.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -27,7 +27,7 @@ struct rows_private {
 	struct strtab names;
 	VEC(struct row) row;
 	VEC(struct key) key;
-	struct dedup by_key;
+	struct hashindex by_key;
 };
 
 /* Kinds of keys, in bits above all string ids. */
@@ -64,7 +64,7 @@ void rows_free(struct rows *r)
 		strtab_done(&r->priv->names);
 		VEC_FREE(&r->priv->row);
 		VEC_FREE(&r->priv->key);
-		dedup_done(&r->priv->by_key);
+		hashindex_done(&r->priv->by_key);
 	}
 	free(r->priv);
 	free(r->of);
@@ -98,12 +98,8 @@ static const char *base_name(const char *path)
 /* The row with a key, or MODEL_NONE. */
 static uint32_t find_row(const struct rows_private *x, struct key key)
 {
-	size_t at = 0;
-	uint32_t i;
-	while ((i = dedup_next(&x->by_key, hash_pair(key.a, key.b), &at)) != DEDUP_NONE)
-		if (x->key.v[i].a == key.a && x->key.v[i].b == key.b)
-			return i;
-	return MODEL_NONE;
+	return HASHINDEX_FIND(&x->by_key, hash_pair(key.a, key.b), i,
+			      x->key.v[i].a == key.a && x->key.v[i].b == key.b);
 }
 
 /* MODEL_NONE if out of memory, which name is NULL for, too. */
@@ -111,15 +107,15 @@ static uint32_t new_row(struct rows_private *x, struct key key, const char *name
 {
 	uint32_t i = (uint32_t)x->row.n;
 	if (!name || !VEC_RESERVE(&x->row, 1) || !VEC_RESERVE(&x->key, 1) ||
-	    !dedup_add(&x->by_key, hash_pair(key.a, key.b), i))
+	    !hashindex_add(&x->by_key, hash_pair(key.a, key.b), i))
 		return MODEL_NONE;
 	x->row.v[x->row.n++] = (struct row){ .name = name, .file = "", .module = "" };
 	x->key.v[x->key.n++] = key;
 	return i;
 }
 
-/* Turns "a/../b//./c" into "b/c", since compilers record paths as given.  Symbolic links are ignored.
- * Returns the result's id in the table, 0 if out of memory. */
+/* Turns "a/../b//./c" into "b/c", since compilers record paths as given.  Symbolic links are
+ * ignored.  Returns the result's id in the table, 0 if out of memory. */
 static uint32_t clean_path(struct rows_private *x, const char *path)
 {
 	CLEANUP_FREE char *out = malloc(strlen(path) + 2);

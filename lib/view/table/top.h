@@ -3,8 +3,8 @@
 
 /*
  * The cost of each row (rows.h: a function, a line ...).  flat is its own cost; cum includes its
- * callees and counts a stack once even if the row occurs in it several times.  The numbers are those
- * of `go tool pprof -top`.
+ * callees and counts a stack once even if the row occurs in it several times.  The numbers are
+ * those of `go tool pprof -top`.
  */
 
 #include "view/model/filter.h"

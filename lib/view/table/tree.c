@@ -8,8 +8,8 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/hashindex.h"
 #include "base/vec.h"
-#include "view/model/dedup.h"
 #include "view/model/pattern.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ struct step { uint32_t row; bool is_inlined; };
 struct growth {
 	VEC(struct tree_node) nodes;
 	VEC(struct step) steps;       /* of one sample, leaf first */
-	struct dedup by_parent_row;
+	struct hashindex by_parent_row;
 };
 
 void tree_free(struct tree *t)
@@ -35,18 +35,16 @@ void tree_free(struct tree *t)
 static uint32_t child_of(struct growth *g, uint32_t parent, struct step step)
 {
 	uint64_t hash = hash_u64((uint64_t)parent << 32 | step.row);
-	size_t at = 0;
-	uint32_t i;
-	while ((i = dedup_next(&g->by_parent_row, hash, &at)) != DEDUP_NONE) {
-		struct tree_node *n = &g->nodes.v[i];
-		if (n->parent == parent && n->row == step.row) {
-			n->is_inlined = n->is_inlined && step.is_inlined;
-			return i;
-		}
+	uint32_t i = HASHINDEX_FIND(&g->by_parent_row, hash, k,
+				    g->nodes.v[k].parent == parent &&
+				    g->nodes.v[k].row == step.row);
+	if (i != HASHINDEX_NONE) {
+		g->nodes.v[i].is_inlined &= step.is_inlined;
+		return i;
 	}
 	i = (uint32_t)g->nodes.n;
-	if (i == DEDUP_NONE - 1 || !VEC_RESERVE(&g->nodes, 1) ||
-	    !dedup_add(&g->by_parent_row, hash, i))
+	if (i == HASHINDEX_NONE - 1 || !VEC_RESERVE(&g->nodes, 1) ||
+	    !hashindex_add(&g->by_parent_row, hash, i))
 		return 0;
 	g->nodes.v[g->nodes.n++] = (struct tree_node){ .parent = parent, .row = step.row,
 						       .is_inlined = step.is_inlined };
@@ -146,7 +144,7 @@ int tree_new(const struct model *m, const struct filter *f, const struct rows *r
 	}
 	VEC_FREE(&g.nodes);
 	VEC_FREE(&g.steps);
-	dedup_done(&g.by_parent_row);
+	hashindex_done(&g.by_parent_row);
 	if (code < 0) {
 		tree_free(t);
 		return err_errno(e, ENOMEM, "cannot build the call tree");

@@ -1,4 +1,4 @@
-/* Output formats: small profiles byte for byte, hostile names, and samples that do not fit. */
+/* Output formats: small profiles byte for byte, hostile names, samples that do not fit. */
 
 #include "base/err.h"
 #include "base/membuf.h"
@@ -27,7 +27,8 @@ static struct model *model_of(struct build *b)
 }
 
 /* As text, which the caller frees. */
-static char *convert(const struct format *f, const struct model *m, uint32_t type, uint64_t *ret_n_left_out)
+static char *convert(const struct format *f, const struct model *m, uint32_t type,
+		     uint64_t *ret_n_left_out)
 {
 	struct membuf b = { 0 };
 	struct err e = { 0 };
@@ -165,19 +166,19 @@ static void test_exact_output(void)
 	      "2,2000000 inner+outer main ; tid=6 pid=4 thread_name=two",
 	      "3,3000000 main ; tid=5 pid=4 thread_name=one");
 	struct model *m = model_of(&b);
-	char *text = convert(&format_folded, m, 1, &n);
+	char *text = convert(&conv_folded, m, 1, &n);
 	tap_str(text, want_folded, "folded");
 	free(text);
-	text = convert(&format_folded, m, 0, &n);
+	text = convert(&conv_folded, m, 0, &n);
 	tap_str(text, "main;leaf 1\nmain;outer;inner 2\nmain 3\n", "folded, another sample type");
 	free(text);
-	text = convert(&format_speedscope, m, 1, &n);
+	text = convert(&conv_speedscope, m, 1, &n);
 	tap_str(text, want_speedscope, "speedscope");
 	free(text);
-	text = convert(&format_chrome, m, 1, &n);
+	text = convert(&conv_chrome, m, 1, &n);
 	tap_str(text, want_chrome, "chrome");
 	free(text);
-	text = convert(&format_firefox, m, 1, &n);
+	text = convert(&conv_firefox, m, 1, &n);
 	const char *shared = strstr(text, "\"shared\":");
 	tap_str(shared, want_firefox, "firefox");
 	tap_ok(strstr(text, "\"interval\":0.001000,") && strstr(text, "\"startTime\":1000.000,"),
@@ -212,7 +213,7 @@ static void test_hostile(void)
 				depth--;
 		}
 		tap_ok(is_clean, "%s: no control characters", f->name);
-		if (f == &format_folded)
+		if (f == &conv_folded)
 			tap_int(strcspn(text, "\n"), strlen(text) - 1, "folded: one line");
 		else
 			tap_ok(!is_quoted && depth == 0 && deepest >= 3,
@@ -237,7 +238,7 @@ static void test_left_out(void)
 	struct model *m = model_of(&b);
 	for (size_t i = 0; (f = text_format(i)); i++) {
 		char *text = convert(f, m, 0, &n);
-		bool keeps = f == &format_folded || f == &format_firefox;
+		bool keeps = f == &conv_folded || f == &conv_firefox;
 		tap_int((long long)n, keeps ? 0 : 1, f->name);
 		tap_ok(strstr(text, "kept") != NULL, "%s: other samples are kept", f->name);
 		free(text);
@@ -249,7 +250,7 @@ static void test_left_out(void)
 	m = model_of(&b);
 	for (size_t i = 0; (f = text_format(i)); i++) {
 		char *text = convert(f, m, 0, &n);
-		tap_ok(f == &format_folded ? !*text : text[0] == '{', "%s: a profile without samples",
+		tap_ok(f == &conv_folded ? !*text : text[0] == '{', "%s: a profile without samples",
 		       f->name);
 		free(text);
 	}
@@ -260,16 +261,16 @@ static void test_left_out(void)
 static void test_table(void)
 {
 	static const struct { const char *path, *name; } row[] = {
-		{ "a.pb.gz", "pprof" }, { "a.txt", "folded" }, { "a.speedscope.json", "speedscope" },
-		{ "a.perfetto.json", "chrome" }, { "dir/a.firefox", "firefox" },
-		{ "a.json", "" }, { ".txt", "" }, { "", "" },
+		{ "a.pb.gz", "pprof" }, { "a.txt", "folded" },
+		{ "a.speedscope.json", "speedscope" }, { "a.perfetto.json", "chrome" },
+		{ "dir/a.firefox", "firefox" }, { "a.json", "" }, { ".txt", "" }, { "", "" },
 	};
 	for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
 		const struct format *f = format_of_path(row[i].path);
 		tap_str(f ? f->name : "", row[i].name, row[i].path);
 	}
-	tap_ok(format_find(FORMAT_OUTPUT, "perfetto") == &format_chrome, "an alias is found");
-	tap_ok(format_find(FORMAT_INPUT, "script") == &format_script &&
+	tap_ok(format_find(FORMAT_OUTPUT, "perfetto") == &conv_chrome, "an alias is found");
+	tap_ok(format_find(FORMAT_INPUT, "script") == &from_script &&
 	       !format_find(FORMAT_OUTPUT, "script"), "an input format is not an output format");
 	tap_ok(!format_find(FORMAT_INPUT, "firefox"), "an output format is not an input format");
 	char list[FORMAT_LIST_MAX];

@@ -23,7 +23,7 @@ static const char *folded(struct model *m, uint32_t type)
 	emit_open(o, membuf_write, &out);
 	if (model_write(m, membuf_write, &pprof, 1, &e) < 0 ||
 	    model_read(pprof.bytes.v, pprof.bytes.n, &again, &e) < 0 ||
-	    format_folded.write(again, type, o, &n_left_out, &e) < 0 || emit_finish(o, &e) < 0)
+	    conv_folded.write(again, type, o, &n_left_out, &e) < 0 || emit_finish(o, &e) < 0)
 		abort();
 	snprintf(text, sizeof(text), "%.*s", (int)out.bytes.n, out.bytes.v ? out.bytes.v : "");
 	free(o);
@@ -33,14 +33,14 @@ static const char *folded(struct model *m, uint32_t type)
 	return text;
 }
 
-static struct model *from_folded(const char *text)
+static struct model *folded_model(const char *text)
 {
 	struct model *m = NULL;
 	e = (struct err){ 0 };
 	return from_folded_read(text, strlen(text), &m, &e) == 0 ? m : NULL;
 }
 
-static struct model *from_script(const char *text)
+static struct model *script_model(const char *text)
 {
 	struct model *m = NULL;
 	e = (struct err){ 0 };
@@ -64,7 +64,7 @@ static void test_folded(void)
 		{ "control characters", "a\001b;c\033[2Jd 5\n", "a?b;c?[2Jd 5\n" },
 	};
 	for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
-		struct model *m = from_folded(row[i].in);
+		struct model *m = folded_model(row[i].in);
 		tap_str(m ? folded(m, m->n_types - 1) : e.what, row[i].out, row[i].name);
 		model_free(m);
 	}
@@ -73,7 +73,7 @@ static void test_folded(void)
 		{ "a value without a stack", "a 1\nb 2\n17\n", "line 3" },
 	};
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
-		struct model *m = from_folded(bad[i].in);
+		struct model *m = folded_model(bad[i].in);
 		tap_ok(!m && strstr(e.what, bad[i].what), "%s is refused: %s", bad[i].name, e.what);
 		model_free(m);
 	}
@@ -102,7 +102,7 @@ static void test_script(void)
 		"\t    55d0c0001234 [unknown] (/tmp/a (deleted))\n"
 		"\t    55d0c0001000 main+0x0 (/tmp/a (deleted))\n"
 		"\n";
-	struct model *m = from_script(text);
+	struct model *m = script_model(text);
 	if (!tap_ok(m != NULL, "perf script's text: %s", e.what))
 		return;
 	tap_int(m->n_samples, 2, "its samples");
@@ -125,7 +125,7 @@ static void test_script(void)
 		"/tmp/a (deleted)", "in a file, as it is called there");
 	model_free(m);
 
-	m = from_script("dd 7 1.0: 5 cycles:u:  7f00 f+0x1 (/l)\n"
+	m = script_model("dd 7 1.0: 5 cycles:u:  7f00 f+0x1 (/l)\n"
 			"dd 7 2.0: 2 branches:  7f00 f+0x1 (/l)\n");
 	tap_ok(m && m->n_types >= 2, "two events, frames in the first line");
 	if (m) {
@@ -139,7 +139,7 @@ static void test_script(void)
 		{ "no text", "" },
 	};
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
-		m = from_script(bad[i].in);
+		m = script_model(bad[i].in);
 		tap_ok(!m && e.what[0], "%s is refused: %s", bad[i].name, e.what);
 		model_free(m);
 	}
@@ -149,8 +149,8 @@ static void test_detect(void)
 {
 	static const char script[] = "a 1/2 [000] 1.5: 1 cycles: \n\t1 f (/l)\n\n";
 	static const char binary[] = "\n\004a\000b";
-	tap_ok(from_detect("a;b 1\n", 6) == &format_folded, "folded stacks are recognised");
-	tap_ok(from_detect(script, strlen(script)) == &format_script,
+	tap_ok(from_detect("a;b 1\n", 6) == &conv_folded, "folded stacks are recognised");
+	tap_ok(from_detect(script, strlen(script)) == &from_script,
 	       "the text of perf script is recognised");
 	tap_ok(from_detect("\x1f\x8b\x08", 3) == &format_pprof, "gzip is read as pprof");
 	tap_ok(from_detect(binary, sizeof(binary)) == &format_pprof,

@@ -1,4 +1,4 @@
-/* Small profiles, so that what is expected can be added up by eye. */
+/* Small profiles, whose expected sums can be checked by eye. */
 
 #include "base/err.h"
 #include "view/profile-build.h"
@@ -8,15 +8,15 @@
 
 #include <errno.h>
 
-struct made { struct model *m; struct filter *f; struct rows *r; struct top *t; };
+struct table { struct model *m; struct filter *f; struct rows *r; struct top *t; };
 
-static void make(struct made *x, struct build *b, const char *type, enum rows_by by,
+static void make(struct table *x, struct build *b, const char *type, enum rows_by by,
 		 const char *label, const struct filter_spec *spec)
 {
 	static const struct filter_spec all;
 	struct err e = { 0 };
 	uint32_t index = 0;
-	*x = (struct made){ 0 };
+	*x = (struct table){ 0 };
 	int r = model_read(b->sink.bytes.v, b->sink.bytes.n, &x->m, &e);
 	if (r == 0)
 		r = model_find_type(x->m, type, &index, &e);
@@ -32,7 +32,7 @@ static void make(struct made *x, struct build *b, const char *type, enum rows_by
 		abort();
 }
 
-static void done(struct made *x)
+static void done(struct table *x)
 {
 	top_free(x->t);
 	rows_free(x->r);
@@ -40,7 +40,7 @@ static void done(struct made *x)
 	model_free(x->m);
 }
 
-static void row_is(const struct made *x, const char *name, int64_t flat, int64_t cum)
+static void row_is(const struct table *x, const char *name, int64_t flat, int64_t cum)
 {
 	const struct top *t = x->t;
 	for (uint32_t i = 0; i < t->n_rows; i++) {
@@ -59,25 +59,26 @@ static void row_is(const struct made *x, const char *name, int64_t flat, int64_t
 static void test_counting(void)
 {
 	struct build b;
-	struct made x;
+	struct table x;
 	BUILD(&b, "samples/count cpu/nanoseconds",
 	      /* g inlined in f, called by f, called by main: f counts once. */
 	      "1,100 g@g.c:3+f@f.c:4 f main", "2,20 f main", "4,3 g@g.c:5 g@g.c:5 main",
 	      "8,1000 f@other.c:6 ; thread_name=w tid=7", "16,0 [/usr/lib/libx.so] main",
 	      "64,5");
 	make(&x, &b, NULL, ROWS_FUNCTION, NULL, NULL);
-	tap_int(x.t->total, 1128, "the total holds samples without a stack");
+	tap_int(x.t->total, 1128, "the total includes samples without a stack");
 	row_is(&x, "g", 103, 103);
 	row_is(&x, "f", 1020, 1120);
 	row_is(&x, "main", 0, 123);
-	tap_int(x.t->n_rows, 3, "rows without any value are left out");
-	tap_str(top_name(x.t, 0)->name, "f", "by flat");
-	tap_str(top_name(x.t, 0)->file, "f.c", "the first file of a name");
-	tap_ok(top_name(x.t, 1)->is_inlined && top_name(x.t, 1)->is_called, "inlined and called");
+	tap_int(x.t->n_rows, 3, "rows without a value are left out");
+	tap_str(top_name(x.t, 0)->name, "f", "sorted by flat");
+	tap_str(top_name(x.t, 0)->file, "f.c", "a name has its first file");
+	tap_ok(top_name(x.t, 1)->is_inlined && top_name(x.t, 1)->is_called,
+	       "a function is both inlined and called");
 	top_sort(x.t, TOP_BY_CUM);
-	tap_str(top_name(x.t, 1)->name, "main", "by cum");
+	tap_str(top_name(x.t, 1)->name, "main", "sorted by cum");
 	top_sort(x.t, TOP_BY_NAME);
-	tap_str(top_name(x.t, 2)->name, "main", "by name");
+	tap_str(top_name(x.t, 2)->name, "main", "sorted by name");
 	tap_ok(x.t->has_var && x.t->row[0].flat_var == 200 + 1e6 / 8,
 	       "the variance of a sum of samples");
 	done(&x);
@@ -109,10 +110,36 @@ static void test_counting(void)
 	build_done(&b);
 }
 
+static void test_names(void)
+{
+	struct build b;
+	struct table x;
+	struct rows *r = NULL;
+	struct err e = { 0 };
+	BUILD(&b, "samples/count", "1 f ; thread_name=w", "1 g ; thread_name=v name=x tid=7");
+	make(&x, &b, NULL, ROWS_FUNCTION, NULL, NULL);
+	tap_int(rows_new(x.m, NULL, ROWS_LABEL, "cpu", &r, &e), -ENOENT, "an unknown label");
+	tap_str(e.hint, "the labels are: thread_name, name, tid",
+		"a key that is part of another key is listed");
+	done(&x);
+	build_done(&b);
+
+	tap_int(rows_kind_find("module").by, ROWS_MODULE, "a kind of rows is found by name");
+	tap_str(rows_kind_find("thread").label, "thread_name", "a thread is a label");
+	tap_ok(rows_kind_find("pod").by == ROWS_LABEL &&
+	       strcmp(rows_kind_find("pod").label, "pod") == 0, "any other name is a label's key");
+	size_t n = 0;
+	while (rows_kind_name(n))
+		n++;
+	tap_int(n, 5, "the names of all kinds");
+	tap_str(top_order_name(TOP_BY_CUM), "cum", "the name of an order");
+	tap_ok(!top_order_name(TOP_N_ORDERS), "there are no further orders");
+}
+
 static void test_extremes(void)
 {
 	struct build b;
-	struct made x;
+	struct table x;
 	BUILD(&b, "samples/count cpu/nanoseconds", "9223372036854775807,-3 f",
 	      "9223372036854775807,-4 f", "-9223372036854775807,5 g", "-9223372036854775807,1 g");
 	make(&x, &b, "samples", ROWS_FUNCTION, NULL, NULL);
@@ -121,8 +148,8 @@ static void test_extremes(void)
 	tap_int(x.t->total, INT64_MAX, "sums saturate");
 	done(&x);
 	make(&x, &b, "cpu", ROWS_FUNCTION, NULL, NULL);
-	tap_int(x.t->total, 13, "negative values count with their absolute in the total");
-	tap_str(top_name(x.t, 0)->name, "f", "and in the order");
+	tap_int(x.t->total, 13, "the total adds absolute values");
+	tap_str(top_name(x.t, 0)->name, "f", "the order uses absolute values");
 	row_is(&x, "f", -7, -7);
 	done(&x);
 	build_done(&b);
@@ -137,11 +164,11 @@ static void test_extremes(void)
 static void filtered(struct build *b, struct filter_spec spec, const char *name, int64_t flat,
 		     int64_t cum, int64_t shown)
 {
-	struct made x;
+	struct table x;
 	make(&x, b, "samples", ROWS_FUNCTION, NULL, &spec);
 	row_is(&x, name, flat, cum);
-	tap_int(x.t->shown, shown, "what is left");
-	tap_int(x.t->total, 31, "the total stays");
+	tap_int(x.t->shown, shown, "the sum of the samples that pass");
+	tap_int(x.t->total, 31, "the total is not filtered");
 	done(&x);
 }
 
@@ -155,8 +182,10 @@ static void test_filters(void)
 	      "8 h main", "16 [/usr/lib/libx.so] main");
 	filtered(&b, (struct filter_spec){ .regex[FILTER_FOCUS] = "^f$" }, "main", 0, 7, 7);
 	filtered(&b, (struct filter_spec){ .regex[FILTER_FOCUS] = "libx" }, "main", 0, 16, 16);
-	filtered(&b, (struct filter_spec){ .regex[FILTER_IGNORE] = "^[fh]\\.c" }, "main", 0, 16, 16);
-	filtered(&b, (struct filter_spec){ .regex[FILTER_FOCUS] = "f", .regex[FILTER_IGNORE] = "(?i)G" }, "f", 2, 6, 6);
+	filtered(&b, (struct filter_spec){ .regex[FILTER_IGNORE] = "^[fh]\\.c" }, "main", 0, 16,
+		 16);
+	filtered(&b, (struct filter_spec){ .regex = { [FILTER_FOCUS] = "f",
+					      [FILTER_IGNORE] = "(?i)G" } }, "f", 2, 6, 6);
 	filtered(&b, (struct filter_spec){ .regex[FILTER_HIDE] = "^g$|^h$" }, "f", 7, 7, 31);
 	filtered(&b, (struct filter_spec){ .regex[FILTER_HIDE] = "libx" }, "main", 16, 31, 31);
 	filtered(&b, (struct filter_spec){ .regex[FILTER_SHOW] = "^f$" }, "f", 7, 7, 7);
@@ -169,17 +198,18 @@ static void test_filters(void)
 		 2, 2, 2);
 	filtered(&b, (struct filter_spec){ .tag = TAGS("thread_name=work.*\\d"), .n_tags = 1 }, "h",
 		 4, 4, 4);
-	struct made x;
+	struct table x;
 	make(&x, &b, NULL, ROWS_FUNCTION, NULL, NULL);
 	struct filter *f = NULL;
 	struct err e = { 0 };
-	tap_int(filter_new(x.m, &(struct filter_spec){ .regex[FILTER_FOCUS] = "(" }, &f, &e), -EINVAL,
-		"a bad expression");
-	tap_ok(e.is_usage && strstr(e.what, "--focus '('"), "is wrong usage, and named");
+	tap_int(filter_new(x.m, &(struct filter_spec){ .regex[FILTER_FOCUS] = "(" }, &f, &e),
+		-EINVAL, "a bad expression is refused");
+	tap_ok(e.is_usage && strstr(e.what, "--focus '('"), "as wrong usage, with its option");
 	tap_int(filter_new(x.m, &(struct filter_spec){ .tag = TAGS("tid"), .n_tags = 1 }, &f, &e),
-		-EINVAL, "a tag without a value");
-	tap_int(filter_new(x.m, &(struct filter_spec){ .regex[FILTER_FOCUS] = "zzz" }, &f, &e), 0, "no match");
-	tap_ok(f->missed[FILTER_FOCUS] && !f->missed[FILTER_HIDE], "is reported");
+		-EINVAL, "a tag without a value is refused");
+	tap_int(filter_new(x.m, &(struct filter_spec){ .regex[FILTER_FOCUS] = "zzz" }, &f, &e), 0,
+		"a filter without a match is accepted");
+	tap_ok(f->missed[FILTER_FOCUS] && !f->missed[FILTER_HIDE], "and reported");
 	filter_free(f);
 	done(&x);
 	build_done(&b);
@@ -188,6 +218,7 @@ static void test_filters(void)
 int main(void)
 {
 	test_counting();
+	test_names();
 	test_extremes();
 	test_filters();
 	return tap_done();
