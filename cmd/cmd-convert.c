@@ -30,9 +30,10 @@ struct convert {
 };
 
 static const struct argp_option options[] = {
-	{ "to", OPT_TO, "FORMAT", 0, "Output format: {to}; default: selected by the output's name",
-	  1 },
-	{ "from", OPT_FROM, "FORMAT", 0, "Input format: {from}; default: detected", 1 },
+	{ "to", OPT_TO, "FORMAT", 0, "Output format: {to} (chrome is also for Perfetto); default: "
+	  "selected by the output's name", 1 },
+	{ "from", OPT_FROM, "FORMAT", 0, "Input format: {from} (the text of perf script); default: "
+	  "detected", 1 },
 	{ "sample-type", OPT_SAMPLE_TYPE, "TYPE", 0, "The values to convert if the format holds "
 	  "only one type; default: the profile's own", 1 },
 	{ "output", 'o', "FILE", 0, "The output file; default: -, for stdout", 1 },

@@ -36,8 +36,8 @@ static const struct argp_option option_table[] = {
 	{ NULL, 0, NULL, 0, "Presentation:", 2 },
 	{ "by", OPT_BY, "WHAT", 0,
 	  "What a row is: {by} (default: function)", 2 },
-	{ "sort", OPT_SORT, "ORDER", 0, "Order of rows by {sort}: their own cost (flat, the "
-	  "default), their cost including callees (cum), or their name", 2 },
+	{ "sort", OPT_SORT, "ORDER", 0, "Order of rows: {sort}; flat is their own cost (the "
+	  "default), cum includes their callees", 2 },
 	{ "limit", OPT_LIMIT, "N", 0,
 	  "Show the first N rows (default 30; 60 lines of a tree; 0: all)", 2 },
 	{ "sample-type", OPT_SAMPLE_TYPE, "TYPE", 0,

@@ -126,7 +126,6 @@ static int write_chrome(const struct model *m, uint32_t type, struct emit *o,
 const struct format conv_chrome = {
 	.name = "chrome",
 	.alias = "perfetto",
-	.note = "also for Perfetto",
 	.contents = "a Chrome trace",
 	.ending = { ".trace.json", ".perfetto.json", ".chrome.json", ".trace" },
 	.write = write_chrome,

@@ -1,7 +1,5 @@
 #include "view/convert/format.h"
 
-#include <assert.h>
-#include <stdio.h>
 #include <string.h>
 
 const struct format format_pprof = {
@@ -61,21 +59,4 @@ const struct format *format_of_path(const char *path)
 		}
 	}
 	return NULL;
-}
-
-const char *format_list(enum format_use use, const char *conjunction, char buf[FORMAT_LIST_MAX])
-{
-	const struct format *f;
-	size_t n = 0;
-	buf[0] = '\0';
-	for (size_t i = 0; (f = format_at(use, i)); i++) {
-		bool is_last = !format_at(use, i + 1);
-		const char *before = i == 0 ? "" : is_last ? " " : ", ";
-		n += (size_t)snprintf(buf + n, FORMAT_LIST_MAX - n, "%s%s%s%s%s%s%s", before,
-				      i > 0 && is_last ? conjunction : "",
-				      i > 0 && is_last ? " " : "", f->name, f->note ? " (" : "",
-				      f->note ? f->note : "", f->note ? ")" : "");
-		assert(n < FORMAT_LIST_MAX);
-	}
-	return buf;
 }

@@ -26,7 +26,6 @@ struct err;
 
 struct format {
 	const char *name, *alias;     /* values of --to and --from; alias: NULL if there is none */
-	const char *note;             /* for help texts, such as "also for Perfetto"; or NULL */
 	const char *contents;         /* what a file holds, for messages: "folded stacks" */
 	const char *ending[5];        /* file names that select the format for output */
 	bool is_pprof;                /* binary; read and written by the model itself */
@@ -56,9 +55,5 @@ const char *format_input_name(size_t i);
 /* NULL: unknown. */
 const struct format *format_find(enum format_use use, const char *name);
 const struct format *format_of_path(const char *path);
-
-/* "folded, chrome (also for Perfetto) and pprof" into buf, which is returned. */
-#define FORMAT_LIST_MAX 256
-const char *format_list(enum format_use use, const char *conjunction, char buf[FORMAT_LIST_MAX]);
 
 #endif

@@ -402,7 +402,6 @@ int from_script_read(const char *text, size_t n_bytes, struct model **ret, struc
 
 const struct format from_script = {
 	.name = "script",
-	.note = "the text of perf script",
 	.contents = "the text of perf script",
 	.read = from_script_read,
 };

@@ -2,7 +2,6 @@
 
 #include "view/model/scale.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -20,21 +19,18 @@ struct unit_name {
 };
 
 struct unit_family {
-	const char *measure;       /* what it measures */
 	struct unit unit[7];       /* ascending; ends with a NULL suffix */
 	struct unit_name name[13]; /* as in profiles, without a plural s */
 };
 
 static const struct unit_family families[] = {
 	{
-		"time",
 		{ { "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 }, { "hrs", 3600e9 } },
 		{ { "nanosecond", 1 }, { "ns", 1 }, { "microsecond", 1e3 }, { "us", 1e3 },
 		  { "millisecond", 1e6 }, { "ms", 1e6 }, { "second", 1e9 }, { "sec", 1e9 },
 		  { "s", 1e9 }, { "hour", 3600e9 }, { "hr", 3600e9 } },
 	},
 	{
-		"memory",
 		{ { "B", 1 }, { "kB", 1024 }, { "MB", 0x1p20 }, { "GB", 0x1p30 },
 		  { "TB", 0x1p40 }, { "PB", 0x1p50 } },
 		{ { "byte", 1 }, { "b", 1 }, { "kilobyte", 1024 }, { "kb", 1024 },
@@ -113,24 +109,6 @@ const char *scale_unit_name(size_t i)
 			if (i-- == 0)
 				return u->suffix;
 	return NULL;
-}
-
-const char *scale_units(char buf[SCALE_UNITS_MAX])
-{
-	size_t n = 0;
-	for (size_t k = 0; k < N_FAMILIES; k++) {
-		const char *before = k == 0 ? "units of " : "; of ";
-		n += (size_t)snprintf(buf + n, SCALE_UNITS_MAX - n, "%s%s are ", before,
-				      families[k].measure);
-		for (const struct unit *u = families[k].unit; u->suffix; u++) {
-			const char *separator = u == families[k].unit ? "" :
-						u[1].suffix ? ", " : " and ";
-			n += (size_t)snprintf(buf + n, SCALE_UNITS_MAX - n, "%s%s", separator,
-					      u->suffix);
-		}
-		assert(n < SCALE_UNITS_MAX);
-	}
-	return buf;
 }
 
 const char *scale_text(struct scale s, int64_t value, char buf[SCALE_TEXT_MAX])

@@ -26,10 +26,6 @@ double scale_ratio(const char *from, const char *to);
 /* The i-th unit that scale_fixed knows, for completions; NULL after the last. */
 const char *scale_unit_name(size_t i);
 
-/* "units of time are ns, us and s; of memory B and kB" into buf, which is returned. */
-#define SCALE_UNITS_MAX 128
-const char *scale_units(char buf[SCALE_UNITS_MAX]);
-
 /* "1.20s", "17" into buf, which is returned. */
 #define SCALE_TEXT_MAX 40
 const char *scale_text(struct scale s, int64_t value, char buf[SCALE_TEXT_MAX]);

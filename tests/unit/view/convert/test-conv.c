@@ -273,10 +273,6 @@ static void test_table(void)
 	tap_ok(format_find(FORMAT_INPUT, "script") == &from_script &&
 	       !format_find(FORMAT_OUTPUT, "script"), "an input format is not an output format");
 	tap_ok(!format_find(FORMAT_INPUT, "firefox"), "an output format is not an input format");
-	char list[FORMAT_LIST_MAX];
-	tap_str(format_list(FORMAT_OUTPUT, "or", list),
-		"folded, speedscope, chrome (also for Perfetto), firefox or pprof",
-		"the list of output formats");
 	size_t n = 0;
 	while (format_input_name(n))
 		n++;

@@ -40,9 +40,6 @@ int main(void)
 	percent(9994, 10000, "99.94%");
 	percent(5, 0, "0%");
 	percent(-1, 4, "25.00%");
-	char units[SCALE_UNITS_MAX];
-	tap_str(scale_units(units), "units of time are ns, us, ms, s and hrs; "
-		"of memory are B, kB, MB, GB, TB and PB", "all units");
 	tap_str(scale_unit_name(5), "B", "units of memory follow those of time");
 	tap_ok(!scale_unit_name(11), "there are no further units");
 	return tap_done();
