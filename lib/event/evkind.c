@@ -12,15 +12,17 @@
  * What a colon means depends on what stands before it: behind the name of an event come
  * modifiers; only a name that is none begins a tracepoint.
  */
-#include "event/evparse.h"
+#include "event/evkind.h"
 
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/host.h"
 #include "base/units.h"
+#include "event/evcursor.h"
 #include "event/evelf.h"
 #include "event/evnames.h"
 #include "event/evpfm.h"
+#include "event/evterm.h"
 #include "event/evtrace.h"
 
 #include <ctype.h>
@@ -36,7 +38,7 @@
 #define NUMBER_BYTES_MAX 32
 #define TRACE_NAME_MAX 200
 
-static bool has_prefix(const struct evparse *p, const char *prefix)
+static bool has_prefix(const struct evcursor *p, const char *prefix)
 {
 	return strncmp(p->text + p->at, prefix, strlen(prefix)) == 0;
 }
@@ -55,10 +57,10 @@ static bool is_raw(const char *s, size_t n)
 }
 
 /* An event that each kind of core counts by itself: one variant for each on a hybrid machine. */
-static int add_for_cores(struct evparse *p, struct evparse_span at, const char *name,
+static int add_for_cores(struct evcursor *p, struct evcursor_span at, const char *name,
 			 uint32_t type, uint64_t config)
 {
-	int r = evparse_need_pmus(p);
+	int r = evcursor_need_pmus(p);
 	if (r < 0)
 		return r;
 	bool hybrid = evpmu_n_cores(&p->pmus) > 1;
@@ -66,7 +68,7 @@ static int add_for_cores(struct evparse *p, struct evparse_span at, const char *
 		const struct evpmu *pmu = hybrid ? &p->pmus.v[i] : NULL;
 		if (pmu && !pmu->is_core)
 			continue;
-		struct evspec *s = evparse_add(p, pmu, at);
+		struct evspec *s = evcursor_add(p, pmu, at);
 		if (!s)
 			return -ENOMEM;
 		snprintf(s->name, sizeof(s->name), "%s", name);
@@ -79,11 +81,11 @@ static int add_for_cores(struct evparse *p, struct evparse_span at, const char *
 	return 0;
 }
 
-static int add_known(struct evparse *p, struct evparse_span at, const struct evnames_entry *known)
+static int add_known(struct evcursor *p, struct evcursor_span at, const struct evnames_entry *known)
 {
 	if (known->type != PERF_TYPE_SOFTWARE)
 		return add_for_cores(p, at, known->known.name, known->type, known->config);
-	struct evspec *s = evparse_add(p, NULL, at);
+	struct evspec *s = evcursor_add(p, NULL, at);
 	if (!s)
 		return -ENOMEM;
 	snprintf(s->name, sizeof(s->name), "%s", known->known.name);
@@ -94,43 +96,43 @@ static int add_known(struct evparse *p, struct evparse_span at, const struct evn
 	return 0;
 }
 
-static int add_raw(struct evparse *p, struct evparse_span at)
+static int add_raw(struct evcursor *p, struct evcursor_span at)
 {
 	size_t n = at.to - at.from;
-	char name[RAW_DIGITS_MAX + 2], shown[EVPARSE_SHOWN_MAX + 1];
+	char name[RAW_DIGITS_MAX + 2], shown[EVCURSOR_SHOWN_MAX + 1];
 	if (n > 1 + RAW_DIGITS_MAX)
-		return evparse_complain(p, EINVAL, at.from + 1 + RAW_DIGITS_MAX, "",
+		return evcursor_complain(p, EINVAL, at.from + 1 + RAW_DIGITS_MAX, "",
 					"raw event '%s' has more than 16 hex digits",
-					evparse_shown(p, at, shown));
+					evcursor_shown(p, at, shown));
 	for (size_t i = 0; i < n; i++)
 		name[i] = (char)tolower((unsigned char)p->text[at.from + i]);
 	name[n] = '\0';
 	return add_for_cores(p, at, name, PERF_TYPE_RAW, strtoull(name + 1, NULL, 16));
 }
 
-static int unknown_event(const struct evparse *p, struct evparse_span at)
+static int unknown_event(const struct evcursor *p, struct evcursor_span at)
 {
 	struct evnames_near near;
-	char advice[256], shown[EVPARSE_SHOWN_MAX + 1];
+	char advice[256], shown[EVCURSOR_SHOWN_MAX + 1];
 	evnames_nearest(p->text + at.from, at.to - at.from, &near);
 	snprintf(advice, sizeof(advice),
 		 "nearest names: %s, %s, %s; 'cprof list' shows all; a raw event is 'r' and 1 to "
 		 "16 hex digits", near.name[0], near.name[1], near.name[2]);
-	return evparse_complain(p, EINVAL, at.from, advice, "unknown event '%s'",
-				evparse_shown(p, at, shown));
+	return evcursor_complain(p, EINVAL, at.from, advice, "unknown event '%s'",
+				evcursor_shown(p, at, shown));
 }
 
 /* ---- PMUs ---------------------------------------------------------------------------- */
 
 /* "PMU/": adds a variant for each PMU that the name means; 0 when there is none. */
-static int add_pmus(struct evparse *p, struct evparse_span at)
+static int add_pmus(struct evcursor *p, struct evcursor_span at)
 {
-	int r = evparse_need_pmus(p);
+	int r = evcursor_need_pmus(p);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < p->pmus.n; i++)
 		if (evpmu_matches(&p->pmus, &p->pmus.v[i], p->text + at.from, at.to - at.from) &&
-		    !evparse_add(p, &p->pmus.v[i], at))
+		    !evcursor_add(p, &p->pmus.v[i], at))
 			return -ENOMEM;
 	p->is_pmu = p->l->n > p->first;
 	return 0;
@@ -138,9 +140,9 @@ static int add_pmus(struct evparse *p, struct evparse_span at)
 
 /* A name of a PMU's "events" folder alone: of the cores first, else of any PMU; 0 when there is
  * none. */
-static int add_by_name(struct evparse *p, struct evparse_span at)
+static int add_by_name(struct evcursor *p, struct evcursor_span at)
 {
-	int r = evparse_need_pmus(p);
+	int r = evcursor_need_pmus(p);
 	for (unsigned want_core = 2; r == 0 && want_core-- > 0 && p->l->n == p->first;) {
 		for (size_t i = 0; r == 0 && i < p->pmus.n; i++) {
 			struct evpmu_event ev;
@@ -148,7 +150,7 @@ static int add_by_name(struct evparse *p, struct evparse_span at)
 			    evpmu_event(p->host, &p->pmus.v[i], p->text + at.from, at.to - at.from,
 					&ev) < 0)
 				continue;
-			r = evparse_add(p, &p->pmus.v[i], at)
+			r = evcursor_add(p, &p->pmus.v[i], at)
 				    ? evterm_apply_event(p, p->l->n - 1, &ev, at.from) : -ENOMEM;
 			free(ev.terms);
 		}
@@ -157,38 +159,38 @@ static int add_by_name(struct evparse *p, struct evparse_span at)
 	return r;
 }
 
-static int unknown_pmu(const struct evparse *p, struct evparse_span at)
+static int unknown_pmu(const struct evcursor *p, struct evcursor_span at)
 {
-	char shown[EVPARSE_SHOWN_MAX + 1], advice[400] = "";
+	char shown[EVCURSOR_SHOWN_MAX + 1], advice[400] = "";
 	size_t n = 0;
 	for (size_t i = 0; i < p->pmus.n && n < sizeof(advice); i++)
 		n += (size_t)snprintf(advice + n, sizeof(advice) - n, "%s%s",
 				      i ? ", " : "this machine has: ", p->pmus.v[i].name);
-	return evparse_complain(p, ENOENT, at.from, advice,
+	return evcursor_complain(p, ENOENT, at.from, advice,
 				"there is no event and no PMU '%s' here",
-				evparse_shown(p, at, shown));
+				evcursor_shown(p, at, shown));
 }
 
 /* ---- tracepoints --------------------------------------------------------------------- */
 
-static int add_tracepoints(struct evparse *p, struct evparse_span system)
+static int add_tracepoints(struct evcursor *p, struct evcursor_span system)
 {
 	char sys[TRACE_NAME_MAX], pattern[TRACE_NAME_MAX];
 	size_t from = system.to + 1, n = strcspn(p->text + from, ":/,{}");
-	struct evparse_span whole = { system.from, from + n };
+	struct evcursor_span whole = { system.from, from + n };
 	struct evtrace_list points = { 0 };
 	struct err why = { 0 };
 	if (n == 0)
-		return evparse_complain(p, EINVAL, from, "", "name of a tracepoint missing");
+		return evcursor_complain(p, EINVAL, from, "", "name of a tracepoint missing");
 	if (n >= sizeof(pattern) || system.to - system.from >= sizeof(sys))
 		return unknown_event(p, system);
 	snprintf(sys, sizeof(sys), "%.*s", (int)(system.to - system.from), p->text + system.from);
 	snprintf(pattern, sizeof(pattern), "%.*s", (int)n, p->text + from);
 	int r = evtrace_find(p->host, sys, pattern, &points, &why);
 	if (r < 0)
-		return evparse_complain(p, -r, system.from, why.hint, "%s", why.what);
+		return evcursor_complain(p, -r, system.from, why.hint, "%s", why.what);
 	for (size_t i = 0; r == 0 && i < points.points.n; i++) {
-		struct evspec *s = evparse_add(p, NULL, whole);
+		struct evspec *s = evcursor_add(p, NULL, whole);
 		if (!s) {
 			r = -ENOMEM;
 			break;
@@ -209,7 +211,7 @@ static int add_tracepoints(struct evparse *p, struct evparse_span system)
 
 /* ---- breakpoints --------------------------------------------------------------------- */
 
-static bool take_number(struct evparse *p, const char *ends, uint64_t *ret)
+static bool take_number(struct evcursor *p, const char *ends, uint64_t *ret)
 {
 	char text[NUMBER_BYTES_MAX];
 	size_t n = strcspn(p->text + p->at, ends);
@@ -224,7 +226,7 @@ static bool take_number(struct evparse *p, const char *ends, uint64_t *ret)
 }
 
 /* The access behind a colon, if all its letters are of "rwx"; else they are modifiers. */
-static uint32_t take_access(struct evparse *p)
+static uint32_t take_access(struct evcursor *p)
 {
 	uint32_t type = 0;
 	if (p->text[p->at] != ':')
@@ -240,30 +242,30 @@ static uint32_t take_access(struct evparse *p)
 	return type;
 }
 
-static int add_breakpoint(struct evparse *p)
+static int add_breakpoint(struct evcursor *p)
 {
 	size_t from = p->at;
 	uint64_t vaddr, len = 0;
 	p->at += strlen("mem:");
 	if (!take_number(p, "/:,{}", &vaddr))
-		return evparse_complain(p, EINVAL, p->at, "write 'mem:0x601040/8:rw'",
+		return evcursor_complain(p, EINVAL, p->at, "write 'mem:0x601040/8:rw'",
 					"a breakpoint needs an address");
 	size_t len_at = p->at + 1;
 	if (p->text[p->at] == '/' && isdigit((unsigned char)p->text[p->at + 1])) {
 		p->at++;
 		if (!take_number(p, "/:,{}", &len) ||
 		    (len != 1 && len != 2 && len != 4 && len != 8))
-			return evparse_complain(p, EINVAL, len_at, "",
+			return evcursor_complain(p, EINVAL, len_at, "",
 						"a breakpoint is 1, 2, 4 or 8 bytes long");
 	}
 	size_t access_at = p->at + 1;
 	uint32_t type = take_access(p);
 	if (type & HW_BREAKPOINT_X && type != HW_BREAKPOINT_X)
-		return evparse_complain(p, EINVAL, access_at, "",
+		return evcursor_complain(p, EINVAL, access_at, "",
 					"'x' (execution) excludes 'r' and 'w'");
 	if (!type)
 		type = HW_BREAKPOINT_RW;
-	struct evspec *s = evparse_add(p, NULL, (struct evparse_span){ from, p->at });
+	struct evspec *s = evcursor_add(p, NULL, (struct evcursor_span){ from, p->at });
 	if (!s)
 		return -ENOMEM;
 	s->kind = EVSPEC_BREAKPOINT;
@@ -287,18 +289,19 @@ static size_t symbol_bytes(const char *text)
 	return n;
 }
 
-static int probe_offset(struct evparse *p, struct evparse_span at, uint64_t *ret)
+static int probe_offset(struct evcursor *p, struct evcursor_span at, uint64_t *ret)
 {
-	struct evparse tail = *p;
-	char shown[EVPARSE_SHOWN_MAX + 1];
+	struct evcursor tail = *p;
+	char shown[EVCURSOR_SHOWN_MAX + 1];
 	tail.at = at.from;
 	if (take_number(&tail, "%/:,{}", ret) && tail.at == at.to)
 		return 0;
-	return evparse_complain(p, EINVAL, at.from, "", "bad offset '%s'",
-				evparse_shown(p, at, shown));
+	return evcursor_complain(p, EINVAL, at.from, "", "bad offset '%s'",
+				evcursor_shown(p, at, shown));
 }
 
-static int add_probe(struct evparse *p, struct evparse_span path_at, struct evparse_span symbol_at)
+static int add_probe(struct evcursor *p, struct evcursor_span path_at, struct evcursor_span
+		     symbol_at)
 {
 	static const char advice[] = "write 'uprobe:/usr/bin/program:function'";
 	char symbol[512];
@@ -312,19 +315,19 @@ static int add_probe(struct evparse *p, struct evparse_span path_at, struct evpa
 	uint64_t off = 0, file_off, n_bytes;
 	int r;
 	if (plus) {
-		struct evparse_span at = { symbol_at.from + n_symbol + 1, symbol_at.from + n };
+		struct evcursor_span at = { symbol_at.from + n_symbol + 1, symbol_at.from + n };
 		r = probe_offset(p, at, &off);
 		if (r < 0)
 			return r;
 	}
 	if (n_symbol == 0 || n_symbol >= sizeof(symbol))
-		return evparse_complain(p, EINVAL, symbol_at.from, advice, "name of a function "
+		return evcursor_complain(p, EINVAL, symbol_at.from, advice, "name of a function "
 					"missing");
 	snprintf(symbol, sizeof(symbol), "%.*s", (int)n_symbol, begin);
 	long type;
 	if (!p->host || host_read_long(p->host, HOST_SYS, &type,
 				       "bus/event_source/devices/uprobe/type") < 0)
-		return evparse_complain(p, ENODEV, p->at, "it takes Linux 4.17 with "
+		return evcursor_complain(p, ENODEV, p->at, "it takes Linux 4.17 with "
 					"CONFIG_UPROBE_EVENTS",
 					"this kernel has no uprobes for perf events");
 	struct evpmu pmu = { .name = (char *)"uprobe" };
@@ -337,12 +340,12 @@ static int add_probe(struct evparse *p, struct evparse_span path_at, struct evpa
 	struct err why = { 0 };
 	r = evelf_find(path, symbol, &file_off, &n_bytes, &why);
 	if (r < 0)
-		return evparse_complain(p, -r, r == -ENOENT && strstr(why.what, "function")
+		return evcursor_complain(p, -r, r == -ENOENT && strstr(why.what, "function")
 					? symbol_at.from : path_at.from, why.hint, "%s", why.what);
 	if (off && n_bytes && off >= n_bytes)
-		return evparse_complain(p, EINVAL, symbol_at.from, "", "'%s' has %llu bytes only",
+		return evcursor_complain(p, EINVAL, symbol_at.from, "", "'%s' has %llu bytes only",
 					symbol, (unsigned long long)n_bytes);
-	struct evspec *s = evparse_add(p, NULL, symbol_at);
+	struct evspec *s = evcursor_add(p, NULL, symbol_at);
 	if (!s)
 		return -ENOMEM;
 	const char *base = strrchr(path, '/');
@@ -357,15 +360,16 @@ static int add_probe(struct evparse *p, struct evparse_span path_at, struct evpa
 	return 0;
 }
 
-static int parse_probe(struct evparse *p)
+static int parse_probe(struct evcursor *p)
 {
 	size_t path = p->at + strlen("uprobe:"), n = strcspn(p->text + path, ":,");
 	if (n == 0 || p->text[path + n] != ':')
-		return evparse_complain(p, EINVAL, path, "write 'uprobe:/usr/bin/program:function'",
+		return evcursor_complain(p, EINVAL, path, "write "
+					 "'uprobe:/usr/bin/program:function'",
 					"a probe needs a path and a function");
-	struct evparse_span path_at = { path, path + n };
+	struct evcursor_span path_at = { path, path + n };
 	size_t symbol = path + n + 1;
-	struct evparse_span symbol_at = { symbol, symbol + symbol_bytes(p->text + symbol) };
+	struct evcursor_span symbol_at = { symbol, symbol + symbol_bytes(p->text + symbol) };
 	int r = add_probe(p, path_at, symbol_at);
 	p->at = symbol_at.to;
 	return r;
@@ -374,7 +378,7 @@ static int parse_probe(struct evparse *p)
 /* ---- libpfm4 ------------------------------------------------------------------------- */
 
 /* -ENOENT when it has none of that name (nothing said, unless must_be). */
-static int add_pfm(struct evparse *p, struct evparse_span at, bool must_be)
+static int add_pfm(struct evcursor *p, struct evcursor_span at, bool must_be)
 {
 	struct evpfm_attr a;
 	struct err why = { 0 };
@@ -385,8 +389,8 @@ static int add_pfm(struct evparse *p, struct evparse_span at, bool must_be)
 	if (r < 0 && !must_be)
 		return -ENOENT;
 	if (r < 0)
-		return evparse_complain(p, -r, at.from, why.hint, "%s", why.what);
-	struct evspec *s = evparse_add(p, NULL, at);
+		return evcursor_complain(p, -r, at.from, why.hint, "%s", why.what);
+	struct evspec *s = evcursor_add(p, NULL, at);
 	if (!s)
 		return -ENOMEM;
 	s->type = a.type;
@@ -414,10 +418,10 @@ static bool looks_like_modifiers(const char *text)
 }
 
 /* A name that is in no table: an event of libpfm4, or a tracepoint where a colon follows. */
-static int parse_other(struct evparse *p, struct evparse_span name)
+static int parse_other(struct evcursor *p, struct evcursor_span name)
 {
 	const char *behind = p->text + name.to;
-	struct evparse_span all = { name.from, name.to + strcspn(behind, "/,{}") };
+	struct evcursor_span all = { name.from, name.to + strcspn(behind, "/,{}") };
 	if (strncmp(behind, "::", 2) == 0)
 		return add_pfm(p, all, true);
 	/* "r0x1d1" is not what libpfm4 takes for a raw code. */
@@ -430,17 +434,17 @@ static int parse_other(struct evparse *p, struct evparse_span name)
 								  : add_tracepoints(p, name);
 }
 
-int evkind_parse(struct evparse *p)
+int evkind_parse(struct evcursor *p)
 {
 	if (has_prefix(p, "mem:"))
 		return add_breakpoint(p);
 	if (has_prefix(p, "uprobe:"))
 		return parse_probe(p);
-	struct evparse_span name = { p->at, p->at + strcspn(p->text + p->at, "/:,{}") };
+	struct evcursor_span name = { p->at, p->at + strcspn(p->text + p->at, "/:,{}") };
 	const char *text = p->text + name.from;
 	size_t n = name.to - name.from;
 	if (n == 0)
-		return evparse_complain(p, EINVAL, name.from, "", "event name missing");
+		return evcursor_complain(p, EINVAL, name.from, "", "event name missing");
 	p->at = name.to;
 	const struct evnames_entry *known = evnames_find(text, n);
 	if (known)

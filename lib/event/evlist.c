@@ -11,6 +11,7 @@
 #include "event/evadvice.h"
 #include "event/evlist.h"
 #include "event/evopen.h"
+#include "event/evparse.h"
 #include "event/evspec.h"
 
 #include <errno.h>
@@ -165,7 +166,7 @@ int cprof_event_test(const struct cprof_event_probe *p, const char *text,
 		     enum cprof_event_state *ret_state, const char **ret_reason, struct err *e)
 {
 	struct evspec_list l = { NULL, 0 };
-	int r = evspec_parse(&l, p->open.host, text, e);
+	int r = evparse_list(&l, p->open.host, text, e);
 	if (r < 0)
 		return r;
 	if (l.n_outputs == 1)

@@ -13,129 +13,29 @@
  */
 #include "event/evparse.h"
 
-#include "base/cleanup.h"
 #include "base/err.h"
-#include "base/units.h"
+#include "event/evcursor.h"
+#include "event/evkind.h"
+#include "event/evterm.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- errors ------------------------------------------------------------------------- */
-
-/* Copies at most EVPARSE_SHOWN_MAX bytes as printable ASCII; what else there is becomes '?'. */
-static void printable(const char *s, size_t n, char ret[EVPARSE_SHOWN_MAX + 1])
-{
-	if (n > EVPARSE_SHOWN_MAX)
-		n = EVPARSE_SHOWN_MAX;
-	for (size_t i = 0; i < n; i++)
-		ret[i] = s[i] >= ' ' && s[i] <= '~' ? s[i] : '?';
-	ret[n] = '\0';
-}
-
-const char *evparse_shown(const struct evparse *p, struct evparse_span at,
-			  char buf[EVPARSE_SHOWN_MAX + 1])
-{
-	printable(p->text + at.from, at.to - at.from, buf);
-	return buf;
-}
-
-int evparse_complain(const struct evparse *p, int errnum, size_t at, const char *advice,
-		     const char *fmt, ...)
-{
-	char what[512], text[EVPARSE_SHOWN_MAX + 1];
-	va_list ap;
-	va_start(ap, fmt);
-	vsnprintf(what, sizeof(what), fmt, ap);
-	va_end(ap);
-	size_t n = strlen(p->text);
-	printable(p->text, n, text);
-	int code = at ? err_set(p->e, errnum, "%s, at character %zu of '%s'", what, at + 1, text)
-		      : err_set(p->e, errnum, "%s", what);
-	if (n <= EVPARSE_SHOWN_MAX)
-		err_hint(p->e, "%s\n%*s^%s%s", text, (int)at, "", *advice ? "\n" : "", advice);
-	else
-		err_hint(p->e, "%s", advice);
-	return code;
-}
-
 /* ---- rates ------------------------------------------------------------------ */
-
-const char *evparse_rate_problem(const char *text, bool is_freq, enum evspec_rate *ret_kind,
-				 uint64_t *ret_rate)
-{
-	if (is_freq && strcmp(text, "max") == 0) {
-		*ret_kind = EVSPEC_RATE_FREQ_MAX;
-		*ret_rate = 0;
-		return NULL;
-	}
-	uint64_t rate;
-	int r = units_parse_u64(text, &rate);
-	if (r == -EINVAL)
-		return is_freq ? "not a whole number of hertz, nor 'max'" : "not a whole number";
-	/* The kernel refuses periods with bit 63 set, and frequencies far below that. */
-	if (r < 0 || rate >> 63)
-		return "too large (the kernel takes less than 2^63)";
-	if (rate == 0)
-		return "must be at least 1";
-	*ret_kind = is_freq ? EVSPEC_RATE_FREQ : EVSPEC_RATE_PERIOD;
-	*ret_rate = rate;
-	return NULL;
-}
 
 int evparse_rate(const char *text, bool is_freq, enum evspec_rate *ret_kind, uint64_t *ret_rate,
 		 struct err *e)
 {
-	const char *problem = evparse_rate_problem(text, is_freq, ret_kind, ret_rate);
+	const char *problem = evspec_rate_problem(text, is_freq, ret_kind, ret_rate);
 	if (!problem)
 		return 0;
-	char shown[EVPARSE_SHOWN_MAX + 1];
-	printable(text, strlen(text), shown);
+	char shown[EVCURSOR_SHOWN_MAX + 1];
+	evcursor_printable(text, strlen(text), shown);
 	return err_set(e, EINVAL, "bad %s '%s': %s", is_freq ? "frequency" : "period", shown,
 		       problem);
-}
-
-/* ---- the event in work ------------------------------------------------------------------ */
-
-static struct evspec *append(struct evspec_list *l)
-{
-	struct evspec *v = reallocarray(l->v, l->n + 1, sizeof(*v));
-	if (!v)
-		return NULL;
-	l->v = v;
-	v[l->n] = (struct evspec){ .output = l->n_outputs };
-	return &v[l->n++];
-}
-
-struct evspec *evparse_add(struct evparse *p, const struct evpmu *pmu, struct evparse_span name)
-{
-	struct evspec *s = append(p->l);
-	if (!s || !VEC_PUSH(&p->pmu_of, pmu)) {
-		if (s)
-			p->l->n--;
-		err_errno(p->e, ENOMEM, "cannot store an event");
-		return NULL;
-	}
-	snprintf(s->name, sizeof(s->name), "%.*s", (int)(name.to - name.from),
-		 p->text + name.from);
-	if (!pmu)
-		return s;
-	s->type = pmu->type;
-	snprintf(s->pmu, sizeof(s->pmu), "%s", pmu->name);
-	s->cpus = pmu->cpus ? strdup(pmu->cpus) : NULL;
-	return s;
-}
-
-int evparse_need_pmus(struct evparse *p)
-{
-	int code = p->has_pmus || !p->host ? 0 : evpmu_list(p->host, &p->pmus);
-	if (code < 0)
-		return err_errno(p->e, -code, "cannot list PMUs");
-	p->has_pmus = true;
-	return 0;
 }
 
 /* ---- modifiers ----------------------------------------------------------------------- */
@@ -155,51 +55,51 @@ struct modifiers {
 	size_t at;             /* where they stand, for errors */
 };
 
-static int read_modifiers(const struct evparse *p, struct evparse_span at, struct modifiers *m)
+static int read_modifiers(const struct evcursor *p, struct evcursor_span at, struct modifiers *m)
 {
 	static const char letters[] = "ukhIGHPDWS";
 	m->at = at.from;
 	if (at.from == at.to)
-		return evparse_complain(p, EINVAL, at.from, advice_modifiers,
+		return evcursor_complain(p, EINVAL, at.from, advice_modifiers,
 					"modifier missing behind ':'");
 	for (size_t i = at.from; i < at.to; i++) {
 		char c = p->text[i];
 		const char *letter = c ? strchr(letters, c) : NULL;
 		unsigned bit = letter ? 1u << (letter - letters) : 0;
 		if (m->bits & bit)
-			return evparse_complain(p, EINVAL, i, advice_modifiers,
+			return evcursor_complain(p, EINVAL, i, advice_modifiers,
 						"modifier '%c' is given twice", c);
 		if (c == 'p' && m->precise == 3)
-			return evparse_complain(p, EINVAL, i, advice_modifiers,
+			return evcursor_complain(p, EINVAL, i, advice_modifiers,
 						"more than three 'p'");
 		if (c == 'p')
 			m->precise++;
 		else if (bit)
 			m->bits |= bit;
 		else if (c == '/')
-			return evparse_complain(p, EINVAL, i, "write 'cycles/period=100003/u'",
+			return evcursor_complain(p, EINVAL, i, "write 'cycles/period=100003/u'",
 						"terms in slashes come before the modifiers");
 		else if (c >= ' ' && c <= '~')
-			return evparse_complain(p, EINVAL, i, advice_modifiers,
+			return evcursor_complain(p, EINVAL, i, advice_modifiers,
 						"unknown modifier '%c'", c);
 		else
-			return evparse_complain(p, EINVAL, i, advice_modifiers,
+			return evcursor_complain(p, EINVAL, i, advice_modifiers,
 						"unknown modifier 0x%02x", (unsigned char)c);
 	}
 	if (m->precise && m->bits & MOD_MAX)
-		return evparse_complain(p, EINVAL, at.from, advice_modifiers,
+		return evcursor_complain(p, EINVAL, at.from, advice_modifiers,
 					"'p' and 'P' exclude each other");
 	if (m->bits & MOD_WEAK && m->bits & MOD_SAMPLE)
-		return evparse_complain(p, EINVAL, at.from, advice_modifiers,
+		return evcursor_complain(p, EINVAL, at.from, advice_modifiers,
 					"'W' and 'S' exclude each other: a group that samples as "
 					"one cannot be broken up");
 	return 0;
 }
 
 /* From p->at up to the end of the event. */
-static struct evparse_span modifiers_here(const struct evparse *p)
+static struct evcursor_span modifiers_here(const struct evcursor *p)
 {
-	struct evparse_span at = { p->at, p->at + strcspn(p->text + p->at, ",{}") };
+	struct evcursor_span at = { p->at, p->at + strcspn(p->text + p->at, ",{}") };
 	return at;
 }
 
@@ -208,12 +108,12 @@ static bool is_pmu_event(const struct evspec *s)
 	return s->kind == EVSPEC_COUNTER && s->type != PERF_TYPE_SOFTWARE;
 }
 
-static int set_modifiers(const struct evparse *p, const struct modifiers *m, struct evspec *s)
+static int set_modifiers(const struct evcursor *p, const struct modifiers *m, struct evspec *s)
 {
 	unsigned b = m->bits;
 	bool precise = m->precise || b & MOD_MAX;
 	if (precise && !is_pmu_event(s))
-		return evparse_complain(p, EINVAL, m->at, "", "modifier '%c' has no meaning for "
+		return evcursor_complain(p, EINVAL, m->at, "", "modifier '%c' has no meaning for "
 					"'%s': only a PMU can be precise",
 					m->precise ? 'p' : 'P', s->name);
 	if (b & (SIDE_USER | SIDE_KERNEL | SIDE_HV)) {
@@ -232,7 +132,7 @@ static int set_modifiers(const struct evparse *p, const struct modifiers *m, str
 	}
 	s->pinned |= (b & MOD_PINNED) != 0;
 	if (s->only_user && evspec_in_kernel(s))
-		return evparse_complain(p, EINVAL, m->at, "leave out ':u'",
+		return evcursor_complain(p, EINVAL, m->at, "leave out ':u'",
 					"'%s' happens inside the kernel: with 'u' there is never a "
 					"sample", s->name);
 	return 0;
@@ -280,13 +180,13 @@ static bool is_end(char c)
 }
 
 /* Where there is one variant only, its PMU tells nothing apart. */
-static void forget_lone_pmu(struct evparse *p)
+static void forget_lone_pmu(struct evcursor *p)
 {
 	if (p->l->n == p->first + 1)
 		p->l->v[p->first].pmu[0] = '\0';
 }
 
-static int parse_event(struct evparse *p, bool in_group)
+static int parse_event(struct evcursor *p, bool in_group)
 {
 	size_t begin = p->at;
 	p->first = p->l->n;
@@ -306,10 +206,10 @@ static int parse_event(struct evparse *p, bool in_group)
 		p->at++;
 	if (colon || (had_terms && !is_end(p->text[p->at]))) {
 		struct modifiers m = { 0 };
-		struct evparse_span at = modifiers_here(p);
+		struct evcursor_span at = modifiers_here(p);
 		r = read_modifiers(p, at, &m);
 		if (r == 0 && m.bits & (MOD_WEAK | MOD_SAMPLE))
-			r = evparse_complain(p, EINVAL, at.from, "write '{cycles,instructions}:S'",
+			r = evcursor_complain(p, EINVAL, at.from, "write '{cycles,instructions}:S'",
 					     "'W' and 'S' are modifiers of groups");
 		for (size_t i = p->first; r == 0 && i < p->l->n; i++)
 			r = set_modifiers(p, &m, &p->l->v[i]);
@@ -319,7 +219,7 @@ static int parse_event(struct evparse *p, bool in_group)
 	}
 	if (!is_end(p->text[p->at]) || (p->text[p->at] == '}' && !in_group)) {
 		char shown = p->text[p->at];
-		return evparse_complain(p, EINVAL, p->at, "", "unexpected '%c' behind '%.*s'",
+		return evcursor_complain(p, EINVAL, p->at, "", "unexpected '%c' behind '%.*s'",
 					shown >= ' ' && shown <= '~' ? shown : '?',
 					(int)(p->at - begin > 60 ? 60 : p->at - begin),
 					p->text + begin);
@@ -352,7 +252,7 @@ static bool add_member(const struct evspec *v, size_t n, uint32_t output,
 		if (v[i].output != output ||
 		    (v[i].pmu[0] && strcmp(v[i].pmu, like->pmu) != 0))
 			continue;
-		struct evspec *s = append(to);
+		struct evspec *s = evcursor_append(to);
 		if (!s)
 			return false;
 		if (!copy_spec(&v[i], s)) {
@@ -374,7 +274,7 @@ static bool add_member(const struct evspec *v, size_t n, uint32_t output,
  * Events of several PMUs cannot be in one group: on a hybrid machine a group becomes one for each
  * kind of core, with the variants for it.
  */
-static int split_group(struct evparse *p, size_t begin, uint32_t first_output)
+static int split_group(struct evcursor *p, size_t begin, uint32_t first_output)
 {
 	struct evspec_list *l = p->l, split = { NULL, 0, 0, 0 };
 	size_t n = l->n - begin;
@@ -395,7 +295,12 @@ static int split_group(struct evparse *p, size_t begin, uint32_t first_output)
 		evspec_list_done(&split);
 		return ok ? 0 : err_errno(p->e, ENOMEM, "cannot store a group");
 	}
-	struct evspec *all = reallocarray(l->v, begin + split.n, sizeof(*all));
+	/* Each variant is in the group of its PMU, and one of no PMU in all groups, so that split.n
+	 * >= n as long as an event has one variant for each PMU.  Otherwise the array keeps its
+	 * size, as the loop below frees all n. */
+	struct evspec *all = l->v;
+	if (split.n > n)
+		all = reallocarray(l->v, begin + split.n, sizeof(*all));
 	if (!all) {
 		evspec_list_done(&split);
 		return err_errno(p->e, ENOMEM, "cannot store a group");
@@ -409,7 +314,7 @@ static int split_group(struct evparse *p, size_t begin, uint32_t first_output)
 	return 0;
 }
 
-static int set_group(struct evparse *p, size_t begin, uint32_t first_output,
+static int set_group(struct evcursor *p, size_t begin, uint32_t first_output,
 		     const struct modifiers *m)
 {
 	struct evspec_list *l = p->l;
@@ -431,7 +336,7 @@ static int set_group(struct evparse *p, size_t begin, uint32_t first_output,
 		r = own.bits || own.precise ? set_modifiers(p, &own, s) : 0;
 		if (r == 0 && s->group_sample && s->output != first_output &&
 		    s->rate_kind != EVSPEC_RATE_DEFAULT)
-			r = evparse_complain(p, EINVAL, m->at, "give the rate to the first",
+			r = evcursor_complain(p, EINVAL, m->at, "give the rate to the first",
 					     "'%s' has a rate of its own, but only the first of a "
 					     "group with 'S' samples", s->name);
 	}
@@ -443,20 +348,20 @@ static int set_group(struct evparse *p, size_t begin, uint32_t first_output,
 	return r;
 }
 
-static int parse_group(struct evparse *p)
+static int parse_group(struct evcursor *p)
 {
 	size_t open = p->at++, begin = p->l->n;
 	uint32_t first_output = p->l->n_outputs;
 	struct modifiers m = { 0 };
 	for (;;) {
 		if (p->text[p->at] == '{')
-			return evparse_complain(p, EINVAL, p->at, "", "a group within a group");
+			return evcursor_complain(p, EINVAL, p->at, "", "a group within a group");
 		int r = parse_event(p, true);
 		if (r < 0)
 			return r;
 		char c = p->text[p->at];
 		if (c == '\0')
-			return evparse_complain(p, EINVAL, open, "", "'{' is never closed");
+			return evcursor_complain(p, EINVAL, open, "", "'{' is never closed");
 		p->at++;
 		if (c == '}')
 			break;
@@ -464,14 +369,14 @@ static int parse_group(struct evparse *p)
 	m.at = p->at;
 	if (p->text[p->at] == ':') {
 		p->at++;
-		struct evparse_span at = modifiers_here(p);
+		struct evcursor_span at = modifiers_here(p);
 		int r = read_modifiers(p, at, &m);
 		if (r < 0)
 			return r;
 		p->at = at.to;
 	}
 	if (p->text[p->at] && p->text[p->at] != ',')
-		return evparse_complain(p, EINVAL, p->at, "write '{cycles,instructions}:u'",
+		return evcursor_complain(p, EINVAL, p->at, "write '{cycles,instructions}:u'",
 					"a group is followed by ':' and modifiers, or by ','");
 	return set_group(p, begin, first_output, &m);
 }
@@ -491,13 +396,13 @@ static bool is_twice(const struct evspec_list *l, size_t at)
 	return false;
 }
 
-static int finish_item(struct evparse *p, size_t begin, size_t at)
+static int finish_item(struct evcursor *p, size_t begin, size_t at)
 {
 	for (size_t i = begin; i < p->l->n; i++)
 		append_modifiers(&p->l->v[i]);
 	for (size_t i = begin; i < p->l->n; i++)
 		if (is_twice(p->l, i))
-			return evparse_complain(p, EINVAL, at,
+			return evcursor_complain(p, EINVAL, at,
 						"give one of them a name of its own: "
 						"'cycles/name=other,period=100003/'",
 						"event '%s' is given twice", p->l->v[i].name);
@@ -514,7 +419,7 @@ static void cut_back(struct evspec_list *l, const struct evspec_list *before)
 
 int evparse_list(struct evspec_list *l, const struct host *h, const char *text, struct err *e)
 {
-	struct evparse p = { .text = text, .host = h, .l = l, .e = e };
+	struct evcursor p = { .text = text, .host = h, .l = l, .e = e };
 	const struct evspec_list before = *l;
 	int r;
 	for (;;) {

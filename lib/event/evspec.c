@@ -1,24 +1,36 @@
 /* What an event is, and what it is called in files; the grammar is in evparse.c. */
 #include "event/evspec.h"
 
+#include "base/units.h"
 #include "event/evnames.h"
-#include "event/evparse.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-int evspec_parse(struct evspec_list *l, const struct host *h, const char *text, struct err *e)
+const char *evspec_rate_problem(const char *text, bool is_freq, enum evspec_rate *ret_kind,
+				uint64_t *ret_rate)
 {
-	return evparse_list(l, h, text, e);
-}
-
-int evspec_parse_rate(const char *text, bool is_freq, enum evspec_rate *ret_kind,
-		      uint64_t *ret_rate, struct err *e)
-{
-	return evparse_rate(text, is_freq, ret_kind, ret_rate, e);
+	if (is_freq && strcmp(text, "max") == 0) {
+		*ret_kind = EVSPEC_RATE_FREQ_MAX;
+		*ret_rate = 0;
+		return NULL;
+	}
+	uint64_t rate;
+	int r = units_parse_u64(text, &rate);
+	if (r == -EINVAL)
+		return is_freq ? "not a whole number of hertz, nor 'max'" : "not a whole number";
+	/* The kernel refuses periods with bit 63 set, and frequencies far below that. */
+	if (r < 0 || rate >> 63)
+		return "too large (the kernel takes less than 2^63)";
+	if (rate == 0)
+		return "must be at least 1";
+	*ret_kind = is_freq ? EVSPEC_RATE_FREQ : EVSPEC_RATE_PERIOD;
+	*ret_rate = rate;
+	return NULL;
 }
 
 void evspec_done(struct evspec *s)

@@ -2,19 +2,16 @@
 #define CPROF_EVENT_EVSPEC_H
 
 /*
- * What the user asked for with -e: an event, which side, at what rate.  Knows the
- * grammar and the names (cprof-events(7)); opens nothing.
+ * What the user requests with -e: an event, user or kernel side, and the rate.  evparse.h reads
+ * the text (cprof-events(7)); nothing here opens an event.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct err;
-struct host;
-
 #define EVSPEC_NAME_MAX 128
-#define EVSPEC_PMU_MAX 32
+#define EVSPEC_PMU_MAX 256      /* a file name: cut off, two PMUs might be one */
 
 enum evspec_kind {
 	EVSPEC_COUNTER,        /* software, hardware, cache, raw, or of some PMU */
@@ -80,14 +77,6 @@ struct evspec_list {
 void evspec_done(struct evspec *s);
 void evspec_list_done(struct evspec_list *l);
 
-/*
- * Parses one -e argument (a list with groups) and appends to l; -EINVAL with e saying what is wrong
- * where, with the three nearest names for an unknown one; also when an event is in l already.
- * -ENOMEM.  l is unchanged on failure.
- * PMUs, tracepoints and probes are looked up on h; NULL: a machine that has none.
- */
-int evspec_parse(struct evspec_list *l, const struct host *h, const char *text, struct err *e);
-
 /* Does it happen inside the kernel only (context-switches, tracepoints)?  The kernel then
  * reports its own registers, so that with user code only there is never a sample. */
 bool evspec_in_kernel(const struct evspec *s);
@@ -107,9 +96,10 @@ uint64_t evspec_default_period(const struct evspec *s);
 /* Is it a member of a group that only counts, while its leader samples? */
 bool evspec_is_member(const struct evspec_list *l, size_t i);
 
-/* Parses "-F" and "-c" arguments: a number, or "max" for -F. */
-int evspec_parse_rate(const char *text, bool is_freq, enum evspec_rate *ret_kind,
-		      uint64_t *ret_rate, struct err *e);
+/* Reads a rate: a number, or "max" for a frequency.  Returns NULL, or what is wrong with the text;
+ * the outputs are unchanged then. */
+const char *evspec_rate_problem(const char *text, bool is_freq, enum evspec_rate *ret_kind,
+				uint64_t *ret_rate);
 
 /* The event's sample type in a profile: "cpu"/"nanoseconds" for clocks, else the name in
  * [a-z0-9_] and "count" ("l1_dcache_load_misses"). Modifiers are left out. */

@@ -6,11 +6,12 @@
  * Of several PMUs that a name means, those stay that know all the terms: on a hybrid machine
  * 'cpu/topdown-retiring/' is an event of the kind of core that has it.
  */
-#include "event/evparse.h"
+#include "event/evterm.h"
 
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/units.h"
+#include "event/evcursor.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -29,15 +30,15 @@ static const char advice_terms[] =
 
 /* ---- terms of every event --------------------------------------------------------------- */
 
-static int rate_term(const struct evparse *p, struct evparse_span value, bool is_freq,
+static int rate_term(const struct evcursor *p, struct evcursor_span value, bool is_freq,
 		     struct evspec *s)
 {
-	char text[NUMBER_BYTES_MAX], shown[EVPARSE_SHOWN_MAX + 1];
+	char text[NUMBER_BYTES_MAX], shown[EVCURSOR_SHOWN_MAX + 1];
 	size_t n = value.to - value.from;
-	evparse_shown(p, value, shown);
+	evcursor_shown(p, value, shown);
 	const char *what = is_freq ? "frequency" : "period", *problem = NULL;
 	if (s->rate_kind != EVSPEC_RATE_DEFAULT)
-		return evparse_complain(p, EINVAL, value.from,
+		return evcursor_complain(p, EINVAL, value.from,
 					"give one of period= and freq=, once", "second rate '%s'",
 					shown);
 	if (n >= sizeof(text)) {
@@ -45,72 +46,73 @@ static int rate_term(const struct evparse *p, struct evparse_span value, bool is
 	} else {
 		memcpy(text, p->text + value.from, n);
 		text[n] = '\0';
-		problem = evparse_rate_problem(text, is_freq, &s->rate_kind, &s->rate);
+		problem = evspec_rate_problem(text, is_freq, &s->rate_kind, &s->rate);
 	}
-	return problem ? evparse_complain(p, EINVAL, value.from, "", "bad %s '%s': %s", what, shown,
+	return problem ? evcursor_complain(p, EINVAL, value.from, "", "bad %s '%s': %s", what,
+					   shown,
 					  problem) : 0;
 }
 
-static int name_term(struct evparse *p, struct evparse_span value, struct evspec *s)
+static int name_term(struct evcursor *p, struct evcursor_span value, struct evspec *s)
 {
 	const char *name = p->text + value.from;
 	size_t n = value.to - value.from;
 	if (p->named)
-		return evparse_complain(p, EINVAL, value.from, "", "second name for one event");
+		return evcursor_complain(p, EINVAL, value.from, "", "second name for one event");
 	if (n == 0)
-		return evparse_complain(p, EINVAL, value.from, "", "name missing behind 'name='");
+		return evcursor_complain(p, EINVAL, value.from, "", "name missing behind 'name='");
 	if (n > NAME_TERM_MAX)
-		return evparse_complain(p, EINVAL, value.from, "",
+		return evcursor_complain(p, EINVAL, value.from, "",
 					"name is longer than %d characters", NAME_TERM_MAX);
 	for (size_t i = 0; i < n; i++)
 		if (!isascii((unsigned char)name[i]) ||
 		    (!isalnum((unsigned char)name[i]) && !strchr("_.-", name[i])))
-			return evparse_complain(p, EINVAL, value.from + i,
+			return evcursor_complain(p, EINVAL, value.from + i,
 						"names are made of A-Z a-z 0-9 _ . -",
 						"bad character in name");
 	/* The name becomes the sample type beside the one that every profile has. */
 	if (n == 7 && strncasecmp(name, "samples", n) == 0)
-		return evparse_complain(p, EINVAL, value.from, "",
+		return evcursor_complain(p, EINVAL, value.from, "",
 					"the name 'samples' is taken in every profile");
 	snprintf(s->name, sizeof(s->name), "%.*s", (int)n, name);
 	return 0;
 }
 
-static int callgraph_term(const struct evparse *p, struct evparse_span value, struct evspec *s)
+static int callgraph_term(const struct evcursor *p, struct evcursor_span value, struct evspec *s)
 {
 	static const struct { const char *word; enum evspec_callgraph kind; } words[] = {
 		{ "no", EVSPEC_CALLGRAPH_NONE }, { "none", EVSPEC_CALLGRAPH_NONE },
 		{ "fp", EVSPEC_CALLGRAPH_FP }, { "dwarf", EVSPEC_CALLGRAPH_DWARF },
 	};
-	char shown[EVPARSE_SHOWN_MAX + 1];
-	evparse_shown(p, value, shown);
+	char shown[EVCURSOR_SHOWN_MAX + 1];
+	evcursor_shown(p, value, shown);
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
 		if (strcmp(words[i].word, shown) != 0)
 			continue;
 		s->callgraph = words[i].kind;
 		return 0;
 	}
-	return evparse_complain(p, EINVAL, value.from, "it is one of dwarf, fp, no",
+	return evcursor_complain(p, EINVAL, value.from, "it is one of dwarf, fp, no",
 				"bad call-graph '%s'", shown);
 }
 
-static int stack_term(const struct evparse *p, struct evparse_span value, struct evspec *s)
+static int stack_term(const struct evcursor *p, struct evcursor_span value, struct evspec *s)
 {
-	char text[NUMBER_BYTES_MAX], shown[EVPARSE_SHOWN_MAX + 1];
+	char text[NUMBER_BYTES_MAX], shown[EVCURSOR_SHOWN_MAX + 1];
 	uint64_t n = 0;
 	snprintf(text, sizeof(text), "%.*s", (int)(value.to - value.from), p->text + value.from);
 	if (value.to - value.from >= sizeof(text) || units_parse_size(text, &n) < 0 || n == 0 ||
 	    n % 8 || n > STACK_BYTES_MAX)
-		return evparse_complain(p, EINVAL, value.from, "", "bad stack-size '%s': it must "
+		return evcursor_complain(p, EINVAL, value.from, "", "bad stack-size '%s': it must "
 					"be a multiple of 8, at most %u",
-					evparse_shown(p, value, shown), STACK_BYTES_MAX);
+					evcursor_shown(p, value, shown), STACK_BYTES_MAX);
 	s->stack_bytes = (uint32_t)n;
 	return 0;
 }
 
 struct term {
 	const char *text;            /* where key and value stand: the user's text, or sysfs' */
-	struct evparse_span key, value;
+	struct evcursor_span key, value;
 	bool has_value;
 	size_t at;                   /* where the user wrote it */
 };
@@ -122,7 +124,7 @@ static bool key_is(const struct term *t, const char *word)
 }
 
 /* 1 when it was one of these, 0 when not, or -errno. */
-static int common_term(struct evparse *p, const struct term *t, struct evspec *s)
+static int common_term(struct evcursor *p, const struct term *t, struct evspec *s)
 {
 	int r;
 	if (!t->has_value)
@@ -167,9 +169,9 @@ static void put_config(struct evspec *s, const uint64_t config[4])
 	s->config3 = config[3];
 }
 
-static int bad_number(const struct evparse *p, const struct term *t)
+static int bad_number(const struct evcursor *p, const struct term *t)
 {
-	return evparse_complain(p, EINVAL, t->at, "numbers are decimal, or hexadecimal behind 0x",
+	return evcursor_complain(p, EINVAL, t->at, "numbers are decimal, or hexadecimal behind 0x",
 				"'%.*s' is not a number",
 				t->value.to - t->value.from > 60
 					? 60 : (int)(t->value.to - t->value.from),
@@ -177,7 +179,7 @@ static int bad_number(const struct evparse *p, const struct term *t)
 }
 
 /* "config".."config3" and fields of the format folder; -ENOENT when it is none (nothing said). */
-static int number_term(const struct evparse *p, const struct term *t, const struct evpmu *pmu,
+static int number_term(const struct evcursor *p, const struct term *t, const struct evpmu *pmu,
 		       struct evspec *s)
 {
 	static const char *const words[] = { "config", "config1", "config2", "config3" };
@@ -192,14 +194,14 @@ static int number_term(const struct evparse *p, const struct term *t, const stru
 		r = 0;
 	}
 	if (r == -EINVAL)
-		return evparse_complain(p, EINVAL, t->at, "", "the kernel's format of '%.*s' is "
+		return evcursor_complain(p, EINVAL, t->at, "", "the kernel's format of '%.*s' is "
 					"not understood", (int)n, t->text + t->key.from);
 	if (r < 0)
 		return r;
 	if (!read_number(t, &value))
 		return bad_number(p, t);
 	if (!evpmu_spread(&bits, value, config))
-		return evparse_complain(p, EINVAL, t->at, "", "%llu is too large: '%.*s' of PMU "
+		return evcursor_complain(p, EINVAL, t->at, "", "%llu is too large: '%.*s' of PMU "
 					"'%s' has %d bits", (unsigned long long)value, (int)n,
 					t->text + t->key.from, pmu->name,
 					__builtin_popcountll(bits.mask));
@@ -223,7 +225,7 @@ static bool raw_term(const struct term *t, struct evspec *s)
 
 static size_t take_term(const char *text, size_t i, size_t end, struct term *t);
 
-int evterm_apply_event(struct evparse *p, size_t variant, const struct evpmu_event *ev, size_t at)
+int evterm_apply_event(struct evcursor *p, size_t variant, const struct evpmu_event *ev, size_t at)
 {
 	struct evspec *s = &p->l->v[variant];
 	const struct evpmu *pmu = p->pmu_of.v[variant - p->first];
@@ -237,7 +239,7 @@ int evterm_apply_event(struct evparse *p, size_t variant, const struct evpmu_eve
 			continue;
 		int r = number_term(p, &t, pmu, s);
 		if (r == -ENOENT)
-			r = evparse_complain(p, EINVAL, at, "", "the kernel's description '%s' is "
+			r = evcursor_complain(p, EINVAL, at, "", "the kernel's description '%s' is "
 					     "not understood", ev->terms);
 		if (r < 0)
 			return r;
@@ -248,7 +250,7 @@ int evterm_apply_event(struct evparse *p, size_t variant, const struct evpmu_eve
 }
 
 /* One term to one variant; -ENOENT when its PMU does not know it (nothing said). */
-static int pmu_term(struct evparse *p, const struct term *t, size_t variant)
+static int pmu_term(struct evcursor *p, const struct term *t, size_t variant)
 {
 	const struct evpmu *pmu = p->pmu_of.v[variant - p->first];
 	if (!pmu)
@@ -265,7 +267,7 @@ static int pmu_term(struct evparse *p, const struct term *t, size_t variant)
 	return raw_term(t, &p->l->v[variant]) ? 0 : -ENOENT;
 }
 
-static void drop_variant(struct evparse *p, size_t variant)
+static void drop_variant(struct evcursor *p, size_t variant)
 {
 	struct evspec_list *l = p->l;
 	size_t i = variant - p->first;
@@ -277,13 +279,14 @@ static void drop_variant(struct evparse *p, size_t variant)
 	p->pmu_of.n--;
 }
 
-static int unknown_term(const struct evparse *p, const struct term *t, struct evparse_span whole)
+static int unknown_term(const struct evcursor *p, const struct term *t, struct evcursor_span whole)
 {
-	char shown[EVPARSE_SHOWN_MAX + 1], advice[400];
+	char shown[EVCURSOR_SHOWN_MAX + 1], advice[400];
 	const struct evpmu *pmu = p->is_pmu ? p->pmu_of.v[0] : NULL;
-	evparse_shown(p, whole, shown);
+	evcursor_shown(p, whole, shown);
 	if (!pmu)
-		return evparse_complain(p, EINVAL, t->at, advice_terms, "unknown term '%s'", shown);
+		return evcursor_complain(p, EINVAL, t->at, advice_terms, "unknown term '%s'",
+					 shown);
 	CLEANUP_FREE char *fields = evpmu_names(p->host, pmu, "format");
 	for (char *c = fields; c && *c; c++)
 		if (*c == '\n')
@@ -291,12 +294,12 @@ static int unknown_term(const struct evparse *p, const struct term *t, struct ev
 	snprintf(advice, sizeof(advice), "its fields are: %.300s; 'cprof list --pmu=%.40s' shows "
 		 "its events", fields && *fields ? fields : "config config1 config2 config3",
 		 pmu->name);
-	return evparse_complain(p, ENOENT, t->at, advice, "PMU '%s' has no event or field '%s'",
+	return evcursor_complain(p, ENOENT, t->at, advice, "PMU '%s' has no event or field '%s'",
 				pmu->name, shown);
 }
 
 /* Applies a term to all variants, and keeps those that know it. */
-static int apply_term(struct evparse *p, const struct term *t, struct evparse_span whole)
+static int apply_term(struct evcursor *p, const struct term *t, struct evcursor_span whole)
 {
 	size_t n_known = 0, i = p->first;
 	for (; i < p->l->n; i++) {
@@ -347,7 +350,7 @@ static size_t take_term(const char *text, size_t i, size_t end, struct term *t)
 }
 
 /* The name holds the terms that make the event, without those that only say how it is sampled. */
-static void name_by_terms(struct evparse *p, size_t open, size_t end)
+static void name_by_terms(struct evcursor *p, size_t open, size_t end)
 {
 	char name[EVSPEC_NAME_MAX];
 	struct evspec *s = &p->l->v[p->first];
@@ -377,20 +380,20 @@ static void name_by_terms(struct evparse *p, size_t open, size_t end)
 		memcpy(p->l->v[i].name, name, sizeof(name));
 }
 
-int evterm_parse(struct evparse *p)
+int evterm_parse(struct evcursor *p)
 {
 	size_t open = p->at, end = open + 1;
 	while (p->text[end] && p->text[end] != '/')
 		end++;
 	if (!p->text[end])
-		return evparse_complain(p, EINVAL, open, "", "'/' is never closed");
+		return evcursor_complain(p, EINVAL, open, "", "'/' is never closed");
 	bool is_empty = end == open + 1;
 	for (size_t i = open + 1; !(is_empty && p->is_pmu) && i <= end;) {
 		struct term t;
 		size_t next = take_term(p->text, i, end, &t);
-		struct evparse_span whole = { i, t.value.to };
+		struct evcursor_span whole = { i, t.value.to };
 		if (whole.to == i)
-			return evparse_complain(p, EINVAL, i, advice_terms, "empty term");
+			return evcursor_complain(p, EINVAL, i, advice_terms, "empty term");
 		int r = apply_term(p, &t, whole);
 		if (r < 0)
 			return r;

@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 #include "event/evpmu.h"
+#include "event/evparse.h"
 #include "event/evspec.h"
 
 #include <errno.h>
@@ -101,7 +102,7 @@ static void check_text(const struct host *h, const char *text)
 {
 	struct evspec_list l = { NULL, 0, 0, 0 };
 	struct err e = { .code = 1 };
-	int code = evspec_parse(&l, h, text, &e);
+	int code = evparse_list(&l, h, text, &e);
 	if (code < 0)
 		check(e.code == code && e.what[0] && l.n == 0 && !l.n_outputs && !l.n_groups);
 	else
@@ -125,9 +126,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_bits(text);
 	enum evspec_rate kind;
 	uint64_t rate;
-	if (evspec_parse_rate(text, true, &kind, &rate, &e) == 0)
+	if (evparse_rate(text, true, &kind, &rate, &e) == 0)
 		check(kind == EVSPEC_RATE_FREQ ? rate > 0 : kind == EVSPEC_RATE_FREQ_MAX);
-	if (evspec_parse_rate(text, false, &kind, &rate, NULL) == 0)
+	if (evparse_rate(text, false, &kind, &rate, NULL) == 0)
 		check(kind == EVSPEC_RATE_PERIOD && rate > 0);
 	free(text);
 	return 0;

@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/host.h"
 #include "base/log.h"
+#include "event/evparse.h"
 #include "recorder/machine.h"
 
 #include <errno.h>
@@ -71,7 +72,7 @@ static int choose_default_event(struct kind_session *k, struct err *e)
 	struct kind_cpu *c = k->state;
 	const char *why = "";
 	bool pmu = evopen_pmu_interrupts(&c->open, &why);
-	int r = evspec_parse(&c->events, k->host, pmu ? "cycles" : "cpu-clock", e);
+	int r = evparse_list(&c->events, k->host, pmu ? "cycles" : "cpu-clock", e);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < c->events.n; i++)
@@ -87,7 +88,7 @@ static int choose_events(struct kind_session *k, struct err *e)
 {
 	struct kind_cpu *c = k->state;
 	for (size_t i = 0; i < k->config->n_events; i++) {
-		int r = evspec_parse(&c->events, k->host, k->config->event[i], e);
+		int r = evparse_list(&c->events, k->host, k->config->event[i], e);
 		if (r < 0)
 			return r;
 	}
@@ -113,7 +114,7 @@ static int choose_rate(const struct cprof_config *c, struct evattr_options *o, s
 	uint64_t rate;
 	bool is_freq = !c->period;
 	o->rate_given = c->freq || c->period;
-	int r = evspec_parse_rate(is_freq ? c->freq ? c->freq : DEFAULT_FREQ : c->period,
+	int r = evparse_rate(is_freq ? c->freq ? c->freq : DEFAULT_FREQ : c->period,
 				     is_freq, &kind, &rate, e);
 	if (r < 0)
 		return r;

@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "event/evparse.h"
 #include "recorder/allprocs.h"
 #include "recorder/coverage.h"
 #include "recorder/kinds/targetgo.h"
@@ -25,7 +26,7 @@ static int become_clock(struct kind_session *k, size_t i, struct err *e)
 {
 	struct kind_cpu *c = k->state;
 	struct evspec_list clock = { NULL, 0 };
-	int r = evspec_parse(&clock, NULL, "cpu-clock", e);
+	int r = evparse_list(&clock, NULL, "cpu-clock", e);
 	if (r < 0)
 		return r;
 	struct evspec *s = &c->events.v[i];
@@ -203,7 +204,7 @@ static int find_event(const struct kind_session *k, const char *name)
 	struct evspec_list other = { 0 };
 	struct err ignored;
 	int found = -ENOENT;
-	if (evspec_parse(&other, k->host, name, &ignored) == 0 && other.n_outputs == 1)
+	if (evparse_list(&other, k->host, name, &ignored) == 0 && other.n_outputs == 1)
 		for (size_t i = 0; i < k->n_events && found < 0; i++)
 			if (strcmp(k->event[i].name, other.v[0].name) == 0)
 				found = (int)i;

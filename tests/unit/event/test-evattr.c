@@ -2,6 +2,7 @@
 #include "event/evattr.h"
 
 #include "base/err.h"
+#include "event/evparse.h"
 #include "event/evspec.h"
 #include "source/record.h"
 
@@ -18,7 +19,7 @@ static struct evspec spec_of(const char *text)
 {
 	struct evspec_list l = { NULL, 0 };
 	struct evspec s = { .rate = 0 };
-	if (tap_ok(evspec_parse(&l, NULL, text, NULL) == 0, "%s", text))
+	if (tap_ok(evparse_list(&l, NULL, text, NULL) == 0, "%s", text))
 		s = l.v[0];
 	evspec_list_done(&l);
 	return s;

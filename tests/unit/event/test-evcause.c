@@ -9,6 +9,7 @@
 #include "event/evattr.h"
 #include "event/evexplain.h"
 #include "event/evfield.h"
+#include "event/evparse.h"
 #include "event/evspec.h"
 
 #include <errno.h>
@@ -30,7 +31,7 @@ static const struct evcause_request *request(const char *event, pid_t pid, int c
 	static struct evcause_request r;
 	static const struct evattr_options o = { .rate_default_hz = 999, .rate_max_hz = 50000 };
 	struct evspec_list l = { NULL, 0 };
-	if (evspec_parse(&l, NULL, event, NULL) < 0) {
+	if (evparse_list(&l, NULL, event, NULL) < 0) {
 		tap_ok(false, "event '%s'", event);
 		exit(tap_done());
 	}

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "event/evattr.h"
+#include "event/evparse.h"
 #include "event/evspec.h"
 
 #include <errno.h>
@@ -90,7 +91,7 @@ static struct evspec spec_of(const char *text)
 {
 	struct evspec_list l = { NULL, 0 };
 	struct evspec s = { .rate = 0 };
-	if (evspec_parse(&l, NULL, text, NULL) == 0)
+	if (evparse_list(&l, NULL, text, NULL) == 0)
 		s = l.v[0];
 	else
 		tap_ok(false, "event '%s'", text);

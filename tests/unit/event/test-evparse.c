@@ -1,5 +1,6 @@
 /* The grammar on machines that differ: hybrid, AMD, big.LITTLE, scattered fields; and with the
  * tracepoints, breakpoints, probes and groups that every machine has. */
+#include "event/evparse.h"
 #include "event/evspec.h"
 
 #include "base/err.h"
@@ -39,7 +40,7 @@ static const char *lines(const char *text, char out[4000])
 	struct err e = { 0 };
 	size_t n = 0;
 	out[0] = '\0';
-	int r = evspec_parse(&l, &m.host, text, &e);
+	int r = evparse_list(&l, &m.host, text, &e);
 	if (r < 0)
 		snprintf(out, 4000, "%d %s", r, e.what);
 	for (size_t i = 0; i < l.n; i++) {
@@ -120,7 +121,7 @@ static void scattered(void)
 	   "5 of 'cpu/mem-loads.unit/'");
 	is("gpu/event=1/", "-2 there is no event and no PMU 'gpu' here");
 	struct evspec_list l = { NULL, 0, 0, 0 };
-	tap_ok(evspec_parse(&l, &m.host, "mem-loads", NULL) == 0 && l.v[0].scale == 0.5 &&
+	tap_ok(evparse_list(&l, &m.host, "mem-loads", NULL) == 0 && l.v[0].scale == 0.5 &&
 	       strcmp(l.v[0].unit, "loads") == 0, "scale and unit of an event");
 	evspec_list_done(&l);
 	machine_close(&m);
@@ -171,6 +172,18 @@ static void other_machines(void)
 	file("uncore_imc_0", "format/event", "config:0-7\n");
 	file("uncore_imc_1", "format/event", "config:0-7\n");
 	is("ibs_op//", "0 ibs_op// type 11 config 0");
+	/* Names that differ behind 32 bytes only. */
+#define LONG "pmu_with_a_name_of_many_letters"
+	pmu(LONG "_0", "30\n", NULL);
+	pmu(LONG "_1", "31\n", NULL);
+	file(LONG "_0", "cpumask", "0\n");
+	file(LONG "_1", "cpumask", "4\n");
+	file(LONG "_0", "format/event", "config:0-7\n");
+	file(LONG "_1", "format/event", "config:0-7\n");
+	is("{" LONG "/event=1/}", "0 " LONG "/event=1/ type 30 config 1 pmu " LONG "_0 cpus 0 "
+	   "group 1\n"
+	   "0 " LONG "/event=1/ type 31 config 1 pmu " LONG "_1 cpus 4 group 2");
+#undef LONG
 	is("ibs_op/cnt_ctl=1,period=100000/p",
 	   "0 ibs_op/cnt_ctl=1/:p type 11 config 80000 rate 100000");
 	is("uncore_imc/event=4/", "0 uncore_imc/event=4/ type 20 config 4 pmu uncore_imc_0 cpus 0\n"
@@ -199,7 +212,7 @@ static void tracepoints(void)
 	is("sched:sched_switch", "-19 tracepoint 'sched:sched_switch': tracefs is not mounted");
 	struct evspec_list l = { NULL, 0, 0, 0 };
 	struct err e = { 0 };
-	evspec_parse(&l, &m.host, "cycles,sched:sched_switch", &e);
+	evparse_list(&l, &m.host, "cycles,sched:sched_switch", &e);
 	tap_str(e.hint, "cycles,sched:sched_switch\n       ^\nmount -t tracefs nodev "
 		"/sys/kernel/tracing", "the command that mounts it is said");
 	machine_file(&m, "sys/kernel/debug/tracing/events/irq/irq_entry/id", "7\n");
@@ -222,7 +235,7 @@ static void tracepoints(void)
 	is("sched:sched_switch:p", "-22 modifier 'p' has no meaning for 'sched:sched_switch': "
 	   "only a "
 	   "PMU can be precise, at character 20 of 'sched:sched_switch:p'");
-	tap_ok(evspec_parse(&l, &m.host, "sched:sched_switch:k", NULL) == 0 &&
+	tap_ok(evparse_list(&l, &m.host, "sched:sched_switch:k", NULL) == 0 &&
 	       evspec_in_kernel(&l.v[0]) && evspec_is_mark(&l.v[0]), "it is in the kernel");
 	char type[EVSPEC_NAME_MAX], part[EVSPEC_NAME_MAX];
 	const char *unit;
@@ -239,7 +252,7 @@ static void breakpoint(const char *text, uint32_t type, uint64_t vaddr, uint64_t
 {
 	struct evspec_list l = { NULL, 0, 0, 0 };
 	struct err e = { 0 };
-	int r = evspec_parse(&l, NULL, text, &e);
+	int r = evparse_list(&l, NULL, text, &e);
 	tap_ok(r == 0 && l.n == 1 && l.v[0].type == PERF_TYPE_BREAKPOINT &&
 	       l.v[0].bp_type == type && l.v[0].config1 == vaddr && l.v[0].config2 == n_bytes,
 	       "%s", text);
@@ -269,7 +282,7 @@ static void marks(const char *self)
 	pmu("uprobe", "8\n", NULL);
 	file("uprobe", "format/retprobe", "config:0\n");
 	struct evspec_list l = { NULL, 0, 0, 0 };
-	tap_ok(evspec_parse(&l, &m.host, text, NULL) == 0 && l.v[0].type == 8 && l.v[0].path &&
+	tap_ok(evparse_list(&l, &m.host, text, NULL) == 0 && l.v[0].type == 8 && l.v[0].path &&
 	       strcmp(l.v[0].path, self) == 0 && l.v[0].config2 && !l.v[0].config,
 	       "a probe has a path and an offset");
 	uint64_t off = l.n ? l.v[0].config2 : 0;
@@ -278,7 +291,7 @@ static void marks(const char *self)
 	tap_str(l.n ? l.v[0].name : "", want, "its name is short");
 	evspec_list_done(&l);
 	snprintf(text, sizeof(text), "{cycles,uprobe:%s:main+4%%return/period=2,name=m/},r1", self);
-	tap_ok(evspec_parse(&l, &m.host, text, NULL) == 0 && l.n == 3 &&
+	tap_ok(evparse_list(&l, &m.host, text, NULL) == 0 && l.n == 3 &&
 	       l.v[1].config2 == off + 4 && l.v[1].config == 1 && l.v[1].rate == 2 &&
 	       l.v[1].group == 1 && l.v[2].group == 0, "in a list and a group, with an offset, at "
 	       "returns, with terms");
@@ -334,12 +347,12 @@ static void groups(void)
 	is("cycles:pP", "-22 'p' and 'P' exclude each other, at character 8 of 'cycles:pP'");
 	is("cycles{r1}", "-22 unexpected '{' behind 'cycles', at character 7 of 'cycles{r1}'");
 	struct evspec_list l = { NULL, 0, 0, 0 };
-	tap_ok(evspec_parse(&l, NULL, "cycles:P", NULL) == 0 && l.v[0].precise_ip == 3 &&
+	tap_ok(evparse_list(&l, NULL, "cycles:P", NULL) == 0 && l.v[0].precise_ip == 3 &&
 	       l.v[0].precise_max, "P asks for the highest");
-	tap_ok(evspec_parse(&l, NULL, "r1:G,r2:GH,r3:H,r4:h", NULL) == 0 && l.v[1].with_guests &&
+	tap_ok(evparse_list(&l, NULL, "r1:G,r2:GH,r3:H,r4:h", NULL) == 0 && l.v[1].with_guests &&
 	       l.v[1].no_host && l.v[2].with_guests && !l.v[2].no_host && !l.v[3].with_guests &&
 	       l.v[4].only_user && l.v[4].only_kernel && l.v[4].with_hv, "G, GH, H, h");
-	tap_ok(evspec_parse(&l, NULL, "faults/call-graph=no/,cs/call-graph=fp,stack-size=16K/,"
+	tap_ok(evparse_list(&l, NULL, "faults/call-graph=no/,cs/call-graph=fp,stack-size=16K/,"
 		"minor-faults/call-graph=dwarf,stack-size=4096/", NULL) == 0 &&
 	       l.v[5].callgraph == EVSPEC_CALLGRAPH_NONE && l.v[6].callgraph ==
 	       EVSPEC_CALLGRAPH_FP && l.v[6].stack_bytes == 16384 && l.v[7].callgraph ==

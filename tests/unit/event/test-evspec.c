@@ -1,4 +1,5 @@
 /* The grammar of -e, its errors, and what an event is called in files. */
+#include "event/evparse.h"
 #include "event/evspec.h"
 
 #include "base/err.h"
@@ -25,7 +26,7 @@ static void accepts(const char *text, const char *want)
 	struct evspec_list l = { NULL, 0 };
 	struct err e = { 0 };
 	char got[300] = "";
-	int r = evspec_parse(&l, NULL, text, &e);
+	int r = evparse_list(&l, NULL, text, &e);
 	if (r == 0 && l.n == 1)
 		text_of(&l.v[0], got);
 	else
@@ -80,27 +81,27 @@ static void lists(void)
 {
 	struct evspec_list l = { NULL, 0 };
 	struct err e = { 0 };
-	int r = evspec_parse(&l, NULL, "cycles/period=7,name=a/u,instructions,r1:k", &e);
+	int r = evparse_list(&l, NULL, "cycles/period=7,name=a/u,instructions,r1:k", &e);
 	tap_int(r, 0, "a list with a comma in slashes");
 	tap_int((long long)l.n, 3, "has three events");
 	tap_str(l.v[0].name, "a:u", "the first");
 	tap_str(l.v[1].name, "instructions", "the second");
 	tap_str(l.v[2].name, "r1:k", "the third");
-	tap_int(evspec_parse(&l, NULL, "cycles,cycles:u", &e), 0,
+	tap_int(evparse_list(&l, NULL, "cycles,cycles:u", &e), 0,
 		"more is appended; sides tell events "
 		"apart");
 	tap_int((long long)l.n, 5, "that makes five");
-	r = evspec_parse(&l, NULL, "branches,cpu-cycles", &e);
+	r = evparse_list(&l, NULL, "branches,cpu-cycles", &e);
 	tap_int(r, -EINVAL, "an event that an earlier -e asked for is refused");
 	tap_str(e.what, "event 'cycles' is given twice, at character 10 of 'branches,cpu-cycles'",
 		"and named");
 	tap_int((long long)l.n, 5, "then nothing of that argument is appended");
-	tap_int(evspec_parse(&l, NULL, "branches", NULL), 0, "so that it may be given again");
-	tap_int(evspec_parse(&l, NULL, "faults,faults", NULL), -EINVAL,
+	tap_int(evparse_list(&l, NULL, "branches", NULL), 0, "so that it may be given again");
+	tap_int(evparse_list(&l, NULL, "faults,faults", NULL), -EINVAL,
 		"an error needs no struct err");
-	tap_int(evspec_parse(&l, NULL, "cycles/name=cycles-u/", &e), -EINVAL,
+	tap_int(evparse_list(&l, NULL, "cycles/name=cycles-u/", &e), -EINVAL,
 		"two events with one file name are one");
-	tap_int(evspec_parse(&l, NULL, "cycles:ku", &e), -EINVAL, "both sides is no side");
+	tap_int(evparse_list(&l, NULL, "cycles:ku", &e), -EINVAL, "both sides is no side");
 	evspec_list_done(&l);
 	tap_ok(!l.v && l.n == 0, "a list is empty when done");
 	evspec_list_done(&l);
@@ -111,7 +112,7 @@ static void refuses(const char *text, const char *want, const char *hint)
 {
 	struct evspec_list l = { NULL, 0 };
 	struct err e = { 0 };
-	int r = evspec_parse(&l, NULL, text, &e);
+	int r = evparse_list(&l, NULL, text, &e);
 	tap_int(r, -EINVAL, text);
 	tap_int(e.code, -EINVAL, "  the code is in the error");
 	tap_str(e.what, want, "  what");
@@ -231,14 +232,14 @@ static void lengthy(void)
 	struct err e = { 0 };
 	memset(text, 'x', sizeof(text));
 	text[sizeof(text) - 1] = '\0';
-	tap_int(evspec_parse(&l, NULL, text, &e), -EINVAL, "an endless name is refused");
+	tap_int(evparse_list(&l, NULL, text, &e), -EINVAL, "an endless name is refused");
 	tap_ok(strlen(e.what) < 200, "with a short message");
 	memset(text, ',', sizeof(text) - 1);
 	memcpy(text, "cycles", 6);
-	tap_int(evspec_parse(&l, NULL, text, &e), -EINVAL, "endless commas too");
+	tap_int(evparse_list(&l, NULL, text, &e), -EINVAL, "endless commas too");
 	tap_ok(!strchr(e.hint, '^'), "no caret under a text that is not shown in full");
 	snprintf(text, sizeof(text), "cycles/name=%063d/,r1/name=%064d/", 1, 2);
-	tap_int(evspec_parse(&l, NULL, text, &e), -EINVAL, "a name of 64 characters is too long");
+	tap_int(evparse_list(&l, NULL, text, &e), -EINVAL, "a name of 64 characters is too long");
 	tap_ok(strstr(e.what, "name is longer than 63 characters"), "and 63 are not");
 	text[strlen(text) - 66] = '\0';
 	evspec_list_done(&l);
@@ -250,7 +251,7 @@ static void rate(const char *text, bool is_freq, int want_kind, unsigned long lo
 	enum evspec_rate kind = EVSPEC_RATE_DEFAULT;
 	uint64_t value = 77;
 	struct err e = { 0 };
-	int r = evspec_parse_rate(text, is_freq, &kind, &value, &e);
+	int r = evparse_rate(text, is_freq, &kind, &value, &e);
 	if (problem) {
 		tap_ok(r == -EINVAL && kind == EVSPEC_RATE_DEFAULT && value == 77,
 		       "rate '%s' is refused, outputs untouched", text);
@@ -280,7 +281,7 @@ static void called(const char *text, const char *type, const char *unit, const c
 	struct evspec_list l = { NULL, 0 };
 	char got_type[EVSPEC_NAME_MAX], got_part[EVSPEC_NAME_MAX];
 	const char *got_unit;
-	if (!tap_ok(evspec_parse(&l, NULL, text, NULL) == 0, "%s", text))
+	if (!tap_ok(evparse_list(&l, NULL, text, NULL) == 0, "%s", text))
 		return;
 	evspec_sample_type(&l.v[0], got_type, &got_unit);
 	evspec_file_part(&l.v[0], got_part);
@@ -307,7 +308,7 @@ static void facts(void)
 {
 	struct evspec_list l = { NULL, 0 };
 	bool want[] = { true, true, false, false };
-	if (!tap_ok(evspec_parse(&l, NULL, "cs,migrations,faults,r3", NULL) == 0, "four events"))
+	if (!tap_ok(evparse_list(&l, NULL, "cs,migrations,faults,r3", NULL) == 0, "four events"))
 		return;
 	for (size_t i = 0; i < l.n; i++)
 		tap_ok(evspec_in_kernel(&l.v[i]) == want[i], "'%s' is %s kernel side only",

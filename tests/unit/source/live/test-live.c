@@ -1,6 +1,7 @@
 #include "base/err.h"
 #include "base/host.h"
 #include "base/log.h"
+#include "event/evparse.h"
 #include "event/evspec.h"
 #include "source/live/live-private.h"
 #include "tests/unit/source/record-build.h"
@@ -615,7 +616,7 @@ static void test_set_stack_full(void)
 	struct evspec_list l = { NULL, 0 };
 	struct evspec spec[16];
 	struct source *s = NULL;
-	if (evattr_user_regs() == 0 || evspec_parse(&l, NULL, "cycles:uD", &e) < 0) {
+	if (evattr_user_regs() == 0 || evparse_list(&l, NULL, "cycles:uD", &e) < 0) {
 		tap_skip("stack copies while no counter is free", "no stack copies");
 		return;
 	}
@@ -651,7 +652,7 @@ int main(void)
 {
 	self = getpid();
 	if (host_open(&host, NULL, NULL, NULL, &e) < 0 ||
-	    evspec_parse(&events, NULL, "cpu-clock,page-faults", &e) < 0) {
+	    evparse_list(&events, NULL, "cpu-clock,page-faults", &e) < 0) {
 		printf("Bail out! %s\n", e.what);
 		return 1;
 	}

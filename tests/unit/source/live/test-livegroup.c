@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/host.h"
+#include "event/evparse.h"
 #include "event/evspec.h"
 #include "source/record.h"
 
@@ -70,7 +71,7 @@ static struct source *open_live(struct machine *m, const char *text, struct evsp
 		.ring_bytes = 65536,
 	};
 	n_calls = 0;
-	if (evspec_parse(l, &m->host, text, &e) < 0) {
+	if (evparse_list(l, &m->host, text, &e) < 0) {
 		tap_ok(false, "%s: %s", text, e.what);
 		return NULL;
 	}
