@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+struct runtime;
+
 /* A mapped range with code. */
 struct procs_map {
 	uint64_t start, end;   /* [start, end) in the process */
@@ -27,6 +29,10 @@ struct procs_space {
 	uint32_t jit;          /* whose JIT code it is */
 	uint32_t jit_dso;      /* the DSO that such memory is now, in place of the map's */
 	uint32_t jit_n;        /* how much of its code was known when n_changes was last raised */
+	/* Kept by lib/stack: the runtime that the process ran at runtime_serial, which is a
+	 * stack_user_serial; NULL: none is known. */
+	const struct runtime *runtime;
+	uint64_t runtime_serial;
 };
 
 enum procs_space_change {

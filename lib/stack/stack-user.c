@@ -15,6 +15,8 @@
 #include "source/record.h"
 #include "symbolize/cfi/cfi.h"
 #include "symbolize/elf/dso.h"
+#include "symbolize/runtime/runtime-file.h"
+#include "symbolize/runtime/runtime.h"
 #include "symbolize/unwind/unwind-memo.h"
 
 #include <errno.h>
@@ -45,19 +47,31 @@ static struct stack_user_module *module_of(struct stack_user *u, uint32_t dso)
 	return &u->module[dso];
 }
 
-static struct cfi *cfi_of(struct stack_user *u, const struct dso *d)
+/* The module of a DSO with its CFI, which stays NULL for a file that is not ELF. */
+static const struct stack_user_module *open_module(struct stack_user *u, const struct dso *d)
 {
 	struct stack_user_module *m = module_of(u, d->id);
 	if (!m || m->is_tried)
-		return m ? m->cfi : NULL;
+		return m;
 	m->is_tried = true;
-	/* A file without CFI, or that is no ELF file, leaves cfi NULL: frame pointers then. */
 	if (d->image)
 		cfi_open_image(d->image, d->n_image_bytes, &m->cfi);
 	else if (d->fd >= 0 && d->is_elf && cfi_open_file(d->fd, &m->cfi) == 0)
 		cfi_set_debug(m->cfi, d, &u->debug);
+	if (m->cfi)
+		m->runtime = runtime_file_new(m->cfi);
 	u->n_open += m->cfi != NULL;
-	return m->cfi;
+	return m;
+}
+
+static void close_module(struct stack_user *u, struct stack_user_module *m)
+{
+	u->n_open -= m->cfi != NULL;
+	runtime_file_free(m->runtime);
+	cfi_close(m->cfi);
+	m->runtime = NULL;
+	m->cfi = NULL;
+	m->is_tried = false;
 }
 
 uint64_t stack_user_serial(const struct procs_space *space)
@@ -65,21 +79,17 @@ uint64_t stack_user_serial(const struct procs_space *space)
 	return (uint64_t)space->serial << 32 | space->n_changes;
 }
 
-/* Does the process run HotSpot?  Its libjvm.so is mapped then.  Asked again and again of the same
- * few processes. */
-static bool runs_java(struct stack_user *u, const struct procs_space *space)
+/* The runtime that the process runs, by the libraries that are mapped; NULL: none is known. */
+static const struct runtime *runtime_of(struct stack_user *u, struct procs_space *space)
 {
 	uint64_t serial = stack_user_serial(space);
-	if (u->java_serial == serial)
-		return u->is_java;
-	u->java_serial = serial;
-	u->is_java = false;
-	for (uint32_t i = 0; i < space->n && !u->is_java; i++) {
-		const struct dso *d = dso_get(u->dsos, space->map[i].dso);
-		const char *name = d->path ? strrchr(d->path, '/') : NULL;
-		u->is_java = name && strncmp(name, "/libjvm.so", 10) == 0;
-	}
-	return u->is_java;
+	if (space->runtime_serial == serial)
+		return space->runtime;
+	space->runtime_serial = serial;
+	space->runtime = NULL;
+	for (uint32_t i = 0; i < space->n && !space->runtime; i++)
+		space->runtime = runtime_of_library(dso_get(u->dsos, space->map[i].dso)->path);
+	return space->runtime;
 }
 
 static bool find_module(void *ctx, uint64_t pc, struct module *ret)
@@ -93,7 +103,7 @@ static bool find_module(void *ctx, uint64_t pc, struct module *ret)
 	*ret = (struct module){ .id = d->serial };
 	if (d->key.kind == DSO_ANON) {
 		ret->is_jit = true;
-		ret->is_java = runs_java(l->u, l->space);
+		ret->runtime = runtime_of(l->u, l->space);
 		if (l->u->jit)
 			jit_find_module(l->u->jit, l->u->arch, l->space, pc, ret);
 		return true;
@@ -102,7 +112,9 @@ static bool find_module(void *ctx, uint64_t pc, struct module *ret)
 	 * none of its segments with code is none. */
 	if (!dso_vaddr(d, pc - map->start + map->pgoff, &vaddr))
 		return !d->n_segments;
-	ret->cfi = cfi_of(l->u, d);
+	const struct stack_user_module *m = open_module(l->u, d);
+	ret->cfi = m ? m->cfi : NULL;
+	ret->file = m ? m->runtime : NULL;
 	ret->bias = pc - vaddr;
 	return true;
 }
@@ -230,31 +242,25 @@ void stack_user_forget(struct stack_user *u, const bool *used)
 	for (uint32_t i = 0; i < u->n_modules; i++) {
 		if (i < u->dsos->n && used[i])
 			continue;
-		u->n_open -= u->module[i].cfi != NULL;
-		cfi_close(u->module[i].cfi);
+		close_module(u, &u->module[i]);
 		u->module[i] = (struct stack_user_module){ .cfi = NULL };
 	}
 }
 
 void stack_user_close(struct stack_user *u, const bool *used)
 {
-	for (uint32_t i = 0; i < u->n_modules; i++) {
-		if (!u->module[i].cfi || (i < u->dsos->n && used[i]))
-			continue;
-		cfi_close(u->module[i].cfi);
-		u->module[i].cfi = NULL;
-		u->module[i].is_tried = false;
-		u->n_open--;
-	}
+	for (uint32_t i = 0; i < u->n_modules; i++)
+		if (u->module[i].cfi && (i >= u->dsos->n || !used[i]))
+			close_module(u, &u->module[i]);
 }
 
 void stack_user_done(struct stack_user *u)
 {
 	for (uint32_t i = 0; i < u->n_modules; i++)
-		cfi_close(u->module[i].cfi);
+		close_module(u, &u->module[i]);
 	free(u->module);
 	stack_memory_done(&u->deep);
-	stack_go_done(&u->go);
+	stack_switch_done(&u->outer);
 	unwind_free(u->unwind);
 	*u = (struct stack_user){ 0 };
 }
@@ -445,6 +451,6 @@ bool stack_user_walk(struct stack_user *u, struct procs_space *space, const stru
 		ret->end = UNWIND_NO_STACK;
 	count_end(u, space, ret);
 	if (ret->n > 0)
-		stack_go_follow(&u->go, u->arch, find_module, &in, r, ret);
+		stack_switch_follow(&u->outer, u->arch, find_module, &in, r, ret);
 	return ret->n > 0;
 }

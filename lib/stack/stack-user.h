@@ -12,7 +12,7 @@
 
 #include "base/vec.h"
 #include "stack/stack-memory.h"
-#include "stack/stack-go.h"
+#include "stack/stack-switch.h"
 #include "symbolize/elf/symdebug.h"
 #include "symbolize/unwind/unwind.h"
 
@@ -24,6 +24,7 @@ struct procs_space;
 struct host;
 struct jit;
 struct record;
+struct runtime_file;
 
 /* How the stacks of one DSO's code ended: the innermost frame's end is what counts. */
 struct stack_user_ends {
@@ -36,6 +37,7 @@ struct stack_user {
 	const struct arch *arch;
 	struct stack_user_module {      /* by dso id */
 		struct cfi *cfi;
+		struct runtime_file *runtime;
 		bool is_tried;
 		struct stack_user_ends ends;  /* of stacks whose outermost known frame lies in it */
 	} *module;
@@ -48,11 +50,9 @@ struct stack_user {
 	const struct host *host;       /* NULL: a replay, whose processes are gone */
 	struct symdebug_place debug;   /* of debug files, for .debug_frame; host NULL: none */
 	struct stack_memory deep;
-	struct stack_go go;             /* what follows the last stack */
+	struct stack_switch outer;      /* what follows the last stack */
 	uint64_t n_deep;               /* stacks that were completed so */
 	uint64_t n_guessed_before;     /* private: of the unwinder's, before stack_user_clear */
-	uint64_t java_serial;          /* private: of the address space that is_java is about */
-	bool is_java;
 };
 
 /* What is counted, of a part of the recording. */
@@ -103,7 +103,7 @@ struct unwind_memo *stack_user_memo(struct stack_user_memos *m);
 
 /*
  * Unwinds the user part of SAMPLE r, if it has registers.  False when it cannot be (no registers,
- * 32-bit code): *ret is undefined then.  memos may be NULL.  u->go says what is further out.
+ * 32-bit code): *ret is undefined then.  memos may be NULL.  u->outer says what is further out.
  */
 bool stack_user_walk(struct stack_user *u, struct procs_space *space, const struct record *r,
 		    struct stack_user_memos *memos, struct unwind_result *ret);

@@ -423,14 +423,14 @@ static bool descend_kernel(struct stack_walk *w, struct procs_space *space, cons
 	return true;
 }
 
-/* The frames of the goroutine that the stack was called from; returns how many, clears *fits. */
-static uint32_t descend_go(struct stack_walk *w, struct procs_space *space, uint32_t *node,
-			   bool *fits)
+/* The frames of the other stack that this one was called from; returns how many, clears *fits. */
+static uint32_t descend_outer(struct stack_walk *w, struct procs_space *space, uint32_t *node,
+			      bool *fits)
 {
-	const struct stack_go *go = &w->user.go;
-	uint32_t n = go->n + (go->between != 0);
+	const struct stack_switch *outer = &w->user.outer;
+	uint32_t n = outer->n + (outer->between != 0);
 	for (uint32_t i = 0; i < n; i++) {
-		uint64_t ra = i < go->n ? go->ra[go->n - 1 - i] : go->between;
+		uint64_t ra = i < outer->n ? outer->ra[outer->n - 1 - i] : outer->between;
 		uint32_t frame = frame_at(w, space, ra - 1, false);
 		*fits = *fits && descend(w, i, frame == NO_MAPPING ? w->unknown : frame, node);
 	}
@@ -456,29 +456,29 @@ uint32_t stack_walk_sample_cfi(struct stack_walk *w, struct procs_space *space,
 		return stack;
 	}
 	struct unwind_memo *memo = stack_user_memo(memos);
-	const struct stack_go *go = &w->user.go;
-	bool whole = w->is_whole = go->n ? go->is_whole : u.is_whole;
+	const struct stack_switch *outer = &w->user.outer;
+	bool whole = w->is_whole = outer->n ? outer->is_whole : u.is_whole;
 	const struct unwind_frame *last = &u.frame[u.n - 1];
-	w->is_beyond = u.end == UNWIND_BEYOND || u.end == UNWIND_DEPTH || (go->n && !whole);
+	w->is_beyond = u.end == UNWIND_BEYOND || u.end == UNWIND_DEPTH || (outer->n && !whole);
 	const struct unwind_stats *st = unwind_stats(w->user.unwind);
 	if (u.n_joined || st->n_by_code || st->n_guessed)
 		stack_marks_of(&u, &w->mark);
 	w->cut_cfa = whole ? 0 : u.cut_cfa;
 	w->cut_pc = last->pc - !(last->flags & UNWIND_FRAME_EXACT);
 	w->cut_frame = u.frame;
-	w->n_cut_frames = go->n ? 0 : u.n;
+	w->n_cut_frames = outer->n ? 0 : u.n;
 	w->stats.n_truncated += !whole && w->is_beyond;
 	w->stats.n_cut += !whole && !w->is_beyond;
 
 	uint32_t node = whole ? STACKS_EMPTY : stack_walk_pseudo(w, w->truncated);
-	uint32_t i = memo && u.is_kept && !go->n ? u.n_same : 0;
+	uint32_t i = memo && u.is_kept && !outer->n ? u.n_same : 0;
 	if (i > 0 && memo->caller_id[i - 1] == STACKS_NONE)
 		i = 0;
 	if (i > 0)
 		node = memo->caller_id[i - 1];
 	bool fits = true;
-	uint32_t n_outer = go->n ? descend_go(w, space, &node, &fits) : 0;
-	stack_marks_move(&w->mark, n_outer + (go->n && !whole));
+	uint32_t n_outer = outer->n ? descend_outer(w, space, &node, &fits) : 0;
+	stack_marks_move(&w->mark, n_outer + (outer->n && !whole));
 	for (; i < u.n; i++) {
 		const struct unwind_frame *f = &u.frame[u.n - 1 - i];
 		uint32_t frame = frame_at(w, space,
@@ -488,7 +488,7 @@ uint32_t stack_walk_sample_cfi(struct stack_walk *w, struct procs_space *space,
 			frame = w->unknown;
 		}
 		fits = fits && descend(w, n_outer + i, frame, &node);
-		/* behind a goroutine's frames it is this stack's node only */
+		/* above another stack's frames the node is this stack's only */
 		if (memo && u.is_kept)
 			memo->caller_id[i] = fits && !n_outer ? node : STACKS_NONE;
 	}

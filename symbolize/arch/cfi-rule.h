@@ -21,7 +21,7 @@ enum cfi_kind {
 	2u /* the caller's frame pointer is at CFA + fp_off8 * 8; else unchanged */
 #define CFI_FLAG_RA_REG                                                                            \
 	4u /* the return address is in the link register; else at CFA + ra_off8 * 8 */
-#define CFI_FLAG_DEBUG 8u    /* of CFI_UNUSUAL: the entry is in .debug_frame */
+#define CFI_FLAG_DEBUG 8u    /* by .debug_frame, also the entry of CFI_UNUSUAL */
 #define CFI_FLAG_GUESSED 16u /* not by CFI but by the code: see cfi-code.h */
 #define CFI_FLAG_SWITCH 64u  /* of CFI_ROOT: it has gone to another stack, and will be back */
 #define CFI_FLAG_MADE 32u    /* of CFI_NONE, and of CFI_PLAIN by the code: made by the process,

@@ -8,7 +8,6 @@
 #include "symbolize/cfi/cfi.h"
 
 #include "base/cleanup.h"
-#include "symbolize/runtime/go-table.h"
 
 #include <dwarf.h>
 #include <elf.h>
@@ -290,39 +289,22 @@ void cfi_seek_debug(struct cfi *c)
 		cfi_seek_debug_file(c);
 }
 
-bool cfi_seek_go(struct cfi *c)
+bool cfi_find_section(const struct cfi *c, const char *name, struct cfi_place *ret)
 {
-	static const char *const name[] = { ".gopclntab", ".data.rel.ro.gopclntab" };
 	struct stat st;
-	if (c->is_go_sought || c->fd < 0 || fstat(c->fd, &st) < 0)
-		return c->go;
-	c->is_go_sought = true;
-	struct open_from in = { .fd = c->fd, .n_bytes = (size_t)st.st_size };
-	struct go_table_place p = { .rela.fd = -1 };
-	Elf64_Shdr sh = { 0 };
-	for (unsigned int i = 0; i < 2 && sh.sh_type == SHT_NULL; i++)
-		sh = open_find_section(&in, name[i]);
-	if (sh.sh_type == SHT_NULL ||
-	    open_section(&in, &p.table, sh.sh_offset, sh.sh_size, sh.sh_addr) < 0)
-		return false;
-	sh = open_find_section(&in, ".text");
-	p.text = sh.sh_addr;
-	p.n_text_bytes = sh.sh_size;
-	sh = open_find_section(&in, ".rela");
-	if (sh.sh_type == SHT_NULL)
-		sh = open_find_section(&in, ".rela.dyn");
-	if (sh.sh_type == SHT_RELA)
-		open_section(&in, &p.rela, sh.sh_offset, sh.sh_size, 0);
-	c->go = go_table_new(&p);
-	cfi_section_done(&p.rela);
-	return c->go;
+	struct open_from in = { .fd = c->fd, .image = c->image, .n_bytes = c->n_image_bytes };
+	if (c->fd >= 0 && fstat(c->fd, &st) == 0)
+		in.n_bytes = (size_t)st.st_size;
+	Elf64_Shdr sh = open_find_section(&in, name);
+	*ret = (struct cfi_place){ .vaddr = sh.sh_addr, .off = sh.sh_offset,
+		.n_bytes = sh.sh_size, .type = sh.sh_type };
+	return sh.sh_type != SHT_NULL;
 }
 
 void cfi_close(struct cfi *c)
 {
 	if (!c)
 		return;
-	go_table_free(c->go);
 	cfi_section_done(&c->hdr);
 	cfi_section_done(&c->eh);
 	cfi_section_done(&c->debug);

@@ -14,7 +14,6 @@
 #include "base/hash.h"
 #include "symbolize/arch/arch.h"
 #include "symbolize/cfi/cfi-eval.h"
-#include "symbolize/runtime/go-table.h"
 
 #include <dwarf.h>
 #include <stdlib.h>
@@ -331,8 +330,7 @@ static void rule_of_fde(struct cfi *c, uint64_t vaddr, const struct cfi_fde *fde
 	else if (row.cfa.how == CFI_HOW_UNSAID)
 		ret->kind = CFI_BAD;
 	else if (!rule_fold(c->arch, vaddr, &row, ret))
-		*ret = (struct cfi_rule){ .kind = CFI_UNUSUAL, .entry_off = off,
-			.flags = is_debug ? CFI_FLAG_DEBUG : 0 };
+		*ret = (struct cfi_rule){ .kind = CFI_UNUSUAL, .entry_off = off };
 	else if (!is_debug)
 		last_put(c, off, &row, *ret);
 }
@@ -342,7 +340,7 @@ void cfi_rule_at(struct cfi *c, uint64_t vaddr, struct cfi_rule *ret)
 	struct cfi_fde fde;
 	uint64_t off = 0;
 	uint32_t fde_off = 0;
-	bool is_debug, is_found = find_off(c, vaddr, &off);
+	bool is_debug = false, is_found = find_off(c, vaddr, &off);
 	c->n_searches++;
 	if (is_found && off < c->eh.n_bytes) {
 		__builtin_prefetch(c->eh.base + off);
@@ -352,14 +350,12 @@ void cfi_rule_at(struct cfi *c, uint64_t vaddr, struct cfi_rule *ret)
 		return;
 	enum cfi_found found = find_from(c, vaddr, is_found, off, &fde, &fde_off, &is_debug);
 	*ret = (struct cfi_rule){ .kind = found == CFI_MALFORMED ? CFI_BAD : CFI_NONE };
-	/* Go has no .eh_frame; its table knows more than the .debug_frame that is made of it */
-	bool may_be_go = found == CFI_NOT_FOUND || (found == CFI_FOUND && is_debug);
 	if (found == CFI_NOT_FOUND && rule_is_sigreturn(c, vaddr))
 		ret->kind = CFI_SIGRETURN;
-	else if (may_be_go && go_table_rule(c, vaddr, ret))
-		return;
-	else if (found == CFI_FOUND)
+	if (found == CFI_FOUND) {
 		rule_of_fde(c, vaddr, &fde, fde_off, is_debug, ret);
+		ret->flags |= is_debug ? CFI_FLAG_DEBUG : 0;
+	}
 	c->n_bad += ret->kind == CFI_BAD;
 }
 
@@ -389,7 +385,6 @@ enum cfi_found cfi_row_again(struct cfi *c, const struct cfi_rule *rule, uint64_
 size_t cfi_bytes_held(const struct cfi *c)
 {
 	return sizeof(*c) + c->hdr.n_bytes_read + c->eh.n_bytes_read + c->debug.n_bytes_read +
-		(c->go ? sizeof(*c->go) + c->go->table.n_bytes_read : 0) +
 		cfi_table_bytes_held(&c->table) + (c->last ? c->n_last * sizeof(*c->last) : 0) +
 		(c->eh_index.n + c->debug_index.n) * sizeof(struct cfi_index_entry);
 }

@@ -19,7 +19,6 @@
 #include "symbolize/cfi/cfi-section.h"
 #include "symbolize/cfi/cfi-table.h"
 
-struct go_table;
 struct dso;
 struct symdebug_place;
 
@@ -65,8 +64,7 @@ struct cfi {
 	struct cfi_last_rule *last;     /* by entry_off; NULL: there is none yet */
 	uint32_t n_last;                /* a power of two */
 	struct cfi_index eh_index, debug_index;
-	bool is_debug_sought, is_go_sought; /* the file was asked for .debug_frame, Go's table */
-	struct go_table *go;              /* go-table.h; NULL: none */
+	bool is_debug_sought;           /* the file was asked for .debug_frame */
 	const struct dso *dso;          /* of cfi_set_debug; NULL */
 	const struct symdebug_place *debug_place;
 	uint64_t n_searches, n_bad;     /* of cfi_rule_at: all; entries found malformed */
@@ -127,6 +125,13 @@ enum cfi_found cfi_row_at(struct cfi *c, uint64_t vaddr, struct cfi_row *ret);
 /* The same without a search, for an address whose rule is known to be CFI_UNUSUAL. */
 enum cfi_found cfi_row_again(struct cfi *c, const struct cfi_rule *rule, uint64_t vaddr,
 			     struct cfi_row *ret);
+
+/* A section by its name, from the section headers.  False when there is none. */
+struct cfi_place {
+	uint64_t vaddr, off, n_bytes;   /* off: in the file */
+	uint32_t type;                  /* SHT_* */
+};
+bool cfi_find_section(const struct cfi *c, const char *name, struct cfi_place *ret);
 
 /* Copies up to n bytes of the module's code (or other loaded bytes) at vaddr; returns how many
  * the file holds from there.  Reads the file: not for every sample. */

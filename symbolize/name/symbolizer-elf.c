@@ -3,20 +3,20 @@
 #include "symbolize/elf/dso.h"
 #include "symbolize/elf/symdebug.h"
 #include "symbolize/elf/symelf.h"
-#include "symbolize/runtime/go-names.h"
 #include "symbolize/elf/elfcache.h"
+#include "symbolize/runtime/runtime.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 /*
  * Which source wins, for code from a file: the functions of DWARF, for they alone know inlined
- * calls; then Go's own table; then .symtab or .dynsym; then the linker's stubs; then a made-up
- * name.  The line may come from DWARF where the function does not (assembler,
+ * calls; then a runtime's own table; then .symtab or .dynsym; then the linker's stubs; then a
+ * made-up name.  The line may come from DWARF where the function does not (assembler,
  * -gline-tables-only).
  */
 
-#define GO_FRAMES_MAX 64
+#define RUNTIME_FRAMES_MAX 64
 
 /*
  * A symbol without a size reaches up to the next one.  In files without their local symbols that
@@ -49,14 +49,14 @@ static bool add_symbol(struct symbolizer_batch *b, struct symelf *elf, struct sy
 	return symbolizer_add_made_up(b, a, line);
 }
 
-/* What Go's own table knows; *ret_done is set where it knows something. */
-static bool add_go_chain(struct symbolizer_batch *b, const struct go_names *go, struct symaddr *a,
-			 bool *ret_done)
+/* What a runtime's own table knows; *ret_done is set where it knows something. */
+static bool add_runtime_chain(struct symbolizer_batch *b, const struct runtime_names *names,
+			      struct symaddr *a, bool *ret_done)
 {
-	struct symdwarf_frame frame[GO_FRAMES_MAX];
-	size_t n = go ? go_names_find(go, a->vaddr, frame, GO_FRAMES_MAX) : 0;
+	struct symdwarf_frame frame[RUNTIME_FRAMES_MAX];
+	size_t n = runtime_names_find(names, a->vaddr, frame, RUNTIME_FRAMES_MAX);
 	*ret_done = n > 0;
-	a->source = SYMBOLIZER_GO;
+	a->source = SYMBOLIZER_RUNTIME;
 	for (size_t i = 0; i < n; i++) {
 		struct symline line = {
 			.file = symbolizer_file_id(b, NULL, frame[i].file),
@@ -76,19 +76,19 @@ static int resolve_open_elf(struct symbolizer_batch *b, struct symelf *elf, stru
 	struct symdwarf_addr *da = NULL;
 	int r = dwarf ? symbolizer_ask_dwarf(dwarf, addr, n, &da) : 0;
 	const struct symdwarf_frame *frame = dwarf ? symdwarf_frames(dwarf) : NULL;
-	struct go_names *go = NULL;
-	bool go_tried = false, done = false;
+	struct runtime_names names = { 0 };
+	bool names_tried = false, done = false;
 	for (size_t i = 0; i < n && r == 0; i++) {
 		struct symline line = {0};
 		bool ok;
 		bool by_dwarf = da && da[i].has_function;
-		if (!by_dwarf && !go_tried) {
-			go_tried = true;
-			go_names_open(elf->elf, &go);
+		if (!by_dwarf && !names_tried) {
+			names_tried = true;
+			runtime_names_open(elf->elf, &names);
 		}
 		if (by_dwarf) {
 			ok = symbolizer_add_dwarf_chain(b, elf, &addr[i], &da[i], frame);
-		} else if (!(ok = add_go_chain(b, go, &addr[i], &done)) || done) {
+		} else if (!(ok = add_runtime_chain(b, &names, &addr[i], &done)) || done) {
 			;
 		} else {
 			if (da && da[i].n) {
@@ -101,16 +101,16 @@ static int resolve_open_elf(struct symbolizer_batch *b, struct symelf *elf, stru
 		}
 		r = ok ? 0 : -ENOMEM;
 	}
-	go_names_close(go);
+	runtime_names_close(&names);
 	free(da);
 	return r;
 }
 
-/* Go's table has all that DWARF would tell. */
-static bool is_all_by_go(const struct symaddr *addr, size_t n)
+/* A runtime's table has all that DWARF would have. */
+static bool is_all_by_runtime(const struct symaddr *addr, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (addr[i].source != SYMBOLIZER_GO)
+		if (addr[i].source != SYMBOLIZER_RUNTIME)
 			return false;
 	return true;
 }
@@ -144,7 +144,7 @@ int symbolizer_resolve_elf(struct symbolizer_batch *b, struct symaddr *addr, siz
 				  &dwarf);
 	if (r != -ENOMEM)
 		r = resolve_open_elf(b, elf, dwarf, addr, n);
-	if (!dwarf && !b->o->no_inlines && !is_all_by_go(addr, n))
+	if (!dwarf && !b->o->no_inlines && !is_all_by_runtime(addr, n))
 		symbolizer_explain_lack(b, true, lack, sizeof(lack));
 	symbolizer_note_lack(b, elf, dwarf, lack, sizeof(lack));
 	if (r == 0)

@@ -17,7 +17,7 @@ void symbolizer_explain(const struct symbolizer_batch *b, const struct symaddr *
 {
 	static const char *const word[SYMBOLIZER_N_SOURCES] = {
 		"unnamed", "by .dynsym", "by .symtab", "linker stubs", "by DWARF",
-		"by kallsyms", "by JIT map", "by .gopclntab", "made by cprof",
+		"by kallsyms", "by JIT map", "by the runtime's table", "made by cprof",
 	};
 	size_t count[SYMBOLIZER_N_SOURCES] = {0};
 	char text[256] = "";

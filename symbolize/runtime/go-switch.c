@@ -12,6 +12,8 @@
 #include "base/cleanup.h"
 #include "symbolize/cfi/cfi-code.h"
 #include "symbolize/runtime/go-table.h"
+#include "symbolize/runtime/runtime-file.h"
+#include "symbolize/runtime/runtime-private.h"
 #include "symbolize/arch/x86-64/x86insn.h"
 
 #include <stdlib.h>
@@ -21,13 +23,16 @@
 
 struct go_place {
 	struct module m;
+	struct go_table *table;
 	struct go_table_function f;
 };
 
-static bool go_place(module_find *find_module, void *ctx, uint64_t at, struct go_place *ret)
+static bool go_place(const struct runtime_switch *s, uint64_t at, struct go_place *ret)
 {
-	return find_module(ctx, at, &ret->m) && ret->m.cfi &&
-	       go_table_find(ret->m.cfi, at - ret->m.bias, &ret->f);
+	if (!s->find_module(s->ctx, at, &ret->m))
+		return false;
+	ret->table = runtime_file_data(ret->m.file, &runtime_go);
+	return ret->table && go_table_find(ret->table, at - ret->m.bias, &ret->f);
 }
 
 /* The vaddr that the call before return address ra calls; 0: it is none, or calls a pointer. */
@@ -87,60 +92,48 @@ static uint64_t go_call_site(struct cfi *c, const struct go_table_function *f, u
 }
 
 /* The function of which f is a part, by its name. */
-static bool go_whole(struct cfi *c, const struct go_table_function *f,
+static bool go_whole(struct go_table *g, const struct go_table_function *f,
 		     struct go_table_function *ret)
 {
 	char part[GO_TABLE_NAME_BYTES_MAX];
-	if (!go_table_name(c, f, part, sizeof(part)))
+	if (!go_table_name(g, f, part, sizeof(part)))
 		return false;
 	char *dot = strrchr(part, '.');
 	if (!dot || (strncmp(dot, ".func", 5) != 0 && strspn(dot + 1, "0123456789") == 0))
 		return false;
 	*dot = '\0';
-	return go_table_near(c, f, part, ret);
+	return go_table_near(g, f, part, ret);
 }
 
-enum go_switch go_switch_caller(const struct arch *arch, module_find *find_module, void *ctx,
-				uint64_t at, uint64_t called_at, uint64_t ra, uint64_t *ret_ra)
+static bool go_is_root_ra(const struct module *m, uint64_t ra)
+{
+	struct cfi_rule rule;
+	runtime_file_rule(m, ra - 1 - m->bias, &rule);
+	return rule.kind == CFI_ROOT;
+}
+
+enum runtime_caller go_switch_caller(const struct runtime_switch *s, uint64_t *ret_ra)
 {
 	struct go_place to, called, outer, caller;
 	bool is_call;
-	if (!go_place(find_module, ctx, at, &to) || !go_place(find_module, ctx, ra - 1, &outer) ||
-	    to.m.cfi != outer.m.cfi)
-		return GO_SWITCH_DENIED;
-	uint64_t target = go_target(arch, &outer.m, ra, &is_call), bias = to.m.bias;
-	if (!is_call && go_switch_outer(arch, find_module, ctx, ra) != GO_SWITCH_ROOT)
-		return GO_SWITCH_DENIED;
+	if (!go_place(s, s->at, &to) || !go_place(s, s->ra - 1, &outer) || to.m.cfi != outer.m.cfi)
+		return RUNTIME_CALLER_DENIED;
+	uint64_t target = go_target(s->arch, &outer.m, s->ra, &is_call), bias = to.m.bias;
+	if (!is_call && !go_is_root_ra(&outer.m, s->ra))
+		return RUNTIME_CALLER_DENIED;
 	if (target && target == to.f.start)
-		return GO_SWITCH_NEXT;
+		return RUNTIME_CALLER_NEXT;
 	/* with the link register's, which is saved, nobody would be missing */
-	if (!arch_pushes_ra(arch))
-		return GO_SWITCH_DENIED;
-	bool is_known = called_at && go_place(find_module, ctx, called_at, &called);
+	if (!arch_pushes_ra(s->arch))
+		return RUNTIME_CALLER_DENIED;
+	bool is_known = s->called_at && go_place(s, s->called_at, &called);
 	uint64_t start = is_known ? called.f.start : 0;
-	if (target && go_table_find(to.m.cfi, target, &caller.f))
-		*ret_ra = go_call_site(to.m.cfi, &caller.f, to.f.start, start);
-	else if (is_known && go_whole(to.m.cfi, &called.f, &caller.f))
-		*ret_ra = go_call_site(to.m.cfi, &caller.f, to.f.start, start);
-	else
-		return GO_SWITCH_DENIED;
+	if (!(target && go_table_find(to.table, target, &caller.f)) &&
+	    !(is_known && go_whole(to.table, &called.f, &caller.f)))
+		return RUNTIME_CALLER_DENIED;
+	*ret_ra = go_call_site(to.m.cfi, &caller.f, to.f.start, start);
 	if (!*ret_ra)
-		return GO_SWITCH_DENIED;
+		return RUNTIME_CALLER_DENIED;
 	*ret_ra += bias;
-	return GO_SWITCH_BETWEEN;
-}
-
-enum go_switch_outer go_switch_outer(const struct arch *arch, module_find *find_module,
-				     void *ctx, uint64_t ra)
-{
-	struct module m;
-	struct cfi_rule rule;
-	bool is_call;
-	if (!find_module(ctx, ra - 1, &m) || !m.cfi)
-		return GO_SWITCH_NO_CALL;
-	cfi_rule_at(m.cfi, ra - 1 - m.bias, &rule);
-	if (rule.kind == CFI_ROOT)
-		return GO_SWITCH_ROOT;
-	go_target(arch, &m, ra, &is_call);
-	return is_call ? GO_SWITCH_CALL : GO_SWITCH_NO_CALL;
+	return RUNTIME_CALLER_BETWEEN;
 }

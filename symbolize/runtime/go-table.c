@@ -73,7 +73,9 @@ static uint64_t go_pc_of(struct go_table *g, uint64_t i)
 	return g->layout == GO_1_16 ? x : g->text + x;
 }
 
-static bool go_read_header(struct go_table *g, struct go_table_place *p)
+/* text: the section .text; rela: relocations of a position independent program. */
+static bool go_read_header(struct go_table *g, const struct cfi_place *text,
+			   struct cfi_section *rela)
 {
 	uint64_t magic, quantum, ptr, off = 8, word[8] = { 0 };
 	if (!go_get(g, 0, 4, &magic) || !go_get(g, 6, 1, &quantum) || !go_get(g, 7, 1, &ptr) ||
@@ -101,30 +103,51 @@ static bool go_read_header(struct go_table *g, struct go_table_place *p)
 		return false;
 	if (!has_text)
 		return true;
-	g->text = word[2] ? word[2] : go_relocated(&p->rela, g->table.vaddr + 8 + 2 * ptr);
+	g->text = word[2] ? word[2] : go_relocated(rela, g->table.vaddr + 8 + 2 * ptr);
 	if (g->text)
 		return true;
 	/* behind the last function stands where it ends */
 	uint64_t n = go_pc_of(g, g->n_functions);
-	g->text = p->text;
-	return n <= p->n_text_bytes && p->n_text_bytes - n < GO_TEXT_ROOM_BYTES;
+	g->text = text->vaddr;
+	return n <= text->n_bytes && text->n_bytes - n < GO_TEXT_ROOM_BYTES;
 }
 
-struct go_table *go_table_new(struct go_table_place *p)
+static bool go_find_section(const struct cfi *c, const char *name, const char *other,
+			    struct cfi_place *ret)
 {
-	struct go_table *g = calloc(1, sizeof(*g));
-	if (g)
-		g->table = p->table;
-	else
-		cfi_section_done(&p->table);
-	p->table = (struct cfi_section){ .fd = -1 };
-	if (g && go_read_header(g, p))
+	return cfi_find_section(c, name, ret) || cfi_find_section(c, other, ret);
+}
+
+static bool go_open(struct go_table *g)
+{
+	const struct cfi *c = g->c;
+	struct cfi_place place, text;
+	struct cfi_section rela = { .fd = -1 };
+	if (!go_find_section(c, ".gopclntab", ".data.rel.ro.gopclntab", &place) ||
+	    cfi_section_file(&g->table, c->fd, place.off, place.n_bytes, place.vaddr) < 0)
+		return false;
+	cfi_find_section(c, ".text", &text);
+	if (go_find_section(c, ".rela", ".rela.dyn", &place) && place.type == SHT_RELA)
+		cfi_section_file(&rela, c->fd, place.off, place.n_bytes, 0);
+	bool is_open = go_read_header(g, &text, &rela);
+	cfi_section_done(&rela);
+	return is_open;
+}
+
+struct go_table *go_table_open(struct cfi *c)
+{
+	struct go_table *g = c->fd >= 0 ? calloc(1, sizeof(*g)) : NULL;
+	if (!g)
+		return NULL;
+	g->c = c;
+	g->table.fd = -1;
+	if (go_open(g))
 		return g;
-	go_table_free(g);
+	go_table_close(g);
 	return NULL;
 }
 
-void go_table_free(struct go_table *g)
+void go_table_close(struct go_table *g)
 {
 	if (g)
 		cfi_section_done(&g->table);
@@ -133,9 +156,8 @@ void go_table_free(struct go_table *g)
 
 /* ---- functions ------------------------------------------------------------------------- */
 
-bool go_table_function(struct cfi *c, uint64_t i, struct go_table_function *ret)
+bool go_table_function(struct go_table *g, uint64_t i, struct go_table_function *ret)
 {
-	struct go_table *g = c->go;
 	uint64_t off, flags;
 	if (i >= g->n_functions)
 		return false;
@@ -154,28 +176,26 @@ bool go_table_function(struct cfi *c, uint64_t i, struct go_table_function *ret)
 	return ret->start < ret->end;
 }
 
-bool go_table_find(struct cfi *c, uint64_t vaddr, struct go_table_function *ret)
+bool go_table_find(struct go_table *g, uint64_t vaddr, struct go_table_function *ret)
 {
-	if (!cfi_seek_go(c))
-		return false;
-	uint64_t low = 0, n = c->go->n_functions;
+	uint64_t low = 0, n = g->n_functions;
 	while (n) {
 		uint64_t half = n / 2;
-		if (go_pc_of(c->go, low + half) <= vaddr) {
+		if (go_pc_of(g, low + half) <= vaddr) {
 			low += half + 1;
 			n -= half + 1;
 		} else {
 			n = half;
 		}
 	}
-	return low && go_table_function(c, low - 1, ret) && vaddr >= ret->start && vaddr < ret->end;
+	return low && go_table_function(g, low - 1, ret) && vaddr >= ret->start && vaddr < ret->end;
 }
 
-bool go_table_name(struct cfi *c, const struct go_table_function *f, char *buf, size_t n_bytes)
+bool go_table_name(struct go_table *g, const struct go_table_function *f, char *buf, size_t n_bytes)
 {
 	uint64_t byte = 1;
 	for (size_t i = 0; i < n_bytes; i++) {
-		if (!go_get(c->go, c->go->names_off + f->name_off + i, 1, &byte))
+		if (!go_get(g, g->names_off + f->name_off + i, 1, &byte))
 			return false;
 		buf[i] = (char)byte;
 		if (!byte)
@@ -184,15 +204,15 @@ bool go_table_name(struct cfi *c, const struct go_table_function *f, char *buf, 
 	return false;
 }
 
-bool go_table_near(struct cfi *c, const struct go_table_function *f, const char *name,
+bool go_table_near(struct go_table *g, const struct go_table_function *f, const char *name,
 		 struct go_table_function *ret)
 {
 	char other[GO_TABLE_NAME_BYTES_MAX];
 	for (uint64_t k = 1; k < GO_NEIGHBOURS_MAX; k++) {
 		uint64_t i[] = { f->i - k, f->i + k };
 		for (int side = 0; side < 2; side++)
-			if (go_table_function(c, i[side], ret) &&
-			    go_table_name(c, ret, other, sizeof(other)) && !strcmp(other, name))
+			if (go_table_function(g, i[side], ret) &&
+			    go_table_name(g, ret, other, sizeof(other)) && !strcmp(other, name))
 				return true;
 	}
 	return false;
@@ -232,30 +252,30 @@ static int32_t go_moved(struct go_table *g, const struct go_table_function *f, u
 /* ---- rules --------------------------------------------------------------------------------- */
 
 /* Is a call the last instruction before vaddr + 1?  Then vaddr stands for a return address. */
-static bool go_is_call(const struct cfi *c, uint64_t vaddr)
+static bool go_is_call(const struct go_table *g, uint64_t vaddr)
 {
 	uint8_t b[ARCH_CALL_BYTES];
-	return cfi_read_code(c, vaddr + 1 - sizeof(b), b, sizeof(b)) == sizeof(b) &&
-	       arch_ends_with_call(c->arch, b, sizeof(b));
+	return cfi_read_code(g->c, vaddr + 1 - sizeof(b), b, sizeof(b)) == sizeof(b) &&
+	       arch_ends_with_call(g->c->arch, b, sizeof(b));
 }
 
 /* Is vaddr, in a function that writes the stack pointer, on the stack that it has gone to? */
-static bool go_is_away(const struct cfi *c, const struct go_table_function *f, uint64_t vaddr)
+static bool go_is_away(struct go_table *g, const struct go_table_function *f, uint64_t vaddr)
 {
 	uint8_t b[ARCH_SWITCH_BYTES_MAX];
 	size_t n = vaddr - f->start;
 	/* before 1.17 there were no flags; code that the compiler makes never does it */
-	if ((c->go->layout != GO_1_16 && !(f->flags & GO_TABLE_WRITES_SP)) || n > sizeof(b) ||
-	    cfi_read_code(c, f->start, b, n) < n)
+	if ((g->layout != GO_1_16 && !(f->flags & GO_TABLE_WRITES_SP)) || n > sizeof(b) ||
+	    cfi_read_code(g->c, f->start, b, n) < n)
 		return false;
-	return c->arch->n_sp_loads(b, n) & 1;
+	return g->c->arch->n_sp_loads(b, n) & 1;
 }
 
 /* Is the frame pointer still to be saved, by the instruction at vaddr? */
-static bool go_saves_fp_next(const struct cfi *c, uint64_t vaddr)
+static bool go_saves_fp_next(const struct go_table *g, uint64_t vaddr)
 {
 	uint8_t b[4];
-	return c->arch->stores_fp(b, cfi_read_code(c, vaddr, b, sizeof(b)));
+	return g->c->arch->stores_fp(b, cfi_read_code(g->c, vaddr, b, sizeof(b)));
 }
 
 static bool go_begins(const char *s, const char *with)
@@ -269,81 +289,82 @@ static bool go_begins(const char *s, const char *with)
  * is said to be systemstack_switch, a function that never runs, in whose frame the caller of
  * asmcgocall follows.  By how many bytes that is further out; -1: not told.
  */
-static int32_t go_left(struct cfi *c, const struct go_table_function *f)
+static int32_t go_left(struct go_table *g, const struct go_table_function *f)
 {
 	struct go_table_function s;
-	if (!arch_pushes_ra(c->arch) || (!go_table_near(c, f, "runtime.systemstack_switch", &s) &&
-				      !go_table_near(c, f, "runtime.systemstack_switch.abi0", &s)))
+	if (!arch_pushes_ra(g->c->arch) ||
+	    (!go_table_near(g, f, "runtime.systemstack_switch", &s) &&
+	     !go_table_near(g, f, "runtime.systemstack_switch.abi0", &s)))
 		return -1;
 	/* since Go 1.21 it has a frame, which is made in its first 8 bytes */
-	int32_t first = go_moved(c->go, &s, s.start), then = go_moved(c->go, &s, s.start + 8);
+	int32_t first = go_moved(g, &s, s.start), then = go_moved(g, &s, s.start + 8);
 	return first < 0 ? -1 : 8 + (then > first ? then : first);
 }
 
 /* What is the function's stack at vaddr: on goes the one that it was called on, by *ret_left bytes
  * more than the table says, or it is the root, for what else than its flags tell. */
-static bool go_is_root(struct cfi *c, const struct go_table_function *f, uint64_t vaddr,
+static bool go_is_root(struct go_table *g, const struct go_table_function *f, uint64_t vaddr,
 		       uint8_t *ret_flags, int32_t *ret_left)
 {
 	char name[GO_TABLE_NAME_BYTES_MAX];
 	*ret_flags = 0;
 	*ret_left = 0;
-	if (!go_table_name(c, f, name, sizeof(name)) || !go_begins(name, "runtime."))
+	if (!go_table_name(g, f, name, sizeof(name)) || !go_begins(name, "runtime."))
 		name[0] = '\0';
 	/* the kernel has called it: what was interrupted lies behind */
 	if (f->flags & GO_TABLE_TOP)
 		return !go_begins(name, "runtime.sigtramp");
 	if (!strcmp(name, "runtime.goexit") || !strcmp(name, "runtime.mstart"))
 		return true;
-	if (go_is_away(c, f, vaddr)) {
+	if (go_is_away(g, f, vaddr)) {
 		if (go_begins(name, "runtime.cgocallback"))
-			return (*ret_left = go_left(c, f)) < 0;
+			return (*ret_left = go_left(g, f)) < 0;
 		if (!go_begins(name, "runtime.mcall") && !go_begins(name, "runtime.morestack") &&
 		    !go_begins(name, "runtime.gogo"))
 			*ret_flags = CFI_FLAG_SWITCH;
 		return true;
 	}
 	/* a new thread begins behind the system call, with nothing on its stack */
-	return go_begins(name, "runtime.clone") && go_is_call(c, vaddr);
+	return go_begins(name, "runtime.clone") && go_is_call(g, vaddr);
 }
 
 /* The way back from a signal's handler: it lies on the kernel's frame, which its code tells. */
-static bool go_is_sigreturn(struct cfi *c, const struct go_table_function *f)
+static bool go_is_sigreturn(struct go_table *g, const struct go_table_function *f)
 {
 	char name[GO_TABLE_NAME_BYTES_MAX];
-	return f->flags & GO_TABLE_ASM && go_table_name(c, f, name, sizeof(name)) &&
+	return f->flags & GO_TABLE_ASM && go_table_name(g, f, name, sizeof(name)) &&
 	       go_begins(name, "runtime.sigreturn");
 }
 
-bool go_table_rule(struct cfi *c, uint64_t vaddr, struct cfi_rule *ret)
+bool go_table_rule(struct go_table *g, uint64_t vaddr, struct cfi_rule *ret)
 {
 	struct go_table_function f;
 	uint8_t flags;
 	int32_t left;
-	if (!go_table_find(c, vaddr, &f))
+	if (!go_table_find(g, vaddr, &f))
 		return false;
-	if (go_is_sigreturn(c, &f)) {
+	if (go_is_sigreturn(g, &f)) {
 		*ret = (struct cfi_rule){ .kind = CFI_NONE };
 		return true;
 	}
-	if (go_is_root(c, &f, vaddr, &flags, &left)) {
+	if (go_is_root(g, &f, vaddr, &flags, &left)) {
 		*ret = (struct cfi_rule){ .kind = CFI_ROOT, .flags = flags };
 		return true;
 	}
-	int32_t moved = go_moved(c->go, &f, vaddr);
+	int32_t moved = go_moved(g, &f, vaddr);
 	if (moved < 0 || moved & 7 || moved / 8 >= INT16_MAX - 2)
 		return false;
 	moved += left;
 	int16_t words = (int16_t)(moved / 8);
-	if (!arch_pushes_ra(c->arch)) {
+	if (!arch_pushes_ra(g->c->arch)) {
 		*ret = (struct cfi_rule){ .kind = CFI_PLAIN, .cfa_off8 = words,
 			.ra_off8 = (int16_t)-words, .flags = words ? 0 : CFI_FLAG_RA_REG };
 		return true;
 	}
 	*ret = (struct cfi_rule){ .kind = CFI_PLAIN, .cfa_off8 = (int16_t)(words + 1),
 		.ra_off8 = -1 };
-	if (words && !(f.flags & GO_TABLE_ASM) && c->go->layout != GO_1_16 &&
-	    !go_saves_fp_next(c, vaddr)) {
+	if (words && !(f.flags & GO_TABLE_ASM) && g->layout != GO_1_16 &&
+	    !go_saves_fp_next(g, vaddr)) {
 		ret->flags = CFI_FLAG_FP_SAVED;
 		ret->fp_off8 = -2;
 	}

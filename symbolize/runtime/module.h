@@ -8,12 +8,16 @@
 #include <stdint.h>
 
 struct cfi;
+struct runtime;
+struct runtime_file;
 
 struct module {
 	struct cfi *cfi;                /* NULL: none, as for JIT code */
+	struct runtime_file *file;      /* what runtimes know of its file; NULL: nothing */
+	const struct runtime *runtime;  /* whose JIT code it is; NULL: unknown, or not JIT code */
 	uint64_t bias;                  /* vaddr = pc - bias, modulo 2^64 */
 	uint64_t id;                    /* of the file: files with equal ids have equal CFI */
-	bool is_jit, is_java;           /* JIT code, which is in no file; and that of HotSpot */
+	bool is_jit;                    /* JIT code, which is in no file */
 };
 
 /* Finds the executable mapping that contains pc; false when there is none.  *ret is used before the

@@ -11,7 +11,7 @@
  * What lies behind a method's end, its slow ways and handlers, has the same frame.
  */
 
-#include "symbolize/runtime/runtime-hotspot.h"
+#include "symbolize/runtime/runtime-private.h"
 
 #include "symbolize/arch/x86-64/x86insn.h"
 
@@ -157,8 +157,8 @@ static uint32_t hotspot_left(const struct cfi_code *c, uint64_t pc, const struct
 	return 0;
 }
 
-bool runtime_hotspot_rule(const struct cfi_code *c, uint64_t pc, bool is_exact,
-			  struct cfi_rule *ret)
+static bool hotspot_rule(const struct cfi_code *c, uint64_t pc, bool is_exact,
+			 struct cfi_rule *ret)
 {
 	struct hotspot h;
 	if (c->arch != &arch_x86_64)
@@ -184,3 +184,28 @@ bool runtime_hotspot_rule(const struct cfi_code *c, uint64_t pc, bool is_exact,
 		*ret = r;
 	return is_so;
 }
+
+/* ---- the interpreter ---------------------------------------------------------------------- */
+
+/*
+ * The interpreter keeps below its frame pointer (interpreter_frame_sender_sp_offset, last_sp and
+ * method in HotSpot's frame_x86.hpp) the stack pointer of its sender, its own before it called
+ * another function (0: it has not), and the method.  It takes its arguments from the stack, but
+ * compiled code has them in registers: when that calls it, the stack pointer is moved between the
+ * two.
+ */
+static uint64_t hotspot_interpreter_sp(uint64_t fp, const uint64_t *below)
+{
+	uint64_t method = below[0], last_sp = below[1], sp = below[2];
+	bool is_last = last_sp == 0 || fp - last_sp < RUNTIME_ARGS_BYTES_MAX * 8 ||
+		       -last_sp < RUNTIME_ARGS_BYTES_MAX; /* since JDK 22 in words from fp */
+	return is_last && method && method % 8 == 0 &&
+	       (sp == fp + 16 || runtime_is_moved_sp(sp, fp)) ? sp : 0;
+}
+
+const struct runtime runtime_hotspot = {
+	.name = "HotSpot",
+	.library = "libjvm.so",
+	.jit_rule = hotspot_rule,
+	.interpreter_sp = hotspot_interpreter_sp,
+};

@@ -12,7 +12,7 @@
 
 #include "base/hash.h"
 #include "symbolize/arch/arch.h"
-#include "symbolize/runtime/go-table.h"
+#include "symbolize/runtime/runtime-file.h"
 #include "symbolize/unwind/unwind-slow.h"
 
 #include <string.h>
@@ -20,19 +20,10 @@
 static bool call_function(module_find *find_module, void *ctx, uint64_t pc,
 			  struct module *ret_module, uint64_t *ret_start)
 {
-	struct cfi_fde fde;
-	uint32_t off;
-	bool is_debug;
-	struct go_table_function go;
-	if (!find_module(ctx, pc, ret_module) || !ret_module->cfi)
+	if (!find_module(ctx, pc, ret_module) || !ret_module->cfi ||
+	    !runtime_file_function(ret_module, pc - ret_module->bias, ret_start))
 		return false;
-	uint64_t vaddr = pc - ret_module->bias;
-	if (cfi_find_fde(ret_module->cfi, vaddr, &fde, &off, &is_debug) == CFI_FOUND)
-		*ret_start = fde.start + ret_module->bias;
-	else if (go_table_find(ret_module->cfi, vaddr, &go))
-		*ret_start = go.start + ret_module->bias;
-	else
-		return false;
+	*ret_start += ret_module->bias;
 	return true;
 }
 
@@ -115,6 +106,23 @@ bool unwind_call_is_one(const struct unwind_walk *w, uint64_t a, uint64_t b)
 	if (!unwind_call_known(w, UNWIND_CALL_IS_ONE, a, b, &k))
 		k->is_so = unwind_call_is_one_function(w->find_module, w->in->ctx, a, b);
 	return k->is_so;
+}
+
+enum unwind_call_site unwind_call_site(const struct arch *arch, module_find *find_module, void *ctx,
+				       uint64_t ra)
+{
+	struct module m;
+	struct cfi_rule rule;
+	uint8_t b[ARCH_CALL_BYTES];
+	if (!find_module(ctx, ra - 1, &m) || !m.cfi)
+		return UNWIND_CALL_SITE_NONE;
+	runtime_file_rule(&m, ra - 1 - m.bias, &rule);
+	if (rule.kind == CFI_ROOT)
+		return UNWIND_CALL_SITE_ROOT;
+	if (cfi_read_code(m.cfi, ra - m.bias - sizeof(b), b, sizeof(b)) < sizeof(b) ||
+	    !arch_ends_with_call(arch, b, sizeof(b)))
+		return UNWIND_CALL_SITE_NONE;
+	return UNWIND_CALL_SITE;
 }
 
 /* ---- other stacks ---------------------------------------------------------------------- */

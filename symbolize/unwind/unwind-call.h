@@ -18,6 +18,15 @@ enum unwind_call {
 enum unwind_call unwind_call_before(const struct arch *arch, module_find *find_module,
 				    void *ctx, uint64_t pc, uint64_t ra);
 
+/* What is at a return address, as far as CFI and code tell.  Reads the files. */
+enum unwind_call_site {
+	UNWIND_CALL_SITE_NONE,          /* no call precedes it: it is not a return address */
+	UNWIND_CALL_SITE,
+	UNWIND_CALL_SITE_ROOT,          /* in the outermost function of a stack */
+};
+enum unwind_call_site unwind_call_site(const struct arch *arch, module_find *find_module, void *ctx,
+				       uint64_t ra);
+
 /* What was found out, for what is asked for every sample. */
 struct unwind_call_cache {
 	struct unwind_call_known {

@@ -8,6 +8,8 @@
 
 #include "base/hash.h"
 #include "symbolize/cfi/cfi-code.h"
+#include "symbolize/runtime/runtime-file.h"
+#include "symbolize/runtime/runtime.h"
 #include "symbolize/unwind/unwind-call.h"
 #include "symbolize/unwind/unwind-jit.h"
 
@@ -35,19 +37,12 @@ static size_t code_read_at(void *ctx, uint64_t at, uint8_t *buf, size_t n_bytes)
 	return code_read(c->w, c->m, at, buf, n_bytes);
 }
 
-/*
- * Go lays a goroutine's first frame out by hand: it returns into runtime.goexit behind its first
- * instruction, "nop; call runtime.goexit1; nop", which no call precedes.
- */
-static bool code_is_goexit(const struct unwind_walk *w, const struct module *m, uint64_t pc)
+/* Is pc where the first frame of a stack returns to, which a runtime has laid out by hand? */
+static bool code_is_first(const struct unwind_walk *w, const struct module *m, uint64_t pc)
 {
-	const struct arch *a = w->arch;
-	uint8_t b[2 * ARCH_BYTES_MAX + ARCH_CALL_BYTES];
-	uint64_t unused;
-	size_t n_first = a->go_nop.n + a->go_call_bytes, n = n_first + a->go_nop.n;
-	return code_read(w, m, pc - a->go_nop.n, b, n) == n && arch_begins(b, n, &a->go_nop) &&
-	       a->call(b, n_first, pc, &unused) == ARCH_CALL_DIRECT &&
-	       arch_begins(b + n_first, n - n_first, &a->go_nop);
+	uint8_t b[RUNTIME_FIRST_BYTES];
+	size_t n = code_read(w, m, pc - RUNTIME_BEFORE_BYTES, b, sizeof(b));
+	return n > RUNTIME_BEFORE_BYTES && runtime_is_first(w->arch, b, n);
 }
 
 static bool code_is_behind_call(const struct unwind_walk *w, const struct module *m,
@@ -55,8 +50,7 @@ static bool code_is_behind_call(const struct unwind_walk *w, const struct module
 {
 	uint8_t before[ARCH_CALL_BYTES];
 	return code_read(w, m, ra - sizeof(before), before, sizeof(before)) == sizeof(before) &&
-	       (arch_ends_with_call(w->arch, before, sizeof(before)) ||
-		code_is_goexit(w, m, ra));
+	       (arch_ends_with_call(w->arch, before, sizeof(before)) || code_is_first(w, m, ra));
 }
 
 /* Is that where the kernel has a signal handler return to? */
@@ -88,26 +82,20 @@ static uint64_t code_cfa(const struct unwind_frame *f, const struct cfi_rule *ru
 	return (rule->flags & CFI_FLAG_CFA_FP ? f->fp : f->sp) + (uint64_t)(rule->cfa_off8 * 8l);
 }
 
-/*
- * Java's interpreter keeps below its frame pointer (interpreter_frame_sender_sp_offset, last_sp,
- * method in HotSpot's frame_x86.hpp) the stack pointer of its sender, its own before it called
- * another, if it has, and the method.  It takes its arguments from the stack, compiled code has
- * them in registers: when that calls it, the stack pointer is moved between the two.
- */
-uint64_t unwind_code_sender_sp(const struct unwind_walk *w, uint64_t fp)
+uint64_t unwind_code_interpreter_sp(const struct unwind_walk *w, const struct module *m,
+				    uint64_t fp)
 {
-	uint64_t sp, last_sp, method;
-	if (fp % 8 || !unwind_load(w, fp - 8, &sp) || !unwind_load(w, fp - 16, &last_sp) ||
-	    !unwind_load(w, fp - 24, &method))
+	uint64_t below[RUNTIME_BELOW_WORDS];
+	if (!m->runtime || !m->runtime->interpreter_sp || fp % 8)
 		return 0;
-	bool is_last = last_sp == 0 || fp - last_sp < UNWIND_ARGS_BYTES_MAX * 8 ||
-		       -last_sp < UNWIND_ARGS_BYTES_MAX; /* since JDK 22 words from fp */
-	return is_last && method && method % 8 == 0 &&
-	       (sp == fp + 16 || unwind_is_sender_sp(sp, fp)) ? sp : 0;
+	for (unsigned int i = 0; i < RUNTIME_BELOW_WORDS; i++)
+		if (!unwind_load(w, fp - 8 * (RUNTIME_BELOW_WORDS - i), &below[i]))
+			return 0;
+	return m->runtime->interpreter_sp(fp, below);
 }
 
-/* It jumps to a method and puts its own address on the stack, so that is behind no call.  But its
- * frame shows by its frame pointer. */
+/* An interpreter jumps to a method and puts its own address on the stack, so no call precedes that.
+ * But its frame shows by its frame pointer. */
 static bool code_is_interpreter(const struct unwind_walk *w, const struct cfi_rule *rule,
 				uint64_t cfa, uint64_t pc)
 {
@@ -117,8 +105,8 @@ static bool code_is_interpreter(const struct unwind_walk *w, const struct cfi_ru
 	    (rule->flags & CFI_FLAG_FP_SAVED &&
 	     !unwind_load(w, cfa + (uint64_t)(rule->fp_off8 * 8l), &fp)))
 		return false;
-	return fp > cfa && unwind_code_sender_sp(w, fp) && unwind_load(w, fp + 8, &ra) && ra &&
-	       w->find_module(w->in->ctx, ra, &m);
+	return fp > cfa && unwind_code_interpreter_sp(w, &m, fp) &&
+	       unwind_load(w, fp + 8, &ra) && ra && w->find_module(w->in->ctx, ra, &m);
 }
 
 bool unwind_code_accepts(struct unwind_walk *w, const struct cfi_rule *rule)
@@ -336,8 +324,8 @@ void unwind_code_amend(struct unwind_walk *w, const struct module *m, struct cfi
 	uint32_t off;
 	bool is_debug;
 	uint8_t b[CODE_BEFORE_BYTES + CODE_BEHIND_BYTES];
-	/* Go's tables hold everywhere */
-	if (!w->arch->is_leaving || !(f->flags & UNWIND_FRAME_EXACT) || m->cfi->go ||
+	bool is_runtimes = m->file && m->file->runtime; /* whose tables hold everywhere */
+	if (!w->arch->is_leaving || !(f->flags & UNWIND_FRAME_EXACT) || is_runtimes ||
 	    cfi_find_fde(m->cfi, f->pc - m->bias, &fde, &off, &is_debug) != CFI_FOUND)
 		return;
 	uint64_t n_since = f->pc - m->bias - fde.start;
@@ -404,7 +392,7 @@ struct cfi_rule unwind_code_rule(struct unwind_walk *w, const struct module *m,
 		return unwind_jit_rule(w, m, &code, &c.is_open, ret_is_final);
 	const struct unwind_frame *f = &w->frame[w->n - 1];
 	struct unwind_code_open *o = code_open(w, m);
-	uint8_t b[ARCH_EXIT_BYTES];
+	uint8_t b[RUNTIME_ROOT_BYTES];
 	if (o->n_asked >= CODE_ASKED_MAX) {
 		for (unsigned int i = 0; i < o->n_offered; i++)
 			if (code_accept(&c, &o->offered[i]))
@@ -414,7 +402,7 @@ struct cfi_rule unwind_code_rule(struct unwind_walk *w, const struct module *m,
 	}
 	if (code_is_in_sigreturn(w, m))
 		return (struct cfi_rule){ .kind = CFI_SIGRETURN, .flags = CFI_FLAG_GUESSED };
-	if (!(f->flags & UNWIND_FRAME_EXACT) && code_is_goexit(w, m, f->pc))
+	if (!(f->flags & UNWIND_FRAME_EXACT) && code_is_first(w, m, f->pc))
 		return (struct cfi_rule){ .kind = CFI_ROOT };
 	/* what follows a call that does not return is the next function */
 	if (!arch_pushes_ra(w->arch) && code.is_return && code_by_call(&c, &code, &r))
@@ -422,9 +410,10 @@ struct cfi_rule unwind_code_rule(struct unwind_walk *w, const struct module *m,
 	if (cfi_code_rule(&code, f->pc, &r))
 		return r;
 	size_t n = f->flags & UNWIND_FRAME_EXACT ? 0 : code_read(w, m, f->pc, b, sizeof(b));
-	if (w->arch->is_root(b, n))
+	enum runtime_root root = runtime_root(w->arch, b, n);
+	if (root == RUNTIME_ROOT_FRAME)
 		return (struct cfi_rule){ .kind = CFI_ROOT };
-	if (w->arch->is_exit(b, n) && !unwind_code_is_call(w, f->pc))
+	if (root == RUNTIME_ROOT_TRAP && !unwind_code_is_call(w, f->pc))
 		return (struct cfi_rule){ .kind = CFI_ROOT, .flags = CFI_FLAG_GUESSED };
 	if (code_by_call(&c, &code, &r))
 		return r;

@@ -39,8 +39,10 @@ bool unwind_code_is_begun(const struct unwind_walk *w);
  * call before it, where the rule says? */
 bool unwind_code_accepts(struct unwind_walk *w, const struct cfi_rule *rule);
 
-/* The sender's stack pointer of the frame of Java's interpreter at fp; 0: it is none. */
-uint64_t unwind_code_sender_sp(const struct unwind_walk *w, uint64_t fp);
+/* The caller's stack pointer of a frame of an interpreter in JIT code of module m, whose frame
+ * pointer is fp; 0: it is not such a frame. */
+uint64_t unwind_code_interpreter_sp(const struct unwind_walk *w, const struct module *m,
+				    uint64_t fp);
 
 /* Is that a return address: one with a call before it? */
 bool unwind_code_is_call(const struct unwind_walk *w, uint64_t ra);

@@ -16,6 +16,8 @@
 
 #include "symbolize/unwind/unwind-fast.h"
 
+#include "symbolize/runtime/runtime.h"
+
 #include <string.h>
 
 /* Is the newest of n frames one of the memo's?  Else *ret_stop_sp is from where on to ask again. */
@@ -104,9 +106,9 @@ fast_walk(const struct unwind_cache *by_pc, uint64_t salt, struct unwind_walk *w
 			next_pc = fast_word(ra_at + moved) & strip;
 			if (!unwind_cache_get(by_pc, unwind_cache_key(back_salt, next_pc)))
 				break;
-			/* the interpreter's frame: see unwind-code.c */
+			/* perhaps an interpreter's frame: see unwind_code_interpreter_sp */
 			if (rule->flags & CFI_FLAG_MADE && fp > sp &&
-			    unwind_is_sender_sp(fast_word(fp - 8 + moved), fp))
+			    runtime_is_moved_sp(fast_word(fp - 8 + moved), fp))
 				break;
 			cfa = fp + 16;
 			fp = fast_word(fp + moved);

@@ -8,7 +8,7 @@
 
 #include "symbolize/unwind/unwind-jit.h"
 
-#include "symbolize/runtime/runtime-hotspot.h"
+#include "symbolize/runtime/runtime.h"
 #include "symbolize/unwind/unwind-code.h"
 
 #include <string.h>
@@ -34,6 +34,8 @@ struct cfi_rule unwind_jit_rule(struct unwind_walk *w, const struct module *m,
 {
 	const struct unwind_frame *f = &w->frame[w->n - 1];
 	bool is_exact = f->flags & UNWIND_FRAME_EXACT, pushes_ra = arch_pushes_ra(w->arch);
+	bool (*jit_rule)(const struct cfi_code *, uint64_t, bool, struct cfi_rule *) =
+		m->runtime ? m->runtime->jit_rule : NULL;
 	size_t n_before = w->arch->prologue_bytes_before;
 	struct cfi_rule r;
 	uint64_t word;
@@ -45,10 +47,10 @@ struct cfi_rule unwind_jit_rule(struct unwind_walk *w, const struct module *m,
 		return r;
 	if (n && is_exact && w->arch->prologue_rule(pc, n, &r) && code->accept(code->ctx, &r))
 		return r;
-	if (m->is_java && runtime_hotspot_rule(code, f->pc, is_exact, &r))
+	if (jit_rule && jit_rule(code, f->pc, is_exact, &r))
 		return r;
 	*ret_is_final = !*is_open;
-	if (made_has_fp(w) || unwind_code_sender_sp(w, f->fp))
+	if (made_has_fp(w) || unwind_code_interpreter_sp(w, m, f->fp))
 		return (struct cfi_rule){ .kind = CFI_NONE };
 	*ret_is_final = false;
 	/* a longer copy may have shown a frame pointer */
@@ -59,7 +61,7 @@ struct cfi_rule unwind_jit_rule(struct unwind_walk *w, const struct module *m,
 		/* the frames of Erlang, thousands of them: the stack must bear the rule out each
 		 * time, but it is not made again */
 		r.flags |= CFI_FLAG_MADE;
-		*ret_is_final = !m->is_java;
+		*ret_is_final = !jit_rule;
 		return r;
 	}
 	/* a stub that jumps on has no frame, as Java's for calls of virtual methods */

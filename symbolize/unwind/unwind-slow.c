@@ -12,6 +12,8 @@
 #include "symbolize/unwind/unwind-slow.h"
 
 #include "symbolize/cfi/cfi-eval.h"
+#include "symbolize/runtime/runtime-file.h"
+#include "symbolize/runtime/runtime.h"
 #include "symbolize/unwind/unwind-call.h"
 #include "symbolize/unwind/unwind-code.h"
 
@@ -29,9 +31,6 @@
 
 /* psABI 3.2.2: so much below the stack pointer is the function's own, too; no copy has it. */
 #define SLOW_RED_BYTES 128u
-
-/* Words of the copy that are looked through for what stands there. */
-#define SLOW_BELOW_WORDS_MAX 256u
 
 /* How far above a frame its frame pointer may be, for slow_find_fp to look through what is
  * between. */
@@ -287,7 +286,7 @@ static void slow_find_fp(struct unwind_walk *w)
 	if ((o->sp | o->fp) & 7 || o->fp - o->sp > SLOW_PUSHED_BYTES_MAX ||
 	    !w->find_module(w->in->ctx, o->pc - 1, &m) || !m.cfi)
 		return;
-	cfi_rule_at(m.cfi, o->pc - 1 - m.bias, &rule);
+	runtime_file_rule(&m, o->pc - 1 - m.bias, &rule);
 	if (rule.kind != CFI_PLAIN || !(rule.flags & CFI_FLAG_CFA_FP) ||
 	    !unwind_load(w, o->fp + (uint64_t)((rule.cfa_off8 + rule.ra_off8) * 8l), &ra))
 		return;
@@ -313,35 +312,53 @@ static bool slow_is_borne_out(struct unwind_walk *w, const struct cfi_row *row, 
 	       (is_of_it ? unwind_call_may_be(w, pc) : unwind_code_is_call(w, pc));
 }
 
-/*
- * Where the CFI asks for what is not known, hand-written code as that of libcrypto may have left it
- * elsewhere.  A register that its callers must not rely on, but do (aesni_gcm_decrypt has its CFA
- * in rax while its own parts run).  Or a word below the stack pointer, which it has also left
- * further up: sha512_block_data_order_avx2 puts its CFA below each part of the message.
- */
-static enum cfi_eval slow_cfa_elsewhere(const struct cfi_eval_env *env, const struct cfi_row *row,
-					enum cfi_eval e, uint64_t *ret)
+/* A frame whose CFA depends on an unknown value. */
+struct slow_lost {
+	const struct cfi_eval_env *env;
+	const struct cfi_row *row;
+};
+
+static bool slow_lost_load(void *ctx, uint64_t at, uint64_t *ret)
 {
-	struct slow_at *s = env->ctx;
-	struct unwind_walk *w = s->w;
-	uint64_t word;
-	bool is_so = false;
-	if (e == CFI_EVAL_NO_REG) {
-		s->is_kept = true;
-		is_so = slow_cfa(env, row, ret) == CFI_EVAL_OK &&
-			slow_is_borne_out(w, row, *ret, true);
-		s->is_kept = false;
-	}
-	for (uint32_t i = 0; e == CFI_EVAL_NO_MEMORY && s->i == 0 && !is_so &&
-	     i < SLOW_BELOW_WORDS_MAX && unwind_load(w, w->sp0 + 8 * i, &word); i++) {
-		if (word % 8 || word - w->sp0 >= w->n_copy)
-			continue;
-		s->below = &word;
-		is_so = slow_cfa(env, row, ret) == CFI_EVAL_OK &&
-			slow_is_borne_out(w, row, *ret, false);
-		s->below = NULL;
-	}
-	return is_so ? CFI_EVAL_OK : e;
+	const struct slow_lost *l = ctx;
+	const struct slow_at *s = l->env->ctx;
+	return unwind_load(s->w, at, ret);
+}
+
+static bool slow_lost_if_kept(void *ctx, uint64_t *ret)
+{
+	const struct slow_lost *l = ctx;
+	struct slow_at *s = l->env->ctx;
+	s->is_kept = true;
+	bool is_so = slow_cfa(l->env, l->row, ret) == CFI_EVAL_OK &&
+		     slow_is_borne_out(s->w, l->row, *ret, true);
+	s->is_kept = false;
+	return is_so;
+}
+
+static bool slow_lost_if_below(void *ctx, uint64_t word, uint64_t *ret)
+{
+	const struct slow_lost *l = ctx;
+	struct slow_at *s = l->env->ctx;
+	s->below = &word;
+	bool is_so = slow_cfa(l->env, l->row, ret) == CFI_EVAL_OK &&
+		     slow_is_borne_out(s->w, l->row, *ret, false);
+	s->below = NULL;
+	return is_so;
+}
+
+/* The CFA where the CFI cannot be evaluated (why), if a runtime knows it. */
+static bool slow_lost_cfa(const struct cfi_eval_env *env, const struct cfi_row *row,
+			  enum cfi_eval why, uint64_t *ret)
+{
+	const struct slow_at *s = env->ctx;
+	struct slow_lost lost = { .env = env, .row = row };
+	const struct runtime_lost_cfa l = {
+		.ctx = &lost, .why = why, .is_innermost = s->i == 0, .stack = s->w->sp0,
+		.n_stack_bytes = s->w->n_copy, .load = slow_lost_load,
+		.if_kept = slow_lost_if_kept, .if_below = slow_lost_if_below,
+	};
+	return runtime_cfa(&l, ret);
 }
 
 /*
@@ -358,7 +375,7 @@ static bool slow_sp_by_fp(struct unwind_walk *w)
 	uint64_t ra;
 	if (!w->find_module(w->in->ctx, o->pc - 1, &m) || !m.cfi)
 		return false;
-	cfi_rule_at(m.cfi, o->pc - 1 - m.bias, &rule);
+	runtime_file_rule(&m, o->pc - 1 - m.bias, &rule);
 	if (rule.kind != CFI_PLAIN || !(rule.flags & CFI_FLAG_FP_SAVED) ||
 	    rule.flags & CFI_FLAG_CFA_FP)
 		return rule.kind == CFI_PLAIN && rule.flags & CFI_FLAG_CFA_FP;
@@ -422,10 +439,8 @@ int unwind_slow_unusual(struct unwind_walk *w, const struct cfi_rule *rule)
 
 	uint64_t cfa, sp, fp = f->fp, pc;
 	enum cfi_eval r = slow_cfa(&env, &row, &cfa);
-	bool is_elsewhere = r != CFI_EVAL_OK;
-	if (is_elsewhere)
-		r = slow_cfa_elsewhere(&env, &row, r, &cfa);
-	if (r != CFI_EVAL_OK)
+	bool is_lost = r != CFI_EVAL_OK;
+	if (is_lost && !slow_lost_cfa(&env, &row, r, &cfa))
 		return slow_end(r);
 	w->is_cfa_known = !row.is_signal;
 	w->cfa = sp = cfa;
@@ -456,7 +471,7 @@ int unwind_slow_unusual(struct unwind_walk *w, const struct cfi_rule *rule)
 	bool is_handler = is_eh_return && row.reg[fp_reg].how <= CFI_HOW_SAME;
 	*o = (struct unwind_frame){ .pc = pc, .sp = sp, .fp = fp,
 		.flags = row.is_signal || is_handler ? UNWIND_FRAME_EXACT :
-			 is_elsewhere ? UNWIND_FRAME_GUESSED : 0 };
+			 is_lost ? UNWIND_FRAME_GUESSED : 0 };
 	if (is_eh_return && !is_handler)
 		slow_find_fp(w);
 	return UNWIND_STEP_DONE;
@@ -510,7 +525,7 @@ int unwind_slow_guess(struct unwind_walk *w, bool is_jit)
 	if (!w->find_module(w->in->ctx, pc - 1, &m))
 		return UNWIND_NO_CFI;
 	w->stats->n_guessed++;
-	uint64_t sp = is_jit && m.is_jit ? unwind_code_sender_sp(w, f->fp) : 0;
+	uint64_t sp = is_jit && m.is_jit ? unwind_code_interpreter_sp(w, &m, f->fp) : 0;
 	if (!sp || (fp >= f->fp && sp > fp))
 		sp = f->fp + 16;
 	f->fp_off8 = (int16_t)(-(int64_t)(sp - f->fp) / 8);

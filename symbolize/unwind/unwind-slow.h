@@ -32,9 +32,6 @@ struct unwind_walk {
 	struct unwind_code_opens *open_codes;
 };
 
-/* Arguments of one call: Java has 255 words of them at most. */
-#define UNWIND_ARGS_BYTES_MAX 2048u
-
 /* CFA program run for one stack: a thousand realigned frames take some 100 KB. */
 #define UNWIND_PROGRAM_BYTES_MAX (1u << 20)
 
@@ -64,13 +61,6 @@ static inline bool unwind_load(const struct unwind_walk *w, uint64_t at, uint64_
 		return false;
 	__builtin_memcpy(ret, w->in->stack + off, 8);
 	return true;
-}
-
-/* Is that, found below the frame pointer of code that the process has made, the stack pointer of a
- * caller that does not begin where the frame ends?  See unwind-code.c. */
-static inline bool unwind_is_sender_sp(uint64_t sp, uint64_t fp)
-{
-	return sp - (fp + 16) - 1 < UNWIND_ARGS_BYTES_MAX && sp % 8 == 0;
 }
 
 /* May that frame pointer, in code without CFI, where it may be any number, be one of a frame beyond

@@ -32,6 +32,7 @@
 
 #include "symbolize/unwind/unwind.h"
 
+#include "symbolize/runtime/runtime-file.h"
 #include "symbolize/unwind/unwind-call.h"
 #include "symbolize/unwind/unwind-code.h"
 #include "symbolize/unwind/unwind-fast.h"
@@ -79,7 +80,7 @@ static struct cfi_rule unwind_search(struct unwind_walk *w, const struct module 
 {
 	struct cfi_rule rule;
 	uint64_t before = m->cfi->n_bytes_run;
-	cfi_rule_at(m->cfi, vaddr, &rule);
+	runtime_file_rule(m, vaddr, &rule);
 	if (rule.kind == CFI_PLAIN)
 		unwind_code_amend(w, m, &rule);
 	w->n_program_bytes += (uint32_t)(m->cfi->n_bytes_run - before);

@@ -3,6 +3,7 @@
 #include "tests/bench/unwind.h"
 
 #include "symbolize/cfi/cfi.h"
+#include "symbolize/runtime/runtime-file.h"
 #include "tests/tools/stackcap.h"
 
 #include <elf.h>
@@ -63,6 +64,7 @@ static void file_open(struct bench_capture *c, struct bench_file *f)
 		return;
 	if (cfi_open_file(f->fd, &f->cfi) < 0)
 		return;
+	f->runtime = runtime_file_new(f->cfi);
 	void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, f->fd, 0);
 	f->bytes = p == MAP_FAILED ? NULL : p;
 	f->n_bytes = (size_t)st.st_size;

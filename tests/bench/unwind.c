@@ -36,7 +36,8 @@ static bool find_module(void *ctx, uint64_t pc, struct module *ret)
 	const struct bench_map *m;
 	if (!bench_find(ctx, pc, &m))
 		return false;
-	*ret = (struct module){ .cfi = m->file->cfi, .bias = m->bias, .id = m->file->id };
+	*ret = (struct module){ .cfi = m->file->cfi, .file = m->file->runtime,
+		.bias = m->bias, .id = m->file->id };
 	return true;
 }
 

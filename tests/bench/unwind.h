@@ -10,12 +10,14 @@
 #include "symbolize/unwind/unwind.h"
 
 struct cfi;
+struct runtime_file;
 
 struct bench_file {                     /* what was mapped; one for all processes */
 	char *path;
 	uint64_t id;
 	int fd;                         /* -1: could not be opened, or no file */
 	struct cfi *cfi;                /* NULL: none */
+	struct runtime_file *runtime;
 	const uint8_t *bytes;           /* the whole file, for the peers; NULL */
 	size_t n_bytes;
 };

@@ -1,7 +1,9 @@
 /* The machine, two lengths, then a .gopclntab, code and relocations. */
 
 #include "symbolize/runtime/go-table.h"
-#include "symbolize/runtime/go-switch.h"
+#include "symbolize/runtime/runtime-file.h"
+#include "symbolize/runtime/runtime-private.h"
+#include "symbolize/unwind/unwind-call.h"
 #include "tests/unit/symbolize/gocode.h"
 
 #include <assert.h>
@@ -10,7 +12,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static bool find_module(void *ctx, uint64_t pc, struct module *ret)
 {
-	*ret = (struct module){ .cfi = ctx };
+	struct runtime_file *file = ctx;
+	*ret = (struct module){ .cfi = file->cfi, .file = file };
 	return pc >= GOCODE_TEXT && pc < GOCODE_TEXT + 0x1000;
 }
 
@@ -31,20 +34,26 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			     (struct gocode_part){ data + n_table, n_text },
 			     (struct gocode_part){ data + n_table + n_text,
 						   size - n_table - n_text });
-	if (fd >= 0 && cfi_open_file(fd, &c) == 0) {
-		for (uint64_t at = GOCODE_TEXT - 2; at < GOCODE_TEXT + 0x90; at += 3) {
-			struct cfi_rule r;
-			struct go_table_function f;
-			uint64_t ra;
-			cfi_rule_at(c, at, &r);
-			assert(r.kind != CFI_EMPTY && r.kind < CFI_N_KINDS);
-			if (go_table_find(c, at, &f))
-				assert(f.start <= at && at < f.end);
-			go_switch_outer(arch, find_module, c, at);
-			go_switch_caller(arch, find_module, c, GOCODE_TEXT + 0x28,
-					 GOCODE_TEXT + 0x40, at, &ra);
-		}
+	struct runtime_file *file =
+		fd >= 0 && cfi_open_file(fd, &c) == 0 ? runtime_file_new(c) : NULL;
+	const struct module m = { .cfi = c, .file = file };
+	for (uint64_t at = GOCODE_TEXT - 2; file && at < GOCODE_TEXT + 0x90; at += 3) {
+		const struct runtime_switch s = {
+			.arch = arch, .find_module = find_module, .ctx = file,
+			.at = GOCODE_TEXT + 0x28, .called_at = GOCODE_TEXT + 0x40, .ra = at,
+		};
+		struct go_table *g = runtime_file_data(file, &runtime_go);
+		struct cfi_rule r;
+		struct go_table_function f;
+		uint64_t ra;
+		runtime_file_rule(&m, at, &r);
+		assert(r.kind != CFI_EMPTY && r.kind < CFI_N_KINDS);
+		if (g && go_table_find(g, at, &f))
+			assert(f.start <= at && at < f.end);
+		unwind_call_site(arch, find_module, file, at);
+		runtime_caller(&s, &ra);
 	}
+	runtime_file_free(file);
 	cfi_close(c);
 	if (fd >= 0)
 		close(fd);

@@ -5,6 +5,7 @@
  */
 
 #include "symbolize/cfi/cfi.h"
+#include "symbolize/runtime/runtime.h"
 #include "symbolize/unwind/unwind.h"
 
 #include <stdlib.h>
@@ -40,7 +41,8 @@ static bool find_module(void *ctx, uint64_t pc, struct module *ret)
 				       .bias = BIAS,
 				       .id = 1,
 				       .is_jit = pc - BIAS >= 0xc000,
-				       .is_java = pc - BIAS >= 0xe000 };
+				       .runtime = pc - BIAS >= 0xe000 ?
+					runtime_of_library("/libjvm.so") : NULL };
 	return true;
 }
 

@@ -66,8 +66,6 @@ FILES = {
 OBSTACLES = {
     ("lib/labels/samplelabels.c", "engine/engine.h"),
     ("lib/proc/jit.h", "symbolize/name/symbolizer.h"),
-    ("symbolize/cfi/cfi-open.c", "symbolize/runtime/go-table.h"),
-    ("symbolize/cfi/cfi.c", "symbolize/runtime/go-table.h"),
     ("symbolize/elf/symelf.c", "symbolize/name/symbolizer.h"),
 }
 # What only commands may do: print, end the process, start one, change signal handling.

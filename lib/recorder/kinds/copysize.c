@@ -108,17 +108,17 @@ static void adapt_size(struct copysize *z, struct source *s, const struct engine
 static void adapt_chain(struct copysize *z, struct source *s, const struct engine *g,
 			const struct unwind_stats *st, const struct log *log)
 {
-	uint64_t n = g->walk.user.go.n_switched;
+	uint64_t n = g->walk.user.outer.n_switched;
 	struct err why;
 	if (z->has_chain || n < SWITCHED_MIN || n * SWITCHED_SHARE < st->n_stacks)
 		return;
 	z->has_chain = true;
 	if (source_set_user_chain(s, &why) < 0)
-		log_line(log, LOG_EXPLAIN, "stacks of goroutines end where Go's runtime "
-			 "switches to its own: %s", why.what);
+		log_line(log, LOG_EXPLAIN, "stacks end where a language runtime switches "
+			 "stacks: %s", why.what);
 	else
-		log_line(log, LOG_EXPLAIN, "chains of frame pointers beside stack copies: Go's "
-			 "runtime switches stacks");
+		log_line(log, LOG_EXPLAIN, "chains of frame pointers beside stack copies: a "
+			 "language runtime switches stacks");
 }
 
 void copysize_step(struct copysize *z, struct source *s, const struct engine *g,

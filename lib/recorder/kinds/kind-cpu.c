@@ -10,7 +10,7 @@
 #include "event/evparse.h"
 #include "recorder/allprocs.h"
 #include "recorder/coverage.h"
-#include "recorder/kinds/targetgo.h"
+#include "recorder/kinds/targetswitch.h"
 #include "source/live/live.h"
 
 #include <errno.h>
@@ -167,7 +167,7 @@ static int open_events(struct kind_session *k, struct err *e)
 	attr->cpu_wide = !is_task;
 	attr->inherit = is_task && !config->no_inherit;
 	if (is_task && attr->callgraph == EVATTR_CALLGRAPH_DWARF)
-		attr->user_chain = targetgo_any(k->host, config);
+		attr->user_chain = targetswitch_any(k->host, config);
 	attr->enable_on_exec = is_task && config->command_pid;
 	attr->start_paused = config->start_paused;
 	attr->want_count = true;

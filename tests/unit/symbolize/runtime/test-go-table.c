@@ -2,14 +2,17 @@
  * another stack.  Real programs are recorded in tests/live/golang.sh. */
 
 #include "symbolize/runtime/go-table.h"
-#include "symbolize/runtime/go-switch.h"
+#include "symbolize/runtime/runtime-file.h"
+#include "symbolize/runtime/runtime-private.h"
+#include "symbolize/unwind/unwind-call.h"
 #include "tap.h"
 #include "tests/unit/symbolize/goprogram.h"
 
 #include <stdlib.h>
 
-static struct cfi *open_program(enum goprogram_layout layout, bool is_pie, unsigned int machine,
-				const Elf64_Rela *rela, size_t n_code)
+static struct runtime_file *open_program(enum goprogram_layout layout, bool is_pie,
+					 unsigned int machine, const Elf64_Rela *rela,
+					 size_t n_code)
 {
 	struct goprogram g;
 	struct cfi *c = NULL;
@@ -17,23 +20,27 @@ static struct cfi *open_program(enum goprogram_layout layout, bool is_pie, unsig
 	int fd = gocode_file(machine, (struct gocode_part){ g.table, g.n_table },
 			     (struct gocode_part){ goprogram_code, n_code },
 			     (struct gocode_part){ rela, rela ? sizeof(*rela) : 0 });
-	if (fd < 0 || cfi_open_file(fd, &c) < 0)
+	struct runtime_file *f = NULL;
+	if (fd < 0 || cfi_open_file(fd, &c) < 0 || !(f = runtime_file_new(c)))
 		abort();
-	return c;
+	return f;
 }
 
-static void close_program(struct cfi *c)
+static void close_program(struct runtime_file *f)
 {
+	struct cfi *c = f->cfi;
 	int fd = c->fd;
+	runtime_file_free(f);
 	cfi_close(c);
 	close(fd);
 }
 
-static void is_rule(struct cfi *c, uint64_t vaddr, enum cfi_kind kind, unsigned int flags,
-		    int cfa_off8, int ra_off8, const char *what)
+static void is_rule(struct runtime_file *f, uint64_t vaddr, enum cfi_kind kind,
+		    unsigned int flags, int cfa_off8, int ra_off8, const char *what)
 {
+	const struct module m = { .cfi = f->cfi, .file = f };
 	struct cfi_rule r;
-	cfi_rule_at(c, vaddr, &r);
+	runtime_file_rule(&m, vaddr, &r);
 	tap_ok(r.kind == kind && r.flags == flags && r.cfa_off8 == cfa_off8 &&
 		       (kind != CFI_PLAIN || flags & CFI_FLAG_RA_REG || r.ra_off8 == ra_off8),
 	       "%s: kind %u, flags %x, cfa %d, ra %d", what, r.kind, r.flags, r.cfa_off8,
@@ -42,103 +49,113 @@ static void is_rule(struct cfi *c, uint64_t vaddr, enum cfi_kind kind, unsigned 
 
 static void test_rules(enum goprogram_layout layout)
 {
-	struct cfi *c = open_program(layout, false, EM_X86_64, NULL, sizeof(goprogram_code));
+	struct runtime_file *f = open_program(layout, false, EM_X86_64, NULL,
+					      sizeof(goprogram_code));
+	struct go_table *g = runtime_file_data(f, &runtime_go);
 	unsigned int saved = layout == GOPROGRAM_1_16 ? 0 : CFI_FLAG_FP_SAVED;
-	struct go_table_function f;
+	struct go_table_function fn;
 	char name[64];
-	is_rule(c, GOCODE_TEXT - 1, CFI_NONE, 0, 0, 0, "before the first function");
-	is_rule(c, GOPROGRAM_END, CFI_NONE, 0, 0, 0, "behind the last one");
-	is_rule(c, GOPROGRAM_GOEXIT, CFI_ROOT, 0, 0, 0, "a goroutine's root");
-	is_rule(c, GOPROGRAM_SYSTEMSTACK, CFI_PLAIN, 0, 1, -1, "before the switch");
-	is_rule(c, GOPROGRAM_SYSTEMSTACK_RA - 1, CFI_ROOT, CFI_FLAG_SWITCH, 0, 0,
+	is_rule(f, GOCODE_TEXT - 1, CFI_NONE, 0, 0, 0, "before the first function");
+	is_rule(f, GOPROGRAM_END, CFI_NONE, 0, 0, 0, "behind the last one");
+	is_rule(f, GOPROGRAM_GOEXIT, CFI_ROOT, 0, 0, 0, "a goroutine's root");
+	is_rule(f, GOPROGRAM_SYSTEMSTACK, CFI_PLAIN, 0, 1, -1, "before the switch");
+	is_rule(f, GOPROGRAM_SYSTEMSTACK_RA - 1, CFI_ROOT, CFI_FLAG_SWITCH, 0, 0,
 		"on the other stack");
-	is_rule(c, GOPROGRAM_SYSTEMSTACK_RA + 4, CFI_PLAIN, 0, 1, -1, "back again");
-	is_rule(c, GOPROGRAM_FUNC1, CFI_PLAIN, 0, 1, -1, "at a function's start");
-	is_rule(c, GOPROGRAM_FUNC1 + 4, CFI_PLAIN, 0, 3, -1, "the frame pointer is not saved yet");
-	is_rule(c, GOPROGRAM_FUNC1 + 9, CFI_PLAIN, saved, 3, -1, "it is");
-	tap_ok(go_table_find(c, GOPROGRAM_FUNC1 + 5, &f) && f.start == GOPROGRAM_FUNC1 &&
-		       f.end == GOPROGRAM_WORKER && go_table_name(c, &f, name, sizeof(name)),
+	is_rule(f, GOPROGRAM_SYSTEMSTACK_RA + 4, CFI_PLAIN, 0, 1, -1, "back again");
+	is_rule(f, GOPROGRAM_FUNC1, CFI_PLAIN, 0, 1, -1, "at a function's start");
+	is_rule(f, GOPROGRAM_FUNC1 + 4, CFI_PLAIN, 0, 3, -1,
+		"the frame pointer is not saved yet");
+	is_rule(f, GOPROGRAM_FUNC1 + 9, CFI_PLAIN, saved, 3, -1, "it is");
+	tap_ok(go_table_find(g, GOPROGRAM_FUNC1 + 5, &fn) && fn.start == GOPROGRAM_FUNC1 &&
+		       fn.end == GOPROGRAM_WORKER && go_table_name(g, &fn, name, sizeof(name)),
 	       "a function is found");
 	tap_str(name, "runtime.worker.func1", "and its name");
-	tap_ok(!go_table_name(c, &f, name, 8), "which is not cut");
-	tap_ok(go_table_near(c, &f, "main.outer", &f) && f.start == GOPROGRAM_OUTER,
+	tap_ok(!go_table_name(g, &fn, name, 8), "which is not cut");
+	tap_ok(go_table_near(g, &fn, "main.outer", &fn) && fn.start == GOPROGRAM_OUTER,
 	       "another by its name");
-	tap_ok(!go_table_near(c, &f, "main.nobody", &f), "but none that is not there");
-	close_program(c);
+	tap_ok(!go_table_near(g, &fn, "main.nobody", &fn), "but none that is not there");
+	close_program(f);
 }
 
 static void test_start(void)
 {
 	const Elf64_Rela there = { GOCODE_TABLE + 24, ELF64_R_INFO(0, R_X86_64_RELATIVE),
 				   GOCODE_TEXT };
-	struct cfi *c = open_program(GOPROGRAM_1_20, true, EM_X86_64, &there,
+	struct runtime_file *f = open_program(GOPROGRAM_1_20, true, EM_X86_64, &there,
 				     sizeof(goprogram_code));
-	is_rule(c, GOPROGRAM_FUNC1 + 9, CFI_PLAIN, CFI_FLAG_FP_SAVED, 3, -1,
+	is_rule(f, GOPROGRAM_FUNC1 + 9, CFI_PLAIN, CFI_FLAG_FP_SAVED, 3, -1,
 		"the code's start is relocated");
-	close_program(c);
-	c = open_program(GOPROGRAM_1_20, true, EM_X86_64, NULL, sizeof(goprogram_code));
-	is_rule(c, GOPROGRAM_FUNC1 + 9, CFI_PLAIN, CFI_FLAG_FP_SAVED, 3, -1,
+	close_program(f);
+	f = open_program(GOPROGRAM_1_20, true, EM_X86_64, NULL, sizeof(goprogram_code));
+	is_rule(f, GOPROGRAM_FUNC1 + 9, CFI_PLAIN, CFI_FLAG_FP_SAVED, 3, -1,
 		"not told, but .text is as long");
-	close_program(c);
-	c = open_program(GOPROGRAM_1_20, true, EM_X86_64, NULL, 0x80);
-	is_rule(c, GOPROGRAM_FUNC1 + 9, CFI_NONE, 0, 0, 0, "nor that");
-	close_program(c);
+	close_program(f);
+	f = open_program(GOPROGRAM_1_20, true, EM_X86_64, NULL, 0x80);
+	is_rule(f, GOPROGRAM_FUNC1 + 9, CFI_NONE, 0, 0, 0, "nor that");
+	close_program(f);
 }
 
 static void test_arm64(void)
 {
-	struct cfi *c = open_program(GOPROGRAM_1_20, false, EM_AARCH64, NULL,
+	struct runtime_file *f = open_program(GOPROGRAM_1_20, false, EM_AARCH64, NULL,
 				     sizeof(goprogram_code));
-	is_rule(c, GOPROGRAM_FUNC1, CFI_PLAIN, CFI_FLAG_RA_REG, 0, 0, "arm64: no frame");
-	is_rule(c, GOPROGRAM_FUNC1 + 8, CFI_PLAIN, 0, 2, -2, "arm64: a frame");
-	close_program(c);
+	is_rule(f, GOPROGRAM_FUNC1, CFI_PLAIN, CFI_FLAG_RA_REG, 0, 0, "arm64: no frame");
+	is_rule(f, GOPROGRAM_FUNC1 + 8, CFI_PLAIN, 0, 2, -2, "arm64: a frame");
+	close_program(f);
 }
 
 static bool find_module(void *ctx, uint64_t pc, struct module *ret)
 {
-	*ret = (struct module){ .cfi = ctx, .bias = 0x10000000 };
+	struct runtime_file *f = ctx;
+	*ret = (struct module){ .cfi = f->cfi, .file = f, .bias = 0x10000000 };
 	return pc - ret->bias >= GOCODE_TEXT && pc - ret->bias < GOPROGRAM_END;
 }
 
-static void is_caller(struct cfi *c, uint64_t called_at, uint64_t ra, enum go_switch want,
-		      uint64_t want_ra, const char *what)
+static void is_caller(struct runtime_file *f, uint64_t called_at, uint64_t ra,
+		      enum runtime_caller want, uint64_t want_ra, const char *what)
 {
 	const uint64_t bias = 0x10000000;
 	uint64_t got = 0;
-	enum go_switch r = go_switch_caller(&arch_x86_64, find_module, c,
-					    GOPROGRAM_SYSTEMSTACK_RA - 1 + bias,
-					    called_at ? called_at + bias : 0, ra + bias, &got);
-	tap_ok(r == want && (r != GO_SWITCH_BETWEEN || got == want_ra + bias), "%s: %u, %#llx",
+	const struct runtime_switch s = {
+		.arch = &arch_x86_64, .find_module = find_module, .ctx = f,
+		.at = GOPROGRAM_SYSTEMSTACK_RA - 1 + bias,
+		.called_at = called_at ? called_at + bias : 0, .ra = ra + bias,
+	};
+	enum runtime_caller r = runtime_caller(&s, &got);
+	tap_ok(r == want && (r != RUNTIME_CALLER_BETWEEN || got == want_ra + bias), "%s: %u, %#llx",
 	       what, r, (unsigned long long)got);
 }
 
-static void is_outer(struct cfi *c, uint64_t ra, enum go_switch_outer want, const char *what)
+static void is_outer(struct runtime_file *f, uint64_t ra, enum unwind_call_site want,
+		     const char *what)
 {
-	tap_int(go_switch_outer(&arch_x86_64, find_module, c, ra + 0x10000000), want, what);
+	tap_int(unwind_call_site(&arch_x86_64, find_module, f, ra + 0x10000000), want, what);
 }
 
 static void test_callers(void)
 {
 	const uint64_t in_func1 = GOPROGRAM_FUNC1 + 14;
-	struct cfi *c = open_program(GOPROGRAM_1_18, false, EM_X86_64, NULL,
+	struct runtime_file *f = open_program(GOPROGRAM_1_18, false, EM_X86_64, NULL,
 				     sizeof(goprogram_code));
-	is_caller(c, in_func1, GOPROGRAM_OUTER_RA, GO_SWITCH_BETWEEN, GOPROGRAM_WORKER_RA2,
+	is_caller(f, in_func1, GOPROGRAM_OUTER_RA, RUNTIME_CALLER_BETWEEN, GOPROGRAM_WORKER_RA2,
 		  "the caller that its caller's call names, behind the address of what is called");
-	is_caller(c, 0, GOPROGRAM_OUTER_RA, GO_SWITCH_BETWEEN, GOPROGRAM_WORKER_RA1,
+	is_caller(f, 0, GOPROGRAM_OUTER_RA, RUNTIME_CALLER_BETWEEN, GOPROGRAM_WORKER_RA1,
 		  "its first call, where nothing is known to be called");
-	is_caller(c, in_func1, GOPROGRAM_OUTER_ANY_RA, GO_SWITCH_BETWEEN, GOPROGRAM_WORKER_RA2,
+	is_caller(f, in_func1, GOPROGRAM_OUTER_ANY_RA, RUNTIME_CALLER_BETWEEN, GOPROGRAM_WORKER_RA2,
 		  "the caller by the name of its part");
-	is_caller(c, in_func1, GOPROGRAM_GOEXIT + 1, GO_SWITCH_BETWEEN, GOPROGRAM_WORKER_RA2,
+	is_caller(f, in_func1, GOPROGRAM_GOEXIT + 1, RUNTIME_CALLER_BETWEEN, GOPROGRAM_WORKER_RA2,
 		  "also in a goroutine's first function");
-	is_caller(c, in_func1, GOPROGRAM_WORKER_RA2, GO_SWITCH_NEXT, 0, "nobody is missing");
-	is_caller(c, 0, GOPROGRAM_OUTER_ANY_RA, GO_SWITCH_DENIED, 0, "nobody knows who is missing");
-	is_caller(c, 0, GOPROGRAM_OUTER_RA - 1, GO_SWITCH_DENIED, 0, "no call is there");
-	is_caller(c, in_func1, GOPROGRAM_OUTER_RA - 1, GO_SWITCH_DENIED, 0, "whatever was called");
-	is_outer(c, GOPROGRAM_OUTER_RA, GO_SWITCH_CALL, "a return address");
-	is_outer(c, GOPROGRAM_OUTER_RA - 1, GO_SWITCH_NO_CALL, "none");
-	is_outer(c, GOPROGRAM_GOEXIT + 1, GO_SWITCH_ROOT, "the outermost");
-	is_outer(c, GOPROGRAM_END + 8, GO_SWITCH_NO_CALL, "nothing is mapped there");
-	close_program(c);
+	is_caller(f, in_func1, GOPROGRAM_WORKER_RA2, RUNTIME_CALLER_NEXT, 0, "nobody is missing");
+	is_caller(f, 0, GOPROGRAM_OUTER_ANY_RA, RUNTIME_CALLER_DENIED, 0,
+		  "nobody knows who is missing");
+	is_caller(f, 0, GOPROGRAM_OUTER_RA - 1, RUNTIME_CALLER_DENIED, 0, "no call is there");
+	is_caller(f, in_func1, GOPROGRAM_OUTER_RA - 1, RUNTIME_CALLER_DENIED, 0,
+		  "whatever was called");
+	is_outer(f, GOPROGRAM_OUTER_RA, UNWIND_CALL_SITE, "a return address");
+	is_outer(f, GOPROGRAM_OUTER_RA - 1, UNWIND_CALL_SITE_NONE, "none");
+	is_outer(f, GOPROGRAM_GOEXIT + 1, UNWIND_CALL_SITE_ROOT, "the outermost");
+	is_outer(f, GOPROGRAM_END + 8, UNWIND_CALL_SITE_NONE, "nothing is mapped there");
+	close_program(f);
 }
 
 int main(void)

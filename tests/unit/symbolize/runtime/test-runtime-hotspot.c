@@ -1,6 +1,6 @@
 /* The frames of methods that Java's compilers have made, from every place in them. */
 
-#include "symbolize/runtime/runtime-hotspot.h"
+#include "symbolize/runtime/runtime-private.h"
 #include "tests/unit/tap.h"
 
 #define PAGE 0x7000
@@ -89,7 +89,7 @@ int main(void)
 		const struct place *p = &places[i];
 		struct cfi_rule r = { 0 };
 		n_refused = p->n_refused;
-		bool found = runtime_hotspot_rule(&c, p->pc, !p->is_call, &r);
+		bool found = runtime_hotspot.jit_rule(&c, p->pc, !p->is_call, &r);
 		bool ok = found == (p->cfa_off != 0);
 		if (ok && found)
 			ok = r.kind == CFI_PLAIN && r.cfa_off8 * 8 == p->cfa_off &&

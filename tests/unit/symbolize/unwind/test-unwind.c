@@ -5,6 +5,7 @@
  * One module, vaddr = pc - BIAS, with functions of 0x100 bytes each; see setup.
  */
 
+#include "symbolize/runtime/runtime.h"
 #include "symbolize/unwind/unwind.h"
 #include "tests/unit/symbolize/cfibuild.h"
 #include "tests/unit/tap.h"
@@ -39,7 +40,7 @@ struct world {
 	uint64_t space;
 	size_t n_stack_bytes;
 	unsigned int n_asked, n_read;
-	bool is_java;
+	const struct runtime *runtime;
 };
 
 static bool find_module(void *ctx, uint64_t pc, struct module *ret)
@@ -48,7 +49,7 @@ static bool find_module(void *ctx, uint64_t pc, struct module *ret)
 	w->n_asked++;
 	if (pc - JIT < 0x1000) {
 		*ret = (struct module){ .id = 2, .is_jit = true,
-						.is_java = w->is_java };
+						.runtime = w->runtime };
 		return true;
 	}
 	if (pc - BIAS < 0x1000 || pc - BIAS >= F_END)
@@ -415,7 +416,7 @@ static void x86_java(void)
 	struct unwind_options o = { .arch = &arch_x86_64, .find_module = find_module,
 				    .read_code = read_jit };
 	w.u = unwind_new(&o);
-	w.is_java = true;
+	w.runtime = runtime_of_library("/usr/lib/jvm/lib/server/libjvm.so");
 	w.regs.r[6] = 0x123456789;
 	w.stack[4] = AT(20);
 	w.stack[5] = INTERPRETER;
@@ -445,7 +446,7 @@ static void x86_java(void)
 	       "a rule for made code that the stack does not bear out any more is made anew");
 	w.stack[5] = CALL_END;
 	w.stack[0] = 0;
-	w.is_java = false;
+	w.runtime = NULL;
 	w.space++;
 	run(&w, JIT + 0x94, &arch_x86_64, NULL);
 	tap_ok(w.r.n == 1 && w.r.end == UNWIND_NO_CFI, "not so where there is no Java");

@@ -3,12 +3,12 @@
  * not known before.
  */
 
-#include "recorder/kinds/targetgo.h"
+#include "recorder/kinds/targetswitch.h"
 
 #include "base/cleanup.h"
 #include "base/host.h"
 #include "cprof.h"
-#include "symbolize/runtime/go-table.h"
+#include "symbolize/runtime/runtime-file.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -16,16 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static bool is_go(int fd)
-{
-	struct cfi *c = NULL;
-	if (fd < 0 || cfi_open_file(fd, &c) < 0)
-		return false;
-	bool found = cfi_seek_go(c);
-	cfi_close(c);
-	return found;
-}
 
 static int open_command(const char *file)
 {
@@ -45,24 +35,24 @@ static int open_command(const char *file)
 	}
 }
 
-static bool is_process_of_go(const struct host *h, pid_t id)
+static bool process_switches(const struct host *h, pid_t id)
 {
 	CLEANUP_CLOSE int fd = host_open_file(h, HOST_PROC, O_RDONLY | O_NONBLOCK, "%d/exe", id);
-	return is_go(fd);
+	return fd >= 0 && runtime_file_switches(fd);
 }
 
-bool targetgo_any(const struct host *h, const struct cprof_config *c)
+bool targetswitch_any(const struct host *h, const struct cprof_config *c)
 {
 	if (c->command_file) {
 		CLEANUP_CLOSE int fd = open_command(c->command_file);
-		if (is_go(fd))
+		if (fd >= 0 && runtime_file_switches(fd))
 			return true;
 	}
 	for (size_t i = 0; i < c->n_pids; i++)
-		if (is_process_of_go(h, c->pid[i]))
+		if (process_switches(h, c->pid[i]))
 			return true;
 	for (size_t i = 0; i < c->n_tids; i++)
-		if (is_process_of_go(h, c->tid[i]))
+		if (process_switches(h, c->tid[i]))
 			return true;
 	return false;
 }

@@ -1,9 +1,10 @@
-#ifndef CPROF_STACK_STACK_GO_H
-#define CPROF_STACK_STACK_GO_H
+#ifndef CPROF_STACK_STACK_SWITCH_H
+#define CPROF_STACK_STACK_SWITCH_H
 
 /*
- * Stacks of Go's runtime on a thread's own stack go on with the goroutine that it works for, whose
- * stack is not in the sample's copy, but in the chain of frame pointers that the kernel followed.
+ * A runtime may switch from one stack to another and call its functions there: the outer frames of
+ * such a stack are on one that the sample's copy does not contain.  They are found in the chain of
+ * frame pointers that the kernel has followed.
  */
 
 #include <stdbool.h>
@@ -14,7 +15,7 @@
 
 struct record;
 
-struct stack_go {
+struct stack_switch {
 	/* Of the last stack: what called it, return addresses, innermost first. */
 	uint64_t between;              /* before those of the chain; 0: none */
 	const uint64_t *ra;            /* borrowed of the record */
@@ -22,13 +23,14 @@ struct stack_go {
 	bool is_whole;                 /* the outermost one is in a root */
 	uint64_t n_switched;           /* stacks that ended where Go switches stacks */
 	uint64_t n_followed;           /* of them, gone on with */
-	struct stack_go_known *known;   /* private: made when first needed */
+	struct stack_switch_known *known;   /* private: made when first needed */
 };
 
-void stack_go_done(struct stack_go *g);
+void stack_switch_done(struct stack_switch *g);
 
 /* What follows the stack that was unwound of SAMPLE r: sets g->between to g->is_whole. */
-void stack_go_follow(struct stack_go *g, const struct arch *arch, module_find *find_module,
+void stack_switch_follow(struct stack_switch *g, const struct arch *arch,
+			 module_find *find_module,
 		    const struct unwind_input *in, const struct record *r,
 		    const struct unwind_result *stack);
 

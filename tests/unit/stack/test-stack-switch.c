@@ -1,8 +1,9 @@
 /* Where in the kernel's chain a goroutine begins, and how far it is believed. */
 
-#include "stack/stack-go.h"
+#include "stack/stack-switch.h"
 #include "source/record.h"
 #include "symbolize/cfi/cfi.h"
+#include "symbolize/runtime/runtime-file.h"
 #include "tap.h"
 #include "tests/unit/symbolize/goprogram.h"
 
@@ -13,11 +14,12 @@
 #define GOROUTINE 0xc000100000u
 
 static struct cfi *cfi;
-static struct stack_go go;
+static struct stack_switch outer;
+static struct runtime_file *file;
 
 static bool find_module(void *ctx, uint64_t pc, struct module *ret)
 {
-	*ret = (struct module){ .cfi = ctx };
+	*ret = (struct module){ .cfi = ctx, .file = file };
 	return pc >= GOCODE_TEXT && pc < GOPROGRAM_END;
 }
 
@@ -38,7 +40,7 @@ static void follow(uint64_t fp, const uint64_t *chain, uint64_t n_chain, bool is
 					 .n_stack_bytes = sizeof(stack), .ctx = cfi, .space = 1 };
 	const struct unwind_result r = { .frame = frame, .n = 2, .end = UNWIND_ROOT };
 	const struct record record = { .sample = { .callchain = chain, .n_callchain = n_chain } };
-	stack_go_follow(&go, &arch_x86_64, find_module, &in, &record, &r);
+	stack_switch_follow(&outer, &arch_x86_64, find_module, &in, &record, &r);
 }
 
 #define KERNEL (uint64_t)PERF_CONTEXT_KERNEL, 0xffffffff81000000u
@@ -49,8 +51,10 @@ static void is_followed(uint64_t fp, const uint64_t *chain, uint64_t n_chain, ui
 			uint64_t between, bool is_whole, const char *what)
 {
 	follow(fp, chain, n_chain, true);
-	tap_ok(go.n == n && (!n || (go.between == between && go.is_whole == is_whole)),
-	       "%s: %u, %#llx, %d", what, go.n, (unsigned long long)go.between, go.is_whole);
+	tap_ok(outer.n == n &&
+		       (!n || (outer.between == between && outer.is_whole == is_whole)),
+	       "%s: %u, %#llx, %d", what, outer.n, (unsigned long long)outer.between,
+	       outer.is_whole);
 }
 
 int main(void)
@@ -60,7 +64,7 @@ int main(void)
 	int fd = gocode_file(EM_X86_64, (struct gocode_part){ g.table, g.n_table },
 			     (struct gocode_part){ goprogram_code, sizeof(goprogram_code) },
 			     (struct gocode_part){ NULL, 0 });
-	if (fd < 0 || cfi_open_file(fd, &cfi) < 0)
+	if (fd < 0 || cfi_open_file(fd, &cfi) < 0 || !(file = runtime_file_new(cfi)))
 		abort();
 	const uint64_t all[] = { KERNEL, USER, GOPROGRAM_SYSTEMSTACK_RA, GOPROGRAM_OUTER_RA,
 				 GOPROGRAM_GOEXIT + 1 };
@@ -86,11 +90,12 @@ int main(void)
 	is_followed(SP + 8, all, 2, 0, 0, false, "the kernel's part only");
 	is_followed(SP + 8, all, 3, 0, 0, false, "and where the user's would begin");
 	is_followed(SP + 8, NULL, 0, 0, 0, false, "no chain");
-	tap_ok(go.n_switched == 11 && go.n_followed == 6, "counted: %u of %u",
-	       (unsigned)go.n_followed, (unsigned)go.n_switched);
+	tap_ok(outer.n_switched == 11 && outer.n_followed == 6, "counted: %u of %u",
+	       (unsigned)outer.n_followed, (unsigned)outer.n_switched);
 	follow(SP + 8, all, N(all), false);
-	tap_ok(go.n == 0 && go.n_switched == 11, "a root that has not switched stays one");
-	stack_go_done(&go);
+	tap_ok(outer.n == 0 && outer.n_switched == 11, "a root that has not switched stays one");
+	stack_switch_done(&outer);
+	runtime_file_free(file);
 	cfi_close(cfi);
 	close(fd);
 	return tap_done();

@@ -8,34 +8,35 @@
  * it, and the first one a call that leads to the switch.
  */
 
-#include "stack/stack-go.h"
+#include "stack/stack-switch.h"
 
 #include "base/hash.h"
 #include "source/record.h"
-#include "symbolize/runtime/go-switch.h"
+#include "symbolize/runtime/runtime.h"
+#include "symbolize/unwind/unwind-call.h"
 
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* What was found out of an address, direct-mapped. */
-struct stack_go_known {
+struct stack_switch_known {
 	uint64_t key;
 	uint64_t ra;
 	uint32_t verdict;
 };
-#define STACK_GO_KNOWN 4096u
+#define STACK_SWITCH_KNOWN 4096u
 
-void stack_go_done(struct stack_go *g)
+void stack_switch_done(struct stack_switch *g)
 {
 	free(g->known);
-	*g = (struct stack_go){ .n = 0 };
+	*g = (struct stack_switch){ .n = 0 };
 }
 
 /* The entry for a key; true when it is known. */
-static bool chain_known(const struct stack_go *g, uint64_t key, struct stack_go_known **ret)
+static bool chain_known(const struct stack_switch *g, uint64_t key, struct stack_switch_known **ret)
 {
-	*ret = &g->known[key % STACK_GO_KNOWN];
+	*ret = &g->known[key % STACK_SWITCH_KNOWN];
 	key |= 1;
 	if ((*ret)->key == key)
 		return true;
@@ -88,12 +89,13 @@ static uint64_t chain_at(const struct unwind_frame *f)
 	return f->pc - !(f->flags & UNWIND_FRAME_EXACT);
 }
 
-void stack_go_follow(struct stack_go *g, const struct arch *arch, module_find *find_module,
+void stack_switch_follow(struct stack_switch *g, const struct arch *arch,
+			 module_find *find_module,
 		    const struct unwind_input *in, const struct record *r,
 		    const struct unwind_result *stack)
 {
 	const struct unwind_frame *last = &stack->frame[stack->n - 1];
-	struct stack_go_known *k;
+	struct stack_switch_known *k;
 	uint32_t n, n_inner;
 	g->n = 0;
 	g->between = 0;
@@ -104,25 +106,26 @@ void stack_go_follow(struct stack_go *g, const struct arch *arch, module_find *f
 	const uint64_t *ra = chain_of_user(&r->sample, &n);
 	if (n == 0 || (n_inner = chain_n_inner(arch, in, last, ra, n)) == n)
 		return;
-	if (!g->known && !(g->known = calloc(STACK_GO_KNOWN, sizeof(*g->known))))
+	if (!g->known && !(g->known = calloc(STACK_SWITCH_KNOWN, sizeof(*g->known))))
 		return;
 	ra += n_inner;
 	n -= n_inner;
 	uint64_t called = stack->n > 1 ? chain_at(last - 1) : 0, salt = hash_u64(in->space);
 	if (!chain_known(g, hash_u64(ra[0] + hash_u64(called + hash_u64(last->pc + salt))), &k))
-		k->verdict = go_switch_caller(arch, find_module, in->ctx, chain_at(last), called,
-					      ra[0], &k->ra);
-	if (k->verdict == GO_SWITCH_DENIED)
+		k->verdict = runtime_caller(&(struct runtime_switch){
+			.arch = arch, .find_module = find_module, .ctx = in->ctx,
+			.at = chain_at(last), .called_at = called, .ra = ra[0] }, &k->ra);
+	if (k->verdict == RUNTIME_CALLER_DENIED)
 		return;
-	g->between = k->verdict == GO_SWITCH_BETWEEN ? k->ra : 0;
+	g->between = k->verdict == RUNTIME_CALLER_BETWEEN ? k->ra : 0;
 	g->ra = ra;
 	for (uint32_t i = 0; i < n && !g->is_whole; i++) {
 		if (!chain_known(g, hash_u64(ra[i] + salt), &k))
-			k->verdict = go_switch_outer(arch, find_module, in->ctx, ra[i]);
-		if (k->verdict == GO_SWITCH_NO_CALL)
+			k->verdict = unwind_call_site(arch, find_module, in->ctx, ra[i]);
+		if (k->verdict == UNWIND_CALL_SITE_NONE)
 			break;
 		g->n++;
-		g->is_whole = k->verdict == GO_SWITCH_ROOT;
+		g->is_whole = k->verdict == UNWIND_CALL_SITE_ROOT;
 	}
 	g->n_followed += g->n > 0;
 }
