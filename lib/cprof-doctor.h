@@ -2,8 +2,8 @@
 #define CPROF_DOCTOR_H
 
 /*
- * What of cprof works on this machine, for this user: found out by trying it, and for each thing
- * that does not work what would change that, the weakest remedy first.  Changes nothing.
+ * What works on this machine for this user, found out by trying it, and the remedies for what does
+ * not work, the weakest first.  Changes nothing.
  */
 
 #include <stdbool.h>
@@ -16,7 +16,7 @@ struct perf_event_attr;
 struct cprof_doctor;
 
 struct cprof_doctor_options {
-	pid_t pid;                 /* a process to examine, too; 0: none */
+	pid_t pid;                 /* also examine this process; 0: none */
 	const char *program;       /* its file, for remedies that name it; NULL: "cprof" */
 	/* For tests: another machine, another system call; NULL: the real ones. */
 	const struct host *host;
@@ -29,12 +29,12 @@ enum cprof_finding_state {
 	CPROF_FINDING_NO,          /* does not work */
 };
 
-/* How far a remedy reaches, from the weakest on. */
+/* The reach of a remedy, from weak to strong. */
 enum cprof_remedy_kind {
-	CPROF_REMEDY_OPTION,       /* ask cprof for less */
+	CPROF_REMEDY_OPTION,       /* an option that requires less */
 	CPROF_REMEDY_RLIMIT,       /* a limit of this shell or service */
 	CPROF_REMEDY_PROGRAM,      /* install or set something in this user's environment */
-	CPROF_REMEDY_CAPABILITY,   /* a right for this program */
+	CPROF_REMEDY_CAPABILITY,   /* of the program's file */
 	CPROF_REMEDY_CONTAINER,    /* how the container is started */
 	CPROF_REMEDY_MOUNT,
 	CPROF_REMEDY_SYSCTL,       /* a setting of the whole machine */
@@ -45,7 +45,7 @@ enum cprof_remedy_kind {
 
 struct cprof_remedy {
 	enum cprof_remedy_kind kind;
-	char text[320];            /* a command where there is one, what else is to be done */
+	char text[320];            /* a command, or else a description */
 };
 
 struct cprof_finding {
@@ -59,13 +59,13 @@ struct cprof_finding {
 	size_t n_remedies;
 };
 
-/* Examines: some hundred system calls, and 5 ms of spinning where there is a PMU.  -errno with e
- * set when it cannot be done (-ESRCH: no such process); the caller frees. */
+/* Examines with a few hundred system calls, and 5 ms of spinning if there is a PMU.  -errno with e
+ * set if that fails (-ESRCH: no such process); the caller frees. */
 int cprof_doctor_new(const struct cprof_doctor_options *o, struct cprof_doctor **ret_doctor,
 		     struct err *e);
 void cprof_doctor_free(struct cprof_doctor *d);
 
-/* Finding i, in groups; NULL behind the last.  Borrowed until the doctor is freed. */
+/* Finding i, in groups; NULL after the last one.  Borrowed until the doctor is freed. */
 const struct cprof_finding *cprof_doctor_finding(const struct cprof_doctor *d, size_t i);
 
 /* "option", "capability" ...; static. */

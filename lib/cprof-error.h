@@ -2,14 +2,14 @@
 #define CPROF_ERROR_H
 
 /*
- * Why something failed: one line of what, and where there is one a remedy.  The caller owns it, on
- * its stack mostly, and need not set it up; a NULL is taken where the texts do not matter.  Written
- * by functions that return a negative errno, and by those only.  Its layout never changes.
+ * Why something failed: one line with the failure, and a remedy if there is one.  The caller owns
+ * it, usually on the stack, and need not initialize it; NULL is allowed if the texts do not matter.
+ * Only functions that return a negative errno write it.  Its layout never changes.
  */
 
 #include <stdbool.h>
 
-/* The library's own sources have a shorter name for it (base/err.h). */
+/* The library's own sources use a shorter name (base/err.h). */
 #ifdef CPROF_INSIDE
 #define cprof_error err
 #endif
@@ -17,10 +17,10 @@
 #define CPROF_ERROR_TEXT_MAX 1024
 
 struct cprof_error {
-	int code;                         /* negative errno, 0 when nothing failed */
-	bool is_usage;                    /* the request itself is wrong, on every machine */
+	int code;                         /* negative errno, 0 if nothing failed */
+	bool is_usage;                    /* the request is invalid on any machine */
 	char what[CPROF_ERROR_TEXT_MAX];  /* "cannot open 'x': No such file or directory" */
-	char hint[CPROF_ERROR_TEXT_MAX];  /* remedy, "" none; may hold several lines */
+	char hint[CPROF_ERROR_TEXT_MAX];  /* remedy, may have several lines; "": none */
 };
 
 #endif

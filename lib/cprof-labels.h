@@ -2,7 +2,7 @@
 #define CPROF_LABELS_H
 
 /*
- * Labels for what a program is doing: key/value pairs that a profiler finds on its samples.
+ * Labels for the work of a program: key/value pairs that a profiler adds to its samples.
  *
  *	cprof_label_set("request", "/search");      // from now on, for this thread
  *	{
@@ -12,14 +12,14 @@
  *	struct cprof_labels set = cprof_labels_capture();   // handed to a thread that
  *	cprof_labels_adopt(set);                            // works for the same request
  *
- * One header, no library, C (gnu99 and later) and C++ (11 and later), Linux.  Nothing is
- * called when nobody profiles: each change is noted, with the time, in memory of the
- * thread's own, where a profiler such as `cprof record` reads it from outside.
+ * One header, no library, C (gnu99 and later) and C++ (11 and later), Linux.  A change
+ * makes no call: it is stored with its time in the thread's own memory, where a profiler
+ * such as `cprof record` reads it from outside.
  *
  * Sets are immutable values.  All functions may be called from signal handlers and after
  * fork.  They fail only by leaving labels out: with more than 16 labels in a set, more than 16 000
- * threads at once, or no memory.  A process can have some 100 000 different sets; further values
- * read "[other]".  Keys are cut at 64 bytes, values at 255.  See cprof-labels(7).
+ * threads at once, or no memory.  A process can have about 100 000 different sets; further values
+ * become "[other]".  Keys are cut at 64 bytes, values at 255.  See cprof-labels(7).
  */
 
 #include <errno.h>
@@ -37,7 +37,7 @@ extern "C" {
 
 /* ---- what a program uses ------------------------------------------------------------ */
 
-/* A set of labels; all zero is the empty one.  Valid in the process that made it, and in the
+/* A set of labels; all zero is the empty set.  Valid in the process that created it, and in the
  * processes that it forks afterwards. */
 struct cprof_labels {
 	uint32_t id;
@@ -49,17 +49,16 @@ struct cprof_labels {
  * copied. */
 static inline void cprof_label_set(const char *key, const char *value);
 
-/* The set that differs from base in one label (value NULL: without it).  Nothing is changed; the
- * same labels give the same set. */
+/* The set that differs from base in one label (value NULL: without it).  base does not change;
+ * equal labels give the same set. */
 static inline struct cprof_labels cprof_labels_with(struct cprof_labels base, const char *key,
 						    const char *value);
 
-/* The calling thread's set, and making a set the calling thread's; adopt returns the one
- * before. */
+/* capture returns the calling thread's set; adopt replaces it and returns the previous one. */
 static inline struct cprof_labels cprof_labels_capture(void);
 static inline struct cprof_labels cprof_labels_adopt(struct cprof_labels set);
 
-/* A label until the end of the enclosing block, where the whole set of before comes back. */
+/* A label until the end of the enclosing block, which restores the previous set. */
 #define CPROF_LABEL_SCOPE(key, value)                                                         \
 	struct cprof_labels CPROF_LABELS_JOIN(cprof_labels_scope_, __LINE__)                  \
 		__attribute__((cleanup(cprof_labels_restore), unused)) =                      \
@@ -69,47 +68,47 @@ static inline struct cprof_labels cprof_labels_adopt(struct cprof_labels set);
 
 /* ---- what a profiler reads ------------------------------------------------------------
  *
- * A note of the ELF file (name "cprof", type CPROF_LABELS_NOTE) holds where, relative to
- * itself, the registry lies; each program or library that uses this header has one.
- * From there slabs of threads and chunks of sets are found.
+ * A note of the ELF file (name "cprof", type CPROF_LABELS_NOTE) contains the position of the
+ * registry relative to itself; each program or library that uses this header has one.  The
+ * registry points to slabs of threads and chunks of sets.
  */
 
 #define CPROF_LABELS_NOTE 1
 #define CPROF_LABELS_MAGIC 0x316c62616c706331u /* "1cplabl1" */
-#define CPROF_LABELS_RING 256u     /* changes that a thread keeps, a power of two */
+#define CPROF_LABELS_RING 256u     /* changes kept per thread, a power of two */
 #define CPROF_LABELS_SLAB 16u      /* threads in a slab */
 #define CPROF_LABELS_SLABS 1024u
 #define CPROF_LABELS_CHUNK 65536u  /* bytes; a set never crosses a chunk's end */
 #define CPROF_LABELS_CHUNKS 256u
-#define CPROF_LABELS_TABLE 262144u /* places of the table of sets */
+#define CPROF_LABELS_TABLE 262144u /* slots of the table of sets */
 #define CPROF_LABELS_PER_SET 16u
 #define CPROF_LABELS_KEY 64u
 #define CPROF_LABELS_VALUE 255u
 
 enum cprof_labels_clock {
 	CPROF_LABELS_CLOCK_MONOTONIC = 1, /* ns of clock_gettime(2) */
-	CPROF_LABELS_CLOCK_CPU = 2, /* rdtsc, where the kernel's own clock is that; cntvct_el0 */
+	CPROF_LABELS_CLOCK_CPU = 2, /* rdtsc, if the kernel's clock uses it; cntvct_el0 */
 };
 
 /* One change. */
 struct cprof_labels_entry {
-	uint64_t ticks;  /* when, by the registry's clock */
-	uint32_t set;    /* what since then */
+	uint64_t ticks;  /* the time, by the registry's clock */
+	uint32_t set;    /* the set since then */
 	uint32_t seq;    /* number of the change, counted from 1; written last */
 };
 
-/* A thread; given to another one when the thread is gone.  Zero in a forked child. */
+/* A thread; reused for another one after the thread has ended.  Zero in a forked child. */
 struct cprof_labels_thread {
-	uint64_t head;       /* changes so far: the next goes to entry[head % RING] */
-	void *owner;         /* lies in the thread's own memory; NULL: free */
-	uint64_t born_ticks; /* when it was given to this thread */
+	uint64_t head;       /* changes so far; the next one is entry[head % RING] */
+	void *owner;         /* in the thread's own memory; NULL: free */
+	uint64_t born_ticks; /* start of its use by this thread */
 	uint32_t tid;        /* 0 while it is being set up */
 	uint32_t pid;
 	uint64_t reserved[4];
 	struct cprof_labels_entry entry[CPROF_LABELS_RING];
 };
 
-/* A set, at 8 * id in the chunks taken one behind the other. */
+/* A set, at 8 * id in the concatenated chunks. */
 struct cprof_labels_record {
 	uint32_t n_bytes;    /* of text */
 	uint32_t n_labels;
@@ -119,9 +118,9 @@ struct cprof_labels_record {
 struct cprof_labels_registry {
 	uint64_t magic;      /* CPROF_LABELS_MAGIC once the rest is valid */
 	uint32_t clock;      /* enum cprof_labels_clock */
-	uint32_t n_threads;  /* thread i is in slab[i / SLAB]; may exceed what there is room for */
-	uint64_t used;       /* bytes of chunks given out */
-	uint32_t next;       /* where the search for a free thread goes on */
+	uint32_t n_threads;  /* thread i is in slab[i / SLAB]; may exceed the capacity */
+	uint64_t used;       /* allocated bytes of chunks */
+	uint32_t next;       /* start of the next search for a free thread */
 	uint32_t reserved;
 	uint32_t *table;     /* ids, by hash; 0: free */
 	char *chunk[CPROF_LABELS_CHUNKS];
@@ -130,30 +129,30 @@ struct cprof_labels_registry {
 
 #ifndef CPROF_LABELS_FORMAT_ONLY  /* for profilers */
 
-/* ---- how it is done --------------------------------------------------------------------- */
+/* ---- implementation --------------------------------------------------------------------- */
 
 #define CPROF_LABELS_JOIN(a, b) CPROF_LABELS_JOIN_(a, b)
 #define CPROF_LABELS_JOIN_(a, b) a##b
-/* One for each program or library, however many of its files include this. */
+/* One per program or library, even if several of its files include this. */
 #define CPROF_LABELS_SHARED __attribute__((weak, visibility("hidden")))
 #define CPROF_LABELS_CACHE 64u
 
-/* cprof_labels_with, as it was asked before. */
+/* Cached results of cprof_labels_with. */
 struct cprof_labels_cached {
-	const char *asked_key; /* as given; may have been reused since */
+	const char *asked_key; /* the argument; may have been reused since */
 	const char *key, *value;  /* copies of the texts */
 	uint32_t base, set;    /* set 0: free */
 };
 
-/* Of the calling thread. */
+/* State of the calling thread. */
 struct cprof_labels_self {
-	struct cprof_labels_thread *thread; /* NULL: none yet, or there is no room */
+	struct cprof_labels_thread *thread; /* NULL: none yet, or no capacity */
 	uint32_t set;
-	uint32_t busy; /* being given a thread: a signal handler must not begin that again */
+	uint32_t busy; /* being set up: a signal handler must not start that again */
 	struct cprof_labels_cached cache[CPROF_LABELS_CACHE];
 };
 
-/* Shared by the files of a program, so not static. */
+/* Shared by the files of a program, therefore not static. */
 uint32_t cprof_labels_choose_clock(void);
 void *cprof_labels_map(size_t n_bytes, int is_wiped);
 void *cprof_labels_map_once(void **place, size_t n_bytes, int is_wiped);
@@ -185,7 +184,7 @@ static inline uint64_t cprof_labels_monotonic(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* The counter of the CPU takes half of the time of clock_gettime. */
+/* Reading the CPU's counter takes half the time of clock_gettime. */
 static inline uint64_t cprof_labels_ticks(void)
 {
 #if defined(__aarch64__)
@@ -201,7 +200,7 @@ static inline uint64_t cprof_labels_ticks(void)
 #endif
 }
 
-/* Counters of different CPUs may differ; the kernel knows, and then uses another clock. */
+/* Counters of CPUs may differ; the kernel detects that and then uses another clock. */
 CPROF_LABELS_SHARED uint32_t cprof_labels_choose_clock(void)
 {
 #if defined(__aarch64__)
@@ -222,7 +221,7 @@ CPROF_LABELS_SHARED uint32_t cprof_labels_choose_clock(void)
 #endif
 }
 
-/* Zeroed memory; is_wiped: zero again in a forked child.  NULL when there is none. */
+/* Zeroed memory; is_wiped: zero again in a forked child.  NULL: no memory. */
 CPROF_LABELS_SHARED void *cprof_labels_map(size_t n_bytes, int is_wiped)
 {
 	void *p = mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -237,7 +236,7 @@ CPROF_LABELS_SHARED void *cprof_labels_map(size_t n_bytes, int is_wiped)
 	return p;
 }
 
-/* Makes *place point to such memory, unless another thread was faster. */
+/* Sets *place to new zeroed memory, unless another thread was faster. */
 CPROF_LABELS_SHARED void *cprof_labels_map_once(void **place, size_t n_bytes, int is_wiped)
 {
 	void *there = __atomic_load_n(place, __ATOMIC_ACQUIRE);
@@ -258,7 +257,7 @@ CPROF_LABELS_SHARED void cprof_labels_start(void)
 	struct cprof_labels_registry *r = &cprof_labels_registry;
 	if (__atomic_load_n(&r->magic, __ATOMIC_ACQUIRE))
 		return;
-	/* Threads that come here at the same time do the same. */
+	/* Concurrent threads store the same value. */
 	__atomic_store_n(&r->clock, cprof_labels_choose_clock(), __ATOMIC_RELAXED);
 	__atomic_store_n(&r->magic, CPROF_LABELS_MAGIC, __ATOMIC_RELEASE);
 }
@@ -281,7 +280,7 @@ static inline void cprof_labels_note(struct cprof_labels_thread *t, uint32_t set
 	__atomic_store_n(&e->seq, (uint32_t)(n + 1), __ATOMIC_RELEASE);
 }
 
-/* Makes t the calling thread's if it is free, or its thread is gone. */
+/* Claims t for the calling thread if it is free or its thread has ended. */
 CPROF_LABELS_SHARED int cprof_labels_claim(struct cprof_labels_thread *t)
 {
 	void *owner = __atomic_load_n(&t->owner, __ATOMIC_ACQUIRE);
@@ -304,7 +303,7 @@ CPROF_LABELS_SHARED struct cprof_labels_thread *cprof_labels_find_thread(void)
 	struct cprof_labels_registry *r = &cprof_labels_registry;
 	uint32_t n = __atomic_load_n(&r->n_threads, __ATOMIC_ACQUIRE);
 	uint32_t room = CPROF_LABELS_SLABS * CPROF_LABELS_SLAB;
-	/* A few of the known first, so that memory follows how many live at once. */
+	/* Try a few known ones first, so that memory follows the number of live threads. */
 	for (uint32_t tries = n < 8 ? n : 8; tries > 0; tries--) {
 		uint32_t i = __atomic_fetch_add(&r->next, 1, __ATOMIC_RELAXED) % n;
 		struct cprof_labels_thread *slab =
@@ -314,7 +313,7 @@ CPROF_LABELS_SHARED struct cprof_labels_thread *cprof_labels_find_thread(void)
 		if (slab && cprof_labels_claim(&slab[i % CPROF_LABELS_SLAB]))
 			return &slab[i % CPROF_LABELS_SLAB];
 	}
-	/* Then a new one, which another thread's search may take away again. */
+	/* Then try a new one, which the search of another thread may take. */
 	while (n < room) {
 		n = __atomic_fetch_add(&r->n_threads, 1, __ATOMIC_ACQ_REL);
 		if (n >= room)
@@ -336,7 +335,7 @@ CPROF_LABELS_SHARED __attribute__((noinline)) void cprof_labels_begin(void)
 {
 	struct cprof_labels_self *self = &cprof_labels_self;
 	if (self->busy)
-		return;  /* in a signal handler: whoever was interrupted notes it below */
+		return;  /* in a signal handler: the interrupted call stores it below */
 	int errnum = errno;  /* a signal handler must not change it */
 	self->busy = 1;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -386,7 +385,7 @@ static inline struct cprof_labels_record *cprof_labels_get(uint32_t id)
 	return chunk ? (struct cprof_labels_record *)(chunk + at % CPROF_LABELS_CHUNK) : NULL;
 }
 
-/* Room for n_bytes of text; 0: none is left.  Keeps the last eighth for sets with "[other]". */
+/* Allocates n_bytes of text; 0: full.  Reserves the last eighth for sets with "[other]". */
 CPROF_LABELS_SHARED uint32_t cprof_labels_make_room(uint32_t n_bytes, int is_other)
 {
 	struct cprof_labels_registry *r = &cprof_labels_registry;
@@ -408,7 +407,7 @@ CPROF_LABELS_SHARED uint32_t cprof_labels_make_room(uint32_t n_bytes, int is_oth
 	return (uint32_t)(at / 8);
 }
 
-/* The id of the set with this text, known or new; 0: no room. */
+/* The id of the set with this text, existing or new; 0: full. */
 CPROF_LABELS_SHARED uint32_t cprof_labels_intern(const char *text, uint32_t n_bytes,
 						 uint32_t n_labels, int is_other)
 {
@@ -491,7 +490,7 @@ cprof_labels_with_slow(struct cprof_labels base, const char *key, const char *va
 	const struct cprof_labels_record *r = cprof_labels_get(set.id);
 	if (!r || !cached)
 		return set;
-	/* The label stands last.  What was cut, or has another value, is not worth a place. */
+	/* The label is the last one.  Do not cache labels that were cut or have another value. */
 	const char *v = r->text + r->n_bytes - 1;
 	while (v > r->text && v[-1])
 		v--;
@@ -499,7 +498,7 @@ cprof_labels_with_slow(struct cprof_labels base, const char *key, const char *va
 	while (k > r->text && k[-1])
 		k--;
 	if (strcmp(k, key) == 0 && strcmp(v, value) == 0) {
-		cached->set = 0;  /* a signal handler must not find half of each */
+		cached->set = 0;  /* a signal handler must not see a mixture */
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
 		cached->asked_key = key;
 		cached->key = k;
@@ -519,8 +518,8 @@ static inline int cprof_labels_is_same(const char *a, const char *b)
 	return 0;
 }
 
-/* The set that c has for what is asked, or 0.  A literal is what it was; other texts are compared.
- * A signal handler may make c another's in between: then its set is another, too. */
+/* The cached set for the arguments, or 0.  Literals are compared by address, other texts by content.
+ * A signal handler may replace the cache entry in between, including its set. */
 static inline uint32_t cprof_labels_cached(const struct cprof_labels_cached *c, uint32_t base,
 					   const char *key, int is_literal, const char *value)
 {
@@ -539,7 +538,7 @@ static inline struct cprof_labels cprof_labels_with(struct cprof_labels base, co
 		return cprof_labels_with_slow(base, key, value, NULL);
 	uint64_t hash = ((uint64_t)(uintptr_t)value + base.id * 0x9e3779b97f4a7c15ull) ^
 			(uint64_t)(uintptr_t)key << 20;
-	/* two places each */
+	/* two slots each */
 	uint64_t at = (hash * 0x9e3779b97f4a7c15ull) >> 32 & (CPROF_LABELS_CACHE - 1);
 	struct cprof_labels_cached *c = &cprof_labels_self.cache[at];
 	struct cprof_labels_cached *other = &cprof_labels_self.cache[at ^ 1];
@@ -576,7 +575,7 @@ static inline void cprof_labels_restore(const struct cprof_labels *before)
 #ifndef CPROF_LABELS_FORMAT_ONLY
 namespace cprof {
 
-/* A label until the end of the object's life. */
+/* A label during the object's lifetime. */
 class label_scope {
 public:
 	label_scope(const char *key, const char *value) : before_(cprof_labels_enter(key, value)) {}

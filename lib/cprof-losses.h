@@ -3,8 +3,8 @@
 
 /*
  * What a profile lacks, by cause: one table for the summaries, their JSON, --strict and the
- * comments in the profile.  lib/profile/losses.c has the rows; cprof-internals(7) says how to add
- * one.
+ * comments in the profile.  lib/profile/losses.c has the rows; cprof-internals(7) explains how to
+ * add one.
  */
 
 #include <stdbool.h>
@@ -26,7 +26,7 @@ enum cprof_loss_level {
 struct cprof_loss {
 	const char *key;     /* in JSON */
 	const char *words;   /* begin with a plural: "samples lost: the ring was full" */
-	const char *advice;  /* shown behind the words in summaries; NULL: none */
+	const char *advice;  /* shown after the words in summaries; NULL: none */
 	const char *record_advice;  /* the same, for recordings only */
 	enum cprof_loss_level record, import;
 	bool in_comments;    /* also reported in the profile */
@@ -39,7 +39,7 @@ struct cprof_losses {
 	uint64_t n_samples;            /* in the profiles */
 };
 
-/* Row i; NULL behind the last one. */
+/* Row i; NULL after the last one. */
 const struct cprof_loss *cprof_loss(size_t i);
 
 /* The row with that key, which must exist. */

@@ -2,8 +2,8 @@
 #define CPROF_NAMES_H
 
 /*
- * How names are looked up, at the end of a recording or an import, or later: a profile that was
- * written without names is completed from files with the same build ids, on any machine.
+ * Looking up names, at the end of a recording or an import, or later: a profile that was written
+ * without names is completed from files with the same build ids, on any machine.
  * Conventions as in cprof.h.
  */
 
@@ -17,8 +17,8 @@ struct log;
 
 struct cprof_symbolize_config {
 	const char *path;              /* the profile */
-	const char *symfs;             /* folder below which the files lie; NULL: / */
-	const char *const *debug_dir;  /* where files lie by build id, besides /usr/lib/debug */
+	const char *symfs;             /* folder with the files below it; NULL: / */
+	const char *const *debug_dir;  /* folders with files by build id, besides /usr/lib/debug */
 	size_t n_debug_dirs;
 	struct cprof_naming naming;
 	uint64_t symbol_timeout_ns;    /* for one file's debug information; 0: 10 s */
@@ -27,13 +27,13 @@ struct cprof_symbolize_config {
 };
 
 struct cprof_symbolize_stats {
-	size_t n_addresses, n_named;   /* that had no name; of these, that have one now */
-	size_t n_files, n_files_found; /* that these lie in */
-	uint64_t n_symbol_timeouts;    /* files that symbol_timeout_ns cut short */
-	uint64_t n_debug_misfits;      /* files whose debug file is another one's: not used */
+	size_t n_addresses, n_named;   /* without a name; of these, named now */
+	size_t n_files, n_files_found; /* that contain these */
+	uint64_t n_symbol_timeouts;    /* files cut short by symbol_timeout_ns */
+	uint64_t n_debug_misfits;      /* files whose debug file belongs to another file */
 };
 
-/* Reads the profile, and writes it with names, gzipped.  What has names keeps them. */
+/* Reads the profile, and writes it with names, gzipped.  Existing names are kept. */
 int cprof_symbolize(const struct cprof_symbolize_config *config,
 		    int (*write)(void *ctx, const void *data, size_t n_bytes), void *ctx,
 		    struct cprof_symbolize_stats *ret_stats, struct cprof_error *e);

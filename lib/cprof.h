@@ -2,7 +2,7 @@
 #define CPROF_H
 
 /*
- * libcprof: record a profile of this program, or of other processes, threads or a command.
+ * libcprof: record a profile of this program, of other processes or threads, or of a command.
  *
  *     struct cprof_config config = { .self = CPROF_SELF_PROCESS };
  *     struct cprof_recorder *r;
@@ -10,20 +10,22 @@
  *     if (cprof_recorder_new(&config, &r, &e) < 0)
  *             fprintf(stderr, "%s\n%s\n", e.what, e.hint);
  *     cprof_recorder_start(r, &e);
- *     ...                                           // with cprof_recorder_step now and then
+ *     ...                                           // call cprof_recorder_step regularly
  *     cprof_recorder_stop(r, &e);
  *     cprof_recorder_write_file(r, 0, "cpu.pb.gz", &e);
  *     cprof_recorder_free(r);
  *
- * libcprof(3) has the rules in full.  Functions that can fail return a negative errno and fill a
- * struct cprof_error.  The library never prints, exits, forks, makes threads or changes signal
- * handlers, and has no state but in its objects.  A recorder belongs to one thread at a time, to
- * any; different ones are used at the same time.  After fork(2) it stays the parent's: in the child
- * all but cprof_recorder_free, statistics and cprof_recorder_write fails with -ECHILD.
+ * libcprof(3) has the complete rules.  Functions that can fail return a negative errno and fill a
+ * struct cprof_error.  The library never prints, exits, forks, creates threads or changes signal
+ * handlers, and it has no state outside of its objects.  A recorder belongs to one thread at a
+ * time, which may change; several threads may use different recorders at the same time.  After
+ * fork(2) it still belongs to the parent: in the child all functions except cprof_recorder_free,
+ * statistics and cprof_recorder_write fail with -ECHILD.
  *
- * Structs that may grow cross with their size: the inline functions pass sizeof what the program
- * was compiled with, what the library does not know must be zero (-E2BIG), and what the program
- * does not know is left out.  So the first fields of struct cprof_config alone are a valid one.
+ * Structs that may grow are passed with their size: the inline functions pass the sizeof that the
+ * program was compiled with.  Fields that the library does not know must be zero (-E2BIG), and
+ * fields that the program does not know are left out.  The first fields of struct cprof_config
+ * alone are therefore a valid configuration.
  */
 
 #include <stdbool.h>
@@ -37,7 +39,7 @@
 extern "C" {
 #endif
 
-/* Whatever the program that includes this is compiled with. */
+/* Independent of the flags of the program that includes this. */
 #pragma GCC visibility push(default)
 
 struct cprof_recorder;
@@ -46,18 +48,18 @@ struct cprof_machine;
 struct perf_event_attr;
 
 enum cprof_scope {
-	CPROF_SCOPE_AUTO,    /* the best that is allowed */
+	CPROF_SCOPE_AUTO,    /* the best scope that is allowed */
 	CPROF_SCOPE_TASK,    /* inherited per-thread events: no privileges, misses short threads */
 	CPROF_SCOPE_CPU,     /* per-CPU events, filtered to the target */
-	CPROF_SCOPE_CGROUP,  /* per-CPU events of a cgroup made for the command */
+	CPROF_SCOPE_CGROUP,  /* per-CPU events of a cgroup created for the command */
 };
 
 enum cprof_callgraph {
-	CPROF_CALLGRAPH_AUTO,   /* DWARF where the kernel gives user registers, else FP */
-	CPROF_CALLGRAPH_DWARF,  /* by CFI from user registers and a copy of the stack */
-	CPROF_CALLGRAPH_FP,     /* by frame pointers, in the kernel */
+	CPROF_CALLGRAPH_AUTO,   /* DWARF if the kernel provides user registers, else FP */
+	CPROF_CALLGRAPH_DWARF,  /* CFI, user registers and a copy of the stack */
+	CPROF_CALLGRAPH_FP,     /* frame pointers, followed by the kernel */
 	CPROF_CALLGRAPH_NONE,   /* the sampled address only */
-	CPROF_CALLGRAPH_LBR,    /* the calls that the CPU has recorded; some of Intel's only */
+	CPROF_CALLGRAPH_LBR,    /* the CPU's record of calls; some Intel CPUs only */
 };
 
 /* Bits of cprof_config.labels. */
@@ -71,7 +73,7 @@ enum cprof_label {
 enum cprof_self {
 	CPROF_SELF_NONE,
 	CPROF_SELF_PROCESS,  /* all threads, and children */
-	CPROF_SELF_THREAD,   /* the thread that calls cprof_recorder_new, and none that it makes */
+	CPROF_SELF_THREAD,   /* only the thread that calls cprof_recorder_new */
 };
 
 enum cprof_demangle {
@@ -80,31 +82,31 @@ enum cprof_demangle {
 	CPROF_DEMANGLE_FULL,           /* as c++filt shows it */
 };
 
-/* Whether debug files are fetched from the servers in $DEBUGINFOD_URLS. */
+/* Whether to fetch debug files from the servers in $DEBUGINFOD_URLS. */
 enum cprof_debuginfod {
 	CPROF_DEBUGINFOD_OFF,
-	CPROF_DEBUGINFOD_AUTO,         /* where that variable is set */
-	CPROF_DEBUGINFOD_ON,           /* and a warning where it is not */
+	CPROF_DEBUGINFOD_AUTO,         /* if that variable is set */
+	CPROF_DEBUGINFOD_ON,           /* with a warning if it is not set */
 };
 
 /* All zero is a valid start.  Its size never changes. */
 struct cprof_naming {
 	enum cprof_demangle demangle;
-	bool no_symbols;               /* leave out what files tell; the kernel, and code made at
-					* run time, are named all the same, for later is too late */
+	bool no_symbols;               /* no names of code in files; the kernel and JIT code are
+					* named nevertheless, because later is too late */
 	bool kernel_debug;             /* inlined calls, files and lines of the kernel, too */
-	bool no_cache;                 /* leave cache_dir alone, wherever one is given */
+	bool no_cache;                 /* do not use cache_dir */
 	enum cprof_debuginfod debuginfod;
 	uint64_t debuginfod_ns;        /* for all files together; 0: 30 s */
-	const char *kernel_debug_file; /* vmlinux, or a folder with it and *.ko; NULL: where
-					* packages install it */
+	const char *kernel_debug_file; /* vmlinux, or a folder with it and *.ko; NULL: the
+					* places where packages install it */
 	uint64_t reserved[3];          /* zero */
 };
 
-/* How much of the explanations is wanted. */
+/* The level of explanations. */
 enum cprof_explain {
-	CPROF_EXPLAIN_WARN,            /* something is not as asked for */
-	CPROF_EXPLAIN_NOTE,            /* a choice that one should know */
+	CPROF_EXPLAIN_WARN,            /* something differs from the request */
+	CPROF_EXPLAIN_NOTE,            /* a choice that users should know */
 	CPROF_EXPLAIN_ALL,             /* which attributes, which fallback, which symbol source */
 };
 
@@ -114,69 +116,69 @@ struct cprof_config {
 	const struct cprof_kind *kind; /* NULL: cprof_cpu_recorder() */
 	enum cprof_self self;          /* this program as a target */
 	enum cprof_scope scope;
-	const char *const *event;      /* texts as cprof-events(7) describes; none: chosen */
+	const char *const *event;      /* in the syntax of cprof-events(7); NULL: chosen */
 	size_t n_events;
-	const char *freq, *period;     /* default rate, "999", "max"; at most one is set; neither:
+	const char *freq, *period;     /* default rate, "999", "max"; set at most one; neither:
 					* 999 Hz for clocks and the PMU, a period for others */
 	const pid_t *pid, *tid;        /* targets: processes, single threads */
 	size_t n_pids, n_tids;
 	pid_t command_pid;             /* a child that waits to exec; 0: none */
 	enum cprof_callgraph callgraph;
 	uint32_t stack_bytes;          /* of each stack copy, a multiple of 8; 0: chosen */
-	uint32_t max_depth;            /* frames of one stack by CFI; 0: 16384 */
+	uint32_t max_depth;            /* frames of one stack unwound by CFI; 0: 16384 */
 	bool only_user, only_kernel;
-	bool scale;                    /* values of events that took turns: as if they had not */
-	bool adaptive;                 /* lowers a rate that the machine cannot bear */
-	bool no_inherit;               /* leave out threads and children made later */
-	bool pausable;                 /* cprof_recorder_pause may be called */
-	bool start_paused;             /* begins paused, until cprof_recorder_resume */
-	bool labels_given;             /* false: the default ones, where they tell samples apart */
+	bool scale;                    /* scale values of multiplexed events */
+	bool adaptive;                 /* lower a rate that is too high for the machine */
+	bool no_inherit;               /* leave out threads and children created later */
+	bool pausable;                 /* allow cprof_recorder_pause */
+	bool start_paused;             /* start paused, until cprof_recorder_resume */
+	bool labels_given;             /* false: the default labels that differ between samples */
 	unsigned labels;               /* enum cprof_label bits */
 	const char *const *label;      /* "KEY=VALUE" on every sample */
 	size_t n_labels;
 	uint64_t ring_bytes;           /* per CPU; 0: chosen */
 	uint64_t max_memory_bytes;     /* 0: 256 MiB */
-	uint64_t delay_ns;             /* leave out what happens before */
-	uint64_t keep_last_ns;         /* only the last so many, or a little more; 0: all */
+	uint64_t delay_ns;             /* skip this time at the start */
+	uint64_t keep_last_ns;         /* only this last time, or a little more; 0: all */
 	const char *command_line;      /* for the file's comments; NULL: none */
-	const char *note;              /* one more comment of the caller's; NULL: none */
+	const char *note;              /* an additional comment; NULL: none */
 	struct cprof_naming naming;
 	uint64_t symbol_timeout_ns;    /* for one file's debug information; 0: 10 s */
 	const char *cache_dir; /* for kernel names and unpacked debug information; NULL: none */
-	/* Gets explanations up to explain_max, one line each; NULL: none. */
+	/* Called with explanations up to explain_max, one line each; may be NULL. */
 	void (*explain)(void *ctx, unsigned level, const char *text);
 	void *explain_ctx;
 	enum cprof_explain explain_max;
 	const struct cprof_machine *machine; /* for cprof's own tests; NULL */
-	bool all_processes;            /* of the machine, instead of other targets: scope cpu */
+	bool all_processes;            /* of the machine, instead of other targets; scope cpu */
 	const char *cpus;              /* with it, these CPUs only: "0-3,8"; NULL: all */
-	const char *command_file;      /* what command_pid will execvp(3); NULL: not known */
+	const char *command_file;      /* the file that command_pid will execute; NULL: unknown */
 };
 
-/* What one event came to; strings are borrowed from the recorder. */
+/* The results of one event; strings are borrowed from the recorder. */
 struct cprof_event_stats {
 	const char *name;              /* "cache-misses:u" */
-	const char *file_part;         /* as a part of a file name */
+	const char *file_part;         /* the name as a part of a file name */
 	const char *sample_type, *unit;
 	double count_scale;            /* a count times this is one count_unit; 0: none */
-	const char *count_unit;        /* "Joules", of PMUs that tell it; "" none */
-	uint32_t group;                /* of events that are counted together; 0: none */
+	const char *count_unit;        /* "Joules", if the PMU has a unit; "": none */
+	uint32_t group;                /* of events counted together; 0: none */
 	bool is_clock, given_up_kernel;
 	uint64_t freq_hz, period;      /* as opened: one of them, the other 0 */
 	uint64_t n_samples, value;     /* in the profile, lost ones not included */
-	uint64_t n_lost; /* that the ring had no room for, of all tasks in cpu scope */
-	uint64_t n_lost_shown;         /* of these, as one frame in the profile: the target's */
-	/* What LOST records say, LOST_SAMPLES records (the PMU's own buffer), and the kernel's
-	 * counter (Linux 6.0), of which n_lost is the best. */
+	uint64_t n_lost; /* because the ring was full; of all tasks in scope cpu */
+	uint64_t n_lost_shown;         /* the target's part, shown as one frame in the profile */
+	/* According to LOST records, LOST_SAMPLES records (the PMU's own buffer), and the kernel's
+	 * counter (Linux 6.0); n_lost is the best of the three. */
 	uint64_t n_lost_records, n_lost_by_pmu, n_lost_counted;
 	bool lost_counted_known;
-	uint64_t n_throttles, throttled_ns;  /* how often and how long the kernel paused it */
+	uint64_t n_throttles, throttled_ns;  /* how often and how long */
 	size_t n_rate_cuts;            /* see cprof_recorder_rate_cut */
 	unsigned precise_asked, precise;
-	uint64_t sample_cost_ns;       /* of each, for whom it interrupts; 0: unknown */
-	double scale;                  /* what values in the file are multiplied by */
-	uint64_t counted; /* what the event's counter says, of the target or (cpu scope) of all */
-	bool counted_target;           /* counted is the target's alone */
+	uint64_t sample_cost_ns;       /* for the interrupted task; 0: unknown */
+	double scale;                  /* the factor of the values in the file */
+	uint64_t counted; /* by the event's counter; in scope cpu of all tasks */
+	bool counted_target;           /* counted covers the target only */
 	uint64_t time_enabled_ns, time_running_ns;
 };
 
@@ -184,42 +186,42 @@ struct cprof_stats {
 	int64_t start_realtime_ns;
 	uint64_t duration_ns;
 	enum cprof_scope scope;        /* as chosen, never AUTO */
-	bool user_only;                /* the kernel's side could not be sampled */
+	bool user_only;                /* kernel code could not be sampled */
 	bool cpu_used_known;
 	uint64_t cpu_used_ns;          /* CPU time of the target, by the kernel's accounts */
 	uint64_t n_stacks, n_frames, n_processes, n_threads;
-	uint64_t n_truncated;          /* stacks that end in [truncated], for want of room */
+	uint64_t n_truncated;          /* stacks with [truncated] for lack of space */
 	uint64_t n_cut;                /* stacks that ended before their root for another reason */
 	uint64_t n_not_unwound;        /* samples of 32-bit code, without callers */
 	uint64_t n_unknown_pc, n_shortened, n_dropped, n_labels_dropped;
-	/* Of labels that programs set (cprof-labels.h): processes that had some, and denied it to
-	 * be read; samples for whose time they are not known; changes beyond the limit. */
+	/* Labels set by programs (cprof-labels.h): processes with labels; processes whose labels may
+	 * not be read; samples without known labels for their time; changes beyond the limit. */
 	uint64_t n_labelled, n_labels_denied, n_labels_unknown, n_labels_other;
 	uint64_t n_undecodable, n_unknown_records, n_out_of_order;
-	uint64_t n_foreign;            /* samples of other tasks, passed over (cpu scope) */
+	uint64_t n_foreign;            /* samples of other tasks, discarded (scope cpu) */
 	uint64_t n_frames_user, n_frames_user_named, n_frames_kernel, n_frames_kernel_named;
-	uint64_t peak_memory_bytes;    /* of what is charged to max_memory_bytes */
+	uint64_t peak_memory_bytes;    /* of the memory charged to max_memory_bytes */
 	uint64_t own_cpu_ns;           /* of this process since cprof_recorder_new */
 	bool cost_known;
-	uint64_t cost_ns;              /* estimate: what sampling took of the target's time */
+	uint64_t cost_ns;              /* estimated cost of sampling in the target's time */
 	uint64_t ring_bytes;
-	uint64_t record_bytes;         /* that the kernel has delivered since the start */
-	uint32_t stack_bytes;          /* of each stack copy, at last; 0: none */
+	uint64_t record_bytes;         /* delivered by the kernel since the start */
+	uint32_t stack_bytes;          /* of each stack copy at the end; 0: none */
 	uint32_t n_fds, n_cpus, n_cpus_failed;
 	bool kernel_names_hidden;
-	uint64_t n_debug_misfits;      /* files whose debug file is another one's: not used */
-	uint64_t n_symbol_timeouts;    /* files that symbol_timeout_ns cut short */
-	uint64_t n_own_samples;        /* of all_processes: of the recording process itself */
-	uint64_t n_born;               /* threads and processes that the target has made */
+	uint64_t n_debug_misfits;      /* files whose debug file belongs to another file */
+	uint64_t n_symbol_timeouts;    /* files cut short by symbol_timeout_ns */
+	uint64_t n_own_samples;        /* with all_processes: of the recording process */
+	uint64_t n_born;               /* threads and processes created by the target */
 };
 
 /* ---- life ---------------------------------------------------------------------------- */
 
-/* The kinds of recorders: what they do between new and write. */
-const struct cprof_kind *cprof_cpu_recorder(void);  /* samples by perf events of any type */
+/* The kinds of recorders. */
+const struct cprof_kind *cprof_cpu_recorder(void);  /* perf events of any type */
 const char *cprof_kind_name(const struct cprof_kind *kind);  /* "cpu"; static */
 
-/* Opens all events, disabled; says what cannot be had, why, and what to do.  The caller frees. */
+/* Opens all events, disabled; e says what failed, why, and what to do.  The caller frees. */
 int cprof_recorder_new_sized(const struct cprof_config *config, size_t config_bytes,
 			     struct cprof_recorder **ret_recorder, struct cprof_error *e);
 static inline int cprof_recorder_new(const struct cprof_config *config,
@@ -227,63 +229,63 @@ static inline int cprof_recorder_new(const struct cprof_config *config,
 {
 	return cprof_recorder_new_sized(config, sizeof(*config), ret_recorder, e);
 }
-/* In any state, NULL too.  What it recorded and was not written is gone. */
+/* In any state; r may be NULL.  Discards what was not written. */
 void cprof_recorder_free(struct cprof_recorder *r);
 
-/* Enables the events; once (-EALREADY).  For a command: call it before the child may exec. */
+/* Enables the events; once (-EALREADY).  For a command, call it before the child execs. */
 int cprof_recorder_start(struct cprof_recorder *r, struct cprof_error *e);
 
 enum cprof_state { CPROF_RUNNING, CPROF_TARGET_GONE };
 
 /*
- * A descriptor that poll(2) finds readable when cprof_recorder_step has something to do.  Borrowed.
- * Nothing else takes records out of the rings: who does not call step often enough (some times a
- * second, at 999 Hz) loses samples, which are counted; for what lasts seconds the rings are large
+ * A descriptor that poll(2) reports as readable when cprof_recorder_step has something to do.
+ * Borrowed.  Only step drains the rings: a program that calls it too rarely (a few times a second
+ * at 999 Hz) loses samples, which are counted.  For recordings of seconds the rings are large
  * enough.
  */
 int cprof_recorder_fd(struct cprof_recorder *r, struct cprof_error *e);
 
-/* Waits for records (at most timeout_ms, or until one of the n descriptors is readable, told
- * in ret_ready) and takes them in.  Returns an enum cprof_state. */
+/* Waits for records, at most timeout_ms or until one of the n descriptors is readable, which sets
+ * its flag in ret_ready, and processes them.  Returns an enum cprof_state. */
 int cprof_recorder_step(struct cprof_recorder *r, int timeout_ms, const int *fds, size_t n_fds,
 			bool *ret_ready, struct cprof_error *e);
 
-/* Tells that the command has exec'ed: from now on it counts, even if the kernel's record of it is
- * lost. */
+/* Reports that the command has called exec: from now on its samples count, even if the kernel's
+ * record of the exec is lost. */
 void cprof_recorder_command_started(struct cprof_recorder *r);
 
-/* Tells the CPU time that a command used, from wait4(2), which knows it best. */
+/* Reports the CPU time that a command used, from wait4(2), which has the exact value. */
 void cprof_recorder_command_used(struct cprof_recorder *r, uint64_t cpu_ns);
 
-/* Disables the events, takes in what is left, reads the counters. */
+/* Disables the events, drains the rings, reads the counters. */
 int cprof_recorder_stop(struct cprof_recorder *r, struct cprof_error *e);
 
 /*
- * Stops sampling, and lets it go on; both may be repeated.  For one event, or for CPROF_ALL_EVENTS.
- * A profile's window is exact: nothing of a pause is in it, nor what events count meanwhile.
+ * Pauses and resumes sampling of one event, or of CPROF_ALL_EVENTS, any number of times.  The
+ * window of a profile is exact: it contains no samples and no counts of a pause.
  */
 #define CPROF_ALL_EVENTS SIZE_MAX
 int cprof_recorder_pause(struct cprof_recorder *r, size_t event, struct cprof_error *e);
 int cprof_recorder_resume(struct cprof_recorder *r, size_t event, struct cprof_error *e);
 
-/* Takes in everything up to now, so that statistics and cprof_recorder_write tell of it;
- * recording goes on. */
+/* Processes everything up to now, so that statistics and cprof_recorder_write include it;
+ * recording continues. */
 int cprof_recorder_snapshot(struct cprof_recorder *r, struct cprof_error *e);
 
-/* Forgets what was taken in up to now: the next profile begins.  Behind a snapshot that was
- * written no sample is lost or counted twice. */
+/* Discards everything processed so far: the next profile begins.  After a snapshot that was
+ * written, no sample is lost or counted twice. */
 int cprof_recorder_clear(struct cprof_recorder *r, struct cprof_error *e);
 
-/* ---- what came of it ------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------- */
 
-/* One profile for each.  A "*" or a list in one event text may have made several. */
+/* There is one profile per event.  A "*" or a list in one event text can give several events. */
 size_t cprof_recorder_n_events(const struct cprof_recorder *r);
 
-/* The event of that name, as cprof_event_stats has it or by another name of the same event;
- * -ENOENT: none. */
+/* The event with that name, as in cprof_event_stats, or with another name of the same event;
+ * -ENOENT if there is no such event. */
 int cprof_recorder_find_event(const struct cprof_recorder *r, const char *name);
 
-/* What the event was opened with (<linux/perf_event.h>); borrowed, and may change at each step. */
+/* The attr of the event (<linux/perf_event.h>); borrowed, and may change at each step. */
 const struct perf_event_attr *cprof_recorder_attr(const struct cprof_recorder *r, size_t event);
 
 /* Valid after start; complete after stop and snapshot. */
@@ -301,54 +303,53 @@ static inline void cprof_recorder_event_stats(struct cprof_recorder *r, size_t e
 	cprof_recorder_event_stats_sized(r, event, ret_stats, sizeof(*ret_stats));
 }
 
-/* A rate that was lowered while recording (config.adaptive).  Its size never changes. */
+/* A rate that was lowered during the recording (config.adaptive).  Its size never changes. */
 struct cprof_rate_cut {
 	uint64_t time_ns;              /* since the start */
 	bool is_freq;                  /* Hz, else a period */
 	uint64_t from, to;
 	const char *why;               /* static */
 };
-/* Cut i of an event; false behind the last. */
+/* Cut i of an event; false after the last one. */
 bool cprof_recorder_rate_cut(const struct cprof_recorder *r, size_t event, size_t i,
 			     struct cprof_rate_cut *ret);
 
-/* How user stacks ended: counts by reason, in all or of one file's code. */
+/* How user stacks ended: counts by reason, in total or for the code of one file. */
 #define CPROF_N_STACK_ENDS 10
 #define CPROF_STACK_ENDS_MAX 24
 struct cprof_stack_ends {          /* its size never changes */
-	const char *path;              /* where the outermost known frame lies; NULL: in all */
+	const char *path;              /* file of the outermost known frame; NULL: total */
 	uint64_t n[CPROF_STACK_ENDS_MAX];  /* the first CPROF_N_STACK_ENDS are in use */
-	uint64_t n_guessed; /* frames found by code or frame pointer, for want of CFI (in all) */
-	uint64_t n_joined;  /* of those "beyond the copy": completed from before (in all) */
+	uint64_t n_guessed; /* heuristic frames, found without CFI (in the total only) */
+	uint64_t n_joined;  /* "beyond the copy", but completed (in the total only) */
 };
-/* Entry 0 is the sum; from 1 on, files with stacks that ended early, in no order; false behind the
- * last. */
+/* Entry 0 is the total; the others are files with stacks that ended early, unordered; false after
+ * the last one. */
 bool cprof_recorder_stack_ends(struct cprof_recorder *r, size_t i, struct cprof_stack_ends *ret);
 /* "root", "beyond the copy" ...; NULL from CPROF_N_STACK_ENDS on. */
 const char *cprof_stack_end_name(size_t reason);
 
-/* The share of what the kernel accounted to the target (CPU time, or the event's counter) that the
- * samples stand for; negative where the two cannot be compared. */
+/* What the samples represent, as a percentage of the kernel's accounts of the target (CPU time, or
+ * the event's counter); negative if the two cannot be compared. */
 double cprof_coverage_percent(struct cprof_recorder *r, size_t event);
 
 /*
- * 0 when event has samples.  Otherwise -ENODATA with e saying the likely cause, unless nothing was
- * to be sampled for a reason that *ret_counted_zero then tells: the event did not happen.
+ * 0 if the event has samples.  Otherwise -ENODATA, with the likely cause in e.  *ret_counted_zero
+ * is set if the event did not happen at all.
  */
 int cprof_recorder_check(struct cprof_recorder *r, size_t event, bool *ret_counted_zero,
 			 struct cprof_error *e);
 
 /* Writes the gzipped pprof of one event, after stop or snapshot; write returns 0 or -errno, which
- * is handed on.  Names are looked up at the first call. */
+ * is passed on.  The first call looks up names. */
 int cprof_recorder_write(struct cprof_recorder *r, size_t event,
 			 int (*write)(void *ctx, const void *data, size_t n_bytes), void *ctx,
 			 struct cprof_error *e);
 
-/* The same to a descriptor, which stays open and must block; a pipe's SIGPIPE is the caller's
- * matter. */
+/* The same to a descriptor, which stays open and must be blocking; the caller handles SIGPIPE. */
 int cprof_recorder_write_fd(struct cprof_recorder *r, size_t event, int fd, struct cprof_error *e);
 
-/* The same to a file, which appears whole, in place of one that was there, or not at all. */
+/* The same to a file, which appears complete, replacing an existing one, or not at all. */
 int cprof_recorder_write_file(struct cprof_recorder *r, size_t event, const char *path,
 			      struct cprof_error *e);
 
@@ -356,8 +357,8 @@ int cprof_recorder_write_file(struct cprof_recorder *r, size_t event, const char
 
 /*
  * Records the calling thread from here to cprof_scope_end, which writes the first event's profile
- * to path (NULL: nowhere), and frees, whatever fails.  config may be NULL; where it names no target
- * the thread is it.  cprof_scope_end(NULL, ...) does nothing and returns 0.
+ * to path (NULL: nowhere) and frees the recorder, even on failure.  config may be NULL; without a
+ * target, the thread is the target.  cprof_scope_end(NULL, ...) does nothing and returns 0.
  */
 int cprof_scope_begin_sized(const struct cprof_config *config, size_t config_bytes,
 			    struct cprof_recorder **ret_recorder, struct cprof_error *e);
@@ -375,8 +376,8 @@ int cprof_scope_end(struct cprof_recorder *r, const char *path, struct cprof_err
 
 namespace cprof {
 
-/* Records the thread for the object's life, and writes a file then.  What fails is told by ok()
- * and error(), also by end(), which does what the destructor would. */
+/* Records the thread during the object's lifetime, and then writes a file.  ok() and error() report
+ * failures; so does end(), which does the work of the destructor. */
 class scope {
 public:
 	explicit scope(const char *path, const cprof_config *config = nullptr)
