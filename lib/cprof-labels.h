@@ -518,8 +518,8 @@ static inline int cprof_labels_is_same(const char *a, const char *b)
 	return 0;
 }
 
-/* The cached set for the arguments, or 0.  Literals are compared by address, other texts by content.
- * A signal handler may replace the cache entry in between, including its set. */
+/* The cached set for the arguments, or 0.  Literals are compared by address, other texts by
+ * content.  A signal handler may replace the cache entry in between, including its set. */
 static inline uint32_t cprof_labels_cached(const struct cprof_labels_cached *c, uint32_t base,
 					   const char *key, int is_literal, const char *value)
 {
