@@ -38,17 +38,4 @@ int cprof_symbolize(const struct cprof_symbolize_config *config,
 		    int (*write)(void *ctx, const void *data, size_t n_bytes), void *ctx,
 		    struct cprof_symbolize_stats *ret_stats, struct cprof_error *e);
 
-/*
- * Large compressed debug information can be unpacked to the recorder's cache_dir while recording
- * goes on, so that names are there when it ends.  cprof_recorder_ahead gives what files have many
- * samples by now that it has not given before; NULL: none.  cprof_ahead_run works through them, in
- * a thread that the caller makes for that; after cprof_ahead_stop, called by another one, it
- * returns within milliseconds of its CPU time.  To be freed before the recorder.
- */
-struct cprof_ahead;
-struct cprof_ahead *cprof_recorder_ahead(struct cprof_recorder *r);
-void cprof_ahead_run(struct cprof_ahead *a);
-void cprof_ahead_stop(struct cprof_ahead *a);
-void cprof_ahead_free(struct cprof_ahead *a);
-
 #endif

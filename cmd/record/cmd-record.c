@@ -203,7 +203,6 @@ static int run(struct recording *rec, int *ret_status, struct err *e)
 	}
 	if (code == 0)
 		code = recordloop_run(rec, e);
-	aheadthread_stop(&rec->ahead);
 	if (code == 0 && rec->launch.ended)
 		cprof_recorder_command_used(rec->recorder, rec->launch.cpu_ns);
 	if (code == 0)
@@ -247,7 +246,6 @@ static void recording_done(struct recording *rec)
 	partwriter_done(&rec->parts);
 	control_close(&rec->control);
 	targetuse_done(&rec->use);
-	aheadthread_done(&rec->ahead);
 	free(rec->cache_dir);
 	cprof_recorder_free(rec->recorder);
 	signals_close(&rec->signals);

@@ -4,7 +4,6 @@
 /* What cprof record holds while it runs; shared by cmd-record.c and recordloop.c. */
 
 #include "base/log.h"
-#include "cmd/record/aheadthread.h"
 #include "cmd/record/control.h"
 #include "cmd/record/exclusive.h"
 #include "cmd/launch.h"
@@ -24,7 +23,6 @@ struct recording {
 	struct rotate_clock clock;     /* --switch-output: since the last part */
 	struct targetuse use;          /* for --trigger */
 	struct cprof_recorder *recorder;
-	struct aheadthread ahead;
 	struct recordfiles files;      /* of the end */
 	char *cache_dir;
 	char machine[EXCLUSIVE_TEXT_MAX + 16]; /* its state, for the comments */

@@ -211,7 +211,6 @@ static int step(struct loop *l, struct err *e)
 	l->over |= state == CPROF_TARGET_GONE || clock_monotonic_ns() >= l->end_ns;
 	if (code < 0 || l->over)
 		return code;
-	aheadthread_poll(&rec->ahead, rec->recorder);
 	return do_parts(l, e);
 }
 

@@ -9,7 +9,6 @@
 #include "cprof.h"
 #include "engine/engine.h"
 #include "profile/names.h"
-#include "recorder/ahead.h"
 #include "recorder/coverage.h"
 #include "recorder/kind.h"
 #include "recorder/ratecut.h"
@@ -53,7 +52,6 @@ struct cprof_recorder {
 	struct recorder_watch watch;
 	struct names names;
 	uint32_t names_compactions;    /* the engine's n_compactions that names belong to */
-	struct ahead_seen ahead_seen;
 	int poll_fd;                   /* see cprof_recorder_fd; -1: none */
 	uint64_t cpu_before_ns;        /* CPU time of the process when the recorder was made */
 	bool counted;                  /* counters were read for a snapshot */

@@ -226,7 +226,6 @@ void cprof_recorder_free(struct cprof_recorder *r)
 		close(r->poll_fd);
 	r->kind->close(&r->session);
 	names_done(&r->names);
-	VEC_FREE(&r->ahead_seen.serials);
 	if (r->engine_ready) {
 		slices_scatter(r);
 		slices_clear(r);

@@ -20,6 +20,8 @@
 #define STRING_BYTES 512u        /* what is read at first for a string */
 #define STRING_BYTES_MAX (1u << 20)
 #define PART_BYTES_MAX (512u << 20) /* the largest unit that is read */
+#define KEEP_BYTES (48u << 20)   /* a larger compressed section does not stay in memory */
+#define KEEP_UNITS_BYTES (2u << 20) /* the same for sections that are read a unit at a time */
 
 static const char *const section_name[DWSECTION_N] = {
 	[DWSECTION_INFO] = "info",
@@ -152,6 +154,12 @@ static bool packed_head(Elf *elf, bool is_gnu, struct unpack_from *from, unsigne
 	return true;
 }
 
+/* Units are read in the order of the section, strings in any order. */
+static uint64_t keep_bytes(enum dwsection_id id)
+{
+	return id == DWSECTION_INFO || id == DWSECTION_LINE ? KEEP_UNITS_BYTES : KEEP_BYTES;
+}
+
 static void section_open(struct dwsections *s, enum dwsection_id id)
 {
 	struct dwsection *d = &s->v[id];
@@ -166,7 +174,7 @@ static void section_open(struct dwsections *s, enum dwsection_id id)
 		return;
 	if (is_gnu || sh.sh_flags & SHF_COMPRESSED) {
 		if (packed_head(s->elf, is_gnu, &from, &kind, &n_bytes) &&
-		    unpack_open(kind, &from, n_bytes, UNPACK_KEEP_BYTES, &d->unpack) == 0)
+		    unpack_open(kind, &from, n_bytes, keep_bytes(id), &d->unpack) == 0)
 			d->n_bytes = n_bytes;
 		return;
 	}
@@ -190,18 +198,6 @@ uint64_t dwsection_bytes(struct dwsections *s, enum dwsection_id id)
 bool dwsection_is_packed(struct dwsections *s, enum dwsection_id id)
 {
 	return section(s, id)->unpack != NULL;
-}
-
-void dwsection_unpack(struct dwsections *s, const atomic_bool *stop)
-{
-	for (enum dwsection_id id = 0; id < DWSECTION_N && !atomic_load(stop); id++) {
-		struct dwsection *d = section(s, id);
-		if (d->unpack)
-			unpack_ahead(d->unpack, stop);
-		unpack_close(d->unpack);
-		d->unpack = NULL;
-		d->n_bytes = 0;
-	}
 }
 
 /* ---- reading ------------------------------------------------------------- */

@@ -10,7 +10,6 @@
 #include "base/bytes.h"
 
 #include <libelf.h>
-#include <stdatomic.h>
 
 struct unpack;
 
@@ -63,9 +62,6 @@ uint64_t dwsection_bytes(struct dwsections *s, enum dwsection_id id);
 
 /* Must it be unpacked from its beginning, to get at any of it? */
 bool dwsection_is_packed(struct dwsections *s, enum dwsection_id id);
-
-/* Unpacks all of the sections into the cache, until *stop is set; nothing can be read then. */
-void dwsection_unpack(struct dwsections *s, const atomic_bool *stop);
 
 /*
  * n bytes at off, fewer where the section ends before that, bad where it ends before off or where

@@ -84,18 +84,6 @@ int symdwarf_open(Elf *elf, int fd, const char *elf_path, const struct symdebug_
 	return 0;
 }
 
-void symdwarf_unpack(Elf *elf, int fd, const struct symdebug_place *where, uint64_t n_bytes_min,
-		     const atomic_bool *stop)
-{
-	struct dwsections s;
-	dwsection_init(&s, elf, fd);
-	s.cache_dir = where->cache_dir;
-	if (is_own_byte_order(elf) && dwsection_is_packed(&s, DWSECTION_INFO) &&
-	    dwsection_bytes(&s, DWSECTION_INFO) >= n_bytes_min)
-		dwsection_unpack(&s, stop);
-	dwsection_done(&s);
-}
-
 void symdwarf_close(struct symdwarf *s)
 {
 	if (!s)

@@ -8,7 +8,6 @@
  */
 
 #include <libelf.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -48,11 +47,6 @@ bool symdwarf_was_late(const struct symdwarf *s);
 /* A file that holds a part of it (a .dwo file, or dwz's common one) and that was not there, or was
  * of another build; NULL: none. */
 const char *symdwarf_lost_part(const struct symdwarf *s);
-
-/* Unpacks debug information that is compressed, and of n_bytes_min or more, to where->cache_dir,
- * for the next who opens it, until *stop is set. */
-void symdwarf_unpack(Elf *elf, int fd, const struct symdebug_place *where, uint64_t n_bytes_min,
-		     const atomic_bool *stop);
 
 /* All frames so far; moves with the next symdwarf_resolve. */
 const struct symdwarf_frame *symdwarf_frames(const struct symdwarf *s);

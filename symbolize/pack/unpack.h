@@ -2,11 +2,10 @@
 #define CPROF_SYMBOLIZE_PACK_UNPACK_H
 
 /*
- * Bytes from anywhere in a compressed section, without unpacking more than what comes before
- * them, and without keeping more than a little of a large one.
+ * Random access to a compressed section.  No more is decompressed than what precedes the requested
+ * bytes, and little of a large section is kept in memory.
  */
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,32 +14,28 @@ struct unpack;
 
 enum unpack_kind { UNPACK_ZLIB = 1, UNPACK_ZSTD = 2 }; /* as ELFCOMPRESS_ZLIB and _ZSTD */
 
-/* Where the packed bytes are: in memory, or else in a file. */
+/* The compressed bytes, in memory or in a file. */
 struct unpack_from {
-	const uint8_t *memory;
+	const uint8_t *memory;   /* NULL: in the file */
 	int fd;
-	uint64_t off, n_bytes;   /* of the file; memory has n_bytes, too */
-	uint64_t deadline_ns;    /* of CLOCK_MONOTONIC: then nothing more comes; 0: none */
-	const char *cache_dir;   /* where what is unpacked of a file is kept; NULL: nowhere */
+	uint64_t off, n_bytes;   /* off: in the file */
+	uint64_t deadline_ns;    /* CLOCK_MONOTONIC; nothing is decompressed after it; 0: none */
+	const char *cache_dir;   /* for the index of a large section (zindex.h); NULL: no cache */
 };
 
-#define UNPACK_KEEP_BYTES (48u << 20)
-
-/* n_bytes is what it claims to unpack to; of more than keep_bytes only a part is kept.  0; -EINVAL
- * when that cannot be, -ENOTSUP where the library for that kind is missing, -ENOMEM. */
+/* n_bytes: the decompressed size according to the header.  A section of at most keep_bytes stays
+ * in memory.  0; -EINVAL if the size is impossible, -ENOTSUP if the library for that kind is
+ * missing, -ENOMEM. */
 int unpack_open(enum unpack_kind kind, const struct unpack_from *from, uint64_t n_bytes,
 		uint64_t keep_bytes, struct unpack **ret_unpack);
 void unpack_close(struct unpack *u);
 
-/* Copies n bytes at off, which lie within the section, to `to`; how many it were: fewer where the
- * packed bytes are damaged or cannot be read. */
+/* Copies n_bytes at off, which must be within the section.  Returns how many were copied: fewer
+ * if the compressed bytes are damaged or cannot be read. */
 size_t unpack_copy(struct unpack *u, uint64_t off, void *to, size_t n_bytes);
 
-/* The same bytes where they are kept until close, *io_n_bytes of them or fewer; NULL for a
- * section too large to be kept. */
+/* The same bytes in place, *io_n_bytes of them or fewer, valid until close.  NULL for a section
+ * that does not stay in memory. */
 const uint8_t *unpack_kept(struct unpack *u, uint64_t off, size_t *io_n_bytes);
-
-/* Unpacks what the cache does not have, for the next who opens it, until *stop is set. */
-void unpack_ahead(struct unpack *u, const atomic_bool *stop);
 
 #endif

@@ -1,6 +1,6 @@
-/* Where unpacking can begin, kept for the next time. */
+/* Access points of a compressed section, kept between recordings. */
 
-#include "symbolize/pack/packmarks.h"
+#include "symbolize/pack/zindex.h"
 
 #include "symbolize/pack/unpack.h"
 #include "tap.h"
@@ -61,7 +61,7 @@ static bool same(struct reader *r, size_t off, size_t n)
 	return unpack_copy(r->u, off, part, n) == n && memcmp(part, bytes + off, n) == 0;
 }
 
-/* All over the place. */
+/* Parts in no order. */
 static bool all_same(struct reader *r)
 {
 	bool ok = true;
@@ -72,27 +72,26 @@ static bool all_same(struct reader *r)
 	return ok;
 }
 
-static struct packmarks *open_marks(void)
+static struct zindex *open_index(void)
 {
-	struct packcache_key key = { .n_packed = n_packed, .n_bytes = N_BYTES,
-				     .kind = UNPACK_ZLIB };
-	struct packmarks *m = NULL;
+	struct zindex_key key = { .n_packed = n_packed, .n_bytes = N_BYTES };
+	struct zindex *ix = NULL;
 	int fd = open(packed_path, O_RDONLY);
-	packcache_set_file(&key, fd);
+	tap_ok(zindex_key_set_file(&key, fd), "the key of a file");
 	close(fd);
-	if (packmarks_open(dir, &key, &m) != 0)
-		printf("Bail out! no marks\n");
-	return m;
+	if (zindex_open(dir, &key, &ix) != 0)
+		printf("Bail out! no index\n");
+	return ix;
 }
 
-static size_t n_marks(void)
+static size_t n_points(void)
 {
-	struct packmarks *m = open_marks();
-	size_t n = packmarks_n(m);
+	struct zindex *ix = open_index();
+	size_t n = zindex_count_before(ix, N_BYTES);
 	for (size_t i = 1; i < n; i++)
-		if (packmarks_get(m, i).off <= packmarks_get(m, i - 1).off)
+		if (zindex_get(ix, i).off <= zindex_get(ix, i - 1).off)
 			n = 0;
-	packmarks_close(m);
+	zindex_close(ix);
 	return n;
 }
 
@@ -113,7 +112,7 @@ static const char *path(void)
 static void read_all(void)
 {
 	struct reader r = open_packed();
-	tap_ok(same(&r, 0, N_BYTES), "all of the section");
+	tap_ok(same(&r, 0, N_BYTES), "reading the whole section");
 	close_packed(&r);
 }
 
@@ -121,44 +120,71 @@ static void test_kept(void)
 {
 	struct stat st;
 	struct reader r = open_packed();
-	tap_ok(same(&r, 1000000, 1000), "from the packed bytes");
+	tap_ok(same(&r, 1000000, 1000), "reading without an index");
 	close_packed(&r);
-	size_t n_first = n_marks();
-	tap_ok(n_first >= 2 && n_first <= 4, "so far there are marks (%zu)", n_first);
-	tap_ok(stat(path(), &st) == 0 && (st.st_mode & 0777) == 0600, "for their owner");
+	size_t n_first = n_points();
+	tap_ok(n_first >= 2 && n_first <= 4, "the index covers what was read (%zu)", n_first);
+	tap_ok(stat(path(), &st) == 0 && (st.st_mode & 0777) == 0600, "only its owner can read it");
 	read_all();
-	size_t n = n_marks();
-	tap_ok(n >= 12 && n <= 16, "then for all of it (%zu)", n);
+	size_t n = n_points();
+	tap_ok(n >= 12 && n <= 16, "then the whole section (%zu points)", n);
 	r = open_packed();
-	tap_ok(all_same(&r), "beginning at marks");
+	tap_ok(all_same(&r), "reading from access points");
 	close_packed(&r);
-	tap_ok(n_marks() == n, "of which there are no more then");
+	tap_ok(n_points() == n, "adds no points");
 }
 
-/* What stands in the file counts, which only its owner could write. */
+/* Tries to add a point; true if it is there. */
+static bool add(struct zindex *ix, struct zindex_point point)
+{
+	static const uint8_t zeros[ZINDEX_WINDOW_BYTES];
+	size_t n = zindex_count_before(ix, UINT64_MAX);
+	zindex_add(ix, &point, zeros);
+	return zindex_count_before(ix, UINT64_MAX) == n + 1;
+}
+
+/* The contents of the file are trusted: only its owner could write them. */
 static void test_used(void)
 {
-	static const uint8_t zeros[PACKMARKS_WINDOW_BYTES];
-	struct packmarks *m = open_marks();
-	size_t n = packmarks_n(m);
-	struct packmarks_place place = packmarks_get(m, n - 1);
-	uint64_t off = place.off;
-	packmarks_close(m);
+	struct zindex *ix = open_index();
+	struct zindex_point point = zindex_get(ix, zindex_count_before(ix, N_BYTES) - 1);
+	uint64_t off = point.off;
+	zindex_close(ix);
 	unlink(path());
-	m = open_marks();
-	tap_ok(packmarks_n(m) == 0, "no file, no marks");
-	tap_ok(packmarks_add(m, &place, zeros), "one that is wrong");
-	tap_ok(!packmarks_add(m, &place, zeros), "not the same again");
-	place.off = PACKMARKS_WINDOW_BYTES - 1;
-	tap_ok(!packmarks_add(m, &place, zeros), "none without a whole window");
-	place.off = N_BYTES;
-	tap_ok(!packmarks_add(m, &place, zeros), "none behind the section");
-	packmarks_close(m);
+	ix = open_index();
+	tap_ok(zindex_count_before(ix, N_BYTES) == 0, "without a file the index is empty");
+	tap_ok(add(ix, point), "adds a point (with a wrong window)");
+	tap_ok(!add(ix, point), "refuses the same point again");
+	point.off += 1000;
+	tap_ok(!add(ix, point), "refuses a point too close to the last one");
+	point.off = ZINDEX_WINDOW_BYTES - 1;
+	tap_ok(!add(ix, point), "refuses a point without a whole window");
+	point.off = N_BYTES;
+	tap_ok(!add(ix, point), "refuses a point behind the section");
+	zindex_close(ix);
 	struct reader r = open_packed();
-	tap_ok(!same(&r, off, 5000), "is begun at");
-	tap_ok(same(&r, 0, 5000), "but not for what is before");
+	tap_ok(!same(&r, off, 5000), "starts at the point");
+	tap_ok(same(&r, 0, 5000), "but not for bytes before it");
 	close_packed(&r);
 	unlink(path());
+}
+
+/* Without a cache folder, points last until close. */
+static void test_in_memory(void)
+{
+	struct zindex_key key = { .n_packed = n_packed, .n_bytes = 16 * (uint64_t)N_BYTES };
+	uint8_t window[ZINDEX_WINDOW_BYTES] = { 1 };
+	for (int i = 0; i < 2; i++) {
+		struct zindex *ix = NULL;
+		tap_int(zindex_open(i ? "/dev/null" : NULL, &key, &ix), 0, "no folder");
+		tap_ok(!add(ix, (struct zindex_point){ 1000000, 5, 1 }),
+		       "points are further from each other than in a file");
+		tap_ok(add(ix, (struct zindex_point){ 3000000, 5, 1 }), "first point");
+		tap_ok(add(ix, (struct zindex_point){ 6000000, 9, 0 }), "second point");
+		tap_int((long)zindex_count_before(ix, 5999999), 1, "one is before the second");
+		tap_ok(zindex_window(ix, 1, window) && window[0] == 0, "window of the second");
+		zindex_close(ix);
+	}
 }
 
 static void flip(size_t off)
@@ -166,10 +192,10 @@ static void flip(size_t off)
 	uint8_t b = 0;
 	int fd = open(path(), O_RDWR);
 	if (pread(fd, &b, 1, (off_t)off) != 1)
-		printf("Bail out! cannot read the marks\n");
+		printf("Bail out! cannot read the index\n");
 	b ^= 0x10;
 	if (pwrite(fd, &b, 1, (off_t)off) != 1)
-		printf("Bail out! cannot write the marks\n");
+		printf("Bail out! cannot write the index\n");
 	close(fd);
 }
 
@@ -178,7 +204,7 @@ static void test_damage(void)
 	struct stat st;
 	unsigned n_wrong = 0, n_runs = 0;
 	read_all();
-	size_t n = n_marks();
+	size_t n = n_points();
 	stat(path(), &st);
 	for (size_t off = 0; off < (size_t)st.st_size; off += off < 200 ? 7 : 19973, n_runs++) {
 		flip(off);
@@ -190,21 +216,21 @@ static void test_damage(void)
 		same(&r, N_BYTES - 1, 1);
 		close_packed(&r);
 	}
-	tap_ok(n_runs > 40 && n_wrong == 0, "a bit that flipped does no harm (%u of %u)", n_wrong,
+	tap_ok(n_runs > 40 && n_wrong == 0, "a flipped bit does no harm (%u of %u)", n_wrong,
 	       n_runs);
 	for (off_t size = st.st_size - 1; size > 0; size = size * 2 / 3) {
 		read_all();
 		if (truncate(path(), size) != 0)
-			printf("Bail out! cannot cut the marks\n");
-		size_t n_left = n_marks();
+			printf("Bail out! cannot truncate the index\n");
+		size_t n_left = n_points();
 		tap_ok(n_left < n && n_left + 1 >= (size_t)size * n / (size_t)st.st_size,
-		       "cut to %lld bytes it has whole marks", (long long)size);
+		       "truncated to %lld bytes the index has its whole records", (long long)size);
 		struct reader r = open_packed();
-		tap_ok(all_same(&r), "that are right");
+		tap_ok(all_same(&r), "which are right");
 		close_packed(&r);
 	}
 	read_all();
-	tap_ok(n_marks() == n, "all is there again");
+	tap_ok(n_points() == n, "the index is complete again");
 }
 
 static void test_two(void)
@@ -215,34 +241,34 @@ static void test_two(void)
 	for (size_t off = 0; off < N_BYTES; off += N_BYTES / 8)
 		ok &= same(&r[off / (N_BYTES / 8) % 2], off, N_BYTES / 8);
 	ok &= all_same(&r[0]) && all_same(&r[1]);
-	tap_ok(ok, "two at a time");
+	tap_ok(ok, "two readers at the same time");
 	close_packed(&r[0]);
 	close_packed(&r[1]);
-	tap_ok(n_marks() >= 12, "leave marks in order");
+	tap_ok(n_points() >= 12, "leave points in order");
 	r[0] = open_packed();
-	tap_ok(all_same(&r[0]), "that are right");
+	tap_ok(all_same(&r[0]), "which are right");
 	close_packed(&r[0]);
 }
 
 static void test_refused(void)
 {
-	size_t n = n_marks();
+	size_t n = n_points();
 	chmod(path(), 0620);
-	tap_ok(n_marks() == 0, "not what others may write to");
+	tap_ok(n_points() == 0, "refuses a file that others may write to");
 	read_all();
 	chmod(path(), 0600);
-	tap_ok(n_marks() == n, "which is left as it is");
+	tap_ok(n_points() == n, "and does not change it");
 	char away[100], name[400];
 	snprintf(away, sizeof(away), "%s/away", root);
 	snprintf(name, sizeof(name), "%s", path());
 	if (rename(name, away) != 0 || symlink(away, name) != 0)
 		printf("Bail out! no symbolic link\n");
-	tap_ok(n_marks() == 0, "not behind a symbolic link");
+	tap_ok(n_points() == 0, "refuses a symbolic link");
 	read_all();
 	unlink(name);
 	if (mkfifo(name, 0600) != 0)
 		printf("Bail out! no FIFO\n");
-	tap_ok(n_marks() == 0, "not from a FIFO");
+	tap_ok(n_points() == 0, "refuses a FIFO");
 	read_all();
 	unlink(name);
 }
@@ -257,6 +283,7 @@ int main(void)
 	make_packed();
 	test_kept();
 	test_used();
+	test_in_memory();
 	test_damage();
 	test_two();
 	test_refused();

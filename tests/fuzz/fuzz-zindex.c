@@ -1,12 +1,12 @@
 /*
- * Marks in a packed section, by somebody who knows how to make checksums fit: how many (1 byte),
- * each with its place (u16 in the section, u16 and 1 byte in the packed bytes) and what its window
- * is filled with (1 byte), then what damages the file (u16 for how much, u16 from where), then the
- * packed bytes.  Whatever comes out, nothing is written or read where it should not be, and what
- * was unpacked last is the same again.
+ * An index with correct checksums but arbitrary contents: the number of points (1 byte), for each
+ * its place (u16 in the section, u16 and 1 byte in the compressed bytes) and the byte that fills
+ * its window, then bytes to overwrite the file with (u16 size, u16 offset), then the compressed
+ * bytes.
+ * Nothing is accessed out of bounds, and reading twice gives the same bytes.
  */
 
-#include "symbolize/pack/packmarks.h"
+#include "symbolize/pack/zindex.h"
 #include "symbolize/pack/unpack.h"
 
 #include "base/bytes.h"
@@ -19,8 +19,8 @@
 #include <unistd.h>
 
 #define N_BYTES (1u << 20)       /* of the section */
-#define N_MARKS_MAX 8
-#define PLACE_BYTES 16u          /* what the u16 counts */
+#define N_POINTS_MAX 8
+#define PLACE_BYTES 16u          /* unit of the u16 */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -59,19 +59,19 @@ static void make_dir(void)
 	atexit(remove_dir);
 }
 
-static void make_marks(struct bytes *b, const struct packcache_key *key)
+static void make_points(struct bytes *b, const struct zindex_key *key)
 {
-	struct packmarks *m;
-	uint8_t window[PACKMARKS_WINDOW_BYTES];
-	check(packmarks_open(dir, key, &m) == 0);
-	for (unsigned n = bytes_u8(b) % (N_MARKS_MAX + 1); n && !b->bad; n--) {
-		struct packmarks_place place = { .off = (uint64_t)bytes_u16(b) * PLACE_BYTES };
-		place.in.in_off = bytes_u16(b);
-		place.in.in_bit = bytes_u8(b);
+	struct zindex *ix;
+	uint8_t window[ZINDEX_WINDOW_BYTES];
+	check(zindex_open(dir, key, &ix) == 0);
+	for (unsigned n = bytes_u8(b) % (N_POINTS_MAX + 1); n && !b->bad; n--) {
+		struct zindex_point point = { .off = (uint64_t)bytes_u16(b) * PLACE_BYTES };
+		point.in_off = bytes_u16(b);
+		point.in_bit = bytes_u8(b);
 		memset(window, bytes_u8(b), sizeof(window));
-		packmarks_add(m, &place, window);
+		zindex_add(ix, &point, window);
 	}
-	packmarks_close(m);
+	zindex_close(ix);
 }
 
 /* Writes over the one file of the folder. */
@@ -105,8 +105,8 @@ static void ask(struct unpack *u)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct bytes b = bytes_of(data, size);
-	struct bytes marks = b;
-	bytes_take(&b, (b.p < b.end ? b.p[0] % (N_MARKS_MAX + 1) : 0) * 6u + 1);
+	struct bytes points = b;
+	bytes_take(&b, (b.p < b.end ? b.p[0] % (N_POINTS_MAX + 1) : 0) * 6u + 1);
 	struct bytes over = b;
 	bytes_u16(&b);
 	bytes_u16(&b);
@@ -118,12 +118,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	make_dir();
 	int fd = memfd_create("packed", MFD_CLOEXEC);
 	check(fd >= 0 && write(fd, b.p, n_packed) == (ssize_t)n_packed);
-	struct packcache_key key = { .n_packed = n_packed, .n_bytes = N_BYTES,
-				     .kind = UNPACK_ZLIB };
+	struct zindex_key key = { .n_packed = n_packed, .n_bytes = N_BYTES };
 	struct unpack_from from = { .fd = fd, .n_bytes = n_packed, .cache_dir = dir };
 	struct unpack *u;
-	check(packcache_set_file(&key, fd));
-	make_marks(&marks, &key);
+	check(zindex_key_set_file(&key, fd));
+	make_points(&points, &key);
 	damage(&over);
 	if (unpack_open(UNPACK_ZLIB, &from, N_BYTES, 0, &u) == 0) {
 		ask(u);
