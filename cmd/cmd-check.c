@@ -79,7 +79,7 @@ static void print_finding(struct checking *c, const char *severity, const char *
 		return;
 	if (c->json) {
 		printf("%s\n  {\"file\": ", c->n_printed++ ? "," : "");
-		printable_print_json(stdout, c->file);
+		printable_json(stdout, c->file);
 		printf(", \"severity\": \"%s\", \"rule\": \"%s\", \"for\": [", severity, rule);
 		const char *comma = "";
 		for (unsigned i = 0; i < PPROF_N_CONSUMERS; i++) {
@@ -89,13 +89,13 @@ static void print_finding(struct checking *c, const char *severity, const char *
 			comma = ", ";
 		}
 		printf("], \"text\": ");
-		printable_print_json(stdout, text);
+		printable_json(stdout, text);
 		putchar('}');
 		return;
 	}
-	printable_print(stdout, c->file);
+	printable_text(stdout, c->file);
 	printf(": %s: %s: ", severity, rule);
-	printable_print(stdout, text);
+	printable_text(stdout, text);
 	if (consumers != PPROF_CONSUMER_ALL) {
 		const char *comma = " (";
 		for (unsigned i = 0; i < PPROF_N_CONSUMERS; i++) {

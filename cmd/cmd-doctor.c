@@ -75,12 +75,12 @@ static const char *state_name(enum cprof_finding_state state)
 static void print_finding(const struct cprof_finding *f)
 {
 	printf("  %-7s  %s: ", state_name(f->state), f->title);
-	printable_print(stdout, f->what);
+	printable_text(stdout, f->what);
 	putchar('\n');
 	for (size_t i = 0; i < f->n_remedies; i++) {
 		printf("           %s %s: ", i ? "or" : "->",
 		       cprof_remedy_kind_name(f->remedy[i].kind));
-		printable_print(stdout, f->remedy[i].text);
+		printable_text(stdout, f->remedy[i].text);
 		putchar('\n');
 	}
 }
@@ -137,14 +137,14 @@ static void print_json(const struct cprof_doctor *d, int status)
 		printf("%s\n  {\"group\": \"%s\", \"id\": \"%s\", \"state\": \"%s\", "
 		       "\"essential\": %s, \"title\": ", i ? "," : "", f->group, f->id,
 		       state_name(f->state), f->essential ? "true" : "false");
-		printable_print_json(stdout, f->title);
+		printable_json(stdout, f->title);
 		printf(", \"what\": ");
-		printable_print_json(stdout, f->what);
+		printable_json(stdout, f->what);
 		printf(", \"remedies\": [");
 		for (size_t k = 0; k < f->n_remedies; k++) {
 			printf("%s{\"kind\": \"%s\", \"text\": ", k ? ", " : "",
 			       cprof_remedy_kind_name(f->remedy[k].kind));
-			printable_print_json(stdout, f->remedy[k].text);
+			printable_json(stdout, f->remedy[k].text);
 			putchar('}');
 		}
 		printf("]}");

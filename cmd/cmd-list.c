@@ -186,7 +186,7 @@ static void print_json_row(const struct row *r)
 		[CPROF_EVENT_NO] = "no",
 	};
 	printf("{\"name\": ");
-	printable_print_json(stdout, r->event.name);
+	printable_json(stdout, r->event.name);
 	printf(", \"aliases\": [");
 	for (const char *a = r->event.aliases, *sep = ""; *a; sep = ", ") {
 		size_t n = strcspn(a, " ");
@@ -195,12 +195,12 @@ static void print_json_row(const struct row *r)
 		a += strspn(a, " ");
 	}
 	printf("], \"group\": \"%s\", \"description\": ", r->event.group);
-	printable_print_json(stdout, r->event.what);
+	printable_json(stdout, r->event.what);
 	printf(", \"state\": \"%s\", \"reason\": ", state[r->state]);
-	printable_print_json(stdout, r->reason);
+	printable_json(stdout, r->reason);
 	printf(", \"tested_as\": ");
 	if (r->tested_as)
-		printable_print_json(stdout, r->tested_as);
+		printable_json(stdout, r->tested_as);
 	else
 		printf("null");
 	putchar('}');
@@ -209,7 +209,7 @@ static void print_json_row(const struct row *r)
 static void print_json_can(const char *name, const char *why_not)
 {
 	printf("\"%s\": {\"works\": %s, \"reason\": ", name, why_not ? "false" : "true");
-	printable_print_json(stdout, why_not ? why_not : "");
+	printable_json(stdout, why_not ? why_not : "");
 	putchar('}');
 }
 
@@ -243,14 +243,14 @@ static bool print_pmu(void *ctx, const struct cprof_pmu *p)
 	}
 	if (l->json) {
 		printf("%s\n  {\"name\": ", l->n ? "," : "");
-		printable_print_json(stdout, p->name);
+		printable_json(stdout, p->name);
 		printf(", \"description\": ");
-		printable_print_json(stdout, p->what);
+		printable_json(stdout, p->what);
 		printf(", \"model\": %s, \"core\": %s, \"type\": %u, \"cpus\": ",
 		       p->is_model ? "true" : "false", p->is_core ? "true" : "false", p->type);
-		printable_print_json(stdout, p->cpus);
+		printable_json(stdout, p->cpus);
 		printf(", \"events\": %zu, \"fields\": ", p->n_events);
-		printable_print_json(stdout, p->fields);
+		printable_json(stdout, p->fields);
 		putchar('}');
 	} else if (p->is_model) {
 		printf("  %-20s  events by the vendor's names: %zu; %s\n", p->name, p->n_events,

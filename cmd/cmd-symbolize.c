@@ -94,7 +94,7 @@ static void print_line(void *ctx, enum log_level level, const char *text)
 {
 	(void)ctx;
 	fprintf(stderr, level == LOG_WARN ? "cprof symbolize: warning: " : "cprof symbolize: ");
-	printable_print(stderr, text);
+	printable_text(stderr, text);
 	fputc('\n', stderr);
 }
 

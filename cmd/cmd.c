@@ -25,13 +25,13 @@ const struct cmd *const cmd_all[] = {
 int cmd_fail(const char *command, const struct err *e)
 {
 	fprintf(stderr, "cprof %s: ", command);
-	printable_print(stderr, e->what);
+	printable_text(stderr, e->what);
 	for (const char *line = e->hint; *line;) {
 		char one[ERR_TEXT_MAX];
 		size_t n = strcspn(line, "\n");
 		snprintf(one, sizeof(one), "%.*s", (int)n, line);
 		fputs("\n  ", stderr);
-		printable_print(stderr, one);
+		printable_text(stderr, one);
 		line += n + (line[n] == '\n');
 	}
 	fputc('\n', stderr);
@@ -42,6 +42,6 @@ void cmd_log_line(void *ctx, enum log_level level, const char *text)
 {
 	const char *command = ctx;
 	fprintf(stderr, level == LOG_WARN ? "cprof %s: warning: " : "cprof %s: ", command);
-	printable_print(stderr, text);
+	printable_text(stderr, text);
 	fputc('\n', stderr);
 }

@@ -19,7 +19,7 @@ static void print_event(const struct importsummary *s, FILE *to, size_t i)
 		return;
 	fprintf(to, "cprof import: %" PRIu64 " %s of ", ev.n_samples,
 		ev.n_samples == 1 ? "sample" : "samples");
-	printable_print(to, ev.name);
+	printable_text(to, ev.name);
 	if (ev.is_clock)
 		fprintf(to, ", %s of CPU time", units_duration_text(ev.value, text));
 	else
@@ -45,13 +45,13 @@ static void print_stacks(const struct importsummary *s, FILE *to, uint32_t stack
 static void print_origin(const struct cprof_import_stats *im, FILE *to)
 {
 	fputs("  recorded by perf ", to);
-	printable_print(to, *im->perf_version ? im->perf_version : "(version unknown)");
+	printable_text(to, *im->perf_version ? im->perf_version : "(version unknown)");
 	fputs(" on ", to);
-	printable_print(to, *im->hostname ? im->hostname : "(host unknown)");
+	printable_text(to, *im->hostname ? im->hostname : "(host unknown)");
 	fputs(", ", to);
-	printable_print(to, *im->machine ? im->machine : "(architecture unknown)");
+	printable_text(to, *im->machine ? im->machine : "(architecture unknown)");
 	fputs(", Linux ", to);
-	printable_print(to, *im->kernel_release ? im->kernel_release : "(release unknown)");
+	printable_text(to, *im->kernel_release ? im->kernel_release : "(release unknown)");
 	fprintf(to, "%s%s%s\n", im->is_pipe ? ", as a stream" : "",
 		im->is_swapped ? ", in the other byte order" : "",
 		im->is_running_kernel ? ", under this kernel" : "");

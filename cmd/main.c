@@ -49,7 +49,7 @@ static int fail_unknown(const char *name)
 {
 	bool is_option = name[0] == '-';
 	fputs(is_option ? "cprof: unrecognized option '" : "cprof: no command '", stderr);
-	printable_print(stderr, name);
+	printable_text(stderr, name);
 	fputs("'\n  the commands are:", stderr);
 	for (const struct cmd *const *c = cmd_all; *c; c++)
 		fprintf(stderr, " %s", (*c)->name);

@@ -17,7 +17,7 @@ static char *clean_copy(const char *s)
 	return copy;
 }
 
-void printable_print(FILE *to, const char *s)
+void printable_text(FILE *to, const char *s)
 {
 	CLEANUP_FREE char *copy = clean_copy(s);
 	if (!copy) {
@@ -33,7 +33,7 @@ void printable_print(FILE *to, const char *s)
 	}
 }
 
-void printable_print_json(FILE *to, const char *s)
+void printable_json(FILE *to, const char *s)
 {
 	CLEANUP_FREE char *copy = clean_copy(s);
 	fputc('"', to);

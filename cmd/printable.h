@@ -7,9 +7,9 @@
 
 /* Control characters, which a terminal would obey, become '?'; bytes that are not UTF-8 become
  * U+FFFD. */
-void printable_print(FILE *to, const char *s);
+void printable_text(FILE *to, const char *s);
 
 /* As a JSON string, with its quotes; always valid UTF-8. */
-void printable_print_json(FILE *to, const char *s);
+void printable_json(FILE *to, const char *s);
 
 #endif

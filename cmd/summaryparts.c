@@ -70,7 +70,7 @@ void summaryparts_ends(const struct cprof_stack_ends *ends, FILE *to)
 void summaryparts_file_ends(const struct cprof_stack_ends *ends, FILE *to)
 {
 	fputs("    in '", to);
-	printable_print(to, ends->path);
+	printable_text(to, ends->path);
 	fputs("': ", to);
 	summaryparts_ends(ends, to);
 }
@@ -87,7 +87,7 @@ void summaryparts_json_string(FILE *to, const char *key, const char *value)
 {
 	fprintf(to, "\"%s\": ", key);
 	if (value)
-		printable_print_json(to, value);
+		printable_json(to, value);
 	else
 		fputs("null", to);
 }

@@ -162,16 +162,18 @@ static int take_machine(struct recording *rec, struct err *e)
 	if (!rec->opts.exclusive)
 		return 0;
 	snprintf(rec->machine, sizeof(rec->machine), "exclusive: %s",
-		 exclusive_describe("/sys/devices/system/cpu", state));
+		 exclusive_describe(&rec->host, state));
 	rec->opts.target.config.note = rec->machine;
-	return exclusive_take(rec->opts.quiet, e);
+	return exclusive_take(&rec->host, rec->opts.quiet, e);
 }
 
 /* Everything up to the finished files; the exit status in *ret_status when it worked. */
 static int run(struct recording *rec, int *ret_status, struct err *e)
 {
 	struct recordopts *o = &rec->opts;
-	int code = take_machine(rec, e);
+	int code = host_open(&rec->host, NULL, NULL, NULL, e);
+	if (code == 0)
+		code = take_machine(rec, e);
 	if (code == 0)
 		code = signals_open(&rec->signals, o->part.signal, e);
 	if (code == 0 && o->part.has_control)
@@ -249,13 +251,14 @@ static void recording_done(struct recording *rec)
 	free(rec->cache_dir);
 	cprof_recorder_free(rec->recorder);
 	signals_close(&rec->signals);
+	host_close(&rec->host);
 	recordopts_done(&rec->opts);
 }
 
 static int record_once(struct recordopts *o)
 {
 	struct recording rec = {
-		.opts = *o,
+		.opts = *o, .host.fd = { -1, -1, -1 },
 		.signals.fd = -1, .launch = { .go_fd = -1, .errno_fd = -1 },
 		.control = { .fd = -1, .ack_fd = -1 }, .parts.fd = -1,
 	};

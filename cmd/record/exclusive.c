@@ -1,18 +1,25 @@
 /*
- * A record lock of fcntl(2): it goes with the process, children do not have it, and the kernel
- * tells who holds it.  /run/lock has the sticky bit, where a file of another user may not be
- * opened with O_CREAT (fs.protected_regular), so that is tried only when there is none.
+ * A record lock of fcntl(2): it ends with the process, children do not inherit it, and the kernel
+ * reports its holder.  /run/lock has the sticky bit, so that a file of another user may not be
+ * opened with O_CREAT there (fs.protected_regular): that is tried only when there is no file.
  */
 #include "cmd/record/exclusive.h"
 
+#include "base/cleanup.h"
 #include "base/err.h"
+#include "base/host.h"
+#include "cmd/printable.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* Longer command lines are shown only up to here. */
+#define COMMAND_LINE_MAX 200
 
 static int open_lock(const char **ret_path)
 {
@@ -24,7 +31,7 @@ static int open_lock(const char **ret_path)
 		if (fd < 0 && errno == ENOENT) {
 			fd = open(paths[i], O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 				  0666);
-			/* The others' users must be able to lock it, too. */
+			/* Other users must be able to lock it, too. */
 			if (fd >= 0)
 				fchmod(fd, 0666);
 			else if (errno == EEXIST)
@@ -34,26 +41,35 @@ static int open_lock(const char **ret_path)
 	return fd;
 }
 
-static void say_for_whom(int fd)
+const char *exclusive_command_line(const struct host *h, pid_t pid, char buf[EXCLUSIVE_TEXT_MAX])
 {
-	struct flock l = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-	char path[64], line[200];
-	if (fcntl(fd, F_GETLK, &l) < 0 || l.l_type == F_UNLCK)
-		return;
-	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)l.l_pid);
-	FILE *f = fopen(path, "re");
-	size_t n = f ? fread(line, 1, sizeof(line) - 1, f) : 0;
-	if (f)
-		fclose(f);
+	CLEANUP_FREE char *text = NULL;
+	size_t n = 0;
+	buf[0] = '\0';
+	if (host_read_file(h, HOST_PROC, &text, &n, "%d/cmdline", (int)pid) < 0)
+		return buf;
+	while (n && !text[n - 1])
+		n--;
+	n = n < COMMAND_LINE_MAX ? n : COMMAND_LINE_MAX;
 	for (size_t i = 0; i < n; i++)
-		if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
-			line[i] = line[i] ? '?' : ' ';
-	line[n] = '\0';
-	fprintf(stderr, "cprof record: waiting for the exclusive recording of process %d (%s)\n",
-		(int)l.l_pid, line);
+		buf[i] = text[i] ? text[i] : ' ';
+	buf[n] = '\0';
+	return buf;
 }
 
-int exclusive_take(bool quiet, struct err *e)
+static void report_holder(const struct host *h, int fd)
+{
+	struct flock l = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	char text[EXCLUSIVE_TEXT_MAX];
+	if (fcntl(fd, F_GETLK, &l) < 0 || l.l_type == F_UNLCK)
+		return;
+	fprintf(stderr, "cprof record: waiting for the exclusive recording of process %d (",
+		(int)l.l_pid);
+	printable_text(stderr, exclusive_command_line(h, l.l_pid, text));
+	fputs(")\n", stderr);
+}
+
+int exclusive_take(const struct host *h, bool quiet, struct err *e)
 {
 	const char *path;
 	struct flock l = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -63,46 +79,42 @@ int exclusive_take(bool quiet, struct err *e)
 	if (fcntl(fd, F_SETLK, &l) == 0)
 		return 0;
 	if (!quiet)
-		say_for_whom(fd);
-	int code;
+		report_holder(h, fd);
+	int r;
 	do
-		code = fcntl(fd, F_SETLKW, &l);
-	while (code < 0 && errno == EINTR);
-	return code < 0 ? err_errno(e, errno, "--exclusive: cannot lock '%s'", path) : 0;
+		r = fcntl(fd, F_SETLKW, &l);
+	while (r < 0 && errno == EINTR);
+	return r < 0 ? err_errno(e, errno, "--exclusive: cannot lock '%s'", path) : 0;
 }
 
-/* The first word of a file. */
-static bool read_word(const char *sys, const char *name, char ret[32])
+/* The first word of a file about the CPUs. */
+static bool read_word(const struct host *h, const char *name, char ret[32])
 {
-	char path[256];
-	snprintf(path, sizeof(path), "%s/%s", sys, name);
-	FILE *f = fopen(path, "re");
-	bool ok = f && fscanf(f, "%31s", ret) == 1;
-	if (f)
-		fclose(f);
-	return ok;
+	CLEANUP_FREE char *text = NULL;
+	return host_read_file(h, HOST_SYS, &text, NULL, "devices/system/cpu/%s", name) == 0 &&
+	       sscanf(text, "%31s", ret) == 1;
 }
 
-const char *exclusive_describe(const char *sys, char buf[EXCLUSIVE_TEXT_MAX])
+const char *exclusive_describe(const struct host *h, char buf[EXCLUSIVE_TEXT_MAX])
 {
 	char governor[32], other[32], word[32], name[64];
 	const char *turbo = "unknown", *smt = "unknown";
-	if (!read_word(sys, "cpu0/cpufreq/scaling_governor", governor))
+	if (!read_word(h, "cpu0/cpufreq/scaling_governor", governor))
 		strcpy(governor, "unknown");
 	for (int cpu = 1; cpu < 4096; cpu++) {
 		snprintf(name, sizeof(name), "cpu%d/cpufreq/scaling_governor", cpu);
-		if (!read_word(sys, name, other))
+		if (!read_word(h, name, other))
 			break;
 		if (strcmp(other, governor) != 0) {
 			strcpy(governor, "mixed");
 			break;
 		}
 	}
-	if (read_word(sys, "intel_pstate/no_turbo", word))
+	if (read_word(h, "intel_pstate/no_turbo", word))
 		turbo = word[0] == '0' ? "on" : "off";
-	else if (read_word(sys, "cpufreq/boost", word))
+	else if (read_word(h, "cpufreq/boost", word))
 		turbo = word[0] == '0' ? "off" : "on";
-	if (read_word(sys, "smt/active", word))
+	if (read_word(h, "smt/active", word))
 		smt = word[0] == '0' ? "off" : "on";
 	snprintf(buf, EXCLUSIVE_TEXT_MAX, "governor %s, turbo %s, SMT %s", governor, turbo, smt);
 	return buf;

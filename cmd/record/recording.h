@@ -3,6 +3,7 @@
 
 /* What cprof record holds while it runs; shared by cmd-record.c and recordloop.c. */
 
+#include "base/host.h"
 #include "base/log.h"
 #include "cmd/record/control.h"
 #include "cmd/record/exclusive.h"
@@ -16,6 +17,7 @@
 
 struct recording {
 	struct recordopts opts;
+	struct host host;
 	struct signals signals;
 	struct launch launch;
 	struct control control;

@@ -219,7 +219,8 @@ int recordloop_run(struct recording *rec, struct err *e)
 	const struct recordopts *o = &rec->opts;
 	const struct cprof_config *c = &o->target.config;
 	struct loop l = { .rec = rec, .end_ns = UINT64_MAX };
-	targetuse_init(&rec->use, c->pid, c->n_pids, c->tid, c->n_tids, rec->launch.pid);
+	targetuse_init(&rec->use, &rec->host, c->pid, c->n_pids, c->tid, c->n_tids,
+		       rec->launch.pid);
 	rec->use.all = c->all_processes;
 	if (o->duration_ns)
 		l.end_ns = clock_monotonic_ns() + o->duration_ns + c->delay_ns;

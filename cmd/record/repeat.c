@@ -144,7 +144,7 @@ static void print_table(const struct repeating *r, const struct spread *s, size_
 	for (size_t i = 0; i < n && i < ROWS_SHOWN; i++) {
 		fprintf(stderr, "%8.2f %10.2f %10.2f %7.2f %7.2f  ", 100 * s[i].mean,
 			100 * s[i].error, 100 * s[i].deviation, 100 * s[i].min, 100 * s[i].max);
-		printable_print(stderr, s[i].name);
+		printable_text(stderr, s[i].name);
 		fputc('\n', stderr);
 	}
 	if (n > ROWS_SHOWN)
@@ -156,7 +156,7 @@ static void print_json(const struct repeating *r, const struct spread *s, size_t
 	printf("{\"runs\": %u, \"functions\": [", r->n);
 	for (size_t i = 0; i < n; i++) {
 		printf("%s\n  {\"name\": ", i ? "," : "");
-		printable_print_json(stdout, s[i].name);
+		printable_json(stdout, s[i].name);
 		printf(", \"mean\": %.6f, \"standard_error\": %.6f, \"deviation\": %.6f, "
 		       "\"min\": %.6f, \"max\": %.6f}",
 		       s[i].mean, s[i].error, s[i].deviation, s[i].min, s[i].max);

@@ -1,13 +1,16 @@
 /*
- * The CPU time of a child that was waited for is in its parent's account (cutime), so that the sum
- * over a tree does not shrink when children end; it can when nobody waits for them, and then the
- * use counts as none.
+ * A process's account includes the CPU time of the children that it waited for (cutime), so the sum
+ * over a tree does not shrink when children end.  It does shrink when nobody waits for them; that
+ * interval then counts as 0.
  */
 #include "cmd/record/targetuse.h"
 
+#include "base/cleanup.h"
+#include "base/host.h"
 #include "base/vec.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,31 +20,24 @@ struct use {
 	uint64_t cpu_ticks, threads, rss_pages;
 };
 
-void targetuse_init(struct targetuse *u, const pid_t *pid, size_t n_pids, const pid_t *tid,
-		    size_t n_tids, pid_t command)
+void targetuse_init(struct targetuse *u, const struct host *host, const pid_t *pid, size_t n_pids,
+		    const pid_t *tid, size_t n_tids, pid_t command)
 {
-	*u = (struct targetuse){ .pid = pid, .tid = tid, .n_pids = n_pids, .n_tids = n_tids,
-				 .command = command };
+	*u = (struct targetuse){ .host = host, .pid = pid, .tid = tid, .n_pids = n_pids,
+				 .n_tids = n_tids, .command = command };
 }
 
 void targetuse_done(struct targetuse *u)
 {
-	free(u->seen);
+	VEC_FREE(&u->seen);
 	*u = (struct targetuse){ 0 };
 }
 
 /* proc(5): fields 14 to 17 are CPU times, 20 the threads, 24 the resident pages; the name in
- * field 2 may hold anything. */
-static bool read_stat(const char *path, bool with_children, struct use *sum)
+ * field 2 can contain any character. */
+static bool add_stat(const char *text, bool with_children, struct use *sum)
 {
-	char text[1024];
 	unsigned long long utime, stime, cutime, cstime, threads, rss;
-	FILE *f = fopen(path, "re");
-	if (!f)
-		return false;
-	size_t n = fread(text, 1, sizeof(text) - 1, f);
-	fclose(f);
-	text[n] = '\0';
 	const char *p = strrchr(text, ')');
 	if (!p || sscanf(p + 1,
 			 " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu %llu %llu %llu %*s "
@@ -54,54 +50,80 @@ static bool read_stat(const char *path, bool with_children, struct use *sum)
 	return true;
 }
 
-static void note(struct targetuse *u, pid_t pid)
+static bool add_process(const struct host *h, pid_t pid, bool with_children, struct use *sum)
 {
-	for (size_t i = 0; i < u->n_seen; i++)
-		if (u->seen[i] == pid)
-			return;
-	if (vec_grow((void **)&u->seen, &u->cap_seen, u->n_seen, 1, sizeof(*u->seen)))
-		u->seen[u->n_seen++] = pid;
+	CLEANUP_FREE char *text = NULL;
+	return host_read_file(h, HOST_PROC, &text, NULL, "%d/stat", (int)pid) == 0 &&
+	       add_stat(text, with_children, sum);
 }
 
-static void note_children(struct targetuse *u, pid_t pid)
+static void add_thread(const struct host *h, pid_t tid, struct use *sum)
 {
-	char path[64];
-	long child;
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	DIR *d = opendir(path);
-	for (struct dirent *entry; d && (entry = readdir(d));) {
-		char children[128];
-		snprintf(children, sizeof(children), "/proc/%d/task/%.20s/children", (int)pid,
-			 entry->d_name);
-		FILE *f = entry->d_name[0] == '.' ? NULL : fopen(children, "re");
-		while (f && fscanf(f, "%ld", &child) == 1)
-			note(u, (pid_t)child);
-		if (f)
-			fclose(f);
+	CLEANUP_FREE char *text = NULL;
+	if (host_read_file(h, HOST_PROC, &text, NULL, "%d/task/%d/stat", (int)tid, (int)tid) == 0)
+		add_stat(text, false, sum);
+}
+
+/* A folder of /proc; NULL when it is gone.  The caller closes it. */
+static DIR *open_folder(const struct host *h, const char *name)
+{
+	int fd = host_open_file(h, HOST_PROC, O_RDONLY | O_DIRECTORY, "%s", name);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	if (!d && fd >= 0)
+		close(fd);
+	return d;
+}
+
+/* The next entry whose name is a number; 0 behind the last one. */
+static pid_t next_id(DIR *d)
+{
+	for (struct dirent *entry; (entry = readdir(d));)
+		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')
+			return (pid_t)strtol(entry->d_name, NULL, 10);
+	return 0;
+}
+
+static void add_seen(struct targetuse *u, pid_t pid)
+{
+	for (size_t i = 0; i < u->seen.n; i++)
+		if (u->seen.v[i] == pid)
+			return;
+	(void)VEC_PUSH(&u->seen, pid);
+}
+
+static void add_children(struct targetuse *u, pid_t pid)
+{
+	char path[32];
+	snprintf(path, sizeof(path), "%d/task", (int)pid);
+	DIR *d = open_folder(u->host, path);
+	for (pid_t tid; d && (tid = next_id(d));) {
+		CLEANUP_FREE char *text = NULL;
+		if (host_read_file(u->host, HOST_PROC, &text, NULL, "%d/task/%d/children", (int)pid,
+				   (int)tid) < 0)
+			continue;
+		char *end;
+		long child;
+		for (char *p = text; (child = strtol(p, &end, 10)) > 0 && end > p; p = end)
+			add_seen(u, (pid_t)child);
 	}
 	if (d)
 		closedir(d);
 }
 
-/* What all CPUs together were busy: the first line of /proc/stat.  The sum over processes would
- * shrink when one ends whose parent does not live. */
-static void look_at_machine(struct use *sum)
+/* How busy all CPUs together were: the first line of /proc/stat.  The sum over processes would
+ * shrink when one ends whose parent is gone. */
+static void measure_machine(const struct host *h, struct use *sum)
 {
 	unsigned long long user, nice, system, irq, softirq;
-	char path[64];
-	FILE *f = fopen("/proc/stat", "re");
-	if (f && fscanf(f, "cpu %llu %llu %llu %*u %*u %llu %llu", &user, &nice, &system, &irq,
-			&softirq) == 5)
+	CLEANUP_FREE char *text = NULL;
+	if (host_read_file(h, HOST_PROC, &text, NULL, "stat") == 0 &&
+	    sscanf(text, "cpu %llu %llu %llu %*u %*u %llu %llu", &user, &nice, &system, &irq,
+		   &softirq) == 5)
 		sum->cpu_ticks = user + nice + system + irq + softirq;
-	if (f)
-		fclose(f);
-	DIR *d = opendir("/proc");
-	for (struct dirent *entry; d && (entry = readdir(d));) {
-		snprintf(path, sizeof(path), "/proc/%.20s/stat", entry->d_name);
+	DIR *d = open_folder(h, ".");
+	for (pid_t pid; d && (pid = next_id(d));) {
 		struct use one = { 0 };
-		if (entry->d_name[0] < '1' || entry->d_name[0] > '9' ||
-		    !read_stat(path, false, &one))
-			continue;
+		add_process(h, pid, false, &one);
 		sum->threads += one.threads;
 		sum->rss_pages += one.rss_pages;
 	}
@@ -109,35 +131,29 @@ static void look_at_machine(struct use *sum)
 		closedir(d);
 }
 
-static struct use look(struct targetuse *u)
+static struct use measure_target(struct targetuse *u)
 {
 	struct use sum = { 0 };
-	char path[64];
 	if (u->all) {
-		look_at_machine(&sum);
+		measure_machine(u->host, &sum);
 		return sum;
 	}
-	u->n_seen = 0;
+	u->seen.n = 0;
 	for (size_t i = 0; i < u->n_pids; i++)
-		note(u, u->pid[i]);
+		add_seen(u, u->pid[i]);
 	if (u->command)
-		note(u, u->command);
-	for (size_t i = 0; i < u->n_seen; i++) {
-		snprintf(path, sizeof(path), "/proc/%d/stat", (int)u->seen[i]);
-		if (read_stat(path, true, &sum))
-			note_children(u, u->seen[i]);
-	}
-	for (size_t i = 0; i < u->n_tids; i++) {
-		snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)u->tid[i],
-			 (int)u->tid[i]);
-		read_stat(path, false, &sum);
-	}
+		add_seen(u, u->command);
+	for (size_t i = 0; i < u->seen.n; i++)
+		if (add_process(u->host, u->seen.v[i], true, &sum))
+			add_children(u, u->seen.v[i]);
+	for (size_t i = 0; i < u->n_tids; i++)
+		add_thread(u->host, u->tid[i], &sum);
 	return sum;
 }
 
 bool targetuse_read(struct targetuse *u, enum trigger_metric metric, uint64_t now_ns, double *ret)
 {
-	struct use use = look(u);
+	struct use use = measure_target(u);
 	if (metric == TRIGGER_RSS)
 		*ret = (double)use.rss_pages * (double)sysconf(_SC_PAGESIZE);
 	else if (metric == TRIGGER_THREADS)

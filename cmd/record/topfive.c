@@ -31,7 +31,7 @@ static void print_quoted(const char *path)
 		else if ((unsigned char)*p >= 0x80)
 			fputc(*p, stderr);
 		else
-			printable_print(stderr, one);
+			printable_text(stderr, one);
 	}
 	fputc('\'', stderr);
 }
@@ -57,7 +57,7 @@ static void print_rows(const struct top *t)
 			break;
 		const char *name = top_name(t, i)->name;
 		fprintf(stderr, "  %7s  ", scale_percent(t->row[i].flat, t->total, percent));
-		printable_print(stderr, name);
+		printable_text(stderr, name);
 		fputc('\n', stderr);
 		any_made |= strncmp(name, "[jit]", 5) == 0;
 		any_in_file |= name[0] == '[' && strstr(name, "]+0x");

@@ -18,13 +18,13 @@
 static int fail(struct err *e)
 {
 	fprintf(stderr, "cprof report: ");
-	printable_print(stderr, e->what);
+	printable_text(stderr, e->what);
 	for (const char *line = e->hint; *line;) {
 		size_t n = strcspn(line, "\n");
 		char copy[ERR_TEXT_MAX];
 		snprintf(copy, sizeof(copy), "%.*s", (int)n, line);
 		fprintf(stderr, "\n  ");
-		printable_print(stderr, copy);
+		printable_text(stderr, copy);
 		line += n + (line[n] == '\n');
 	}
 	fputc('\n', stderr);

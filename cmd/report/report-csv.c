@@ -7,7 +7,7 @@
 void report_csv_text(FILE *to, const char *text)
 {
 	if (!text[strcspn(text, ",\"\r\n")] && text[0] != ' ') {
-		printable_print(to, text);
+		printable_text(to, text);
 		return;
 	}
 	fputc('"', to);
@@ -20,7 +20,7 @@ void report_csv_text(FILE *to, const char *text)
 			n--;
 		memcpy(piece, p, n);
 		piece[n] = '\0';
-		printable_print(to, piece);
+		printable_text(to, piece);
 		p += n;
 		if (*p == '"') {
 			fputs("\"\"", to);

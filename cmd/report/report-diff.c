@@ -154,11 +154,11 @@ static void print_json(const struct printer *p, uint32_t n)
 	const struct model *m = r->view.m;
 	FILE *out = r->term.out;
 	fprintf(out, "{\n  \"type\": ");
-	printable_print_json(out, model_string(m, m->type[r->view.type].type));
+	printable_json(out, model_string(m, m->type[r->view.type].type));
 	fprintf(out, ",\n  \"unit\": ");
-	printable_print_json(out, model_string(m, m->type[r->view.type].unit));
+	printable_json(out, model_string(m, m->type[r->view.type].unit));
 	fprintf(out, ",\n  \"by\": ");
-	printable_print_json(out, r->o->kind.name);
+	printable_json(out, r->o->kind.name);
 	fprintf(out, ",\n  \"compared\": \"%s\",\n  \"standard_errors_needed\": %.4f,\n"
 		     "  \"significant\": %u,\n  \"has_standard_errors\": %s,\n  ",
 		norms[p->d->norm].json, p->d->z_needed, p->d->n_significant,
@@ -168,7 +168,7 @@ static void print_json(const struct printer *p, uint32_t n)
 	for (uint32_t i = 0; i < n; i++) {
 		const struct diff_row *x = &p->d->row[i];
 		fprintf(out, "%s\n    {\"name\": ", i > 0 ? "," : "");
-		printable_print_json(out, x->row->name);
+		printable_json(out, x->row->name);
 		fputs(", ", out);
 		json_change(out, "flat", &x->flat, ", ");
 		json_change(out, "cum", &x->cum, "}");
@@ -210,14 +210,14 @@ static int check_conditions(const struct printer *p, bool *ret_failed, struct er
 		if (code > 0) {
 			*ret_failed = true;
 			fprintf(stderr, "cprof report: ");
-			printable_print(stderr, g.text);
+			printable_text(stderr, g.text);
 			fprintf(stderr, " holds");
 			if (row) {
 				const struct diff_change *c =
 					g.metric == FAILIF_FLAT ? &row->flat : &row->cum;
 				char a[SCALE_TEXT_MAX], b[SCALE_TEXT_MAX];
 				fprintf(stderr, ": '");
-				printable_print(stderr, row->row->name);
+				printable_text(stderr, row->row->name);
 				fprintf(stderr, "' went from %s to %s",
 					value_text(p, c->base.value, false, a),
 					value_text(p, c->fresh.value, false, b));

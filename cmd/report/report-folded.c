@@ -17,7 +17,7 @@ static void print_frame(const struct report *r, const char *name)
 	CLEANUP_FREE char *copy = strdup(name);
 	for (char *p = copy; p && (p = strchr(p, ';'));)
 		*p = ':';
-	printable_print(r->term.out, copy ? copy : "?");
+	printable_text(r->term.out, copy ? copy : "?");
 }
 
 static void print_subtree(const struct report *r, const struct tree *t, uint32_t *path)

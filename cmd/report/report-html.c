@@ -286,7 +286,7 @@ static int write_all(struct pictures *p, struct err *e)
 			continue;
 		fprintf(stderr, "cprof report: the %s is '",
 			file[i].fn == write_html ? "page" : "flame graph");
-		printable_print(stderr, file[i].name);
+		printable_text(stderr, file[i].name);
 		fprintf(stderr, "'\n");
 	}
 	return r;

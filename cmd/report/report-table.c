@@ -160,7 +160,7 @@ static void print_text(const struct report *r, uint32_t n_shown)
 static void json_string(FILE *out, const char *key, const char *value, const char *after)
 {
 	fprintf(out, "\"%s\": ", key);
-	printable_print_json(out, value);
+	printable_json(out, value);
 	fputs(after, out);
 }
 

@@ -114,9 +114,9 @@ static int print_json(const struct report *r, const struct tree *t, const unsign
 	if (!path)
 		return -ENOMEM;
 	fprintf(out, "{\"type\": ");
-	printable_print_json(out, model_string(m, m->type[r->view.type].type));
+	printable_json(out, model_string(m, m->type[r->view.type].type));
 	fprintf(out, ", \"unit\": ");
-	printable_print_json(out, model_string(m, m->type[r->view.type].unit));
+	printable_json(out, model_string(m, m->type[r->view.type].unit));
 	fprintf(out, ", \"total\": %" PRId64 ", \"children\": [", t->total);
 	size_t depth = 0;
 	uint32_t i = next_shown(t, shown, t->node[0].first_child);
@@ -124,7 +124,7 @@ static int print_json(const struct report *r, const struct tree *t, const unsign
 	while (i != 0) {
 		const struct tree_node *n = &t->node[i];
 		fprintf(out, "%s\n{\"name\": ", first ? "" : ",");
-		printable_print_json(out, t->rows->row[n->row].name);
+		printable_json(out, t->rows->row[n->row].name);
 		fprintf(out, ", \"flat\": %" PRId64 ", \"cum\": %" PRId64 ", \"inlined\": %s, "
 			     "\"children\": [",
 			n->flat, n->cum, n->is_inlined ? "true" : "false");
