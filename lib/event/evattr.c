@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "event/evspec.h"
 #include "event/recformat.h"
+#include "symbolize/arch/arch.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -23,15 +24,8 @@
 
 uint64_t evattr_user_regs(void)
 {
-#if defined(__x86_64__)
-	/* AX to SS and R8 to R15.  The kernel refuses DS, ES, FS and GS (bits 12 to 15). */
-	return 0xff0fff;
-#elif defined(__aarch64__)
-	/* X0 to X29, LR, SP, PC */
-	return (UINT64_C(1) << 33) - 1;
-#else
-	return 0;
-#endif
+	const struct arch *a = arch_native();
+	return a ? a->perf_mask : 0;
 }
 
 /* config3 came with Linux 6.3, behind sig_data, which cprof has no use for: it takes it along where

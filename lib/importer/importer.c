@@ -13,6 +13,7 @@
 #include "profile/results.h"
 #include "source/perfdata/perfdata.h"
 #include "source/record.h"
+#include "symbolize/arch/arch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -131,18 +132,13 @@ static int open_source(struct cprof_importer *m, struct err *e)
 /* The recorded machine's name as uname -m has it; "" where nothing tells it. */
 static const char *machine_of(const struct cprof_importer *m)
 {
-	const char *arch = m->source->facts.arch;
-	if (*arch)
-		return strcmp(arch, "arm64") == 0 ? "aarch64" : arch;
-	/* perf asks for all registers that it knows; so their mask tells the architecture. */
-	for (size_t i = 0; i < m->n_events; i++) {
-		uint64_t mask = perfdata_event(m->source, i)->format.sample_regs_user;
-		if (mask >> 32 & 1)
-			return "aarch64";
-		if (mask >> 16)
-			return "x86_64";
-	}
-	return "";
+	const char *name = m->source->facts.arch;
+	const struct arch *a = arch_of_name(name);
+	if (*name)
+		return a ? a->name : name;
+	for (size_t i = 0; i < m->n_events && !a; i++)
+		a = arch_of_perf_mask(perfdata_event(m->source, i)->format.sample_regs_user);
+	return a ? a->name : "";
 }
 
 /* Is what --call-graph asks for in the file at all? */

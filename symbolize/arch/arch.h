@@ -20,9 +20,7 @@
 #define ARCH_CALL_BYTES 7u      /* before a return address: the longest call */
 #define ARCH_STUB_BYTES 16u     /* of a PLT entry: enough for struct arch's stub_slot */
 #define ARCH_EXIT_BYTES 13u     /* after a call: enough for is_root and is_exit */
-
-/* Functions that switch stacks are short; longer ones are not read from their start. */
-#define ARCH_SWITCH_BYTES_MAX 1024u
+#define ARCH_SWITCH_BYTES_MAX 1024u     /* of functions that switch stacks: they are short */
 
 /* A fixed instruction sequence. */
 struct arch_bytes {
@@ -31,15 +29,20 @@ struct arch_bytes {
 };
 
 enum arch_call {
-	ARCH_CALL_NONE,         /* no call instruction */
-	ARCH_CALL_DIRECT,       /* of an address */
+	ARCH_CALL_NONE,
+	ARCH_CALL_DIRECT,
 	ARCH_CALL_SLOT,         /* through a pointer at a known address */
 	ARCH_CALL_OTHER,        /* through a register, or memory that a register points to */
 };
 
+enum arch_plt {
+	ARCH_PLT_NONE,
+	ARCH_PLT_SLOT,          /* jumps through a slot */
+	ARCH_PLT_INDEX,         /* pushes the index of its relocation in .rela.plt */
+};
+
 struct arch {
-	const char *name;       /* as uname -m prints it */
-	const char *perf_name;  /* another name in perf.data files */
+	const char *name, *perf_name;   /* as uname -m prints it; as in some perf.data files */
 	uint16_t e_machine;     /* EM_* of ELF files */
 
 	/* Registers, by DWARF number. */
@@ -52,31 +55,27 @@ struct arch {
 	uint64_t callee_saved;  /* a bit per register */
 	uint64_t pc_mask;       /* bits of a return address that are address, not signature */
 
-	/* Registers as perf samples them (asm/perf_regs.h). */
+	/* perf's registers (asm/perf_regs.h). */
 	uint64_t perf_mask;             /* sample_regs_user: all that the kernel accepts */
 	uint64_t perf_mark;             /* bits that identify the architecture, see arch.c */
 	const int8_t *perf_reg;         /* DWARF number by perf's number; -1: no such register */
 	uint8_t n_perf_regs;
 
-	/* The kernel's signal frame. */
-	const uint16_t *signal_off;     /* of each register, from the trampoline's stack pointer */
+	/* The kernel's signal frame: where each register is, from the trampoline's stack pointer. */
+	const uint16_t *signal_off;
 	bool uses_signal_off;           /* even where the trampoline has CFI, which lacks the pc */
 	struct arch_bytes sigreturn[2]; /* the trampoline's code, its usual form first */
 	struct arch_bytes syscall;
-
-	uint8_t plt_pushed_bytes;       /* by PLT entries; glibc's resolver's CFI omits them */
+	uint8_t plt_pushed_bytes;       /* by PLT entries; the CFI of glibc's resolver omits them */
 	uint8_t insn_align, insn_bytes_max;
 	uint8_t stub_bytes_before;      /* before the pc: what stub_rule looks at */
 	uint8_t prologue_bytes_before;  /* and prologue_rule */
 
-	/* ELF relocations of the slots that PLT entries jump through. */
+	/* ELF relocations: of the slots that PLT entries jump through, and of data.  0 is none. */
 	uint32_t reloc_jump_slot, reloc_glob_dat, reloc_irelative;
-
-	/* Go's assembler. */
-	struct arch_bytes go_nop;
+	uint32_t reloc_abs64, reloc_abs32[2];
+	struct arch_bytes go_nop;       /* as Go's assembler writes it */
 	uint8_t go_call_bytes;
-
-	/* ---- code, as bytes; return addresses follow the bytes `before` ---- */
 
 	/* Executes the instruction at w->at, whose bytes are given, and moves w->at. */
 	enum code_next (*step)(const uint8_t *insn, size_t n_bytes, struct code_way *w);
@@ -93,6 +92,11 @@ struct arch {
 	/* The address that the PLT entry at pc loads its target from; false: not a PLT entry. */
 	bool (*stub_slot)(const uint8_t *code, size_t n_bytes, uint64_t pc, uint64_t *ret);
 
+	/* What the PLT entry at plt + off stands for, of a PLT of n_bytes at address start with
+	 * entries of entry_bytes: *ret is the slot's address or the index. */
+	enum arch_plt (*plt_entry)(const uint8_t *plt, size_t n_bytes, uint64_t start, size_t off,
+				   size_t entry_bytes, uint64_t *ret);
+
 	/* Does the code at a return address pass the result to exit, pthread_exit or the exit
 	 * system call?  That is what the callers of main and of thread functions do in musl. */
 	bool (*is_root)(const uint8_t *code, size_t n_bytes);
@@ -102,7 +106,6 @@ struct arch {
 
 	/* Does the code only take down its frame and return? */
 	bool (*is_epilogue)(const uint8_t *code, size_t n_bytes);
-
 	/* The same, or was the return address reloaded within the n_before bytes before pc?
 	 * NULL: compilers describe epilogues in CFI. */
 	bool (*is_leaving)(const uint8_t *pc, size_t n_before, size_t n_bytes);
@@ -110,13 +113,11 @@ struct arch {
 	/* The rule at a pc in the middle of a standard prologue that sets up a frame pointer;
 	 * prologue_bytes_before bytes precede it. */
 	bool (*prologue_rule)(const uint8_t *pc, size_t n_bytes, struct cfi_rule *ret);
-
 	/* Does the instruction store the frame pointer relative to the stack pointer? */
 	bool (*stores_fp)(const uint8_t *insn, size_t n_bytes);
 
-	/* How often code loads the stack pointer from memory or from a register other than the
-	 * frame pointer, up to the first unknown instruction.  Code is that of a function from its
-	 * start, at most ARCH_SWITCH_BYTES_MAX. */
+	/* How often a function, from its start to the first unknown instruction, loads the stack
+	 * pointer from memory or from a register other than the frame pointer. */
 	unsigned int (*n_sp_loads)(const uint8_t *code, size_t n_bytes);
 };
 

@@ -1,6 +1,7 @@
 #include "symbolize/elf/symplt.h"
 
 #include "base/vec.h"
+#include "symbolize/arch/arch.h"
 #include "symbolize/elf/symtab.h"
 
 #include <gelf.h>
@@ -46,9 +47,9 @@ void symplt_init(struct symplt *p, Elf *elf, int fd)
 {
 	*p = (struct symplt){ .elf = elf, .fd = fd };
 	GElf_Ehdr eh;
-	if (!gelf_getehdr(elf, &eh) || (eh.e_machine != EM_X86_64 && eh.e_machine != EM_AARCH64))
+	p->arch = gelf_getehdr(elf, &eh) ? arch_of_machine(eh.e_machine) : NULL;
+	if (!p->arch)
 		return;
-	p->machine = eh.e_machine;
 	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn));) {
 		GElf_Shdr sh;
 		if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_PROGBITS ||
@@ -71,25 +72,18 @@ void symplt_done(struct symplt *p)
 
 /* ---- relocations --------------------------------------------------------- */
 
-static bool is_slot(uint16_t machine, uint32_t type)
+static bool is_slot(const struct arch *a, uint32_t type)
 {
-	if (machine == EM_X86_64)
-		return type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT;
-	return type == R_AARCH64_JUMP_SLOT || type == R_AARCH64_GLOB_DAT;
-}
-
-static bool is_irelative(uint16_t machine, uint32_t type)
-{
-	return type == (machine == EM_X86_64 ? R_X86_64_IRELATIVE : R_AARCH64_IRELATIVE);
+	return type == a->reloc_jump_slot || type == a->reloc_glob_dat;
 }
 
 static bool add_relocation(struct symplt *p, const GElf_Rela *r, uint32_t symtab, bool is_plt)
 {
 	struct symplt_slot slot = { .got = r->r_offset, .symtab = symtab };
 	uint32_t type = (uint32_t)GELF_R_TYPE(r->r_info);
-	if (is_slot(p->machine, type))
+	if (is_slot(p->arch, type))
 		slot.symbol = (uint32_t)GELF_R_SYM(r->r_info);
-	else if (is_irelative(p->machine, type))
+	else if (type == p->arch->reloc_irelative)
 		slot.target = (uint64_t)r->r_addend;
 	if (is_plt) {
 		if (!vec_grow((void **)&p->jump, &p->cap_jumps, p->n_jumps, 1, sizeof(*p->jump)))
@@ -173,56 +167,16 @@ static const struct symplt_section *find_section(const struct symplt *p, uint64_
 	return NULL;
 }
 
-static uint32_t load_u32(const uint8_t *p)
+/* The slot of the entry at vaddr, whose section has these bytes. */
+static const struct symplt_slot *slot_at(struct symplt *p, const struct symplt_section *s,
+					 const uint8_t *bytes, uint64_t vaddr)
 {
-	uint32_t x;
-	memcpy(&x, p, sizeof(x));
-	return x;
-}
-
-/* "jmp *slot(%rip)" (ff 25 disp32), behind an endbr64 or bnd prefix or not; the lazy half of an
- * IBT stub has only "push index" (68 imm32). */
-static const struct symplt_slot *x86_64_slot(struct symplt *p, const struct symplt_section *s,
-					     const uint8_t *bytes, uint64_t vaddr)
-{
-	uint64_t off = (vaddr - s->start) / s->stub_bytes * s->stub_bytes;
-	uint64_t size = s->end - s->start;
-	uint64_t end = size - off < s->stub_bytes ? size : off + s->stub_bytes;
-	for (uint64_t i = off; i + 6 <= end; i++) {
-		const uint8_t *b = bytes + i;
-		if (b[0] == 0xff && b[1] == 0x25)
-			return find_slot(p, s->start + i + 6 +
-					    (uint64_t)(int64_t)(int32_t)load_u32(b + 2));
-		if (b[0] == 0x68 && load_u32(b + 1) < p->n_jumps)
-			return &p->jump[load_u32(b + 1)];
-	}
-	return NULL;
-}
-
-#define A64_BTI_C 0xd503245fu
-
-/* "adrp x16, page; ldr x17, [x16, #off]; ...", behind a "bti c" or not. */
-static const struct symplt_slot *aarch64_slot(struct symplt *p, const struct symplt_section *s,
-					      const uint8_t *bytes, uint64_t vaddr)
-{
-	uint64_t size = s->end - s->start;
-	uint64_t off = (vaddr - s->start) & ~(uint64_t)3;
-	if (off + 4 > size)
-		return NULL;
-	if (off + 12 <= size && load_u32(bytes + off) == A64_BTI_C)
-		off += 4;
-	for (unsigned back = 0; back < 6; back++, off -= 4) {
-		uint32_t adrp = load_u32(bytes + off);
-		uint32_t ldr = off + 8 <= size ? load_u32(bytes + off + 4) : 0;
-		if ((adrp & 0x9f00001f) == 0x90000010 && (ldr & 0xffc003ff) == 0xf9400211) {
-			uint64_t pages = (adrp >> 29 & 3) | (uint64_t)(adrp >> 5 & 0x7ffff) << 2;
-			if (pages & 1u << 20)
-				pages |= ~(uint64_t)0 << 21;
-			return find_slot(p, ((s->start + off) & ~(uint64_t)0xfff) + (pages << 12) +
-					    (uint64_t)(ldr >> 10 & 0xfff) * 8);
-		}
-		if (off < 4)
-			break;
+	uint64_t got;
+	switch (p->arch->plt_entry(bytes, s->end - s->start, s->start, vaddr - s->start,
+				   s->stub_bytes, &got)) {
+	case ARCH_PLT_SLOT: return find_slot(p, got);
+	case ARCH_PLT_INDEX: return got < p->n_jumps ? &p->jump[got] : NULL;
+	case ARCH_PLT_NONE: break;
 	}
 	return NULL;
 }
@@ -241,9 +195,7 @@ const char *symplt_find(struct symplt *p, struct symtab *symbols, uint64_t vaddr
 	if (!p->jumps_read)
 		read_relocations(p, true);
 	p->jumps_read = true;
-	const struct symplt_slot *slot = p->machine == EM_X86_64
-						 ? x86_64_slot(p, s, data->d_buf, vaddr)
-						 : aarch64_slot(p, s, data->d_buf, vaddr);
+	const struct symplt_slot *slot = slot_at(p, s, data->d_buf, vaddr);
 	const char *name = slot ? name_of(p, slot) : NULL;
 	if (!name && slot && slot->target) {
 		const struct symtab_symbol *target = symtab_find(symbols, slot->target, &name);

@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct arch;
 struct symtab;
 
 /* A relocation that fills a slot. */
@@ -36,7 +37,7 @@ struct symplt_section {
 struct symplt {
 	Elf *elf;
 	int fd;
-	uint16_t machine;
+	const struct arch *arch;
 	struct symplt_section section[SYMPLT_SECTIONS_MAX];
 	size_t n_sections;
 	bool jumps_read, all_read;

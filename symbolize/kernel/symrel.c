@@ -1,6 +1,7 @@
 #include "symbolize/kernel/symrel.h"
 
 #include "base/cleanup.h"
+#include "symbolize/arch/arch.h"
 #include "symbolize/dwarf/dwsection.h"
 #include "symbolize/elf/symdebug.h"
 
@@ -58,6 +59,7 @@ struct link {
 	Elf *elf;
 	int fd;
 	GElf_Ehdr header;
+	const struct arch *arch;       /* NULL: not supported */
 	const struct symrel_place *place;
 	struct dwsections from;
 	struct link_section *section;
@@ -187,17 +189,14 @@ static int copy_sections(struct link *l)
 
 /* ---- relocations ----------------------------------------------------------- */
 
-/* How many bytes a relocation of that type writes (x86-64 psABI, table 4.9; AAELF64, 5.7.4): what
- * is written is S + A in all of them.  0: nothing, -1: not known here. */
-static int bytes_of_type(uint16_t machine, uint32_t type)
+/* How many bytes a relocation of that type writes (x86-64 psABI, table 4.9; AAELF64, 5.7.4).  The
+ * value of each supported type is S + A.  0: nothing, -1: not supported. */
+static int bytes_of_type(const struct arch *a, uint32_t type)
 {
-	if (machine == EM_X86_64)
-		return type == R_X86_64_NONE ? 0 : type == R_X86_64_64 ? 8
-		       : type == R_X86_64_32 || type == R_X86_64_32S ? 4 : -1;
-	if (machine == EM_AARCH64)
-		return type == R_AARCH64_NONE ? 0 : type == R_AARCH64_ABS64 ? 8
-		       : type == R_AARCH64_ABS32 ? 4 : -1;
-	return -1;
+	if (!a)
+		return -1;
+	return type == 0 ? 0 : type == a->reloc_abs64 ? 8
+	       : type == a->reloc_abs32[0] || type == a->reloc_abs32[1] ? 4 : -1;
 }
 
 static bool get_symbol(const Elf_Data *symbols, uint64_t i, Elf64_Sym *ret)
@@ -237,7 +236,7 @@ static int relocate(struct link *l, const struct link_section *s, const Elf_Data
 {
 	uint64_t value;
 	Elf64_Sym sym;
-	int n = bytes_of_type(l->header.e_machine, (uint32_t)ELF64_R_TYPE(r->r_info));
+	int n = bytes_of_type(l->arch, (uint32_t)ELF64_R_TYPE(r->r_info));
 	if (n <= 0)
 		return n ? -ENOTSUP : 0;
 	if (r->r_offset > s->n_bytes || s->n_bytes - r->r_offset < (uint64_t)n ||
@@ -356,6 +355,7 @@ int symrel_link(int fd, const struct symrel_place *place, uint8_t **ret_image,
 	if (!l.elf || elf_kind(l.elf) != ELF_K_ELF || !gelf_getehdr(l.elf, &l.header) ||
 	    !is_linkable(&l))
 		return -EINVAL;
+	l.arch = arch_of_machine(l.header.e_machine);
 	dwsection_init(&l.from, l.elf, fd);
 	l.from.deadline_ns = place->deadline_ns;
 	int code = list_sections(&l);

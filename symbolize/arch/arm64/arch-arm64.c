@@ -54,6 +54,8 @@ const struct arch arch_arm64 = {
 	.reloc_jump_slot = R_AARCH64_JUMP_SLOT,
 	.reloc_glob_dat = R_AARCH64_GLOB_DAT,
 	.reloc_irelative = R_AARCH64_IRELATIVE,
+	.reloc_abs64 = R_AARCH64_ABS64,
+	.reloc_abs32 = { R_AARCH64_ABS32, R_AARCH64_ABS32 },
 
 	.go_nop = { 4, { 0xe0, 0x03, 0x00, 0xaa } }, /* mov x0, x0 */
 	.go_call_bytes = 4,
@@ -62,6 +64,7 @@ const struct arch arch_arm64 = {
 	.stub_rule = arm64code_stub_rule,
 	.call = arm64code_call,
 	.stub_slot = arm64code_stub_slot,
+	.plt_entry = arm64code_plt_entry,
 	.is_root = arm64code_is_root,
 	.is_exit = arm64code_is_exit,
 	.is_epilogue = arm64code_is_epilogue,

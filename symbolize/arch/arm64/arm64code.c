@@ -269,6 +269,16 @@ bool arm64code_stub_rule(const uint8_t *pc, size_t n_before, size_t n_bytes, uin
 	return is_first && arm_is_jump_by_reg(arm_insn(pc));
 }
 
+/* adrp x16, PAGE; ldr x17, [x16, #OFF] at pc: the address that is loaded from */
+static bool arm_slot(uint32_t adrp, uint32_t ldr, uint64_t pc, uint64_t *ret)
+{
+	if ((adrp & 0x9f00001f) != 0x90000010 || (ldr & 0xffc003ff) != 0xf9400211)
+		return false;
+	int64_t page = arm_signed(adrp, 5, 19) * 4 + (adrp >> 29 & 3);
+	*ret = (pc & ~0xfffull) + (uint64_t)(page * 4096) + (ldr >> 10 & 0xfff) * 8ul;
+	return true;
+}
+
 /* [bti c] adrp x16, PAGE; ldr x17, [x16, #OFF]; add ...; br x17 */
 bool arm64code_stub_slot(const uint8_t *code, size_t n_bytes, uint64_t pc, uint64_t *ret)
 {
@@ -277,14 +287,27 @@ bool arm64code_stub_slot(const uint8_t *code, size_t n_bytes, uint64_t pc, uint6
 		n_bytes -= 4;
 		pc += 4;
 	}
-	if (n_bytes < 8)
-		return false;
-	uint32_t adrp = arm_insn(code), ldr = arm_insn(code + 4);
-	if ((adrp & 0x9f00001f) != 0x90000010 || (ldr & 0xffc003ff) != 0xf9400211)
-		return false;
-	int64_t page = arm_signed(adrp, 5, 19) * 4 + (adrp >> 29 & 3);
-	*ret = (pc & ~0xfffull) + (uint64_t)(page * 4096) + (ldr >> 10 & 0xfff) * 8ul;
-	return true;
+	return n_bytes >= 8 && arm_slot(arm_insn(code), arm_insn(code + 4), pc, ret);
+}
+
+/* Searches backwards for the entry's adrp, from the instruction at off. */
+enum arch_plt arm64code_plt_entry(const uint8_t *plt, size_t n_bytes, uint64_t start, size_t off,
+				  size_t entry_bytes, uint64_t *ret)
+{
+	(void)entry_bytes;
+	off &= ~(size_t)3;
+	if (off + 4 > n_bytes)
+		return ARCH_PLT_NONE;
+	if (off + 12 <= n_bytes && arm_insn(plt + off) == INSN_BTI_C)
+		off += 4;
+	for (unsigned int back = 0; back < 6; back++, off -= 4) {
+		uint32_t ldr = off + 8 <= n_bytes ? arm_insn(plt + off + 4) : 0;
+		if (arm_slot(arm_insn(plt + off), ldr, start + off, ret))
+			return ARCH_PLT_SLOT;
+		if (off < 4)
+			break;
+	}
+	return ARCH_PLT_NONE;
 }
 
 /* ---- calls ------------------------------------------------------------------------------- */

@@ -54,6 +54,8 @@ const struct arch arch_x86_64 = {
 	.reloc_jump_slot = R_X86_64_JUMP_SLOT,
 	.reloc_glob_dat = R_X86_64_GLOB_DAT,
 	.reloc_irelative = R_X86_64_IRELATIVE,
+	.reloc_abs64 = R_X86_64_64,
+	.reloc_abs32 = { R_X86_64_32, R_X86_64_32S },
 
 	.go_nop = { 1, { 0x90 } },
 	.go_call_bytes = 5,
@@ -62,6 +64,7 @@ const struct arch arch_x86_64 = {
 	.stub_rule = x86code_stub_rule,
 	.call = x86code_call,
 	.stub_slot = x86code_stub_slot,
+	.plt_entry = x86code_plt_entry,
 	.is_root = x86code_is_root,
 	.is_exit = x86code_is_exit,
 	.is_epilogue = x86code_is_epilogue,

@@ -224,6 +224,27 @@ bool x86code_stub_slot(const uint8_t *code, size_t n_bytes, uint64_t pc, uint64_
 	return true;
 }
 
+/* The jump through the slot may follow prefixes.  The lazy half of a PLT with IBT has only a push
+ * (68 imm32), after endbr64. */
+enum arch_plt x86code_plt_entry(const uint8_t *plt, size_t n_bytes, uint64_t start, size_t off,
+				size_t entry_bytes, uint64_t *ret)
+{
+	off = off / entry_bytes * entry_bytes;
+	size_t end = n_bytes - off < entry_bytes ? n_bytes : off + entry_bytes;
+	for (size_t i = off; i + 6 <= end; i++) {
+		const uint8_t *p = plt + i;
+		if (p[0] == 0xff && p[1] == 0x25) {
+			*ret = start + i + 6 + (uint64_t)x86_imm(p + 2, 4);
+			return ARCH_PLT_SLOT;
+		}
+		if (p[0] == 0x68 && (i == off || i == off + 4)) {
+			*ret = (uint32_t)x86_imm(p + 1, 4);
+			return ARCH_PLT_INDEX;
+		}
+	}
+	return ARCH_PLT_NONE;
+}
+
 /* ---- calls ------------------------------------------------------------------------------- */
 
 enum arch_call x86code_call(const uint8_t *before, size_t n_bytes, uint64_t ra, uint64_t *ret)

@@ -10,6 +10,8 @@ bool x86code_stub_rule(const uint8_t *pc, size_t n_before, size_t n_bytes, uint6
 		       struct cfi_rule *ret);
 enum arch_call x86code_call(const uint8_t *before, size_t n_bytes, uint64_t ra, uint64_t *ret);
 bool x86code_stub_slot(const uint8_t *code, size_t n_bytes, uint64_t pc, uint64_t *ret);
+enum arch_plt x86code_plt_entry(const uint8_t *plt, size_t n_bytes, uint64_t start, size_t off,
+				size_t entry_bytes, uint64_t *ret);
 bool x86code_is_root(const uint8_t *code, size_t n_bytes);
 bool x86code_is_exit(const uint8_t *code, size_t n_bytes);
 bool x86code_is_epilogue(const uint8_t *code, size_t n_bytes);

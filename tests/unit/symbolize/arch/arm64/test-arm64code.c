@@ -204,6 +204,11 @@ static void calls(void)
 	tap_ok(!arch_arm64.stub_slot((const uint8_t *)nothing, 8, 0x401230, &to) &&
 	       !arch_arm64.stub_slot((const uint8_t *)stub, 7, 0x401230, &to), "what is none");
 
+	tap_ok(arch_arm64.plt_entry((const uint8_t *)stub, 16, 0x401230, 12, 16, &to) ==
+		       ARCH_PLT_SLOT && to == 0x402ff8, "an entry of a PLT, from its end");
+	tap_int(arch_arm64.plt_entry((const uint8_t *)nothing, 8, 0x401230, 4, 16, &to),
+		ARCH_PLT_NONE, "no entry of a PLT");
+
 	uint32_t end[] = { 0xd2800ba8, 0xd4000001 }, other[] = { 0xd2800bc8, 0xd4000001 };
 	tap_ok(arch_arm64.is_root((const uint8_t *)end, 8), "the end of clone");
 	tap_ok(arch_arm64.is_root((const uint8_t *)&bl, 4), "exit(main())");

@@ -49,6 +49,19 @@ static void plt_entries(void)
 	tap_ok(!arch_x86_64.stub_slot(v[0].b, 5, RA, &slot), "PLT entry: cut short");
 }
 
+/* Two entries of 16 bytes: one that jumps through its slot, and a lazy one of a PLT with IBT. */
+static void plts(void)
+{
+	static const uint8_t plt[32] = { 0xf2, 0xff, 0x25, 9, 0, 0, 0,
+		[16] = 0xf3, 0x0f, 0x1e, 0xfa, 0x68, 3, 0, 0, 0, 0xf2, 0xe9 };
+	uint64_t x = 0;
+	tap_ok(arch_x86_64.plt_entry(plt, 32, RA, 5, 16, &x) == ARCH_PLT_SLOT && x == RA + 16,
+	       "an entry of a PLT, from its middle");
+	tap_ok(arch_x86_64.plt_entry(plt, 32, RA, 16, 16, &x) == ARCH_PLT_INDEX && x == 3,
+	       "a lazy entry");
+	tap_int(arch_x86_64.plt_entry(plt, 20, RA, 16, 16, &x), ARCH_PLT_NONE, "a PLT cut short");
+}
+
 static void roots(void)
 {
 	tap_ok(arch_x86_64.is_root((uint8_t[]){ 0x89, 0xc7, 0xe8, 0 }, 4), "exit(main())");
@@ -98,6 +111,7 @@ int main(void)
 {
 	calls();
 	plt_entries();
+	plts();
 	roots();
 	prologues();
 	return tap_done();
