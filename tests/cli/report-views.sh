@@ -82,7 +82,7 @@ is "$status" 0 'a profile does not differ from itself'
 like out '^0 of 6 functions changed by more than chance' 'and nothing is marked'
 run "$CPROF" report --diff "$p" --focus main "$p" --fail-if 'cum(main) > 50%'
 is "$status" 3 'a condition that holds is status 3'
-like err "cum\\(main\\) > 50% holds: 'main' went from 100.00% to 100.00%" 'and told'
+like err "cum\\(main\\) > 50% holds: 'main' went from 100.00% to 100.00%" 'and reported'
 run "$CPROF" report --diff "$p" --json "$p"
 check 'as JSON' "$PYTHON" -c "
 import json

@@ -22,7 +22,7 @@ serial() {
 	is "$status" 0 "serial, run $n: recorded"
 	profile "serial, run $n: each function has its share" serial.pb.gz \
 		'n > 2000' "near($serial_truth)"
-	profile "serial, run $n: the shares stand in the right order" serial.pb.gz \
+	profile "serial, run $n: the shares are in the right order" serial.pb.gz \
 		"ranked($serial_truth)"
 	profile "serial, run $n: the chain of calls is whole" serial.pb.gz \
 		"path('J', 'I', 'H', 'G', 'F', 'E', 'D', 'C', 'B', 'A', 'main') >= 0.99 * share('J')" \
@@ -37,7 +37,7 @@ parallel() {
 		'n > 1500' "near($parallel_truth)"
 	profile "parallel, run $n: stacks reach the beginning of their thread" parallel.pb.gz \
 		"roots('^(_start|__libc_start.*|start_thread|.*clone.*)$') > 0.97"
-	profile "parallel, run $n: threads are told apart by their names" parallel.pb.gz \
+	profile "parallel, run $n: labels distinguish the threads" parallel.pb.gz \
 		"all(abs(label_share('thread_name', 'f%d' % i) - cum('f%d' % i)) < 0.01 for i in range(1, 11))"
 }
 

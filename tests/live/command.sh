@@ -8,7 +8,7 @@ is "$status" 7 'its exit status is passed on'
 profile 'with a profile' s.pb.gz "cum('spin_leaf') > 0.3"
 run "$CPROF" record -e cpu-clock -o s.pb.gz -- sh -c "'$PROG/spin' 1 100; kill -TERM \$\$"
 is "$status" 143 'its death by a signal is passed on as a shell would'
-like err "was killed by signal 15 \\(Terminated\\)" 'and told'
+like err "was killed by signal 15 \\(Terminated\\)" 'and reported'
 
 echo 'in and out' | "$CPROF" record -q -e cpu-clock -o s.pb.gz -- \
 	sh -c "cat; echo aside >&2; '$PROG/spin' 1 200 >/dev/null" >out 2>err

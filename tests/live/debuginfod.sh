@@ -23,7 +23,7 @@ if ! "$CPROF" record --debuginfod -e cpu-clock -o d.pb.gz -- ./bare.keep 2 2>&1 
 	skip_all 'needs a cprof built with libdebuginfod'
 fi
 record_from --debuginfod
-like err 'DEBUGINFOD_URLS is not set' '--debuginfod without servers is told'
+like err 'DEBUGINFOD_URLS is not set' '--debuginfod without servers: a warning'
 profile 'and the profile is written' d.pb.gz "$is_bare"
 record_from --debuginfod=auto
 unlike err 'debuginfod' '--debuginfod=auto without servers says nothing'
@@ -42,7 +42,7 @@ if wait_for 60 indexed; then
 	export DEBUGINFOD_URLS
 	record_from --debuginfod
 	is "$status" 0 'a real server: recorded'
-	like err "debug file of '.*bare.keep' in" 'a real server: what was fetched is told'
+	like err "debug file of '.*bare.keep' in" 'a real server: cprof reports the fetched file'
 	profile 'a real server: functions, inlined calls and lines' d.pb.gz "$is_named"
 	record_from --debuginfod=auto
 	profile '--debuginfod=auto: the same' d.pb.gz "$is_named"
@@ -151,7 +151,7 @@ END
 	run timeout 100 "$CPROF" record -e cpu-clock --user --debuginfod --debuginfod-timeout 2 -o d.pb.gz -- \
 		./two.keep 300
 	is "$status" 0 'several files: recorded'
-	like err "debug file of '.*libhot.so' in" 'several files: the hottest one is asked for first'
+	like err "debug file of '.*libhot.so' in" 'several files: the hottest one is requested first'
 	like err 'skipped, for the 2 s for all were used up:.*libwarm.so' \
 		'several files: one budget for all, and a list of what was skipped'
 	unlike err 'skipped.*libhot.so' 'several files: what was fetched is not in it'
@@ -167,7 +167,7 @@ for kind in slow mute; do
 	export DEBUGINFOD_URLS
 	record_from --debuginfod --debuginfod-timeout 2
 	is "$status" 0 "a $kind server: recorded"
-	like err 'files? were skipped.*2 s.*bare.keep' "a $kind server: what was skipped is told"
+	like err 'files? were skipped.*2 s.*bare.keep' "a $kind server: cprof reports the skipped files"
 	profile "a $kind server: the profile is written" d.pb.gz "$is_bare"
 done
 for kind in lie junk; do
@@ -181,7 +181,7 @@ DEBUGINFOD_URLS=http://127.0.0.1:$port/fail
 export DEBUGINFOD_URLS
 record_from -v --debuginfod
 is "$status" 0 'a failing server: recorded'
-like err "debuginfod: no debug file of '.*bare.keep'" 'a failing server: told'
+like err "debuginfod: no debug file of '.*bare.keep'" 'a failing server: reported'
 DEBUGINFOD_URLS=http://127.0.0.1:$(free_port)/
 export DEBUGINFOD_URLS
 record_from -v --debuginfod

@@ -168,7 +168,7 @@ if cc -x c -g -O1 -static -no-pie -o fixed.keep fixed.c.keep 2>/dev/null; then
 	step=0x$(nm fixed.keep | awk '$3 == "step" { print $1 }')
 	counter=0x$(nm fixed.keep | awk '$3 == "counter" { print $1 }')
 	run "$CPROF" record --scope task -e "mem:$step:x:u,mem:$counter/8:w:u/name=x/" -o b.pb.gz -- ./fixed.keep
-	is "$status" 64 'terms of a breakpoint stand before its modifiers'
+	is "$status" 64 'terms of a breakpoint precede its modifiers'
 	# few, because the small ring of an ordinary user must hold all of them
 	run "$CPROF" record --scope task -e "mem:$step:x:u,mem:$counter/8:w/name=written/u" -o b.pb.gz -- ./fixed.keep 20
 	if grep -Eq 'No space|not support|Invalid|ENOSPC|No such' err; then

@@ -84,7 +84,7 @@ fi
 if recorded system -a -e cpu-clock -F 997 -g -- "$PROG/forks" 60; then
 	imported system
 	same system cpu-clock system.pb.gz leaf 'all CPUs'
-	profile 'processes are told apart' system.pb.gz "len(labels('pid')) > 1"
+	profile 'labels distinguish the processes' system.pb.gz "len(labels('pid')) > 1"
 else
 	skip 'all CPUs' 'perf may not record them'
 fi
@@ -152,7 +152,7 @@ mkdir -p "root.keep$T"
 mv prog.keep "root.keep$T/prog.keep"
 rm -rf "$HOME/.debug"
 run "$CPROF" import -v -o moved.pb.gz moved.data
-like err "'$T/prog.keep' is not here" 'a file that is gone is told with -v'
+like err "'$T/prog.keep' is not here" '-v reports a missing file'
 profile 'its code has no names but its build id' moved.pb.gz \
 	"all(m.build_id for m in p.mappings.values() if m.file.endswith('prog.keep'))" \
 	"'main' not in names"

@@ -53,13 +53,13 @@ run "$CPROF" record -e cpu-clock --kernel-debug="$PROG/serial" -o k.pb.gz -- \
 	dd if=/dev/zero of=/dev/null bs=1M count=500
 is "$status" 0 '--kernel-debug with another program: recorded'
 like err "serial' was not used: its build id differs|build id is not known" \
-	'another program is not used, and that is told'
+	'a file of another program is reported and not used'
 profile 'and the names are those of kallsyms' k.pb.gz "leaf('^main\$') < 0.5" "cum('J') == 0"
 if [ -z "$(find /boot /usr/lib/debug/boot -name "vmlinux-$(uname -r)" 2>/dev/null)" ]; then
 	run "$CPROF" record -e cpu-clock --kernel-debug -o k.pb.gz -- \
 		dd if=/dev/zero of=/dev/null bs=1M count=500
 	like err "no lines: no vmlinux for build id.* linux-image-$(uname -r)-dbg|build id is not known|debug information" \
-		'--kernel-debug without debug files tells which package has them'
+		'--kernel-debug without debug files names their package'
 fi
 
 # cprof reports how to get more names.
@@ -74,8 +74,8 @@ if [ -n "$sqlite" ] && [ -e /var/lib/dpkg/info/sqlite3.list ] &&
 	run "$CPROF" record -v -e cpu-clock --user -o v.pb.gz -- "$sqlite" :memory: \
 		'with recursive c(x) as (select 1 union all select x + 1 from c where x < 400000) select sum(x) from c'
 	like err "symbols of '$sqlite': .*no debug file for build id [0-9a-f]+: Debian package sqlite3-dbgsym has it|symbols of '.*libsqlite3.so.*': .*Debian package libsqlite3-0-dbgsym" \
-		'-v: the Debian package that has it is told'
+		'-v: names the Debian package'
 else
-	skip '-v: the Debian package that has it is told' 'needs sqlite3 as a Debian package'
+	skip '-v: names the Debian package' 'needs sqlite3 as a Debian package'
 fi
 finish

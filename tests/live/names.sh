@@ -59,7 +59,7 @@ done
 # Two libraries, mapped one after the other at the same address.
 run "$CPROF" record -e cpu-clock -o dl.pb.gz -- "$PROG/dlopener"
 like out 'same_address yes' 'the second library takes the address of the first'
-profile 'a library loaded where another was is told apart' dl.pb.gz \
+profile 'a library loaded at the address of another one has its own names' dl.pb.gz \
 	"0.4 < cum('work_in_a') < 0.6" "0.4 < cum('work_in_b') < 0.6" "cum('before_b') == 0" \
 	"{m.file.rsplit('/', 1)[-1] for m in p.mappings.values()} >= {'liba.so', 'libb.so'}"
 

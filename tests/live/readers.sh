@@ -74,7 +74,7 @@ profile 'mapping 1 is the main binary, with its build id' serial.pb.gz \
 	"p.mappings[1].file.endswith('/serial')" "re.fullmatch('[0-9a-f]{40}', p.mappings[1].build_id)"
 profile 'mapping 1 is the main binary of a script, too' python.pb.gz \
 	"re.search('/python3[.0-9]*$', p.mappings[1].file)"
-profile 'comments tell counted, enabled and running, rate, command, kernel, version' serial.pb.gz \
+profile 'comments show counted, enabled and running, rate, command, kernel, version' serial.pb.gz \
 	"re.search('serial', comments)" "re.search('count', comments)" "re.search('enabled', comments)" \
 	"re.search('running', comments)" "re.search(r'$(uname -r | sed 's/[+.]/\\&/g')', comments)" \
 	"re.search('cprof 0', comments)"

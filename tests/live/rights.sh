@@ -65,7 +65,7 @@ attempts 3 forks_by_nobody
 paranoid 2
 run nobody record -e cpu-clock -o seen.pb.gz -- ./forks.keep 200
 like err 'the target used .* of CPU time in all' \
-	'paranoid 2: what the target used is told, since many short processes go unseen'
+	'paranoid 2: the CPU time of the target is reported, because many short processes are not sampled'
 run nobody record -e cpu-clock -o seen.pb.gz -- ./spin.keep 3 300
 unlike err 'the target used' 'paranoid 2: not where none can'
 
@@ -101,7 +101,7 @@ like err "$limit_kb|ring-size" 'a ring beyond the limit: names its value or the 
 check 'a ring beyond the limit: no file' test ! -e ring.pb.gz
 run sh -c "ulimit -l 0; exec setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all \
 	'$CPROF_HERE' record -e cpu-clock -o fits.pb.gz -- ./spin.keep 3 500"
-is "$status" 0 'the default ring fits whatever the limit is'
+is "$status" 0 'the default ring fits any limit'
 
 # A folder without write permission.
 mkdir closed.keep

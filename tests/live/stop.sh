@@ -97,7 +97,7 @@ durations() {
 attempts 3 durations
 run "$CPROF" record -q -e cpu-clock --delay 3 -o d.pb.gz -- \
 	sh -c "timeout 0.3 '$PROG/serial' 100000 >/dev/null; sleep 3; '$PROG/spin' 3 600 >/dev/null"
-profile '--delay with a command: what ran before is left out' d.pb.gz "cum('A') == 0" \
+profile '--delay with a command: the code before it is left out' d.pb.gz "cum('A') == 0" \
 	"cum('recurse') > 0.9"
 
 # --duration ends the recording, but not the command

@@ -10,11 +10,11 @@ like err '[0-9]+ samples' 'the summary says how many samples'
 unlike out 'sample' 'stdout belongs to the command'
 
 run "$CPROF" record -q -e cpu-clock -o s.pb.gz -- "$PROG/spin" 3 300
-is "$(cat err)" '' '-q: not a word'
+is "$(cat err)" '' '-q: no message'
 run "$CPROF" record -v -e cpu-clock -o s.pb.gz -- "$PROG/spin" 3 300
-like err 'attr|sample_period|sample_type|period' '-v tells the attr that was opened'
-like err 'scope|per cpu|cpu' '-v tells the scope'
-like err 'symtab|dwarf|symbol' '-v tells which symbol source won'
+like err 'attr|sample_period|sample_type|period' '-v shows the attr that was opened'
+like err 'scope|per cpu|cpu' '-v shows the scope'
+like err 'symtab|dwarf|symbol' '-v shows which symbol source won'
 
 run "$CPROF" record --json -e cpu-clock,page-faults -o j.pb.gz -- \
 	sh -c "'$PROG/pagefaulter' 20000 20 >/dev/null"
@@ -60,13 +60,13 @@ profile 'lost samples: the file says so, and they are a visible frame' lost.pb.g
 	"re.search('(?i)lost', comments)" "anywhere(r'(?i)^\\[.*lost.*\\]$') > 0.2" \
 	"0.7 * ($ended - $begun) < total / 1e6 < 1.15 * ($after - $before)"
 lose_some
-is "$status" 0 'without --strict lost samples are told, not punished'
+is "$status" 0 'without --strict lost samples are only reported'
 kill $pid
 
 # Missing names: reading the debug information took too long, or it belongs to another file.
 run "$CPROF" record -e cpu-clock --symbol-timeout 1ns -o late.pb.gz -- "$PROG/inlines" 60
 is "$status" 0 '--symbol-timeout: recorded'
-like err '[1-9][0-9]* files? whose debug information took too long' '--symbol-timeout: the summary tells'
+like err '[1-9][0-9]* files? whose debug information took too long' '--symbol-timeout: the summary reports it'
 profile '--symbol-timeout: functions by the symbol table, no lines' late.pb.gz \
 	"path('outermost', 'main') > 0.8" "not any(l > 0 for f, l in lines('main') | lines('outermost'))"
 # losses WORD MIN: as in --json
@@ -83,7 +83,7 @@ assert len(found) == 1 and found[0] >= int(sys.argv[3]), found' out "$1" "$2"
 }
 run "$CPROF" record --json -e cpu-clock --symbol-timeout 1ns -o late.pb.gz -- \
 	sh -c "'$PROG/inlines' 60 >/dev/null"
-check '--symbol-timeout: --json tells' losses symbol_timeouts 1
+check '--symbol-timeout: --json reports it' losses symbol_timeouts 1
 
 cp "$PROG/inlines" linked.keep
 objcopy --only-keep-debug linked.keep linked.debug.keep
@@ -92,19 +92,19 @@ strip --add-gnu-debuglink=linked.debug.keep -R .note.gnu.build-id linked.keep 2>
 	strip -R .note.gnu.build-id linked.keep
 }
 run "$CPROF" record -e cpu-clock -o right.pb.gz -- ./linked.keep 60
-unlike err 'debug file is another' 'a debug file that belongs: not a word'
-profile 'a debug file that belongs: inlined calls' right.pb.gz \
+unlike err 'debug file is another' 'a matching debug file: no message'
+profile 'a matching debug file: inlined calls' right.pb.gz \
 	"path('innermost', 'middle', 'outermost', 'main') > 0.8"
 echo changed >>linked.debug.keep
 run "$CPROF" record -e cpu-clock -o misfit.pb.gz -- ./linked.keep 60
 is "$status" 0 'a debug file with another CRC: recorded'
-like err '[1-9][0-9]* files? whose debug file is another' 'a debug file with another CRC: the summary tells'
+like err '[1-9][0-9]* files? whose debug file is another' 'a debug file with another CRC: the summary reports it'
 run "$CPROF" record -v -e cpu-clock -o misfit.pb.gz -- ./linked.keep 60
-like err "linked.debug.keep' was not used: its CRC differs" '-v tells which, and why'
+like err "linked.debug.keep' was not used: its CRC differs" '-v shows which, and why'
 profile 'a debug file with another CRC: not used' misfit.pb.gz "not any(lines('main'))" \
 	"not anywhere('^innermost\$')"
 run "$CPROF" record --json -e cpu-clock -o misfit.pb.gz -- sh -c './linked.keep 60 >/dev/null'
-check 'a debug file with another CRC: --json tells' losses debug_misfits 1
+check 'a debug file with another CRC: --json reports it' losses debug_misfits 1
 if command -v perf >/dev/null && perf record -q -e cpu-clock -F 999 -o perf.data.keep -- ./linked.keep 60 \
 	>/dev/null 2>&1; then
 	run "$CPROF" import --symbol-timeout 1ns --json -o misfit.pb.gz perf.data.keep
@@ -132,5 +132,5 @@ for size in 256M 1M; do
 	fi
 done
 run "$CPROF" record --strict -e cpu-clock -F 20000 --max-memory 1M -o mem.pb.gz -- "$PROG/manystacks" 1000
-is "$status" 2 '--strict: 2 when stacks were given up for lack of memory'
+is "$status" 2 '--strict: 2 when stacks were dropped for lack of memory'
 finish

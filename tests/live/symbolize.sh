@@ -11,7 +11,7 @@ profile 'files give no names, and their mappings say so' bare.pb.gz \
 cp bare.pb.gz named.pb.gz
 run "$CPROF" symbolize named.pb.gz
 is "$status" 0 'completed in place'
-like err 'of [0-9]+ addresses without names' 'what was done is told'
+like err 'of [0-9]+ addresses without names' 'cprof reports the number of names'
 profile 'functions, inlined calls, files and lines' named.pb.gz \
 	"path('innermost', 'middle', 'outermost', 'main') > 0.8" \
 	"any(f.endswith('/prog/inlines.c') and l > 0 for f, l in lines('innermost'))"
@@ -37,8 +37,8 @@ run "$CPROF" record -q -e cpu-clock --no-symbols -o far.pb.gz -- ./moved.keep 10
 rm moved.keep
 cp far.pb.gz none.pb.gz
 run "$CPROF" symbolize none.pb.gz
-is "$status" 0 'a missing file is no failure'
-like err "moved.keep'.*no file with build id $id" 'it is told, with its build id'
+is "$status" 0 'a missing file is not a failure'
+like err "moved.keep'.*no file with build id $id" 'it is reported, with its build id'
 profile 'its addresses have made-up names' none.pb.gz "leaf(r'^\\[moved.keep\\]\\+0x') > 0.8"
 folder=debug.keep/.build-id/$(echo "$id" | cut -c1-2)
 mkdir -p "$folder"
@@ -53,19 +53,19 @@ profile 'or the file below another root' rooted.pb.gz \
 	"path('innermost', 'middle', 'outermost', 'main') > 0.8"
 cp "$PROG/serial" "root.keep$T/moved.keep"
 run "$CPROF" symbolize -v --symfs root.keep far.pb.gz -o wrong.pb.gz
-like err 'another build id' 'a file with another build id is not taken, and told'
+like err 'another build id' 'a file with another build id is not used, and reported'
 profile 'and names nothing' wrong.pb.gz "leaf(r'^\\[moved.keep\\]\\+0x') > 0.8"
 
 # The time for the debug information of a file is limited; symbol tables name the rest.
 cp bare.pb.gz late.pb.gz
 run "$CPROF" symbolize --symbol-timeout 1ns late.pb.gz
 is "$status" 0 '--symbol-timeout: the profile is written in any case'
-like err '^cprof symbolize: [1-9][0-9]* files whose debug information took too long' 'it is told'
+like err '^cprof symbolize: [1-9][0-9]* files whose debug information took too long' 'cprof reports it'
 profile '--symbol-timeout: functions by the symbol table, no lines' late.pb.gz \
 	"path('outermost', 'main') > 0.8" "not any(l > 0 for f, l in lines('main') | lines('outermost'))"
 cp bare.pb.gz unhurried.pb.gz
 run "$CPROF" symbolize --symbol-timeout 1000h unhurried.pb.gz
-unlike err 'too long' 'enough time: nothing is told'
+unlike err 'too long' 'enough time: no message'
 profile 'enough time: inlined calls' unhurried.pb.gz "path('innermost', 'middle', 'outermost', 'main') > 0.8"
 
 # How names are written.
@@ -118,7 +118,7 @@ if cc -O1 -fno-inline -gz -g -o many.keep many.keep.c 2>err && readelf -t many.k
 	rm -rf cache.keep
 	: >cache.keep
 	run "$CPROF" symbolize many.pb.gz -o fifth.pb.gz
-	is "$status" 0 'no folder for it is no failure'
+	is "$status" 0 'no folder for it is not a failure'
 	check 'and changes nothing' cmp fifth.pb.gz none.pb.gz
 	unset XDG_CACHE_HOME
 else

@@ -73,7 +73,7 @@ if [ "$(stat -Lc %i /proc/self/ns/pid)" = 4026531836 ]; then
 		"any(re.match('rcu|ksoft|kworker|migration|kthread', x) for x in labels('process_name'))"
 	unlike err 'outside of this pid namespace' '... of the whole machine'
 else
-	like err 'outside of this pid namespace' 'what is left out in a pid namespace is told'
+	like err 'outside of this pid namespace' 'cprof reports that a pid namespace hides processes'
 fi
 if unshare -p -f --mount-proc true 2>/dev/null; then
 	run unshare -p -f --mount-proc "$CPROF" record -a -e cpu-clock -o inner.pb.gz -- \

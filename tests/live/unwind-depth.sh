@@ -22,7 +22,7 @@ for locations, values, _ in pprof.Profile(sys.argv[1]).samples:
         assert len(user) != 101 or name == "leaf" or name.startswith("deep"), name
 assert n_cut > 50, n_cut
 END
-check 'their number and the file are told' "$PYTHON" - out <<'END'
+check 'cprof reports their number and the file' "$PYTHON" - out <<'END'
 import json, sys
 j = json.loads(open(sys.argv[1]).read().splitlines()[-1])
 assert j["stack_ends"]["depth limit"] > 50, j["stack_ends"]
@@ -30,7 +30,7 @@ at = [f for f in j["stack_ends_by_file"] if f.get("depth limit", 0) > 50]
 assert at and "/truth/truth-" in at[0]["file"], j["stack_ends_by_file"]
 END
 run "$CPROF" record -v -e cpu-clock -F 1000 --max-depth=100 -o d.pb.gz -- "$program" deep 200
-like err '[0-9]+ depth limit' '-v tells it, too'
+like err '[0-9]+ depth limit' '-v shows it, too'
 like err 'stacks truncated' 'so does the summary'
 
 run "$CPROF" record -q --json -e cpu-clock -F 1000 -o d.pb.gz -- "$program" deep 400
