@@ -20,7 +20,7 @@ bool hashindex_grow(struct hashindex *x, bool always)
 {
 	if (x->n_slots == SLOTS_MAX)
 		return false;
-	struct hashindex new = { .budget = x->budget,
+	struct hashindex new = { .budget = x->budget, .n = x->n,
 				 .n_slots = x->n_slots ? x->n_slots * 2 : FIRST_SLOTS };
 	size_t n_bytes = new.n_slots * sizeof(*new.slot);
 	if (x->budget && !budget_charge(x->budget, n_bytes)) {
@@ -36,9 +36,15 @@ bool hashindex_grow(struct hashindex *x, bool always)
 			budget_release(x->budget, n_bytes);
 		return false;
 	}
-	for (uint32_t i = 0; i < x->n_slots; i++)
-		if (x->slot[i])
-			hashindex_put(&new, x->slot[i], (uint32_t)x->slot[i] - 1);
+	uint32_t mask = new.n_slots - 1;
+	for (const uint64_t *from = x->slot, *end = from + x->n_slots; from < end; from++) {
+		if (!*from)
+			continue;
+		uint32_t to = (uint32_t)(*from >> 32) & mask;
+		while (new.slot[to])
+			to = (to + 1) & mask;
+		new.slot[to] = *from;
+	}
 	hashindex_done(x);
 	*x = new;
 	return true;

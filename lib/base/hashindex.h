@@ -12,8 +12,8 @@
  *		hashindex_add(&index, hash, new_id);
  *
  * Open addressing with linear probing.  A slot also holds half of the hash: a probe reads an item
- * only when that half matches, and growing and removing read no items at all.  At most three
- * quarters of the slots are in use.
+ * only when that half matches, and growing and removing read no items at all.  At most half of the
+ * slots are in use, but three quarters where a budget makes memory more important than speed.
  */
 
 #include <stdbool.h>
@@ -42,7 +42,8 @@ bool hashindex_grow(struct hashindex *x, bool always);
  */
 static inline bool hashindex_reserve(struct hashindex *x, bool always)
 {
-	return x->n < x->n_slots - x->n_slots / 4 || hashindex_grow(x, always);
+	uint32_t limit = x->budget ? x->n_slots - x->n_slots / 4 : x->n_slots / 2;
+	return x->n < limit || hashindex_grow(x, always);
 }
 
 /* Adds an id (below HASHINDEX_NONE) that is not in the index, after hashindex_reserve. */
@@ -75,9 +76,10 @@ void hashindex_remove(struct hashindex *x, uint64_t hash, uint32_t id);
 	({ \
 		const struct hashindex *index_ = (index); \
 		uint32_t half_ = (uint32_t)((hash) >> 32), mask_ = index_->n_slots - 1; \
+		const uint64_t *slots_ = index_->slot; \
 		uint32_t id = HASHINDEX_NONE; \
-		for (uint32_t at_ = half_ & mask_; index_->n_slots; at_ = (at_ + 1) & mask_) { \
-			uint64_t slot_ = index_->slot[at_]; \
+		for (uint32_t at_ = half_ & mask_; slots_; at_ = (at_ + 1) & mask_) { \
+			uint64_t slot_ = slots_[at_]; \
 			id = (uint32_t)slot_ - 1; /* HASHINDEX_NONE in a free slot */ \
 			if (!slot_ || (slot_ >> 32 == half_ && (is_equal))) \
 				break; \
