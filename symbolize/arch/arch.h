@@ -74,8 +74,8 @@ struct arch {
 	/* ELF relocations: of the slots that PLT entries jump through, and of data.  0 is none. */
 	uint32_t reloc_jump_slot, reloc_glob_dat, reloc_irelative;
 	uint32_t reloc_abs64, reloc_abs32[2];
-	struct arch_bytes go_nop;       /* as Go's assembler writes it */
-	uint8_t go_call_bytes;
+	struct arch_bytes asm_nop;       /* as Go's assembler writes it */
+	uint8_t asm_call_bytes;
 
 	/* Executes the instruction at w->at, whose bytes are given, and moves w->at. */
 	enum code_next (*step)(const uint8_t *insn, size_t n_bytes, struct code_way *w);

@@ -39,14 +39,14 @@ static bool function_at(void *file, uint64_t vaddr, uint64_t *ret_start)
  */
 static bool is_goexit(const struct arch *arch, const uint8_t *code, size_t n_bytes)
 {
-	const uint8_t *first = code + RUNTIME_BEFORE_BYTES - arch->go_nop.n;
-	size_t n_call = arch->go_nop.n + arch->go_call_bytes, n = n_call + arch->go_nop.n;
+	const uint8_t *first = code + RUNTIME_BEFORE_BYTES - arch->asm_nop.n;
+	size_t n_call = arch->asm_nop.n + arch->asm_call_bytes, n = n_call + arch->asm_nop.n;
 	uint64_t unused;
-	if (arch->go_nop.n > RUNTIME_BEFORE_BYTES || n_bytes < n + (size_t)(first - code))
+	if (arch->asm_nop.n > RUNTIME_BEFORE_BYTES || n_bytes < n + (size_t)(first - code))
 		return false;
-	return arch_begins(first, n, &arch->go_nop) &&
+	return arch_begins(first, n, &arch->asm_nop) &&
 	       arch->call(first, n_call, 0, &unused) == ARCH_CALL_DIRECT &&
-	       arch_begins(first + n_call, n - n_call, &arch->go_nop);
+	       arch_begins(first + n_call, n - n_call, &arch->asm_nop);
 }
 
 static int open_names(struct Elf *elf, void **ret)

@@ -57,8 +57,8 @@ const struct arch arch_arm64 = {
 	.reloc_abs64 = R_AARCH64_ABS64,
 	.reloc_abs32 = { R_AARCH64_ABS32, R_AARCH64_ABS32 },
 
-	.go_nop = { 4, { 0xe0, 0x03, 0x00, 0xaa } }, /* mov x0, x0 */
-	.go_call_bytes = 4,
+	.asm_nop = { 4, { 0xe0, 0x03, 0x00, 0xaa } }, /* mov x0, x0 */
+	.asm_call_bytes = 4,
 
 	.step = arm64code_step,
 	.stub_rule = arm64code_stub_rule,

@@ -57,8 +57,8 @@ const struct arch arch_x86_64 = {
 	.reloc_abs64 = R_X86_64_64,
 	.reloc_abs32 = { R_X86_64_32, R_X86_64_32S },
 
-	.go_nop = { 1, { 0x90 } },
-	.go_call_bytes = 5,
+	.asm_nop = { 1, { 0x90 } },
+	.asm_call_bytes = 5,
 
 	.step = x86code_step,
 	.stub_rule = x86code_stub_rule,
