@@ -7,6 +7,8 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/hash.h"
+#include "base/hashindex.h"
 #include "base/log.h"
 #include "event/evnames.h"
 #include "profile/losses.h"
@@ -45,37 +47,72 @@ static void make_name(const struct perf_event_attr *attr, struct evspec *s)
 			 (unsigned long long)attr->config);
 }
 
-static bool is_taken(const struct cprof_importer *m, size_t i)
+static uint32_t find_file_part(const struct cprof_importer *m, const struct hashindex *parts,
+			       const char *part)
 {
-	for (size_t k = 0; k < i; k++)
-		if (strcmp(m->event[k].file_part, m->event[i].file_part) == 0)
-			return true;
-	return false;
+	return HASHINDEX_FIND(parts, hash_bytes(part, strlen(part)), id,
+			      strcmp(m->event[id].file_part, part) == 0);
 }
 
-static void set_event(struct cprof_importer *m, size_t i)
+/* The file may describe an event twice, with other terms: later ones get "-2", "-3" ...  The first
+ * one remembers the next number, so that equal events do not try all numbers again. */
+static int set_file_part(struct cprof_importer *m, struct hashindex *parts, uint32_t i)
 {
-	const struct perfdata_event *ev = perfdata_event(m->source, i);
-	struct importer_event *ie = &m->event[i];
-	struct evspec *s = &ie->spec;
 	char part[EVSPEC_NAME_MAX];
-	s->type = ev->attr.type;
-	s->config = ev->attr.config;
+	struct importer_event *ev = &m->event[i];
+	evspec_file_part(&ev->spec, part);
+	snprintf(ev->file_part, sizeof(ev->file_part), "%s", part);
+	uint32_t first = find_file_part(m, parts, part);
+	if (first != HASHINDEX_NONE) {
+		do {
+			snprintf(ev->file_part, sizeof(ev->file_part), "%s-%u", part,
+				 m->event[first].n_same++ + 2);
+		} while (find_file_part(m, parts, ev->file_part) != HASHINDEX_NONE);
+	}
+	uint64_t hash = hash_bytes(ev->file_part, strlen(ev->file_part));
+	return hashindex_add(parts, hash, i) ? 0 : -ENOMEM;
+}
+
+static void set_event(const struct perfdata_event *from, struct importer_event *ev)
+{
+	struct evspec *s = &ev->spec;
+	s->type = from->attr.type;
+	s->config = from->attr.config;
 	s->is_clock = s->type == PERF_TYPE_SOFTWARE && (s->config == PERF_COUNT_SW_CPU_CLOCK ||
 							s->config == PERF_COUNT_SW_TASK_CLOCK);
-	if (ev->name)
-		snprintf(s->name, sizeof(s->name), "%s", ev->name);
+	if (from->name)
+		snprintf(s->name, sizeof(s->name), "%s", from->name);
 	else
-		make_name(&ev->attr, s);
-	evspec_sample_type(s, ie->sample_type, &ie->unit);
-	evspec_file_part(s, part);
-	snprintf(ie->file_part, sizeof(ie->file_part), "%s", part);
-	/* The same event may stand there twice, with other terms. */
-	for (unsigned n = 2; is_taken(m, i); n++)
-		snprintf(ie->file_part, sizeof(ie->file_part), "%s-%u", part, n);
+		make_name(&from->attr, s);
+	evspec_sample_type(s, ev->sample_type, &ev->unit);
+}
+
+static int set_events(struct cprof_importer *m, struct err *e)
+{
+	struct hashindex parts = { 0 };
+	int r = 0;
+	m->n_events = perfdata_n_events(m->source);
+	m->event = calloc(m->n_events, sizeof(*m->event));
+	if (!m->event)
+		return err_errno(e, ENOMEM, "cannot set up the import");
+	for (size_t i = 0; i < m->n_events && r == 0; i++) {
+		set_event(perfdata_event(m->source, i), &m->event[i]);
+		r = set_file_part(m, &parts, (uint32_t)i);
+	}
+	hashindex_done(&parts);
+	return r < 0 ? err_errno(e, -r, "cannot set up the import") : 0;
 }
 
 /* ---- setting up ---------------------------------------------------------------------- */
+
+/* Adds a folder, which is freed with the importer. */
+static int add_debug_dir(struct cprof_importer *m, char *path)
+{
+	if (!path)
+		return -ENOMEM;
+	m->debug_dir[m->n_debug_dirs++] = path;
+	return 0;
+}
 
 static char *join(const char *a, const char *b)
 {
@@ -83,12 +120,22 @@ static char *join(const char *a, const char *b)
 	return asprintf(&path, "%s%s", a, b) < 0 ? NULL : path;
 }
 
-/* Where files are looked for by build id, with all names absolute. */
+/* Folders with debug files, after those of the caller: below --symfs, of this machine, of perf. */
+static int add_usual_debug_dirs(struct cprof_importer *m)
+{
+	const char *home = getenv("HOME");
+	int r = *m->symfs ? add_debug_dir(m, join(m->symfs, "/usr/lib/debug")) : 0;
+	if (r == 0)
+		r = add_debug_dir(m, strdup("/usr/lib/debug"));
+	if (r == 0 && home && home[0] == '/')
+		r = add_debug_dir(m, join(home, PERF_CACHE));
+	return r;
+}
+
+/* The folders in which files are looked up by build id, by their absolute names. */
 static int set_folders(struct cprof_importer *m, struct err *e)
 {
 	const struct cprof_import_config *c = &m->config;
-	const char *home = getenv("HOME");
-	size_t n = 0;
 	m->debug_dir = calloc(c->n_debug_dirs + 4, sizeof(*m->debug_dir));
 	m->symfs = c->symfs ? realpath(c->symfs, NULL) : strdup("");
 	if (!m->symfs && c->symfs)
@@ -98,17 +145,13 @@ static int set_folders(struct cprof_importer *m, struct err *e)
 	if (strcmp(m->symfs, "/") == 0)
 		m->symfs[0] = '\0';
 	for (size_t i = 0; i < c->n_debug_dirs; i++) {
-		m->debug_dir[n] = realpath(c->debug_dir[i], NULL);
-		if (!m->debug_dir[n++])
+		char *path = realpath(c->debug_dir[i], NULL);
+		if (!path)
 			return err_errno(e, errno, "cannot use '%s' (--debug-dir)",
 					 c->debug_dir[i]);
+		add_debug_dir(m, path);
 	}
-	if (*m->symfs)
-		m->debug_dir[n++] = join(m->symfs, "/usr/lib/debug");
-	m->debug_dir[n++] = strdup("/usr/lib/debug");
-	if (home && home[0] == '/')
-		m->debug_dir[n] = join(home, PERF_CACHE);
-	return 0;
+	return add_usual_debug_dirs(m) < 0 ? err_errno(e, ENOMEM, "cannot set up the import") : 0;
 }
 
 static int open_source(struct cprof_importer *m, struct err *e)
@@ -193,6 +236,24 @@ static int set_engine(struct cprof_importer *m, struct err *e)
 	return 0;
 }
 
+static int set_up(struct cprof_importer *m, struct err *e)
+{
+	int r = host_open(&m->host, NULL, NULL, NULL, e);
+	if (r < 0)
+		return r;
+	m->host_ready = true;
+	if ((r = set_folders(m, e)) < 0 || (r = open_source(m, e)) < 0 ||
+	    (r = set_events(m, e)) < 0)
+		return r;
+	m->files = (struct importfiles){
+		.source = m->source, .host = &m->host, .log = m->config.log,
+		.symfs = m->symfs, .debug_dirs = (const char *const *)m->debug_dir,
+		.machine = machine_of(m), .recorded_s = m->modified_ns / 1000000000,
+	};
+	r = check_callgraph(m, e);
+	return r < 0 ? r : set_engine(m, e);
+}
+
 int cprof_importer_new(const struct cprof_import_config *config,
 		       struct cprof_importer **ret_importer, struct err *e)
 {
@@ -201,35 +262,12 @@ int cprof_importer_new(const struct cprof_import_config *config,
 		return err_errno(e, ENOMEM, "cannot set up the import");
 	m->config = *config;
 	m->fd = -1;
-	int code = host_open(&m->host, NULL, NULL, NULL, e);
-	m->host_ready = code == 0;
-	if (code == 0)
-		code = set_folders(m, e);
-	if (code == 0)
-		code = open_source(m, e);
-	if (code == 0) {
-		m->n_events = perfdata_n_events(m->source);
-		m->event = calloc(m->n_events, sizeof(*m->event));
-		m->files = (struct importfiles){
-			.source = m->source, .host = &m->host, .log = config->log,
-			.symfs = m->symfs, .debug_dirs = (const char *const *)m->debug_dir,
-			.machine = machine_of(m), .recorded_s = m->modified_ns / 1000000000,
-		};
-		if (!m->event)
-			code = err_errno(e, ENOMEM, "cannot set up the import");
-	}
-	for (size_t i = 0; code == 0 && i < m->n_events; i++)
-		set_event(m, i);
-	if (code == 0)
-		code = check_callgraph(m, e);
-	if (code == 0)
-		code = set_engine(m, e);
-	if (code < 0) {
+	int r = set_up(m, e);
+	if (r < 0)
 		cprof_importer_free(m);
-		return code;
-	}
-	*ret_importer = m;
-	return 0;
+	else
+		*ret_importer = m;
+	return r;
 }
 
 void cprof_importer_free(struct cprof_importer *m)
@@ -245,7 +283,7 @@ void cprof_importer_free(struct cprof_importer *m)
 		close(m->fd);
 	if (m->host_ready)
 		host_close(&m->host);
-	for (size_t i = 0; m->debug_dir && m->debug_dir[i]; i++)
+	for (size_t i = 0; i < m->n_debug_dirs; i++)
 		free(m->debug_dir[i]);
 	free(m->debug_dir);
 	free(m->symfs);

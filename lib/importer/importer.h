@@ -15,6 +15,7 @@ struct importer_event {
 	char sample_type[EVSPEC_NAME_MAX];
 	char file_part[EVSPEC_NAME_MAX + 12];
 	const char *unit;
+	unsigned n_same;                 /* later events that wanted this file_part */
 	uint64_t n_lost, n_lost_samples; /* by LOST and by LOST_SAMPLES records */
 };
 
@@ -24,6 +25,7 @@ struct cprof_importer {
 	int fd;
 	char *symfs;
 	char **debug_dir;                /* NULL-terminated */
+	size_t n_debug_dirs;
 	struct source *source;
 	struct importer_event *event;
 	size_t n_events;

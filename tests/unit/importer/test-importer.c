@@ -1,0 +1,161 @@
+/* From the bytes of a perf.data file to the names of the profiles, and a profile. */
+#include "tests/unit/tap.h"
+
+#include "base/err.h"
+#include "cprof-import.h"
+#include "cprof-losses.h"
+#include "tests/unit/source/perfdata-build.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SAMPLE_TYPE (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME)
+
+/* Stands in for the C library's: NULL for one text. */
+static const char *refused_copy;
+
+char *strdup(const char *s)
+{
+	size_t n = strlen(s) + 1;
+	char *copy = refused_copy && strcmp(s, refused_copy) == 0 ? NULL : malloc(n);
+	return copy ? memcpy(copy, s, n) : NULL;
+}
+
+static int memory_file(const void *data, size_t n_bytes, char path[64])
+{
+	int fd = memfd_create("perfdata", MFD_CLOEXEC);
+	if (fd < 0 || write(fd, data, n_bytes) != (ssize_t)n_bytes) {
+		perror("memfd");
+		exit(99);
+	}
+	snprintf(path, 64, "/proc/self/fd/%d", fd);
+	return fd;
+}
+
+static int open_import(const void *data, size_t n_bytes, struct cprof_importer **ret, struct err *e)
+{
+	char path[64];
+	int fd = memory_file(data, n_bytes, path);
+	struct cprof_import_config config = { .path = path };
+	int r = cprof_importer_new(&config, ret, e);
+	close(fd);
+	return r;
+}
+
+/* A file with n events that are the same raw code, and no records. */
+static void *equal_events(size_t n, size_t *ret_bytes)
+{
+	struct build *header = calloc(1, sizeof(*header));
+	struct perf_event_attr attr = { .type = PERF_TYPE_RAW, .config = 1, .sample_period = 1,
+					.sample_type = SAMPLE_TYPE };
+	begin_file(header, &attr, 1);
+	size_t entry = ATTR_BYTES + 16, ids_at = HEADER_BYTES, attrs_at = ids_at + 16;
+	uint64_t n_attr_bytes = n * entry, data_at = attrs_at + n_attr_bytes;
+	memcpy(header->v + 32, &n_attr_bytes, 8);
+	memcpy(header->v + DATA_SECTION_AT, &data_at, 8);
+	char *data = malloc(data_at);
+	memcpy(data, header->v, attrs_at);
+	for (size_t i = 0; i < n; i++)
+		memcpy(data + attrs_at + i * entry, header->v + attrs_at, entry);
+	free(header);
+	*ret_bytes = data_at;
+	return data;
+}
+
+static double cpu_seconds(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void test_equal_names(void)
+{
+	enum { N = 4000 };
+	struct cprof_importer *m = NULL;
+	struct cprof_event_stats ev;
+	struct err e = { 0 };
+	size_t n_bytes;
+	void *data = equal_events(N, &n_bytes);
+	double begin_s = cpu_seconds();
+	int r = open_import(data, n_bytes, &m, &e);
+	tap_int(r, 0, "4000 events of one name are opened");
+	tap_ok(cpu_seconds() - begin_s < 5, "in little time: %.3f s", cpu_seconds() - begin_s);
+	free(data);
+	if (r < 0)
+		return;
+	tap_int((long long)cprof_importer_n_events(m), N, "all of them");
+	bool in_order = true;
+	for (size_t i = 0; i < N; i++) {
+		char want[32] = "r1";
+		if (i)
+			snprintf(want, sizeof(want), "r1-%zu", i + 1);
+		cprof_importer_event_stats(m, i, &ev);
+		in_order &= strcmp(ev.file_part, want) == 0 && strcmp(ev.name, "r1") == 0;
+	}
+	tap_ok(in_order, "each has a file of its own: r1, r1-2, r1-3 ...");
+	cprof_importer_free(m);
+}
+
+static void test_no_memory(void)
+{
+	struct cprof_importer *m = NULL;
+	struct err e = { 0 };
+	size_t n_bytes;
+	void *data = equal_events(1, &n_bytes);
+	refused_copy = "/usr/lib/debug";
+	int r = open_import(data, n_bytes, &m, &e);
+	refused_copy = NULL;
+	tap_int(r, -ENOMEM, "no memory for a folder's name is an error, not a shorter list");
+	if (r == 0)
+		cprof_importer_free(m);
+	free(data);
+}
+
+static int count_bytes(void *ctx, const void *data, size_t n_bytes)
+{
+	(void)data;
+	*(size_t *)ctx += n_bytes;
+	return 0;
+}
+
+static void test_profile(void)
+{
+	struct build *b = calloc(1, sizeof(*b));
+	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE, .freq = 1, .sample_freq = 99,
+					.sample_type = SAMPLE_TYPE };
+	struct cprof_importer *m = NULL;
+	struct cprof_event_stats ev;
+	struct cprof_losses losses;
+	struct err e = { 0 };
+	size_t n_written = 0;
+	begin_file(b, &attr, 1);
+	size_t at = begin(b, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
+	u64(b, 100), u64(b, 0x401000), u32(b, 7), u32(b, 7), u64(b, 1000);
+	end(b, at);
+	finish_data(b, 1, 0);
+	int r = open_import(b->v, b->n, &m, &e);
+	free(b);
+	tap_int(r, 0, "a file with one sample is opened");
+	if (r < 0)
+		return;
+	tap_int(cprof_importer_run(m, &e), 0, "and read");
+	cprof_importer_event_stats(m, 0, &ev);
+	tap_int((long long)ev.n_samples, 1, "it has one sample");
+	tap_int(cprof_importer_write(m, 0, count_bytes, &n_written, &e), 0, "a profile is written");
+	tap_ok(n_written > 20, "of %zu bytes", n_written);
+	cprof_importer_losses(m, &losses);
+	tap_int((long long)losses.n[cprof_loss_row("unknown_pc")], 1, "its address is in no map");
+	cprof_importer_free(m);
+}
+
+int main(void)
+{
+	test_equal_names();
+	test_no_memory();
+	test_profile();
+	return tap_done();
+}
