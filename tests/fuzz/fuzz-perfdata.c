@@ -1,5 +1,10 @@
-/* perf.data: the first byte says whether it is mapped or read as a stream; the rest is the file. */
+/*
+ * perf.data, as records and as an import up to the written profiles.  The first byte says whether
+ * it is mapped or read as a stream; the rest is the file.
+ */
 #include "base/err.h"
+#include "cprof-import.h"
+#include "cprof-losses.h"
 #include "source/perfdata/perfdata.h"
 #include "source/record.h"
 
@@ -7,6 +12,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#define EVENTS_MAX 4u
 
 /* Keeps the compiler from leaving the reads out. */
 static volatile uint64_t sink;
@@ -42,11 +49,60 @@ static uint64_t touch(const struct record *r)
 	}
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+/* Everything that the source delivers. */
+static void read_source(int fd)
 {
 	struct source *s = NULL;
 	struct record r;
 	struct err e;
+	if (perfdata_open(fd, "fuzz", &s, &e) < 0)
+		return;
+	while (source_next(s, &r, &e) == SOURCE_RECORD)
+		sink += touch(&r);
+	size_t n;
+	const struct perfdata_build_id *id = perfdata_build_ids(s, &n);
+	for (size_t i = 0; i < n; i++)
+		sink += strlen(id[i].filename) + sum_bytes(id[i].bytes, id[i].n_bytes);
+	const struct perfdata_info *info = perfdata_info(s);
+	sink += strlen(info->perf_version) + strlen(info->command_line);
+	for (size_t i = 0; i < perfdata_n_events(s); i++)
+		sink += perfdata_event(s, i)->name ? strlen(perfdata_event(s, i)->name) : 0;
+	source_close(s);
+}
+
+static int add_bytes(void *ctx, const void *data, size_t n_bytes)
+{
+	(void)ctx;
+	sink += sum_bytes(data, n_bytes);
+	return 0;
+}
+
+/* Below it no recorded file is found, so that what is on this machine does not matter. */
+#define NO_FILES "/proc/self/fdinfo"
+
+/* The whole import, up to the profiles of the first events. */
+static void import(int fd)
+{
+	struct cprof_import_config config = {
+		.path = "-", .symfs = NO_FILES, .max_memory_bytes = 1 << 20,
+	};
+	struct cprof_importer *m = NULL;
+	struct cprof_losses losses;
+	struct err e;
+	/* perf keeps files below the home folder. */
+	if (setenv("HOME", NO_FILES, 1) < 0 || dup2(fd, STDIN_FILENO) < 0)
+		abort();
+	if (cprof_importer_new(&config, &m, &e) < 0)
+		return;
+	cprof_importer_run(m, &e);
+	for (size_t i = 0; i < cprof_importer_n_events(m) && i < EVENTS_MAX; i++)
+		cprof_importer_write(m, i, add_bytes, NULL, &e);
+	cprof_importer_losses(m, &losses);
+	cprof_importer_free(m);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
 	if (size == 0)
 		return 0;
 	bool is_stream = data[0] & 1;
@@ -56,19 +112,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (fd < 0 || write(fd, data + from, size - from) != (ssize_t)(size - from) ||
 	    lseek(fd, is_stream, SEEK_SET) < 0)
 		abort();
-	if (perfdata_open(fd, "fuzz", &s, &e) == 0) {
-		while (source_next(s, &r, &e) == SOURCE_RECORD)
-			sink += touch(&r);
-		size_t n;
-		const struct perfdata_build_id *id = perfdata_build_ids(s, &n);
-		for (size_t i = 0; i < n; i++)
-			sink += strlen(id[i].filename) + sum_bytes(id[i].bytes, id[i].n_bytes);
-		const struct perfdata_info *info = perfdata_info(s);
-		sink += strlen(info->perf_version) + strlen(info->command_line);
-		for (size_t i = 0; i < perfdata_n_events(s); i++)
-			sink += perfdata_event(s, i)->name ? strlen(perfdata_event(s, i)->name) : 0;
-	}
-	source_close(s);
+	read_source(fd);
+	if (lseek(fd, is_stream, SEEK_SET) < 0)
+		abort();
+	import(fd);
 	close(fd);
 	return 0;
 }
