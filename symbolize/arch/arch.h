@@ -61,7 +61,8 @@ struct arch {
 	const int8_t *perf_reg;         /* DWARF number by perf's number; -1: no such register */
 	uint8_t n_perf_regs;
 
-	/* The kernel's signal frame: where each register is, from the trampoline's stack pointer. */
+	/* The kernel's signal frame: where each register is, from the trampoline's stack
+	 * pointer. */
 	const uint16_t *signal_off;
 	bool uses_signal_off;           /* even where the trampoline has CFI, which lacks the pc */
 	struct arch_bytes sigreturn[2]; /* the trampoline's code, its usual form first */

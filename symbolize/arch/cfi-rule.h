@@ -1,34 +1,32 @@
-#ifndef CPROF_SYMBOLIZE_CFI_CFI_RULE_H
-#define CPROF_SYMBOLIZE_CFI_CFI_RULE_H
+#ifndef CPROF_SYMBOLIZE_ARCH_CFI_RULE_H
+#define CPROF_SYMBOLIZE_ARCH_CFI_RULE_H
 
-/* How a frame is left, in a word: what the unwinder keeps of the CFI of a place. */
+/* How to unwind one frame, in 8 bytes: what the unwinder caches for an address. */
 
 #include <stdint.h>
 
 enum cfi_kind {
 	CFI_EMPTY,      /* no rule; never returned */
-	CFI_PLAIN,      /* struct cfi_rule says all */
+	CFI_PLAIN,      /* struct cfi_rule is the complete rule */
 	CFI_ROOT,       /* the return address is undefined: the outermost frame */
-	CFI_UNUSUAL,    /* ask cfi_row_again */
-	CFI_SIGRETURN,  /* the kernel's trampoline without CFI: registers lie in its signal frame */
-	CFI_NONE,       /* the module says nothing about this address */
-	CFI_BAD,        /* what it says is malformed */
+	CFI_UNUSUAL,    /* does not fit in struct cfi_rule: use cfi_row_again */
+	CFI_SIGRETURN,  /* a signal trampoline without CFI: use the kernel's signal frame */
+	CFI_NONE,       /* the module has no CFI for this address */
+	CFI_BAD,        /* its CFI is malformed */
 	CFI_N_KINDS
 };
 
-#define CFI_FLAG_CFA_FP 1u   /* the CFA is frame pointer + offset; else stack pointer + offset */
-#define CFI_FLAG_FP_SAVED                                                                          \
-	2u /* the caller's frame pointer is at CFA + fp_off8 * 8; else unchanged */
-#define CFI_FLAG_RA_REG                                                                            \
-	4u /* the return address is in the link register; else at CFA + ra_off8 * 8 */
-#define CFI_FLAG_DEBUG 8u    /* by .debug_frame, also the entry of CFI_UNUSUAL */
-#define CFI_FLAG_GUESSED 16u /* not by CFI but by the code: see cfi-code.h */
-#define CFI_FLAG_SWITCH 64u  /* of CFI_ROOT: it has gone to another stack, and will be back */
-#define CFI_FLAG_MADE 32u    /* of CFI_NONE, and of CFI_PLAIN by the code: made by the process,
-			      * see struct module */
-#define CFI_FLAG_OPEN 128u   /* of CFI_NONE: the code is to be asked for each stack */
+#define CFI_FLAG_CFA_FP 1u   /* CFA = frame pointer + offset; else stack pointer + offset */
+#define CFI_FLAG_FP_SAVED 2u /* caller's frame pointer at CFA + fp_off8 * 8; else unchanged */
+#define CFI_FLAG_RA_REG 4u   /* return address in the link register; else at CFA + ra_off8 * 8 */
+#define CFI_FLAG_DEBUG 8u    /* from .debug_frame, as is the entry of CFI_UNUSUAL */
+#define CFI_FLAG_GUESSED 16u /* heuristic: from the code, not from CFI (cfi-code.h) */
+#define CFI_FLAG_SWITCH 64u  /* of CFI_ROOT: it switched to another stack and will return */
+#define CFI_FLAG_MADE 32u    /* of CFI_NONE, and of CFI_PLAIN from the code: JIT code, see
+			      * struct module */
+#define CFI_FLAG_OPEN 128u   /* of CFI_NONE: read the code again for each stack */
 
-/* A rule in 8 bytes, to be kept by address.  Offsets in units of 8 bytes. */
+/* Offsets are in units of 8 bytes. */
 struct cfi_rule {
 	uint8_t kind;                   /* enum cfi_kind */
 	uint8_t flags;                  /* CFI_FLAG_* */
@@ -41,6 +39,6 @@ struct cfi_rule {
 		uint32_t entry_off;     /* of CFI_UNUSUAL: offset of the FDE in its section */
 	};
 };
-_Static_assert(sizeof(struct cfi_rule) == 8, "rules are kept by the ten thousand");
+_Static_assert(sizeof(struct cfi_rule) == 8, "tens of thousands of rules are cached");
 
 #endif

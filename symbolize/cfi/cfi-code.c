@@ -1,12 +1,12 @@
 /*
- * Follows the code from the pc as it would run if no conditional branch were taken, and then,
- * one after the other, from the branches' targets.  Unconditional jumps are followed, calls
- * stepped over.  Only the stack pointer, the frame pointer and the return address are tracked, by a
- * base (a register at the pc) and an offset; whatever else is done to the stack pointer ends
- * that way.  What an instruction does is the architecture's step function.
+ * Follows the code from the pc as if no conditional branch were taken, and then from the branch
+ * targets, one after the other.  Unconditional jumps are followed, calls are stepped over.  Only
+ * the stack pointer, the frame pointer and the return address are tracked, each as a base (a
+ * register at the pc) plus an offset.  A path ends where the stack pointer changes in any other
+ * way.  The architecture's step function knows the instructions.
  *
- * A function that never returns has no such way.  Where it begins is known when a call of it is
- * found on the stack; then the code is followed from there to the pc.
+ * A function that never returns has no such path.  But its start is known when a call of it is
+ * found on the stack.  Then the code is followed from its start to the pc.
  */
 
 #include "symbolize/cfi/cfi-code.h"
@@ -15,11 +15,11 @@
 
 #include <string.h>
 
-#define CODE_STEPS_MAX 1024u    /* instructions looked at for one rule */
-#define CODE_WAYS_MAX 64u       /* branches kept for later */
-#define CODE_SEEN_MAX 2048u     /* slots for the instructions seen: twice as many, a power of two */
-#define CODE_STUB_BYTES 32u     /* around a pc, that show whether it is in a stub */
-#define CODE_SEEN_FEW 64u       /* the same for the short way that most rules take */
+#define CODE_STEPS_MAX 1024u    /* instructions read for one rule */
+#define CODE_WAYS_MAX 64u       /* branches to be followed later */
+#define CODE_SEEN_MAX 2048u     /* slots for addresses seen: twice as many, a power of two */
+#define CODE_STUB_BYTES 32u     /* around a pc: they show whether it is in a stub */
+#define CODE_SEEN_FEW 64u       /* the same for a short path, as most are */
 
 struct code {
 	const struct cfi_code *c;
@@ -28,7 +28,7 @@ struct code {
 	size_t n_buf;
 	struct code_way way[CODE_WAYS_MAX];
 	unsigned int n_ways, n_steps;
-	unsigned int n_slots;           /* of seen, in use */
+	unsigned int n_slots;           /* of seen that are in use */
 	uint64_t seen[CODE_SEEN_MAX];   /* addresses, hashed; 0: free */
 };
 
@@ -45,7 +45,7 @@ static const uint8_t *code_bytes(struct code *k, uint64_t at, size_t *ret_n)
 	return k->buf + in;
 }
 
-/* Keeps the path as it would be at the branch target, to be followed when earlier ones failed. */
+/* Keeps the path that takes the branch, to be followed when earlier ones have failed. */
 static void code_branch(struct code *k, const struct code_way *w)
 {
 	for (unsigned int i = 0; i < k->n_ways; i++)
@@ -57,7 +57,7 @@ static void code_branch(struct code *k, const struct code_way *w)
 	k->way[k->n_ways++].at = w->branch;
 }
 
-/* The slot that holds key, an address plus one, or is free for it. */
+/* The slot of key, an address plus one, or a free slot for it. */
 static uint64_t *code_slot(struct code *k, uint64_t key)
 {
 	uint64_t i = hash_u64(key);
@@ -66,7 +66,7 @@ static uint64_t *code_slot(struct code *k, uint64_t key)
 	return &k->seen[i % k->n_slots];
 }
 
-/* From few slots to all of them, which takes longer to clear than to look at few instructions. */
+/* From few slots to all.  Clearing all takes longer than reading a few instructions. */
 static void code_more_slots(struct code *k)
 {
 	uint64_t few[CODE_SEEN_FEW];
@@ -78,8 +78,8 @@ static void code_more_slots(struct code *k)
 			*code_slot(k, few[i]) = few[i];
 }
 
-/* Was the instruction at `at` seen before?  A way that comes to where another way has been, or
- * itself, leads nowhere new: in what compilers write, an address has one stack depth. */
+/* Was the instruction at `at` seen before?  A path that reaches a place again finds nothing new: in
+ * compiled code each address has one stack depth. */
 static bool code_is_seen(struct code *k, uint64_t at)
 {
 	uint64_t key = at + 1, *slot;
@@ -104,8 +104,7 @@ static enum code_next code_step(struct code *k, struct code_way *w)
 	return CODE_ON;
 }
 
-/* The offset of a slot from the CFA; false where it is none of the frame's.  Where the beginning's
- * stack pointer counts, what is below it will be stored yet. */
+/* The offset of a slot from the CFA; false: the slot is not in the frame. */
 static bool code_slot_off8(const struct code_way *w, const struct code_value *v, int64_t cfa,
 			   int16_t *ret)
 {
@@ -117,7 +116,7 @@ static bool code_slot_off8(const struct code_way *w, const struct code_value *v,
 	return true;
 }
 
-/* The rule that a way to a return amounts to. */
+/* The rule that a path to a return amounts to. */
 static bool code_fold(const struct code_way *w, struct cfi_rule *ret)
 {
 	struct cfi_rule r = { .kind = CFI_PLAIN, .flags = CFI_FLAG_GUESSED };
@@ -133,7 +132,7 @@ static bool code_fold(const struct code_way *w, struct cfi_rule *ret)
 	else if (cfa == 0 || (is_ahead && w->ra.off < 0) ||
 		 !code_slot_off8(w, &w->ra, cfa, &r.ra_off8))
 		return false;
-	/* a slot below the stack pointer is one that will be pushed yet */
+	/* a slot below the stack pointer has not been written yet */
 	if (w->fp.base == CODE_BASE_SLOT && w->fp.slot_base == w->sp.base &&
 	    (!is_ahead || w->fp.off >= 0)) {
 		if (!code_slot_off8(w, &w->fp, cfa, &r.fp_off8))
@@ -144,7 +143,7 @@ static bool code_fold(const struct code_way *w, struct cfi_rule *ret)
 	return true;
 }
 
-/* One way, from `at`. */
+/* Starts with one path, at `at`. */
 static void code_begin(struct code *k, const struct cfi_code *c, uint64_t at)
 {
 	k->c = c;
@@ -192,8 +191,8 @@ bool cfi_code_rule(const struct cfi_code *c, uint64_t pc, struct cfi_rule *ret)
 	return false;
 }
 
-/* The rule at the end of a way from the function's start: there the return address was pushed last
- * (x86-64), or stands in the link register. */
+/* The rule at the end of a path from the function's start, where the return address was pushed last
+ * (x86-64) or is in the link register (arm64). */
 static bool code_fold_back(const struct cfi_code *c, const struct code_way *w,
 			   struct cfi_rule *ret)
 {

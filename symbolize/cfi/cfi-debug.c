@@ -1,7 +1,7 @@
 /*
- * A program stripped of its debug information keeps the .debug_frame in a file of its own, which
- * matters where it has no .eh_frame (-fno-asynchronous-unwind-tables).  That file is looked for
- * as for names (symdebug.c), once for each module, and only when a pc was in no other CFI.
+ * The .debug_frame of a stripped program is in its separate debug file.  It matters where the
+ * program has no .eh_frame (-fno-asynchronous-unwind-tables).  The debug file is found as for
+ * symbols (symdebug.c), once per module, and only when no other CFI covers a pc.
  */
 
 #include "symbolize/cfi/cfi.h"

@@ -1,8 +1,7 @@
 /*
- * Entries of .eh_frame and .debug_frame: a length, then a CIE, or an FDE that names its CIE.
- * One FDE is decoded at a time, each time that one is asked for, with its CIE, unless that is one
- * of the last few; what is decoded of it depends on nothing else.  An entry longer than
- * ENTRY_BYTES_MAX is refused, so that the time for one is bounded.
+ * An entry is a length, then a CIE, or an FDE that refers to its CIE.  Each request decodes one
+ * FDE, and its CIE unless that is cached.  Entries longer than ENTRY_BYTES_MAX are refused, so the
+ * time for one is bounded.
  */
 
 #include "symbolize/cfi/cfi-entry.h"
@@ -168,7 +167,7 @@ static enum cfi_entry entry_head(const struct cfi_frames *f, uint64_t off, struc
 	return ret->is_cie ? CFI_ENTRY_CIE : CFI_ENTRY_FDE;
 }
 
-/* The augmentation data behind 'z', of which only the encodings matter. */
+/* The augmentation data of 'z'.  Only the encodings matter. */
 static bool entry_augmentation(const struct cfi_frames *f, const char *aug, struct entry *e,
 			     const uint8_t *start, struct cfi_cie *c)
 {
@@ -190,7 +189,7 @@ static bool entry_augmentation(const struct cfi_frames *f, const char *aug, stru
 				return false;
 			uint8_t enc = *p++;
 			uint64_t vaddr = e->vaddr + (uint64_t)(p - start);
-			/* only to get behind it: where it points does not matter */
+			/* only to skip it: its target does not matter */
 			if (!cfi_entry_pointer(f, enc == DW_EH_PE_aligned ? enc : enc & 0x0f,
 					     c->addr_bytes, vaddr, &p, end, &unused))
 				return false;
@@ -203,9 +202,9 @@ static bool entry_augmentation(const struct cfi_frames *f, const char *aug, stru
 		case 'S':
 			c->is_signal = true;
 			break;
-		case 'B': case 'G': /* arm64: signed by key B; tagged stack frame */
+		case 'B': case 'G': /* arm64: signed with key B; memory-tagged stack frame */
 			break;
-		default:            /* unknown, but its length is known */
+		default:            /* unknown, but the length covers it */
 			return true;
 		}
 	}
@@ -233,7 +232,7 @@ static bool entry_decode_cie(const struct cfi_frames *f, uint64_t off, struct cf
 		c->addr_bytes = e.p[0];
 		e.p += 2;
 	}
-	if (!strncmp(aug, "eh", 2)) { /* gcc 2: a pointer of no use to us */
+	if (!strncmp(aug, "eh", 2)) { /* gcc 2: followed by a pointer, which is not used */
 		if (e.end - e.p < 8)
 			return false;
 		e.p += 8;
@@ -272,7 +271,7 @@ static bool entry_cie(const struct cfi_frames *f, uint64_t off, struct cfi_cie *
 	return k->is_there;
 }
 
-/* A function's start and length; the usual encoding first. */
+/* A function's start and length.  The usual encoding has a path of its own. */
 static bool entry_range(const struct cfi_frames *f, struct entry *e, struct cfi_fde *d)
 {
 	uint8_t enc = d->cie.fde_enc, n_addr = d->cie.addr_bytes;

@@ -2,9 +2,9 @@
 #define CPROF_SYMBOLIZE_CFI_CFI_ENTRY_H
 
 /*
- * Call frame information as it stands in .eh_frame and .debug_frame (DWARF 5 section 6.4; LSB
- * "Exception Frames"; AArch64 DWARF ABI): decodes one FDE with its CIE.  All lengths, numbers
- * and pointers are treated as hostile.
+ * Entries of .eh_frame and .debug_frame (DWARF 5 section 6.4; LSB "Exception Frames"; AArch64
+ * DWARF ABI): decodes one FDE with its CIE.  All lengths, numbers and pointers are treated as
+ * hostile.
  */
 
 #include <stdbool.h>
@@ -16,14 +16,14 @@ struct cfi_section;
 struct cfi_kept_cie;
 struct cfi_kept_row;
 
-/* A section with CFI and what its pointers are relative to. */
+/* A section with CFI, and the bases of its pointers. */
 struct cfi_frames {
 	struct cfi_section *section;
 	const struct arch *arch;
 	bool is_eh;             /* .eh_frame, not .debug_frame */
 	uint64_t text_vaddr;    /* base of DW_EH_PE_textrel */
 	uint64_t data_vaddr;    /* base of DW_EH_PE_datarel */
-	/* CFI_KEPT_MAX of each, all zero at first: what was found out of CIEs.  NULL: not kept. */
+	/* Decoded CIEs: CFI_KEPT_MAX of each, all zero at first.  NULL: no cache. */
 	struct cfi_kept_cie *kept;
 	struct cfi_kept_row *kept_row;
 };
@@ -35,13 +35,13 @@ struct cfi_cie {
 	uint8_t fde_enc;        /* DW_EH_PE_* of an FDE's addresses */
 	uint8_t addr_bytes;     /* of DW_EH_PE_absptr */
 	bool has_aug_data;      /* FDEs carry a length of augmentation data */
-	bool is_signal;         /* 'S': the frame is made by the kernel; its pc is exact */
+	bool is_signal;         /* 'S': the kernel made the frame; its pc is exact */
 	const uint8_t *program, *program_end;
 	uint64_t off;           /* in the section */
-	struct cfi_kept_row *row;       /* of cfi-run.c; NULL: not kept */
+	struct cfi_kept_row *row;       /* for cfi-run.c; NULL: no cache */
 };
 
-/* CIEs that are kept, as decoded: files have one to three. */
+/* Decoded CIEs that are cached: files have one to three. */
 #define CFI_KEPT_MAX 4u
 struct cfi_kept_cie {
 	bool is_there;
@@ -49,31 +49,31 @@ struct cfi_kept_cie {
 };
 
 struct cfi_fde {
-	uint64_t start, n_bytes;/* code that it describes, vaddr */
+	uint64_t start, n_bytes;/* the code that it describes, vaddr */
 	const uint8_t *program, *program_end;
 	uint64_t program_vaddr; /* of program, for DW_CFA_set_loc */
 	struct cfi_cie cie;
 };
 
-/* What stands at an offset of the section. */
+/* What is at an offset of the section. */
 enum cfi_entry { CFI_ENTRY_FDE, CFI_ENTRY_CIE, CFI_ENTRY_END, CFI_ENTRY_BAD };
 
-/* Decodes the FDE at off.  *ret_next (may be NULL) is the offset of what follows, valid unless
- * END or BAD; *ret only after FDE.  Borrows the section's bytes. */
+/* Decodes the FDE at off, and borrows the section's bytes.  *ret is valid after FDE only,
+ * *ret_next (may be NULL), the offset of the next entry, after FDE and CIE. */
 enum cfi_entry cfi_entry_parse(const struct cfi_frames *f, uint64_t off, struct cfi_fde *ret,
 			     uint64_t *ret_next);
 
-/* Reads a pointer of encoding enc at *p, which moves behind it.  vaddr is that of *p. */
+/* Reads a pointer of encoding enc at *p, and moves *p past it.  vaddr is that of *p. */
 bool cfi_entry_pointer(const struct cfi_frames *f, uint8_t enc, uint8_t addr_bytes, uint64_t vaddr,
 		     const uint8_t **p, const uint8_t *end, uint64_t *ret);
 
-/* Bytes that a pointer of that encoding takes; 0 when that is not fixed or not known. */
+/* The size of a pointer of that encoding; 0: variable or unknown. */
 size_t cfi_entry_pointer_bytes(uint8_t enc, uint8_t addr_bytes);
 
-/* An unsigned little-endian number of 1, 2, 4 or 8 bytes at *p, which moves behind it. */
+/* An unsigned little-endian number of 1, 2, 4 or 8 bytes at *p; moves *p past it. */
 bool cfi_entry_fixed(const uint8_t **p, const uint8_t *end, size_t n_bytes, uint64_t *ret);
 
-/* LEB128 at *p, which moves behind it; false beyond end.  Bits above 64 are dropped. */
+/* LEB128 at *p; moves *p past it.  False: beyond end.  Bits above 64 are dropped. */
 bool cfi_entry_long_uleb(const uint8_t **p, const uint8_t *end, uint64_t *ret);
 bool cfi_entry_sleb(const uint8_t **p, const uint8_t *end, int64_t *ret);
 static inline bool cfi_entry_uleb(const uint8_t **p, const uint8_t *end, uint64_t *ret)

@@ -1,7 +1,7 @@
 /*
- * A stack machine of 64-bit words.  Branches may go backwards, so steps are counted; the
- * longest expression that a compiler or C library is known to write (glibc's signal
- * trampoline, PLT headers) takes under twenty.
+ * A stack machine of 64-bit words.  Branches may go backwards, so steps are counted.  The longest
+ * expressions that compilers and C libraries are known to write (glibc's signal trampoline, PLT
+ * headers) take fewer than twenty.
  */
 
 #include "symbolize/cfi/cfi-eval.h"
@@ -30,7 +30,7 @@ static bool eval_push(struct eval *e, uint64_t x)
 	return true;
 }
 
-/* An operand of n bytes. */
+/* An operand of n_bytes. */
 static bool eval_operand(struct eval *e, size_t n_bytes, bool is_signed, uint64_t *ret)
 {
 	uint64_t x = 0;
@@ -80,7 +80,7 @@ static bool eval_const(struct eval *e, uint8_t op)
 	}
 }
 
-/* Operations that move words about. */
+/* Operations that reorder the stack. */
 static bool eval_shuffle(struct eval *e, uint8_t op)
 {
 	uint64_t x, *top = e->stack + e->n;

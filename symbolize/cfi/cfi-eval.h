@@ -2,8 +2,8 @@
 #define CPROF_SYMBOLIZE_CFI_CFI_EVAL_H
 
 /*
- * DWARF expressions as they occur in call frame information (DWARF 5 sections 2.5 and 6.4.2),
- * and what a rule says a register's value is.  Steps and stack are bounded.
+ * Evaluates DWARF expressions in CFI (DWARF 5 sections 2.5 and 6.4.2), and the rule of a register.
+ * Steps and stack are bounded.
  */
 
 #include <stddef.h>
@@ -13,26 +13,26 @@ struct cfi_reg_rule;
 
 enum cfi_eval {
 	CFI_EVAL_OK,
-	CFI_EVAL_NO_REG,    /* a register whose value is not known, or was lost */
-	CFI_EVAL_NO_MEMORY, /* memory that is not in the copy and never will be */
-	CFI_EVAL_BEYOND,    /* memory beyond the end of the copy: more of it would have helped */
+	CFI_EVAL_NO_REG,    /* the value of a register is unknown or was lost */
+	CFI_EVAL_NO_MEMORY, /* memory that no copy of the stack can hold */
+	CFI_EVAL_BEYOND,    /* memory beyond the end of the copy: a longer one would help */
 	CFI_EVAL_BAD,	    /* malformed, unknown operation, too many steps */
 };
 
-/* Where values come from.  Both functions set *ret only with CFI_EVAL_OK. */
+/* Registers and memory.  Both functions set *ret only with CFI_EVAL_OK. */
 struct cfi_eval_env {
 	void *ctx;
 	uint64_t bias;          /* added to DW_OP_addr: pc = vaddr + bias */
 	enum cfi_eval (*reg)(void *ctx, unsigned int reg, uint64_t *ret);
-	/* n bytes (1 to 8) as an unsigned number */
+	/* n_bytes (1 to 8) as an unsigned number */
 	enum cfi_eval (*read)(void *ctx, uint64_t at, size_t n_bytes, uint64_t *ret);
 };
 
-/* The value of an expression; *first (may be NULL) lies on the stack at the start. */
+/* The value of an expression; *first (may be NULL) is pushed before it runs. */
 enum cfi_eval cfi_eval_expr(const struct cfi_eval_env *env, const uint8_t *expr, size_t n_bytes,
 			    const uint64_t *first, uint64_t *ret);
 
-/* The caller's value of register reg by its rule in a frame with that CFA. */
+/* The caller's value of register reg, by the rule in a frame with that CFA. */
 enum cfi_eval cfi_eval_reg(const struct cfi_eval_env *env, const struct cfi_reg_rule *rule,
 			   unsigned int reg, uint64_t cfa, uint64_t *ret);
 

@@ -1,8 +1,8 @@
 /*
- * Finds the sections without libelf: program headers name .eh_frame_hdr, which names
- * .eh_frame, whose end is that of the segment.  Section headers are read only where that fails
- * (static programs without .eh_frame_hdr) and for .debug_frame.  A file and an image
- * in memory are read by the same code; in an image (the vDSO) file offsets are offsets in it.
+ * Finds the sections without libelf.  A program header gives .eh_frame_hdr, which gives the start
+ * of .eh_frame; .eh_frame extends to the end of its segment at most.  Section headers are read only
+ * where that fails (static programs without .eh_frame_hdr) and for .debug_frame.  The same code
+ * reads files and images in memory (the vDSO), where file offsets are offsets in the image.
  */
 
 #include "symbolize/cfi/cfi.h"
@@ -21,14 +21,14 @@
 #define OPEN_SHDRS_MAX 65536u
 #define OPEN_NAMES_BYTES_MAX (4u << 20)
 
-/* Where bytes come from. */
+/* The source of bytes. */
 struct open_from {
 	int fd;                 /* -1: image */
 	const uint8_t *image;
 	size_t n_bytes;         /* of either */
 };
 
-/* n bytes at off; false when they are not there. */
+/* n_bytes at off; false: not there. */
 static bool open_read(const struct open_from *in, uint64_t off, void *buf, size_t n_bytes)
 {
 	if (off > in->n_bytes || n_bytes > in->n_bytes - off)
@@ -50,7 +50,7 @@ static int open_section(const struct open_from *in, struct cfi_section *s, uint6
 	return 0;
 }
 
-/* The file offset of vaddr, and how many bytes of its segment are in the file from there. */
+/* The file offset of vaddr, and how many bytes of its segment the file holds from there. */
 static bool open_where(const struct cfi *c, uint64_t vaddr, uint64_t *ret_off, uint64_t *ret_n)
 {
 	for (unsigned int i = 0; i < c->n_loads; i++) {
@@ -66,7 +66,7 @@ static bool open_where(const struct cfi *c, uint64_t vaddr, uint64_t *ret_off, u
 
 /* ---- .eh_frame_hdr (LSB 5.0 core, section 10.6.2) ----------------------------- */
 
-/* Reads the header's head and, unless .eh_frame is there already, opens that. */
+/* Reads the start of .eh_frame_hdr, and opens .eh_frame unless that is open already. */
 static void open_hdr(struct cfi *c, const struct open_from *in)
 {
 	const uint8_t *p = cfi_section_get(&c->hdr, 0, 4);
@@ -108,7 +108,7 @@ static void open_hdr(struct cfi *c, const struct open_from *in)
 
 /* ---- section headers ------------------------------------------------------------ */
 
-/* The section of that name; a zeroed header (SHT_NULL) when there is none or it cannot be read. */
+/* The section of that name; SHT_NULL: not found, or it cannot be read. */
 static Elf64_Shdr open_find_section(const struct open_from *in, const char *name)
 {
 	const Elf64_Shdr none = { 0 };
@@ -193,7 +193,7 @@ static int open_headers(struct cfi *c, const struct open_from *in, const Elf64_E
 		open_hdr(c, in);
 	if (!c->eh.n_bytes) {
 		Elf64_Shdr sh = open_find_section(in, ".eh_frame");
-		/* in a separate debug file the section is there without its bytes */
+		/* in a separate debug file the section has no bytes */
 		if (sh.sh_type != SHT_NULL)
 			open_section(in, &c->eh, sh.sh_offset, sh.sh_size, sh.sh_addr);
 	}
@@ -214,7 +214,7 @@ static int open_elf(const struct open_from *in, struct cfi **ret)
 		return -ENOMEM;
 	int r = open_headers(c, in, &h);
 	if (r == 0 && in->fd < 0) {
-		/* an image is small, and gone from sight after this call */
+		/* an image is small, and not available after this call */
 		c->is_debug_sought = true;
 		open_debug_frame(c, in);
 	}
@@ -324,6 +324,6 @@ size_t cfi_read_code(const struct cfi *c, uint64_t vaddr, void *buf, size_t n_by
 		n_bytes = n;
 	struct open_from in = { .fd = c->fd, .image = c->image, .n_bytes = c->n_image_bytes };
 	if (c->fd >= 0)
-		in.n_bytes = SIZE_MAX; /* pread tells */
+		in.n_bytes = SIZE_MAX; /* pread fails beyond the end */
 	return open_read(&in, off, buf, n_bytes) ? n_bytes : 0;
 }

@@ -1,11 +1,10 @@
 /*
- * Runs an FDE's program from the start, each time that an address is asked for: functions are
- * short, and the caller keeps the answer.  The row that the CIE's program gives is kept.  A row
- * has a rule for each general register, since unusual code needs them all; vector registers are
- * parsed and dropped.
+ * Each request runs an FDE's program from the start: functions are short, and the caller caches the
+ * result.  The row after the CIE's program is cached here.  A row has a rule for each general
+ * register, since unusual code needs them all.  Rules of vector registers are parsed and dropped.
  *
- * Every instruction takes at least one byte, so that the time is bounded by the entry's length.
- * Expressions are checked for their length here and evaluated elsewhere.
+ * Every instruction takes at least one byte, so the entry's length bounds the time.  The lengths of
+ * expressions are checked here; cfi-eval.c evaluates them.
  */
 
 #include "symbolize/cfi/cfi-run.h"
@@ -13,7 +12,7 @@
 #include <dwarf.h>
 #include <string.h>
 
-/* Nested DW_CFA_remember_state; compilers nest one or two. */
+/* Nested DW_CFA_remember_state.  Compilers nest one or two. */
 #define STATES_MAX 8
 
 #ifndef DW_CFA_AARCH64_negate_ra_state_with_pc
@@ -26,12 +25,12 @@ struct run {
 	const struct cfi_frames *f;
 	const struct cfi_fde *fde;
 	const uint8_t *p, *end;
-	uint64_t loc, vaddr;            /* where the row starts, where we go */
-	uint64_t row_end;               /* where the next one starts */
+	uint64_t loc, vaddr;            /* start of the row; the address that is requested */
+	uint64_t row_end;               /* start of the next row */
 	uint32_t n_regs, row_bytes;     /* of a row, as far as this architecture uses it */
 	struct cfi_row *row;
 	const struct cfi_row *initial;  /* after the CIE's program; NULL in that */
-	bool has_moved, has_moved_back; /* the location was changed; to a lower one */
+	bool has_moved, has_moved_back; /* the location changed; it went down */
 	struct cfi_row *state;          /* STATES_MAX of them */
 	unsigned int n_states;
 };
@@ -70,7 +69,7 @@ static bool run_expr(struct run *r, enum cfi_how how, struct cfi_reg_rule *ret)
 
 static bool run_cfa(struct run *r, uint64_t reg, int64_t off)
 {
-	/* a CFA by a register that is not kept cannot be found */
+	/* a CFA relative to a register that is not tracked cannot be found */
 	if (reg >= r->n_regs)
 		return false;
 	r->row->cfa_reg = (unsigned int)reg;
@@ -94,7 +93,7 @@ static bool run_recall(struct run *r)
 	return true;
 }
 
-/* The instructions that have their opcode in the low six bits, but for the advances. */
+/* Instructions with the opcode in the low six bits, except the advances. */
 static bool run_extended(struct run *r, uint8_t op)
 {
 	const uint8_t **p = &r->p, *end = r->end;
@@ -105,7 +104,7 @@ static bool run_extended(struct run *r, uint8_t op)
 
 	switch (op) {
 	case DW_CFA_nop: case DW_CFA_AARCH64_negate_ra_state_with_pc:
-	case DW_CFA_GNU_window_save: /* arm64: negate_ra_state; codes are always stripped */
+	case DW_CFA_GNU_window_save: /* arm64: negate_ra_state; signatures are always removed */
 		return true;
 	case DW_CFA_remember_state:
 		return run_remember(r);
@@ -122,7 +121,7 @@ static bool run_extended(struct run *r, uint8_t op)
 		return cfi_entry_sleb(p, end, &s) && r->row->cfa.how == CFI_HOW_REGISTER &&
 			run_cfa(r, r->row->cfa_reg, (int64_t)((uint64_t)s * (uint64_t)align));
 	}
-	if (!cfi_entry_uleb(p, end, &reg)) /* all others name a register */
+	if (!cfi_entry_uleb(p, end, &reg)) /* all others have a register operand */
 		return false;
 	switch (op) {
 	case DW_CFA_offset_extended:
@@ -162,7 +161,7 @@ static bool run_extended(struct run *r, uint8_t op)
 	}
 }
 
-/* Sets *ret to the new location when op is an advance; else `other`. */
+/* Sets *ret to the new location when op is an advance; else RUN_OTHER. */
 enum run_move { RUN_MOVED, RUN_OTHER, RUN_BAD };
 
 static enum run_move run_move(struct run *r, uint8_t op, uint64_t *ret)
@@ -229,7 +228,7 @@ static bool run_program(struct run *r)
 	return true;
 }
 
-/* Runs the CIE's program, unless the row after it is kept. */
+/* Runs the CIE's program, unless its row is cached. */
 static bool run_cie(struct run *r, struct cfi_row *ret_initial)
 {
 	const struct cfi_cie *cie = &r->fde->cie;
@@ -258,9 +257,9 @@ static bool run_cie(struct run *r, struct cfi_row *ret_initial)
 }
 
 /*
- * glibc's _dl_runtime_resolve for arm64 finds the return address on the stack, pushed together with
- * another word by the PLT, and does not count these two as its frame.  So they stand above the CFA
- * that it tells, where no function has stored anything.
+ * glibc's _dl_runtime_resolve for arm64 finds the return address on the stack, where the PLT entry
+ * pushed it with another word.  Its CFI does not count these two words as part of its frame, so
+ * they are above the CFA, where other functions store nothing.
  */
 static void run_count_pushed(const struct arch *a, struct cfi_row *row)
 {
@@ -284,7 +283,7 @@ bool cfi_run_row(const struct cfi_frames *f, const struct cfi_fde *fde, uint64_t
 					f->arch->n_regs * sizeof(struct cfi_reg_rule)) };
 	if (!run_cie(&r, &initial))
 		return false;
-	/* a CIE that names places, or an order that is none: only this address is sure */
+	/* With locations in the CIE or in wrong order, the row is known for this address only. */
 	bool is_odd = r.has_moved;
 	r.p = fde->program;
 	r.end = fde->program_end;

@@ -10,14 +10,14 @@
 #include "symbolize/cfi/cfi-entry.h"
 
 enum cfi_how {
-	CFI_HOW_UNSAID,         /* no rule: same value, where the ABI says callee-saved */
+	CFI_HOW_UNSAID,         /* no rule: unchanged if callee-saved by the ABI */
 	CFI_HOW_SAME,
 	CFI_HOW_UNDEFINED,
 	CFI_HOW_OFFSET,         /* saved at CFA + off */
 	CFI_HOW_VAL_OFFSET,     /* is CFA + off */
 	CFI_HOW_REGISTER,       /* is in register reg */
-	CFI_HOW_EXPR,           /* saved at what the expression gives */
-	CFI_HOW_VAL_EXPR,       /* is what the expression gives */
+	CFI_HOW_EXPR,           /* saved at the address that the expression computes */
+	CFI_HOW_VAL_EXPR,       /* is the value of the expression */
 };
 
 struct cfi_reg_rule {
@@ -34,28 +34,29 @@ struct cfi_reg_rule {
 struct cfi_row {
 	bool is_signal;
 	unsigned int ra_reg;
-	unsigned int n_bytes_run;       /* of program, for who counts work */
-	uint64_t start, end;            /* vaddrs that have this row: from start to before end */
-	/* the CFA: REGISTER means cfa_reg + cfa.off, else VAL_EXPR; UNSAID when the program never
-	 * said */
+	unsigned int n_bytes_run;       /* of program, for callers that limit the work */
+	uint64_t start, end;            /* the row holds for vaddrs in [start, end) */
+	/* the CFA: REGISTER means cfa_reg + cfa.off, else VAL_EXPR; UNSAID: the program does not
+	 * define it */
 	unsigned int cfa_reg;
 	struct cfi_reg_rule cfa;
 	struct cfi_reg_rule reg[ARCH_REGS_MAX];
 };
 
-/* The row after a CIE's program, which is the same for all its FDEs, unless it names places. */
+/* The row after a CIE's program: the same for all its FDEs, unless it contains locations. */
 struct cfi_kept_row {
 	bool is_there;
 	uint64_t cie_off;
 	struct cfi_row row;
 };
 
-/* Runs the program up to vaddr.  False when it is malformed.  *ret is undefined then. */
+/* Runs the program up to vaddr.  False: it is malformed, and *ret is undefined. */
 bool cfi_run_row(const struct cfi_frames *f, const struct cfi_fde *fde, uint64_t vaddr,
 		 struct cfi_row *ret);
 
-/* Does the row look like one of __builtin_eh_return's, by which exceptions go to their handler?  It
- * keeps the registers that carry its arguments in its frame, too, but not all that carry any. */
+/* Is the row that of a function with __builtin_eh_return, which transfers exceptions to their
+ * handlers?  Such a function also saves the registers that pass data to the handler, but not all
+ * argument registers. */
 static inline bool cfi_run_is_eh_return(const struct arch *a, const struct cfi_row *row)
 {
 	return row->reg[a->eh_data[0]].how == CFI_HOW_OFFSET &&

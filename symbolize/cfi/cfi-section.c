@@ -1,11 +1,10 @@
 /*
- * Why not simply map the file: whoever rebuilds a library in place truncates it, and the next
- * access to a mapped page beyond the new end is a SIGBUS, in a library that installs no signal
- * handlers.  Why not read the section: 5.8 MB of libLLVM are 1.5 ms and 5.8 MB of memory, of
- * which a recording touches a few per cent.  So the section gets its address space
- * (anonymous, no huge pages, costs nothing until touched), and a piece is read into its place
- * when somebody first asks for it.  A file that changes meanwhile gives
- * contradicting bytes; readers of CFI treat all bytes as hostile anyway.
+ * Why not map the file?  Rebuilding a library in place truncates it, and then access to a mapped
+ * page beyond the new end raises SIGBUS, in a library that installs no signal handlers.  Why not
+ * read the whole section? 5.8 MB of libLLVM take 1.5 ms and 5.8 MB of memory, and a recording
+ * touches a few percent of it.  So the section gets address space (anonymous, no huge pages, free
+ * until touched), and each piece is read into its place on first use.  A file that changes
+ * meanwhile gives inconsistent bytes, but readers of CFI treat all bytes as hostile anyway.
  */
 
 #include "symbolize/cfi/cfi-section.h"
@@ -19,7 +18,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-/* Nobody's .eh_frame is larger; a header that says so is broken. */
+/* No real .eh_frame is larger: such a header is broken. */
 #define SECTION_BYTES_MAX (256ull << 20)
 
 void cfi_section_bytes(struct cfi_section *s, const void *p, size_t n_bytes, uint64_t vaddr)
@@ -27,7 +26,7 @@ void cfi_section_bytes(struct cfi_section *s, const void *p, size_t n_bytes, uin
 	*s = (struct cfi_section){ .vaddr = vaddr, .n_bytes = n_bytes, .base = p, .fd = -1 };
 }
 
-/* Address space for n bytes; NULL when there is none. */
+/* Address space for n_bytes; NULL: none left. */
 static uint8_t *section_reserve(size_t n_bytes)
 {
 	void *p = mmap(NULL, n_bytes, PROT_READ | PROT_WRITE,
@@ -69,7 +68,7 @@ int cfi_section_file(struct cfi_section *s, int fd, uint64_t file_off, size_t n_
 	return 0;
 }
 
-/* Fills n bytes from the file; false when it is shorter. */
+/* Reads n_bytes from the file; false: it is shorter. */
 static bool section_pread(int fd, uint8_t *to, size_t n_bytes, uint64_t file_off)
 {
 	for (size_t done = 0; done < n_bytes;) {
@@ -100,7 +99,7 @@ bool cfi_section_read(struct cfi_section *s, size_t off, size_t n_bytes)
 	return true;
 }
 
-/* Replaces the compressed bytes at raw by what they hold. */
+/* Inflates the compressed bytes at raw. */
 static int section_inflate(const uint8_t *raw, size_t n_raw, uint8_t **ret, size_t *ret_n)
 {
 	Elf64_Chdr h;
@@ -109,7 +108,7 @@ static int section_inflate(const uint8_t *raw, size_t n_raw, uint8_t **ret, size
 	memcpy(&h, raw, sizeof(h));
 	if (h.ch_type != ELFCOMPRESS_ZLIB)
 		return -ENOTSUP;
-	/* deflate packs at most 1032 to 1 */
+	/* deflate compresses by at most 1032:1 */
 	if (!h.ch_size || h.ch_size > SECTION_BYTES_MAX || h.ch_size / 1032 > n_raw)
 		return -EBADMSG;
 	uint8_t *out = section_reserve(h.ch_size);

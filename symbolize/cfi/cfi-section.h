@@ -2,8 +2,8 @@
 #define CPROF_SYMBOLIZE_CFI_CFI_SECTION_H
 
 /*
- * The bytes of one ELF section, either all in memory already or read from the file piece by
- * piece when somebody asks for them.  Used by one thread at a time.
+ * The bytes of one ELF section: either all in memory, or read from the file in pieces on demand.
+ * Used by one thread at a time.
  */
 
 #include <stdbool.h>
@@ -12,25 +12,25 @@
 
 struct cfi_section {
 	uint64_t vaddr;         /* ELF virtual address of the first byte; 0 where it has none */
-	size_t n_bytes;         /* 0: there is no such section */
+	size_t n_bytes;         /* 0: no such section */
 	const uint8_t *base;    /* its first byte */
-	int fd;                 /* -1: all bytes are at base; else borrowed, see cfi_section_file */
+	int fd;                 /* borrowed; -1: all bytes are at base */
 	uint64_t file_off;      /* of the first byte */
-	uint64_t *have;         /* a bit per piece that was read */
+	uint64_t *have;         /* a bit per piece: it was read */
 	size_t n_bytes_read;    /* memory that pieces take */
-	size_t n_bytes_mapped;  /* address space to give back; 0: base is borrowed */
+	size_t n_bytes_mapped;  /* to be unmapped; 0: base is borrowed */
 };
 
-/* Borrows n bytes that stay where they are until cfi_section_done. */
+/* Borrows n_bytes at p until cfi_section_done. */
 void cfi_section_bytes(struct cfi_section *s, const void *p, size_t n_bytes, uint64_t vaddr);
 
-/* Bytes of an open file, which is borrowed and stays open until cfi_section_done.  Reads
- * nothing yet.  -ENOMEM, -EFBIG (larger than the file or than what is believed). */
+/* Bytes of an open file, which is borrowed until cfi_section_done.  Does not read yet.
+ * -ENOMEM, -EFBIG (larger than the file, or implausibly large). */
 int cfi_section_file(struct cfi_section *s, int fd, uint64_t file_off, size_t n_bytes,
 		     uint64_t vaddr);
 
-/* As cfi_section_file, reads all at once, and inflates a compressed section (SHF_COMPRESSED,
- * zlib) when `compressed` is set.  -EIO, -EBADMSG, -ENOTSUP for other compressions. */
+/* As cfi_section_file, but reads all at once.  With `compressed`, inflates a section with
+ * SHF_COMPRESSED and zlib.  -EIO, -EBADMSG, -ENOTSUP (another compression). */
 int cfi_section_load(struct cfi_section *s, int fd, uint64_t file_off, size_t n_bytes,
 		     uint64_t vaddr, bool compressed);
 
@@ -38,8 +38,8 @@ void cfi_section_done(struct cfi_section *s);
 
 bool cfi_section_read(struct cfi_section *s, size_t off, size_t n_bytes);
 
-/* Pieces that are read at once.  One page: least memory for scattered functions.  Pieces of up to
- * 32 KB were no faster: the page faults of the copy cost more than the calls. */
+/* The unit of reading.  One page takes the least memory for scattered functions.  Pieces of up to
+ * 32 KB were no faster: the page faults of the copy cost more than the system calls. */
 #define CFI_SECTION_PIECE_BYTES 4096u
 
 static inline bool cfi_section_has(const struct cfi_section *s, size_t piece)
@@ -47,8 +47,8 @@ static inline bool cfi_section_has(const struct cfi_section *s, size_t piece)
 	return s->have[piece / 64] >> (piece % 64) & 1;
 }
 
-/* Borrows n bytes at off until cfi_section_done; NULL when they lie outside or the file is
- * shorter than it was. */
+/* Borrows n_bytes at off until cfi_section_done.  NULL: they are outside the section, or the file
+ * has shrunk. */
 static inline const uint8_t *cfi_section_get(struct cfi_section *s, uint64_t off, size_t n_bytes)
 {
 	if (off > s->n_bytes || n_bytes > s->n_bytes - off)

@@ -1,9 +1,9 @@
 /*
- * Binary search over the whole table of .eh_frame_hdr touches a dozen lines of memory that nothing
- * else uses, and each of them is waited for.  The entries that the first steps look at are always
- * the same few thousand: their starts are kept in an array, as a tree whose nodes are a line each
- * and hold what four steps may look at.  Only the last steps look at the table itself.  The array
- * is filled as searches come by, so that nothing is read in advance.
+ * A binary search over the whole table of .eh_frame_hdr touches a dozen cache lines that nothing
+ * else uses, and waits for each.  The first steps always read the same few thousand entries.  Their
+ * starts are kept in an array that is a tree: each node is one cache line with all the entries that
+ * four steps may read.  Only the last steps read the table itself.  Searches fill the array as
+ * they go, so nothing is read in advance.
  */
 
 #include "symbolize/cfi/cfi-table.h"
@@ -15,18 +15,18 @@
 
 #define ENTRY_BYTES 8u
 
-/* Steps by a line of the array, and what they may look at: words 1 to 15 of 16. */
+/* Steps within a line of the array.  They may read words 1 to 15 of 16. */
 #define LINE_STEPS 4u
 #define LINE 16u
 
-/* No more lines than those of three levels: 17 KB.  A level is worth it for so many entries. */
+/* Three levels take 17 KB.  A level pays off from LEAST entries on. */
 #define LEVELS_MAX 3u
 #define LEAST 16u
 
-/* Entries that the last steps may look at. */
+/* Entries that the last steps may read. */
 #define AHEAD 64u
 
-/* A start that was not looked at yet.  If one is that, it is read each time. */
+/* A start that was not read yet.  An entry with this very value is read each time. */
 #define UNKNOWN INT32_MIN
 
 void cfi_table_init(struct cfi_table *t, struct cfi_section *hdr, uint64_t off, uint64_t n)
@@ -40,7 +40,7 @@ void cfi_table_done(struct cfi_table *t)
 	t->kept = NULL;
 }
 
-/* Words of all lines: of one, 16, 256 on their levels. */
+/* Words of all lines: 1, 16 and 256 lines on the three levels. */
 static size_t table_n_kept(const struct cfi_table *t)
 {
 	size_t n = 0;
@@ -61,7 +61,7 @@ static int32_t table_number(const uint8_t *p)
 	return v;
 }
 
-/* A start, then where its FDE is; NULL when that cannot be read. */
+/* n entries from entry i on, each a start and an FDE; NULL: cannot be read. */
 static const uint8_t *table_entry(const struct cfi_table *t, uint64_t i, uint64_t n)
 {
 	return cfi_section_get(t->hdr, t->off + i * ENTRY_BYTES, n * ENTRY_BYTES);
@@ -79,13 +79,13 @@ static bool table_make_kept(struct cfi_table *t)
 	return t->kept;
 }
 
-/* What is sought lies in [lo, hi). */
+/* The entries that are left: [lo, hi). */
 struct range {
 	uint64_t lo, hi;
 };
 
-/* The half of r behind its middle, mid, or before it: without a branch, for none would be
- * predicted. */
+/* The half of r after mid, its middle, or before it.  Branchless: a branch would be
+ * mispredicted half of the time. */
 static inline struct range table_half(struct range r, uint64_t mid, bool is_behind)
 {
 	uint64_t mask = -(uint64_t)is_behind;
@@ -93,7 +93,7 @@ static inline struct range table_half(struct range r, uint64_t mid, bool is_behi
 		.hi = r.hi - ((r.hi - mid) & ~mask) };
 }
 
-/* The steps by one line of the array; *ret_next is which of its LINE next ones follows. */
+/* The steps within one line of the array; *ret_next is which of its LINE children follows. */
 static bool table_by_line(const struct cfi_table *t, int32_t *line, int64_t x, struct range *r,
 			  uint64_t *ret_next)
 {
@@ -131,7 +131,7 @@ bool cfi_table_search(struct cfi_table *t, uint64_t vaddr, uint64_t *ret_fde)
 	p = table_entry(t, from, r.hi - from);
 	if (!p)
 		return false;
-	/* few lines, for which one wait is enough */
+	/* few cache lines, fetched with a single wait */
 	for (uint64_t i = 0; i < r.hi - from && i < AHEAD; i += LINE / 2)
 		__builtin_prefetch(p + i * ENTRY_BYTES);
 	while (r.lo < r.hi) {

@@ -2,8 +2,8 @@
 #define CPROF_SYMBOLIZE_CFI_CFI_TABLE_H
 
 /*
- * The sorted table of .eh_frame_hdr (LSB 5.0 core, section 10.6.2) as linkers write it: pairs of
- * 32-bit numbers relative to the header, a function's start and where its FDE is.
+ * The sorted table of .eh_frame_hdr (LSB 5.0 core, section 10.6.2) in the form that linkers write:
+ * pairs of 32-bit numbers relative to the header, a function's start and the address of its FDE.
  */
 
 #include <stdbool.h>
@@ -14,17 +14,17 @@ struct cfi_section;
 
 struct cfi_table {
 	struct cfi_section *hdr;        /* borrowed */
-	uint64_t off, n;                /* of the table in hdr; entries, which all lie in it */
-	int32_t *kept;                  /* private: starts of some entries; NULL: not asked yet */
+	uint64_t off, n;                /* offset in hdr; entries, all of them inside hdr */
+	int32_t *kept;                  /* private: starts of some entries; NULL: no search yet */
 	unsigned int n_levels;          /* private */
 };
 
-/* Reads nothing yet. */
+/* Does not read yet. */
 void cfi_table_init(struct cfi_table *t, struct cfi_section *hdr, uint64_t off, uint64_t n);
 void cfi_table_done(struct cfi_table *t);
 
-/* The vaddr of the FDE of the last function that starts at or below vaddr.  False when there is
- * none, when the file is shorter than it was, or without memory. */
+/* The vaddr of the FDE of the last function that starts at or below vaddr.  False: no such
+ * function, the file has shrunk, or out of memory. */
 bool cfi_table_search(struct cfi_table *t, uint64_t vaddr, uint64_t *ret_fde);
 
 size_t cfi_table_bytes_held(const struct cfi_table *t);

@@ -1,12 +1,12 @@
 /*
- * Linkers write .eh_frame_hdr: a table of {function start, FDE}, sorted, usually as pairs of
- * 32-bit numbers relative to the header (cfi-table.c).  Binary search needs no preparation and
- * touches some ten pages of the largest file.  Where it is missing (static programs by Debian's
- * gcc, gold with odd input, .debug_frame) one pass over the section makes an index.
+ * Linkers write .eh_frame_hdr: a sorted table of {function start, FDE}, usually as pairs of 32-bit
+ * numbers relative to the header (cfi-table.c).  A binary search needs no preparation and touches
+ * some ten pages of the largest file.  Where the table is missing (static programs by Debian's gcc,
+ * gold with odd input, .debug_frame), one pass over the section builds an index.
  *
- * A rule is folded to 8 bytes.  An expression that turns out to be "stack pointer plus a number
- * that depends on the pc only" (what linkers write for the PLT) is folded too: it is
- * evaluated for two stack pointers.
+ * A rule is folded into 8 bytes.  So is an expression that amounts to "stack pointer plus a number
+ * that depends only on the pc", which linkers write for the PLT: it is evaluated with two different
+ * stack pointers.
  */
 
 #include "symbolize/cfi/cfi.h"
@@ -21,7 +21,7 @@
 
 /* ---- the sorted table of .eh_frame_hdr --------------------------------------- */
 
-/* The start (and FDE address) of table entry i. */
+/* The start and the FDE address of table entry i. */
 static bool table_entry(struct cfi *c, uint64_t i, uint64_t *ret_start, uint64_t *ret_fde)
 {
 	size_t n = cfi_entry_pointer_bytes(c->table_enc, 8);
@@ -63,7 +63,7 @@ static bool table_search(struct cfi *c, uint64_t vaddr, uint64_t *ret_off)
 
 /* ---- the index where there is no table ---------------------------------------- */
 
-/* 32 MB; the largest programs have some 300 000 functions. */
+/* 32 MB.  The largest programs have some 300,000 functions. */
 #define INDEX_ENTRIES_MAX (1u << 21)
 
 static int index_cmp(const void *a, const void *b)
@@ -72,7 +72,7 @@ static int index_cmp(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* One pass over all entries.  What lies behind a malformed one is lost. */
+/* One pass over all entries.  A malformed one hides those after it. */
 static void index_make(struct cfi_index *ix, const struct cfi_frames *f)
 {
 	size_t cap = 0;
@@ -140,14 +140,14 @@ static enum cfi_found find_check(const struct cfi_frames *f, uint64_t off, uint6
 	return CFI_FOUND;
 }
 
-/* Where in .eh_frame the FDE is that may cover vaddr. */
+/* The offset in .eh_frame of the FDE that may cover vaddr. */
 static bool find_off(struct cfi *c, uint64_t vaddr, uint64_t *ret_off)
 {
 	return c->n_table ? table_search(c, vaddr, ret_off) :
 		index_search(&c->eh_index, &c->eh_frames, vaddr, ret_off);
 }
 
-/* What follows find_off. */
+/* Continues after find_off. */
 static enum cfi_found find_from(struct cfi *c, uint64_t vaddr, bool is_found, uint64_t off,
 			       struct cfi_fde *ret, uint32_t *ret_off, bool *ret_is_debug)
 {
@@ -205,8 +205,8 @@ static enum cfi_eval rule_probe_read(void *ctx, uint64_t at, size_t n_bytes, uin
 	return CFI_EVAL_NO_MEMORY;
 }
 
-/* The CFA as sp + off, when the expression amounts to that at this address.  Segments are
- * mapped page-aligned, so that the low bits of vaddr, on which PLT rules depend, are the pc's. */
+/* The CFA as sp + off, if the expression amounts to that at this address.  Segments are mapped
+ * page-aligned, so the low bits of vaddr, on which PLT rules depend, are those of the pc. */
 static bool rule_fold_cfa(const struct arch *arch, uint64_t vaddr, const struct cfi_reg_rule *cfa,
 			  int64_t *ret_off)
 {
@@ -222,7 +222,7 @@ static bool rule_fold_cfa(const struct arch *arch, uint64_t vaddr, const struct 
 	return got[0] - sp[0] == got[1] - sp[1];
 }
 
-/* Folds a row into *ret; false when that does not fit. */
+/* Folds a row into *ret; false: it does not fit. */
 static bool rule_fold(const struct arch *arch, uint64_t vaddr, const struct cfi_row *row,
 		      struct cfi_rule *ret)
 {
@@ -233,7 +233,7 @@ static bool rule_fold(const struct arch *arch, uint64_t vaddr, const struct cfi_
 
 	if (row->is_signal || row->reg[sp].how > CFI_HOW_SAME)
 		return false;
-	/* only what goes to the handlers of exceptions saves these: see unwind-slow.c */
+	/* only functions with __builtin_eh_return save these: see unwind-slow.c */
 	if (row->reg[arch->eh_data[0]].how == CFI_HOW_OFFSET &&
 	    row->reg[arch->eh_data[1]].how == CFI_HOW_OFFSET)
 		return false;
@@ -279,7 +279,7 @@ static bool rule_is_sigreturn(const struct cfi *c, uint64_t vaddr)
 
 /* ---- the last rule of an FDE ----------------------------------------------------- */
 
-/* One for so many functions, at most so many: 96 KB. */
+/* One entry for LAST_OF functions, and at most LAST_MAX entries: 96 KB. */
 #define LAST_OF 16u
 #define LAST_MAX 4096u
 
@@ -297,7 +297,7 @@ static bool last_get(const struct cfi *c, uint64_t off, uint64_t vaddr, struct c
 	return true;
 }
 
-/* A rule whose CFA is an expression is one for its address only. */
+/* A rule whose CFA is an expression holds for its address only. */
 static void last_put(struct cfi *c, uint32_t off, const struct cfi_row *row, struct cfi_rule rule)
 {
 	uint64_t n_bytes = row->end - row->start;
@@ -314,7 +314,7 @@ static void last_put(struct cfi *c, uint32_t off, const struct cfi_row *row, str
 
 /* ---- the rule -------------------------------------------------------------------- */
 
-/* The rule that the FDE at off gives. */
+/* The rule in the FDE at off. */
 static void rule_of_fde(struct cfi *c, uint64_t vaddr, const struct cfi_fde *fde, uint32_t off,
 			bool is_debug, struct cfi_rule *ret)
 {

@@ -2,12 +2,12 @@
 #define CPROF_SYMBOLIZE_CFI_CFI_H
 
 /*
- * The call frame information of one module (an ELF file, the vDSO, or sections in memory):
- * from an address to the rule by which its frame is left.  Nothing is read before it is asked
- * for: a search of .eh_frame_hdr's sorted table, or of an index that is built at
- * the first need where there is none, then .debug_frame.  Used by one thread at a time.
- * Addresses are ELF virtual addresses; a caller's frame is looked up by its return address
- * minus one, since a call may be a function's last instruction.
+ * The call frame information of one module (an ELF file, the vDSO, or sections in memory): maps an
+ * address to the rule that unwinds its frame.  Everything is read on demand: the sorted table of
+ * .eh_frame_hdr, or an index that is built on first use where the table is missing, then
+ * .debug_frame.  Used by one thread at a time.  Addresses are ELF virtual addresses.  A caller's
+ * frame is looked up by its return address minus one, since a call may be a function's last
+ * instruction.
  */
 
 #include <stdbool.h>
@@ -27,16 +27,16 @@ struct cfi_index_entry {
 	uint32_t n_bytes, entry_off;
 };
 
-struct cfi_index {                      /* sorted by start; made when first needed */
+struct cfi_index {                      /* sorted by start; built on first use */
 	bool is_made;
 	struct cfi_index_entry *v;
 	size_t n;
 };
 
-/* The rule of the row that was made last for an FDE: most places of a function have the same. */
+/* The rule of the last row computed for an FDE: it holds for most of the function. */
 struct cfi_last_rule {
 	uint32_t entry_off;             /* of the FDE in .eh_frame */
-	uint32_t n_bytes;               /* of code, from start on; 0: no rule is here */
+	uint32_t n_bytes;               /* of code, from start on; 0: unused */
 	uint64_t start;                 /* vaddr */
 	struct cfi_rule rule;
 };
@@ -56,62 +56,62 @@ struct cfi {
 	struct cfi_section hdr, eh, debug;
 	struct cfi_frames eh_frames, debug_frames;
 	uint64_t table_off;             /* of the sorted table in hdr */
-	uint64_t n_table;               /* its entries; 0: no table that can be searched */
+	uint64_t n_table;               /* its entries; 0: no usable table */
 	uint8_t table_enc;
-	struct cfi_table table;         /* the same, where it is of the usual kind */
+	struct cfi_table table;         /* the same, if it has the usual encoding */
 	struct cfi_kept_cie kept[CFI_KEPT_MAX]; /* of .eh_frame */
 	struct cfi_kept_row kept_row[CFI_KEPT_MAX];
-	struct cfi_last_rule *last;     /* by entry_off; NULL: there is none yet */
+	struct cfi_last_rule *last;     /* by entry_off; NULL: no rule yet */
 	uint32_t n_last;                /* a power of two */
 	struct cfi_index eh_index, debug_index;
 	bool is_debug_sought;           /* the file was asked for .debug_frame */
 	const struct dso *dso;          /* of cfi_set_debug; NULL */
 	const struct symdebug_place *debug_place;
-	uint64_t n_searches, n_bad;     /* of cfi_rule_at: all; entries found malformed */
-	uint64_t n_bytes_run;           /* and of programs, for who counts work */
+	uint64_t n_searches, n_bad;     /* by cfi_rule_at: all; those that found malformed CFI */
+	uint64_t n_bytes_run;           /* of programs, for callers that limit the work */
 };
 
-/* Opens the CFI of an ELF file.  fd is borrowed and stays open until cfi_close.  A few small
- * reads.  A file without any is no failure: every address is CFI_NONE then.
- * -ENOEXEC: no ELF file of a machine that can be unwound (64-bit x86 and arm64); -EIO; -ENOMEM. */
+/* Opens the CFI of an ELF file, with a few small reads. fd is borrowed until cfi_close.  A file
+ * without CFI is not an error: every address is CFI_NONE then. -ENOEXEC: not an ELF file, or one of
+ * an unsupported architecture; -EIO; -ENOMEM. */
 int cfi_open_file(int fd, struct cfi **ret);
 
-/* As cfi_open_file for a file's image in memory (the vDSO), borrowed until cfi_close. */
+/* The same for a file image in memory (the vDSO), which is borrowed until cfi_close. */
 int cfi_open_image(const void *image, size_t n_bytes, struct cfi **ret);
 
 /* Sections as bytes in memory with their addresses, borrowed until cfi_close. */
 struct cfi_bytes {
 	const void *p;
-	size_t n_bytes;                 /* 0: there is none */
+	size_t n_bytes;                 /* 0: no such section */
 	uint64_t vaddr;
 };
 int cfi_open_sections(const struct arch *arch, struct cfi_bytes hdr, struct cfi_bytes eh_frame,
 		      struct cfi_bytes debug_frame, struct cfi **ret);
 
-/* Takes .debug_frame from the separate debug file fd (needed during the call only) where the
- * module has none itself.  -ENOENT: that file has none; others as cfi_open_file. */
+/* Reads .debug_frame from the separate debug file fd, unless the module has one itself.  fd is not
+ * used after the call.  -ENOENT: the file has none; others as cfi_open_file. */
 int cfi_add_debug_file(struct cfi *c, int fd);
 
-/* Where d's separate debug file is looked for when an address is in no CFI of d's own file.  Both
- * are borrowed until cfi_close. */
+/* Where to search for d's separate debug file when the CFI of d itself does not cover an address.
+ * Both are borrowed until cfi_close. */
 void cfi_set_debug(struct cfi *c, const struct dso *d, const struct symdebug_place *where);
 
-/* Looks for .debug_frame in its own file, then in its debug file, once; when first needed. */
+/* Searches for .debug_frame, once: in the module, then in its debug file. */
 void cfi_seek_debug(struct cfi *c);
 void cfi_seek_debug_file(struct cfi *c);
 void cfi_close(struct cfi *c);
 
-/* Heap and file bytes that it holds now. */
+/* Memory in use, with the file bytes that were read. */
 size_t cfi_bytes_held(const struct cfi *c);
 
-/* The rule at vaddr.  *ret is always set, its kind is never CFI_EMPTY. */
+/* The rule at vaddr.  *ret is always set; its kind is never CFI_EMPTY. */
 void cfi_rule_at(struct cfi *c, uint64_t vaddr, struct cfi_rule *ret);
 
 /* Result of a search. */
 enum cfi_found {
 	CFI_FOUND,
-	CFI_NOT_FOUND,  /* the module says nothing about the address */
-	CFI_MALFORMED,  /* what it says cannot be read */
+	CFI_NOT_FOUND,  /* the module has no CFI for the address */
+	CFI_MALFORMED,
 };
 
 /* The FDE that covers vaddr.  *ret_off is its offset in .eh_frame, or in .debug_frame when
@@ -133,8 +133,8 @@ struct cfi_place {
 };
 bool cfi_find_section(const struct cfi *c, const char *name, struct cfi_place *ret);
 
-/* Copies up to n bytes of the module's code (or other loaded bytes) at vaddr; returns how many
- * the file holds from there.  Reads the file: not for every sample. */
+/* Copies up to n_bytes of code or other loaded bytes at vaddr, and returns how many the file holds
+ * there.  Reads the file: too slow for every sample. */
 size_t cfi_read_code(const struct cfi *c, uint64_t vaddr, void *buf, size_t n_bytes);
 
 #endif
