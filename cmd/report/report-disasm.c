@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "base/vec.h"
 #include "view/table/annotate.h"
-#include "symbolize/elf/elfplace.h"
+#include "symbolize/elf/elfbias.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -177,12 +177,12 @@ static int print_function(const struct report *r, const struct annotate *a,
 			       fn->name);
 	const struct model_mapping *map = &m->mapping[fn->mapping];
 	const char *path = model_string(m, map->filename);
-	struct elfplace place;
+	uint64_t bias = 0;
 	struct listing l = { 0 };
-	int code = elfplace_find(path, model_string(m, map->build_id), map->memory_start,
-				 map->file_offset, &place, e);
+	int code = elfbias_find(path, model_string(m, map->build_id), map->memory_start,
+				map->file_offset, &bias, e);
 	if (code == 0)
-		code = disassemble(path, a, fn, place.delta, &l, e);
+		code = disassemble(path, a, fn, bias, &l, e);
 	if (code < 0)
 		goto out;
 	char pct[SCALE_TEXT_MAX], flat[SCALE_TEXT_MAX], cum[SCALE_TEXT_MAX];

@@ -389,7 +389,7 @@ void jit_forget(struct jit *j, const struct procs *procs, bool *used)
 /* ---- names ----------------------------------------------------------------- */
 
 size_t jit_views(const struct jit *j, const struct dso *d,
-		 struct symbolizer_jit view[SYMBOLIZER_JIT_MAX])
+		 struct jitcode_view view[JITCODE_VIEWS_MAX])
 {
 	size_t number = (size_t)(d->key.ino >> PROCESS_SHIFT), n = 0;
 	size_t next = (size_t)(d->key.ino & ((1u << PROCESS_SHIFT) - 1)) + 1;
@@ -399,8 +399,8 @@ size_t jit_views(const struct jit *j, const struct dso *d,
 	const struct jit_process *x = j->process.v[number - 1];
 	uint64_t at_ns = next < x->generation.n ? x->generation.v[next].start_ns - 1 : UINT64_MAX;
 	for (;;) {
-		view[n++] = (struct symbolizer_jit){ .code = &x->read.code, .at_ns = at_ns };
-		if (!x->parent || n == SYMBOLIZER_JIT_MAX)
+		view[n++] = (struct jitcode_view){ .code = &x->read.code, .at_ns = at_ns };
+		if (!x->parent || n == JITCODE_VIEWS_MAX)
 			return n;
 		if (at_ns > x->fork_ns)
 			at_ns = x->fork_ns;

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
-#include "symbolize/name/symbolizer.h"
+#include "symbolize/jit/jitcode.h"
 
 struct arch;
 struct budget;
@@ -59,7 +59,7 @@ bool jit_find_module(struct jit *j, const struct arch *arch, const struct procs_
 /* Where the names of a DSO_ANON stand, to be asked one after the other: a process made by fork has
  * its parent's code, too.  Returns how many. */
 size_t jit_views(const struct jit *j, const struct dso *d,
-		 struct symbolizer_jit view[SYMBOLIZER_JIT_MAX]);
+		 struct jitcode_view view[JITCODE_VIEWS_MAX]);
 
 /*
  * Forgets processes that have ended and whose code no DSO is of with used[], and sets used[] for

@@ -187,7 +187,7 @@ static int resolve_dso(struct engine *g, const struct names_options *options,
 	for (size_t i = 0; i < n_list; i++)
 		addr[i].vaddr = list[i].vaddr;
 	struct symbolizer_has has = { 0 };
-	struct symbolizer_jit jit[SYMBOLIZER_JIT_MAX];
+	struct jitcode_view jit[JITCODE_VIEWS_MAX];
 	struct symbolizer_options own = *o;
 	own.jit = jit;
 	own.kernel_code = &g->kernel_code;

@@ -80,6 +80,11 @@ bool results_stack_ends(const struct engine *g, size_t i, struct cprof_stack_end
 	return false;
 }
 
+const char *cprof_stack_end_name(size_t reason)
+{
+	return reason < UNWIND_N_ENDS ? unwind_end_name((enum unwind_end)reason) : NULL;
+}
+
 static uint64_t sum_of(const struct cprof_stack_ends *e)
 {
 	uint64_t sum = 0;

@@ -102,11 +102,6 @@ bool cprof_recorder_stack_ends(struct cprof_recorder *r, size_t i, struct cprof_
 	return results_stack_ends(&r->engine, i, ret);
 }
 
-const char *cprof_stack_end_name(size_t reason)
-{
-	return reason < UNWIND_N_ENDS ? unwind_end_name((enum unwind_end)reason) : NULL;
-}
-
 double cprof_coverage_percent(struct cprof_recorder *r, size_t event)
 {
 	struct cprof_stats stats;

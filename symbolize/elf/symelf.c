@@ -1,7 +1,6 @@
 #include "symbolize/elf/symelf.h"
 
 #include "symbolize/elf/dso.h"
-#include "symbolize/name/symbolizer.h"
 #include "symbolize/elf/symxz.h"
 
 #include <errno.h>
@@ -143,11 +142,11 @@ static void read_symbols(struct symelf *s)
 		return;
 	Elf *full = has_symtab(s->elf) ? s->elf : has_symtab(debug_file(s)) ? s->debug : NULL;
 	int fd = full == s->elf ? s->fd : s->debug_fd;
-	if (!full || symtab_add(&s->symbols, full, fd, SHT_SYMTAB, SYMBOLIZER_SYMTAB) <= 0) {
-		symtab_add(&s->symbols, s->elf, s->fd, SHT_DYNSYM, SYMBOLIZER_DYNSYM);
+	if (!full || symtab_add(&s->symbols, full, fd, SHT_SYMTAB) <= 0) {
+		symtab_add(&s->symbols, s->elf, s->fd, SHT_DYNSYM);
 		Elf *mini = mini_debug_info(s);
 		if (mini)
-			symtab_add(&s->symbols, mini, -1, SHT_SYMTAB, SYMBOLIZER_SYMTAB);
+			symtab_add(&s->symbols, mini, -1, SHT_SYMTAB);
 	}
 	symtab_finish(&s->symbols);
 }

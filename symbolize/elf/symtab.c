@@ -118,7 +118,7 @@ static int add_symbol(struct symtab *t, const GElf_Sym *sym, uint8_t text)
 							   : code->end,
 		.name = sym->st_name,
 		.text = text,
-		.source = t->source[text],
+		.is_dynamic = t->is_dynamic[text],
 		.rank = rank_of(sym, type),
 		.sized = sym->st_size != 0,
 	};
@@ -143,7 +143,7 @@ static int64_t add_table(struct symtab *t, const struct symread *from, uint8_t t
 	return n_added;
 }
 
-int64_t symtab_add(struct symtab *t, Elf *elf, int fd, uint32_t section_type, uint8_t source)
+int64_t symtab_add(struct symtab *t, Elf *elf, int fd, uint32_t section_type)
 {
 	int64_t n_added = 0;
 	for (Elf_Scn *scn = NULL; n_added >= 0 && (scn = elf_nextscn(elf, scn));) {
@@ -155,7 +155,7 @@ int64_t symtab_add(struct symtab *t, Elf *elf, int fd, uint32_t section_type, ui
 		    !symread_init(&from, elf, fd, &sh) ||
 		    !symread_init_text(&t->text[t->n_texts], elf, fd, sh.sh_link))
 			continue;
-		t->source[t->n_texts] = source;
+		t->is_dynamic[t->n_texts] = section_type == SHT_DYNSYM;
 		int64_t added = add_table(t, &from, (uint8_t)t->n_texts++);
 		n_added = added < 0 ? added : n_added + added;
 	}
@@ -201,7 +201,7 @@ static const char *name_of(struct symtab *t, struct symtab_symbol *s)
 			continue;
 		s->text = a->text;
 		s->name = a->name;
-		s->source = t->source[a->text];
+		s->is_dynamic = t->is_dynamic[a->text];
 	}
 	s->alias = 0;
 	const char *name = symread_text(&t->text[s->text], s->name, &t->piece);

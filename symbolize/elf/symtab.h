@@ -20,9 +20,9 @@ struct symtab_symbol {
 	uint32_t name;         /* private, as alias and text: where the name is */
 	uint32_t alias;        /* 0: the name is decided; else 1 + index of other names */
 	uint8_t text;
-	uint8_t source;        /* SYMBOLIZER_SYMTAB or SYMBOLIZER_DYNSYM */
 	uint8_t rank;          /* of aliases the highest wins */
 	bool sized;            /* had a size of its own */
+	bool is_dynamic;       /* from .dynsym */
 };
 
 /* An executable section: symbols elsewhere are no functions. */
@@ -47,7 +47,7 @@ struct symtab {
 	struct symtab_alias *alias;
 	size_t n_aliases, cap_aliases;
 	struct symread text[SYMTAB_TEXTS_MAX];
-	uint8_t source[SYMTAB_TEXTS_MAX];   /* of symbols whose names are there */
+	bool is_dynamic[SYMTAB_TEXTS_MAX];  /* is it .dynsym's? */
 	size_t n_texts;
 	struct symread_piece piece, other;  /* what was last read of names */
 };
@@ -58,7 +58,7 @@ bool symtab_add_code(struct symtab *t, Elf *elf);
 /* Adds the functions in elf's tables of that section type (SHT_SYMTAB or SHT_DYNSYM).  fd: what elf
  * was opened of, -1 for an image in memory.  Damaged tables give fewer.  Returns the number added,
  * or -ENOMEM. */
-int64_t symtab_add(struct symtab *t, Elf *elf, int fd, uint32_t section_type, uint8_t source);
+int64_t symtab_add(struct symtab *t, Elf *elf, int fd, uint32_t section_type);
 
 /* Sorts, drops aliases, and gives symbols without a size one: up to the next symbol or the
  * section's end.  To be called once, after the last symtab_add. */

@@ -53,6 +53,13 @@ struct jitcode {
 	bool is_full;                  /* the budget refused something */
 };
 
+/* A process's code as it was at one time. */
+struct jitcode_view {
+	const struct jitcode *code;
+	uint64_t at_ns;
+};
+#define JITCODE_VIEWS_MAX 4            /* of one process: its own, its ancestors' */
+
 #define JITCODE_NAME_BYTES_MAX 4096u   /* of longer names the rest is left out */
 #define JITCODE_CODE_BYTES_MAX (1u << 30)
 

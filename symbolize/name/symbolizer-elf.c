@@ -36,7 +36,7 @@ static bool add_symbol(struct symbolizer_batch *b, struct symelf *elf, struct sy
 	const char *name;
 	const struct symtab_symbol *symbol = symelf_find(elf, a->vaddr, &name);
 	if (symbol && is_its_name(b, symbol, a->vaddr)) {
-		a->source = symbol->source;
+		a->source = symbol->is_dynamic ? SYMBOLIZER_DYNSYM : SYMBOLIZER_SYMTAB;
 		return symbolizer_set_names(b, name, &line) &&
 		       symbolizer_add_line(b, a, &line);
 	}

@@ -76,7 +76,7 @@ static int resolve_by_kernel_debug(struct symbolizer_batch *b, const struct symk
 	struct symdwarf_addr *da = NULL;
 	struct symtab vmlinux = {0};
 	if (!b->o->kernel && symtab_add_code(&vmlinux, debug->elf) &&
-	    symtab_add(&vmlinux, debug->elf, debug->fd, SHT_SYMTAB, SYMBOLIZER_SYMTAB) > 0)
+	    symtab_add(&vmlinux, debug->elf, debug->fd, SHT_SYMTAB) > 0)
 		symtab_finish(&vmlinux);
 	for (size_t i = 0; i < n; i++)
 		addr[i].vaddr -= debug->shift;

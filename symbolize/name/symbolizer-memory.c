@@ -62,7 +62,7 @@ bool symbolizer_resolve_memory(struct symbolizer_batch *b, struct symaddr *a)
 {
 	const struct jitcode_region *region = NULL;
 	for (size_t i = 0; i < b->o->n_jit; i++) {
-		const struct symbolizer_jit *jit = &b->o->jit[i];
+		const struct jitcode_view *jit = &b->o->jit[i];
 		const struct jitcode_entry *e = jitcode_find(jit->code, a->vaddr, jit->at_ns);
 		if (e)
 			return add_jit_entry(b, a, e);

@@ -14,6 +14,7 @@
 struct dso;
 struct host;
 struct jitcode;
+struct jitcode_view;
 struct log;
 struct strtab;
 struct symkdebug_kernel;
@@ -51,13 +52,6 @@ struct symlines {              /* all lines of all batches, append-only */
 	size_t n, cap;
 };
 
-/* Code that was made at run time, as it was at one time. */
-struct symbolizer_jit {
-	const struct jitcode *code;
-	uint64_t at_ns;
-};
-#define SYMBOLIZER_JIT_MAX 4
-
 struct symbolizer_options {
 	const struct host *host;        /* debug files are looked for below its root */
 	const char *const *debug_dirs;  /* NULL-terminated; NULL: { "/usr/lib/debug", NULL } */
@@ -67,7 +61,7 @@ struct symbolizer_options {
 	int fetched_fd;                 /* the DSO's debug file from elsewhere; 0: none */
 	const char *fetched_path;
 	const struct log *log;          /* LOG_EXPLAIN: for each DSO where its names came from */
-	const struct symbolizer_jit *jit; /* names for a DSO_ANON; the first that knows counts */
+	const struct jitcode_view *jit; /* names for a DSO_ANON; the first that knows counts */
 	size_t n_jit;
 	const struct jitcode *kernel_code; /* BPF programs and the like, as records told; NULL */
 	struct symkernel *kernel;       /* names for DSO_KERNEL and DSO_MODULE; may be NULL */

@@ -1,6 +1,5 @@
 #include "tap.h"
 
-#include "symbolize/name/symbolizer.h"
 #include "symbolize/elf/symtab.h"
 
 #include <elf.h>
@@ -67,7 +66,7 @@ static Elf *end(struct symtab *t)
 	elf_version(EV_CURRENT);
 	Elf *elf = elf_memory((char *)&image, sizeof(image));
 	tap_ok(elf && symtab_add_code(t, elf), "the file is read");
-	symtab_add(t, elf, -1, SHT_SYMTAB, SYMBOLIZER_SYMTAB);
+	symtab_add(t, elf, -1, SHT_SYMTAB);
 	symtab_finish(t);
 	return elf;
 }
@@ -250,7 +249,7 @@ static void test_many(bool is_file)
 			   : elf_memory((char *)&many, sizeof(many));
 	tap_ok(elf && symtab_add_code(&t, elf), "a large table, %s",
 	       is_file ? "in a file" : "in memory");
-	tap_int(symtab_add(&t, elf, fd, SHT_SYMTAB, SYMBOLIZER_SYMTAB), N_MANY, "all are read");
+	tap_int(symtab_add(&t, elf, fd, SHT_SYMTAB), N_MANY, "all are read");
 	symtab_finish(&t);
 	for (unsigned i = 0; i < N_MANY; i++) {
 		char want[NAME_BYTES];
@@ -268,7 +267,7 @@ static void test_many(bool is_file)
 	if (is_file) {
 		symtab_done(&t);
 		symtab_add_code(&t, elf);
-		symtab_add(&t, elf, fd, SHT_SYMTAB, SYMBOLIZER_SYMTAB);
+		symtab_add(&t, elf, fd, SHT_SYMTAB);
 		symtab_finish(&t);
 		if (ftruncate(fd, 0) < 0)
 			abort();
@@ -298,7 +297,7 @@ static void test_two_files(void)
 			abort();
 		elf[i] = elf_begin(fd[i], ELF_C_READ, NULL);
 		symtab_add_code(&t, elf[i]);
-		tap_int(symtab_add(&t, elf[i], fd[i], SHT_SYMTAB, SYMBOLIZER_SYMTAB), 1,
+		tap_int(symtab_add(&t, elf[i], fd[i], SHT_SYMTAB), 1,
 			"one of two files");
 	}
 	symtab_finish(&t);
