@@ -84,7 +84,7 @@ async function tries(page) {
 	ok(true, 'a regular expression; a recursive function counts once');
 	await page.eval(`document.getElementById('search').select()`);
 	await page.type('/(/');
-	await page.until(MATCHED + `.includes('no valid')`);
+	await page.until(MATCHED + `.includes('not a valid')`);
 	ok(true, 'a wrong one is said to be so');
 	await page.key('Escape');
 	await page.until(`!${MATCHED}`);

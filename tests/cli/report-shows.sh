@@ -88,7 +88,7 @@ refused 1 "empty.keep.*empty" 'an empty file' report empty.keep
 refused 1 "cut.keep.*cut off" 'half a file' report cut.keep
 refused 1 "cannot read '/': Is a directory" 'a folder' report /
 refused 1 "no sample type 'wall'" 'an unknown sample type' report --sample-type wall "$p"
-like err '^  it has: samples, cpu$' 'names those there are'
+like err '^  the types are: samples, cpu$' 'lists the types'
 refused 64 'no FILE' 'no file' report
 refused 64 "--sort 'size': it must be flat, cum or name" 'an unknown order' report --sort size "$p"
 refused 64 "'many' is not a number" 'a bad limit' report --limit many "$p"

@@ -1,6 +1,6 @@
 /*
- * The tree of stacks is numbered in preorder, and the samples are sorted by these numbers:
- * neighbours are alike then, which is what gzip likes.
+ * Numbers the tree of stacks in preorder and sorts the samples by these numbers, so that neighbours
+ * are similar and compress well.
  */
 
 #include "view/html/html-data.h"
@@ -17,34 +17,34 @@
 
 #define VERSION 1
 
-struct maker {
+struct encoder {
 	const struct html_spec *spec;
 	struct html_data *out;
 	struct html_tables tables;
-	VEC(char) clean;                 /* room for one string */
+	VEC(char) clean;                 /* buffer for one string */
 };
 
 /* ---- bytes ---------------------------------------------------------------- */
 
-static void put_byte(struct maker *k, unsigned b)
+static void put_byte(struct encoder *k, unsigned b)
 {
 	if (!VEC_PUSH(&k->out->bytes, (uint8_t)b))
 		k->tables.failed = true;
 }
 
-static void put_u(struct maker *k, uint64_t v)
+static void put_u(struct encoder *k, uint64_t v)
 {
 	for (; v >= 0x80; v >>= 7)
 		put_byte(k, (unsigned)(v & 0x7f) | 0x80);
 	put_byte(k, (unsigned)v);
 }
 
-static void put_s(struct maker *k, int64_t v)
+static void put_s(struct encoder *k, int64_t v)
 {
 	put_u(k, (uint64_t)v << 1 ^ (v < 0 ? UINT64_MAX : 0));
 }
 
-static void put_f64(struct maker *k, double v)
+static void put_f64(struct encoder *k, double v)
 {
 	uint64_t bits;
 	memcpy(&bits, &v, sizeof(bits));
@@ -52,7 +52,7 @@ static void put_f64(struct maker *k, double v)
 		put_byte(k, (unsigned)(bits >> 8 * i) & 0xff);
 }
 
-static void put_bytes(struct maker *k, const void *data, size_t n)
+static void put_bytes(struct encoder *k, const void *data, size_t n)
 {
 	if (!VEC_RESERVE(&k->out->bytes, n)) {
 		k->tables.failed = true;
@@ -62,9 +62,9 @@ static void put_bytes(struct maker *k, const void *data, size_t n)
 	k->out->bytes.n += n;
 }
 
-/* ---- a set ---------------------------------------------------------------- */
+/* ---- one set -------------------------------------------------------------- */
 
-static void put_side(struct maker *k, const struct html_side *s, uint32_t n_types)
+static void put_side(struct encoder *k, const struct html_side *s, uint32_t n_types)
 {
 	const struct model *m = s->part->m;
 	uint32_t count_type = model_count_type(m);
@@ -89,8 +89,8 @@ static void put_side(struct maker *k, const struct html_side *s, uint32_t n_type
 	}
 }
 
-/* Numbers the nodes, and writes each. */
-static void put_nodes(struct maker *k, struct html_forest *t)
+/* Numbers and writes the nodes. */
+static void put_nodes(struct encoder *k, struct html_forest *t)
 {
 	struct html_node *v = t->nodes.v;
 	uint32_t at = v[0].first_child, number = 0, up = 0;
@@ -123,7 +123,7 @@ static int by_place(const void *va, const void *vb)
 	return (a->index > b->index) - (a->index < b->index);
 }
 
-static void put_samples(struct maker *k, struct html_side *s, const struct html_forest *t,
+static void put_samples(struct encoder *k, struct html_side *s, const struct html_forest *t,
 			uint32_t n_types)
 {
 	for (size_t i = 0; i < s->samples.n; i++)
@@ -142,7 +142,7 @@ static void put_samples(struct maker *k, struct html_side *s, const struct html_
 	}
 }
 
-static int put_set(struct maker *k, const struct html_set *set, struct err *e)
+static int put_set(struct encoder *k, const struct html_set *set, struct err *e)
 {
 	const struct model *m = set->fresh.m;
 	struct html_side side[2] = { 0 };
@@ -173,9 +173,9 @@ static int put_set(struct maker *k, const struct html_set *set, struct err *e)
 	return r;
 }
 
-/* ---- all ------------------------------------------------------------------ */
+/* ---- the whole ------------------------------------------------------------ */
 
-static void put_string(struct maker *k, const char *s)
+static void put_string(struct encoder *k, const char *s)
 {
 	size_t n = strlen(s);
 	if (!VEC_RESERVE(&k->clean, UTF8_CLEAN_MAX(n) + 1)) {
@@ -187,12 +187,12 @@ static void put_string(struct maker *k, const char *s)
 	put_bytes(k, k->clean.v, n);
 }
 
-static void put_shared(struct maker *k, const struct html_source *source)
+static void put_shared(struct encoder *k, const struct html_source *source)
 {
 	put_u(k, VERSION);
 	put_u(k, (uint64_t)k->spec->by);
 	put_u(k, (uint64_t)k->spec->norm);
-	/* The strings of the sources come last, so all are known here. */
+	/* The source's strings are the last, so all are known here. */
 	put_u(k, k->tables.strings.n);
 	for (uint32_t i = 0; i < k->tables.strings.n && !k->tables.failed; i++)
 		put_string(k, strtab_get(&k->tables.strings, i));
@@ -230,7 +230,7 @@ static void put_shared(struct maker *k, const struct html_source *source)
 	}
 }
 
-static void find_source(struct maker *k, struct html_source *source)
+static void find_source(struct encoder *k, struct html_source *source)
 {
 	for (size_t i = 0; i < k->tables.frames.n && !k->tables.failed; i++) {
 		const struct html_frame *f = &k->tables.frames.v[i];
@@ -242,14 +242,15 @@ static void find_source(struct maker *k, struct html_source *source)
 		k->tables.failed = true;
 }
 
-static int make(struct maker *k, struct err *e)
+static int encode(struct encoder *k, struct err *e)
 {
-	/* The sets are written first, since that finds what is shared, and put behind it. */
+	/* Encode the sets first, since that collects what they share; the shared tables precede
+	 * them in the output. */
 	struct html_data *whole = k->out, sets = { 0 };
 	struct html_source source = { 0 };
 	k->out = &sets;
 	int r = 0;
-	html_add_set(&k->tables, 0);   /* set 0: no labels */
+	html_add_set(&k->tables, 0);   /* set 0 is empty */
 	put_u(k, k->spec->n_sets);
 	for (size_t i = 0; i < k->spec->n_sets && r == 0 && !k->tables.failed; i++)
 		r = put_set(k, &k->spec->set[i], e);
@@ -267,13 +268,13 @@ static int make(struct maker *k, struct err *e)
 
 int html_data_make(const struct html_spec *spec, struct html_data *ret, struct err *e)
 {
-	struct maker k = { .spec = spec, .out = ret };
+	struct encoder k = { .spec = spec, .out = ret };
 	int r = 0;
 	*ret = (struct html_data){ 0 };
 	if (strtab_init(&k.tables.strings, NULL) < 0)
 		k.tables.failed = true;
 	else
-		r = make(&k, e);
+		r = encode(&k, e);
 	html_tables_done(&k.tables);
 	VEC_FREE(&k.clean);
 	return r == 0 && k.tables.failed ? err_errno(e, ENOMEM, "cannot write the page") : r;

@@ -2,8 +2,8 @@
 #define CPROF_VIEW_HTML_HTML_DATA_H
 
 /*
- * What the page is given, in bytes; lib/view/html/page/decode.js reads it.  u is a LEB128 number, s
- * a zigzag one, str the index of a string, f64 eight bytes, little endian.
+ * The page's data, which lib/view/html/page/decode.js reads.  u is a LEB128 number, s a zigzag
+ * number, str the index of a string, f64 eight bytes, little endian.
  *
  *   u version, u by, u norm
  *   strings    u n; each: u bytes, UTF-8
@@ -22,9 +22,9 @@
  *      of each side: u n; samples by node, each: u node - node before, u label set,
  *         s value of each type
  *
- * Node 0 is the root, which has no frame; nodes are counted from 1.  Frames are those of
- * rows.h by function, but told apart by line, file and module, so that the page
- * can sum them up by any of these.
+ * Node 0 is the root, which has no frame; the other nodes count from 1.  Frames are the rows of
+ * rows.h by function, but separate for each line, file and module, so that the page can add them up
+ * by any of these.
  */
 
 #include "base/vec.h"
@@ -32,13 +32,13 @@
 
 #define HTML_FRAME_INLINED 1
 #define HTML_FRAME_KERNEL 2
-#define HTML_FRAME_NAMED 4 /* name is a function's, not made up of the module */
+#define HTML_FRAME_NAMED 4 /* name is a function's, not derived from the module */
 
 struct html_data {
 	VEC(uint8_t) bytes;
 };
 
-/* -ENOMEM with e set.  ret is freed with html_data_done, after failure, too. */
+/* -ENOMEM with e set.  Free ret with html_data_done, even after failure. */
 int html_data_make(const struct html_spec *spec, struct html_data *ret, struct err *e);
 void html_data_done(struct html_data *d);
 

@@ -1,6 +1,6 @@
 /*
- * A location's frames are looked up once, then a stack is a walk over numbers.  The forest grows in
- * the order of the samples.
+ * Looks up the frames of each location once; a stack is then a walk over numbers.  The forest grows
+ * in the order of the samples.
  */
 
 #include "view/html/html-side.h"
@@ -122,14 +122,14 @@ static void add_samples(struct html_tables *tables, struct html_side *s, struct 
 			for (size_t x = s->first[l + 1]; x-- > s->first[l];)
 				at = child_of(tables, forest, at, s->frame.v[x]);
 		}
-		/* As in the tables, what has no frame counts for the total alone. */
+		/* As in tables, samples without frames count only in the total. */
 		if (at && !VEC_PUSH(&s->samples, ((struct html_sample){
 					at, s->labels[m->sample[i].labels], i })))
 			tables->failed = true;
 	}
 }
 
-/* Marks the locations and label sets of the samples that are left. */
+/* Marks the locations and label sets of the samples that pass the filter. */
 static void find_used(const struct html_side *s, unsigned char *location, unsigned char *labels)
 {
 	const struct model *m = s->part->m;

@@ -1,11 +1,12 @@
 #include "view/html/html-source.h"
 
 #include "base/cleanup.h"
+#include "base/path.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define CONTEXT 6                       /* lines around those that are named */
+#define CONTEXT 6                       /* lines around the named ones */
 #define LINE_MAX_BYTES 400
 #define TEXT_MAX ((size_t)2 << 20)
 
@@ -30,7 +31,7 @@ static bool is_source_name(const char *path)
 		"cjs", "ts", "jsx", "tsx", "java", "kt", "scala", "cs", "fs", "php", "hs", "ml",
 		"ex", "erl", "clj", "jl", "r", "R", "cu", "y", "l", "rl", "re",
 	};
-	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+	const char *base = path_base_name(path);
 	const char *dot = strrchr(base, '.');
 	for (size_t i = 0; dot && dot != base && i < sizeof(suffix) / sizeof(*suffix); i++)
 		if (strcmp(dot + 1, suffix[i]) == 0)
@@ -46,7 +47,7 @@ static int by_file(const void *va, const void *vb)
 	return (a->number > b->number) - (a->number < b->number);
 }
 
-/* w: n wanted lines of one file, ascending. */
+/* w: the n wanted lines of one file, ascending. */
 static bool read_file(struct html_source *s, struct strtab *strings,
 		      const struct html_source_line *w, size_t n, FILE *f)
 {

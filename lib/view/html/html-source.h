@@ -2,9 +2,9 @@
 #define CPROF_VIEW_HTML_HTML_SOURCE_H
 
 /*
- * Lines of source files around those that a profile names, for the page.  Names come from the
- * profile, and the page is made to be given away: so only files that are called like source
- * files are read, only lines near named ones are taken, and 2 MiB of them at most.
+ * Source lines for the page, around the lines that a profile names.  File names come from the
+ * profile, and pages are meant to be shared.  So we read only files with the suffix of a source
+ * file, and take only lines near those that are named, at most 2 MiB.
  */
 
 #include "base/strtab.h"
@@ -24,11 +24,11 @@ struct html_source {
 	size_t n_bytes;
 };
 
-/* A line that some frame names; false: no memory. */
+/* Requests a line that a frame names.  False: out of memory. */
 bool html_source_want(struct html_source *s, uint32_t file, uint64_t line);
 
-/* Fills files and lines; text is added to strings.  What cannot be opened is left out; false: no
- * memory. */
+/* Fills files and lines and adds the text to strings.  Ignores files that cannot be opened.  False:
+ * out of memory. */
 bool html_source_read(struct html_source *s, struct strtab *strings,
 		      FILE *(*open_source)(void *ctx, const char *path), void *ctx);
 void html_source_done(struct html_source *s);

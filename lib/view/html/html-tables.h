@@ -2,9 +2,9 @@
 #define CPROF_VIEW_HTML_HTML_TABLES_H
 
 /*
- * What all profiles of a page share: strings, frames, labels and sets of labels, each once.
- * Numbers count from 0 in the order of the first use.  Without memory, failed is set and the
- * numbers that are returned mean nothing.
+ * The strings, frames, labels and label sets that all profiles of a page share, each stored once.
+ * They are numbered from 0 in the order of first use.  If out of memory, `failed` is set and the
+ * returned numbers are meaningless.
  */
 
 #include "base/hashindex.h"
@@ -22,17 +22,17 @@ struct html_tables {
 	VEC(struct html_frame) frames;
 	VEC(struct html_label) labels;
 	VEC(struct html_label_set) sets;
-	VEC(uint32_t) items;                      /* numbers of labels */
+	VEC(uint32_t) items;                      /* label numbers */
 	struct hashindex by_frame, by_label, by_set;
 };
 
 uint32_t html_string(struct html_tables *t, const char *s);
 uint32_t html_add_frame(struct html_tables *t, struct html_frame f);
 uint32_t html_add_label(struct html_tables *t, struct html_label l);
-/* The set of the items that were appended from first on, which it takes. */
+/* Makes a set of the items from `first` on. */
 uint32_t html_add_set(struct html_tables *t, size_t first);
 
-/* Tables that are zero but for their strings (strtab_init) are empty. */
+/* All zeros, with initialised strings (strtab_init), is empty. */
 void html_tables_done(struct html_tables *t);
 
 #endif

@@ -1,4 +1,4 @@
-/* The page's first half, the data through gzip and base64, the second half. */
+/* Writes the page's first half, the data through gzip and base64, and the second half. */
 
 #include "view/html/html.h"
 
@@ -10,13 +10,13 @@
 #include <errno.h>
 #include <string.h>
 
-/* Text goes out in pieces of this size; a multiple of 4. */
+/* Text is written in pieces of this size, a multiple of 4. */
 #define PIECE 4096
 
 struct base64 {
 	html_write_fn write;
 	void *ctx;
-	unsigned char rest[3];   /* bytes that do not make a group of three yet */
+	unsigned char rest[3];   /* bytes of an incomplete group of three */
 	size_t n_rest, n_text;
 	char text[PIECE];
 };
@@ -28,7 +28,7 @@ static int flush(struct base64 *b)
 	return r;
 }
 
-/* A group of n = 1..3 bytes. */
+/* Encodes a group of n = 1..3 bytes. */
 static int put_group(struct base64 *b, const unsigned char *p, size_t n)
 {
 	static const char digit[] =

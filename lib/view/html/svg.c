@@ -1,7 +1,7 @@
 /*
- * The tree is walked in preorder; each frame begins where its left sibling ends, and is as wide as
- * the magnitudes of what ends in it and above it.  Depth is bounded by what is wide enough to be
- * seen, so the picture's height is known after a first walk.
+ * Each frame begins where its left sibling ends; its width is the sum of the magnitudes of the
+ * values that end in it and above it.  Only visible frames are laid out, so the height is known
+ * before drawing.
  */
 
 #include "view/html/svg.h"
@@ -23,8 +23,8 @@
 #define MARGIN 12.0
 #define ROW 18.0
 #define HEAD 58.0
-#define NARROW 0.3        /* narrower frames are left out */
-#define CHARACTER 6.65    /* of the font that names are written in */
+#define NARROW 0.3        /* narrower frames are invisible */
+#define CHARACTER 6.65    /* average width of the font */
 
 struct box { uint32_t node, base, depth; double x, width; };
 
@@ -53,7 +53,7 @@ put(struct drawing *d, const char *fmt, ...)
 	d->text.n += (size_t)n;
 }
 
-/* Foreign text; XML knows no control characters.  max: bytes shown, 0: all. */
+/* Writes foreign text; XML has no control characters.  max: bytes to show; 0: all. */
 static void put_text(struct drawing *d, const char *s, size_t max)
 {
 	size_t n = strlen(s);
@@ -110,7 +110,7 @@ static uint32_t base_child(const struct svg_spec *s, uint32_t base, const char *
 	return i ? i : MODEL_NONE;
 }
 
-/* Breadth first: the boxes are their own queue. */
+/* Breadth first; the array of boxes is the queue. */
 static int lay_out(struct drawing *d, uint32_t *ret_depth)
 {
 	const struct tree *t = d->spec->tree;
@@ -139,7 +139,7 @@ static int lay_out(struct drawing *d, uint32_t *ret_depth)
 
 /* ---- drawing -------------------------------------------------------------- */
 
-/* As a part of all: how much more than before. */
+/* The change as a part of the total. */
 static double change_of(const struct drawing *d, const struct box *b)
 {
 	const struct svg_spec *s = d->spec;

@@ -2,8 +2,8 @@
 #define CPROF_VIEW_HTML_SVG_H
 
 /*
- * A still flame graph: one SVG file without scripts, whose frames tell their numbers when they
- * are pointed at.  Frames too narrow to be seen are left out.
+ * A static flame graph: one SVG file without scripts.  Frames have tooltips with their values;
+ * frames too narrow to see are left out.
  */
 
 #include "view/model/scale.h"
@@ -15,17 +15,17 @@ struct err;
 
 struct svg_spec {
 	const struct tree *tree;
-	const char *title, *subtitle;  /* any bytes */
-	struct scale scale;            /* of values in the text */
-	/* A comparison: frames are coloured by their change; base is NULL without one.  Values
-	 * times the factors are comparable. */
+	const char *title, *subtitle;  /* may contain any bytes */
+	struct scale scale;            /* for values in texts */
+	/* For a comparison, frames are coloured by their change; otherwise base is NULL.  The
+	 * factors make values comparable. */
 	const struct tree *base;
 	double factor, base_factor;
 };
 
 typedef int (*svg_write_fn)(void *ctx, const void *data, size_t n_bytes);
 
-/* -ENOMEM with e set, or what write returned. */
+/* -ENOMEM with e set, or an error of `write`. */
 int svg_write(const struct svg_spec *spec, svg_write_fn write, void *ctx, struct err *e);
 
 #endif

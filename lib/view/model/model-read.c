@@ -1,7 +1,7 @@
 /*
- * Each file's samples are read one at a time and their parts looked up in tables over the arrays
- * that were made so far (model-location.c, model-sample.c).  What a file's own indices mean is
- * remembered for each file, so that a location is compared with others once, not at each sample.
+ * Reads the samples of each file one by one and looks up their parts in indices of the model's
+ * arrays (model-location.c, model-sample.c).  A translation of the file's own indices is kept while
+ * it is read, so that each location is compared with others only once, not for each sample.
  */
 
 #include "view/model/model-build.h"
@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- a file --------------------------------------------------------------- */
+/* ---- one file ------------------------------------------------------------- */
 
-/* "sample" and "samples" are one. */
+/* "sample" and "samples" are the same. */
 static bool same_type_name(const char *a, const char *b)
 {
 	size_t n = strlen(a), k = strlen(b);
@@ -22,8 +22,8 @@ static bool same_type_name(const char *a, const char *b)
 	return n == k && memcmp(a, b, n) == 0;
 }
 
-/* How to convert values of the file to those of the model; the model's own samples
- * are converted when the file's unit is the finer one. */
+/* Finds the ratio from the file's unit to the model's.  If the file's unit is finer, converts the
+ * model's samples instead. */
 static int match_type(struct model_builder *b, struct model_file *f, size_t i)
 {
 	const struct profile_value_type *have = &f->head->sample_type[i];
@@ -32,7 +32,7 @@ static int match_type(struct model_builder *b, struct model_file *f, size_t i)
 	double ratio = strcmp(have->unit, unit) == 0 ? 1 : scale_ratio(have->unit, unit);
 	if (!same_type_name(have->type, type) || ratio == 0)
 		return err_set(b->e, EINVAL,
-			       "sample type %zu is %s/%s, but %s/%s in the files before", i + 1,
+			       "sample type %zu is %s/%s, but %s/%s in earlier files", i + 1,
 			       have->type, have->unit, type, unit);
 	f->ratio[i] = ratio;
 	if (ratio < 1) {
@@ -73,10 +73,10 @@ static int match_header(struct model_builder *b, struct model_file *f)
 	double ratio = strcmp(p->period_type.unit, unit) == 0
 			       ? 1 : scale_ratio(p->period_type.unit, unit);
 	if (!same_type_name(p->period_type.type, type) || ratio == 0)
-		return err_set(b->e, EINVAL, "the period is %s/%s, but %s/%s in the files before",
+		return err_set(b->e, EINVAL, "the period is %s/%s, but %s/%s in earlier files",
 			       p->period_type.type, p->period_type.unit, type, unit);
 	if (p->n_sample_types != m->n_types)
-		return err_set(b->e, EINVAL, "%zu sample types, but %u in the files before",
+		return err_set(b->e, EINVAL, "%zu sample types, but %u in earlier files",
 			       p->n_sample_types, m->n_types);
 	f->ratio = calloc(m->n_types, sizeof(*f->ratio));
 	if (!f->ratio)
@@ -118,7 +118,7 @@ static int add_comments(struct model_builder *b, const struct profile *p)
 	return 0;
 }
 
-static uint32_t *none_of(size_t n)
+static uint32_t *new_index_map(size_t n)
 {
 	uint32_t *map = malloc((n + 1) * sizeof(*map));
 	for (size_t i = 0; map && i < n; i++)
@@ -130,9 +130,9 @@ static int add_samples(struct model_builder *b, struct model_file *f, struct ppr
 {
 	const struct profile *p = f->head;
 	struct model *m = b->m;
-	f->mapping = none_of(p->n_mappings);
-	f->function = none_of(p->n_functions);
-	f->location = none_of(p->n_locations);
+	f->mapping = new_index_map(p->n_mappings);
+	f->function = new_index_map(p->n_functions);
+	f->location = new_index_map(p->n_locations);
 	if (!f->mapping || !f->function || !f->location)
 		return model_no_memory(b);
 	int r = match_header(b, f);
@@ -171,9 +171,9 @@ static int add_file(struct model_builder *b, struct pprof_samples *s, const stru
 	return r;
 }
 
-/* ---- all ------------------------------------------------------------------ */
+/* ---- all files ------------------------------------------------------------ */
 
-static int begin(struct model_builder *b, struct err *e)
+static int begin_model(struct model_builder *b, struct err *e)
 {
 	*b = (struct model_builder){ .m = calloc(1, sizeof(*b->m)), .e = e };
 	if (!b->m || strtab_init(&b->m->strings, NULL) < 0 ||
@@ -183,26 +183,25 @@ static int begin(struct model_builder *b, struct err *e)
 	return 0;
 }
 
-#define HAND_OVER(b, array, to, n_to) \
+#define MOVE(b, array, to, n_to) \
 	((b)->m->to = (array)->v, (b)->m->n_to = (uint32_t)(array)->n, (array)->v = NULL)
 
-static int finish(struct model_builder *b, int r, struct model **ret)
+static int finish_model(struct model_builder *b, int r, struct model **ret)
 {
 	if (b->m) {
 		struct model *m = b->m;
-		HAND_OVER(b, &b->mappings, mapping, n_mappings);
-		HAND_OVER(b, &b->functions, function, n_functions);
-		HAND_OVER(b, &b->lines, line, n_lines);
-		HAND_OVER(b, &b->locations, location, n_locations);
-		HAND_OVER(b, &b->stacks, stack, n_stacks);
-		HAND_OVER(b, &b->labels, label, n_label_items);
-		HAND_OVER(b, &b->label_sets, labels, n_label_sets);
-		HAND_OVER(b, &b->samples, sample, n_samples);
-		HAND_OVER(b, &b->comments, comment, n_comments);
+		MOVE(b, &b->mappings, mapping, n_mappings);
+		MOVE(b, &b->functions, function, n_functions);
+		MOVE(b, &b->lines, line, n_lines);
+		MOVE(b, &b->locations, location, n_locations);
+		MOVE(b, &b->stacks, stack, n_stacks);
+		MOVE(b, &b->labels, label, n_label_items);
+		MOVE(b, &b->label_sets, labels, n_label_sets);
+		MOVE(b, &b->samples, sample, n_samples);
+		MOVE(b, &b->comments, comment, n_comments);
 		m->stack_location = b->stack_locations.v;
 		m->n_stack_locations = b->stack_locations.n;
 		m->value = b->values.v;
-		/* A name that memory did not suffice for must not look like no name. */
 		if (r == 0 && m->n_samples > 0 && !m->value)
 			r = model_no_memory(b);
 	}
@@ -223,7 +222,7 @@ int model_read_parts(const struct model_part *part, size_t n_parts, struct model
 		     struct err *e)
 {
 	struct model_builder b;
-	int r = begin(&b, e);
+	int r = begin_model(&b, e);
 	for (size_t i = 0; r == 0 && i < n_parts; i++) {
 		struct pprof_samples *s = NULL;
 		const struct profile *head = NULL;
@@ -231,7 +230,7 @@ int model_read_parts(const struct model_part *part, size_t n_parts, struct model
 		if (r == 0)
 			r = add_file(&b, s, head);
 	}
-	return finish(&b, r, ret);
+	return finish_model(&b, r, ret);
 }
 
 int model_read(const void *data, size_t n_bytes, struct model **ret, struct err *e)
@@ -242,7 +241,7 @@ int model_read(const void *data, size_t n_bytes, struct model **ret, struct err 
 int model_read_files(const char *const *path, size_t n_paths, struct model **ret, struct err *e)
 {
 	struct model_builder b;
-	int r = begin(&b, e);
+	int r = begin_model(&b, e);
 	for (size_t i = 0; r == 0 && i < n_paths; i++) {
 		struct pprof_samples *s = NULL;
 		const struct profile *head = NULL;
@@ -254,5 +253,5 @@ int model_read_files(const char *const *path, size_t n_paths, struct model **ret
 		if (r < 0)
 			err_prefix(e, "cannot read '%s'", path[i]);
 	}
-	return finish(&b, r, ret);
+	return finish_model(&b, r, ret);
 }

@@ -1,6 +1,6 @@
 /*
- * Ids in a file count from 1 without gaps, so each thing gets its id when the first sample that
- * is written needs it.  The first mapping is the main binary and is always written.
+ * Ids in a file count from 1 without gaps, so each item gets its id when the first written sample
+ * needs it.  The first mapping is the main binary and is always written.
  */
 
 #include "view/model/model.h"
@@ -15,7 +15,7 @@ struct writer {
 	const struct model *m;
 	const struct model_some *some;
 	struct pprof *out;
-	/* By index: the id in the file; 0: not in it. */
+	/* By index: the id in the file, or 0. */
 	uint32_t *mapping, *location;
 	uint64_t *function, *ids;
 	struct pprof_line *line;
@@ -47,7 +47,7 @@ static bool is_out(const struct writer *w, uint32_t sample)
 	return w->some->sample_out && w->some->sample_out[sample];
 }
 
-static bool make_room(struct writer *w)
+static bool allocate(struct writer *w)
 {
 	const struct model *m = w->m;
 	uint32_t n_lines = 0, n_labels = 0, n_ids = 0;
@@ -181,18 +181,21 @@ int model_write_some(const struct model *m, const struct model_some *some,
 		     int level, struct err *e)
 {
 	struct writer w = { .m = m, .some = some };
-	int code = pprof_new(write, ctx, level, &w.out, e);
-	if (code == 0 && !make_room(&w))
-		code = err_errno(e, ENOMEM, "cannot write the profile");
-	if (code == 0) {
-		mark_used(&w);
-		write_head(&w);
-		write_locations(&w);
-		write_samples(&w);
-		code = pprof_finish(w.out, e);
+	int r = pprof_new(write, ctx, level, &w.out, e);
+	if (r < 0)
+		return r;
+	if (!allocate(&w)) {
+		r = err_errno(e, ENOMEM, "cannot write the profile");
+		goto out;
 	}
+	mark_used(&w);
+	write_head(&w);
+	write_locations(&w);
+	write_samples(&w);
+	r = pprof_finish(w.out, e);
+out:
 	writer_done(&w);
-	return code;
+	return r;
 }
 
 int model_write(const struct model *m, int (*write)(void *ctx, const void *data, size_t n_bytes),

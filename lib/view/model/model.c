@@ -59,7 +59,7 @@ int model_find_type(const struct model *m, const char *name, uint32_t *ret_type,
 		n += (size_t)snprintf(known + n, sizeof(known) - n, "%s%s", i > 0 ? ", " : "",
 				      model_string(m, m->type[i].type));
 	int r = err_set(e, ENOENT, "no sample type '%s' in the profile", name);
-	err_hint(e, "it has: %s", known);
+	err_hint(e, "the types are: %s", known);
 	return r;
 }
 

@@ -2,11 +2,10 @@
 #define CPROF_VIEW_MODEL_MODEL_H
 
 /*
- * A profile in memory, or several merged into one, in compact arrays.  Everything is an index
- * into one of them: names are string ids (model_string), a line has a function, a location
- * has lines and a mapping, a stack has locations, a sample has a stack, a set of labels and a
- * value for each sample type.  Equal things are there once, by the rules of
- * pprof's merge, so that indices can be compared:
+ * A profile in memory, or several merged into one, as compact arrays that refer to each other by
+ * index.  Names are string ids (model_string); a line has a function; a location has lines and a
+ * mapping; a stack has locations; a sample has a stack, a label set and a value for each sample
+ * type.  Equal items are stored once, by the rules of pprof's merge, so indices can be compared:
  *
  *   mapping    size in pages, file offset, build id or else file name
  *   function   name, system name, file, start line
@@ -15,15 +14,15 @@
  *   sample     stack and labels; values of equal samples are added (saturating).  Samples whose
  *              values are all 0 are left out.
  *
- * All stand in the order of the first sample that needs them, and what no sample needs is left
- * out, save that mapping 0 is the first one of the first file that has any (the main binary).
+ * Items are in the order of the first sample that uses them; unused items are left out.  The
+ * exception is mapping 0: the first mapping of the first file that has one (the main binary).
  *
- * Nothing here is trusted beyond what proto/pprof-read.h promises: strings are any bytes
- * without NUL, not always UTF-8; values may be negative (a difference); stacks may be empty;
- * a line may have no function and a location no lines.
+ * The contents are only as valid as proto/pprof-read.h guarantees: strings are any bytes without
+ * NUL, not always UTF-8; values may be negative (a difference); stacks may be empty; a line may
+ * have no function and a location no lines.
  *
- * Memory: 4 bytes for each location of each distinct stack, 8 + 8 * n_types for each
- * sample, 16 for each stack; the uncompressed file in addition while it is read.
+ * Memory: 4 bytes per location of each distinct stack, 8 + 8 * n_types per sample, 16 per stack;
+ * plus the uncompressed file while it is read.
  */
 
 #include "base/strtab.h"
@@ -36,7 +35,7 @@ struct err;
 
 #define MODEL_NONE UINT32_MAX
 
-/* All uint32_t below are string ids where nothing else is said; 0 is "". */
+/* A uint32_t below is a string id unless a comment says otherwise; 0 is "". */
 struct model_type { uint32_t type, unit; };
 struct model_mapping {
 	uint64_t memory_start, memory_limit, file_offset;
@@ -51,12 +50,12 @@ struct model_line {
 struct model_location {
 	uint64_t address;
 	uint32_t mapping;               /* index, or MODEL_NONE */
-	uint32_t first_line, n_lines;   /* in m->line; innermost inlinee first, the caller last */
+	uint32_t first_line, n_lines;   /* in m->line; innermost inlined function first */
 	bool is_folded;
 };
 struct model_stack { size_t first; uint32_t n; };  /* in m->stack_location, leaf first */
-struct model_sample { uint32_t stack, labels; };   /* indices; labels 0: none */
-/* A label is a string (str not 0) or a number.  A set is sorted by key, then as in the file. */
+struct model_sample { uint32_t stack, labels; };   /* indices; labels 0 is the empty set */
+/* A string (str is not 0) or a number.  Sets are sorted by key, equal keys as in the file. */
 struct model_label { int64_t num; uint32_t key, str, num_unit; };
 struct model_labels { uint32_t first, n; };        /* in m->label */
 
@@ -93,27 +92,28 @@ static inline int64_t model_value(const struct model *m, uint32_t sample, uint32
 }
 
 /* Reads and merges files; "-" is stdin.  All must have the same period type and the same sample
- * types in the same order, a plural s apart; units of one family ("ms", "ns") are converted
- * to the finest.  -EINVAL (not a profile, or not alike: the text says which file and why),
- * -E2BIG, -ENOMEM, -errno of opening and reading. */
+ * types in the same order, except for a plural s.  Units of one family ("ms", "ns") are
+ * converted to the finest.  -EINVAL: not a profile, or not compatible (e names the file and the
+ * reason); -E2BIG, -ENOMEM, or -errno of opening and reading. */
 int model_read_files(const char *const *path, size_t n_paths, struct model **ret, struct err *e);
 
-/* The same of one profile in memory, gzipped or not; data is not needed afterwards. */
+/* Reads one profile from memory, gzipped or not; data is not used afterwards. */
 int model_read(const void *data, size_t n_bytes, struct model **ret, struct err *e);
 
-/* Several in memory, merged as model_read_files does. */
+/* Reads several from memory and merges them as model_read_files does. */
 struct model_part { const void *data; size_t n_bytes; };
 int model_read_parts(const struct model_part *part, size_t n_parts, struct model **ret,
 		     struct err *e);
 
-/* Writes a gzipped profile; level is zlib's.  What `write` returned, or -ENOMEM, with e set. */
+/* Writes a gzipped profile with zlib's level.  Returns an error of `write`, or -ENOMEM with e
+ * set. */
 int model_write(const struct model *m, int (*write)(void *ctx, const void *data, size_t n_bytes),
 		void *ctx, int level, struct err *e);
 
-/* The same of some samples, with what they need, and with other comments. */
+/* Writes only some samples with the items they use, or with other comments. */
 struct model_some {
-	const bool *sample_out;         /* by sample: left out; NULL: none is */
-	const char *const *comment;     /* in the place of the model's own; NULL: those */
+	const bool *sample_out;         /* by sample: leave it out; NULL: keep all */
+	const char *const *comment;     /* replace the model's; NULL: keep those */
 	size_t n_comments;
 };
 int model_write_some(const struct model *m, const struct model_some *some,
@@ -122,16 +122,15 @@ int model_write_some(const struct model *m, const struct model_some *some,
 
 void model_free(struct model *m);
 
-/* The sample type to show: by name, or when name is NULL the default of the profile, or
- * else the last.  Also by number, as pprof has it: "0" is the first.  -ENOENT, with a
- * hint that names those there are. */
+/* The sample type with this name or, as in pprof, this number ("0" is the first).  NULL: the
+ * profile's default, or else the last.  -ENOENT, with a hint that lists the types. */
 int model_find_type(const struct model *m, const char *name, uint32_t *ret_type, struct err *e);
 
-/* The sample type that counts samples (type "samples", or the unit "count" in place 0), for
- * standard errors; MODEL_NONE when there is none. */
+/* The sample type that counts samples, for standard errors: the type "samples", or else the first
+ * type if its unit is "count".  MODEL_NONE without one. */
 uint32_t model_count_type(const struct model *m);
 
-/* Adds without overflow. */
+/* Saturating addition. */
 static inline int64_t model_add(int64_t a, int64_t b)
 {
 	int64_t sum;

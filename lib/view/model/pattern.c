@@ -1,7 +1,7 @@
 /*
- * People write regular expressions for pprof in Go's dialect.  What it has beyond POSIX and
- * is used with names is rewritten: \d, \D, (?: and a leading (?i).  Matching does not depend on
- * the locale of the terminal, since names are bytes.
+ * People write regular expressions for pprof in Go's dialect.  We translate its extensions that are
+ * useful for names: \d, \D, (?: and a leading (?i).  Matching does not depend on the locale, since
+ * names are bytes.
  */
 
 #include "view/model/pattern.h"
@@ -16,7 +16,7 @@
 #include <string.h>
 
 #define FOREIGN_MAX 4000       /* characters */
-#define FOREIGN_DEPTH_MAX 6    /* groups in groups */
+#define FOREIGN_DEPTH_MAX 6    /* nested groups */
 
 /* The longest replacement, "[^0-9]", is three times what it replaces. */
 static char *to_posix(const char *text, bool *ret_ignore_case)
@@ -32,7 +32,7 @@ static char *to_posix(const char *text, bool *ret_ignore_case)
 		if (in_set || *p != '\\' || !p[1]) {
 			if (*p == '[' && !in_set) {
 				in_set = true;
-				/* A ']' that is the first of a set is a member. */
+				/* A ']' at the beginning of a set is a member. */
 				*w++ = *p;
 				if (p[1] == '^')
 					*w++ = *++p;
@@ -58,18 +58,18 @@ static char *to_posix(const char *text, bool *ret_ignore_case)
 	return out;
 }
 
-int pattern_compile(struct pattern *p, const char *what, const char *text, struct err *e)
+int pattern_compile(struct pattern *p, const char *option, const char *text, struct err *e)
 {
 	bool ignore_case;
 	CLEANUP_FREE char *posix = to_posix(text, &ignore_case);
 	if (!posix)
-		return err_errno(e, ENOMEM, "cannot read the expression for %s", what);
+		return err_errno(e, ENOMEM, "cannot read the expression for %s", option);
 	int flags = REG_EXTENDED | REG_NOSUB | (ignore_case ? REG_ICASE : 0);
 	int code = regcomp(&p->re, posix, flags);
 	if (code != 0) {
 		char why[200];
 		regerror(code, &p->re, why, sizeof(why));
-		return err_usage(e, "%s '%s' is not a regular expression: %s", what, text, why);
+		return err_usage(e, "%s '%s' is not a regular expression: %s", option, text, why);
 	}
 	p->is_set = true;
 	return 0;
@@ -81,8 +81,8 @@ bool pattern_compile_foreign(struct pattern *p, const char *text)
 	if (strlen(text) > FOREIGN_MAX || strchr(text, '{'))
 		return false;
 	for (const char *c = text; *c; c++) {
-		/* glibc copies what a '+' stands behind: nested ones grow exponentially.  Rows and
-		 * towers of others take polynomial time, of a high degree. */
+		/* glibc copies the operand of '+', so nested ones grow exponentially.  Sequences
+		 * and nests of the others take polynomial time of a high degree. */
 		if (strchr("+*?", *c) && c > text && strchr(*c == '+' ? ")+*?" : "+*?", c[-1]))
 			return false;
 		depth += (*c == '(') - (*c == ')');

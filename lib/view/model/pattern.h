@@ -1,7 +1,7 @@
 #ifndef CPROF_VIEW_MODEL_PATTERN_H
 #define CPROF_VIEW_MODEL_PATTERN_H
 
-/* Regular expressions as filter.h describes them. */
+/* Regular expressions in the dialect of filter.h. */
 
 #include <regex.h>
 #include <stdbool.h>
@@ -10,12 +10,12 @@ struct err;
 
 struct pattern { regex_t re; bool is_set; };
 
-/* what: the option, for the message.  -EINVAL (is_usage) with e set; -ENOMEM. */
-int pattern_compile(struct pattern *p, const char *what, const char *text, struct err *e);
+/* option: for the message.  -EINVAL (is_usage) with e set; -ENOMEM. */
+int pattern_compile(struct pattern *p, const char *option, const char *text, struct err *e);
 
-/* One that comes with a file, implicitly anchored at both ends: only harmless forms, no counts in
- * braces, references back, two repetitions in a row, or '+' behind a group.  false: refused or not
- * well formed. */
+/* Compiles an expression from a file, implicitly anchored at both ends.  Refuses expensive forms:
+ * counts in braces, back references, two repetitions in a row, and '+' after a group.  False:
+ * refused or malformed. */
 bool pattern_compile_foreign(struct pattern *p, const char *text);
 
 bool pattern_matches(const struct pattern *p, const char *text);

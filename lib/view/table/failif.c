@@ -1,4 +1,4 @@
-/* Read from the right: a NAME may hold anything, also parentheses, blanks and '>'. */
+/* Parses from the right, since NAME may contain anything, even parentheses, blanks and '>'. */
 
 #include "view/table/failif.h"
 
@@ -17,7 +17,7 @@ void failif_done(struct failif *g)
 	*g = (struct failif){ 0 };
 }
 
-static int bad(const char *text, struct err *e)
+static int refuse(const char *text, struct err *e)
 {
 	int r = err_usage(e, "--fail-if '%s' is not a condition", text);
 	err_hint(e, "such as 'flat(NAME) > +2%%', 'cum(NAME) > 30%%', 'flat(*) > +1%%', "
@@ -43,7 +43,7 @@ static bool parse_number(struct failif *g, const char *p)
 	return isfinite(g->number);
 }
 
-/* "flat(NAME)" of n characters. */
+/* "flat(NAME)", n characters. */
 static int parse_subject(struct failif *g, const char *p, size_t n)
 {
 	static const char *const word[] = { "flat(", "cum(" };
@@ -72,7 +72,7 @@ int failif_parse(struct failif *g, const char *text, struct err *e)
 		if (*p == '<' || *p == '>')
 			op = p;
 	if (!op)
-		return bad(text, e);
+		return refuse(text, e);
 	g->is_greater = *op == '>';
 	g->or_equal = op[1] == '=';
 	const char *start = text + strspn(text, " ");
@@ -80,11 +80,11 @@ int failif_parse(struct failif *g, const char *text, struct err *e)
 	while (n > 0 && start[n - 1] == ' ')
 		n--;
 	if (op < start || !parse_number(g, op + 1 + g->or_equal))
-		return bad(text, e);
+		return refuse(text, e);
 	int r = parse_subject(g, start, n);
 	if (r == -ENOMEM)
 		return err_errno(e, ENOMEM, "cannot read the condition");
-	return r < 0 ? bad(text, e) : 0;
+	return r < 0 ? refuse(text, e) : 0;
 }
 
 static bool compare(const struct failif *g, double value, double bound)
@@ -94,8 +94,8 @@ static bool compare(const struct failif *g, double value, double bound)
 	return g->or_equal ? value <= bound : value < bound;
 }
 
-/* share: of the new total.  unit_factor: from the values' unit to the gate's. */
-static bool holds(const struct failif *g, const struct diff *d, const struct diff_change *c,
+/* unit_factor: from the values' unit to the condition's. */
+static bool change_holds(const struct failif *g, const struct diff *d, const struct diff_change *c,
 		  double unit_factor)
 {
 	if (!g->is_change) {
@@ -116,7 +116,7 @@ static bool holds(const struct failif *g, const struct diff *d, const struct dif
 }
 
 int failif_holds(const struct failif *g, const struct diff *d, const char *unit,
-	       const struct diff_row **ret_row, struct err *e)
+		 const struct diff_row **ret_row, struct err *e)
 {
 	double factor = 1;
 	*ret_row = NULL;
@@ -133,24 +133,25 @@ int failif_holds(const struct failif *g, const struct diff *d, const char *unit,
 		return r;
 	}
 	if (!g->is_percent && d->norm == DIFF_SHARE) {
-		int r = err_set(e, EINVAL, "--fail-if '%s': shares are compared, give percent",
+		int r = err_set(e, EINVAL,
+				"--fail-if '%s': the comparison is by share, so use percent",
 				g->text);
 		err_hint(e, "or compare values: --absolute or --per-second");
 		return r;
 	}
 	if (g->metric == FAILIF_TOTAL)
-		return holds(g, d, &d->total, factor);
+		return change_holds(g, d, &d->total, factor);
 	if (g->name && !diff_find(d, g->name)) {
 		int r = err_set(e, ENOENT, "--fail-if '%s': no row '%s' in the profiles", g->text,
 				g->name);
-		err_hint(e, "'cprof report --limit 0 FILE' shows all names");
+		err_hint(e, "'cprof report --limit 0 FILE' lists all names");
 		return r;
 	}
 	for (uint32_t i = 0; i < d->n_rows; i++) {
 		const struct diff_row *row = &d->row[i];
 		if (g->name && strcmp(row->row->name, g->name) != 0)
 			continue;
-		if (holds(g, d, g->metric == FAILIF_FLAT ? &row->flat : &row->cum, factor)) {
+		if (change_holds(g, d, g->metric == FAILIF_FLAT ? &row->flat : &row->cum, factor)) {
 			*ret_row = row;
 			return 1;
 		}

@@ -2,16 +2,19 @@
 #define CPROF_VIEW_TABLE_FAILIF_H
 
 /*
- * A condition on a comparison, for scripts that must fail when a program got slower:
+ * A condition on a comparison, for scripts that must fail if a program has become slower:
  *
  *	flat(NAME) > +2%      cum(NAME) >= 30%      total > +5%      flat(*) > +1%
  *
- * flat, cum: of the row NAME, or of any row with '*'; total: of everything.  Operators:
- * > >= < <=.  A number with a sign is about the change from base to new: in percentage points
- * where rows are shares of the total, in percent of base's value otherwise.  One without
- * sign is about the new value alone: its share of the total in percent, or
- * with a unit ("120ms") the value itself, per second or not, as the comparison is.
- * A change holds only if it is significant, too, where that is known: noise fails no gate.
+ * flat and cum apply to the row NAME, or to any row with '*'; total to the whole profile.
+ * Operators: > >= < <=.  The number is one of:
+ *
+ *   +2%     with a sign: the change from base to new, in percentage points if rows are shares of
+ *           the total, else in percent of base's value
+ *   30%     the new value's share of the total
+ *   120ms   the new value itself, per second if the comparison is
+ *
+ * A change must also be significant, if that is known: noise fulfils no condition.
  */
 
 #include "view/table/diff.h"
@@ -33,10 +36,9 @@ struct failif {
 int failif_parse(struct failif *g, const char *text, struct err *e);
 void failif_done(struct failif *g);
 
-/* unit: of the values.  *ret_row: the row for which it holds (NULL with total), so far as it is
- * true.  1: it holds; 0: it does not; -ENOENT: no such row in either profile; -EINVAL: units
- * that do not compare, or a change of a share wanted by unit. */
+/* unit: of the values.  1: it holds, for *ret_row (NULL for total); 0: it does not hold;
+ * -ENOENT: no such row in either profile; -EINVAL: incompatible units, or a unit for a share. */
 int failif_holds(const struct failif *g, const struct diff *d, const char *unit,
-	       const struct diff_row **ret_row, struct err *e);
+		 const struct diff_row **ret_row, struct err *e);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * A child is found by (parent, row) in a hash table.  The rows of a sample are laid out in a
- * buffer, since a walk goes from the leaf and a tree from the root.
+ * An index finds a child by (parent, row).  The rows of a sample are copied to a buffer, since a
+ * walk starts at the leaf and a tree at the root.
  */
 
 #include "view/table/tree.h"
@@ -18,7 +18,7 @@
 
 struct step { uint32_t row; bool is_inlined; };
 
-struct growth {
+struct builder {
 	VEC(struct tree_node) nodes;
 	VEC(struct step) steps;       /* of one sample, leaf first */
 	struct hashindex by_parent_row;
@@ -31,8 +31,8 @@ void tree_free(struct tree *t)
 	free(t);
 }
 
-/* 0 when memory is out. */
-static uint32_t child_of(struct growth *g, uint32_t parent, struct step step)
+/* Finds or adds a child; 0 if out of memory. */
+static uint32_t child_of(struct builder *g, uint32_t parent, struct step step)
 {
 	uint64_t hash = hash_u64((uint64_t)parent << 32 | step.row);
 	uint32_t i = HASHINDEX_FIND(&g->by_parent_row, hash, k,
@@ -51,9 +51,9 @@ static uint32_t child_of(struct growth *g, uint32_t parent, struct step step)
 	return i;
 }
 
-static bool add_path(struct growth *g, int64_t value, enum tree_way way, const bool *start)
+static bool add_path(struct builder *g, int64_t value, enum tree_way way, const bool *start)
 {
-	size_t n = g->steps.n, top = n;  /* steps below top are walked */
+	size_t n = g->steps.n, top = n;  /* walk the steps below top */
 	if (way != TREE_ALL) {
 		while (top > 0 && !start[g->steps.v[top - 1].row])
 			top--;
@@ -62,7 +62,7 @@ static bool add_path(struct growth *g, int64_t value, enum tree_way way, const b
 	}
 	uint32_t at = 0;
 	g->nodes.v[0].cum = model_add(g->nodes.v[0].cum, value);
-	/* Callers: from that frame outwards.  Else: from it, or from the root, inwards. */
+	/* Callers: outwards from that frame.  Otherwise inwards, from it or from the root. */
 	for (size_t i = top - 1;; i += way == TREE_CALLERS ? 1 : (size_t)-1) {
 		struct step step = g->steps.v[i];
 		if (way == TREE_CALLERS && i > top - 1)
@@ -90,7 +90,7 @@ static int by_cum(const void *va, const void *vb, void *ctx)
 	return order ? order : (a->row > b->row) - (a->row < b->row);
 }
 
-/* Links from the smallest to the largest, each in front of the others. */
+/* Links the nodes from the smallest to the largest, each before its siblings. */
 static int link_children(struct tree *t)
 {
 	CLEANUP_FREE uint32_t *order = calloc((size_t)t->n_nodes + 1, sizeof(*order));
@@ -108,8 +108,9 @@ static int link_children(struct tree *t)
 	return 0;
 }
 
-static int grow(struct growth *g, struct tree *t, const struct model *m, const struct filter *f,
-		const struct rows *r, uint32_t type, enum tree_way way, const bool *start)
+static int build_tree(struct builder *g, struct tree *t, const struct model *m,
+		      const struct filter *f, const struct rows *r, uint32_t type,
+		      enum tree_way way, const bool *start)
 {
 	if (!VEC_PUSH(&g->nodes, ((struct tree_node){ .row = MODEL_NONE })))
 		return -ENOMEM;
@@ -135,12 +136,12 @@ static int grow(struct growth *g, struct tree *t, const struct model *m, const s
 int tree_new(const struct model *m, const struct filter *f, const struct rows *r, uint32_t type,
 	     enum tree_way way, const bool *start, struct tree **ret, struct err *e)
 {
-	struct growth g = { 0 };
+	struct builder g = { 0 };
 	struct tree *t = calloc(1, sizeof(*t));
 	int code = -ENOMEM;
 	if (t) {
 		t->rows = r;
-		code = grow(&g, t, m, f, r, type, way, start);
+		code = build_tree(&g, t, m, f, r, type, way, start);
 	}
 	VEC_FREE(&g.nodes);
 	VEC_FREE(&g.steps);
@@ -169,8 +170,8 @@ int tree_find_rows(const struct rows *r, const char *option, const char *name, b
 		any |= start[i];
 	pattern_done(&p);
 	if (code == 0 && !any) {
-		code = err_set(e, ENOENT, "no frame is called or matches '%s'", name);
-		err_hint(e, "'cprof report --limit 0 FILE' shows all names");
+		code = err_set(e, ENOENT, "no frame matches '%s'", name);
+		err_hint(e, "'cprof report --limit 0 FILE' lists all names");
 	}
 	if (code < 0)
 		free(start);

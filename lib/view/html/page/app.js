@@ -1,7 +1,7 @@
-// ---- app: what is shown, and what a click does --------------------------------------------------
+// ---- app: the views and their controls ----------------------------------------------------------
 //
-// `state` is all that can be chosen; the address holds it behind '#'. refresh() computes what of
-// the model has changed and shows the current view.
+// `state` is everything that the user can choose; the address holds it after '#'. refresh()
+// recomputes the parts of the model that have changed and shows the current view.
 
 const $ = id => document.getElementById(id);
 const VIEWS = ['graph', 'top', 'sandwich', 'source', 'labels'];
@@ -11,7 +11,7 @@ const ALPHA = 0.01;
 let data, graphs;
 const state = { view: 'graph', event: 0, type: 0, by: 'function', group: '', side: 0, rootAtBottom: false,
 	search: '', zoom: [], name: '', filters: new Map(), sort: 'flat', ascending: false };
-// Computed of the state: rows, tree, sums, comparing, scale, total; and the keys they were made for.
+// Computed from the state: rows, tree, sums, comparing, scale, total; and the keys they belong to.
 const model = { key: '', rows: new Map() };
 
 const event = () => data.events[state.event];
@@ -19,7 +19,7 @@ const unit = () => event().types[state.type].unit;
 
 // ---- the address ----
 
-// A zoomed frame is the names from the root to it, so that it is found again in other values.
+// A zoomed frame is identified by the names from the root to it, so that other values find it, too.
 function zoomPath(node) {
 	const path = [];
 	for (let i = node; i > 0; i = model.tree.parent[i])
@@ -41,7 +41,7 @@ function nodeOfPath(tree, path) {
 	return at;
 }
 
-// In the address: places among the children, which is short.
+// In the address: indices among the children, which is short.
 function zoomText() {
 	const places = [];
 	for (let i = nodeOfPath(model.tree, state.zoom); i > 0; i = model.tree.parent[i]) {
@@ -86,7 +86,7 @@ function stateText() {
 	return p.toString();
 }
 
-let pendingZoom = null;   // of an address that was just read; the tree is not there yet
+let pendingZoom = null;   // from a new address; the tree does not exist yet
 
 function readState(text) {
 	const p = new URLSearchParams(text), get = (key, usual) => p.get(key) ?? usual;
@@ -112,7 +112,7 @@ function readState(text) {
 	pendingZoom = get('zoom', '');
 }
 
-// step: a state to come back to with the browser's Back.
+// step: whether the browser's Back returns to the present state.
 function writeState(step) {
 	const text = '#' + stateText();
 	if (text === (location.hash || '#'))
@@ -120,7 +120,7 @@ function writeState(step) {
 	history[step ? 'pushState' : 'replaceState'](null, '', text);
 }
 
-// ---- computing ----
+// ---- the model ----
 
 function compute() {
 	const filterKey = [...state.filters].map(([k, v]) => k + '=' + [...v].sort()).sort().join('\0');
@@ -187,7 +187,7 @@ function search() {
 	const test = key ? searchTest(key) : null;
 	$('search').classList.toggle('wrong', !!key && !test);
 	model.matches = null;
-	let text = key && !test ? 'no valid expression' : '';
+	let text = key && !test ? 'not a valid expression' : '';
 	if (test) {
 		model.matches = Uint8Array.from(tree.rows.name, test);
 		const value = matchedValue(tree, model.matches, 0);
@@ -198,7 +198,7 @@ function search() {
 	graphs.main.matches = graphs.callers.matches = graphs.callees.matches = model.matches;
 }
 
-// ---- showing ----
+// ---- views ----
 
 function refresh(step) {
 	if (model.tree && pendingZoom === null)
@@ -262,7 +262,7 @@ const SHOW = {
 		if (!model.lines || model.lines.key !== key)
 			model.lines = { key, files: sumLines(data, event(), model.query, row) };
 		showSource($('source'), data, model.lines.files, model.total, model.scale, event().sides.length,
-			'No lines are known.');
+			'No line numbers are known.');
 		$('source').prepend(make('h2', '', model.tree.rows.name[row]));
 		showRowDetails(row);
 	},
@@ -277,7 +277,7 @@ const SHOW = {
 	},
 };
 
-// The function that sandwich and source show: the chosen one, or the hottest.
+// The function that sandwich and source show: the chosen one, or the most expensive.
 function chosenRow() {
 	const s = sums(), row = rowNamed(state.name);
 	if (row >= 0 && row < model.tree.rows.n && s.rows.includes(row))
@@ -289,8 +289,8 @@ function showSideList(to, chosen) {
 	const s = sums(), { rows } = model.tree;
 	const list = model.matches ? s.rows.filter(r => model.matches[r]) : s.rows;
 	const columns = [
-		{ key: 'flat', title: 'flat', help: 'in its own code', cell: r => formatShare(s.flat[0][r], model.total) },
-		{ key: 'cum', title: 'cum', help: 'with all that it calls', cell: r => formatShare(s.cum[0][r], model.total) },
+		{ key: 'flat', title: 'flat', help: 'own cost', cell: r => formatShare(s.flat[0][r], model.total) },
+		{ key: 'cum', title: 'cum', help: 'including callees', cell: r => formatShare(s.cum[0][r], model.total) },
 		{ key: 'name', title: 'name', isText: true, cell: r => nameCell(rows, r) },
 	];
 	const sort = columns.some(c => c.key === state.sort) ? state.sort : 'flat';
@@ -338,7 +338,7 @@ function showChips() {
 		for (const value of values) {
 			const chip = make('button', 'chip', key + ' = ' + value);
 			chip.append(make('span', 'x', '\u00d7'));
-			chip.title = 'Take this filter away';
+			chip.title = 'Remove this filter';
 			chip.addEventListener('click', () => toggleFilter(key, value));
 			chips.push(chip);
 		}
@@ -356,7 +356,7 @@ function showLegend() {
 	$('legend').replaceChildren(...items);
 }
 
-// What is said of a frame, in the line at the bottom and at the pointer.
+// The texts about a frame, for the footer and the tooltip.
 function describe(graph, i) {
 	const { tree } = graph, { rows } = tree, row = tree.row[i], cum = tree.cum[0][i], facts = [];
 	facts.push(formatValue(cum, unit()) + ' \u00b7 ' + formatShare(cum, model.total) + ' of all');
@@ -438,7 +438,7 @@ function showTip(graph, i, e) {
 	tip.style.top = y + 'px';
 }
 
-// ---- doing ----
+// ---- actions ----
 
 function set(changes, step = true) {
 	Object.assign(state, changes);
@@ -520,7 +520,7 @@ function keyed(e) {
 	return undefined;
 }
 
-// ---- starting ----
+// ---- start ----
 
 function fillControls() {
 	const seen = new Map();
@@ -553,7 +553,7 @@ function makeGraphs() {
 		zoom: i => name === 'main' ? set({ zoom: zoomPath(i) }) : graphs[name].tree.row[i] < graphs[name].tree.rows.n &&
 			pick(graphs[name].tree.row[i], 'sandwich'),
 	});
-	return { main: new Graph($('graph'), 'Stacks; arrow keys go from frame to frame', on('main')),
+	return { main: new Graph($('graph'), 'Stacks; use the arrow keys to move between frames', on('main')),
 		callers: new Graph($('callers'), 'Callers', on('callers')),
 		callees: new Graph($('callees'), 'Callees', on('callees')) };
 }

@@ -1,4 +1,4 @@
-// ---- colors: of frames, by what they are, or by what has changed -------------------------------
+// ---- colors: of frames, by their kind or by their change ----------------------------------------
 
 const PALETTES = {
 	light: {
@@ -25,7 +25,7 @@ const PALETTES = {
 
 let palette = PALETTES.light;
 
-// A step for a change that is this part of the whole: 0.1%, 0.5%, 2%, 5%.
+// The colour step of a change, as a part of the whole: from 0.1%, 0.5%, 2%, 5% on.
 function changeStep(part) {
 	const size = Math.abs(part);
 	return size < 0.001 ? 0 : size < 0.005 ? 1 : size < 0.02 ? 2 : size < 0.05 ? 3 : 4;

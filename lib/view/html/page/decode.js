@@ -1,6 +1,6 @@
-// ---- decode: the bytes of the page's data as arrays --------------------------------------------
+// ---- decode: turns the page's data into arrays --------------------------------------------------
 //
-// lib/view/html/html-data.h says what is in them. Numbers beyond 2^53 lose their last digits.
+// lib/view/html/html-data.h describes the format. Numbers beyond 2^53 lose their last digits.
 
 class Reader {
 	constructor(bytes) {
@@ -115,9 +115,9 @@ function readEvent(r, strings) {
 async function readData() {
 	const element = document.getElementById('data');
 	const r = new Reader(await inflate(element.textContent));
-	element.remove();   // its text is not needed any more
+	element.remove();   // its text is no longer needed
 	if (r.u() !== 1)
-		throw new Error('the data is of another version');
+		throw new Error('the data has another version');
 	const data = { by: r.u(), norm: r.u(), strings: [], labels: [], labelSets: [], sources: new Map(),
 		events: [] };
 	for (let n = r.u(); n > 0; n--)

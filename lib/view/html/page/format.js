@@ -1,4 +1,4 @@
-// ---- format: numbers as people read them, as `cprof report` prints them ------------------------
+// ---- format: readable numbers, as `cprof report` prints them ------------------------------------
 
 const UNIT_FAMILIES = [
 	{ units: [['ns', 1], ['µs', 1e3], ['ms', 1e6], ['s', 1e9], ['h', 3600e9]],
@@ -27,7 +27,7 @@ function naturalUnit(units, value) {
 	return best;
 }
 
-// One unit for values between min and max, at most a hundred times larger than min.
+// One unit for values between min and max, at most a hundred times min.
 function chooseScale(min, max, unit) {
 	const found = findUnit(unit);
 	if (!found)
@@ -70,7 +70,7 @@ function formatSigned(text, value) {
 	return value > 0 ? '+' + text : text.replace(/^-/, '\u2212');
 }
 
-// How people call values of this type.
+// The display name of values of this type.
 function typeLabel(event, t) {
 	const { type, unit } = event.types[t];
 	return unit && unit !== 'count' ? type + ' (' + unit + ')' : type;

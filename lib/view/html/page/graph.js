@@ -1,8 +1,8 @@
 // ---- graph: a tree drawn on a canvas ------------------------------------------------------------
 //
-// Only what is wide enough to be seen is laid out, and of that only the rows in sight are drawn,
-// so the size of the tree hardly matters. Level 0 is the root; the outer frames of the one that
-// is zoomed into stay, as wide as all.
+// Only frames wide enough to see are laid out, and only the visible rows are drawn, so the size of
+// the tree hardly matters. Level 0 is the root. The outer frames of a zoomed frame remain, with the
+// full width.
 
 const ROW_HEIGHT = 20, NARROW = 0.4, FONT = 12;
 const MONO = 'ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace';
@@ -87,7 +87,7 @@ class Graph {
 	// levels[d]: the boxes at depth d, from left to right.
 	layOut() {
 		const { tree } = this, width = this.scroller.clientWidth;
-		// In a flame graph what stands at the bottom stays there.
+		// A flame graph stays scrolled to its bottom.
 		const below = this.clientHeight ? this.height - this.scroller.scrollTop - this.clientHeight : 0;
 		this.levels = [];
 		if (!width)
@@ -109,7 +109,7 @@ class Graph {
 			for (let k = tree.first[i]; k < tree.first[i + 1]; k++) {
 				const child = tree.children[k], cw = tree.weight[child] * scale;
 				if (cw < NARROW)
-					break;   // the others are no wider
+					break;   // the remaining ones are not wider
 				below.push([child, at, cw]);
 				at += cw;
 			}
@@ -203,7 +203,7 @@ class Graph {
 		return this.tree.row[i] < 0 ? 'all' : this.tree.rows.name[this.tree.row[i]];
 	}
 
-	// { x, y, w } of a node in the graph, null when it is not laid out.
+	// { x, y, w } of a node in the graph; null if it is not laid out.
 	place(i) {
 		const level = i >= 0 && this.levels[this.tree.depth[i]];
 		const k = level ? level.node.indexOf(i) : -1;
@@ -260,7 +260,7 @@ class Graph {
 		this.on.choose(i);
 	}
 
-	// Keys: from frame to frame as they are laid out.
+	// Keys move between frames as they are laid out.
 	key(e) {
 		if (!this.tree || e.ctrlKey || e.metaKey || e.altKey)
 			return;

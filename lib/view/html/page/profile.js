@@ -1,7 +1,7 @@
-// ---- profile: adding up -------------------------------------------------------------------------
+// ---- profile: sums ------------------------------------------------------------------------------
 //
-// Rows are what a frame is called: as functions, lines, files or modules. A tree is the stacks as
-// rows; node 0 is the root, parents stand before their children. All rules are those of
+// A row is the name of a frame as a function, line, file or module. A tree holds stacks of rows;
+// node 0 is the root, and parents precede their children. The rules are those of
 // lib/view/table/rows.c, tree.c and top.c.
 
 const INLINED = 1, KERNEL = 2, NAMED = 4;
@@ -28,7 +28,7 @@ function cleanPath(path) {
 	return path && ((path.startsWith('/') ? '/' : '') + out.join('/') || '.');
 }
 
-// paths: the clean ones, by string.
+// paths: cleaned paths, by string.
 function frameKey(data, by, i, paths) {
 	const f = data.frames;
 	if (by === 'module' || (by === 'file' ? !f.file[i] : !(f.flags[i] & NAMED)))
@@ -154,7 +154,7 @@ class TreeBuilder {
 		this.inlined[i] = inlined;
 		return i;
 	}
-	// Sums, widths and the order of children: the largest first. side: which gives the widths.
+	// Computes sums, widths and the order of children, largest first. side: the one that gives the widths.
 	finish(rows, side) {
 		const n = this.n;
 		const t = { n, rows, parent: this.parent.subarray(0, n), row: this.row.subarray(0, n),
@@ -180,7 +180,7 @@ class TreeBuilder {
 	}
 }
 
-// t.first[i] .. t.first[i + 1] - 1 are the places of i's children in t.children.
+// The children of i are t.children[t.first[i]] to t.children[t.first[i + 1] - 1].
 function linkChildren(t) {
 	t.first = new Int32Array(t.n + 2);
 	t.children = new Int32Array(t.n);
@@ -211,7 +211,7 @@ function labelKeys(data) {
 
 const NO_VALUE = '(none)';
 
-// The value that each label set has for a key.
+// The value of a key in each label set.
 function valuesOfSets(data, key) {
 	return data.labelSets.map(set => {
 		const found = set.find(i => data.labels[i].key === key);
@@ -219,7 +219,7 @@ function valuesOfSets(data, key) {
 	});
 }
 
-// Which label sets pass all filters: for each key, one of its values. except: a key left out.
+// The label sets that pass all filters: for each key, one of its values. except: a key to ignore.
 function allowedSets(data, filters, except) {
 	const allowed = new Uint8Array(data.labelSets.length).fill(1);
 	for (const [key, values] of filters) {
@@ -236,7 +236,7 @@ function allowedSets(data, filters, except) {
 
 // ---- trees ----
 
-// query: type, rows, group (a label's key or ''), filters, side (of the widths).
+// query: type, rows, group (a label's key or ''), filters, side (for the widths).
 function buildTree(data, event, query) {
 	const builder = new TreeBuilder(event.sides.length);
 	const nodes = event.nodes, flags = data.frames.flags;
@@ -299,7 +299,7 @@ function buildTree(data, event, query) {
 	return builder.finish(rows, query.side);
 }
 
-// Groups are rows of their own behind the others.
+// Groups are rows of their own after the others.
 function groupSets(data, key, rows) {
 	if (!key)
 		return { groups: [] };
@@ -328,7 +328,7 @@ function groupRow(rows, key, value) {
 	return rows.groupRows.get(id);
 }
 
-// What a row calls (and it itself), or who calls it: from its outermost frames.
+// The callees of a row (and itself), or its callers, starting at its outermost frames.
 function buildSandwich(tree, row, side) {
 	const nSides = tree.self.length;
 	const down = new TreeBuilder(nSides), up = new TreeBuilder(nSides);
@@ -360,7 +360,7 @@ function buildSandwich(tree, row, side) {
 	return { callers: up.finish(tree.rows, side), callees: down.finish(tree.rows, side) };
 }
 
-// Goes through a tree in preorder; enter may return false to leave out what is below.
+// Walks a tree in preorder; enter may return false to skip the subtree.
 function walk(tree, enter, leave) {
 	const stack = [0], next = [tree.first[0]];
 	if (enter(0) === false)
@@ -384,7 +384,7 @@ function walk(tree, enter, leave) {
 
 // ---- tables ----
 
-// flat and cum of each row, for each side; a stack with a row several times counts once.
+// flat and cum of each row, for each side; a stack counts once even if a row occurs in it repeatedly.
 function sumRows(tree) {
 	const nSides = tree.self.length, n = tree.rows.n;
 	const make = () => Array.from({ length: nSides }, () => new Float64Array(n));
@@ -414,7 +414,7 @@ function sumRows(tree) {
 	return sums;
 }
 
-// What is in stacks with a matching row; matches: by row.
+// The sum of stacks with a matching row; matches: by row.
 function matchedValue(tree, matches, side) {
 	let sum = 0;
 	walk(tree, i => {
@@ -474,7 +474,7 @@ function sumLines(data, event, query, row) {
 	return files;
 }
 
-// Each value of a label: Map of value -> sums by side; the filters of other labels count.
+// The values of a label: Map of value -> sums by side; filters by other labels apply.
 function sumLabel(data, event, query, key) {
 	const values = valuesOfSets(data, key), allowed = allowedSets(data, query.filters, key);
 	const sums = new Map();
@@ -494,7 +494,7 @@ function sumLabel(data, event, query, key) {
 
 // ---- comparing: the rules of lib/view/table/diff.c ----
 
-// So many standard errors that chance exceeds them in fewer than alpha of all cases.
+// The number of standard errors that chance exceeds with probability alpha.
 function zFor(alpha) {
 	const tail = z => {
 		let fraction = z;
@@ -566,7 +566,7 @@ class Comparer {
 	node(tree, i) {
 		return this.change(tree.cum[0][i], tree.variance[0][i], tree.cum[1][i], tree.variance[1][i]);
 	}
-	// null: it is not known what chance would do.
+	// null: the variance is unknown.
 	isSignificant(change, z) {
 		return this.hasVariance ? change.error > 0 && Math.abs(change.delta) > z * change.error : null;
 	}

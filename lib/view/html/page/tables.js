@@ -1,6 +1,6 @@
 // ---- tables: rows of functions, labels and source lines -----------------------------------------
 //
-// Everything of the profile gets into the page as text nodes, never as markup.
+// Text from the profile enters the page as text nodes, never as markup.
 
 function make(tag, className, text) {
 	const e = document.createElement(tag);
@@ -17,8 +17,8 @@ function columnClass(c) {
 	return (c.isText ? 'text' : 'number') + (c.isMinor ? ' minor' : '');
 }
 
-// isMinor: left out where there is no room; isShare: sorted as the column with the same key.
-// columns: [{ key, title, isText, isMinor, isShare, cell(row) -> text or element, help }]; rows are in order.
+// isMinor: hidden if there is no room; isShare: sorted like the column with the same key.
+// columns: [{ key, title, isText, isMinor, isShare, cell(row) -> text or element, help }]; rows are sorted.
 // on: { sort(key), pick(row) }.
 function showTable(to, columns, rows, { sort, ascending, chosen, on, empty }) {
 	const table = make('table', 'rows'), head = make('tr'), body = make('tbody');
@@ -92,8 +92,8 @@ function topColumns(sums, rows, total, scale, comparing, unit) {
 	const share = (key, help) => ({ key, title: key + ' %', help, isShare: true,
 		cell: row => formatShare(sums[key][0][row], total) });
 	const columns = comparing ? [] : [
-		value('flat', 'flat', 'in its own code'), share('flat', 'of all'),
-		value('cum', 'cum', 'with all that it calls'), share('cum', 'of all'),
+		value('flat', 'flat', 'own cost'), share('flat', 'of all'),
+		value('cum', 'cum', 'including callees'), share('cum', 'of all'),
 	];
 	if (comparing) {
 		const { comparer, z } = comparing;
@@ -136,7 +136,7 @@ function sortRows(sums, rows, list, sort, ascending, comparing) {
 	const number = {
 		flat: row => Math.abs(sums.flat[0][row]), cum: row => Math.abs(sums.cum[0][row]),
 		flatBase: row => Math.abs(sums.flat[1][row]), cumBase: row => Math.abs(sums.cum[1][row]),
-		// what is beyond chance stands first
+		// significant changes come first
 		flatDelta: row => changeRank(sums, comparing, 'flat', row),
 		cumDelta: row => changeRank(sums, comparing, 'cum', row),
 	}[sort];
@@ -155,7 +155,7 @@ function showSource(to, data, files, total, scale, nSides, empty) {
 	to.replaceChildren();
 	const order = [...files].sort((a, b) => heat(b[1]) - heat(a[1]));
 	for (const [file, lines] of order) {
-		to.append(make('h3', 'file', data.strings[file] || 'no source file known'));
+		to.append(make('h3', 'file', data.strings[file] || 'unknown source file'));
 		const table = make('table', 'lines');
 		const head = make('tr');
 		for (const title of nSides > 1 ? ['flat', 'cum', 'cum base', 'line'] : ['flat', 'cum', 'line'])
@@ -176,7 +176,7 @@ function showSource(to, data, files, total, scale, nSides, empty) {
 		}
 		to.append(table);
 		if (!text.size)
-			to.append(make('p', 'note', 'The text of this file is not in the page.'));
+			to.append(make('p', 'note', 'The page does not include the text of this file.'));
 	}
 	if (!order.length)
 		to.append(make('p', 'empty', empty));
@@ -214,7 +214,7 @@ function showLabels(to, groups, total, unit, on) {
 	to.replaceChildren();
 	for (const g of groups) {
 		const box = make('section', 'label'), head = make('h3', '', g.key);
-		const by = make('button', 'link', g.isGrouped ? 'ungroup' : 'group by it');
+		const by = make('button', 'link', g.isGrouped ? 'ungroup' : 'group by this');
 		by.addEventListener('click', () => on.group(g.isGrouped ? '' : g.key));
 		head.append(by);
 		box.append(head);
@@ -244,5 +244,5 @@ function showLabels(to, groups, total, unit, on) {
 		to.append(box);
 	}
 	if (!groups.length)
-		to.append(make('p', 'empty', 'No sample of this profile has labels.'));
+		to.append(make('p', 'empty', 'No sample in this profile has labels.'));
 }

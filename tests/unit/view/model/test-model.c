@@ -66,7 +66,7 @@ static void test_one(void)
 	tap_ok(model_find_type(m, "samples", &type, &e) == 0 && type == 0, "by name");
 	tap_ok(model_find_type(m, "1", &type, &e) == 0 && type == 1, "by number");
 	tap_int(model_find_type(m, "wall", &type, &e), -ENOENT, "an unknown type");
-	tap_str(e.hint, "it has: samples, cpu", "the hint names those there are");
+	tap_str(e.hint, "the types are: samples, cpu", "the hint lists the types");
 	model_free(m);
 	build_done(&b);
 }
