@@ -1,6 +1,6 @@
 /*
- * zlib counts in unsigned int, so input longer than that goes through in pieces.
- * windowBits 15 + 16 asks zlib for a gzip header and trailer.
+ * zlib counts in unsigned int, so longer input is passed in pieces.  windowBits 15 + 16 requests a
+ * gzip header and trailer.
  */
 
 #include "proto/gzip.h"
@@ -101,7 +101,7 @@ struct inflated {
 	size_t n, cap;
 };
 
-/* Room for more output, up to one byte beyond the limit: that byte tells "too large". */
+/* Makes room for more output, up to one byte beyond the limit, which means "too large". */
 static int make_room(struct inflated *out, size_t max_bytes, struct err *e)
 {
 	if (out->n > max_bytes)
@@ -145,7 +145,7 @@ static int inflate_all(z_stream *z, const uint8_t *data, size_t n_bytes, size_t 
 		case Z_OK:
 			break;
 		case Z_BUF_ERROR:
-			return err_set(e, EINVAL, "the gzip data is cut off");
+			return err_set(e, EINVAL, "the gzip data is truncated");
 		case Z_MEM_ERROR:
 			return err_errno(e, ENOMEM, "cannot uncompress");
 		default:

@@ -12,30 +12,30 @@ struct err;
 
 struct gzip {
 	z_stream z;
-	uint8_t *out;  /* compressed bytes that were not handed on yet */
+	uint8_t *out;  /* compressed bytes not yet written */
 	int (*write)(void *ctx, const void *data, size_t n_bytes);
 	void *ctx;
 };
 
-/* level: zlib 0..9.  `write` gets the compressed bytes in large pieces and returns 0 or
- * -errno.  0 or -ENOMEM; on failure there is nothing to close. */
+/* level: zlib 0..9.  `write` receives the compressed bytes in large pieces and returns 0 or -errno.
+ * 0 or -ENOMEM; on failure there is nothing to close. */
 int gzip_open(struct gzip *g, int (*write)(void *ctx, const void *data, size_t n_bytes),
 	      void *ctx, int level);
 
-/* Compresses n bytes.  0, or what `write` returned; after a failure only gzip_close is allowed. */
+/* Compresses n bytes.  0, or an error of `write`, after which only gzip_close is allowed. */
 int gzip_write(struct gzip *g, const void *data, size_t n_bytes);
 
-/* Writes all that is left and the trailer.  0, or what `write` returned. */
+/* Writes the rest and the trailer.  0, or an error of `write`. */
 int gzip_finish(struct gzip *g);
 
-/* Releases memory, finished or not.  Also for a zeroed struct. */
+/* Releases memory, finished or not; also of a zero struct. */
 void gzip_close(struct gzip *g);
 
-/* Do the bytes begin as a gzip file does? */
+/* Whether the bytes begin like a gzip file. */
 bool gzip_is(const void *data, size_t n_bytes);
 
-/* Decompresses a whole file, also one of several members.  The caller frees *ret_data.
- * -EINVAL: not gzip, damaged or cut off; -E2BIG: more than max_bytes; -ENOMEM. */
+/* Decompresses a whole file, which may have several members.  The caller frees *ret_data.  -EINVAL:
+ * not gzip, damaged or truncated; -E2BIG: more than max_bytes; -ENOMEM. */
 int gzip_inflate(const void *data, size_t n_bytes, size_t max_bytes, uint8_t **ret_data,
 		 size_t *ret_n, struct err *e);
 

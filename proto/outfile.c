@@ -1,11 +1,10 @@
 /*
- * While it is written, the file has no name where the file system can do that (O_TMPFILE), so
- * that nothing is left even of a process that is killed. It gets a temporary name, in the folder
- * of the final one, when it is complete, and rename(2) replaces that one in one step. For a set
- * of files, the steps before the renames are the ones that usually fail (write, close), and they
- * are done for all first. A rename that fails after others succeeded is undone: with
- * RENAME_EXCHANGE (renameat2(2)) the file that was replaced lives on under the temporary name
- * until the whole set is in place.
+ * If the file system supports it (O_TMPFILE), a file has no name while it is written, so that
+ * nothing remains even of a process that is killed.  Once complete, it gets a temporary name in the
+ * final folder, and rename(2) moves it into place in one step.  The steps that usually fail (write,
+ * close) are done for all files of a set before the first rename.  If a rename fails, the earlier
+ * ones are undone: with RENAME_EXCHANGE (renameat2(2)), a replaced file keeps existing under the
+ * temporary name until the whole set is in place.
  */
 
 #include "proto/outfile.h"
@@ -26,7 +25,7 @@
 
 #define MAX_NAME_TRIES 100
 
-/* The folder part of path, "." where there is none. */
+/* The folder part of path, or ".". */
 static char *folder_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -50,11 +49,11 @@ static int open_failed(int errnum, const char *path, struct err *e)
 		err_hint(e, "'%s' is not a folder; choose another place", folder);
 		break;
 	case EISDIR:
-		err_hint(e, "this is a folder; give the name of a file in it");
+		err_hint(e, "this is a folder; name a file in it");
 		break;
 	case EACCES:
 	case EPERM:
-		err_hint(e, "you may not write there; choose another place");
+		err_hint(e, "no permission to write there; choose another place");
 		break;
 	case EROFS:
 		err_hint(e, "the file system is mounted read-only; choose another place");
@@ -64,7 +63,7 @@ static int open_failed(int errnum, const char *path, struct err *e)
 		err_hint(e, "free some space, or choose another place");
 		break;
 	case EFBIG:
-		err_hint(e, "files may not be larger here: see 'ulimit -f', or choose another "
+		err_hint(e, "the file size limit is reached: see 'ulimit -f', or choose another "
 			    "file system");
 		break;
 	case ENAMETOOLONG:
@@ -74,7 +73,8 @@ static int open_failed(int errnum, const char *path, struct err *e)
 	return r;
 }
 
-/* A new file next to path; its name has a fixed length, so that a long final name still fits. */
+/* A new file next to path.  Its name has a fixed length, so that it is valid even if the final name
+ * has the maximum length. */
 static int create_temporary(struct outfile *f)
 {
 	CLEANUP_FREE char *folder = folder_of(f->path);
@@ -112,8 +112,8 @@ static int create_temporary(struct outfile *f)
 	return -EEXIST;
 }
 
-/* The name that a chain of symbolic links ends in, also when there is no file yet;
- * NULL with errno set. */
+/* The end of a chain of symbolic links, even if that file does not exist yet; NULL with errno
+ * set. */
 static char *follow_links(const char *path)
 {
 	char *now = strdup(path);
@@ -160,7 +160,7 @@ static int open_path(struct outfile *f)
 	if (exists && faccessat(AT_FDCWD, f->path, W_OK, AT_EACCESS) < 0)
 		return -errno;
 	int r = create_temporary(f);
-	/* A mode that cannot be kept is not worth losing the profile for. */
+	/* Losing the mode is better than losing the profile. */
 	if (r == 0 && exists)
 		(void)!fchmod(f->fd, st.st_mode & 0777);
 	return r;
@@ -209,7 +209,7 @@ int outfile_error(const struct outfile *f, struct err *e)
 	return err_errno(e, -f->code, "cannot write the output");
 }
 
-/* The temporary name: for a file that is complete. */
+/* Gives a complete file its temporary name. */
 static void give_name(struct outfile *f)
 {
 	char fd_path[64];
@@ -237,7 +237,7 @@ static int put_in_place(struct outfile *f, bool keep_old)
 	if (!f->tmp_path)
 		return 0;
 	if (keep_old && renameat2(AT_FDCWD, f->tmp_path, AT_FDCWD, f->path, RENAME_EXCHANGE) == 0) {
-		/* A folder that came in the meantime would be exchanged as well. */
+		/* A folder created in the meantime would be exchanged, too. */
 		struct stat st;
 		f->swapped = true;
 		return lstat(f->tmp_path, &st) == 0 && S_ISDIR(st.st_mode) ? -EISDIR : 0;

@@ -1,20 +1,22 @@
 /*
- * One function for each part of a profile.  What the rules rest on, by consumer:
+ * One function per part of a profile.  The rules are based on these facts about consumers:
  *
  * - Parca indexes mappings, functions and locations by id - 1, and reads comments that begin
  *   with "executableInfo=" as data;
  * - Pyroscope rejects invalid UTF-8 and sample types with a dash, drops samples with a negative
- *   value or only zeros, numeric labels, and locations without a line, and cuts at 1000 frames,
- *   65535 bytes, 100 labels and 16000 samples;
+ *   value or only zeros, numeric labels, and locations without a line, and truncates at 1000
+ *   frames, 65535 bytes, 100 labels and 16000 samples;
  * - speedscope shows one sample type, and drops locations without a line;
- * - pprof drops numeric labels that are 0 without a unit, keeps "pprof::" keys to itself, and
- *   does not symbolize a mapping that claims to have symbols.
+ * - pprof drops numeric labels that are 0 without a unit, reserves keys that begin with "pprof::",
+ *   and does not symbolize a mapping that claims to have symbols.
  */
 
 #include "proto/pprof-check.h"
 
 #include "base/hash.h"
+#include "base/hashindex.h"
 #include "base/utf8.h"
+#include "base/vec.h"
 #include "proto/pprof-read.h"
 
 #include <errno.h>
@@ -39,20 +41,20 @@ struct check {
 	size_t n_errors, n_warnings;
 };
 
-/* What the locations of a mapping show. */
+/* Facts about the locations of a mapping. */
 struct mapping_facts {
 	size_t n_locations, n_named, n_with_file, n_with_line, n_with_inlines;
 };
 
-/* One (key, kind) that some sample has; an open-addressing table of them. */
+/* The keys of all labels, with the kinds of their values. */
 struct label_key {
 	const char *key;
 	bool has_str, has_num;
 };
 
 struct label_keys {
-	struct label_key *slot;
-	size_t n, n_slots;
+	VEC(struct label_key) keys;
+	struct hashindex by_key;
 };
 
 static const char *const rule_name[PPROF_CHECK_N_RULES] = {
@@ -183,7 +185,7 @@ static void check_head(struct check *c)
 		WARNING(c, DEFAULT_TYPE, GO | SPEEDSCOPE, "no default sample type");
 	else if (!have_default)
 		ERROR(c, DEFAULT_TYPE, GO | SPEEDSCOPE,
-		      "the default sample type '%s' is no sample type", p->default_sample_type);
+		      "the default sample type '%s' does not exist", p->default_sample_type);
 	if (!p->period_type.type[0] || !p->period_type.unit[0])
 		ERROR(c, PERIOD, GO | PARCA | PYROSCOPE, "the period has no type or no unit");
 	if (p->period < 0)
@@ -191,7 +193,7 @@ static void check_head(struct check *c)
 	if (p->duration_nanos <= 0)
 		ERROR(c, TIMES, PARCA, "duration of %lld ns", (long long)p->duration_nanos);
 	if (p->time_nanos <= 0)
-		WARNING(c, TIMES, PARCA | PYROSCOPE, "no time of the start");
+		WARNING(c, TIMES, PARCA | PYROSCOPE, "no start time");
 	for (size_t i = 0; i < p->n_comments; i++)
 		if (begins(p->comment[i], "executableInfo="))
 			ERROR(c, COMMENTS, PARCA, "comment %zu begins with 'executableInfo='",
@@ -223,9 +225,9 @@ static void check_flags(struct check *c, size_t i, const struct mapping_facts *f
 		if (flag[k].set && flag[k].n_shown == 0)
 			ERROR(c, FLAGS, GO,
 			      "mapping %zu ('%s'): %s is set, but none of its %zu locations "
-			      "shows that",
+			      "has such data",
 			      i + 1, m->filename, flag[k].name, facts->n_locations);
-	/* Inlines may have been looked for where there were none. */
+	/* The flag may be set even if no location has inlined frames. */
 	if (m->has_inline_frames && facts->n_named == 0)
 		ERROR(c, FLAGS, GO,
 		      "mapping %zu ('%s'): has_inline_frames is set, but no location has "
@@ -257,7 +259,7 @@ static void check_mappings(struct check *c, const struct mapping_facts *facts)
 			WARNING(c, MAPPING, GO | PARCA, "mapping %zu: no file name", i + 1);
 		if (i > 0 && p->mapping[0].filename[0] == '[' && m->filename[0] == '/') {
 			WARNING(c, MAPPING, GO | PARCA,
-				"mapping 1 is '%s', though there is a file, '%s'",
+				"mapping 1 is '%s', although there is a file, '%s'",
 				p->mapping[0].filename, m->filename);
 			break;
 		}
@@ -307,7 +309,7 @@ static void check_locations(struct check *c, struct mapping_facts *facts)
 		if (m->memory_limit != 0 &&
 		    (l->address < m->memory_start || l->address >= m->memory_limit))
 			ERROR(c, ADDRESSES, PARCA,
-			      "location %zu: address 0x%llx is outside of its mapping "
+			      "location %zu: address 0x%llx is outside its mapping "
 			      "'%s' (0x%llx-0x%llx)",
 			      i + 1, (unsigned long long)l->address, m->filename,
 			      (unsigned long long)m->memory_start,
@@ -321,34 +323,18 @@ static void check_locations(struct check *c, struct mapping_facts *facts)
 	}
 }
 
-/* The entry of a key, made when there is none; NULL when memory is out. */
+/* Finds or adds the entry of a key; NULL if out of memory. */
 static struct label_key *label_key(struct label_keys *t, const char *key)
 {
-	if (t->n * 2 >= t->n_slots) {
-		struct label_keys more = { .n = t->n, .n_slots = t->n_slots ? t->n_slots * 2 : 64 };
-		more.slot = calloc(more.n_slots, sizeof(*more.slot));
-		if (!more.slot)
+	uint64_t hash = hash_bytes(key, strlen(key));
+	uint32_t i = HASHINDEX_FIND(&t->by_key, hash, k, strcmp(t->keys.v[k].key, key) == 0);
+	if (i == HASHINDEX_NONE) {
+		i = (uint32_t)t->keys.n;
+		if (!VEC_PUSH(&t->keys, ((struct label_key){ .key = key })) ||
+		    !hashindex_add(&t->by_key, hash, i))
 			return NULL;
-		for (size_t i = 0; i < t->n_slots; i++) {
-			if (!t->slot[i].key)
-				continue;
-			const char *k = t->slot[i].key;
-			size_t s = hash_bytes(k, strlen(k)) & (more.n_slots - 1);
-			while (more.slot[s].key)
-				s = (s + 1) & (more.n_slots - 1);
-			more.slot[s] = t->slot[i];
-		}
-		free(t->slot);
-		*t = more;
 	}
-	size_t s = hash_bytes(key, strlen(key)) & (t->n_slots - 1);
-	while (t->slot[s].key && strcmp(t->slot[s].key, key) != 0)
-		s = (s + 1) & (t->n_slots - 1);
-	if (!t->slot[s].key) {
-		t->slot[s].key = key;
-		t->n++;
-	}
-	return &t->slot[s];
+	return &t->keys.v[i];
 }
 
 static int check_labels(struct check *c, size_t i, struct label_keys *keys)
@@ -366,7 +352,7 @@ static int check_labels(struct check *c, size_t i, struct label_keys *keys)
 			ERROR(c, LABELS, GO, "sample %zu: the key '%s' is reserved", i + 1, l->key);
 		if (!l->str && l->num == 0 && !l->num_unit[0])
 			ERROR(c, LABELS, GO | PYROSCOPE,
-			      "sample %zu: the number 0 of '%s' has no unit and gets lost", i + 1,
+			      "sample %zu: the number 0 of '%s' has no unit and is lost", i + 1,
 			      l->key);
 		if (l->str && (l->num != 0 || l->num_unit[0]))
 			ERROR(c, LABELS, GO | PARCA | PYROSCOPE,
@@ -420,7 +406,8 @@ static int check_samples(struct check *c)
 				i + 1);
 		r = check_labels(c, i, &keys);
 	}
-	free(keys.slot);
+	VEC_FREE(&keys.keys);
+	hashindex_done(&keys.by_key);
 	return r;
 }
 

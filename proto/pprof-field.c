@@ -1,9 +1,9 @@
 /*
- * A field of a known number with a wire type that is not its own is damage, as
- * it is to other readers; fields with unknown numbers are left to the caller, which skips them.
+ * A known field with the wrong wire type is damage, as for other readers.  The caller skips fields
+ * with unknown numbers.
  *
- * Ids may be any numbers.  Where they are 1, 2, 3 ..., as nearly all writers have
- * them, an id is an index; otherwise a hash table over the array is made.
+ * Ids may be any numbers.  Nearly all writers use 1, 2, 3 ..., so that an id is an index; otherwise
+ * the array gets a hash index.
  */
 
 #include "proto/pprof-field.h"
@@ -94,7 +94,7 @@ int pprof_field_count(struct pprof_reader *r, const struct bytes *at, const stru
 	for (const uint8_t *p = f->body.p; p < f->body.end; p++)
 		*n += *p < 0x80;
 	if (bytes_left(&f->body) > 0 && f->body.end[-1] >= 0x80)
-		return pprof_field_bad(r, f->body.p, "cut off number in a packed field");
+		return pprof_field_bad(r, f->body.p, "truncated number in a packed field");
 	return 0;
 }
 
@@ -123,16 +123,14 @@ static uint64_t item_id(const struct pprof_ids *m, size_t i)
 
 const void *pprof_ids_find(const struct pprof_ids *m, uint64_t id)
 {
-	if (!m->slot)
+	if (!m->has_gaps)
 		return id - 1 < m->n ? m->item + (id - 1) * m->item_bytes : NULL;
-	for (size_t s = hash_u64(id) & (m->n_slots - 1); m->slot[s]; s = (s + 1) & (m->n_slots - 1))
-		if (item_id(m, m->slot[s] - 1) == id)
-			return m->item + (m->slot[s] - 1) * m->item_bytes;
-	return NULL;
+	uint32_t i = HASHINDEX_FIND(&m->index, hash_u64(id), k, item_id(m, k) == id);
+	return i != HASHINDEX_NONE ? m->item + i * m->item_bytes : NULL;
 }
 
 int pprof_ids_init(struct pprof_reader *r, struct pprof_ids *m, const void *item, size_t item_bytes,
-		       size_t n, const char *kind)
+		   size_t n, const char *kind)
 {
 	*m = (struct pprof_ids){ .item = item, .item_bytes = item_bytes, .n = n };
 	size_t i = 0;
@@ -140,25 +138,26 @@ int pprof_ids_init(struct pprof_reader *r, struct pprof_ids *m, const void *item
 		i++;
 	if (i == n)
 		return 0;
-	for (m->n_slots = 16; m->n_slots < 2 * n; m->n_slots *= 2)
-		;
-	m->slot = ARENA_NEW(&r->arena, uint32_t, m->n_slots);
-	if (!m->slot)
-		return pprof_field_no_memory(r);
+	m->has_gaps = true;
 	for (i = 0; i < n; i++) {
 		uint64_t id = item_id(m, i);
 		if (id == 0)
 			return err_set(r->e, EINVAL,
-				       "not a valid profile: %s %zu has the id 0 or none", kind,
+				       "not a valid profile: %s %zu has no id, or the id 0", kind,
 				       i + 1);
 		if (pprof_ids_find(m, id))
 			return err_set(r->e, EINVAL,
 				       "not a valid profile: two %ss have the id %llu", kind,
 				       (unsigned long long)id);
-		size_t s = hash_u64(id) & (m->n_slots - 1);
-		while (m->slot[s])
-			s = (s + 1) & (m->n_slots - 1);
-		m->slot[s] = (uint32_t)i + 1;
+		if (!hashindex_add(&m->index, hash_u64(id), (uint32_t)i))
+			return pprof_field_no_memory(r);
 	}
 	return 0;
+}
+
+void pprof_ids_done(struct pprof_reader *r)
+{
+	hashindex_done(&r->mappings.index);
+	hashindex_done(&r->functions.index);
+	hashindex_done(&r->locations.index);
 }

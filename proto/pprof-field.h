@@ -2,12 +2,12 @@
 #define CPROF_PROTO_PPROF_FIELD_H
 
 /*
- * Part of the reader of profiles: its state, and the fields of a message with
- * the type that they must have.  All functions return 0 (or what is said) or
- * a negative errno with the reader's `e` set.
+ * Part of the profile reader: its state, and reading fields with the type that they must have.  All
+ * functions return 0 (unless stated otherwise), or -errno with the reader's `e` set.
  */
 
 #include "base/arena.h"
+#include "base/hashindex.h"
 #include "proto/pprof-tags.h"
 #include "proto/wire.h"
 
@@ -18,12 +18,12 @@
 struct err;
 struct profile;
 
-/* From id to item; an item begins with its uint64_t id. */
+/* Finds items by id; an item begins with its uint64_t id. */
 struct pprof_ids {
 	const char *item;
 	size_t item_bytes, n;
-	uint32_t *slot;   /* open addressing: index + 1, 0 when free; NULL: id - 1 is the index */
-	size_t n_slots;   /* a power of two */
+	bool has_gaps;            /* else id - 1 is the index in the array */
+	struct hashindex index;
 };
 
 struct pprof_reader {
@@ -31,9 +31,9 @@ struct pprof_reader {
 	struct bytes all;
 	struct profile *p;
 	struct arena_block *arena;
-	size_t count[PPROF_PROFILE_N_TAGS];   /* messages or numbers of each field of Profile */
-	size_t done[PPROF_PROFILE_N_TAGS];    /* of those, read so far */
-	/* Where the first begins and the last ends: mostly a kind stands in one piece. */
+	size_t count[PPROF_PROFILE_N_TAGS];   /* items in each field of Profile */
+	size_t done[PPROF_PROFILE_N_TAGS];    /* those read so far */
+	/* From the first item of a kind to the last; usually they are contiguous. */
 	struct bytes range[PPROF_PROFILE_N_TAGS];
 	const char **string;
 	size_t n_strings;
@@ -42,13 +42,13 @@ struct pprof_reader {
 };
 
 int pprof_field_no_memory(struct pprof_reader *r);
-/* -EINVAL; at: where in the input it was seen. */
+/* -EINVAL; at: the place in the input. */
 int pprof_field_bad(struct pprof_reader *r, const uint8_t *at, const char *what);
 
-/* As wire_next: 1, or 0 at the end. */
+/* Like wire_next: 1, or 0 at the end. */
 int pprof_field_next(struct pprof_reader *r, struct bytes *b, struct wire_field *f);
 
-/* The value of the field f that was just read from `at`. */
+/* The value of field f, which has just been read from `at`. */
 int pprof_field_uint(struct pprof_reader *r, const struct bytes *at, const struct wire_field *f,
 		     uint64_t *ret);
 int pprof_field_int(struct pprof_reader *r, const struct bytes *at, const struct wire_field *f,
@@ -60,19 +60,21 @@ int pprof_field_string(struct pprof_reader *r, const struct bytes *at, const str
 int pprof_field_body(struct pprof_reader *r, const struct bytes *at, const struct wire_field *f,
 		     struct bytes *ret);
 
-/* Adds to *n how many numbers a field of a repeated number holds: packed or a single one. */
+/* Adds the number of values in a field of a repeated number, packed or single, to *n. */
 int pprof_field_count(struct pprof_reader *r, const struct bytes *at, const struct wire_field *f,
 		      size_t *n);
 
-/* The next of those numbers: 1, or 0 when there is none left.  *state is zeroed at first. */
+/* The next of those values: 1, or 0 at the end.  *state starts as zero. */
 struct pprof_numbers { struct bytes left; bool begun; };
 int pprof_field_number(struct pprof_reader *r, const struct wire_field *f,
 		       struct pprof_numbers *state, uint64_t *ret);
 
-/* The map of an array that was read; -EINVAL where an id is 0 or there twice. */
+/* Indexes an array; -EINVAL if an id is 0 or occurs twice. */
 int pprof_ids_init(struct pprof_reader *r, struct pprof_ids *m, const void *item, size_t item_bytes,
 		   size_t n, const char *kind);
 /* NULL: no item has this id. */
 const void *pprof_ids_find(const struct pprof_ids *m, uint64_t id);
+/* Frees the indices of a reader, but not its arena. */
+void pprof_ids_done(struct pprof_reader *r);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * A message is walked once to count what it repeats, and once to read it into
- * arrays of that size.
+ * A first walk over a message counts its repeated fields; a second one reads them into arrays of
+ * that size.
  */
 
 #include "proto/pprof-message.h"
@@ -52,7 +52,7 @@ int pprof_message_sample_type(struct pprof_reader *r, struct bytes body, size_t 
 
 int pprof_message_period_type(struct pprof_reader *r, struct bytes body, size_t i)
 {
-	(void)i;  /* the last one counts, as for every field that is not repeated */
+	(void)i;  /* the last one wins, as for every field that is not repeated */
 	return value_type(r, body, &r->p->period_type);
 }
 

@@ -1,16 +1,17 @@
 /*
- * The file is walked once to count, so that every array is allocated once at
- * its size, and then once for each kind of message, in the order in which they refer to
- * each other: strings, mappings and functions, locations, samples.  Each of these walks goes
- * from the first of its kind to the last, and touches only the headers of others between.
+ * A first walk over the file counts, so that every array is allocated once at its final size.  Then
+ * each kind of message is read in an order in which references point backwards: strings, mappings
+ * and functions, locations, samples.  Each of these walks covers the range from the first message
+ * of its kind to the last, and reads only the headers of other messages in between.
  *
- * All results live in one arena, and refer to nothing outside it.
+ * All results are in one arena and refer to nothing outside it.
  */
 
 #include "proto/pprof-read.h"
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/vec.h"
 #include "proto/gzip.h"
 #include "proto/pprof-message.h"
 
@@ -188,9 +189,10 @@ int profile_read(const void *data, size_t n_bytes, size_t max_bytes, struct prof
 		return err_set(e, E2BIG, "a profile of more than %zu bytes", max_bytes);
 	}
 	if (n_bytes == 0)
-		data = "";  /* it may be NULL, which no offset may be added to */
+		data = "";  /* arithmetic on NULL is undefined */
 	struct pprof_reader r = { .start = data, .all = bytes_of(data, n_bytes), .e = e };
 	int code = read_all(&r);
+	pprof_ids_done(&r);
 	if (code < 0) {
 		arena_free(r.arena);
 		return code;
@@ -200,7 +202,7 @@ int profile_read(const void *data, size_t n_bytes, size_t max_bytes, struct prof
 	return 0;
 }
 
-int pprof_read_whole(const char *path, uint8_t **ret_data, size_t *ret_n)
+int profile_read_bytes(const char *path, uint8_t **ret_data, size_t *ret_n)
 {
 	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0)
@@ -208,20 +210,15 @@ int pprof_read_whole(const char *path, uint8_t **ret_data, size_t *ret_n)
 	CLEANUP_FREE uint8_t *data = NULL;
 	struct stat st;
 	size_t n = 0, cap = 0, want = 64 * 1024;
-	/* One byte more finds the end without another allocation. */
+	/* One byte more finds the end of the file without another allocation. */
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 &&
 	    (uint64_t)st.st_size <= MAX_BYTES_DEFAULT)
 		want = (size_t)st.st_size + 1;
 	for (;;) {
-		if (n == cap) {
-			if (cap > MAX_BYTES_DEFAULT)
-				return -EFBIG;
-			cap = cap ? cap * 2 : want;
-			uint8_t *more = realloc(data, cap);
-			if (!more)
-				return -ENOMEM;
-			data = more;
-		}
+		if (n > MAX_BYTES_DEFAULT)
+			return -EFBIG;
+		if (n == cap && !vec_grow((void **)&data, &cap, n, cap ? 1 : want, 1))
+			return -ENOMEM;
 		ssize_t got = read(fd, data + n, cap - n);
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -240,7 +237,7 @@ int profile_read_file(const char *path, struct profile **ret_profile, struct err
 {
 	CLEANUP_FREE uint8_t *data = NULL;
 	size_t n = 0;
-	int code = pprof_read_whole(path, &data, &n);
+	int code = profile_read_bytes(path, &data, &n);
 	if (code < 0)
 		return err_errno(e, -code, "cannot read '%s'", path);
 	code = n > 0 ? profile_read(data, n, 0, ret_profile, e)

@@ -2,12 +2,12 @@
 #define CPROF_PROTO_PPROF_READ_H
 
 /*
- * Reads any profile.proto, gzipped or not, into one struct; trusts nothing.
+ * Reads any profile.proto, gzipped or not, into one struct.  The input is not trusted.
  *
- * No string is NULL, save a label's str: an absent string is "".  Strings end at their first NUL
- * byte and may be invalid UTF-8.  What a reader needs holds: ids are unique and not 0, a sample has
- * as many values as there are sample types, and what refers to a mapping, function, location or
- * string refers to one that exists.
+ * No string is NULL, except a label's str: an absent string is "".  Strings end at their first NUL
+ * byte and may be invalid UTF-8.  The reader guarantees that ids are unique and not 0, that each
+ * sample has as many values as there are sample types, and that every reference to a mapping,
+ * function, location or string is valid.
  */
 
 #include <stdbool.h>
@@ -17,7 +17,7 @@
 struct err;
 
 struct profile_value_type { const char *type, *unit; };
-struct profile_label { const char *key, *str, *num_unit; int64_t num; };  /* str NULL: numeric */
+struct profile_label { const char *key, *str, *num_unit; int64_t num; };  /* str NULL: a number */
 struct profile_mapping {
 	uint64_t id, memory_start, memory_limit, file_offset;
 	const char *filename, *build_id;
@@ -29,13 +29,13 @@ struct profile_function {
 	int64_t start_line;
 };
 struct profile_line {
-	const struct profile_function *function;  /* NULL: none */
+	const struct profile_function *function;  /* may be NULL */
 	int64_t line, column;
 };
 struct profile_location {
 	uint64_t id, address;
-	const struct profile_mapping *mapping;  /* NULL: none */
-	struct profile_line *line;              /* innermost inlinee first */
+	const struct profile_mapping *mapping;  /* may be NULL */
+	struct profile_line *line;              /* innermost inlined function first */
 	size_t n_lines;
 	bool is_folded;
 };
@@ -55,21 +55,23 @@ struct profile {
 	const char **comment;                   size_t n_comments;
 	const char *default_sample_type, *drop_frames, *keep_frames, *doc_url;
 	const char **string;                    size_t n_strings;  /* as in the file */
-	struct profile_value_type period_type;  /* "" and "": none */
+	struct profile_value_type period_type;  /* "" if absent */
 	int64_t period, time_nanos, duration_nanos;
-	/* storage, private to the reader */
-	void *arena;
+	void *arena;                            /* private to the reader */
 };
 
-/* Parses n bytes; the result holds no reference to data.  max_bytes bounds the uncompressed size
- * (0: 4 GiB).  -EINVAL with e saying what is wrong at which offset of the uncompressed bytes,
- * -E2BIG, -ENOMEM. */
+/* Parses n bytes; the result does not refer to data.  max_bytes limits the uncompressed size (0:
+ * 4 GiB).  -EINVAL: e names the problem and its offset in the uncompressed bytes; -E2BIG,
+ * -ENOMEM. */
 int profile_read(const void *data, size_t n_bytes, size_t max_bytes, struct profile **ret_profile,
 		 struct err *e);
 
-/* The same from a file, or anything that can be read to its end; also -errno of opening and
+/* The same for a file, or anything that can be read to its end; also -errno of opening and
  * reading. */
 int profile_read_file(const char *path, struct profile **ret_profile, struct err *e);
 void profile_free(struct profile *p);
+
+/* Reads a whole file of up to 4 GiB; the caller frees *ret_data.  -errno. */
+int profile_read_bytes(const char *path, uint8_t **ret_data, size_t *ret_n);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * The numbers of a sample are unpacked into buffers that grow to the largest sample there
- * is and are used again.  Locations become indices at once: nearly all writers give the ids
- * 1, 2, 3 ..., for which that is a subtraction; others go through the hash table of pprof-field.
+ * The numbers of a sample are unpacked into buffers, which grow to the largest sample and are
+ * reused.  Locations become indices at once.  Nearly all writers use the ids 1, 2, 3 ..., which
+ * need only a subtraction; other ids go through the hash index of pprof-field.
  */
 
 #include "proto/pprof-samples.h"
@@ -23,7 +23,7 @@
 struct pprof_samples {
 	struct pprof_reader r;
 	struct bytes at;
-	uint8_t *input, *inflated;  /* ours, or NULL */
+	uint8_t *input, *inflated;  /* owned, or NULL */
 	size_t n_done;
 	VEC(uint32_t) locations;
 	VEC(int64_t) values;
@@ -34,6 +34,7 @@ void pprof_samples_close(struct pprof_samples *s)
 {
 	if (!s)
 		return;
+	pprof_ids_done(&s->r);
 	arena_free(s->r.arena);
 	free(s->input);
 	free(s->inflated);
@@ -51,12 +52,12 @@ static int inflate_bounded(const void *data, size_t n_bytes, uint8_t **ret, size
 		max = BLOWN_UP_FROM;
 	int code = gzip_inflate(data, n_bytes, max, ret, ret_n, e);
 	if (code == -E2BIG && max < MAX_BYTES)
-		err_hint(e, "that is more than %d times its size, as no real profile has;\n"
+		err_hint(e, "that is more than %d times its size, unlike any real profile;\n"
 			    "if it is one, uncompress it with gzip -d first", BLOWN_UP_TIMES);
 	return code;
 }
 
-/* input: freed by the caller on failure, NULL when it stays the caller's anyway. */
+/* input: owned by the result on success; NULL if it stays the caller's. */
 static int open_bytes(const void *data, size_t n_bytes, uint8_t *input, struct pprof_samples **ret,
 		      const struct profile **ret_head, struct err *e)
 {
@@ -103,7 +104,7 @@ int pprof_samples_open_file(const char *path, struct pprof_samples **ret,
 {
 	CLEANUP_FREE uint8_t *data = NULL;
 	size_t n = 0;
-	int code = pprof_read_whole(path, &data, &n);
+	int code = profile_read_bytes(path, &data, &n);
 	if (code < 0)
 		return err_errno(e, -code, "cannot read '%s'", path);
 	code = n > 0 ? open_bytes(data, n, data, ret, ret_head, e)
@@ -114,7 +115,7 @@ int pprof_samples_open_file(const char *path, struct pprof_samples **ret,
 			err_hint(e, "a pprof profile is expected (profile.proto, gzipped or not)");
 		return code;
 	}
-	data = NULL;  /* freed or taken over */
+	data = NULL;  /* freed, or owned by *ret */
 	return 0;
 }
 
@@ -131,7 +132,7 @@ static int add_location(struct pprof_samples *s, uint64_t id)
 {
 	const struct pprof_ids *ids = &s->r.locations;
 	uint64_t index = id - 1;
-	if (ids->slot) {
+	if (ids->has_gaps) {
 		const struct profile_location *l = pprof_ids_find(ids, id);
 		index = l ? (uint64_t)(l - s->r.p->location) : UINT64_MAX;
 	}
@@ -140,7 +141,8 @@ static int add_location(struct pprof_samples *s, uint64_t id)
 	return VEC_PUSH(&s->locations, (uint32_t)index) ? 0 : pprof_field_no_memory(&s->r);
 }
 
-/* Of ids without gaps.  A field holds at most as many numbers as bytes, so room is made once. */
+/* For ids without gaps.  A field has at most as many numbers as bytes, so one allocation
+ * suffices. */
 static int add_packed_locations(struct pprof_samples *s, struct bytes b)
 {
 	if (!VEC_RESERVE(&s->locations, bytes_left(&b)))
@@ -173,7 +175,7 @@ static int add_numbers(struct pprof_samples *s, const struct bytes *at, const st
 		return pprof_field_bad(&s->r, at->p,
 				       "field of another type than numbers just before");
 	bool locations = f->number == PPROF_SAMPLE_LOCATION_ID;
-	if (locations && f->type == WIRE_BYTES && !s->r.locations.slot)
+	if (locations && f->type == WIRE_BYTES && !s->r.locations.has_gaps)
 		return add_packed_locations(s, f->body);
 	struct pprof_numbers numbers = { 0 };
 	uint64_t v = 0;

@@ -1,10 +1,9 @@
 /*
- * Each message is encoded into one buffer, which goes to deflate when it holds
- * enough to be worth a call.  What stays in memory is this buffer, zlib's window and
- * the strings: protocol buffers allow fields in any order, so the string table,
- * which is known last, is written last.
+ * Messages are encoded into one buffer, which goes to deflate once it is large enough.  Only this
+ * buffer, zlib's window and the strings stay in memory: protocol buffers allow fields in any order,
+ * so the string table, which is complete last, is written last.
  *
- * Packed numbers: a stack of 45 ids costs about 90 bytes instead of 135.
+ * Numbers are packed: a stack of 45 ids takes about 90 bytes instead of 135.
  */
 
 #include "proto/pprof.h"
@@ -29,12 +28,12 @@ struct pprof {
 	struct wire wire;
 	struct gzip gzip;
 	struct strtab strings;
-	VEC(char) clean;                /* a string on its way to UTF-8 */
-	/* Ids of the last sample's labels by position: neighbours mostly have the same. */
+	VEC(char) clean;                /* buffer for conversion to UTF-8 */
+	/* String ids of the previous sample's labels by position; neighbours are usually equal. */
 	uint32_t near_key[N_NEAR_LABELS], near_str[N_NEAR_LABELS];
 	int code;                       /* the first failure */
 	uint64_t n_mappings, n_functions, n_locations;
-	size_t n_sample_types, n_values; /* n_values: of the samples so far */
+	size_t n_sample_types, n_values; /* n_values: of all samples so far */
 	bool finished;
 };
 
@@ -89,7 +88,7 @@ static uint32_t intern(struct pprof *p, const char *s)
 	return id;
 }
 
-/* As intern; *near is the id of a string that is likely to be this one, and becomes its id. */
+/* Like intern; *near is the id of a likely equal string, and becomes the id of this one. */
 static uint32_t intern_near(struct pprof *p, const char *s, uint32_t *near)
 {
 	if (!s || strcmp(strtab_get(&p->strings, *near), s) != 0)
@@ -106,7 +105,7 @@ static void flush(struct pprof *p)
 	p->wire.n = 0;
 }
 
-/* To be called between messages only. */
+/* Call only between messages. */
 static void message_done(struct pprof *p)
 {
 	if (p->wire.n >= FLUSH_BYTES || p->wire.failed)
@@ -157,7 +156,7 @@ void pprof_sample(struct pprof *p, const uint64_t *location_ids, size_t n_locati
 		return;
 	size_t mark = wire_begin(&p->wire, PPROF_PROFILE_SAMPLE);
 	wire_packed(&p->wire, PPROF_SAMPLE_LOCATION_ID, location_ids, n_locations);
-	/* int64_t and its unsigned twin may alias. */
+	/* int64_t and uint64_t may alias. */
 	wire_packed(&p->wire, PPROF_SAMPLE_VALUE, (const uint64_t *)values, n_values);
 	for (size_t i = 0; i < n_labels; i++)
 		label(p, &labels[i], i);

@@ -2,14 +2,14 @@
 #define CPROF_PROTO_PPROF_H
 
 /*
- * A streaming writer of profile.proto (github.com/google/pprof): messages go
- * through gzip to the output as they are made, so the whole profile is never in
- * memory.  Ids must be used in order 1, 2, 3 ... for mappings, functions and locations: several
- * readers index by id.  Strings are given as text and interned here; the string table is written
- * last.  Every string is made valid UTF-8 on the way.
+ * A streaming writer of profile.proto (github.com/google/pprof): each message goes through gzip to
+ * the output at once, so the whole profile is never in memory.  Mappings, functions and locations
+ * get the ids 1, 2, 3 ... in order, since several readers use ids as indices.  Strings are passed
+ * as text and interned; the string table is written last.  Every string is converted to valid
+ * UTF-8.
  *
- * Errors stick: after the first failed write all calls do nothing and
- * pprof_finish reports it.
+ * Errors stick: after the first failed write all calls do nothing, and pprof_finish reports the
+ * failure.
  */
 
 #include <stdbool.h>
@@ -19,13 +19,13 @@
 struct err;
 struct pprof;
 
-/* Where the compressed bytes go; returns 0 or -errno. */
+/* Receives the compressed bytes; returns 0 or -errno. */
 typedef int pprof_write_fn(void *ctx, const void *data, size_t n_bytes);
 
 struct pprof_value_type { const char *type, *unit; };
 
-/* str NULL: numeric.  Left out, since readers cannot tell it from no label at all: an empty str,
- * and num 0 without a num_unit. */
+/* str NULL: a number.  Labels with an empty str, or with num 0 and no num_unit, are left out, since
+ * readers cannot distinguish them from absent labels. */
 struct pprof_label { const char *key, *str; int64_t num; const char *num_unit; };
 
 struct pprof_mapping {
@@ -47,7 +47,7 @@ void pprof_sample_type(struct pprof *p, const char *type, const char *unit);
 void pprof_sample(struct pprof *p, const uint64_t *location_ids, size_t n_locations,
 		  const int64_t *values, size_t n_values,
 		  const struct pprof_label *labels, size_t n_labels);
-/* Each returns the id given: 1 for the first, and so on. */
+/* Each returns the new id: 1 for the first, and so on. */
 uint64_t pprof_mapping(struct pprof *p, const struct pprof_mapping *m);
 uint64_t pprof_function(struct pprof *p, const struct pprof_function *f);
 uint64_t pprof_location(struct pprof *p, uint64_t mapping_id, uint64_t address,
@@ -56,11 +56,11 @@ void pprof_times(struct pprof *p, int64_t time_nanos, int64_t duration_nanos);
 void pprof_period(struct pprof *p, const char *type, const char *unit, int64_t period);
 void pprof_comment(struct pprof *p, const char *text);
 void pprof_default_sample_type(struct pprof *p, const char *type);
-/* drop_frames, keep_frames and doc_url; an empty text is left out. */
+/* drop_frames, keep_frames and doc_url; empty ones are left out. */
 void pprof_filters(struct pprof *p, const char *drop, const char *keep, const char *doc_url);
 
-/* Writes what is left (string table, gzip trailer).  0, or the first error: what `write` returned,
- * or -ENOMEM.  Nothing may be written afterwards. */
+/* Writes the rest (string table, gzip trailer).  0, or the first error: that of `write`, or
+ * -ENOMEM.  No calls may follow. */
 int pprof_finish(struct pprof *p, struct err *e);
 
 #endif

@@ -1,10 +1,11 @@
 /*
- * Nested messages are written in place: begin leaves one byte for the length,
- * and end moves the body up by the few bytes more that a long one needs.  That
- * is cheaper than measuring first and needs no second buffer.
+ * Nested messages are written in place: begin reserves one byte for the length, and end moves the
+ * body if a long one needs more.  This is cheaper than measuring first and needs no second buffer.
  */
 
 #include "proto/wire.h"
+
+#include "base/vec.h"
 
 #include <stdlib.h>
 
@@ -17,23 +18,17 @@ void wire_done(struct wire *w)
 	*w = (struct wire){ 0 };
 }
 
+#define FIRST_BYTES 4096
+
 bool wire_reserve(struct wire *w, size_t n_bytes)
 {
 	if (w->failed)
 		return false;
 	if (w->cap - w->n >= n_bytes)
 		return true;
-	size_t want = w->cap < 2048 ? 4096 : w->cap * 2;
-	while (want - w->n < n_bytes)
-		want *= 2;
-	uint8_t *p = realloc(w->p, want);
-	if (!p) {
-		w->failed = true;
-		return false;
-	}
-	w->p = p;
-	w->cap = want;
-	return true;
+	size_t more = w->cap == 0 && n_bytes < FIRST_BYTES ? FIRST_BYTES : n_bytes;
+	w->failed = !vec_grow((void **)&w->p, &w->cap, w->n, more, 1);
+	return !w->failed;
 }
 
 static uint8_t *put_tag(uint8_t *p, unsigned int field, enum wire_type type)

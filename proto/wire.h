@@ -2,11 +2,11 @@
 #define CPROF_PROTO_WIRE_H
 
 /*
- * The wire format of protocol buffers (protobuf.dev, "Encoding"): a message is a
- * row of fields, each a varint tag (field number << 3 | wire type) and a payload.
+ * The wire format of protocol buffers (protobuf.dev, "Encoding"): a message is a sequence of
+ * fields, each a varint tag (field number << 3 | wire type) and a payload.
  *
- * Writing appends to a growing buffer.  When memory is out, `failed` is set and
- * later calls do nothing, so a writer asks once at the end.
+ * Writing appends to a growing buffer.  If out of memory, `failed` is set and later calls do
+ * nothing, so a writer checks only at the end.
  */
 
 #include "base/bytes.h"
@@ -27,10 +27,10 @@ struct wire {
 
 void wire_done(struct wire *w);
 
-/* Makes room for n further bytes; false when memory is out. */
+/* Makes room for n more bytes; false if out of memory. */
 bool wire_reserve(struct wire *w, size_t n_bytes);
 
-/* A bare varint at p, which has room for WIRE_VARINT_MAX bytes; the byte behind it. */
+/* Writes a varint to p, which has room for WIRE_VARINT_MAX bytes.  Returns the byte after it. */
 static inline uint8_t *wire_put_varint(uint8_t *p, uint64_t value)
 {
 	for (; value >= 0x80; value >>= 7)
@@ -39,15 +39,15 @@ static inline uint8_t *wire_put_varint(uint8_t *p, uint64_t value)
 	return p;
 }
 
-/* Fields.  wire_uint leaves out zero, the default of every number in proto3; negative
- * int64 are given converted to uint64_t. */
+/* Fields.  wire_uint omits zero, the default of every number in proto3.  A negative int64 is passed
+ * as uint64_t. */
 void wire_uint(struct wire *w, unsigned int field, uint64_t value);
 void wire_uint_always(struct wire *w, unsigned int field, uint64_t value);
 void wire_bytes(struct wire *w, unsigned int field, const void *data, size_t n_bytes);
-/* A packed repeated field; none at all when n is 0. */
+/* A packed repeated field; nothing if n is 0. */
 void wire_packed(struct wire *w, unsigned int field, const uint64_t *values, size_t n);
 
-/* A message within a message: what is written between begin and end is its body.  They nest. */
+/* A message inside a message: its body is written between begin and end.  Calls nest. */
 size_t wire_begin(struct wire *w, unsigned int field);
 void wire_end(struct wire *w, size_t mark);
 
@@ -57,10 +57,10 @@ struct wire_field {
 	unsigned int number;
 	enum wire_type type;
 	uint64_t value;       /* WIRE_VARINT, WIRE_FIXED64 and WIRE_FIXED32 */
-	struct bytes body;    /* WIRE_BYTES: borrowed from the input */
+	struct bytes body;    /* WIRE_BYTES: points into the input */
 };
 
-/* One varint; 0 and bad when it is cut off or longer than ten bytes. */
+/* Reads a varint; sets `bad` and returns 0 if it is truncated or longer than ten bytes. */
 uint64_t wire_get_long_varint(struct bytes *b);
 
 static inline uint64_t wire_get_varint(struct bytes *b)
@@ -70,8 +70,8 @@ static inline uint64_t wire_get_varint(struct bytes *b)
 	return wire_get_long_varint(b);
 }
 
-/* 1: a field; 0: the end; -1: malformed (cut off, field number 0, a group or an unknown
- * wire type), with b->bad set and b->p where that was seen. */
+/* 1: a field; 0: the end; -1: malformed (truncated, field number 0, a group or an unknown wire
+ * type), with b->bad set and b->p at that place. */
 int wire_next(struct bytes *b, struct wire_field *ret_field);
 
 #endif

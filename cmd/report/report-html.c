@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/path.h"
 #include "base/vec.h"
 #include "cmd/outputs.h"
 #include "cmd/printable.h"
@@ -93,9 +94,8 @@ static int name_group(struct group *g, struct err *e)
 	if (!g->name)
 		return no_memory(e);
 	for (size_t i = 0; i < g->paths.n; i++) {
-		const char *slash = strrchr(g->paths.v[i], '/');
 		strcat(g->name, i > 0 ? ", " : "");
-		strcat(g->name, slash ? slash + 1 : g->paths.v[i]);
+		strcat(g->name, path_base_name(g->paths.v[i]));
 	}
 	return 0;
 }

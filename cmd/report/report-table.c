@@ -5,7 +5,7 @@
 
 #include "cmd/report/report.h"
 
-#include "base/err.h"
+#include "base/path.h"
 #include "cmd/printable.h"
 
 #include <inttypes.h>
@@ -66,12 +66,6 @@ static struct line line_at(const struct top *t, uint32_t i, int64_t sum_before)
 
 /* ---- text ----------------------------------------------------------------- */
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 /* Prints "file.c" or the module. */
 static void print_place(const struct report *r, const struct row *row, int room)
 {
@@ -81,7 +75,7 @@ static void print_place(const struct report *r, const struct row *row, int room)
 		return;
 	fputs("  ", r->term.out);
 	term_color(&r->term, TERM_DIM);
-	term_print_name(&r->term, base_name(path), room - 2);
+	term_print_name(&r->term, path_base_name(path), room - 2);
 	term_color(&r->term, TERM_PLAIN);
 }
 

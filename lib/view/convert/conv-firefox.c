@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/path.h"
 #include "view/convert/forest.h"
 #include "view/table/rows.h"
 #include "view/model/scale.h"
@@ -71,8 +72,8 @@ static const char *file_of(const struct firefox *x, uint32_t mapping)
 
 static const char *base_of(const struct firefox *x, uint32_t mapping)
 {
-	const char *path = file_of(x, mapping), *slash = strrchr(path, '/');
-	return slash && slash[1] ? slash + 1 : path;
+	const char *path = file_of(x, mapping), *base = path_base_name(path);
+	return *base ? base : path;
 }
 
 static uint32_t mapping_of_place(const struct firefox *x, size_t place)

@@ -5,15 +5,13 @@
 #include "base/hash.h"
 #include "proto/gzip.h"
 #include "proto/pprof.h"
+#include "proto/pprof-read.h"
 #include "view/convert/format.h"
 #include "view/convert/from-script.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
-#define INPUT_BYTES_MAX ((size_t)4 << 30)
 #define DETECT_BYTES 65536u
 
 /* ---- builder -------------------------------------------------------------- */
@@ -138,28 +136,13 @@ const struct format *from_detect(const char *data, size_t n_bytes)
 	return from_script_is(data, n) ? &from_script : &conv_folded;
 }
 
-struct input { char *data; size_t n, cap; };
+struct input { uint8_t *data; size_t n, cap; };
 
-static int read_all(const char *path, struct input *in, struct err *e)
+static int read_input(const char *path, struct input *in, struct err *e)
 {
-	CLEANUP_CLOSE int fd = strcmp(path, "-") == 0 ? dup(STDIN_FILENO)
-						       : open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return err_errno(e, errno, "cannot open '%s'", path);
-	for (;;) {
-		if (!vec_grow((void **)&in->data, &in->cap, in->n, 65536, 1))
-			return err_errno(e, ENOMEM, "cannot read '%s'", path);
-		ssize_t got = read(fd, in->data + in->n, in->cap - in->n);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return err_errno(e, errno, "cannot read '%s'", path);
-		if (got == 0)
-			return 0;
-		in->n += (size_t)got;
-		if (in->n > INPUT_BYTES_MAX)
-			return err_set(e, E2BIG, "cannot read '%s': larger than 4 GiB", path);
-	}
+	int r = profile_read_bytes(strcmp(path, "-") == 0 ? "/dev/stdin" : path, &in->data, &in->n);
+	in->cap = in->n;
+	return r < 0 ? err_errno(e, -r, "cannot read '%s'", path) : 0;
 }
 
 /* Several texts are read as one. */
@@ -173,7 +156,7 @@ static int read_texts(const char *const *path, struct input *in, size_t n,
 		memcpy(in[0].data + in[0].n + 2, in[i].data, in[i].n);
 		in[0].n += in[i].n + 2;
 	}
-	return format->read(in[0].data, in[0].n, ret, e);
+	return format->read((const char *)in[0].data, in[0].n, ret, e);
 }
 
 static int read_inputs(const char *const *path, struct input *in, struct model_part *file,
@@ -181,11 +164,11 @@ static int read_inputs(const char *const *path, struct input *in, struct model_p
 {
 	bool detects = !format;
 	for (size_t i = 0; i < n; i++) {
-		int r = read_all(path[i], &in[i], e);
+		int r = read_input(path[i], &in[i], e);
 		if (r < 0)
 			return r;
 		file[i] = (struct model_part){ in[i].data, in[i].n };
-		const struct format *is = from_detect(in[i].data, in[i].n);
+		const struct format *is = from_detect((const char *)in[i].data, in[i].n);
 		if (!format)
 			format = is;
 		else if (detects ? is != format : gzip_is(in[i].data, in[i].n))

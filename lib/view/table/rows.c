@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/hashindex.h"
+#include "base/path.h"
 #include "base/strtab.h"
 #include "base/vec.h"
 
@@ -89,12 +90,6 @@ compose_name(struct rows_private *x, const char *fmt, ...)
 	return id ? strtab_get(&x->names, id) : NULL;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 /* The row with a key, or MODEL_NONE. */
 static uint32_t find_row(const struct rows_private *x, struct key key)
 {
@@ -156,7 +151,8 @@ static uint32_t row_of_module(const struct model *m, struct rows_private *x, uin
 		return i;
 	if (!file)
 		return new_row(x, key, "<unknown>");
-	const char *base = base_name(model_string(m, file));
+	const char *path = model_string(m, file), *base = path_base_name(path);
+	base = *base ? base : path;
 	/* "[kernel.kallsyms]" and "[vdso]" already have brackets. */
 	return new_row(x, key, base[0] == '[' ? base : compose_name(x, "[%s]", base));
 }

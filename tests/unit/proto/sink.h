@@ -1,7 +1,7 @@
 #ifndef CPROF_TESTS_UNIT_PROTO_SINK_H
 #define CPROF_TESTS_UNIT_PROTO_SINK_H
 
-/* A pprof_write_fn that keeps what it gets, or fails after so many bytes. */
+/* A pprof_write_fn that keeps its input, or fails after some bytes. */
 
 #include "base/vec.h"
 
@@ -9,7 +9,7 @@
 
 struct sink {
 	VEC(unsigned char) bytes;
-	size_t fail_after;  /* 0: never */
+	size_t fail_after;  /* 0: never fails */
 };
 
 static inline int __attribute__((unused)) sink_write(void *ctx, const void *data, size_t n_bytes)

@@ -12,7 +12,7 @@ static void compress_to(struct sink *s, const void *data, size_t n, size_t piece
 		r = gzip_write(&g, p + i, n - i < piece ? n - i : piece);
 	if (r == 0)
 		r = gzip_finish(&g);
-	tap_int(r, 0, "compressed");
+	tap_int(r, 0, "data is compressed");
 	gzip_close(&g);
 }
 
@@ -32,7 +32,7 @@ int main(void)
 		compress_to(&s, data, n, 4099, level);
 		int r = gzip_inflate(s.bytes.v, s.bytes.n, n, &back, &n_back, &e);
 		tap_ok(r == 0 && n_back == n && memcmp(back, data, n) == 0,
-		       "level %d comes back, with the exact size as the limit", level);
+		       "level %d: data is restored, with its exact size as the limit", level);
 		free(back);
 		back = NULL;
 		VEC_FREE(&s.bytes);
@@ -40,10 +40,10 @@ int main(void)
 
 	struct sink s = { 0 };
 	compress_to(&s, data, 1000, 1000, 6);
-	tap_ok(gzip_is(s.bytes.v, s.bytes.n), "begins as gzip does");
-	tap_ok(!gzip_is("\x1f", 1) && !gzip_is("abc", 3), "others do not");
+	tap_ok(gzip_is(s.bytes.v, s.bytes.n), "the output is recognised as gzip");
+	tap_ok(!gzip_is("\x1f", 1) && !gzip_is("abc", 3), "other data is not");
 	tap_int(gzip_inflate(s.bytes.v, s.bytes.n, 999, &back, &n_back, &e), -E2BIG,
-		"one byte above the limit is refused");
+		"one byte more than the limit is refused");
 	size_t n_one = s.bytes.n;
 	compress_to(&s, data + 1000, 500, 500, 6);
 	tap_ok(gzip_inflate(s.bytes.v, s.bytes.n, n, &back, &n_back, &e) == 0 && n_back == 1500 &&
@@ -58,27 +58,28 @@ int main(void)
 		free(back);
 		back = NULL;
 	}
-	tap_int(n_wrong, 0, "cut off anywhere is an error");
+	tap_int(n_wrong, 0, "data truncated at any byte is an error");
 	s.bytes.v[n_one - 6] ^= 1;
-	tap_int(gzip_inflate(s.bytes.v, n_one, n, &back, &n_back, &e), -EINVAL, "a wrong checksum");
+	tap_int(gzip_inflate(s.bytes.v, n_one, n, &back, &n_back, &e), -EINVAL,
+		"a wrong checksum is an error");
 	s.bytes.v[n_one - 6] ^= 1;
 	s.bytes.v[n_one] = 'x';
 	tap_int(gzip_inflate(s.bytes.v, s.bytes.n, n, &back, &n_back, &e), -EINVAL,
-		"garbage after the end");
-	tap_ok(back == NULL, "the output is untouched on failure");
+		"garbage after the end is an error");
+	tap_ok(back == NULL, "a failure does not set the output");
 	VEC_FREE(&s.bytes);
 
-	/* A bomb: many zeros in few bytes. */
+	/* A decompression bomb: many zeros in few bytes. */
 	memset(data, 0, n);
 	compress_to(&s, data, n, n, 9);
 	tap_int(gzip_inflate(s.bytes.v, s.bytes.n, 100000, &back, &n_back, &e), -E2BIG,
-		"a bomb stops at the limit");
+		"a decompression bomb stops at the limit");
 	VEC_FREE(&s.bytes);
 
 	struct gzip g = { 0 };
 	s = (struct sink){ .fail_after = 1 };
 	gzip_open(&g, sink_write, &s, 0);
-	tap_int(gzip_write(&g, data, n), -ENOSPC, "a failed write is passed on");
+	tap_int(gzip_write(&g, data, n), -ENOSPC, "a failed write is reported");
 	gzip_close(&g);
 	VEC_FREE(&s.bytes);
 	free(data);

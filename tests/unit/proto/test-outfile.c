@@ -40,7 +40,7 @@ static bool holds(const char *name, const char *text)
 	return text && strcmp(have, text) == 0;
 }
 
-/* How many entries the folder has: finds temporary files left behind. */
+/* The number of entries in the folder, to detect temporary files. */
 static int n_entries(void)
 {
 	int n = 0;
@@ -66,31 +66,32 @@ static void test_one(void)
 	struct outfile f;
 	struct err e = { 0 };
 	umask(022);
-	tap_ok(open_and_write(&f, in_dir("a"), "new"), "a new file");
-	tap_ok(holds("a", NULL), "is not there before the commit");
-	tap_int(outfile_commit(&f, 1, &e), 0, "commit");
-	tap_ok(f.committed && holds("a", "new"), "and then it is, whole");
+	tap_ok(open_and_write(&f, in_dir("a"), "new"), "a new file is written");
+	tap_ok(holds("a", NULL), "it does not exist before the commit");
+	tap_int(outfile_commit(&f, 1, &e), 0, "it is committed");
+	tap_ok(f.committed && holds("a", "new"), "and then it exists, complete");
 	outfile_abort(&f);
 	tap_ok(holds("a", "new"), "abort after commit removes nothing");
 	struct stat st;
 	tap_ok(stat(in_dir("a"), &st) == 0 && (st.st_mode & 0777) == 0644, "mode 0666 & ~umask");
 
 	chmod(in_dir("a"), 0600);
-	tap_ok(open_and_write(&f, in_dir("a"), "other"), "replace a file");
+	tap_ok(open_and_write(&f, in_dir("a"), "other"), "a file is replaced");
 	outfile_abort(&f);
-	tap_ok(holds("a", "new"), "abort leaves it untouched");
+	tap_ok(holds("a", "new"), "abort keeps the old content");
 	outfile_abort(&f);
-	tap_int(n_entries(), 1, "and nothing behind; twice does no harm");
+	tap_int(n_entries(), 1, "abort leaves no temporary file, and may be repeated");
 	tap_ok(open_and_write(&f, in_dir("a"), "other") && outfile_commit(&f, 1, &e) == 0 &&
 	       holds("a", "other"), "commit replaces it");
-	tap_ok(stat(in_dir("a"), &st) == 0 && (st.st_mode & 0777) == 0600, "its mode is kept");
+	tap_ok(stat(in_dir("a"), &st) == 0 && (st.st_mode & 0777) == 0600,
+	       "a replaced file keeps its mode");
 	tap_int(n_entries(), 1, "no temporary file is left");
 
 	char name[NAME_MAX + 1];
 	memset(name, 'n', NAME_MAX);
 	name[NAME_MAX] = '\0';
 	tap_ok(open_and_write(&f, in_dir(name), "x") && outfile_commit(&f, 1, &e) == 0,
-	       "a name as long as names can be");
+	       "a name may have the maximum length");
 	unlink(in_dir(name));
 
 	if (chdir(dir) == 0)
@@ -109,10 +110,10 @@ static void refused(const char *path, int errnum, const char *hint, const char *
 	tap_ok(r == -errnum && strcmp(e.what, what) == 0 && strstr(e.hint, hint), "%s", name);
 	if (r != -errnum || strcmp(e.what, what) != 0 || !strstr(e.hint, hint))
 		printf("# %d '%s' '%s'\n", r, e.what, e.hint);
-	tap_int(f.fd, -7, "  and the outfile is untouched");
+	tap_int(f.fd, -7, "  and does not change the outfile");
 }
 
-/* From here on files are not writable for this process; false where that cannot be. */
+/* Makes files not writable for this process; false if that is impossible. */
 static bool give_up_root(void)
 {
 	chmod(dir, 0755);
@@ -139,23 +140,23 @@ static void test_refused(void)
 	mkdir(in_dir("folder"), 0755);
 	refused(in_dir("none/x"), ENOENT, "does not exist", "a missing folder");
 	refused(in_dir("a/x"), ENOTDIR, "is not a folder", "a file as the folder");
-	refused(in_dir("folder"), EISDIR, "name of a file", "a folder as the file");
-	refused(in_dir("new/"), EISDIR, "name of a file", "a new name with a slash behind");
+	refused(in_dir("folder"), EISDIR, "name a file", "a folder as the file");
+	refused(in_dir("new/"), EISDIR, "name a file", "a new name that ends in a slash");
 	refused("", ENOENT, "", "an empty name");
-	refused(in_dir(long_name), ENAMETOOLONG, "shorter", "a name too long");
+	refused(in_dir(long_name), ENAMETOOLONG, "shorter", "a name that is too long");
 	(void)!symlink("loop", in_dir("loop"));
 	refused(in_dir("loop"), ELOOP, "", "a link to itself");
 	unlink(in_dir("loop"));
 	if (give_up_root()) {
-		refused(in_dir("folder/x"), EACCES, "may not write", "a read-only folder");
-		refused(in_dir("a"), EACCES, "may not write", "a read-only file");
+		refused(in_dir("folder/x"), EACCES, "no permission to write", "a read-only folder");
+		refused(in_dir("a"), EACCES, "no permission to write", "a read-only file");
 	} else {
-		tap_skip("a read-only folder", "root may write anywhere");
-		tap_skip("a read-only file", "root may write anywhere");
+		tap_skip("a read-only folder", "root may write everywhere");
+		tap_skip("a read-only file", "root may write everywhere");
 	}
 	take_root_again();
 	rmdir(in_dir("folder"));
-	tap_int(n_entries(), 1, "refusals leave nothing behind");
+	tap_int(n_entries(), 1, "refusals leave no files behind");
 }
 
 static void test_links_and_devices(void)
@@ -165,9 +166,9 @@ static void test_links_and_devices(void)
 	struct stat st;
 	(void)!symlink("a", in_dir("link"));
 	tap_ok(open_and_write(&f, in_dir("link"), "through") && outfile_commit(&f, 1, &e) == 0,
-	       "write through a link");
+	       "a file is written through a symbolic link");
 	tap_ok(lstat(in_dir("link"), &st) == 0 && S_ISLNK(st.st_mode) && holds("a", "through"),
-	       "the link stays, its file is replaced");
+	       "the link stays and its target is replaced");
 	unlink(in_dir("link"));
 	(void)!symlink("later", in_dir("link"));
 	tap_ok(open_and_write(&f, in_dir("link"), "x") && outfile_commit(&f, 1, &e) == 0 &&
@@ -178,13 +179,14 @@ static void test_links_and_devices(void)
 	tap_ok(open_and_write(&f, "/dev/null", "x") && outfile_commit(&f, 1, &e) == 0 &&
 	       stat("/dev/null", &st) == 0 && S_ISCHR(st.st_mode), "/dev/null stays a device");
 	outfile_open(&f, "/dev/full", &e);
-	tap_int(outfile_write(&f, "x", 1), -ENOSPC, "a full device fails");
-	tap_int(outfile_write(&f, "x", 0), -ENOSPC, "and goes on failing");
-	tap_int(outfile_error(&f, &e), -ENOSPC, "can be asked why");
+	tap_int(outfile_write(&f, "x", 1), -ENOSPC, "a write to a full device fails");
+	tap_int(outfile_write(&f, "x", 0), -ENOSPC, "further writes fail, too");
+	tap_int(outfile_error(&f, &e), -ENOSPC, "the reason is available");
 	e = (struct err){ 0 };
-	tap_int(outfile_commit(&f, 1, &e), -ENOSPC, "commit says so as well");
-	tap_str(e.what, "cannot write '/dev/full': No space left on device", "with the path");
-	tap_ok(strstr(e.hint, "free some space"), "and what to do");
+	tap_int(outfile_commit(&f, 1, &e), -ENOSPC, "commit fails with the same error");
+	tap_str(e.what, "cannot write '/dev/full': No space left on device",
+		"the message names the path");
+	tap_ok(strstr(e.hint, "free some space"), "the hint suggests a remedy");
 
 	int fd[2];
 	(void)!pipe(fd);
@@ -192,12 +194,12 @@ static void test_links_and_devices(void)
 	char back[3] = "";
 	tap_ok(outfile_write(&f, "hi", 2) == 0 && outfile_commit(&f, 1, &e) == 0 &&
 	       read(fd[0], back, 2) == 2 && strcmp(back, "hi") == 0, "a descriptor");
-	tap_ok(fcntl(fd[1], F_GETFD) >= 0, "which stays the caller's");
+	tap_ok(fcntl(fd[1], F_GETFD) >= 0, "the descriptor stays the caller's");
 	close(fd[0]);
 	close(fd[1]);
 	outfile_open_fd(&f, fd[1]);
 	outfile_write(&f, "hi", 2);
-	tap_int(outfile_commit(&f, 1, &e), -EBADF, "a closed descriptor fails");
+	tap_int(outfile_commit(&f, 1, &e), -EBADF, "a closed descriptor is an error");
 }
 
 static void test_set(void)
@@ -207,31 +209,31 @@ static void test_set(void)
 	put("b", "old b");
 	tap_ok(open_and_write(&f[0], in_dir("b"), "1") && open_and_write(&f[1], in_dir("c"), "2") &&
 	       open_and_write(&f[2], in_dir("d"), "3") && outfile_commit(f, 3, &e) == 0,
-	       "a set of three");
-	tap_ok(holds("b", "1") && holds("c", "2") && holds("d", "3"), "all are there");
-	tap_int(n_entries(), 4, "and no others");
+	       "three files are committed together");
+	tap_ok(holds("b", "1") && holds("c", "2") && holds("d", "3"), "all exist");
+	tap_int(n_entries(), 4, "and no other files");
 
-	/* The last cannot be renamed: a folder stands there by now. */
+	/* The last cannot be renamed, since there is now a folder. */
 	unlink(in_dir("c"));
 	unlink(in_dir("d"));
 	tap_ok(open_and_write(&f[0], in_dir("b"), "4") && open_and_write(&f[1], in_dir("c"), "5") &&
 	       open_and_write(&f[2], in_dir("d"), "6"), "a set whose last target becomes a folder");
 	mkdir(in_dir("d"), 0755);
-	tap_int(outfile_commit(f, 3, &e), -EISDIR, "fails");
-	tap_ok(strstr(e.what, "/d'"), "naming that file");
-	tap_ok(holds("b", "1"), "the first has its old content");
-	tap_ok(holds("c", NULL), "the second is not there");
+	tap_int(outfile_commit(f, 3, &e), -EISDIR, "the commit fails");
+	tap_ok(strstr(e.what, "/d'"), "the message names the file");
+	tap_ok(holds("b", "1"), "the first file has its old content");
+	tap_ok(holds("c", NULL), "the second file does not exist");
 	struct stat st;
-	tap_ok(stat(in_dir("d"), &st) == 0 && S_ISDIR(st.st_mode), "the folder stays");
+	tap_ok(stat(in_dir("d"), &st) == 0 && S_ISDIR(st.st_mode), "the folder is kept");
 	tap_int(n_entries(), 3, "no temporary file is left");
 	rmdir(in_dir("d"));
 
 	tap_ok(open_and_write(&f[0], in_dir("b"), "7") && open_and_write(&f[1], in_dir("c"), "8"),
-	       "a set with a failed write");
+	       "one of two files has a failed write");
 	outfile_open(&f[2], "/dev/full", &e);
 	outfile_write(&f[2], "9", 1);
-	tap_int(outfile_commit(f, 3, &e), -ENOSPC, "fails");
-	tap_ok(holds("b", "1") && holds("c", NULL) && n_entries() == 2, "as if it had never been");
+	tap_int(outfile_commit(f, 3, &e), -ENOSPC, "the commit fails");
+	tap_ok(holds("b", "1") && holds("c", NULL) && n_entries() == 2, "nothing has changed");
 }
 
 int main(void)

@@ -1,4 +1,4 @@
-/* Each rule has a profile that breaks it, and nothing else, by one change to a sound one. */
+/* For each rule, one change to a valid profile violates only that rule. */
 
 #include "base/err.h"
 #include "proto/pprof-check.h"
@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-/* A sound profile of which each test spoils one thing. */
+/* A valid profile, which each test changes in one place. */
 struct fixture {
 	struct profile p;
 	struct profile_value_type type[2];
@@ -110,7 +110,7 @@ static void finds_nothing(const char *name)
 	sound();
 }
 
-/* Expects one finding, of this rule and severity, whose text holds `text`; then mends all. */
+/* Expects one finding of this rule and severity that contains `text`, then restores the profile. */
 static void finds(enum pprof_check_severity severity, enum pprof_check_rule rule, const char *text)
 {
 	struct seen s = { 0 };
@@ -153,7 +153,7 @@ static void test_head(void)
 	x.p.default_sample_type = "";
 	WARNING(DEFAULT_TYPE, "no default sample type");
 	x.p.default_sample_type = "wall";
-	ERROR(DEFAULT_TYPE, "'wall' is no sample type");
+	ERROR(DEFAULT_TYPE, "'wall' does not exist");
 	x.p.period_type = (struct profile_value_type){ "", "" };
 	ERROR(PERIOD, "no type");
 	x.p.period_type.unit = "";
@@ -163,7 +163,7 @@ static void test_head(void)
 	x.p.duration_nanos = 0;
 	ERROR(TIMES, "duration of 0 ns");
 	x.p.time_nanos = 0;
-	WARNING(TIMES, "no time");
+	WARNING(TIMES, "no start time");
 	x.comment[0] = "executableInfo=x";
 	ERROR(COMMENTS, "comment 1 begins with 'executableInfo='");
 	x.p.doc_url = "example.org";
@@ -218,7 +218,7 @@ static void test_symbols(void)
 	x.fn[0].name = "";
 	ERROR(FUNCTION_NAMES, "function 1: no name");
 	x.loc[2].address = 0x2000;
-	ERROR(ADDRESSES, "location 3: address 0x2000 is outside of its mapping '/bin/a'");
+	ERROR(ADDRESSES, "location 3: address 0x2000 is outside its mapping '/bin/a'");
 	x.loc[0].address = 0xfff;
 	ERROR(ADDRESSES, "location 1: address 0xfff");
 	x.line[0].function = NULL;
@@ -250,7 +250,7 @@ static void test_samples(void)
 	ERROR(LABELS, "the number 0 of 'cpu' has no unit");
 	x.label[2].num = 4;
 	ERROR(LABELS, "label 'pid' is both a string and a number");
-	who = PPROF_CONSUMER_PARCA;  /* which takes numbers, but not both */
+	who = PPROF_CONSUMER_PARCA;  /* which reads numbers, but not both */
 	x.label[2].str = NULL;
 	x.label[2].num = 4;
 	ERROR(LABELS, "sample 2: 'pid' is a number here and a string elsewhere");
@@ -286,7 +286,7 @@ int main(void)
 	struct seen s = { 0 };
 	size_t n_errors = 1, n_warnings = 1;
 	tap_int(pprof_check(&x.p, PPROF_CONSUMER_ALL, see, &s, &n_errors, &n_warnings), 0,
-		"a sound profile");
+		"a valid profile");
 	tap_ok(s.n == 0 && n_errors == 0 && n_warnings == 0, "has no findings");
 	if (s.n)
 		printf("# %s\n", s.text);
@@ -301,9 +301,9 @@ int main(void)
 	x.p.n_functions = 50;
 	pprof_check(&x.p, PPROF_CONSUMER_ALL, see, &s, &n_errors, &n_warnings);
 	tap_ok(s.n == PPROF_CHECK_MAX_PER_RULE && n_errors == 50,
-	       "many of a rule: all are counted, few shown");
+	       "all findings of a rule are counted, a few are reported");
 	tap_ok(pprof_check(&x.p, PPROF_CONSUMER_ALL, NULL, NULL, &n_errors, NULL) == 0 &&
 		       n_errors == 50,
-	       "counting only");
+	       "findings can be counted only");
 	return tap_done();
 }

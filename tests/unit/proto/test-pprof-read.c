@@ -1,4 +1,4 @@
-/* Profiles that our writer would never write: built by hand, field by field. */
+/* Profiles that our writer never produces, built field by field. */
 
 #include "base/err.h"
 #include "proto/gzip.h"
@@ -59,7 +59,7 @@ static void test_odd(void)
 {
 	struct wire w = { 0 };
 	uint64_t far = UINT64_MAX - 1;
-	/* Everything backwards: samples first, the string table last; ids far apart. */
+	/* In reverse order: samples first, the string table last; ids with gaps. */
 	size_t sample = wire_begin(&w, PPROF_PROFILE_SAMPLE);
 	NUMBERS(&w, PPROF_SAMPLE_LABEL, PPROF_LABEL_NUM, 7, PPROF_LABEL_KEY, KEY);
 	wire_uint_always(&w, PPROF_SAMPLE_VALUE, (uint64_t)-5);
@@ -77,7 +77,7 @@ static void test_odd(void)
 	NUMBERS(&w, PPROF_PROFILE_FUNCTION, PPROF_FUNCTION_NAME, MAIN, PPROF_FUNCTION_ID,
 		1ull << 40);
 	NUMBERS(&w, PPROF_PROFILE_MAPPING, PPROF_MAPPING_ID, 9, PPROF_MAPPING_HAS_FUNCTIONS, 5);
-	/* Unknown fields of every wire type. */
+	/* Unknown fields of all wire types. */
 	wire_uint(&w, 100, 1);
 	wire_bytes(&w, 200, "hello", 5);
 	message(&w, PPROF_PROFILE_FUNCTION, "\x08\x02\xc5\x3e\1\2\3\4\xc1\x3e\1\2\3\4\5\6\7\x08",
@@ -97,18 +97,18 @@ static void test_odd(void)
 	const struct profile_sample *s = &p->sample[0];
 	tap_ok(s->n_locations == 4 && s->location[0]->id == 77 && s->location[1]->id == far &&
 	       s->location[2]->id == 77 && s->location[3]->id == far,
-	       "packed and single ids follow each other, by ids that are no index");
-	tap_int(s->value[0], -5, "a single negative value");
+	       "packed and single ids are combined, for ids that are not indices");
+	tap_int(s->value[0], -5, "a single negative value is read");
 	tap_ok(s->n_labels == 1 && strcmp(s->label[0].key, "key") == 0 && !s->label[0].str &&
 	       s->label[0].num == 7, "a label");
-	tap_str(s->location[0]->line[0].function->name, "main", "function by its id");
+	tap_str(s->location[0]->line[0].function->name, "main", "a function is found by its id");
 	tap_ok(s->location[0]->mapping == &p->mapping[0] && p->mapping[0].has_functions,
-	       "mapping by its id; any bool but 0 is true");
-	tap_int((long long)s->location[1]->address, 16, "the last value of a repeated id counts");
-	tap_int((long long)p->n_functions, 2, "a function with unknown fields");
+	       "a mapping is found by its id; any bool but 0 is true");
+	tap_int((long long)s->location[1]->address, 16, "the last value of a repeated id wins");
+	tap_int((long long)p->n_functions, 2, "unknown fields are skipped");
 	tap_ok(p->period == 2 && p->period_type.type[0] == '\0' &&
 		       strcmp(p->period_type.unit, "count") == 0,
-	       "the last of what is not repeated counts");
+	       "the last value of a field that is not repeated wins");
 	tap_ok(p->n_comments == 3 && strcmp(p->comment[0], "file.c") == 0 &&
 	       strcmp(p->comment[2], "key") == 0, "packed and single comments");
 	tap_ok(!p->default_sample_type[0] && !p->doc_url[0] && !p->drop_frames[0],
@@ -149,7 +149,7 @@ static void test_references(void)
 	refuse(&w, "2 values for 1 sample types", "more values than sample types");
 	strings(&w);
 	NUMBERS(&w, PPROF_PROFILE_FUNCTION, PPROF_FUNCTION_NAME, MAIN);
-	refuse(&w, "function 1 has the id 0", "a function without an id");
+	refuse(&w, "function 1 has no id, or the id 0", "a function without an id");
 	strings(&w);
 	NUMBERS(&w, PPROF_PROFILE_MAPPING, PPROF_MAPPING_ID, 3);
 	NUMBERS(&w, PPROF_PROFILE_MAPPING, PPROF_MAPPING_ID, 3);
@@ -163,13 +163,13 @@ static void test_references(void)
 	message(&w, PPROF_PROFILE_LOCATION, "\x08\x01\x22\x02\x10\x03", 6);
 	struct profile *p = accept(&w, "a line without a function is left to the checker");
 	tap_ok(p && p->location[0].n_lines == 1 && !p->location[0].line[0].function,
-	       "and has none");
+	       "and there are none");
 	profile_free(p);
 	wire_bytes(&w, PPROF_PROFILE_STRING_TABLE, "", 0);
 	wire_bytes(&w, PPROF_PROFILE_STRING_TABLE, "a\0b", 3);
 	wire_uint(&w, PPROF_PROFILE_COMMENT, 1);
 	p = accept(&w, "a string with a NUL byte");
-	tap_str(p ? p->comment[0] : NULL, "a", "ends there");
+	tap_str(p ? p->comment[0] : NULL, "a", "a string ends at its NUL");
 	profile_free(p);
 }
 
@@ -215,19 +215,19 @@ static void test_types(void)
 	}
 	strings(&w);
 	message(&w, PPROF_PROFILE_SAMPLE, "\x12\x01\x80", 3);
-	refuse(&w, "cut off number", "a packed value cut off");
+	refuse(&w, "truncated number", "a truncated packed value");
 	strings(&w);
 	message(&w, PPROF_PROFILE_SAMPLE, "\x09\1\2\3\4\5\6\7\x08", 9);
 	refuse(&w, "another type than numbers", "a fixed64 as a location id");
 	strings(&w);
 	wire_bytes(&w, PPROF_PROFILE_COMMENT, "\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01", 11);
-	refuse(&w, "more than ten bytes", "a packed number too long");
+	refuse(&w, "more than ten bytes", "a packed number that is too long");
 	strings(&w);
 	message(&w, PPROF_PROFILE_SAMPLE, "\x1a\x05\x08", 3);
 	refuse(&w, "malformed field at byte 3", "a label that is longer than its sample");
 }
 
-/* A whole profile, cut at every byte and with every byte changed: no crash, no leak. */
+/* A profile truncated at every byte, and with every bit changed: no crash, no leak. */
 static void test_damage(void)
 {
 	struct wire w = { 0 };
@@ -248,7 +248,7 @@ static void test_damage(void)
 			profile_free(p);
 	}
 	tap_ok(n_ok > 0 && n_ok < 20 && n_other == 0,
-	       "cut anywhere: -EINVAL, or a smaller profile");
+	       "truncated anywhere: -EINVAL, or a smaller profile");
 	n_ok = 0;
 	for (size_t i = 0; i < w.n; i++) {
 		for (int bit = 0; bit < 8; bit++) {
@@ -262,7 +262,7 @@ static void test_damage(void)
 		}
 	}
 	tap_ok(n_ok > 0 && n_other == 0, "any bit changed: -EINVAL, or another profile");
-	tap_int(profile_read(w.p, w.n, w.n - 1, &p, &e), -E2BIG, "a limit on the size");
+	tap_int(profile_read(w.p, w.n, w.n - 1, &p, &e), -E2BIG, "the size limit applies");
 
 	struct sink s = { 0 };
 	struct gzip g = { 0 };
@@ -271,28 +271,30 @@ static void test_damage(void)
 	gzip_finish(&g);
 	gzip_close(&g);
 	tap_int(profile_read(s.bytes.v, s.bytes.n, w.n - 1, &p, &e), -E2BIG,
-		"which counts uncompressed bytes");
-	tap_int(profile_read(s.bytes.v, s.bytes.n - 1, 0, &p, &e), -EINVAL, "cut off gzip");
-	tap_str(e.what, "the gzip data is cut off", "which is said");
-	tap_int(profile_read(s.bytes.v, s.bytes.n, w.n, &p, &e), 0, "gzip");
-	/* The result refers to none of the input. */
+		"the limit counts uncompressed bytes");
+	tap_int(profile_read(s.bytes.v, s.bytes.n - 1, 0, &p, &e), -EINVAL,
+		"truncated gzip data is refused");
+	tap_str(e.what, "the gzip data is truncated", "the message says so");
+	tap_int(profile_read(s.bytes.v, s.bytes.n, w.n, &p, &e), 0, "gzip data is read");
+	/* The result must not refer to the input. */
 	memset(s.bytes.v, 0xff, s.bytes.n);
 	tap_str(p->sample[0].location[1]->line[0].function->name, "main",
-		"the result stands alone");
+		"the result does not refer to its input");
 	profile_free(p);
 
 	char path[] = "/tmp/test-pprof-read-XXXXXX";
 	int fd = mkstemp(path);
 	tap_int(profile_read_file(path, &p, &e), -EINVAL, "an empty file");
-	tap_ok(strstr(e.what, path) && strstr(e.what, "the file is empty"), "is named");
+	tap_ok(strstr(e.what, path) && strstr(e.what, "the file is empty"),
+	       "the message names the file");
 	(void)!write(fd, w.p, w.n);
-	tap_int(profile_read_file(path, &p, &e), 0, "a file that is not gzipped");
+	tap_int(profile_read_file(path, &p, &e), 0, "a file that is not gzipped is read");
 	profile_free(p);
 	close(fd);
 	unlink(path);
 	tap_int(profile_read_file(path, &p, &e), -ENOENT, "a missing file");
 	tap_int(profile_read_file("/", &p, &e), -EISDIR, "a folder");
-	tap_str(e.what, "cannot read '/': Is a directory", "is named");
+	tap_str(e.what, "cannot read '/': Is a directory", "the message names the file");
 	VEC_FREE(&s.bytes);
 	wire_done(&w);
 	profile_free(NULL);

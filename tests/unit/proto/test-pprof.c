@@ -8,8 +8,8 @@ static struct profile *finish(struct pprof *p, struct sink *s)
 {
 	struct profile *back = NULL;
 	struct err e = { 0 };
-	if (!tap_int(pprof_finish(p, &e), 0, "finished") ||
-	    !tap_int(profile_read(s->bytes.v, s->bytes.n, 0, &back, &e), 0, "read back"))
+	if (!tap_int(pprof_finish(p, &e), 0, "the profile is finished") ||
+	    !tap_int(profile_read(s->bytes.v, s->bytes.n, 0, &back, &e), 0, "and read back"))
 		printf("# %s\n", e.what);
 	pprof_free(p);
 	VEC_FREE(&s->bytes);
@@ -20,7 +20,7 @@ static struct pprof *begin(struct sink *s)
 {
 	struct pprof *p = NULL;
 	struct err e = { 0 };
-	tap_int(pprof_new(sink_write, s, 1, &p, &e), 0, "begun");
+	tap_int(pprof_new(sink_write, s, 1, &p, &e), 0, "a profile is begun");
 	return p;
 }
 
@@ -35,7 +35,7 @@ static void test_round_trip(void)
 	pprof_times(p, 17, 18);
 	pprof_comment(p, "one");
 	pprof_comment(p, "two");
-	/* A sample may come before its locations. */
+	/* A sample may precede its locations. */
 	pprof_sample(p, (uint64_t[]){ 2, 1, 1 }, 3, (int64_t[]){ 3, -4 }, 2, (struct pprof_label[]){
 		{ .key = "pid", .str = "12" },
 		{ .key = "size", .num = -5, .num_unit = "bytes" },
@@ -73,7 +73,7 @@ static void test_round_trip(void)
 	       strcmp(b->comment[1], "two") == 0, "comments in order");
 	tap_ok(b->n_mappings == 2 && b->n_functions == 2 && b->n_locations == 2 &&
 		       b->n_samples == 1,
-	       "all messages are there");
+	       "all messages are present");
 	const struct profile_mapping *m = &b->mapping[0];
 	tap_ok(m->memory_start == 0x1000 && m->memory_limit == 0x2000 && m->file_offset == 0x3000 &&
 		       strcmp(m->filename, "/bin/x") == 0 && strcmp(m->build_id, "ab") == 0 &&
@@ -92,14 +92,14 @@ static void test_round_trip(void)
 		       l->line[0].function == &f[1] && l->line[0].line == 11 &&
 		       l->line[0].column == 4 && l->line[1].function == &f[0] &&
 		       l->line[1].line == 12,
-	       "location 1 keeps its inlines");
+	       "location 1 keeps its inlined functions");
 	tap_ok(l[1].address == UINT64_MAX && !l[1].mapping && l[1].n_lines == 0 && !l[1].is_folded,
 	       "location 2 is only an address");
 	const struct profile_sample *x = &b->sample[0];
 	tap_ok(x->n_locations == 3 && x->location[0] == &l[1] && x->location[1] == l &&
 	       x->location[2] == l, "the stack is in order");
-	tap_ok(x->value[0] == 3 && x->value[1] == -4, "values, also negative");
-	tap_int((long long)x->n_labels, 4, "labels that no reader could see are left out");
+	tap_ok(x->value[0] == 3 && x->value[1] == -4, "values may be negative");
+	tap_int((long long)x->n_labels, 4, "labels that readers would ignore are left out");
 	tap_ok(strcmp(x->label[0].key, "pid") == 0 && strcmp(x->label[0].str, "12") == 0,
 	       "a string label");
 	tap_ok(!x->label[1].str && x->label[1].num == -5 &&
@@ -107,7 +107,8 @@ static void test_round_trip(void)
 	       "a numeric label with a unit");
 	tap_ok(!x->label[2].str && x->label[2].num == 0 && strcmp(x->label[2].num_unit, "cpu") == 0,
 	       "0 with a unit is kept");
-	tap_ok(!x->label[3].str && x->label[3].num == 7 && !x->label[3].num_unit[0], "no unit");
+	tap_ok(!x->label[3].str && x->label[3].num == 7 && !x->label[3].num_unit[0],
+	       "a number without a unit");
 	profile_free(b);
 }
 
@@ -125,11 +126,11 @@ static void test_strings(void)
 	struct profile *b = finish(p, &s);
 	if (!b)
 		return;
-	tap_int((long long)b->n_comments, 5, "an empty comment is none");
+	tap_int((long long)b->n_comments, 5, "an empty comment is left out");
 	tap_str(b->comment[0], "a\xef\xbf\xbd" "b", "a stray byte becomes U+FFFD");
 	tap_str(b->comment[1], "cut \xef\xbf\xbd\xef\xbf\xbd",
-		"as do the bytes of a cut character");
-	tap_ok(b->comment[4] == b->comment[0], "strings alike after that are one string");
+		"as do the bytes of a truncated character");
+	tap_ok(b->comment[4] == b->comment[0], "strings that become equal are stored once");
 	tap_ok(b->comment[2] == b->comment[3], "equal strings are stored once");
 	tap_int((long long)b->n_strings, 4, "\"\" and three more");
 	profile_free(b);
@@ -140,11 +141,11 @@ static void test_empty(void)
 	struct sink s = { 0 };
 	struct profile *b = finish(begin(&s), &s);
 	tap_ok(b && b->n_samples == 0 && b->n_strings == 1 && b->string[0][0] == '\0',
-	       "a profile of nothing has a string table");
+	       "an empty profile has a string table");
 	profile_free(b);
 }
 
-/* Enough for many flushes on the way, with stacks whose bodies are longer than 127 bytes. */
+/* Large enough for many flushes, with stacks longer than 127 bytes. */
 static void test_large(void)
 {
 	enum { N_LOCATIONS = 20000, N_SAMPLES = 20000, DEPTH = 80 };
@@ -176,7 +177,7 @@ static void test_large(void)
 				   (i == k && strcmp(name, l->line[0].function->name) != 0);
 		}
 	}
-	tap_ok(b && n_wrong == 0, "1.6 million frames come back");
+	tap_ok(b && n_wrong == 0, "1.6 million frames are read back");
 	profile_free(b);
 }
 
@@ -195,10 +196,10 @@ static void test_failure(void)
 			id = pprof_function(p, &(struct pprof_function){ .name = name });
 			pprof_sample(p, &id, 1, &(int64_t){ 1 }, 1, NULL, 0);
 		}
-		tap_int((long long)id, 10000, "ids count on after a failed write");
+		tap_int((long long)id, 10000, "ids continue after a failed write");
 		tap_int(pprof_finish(p, &e), -ENOSPC, "a failed write sticks until the end");
 		tap_str(e.what, "cannot write the profile: No space left on device",
-			"with its cause");
+			"the message names the cause");
 		pprof_free(p);
 		VEC_FREE(&s.bytes);
 	}

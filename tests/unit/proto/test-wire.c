@@ -32,9 +32,9 @@ static void test_write(void)
 	}
 	struct wire w = { 0 };
 	wire_uint(&w, 1, 0);
-	tap_int((long long)w.n, 0, "zero is left out");
+	tap_int((long long)w.n, 0, "zero is omitted");
 	wire_uint_always(&w, 1, 0);
-	tap_ok(is_hex(&w, "0800"), "but can be asked for");
+	tap_ok(is_hex(&w, "0800"), "unless requested");
 	w.n = 0;
 	wire_bytes(&w, 2, "testing", 7);
 	tap_ok(is_hex(&w, "120774657374696e67"), "bytes");
@@ -43,7 +43,7 @@ static void test_write(void)
 	tap_ok(is_hex(&w, "2206038e029ea705"), "packed numbers");
 	w.n = 0;
 	wire_packed(&w, 4, NULL, 0);
-	tap_int((long long)w.n, 0, "no packed numbers, no field");
+	tap_int((long long)w.n, 0, "an empty list writes no field");
 	size_t outer = wire_begin(&w, 3), inner = wire_begin(&w, 1);
 	wire_uint(&w, 1, 150);
 	wire_end(&w, inner);
@@ -52,7 +52,7 @@ static void test_write(void)
 	wire_done(&w);
 }
 
-/* Bodies around the lengths at which the length itself grows by a byte. */
+/* Bodies near the lengths at which the length field grows by a byte. */
 static void test_lengths(void)
 {
 	static const size_t size[] = { 0, 1, 127, 128, 129, 16383, 16384, 2097151, 2097152 };
@@ -72,7 +72,7 @@ static void test_lengths(void)
 		in = f.body;
 		ok = ok && wire_next(&in, &g) == 1 && bytes_left(&g.body) == n &&
 		     memcmp(g.body.p, body, n) == 0 && wire_next(&in, &g) == 0;
-		tap_ok(ok, "a message of %zu bytes comes back", n);
+		tap_ok(ok, "a message of %zu bytes is read back", n);
 		wire_done(&w);
 		free(body);
 	}
@@ -95,16 +95,16 @@ static void test_read(void)
 	       *f.body.p == 'x', "bytes with a two-byte tag");
 	tap_int(wire_next(&b, &f), 0, "then the end");
 	tap_int(next_of("\x08\x81\x80\x80\x80\x80\x80\x80\x80\x80\x00", 11, &f), 1,
-		"a number longer than needed is legal");
+		"a number may be longer than necessary");
 	tap_int((long long)f.value, 1, "and has its value");
 
-	tap_int(next_of("\x08\x80", 2, &f), -1, "cut off number");
-	tap_int(next_of("\x08", 1, &f), -1, "tag without a value");
-	tap_int(next_of("\x0a\x05hi", 4, &f), -1, "cut off bytes");
+	tap_int(next_of("\x08\x80", 2, &f), -1, "a truncated number");
+	tap_int(next_of("\x08", 1, &f), -1, "a tag without a value");
+	tap_int(next_of("\x0a\x05hi", 4, &f), -1, "truncated bytes");
 	tap_int(next_of("\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11, &f), -1,
 		"a length of 2^64 - 1");
-	tap_int(next_of("\x09\1\0\0", 4, &f), -1, "cut off fixed64");
-	tap_int(next_of("\x0d\1\0", 3, &f), -1, "cut off fixed32");
+	tap_int(next_of("\x09\1\0\0", 4, &f), -1, "a truncated fixed64");
+	tap_int(next_of("\x0d\1\0", 3, &f), -1, "a truncated fixed32");
 	tap_int(next_of("\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 12, &f), -1,
 		"a number of eleven bytes");
 	tap_int(next_of("\x00\x01", 2, &f), -1, "field number 0");
@@ -112,7 +112,7 @@ static void test_read(void)
 	tap_int(next_of("\x0e\x01", 2, &f), -1, "wire type 6");
 	b = bytes_of("\x10\x01\x08\x80", 4);
 	tap_ok(wire_next(&b, &f) == 1 && wire_next(&b, &f) == -1 && wire_next(&b, &f) == -1,
-	       "after a malformed field there is no next one");
+	       "nothing follows a malformed field");
 }
 
 int main(void)

@@ -2,13 +2,13 @@
 #define CPROF_TESTS_UNIT_VIEW_PROFILE_BUILD_H
 
 /*
- * Profiles for tests as text: each sample is a line
+ * Builds profiles from text for tests.  Each sample is a line
  *
  *	VALUE[,VALUE] FRAME FRAME ... [; KEY=VALUE ...]
  *
- * leaf first.  A frame is NAME, or NAME+NAME for names inlined at one place, innermost first;
- * NAME@FILE:LINE gives a source line (default NAME.c:1); [FILE] is a place without a name.  A label
- * value of digits followed by ':' and a unit is numeric.  Equal frames are one location.
+ * leaf first.  A frame is NAME, or NAME+NAME for functions inlined at one address, innermost first.
+ * NAME@FILE:LINE sets the source line (default NAME.c:1); [FILE] is an address without a name.  A
+ * label value of digits, ':' and a unit is numeric.  Equal frames are one location.
  */
 
 #include "base/err.h"
@@ -100,7 +100,7 @@ static void build_sample(struct build *b, const char *text)
 	free(copy);
 }
 
-/* types: "samples/count cpu/nanoseconds".  The bytes are in b->sink until build_done. */
+/* types: "samples/count cpu/nanoseconds".  b->sink holds the bytes until build_done. */
 static void __attribute__((unused))
 build_profile(struct build *b, const char *types, const char *const *line, size_t n)
 {
