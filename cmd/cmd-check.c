@@ -1,6 +1,6 @@
 /*
- * cprof check: says of any pprof file what a consumer of such files would reject, lose or
- * misread.  The rules are in proto/pprof-check.c.
+ * cprof check: reports what the consumers of pprof files would reject, lose or misread in a file.
+ * The rules are in proto/pprof-check.c.
  */
 
 #include "cmd/cmd.h"
@@ -25,9 +25,9 @@ struct checking {
 	bool quiet, json;
 	char **path;
 	size_t n_paths;
-	/* while it runs */
-	const char *file;          /* that is being checked */
-	size_t n_printed;          /* findings, for JSON's commas */
+	/* while running */
+	const char *file;          /* being checked */
+	size_t n_printed;          /* findings, for commas in JSON */
 	size_t n_errors, n_warnings;
 };
 
@@ -35,8 +35,8 @@ enum { KEY_FOR = 256, KEY_JSON };
 
 static const struct argp_option options[] = {
 	{ "for", KEY_FOR, "LIST", 0,
-	  "only what concerns these consumers: {consumers} (a list)", 0 },
-	{ "quiet", 'q', 0, 0, "print nothing, only tell by the exit status", 0 },
+	  "report only findings for these consumers: {consumers} (a list)", 0 },
+	{ "quiet", 'q', 0, 0, "print nothing, only set the exit status", 0 },
 	{ "json", KEY_JSON, 0, 0, "print findings as one JSON object", 0 },
 	{ 0 }
 };
@@ -59,7 +59,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		c->n_paths = (size_t)(state->argc - state->next);
 		return 0;
 	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "which file?");
+		argp_error(state, "no FILE given");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -68,8 +68,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp argp = {
 	.options = options, .parser = parse, .help_filter = optwords_help, .args_doc = "FILE...",
-	.doc = "Say what readers of pprof files would reject, lose or misread.\v"
-	       "Exit status: 0 nothing found, 1 errors, 2 only warnings.",
+	.doc = "Report what readers of pprof files would reject, lose or misread.\v"
+	       "Exit status: 0 no findings, 1 errors, 2 only warnings.",
 };
 
 static void print_finding(struct checking *c, const char *severity, const char *rule,
@@ -163,7 +163,7 @@ static int run_check(int argc, char **argv)
 
 const struct cmd cmd_check = {
 	.name = "check",
-	.help = "say what readers of pprof files would reject or lose",
+	.help = "report what readers of pprof files would reject or lose",
 	.argp = &argp,
 	.run = run_check,
 };

@@ -1,4 +1,4 @@
-/* cprof merge: several profiles with the same sample types become one. */
+/* cprof merge: merges profiles with the same sample types. */
 
 #include "base/err.h"
 #include "base/vec.h"
@@ -19,7 +19,7 @@ struct merge {
 };
 
 static const struct argp_option options[] = {
-	{ "output", 'o', "FILE", 0, "Where to; - for stdout", 1 },
+	{ "output", 'o', "FILE", 0, "The output file; - for stdout", 1 },
 	{ 0 }
 };
 
@@ -72,7 +72,7 @@ static int run_merge(int argc, char **argv)
 
 const struct cmd cmd_merge = {
 	.name = "merge",
-	.help = "make one profile of several",
+	.help = "merge several profiles into one",
 	.argp = &argp,
 	.run = run_merge,
 };

@@ -118,7 +118,7 @@ static int run_report(int argc, char **argv)
 
 const struct cmd cmd_report = {
 	.name = "report",
-	.help = "show where a profile's time goes, or compare two",
+	.help = "show where time is spent in a profile, or compare two",
 	.argp = &report_argp,
 	.run = run_report,
 };

@@ -1,14 +1,14 @@
 'use strict';
-// A headless chromium, spoken to over --remote-debugging-pipe: messages of the DevTools protocol as
-// JSON, each ended by a zero byte, on the descriptors 3 and 4. Nothing but node is needed.
+// Controls a headless chromium over --remote-debugging-pipe: DevTools messages as JSON, each followed
+// by a zero byte, on descriptors 3 and 4. Needs only node.
 //
 //	const browser = await Browser.start(folder);
 //	const page = await browser.open('file:///...', { width: 1280, height: 800 });
 //	await page.eval('document.title');
 //
-// page.requests and page.errors fill with the addresses of all requests, and with all that was said
-// on the console as a warning or an error, exceptions and refused contents among them; page.refused
-// with why requests were not made.
+// page.requests collects the addresses of all requests; page.errors collects warnings and errors on
+// the console, including exceptions and blocked contents; page.refused collects the reasons for
+// blocked requests.
 
 const { spawn } = require('node:child_process');
 const fs = require('node:fs');
@@ -42,7 +42,7 @@ class Browser {
 				b.received(JSON.parse(rest.subarray(0, end)));
 		});
 		b.process.stdio[3].on('error', () => {});
-		b.process.on('exit', () => b.failAll('the browser has ended'));
+		b.process.on('exit', () => b.failAll('the browser has exited'));
 		return b;
 	}
 
@@ -96,7 +96,7 @@ class Browser {
 		try {
 			process.kill(-this.process.pid, 'SIGKILL');
 		} catch {
-			// it has ended by itself
+			// it has already exited
 		}
 	}
 }
@@ -138,7 +138,7 @@ class Page {
 		return r.result.value;
 	}
 
-	// Until an expression holds.
+	// Waits until an expression is true.
 	async until(expression) {
 		const end = Date.now() + PATIENCE_MS;
 		while (Date.now() < end) {
@@ -146,10 +146,10 @@ class Page {
 				return;
 			await new Promise(resolve => setTimeout(resolve, 20));
 		}
-		throw new Error('this never held: ' + expression);
+		throw new Error('timeout waiting for: ' + expression);
 	}
 
-	// A click of the mouse into the middle of an element, or at a place in it.
+	// Clicks in the middle of an element, or at a position in it.
 	async click(selector, at = null) {
 		const box = await this.eval(`(() => { const e = document.querySelector(${JSON.stringify(selector)});
 			e.scrollIntoView({ block: 'nearest' }); const b = e.getBoundingClientRect();
@@ -176,7 +176,7 @@ class Page {
 		await this.send('Input.dispatchKeyEvent', { type: 'keyUp', key, windowsVirtualKeyCode: code });
 	}
 
-	// An option of a select, as a person would choose it.
+	// Selects an option of a select element.
 	async select(selector, value) {
 		await this.eval(`(() => { const e = document.querySelector(${JSON.stringify(selector)});
 			e.value = ${JSON.stringify(value)}; e.dispatchEvent(new Event('change', { bubbles: true })); })()`);

@@ -1,7 +1,7 @@
 'use strict';
-// How long a page takes to its first picture, and what it needs: measure.js RUNS PAGE.html...
-// Prints, for each page, the medians: milliseconds from the start of loading to the first picture,
-// to show each view, and the memory of the page's process (its Pss, in MiB) then.
+// Measures the time and memory of pages: measure.js RUNS PAGE.html...
+// Prints medians for each page: milliseconds from the start of loading to the first picture, and for
+// each view, and the memory of the page's process after that (Pss in MiB).
 
 const { Browser } = require('./browser.js');
 const fs = require('node:fs');
@@ -12,7 +12,7 @@ function median(list) {
 	return [...list].sort((a, b) => a - b)[list.length >> 1];
 }
 
-// The largest process of the browser that draws pages.
+// The browser's largest renderer process.
 function rendererMiB(pid) {
 	let most = 0;
 	for (const name of fs.readdirSync('/proc').filter(n => /^\d+$/.test(n))) {
@@ -23,7 +23,7 @@ function rendererMiB(pid) {
 			const pss = fs.readFileSync(`/proc/${name}/smaps_rollup`, 'latin1').match(/^Pss: +(\d+)/m);
 			most = Math.max(most, Number(pss[1]) / 1024);
 		} catch {
-			// it has ended
+			// it has exited
 		}
 	}
 	return most;

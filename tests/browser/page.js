@@ -1,5 +1,5 @@
 'use strict';
-// What the page of `cprof report --html` does when a person clicks in it. TAP.
+// Uses the page of `cprof report --html` as a person would. TAP.
 //
 //	page.js FOLDER      with main.html (CPU and page faults), diff.html, hostile.html, diff.svg
 
@@ -24,14 +24,14 @@ function is(got, want, name) {
 
 const url = (file, hash = '') => pathToFileURL(path.join(folder, file)) + hash;
 const READY = 'document.documentElement.dataset.ready > 0';
-// The table at the top as lines of text, thin blanks as blanks.
+// The top table as lines of text, with thin spaces as spaces.
 const ROWS = `[...document.querySelectorAll('#top tbody tr')].map(tr => [...tr.cells].map(td =>
 	(td.querySelector('button') || td).textContent.replace(/\\u202f/g, ' ')).slice(0, -1).join('|'))`;
 const DETAIL = `document.getElementById('detail-text').textContent.replace(/\\u202f/g, ' ')`;
 const MATCHED = `document.getElementById('matched').textContent`;
 const FACTS = `document.getElementById('facts').textContent.replace(/\\u202f/g, ' ')`;
 
-// The middle of a box of the graph: its row, and a part of the width.
+// Clicks the middle of a box in the graph, given its level and its position as a part of the width.
 async function clickBox(page, graph, level, x, bottom = false) {
 	const at = await page.eval(`(() => { const e = document.querySelector('${graph}'), b = e.getBoundingClientRect();
 		const w = e.clientWidth; return { x: b.x + w * ${x}, y: ${bottom} ? b.bottom - ${level} * 20 - 10 : b.y + ${level} * 20 + 10 }; })()`);
@@ -44,32 +44,32 @@ async function tries(page) {
 	ok(await page.eval(`(() => { const c = document.querySelector('#graph canvas'), d = c.getContext('2d')
 		.getImageData(0, 0, c.width, c.height).data, seen = new Set();
 		for (let i = 0; i < d.length; i += 4) seen.add(d[i] << 16 | d[i + 1] << 8 | d[i + 2]);
-		return seen.size > 5; })()`), 'there is a picture');
+		return seen.size > 5; })()`), 'the graph is drawn');
 
 	// zoom
 	await clickBox(page, '#graph', 2, 0.25);
 	await page.until(`location.hash.includes('zoom=')`);
-	ok(/^work.*58\.33% of all/.test(await page.eval(DETAIL)), 'a click on work zooms into it', await page.eval(DETAIL));
+	ok(/^work.*58\.33% of all/.test(await page.eval(DETAIL)), 'a click on work zooms in on it', await page.eval(DETAIL));
 	await clickBox(page, '#graph', 1, 0.5);
 	await page.until(`document.getElementById('detail-text').textContent.startsWith('main')`);
 	ok(true, 'a click on an outer frame zooms out');
 	await page.click('#unzoom');
 	await page.until(`!location.hash.includes('zoom=')`);
-	ok(true, 'and the button shows all');
+	ok(true, 'the button shows all again');
 	await page.eval(`document.querySelector('#graph canvas').focus()`);
 	for (const key of ['ArrowDown', 'ArrowDown', 'ArrowRight'])
 		await page.key(key);
-	ok(/^parse/.test(await page.eval(DETAIL)), 'arrow keys go to parse', await page.eval(DETAIL));
+	ok(/^parse/.test(await page.eval(DETAIL)), 'the arrow keys move to parse', await page.eval(DETAIL));
 	await page.key('Enter');
 	await page.until(`location.hash.includes('zoom=0.1')`);
-	ok(true, 'and Enter zooms into it');
+	ok(true, 'Enter zooms in on it');
 	await page.eval('history.back()');
 	await page.until(`!location.hash.includes('zoom=') && document.getElementById('unzoom').disabled`);
 	ok(true, "the browser's Back zooms out");
 	await page.click('#flame');
 	await clickBox(page, '#graph', 2, 0.25, true);
 	await page.until(`location.hash.includes('flame=1') && location.hash.includes('zoom=')`);
-	ok(/^work/.test(await page.eval(DETAIL)), 'in the flame graph the root is at the bottom', await page.eval(DETAIL));
+	ok(/^work/.test(await page.eval(DETAIL)), 'the flame graph has its root at the bottom', await page.eval(DETAIL));
 	await page.key('0');
 	await page.click('#icicle');
 
@@ -77,15 +77,15 @@ async function tries(page) {
 	await page.click('#search');
 	await page.type('LEX');
 	await page.until(`document.getElementById('matched').textContent`);
-	is(await page.eval(MATCHED), '16.67% matched', 'the search says the share in stacks with lex');
+	is(await page.eval(MATCHED), '16.67% matched', 'the search shows the share of stacks with lex');
 	await page.eval(`document.getElementById('search').select()`);
 	await page.type('/^(lex|fib)$/');
 	await page.until(MATCHED + `.startsWith('25')`);
-	ok(true, 'a regular expression; a recursive function counts once');
+	ok(true, 'a regular expression matches; a recursive function counts once');
 	await page.eval(`document.getElementById('search').select()`);
 	await page.type('/(/');
 	await page.until(MATCHED + `.includes('not a valid')`);
-	ok(true, 'a wrong one is said to be so');
+	ok(true, 'an invalid expression is reported');
 	await page.key('Escape');
 	await page.until(`!${MATCHED}`);
 
@@ -105,24 +105,24 @@ async function tries(page) {
 	// sandwich
 	await page.click('#top tbody tr:nth-child(2)');
 	await page.until(`location.hash.includes('view=sandwich')`);
-	is(await page.eval(`document.getElementById('sandwich-name').textContent`), 'lex', 'a click on a row: its callers');
+	is(await page.eval(`document.getElementById('sandwich-name').textContent`), 'lex', 'a click on a row shows its callers');
 	await clickBox(page, '#callers', 1, 0.5, true);
 	await page.until(`location.hash.includes('name=parse')`);
-	ok(true, 'a click on the caller goes to it');
+	ok(true, 'a click on the caller selects it');
 	await clickBox(page, '#callees', 1, 0.25);
 	await page.until(`location.hash.includes('name=lex')`);
-	ok(true, 'a click on the callee goes back');
+	ok(true, 'a click on the callee returns');
 
 	// source
 	await page.click('[data-view=source]');
 	await page.until(`document.querySelector('#source tr.hit')`);
 	is(await page.eval(`[...document.querySelectorAll('#source tr.hit')].map(tr =>
 		[...tr.cells].map(td => td.textContent.replace(/\\u202f/g, ' ')).join('|'))`),
-		['400.00 ms|400.00 ms|31|/* line 31 </script> */'], 'the lines of lex, and their text');
+		['400.00 ms|400.00 ms|31|/* line 31 </script> */'], 'the source lines of lex are shown');
 	await page.eval(`location.hash = 'view=source&name=fib'`);
 	await page.until(`document.querySelector('#source h2').textContent === 'fib'`);
 	is(await page.eval(`[...document.querySelectorAll('#source tr.hit')].map(tr => tr.cells[2].textContent + ' ' +
-		tr.cells[0].textContent.replace(/\\u202f/g, ' '))`), ['50 ', '51 ', '52 200.00 ms'], 'the lines of fib');
+		tr.cells[0].textContent.replace(/\\u202f/g, ' '))`), ['50 ', '51 ', '52 200.00 ms'], 'the source lines of fib are shown');
 
 	// labels
 	await page.click('[data-view=labels]');
@@ -130,33 +130,33 @@ async function tries(page) {
 	await page.until(`document.querySelector('.chip')`);
 	await page.click('[data-view=top]');
 	is((await page.eval(ROWS)).find(r => r.endsWith('work')), '300.00 ms|12.50%|350.00 ms|14.58%|work',
-		'a filter by thread, with shares of the whole');
+		'a filter by thread keeps shares of the total');
 	await page.click('.chip');
 	await page.until(`!document.querySelector('.chip')`);
-	ok((await page.eval(ROWS)).some(r => r.startsWith('1 200')), 'without it, all again', await page.eval(ROWS));
+	ok((await page.eval(ROWS)).some(r => r.startsWith('1 200')), 'without the filter, all samples are shown', await page.eval(ROWS));
 	await page.click('[data-view=graph]');
 	await page.select('#group', 'thread_name');
 	await clickBox(page, '#graph', 1, 0.9);
 	await page.until(`location.hash.includes('zoom=')`);
-	ok(/^thread_name: beta.*25\.00% of all/.test(await page.eval(DETAIL)), 'grouped by thread', await page.eval(DETAIL));
+	ok(/^thread_name: beta.*25\.00% of all/.test(await page.eval(DETAIL)), 'stacks are grouped by thread', await page.eval(DETAIL));
 	await page.select('#group', '');
 
 	// frames and values
 	await page.click('[data-view=top]');
 	await page.select('#by', 'file');
-	is(await page.eval(ROWS + '.map(r => r.split("|").pop())'), ['main.c', 'fs/read_write.c'], 'by file');
+	is(await page.eval(ROWS + '.map(r => r.split("|").pop())'), ['main.c', 'fs/read_write.c'], 'rows are files');
 	await page.select('#by', 'module');
-	is(await page.eval(ROWS + '.map(r => r.split("|").pop())'), ['[app]', '[kernel.kallsyms]'], 'by module');
+	is(await page.eval(ROWS + '.map(r => r.split("|").pop())'), ['[app]', '[kernel.kallsyms]'], 'rows are modules');
 	await page.select('#by', 'line');
-	ok((await page.eval(ROWS)).some(r => r.endsWith('work main.c:40')), 'by line');
+	ok((await page.eval(ROWS)).some(r => r.endsWith('work main.c:40')), 'rows are lines');
 	await page.select('#by', 'function');
 	is(await page.eval(`[...document.querySelectorAll('#values option')].map(o => o.textContent)`),
 		['samples · cpu', 'cpu (nanoseconds)', 'samples · page-faults', 'page-faults'], 'all events can be chosen');
 	await page.select('#values', '1.1');
 	is(await page.eval(ROWS), ['70|70.00%|70|70.00%|parse', '30|30.00%|30|30.00%|work', '0|0%|100|100%|main'],
-		'page faults have their own numbers');
+		'page faults have their own values');
 	await page.select('#values', '0.0');
-	is((await page.eval(ROWS))[0].startsWith('1 200|50.00%'), true, 'and samples theirs');
+	is((await page.eval(ROWS))[0].startsWith('1 200|50.00%'), true, 'samples have their own values');
 
 	// help, theme
 	await page.click('#help');
@@ -166,24 +166,24 @@ async function tries(page) {
 	const paper = `getComputedStyle(document.body).backgroundColor`;
 	const light = await page.eval(paper);
 	await page.click('#theme');
-	ok(await page.eval(paper) !== light, 'dark is dark');
+	ok(await page.eval(paper) !== light, 'the dark theme has another background');
 }
 
 async function compares(page) {
 	await page.click('[data-view=top]');
 	const rows = await page.eval(ROWS);
-	is(rows[0], '25.00%|50.00%|+25.00% ± 1.58%|37.50%|58.33%|+20.83% ± 1.61%|work', 'the change, as cprof report says it');
+	is(rows[0], '25.00%|50.00%|+25.00% ± 1.58%|37.50%|58.33%|+20.83% ± 1.61%|work', 'changes are those of cprof report');
 	ok(rows.some(r => r.startsWith('0.00%|0.00%') && r.endsWith('main') && r.includes('~')), 'noise is marked', rows);
 	await page.click('[data-view=graph]');
 	const colors = `(() => { const c = document.querySelector('#graph canvas').getContext('2d'), r = devicePixelRatio,
 		w = document.getElementById('graph').clientWidth; return [[0.25, 2], [0.9, 2], [0.99, 1]].map(([x, level]) => {
 		const d = c.getImageData(w * x * r, (level * 20 + 3) * r, 1, 1).data;
 		return d[0] > d[2] + 25 ? 'red' : d[2] > d[0] + 25 ? 'blue' : 'grey'; }); })()`;
-	is(await page.eval(colors), ['red', 'blue', 'grey'], 'what has grown is red, shrunk blue, the same grey');
+	is(await page.eval(colors), ['red', 'blue', 'grey'], 'grown frames are red, shrunk ones blue, equal ones grey');
 	await page.select('#side', '1');
 	await clickBox(page, '#graph', 2, 0.2);
 	await page.until(`location.hash.includes('zoom=')`);
-	ok(/^parse/.test(await page.eval(DETAIL)), 'widths of the base: parse is the largest', await page.eval(DETAIL));
+	ok(/^parse/.test(await page.eval(DETAIL)), 'with the widths of the base, parse is the largest', await page.eval(DETAIL));
 }
 
 async function resists(page) {
@@ -194,20 +194,20 @@ async function resists(page) {
 	await page.click('[data-view=top]');
 	ok((await page.eval(ROWS)).some(r => r.includes('</script><img src=x onerror=')), 'hostile names are text',
 		await page.eval(ROWS));
-	ok((await page.eval(ROWS)).some(r => r.endsWith('__proto__')), 'so is __proto__');
-	is(await page.eval(`document.querySelectorAll('img, iframe, body svg svg, [onerror], [onload]').length`), 0, 'nothing of them is an element');
-	ok(/hostile/.test(await page.eval('document.title')), 'no script of them ran', await page.eval('document.title'));
+	ok((await page.eval(ROWS)).some(r => r.endsWith('__proto__')), '__proto__ is an ordinary name');
+	is(await page.eval(`document.querySelectorAll('img, iframe, body svg svg, [onerror], [onload]').length`), 0, 'names do not become elements');
+	ok(/hostile/.test(await page.eval('document.title')), 'names do not run as scripts', await page.eval('document.title'));
 	await page.select('#group', 'thread_name');
 	await page.click('[data-view=graph]');
 	await clickBox(page, '#graph', 1, 0.1);
 	await page.until(`location.hash.includes('zoom=')`);
-	ok(true, 'one can zoom into them');
+	ok(true, 'zooming in on hostile names works');
 	const policy = await page.eval(`(() => { const s = document.createElement('script'); s.textContent = 'window.ran = 1';
 		document.body.append(s); const i = new Image(); i.src = 'https://example.invalid/'; return !window.ran; })()`);
-	ok(policy, 'the policy lets no other script run');
+	ok(policy, 'the policy blocks other scripts');
 	for (let i = 0; i < 100 && !page.refused.length; i++)
 		await page.eval('new Promise(resolve => setTimeout(resolve, 20))');
-	is(page.refused, ['csp'], 'and nothing load');
+	is(page.refused, ['csp'], 'the policy blocks loading');
 	page.requests = page.requests.filter(r => !r.includes('example.invalid'));
 	page.errors = page.errors.filter(e => !/Content Security Policy/.test(e));
 }
@@ -225,21 +225,21 @@ async function main() {
 			const page = await browser.open(url(file), options);
 			await page.until(READY);
 			await steps(page);
-			// that is about the test's own looking at the picture
+			// this warning is about the test's own reading of the canvas
 			page.errors = page.errors.filter(e => !/willReadFrequently/.test(e));
-			is(page.errors, [], file + ': no error on the console');
-			is(page.requests.filter(r => !r.startsWith(pathToFileURL(folder).href)), [], file + ': no request');
+			is(page.errors, [], file + ': no errors on the console');
+			is(page.requests.filter(r => !r.startsWith(pathToFileURL(folder).href)), [], file + ': no requests');
 			const over = await page.eval('document.documentElement.scrollWidth - innerWidth');
 			ok(over <= 0, file + ': nothing is wider than the window', over);
 		}
 		const deep = await browser.open(url('main.html', '#view=top&by=file&values=1.1&label=thread_name%3Dalpha&search=main'));
 		await deep.until(READY);
-		is(await deep.eval(ROWS), ['70|70.00%|70|70.00%|main.c'], 'an address shows what it was made of');
+		is(await deep.eval(ROWS), ['70|70.00%|70|70.00%|main.c'], 'an address restores the view');
 		const svg = await browser.open(url('diff.svg'));
 		await svg.until(`document.querySelectorAll('rect').length > 5`);
 		ok(await svg.eval(`[...document.querySelectorAll('title')].some(t => /^work\\n1.40s, 58.33%\\n\\+20.83% of all/.test(t.textContent))`),
-			'the still picture tells the same numbers', await svg.eval(`[...document.querySelectorAll('title')].map(t => t.textContent)`));
-		is(svg.errors, [], 'and is well formed');
+			'the SVG has the same values', await svg.eval(`[...document.querySelectorAll('title')].map(t => t.textContent)`));
+		is(svg.errors, [], 'the SVG is well formed');
 		console.log('1..' + n);
 		await browser.stop();
 		process.exit(failed ? 1 : 0);

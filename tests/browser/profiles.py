@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""Profiles to try the page of `cprof report --html` with.
+"""Profiles for testing the page of `cprof report --html`.
 
     profiles.py small FOLDER         several small ones, whose numbers can be added up by eye
     profiles.py large N FILE [SEED]  one with N distinct stacks
 
-Written with nothing but Python, so that names may be whatever they like.
+Encodes profiles itself, so that names may contain anything.
 """
 import gzip
 import random
@@ -34,7 +34,7 @@ def packed(field, values):
 
 
 class Profile:
-    """Frames are names, or tuples of names inlined at one place, innermost first. A name is
+    """Frames are names, or tuples of names inlined at one address, innermost first. A name is
     NAME or NAME@FILE:LINE; one that begins with "k:" is the kernel's."""
 
     def __init__(self, types, period_type, seconds=2):
@@ -137,7 +137,7 @@ def small(folder):
 
 
 def large(n, path, seed=1):
-    """Stacks as programs have them: few roots, much that is common, a long tail."""
+    """Stacks like those of real programs: few roots, common prefixes, a long tail."""
     r = random.Random(seed)
     p = Profile(CPU, ("cpu", "nanoseconds"))
     names = ["%s::%s_%d" % (r.choice(["core", "net", "parse", "store", "std::__detail"]),

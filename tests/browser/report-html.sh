@@ -10,5 +10,5 @@ here=$CPROF_SOURCE_ROOT/tests/browser
 	cat err
 	exit 99
 }
-export tap_done=1   # node counts and prints the plan
+export tap_done=1   # page.js prints the plan
 node "$here/page.js" "$T"

@@ -26,7 +26,7 @@ static struct model *model_of(struct build *b)
 	return m;
 }
 
-/* As text, which the caller frees. */
+/* The output as text, freed by the caller. */
 static char *convert(const struct format *f, const struct model *m, uint32_t type,
 		     uint64_t *ret_n_left_out)
 {

@@ -1,4 +1,4 @@
-/* Folded stacks and perf script's text as profiles: what each line says, and what is refused. */
+/* Reading folded stacks and the text of perf script: what each line means, and refusals. */
 
 #include "base/err.h"
 #include "base/membuf.h"
@@ -12,7 +12,7 @@
 
 static struct err e;
 
-/* A model as folded text of one type, after it was written as pprof and read again. */
+/* A model as folded text of one type, after writing it as pprof and reading it again. */
 static const char *folded(struct model *m, uint32_t type)
 {
 	static char text[4096];
@@ -50,7 +50,7 @@ static struct model *script_model(const char *text)
 static void test_folded(void)
 {
 	static const struct { const char *name, *in, *out; } row[] = {
-		{ "as it came", "main;work;inner 12\nmain;work 3\nother 1\n",
+		{ "folded stacks are unchanged", "main;work;inner 12\nmain;work 3\nother 1\n",
 		  "main;work;inner 12\nmain;work 3\nother 1\n" },
 		{ "equal stacks are added", "a;b 1\nc 5\na;b 2\n", "a;b 3\nc 5\n" },
 		{ "names with spaces", "main;operator new(unsigned long);a b 7\n",
@@ -58,8 +58,8 @@ static void test_folded(void)
 		{ "a name that ends in a number", "f 1 2\n", "f 1 2\n" },
 		{ "empty lines and carriage returns", "\r\na;b 1\r\n\n\nc 2", "a;b 1\nc 2\n" },
 		{ "a recursive function", "a;a;a;b 4\n", "a;a;a;b 4\n" },
-		{ "stacks that begin alike", "a 1\na;b 2\na;b;c 3\n", "a 1\na;b 2\na;b;c 3\n" },
-		{ "bytes that are no UTF-8", "\xff\xfe;\xc3\xa4 5\n",
+		{ "stacks with a common prefix", "a 1\na;b 2\na;b;c 3\n", "a 1\na;b 2\na;b;c 3\n" },
+		{ "bytes that are not UTF-8", "\xff\xfe;\xc3\xa4 5\n",
 		  "\xef\xbf\xbd\xef\xbf\xbd;\xc3\xa4 5\n" },
 		{ "control characters", "a\001b;c\033[2Jd 5\n", "a?b;c?[2Jd 5\n" },
 	};
@@ -103,39 +103,41 @@ static void test_script(void)
 		"\t    55d0c0001000 main+0x0 (/tmp/a (deleted))\n"
 		"\n";
 	struct model *m = script_model(text);
-	if (!tap_ok(m != NULL, "perf script's text: %s", e.what))
+	if (!tap_ok(m != NULL, "the text of perf script is read: %s", e.what))
 		return;
-	tap_int(m->n_samples, 2, "its samples");
-	tap_str(model_string(m, m->type[0].type), "samples", "what is counted");
-	tap_str(model_string(m, m->type[1].unit), "nanoseconds", "and in which unit");
+	tap_int(m->n_samples, 2, "it has two samples");
+	tap_str(model_string(m, m->type[0].type), "samples", "the first type counts samples");
+	tap_str(model_string(m, m->type[1].unit), "nanoseconds",
+		"the second one has a unit of time");
 	tap_ok(model_value(m, 0, 0) == 1 && model_value(m, 0, 1) == 250000,
-	       "a period is the value");
-	tap_int(m->period, 750000, "the largest is the profile's");
-	tap_str(model_string(m, m->period_type.unit), "nanoseconds", "in the same unit");
-	tap_str(label(m, 0, "tid"), "124", "a thread");
-	tap_str(label(m, 1, "tid"), "125", "another one");
-	tap_str(label(m, 1, "pid"), "123", "of a process");
-	tap_str(label(m, 0, "thread_name"), "my prog", "whose name has a space");
+	       "the period is the value");
+	tap_int(m->period, 750000, "the largest period is that of the profile");
+	tap_str(model_string(m, m->period_type.unit), "nanoseconds", "in the unit of the values");
+	tap_str(label(m, 0, "tid"), "124", "the first thread");
+	tap_str(label(m, 1, "tid"), "125", "the second thread");
+	tap_str(label(m, 1, "pid"), "123", "the process");
+	tap_str(label(m, 0, "thread_name"), "my prog", "the thread's name has a space");
 	tap_ok(strncmp(folded(m, 1), "main;outer(int, char);inner 250000\n", 35) == 0,
-	       "inlined calls");
-	tap_int(m->duration_ns, 100000000, "the time from the first to the last");
+	       "inlined calls are frames");
+	tap_int(m->duration_ns, 100000000, "the duration is from the first to the last sample");
 	uint32_t leaf = m->stack_location[m->stack[m->sample[0].stack].first];
-	tap_int(m->location[leaf].n_lines, 2, "are one place");
+	tap_int(m->location[leaf].n_lines, 2, "inlined calls share a location");
 	tap_str(model_string(m, m->mapping[m->location[leaf].mapping].filename),
-		"/tmp/a (deleted)", "in a file, as it is called there");
+		"/tmp/a (deleted)", "the mapping has the file's name");
 	model_free(m);
 
 	m = script_model("dd 7 1.0: 5 cycles:u:  7f00 f+0x1 (/l)\n"
 			"dd 7 2.0: 2 branches:  7f00 f+0x1 (/l)\n");
-	tap_ok(m && m->n_types >= 2, "two events, frames in the first line");
+	tap_ok(m && m->n_types >= 2, "two events with the frames in the first line");
 	if (m) {
 		uint32_t type = 0;
-		tap_int(model_find_type(m, "branches", &type, &e), 0, "each is a sample type");
-		tap_str(folded(m, type), "f 2\n", "counted apart");
+		tap_int(model_find_type(m, "branches", &type, &e), 0,
+			"each event is a sample type");
+		tap_str(folded(m, type), "f 2\n", "events are counted separately");
 	}
 	model_free(m);
 	static const struct { const char *name, *in; } bad[] = {
-		{ "text of something else", "Lorem ipsum dolor\nsit amet\n" },
+		{ "other text", "Lorem ipsum dolor\nsit amet\n" },
 		{ "no text", "" },
 	};
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {

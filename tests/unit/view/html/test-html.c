@@ -1,4 +1,4 @@
-/* What stands in the page, and that no name leaves its place. */
+/* The contents of the page; no name breaks out of its context. */
 
 #include "base/err.h"
 #include "view/profile-build.h"
@@ -39,7 +39,7 @@ static const char *text_of(struct sink *s)
 	return (const char *)s->bytes.v;
 }
 
-/* The number at *at, which moves on. */
+/* Reads the number at *at and advances. */
 static uint64_t number(const uint8_t **at)
 {
 	uint64_t v = 0;
@@ -50,19 +50,19 @@ static uint64_t number(const uint8_t **at)
 	}
 }
 
-/* The bytes between the page's halves, decoded and unpacked. */
+/* The bytes between the page's halves, decoded and decompressed. */
 static uint8_t *data_of(const char *page, size_t *ret_n)
 {
 	static const char digits[] =
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 	const char *mark = "id=\"data\">", *at = strstr(page, mark);
 	struct err e = { 0 };
-	if (!tap_ok(at != NULL, "the page holds data"))
+	if (!tap_ok(at != NULL, "the page contains data"))
 		return NULL;
 	at += strlen(mark);
 	size_t n = strspn(at, digits), pad = strspn(at + n, "=");
 	tap_ok(n > 0 && (n + pad) % 4 == 0 && strncmp(at + n + pad, "</script>", 9) == 0,
-	       "of base64, up to the end of its element");
+	       "the data is base64 up to the end of its element");
 	uint8_t *packed = calloc(n, 1), *data = NULL;
 	uint32_t bits = 0;
 	size_t used = 0;
@@ -71,7 +71,7 @@ static uint8_t *data_of(const char *page, size_t *ret_n)
 		if (i % 4 > 0)
 			packed[used++] = (uint8_t)(bits >> (6 - 2 * (i % 4)));
 	}
-	tap_int(gzip_inflate(packed, used, 1 << 20, &data, ret_n, &e), 0, "gzipped");
+	tap_int(gzip_inflate(packed, used, 1 << 20, &data, ret_n, &e), 0, "the data is gzip");
 	free(packed);
 	return data;
 }
@@ -89,18 +89,18 @@ static void test_page(void)
 	struct html_spec spec = { .set = &set, .n_sets = 1 };
 	tap_int(html_write(&spec, sink_write, &x.page, &e), 0, "a page is written");
 	const char *page = text_of(&x.page);
-	tap_ok(x.page.bytes.n < 400000, "of less than 400 kB");
+	tap_ok(x.page.bytes.n < 400000, "the page is smaller than 400 kB");
 	tap_ok(strncmp(page, "<!doctype html>", 15) == 0, "it is HTML");
-	tap_ok(strstr(page, "onerror=") == NULL, "no name stands in it as it is");
+	tap_ok(strstr(page, "onerror=") == NULL, "no name is in the page unencoded");
 	tap_ok(strstr(page, "default-src 'none'; script-src 'sha256-") != NULL &&
-	       strstr(page, "unsafe") == NULL, "its policy allows one script, by its hash");
+	       strstr(page, "unsafe") == NULL, "the policy allows one script, by its hash");
 	tap_ok(strstr(page, "http:") == NULL && strstr(page, "https:") == NULL,
-	       "it names nothing on the net");
+	       "the page refers to nothing on the net");
 	uint8_t *data = data_of(page, &n);
 	const uint8_t *at = data;
 	tap_int((long long)number(&at), 1, "version 1");
-	tap_int((long long)number(&at), ROWS_FUNCTION, "by function");
-	tap_int((long long)number(&at), DIFF_SHARE, "compared by share");
+	tap_int((long long)number(&at), ROWS_FUNCTION, "rows are functions");
+	tap_int((long long)number(&at), DIFF_SHARE, "the comparison is by share");
 	uint64_t n_strings = number(&at);
 	bool hostile = false, clean = false;
 	for (uint64_t i = 0; i < n_strings; i++) {
@@ -109,9 +109,9 @@ static void test_page(void)
 		clean |= len == strlen(QUOTES) + 2 && memcmp(at, "\"'&`\x01\xef\xbf\xbd", 8) == 0;
 		at += len;
 	}
-	tap_ok(hostile, "a hostile name is there, whole");
-	tap_ok(clean, "bytes that are no UTF-8 are replaced");
-	tap_ok((size_t)(at - data) < n && number(&at) == 3, "three frames");
+	tap_ok(hostile, "a hostile name is in the data unchanged");
+	tap_ok(clean, "bytes that are not UTF-8 are replaced");
+	tap_ok((size_t)(at - data) < n && number(&at) == 3, "there are three frames");
 	free(data);
 	done(&x);
 	build_done(&b);
@@ -138,11 +138,11 @@ static void test_failure(void)
 		int left = room;
 		int r = html_write(&spec, refuse, &left, &e);
 		if (r != (left > 0 ? 0 : -ENOSPC)) {
-			tap_ok(false, "a full disk is told of, after %d bytes", room);
+			tap_ok(false, "a full disk is reported, after %d bytes", room);
 			break;
 		}
 	}
-	tap_ok(true, "a full disk is told of");
+	tap_ok(true, "a full disk is reported");
 	done(&x);
 	build_done(&b);
 }
@@ -158,10 +158,11 @@ static void test_comparable(void)
 	make(&x, &a);
 	make(&y, &b);
 	make(&z, &c);
-	tap_ok(html_comparable(y.m, x.m, type), "other units and more types compare");
-	tap_ok(type[0] == 1 && type[1] == 0, "type by type");
-	tap_ok(!html_comparable(z.m, x.m, NULL), "other types do not");
-	tap_ok(!html_comparable(x.m, y.m, NULL), "fewer do not");
+	tap_ok(html_comparable(y.m, x.m, type),
+	       "profiles with other units and more types can be compared");
+	tap_ok(type[0] == 1 && type[1] == 0, "each type is matched");
+	tap_ok(!html_comparable(z.m, x.m, NULL), "profiles with other types cannot");
+	tap_ok(!html_comparable(x.m, y.m, NULL), "profiles with fewer types cannot");
 	done(&x);
 	done(&y);
 	done(&z);
@@ -184,16 +185,16 @@ static void test_svg(void)
 		abort();
 	struct svg_spec spec = { .tree = tree, .title = HOSTILE, .subtitle = "<b>",
 				 .scale = { 1, "" } };
-	tap_int(svg_write(&spec, sink_write, &x.page, &e), 0, "a picture is drawn");
+	tap_int(svg_write(&spec, sink_write, &x.page, &e), 0, "a flame graph is drawn");
 	const char *svg = text_of(&x.page);
 	tap_ok(strstr(svg, "<img") == NULL && strstr(svg, "<b>") == NULL &&
-	       strstr(svg, "</script") == NULL, "names are no markup");
+	       strstr(svg, "</script") == NULL, "names are not markup");
 	tap_ok(strstr(svg, "<title>&lt;/script&gt;&lt;img/src=x/onerror=alert(1)&gt;&#10;"
-			   "30, 30.00%") != NULL, "but text");
-	tap_ok(strstr(svg, "&quot;&#39;&amp;`?\xef\xbf\xbd") != NULL, "as XML knows it");
+			   "30, 30.00%") != NULL, "names are text");
+	tap_ok(strstr(svg, "&quot;&#39;&amp;`?\xef\xbf\xbd") != NULL, "names are escaped for XML");
 	tap_ok(strstr(svg, "<title>g (inlined)&#10;60, 60.00%</title>"
 			   "<rect class=\"i\" x=\"12.00\"") != NULL,
-	       "the largest stands left, inlined frames look different");
+	       "the largest frame is on the left, and inlined frames have their own class");
 	tree_free(tree);
 	rows_free(rows);
 	done(&x);

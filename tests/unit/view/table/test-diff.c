@@ -1,6 +1,6 @@
 /*
- * Two recordings of one program at other rates differ by chance alone; a function that
- * got 3 % slower is found.  Profiles are drawn from a fixed sequence, so nothing here can flake.
+ * Two recordings of one program at different rates differ only by chance; a function that became 3
+ * % slower is found.  The profiles come from a fixed random sequence, so the results are constant.
  */
 
 #include "base/err.h"
@@ -23,7 +23,7 @@ static double uniform(void)
 	return (double)(seed >> 11) / 0x1p53;
 }
 
-/* A random number around n with the standard deviation sqrt(n): near enough to Poisson's. */
+/* A random number with mean n and standard deviation sqrt(n), close to a Poisson distribution. */
 static long draw(double n)
 {
 	double sum = -6;
@@ -33,7 +33,7 @@ static long draw(double n)
 	return value < 0 ? 0 : (long)(value + 0.5);
 }
 
-/* Function k has the share 1/2, 1/4, ...; f0 takes `factor` times its time. */
+/* Function k has the share 1/2, 1/4, ...; f0 takes `factor` times as long. */
 static void record(struct side *s, double samples, long period_ns, double factor)
 {
 	char text[N_FUNCTIONS][80];
@@ -101,23 +101,24 @@ static void test_planted(void)
 	record(&a, 1e6, 1000000, 1);
 	record(&b, 1e6, 1000000, 1.03);
 	struct diff *d = compare(&a, &b, DIFF_ABSOLUTE);
-	tap_int(d->n_significant, 2, "3 % more in one function: it and its caller are marked");
+	tap_int(d->n_significant, 2, "3 % more in one function: it and its caller are significant");
 	tap_ok(strcmp(d->row[0].row->name, "f0") == 0 && d->row[0].flat.is_significant,
-	       "it stands first");
+	       "the function is first");
 	tap_ok(fabs(d->row[0].flat.delta / d->row[0].flat.base.value - 0.03) < 0.01,
 	       "by 3 %% (%.4f)", d->row[0].flat.delta / d->row[0].flat.base.value);
 	diff_free(d);
 	d = compare(&a, &b, DIFF_SHARE);
 	const struct diff_row *f0 = diff_find(d, "f0");
 	tap_ok(f0->flat.is_significant && f0->flat.delta > 0.005 && f0->flat.delta < 0.01,
-	       "as a share, too (%+.4f +- %.4f)", f0->flat.delta, f0->flat.se);
-	tap_ok(fabs(f0->flat.se - sqrt(2 * 0.25 / 1e6)) < 5e-5, "whose error is sqrt(2 p q / n)");
-	tap_ok(diff_find(d, "nothing") == NULL, "a name that is not there");
+	       "its share has changed, too (%+.4f +- %.4f)", f0->flat.delta, f0->flat.se);
+	tap_ok(fabs(f0->flat.se - sqrt(2 * 0.25 / 1e6)) < 5e-5,
+	       "the standard error is sqrt(2 p q / n)");
+	tap_ok(diff_find(d, "nothing") == NULL, "an unknown name is not found");
 	diff_free(d);
 	struct err e = { 0 };
 	d = NULL;
 	tap_int(diff_new(a.t, 0, b.t, 10, 1, DIFF_PER_SECOND, &d, &e), -EINVAL,
-		"per second needs a duration");
+		"values per second need a duration");
 	forget(&a);
 	forget(&b);
 }
