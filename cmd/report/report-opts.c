@@ -55,7 +55,7 @@ static const struct argp_option option_table[] = {
 	{ "tag", OPT_TAG, "KEY=VALUE", 0,
 	  "Only samples with this label (repeatable: all must match)", 3 },
 	{ "keep-dropped", OPT_KEEP_DROPPED, NULL, 0,
-	  "Also show the frames that the profile says to drop", 3 },
+	  "Show frames that the profile says to drop, too", 3 },
 
 	{ NULL, 0, NULL, 0, "Comparing:", 4 },
 	{ "diff", OPT_DIFF, "BASE", 0, "Show the changes from BASE to FILE", 4 },

@@ -130,7 +130,7 @@ run sh -c "ulimit -v $limit; '$CPROF' report bomb.keep"
 is "$status" 1 'a gzip bomb is refused in bounded memory'
 like err 'more than 268435456 bytes when uncompressed' 'with the limit'
 like err 'gzip -d' 'and what to do if it is none'
-refused 1 'id 0 or none' 'locations without ids' report ids.keep
+refused 1 'no id, or the id 0' 'locations without ids' report ids.keep
 refused 1 'malformed field' 'a length beyond the file' report count.keep
 refused 1 'malformed field' 'a nested length beyond its message' report nested.keep
 
