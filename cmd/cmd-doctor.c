@@ -1,6 +1,6 @@
 /*
- * cprof doctor: what the library's examination has found, what does not work first, each with its
- * remedies; then what works, one line each.
+ * cprof doctor: prints the findings of the library's examination, first what does not work, each
+ * with its remedies, then what works, one line each.
  */
 #include "cmd/cmd.h"
 
@@ -25,7 +25,7 @@ struct options {
 };
 
 static const struct argp_option option_table[] = {
-	{ "pid", 'p', "PID", 0, "Examine what can be done with this process, too" },
+	{ "pid", 'p', "PID", 0, "Also find out what is possible with this process" },
 	{ "json", OPT_JSON, NULL, 0, "Print one JSON object" },
 	{ 0 }
 };
@@ -44,7 +44,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->json = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		argp_error(state, "'%s': there are no arguments", arg);
+		argp_error(state, "'%s': this command takes no arguments", arg);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -54,9 +54,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 static const struct argp argp = {
 	.options = option_table,
 	.parser = parse_option,
-	.doc = "Find out what of cprof works on this machine for this user, and for each thing "
-	       "that does not, what would change that, the weakest remedy first. Nothing is "
-	       "changed.\v"
+	.doc = "Find out which features of cprof work on this machine for this user. For each that "
+	       "does not, list the remedies, the weakest first. Nothing is changed.\v"
 	       "Exit status: 0 everything works, 1 nothing can be recorded, 2 recording works but "
 	       "something is limited, 64 usage.",
 };
@@ -116,10 +115,10 @@ static void print_text(const struct cprof_doctor *d, const struct options *o, in
 		printf("cprof " CPROF_VERSION " on Linux %s, %s, as user %ld\n", u.release,
 		       u.machine, (long)geteuid());
 	print_findings(d, false,
-		       "\nDoes not work, or not wholly; for each the weakest remedy first:");
+		       "\nDoes not work, or only partly; the weakest remedy first:");
 	if (has_capability_remedy(d))
-		printf("  (setcap replaces the capabilities that a file has: name all that you "
-		       "want at once, with commas)\n");
+		printf("  (setcap replaces the capabilities of a file: list all that you want in "
+		       "one call, separated by commas)\n");
 	print_findings(d, true, "\nWorks:");
 	printf("\n%s\n", status == 0 ? "Everything works."
 			 : status == CMD_LOSSES ? "Recording works, within these limits."
@@ -167,7 +166,7 @@ static int status_of(const struct cprof_doctor *d)
 	return status;
 }
 
-static int run(int argc, char **argv)
+static int run_doctor(int argc, char **argv)
 {
 	struct options o = { 0, false };
 	struct err e = { 0 };
@@ -196,7 +195,7 @@ static int run(int argc, char **argv)
 
 const struct cmd cmd_doctor = {
 	.name = "doctor",
-	.help = "find out what works here, and what would change what does not",
+	.help = "find out what works here, and how to fix what does not",
 	.argp = &argp,
-	.run = run,
+	.run = run_doctor,
 };

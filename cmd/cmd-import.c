@@ -1,6 +1,6 @@
 /*
- * cprof import: what perf has recorded, as profiles.  A damaged file gives profiles of what
- * could be read, and then its error and status 1.
+ * cprof import: makes profiles from a recording by perf.  From a damaged file it makes profiles of
+ * the readable part, then prints the error and ends with status 1.
  */
 
 #include "base/cleanup.h"
@@ -45,7 +45,7 @@ struct import {
 	struct log log;
 	char *cache_dir;
 	struct cprof_importer *importer;
-	struct output *output;         /* per event */
+	struct output *output;         /* n_written */
 	char **unfinished;             /* their temporary names */
 	struct importsummary_file *file;
 	size_t n_events, n_written;
@@ -53,23 +53,24 @@ struct import {
 
 static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "Symbols:", 1 },
-	{ "symfs", OPT_SYMFS, "DIR", 0, "The recorded machine's files lie below DIR", 1 },
+	{ "symfs", OPT_SYMFS, "DIR", 0, "Folder that holds the recorded machine's files", 1 },
 	{ "debug-dir", OPT_DEBUG_DIR, "DIR", 0,
-	  "Look for programs and debug information by build id below DIR, too (repeatable)", 1 },
+	  "Also look for programs and debug information by build id in DIR (repeatable)", 1 },
 	{ "call-graph", OPT_CALL_GRAPH, "MODE", 0,
 	  "Which of the recorded stacks to use: {call-graph}", 1 },
 
 	{ NULL, 0, NULL, 0, "Output:", 2 },
-	{ "output", 'o', "FILE", 0, "Where to; default: cprof.<event>.pb.gz; - for stdout", 2 },
+	{ "output", 'o', "FILE", 0,
+	  "Where to write; default: cprof.<event>.pb.gz; - for stdout", 2 },
 	{ "label", OPT_LABEL, "KEY=VALUE", 0, "Put a label on every sample (repeatable)", 2 },
 	{ "labels", OPT_LABELS, "LIST", 0,
 	  "Built-in labels: {import-labels}", 2 },
 	{ "quiet", 'q', NULL, 0, "Print errors only", 2 },
-	{ "verbose", 'v', NULL, 0, "Explain what was read and which files were taken", 2 },
+	{ "verbose", 'v', NULL, 0, "Explain what was read and which files were used", 2 },
 	{ "json", OPT_JSON, NULL, 0, "Print a summary as one JSON object on stdout", 2 },
 
 	{ "no-symbols", OPT_NO_SYMBOLS, NULL, 0,
-	  "Write no names of files' code: cprof symbolize can add them later", 6 },
+	  "Leave out the names of code in files: cprof symbolize can add them later", 6 },
 
 	{ NULL, 0, NULL, 0, "Limits:", 3 },
 	{ "max-memory", OPT_MAX_MEMORY, "SIZE", 0, "Memory for the profile; default: 256M", 3 },
@@ -145,12 +146,12 @@ static const struct argp argp = {
 	.parser = parse,
 	.help_filter = optwords_help,
 	.args_doc = "FILE\n-",
-	.doc = "Make profiles, one gzipped pprof file per event, of what perf record has written.\v"
-	       "FILE is a perf.data file of this machine or another one, - the stream of "
+	.doc = "Make profiles, one gzipped pprof file per event, from a recording by perf.\v"
+	       "FILE is a perf.data file of this or another machine; - reads the stream of "
 	       "'perf record -o -'.",
 };
 
-/* Only what has samples gets a file. */
+/* Only events with samples get a file. */
 static int open_outputs(struct import *m, struct err *e)
 {
 	size_t n = cprof_importer_n_events(m->importer), n_open = 0;
@@ -173,7 +174,7 @@ static int open_outputs(struct import *m, struct err *e)
 			code = err_errno(e, ENOMEM, "cannot open the output");
 	}
 	if (code == 0 && n_open == 0)
-		code = err_set(e, ENODATA, "'%s' holds no samples", m->config.path);
+		code = err_set(e, ENODATA, "'%s' contains no samples", m->config.path);
 	if (code == 0)
 		code = output_open(m->output, parts.v, n_open, m->output_name, NULL, e);
 	VEC_FREE(&parts);
@@ -220,7 +221,7 @@ static int summarize(const struct import *m, const struct err *damage)
 	return cmd_fail("import", &e);
 }
 
-static int run(struct import *m, struct err *e)
+static int import_file(struct import *m, struct err *e)
 {
 	struct err damage = { 0 };
 	int code = cprof_importer_new(&m->config, &m->importer, e);
@@ -234,7 +235,7 @@ static int run(struct import *m, struct err *e)
 	}
 	if (code == 0 && summarize(m, &damage) != 0)
 		return -EIO;
-	/* What is wrong with the file explains why nothing came of it. */
+	/* The damage explains why there is no profile. */
 	if (damage.code)
 		*e = damage;
 	return damage.code ? damage.code : code;
@@ -257,12 +258,12 @@ static int run_import(int argc, char **argv)
 	m.config.n_debug_dirs = m.debug_dirs.n;
 	m.config.log = &m.log;
 	m.config.cache_dir = m.cache_dir = cachedir_path();
-	int code = run(&m, &e);
+	int code = import_file(&m, &e);
 	if (code < 0 && e.what[0])
 		cmd_fail("import", &e);
 	for (size_t i = 0; i < m.n_written; i++)
 		output_done(&m.output[i]);
-	signals_abort_on(NULL, 0);  /* the names go */
+	signals_abort_on(NULL, 0);  /* the names are freed next */
 	free(m.output);
 	free(m.file);
 	free(m.unfinished);
@@ -275,7 +276,7 @@ static int run_import(int argc, char **argv)
 
 const struct cmd cmd_import = {
 	.name = "import",
-	.help = "make profiles of what perf has recorded",
+	.help = "make profiles from a recording by perf",
 	.argp = &argp,
 	.run = run_import,
 };

@@ -1,12 +1,13 @@
 /*
- * cprof list: each event with what can be done with it here, found out by opening it.  Lines of
- * events begin with a blank and the event's name, and no other line does: the completions
- * for shells rest on that.
+ * cprof list: every event and whether it can be sampled here, tested by opening it.  Lines of
+ * events begin with a blank and the event's name, and no other line begins with a blank: the shells'
+ * completions rely on that.
  */
 
 #include "cmd/cmd.h"
 
 #include "base/err.h"
+#include "base/vec.h"
 #include "cmd/printable.h"
 #include "cprof-events.h"
 
@@ -29,21 +30,21 @@ struct options {
 	bool json;
 };
 
-/* An event and what came of opening it. */
+/* An event and the result of opening it. */
 struct row {
-	struct cprof_event event;   /* of the table, or all its strings are owned */
-	bool owned;
+	struct cprof_event event;
+	bool owned;                 /* the strings of the event; else they are the table's */
 	enum cprof_event_state state;
 	const char *reason;
-	const char *tested_as;      /* the event that was opened in its stead; NULL: itself */
+	const char *tested_as;      /* the event opened in its place; NULL: itself */
 };
 
 static const struct argp_option option_table[] = {
 	{ "pmu", OPT_PMU, "PMU", OPTION_ARG_OPTIONAL,
 	  "Show the PMUs of this machine, or the events of PMU" },
 	{ "search", OPT_SEARCH, "WORD", 0,
-	  "Show all events with WORD in their name or description: also those of PMUs, "
-	  "tracepoints, and the CPU vendor's names" },
+	  "Show all events with WORD in their name or description, including events of PMUs, "
+	  "tracepoints and the CPU vendor's events" },
 	{ "json", OPT_JSON, NULL, 0, "Print one JSON object instead of a table" },
 	{ 0 }
 };
@@ -69,9 +70,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (o->pattern && (o->pmu || o->pmus || o->search))
-			argp_error(state, "PATTERN goes without --pmu and --search");
+			argp_error(state, "PATTERN excludes --pmu and --search");
 		if (o->pmus && o->search)
-			argp_error(state, "--search within one PMU needs its name: --pmu=NAME");
+			argp_error(state, "--search in one PMU needs its name: --pmu=PMU");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -82,9 +83,9 @@ static const struct argp argp = {
 	.options = option_table,
 	.parser = parse_option,
 	.args_doc = "[PATTERN]",
-	.doc = "Show the events that cprof knows, and what this machine and this user can do with "
-	       "each, tested by opening it.\v"
-	       "PATTERN is a part of a name, a shell pattern such as 'LLC-*', or one event in full "
+	.doc = "Show the events that cprof knows, and whether this user can sample them on this "
+	       "machine, tested by opening each.\v"
+	       "PATTERN is part of a name, a shell pattern such as 'LLC-*', or a complete event "
 	       "such as r01d1.",
 };
 
@@ -143,8 +144,9 @@ static void print_tested(const struct row *row, size_t n)
 		n_like++;
 	}
 	if (as)
-		printf("Tracepoints: '%s' was tested, and stands for %zu other%s; "
-		       "'cprof list NAME' tests one\n", as, n_like, n_like == 1 ? "" : "s");
+		printf("Tracepoints: '%s' was tested, and represents %zu other%s; "
+		       "'cprof list NAME' tests a single one\n", as, n_like,
+		       n_like == 1 ? "" : "s");
 }
 
 static void print_table(const struct row *row, size_t n, const struct cprof_event_machine *m)
@@ -287,28 +289,20 @@ static int print_pmus(const struct cprof_event_probe *probe, bool json, struct e
 
 struct search {
 	const struct options *o;
-	struct row *row;
-	size_t n, cap;
+	VEC(struct row) rows;
 	bool no_memory;
 };
 
 static bool keep_row(struct search *s, const struct cprof_event *ev)
 {
-	if (s->n == s->cap) {
-		size_t cap = s->cap ? 2 * s->cap : 64;
-		struct row *row = reallocarray(s->row, cap, sizeof(*row));
-		if (!row)
-			return false;
-		s->row = row;
-		s->cap = cap;
-	}
-	struct row *r = &s->row[s->n];
+	if (!VEC_RESERVE(&s->rows, 1))
+		return false;
+	struct row *r = &s->rows.v[s->rows.n++];
 	*r = (struct row){
 		.event = { strdup(ev->name), strdup(ev->aliases), strdup(ev->group),
 			   strdup(ev->what) },
 		.owned = true,
 	};
-	s->n++;
 	return r->event.name && r->event.aliases && r->event.group && r->event.what;
 }
 
@@ -322,53 +316,54 @@ static bool add_match(void *ctx, const struct cprof_event *ev)
 	return !s->no_memory;
 }
 
-/* Events of one PMU, or with a word, each tested by opening it. */
+/* The events of one PMU, or those that contain a word, each tested by opening it. */
 static int find_everywhere(const struct cprof_event_probe *probe, const struct options *o,
 			   struct row **ret_row, size_t *ret_n, struct err *e)
 {
 	struct search s = { .o = o };
 	int code = cprof_event_each(probe, o->pmu, add_match, &s, e);
-	*ret_row = s.row;
-	*ret_n = s.n;
+	*ret_row = s.rows.v;
+	*ret_n = s.rows.n;
 	if (s.no_memory)
 		return err_errno(e, ENOMEM, "cannot list events");
-	if (code == 0 && s.n == 0 && o->pmu && !o->search)
+	if (code == 0 && s.rows.n == 0 && o->pmu && !o->search)
 		code = err_set(e, ENOENT, "there is no PMU '%s' with named events", o->pmu);
-	else if (code == 0 && s.n == 0)
+	else if (code == 0 && s.rows.n == 0)
 		code = err_set(e, ENOENT, "no event has '%s' in its name or description",
 			       o->search);
-	if (s.n == 0)
+	if (s.rows.n == 0)
 		err_hint(e, "'cprof list --pmu' shows the PMUs of this machine");
 	const struct row *tested = NULL;
-	for (size_t i = 0; code == 0 && i < s.n; i++) {
+	for (size_t i = 0; code == 0 && i < s.rows.n; i++) {
 		struct err why = { 0 };
-		bool is_tracepoint = strcmp(s.row[i].event.group, "tracepoint") == 0;
-		/* Those of the system ftrace are for its own use, and refused each by itself. */
-		if (strncmp(s.row[i].event.name, "ftrace:", 7) == 0)
+		bool is_tracepoint = strcmp(s.rows.v[i].event.group, "tracepoint") == 0;
+		/* The kernel refuses the tracepoints of the subsystem ftrace one by one: they are
+		 * for its own use. */
+		if (strncmp(s.rows.v[i].event.name, "ftrace:", 7) == 0)
 			is_tracepoint = false;
-		/* To open one patches the kernel's code, which takes 50 ms, and the rules are the
-		 * same for all: one is tested, and it is said which. */
+		/* Opening a tracepoint patches kernel code, which takes 50 ms, and the same rules
+		 * apply to all: only one is tested, and the output says which. */
 		if (is_tracepoint && tested) {
-			s.row[i].state = tested->state;
-			s.row[i].reason = tested->reason;
-			s.row[i].tested_as = tested->event.name;
+			s.rows.v[i].state = tested->state;
+			s.rows.v[i].reason = tested->reason;
+			s.rows.v[i].tested_as = tested->event.name;
 			continue;
 		}
 		if (is_tracepoint)
-			tested = &s.row[i];
-		if (cprof_event_test(probe, s.row[i].event.name, &s.row[i].state,
-				     &s.row[i].reason, &why) == 0)
+			tested = &s.rows.v[i];
+		if (cprof_event_test(probe, s.rows.v[i].event.name, &s.rows.v[i].state,
+				     &s.rows.v[i].reason, &why) == 0)
 			continue;
-		/* An event of another machine's PMU, or one whose fields the user has to give. */
-		s.row[i].state = CPROF_EVENT_NO;
-		s.row[i].reason = "not on this machine";
+		/* An event of another machine's PMU, or one whose fields the user must specify. */
+		s.rows.v[i].state = CPROF_EVENT_NO;
+		s.rows.v[i].reason = "not on this machine";
 	}
 	return code;
 }
 
 /* ---- run --------------------------------------------------------------------------- */
 
-/* Tests the events that match; a pattern that matches none may be one event in full. */
+/* Tests the events that match.  A pattern without a match may be a complete event. */
 static int find_rows(const struct cprof_event_probe *probe, const char *pattern,
 		     struct row **ret_row, size_t *ret_n, struct err *e)
 {
@@ -389,7 +384,7 @@ static int find_rows(const struct cprof_event_probe *probe, const char *pattern,
 		n++;
 	}
 	if (n == 0) {
-		row[0].event = (struct cprof_event){ pattern, "", "other", "as you wrote it" };
+		row[0].event = (struct cprof_event){ pattern, "", "other", "as written" };
 		int code = cprof_event_test(probe, pattern, &row[0].state, &row[0].reason, e);
 		if (code < 0)
 			return code;
@@ -412,7 +407,8 @@ static void free_rows(struct row *row, size_t n)
 	free(row);
 }
 
-static int show(const struct cprof_event_probe *probe, const struct options *o, struct err *e)
+static int show_events(const struct cprof_event_probe *probe, const struct options *o,
+		       struct err *e)
 {
 	struct row *row = NULL;
 	size_t n = 0;
@@ -428,7 +424,7 @@ static int show(const struct cprof_event_probe *probe, const struct options *o, 
 	return code;
 }
 
-static int run(int argc, char **argv)
+static int run_list(int argc, char **argv)
 {
 	struct options o = { 0 };
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o);
@@ -436,7 +432,7 @@ static int run(int argc, char **argv)
 	struct err e = { 0 };
 	struct cprof_event_probe *probe = NULL;
 	int status = CMD_FAILED;
-	if (cprof_event_probe_new(&probe, &e) < 0 || show(probe, &o, &e) < 0) {
+	if (cprof_event_probe_new(&probe, &e) < 0 || show_events(probe, &o, &e) < 0) {
 		cmd_fail("list", &e);
 	} else {
 		status = 0;
@@ -451,7 +447,7 @@ static int run(int argc, char **argv)
 
 const struct cmd cmd_list = {
 	.name = "list",
-	.help = "show the events, and what can be done with each here",
+	.help = "show the events, and which of them work here",
 	.argp = &argp,
-	.run = run,
+	.run = run_list,
 };

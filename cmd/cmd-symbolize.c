@@ -1,6 +1,6 @@
 /*
- * cprof symbolize: names for a profile that was written without, from files with the same build
- * ids.  Without -o the profile itself is replaced, when the new one is complete.
+ * cprof symbolize: adds names to a profile that was written without them, from files with the same
+ * build ids.  Without -o the complete new profile replaces the old one.
  */
 
 #include "base/err.h"
@@ -12,7 +12,6 @@
 #include "cmd/nameopts.h"
 #include "cmd/optparse.h"
 #include "cmd/outputs.h"
-#include "cmd/printable.h"
 #include "cprof-losses.h"
 #include "cprof-names.h"
 
@@ -36,16 +35,16 @@ struct symbolize {
 
 static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "Symbols:", 1 },
-	{ "symfs", OPT_SYMFS, "DIR", 0, "The recorded machine's files lie below DIR", 1 },
+	{ "symfs", OPT_SYMFS, "DIR", 0, "Folder that holds the recorded machine's files", 1 },
 	{ "debug-dir", OPT_DEBUG_DIR, "DIR", 0,
-	  "Look for programs and debug information by build id below DIR, too (repeatable)", 1 },
+	  "Also look for programs and debug information by build id in DIR (repeatable)", 1 },
 	{ "symbol-timeout", OPT_SYMBOL_TIMEOUT, "TIME", 0,
 	  "Longest time for one file's debug information; default: 10s", 1 },
 
 	{ NULL, 0, NULL, 0, "Output:", 2 },
-	{ "output", 'o', "FILE", 0, "Where to; default: FILE itself; - for stdout", 2 },
+	{ "output", 'o', "FILE", 0, "Where to write; default: FILE itself; - for stdout", 2 },
 	{ "quiet", 'q', NULL, 0, "Print errors only", 2 },
-	{ "verbose", 'v', NULL, 0, "Explain which files were taken, and why others were not", 2 },
+	{ "verbose", 'v', NULL, 0, "Explain which files were used, and why not others", 2 },
 	{ 0 }
 };
 
@@ -86,17 +85,9 @@ static const struct argp argp = {
 	.options = options,
 	.parser = parse,
 	.args_doc = "FILE",
-	.doc = "Give a profile the names that it lacks, from files with the same build ids.",
+	.doc = "Add missing names to a profile, from files with the same build ids.",
 	.children = children,
 };
-
-static void print_line(void *ctx, enum log_level level, const char *text)
-{
-	(void)ctx;
-	fprintf(stderr, level == LOG_WARN ? "cprof symbolize: warning: " : "cprof symbolize: ");
-	printable_text(stderr, text);
-	fputc('\n', stderr);
-}
 
 static void print_loss(const char *key, uint64_t n)
 {
@@ -122,7 +113,7 @@ static int write_symbolized(void *what, int (*write)(void *ctx, const void *data
 	return cprof_symbolize(&s->config, write, ctx, &s->stats, e);
 }
 
-static int run(struct symbolize *s, struct err *e)
+static int symbolize_file(struct symbolize *s, struct err *e)
 {
 	const char *name = s->output_name ? s->output_name : s->config.path;
 	int code = outputs_write(&(struct outputs){ name, true, write_symbolized, s }, 1, e);
@@ -133,7 +124,7 @@ static int run(struct symbolize *s, struct err *e)
 
 static int run_symbolize(int argc, char **argv)
 {
-	struct symbolize s = { .log = { .line = print_line } };
+	struct symbolize s = { .log = { .line = cmd_log_line, .ctx = (void *)"symbolize" } };
 	struct err e = { 0 };
 	argp_parse(&argp, argc, argv, 0, NULL, &s);
 	s.log.max = s.verbose ? LOG_EXPLAIN : LOG_NOTE;
@@ -144,7 +135,7 @@ static int run_symbolize(int argc, char **argv)
 	s.config.log = &s.log;
 	char *cache_dir = cachedir_path();
 	s.config.cache_dir = cache_dir;
-	int code = run(&s, &e);
+	int code = symbolize_file(&s, &e);
 	free(cache_dir);
 	VEC_FREE(&s.debug_dirs);
 	return code < 0 ? cmd_fail("symbolize", &e) : 0;
@@ -152,7 +143,7 @@ static int run_symbolize(int argc, char **argv)
 
 const struct cmd cmd_symbolize = {
 	.name = "symbolize",
-	.help = "give a profile the names that it lacks",
+	.help = "add missing names to a profile",
 	.argp = &argp,
 	.run = run_symbolize,
 };

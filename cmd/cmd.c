@@ -1,4 +1,4 @@
-/* What all commands share; main.c holds only what the program does with them. */
+/* The list of commands, and how they print errors and messages of the library. */
 
 #include "cmd/cmd.h"
 

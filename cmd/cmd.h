@@ -1,7 +1,7 @@
 #ifndef CPROF_CMD_CMD_H
 #define CPROF_CMD_CMD_H
 
-/* The commands of the program; main finds one by its name, and prints `help` in the overview. */
+/* The commands of the program.  main() finds one by its name and prints `help` in the overview. */
 
 #include "base/log.h"
 
@@ -30,17 +30,17 @@ extern const struct cmd cmd_top;
 
 /* Exit statuses beside 0; cprof(1). */
 #define CMD_FAILED 1
-#define CMD_LOSSES 2   /* written, but with losses that --strict forbids */
+#define CMD_LOSSES 2   /* written, but --strict forbids its losses */
 #define CMD_USAGE 64
 
 struct err;
 
-/* Prints "cprof COMMAND: what" and the hint's lines, indented, to stderr; returns CMD_FAILED, or
- * CMD_USAGE for a request that is wrong in itself. */
+/* Prints "cprof COMMAND: what" and the indented lines of the hint to stderr.  Returns CMD_USAGE for
+ * a wrong command line, else CMD_FAILED. */
 int cmd_fail(const char *command, const struct err *e);
 
-/* Prints what the library explains; for struct log, whose ctx is the command's name.  Messages, as
- * those of cmd_fail, may quote foreign words: control characters become '?'. */
+/* Prints a message of the library; for struct log with the command's name as ctx.  Messages of
+ * both functions may quote foreign text: control characters become '?'. */
 void cmd_log_line(void *ctx, enum log_level level, const char *text);
 
 #endif

@@ -75,8 +75,8 @@ void importsummary_print(const struct importsummary *s, FILE *to)
 	fprintf(to, "  %" PRIu64 " records in %s; %s for tables\n", im.n_records,
 		units_duration_text(st.duration_ns, text),
 		units_size_text(st.peak_memory_bytes, (char[UNITS_TEXT_MAX]){ 0 }));
-	fprintf(to, "  files: %" PRIu64 " taken, %" PRIu64 " of them by build id; %" PRIu64
-		" not here, %" PRIu64 " of another version\n",
+	fprintf(to, "  files: %" PRIu64 " used, %" PRIu64 " of them by build id; %" PRIu64
+		" not found, %" PRIu64 " of another version\n",
 		im.n_files, im.n_files_proven, im.n_files_missing, im.n_files_wrong);
 	print_stacks(s, to, st.stack_bytes);
 	summaryparts_frames(&st, to);
@@ -84,7 +84,7 @@ void importsummary_print(const struct importsummary *s, FILE *to)
 
 /* ---- for programs ---------------------------------------------------------------------- */
 
-/* With what separates it from the next one. */
+/* With the comma behind it. */
 static void json_string(FILE *to, const char *key, const char *value)
 {
 	summaryparts_json_string(to, key, value);

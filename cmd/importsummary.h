@@ -1,7 +1,7 @@
 #ifndef CPROF_CMD_IMPORTSUMMARY_H
 #define CPROF_CMD_IMPORTSUMMARY_H
 
-/* What an import came to, for people (stderr) and for programs (JSON on stdout). */
+/* The results of an import, for people (stderr) and for programs (JSON on stdout). */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,14 +13,14 @@ struct cprof_importer;
 struct importsummary_file {
 	const char *path;        /* NULL: nothing was written for this event */
 	uint64_t n_bytes;
-	size_t output;           /* its place among those that are written */
+	size_t output;           /* index among the files that are written */
 	bool wanted;             /* it has samples */
 };
 
 struct importsummary {
 	struct cprof_importer *importer;
 	const struct importsummary_file *file;  /* per event */
-	const char *damage;      /* why not all could be read; NULL: all was */
+	const char *damage;      /* why part of the file could not be read; NULL: none */
 	bool verbose;
 };
 

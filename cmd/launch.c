@@ -1,6 +1,6 @@
 /*
- * Two pipes: one on which the child waits for the word, one on which it tells that the exec
- * failed.  The second closes by itself when the exec works.
+ * Two pipes: the child waits on one for permission to exec, and reports on the other that the exec
+ * failed.  A successful exec closes the second one.
  */
 #include "cmd/launch.h"
 
@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Is there a file of that name in any folder of PATH that can be looked into? */
+/* Is there a file of that name in any searchable folder of PATH? */
 static bool is_in_path(const char *name)
 {
 	const char *p = getenv("PATH");
@@ -37,13 +37,13 @@ static bool is_in_path(const char *name)
 static void run_child(int go_fd, int errno_fd, char **argv, const sigset_t *mask)
 {
 	char byte;
-	/* The end of the stream without a byte: our parent gave up. */
+	/* End of file without a byte: the parent gave up. */
 	if (read(go_fd, &byte, 1) != 1)
 		_exit(127);
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	execvp(argv[0], argv);
 	int code = errno;
-	/* execvp(3) says EACCES also where only a folder of PATH may not be looked into. */
+	/* execvp(3) also returns EACCES when merely a folder of PATH is not searchable. */
 	if (code == EACCES && !strchr(argv[0], '/') && !is_in_path(argv[0]))
 		code = ENOENT;
 	if (write(errno_fd, &code, sizeof(code)) < 0)
@@ -51,12 +51,12 @@ static void run_child(int go_fd, int errno_fd, char **argv, const sigset_t *mask
 	_exit(code == ENOENT ? 127 : 126);
 }
 
-/* What to do about errno where something about starting a process failed. */
-static int cannot_start(const char *name, struct err *e)
+/* Reports errno of a failed step of starting a process, with a remedy. */
+static int report_start_error(const char *name, struct err *e)
 {
 	int number = errno, code = err_errno(e, number, "cannot start '%s'", name);
 	if (number == EMFILE)
-		err_hint(e, "raise the limit of open files of this shell: ulimit -n 256");
+		err_hint(e, "raise this shell's limit of open files: ulimit -n 256");
 	else if (number == ENFILE)
 		err_hint(e, "the whole machine is out of open files: sysctl fs.file-max");
 	else if (number == EAGAIN)
@@ -70,9 +70,9 @@ int launch_fork(struct launch *l, char **argv, const sigset_t *mask, struct err 
 	int go[2], failed[2];
 	*l = (struct launch){ .go_fd = -1, .errno_fd = -1, .name = argv[0] };
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, go) < 0)
-		return cannot_start(argv[0], e);
+		return report_start_error(argv[0], e);
 	if (pipe2(failed, O_CLOEXEC) < 0) {
-		int code = cannot_start(argv[0], e);
+		int code = report_start_error(argv[0], e);
 		close(go[0]);
 		close(go[1]);
 		return code;
@@ -83,7 +83,7 @@ int launch_fork(struct launch *l, char **argv, const sigset_t *mask, struct err 
 		close(failed[0]);
 		run_child(go[0], failed[1], argv, mask);
 	}
-	int code = pid < 0 ? cannot_start(argv[0], e) : 0;
+	int code = pid < 0 ? report_start_error(argv[0], e) : 0;
 	close(go[0]);
 	close(failed[1]);
 	l->pid = pid < 0 ? 0 : pid;
@@ -95,12 +95,12 @@ int launch_fork(struct launch *l, char **argv, const sigset_t *mask, struct err 
 int launch_exec(struct launch *l, struct err *e)
 {
 	int code = 0;
-	/* A write to a child that was killed meanwhile must not end us with SIGPIPE. */
+	/* The child may have been killed: avoid SIGPIPE. */
 	if (send(l->go_fd, "", 1, MSG_NOSIGNAL) != 1)
 		return err_errno(e, errno, "cannot start '%s': its process has ended", l->name);
 	close(l->go_fd);
 	l->go_fd = -1;
-	/* Nothing comes, and the pipe closes, when the exec works. */
+	/* A successful exec closes the pipe without a byte. */
 	ssize_t n;
 	do
 		n = read(l->errno_fd, &code, sizeof(code));
@@ -114,7 +114,7 @@ int launch_exec(struct launch *l, struct err *e)
 	if (code == ENOENT)
 		err_hint(e, "no such command in PATH, or its interpreter is missing");
 	else if (code == EACCES)
-		err_hint(e, "it is not an executable file, or may not be executed by this user");
+		err_hint(e, "it is not an executable file, or this user may not execute it");
 	return -code;
 }
 

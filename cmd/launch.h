@@ -1,7 +1,7 @@
 #ifndef CPROF_CMD_LAUNCH_H
 #define CPROF_CMD_LAUNCH_H
 
-/* A command that waits for the word before it execs, so that events can be opened on it first. */
+/* A command that waits for permission to exec, so that events can be opened on it first. */
 
 #include <signal.h>
 #include <stdbool.h>
@@ -12,30 +12,30 @@ struct err;
 
 struct launch {
 	pid_t pid;        /* 0: none */
-	int go_fd;        /* a byte here lets it exec; closing it makes it end */
-	int errno_fd;     /* the errno of an exec that failed comes from here */
+	int go_fd;        /* a byte makes it exec; closing makes it exit */
+	int errno_fd;     /* delivers the errno of a failed exec */
 	const char *name;
 	bool ended;
 	int status;       /* as wait4(2) gives it; valid when ended */
-	uint64_t cpu_ns;  /* it and the children that it waited for; valid when ended */
+	uint64_t cpu_ns;  /* of it and the children that it waited for; valid when ended */
 };
 
-/* Forks; the child gets the signal mask `mask` back.  -errno with e set. */
+/* Forks.  The command runs with the signal mask `mask`.  -errno with e set. */
 int launch_fork(struct launch *l, char **argv, const sigset_t *mask, struct err *e);
 
-/* Lets it exec.  -errno with e set when the exec failed: -ENOENT or another. */
+/* Lets it exec.  When the exec fails, -ENOENT or another -errno with e set. */
 int launch_exec(struct launch *l, struct err *e);
 
-/* Takes note of its end, if it has ended (or, with wait, when it does).  Returns l->ended. */
+/* Reaps it if it has ended; with wait, waits for its end first.  Returns l->ended. */
 bool launch_reap(struct launch *l, bool wait);
 
 /* The exit status that a shell would show: 128 + signal when it was killed. */
 int launch_status(const struct launch *l);
 
-/* The signal that has killed it; 0: none has. */
+/* The signal that killed it; 0: none. */
 int launch_signal(const struct launch *l);
 
-/* Ends a command that has not exec'ed yet; closes what is open. */
+/* Ends a command that has not exec'ed yet, and closes the pipes. */
 void launch_done(struct launch *l);
 
 #endif

@@ -20,7 +20,7 @@ static void print_help(FILE *to)
 		    "Commands:\n");
 	for (const struct cmd *const *c = cmd_all; *c; c++)
 		fprintf(to, "  %-10s %s\n", (*c)->name, (*c)->help);
-	fprintf(to, "\nTo begin with:\n"
+	fprintf(to, "\nTo start with:\n"
 		    "  cprof record ./program    writes cprof.cycles.pb.gz or "
 		    "cprof.cpu-clock.pb.gz\n"
 		    "  cprof report FILE         shows its hottest functions\n"
@@ -28,15 +28,16 @@ static void print_help(FILE *to)
 		    "explains them.\n");
 }
 
-/* A file must not become descriptor 1 because stdout was closed: `-o -` would go into it. */
-static void occupy_closed(void)
+/* If stdout is closed, the first file opened would become descriptor 1, and `-o -` would write into
+ * it. */
+static void occupy_standard_fds(void)
 {
 	for (int fd = 0; fd <= 2; fd++)
 		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) < 0)
 			_exit(CMD_FAILED);
 }
 
-/* What is in stdout's buffer may find the disk full. */
+/* The disk may turn out to be full only when stdout's buffer is written. */
 static void close_stdout(void)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))
@@ -55,7 +56,7 @@ static int fail_unknown(const char *name)
 		fprintf(stderr, " %s", (*c)->name);
 	fputc('\n', stderr);
 	if (is_option)
-		fputs("  options stand behind the command, as in 'cprof record -p PID'\n", stderr);
+		fputs("  options follow the command, as in 'cprof record -p PID'\n", stderr);
 	else if (strchr(name, '/'))
 		fputs("  to record a program: 'cprof record PROGRAM [ARG...]'\n", stderr);
 	return CMD_USAGE;
@@ -63,7 +64,7 @@ static int fail_unknown(const char *name)
 
 int main(int argc, char **argv)
 {
-	occupy_closed();
+	occupy_standard_fds();
 	atexit(close_stdout);
 	argp_err_exit_status = CMD_USAGE;
 	if (argc < 2) {

@@ -17,9 +17,9 @@ static const struct argp_option options[] = {
 	  "set",
 	  NAMEOPTS_GROUP },
 	{ "debuginfod-timeout", OPT_DEBUGINFOD_TIMEOUT, "TIME", 0,
-	  "For all files together; default: 30 s", NAMEOPTS_GROUP },
+	  "Time limit for all files together; default: 30s", NAMEOPTS_GROUP },
 	{ "no-cache", OPT_NO_CACHE, NULL, 0,
-	  "Use no files that earlier runs kept below ~/.cache/cprof, and keep none",
+	  "Neither read nor write the cache in ~/.cache/cprof",
 	  NAMEOPTS_GROUP },
 	{ 0 }
 };
@@ -50,8 +50,8 @@ const struct argp nameopts_argp = {
 
 static const struct argp_option kernel_options[] = {
 	{ "kernel-debug", OPT_KERNEL_DEBUG, "FILE", OPTION_ARG_OPTIONAL,
-	  "Inlined calls, files and lines of the kernel, by its installed debug files; FILE: "
-	  "vmlinux, or a folder with it and modules", NAMEOPTS_GROUP },
+	  "Inlined calls, files and lines of the kernel, from its installed debug files; FILE: "
+	  "vmlinux, or a folder with it and the modules", NAMEOPTS_GROUP },
 	{ 0 }
 };
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Endings before which an event's name goes. */
+/* The event's name is inserted before these endings. */
 static const char *const endings[] = { ".pb.gz", ".pprof", ".pb", ".prof", ".gz" };
 
 static char *make_path(const char *name, const char *part, size_t n, const char *stamp)
@@ -39,28 +39,28 @@ int output_check_terminal(struct err *e)
 {
 	if (isatty(STDOUT_FILENO) != 1)
 		return 0;
-	int code = err_usage(e, "not writing a compressed profile to a terminal");
+	int r = err_usage(e, "not writing a compressed profile to a terminal");
 	err_hint(e, "redirect stdout, or use -o FILE");
-	return code;
+	return r;
 }
 
 static int open_stdout(struct output *o, size_t n, struct err *e)
 {
 	if (n != 1) {
-		err_usage(e, "-o - takes one event, not %zu: each event is a file of its own",
+		err_usage(e, "-o - takes one event, not %zu: each event has its own file",
 			n);
 		err_hint(e, "give a file name, or record one event");
 		return -EINVAL;
 	}
-	int code = output_check_terminal(e);
-	if (code < 0)
-		return code;
-	/* main() has put /dev/null, for reading, in the place of a closed one. */
+	int r = output_check_terminal(e);
+	if (r < 0)
+		return r;
+	/* main() replaces a closed stdout by /dev/null, open for reading. */
 	int flags = fcntl(STDOUT_FILENO, F_GETFL);
 	if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY) {
-		code = err_errno(e, EBADF, "cannot write to stdout");
-		err_hint(e, "it is closed, or open for reading only; give a file by -o FILE");
-		return code;
+		r = err_errno(e, EBADF, "cannot write to stdout");
+		err_hint(e, "it is closed, or open for reading only; use -o FILE");
+		return r;
 	}
 	o->path = strdup("-");
 	if (!o->path)
@@ -88,9 +88,9 @@ static int open_files(struct output *o, const char *const *part, size_t n, const
 		}
 	}
 	for (size_t i = 0; i < n; i++) {
-		int code = outfile_open(&o[i].file, o[i].path, e);
-		if (code < 0)
-			return code;
+		int r = outfile_open(&o[i].file, o[i].path, e);
+		if (r < 0)
+			return r;
 		o[i].open = true;
 	}
 	return 0;
@@ -101,10 +101,10 @@ int output_open(struct output *o, const char *const *part, size_t n, const char 
 {
 	if (name && strcmp(name, "-") == 0)
 		return open_stdout(o, n, e);
-	int code = open_files(o, part, n, name, stamp, e);
-	for (size_t i = 0; code < 0 && i < n; i++)
+	int r = open_files(o, part, n, name, stamp, e);
+	for (size_t i = 0; r < 0 && i < n; i++)
 		output_done(&o[i]);
-	return code;
+	return r;
 }
 
 int output_write(void *ctx, const void *data, size_t n_bytes)
@@ -130,11 +130,11 @@ int output_commit(struct output *o, size_t n, struct err *e)
 	for (size_t i = 0; i < n; i++)
 		if (o[i].open)
 			file[n_files++] = o[i].file;
-	int code = outfile_commit(file, n_files, e);
+	int r = outfile_commit(file, n_files, e);
 	for (size_t i = 0, k = 0; i < n; i++)
 		if (o[i].open)
 			o[i].file = file[k++];
-	return code;
+	return r;
 }
 
 void output_done(struct output *o)

@@ -1,7 +1,7 @@
 #ifndef CPROF_CMD_OUTPUT_H
 #define CPROF_CMD_OUTPUT_H
 
-/* The files of a recording: their names, and all of them or none. */
+/* The output files of a recording.  Either all of them appear or none. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,24 +19,27 @@ struct output {
 };
 
 /*
- * Opens n outputs, one per event; part[i] is event i's part of a file name.  name NULL:
- * "cprof.<part>.pb.gz"; "-": stdout, for one event; else exactly name for one event, and
- * "x.<part>.pb.gz" of "x.pb.gz" for several.  stamp, if not NULL, goes behind that, before the
- * ending: "x.<part>.<stamp>.pb.gz".  -errno with e set, and nothing left behind.
+ * Opens n outputs, one per event; part[i] is the part of a file name for event i.  The files are
+ *  - "cprof.<part>.pb.gz" if name is NULL
+ *  - stdout if name is "-", for one event only
+ *  - exactly name for one event
+ *  - "x.<part>.pb.gz" for several events, if name is "x.pb.gz".
+ * stamp, if not NULL, is inserted before the ending: "x.<part>.<stamp>.pb.gz".  On failure returns
+ * -errno with e set and leaves nothing behind.
  */
 int output_open(struct output *o, const char *const *part, size_t n, const char *name,
 		const char *stamp, struct err *e);
 
-/* -EINVAL with e set when stdout is a terminal, which a compressed profile would garble. */
+/* -EINVAL with e set if stdout is a terminal, which a compressed profile would garble. */
 int output_check_terminal(struct err *e);
 
 /* A pprof_write_fn; ctx is a struct output. */
 int output_write(void *ctx, const void *data, size_t n_bytes);
 
-/* Leaves this one out. */
+/* Removes this output's temporary file: it will not be committed. */
 void output_discard(struct output *o);
 
-/* Gives all that were not discarded their names. */
+/* Gives the outputs that were not discarded their final names. */
 int output_commit(struct output *o, size_t n, struct err *e);
 
 void output_done(struct output *o);

@@ -25,7 +25,7 @@ void printable_text(FILE *to, const char *s)
 		return;
 	}
 	for (const unsigned char *p = (unsigned char *)copy; *p; p++) {
-		/* U+0080 to U+009f are the other control characters. */
+		/* U+0080 to U+009f are control characters, too. */
 		bool second_range = p[0] == 0xc2 && p[1] >= 0x80 && p[1] <= 0x9f;
 		if (second_range)
 			p++;

@@ -2,14 +2,14 @@
 #define CPROF_CMD_REALTIME_H
 
 /*
- * The reader must not wait behind the threads that it records: at normal priority it starves when
- * there are more runnable threads than CPUs, and rings overflow.  It sleeps nearly always, and is
- * normal again when long work (names) begins.
+ * Real-time priority for the reader of the rings.  At normal priority it starves when there are
+ * more runnable threads than CPUs, and rings overflow.  It sleeps most of the time, and returns to
+ * normal priority before long work (names) begins.
  */
 
 #include <stdbool.h>
 
-/* Not being allowed to is no failure: then it stays as it is. */
+/* Does nothing if the process may not change its priority. */
 void realtime_set(bool on);
 
 #endif

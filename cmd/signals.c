@@ -7,11 +7,11 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-/* A handler has no other way to know them. */
+/* For the handler, which takes no argument. */
 static char *const *abort_path;
 static size_t n_abort_paths;
 
-static void set_of_ends(sigset_t *set)
+static void fill_end_set(sigset_t *set)
 {
 	sigemptyset(set);
 	sigaddset(set, SIGINT);
@@ -23,9 +23,9 @@ int signals_open(struct signals *s, int extra, struct err *e)
 {
 	static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
 	sigset_t set;
-	set_of_ends(&set);
-	/* What our parent has us ignore (nohup, a shell's background job) stays so: a
-	 * blocked signal would be queued all the same. */
+	fill_end_set(&set);
+	/* Signals that the parent made us ignore (nohup, a shell's background job) stay ignored:
+	 * once blocked they would be queued. */
 	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
 		struct sigaction now;
 		if (sigaction(ends[i], NULL, &now) == 0 && now.sa_handler == SIG_IGN)
@@ -69,7 +69,7 @@ void signals_abort_on(char *const *unfinished, size_t n)
 	struct sigaction end = { .sa_handler = end_at_once };
 	abort_path = unfinished;
 	n_abort_paths = n;
-	set_of_ends(&set);
+	fill_end_set(&set);
 	for (int signal = 1; signal < NSIG; signal++) {
 		struct sigaction now;
 		if (sigismember(&set, signal) == 1 && sigaction(signal, NULL, &now) == 0 &&
@@ -82,6 +82,6 @@ void signals_abort_on(char *const *unfinished, size_t n)
 void signals_hold(void)
 {
 	sigset_t set;
-	set_of_ends(&set);
+	fill_end_set(&set);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 }

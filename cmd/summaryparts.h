@@ -1,7 +1,7 @@
 #ifndef CPROF_CMD_SUMMARYPARTS_H
 #define CPROF_CMD_SUMMARYPARTS_H
 
-/* What the summaries of record and import have in common. */
+/* Parts that the summaries of record and import share. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,7 +11,7 @@ struct cprof_losses;
 struct cprof_stack_ends;
 struct cprof_stats;
 
-/* Which levels of the table of losses hold. */
+/* Selects the levels in the table of losses. */
 enum summaryparts_of { SUMMARYPARTS_RECORD, SUMMARYPARTS_IMPORT };
 
 /* The losses that happened, a line each: "  3 samples lost: the ring was full". */
@@ -21,11 +21,11 @@ void summaryparts_losses(const struct cprof_losses *losses, enum summaryparts_of
 void summaryparts_losses_json(const struct cprof_losses *losses, enum summaryparts_of of,
 			      FILE *to);
 
-/* "12 root, 3 no CFI" and the end of the line. */
+/* "12 root, 3 no CFI" and a line end. */
 void summaryparts_ends(const struct cprof_stack_ends *ends, FILE *to);
-/* The same for one file, as a line of its own. */
+/* The same for one file, on a line of its own. */
 void summaryparts_file_ends(const struct cprof_stack_ends *ends, FILE *to);
-/* How many stacks and frames there are, and how many have names. */
+/* The number of stacks and frames, and how many of them have names. */
 void summaryparts_frames(const struct cprof_stats *st, FILE *to);
 
 /* "key": "value"; null for NULL. */

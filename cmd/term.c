@@ -1,6 +1,6 @@
 /*
- * The pager gets a pipe in the place of stdout, so nothing else has to know of it.  It is
- * started by the shell, since PAGER may hold options; should it be missing, cat takes its place.
+ * A pipe to the pager replaces stdout, so other code does not notice it.  The shell starts the
+ * pager, since PAGER may contain options; if it is missing, cat replaces it.
  */
 
 #include "cmd/term.h"
@@ -62,7 +62,7 @@ static void start_pager(struct term *t)
 	}
 	if (pid > 0 && dup2(fd[1], STDOUT_FILENO) >= 0) {
 		t->pager = pid;
-		/* Leaving the pager early ends the writing, not the program. */
+		/* Leaving the pager early must not end the program. */
 		signal(SIGPIPE, SIG_IGN);
 	}
 	close(fd[0]);
@@ -90,7 +90,7 @@ int term_close(struct term *t)
 	int code = failed ? (errno ? errno : EIO) : 0;
 	if (!t->pager)
 		return code;
-	/* The pager sees the end of its input only when the last descriptor is closed. */
+	/* The pager reads end of file only after the last descriptor is closed. */
 	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	if (null >= 0) {
 		dup2(null, STDOUT_FILENO);
@@ -105,8 +105,8 @@ int term_close(struct term *t)
 	return code == EPIPE ? 0 : code;
 }
 
-/* One character of valid UTF-8: its bytes, and the columns that it takes. */
-static size_t character(const struct term *t, const char *p, int *columns)
+/* Measures one character of valid UTF-8: its bytes, and its columns. */
+static size_t measure_character(const struct term *t, const char *p, int *columns)
 {
 	const unsigned char *u = (const unsigned char *)p;
 	*columns = 1;
@@ -143,13 +143,13 @@ int term_print_name(const struct term *t, const char *name, int columns)
 	copy[utf8_clean(copy, name, n)] = '\0';
 	int total = 0, width = 0, w;
 	for (const char *p = copy; *p; total += w)
-		p += character(t, p, &w);
+		p += measure_character(t, p, &w);
 	const char *dots = t->has_utf8 ? "\xe2\x80\xa6" : "..";
 	int dots_width = t->has_utf8 ? 1 : 2;
 	bool cut = columns > 0 && total > columns;
 	int room = cut ? columns - dots_width : total;
 	for (const char *p = copy; *p; p += used) {
-		used = character(t, p, &w);
+		used = measure_character(t, p, &w);
 		if (width + w > room)
 			break;
 		put_character(t, p, used);
