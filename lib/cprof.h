@@ -356,18 +356,18 @@ int cprof_recorder_write_file(struct cprof_recorder *r, size_t event, const char
 /* ---- a part of a program ------------------------------------------------------------------- */
 
 /*
- * Records the calling thread from here to cprof_scope_end, which writes the first event's profile
- * to path (NULL: nowhere) and frees the recorder, even on failure.  config may be NULL; without a
- * target, the thread is the target.  cprof_scope_end(NULL, ...) does nothing and returns 0.
+ * Records the calling thread until cprof_record_end, which writes the first event's profile to path
+ * (NULL: nowhere) and frees the recorder even if it fails.  config may be NULL; if it names no
+ * target, the calling thread is recorded.  cprof_record_end(NULL, ...) does nothing and returns 0.
  */
-int cprof_scope_begin_sized(const struct cprof_config *config, size_t config_bytes,
+int cprof_record_begin_sized(const struct cprof_config *config, size_t config_bytes,
 			    struct cprof_recorder **ret_recorder, struct cprof_error *e);
-static inline int cprof_scope_begin(const struct cprof_config *config,
+static inline int cprof_record_begin(const struct cprof_config *config,
 				    struct cprof_recorder **ret_recorder, struct cprof_error *e)
 {
-	return cprof_scope_begin_sized(config, sizeof(*config), ret_recorder, e);
+	return cprof_record_begin_sized(config, sizeof(*config), ret_recorder, e);
 }
-int cprof_scope_end(struct cprof_recorder *r, const char *path, struct cprof_error *e);
+int cprof_record_end(struct cprof_recorder *r, const char *path, struct cprof_error *e);
 
 #pragma GCC visibility pop
 
@@ -376,22 +376,22 @@ int cprof_scope_end(struct cprof_recorder *r, const char *path, struct cprof_err
 
 namespace cprof {
 
-/* Records the thread during the object's lifetime, and then writes a file.  ok() and error() report
- * failures; so does end(), which does the work of the destructor. */
-class scope {
+/* Records the calling thread during the object's life, then writes a file.  end() does what the
+ * destructor would do; ok() and error() report failures of both. */
+class recording {
 public:
-	explicit scope(const char *path, const cprof_config *config = nullptr)
+	explicit recording(const char *path, const cprof_config *config = nullptr)
 		: path_(path), recorder_(nullptr), error_()
 	{
-		ok_ = cprof_scope_begin(config, &recorder_, &error_) == 0;
+		ok_ = cprof_record_begin(config, &recorder_, &error_) == 0;
 	}
-	~scope() { end(); }
-	scope(const scope &) = delete;
-	scope &operator=(const scope &) = delete;
+	~recording() { end(); }
+	recording(const recording &) = delete;
+	recording &operator=(const recording &) = delete;
 	bool end()
 	{
 		if (recorder_)
-			ok_ = cprof_scope_end(recorder_, path_, &error_) == 0;
+			ok_ = cprof_record_end(recorder_, path_, &error_) == 0;
 		recorder_ = nullptr;
 		return ok_;
 	}

@@ -94,6 +94,6 @@ int main(int argc, char **argv)
 	s.write(argv[1]);
 
 	// The same for one block, where nothing is to be left out.
-	cprof::scope scope(nullptr);
-	return scope.end() ? 0 : 1;
+	cprof::recording recording(nullptr);
+	return recording.end() ? 0 : 1;
 }

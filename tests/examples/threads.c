@@ -38,11 +38,11 @@ static void *run(void *arg)
 	char path[4096];
 
 	snprintf(path, sizeof(path), "%s/%s.pb.gz", j->folder, j->rate);
-	j->code = cprof_scope_begin(&config, &r, &j->error);
+	j->code = cprof_record_begin(&config, &r, &j->error);
 	if (j->code < 0)
 		return NULL;
 	j->work();
-	j->code = cprof_scope_end(r, path, &j->error);
+	j->code = cprof_record_end(r, path, &j->error);
 	return NULL;
 }
 

@@ -15,13 +15,13 @@ promises() {
 
 # ---- the examples ------------------------------------------------------------------------
 
-scope() {
-	run "$EXAMPLES/example-scope" scope.pb.gz
-	is "$status" 0 'a scope is recorded'
-	profile 'nothing but the scope is in its profile' scope.pb.gz "cum('sort_rows') > 0.9" \
+recording() {
+	run "$EXAMPLES/example-recording" recording.pb.gz
+	is "$status" 0 'a part of a program is recorded'
+	profile 'nothing but that part is in its profile' recording.pb.gz "cum('sort_rows') > 0.9" \
 		"cum('read_input') == 0" "cum('print_result') == 0" '150e6 < total < 600e6'
 }
-attempts 3 scope
+attempts 3 recording
 
 # The rings of an ordinary user are small, and a program that records itself drains them when it can.
 lost='False'
@@ -41,17 +41,17 @@ attempts 3 threads
 if [ -x "$EXAMPLES/example-loop" ]; then
 	loop() {
 		run "$EXAMPLES/example-loop" loop.pb.gz
-		is "$status" 0 'C++: a benchmark loop, and a scope as an object'
+		is "$status" 0 'C++: a benchmark loop, and a recording as an object'
 		profile 'only its timed region is in the profile' loop.pb.gz \
 			"anywhere('benchmark_sort') > 0.9" "anywhere('make_input') < 0.01" '200e6 < total'
 	}
 	attempts 3 loop
 else
-	skip 'C++: a benchmark loop, and a scope as an object' 'no C++ compiler'
+	skip 'C++: a benchmark loop, and a recording as an object' 'no C++ compiler'
 fi
 
 python() {
-	run "$PYTHON" "$CPROF_SOURCE_ROOT/tests/examples/scope.py" \
+	run "$PYTHON" "$CPROF_SOURCE_ROOT/tests/examples/recording.py" \
 		"$CPROF_BUILD_ROOT/lib/abi/libcprof.so.1" python.pb.gz
 	is "$status" 0 'Python: a program records itself by ctypes'
 	profile 'and has its own CPU time' python.pb.gz '250e6 < total < 1000e6' 'n > 50'
@@ -148,22 +148,22 @@ promises '1000 recorders, one after the other, leave nothing behind' cycles 1000
 if is_root; then
 	unprivileged() {
 		mkdir -p nobody && chmod 777 nobody
-		run as_nobody sh -c 'cd nobody && "$0" scope.pb.gz' "$EXAMPLES/example-scope"
-		is "$status" 0 'without any right: a scope is recorded'
-		profile 'and is right' nobody/scope.pb.gz "cum('sort_rows') > 0.9" "cum('read_input') == 0"
+		run as_nobody sh -c 'cd nobody && "$0" recording.pb.gz' "$EXAMPLES/example-recording"
+		is "$status" 0 'without any right: a part of a program is recorded'
+		profile 'and is right' nobody/recording.pb.gz "cum('sort_rows') > 0.9" "cum('read_input') == 0"
 		# The first one must not use up all lockable memory.
 		run as_nobody sh -c 'ulimit -l 8192 2>/dev/null; cd nobody && "$0" .' \
 			"$EXAMPLES/example-threads"
 		is "$status" 0 'without any right: several recorders share what may be locked'
 	}
 	if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ] &&
-		as_nobody test -x "$EXAMPLES/example-scope"; then
+		as_nobody test -x "$EXAMPLES/example-recording"; then
 		attempts 3 unprivileged
 	else
-		skip 'without any right: a scope is recorded' 'kernel.perf_event_paranoid, or the folder'
+		skip 'without any right: a part of a program is recorded' 'kernel.perf_event_paranoid, or the folder'
 	fi
 else
-	skip 'without any right: a scope is recorded' 'needs root to give up rights'
+	skip 'without any right: a part of a program is recorded' 'needs root to give up rights'
 fi
 
 # ---- from an installed tree -----------------------------------------------------------------
@@ -185,7 +185,7 @@ if command -v pkg-config >/dev/null && command -v gcc >/dev/null; then
 		[ $how = shared ] || flags="$(pkg-config --cflags libcprof) $lib/libcprof.a $(env -u PKG_CONFIG_SYSROOT_DIR pkg-config --static --libs libcprof |
 			sed 's/-L[^ ]*//; s/-lcprof//')"
 		# shellcheck disable=SC2086 # a list of words
-		run gcc -O2 -g -o "installed-$how" "$CPROF_SOURCE_ROOT/tests/examples/scope.c" $flags
+		run gcc -O2 -g -o "installed-$how" "$CPROF_SOURCE_ROOT/tests/examples/recording.c" $flags
 		is "$status" 0 "an example is built from what is installed, $how"
 		run env LD_LIBRARY_PATH="$lib" "./installed-$how" "installed-$how.pb.gz"
 		is "$status" 0 'and runs'

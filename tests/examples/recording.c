@@ -1,4 +1,4 @@
-/* Profiles a part of a program: scope FILE.pb.gz */
+/* Profiles a part of a program: recording FILE.pb.gz */
 #include <cprof.h>
 #include <stdio.h>
 #include <time.h>
@@ -32,10 +32,10 @@ int main(int argc, char **argv)
 
 	(void)argc;
 	read_input();
-	if (cprof_scope_begin(NULL, &r, &e) < 0)
+	if (cprof_record_begin(NULL, &r, &e) < 0)
 		fprintf(stderr, "no profile: %s\n%s\n", e.what, e.hint);
 	sort_rows();
-	if (cprof_scope_end(r, argv[1], &e) < 0) {
+	if (cprof_record_end(r, argv[1], &e) < 0) {
 		fprintf(stderr, "%s\n%s\n", e.what, e.hint);
 		return 1;
 	}

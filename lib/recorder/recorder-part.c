@@ -1,9 +1,9 @@
-/* Recording a part of a program: begin and end, each in one call. */
+/* Records a part of a program: one call to begin, one to end. */
 
 #include "base/err.h"
 #include "recorder/recorder-private.h"
 
-int cprof_scope_begin_sized(const struct cprof_config *config, size_t config_bytes,
+int cprof_record_begin_sized(const struct cprof_config *config, size_t config_bytes,
 			    struct cprof_recorder **ret_recorder, struct err *e)
 {
 	struct cprof_config c = { .self = CPROF_SELF_THREAD };
@@ -27,7 +27,7 @@ int cprof_scope_begin_sized(const struct cprof_config *config, size_t config_byt
 	return 0;
 }
 
-int cprof_scope_end(struct cprof_recorder *r, const char *path, struct err *e)
+int cprof_record_end(struct cprof_recorder *r, const char *path, struct err *e)
 {
 	if (!r)
 		return 0;

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Records itself by ctypes: scope.py LIBCPROF.so FILE.pb.gz"""
+"""Records itself by ctypes: recording.py LIBCPROF.so FILE.pb.gz"""
 import ctypes
 import sys
 import time
@@ -36,11 +36,11 @@ class Profile:
         self.config = Config(self=2, freq=freq.encode())  # CPROF_SELF_THREAD
 
     def __enter__(self):
-        call(lib.cprof_scope_begin_sized, ctypes.byref(self.config),
+        call(lib.cprof_record_begin_sized, ctypes.byref(self.config),
              ctypes.c_size_t(ctypes.sizeof(self.config)), ctypes.byref(self.recorder))
 
     def __exit__(self, *_):
-        call(lib.cprof_scope_end, self.recorder, self.path)
+        call(lib.cprof_record_end, self.recorder, self.path)
 
 
 def busy(seconds):
