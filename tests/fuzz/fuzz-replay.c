@@ -1,6 +1,6 @@
 /* A whole saved stream; it must end, with an end or with a failure that has a text. */
 
-#include "source/replay.h"
+#include "tests/tools/replay.h"
 
 #include "base/err.h"
 #include "source/record.h"

@@ -11,7 +11,7 @@
 
 #include "base/err.h"
 #include "engine/engine.h"
-#include "source/replay.h"
+#include "tests/tools/replay.h"
 #include "tests/unit/profile/profile-text.h"
 #include "tests/unit/source/record-build.h"
 #include "tests/unit/tap.h"
@@ -281,7 +281,7 @@ static void write_event(struct engine *g, uint32_t event, FILE *f)
 				ev->n_lost_records * (ev->value / ev->n_samples));
 	struct export_info info = {
 		.type = type[event], .unit = unit[event], .period = 1000, .time_ns = 1,
-		.duration_ns = 1, .optional_labels = ENGINE_LABELS_DEFAULT, .level = 1,
+		.duration_ns = 1, .optional_labels = SAMPLELABELS_DEFAULT, .level = 1,
 	};
 	struct profile *p = profile_text_make(g, event, &info);
 	must(p, "no profile");
@@ -301,7 +301,7 @@ static char *play(size_t i)
 	struct record r;
 	struct err e = { 0 };
 	struct engine_options o = { .n_events = scenes[i].n_events, .follow = true,
-				    .labels = ENGINE_LABELS_DEFAULT };
+				    .labels = SAMPLELABELS_DEFAULT };
 	must(replay_open_memory(stream, n_stream, &source, &e) == 0, e.what);
 	must(engine_init(&g, &o, &e) == 0, e.what);
 	targets_add_pid(&g.targets, 10);

@@ -1,5 +1,5 @@
-#ifndef CPROF_SOURCE_REPLAY_H
-#define CPROF_SOURCE_REPLAY_H
+#ifndef CPROF_TESTS_TOOLS_REPLAY_H
+#define CPROF_TESTS_TOOLS_REPLAY_H
 
 /*
  * A recorded byte stream as a source, for golden tests and fuzzing: what the

@@ -1,4 +1,4 @@
-#include "source/replay.h"
+#include "tests/tools/replay.h"
 
 #include "base/err.h"
 #include "source/record.h"
