@@ -61,6 +61,16 @@ static void thread_free(void *user)
 	free(own);
 }
 
+static int init_labels(struct engine *g)
+{
+	const struct engine_options *o = &g->options;
+	return samplelabels_init(&g->own_labels, &(struct samplelabels_options){
+		.budget = &g->budget, .strings = &g->strings, .labels = &g->labels,
+		.app = o->host ? &g->app : NULL, .host = o->host, .wanted = o->labels,
+		.fixed = o->label, .n_fixed = o->n_labels, .pmu = o->pmu, .n_events = o->n_events,
+	});
+}
+
 int engine_init(struct engine *g, const struct engine_options *o, struct err *e)
 {
 	*g = (struct engine){ .options = *o, .window_end_ns = UINT64_MAX };
@@ -75,7 +85,7 @@ int engine_init(struct engine *g, const struct engine_options *o, struct err *e)
 	    labels_init(&g->labels, &g->budget) < 0 || counts_init(&g->counts, &g->budget) < 0 ||
 	    stack_walk_init(&g->walk, &g->budget, &g->dsos, &g->frames, &g->stacks, &g->strings,
 			   o->host, o->max_stack, o->machine, o->max_depth) < 0 ||
-	    samplelabels_init(g) < 0) {
+	    init_labels(g) < 0) {
 		engine_done(g);
 		return err_errno(e, ENOMEM, "cannot set up the profile");
 	}
@@ -88,7 +98,7 @@ int engine_init(struct engine *g, const struct engine_options *o, struct err *e)
 	if (o->host) {
 		applabels_init(&g->app, &g->budget, &g->strings, &g->labels, &g->dsos, o->host);
 		g->app.values.is_taken = samplelabels_is_key;
-		g->app.values.taken_ctx = g;
+		g->app.values.taken_ctx = &g->own_labels;
 	}
 	g->n_fixed_strings = g->strings.n;
 	return 0;
@@ -152,7 +162,8 @@ static void join_late(struct engine *g, struct procs_thread *t, struct engine_th
 {
 	struct stack_walk *w = &g->walk;
 	const struct unwind_memo *memo = stack_user_memo(&own->unwind);
-	const struct stack_patchlater_to to = { w, &g->counts, samplelabels_marked, g };
+	const struct stack_patchlater_to to = { w, &g->counts, samplelabels_marked,
+						  &g->own_labels };
 	struct budget *b = &g->budget;
 	size_t before = stack_patchlater_bytes(&own->late);
 	if (cut->cfa && (!b->limit_bytes || b->used_bytes <= b->limit_bytes / 2))
@@ -287,15 +298,15 @@ static void add_sample(struct engine *g, const struct record *r, const struct en
 		jit_at(&g->jit, &g->procs, t->process, r->time_ns);
 	if (is_guest(g, r)) {
 		add_count(g, r->event, stack_walk_pseudo(&g->walk, g->walk.guest),
-			  samplelabels_own(g, t, own ? &own->labels : NULL, r), n, value);
+			  samplelabels_own(&g->own_labels, t, own ? &own->labels : NULL, r), n, value);
 		return;
 	}
 	bool is_cfi = r->sample.user_regs_mask;
 	uint32_t stack = is_cfi ? stack_by_cfi(g, t, own, r) : stack_by_fp(g, t, own, r);
-	uint32_t plain = samplelabels_of(g, t, own ? &own->labels : NULL, r);
+	uint32_t plain = samplelabels_of(&g->own_labels, t, own ? &own->labels : NULL, r);
 	if (v->key)
-		plain = samplelabels_with(g, plain, v->key, v->text);
-	uint32_t labels = is_cfi ? samplelabels_marked(g, plain, &g->walk.mark) : plain;
+		plain = samplelabels_with(&g->own_labels, plain, v->key, v->text);
+	uint32_t labels = is_cfi ? samplelabels_marked(&g->own_labels, plain, &g->walk.mark) : plain;
 	add_count(g, r->event, stack, labels, n, value);
 	struct stack_patchlater_cut cut = {
 		.time_ns = r->time_ns, .n_samples = n, .value = value, .pc = g->walk.cut_pc,
@@ -424,7 +435,7 @@ void engine_each_waiting_set(struct engine *g, void (*each)(void *ctx, uint32_t 
 		struct engine_thread *own = g->procs.thread[i]->user;
 		if (!own)
 			continue;
-		own->labels.is_made = false;
+		own->labels.is_valid = false;
 		for (uint32_t k = 0; k < own->late.n; k++) {
 			each(ctx, &own->late.cut[k].labels);
 			each(ctx, &own->late.cut[k].plain_labels);
@@ -441,7 +452,7 @@ int engine_clear(struct engine *g, struct err *e)
 	g->counts = fresh;
 	memset(g->event, 0, g->options.n_events * sizeof(*g->event));
 	g->first_ns = g->last_ns = 0;
-	g->n_labels_dropped = 0;
+	g->own_labels.n_dropped = 0;
 	g->n_born = 0;
 	g->walk.stats = (struct stack_walk_stats){ 0 };
 	stack_user_clear(&g->walk.user);

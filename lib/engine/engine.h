@@ -34,19 +34,6 @@
 struct err;
 struct record;
 
-/* Built-in labels (--labels). */
-enum engine_label {
-	ENGINE_LABEL_PID = 1, ENGINE_LABEL_TID = 2, ENGINE_LABEL_THREAD_NAME = 4,
-	ENGINE_LABEL_PROCESS_NAME = 8, ENGINE_LABEL_CPU = 16, ENGINE_LABEL_CGROUP = 32,
-	ENGINE_LABEL_STACK = 64,     /* only on samples that have marks: stack-marks.h */
-	/* left out where all samples have the same */
-	ENGINE_LABELS_OPTIONAL = ENGINE_LABEL_PID | ENGINE_LABEL_TID | ENGINE_LABEL_THREAD_NAME |
-				 ENGINE_LABEL_PROCESS_NAME,
-	ENGINE_LABELS_DEFAULT = ENGINE_LABELS_OPTIONAL | ENGINE_LABEL_STACK,
-};
-/* Beside these, of events that are counted by several PMUs: on hybrid machines. */
-#define ENGINE_LABEL_PMU "pmu"
-
 struct engine_options {
 	size_t max_memory_bytes;
 	const struct host *host;     /* NULL: a replay; nothing is asked of this machine */
@@ -55,7 +42,7 @@ struct engine_options {
 	const uint32_t *output;      /* per event: which profile it belongs to; NULL: its own */
 	const char *const *pmu;      /* per event: its label pmu, NULL none; NULL: none has one */
 	uint64_t by_count;           /* bit per event: its samples are weighed by its counter */
-	unsigned labels;             /* enum engine_label bits */
+	unsigned labels;             /* enum samplelabel bits */
 	const char *const *label;    /* "KEY=VALUE" on every sample, checked by the caller */
 	size_t n_labels;
 	uint32_t max_stack;          /* kernel.perf_event_max_stack; 0 unknown */
@@ -114,7 +101,6 @@ struct engine {
 	uint32_t n_compactions;      /* how often frames got new ids */
 	struct gc_tables_sizes compacted, compacted_names; /* after gc_tables_run; and either */
 	struct gc_threads forget;
-	uint64_t n_labels_dropped;   /* samples that went without some label: memory limit */
 	uint64_t n_born;             /* threads and processes that targets have made */
 };
 

@@ -86,8 +86,7 @@ void gc_ids_commit(struct gc_ids *r)
 	applabels_each_set(&g->app, renew_set, r);
 	appvalues_renew(&g->app.values, renew_kept, r);
 	engine_each_waiting_set(g, renew_set, r);
-	memset(g->own_labels.joined, 0, sizeof(g->own_labels.joined));
-	memset(&g->own_labels.marks, 0, sizeof(g->own_labels.marks));
+	samplelabels_forget_ids(&g->own_labels);
 	struct strtab strings = g->strings;
 	struct labels labels = g->labels;
 	g->strings = r->strings;

@@ -211,7 +211,7 @@ static int set_engine(struct cprof_importer *m, struct err *e)
 	struct engine_options o = {
 		.max_memory_bytes = c->max_memory_bytes ? c->max_memory_bytes : MAX_MEMORY_DEFAULT,
 		.n_events = m->n_events,
-		.labels = c->labels_given ? c->labels : ENGINE_LABELS_DEFAULT,
+		.labels = c->labels_given ? c->labels : SAMPLELABELS_DEFAULT,
 		.label = c->label, .n_labels = c->n_labels,
 		.max_stack = perfdata_event(m->source, 0)->attr.sample_max_stack,
 		.max_branches = perfdata_info(m->source)->n_branches_max,
@@ -518,8 +518,8 @@ static int look_up_names(struct cprof_importer *m, struct err *e)
 
 static unsigned optional_labels(const struct cprof_import_config *c)
 {
-	unsigned bits = c->labels_given ? 0 : ENGINE_LABELS_OPTIONAL;
-	for (unsigned bit = 1; bit <= ENGINE_LABEL_CGROUP; bit <<= 1) {
+	unsigned bits = c->labels_given ? 0 : SAMPLELABELS_OPTIONAL;
+	for (unsigned bit = 1; bit <= SAMPLELABEL_CGROUP; bit <<= 1) {
 		size_t n = strlen(samplelabels_key(bit));
 		for (size_t i = 0; i < c->n_labels; i++)
 			if (strncmp(c->label[i], samplelabels_key(bit), n) == 0 &&

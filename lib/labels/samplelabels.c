@@ -1,27 +1,32 @@
 /*
- * Most samples have the labels of the thread's last one, which the memo tells by comparing what
- * they were made of.
+ * Most samples have the labels of their thread's previous sample.  The memo detects that by comparing
+ * what the labels were made of.
  */
 
 #include "labels/samplelabels.h"
 
 #include "base/cleanup.h"
 #include "base/host.h"
-#include "engine/engine.h"
+#include "agg/labels.h"
+#include "base/budget.h"
+#include "base/strtab.h"
+#include "labels/applabels.h"
+#include "proc/procs.h"
 #include "source/record.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const struct { enum engine_label bit; const char *key; } label_keys[] = {
-	{ ENGINE_LABEL_PID, "pid" },
-	{ ENGINE_LABEL_TID, "tid" },
-	{ ENGINE_LABEL_THREAD_NAME, "thread_name" },
-	{ ENGINE_LABEL_PROCESS_NAME, "process_name" },
-	{ ENGINE_LABEL_CPU, "cpu" },
-	{ ENGINE_LABEL_CGROUP, "cgroup" },
-	{ ENGINE_LABEL_STACK, STACK_MARKS_KEY },
+static const struct { enum samplelabel bit; const char *key; } label_keys[] = {
+	{ SAMPLELABEL_PID, "pid" },
+	{ SAMPLELABEL_TID, "tid" },
+	{ SAMPLELABEL_THREAD_NAME, "thread_name" },
+	{ SAMPLELABEL_PROCESS_NAME, "process_name" },
+	{ SAMPLELABEL_CPU, "cpu" },
+	{ SAMPLELABEL_CGROUP, "cgroup" },
+	{ SAMPLELABEL_STACK, STACK_MARKS_KEY },
 };
 #define N_LABEL_KEYS (sizeof(label_keys) / sizeof(*label_keys))
 
@@ -37,26 +42,23 @@ const char *samplelabels_key(unsigned bit)
 	return NULL;
 }
 
-int samplelabels_init(struct engine *g)
+int samplelabels_init(struct samplelabels *l, const struct samplelabels_options *o)
 {
-	const struct engine_options *o = &g->options;
-	g->own_labels.pmu = calloc(o->n_events ? o->n_events : 1, sizeof(*g->own_labels.pmu));
-	if (!g->own_labels.pmu)
+	*l = (struct samplelabels){ .options = *o };
+	l->pmu = calloc(o->n_events ? o->n_events : 1, sizeof(*l->pmu));
+	l->fixed = calloc(o->n_fixed ? o->n_fixed : 1, sizeof(*l->fixed));
+	if (!l->pmu || !l->fixed)
 		return -ENOMEM;
 	for (size_t i = 0; o->pmu && i < o->n_events; i++)
 		if (o->pmu[i])
-			g->own_labels.pmu[i] = strtab_add_cstr(&g->strings, o->pmu[i]);
-	g->own_labels.fixed = calloc(o->n_labels ? o->n_labels : 1, sizeof(*g->own_labels.fixed));
-	if (!g->own_labels.fixed)
-		return -ENOMEM;
-	for (size_t i = 0; i < o->n_labels; i++) {
-		const char *eq = strchr(o->label[i], '=');
-		g->own_labels.fixed[i].key =
-			strtab_add(&g->strings, o->label[i], (size_t)(eq - o->label[i]));
-		g->own_labels.fixed[i].value = strtab_add_cstr(&g->strings, eq + 1);
-		/* what the user gives stands instead */
-		if (strncmp(o->label[i], STACK_MARKS_KEY "=", sizeof(STACK_MARKS_KEY)) == 0)
-			g->options.labels &= ~(unsigned)ENGINE_LABEL_STACK;
+			l->pmu[i] = strtab_add_cstr(o->strings, o->pmu[i]);
+	for (size_t i = 0; i < o->n_fixed; i++) {
+		const char *eq = strchr(o->fixed[i], '=');
+		l->fixed[i].key = strtab_add(o->strings, o->fixed[i], (size_t)(eq - o->fixed[i]));
+		l->fixed[i].value = strtab_add_cstr(o->strings, eq + 1);
+		/* The user's own label replaces the built-in one. */
+		if (strncmp(o->fixed[i], STACK_MARKS_KEY "=", sizeof(STACK_MARKS_KEY)) == 0)
+			l->options.wanted &= ~(unsigned)SAMPLELABEL_STACK;
 	}
 	return 0;
 }
@@ -68,149 +70,155 @@ void samplelabels_done(struct samplelabels *l)
 	*l = (struct samplelabels){ .fixed = NULL };
 }
 
+void samplelabels_forget_ids(struct samplelabels *l)
+{
+	memset(l->joined, 0, sizeof(l->joined));
+	memset(&l->marks, 0, sizeof(l->marks));
+}
+
 bool samplelabels_is_key(void *ctx, const char *text)
 {
-	const struct engine *g = ctx;
+	const struct samplelabels *l = ctx;
 	for (size_t i = 0; i < N_LABEL_KEYS; i++)
 		if (strcmp(label_keys[i].key, text) == 0)
 			return true;
-	for (size_t i = 0; i < g->options.n_labels; i++)
-		if (strcmp(strtab_get(&g->strings, g->own_labels.fixed[i].key), text) == 0)
+	for (size_t i = 0; i < l->options.n_fixed; i++)
+		if (strcmp(strtab_get(l->options.strings, l->fixed[i].key), text) == 0)
 			return true;
 	return false;
 }
 
-static uint32_t number(struct engine *g, uint64_t value)
+static uint32_t number(struct samplelabels *l, uint64_t value)
 {
 	char text[24];
 	int n = snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
-	return strtab_add(&g->strings, text, (size_t)n);
+	return strtab_add(l->options.strings, text, (size_t)n);
 }
 
 /* The path behind "0::" (cgroup v2), or else the last line's path, of /proc/PID/cgroup. */
-static uint32_t read_cgroup(struct engine *g, uint32_t pid)
+static uint32_t read_cgroup(struct samplelabels *l, uint32_t pid)
 {
 	CLEANUP_FREE char *text = NULL;
-	if (!g->options.host ||
-	    host_read_file(g->options.host, HOST_PROC, &text, NULL, "%u/cgroup", pid) < 0)
+	if (!l->options.host ||
+	    host_read_file(l->options.host, HOST_PROC, &text, NULL, "%u/cgroup", pid) < 0)
 		return 0;
 	char *line = strstr(text, "0::");
 	if (!line || (line != text && line[-1] != '\n'))
 		line = text;
 	line[strcspn(line, "\n")] = '\0';
 	char *path = strchr(line, '/');
-	return path ? strtab_add_cstr(&g->strings, path) : 0;
+	return path ? strtab_add_cstr(l->options.strings, path) : 0;
 }
 
-static void add_builtin(struct engine *g, enum engine_label bit, unsigned wanted, uint32_t value,
+static void add_builtin(struct samplelabels *l, enum samplelabel bit, unsigned wanted, uint32_t value,
 			struct label *label, size_t *n)
 {
 	if (!(wanted & bit) || !value)
 		return;
 	label[(*n)++] = (struct label){
-		.key = strtab_add_cstr(&g->strings, samplelabels_key(bit)), .value = value,
+		.key = strtab_add_cstr(l->options.strings, samplelabels_key(bit)), .value = value,
 	};
 }
 
-static uint32_t make_labels(struct engine *g, const struct procs_thread *t, uint32_t cpu,
+static uint32_t make_labels(struct samplelabels *l, const struct procs_thread *t, uint32_t cpu,
 			    uint32_t pmu, unsigned wanted, bool fixed)
 {
 	struct label label[LABELS_PER_SET_MAX];
 	size_t n = 0;
 	struct procs_process *p = t->process;
-	add_builtin(g, ENGINE_LABEL_PID, wanted, number(g, p->pid), label, &n);
-	add_builtin(g, ENGINE_LABEL_TID, wanted, number(g, t->tid), label, &n);
-	add_builtin(g, ENGINE_LABEL_THREAD_NAME, wanted, t->name, label, &n);
-	add_builtin(g, ENGINE_LABEL_PROCESS_NAME, wanted, p->name, label, &n);
-	if (wanted & ENGINE_LABEL_CPU)
-		add_builtin(g, ENGINE_LABEL_CPU, wanted, number(g, cpu), label, &n);
-	if (wanted & ENGINE_LABEL_CGROUP) {
+	add_builtin(l, SAMPLELABEL_PID, wanted, number(l, p->pid), label, &n);
+	add_builtin(l, SAMPLELABEL_TID, wanted, number(l, t->tid), label, &n);
+	add_builtin(l, SAMPLELABEL_THREAD_NAME, wanted, t->name, label, &n);
+	add_builtin(l, SAMPLELABEL_PROCESS_NAME, wanted, p->name, label, &n);
+	if (wanted & SAMPLELABEL_CPU)
+		add_builtin(l, SAMPLELABEL_CPU, wanted, number(l, cpu), label, &n);
+	if (wanted & SAMPLELABEL_CGROUP) {
 		if (!p->cgroup)
-			p->cgroup = read_cgroup(g, p->pid);
-		add_builtin(g, ENGINE_LABEL_CGROUP, wanted, p->cgroup, label, &n);
+			p->cgroup = read_cgroup(l, p->pid);
+		add_builtin(l, SAMPLELABEL_CGROUP, wanted, p->cgroup, label, &n);
 	}
 	if (pmu)
 		label[n++] = (struct label){
-			.key = strtab_add_cstr(&g->strings, ENGINE_LABEL_PMU), .value = pmu,
+			.key = strtab_add_cstr(l->options.strings, SAMPLELABEL_PMU), .value = pmu,
 		};
-	for (size_t i = 0; fixed && i < g->options.n_labels && n < LABELS_PER_SET_MAX; i++)
-		label[n++] = g->own_labels.fixed[i];
-	return labels_add(&g->labels, label, n, false);
+	for (size_t i = 0; fixed && i < l->options.n_fixed && n < LABELS_PER_SET_MAX; i++)
+		label[n++] = l->fixed[i];
+	return labels_add(l->options.labels, label, n, false);
 }
 
-static bool has_few(const struct engine *g)
+static bool has_few(const struct samplelabels *l)
 {
-	const struct budget *b = &g->budget;
+	const struct budget *b = l->options.budget;
 	return b->limit_bytes && b->used_bytes > b->limit_bytes / FEW_LABELS_DEN * FEW_LABELS_NUM;
 }
 
-uint32_t samplelabels_own(struct engine *g, const struct procs_thread *t,
+uint32_t samplelabels_own(struct samplelabels *l, const struct procs_thread *t,
 			  struct samplelabels_memo *memo, const struct record *r)
 {
-	unsigned wanted = g->options.labels;
-	uint32_t cpu = r->cpu, pmu = g->own_labels.pmu[r->event];
-	if (!(wanted & ENGINE_LABEL_CPU))
+	unsigned wanted = l->options.wanted;
+	uint32_t cpu = r->cpu, pmu = l->pmu[r->event];
+	if (!(wanted & SAMPLELABEL_CPU))
 		cpu = 0;
-	if (memo && memo->is_made && memo->thread_name == t->name &&
+	if (memo && memo->is_valid && memo->thread_name == t->name &&
 	    memo->process_name == t->process->name && memo->cpu == cpu && memo->pmu == pmu)
 		return memo->set;
 	uint32_t set = LABELS_NONE;
-	unsigned kept = wanted & (ENGINE_LABEL_PID | ENGINE_LABEL_TID);
-	if (!has_few(g) || (kept == wanted && !g->options.n_labels))
-		set = make_labels(g, t, cpu, pmu, wanted, true);
+	unsigned kept = wanted & (SAMPLELABEL_PID | SAMPLELABEL_TID);
+	if (!has_few(l) || (kept == wanted && !l->options.n_fixed))
+		set = make_labels(l, t, cpu, pmu, wanted, true);
 	if (set == LABELS_NONE) {
-		g->n_labels_dropped++;
-		set = make_labels(g, t, cpu, pmu, kept, false);
+		l->n_dropped++;
+		set = make_labels(l, t, cpu, pmu, kept, false);
 		return set == LABELS_NONE ? 0 : set;
 	}
 	if (memo)
 		*memo = (struct samplelabels_memo){
 			.set = set, .thread_name = t->name, .process_name = t->process->name,
-			.cpu = cpu, .pmu = pmu, .is_made = true,
+			.cpu = cpu, .pmu = pmu, .is_valid = true,
 		};
 	return set;
 }
 
-static uint32_t join(struct engine *g, uint32_t own, uint32_t app)
+static uint32_t join(struct samplelabels *l, uint32_t first, uint32_t second)
 {
-	struct samplelabels *l = &g->own_labels;
-	if (!app)
-		return own;
-	size_t at = (own * 31 + app) % (sizeof(l->joined) / sizeof(l->joined[0]));
-	if (l->joined[at].own != own || l->joined[at].app != app) {
-		l->joined[at].both = labels_join(&g->labels, own, app);
-		l->joined[at].own = own;
-		l->joined[at].app = app;
+	if (!second)
+		return first;
+	size_t at = (first * 31 + second) % (sizeof(l->joined) / sizeof(l->joined[0]));
+	if (l->joined[at].first != first || l->joined[at].second != second) {
+		l->joined[at].both = labels_join(l->options.labels, first, second);
+		l->joined[at].first = first;
+		l->joined[at].second = second;
 	}
 	return l->joined[at].both;
 }
 
 /* What the program says of what it was doing then, together with what the kernel says. */
-uint32_t samplelabels_of(struct engine *g, const struct procs_thread *t,
+uint32_t samplelabels_of(struct samplelabels *l, const struct procs_thread *t,
 			 struct samplelabels_memo *memo, const struct record *r)
 {
-	uint32_t own = samplelabels_own(g, t, memo, r);
-	return join(g, own, g->options.host ?
-		    applabels_at(&g->app, t->process, t->tid, r->time_ns) : 0);
+	uint32_t own = samplelabels_own(l, t, memo, r);
+	if (!l->options.app)
+		return own;
+	return join(l, own, applabels_at(l->options.app, t->process, t->tid, r->time_ns));
 }
 
-uint32_t samplelabels_with(struct engine *g, uint32_t set, const char *key, const char *value)
+uint32_t samplelabels_with(struct samplelabels *l, uint32_t set, const char *key, const char *value)
 {
-	if (has_few(g))
+	if (has_few(l))
 		return set;
 	struct label label = {
-		.key = strtab_add_cstr(&g->strings, key),
-		.value = strtab_add_cstr(&g->strings, value),
+		.key = strtab_add_cstr(l->options.strings, key),
+		.value = strtab_add_cstr(l->options.strings, value),
 	};
-	uint32_t added = labels_add(&g->labels, &label, 1, false);
-	return added == LABELS_NONE ? set : join(g, set, added);
+	uint32_t added = labels_add(l->options.labels, &label, 1, false);
+	return added == LABELS_NONE ? set : join(l, set, added);
 }
 
 uint32_t samplelabels_marked(void *ctx, uint32_t plain, const struct stack_marks *mark)
 {
-	struct engine *g = ctx;
-	if (stack_marks_is_empty(mark) || !(g->options.labels & ENGINE_LABEL_STACK) || has_few(g))
+	struct samplelabels *l = ctx;
+	if (stack_marks_is_empty(mark) || !(l->options.wanted & SAMPLELABEL_STACK) || has_few(l))
 		return plain;
-	return join(g, plain,
-		    stack_marks_set(&g->own_labels.marks, &g->strings, &g->labels, mark));
+	return join(l, plain,
+		    stack_marks_set(&l->marks, l->options.strings, l->options.labels, mark));
 }

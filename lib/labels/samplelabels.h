@@ -2,57 +2,95 @@
 #define CPROF_LABELS_SAMPLELABELS_H
 
 /*
- * The labels of a sample: what the kernel tells of it (--labels), what the user gave (--label), and
- * what the program says of what it was doing then.
+ * The labels of a sample: the built-in ones (--labels), those that the user gave (--label), and
+ * those that the program set for what it was doing.
  */
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "stack/stack-marks.h"
 
-struct engine;
+struct applabels;
+struct budget;
+struct host;
 struct label;
+struct labels;
 struct procs_thread;
 struct record;
+struct strtab;
+
+/* Built-in labels, as bits. */
+enum samplelabel {
+	SAMPLELABEL_PID = 1, SAMPLELABEL_TID = 2, SAMPLELABEL_THREAD_NAME = 4,
+	SAMPLELABEL_PROCESS_NAME = 8, SAMPLELABEL_CPU = 16, SAMPLELABEL_CGROUP = 32,
+	SAMPLELABEL_STACK = 64,      /* only on samples that have marks: stack-marks.h */
+	/* Left out if all samples have the same. */
+	SAMPLELABELS_OPTIONAL = SAMPLELABEL_PID | SAMPLELABEL_TID | SAMPLELABEL_THREAD_NAME |
+				SAMPLELABEL_PROCESS_NAME,
+	SAMPLELABELS_DEFAULT = SAMPLELABELS_OPTIONAL | SAMPLELABEL_STACK,
+};
+/* In addition, on hybrid machines: of events that several PMUs count. */
+#define SAMPLELABEL_PMU "pmu"
+
+/* Borrowed: tables that labels are added to, and what they are made of. */
+struct samplelabels_options {
+	struct budget *budget;
+	struct strtab *strings;
+	struct labels *labels;
+	struct applabels *app;       /* the program's own; NULL: none */
+	const struct host *host;     /* NULL: a replay */
+	unsigned wanted;             /* enum samplelabel bits */
+	const char *const *fixed;    /* "KEY=VALUE" on every sample, checked by the caller */
+	size_t n_fixed;
+	const char *const *pmu;      /* per event: its label pmu, or NULL; NULL: none has one */
+	size_t n_events;
+};
 
 struct samplelabels {
-	uint32_t *pmu;               /* per event: the value of its label pmu; 0 none */
-	struct label *fixed;         /* options.label as string ids */
+	struct samplelabels_options options;
+	uint32_t *pmu;               /* per event: the string of its label pmu; 0: none */
+	struct label *fixed;         /* options.fixed as string ids */
 	struct {
-		uint32_t own, app, both;
-	} joined[256];               /* label sets, as they were joined lately */
+		uint32_t first, second, both;
+	} joined[256];               /* a cache of joined sets */
 	struct stack_marks_cache marks;
+	uint64_t n_dropped;          /* samples without some of their labels: memory limit */
 };
 
 /* A thread's last set, and what it was made of.  Zeroed at first. */
 struct samplelabels_memo {
 	uint32_t set, thread_name, process_name, cpu, pmu;
-	bool is_made;
+	bool is_valid;
 };
 
-/* Key of the label with that bit of enum engine_label, or NULL: "pid", "thread_name" ... */
+/* Key of the label with that bit of enum samplelabel, or NULL: "pid", "thread_name" ... */
 const char *samplelabels_key(unsigned bit);
 
-/* The engine's; -ENOMEM. */
-int samplelabels_init(struct engine *g);
+/* -ENOMEM.  samplelabels_done in any case. */
+int samplelabels_init(struct samplelabels *l, const struct samplelabels_options *o);
 void samplelabels_done(struct samplelabels *l);
 
-/* Whether cprof itself uses this key (ctx: the engine). */
+/* Forgets ids of strings and sets, which have changed. */
+void samplelabels_forget_ids(struct samplelabels *l);
+
+/* Whether cprof itself uses this key (ctx: a struct samplelabels). */
 bool samplelabels_is_key(void *ctx, const char *text);
 
 /* All labels of SAMPLE r of thread t, as a set's id; memo, which may be NULL, is the thread's. */
-uint32_t samplelabels_of(struct engine *g, const struct procs_thread *t,
+uint32_t samplelabels_of(struct samplelabels *l, const struct procs_thread *t,
 			 struct samplelabels_memo *memo, const struct record *r);
 
 /* The same without those of the program. */
-uint32_t samplelabels_own(struct engine *g, const struct procs_thread *t,
+uint32_t samplelabels_own(struct samplelabels *l, const struct procs_thread *t,
 			  struct samplelabels_memo *memo, const struct record *r);
 
 /* A set with one more label; set itself where memory is short. */
-uint32_t samplelabels_with(struct engine *g, uint32_t set, const char *key, const char *value);
+uint32_t samplelabels_with(struct samplelabels *l, uint32_t set, const char *key,
+			   const char *value);
 
-/* plain with the label of mark (stack-marks.h), where it is wanted; ctx: the engine. */
+/* plain with the label of mark (stack-marks.h), if it is wanted; ctx: a struct samplelabels. */
 uint32_t samplelabels_marked(void *ctx, uint32_t plain, const struct stack_marks *mark);
 
 #endif

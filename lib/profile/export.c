@@ -241,7 +241,7 @@ static bool is_useless(const struct export *x, uint32_t key)
 /* Which of the optional built-in labels are left out? */
 static void drop_useless_labels(struct export *x)
 {
-	for (unsigned bit = 1; bit <= ENGINE_LABEL_CGROUP; bit <<= 1) {
+	for (unsigned bit = 1; bit <= SAMPLELABEL_CGROUP; bit <<= 1) {
 		const char *name = samplelabels_key(bit);
 		uint32_t key = strtab_find(&x->g->strings, name, strlen(name));
 		if (key && (x->info->optional_labels & bit) && is_useless(x, key))

@@ -65,7 +65,7 @@ static const struct row table[] = {
 	{ { "dropped", "samples without their stack: memory limit", "--max-memory", NULL,
 	    STRICT, SHOWN, true }, IN_ENGINE(walk.stats.n_dropped) },
 	{ { "labels_dropped", "samples without some label: memory limit", "--max-memory", NULL,
-	    STRICT, SHOWN, true }, IN_ENGINE(n_labels_dropped) },
+	    STRICT, SHOWN, true }, IN_ENGINE(own_labels.n_dropped) },
 	{ { "labels_unknown", "samples without the labels that their program set: changed faster "
 	    "than they were read, or shortly before its end", NULL, NULL,
 	    VERBOSE, ABSENT, true }, IN_ENGINE(app.stats.n_unknown) },

@@ -30,7 +30,7 @@ void results_stats(const struct engine *g, const struct source *s, const struct 
 	ret->n_not_unwound = g->walk.user.n_unsupported;
 	ret->n_shortened = w->n_shortened;
 	ret->n_dropped = w->n_dropped;
-	ret->n_labels_dropped = g->n_labels_dropped;
+	ret->n_labels_dropped = g->own_labels.n_dropped;
 	ret->n_labelled = g->app.stats.n_processes;
 	ret->n_labels_denied = g->app.stats.n_denied;
 	ret->n_labels_unknown = g->app.stats.n_unknown;

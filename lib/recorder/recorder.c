@@ -188,7 +188,7 @@ int cprof_recorder_new_sized(const struct cprof_config *config, size_t config_by
 			.by_count = by_count(&r->session),
 			.period = r->period,
 			.n_events = r->session.n_events, .output = r->output, .pmu = r->pmu,
-			.labels = config->labels_given ? config->labels : ENGINE_LABELS_DEFAULT,
+			.labels = config->labels_given ? config->labels : SAMPLELABELS_DEFAULT,
 			.label = config->label,
 			.n_labels = config->n_labels,
 			.max_stack = r->session.max_stack,

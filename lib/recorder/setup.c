@@ -71,11 +71,11 @@ static int check_labels(const struct cprof_config *c, struct err *e)
 
 unsigned setup_optional_labels(const struct cprof_config *c)
 {
-	unsigned bits = ENGINE_LABELS_OPTIONAL;
+	unsigned bits = SAMPLELABELS_OPTIONAL;
 	/* Among all processes there is always another one. */
 	if (c->all_processes)
-		bits &= ~(unsigned)(ENGINE_LABEL_PID | ENGINE_LABEL_PROCESS_NAME);
-	for (unsigned bit = 1; bit <= ENGINE_LABEL_CGROUP; bit <<= 1) {
+		bits &= ~(unsigned)(SAMPLELABEL_PID | SAMPLELABEL_PROCESS_NAME);
+	for (unsigned bit = 1; bit <= SAMPLELABEL_CGROUP; bit <<= 1) {
 		const char *key = samplelabels_key(bit);
 		for (size_t i = 0; i < c->n_labels; i++)
 			if (strncmp(c->label[i], key, strlen(key)) == 0 &&

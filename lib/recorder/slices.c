@@ -31,7 +31,7 @@ static int take_out(struct cprof_recorder *r, struct slice *ret, struct err *e)
 	size_t n = g->options.n_events;
 	struct slice s = {
 		.event = calloc(n, sizeof(*s.event)), .base = calloc(n, sizeof(*s.base)),
-		.walk = g->walk.stats, .app = g->app.stats, .n_labels_dropped = g->n_labels_dropped,
+		.walk = g->walk.stats, .app = g->app.stats, .n_labels_dropped = g->own_labels.n_dropped,
 		.start_realtime_ns = r->window.start_realtime_ns, .start_ns = r->window.start_ns,
 		.duration_ns = window_duration_ns(r),
 	};
@@ -49,7 +49,7 @@ static int take_out(struct cprof_recorder *r, struct slice *ret, struct err *e)
 	for (size_t i = 0; i < n; i++)
 		s.base[i] = r->event[i].base;
 	g->walk.stats = (struct stack_walk_stats){ 0 };
-	g->n_labels_dropped = 0;
+	g->own_labels.n_dropped = 0;
 	g->app.stats = (struct applabels_stats){ .n_processes = s.app.n_processes };
 	*ret = s;
 	return 0;
@@ -136,7 +136,7 @@ static void add_slice(struct cprof_recorder *r, const struct slice *s)
 	}
 	add_counters(g->event, s->event, g->options.n_events * sizeof(*g->event));
 	add_counters(&g->walk.stats, &s->walk, sizeof(s->walk));
-	g->n_labels_dropped += s->n_labels_dropped;
+	g->own_labels.n_dropped += s->n_labels_dropped;
 	stack_user_add(&g->walk.user, &s->user);
 	uint64_t n_processes = g->app.stats.n_processes;
 	add_counters(&g->app.stats, &s->app, sizeof(s->app));
@@ -180,7 +180,7 @@ void slices_scatter(struct cprof_recorder *r)
 	for (size_t i = 0; i < r->session.n_events; i++)
 		r->event[i].base = present->base[i];
 	g->walk.stats = present->walk;
-	g->n_labels_dropped = present->n_labels_dropped;
+	g->own_labels.n_dropped = present->n_labels_dropped;
 	stack_user_clear(&g->walk.user);
 	stack_user_add(&g->walk.user, &present->user);
 	g->app.stats = present->app;

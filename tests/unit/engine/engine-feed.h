@@ -43,7 +43,7 @@ static inline void feed_open_with(struct engine *g, const struct engine_options 
 static inline void feed_open(struct engine *g, size_t max_memory_bytes)
 {
 	struct engine_options o = {
-		.n_events = 2, .labels = ENGINE_LABELS_DEFAULT, .follow = true,
+		.n_events = 2, .labels = SAMPLELABELS_DEFAULT, .follow = true,
 		.max_memory_bytes = max_memory_bytes,
 	};
 	feed_open_with(g, &o);

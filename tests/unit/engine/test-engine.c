@@ -30,8 +30,8 @@ static void samples(struct engine *g, uint32_t cpu, uint32_t pid, uint32_t tid, 
 static void test_labels(void)
 {
 	struct engine g;
-	tap_str(samplelabels_key(ENGINE_LABEL_THREAD_NAME), "thread_name", "the key of a label");
-	tap_str(samplelabels_key((enum engine_label)128), NULL, "of none");
+	tap_str(samplelabels_key(SAMPLELABEL_THREAD_NAME), "thread_name", "the key of a label");
+	tap_str(samplelabels_key((enum samplelabel)128), NULL, "of none");
 
 	feed_open(&g, 0);
 	feed_process(&g, 7, "prog");
@@ -57,7 +57,7 @@ static void test_labels(void)
 	samples(&g, 0, 7, 8, 6);
 	tap_str(labels_with(&g, 6), "pid=7 tid=8 thread_name=worker process_name=main",
 		"renamed back");
-	tap_int((long long)g.n_labels_dropped, 0, "no label was dropped");
+	tap_int((long long)g.own_labels.n_dropped, 0, "no label was dropped");
 	engine_done(&g);
 }
 
@@ -65,7 +65,7 @@ static void test_chosen_labels(void)
 {
 	struct engine g;
 	const char *const fixed[] = { "service=web", "pid=mine", "empty=", "a=b=c", "service=api" };
-	struct engine_options o = { .n_events = 1, .labels = ENGINE_LABEL_PID | ENGINE_LABEL_CPU,
+	struct engine_options o = { .n_events = 1, .labels = SAMPLELABEL_PID | SAMPLELABEL_CPU,
 				    .label = fixed, .n_labels = 5, .follow = true };
 	feed_open_with(&g, &o);
 	g.targets.all = true;
@@ -92,7 +92,7 @@ static void test_chosen_labels(void)
 	tap_str(labels_with(&g, 2), "", "no labels at all");
 	engine_done(&g);
 
-	o = (struct engine_options){ .n_events = 1, .follow = true, .labels = ENGINE_LABEL_CGROUP };
+	o = (struct engine_options){ .n_events = 1, .follow = true, .labels = SAMPLELABEL_CGROUP };
 	feed_open_with(&g, &o);
 	g.targets.all = true;
 	feed_process(&g, 7, "prog");
@@ -269,7 +269,7 @@ static void test_pressure(void)
 	size_t full = g.budget.peak_bytes;
 	const struct stack_walk_stats *w = &g.walk.stats;
 	tap_ok(sums_right(&g, &p), "without limit, all is counted");
-	tap_ok(w->n_dropped == 0 && w->n_shortened == 0 && g.n_labels_dropped == 0,
+	tap_ok(w->n_dropped == 0 && w->n_shortened == 0 && g.own_labels.n_dropped == 0,
 	       "and nothing is given up");
 	engine_done(&g);
 
@@ -282,8 +282,8 @@ static void test_pressure(void)
 		/* names of threads and the threads themselves are charged beyond the limit */
 		if (limit > full / 4)
 			bounded &= g.budget.peak_bytes <= limit + limit / 20;
-		only_labels |= g.n_labels_dropped && !w->n_shortened && !w->n_dropped;
-		in_order &= !(w->n_shortened || w->n_dropped) || g.n_labels_dropped;
+		only_labels |= g.own_labels.n_dropped && !w->n_shortened && !w->n_dropped;
+		in_order &= !(w->n_shortened || w->n_dropped) || g.own_labels.n_dropped;
 		shortened |= w->n_shortened > 0;
 		dropped |= w->n_dropped > 0;
 		uint64_t n_in_frame = 0;
@@ -307,7 +307,7 @@ static void test_pressure(void)
 static void test_nothing_to_drop(void)
 {
 	static struct engine g;
-	struct engine_options o = { .n_events = 2, .follow = true, .labels = ENGINE_LABEL_PID };
+	struct engine_options o = { .n_events = 2, .follow = true, .labels = SAMPLELABEL_PID };
 	feed_open_with(&g, &o);
 	o.max_memory_bytes = g.budget.used_bytes / 10 * 12;
 	engine_done(&g);
@@ -315,7 +315,7 @@ static void test_nothing_to_drop(void)
 	g.targets.all = true;
 	feed_process(&g, 7, "prog");
 	samples(&g, 0, 7, 7, 3);
-	tap_int((long long)g.n_labels_dropped, 0,
+	tap_int((long long)g.own_labels.n_dropped, 0,
 		"where only the pid is asked for, no label is dropped");
 	engine_done(&g);
 }

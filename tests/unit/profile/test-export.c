@@ -10,7 +10,7 @@ static const char *const comments[] = { "first", "second line" };
 static const struct export_info info = {
 	.type = "cpu", .unit = "nanoseconds", .period = 1001, .time_ns = 1700000000000000000,
 	.duration_ns = 5000, .comment = comments, .n_comments = 2,
-	.optional_labels = ENGINE_LABELS_DEFAULT, .level = 1,
+	.optional_labels = SAMPLELABELS_DEFAULT, .level = 1,
 };
 
 static void feed_two_threads(struct engine *g)
@@ -149,14 +149,14 @@ static void test_labels(void)
 	feed_open(&g, 0);
 	feed_two_threads(&g);
 	feed_sample(&g, 7, 7, 0, 1000, FEED_CHAIN(PERF_CONTEXT_USER, 0x400010));
-	tap_str(keys_of(&g, ENGINE_LABELS_DEFAULT), "", "one thread: all labels go");
+	tap_str(keys_of(&g, SAMPLELABELS_DEFAULT), "", "one thread: all labels go");
 	tap_str(keys_of(&g, 0), "pid tid thread_name process_name", "unless they were asked for");
-	tap_str(keys_of(&g, ENGINE_LABEL_TID), "pid thread_name process_name", "or some of them");
+	tap_str(keys_of(&g, SAMPLELABEL_TID), "pid thread_name process_name", "or some of them");
 	engine_add_lost(&g, 0, 1, 1);
-	tap_str(keys_of(&g, ENGINE_LABELS_DEFAULT), "",
+	tap_str(keys_of(&g, SAMPLELABELS_DEFAULT), "",
 		"lost samples have none, which tells nothing");
 	feed_sample(&g, 7, 8, 0, 1000, FEED_CHAIN(PERF_CONTEXT_USER, 0x400010));
-	tap_str(keys_of(&g, ENGINE_LABELS_DEFAULT), "tid thread_name",
+	tap_str(keys_of(&g, SAMPLELABELS_DEFAULT), "tid thread_name",
 		"two threads: what tells them apart");
 	engine_done(&g);
 
@@ -167,17 +167,17 @@ static void test_labels(void)
 	feed_sample(&g, 7, 7, 0, 1000, FEED_CHAIN(PERF_CONTEXT_USER, 0x400010));
 	feed_sample(&g, 9, 9, 0, 1000, FEED_CHAIN(PERF_CONTEXT_USER, 0x400010));
 	feed_sample(&g, 9, 9, 1, 1000, FEED_CHAIN(PERF_CONTEXT_USER, 0x400010));
-	tap_str(keys_of(&g, ENGINE_LABELS_DEFAULT), "pid tid", "two processes of the same name");
+	tap_str(keys_of(&g, SAMPLELABELS_DEFAULT), "pid tid", "two processes of the same name");
 	engine_done(&g);
 
 	const char *const fixed[] = { "service=web", "pid=mine" };
-	struct engine_options o = { .n_events = 1, .follow = true, .labels = ENGINE_LABELS_DEFAULT,
+	struct engine_options o = { .n_events = 1, .follow = true, .labels = SAMPLELABELS_DEFAULT,
 				    .label = fixed, .n_labels = 2 };
 	feed_open_with(&g, &o);
 	g.targets.all = true;
 	feed_two_threads(&g);
 	feed_sample(&g, 7, 7, 0, 1000, FEED_CHAIN(PERF_CONTEXT_USER, 0x400010));
-	tap_str(keys_of(&g, ENGINE_LABELS_DEFAULT & ~ENGINE_LABEL_PID), "service pid",
+	tap_str(keys_of(&g, SAMPLELABELS_DEFAULT & ~SAMPLELABEL_PID), "service pid",
 		"given labels stay, also where one value is all there is");
 	engine_done(&g);
 }

@@ -44,7 +44,7 @@ static void test_collect(void)
 	struct cprof_event_stats event = { .n_samples = 10, .n_lost = 6, .n_throttles = 7 };
 	struct cprof_losses l;
 	engine->walk.stats.n_cut = 8;
-	engine->n_labels_dropped = 9;
+	engine->own_labels.n_dropped = 9;
 	names->files.n_misfits = 11;
 	losses_collect(&(struct losses_from){ .engine = engine, .source = &source, .names = names,
 					      .stats = &stats, .import = &import }, &l);

@@ -64,7 +64,7 @@ static const char *stack_of_calls(const uint64_t *chain, size_t n_chain, uint16_
 	static struct engine g;
 	static char text[4096];
 	struct engine_options o = {
-		.n_events = 1, .labels = ENGINE_LABELS_DEFAULT, .follow = true, .max_branches = max,
+		.n_events = 1, .labels = SAMPLELABELS_DEFAULT, .follow = true, .max_branches = max,
 	};
 	feed_open_with(&g, &o);
 	g.targets.all = true;
@@ -112,7 +112,7 @@ static const char *stack_of_32_bits(uint16_t misc, const uint64_t *chain, size_t
 	static struct engine g;
 	static char text[4096];
 	struct engine_options o = {
-		.n_events = 1, .labels = ENGINE_LABELS_DEFAULT, .follow = true, .machine = "x86_64",
+		.n_events = 1, .labels = SAMPLELABELS_DEFAULT, .follow = true, .machine = "x86_64",
 	};
 	feed_open_with(&g, &o);
 	g.targets.all = true;
