@@ -9,8 +9,10 @@
  */
 #include "recorder/allprocs.h"
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/host.h"
 #include "base/log.h"
 #include "cprof.h"
 #include "engine/engine.h"
@@ -18,6 +20,7 @@
 #include "source/synth.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,11 +79,11 @@ static int check_cpus(const char *list, const struct host *h, struct err *e)
 }
 
 /* The kernel tells ids of the caller's pid namespace, and 0 for who is in none below it. */
-static void note_namespace(const struct cprof_config *c, const struct log *log)
+static void note_namespace(const struct host *h, const struct log *log)
 {
 	struct stat st;
-	if (c->machine || stat("/proc/self/ns/pid", &st) < 0 ||
-	    st.st_ino == INIT_PID_NAMESPACE_INODE)
+	CLEANUP_CLOSE int fd = host_open_file(h, HOST_PROC, O_RDONLY, "self/ns/pid");
+	if (fd < 0 || fstat(fd, &st) < 0 || st.st_ino == INIT_PID_NAMESPACE_INODE)
 		return;
 	log_line(log, LOG_WARN, "processes outside of this pid namespace are left out: the "
 		 "kernel does not tell their ids here");
@@ -101,7 +104,7 @@ int allprocs_check(struct cprof_config *c, const struct host *h, const struct lo
 	c->scope = CPROF_SCOPE_CPU;
 	int code = c->cpus ? check_cpus(c->cpus, h, e) : 0;
 	if (code == 0)
-		note_namespace(c, log);
+		note_namespace(h, log);
 	return code;
 }
 
