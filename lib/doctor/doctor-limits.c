@@ -66,7 +66,7 @@ static int try_rings(struct cprof_doctor *d, const int *cpus, size_t n_cpus, uin
 		int fd = d->open.fn(&a, 0, cpus[i], -1, PERF_FLAG_FD_CLOEXEC);
 		if (fd < 0)
 			break;  /* told elsewhere */
-		code = ring_open(&r, fd, n_bytes / (uint64_t)sysconf(_SC_PAGESIZE), NULL);
+		code = ring_open(&r, d->host, fd, n_bytes / (uint64_t)sysconf(_SC_PAGESIZE), NULL);
 		if (code == 0 && !VEC_PUSH(&ring, r)) {
 			ring_close(&r);
 			code = -ENOMEM;

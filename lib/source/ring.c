@@ -1,7 +1,7 @@
 #include "source/ring.h"
 
-#include "base/cleanup.h"
 #include "base/err.h"
+#include "base/host.h"
 #include "base/units.h"
 #include "source/record.h"
 
@@ -47,14 +47,16 @@ static uint64_t fitting_pages(uint64_t free_bytes, uint64_t locked_bytes, uint64
 	return fits + 1 <= n_pages ? fits : 0;
 }
 
-static uint64_t mlock_kb(void)
+static uint64_t mlock_kb(const struct host *h)
 {
-	CLEANUP_FCLOSE FILE *f = fopen("/proc/sys/kernel/perf_event_mlock_kb", "re");
-	unsigned long long kb;
-	return f && fscanf(f, "%llu", &kb) == 1 && kb < 1u << 30 ? kb : 516;
+	long kb;
+	if (!h || host_read_long(h, HOST_PROC, &kb, "sys/kernel/perf_event_mlock_kb") < 0 || kb < 0 ||
+	    kb >= 1 << 30)
+		return 516;  /* the kernel's default */
+	return (uint64_t)kb;
 }
 
-static int explain_eperm(uint64_t n_ring_bytes, struct err *e)
+static int explain_eperm(const struct host *h, uint64_t n_ring_bytes, struct err *e)
 {
 	char size[UNITS_TEXT_MAX], fits_text[UNITS_TEXT_MAX], limit_text[32] = "unlimited";
 	int code = err_errno(e, EPERM, "cannot map a ring of %s",
@@ -64,7 +66,7 @@ static int explain_eperm(uint64_t n_ring_bytes, struct err *e)
 	long n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	uint64_t n = n_cpus > 0 ? (uint64_t)n_cpus : 1;
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-	uint64_t fits = fitting_pages(mlock_kb() * 1024, limit.rlim_cur, n, page) * page;
+	uint64_t fits = fitting_pages(mlock_kb(h) * 1024, limit.rlim_cur, n, page) * page;
 	if (limit.rlim_cur != RLIM_INFINITY)
 		units_size_text(limit.rlim_cur, limit_text);
 	char advice[128] = "no ring fits: ";
@@ -78,7 +80,7 @@ static int explain_eperm(uint64_t n_ring_bytes, struct err *e)
 		 "locked memory is limited to kernel.perf_event_mlock_kb (%llu KiB) for each of"
 		 " %llu CPUs plus RLIMIT_MEMLOCK (%s)\n%sraise these limits, or grant"
 		 " CAP_IPC_LOCK",
-		 (unsigned long long)mlock_kb(), (unsigned long long)n, limit_text, advice);
+		 (unsigned long long)mlock_kb(h), (unsigned long long)n, limit_text, advice);
 	return code;
 }
 
@@ -88,7 +90,7 @@ static int allocate_wrap(struct ring *r)
 	return r->wrap ? 0 : -ENOMEM;
 }
 
-int ring_open(struct ring *r, int fd, size_t n_data_pages, struct err *e)
+int ring_open(struct ring *r, const struct host *h, int fd, size_t n_data_pages, struct err *e)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	if (!n_data_pages || n_data_pages & (n_data_pages - 1) ||
@@ -104,7 +106,7 @@ int ring_open(struct ring *r, int fd, size_t n_data_pages, struct err *e)
 		char size[UNITS_TEXT_MAX];
 		free(new.wrap);
 		if (errnum == EPERM)
-			return explain_eperm(new.n_data_bytes, e);
+			return explain_eperm(h, new.n_data_bytes, e);
 		err_errno(e, errnum, "cannot map a ring of %s",
 			  units_size_text(new.n_data_bytes, size));
 		if (errnum == ENOMEM)

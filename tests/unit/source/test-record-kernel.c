@@ -110,7 +110,7 @@ static void test_samples(uint64_t sample_type, uint64_t read_format, const char 
 	struct record_format format = format_of(&attr);
 	struct ring ring;
 	struct err e = { 0 };
-	if (ring_open(&ring, fd, 64, &e) < 0) {
+	if (ring_open(&ring, NULL, fd, 64, &e) < 0) {
 		tap_skip(name, e.what);
 		close(fd);
 		return;
@@ -150,7 +150,7 @@ static void test_sideband(void)
 	int fd = open_event(&attr);
 	struct ring ring;
 	struct err e = { 0 };
-	if (fd < 0 || ring_open(&ring, fd, 16, &e) < 0) {
+	if (fd < 0 || ring_open(&ring, NULL, fd, 16, &e) < 0) {
 		tap_skip("side-band records", fd < 0 ? strerror(errno) : e.what);
 		return;
 	}

@@ -1,16 +1,22 @@
 #include "source/ring.h"
 
 #include "base/err.h"
+#include "base/host.h"
 #include "source/record.h"
 #include "source/sim-ring.h"
 #include "tap.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+static struct host host;
 
 /* A record of n bytes: its header, then bytes that depend on a number and their place. */
 static size_t make_record(uint8_t *buf, uint16_t n_bytes, unsigned number)
@@ -224,11 +230,11 @@ static void test_open(void)
 	tap_int(ring_open_memory(&r, memory, 0), -EINVAL, "no data");
 	tap_int(ring_open_memory(&r, memory, 4), -EINVAL, "4 bytes of data");
 	tap_int(ring_open_memory(&r, memory, 24), -EINVAL, "no power of two");
-	tap_int(ring_open(&r, -1, 3, &e), -EINVAL, "three pages");
+	tap_int(ring_open(&r, &host, -1, 3, &e), -EINVAL, "three pages");
 	tap_str(e.what, "cannot map a ring of 3 pages: not a power of two", "and its message");
-	tap_int(ring_open(&r, -1, 0, &e), -EINVAL, "no pages");
-	tap_int(ring_open(&r, -1, (size_t)1 << 63, &e), -EINVAL, "2^63 pages");
-	tap_int(ring_open(&r, -1, 4, &e), -EBADF, "no descriptor");
+	tap_int(ring_open(&r, &host, -1, 0, &e), -EINVAL, "no pages");
+	tap_int(ring_open(&r, &host, -1, (size_t)1 << 63, &e), -EINVAL, "2^63 pages");
+	tap_int(ring_open(&r, &host, -1, 4, &e), -EBADF, "no descriptor");
 	tap_str(e.what, "cannot map a ring of 16.0 KiB: Bad file descriptor", "and its message");
 	tap_ok(r.n_broken == 99, "a failure leaves the ring alone");
 	ring_close(&(struct ring){ 0 });
@@ -255,7 +261,7 @@ static void test_live(void)
 	}
 	struct ring r;
 	struct err e = { 0 };
-	if (tap_int(ring_open(&r, fd, 2, &e), 0, "a ring of the kernel's opens")) {
+	if (tap_int(ring_open(&r, &host, fd, 2, &e), 0, "a ring of the kernel's opens")) {
 		size_t n = 0;
 		int n_comm = 0;
 		for (int i = 0; i < 1000; i++) {
@@ -284,7 +290,7 @@ static void deny(int out)
 		int fd = open_dummy();
 		if (fd < 0)
 			dprintf(out, "skip: perf_event_open: %s", strerror(errno));
-		else if (ring_open(&r, fd, (size_t)1 << 18, &e) == 0)
+		else if (ring_open(&r, &host, fd, (size_t)1 << 18, &e) == 0)
 			dprintf(out, "skip: no limit here");
 		else
 			dprintf(out, "%d %s\n%s", e.code, e.what, e.hint);
@@ -321,8 +327,42 @@ static void test_denied(void)
 		printf("# %s\n", text);
 }
 
+/* A file that may not be written refuses a shared mapping as the kernel does beyond the limit. */
+static void test_limit(void)
+{
+	char proc[] = "/tmp/cprof-test-ring-XXXXXX", path[96];
+	struct host fake;
+	struct err e = { 0 };
+	struct ring r;
+	int fd = memfd_create("ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd < 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE) < 0 || !mkdtemp(proc)) {
+		tap_skip("the limit of a machine", "no sealed files here");
+		return;
+	}
+	snprintf(path, sizeof(path), "mkdir -p %s/sys/kernel", proc);
+	bool ok = system(path) == 0;
+	snprintf(path, sizeof(path), "%s/sys/kernel/perf_event_mlock_kb", proc);
+	FILE *f = fopen(path, "w");
+	if (f) {
+		fprintf(f, "77\n");
+		fclose(f);
+	}
+	ok = ok && f && host_open(&fake, NULL, proc, NULL, &e) == 0;
+	if (tap_ok(ok, "a machine with a limit of its own")) {
+		tap_int(ring_open(&r, &fake, fd, 4, &e), -EPERM, "a ring beyond the limit");
+		tap_ok(strstr(e.hint, "perf_event_mlock_kb (77 KiB)"),
+		       "the hint has the limit of that machine");
+		host_close(&fake);
+	}
+	snprintf(path, sizeof(path), "rm -r %s", proc);
+	tap_int(system(path), 0, "and nothing is left");
+	close(fd);
+}
+
 int main(void)
 {
+	if (host_open(&host, NULL, NULL, NULL, NULL) < 0)
+		return 1;
 	test_basics();
 	test_wrap();
 	test_full();
@@ -330,7 +370,9 @@ int main(void)
 	test_broken();
 	test_overrun();
 	test_open();
+	test_limit();
 	test_live();
 	test_denied();
+	host_close(&host);
 	return tap_done();
 }
