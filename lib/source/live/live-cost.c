@@ -88,7 +88,7 @@ static void choose_event(struct perf_event_attr *a)
 uint64_t live_sample_cost(struct source *s, size_t event)
 {
 	struct live *l = (struct live *)s;
-	struct perf_event_attr attr = l->attr[event];
+	struct perf_event_attr attr = l->event[event].attr;
 	int cpu = sched_getcpu();
 	size_t r = 0;
 	while (r < l->n_rings && l->ring[r].cpu != cpu)

@@ -35,10 +35,18 @@ struct live_fd {
 	bool sideband;    /* it carries the side-band records of its place */
 };
 
-/* A thread that a repeated scan found: perhaps it has inherited events already. */
+/* A thread that a repeated scan found: it may have inherited events already. */
 struct live_late {
 	uint32_t tid;
 	bool inherits;
+};
+
+struct live_event {
+	struct perf_event_attr attr;   /* as it opened */
+	struct source_count closed;    /* what its closed predecessors counted */
+	unsigned given_up;             /* enum evopen_given_up */
+	bool paused;
+	bool broken;                   /* its weak group could not be opened */
 };
 
 struct live_ring {
@@ -74,15 +82,11 @@ struct live {
 	struct live_ring *ring;
 	size_t n_rings;
 	VEC(struct live_fd) fds;
-	VEC(struct live_late) late;
-	struct perf_event_attr *attr;  /* per event, as it opened */
+	VEC(struct live_late) late;    /* sorted by tid once all are there */
+	struct live_event *event;
 	VEC(struct live_rate) rates;   /* of inherited events, the oldest first */
 	bool no_ksymbol;               /* this kernel has no such records */
-	unsigned *given_up;            /* per event: enum evopen_given_up */
-	bool *paused;                  /* per event */
-	bool *broken;                  /* per event: its weak group could not be had */
 	struct live_options options;   /* events and host are borrowed */
-	struct source_count *closed;     /* per event: what its closed predecessors counted */
 	struct live_id *id;            /* open addressing by id */
 	uint32_t n_ids, n_id_slots;
 	uint64_t n_samples, n_chain_entries, n_stack_bytes;  /* of all samples that came */

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/search.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -67,10 +68,8 @@ struct live_id *live_find_id(const struct live *l, uint64_t id)
 
 static struct live_late *find_late(const struct live *l, uint32_t tid)
 {
-	for (size_t i = 0; i < l->late.n; i++)
-		if (l->late.v[i].tid == tid)
-			return &l->late.v[i];
-	return NULL;
+	size_t i = SEARCH_COUNT(l->late.n, k, l->late.v[k].tid < tid);
+	return i < l->late.n && l->late.v[i].tid == tid ? &l->late.v[i] : NULL;
 }
 
 /*
@@ -135,7 +134,7 @@ static uint32_t event_of(const struct live *l, uint64_t number)
 	if (id)
 		return id->event;
 	for (uint32_t i = 0; i < l->options.n_events; i++) {
-		const struct perf_event_attr *a = &l->attr[i];
+		const struct perf_event_attr *a = &l->event[i].attr;
 		if (a->type != PERF_TYPE_SOFTWARE || a->config == PERF_COUNT_SW_CPU_CLOCK ||
 		    a->config == PERF_COUNT_SW_TASK_CLOCK)
 			continue;
@@ -213,13 +212,9 @@ static void live_close(struct source *s)
 	VEC_FREE(&l->late);
 	VEC_FREE(&l->rates);
 	free(l->ring);
-	free(l->attr);
-	free(l->given_up);
-	free(l->broken);
+	free(l->event);
 	free(l->format);
 	livegroup_done(&l->group);
-	free(l->closed);
-	free(l->paused);
 	free(l->id);
 	free(l->poll);
 	free(l);
@@ -240,7 +235,7 @@ static int live_enable(struct source *s, struct err *e)
 		return 0;
 	for (size_t i = 0; i < l->fds.n; i++) {
 		const struct live_fd *f = &l->fds.v[i];
-		if (f->event != RECORD_NO_EVENT && l->paused[f->event])
+		if (f->event != RECORD_NO_EVENT && l->event[f->event].paused)
 			continue;
 		if (ioctl(f->fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
 			return err_errno(e, errno, "cannot enable an event");
@@ -254,7 +249,7 @@ static int set_paused(struct live *l, size_t event, bool paused, struct err *e)
 	assert(l->options.pausable);
 	for (size_t i = 0; i < l->options.n_events; i++)
 		if (event == SOURCE_ALL_EVENTS || event == i)
-			l->paused[i] = paused;
+			l->event[i].paused = paused;
 	for (size_t i = 0; i < l->fds.n; i++) {
 		const struct live_fd *f = &l->fds.v[i];
 		bool wanted = event == SOURCE_ALL_EVENTS ? f->event != RECORD_NO_EVENT
@@ -310,7 +305,7 @@ static uint64_t newest_id(const struct live *l)
 static int live_set_rate(struct source *s, size_t event, uint64_t rate, struct err *e)
 {
 	struct live *l = live_of(s);
-	struct perf_event_attr *a = &l->attr[event];
+	struct perf_event_attr *a = &l->event[event].attr;
 	bool clock = a->type == PERF_TYPE_SOFTWARE && (a->config == PERF_COUNT_SW_CPU_CLOCK ||
 							a->config == PERF_COUNT_SW_TASK_CLOCK);
 	/* The kernel has turned a clock's frequency into a period for good. */
@@ -379,7 +374,7 @@ void live_add_count(const struct live *l, const struct live_fd *f, struct source
 	/* value, time_enabled, time_running, id, lost: the fixed read_format of evattr.c; of a
 	 * group: how many, the times, and value, id, lost of each */
 	uint64_t v[3 + 3 * GROUP_MAX] = { 0 };
-	uint64_t read_format = l->attr[f->event].read_format;
+	uint64_t read_format = l->event[f->event].attr.read_format;
 	bool is_group = read_format & PERF_FORMAT_GROUP, has_lost = read_format & PERF_FORMAT_LOST;
 	if (read(f->fd, v, sizeof(v)) < (ssize_t)(3 * sizeof(v[0])))
 		return;
@@ -403,8 +398,8 @@ static size_t live_n_places(const struct source *s, size_t event)
 static void live_count(struct source *s, size_t event, struct source_count *ret_count)
 {
 	struct live *l = live_of(s);
-	struct source_count sum = l->closed[event];
-	sum.has_lost = l->attr[event].read_format & PERF_FORMAT_LOST;
+	struct source_count sum = l->event[event].closed;
+	sum.has_lost = l->event[event].attr.read_format & PERF_FORMAT_LOST;
 	for (size_t i = 0; i < l->fds.n; i++) {
 		const struct live_fd *f = &l->fds.v[i];
 		struct live_late *late = f->tid ? find_late(l, f->tid) : NULL;
@@ -428,7 +423,7 @@ static void live_usage(const struct source *s, struct source_usage *ret)
 
 static const struct perf_event_attr *live_attr(const struct source *s, size_t i)
 {
-	return &live_of(s)->attr[i];
+	return &live_of(s)->event[i].attr;
 }
 
 const struct source_ops live_ops = {
@@ -448,5 +443,5 @@ uint32_t live_n_threads(const struct source *s)
 
 unsigned live_given_up(const struct source *s, size_t i)
 {
-	return live_of(s)->given_up[i];
+	return live_of(s)->event[i].given_up;
 }

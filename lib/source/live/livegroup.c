@@ -69,7 +69,7 @@ bool livegroup_next(struct live *l, struct record *ret)
 	const struct record *r = &g->record;
 	const struct record_format *f = &l->format[r->event];
 	size_t words = 2 + !!(f->read_format & (1u << 4)); /* PERF_FORMAT_LOST, Linux 6.0 */
-	const struct perf_event_attr *leader = &l->attr[r->event];
+	const struct perf_event_attr *leader = &l->event[r->event].attr;
 	while (g->at < r->sample.n_group) {
 		bool is_leader = g->at == 0;
 		const uint64_t *v = r->sample.group + g->at++ * words;

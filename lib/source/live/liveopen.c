@@ -105,16 +105,16 @@ static int open_rings_of(struct live *l, struct live_options *o, const int *cpus
 	o->attr.wakeup_bytes = (uint32_t)(ring_bytes / 4);
 	int last = -ENODEV;
 	for (size_t i = 0; i < n_cpus; i++) {
-		int fd = open_owner(o, &l->attr[0], cpus[i]);
+		int fd = open_owner(o, &l->event[0].attr, cpus[i]);
 		if (fd == -EMFILE || fd == -ENFILE)
-			return evopen_explain(&o->open, &o->event[0], &l->attr[0], 0, cpus[i], -fd,
+			return evopen_explain(&o->open, &o->event[0], &l->event[0].attr, 0, cpus[i], -fd,
 					      e);
 		if (fd < 0) {
 			last = fd;
 			continue;
 		}
 		struct live_ring *r = &l->ring[l->n_rings];
-		int code = ring_open(&r->ring, fd, n_pages, e);
+		int code = ring_open(&r->ring, o->open.host, fd, n_pages, e);
 		if (code < 0) {
 			close(fd);
 			*ret_over_limit = code == -EPERM;
@@ -126,7 +126,7 @@ static int open_rings_of(struct live *l, struct live_options *o, const int *cpus
 	}
 	l->usage.n_cpus_failed = (uint32_t)(n_cpus - l->n_rings);
 	if (l->n_rings == 0)
-		return evopen_explain(&o->open, &o->event[0], &l->attr[0], 0, cpus[0], -last, e);
+		return evopen_explain(&o->open, &o->event[0], &l->event[0].attr, 0, cpus[0], -last, e);
 	l->usage.ring_bytes = ring_bytes;
 	return 0;
 }
@@ -234,9 +234,9 @@ static bool has_variants(const struct live_options *o, uint32_t i)
 
 static void set_attr(struct live *l, const struct live_options *o, uint32_t i)
 {
-	evattr_sampling(&o->event[i], &o->attr, &l->attr[i]);
-	if (is_member(o, i) && !l->broken[i])
-		evattr_member(&l->attr[i], o->event[i].group_sample);
+	evattr_sampling(&o->event[i], &o->attr, &l->event[i].attr);
+	if (is_member(o, i) && !l->event[i].broken)
+		evattr_member(&l->event[i].attr, o->event[i].group_sample);
 }
 
 /* What is opened for a place: a thread, all tasks, or a cgroup. */
@@ -254,12 +254,12 @@ static void note_found(struct live *l, const struct live_options *o, uint32_t i,
 		       const struct perf_event_attr *attr, unsigned given_up)
 {
 	char text[512];
-	l->attr[i] = *attr;
-	l->given_up[i] = given_up;
-	evattr_text(&l->attr[i], text, sizeof(text));
+	l->event[i].attr = *attr;
+	l->event[i].given_up = given_up;
+	evattr_text(&l->event[i].attr, text, sizeof(text));
 	log_line(o->open.log, LOG_EXPLAIN, "event '%s'%s%s: %s", o->event[i].name,
 		 o->event[i].pmu[0] ? " of " : "", o->event[i].pmu, text);
-	if (is_member(o, i) && !l->broken[i] && attr->freq && !o->event[i].is_clock)
+	if (is_member(o, i) && !l->event[i].broken && attr->freq && !o->event[i].is_clock)
 		log_line(o->open.log, LOG_WARN, "event '%s': the kernel adapts the rate of a "
 			 "group's first event only, so this one may have few samples; give it a "
 			 "period, as in '%s/period=100003/'", o->event[i].name, o->event[i].name);
@@ -270,7 +270,7 @@ static int open_one(struct live *l, const struct live_options *o, uint32_t i, st
 		    size_t r, int group_fd, struct err *e)
 {
 	const struct evopen_place at = { p->pid, l->ring[r].cpu, group_fd, p->flags };
-	struct perf_event_attr attr = l->attr[i];
+	struct perf_event_attr attr = l->event[i].attr;
 	bool sideband = !p->has_sideband[r];
 	unsigned given_up = 0;
 	if (sideband)
@@ -307,13 +307,13 @@ static int open_outside(struct live *l, const struct live_options *o, uint32_t i
 	const struct evspec *s = &o->event[i];
 	const struct evopen_place at = { p->pid, l->ring[r].cpu, -1, p->flags };
 	if (s->weak) {
-		l->broken[i] = true;
+		l->event[i].broken = true;
 		set_attr(l, o, i);
 		log_line(o->open.log, LOG_NOTE, "event '%s': it does not fit into its group, and "
 			 "is sampled outside of it", s->name);
 		return open_one(l, o, i, p, r, -1, e);
 	}
-	int fd = evopen_again(&o->open, s, &l->attr[i], &at, NULL);
+	int fd = evopen_again(&o->open, s, &l->event[i].attr, &at, NULL);
 	if (fd < 0)
 		return refused;
 	close(fd);
@@ -329,7 +329,7 @@ static void explain_inherited(const struct live *l, const struct live_options *o
 			      const struct place *p, size_t r, struct err *e)
 {
 	const struct evopen_place at = { p->pid, l->ring[r].cpu, -1, p->flags };
-	struct perf_event_attr alone = l->attr[i];
+	struct perf_event_attr alone = l->event[i].attr;
 	if (!alone.inherit)
 		return;
 	alone.inherit = 0;
@@ -355,7 +355,7 @@ static int open_event(struct live *l, const struct live_options *o, uint32_t i, 
 	const struct evspec *s = &o->event[i];
 	bool member = is_member(o, i);
 	for (size_t r = 0; r < l->n_rings; r++) {
-		bool first = !member || l->broken[i];
+		bool first = !member || l->event[i].broken;
 		int group_fd = first ? -1 : p->leader[r];
 		if (!member)
 			p->leader[r] = -1;
@@ -465,6 +465,12 @@ static int compare_pids(const void *a, const void *b)
 	return (*(const pid_t *)a > *(const pid_t *)b) - (*(const pid_t *)a < *(const pid_t *)b);
 }
 
+static int compare_late(const void *a, const void *b)
+{
+	const struct live_late *x = a, *y = b;
+	return (x->tid > y->tid) - (x->tid < y->tid);
+}
+
 static int open_thread(struct live *l, const struct live_options *o, pid_t tid, bool late,
 		       bool *found, struct err *e)
 {
@@ -493,7 +499,7 @@ static int open_process(struct live *l, const struct live_options *o, pid_t pid,
 		CLEANUP_FREE pid_t *tids = NULL;
 		int n = synth_list(o->open.host, pid, &tids);
 		if (n < 0 && !any)
-			code = evopen_explain(&o->open, &o->event[0], &l->attr[0], pid, -1, ESRCH,
+			code = evopen_explain(&o->open, &o->event[0], &l->event[0].attr, pid, -1, ESRCH,
 					      e);
 		if (n <= 0)
 			break;
@@ -520,7 +526,7 @@ static int open_process(struct live *l, const struct live_options *o, pid_t pid,
 			break;
 	}
 	if (code == 0 && !any)
-		code = evopen_explain(&o->open, &o->event[0], &l->attr[0], pid, -1, ESRCH, e);
+		code = evopen_explain(&o->open, &o->event[0], &l->event[0].attr, pid, -1, ESRCH, e);
 out:
 	VEC_FREE(&seen);
 	return code;
@@ -591,7 +597,7 @@ static void count_empty_rings(struct live *l, const struct live_options *o)
 static int start_merging(struct live *l, struct err *e)
 {
 	for (size_t i = 0; i < l->options.n_events; i++)
-		evattr_format(&l->attr[i], &l->format[i]);
+		evattr_format(&l->event[i].attr, &l->format[i]);
 	CLEANUP_FREE struct ring **rings = calloc(l->n_rings, sizeof(struct ring *));
 	if (!rings)
 		return err_errno(e, ENOMEM, "cannot set up the rings");
@@ -646,15 +652,10 @@ int live_open(const struct live_options *options, struct source **ret_source, st
 		cpus[0] = ANY_CPU;
 		n_cpus = 1;
 	}
-	l->attr = calloc(o.n_events, sizeof(*l->attr));
-	l->closed = calloc(o.n_events, sizeof(*l->closed));
-	l->paused = calloc(o.n_events, sizeof(*l->paused));
-	l->given_up = calloc(o.n_events, sizeof(*l->given_up));
-	l->broken = calloc(o.n_events, sizeof(*l->broken));
+	l->event = calloc(o.n_events, sizeof(*l->event));
 	l->format = calloc(o.n_events, sizeof(*l->format));
 	l->options = o;
-	int code = l->attr && l->closed && l->given_up && l->broken && l->format
-			   ? 0 : err_errno(e, ENOMEM, "cannot set up recording");
+	int code = l->event && l->format ? 0 : err_errno(e, ENOMEM, "cannot set up recording");
 	for (size_t i = 0; code == 0 && i < o.n_events; i++)
 		set_attr(l, &o, (uint32_t)i);
 	if (code == 0) {
@@ -665,6 +666,8 @@ int live_open(const struct live_options *options, struct source **ret_source, st
 	}
 	if (code == 0)
 		code = open_events(l, &o, e);
+	if (l->late.n)
+		qsort(l->late.v, l->late.n, sizeof(*l->late.v), compare_late);
 	if (code == 0)
 		code = start_merging(l, e);
 	if (code == 0)

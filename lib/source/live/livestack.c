@@ -40,7 +40,7 @@ struct livestack {
 /* Events with a stack copy, but of another size only those whose size the user has not fixed. */
 static bool adapts(const struct live *l, const struct livestack *to, uint32_t event)
 {
-	return event != RECORD_NO_EVENT && l->attr[event].sample_stack_user &&
+	return event != RECORD_NO_EVENT && l->event[event].attr.sample_stack_user &&
 	       (!to->stack_bytes || !l->options.event[event].stack_bytes);
 }
 
@@ -63,7 +63,7 @@ static struct evopen_place place_of(const struct live *l, int cpu)
 static void stop_and_close(struct live *l, struct live_fd *f)
 {
 	ioctl(f->fd, PERF_EVENT_IOC_DISABLE, 0);
-	live_add_count(l, f, &l->closed[f->event]);
+	live_add_count(l, f, &l->event[f->event].closed);
 	close(f->fd);
 	f->fd = -1;
 }
@@ -95,7 +95,7 @@ static int open_changed(struct live *l, const struct live_fd *old, const struct 
 {
 	const struct live_options *o = &l->options;
 	const struct evopen_place at = place_of(l, old->cpu);
-	struct perf_event_attr attr = l->attr[old->event];
+	struct perf_event_attr attr = l->event[old->event].attr;
 	change(&attr, to);
 	if (old->sideband)
 		live_add_sideband(l, &attr, &at);
@@ -123,7 +123,7 @@ static int open_next(struct live *l, size_t i, const struct livestack *to, struc
 			log_line(l->options.open.log, LOG_WARN, "event '%s' on CPU %d is lost: "
 				 "somebody else took its place", l->options.event[f.event].name,
 				 f.cpu);
-		if (f.fd >= 0 && !l->paused[f.event])
+		if (f.fd >= 0 && !l->event[f.event].paused)
 			ioctl(f.fd, PERF_EVENT_IOC_ENABLE, 0);
 		close_substitute(substitute);
 	}
@@ -137,7 +137,7 @@ static void take_over(struct live *l, size_t i, const struct live_fd *next)
 	if (old->fd >= 0) {
 		int substitute = old->sideband ? open_substitute(l, old->cpu) : -1;
 		stop_and_close(l, old);
-		if (!l->paused[next->event])
+		if (!l->event[next->event].paused)
 			ioctl(next->fd, PERF_EVENT_IOC_ENABLE, 0);
 		close_substitute(substitute);
 	}
@@ -175,7 +175,7 @@ static int reopen(struct live *l, const struct livestack *to, struct err *e)
 			l->fds.v[l->fds.n++] = l->fds.v[i];
 	for (uint32_t i = 0; i < o->n_events && code == 0; i++)
 		if (adapts(l, to, i))
-			change(&l->attr[i], to);
+			change(&l->event[i].attr, to);
 	return code;
 }
 

@@ -28,9 +28,9 @@
 
 static bool varies(const struct live *l, const struct live_fd *f)
 {
-	if (f->event == RECORD_NO_EVENT || l->paused[f->event])
+	if (f->event == RECORD_NO_EVENT || l->event[f->event].paused)
 		return false;
-	const struct perf_event_attr *a = &l->attr[f->event];
+	const struct perf_event_attr *a = &l->event[f->event].attr;
 	return a->freq && !a->inherit && a->sample_freq && a->type == PERF_TYPE_SOFTWARE &&
 	       (a->config == PERF_COUNT_SW_CPU_CLOCK || a->config == PERF_COUNT_SW_TASK_CLOCK);
 }
@@ -60,7 +60,7 @@ static uint64_t distance_ns(const struct live *l)
 	for (size_t i = 0; i < l->fds.n; i++) {
 		if (!varies(l, &l->fds.v[i]))
 			continue;
-		uint64_t freq = l->attr[l->fds.v[i].event].sample_freq;
+		uint64_t freq = l->event[l->fds.v[i].event].attr.sample_freq;
 		uint64_t want = PERIODS_PER_CHANGE * (uint64_t)NS_PER_S / freq;
 		distance = want > distance ? want : distance;
 	}
@@ -70,7 +70,7 @@ static uint64_t distance_ns(const struct live *l)
 
 static void change(struct live *l, const struct live_fd *f, double swing, double distance)
 {
-	double nominal_hz = (double)l->attr[f->event].sample_freq;
+	double nominal_hz = (double)l->event[f->event].attr.sample_freq;
 	double limit_hz = (double)l->options.attr.rate_max_hz;
 	double period = choose(swing, nominal_hz, limit_hz > 0 ? limit_hz : nominal_hz);
 	uint64_t arg = (uint64_t)period;

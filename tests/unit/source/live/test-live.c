@@ -45,8 +45,8 @@ static struct live *make_live(struct sim_ring *sim)
 		abort();
 	l->source.ops = &live_ops;
 	l->format = calloc(3, sizeof(*l->format));
-	l->attr = calloc(3, sizeof(*l->attr));
-	if (!l->format || !l->attr)
+	l->event = calloc(3, sizeof(*l->event));
+	if (!l->format || !l->event)
 		abort();
 	l->format[0] = l->format[1] = l->format[2] = record_build_format();
 	l->ring = calloc(1, sizeof(*l->ring));
@@ -184,19 +184,18 @@ static void test_periods(void)
 	tap_int(inherited_period_of(l, &sim, 201), 128, "the same at the next change");
 
 	struct live_fd fd = { .fd = -1, .id = 11 };
-	l->paused = calloc(3, sizeof(*l->paused));
 	tap_int(livevary_step(l, 1), -1, "without a clock no period varies");
 	VEC_PUSH(&l->fds, fd);
-	l->attr[0] = (struct perf_event_attr){
+	l->event[0].attr = (struct perf_event_attr){
 		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK, .freq = 1,
 		.sample_freq = 1000,
 	};
 	tap_int(livevary_step(l, 1000000), 101, "a clock of 1000 Hz is changed each 100 ms");
 	tap_int(livevary_step(l, 51000000), 101 - 50, "not before");
-	l->attr[0].inherit = 1;
+	l->event[0].attr.inherit = 1;
 	tap_int(livevary_step(l, 1), -1, "an inherited clock keeps its period");
-	l->attr[0].inherit = 0;
-	l->attr[0].freq = 0;
+	l->event[0].attr.inherit = 0;
+	l->event[0].attr.freq = 0;
 	tap_int(livevary_step(l, 1), -1, "and one whose period was asked for");
 	l->fds.n = 0;
 	source_close(&l->source);
@@ -221,9 +220,8 @@ static void test_vary(void)
 		sim_ring_done(&sim);
 		return;
 	}
-	l->attr[0] = clock;
+	l->event[0].attr = clock;
 	l->options.attr.rate_max_hz = 1100;
-	l->paused = calloc(3, sizeof(*l->paused));
 	VEC_PUSH(&l->fds, fd);
 	bool alike = true, within = true, moved = false;
 	double samples = 0;
@@ -242,6 +240,30 @@ static void test_vary(void)
 	}
 	tap_ok(within && moved, "periods vary within a tenth where the limit is that near");
 	tap_ok(alike, "two steps bring as many samples as two of the nominal rate");
+	source_close(&l->source);
+	sim_ring_done(&sim);
+}
+
+/* A server with thousands of threads, many of which came while they were attached to. */
+static void test_many_late(void)
+{
+	struct sim_ring sim;
+	struct live *l = make_live(&sim);
+	const uint32_t n = 40000;
+	struct timespec from, to;
+	struct source_count count;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct live_fd f = { .fd = -1, .tid = n + i };
+		VEC_PUSH(&l->late, ((struct live_late){ .tid = n + i, .inherits = true }));
+		VEC_PUSH(&l->fds, f);
+	}
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &from);
+	source_count(&l->source, 0, &count);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &to);
+	double s = (double)(to.tv_sec - from.tv_sec) + (double)(to.tv_nsec - from.tv_nsec) / 1e9;
+	if (!tap_ok(s < 0.4, "the counters of 40,000 late threads are read in no time"))
+		printf("# %.3f s\n", s);
+	l->fds.n = 0;
 	source_close(&l->source);
 	sim_ring_done(&sim);
 }
@@ -660,6 +682,7 @@ int main(void)
 	test_periods();
 	test_vary();
 	test_late();
+	test_many_late();
 	test_failing_cpus();
 	test_this_process(LIVE_TASK, "task");
 	test_this_process(LIVE_CPU, "cpu");
