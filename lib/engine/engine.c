@@ -298,7 +298,8 @@ static void add_sample(struct engine *g, const struct record *r, const struct en
 		jit_at(&g->jit, &g->procs, t->process, r->time_ns);
 	if (is_guest(g, r)) {
 		add_count(g, r->event, stack_walk_pseudo(&g->walk, g->walk.guest),
-			  samplelabels_own(&g->own_labels, t, own ? &own->labels : NULL, r), n, value);
+			  samplelabels_own(&g->own_labels, t, own ? &own->labels : NULL, r), n,
+			  value);
 		return;
 	}
 	bool is_cfi = r->sample.user_regs_mask;
@@ -306,7 +307,9 @@ static void add_sample(struct engine *g, const struct record *r, const struct en
 	uint32_t plain = samplelabels_of(&g->own_labels, t, own ? &own->labels : NULL, r);
 	if (v->key)
 		plain = samplelabels_with(&g->own_labels, plain, v->key, v->text);
-	uint32_t labels = is_cfi ? samplelabels_marked(&g->own_labels, plain, &g->walk.mark) : plain;
+	uint32_t labels = plain;
+	if (is_cfi)
+		labels = samplelabels_marked(&g->own_labels, plain, &g->walk.mark);
 	add_count(g, r->event, stack, labels, n, value);
 	struct stack_patchlater_cut cut = {
 		.time_ns = r->time_ns, .n_samples = n, .value = value, .pc = g->walk.cut_pc,

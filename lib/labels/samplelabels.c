@@ -1,6 +1,6 @@
 /*
- * Most samples have the labels of their thread's previous sample.  The memo detects that by comparing
- * what the labels were made of.
+ * Most samples have the labels of their thread's previous sample.  The memo detects that by
+ * comparing what the labels were made of.
  */
 
 #include "labels/samplelabels.h"
@@ -110,8 +110,8 @@ static uint32_t read_cgroup(struct samplelabels *l, uint32_t pid)
 	return path ? strtab_add_cstr(l->options.strings, path) : 0;
 }
 
-static void add_builtin(struct samplelabels *l, enum samplelabel bit, unsigned wanted, uint32_t value,
-			struct label *label, size_t *n)
+static void add_builtin(struct samplelabels *l, enum samplelabel bit, unsigned wanted,
+			uint32_t value, struct label *label, size_t *n)
 {
 	if (!(wanted & bit) || !value)
 		return;

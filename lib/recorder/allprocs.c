@@ -1,11 +1,11 @@
 /*
- * One event on each CPU, and every task that runs there belongs to the target: only the idle task
- * does not.  What lived before the events did is read from /proc, process after process, while
- * records wait in the rings.  A thousand processes take a tenth of a second; on a machine
- * with far more of them the rings would overflow meanwhile.  So the reading ends in time, and the
- * rest is read as after a loss of records (reread-maps.c): each at its first sample, unless records
- * have told all of it by then, as they do from an exec on.  To read nothing in advance was tried: a
- * process that ends within the tenth of a second in which its samples wait has no maps any more.
+ * There is one event on each CPU, and every task that runs there belongs to the target, except the
+ * idle task.  Existing processes are read from /proc, one after the other, while records wait in
+ * the rings.  A thousand processes take a tenth of a second; with far more of them the rings would
+ * overflow.  So reading stops after a time limit, and the remaining processes are handled as after
+ * a loss of records (reread-maps.c): each is read at its first sample, unless records since its
+ * exec have described all of it.  Reading nothing in advance was tried and rejected: a process that
+ * ends within the tenth of a second in which its samples wait has no maps any more.
  */
 #include "recorder/allprocs.h"
 
@@ -37,7 +37,7 @@ static bool is_online(const int *online, int n, int cpu)
 	return false;
 }
 
-/* "0-1", "3" ...: each part of the list by itself, for the user's order is no matter. */
+/* Checks one part of a list, "0-1" or "3"; the parts may be in any order. */
 static int check_part(const char *part, size_t n_bytes, const int *online, int n_online,
 		      struct err *e)
 {
@@ -49,8 +49,8 @@ static int check_part(const char *part, size_t n_bytes, const int *online, int n
 		n = cpus_parse(text, &cpus);
 	}
 	if (n < 0)
-		return err_usage(e, "'%.*s' is no list of CPUs: write 0,2 or 0-3,8", (int)n_bytes,
-				 part);
+		return err_usage(e, "'%.*s' is not a list of CPUs: write 0,2 or 0-3,8",
+				 (int)n_bytes, part);
 	int code = 0;
 	for (int i = 0; i < n && code == 0; i++)
 		if (!is_online(online, n_online, cpus[i]))
@@ -73,12 +73,12 @@ static int check_cpus(const char *list, const struct host *h, struct err *e)
 			break;
 	}
 	if (code == -ENODEV)
-		err_hint(e, "/sys/devices/system/cpu/online tells which are");
+		err_hint(e, "/sys/devices/system/cpu/online lists the CPUs that are");
 	free(online);
 	return code;
 }
 
-/* The kernel tells ids of the caller's pid namespace, and 0 for who is in none below it. */
+/* The kernel reports ids of the caller's pid namespace, and 0 for processes outside of it. */
 static void note_namespace(const struct host *h, const struct log *log)
 {
 	struct stat st;
@@ -86,21 +86,22 @@ static void note_namespace(const struct host *h, const struct log *log)
 	if (fd < 0 || fstat(fd, &st) < 0 || st.st_ino == INIT_PID_NAMESPACE_INODE)
 		return;
 	log_line(log, LOG_WARN, "processes outside of this pid namespace are left out: the "
-		 "kernel does not tell their ids here");
+		 "kernel does not report their ids here");
 }
 
 int allprocs_check(struct cprof_config *c, const struct host *h, const struct log *log,
 		   struct err *e)
 {
 	if (!c->all_processes)
-		return c->cpus ? err_usage(e, "CPUs can be chosen for all processes together only")
+		return c->cpus ? err_usage(e, "CPUs can be chosen only for all processes together")
 			       : 0;
 	if (c->n_pids + c->n_tids || c->command_pid)
-		return err_usage(e, "all processes and single targets exclude each other");
+		return err_usage(e, "all processes cannot be recorded together with single "
+				 "targets");
 	if (c->no_inherit)
-		return err_usage(e, "with all processes, none can be left out that is made later");
+		return err_usage(e, "all processes include later ones: none can be left out");
 	if (c->scope != CPROF_SCOPE_AUTO && c->scope != CPROF_SCOPE_CPU)
-		return err_usage(e, "all processes are recorded in the scope cpu only");
+		return err_usage(e, "all processes can be recorded only in the scope cpu");
 	c->scope = CPROF_SCOPE_CPU;
 	int code = c->cpus ? check_cpus(c->cpus, h, e) : 0;
 	if (code == 0)
@@ -114,7 +115,7 @@ void allprocs_explain(struct err *e)
 	if (!e || (e->code != -EACCES && e->code != -EPERM))
 		return;
 	snprintf(hint, sizeof(hint), "%s", e->hint);
-	err_hint(e, "%.800s%scprof doctor tells what is allowed here: see its line 'Whole CPUs'",
+	err_hint(e, "%.800s%scprof doctor shows what is allowed here: see its line 'Whole CPUs'",
 		 hint, hint[0] ? "\n" : "");
 }
 
@@ -128,7 +129,7 @@ void allprocs_read_proc(struct engine *g, const struct host *h, const struct log
 	pid_t *pid = NULL;
 	uint64_t begin_ns = clock_monotonic_ns();
 	int n = synth_list(h, 0, &pid), i = 0;
-	/* Who is not read here is behind by one loss. */
+	/* Processes that are not read here count as if they had missed one loss of records. */
 	g->remap.n_losses++;
 	g->remap.is_lazy = true;
 	for (; i < n && clock_monotonic_ns() - begin_ns < ALLPROCS_READ_NS; i++) {

@@ -1,7 +1,7 @@
 #ifndef CPROF_RECORDER_ALLPROCS_H
 #define CPROF_RECORDER_ALLPROCS_H
 
-/* All processes of the machine as the target (cprof_config.all_processes). */
+/* All processes of the machine as targets (cprof_config.all_processes). */
 
 struct cprof_config;
 struct engine;
@@ -13,12 +13,12 @@ struct log;
 int allprocs_check(struct cprof_config *c, const struct host *h, const struct log *log,
 		   struct err *e);
 
-/* Adds to e, which refuses the events, where more about rights is to be learned. */
+/* Adds a pointer to cprof doctor to e, an error from opening the events. */
 void allprocs_explain(struct err *e);
 
 /*
- * Names and maps of what lives already, to be called when the events are enabled.  What cannot be
- * read within ALLPROCS_READ_NS is read when its first sample comes, for the rings do not wait.
+ * Reads names and maps of existing processes; call it after the events are enabled.  Processes not
+ * read within ALLPROCS_READ_NS are read at their first sample, because the rings do not wait.
  */
 #define ALLPROCS_READ_NS 200000000u
 void allprocs_read_proc(struct engine *g, const struct host *h, const struct log *log);

@@ -1,8 +1,8 @@
 /*
- * Costs are told as CPU time: cprof's own by the kernel's clock of this process, the target's as
- * the number of its samples times what one was measured to take (live-cost.c).  The latter is an
- * estimate: caches that a sample leaves cold are not in it, nor is what a context switch pays for
- * events of single threads.
+ * Costs are CPU time: cprof's own by the kernel's clock of this process; the target's as the number
+ * of its samples times the measured cost of one (live-cost.c).  The latter is an estimate: it
+ * includes neither cold caches after a sample, nor the cost of context switches with events of
+ * single threads.
  */
 #include "recorder/cost.h"
 
@@ -52,7 +52,7 @@ static int lower_rate(struct cprof_recorder *r, size_t i, enum ratecut_verdict w
 		 (unsigned long long)cut.to, (unsigned long long)cut.from,
 		 cut.is_freq ? " Hz" : "", cut.why,
 		 attr->inherit ? "; but not in threads and children that have inherited it" : "");
-	/* Without memory for it the change is in the log only. */
+	/* If memory is short, the change is only logged. */
 	VEC_PUSH(&r->event[i].cuts, cut);
 	return 0;
 }
@@ -122,7 +122,7 @@ void cost_event_stats(const struct cprof_recorder *r, size_t i, struct cprof_eve
 bool cprof_recorder_rate_cut(const struct cprof_recorder *r, size_t event, size_t i,
 			     struct cprof_rate_cut *ret)
 {
-	/* Of the event's variants, one behind the other. */
+	/* The cuts of all the event's variants, one variant after the other. */
 	for (size_t v = 0; v < r->session.n_events; v++) {
 		if (r->session.event[v].output != event)
 			continue;

@@ -1,8 +1,8 @@
 /*
- * Nothing here costs the target anything: a counting event, inherited by every thread, would be
- * exact but makes threads half as expensive again.  So the accounts that the kernel keeps anyway
- * are asked: process clocks, /proc/PID/stat for children that were waited for, wait4(2) for
- * commands, /proc/stat for whole CPUs.
+ * Nothing here costs the target anything.  A counting event, inherited by every thread, would be
+ * exact, but makes creating a thread half as expensive again.  So cprof reads accounts that the
+ * kernel keeps anyway: process clocks, /proc/PID/stat for children that were waited for, wait4(2)
+ * for commands, /proc/stat for whole CPUs.
  */
 #include "recorder/coverage.h"
 
@@ -97,8 +97,8 @@ void coverage_stop(struct coverage *c, const struct procs *procs)
 	c->used_ns = 0;
 	for (size_t i = 0; i < c->n_tasks; i++) {
 		const struct coverage_task *t = &c->task[i];
-		/* Without following, new threads of a process are in its clock but not
-		 * in the profile; and a thread's children are in no account of its own. */
+		/* Without following, a process's clock includes new threads that are not in the
+		 * profile; and no account of a thread includes its children. */
 		if (used(c, t, &ns, &children_ns) < 0 || (!c->follow && !t->is_thread) ||
 		    (c->follow && t->is_thread))
 			c->known = false;
@@ -107,7 +107,7 @@ void coverage_stop(struct coverage *c, const struct procs *procs)
 	}
 	if (!c->follow)
 		return;
-	/* Children that live yet; the others are in what their parents waited for. */
+	/* Children that still live; their parents' accounts include the others. */
 	for (size_t i = 0; i < procs->n_processes; i++) {
 		const struct procs_process *p = procs->process[i];
 		struct coverage_task child = { .id = (pid_t)p->pid };
@@ -128,8 +128,7 @@ double coverage_percent(const struct cprof_config *config, const struct cprof_st
 	uint64_t truth = event->counted;
 	bool known = event->counted_target;
 	if (event->is_clock) {
-		/* The clock counts all time; the samples of one side only stand for a part of it.
-		 */
+		/* The clock counts all time; samples of one side stand for a part of it. */
 		bool one_side = config->only_user || config->only_kernel ||
 				event->given_up_kernel || stats->user_only;
 		for (const char *p = event->name; *p; p++)

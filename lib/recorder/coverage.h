@@ -2,8 +2,8 @@
 #define CPROF_RECORDER_COVERAGE_H
 
 /*
- * How much CPU time the target has really used while it was recorded, by the
- * kernel's own accounts, to compare with what the samples stand for.
+ * How much CPU time the target really used while it was recorded, by the kernel's own accounts, to
+ * compare with what the samples stand for.
  */
 
 #include <stdbool.h>
@@ -28,13 +28,13 @@ struct coverage {
 	const struct host *host;
 	struct coverage_task *task;
 	size_t n_tasks;
-	const struct cgroup *cgroup;  /* where the target has one of its own: knows all; NULL */
+	const struct cgroup *cgroup;  /* the target's own, which accounts for all of it; or NULL */
 	uint64_t base_cgroup_ns;
-	bool all;                     /* all processes: what these CPUs were busy */
+	bool all;                     /* all processes: the busy time of these CPUs */
 	const char *cpus;             /* NULL: all CPUs */
 	uint64_t base_cpus_ns;
 	bool follow;                  /* children belong to the target */
-	bool command_done;            /* task[0] was a command, and has used command_ns in all */
+	bool command_done;            /* task[0] was a command that used command_ns in total */
 	uint64_t command_ns;
 	bool known;
 	uint64_t used_ns;
@@ -46,23 +46,23 @@ int coverage_init(struct coverage *c, const struct host *h, const pid_t *pid, si
 		  const struct cgroup *cgroup);
 void coverage_done(struct coverage *c);
 
-/* With `all` the target is all that runs on these CPUs (borrowed; see cpus_busy_ns), whatever else
- * coverage_init was told. */
+/* If `all`, the target is everything that runs on these CPUs (borrowed; see cpus_busy_ns), whatever
+ * targets coverage_init got. */
 void coverage_watch_cpus(struct coverage *c, bool all, const char *cpus);
 
 /* Recording begins now. */
 void coverage_start(struct coverage *c);
 
-/* Recording ends now: sums up what each target and each living child has used. A target that
- * is gone leaves it unknown, unless it is a command. */
+/* Recording ends now: adds up what each target and each living child used.  If a target has ended,
+ * the sum is unknown, unless the target is a command. */
 void coverage_stop(struct coverage *c, const struct procs *procs);
 
-/* What wait4(2) says of a command and the children that it waited for, since it was forked.
- * To be called before coverage_stop. */
+/* CPU time of a command and the children that it waited for, since the fork, from wait4(2).  Call
+ * it before coverage_stop. */
 void coverage_command_used(struct coverage *c, uint64_t cpu_ns);
 
-/* The share of the CPU time used, or of what the event's counter counted, that the samples stand
- * for, in percent; negative where the two cannot be compared. */
+/* The percentage of CPU time used, or of the event's count, that the samples stand for; negative if
+ * the two cannot be compared. */
 double coverage_percent(const struct cprof_config *config, const struct cprof_stats *stats,
 			const struct cprof_event_stats *event);
 

@@ -3,11 +3,11 @@
 
 /*
  * A kind of recorder: what it samples, and how.  Targets, windows, slices, names, statistics and
- * writing are the same for all kinds and know none of them.
+ * writing are the same for all kinds and know none of them by name.
  *
  * A kind is a file in lib/recorder/kinds with one struct cprof_kind and a public function that
- * returns it (cprof.h, lib/libcprof.map, libcprof(3)); its records come from a source
- * (source/source.h): perf rings, shared memory, a timer that reads /proc.
+ * returns it (cprof.h, lib/abi/libcprof.map, libcprof(3)).  Its records come from a source
+ * (source/source.h): perf rings, shared memory, or a timer that reads /proc.
  */
 
 #include <stdbool.h>
@@ -72,8 +72,8 @@ struct cprof_kind {
 	const char *name;
 
 	/*
-	 * Checks the configuration and chooses k->event, but for the rates; looks at no target.
-	 * An -EINVAL is reported as wrong usage.  If this or open fails, close is called.
+	 * Checks the configuration and chooses k->event, without rates; does not look at targets.
+	 * -EINVAL is reported as wrong usage.  close is called even if this or open fails.
 	 */
 	int (*choose)(struct kind_session *k, struct err *e);
 
@@ -81,35 +81,36 @@ struct cprof_kind {
 	int (*open)(struct kind_session *k, struct err *e);
 
 	/*
-	 * Turns a record into stack, labels and values, in time order.  engine_feed takes a
-	 * record as it is: stack and labels from the record and its thread, 1 and the period as
-	 * values.  engine_add_sample takes the values from the caller.  A kind may keep records
-	 * and count them later.  NULL: all records go to engine_feed.
+	 * Turns a record into stack, labels and values, in time order.  engine_feed takes stack and
+	 * labels from the record and its thread; the values are 1 and the period.
+	 * engine_add_sample takes the values from the caller.  A kind may keep records and count
+	 * them later.  NULL: all records go to engine_feed.
 	 */
 	void (*feed)(struct kind_session *k, struct engine *g, const struct record *record);
 
 	/* The source was drained; now_ns is CLOCK_MONOTONIC.  NULL: nothing to do. */
 	void (*drained)(struct kind_session *k, const struct engine *g, uint64_t now_ns);
 
-	/* An event by a name other than kind_event.name: its index or -ENOENT.  NULL: none. */
+	/* Finds an event by a name other than kind_event.name: its index or -ENOENT.  NULL: none.
+	 */
 	int (*find_event)(const struct kind_session *k, const char *name);
 
-	/* Sets what only the kind knows.  NULL: nothing. */
+	/* Sets the statistics that only the kind knows.  NULL: nothing. */
 	void (*stats)(const struct kind_session *k, struct cprof_stats *ret);
 
 	/*
-	 * How much of what really happened the samples stand for, in percent, by an account
-	 * independent of them: the kernel's CPU time of the target (stats), the event's counter, or
-	 * the kind's own.  Negative: unknown.
+	 * The percentage of what really happened that the samples stand for, by an account that
+	 * does not depend on them: the kernel's CPU time of the target (stats), the event's
+	 * counter, or the kind's own.  Negative: unknown.
 	 */
 	double (*coverage_percent)(const struct kind_session *k, const struct cprof_stats *stats,
 				   const struct cprof_event_stats *event);
 
-	/* The likely cause of a profile without samples: sets e and returns -ENODATA. */
+	/* Reports the likely cause of a profile without samples: sets e, returns -ENODATA. */
 	int (*why_empty)(const struct kind_session *k, const struct cprof_stats *stats,
 			 const struct cprof_event_stats *event, struct err *e);
 
-	/* Frees k->state; in any state of it. */
+	/* Frees k->state, however far choose and open got. */
 	void (*close)(struct kind_session *k);
 };
 

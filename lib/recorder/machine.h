@@ -1,7 +1,7 @@
 #ifndef CPROF_RECORDER_MACHINE_H
 #define CPROF_RECORDER_MACHINE_H
 
-/* Another machine for a recorder, as tests need it.  NULL: the real one. */
+/* A simulated machine for a recorder under test.  NULL: the real one. */
 
 #include <sys/types.h>
 

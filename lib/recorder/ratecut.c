@@ -1,8 +1,8 @@
 /*
- * Halving finds the bearable rate from a hundred times too much in seven steps, each a fifth of a
- * second after the one before, so that what still lies in the rings from before is not held
- * against the new rate.  The rate never rises again: a machine that could not bear it once will
- * not bear it when the load comes back.
+ * Halving gets from a hundred times too much to a sustainable rate in seven steps.  Each follows a
+ * fifth of a second after the previous one, so that records still in the rings do not count against
+ * the new rate.  The rate never rises again: a machine that could not sustain it once will not
+ * sustain it when the load returns.
  */
 #include "recorder/ratecut.h"
 

@@ -1,18 +1,18 @@
 #ifndef CPROF_RECORDER_RATECUT_H
 #define CPROF_RECORDER_RATECUT_H
 
-/* --adaptive: when is a rate one that the machine cannot bear?  Decides for one event. */
+/* --adaptive: decides when the machine cannot sustain the rate of an event. */
 
 #include <stdbool.h>
 #include <stdint.h>
 
 enum ratecut_verdict {
 	RATECUT_KEEP,
-	RATECUT_THROTTLED,  /* the kernel paused the event */
-	RATECUT_LOST,       /* more than one sample in a hundred found no room */
+	RATECUT_THROTTLED,  /* the kernel throttled the event */
+	RATECUT_LOST,       /* more than one sample in a hundred was lost */
 };
 
-/* What was seen so far, of one event. */
+/* Counters of one event so far. */
 struct ratecut_seen {
 	uint64_t n_samples, n_lost, n_throttles;
 };
@@ -24,13 +24,12 @@ struct ratecut {
 
 void ratecut_init(struct ratecut *a, uint64_t now_ns);
 
-/* Looks five times a second at what has happened since; anything but KEEP asks for half the
- * rate. */
+/* Looks at the changes five times a second.  Any verdict but KEEP means: halve the rate. */
 enum ratecut_verdict ratecut_judge(struct ratecut *a, const struct ratecut_seen *seen,
 				     uint64_t now_ns);
 
-/* Half a rate: a frequency of at least 1 Hz (is_freq), or a period twice as long.  Returns rate
- * itself where it cannot be lowered. */
+/* Half a rate: a frequency of at least 1 Hz (is_freq), or twice the period.  Returns rate itself if
+ * it cannot be lowered. */
 uint64_t ratecut_lower(uint64_t rate, bool is_freq);
 
 #endif

@@ -1,5 +1,5 @@
-/* A recorder's ways to the outside: profiles with their names, files, and descriptors to write and
- * to wait on. */
+/* A recorder's output: profiles with their names, files, and descriptors to write to or to wait on.
+ */
 
 #include "base/err.h"
 #include "proto/outfile.h"
@@ -15,7 +15,7 @@ static int look_up_names(struct cprof_recorder *r, struct err *e)
 {
 	if (r->names_ready && r->names_compactions == r->engine.n_compactions)
 		return 0;
-	/* Names go by frame and string, and these have other ids now. */
+	/* Names refer to frames and strings, whose ids have changed. */
 	if (r->names_compactions != r->engine.n_compactions)
 		names_done(&r->names);
 	r->names_compactions = r->engine.n_compactions;
@@ -34,7 +34,7 @@ static int look_up_names(struct cprof_recorder *r, struct err *e)
 	return code;
 }
 
-/* The period that was asked for; the mean one of a rate that the kernel, or --adaptive, changed. */
+/* The requested period; the mean one if the kernel or --adaptive changed the rate. */
 static uint64_t reported_period(const struct cprof_recorder *r, size_t event,
 			       const struct cprof_event_stats *ev)
 {

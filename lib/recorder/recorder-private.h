@@ -20,7 +20,7 @@ struct err;
 
 /* What the recorder keeps for each event of its session. */
 struct recorder_event {
-	uint64_t n_lost;           /* as the kernel counted them; valid after stop */
+	uint64_t n_lost;           /* by the kernel's count; valid after stop */
 	struct source_count base;  /* when the window opened */
 	struct source_count count; /* within the window; valid after stop */
 	struct ratecut adaptive;
@@ -58,17 +58,17 @@ struct cprof_recorder {
 	bool engine_ready, names_ready, started, stopped;
 };
 
-/* Copies a configuration of n_bytes: the caller may have been compiled with another version.  A
- * shorter one is older; what a longer one has in addition must be zero (-E2BIG). */
+/* Copies a configuration of n_bytes, because the caller may be compiled for another version.  A
+ * shorter one is older; the additional bytes of a longer one must be zero (-E2BIG). */
 int recorder_take_config(struct cprof_config *c, const void *config, size_t n_bytes, struct err *e);
 
-/* -ECHILD in a process that was forked since. */
+/* -ECHILD in a process that was forked after the recorder was made. */
 int recorder_check_owner(const struct cprof_recorder *r, struct err *e);
 
 /* The first of the session's events that belong to a profile. */
 size_t recorder_first_variant(const struct cprof_recorder *r, size_t event);
 
-/* The share of what really happened that one session event's samples stand for; see struct
+/* The percentage of what really happened that the samples of an event stand for; see struct
  * cprof_kind. */
 double recorder_coverage_percent(const struct cprof_recorder *r, const struct cprof_stats *stats,
 				 const struct cprof_event_stats *event);

@@ -1,4 +1,4 @@
-/* What a recorder can say of itself: its events and their variants, figures, ends of stacks. */
+/* A recorder's statistics: events and their variants, figures, how stacks ended. */
 
 #include "recorder/recorder-private.h"
 
@@ -34,7 +34,7 @@ static void add_variant(struct cprof_event_stats *sum, const struct cprof_event_
 		sum->precise = v->precise;
 }
 
-/* As much as the caller knows of; what it knows more of is zero. */
+/* Copies the fields that the caller's version knows, and zeroes those that only it knows. */
 static void give(void *ret, size_t n_ret_bytes, const void *all, size_t n_bytes)
 {
 	memset(ret, 0, n_ret_bytes);

@@ -1,7 +1,6 @@
 /*
- * The session: knows all modules, and does as little as it can itself.  Choosing
- * (which event, which scope) is in setup.c; this is what happens from the opening
- * to the finished file.
+ * The life of a recorder, from opening to the end of recording.  It delegates as much as it can:
+ * checks are in setup.c, choices in the kind, pauses and snapshots in window.c.
  */
 
 #include "recorder/recorder-private.h"
@@ -33,7 +32,7 @@ static uint64_t now_ns(clockid_t clock)
 
 /* ---- life ------------------------------------------------------------------------ */
 
-/* A descriptor per target process that becomes readable when it ends (pidfd_open(2)). */
+/* Opens a descriptor per target process that becomes readable when it ends (pidfd_open(2)). */
 static void watch_targets(struct cprof_recorder *r)
 {
 	const struct cprof_config *c = &r->config;
@@ -45,7 +44,7 @@ static void watch_targets(struct cprof_recorder *r)
 	}
 }
 
-/* The process that thread tid belongs to: its /proc folder exists under the thread's id, too. */
+/* The process of thread tid; /proc has a folder for each thread id, too. */
 static pid_t process_of(const struct cprof_recorder *r, pid_t tid)
 {
 	CLEANUP_FREE char *status = NULL;
@@ -85,8 +84,8 @@ int recorder_take_config(struct cprof_config *c, const void *config, size_t n_by
 	const unsigned char *from = config;
 	for (size_t i = sizeof(*c); i < n_bytes; i++)
 		if (from[i])
-			return err_set(e, E2BIG, "the configuration asks for what this libcprof "
-				       "does not know");
+			return err_set(e, E2BIG, "the configuration requests something that this "
+				       "libcprof does not know");
 	memset(c, 0, sizeof(*c));
 	memcpy(c, from, n_bytes < sizeof(*c) ? n_bytes : sizeof(*c));
 	return 0;
@@ -112,7 +111,7 @@ static int take_self(struct cprof_recorder *r, struct err *e)
 	c->tid = &r->self;
 	c->n_tids = 1;
 	c->no_inherit = true;
-	/* One thread's own events cost other programs nothing. */
+	/* Events of one thread cost other programs nothing. */
 	if (c->scope == CPROF_SCOPE_AUTO)
 		c->scope = CPROF_SCOPE_TASK;
 	return 0;
@@ -126,7 +125,7 @@ int recorder_check_owner(const struct cprof_recorder *r, struct err *e)
 	return 0;
 }
 
-/* What the engine and the writing of profiles need of the events, as arrays. */
+/* Events as arrays, as the engine and the writing of profiles need them. */
 static int describe_events(struct cprof_recorder *r, struct err *e)
 {
 	const struct kind_session *k = &r->session;
@@ -254,7 +253,7 @@ static void feed(void *ctx, const struct record *record)
 	engine_feed(ctx, record);
 }
 
-/* Names and maps of what lived before.  Ring records wait meanwhile, and come behind. */
+/* Reads names and maps of existing targets, while records wait in the rings. */
 static void read_proc(struct cprof_recorder *r)
 {
 	const struct cprof_config *c = &r->config;
@@ -302,7 +301,8 @@ static int drain(struct cprof_recorder *r, struct err *e)
 	return code < 0 ? code : 0;
 }
 
-/* Memory follows what lives and what is counted.  Without memory for copies all stays as it is. */
+/* Keeps memory proportional to what lives and what is counted.  If memory for copies is short,
+ * nothing changes. */
 static void forget(struct cprof_recorder *r, uint64_t now_ns)
 {
 	gc_threads_ended(&r->engine, now_ns);
@@ -313,7 +313,7 @@ static void forget(struct cprof_recorder *r, uint64_t now_ns)
 		gc_tables_names(&r->engine);
 }
 
-/* Takes note of targets that ended; true when none is left. */
+/* Notes targets that ended; true when none is left. */
 static bool targets_gone(struct cprof_recorder *r, const bool *ready)
 {
 	for (size_t i = r->watch.n; i-- > 0;) {
@@ -324,7 +324,7 @@ static bool targets_gone(struct cprof_recorder *r, const bool *ready)
 		r->watch.n_gone++;
 	}
 	if (r->config.command_pid)
-		return false;  /* its parent knows better */
+		return false;  /* its parent knows */
 	for (size_t i = 0; i < r->config.n_tids; i++) {
 		CLEANUP_CLOSE int fd = host_open_file(r->session.host, HOST_PROC, O_PATH, "%d/stat",
 						      r->config.tid[i]);

@@ -27,7 +27,7 @@ static int check_targets(const struct kind_session *k, struct err *e)
 		const pid_t *list = is_thread ? c->tid : c->pid;
 		size_t at = is_thread ? i - c->n_pids : i;
 		pid_t id = list[at];
-		/* Its samples would count twice. */
+		/* Samples of a target given twice would count twice. */
 		for (size_t j = 0; j < at; j++)
 			if (list[j] == id)
 				return err_set(e, EINVAL, "%s %d is given twice",
@@ -56,8 +56,8 @@ static int check_labels(const struct cprof_config *c, struct err *e)
 			return -EINVAL;
 		}
 		if (!eq[1]) {
-			err_set(e, EINVAL, "label '%s' has no value: no reader could tell it from "
-				"no label", c->label[i]);
+			err_set(e, EINVAL, "label '%s' has no value: readers could not tell it "
+				"from a missing label", c->label[i]);
 			return -EINVAL;
 		}
 		if (strncmp(c->label[i], "pprof::", 7) == 0) {
@@ -72,7 +72,7 @@ static int check_labels(const struct cprof_config *c, struct err *e)
 unsigned setup_optional_labels(const struct cprof_config *c)
 {
 	unsigned bits = SAMPLELABELS_OPTIONAL;
-	/* Among all processes there is always another one. */
+	/* If all processes are recorded, there is always more than one. */
 	if (c->all_processes)
 		bits &= ~(unsigned)(SAMPLELABEL_PID | SAMPLELABEL_PROCESS_NAME);
 	for (unsigned bit = 1; bit <= SAMPLELABEL_CGROUP; bit <<= 1) {
@@ -102,7 +102,7 @@ int setup_recorder(struct cprof_recorder *r, struct err *e)
 		code = check_labels(c, e);
 	if (code == 0)
 		code = r->kind->choose(k, e);
-	/* Only the request was examined so far. */
+	/* So far only the request was checked. */
 	if (code == -EINVAL && e)
 		e->is_usage = true;
 	if (code == 0)

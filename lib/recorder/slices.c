@@ -1,7 +1,7 @@
 /*
  * Cutting moves the engine's table of counts into the slice and gives the engine an empty one, so
- * it costs nothing per sample; merging costs one look-up for each entry, and happens only when a
- * profile is written.  Stacks that only a forgotten slice had go with gc-tables.c.
+ * it costs nothing per sample.  Merging costs one look-up per entry, and happens only when a
+ * profile is written.  gc-tables.c frees stacks that only dropped slices had.
  */
 #include "recorder/slices.h"
 
@@ -24,14 +24,15 @@ static void slice_done(struct slice *s)
 	*s = (struct slice){ 0 };
 }
 
-/* Takes the present slice out of the engine, which begins an empty one. */
+/* Moves the present slice out of the engine, which starts an empty one. */
 static int take_out(struct cprof_recorder *r, struct slice *ret, struct err *e)
 {
 	struct engine *g = &r->engine;
 	size_t n = g->options.n_events;
 	struct slice s = {
 		.event = calloc(n, sizeof(*s.event)), .base = calloc(n, sizeof(*s.base)),
-		.walk = g->walk.stats, .app = g->app.stats, .n_labels_dropped = g->own_labels.n_dropped,
+		.walk = g->walk.stats, .app = g->app.stats,
+		.n_labels_dropped = g->own_labels.n_dropped,
 		.start_realtime_ns = r->window.start_realtime_ns, .start_ns = r->window.start_ns,
 		.duration_ns = window_duration_ns(r),
 	};
@@ -63,7 +64,7 @@ static void drop_oldest(struct slices *s)
 	s->old[s->n] = (struct slice){ 0 };
 }
 
-/* A slice goes when the next one alone reaches back far enough. */
+/* A slice is dropped when the next one alone covers enough time. */
 static void drop_old(struct cprof_recorder *r, uint64_t now_ns)
 {
 	struct slices *s = &r->slices;
@@ -95,8 +96,8 @@ int slices_advance(struct cprof_recorder *r, uint64_t now_ns, struct err *e)
 	return 0;
 }
 
-/* Also when a key has as many values as it may have: those of the slices that are gone make room
- * for others. */
+/* Compaction is also due when a key has as many values as allowed: values of dropped slices make
+ * room for others. */
 static bool is_due(const struct cprof_recorder *r, uint64_t now_ns)
 {
 	return gc_tables_is_due(&r->engine) ||
@@ -116,7 +117,7 @@ void slices_compact(struct cprof_recorder *r, uint64_t now_ns)
 	gc_tables_run(&r->engine, part, s->n);
 }
 
-/* Of two structs that consist of uint64_t, so that a new counter needs no line here. */
+/* Adds structs that consist of uint64_t, so that a new counter needs no line here. */
 static void add_counters(void *to, const void *from, size_t n_bytes)
 {
 	uint64_t *sum = to;

@@ -2,11 +2,11 @@
 #define CPROF_RECORDER_SLICES_H
 
 /*
- * A recording that keeps only its last seconds (cprof_config.keep_last_ns): time is cut into
- * slices, the last SLICES_N of which are kept beside the present one, so that what is kept reaches
- * back for that time and at most one slice more.  The present slice is the engine's counts.
+ * A recording that keeps only its last seconds (cprof_config.keep_last_ns).  Time is cut into
+ * slices.  The last SLICES_N are kept beside the present one, so that they cover that time and at
+ * most one slice more.  The present slice is the engine's counts.
  *
- * Between gather and scatter the engine's profile is that of all slices.
+ * Between gather and scatter the engine's profile is the sum of all slices.
  */
 
 #include <stdbool.h>
@@ -31,7 +31,7 @@ struct slice {
 	struct stack_user_counts user;
 	struct applabels_stats app;
 	uint64_t n_labels_dropped;
-	struct source_count *base;       /* per event, when it began */
+	struct source_count *base;     /* per event, when it began */
 	int64_t start_realtime_ns;
 	uint64_t start_ns, duration_ns;
 };
@@ -41,22 +41,22 @@ struct slices {
 	uint64_t since_ns;             /* when the present one began */
 	size_t n;
 	bool gathered;
-	uint64_t compacted_ns;         /* when slices_compact last did something */
-	struct slice old[SLICES_N + 1];  /* oldest first; while gathered, the present one behind */
+	uint64_t compacted_ns;         /* when slices_compact last ran */
+	struct slice old[SLICES_N + 1];  /* oldest first; while gathered, the present one is last */
 };
 
-/* Cuts, and forgets the oldest, if it is time.  -ENOMEM with e set. */
+/* If it is time, cuts a slice and drops the oldest.  -ENOMEM with e set. */
 int slices_advance(struct cprof_recorder *r, uint64_t now_ns, struct err *e);
 
-/* Forgets what no slice needs, if it is time. */
+/* If it is time, frees what no slice needs. */
 void slices_compact(struct cprof_recorder *r, uint64_t now_ns);
 
-/* Makes the engine's profile, the window and its base that of all that is kept. */
+/* Makes the engine's profile and the window cover all slices. */
 int slices_gather(struct cprof_recorder *r, struct err *e);
-/* Back to the present slice. */
+/* Undoes slices_gather: back to the present slice. */
 void slices_scatter(struct cprof_recorder *r);
 
-/* Forgets all but the present one, which must not be gathered. */
+/* Drops all slices but the present one, which must not be gathered. */
 void slices_clear(struct cprof_recorder *r);
 
 #endif

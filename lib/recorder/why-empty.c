@@ -1,4 +1,4 @@
-/* Why a profile has no samples, as far as it does not depend on the kind of recorder. */
+/* Why a profile has no samples: causes that do not depend on the kind of recorder. */
 
 #include "base/err.h"
 #include "recorder/recorder-private.h"
@@ -16,9 +16,9 @@ int cprof_recorder_check(struct cprof_recorder *r, size_t event, bool *ret_count
 	if (ev.n_samples)
 		return 0;
 	if (r->config.delay_ns && r->window.end_ns < r->engine.window_start_ns) {
-		err_set(e, ENODATA, "not one sample of '%s' came: the recording ended before its "
+		err_set(e, ENODATA, "there is no sample of '%s': the recording ended before its "
 			"delay was over", ev.name);
-		err_hint(e, "the target may have ended: give a shorter --delay");
+		err_hint(e, "the target may have ended: use a shorter --delay");
 		return -ENODATA;
 	}
 	*ret_counted_zero = !ev.is_clock && ev.counted == 0 && ev.time_running_ns;

@@ -1,14 +1,14 @@
 /*
- * Parts of a recording: pauses, what was recorded so far, and beginning anew.  None of these
- * touches what is known of processes and their code, which goes on being told.
+ * Parts of a recording: pauses, snapshots, and starting a new profile.  None of these changes what
+ * is known about processes and their code, which continues to be recorded.
  *
- * To disable an event of another CPU takes an interrupt there, some microseconds each, in a virtual
- * machine with idle CPUs up to ten.  So with events of whole CPUs a pause leaves them on if the one
- * before was shorter than SHORT_NS: what they deliver meanwhile is known by its time (pausegaps.c),
- * and the window is as exact.  Counters do not stand still then; their time is known exactly, and
- * for what they counted stands the sum of the samples that were passed over.  A pause that turns
- * out to be longer is made a real one at the next cprof_recorder_step, or when it ends.  The first
- * is always real, so a program that pauses once, for long, is not interrupted in vain.
+ * Disabling an event of another CPU takes an interrupt there: some microseconds each, up to ten in
+ * a virtual machine with idle CPUs.  So with events of whole CPUs a pause leaves them on if the
+ * previous pause was shorter than SHORT_NS.  Samples of the pause are recognised by their time
+ * (pausegaps.c), so the window is just as exact.  Counters go on counting then: their time is
+ * corrected exactly, their value by the sum of the samples that were ignored.  A pause that becomes
+ * longer is made a real one at the next cprof_recorder_step, or when it ends.  The first pause is
+ * always real, so that a program that pauses once, for long, is not interrupted in vain.
  */
 
 #include "recorder/window.h"
@@ -21,11 +21,11 @@
 #include <errno.h>
 #include <time.h>
 
-/* At usual rates, one or two dozen samples of each CPU. */
+/* At usual rates, one or two dozen samples per CPU. */
 #define SHORT_NS 20000000u
 
-/* Gaps are kept until no record of them can come any more: a record stands in its ring some
- * microseconds after its time, but a virtual CPU may rest in between. */
+/* Gaps are kept until no record from them can arrive: a record is in its ring some microseconds
+ * after its time, but a virtual CPU may be descheduled in between. */
 #define KEEP_GAPS_NS 100000000u
 #define MANY_GAPS 16384u
 
@@ -34,7 +34,7 @@ static uint64_t less(uint64_t a, uint64_t b)
 	return a > b ? a - b : 0;
 }
 
-/* What an event counted outside of gaps, since it was opened. */
+/* What an event counted since it was opened, without gaps. */
 static void read_count(struct cprof_recorder *r, size_t i, struct source_count *c)
 {
 	uint64_t gaps_ns = pausegaps_total_ns(&r->engine.gaps, clock_monotonic_ns());
@@ -106,9 +106,9 @@ void window_event_stats(struct cprof_recorder *r, size_t i, struct cprof_event_s
 }
 
 /*
- * What the kernel could not deliver.  Its counter per event is exact; the records in the ring say
- * the same on kernels without it.  Samples that were lost of a CPU's event may have been
- * other tasks': they are shared out as the delivered ones are.
+ * Accounts for samples that the kernel could not deliver.  Its counter per event is exact; on
+ * kernels without it, records in the ring give the same number.  Lost samples of a CPU's event may
+ * belong to other tasks: they are divided in the proportion of the delivered ones.
  */
 static void add_lost(struct cprof_recorder *r, size_t i)
 {
@@ -120,8 +120,8 @@ static void add_lost(struct cprof_recorder *r, size_t i)
 	if (seen)
 		n = (uint64_t)((double)n * (double)ev->n_samples / (double)seen + 0.5);
 	uint64_t period = ev->n_samples ? ev->value / ev->n_samples : 0;
-	/* More than what the kernel accounted to the target cannot be missing: the rest was
-	 * other tasks' samples, or records of another kind. */
+	/* No more can be missing than what the kernel accounted to the target: the rest was samples
+	 * of other tasks, or records of other types. */
 	struct cprof_stats stats;
 	struct cprof_event_stats own;
 	cprof_recorder_stats(r, &stats);
@@ -131,10 +131,10 @@ static void add_lost(struct cprof_recorder *r, size_t i)
 		double missing = percent < 100 ? (double)ev->value * (100 / percent - 1) : 0;
 		n = missing < (double)n * (double)period ? (uint64_t)(missing / (double)period) : n;
 	}
-	/* What a lost sample would have stood for is in the next one's weight. */
+	/* The next sample's weight includes what the lost one would have stood for. */
 	if (r->session.event[i].by_count)
 		period = 0;
-	/* A snapshot before has shown the first of them. */
+	/* An earlier snapshot has counted some of them already. */
 	if (n > ev->n_lost)
 		engine_add_lost(&r->engine, (uint32_t)i, n - ev->n_lost, (n - ev->n_lost) * period);
 }
@@ -145,7 +145,7 @@ void window_count(struct cprof_recorder *r)
 		struct source_count *c = &r->event[i].count;
 		const struct source_count *base = &r->event[i].base;
 		read_count(r, i, c);
-		/* A sample that was passed over stands for what came before it, too. */
+		/* An ignored sample also stands for time before the window. */
 		c->value = less(c->value, base->value);
 		c->time_enabled_ns = less(c->time_enabled_ns, base->time_enabled_ns);
 		c->time_running_ns = less(c->time_running_ns, base->time_running_ns);
@@ -170,13 +170,13 @@ static int check_pausable(const struct cprof_recorder *r, size_t event, struct e
 {
 	int code = check_running(r, e);
 	if (code == 0 && !r->config.pausable)
-		return err_set(e, EINVAL, "the recorder was not made to be paused");
+		return err_set(e, EINVAL, "the recorder was not created with pausable set");
 	if (code == 0 && event != CPROF_ALL_EVENTS && event >= r->session.n_outputs)
 		return err_set(e, EINVAL, "there is no such event");
 	return code;
 }
 
-/* For an event of the user's: the events that were opened for it. */
+/* Calls change for each session event that belongs to one of the user's events. */
 static int each_variant(struct cprof_recorder *r, size_t event,
 			int (*change)(struct source *s, size_t event, struct err *e), struct err *e)
 {
@@ -187,7 +187,7 @@ static int each_variant(struct cprof_recorder *r, size_t event,
 	return code;
 }
 
-/* The events rest, which have gone on until now. */
+/* Really disables the events of a pause that so far was only marked by time. */
 static int rest(struct cprof_recorder *r, struct err *e)
 {
 	int code = 0;
@@ -197,7 +197,7 @@ static int rest(struct cprof_recorder *r, struct err *e)
 	return code;
 }
 
-/* Does one go on that was meant to be short? */
+/* Has a pause that was meant to be short become too long? */
 static bool is_too_long(const struct cprof_recorder *r)
 {
 	uint64_t since_ns = r->engine.gaps.open_ns;
@@ -214,7 +214,7 @@ void window_drained(struct cprof_recorder *r, uint64_t time_ns)
 	pausegaps_forget(&r->engine.gaps, less(time_ns, KEEP_GAPS_NS));
 }
 
-/* Where nobody calls cprof_recorder_step, the list of gaps would grow with their number. */
+/* Without calls of cprof_recorder_step, the list of gaps would grow without bound. */
 static int drain_gaps(struct cprof_recorder *r, struct err *e)
 {
 	if (r->engine.gaps.list.n < MANY_GAPS || (r->engine.gaps.list.n & (MANY_GAPS - 1)))
@@ -223,7 +223,7 @@ static int drain_gaps(struct cprof_recorder *r, struct err *e)
 	return code < 0 ? code : 0;
 }
 
-/* Leaves the events on, if that will do. */
+/* Pauses without disabling the events, if the previous pauses suggest that this is cheaper. */
 static bool pause_by_time(struct cprof_recorder *r, uint64_t time_ns)
 {
 	const struct window *w = &r->window;
@@ -261,7 +261,7 @@ int cprof_recorder_resume(struct cprof_recorder *r, size_t event, struct err *e)
 	int code = check_pausable(r, event, e);
 	if (code < 0)
 		return code;
-	/* The rings may be full of what came in a long pause. */
+	/* The rings may be full of samples from a long pause. */
 	if (is_too_long(r))
 		code = cprof_recorder_step(r, 0, NULL, 0, NULL, e);
 	if (code >= 0 && event != CPROF_ALL_EVENTS)
@@ -299,7 +299,7 @@ int cprof_recorder_snapshot(struct cprof_recorder *r, struct err *e)
 	coverage_stop(&r->coverage, &r->engine.procs);
 	r->counted = true;
 	window_count(r);
-	r->names_ready = false;  /* those that are known stay */
+	r->names_ready = false;  /* known names are kept */
 	return 0;
 }
 
@@ -308,7 +308,7 @@ int cprof_recorder_clear(struct cprof_recorder *r, struct err *e)
 	int code = check_running(r, e);
 	if (code < 0)
 		return code;
-	/* What all slices counted is no base for the next. */
+	/* The counts of all slices are no base for the next profile. */
 	bool is_count = r->counted && !r->slices.slice_ns;
 	slices_scatter(r);
 	slices_clear(r);
@@ -327,7 +327,7 @@ int cprof_recorder_clear(struct cprof_recorder *r, struct err *e)
 	}
 	begin_times(r);
 	r->counted = false;
-	/* The kernel's accounts of a child go back to its birth. */
+	/* The kernel's account of a child starts at its birth. */
 	r->window.is_partial = true;
 	return code;
 }

@@ -1,7 +1,7 @@
 #ifndef CPROF_RECORDER_WINDOW_H
 #define CPROF_RECORDER_WINDOW_H
 
-/* The time for which a recorder's profile stands; see cprof.h for what a user can do with it. */
+/* The time that a recorder's profile covers; cprof.h says what users can do with it. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,25 +24,25 @@ struct window {
 	bool is_open;
 };
 
-/* It begins now. */
+/* The window begins now. */
 void window_begin(struct cprof_recorder *r);
 
-/* What comes from now on is another profile's: times and what the counters had begin anew. */
+/* Starts times and counters of another profile. */
 void window_restart(struct cprof_recorder *r);
 
-/* A pause that was meant to be short, and is not, becomes one in which the events rest. */
+/* Disables the events if a pause that left them on has become too long. */
 int window_tend(struct cprof_recorder *r, struct err *e);
 
-/* Everything that the rings held at that time was taken in. */
+/* All records that were in the rings at time_ns have been processed. */
 void window_drained(struct cprof_recorder *r, uint64_t time_ns);
 
-/* Without pauses, up to now or the end. */
+/* The length without pauses, up to now or the end. */
 uint64_t window_duration_ns(const struct cprof_recorder *r);
 
-/* Reads what the events counted within it, and takes in how many samples were lost. */
+/* Reads the counters of the window and accounts for lost samples. */
 void window_count(struct cprof_recorder *r);
 
-/* Of one event that was opened; an event of the user's may have several. */
+/* For one event of the session; one of the user's events may have several. */
 void window_event_stats(struct cprof_recorder *r, size_t i, struct cprof_event_stats *ret);
 
 #endif

@@ -50,8 +50,8 @@ static uint64_t fitting_pages(uint64_t free_bytes, uint64_t locked_bytes, uint64
 static uint64_t mlock_kb(const struct host *h)
 {
 	long kb;
-	if (!h || host_read_long(h, HOST_PROC, &kb, "sys/kernel/perf_event_mlock_kb") < 0 || kb < 0 ||
-	    kb >= 1 << 30)
+	if (!h || host_read_long(h, HOST_PROC, &kb, "sys/kernel/perf_event_mlock_kb") < 0 ||
+	    kb < 0 || kb >= 1 << 30)
 		return 516;  /* the kernel's default */
 	return (uint64_t)kb;
 }

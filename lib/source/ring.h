@@ -29,8 +29,8 @@ struct ring {
 	pid_t owner;           /* the process that mapped it: its children do not have it */
 };
 
-/* Maps the ring of perf descriptor fd.  n_data_pages is a power of two.  -EPERM (the limit of locked
- * memory, which e explains by h's settings), -ENOMEM, -EINVAL with e set. */
+/* Maps the ring of perf descriptor fd.  n_data_pages is a power of two.  -EPERM (the limit of
+ * locked memory, which e explains by h's settings), -ENOMEM, -EINVAL with e set. */
 int ring_open(struct ring *r, const struct host *h, int fd, size_t n_data_pages, struct err *e);
 
 /* A ring over memory of the caller's, as the kernel lays it out: a control page, behind it the

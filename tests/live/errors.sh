@@ -40,7 +40,7 @@ sh -c '"$1" 60000 >/dev/null & echo $! >worker.keep; wait' sh "$PROG/sleeper" &
 server=$!
 tap_pids="$tap_pids $server"
 wait_for 60 test -s worker.keep
-refused 1 'not one sample' 'a server without its workers' \
+refused 1 'there is no sample' 'a server without its workers' \
 	record -e cpu-clock -o x.pb.gz --duration 0.3 -p "$server"
 like err "processes of their own: -p $server,$(cat worker.keep) records" \
 	'a server without its workers: names them'

@@ -1,11 +1,11 @@
 /*
- * A copy twice as large costs the target half a microsecond to some microseconds
- * per sample, and the ring twice the room; a stack that is cut costs its root.  So
- * the size doubles while more than one stack in fifty ends beyond the copy, as
- * long as a ring lasts long enough for its reader; and it halves, for good, when samples are lost.
+ * A copy twice as large costs the target half a microsecond to some microseconds per sample, and
+ * twice the room in the ring; a truncated stack costs its root.  So the size doubles while more
+ * than one stack in fifty ends beyond the copy, as long as a ring lasts long enough for its
+ * reader.  It halves, permanently, when samples are lost.
  *
- * The user's chain of frame pointers, which costs the target some time, is requested where Go's
- * runtime is seen to work on stacks of its own: there it is the only trace of the goroutine.  One
+ * The user's chain of frame pointers, which costs the target some time, is requested once Go's
+ * runtime is seen to work on stacks of its own, where it is the only trace of the goroutine.  One
  * stack in a hundred is reason enough; a few in a whole system are not.
  */
 
@@ -20,21 +20,21 @@
 
 #define STACK_BYTES_MIN 4096u
 
-/* Decide on so many stacks at least: enough to tell 2 % from 0.2 %; and where one in FEW_CUT_SHARE
- * or more is cut, which few can tell as well. */
+/* Decide on at least so many stacks: enough to tell 2 % from 0.2 %.  STACKS_FEW suffice if one in
+ * FEW_CUT_SHARE or more is truncated. */
 #define STACKS_PER_DECISION 200u
 #define STACKS_FEW 50u
 #define FEW_CUT_SHARE 4u
 
 /*
- * A ring has to last so long at the rate of samples that is seen: the reader wakes at a quarter of
- * it, and may be late.  One of a real-time priority is late by no more than what it does itself,
- * which is mostly the opening of files; it reads a thousand samples in 15 ms.
+ * A ring must last so long at the observed sample rate: its reader wakes when a quarter is full,
+ * and may be late.  A reader with a real-time priority is late only by its own work, mostly opening
+ * files; it reads a thousand samples in 15 ms.
  */
 #define RING_MS_MIN 40u
 #define RING_MS_MIN_PROMPT 20u
 
-/* The chain: stacks that Go's runtime has switched, at least so many, and one in so many. */
+/* Request the chain for at least so many stacks switched by Go's runtime, and one in so many. */
 #define SWITCHED_MIN 4u
 #define SWITCHED_SHARE 100u
 

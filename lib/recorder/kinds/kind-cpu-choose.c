@@ -15,8 +15,8 @@
 #define DEFAULT_FREQ "999"
 
 /*
- * The first size of stack copies, which then follows the stacks (copysize.c): large where samples
- * are few, since a larger copy costs the target some microseconds each, and at most this many bytes
+ * The initial size of stack copies, which then adapts to the stacks (copysize.c): large if samples
+ * are few, since a larger copy costs the target some microseconds each, and at most so many bytes
  * per second and CPU.
  */
 #define FIRST_STACK_BYTES_MAX 32768u
@@ -188,13 +188,13 @@ void kind_cpu_choose_callgraph(struct kind_session *k)
 	} else {
 		o->callgraph = EVATTR_CALLGRAPH_DWARF;
 		o->stack_bytes = c->stack_bytes ? c->stack_bytes : first_stack_bytes(o);
-		/* Its ring may have to last until the end. */
+		/* The program may read its rings only at the end. */
 		if (!c->stack_bytes && c->self != CPROF_SELF_NONE)
 			o->stack_bytes = FIRST_STACK_BYTES_MIN;
 	}
 }
 
-/* With --scope auto: per-CPU events where they are allowed, else per-task ones. */
+/* --scope auto: events per CPU if they are allowed, else per task. */
 int kind_cpu_choose_scope(struct kind_session *k, struct err *e)
 {
 	const struct cprof_config *c = k->config;
@@ -207,7 +207,7 @@ int kind_cpu_choose_scope(struct kind_session *k, struct err *e)
 	case CPROF_SCOPE_CGROUP:
 		if (!c->command_pid) {
 			err_set(e, EINVAL, "--scope cgroup needs a command");
-			err_hint(e, "a running process stays in the cgroup that it is in; use "
+			err_hint(e, "a running process stays in its cgroup; use "
 				    "--scope cpu");
 			return -EINVAL;
 		}
@@ -221,7 +221,7 @@ int kind_cpu_choose_scope(struct kind_session *k, struct err *e)
 		break;
 	}
 	if (c->callgraph == CPROF_CALLGRAPH_LBR) {
-		/* Without an event of its own the CPU's record of calls is lost at each switch. */
+		/* Events per CPU would lose the CPU's record of calls at each switch. */
 		k->scope = CPROF_SCOPE_TASK;
 		log_line(k->log, LOG_EXPLAIN, "scope: task, for --call-graph lbr");
 	} else if (evopen_may_sample_cpus(open)) {

@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a list of ids, in characters: of a server with hundreds of workers the first have to do. */
+/* Characters of a list of ids: the first workers of a large server suffice. */
 #define CHILDREN_SHOWN_MAX 80
 
-/* The first target that is stopped, by a signal or a debugger; 0: none is. */
+/* The first target that is stopped, by a signal or a debugger; 0 if none is. */
 static pid_t stopped_target(const struct kind_session *k)
 {
 	const struct cprof_config *c = k->config;
@@ -27,7 +27,7 @@ static pid_t stopped_target(const struct kind_session *k)
 	return 0;
 }
 
-/* Of an idle target's children that were there before: a server's workers, as a rule. */
+/* Suggests recording the existing children of an idle target: usually a server's workers. */
 static bool hint_children(const struct kind_session *k, struct err *e)
 {
 	const struct cprof_config *c = k->config;
@@ -46,8 +46,8 @@ static bool hint_children(const struct kind_session *k, struct err *e)
 				*p = ',';
 		if (end - children > CHILDREN_SHOWN_MAX)
 			strcpy(memrchr(children, ',', CHILDREN_SHOWN_MAX), ",...");
-		err_hint(e, "the children that it has had before are processes of their own: "
-			    "-p %d,%s records them, too", (int)c->pid[i], children);
+		err_hint(e, "its existing children are processes of their own: -p %d,%s records "
+			    "them, too", (int)c->pid[i], children);
 		return true;
 	}
 	return false;
@@ -59,35 +59,35 @@ static int explain_clock(const struct kind_session *k, const struct cprof_stats 
 	char used[UNITS_TEXT_MAX], period[UNITS_TEXT_MAX];
 	uint64_t period_ns = ev->freq_hz ? 1000000000u / ev->freq_hz : ev->period;
 	if (!st->cpu_used_known) {
-		err_set(e, ENODATA, "not one sample of '%s' came", ev->name);
-		err_hint(e, "the target may have been idle, or gone at once: record longer, or "
+		err_set(e, ENODATA, "there is no sample of '%s'", ev->name);
+		err_hint(e, "the target may have been idle or ended at once: record longer, or "
 			    "sample faster (-F)");
 	} else if (st->cpu_used_ns < 1000000u && st->duration_ns > 100000000u) {
 		pid_t stopped = stopped_target(k);
-		err_set(e, ENODATA, "not one sample of '%s' came: the target was %s", ev->name,
+		err_set(e, ENODATA, "there is no sample of '%s': the target was %s", ev->name,
 			stopped ? "stopped" : "idle");
 		if (stopped)
 			err_hint(e, "continue it by 'kill -CONT %d', unless a debugger holds it",
 				 (int)stopped);
 		else if (!hint_children(k, e))
-			err_hint(e, "record longer, or while it works");
+			err_hint(e, "record longer, or while it is working");
 	} else if (st->cpu_used_ns < 5 * period_ns) {
-		err_set(e, ENODATA, "not one sample of '%s' came: the target used %s of CPU time, "
+		err_set(e, ENODATA, "there is no sample of '%s': the target used %s of CPU time, "
 			"and one sample stands for %s", ev->name,
 			units_duration_text(st->cpu_used_ns, used),
 			units_duration_text(period_ns, period));
 		err_hint(e, "record longer, or sample faster (-F)");
 	} else {
-		err_set(e, ENODATA, "not one sample of '%s' came, though the target used %s of CPU "
+		err_set(e, ENODATA, "there is no sample of '%s', though the target used %s of CPU "
 			"time", ev->name, units_duration_text(st->cpu_used_ns, used));
 		if (st->scope == CPROF_SCOPE_TASK)
-			err_hint(e, "with --scope task each thread has a timer of its own on each "
-				    "CPU, and one that used less than %s there is not seen\n"
+			err_hint(e, "with --scope task each thread has its own timer on each CPU, "
+				    "so a thread that used less than %s there has no sample\n"
 				    "record longer, sample faster (-F), or instead of --scope "
 				    "task use --scope cpu (CAP_PERFMON or root)",
 				 units_duration_text(period_ns, period));
 		else
-			err_hint(e, "is it all on one side? see --user and --kernel");
+			err_hint(e, "was all of it user code or kernel code? see --user, --kernel");
 	}
 	return -ENODATA;
 }
@@ -96,26 +96,26 @@ static int explain_counter(const struct cprof_event_stats *ev, struct err *e)
 {
 	if (ev->time_enabled_ns && !ev->time_running_ns) {
 		err_set(e, ENODATA, "event '%s' never got a counter: all were in use", ev->name);
-		err_hint(e, "ask for fewer events at once, or record longer than the turns that "
-			    "they take (perf_event_mux_interval_ms, 4 ms by default); the NMI "
+		err_hint(e, "request fewer events at once, or record for longer than their turns "
+			    "(perf_event_mux_interval_ms, 4 ms by default); the NMI "
 			    "watchdog may hold a counter (kernel.nmi_watchdog)");
 	} else if (ev->counted == 0) {
 		err_set(e, ENODATA, "event '%s' did not happen once", ev->name);
-		err_hint(e, "perhaps the target does not get there; a raw event or a virtual "
+		err_hint(e, "the target may not get there; a raw event or a virtual "
 			    "machine's PMU may also open and never count: see 'cprof list'");
 	} else if (ev->period && ev->counted < ev->period) {
-		err_set(e, ENODATA, "not one sample of '%s' came: it happened %llu times, and the "
+		err_set(e, ENODATA, "there is no sample of '%s': it happened %llu times, and the "
 			"period is %llu", ev->name, (unsigned long long)ev->counted,
 			(unsigned long long)ev->period);
 		err_hint(e, "record longer, or use a smaller period (-c)");
 	} else if (!ev->counted_target) {
-		err_set(e, ENODATA, "not one sample of '%s' came from the target", ev->name);
+		err_set(e, ENODATA, "there is no sample of '%s' from the target", ev->name);
 		err_hint(e, "record longer, or sample more often (-F, -c)");
 	} else {
-		err_set(e, ENODATA, "event '%s' counted %llu but not one sample came", ev->name,
+		err_set(e, ENODATA, "event '%s' counted %llu, but there is no sample", ev->name,
 			(unsigned long long)ev->counted);
 		err_hint(e, "the PMU may be unable to interrupt, as in some virtual machines: use "
-			    "-e cpu-clock; or it happened too seldom for this rate: use -c");
+			    "-e cpu-clock; or the event is too rare for this rate: use -c");
 	}
 	return -ENODATA;
 }

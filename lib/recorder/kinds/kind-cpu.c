@@ -1,6 +1,6 @@
 /*
- * The CPU kind: samples of perf events of any type, out of live rings.  This is the one file above
- * lib/source that knows them by name.
+ * The CPU kind: samples of perf events of any type, from live rings.  This is the only file above
+ * lib/source that knows live rings by name.
  */
 
 #include "recorder/kinds/kind-cpu.h"
@@ -21,7 +21,7 @@
 
 /* ---- opening ----------------------------------------------------------------------- */
 
-/* cprof chose this event itself, and the kernel offers only a clock. */
+/* cprof chose this event, and the kernel offers only a clock. */
 static int become_clock(struct kind_session *k, size_t i, struct err *e)
 {
 	struct kind_cpu *c = k->state;
@@ -200,7 +200,7 @@ static void adapt_stacks(struct kind_session *k, const struct engine *g, uint64_
 
 static int find_event(const struct kind_session *k, const char *name)
 {
-	/* Aliases have the name of their event once they are parsed. */
+	/* Aliases get the name of their event when they are parsed. */
 	struct evspec_list other = { 0 };
 	struct err ignored;
 	int found = -ENOENT;

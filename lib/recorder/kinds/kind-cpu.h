@@ -25,13 +25,13 @@ struct kind_cpu {
 	struct copysize copysize;
 };
 
-/* Describes event i, or describes it anew, in k->event. */
+/* Fills k->event[i] in from the event, also after it was replaced. */
 void kind_cpu_describe(struct kind_session *k, size_t i);
 
 /* The kind's choose. */
 int kind_cpu_choose(struct kind_session *k, struct err *e);
 
-/* After the targets were checked: sets k->scope, and c->attr.callgraph and what belongs to it. */
+/* Once the targets are checked: set k->scope, and the call graph options in k->state. */
 int kind_cpu_choose_scope(struct kind_session *k, struct err *e);
 void kind_cpu_choose_callgraph(struct kind_session *k);
 

@@ -1,7 +1,5 @@
-/*
- * The command is sought as execvp(3) does.  What a script or another program goes on to start is
- * not known before.
- */
+/* Finds the command as execvp(3) does.  What a script or another program will start is not known in
+ * advance. */
 
 #include "recorder/kinds/targetswitch.h"
 

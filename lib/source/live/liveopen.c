@@ -107,8 +107,8 @@ static int open_rings_of(struct live *l, struct live_options *o, const int *cpus
 	for (size_t i = 0; i < n_cpus; i++) {
 		int fd = open_owner(o, &l->event[0].attr, cpus[i]);
 		if (fd == -EMFILE || fd == -ENFILE)
-			return evopen_explain(&o->open, &o->event[0], &l->event[0].attr, 0, cpus[i], -fd,
-					      e);
+			return evopen_explain(&o->open, &o->event[0], &l->event[0].attr, 0,
+					      cpus[i], -fd, e);
 		if (fd < 0) {
 			last = fd;
 			continue;
@@ -126,7 +126,8 @@ static int open_rings_of(struct live *l, struct live_options *o, const int *cpus
 	}
 	l->usage.n_cpus_failed = (uint32_t)(n_cpus - l->n_rings);
 	if (l->n_rings == 0)
-		return evopen_explain(&o->open, &o->event[0], &l->event[0].attr, 0, cpus[0], -last, e);
+		return evopen_explain(&o->open, &o->event[0], &l->event[0].attr, 0, cpus[0],
+				      -last, e);
 	l->usage.ring_bytes = ring_bytes;
 	return 0;
 }
@@ -499,8 +500,8 @@ static int open_process(struct live *l, const struct live_options *o, pid_t pid,
 		CLEANUP_FREE pid_t *tids = NULL;
 		int n = synth_list(o->open.host, pid, &tids);
 		if (n < 0 && !any)
-			code = evopen_explain(&o->open, &o->event[0], &l->event[0].attr, pid, -1, ESRCH,
-					      e);
+			code = evopen_explain(&o->open, &o->event[0], &l->event[0].attr, pid, -1,
+					      ESRCH, e);
 		if (n <= 0)
 			break;
 		size_t n_new = 0, n_seen = seen.n;

@@ -106,7 +106,7 @@ static int why_empty(const struct kind_session *k, const struct cprof_stats *sta
 {
 	(void)k;
 	(void)stats;
-	err_set(e, ENODATA, "not one sample of '%s' came: no thread waited for a lock",
+	err_set(e, ENODATA, "there is no sample of '%s': no thread waited for a lock",
 		event->name);
 	return -ENODATA;
 }
