@@ -1,7 +1,7 @@
 /*
- * A sample costs, in the steady state: one look-up of the thread, one comparison
- * of its stack with the thread's previous one, the thread's label set as cached, and one
- * look-up in the table of counts.
+ * In the steady state a sample costs one look-up of the thread, one comparison of its stack with
+ * the thread's previous one, the cached label set of the thread, and one look-up in the table of
+ * counts.
  */
 
 #include "engine/engine.h"
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the engine keeps for a thread, in procs_thread.user. */
+/* The engine's state of a thread, in procs_thread.user. */
 struct engine_thread {
 	struct budget *budget;
 	struct stack_walk_memo *memo;   /* with frame pointers */
@@ -26,10 +26,10 @@ struct engine_thread {
 	struct samplelabels_memo labels;
 };
 
-/* What the kernel tells for a task without ids: -1. */
+/* The kernel reports this id for a task that has no ids any more. */
 #define NO_TASK UINT32_MAX
 
-/* Far above any machine's CPU numbers. */
+/* A bound far above any machine's CPU numbers. */
 #define CPU_MAX 65536u
 
 /* ---- life ---------------------------------------------------------------------- */
@@ -50,7 +50,7 @@ static struct engine_thread *thread_new(struct engine *g)
 	return own;
 }
 
-/* procs.user_free: called when a thread is forgotten, which is some time after its EXIT. */
+/* procs.user_free: called when a thread is forgotten, some time after its EXIT. */
 static void thread_free(void *user)
 {
 	struct engine_thread *own = user;
@@ -91,7 +91,7 @@ int engine_init(struct engine *g, const struct engine_options *o, struct err *e)
 	}
 	g->walk.max_branches = o->max_branches;
 	g->procs.user_free = thread_free;
-	g->remap.host = o->host;
+	g->reread.host = o->host;
 	jitcode_init(&g->kernel_code, &g->budget);
 	jit_init(&g->jit, &g->budget, &g->dsos, o->host);
 	g->walk.user.jit = &g->jit;
@@ -120,7 +120,7 @@ void engine_done(struct engine *g)
 	targets_done(&g->targets);
 	VEC_FREE(&g->last_count);
 	VEC_FREE(&g->last_exit);
-	throttle_done(&g->pauses);
+	throttle_done(&g->throttle);
 	pausegaps_done(&g->gaps);
 	free(g->event);
 	samplelabels_done(&g->own_labels);
@@ -135,9 +135,9 @@ static void add_count(struct engine *g, uint32_t event, uint32_t stack, uint32_t
 {
 	if (counts_add(&g->counts, event, stack, labels, n, value, false))
 		return;
-	/* Totals are never dropped: one entry per event takes what finds no place. */
+	/* Totals are never dropped: samples without room go to one entry per event. */
 	uint32_t dropped = stack_walk_pseudo(&g->walk, g->walk.dropped);
-	if (stack != dropped)  /* else it was counted when it was dropped */
+	if (stack != dropped)  /* otherwise n_dropped has it already */
 		g->walk.stats.n_dropped += n;
 	counts_add(&g->counts, event, dropped, 0, n, value, true);
 }
@@ -146,7 +146,7 @@ static uint32_t stack_by_cfi(struct engine *g, struct procs_thread *t, struct en
 			     const struct record *r)
 {
 	struct budget *b = &g->budget;
-	/* Caches are the first to go without. */
+	/* When memory is short, caches are given up first. */
 	if (!own || (b->limit_bytes && b->used_bytes > b->limit_bytes / 2))
 		return stack_walk_sample_cfi(&g->walk, &t->process->space, NULL, r);
 	size_t before = unwind_bytes(own);
@@ -156,8 +156,9 @@ static uint32_t stack_by_cfi(struct engine *g, struct procs_thread *t, struct en
 	return stack;
 }
 
-/* A stack was counted: completes what was cut before, or waits to be completed. */
-static void join_late(struct engine *g, struct procs_thread *t, struct engine_thread *own,
+/* After a stack was counted: completes earlier truncated stacks, or keeps this one for completion.
+ */
+static void patch_late_stacks(struct engine *g, struct procs_thread *t, struct engine_thread *own,
 		      const struct record *r, const struct stack_patchlater_cut *cut)
 {
 	struct stack_walk *w = &g->walk;
@@ -185,12 +186,12 @@ static uint32_t stack_by_fp(struct engine *g, struct procs_thread *t, struct eng
 }
 
 /*
- * How many events the sample stands for.  With a frequency the kernel adjusts the period all the
- * time, and an adjustment may end a period early, which is reported as a whole one: rare events
- * would be told several times too often.  So where the counter was sampled along, what it counted
- * since the CPU's previous sample is taken.
+ * How many events the sample stands for.  With a frequency the kernel keeps adjusting the period.
+ * An adjustment may end a period early, but the sample reports a whole one: rare events would be
+ * counted several times too often.  So if the sample has the event's counter, use the difference
+ * from the CPU's previous sample.
  */
-static uint64_t weigh(struct engine *g, const struct record *r)
+static uint64_t weight_of(struct engine *g, const struct record *r)
 {
 	uint64_t period = r->sample.period;
 	if (!period && g->options.period)
@@ -207,12 +208,12 @@ static uint64_t weigh(struct engine *g, const struct record *r)
 	}
 	uint64_t last = g->last_count.v[at], now = r->sample.count;
 	g->last_count.v[at] = now;
-	return now >= last ? now - last : now;  /* less: the event was opened anew */
+	return now >= last ? now - last : now;  /* less: the event was reopened */
 }
 
 /*
- * A task on its way out has no ids any more, but is sampled still: its samples follow the EXIT
- * record on the same CPU.
+ * An exiting task has no ids any more, but is still sampled: its samples follow the EXIT record on
+ * the same CPU.
  */
 static void note_exit(struct engine *g, const struct record *r)
 {
@@ -230,7 +231,7 @@ static void note_exit(struct engine *g, const struct record *r)
 	};
 }
 
-/* Gives such a sample its ids back; returns whether it is a target's. */
+/* Restores the ids of such a sample; returns whether it belongs to a target. */
 static bool is_target(const struct engine *g, const struct record *r, uint32_t *pid, uint32_t *tid)
 {
 	*pid = r->pid;
@@ -245,13 +246,13 @@ static bool is_target(const struct engine *g, const struct record *r, uint32_t *
 	return x->is_target;
 }
 
-/* What was read of a process again. */
-static void feed_again(void *ctx, const struct record *r)
+/* Records of a process whose maps were read again. */
+static void feed_reread(void *ctx, const struct record *r)
 {
 	engine_feed(ctx, r);
 }
 
-/* Was it taken in a virtual machine of the live machine?  Its addresses mean nothing here. */
+/* Was it taken in a virtual machine on this machine?  Its addresses mean nothing here. */
 static bool is_guest(const struct engine *g, const struct record *r)
 {
 	uint16_t mode = r->misc & PERF_RECORD_MISC_CPUMODE_MASK;
@@ -284,7 +285,7 @@ static void add_sample(struct engine *g, const struct record *r, const struct en
 
 	struct procs_thread *t = procs_thread(&g->procs, pid, tid);
 	if (t && t->process &&
-	    reread_maps_process(&g->remap, t->process, r->time_ns, feed_again, g))
+	    reread_maps_process(&g->reread, t->process, r->time_ns, feed_reread, g))
 		t = procs_thread(&g->procs, pid, tid);
 	if (!t || !t->process) {
 		g->walk.stats.n_dropped += n;
@@ -318,7 +319,7 @@ static void add_sample(struct engine *g, const struct record *r, const struct en
 		.is_beyond = g->walk.is_beyond, .space = stack_user_serial(&t->process->space),
 	};
 	if (own && is_cfi)
-		join_late(g, t, own, r, &cut);
+		patch_late_stacks(g, t, own, r, &cut);
 }
 
 void engine_add_sample(struct engine *g, const struct record *r, const struct engine_values *v)
@@ -330,10 +331,10 @@ void engine_add_sample(struct engine *g, const struct record *r, const struct en
 static void feed_sample(struct engine *g, const struct record *r)
 {
 	if (r->event < g->options.n_events)
-		add_sample(g, r, &(struct engine_values){ .n = 1, .value = weigh(g, r) });
+		add_sample(g, r, &(struct engine_values){ .n = 1, .value = weight_of(g, r) });
 }
 
-/* Labels go to a forked child, and end with the program that set them. */
+/* A forked child inherits labels; an exec or exit ends them. */
 static void feed_app_labels(struct engine *g, const struct record *r)
 {
 	struct procs_process *p = procs_process(&g->procs, r->pid);
@@ -347,7 +348,7 @@ static void feed_app_labels(struct engine *g, const struct record *r)
 	}
 }
 
-/* Also when it goes: it may have come before the recording. */
+/* Also when the code is unloaded: it may have been loaded before the recording. */
 static void note_kernel_code(struct engine *g, const struct record *r)
 {
 	const struct record_ksymbol *k = &r->ksymbol;
@@ -366,7 +367,7 @@ static void feed_side_band(struct engine *g, const struct record *r)
 		return;
 	g->n_born += r->type == PERF_RECORD_FORK && r->time_ns >= g->window_start_ns;
 	procs_feed(&g->procs, r, g->options.follow);
-	reread_maps_note(&g->remap, &g->procs, r);
+	reread_maps_note(&g->reread, &g->procs, r);
 	jit_feed(&g->jit, &g->procs, r);
 	if (g->options.host)
 		feed_app_labels(g, r);
@@ -383,19 +384,19 @@ void engine_feed(struct engine *g, const struct record *r)
 	case PERF_RECORD_LOST_SAMPLES:
 		if (ev)
 			ev->n_lost_records += r->lost.n_lost;
-		g->remap.n_losses += r->type == PERF_RECORD_LOST;
+		g->reread.n_losses += r->type == PERF_RECORD_LOST;
 		if (ev && r->type == PERF_RECORD_LOST)
 			ev->n_lost_in_ring += r->lost.n_lost;
 		break;
 	case PERF_RECORD_THROTTLE:
 		if (ev) {
 			ev->n_throttles++;
-			throttle_begin(&g->pauses, r->event, r->throttle.stream_id, r->time_ns);
+			throttle_begin(&g->throttle, r->event, r->throttle.stream_id, r->time_ns);
 		}
 		break;
 	case PERF_RECORD_UNTHROTTLE:
 		if (ev)
-			ev->throttled_ns += throttle_end(&g->pauses, r->throttle.stream_id,
+			ev->throttled_ns += throttle_end(&g->throttle, r->throttle.stream_id,
 						       r->time_ns);
 		break;
 	case PERF_RECORD_MMAP:
@@ -460,7 +461,7 @@ int engine_clear(struct engine *g, struct err *e)
 	g->walk.stats = (struct stack_walk_stats){ 0 };
 	stack_user_clear(&g->walk.user);
 	applabels_clear(&g->app);
-	/* Without memory for the copy all stays as it is. */
+	/* If memory for the copy is short, nothing changes. */
 	if (gc_tables_is_due(g))
 		gc_tables_run(g, NULL, 0);
 	return 0;

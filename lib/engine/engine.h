@@ -2,8 +2,8 @@
 #define CPROF_ENGINE_ENGINE_H
 
 /*
- * Turns a stream of records into counts.  Feeds on struct record only: whether
- * it came from live rings, a saved stream or /proc makes no difference here.
+ * Turns a stream of records into counts.  The engine sees only struct record: whether one came from
+ * live rings, a saved stream or /proc makes no difference here.
  */
 
 #include <stdbool.h>
@@ -36,33 +36,33 @@ struct record;
 
 struct engine_options {
 	size_t max_memory_bytes;
-	const struct host *host;     /* NULL: a replay; nothing is asked of this machine */
+	const struct host *host;     /* NULL: a replay, which asks this machine nothing */
 	size_t n_events;
-	const uint64_t *period;      /* per event, for samples that do not tell theirs; borrowed */
-	const uint32_t *output;      /* per event: which profile it belongs to; NULL: its own */
-	const char *const *pmu;      /* per event: its label pmu, NULL none; NULL: none has one */
+	const uint64_t *period;      /* per event, for samples without one; borrowed */
+	const uint32_t *output;      /* per event: the profile it belongs to; NULL: its own */
+	const char *const *pmu;      /* per event: its label pmu or NULL; NULL: none has one */
 	uint64_t by_count;           /* bit per event: its samples are weighed by its counter */
 	unsigned labels;             /* enum samplelabel bits */
 	const char *const *label;    /* "KEY=VALUE" on every sample, checked by the caller */
 	size_t n_labels;
-	uint32_t max_stack;          /* kernel.perf_event_max_stack; 0 unknown */
-	uint32_t max_branches;       /* calls that the CPU can record; 0 unknown */
-	uint32_t max_depth;          /* of stacks by CFI, in frames; 0: the default */
+	uint32_t max_stack;          /* kernel.perf_event_max_stack; 0: unknown */
+	uint32_t max_branches;       /* calls that the CPU can record; 0: unknown */
+	uint32_t max_depth;          /* frames of a stack unwound by CFI; 0: the default */
 	const char *machine;         /* uname -m of the recorded machine */
 	bool follow;                 /* children and later threads are targets */
-	uint32_t own_pid;            /* whose samples are counted in n_own; 0: nobody's */
+	uint32_t own_pid;            /* the process whose samples n_own counts; 0: none */
 };
 
 struct engine_event {
-	uint64_t n_samples;          /* of the target, lost ones not included */
+	uint64_t n_samples;          /* of targets, without lost ones */
 	uint64_t value;              /* sum of their periods */
-	uint64_t n_own;              /* of them, of the recording process itself */
-	uint64_t n_foreign;          /* of other tasks: seen and passed over */
+	uint64_t n_own;              /* those of the recording process itself */
+	uint64_t n_foreign;          /* of other tasks: ignored */
 	uint64_t n_lost_records;     /* by PERF_RECORD_LOST and LOST_SAMPLES */
-	uint64_t n_lost_in_ring;     /* of these, by LOST: the ring was full */
-	uint64_t n_throttles;        /* the kernel paused the event: its rate was too high */
-	uint64_t throttled_ns;       /* for so long, summed over threads and CPUs */
-	uint64_t n_lost;             /* as added by engine_add_lost */
+	uint64_t n_lost_in_ring;     /* those by LOST: the ring was full */
+	uint64_t n_throttles;        /* how often the kernel throttled the event */
+	uint64_t throttled_ns;       /* for how long, summed over threads and CPUs */
+	uint64_t n_lost;             /* added by engine_add_lost */
 };
 
 struct engine_exit {
@@ -80,28 +80,28 @@ struct engine {
 	struct frames frames;
 	struct stacks stacks;
 	struct labels labels;
-	struct applabels app;        /* with a host only */
+	struct applabels app;        /* only with a host */
 	struct counts counts;
 	struct stack_walk walk;
 	struct jit jit;
-	struct jitcode kernel_code;  /* what KSYMBOL records told of: BPF programs, trampolines */
+	struct jitcode kernel_code;  /* by KSYMBOL records: BPF programs, trampolines */
 	struct engine_event *event;
 	struct samplelabels own_labels;
 	uint32_t n_fixed_strings;    /* the first string ids, which never change */
-	uint64_t window_start_ns;    /* samples outside of [start, end] are passed over */
+	uint64_t window_start_ns;    /* samples outside of [start, end] are ignored */
 	uint64_t window_end_ns;
-	struct pausegaps gaps;            /* samples in these are passed over, too */
-	uint64_t *gap_value;         /* per event: what these stood for; never set back */
+	struct pausegaps gaps;       /* samples in these are ignored, too */
+	uint64_t *gap_value;         /* per event: the sum of those samples; never reset */
 	uint64_t first_ns, last_ns;  /* of the samples that were counted */
-	VEC(struct engine_exit) last_exit; /* per CPU: the task that exited last */
-	struct throttle pauses;
-	VEC(uint64_t) last_count;    /* per CPU and event, of those weighed by their counter */
-	struct reread_maps remap;
+	VEC(struct engine_exit) last_exit; /* per CPU: the last task that exited */
+	struct throttle throttle;
+	VEC(uint64_t) last_count;    /* per CPU and event, if weighed by the counter */
+	struct reread_maps reread;
 	struct stack_patchlater_pool late_pool;
 	uint32_t n_compactions;      /* how often frames got new ids */
-	struct gc_tables_sizes compacted, compacted_names; /* after gc_tables_run; and either */
-	struct gc_threads forget;
-	uint64_t n_born;             /* threads and processes that targets have made */
+	struct gc_tables_sizes compacted, compacted_names; /* after the last full run; after any */
+	struct gc_threads gc_threads;
+	uint64_t n_born;             /* threads and processes created by targets */
 };
 
 /* -ENOMEM with e set. */
@@ -110,24 +110,24 @@ void engine_done(struct engine *g);
 
 void engine_feed(struct engine *g, const struct record *r);
 
-/* What a sample adds to its stack and labels. */
+/* What a sample adds to the counts of its stack and labels. */
 struct engine_values {
 	uint64_t n, value;           /* how many samples, and the sum of what they stand for */
 	const char *key, *text;      /* one more label; NULL: none */
 };
 
-/* As engine_feed for a SAMPLE whose values do not follow from its period or its counter. */
+/* Like engine_feed, for a SAMPLE whose values are neither its period nor its counter. */
 void engine_add_sample(struct engine *g, const struct record *r, const struct engine_values *v);
 
-/* Empties the profile and sets all statistics back; what is known of processes and of their code
- * stays.  -ENOMEM with e set. */
+/* Empties the profile and resets all statistics, but keeps what is known about processes and their
+ * code.  -ENOMEM with e set. */
 int engine_clear(struct engine *g, struct err *e);
 
-/* What threads remember of their last stacks, and of their labels, goes. */
+/* Drops the caches of threads: their last stacks and label sets. */
 void engine_forget_memos(struct engine *g);
 
-/* Calls each with the label set of each sample whose stack may be completed yet, which it may
- * change; the sets that threads remember go. */
+/* Calls each with the label set of every sample whose stack may still be completed; it may change
+ * the set.  Drops the sets that threads have cached. */
 void engine_each_waiting_set(struct engine *g, void (*each)(void *ctx, uint32_t *set), void *ctx);
 
 /* Accounts for n samples that the kernel could not deliver, as one visible frame. */

@@ -1,6 +1,6 @@
 /*
- * The strings that were there when the engine was made have their ids for good: names of pseudo
- * frames, of which frames are made, and labels that the user gave.
+ * Strings that existed when the engine was initialised keep their ids: names of pseudo frames,
+ * which frames refer to, and the user's labels.
  */
 #include "engine/gc-ids.h"
 

@@ -1,7 +1,7 @@
 /*
- * Mark and copy.  A node's parent has a lower id, so one pass down marks the callers of what is
- * counted, and one pass up copies them, parents first.  Each run is due when a table has doubled
- * since the last one, so that what is copied is no more than what was added since.
+ * Mark and copy.  A node's parent has a lower id, so one downward pass marks the callers of counted
+ * nodes, and one upward pass copies them, parents first.  A run is due when a table has doubled
+ * since the last one, so that no more is copied than was added since.
  */
 #include "engine/gc-tables.h"
 
@@ -20,7 +20,7 @@
 #define PIDS_MIN 1024u
 
 struct copy {
-	struct gc_ids relabel;
+	struct gc_ids ids;
 	bool has_stacks;             /* frames and stacks are copied, too */
 	struct frames frames;
 	struct stacks stacks;
@@ -40,7 +40,7 @@ static void copy_done(struct copy *c)
 	for (size_t i = 0; c->counts && i < c->n_counts; i++)
 		counts_done(&c->counts[i]);
 	free(c->counts);
-	gc_ids_done(&c->relabel);
+	gc_ids_done(&c->ids);
 }
 
 static bool has_doubled(uint32_t now, uint32_t then, uint32_t min)
@@ -96,7 +96,7 @@ static int copy_stacks(struct engine *g, const struct gc_tables_part *part, stru
 	return 0;
 }
 
-/* id: of stacks, or NULL where they keep theirs. */
+/* id: new ids of stacks, or NULL if they keep theirs. */
 static int copy_counts(const struct counts *from, const uint32_t *id, struct gc_ids *labels,
 		       struct counts *to)
 {
@@ -118,7 +118,7 @@ static int make_copy(struct engine *g, const struct gc_tables_part *part, size_t
 	CLEANUP_FREE uint32_t *id = NULL;
 	c->n_counts = n + 1;
 	c->counts = calloc(c->n_counts, sizeof(*c->counts));
-	int code = gc_ids_begin(&c->relabel, g);
+	int code = gc_ids_begin(&c->ids, g);
 	if (code < 0 || !c->counts)
 		return -ENOMEM;
 	if (c->has_stacks) {
@@ -132,7 +132,7 @@ static int make_copy(struct engine *g, const struct gc_tables_part *part, size_t
 	for (size_t i = 0; i < c->n_counts && code == 0; i++) {
 		code = counts_init(&c->counts[i], &g->budget);
 		if (code == 0)
-			code = copy_counts(table(g, part, i), id, &c->relabel, &c->counts[i]);
+			code = copy_counts(table(g, part, i), id, &c->ids, &c->counts[i]);
 	}
 	return code;
 }
@@ -165,16 +165,16 @@ static int run(struct engine *g, const struct gc_tables_part *part, size_t n, bo
 			swap_stacks(g, &c);
 		for (size_t i = 0; i < c.n_counts; i++)
 			swap_counts(table(g, part, i), &c.counts[i]);
-		gc_ids_commit(&c.relabel);
+		gc_ids_commit(&c.ids);
 		g->n_compactions++;
 	} else if (has_stacks) {
-		/* The pseudo frames are the old ones again. */
+		/* Pseudo frames point to the old table again. */
 		stack_walk_move(&g->walk, &g->frames, NULL);
 	}
 	copy_done(&c);
 	if (code == 0)
 		code = gc_threads_unused(g, part, n);
-	/* Also without memory: the next try is when there is twice as much to be had. */
+	/* Also if memory was short: the next attempt comes when there is twice as much to free. */
 	struct gc_tables_sizes now = { g->stacks.n, g->strings.n, g->labels.n, g->dsos.n_known,
 				     g->targets.pids.n };
 	g->compacted_names = now;

@@ -1,6 +1,6 @@
 /*
- * A lost EXIT would leave its thread, and a process's maps with it, for ever.  A thread that is not
- * there twice in a row has ended: its last samples were fed in between.
+ * A lost EXIT would keep its thread, and a process's maps with it, for ever.  A thread that two
+ * checks in a row do not find has ended: its last samples were fed in between.
  */
 #include "engine/gc-threads.h"
 
@@ -17,10 +17,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* So much CFI, of some 10 KB each, is not worth the work. */
+/* Less CFI, of some 10 KB each, is not worth the work. */
 #define CFIS_MIN 64u
 
-/* A pause that began so long ago has ended with its thread. */
+/* Throttling that began so long ago has ended with its thread. */
 #define PAUSE_NS_MAX 10000000000u
 
 struct ended {
@@ -36,13 +36,13 @@ static bool is_there(const struct engine *g, const struct procs_thread *t)
 
 void gc_threads_ended(struct engine *g, uint64_t now_ns)
 {
-	struct gc_threads *f = &g->forget;
+	struct gc_threads *f = &g->gc_threads;
 	VEC(struct ended) ended = { 0 };
 	if (!g->options.host || now_ns - f->looked_ns < GC_THREADS_EVERY_NS ||
-	    (f->n_losses_seen == g->remap.n_losses && !f->has_missed))
+	    (f->n_losses_seen == g->reread.n_losses && !f->has_missed))
 		return;
 	f->looked_ns = now_ns;
-	f->n_losses_seen = g->remap.n_losses;
+	f->n_losses_seen = g->reread.n_losses;
 	f->has_missed = false;
 	for (size_t i = 0; i < g->procs.n_threads; i++) {
 		struct procs_thread *t = g->procs.thread[i];
@@ -53,7 +53,7 @@ void gc_threads_ended(struct engine *g, uint64_t now_ns)
 		if (!t->is_missed)
 			continue;
 		f->has_missed = true;
-		/* Without memory it ends the next time. */
+		/* If memory is short, the thread ends at the next check. */
 		if (was_missed)
 			VEC_PUSH(&ended, ((struct ended){ t->process->pid, t->tid }));
 	}
@@ -72,14 +72,14 @@ void gc_threads_ended(struct engine *g, uint64_t now_ns)
 void gc_threads_code(struct engine *g)
 {
 	uint32_t n = g->walk.user.n_open;
-	if (n <= CFIS_MIN || n / 2 <= g->forget.n_cfis)
+	if (n <= CFIS_MIN || n / 2 <= g->gc_threads.n_cfis)
 		return;
 	CLEANUP_FREE bool *mapped = calloc(g->dsos.n ? g->dsos.n : 1, sizeof(*mapped));
 	if (!mapped)
 		return;
 	procs_mark(&g->procs, mapped);
 	stack_user_close(&g->walk.user, mapped);
-	g->forget.n_cfis = g->walk.user.n_open;
+	g->gc_threads.n_cfis = g->walk.user.n_open;
 }
 
 static bool is_known(void *ctx, uint32_t pid)
@@ -106,6 +106,6 @@ int gc_threads_unused(struct engine *g, const struct gc_tables_part *part, size_
 	g->procs.mapdso.n_open -= dso_table_forget(&g->dsos, used);
 	targets_forget(&g->targets, is_known, g);
 	if (g->last_ns > PAUSE_NS_MAX)
-		throttle_forget(&g->pauses, g->last_ns - PAUSE_NS_MAX);
+		throttle_forget(&g->throttle, g->last_ns - PAUSE_NS_MAX);
 	return 0;
 }

@@ -9,7 +9,7 @@ void pausegaps_done(struct pausegaps *g)
 
 bool pausegaps_begin(struct pausegaps *g, uint64_t now_ns)
 {
-	/* Room now, so that the end cannot fail. */
+	/* Reserve room now, so that the end cannot fail. */
 	if (!VEC_RESERVE(&g->list, 1))
 		return false;
 	g->open_ns = now_ns;
@@ -29,7 +29,7 @@ bool pausegaps_contain(const struct pausegaps *g, uint64_t time_ns)
 {
 	if (g->open_ns && time_ns >= g->open_ns)
 		return true;
-	/* The last that begins no later. */
+	/* Find the last gap that begins no later. */
 	size_t low = 0, high = g->list.n;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;

@@ -2,8 +2,8 @@
 #define CPROF_ENGINE_PAUSEGAPS_H
 
 /*
- * Short pauses in which events go on: what they deliver is recognised by its time, and passed
- * over.  All times are CLOCK_MONOTONIC, as those of records.
+ * Short pauses that leave the events on: their samples are recognised by time and ignored.  All
+ * times are CLOCK_MONOTONIC, like those of records.
  */
 
 #include <stdbool.h>
@@ -13,29 +13,29 @@
 #include "base/vec.h"
 
 struct pausegaps_one {
-	uint64_t from_ns, to_ns;       /* both belong to it */
+	uint64_t from_ns, to_ns;       /* both inclusive */
 };
 
 struct pausegaps {
-	VEC(struct pausegaps_one) list;     /* that have ended, the oldest first */
-	uint64_t open_ns;              /* since when one lasts; 0: none does */
-	uint64_t ended_ns;             /* of all that have ended */
+	VEC(struct pausegaps_one) list; /* gaps that have ended, oldest first */
+	uint64_t open_ns;              /* start of the present gap; 0: none */
+	uint64_t ended_ns;             /* total length of all that have ended */
 };
 
 void pausegaps_done(struct pausegaps *g);
 
-/* One begins.  False, without memory to remember it: then it does not. */
+/* A gap begins.  False: no memory to store it, and it does not begin. */
 bool pausegaps_begin(struct pausegaps *g, uint64_t now_ns);
 
-/* It ends; without one nothing happens. */
+/* The gap ends; without one, nothing happens. */
 void pausegaps_end(struct pausegaps *g, uint64_t now_ns);
 
 bool pausegaps_contain(const struct pausegaps *g, uint64_t time_ns);
 
-/* How long they were up to now, together; forgotten ones, too. */
+/* Total length of all gaps up to now, including those dropped by pausegaps_forget. */
 uint64_t pausegaps_total_ns(const struct pausegaps *g, uint64_t now_ns);
 
-/* No record from before that time is to come. */
+/* Drops gaps before time_ns: no earlier record will come. */
 void pausegaps_forget(struct pausegaps *g, uint64_t time_ns);
 
 #endif

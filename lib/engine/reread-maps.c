@@ -1,8 +1,8 @@
 /*
- * A full ring loses records of all kinds, and the kernel tells no more than their number.  A lost
- * sample is one sample; a lost MMAP2, as after an exec, leaves every later sample of that code
- * without a name and a caller.  So from then on each process that is sampled is looked at once
- * again, which costs some 50 us.
+ * A full ring loses records of all types, and the kernel reports only their number.  A lost sample
+ * is one sample; a lost MMAP2, as after an exec, leaves every later sample of that code without a
+ * name and a caller.  So from then on the maps of each sampled process are read once again, which
+ * takes some 50 us.
  */
 
 #include "engine/reread-maps.h"

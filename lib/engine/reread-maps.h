@@ -1,7 +1,7 @@
 #ifndef CPROF_ENGINE_REREAD_MAPS_H
 #define CPROF_ENGINE_REREAD_MAPS_H
 
-/* Reads the maps of living processes anew when records of them may have been lost. */
+/* Reads the maps of living processes again when records of them may have been lost. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,7 +12,7 @@ struct procs;
 struct procs_process;
 struct record;
 
-/* A process is read at most once within that time. */
+/* A process is read at most once in this time. */
 #define REREAD_MAPS_EVERY_NS 100000000u
 
 struct reread_maps {
@@ -23,14 +23,14 @@ struct reread_maps {
 };
 
 /*
- * For a sample of process p: if records were lost since p's maps were last read, gives records of
- * them as they are now to sink, as synth_process does.  Returns whether it did.
+ * For a sample of process p: if records were lost since p's maps were last read, passes records of
+ * its present maps to sink, like synth_process.  Returns whether it did.
  */
 bool reread_maps_process(struct reread_maps *m, struct procs_process *p, uint64_t time_ns,
 		   synth_sink_fn *sink, void *ctx);
 
-/* Takes note of a FORK or COMM that procs_feed has taken: of what exec'ed, and of what was forked
- * by a process that was read, the records have told all that is to know. */
+/* Notes a FORK or COMM that procs_feed has processed.  After an exec, or a fork by a process that
+ * was read, records have described the process completely. */
 void reread_maps_note(const struct reread_maps *m, struct procs *procs, const struct record *r);
 
 #endif

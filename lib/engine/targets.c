@@ -47,7 +47,7 @@ static int set_add(struct targets_set *s, uint32_t id)
 	return 0;
 }
 
-/* Closes the gap behind a removed id, so that every probe sequence stays whole. */
+/* Closes the gap left by a removed id, so that every probe sequence stays complete. */
 static void set_remove(struct targets_set *s, uint32_t id)
 {
 	if (!set_has(s, id))
@@ -110,12 +110,12 @@ static bool feed_fork(struct targets *t, const struct record *r)
 	bool parent = targets_has(t, r->fork.ppid, r->fork.ptid);
 	bool new_process = r->pid != r->fork.ppid;
 	if (new_process)
-		set_remove(&t->pids, r->pid);  /* an id used again */
+		set_remove(&t->pids, r->pid);  /* a reused id */
 	set_remove(&t->tids, r->tid);
 	if (!parent || t->all)
 		return parent;
-	/* Out of memory here means that a child is not followed; its CPU time then
-	 * shows up as not covered. */
+	/* If memory is short, a child is not followed; its CPU time then shows up as not covered.
+	 */
 	if (new_process && t->follow)
 		set_add(&t->pids, r->pid);
 	else if (!new_process && t->follow && !set_has(&t->pids, r->pid))

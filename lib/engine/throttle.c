@@ -24,7 +24,7 @@ static uint64_t close_one(struct throttle *p, struct throttle_open *o, uint64_t 
 
 void throttle_begin(struct throttle *p, uint32_t event, uint64_t stream_id, uint64_t time_ns)
 {
-	/* Without memory the pause is counted, but not timed. */
+	/* If memory is short, throttling is counted but not timed. */
 	if (!find(p, stream_id))
 		VEC_PUSH(&p->open, ((struct throttle_open){ stream_id, time_ns, event }));
 }

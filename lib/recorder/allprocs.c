@@ -130,13 +130,13 @@ void allprocs_read_proc(struct engine *g, const struct host *h, const struct log
 	uint64_t begin_ns = clock_monotonic_ns();
 	int n = synth_list(h, 0, &pid), i = 0;
 	/* Processes that are not read here count as if they had missed one loss of records. */
-	g->remap.n_losses++;
-	g->remap.is_lazy = true;
+	g->reread.n_losses++;
+	g->reread.is_lazy = true;
 	for (; i < n && clock_monotonic_ns() - begin_ns < ALLPROCS_READ_NS; i++) {
 		synth_process(h, pid[i], begin_ns, feed, g);
 		struct procs_process *p = procs_find(&g->procs, (uint32_t)pid[i]);
 		if (p)
-			p->n_losses_seen = g->remap.n_losses;
+			p->n_losses_seen = g->reread.n_losses;
 	}
 	log_line(log, LOG_EXPLAIN, "%d of %d processes were read from /proc in %.1f ms%s", i,
 		 n < 0 ? 0 : n, (double)(clock_monotonic_ns() - begin_ns) / 1e6,

@@ -80,7 +80,7 @@ void cost_stop(struct cprof_recorder *r)
 {
 	for (size_t i = 0; i < r->session.n_events; i++) {
 		struct engine_event *ev = &r->engine.event[i];
-		ev->throttled_ns += throttle_end_all(&r->engine.pauses, (uint32_t)i,
+		ev->throttled_ns += throttle_end_all(&r->engine.throttle, (uint32_t)i,
 						     r->window.end_ns);
 		r->event[i].sample_cost_ns =
 			ev->n_samples && !r->session.event[i].is_member

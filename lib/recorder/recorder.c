@@ -303,7 +303,7 @@ static int drain(struct cprof_recorder *r, struct err *e)
 
 /* Keeps memory proportional to what lives and what is counted.  If memory for copies is short,
  * nothing changes. */
-static void forget(struct cprof_recorder *r, uint64_t now_ns)
+static void collect_garbage(struct cprof_recorder *r, uint64_t now_ns)
 {
 	gc_threads_ended(&r->engine, now_ns);
 	gc_threads_code(&r->engine);
@@ -375,7 +375,7 @@ int cprof_recorder_step(struct cprof_recorder *r, int timeout_ms, const int *fds
 	if (code == 0)
 		code = slices_advance(r, now_ns(CLOCK_MONOTONIC), e);
 	if (code == 0)
-		forget(r, now_ns(CLOCK_MONOTONIC));
+		collect_garbage(r, now_ns(CLOCK_MONOTONIC));
 	if (code < 0)
 		return code;
 	return targets_gone(r, ready) ? CPROF_TARGET_GONE : CPROF_RUNNING;

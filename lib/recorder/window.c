@@ -29,7 +29,7 @@
 #define KEEP_GAPS_NS 100000000u
 #define MANY_GAPS 16384u
 
-static uint64_t less(uint64_t a, uint64_t b)
+static uint64_t minus(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : 0;
 }
@@ -44,9 +44,9 @@ static void read_count(struct cprof_recorder *r, size_t i, struct source_count *
 	gaps_ns *= source_n_places(r->session.source, i);
 	double running = c->time_enabled_ns ? (double)c->time_running_ns /
 					      (double)c->time_enabled_ns : 0;
-	c->time_enabled_ns = less(c->time_enabled_ns, gaps_ns);
-	c->time_running_ns = less(c->time_running_ns, (uint64_t)((double)gaps_ns * running));
-	c->value = less(c->value, r->session.event[i].is_clock ? gaps_ns : r->engine.gap_value[i]);
+	c->time_enabled_ns = minus(c->time_enabled_ns, gaps_ns);
+	c->time_running_ns = minus(c->time_running_ns, (uint64_t)((double)gaps_ns * running));
+	c->value = minus(c->value, r->session.event[i].is_clock ? gaps_ns : r->engine.gap_value[i]);
 }
 
 void window_begin(struct cprof_recorder *r)
@@ -146,9 +146,9 @@ void window_count(struct cprof_recorder *r)
 		const struct source_count *base = &r->event[i].base;
 		read_count(r, i, c);
 		/* An ignored sample also stands for time before the window. */
-		c->value = less(c->value, base->value);
-		c->time_enabled_ns = less(c->time_enabled_ns, base->time_enabled_ns);
-		c->time_running_ns = less(c->time_running_ns, base->time_running_ns);
+		c->value = minus(c->value, base->value);
+		c->time_enabled_ns = minus(c->time_enabled_ns, base->time_enabled_ns);
+		c->time_running_ns = minus(c->time_running_ns, base->time_running_ns);
 		c->n_lost -= base->n_lost;
 		add_lost(r, i);
 	}
@@ -188,7 +188,7 @@ static int each_variant(struct cprof_recorder *r, size_t event,
 }
 
 /* Really disables the events of a pause that so far was only marked by time. */
-static int rest(struct cprof_recorder *r, struct err *e)
+static int disable_paused(struct cprof_recorder *r, struct err *e)
 {
 	int code = 0;
 	if (r->engine.gaps.open_ns)
@@ -206,12 +206,12 @@ static bool is_too_long(const struct cprof_recorder *r)
 
 int window_tend(struct cprof_recorder *r, struct err *e)
 {
-	return is_too_long(r) ? rest(r, e) : 0;
+	return is_too_long(r) ? disable_paused(r, e) : 0;
 }
 
 void window_drained(struct cprof_recorder *r, uint64_t time_ns)
 {
-	pausegaps_forget(&r->engine.gaps, less(time_ns, KEEP_GAPS_NS));
+	pausegaps_forget(&r->engine.gaps, minus(time_ns, KEEP_GAPS_NS));
 }
 
 /* Without calls of cprof_recorder_step, the list of gaps would grow without bound. */
@@ -239,7 +239,7 @@ int cprof_recorder_pause(struct cprof_recorder *r, size_t event, struct err *e)
 		return code;
 	if (event != CPROF_ALL_EVENTS) {
 		r->window.is_partial = r->window.some_paused = true;
-		code = rest(r, e);
+		code = disable_paused(r, e);
 		return code < 0 ? code : each_variant(r, event, source_pause, e);
 	}
 	if (r->window.paused)
@@ -265,7 +265,7 @@ int cprof_recorder_resume(struct cprof_recorder *r, size_t event, struct err *e)
 	if (is_too_long(r))
 		code = cprof_recorder_step(r, 0, NULL, 0, NULL, e);
 	if (code >= 0 && event != CPROF_ALL_EVENTS)
-		code = rest(r, e);
+		code = disable_paused(r, e);
 	if (code < 0)
 		return code;
 	if (event != CPROF_ALL_EVENTS)

@@ -165,18 +165,18 @@ static void test_ended(void)
 	feed_fork(&g, (uint32_t)getpid(), (uint32_t)getpid(), (uint32_t)gone, (uint32_t)gone);
 	gc_threads_ended(&g, now);
 	gc_threads_ended(&g, now += GC_THREADS_EVERY_NS);
-	tap_int((long long)g.forget.n_ended, 0, "without losses nobody is looked for");
+	tap_int((long long)g.gc_threads.n_ended, 0, "without losses nobody is looked for");
 	lose(&g);
 	gc_threads_ended(&g, now += GC_THREADS_EVERY_NS);
-	tap_int((long long)g.forget.n_ended, 0, "one that is not there may have samples yet");
+	tap_int((long long)g.gc_threads.n_ended, 0, "one that is not there may have samples yet");
 	gc_threads_ended(&g, now += GC_THREADS_EVERY_NS);
-	tap_int((long long)g.forget.n_ended, 1, "one that was not there twice has ended");
+	tap_int((long long)g.gc_threads.n_ended, 1, "one that was not there twice has ended");
 	const struct procs_process *p = procs_find(&g.procs, (uint32_t)gone);
 	tap_ok(p && p->exited, "... as if its EXIT had been told");
 	p = procs_find(&g.procs, (uint32_t)getpid());
 	tap_ok(p && !p->exited, "who is there has not");
 	gc_threads_ended(&g, now += GC_THREADS_EVERY_NS);
-	tap_int((long long)g.forget.n_ended, 1, "nobody ends twice");
+	tap_int((long long)g.gc_threads.n_ended, 1, "nobody ends twice");
 	engine_done(&g);
 	host_close(&real);
 }

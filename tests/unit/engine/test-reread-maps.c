@@ -44,38 +44,38 @@ int main(void)
 	tap_ok(!is_known(&g, 1), "lost samples are no lost maps");
 	lose(&g, PERF_RECORD_LOST);
 	tap_ok(is_known(&g, 2), "after a loss its maps are read");
-	tap_int((long long)g.remap.n_reads, 1, "once");
+	tap_int((long long)g.reread.n_reads, 1, "once");
 	is_known(&g, 3);
 	lose(&g, PERF_RECORD_LOST);
 	is_known(&g, 3);
-	tap_int((long long)g.remap.n_reads, 1, "and not again at once");
+	tap_int((long long)g.reread.n_reads, 1, "and not again at once");
 	feed_at(1000000000 + REREAD_MAPS_EVERY_NS);
 	is_known(&g, 3);
-	tap_int((long long)g.remap.n_reads, 2, "but later");
+	tap_int((long long)g.reread.n_reads, 2, "but later");
 	engine_done(&g);
 
 	/* Most processes were not read in advance: each is with its first sample, but those that
 	 * records have told of. */
 	open_engine(&g, &real);
 	uint32_t pid = (uint32_t)getpid();
-	g.remap.n_losses = 1;
-	g.remap.is_lazy = true;
+	g.reread.n_losses = 1;
+	g.reread.is_lazy = true;
 	feed_at(1);
-	tap_ok(is_known(&g, 0) && g.remap.n_reads == 1, "a process that was not read");
+	tap_ok(is_known(&g, 0) && g.reread.n_reads == 1, "a process that was not read");
 	feed_fork(&g, pid, pid, pid + 1, pid + 1);
 	feed_sample(&g, pid + 1, pid + 1, 0, 1, FEED_CHAIN(PERF_CONTEXT_USER, 1));
-	tap_int((long long)g.remap.n_reads, 1, "its child need not be read");
+	tap_int((long long)g.reread.n_reads, 1, "its child need not be read");
 	feed_fork(&g, pid + 2, pid + 2, pid + 3, pid + 3);
 	feed_sample(&g, pid + 3, pid + 3, 0, 1, FEED_CHAIN(PERF_CONTEXT_USER, 1));
-	tap_int((long long)g.remap.n_reads, 2, "that of one that was not must");
+	tap_int((long long)g.reread.n_reads, 2, "that of one that was not must");
 	feed_comm(&g, pid + 4, pid + 4, "new", true);
 	feed_sample(&g, pid + 4, pid + 4, 0, 1, FEED_CHAIN(PERF_CONTEXT_USER, 1));
-	tap_int((long long)g.remap.n_reads, 2, "nor who has called exec");
+	tap_int((long long)g.reread.n_reads, 2, "nor who has called exec");
 	engine_done(&g);
 
 	open_engine(&g, NULL);
 	lose(&g, PERF_RECORD_LOST);
-	tap_ok(!is_known(&g, 0) && g.remap.n_reads == 0, "a replay reads nothing of this machine");
+	tap_ok(!is_known(&g, 0) && g.reread.n_reads == 0, "a replay reads nothing of this machine");
 	engine_done(&g);
 	host_close(&real);
 	return tap_done();
