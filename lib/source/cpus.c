@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Far above any machine's: a bound for what a broken file can make us allocate. */
+/* A bound far above any machine, for what a broken file can make us allocate. */
 #define CPUS_MAX 65536
 
 int cpus_parse(const char *text, int **ret_cpus)
@@ -73,7 +73,7 @@ int cpus_online(const struct host *h, int **ret_cpus, struct err *e)
 		text[strcspn(text, "\n")] = '\0';
 		r = cpus_parse(text, ret_cpus);
 		return r > 0 ? r
-			     : err_set(e, -r, "cannot make sense of the list of online CPUs '%s'",
+			     : err_set(e, -r, "cannot parse the list of online CPUs '%s'",
 				       text);
 	}
 	long n = sysconf(_SC_NPROCESSORS_ONLN);
@@ -97,7 +97,7 @@ int cpus_busy_ns(const struct host *h, const char *list, uint64_t *ret_ns)
 	for (char *line = text; code == 0 && line && *line;) {
 		int cpu;
 		unsigned long long user, nice, system, irq, softirq;
-		/* The first line, "cpu ", is the sum; %d would skip its blank. */
+		/* The first line, "cpu ", is the sum; %d would skip the blank. */
 		if (strncmp(line, "cpu", 3) == 0 && isdigit((unsigned char)line[3]) &&
 		    sscanf(line, "cpu%d %llu %llu %llu %*u %*u %llu %llu", &cpu, &user, &nice,
 			   &system, &irq, &softirq) == 6 && cpus_contain(list, cpu)) {

@@ -1,7 +1,7 @@
 #ifndef CPROF_SOURCE_CPUS_H
 #define CPROF_SOURCE_CPUS_H
 
-/* The CPUs that are online: ids may have holes, so a count is not enough. */
+/* Online CPUs: their ids may have gaps, so a count is not enough. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,15 +14,15 @@ struct host;
  * Returns the number of CPUs, or -EINVAL. */
 int cpus_parse(const char *text, int **ret_cpus);
 
-/* Is this CPU in such a list?  True without one (NULL) and where it cannot be read. */
+/* Is this CPU in such a list?  True if text is NULL or cannot be parsed. */
 bool cpus_contain(const char *text, int cpu);
 
-/* The list of HOST_SYS/devices/system/cpu/online; without one, 0 .. sysconf(_SC_NPROCESSORS_ONLN)
- * - 1. */
+/* The list of HOST_SYS/devices/system/cpu/online; without that file, 0 to
+ * sysconf(_SC_NPROCESSORS_ONLN) - 1. */
 int cpus_online(const struct host *h, int **ret_cpus, struct err *e);
 
-/* How long the CPUs of a list (NULL: all) were busy since boot, by /proc/stat, which counts in
- * clock ticks (10 ms): user, nice, system, irq and softirq.  0 or -errno. */
+/* How long the CPUs of a list (NULL: all) were busy since boot, from /proc/stat, which counts user,
+ * nice, system, irq and softirq in clock ticks (10 ms).  0 or -errno. */
 int cpus_busy_ns(const struct host *h, const char *list, uint64_t *ret_ns);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * "start-end perms offset maj:min inode   name\n".  A name is free text: it may hold spaces, and
- * only its newlines are escaped, as "\012" (seq_file_path in fs/seq_file.c); so it is
- * all that follows the blanks behind the inode number.
+ * "start-end perms offset maj:min inode   name\n".  A name is free text: it may contain spaces, and
+ * only its newlines are escaped, as "\012" (seq_file_path in fs/seq_file.c).  So the name is
+ * everything after the blanks that follow the inode number.
  */
 
 #include "source/maps.h"
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* Reads a number of at most 16 hex digits (or 20 decimal ones) and the character behind it. */
+/* Reads a number of at most 16 hex (or 20 decimal) digits and the character after it. */
 static bool take_number(char **s, unsigned base, char behind, uint64_t *ret)
 {
 	uint64_t x = 0;
@@ -69,7 +69,7 @@ static bool parse(char *line, struct maps_entry *m)
 	    !take_perms(&line, m) || !take_number(&line, 16, ' ', &m->pgoff) ||
 	    !take_number(&line, 16, ':', &maj) || !take_number(&line, 16, ' ', &min))
 		return false;
-	/* Kernels pad with blanks up to the name; without a name one blank is left, or none. */
+	/* Kernels pad with blanks up to the name; without a name, at most one blank is left. */
 	if (!take_number(&line, 10, ' ', &m->ino) && !take_number(&line, 10, '\0', &m->ino))
 		return false;
 	if (m->start >= m->end || maj > UINT32_MAX || min > UINT32_MAX)

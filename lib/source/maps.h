@@ -12,12 +12,12 @@ struct maps_entry {
 	uint32_t maj, min;
 	uint64_t ino;
 	uint32_t prot, flags;  /* PROT_*; MAP_SHARED or MAP_PRIVATE */
-	char *name;            /* in the text, "" when there is none; "\012" made a newline again */
+	char *name;            /* in the text; "" if there is none; "\012" is a newline again */
 };
 
 /*
- * Takes the next line of the NUL-terminated text at *text (which is written to) and moves
- * *text behind it.  Lines that are not as the kernel writes them are skipped.  False at the end.
+ * Parses the next line of the NUL-terminated text at *text, which it modifies, and advances *text.
+ * Skips lines that the kernel would not write.  False at the end.
  */
 bool maps_next(char **text, struct maps_entry *ret);
 

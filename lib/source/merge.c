@@ -4,17 +4,16 @@
 #include <stdlib.h>
 
 /*
- * Each ring has at most one record read ahead, and the heap orders the rings by that
- * record's time.  The ring whose record was delivered last stays at the heap's root until
- * the next call moves it on: so the delivered bytes hold that long, a ring that goes on
- * being the oldest costs one comparison with its rivals and no movement, and with one
- * ring there is nothing to compare.
+ * Each ring has at most one record read ahead, and a heap orders the rings by that record's time.
+ * The ring whose record was delivered last stays at the root until the next call advances it.  So
+ * the delivered bytes stay valid that long, a ring that remains the oldest costs one comparison and
+ * no movement, and a single ring needs no comparison at all.
  *
- * A record read ahead but not delivered when the round ends lies behind the ring's first
- * head; it stays read ahead, and the ring is released up to it only.
+ * A record that was read ahead but not delivered when the round ends is after the ring's first
+ * head.  It stays read ahead, and the ring is released only up to it.
  *
- * Order within a ring is kept whatever the times say, and equal times go by ring number,
- * so that the result does not depend on chance.
+ * Order within a ring is kept whatever the times say, and equal times are ordered by ring number,
+ * so that the result is deterministic.
  */
 
 struct merge_input {

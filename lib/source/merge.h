@@ -2,14 +2,12 @@
 #define CPROF_SOURCE_MERGE_H
 
 /*
- * One stream in time order out of one ring per CPU, without waiting and without
- * copying.
+ * Merges one ring per CPU into one stream in time order, without waiting and without copying.
  *
- * A round fetches every ring's head twice.  Whatever caused a record that the
- * first pass saw (an mmap on another CPU, a fork) was written before it and is
- * therefore seen by the second pass.  So the rings are merged by time up to the
- * second heads, until every ring has passed its first head: then the round ends,
- * and what is left belongs to the next one.
+ * A round fetches every ring's head twice.  Whatever caused a record that the first pass saw (an
+ * mmap on another CPU, a fork) was written earlier, and is therefore seen by the second pass.  So
+ * the rings are merged by time up to the second heads, until every ring has passed its first head.
+ * Then the round ends, and the remaining records belong to the next one.
  */
 
 #include <stdbool.h>
@@ -20,13 +18,13 @@
 #include "source/ring.h"
 
 struct merge {
-	const struct record_format *format;  /* borrowed: all records of all rings have it */
+	const struct record_format *format;  /* of all records of all rings; borrowed */
 	struct merge_input *in;              /* one per ring */
 	size_t n_in;
 	uint32_t *heap;                      /* indices of inputs with a record, least time first */
 	size_t n_heap;
 	size_t n_unfinished;                 /* inputs not yet past their first head */
-	uint64_t last_time_ns;               /* of the youngest record that was delivered */
+	uint64_t last_time_ns;               /* of the youngest record delivered */
 	uint64_t n_out_of_order;             /* delivered after a younger one */
 	bool in_round;
 };
@@ -37,10 +35,9 @@ int merge_init(struct merge *m, const struct record_format *format,
 void merge_done(struct merge *m);
 
 /*
- * The next raw record, and which ring (index) it came from; NULL when the round is
- * over, in which case the rings have been released and the next call starts a new
- * round.  A ring is also released within the round, whenever a quarter of it was consumed.
- * The bytes hold until the next call.
+ * The next raw record, and the index of its ring.  NULL when the round is over: the rings have been
+ * released, and the next call starts a new round.  A ring is also released during the round,
+ * whenever a quarter of it was consumed.  The bytes are valid until the next call.
  */
 const void *merge_next(struct merge *m, size_t *ret_n_bytes, size_t *ret_ring);
 

@@ -2,11 +2,11 @@
 #define CPROF_SOURCE_SOURCE_H
 
 /*
- * Where records come from: live rings, a saved stream, a table in memory.  Code above this
- * interface cannot tell which, and asks the running machine nothing.
+ * Where records come from: live rings, a saved stream, or a table in memory.  Code above this
+ * interface cannot tell which, and does not ask the running machine.
  *
- * Records of a source belong to events, numbered from 0.  A source implements next and close; each
- * other operation may be missing, and source_NAME() then gives the answer stated here.
+ * Records of a source belong to events, numbered from 0.  A source implements next and close.  Each
+ * other operation may be missing; source_NAME() then gives the answer stated here.
  */
 
 #include <stdbool.h>
@@ -64,18 +64,18 @@ struct source_ops {
 	int (*next)(struct source *s, struct record *ret_record, struct err *e);
 	void (*close)(struct source *s);
 
-	/* Starts events that are not paused and do not start by the exec of a command.  Missing:
-	 * they run already. */
+	/* Starts all events, except paused ones and those that start at a command's exec.  Missing:
+	 * they are running already. */
 	int (*enable)(struct source *s, struct err *e);
 	void (*disable)(struct source *s);
-	/* Stops sampling, or lets it go on, of one event or SOURCE_ALL_EVENTS: counters stop, mmap,
-	 * fork and exec records go on.  Missing: -EOPNOTSUPP. */
+	/* Stops or resumes sampling of one event, or of SOURCE_ALL_EVENTS.  Counters stop, too;
+	 * mmap, fork and exec records continue.  Missing: -EOPNOTSUPP. */
 	int (*pause)(struct source *s, size_t event, struct err *e);
 	int (*resume)(struct source *s, size_t event, struct err *e);
-	/* See source_wait; missing: waits for the descriptors only. */
+	/* See source_wait.  Missing: waits only for the descriptors. */
 	int (*wait)(struct source *s, int timeout_ms, const int *fds, size_t n_fds,
 		    bool *ret_ready);
-	/* Descriptor i that is readable when there are records, borrowed; -1 after the last.
+	/* Descriptor i that becomes readable when there are records, borrowed; -1 after the last.
 	 * Missing: -1. */
 	int (*poll_fd)(const struct source *s, size_t i);
 
@@ -83,8 +83,8 @@ struct source_ops {
 	void (*count)(struct source *s, size_t event, struct source_count *ret);
 	/* On how many CPUs, or for how many threads and CPUs, an event is open.  Missing: 1. */
 	size_t (*n_places)(const struct source *s, size_t event);
-	/* What an event was opened with, after fallbacks; borrowed.  Missing: NULL, it is no perf
-	 * event. */
+	/* What an event was opened with, after fallbacks; borrowed.  Missing: NULL, it is not a
+	 * perf event. */
 	const struct perf_event_attr *(*attr)(const struct source *s, size_t event);
 	/* Missing: all zero. */
 	void (*usage)(const struct source *s, struct source_usage *ret);
@@ -109,7 +109,7 @@ struct source {
 	struct source_losses losses;
 };
 
-/* The record's pointers hold until the next call of source_next or source_close. */
+/* The record's pointers are valid until the next source_next or source_close. */
 static inline int source_next(struct source *s, struct record *ret_record, struct err *e)
 {
 	return s->ops->next(s, ret_record, e);

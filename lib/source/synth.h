@@ -2,8 +2,8 @@
 #define CPROF_SOURCE_SYNTH_H
 
 /*
- * Records made from /proc for what existed before the events did: the maps and
- * names of a process and its threads, as PERF_RECORD_MMAP2 and COMM.
+ * Records of what existed before the events did, from /proc: the maps and names of a process and
+ * its threads, as PERF_RECORD_MMAP2 and COMM.
  */
 
 #include <stdint.h>
@@ -13,14 +13,14 @@ struct err;
 struct host;
 struct record;
 
-/* Called with each record in turn; its pointers hold during the call only. */
+/* Called with each record in turn; its pointers are valid only during the call. */
 typedef void synth_sink_fn(void *ctx, const struct record *r);
 
 /*
- * COMM of each thread (first the leader), then an MMAP2 for each executable mapping.
- * All carry time_ns and has_time = true.  A process or thread that vanishes meanwhile is
- * no error.  Returns 0, or -ESRCH when the process was not there at all, -EACCES when its
- * maps may not be read (names are given all the same).
+ * Gives a COMM for each thread, the leader first, then an MMAP2 for each executable mapping.  All
+ * have time_ns and has_time = true.  A process or thread that ends meanwhile is no error.  Returns
+ * 0, -ESRCH if the process did not exist, or -EACCES if its maps may not be read (names are given
+ * anyway).
  */
 int synth_process(const struct host *h, pid_t pid, uint64_t time_ns, synth_sink_fn *sink,
 		  void *ctx);

@@ -30,7 +30,7 @@ static int compare_ns(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The median of what is longer than the clock itself takes to read; 0: there was too little. */
+/* The median of gaps longer than reading the clock takes; 0: too few. */
 static uint64_t median_gap(int fd)
 {
 	uint64_t gap[GAPS_MAX], read_ns = UINT64_MAX;
@@ -55,8 +55,8 @@ static uint64_t median_gap(int fd)
 	return gap[n / 2];
 }
 
-/* On a stack of so many frames and bytes more.  Noinline, and with frame pointers because alloca
- * needs them: so that the kernel finds as many frames as it does in the target. */
+/* Measures on a stack that is deeper by so many frames and bytes.  Noinline, and with frame
+ * pointers because of alloca, so that the kernel finds as many frames as in the target. */
 static __attribute__((noinline)) uint64_t measure_deep(int fd, unsigned depth, size_t frame_bytes)
 {
 	volatile char *room = alloca(frame_bytes + 16);
@@ -65,7 +65,7 @@ static __attribute__((noinline)) uint64_t measure_deep(int fd, unsigned depth, s
 	return room[0] ? ns : 0;
 }
 
-/* Those of the PMU interrupt by the PMU, all others are taken for timers. */
+/* Events of the PMU interrupt by the PMU; all others are treated as timers. */
 static void choose_event(struct perf_event_attr *a)
 {
 	bool pmu = a->type == PERF_TYPE_HARDWARE || a->type == PERF_TYPE_HW_CACHE ||
@@ -101,7 +101,7 @@ uint64_t live_sample_cost(struct source *s, size_t event)
 	if (fd < 0)
 		return 0;
 	uint64_t ns = 0, head = ring_fetch(&l->ring[r].ring);
-	/* What the kernel found there is what it will find here. */
+	/* The kernel will find the same depth here as in the target. */
 	uint64_t depth = l->n_chain_entries / l->n_samples;
 	uint64_t bytes = l->n_stack_bytes / l->n_samples;
 	if (depth > DEPTH_MAX)

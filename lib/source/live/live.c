@@ -1,11 +1,9 @@
 /*
- * Rings, descriptors and draining; which events are opened where is in
- * liveopen.c.
+ * Rings, descriptors and draining; liveopen.c decides which events are opened where.
  *
- * Each ring belongs to a dummy event on our own thread, and all other events of
- * that CPU are redirected into it (PERF_EVENT_IOC_SET_OUTPUT).  A ring that
- * belonged to one of the target's events would report POLLHUP for ever once that
- * thread is gone, though others still write into it.
+ * Each ring belongs to a dummy event on our own thread, and all other events of that CPU are
+ * redirected into it (PERF_EVENT_IOC_SET_OUTPUT).  A ring that belonged to one of the target's
+ * events would report POLLHUP for ever once that thread has ended, even while others write to it.
  */
 
 #include "source/live/live-private.h"
@@ -73,11 +71,10 @@ static struct live_late *find_late(const struct live *l, uint32_t tid)
 }
 
 /*
- * A thread that was born while we attached may have two sets of events: one
- * inherited from its creator, and one that we opened because a later scan found
- * it.  The kernel gives an inherited event's samples the id of the event that it
- * came from, so the first sample whose id belongs to another thread proves the
- * inheritance; from then on the thread's own set is ignored.
+ * A thread that was created while we attached may have two sets of events: one inherited from its
+ * creator, and one opened because a later scan found it.  The kernel gives samples of an inherited
+ * event the id of the original event.  So the first sample whose id belongs to another thread
+ * proves the inheritance; from then on the thread's own set is ignored.
  */
 static bool is_double(struct live *l, const struct live_id *id, uint32_t tid)
 {
@@ -92,8 +89,8 @@ static bool is_double(struct live *l, const struct live_id *id, uint32_t tid)
 	return false;
 }
 
-/* What an inherited event stands for whose samples do not say so; 0: what it was opened with.  The
- * kernel numbers events as they are made, inherited ones too. */
+/* The period of samples of an inherited event that do not carry one; 0: as opened.  The kernel
+ * numbers events in the order of their creation, inherited ones too. */
 static uint64_t inherited_period(const struct live *l, uint32_t event, uint64_t stream_id)
 {
 	uint64_t period = 0;
@@ -103,8 +100,8 @@ static uint64_t inherited_period(const struct live *l, uint32_t event, uint64_t 
 	return period;
 }
 
-/* The kernel goes on to tell the old period of a clock whose period was changed, but for those
- * that are inherited after that. */
+/* After the period of a clock was changed, the kernel still reports the old one, except for events
+ * inherited after the change. */
 static void note_sample(struct live *l, const struct live_id *id, struct record *r)
 {
 	if (id && !r->sample.period && r->stream_id != id->id)
@@ -122,10 +119,10 @@ static void note_sample(struct live *l, const struct live_id *id, struct record 
 /* ---- the source -------------------------------------------------------------- */
 
 /*
- * Where several recorders have opened the same software event on a CPU, Linux makes one set of data
- * for all of them (do_perf_sw_event() in kernel/events/core.c, seen with 6.18), and what is in it
- * already is not filled in again: so all have the id of the first one's event.  A ring gets nothing
- * but its own events' samples; where only one of these can be meant, that is it.
+ * If several recorders have opened the same software event on a CPU, Linux prepares one set of
+ * sample data for all of them (do_perf_sw_event() in kernel/events/core.c, seen with 6.18) and does
+ * not fill in again what is set already: so all samples have the id of the first recorder's event.
+ * A ring contains only samples of its own events.  If only one of these can be meant, use it.
  */
 static uint32_t event_of(const struct live *l, uint64_t number)
 {
@@ -145,7 +142,7 @@ static uint32_t event_of(const struct live *l, uint64_t number)
 	return only;
 }
 
-/* Samples are laid out as their events asked for; PERF_SAMPLE_IDENTIFIER stands first in each. */
+/* Samples are laid out as their events requested; PERF_SAMPLE_IDENTIFIER comes first in each. */
 static const struct record_format *format_of(const struct live *l, const void *raw,
 					     size_t n_bytes)
 {
@@ -285,7 +282,7 @@ void live_note_period(struct live_id *id, uint64_t period)
 	id->changed_ns = clock_monotonic_ns();
 }
 
-/* The number of an event that is made now. */
+/* The number that an event created now gets. */
 static uint64_t newest_id(const struct live *l)
 {
 	struct perf_event_attr attr = {
@@ -308,7 +305,7 @@ static int live_set_rate(struct source *s, size_t event, uint64_t rate, struct e
 	struct perf_event_attr *a = &l->event[event].attr;
 	bool clock = a->type == PERF_TYPE_SOFTWARE && (a->config == PERF_COUNT_SW_CPU_CLOCK ||
 							a->config == PERF_COUNT_SW_TASK_CLOCK);
-	/* The kernel has turned a clock's frequency into a period for good. */
+	/* The kernel has permanently turned a clock's frequency into a period. */
 	uint64_t value = clock && a->freq ? 1000000000u / rate : rate;
 	for (size_t i = 0; i < l->fds.n; i++) {
 		uint64_t id = 0, arg = value;
@@ -318,7 +315,7 @@ static int live_set_rate(struct source *s, size_t event, uint64_t rate, struct e
 		if (ioctl(l->fds.v[i].fd, PERF_EVENT_IOC_PERIOD, &arg) < 0)
 			return err_errno(e, errno, "cannot change the rate of an event");
 		if (a->freq && !clock)
-			continue;  /* samples tell their period rightly */
+			continue;  /* samples carry the right period */
 		if (ioctl(l->fds.v[i].fd, PERF_EVENT_IOC_ID, &id) == 0 &&
 		    (slot = live_find_id(l, id))) {
 			if (!slot->period && !clock)
@@ -326,7 +323,7 @@ static int live_set_rate(struct source *s, size_t event, uint64_t rate, struct e
 			live_note_period(slot, value);
 		}
 	}
-	/* Without memory for it they are weighed as before. */
+	/* If memory is short, inherited samples are weighed as before. */
 	if (a->inherit && !a->freq)
 		VEC_PUSH(&l->rates, ((struct live_rate){ (uint32_t)event, newest_id(l), value }));
 	if (a->freq)
@@ -371,8 +368,8 @@ static int live_poll_fd(const struct source *s, size_t i)
 
 void live_add_count(const struct live *l, const struct live_fd *f, struct source_count *sum)
 {
-	/* value, time_enabled, time_running, id, lost: the fixed read_format of evattr.c; of a
-	 * group: how many, the times, and value, id, lost of each */
+	/* value, time_enabled, time_running, id, lost: the fixed read_format of evattr.c.  For a
+	 * group: the number, the times, then value, id, lost of each. */
 	uint64_t v[3 + 3 * GROUP_MAX] = { 0 };
 	uint64_t read_format = l->event[f->event].attr.read_format;
 	bool is_group = read_format & PERF_FORMAT_GROUP, has_lost = read_format & PERF_FORMAT_LOST;
@@ -406,8 +403,8 @@ static void live_count(struct source *s, size_t event, struct source_count *ret_
 		if (f->event == event && !(late && late->inherits))
 			live_add_count(l, f, &sum);
 	}
-	/* A task's event on CPU n is enabled whenever the task runs, and can count only
-	 * while it runs there: one CPU's worth of the sum is real time. */
+	/* A task's event on CPU n is enabled whenever the task runs, but can count only while it
+	 * runs on that CPU: one CPU's share of the sum is real time. */
 	if (l->options.scope == LIVE_TASK)
 		sum.time_enabled_ns /= l->n_rings;
 	*ret_count = sum;

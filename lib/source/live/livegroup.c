@@ -1,11 +1,11 @@
 /*
- * A sample of a group's leader (modifier S) carries the counters of all its members.  It becomes
- * one sample of each event that has counted since the last one, at the leader's stack: what follows
+ * A sample of a group's leader (modifier S) carries the counters of all members.  It becomes one
+ * sample, with the leader's stack, of each event that has counted since the last one.  Code above
  * knows nothing of groups.
  *
- * What a counter said last is kept by its id; an inherited one has the id of the event that it
- * came from, in each thread (Linux 6.13), so the thread belongs to the key.  A counter that says
- * less than before is a new one.
+ * The previous value of a counter is stored by its id.  Inherited counters of all threads have the
+ * id of the original event (Linux 6.13), so the thread belongs to the key.  A counter below its
+ * previous value is a new one.
  */
 #include "source/live/live-private.h"
 
@@ -17,7 +17,7 @@
 
 struct livegroup_last {
 	uint64_t id;      /* 0: free slot */
-	uint32_t tid;     /* 0 where the counter is not inherited */
+	uint32_t tid;     /* 0: the counter is not inherited */
 	uint64_t value;
 };
 
@@ -45,7 +45,7 @@ static bool grow(struct livegroup *g)
 	return true;
 }
 
-/* What the counter has counted since it was last told. */
+/* The increase of a counter since its previous sample. */
 static uint64_t advance(struct livegroup *g, uint64_t id, uint32_t tid, uint64_t value)
 {
 	if (g->n * 2 >= g->n_slots && !grow(g))

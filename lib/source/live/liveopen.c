@@ -1,11 +1,10 @@
 /*
- * Which events are opened where.
+ * Decides which events are opened where.
  *
- * LIVE_CPU and LIVE_CGROUP: one event per event kind and online CPU.  LIVE_TASK:
- * one per event kind, thread and CPU, because an inherited event can only be
- * mapped when it is bound to a CPU.  The first event of each place also carries
- * the side-band records (mmap, comm, fork, exit), so that they cost no event of
- * their own.
+ * LIVE_CPU and LIVE_CGROUP: one perf event per event and online CPU.  LIVE_TASK: one per event,
+ * thread and CPU, because an inherited event can be mapped only if it is bound to a CPU.  The first
+ * event of each place also carries the side-band records (mmap, comm, fork, exit), so that they
+ * need no event of their own.
  */
 
 #include "source/live/live-private.h"
@@ -32,34 +31,34 @@
 /* Enough for 70 ms of 25-frame stacks at 100 kHz, or 50 ms of 8 KiB stack copies at 10 kHz. */
 #define RING_BYTES_MAX (2u << 20)
 #define RING_BYTES_MAX_STACKS (4u << 20)
-/* The same where the copies may grow (source_set_stack): 25 ms of 64 KiB at 5 kHz, of 16 KiB at
- * 20 kHz.  At lower rates the other is enough, and at higher ones the copies stay small: there a
- * larger ring costs 2 % of the target's time at 100 kHz, for it does not fit into caches. */
+/* The same if copies may grow (source_set_stack): 25 ms of 64 KiB at 5 kHz, or of 16 KiB at 20 kHz.
+ * At lower rates the smaller ring suffices.  At higher ones the copies stay small, and a larger
+ * ring, which does not fit into caches, costs 2 % of the target's time at 100 kHz. */
 #define RING_BYTES_MAX_GROWING (8u << 20)
 #define GROWING_HZ_MIN 1600u
 #define GROWING_HZ_MAX 25000u
-/* 2 s of 8 KiB stack copies at 999 Hz, for who may read at the end only. */
+/* 2 s of 8 KiB stack copies at 999 Hz, for callers that may drain only at the end. */
 #define RING_BYTES_MAX_SELDOM (16u << 20)
 #define RING_BYTES_MIN (64u << 10)
 #define RING_BYTES_ENOUGH (512u << 10)
 #define RINGS_TOTAL_BYTES (64u << 20)
 
-/* Descriptors for the files of programs, one for each. */
+/* Descriptors for files of programs, one each. */
 #define FILES_FEW 512
 #define FILES_MANY 16384
 
-/* As perf_event_open(2) has it. */
+/* In perf_event_open(2). */
 #define ANY_CPU (-1)
 
-/* Scans of /proc/PID/task until nothing new appears; a bound for a target that
- * makes threads faster than we can open events. */
+/* Scans of /proc/PID/task until nothing new appears; bounded because a target may create threads
+ * faster than we open events. */
 #define SCANS_MAX 50
 
 /* ---- rings --------------------------------------------------------------------- */
 
 /*
- * One thread's events, none of them inherited, may follow it from CPU to CPU and need one ring
- * only.  That ring's owner has to be an event of the same thread.
+ * Events of one thread that are not inherited may follow it from CPU to CPU, and need only one
+ * ring.  That ring's owner must be an event of the same thread.
  */
 static bool is_one_thread(const struct live_options *o)
 {
@@ -88,15 +87,15 @@ static int open_owner(const struct live_options *o, const struct perf_event_attr
 		int fd = o->open.fn(&attr, o->tid[0], cpu, -1, PERF_FLAG_FD_CLOEXEC);
 		return fd < 0 ? -errno : fd;
 	}
-	/* Of the main thread: poll(2) reports POLLHUP for ever once the owner's thread has ended,
-	 * and whoever calls need not last. */
+	/* Own it by the main thread: poll(2) reports POLLHUP for ever once the owner's thread has
+	 * ended, and the calling thread may end early. */
 	int fd = o->open.fn(&attr, getpid(), cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0 && errno == ESRCH)
 		fd = o->open.fn(&attr, 0, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 
-/* *ret_over_limit: it failed because so much memory may not be locked. */
+/* *ret_over_limit: it failed because of the locked-memory limit. */
 static int open_rings_of(struct live *l, struct live_options *o, const int *cpus, size_t n_cpus,
 			 uint64_t ring_bytes, bool *ret_over_limit, struct err *e)
 {
@@ -142,9 +141,9 @@ static void close_rings(struct live *l)
 }
 
 /*
- * The user's size, or the largest that the locked-memory limit lets us have.  The limit is that of
- * all recorders of the user together.  A program that records itself may start several: one that
- * has to go below its wish leaves half of the rest to the others, if what it takes is enough.
+ * Uses the user's size, or the largest that the locked-memory limit allows.  All recorders of a
+ * user share that limit, and a program that records itself may start several.  So a recorder that
+ * gets less than it wants leaves half of the rest to others, if the remainder is enough for it.
  */
 static int open_rings(struct live *l, struct live_options *o, const int *cpus, size_t n_cpus,
 		      struct err *e)
@@ -188,7 +187,7 @@ static int open_rings(struct live *l, struct live_options *o, const int *cpus, s
 void live_add_sideband(const struct live *l, struct perf_event_attr *attr,
 		       const struct evopen_place *at)
 {
-	/* Of no task: the kernel's own code. */
+	/* Events of no task also get the kernel's own code. */
 	attr->ksymbol = at->pid < 0 && !l->no_ksymbol;
 	attr->mmap = 1;
 	attr->mmap2 = 1;
@@ -219,7 +218,7 @@ int live_keep_fd(struct live *l, const struct live_options *o, struct live_fd f,
 	return 0;
 }
 
-/* Is it a later event of a group? */
+/* Is it an event of a group, but not the first? */
 static bool is_member(const struct live_options *o, uint32_t i)
 {
 	return i && o->event[i].group && o->event[i].group == o->event[i - 1].group;
@@ -240,13 +239,13 @@ static void set_attr(struct live *l, const struct live_options *o, uint32_t i)
 		evattr_member(&l->event[i].attr, o->event[i].group_sample);
 }
 
-/* What is opened for a place: a thread, all tasks, or a cgroup. */
+/* Events are opened for a place: a thread, all tasks, or a cgroup. */
 struct place {
 	pid_t pid;
 	uint32_t tid;              /* 0: no thread */
 	unsigned long flags;
-	bool *found;               /* per event: an attr that opens is known */
-	int *leader;               /* per ring: the group in work's first event; -1: not there */
+	bool *found;               /* per event: the attr is known to open */
+	int *leader;               /* per ring: the current group's first event; -1: none */
 	bool *has_sideband;        /* per ring */
 	size_t n_opened;
 };
@@ -266,7 +265,7 @@ static void note_found(struct live *l, const struct live_options *o, uint32_t i,
 			 "period, as in '%s/period=100003/'", o->event[i].name, o->event[i].name);
 }
 
-/* Opens event i on a ring's CPU, with the side band if that has none yet. */
+/* Opens event i on a ring's CPU, with the side band if it has none yet. */
 static int open_one(struct live *l, const struct live_options *o, uint32_t i, struct place *p,
 		    size_t r, int group_fd, struct err *e)
 {
@@ -300,8 +299,8 @@ static int open_one(struct live *l, const struct live_options *o, uint32_t i, st
 	return fd;
 }
 
-/* A member that its group does not take: alone, where the user allowed it (modifier W), else with
- * that as the reason. */
+/* Handles a member that its group does not accept: opens it alone if the user allowed that
+ * (modifier W); otherwise reports the group as the reason. */
 static int open_outside(struct live *l, const struct live_options *o, uint32_t i, struct place *p,
 			size_t r, int refused, struct err *e)
 {
@@ -320,12 +319,12 @@ static int open_outside(struct live *l, const struct live_options *o, uint32_t i
 	close(fd);
 	err_set(e, -refused, "event '%s' does not fit into its group: %s", s->name,
 		strerror(-refused));
-	err_hint(e, "a group's events are counted at the same time, so that all must find a counter"
-		    "; make it smaller, or let it break up where it must: {...}:W");
+	err_hint(e, "all events of a group count at the same time, so each must find a counter"
+		    "; make it smaller, or let it break up if necessary: {...}:W");
 	return refused;
 }
 
-/* Was a leader with S refused because it is inherited?  Then e says so. */
+/* If a leader with S was refused because it is inherited, sets e. */
 static void explain_inherited(const struct live *l, const struct live_options *o, uint32_t i,
 			      const struct place *p, size_t r, struct err *e)
 {
@@ -338,18 +337,18 @@ static void explain_inherited(const struct live *l, const struct live_options *o
 	if (fd < 0)
 		return;
 	close(fd);
-	err_set(e, EINVAL, "event '%s': to sample a group with S in threads and children that come "
-		"later takes Linux 6.13", o->event[i].name);
+	err_set(e, EINVAL, "event '%s': sampling a group with S in threads and children created "
+		"later requires Linux 6.13", o->event[i].name);
 	err_hint(e, "use --scope cpu (CAP_PERFMON or root), or leave them out: --no-inherit");
 }
 
-/* Refusals that may be one PMU's of several. */
+/* Errors that may concern only one of several PMUs. */
 static bool is_not_there(int code)
 {
 	return code == -ENOENT || code == -EOPNOTSUPP || code == -EINVAL || code == -ENODEV;
 }
 
-/* Event i on all rings.  *ret_failed: why it is not there, where that is no failure of all. */
+/* Opens event i on all rings.  *ret_failed: why it is missing on some, if that is not fatal. */
 static int open_event(struct live *l, const struct live_options *o, uint32_t i, struct place *p,
 		      int *ret_failed, struct err *e)
 {
@@ -387,7 +386,7 @@ static int open_event(struct live *l, const struct live_options *o, uint32_t i, 
 	return 0;
 }
 
-/* Events of its own for the side band, which goes on while sampling is paused. */
+/* Opens separate side-band events, which continue while sampling is paused. */
 static int open_sideband(struct live *l, const struct live_options *o, struct place *p,
 			 struct err *e)
 {
@@ -411,7 +410,7 @@ static int open_sideband(struct live *l, const struct live_options *o, struct pl
 	return 0;
 }
 
-/* Was a variant of each event found? */
+/* Was at least one variant of the event found? */
 static bool is_found(const struct live_options *o, const bool *found, uint32_t output)
 {
 	for (uint32_t i = 0; i < o->n_events; i++)
@@ -421,9 +420,9 @@ static bool is_found(const struct live_options *o, const bool *found, uint32_t o
 }
 
 /*
- * Opens all events at one place: on every ring's CPU for pid (a thread, -1, or a
- * cgroup's descriptor).  -ESRCH when the thread is gone.  A CPU that went offline is passed over,
- * and one that the event's PMU is not on.
+ * Opens all events at one place, on every ring's CPU: pid is a thread, -1, or a cgroup's
+ * descriptor. -ESRCH if the thread has ended.  Ignores CPUs that went offline or that the event's
+ * PMU does not cover.
  */
 static int open_place(struct live *l, const struct live_options *o, pid_t pid, uint32_t tid,
 		      unsigned long flags, bool *found, struct err *e)
@@ -443,7 +442,7 @@ static int open_place(struct live *l, const struct live_options *o, pid_t pid, u
 		if (is_found(o, found, o->event[i].output))
 			continue;
 		if (failed)
-			return failed;  /* e tells of the last CPU or PMU tried */
+			return failed;  /* e describes the last CPU or PMU tried */
 		return err_set(e, ENODEV, "event '%s': none of its CPUs (%s) is online",
 			       o->event[i].name, o->event[i].cpus ? o->event[i].cpus : "");
 	}
@@ -454,7 +453,7 @@ static int open_place(struct live *l, const struct live_options *o, pid_t pid, u
 
 static bool is_known(const struct live *l, uint32_t tid)
 {
-	/* Threads are opened one after the other: the last are the likeliest. */
+	/* Threads are opened in sequence: the last ones are the most likely. */
 	for (size_t i = l->fds.n; i-- > 0;)
 		if (l->fds.v[i].tid == tid)
 			return true;
@@ -486,9 +485,9 @@ static int open_thread(struct live *l, const struct live_options *o, pid_t tid, 
 }
 
 /*
- * All threads of a process, and again those that were born meanwhile, until a scan finds
- * nothing new.  A thread found by a repeated scan may have inherited events already: see
- * is_double in live.c.
+ * Opens all threads of a process, and repeats for those created meanwhile, until a scan finds
+ * nothing new.  A thread found by a repeated scan may have inherited events already: see is_double
+ * in live.c.
  */
 static int open_process(struct live *l, const struct live_options *o, pid_t pid, bool *found,
 			struct err *e)
@@ -579,7 +578,7 @@ static int open_events(struct live *l, const struct live_options *o, struct err 
 	return 0;
 }
 
-/* A CPU that has a ring may yet have no event: a PMU of some CPUs only, one that went offline. */
+/* Counts CPUs with a ring but no event: their PMU does not cover them, or they went offline. */
 static void count_empty_rings(struct live *l, const struct live_options *o)
 {
 	for (size_t r = 0; r < l->n_rings; r++) {
@@ -588,7 +587,7 @@ static void count_empty_rings(struct live *l, const struct live_options *o)
 		for (size_t k = 0; k < o->n_events; k++)
 			wanted |= cpus_contain(o->event[k].cpus, l->ring[r].cpu);
 		if (!wanted)
-			continue;  /* its PMU is not there */
+			continue;  /* not covered by any event's PMU */
 		while (i < l->fds.n && l->fds.v[i].cpu != l->ring[r].cpu)
 			i++;
 		l->usage.n_cpus_failed += i == l->fds.n;
@@ -622,7 +621,7 @@ static void read_facts(struct source_facts *f, size_t n_cpus, bool cpu_wide)
 	f->pause_is_slow = cpu_wide;
 }
 
-/* Leaves those in cpus that are on the list. */
+/* Keeps the CPUs that are on the list. */
 static int choose_cpus(const char *list, int *cpus, int n)
 {
 	int kept = 0;

@@ -1,17 +1,17 @@
 /*
- * Stack copies of another size, or with a chain of frame pointers beside them: all events that have
- * them are opened anew, one after the other.
+ * Changes the size of stack copies, or adds a chain of frame pointers to them: all events with
+ * copies are reopened, one after the other.
  *
- * The old event is stopped before the new one starts, so that the counter that the old one had is
- * free for it.  Were both on the PMU for a moment, the new one would get another counter (arm64 has
- * one for cycles alone), or where all are in use none: a pinned event then never counts again.
- * Both are side by side but stopped or not yet started, for which no counter is needed.
+ * The old event stops before the new one starts, so that the new one can use its counter.  If both
+ * were on the PMU for a moment, the new one would get another counter (arm64 has one for cycles
+ * alone), or none if all are in use: a pinned event then never counts again.  While both are open,
+ * one is stopped or not yet started, and needs no counter.
  *
- * Debug registers are taken when a breakpoint is opened, and some drivers reserve what they have
- * then, too: ENOSPC, EBUSY.  There the old event is closed first.
+ * Debug registers are allocated when a breakpoint is opened, and some drivers reserve their
+ * resources then, too: ENOSPC, EBUSY.  In that case the old event is closed first.
  *
- * The event that carries the side band of its CPU must not leave a gap in it: a dummy event does
- * that in between.  What is told twice does no harm.
+ * An event that carries the side band of its CPU must not leave a gap: a dummy event replaces it in
+ * between.  Duplicate records do no harm.
  */
 #include "source/live/live-private.h"
 
@@ -31,13 +31,13 @@ static int ring_fd_of_cpu(const struct live *l, int cpu)
 	return -1;
 }
 
-/* What becomes of the events. */
+/* The change. */
 struct livestack {
-	uint32_t stack_bytes;          /* 0: as it is */
-	bool user_chain;               /* else as it is */
+	uint32_t stack_bytes;          /* 0: unchanged */
+	bool user_chain;               /* false: unchanged */
 };
 
-/* Events with a stack copy, but of another size only those whose size the user has not fixed. */
+/* Events with stack copies, except, for another size, those whose size the user has fixed. */
 static bool adapts(const struct live *l, const struct livestack *to, uint32_t event)
 {
 	return event != RECORD_NO_EVENT && l->event[event].attr.sample_stack_user &&
@@ -74,7 +74,7 @@ static void close_substitute(int fd)
 		close(fd);
 }
 
-/* An enabled event for the side band of a CPU; -1 when it cannot be had. */
+/* Opens an enabled event for the side band of a CPU; -1: not possible. */
 static int open_substitute(const struct live *l, int cpu)
 {
 	const struct evopen_place at = place_of(l, cpu);
@@ -103,8 +103,8 @@ static int open_changed(struct live *l, const struct live_fd *old, const struct 
 }
 
 /*
- * Opens what takes over from event i, behind the others.  Where both cannot be there at the same
- * time, the old one is closed (fd -1); when even then it cannot be had, the new one is as the old.
+ * Opens the successor of event i at the end of l->fds.  If both cannot be open at the same time,
+ * the old one is closed (fd -1).  If even then the change fails, the successor is like the old one.
  */
 static int open_next(struct live *l, size_t i, const struct livestack *to, struct err *e)
 {
@@ -121,7 +121,7 @@ static int open_next(struct live *l, size_t i, const struct livestack *to, struc
 			f.fd = open_changed(l, old, &as_it_is, e);
 		if (f.fd < 0)
 			log_line(l->options.open.log, LOG_WARN, "event '%s' on CPU %d is lost: "
-				 "somebody else took its place", l->options.event[f.event].name,
+				 "another program took its place", l->options.event[f.event].name,
 				 f.cpu);
 		if (f.fd >= 0 && !l->event[f.event].paused)
 			ioctl(f.fd, PERF_EVENT_IOC_ENABLE, 0);
@@ -159,7 +159,7 @@ static int reopen(struct live *l, const struct livestack *to, struct err *e)
 	for (size_t i = 0; i < n && code == 0; i++)
 		if (adapts(l, to, l->fds.v[i].event))
 			code = open_next(l, i, to, e);
-	/* The new ones stand behind the old, in the same order. */
+	/* The new ones follow the old, in the same order. */
 	for (size_t i = 0; i < n && next < l->fds.n; i++) {
 		if (!adapts(l, to, l->fds.v[i].event))
 			continue;

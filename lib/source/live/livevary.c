@@ -1,20 +1,20 @@
 /*
- * Clocks whose periods vary.
+ * Varies the periods of clocks.
  *
- * A clock of a CPU fires at a fixed distance.  A program that does the same thing over and over,
- * short threads or requests say, falls into step with it: the interrupt itself delays the program,
- * which is how two rhythms lock, so no choice of frequency helps.  The shares of such a program,
- * and its total, were then off by up to 35 % in one run of six.  So each clock is given a new
- * period near its nominal one again and again, by which the steps are lost before they matter.
+ * A clock of a CPU fires at fixed intervals.  A program that repeats itself, with short threads or
+ * requests for example, falls into step with it: the interrupt itself delays the program, which is
+ * how two rhythms lock, so no choice of frequency helps.  In one run of six, the shares of such a
+ * program, and its total, were off by up to 35 %.  So each clock gets a new period near its nominal
+ * one from time to time, and loses step before it matters.
  *
- * A change restarts the timer (kernel/events/core.c, __perf_event_period), and what had passed of
- * the period is lost, half of one in the mean.  A sample stands for its part of that, too.
+ * A change restarts the timer (kernel/events/core.c, __perf_event_period) and loses the elapsed
+ * part of the period, half of it on average.  The weight of samples includes that loss.
  *
- * It is the rate that is drawn, and each draw is followed by its mirror image: so two steps
- * together bring as many samples as two at the nominal rate, in short recordings, too.
+ * The rate is drawn at random, and each draw is followed by its mirror image.  So two steps
+ * together give as many samples as two at the nominal rate, even in short recordings.
  *
- * Inherited events are not reached by the ioctl; a clock of a thread stands still with its thread
- * and meets that program's rhythm anew at each switch.  A fixed period (-c) is kept as asked.
+ * The ioctl does not reach inherited events.  A clock of a thread stops with its thread, and meets
+ * the program's rhythm at another point after each switch.  A fixed period (-c) is not varied.
  */
 #include "source/live/live-private.h"
 
@@ -35,7 +35,7 @@ static bool varies(const struct live *l, const struct live_fd *f)
 	       (a->config == PERF_COUNT_SW_CPU_CLOCK || a->config == PERF_COUNT_SW_TASK_CLOCK);
 }
 
-/* In [-1, 1]: any sequence without a rhythm will do, and the same in each run is best. */
+/* In [-1, 1]: any sequence without a rhythm will do; the same in each run is best. */
 static double next_swing(struct livevary *v)
 {
 	v->mirrored = !v->mirrored;
@@ -45,7 +45,7 @@ static double next_swing(struct livevary *v)
 	return v->swing = (double)(v->state >> 11) / (double)(UINT64_C(1) << 52) - 1;
 }
 
-/* A period around the nominal one, none of which is beyond the kernel's limit; 0: no room. */
+/* A period around the nominal one, within the kernel's limit; 0: the limit leaves no room. */
 static double choose(double swing, double nominal_hz, double limit_hz)
 {
 	double width = limit_hz / nominal_hz - 1;
@@ -76,7 +76,7 @@ static void change(struct live *l, const struct live_fd *f, double swing, double
 	uint64_t arg = (uint64_t)period;
 	struct live_id *id = live_find_id(l, f->id);
 	if (!arg || !id || ioctl(f->fd, PERF_EVENT_IOC_PERIOD, &arg) < 0)
-		return;  /* it goes on as before */
+		return;  /* keep the old period */
 	live_note_period(id, (uint64_t)(period + period * period / (2 * distance)));
 }
 
@@ -89,7 +89,7 @@ int livevary_step(struct live *l, uint64_t now)
 	if (!any)
 		return -1;
 	uint64_t distance = distance_ns(l);
-	/* The ring holds none from before the last change but one: it was read since. */
+	/* The rings were read since the change before last, so they hold no older samples. */
 	if (now >= v->due_ns && l->n_samples != v->n_samples) {
 		double swing = next_swing(v);
 		for (size_t i = 0; i < l->fds.n; i++)

@@ -2,6 +2,7 @@
 #include "base/err.h"
 #include "base/host.h"
 #include "event/evopen.h"
+#include "event/evparse.h"
 #include "event/evspec.h"
 #include "source/live/live.h"
 #include "tests/unit/tap.h"
@@ -31,7 +32,7 @@ int main(void)
 	struct evspec_list events = { 0 };
 	struct source *s;
 	if (host_open(&host, NULL, NULL, NULL, &e) < 0 ||
-	    evspec_parse(&events, &host, "cpu-clock:u,page-faults:u", &e) < 0)
+	    evparse_list(&events, &host, "cpu-clock:u,page-faults:u", &e) < 0)
 		return 1;
 	struct live_options o = {
 		.event = events.v, .n_events = events.n, .scope = LIVE_TASK,
