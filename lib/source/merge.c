@@ -56,7 +56,7 @@ static inline bool comes_before(const struct merge *m, uint32_t a, uint32_t b)
 	return ta < tb || (ta == tb && a < b);
 }
 
-/* Lets the input at the root sink to its place. */
+/* Moves the input at the root down to its place. */
 static void sink_root(struct merge *m)
 {
 	uint32_t moving = m->heap[0];
@@ -87,7 +87,7 @@ static void push(struct merge *m, uint32_t i)
 	m->in[i].in_heap = true;
 }
 
-/* Reads the next record of a ring ahead; false when it has none before its second head. */
+/* Reads a ring's next record ahead; false if there is none before its second head. */
 static bool read_ahead(const struct merge *m, struct merge_input *in)
 {
 	in->at = in->ring->tail;
@@ -96,7 +96,7 @@ static bool read_ahead(const struct merge *m, struct merge_input *in)
 		in->at = in->ring->tail;
 		return false;
 	}
-	/* Without a time of its own a record takes the time of the one before it. */
+		/* A record without a time takes the time of the one before it. */
 	record_peek_time(m->format, in->raw, in->n_bytes, &in->time_ns);
 	return true;
 }
@@ -132,7 +132,7 @@ static void end_round(struct merge *m)
 	m->in_round = false;
 }
 
-/* Moves the ring on whose record was delivered last. */
+/* Advances the ring whose record was delivered last. */
 static void advance_root(struct merge *m)
 {
 	struct merge_input *in = &m->in[m->heap[0]];

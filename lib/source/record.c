@@ -4,20 +4,18 @@
 #include <string.h>
 
 /*
- * A record is read as the array of 64-bit words that it is: the kernel aligns every
- * field group, pads every string, and rounds every size up to 8 bytes.  A cursor moves
- * over the words; a read beyond the end gives zero and sticks at the end with `bad`
- * set, so the decoders read straight on and ask once.
+ * A record is an array of 64-bit words: the kernel aligns every field group, pads every string, and
+ * rounds every size up to 8 bytes.  A cursor moves over the words.  A read beyond the end gives
+ * zero and sets `bad`, so the decoders read straight on and check once.
  *
  * The order of the fields is that of perf_output_sample() and of the comments in
- * <linux/perf_event.h>.  Non-sample records carry the sample id fields at their end;
- * they are found by counting back from the last word, since a newer kernel may make
- * the body longer.
+ * <linux/perf_event.h>.  Other records have the sample id fields at their end; they are found by
+ * counting back from the last word, since a newer kernel may make the body longer.
  *
  * A sample may be longer than its known fields: new fields come last.
  */
 
-/* The enums of older headers lack these, and an enum cannot be asked for by #ifdef. */
+/* Older headers lack these enum constants, and #ifdef cannot test for them. */
 #define BRANCH_COUNTERS (UINT64_C(1) << 19)    /* PERF_SAMPLE_BRANCH_COUNTERS, Linux 6.8 */
 #define FIRST_TYPE_OF_TOOLS 64u                /* PERF_RECORD_USER_TYPE_START of perf.data */
 
@@ -38,7 +36,7 @@ static inline uint64_t word(struct cursor *c)
 	return *c->p++;
 }
 
-/* A word that holds two numbers, the first one at the lower place in memory. */
+/* A word that holds two numbers, the first at the lower address. */
 static inline void halves(struct cursor *c, uint32_t *ret_first, uint32_t *ret_second)
 {
 	uint64_t w = word(c);
@@ -46,7 +44,7 @@ static inline void halves(struct cursor *c, uint32_t *ret_first, uint32_t *ret_s
 	memcpy(ret_second, (const char *)&w + 4, 4);
 }
 
-/* n items of some words each; NULL when they are not all there. */
+/* n items of some words each; NULL if they are not all present. */
 static inline const uint64_t *items(struct cursor *c, uint64_t n, size_t words_each)
 {
 	if (n > WORDS_MAX || n * words_each > (uint64_t)(c->end - c->p)) {
@@ -59,7 +57,7 @@ static inline const uint64_t *items(struct cursor *c, uint64_t n, size_t words_e
 	return p;
 }
 
-/* A string up to the end of the body, with whatever the kernel padded it with. */
+/* A string up to the end of the body, including the kernel's padding. */
 static const char *string(struct cursor *c)
 {
 	size_t n_bytes = (size_t)(c->end - c->p) * 8;
@@ -77,7 +75,7 @@ static unsigned count_bits(uint64_t mask)
 	return (unsigned)__builtin_popcountll(mask);
 }
 
-/* The value of a counter (PERF_SAMPLE_READ, PERF_RECORD_READ): of a group, the first one's. */
+/* A counter's value (PERF_SAMPLE_READ, PERF_RECORD_READ); for a group, the first counter's. */
 static void read_values(const struct record_format *f, struct cursor *c, struct record_read *ret)
 {
 	bool has_id = f->read_format & PERF_FORMAT_ID;
@@ -129,9 +127,9 @@ static void read_raw(struct cursor *c, struct record_sample *s)
 	}
 }
 
-/* A kernel that has no branches at hand writes a bare zero count even when it was asked for
- * the hardware index; that happens for events that have no branch stack at all, which cannot be
- * opened with one, so the index is taken as present. */
+/* A kernel without branch data writes only a zero count, even if the hardware index was requested.
+ * That happens only for events without a branch stack, which cannot be opened with one; so the
+ * index is assumed to be present. */
 static void read_branches(const struct record_format *f, struct cursor *c, struct record_sample *s)
 {
 	s->n_branches = word(c);
@@ -157,7 +155,7 @@ static void read_user_stack(struct cursor *c, struct record_sample *s)
 	s->user_stack = n_copied ? (const uint8_t *)data : NULL;
 }
 
-/* The fields behind the call chain, which few events ask for. */
+/* The fields after the call chain, which few events request. */
 static void read_sample_rest(const struct record_format *f, struct cursor *c,
 			     struct record_sample *s)
 {
@@ -177,7 +175,7 @@ static void read_sample_rest(const struct record_format *f, struct cursor *c,
 	if (type & PERF_SAMPLE_WEIGHT)
 		s->weight = word(c);
 	else if (type & PERF_SAMPLE_WEIGHT_STRUCT)
-		s->weight = word(c) & UINT32_MAX; /* var1_dw: the latency, as WEIGHT has it */
+		s->weight = word(c) & UINT32_MAX; /* var1_dw: the latency, as in WEIGHT */
 	if (type & PERF_SAMPLE_DATA_SRC)
 		s->data_src = word(c);
 	if (type & PERF_SAMPLE_TRANSACTION)
@@ -255,7 +253,7 @@ static unsigned trailer_words(const struct record_format *f)
 			   PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER));
 }
 
-/* Splits the trailer off the end of *c and reads it into r. */
+/* Removes the trailer from the end of *c and reads it into r. */
 static void read_trailer(const struct record_format *f, struct cursor *c, struct record *r)
 {
 	unsigned n = trailer_words(f);
@@ -314,7 +312,7 @@ static void read_mmap(struct cursor *c, struct record *r)
 	m->filename = string(c);
 }
 
-/* A time in the body serves where there is no trailer that has one. */
+/* Uses the time in the body if no trailer has one. */
 static void use_body_time(struct record *r, uint64_t time_ns)
 {
 	if (!r->has_time) {
@@ -354,7 +352,7 @@ static void read_ksymbol(struct cursor *c, struct record *r)
 	k->name = string(c);
 }
 
-/* False for a type that this decoder has no use for. */
+/* False for a type that is not decoded. */
 static bool read_body(const struct record_format *f, struct cursor *c, struct record *r)
 {
 	switch (r->type) {
@@ -416,15 +414,15 @@ static bool read_body(const struct record_format *f, struct cursor *c, struct re
 	}
 }
 
-/* The header's size may contradict n_bytes only where the bytes are hostile. */
+	/* The header's size contradicts n_bytes only in hostile input. */
 static inline bool size_fits(const struct perf_event_header *h, size_t n_bytes)
 {
 	return n_bytes >= RECORD_BYTES_MIN && h->size >= RECORD_BYTES_MIN && h->size % 8 == 0 &&
 	       h->size <= n_bytes;
 }
 
-/* Pieces of a few vector stores each: at once, compilers make it one of the slow string
- * instructions, which was half of the time of a small sample. */
+/* In pieces of a few vector stores each: compilers turn a single assignment into one of the slow
+ * string instructions, which took half of the time of a small sample. */
 static inline void clear(struct record *r)
 {
 	enum { PIECE = 64 };
@@ -462,7 +460,7 @@ enum record_outcome record_decode(const struct record_format *f, const void *raw
 	return c.bad ? RECORD_BAD : RECORD_OK;
 }
 
-/* The word, counted from the header, that holds the time; 0 where there is none. */
+/* The word with the time, counted from the header; 0: none. */
 static size_t time_at(const struct record_format *f, uint32_t type, size_t n_words)
 {
 	bool has_time = f->sample_type & PERF_SAMPLE_TIME;

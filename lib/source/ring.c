@@ -15,14 +15,14 @@
 #include <unistd.h>
 
 /*
- * data_head and data_tail count bytes since the start and never wrap; a position's place
- * in the data is its remainder by the (power of two) size.  The kernel publishes a record
- * by moving data_head behind it, and never writes beyond data_tail + size.  The protocol
- * (comment of struct perf_event_mmap_page): read data_head, then the data (acquire);
- * read the data, then write data_tail (release).
+ * data_head and data_tail count bytes since the start and never wrap; a position's offset in the
+ * data is its remainder by the (power of two) size.  The kernel publishes a record by advancing
+ * data_head, and never writes beyond data_tail + size.  The protocol (comment of struct
+ * perf_event_mmap_page): read data_head, then the data (acquire); read the data, then write
+ * data_tail (release).
  *
- * Records are aligned to 8 bytes, so a header never wraps, only what follows it.  That is
- * what lets ring_next read the header in place, so it is enforced on head and tail.
+ * Records are aligned to 8 bytes, so a header never wraps, only the data after it.  ring_next
+ * relies on that when it reads the header in place, so it is enforced on head and tail.
  */
 
 #define WRAP_BYTES (RECORD_BYTES_MAX + 1)
@@ -32,9 +32,9 @@ static struct perf_event_mmap_page *control(const struct ring *r)
 	return r->base;
 }
 
-/* The largest number of data pages per ring that an unprivileged user gets when each CPU has
- * one ring and nothing else is locked: perf_mmap() grants perf_event_mlock_kb per online CPU
- * to a user and charges what is beyond it to the process' RLIMIT_MEMLOCK. */
+/* The largest number of data pages per ring that an unprivileged user gets if each CPU has one ring
+ * and nothing else is locked: perf_mmap() grants a user perf_event_mlock_kb per online CPU, and
+ * charges the rest to the process's RLIMIT_MEMLOCK. */
 static uint64_t fitting_pages(uint64_t free_bytes, uint64_t locked_bytes, uint64_t n_cpus,
 			      uint64_t page_bytes)
 {
@@ -71,11 +71,11 @@ static int explain_eperm(const struct host *h, uint64_t n_ring_bytes, struct err
 		units_size_text(limit.rlim_cur, limit_text);
 	char advice[128] = "no ring fits: ";
 	if (fits && fits < n_ring_bytes)
-		snprintf(advice, sizeof(advice), "%s per CPU would fit: ask for that, ",
+		snprintf(advice, sizeof(advice), "%s per CPU would fit: request that, ",
 			 units_size_text(fits, fits_text));
 	else if (fits)
 		snprintf(advice, sizeof(advice),
-			 "other rings of this user take the rest: ask for less, ");
+			 "other rings of this user take the rest: request less, ");
 	err_hint(e,
 		 "locked memory is limited to kernel.perf_event_mlock_kb (%llu KiB) for each of"
 		 " %llu CPUs plus RLIMIT_MEMLOCK (%s)\n%sraise these limits, or grant"
@@ -110,7 +110,7 @@ int ring_open(struct ring *r, const struct host *h, int fd, size_t n_data_pages,
 		err_errno(e, errnum, "cannot map a ring of %s",
 			  units_size_text(new.n_data_bytes, size));
 		if (errnum == ENOMEM)
-			err_hint(e, "there is one for each CPU: ask for a smaller --ring-size");
+			err_hint(e, "there is one for each CPU: use a smaller --ring-size");
 		return -errnum;
 	}
 	new.data = (const uint8_t *)new.base + page;
@@ -137,7 +137,7 @@ int ring_open_memory(struct ring *r, void *base, size_t n_data_bytes)
 
 void ring_close(struct ring *r)
 {
-	/* The kernel gives no ring to a forked child: there something else may lie in its place. */
+	/* A forked child does not inherit the ring: other memory may be in its place. */
 	if (r->n_mapped_bytes && r->owner == getpid())
 		munmap(r->base, r->n_mapped_bytes);
 	free(r->wrap);
@@ -163,10 +163,10 @@ static const void *skip_rest(struct ring *r)
 }
 
 /*
- * Another CPU wrote the records, so each line of theirs is a wait.  While one record is worked on,
- * what the next one is decoded by is on its way: its head with the registers, and how long its copy
- * of the stack is, which stands at its end if it is as long as this one.  Tried and rejected: the
- * inner end of the copy, too; most records may be of processes that nobody asked for.
+ * Another CPU wrote the records, so each cache line is a miss.  While one record is processed,
+ * fetch what decoding the next one needs: its start with the registers, and the length of its stack
+ * copy, which is at its end if it is as long as this one.  Tried and rejected: fetching the inner
+ * end of the copy, too, since most records may belong to processes that are not targets.
  */
 #define AHEAD_BYTES 320u
 #define LINE_BYTES 64u

@@ -1,6 +1,6 @@
 /*
- * One folder handle per process, then one open, read and close per thread: attaching to a
- * thousand threads costs a few milliseconds.
+ * Opens one folder per process, then one file per thread: attaching to a thousand threads takes a
+ * few milliseconds.
  */
 
 #include "source/synth.h"
@@ -30,7 +30,7 @@ static void cleanup_closedir(DIR **dir)
 		closedir(*dir);
 }
 
-/* The decimal number that is all of s; 0 when s is none, or not a possible id. */
+/* s as a decimal number; 0 if it is not one, or not a possible id. */
 static pid_t parse_id(const char *s)
 {
 	long x = 0;
@@ -61,7 +61,7 @@ int synth_list(const struct host *h, pid_t pid, pid_t **ret_ids)
 		errno = 0;
 		const struct dirent *entry = readdir(dir);
 		if (!entry) {
-			/* A process that ends meanwhile: what was listed is the answer. */
+			/* The process ended meanwhile: return what was listed. */
 			if (errno && errno != ENOENT && errno != ESRCH) {
 				int code = -errno;
 				VEC_FREE(&ids);
@@ -131,7 +131,7 @@ static int give_maps(const struct host *h, pid_t pid, uint64_t time_ns, synth_si
 	if (code < 0)
 		return code;
 	if (!*text) {
-		/* A kernel thread, or a main thread that has ended before the others. */
+		/* A kernel thread, or a main thread that ended before the others. */
 		uint32_t tid = host_live_thread(h, (uint32_t)pid);
 		free(TAKE_PTR(text));
 		code = host_read_file(h, HOST_PROC, &text, NULL, "%u/maps", tid);
@@ -160,6 +160,6 @@ int synth_process(const struct host *h, pid_t pid, uint64_t time_ns, synth_sink_
 	if (code < 0)
 		return code == -ENOENT ? -ESRCH : code;
 	code = give_maps(h, pid, time_ns, sink, ctx);
-	/* Gone since its names were read: what is known of it is enough. */
+	/* It ended after its names were read: those suffice. */
 	return code == -ENOENT || code == -ESRCH ? 0 : code == -EPERM ? -EACCES : code;
 }

@@ -1,8 +1,8 @@
 /*
- * What a sample costs whom it interrupts, measured on cprof's own thread: it samples itself some
- * twenty times while it does nothing but read the clock, with the same kind of request, a stack
- * as deep, and the ring of its CPU.  A gap in the clock's readings is one interrupt; the median
- * leaves out what else has come in between.  Takes less than a millisecond.
+ * Measures the cost of a sample on cprof's own thread.  The thread samples itself some twenty times
+ * while it only reads the clock, with the same attr, a stack of the same depth, and the ring of its
+ * CPU.  A gap between readings is one interrupt; the median ignores other disturbances.  This takes
+ * less than a millisecond.
  */
 
 #include "source/live/live-private.h"
@@ -19,7 +19,7 @@
 
 #define GAPS_MAX 15u
 #define GAPS_MIN 5u
-#define PERIOD_NS 20000u         /* a fifth of what the fastest clock does */
+#define PERIOD_NS 20000u         /* a fifth of the rate of the fastest clock */
 #define PERIOD_CYCLES 50000u     /* about as long */
 #define MEASURE_NS_MAX 2000000u
 #define DEPTH_MAX 127u

@@ -1,7 +1,7 @@
 #ifndef CPROF_SOURCE_LIVE_LIVE_PRIVATE_H
 #define CPROF_SOURCE_LIVE_LIVE_PRIVATE_H
 
-/* What live.c (rings, draining) and liveopen.c (opening) share. */
+/* Shared by the files of live rings. */
 
 #include "base/vec.h"
 #include "source/live/live.h"
@@ -9,18 +9,18 @@
 #include "source/record.h"
 #include "source/ring.h"
 
-/* An event's id as its samples carry it. */
+/* An event's id, as in its samples. */
 struct live_id {
 	uint64_t id;      /* 0: free slot */
 	uint32_t event;
-	uint32_t tid;     /* the thread that it was opened on; 0: not on a thread */
+	uint32_t tid;     /* the thread that it was opened on; 0: none */
 	bool is_clock;
 	/* A clock whose period was changed (live_note_period): the period in ns since then, and the
-	 * one before; 0: what its samples say. */
+	 * previous one; 0: as in its samples. */
 	uint64_t changed_ns, period, period_before;
 };
 
-/* source_set_rate: events that are inherited from then on have larger ids than those before. */
+/* source_set_rate: events inherited after the change have larger ids. */
 struct live_rate {
 	uint32_t event;
 	uint64_t after_id, period;
@@ -28,11 +28,11 @@ struct live_rate {
 
 struct live_fd {
 	int fd;
-	uint32_t event;   /* RECORD_NO_EVENT: nothing but the side band */
+	uint32_t event;   /* RECORD_NO_EVENT: side band only */
 	uint32_t tid;
 	int cpu;
 	uint64_t id;
-	bool sideband;    /* it carries the side-band records of its place */
+	bool sideband;    /* carries the side-band records of its place */
 };
 
 /* A thread that a repeated scan found: it may have inherited events already. */
@@ -55,18 +55,18 @@ struct live_ring {
 	int cpu;
 };
 
-/* A leader's sample with the counters of its group, which is being delivered. */
+/* A leader's sample with the counters of its group, while it is delivered. */
 struct livegroup {
 	struct record record;
-	uint64_t at;                   /* the next counter; none when the record has no group */
-	struct livegroup_last *slot;   /* what each said last: open addressing */
+	uint64_t at;                   /* the next counter; past the end if there is no group */
+	struct livegroup_last *slot;   /* previous values: open addressing */
 	uint32_t n, n_slots;
 };
 
-/* Of livevary.c. */
+/* The state of livevary.c. */
 struct livevary {
 	uint64_t state;
-	double swing;         /* of the rate, in [-1, 1]; */
+	double swing;         /* of the rate, in [-1, 1] */
 	bool mirrored;        /* its mirror image comes next */
 	uint64_t due_ns;      /* when the next change is due */
 	uint64_t n_samples;   /* live.n_samples at the last one */
@@ -74,9 +74,9 @@ struct livevary {
 
 struct live {
 	struct source source;  /* first: source_ops get this */
-	struct source_usage usage;     /* but record_bytes */
+	struct source_usage usage;     /* without record_bytes */
 	uint32_t n_threads;            /* LIVE_TASK: threads found */
-	struct record_format *format;  /* per event; ids and times are alike in all */
+	struct record_format *format;  /* per event; ids and times are in the same place in all */
 	struct livegroup group;
 	struct merge merge;
 	struct live_ring *ring;
@@ -84,12 +84,12 @@ struct live {
 	VEC(struct live_fd) fds;
 	VEC(struct live_late) late;    /* sorted by tid once all are there */
 	struct live_event *event;
-	VEC(struct live_rate) rates;   /* of inherited events, the oldest first */
-	bool no_ksymbol;               /* this kernel has no such records */
+	VEC(struct live_rate) rates;   /* of inherited events, oldest first */
+	bool no_ksymbol;               /* this kernel does not have such records */
 	struct live_options options;   /* events and host are borrowed */
 	struct live_id *id;            /* open addressing by id */
 	uint32_t n_ids, n_id_slots;
-	uint64_t n_samples, n_chain_entries, n_stack_bytes;  /* of all samples that came */
+	uint64_t n_samples, n_chain_entries, n_stack_bytes;  /* of all samples received */
 	struct livevary vary;
 	struct pollfd *poll;
 	size_t n_poll;
@@ -100,31 +100,32 @@ extern const struct source_ops live_ops;
 int live_add_id(struct live *l, struct live_id id);
 struct live_id *live_find_id(const struct live *l, uint64_t id);
 
-/* Of liveopen.c, also for livestack.c: directs an event to its ring and takes it into l->fds, or
- * closes it; and what makes an event carry the side band of its place. */
+/* Parts of liveopen.c that livestack.c uses: directs an event to its ring and adds it to l->fds, or
+ * closes it; makes an event carry the side band of its place. */
 int live_keep_fd(struct live *l, const struct live_options *o, struct live_fd f, int ring_fd,
 		 struct err *e);
 void live_add_sideband(const struct live *l, struct perf_event_attr *attr,
 		       const struct evopen_place *at);
 
-/* From now on each sample of this clock stands for so many ns. */
+/* From now on each sample of this clock stands for `period` ns. */
 void live_note_period(struct live_id *id, uint64_t period);
 
-/* Gives each clock of a frequency a new period when it is due, which must be after a drain; returns
- * how many ms later it is worth another call, -1: no clock varies. */
+/* Gives each clock with a frequency a new period if it is due; must follow a drain.  Returns after
+ * how many ms to call it again; -1: no clock varies. */
 int livevary_step(struct live *l, uint64_t now_ns);
 
-/* Begins with a leader's sample; livegroup_next gives one sample after the other, until false. */
+/* Starts with a leader's sample; livegroup_next gives one sample at a time until it returns false.
+ */
 void livegroup_begin(struct live *l, const struct record *r);
 bool livegroup_next(struct live *l, struct record *ret);
 void livegroup_done(struct livegroup *g);
 
-/* Operations of the source in files of their own. */
+/* Operations of the source that have files of their own. */
 int live_set_stack(struct source *s, uint32_t stack_bytes, struct err *e);
 int live_set_user_chain(struct source *s, struct err *e);
 uint64_t live_sample_cost(struct source *s, size_t event);
 
-/* Adds what an event counted. */
+/* Adds an event's counter to the sum. */
 void live_add_count(const struct live *l, const struct live_fd *f, struct source_count *sum);
 
 #endif

@@ -5,11 +5,12 @@
  * Records as they happen: perf events opened on a target, one ring per CPU shared by all events and
  * threads, merged in time order.
  *
- * Life: live_open (all events disabled) -> source_enable -> read /proc -> drain by source_next ->
- * source_disable -> drain -> source_close.  Events are enabled before /proc is read, so that a
- * mapping made meanwhile is seen at least once.
+ * Life cycle: live_open (all events disabled) -> source_enable -> read /proc -> drain by
+ * source_next -> source_disable -> drain -> source_close.  Events are enabled before /proc is read,
+ * so that a mapping created meanwhile is seen at least once.
  *
- * LIVE_TASK cannot change stack copies: its inherited events cannot be replaced (-EOPNOTSUPP).
+ * With LIVE_TASK, stack copies cannot be changed: inherited events cannot be replaced
+ * (-EOPNOTSUPP).
  */
 
 #include <stdbool.h>
@@ -25,9 +26,9 @@ struct evspec;
 struct record_format;
 
 enum live_scope {
-	LIVE_TASK,    /* one inherited event per thread and CPU: needs no privileges; one event for
-		       * a single thread that passes none on */
-	LIVE_CPU,     /* one event per CPU for all tasks; the engine keeps the target's */
+	LIVE_TASK,    /* one inherited event per thread and CPU: needs no privileges; a single
+		       * thread that passes no events on has one */
+	LIVE_CPU,     /* one event per CPU for all tasks; the engine filters the target's */
 	LIVE_CGROUP,  /* one event per CPU, which the kernel confines to a cgroup */
 };
 
@@ -42,20 +43,20 @@ struct live_options {
 	size_t n_pids;
 	const pid_t *tid;            /* LIVE_TASK: single threads (also a command's) */
 	size_t n_tids;
-	bool read_seldom;            /* larger rings, where ring_bytes is 0 */
-	bool pausable;               /* source_pause may be called: side-band events apart */
-	const char *cpus;            /* on these CPUs only, a list as in cpus.h; NULL: on all */
-	bool expects_files;          /* the session opens files of many programs */
-	uint64_t ring_bytes; /* data bytes of each ring, a power of two of pages; 0: choose */
+	bool read_seldom;            /* larger rings, if ring_bytes is 0 */
+	bool pausable;               /* source_pause may be called: separate side-band events */
+	const char *cpus;            /* only on these CPUs, a list as in cpus.h; NULL: on all */
+	bool expects_files;          /* files of many programs will be opened */
+	uint64_t ring_bytes;         /* of data per ring, a power of two of pages; 0: chosen */
 };
 
 /* Opens and maps everything, disabled.  -errno with e set: cause and remedy. */
 int live_open(const struct live_options *o, struct source **ret_source, struct err *e);
 
-/* On how many threads events were opened (LIVE_TASK). */
+/* The number of threads that events were opened on (LIVE_TASK). */
 uint32_t live_n_threads(const struct source *s);
 
-/* What the ladder of fallbacks left out of event i: enum evopen_given_up. */
+/* What the ladder of fallbacks gave up for event i: enum evopen_given_up. */
 unsigned live_given_up(const struct source *s, size_t i);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * Which event a record belongs to.  perf gives each event one id for each CPU or thread; where a
- * file has several events all of them put the id at the same place, so that it can be found before
- * the format is known.
+ * Assigns records to events.  perf gives each event one id per CPU or thread.  If a file has
+ * several events, all of them have the id at the same place, so that it can be found before the
+ * format is known.
  */
 
 #include "source/perfdata/perfdata-private.h"
@@ -13,11 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* More than any tool opens; a count beyond it is damage. */
+/* More than any tool opens; a larger count is damage. */
 #define EVENTS_MAX 65536u
 
-/* Bits and fields of a later kernel than this decoder knows: they neither move what it knows nor
- * are they needed for it, but samples may carry more than is shown. */
+/* Does the attr have bits and fields of a later kernel?  They do not move the known fields and are
+ * not needed for them, but samples may carry more than is shown. */
 static bool has_newer_fields(const void *raw, size_t n_bytes, const struct perf_event_attr *a)
 {
 	const char *more = (const char *)raw + sizeof(*a);
@@ -35,7 +35,7 @@ int perfdata_add_event(struct perfdata *p, const void *attr, size_t n_bytes)
 	memcpy(&ev.attr, attr, n_bytes < sizeof(ev.attr) ? n_bytes : sizeof(ev.attr));
 	if (p->info.is_swapped)
 		perfdata_swap_attr(&ev.attr);
-	/* What lies behind the attr's own size is no part of it. */
+	/* Bytes after the attr's own size do not belong to it. */
 	size_t size = ev.attr.size ? ev.attr.size : PERF_ATTR_SIZE_VER0;
 	if (size < PERF_ATTR_SIZE_VER0 || size > n_bytes)
 		return -EINVAL;
@@ -65,7 +65,7 @@ static unsigned words(uint64_t sample_type, uint64_t bits)
 	return (unsigned)__builtin_popcountll(sample_type & bits);
 }
 
-/* The word of a sample that holds the id, counted from the header; 0: none. */
+/* The word of a sample with the id, counted from the header; 0: none. */
 static unsigned id_word(uint64_t type)
 {
 	if (type & PERF_SAMPLE_IDENTIFIER)
@@ -76,7 +76,7 @@ static unsigned id_word(uint64_t type)
 			 PERF_SAMPLE_ADDR);
 }
 
-/* The same for other records, counted from their end. */
+/* The same for other records, counted from the end. */
 static unsigned id_word_back(uint64_t type)
 {
 	if (type & PERF_SAMPLE_IDENTIFIER)
@@ -146,6 +146,6 @@ uint32_t perfdata_event_of(struct perfdata *p, const void *raw)
 	uint64_t id;
 	memcpy(&id, (const char *)raw + at * 8, sizeof(id));
 	id = perfdata_u64(p, id);
-	/* perf's own records, from before the events were on, have none. */
+	/* perf's own records from before the events were enabled have none. */
 	return id || is_sample ? perfdata_event_of_id(p, id) : 0;
 }

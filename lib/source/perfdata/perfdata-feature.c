@@ -1,7 +1,7 @@
 /*
- * What a file says of its machine and its events: sections behind the data of a file, records of
- * their own in a stream, with the same contents.  A string is a 32-bit length and that many bytes,
- * padded with zeros.
+ * Descriptions of the machine and the events: sections after the data in a file, records of their
+ * own in a stream, with the same contents.  A string is a 32-bit length and that many bytes, padded
+ * with zeros.
  */
 
 #include "source/perfdata/perfdata-private.h"
@@ -24,7 +24,7 @@ static uint64_t get_u64(const struct perfdata *p, struct bytes *b)
 	return perfdata_u64(p, bytes_u64(b));
 }
 
-/* A string, borrowed; "" and bad where it has no end. */
+/* A string, borrowed; "" and bad if it has no end. */
 static const char *get_string(const struct perfdata *p, struct bytes *b)
 {
 	uint32_t n = get_u32(p, b);
@@ -55,7 +55,7 @@ static bool keep_string(const struct perfdata *p, struct bytes *b, char **to)
 	return true;
 }
 
-/* The command's words, with blanks between them. */
+/* The words of the command, separated by blanks. */
 static bool read_command(struct perfdata *p, struct bytes *b)
 {
 	uint32_t n = get_u32(p, b);
@@ -93,7 +93,7 @@ int perfdata_name_event(struct perfdata *p, uint64_t id, const char *name)
 	return set_name(&p->events.v[event], name) ? 0 : -ENOMEM;
 }
 
-/* EVENT_DESC: the attrs once more, each with its name and ids; in their order. */
+/* EVENT_DESC: the attrs again, in the same order, each with its name and ids. */
 static bool read_event_desc(struct perfdata *p, struct bytes *b)
 {
 	uint32_t n = get_u32(p, b), attr_bytes = get_u32(p, b);
@@ -129,7 +129,7 @@ bool perfdata_add_build_id(struct perfdata *p, uint16_t misc, struct bytes b)
 	unsigned mode = misc & PERF_RECORD_MISC_CPUMODE_MASK;
 	if (n > 20)
 		return false;
-	/* md5 and uuid ids came with zeros behind them */
+	/* md5 and uuid ids are padded with zeros */
 	while (!(misc & (1u << 15)) && n > 16 && !id[n - 1])
 		n--;
 	if (mode == PERF_RECORD_MISC_GUEST_KERNEL || mode == PERF_RECORD_MISC_GUEST_USER || !n)
@@ -172,7 +172,7 @@ static bool read_clock_data(struct perfdata *p, struct bytes *b)
 	return !b->bad;
 }
 
-/* Of the cores' PMU: "branches" is how many calls it can record. */
+/* For the CPU's PMU: "branches" is the number of calls that it can record. */
 static bool read_pmu_caps(struct perfdata *p, struct bytes *b)
 {
 	uint32_t n = get_u32(p, b);

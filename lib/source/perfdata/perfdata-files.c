@@ -1,7 +1,7 @@
 /*
- * The files that records come from.  Mostly it is one.  perf record --threads makes a folder:
- * "data" has the header and what perf itself found out, "data.0" and so on have only records,
- * each those of one CPU, in the order of time and with a compression of its own.
+ * The files of a recording, usually one.  perf record --threads writes a folder: "data" has the
+ * header and perf's own records; "data.0" and so on have only records of one CPU each, in time
+ * order, each with its own compression.
  */
 
 #include "source/perfdata/perfdata-private.h"
@@ -15,10 +15,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* More than there are CPUs. */
+/* More than any number of CPUs. */
 #define FILES_MAX 65536u
 
-/* Before anything is read: chunks point to the input that they are counted in. */
+/* Called before anything is read, because chunks point to the input that counts them. */
 static struct perfdata_stream *add_stream(struct perfdata *p)
 {
 	struct perfdata_stream *more =
@@ -33,7 +33,7 @@ static struct perfdata_stream *add_stream(struct perfdata *p)
 	return s;
 }
 
-/* One file of a folder; 0 where there is none of that name. */
+/* One file of a folder; 0 if there is no such file. */
 static int add_file(struct perfdata *p, int folder_fd, const char *name, struct err *e)
 {
 	int fd = openat(folder_fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -49,7 +49,7 @@ static int add_file(struct perfdata *p, int folder_fd, const char *name, struct 
 	snprintf(s->suffix, sizeof(s->suffix), "/%s", name);
 	s->own_fd = fd;
 	int code = perfdata_input_open(&s->input, fd, e);
-	/* A mapping needs no descriptor, and of those there may be fewer than CPUs. */
+	/* A mapping needs no descriptor, and there may be fewer descriptors than CPUs. */
 	if (code == 0 && s->input.map) {
 		close(fd);
 		s->own_fd = s->input.fd = -1;
@@ -98,8 +98,8 @@ void perfdata_close_files(struct perfdata *p)
 }
 
 /*
- * All of a compressed record is unpacked at once; a record of the kernel may go on in the next one.
- * It is of 64 KiB at most, and perf packs not more than a ring into it.
+ * Decompresses all of a compressed record; a record of the kernel may continue in the next one.
+ * Compressed records have at most 64 KiB, and perf packs at most one ring into each.
  */
 int perfdata_unpack(struct perfdata *p, struct perfdata_stream *s, const uint8_t *packed,
 		    size_t n_packed)
@@ -120,7 +120,7 @@ int perfdata_unpack(struct perfdata *p, struct perfdata_stream *s, const uint8_t
 			return perfdata_no_memory(p);
 		long got = perfdata_zstd_run(s->zstd, packed, n_packed, &done, to, room, &e);
 		if (got < 0)
-			return perfdata_broken(p, s, s->input.offset, "%s, before what stands",
+			return perfdata_broken(p, s, s->input.offset, "%s, before the data",
 					       e.what);
 		perfdata_input_wrote(&s->unpacked, (size_t)got);
 		p->info.counts.n_decompressed_bytes += (size_t)got;

@@ -1,7 +1,7 @@
 #ifndef CPROF_SOURCE_PERFDATA_PERFDATA_FORMAT_H
 #define CPROF_SOURCE_PERFDATA_PERFDATA_FORMAT_H
 
-/* Numbers of the format: tools/perf/Documentation/perf.data-file-format.txt of the kernel. */
+/* Constants of the format: tools/perf/Documentation/perf.data-file-format.txt of the kernel. */
 
 /* Records of perf itself (enum perf_user_event_type). */
 enum perfdata_user {
@@ -12,8 +12,8 @@ enum perfdata_user {
 };
 
 /*
- * Records of Android's simpleperf (system/extras/simpleperf/record.h): in place of misc stands the
- * high half of a 32-bit size.
+ * Records of Android's simpleperf (system/extras/simpleperf/record.h); misc is the high half of a
+ * 32-bit size.
  */
 enum perfdata_simpleperf {
 	PERFDATA_SIMPLEPERF = 32768, PERFDATA_SIMPLEPERF_EVENT_ID = 32774,
@@ -27,7 +27,7 @@ enum perfdata_feature {
 	PERFDATA_F_NRCPUS = 7, PERFDATA_F_CMDLINE = 11, PERFDATA_F_EVENT_DESC = 12,
 	PERFDATA_F_SAMPLE_TIME = 21, PERFDATA_F_DIR_FORMAT = 24, PERFDATA_F_COMPRESSED = 27,
 	PERFDATA_F_CPU_PMU_CAPS = 28, PERFDATA_F_CLOCK_DATA = 29, PERFDATA_F_END = 33,
-	/* of simpleperf: its files, symbols, and settings */
+	/* simpleperf's files, symbols, and settings */
 	PERFDATA_F_SIMPLEPERF = 128, PERFDATA_F_SIMPLEPERF_END = 136,
 };
 

@@ -1,10 +1,9 @@
 /*
- * The two beginnings of perf.data.  A file has a table of attrs, each with a list of ids, one piece
- * of records, and behind it the feature sections, of which a bit set tells which there are.  A
- * stream (perf record -o -) has nothing but its magic number: attrs, names and features are
- * records, and stand before the first record of the kernel.
+ * The two forms of perf.data.  A file has a table of attrs, each with a list of ids, one block of
+ * records, and then the feature sections listed in a bit set.  A stream (perf record -o -) has only
+ * its magic number: attrs, names and features are records before the first record of the kernel.
  *
- * Damage in a part that can be done without is kept for the end: what can be read is read.
+ * Damage in an optional part is reported at the end: everything readable is read.
  */
 
 #include "source/perfdata/perfdata-private.h"
@@ -30,7 +29,7 @@ struct file_header {
 };
 #define STREAM_HEADER_BYTES 16
 
-/* The bytes of a section; false where the file does not hold all of it. */
+/* The bytes of a section; false if the file does not have all of it. */
 static bool in_file(const struct perfdata *p, const struct section *s, struct bytes *ret)
 {
 	const struct perfdata_input *in = perfdata_file(p);
@@ -40,7 +39,7 @@ static bool in_file(const struct perfdata *p, const struct section *s, struct by
 	return true;
 }
 
-/* Keeps the first failure for the end. */
+/* Stores the first failure for the end. */
 static void __attribute__((format(printf, 2, 3)))
 damaged(struct perfdata *p, const char *fmt, ...)
 {
@@ -63,7 +62,7 @@ static int read_ids(struct perfdata *p, uint32_t event, struct section s)
 {
 	struct bytes b;
 	if (s.n_bytes && !in_file(p, &s, &b)) {
-		damaged(p, "the ids of event %u, %llu bytes at offset %llu, lie outside of it",
+		damaged(p, "the ids of event %u, %llu bytes at offset %llu, are outside of it",
 			event, (unsigned long long)s.n_bytes, (unsigned long long)s.offset);
 		return 0;
 	}
@@ -104,8 +103,8 @@ static int read_attrs(struct perfdata *p, const struct file_header *h, struct er
 }
 
 /*
- * The bit set is one of longs.  Of a machine with the other byte order and 32-bit longs the halves
- * of each word are exchanged; every file has a host name.
+ * The bit set consists of longs.  Files of a machine with the other byte order and 32-bit longs
+ * have the halves of each word exchanged; every file has a host name, which tells them apart.
  */
 static void get_features(const struct perfdata *p, const uint64_t *from, uint64_t *to)
 {
@@ -117,7 +116,7 @@ static void get_features(const struct perfdata *p, const uint64_t *from, uint64_
 		to[i] = to[i] << 32 | to[i] >> 32;
 }
 
-/* Behind the data, a table with a section for each bit that is set, in their order. */
+/* After the data: a table with a section for each bit that is set, in the order of the bits. */
 static void read_features(struct perfdata *p, const struct file_header *h, uint64_t offset)
 {
 	uint64_t bits[N_FEATURES / 64];
@@ -150,7 +149,7 @@ static int read_file_header(struct perfdata *p, struct err *e)
 	struct file_header h;
 	struct perfdata_input *in = perfdata_file(p);
 	if (in->n_map < sizeof(h))
-		return err_set(e, EINVAL, "'%s' is cut off within its header", p->name);
+		return err_set(e, EINVAL, "'%s' is truncated in its header", p->name);
 	memcpy(&h, in->map, sizeof(h));
 	int code = read_attrs(p, &h, e);
 	if (code < 0)
@@ -159,11 +158,11 @@ static int read_file_header(struct perfdata *p, struct err *e)
 	p->has_begun = true;
 	struct section data = get_section(p, h.data);
 	if (data.offset > in->n_map) {
-		damaged(p, "its data, %llu bytes at offset %llu, lie outside of it",
+		damaged(p, "its data, %llu bytes at offset %llu, are outside of it",
 			(unsigned long long)data.n_bytes, (unsigned long long)data.offset);
 		data = (struct section){ in->n_map, 0 };
 	} else if (data.n_bytes == 0 && data.offset < in->n_map) {
-		damaged(p, "perf was ended before it filled in the size of the data");
+		damaged(p, "perf ended before it wrote the size of the data");
 		data.n_bytes = in->n_map - data.offset;
 	} else if (data.n_bytes > in->n_map - data.offset) {
 		damaged(p, "it ends at offset %zu, within its data that end at %llu", in->n_map,
@@ -189,14 +188,14 @@ int perfdata_read_header(struct perfdata *p, struct err *e)
 	if (n >= sizeof(*head))
 		memcpy(head, in->p, code ? sizeof(head) : sizeof(*head));
 	if (n >= sizeof(*head) && (head[0] == MAGIC_V1 || __builtin_bswap64(head[0]) == MAGIC_V1))
-		return err_set(e, EINVAL, "'%s' is of the first version of the format, of 2009",
+		return err_set(e, EINVAL, "'%s' has the first version of the format, of 2009",
 			       p->name);
 	if (n < sizeof(*head) || (head[0] != MAGIC && __builtin_bswap64(head[0]) != MAGIC))
-		return err_set(e, EINVAL, n ? "'%s' is no perf.data file" : "'%s' is empty",
+		return err_set(e, EINVAL, n ? "'%s' is not a perf.data file" : "'%s' is empty",
 			       p->name);
 	if (!code)
-		return err_set(e, EINVAL, "'%s' is cut off within its header", p->name);
-	/* The magic number is the same text on all machines; as a number it tells their order. */
+		return err_set(e, EINVAL, "'%s' is truncated in its header", p->name);
+	/* The magic number is the same text everywhere; as a number it shows the byte order. */
 	p->info.is_swapped = head[0] != MAGIC;
 	if (perfdata_u64(p, head[1]) == STREAM_HEADER_BYTES) {
 		p->info.is_pipe = true;
@@ -204,8 +203,8 @@ int perfdata_read_header(struct perfdata *p, struct err *e)
 		return 0;
 	}
 	if (!in->map) {
-		err_set(e, EINVAL, "'%s' is a perf.data file that comes through a pipe", p->name);
-		err_hint(e, "give the file itself; what perf record -o - writes may come so");
+		err_set(e, EINVAL, "'%s' is a perf.data file, but comes through a pipe", p->name);
+		err_hint(e, "name the file; only the output of perf record -o - can be piped");
 		return -EINVAL;
 	}
 	return read_file_header(p, e);

@@ -12,11 +12,11 @@
 #define CHUNK_BYTES (1u << 20)
 #define ROOM_BYTES (64u << 10)
 
-/* Pages that were read count as this process's memory; they are given back in steps. */
+/* Pages that were read count as this process's memory; they are released in steps. */
 #define RELEASE_BYTES (8u << 20)
 #define TOUCH_BYTES (32u << 20)
 
-/* Mapping is all or nothing, and a file of many terabytes is none that perf has written. */
+/* A file is mapped completely or not at all; perf writes no files of many terabytes. */
 #define MAP_BYTES_MAX ((uint64_t)1 << 46)
 
 void perfdata_chunk_hold(struct perfdata_chunk *c)
@@ -53,7 +53,7 @@ int perfdata_input_open(struct perfdata_input *in, int fd, struct err *e)
 		return 0;
 	void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (map == MAP_FAILED)
-		return 0;  /* read(2) will do */
+		return 0;  /* use read(2) instead */
 	madvise(map, (size_t)st.st_size, MADV_SEQUENTIAL);
 	in->map = map;
 	in->n_map = (size_t)st.st_size;
@@ -71,7 +71,7 @@ void perfdata_input_done(struct perfdata_input *in)
 	in->map = NULL;
 }
 
-/* Makes room for n bytes in all from p on. */
+/* Makes room for a total of n bytes from p on. */
 static bool make_room(struct perfdata_input *in, size_t n_bytes)
 {
 	size_t n = (size_t)(in->end - in->p);

@@ -5,8 +5,8 @@
 #include <string.h>
 
 /*
- * Each ring's records are in order but for a few, so an array is a sequence of a few long runs:
- * runs are found and merged pairwise, which is n log(rings) and, for one ring, a single look.
+ * Almost all records of a ring are in order, so an array is a sequence of a few long runs.  Runs
+ * are found and merged in pairs: n log(rings), and a single pass for one ring.
  */
 
 void perfdata_order_done(struct perfdata_order *o)
@@ -16,7 +16,7 @@ void perfdata_order_done(struct perfdata_order *o)
 	*o = (struct perfdata_order){ 0 };
 }
 
-/* Moves what was not taken to the front. */
+/* Moves the entries that were not taken to the front. */
 static void drop_taken(struct perfdata_order *o)
 {
 	if (!o->at)

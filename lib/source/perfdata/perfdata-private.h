@@ -1,7 +1,7 @@
 #ifndef CPROF_SOURCE_PERFDATA_PERFDATA_PRIVATE_H
 #define CPROF_SOURCE_PERFDATA_PERFDATA_PRIVATE_H
 
-/* What the parts of the perf.data reader share. */
+/* Shared by the parts of the perf.data reader. */
 
 #include "base/bytes.h"
 #include "base/err.h"
@@ -14,7 +14,7 @@
 
 struct perfdata_id {
 	uint64_t id;
-	uint64_t counted;             /* what its counter said last, in a sample of its group */
+	uint64_t counted;             /* its counter in the previous sample of its group */
 	uint32_t event;
 };
 
@@ -27,14 +27,14 @@ struct perfdata_head {
 	uint32_t n_bytes;             /* of the whole record */
 };
 
-/* A piece of records in the order of their time, more or less: the file, or one of a folder. */
+/* A file, or one file of a folder: its records are roughly in time order. */
 struct perfdata_stream {
 	struct perfdata_input input;     /* the file */
-	struct perfdata_input unpacked;  /* what came out of compressed records */
+	struct perfdata_input unpacked;  /* from compressed records */
 	struct perfdata_zstd *zstd;
-	uint64_t last_time_ns;           /* of the records as they stand in it */
+	uint64_t last_time_ns;           /* of the records read so far */
 	bool has_ended;
-	int own_fd;                      /* to be closed; -1 */
+	int own_fd;                      /* to be closed; -1: none */
 	char suffix[16];                 /* of its name in messages: "/data.12" */
 };
 
@@ -47,23 +47,23 @@ struct perfdata {
 	VEC(struct perfdata_kernel_map) kernel_maps;
 	char *name, *perf_version, *command_line;
 	bool ids_sorted;
-	bool has_begun;               /* no attr may come any more */
-	/* the word of a sample that is its id, and of other records from their end; 0: none */
+	bool has_begun;               /* no more attrs may come */
+	/* the word of a sample that is its id; for other records, from their end; 0: none */
 	unsigned id_word, id_word_back;
-	bool has_time;                /* some event samples the time */
-	uint32_t last_id_event;       /* the id that was found last, and its event */
+	bool has_time;                /* at least one event samples the time */
+	uint32_t last_id_event;       /* the last id that was found, and its event */
 	uint64_t last_id;
-	unsigned time_word;           /* the word of any sample that is its time; 0: it differs */
+	unsigned time_word;           /* the word of any sample that is its time; 0: they differ */
 	struct perfdata_stream *streams;  /* the first one has the header */
 	uint32_t n_streams;
 	struct perfdata_order order;
-	uint64_t *scratch;            /* a record that is swapped, or was not aligned */
-	uint64_t delivered_ns;        /* youngest record that was delivered */
+	uint64_t *scratch;            /* for records that are swapped or not aligned */
+	uint64_t delivered_ns;        /* time of the youngest record delivered */
 	bool is_complete;             /* nothing more will be queued */
-	struct record group;          /* a sample whose group is being delivered, and from where */
+	struct record group;          /* a sample whose group is being delivered; next counter */
 	uint64_t group_at;
-	struct perfdata_chunk *held;  /* of the record that was delivered last */
-	struct err failure;           /* told behind the last record; code 0: none */
+	struct perfdata_chunk *held;  /* of the record delivered last */
+	struct err failure;           /* reported after the last record; code 0: none */
 };
 
 static inline uint16_t perfdata_u16(const struct perfdata *p, uint16_t x)
@@ -87,12 +87,12 @@ static inline struct perfdata_input *perfdata_file(const struct perfdata *p)
 enum perfdata_step { PERFDATA_MORE, PERFDATA_READY, PERFDATA_END };
 
 /* perfdata.c */
-/* Keeps the first failure for the end, with the offset in the stream; -EINVAL. */
+/* Stores the first failure for the end, with the offset in the stream; -EINVAL. */
 int perfdata_broken(struct perfdata *p, const struct perfdata_stream *s, uint64_t offset,
 		    const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 int perfdata_no_memory(struct perfdata *p);
 
-/* perfdata-files.c: opens fd, a file, or a folder of perf record --threads with one for each CPU.
+/* perfdata-files.c: opens fd, a file, or a folder of perf record --threads with a file per CPU.
  * -errno with e set. */
 int perfdata_open_files(struct perfdata *p, int fd, struct err *e);
 void perfdata_close_files(struct perfdata *p);
@@ -100,45 +100,45 @@ void perfdata_close_files(struct perfdata *p);
 int perfdata_unpack(struct perfdata *p, struct perfdata_stream *s, const uint8_t *packed,
 		    size_t n_packed);
 
-/* perfdata-user.c: a record of perf itself or of simpleperf, taken from in (one of s); h is at
- * offset.  b is its body, empty where it is larger than RECORD_BYTES_MAX and was skipped.
+/* perfdata-user.c: a record of perf itself or of simpleperf, read from `in` (one of s); h is at
+ * offset.  b is its body, empty if it is larger than RECORD_BYTES_MAX and was skipped.
  * enum perfdata_step, or -errno with p->failure set. */
 int perfdata_user_record(struct perfdata *p, struct perfdata_stream *s, uint64_t offset,
 			 const struct perfdata_head *h, struct bytes b);
-/* Behind this one nothing of a stream's beginning comes any more. */
+/* The record ends the initial part of a stream. */
 bool perfdata_begins_data(uint32_t type);
 
 /* perfdata-header.c: everything before the first record.  -errno with e set. */
 int perfdata_read_header(struct perfdata *p, struct err *e);
 
-/* perfdata-feature.c: one header section or feature record; false where it contradicts itself. */
+/* perfdata-feature.c: one header section or feature record; false if it contradicts itself. */
 bool perfdata_feature(struct perfdata *p, unsigned feature, struct bytes b);
-/* Is it one that some version of perf or simpleperf writes? */
+/* Does some version of perf or simpleperf write it? */
 bool perfdata_knows_feature(uint64_t feature);
-/* A BUILD_ID record, behind its header. */
+/* The body of a BUILD_ID record. */
 bool perfdata_add_build_id(struct perfdata *p, uint16_t misc, struct bytes b);
-/* Names the event that has this id; -ENOMEM. */
+/* Names the event with this id; -ENOMEM. */
 int perfdata_name_event(struct perfdata *p, uint64_t id, const char *name);
 
 /* perfdata-event.c */
-/* Adds an attr of n_bytes, in the file's byte order; -EINVAL for an impossible one, -ENOMEM. */
+/* Adds an attr of n_bytes, in the file's byte order; -EINVAL if it is impossible, -ENOMEM. */
 int perfdata_add_event(struct perfdata *p, const void *attr, size_t n_bytes);
 int perfdata_add_id(struct perfdata *p, uint64_t id, uint32_t event);
-/* To be called when all are added: sorts ids, and finds where records have theirs. */
+/* Call it after all attrs were added: sorts ids, and determines where records have theirs. */
 void perfdata_events_ready(struct perfdata *p);
-/* What is known of an id; NULL. */
+/* The entry of an id, or NULL. */
 struct perfdata_id *perfdata_find_id(struct perfdata *p, uint64_t id);
-/* The event of an id; RECORD_NO_EVENT. */
+/* The event of an id, or RECORD_NO_EVENT. */
 uint32_t perfdata_event_of_id(struct perfdata *p, uint64_t id);
-/* The event of a raw record (this machine's byte order, aligned); RECORD_NO_EVENT where its id
- * is unknown. */
+/* The event of a raw record (this machine's byte order, aligned); RECORD_NO_EVENT if its id is
+ * unknown. */
 uint32_t perfdata_event_of(struct perfdata *p, const void *raw);
 
-/* perfdata-swap.c: to this machine's byte order, in place.  attr has its full size, n_bytes of it
- * are the file's. */
+/* perfdata-swap.c: converts to this machine's byte order, in place.  attr has its full size, of
+ * which the file has n_bytes. */
 void perfdata_swap_attr(struct perf_event_attr *attr);
-/* The record at raw (n_bytes, aligned), whose header is swapped already; the format may be that of
- * another event as far as the id is concerned. */
+/* Converts the record at raw (n_bytes, aligned), whose header is converted already.  The format may
+ * be another event's, as long as only the id is used. */
 void perfdata_swap_record(const struct record_format *f, void *raw, size_t n_bytes);
 
 #endif

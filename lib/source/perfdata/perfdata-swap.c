@@ -1,8 +1,8 @@
 /*
- * Files of a machine with the other byte order.  A record is an array of 64-bit words, of which
- * some hold two 32-bit numbers, and some bytes (names, stacks, raw data) that have no order.  So
- * the layout is walked once more, as record.c does, with "which kind is this word" in place of
- * "what does it mean"; record.c then checks what came out of it.
+ * Files of a machine with the other byte order.  A record is an array of 64-bit words, some of
+ * which hold two 32-bit numbers, and some bytes without order (names, stacks, raw data).  So this
+ * walks the layout like record.c, but asks what kind each word is instead of what it means;
+ * record.c then checks the result.
  */
 
 #include "source/perfdata/perfdata-private.h"
@@ -65,7 +65,7 @@ void perfdata_swap_attr(struct perf_event_attr *attr)
 	attr->clockid = (int32_t)__builtin_bswap32((uint32_t)attr->clockid);
 	attr->aux_watermark = __builtin_bswap32(attr->aux_watermark);
 	attr->sample_max_stack = __builtin_bswap16(attr->sample_max_stack);
-	/* Compilers count bit fields from the other end of each byte there. */
+	/* Compilers there count bit fields from the other end of each byte. */
 	uint8_t *flags = (uint8_t *)(&attr->read_format + 1);
 	for (size_t i = 0; i < 8; i++) {
 		uint8_t x = flags[i], r = 0;
@@ -89,7 +89,7 @@ static void read_values(const struct record_format *f, struct walk *w)
 	words(w, 1 + times + extra);
 }
 
-/* A 32-bit size, and bytes that fill whole words with it. */
+/* A 32-bit size, and bytes that together with it fill whole words. */
 static void raw_data(struct walk *w)
 {
 	uint32_t n_bytes;
@@ -132,7 +132,7 @@ static void sample(const struct record_format *f, struct walk *w)
 		skip(w, n_bytes / 8);
 		words(w, n_bytes != 0);
 	}
-	/* All that may follow is words; of AUX data only the size matters. */
+	/* Only words follow; of AUX data only the size matters. */
 	words(w, RECORD_BYTES_MAX);
 }
 

@@ -1,6 +1,6 @@
 /*
- * perf's own records (type 64 and above), and simpleperf's (32768 and above).  They have their say
- * when they are met and are not queued.
+ * perf's own records (type 64 and above), and simpleperf's (32768 and above).  They take effect
+ * when they are read, and are not queued.
  */
 
 #include "source/perfdata/perfdata-private.h"
@@ -36,7 +36,7 @@ static int update_event(struct perfdata *p, struct bytes b)
 	return b.bad ? -EINVAL : perfdata_name_event(p, id, name);
 }
 
-/* Of simpleperf: which of the attrs some more ids belong to. */
+/* simpleperf: more ids, and the attr that they belong to. */
 static int add_event_ids(struct perfdata *p, struct bytes b)
 {
 	int code = 0;
@@ -52,7 +52,7 @@ static int add_event_ids(struct perfdata *p, struct bytes b)
 	return code;
 }
 
-/* Data behind a record that is no record. */
+/* Data after a record that is not a record itself. */
 static int skip_behind(struct perfdata *p, struct perfdata_stream *s, uint64_t n_bytes)
 {
 	struct perfdata_input *in = &s->input;
@@ -114,11 +114,12 @@ int perfdata_user_record(struct perfdata *p, struct perfdata_stream *s, uint64_t
 	case PERFDATA_COMPRESSED2:
 		size = perfdata_u64(p, bytes_u64(&b));
 		if (size > bytes_left(&b))
-			return perfdata_broken(p, s, offset, "a compressed record lies");
+			return perfdata_broken(p, s, offset,
+					       "a compressed record has a wrong size");
 		code = perfdata_unpack(p, s, b.p, size);
 		return code < 0 ? code : PERFDATA_MORE;
 	case PERFDATA_FINISHED_ROUND:
-		/* Files that are read side by side have no rounds in common. */
+		/* Files that are read in parallel have no common rounds. */
 		if (p->n_streams > 1)
 			return PERFDATA_MORE;
 		return perfdata_order_round(&p->order) < 0 ? perfdata_no_memory(p)

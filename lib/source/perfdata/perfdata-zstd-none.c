@@ -7,7 +7,7 @@
 int perfdata_zstd_new(struct perfdata_zstd **ret_zstd, struct err *e)
 {
 	(void)ret_zstd;
-	err_set(e, ENOTSUP, "the records are compressed, and this cprof was built without libzstd");
+	err_set(e, ENOTSUP, "the records are compressed, but this cprof was built without libzstd");
 	err_hint(e, "record without -z, or build cprof where libzstd's headers are installed");
 	return -ENOTSUP;
 }

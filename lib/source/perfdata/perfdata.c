@@ -1,10 +1,10 @@
 /*
- * Records are taken from the file one by one, put into the queue of perfdata-order.c as references
- * into the mapped file (or into a chunk of a stream, or of what was unpacked), and decoded when
- * they come out of it.  So nothing is copied; only records of the other byte order, or that do not
- * lie at a multiple of 8 bytes, go through a scratch buffer.
+ * Records are read from the file one by one, queued in perfdata-order.c as references into the
+ * mapped file (or into a chunk of a stream or of uncompressed data), and decoded when they leave
+ * the queue.  So nothing is copied, except records of the other byte order and records that are not
+ * aligned to 8 bytes, which go through a scratch buffer.
  *
- * A file's records are read in its order, of a folder's files always the one that lags behind.
+ * A file is read in its order; of a folder's files, always the one that is furthest behind.
  */
 
 #include "source/perfdata/perfdata-private.h"
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What waits in chunks may take as much memory as that before it is delivered early. */
+/* If waiting records take more memory in chunks than this, some are delivered early. */
 #define HELD_BYTES_MAX (64u << 20)
 
 /* Headers are read far ahead of records: what a small record's lies behind. */
@@ -46,7 +46,7 @@ int perfdata_no_memory(struct perfdata *p)
 
 /* ---- one record ------------------------------------------------------------------ */
 
-/* The record as this machine would have written it: in place where it is so. */
+/* The record in this machine's byte order and aligned; in place if it already is. */
 static const void *native(struct perfdata *p, const uint8_t *raw, uint32_t event)
 {
 	if (!p->info.is_swapped && (uintptr_t)raw % 8 == 0)
@@ -73,7 +73,7 @@ static size_t held_bytes(const struct perfdata *p)
 	return n;
 }
 
-/* The place of a record in time; 0: first of all. */
+/* The time by which a record is ordered; 0: first of all. */
 static uint64_t time_of(struct perfdata *p, struct perfdata_stream *s, const uint8_t *raw,
 			const struct perfdata_head *h, uint32_t event)
 {
@@ -105,9 +105,9 @@ static int queue(struct perfdata *p, struct perfdata_stream *s, const struct per
 			return PERFDATA_MORE;
 		event = 0;
 	}
-	/* Without times of samples the file's order is all there is. */
+	/* Without times of samples only the file's order is known. */
 	uint64_t time_ns = p->has_time ? time_of(p, s, raw, h, event) : 0;
-	/* Filled in place: an entry that is passed costs more than all the rest of this. */
+	/* Filled in place: passing an entry as an argument costs more than everything else here. */
 	struct perfdata_entry *entry = perfdata_order_add(&p->order, time_ns);
 	if (!entry)
 		return perfdata_no_memory(p);
@@ -124,9 +124,9 @@ static int queue(struct perfdata *p, struct perfdata_stream *s, const struct per
 
 /* ---- taking records -------------------------------------------------------------------- */
 
-/* The record at hand in `in`: 1 with *h set, and all of it at hand unless it is larger than
- * RECORD_BYTES_MAX; 0: no whole one; -errno. */
-static int look(struct perfdata *p, struct perfdata_stream *s, struct perfdata_input *in,
+/* Looks at the next record in `in`: 1 with *h set, and all of it available unless it is larger than
+ * RECORD_BYTES_MAX; 0: there is no complete one; or -errno. */
+static int look_at_record(struct perfdata *p, struct perfdata_stream *s, struct perfdata_input *in,
 		struct perfdata_head *h)
 {
 	struct perf_event_header raw;
@@ -172,7 +172,7 @@ static int take(struct perfdata *p, struct perfdata_stream *s, struct perfdata_i
 	}
 	if (h->type < PERFDATA_HEADER_ATTR)
 		return queue(p, s, in, raw, h);
-	/* What was unpacked holds the kernel's records, and no further packed ones. */
+	/* Compressed records contain records of the kernel, and no compressed ones. */
 	if (in == &s->unpacked && perfdata_begins_data(h->type)) {
 		p->info.counts.n_skipped++;
 		return PERFDATA_MORE;
@@ -187,7 +187,7 @@ static int take_unpacked(struct perfdata *p, struct perfdata_stream *s)
 	struct perfdata_head h;
 	int step = PERFDATA_MORE;
 	while (step == PERFDATA_MORE) {
-		int code = look(p, s, &s->unpacked, &h);
+		int code = look_at_record(p, s, &s->unpacked, &h);
 		if (code <= 0)
 			return code < 0 ? code : PERFDATA_MORE;
 		step = take(p, s, &s->unpacked, &h);
@@ -201,12 +201,12 @@ static int take_next(struct perfdata *p, struct perfdata_stream *s)
 	struct perfdata_head h;
 	struct perfdata_input *in = &s->input;
 	if (s->unpacked.p < s->unpacked.end) {
-		/* what an early delivery left there, and the beginning of a record */
+		/* what an early delivery left, and the beginning of a record */
 		int step = take_unpacked(p, s);
 		if (step != PERFDATA_MORE)
 			return step;
 	}
-	int code = look(p, s, in, &h);
+	int code = look_at_record(p, s, in, &h);
 	if (code > 0)
 		return take(p, s, in, &h);
 	if (code < 0)
@@ -214,11 +214,11 @@ static int take_next(struct perfdata *p, struct perfdata_stream *s)
 	if (in->p < in->end)
 		return perfdata_broken(p, s, in->offset, "it ends within a record");
 	if (s->unpacked.p < s->unpacked.end)
-		return perfdata_broken(p, s, in->offset, "a compressed record is not whole");
+		return perfdata_broken(p, s, in->offset, "a compressed record is incomplete");
 	return PERFDATA_END;
 }
 
-/* Of files side by side: as many records at once. */
+/* Reads files in parallel: the same number of records at a time. */
 #define BATCH 256
 
 static struct perfdata_stream *oldest(struct perfdata *p)
@@ -232,7 +232,7 @@ static struct perfdata_stream *oldest(struct perfdata *p)
 	return found;
 }
 
-/* Each file is in order, so what is older than the last one read of each is complete. */
+/* Each file is in order, so records older than the last one read of every file are complete. */
 static int fill_side_by_side(struct perfdata *p)
 {
 	for (;;) {
@@ -242,7 +242,7 @@ static int fill_side_by_side(struct perfdata *p)
 		int step = PERFDATA_MORE;
 		for (unsigned i = 0; i < BATCH && step == PERFDATA_MORE; i++)
 			step = take_next(p, s);
-		/* What is wrong with one file is no reason to leave out the others. */
+		/* Damage in one file is no reason to leave out the others. */
 		s->has_ended = step < 0 || step == PERFDATA_END;
 		if (step == PERFDATA_READY)
 			return step;
@@ -255,7 +255,7 @@ static int fill_side_by_side(struct perfdata *p)
 	}
 }
 
-/* Reads on until records are ready, or the end. */
+/* Reads until records are ready, or until the end. */
 static int fill(struct perfdata *p)
 {
 	int step = PERFDATA_MORE;
@@ -268,8 +268,8 @@ static int fill(struct perfdata *p)
 
 /* ---- the source ------------------------------------------------------------------------- */
 
-/* With perf record --buildid-mmap the records have the ids and there is no table of them; those of
- * what is no file are kept here. */
+/* With perf record --buildid-mmap there is no table of build ids: records have them.  Those of
+ * mappings that are not files are kept here. */
 static void note_build_id(struct perfdata *p, const struct record_mmap *m, bool is_kernel)
 {
 	for (size_t i = 0; i < p->build_ids.n; i++)
@@ -299,7 +299,7 @@ static void note_map(struct perfdata *p, const struct record *r)
 		free(map.filename);
 }
 
-/* perf leaves the period out where it is always the same one. */
+/* perf omits the period if it never changes. */
 static uint64_t fixed_period(const struct perf_event_attr *attr)
 {
 	bool is_clock = attr->type == PERF_TYPE_SOFTWARE &&
@@ -312,7 +312,7 @@ static uint64_t fixed_period(const struct perf_event_attr *attr)
 
 /*
  * A leader's sample that carries the counters of its group is one sample of each event that has
- * counted since the last one.  True with the next of them in *r.
+ * counted since the last one.  True: the next of them is in *r.
  */
 static bool next_of_group(struct perfdata *p, struct record *r)
 {
@@ -339,7 +339,7 @@ static bool next_of_group(struct perfdata *p, struct record *r)
 	return false;
 }
 
-/* False where the record is none for others to see. */
+/* False: the record is of no use to others. */
 static bool deliver(struct perfdata *p, const struct perfdata_entry *entry, struct record *r)
 {
 	const struct perfdata_event *ev = &p->events.v[entry->event];
@@ -378,7 +378,7 @@ static bool deliver(struct perfdata *p, const struct perfdata_entry *entry, stru
 	return next_of_group(p, r);
 }
 
-/* Gives pages of the files back that no queued record lies in. */
+/* Releases pages of the files without queued records. */
 static void release_pages(struct perfdata *p)
 {
 	for (uint32_t k = 0; k < p->n_streams; k++) {
@@ -453,13 +453,13 @@ static void perfdata_close(struct source *s)
 
 static const struct source_ops perfdata_ops = { .next = perfdata_next, .close = perfdata_close };
 
-/* Of a stream: attrs, names and features, up to the first record that is data. */
+/* Reads a stream's attrs, names and features, up to the first record of data. */
 static int read_stream_start(struct perfdata *p, struct err *e)
 {
 	struct perfdata_stream *s = &p->streams[0];
 	struct perfdata_head h;
 	int code;
-	while ((code = look(p, s, &s->input, &h)) > 0 && !perfdata_begins_data(h.type)) {
+	while ((code = look_at_record(p, s, &s->input, &h)) > 0 && !perfdata_begins_data(h.type)) {
 		code = take(p, s, &s->input, &h);
 		if (code < 0)
 			break;
@@ -501,7 +501,7 @@ int perfdata_open(int fd, const char *name, struct source **ret_source, struct e
 	return 0;
 }
 
-/* ---- what it tells ---------------------------------------------------------------------- */
+/* ---- results ------------------------------------------------------------------------------ */
 
 size_t perfdata_n_events(const struct source *s)
 {
