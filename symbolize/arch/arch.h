@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "symbolize/arch/cfi-rule.h"
-#include "symbolize/arch/codeway.h"
+#include "symbolize/arch/codepath.h"
 
 #define ARCH_REGS_MAX 33u       /* DWARF registers of the largest architecture */
 #define ARCH_NO_REG 255u
@@ -78,8 +78,8 @@ struct arch {
 	struct arch_bytes asm_nop;       /* as Go's assembler writes it */
 	uint8_t asm_call_bytes;
 
-	/* Executes the instruction at w->at, whose bytes are given, and moves w->at. */
-	enum code_next (*step)(const uint8_t *insn, size_t n_bytes, struct code_way *w);
+	/* Executes the instruction at path->at, whose bytes are given, and moves w->at. */
+	enum code_next (*step)(const uint8_t *insn, size_t n_bytes, struct code_path *path);
 
 	/* The rule for a pc in a PLT entry or a function that is a single jump, where following
 	 * the code leads nowhere.  stub_bytes_before bytes precede pc, n_before 0: unknown. */

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #define CODE_STEPS_MAX 1024u    /* instructions read for one rule */
-#define CODE_WAYS_MAX 64u       /* branches to be followed later */
+#define CODE_PATHS_MAX 64u      /* branches to be followed later */
 #define CODE_SEEN_MAX 2048u     /* slots for addresses seen: twice as many, a power of two */
 #define CODE_STUB_BYTES 32u     /* around a pc: they show whether it is in a stub */
 #define CODE_SEEN_FEW 64u       /* the same for a short path, as most are */
@@ -26,8 +26,8 @@ struct code {
 	uint8_t buf[256];
 	uint64_t buf_at;
 	size_t n_buf;
-	struct code_way way[CODE_WAYS_MAX];
-	unsigned int n_ways, n_steps;
+	struct code_path path[CODE_PATHS_MAX];
+	unsigned int n_paths, n_steps;
 	unsigned int n_slots;           /* of seen that are in use */
 	uint64_t seen[CODE_SEEN_MAX];   /* addresses, hashed; 0: free */
 };
@@ -46,15 +46,15 @@ static const uint8_t *code_bytes(struct code *k, uint64_t at, size_t *ret_n)
 }
 
 /* Keeps the path that takes the branch, to be followed when earlier ones have failed. */
-static void code_branch(struct code *k, const struct code_way *w)
+static void code_branch(struct code *k, const struct code_path *path)
 {
-	for (unsigned int i = 0; i < k->n_ways; i++)
-		if (k->way[i].at == w->branch)
+	for (unsigned int i = 0; i < k->n_paths; i++)
+		if (k->path[i].at == path->branch)
 			return;
-	if (k->n_ways == CODE_WAYS_MAX)
+	if (k->n_paths == CODE_PATHS_MAX)
 		return;
-	k->way[k->n_ways] = *w;
-	k->way[k->n_ways++].at = w->branch;
+	k->path[k->n_paths] = *path;
+	k->path[k->n_paths++].at = path->branch;
 }
 
 /* The slot of key, an address plus one, or a free slot for it. */
@@ -93,23 +93,23 @@ static bool code_is_seen(struct code *k, uint64_t at)
 }
 
 /* Executes one instruction of a path. */
-static enum code_next code_step(struct code *k, struct code_way *w)
+static enum code_next code_step(struct code *k, struct code_path *path)
 {
 	size_t n;
-	const uint8_t *p = code_bytes(k, w->at, &n);
-	enum code_next next = k->c->arch->step(p, n, w);
+	const uint8_t *p = code_bytes(k, path->at, &n);
+	enum code_next next = k->c->arch->step(p, n, path);
 	if (next != CODE_BRANCH)
 		return next;
-	code_branch(k, w);
+	code_branch(k, path);
 	return CODE_ON;
 }
 
 /* The offset of a slot from the CFA; false: the slot is not in the frame. */
-static bool code_slot_off8(const struct code_way *w, const struct code_value *v, int64_t cfa,
+static bool code_slot_off8(const struct code_path *path, const struct code_value *v, int64_t cfa,
 			   int16_t *ret)
 {
 	int64_t off = v->off - cfa;
-	if (v->base != CODE_BASE_SLOT || v->slot_base != w->sp.base || off & 7 || off >= 0 ||
+	if (v->base != CODE_BASE_SLOT || v->slot_base != path->sp.base || off & 7 || off >= 0 ||
 	    off / 8 < INT16_MIN)
 		return false;
 	*ret = (int16_t)(off / 8);
@@ -117,25 +117,25 @@ static bool code_slot_off8(const struct code_way *w, const struct code_value *v,
 }
 
 /* The rule that a path to a return amounts to. */
-static bool code_fold(const struct code_way *w, struct cfi_rule *ret)
+static bool code_fold(const struct code_path *path, struct cfi_rule *ret)
 {
-	struct cfi_rule r = { .kind = CFI_PLAIN, .flags = CFI_FLAG_GUESSED };
-	int64_t cfa = w->sp.off;
+	struct cfi_rule r = { .kind = CFI_PLAIN, .flags = CFI_FLAG_HEURISTIC };
+	int64_t cfa = path->sp.off;
 	if (cfa < 0 || cfa & 7 || cfa / 8 > INT16_MAX)
 		return false;
-	if (w->sp.base == CODE_BASE_FP)
+	if (path->sp.base == CODE_BASE_FP)
 		r.flags |= CFI_FLAG_CFA_FP;
 	r.cfa_off8 = (int16_t)(cfa / 8);
-	bool is_ahead = w->sp.base == CODE_BASE_SP;
-	if (w->ra.base == CODE_BASE_LINK)
+	bool is_ahead = path->sp.base == CODE_BASE_SP;
+	if (path->ra.base == CODE_BASE_LINK)
 		r.flags |= CFI_FLAG_RA_REG;
-	else if (cfa == 0 || (is_ahead && w->ra.off < 0) ||
-		 !code_slot_off8(w, &w->ra, cfa, &r.ra_off8))
+	else if (cfa == 0 || (is_ahead && path->ra.off < 0) ||
+		 !code_slot_off8(path, &path->ra, cfa, &r.ra_off8))
 		return false;
 	/* a slot below the stack pointer has not been written yet */
-	if (w->fp.base == CODE_BASE_SLOT && w->fp.slot_base == w->sp.base &&
-	    (!is_ahead || w->fp.off >= 0)) {
-		if (!code_slot_off8(w, &w->fp, cfa, &r.fp_off8))
+	if (path->fp.base == CODE_BASE_SLOT && path->fp.slot_base == path->sp.base &&
+	    (!is_ahead || path->fp.off >= 0)) {
+		if (!code_slot_off8(path, &path->fp, cfa, &r.fp_off8))
 			return false;
 		r.flags |= CFI_FLAG_FP_SAVED;
 	}
@@ -149,10 +149,10 @@ static void code_begin(struct code *k, const struct cfi_code *c, uint64_t at)
 	k->c = c;
 	k->n_buf = k->n_steps = 0;
 	k->buf_at = 0;
-	k->n_ways = 1;
+	k->n_paths = 1;
 	k->n_slots = CODE_SEEN_FEW;
 	memset(k->seen, 0, CODE_SEEN_FEW * sizeof(*k->seen));
-	k->way[0] = (struct code_way){ .at = at, .sp = { .base = CODE_BASE_SP },
+	k->path[0] = (struct code_path){ .at = at, .sp = { .base = CODE_BASE_SP },
 		.fp = { .base = CODE_BASE_FP },
 		.ra = { .base = arch_pushes_ra(c->arch) ? CODE_BASE_LOST : CODE_BASE_LINK },
 		.fp_slot = { .base = CODE_BASE_LOST }, .ra_slot = { .base = CODE_BASE_LOST } };
@@ -177,15 +177,15 @@ bool cfi_code_rule(const struct cfi_code *c, uint64_t pc, struct cfi_rule *ret)
 	struct cfi_rule r;
 	code_begin(&k, c, pc);
 	if (c->is_return)
-		k.way[0].ra.base = CODE_BASE_LOST;
+		k.path[0].ra.base = CODE_BASE_LOST;
 	if (code_stub_rule(&k, pc, &r) && c->accept(c->ctx, &r))
 		return *ret = r, true;
-	for (unsigned int i = 0; i < k.n_ways; i++) {
+	for (unsigned int i = 0; i < k.n_paths; i++) {
 		enum code_next next = CODE_ON;
-		struct code_way w = k.way[i];
+		struct code_path path = k.path[i];
 		while (next == CODE_ON && k.n_steps++ < CODE_STEPS_MAX)
-			next = code_is_seen(&k, w.at) ? CODE_LOST : code_step(&k, &w);
-		if (next == CODE_RETURN && code_fold(&w, &r) && c->accept(c->ctx, &r))
+			next = code_is_seen(&k, path.at) ? CODE_LOST : code_step(&k, &path);
+		if (next == CODE_RETURN && code_fold(&path, &r) && c->accept(c->ctx, &r))
 			return *ret = r, true;
 	}
 	return false;
@@ -193,24 +193,24 @@ bool cfi_code_rule(const struct cfi_code *c, uint64_t pc, struct cfi_rule *ret)
 
 /* The rule at the end of a path from the function's start, where the return address was pushed last
  * (x86-64) or is in the link register (arm64). */
-static bool code_fold_back(const struct cfi_code *c, const struct code_way *w,
+static bool code_fold_back(const struct cfi_code *c, const struct code_path *path,
 			   struct cfi_rule *ret)
 {
-	int64_t cfa_at_start = arch_pushes_ra(c->arch) ? 8 : 0, cfa = cfa_at_start - w->sp.off;
-	if (w->sp.base != CODE_BASE_SP || cfa < cfa_at_start || cfa & 7 || cfa / 8 > INT16_MAX)
+	int64_t cfa_at_start = arch_pushes_ra(c->arch) ? 8 : 0, cfa = cfa_at_start - path->sp.off;
+	if (path->sp.base != CODE_BASE_SP || cfa < cfa_at_start || cfa & 7 || cfa / 8 > INT16_MAX)
 		return false;
-	struct cfi_rule r = { .kind = CFI_PLAIN, .flags = CFI_FLAG_GUESSED,
+	struct cfi_rule r = { .kind = CFI_PLAIN, .flags = CFI_FLAG_HEURISTIC,
 			      .cfa_off8 = (int16_t)(cfa / 8), .ra_off8 = -1 };
 	if (!arch_pushes_ra(c->arch) &&
-	    (w->ra_slot.off < w->sp.off ||
-	     !code_slot_off8(w, &w->ra_slot, cfa_at_start, &r.ra_off8))) {
-		if (w->ra.base != CODE_BASE_LINK)
+	    (path->ra_slot.off < path->sp.off ||
+	     !code_slot_off8(path, &path->ra_slot, cfa_at_start, &r.ra_off8))) {
+		if (path->ra.base != CODE_BASE_LINK)
 			return false;
 		r.flags |= CFI_FLAG_RA_REG;
 		r.ra_off8 = 0;
 	}
-	if (w->fp_slot.off >= w->sp.off &&
-	    code_slot_off8(w, &w->fp_slot, cfa_at_start, &r.fp_off8))
+	if (path->fp_slot.off >= path->sp.off &&
+	    code_slot_off8(path, &path->fp_slot, cfa_at_start, &r.fp_off8))
 		r.flags |= CFI_FLAG_FP_SAVED;
 	*ret = r;
 	return true;
@@ -220,13 +220,13 @@ bool cfi_code_rule_from(const struct cfi_code *c, uint64_t start, uint64_t pc, s
 {
 	struct code k;
 	code_begin(&k, c, start);
-	for (unsigned int i = 0; i < k.n_ways; i++) {
+	for (unsigned int i = 0; i < k.n_paths; i++) {
 		enum code_next next = CODE_ON;
-		struct code_way w = k.way[i];
-		while (next == CODE_ON && w.at != pc && k.n_steps++ < CODE_STEPS_MAX)
-			next = code_is_seen(&k, w.at) ? CODE_LOST : code_step(&k, &w);
-		if (next == CODE_ON && w.at == pc)
-			return code_fold_back(c, &w, ret);
+		struct code_path path = k.path[i];
+		while (next == CODE_ON && path.at != pc && k.n_steps++ < CODE_STEPS_MAX)
+			next = code_is_seen(&k, path.at) ? CODE_LOST : code_step(&k, &path);
+		if (next == CODE_ON && path.at == pc)
+			return code_fold_back(c, &path, ret);
 	}
 	return false;
 }

@@ -25,7 +25,7 @@ struct cfi_code {
 };
 
 /* The first accepted rule for pc, whose instruction was not executed yet: CFI_PLAIN with
- * CFI_FLAG_GUESSED.  False: none within a bounded number of instructions. */
+ * CFI_FLAG_HEURISTIC.  False: none within a bounded number of instructions. */
 bool cfi_code_rule(const struct cfi_code *c, uint64_t pc, struct cfi_rule *ret);
 
 /* The same from the code between the function's start and pc, if a path leads from one to the

@@ -251,7 +251,7 @@ enum cfi_eval cfi_eval_reg(const struct cfi_eval_env *env, const struct cfi_reg_
 	uint64_t at;
 	enum cfi_eval r;
 	switch ((enum cfi_how)rule->how) {
-	case CFI_HOW_UNSAID: case CFI_HOW_SAME:
+	case CFI_HOW_UNSPECIFIED: case CFI_HOW_SAME:
 		return env->reg(env->ctx, reg, ret);
 	case CFI_HOW_UNDEFINED:
 		return CFI_EVAL_NO_REG;

@@ -215,7 +215,7 @@ static int open_elf(const struct open_from *in, struct cfi **ret)
 	int r = open_headers(c, in, &h);
 	if (r == 0 && in->fd < 0) {
 		/* an image is small, and not available after this call */
-		c->is_debug_sought = true;
+		c->is_debug_searched = true;
 		open_debug_frame(c, in);
 	}
 	if (r < 0) {
@@ -258,7 +258,7 @@ int cfi_open_sections(const struct arch *arch, struct cfi_bytes hdr, struct cfi_
 	cfi_section_bytes(&c->eh, eh_frame.p, eh_frame.n_bytes, eh_frame.vaddr);
 	cfi_section_bytes(&c->debug, debug_frame.p, debug_frame.n_bytes, 0);
 	cfi_section_bytes(&c->hdr, hdr.p, hdr.n_bytes, hdr.vaddr);
-	c->is_debug_sought = true;
+	c->is_debug_searched = true;
 	if (c->eh.n_bytes)
 		open_hdr(c, &in);
 	*ret = c;
@@ -279,9 +279,9 @@ int cfi_add_debug_file(struct cfi *c, int fd)
 void cfi_seek_debug(struct cfi *c)
 {
 	struct stat st;
-	if (c->is_debug_sought)
+	if (c->is_debug_searched)
 		return;
-	c->is_debug_sought = true;
+	c->is_debug_searched = true;
 	if (c->debug.n_bytes || c->fd < 0 || fstat(c->fd, &st) < 0)
 		return;
 	struct open_from in = { .fd = c->fd, .n_bytes = (size_t)st.st_size };

@@ -10,7 +10,7 @@
 #include "symbolize/cfi/cfi-entry.h"
 
 enum cfi_how {
-	CFI_HOW_UNSAID,         /* no rule: unchanged if callee-saved by the ABI */
+	CFI_HOW_UNSPECIFIED,         /* no rule: unchanged if callee-saved by the ABI */
 	CFI_HOW_SAME,
 	CFI_HOW_UNDEFINED,
 	CFI_HOW_OFFSET,         /* saved at CFA + off */

@@ -157,7 +157,7 @@ static enum cfi_found find_from(struct cfi *c, uint64_t vaddr, bool is_found, ui
 		*ret_is_debug = false;
 		return r;
 	}
-	if (!c->is_debug_sought)
+	if (!c->is_debug_searched)
 		cfi_seek_debug(c);
 	if (!index_search(&c->debug_index, &c->debug_frames, vaddr, &off))
 		return r;
@@ -327,7 +327,7 @@ static void rule_of_fde(struct cfi *c, uint64_t vaddr, const struct cfi_fde *fde
 		ret->kind = CFI_BAD;
 	else if (row.reg[row.ra_reg].how == CFI_HOW_UNDEFINED)
 		ret->kind = CFI_ROOT;
-	else if (row.cfa.how == CFI_HOW_UNSAID)
+	else if (row.cfa.how == CFI_HOW_UNSPECIFIED)
 		ret->kind = CFI_BAD;
 	else if (!rule_fold(c->arch, vaddr, &row, ret))
 		*ret = (struct cfi_rule){ .kind = CFI_UNUSUAL, .entry_off = off };

@@ -105,7 +105,7 @@ static bool hotspot_entering(const struct cfi_code *c, uint64_t pc, struct cfi_r
 	struct hotspot h;
 	if (c->read(c->ctx, pc - n_back, b, sizeof(b)) != sizeof(b))
 		return false;
-	*ret = (struct cfi_rule){ .kind = CFI_PLAIN, .flags = CFI_FLAG_GUESSED | CFI_FLAG_MADE,
+	*ret = (struct cfi_rule){ .kind = CFI_PLAIN, .flags = CFI_FLAG_HEURISTIC | CFI_FLAG_JIT,
 				  .cfa_off8 = 1, .ra_off8 = -1 };
 	for (size_t i = 0; i <= n_back; i++) {
 		size_t n = hotspot_enter(b + i, &h), in = n_back - i;
@@ -168,7 +168,7 @@ static bool hotspot_rule(const struct cfi_code *c, uint64_t pc, bool is_exact,
 	if (!hotspot_find(c, pc, &h) || h.has_fp || h.n_bytes > 8u * INT16_MAX - 16)
 		return false;
 	uint32_t left = is_exact ? hotspot_left(c, pc, &h) : 0;
-	struct cfi_rule r = { .kind = CFI_PLAIN, .flags = CFI_FLAG_GUESSED | CFI_FLAG_MADE,
+	struct cfi_rule r = { .kind = CFI_PLAIN, .flags = CFI_FLAG_HEURISTIC | CFI_FLAG_JIT,
 		.cfa_off8 = (int16_t)((h.n_bytes + 16 - left) / 8), .ra_off8 = -1 };
 	if (left <= h.n_bytes) {
 		r.flags |= CFI_FLAG_FP_SAVED;

@@ -121,7 +121,7 @@ bool unwind_code_accepts(struct unwind_walk *w, const struct cfi_rule *rule)
 		return false;
 	pc = unwind_strip(w, pc);
 	return unwind_code_is_call(w, pc) || code_is_trampoline(w, pc) ||
-	       (rule->flags & CFI_FLAG_MADE && code_is_interpreter(w, rule, cfa, pc));
+	       (rule->flags & CFI_FLAG_JIT && code_is_interpreter(w, rule, cfa, pc));
 }
 
 /* Is there a return address where the rule says: one with a call before it? */
@@ -342,7 +342,7 @@ void unwind_code_amend(struct unwind_walk *w, const struct module *m, struct cfi
 	}
 	if (!is_so)
 		return;
-	r.flags &= (uint8_t)~CFI_FLAG_GUESSED;
+	r.flags &= (uint8_t)~CFI_FLAG_HEURISTIC;
 	*rule = r;
 }
 
@@ -387,7 +387,7 @@ struct cfi_rule unwind_code_rule(struct unwind_walk *w, const struct module *m,
 	struct cfi_rule r;
 	*ret_is_final = true;
 	if (code_is_laid_out(w, m))
-		return (struct cfi_rule){ .kind = CFI_ROOT, .flags = CFI_FLAG_GUESSED };
+		return (struct cfi_rule){ .kind = CFI_ROOT, .flags = CFI_FLAG_HEURISTIC };
 	if (!m->cfi)
 		return unwind_jit_rule(w, m, &code, &c.is_open, ret_is_final);
 	const struct unwind_frame *f = &w->frame[w->n - 1];
@@ -401,7 +401,7 @@ struct cfi_rule unwind_code_rule(struct unwind_walk *w, const struct module *m,
 		return (struct cfi_rule){ .kind = CFI_NONE };
 	}
 	if (code_is_in_sigreturn(w, m))
-		return (struct cfi_rule){ .kind = CFI_SIGRETURN, .flags = CFI_FLAG_GUESSED };
+		return (struct cfi_rule){ .kind = CFI_SIGRETURN, .flags = CFI_FLAG_HEURISTIC };
 	if (!(f->flags & UNWIND_FRAME_EXACT) && code_is_first(w, m, f->pc))
 		return (struct cfi_rule){ .kind = CFI_ROOT };
 	/* what follows a call that does not return is the next function */
@@ -414,7 +414,7 @@ struct cfi_rule unwind_code_rule(struct unwind_walk *w, const struct module *m,
 	if (root == RUNTIME_ROOT_FRAME)
 		return (struct cfi_rule){ .kind = CFI_ROOT };
 	if (root == RUNTIME_ROOT_TRAP && !unwind_code_is_call(w, f->pc))
-		return (struct cfi_rule){ .kind = CFI_ROOT, .flags = CFI_FLAG_GUESSED };
+		return (struct cfi_rule){ .kind = CFI_ROOT, .flags = CFI_FLAG_HEURISTIC };
 	if (code_by_call(&c, &code, &r))
 		return r;
 	*ret_is_final = !c.is_open;

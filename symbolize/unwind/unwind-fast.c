@@ -90,9 +90,9 @@ fast_walk(const struct unwind_cache *by_pc, uint64_t salt, struct unwind_walk *w
 				fp = fast_word(fp_at + moved);
 				flags |= UNWIND_STEP_FP;
 			}
-			if (__builtin_expect(rule->flags & CFI_FLAG_GUESSED, 0)) {
+			if (__builtin_expect(rule->flags & CFI_FLAG_HEURISTIC, 0)) {
 				/* may be other code now: see unwind_step */
-				if (rule->flags & CFI_FLAG_MADE &&
+				if (rule->flags & CFI_FLAG_JIT &&
 				    !unwind_cache_get(by_pc, unwind_cache_key(salt - 1, next_pc)))
 					break;
 				next_flags = UNWIND_FRAME_GUESSED;
@@ -107,18 +107,18 @@ fast_walk(const struct unwind_cache *by_pc, uint64_t salt, struct unwind_walk *w
 			if (!unwind_cache_get(by_pc, unwind_cache_key(back_salt, next_pc)))
 				break;
 			/* perhaps an interpreter's frame: see unwind_code_interpreter_sp */
-			if (rule->flags & CFI_FLAG_MADE && fp > sp &&
+			if (rule->flags & CFI_FLAG_JIT && fp > sp &&
 			    runtime_is_moved_sp(fast_word(fp - 8 + moved), fp))
 				break;
 			cfa = fp + 16;
 			fp = fast_word(fp + moved);
 			both_off8 = by_fp.both_off8;
 			flags |= UNWIND_STEP_FP;
-			next_flags = rule->flags & CFI_FLAG_MADE ?
+			next_flags = rule->flags & CFI_FLAG_JIT ?
 				UNWIND_FRAME_GUESSED | UNWIND_FRAME_CHAINED : UNWIND_FRAME_GUESSED;
 			w->stats->n_guessed++;
 		} else {
-			if (rule->kind == CFI_ROOT && !(rule->flags & CFI_FLAG_GUESSED)) {
+			if (rule->kind == CFI_ROOT && !(rule->flags & CFI_FLAG_HEURISTIC)) {
 				f->flags |= unwind_root_flags(rule);
 				end = UNWIND_FAST_ROOT;
 			}

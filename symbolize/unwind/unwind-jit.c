@@ -60,12 +60,12 @@ struct cfi_rule unwind_jit_rule(struct unwind_walk *w, const struct module *m,
 	if (n && cfi_code_rule(code, f->pc, &r)) {
 		/* the frames of Erlang, thousands of them: the stack must bear the rule out each
 		 * time, but it is not made again */
-		r.flags |= CFI_FLAG_MADE;
+		r.flags |= CFI_FLAG_JIT;
 		*ret_is_final = !jit_rule;
 		return r;
 	}
 	/* a stub that jumps on has no frame, as Java's for calls of virtual methods */
-	r = (struct cfi_rule){ .kind = CFI_PLAIN, .flags = CFI_FLAG_GUESSED | CFI_FLAG_MADE,
+	r = (struct cfi_rule){ .kind = CFI_PLAIN, .flags = CFI_FLAG_HEURISTIC | CFI_FLAG_JIT,
 			       .cfa_off8 = 1, .ra_off8 = -1 };
 	if (!pushes_ra) {
 		r.flags |= CFI_FLAG_RA_REG;

@@ -147,11 +147,12 @@ static enum cfi_eval slow_caller_reg(struct slow_at *s, unsigned int *reg, bool 
 		return CFI_EVAL_NO_REG;
 	const struct cfi_reg_rule *rule = &row.reg[*reg];
 	if (rule->how == CFI_HOW_SAME ||
-	    (rule->how == CFI_HOW_UNSAID && (s->is_kept || w->arch->callee_saved >> *reg & 1))) {
+	    (rule->how == CFI_HOW_UNSPECIFIED &&
+	     (s->is_kept || w->arch->callee_saved >> *reg & 1))) {
 		*again = true;
 		return CFI_EVAL_OK;
 	}
-	if (rule->how == CFI_HOW_UNSAID)
+	if (rule->how == CFI_HOW_UNSPECIFIED)
 		return CFI_EVAL_NO_REG;
 	if (rule->how == CFI_HOW_REGISTER && rule->reg < ARCH_REGS_MAX) {
 		*again = true;

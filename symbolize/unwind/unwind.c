@@ -122,7 +122,7 @@ unwind_miss(struct unwind *u, struct unwind_walk *w, uint64_t at, uint64_t key)
 		if (u->o.read_code)
 			rule = unwind_code_rule(w, &m, &is_final);
 		if (rule.kind == CFI_NONE && m.is_jit)
-			rule.flags = CFI_FLAG_MADE;
+			rule.flags = CFI_FLAG_JIT;
 		if (!is_final)
 			return rule;
 	}
@@ -140,7 +140,7 @@ unwind_other(struct unwind_walk *w, const struct cfi_rule *rule)
 	switch ((enum cfi_kind)rule->kind) {
 	case CFI_ROOT:
 		/* a return address that no call made is no frame */
-		if (!(rule->flags & CFI_FLAG_GUESSED))
+		if (!(rule->flags & CFI_FLAG_HEURISTIC))
 			f->flags |= unwind_root_flags(rule);
 		else if (w->n > 1)
 			w->n--;
@@ -150,10 +150,10 @@ unwind_other(struct unwind_walk *w, const struct cfi_rule *rule)
 	case CFI_SIGRETURN:
 		/* the rule says that a trampoline lies behind the address, which only a return
 		 * address proves to be a frame; GUESSED: the interrupted pc itself is in one */
-		return f->flags & UNWIND_FRAME_EXACT && !(rule->flags & CFI_FLAG_GUESSED) ?
+		return f->flags & UNWIND_FRAME_EXACT && !(rule->flags & CFI_FLAG_HEURISTIC) ?
 			UNWIND_NO_CFI : unwind_slow_sigreturn(w);
 	case CFI_NONE:
-		return unwind_slow_guess(w, rule->flags & CFI_FLAG_MADE);
+		return unwind_slow_guess(w, rule->flags & CFI_FLAG_JIT);
 	case CFI_EMPTY:
 		/* a return address to nowhere is no frame */
 		if (w->n == 1)
@@ -175,7 +175,7 @@ unwind_step(struct unwind *u, struct unwind_walk *w, uint64_t salt)
 	const struct unwind_cache_entry *e = unwind_cache_get(&u->by_pc, key);
 	struct cfi_rule rule = e ? e->rule : unwind_miss(u, w, at, key);
 	/* what a process makes may be other code now */
-	if (e && rule.flags & CFI_FLAG_MADE && rule.kind == CFI_PLAIN &&
+	if (e && rule.flags & CFI_FLAG_JIT && rule.kind == CFI_PLAIN &&
 	    !unwind_code_accepts(w, &rule))
 		rule = unwind_miss(u, w, at, key);
 	if (__builtin_expect(rule.kind != CFI_PLAIN, 0))
@@ -214,8 +214,8 @@ unwind_step(struct unwind *u, struct unwind_walk *w, uint64_t salt)
 	f->fp_off8 = rule.fp_off8;
 	f->flags |= flags;
 	*o = (struct unwind_frame){ .pc = pc, .sp = cfa, .fp = fp,
-		.flags = rule.flags & CFI_FLAG_GUESSED ? UNWIND_FRAME_GUESSED : 0 };
-	u->stats.n_by_code += rule.flags & CFI_FLAG_GUESSED ? 1 : 0;
+		.flags = rule.flags & CFI_FLAG_HEURISTIC ? UNWIND_FRAME_GUESSED : 0 };
+	u->stats.n_by_code += rule.flags & CFI_FLAG_HEURISTIC ? 1 : 0;
 	return UNWIND_STEP_DONE;
 }
 

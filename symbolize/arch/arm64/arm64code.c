@@ -11,7 +11,7 @@
 
 #define REG_FP 29u
 #define REG_LR 30u
-#define REG_SP 31u              /* as a base, and of add and sub */
+#define REG_SP 31u              /* as a base register, and in ADD and SUB */
 
 #define INSN_NOP 0xd503201fu
 #define INSN_BTI_C 0xd503245fu
@@ -25,7 +25,7 @@ static uint32_t arm_insn(const uint8_t *p)
 	return x;
 }
 
-/* Bits from `low` on, n_bits of them, with their sign. */
+/* n_bits of insn from bit `low` on, sign-extended. */
 static int64_t arm_signed(uint32_t insn, unsigned int low, unsigned int n_bits)
 {
 	return (int32_t)(insn << (32 - low - n_bits)) >> (32 - n_bits);
@@ -42,7 +42,7 @@ static bool arm_is_jump_by_reg(uint32_t i)
 	return (i & 0xfffffc1f) == 0xd61f0000 || (i & 0xfefff800) == 0xd61f0800;
 }
 
-/* By x16 or x17, which are a linker's stubs' and a tail call's: it leaves the function. */
+/* BR x16 or x17, the registers of linker stubs and tail calls: it leaves the function. */
 static bool arm_is_jump_out(uint32_t i)
 {
 	return arm_is_jump_by_reg(i) && (i >> 5 & 0x1e) == 16;
@@ -60,9 +60,9 @@ struct arm_access {
 	unsigned int reg[2], base;
 	unsigned int n_bytes;           /* of each register */
 	int64_t off;                    /* of the first one, from base */
-	int64_t moves_base;             /* by so much */
+	int64_t moves_base;             /* added to base */
 	bool is_load, is_two;
-	bool is_vector;                 /* the registers are not the general ones */
+	bool is_vector;                 /* reg are vector registers */
 };
 
 static bool arm_pair(uint32_t i, struct arm_access *ret)
@@ -107,7 +107,7 @@ static bool arm_is_slot(const struct code_value *a, const struct code_value *b)
 	       a->slot_base == b->slot_base && a->off == b->off;
 }
 
-/* Register v, which is orig at the beginning, is loaded from at, or stored there. */
+/* Register v, whose initial value is orig, is loaded from `at`, or stored there. */
 static void arm_move(struct code_value *v, struct code_value *slot, enum code_base orig,
 		     const struct code_value *at, bool is_load)
 {
@@ -118,35 +118,35 @@ static void arm_move(struct code_value *v, struct code_value *slot, enum code_ba
 		*v = arm_is_slot(at, slot) ? as_it_was : *at;
 }
 
-/* A return address that a call has overwritten is stored by nobody: that is the beginning of the
- * next function, behind a call that does not return. */
-static enum code_next arm_access(struct code_way *w, const struct arm_access *a)
+/* No code stores a link register that a call has overwritten.  Such a store begins the next
+ * function, after a call that does not return. */
+static enum code_next arm_access(struct code_path *path, const struct arm_access *a)
 {
 	const struct code_value lost = { .base = CODE_BASE_LOST };
-	struct code_value base = a->base == REG_SP ? w->sp : a->base == REG_FP ? w->fp : lost;
+	struct code_value base = a->base == REG_SP ? path->sp : a->base == REG_FP ? path->fp : lost;
 	for (unsigned int k = 0; k <= a->is_two && !a->is_vector; k++) {
 		struct code_value at = lost;
 		if (base.base <= CODE_BASE_FP && a->n_bytes == 8)
 			at = (struct code_value){ .base = CODE_BASE_SLOT, .slot_base = base.base,
 				.off = base.off + a->off + (int64_t)(k * a->n_bytes) };
 		if (a->reg[k] == REG_FP)
-			arm_move(&w->fp, &w->fp_slot, CODE_BASE_FP, &at, a->is_load);
-		else if (a->reg[k] == REG_LR && !a->is_load && w->ra.base == CODE_BASE_LOST)
+			arm_move(&path->fp, &path->fp_slot, CODE_BASE_FP, &at, a->is_load);
+		else if (a->reg[k] == REG_LR && !a->is_load && path->ra.base == CODE_BASE_LOST)
 			return CODE_LOST;
 		else if (a->reg[k] == REG_LR)
-			arm_move(&w->ra, &w->ra_slot, CODE_BASE_LINK, &at, a->is_load);
+			arm_move(&path->ra, &path->ra_slot, CODE_BASE_LINK, &at, a->is_load);
 	}
 	if (a->base == REG_SP)
-		w->sp.off += a->moves_base;
+		path->sp.off += a->moves_base;
 	else if (a->base == REG_FP && a->moves_base)
-		w->fp = lost;
+		path->fp = lost;
 	return CODE_ON;
 }
 
-/* ---- numbers ------------------------------------------------------------------------------- */
+/* ---- arithmetic ---------------------------------------------------------------------------- */
 
-/* ADD and SUB of an immediate: as moves and by themselves they make and take down frames. */
-static enum code_next arm_add(struct code_way *w, uint32_t i)
+/* ADD and SUB of an immediate, also as MOV, set up and take down frames. */
+static enum code_next arm_add(struct code_path *path, uint32_t i)
 {
 	unsigned int to = i & 31, from = i >> 5 & 31;
 	int64_t imm = (int64_t)(i >> 10 & 0xfff) << (i >> 22 & 1 ? 12 : 0);
@@ -154,61 +154,61 @@ static enum code_next arm_add(struct code_way *w, uint32_t i)
 	if (to == REG_SP ? sets_flags : to != REG_FP && to != REG_LR)
 		return CODE_ON;
 	struct code_value v = { .base = CODE_BASE_LOST };
-	if (i >> 31 && (from == REG_SP || (from == REG_FP && w->fp.base <= CODE_BASE_FP))) {
-		v = from == REG_SP ? w->sp : w->fp;
+	if (i >> 31 && (from == REG_SP || (from == REG_FP && path->fp.base <= CODE_BASE_FP))) {
+		v = from == REG_SP ? path->sp : path->fp;
 		v.off += i >> 30 & 1 ? -imm : imm;
 	}
 	if (to == REG_FP)
-		w->fp = v;
+		path->fp = v;
 	else if (to == REG_LR)
-		w->ra.base = CODE_BASE_LOST;
+		path->ra.base = CODE_BASE_LOST;
 	else
-		w->sp = v;
-	return w->sp.base == CODE_BASE_LOST ? CODE_LOST : CODE_ON;
+		path->sp = v;
+	return path->sp.base == CODE_BASE_LOST ? CODE_LOST : CODE_ON;
 }
 
 /* Any instruction that computes a register. */
-static enum code_next arm_compute(struct code_way *w, uint32_t i)
+static enum code_next arm_compute(struct code_path *path, uint32_t i)
 {
 	unsigned int to = i & 31;
 	if ((i & 0x1f800000) == 0x11000000)
-		return arm_add(w, i);
-	/* ADD and SUB of an extended register, AND and the like of an immediate: to sp */
+		return arm_add(path, i);
+	/* ADD and SUB (extended register) and logical instructions (immediate) that write sp */
 	if (to == REG_SP && ((i & 0x3fe00000) == 0x0b200000 ||
 			     ((i & 0x1f800000) == 0x12000000 && i >> 29 != 3 && i >> 29 != 7)))
 		return CODE_LOST;
 	if (to == REG_FP)
-		w->fp.base = CODE_BASE_LOST;
-	/* PACIA x30, sp and the like leave it what it is */
+		path->fp.base = CODE_BASE_LOST;
+	/* PACIA x30, sp and the like sign it, no more */
 	if (to == REG_LR && (i & 0xffff0000) != 0xdac10000)
-		w->ra.base = CODE_BASE_LOST;
+		path->ra.base = CODE_BASE_LOST;
 	return CODE_ON;
 }
 
-/* ---- all of them ----------------------------------------------------------------------------- */
+/* ---- instructions ---------------------------------------------------------------------------- */
 
-static enum code_next arm_branch_if(struct code_way *w, uint64_t to)
+static enum code_next arm_branch_if(struct code_path *path, uint64_t to)
 {
-	w->branch = to;
+	path->branch = to;
 	return CODE_BRANCH;
 }
 
-static enum code_next arm_branch(struct code_way *w, uint32_t i)
+static enum code_next arm_branch(struct code_path *path, uint32_t i)
 {
-	uint64_t at = w->at - 4;
+	uint64_t at = path->at - 4;
 	if (arm_is_call(i)) {
-		if (w->ra.base == CODE_BASE_LINK)
-			w->ra.base = CODE_BASE_LOST;
+		if (path->ra.base == CODE_BASE_LINK)
+			path->ra.base = CODE_BASE_LOST;
 		return CODE_ON;
 	}
 	if (i >> 26 == 0x05) {
-		w->at = at + (uint64_t)(arm_signed(i, 0, 26) * 4);
+		path->at = at + (uint64_t)(arm_signed(i, 0, 26) * 4);
 		return CODE_ON;
 	}
 	if (i >> 24 == 0x54 || (i & 0x7e000000) == 0x34000000)
-		return arm_branch_if(w, at + (uint64_t)(arm_signed(i, 5, 19) * 4));
+		return arm_branch_if(path, at + (uint64_t)(arm_signed(i, 5, 19) * 4));
 	if ((i & 0x7e000000) == 0x36000000)
-		return arm_branch_if(w, at + (uint64_t)(arm_signed(i, 5, 14) * 4));
+		return arm_branch_if(path, at + (uint64_t)(arm_signed(i, 5, 14) * 4));
 	if (arm_is_return(i) || arm_is_jump_out(i))
 		return CODE_RETURN;
 	if (i >> 25 == 0x6b || (i & 0xffe0001f) == 0xd4200000 ||
@@ -217,30 +217,30 @@ static enum code_next arm_branch(struct code_way *w, uint32_t i)
 	return CODE_ON;
 }
 
-enum code_next arm64code_step(const uint8_t *insn, size_t n_bytes, struct code_way *w)
+enum code_next arm64code_step(const uint8_t *insn, size_t n_bytes, struct code_path *path)
 {
 	struct arm_access a;
 	if (n_bytes < 4)
 		return CODE_LOST;
 	uint32_t i = arm_insn(insn);
-	w->at += 4;
+	path->at += 4;
 	switch (i >> 25 & 15) {
-	case 0: case 1: case 3: /* UDF, and what is none */
+	case 0: case 1: case 3: /* UDF and unallocated */
 		return CODE_LOST;
 	case 2: /* SVE: ADDVL, ADDPL */
 		return (i & 0xff20f81f) == 0x0420501f ? CODE_LOST : CODE_ON;
 	case 8: case 9: case 5: case 13:
-		return arm_compute(w, i);
+		return arm_compute(path, i);
 	case 10: case 11:
-		return arm_branch(w, i);
+		return arm_branch(path, i);
 	case 4: case 6: case 12: case 14:
 		if (arm_pair(i, &a) || arm_single(i, &a))
-			return arm_access(w, &a);
-		/* by another register, exclusive, atomic: a load, perhaps */
+			return arm_access(path, &a);
+		/* register offset, exclusive, atomic: perhaps a load */
 		if (!(i >> 26 & 1) && (i & 31) == REG_FP)
-			w->fp.base = CODE_BASE_LOST;
+			path->fp.base = CODE_BASE_LOST;
 		if (!(i >> 26 & 1) && (i & 31) == REG_LR)
-			w->ra.base = CODE_BASE_LOST;
+			path->ra.base = CODE_BASE_LOST;
 		return CODE_ON;
 	default:
 		return CODE_ON;
@@ -255,7 +255,8 @@ bool arm64code_stub_rule(const uint8_t *pc, size_t n_before, size_t n_bytes, uin
 			 struct cfi_rule *ret)
 {
 	(void)vaddr;
-	*ret = (struct cfi_rule){ .kind = CFI_PLAIN, .flags = CFI_FLAG_GUESSED | CFI_FLAG_RA_REG };
+	*ret = (struct cfi_rule){ .kind = CFI_PLAIN,
+				  .flags = CFI_FLAG_HEURISTIC | CFI_FLAG_RA_REG };
 	if (n_before < 16 || n_bytes < 4)
 		return false;
 	for (const uint8_t *p = pc - 16; p < pc; p += 4)
@@ -326,7 +327,7 @@ enum arch_call arm64code_call(const uint8_t *before, size_t n_bytes, uint64_t ra
 
 bool arm64code_is_root(const uint8_t *code, size_t n_bytes)
 {
-	/* mov x8, #93; svc #0: the end of clone; bl exit, bl pthread_exit */
+	/* mov x8, #93; svc #0: the end of clone.  Or bl exit, bl pthread_exit. */
 	return (n_bytes >= 8 && arm_insn(code) == 0xd2800ba8 && arm_insn(code + 4) == INSN_SVC) ||
 	       (n_bytes >= 4 && arm_insn(code) >> 26 == 0x25);
 }
@@ -374,27 +375,27 @@ bool arm64code_is_leaving(const uint8_t *pc, size_t n_before, size_t n_bytes)
 	return false;
 }
 
-/* Does it store x29 and x30, as a pair? */
+/* stp x29, x30, [sp ...] */
 static bool arm_is_push(uint32_t i, struct arm_access *ret)
 {
 	return arm_pair(i, ret) && !ret->is_load && !ret->is_vector && ret->base == REG_SP &&
 	       ret->reg[0] == REG_FP && ret->reg[1] == REG_LR;
 }
 
-/* sub sp, sp, #N: N, or 0. */
+/* N of sub sp, sp, #N; 0: another instruction. */
 static int64_t arm_sub_sp(uint32_t i)
 {
 	return (i & 0xff8003ff) == 0xd10003ff ?
 		(int64_t)(i >> 10 & 0xfff) << (i >> 22 & 1 ? 12 : 0) : 0;
 }
 
-/* A rule behind the pair's store, or with link before it. */
+/* The rule after the pair was stored, or before that with is_link. */
 static bool arm_frame(int64_t cfa, int64_t pair, bool is_link, struct cfi_rule *ret)
 {
 	if (cfa < 0 || pair < 0 || (cfa | pair) & 7 || cfa / 8 > INT16_MAX ||
 	    (!is_link && pair >= cfa))
 		return false;
-	*ret = (struct cfi_rule){ .kind = CFI_PLAIN, .flags = CFI_FLAG_GUESSED | CFI_FLAG_MADE,
+	*ret = (struct cfi_rule){ .kind = CFI_PLAIN, .flags = CFI_FLAG_HEURISTIC | CFI_FLAG_JIT,
 				  .cfa_off8 = (int16_t)(cfa / 8) };
 	if (is_link) {
 		ret->flags |= CFI_FLAG_RA_REG;
@@ -414,7 +415,7 @@ bool arm64code_prologue_rule(const uint8_t *pc, size_t n_bytes, struct cfi_rule 
 		return false;
 	uint32_t i = arm_insn(pc), next = arm_insn(pc + 4);
 	bool is_mov_fp = (i & 0xff8003ff) == 0x910003fd; /* add x29, sp, #N */
-	/* stp x29, x30, [sp, #-N]! and what makes it the frame */
+	/* stp x29, x30, [sp, #-N]!; mov x29, sp */
 	if (arm_is_push(i, &a) && a.moves_base < 0)
 		return arm_frame(0, 0, true, ret);
 	if (arm_is_push(before, &a) && a.moves_base < 0 && is_mov_fp)

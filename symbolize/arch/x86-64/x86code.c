@@ -20,24 +20,25 @@ static int64_t x86_imm(const uint8_t *p, size_t n_bytes)
 	return memcpy(&w, p, 4), w;
 }
 
-static void x86_pop_fp(struct code_way *w)
+static void x86_pop_fp(struct code_path *path)
 {
-	w->fp = (struct code_value){ .base = CODE_BASE_SLOT, .slot_base = w->sp.base,
-				     .off = w->sp.off };
-	w->sp.off += 8;
+	path->fp = (struct code_value){ .base = CODE_BASE_SLOT, .slot_base = path->sp.base,
+				     .off = path->sp.off };
+	path->sp.off += 8;
 }
 
-static enum code_next x86_return(struct code_way *w)
+static enum code_next x86_return(struct code_path *path)
 {
-	w->ra = (struct code_value){ .base = CODE_BASE_SLOT, .slot_base = w->sp.base,
-				     .off = w->sp.off };
-	w->sp.off += 8;
+	path->ra = (struct code_value){ .base = CODE_BASE_SLOT, .slot_base = path->sp.base,
+				     .off = path->sp.off };
+	path->sp.off += 8;
 	return CODE_RETURN;
 }
 
 /* Instructions with a modrm byte. */
-static enum code_next x86_modrm(struct code_way *w, const struct x86insn *i)
+static enum code_next x86_modrm(struct code_path *path, const struct x86insn *i)
 {
+	const struct code_value lost = { .base = CODE_BASE_LOST };
 	uint8_t op = *i->p, m = *i->modrm;
 	unsigned int reg = (m >> 3 & 7) | (i->rex & 4) << 1, rm = (m & 7) | (i->rex & 1) << 3;
 	bool is_reg = m >> 6 == 3;
@@ -48,61 +49,62 @@ static enum code_next x86_modrm(struct code_way *w, const struct x86insn *i)
 			return CODE_ON;
 		if ((reg != 0 && reg != 5) || i->is_16)
 			return CODE_LOST;
-		w->sp.off += reg == 0 ? imm : -imm;
+		path->sp.off += reg == 0 ? imm : -imm;
 		return CODE_ON;
 	}
 	case 0x89:
 		if (is_reg && rm == 4) {
-			if (reg != 5 || w->fp.base > CODE_BASE_FP)
+			if (reg != 5 || path->fp.base > CODE_BASE_FP)
 				return CODE_LOST;
-			w->sp = w->fp;
+			path->sp = path->fp;
 		} else if (is_reg && rm == 5) {
-			w->fp = reg == 4 ? w->sp : (struct code_value){ .base = CODE_BASE_LOST };
+			path->fp = reg == 4 ? path->sp : lost;
 		}
 		return CODE_ON;
 	case 0x8b:
 		if (reg == 4) {
-			if (!is_reg || rm != 5 || w->fp.base > CODE_BASE_FP)
+			if (!is_reg || rm != 5 || path->fp.base > CODE_BASE_FP)
 				return CODE_LOST;
-			w->sp = w->fp;
+			path->sp = path->fp;
 		} else if (reg == 5 && is_reg) {
-			w->fp = rm == 4 ? w->sp : (struct code_value){ .base = CODE_BASE_LOST };
+			path->fp = rm == 4 ? path->sp : lost;
 		} else if (reg == 5) {
 			/* mov rbp, [rsp + disp]: Go's epilogues */
 			bool of_sp = (i->rex & 8) && rm == 4 && i->modrm[1] == 0x24;
 			unsigned int mod = m >> 6;
 			int64_t disp = mod ? x86_imm(i->modrm + 2, mod == 1 ? 1 : 4) : 0;
-			w->fp = of_sp ? (struct code_value){ .base = CODE_BASE_SLOT,
-							     .slot_base = w->sp.base,
-							.off = w->sp.off + disp }
-				      : (struct code_value){ .base = CODE_BASE_LOST };
+			path->fp = lost;
+			if (of_sp)
+				path->fp = (struct code_value){ .base = CODE_BASE_SLOT,
+					.slot_base = path->sp.base, .off = path->sp.off + disp };
 		}
 		return CODE_ON;
 	case 0x8d:
-		if (reg == 5 && w->fp.base != CODE_BASE_SLOT)
-			w->fp.base = CODE_BASE_LOST;
+		if (reg == 5 && path->fp.base != CODE_BASE_SLOT)
+			path->fp.base = CODE_BASE_LOST;
 		if (reg != 4)
 			return CODE_ON;
 		/* lea rsp, [rsp + disp] or [rbp + disp] */
 		if (rm == 4 && i->modrm[1] == 0x24 && (m >> 6 == 1 || m >> 6 == 2)) {
-			w->sp.off += x86_imm(i->modrm + 2, m >> 6 == 1 ? 1 : 4);
-		} else if (rm == 5 && (m >> 6 == 1 || m >> 6 == 2) && w->fp.base <= CODE_BASE_FP) {
-			w->sp = w->fp;
-			w->sp.off += x86_imm(i->modrm + 1, m >> 6 == 1 ? 1 : 4);
+			path->sp.off += x86_imm(i->modrm + 2, m >> 6 == 1 ? 1 : 4);
+		} else if (rm == 5 && (m >> 6 == 1 || m >> 6 == 2) &&
+			   path->fp.base <= CODE_BASE_FP) {
+			path->sp = path->fp;
+			path->sp.off += x86_imm(i->modrm + 1, m >> 6 == 1 ? 1 : 4);
 		} else {
 			return CODE_LOST;
 		}
 		return CODE_ON;
 	case 0x8f:
-		w->sp.off += 8;
+		path->sp.off += 8;
 		return is_reg && rm == 4 ? CODE_LOST : CODE_ON;
 	case 0xff:
 		if ((reg & 7) == 6)
-			w->sp.off -= 8;
+			path->sp.off -= 8;
 		/* A jump by register is a switch statement, or an interpreter's jump to its next
 		 * handler, which may have popped what was pushed before the pc (node). */
 		if ((reg & 7) == 4)
-			return m == 0x25 ? x86_return(w) : CODE_LOST;
+			return m == 0x25 ? x86_return(path) : CODE_LOST;
 		return CODE_ON;
 	case 0x01: case 0x29: case 0x31: case 0x21: case 0x09: case 0x87:
 		return is_reg && rm == 4 ? CODE_LOST : CODE_ON;
@@ -113,75 +115,75 @@ static enum code_next x86_modrm(struct code_way *w, const struct x86insn *i)
 	}
 }
 
-static enum code_next x86_branch(struct code_way *w, uint64_t to)
+static enum code_next x86_branch(struct code_path *path, uint64_t to)
 {
-	w->branch = to;
+	path->branch = to;
 	return CODE_BRANCH;
 }
 
-enum code_next x86code_step(const uint8_t *p, size_t n, struct code_way *w)
+enum code_next x86code_step(const uint8_t *p, size_t n, struct code_path *path)
 {
 	struct x86insn i = x86insn_decode(p, n);
 	if (!i.n_bytes)
 		return CODE_LOST;
-	uint64_t next = w->at + i.n_bytes;
+	uint64_t next = path->at + i.n_bytes;
 	const uint8_t *end = p + i.n_bytes;
 	uint8_t op = *i.p;
-	w->at = next;
+	path->at = next;
 	if (i.is_vector)
 		return CODE_ON;
 	if (op == 0x0f) {
 		if (i.p[1] == 0x0b) /* ud2 */
 			return CODE_LOST;
 		if ((i.p[1] & 0xf0) == 0x80)
-			return x86_branch(w, next + (uint64_t)x86_imm(end - 4, 4));
+			return x86_branch(path, next + (uint64_t)x86_imm(end - 4, 4));
 		return CODE_ON;
 	}
 	switch (op) {
 	case 0xc3: case 0xc2:
-		return x86_return(w);
+		return x86_return(path);
 	case 0xcc: case 0xf4:
 		return CODE_LOST;
 	case 0x50 ... 0x57: case 0x6a: case 0x9c:
-		w->sp.off -= 8;
-		if (op == 0x55 && !i.rex && w->fp.base == CODE_BASE_FP &&
-		    w->fp_slot.base == CODE_BASE_LOST)
-			w->fp_slot = (struct code_value){ .base = CODE_BASE_SLOT,
-				.slot_base = w->sp.base, .off = w->sp.off };
+		path->sp.off -= 8;
+		if (op == 0x55 && !i.rex && path->fp.base == CODE_BASE_FP &&
+		    path->fp_slot.base == CODE_BASE_LOST)
+			path->fp_slot = (struct code_value){ .base = CODE_BASE_SLOT,
+				.slot_base = path->sp.base, .off = path->sp.off };
 		return CODE_ON;
 	case 0x68:
 		/* an unresolved PLT entry: push the index, jump to the first entry */
 		if (n > i.n_bytes &&
 		    (*end == 0xe9 || (*end == 0xf2 && n > i.n_bytes + 1u && end[1] == 0xe9)))
-			return x86_return(w);
-		w->sp.off -= 8;
+			return x86_return(path);
+		path->sp.off -= 8;
 		return CODE_ON;
 	case 0x58 ... 0x5f:
 		if (op == 0x5d && !(i.rex & 1)) {
-			x86_pop_fp(w);
+			x86_pop_fp(path);
 			return CODE_ON;
 		}
-		w->sp.off += 8;
+		path->sp.off += 8;
 		return op == 0x5c && !(i.rex & 1) ? CODE_LOST : CODE_ON;
 	case 0x9d:
-		w->sp.off += 8;
+		path->sp.off += 8;
 		return CODE_ON;
 	case 0xc9:
-		if (w->fp.base > CODE_BASE_FP)
+		if (path->fp.base > CODE_BASE_FP)
 			return CODE_LOST;
-		w->sp = w->fp;
-		x86_pop_fp(w);
+		path->sp = path->fp;
+		x86_pop_fp(path);
 		return CODE_ON;
 	case 0x70 ... 0x7f: case 0xe0 ... 0xe3:
-		return x86_branch(w, next + (uint64_t)x86_imm(end - 1, 1));
+		return x86_branch(path, next + (uint64_t)x86_imm(end - 1, 1));
 	case 0xe9:
-		w->at = next + (uint64_t)x86_imm(end - 4, 4);
+		path->at = next + (uint64_t)x86_imm(end - 4, 4);
 		return CODE_ON;
 	case 0xeb:
-		w->at = next + (uint64_t)x86_imm(end - 1, 1);
+		path->at = next + (uint64_t)x86_imm(end - 1, 1);
 		return CODE_ON;
 	default:
-		return i.modrm ? x86_modrm(w, &i) : CODE_ON;
+		return i.modrm ? x86_modrm(path, &i) : CODE_ON;
 	}
 }
 
@@ -203,7 +205,7 @@ static bool x86_is_thunk(const uint8_t *p, size_t n_bytes, uint64_t vaddr)
 bool x86code_stub_rule(const uint8_t *pc, size_t n_before, size_t n_bytes, uint64_t vaddr,
 		       struct cfi_rule *ret)
 {
-	*ret = (struct cfi_rule){ .kind = CFI_PLAIN, .flags = CFI_FLAG_GUESSED, .cfa_off8 = 1,
+	*ret = (struct cfi_rule){ .kind = CFI_PLAIN, .flags = CFI_FLAG_HEURISTIC, .cfa_off8 = 1,
 				  .ra_off8 = -1 };
 	/* between a PLT entry's push and its jump */
 	if (n_before >= 5 && pc[-5] == 0x68 && x86_is_plt_jump(pc, n_bytes)) {
@@ -318,7 +320,7 @@ static bool x86_is_mov_fp_sp(const uint8_t *p)
 bool x86code_prologue_rule(const uint8_t *pc, size_t n_bytes, struct cfi_rule *ret)
 {
 	const uint8_t *p = pc, *end = pc + n_bytes;
-	*ret = (struct cfi_rule){ .kind = CFI_PLAIN, .flags = CFI_FLAG_GUESSED, .cfa_off8 = 1,
+	*ret = (struct cfi_rule){ .kind = CFI_PLAIN, .flags = CFI_FLAG_HEURISTIC, .cfa_off8 = 1,
 				  .ra_off8 = -1 };
 	if (end - p >= 3 && pc[-1] == 0x55 && x86_is_mov_fp_sp(p)) {
 		ret->cfa_off8 = 2;

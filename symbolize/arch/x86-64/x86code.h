@@ -5,7 +5,7 @@
 
 #include "symbolize/arch/arch.h"
 
-enum code_next x86code_step(const uint8_t *insn, size_t n_bytes, struct code_way *w);
+enum code_next x86code_step(const uint8_t *insn, size_t n_bytes, struct code_path *path);
 bool x86code_stub_rule(const uint8_t *pc, size_t n_before, size_t n_bytes, uint64_t vaddr,
 		       struct cfi_rule *ret);
 enum arch_call x86code_call(const uint8_t *before, size_t n_bytes, uint64_t ra, uint64_t *ret);

@@ -1,11 +1,10 @@
 /*
- * Lengths by the opcode maps of the Intel SDM, volume 2, appendix A; VEX and EVEX prefixes by
- * sections 2.3 and 2.7.  What an instruction means is left to who asks.
+ * Lengths follow the opcode maps in the Intel SDM, volume 2, appendix A; VEX and EVEX prefixes
+ * follow sections 2.3 and 2.7.  The caller knows what an instruction does.
  */
 
 #include "symbolize/arch/x86-64/x86insn.h"
 
-/* Bytes of modrm, SIB and displacement; 0 when they are beyond the end. */
 unsigned int x86insn_modrm_bytes(const uint8_t *p, const uint8_t *end)
 {
 	if (p >= end)
@@ -25,7 +24,7 @@ unsigned int x86insn_modrm_bytes(const uint8_t *p, const uint8_t *end)
 	return n + (mod == 1 ? 1 : mod == 2 ? 4 : 0);
 }
 
-enum { OP_BAD = 0x80, OP_MODRM = 0x40, OP_IMM_Z = 0x20 }; /* else bytes of immediate */
+enum { OP_BAD = 0x80, OP_MODRM = 0x40, OP_IMM_Z = 0x20 }; /* other bits: bytes of immediate */
 
 static unsigned int insn_op1(const struct x86insn *i)
 {
@@ -61,12 +60,12 @@ static unsigned int insn_op1(const struct x86insn *i)
 		return 2;
 	case 0xc8:
 		return 3;
-	default: /* 0xf6, 0xf7 are dealt with elsewhere */
+	default: /* 0xf6 and 0xf7: see x86insn_decode */
 		return OP_BAD;
 	}
 }
 
-/* Opcodes behind 0f, also those of map 1 of VEX. */
+/* Opcodes after 0f, and those of map 1 of VEX. */
 static unsigned int insn_op2(uint8_t op)
 {
 	switch (op) {
@@ -89,7 +88,7 @@ static unsigned int insn_op2(uint8_t op)
 	}
 }
 
-/* VEX and EVEX: moves i->p to the opcode. */
+/* VEX and EVEX: sets i->p to the opcode. */
 static unsigned int insn_vector(struct x86insn *i, const uint8_t *end)
 {
 	unsigned int n = *i->p == 0xc5 ? 2 : *i->p == 0xc4 ? 3 : 4, map = 1;

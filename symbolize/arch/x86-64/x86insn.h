@@ -1,7 +1,7 @@
 #ifndef CPROF_SYMBOLIZE_ARCH_X86_64_X86INSN_H
 #define CPROF_SYMBOLIZE_ARCH_X86_64_X86INSN_H
 
-/* Where an x86-64 instruction ends, and where its parts are. */
+/* The length and the parts of an x86-64 instruction. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,17 +10,17 @@
 #define X86INSN_BYTES_MAX 15u
 
 struct x86insn {
-	const uint8_t *p;       /* behind the prefixes: the opcode */
-	unsigned int n_bytes;   /* of all; 0: not known, or beyond the end */
+	const uint8_t *p;       /* the opcode, after the prefixes */
+	unsigned int n_bytes;   /* in all; 0: unknown, or cut short */
 	uint8_t rex;            /* 0: none */
-	bool is_16;             /* operand size prefix */
-	bool is_vector;         /* VEX or EVEX: p is the opcode, which means something else */
+	bool is_16;             /* has the operand size prefix */
+	bool is_vector;         /* VEX or EVEX: the opcode at p is of another map */
 	const uint8_t *modrm;   /* NULL: none */
 };
 
 struct x86insn x86insn_decode(const uint8_t *p, size_t n_bytes);
 
-/* Bytes of modrm, SIB and displacement at p; 0 when they are beyond end. */
+/* Bytes of modrm, SIB and displacement at p; 0: cut short. */
 unsigned int x86insn_modrm_bytes(const uint8_t *p, const uint8_t *end);
 
 #endif

@@ -147,7 +147,7 @@ static void try_codes(const struct code *v, size_t n, bool is_start)
 				      : cfi_code_rule(&code, AT + c->pc, &r);
 		bool ok = found == (c->cfa_off != 0);
 		if (ok && found)
-			ok = r.kind == CFI_PLAIN && r.flags & CFI_FLAG_GUESSED &&
+			ok = r.kind == CFI_PLAIN && r.flags & CFI_FLAG_HEURISTIC &&
 			     r.cfa_off8 * 8 == c->cfa_off && r.ra_off8 == -1 &&
 			     !!(r.flags & CFI_FLAG_CFA_FP) == c->is_fp &&
 			     (r.flags & CFI_FLAG_FP_SAVED ? r.fp_off8 * 8 : 0) == c->fp_off;

@@ -122,7 +122,7 @@ int main(void)
 
 	const struct { const char *name; struct cfi_reg_rule rule; uint64_t want;
 	} r[] = {
-		{ "unsaid", { .how = CFI_HOW_UNSAID }, 103 },
+		{ "unsaid", { .how = CFI_HOW_UNSPECIFIED }, 103 },
 		{ "same", { .how = CFI_HOW_SAME }, 103 },
 		{ "at CFA + off", { .how = CFI_HOW_OFFSET, .off = -8 }, (500 - 8) * 3 },
 		{ "CFA + off", { .how = CFI_HOW_VAL_OFFSET, .off = -8 }, 492 },

@@ -151,7 +151,7 @@ static bool is_wanted(const struct code *c, bool found, const struct cfi_rule *r
 	if (!found || c->cfa_off == NONE)
 		return found == (c->cfa_off != NONE);
 	bool is_link = r->flags & CFI_FLAG_RA_REG;
-	return r->kind == CFI_PLAIN && r->flags & CFI_FLAG_GUESSED &&
+	return r->kind == CFI_PLAIN && r->flags & CFI_FLAG_HEURISTIC &&
 	       r->cfa_off8 * 8 == c->cfa_off &&
 	       is_link == (c->ra_off == LINK) && (is_link || r->ra_off8 * 8 == c->ra_off) &&
 	       !!(r->flags & CFI_FLAG_CFA_FP) == c->is_fp &&

@@ -1,5 +1,5 @@
-#ifndef CPROF_SYMBOLIZE_ARCH_CODEWAY_H
-#define CPROF_SYMBOLIZE_ARCH_CODEWAY_H
+#ifndef CPROF_SYMBOLIZE_ARCH_CODEPATH_H
+#define CPROF_SYMBOLIZE_ARCH_CODEPATH_H
 
 /*
  * One path through machine code: what the stack pointer, the frame pointer and the return address
@@ -20,7 +20,7 @@ struct code_value {
 	int64_t off;
 };
 
-struct code_way {
+struct code_path {
 	uint64_t at;                    /* the next instruction */
 	uint64_t branch;                /* after CODE_BRANCH: the branch target */
 	struct code_value sp, fp;
