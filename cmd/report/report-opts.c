@@ -37,7 +37,7 @@ static const struct argp_option option_table[] = {
 	{ "by", OPT_BY, "WHAT", 0,
 	  "What a row is: {by} (default: function)", 2 },
 	{ "sort", OPT_SORT, "ORDER", 0, "Order of rows: {sort}; flat is their own cost (the "
-	  "default), cum includes their callees", 2 },
+	  "default), cum adds that of their callees", 2 },
 	{ "limit", OPT_LIMIT, "N", 0,
 	  "Show the first N rows (default 30; 60 lines of a tree; 0: all)", 2 },
 	{ "sample-type", OPT_SAMPLE_TYPE, "TYPE", 0,
@@ -55,7 +55,7 @@ static const struct argp_option option_table[] = {
 	{ "tag", OPT_TAG, "KEY=VALUE", 0,
 	  "Only samples with this label (repeatable: all must match)", 3 },
 	{ "keep-dropped", OPT_KEEP_DROPPED, NULL, 0,
-	  "Show frames that the profile says to drop, too", 3 },
+	  "Show frames even if the profile says to drop them", 3 },
 
 	{ NULL, 0, NULL, 0, "Comparing:", 4 },
 	{ "diff", OPT_DIFF, "BASE", 0, "Show the changes from BASE to FILE", 4 },

@@ -96,6 +96,13 @@ static int print_titles(const struct report *r)
 	return width + 2;
 }
 
+static void print_right(FILE *out, const char *text, int width)
+{
+	for (int n = (int)strlen(text); n < width; n++)
+		putc_unlocked(' ', out);
+	fputs(text, out);
+}
+
 static void print_cells(const struct report *r, const struct line *l)
 {
 	const struct column *before = NULL;
@@ -107,12 +114,13 @@ static void print_cells(const struct report *r, const struct line *l)
 		bool same_colour = before && before->value == c->value;
 		if (before && before->is_coloured && !same_colour)
 			term_color(&r->term, TERM_PLAIN);
-		fputs(before ? " " : "", r->term.out);
+		if (before)
+			putc(' ', r->term.out);
 		if (c->is_coloured && !same_colour)
 			term_color(&r->term, term_heat((double)c->value(l) / total));
-		fprintf(r->term.out, "%*s", c->width,
-			c->kind == COLUMN_PERCENT ? scale_percent(c->value(l), l->t->total, text)
-						  : scale_text(r->scale, c->value(l), text));
+		print_right(r->term.out, c->kind == COLUMN_PERCENT
+			    ? scale_percent(c->value(l), l->t->total, text)
+			    : scale_text(r->scale, c->value(l), text), c->width);
 		before = c;
 	}
 	if (before && before->is_coloured)

@@ -85,7 +85,7 @@ head -c 200 "$p" >cut.keep
 refused 1 "cannot read 'none': No such file" 'a missing file' report none
 refused 1 "text.keep.*not a valid profile" 'a text file' report text.keep
 refused 1 "empty.keep.*empty" 'an empty file' report empty.keep
-refused 1 "cut.keep.*cut off" 'half a file' report cut.keep
+refused 1 "cut.keep.*truncated" 'half a file' report cut.keep
 refused 1 "cannot read '/': Is a directory" 'a folder' report /
 refused 1 "no sample type 'wall'" 'an unknown sample type' report --sample-type wall "$p"
 like err '^  the types are: samples, cpu$' 'lists the types'
