@@ -1,5 +1,7 @@
 #include "engine/pausegaps.h"
 
+#include "base/search.h"
+
 #include <string.h>
 
 void pausegaps_done(struct pausegaps *g)
@@ -30,15 +32,8 @@ bool pausegaps_contain(const struct pausegaps *g, uint64_t time_ns)
 	if (g->open_ns && time_ns >= g->open_ns)
 		return true;
 	/* Find the last gap that begins no later. */
-	size_t low = 0, high = g->list.n;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (g->list.v[middle].from_ns <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low && time_ns <= g->list.v[low - 1].to_ns;
+	size_t n = SEARCH_COUNT(g->list.n, i, g->list.v[i].from_ns <= time_ns);
+	return n && time_ns <= g->list.v[n - 1].to_ns;
 }
 
 uint64_t pausegaps_total_ns(const struct pausegaps *g, uint64_t now_ns)

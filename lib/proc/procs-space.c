@@ -6,6 +6,8 @@
 
 #include "proc/procs-space.h"
 
+#include "base/search.h"
+
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -14,17 +16,7 @@
 /* The first map that ends behind pc; s->n when there is none. */
 static uint32_t first_ending_after(const struct procs_space *s, uint64_t pc)
 {
-	uint32_t low = 0, n = s->n;
-	while (n) {
-		uint32_t half = n / 2;
-		if (s->map[low + half].end <= pc) {
-			low += half + 1;
-			n -= half + 1;
-		} else {
-			n = half;
-		}
-	}
-	return low;
+	return SEARCH_COUNT(s->n, i, s->map[i].end <= pc);
 }
 
 const struct procs_map *procs_space_find(struct procs_space *s, uint64_t pc)

@@ -17,6 +17,8 @@
 
 #include "stack/stack-patchlater.h"
 
+#include "base/search.h"
+
 #include "agg/counts.h"
 #include "agg/stacks.h"
 #include "stack/stack-walk.h"
@@ -196,14 +198,8 @@ static bool find_spot(const struct stack_patchlater *l, const struct stack_patch
 					    *c = l->place + cut->first;
 	if (diff % 8 || diff / 8 > w[whole->n_places - 1].off8)
 		return false;
-	uint32_t off8 = (uint32_t)(diff / 8), from = 0, n = whole->n_places;
-	while (n > 0) {
-		uint32_t half = n / 2;
-		if (w[from + half].off8 <= off8)
-			from += half + 1, n -= half + 1;
-		else
-			n = half;
-	}
+	uint32_t off8 = (uint32_t)(diff / 8);
+	uint32_t from = SEARCH_COUNT(whole->n_places, i, w[i].off8 <= off8);
 	/* w[from] is the first one further in than the CFA, where its caller stands */
 	if (from ? w[from - 1].off8 != off8 : off8 || !whole->n_outer)
 		return false;

@@ -12,6 +12,7 @@
 #include "symbolize/cfi/cfi.h"
 
 #include "base/hash.h"
+#include "base/search.h"
 #include "symbolize/arch/arch.h"
 #include "symbolize/cfi/cfi-eval.h"
 
@@ -111,14 +112,7 @@ static bool index_search(struct cfi_index *ix, const struct cfi_frames *f, uint6
 		return false;
 	if (!ix->is_made)
 		index_make(ix, f);
-	size_t lo = 0, hi = ix->n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (ix->v[mid].start <= vaddr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = SEARCH_COUNT(ix->n, i, ix->v[i].start <= vaddr);
 	if (!lo || vaddr - ix->v[lo - 1].start >= ix->v[lo - 1].n_bytes)
 		return false;
 	*ret_off = ix->v[lo - 1].entry_off;

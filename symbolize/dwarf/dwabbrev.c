@@ -1,5 +1,7 @@
 #include "symbolize/dwarf/dwabbrev.h"
 
+#include "base/search.h"
+
 #include "symbolize/dwarf/dwsection.h"
 
 #include <dwarf.h>
@@ -216,14 +218,7 @@ static bool table_read(struct dwabbrev_table *t, struct dwsections *s, uint64_t 
 
 const struct dwabbrev *dwabbrev_search(const struct dwabbrev_table *t, uint64_t code)
 {
-	size_t lo = 0, hi = t->abbrevs.n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (t->abbrevs.v[mid].code < code)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = SEARCH_COUNT(t->abbrevs.n, i, t->abbrevs.v[i].code < code);
 	return lo < t->abbrevs.n && t->abbrevs.v[lo].code == code ? &t->abbrevs.v[lo] : NULL;
 }
 

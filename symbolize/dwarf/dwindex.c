@@ -1,5 +1,7 @@
 #include "symbolize/dwarf/dwindex.h"
 
+#include "base/search.h"
+
 #include "symbolize/dwarf/dwfile.h"
 #include "symbolize/dwarf/dwrange.h"
 
@@ -23,15 +25,7 @@ enum { NEAR_BEFORE = 1, NEAR_BEHIND = 2, NEAR_BOTH = 3, DROPPED = 4 };
 
 static size_t lower_bound(const struct dwindex_place *p, size_t n, uint64_t vaddr)
 {
-	size_t lo = 0, hi = n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (p[mid].vaddr < vaddr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return SEARCH_COUNT(n, i, p[i].vaddr < vaddr);
 }
 
 /* The unit has code in [start, end). */

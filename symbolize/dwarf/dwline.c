@@ -1,5 +1,7 @@
 #include "symbolize/dwarf/dwline.h"
 
+#include "base/search.h"
+
 #include "symbolize/dwarf/dwfile.h"
 
 #include <dwarf.h>
@@ -36,15 +38,7 @@ struct run {
 
 static size_t lower_bound(const struct dwline_row *row, size_t n, uint64_t vaddr)
 {
-	size_t lo = 0, hi = n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (row[mid].vaddr < vaddr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return SEARCH_COUNT(n, i, row[i].vaddr < vaddr);
 }
 
 /* The last row covers what is below the current address. */

@@ -1,5 +1,7 @@
 #include "symbolize/dwarf/dwunit.h"
 
+#include "base/search.h"
+
 #include "symbolize/dwarf/dwalt.h"
 #include "symbolize/dwarf/dwfile.h"
 
@@ -183,14 +185,7 @@ struct dwunit *dwunit_holding(struct dwfile *file, uint64_t off)
 	}
 	if (!file->units_listed)
 		list_units(file);
-	size_t lo = 0, hi = file->units.n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (file->units.v[mid].end <= off)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = SEARCH_COUNT(file->units.n, i, file->units.v[i].end <= off);
 	if (lo == file->units.n)
 		return NULL;
 	struct dwunit *u = &file->other[file->next_other];

@@ -1,5 +1,7 @@
 #include "symbolize/dwarf/dwwalk.h"
 
+#include "base/search.h"
+
 #include "symbolize/dwarf/dwfile.h"
 #include "symbolize/dwarf/dwrange.h"
 
@@ -43,15 +45,7 @@ struct walker {
 
 static size_t lower_bound(const struct dwwalk_place *p, size_t n, uint64_t vaddr)
 {
-	size_t lo = 0, hi = n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (p[mid].vaddr < vaddr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return SEARCH_COUNT(n, i, p[i].vaddr < vaddr);
 }
 
 static int32_t add_node(struct dwwalk *w, uint64_t off, int32_t parent)

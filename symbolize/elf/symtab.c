@@ -1,5 +1,6 @@
 #include "symbolize/elf/symtab.h"
 
+#include "base/search.h"
 #include "base/vec.h"
 
 #include <errno.h>
@@ -57,14 +58,7 @@ bool symtab_add_code(struct symtab *t, Elf *elf)
 
 static const struct symtab_range *find_code(const struct symtab *t, uint64_t vaddr)
 {
-	size_t lo = 0, hi = t->n_code;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (t->code[mid].start <= vaddr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = SEARCH_COUNT(t->n_code, i, t->code[i].start <= vaddr);
 	return lo && vaddr < t->code[lo - 1].end ? &t->code[lo - 1] : NULL;
 }
 
@@ -339,14 +333,7 @@ void symtab_finish(struct symtab *t)
 
 const struct symtab_symbol *symtab_find(struct symtab *t, uint64_t vaddr, const char **ret_name)
 {
-	size_t lo = 0, hi = t->n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (t->v[mid].start <= vaddr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	size_t lo = SEARCH_COUNT(t->n, i, t->v[i].start <= vaddr);
 	for (size_t n = 0; lo && n < BACKWARD_MAX; n++) {
 		struct symtab_symbol *s = &t->v[--lo];
 		if (!covers(t, s, vaddr))

@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/budget.h"
 #include "base/cleanup.h"
+#include "base/search.h"
 #include "base/vec.h"
 
 #include <errno.h>
@@ -107,17 +108,7 @@ static uint64_t end_of(const struct jitcode_entry *e)
 /* How many ordered entries start at or below pc. */
 static uint32_t n_up_to(const struct jitcode *j, uint64_t pc)
 {
-	uint32_t low = 0, n = j->n_ordered;
-	while (n) {
-		uint32_t half = n / 2;
-		if (j->entry[j->order[low + half]].start <= pc) {
-			low += half + 1;
-			n -= half + 1;
-		} else {
-			n = half;
-		}
-	}
-	return low;
+	return SEARCH_COUNT(j->n_ordered, i, j->entry[j->order[i]].start <= pc);
 }
 
 /* Is a, with that number, to be preferred to b for a sample at that time? */
@@ -148,16 +139,7 @@ const struct jitcode_entry *jitcode_find(const struct jitcode *j, uint64_t pc, u
 const struct jitcode_line *jitcode_find_line(const struct jitcode_entry *e, uint64_t pc)
 {
 	uint64_t off = pc - e->start;
-	uint32_t low = 0, n = e->n_lines;
-	while (n) {
-		uint32_t half = n / 2;
-		if (e->line[low + half].off <= off) {
-			low += half + 1;
-			n -= half + 1;
-		} else {
-			n = half;
-		}
-	}
+	uint32_t low = SEARCH_COUNT(e->n_lines, i, e->line[i].off <= off);
 	return low ? &e->line[low - 1] : NULL;
 }
 
@@ -275,17 +257,7 @@ long jitcode_settle(struct jitcode *j, uint64_t **ret_replaced)
 /* The first region that ends at or behind pc. */
 static uint32_t first_reaching(const struct jitcode *j, uint64_t pc)
 {
-	uint32_t low = 0, n = j->n_regions;
-	while (n) {
-		uint32_t half = n / 2;
-		if (j->region[low + half].end < pc) {
-			low += half + 1;
-			n -= half + 1;
-		} else {
-			n = half;
-		}
-	}
-	return low;
+	return SEARCH_COUNT(j->n_regions, i, j->region[i].end < pc);
 }
 
 int jitcode_add_region(struct jitcode *j, uint64_t start, uint64_t end)

@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/host.h"
+#include "base/search.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -386,16 +387,7 @@ void symkernel_close(struct symkernel *k)
 bool symkernel_find(const struct symkernel *k, uint64_t address, const char **ret_name,
 		    const char **ret_module, uint64_t *ret_start)
 {
-	size_t low = 0, n = k->sym.n;
-	while (n) {
-		size_t half = n / 2;
-		if (k->sym.v[low + half].address <= address) {
-			low += half + 1;
-			n -= half + 1;
-		} else {
-			n = half;
-		}
-	}
+	size_t low = SEARCH_COUNT(k->sym.n, i, k->sym.v[i].address <= address);
 	if (low == 0)
 		return false;
 	const struct symkernel_sym *s = &k->sym.v[low - 1];

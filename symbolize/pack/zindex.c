@@ -12,6 +12,7 @@
 #include "symbolize/pack/zindex.h"
 
 #include "base/cleanup.h"
+#include "base/search.h"
 #include "base/vec.h"
 #include "symbolize/pack/cachefile.h"
 
@@ -225,15 +226,7 @@ void zindex_close(struct zindex *ix)
 
 size_t zindex_count_before(const struct zindex *ix, uint64_t off)
 {
-	size_t lo = 0, hi = ix->entries.n;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (ix->entries.v[mid].point.off <= off)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return SEARCH_COUNT(ix->entries.n, i, ix->entries.v[i].point.off <= off);
 }
 
 struct zindex_point zindex_get(const struct zindex *ix, size_t i)

@@ -16,6 +16,8 @@
 
 #include "symbolize/runtime/go-names.h"
 
+#include "base/search.h"
+
 #include "symbolize/dwarf/symdwarf.h"
 
 #include <errno.h>
@@ -285,16 +287,7 @@ static uint64_t pc_of(const struct go_names *g, uint64_t i)
 
 static bool find_function(const struct go_names *g, uint64_t vaddr, struct function *f)
 {
-	uint64_t low = 0, n = g->n_functions, off;
-	while (n) {
-		uint64_t half = n / 2;
-		if (pc_of(g, low + half) <= vaddr) {
-			low += half + 1;
-			n -= half + 1;
-		} else {
-			n = half;
-		}
-	}
+	uint64_t low = SEARCH_COUNT(g->n_functions, i, pc_of(g, i) <= vaddr), off;
 	/* Behind the last function stands where it ends. */
 	if (low == 0 || vaddr >= pc_of(g, low))
 		return false;

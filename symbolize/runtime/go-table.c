@@ -19,6 +19,8 @@
 
 #include "symbolize/runtime/go-table.h"
 
+#include "base/search.h"
+
 #include "symbolize/cfi/cfi-code.h"
 
 #include <elf.h>
@@ -178,16 +180,7 @@ bool go_table_function(struct go_table *g, uint64_t i, struct go_table_function 
 
 bool go_table_find(struct go_table *g, uint64_t vaddr, struct go_table_function *ret)
 {
-	uint64_t low = 0, n = g->n_functions;
-	while (n) {
-		uint64_t half = n / 2;
-		if (go_pc_of(g, low + half) <= vaddr) {
-			low += half + 1;
-			n -= half + 1;
-		} else {
-			n = half;
-		}
-	}
+	uint64_t low = SEARCH_COUNT(g->n_functions, i, go_pc_of(g, i) <= vaddr);
 	return low && go_table_function(g, low - 1, ret) && vaddr >= ret->start && vaddr < ret->end;
 }
 

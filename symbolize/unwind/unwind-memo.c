@@ -7,6 +7,8 @@
 
 #include "symbolize/unwind/unwind-memo.h"
 
+#include "base/search.h"
+
 #include "symbolize/unwind/unwind-call.h"
 
 #include <stdlib.h>
@@ -93,14 +95,7 @@ int64_t unwind_memo_caller(const struct unwind_memo *m, module_find *find_module
 			   uint64_t pc, uint64_t cfa)
 {
 	/* outermost first: stack pointers fall, but for signal frames on another stack */
-	uint32_t from = 0, n = m->n;
-	while (n > 0) {
-		uint32_t half = n / 2;
-		if (m->frame[from + half].sp > cfa)
-			from += half + 1, n -= half + 1;
-		else
-			n = half;
-	}
+	uint32_t from = SEARCH_COUNT(m->n, i, m->frame[i].sp > cfa);
 	for (; from + 1 < m->n && m->frame[from].sp == cfa; from++)
 		if (unwind_call_is_one_function(find_module, ctx, pc, memo_at(&m->frame[from + 1])))
 			return from;

@@ -1,5 +1,7 @@
 #include "source/perfdata/perfdata-order.h"
 
+#include "base/search.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,17 +116,9 @@ static int make_ready(struct perfdata_order *o, uint64_t limit_ns)
 	int code = sort(o);
 	if (code < 0)
 		return code;
-	size_t low = 0, high = o->n;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		if (o->v[mid].time_ns <= limit_ns)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	o->n_ready = low;
-	if (low && o->v[low - 1].time_ns > o->ready_ns)
-		o->ready_ns = o->v[low - 1].time_ns;
+	size_t n = o->n_ready = SEARCH_COUNT(o->n, i, o->v[i].time_ns <= limit_ns);
+	if (n && o->v[n - 1].time_ns > o->ready_ns)
+		o->ready_ns = o->v[n - 1].time_ns;
 	return 0;
 }
 
