@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/hashindex.h"
 #include "base/membuf.h"
 #include "view/model/filter.h"
 #include "view/table/rows.h"
@@ -35,47 +36,20 @@ static int no_memory(struct err *e)
 static void cells_done(struct top_tally_cells *c)
 {
 	VEC_FREE(&c->list);
-	free(c->slot);
+	hashindex_done(&c->index);
 	*c = (struct top_tally_cells){ 0 };
-}
-
-static size_t find_slot(const struct top_tally_cells *c, uint32_t thread, uint32_t name)
-{
-	size_t i = hash_pair(thread, name) & (c->n_slots - 1);
-	for (; c->slot[i]; i = (i + 1) & (c->n_slots - 1)) {
-		const struct top_tally_cell *cell = &c->list.v[c->slot[i] - 1];
-		if (cell->thread == thread && cell->name == name)
-			break;
-	}
-	return i;
-}
-
-static bool grow_slots(struct top_tally_cells *c)
-{
-	size_t n = c->n_slots ? c->n_slots * 2 : 64;
-	uint32_t *slot = calloc(n, sizeof(*slot));
-	if (!slot)
-		return false;
-	free(c->slot);
-	c->slot = slot;
-	c->n_slots = n;
-	for (size_t i = 0; i < c->list.n; i++)
-		slot[find_slot(c, c->list.v[i].thread, c->list.v[i].name)] = (uint32_t)i + 1;
-	return true;
 }
 
 static bool cells_add(struct top_tally_cells *c, const struct top_tally_cell *add)
 {
-	if (c->list.n * 2 >= c->n_slots && !grow_slots(c))
-		return false;
-	size_t i = find_slot(c, add->thread, add->name);
-	if (!c->slot[i]) {
-		if (!VEC_PUSH(&c->list, *add))
-			return false;
-		c->slot[i] = (uint32_t)c->list.n;
-		return true;
-	}
-	struct top_tally_cell *cell = &c->list.v[c->slot[i] - 1];
+	uint64_t hash = hash_pair(add->thread, add->name);
+	uint32_t i = HASHINDEX_FIND(&c->index, hash, k, c->list.v[k].thread == add->thread &&
+				    c->list.v[k].name == add->name);
+	if (i == HASHINDEX_NONE)
+		return VEC_RESERVE(&c->list, 1) &&
+		       hashindex_add(&c->index, hash, (uint32_t)c->list.n) &&
+		       VEC_PUSH(&c->list, *add);
+	struct top_tally_cell *cell = &c->list.v[i];
 	cell->flat = model_add(cell->flat, add->flat);
 	cell->cum = model_add(cell->cum, add->cum);
 	return true;

@@ -6,6 +6,7 @@
  * refreshes and since the start; and the profiles that it came from, to write them as one.
  */
 
+#include "base/hashindex.h"
 #include "base/strtab.h"
 #include "base/vec.h"
 #include "view/model/model.h"
@@ -27,8 +28,7 @@ struct top_tally_cell {
 
 struct top_tally_cells {
 	VEC(struct top_tally_cell) list;
-	uint32_t *slot;                /* open addressing: index + 1, 0 when free */
-	size_t n_slots;
+	struct hashindex index;
 };
 
 struct top_tally_part { void *data; size_t n_bytes; };

@@ -65,6 +65,12 @@ static inline bool hashindex_add(struct hashindex *x, uint64_t hash, uint32_t id
 	return true;
 }
 
+/* The id in a slot below n_slots, HASHINDEX_NONE if it is free; for visiting all ids. */
+static inline uint32_t hashindex_id(const struct hashindex *x, uint32_t slot)
+{
+	return (uint32_t)x->slot[slot] - 1;
+}
+
 /* Removes an id that was added with this hash; does nothing if it is not there. */
 void hashindex_remove(struct hashindex *x, uint64_t hash, uint32_t id);
 

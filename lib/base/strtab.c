@@ -25,7 +25,7 @@ static void charge(struct strtab *t, size_t n)
 
 int strtab_init(struct strtab *t, struct budget *budget)
 {
-	*t = (struct strtab){ .budget = budget, .cap = 64 };
+	*t = (struct strtab){ .budget = budget, .cap = 64, .index.budget = budget };
 	t->str = calloc(t->cap, sizeof(*t->str));
 	if (!t->str) {
 		*t = (struct strtab){ 0 };
@@ -38,7 +38,7 @@ int strtab_init(struct strtab *t, struct budget *budget)
 
 void strtab_done(struct strtab *t)
 {
-	size_t held = t->cap * sizeof(*t->str) + t->index.n_slots * sizeof(*t->index.slot);
+	size_t held = t->cap * sizeof(*t->str);
 	while (t->block) {
 		struct strtab_block *b = t->block;
 		t->block = b->next;
@@ -81,11 +81,7 @@ static int grow(struct strtab *t)
 		charge(t, t->cap * sizeof(*str));
 		t->cap *= 2;
 	}
-	uint32_t n_slots = t->index.n_slots;
-	if (!hashindex_reserve(&t->index, true))
-		return -ENOMEM;
-	charge(t, (t->index.n_slots - n_slots) * sizeof(*t->index.slot));
-	return 0;
+	return hashindex_reserve(&t->index, true) ? 0 : -ENOMEM;
 }
 
 /* 0: not found. */

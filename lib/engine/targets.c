@@ -1,6 +1,7 @@
 #include "engine/targets.h"
 
 #include "base/hash.h"
+#include "base/hashindex.h"
 #include "source/record.h"
 
 #include <errno.h>
@@ -9,60 +10,20 @@
 
 /* ---- a set of ids ------------------------------------------------------------ */
 
-static uint32_t home(const struct targets_set *s, uint32_t id)
+/* The ids themselves are in the index.  Id 0, of the idle task, is in no set. */
+static bool set_has(const struct hashindex *s, uint32_t id)
 {
-	return (uint32_t)hash_u64(id) & (s->n_slots - 1);
+	return HASHINDEX_FIND(s, hash_u64(id), k, k == id) != HASHINDEX_NONE;
 }
 
-static bool set_has(const struct targets_set *s, uint32_t id)
+static int set_add(struct hashindex *s, uint32_t id)
 {
-	if (s->n == 0 || id == 0)
-		return false;
-	for (uint32_t i = home(s, id); s->slot[i]; i = (i + 1) & (s->n_slots - 1))
-		if (s->slot[i] == id)
-			return true;
-	return false;
+	return id == 0 || set_has(s, id) || hashindex_add(s, hash_u64(id), id) ? 0 : -ENOMEM;
 }
 
-static int set_add(struct targets_set *s, uint32_t id)
+static void set_remove(struct hashindex *s, uint32_t id)
 {
-	if (id == 0 || set_has(s, id))
-		return 0;
-	if (s->n * 2 >= s->n_slots) {
-		struct targets_set more = { .n_slots = s->n_slots ? s->n_slots * 2 : 64 };
-		more.slot = calloc(more.n_slots, sizeof(*more.slot));
-		if (!more.slot)
-			return -ENOMEM;
-		for (uint32_t i = 0; i < s->n_slots; i++)
-			if (s->slot[i])
-				set_add(&more, s->slot[i]);
-		free(s->slot);
-		*s = more;
-	}
-	uint32_t i = home(s, id);
-	while (s->slot[i])
-		i = (i + 1) & (s->n_slots - 1);
-	s->slot[i] = id;
-	s->n++;
-	return 0;
-}
-
-/* Closes the gap left by a removed id, so that every probe sequence stays complete. */
-static void set_remove(struct targets_set *s, uint32_t id)
-{
-	if (!set_has(s, id))
-		return;
-	uint32_t mask = s->n_slots - 1, hole = home(s, id);
-	while (s->slot[hole] != id)
-		hole = (hole + 1) & mask;
-	for (uint32_t i = (hole + 1) & mask; s->slot[i]; i = (i + 1) & mask) {
-		if (((i - home(s, s->slot[i])) & mask) >= ((i - hole) & mask)) {
-			s->slot[hole] = s->slot[i];
-			hole = i;
-		}
-	}
-	s->slot[hole] = 0;
-	s->n--;
+	hashindex_remove(s, hash_u64(id), id);
 }
 
 /* ---- targets ------------------------------------------------------------------- */
@@ -74,9 +35,9 @@ void targets_init(struct targets *t, bool follow)
 
 void targets_done(struct targets *t)
 {
-	free(t->pids.slot);
-	free(t->tids.slot);
-	free(t->hosts.slot);
+	hashindex_done(&t->pids);
+	hashindex_done(&t->tids);
+	hashindex_done(&t->hosts);
 	*t = (struct targets){ 0 };
 }
 
@@ -154,18 +115,19 @@ bool targets_feed(struct targets *t, const struct record *r)
 	return has;
 }
 
-static void forget(struct targets_set *s, bool (*has)(void *ctx, uint32_t pid), void *ctx)
+static void forget(struct hashindex *s, bool (*has)(void *ctx, uint32_t pid), void *ctx)
 {
-	struct targets_set kept = { .n_slots = 0 };
+	struct hashindex kept = { 0 };
 	for (uint32_t i = 0; i < s->n_slots; i++) {
-		if (!s->slot[i] || !has(ctx, s->slot[i]))
+		uint32_t id = hashindex_id(s, i);
+		if (id == HASHINDEX_NONE || !has(ctx, id))
 			continue;
-		if (set_add(&kept, s->slot[i]) < 0) {
-			free(kept.slot);
+		if (set_add(&kept, id) < 0) {
+			hashindex_done(&kept);
 			return;
 		}
 	}
-	free(s->slot);
+	hashindex_done(s);
 	*s = kept;
 }
 

@@ -8,20 +8,17 @@
  * is a target only from its exec on: before that, it is our own code in the child.
  */
 
+#include "base/hashindex.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
 struct record;
 
-struct targets_set {           /* open addressing; 0 is free (pid 0 is the idle task) */
-	uint32_t *slot;
-	uint32_t n, n_slots;
-};
-
 struct targets {
-	struct targets_set pids;   /* all threads of these processes */
-	struct targets_set tids;   /* single threads */
-	struct targets_set hosts;  /* processes of single threads, for their maps */
+	struct hashindex pids;     /* all threads of these processes */
+	struct hashindex tids;     /* single threads */
+	struct hashindex hosts;    /* processes of single threads, for their maps */
 	uint32_t waiting_pid;      /* a command before its exec; 0: none */
 	uint64_t started_ns;       /* latest time of its exec, if no record came; 0: unknown */
 	bool follow;               /* children and later threads are targets, too */

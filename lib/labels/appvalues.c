@@ -7,6 +7,7 @@
 
 #include "agg/labels.h"
 #include "base/hash.h"
+#include "base/hashindex.h"
 #include "base/strtab.h"
 #include "base/utf8.h"
 #include "labels/labelmem.h"
@@ -23,9 +24,8 @@ void appvalues_init(struct appvalues *v, struct strtab *strings)
 
 void appvalues_clear(struct appvalues *v)
 {
-	free(v->seen);
-	v->seen = NULL;
-	v->n_seen = v->n_seen_slots = 0;
+	VEC_FREE(&v->seen);
+	hashindex_done(&v->by_pair);
 	v->n_keys = 0;
 }
 
@@ -36,31 +36,6 @@ void appvalues_done(struct appvalues *v)
 }
 
 /* ---- pairs ---------------------------------------------------------------------------- */
-
-static uint32_t slot_of(const uint64_t *seen, uint32_t n_slots, uint64_t pair)
-{
-	uint32_t i = (uint32_t)hash_u64(pair) & (n_slots - 1);
-	while (seen[i] && seen[i] != pair)
-		i = (i + 1) & (n_slots - 1);
-	return i;
-}
-
-static bool grow(struct appvalues *v)
-{
-	if (v->n_seen * 2 < v->n_seen_slots)
-		return true;
-	uint32_t n = v->n_seen_slots ? v->n_seen_slots * 2 : 256;
-	uint64_t *seen = calloc(n, sizeof(*seen));
-	if (!seen)
-		return false;
-	for (uint32_t i = 0; i < v->n_seen_slots; i++)
-		if (v->seen[i])
-			seen[slot_of(seen, n, v->seen[i])] = v->seen[i];
-	free(v->seen);
-	v->seen = seen;
-	v->n_seen_slots = n;
-	return true;
-}
 
 static unsigned find_key(const struct appvalues *v, uint32_t key)
 {
@@ -73,7 +48,8 @@ static unsigned find_key(const struct appvalues *v, uint32_t key)
 static bool is_seen(const struct appvalues *v, uint32_t key, uint32_t value)
 {
 	uint64_t pair = (uint64_t)key << 32 | value;
-	return v->n_seen && v->seen[slot_of(v->seen, v->n_seen_slots, pair)] == pair;
+	return HASHINDEX_FIND(&v->by_pair, hash_u64(pair), i, v->seen.v[i] == pair) !=
+	       HASHINDEX_NONE;
 }
 
 /* Room for one more value of the k-th key, which may be the first. */
@@ -86,16 +62,16 @@ static bool has_room(const struct appvalues *v, unsigned k)
 static bool note(struct appvalues *v, unsigned k, uint32_t key, uint32_t value)
 {
 	uint64_t pair = (uint64_t)key << 32 | value;
-	if (!grow(v))
+	if (!VEC_RESERVE(&v->seen, 1) ||
+	    !hashindex_add(&v->by_pair, hash_u64(pair), (uint32_t)v->seen.n))
 		return false;
+	v->seen.v[v->seen.n++] = pair;
 	if (k == v->n_keys) {
 		v->keys[k].key = key;
 		v->keys[k].n = 0;
 		v->n_keys++;
 	}
 	v->keys[k].n++;
-	v->seen[slot_of(v->seen, v->n_seen_slots, pair)] = pair;
-	v->n_seen++;
 	return true;
 }
 
@@ -152,15 +128,16 @@ bool appvalues_is_full(const struct appvalues *v)
 void appvalues_renew(struct appvalues *v, bool (*renew)(void *ctx, uint32_t *string), void *ctx)
 {
 	struct appvalues fresh = *v;
-	fresh.seen = NULL;
-	fresh.n_seen = fresh.n_seen_slots = 0;
+	memset(&fresh.seen, 0, sizeof(fresh.seen));
+	fresh.by_pair = (struct hashindex){ 0 };
 	fresh.n_keys = 0;
-	for (uint32_t i = 0; i < v->n_seen_slots; i++) {
-		uint32_t key = (uint32_t)(v->seen[i] >> 32), value = (uint32_t)v->seen[i];
-		if (v->seen[i] && renew(ctx, &key) && renew(ctx, &value) &&
+	for (size_t i = 0; i < v->seen.n; i++) {
+		uint32_t key = (uint32_t)(v->seen.v[i] >> 32), value = (uint32_t)v->seen.v[i];
+		if (renew(ctx, &key) && renew(ctx, &value) &&
 		    !note(&fresh, find_key(&fresh, key), key, value))
 			break;
 	}
-	free(v->seen);
+	VEC_FREE(&v->seen);
+	hashindex_done(&v->by_pair);
 	*v = fresh;
 }

@@ -7,6 +7,9 @@
  * "[other]", and leaves nothing behind.
  */
 
+#include "base/hashindex.h"
+#include "base/vec.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,8 +26,8 @@ struct appvalues {
 	bool (*is_taken)(void *ctx, const char *key); /* such a key gets the prefix "app." */
 	void *taken_ctx;
 	/* private */
-	uint64_t *seen;            /* (key, value) pairs, open addressing */
-	uint32_t n_seen, n_seen_slots;
+	VEC(uint64_t) seen;        /* key << 32 | value */
+	struct hashindex by_pair;
 	struct { uint32_t key, n; } keys[APPVALUES_KEYS];
 	unsigned n_keys;
 };

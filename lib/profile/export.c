@@ -185,7 +185,7 @@ static int write_mappings(struct export *x)
 static uint64_t function_id(struct export *x, uint32_t index)
 {
 	if (!x->function[index]) {
-		const struct names_function *f = &x->names->function[index];
+		const struct names_function *f = &x->names->functions.v[index];
 		x->function[index] = (uint32_t)pprof_function(x->out, &(struct pprof_function){
 			.name = text(x, f->name), .system_name = text(x, f->linkage),
 			.filename = text(x, f->file), .start_line = f->start_line,
@@ -308,7 +308,7 @@ int export_write(const struct engine *g, const struct names *names, uint32_t eve
 	int code = pprof_new(write, ctx, info->level, &x.out, e);
 	if (code < 0)
 		return code;
-	x.function = calloc(names->n_functions ? names->n_functions : 1, sizeof(*x.function));
+	x.function = calloc(names->functions.n ? names->functions.n : 1, sizeof(*x.function));
 	code = x.function ? order_entries(&x, event) : -ENOMEM;
 	if (code == 0)
 		code = number_locations(&x);

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/hashindex.h"
 #include "base/host.h"
 #include "base/log.h"
 #include "base/radix.h"
@@ -97,38 +98,9 @@ static uint64_t function_hash(const struct symline *l)
 	return hash_pair(hash_pair(l->name, l->linkage), l->file);
 }
 
-static uint32_t find_slot(const struct names *n, const struct symline *l)
+static bool is_function_of(const struct names_function *f, const struct symline *l)
 {
-	uint32_t mask = n->n_function_slots - 1, i = (uint32_t)function_hash(l) & mask;
-	for (; n->function_slot[i]; i = (i + 1) & mask) {
-		const struct names_function *f = &n->function[n->function_slot[i] - 1];
-		if (f->name == l->name && f->linkage == l->linkage && f->file == l->file)
-			break;
-	}
-	return i;
-}
-
-static int grow_functions(struct names *n)
-{
-	uint32_t cap = n->cap_functions ? n->cap_functions * 2 : 1024;
-	struct names_function *f = reallocarray(n->function, cap, sizeof(*f));
-	if (!f)
-		return -ENOMEM;
-	n->function = f;
-	n->cap_functions = cap;
-	uint32_t *slot = calloc((size_t)cap * 2, sizeof(*slot));
-	if (!slot)
-		return -ENOMEM;
-	free(n->function_slot);
-	n->function_slot = slot;
-	n->n_function_slots = cap * 2;
-	for (uint32_t i = 0; i < n->n_functions; i++) {
-		struct symline like = { .name = f[i].name,
-					.linkage = f[i].linkage,
-					.file = f[i].file };
-		slot[find_slot(n, &like)] = i + 1;
-	}
-	return 0;
+	return f->name == l->name && f->linkage == l->linkage && f->file == l->file;
 }
 
 static int intern_functions(struct names *n)
@@ -140,17 +112,20 @@ static int intern_functions(struct names *n)
 	n->line_function = more;
 	for (size_t i = n->n_interned; i < n->lines.n; i++) {
 		const struct symline *l = &n->lines.v[i];
-		if (n->n_functions == n->cap_functions && grow_functions(n) < 0)
-			return -ENOMEM;
-		uint32_t at = find_slot(n, l);
-		if (!n->function_slot[at]) {
-			n->function[n->n_functions++] = (struct names_function){
+		uint64_t hash = function_hash(l);
+		uint32_t at = HASHINDEX_FIND(&n->by_function, hash, k,
+					     is_function_of(&n->functions.v[k], l));
+		if (at == HASHINDEX_NONE) {
+			at = (uint32_t)n->functions.n;
+			if (!VEC_RESERVE(&n->functions, 1) ||
+			    !hashindex_add(&n->by_function, hash, at))
+				return -ENOMEM;
+			n->functions.v[n->functions.n++] = (struct names_function){
 				.name = l->name, .linkage = l->linkage, .file = l->file,
 				.start_line = l->start_line,
 			};
-			n->function_slot[at] = n->n_functions;
 		}
-		n->line_function[i] = n->function_slot[at] - 1;
+		n->line_function[i] = at;
 	}
 	n->n_interned = n->lines.n;
 	return 0;
@@ -462,8 +437,8 @@ void names_done(struct names *n)
 	free(n->fetched);
 	free(n->lines.v);
 	free(n->line_function);
-	free(n->function);
-	free(n->function_slot);
+	VEC_FREE(&n->functions);
+	hashindex_done(&n->by_function);
 	free(n->mapping);
 	free(n->frame);
 	*n = (struct names){ 0 };

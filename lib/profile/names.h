@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/hashindex.h"
+#include "base/vec.h"
 #include "symbolize/name/symbolizer.h"
 #include "symbolize/elf/elfcache.h"
 
@@ -41,10 +43,8 @@ struct names_frame {
 struct names {
 	struct symlines lines;
 	uint32_t *line_function;       /* per line: index into function */
-	struct names_function *function;
-	uint32_t n_functions, cap_functions;
-	uint32_t *function_slot;
-	uint32_t n_function_slots;
+	VEC(struct names_function) functions;
+	struct hashindex by_function;
 	struct names_mapping *mapping; /* [0] is the main binary, where one is known */
 	uint32_t n_mappings, cap_mappings;
 	struct names_frame *frame;     /* by frames id; n_lines 0: no sample has it */

@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/hashindex.h"
 #include "base/host.h"
 #include "base/log.h"
 #include "base/strtab.h"
@@ -50,6 +51,7 @@ struct offline {
 	struct debugfetch *fetch;      /* servers; NULL: none */
 	struct pprof *out;
 	VEC(struct offline_function) function;
+	struct hashindex by_function;
 };
 
 struct offline_function {
@@ -250,39 +252,27 @@ static uint64_t hash_function(const struct offline_function *f)
 	return hash_pair(h, hash_bytes(f->file, strlen(f->file)));
 }
 
-/* A function's id: one for each name, linkage name and file. */
-static int function_id(struct offline *o, uint32_t **slot, size_t *n_slots,
-		       const struct pprof_function *f, uint64_t *ret_id)
+static bool same_function(const struct offline_function *x, const struct offline_function *y)
 {
-	if (2 * (o->function.n + 1) > *n_slots) {
-		size_t n = *n_slots ? *n_slots * 2 : 1024;
-		uint32_t *more = calloc(n, sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		for (size_t i = 0; i < o->function.n; i++) {
-			const struct offline_function *g = &o->function.v[i];
-			size_t at = hash_function(g) & (n - 1);
-			while (more[at])
-				at = (at + 1) & (n - 1);
-			more[at] = (uint32_t)i + 1;
-		}
-		free(*slot);
-		*slot = more;
-		*n_slots = n;
-	}
+	return strcmp(x->name, y->name) == 0 && strcmp(x->linkage, y->linkage) == 0 &&
+	       strcmp(x->file, y->file) == 0;
+}
+
+/* A function's id: one for each name, linkage name and file. */
+static int function_id(struct offline *o, const struct pprof_function *f, uint64_t *ret_id)
+{
 	struct offline_function one = { f->name, f->system_name, f->filename };
-	size_t at = hash_function(&one) & (*n_slots - 1);
-	for (; (*slot)[at]; at = (at + 1) & (*n_slots - 1)) {
-		const struct offline_function *g = &o->function.v[(*slot)[at] - 1];
-		if (strcmp(g->name, f->name) == 0 && strcmp(g->linkage, f->system_name) == 0 &&
-		    strcmp(g->file, f->filename) == 0) {
-			*ret_id = (*slot)[at];
-			return 0;
-		}
+	uint64_t hash = hash_function(&one);
+	uint32_t at = HASHINDEX_FIND(&o->by_function, hash, i,
+				     same_function(&o->function.v[i], &one));
+	if (at != HASHINDEX_NONE) {
+		*ret_id = at + UINT64_C(1);
+		return 0;
 	}
-	if (!VEC_PUSH(&o->function, one))
+	if (!VEC_RESERVE(&o->function, 1) ||
+	    !hashindex_add(&o->by_function, hash, (uint32_t)o->function.n))
 		return -ENOMEM;
-	(*slot)[at] = (uint32_t)o->function.n;
+	o->function.v[o->function.n++] = one;
 	*ret_id = pprof_function(o->out, f);
 	return 0;
 }
@@ -315,8 +305,6 @@ static void get_line(const struct offline *o, size_t i, size_t k, struct pprof_f
 
 static int write_locations(struct offline *o)
 {
-	CLEANUP_FREE uint32_t *slot = NULL;
-	size_t n_slots = 0;
 	const struct profile *p = o->p;
 	int code = 0;
 	for (size_t i = 0; i < p->n_locations && code == 0; i++) {
@@ -330,7 +318,7 @@ static int write_locations(struct offline *o)
 			/* As when recording: middle frames are lost, never the function. */
 			struct pprof_function f;
 			get_line(o, i, k + 1 == n_written ? n - 1 : k, &f, &line[k]);
-			code = function_id(o, &slot, &n_slots, &f, &line[k].function_id);
+			code = function_id(o, &f, &line[k].function_id);
 		}
 		pprof_location(o->out, id_in(p->mapping, l->mapping, sizeof(*p->mapping)),
 			       l->address, line, n_written, l->is_folded);
@@ -489,6 +477,7 @@ static void done(struct offline *o)
 	free(o->has);
 	free(o->lines.v);
 	VEC_FREE(&o->function);
+	hashindex_done(&o->by_function);
 	host_close(&o->host);
 }
 

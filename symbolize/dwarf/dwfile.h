@@ -6,6 +6,7 @@
  */
 
 #include "base/arena.h"
+#include "base/hashindex.h"
 #include "base/vec.h"
 #include "symbolize/dwarf/dwsection.h"
 #include "symbolize/dwarf/dwunit.h"
@@ -35,8 +36,8 @@ struct dwfile {
 	struct dwunit other[DWFILE_N_OTHERS]; /* that references led to */
 	unsigned next_other;
 	struct arena_block *arena;   /* of root: strings that callers get */
-	struct dwname_slot *names;   /* see dwname.h */
-	size_t n_names, n_name_slots;
+	VEC(struct dwname_known) names; /* see dwname.c */
+	struct hashindex by_name_off;
 	VEC(struct dwtext) texts;    /* of root: see dwtext.h */
 	bool was_late;               /* see dwfile_is_late */
 	uint64_t n_steps_left;       /* guards against files made to take forever */

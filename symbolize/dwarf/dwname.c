@@ -1,6 +1,7 @@
 #include "symbolize/dwarf/dwname.h"
 
 #include "base/hash.h"
+#include "base/hashindex.h"
 #include "symbolize/dwarf/dwfile.h"
 #include "symbolize/dwarf/dwtext.h"
 
@@ -14,53 +15,37 @@
 
 #define ORIGINS_MAX 16
 
-struct dwname_slot {
+struct dwname_known {
 	uint64_t off;            /* of the DIE */
-	bool used;
 	struct dwname name;
 };
 
 void dwname_done(struct dwfile *file)
 {
-	free(file->names);
+	VEC_FREE(&file->names);
+	hashindex_done(&file->by_name_off);
 }
 
-static struct dwname_slot *slot_of(const struct dwfile *file, uint64_t off)
+static struct dwname *known_name(const struct dwfile *file, uint64_t off)
 {
-	size_t i = hash_u64(off) & (file->n_name_slots - 1);
-	while (file->names[i].used && file->names[i].off != off)
-		i = (i + 1) & (file->n_name_slots - 1);
-	return &file->names[i];
-}
-
-static bool grow(struct dwfile *file)
-{
-	struct dwname_slot *old = file->names;
-	size_t n_old = file->n_name_slots;
-	if ((file->n_names + 1) * 2 <= n_old)
-		return true;
-	size_t n = n_old ? n_old * 2 : 256;
-	struct dwname_slot *names = calloc(n, sizeof(*names));
-	if (!names)
-		return false;
-	file->names = names;
-	file->n_name_slots = n;
-	for (size_t i = 0; i < n_old; i++)
-		if (old[i].used)
-			*slot_of(file, old[i].off) = old[i];
-	free(old);
-	return true;
+	uint32_t i = HASHINDEX_FIND(&file->by_name_off, hash_u64(off), k,
+				    file->names.v[k].off == off);
+	return i != HASHINDEX_NONE ? &file->names.v[i].name : NULL;
 }
 
 static void remember(struct dwfile *file, uint64_t off, const struct dwname *name)
 {
-	if (!grow(file)) {
+	struct dwname *known = known_name(file, off);
+	if (known) {
+		*known = *name;
+		return;
+	}
+	if (!VEC_RESERVE(&file->names, 1) ||
+	    !hashindex_add(&file->by_name_off, hash_u64(off), (uint32_t)file->names.n)) {
 		file->out_of_memory = true;
 		return;
 	}
-	struct dwname_slot *slot = slot_of(file, off);
-	file->n_names += !slot->used;
-	*slot = (struct dwname_slot){ off, true, *name };
+	file->names.v[file->names.n++] = (struct dwname_known){ off, *name };
 }
 
 /* Where an attribute leads; file NULL: nowhere. */
@@ -147,12 +132,10 @@ static void read_origin(const struct dwunit *u, const struct origin *from, struc
 	struct dwname name = {0}, more = {0};
 	struct origin origin = {0};
 	uint64_t off = from->off;
-	if (file->n_name_slots) {
-		const struct dwname_slot *slot = slot_of(file, off);
-		if (slot->used) {
-			*ret = slot->name;
-			return;
-		}
+	const struct dwname *known = known_name(file, off);
+	if (known) {
+		*ret = *known;
+		return;
 	}
 	if (depth > ORIGINS_MAX)
 		return;

@@ -4,6 +4,7 @@
 #include "base/bytes.h"
 #include "base/cleanup.h"
 #include "base/hash.h"
+#include "base/hashindex.h"
 
 #include <elf.h>
 #include <endian.h>
@@ -63,13 +64,7 @@ static bool is_same(const struct dso *d, const struct dso_key *key, const char *
 
 int dso_table_init(struct dso_table *t, struct budget *budget)
 {
-	struct dso_table tmp = { .budget = budget, .n_slots = 64 };
-	tmp.slot = calloc(tmp.n_slots, sizeof(*tmp.slot));
-	if (!tmp.slot)
-		return -ENOMEM;
-	if (budget)
-		budget_charge_always(budget, tmp.n_slots * sizeof(*tmp.slot));
-	*t = tmp;
+	*t = (struct dso_table){ .budget = budget, .index.budget = budget };
 	return 0;
 }
 
@@ -96,30 +91,17 @@ void dso_table_done(struct dso_table *t)
 		if (t->dso[i])
 			dso_free(t, t->dso[i]);
 	if (t->budget)
-		budget_release(t->budget, t->n_slots * sizeof(*t->slot) +
-						  t->cap * sizeof(*t->dso));
+		budget_release(t->budget, t->cap * sizeof(*t->dso));
 	free(t->dso);
-	free(t->slot);
+	hashindex_done(&t->index);
 	*t = (struct dso_table){0};
 }
 
 struct dso *dso_table_find(const struct dso_table *t, const struct dso_key *key, const char *path)
 {
-	uint32_t mask = t->n_slots - 1;
-	for (uint32_t i = hash_key(key, path) & mask; t->slot[i]; i = (i + 1) & mask) {
-		struct dso *d = t->dso[t->slot[i] - 1];
-		if (is_same(d, key, path))
-			return d;
-	}
-	return NULL;
-}
-
-static void index_dso(const struct dso *d, uint32_t *slot, uint32_t n_slots)
-{
-	uint32_t i = hash_key(&d->key, d->path) & (n_slots - 1);
-	while (slot[i])
-		i = (i + 1) & (n_slots - 1);
-	slot[i] = d->id + 1;
+	uint32_t id = HASHINDEX_FIND(&t->index, hash_key(key, path), i,
+				     is_same(t->dso[i], key, path));
+	return id != HASHINDEX_NONE ? t->dso[id] : NULL;
 }
 
 static bool table_grow(struct dso_table *t)
@@ -134,20 +116,6 @@ static bool table_grow(struct dso_table *t)
 		t->dso = p;
 		t->cap = cap;
 	}
-	if ((t->n + 1) * 2 > t->n_slots) {
-		uint32_t n_slots = t->n_slots * 2;
-		uint32_t *slot = calloc(n_slots, sizeof(*slot));
-		if (!slot)
-			return false;
-		for (uint32_t i = 0; i < t->n; i++)
-			if (t->dso[i])
-				index_dso(t->dso[i], slot, n_slots);
-		if (t->budget)
-			budget_charge_always(t->budget, (n_slots - t->n_slots) * sizeof(*slot));
-		free(t->slot);
-		t->slot = slot;
-		t->n_slots = n_slots;
-	}
 	return true;
 }
 
@@ -155,7 +123,7 @@ struct dso *dso_table_add(struct dso_table *t, const struct dso_key *key, const 
 {
 	while (t->next_free < t->n && t->dso[t->next_free])
 		t->next_free++;
-	if (t->next_free == t->n && !table_grow(t))
+	if ((t->next_free == t->n && !table_grow(t)) || !hashindex_reserve(&t->index, true))
 		return NULL;
 	CLEANUP_FREE struct dso *d = calloc(1, sizeof(*d));
 	if (!d)
@@ -169,7 +137,7 @@ struct dso *dso_table_add(struct dso_table *t, const struct dso_key *key, const 
 	d->fd = -1;
 	if (t->budget)
 		budget_charge_always(t->budget, bytes_of_dso(d));
-	index_dso(d, t->slot, t->n_slots);
+	hashindex_put(&t->index, hash_key(key, path), d->id);
 	t->dso[d->id] = d;
 	t->n += d->id == t->n;
 	t->n_known++;
@@ -179,17 +147,15 @@ struct dso *dso_table_add(struct dso_table *t, const struct dso_key *key, const 
 uint32_t dso_table_forget(struct dso_table *t, const bool *used)
 {
 	uint32_t n_closed = 0;
-	memset(t->slot, 0, t->n_slots * sizeof(*t->slot));
 	for (uint32_t i = 0; i < t->n; i++) {
 		struct dso *d = t->dso[i];
-		if (d && used[i]) {
-			index_dso(d, t->slot, t->n_slots);
-		} else if (d) {
-			n_closed += d->fd >= 0;
-			t->n_known--;
-			dso_free(t, d);
-			t->dso[i] = NULL;
-		}
+		if (!d || used[i])
+			continue;
+		n_closed += d->fd >= 0;
+		t->n_known--;
+		hashindex_remove(&t->index, hash_key(&d->key, d->path), i);
+		dso_free(t, d);
+		t->dso[i] = NULL;
 	}
 	t->next_free = 0;
 	return n_closed;

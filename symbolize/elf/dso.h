@@ -9,6 +9,8 @@
  * deleted or replaced later still gives its names.
  */
 
+#include "base/hashindex.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -69,8 +71,7 @@ struct dso_table {
 	uint32_t n_known;         /* of them not forgotten */
 	uint32_t n_ever;          /* private: serials given */
 	uint32_t next_free;       /* private: no id below is free */
-	uint32_t *slot;
-	uint32_t n_slots;
+	struct hashindex index;   /* by key */
 };
 
 int dso_table_init(struct dso_table *t, struct budget *budget);

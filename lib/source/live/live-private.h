@@ -3,6 +3,7 @@
 
 /* Shared by the files of live rings. */
 
+#include "base/hashindex.h"
 #include "base/vec.h"
 #include "source/live/live.h"
 #include "source/merge.h"
@@ -11,7 +12,7 @@
 
 /* An event's id, as in its samples. */
 struct live_id {
-	uint64_t id;      /* 0: free slot */
+	uint64_t id;      /* not 0 */
 	uint32_t event;
 	uint32_t tid;     /* the thread that it was opened on; 0: none */
 	bool is_clock;
@@ -59,8 +60,8 @@ struct live_ring {
 struct livegroup {
 	struct record record;
 	uint64_t at;                   /* the next counter; past the end if there is no group */
-	struct livegroup_last *slot;   /* previous values: open addressing */
-	uint32_t n, n_slots;
+	VEC(struct livegroup_last) last;  /* previous values */
+	struct hashindex index;
 };
 
 /* The state of livevary.c. */
@@ -87,8 +88,8 @@ struct live {
 	VEC(struct live_rate) rates;   /* of inherited events, oldest first */
 	bool no_ksymbol;               /* this kernel does not have such records */
 	struct live_options options;   /* events and host are borrowed */
-	struct live_id *id;            /* open addressing by id */
-	uint32_t n_ids, n_id_slots;
+	VEC(struct live_id) ids;
+	struct hashindex id_index;
 	uint64_t n_samples, n_chain_entries, n_stack_bytes;  /* of all samples received */
 	struct livevary vary;
 	struct pollfd *poll;

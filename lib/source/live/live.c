@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/hashindex.h"
 #include "base/search.h"
 
 #include <assert.h>
@@ -26,42 +27,17 @@
 
 /* ---- ids ------------------------------------------------------------------- */
 
-static void id_place(struct live_id *slot, uint32_t n_slots, struct live_id id)
-{
-	uint32_t i = (uint32_t)hash_u64(id.id) & (n_slots - 1);
-	while (slot[i].id)
-		i = (i + 1) & (n_slots - 1);
-	slot[i] = id;
-}
-
 int live_add_id(struct live *l, struct live_id id)
 {
-	if (l->n_ids * 2 >= l->n_id_slots) {
-		uint32_t n = l->n_id_slots ? l->n_id_slots * 2 : 64;
-		struct live_id *slot = calloc(n, sizeof(*slot));
-		if (!slot)
-			return -ENOMEM;
-		for (uint32_t i = 0; i < l->n_id_slots; i++)
-			if (l->id[i].id)
-				id_place(slot, n, l->id[i]);
-		free(l->id);
-		l->id = slot;
-		l->n_id_slots = n;
-	}
-	id_place(l->id, l->n_id_slots, id);
-	l->n_ids++;
-	return 0;
+	return VEC_RESERVE(&l->ids, 1) &&
+	       hashindex_add(&l->id_index, hash_u64(id.id), (uint32_t)l->ids.n) &&
+	       VEC_PUSH(&l->ids, id) ? 0 : -ENOMEM;
 }
 
 struct live_id *live_find_id(const struct live *l, uint64_t id)
 {
-	if (!l->n_id_slots || !id)
-		return NULL;
-	uint32_t i = (uint32_t)hash_u64(id) & (l->n_id_slots - 1);
-	for (; l->id[i].id; i = (i + 1) & (l->n_id_slots - 1))
-		if (l->id[i].id == id)
-			return &l->id[i];
-	return NULL;
+	uint32_t i = HASHINDEX_FIND(&l->id_index, hash_u64(id), k, l->ids.v[k].id == id);
+	return i != HASHINDEX_NONE ? &l->ids.v[i] : NULL;
 }
 
 static struct live_late *find_late(const struct live *l, uint32_t tid)
@@ -212,7 +188,8 @@ static void live_close(struct source *s)
 	free(l->event);
 	free(l->format);
 	livegroup_done(&l->group);
-	free(l->id);
+	VEC_FREE(&l->ids);
+	hashindex_done(&l->id_index);
 	free(l->poll);
 	free(l);
 }

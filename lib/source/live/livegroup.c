@@ -16,44 +16,26 @@
 #include <stdlib.h>
 
 struct livegroup_last {
-	uint64_t id;      /* 0: free slot */
+	uint64_t id;
 	uint32_t tid;     /* 0: the counter is not inherited */
 	uint64_t value;
 };
 
-static struct livegroup_last *find(struct livegroup *g, uint64_t id, uint32_t tid)
-{
-	uint32_t i = (uint32_t)hash_u64(id ^ (uint64_t)tid << 40) & (g->n_slots - 1);
-	while (g->slot[i].id && (g->slot[i].id != id || g->slot[i].tid != tid))
-		i = (i + 1) & (g->n_slots - 1);
-	return &g->slot[i];
-}
-
-static bool grow(struct livegroup *g)
-{
-	struct livegroup old = *g;
-	uint32_t n = old.n_slots ? old.n_slots * 2 : 64;
-	struct livegroup_last *slot = calloc(n, sizeof(*slot));
-	if (!slot)
-		return false;
-	g->slot = slot;
-	g->n_slots = n;
-	for (uint32_t i = 0; i < old.n_slots; i++)
-		if (old.slot[i].id)
-			*find(g, old.slot[i].id, old.slot[i].tid) = old.slot[i];
-	free(old.slot);
-	return true;
-}
-
 /* The increase of a counter since its previous sample. */
 static uint64_t advance(struct livegroup *g, uint64_t id, uint32_t tid, uint64_t value)
 {
-	if (g->n * 2 >= g->n_slots && !grow(g))
+	uint64_t hash = hash_pair(id, tid), before = 0;
+	uint32_t i = HASHINDEX_FIND(&g->index, hash, k,
+				    g->last.v[k].id == id && g->last.v[k].tid == tid);
+	if (i != HASHINDEX_NONE) {
+		before = g->last.v[i].value;
+		g->last.v[i].value = value;
+	} else if (!VEC_RESERVE(&g->last, 1) ||
+		   !hashindex_add(&g->index, hash, (uint32_t)g->last.n)) {
 		return 0;
-	struct livegroup_last *last = find(g, id, tid);
-	uint64_t before = last->id ? last->value : 0;
-	g->n += !last->id;
-	*last = (struct livegroup_last){ id, tid, value };
+	} else {
+		g->last.v[g->last.n++] = (struct livegroup_last){ id, tid, value };
+	}
 	return value >= before ? value - before : value;
 }
 
@@ -93,5 +75,6 @@ bool livegroup_next(struct live *l, struct record *ret)
 
 void livegroup_done(struct livegroup *g)
 {
-	free(g->slot);
+	VEC_FREE(&g->last);
+	hashindex_done(&g->index);
 }
