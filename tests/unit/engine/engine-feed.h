@@ -2,7 +2,7 @@
 #define CPROF_TESTS_UNIT_SESSION_ENGINE_FEED_H
 
 /*
- * Records made by hand and fed to an engine, and its stacks as text.
+ * Feeds hand-made records to an engine, and shows its stacks as text.
  *
  *	struct engine g;
  *	feed_open(&g, 0);
@@ -39,7 +39,7 @@ static inline void feed_open_with(struct engine *g, const struct engine_options 
 	}
 }
 
-/* Takes all tasks; two events; the default labels. */
+/* All tasks are targets; two events; the default labels. */
 static inline void feed_open(struct engine *g, size_t max_memory_bytes)
 {
 	struct engine_options o = {
@@ -66,7 +66,7 @@ static inline void feed_mmap(struct engine *g, uint32_t pid, uint64_t start, uin
 		.start = start, .len = len, .pgoff = pgoff, .prot = PROT_READ | PROT_EXEC,
 		.flags = MAP_PRIVATE, .filename = filename, .maj = 8, .min = 1,
 	};
-	/* Every file name is a file of its own. */
+/* Every file name is a separate file. */
 	for (const char *p = filename; *p; p++)
 		r.mmap.ino = r.mmap.ino * 31 + (unsigned char)*p;
 	engine_feed(g, &r);
@@ -98,7 +98,7 @@ static inline void feed_exit(struct engine *g, uint32_t pid, uint32_t tid)
 #define FEED_CHAIN(...) (const uint64_t[]){ __VA_ARGS__ }, \
 	sizeof((uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t)
 
-/* The address of the sample is the first in the chain that is no mark. */
+/* The address of the sample is the first in the chain that is not a mark. */
 static inline void feed_sample_on(struct engine *g, uint32_t cpu, uint32_t pid, uint32_t tid,
 				  uint32_t event, uint64_t period, const uint64_t *chain, size_t n)
 {
@@ -122,7 +122,7 @@ static inline void feed_sample(struct engine *g, uint32_t pid, uint32_t tid, uin
 	feed_sample_on(g, 0, pid, tid, event, period, chain, n);
 }
 
-/* ---- what came out --------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------- */
 
 static inline void feed_frame_text(const struct engine *g, uint32_t frame, char *buf, size_t n)
 {
@@ -137,7 +137,7 @@ static inline void feed_frame_text(const struct engine *g, uint32_t frame, char 
 		snprintf(buf, n, "%s+0x%" PRIx64, slash ? slash + 1 : d->path, f->vaddr);
 }
 
-/* Root first, ";" between frames; good until the next call. */
+/* Root first, ";" between frames; valid until the next call. */
 static inline const char *feed_stack_text(const struct engine *g, uint32_t stack)
 {
 	static char text[65536];
@@ -157,7 +157,7 @@ static inline const char *feed_stack_text(const struct engine *g, uint32_t stack
 	return at;
 }
 
-/* "key=value" pairs, in order of keys' ids; good until the next call. */
+/* "key=value" pairs, in the order of the keys' ids; valid until the next call. */
 static inline const char *feed_labels_text(const struct engine *g, uint32_t set)
 {
 	static char text[4096];
@@ -183,7 +183,7 @@ static inline const struct count *feed_find(const struct engine *g, uint32_t eve
 	return NULL;
 }
 
-/* What the profile of an event adds up to. */
+/* The sum of an event's profile. */
 static inline void feed_sums(const struct engine *g, uint32_t event, uint64_t *ret_n,
 			     uint64_t *ret_value)
 {

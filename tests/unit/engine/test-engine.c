@@ -12,7 +12,7 @@ static void feed_process(struct engine *g, uint32_t pid, const char *name)
 	feed_mmap(g, pid, 0x10000, 0x10000, 0, "/bin/a");
 }
 
-/* The labels of the count with that number of samples; they are told apart by it. */
+/* The labels of the count with that number of samples, which identifies it. */
 static const char *labels_with(const struct engine *g, uint64_t n_samples)
 {
 	for (uint32_t i = 0; i < g->counts.n; i++)
@@ -38,7 +38,7 @@ static void test_labels(void)
 	samples(&g, 0, 7, 7, 1);
 	samples(&g, 1, 7, 7, 1);
 	tap_str(labels_with(&g, 2), "pid=7 tid=7 thread_name=prog process_name=prog",
-		"the default labels, whatever the cpu");
+		"the default labels, on any CPU");
 	feed_comm(&g, 7, 8, "worker", false);
 	samples(&g, 0, 7, 8, 3);
 	tap_str(labels_with(&g, 3), "pid=7 tid=8 thread_name=worker process_name=prog",
@@ -48,7 +48,7 @@ static void test_labels(void)
 	tap_str(labels_with(&g, 4), "pid=7 tid=8 thread_name=renamed process_name=prog",
 		"a thread that is renamed mid-way");
 	tap_str(labels_with(&g, 3), "pid=7 tid=8 thread_name=worker process_name=prog",
-		"what was before keeps the old name");
+		"earlier samples keep the old name");
 	feed_comm(&g, 7, 7, "main", false);
 	samples(&g, 0, 7, 8, 5);
 	tap_str(labels_with(&g, 5), "pid=7 tid=8 thread_name=renamed process_name=main",
@@ -74,13 +74,13 @@ static void test_chosen_labels(void)
 	samples(&g, 3, 7, 7, 2);
 	samples(&g, 0, 7, 7, 3);
 	const char *text = labels_with(&g, 4);
-	tap_ok(strstr(text, "cpu=0") && !strstr(text, "tid="), "only the labels that were chosen");
+	tap_ok(strstr(text, "cpu=0") && !strstr(text, "tid="), "only the chosen labels");
 	tap_ok(strstr(text, "pid=mine") && !strstr(text, "pid=7"),
-	       "a given label beats a built-in one");
+	       "the user's label beats a built-in one");
 	tap_ok(strstr(text, "service=api") && !strstr(text, "service=web"),
-	       "of equal keys the last");
-	tap_ok(strstr(text, "a=b=c"), "the first '=' divides");
-	tap_ok(strstr(labels_with(&g, 2), "cpu=3"), "cpus are told apart");
+	       "the last of equal keys wins");
+	tap_ok(strstr(text, "a=b=c"), "the first '=' separates key and value");
+	tap_ok(strstr(labels_with(&g, 2), "cpu=3"), "CPUs are distinguished");
 	engine_done(&g);
 
 	o = (struct engine_options){ .n_events = 1, .follow = true };
@@ -97,7 +97,7 @@ static void test_chosen_labels(void)
 	g.targets.all = true;
 	feed_process(&g, 7, "prog");
 	samples(&g, 0, 7, 7, 1);
-	tap_str(labels_with(&g, 1), "", "a replay asks this machine for no cgroup");
+	tap_str(labels_with(&g, 1), "", "a replay does not read cgroups of this machine");
 	engine_done(&g);
 }
 
@@ -112,11 +112,11 @@ static void test_selection(void)
 	feed_process(&g, 9, "other");
 	samples(&g, 0, 9, 9, 3);
 	tap_ok(g.event[0].n_foreign == 3 && g.event[0].n_samples == 0 && g.counts.n == 0,
-	       "samples of others are counted, and passed over");
+	       "samples of other tasks are counted and ignored");
 	tap_int((long long)g.procs.n_processes, 1, "their processes are not kept");
 	feed_sample(&g, 7, 7, 2, 10, A);
 	feed_sample(&g, 7, 7, RECORD_NO_EVENT, 10, A);
-	tap_int(g.counts.n, 0, "samples of no known event are passed over");
+	tap_int(g.counts.n, 0, "samples of unknown events are ignored");
 
 	g.window_start_ns = 100;
 	g.window_end_ns = 200;
@@ -131,7 +131,7 @@ static void test_selection(void)
 	tap_ok(g.event[1].value == value && g.first_ns == 100 && g.last_ns == 200,
 	       "and the facts fit");
 	feed_sums(&g, 0, &n, &value);
-	tap_ok(n == 0 && value == 0, "events are apart");
+	tap_ok(n == 0 && value == 0, "events are counted separately");
 	engine_done(&g);
 }
 
@@ -164,13 +164,13 @@ static void test_losses(void)
 	engine_add_lost(&g, 0, 10, 100);
 	const struct count *c = feed_find(&g, 0, "[lost samples]");
 	tap_ok(c && c->n_samples == 10 && c->value == 100, "lost samples are one visible frame");
-	tap_int((long long)g.event[0].n_lost, 10, "and told apart from the others");
+	tap_int((long long)g.event[0].n_lost, 10, "and counted separately");
 	feed_sums(&g, 0, &n, &value);
-	tap_ok(n == 12 && value == 120 && g.event[0].n_samples == 2, "the profile holds both");
+	tap_ok(n == 12 && value == 120 && g.event[0].n_samples == 2, "the profile has both");
 	engine_done(&g);
 }
 
-/* Threads come and go; some still have samples on their way out, some are never told of. */
+/* Threads come and go; some are sampled during their exit, some have no records. */
 static void test_lives(void)
 {
 	static struct engine g;
@@ -187,17 +187,17 @@ static void test_lives(void)
 			used = g.procs.n_threads;
 	}
 	feed_sums(&g, 0, &n, &value);
-	tap_ok(n == 6000, "samples of threads on their way out count");
+	tap_ok(n == 6000, "samples of exiting threads count");
 	tap_ok(g.procs.n_threads <= used && used < 600, "threads that ended are forgotten");
 	for (uint32_t tid = 5000; tid < 5300; tid++)
 		samples(&g, 0, 7, tid, 1);
 	feed_sums(&g, 0, &n, &value);
-	tap_ok(n == 6300, "samples of threads that no record told of");
+	tap_ok(n == 6300, "samples of threads without any record count");
 	feed_exit(&g, 99, 99);
 	feed_exit(&g, 99, 99);
-	tap_ok(g.procs.n_processes == 1, "an exit of a process that nobody knew makes none");
+	tap_ok(g.procs.n_processes == 1, "the exit of an unknown process creates none");
 
-	/* 200 processes, each with the same id as the one before */
+	/* 200 processes, each reusing the id of the one before */
 	for (int i = 0; i < 200; i++) {
 		char name[16];
 		snprintf(name, sizeof(name), "p%d", i);
@@ -213,7 +213,7 @@ static void test_lives(void)
 		n_odd += strcmp(text, "odd+0x10") == 0;
 		n_even += strcmp(text, "even+0x10") == 0;
 	}
-	tap_ok(n_odd == 100 && n_even == 100, "processes that share an id over time are apart");
+	tap_ok(n_odd == 100 && n_even == 100, "processes that reuse an id are separate");
 	engine_done(&g);
 }
 
@@ -268,9 +268,9 @@ static void test_pressure(void)
 	press(&g, &p);
 	size_t full = g.budget.peak_bytes;
 	const struct stack_walk_stats *w = &g.walk.stats;
-	tap_ok(sums_right(&g, &p), "without limit, all is counted");
+	tap_ok(sums_right(&g, &p), "without a limit, everything is counted");
 	tap_ok(w->n_dropped == 0 && w->n_shortened == 0 && g.own_labels.n_dropped == 0,
-	       "and nothing is given up");
+	       "and nothing is dropped");
 	engine_done(&g);
 
 	bool right = true, bounded = true, in_order = true;
@@ -294,16 +294,16 @@ static void test_pressure(void)
 		visible &= n_in_frame == w->n_dropped;
 		engine_done(&g);
 	}
-	tap_ok(right, "with every limit the sums of all samples and periods are right");
-	tap_ok(only_labels, "labels go first");
-	tap_ok(in_order, "and always before callees and stacks");
-	tap_ok(shortened, "callees go");
-	tap_ok(dropped, "stacks go");
-	tap_ok(visible, "each dropped stack is in the frame that says so, and counted once");
+	tap_ok(right, "with every limit, the sums of samples and periods are right");
+	tap_ok(only_labels, "labels are dropped first");
+	tap_ok(in_order, "always before callees and stacks");
+	tap_ok(shortened, "callees are dropped");
+	tap_ok(dropped, "stacks are dropped");
+	tap_ok(visible, "each dropped stack counts once, in the frame for dropped stacks");
 	tap_ok(bounded, "the limit is kept");
 }
 
-/* Labels that nobody asked for cannot be dropped. */
+/* Labels that were not requested cannot be dropped. */
 static void test_nothing_to_drop(void)
 {
 	static struct engine g;
@@ -316,7 +316,7 @@ static void test_nothing_to_drop(void)
 	feed_process(&g, 7, "prog");
 	samples(&g, 0, 7, 7, 3);
 	tap_int((long long)g.own_labels.n_dropped, 0,
-		"where only the pid is asked for, no label is dropped");
+		"if only the pid is requested, no label is dropped");
 	engine_done(&g);
 }
 

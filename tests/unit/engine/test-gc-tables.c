@@ -1,4 +1,4 @@
-/* Frames and stacks that nothing refers to go; the others keep their meaning. */
+/* Frames and stacks that nothing refers to are freed; the others keep their meaning. */
 #include "base/err.h"
 #include "engine/gc-tables.h"
 #include "engine/engine.h"
@@ -15,7 +15,7 @@ static uint32_t stack(uint64_t root, uint64_t leaf)
 	return stacks_add(&g.stacks, node, frames_add(&g.frames, 0, leaf, true), true);
 }
 
-/* Samples of the stack with these addresses; 0 when there is no such stack. */
+/* Samples of the stack with these addresses; 0 if there is no such stack. */
 static uint64_t samples(const struct counts *c, uint64_t root, uint64_t leaf)
 {
 	uint64_t sum = 0;
@@ -38,7 +38,7 @@ int main(void)
 	tap_ok(!gc_tables_is_due(&g), "a small table is left alone");
 	for (uint64_t i = 0; i < 6000; i++)
 		stack(1000 + i % 7, 2000 + i);
-	tap_ok(gc_tables_is_due(&g), "a large one is looked at");
+	tap_ok(gc_tables_is_due(&g), "a large one is due");
 	for (uint64_t i = 0; i < 10; i++) {
 		counts_add(&g.counts, i % 2, stack(1000, 2000 + i * 7), 0, i + 1, i, true);
 		counts_add(&more, 1, stack(1001, 2001 + i * 7), 0, 100 + i, i, true);
@@ -52,13 +52,13 @@ int main(void)
 	struct gc_tables_part list[] = { { .counts = &more } };
 	tap_int(gc_tables_run(&g, list, 1), 0, "compacted");
 	tap_ok(g.budget.used_bytes < before / 2, "less memory is charged");
-	tap_int(g.stacks.n, 1 + 2 + 20 + 1, "the nodes that are needed, and no other");
+	tap_int(g.stacks.n, 1 + 2 + 20 + 1, "only the needed nodes remain");
 	bool same = true;
 	for (uint64_t i = 0; i < 10; i++)
 		same &= samples(&g.counts, 1000, 2000 + i * 7) == i + 1 &&
 			samples(&more, 1001, 2001 + i * 7) == 100 + i;
 	tap_ok(same, "each stack has its samples, in both tables");
-	tap_int((long long)samples(&g.counts, 1002, 2002), 0, "an entry of nothing has gone");
+	tap_int((long long)samples(&g.counts, 1002, 2002), 0, "an entry without samples is gone");
 	engine_add_lost(&g, 0, 4, 4);
 	uint64_t n = 0;
 	lost = stack_walk_pseudo(&g.walk, g.walk.lost);

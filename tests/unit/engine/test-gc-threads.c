@@ -1,4 +1,5 @@
-/* A storm of processes, files and names: what is forgotten, and that all else keeps its meaning. */
+/* A storm of processes, files and names: what is freed, and that everything else keeps its meaning.
+ */
 #include "base/host.h"
 #include "engine/gc-tables.h"
 #include "tests/unit/engine/engine-feed.h"
@@ -9,7 +10,7 @@
 
 #define PARENT 10u
 
-/* One that lives on, with code in two files. */
+/* A process that lives on, with code in two files. */
 static void feed_parent(struct engine *g)
 {
 	feed_comm(g, PARENT, PARENT, "shell", true);
@@ -17,7 +18,7 @@ static void feed_parent(struct engine *g)
 	feed_mmap(g, PARENT, 0x8000, 0x1000, 0, "/lib/libc");
 }
 
-/* A child with a name and a file of its own, and a thread with a name of its own. */
+/* A child with its own name and file, and a thread with its own name. */
 static void feed_child(struct engine *g, uint32_t pid, bool exits)
 {
 	char name[32];
@@ -42,7 +43,7 @@ static void feed_storm(struct engine *g, uint32_t first, uint32_t n)
 		feed_child(g, first + 2 * i, true);
 }
 
-/* The whole profile as text, to compare; in order of entries. */
+/* The whole profile as text, in the order of entries, for comparison. */
 static char *profile_text(const struct engine *g)
 {
 	char *text = NULL;
@@ -60,7 +61,7 @@ static char *profile_text(const struct engine *g)
 	return text;
 }
 
-/* All stays: every entry says the same as before. */
+/* Nothing is lost: every entry has the same meaning as before. */
 static void test_names(void)
 {
 	struct engine g;
@@ -76,13 +77,13 @@ static void test_names(void)
 	feed_sample(&g, PARENT, PARENT, 0, 3,
 		    FEED_CHAIN(PERF_CONTEXT_KERNEL, UINT64_C(0xffffffff81000000)));
 	engine_add_lost(&g, 0, 2, 2);
-	tap_ok(gc_tables_names_are_due(&g), "a storm of names: something is due");
+	tap_ok(gc_tables_names_are_due(&g), "after a storm of names a run is due");
 	char *before = profile_text(&g);
 	uint32_t n_strings = g.strings.n, n_nodes = g.stacks.n;
 	tap_int(gc_tables_names(&g), 0, "names: compacted");
 	char *after = profile_text(&g);
 	tap_str(after, before, "every sample has its stack and labels, as before");
-	tap_ok(g.strings.n < n_strings / 5, "names that nobody has were forgotten: %u, then %u",
+	tap_ok(g.strings.n < n_strings / 5, "unused names were freed: %u, then %u",
 	       n_strings, g.strings.n);
 	tap_int(g.stacks.n, n_nodes, "stacks were left alone");
 	tap_ok(!gc_tables_names_are_due(&g), "not again so soon");
@@ -90,13 +91,13 @@ static void test_names(void)
 	const struct count *c = feed_find(&g, 1, "shell+0x20;libc+0x10");
 	tap_ok(c && c->n_samples == 2, "the same stack with the same labels is the same entry");
 	tap_ok(c && strstr(feed_labels_text(&g, c->labels), "thread_name=name-29999"),
-	       "the living have their last names");
+	       "living threads have their last names");
 	free(before);
 	free(after);
 	engine_done(&g);
 }
 
-/* Again and again, as rotation does: memory is bounded by what one round takes. */
+/* Repeatedly, as rotation does: memory is bounded by what one round needs. */
 static void test_rounds(void)
 {
 	struct engine g;
@@ -126,13 +127,14 @@ static void test_rounds(void)
 			dsos_3 = most_dsos;
 		}
 	}
-	tap_ok(right, "in each round the children's stacks are theirs");
-	tap_ok(most < used_3 * 5 / 4, "after the third round no more is used: %zu, %zu", used_3,
+	tap_ok(right, "in each round the children have their own stacks");
+	tap_ok(most < used_3 * 5 / 4,
+	       "memory does not grow after the third round: %zu, %zu", used_3,
 	       most);
-	tap_ok(most_dsos <= dsos_3, "ids of files are used again: %u, %u", dsos_3, most_dsos);
-	tap_ok(most_pids < 10000, "targets that are gone were forgotten");
+	tap_ok(most_dsos <= dsos_3, "ids of files are reused: %u, %u", dsos_3, most_dsos);
+	tap_ok(most_pids < 10000, "ended targets were forgotten");
 	feed_sample(&g, PARENT, PARENT, 1, 7, FEED_CHAIN(PERF_CONTEXT_USER, 0x8010, 0x1021));
-	tap_ok(feed_find(&g, 1, "shell+0x20;libc+0x10"), "the parent's files are what they were");
+	tap_ok(feed_find(&g, 1, "shell+0x20;libc+0x10"), "the parent's files have not changed");
 	engine_done(&g);
 }
 
@@ -165,18 +167,18 @@ static void test_ended(void)
 	feed_fork(&g, (uint32_t)getpid(), (uint32_t)getpid(), (uint32_t)gone, (uint32_t)gone);
 	gc_threads_ended(&g, now);
 	gc_threads_ended(&g, now += GC_THREADS_EVERY_NS);
-	tap_int((long long)g.gc_threads.n_ended, 0, "without losses nobody is looked for");
+	tap_int((long long)g.gc_threads.n_ended, 0, "without losses no thread is checked");
 	lose(&g);
 	gc_threads_ended(&g, now += GC_THREADS_EVERY_NS);
-	tap_int((long long)g.gc_threads.n_ended, 0, "one that is not there may have samples yet");
+	tap_int((long long)g.gc_threads.n_ended, 0, "a missing thread may still have samples");
 	gc_threads_ended(&g, now += GC_THREADS_EVERY_NS);
-	tap_int((long long)g.gc_threads.n_ended, 1, "one that was not there twice has ended");
+	tap_int((long long)g.gc_threads.n_ended, 1, "one that is missing twice has ended");
 	const struct procs_process *p = procs_find(&g.procs, (uint32_t)gone);
-	tap_ok(p && p->exited, "... as if its EXIT had been told");
+	tap_ok(p && p->exited, "as if its EXIT had been recorded");
 	p = procs_find(&g.procs, (uint32_t)getpid());
-	tap_ok(p && !p->exited, "who is there has not");
+	tap_ok(p && !p->exited, "a living one has not");
 	gc_threads_ended(&g, now += GC_THREADS_EVERY_NS);
-	tap_int((long long)g.gc_threads.n_ended, 1, "nobody ends twice");
+	tap_int((long long)g.gc_threads.n_ended, 1, "no thread ends twice");
 	engine_done(&g);
 	host_close(&real);
 }

@@ -7,17 +7,17 @@ int main(void)
 	struct pausegaps g = { 0 };
 	tap_ok(!pausegaps_contain(&g, 5) && pausegaps_total_ns(&g, 9) == 0, "none yet");
 	pausegaps_end(&g, 7);
-	tap_ok(!pausegaps_contain(&g, 6), "an end without a beginning");
+	tap_ok(!pausegaps_contain(&g, 6), "an end without a start");
 	tap_ok(pausegaps_begin(&g, 100), "one begins");
 	tap_ok(!pausegaps_contain(&g, 99) && pausegaps_contain(&g, 100) &&
 		       pausegaps_contain(&g, UINT64_MAX),
 	       "it lasts");
 	tap_int((long long)pausegaps_total_ns(&g, 130), 30, "so long so far");
-	tap_int((long long)pausegaps_total_ns(&g, 90), 0, "a clock that is behind is no matter");
+	tap_int((long long)pausegaps_total_ns(&g, 90), 0, "a clock that is behind does no harm");
 	pausegaps_end(&g, 150);
 	tap_ok(pausegaps_contain(&g, 100) && pausegaps_contain(&g, 150) &&
 		       !pausegaps_contain(&g, 151),
-	       "both ends belong to it");
+	       "both ends are inclusive");
 	tap_int((long long)pausegaps_total_ns(&g, 1000), 50, "its length");
 	for (uint64_t i = 1; i <= 1000; i++) {
 		pausegaps_begin(&g, 1000 * i);
@@ -28,11 +28,11 @@ int main(void)
 		right &= !pausegaps_contain(&g, 1000 * i - 1) && pausegaps_contain(&g, 1000 * i) &&
 			 pausegaps_contain(&g, 1000 * i + 500) &&
 			 !pausegaps_contain(&g, 1000 * i + 501);
-	tap_ok(right, "each of a thousand");
+	tap_ok(right, "a thousand gaps are found");
 	pausegaps_forget(&g, 0);
-	tap_int((long long)g.list.n, 1001, "nothing is forgotten in advance");
+	tap_int((long long)g.list.n, 1001, "no gap is dropped too early");
 	pausegaps_forget(&g, 500 * 1000 + 500);
-	tap_ok(g.list.n == 501 && g.list.v[0].from_ns == 500000, "those that ended before");
+	tap_ok(g.list.n == 501 && g.list.v[0].from_ns == 500000, "older gaps are dropped");
 	tap_ok(!pausegaps_contain(&g, 499100) && pausegaps_contain(&g, 500100) &&
 		       pausegaps_contain(&g, 1000100),
 	       "and no others");
@@ -40,7 +40,7 @@ int main(void)
 	tap_ok(g.list.n == 0 && pausegaps_total_ns(&g, 0) == 50 + 1000 * 500, "the sum stays");
 	pausegaps_begin(&g, 2000000);
 	pausegaps_forget(&g, UINT64_MAX);
-	tap_ok(pausegaps_contain(&g, 2000000), "nor does one go that lasts");
+	tap_ok(pausegaps_contain(&g, 2000000), "the present gap is not dropped");
 	pausegaps_done(&g);
 	return tap_done();
 }

@@ -1,4 +1,4 @@
-/* Maps that are read again after records were lost: this process is the one that is sampled. */
+/* Maps are read again after records were lost: this process is the sampled one. */
 
 #include "base/host.h"
 #include "tests/unit/engine/engine-feed.h"
@@ -39,9 +39,9 @@ int main(void)
 		return 1;
 	open_engine(&g, &real);
 	feed_at(1000000000);
-	tap_ok(!is_known(&g, 0), "a process whose maps were never told");
+	tap_ok(!is_known(&g, 0), "a process whose maps were never recorded");
 	lose(&g, PERF_RECORD_LOST_SAMPLES);
-	tap_ok(!is_known(&g, 1), "lost samples are no lost maps");
+	tap_ok(!is_known(&g, 1), "lost samples do not mean lost maps");
 	lose(&g, PERF_RECORD_LOST);
 	tap_ok(is_known(&g, 2), "after a loss its maps are read");
 	tap_int((long long)g.reread.n_reads, 1, "once");
@@ -54,28 +54,28 @@ int main(void)
 	tap_int((long long)g.reread.n_reads, 2, "but later");
 	engine_done(&g);
 
-	/* Most processes were not read in advance: each is with its first sample, but those that
-	 * records have told of. */
+/* Most processes were not read in advance: each is read at its first sample, unless records have
+ * described it. */
 	open_engine(&g, &real);
 	uint32_t pid = (uint32_t)getpid();
 	g.reread.n_losses = 1;
 	g.reread.is_lazy = true;
 	feed_at(1);
-	tap_ok(is_known(&g, 0) && g.reread.n_reads == 1, "a process that was not read");
+	tap_ok(is_known(&g, 0) && g.reread.n_reads == 1, "a process that was not read in advance");
 	feed_fork(&g, pid, pid, pid + 1, pid + 1);
 	feed_sample(&g, pid + 1, pid + 1, 0, 1, FEED_CHAIN(PERF_CONTEXT_USER, 1));
 	tap_int((long long)g.reread.n_reads, 1, "its child need not be read");
 	feed_fork(&g, pid + 2, pid + 2, pid + 3, pid + 3);
 	feed_sample(&g, pid + 3, pid + 3, 0, 1, FEED_CHAIN(PERF_CONTEXT_USER, 1));
-	tap_int((long long)g.reread.n_reads, 2, "that of one that was not must");
+	tap_int((long long)g.reread.n_reads, 2, "the child of one that was not must be");
 	feed_comm(&g, pid + 4, pid + 4, "new", true);
 	feed_sample(&g, pid + 4, pid + 4, 0, 1, FEED_CHAIN(PERF_CONTEXT_USER, 1));
-	tap_int((long long)g.reread.n_reads, 2, "nor who has called exec");
+	tap_int((long long)g.reread.n_reads, 2, "after an exec it need not be, either");
 	engine_done(&g);
 
 	open_engine(&g, NULL);
 	lose(&g, PERF_RECORD_LOST);
-	tap_ok(!is_known(&g, 0) && g.reread.n_reads == 0, "a replay reads nothing of this machine");
+	tap_ok(!is_known(&g, 0) && g.reread.n_reads == 0, "a replay does not read this machine");
 	engine_done(&g);
 	host_close(&real);
 	return tap_done();

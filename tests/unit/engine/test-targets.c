@@ -35,7 +35,7 @@ static void test_processes(void)
 {
 	struct targets t;
 	targets_init(&t, true);
-	tap_ok(!targets_has(&t, 10, 10) && !targets_has(&t, 0, 0), "nobody is a target at first");
+	tap_ok(!targets_has(&t, 10, 10) && !targets_has(&t, 0, 0), "initially nothing is a target");
 	tap_ok(!mmap_of(&t, 10), "and no records are wanted");
 	tap_int(targets_add_pid(&t, 10), 0, "a process");
 	tap_ok(targets_has(&t, 10, 10) && targets_has(&t, 10, 11), "all its threads are targets");
@@ -43,22 +43,23 @@ static void test_processes(void)
 	tap_ok(!targets_has(&t, 0, 0), "the idle task never is");
 	tap_ok(mmap_of(&t, 10) && !mmap_of(&t, 11), "its maps are wanted, others' are not");
 
-	tap_ok(fork_to(&t, 10, 10, 20, 20), "a fork of a target concerns us");
+	tap_ok(fork_to(&t, 10, 10, 20, 20), "a target's fork is relevant");
 	tap_ok(targets_has(&t, 20, 20), "the child is followed");
 	tap_ok(fork_to(&t, 20, 20, 30, 30) && targets_has(&t, 30, 30), "and its child");
 	tap_ok(!fork_to(&t, 11, 11, 40, 40) && !targets_has(&t, 40, 40), "another's child is not");
-	tap_ok(exit_of(&t, 20, 20), "its exit concerns us");
-	tap_ok(targets_has(&t, 20, 20), "a sample on the way out still counts");
-	tap_ok(targets_has(&t, 10, 10) && targets_has(&t, 30, 30), "the family goes on");
-	tap_ok(!fork_to(&t, 11, 11, 20, 20), "another forks a child with the id of a dead target");
-	tap_ok(!targets_has(&t, 20, 20) && !targets_has(&t, 20, 21), "which is no target");
+	tap_ok(exit_of(&t, 20, 20), "its exit is relevant");
+	tap_ok(targets_has(&t, 20, 20), "samples during exit still count");
+	tap_ok(targets_has(&t, 10, 10) && targets_has(&t, 30, 30),
+	       "its relatives are still targets");
+	tap_ok(!fork_to(&t, 11, 11, 20, 20), "another process forks a child with a reused id");
+	tap_ok(!targets_has(&t, 20, 20) && !targets_has(&t, 20, 21), "which is not a target");
 	tap_ok(fork_to(&t, 30, 30, 20, 20) && targets_has(&t, 20, 20), "unless a target forks it");
 	targets_done(&t);
 
 	targets_init(&t, false);
 	targets_add_pid(&t, 10);
 	tap_ok(fork_to(&t, 10, 10, 20, 20) && !targets_has(&t, 20, 20),
-	       "without following, a child is no target");
+	       "without following, a child is not a target");
 	tap_ok(!mmap_of(&t, 20), "nor are its maps wanted");
 	targets_done(&t);
 }
@@ -73,13 +74,13 @@ static void test_threads(void)
 	tap_ok(mmap_of(&t, 10), "its process's maps are wanted");
 	tap_ok(comm_of(&t, 10, 10, false), "and its process's names");
 	tap_ok(fork_to(&t, 10, 11, 10, 13) && targets_has(&t, 10, 13),
-	       "a thread that it makes is followed");
+	       "a thread that it creates is followed");
 	fork_to(&t, 10, 10, 10, 14);
-	tap_ok(!targets_has(&t, 10, 14), "a thread that another makes is not");
+	tap_ok(!targets_has(&t, 10, 14), "a thread that another one creates is not");
 	tap_ok(fork_to(&t, 10, 11, 20, 20) && targets_has(&t, 20, 20) && targets_has(&t, 20, 22),
 	       "a process that it forks is, with all its threads");
 	exit_of(&t, 10, 11);
-	tap_ok(!targets_has(&t, 10, 11), "after its exit it is no target");
+	tap_ok(!targets_has(&t, 10, 11), "after its exit it is not a target");
 	fork_to(&t, 10, 10, 10, 11);
 	tap_ok(!targets_has(&t, 10, 11), "nor is a thread that gets its id");
 	targets_done(&t);
@@ -87,9 +88,9 @@ static void test_threads(void)
 	targets_init(&t, false);
 	targets_add_tid(&t, 10, 11);
 	fork_to(&t, 10, 11, 10, 13);
-	tap_ok(!targets_has(&t, 10, 13), "without following, its threads are no targets");
+	tap_ok(!targets_has(&t, 10, 13), "without following, its threads are not targets");
 	fork_to(&t, 50, 50, 60, 11);
-	tap_ok(!targets_has(&t, 60, 11), "an id used again elsewhere is no target");
+	tap_ok(!targets_has(&t, 60, 11), "a reused id elsewhere is not a target");
 	targets_done(&t);
 }
 
@@ -98,14 +99,15 @@ static void test_command(void)
 	struct targets t;
 	targets_init(&t, true);
 	targets_add_command(&t, 10);
-	tap_ok(!targets_has(&t, 10, 10), "a command that waits is no target");
+	tap_ok(!targets_has(&t, 10, 10), "a waiting command is not a target");
 	tap_ok(!mmap_of(&t, 10) && !comm_of(&t, 10, 10, false), "nor are its records wanted");
-	tap_ok(!comm_of(&t, 11, 11, true), "an exec of another changes nothing");
-	tap_ok(!targets_has(&t, 10, 10), "it waits still");
-	tap_ok(comm_of(&t, 10, 10, true), "its exec concerns us");
+	tap_ok(!comm_of(&t, 11, 11, true), "the exec of another process changes nothing");
+	tap_ok(!targets_has(&t, 10, 10), "it is still waiting");
+	tap_ok(comm_of(&t, 10, 10, true), "its exec is relevant");
 	tap_ok(targets_has(&t, 10, 10) && targets_has(&t, 10, 12) && mmap_of(&t, 10),
 	       "from then on it is a target");
-	tap_ok(comm_of(&t, 10, 10, true) && targets_has(&t, 10, 10), "a second exec keeps it so");
+	tap_ok(comm_of(&t, 10, 10, true) && targets_has(&t, 10, 10),
+	       "a second exec changes nothing");
 	fork_to(&t, 10, 10, 20, 20);
 	tap_ok(targets_has(&t, 20, 20), "and its children are");
 	targets_done(&t);
@@ -124,12 +126,12 @@ static void test_command(void)
 	t.all = true;
 	targets_add_command(&t, 10);
 	tap_ok(!targets_has(&t, 10, 10) && targets_has(&t, 5, 5),
-	       "where the kernel filters, all but the waiting command is wanted");
+	       "if the kernel filters, everything but the waiting command is a target");
 	tap_ok(comm_of(&t, 10, 10, true) && targets_has(&t, 10, 10), "until its exec");
 	targets_done(&t);
 }
 
-/* The set against an array of flags. */
+/* The set compared with an array of flags. */
 static void test_set(void)
 {
 	static bool want[4096];
@@ -143,7 +145,7 @@ static void test_set(void)
 			targets_add_pid(&t, pid);
 			want[pid] = true;
 		} else {
-			/* pid 5000 is never a target, so its child takes the id away */
+	/* pid 5000 is never a target, so its child loses the id */
 			fork_to(&t, 5000, 5000, pid, pid);
 			want[pid] = false;
 		}

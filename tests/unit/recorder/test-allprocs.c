@@ -42,7 +42,7 @@ static void make(const char *name, bool is_folder)
 		fclose(f);
 }
 
-/* The namespace's inode is that of the machine's /proc, not of this one's. */
+/* The namespace's inode is that of the given machine's /proc, not of this one's. */
 static void test_namespace(void)
 {
 	struct cprof_config c = { .all_processes = true };
@@ -61,11 +61,11 @@ static void test_cpus(void)
 	struct cprof_config c = { .all_processes = true, .cpus = "0" };
 	tap_int(check(&c, &real), 0, "a CPU that is online");
 	c.cpus = "60000";
-	tap_int(check(&c, &real), -ENODEV, "a CPU that is not");
+	tap_int(check(&c, &real), -ENODEV, "a CPU that is offline");
 	c = (struct cprof_config){ .cpus = "0" };
 	tap_ok(check(&c, &real) == -EINVAL && e.is_usage, "CPUs of a single process");
 	c = (struct cprof_config){ .n_pids = 1 };
-	tap_int(check(&c, &real), 0, "a single process is no matter of this check");
+	tap_int(check(&c, &real), 0, "a single process needs no check");
 }
 
 int main(void)
@@ -79,6 +79,6 @@ int main(void)
 	host_close(&fake);
 	host_close(&real);
 	snprintf(command, sizeof(command), "rm -r %s", dir);
-	tap_int(system(command), 0, "nothing is left");
+	tap_int(system(command), 0, "nothing remains");
 	return tap_done();
 }

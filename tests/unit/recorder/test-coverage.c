@@ -38,7 +38,7 @@ static void burn_ms(uint64_t ms)
 	} while (now < end);
 }
 
-/* A child that burns ms, then again when it is told to, then says so and waits for its end. */
+/* A child that burns ms, again when told to, then reports that and waits for its end. */
 struct child {
 	pid_t pid;
 	int go, done;
@@ -120,14 +120,14 @@ static void test_process(void)
 	coverage_init(&c, &host, &child.pid, 1, NULL, 0, 0, false, NULL);
 	coverage_start(&c);
 	coverage_stop(&c, &procs);
-	tap_ok(!c.known, "without its later threads it cannot be known");
+	tap_ok(!c.known, "without later threads it is unknown");
 	coverage_done(&c);
 
 	coverage_init(&c, &host, &child.pid, 1, NULL, 0, 0, true, NULL);
 	coverage_start(&c);
 	end_child(&child);
 	coverage_stop(&c, &procs);
-	tap_ok(!c.known, "of a process that has ended it cannot be known");
+	tap_ok(!c.known, "it is unknown for a process that has ended");
 	coverage_done(&c);
 }
 
@@ -151,7 +151,7 @@ static void test_children(void)
 	coverage_start(&c);
 	procs_feed(&procs, &r, true);
 	coverage_stop(&c, &procs);
-	tap_ok(c.known && about(c.used_ns, 100), "a child that lives yet, from its birth");
+	tap_ok(c.known && about(c.used_ns, 100), "a living child, from its birth");
 	coverage_done(&c);
 	end_child(&grandchild);
 	end_child(&child);
@@ -172,7 +172,7 @@ static void test_command(void)
 		&c, (uint64_t)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) * 1000 * MS +
 			    (uint64_t)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) * 1000);
 	coverage_stop(&c, &procs);
-	tap_ok(c.known && about(c.used_ns, 100), "a command that has ended, by what wait4 tells");
+	tap_ok(c.known && about(c.used_ns, 100), "a command that has ended, by wait4");
 	coverage_done(&c);
 }
 
@@ -212,7 +212,7 @@ static void test_thread(void)
 	coverage_init(&c, &host, NULL, 0, &thread_id, 1, 0, true, NULL);
 	coverage_start(&c);
 	coverage_stop(&c, &procs);
-	tap_ok(!c.known, "what a thread's children use is in no account");
+	tap_ok(!c.known, "no account has what a thread's children use");
 	coverage_done(&c);
 	if (write(let_thread[1], "", 1) == 1)
 		pthread_join(t, NULL);
@@ -239,19 +239,19 @@ static void test_percent(void)
 	tap_int((int)coverage_percent(&config, &stats, &event), 25,
 		"a quarter is covered");
 	stats.cpu_used_known = false;
-	tap_ok(coverage_percent(&config, &stats, &event) < 0, "unknown use");
+	tap_ok(coverage_percent(&config, &stats, &event) < 0, "unknown CPU time");
 	stats.cpu_used_known = true;
 	stats.cpu_used_ns = 0;
-	tap_ok(coverage_percent(&config, &stats, &event) < 0, "no use");
+	tap_ok(coverage_percent(&config, &stats, &event) < 0, "no CPU time");
 	begin();
 	config.only_user = true;
-	tap_ok(coverage_percent(&config, &stats, &event) < 0, "one side only: user");
+	tap_ok(coverage_percent(&config, &stats, &event) < 0, "user code only");
 	begin();
 	config.only_kernel = true;
 	tap_ok(coverage_percent(&config, &stats, &event) < 0, "kernel");
 	begin();
 	event.given_up_kernel = true;
-	tap_ok(coverage_percent(&config, &stats, &event) < 0, "given up");
+	tap_ok(coverage_percent(&config, &stats, &event) < 0, "kernel code given up");
 	begin();
 	event.is_clock = false;
 	event.counted = 4000000000;
@@ -260,7 +260,7 @@ static void test_percent(void)
 	tap_int((int)coverage_percent(&config, &stats, &event), 50, "a counter of the target");
 	begin();
 	event.name = "cpu-clock:u";
-	tap_ok(coverage_percent(&config, &stats, &event) < 0, "by the event's modifier");
+	tap_ok(coverage_percent(&config, &stats, &event) < 0, "one side by the event's modifier");
 }
 
 int main(void)

@@ -1,4 +1,4 @@
-/* A kind of recorder of its own, through the public recorder up to the file. */
+/* A kind of recorder of its own, through the public interface up to the file. */
 #include "base/err.h"
 #include "cprof.h"
 #include "proto/pprof-check.h"

@@ -15,14 +15,14 @@ static enum ratecut_verdict at(uint64_t ms, uint64_t n, uint64_t n_lost, uint64_
 int main(void)
 {
 	ratecut_init(&a, 1000 * MS);
-	tap_ok(at(1199, 10, 10, 10) == RATECUT_KEEP, "it does not look before its time");
+	tap_ok(at(1199, 10, 10, 10) == RATECUT_KEEP, "no decision before its time");
 	tap_ok(at(1200, 10, 0, 1) == RATECUT_THROTTLED, "throttled");
-	tap_ok(at(1399, 20, 0, 2) == RATECUT_KEEP, "not yet again");
-	tap_ok(at(1400, 20, 0, 1) == RATECUT_KEEP, "what was before does not count twice");
+	tap_ok(at(1399, 20, 0, 2) == RATECUT_KEEP, "nor too early after it");
+	tap_ok(at(1400, 20, 0, 1) == RATECUT_KEEP, "earlier losses do not count twice");
 	tap_ok(at(1600, 119, 1, 1) == RATECUT_KEEP, "one sample in a hundred may be lost");
 	tap_ok(at(1800, 217, 3, 1) == RATECUT_LOST, "two are too many");
-	tap_ok(at(2000, 217, 3, 1) == RATECUT_KEEP, "nothing came");
-	tap_ok(at(2200, 217, 4, 1) == RATECUT_LOST, "and all that came was lost");
+	tap_ok(at(2000, 217, 3, 1) == RATECUT_KEEP, "no samples");
+	tap_ok(at(2200, 217, 4, 1) == RATECUT_LOST, "all samples were lost");
 	tap_ok(at(2400, 300, 90, 2) == RATECUT_THROTTLED, "throttled and lost");
 
 	tap_int((long long)ratecut_lower(999, true), 499, "half a frequency");

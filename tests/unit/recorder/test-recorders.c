@@ -1,6 +1,6 @@
 /*
- * Recorders in many threads at the same time: each is begun, ended and written by its own thread,
- * while others work.  Of use under ThreadSanitizer, whose word it is that nothing is shared.
+ * Recorders in many threads at the same time: each thread starts, stops and writes its own, while
+ * others work.  Run under ThreadSanitizer, this shows that they share nothing.
  */
 #include "cprof.h"
 #include "tap.h"
@@ -49,7 +49,7 @@ static void cycle(int i)
 	struct cprof_error e;
 	size_t n_bytes = 0;
 	int code = cprof_recorder_new(&config, &r, &e);
-	/* All together need more descriptors or ring memory than some machines give. */
+/* Together they need more descriptors or ring memory than some machines have. */
 	if (code == -EMFILE || code == -ENFILE || code == -EPERM || code == -EACCES) {
 		atomic_fetch_add(&n_refused, 1);
 		return;
@@ -105,7 +105,8 @@ int main(void)
 	for (size_t i = 0; i < N_WORKERS; i++)
 		pthread_join(worker[i], NULL);
 	tap_int(n_failed, 0, "no recorder failed");
-	tap_ok(n_refused < N_RECORDERS * N_CYCLES / 2, "few were refused (%d)", n_refused);
+	tap_ok(n_refused < N_RECORDERS * N_CYCLES / 2,
+	       "few recorders were refused (%d)", n_refused);
 	tap_ok(n_written > 0, "profiles were written (%d)", n_written);
 	return tap_done();
 }

@@ -48,7 +48,7 @@ static int failing_open(struct perf_event_attr *attr, pid_t pid, int cpu, int gr
 
 static const struct cprof_machine failing = { .perf_event_open = failing_open };
 
-/* Neither a recorder nor a descriptor is left behind by a refusal. */
+/* A refusal leaves neither a recorder nor a descriptor behind. */
 static bool refuses(const struct cprof_config *c, const char *name)
 {
 	struct cprof_recorder *r = NULL;
@@ -57,7 +57,7 @@ static bool refuses(const struct cprof_config *c, const char *name)
 	int code = cprof_recorder_new(c, &r, &e);
 	int n_after = n_descriptors();
 	bool ok = code < 0 && e.code == code && e.what[0] && !r && n_before == n_after;
-	tap_ok(ok, "%s: refused, and nothing is left behind", name);
+	tap_ok(ok, "%s: refused, and nothing leaks", name);
 	if (!ok)
 		printf("# code %d, e.code %d, descriptors %d and %d, '%s'\n", code, e.code,
 		       n_before, n_after, e.what);
@@ -94,7 +94,7 @@ static void test_errnos(void)
 			snprintf(name, sizeof(name), "%s, scope %d", errnos[i].name, scope);
 			refuses(&c, name);
 			if (e.code != -fail_with || !strstr(e.what, strerror(fail_with)))
-				tap_ok(false, "%s: the errno is told: %d '%s'", name, e.code,
+				tap_ok(false, "%s: the errno is reported: %d '%s'", name, e.code,
 				       e.what);
 		}
 	}
@@ -102,10 +102,10 @@ static void test_errnos(void)
 	c.n_events = 0;
 	c.machine = &failing;
 	fail_with = ENOENT;
-	refuses(&c, "no event chosen, and none can be had");
+	refuses(&c, "no event chosen, and none can be opened");
 }
 
-/* Descriptors run out in the middle, wherever that is. */
+/* Descriptors run out in the middle, at every possible call. */
 static void test_middle(void)
 {
 	const char *const two[] = { "cpu-clock", "page-faults" };
@@ -131,7 +131,7 @@ static void test_middle(void)
 	}
 }
 
-/* ---- what cannot be meant ------------------------------------------------------------- */
+/* ---- impossible requests -------------------------------------------------------------- */
 
 static void test_configs(void)
 {
@@ -148,7 +148,7 @@ static void test_configs(void)
 	c.pid = twice;
 	c.n_pids = 2;
 	refuses(&c, "a process that is given twice");
-	tap_ok(strstr(e.what, "twice"), "which would count all its samples twice");
+	tap_ok(strstr(e.what, "twice"), "because its samples would count twice");
 	c = plain();
 	c.tid = &self;
 	c.n_tids = 1;
@@ -157,13 +157,14 @@ static void test_configs(void)
 	c = plain();
 	c.all_processes = true;
 	c.scope = CPROF_SCOPE_AUTO;
-	tap_ok(refuses(&c, "all processes and one of them") && e.is_usage, "which is no request");
+	tap_ok(refuses(&c, "all processes and one of them") && e.is_usage, "which is wrong usage");
 	c.n_pids = 0;
 	c.scope = CPROF_SCOPE_TASK;
-	tap_ok(refuses(&c, "all processes by events of single tasks") && e.is_usage, "nor is that");
+	tap_ok(refuses(&c, "all processes with events of single tasks") && e.is_usage,
+	       "so is that");
 	c.scope = CPROF_SCOPE_CPU;
 	c.no_inherit = true;
-	tap_ok(refuses(&c, "all processes but those to come") && e.is_usage, "nor that");
+	tap_ok(refuses(&c, "all processes without later ones") && e.is_usage, "and that");
 	c.no_inherit = false;
 	static const char *const bad_cpus[] = {
 		"", ",", "0,", "x", "0-", "3-1", "0,,0", "-1", "0 "
@@ -175,11 +176,11 @@ static void test_configs(void)
 		tap_ok(refuses(&c, name) && e.is_usage, "the list is wrong");
 	}
 	c.cpus = "60000";
-	tap_ok(refuses(&c, "a CPU that is not there") && !e.is_usage && strstr(e.what, "60000"),
-	       "the CPU is told");
+	tap_ok(refuses(&c, "a CPU that does not exist") && !e.is_usage && strstr(e.what, "60000"),
+	       "the message names the CPU");
 	c = plain();
 	c.cpus = "0";
-	tap_ok(refuses(&c, "CPUs of a single process") && e.is_usage, "no request either");
+	tap_ok(refuses(&c, "CPUs of a single process") && e.is_usage, "wrong usage, too");
 
 	const char *const unknown[] = { "cpu-clok" };
 	c = plain();
@@ -187,7 +188,7 @@ static void test_configs(void)
 	refuses(&c, "an unknown event");
 	tap_ok(strstr(e.what, "cpu-clok") &&
 		       (strstr(e.what, "cpu-clock") || strstr(e.hint, "cpu-clock")),
-	       "with the nearest name");
+	       "the message has the nearest name");
 	const char *const again[] = { "cpu-clock", "page-faults,cpu-clock" };
 	c = plain();
 	c.event = again;
@@ -202,7 +203,7 @@ static void test_configs(void)
 		c.n_labels = 1;
 		snprintf(name, sizeof(name), "label '%s'", bad_labels[i]);
 		refuses(&c, name);
-		tap_ok(strstr(e.what, "label"), "the message says that it is a label");
+		tap_ok(strstr(e.what, "label"), "the message names the label");
 	}
 	static const char *many[100];
 	for (size_t i = 0; i < 100; i++)
@@ -221,7 +222,7 @@ static void test_configs(void)
 			 (unsigned long long)bad_rings[i]);
 		refuses(&c, name);
 		tap_ok(strstr(e.what, "ring size") && e.hint[0],
-		       "the message says so, and what to give");
+		       "the message has a remedy");
 	}
 	static const char *const bad_rates[] = { "0", "-1", "x", "", "99999999999" };
 	for (size_t i = 0; i < sizeof(bad_rates) / sizeof(*bad_rates); i++) {
@@ -241,7 +242,7 @@ static void test_configs(void)
 	waitpid(nobody, NULL, 0);
 	c = plain();
 	c.pid = &nobody;
-	refuses(&c, "a process that is not there");
+	refuses(&c, "a process that does not exist");
 	tap_int(e.code, -ESRCH, "with that errno");
 }
 
@@ -250,10 +251,10 @@ static void test_optional_labels(void)
 	const char *const label[] = { "pid=x", "tidy=1", "process_name=web" };
 	struct cprof_config c = { .label = label, .n_labels = 3 };
 	tap_int(setup_optional_labels(&c), CPROF_LABEL_TID | CPROF_LABEL_THREAD_NAME,
-		"labels that the user gave are not left out");
+		"the user's labels are not left out");
 }
 
-/* ---- all the way -------------------------------------------------------------------------- */
+/* ---- from start to end -------------------------------------------------------------------- */
 
 static double used_cpu_s(void)
 {
@@ -264,7 +265,7 @@ static double used_cpu_s(void)
 
 static void __attribute__((noinline)) burn(double seconds)
 {
-	/* nearly all of it in user code, which may be all that may be sampled */
+	/* nearly all of it in user code, since the kernel may not be sampled */
 	double end = used_cpu_s() + seconds;
 	do
 		for (volatile int i = 0; i < 50000; i++)
@@ -294,14 +295,14 @@ static void test_recording(enum cprof_scope scope)
 	bool ready = true;
 	if (pipe(fds) == 0) {
 		tap_int(cprof_recorder_step(r, 0, &fds[0], 1, &ready, &e), CPROF_RUNNING, "a step");
-		tap_ok(!ready, "nothing to read from a descriptor of ours");
+		tap_ok(!ready, "our descriptor is not readable");
 		for (int i = 0; i < 30; i++) {
 			burn(0.01);
 			cprof_recorder_step(r, 0, NULL, 0, NULL, &e);
 		}
 		tap_int((int)write(fds[1], "x", 1), 1, "something is written there");
 		cprof_recorder_step(r, 0, &fds[0], 1, &ready, &e);
-		tap_ok(ready, "which is told");
+		tap_ok(ready, "now it is readable");
 		close(fds[0]);
 		close(fds[1]);
 	}
@@ -316,7 +317,7 @@ static void test_recording(enum cprof_scope scope)
 	cprof_recorder_event_stats(r, 0, &ev);
 	tap_ok(st.scope == scope && st.n_processes == 1 && st.n_cpus_failed == 0, "facts of it");
 	tap_ok(st.duration_ns > 150000000 && st.duration_ns < 60000000000u, "its length");
-	tap_ok(ev.n_samples > 50 && ev.value > 100000000, "some hundred samples, of 0.3 s");
+	tap_ok(ev.n_samples > 50 && ev.value > 100000000, "some hundred samples for 0.3 s");
 	tap_ok(strcmp(ev.name, "cpu-clock") == 0 && strcmp(ev.sample_type, "cpu") == 0 &&
 		       ev.is_clock,
 	       "facts of the event");
@@ -330,7 +331,7 @@ static void test_recording(enum cprof_scope scope)
 		tap_int(cprof_recorder_write(r, 0, profile_text_take, &bytes, &e), 0, "a profile");
 		if (profile_read(bytes.v, bytes.n, 0, &p, &e) == 0)
 			n_errors = profile_text_errors(p);
-		tap_int((long long)n_errors, 0, "consumers take it");
+		tap_int((long long)n_errors, 0, "consumers accept it");
 		int64_t value = 0, in_burn = 0;
 		bool labelled = true;
 		for (size_t i = 0; p && i < p->n_samples; i++) {
@@ -346,9 +347,9 @@ static void test_recording(enum cprof_scope scope)
 					}
 			labelled &= s->n_labels > 0 || s->location[0]->mapping == NULL;
 		}
-		tap_ok(value >= (int64_t)ev.value, "its sum is what the recorder tells");
-		tap_ok(labelled, "with the label that was given");
-		tap_ok(in_burn > value / 10 * 6, "most of it in the function that did it");
+		tap_ok(value >= (int64_t)ev.value, "its sum is the recorder's");
+		tap_ok(labelled, "with the given label");
+		tap_ok(in_burn > value / 10 * 6, "most of it in the function that burnt CPU time");
 		profile_free(p);
 		free(bytes.v);
 	}
@@ -356,7 +357,7 @@ static void test_recording(enum cprof_scope scope)
 	tap_int(n_descriptors(), n_before, "no descriptor is left open");
 }
 
-/* A command that waits in a child, as the command line does it. */
+/* A command that waits in a child, as on the command line. */
 static void test_command(enum cprof_scope scope, const char *name)
 {
 	const char *const two[] = { "cpu-clock", "page-faults/period=1/" };
@@ -367,7 +368,7 @@ static void test_command(enum cprof_scope scope, const char *name)
 	pid_t child = fork();
 	if (child == 0) {
 		close(go[1]);
-		/* what happens here is not the command's */
+		/* this is not part of the command */
 		for (volatile int i = 0; i < 30000000; i++)
 			;
 		if (read(go[0], &byte, 1) == 1)
@@ -413,20 +414,20 @@ static void test_command(enum cprof_scope scope, const char *name)
 	bool own_code = false, shell = false;
 	if (cprof_recorder_write(r, 0, profile_text_take, &bytes, &e) == 0 &&
 	    profile_read(bytes.v, bytes.n, 0, &p, &e) == 0) {
-		tap_int((long long)profile_text_errors(p), 0, "consumers take it");
+		tap_int((long long)profile_text_errors(p), 0, "consumers accept it");
 		for (size_t i = 0; i < p->n_mappings; i++) {
 			own_code |= strstr(p->mapping[i].filename, "test-setup") != NULL;
 			shell |= i == 0 && strstr(p->mapping[i].filename, "sh") != NULL;
 		}
 	}
 	tap_ok(shell, "the command is the main binary");
-	tap_ok(!own_code, "our own code in the child is not in it");
+	tap_ok(!own_code, "our own code in the child is left out");
 	profile_free(p);
 	free(bytes.v);
 	cprof_recorder_free(r);
 }
 
-/* What happens before the delay is over is left out. */
+/* What happens before the end of the delay is left out. */
 static void test_delay(void)
 {
 	struct cprof_config c = plain();
@@ -446,8 +447,9 @@ static void test_delay(void)
 	cprof_recorder_stop(r, &e);
 	cprof_recorder_stats(r, &st);
 	cprof_recorder_event_stats(r, 0, &ev);
-	tap_ok(ev.n_samples == 0 && ev.value == 0 && ev.n_lost == 0, "and nothing if it never is");
-	tap_ok(st.duration_ns < 1000000000, "nor is it long");
+	tap_ok(ev.n_samples == 0 && ev.value == 0 && ev.n_lost == 0,
+	       "nothing at all if the recording ends before");
+	tap_ok(st.duration_ns < 1000000000, "and its duration is short");
 	cprof_recorder_free(r);
 
 	c.delay_ns = 1000000;
@@ -460,7 +462,7 @@ static void test_delay(void)
 		}
 		cprof_recorder_stop(r, &e);
 		cprof_recorder_event_stats(r, 0, &ev);
-		tap_ok(ev.n_samples > 100, "behind it all is");
+		tap_ok(ev.n_samples > 100, "after the delay everything is");
 		cprof_recorder_free(r);
 	}
 }
@@ -485,13 +487,13 @@ static void test_idle_child(void)
 		int state = CPROF_RUNNING;
 		for (int i = 0; i < 100 && state == CPROF_RUNNING; i++)
 			state = cprof_recorder_step(r, 50, NULL, 0, NULL, &e);
-		tap_int(state, CPROF_TARGET_GONE, "its end is told");
+		tap_int(state, CPROF_TARGET_GONE, "its end is reported");
 		cprof_recorder_stop(r, &e);
 		if (cprof_recorder_check(r, 0, &zero, &e) < 0)
 			tap_ok(e.what[0] && e.hint[0],
 			       "no samples: there is a reason and a remedy");
 		else
-			tap_skip("no samples", "the child was sampled on its way out");
+			tap_skip("no samples", "the exiting child was sampled");
 		cprof_recorder_free(r);
 	} else {
 		tap_skip("a child that sleeps", e.what);

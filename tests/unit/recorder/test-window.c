@@ -1,4 +1,4 @@
-/* Pauses, snapshots and new beginnings of a recording of this very process. */
+/* Pauses, snapshots and clearing while this process records itself. */
 #include "base/err.h"
 #include "cprof.h"
 #include "tests/unit/tap.h"
@@ -10,7 +10,7 @@
 
 static struct err e;
 
-/* of CPU time, so that it does not matter what else runs */
+/* of CPU time, so that other programs do not matter */
 static uint64_t now_ns(void)
 {
 	struct timespec t;
@@ -65,7 +65,7 @@ static void test_pauses(struct cprof_recorder *r)
 	tap_int(cprof_recorder_start(r, &e), 0, "start");
 	work_ms(60);
 	tap_int(cprof_recorder_snapshot(r, &e), 0, "a snapshot");
-	tap_int((long long)(n_samples(r, 0) + n_samples(r, 1)), 0, "begun paused: no sample");
+	tap_int((long long)(n_samples(r, 0) + n_samples(r, 1)), 0, "started paused: no sample");
 	tap_int(cprof_recorder_resume(r, CPROF_ALL_EVENTS, &e), 0, "resume");
 	work_ms(100);
 	tap_int(cprof_recorder_pause(r, 0, &e), 0, "one event is paused");

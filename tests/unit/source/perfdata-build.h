@@ -2,8 +2,8 @@
 #define CPROF_TESTS_UNIT_PERFDATA_BUILD_H
 
 /*
- * perf.data files from readable source, in either byte order.  `begin` and `end` stand around a
- * record or section; numbers go through `u16`, `u32`, `u64`.
+ * Builds perf.data files in either byte order.  `begin` and `end` enclose a record or section;
+ * numbers are written by `u16`, `u32`, `u64`.
  */
 
 #include <linux/perf_event.h>
@@ -85,7 +85,7 @@ static inline void end(struct build *b, size_t at)
 	b->n = n;
 }
 
-/* Overwrites a number that was not known when it was put. */
+/* Overwrites a number that was unknown when it was written. */
 static inline void patch(struct build *b, size_t at, uint64_t x)
 {
 	size_t n = b->n;
@@ -94,7 +94,7 @@ static inline void patch(struct build *b, size_t at, uint64_t x)
 	b->n = n;
 }
 
-/* PERF_ATTR_SIZE_VER7; the flags as a compiler of that byte order has them. */
+/* PERF_ATTR_SIZE_VER7; the flags in the layout of a compiler for that byte order. */
 #define ATTR_BYTES 128
 
 static inline void put_attr(struct build *b, const struct perf_event_attr *a)
@@ -137,7 +137,7 @@ static inline void put_magic(struct build *b)
 
 /*
  * The beginning of a file with n events; event i has the ids 100 + 10 i and 101 + 10 i.  The data
- * follow; finish_data closes them.
+ * follow; finish_data ends them.
  */
 static inline void begin_file(struct build *b, const struct perf_event_attr *attr, size_t n)
 {

@@ -2,9 +2,9 @@
 #define CPROF_TESTS_UNIT_SOURCE_RECORD_BUILD_H
 
 /*
- * Writes raw kernel records into a growing buffer, for tests.  The functions for whole
- * records write the format of record_build_format(), which is that of cprof's own events; a test
- * of another format puts its records together from begin, u64, u32s, text, trailer and end.
+ * Writes raw kernel records into a growing buffer, for tests.  The functions for complete records
+ * write the format of record_build_format(), which is that of cprof's own events; for another
+ * format, put records together from begin, u64, u32s, text, trailer and end.
  *
  *	struct record_build b = { 0 };
  *	struct record_build_id at = { .pid = 7, .tid = 7, .time_ns = 100, .id = 1 };
@@ -25,7 +25,7 @@
 struct record_build {
 	uint8_t *v;         /* aligned for any type */
 	size_t n_bytes, cap;
-	size_t at;          /* where the record that is being written starts */
+	size_t at;          /* start of the record that is being written */
 };
 
 /* The sample id fields: who and when. */
@@ -184,7 +184,7 @@ static inline void record_build_exit(struct record_build *b, const struct record
 	record_build_finish(b, id);
 }
 
-/* The chain is innermost first, with its PERF_CONTEXT_* marks; misc tells the side of ip. */
+/* The chain is innermost first, with its PERF_CONTEXT_* marks; misc is the CPU mode of ip. */
 static inline void record_build_sample(struct record_build *b, const struct record_build_id *id,
 				       uint16_t misc, uint64_t ip, uint64_t period,
 				       const uint64_t *callchain, uint64_t n_callchain)

@@ -2,8 +2,8 @@
 #define CPROF_TESTS_UNIT_SOURCE_SIM_RING_H
 
 /*
- * The kernel's side of a ring, over memory: writes records if there is room, wrapping around the
- * end of the data, and publishes them.  May run in a thread of its own.
+ * The kernel's side of a ring in memory: writes records if there is room, wrapping around the end
+ * of the data, and publishes them.  It may run in another thread.
  */
 
 #include <linux/perf_event.h>
@@ -31,7 +31,7 @@ static inline void sim_ring_init(struct sim_ring *s, uint64_t n_data_bytes)
 				.n_data_bytes = n_data_bytes };
 }
 
-/* Starts anew at a position, as if as many bytes had gone through. */
+/* Restarts at a position, as if as many bytes had passed through. */
 static inline void sim_ring_start_at(struct sim_ring *s, uint64_t position)
 {
 	s->head = s->control->data_head = s->control->data_tail = position;
@@ -42,7 +42,7 @@ static inline void sim_ring_done(struct sim_ring *s)
 	free(s->control);
 }
 
-/* Copies bytes in, unpublished; false when the reader has not released enough. */
+/* Copies bytes without publishing them; false if the reader has not released enough. */
 static inline bool sim_ring_write(struct sim_ring *s, const void *data, size_t n_bytes)
 {
 	uint64_t tail = __atomic_load_n(&s->control->data_tail, __ATOMIC_ACQUIRE);

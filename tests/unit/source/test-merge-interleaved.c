@@ -1,8 +1,7 @@
 /*
- * The merge against producers that write at the worst moments.  merge.c is compiled in with
- * its two views of the rings replaced: before each look at a ring, the producers may write, as
- * the kernel on other CPUs may.  So every interleaving is reached by chance, but by the same
- * chance each time.
+ * The merge against producers that write at the worst moments.  merge.c is compiled in with its two
+ * accesses to the rings replaced: before each of them, the producers may write, like the kernel on
+ * other CPUs.  So random interleavings are reached, but the same ones in each run.
  */
 
 #include "source/ring.h"
@@ -28,7 +27,7 @@ static struct {
 	struct sim_ring sim[N_RINGS];
 	struct ring ring[N_RINGS];
 	uint64_t seed;
-	uint64_t clock;          /* one event at a time: each is caused by all before it */
+	uint64_t clock;          /* one event at a time: all earlier ones caused it */
 	unsigned one_in;         /* how rarely producers get a turn */
 	uint64_t n_written;
 } w;
@@ -70,7 +69,7 @@ static const void *interleaved_next(struct ring *r, size_t *ret_n_bytes)
 	return ring_next(r, ret_n_bytes);
 }
 
-/* Everything that was written comes out once, in the order in which it was written. */
+/* Every written record is delivered once, in the order of writing. */
 static bool run(uint64_t seed, unsigned one_in, uint64_t n_rounds, uint64_t *n_kept)
 {
 	struct record_format format = record_build_format();

@@ -43,7 +43,7 @@ static void bench_done(struct bench *t)
 	}
 }
 
-/* A sample that carries a number in its ip and some more words in its call chain. */
+/* A sample with a number in its ip and some more words in its call chain. */
 static bool put(struct bench *t, size_t ring, uint64_t time_ns, uint64_t number,
 		const uint64_t *words, uint64_t n_words)
 {
@@ -75,7 +75,7 @@ static void test_two(void)
 	struct record r;
 	size_t ring;
 	bench_init(&t, 2, 4096);
-	tap_ok(!get(&t, &r, &ring) && !get(&t, &r, &ring), "rounds with nothing end at once");
+	tap_ok(!get(&t, &r, &ring) && !get(&t, &r, &ring), "empty rounds end at once");
 	static const struct { size_t ring; uint64_t time_ns; } in[] = {
 		{ 0, 10 }, { 0, 20 }, { 1, 15 }, { 1, 16 }, { 0, 30 }, { 1, 30 }, { 1, 31 },
 	}, want[] = {
@@ -90,7 +90,7 @@ static void test_two(void)
 	tap_int(n_right, 7, "two rings in order of time, ties by ring");
 	tap_ok(!get(&t, &r, &ring), "the round ends");
 	tap_ok(t.sim[0].control->data_tail == t.sim[0].head &&
-	       t.sim[1].control->data_tail == t.sim[1].head, "and has released all");
+	       t.sim[1].control->data_tail == t.sim[1].head, "and has released everything");
 	put(&t, 0, 40, 0, NULL, 0);
 	tap_ok(get(&t, &r, &ring) && r.time_ns == 40 && !get(&t, &r, &ring), "a further round");
 	tap_int((long long)t.m.n_out_of_order, 0, "all in order");
@@ -107,7 +107,7 @@ static void test_no_rings(void)
 	bench_done(&t);
 }
 
-/* Records that come while a round is under way belong to the next. */
+/* Records that arrive during a round belong to the next. */
 static void test_bounded_round(void)
 {
 	static struct bench t;
@@ -157,14 +157,14 @@ static void test_release_within_round(void)
 			worst = t.ring[0].tail - tail;
 		released_current += tail >= t.ring[0].tail;
 	}
-	tap_ok(worst <= 4096 / 4 + 72, "at most a quarter and a record are kept: %d",
+	tap_ok(worst <= 4096 / 4 + 72, "at most a quarter and one record are kept: %d",
 	       (int)worst);
 	tap_ok(n_stores >= 2 && n_stores <= 4, "not released per record: %u times", n_stores);
-	tap_int((long long)released_current, 0, "the record that is lent is not released");
+	tap_int((long long)released_current, 0, "the borrowed record is not released");
 	bench_done(&t);
 }
 
-/* Times within a ring may go back: its order is kept, and counted. */
+/* Times within a ring may go back: its order is kept, and they are counted. */
 static void test_disorder(void)
 {
 	static struct bench t;
@@ -180,11 +180,11 @@ static void test_disorder(void)
 	for (size_t i = 0; i < 6; i++)
 		n_right += get(&t, &r, &ring) && r.sample.ip == want[i];
 	tap_int(n_right, 6, "a ring's own order is kept");
-	tap_int((long long)t.m.n_out_of_order, 2, "two records were younger than one before");
+	tap_int((long long)t.m.n_out_of_order, 2, "two records were older than the one before");
 	bench_done(&t);
 }
 
-/* Without sample_id_all a COMM has no time: it stays between its ring's neighbours. */
+/* Without sample_id_all a COMM has no time: it keeps its place in its ring. */
 static void test_timeless(void)
 {
 	static struct bench t;
@@ -210,7 +210,7 @@ static void test_timeless(void)
 		const struct perf_event_header *h = merge_next(&t.m, &n_bytes, &ring);
 		n_right += h && h->type == want[i] && ring == want_ring[i];
 	}
-	tap_int(n_right, 4, "a record without time takes its place");
+	tap_int(n_right, 4, "a record without time keeps its place");
 	tap_int((long long)t.m.n_out_of_order, 0, "and is not out of order");
 	bench_done(&t);
 }
@@ -230,9 +230,9 @@ static void test_broken_ring(void)
 	int n = 0;
 	while (get(&t, &r, &ring))
 		n++;
-	tap_ok(n == 3 && t.ring[0].n_broken == 1, "a broken ring does not hold up the others");
+	tap_ok(n == 3 && t.ring[0].n_broken == 1, "a broken ring does not delay the others");
 	put(&t, 0, 13, 4, NULL, 0);
-	tap_ok(get(&t, &r, &ring) && r.sample.ip == 4, "and is read on");
+	tap_ok(get(&t, &r, &ring) && r.sample.ip == 4, "and reading it continues");
 	bench_done(&t);
 }
 
@@ -257,7 +257,7 @@ static uint64_t random_next(uint64_t *seed)
 	return *seed >> 33;
 }
 
-/* What one round delivers is what sorting would: by time, ring, and place in the ring. */
+/* A round delivers what sorting would: by time, ring, and place in the ring. */
 static void test_against_sorting(void)
 {
 	static const size_t n_rings[] = { 1, 2, 3, 8, 128 };
@@ -288,7 +288,7 @@ static void test_against_sorting(void)
 			n_wrong += get(&t, &r, &ring);
 		}
 		n_wrong += t.m.n_out_of_order != 0;
-		tap_ok(n_wrong == 0, "%d rings: as if sorted", (int)n_rings[c]);
+		tap_ok(n_wrong == 0, "%d rings: as if they were sorted", (int)n_rings[c]);
 		bench_done(&t);
 	}
 }
@@ -306,8 +306,8 @@ struct producer {
 };
 
 /*
- * Each record carries how many records of each ring it knew to be published before it took its
- * time: these caused it.
+ * Each record carries the number of records of each ring that were published before it took its
+ * time: these may have caused it.
  */
 static void *produce(void *arg)
 {
@@ -324,7 +324,7 @@ static void *produce(void *arg)
 	return NULL;
 }
 
-/* No record is delivered before one that it knew of; none is lost, none comes twice. */
+/* No record is delivered before one that may have caused it; none is lost or duplicated. */
 static void test_causality(void)
 {
 	static struct bench t;

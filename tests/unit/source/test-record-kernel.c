@@ -1,7 +1,7 @@
 /*
  * The decoder against the running kernel: a software clock samples this process with every field
- * that it can give.  That the decoder takes a record, and does not take it when its last word
- * is missing, shows that it agrees with the kernel on the layout to the last word.
+ * that it supports.  The decoder accepts a record, and rejects it without its last word: so it
+ * agrees with the kernel on the layout up to the last word.
  */
 
 #include "source/record.h"
@@ -58,7 +58,7 @@ static void __attribute__((noinline)) spin(unsigned ms)
 		;
 }
 
-/* Is this sample of this process, and does it end where the decoder says? */
+/* Does this sample belong to this process, and end where the decoder expects it to? */
 static bool sample_fits(const struct record_format *f, const void *raw, size_t n_bytes,
 			const struct record *r, uint64_t start_ns)
 {
@@ -88,7 +88,7 @@ static bool sample_fits(const struct record_format *f, const void *raw, size_t n
 	return ok;
 }
 
-/* Samples itself with some fields on top of the usual ones. */
+/* Samples itself with additional fields. */
 static void test_samples(uint64_t sample_type, uint64_t read_format, const char *name)
 {
 	struct perf_event_attr attr = {
@@ -138,7 +138,7 @@ static void test_samples(uint64_t sample_type, uint64_t read_format, const char 
 	close(fd);
 }
 
-/* What the kernel says about names, mappings and tasks. */
+/* Side-band records: names, mappings and tasks. */
 static void test_sideband(void)
 {
 	struct perf_event_attr attr = {

@@ -66,14 +66,14 @@ static void test_good(void)
 		exit(1);
 	tap_str(s->facts.kernel_release, "6.1.0-test", "kernel");
 	tap_str(s->facts.arch, "x86_64", "architecture");
-	tap_str(s->facts.hostname, "box", "host name");
+	tap_str(s->facts.hostname, "box", "the host name");
 	tap_ok(s->facts.n_cpus == 3 && !s->facts.running_kernel, "other facts");
 	uint32_t n_events = 0;
 	const struct replay_event *got = replay_events(s, &n_events);
 	tap_ok(n_events == 3 && !memcmp(got, events, sizeof(events)), "events");
 	tap_ok(source_next(s, &r, &e) == SOURCE_RECORD && r.type == PERF_RECORD_COMM &&
 	       !strcmp(r.comm.comm, "prog") && r.event == RECORD_NO_EVENT,
-	       "a record of an event that is none of the list");
+	       "a record of an event that is not listed");
 	tap_ok(source_next(s, &r, &e) == SOURCE_RECORD && r.type == PERF_RECORD_SAMPLE &&
 	       r.event == 1 && r.time_ns == 30 && r.sample.n_callchain == 3, "a sample");
 	tap_ok(source_next(s, &r, &e) == SOURCE_RECORD && r.type == PERF_RECORD_SAMPLE &&
@@ -89,7 +89,7 @@ static void test_good(void)
 	record_build_done(&b);
 }
 
-/* Opens header and events after a change; returns whether it was refused with this text. */
+/* Opens a stream whose header or events were changed; returns whether it was refused like this. */
 static void is_refused(void (*change)(struct replay_header *h, struct replay_event *v),
 		       const char *want)
 {
@@ -190,7 +190,7 @@ static void test_hostile(void)
 	is_refused(same_id, "two events of the saved stream have id 500");
 }
 
-/* Every truncation: refused at once, or all records before the cut and then the failure. */
+/* Every truncation: refused at once, or all records before the end and then the failure. */
 static void test_truncations(void)
 {
 	struct record_build b = { 0 };
@@ -214,7 +214,7 @@ static void test_truncations(void)
 			int got, n_records = 0;
 			while ((got = source_next(s, &r, &e)) == SOURCE_RECORD)
 				n_records++;
-			/* A cut between two records cannot be told from an end. */
+/* A truncation between two records cannot be distinguished from the end. */
 			bool between = got == SOURCE_END && n % 8 == 0;
 			n_wrong += !between && got != -EINVAL;
 			n_wrong += !between && source_next(s, &r, &e) != -EINVAL;
@@ -248,7 +248,7 @@ static void test_bad_sizes(void)
 		struct err e = { 0 };
 		struct record r;
 		replay_open_memory(data, n, &s, &e);
-		tap_int(source_next(s, &r, &e), -EINVAL, "a size that cannot be");
+		tap_int(source_next(s, &r, &e), -EINVAL, "an impossible size");
 		tap_str(e.what, bad[i].want, "and where");
 		source_close(s);
 		free(data);

@@ -60,12 +60,12 @@ static void test_basics(void)
 	struct ring r;
 	size_t n;
 	open_sim(&s, &r, 4096);
-	tap_ok(ring_fetch(&r) == 0 && !ring_next(&r, &n), "an empty ring gives nothing");
+	tap_ok(ring_fetch(&r) == 0 && !ring_next(&r, &n), "an empty ring has no records");
 	put(&s, 24, 1);
 	put(&s, 8, 2);
-	tap_ok(ring_fetch(&r) == 0 && !ring_next(&r, &n), "what is not published is not seen");
+	tap_ok(ring_fetch(&r) == 0 && !ring_next(&r, &n), "unpublished data is not visible");
 	sim_ring_publish(&s);
-	tap_ok(!ring_next(&r, &n), "what was published is seen by fetch only");
+	tap_ok(!ring_next(&r, &n), "published data is visible only after a fetch");
 	tap_int((long long)ring_fetch(&r), 32, "fetch gives the head");
 	tap_int((long long)ring_waiting(&r), 32, "bytes wait");
 	const void *p = ring_next(&r, &n);
@@ -74,17 +74,17 @@ static void test_basics(void)
 	p = ring_next(&r, &n);
 	tap_ok(is_record(p, n, 8, 2), "second record: a bare header");
 	tap_ok(!ring_next(&r, &n), "no third record");
-	tap_int((long long)s.control->data_tail, 0, "nothing is released unasked");
+	tap_int((long long)s.control->data_tail, 0, "nothing is released automatically");
 	ring_release_to(&r, 24);
 	tap_int((long long)s.control->data_tail, 24, "released up to a position");
 	ring_release(&r);
-	tap_int((long long)s.control->data_tail, 32, "all released");
-	tap_ok(!r.overrun && !r.n_broken, "nothing went wrong");
+	tap_int((long long)s.control->data_tail, 32, "everything is released");
+	tap_ok(!r.overrun && !r.n_broken, "no errors");
 	close_sim(&s, &r);
 	tap_ok(!r.base && !r.wrap, "a closed ring holds nothing");
 }
 
-/* Records of all sizes go round and round, each read as soon as it is written. */
+/* Records of all sizes pass through the ring, each read as soon as it is written. */
 static void test_wrap(void)
 {
 	struct sim_ring s;
@@ -115,7 +115,7 @@ static void test_wrap(void)
 	ring_fetch(&r);
 	const void *p = ring_next(&r, &n);
 	tap_ok(is_record(p, n, 65528, 7) && p == r.wrap,
-	       "the largest record wraps behind its header");
+	       "the largest record wraps after its header");
 	close_sim(&s, &r);
 }
 
@@ -135,12 +135,12 @@ static void test_full(void)
 		const void *p = ring_next(&r, &n);
 		n_right += is_record(p, n, 64, i);
 	}
-	tap_int(n_right, 64, "a full ring gives all its records");
+	tap_int(n_right, 64, "a full ring returns all its records");
 	tap_ok(!ring_next(&r, &n) && !r.overrun && !r.n_broken, "and no more");
 	close_sim(&s, &r);
 }
 
-/* The positions are 64 bits wide; that they pass 2^64 is no trouble either. */
+/* Positions have 64 bits; even passing 2^64 does no harm. */
 static void test_far_positions(void)
 {
 	struct sim_ring s;
@@ -182,14 +182,14 @@ static void test_broken(void)
 		sim_ring_publish(&s);
 		ring_fetch(&r);
 		const void *p = ring_next(&r, &n);
-		tap_ok(is_record(p, n, 64, 1), "%s: the record before is given", bad[i].name);
+		tap_ok(is_record(p, n, 64, 1), "%s: the record before it is returned", bad[i].name);
 		tap_ok(!ring_next(&r, &n) && r.n_broken == 1 && ring_waiting(&r) == 0,
 		       "%s: counted, the rest is skipped", bad[i].name);
 		put(&s, 64, 4);
 		sim_ring_publish(&s);
 		ring_fetch(&r);
 		p = ring_next(&r, &n);
-		tap_ok(is_record(p, n, 64, 4), "%s: what comes later is read", bad[i].name);
+		tap_ok(is_record(p, n, 64, 4), "%s: later records are read", bad[i].name);
 		close_sim(&s, &r);
 	}
 }
@@ -203,14 +203,14 @@ static void test_overrun(void)
 	s.control->data_head = 4096 + 64;
 	ring_fetch(&r);
 	tap_ok(r.overrun && !ring_next(&r, &n) && !r.n_broken,
-	       "a head beyond the data: all is skipped");
+	       "a head beyond the data: everything is skipped");
 	s.head = s.control->data_head;
 	s.control->data_tail = s.head;
 	put(&s, 64, 1);
 	sim_ring_publish(&s);
 	ring_fetch(&r);
 	const void *p = ring_next(&r, &n);
-	tap_ok(is_record(p, n, 64, 1), "what comes later is read");
+	tap_ok(is_record(p, n, 64, 1), "later records are read");
 	s.control->data_head = 8;
 	ring_fetch(&r);
 	tap_ok(r.overrun && !ring_next(&r, &n), "a head that goes back: nothing to read");
@@ -218,7 +218,7 @@ static void test_overrun(void)
 	ring_fetch(&r);
 	while (ring_next(&r, &n))
 		;
-	tap_ok(r.tail % 8 == 0, "a head that is not aligned does not make the tail so");
+	tap_ok(r.tail % 8 == 0, "an unaligned head does not make the tail unaligned");
 	close_sim(&s, &r);
 }
 
@@ -229,14 +229,14 @@ static void test_open(void)
 	static uint64_t memory[1024];
 	tap_int(ring_open_memory(&r, memory, 0), -EINVAL, "no data");
 	tap_int(ring_open_memory(&r, memory, 4), -EINVAL, "4 bytes of data");
-	tap_int(ring_open_memory(&r, memory, 24), -EINVAL, "no power of two");
+	tap_int(ring_open_memory(&r, memory, 24), -EINVAL, "not a power of two");
 	tap_int(ring_open(&r, &host, -1, 3, &e), -EINVAL, "three pages");
 	tap_str(e.what, "cannot map a ring of 3 pages: not a power of two", "and its message");
 	tap_int(ring_open(&r, &host, -1, 0, &e), -EINVAL, "no pages");
 	tap_int(ring_open(&r, &host, -1, (size_t)1 << 63, &e), -EINVAL, "2^63 pages");
 	tap_int(ring_open(&r, &host, -1, 4, &e), -EBADF, "no descriptor");
 	tap_str(e.what, "cannot map a ring of 16.0 KiB: Bad file descriptor", "and its message");
-	tap_ok(r.n_broken == 99, "a failure leaves the ring alone");
+	tap_ok(r.n_broken == 99, "a failure does not change the ring");
 	ring_close(&(struct ring){ 0 });
 }
 
@@ -256,12 +256,12 @@ static void test_live(void)
 {
 	int fd = open_dummy();
 	if (fd < 0) {
-		tap_skip("a ring of the kernel's", strerror(errno));
+		tap_skip("a kernel ring", strerror(errno));
 		return;
 	}
 	struct ring r;
 	struct err e = { 0 };
-	if (tap_int(ring_open(&r, &host, fd, 2, &e), 0, "a ring of the kernel's opens")) {
+	if (tap_int(ring_open(&r, &host, fd, 2, &e), 0, "a kernel ring opens")) {
 		size_t n = 0;
 		int n_comm = 0;
 		for (int i = 0; i < 1000; i++) {
@@ -272,14 +272,14 @@ static void test_live(void)
 				  !strcmp((const char *)(h + 2), i & 1 ? "test-odd" : "test-even");
 			ring_release(&r);
 		}
-		tap_int(n_comm, 1000, "1000 names of this thread come through 8 KiB");
-		tap_ok(!r.overrun && !r.n_broken, "nothing went wrong");
+		tap_int(n_comm, 1000, "1000 names of this thread arrive through 8 KiB");
+		tap_ok(!r.overrun && !r.n_broken, "no errors");
 		ring_close(&r);
 	}
 	close(fd);
 }
 
-/* As a user without privileges, asks for more than is allowed. */
+/* Requests more than allowed, as an unprivileged user. */
 static void deny(int out)
 {
 	struct err e = { 0 };
@@ -323,11 +323,11 @@ static void test_denied(void)
 				    "locked memory is limited to kernel.perf_event_mlock_kb (";
 	bool ok = strncmp(text, start, sizeof(start) - 1) == 0 && strstr(text, "RLIMIT_MEMLOCK") &&
 		  strstr(text, "CAP_IPC_LOCK") && strstr(text, "per CPU would fit");
-	if (!tap_ok(ok, "more than may be locked: limits and what fits are named"))
+	if (!tap_ok(ok, "more than may be locked: the message names limits and what would fit"))
 		printf("# %s\n", text);
 }
 
-/* A file that may not be written refuses a shared mapping as the kernel does beyond the limit. */
+/* A file sealed against writing refuses a shared mapping like the kernel does beyond the limit. */
 static void test_limit(void)
 {
 	char proc[] = "/tmp/cprof-test-ring-XXXXXX", path[96];
@@ -348,7 +348,7 @@ static void test_limit(void)
 		fclose(f);
 	}
 	ok = ok && f && host_open(&fake, NULL, proc, NULL, &e) == 0;
-	if (tap_ok(ok, "a machine with a limit of its own")) {
+	if (tap_ok(ok, "a machine with its own limit")) {
 		tap_int(ring_open(&r, &fake, fd, 4, &e), -EPERM, "a ring beyond the limit");
 		tap_ok(strstr(e.hint, "perf_event_mlock_kb (77 KiB)"),
 		       "the hint has the limit of that machine");

@@ -38,7 +38,7 @@ static void test_missing(struct source *s)
 	tap_int(source_set_stack(s, 8192, &e), -EOPNOTSUPP, "nor another size of stack copies");
 	tap_int(source_set_user_chain(s, &e), -EOPNOTSUPP, "nor chains beside them");
 	source_count(s, 0, &count);
-	tap_ok(!count.value && !count.has_lost, "counters that are missing are zero");
+	tap_ok(!count.value && !count.has_lost, "missing counters are zero");
 	source_usage(s, &usage);
 	tap_int(usage.n_fds, 0, "and so is the usage");
 	tap_int((long long)source_n_places(s, 0), 1, "each event is in one place");
@@ -56,7 +56,7 @@ static void test_wait(struct source *s)
 		return;
 	tap_ok(source_wait(s, 0, fds, 1, ready) == 0 && !ready[0], "an empty pipe is not ready");
 	tap_ok(write(fds[1], "x", 1) == 1 && source_wait(s, -1, fds, 1, ready) == 0 && ready[0],
-	       "a full one is, and ends the wait");
+	       "a pipe with data is, and ends the wait");
 	close(fds[0]);
 	close(fds[1]);
 }

@@ -46,12 +46,12 @@ static void test_maps(void)
 	tap_ok(m.prot == (PROT_READ | PROT_EXEC) && m.flags == MAP_PRIVATE, "its protection");
 	tap_str(m.name, "/usr/bin/a b", "its name with a blank");
 	tap_ok(maps_next(&at, &m), "anonymous memory");
-	tap_str(m.name, "", "no name behind a blank");
+	tap_str(m.name, "", "no name after a blank");
 	tap_ok(maps_next(&at, &m) && m.prot == 0 && m.flags == MAP_SHARED, "shared memory");
 	tap_str(m.name, "", "no name and no blank");
 	tap_ok(maps_next(&at, &m) && m.ino == UINT64_MAX, "largest inode number");
 	tap_str(m.name, "/x\ny\\01z\n", "newlines in the name");
-	tap_ok(maps_next(&at, &m), "bad lines are passed over");
+	tap_ok(maps_next(&at, &m), "bad lines are skipped");
 	tap_str(m.name, "[vsyscall]", "last line without newline");
 	tap_ok(!maps_next(&at, &m) && !maps_next(&at, &m), "the end stays the end");
 }
@@ -134,7 +134,7 @@ static void test_folder(void)
 	const char *maps = strstr(s.text, "mmap");
 	tap_str(maps, "mmap 120/120 401000+2000@1000 fd:1 9 '/bin/prog (deleted)'\n"
 		      "mmap 120/120 7f0000000000+1000@0 0:0 0 ''\n", "then executable maps only");
-	tap_ok(s.all_marked, "all carry the time and no event");
+	tap_ok(s.all_marked, "all have the time and no event");
 
 	struct seen z = { .all_marked = true };
 	tap_int(synth_process(&h, 130, 77, see, &z), 0, "a process without maps is no error");
@@ -149,7 +149,7 @@ static void test_folder(void)
 	n = synth_list(&h, 120, &ids);
 	tap_ok(n == 3 && ids[0] + ids[1] + ids[2] == 115 + 120 + 121, "all threads");
 	free(ids);
-	tap_int(synth_list(&h, 140, &ids), -ENOENT, "threads of nobody");
+	tap_int(synth_list(&h, 140, &ids), -ENOENT, "threads of a process that does not exist");
 	host_close(&h);
 	nftw(base, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }

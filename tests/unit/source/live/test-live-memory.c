@@ -63,9 +63,9 @@ int main(void)
 		source_disable(s);
 		source_close(s);
 	}
-	tap_ok(n >= 3, "opening asks %ld times for memory", n);
-	tap_ok(refused, "without it the events are refused with ENOMEM");
-	tap_ok(works, "or work, %ld times", n_opened);
+	tap_ok(n >= 3, "opening allocates %ld times", n);
+	tap_ok(refused, "each failure is reported as ENOMEM");
+	tap_ok(works, "or the events work all the same, %ld times", n_opened);
 	evspec_list_done(&events);
 	host_close(&host);
 	return tap_done();

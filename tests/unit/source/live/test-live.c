@@ -75,7 +75,7 @@ static void put_sample(struct sim_ring *sim, uint32_t tid, uint64_t id)
 	record_build_done(&b);
 }
 
-/* The event of the next sample; -1: none. */
+/* The event of the next sample; -1: there is none. */
 static int next_event(struct live *l)
 {
 	struct record r;
@@ -99,7 +99,7 @@ static void test_ids(void)
 	tap_ok(event_of(l, &sim, 7, 11) == 0 && event_of(l, &sim, 7, 12) == 1 &&
 	       event_of(l, &sim, 8, 22) == 1, "samples find their event by id");
 	tap_ok(event_of(l, &sim, 9, 11) == 0, "an inherited event's samples have its parent's id");
-	tap_int(event_of(l, &sim, 7, 99), -1, "samples of no known event are passed over");
+	tap_int(event_of(l, &sim, 7, 99), -1, "samples of unknown events are ignored");
 	tap_int(event_of(l, &sim, 7, 0), -1, "and those without an id");
 
 	struct record_build b = { 0 };
@@ -142,7 +142,7 @@ static uint64_t period_of(struct live *l, struct sim_ring *sim, uint64_t time_ns
 	return next_event(l) == -1 ? period : 0;
 }
 
-/* The period of a sample that does not tell it, by an event that was inherited. */
+/* The period of a sample without one, of an event that was inherited. */
 static uint64_t inherited_period_of(struct live *l, struct sim_ring *sim, uint64_t stream_id)
 {
 	struct record_build b = { 0 };
@@ -164,18 +164,18 @@ static void test_periods(void)
 	struct live *l = make_live(&sim);
 	struct live_id *id = live_find_id(l, 11);
 	uint64_t told = period_of(l, &sim, 1);
-	tap_ok(told && told != 500 && told != 600, "samples tell their period");
+	tap_ok(told && told != 500 && told != 600, "samples carry their period");
 	live_note_period(id, 500);
 	id->changed_ns = 1000;
 	tap_int(period_of(l, &sim, 999), (int64_t)told,
-		"what was taken before a change has the old one");
-	tap_int(period_of(l, &sim, 1000), 500, "what came after it the new one");
+		"samples from before a change have the old one");
+	tap_int(period_of(l, &sim, 1000), 500, "samples after it have the new one");
 	live_note_period(id, 600);
 	id->changed_ns = 2000;
 	tap_ok(period_of(l, &sim, 1999) == 500 && period_of(l, &sim, 2000) == 600,
 	       "the same at the next change");
 
-	/* Events of children, whose samples have the id of their parent's. */
+	/* Events of children, whose samples have the id of their parent's event. */
 	struct live_rate later[] = { { 0, 100, 64 }, { 1, 100, 77 }, { 0, 200, 128 } };
 	for (size_t i = 0; i < 3; i++)
 		VEC_PUSH(&l->rates, later[i]);
@@ -191,18 +191,18 @@ static void test_periods(void)
 		.sample_freq = 1000,
 	};
 	tap_int(livevary_step(l, 1000000), 101, "a clock of 1000 Hz is changed each 100 ms");
-	tap_int(livevary_step(l, 51000000), 101 - 50, "not before");
+	tap_int(livevary_step(l, 51000000), 101 - 50, "but not earlier");
 	l->event[0].attr.inherit = 1;
 	tap_int(livevary_step(l, 1), -1, "an inherited clock keeps its period");
 	l->event[0].attr.inherit = 0;
 	l->event[0].attr.freq = 0;
-	tap_int(livevary_step(l, 1), -1, "and one whose period was asked for");
+	tap_int(livevary_step(l, 1), -1, "and so does one with a requested period");
 	l->fds.n = 0;
 	source_close(&l->source);
 	sim_ring_done(&sim);
 }
 
-/* Steps of a clock with this number, which this machine really has. */
+/* Steps of a clock with this number, on this machine. */
 static void test_vary(void)
 {
 	struct sim_ring sim;
@@ -238,13 +238,13 @@ static void test_vary(void)
 			samples = 0;
 		}
 	}
-	tap_ok(within && moved, "periods vary within a tenth where the limit is that near");
-	tap_ok(alike, "two steps bring as many samples as two of the nominal rate");
+	tap_ok(within && moved, "periods vary within a tenth if the limit is that close");
+	tap_ok(alike, "two steps give as many samples as two at the nominal rate");
 	source_close(&l->source);
 	sim_ring_done(&sim);
 }
 
-/* A server with thousands of threads, many of which came while they were attached to. */
+/* A server with thousands of threads, many of which were created while events were opened. */
 static void test_many_late(void)
 {
 	struct sim_ring sim;
@@ -261,7 +261,7 @@ static void test_many_late(void)
 	source_count(&l->source, 0, &count);
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &to);
 	double s = (double)(to.tv_sec - from.tv_sec) + (double)(to.tv_nsec - from.tv_nsec) / 1e9;
-	if (!tap_ok(s < 0.4, "the counters of 40,000 late threads are read in no time"))
+	if (!tap_ok(s < 0.4, "reading the counters of 40,000 late threads is fast"))
 		printf("# %.3f s\n", s);
 	l->fds.n = 0;
 	source_close(&l->source);
@@ -275,18 +275,18 @@ static void test_late(void)
 	VEC_PUSH(&l->late, ((struct live_late){ .tid = 8 }));
 	tap_int(event_of(l, &sim, 8, 21), 0, "a late thread's own events count");
 	tap_int(event_of(l, &sim, 8, 11), 0,
-		"until a sample with another's id proves that it inherits");
-	tap_int(event_of(l, &sim, 8, 21), -1, "then its own are doubles");
+		"until a sample with another thread's id proves inheritance");
+	tap_int(event_of(l, &sim, 8, 21), -1, "then its own are duplicates");
 	tap_int(event_of(l, &sim, 8, 22), -1, "of every event");
 	tap_int(event_of(l, &sim, 8, 12), 1, "and the inherited ones count");
 	tap_ok(event_of(l, &sim, 7, 11) == 0 && event_of(l, &sim, 9, 11) == 0 &&
-	       event_of(l, &sim, 9, 21) == 0, "other threads are not concerned");
-	tap_int(event_of(l, &sim, 8, 31), 0, "an event of a whole CPU is never a double");
+	       event_of(l, &sim, 9, 21) == 0, "other threads are not affected");
+	tap_int(event_of(l, &sim, 8, 31), 0, "an event of a whole CPU is never a duplicate");
 	source_close(&l->source);
 	sim_ring_done(&sim);
 }
 
-/* ---- this process, with a system call that fails in places ------------------------------- */
+/* ---- this process, with a system call that fails in some places -------------------------- */
 
 static int fail_cpu, fail_with, fail_type;  /* fail_type -1: all */
 
@@ -362,12 +362,12 @@ static void test_failing_cpus(void)
 		int code = live_open(&o, &s, &e);
 		tap_ok(code == -fail_with && !s && e.what[0], "no CPU: %s", strerror(fail_with));
 	}
-	tap_int(n_limit_lines, 0, "which is not taken for a limit of locked memory");
+	tap_int(n_limit_lines, 0, "which is not treated as a limit of locked memory");
 	fail_type = 0;
 	fail_with = EBUSY;
 	tap_int(live_open(&o, &s, &e), -EBUSY, "rings, but no event");
 	fail_with = ENODEV;
-	tap_int(live_open(&o, &s, &e), -ENODEV, "rings, but an event on no CPU");
+	tap_int(live_open(&o, &s, &e), -ENODEV, "rings, but no event on any CPU");
 	tap_int(n_descriptors(), n_before, "no descriptor is left open");
 
 	fail_cpu = 1;
@@ -415,13 +415,13 @@ static void test_this_process(enum live_scope scope, const char *name)
 	tap_ok(s->facts.running_kernel &&
 		       s->facts.n_cpus == (uint32_t)sysconf(_SC_NPROCESSORS_ONLN) &&
 		       s->facts.kernel_release[0] && s->facts.arch[0],
-	       "%s: facts of the machine", name);
+	       "%s: facts about the machine", name);
 	tap_ok(f.ring_bytes >= 4096 && (f.ring_bytes & (f.ring_bytes - 1)) == 0 &&
-	       (int)f.n_fds == n_descriptors() - n_before, "%s: facts of the session", name);
+	       (int)f.n_fds == n_descriptors() - n_before, "%s: facts about the rings", name);
 	source_count(s, 0, &before);
 	tap_int((long long)before.value, 0, "nothing is counted before it is enabled");
 	burn_ms(20);
-	tap_int((long long)drain(s, 0), 0, "nor sampled");
+	tap_int((long long)drain(s, 0), 0, "and no sample comes");
 
 	tap_int(source_enable(s, &e), 0, "enabled");
 	burn_ms(100);
@@ -444,7 +444,7 @@ static void test_this_process(enum live_scope scope, const char *name)
 	burn_ms(30);
 	struct source_count later;
 	source_count(s, 0, &later);
-	tap_ok(later.value == after.value && drain(s, 0) == 0, "%s: when disabled it is over",
+	tap_ok(later.value == after.value && drain(s, 0) == 0, "%s: disabling stops it",
 	       name);
 	tap_ok(n > 75 && n < 300, "%s: 150 ms at 999 Hz are %llu samples", name,
 	       (unsigned long long)n);
@@ -498,7 +498,7 @@ static void test_set_stack(void)
 		return;
 	}
 	tap_int(source_set_stack(s, 16384, &e), -EOPNOTSUPP,
-		"without stack copies there is no size");
+		"without stack copies there is no size to change");
 	source_close(s);
 	o.attr.callgraph = EVATTR_CALLGRAPH_DWARF;
 	o.attr.stack_bytes = 4096;
@@ -516,25 +516,26 @@ static void test_set_stack(void)
 	source_count(s, 0, &first);
 	tap_int(source_set_stack(s, 16384, &e), 0, "stack copies of another size");
 	tap_int(n_descriptors(), n_open, "take the same descriptors");
-	tap_int(source_attr(s, 0)->sample_stack_user, 16384, "and are told");
+	tap_int(source_attr(s, 0)->sample_stack_user, 16384, "and the attr shows it");
 	source_count(s, 0, &second);
 	burn_and_count(s, 60, &n);
 	source_count(s, 0, &third);
 	tap_ok(first.value > 0 && second.value >= first.value &&
 		       third.value > second.value + 20000000,
-	       "counters go on where they were");
+	       "counters continue");
 	count_sizes(s, &n);
 	/* Others' samples may have filled the rings. */
 	for (int i = 0; i < 200 && !n.n_large; i++) {
 		burn_ms(10);
 		count_sizes(s, &n);
 	}
-	tap_int(source_set_user_chain(s, &e), 0, "with frame pointers' chain");
+	tap_int(source_set_user_chain(s, &e), 0, "the chain of frame pointers is added");
 	tap_ok(!source_attr(s, 0)->exclude_callchain_user &&
-		       source_attr(s, 0)->sample_stack_user == 16384, "beside copies as they were");
+		       source_attr(s, 0)->sample_stack_user == 16384,
+		"the copies stay as they were");
 	tap_int(n_descriptors(), n_open, "with the same descriptors");
 	source_disable(s);
-	tap_ok(n.n_small && n.n_large && !n.n_other, "samples before and behind: %u and %u",
+	tap_ok(n.n_small && n.n_large && !n.n_other, "samples before and after: %u and %u",
 	       n.n_small, n.n_large);
 	tap_int((long long)s->losses.n_undecodable, 0, "all can be decoded");
 	source_close(s);
@@ -549,13 +550,13 @@ static void test_set_stack(void)
 		fail_type = -1;
 		fail_with = EMFILE;
 		tap_int(source_set_stack(s, 8192, &e), -EMFILE, "descriptors run out");
-		tap_int(n_descriptors(), n_open, "then all is as it was");
-		tap_int(source_attr(s, 0)->sample_stack_user, 4096, "the size, too");
+		tap_int(n_descriptors(), n_open, "nothing leaks");
+		tap_int(source_attr(s, 0)->sample_stack_user, 4096, "the size is unchanged");
 		source_enable(s, &e);
 		n.n_small = 0;
 		burn_and_count(s, 60, &n);
 		source_disable(s);
-		tap_ok(n.n_small > 0, "and it records");
+		tap_ok(n.n_small > 0, "and recording continues");
 		source_close(s);
 	}
 	tap_int(n_descriptors(), n_before, "no descriptor is left open");
@@ -588,7 +589,7 @@ static void test_set_stack_of_one(void)
 	o.attr.stack_bytes = 4096;
 	int n_before = n_descriptors();
 	if (evattr_user_regs() == 0 || live_open(&o, &s, &e) < 0) {
-		tap_skip("stack copies of events that are there but once", e.what);
+		tap_skip("stack copies of events that exist only once", e.what);
 		return;
 	}
 	struct source_count first, second;
@@ -596,16 +597,16 @@ static void test_set_stack_of_one(void)
 	source_enable(s, &e);
 	burn_ms(20);
 	tap_int(source_set_stack(s, 16384, &e), 0,
-		"stack copies of events that are there but once");
+		"stack copies of events that exist only once");
 	tap_int(n_descriptors(), n_open, "take the same descriptors");
 	source_count(s, 0, &first);
 	burn_ms(20);
 	source_count(s, 0, &second);
-	tap_ok(first.value > 0 && second.value > first.value, "and go on counting");
+	tap_ok(first.value > 0 && second.value > first.value, "and continue to count");
 	drain(s, 0);
 	only_once = true;
-	tap_int(source_set_stack(s, 8192, &e), -ENOSPC, "where that fails");
-	tap_int(source_attr(s, 0)->sample_stack_user, 16384, "it is said");
+	tap_int(source_set_stack(s, 8192, &e), -ENOSPC, "a failure");
+	tap_int(source_attr(s, 0)->sample_stack_user, 16384, "is reported");
 	only_once = false;
 	source_disable(s);
 	source_close(s);
@@ -664,7 +665,7 @@ static void test_set_stack_full(void)
 		n_alive += after[i].value > before[i].value &&
 			   after[i].time_running_ns > before[i].time_running_ns;
 	}
-	tap_int((long long)n_alive, (long long)n, "all of them go on counting");
+	tap_int((long long)n_alive, (long long)n, "all of them continue to count");
 	source_disable(s);
 	source_close(s);
 	evspec_list_done(&l);

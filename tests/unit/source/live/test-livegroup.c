@@ -1,7 +1,7 @@
 /*
- * Which events are opened on which CPUs, in which groups: with a perf_event_open(2) that opens a
- * dummy event, whatever it is asked for, and notes what that was.  And real groups, whose samples
- * are taken apart.
+ * Which events are opened on which CPUs and in which groups: with a perf_event_open(2) that opens a
+ * dummy event for every request, and records the requests.  And real groups, whose samples are
+ * split.
  */
 #include "source/live/live.h"
 
@@ -81,13 +81,13 @@ static struct source *open_live(struct machine *m, const char *text, struct evsp
 	return s;
 }
 
-/* "config@cpu" of each call, in order; '+' for a member of a group, '*' with the side band. */
+/* "config@cpu" of each call, in order; '+' marks a member of a group, '*' the side band. */
 static const char *calls(char out[2000])
 {
 	size_t n = 0;
 	out[0] = '\0';
 	for (size_t i = 0; i < n_calls; i++) {
-		/* An attempt without config is to find out which field was refused. */
+		/* An attempt without config is to find out which field was rejected. */
 		if (refuse_with && i && !call[i].attr.config)
 			continue;
 		n += (size_t)snprintf(out + n, 2000 - n, "%s%llx@%d%s%s", i ? " " : "",
@@ -152,7 +152,7 @@ static void test_groups(void)
 	       "all have the first as their leader");
 	opens(&m, "{cycles,instructions}:S", "0@-1* 1@-1+");
 	tap_ok(call[0].attr.read_format & PERF_FORMAT_GROUP &&
-	       call[0].attr.sample_type & PERF_SAMPLE_READ, "a leader with S reads all");
+	       call[0].attr.sample_type & PERF_SAMPLE_READ, "a leader with S reads all counters");
 	tap_ok(!call[1].attr.freq && !call[1].attr.sample_period &&
 	       !(call[1].attr.sample_type & (PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN)),
 	       "its members only count");
@@ -166,7 +166,7 @@ static void test_groups(void)
 	while (last + 1 < n_calls && call[last].attr.config != 7)
 		last++;
 	tap_ok(call[last].attr.disabled && call[last].group_fd < 0,
-	       "what is outside of the group is enabled by itself");
+	       "events outside of the group are enabled on their own");
 	opens(&m, "{cycles,r7}", "event 'r7' does not fit into its group: Invalid argument");
 	refuse_in_groups = false;
 	opens(&m, "{cycles,r7}", "cannot open event 'r7'");
@@ -185,8 +185,8 @@ static void touch_pages(size_t n)
 	munmap(p, n * 4096);
 }
 
-/* The counters of a group add up: what its samples say is what the counter counted, but for what
- * came behind the last one. */
+/* The counters of a group add up: its samples have what the counters counted, except after the last
+ * sample. */
 static void test_sums(void)
 {
 	struct evspec_list l = { NULL, 0, 0, 0 };
@@ -217,8 +217,8 @@ static void test_sums(void)
 	tap_ok(n[0] >= 100 && n[0] == count[0].value / 100, "%llu samples of %llu minor faults",
 	       (unsigned long long)n[0], (unsigned long long)count[0].value);
 	tap_int((long long)n[1], (long long)n[0], "each is a sample of the member, too");
-	/* Each sample is taken while the fault is counted by the leader, and not yet or already by
-	 * the member. */
+	/* Each sample is taken while the leader counts the fault; the member has not counted it yet
+	 * or already. */
 	tap_ok(value[1] <= count[1].value && count[1].value - value[1] <= 101,
 	       "the member's values add up to its count: %llu of %llu",
 	       (unsigned long long)value[1], (unsigned long long)count[1].value);

@@ -1,5 +1,5 @@
-/* What other versions of perf and its relatives write: attrs of all sizes, folders with a file for
- * each CPU, simpleperf's records. */
+/* Files of other versions of perf and related tools: attrs of all sizes, folders with a file per
+ * CPU, simpleperf's records. */
 #include "tests/unit/tap.h"
 
 #include "base/err.h"
@@ -66,7 +66,7 @@ static void sample(struct build *b, uint64_t id, uint64_t time_ns)
 
 /* ---- attrs of all sizes -------------------------------------------------------------- */
 
-/* Like put_attr, as a kernel wrote it whose attr has n_bytes, the last of them all set. */
+/* Like put_attr, but from a kernel whose attr has n_bytes; its last bytes are all set. */
 static void sized_attr(struct build *b, size_t n_bytes, bool fill)
 {
 	size_t at = b->n, n;
@@ -108,7 +108,7 @@ static void sized_stream(struct build *b, size_t n_bytes, bool fill)
 
 static void test_attr_sizes(void)
 {
-	/* PERF_ATTR_SIZE_VER0 to VER8, and two that are not there yet */
+/* PERF_ATTR_SIZE_VER0 to VER8, and two future ones */
 	static const size_t size[] = { 64, 72, 80, 96, 104, 112, 120, 128, 136, 144, 256 };
 	static struct build b;
 	struct got g;
@@ -134,7 +134,7 @@ static void test_attr_sizes(void)
 	}
 }
 
-/* ---- features that nobody knows ------------------------------------------------------- */
+/* ---- unknown features ------------------------------------------------------------------ */
 
 static void test_unknown_features(void)
 {
@@ -155,7 +155,7 @@ static void test_unknown_features(void)
 	read_bytes(&b, &g);
 	tap_ok(g.code == SOURCE_END && g.n_samples == 1 && g.info.counts.n_unknown_features == 1 &&
 	       g.info.counts.n_bad_features == 0,
-	       "unknown header sections are skipped and counted, simpleperf's are known");
+	       "unknown header sections are skipped and counted, those of simpleperf are known");
 }
 
 /* ---- simpleperf ---------------------------------------------------------------------- */
@@ -214,7 +214,7 @@ static void test_simpleperf(void)
 	read_fd(fd, &g);
 	close(fd);
 	tap_ok(g.code == SOURCE_END && g.n_samples == 1 && g.info.counts.n_skipped == 1,
-	       "and such a one of 200 kB");
+	       "and one of 200 kB");
 }
 
 /* ---- folders ------------------------------------------------------------------------- */
@@ -253,9 +253,9 @@ static void test_folder(void)
 	for (size_t i = 1; i < g.n_samples; i++)
 		n_wrong += g.times[i] <= g.times[i - 1];
 	tap_ok(g.n_samples == 29 && n_wrong == 0 && g.info.n_files == 4,
-	       "the files of a folder are put into one order: %zu samples", g.n_samples);
+	       "the files of a folder are merged into one order: %zu samples", g.n_samples);
 	tap_ok(g.code == -EINVAL && strstr(g.e.what, "x.data/data.1"),
-	       "one that is cut off is named, and the others are read: %s", g.e.what);
+	       "a truncated one is named, and the others are read: %s", g.e.what);
 	unlinkat(folder, "data", 0);
 	unlinkat(folder, "data.0", 0);
 	unlinkat(folder, "data.1", 0);

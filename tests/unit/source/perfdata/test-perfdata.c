@@ -1,5 +1,5 @@
-/* perf.data by hand: what comes out of it, in both byte orders, as a file and as a stream, whole
- * and damaged. */
+/* Hand-made perf.data: its records, in both byte orders, as a file and as a stream, complete and
+ * damaged. */
 #include "tests/unit/tap.h"
 
 #include "base/err.h"
@@ -15,7 +15,7 @@
 
 #define FEATURE(n) (UINT64_C(1) << (n))
 
-/* What a source gave, as one line for each record. */
+/* The records of a source, one line each. */
 struct got {
 	char text[8192];
 	size_t n_records, n_samples;
@@ -28,7 +28,7 @@ struct got {
 static int memory_file(const void *data, size_t n_bytes, bool as_stream)
 {
 	int fd = memfd_create("perfdata", MFD_CLOEXEC);
-	/* A file that is read from its middle is read as a stream. */
+/* A file that is opened in the middle is read as a stream. */
 	if (fd < 0 || (as_stream && write(fd, "", 1) != 1) ||
 	    write(fd, data, n_bytes) != (ssize_t)n_bytes || lseek(fd, as_stream, SEEK_SET) < 0) {
 		perror("memfd");
@@ -97,7 +97,7 @@ static void describe(struct got *g, const struct record *r)
 	snprintf(to + n, left - (size_t)n, "\n");
 }
 
-/* Opens, and takes all records; the source is left open where ret_source is given. */
+/* Opens the source and reads all records; leaves it open if ret_source is given. */
 static void read_all(const void *data, size_t n_bytes, bool as_stream, struct got *g,
 		     struct source **ret_source)
 {
@@ -115,7 +115,7 @@ static void read_all(const void *data, size_t n_bytes, bool as_stream, struct go
 		}
 		struct err again;
 		if (source_next(s, &r, &again) != g->code)
-			tap_ok(false, "a source gives its end again");
+			tap_ok(false, "a source repeats its end");
 		g->losses = s->losses;
 		g->counts = perfdata_info(s)->counts;
 	}
@@ -195,7 +195,7 @@ static void mark(struct build *b, uint32_t type)
 	end(b, begin(b, type, 0));
 }
 
-/* One of each kind. */
+/* One record of each type. */
 static void records(struct build *b)
 {
 	size_t at = begin(b, PERF_RECORD_MMAP, PERF_RECORD_MISC_KERNEL);
@@ -303,7 +303,7 @@ static void section_body(struct build *b, unsigned feature)
 	}
 }
 
-/* Behind the data. */
+/* The sections after the data. */
 static void put_sections(struct build *b)
 {
 	size_t table = b->n;
@@ -388,7 +388,7 @@ static void test_whole(void)
 		tap_str(g.text, records_text, what);
 		tap_int(g.code, SOURCE_END, "and then its end");
 		tap_int((long long)(g.losses.n_undecodable + g.losses.n_out_of_order +
-				    g.counts.n_bad_features), 0, "nothing was wrong");
+				    g.counts.n_bad_features), 0, "no errors");
 		if (s)
 			test_facts(s, "its facts");
 		source_close(s);
@@ -423,7 +423,7 @@ static void test_order(void)
 		n++;
 	}
 	tap_ok(sorted && n == 11, "rounds are put into order (%zu records)", n);
-	tap_int((long long)s->losses.n_out_of_order, 0, "none came too late");
+	tap_int((long long)s->losses.n_out_of_order, 0, "no record is too late");
 	source_close(s);
 	close(fd);
 }
@@ -456,7 +456,7 @@ static void test_no_times(void)
 		"SAMPLE event 0 time 0 pid 0 tid 0 cpu -1 ip 0 period 5 chain\n"
 		"FORK event 0 time 10 pid 7 tid 7 cpu -1 by 6 6\n"
 		"SAMPLE event 0 time 0 pid 0 tid 0 cpu -1 ip 9 period 5 chain\n",
-		"without times the file's order is kept");
+		"without times the order of the file is kept");
 }
 
 static void group_sample(uint64_t a, uint64_t c)
@@ -469,7 +469,7 @@ static void group_sample(uint64_t a, uint64_t c)
 	end(&b, at);
 }
 
-/* {a,c}:S: what was counted since the leader's sample before. */
+/* {a,c}:S: the counts since the leader's previous sample. */
 static void test_group(void)
 {
 	struct perf_event_attr attr[2] = {
@@ -525,7 +525,7 @@ static void test_skipped(void)
 	sample0(&b, 50, 0x401000);
 	finish_data(&b, 2, 0);
 	read_all(b.v, b.n, false, &g, NULL);
-	tap_int((long long)g.n_samples, 2, "samples between what is not known");
+	tap_int((long long)g.n_samples, 2, "samples between unknown records");
 	tap_int(g.code, SOURCE_END, "it is read to its end");
 	tap_int((long long)g.counts.n_skipped, 1, "records of perf are skipped and counted");
 	tap_int((long long)g.counts.n_aux_bytes, 4096, "hardware traces, too");
@@ -534,7 +534,7 @@ static void test_skipped(void)
 	tap_int((long long)g.losses.n_undecodable, 1, "and those that contradict themselves");
 }
 
-/* A zstd frame with one raw block (RFC 8878): compression that anybody can write. */
+/* A zstd frame with one raw block (RFC 8878): compression without a library. */
 static void frame(struct build *to, const void *data, size_t n)
 {
 	static const uint8_t head[] = { 0x28, 0xb5, 0x2f, 0xfd, 0x20 };
@@ -575,12 +575,12 @@ static void test_compressed(void)
 		read_all(b.v, b.n, false, &g, NULL);
 		if (perfdata_zstd_new(&z, &e) < 0) {
 			tap_int(g.code, -ENOTSUP, "without libzstd compressed records are refused");
-			tap_ok(strstr(g.e.what, "libzstd"), "and it is said why");
+			tap_ok(strstr(g.e.what, "libzstd"), "and the message says why");
 			continue;
 		}
 		perfdata_zstd_free(z);
 		tap_int(g.code, SOURCE_END, kind ? "COMPRESSED2" : "COMPRESSED");
-		tap_int((long long)g.n_records, 13, "records that are cut by compressed ones");
+		tap_int((long long)g.n_records, 13, "records split between compressed ones");
 		tap_ok(strncmp(g.text, records_text, strlen(records_text)) == 0, "are whole");
 		b.v[b.n - 200] ^= 0x55;
 		patch(&b, HEADER_BYTES + 2 * (ATTR_BYTES + 32) + 8 + 8 * kind, 0x1234567812345678);
@@ -590,7 +590,7 @@ static void test_compressed(void)
 	}
 }
 
-/* Cut off at each byte: never more records than before, and always an error. */
+/* Truncated at each byte: never more records than before, and always an error. */
 static void test_cut(bool stream, bool swap)
 {
 	size_t last = 0, n_errors = 0, n_wrong = 0, n_short = 0;
@@ -598,8 +598,8 @@ static void test_cut(bool stream, bool swap)
 		whole_stream(&b, swap);
 	else
 		whole_file(&b, swap);
-	/* The mapped file ends where the bytes end, so that a sanitizer sees a read beyond it;
-	 * a copy of exactly that many bytes is what memory_file makes. */
+	/* The mapped file ends where the bytes end, so that a sanitizer sees a read beyond them:
+	 * memory_file makes a copy of exactly that size. */
 	for (size_t n = 0; n <= b.n; n++) {
 		read_all(b.v, n, stream && n % 2, &g, NULL);
 		n_wrong += g.n_records < last;
@@ -608,14 +608,14 @@ static void test_cut(bool stream, bool swap)
 		n_short += strncmp(g.text, records_text, strlen(g.text)) != 0;
 	}
 	tap_int((long long)last, 11, stream ? "a whole stream" : "a whole file");
-	tap_int((long long)n_wrong, 0, "a longer piece never gives less");
-	tap_int((long long)n_short, 0, "what is read is right");
+	tap_int((long long)n_wrong, 0, "a longer prefix never has fewer records");
+	tap_int((long long)n_short, 0, "the records are right");
 	if (stream)  /* it may end behind any record */
 		tap_ok(n_errors >= b.n - 11 - N_SECTIONS - 2 && n_errors <= b.n,
-		       "a piece is an error, unless it ends with a record (%zu of %zu)", n_errors,
+		       "a prefix is an error, unless it ends with a record (%zu of %zu)", n_errors,
 		       b.n);
 	else
-		tap_int((long long)n_errors, (long long)b.n, "every piece is an error");
+		tap_int((long long)n_errors, (long long)b.n, "every prefix is an error");
 }
 
 static void test_flips(void)
@@ -638,7 +638,7 @@ static void test_flips(void)
 		b.v[bit / 8] ^= (uint8_t)(1u << bit % 8);
 		n_all += g.n_records > 0;
 	}
-	tap_ok(n_all > b.n * 4, "flipped bits of data and sections leave something to read (%zu)",
+	tap_ok(n_all > b.n * 4, "flipped bits of data and sections leave records to read (%zu)",
 	       n_all);
 }
 
@@ -653,7 +653,7 @@ static void test_refused(void)
 	b.n = 0;
 	refused("an empty file", "empty");
 	put(&b, "hello, world, how are you?", 24);
-	refused("a text", "no perf.data");
+	refused("a text", "not a perf.data");
 	b.n = 0;
 	put(&b, "PERFFILE................", 24);
 	refused("the first version", "first version");
