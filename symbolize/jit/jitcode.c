@@ -1,8 +1,8 @@
 /*
- * Entries stay as they came.  Over them lies an order by start, then by arrival, and for each place
- * in it the highest end up to there: who may cover an address is found by walking back from the
- * last entry that starts at or below it, until nothing before reaches so far.  New entries are
- * sorted alone and merged in, since they come in small portions to a table that may be large.
+ * Entries stay in order of arrival.  An index sorts them by start, then by arrival, and holds at
+ * each place the highest end so far.  The entries that cover an address are found by walking back
+ * from the last one that starts at or below it, until no earlier one reaches that far.  New entries
+ * are sorted separately and merged, since they arrive in small batches and the table may be large.
  */
 
 #include "symbolize/jit/jitcode.h"
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How far the walk back goes: nested code is rare, and a hostile file must not cost more. */
+/* Limit of the walk back.  Nested code is rare, and a hostile file must not cost more. */
 #define WALK_MAX 512u
 
 void jitcode_init(struct jitcode *j, struct budget *budget)
@@ -111,7 +111,7 @@ static uint32_t n_up_to(const struct jitcode *j, uint64_t pc)
 	return SEARCH_COUNT(j->n_ordered, i, j->entry[j->order[i]].start <= pc);
 }
 
-/* Is a, with that number, to be preferred to b for a sample at that time? */
+/* Is entry a a better match than entry b for a sample at that time? */
 static bool is_better(const struct jitcode *j, uint32_t a, uint32_t b, uint64_t at_ns)
 {
 	const struct jitcode_entry *x = &j->entry[a], *y = &j->entry[b];
@@ -145,7 +145,7 @@ const struct jitcode_line *jitcode_find_line(const struct jitcode_entry *e, uint
 
 /* ---- adding ---------------------------------------------------------------- */
 
-/* Does an entry with a number from `first` up to below `end` lie where e lies? */
+/* Does one of the entries [first, end) overlap e? */
 static bool overlaps(const struct jitcode *j, const struct jitcode_entry *e, uint32_t first,
 		     uint32_t end)
 {
@@ -159,7 +159,7 @@ static bool overlaps(const struct jitcode *j, const struct jitcode_entry *e, uin
 	return false;
 }
 
-/* Is this what was last said of its place? */
+/* Is e the same as the newest entry at its place? */
 static bool is_known(const struct jitcode *j, const struct jitcode_entry *e)
 {
 	const struct jitcode_entry *have = jitcode_find(j, e->start, UINT64_MAX);
@@ -254,7 +254,7 @@ long jitcode_settle(struct jitcode *j, uint64_t **ret_replaced)
 
 /* ---- regions --------------------------------------------------------------- */
 
-/* The first region that ends at or behind pc. */
+/* The first region that ends at or after pc. */
 static uint32_t first_reaching(const struct jitcode *j, uint64_t pc)
 {
 	return SEARCH_COUNT(j->n_regions, i, j->region[i].end < pc);

@@ -2,9 +2,9 @@
 #define CPROF_SYMBOLIZE_JIT_JITCODE_H
 
 /*
- * The code that one process made while it ran: what lay where, and from when on.  Code may be
- * moved, and its place taken by other code; nothing is forgotten, so that each sample gets the
- * name of what ran at its time.  Append-only.
+ * The JIT code of one process: what was where, and since when.  Code may move, and other code may
+ * take its place.  Entries are only added, so that each sample gets the name of the code at its
+ * time.
  */
 
 #include <stdbool.h>
@@ -14,20 +14,20 @@
 struct arena_block;
 struct budget;
 
-struct jitcode_line {                  /* the source of the code from off on */
-	uint32_t off;                  /* from the code's start */
+struct jitcode_line {                  /* the source line of the code from off on */
+	uint32_t off;                  /* relative to the code's start */
 	uint32_t line;
 	const char *file;              /* NULL: unknown */
 };
 
-struct jitcode_unwind {                /* .eh_frame and .eh_frame_hdr behind one another */
+struct jitcode_unwind {                /* .eh_frame, followed by .eh_frame_hdr */
 	const uint8_t *bytes;
 	uint32_t n_bytes, n_hdr_bytes;
 };
 
 struct jitcode_entry {
 	uint64_t start, n_bytes;       /* addresses in the process */
-	uint64_t from_ns;              /* CLOCK_MONOTONIC; 0: from the beginning */
+	uint64_t from_ns;              /* CLOCK_MONOTONIC; 0: since the start */
 	uint64_t index;                /* jitdump's code_index; 0 in maps */
 	const char *name;
 	const struct jitcode_line *line;  /* sorted by off */
@@ -43,14 +43,14 @@ struct jitcode {
 	struct budget *budget;         /* may be NULL */
 	struct arena_block *arena;     /* what entries point to */
 	size_t n_charged_bytes;
-	struct jitcode_entry *entry;   /* as they came */
+	struct jitcode_entry *entry;   /* in order of arrival */
 	uint32_t n, cap;
 	uint32_t *order;               /* private: the first n_ordered entries by start */
-	uint64_t *reach;               /* private: highest end up to there */
+	uint64_t *reach;               /* private: highest end so far, in that order */
 	uint32_t n_ordered, cap_order;
 	struct jitcode_region *region; /* sorted, not overlapping */
 	uint32_t n_regions, cap_regions;
-	bool is_full;                  /* the budget refused something */
+	bool is_full;                  /* the memory budget is used up */
 };
 
 /* A process's code as it was at one time. */
@@ -60,35 +60,35 @@ struct jitcode_view {
 };
 #define JITCODE_VIEWS_MAX 4            /* of one process: its own, its ancestors' */
 
-#define JITCODE_NAME_BYTES_MAX 4096u   /* of longer names the rest is left out */
+#define JITCODE_NAME_BYTES_MAX 4096u   /* longer names are truncated */
 #define JITCODE_CODE_BYTES_MAX (1u << 30)
 
 void jitcode_init(struct jitcode *j, struct budget *budget);
 void jitcode_done(struct jitcode *j);
 
-/* Memory for n bytes that lives as long as j; NULL when memory or the budget is out. */
+/* A copy of n_bytes that lives as long as j; NULL: out of memory or budget. */
 void *jitcode_keep(struct jitcode *j, const void *bytes, size_t n_bytes);
-/* The same for a name, cut at JITCODE_NAME_BYTES_MAX, with a NUL; control characters become '?'. */
+/* The same for a name, with a NUL.  Control characters become '?'. */
 const char *jitcode_keep_name(struct jitcode *j, const char *name, size_t n_bytes);
 
-/* Adds e; false when memory or the budget is out (is_full is set), or when its range is none.
- * What says again what is known is left out, which is no failure. */
+/* Adds e.  False: out of memory or budget (is_full is set), or an invalid range.  Duplicates are
+ * ignored, and return true. */
 bool jitcode_add(struct jitcode *j, const struct jitcode_entry *e);
 
 /*
- * To be called after adding, before finding.  Gives the times from which code lies where there was
- * other code before: *ret_replaced is sorted, to be freed by the caller.  Their number, or -ENOMEM.
+ * To be called after additions and before look-ups.  *ret_replaced are the times at which code
+ * replaced other code, sorted; the caller frees them.  Returns their number or -ENOMEM.
  */
 long jitcode_settle(struct jitcode *j, uint64_t **ret_replaced);
 
-/* What lay at pc at that time: of all that came before it the newest, else the oldest that came
- * after.  NULL: nothing ever.  Borrowed until the next jitcode_add. */
+/* The code at pc at that time: the newest that is not later, else the oldest that is.  NULL: never
+ * any.  Borrowed until the next jitcode_add. */
 const struct jitcode_entry *jitcode_find(const struct jitcode *j, uint64_t pc, uint64_t at_ns);
 
-/* The source of the code at pc, which lies in e; NULL: unknown. */
+/* The source line of pc, which is inside e; NULL: unknown. */
 const struct jitcode_line *jitcode_find_line(const struct jitcode_entry *e, uint64_t pc);
 
-/* Notes executable memory; -ENOMEM. */
+/* Records a region of executable memory; -ENOMEM. */
 int jitcode_add_region(struct jitcode *j, uint64_t start, uint64_t end);
 /* The region that holds pc, or NULL. */
 const struct jitcode_region *jitcode_find_region(const struct jitcode *j, uint64_t pc);

@@ -1,13 +1,13 @@
 /*
- * Debug and unwinding records stand before the code that they belong to, and are held until it
- * comes.  The code's own bytes are passed over.
+ * Debug and unwinding records precede the code that they belong to, and are held until it arrives.
+ * The bytes of the code are skipped.
  *
- * V8 writes 0xdeadbeef into the padding of the header, by which it is known here.  It adds the 64
- * bytes of an ELF header to the addresses of its line entries, and up to version 11 writes freed
- * memory as their file names: what is no text is taken for no name, and the file is read from the
- * function's name instead (symbolizer.c).  Where that memory has a zero byte in it, a name seems to
- * end early, and all behind it to be something else; then the entries do not end where the record
- * does.  Mostly all of them are of one script, so of one length, by which they are found again.
+ * V8 is recognised by 0xdeadbeef in the padding of the header.
+ * It adds the 64 bytes of an ELF header to the addresses of its line entries.  Up to version 11 it
+ * writes freed memory as their file names.  A name that is not text is treated as missing, and the
+ * file is taken from the function's name instead (symbolizer.c).  A zero byte in that memory seems
+ * to end a name early and shifts all entries after it, which then do not end where the record does.
+ * Mostly all entries belong to one script and have one length, by which they are found again.
  */
 
 #include "symbolize/jit/jitdump.h"
@@ -26,9 +26,9 @@
 #define V8_PADDING 0xdeadbeefu
 #define V8_SHIFT 64u
 #define PREFIX_BYTES 16u
-#define ENTRY_BYTES_MIN 17u   /* of a line: address, line, discriminator, and a name's NUL */
-#define PADDING_BYTES_MAX 7u  /* V8 ends records at multiples of 8 */
-#define MOVE_BACK_MAX 4096u   /* loads that a move is searched among, before they are in order */
+#define ENTRY_BYTES_MIN 17u   /* of a line entry: address, line, discriminator, NUL of the name */
+#define PADDING_BYTES_MAX 7u  /* V8 pads records to multiples of 8 */
+#define MOVE_BACK_MAX 4096u   /* unsorted loads that are searched for the code of a move */
 
 enum { CODE_LOAD, CODE_MOVE, CODE_DEBUG_INFO, CODE_CLOSE, CODE_UNWINDING_INFO };
 
@@ -82,7 +82,7 @@ static long take_header(struct jitdump *d, const void *bytes, size_t n, size_t *
 	return (long)size;
 }
 
-/* A file name with nothing in it that no file's name has. */
+/* A file name without control characters. */
 static bool is_text(const char *s)
 {
 	for (; *s; s++)
@@ -97,7 +97,7 @@ static int compare_line(const void *a, const void *b)
 	return (x->address > y->address) - (x->address < y->address);
 }
 
-/* All entries one behind the other; false where they do not fill the record. */
+/* All entries in sequence; false: they do not fill the record. */
 static bool read_entries(struct jitdump *d, struct jitcode *j, struct bytes b, uint64_t n)
 {
 	const char *file = NULL, *raw_file = NULL;
@@ -107,7 +107,7 @@ static bool read_entries(struct jitdump *d, struct jitcode *j, struct bytes b, u
 		l->line = bytes_u32(&b);
 		bytes_u32(&b);  /* discriminator */
 		const char *name = bytes_cstr(&b);
-		/* "\xff": as before. */
+		/* "\xff": the same file as in the entry before */
 		if (strcmp(name, "\xff") != 0 && (!raw_file || strcmp(name, raw_file) != 0)) {
 			raw_file = name;
 			file = *name && is_text(name) ? jitcode_keep_name(j, name, strlen(name))
@@ -118,8 +118,8 @@ static bool read_entries(struct jitdump *d, struct jitcode *j, struct bytes b, u
 	return !b.bad && bytes_left(&b) <= PADDING_BYTES_MAX;
 }
 
-/* Entries of n_each bytes, with names that mean nothing; false where their addresses show that they
- * are none. */
+/* Entries of n_each bytes, without their names; false: their addresses show that these are not
+ * entries. */
 static bool read_even_entries(struct jitdump *d, struct bytes b, uint64_t n, uint64_t n_each)
 {
 	for (uint64_t i = 0; i < n; i++) {
@@ -134,7 +134,7 @@ static bool read_even_entries(struct jitdump *d, struct bytes b, uint64_t n, uin
 	return true;
 }
 
-/* What V8's entries can be where their names do not tell where they end. */
+/* V8's entries whose names do not show where they end: tries equal lengths. */
 static bool read_damaged_entries(struct jitdump *d, struct bytes b, uint64_t n)
 {
 	uint64_t longest = n ? bytes_left(&b) / n : 0;
@@ -169,7 +169,7 @@ static bool take_lines(struct jitdump *d, struct jitcode *j, struct bytes *b)
 static bool take_unwind(struct jitdump *d, struct jitcode *j, struct bytes *b)
 {
 	uint64_t n = bytes_u64(b), n_hdr = bytes_u64(b);
-	bytes_u64(b);  /* how much of it is mapped in the process */
+	bytes_u64(b);  /* bytes of it that the process has mapped */
 	const void *p = b->bad || n > bytes_left(b) ? NULL : bytes_take(b, n);
 	d->unwind = NULL;
 	if (!p || n_hdr > n)
@@ -191,7 +191,7 @@ static void give_lines(struct jitdump *d, struct jitcode *j, struct jitcode_entr
 		uint64_t off = d->line[i].address - shift - e->start;
 		if (off >= e->n_bytes)
 			continue;
-		n -= n && line[n - 1].off == off;  /* of two at one place the later one counts */
+		n -= n && line[n - 1].off == off;  /* the later of two at one place counts */
 		line[n++] = (struct jitcode_line){ (uint32_t)off, d->line[i].line,
 						   d->line[i].file };
 	}
@@ -204,7 +204,7 @@ static bool take_load(struct jitdump *d, struct jitcode *j, struct bytes *b, uin
 {
 	bytes_u32(b);
 	bytes_u32(b);
-	bytes_u64(b);  /* where the code lies in memory: the same as where it runs */
+	bytes_u64(b);  /* where the code is in memory: the same as where it runs */
 	struct jitcode_entry e = { .from_ns = time_ns };
 	e.start = bytes_u64(b);
 	e.n_bytes = bytes_u64(b);
@@ -231,7 +231,7 @@ static bool take_move(struct jitcode *j, struct bytes *b, uint64_t time_ns)
 	uint64_t from = bytes_u64(b), to = bytes_u64(b), n = bytes_u64(b), index = bytes_u64(b);
 	if (b->bad)
 		return false;
-	/* What was loaded in the same portion is not in order yet. */
+	/* What was loaded since the last jitcode_settle is not sorted yet. */
 	const struct jitcode_entry *old = NULL;
 	for (uint32_t i = j->n; i-- > j->n_ordered && !old && j->n - i <= MOVE_BACK_MAX;)
 		if (j->entry[i].start == from && j->entry[i].index == index)
@@ -248,7 +248,7 @@ static bool take_move(struct jitcode *j, struct bytes *b, uint64_t time_ns)
 	return jitcode_add(j, &e);
 }
 
-/* b is one record without its prefix; false where it contradicts itself. */
+/* b is one record without its prefix; false: it is inconsistent. */
 static bool take_record(struct jitdump *d, struct jitcode *j, uint32_t id, struct bytes *b,
 			uint64_t time_ns)
 {
@@ -258,7 +258,7 @@ static bool take_record(struct jitdump *d, struct jitcode *j, uint32_t id, struc
 	case CODE_DEBUG_INFO: return take_lines(d, j, b);
 	case CODE_UNWINDING_INFO: return take_unwind(d, j, b);
 	case CODE_CLOSE: d->is_closed = true; return true;
-	default: return true;  /* of a later version */
+	default: return true;  /* of a newer version */
 	}
 }
 

@@ -1,4 +1,4 @@
-/* Numbers by hand, since the text has no NUL and strtoull takes signs and spaces. */
+/* Parses numbers without strtoull, which needs a NUL and accepts signs and spaces. */
 
 #include "symbolize/jit/perfmap.h"
 
@@ -15,7 +15,7 @@ static int digit_of(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* A number and the blanks behind it; false where there is none, or no blank. */
+/* A number and the blanks after it; false: no number or no blank. */
 static bool take_number(const char **at, const char *end, uint64_t *ret)
 {
 	const char *p = *at;

@@ -2,8 +2,8 @@
 #define CPROF_SYMBOLIZE_JIT_PERFMAP_H
 
 /*
- * The text that JIT compilers write into /tmp/perf-PID.map: "START SIZE NAME" on each line, both
- * numbers hexadecimal, with or without 0x, the name up to the end of the line
+ * /tmp/perf-PID.map, in which JIT compilers list their code: lines of "START SIZE NAME".  Both
+ * numbers are hexadecimal, with or without 0x.  The name extends to the end of the line
  * (tools/perf/Documentation/jit-interface.txt of Linux).
  */
 
@@ -13,10 +13,9 @@
 struct jitcode;
 
 /*
- * Takes the lines of n bytes of text into j, as code that is there from from_ns on; returns how
- * many bytes that were: all up to the last newline, since what follows may still be written.  A
- * line that fills all of PERFMAP_LINE_BYTES_MAX bytes is passed over.  *bad is increased for each
- * line that is none.
+ * Reads the lines in n bytes of text into j, as code that exists since from_ns.  Returns the number
+ * of bytes read, up to the last newline: the compiler may still be writing the rest.  A line of
+ * PERFMAP_LINE_BYTES_MAX bytes is skipped.  *bad counts malformed lines.
  */
 #define PERFMAP_LINE_BYTES_MAX 65536u
 size_t perfmap_take(struct jitcode *j, const char *text, size_t n, uint64_t from_ns,
