@@ -1,7 +1,7 @@
 /*
  * cprof list: every event and whether it can be sampled here, tested by opening it.  Lines of
- * events begin with a blank and the event's name, and no other line begins with a blank: the shells'
- * completions rely on that.
+ * events begin with a blank and the event's name, and no other line begins with a blank; the
+ * completions of the shells rely on that.
  */
 
 #include "cmd/cmd.h"

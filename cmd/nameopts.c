@@ -19,7 +19,7 @@ static const struct argp_option options[] = {
 	{ "debuginfod-timeout", OPT_DEBUGINFOD_TIMEOUT, "TIME", 0,
 	  "Time limit for all files together; default: 30s", NAMEOPTS_GROUP },
 	{ "no-cache", OPT_NO_CACHE, NULL, 0,
-	  "Neither read nor write the cache in ~/.cache/cprof",
+	  "Do not use the cache of names in ~/.cache/cprof",
 	  NAMEOPTS_GROUP },
 	{ 0 }
 };

@@ -1,6 +1,6 @@
 /*
- * cprof record: from the command line to files on disk.  What recording means is
- * in the library; here are options, the command that is run, signals, and output.
+ * cprof record: from the command line to files on disk.  The library records; this file handles
+ * options, the command to run, signals and output.
  */
 
 #include "base/err.h"
@@ -28,7 +28,7 @@ static int start_command(struct recording *rec, struct err *e)
 	return launch_fork(&rec->launch, rec->opts.target.command, &rec->signals.before, e);
 }
 
-/* Of the first file, for people only: on a terminal. */
+/* Shows the hottest functions of the first file, only on a terminal. */
 static void show_hottest(const struct recording *rec)
 {
 	if (rec->opts.json || isatty(STDERR_FILENO) != 1)
@@ -61,7 +61,7 @@ static int summarize(struct recording *rec)
 		if (fflush(stdout) != 0) {
 			struct err e;
 			err_errno(&e, errno, "cannot write the summary to stdout");
-			__fpurge(stdout);  /* said once is enough */
+			__fpurge(stdout);  /* report it only once */
 			clearerr(stdout);
 			return cmd_fail("record", &e);
 		}
@@ -73,7 +73,7 @@ static int summarize(struct recording *rec)
 	return 0;
 }
 
-/* Files before the last one have losses of their own; those of snapshots are in the end's. */
+/* Each rotated file has losses of its own; the final profile includes those of snapshots. */
 static int check_parts(const struct recording *rec, int status)
 {
 	if (rec->opts.part.rotate.kind == ROTATE_NEVER || !rec->parts.n_with_losses)
@@ -85,7 +85,7 @@ static int check_parts(const struct recording *rec, int status)
 
 /* ---- files --------------------------------------------------------------------------------- */
 
-/* Opens the files of the end; where those have a stamp, only finds out whether it could. */
+/* Opens the final files.  If their names have a stamp, only checks that they can be opened. */
 static int open_files(struct recording *rec, struct err *e)
 {
 	const struct recordopts *o = &rec->opts;
@@ -135,7 +135,7 @@ static int write_files(struct recording *rec, struct err *e)
 		return code;
 	signals_abort_on(f->unfinished, f->n_events);
 	code = recordfiles_write(f, rec->recorder, e);
-	/* Files before have samples: that the last one has none is no failure. */
+	/* The earlier files may have all the samples: an empty last one is no failure. */
 	if (code == -ENODATA && f->is_part)
 		code = 0;
 	if (stamped)
@@ -146,7 +146,7 @@ static int write_files(struct recording *rec, struct err *e)
 	return code;
 }
 
-/* ---- all together --------------------------------------------------------------------------- */
+/* ---- recording --------------------------------------------------------------------------- */
 
 /* enum cprof_explain has the levels of enum log_level. */
 static void log_record_line(void *ctx, unsigned level, const char *text)
@@ -155,7 +155,7 @@ static void log_record_line(void *ctx, unsigned level, const char *text)
 	cmd_log_line((void *)"record", (enum log_level)level, text);
 }
 
-/* Before signals are held back: who waits can be interrupted. */
+/* Called before signals are blocked: waiting can be interrupted. */
 static int take_machine(struct recording *rec, struct err *e)
 {
 	char state[EXCLUSIVE_TEXT_MAX];
@@ -167,8 +167,8 @@ static int take_machine(struct recording *rec, struct err *e)
 	return exclusive_take(&rec->host, rec->opts.quiet, e);
 }
 
-/* Everything up to the finished files; the exit status in *ret_status when it worked. */
-static int run(struct recording *rec, int *ret_status, struct err *e)
+/* Everything up to the finished files; on success *ret_status is the exit status. */
+static int record_target(struct recording *rec, int *ret_status, struct err *e)
 {
 	struct recordopts *o = &rec->opts;
 	int code = host_open(&rec->host, NULL, NULL, NULL, e);
@@ -222,8 +222,8 @@ static int run(struct recording *rec, int *ret_status, struct err *e)
 	return code;
 }
 
-/* A command that runs on gets the signal that ended the recording (the terminal has sent it
- * already), and then as much time as it wants: the files are complete. */
+/* If the command still runs, passes on the signal that ended the recording (unless the terminal has
+ * sent it already), and waits for its end without a time limit: the files are complete. */
 static void await_command(struct recording *rec)
 {
 	struct launch *l = &rec->launch;
@@ -242,7 +242,7 @@ static void await_command(struct recording *rec)
 
 static void recording_done(struct recording *rec)
 {
-	signals_abort_on(NULL, 0);  /* the names go */
+	signals_abort_on(NULL, 0);  /* the names are freed next */
 	launch_done(&rec->launch);
 	recordfiles_done(&rec->files);
 	partwriter_done(&rec->parts);
@@ -264,7 +264,7 @@ static int record_once(struct recordopts *o)
 	};
 	struct err e = { 0 };
 	int status = CMD_FAILED;
-	int code = run(&rec, &status, &e);
+	int code = record_target(&rec, &status, &e);
 	if (code < 0) {
 		int failed = e.code ? cmd_fail("record", &e) : CMD_FAILED;
 		status = status > CMD_FAILED && status != CMD_USAGE ? status : failed;

@@ -1,11 +1,13 @@
 /*
- * Compatible with perf down to what looks like accidents, since clients rely on them: a word may
- * be followed directly by more ("pings" is a ping); a line may end in a NUL; unknown words and
- * empty lines are acknowledged; and an acknowledgement is five bytes, with a NUL at the end (seen
- * with strace on perf 6.1).  One thing is better: a line that is not whole yet is waited for.
+ * Compatible with perf, including its accidents, since clients rely on them:
+ *  - a word may be followed directly by other characters ("pings" is a ping)
+ *  - a line may end in a NUL
+ *  - unknown words and empty lines are acknowledged
+ *  - an acknowledgement has five bytes, with a NUL at the end (seen with strace on perf 6.1).
+ * Unlike perf, it waits for the rest of an incomplete line.
  *
- * The descriptors may be shared with the client, so their flags are left alone: poll(2) before each
- * read and write does what O_NONBLOCK would.
+ * The descriptors may be shared with the client, so their flags must not change: poll(2) before
+ * each read and write replaces O_NONBLOCK.
  */
 #include "cmd/record/control.h"
 
@@ -62,7 +64,7 @@ static int parse_fifos(const char *text, struct control_place *ret)
 		return -EINVAL;
 	struct control_place p = { .is_fifo = true, .fd = -1, .ack_fd = -1 };
 	p.path = strndup(text, n);
-	/* "fifo:CTL," has no second one. */
+	/* "fifo:CTL," has no second FIFO. */
 	if (comma && comma[1])
 		p.ack_path = strdup(comma + 1);
 	if (!p.path || (comma && comma[1] && !p.ack_path)) {
@@ -98,8 +100,8 @@ void control_place_done(struct control_place *p)
 
 /* ---- descriptors ---------------------------------------------------------------------- */
 
-/* With O_RDWR there is always a reader and a writer: neither opening nor reading ever ends because
- * the other side has come late or gone. */
+/* With O_RDWR there is always a reader and a writer: opening does not wait for the other side, and
+ * reading does not end when it leaves. */
 static int open_fifo(const char *path, struct err *e)
 {
 	struct stat st;
@@ -108,10 +110,10 @@ static int open_fifo(const char *path, struct err *e)
 		return fd;
 	if (fd >= 0) {
 		close(fd);
-		return err_set(e, EINVAL, "--control: '%s' is no FIFO", path);
+		return err_set(e, EINVAL, "--control: '%s' is not a FIFO", path);
 	}
 	err_errno(e, errno, "--control: cannot open '%s'", path);
-	err_hint(e, "make it before: mkfifo %s", path);
+	err_hint(e, "create it first: mkfifo %s", path);
 	return -1;
 }
 
@@ -159,8 +161,8 @@ static bool is_ready(int fd, short events)
 	return poll(&p, 1, 0) == 1 && (p.revents & (events | POLLHUP | POLLERR | POLLNVAL));
 }
 
-/* Reads what is there; at the end of the stream there is nothing more to wait for. */
-static bool fill(struct control *c)
+/* Reads available bytes; false: none.  At the end of the stream the descriptor goes. */
+static bool fill_buffer(struct control *c)
 {
 	memmove(c->buf, c->buf + c->taken, c->n - c->taken);
 	c->n -= c->taken;
@@ -180,7 +182,7 @@ static bool fill(struct control *c)
 	return false;
 }
 
-/* A whole line from c->taken on: its end becomes a NUL. */
+/* Takes a complete line from c->taken on; its end becomes a NUL. */
 static bool take_line(struct control *c, const char **ret)
 {
 	for (size_t i = c->taken; i < c->n; i++) {
@@ -207,7 +209,7 @@ bool control_next(struct control *c, struct control_command *ret)
 		}
 		if (!more)
 			return false;
-		more = fill(c);
+		more = fill_buffer(c);
 	}
 	*ret = control_parse(line);
 	return true;

@@ -1,6 +1,6 @@
 /*
- * The lines are those of perf's evlist: "NAME", "NAME: sample_freq=HZ", "NAME: field: value, ...".
- * Field names are those of <linux/perf_event.h>.
+ * Prints the same lines as perf's evlist: "NAME", "NAME: sample_freq=HZ", "NAME: field: value,
+ * ...".  Fields have their names in <linux/perf_event.h>.
  */
 #include "cmd/record/eventlines.h"
 
@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-static void field(FILE *to, const char **before, const char *name, uint64_t value)
+static void print_field(FILE *to, const char **before, const char *name, uint64_t value)
 {
 	if (!value)
 		return;
@@ -18,7 +18,7 @@ static void field(FILE *to, const char **before, const char *name, uint64_t valu
 	*before = ", ";
 }
 
-static void hex_field(FILE *to, const char **before, const char *name, uint64_t value)
+static void print_hex_field(FILE *to, const char **before, const char *name, uint64_t value)
 {
 	if (!value)
 		return;
@@ -26,8 +26,8 @@ static void hex_field(FILE *to, const char **before, const char *name, uint64_t 
 	*before = ", ";
 }
 
-static void bits_field(FILE *to, const char **before, const char *name, uint64_t value,
-		       const char *const *bit, size_t n_bits)
+static void print_bits_field(FILE *to, const char **before, const char *name, uint64_t value,
+			     const char *const *bit, size_t n_bits)
 {
 	const char *bar = "";
 	if (!value)
@@ -54,15 +54,16 @@ static void print_fields(const struct perf_event_attr *a, FILE *to)
 		"TOTAL_TIME_ENABLED", "TOTAL_TIME_RUNNING", "ID", "GROUP", "LOST",
 	};
 	const char *before = " ";
-	field(to, &before, "type", a->type);
-	field(to, &before, "size", a->size);
-	hex_field(to, &before, "config", a->config);
-	field(to, &before, "{ sample_period, sample_freq }", a->sample_period);
-	bits_field(to, &before, "sample_type", a->sample_type, sample,
-		   sizeof(sample) / sizeof(*sample));
-	bits_field(to, &before, "read_format", a->read_format, read, sizeof(read) / sizeof(*read));
-#define FIELD(name) field(to, &before, #name, a->name)
-#define HEX_FIELD(name) hex_field(to, &before, #name, a->name)
+	print_field(to, &before, "type", a->type);
+	print_field(to, &before, "size", a->size);
+	print_hex_field(to, &before, "config", a->config);
+	print_field(to, &before, "{ sample_period, sample_freq }", a->sample_period);
+	print_bits_field(to, &before, "sample_type", a->sample_type, sample,
+			 sizeof(sample) / sizeof(*sample));
+	print_bits_field(to, &before, "read_format", a->read_format, read,
+			 sizeof(read) / sizeof(*read));
+#define FIELD(name) print_field(to, &before, #name, a->name)
+#define HEX_FIELD(name) print_hex_field(to, &before, #name, a->name)
 	FIELD(disabled);
 	FIELD(inherit);
 	FIELD(pinned);
@@ -92,21 +93,21 @@ static void print_fields(const struct perf_event_attr *a, FILE *to)
 	FIELD(namespaces);
 	FIELD(ksymbol);
 	FIELD(bpf_event);
-	field(to, &before, "{ wakeup_events, wakeup_watermark }", a->wakeup_events);
+	print_field(to, &before, "{ wakeup_events, wakeup_watermark }", a->wakeup_events);
 	FIELD(bp_type);
-	hex_field(to, &before, "{ bp_addr, config1 }", a->config1);
-	hex_field(to, &before, "{ bp_len, config2 }", a->config2);
+	print_hex_field(to, &before, "{ bp_addr, config1 }", a->config1);
+	print_hex_field(to, &before, "{ bp_len, config2 }", a->config2);
 	HEX_FIELD(branch_sample_type);
 	HEX_FIELD(sample_regs_user);
 	FIELD(sample_stack_user);
-	field(to, &before, "clockid", (uint64_t)(int64_t)a->clockid);
+	print_field(to, &before, "clockid", (uint64_t)(int64_t)a->clockid);
 	HEX_FIELD(sample_regs_intr);
 	FIELD(sample_max_stack);
 #undef FIELD
 #undef HEX_FIELD
 }
 
-/* Groups in braces: "{a,b}".  Members stand behind each other. */
+/* Groups in braces: "{a,b}".  The members of a group are adjacent. */
 static void print_groups(struct cprof_recorder *r, FILE *to)
 {
 	uint32_t open = 0;

@@ -9,9 +9,12 @@
 struct cprof_recorder;
 
 /*
- * Lists the events, one a line.  options is what stands behind the word: " -v" with the fields of
- * struct perf_event_attr that are not 0, " -F" with the rate only, " -g" with groups in braces,
- * "" the names alone.  False, with nothing printed, for anything else.
+ * Lists the events, one per line.  options is the argument of the command:
+ *  - "": only names
+ *  - " -v": with all fields of struct perf_event_attr that are not 0
+ *  - " -F": with the rate
+ *  - " -g": groups in braces.
+ * Prints nothing and returns false for anything else.
  */
 bool eventlines_print(struct cprof_recorder *r, const char *options, FILE *to);
 

@@ -1,5 +1,5 @@
 /*
- * Values are taken apart here; what is done with them is in recordloop.c and partwriter.c.
+ * Only parses the values; recordloop.c and partwriter.c use them.
  */
 #include "cmd/record/partopts.h"
 
@@ -12,7 +12,7 @@
 #include <signal.h>
 #include <string.h>
 
-/* A shorter time holds hardly a sample. */
+/* A shorter time would contain hardly a sample. */
 #define LAST_MIN_NS 20000000
 
 enum {
@@ -80,10 +80,10 @@ static void check_end(struct partopts *o, struct argp_state *state)
 {
 	if (o->rotate.kind != ROTATE_NEVER && o->signal)
 		argp_error(state, "--switch-output and --snapshot-signal exclude each other: one "
-				  "begins a new profile, the other goes on with it");
+				  "starts a new profile, the other continues it");
 	if (o->rotate.kind != ROTATE_NEVER && (o->last_ns || o->trigger.text))
-		argp_error(state, "--switch-output does not go with --last or --trigger: its files "
-				  "hold everything");
+		argp_error(state, "--switch-output excludes --last and --trigger: its files "
+				  "contain everything");
 	if (o->max_files && o->rotate.kind == ROTATE_NEVER && !o->signal && !o->has_control &&
 	    !o->trigger.text)
 		argp_error(state, "--switch-max-files needs --switch-output, --snapshot-signal, "

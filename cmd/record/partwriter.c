@@ -1,10 +1,11 @@
 /*
- * fork(2) is the copy: the child has all that was recorded up to that moment, page by page as
- * needed, while its parent goes on or begins anew.  It tells the names of the files that it wrote
- * through a pipe, whose end is also the sign that it is done.
+ * fork(2) makes the copy: the child has everything recorded up to that moment, copied page by page
+ * on write, while its parent continues or starts afresh.  The child reports the names of the files
+ * it wrote through a pipe; the end of the pipe also signals that it is done.
  */
 #include "cmd/record/partwriter.h"
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
@@ -18,20 +19,17 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 const char *partwriter_stamp(struct partwriter *p, char *buf)
 {
-	struct timespec t;
-	clock_gettime(CLOCK_REALTIME, &t);
-	rotate_stamp((int64_t)t.tv_sec * 1000000000 + t.tv_nsec, &p->last_stamp, buf);
+	rotate_stamp((int64_t)clock_now_ns(CLOCK_REALTIME), &p->last_stamp, buf);
 	return buf;
 }
 
 /* ---- the child ------------------------------------------------------------------------ */
 
-static void tell(const struct recordfiles *f, struct cprof_recorder *r, int fd, bool quiet)
+static void report_files(const struct recordfiles *f, struct cprof_recorder *r, int fd, bool quiet)
 {
 	for (size_t i = 0; i < f->n_events; i++) {
 		const char *path = f->file[i].path;
@@ -54,7 +52,7 @@ static void tell(const struct recordfiles *f, struct cprof_recorder *r, int fd, 
 	}
 }
 
-/* The same in JSON, and whether anything was lost. */
+/* Prints the JSON summary; the status says whether anything was lost. */
 static int summarize(const struct partwriter *p, const struct recordfiles *f,
 		     struct cprof_recorder *r, double own_cpu_s)
 {
@@ -70,7 +68,7 @@ static int summarize(const struct partwriter *p, const struct recordfiles *f,
 	return p->strict && summary_has_losses(&s) ? CMD_LOSSES : 0;
 }
 
-/* What has no samples gets no file, which is no failure: others may have some. */
+/* An event without samples gets no file.  That is no failure: others may have some. */
 static int write_part(const struct partwriter *p, struct cprof_recorder *r, const char *stamp,
 		      int fd, double own_cpu_s)
 {
@@ -80,11 +78,11 @@ static int write_part(const struct partwriter *p, struct cprof_recorder *r, cons
 	if (code == 0)
 		code = recordfiles_write(&f, r, &e);
 	if (code == -ENODATA && f.n_written == 0 && !p->quiet)
-		fprintf(stderr, "nothing was sampled, so no file is written\n");
+		fprintf(stderr, "no samples, so no file is written\n");
 	if (code < 0 && code != -ENODATA)
 		cmd_fail("record", &e);
 	else
-		tell(&f, r, fd, p->quiet);
+		report_files(&f, r, fd, p->quiet);
 	int status = code < 0 && code != -ENODATA ? CMD_FAILED : 0;
 	if (status == 0)
 		status = summarize(p, &f, r, own_cpu_s);
@@ -132,9 +130,9 @@ bool partwriter_poll(struct partwriter *p, bool wait)
 	if (wait)
 		fcntl(p->fd, F_SETFL, 0);
 	while ((n = read(p->fd, buf, sizeof(buf))) > 0 || (n < 0 && errno == EINTR)) {
-		if (n > 0 && VEC_RESERVE(&p->told, (size_t)n)) {
-			memcpy(p->told.v + p->told.n, buf, (size_t)n);
-			p->told.n += (size_t)n;
+		if (n > 0 && VEC_RESERVE(&p->reported, (size_t)n)) {
+			memcpy(p->reported.v + p->reported.n, buf, (size_t)n);
+			p->reported.n += (size_t)n;
 		}
 	}
 	if (n < 0)
@@ -149,13 +147,13 @@ bool partwriter_poll(struct partwriter *p, bool wait)
 	int ended = got > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : CMD_FAILED;
 	p->n_with_losses += ended == CMD_LOSSES;
 	p->n_failed += ended != 0 && ended != CMD_LOSSES;
-	if (p->told.n)
-		partwriter_keep(p, p->told.v, p->told.n);
-	p->told.n = 0;
+	if (p->reported.n)
+		partwriter_keep(p, p->reported.v, p->reported.n);
+	p->reported.n = 0;
 	return true;
 }
 
-static void forget_oldest(struct partwriter *p, bool remove)
+static void drop_oldest(struct partwriter *p, bool remove)
 {
 	struct partwriter_names *first = &p->kept.v[0];
 	for (size_t at = 0; remove && at < first->n_bytes; at += strlen(first->text + at) + 1)
@@ -170,7 +168,7 @@ void partwriter_keep(struct partwriter *p, const char *names, size_t n_bytes)
 	p->n_written++;
 	if (!p->max_kept)
 		return;
-	/* Without memory this part stays for ever. */
+	/* Without memory this part is never removed. */
 	char *text = malloc(n_bytes);
 	if (!text)
 		return;
@@ -178,14 +176,14 @@ void partwriter_keep(struct partwriter *p, const char *names, size_t n_bytes)
 	if (!VEC_PUSH(&p->kept, ((struct partwriter_names){ text, n_bytes })))
 		free(text);
 	while (p->kept.n > p->max_kept)
-		forget_oldest(p, true);
+		drop_oldest(p, true);
 }
 
 void partwriter_done(struct partwriter *p)
 {
 	partwriter_poll(p, true);
 	while (p->kept.n)
-		forget_oldest(p, false);
+		drop_oldest(p, false);
 	VEC_FREE(&p->kept);
-	VEC_FREE(&p->told);
+	VEC_FREE(&p->reported);
 }

@@ -2,9 +2,9 @@
 #define CPROF_CMD_RECORD_PARTWRITER_H
 
 /*
- * Profiles that are written while recording goes on: snapshots and rotated files.  A child process
- * writes them from its copy of what was recorded so far, so that the reader of the rings does not
- * wait for names and files.  One child at a time.
+ * Profiles that are written during the recording: snapshots and rotated files.  A child process
+ * writes its copy of everything recorded so far, so that the reader of the rings need not wait for
+ * names and files.  There is one child at a time.
  */
 
 #include <stdbool.h>
@@ -18,7 +18,7 @@ struct cprof_recorder;
 struct err;
 
 struct partwriter_names {
-	char *text;                    /* paths, each with a NUL at its end */
+	char *text;                    /* paths, each with a NUL behind it */
 	size_t n_bytes;
 };
 
@@ -26,26 +26,27 @@ struct partwriter {
 	const char *output;            /* -o; borrowed */
 	size_t max_kept;               /* --switch-max-files; 0: all */
 	bool quiet;
-	bool json;                     /* each part has its summary on stdout, a line of its own */
-	bool strict;                   /* parts with losses are counted and told */
+	bool json;                     /* print the summary of each part on stdout, one per line */
+	bool strict;                   /* count parts with losses */
 	pid_t pid;                     /* of the child that writes; 0: none */
-	int fd;                        /* becomes readable when it tells, or has ended; -1 */
-	VEC(char) told;                /* the names of its files, as far as they have come */
+	int fd;                        /* readable when the child reports files or ends; -1 */
+	VEC(char) reported;            /* the names of its files received so far */
 	uint64_t last_stamp;
 	size_t n_written, n_failed, n_with_losses;
 	VEC(struct partwriter_names) kept;  /* oldest first */
 };
 
-/* Begins to write what the recorder has, after cprof_recorder_snapshot, to stamped names.  None may
- * be under way.  -errno with e set. */
+/* Starts writing the recorder's data, after cprof_recorder_snapshot, to stamped names.  No other
+ * part may be in progress.  -errno with e set. */
 int partwriter_begin(struct partwriter *p, struct cprof_recorder *r, struct err *e);
 
-/* Takes note of what the child has told; with wait until its end.  True when it has ended. */
+/* Receives the child's reports; with wait, until its end.  True when it has ended. */
 bool partwriter_poll(struct partwriter *p, bool wait);
 
-/* Makes the next stamp, for a file that is written by other means ... */
+/* Makes the next stamp, for a part that is not written by partwriter_begin(). */
 const char *partwriter_stamp(struct partwriter *p, char *buf);
-/* ... and tells the names of its files: the oldest part goes if it is one too many. */
+
+/* Registers the files of a part.  Removes the oldest part if there are too many. */
 void partwriter_keep(struct partwriter *p, const char *names, size_t n_bytes);
 
 void partwriter_done(struct partwriter *p);

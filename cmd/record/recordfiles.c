@@ -1,5 +1,5 @@
 /*
- * A profile is written under temporary names, and all of its files appear together.
+ * The files are written under temporary names and appear together.
  */
 #include "cmd/record/recordfiles.h"
 
@@ -45,10 +45,10 @@ static void print_problem(const struct recordfiles *f, const struct err *why, bo
 	if (!silent) {
 		cmd_fail("record", why);
 	} else if (!f->quiet) {
-		struct err word = *why;
-		snprintf(word.what, sizeof(word.what),
+		struct err warning = *why;
+		snprintf(warning.what, sizeof(warning.what),
 			 "warning: %.900s, so no file is written for it", why->what);
-		cmd_fail("record", &word);
+		cmd_fail("record", &warning);
 	}
 }
 
@@ -91,7 +91,7 @@ int recordfiles_write(struct recordfiles *files, struct cprof_recorder *r, struc
 		return only.code;
 	}
 	if (n_silent == files->n_events)
-		return err_set(e, ENODATA, "none of the events happened once");
+		return err_set(e, ENODATA, "none of the events happened");
 	return failed ? -ENODATA : 0;
 }
 

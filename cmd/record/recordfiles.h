@@ -1,7 +1,7 @@
 #ifndef CPROF_CMD_RECORD_RECORDFILES_H
 #define CPROF_CMD_RECORD_RECORDFILES_H
 
-/* The files of one profile, one for each event: all of them or none. */
+/* The files of one recording, one per event.  Either all of them appear or none. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,22 +17,22 @@ struct recordfiles {
 	char **unfinished;             /* their temporary names, for signals_abort_on */
 	struct summary_file *file;     /* per event: what was written */
 	size_t n_events, n_written;
-	bool quiet;                    /* no word about events that did not happen */
-	bool is_part;                  /* and none about those without samples */
+	bool quiet;                    /* no warnings about events that did not happen */
+	bool is_part;                  /* no message about events without samples at all */
 };
 
-/* Opens the files of a recorder's events; name and stamp as for output_open. */
+/* Opens one file per event of the recorder; name and stamp as for output_open(). */
 int recordfiles_open(struct recordfiles *f, struct cprof_recorder *r, const char *name,
 		     const char *stamp, struct err *e);
 
 /*
- * Writes the events that have samples.  Each that has none is told by itself: one that did not
- * happen, among others that did, is only worth a word; all else is a failure (-ENODATA, with
- * *e empty if all is said), though the others are written.
+ * Writes the events that have samples, and reports each event that has none.  An event that did not
+ * happen is only worth a warning if others did.  Any other reason is a failure: the other events
+ * are written, and the result is -ENODATA, with *e empty if everything is reported.
  */
 int recordfiles_write(struct recordfiles *f, struct cprof_recorder *r, struct err *e);
 
-/* Removes what is not finished. */
+/* Removes unfinished files. */
 void recordfiles_discard(struct recordfiles *f);
 void recordfiles_done(struct recordfiles *f);
 

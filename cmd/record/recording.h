@@ -1,7 +1,7 @@
 #ifndef CPROF_CMD_RECORD_RECORDING_H
 #define CPROF_CMD_RECORD_RECORDING_H
 
-/* What cprof record holds while it runs; shared by cmd-record.c and recordloop.c. */
+/* The state of cprof record while it runs; shared by cmd-record.c and recordloop.c. */
 
 #include "base/host.h"
 #include "base/log.h"
@@ -22,12 +22,12 @@ struct recording {
 	struct launch launch;
 	struct control control;
 	struct partwriter parts;
-	struct rotate_clock clock;     /* --switch-output: since the last part */
+	struct rotate_clock clock;     /* --switch-output: when the current file began */
 	struct targetuse use;          /* for --trigger */
 	struct cprof_recorder *recorder;
-	struct recordfiles files;      /* of the end */
+	struct recordfiles files;      /* the final ones */
 	char *cache_dir;
-	char machine[EXCLUSIVE_TEXT_MAX + 16]; /* its state, for the comments */
+	char machine[EXCLUSIVE_TEXT_MAX + 16]; /* its settings, for the profile's comments */
 	int ended_by;                  /* the signal that ended recording; 0 */
 	bool from_terminal;
 };

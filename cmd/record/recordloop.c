@@ -1,7 +1,7 @@
 /*
- * One thread, one poll: records, signals, commands, and the end of a part's writer all wake it.
- * What a signal or a command asks for is done at once, save the writing of parts, of which there is
- * one at a time: a wish for another waits here until the writer is done, while recording goes on.
+ * One thread, one poll: records, signals, commands, and the end of a part's writer wake it.
+ * Signals and commands take effect at once, except that only one part is written at a time: a
+ * request for another part waits here until the writer has finished, while recording continues.
  */
 #include "cmd/record/recordloop.h"
 
@@ -14,19 +14,20 @@
 #include <signal.h>
 #include <stdio.h>
 
-/* Records wait at most this long in a ring that is not full enough to wake us. */
+/* The longest time that records stay in a ring that is not full enough for a wake-up. */
 #define STEP_MS 100
 
 struct loop {
 	struct recording *rec;
-	uint64_t end_ns, looked_ns;
-	bool wants_part;       /* as soon as the writer has time */
-	unsigned acks_wanted;  /* snapshot commands that wait for that part */
-	unsigned acks_writing; /* and for the one that is being written */
+	uint64_t end_ns;
+	uint64_t checked_ns;   /* when --trigger was last checked */
+	bool wants_part;       /* as soon as the writer is free */
+	unsigned acks_wanted;  /* snapshot commands that wait for the next part */
+	unsigned acks_writing; /* snapshot commands that wait for the part being written */
 	bool over;
 };
 
-static void say(const struct loop *l, const char *format, const char *what)
+static void print_message(const struct loop *l, const char *format, const char *what)
 {
 	if (!l->rec->opts.quiet)
 		fprintf(stderr, format, what);
@@ -53,31 +54,31 @@ static void take_signals(struct loop *l)
 	l->over |= launch_reap(&rec->launch, false);
 }
 
-/* rest: "" for all events, " NAME" for one. */
-static int switch_events(struct loop *l, bool on, const char *rest, struct err *e)
+/* argument: "" for all events, " NAME" for one. */
+static int switch_events(struct loop *l, bool on, const char *argument, struct err *e)
 {
 	struct cprof_recorder *r = l->rec->recorder;
 	int (*change)(struct cprof_recorder *, size_t, struct err *) =
 		on ? cprof_recorder_resume : cprof_recorder_pause;
 	const char *word = on ? "enabled" : "disabled";
-	if (!*rest) {
+	if (!*argument) {
 		int code = change(r, CPROF_ALL_EVENTS, e);
 		if (code == 0)
-			say(l, "Events %s\n", word);
+			print_message(l, "Events %s\n", word);
 		return code;
 	}
-	if (*rest != ' ') {
-		say(l, "failed: wrong command\n", "");
+	if (*argument != ' ') {
+		print_message(l, "failed: wrong command\n", "");
 		return 0;
 	}
-	int event = cprof_recorder_find_event(r, rest + 1);
+	int event = cprof_recorder_find_event(r, argument + 1);
 	if (event < 0) {
-		say(l, "failed: can't find '%s' event\n", rest + 1);
+		print_message(l, "failed: can't find '%s' event\n", argument + 1);
 		return 0;
 	}
 	int code = change(r, (size_t)event, e);
 	if (code == 0 && !l->rec->opts.quiet)
-		fprintf(stderr, "Event %s %s\n", rest + 1, word);
+		fprintf(stderr, "Event %s %s\n", argument + 1, word);
 	return code;
 }
 
@@ -91,11 +92,13 @@ static int take_commands(struct loop *l, struct err *e)
 		switch (command.verb) {
 		case CONTROL_ENABLE:
 		case CONTROL_DISABLE:
-			code = switch_events(l, command.verb == CONTROL_ENABLE, command.rest, e);
+			code = switch_events(l, command.verb == CONTROL_ENABLE, command.argument,
+					     e);
 			break;
 		case CONTROL_EVLIST:
-			if (!eventlines_print(l->rec->recorder, command.rest, stderr))
-				say(l, "unsupported evlist command '%s'\n", command.rest);
+			if (!eventlines_print(l->rec->recorder, command.argument, stderr))
+				print_message(l, "unsupported evlist command '%s'\n",
+					      command.argument);
 			break;
 		case CONTROL_SNAPSHOT:
 			l->wants_part = true;
@@ -103,7 +106,7 @@ static int take_commands(struct loop *l, struct err *e)
 			acks = false;
 			break;
 		case CONTROL_STOP:
-			/* As perf does with its command. */
+			/* perf ends its command with this signal, too. */
 			l->rec->ended_by = SIGTERM;
 			l->over = true;
 			break;
@@ -128,7 +131,7 @@ static void acknowledge_part(struct loop *l)
 		control_ack(&l->rec->control);
 }
 
-/* A snapshot, or, when files are switched, a file that is complete: the next one begins. */
+/* Writes a snapshot, or with --switch-output a complete file, after which the next one begins. */
 static int begin_part(struct loop *l, struct err *e)
 {
 	struct recording *rec = l->rec;
@@ -154,19 +157,19 @@ static void check_trigger(struct loop *l)
 	struct trigger *t = &l->rec->opts.part.trigger;
 	double value;
 	uint64_t now = clock_monotonic_ns();
-	if (!t->text || now - l->looked_ns < TRIGGER_INTERVAL_NS)
+	if (!t->text || now - l->checked_ns < TRIGGER_INTERVAL_NS)
 		return;
-	l->looked_ns = now;
+	l->checked_ns = now;
 	if (!targetuse_read(&l->rec->use, t->metric, now, &value) ||
 	    !trigger_feed(t, value, now))
 		return;
 	char text[32];
-	say(l, "--trigger %s: ", t->text);
-	say(l, "it is %s\n", trigger_value_text(t, value, text, sizeof(text)));
+	print_message(l, "--trigger %s: ", t->text);
+	print_message(l, "it is %s\n", trigger_value_text(t, value, text, sizeof(text)));
 	l->wants_part = true;
 }
 
-static int do_parts(struct loop *l, struct err *e)
+static int write_due_parts(struct loop *l, struct err *e)
 {
 	struct recording *rec = l->rec;
 	struct cprof_stats stats;
@@ -194,7 +197,7 @@ static int step_ms(const struct loop *l)
 	return left_ms < (uint64_t)ms ? (int)left_ms : ms;
 }
 
-static int step(struct loop *l, struct err *e)
+static int record_step(struct loop *l, struct err *e)
 {
 	struct recording *rec = l->rec;
 	int fds[3] = { rec->signals.fd };
@@ -211,7 +214,7 @@ static int step(struct loop *l, struct err *e)
 	l->over |= state == CPROF_TARGET_GONE || clock_monotonic_ns() >= l->end_ns;
 	if (code < 0 || l->over)
 		return code;
-	return do_parts(l, e);
+	return write_due_parts(l, e);
 }
 
 int recordloop_run(struct recording *rec, struct err *e)
@@ -226,11 +229,11 @@ int recordloop_run(struct recording *rec, struct err *e)
 		l.end_ns = clock_monotonic_ns() + o->duration_ns + c->delay_ns;
 	rec->clock = (struct rotate_clock){ clock_monotonic_ns(), 0 };
 	if (c->start_paused)
-		say(&l, "Events disabled\n", "");
+		print_message(&l, "Events disabled\n", "");
 	int code = 0;
 	while (code == 0 && !l.over)
-		code = step(&l, e);
-	/* What was asked for just before the end is done before the end. */
+		code = record_step(&l, e);
+	/* Requests that came just before the end are still served. */
 	for (int round = 0; round < 2 && code == 0; round++) {
 		partwriter_poll(&rec->parts, true);
 		acknowledge_part(&l);

@@ -1,7 +1,7 @@
 /*
- * Each run writes into a folder of its own in /tmp, in a child, so that what a run leaves behind
- * ends with it.  A share's mean is taken over the runs, each weighing the same, and its standard
- * error is what the runs themselves scatter by: it holds also where samples are not independent.
+ * Each run is a child process that writes into a temporary folder in /tmp, so that no state
+ * survives it.  The mean of a share gives all runs the same weight.  Its standard error comes from
+ * the scatter of the runs, so it is valid even if samples are not independent.
  */
 
 #include "cmd/record/repeat.h"
@@ -28,7 +28,7 @@
 #define COMPRESSION 6
 #define ROWS_SHOWN 20
 
-/* A function's part of each run. */
+/* How a function's share varies over the runs. */
 struct spread {
 	const char *name;
 	double mean, deviation, error, min, max;
@@ -37,25 +37,25 @@ struct spread {
 struct repeating {
 	const struct recordopts *opts;
 	char folder[64];
-	unsigned n;                /* runs that are there */
+	unsigned n;                /* completed runs */
 	struct strtab names;
 	double *share;             /* [name id * opts->repeat + run] */
 	size_t n_names;
 };
 
-static void path_of(const struct repeating *r, unsigned run, char buf[96])
+static void run_path(const struct repeating *r, unsigned run, char buf[96])
 {
 	snprintf(buf, 96, "%s/%u.pb.gz", r->folder, run);
 }
 
-/* One run in a child; its exit status. */
+/* Does one run in a child; returns its exit status. */
 static int run_child(const struct repeating *r, unsigned run, repeat_once_fn *once)
 {
 	pid_t child = fork();
 	if (child == 0) {
 		char path[96];
 		struct recordopts o = *r->opts;
-		path_of(r, run, path);
+		run_path(r, run, path);
 		signal(SIGINT, SIG_DFL);
 		o.output = path;
 		o.quiet = true;
@@ -68,7 +68,7 @@ static int run_child(const struct repeating *r, unsigned run, repeat_once_fn *on
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-static int grow(struct repeating *r, size_t n_names)
+static int grow_shares(struct repeating *r, size_t n_names)
 {
 	if (n_names <= r->n_names)
 		return 0;
@@ -82,8 +82,8 @@ static int grow(struct repeating *r, size_t n_names)
 	return 0;
 }
 
-/* Takes in each function's flat share of a run. */
-static int take_run(struct repeating *r, unsigned run, struct err *e)
+/* Adds each function's flat share of a run. */
+static int add_run(struct repeating *r, unsigned run, struct err *e)
 {
 	char path[96];
 	const char *paths[] = { path };
@@ -91,7 +91,7 @@ static int take_run(struct repeating *r, unsigned run, struct err *e)
 	struct rows *rows = NULL;
 	struct top *top = NULL;
 	uint32_t type;
-	path_of(r, run, path);
+	run_path(r, run, path);
 	int code = model_read_files(paths, 1, &m, e);
 	if (code == 0)
 		code = model_find_type(m, NULL, &type, e);
@@ -101,7 +101,7 @@ static int take_run(struct repeating *r, unsigned run, struct err *e)
 		code = top_new(m, NULL, rows, type, &top, e);
 	for (uint32_t i = 0; code == 0 && i < top->n_rows && top->total; i++) {
 		uint32_t name = strtab_add_cstr(&r->names, top_name(top, i)->name);
-		if (grow(r, r->names.n) < 0)
+		if (grow_shares(r, r->names.n) < 0)
 			code = err_errno(e, ENOMEM, "cannot compare the runs");
 		else
 			r->share[name * r->opts->repeat + run] +=
@@ -113,7 +113,7 @@ static int take_run(struct repeating *r, unsigned run, struct err *e)
 	return code;
 }
 
-static struct spread spread_of(const struct repeating *r, uint32_t name)
+static struct spread measure_spread(const struct repeating *r, uint32_t name)
 {
 	const double *v = r->share + (size_t)name * r->opts->repeat;
 	struct spread s = { .name = strtab_get(&r->names, name), .min = v[0], .max = v[0] };
@@ -130,7 +130,7 @@ static struct spread spread_of(const struct repeating *r, uint32_t name)
 	return s;
 }
 
-static int by_mean(const void *a, const void *b)
+static int compare_means(const void *a, const void *b)
 {
 	const struct spread *x = a, *y = b;
 	return x->mean != y->mean ? (x->mean < y->mean) - (x->mean > y->mean)
@@ -164,17 +164,17 @@ static void print_json(const struct repeating *r, const struct spread *s, size_t
 	printf("\n]}\n");
 }
 
-static int print(const struct repeating *r, struct err *e)
+static int print_spreads(const struct repeating *r, struct err *e)
 {
 	size_t n = 0;
 	struct spread *s = calloc(r->names.n, sizeof(*s));
 	if (!s)
 		return err_errno(e, ENOMEM, "cannot compare the runs");
 	for (uint32_t i = 1; i < r->names.n; i++) {
-		s[n] = spread_of(r, i);
+		s[n] = measure_spread(r, i);
 		n += s[n].max != 0 || s[n].min != 0;
 	}
-	qsort(s, n, sizeof(*s), by_mean);
+	qsort(s, n, sizeof(*s), compare_means);
 	if (!r->opts->quiet)
 		print_table(r, s, n);
 	if (r->opts->json)
@@ -190,8 +190,8 @@ static int write_model(void *m, int (*write)(void *ctx, const void *data, size_t
 	return model_write(m, write, ctx, COMPRESSION, e);
 }
 
-/* All runs as one profile, and how they differ. */
-static int merge(struct repeating *r, struct err *e)
+/* Writes all runs as one profile, and prints how they differ. */
+static int merge_runs(struct repeating *r, struct err *e)
 {
 	const char *name = r->opts->output ? r->opts->output : "cprof.repeat.pb.gz";
 	char (*path)[96] = calloc(r->n, sizeof(*path));
@@ -200,9 +200,9 @@ static int merge(struct repeating *r, struct err *e)
 	int code = path && paths ? strtab_init(&r->names, NULL)
 				 : err_errno(e, ENOMEM, "cannot merge the runs");
 	for (unsigned i = 0; code == 0 && i < r->n; i++) {
-		path_of(r, i, path[i]);
+		run_path(r, i, path[i]);
 		paths[i] = path[i];
-		code = take_run(r, i, e);
+		code = add_run(r, i, e);
 	}
 	if (code == 0)
 		code = model_read_files(paths, r->n, &m, e);
@@ -211,18 +211,18 @@ static int merge(struct repeating *r, struct err *e)
 	if (code == 0 && !r->opts->quiet)
 		fprintf(stderr, "cprof record: %u runs -> %s\n", r->n, name);
 	if (code == 0)
-		code = print(r, e);
+		code = print_spreads(r, e);
 	model_free(m);
 	free(path);
 	free(paths);
 	return code;
 }
 
-static void clean_up(struct repeating *r)
+static void remove_runs(struct repeating *r)
 {
 	for (unsigned i = 0; i < r->opts->repeat; i++) {
 		char path[96];
-		path_of(r, i, path);
+		run_path(r, i, path);
 		unlink(path);
 	}
 	rmdir(r->folder);
@@ -236,24 +236,24 @@ int repeat_run(struct recordopts *o, repeat_once_fn *once)
 	struct err e = { 0 };
 	int status = 0, code = 0;
 	if (!mkdtemp(r.folder)) {
-		err_errno(&e, errno, "--repeat: cannot make a folder in /tmp");
+		err_errno(&e, errno, "--repeat: cannot create a folder in /tmp");
 		return cmd_fail("record", &e);
 	}
-	signal(SIGINT, SIG_IGN);  /* it is the run's, which ends with it */
+	signal(SIGINT, SIG_IGN);  /* ends the current run, not this loop */
 	while (r.n < o->repeat && status < 128) {
 		char path[96];
 		int ended = run_child(&r, r.n, once);
-		path_of(&r, r.n, path);
+		run_path(&r, r.n, path);
 		status = status ? status : ended;
 		if (access(path, R_OK) < 0)
 			break;
 		r.n++;
 	}
 	if (r.n == o->repeat)
-		code = merge(&r, &e);
+		code = merge_runs(&r, &e);
 	else if (status < 128)
 		code = err_set(&e, ENODATA, "--repeat: run %u left no profile; it takes one event",
 			       r.n + 1);
-	clean_up(&r);
+	remove_runs(&r);
 	return code < 0 ? cmd_fail("record", &e) : status;
 }

@@ -1,5 +1,5 @@
 /*
- * The words and the stamps are those of perf record --switch-output.
+ * Accepts the values, and makes the stamps, of perf record --switch-output.
  */
 #include "cmd/record/rotate.h"
 
@@ -77,7 +77,7 @@ void rotate_stamp(int64_t realtime_ns, uint64_t *last, char ret[ROTATE_STAMP_MAX
 	stamp = stamp * 100 + (uint64_t)tm.tm_min;
 	stamp = stamp * 100 + (uint64_t)tm.tm_sec;
 	stamp = stamp * 100 + (uint64_t)(realtime_ns % 1000000000 / 10000000);
-	/* Two within a hundredth, or a clock that was set back, must not meet. */
+	/* Stamps must differ even within a hundredth of a second, or when the clock is set back. */
 	if (stamp <= *last)
 		stamp = *last + 1;
 	*last = stamp;

@@ -1,7 +1,7 @@
 #ifndef CPROF_CMD_RECORD_ROTATE_H
 #define CPROF_CMD_RECORD_ROTATE_H
 
-/* When a recording goes on in a new file (--switch-output), and what the files are called. */
+/* When a recording continues in a new file (--switch-output), and how the files are named. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,12 +16,12 @@ struct rotate_spec {
 /* "signal"; "10M", with B, K, M or G; "30s", with ms, s, m, h or d.  -EINVAL, -ERANGE. */
 int rotate_parse(const char *text, struct rotate_spec *ret);
 
-/* When the present file began. */
+/* When the current file began. */
 struct rotate_clock {
 	uint64_t since_ns, since_bytes;
 };
 
-/* Is the file full?  Never for ROTATE_SIGNAL. */
+/* Is it time for the next file?  Always false for ROTATE_SIGNAL. */
 bool rotate_is_due(const struct rotate_spec *s, const struct rotate_clock *c, uint64_t now_ns,
 		   uint64_t now_bytes);
 
@@ -30,8 +30,8 @@ int rotate_wait_ms(const struct rotate_spec *s, const struct rotate_clock *c, ui
 		   int max_ms);
 
 /*
- * The part of a file's name that tells when it was written, in local time: YYYYMMDDhhmmss and
- * hundredths of a second.  Later than *last, the one before, which becomes this one.
+ * The part of a file name that says when it was written, in local time: YYYYMMDDhhmmss and
+ * hundredths of a second.  It is later than the previous stamp *last, and becomes *last.
  */
 #define ROTATE_STAMP_MAX 24
 void rotate_stamp(int64_t realtime_ns, uint64_t *last, char ret[ROTATE_STAMP_MAX]);

@@ -12,10 +12,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* A gap is told from here on, unless it is within three standard errors of the count of samples. */
-#define GAP_TOLD_PERCENT 2.0
+/* A smaller gap is not reported, nor is one within three standard errors of the sample count. */
+#define GAP_MIN_PERCENT 2.0
 
-/* What was counted in ticks (USER_HZ) is no more exact than as many samples. */
+/* A time counted in ticks (USER_HZ) is only as exact as that number of samples. */
 #define TICK_NS 10000000u
 
 static bool is_gap(const struct summary *s, double percent, const struct cprof_event_stats *ev)
@@ -24,7 +24,7 @@ static bool is_gap(const struct summary *s, double percent, const struct cprof_e
 	uint64_t n_ticks = ev->value / TICK_NS;
 	uint64_t n = s->used_by_ticks && n_ticks < ev->n_samples ? n_ticks : ev->n_samples;
 	double n_expected = percent > 0 ? (double)n * 100 / percent : 0;
-	return percent >= 0 && gap > GAP_TOLD_PERCENT && gap > 300 / sqrt(n_expected + 1);
+	return percent >= 0 && gap > GAP_MIN_PERCENT && gap > 300 / sqrt(n_expected + 1);
 }
 
 static void collect_losses(const struct summary *s, struct cprof_losses *ret)
@@ -66,7 +66,7 @@ static uint64_t scaled(uint64_t value, double scale)
 	return scale == 1 ? value : (uint64_t)((double)value * scale + 0.5);
 }
 
-/* Under the line of an event, what is particular about its samples. */
+/* Details about an event's samples, below its line. */
 static void print_particulars(const struct summary *s, FILE *to, size_t i,
 			      const struct cprof_event_stats *ev)
 {
@@ -104,18 +104,18 @@ static void print_cost(const struct summary *s, FILE *to, const struct cprof_sta
 	fputc('\n', to);
 }
 
-/* Of user code alone there is no account to compare with; only what the target used in all. */
+/* The kernel keeps no exact account of user code alone: compare with the target's total. */
 static void print_unseen(FILE *to, const struct cprof_stats *st, const struct cprof_event_stats *ev)
 {
 	char text[UNITS_TEXT_MAX];
 	uint64_t period_ns = ev->freq_hz ? 1000000000u / ev->freq_hz : ev->period;
-	double used = (double)st->cpu_used_ns, least = used * GAP_TOLD_PERCENT / 100;
+	double used = (double)st->cpu_used_ns, least = used * GAP_MIN_PERCENT / 100;
 	if (!ev->is_clock || !ev->given_up_kernel || st->scope != CPROF_SCOPE_TASK ||
 	    !st->cpu_used_known || (double)ev->value > used - least ||
 	    (double)st->n_born * (double)period_ns < least)
 		return;
-	fprintf(to, "  the target used %s of CPU time in all: the rest is the kernel's, or of "
-		"threads that live shorter\n  than a sampling period, which go unseen with "
+	fprintf(to, "  the target used %s of CPU time in total: the rest was spent in the kernel, "
+		"or in threads that\n  live shorter than a sampling period, which go unseen with "
 		"--scope task\n", units_duration_text(st->cpu_used_ns, text));
 }
 

@@ -1,7 +1,7 @@
 #ifndef CPROF_CMD_RECORD_SUMMARY_H
 #define CPROF_CMD_RECORD_SUMMARY_H
 
-/* What a recording came to, for people (stderr) and for programs (JSON on stdout). */
+/* The results of a recording, for people (stderr) and for programs (JSON on stdout). */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,8 +13,8 @@ struct cprof_recorder;
 struct summary_file {
 	const char *path;        /* NULL: nothing was written for this event */
 	uint64_t n_bytes;
-	char problem[256];       /* why, "" when there is none */
-	bool silent;             /* because it did not happen once */
+	char problem[256];       /* why nothing was written; "": no problem */
+	bool silent;             /* the event did not happen */
 };
 
 struct summary {
@@ -22,14 +22,14 @@ struct summary {
 	const struct summary_file *file;  /* per event */
 	bool verbose;
 	const char *command_name;/* NULL: attached */
-	int command_status;      /* as a shell has it */
-	int command_signal;      /* that has killed it, or 0 */
+	int command_status;      /* as in a shell */
+	int command_signal;      /* the signal that killed it, or 0 */
 	bool command_ended;
 	double own_cpu_s;        /* of cprof itself */
-	bool used_by_ticks;      /* the CPU time used was counted in clock ticks */
+	bool used_by_ticks;      /* the CPU time used is known in clock ticks */
 };
 
-/* CPU time of this process up to now. */
+/* The CPU time of this process so far. */
 double summary_own_cpu_s(void);
 
 /* True when something was lost, throttled or truncated (--strict). */

@@ -1,7 +1,7 @@
 #ifndef CPROF_CMD_RECORD_TARGETOPTS_H
 #define CPROF_CMD_RECORD_TARGETOPTS_H
 
-/* Options of the commands that record: what to record, which events, and how much memory. */
+/* Options of the commands that record: targets, events and limits. */
 
 #include <argp.h>
 #include <stdint.h>

@@ -14,7 +14,7 @@
 
 #define N_SHOWN 5
 
-/* A name for a shell to take back as one word. */
+/* Quotes a name so that a shell reads it as one word. */
 static void print_quoted(const char *path)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -36,22 +36,23 @@ static void print_quoted(const char *path)
 	fputc('\'', stderr);
 }
 
-/* What stands for a function without a name (cprof-profile(7)): what would give it one. */
-static void explain_nameless(bool any_made, bool any_in_file)
+/* Explains the placeholders for functions without names (cprof-profile(7)), and how to get
+ * names. */
+static void explain_nameless(bool any_jit, bool any_in_file)
 {
-	if (any_made)
-		fputs("'[jit]' is code made at run time that has told no names: see CODE MADE AT "
-		      "RUN TIME\n  in cprof-record(1), for example node --perf-basic-prof\n",
+	if (any_jit)
+		fputs("'[jit]' is JIT code whose names the program did not report: see JIT CODE\n"
+		      "  in cprof-record(1); node, for example, needs --perf-basic-prof\n",
 		      stderr);
 	if (any_in_file)
-		fputs("'[file]+0x...' is a function that its file has no symbol for: -v tells "
-		      "which package has\n", stderr);
+		fputs("'[file]+0x...' is a function without a symbol in its file: -v reports the "
+		      "package that has it\n", stderr);
 }
 
 static void print_rows(const struct top *t)
 {
 	char percent[SCALE_TEXT_MAX];
-	bool any_made = false, any_in_file = false;
+	bool any_jit = false, any_in_file = false;
 	for (uint32_t i = 0; i < t->n_rows && i < N_SHOWN; i++) {
 		if (t->row[i].flat == 0)
 			break;
@@ -59,10 +60,10 @@ static void print_rows(const struct top *t)
 		fprintf(stderr, "  %7s  ", scale_percent(t->row[i].flat, t->total, percent));
 		printable_text(stderr, name);
 		fputc('\n', stderr);
-		any_made |= strncmp(name, "[jit]", 5) == 0;
+		any_jit |= strncmp(name, "[jit]", 5) == 0;
 		any_in_file |= name[0] == '[' && strstr(name, "]+0x");
 	}
-	explain_nameless(any_made, any_in_file);
+	explain_nameless(any_jit, any_in_file);
 }
 
 void topfive_print(const char *path)

@@ -1,5 +1,5 @@
 /*
- * A condition is taken apart at its < or > and at the word "for"; blanks are left out of each part.
+ * Splits a condition at its < or > and at the word "for", and removes the blanks of each part.
  */
 #include "cmd/record/trigger.h"
 
@@ -16,7 +16,7 @@ static const char *const metrics[] = {
 	[TRIGGER_CPU] = "cpu", [TRIGGER_RSS] = "rss", [TRIGGER_THREADS] = "threads",
 };
 
-/* A plain decimal number, which the whole text must be. */
+/* Parses a plain decimal number; false if there is anything else. */
 static bool parse_number(const char *text, double *ret)
 {
 	double value = 0, place = 1;
@@ -51,8 +51,8 @@ static bool parse_limit(enum trigger_metric metric, char *text, double *ret)
 	return parse_number(text, ret);
 }
 
-/* Without blanks, a copy of at most n - 1 characters. */
-static bool squeeze(const char *text, size_t n_text, char *ret, size_t n)
+/* Copies the text without its blanks; false if it is longer than n - 1. */
+static bool copy_without_blanks(const char *text, size_t n_text, char *ret, size_t n)
 {
 	size_t k = 0;
 	for (size_t i = 0; i < n_text; i++) {
@@ -71,12 +71,13 @@ int trigger_parse(const char *text, struct trigger *ret)
 	char name[TEXT_MAX], limit[TEXT_MAX], time[TEXT_MAX] = "";
 	struct trigger t = { .text = text };
 	size_t n = strcspn(text, "<>"), metric = 0;
-	if (!text[n] || !squeeze(text, n, name, sizeof(name)))
+	if (!text[n] || !copy_without_blanks(text, n, name, sizeof(name)))
 		return -EINVAL;
 	const char *behind = text + n + 1, *time_at = strstr(behind, "for");
 	size_t n_limit = time_at ? (size_t)(time_at - behind) : strlen(behind);
-	if (!squeeze(behind, n_limit, limit, sizeof(limit)) ||
-	    (time_at && !squeeze(time_at + 3, strlen(time_at + 3), time, sizeof(time))))
+	if (!copy_without_blanks(behind, n_limit, limit, sizeof(limit)) ||
+	    (time_at &&
+	     !copy_without_blanks(time_at + 3, strlen(time_at + 3), time, sizeof(time))))
 		return -EINVAL;
 	while (metric < sizeof(metrics) / sizeof(*metrics) && strcmp(name, metrics[metric]) != 0)
 		metric++;

@@ -6,8 +6,8 @@
  *
  *     METRIC ( ">" | "<" ) NUMBER UNIT [ "for" TIME ]
  *
- * with blanks anywhere between.  METRIC is "cpu" (UNIT "%" or nothing: 100 is one CPU), "rss" (a
- * size: "1G", "512M") or "threads" (no unit).  TIME as units_parse_duration has it.
+ * with blanks anywhere.  METRIC is "cpu" (UNIT "%" or nothing: 100 is one CPU), "rss" (a size:
+ * "1G", "512M") or "threads" (no unit).  TIME is what units_parse_duration() accepts.
  */
 
 #include <stdbool.h>
@@ -22,18 +22,18 @@ struct trigger {
 	bool above;
 	double limit;                  /* in percent, bytes, threads */
 	uint64_t for_ns;
-	bool holds, fired;             /* since the last time that it did not hold */
+	bool holds, fired;             /* the condition holds now; it has fired since it does */
 	uint64_t since_ns;
 };
 
-/* How often a metric is to be looked at. */
+/* How often to measure the metric. */
 #define TRIGGER_INTERVAL_NS 500000000u
 
-/* -EINVAL, with nothing changed. */
+/* -EINVAL, with *ret unchanged. */
 int trigger_parse(const char *text, struct trigger *ret);
 
-/* Tells the metric's value now.  True once each time that the condition has begun to hold, and has
- * held for the time asked for. */
+/* Passes a new value of the metric.  True once each time that the condition has started to hold and
+ * has held for the required time. */
 bool trigger_feed(struct trigger *t, double value, uint64_t now_ns);
 
 /* "93 %", "1.2 GiB", "120 threads" */

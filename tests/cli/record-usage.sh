@@ -30,7 +30,7 @@ for place in '' fd: fd:x fd:7x fd:-1 'fd:7,' 'fd:7,8,9' fifo: pipe:7 7; do
 done
 refused '1' "nosuch" '--control with a FIFO that is not there' record --control fifo:nosuch -- $start
 like err 'mkfifo' '... says how to make it'
-refused '1' "is no FIFO" '--control with a file' record --control fifo:/dev/null -- $start
+refused '1' "is not a FIFO" '--control with a file' record --control fifo:/dev/null -- $start
 refused '1' "descriptor 77" '--control with a descriptor that is not open' \
 	record --control fd:77 -- $start
 for when in 0s 10 10X s -1s 99999999999999999999s 10.5s; do

@@ -64,7 +64,7 @@ forks_by_nobody() {
 attempts 3 forks_by_nobody
 paranoid 2
 run nobody record -e cpu-clock -o seen.pb.gz -- ./forks.keep 200
-like err 'the target used .* of CPU time in all' \
+like err 'the target used .* of CPU time in total' \
 	'paranoid 2: the CPU time of the target is reported, because many short processes are not sampled'
 run nobody record -e cpu-clock -o seen.pb.gz -- ./spin.keep 3 300
 unlike err 'the target used' 'paranoid 2: not where none can'

@@ -29,7 +29,7 @@ static void words(void)
 	for (size_t i = 0; i < sizeof(c) / sizeof(*c); i++) {
 		struct control_command got = control_parse(c[i].line);
 		tap_int(got.verb, c[i].verb, c[i].line);
-		tap_str(got.rest, c[i].rest, "... and what stands behind");
+		tap_str(got.argument, c[i].argument, "... and its argument");
 	}
 }
 
