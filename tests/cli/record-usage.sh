@@ -36,7 +36,7 @@ refused '1' "descriptor 77" '--control with a descriptor that is not open' \
 for when in 0s 10 10X s -1s 99999999999999999999s 10.5s; do
 	refused 64 'signal.*size.*time' "--switch-output=$when" record --switch-output="$when" -- $start
 done
-refused 64 'one begins' '--switch-output and --snapshot-signal' \
+refused 64 'one starts' '--switch-output and --snapshot-signal' \
 	record --switch-output --snapshot-signal -- $start
 refused 64 'KILL' '--snapshot-signal=KILL' record --snapshot-signal=KILL -- $start
 for condition in '' cpu 'cpu=5' 'load>1' 'cpu>80% for' 'rss>1%'; do

@@ -14,7 +14,7 @@ static struct err e;
 static void words(void)
 {
 	static const struct {
-		const char *line, *rest;
+		const char *line, *argument;
 		enum control_verb verb;
 	} c[] = {
 		{ "enable", "", CONTROL_ENABLE }, { "disable", "", CONTROL_DISABLE },
