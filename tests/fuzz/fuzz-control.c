@@ -31,7 +31,7 @@ static void feed_commands(const uint8_t *data, size_t size)
 	for (size_t i = 0; i < size; i++)
 		n_ends += data[i] == '\n' || data[i] == '\0';
 	while (control_next(&c, &command)) {
-		check(strlen(command.rest) <= CONTROL_LINE_MAX);
+		check(strlen(command.argument) <= CONTROL_LINE_MAX);
 		n_lines++;
 	}
 	/* Each line is told once; those that are too long in pieces. */
