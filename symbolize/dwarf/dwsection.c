@@ -21,7 +21,6 @@
 #define STRING_BYTES_MAX (1u << 20)
 #define PART_BYTES_MAX (512u << 20) /* the largest unit that is read */
 #define KEEP_BYTES (48u << 20)   /* a larger compressed section does not stay in memory */
-#define KEEP_UNITS_BYTES (2u << 20) /* the same for sections that are read a unit at a time */
 
 static const char *const section_name[DWSECTION_N] = {
 	[DWSECTION_INFO] = "info",
@@ -154,12 +153,6 @@ static bool packed_head(Elf *elf, bool is_gnu, struct unpack_from *from, unsigne
 	return true;
 }
 
-/* Units are read in the order of the section, strings in any order. */
-static uint64_t keep_bytes(enum dwsection_id id)
-{
-	return id == DWSECTION_INFO || id == DWSECTION_LINE ? KEEP_UNITS_BYTES : KEEP_BYTES;
-}
-
 static void section_open(struct dwsections *s, enum dwsection_id id)
 {
 	struct dwsection *d = &s->v[id];
@@ -174,7 +167,7 @@ static void section_open(struct dwsections *s, enum dwsection_id id)
 		return;
 	if (is_gnu || sh.sh_flags & SHF_COMPRESSED) {
 		if (packed_head(s->elf, is_gnu, &from, &kind, &n_bytes) &&
-		    unpack_open(kind, &from, n_bytes, keep_bytes(id), &d->unpack) == 0)
+		    unpack_open(kind, &from, n_bytes, KEEP_BYTES, &d->unpack) == 0)
 			d->n_bytes = n_bytes;
 		return;
 	}

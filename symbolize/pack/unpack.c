@@ -3,10 +3,11 @@
  * are requested: one source line needs a hundredth of a C library's debug information, on average
  * half.
  *
- * A small section stays in memory as far as it is decompressed.  For a large one there is a
- * sliding buffer, which suits requests in the order of the section, and an index of access points
- * (zindex.h) for requests in other orders.  The index is kept between recordings.  zstd does not
- * reveal its window, so going back in a large zstd section starts at the beginning.
+ * A section of moderate size stays in memory as far as it is decompressed, and in the cache for
+ * the next recording (zcache.h).  For a large one there is a sliding buffer, which suits requests in
+ * the order of the section, and an index of access points (zindex.h) for requests in other orders,
+ * which is kept, too.  zstd does not reveal its window, so going back in a large zstd section starts
+ * at the beginning, and a smaller one is cached only if it was decompressed completely.
  *
  * The file is read piece by piece and never mapped, because it may be truncated meanwhile.
  */
@@ -16,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "symbolize/pack/unpack-zstd.h"
+#include "symbolize/pack/zcache.h"
 #include "symbolize/pack/zindex.h"
 
 #include <errno.h>
@@ -29,6 +31,7 @@
 #define SLIDING_BYTES (1u << 20)  /* the buffer for a large section */
 #define BEHIND_BYTES (192u << 10) /* that stay when it slides */
 #define STEP_BYTES (32u << 10)    /* decompressed at least: zlib is slow near the end of a buffer */
+#define CACHED_BYTES_MIN (64u << 10) /* less is decompressed faster than it is opened */
 
 /* Deflate cannot do better than 1032 : 1; zstd is assumed to be the same. */
 #define RATIO_MAX 1032u
@@ -47,6 +50,12 @@ struct unpack {
 	z_stream zlib;
 	struct unpack_zstd *zstd;
 	struct zindex *index;    /* of a large section in zlib's format, else NULL */
+	struct zindex_key key;
+	/* Of a section that stays in memory: */
+	bool is_cacheable;
+	struct zcache *cache;    /* its beginning; `out` has the requested blocks of it */
+	bool is_past_cache;      /* more than the cache has was requested */
+	struct zindex_point end; /* the last block boundary that was passed */
 };
 
 /* ---- input --------------------------------------------------------------- */
@@ -106,6 +115,30 @@ static bool start_at_point(struct unpack *u, const struct zindex_point *point)
 	return inflateSetDictionary(z, u->out, ZINDEX_WINDOW_BYTES) == Z_OK;
 }
 
+/* The cache is damaged: decompresses from the beginning. */
+static void drop_cache(struct unpack *u)
+{
+	zcache_close(u->cache);
+	u->cache = NULL;
+	u->has_failed = !start_at_beginning(u);
+}
+
+/* Continues after the cached bytes. */
+static bool start_after_cache(struct unpack *u)
+{
+	z_stream *z = &u->zlib;
+	const struct zindex_point rest = zcache_rest(u->cache);
+	uint64_t n_window = rest.off < ZINDEX_WINDOW_BYTES ? rest.off : ZINDEX_WINDOW_BYTES;
+	uint64_t first = rest.off - n_window;
+	if (u->kind != UNPACK_ZLIB || !zcache_fill(u->cache, u->out, first, n_window) ||
+	    inflateReset(z) != Z_OK || !start_input(u, rest.in_off))
+		return false;
+	unsigned bit = (unsigned)rest.in_bit;
+	if (bit && inflatePrime(z, (int)(8 - bit), *u->in_p++ >> bit) != Z_OK)
+		return false;
+	return inflateSetDictionary(z, u->out + first, (uInt)n_window) == Z_OK;
+}
+
 /* Moves to the last access point at or before off if that is beyond `least`; else returns false. */
 static bool jump(struct unpack *u, uint64_t off, uint64_t least)
 {
@@ -122,14 +155,14 @@ static bool jump(struct unpack *u, uint64_t off, uint64_t least)
 	return false;
 }
 
-/* Adds the block that comes next to the index. */
-static void add_point(struct unpack *u)
+/* Notes the boundary between two blocks. */
+static void note_block(struct unpack *u)
 {
 	uint64_t n_consumed = u->in_off - (uint64_t)(u->in_end - u->in_p);
 	uint64_t bit = n_consumed * 8 - (u->zlib.data_type & 7);
-	const struct zindex_point point = { u->out_off + u->n_out, bit / 8, bit % 8 };
-	if (u->n_out >= ZINDEX_WINDOW_BYTES)
-		zindex_add(u->index, &point, u->out + u->n_out - ZINDEX_WINDOW_BYTES);
+	u->end = (struct zindex_point){ u->out_off + u->n_out, bit / 8, bit % 8 };
+	if (u->index && u->n_out >= ZINDEX_WINDOW_BYTES)
+		zindex_add(u->index, &u->end, u->out + u->n_out - ZINDEX_WINDOW_BYTES);
 }
 
 /* ---- output -------------------------------------------------------------- */
@@ -164,8 +197,8 @@ static bool run_zlib(struct unpack *u, size_t goal)
 		if (r == Z_BUF_ERROR && !has_input)
 			return false;
 		/* between two blocks (128), and not behind the last one (64) */
-		if (u->index && r == Z_OK && (z->data_type & 192) == 128)
-			add_point(u);
+		if (r == Z_OK && (z->data_type & 192) == 128)
+			note_block(u);
 	}
 	return u->n_out >= goal;
 }
@@ -184,22 +217,36 @@ static bool is_late(const struct unpack *u)
 	return u->from.deadline_ns && clock_monotonic_ns() >= u->from.deadline_ns;
 }
 
-/* Decompresses up to `end` of the section or to the end of the buffer.  False when nothing more
- * comes. */
-static bool advance(struct unpack *u, uint64_t end)
+static bool run(struct unpack *u, uint64_t end)
 {
-	u->has_failed |= is_late(u);
-	if (u->has_failed)
-		return false;
-	if (!u->is_kept && u->n_out >= u->cap)
-		slide(u);
 	uint64_t goal = end - u->out_off;
 	if (u->is_kept && goal < u->n_out + STEP_BYTES)
 		goal = u->n_out + STEP_BYTES;
 	if (goal > u->cap)
 		goal = u->cap;
-	bool ok = u->kind == UNPACK_ZSTD ? run_zstd(u, (size_t)goal) : run_zlib(u, (size_t)goal);
-	u->has_failed = !ok;
+	return u->kind == UNPACK_ZSTD ? run_zstd(u, (size_t)goal) : run_zlib(u, (size_t)goal);
+}
+
+/* Decompresses up to `end` of the section or to the end of the buffer.  False when nothing more
+ * comes. */
+static bool advance(struct unpack *u, uint64_t end)
+{
+	u->has_failed |= is_late(u);
+	if (u->cache && !u->is_past_cache && !u->has_failed) {
+		u->is_past_cache = true;
+		if (!start_after_cache(u))
+			drop_cache(u);
+	}
+	if (u->has_failed)
+		return false;
+	if (!u->is_kept && u->n_out >= u->cap)
+		slide(u);
+	bool ok = run(u, end);
+	if (!ok && u->cache) {
+		drop_cache(u);
+		ok = !u->has_failed && run(u, end);
+	}
+	u->has_failed |= !ok;
 	return ok;
 }
 
@@ -238,6 +285,10 @@ const uint8_t *unpack_kept(struct unpack *u, uint64_t off, size_t *io_n_bytes)
 		return NULL;
 	if (off + *io_n_bytes > u->n_out)
 		advance(u, off + *io_n_bytes);
+	if (u->cache && !zcache_fill(u->cache, u->out, off, *io_n_bytes)) {
+		drop_cache(u);
+		advance(u, off + *io_n_bytes);
+	}
 	size_t there = off < u->n_out ? u->n_out - off : 0;
 	if (*io_n_bytes > there)
 		*io_n_bytes = there;
@@ -261,12 +312,23 @@ static int open_decoder(struct unpack *u)
 		return unpack_zstd_new(&u->zstd);
 	if (inflateInit2(&u->zlib, -MAX_WBITS) != Z_OK)
 		return -ENOMEM;
-	if (u->is_kept)
-		return 0;
-	struct zindex_key key = { .off = u->from.off, .n_packed = u->from.n_bytes,
-				  .n_bytes = u->n_bytes };
-	bool is_cacheable = !u->from.memory && zindex_key_set_file(&key, u->from.fd);
-	return zindex_open(is_cacheable ? u->from.cache_dir : NULL, &key, &u->index);
+	return 0;
+}
+
+static int open_caches(struct unpack *u)
+{
+	const char *dir = u->from.cache_dir;
+	u->key = (struct zindex_key){ .off = u->from.off, .n_packed = u->from.n_bytes,
+				      .n_bytes = u->n_bytes };
+	bool is_cacheable = dir && !u->from.memory && zindex_key_set_file(&u->key, u->from.fd);
+	if (!u->is_kept)
+		return u->kind == UNPACK_ZSTD
+			       ? 0
+			       : zindex_open(is_cacheable ? dir : NULL, &u->key, &u->index);
+	u->is_cacheable = is_cacheable;
+	if (is_cacheable && zcache_open(dir, &u->key, &u->cache) == 0)
+		u->n_out = (size_t)zcache_rest(u->cache).off;
+	return 0;
 }
 
 int unpack_open(enum unpack_kind kind, const struct unpack_from *from, uint64_t n_bytes,
@@ -286,19 +348,43 @@ int unpack_open(enum unpack_kind kind, const struct unpack_from *from, uint64_t 
 	u->out = malloc(u->cap);
 	u->in = malloc(INPUT_BYTES);
 	int r = u->out && u->in ? open_decoder(u) : -ENOMEM;
+	if (!r)
+		r = open_caches(u);
 	if (r) {
 		unpack_close(u);
 		return r;
 	}
-	u->has_failed = !start_at_beginning(u);
+	if (!u->cache)
+		u->has_failed = !start_at_beginning(u);
 	*ret_unpack = u;
 	return 0;
+}
+
+/* Saves what was decompressed in addition to the cached bytes, up to the next block boundary.  If
+ * the cached bytes were not enough, they would probably not be enough the next time, so saves all. */
+static void save(struct unpack *u)
+{
+	uint64_t n_before = u->cache ? zcache_rest(u->cache).off : 0, n_used = u->n_out;
+	if (!u->is_cacheable || u->has_failed || n_used <= n_before || n_used < CACHED_BYTES_MIN)
+		return;
+	if (u->kind == UNPACK_ZSTD && n_used < u->n_bytes)
+		return;
+	while (u->n_out < u->n_bytes && (u->is_past_cache || u->end.off < n_used))
+		if (!advance(u, u->n_out + 1))
+			return;
+	const struct zindex_point all = { .off = u->n_bytes, .in_off = u->from.n_bytes };
+	if (!u->cache || zcache_fill(u->cache, u->out, 0, n_before))
+		zcache_save(u->from.cache_dir, &u->key, u->out,
+			    u->n_out == u->n_bytes ? &all : &u->end);
 }
 
 void unpack_close(struct unpack *u)
 {
 	if (!u)
 		return;
+	if (u->out)
+		save(u);
+	zcache_close(u->cache);
 	zindex_close(u->index);
 	inflateEnd(&u->zlib);
 	unpack_zstd_free(u->zstd);

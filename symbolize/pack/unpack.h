@@ -20,7 +20,7 @@ struct unpack_from {
 	int fd;
 	uint64_t off, n_bytes;   /* off: in the file */
 	uint64_t deadline_ns;    /* CLOCK_MONOTONIC; nothing is decompressed after it; 0: none */
-	const char *cache_dir;   /* for the index of a large section (zindex.h); NULL: no cache */
+	const char *cache_dir;   /* of decompressed bytes and access points; NULL: no cache */
 };
 
 /* n_bytes: the decompressed size according to the header.  A section of at most keep_bytes stays

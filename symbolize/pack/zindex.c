@@ -26,10 +26,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#define PREFIX "unpacked-"
 #define VERSION 2u
 #define NAME_BYTES 80
-#define CACHE_BYTES_MAX (256ull << 20) /* all files with PREFIX */
 
 #define POINTS_MAX 1024u               /* of one section: 32 MB */
 #define SPACING_CACHED (256u << 10)    /* at least, from one point to the next */
@@ -114,7 +112,7 @@ bool zindex_key_set_file(struct zindex_key *key, int fd)
 static void set_name(struct zindex *ix)
 {
 	const struct zindex_key *key = &ix->key;
-	snprintf(ix->name, sizeof(ix->name), PREFIX "m-%llx-%llx-%llx-%08lx",
+	snprintf(ix->name, sizeof(ix->name), ZINDEX_PREFIX "m-%llx-%llx-%llx-%08lx",
 		 (unsigned long long)key->dev, (unsigned long long)key->inode,
 		 (unsigned long long)key->off, crc32(0, (const void *)key, sizeof(*key)));
 }
@@ -210,9 +208,9 @@ void zindex_close(struct zindex *ix)
 	if (!ix)
 		return;
 	uint64_t n_bytes = cached_off(ix->n_cached);
+	uint64_t others = n_bytes < ZINDEX_CACHE_BYTES_MAX ? ZINDEX_CACHE_BYTES_MAX - n_bytes : 0;
 	if (ix->is_writer)
-		cachefile_limit(ix->dir_fd, PREFIX, ix->name,
-				n_bytes < CACHE_BYTES_MAX ? CACHE_BYTES_MAX - n_bytes : 0);
+		cachefile_limit(ix->dir_fd, ZINDEX_PREFIX, ix->name, others);
 	close_cache(ix);
 	if (ix->memory_fd >= 0)
 		close(ix->memory_fd);

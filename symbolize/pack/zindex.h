@@ -11,6 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* All files of the cache that hold decompressed bytes or access points, and their total size. */
+#define ZINDEX_PREFIX "unpacked-"
+#define ZINDEX_CACHE_BYTES_MAX (256ull << 20)
+
 #define ZINDEX_WINDOW_BYTES 32768u /* a deflate block can refer this far back */
 
 /* Identifies a section of one file.  A changed file has another key. */

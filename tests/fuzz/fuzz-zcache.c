@@ -1,0 +1,124 @@
+/*
+ * A cache file with correct checksums but arbitrary contents: where decompression continues (u16, 1
+ * byte), the number of cached bytes (u16), the cached bytes (after their u16 size), then bytes to
+ * overwrite the file with (u16 size, u16 offset), then the compressed bytes.  Nothing is accessed
+ * out of bounds, and reading twice gives the same bytes.
+ */
+
+#include "symbolize/pack/unpack.h"
+#include "symbolize/pack/zcache.h"
+
+#include "base/bytes.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define N_MAX (96u << 10)        /* of the section */
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static char dir[64];
+
+static void check(bool ok)
+{
+	if (!ok)
+		abort();
+}
+
+static void clean(void)
+{
+	DIR *d = opendir(dir);
+	for (struct dirent *e; d && (e = readdir(d)) != NULL;)
+		unlinkat(dirfd(d), e->d_name, 0);
+	if (d)
+		closedir(d);
+}
+
+static void remove_dir(void)
+{
+	clean();
+	rmdir(dir);
+}
+
+static void make_dir(void)
+{
+	if (dir[0])
+		return;
+	snprintf(dir, sizeof(dir), "/dev/shm/cprof-fuzz-XXXXXX");
+	if (!mkdtemp(dir)) {
+		snprintf(dir, sizeof(dir), "/tmp/cprof-fuzz-XXXXXX");
+		check(mkdtemp(dir) != NULL);
+	}
+	atexit(remove_dir);
+}
+
+/* Overwrites bytes of the only file in the folder. */
+static void damage(struct bytes b, uint16_t at)
+{
+	DIR *d = opendir(dir);
+	for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
+		int fd = e->d_name[0] == '.' ? -1 : openat(dirfd(d), e->d_name, O_WRONLY);
+		if (fd < 0)
+			continue;
+		check(pwrite(fd, b.p, bytes_left(&b), at) >= 0);
+		close(fd);
+	}
+	if (d)
+		closedir(d);
+}
+
+static void read_parts(struct unpack *u, uint8_t *all)
+{
+	size_t n_all = unpack_copy(u, 0, all, N_MAX);
+	check(n_all <= N_MAX);
+	for (uint64_t off = N_MAX - 1; off < N_MAX; off -= 1 + N_MAX / 9) {
+		size_t n = N_MAX - off < 777 ? (size_t)(N_MAX - off) : 777;
+		const uint8_t *p = unpack_kept(u, off, &n);
+		check(n <= 777 && (n == 0 || memcmp(all + off, p, n) == 0));
+	}
+}
+
+static struct bytes part(struct bytes *b, size_t n_bytes)
+{
+	const void *p = bytes_take(b, n_bytes);
+	return bytes_of(p ? p : "", p ? n_bytes : 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct bytes b = bytes_of(data, size);
+	struct zindex_point rest = { .in_off = bytes_u16(&b), .in_bit = bytes_u8(&b) };
+	rest.off = 1 + (uint64_t)bytes_u16(&b) * 4 % N_MAX;
+	struct bytes cached = part(&b, bytes_u16(&b));
+	uint16_t n_over = bytes_u16(&b), at = bytes_u16(&b);
+	struct bytes over = part(&b, n_over);
+	size_t n_packed = bytes_left(&b);
+	if (b.bad || !n_packed)
+		return 0;
+	make_dir();
+	int fd = memfd_create("packed", MFD_CLOEXEC);
+	uint8_t *section = calloc(1, N_MAX), *all = malloc(N_MAX);
+	check(fd >= 0 && section && all && write(fd, b.p, n_packed) == (ssize_t)n_packed);
+	for (size_t i = 0; bytes_left(&cached) && i < rest.off; i++)
+		section[i] = cached.p[i % bytes_left(&cached)];
+	struct zindex_key key = { .n_packed = n_packed, .n_bytes = N_MAX };
+	struct unpack_from from = { .fd = fd, .n_bytes = n_packed, .cache_dir = dir };
+	struct unpack *u;
+	check(zindex_key_set_file(&key, fd));
+	zcache_save(dir, &key, section, &rest);
+	damage(over, at);
+	if (unpack_open(UNPACK_ZLIB, &from, N_MAX, N_MAX, &u) == 0) {
+		read_parts(u, all);
+		unpack_close(u);
+	}
+	close(fd);
+	free(section);
+	free(all);
+	clean();
+	return 0;
+}
