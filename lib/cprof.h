@@ -195,7 +195,7 @@ struct cprof_stats {
 	uint64_t n_not_unwound;        /* samples of 32-bit code, without callers */
 	uint64_t n_unknown_pc, n_shortened, n_dropped, n_labels_dropped;
 	/* Labels set by programs (cprof-labels.h): processes with labels; processes whose labels
-	 * may not be read; samples without known labels for their time; changes beyond the limit. */
+	 * may not be read; samples with unknown labels; changes beyond the limit. */
 	uint64_t n_labelled, n_labels_denied, n_labels_unknown, n_labels_other;
 	uint64_t n_undecodable, n_unknown_records, n_out_of_order;
 	uint64_t n_foreign;            /* samples of other tasks, discarded (scope cpu) */

@@ -4,10 +4,11 @@
  * half.
  *
  * A section of moderate size stays in memory as far as it is decompressed, and in the cache for
- * the next recording (zcache.h).  For a large one there is a sliding buffer, which suits requests in
- * the order of the section, and an index of access points (zindex.h) for requests in other orders,
- * which is kept, too.  zstd does not reveal its window, so going back in a large zstd section starts
- * at the beginning, and a smaller one is cached only if it was decompressed completely.
+ * the next recording (zcache.h).  For a large one there is a sliding buffer, which suits requests
+ * in the order of the section, and an index of access points (zindex.h) for requests in other
+ * orders, which is cached, too.  zstd does not reveal its window, so going back in a large zstd
+ * section starts at the beginning, and a smaller one is cached only if it was decompressed
+ * completely.
  *
  * The file is read piece by piece and never mapped, because it may be truncated meanwhile.
  */
@@ -361,7 +362,7 @@ int unpack_open(enum unpack_kind kind, const struct unpack_from *from, uint64_t 
 }
 
 /* Saves what was decompressed in addition to the cached bytes, up to the next block boundary.  If
- * the cached bytes were not enough, they would probably not be enough the next time, so saves all. */
+ * the cached bytes were not enough, they would probably not be enough the next time: saves all. */
 static void save(struct unpack *u)
 {
 	uint64_t n_before = u->cache ? zcache_rest(u->cache).off : 0, n_used = u->n_out;
