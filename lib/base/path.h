@@ -3,12 +3,12 @@
 
 #include <string.h>
 
-/* The last component: what follows the last slash, or all of a path without one.  It points into
- * the path, and is empty for a path that ends in a slash. */
+/* The last component, a pointer into the path.  A path that ends in a slash is returned whole, so
+ * the result is empty only if the path is. */
 static inline const char *path_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
+	return slash && slash[1] ? slash + 1 : path;
 }
 
 #endif

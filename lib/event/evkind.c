@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/host.h"
+#include "base/path.h"
 #include "base/units.h"
 #include "event/evcursor.h"
 #include "event/evelf.h"
@@ -348,8 +349,7 @@ static int add_probe(struct evcursor *p, struct evcursor_span path_at, struct ev
 	struct evspec *s = evcursor_add(p, NULL, symbol_at);
 	if (!s)
 		return -ENOMEM;
-	const char *base = strrchr(path, '/');
-	snprintf(s->name, sizeof(s->name), "uprobe:%.40s:%.*s", base ? base + 1 : path,
+	snprintf(s->name, sizeof(s->name), "uprobe:%.40s:%.*s", path_base_name(path),
 		 (int)(symbol_at.to - symbol_at.from > 70 ? 70 : symbol_at.to - symbol_at.from),
 		 begin);
 	s->kind = EVSPEC_UPROBE;

@@ -3,6 +3,7 @@
 #include "base/cleanup.h"
 #include "base/host.h"
 #include "base/log.h"
+#include "base/path.h"
 #include "proc/dsofile.h"
 #include "source/perfdata/perfdata.h"
 #include "symbolize/elf/dso.h"
@@ -220,9 +221,8 @@ static bool is_kernel_proper(const char *filename)
 /* Where perf has found a vmlinux it writes the build id by that file's name. */
 static bool is_kernel_file(const char *filename)
 {
-	const char *slash = strrchr(filename, '/');
 	return is_kernel_proper(filename) ||
-	       strncmp(slash ? slash + 1 : filename, "vmlinux", 7) == 0;
+	       strncmp(path_base_name(filename), "vmlinux", 7) == 0;
 }
 
 static const struct perfdata_build_id *kernel_build_id(const struct importfiles *f,

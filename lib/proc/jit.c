@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/path.h"
 #include "proc/jitcfi.h"
 #include "proc/jitfile.h"
 #include "proc/procs.h"
@@ -196,8 +197,7 @@ static bool is_memory(const struct dso *d)
 /* "/any/where/jit-123.dump" */
 static bool is_dump_name(const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
+	const char *name = path_base_name(path);
 	if (strncmp(name, "jit-", 4) != 0)
 		return false;
 	size_t n = strspn(name + 4, "0123456789");

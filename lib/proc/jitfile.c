@@ -8,6 +8,7 @@
 #include "proc/jitfile.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/host.h"
 
 #include <errno.h>
@@ -76,13 +77,11 @@ static int64_t start_time(const struct host *h, uint32_t pid)
 	if (!p || sscanf(p + 1, " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
 				"%*s %*s %*s %llu", &ticks) != 1)
 		return 0;
-	struct timespec real, boot;
 	long hz = sysconf(_SC_CLK_TCK);
-	if (hz <= 0 || clock_gettime(CLOCK_REALTIME, &real) < 0 ||
-	    clock_gettime(CLOCK_BOOTTIME, &boot) < 0)
+	if (hz <= 0)
 		return 0;
-	int64_t offset = (real.tv_sec - boot.tv_sec) * 1000000000ll + real.tv_nsec - boot.tv_nsec;
-	return offset + (int64_t)(ticks * (1000000000ull / (unsigned long long)hz));
+	return (int64_t)(clock_now_ns(CLOCK_REALTIME) - clock_now_ns(CLOCK_BOOTTIME) +
+			 ticks * (CLOCK_SECOND_NS / (unsigned long long)hz));
 }
 
 int jitfile_process_init(struct jitfile_process *p, const struct host *h, uint32_t pid)

@@ -10,6 +10,7 @@
 #include "proc/jitread.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "symbolize/jit/perfmap.h"
 
@@ -93,13 +94,6 @@ void jitread_set_dump(struct jitread *r, int fd, const char *path)
 
 /* ---- reading --------------------------------------------------------------- */
 
-static int64_t clock_ns(clockid_t clock)
-{
-	struct timespec t;
-	clock_gettime(clock, &t);
-	return t.tv_sec * 1000000000ll + t.tv_nsec;
-}
-
 /* What is to be read of f: false where nothing is new. */
 static bool has_news(struct jitread_file *f, struct stat *st)
 {
@@ -119,7 +113,7 @@ static bool has_news(struct jitread_file *f, struct stat *st)
 /* CLOCK_MONOTONIC of the file's last change, which lies between the last look at it and now. */
 static uint64_t change_time(const struct jitread *r, const struct jitread_file *f, uint64_t now_ns)
 {
-	int64_t offset = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC);
+	int64_t offset = (int64_t)(clock_now_ns(CLOCK_REALTIME) - clock_monotonic_ns());
 	int64_t at = f->mtime_ns - offset;
 	if (f->n_reads == 0 && at <= 0)
 		return 0;

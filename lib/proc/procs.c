@@ -11,6 +11,7 @@
 #include "proc/procs.h"
 
 #include "base/budget.h"
+#include "base/path.h"
 #include "base/strtab.h"
 #include "base/vec.h"
 #include "proc/dsofile.h"
@@ -231,8 +232,7 @@ static bool is_wanted(const struct procs *p, const struct procs_process *proc)
  * "ld-musl-x86_64.so.1", "ld64.so.2", "ld.so.1". */
 static bool is_loader(const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
+	const char *name = path_base_name(path);
 	return strncmp(name, "ld", 2) == 0 && strchr("-.6", name[2]) && strstr(name, ".so");
 }
 

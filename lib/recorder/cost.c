@@ -6,28 +6,22 @@
  */
 #include "recorder/cost.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "recorder/recorder-private.h"
 
 #include <linux/perf_event.h>
 #include <time.h>
 
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec t;
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 uint64_t cost_cpu_ns(void)
 {
-	return now_ns(CLOCK_PROCESS_CPUTIME_ID);
+	return clock_now_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 void cost_start(struct cprof_recorder *r)
 {
 	for (size_t i = 0; i < r->session.n_events; i++)
-		ratecut_init(&r->event[i].adaptive, now_ns(CLOCK_MONOTONIC));
+		ratecut_init(&r->event[i].adaptive, clock_monotonic_ns());
 }
 
 static int lower_rate(struct cprof_recorder *r, size_t i, enum ratecut_verdict why, struct err *e)
@@ -36,7 +30,7 @@ static int lower_rate(struct cprof_recorder *r, size_t i, enum ratecut_verdict w
 	if (!attr)
 		return 0;
 	struct cprof_rate_cut cut = {
-		.time_ns = now_ns(CLOCK_MONOTONIC) - r->window.start_ns,
+		.time_ns = clock_monotonic_ns() - r->window.start_ns,
 		.is_freq = attr->freq,
 		.from = attr->freq ? attr->sample_freq : attr->sample_period,
 		.why = why == RATECUT_LOST ? "samples were lost" : "throttled by the kernel",
@@ -68,7 +62,7 @@ int cost_adapt(struct cprof_recorder *r, struct err *e)
 			.n_lost = ev->n_lost_records, .n_throttles = ev->n_throttles,
 		};
 		enum ratecut_verdict why = ratecut_judge(&r->event[i].adaptive, &seen,
-							   now_ns(CLOCK_MONOTONIC));
+							   clock_monotonic_ns());
 		int code = why == RATECUT_KEEP ? 0 : lower_rate(r, i, why, e);
 		if (code < 0)
 			return code;

@@ -6,6 +6,7 @@
 #include "recorder/recorder-private.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "recorder/cost.h"
@@ -22,13 +23,6 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec t;
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* ---- life ------------------------------------------------------------------------ */
 
@@ -257,7 +251,7 @@ static void feed(void *ctx, const struct record *record)
 static void read_proc(struct cprof_recorder *r)
 {
 	const struct cprof_config *c = &r->config;
-	uint64_t time_ns = now_ns(CLOCK_MONOTONIC);
+	uint64_t time_ns = clock_monotonic_ns();
 	if (c->all_processes)
 		allprocs_read_proc(&r->engine, r->session.host, r->session.log);
 	for (size_t i = 0; i < c->n_pids; i++)
@@ -275,7 +269,7 @@ int cprof_recorder_start(struct cprof_recorder *r, struct err *e)
 		return err_set(e, EALREADY, "the recorder is already started");
 	r->started = true;
 	if (r->config.delay_ns) {
-		r->engine.window_start_ns = now_ns(CLOCK_MONOTONIC) + r->config.delay_ns;
+		r->engine.window_start_ns = clock_monotonic_ns() + r->config.delay_ns;
 	} else {
 		window_begin(r);
 	}
@@ -292,7 +286,7 @@ static int drain(struct cprof_recorder *r, struct err *e)
 {
 	struct record record;
 	int code;
-	jit_poll(&r->engine.jit, now_ns(CLOCK_MONOTONIC), false);
+	jit_poll(&r->engine.jit, clock_monotonic_ns(), false);
 	while ((code = source_next(r->session.source, &record, e)) == SOURCE_RECORD)
 		if (r->kind->feed)
 			r->kind->feed(&r->session, &r->engine, &record);
@@ -360,9 +354,9 @@ int cprof_recorder_step(struct cprof_recorder *r, int timeout_ms, const int *fds
 	code = window_tend(r, e);
 	if (code < 0)
 		return code;
-	uint64_t drained_ns = now_ns(CLOCK_MONOTONIC);
+	uint64_t drained_ns = clock_monotonic_ns();
 	slices_scatter(r);
-	if (!r->window.is_open && now_ns(CLOCK_MONOTONIC) >= r->engine.window_start_ns)
+	if (!r->window.is_open && clock_monotonic_ns() >= r->engine.window_start_ns)
 		window_begin(r);
 	applabels_poll(&r->engine.app);
 	code = drain(r, e);
@@ -373,9 +367,9 @@ int cprof_recorder_step(struct cprof_recorder *r, int timeout_ms, const int *fds
 		r->kind->drained(&r->session, &r->engine, drained_ns);
 	code = cost_adapt(r, e);
 	if (code == 0)
-		code = slices_advance(r, now_ns(CLOCK_MONOTONIC), e);
+		code = slices_advance(r, clock_monotonic_ns(), e);
 	if (code == 0)
-		collect_garbage(r, now_ns(CLOCK_MONOTONIC));
+		collect_garbage(r, clock_monotonic_ns());
 	if (code < 0)
 		return code;
 	return targets_gone(r, ready) ? CPROF_TARGET_GONE : CPROF_RUNNING;
@@ -383,7 +377,7 @@ int cprof_recorder_step(struct cprof_recorder *r, int timeout_ms, const int *fds
 
 void cprof_recorder_command_started(struct cprof_recorder *r)
 {
-	r->engine.targets.started_ns = now_ns(CLOCK_MONOTONIC);
+	r->engine.targets.started_ns = clock_monotonic_ns();
 }
 
 void cprof_recorder_command_used(struct cprof_recorder *r, uint64_t cpu_ns)
@@ -404,7 +398,7 @@ int cprof_recorder_stop(struct cprof_recorder *r, struct err *e)
 	if (!r->window.is_open)
 		window_begin(r);
 	source_disable(r->session.source);
-	r->window.end_ns = now_ns(CLOCK_MONOTONIC);
+	r->window.end_ns = clock_monotonic_ns();
 	r->engine.window_end_ns = r->window.end_ns;
 	pausegaps_end(&r->engine.gaps, r->window.end_ns);
 	coverage_stop(&r->coverage, &r->engine.procs);

@@ -1,5 +1,6 @@
 #include "symbolize/name/symbolizer-private.h"
 
+#include "base/path.h"
 #include "base/strtab.h"
 #include "base/vec.h"
 #include "symbolize/cfi/cfi.h"
@@ -13,12 +14,6 @@
 /*
  * All names and paths become ids of one table, so each is demangled, or put together, once.
  */
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash && slash[1] ? slash + 1 : path;
-}
 
 bool symbolizer_find_start(struct symbolizer_batch *b, uint64_t vaddr, uint64_t *ret)
 {
@@ -51,7 +46,7 @@ uint32_t symbolizer_made_up_name(struct symbolizer_batch *b, uint64_t vaddr)
 	/* all addresses of one function get one name */
 	if (b->d->key.kind == DSO_ELF || b->d->key.kind == DSO_VDSO)
 		symbolizer_find_start(b, vaddr, &vaddr);
-	const char *base = *b->d->path ? base_name(b->d->path) : "unknown";
+	const char *base = *b->d->path ? path_base_name(b->d->path) : "unknown";
 	bool has_brackets = base[0] == '[';
 	snprintf(text, sizeof(text), "%s%.400s%s+0x%" PRIx64, has_brackets ? "" : "[", base,
 		 has_brackets ? "" : "]", vaddr);
