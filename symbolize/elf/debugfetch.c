@@ -1,10 +1,10 @@
 /*
- * libdebuginfod waits 90 seconds for a server that is slow to send, and as long for the next file.
- * Its progress function is called about once a second, and ends the transfer when the time for all
- * files is used up.  Files that are in its cache cost none.
+ * libdebuginfod waits 90 seconds for a slow server, and as long for the next file.  Its progress
+ * function is called about once a second, and ends the transfer when the time for all files is used
+ * up.  Files in its cache take no time.
  *
- * It needs thirty other libraries, for every way there is to reach a server, and loading these
- * costs more CPU time than a short recording: so it is not linked, but loaded by who asks for it.
+ * It needs thirty other libraries, one for every way to reach a server, and loading them costs more
+ * CPU time than a short recording.  So it is not linked, but loaded when needed.
  */
 
 #include "symbolize/elf/debugfetch.h"
@@ -28,7 +28,7 @@
 #define DEBUGINFOD_SONAME "libdebuginfod.so.1"
 #endif
 
-/* The library's functions, without the debuginfod_ in front. */
+/* The library's functions, without the prefix debuginfod_. */
 struct api {
 	__typeof__(&debuginfod_begin) begin;
 	__typeof__(&debuginfod_end) end;
@@ -43,7 +43,7 @@ struct debugfetch {
 	debuginfod_client *client;
 	const struct log *log;
 	uint64_t budget_ns, used_ns;
-	uint64_t start_ns, told_ns;    /* of the file that is being fetched */
+	uint64_t start_ns, told_ns;    /* of the file being fetched */
 	const char *name;
 	char *skipped;                 /* their names */
 	size_t n_skipped;
@@ -58,7 +58,7 @@ static bool load_function(void *library, const char *name, void *ret_function)
 	return p != NULL;
 }
 
-/* It stays loaded: libraries that it needs cannot all be taken out again. */
+/* The library stays loaded, because some libraries that it needs cannot be unloaded. */
 static bool load(struct api *api)
 {
 	void *l = dlopen(DEBUGINFOD_SONAME, RTLD_LAZY | RTLD_LOCAL);
@@ -72,7 +72,7 @@ static bool load(struct api *api)
 
 /* ---- fetching -------------------------------------------------------------- */
 
-/* got and total are bytes once the size is known; before that got counts calls and total is 0. */
+/* got and total are bytes once the size is known; before that, got counts calls and total is 0. */
 static int go_on(struct debugfetch *f, long got, long total)
 {
 	uint64_t now = clock_monotonic_ns(), used = f->used_ns + now - f->start_ns;
@@ -91,8 +91,8 @@ static int go_on(struct debugfetch *f, long got, long total)
 	return 0;
 }
 
-/* What the client was told is all that there is to go by, so the one function that asks it for
- * that is looked up again; once a second that is no matter. */
+/* The library passes only its client, so the function for its user data is looked up again.  Once a
+ * second, that costs nothing. */
 static int progress(debuginfod_client *client, long got, long total)
 {
 	__typeof__(&debuginfod_get_user_data) get_user_data = NULL;
@@ -156,7 +156,7 @@ static void skip(struct debugfetch *f, const char *name)
 	f->skipped = more;
 }
 
-/* Did the server send what it was asked for? */
+/* Did the server send the requested file? */
 static bool is_wanted(int fd, const struct dso *d)
 {
 	struct dso file = { .fd = -1 };

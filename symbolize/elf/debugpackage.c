@@ -11,7 +11,7 @@
 
 #define INFO "var/lib/dpkg/info"
 
-/* Is path a line of that list?  Lists may name /lib where the file is seen below /usr/lib. */
+/* Is path a line of that list?  Lists may have /lib for files below /usr/lib. */
 static bool is_listed(const struct host *h, const char *list, const char *path)
 {
 	CLEANUP_FREE char *text = NULL;
@@ -25,8 +25,8 @@ static bool is_listed(const struct host *h, const char *list, const char *path)
 }
 
 /*
- * By the package's name, which ends at ":amd64" or after n_max bytes.  Nearly all debug packages
- * are made by themselves, and called NAME-dbgsym; a few older ones have names of their own.
+ * From the package's name, which ends at ":amd64" or after n_max bytes.  Nearly all debug packages
+ * are generated and called NAME-dbgsym; a few older ones have names of their own.
  */
 static void debug_package(const char *package, size_t n_max, char *buf, size_t n_bytes)
 {

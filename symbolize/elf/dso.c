@@ -14,11 +14,11 @@
 #include <unistd.h>
 
 /*
- * An append-only array with an open-addressing index over it.  The inode generation
- * is compared but not hashed, since 0 stands for "any".
+ * An append-only array with an open-addressing index over it.  The inode generation is compared but
+ * not hashed, because 0 matches any.
  *
- * The headers are read here by hand and not by libelf: this happens while the target
- * runs, for every file that is mapped, and needs four short reads.
+ * The headers are read here by hand and not by libelf: it happens while the target runs, for every
+ * mapped file, and takes four short reads.
  */
 
 #if __BYTE_ORDER == __LITTLE_ENDIAN
@@ -30,9 +30,9 @@
 #define PHDRS_MAX 128             /* real files have about a dozen */
 #define SHDRS_MAX 1024
 #define NOTE_BYTES_MAX (64 << 10)
-/* Type of cprof-labels.h's note, whose name is "cprof". */
+/* Type of the note of cprof-labels.h, whose name is "cprof". */
 #define NOTE_CPROF_LABELS 1
-/* Type of the note that Go's linker writes, whose name is "Go" and two NULs. */
+/* Type of the note of Go's linker, whose name is "Go" and two NULs. */
 #define NOTE_GO_BUILD_ID 4
 #define GO_BUILD_ID_BYTES 15
 
@@ -163,7 +163,7 @@ uint32_t dso_table_forget(struct dso_table *t, const bool *used)
 
 /* ---- the headers --------------------------------------------------------- */
 
-/* Reads n bytes at off from the file or the image; false unless all are there. */
+/* Reads n bytes at off from the file or the image.  False if there are fewer. */
 static bool read_at(const struct dso *d, uint64_t off, void *buf, size_t n)
 {
 	if (d->image) {
@@ -190,7 +190,7 @@ static uint64_t align_up(uint64_t x, uint64_t align)
 	return (x + align - 1) & ~(align - 1);
 }
 
-/* Six bits in the alphabet of RFC 4648 for file names, or -1. */
+/* The value of a digit in the file name alphabet of RFC 4648 (6 bits), or -1. */
 static int base64_digit(uint8_t c)
 {
 	static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -200,8 +200,8 @@ static int base64_digit(uint8_t c)
 }
 
 /*
- * Go before 1.24 writes no GNU build id.  Its own is a text of several hashes with slashes between
- * them (cmd/go/internal/work/buildid.go), and the last one is of all that the file holds: 15 bytes
+ * Go before 1.24 writes no GNU build id.  Its own build id is a text of several hashes with slashes
+ * between them (cmd/go/internal/work/buildid.go).  The last one covers the whole contents: 15 bytes
  * as 20 characters of base64.
  */
 static void read_go_build_id(struct dso *d, const uint8_t *desc, size_t n)
@@ -228,8 +228,8 @@ static void read_go_build_id(struct dso *d, const uint8_t *desc, size_t n)
 	memcpy(d->build_id, id, sizeof(id));
 }
 
-/* One note: a build id, or where the registry of cprof-labels.h lies, relative to that word.
- * vaddr: of desc. */
+/* One note: a build id, or the address of the registry of cprof-labels.h, relative to that word.
+ * vaddr is that of desc. */
 static void read_note(struct dso *d, const Elf64_Nhdr *h, const uint8_t *name, const uint8_t *desc,
 		      uint64_t vaddr)
 {
@@ -250,7 +250,7 @@ static void read_note(struct dso *d, const Elf64_Nhdr *h, const uint8_t *name, c
 	}
 }
 
-/* The notes at off in the file, which are at vaddr in memory (gABI, "Note Section"). */
+/* The notes at off in the file, which have address vaddr in memory (gABI, "Note Section"). */
 static void read_notes(struct dso *d, uint64_t off, uint64_t n_bytes, uint64_t align,
 		       uint64_t vaddr)
 {
@@ -316,7 +316,7 @@ static void read_phdrs(struct dso *d, bool is_64, uint64_t phoff, unsigned n)
 	}
 }
 
-/* Relocatable files (kernel modules) have no program headers: their notes by section. */
+/* Relocatable files (kernel modules) have no program headers; their notes are found by section. */
 static void read_note_sections(struct dso *d, bool is_64, uint64_t shoff, unsigned n)
 {
 	for (unsigned i = 0; i < n && i < SHDRS_MAX && !d->n_build_id; i++) {
@@ -415,7 +415,7 @@ bool dso_vaddr(const struct dso *d, uint64_t file_off, uint64_t *ret_vaddr)
 			return true;
 		}
 	}
-	/* The kernel maps whole pages: bytes around a segment are mapped with it. */
+	/* The kernel maps whole pages, so bytes around a segment are mapped, too. */
 	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	for (unsigned i = 0; i < d->n_segments; i++) {
 		const struct dso_segment *s = &d->segment[i];

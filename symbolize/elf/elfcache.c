@@ -11,7 +11,7 @@ static void close_one(struct symelf *s)
 	free(s);
 }
 
-/* Takes it out of the list; NULL when it is not there. */
+/* Removes it from the list.  NULL if it is not there. */
 static struct symelf *take(struct elfcache *kept, const struct dso *d)
 {
 	for (size_t i = 0; i < ELFCACHE_FILES_MAX && kept->file[i]; i++) {

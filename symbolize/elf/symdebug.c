@@ -19,8 +19,8 @@
 #include <zlib.h>
 
 /*
- * The file's path is as the target saw it; in a container another file may have that
- * path on this side, so nothing is believed that build id or CRC do not confirm.
+ * A file's path is as the target sees it.  For a container, another file may have that path on the
+ * host, so a candidate must be confirmed by build id or CRC.
  */
 
 /* What a candidate must match. */
@@ -29,8 +29,8 @@ struct wanted {
 	size_t n_build_id;       /* 0: unknown */
 	bool by_crc;
 	uint32_t crc;
-	const struct dso *not;   /* the stripped file itself is no answer */
-	struct symdebug_misfit *misfit; /* NULL: nobody asks */
+	const struct dso *not;   /* the stripped file itself does not count */
+	struct symdebug_misfit *misfit; /* NULL: not requested */
 };
 
 static const char *const default_dirs[] = { "/usr/lib/debug", NULL };
@@ -70,8 +70,8 @@ static bool is_same_file(const struct stat *st, const struct dso *d)
 	       own.st_ino == st->st_ino;
 }
 
-/* NULL: the file is what is wanted; "" when there is nothing to be said of it; else why it is
- * not. */
+/* NULL: it is the wanted file; "": it is not a usable file; else the reason why it does not
+ * match. */
 static const char *why_not(const struct symdebug_place *where, int fd, const struct wanted *w)
 {
 	struct stat st;
@@ -90,13 +90,13 @@ static const char *why_not(const struct symdebug_place *where, int fd, const str
 	return id_known ? NULL : "it has no build id";
 }
 
-/* Below which root: what is in a container is described there first. */
+/* The root folder to search: a container's own files come first. */
 enum root { ROOT_OF_PROCESS, ROOT_OF_HOST, N_ROOTS };
 
-/* O_NONBLOCK: a FIFO of that name must not hold us up. */
+/* O_NONBLOCK: opening a FIFO must not block. */
 #define OPEN_FLAGS (O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
 
-/* A regular file, or -ENOENT.  Links of a container stay inside of it (Linux 5.6). */
+/* A regular file, or -ENOENT.  Symbolic links of a container are resolved inside it (Linux 5.6). */
 static int open_below(const struct symdebug_place *where, enum root root, const char *path)
 {
 	struct stat st;
@@ -122,7 +122,7 @@ int symdebug_open_file(const struct symdebug_place *where, const char *path)
 	return fd;
 }
 
-/* Opens path below a root if it is what is wanted; a descriptor or -ENOENT. */
+/* Opens path below a root if it is the wanted file.  Returns a descriptor or -ENOENT. */
 static int try_path(const struct symdebug_place *where, const char *path, const struct wanted *w)
 {
 	for (enum root i = 0; i < N_ROOTS; i++) {

@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 /*
- * Which table counts: a .symtab holds all that .dynsym holds, so .dynsym (with the symbols of
- * .gnu_debugdata, which lack the dynamic ones) is read only where neither the file nor its
- * debug file has a .symtab.
+ * A .symtab has everything that .dynsym has.  So .dynsym (with the symbols of .gnu_debugdata, which
+ * lack the dynamic ones) is read only if neither the file nor its debug file has a .symtab.
  *
- * The files are read, not mapped: one that is cut short meanwhile must not kill us with SIGBUS.
+ * The files are read, not mapped: if one is truncated meanwhile, a mapping would end cprof with
+ * SIGBUS.
  */
 
 static bool is_program(Elf *elf)

@@ -2,8 +2,8 @@
 #define CPROF_SYMBOLIZE_ELF_SYMELF_H
 
 /*
- * One DSO opened for naming: its own file, its separate debug file, its symbols.  Everything
- * is read when first asked for.  Elf handles live until symelf_close.
+ * One DSO opened for naming: its own file, its separate debug file, its symbols.  Everything is
+ * read when first needed.  Elf handles live until symelf_close.
  */
 
 #include "symbolize/elf/symdebug.h"
@@ -22,16 +22,16 @@ struct symelf {
 	int fd, debug_fd;
 	Elf *elf;              /* the file itself */
 	Elf *debug;            /* its debug file; NULL */
-	char *debug_path;      /* for messages; may be NULL in spite of debug */
+	char *debug_path;      /* for messages; may be NULL although debug is not */
 	struct symdebug_misfit misfit;
-	Elf *mini;             /* unpacked .gnu_debugdata; NULL */
+	Elf *mini;             /* decompressed .gnu_debugdata; NULL */
 	uint8_t *mini_bytes;
 	bool debug_tried, symbols_read, plt_read;
 	struct symtab symbols;
 	struct symplt plt;
 };
 
-/* 0; -EINVAL when d is not an executable or shared ELF file that libelf accepts; -ENOMEM.  Both
+/* 0; -EINVAL if d is not an executable or shared ELF file that libelf accepts; -ENOMEM.  Both
  * pointers are borrowed until close. */
 int symelf_open(struct symelf *s, const struct dso *d, const struct symdebug_place *where);
 void symelf_close(struct symelf *s);
@@ -42,8 +42,8 @@ Elf *symelf_dwarf(struct symelf *s);
 /* The symbol that covers vaddr, or NULL.  Its name is borrowed until the next call. */
 const struct symtab_symbol *symelf_find(struct symelf *s, uint64_t vaddr, const char **ret_name);
 
-/* The function that the linker's stub at vaddr calls, or NULL where there is no such stub.
- * Borrowed until the next call. */
+/* The function that the linker stub at vaddr calls, or NULL if there is no stub.  Borrowed until
+ * the next call. */
 const char *symelf_find_plt(struct symelf *s, uint64_t vaddr);
 
 #endif

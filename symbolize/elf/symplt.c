@@ -9,15 +9,15 @@
 #include <string.h>
 
 /*
- * Counting stubs and relocations in parallel, as older tools do, breaks with every linker that
- * orders them in its own way (IBT, BTI, .plt.got, IRELATIVE last).  The instructions
- * cannot disagree with what runs.
+ * Older tools count stubs and relocations in parallel.  That breaks with every linker that orders
+ * them in its own way (IBT, BTI, .plt.got, IRELATIVE last).  The stub's instructions always agree
+ * with what runs.
  *
- * Most libraries are never asked for a stub, and libLLVM has 8 MB of relocations.  So these are
- * read at the first stub, those of .rela.plt first, for nearly all slots are there.
+ * Most libraries never need the name of a stub, and libLLVM has 8 MB of relocations.  So
+ * relocations are read at the first stub: those of .rela.plt first, which have nearly all slots.
  */
 
-#define RELOCATIONS_MAX (1u << 24) /* of one section; more are passed over */
+#define RELOCATIONS_MAX (1u << 24) /* of one section; more are ignored */
 
 /* ---- sections ------------------------------------------------------------ */
 
@@ -114,7 +114,7 @@ static int compare_slot(const void *a, const void *b)
 	return x->got < y->got ? -1 : x->got > y->got;
 }
 
-/* Reads .rela.plt, or all sections but that. */
+/* Reads .rela.plt, or all sections except that one. */
 static void read_relocations(struct symplt *p, bool plt)
 {
 	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(p->elf, scn));) {
@@ -167,7 +167,7 @@ static const struct symplt_section *find_section(const struct symplt *p, uint64_
 	return NULL;
 }
 
-/* The slot of the entry at vaddr, whose section has these bytes. */
+/* The slot of the entry at vaddr; b has the bytes of its section. */
 static const struct symplt_slot *slot_at(struct symplt *p, const struct symplt_section *s,
 					 const uint8_t *bytes, uint64_t vaddr)
 {

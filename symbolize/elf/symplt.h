@@ -2,10 +2,10 @@
 #define CPROF_SYMBOLIZE_ELF_SYMPLT_H
 
 /*
- * Names of the linker's call stubs (.plt, .plt.sec, .plt.got), which have no symbols: the stub's
- * instructions tell the GOT slot that it jumps through, the slot's relocation the function.
- * x86-64 and arm64; elsewhere nothing is found.  (x86-64 psABI 5.2, "Procedure Linkage Table";
- * AAELF64 "PLT sequences".)
+ * Names of the linker's call stubs (.plt, .plt.sec, .plt.got), which have no symbols.  The
+ * instructions of a stub give the GOT slot that it jumps through, and the relocation of the slot
+ * gives the function.  For x86-64 and arm64 (x86-64 psABI 5.2, "Procedure Linkage Table"; AAELF64
+ * "PLT sequences").
  */
 
 #include "symbolize/elf/symread.h"
@@ -43,21 +43,21 @@ struct symplt {
 	bool jumps_read, all_read;
 	struct symplt_slot *v;      /* sorted by got */
 	size_t n, cap;
-	struct symplt_slot *jump;   /* those of .rela.plt in file order: lazy stubs push an index */
+	struct symplt_slot *jump;   /* .rela.plt in file order: lazy stubs push an index */
 	size_t n_jumps, cap_jumps;
 	struct symread_piece piece;
 };
 
-/* Finds the stub sections of elf, which must outlive p as fd must, what it was opened of (-1: an
- * image in memory).  Relocations are read when a stub is asked for.  A file without stubs or with
- * damaged ones gives an empty p. */
+/* Finds the stub sections of elf, which was opened from fd (-1: an image in memory); both must
+ * outlive p.  Relocations are read when first needed.  Without stubs, or with damaged ones, p is
+ * empty. */
 void symplt_init(struct symplt *p, Elf *elf, int fd);
 void symplt_done(struct symplt *p);
 
 bool symplt_covers(const struct symplt *p, uint64_t vaddr);
 
-/* The function that the stub at vaddr calls, without "@plt", or NULL.  symbols names the targets of
- * IRELATIVE slots.  Borrowed until the next call. */
+/* The function that the stub at vaddr calls, without "@plt", or NULL.  symbols has the names of
+ * IRELATIVE slots' targets.  Borrowed until the next call. */
 const char *symplt_find(struct symplt *p, struct symtab *symbols, uint64_t vaddr);
 
 #endif

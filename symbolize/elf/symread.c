@@ -6,15 +6,15 @@
 #include <unistd.h>
 
 /*
- * Why not by elf_getdata(): it reads whole sections into fresh memory, which costs their size in
- * memory, in copying and in page faults.  Of libLLVM these were 12 MB, for a few hundred names.
- * Why not mapped: who cuts the file short meanwhile would kill us with SIGBUS.
+ * elf_getdata() reads whole sections into fresh memory, which costs memory, copying and page faults
+ * in proportion to their size: 12 MB for libLLVM, for a few hundred names.  A mapping would end
+ * cprof with SIGBUS if the file were truncated meanwhile.  So small pieces are read.
  *
- * libelf still translates what was made for another byte order.
+ * libelf still translates files of another byte order.
  */
 
 #define PIECE_BYTES (32u << 10)
-#define STRING_BYTES 1024u              /* what is read at first for a string */
+#define STRING_BYTES 1024u              /* read at first for a string */
 #define STRING_BYTES_MAX (1u << 20)     /* no name is longer */
 
 /* ---- bytes --------------------------------------------------------------- */
@@ -47,7 +47,7 @@ bool symread_init_text(struct symread *r, Elf *elf, int fd, size_t index)
 	       last == '\0';
 }
 
-/* Up to n bytes; the number read. */
+/* Reads up to n bytes; returns the number read. */
 static size_t read_some(const struct symread *r, uint64_t off, void *to, size_t n_bytes)
 {
 	if (off >= r->n_bytes)
@@ -76,7 +76,7 @@ bool symread_at(const struct symread *r, uint64_t off, void *to, size_t n_bytes)
 	return read_some(r, off, to, n_bytes) == n_bytes;
 }
 
-/* How many bytes from off on are in the piece? */
+/* The number of bytes from off on that are in the piece. */
 static size_t n_in_piece(const struct symread *r, const struct symread_piece *p, uint64_t off)
 {
 	if (p->fd != r->fd || p->section_off != r->off || off < p->off || off - p->off >= p->n)
@@ -92,7 +92,7 @@ static void fill_piece(const struct symread *r, struct symread_piece *p, uint64_
 	p->n = read_some(r, off, p->bytes, n);
 }
 
-/* The string at off in the piece, if all of it is there. */
+/* The string at off, if the piece has all of it. */
 static const char *in_piece(const struct symread *r, const struct symread_piece *p, uint64_t off)
 {
 	size_t n = n_in_piece(r, p, off);
@@ -106,7 +106,7 @@ const char *symread_text(const struct symread *r, uint64_t off, struct symread_p
 {
 	if (off >= r->n_bytes)
 		return NULL;
-	/* What is in memory ends with NUL, as symread_init_text() has seen. */
+	/* Bytes in memory end with NUL, which symread_init_text() has checked. */
 	if (r->memory)
 		return (const char *)r->memory + off;
 	const char *s = in_piece(r, piece, off);
@@ -150,7 +150,7 @@ bool symread_first(const struct symread *r, uint64_t off, struct symread_piece *
 
 /* ---- rows ---------------------------------------------------------------- */
 
-/* From the file's form into the machine's. */
+/* From the file's byte order into the machine's. */
 static bool translate(Elf *elf, Elf_Type type, void *rows, size_t n_bytes)
 {
 	Elf_Data data = { .d_buf = rows, .d_type = type, .d_size = n_bytes,
@@ -237,7 +237,7 @@ bool symread_next_relocation(struct symread_rows *rows, GElf_Rela *ret)
 
 bool symread_symbol(const struct symread *r, uint64_t index, GElf_Sym *ret)
 {
-	Elf64_Sym row;         /* the larger of the two */
+	Elf64_Sym row;         /* the larger type */
 	size_t row_bytes = gelf_fsize(r->elf, ELF_T_SYM, 1, EV_CURRENT);
 	if (!row_bytes || row_bytes > sizeof(row) || index >= r->n_bytes / row_bytes ||
 	    !symread_at(r, index * row_bytes, &row, row_bytes) ||

@@ -9,24 +9,24 @@
 #include <string.h>
 
 /*
- * One array sorted by start address.  Symbols may nest (a label in hand-written code, an
- * outlined part with a size), so a search goes from the last symbol that starts at or
- * below the address backwards.
+ * One array sorted by start address.  Symbols may nest (a label in hand-written code, an outlined
+ * part with a size), so a search goes backwards from the last symbol that starts at or below the
+ * address.
  *
- * Nothing in a table is trusted: names must lie in a string table that ends with NUL, and
- * addresses in an executable section, to whose end sizes are cut.  Names are looked at only of
- * symbols that were found (and where aliases of the same rank differ in size), so a table of 40 000
- * symbols is read without its strings.
+ * Nothing in a table is trusted: a name must be in a string table that ends with NUL, and an
+ * address in an executable section; sizes are cut at its end.  The names of symbols are read only
+ * when a search finds them (and to choose between aliases of equal rank and different size), so a
+ * table of 40 000 symbols is read without its strings.
  */
 
 enum {
 	RANK_LOCAL, RANK_WEAK, RANK_GLOBAL,
 	RANK_SIZED = 4,      /* a size beats binding */
-	RANK_FUNC = 8,       /* and a function beats a label */
+	RANK_FUNC = 8,       /* a function beats a label */
 };
 
-#define BACKWARD_MAX 64      /* overlapping symbols that a search looks at */
-#define SYMBOLS_MAX (1u << 24) /* of one table; more are passed over */
+#define BACKWARD_MAX 64      /* overlapping symbols that a search examines */
+#define SYMBOLS_MAX (1u << 24) /* of one table; more are ignored */
 
 #define DIGIT_BITS 11
 #define DIGIT_VALUES (1u << DIGIT_BITS)
@@ -64,8 +64,8 @@ static const struct symtab_range *find_code(const struct symtab *t, uint64_t vad
 
 /* ---- reading ------------------------------------------------------------- */
 
-/* By a name's first three bytes: Arm's "$x", "$d", "$a", "$t" mark code and data, and RISC-V's
- * "$x..." the instruction set. */
+/* By the first three bytes of the name: on Arm, "$x", "$d", "$a" and "$t" mark code and data; on
+ * RISC-V, "$x..." marks the instruction set. */
 static bool is_mapping_symbol(const char *name)
 {
 	return name[0] == '$' && name[1] && (!name[2] || name[2] == '.' || name[1] == 'x');
@@ -128,7 +128,7 @@ static int64_t add_table(struct symtab *t, const struct symread *from, uint8_t t
 		return -ENOMEM;
 	if (rows.n > SYMBOLS_MAX)
 		rows.n = SYMBOLS_MAX;
-	symread_next_symbol(&rows, &sym);  /* the first one is none */
+	symread_next_symbol(&rows, &sym);  /* the first one is the null symbol */
 	while (n_added >= 0 && symread_next_symbol(&rows, &sym)) {
 		int added = add_symbol(t, &sym, text);
 		n_added = added < 0 ? added : n_added + added;
@@ -163,8 +163,8 @@ static size_t n_underscores(const char *name)
 	return strspn(name, "_");
 }
 
-/* Is x the plainer name of the two: fewer leading underscores, no version or clone suffix by being
- * shorter; then the alphabet decides, so that the choice is stable. */
+/* Is x the plainer of the two names?  Fewer leading underscores win, then the shorter name (no
+ * version or clone suffix), then the alphabet, so that the choice is stable. */
 static bool is_plainer(const char *x, const char *y)
 {
 	size_t nx = n_underscores(x), ny = n_underscores(y);
@@ -177,7 +177,7 @@ static bool is_plainer(const char *x, const char *y)
 	return strcmp(x, y) < 0;
 }
 
-/* Is x's name the plainer one?  One that cannot be read is not. */
+/* Is x's name the plainer one?  A name that cannot be read is not. */
 static bool has_plainer_name(struct symtab *t, uint8_t x_text, uint32_t x_name, uint8_t y_text,
 			     uint32_t y_name)
 {
@@ -186,7 +186,7 @@ static bool has_plainer_name(struct symtab *t, uint8_t x_text, uint32_t x_name, 
 	return x && *x && (!y || !*y || is_plainer(x, y));
 }
 
-/* Its name, chosen among aliases when it is first asked for. */
+/* The name, chosen among aliases when first needed. */
 static const char *name_of(struct symtab *t, struct symtab_symbol *s)
 {
 	for (size_t i = s->alias; i; i = t->alias[i - 1].is_last ? 0 : i + 1) {
@@ -210,7 +210,7 @@ static int compare_start(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* Sorts by the digit that begins at that bit, and swaps *from and *to. */
+/* Sorts by the digit at that bit, and swaps *from and *to. */
 static void sort_by_digit(struct symtab_symbol **from, struct symtab_symbol **to, size_t n,
 			  uint64_t lowest, unsigned bit)
 {
@@ -230,7 +230,7 @@ static void sort_by_digit(struct symtab_symbol **from, struct symtab_symbol **to
 	*to = swap;
 }
 
-/* By start, digit by digit: a program's addresses have two or three. */
+/* By start, with a radix sort: a program's addresses have two or three digits. */
 static void sort_by_start(struct symtab *t)
 {
 	uint64_t lowest = UINT64_MAX, highest = 0;
@@ -254,8 +254,8 @@ static void sort_by_start(struct symtab *t)
 	free(scratch);
 }
 
-/* The best of the aliases [s, end) as far as that can be told without their names; of those with a
- * size only, or of all.  Others of its rank become its aliases.  False: there is none. */
+/* The best of the aliases [s, end) that can be found without reading names, among those with a size
+ * only, or among all.  Others of the same rank become its aliases.  False if there is none. */
 static bool choose_alias(struct symtab *t, const struct symtab_symbol *s,
 			 const struct symtab_symbol *end, bool sized_only,
 			 struct symtab_symbol *ret)
@@ -290,7 +290,7 @@ static bool choose_alias(struct symtab *t, const struct symtab_symbol *s,
 	return true;
 }
 
-/* Keeps the best of each group of aliases, and drops labels inside of sized functions. */
+/* Keeps the best of each group of aliases, and drops labels inside sized functions. */
 static void drop_shadowed(struct symtab *t)
 {
 	size_t n = 0;
@@ -308,8 +308,8 @@ static void drop_shadowed(struct symtab *t)
 	t->n = n;
 }
 
-/* What compilers put before a program's own code has no sizes, and ends with frame_dummy, a jump.
- * Behind it may come code without symbols (GHC's). */
+/* The start-up code that compilers put before a program's own code has no sizes.  It ends with
+ * frame_dummy, a jump.  Code without symbols may follow it (GHC's). */
 #define FRAME_DUMMY_BYTES_MAX 16u
 
 static bool covers(struct symtab *t, struct symtab_symbol *s, uint64_t vaddr)

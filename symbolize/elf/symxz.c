@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <lzma.h>
 
-/* The size is not known beforehand (the index at the end could lie), so the output doubles,
- * up to the limit. */
+/* The size is not known in advance (the index at the end may be wrong), so the output buffer is
+ * doubled up to the limit. */
 
 #define DECODER_BYTES_MAX (128u << 20)   /* the dictionary of xz -9 needs 65 MB */
 

@@ -14,12 +14,12 @@
 #include <unistd.h>
 
 /*
- * The time of last use is the file's own time of modification: the time of access is not kept
- * everywhere.  It is set once a day at most.
+ * The time of last use is the file's modification time, because not every file system keeps access
+ * times.  It is updated once a day at most.
  */
 
-#define TEMPORARY "."            /* in front of the name */
-#define TEMPORARY_S 3600         /* who takes longer to write one, has died */
+#define TEMPORARY "."            /* first character of the name */
+#define TEMPORARY_S 3600         /* seconds; the writer of an older file has died */
 #define TOUCH_S 86400
 
 /* ---- the folder ---------------------------------------------------------- */
@@ -118,7 +118,7 @@ void cachefile_touch(int fd)
 		futimens(fd, NULL);
 }
 
-/* ---- how many ------------------------------------------------------------ */
+/* ---- the limit ----------------------------------------------------------- */
 
 struct kept {
 	char name[256];

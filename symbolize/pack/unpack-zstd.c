@@ -3,11 +3,11 @@
 #include <errno.h>
 #include <zstd.h>
 
-/* libzstd keeps as much of the past as the frame asks for; linkers ask for 2 MB, up to 8 MB at
- * their highest level, and no more is granted. */
+/* The frame tells libzstd how large a window to keep.  Linkers use 2 MB, and 8 MB at their highest
+ * level; frames that want more are refused. */
 #define WINDOW_LOG_MAX 23
 
-/* The handle is libzstd's own. */
+/* struct unpack_zstd is libzstd's stream. */
 static ZSTD_DStream *stream(struct unpack_zstd *z)
 {
 	return (ZSTD_DStream *)z;
