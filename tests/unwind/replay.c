@@ -325,9 +325,10 @@ static void replay(const char *path)
 		read_line(&s, line);
 	tap_ok(gzclose(f) == Z_OK && n_samples >= 10, "%s: %zu samples, %zu frames", name,
 	       n_samples, n_frames);
-	tap_ok(!n_wrong, "%s: all stacks are those expected", name);
-	tap_ok(!n_wrong_memo, "%s: and with a memo", name);
-	tap_ok(!n_wrong_cut, "%s: what is left of cut ones is theirs, and says so", name);
+	tap_ok(!n_wrong, "%s: all stacks are as expected", name);
+	tap_ok(!n_wrong_memo, "%s: the same with a memo", name);
+	tap_ok(!n_wrong_cut,
+	       "%s: truncated copies give the start of the stack, and report it", name);
 	if (n_wrong || n_wrong_memo || n_wrong_cut)
 		printf("# %zu, %zu, %zu are not\n", n_wrong, n_wrong_memo, n_wrong_cut);
 	printf("# %zu are wholly libdwfl's; %zu frames by the code or the frame pointer\n",

@@ -62,17 +62,18 @@ static const struct expr exprs[] = {
 	{ "bregx, no such register", OPS(DW_OP_bregx, 0xff, 1, 0), CFI_EVAL_NO_REG },
 	{ "deref", OPS(DW_OP_const1u, 200, DW_OP_deref), OK(600) },
 	{ "deref_size", OPS(DW_OP_const1u, 200, DW_OP_deref_size, 1), OK(600 & 255) },
-	{ "deref of nothing", OPS(DW_OP_lit1, DW_OP_deref), CFI_EVAL_NO_MEMORY },
+	{ "deref of an unmapped address", OPS(DW_OP_lit1, DW_OP_deref), CFI_EVAL_NO_MEMORY },
 	{ "deref beyond the copy", OPS(DW_OP_const2u, 0, 8, DW_OP_deref), CFI_EVAL_BEYOND },
 	{ "deref_size 9", OPS(DW_OP_const1u, 200, DW_OP_deref_size, 9), CFI_EVAL_BAD },
 	{ "dup", OPS(DW_OP_lit3, DW_OP_dup, DW_OP_plus), OK(6) },
 	{ "drop", OPS(DW_OP_lit3, DW_OP_lit4, DW_OP_drop), OK(3) },
 	{ "over", OPS(DW_OP_lit3, DW_OP_lit4, DW_OP_over), OK(3) },
 	{ "pick", OPS(DW_OP_lit3, DW_OP_lit4, DW_OP_lit5, DW_OP_pick, 2), OK(3) },
-	{ "pick beyond", OPS(DW_OP_lit3, DW_OP_pick, 1), CFI_EVAL_BAD },
+	{ "pick beyond the stack", OPS(DW_OP_lit3, DW_OP_pick, 1), CFI_EVAL_BAD },
 	{ "swap", OPS(DW_OP_lit3, DW_OP_lit4, DW_OP_swap), OK(3) },
 	{ "rot", OPS(DW_OP_lit1, DW_OP_lit2, DW_OP_lit3, DW_OP_rot), OK(2) },
-	{ "rot puts the top third", OPS(DW_OP_lit1, DW_OP_lit2, DW_OP_lit3, DW_OP_rot, DW_OP_drop,
+	{ "rot moves the top to the third place",
+	  OPS(DW_OP_lit1, DW_OP_lit2, DW_OP_lit3, DW_OP_rot, DW_OP_drop,
 					DW_OP_drop), OK(3) },
 	{ "abs", OPS(DW_OP_const1s, 0xf6, DW_OP_abs), OK(10) },
 	{ "neg", OPS(DW_OP_lit5, DW_OP_neg), OK(-5) },
@@ -95,14 +96,14 @@ static const struct expr exprs[] = {
 	{ "bra not taken", OPS(DW_OP_lit7, DW_OP_lit0, DW_OP_bra, 1, 0, DW_OP_lit2), OK(2) },
 	{ "a loop that counts down", OPS(DW_OP_lit20, DW_OP_lit1, DW_OP_minus, DW_OP_dup, DW_OP_bra,
 					 0xfa, 0xff), OK(0) },
-	{ "a loop without end", OPS(DW_OP_skip, 0xfd, 0xff), CFI_EVAL_BAD },
+	{ "an endless loop", OPS(DW_OP_skip, 0xfd, 0xff), CFI_EVAL_BAD },
 	{ "skip outside", OPS(DW_OP_skip, 0x7f, 0), CFI_EVAL_BAD },
 	{ "skip before the start", OPS(DW_OP_skip, 0xf0, 0xff), CFI_EVAL_BAD },
-	{ "push without end", OPS(DW_OP_lit1, DW_OP_skip, 0xfc, 0xff), CFI_EVAL_BAD },
+	{ "endless pushes", OPS(DW_OP_lit1, DW_OP_skip, 0xfc, 0xff), CFI_EVAL_BAD },
 	{ "nop", OPS(DW_OP_lit1, DW_OP_nop), OK(1) },
 	{ "empty stack", OPS(DW_OP_plus), CFI_EVAL_BAD },
 	{ "no result", OPS(DW_OP_nop), CFI_EVAL_BAD },
-	{ "operand beyond the end", OPS(DW_OP_const4u, 1, 2), CFI_EVAL_BAD },
+	{ "an operand that exceeds the expression", OPS(DW_OP_const4u, 1, 2), CFI_EVAL_BAD },
 	{ "unknown operation", OPS(0xff), CFI_EVAL_BAD },
 	{ "glibc's signal frame", OPS(DW_OP_breg7, 32, DW_OP_deref), OK(417) },
 };
@@ -118,19 +119,20 @@ int main(void)
 			printf("# outcome %d value %#lx\n", (int)got, (unsigned long)x);
 	}
 	const uint8_t plus[] = { DW_OP_lit2, DW_OP_plus };
-	tap_ok(cfi_eval_expr(&env, plus, 2, &first, &x) == CFI_EVAL_OK && x == 7, "a first word");
+	tap_ok(cfi_eval_expr(&env, plus, 2, &first, &x) == CFI_EVAL_OK && x == 7,
+	       "an initial word on the stack");
 
 	const struct { const char *name; struct cfi_reg_rule rule; uint64_t want;
 	} r[] = {
-		{ "unsaid", { .how = CFI_HOW_UNSPECIFIED }, 103 },
+		{ "unspecified", { .how = CFI_HOW_UNSPECIFIED }, 103 },
 		{ "same", { .how = CFI_HOW_SAME }, 103 },
 		{ "at CFA + off", { .how = CFI_HOW_OFFSET, .off = -8 }, (500 - 8) * 3 },
 		{ "CFA + off", { .how = CFI_HOW_VAL_OFFSET, .off = -8 }, 492 },
 		{ "in another register", { .how = CFI_HOW_REGISTER, .reg = 12 }, 112 },
-		{ "at an expression",
+		{ "saved at the address of an expression",
 		  { .how = CFI_HOW_EXPR, .n_expr_bytes = 2, .expr = plus },
 		  1506 },
-		{ "is an expression",
+		{ "the value of an expression",
 		  { .how = CFI_HOW_VAL_EXPR, .n_expr_bytes = 2, .expr = plus },
 		  502 },
 	};

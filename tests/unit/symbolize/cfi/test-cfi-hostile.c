@@ -134,37 +134,38 @@ static const struct program {
 	enum unwind_end want_debug;     /* in .debug_frame, whose rows are not kept; 0: the same */
 } programs[] = {
 	{ "a program of 120 KB", UNWIND_BEYOND, 120 << 10, OPS(DW_CFA_nop), UNWIND_BAD_CFI },
-	{ "one of 132 KB", UNWIND_NO_CFI, 132 << 10, OPS(DW_CFA_nop) },
-	{ "a place for each byte of code", UNWIND_BAD_CFI, 30000, OPS(DW_CFA_advance_loc | 1) },
-	{ "states that are remembered only", UNWIND_BAD_CFI, 30000, OPS(DW_CFA_remember_state) },
-	{ "states that nobody has remembered", UNWIND_BAD_CFI, 1, OPS(DW_CFA_restore_state) },
-	{ "places that go backwards", UNWIND_BEYOND, 1000,
+	{ "a program of 132 KB", UNWIND_NO_CFI, 132 << 10, OPS(DW_CFA_nop) },
+	{ "a location for each byte of code", UNWIND_BAD_CFI, 30000, OPS(DW_CFA_advance_loc | 1) },
+	{ "states that are remembered but not restored",
+	  UNWIND_BAD_CFI, 30000, OPS(DW_CFA_remember_state) },
+	{ "states that were never remembered", UNWIND_BAD_CFI, 1, OPS(DW_CFA_restore_state) },
+	{ "locations that go backwards", UNWIND_BEYOND, 1000,
 	  OPS(DW_CFA_advance_loc4, 0xff, 0xff, 0xff, 0xff) },
 	{ "an unknown instruction", UNWIND_BAD_CFI, 1, OPS(0x3f) },
 	/* nops behind it, if there are any, are its end */
 	{ "a number of more than 64 bits", UNWIND_CYCLE, 1,
 	  OPS(DW_CFA_def_cfa_offset, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
 	      0x80, 0x80, 0x80, 0x80, 0x80), UNWIND_BAD_CFI },
-	{ "a register that there is not", UNWIND_BAD_CFI, 1, OPS(DW_CFA_def_cfa, 0xff, 0x7f, 8) },
+	{ "a register that does not exist", UNWIND_BAD_CFI, 1, OPS(DW_CFA_def_cfa, 0xff, 0x7f, 8) },
 	{ "a CFA below the frame", UNWIND_CYCLE, 1, OPS(DW_CFA_def_cfa_offset_sf, 8) },
-	{ "a CFA that stays", UNWIND_CYCLE, 1, OPS(DW_CFA_def_cfa_offset, 0) },
-	{ "a CFA elsewhere", UNWIND_BAD_SP, 1,
+	{ "a CFA equal to the stack pointer", UNWIND_CYCLE, 1, OPS(DW_CFA_def_cfa_offset, 0) },
+	{ "a CFA on another stack", UNWIND_BAD_SP, 1,
 	  OPS(DW_CFA_def_cfa_offset, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x10) },
 	{ "a return address outside the copy", UNWIND_BEYOND, 1,
 	  OPS(DW_CFA_def_cfa_offset, 0x80, 0x80, 0x40) },
-	{ "an expression beyond the end", UNWIND_BAD_CFI, 1,
+	{ "an expression that exceeds the program", UNWIND_BAD_CFI, 1,
 	  OPS(DW_CFA_def_cfa_expression, 0xff, 0xff, 0x7f) },
-	{ "an expression without end", UNWIND_BAD_CFI, 1,
+	{ "an endless expression", UNWIND_BAD_CFI, 1,
 	  OPS(DW_CFA_def_cfa_expression, 3, DW_OP_skip, 0xfd, 0xff) },
-	{ "one that pushes without end", UNWIND_BAD_CFI, 1,
+	{ "an expression with endless pushes", UNWIND_BAD_CFI, 1,
 	  OPS(DW_CFA_def_cfa_expression, 4, DW_OP_lit1, DW_OP_skip, 0xfc, 0xff) },
-	{ "one that jumps out", UNWIND_BAD_CFI, 1,
+	{ "an expression that jumps out of itself", UNWIND_BAD_CFI, 1,
 	  OPS(DW_CFA_def_cfa_expression, 3, DW_OP_skip, 0xff, 0x7f) },
-	{ "one that reads anywhere", UNWIND_BAD_SP, 1,
+	{ "an expression that reads any address", UNWIND_BAD_SP, 1,
 	  OPS(DW_CFA_def_cfa_expression, 2, DW_OP_lit1, DW_OP_deref) },
 	{ "an expression for the return address that divides by zero", UNWIND_BAD_CFI, 1,
 	  OPS(DW_CFA_expression, 16, 3, DW_OP_lit1, DW_OP_lit0, DW_OP_div) },
-	{ "registers that are each other", UNWIND_BAD_CFI, 1,
+	{ "registers saved in each other", UNWIND_BAD_CFI, 1,
 	  OPS(DW_CFA_register, 3, 12, DW_CFA_register, 12, 3, DW_CFA_register, 16, 3) },
 };
 
@@ -202,10 +203,11 @@ static void try_entries(void)
 		uint64_t x;
 		enum unwind_end want;
 	} v[] = {
-		{ "an entry that is longer than its section", 0, 4, 0x7ffffff0, UNWIND_NO_CFI },
-		{ "one in the 64-bit form that is", 0, 8, 0xffffffffffffffff, UNWIND_NO_CFI },
-		{ "an entry shorter than its head", 0, 4, 2, UNWIND_NO_CFI },
-		{ "an end in the middle", 0, 4, 0, UNWIND_NO_CFI },
+		{ "an entry longer than its section", 0, 4, 0x7ffffff0, UNWIND_NO_CFI },
+		{ "a 64-bit entry longer than its section",
+		  0, 8, 0xffffffffffffffff, UNWIND_NO_CFI },
+		{ "an entry shorter than its header", 0, 4, 2, UNWIND_NO_CFI },
+		{ "a terminator in the middle", 0, 4, 0, UNWIND_NO_CFI },
 		{ "an FDE that is its own CIE", 4, 4, 4, UNWIND_NO_CFI },
 		{ "a CIE before the section", 4, 4, 0x7fffffff, UNWIND_NO_CFI },
 		{ "a CIE in the middle of another entry", 4, 4, 12, UNWIND_NO_CFI },
@@ -213,9 +215,10 @@ static void try_entries(void)
 	for (size_t i = 0; i < sizeof(v) / sizeof(*v); i++)
 		check(v[i].name, damaged(true, v[i].off, v[i].x, v[i].n_bytes), none, none,
 		      v[i].want);
-	check("a CIE of .debug_frame outside of it", none, damaged(false, 4, 0x7fffffff, 4), none,
+	check("a CIE outside .debug_frame", none, damaged(false, 4, 0x7fffffff, 4), none,
 	      UNWIND_NO_CFI);
-	check("a function of all addresses", none, damaged(false, 8, 0, 8), none, UNWIND_NO_CFI);
+	check("a function that covers all addresses",
+	      none, damaged(false, 8, 0, 8), none, UNWIND_NO_CFI);
 }
 
 /* ---- tables ---------------------------------------- */
@@ -242,15 +245,17 @@ static void try_tables(void)
 	struct cfibuild b = { .is_eh = true };
 	cfibuild_cie_x86(&b, "zR");
 	fde = to_eh + (int32_t)b.n;
-	check("a table that holds", good(), none, table(1, START, fde), UNWIND_BEYOND);
+	check("a valid table", good(), none, table(1, START, fde), UNWIND_BEYOND);
 	check("a table of 2^32 - 1 entries in 20 bytes", good(), none, table(~0u, START, fde),
 	      UNWIND_BEYOND);
-	check("an entry that names a CIE", good(), none, table(1, START, to_eh), UNWIND_BAD_CFI);
-	check("an entry that names what is before the section", good(), none,
+	check("a table entry that refers to a CIE",
+	      good(), none, table(1, START, to_eh), UNWIND_BAD_CFI);
+	check("a table entry that refers to an address before the section", good(), none,
 	      table(1, START, to_eh - 0x1000), UNWIND_BAD_CFI);
-	check("an entry that names what is behind it", good(), none,
+	check("a table entry that refers to an address after the section", good(), none,
 	      table(1, START, to_eh + 0x1000), UNWIND_BAD_CFI);
-	check("an entry that names its middle", good(), none, table(1, START, fde + 5),
+	check("a table entry that refers to the middle of an entry",
+	      good(), none, table(1, START, fde + 5),
 	      UNWIND_BAD_CFI);
 
 	/* two hundred thousand functions at the same place, without a table */
@@ -265,7 +270,7 @@ static void try_tables(void)
 	memcpy(d.v + 4, &cie, 4);
 	for (int i = 0; i < 200000; i++)
 		add(&s, d.v, d.n);
-	check("200 000 functions at one place", none, s, none, UNWIND_BEYOND);
+	check("200,000 functions at one address", none, s, none, UNWIND_BEYOND);
 }
 
 /* ---- files ---------------------------------------- */
@@ -310,22 +315,22 @@ static void try_files(void)
 {
 	Elf64_Phdr ph = { .p_type = PT_GNU_EH_FRAME, .p_offset = 1ull << 62, .p_vaddr = 0x400000,
 		.p_filesz = 64, .p_memsz = 64 };
-	check_file("an .eh_frame_hdr beyond all files", &ph, NULL, NULL);
+	check_file("an .eh_frame_hdr at an impossible offset", &ph, NULL, NULL);
 	ph.p_offset = 0xff0;
 	ph.p_filesz = 1ull << 40;
-	check_file("one that is larger than its file", &ph, NULL, NULL);
+	check_file("a section larger than its file", &ph, NULL, NULL);
 	Elf64_Shdr sh = { .sh_name = 1, .sh_type = SHT_PROGBITS, .sh_offset = ~0ull - 8,
 		.sh_size = 64 };
-	check_file("a .debug_frame beyond all files", NULL, &sh, NULL);
+	check_file("a .debug_frame at an impossible offset", NULL, &sh, NULL);
 	sh.sh_offset = 0xc00;
 	sh.sh_size = 1ull << 40;
-	check_file("one that is larger than its file", NULL, &sh, NULL);
+	check_file("a section larger than its file", NULL, &sh, NULL);
 	sh.sh_size = 0x100;
 	sh.sh_flags = SHF_COMPRESSED;
 	Elf64_Chdr ch = { .ch_type = ELFCOMPRESS_ZLIB, .ch_size = 1ull << 40, .ch_addralign = 1 };
-	check_file("one that unpacks to a terabyte", NULL, &sh, &ch);
+	check_file("a section that inflates to a terabyte", NULL, &sh, &ch);
 	ch.ch_size = 200 << 20;
-	check_file("one that unpacks to more than zlib can pack", NULL, &sh, &ch);
+	check_file("a section that claims more than zlib can compress", NULL, &sh, &ch);
 }
 
 int main(void)

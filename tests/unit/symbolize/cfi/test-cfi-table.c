@@ -99,7 +99,7 @@ int main(void)
 	if (cfi_section_file(&hdr, fd, 0, sizeof(bytes), HDR) < 0 || ftruncate(fd, 100) < 0)
 		return 1;
 	cfi_table_init(&t, &hdr, HEAD, N_MAX);
-	tap_ok(!cfi_table_search(&t, HDR, &fde), "a file that is shorter than it was");
+	tap_ok(!cfi_table_search(&t, HDR, &fde), "a file that has shrunk");
 	cfi_table_done(&t);
 	cfi_section_done(&hdr);
 	close(fd);

@@ -38,13 +38,13 @@ struct program {
 
 /* The initial state is CFA = rsp + 8, return address at CFA - 8; data alignment -8, code 2. */
 static const struct program programs[] = {
-	{ "nothing", OPS(DW_CFA_nop), 0, 7, 8, 16, CFI_HOW_OFFSET, -8 },
-	{ "advance_loc before", OPS(DW_CFA_advance_loc | 1, DW_CFA_def_cfa_offset, 16), 1, 7, 8,
+	{ "no instructions", OPS(DW_CFA_nop), 0, 7, 8, 16, CFI_HOW_OFFSET, -8 },
+	{ "before advance_loc", OPS(DW_CFA_advance_loc | 1, DW_CFA_def_cfa_offset, 16), 1, 7, 8,
 	  -1 },
-	{ "advance_loc after", OPS(DW_CFA_advance_loc | 1, DW_CFA_def_cfa_offset, 16), 2, 7, 16,
+	{ "after advance_loc", OPS(DW_CFA_advance_loc | 1, DW_CFA_def_cfa_offset, 16), 2, 7, 16,
 	  -1 },
 	{ "advance_loc1", OPS(DW_CFA_advance_loc1, 4, DW_CFA_def_cfa_offset, 16), 8, 7, 16, -1 },
-	{ "advance_loc1 before", OPS(DW_CFA_advance_loc1, 4, DW_CFA_def_cfa_offset, 16), 7, 7, 8,
+	{ "before advance_loc1", OPS(DW_CFA_advance_loc1, 4, DW_CFA_def_cfa_offset, 16), 7, 7, 8,
 	  -1 },
 	{ "advance_loc2", OPS(DW_CFA_advance_loc2, 4, 0, DW_CFA_def_cfa_offset, 16), 8, 7, 16, -1 },
 	{ "advance_loc4", OPS(DW_CFA_advance_loc4, 4, 0, 0, 0, DW_CFA_def_cfa_offset, 16), 8, 7, 16,
@@ -79,12 +79,12 @@ static const struct program programs[] = {
 	  OPS(DW_CFA_offset | 3, 2, DW_CFA_remember_state, DW_CFA_def_cfa, 6, 64, DW_CFA_offset | 3,
 	      4, DW_CFA_restore_state),
 	  0, 7, 8, 3, CFI_HOW_OFFSET, -16 },
-	{ "remembered twice",
+	{ "two remembered states",
 	  OPS(DW_CFA_def_cfa_offset, 16, DW_CFA_remember_state, DW_CFA_def_cfa_offset, 24,
 	      DW_CFA_remember_state, DW_CFA_def_cfa_offset, 32, DW_CFA_restore_state,
 	      DW_CFA_restore_state),
 	  0, 7, 16, -1 },
-	{ "restore_state without remember", OPS(DW_CFA_restore_state), 0, -2, 0, -1 },
+	{ "restore_state without remember_state", OPS(DW_CFA_restore_state), 0, -2, 0, -1 },
 	{ "expression", OPS(DW_CFA_expression, 3, 1, DW_OP_lit0), 0, 7, 8, 3, CFI_HOW_EXPR, 1 },
 	{ "val_expression", OPS(DW_CFA_val_expression, 3, 2, DW_OP_breg7, 0), 0, 7, 8, 3,
 	  CFI_HOW_VAL_EXPR, 2 },
@@ -92,15 +92,17 @@ static const struct program programs[] = {
 	  -1 },
 	{ "GNU_window_save, negate_ra_state",
 	  OPS(DW_CFA_GNU_window_save, 0x2c, DW_CFA_def_cfa_offset, 16), 0, 7, 16, -1 },
-	{ "a vector register", OPS(DW_CFA_offset_extended, 40, 2, DW_CFA_def_cfa_offset, 16), 0, 7,
+	{ "the rule of a vector register",
+	  OPS(DW_CFA_offset_extended, 40, 2, DW_CFA_def_cfa_offset, 16), 0, 7,
 	  16, -1 },
 	{ "unknown instruction", OPS(0x3f, 0, 0), 0, -2, 0, -1 },
-	{ "def_cfa_offset of an expression",
+	{ "def_cfa_offset when the CFA is an expression",
 	  OPS(DW_CFA_def_cfa_expression, 1, DW_OP_lit0, DW_CFA_def_cfa_offset, 8), 0, -2, 0, -1 },
-	{ "a CFA by an unknown register", OPS(DW_CFA_def_cfa, 77, 8), 0, -2, 0, -1 },
-	{ "an expression beyond the end", OPS(DW_CFA_def_cfa_expression, 0x7f, 0), 0, -2, 0, -1 },
-	{ "states without end", OPS(10, 10, 10, 10, 10, 10, 10, 10, 10, 10), 0, -2, 0, -1 },
-	{ "what follows the address does not matter", OPS(DW_CFA_advance_loc | 8, 0x3f), 0, 7, 8,
+	{ "a CFA relative to an unknown register", OPS(DW_CFA_def_cfa, 77, 8), 0, -2, 0, -1 },
+	{ "an expression that exceeds the program",
+	  OPS(DW_CFA_def_cfa_expression, 0x7f, 0), 0, -2, 0, -1 },
+	{ "too many remembered states", OPS(10, 10, 10, 10, 10, 10, 10, 10, 10, 10), 0, -2, 0, -1 },
+	{ "instructions after the address are ignored", OPS(DW_CFA_advance_loc | 8, 0x3f), 0, 7, 8,
 	  -1 },
 };
 
@@ -202,7 +204,7 @@ static void forms(void)
 	check_forms("zPLR", true, false, 1, "zPLR", 0);
 	check_forms("signal frame", true, false, 1, "zRS", 0);
 	check_forms("arm64 key B, tagged", true, false, 1, "zRBG", 0);
-	check_forms("unknown letter behind z", true, false, 1, "zRx", 0);
+	check_forms("an unknown letter after z", true, false, 1, "zRx", 0);
 	check_forms("absolute addresses", true, false, 1, "", DW_EH_PE_udata8);
 	check_forms("udata2", true, false, 1, "zR", DW_EH_PE_udata2);
 	check_forms("pcrel sdata8", true, false, 1, "zR", DW_EH_PE_pcrel | DW_EH_PE_sdata8);
@@ -223,7 +225,7 @@ static void hostile_entries(void)
 	cfibuild_end(&b);
 	struct cfi *c = open_eh(&b, &arch_x86_64);
 	tap_int(cfi_row_at(c, 0x1000, &row), CFI_NOT_FOUND,
-		"a CIE of unknown version names nothing");
+		"an FDE whose CIE has an unknown version");
 	cfi_close(c);
 
 	b = (struct cfibuild){ .vaddr = 0x5000, .is_eh = true };
@@ -235,7 +237,7 @@ static void hostile_entries(void)
 	b.n += 8;
 	c = open_eh(&b, &arch_x86_64);
 	tap_int(cfi_row_at(c, 0x1000, &row), CFI_FOUND,
-		"an entry beyond the end loses what follows");
+		"an entry that exceeds the section ends the index");
 	cfi_close(c);
 
 	b = (struct cfibuild){ .vaddr = 0x5000, .is_eh = true };
@@ -310,9 +312,10 @@ static void search(void)
 	memset(h.v + 8, 0xff, 4);
 	if (cfi_open_sections(&arch_x86_64, cfibuild_section(&h), cfibuild_section(&b), none, &c))
 		abort();
-	tap_int((long long)c->n_table, 2, "a table is no longer than its section");
-	tap_int(cfi_row_at(c, 0x1000, &row), CFI_MALFORMED, "a table entry that names a CIE");
-	tap_int(cfi_row_at(c, 0x2000, &row), CFI_MALFORMED, "a table entry that names nothing");
+	tap_int((long long)c->n_table, 2, "a table that claims to be longer than its section");
+	tap_int(cfi_row_at(c, 0x1000, &row), CFI_MALFORMED, "a table entry that refers to a CIE");
+	tap_int(cfi_row_at(c, 0x2000, &row), CFI_MALFORMED,
+		"a table entry that refers to no entry");
 	cfi_close(c);
 
 	/* dropped functions stay in .debug_frame at address 0 */
@@ -377,7 +380,7 @@ static void rules(void)
 		"x86-64: root");
 	tap_int(RULE(&arch_x86_64, "zRS", 0x1000, DW_CFA_nop).kind, CFI_UNUSUAL, "signal frame");
 	tap_int(RULE(&arch_x86_64, "zR", 0x1000, DW_CFA_def_cfa, 10, 0).kind, CFI_UNUSUAL,
-		"CFA by r10");
+		"CFA relative to r10");
 	tap_int(RULE(&arch_x86_64, "zR", 0x1000, DW_CFA_val_offset, 7, 0).kind, CFI_UNUSUAL,
 		"sp with a rule of its own");
 	tap_int(RULE(&arch_x86_64, "zR", 0x2000, DW_CFA_nop).kind, CFI_NONE, "no FDE");
@@ -394,10 +397,10 @@ static void rules(void)
 	tap_int(RULE(&arch_x86_64, "zR", 0x1000, DW_CFA_def_cfa_expression, 5, DW_OP_breg7, 0,
 		     DW_OP_const1u, 0xf0, DW_OP_and)
 			.kind,
-		CFI_UNUSUAL, "an expression that is not sp + off");
+		CFI_UNUSUAL, "an expression other than sp + off");
 
 	tap_ok(plain(RULE(&arch_arm64, "zR", 0x1000, DW_CFA_nop), CFI_FLAG_RA_REG, 0, 0, 0),
-	       "arm64: a leaf returns to its link register");
+	       "arm64: a leaf keeps its return address in the link register");
 	tap_ok(plain(RULE(&arch_arm64, "zR", 0x1000, DW_CFA_def_cfa_offset, 32,
 			  DW_CFA_offset | 29, 4, DW_CFA_offset | 30, 3),
 		     CFI_FLAG_FP_SAVED, 32, -24, -32),
@@ -412,7 +415,7 @@ static void rules(void)
 		"arm64: return address in another register");
 	tap_ok(plain(RULE(&arch_arm64, "zR", 0x1000, DW_CFA_offset_extended_sf, 30, 0x7f,
 			  DW_CFA_def_cfa_offset, 32), 0, 48, -8, 0),
-	       "arm64: what the PLT has pushed for _dl_runtime_resolve belongs to its frame");
+	       "arm64: the frame of _dl_runtime_resolve includes the words pushed by the PLT");
 }
 
 /* ---- files --------------------------------------------------------------------------------- */
@@ -506,7 +509,7 @@ static void check_file(const char *name, bool with_phdr, bool compress_debug)
 	       name);
 	tap_ok(cfi_row_at(c, 0x402010, &row) == CFI_FOUND && row.cfa.off == 8, "%s: .debug_frame",
 	       name);
-	tap_int(cfi_row_at(c, 0x403010, &row), CFI_NOT_FOUND, "nothing elsewhere");
+	tap_int(cfi_row_at(c, 0x403010, &row), CFI_NOT_FOUND, "an address outside all entries");
 	cfi_close(c);
 	close(fd);
 }
@@ -520,33 +523,34 @@ static void files(void)
 	struct cfi *c;
 	struct cfi_row row;
 	int fd = make_file(true, false, 0x780);
-	tap_int(cfi_open_file(fd, &c), 0, "a cut file can be opened");
-	tap_int(cfi_row_at(c, 0x401010, &row), CFI_NOT_FOUND, "and has no CFI");
+	tap_int(cfi_open_file(fd, &c), 0, "a truncated file can be opened");
+	tap_int(cfi_row_at(c, 0x401010, &row), CFI_NOT_FOUND, "a truncated file has no CFI");
 	cfi_close(c);
 	close(fd);
 
 	/* musl's way back from a handler, at 0x400c00, is looked up one byte before */
 	struct cfi_rule rule;
 	fd = make_file(true, false, 0);
-	tap_int(cfi_open_file(fd, &c), 0, "a file with a trampoline");
+	tap_int(cfi_open_file(fd, &c), 0, "a file with a signal trampoline");
 	cfi_rule_at(c, 0x400bff, &rule);
-	tap_int(rule.kind, CFI_SIGRETURN, "rt_sigreturn without CFI");
+	tap_int(rule.kind, CFI_SIGRETURN, "a signal trampoline without CFI");
 	cfi_rule_at(c, 0x400c00, &rule);
-	tap_int(rule.kind, CFI_NONE, "but at its start only");
+	tap_int(rule.kind, CFI_NONE, "only its start is recognised");
 	cfi_close(c);
 	close(fd);
 
 	/* the file shrinks after it was opened */
 	fd = make_file(true, false, 0);
-	tap_int(cfi_open_file(fd, &c), 0, "a file that will shrink");
+	tap_int(cfi_open_file(fd, &c), 0, "a file that is going to shrink");
 	if (ftruncate(fd, 0x500))
 		abort();
-	tap_ok(cfi_row_at(c, 0x401010, &row) != CFI_FOUND, "shrinks without harm");
+	tap_ok(cfi_row_at(c, 0x401010, &row) != CFI_FOUND,
+	       "a file that has shrunk has no CFI there");
 	cfi_close(c);
 	close(fd);
 
 	fd = make_file(false, false, 10);
-	tap_int(cfi_open_file(fd, &c), -ENOEXEC, "10 bytes are no ELF file");
+	tap_int(cfi_open_file(fd, &c), -ENOEXEC, "10 bytes are not an ELF file");
 	close(fd);
 }
 
@@ -605,12 +609,12 @@ static void large(void)
 	size_t n_cie = 4 + *(uint32_t *)p;
 	uint64_t first = LARGE_VADDR + n_cie + 8 + FUNCTION_AHEAD;
 	cfi_rule_at(c, first + 5 * STRIDE, &rule);
-	tap_int(rule.kind, CFI_PLAIN, "the sixth function of a section of more than 4 GiB");
+	tap_int(rule.kind, CFI_PLAIN, "the sixth function of a section larger than 4 GiB");
 	cfi_rule_at(c, first + (1ull << 32) - STRIDE, &rule);
-	tap_int(rule.kind, CFI_PLAIN, "the last one in its first 4 GiB");
+	tap_int(rule.kind, CFI_PLAIN, "the last function below 4 GiB");
 	cfi_rule_at(c, LARGE_VADDR + (1ull << 32) + 8 + FUNCTION_AHEAD, &rule);
-	tap_int(rule.kind, CFI_NONE, "the one behind that gets no other function's CFI");
-	tap_int((int64_t)c->n_bad, 0, "no entry is taken for a malformed one");
+	tap_int(rule.kind, CFI_NONE, "a function beyond 4 GiB does not get another function's CFI");
+	tap_int((int64_t)c->n_bad, 0, "and no entry is reported as malformed");
 	cfi_close(c);
 	munmap(p, n_bytes);
 }

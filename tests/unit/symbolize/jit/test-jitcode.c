@@ -28,7 +28,7 @@ static uint64_t take(struct jitcode *j, const char *text, uint64_t from_ns)
 {
 	uint64_t bad = 0;
 	tap_int(perfmap_take(j, text, strlen(text), from_ns, &bad), (long)strlen(text),
-		"all lines are taken");
+		"all lines are read");
 	return bad;
 }
 
@@ -37,26 +37,26 @@ static void by_time(void)
 	struct jitcode j;
 	jitcode_init(&j, NULL);
 	take(&j, "1000 100 a\n3000 10 far\n", 10);
-	tap_int(settle(&j), 0, "nothing is replaced at first");
+	tap_int(settle(&j), 0, "the first entries replace nothing");
 	tap_str(name_at(&j, 0x1000, 10), "a", "the first byte");
 	tap_str(name_at(&j, 0x10ff, 10), "a", "the last byte");
-	tap_str(name_at(&j, 0x1100, 10), "none", "behind");
-	tap_str(name_at(&j, 0xfff, 10), "none", "before");
-	tap_str(name_at(&j, 0x1000, 5), "a", "what is told late names what ran before");
+	tap_str(name_at(&j, 0x1100, 10), "none", "after the last byte");
+	tap_str(name_at(&j, 0xfff, 10), "none", "before the first byte");
+	tap_str(name_at(&j, 0x1000, 5), "a", "an entry that arrives late names earlier samples");
 	take(&j, "1000 100 a\n", 15);
-	tap_int(j.n, 2, "what is known is not taken again");
+	tap_int(j.n, 2, "duplicates are ignored");
 	take(&j, "1080 40 b\n2000 10 new\n", 20);
 	uint64_t *replaced;
-	tap_int(jitcode_settle(&j, &replaced), 1, "b lies where a lay");
-	tap_int((long)replaced[0], 20, "since then");
+	tap_int(jitcode_settle(&j, &replaced), 1, "b takes the place of a");
+	tap_int((long)replaced[0], 20, "from then on");
 	free(replaced);
-	tap_str(name_at(&j, 0x1090, 19), "a", "before it was a");
-	tap_str(name_at(&j, 0x1090, 20), "b", "then it is b");
-	tap_str(name_at(&j, 0x10f0, 25), "a", "what b does not cover stays");
+	tap_str(name_at(&j, 0x1090, 19), "a", "earlier samples belong to a");
+	tap_str(name_at(&j, 0x1090, 20), "b", "later samples belong to b");
+	tap_str(name_at(&j, 0x10f0, 25), "a", "the part of a outside b stays");
 	take(&j, "1000 100 a\n", 30);
-	tap_int(settle(&j), 1, "a again, in b's place");
-	tap_str(name_at(&j, 0x1090, 30), "a", "then it is a");
-	tap_str(name_at(&j, 0x1090, 25), "b", "between it is b");
+	tap_int(settle(&j), 1, "a is back in b's place");
+	tap_str(name_at(&j, 0x1090, 30), "a", "later samples belong to a");
+	tap_str(name_at(&j, 0x1090, 25), "b", "samples in between belong to b");
 	jitcode_done(&j);
 }
 
@@ -65,14 +65,14 @@ static void lines(void)
 	struct jitcode j;
 	jitcode_init(&j, NULL);
 	tap_int((long)take(&j, "0x10 0x10 with 0x\n7F0000000020 8 UPPER case\r\n\n", 0), 0,
-		"numbers with 0x and in capitals, empty lines");
+		"0x prefixes, capital digits and empty lines");
 	tap_int((long)take(&j, "zz 10 a\n10 a\n10  \n-1 5 x\n10 0 empty\n"
 			       "fffffffffffffff0 100 wraps\n11112222333344445 1 long\n", 0),
 		7, "bad lines are counted");
 	settle(&j);
 	tap_str(name_at(&j, 0x18, 0), "with 0x", "0x");
 	tap_str(name_at(&j, 0x7f0000000027, 0), "UPPER case",
-		"blanks belong to the name, \\r does not");
+		"the name includes blanks, but not \\r");
 	jitcode_done(&j);
 }
 
@@ -124,12 +124,12 @@ static void partial(void)
 	uint64_t bad = 0;
 	jitcode_init(&j, NULL);
 	tap_int((long)perfmap_take(&j, "10 1 a\n20 1", 11, 0, &bad), 7,
-		"a line without its end waits");
+		"an incomplete line is left for later");
 	char *wide = malloc(PERFMAP_LINE_BYTES_MAX);
 	memset(wide, 'x', PERFMAP_LINE_BYTES_MAX);
 	tap_int((long)perfmap_take(&j, wide, PERFMAP_LINE_BYTES_MAX, 0, &bad),
-		PERFMAP_LINE_BYTES_MAX, "a line without end does not stop all");
-	tap_int((long)bad, 1, "and is bad");
+		PERFMAP_LINE_BYTES_MAX, "an overlong line does not stop the reader");
+	tap_int((long)bad, 1, "and is counted as bad");
 	free(wide);
 	tap_str(jitcode_keep_name(&j, "a\tb\nc", 5), "a?b?c", "no control characters in names");
 	jitcode_done(&j);
@@ -147,12 +147,12 @@ static void limit(void)
 		int n = snprintf(line, sizeof(line), "%x 10 function_%d\n", i * 16, i);
 		perfmap_take(&j, line, (size_t)n, 0, &bad);
 	}
-	tap_ok(j.is_full && j.n > 10 && j.n < 1000, "the memory limit ends it");
-	tap_ok(b.used_bytes <= 20000, "within the limit");
+	tap_ok(j.is_full && j.n > 10 && j.n < 1000, "the memory limit stops the reader");
+	tap_ok(b.used_bytes <= 20000, "the limit is kept");
 	settle(&j);
-	tap_str(name_at(&j, 0x10, 0), "function_1", "what came before has its name");
+	tap_str(name_at(&j, 0x10, 0), "function_1", "earlier entries keep their names");
 	jitcode_done(&j);
-	tap_int((long)b.used_bytes, 0, "all is given back");
+	tap_int((long)b.used_bytes, 0, "all memory is released");
 }
 
 static void regions(void)
@@ -163,13 +163,14 @@ static void regions(void)
 	jitcode_add_region(&j, 0x1000, 0x2000);
 	tap_int(j.n_regions, 2, "two regions");
 	tap_ok(!jitcode_find_region(&j, 0x2000) && !jitcode_find_region(&j, 0xfff) &&
-		       !jitcode_find_region(&j, 0x4000), "none between and around");
-	tap_ok(jitcode_find_region(&j, 0x1fff) && jitcode_find_region(&j, 0x3000), "within");
+		       !jitcode_find_region(&j, 0x4000), "no region between and around them");
+	tap_ok(jitcode_find_region(&j, 0x1fff) && jitcode_find_region(&j, 0x3000),
+	       "inside a region");
 	jitcode_add_region(&j, 0x2000, 0x3000);
-	tap_int(j.n_regions, 1, "what fills the gap makes one of them");
+	tap_int(j.n_regions, 1, "a region that fills the gap joins them");
 	jitcode_add_region(&j, 0x1800, 0x1900);
 	const struct jitcode_region *r = jitcode_find_region(&j, 0x2800);
-	tap_ok(r && r->start == 0x1000 && r->end == 0x4000, "from end to end");
+	tap_ok(r && r->start == 0x1000 && r->end == 0x4000, "both ends belong to it");
 	jitcode_done(&j);
 }
 
@@ -292,22 +293,23 @@ static void dump(void)
 		jitdump_done(&pd);
 		jitcode_done(&part);
 	}
-	tap_int(jitdump_take(&d, &j, b.bytes, b.n, 100, &want), (long)whole, "all records");
-	tap_int((long)d.n_bad, 0, "none is bad");
-	tap_int(settle(&j), 1, "third lies where first lay");
-	tap_str(name_at(&j, 0x1000, 39), "first", "first, until it is replaced");
-	tap_str(name_at(&j, 0x1000, 40), "third", "then third");
-	tap_str(name_at(&j, 0x3010, 50), "first", "first, where it was moved to");
+	tap_int(jitdump_take(&d, &j, b.bytes, b.n, 100, &want), (long)whole,
+		"all records are read");
+	tap_int((long)d.n_bad, 0, "no record is bad");
+	tap_int(settle(&j), 1, "third takes the place of first");
+	tap_str(name_at(&j, 0x1000, 39), "first", "first, until it was replaced");
+	tap_str(name_at(&j, 0x1000, 40), "third", "third from then on");
+	tap_str(name_at(&j, 0x3010, 50), "first", "first, at its new place");
 	tap_str(name_at(&j, 0x2000, 50), "second", "second");
 	const struct jitcode_entry *e = jitcode_find(&j, 0x3000, 50);
 	const struct jitcode_line *l = e ? jitcode_find_line(e, 0x3004) : NULL;
-	tap_ok(l && l->line == 7 && strcmp(l->file, "a.js") == 0, "its lines move with it");
+	tap_ok(l && l->line == 7 && strcmp(l->file, "a.js") == 0, "its lines moved with it");
 	l = e ? jitcode_find_line(e, 0x3008) : NULL;
-	tap_ok(l && l->line == 8 && strcmp(l->file, "b.js") == 0, "lines come in any order");
+	tap_ok(l && l->line == 8 && strcmp(l->file, "b.js") == 0, "lines may be in any order");
 	tap_ok(e && e->unwind.n_bytes == 8 && e->unwind.n_hdr_bytes == 4 &&
-		       memcmp(e->unwind.bytes, "frames..", 8) == 0, "and its CFI");
+		       memcmp(e->unwind.bytes, "frames..", 8) == 0, "it has CFI");
 	e = jitcode_find(&j, 0x1000, 50);
-	tap_ok(e && !e->n_lines && !e->unwind.bytes, "others have none of it");
+	tap_ok(e && !e->n_lines && !e->unwind.bytes, "other code has no CFI");
 	jitdump_done(&d);
 	jitcode_done(&j);
 }
@@ -341,11 +343,12 @@ static void odd_dumps(void)
 	jitdump_take(&d, &j, b.bytes, b.n, 100, &want);
 	settle(&j);
 	const struct jitcode_entry *e = jitcode_find(&j, 0x1000, 100);
-	tap_ok(e && e->from_ns == 100, "times of another clock are not believed");
+	tap_ok(e && e->from_ns == 100, "times of another clock are ignored");
 	const struct jitcode_line *l = e ? jitcode_find_line(e, 0x1000) : NULL;
-	tap_ok(l && l->line == 3 && !l->file, "V8: 64 less, and what is no text is no name");
+	tap_ok(l && l->line == 3 && !l->file,
+	       "V8: addresses are reduced by 64, names that are not text are dropped");
 	tap_int((long)d.n_bad, 1, "a record with too many lines is bad");
-	tap_ok(d.is_closed && !jitcode_find(&j, 0x5000, 100), "nothing counts behind the end");
+	tap_ok(d.is_closed && !jitcode_find(&j, 0x5000, 100), "records after the end are ignored");
 	jitdump_done(&d);
 	jitcode_done(&j);
 }
@@ -397,10 +400,10 @@ static void odd_lines(void)
 		load(&b, 11, 0x2000, 0x100, 2, "g");
 		uint32_t n = n_lines_at(&b, 0x1000, &n_bad, &last);
 		tap_int(n, is_v8 ? 3 : 0, is_v8 ? "V8: names with zero bytes do not hide the lines"
-						: "entries that do not fill the record are none");
-		tap_int((long)n_bad, !is_v8, "and are counted, where they are not found again");
+						: "entries that do not fill it are dropped");
+		tap_int((long)n_bad, !is_v8, "and counted as bad where they cannot be recovered");
 		tap_int(last, is_v8 ? 7 : 0, "the last line");
-		tap_int(n_lines_at(&b, 0x2000, &n_bad, &last), 0, "the code behind has none");
+		tap_int(n_lines_at(&b, 0x2000, &n_bad, &last), 0, "the next code has no lines");
 	}
 	header(&b, 0xdeadbeef, 0);
 	begin(&b, 2, 1);
@@ -411,8 +414,9 @@ static void odd_lines(void)
 	odd_line(&b, 0x1044, 6);
 	end(&b);
 	load(&b, 10, 0x1000, 0x100, 1, "f");
-	tap_int(n_lines_at(&b, 0x1000, &n_bad, &last), 0, "V8: entries of two lengths are lost");
-	tap_int((long)n_bad, 1, "and counted");
+	tap_int(n_lines_at(&b, 0x1000, &n_bad, &last), 0,
+		"V8: entries of two lengths cannot be recovered");
+	tap_int((long)n_bad, 1, "and are counted as bad");
 	header(&b, 0, 0);
 	begin(&b, 2, 1);
 	put64(&b, 0x1000);
@@ -421,8 +425,8 @@ static void odd_lines(void)
 	line(&b, 0x1008, 6, "a.js");
 	end(&b);
 	load(&b, 10, 0x1000, 0x100, 1, "f");
-	tap_int(n_lines_at(&b, 0x1000, &n_bad, &last), 0, "more entries than are told of");
-	tap_int((long)n_bad, 1, "are counted");
+	tap_int(n_lines_at(&b, 0x1000, &n_bad, &last), 0, "more entries than announced");
+	tap_int((long)n_bad, 1, "are counted as bad");
 }
 
 int main(void)

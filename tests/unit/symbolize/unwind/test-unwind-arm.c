@@ -95,29 +95,30 @@ int main(void)
 	run(&w, PC(F_PUSH));
 	tap_ok(IS(&w, UNWIND_NO_CFI, PC(F_PUSH), ARM_AT(2), ARM_AT(7), ARM_AT(11)) &&
 	       w.r.frame[3].sp == AT(10) && w.r.frame[3].flags & UNWIND_FRAME_GUESSED,
-	       "made code without a frame pointer is crossed");
+	       "JIT code without a frame pointer is unwound");
 	w.stack[2] = ARM_AT(11);
 	w.regs.r[arch_arm64.link] = ARM_AT(7);
 	run(&w, ARM_AT(0));
 	tap_ok(IS(&w, UNWIND_NO_CFI, ARM_AT(0), ARM_AT(7), ARM_AT(11)) && w.r.frame[1].sp == SP,
-	       "before its frame is made, by the link register");
+	       "before the prologue, by the link register");
 	w.space++;
 	run(&w, ARM_AT(13));
 	tap_ok(IS(&w, UNWIND_NO_CFI, ARM_AT(13), ARM_AT(7), ARM_AT(11)), "a jump");
 	w.space++;
 	w.regs.r[arch_arm64.link] = ARM_AT(5);
 	run(&w, ARM_AT(0));
-	tap_ok(IS(&w, UNWIND_NO_CFI, ARM_AT(0)), "no call before what is in there");
+	tap_ok(IS(&w, UNWIND_NO_CFI, ARM_AT(0)),
+	       "no call precedes the address in the link register");
 	w.stack[4] = ARM_AT(8);
 	w.space++;
 	run(&w, PC(F_PUSH));
 	tap_ok(IS(&w, UNWIND_NO_CFI, PC(F_PUSH), ARM_AT(2)),
-	       "nor before what is on the stack");
+	       "no call precedes the address on the stack");
 	w.stack[4] = ARM_AT(14);
 	w.space++;
 	run(&w, PC(F_PUSH));
 	tap_ok(w.r.n >= 3 && w.r.frame[2].pc == ARM_AT(14),
-	       "a handler returns to the signal's way back");
+	       "a signal handler returns to the trampoline");
 	unwind_free(w.u);
 	cfi_close(w.cfi);
 	return tap_done();

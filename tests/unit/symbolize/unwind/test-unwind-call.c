@@ -131,15 +131,17 @@ static bool is_switched(uint64_t pc, uint32_t flags)
 static void test_switches(void)
 {
 	tap_ok(is_switched(ADDRESS(by_register_pc), 0), "a function that loads the stack pointer");
-	tap_ok(is_switched(ADDRESS(by_register_pc), 0), "asked again");
-	tap_ok(is_switched(ADDRESS(by_register_pc) + 1, UNWIND_FRAME_EXACT), "interrupted there");
-	tap_ok(!is_switched(ADDRESS(by_register_pc) - 1, UNWIND_FRAME_EXACT), "but not before");
+	tap_ok(is_switched(ADDRESS(by_register_pc), 0), "the answer is cached");
+	tap_ok(is_switched(ADDRESS(by_register_pc) + 1, UNWIND_FRAME_EXACT),
+	       "interrupted after the load");
+	tap_ok(!is_switched(ADDRESS(by_register_pc) - 1, UNWIND_FRAME_EXACT),
+	       "but not before the load");
 	tap_ok(is_switched(ADDRESS(by_r12_pc), 0), "from any register");
 	tap_ok(is_switched(ADDRESS(by_memory_pc), 0), "from memory");
-	tap_ok(!is_switched(ADDRESS(usual_pc), 0), "prologues and epilogues are none");
+	tap_ok(!is_switched(ADDRESS(usual_pc), 0), "prologues and epilogues do not switch stacks");
 	tap_ok(!is_switched(ADDRESS(by_fp_pc), 0),
-	       "nor is a variable array, whose CFA goes by the frame pointer");
-	tap_ok(!is_switched(0x10, 0), "nor what lies in no module");
+	       "nor does a variable array, whose CFA is relative to the frame pointer");
+	tap_ok(!is_switched(0x10, 0), "nor does an address outside all modules");
 }
 
 static void test_calls(void)
@@ -147,14 +149,14 @@ static void test_calls(void)
 	uint64_t pc = ADDRESS(called) + 1;
 	calls();
 	tap_ok(unwind_call_before(ARCH, find_module, &self, pc, ra_of_called) ==
-	       UNWIND_CALL_OF_IT, "a call of the function");
+	       UNWIND_CALL_OF_IT, "a call of this function");
 	tap_ok(unwind_call_before(ARCH, find_module, &self, pc, ra_of_other) ==
-	       UNWIND_CALL_OF_ANOTHER, "of another");
+	       UNWIND_CALL_OF_ANOTHER, "a call of another function");
 	tap_ok(unwind_call_before(ARCH, find_module, &self, pc, pc) == UNWIND_CALL_OF_ANOTHER,
 	       "no call");
 	calls_by_pointer();
 	tap_ok(unwind_call_before(ARCH, find_module, &self, pc, ra_of_called) ==
-	       UNWIND_CALL_INDIRECT, "by a pointer");
+	       UNWIND_CALL_INDIRECT, "a call through a pointer");
 }
 
 #if defined(__x86_64__)
@@ -205,11 +207,11 @@ static void test_handlers(void)
 	const uint64_t *pc = stack_at(ADDRESS(returner_pc), 0, stack, 24, &r);
 	tap_ok(r.end == UNWIND_ROOT && r.n == 5 && pc[1] == ADDRESS(thrower_pc) &&
 		       pc[2] == ADDRESS(catcher_pc) && pc[3] == ADDRESS(outer_pc),
-	       "a frame pointer that is the handler's already is not the thrower's");
+	       "the handler's frame pointer is not used for the function that throws");
 	stack[6] = AT(12);
 	pc = stack_at(ADDRESS(returner_pc), 0, stack, 24, &r);
 	tap_ok(r.end == UNWIND_ROOT && r.n == 5 && pc[2] == ADDRESS(catcher_pc),
-	       "the thrower's own is left as it is");
+	       "the frame pointer of that function is used");
 
 	memset(stack, 0, sizeof(stack));
 	stack[0] = ADDRESS(handles_pc);
@@ -217,7 +219,7 @@ static void test_handlers(void)
 	pc = stack_at(ADDRESS(left_pc), AT(2), stack, 24, &r);
 	tap_ok(r.end == UNWIND_ROOT && r.n == 3 && pc[1] == ADDRESS(handles_pc) &&
 		       r.frame[1].flags & UNWIND_FRAME_EXACT,
-	       "a handler's address is where it goes on, not behind a call");
+	       "a handler's address is exact and follows no call");
 }
 
 static void test_no_return(void)
@@ -230,17 +232,18 @@ static void test_no_return(void)
 	const uint64_t *pc = stack_at(ADDRESS(never_pc), 0, stack, 8, &r);
 	tap_ok(r.end == UNWIND_ROOT && r.n == 3 && pc[1] == ADDRESS(calls_never_pc) &&
 		       r.frame[1].flags & UNWIND_FRAME_GUESSED,
-	       "no CFI and no return: the call of the function shows where its frame begins");
+	       "without CFI and return, the call of the function shows where its frame begins");
 	stack[4] = ADDRESS(outer_pc);
 	stack_at(ADDRESS(never_pc), 0, stack, 8, &r);
-	tap_ok(r.end == UNWIND_NO_CFI && r.n == 1, "but not a call that stands elsewhere");
+	tap_ok(r.end == UNWIND_NO_CFI && r.n == 1, "but not a call elsewhere on the stack");
 
 	stack[1] = ADDRESS(coroutine_end);
 	stack_at(ADDRESS(coroutine_pc), 1, stack, 8, &r);
-	tap_ok(r.end == UNWIND_ROOT && r.n == 1, "what a coroutine returns to is no frame");
+	tap_ok(r.end == UNWIND_ROOT && r.n == 1,
+	       "the return address of a coroutine is not a frame");
 	stack[1] = ADDRESS(coroutine_end) + 3;
 	stack_at(ADDRESS(coroutine_pc), 1, stack, 8, &r);
-	tap_ok(r.end == UNWIND_NO_CFI, "other code that no call precedes is no end");
+	tap_ok(r.end == UNWIND_NO_CFI, "other code that follows no call is not the end");
 }
 
 static void test_elsewhere(void)
@@ -255,7 +258,7 @@ static void test_elsewhere(void)
 	const uint64_t *pc = stack_at(ADDRESS(kept_pc), 0, stack, 12, &r);
 	tap_ok(r.end == UNWIND_ROOT && r.n == 4 && pc[2] == ADDRESS(calls_keeps_pc) &&
 		       r.frame[2].flags & UNWIND_FRAME_GUESSED,
-	       "a register that a call may overwrite, but did not");
+	       "a CFA in a caller-saved register that kept its value");
 	rax = AT(1);
 	stack_at(ADDRESS(kept_pc), 0, stack, 12, &r);
 	tap_ok(r.end == UNWIND_BAD_CFI && r.n == 2, "not if it leads to no call of the function");
@@ -270,10 +273,10 @@ static void test_elsewhere(void)
 	pc = stack_at(ADDRESS(below_pc), 0, stack, 12, &r);
 	tap_ok(r.end == UNWIND_ROOT && r.n == 3 && pc[1] == ADDRESS(calls_below_pc) &&
 		       r.frame[1].sp == AT(7) && r.frame[1].flags & UNWIND_FRAME_GUESSED,
-	       "a word below the stack pointer, that stands elsewhere, too");
+	       "a CFA below the stack pointer whose copy is further up");
 	stack[6] = ADDRESS(root_pc);
 	stack_at(ADDRESS(below_pc), 0, stack, 12, &r);
-	tap_ok(r.end == UNWIND_BAD_SP && r.n == 1, "but a return address follows a call");
+	tap_ok(r.end == UNWIND_BAD_SP && r.n == 1, "but the return address must follow a call");
 }
 
 #else

@@ -311,7 +311,7 @@ static void alternate(void)
 	bool ok = in_handler.n_joined < 8;
 	for (uint32_t i = 0; i < in_handler.n_joined && i < 8; i++)
 		ok = ok && handler_outer[i] == outer[i];
-	tap_ok(ok, "to the frames that it had");
+	tap_ok(ok, "it is joined to the frames that it had");
 	sigaction(SIGTRAP, &(struct sigaction){ .sa_handler = SIG_DFL }, NULL);
 }
 
@@ -324,7 +324,7 @@ int main(void)
 
 	leaf();
 	tap_ok(same(), "a call");
-	tap_int(r.end, UNWIND_ROOT, "reaches the root");
+	tap_int(r.end, UNWIND_ROOT, "the stack reaches the root");
 	recurse(200);
 	tap_ok(same() && r.n > 200, "recursion");
 	int v[] = { 3, 1, 2, 5, 4 };
@@ -360,7 +360,7 @@ int main(void)
 
 	wander(1, 6);
 	tap_int(n_wrong, 0, "1093 stacks in a row with a memo");
-	tap_ok(n_same_frames > 3 * 1093, "and most of their frames were the same");
+	tap_ok(n_same_frames > 3 * 1093, "most of their frames were reused");
 	alternate();
 	unwind_memo_done(&memo);
 	unwind_free(u);

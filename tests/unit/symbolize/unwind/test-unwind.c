@@ -180,11 +180,11 @@ static void x86_plain(void)
 	       "sp and fp of an outer frame");
 	unsigned int n = w.n_asked;
 	run(&w, PC(F_PUSH), &arch_x86_64, NULL);
-	tap_int(w.n_asked - n, 0, "the second time no module is asked for");
+	tap_int(w.n_asked - n, 0, "the second time no module is looked up");
 	w.space = 2;
 	run(&w, PC(F_PUSH), &arch_x86_64, NULL);
 	tap_ok(w.n_asked > n && unwind_stats(w.u)->n_searches == 4,
-	       "a new space asks again, but reads no CFI");
+	       "a new address space looks modules up again, but reads no CFI");
 
 	w.n_stack_bytes = 13 * 8;
 	run(&w, PC(F_PUSH), &arch_x86_64, NULL);
@@ -200,12 +200,12 @@ static void x86_plain(void)
 	tap_ok(IS(&w, UNWIND_CYCLE, PC(F_PUSH), PC(F_FRAME)), "a CFA below the frame");
 	w.regs.r[6] = 0x1122334455667788;
 	run(&w, PC(F_PUSH), &arch_x86_64, NULL);
-	tap_ok(IS(&w, UNWIND_BAD_SP, PC(F_PUSH), PC(F_FRAME)), "a CFA in another place");
+	tap_ok(IS(&w, UNWIND_BAD_SP, PC(F_PUSH), PC(F_FRAME)), "a CFA on another stack");
 	w.regs.r[6] = AT(8);
 	w.stack[9] = 0x4444;
 	run(&w, PC(F_PUSH), &arch_x86_64, NULL);
 	tap_ok(IS(&w, UNWIND_BAD_PC, PC(F_PUSH), PC(F_FRAME)),
-	       "a return address to nowhere is no frame");
+	       "a return address outside all modules is not a frame");
 	w.stack[9] = 0;
 	run(&w, PC(F_PUSH), &arch_x86_64, NULL);
 	tap_ok(IS(&w, UNWIND_ROOT, PC(F_PUSH), PC(F_FRAME)), "return address 0 is a root");
@@ -213,7 +213,8 @@ static void x86_plain(void)
 	run(&w, PC(F_PUSH), &arch_x86_64, NULL);
 	tap_ok(IS(&w, UNWIND_BAD_CFI, PC(F_PUSH), PC(F_FRAME), PC(F_BAD)), "malformed CFI");
 	run(&w, 0x10, &arch_x86_64, NULL);
-	tap_ok(IS(&w, UNWIND_BAD_PC, 0x10), "a pc nowhere is still the innermost frame");
+	tap_ok(IS(&w, UNWIND_BAD_PC, 0x10),
+	       "a pc outside all modules is still the innermost frame");
 	w.regs.valid = 1;
 	run(&w, PC(F_PUSH), &arch_x86_64, NULL);
 	tap_ok(w.r.end == UNWIND_NO_REGS && !w.r.n, "no registers");
@@ -222,7 +223,7 @@ static void x86_plain(void)
 	w.regs.r[6] = 0x5555;
 	w.stack[0] = PC(F_FRAME + 0x80);
 	run(&w, PC(F_EPILOGUE), &arch_x86_64, NULL);
-	tap_ok(w.r.n == 2 && w.r.frame[1].fp == 0x5555, "a register that was popped has its value");
+	tap_ok(w.r.n == 2 && w.r.frame[1].fp == 0x5555, "a popped register has its value back");
 
 	/* calls that are a function's last instruction return to the next function */
 	w.stack[3] = BIAS + F_PUSH;
@@ -250,7 +251,7 @@ static void x86_unusual(void)
 	w.regs.r[3] = AT(4);
 	w.stack[5] = PC(F_START);
 	run(&w, PC(F_RBX), &arch_x86_64, NULL);
-	tap_ok(IS(&w, UNWIND_ROOT, PC(F_RBX), PC(F_START)), "CFA by rbx, innermost");
+	tap_ok(IS(&w, UNWIND_ROOT, PC(F_RBX), PC(F_START)), "CFA relative to rbx, innermost frame");
 	/* PUSH keeps rbx, SAVES has saved it */
 	w.stack[3] = PC(F_SAVES);
 	w.stack[6] = AT(20);
@@ -258,10 +259,10 @@ static void x86_unusual(void)
 	w.stack[21] = PC(F_START);
 	run(&w, PC(F_PUSH), &arch_x86_64, NULL);
 	tap_ok(IS(&w, UNWIND_ROOT, PC(F_PUSH), PC(F_SAVES), PC(F_RBX), PC(F_START)),
-	       "CFA by rbx, two frames out");
+	       "CFA relative to rbx, two frames out");
 	w.regs.valid &= ~(1ull << 3);
 	run(&w, PC(F_RBX), &arch_x86_64, NULL);
-	tap_ok(IS(&w, UNWIND_BAD_CFI, PC(F_RBX)), "CFA by a register that is not known");
+	tap_ok(IS(&w, UNWIND_BAD_CFI, PC(F_RBX)), "CFA relative to an unknown register");
 	run(&w, PC(F_BIG), &arch_x86_64, NULL);
 	tap_ok(IS(&w, UNWIND_BEYOND, PC(F_BIG)), "a frame of 1 MiB");
 	close_world(&w);
@@ -288,7 +289,7 @@ static void x86_guess(void)
 	       "frame pointer 0 is a root");
 	w.regs.r[6] = 0;
 	run(&w, PC(F_NONE), &arch_x86_64, NULL);
-	tap_ok(IS(&w, UNWIND_NO_CFI, PC(F_NONE)), "but not of the innermost frame");
+	tap_ok(IS(&w, UNWIND_NO_CFI, PC(F_NONE)), "frame pointer 0 in the innermost frame is not");
 	w.regs.r[6] = AT(2) + 1;
 	run(&w, PC(F_NONE), &arch_x86_64, NULL);
 	tap_ok(IS(&w, UNWIND_NO_CFI, PC(F_NONE)), "an odd frame pointer");
@@ -339,13 +340,13 @@ static void x86_jit(void)
 	run(&w, PC(F_PUSH), &arch_x86_64, NULL);
 	tap_ok(w.r.n >= 3 && w.r.frame[2].pc == CALL_END && w.r.frame[2].sp == AT(6) &&
 		       w.r.frame[2].flags & UNWIND_FRAME_GUESSED,
-	       "a trampoline without a frame pointer is crossed by its code");
+	       "a trampoline without a frame pointer is unwound by its code");
 	w.stack[5] = PC(F_PUSH);
 	run(&w, PC(F_PUSH) + 1, &arch_x86_64, NULL);
 	w.space++;
 	run(&w, PC(F_PUSH), &arch_x86_64, NULL);
 	tap_ok(w.r.n == 2 && w.r.end == UNWIND_NO_CFI,
-	       "but not to a return address that no call made");
+	       "but not to a return address that follows no call");
 
 	w.stack[0] = CALL_END;
 	w.regs.r[6] = AT(20);
@@ -356,10 +357,10 @@ static void x86_jit(void)
 	w.space++;
 	run(&w, JIT + 0x10, &arch_x86_64, NULL);
 	tap_ok(IS(&w, UNWIND_ROOT, JIT + 0x10, CALL_END, CALL_END, PC(F_START)),
-	       "before the frame is made: the caller is not skipped");
+	       "before the prologue the caller is not skipped");
 	run(&w, JIT + 0x14, &arch_x86_64, NULL);
 	tap_ok(IS(&w, UNWIND_ROOT, JIT + 0x14, CALL_END, CALL_END, PC(F_START)),
-	       "behind the landing pad");
+	       "after endbr64");
 	w.stack[0] = AT(20);
 	w.stack[1] = CALL_END;
 	run(&w, JIT + 0x15, &arch_x86_64, NULL);
@@ -374,7 +375,7 @@ static void x86_jit(void)
 	w.stack[1] = CALL_END;
 	run(&w, JIT + 0x34, &arch_x86_64, NULL);
 	tap_ok(w.r.n >= 2 && w.r.frame[1].pc == CALL_END && w.r.frame[1].sp == AT(2),
-	       "without one: by what the code does until it returns");
+	       "without a frame pointer: by the code up to its return");
 
 	/* a recursion */
 	for (unsigned int i = 0; i < 200; i++)
@@ -383,7 +384,7 @@ static void x86_jit(void)
 	w.n_read = 0;
 	run(&w, JIT + 0x34, &arch_x86_64, NULL);
 	tap_ok(w.r.n >= 200 && w.n_read < 40,
-	       "what code does is not read for each frame (%u times)", w.n_read);
+	       "code is not read for each frame (%u times)", w.n_read);
 	close_world(&w);
 }
 
@@ -396,14 +397,14 @@ static void x86_first(void)
 	w.stack[4] = AT(20);
 	w.stack[5] = AT(21);
 	run(&w, PC(F_PUSH), &arch_x86_64, NULL);
-	tap_ok(IS(&w, UNWIND_ROOT, PC(F_PUSH)), "the count of arguments is no return address");
+	tap_ok(IS(&w, UNWIND_ROOT, PC(F_PUSH)), "argc is not a return address");
 	w.stack[6] = 1;
 	run(&w, PC(F_PUSH), &arch_x86_64, NULL);
-	tap_ok(IS(&w, UNWIND_BAD_PC, PC(F_PUSH)), "nor is another number");
+	tap_ok(IS(&w, UNWIND_BAD_PC, PC(F_PUSH)), "another number there is not argc");
 	w.stack[6] = 0;
 	w.stack[4] = w.stack[5] = 1;
 	run(&w, PC(F_PUSH), &arch_x86_64, NULL);
-	tap_ok(IS(&w, UNWIND_BAD_PC, PC(F_PUSH)), "arguments lie further up");
+	tap_ok(IS(&w, UNWIND_BAD_PC, PC(F_PUSH)), "argv must be further up");
 	close_world(&w);
 }
 
@@ -431,25 +432,25 @@ static void x86_java(void)
 		run(&w, JIT + 0x94, &arch_x86_64, NULL);
 		tap_ok(IS(&w, UNWIND_ROOT, JIT + 0x94, INTERPRETER, METHOD_CALL_END, CALL_END) &&
 			       w.r.frame[2].sp == AT(24) && w.r.frame[2].fp == 0x77777,
-		       "Java: compiled, interpreted, compiled%s", i ? ", by known rules" : "");
+		       "Java: compiled, interpreted, compiled%s", i ? ", by cached rules" : "");
 	}
 	w.stack[17] = 0;
 	w.space++;
 	run(&w, JIT + 0x94, &arch_x86_64, NULL);
-	tap_ok(w.r.n == 1 && w.r.end == UNWIND_NO_CFI, "what is no frame of the interpreter");
+	tap_ok(w.r.n == 1 && w.r.end == UNWIND_NO_CFI, "not a frame of Java's interpreter");
 	w.stack[17] = 0x123450;
 	run(&w, JIT + 0x94, &arch_x86_64, NULL);
 	w.stack[5] = 0x1;
 	w.stack[0] = CALL_END;
 	run(&w, JIT + 0x94, &arch_x86_64, NULL);
 	tap_ok(w.r.n >= 2 && w.r.frame[1].pc == CALL_END,
-	       "a rule for made code that the stack does not bear out any more is made anew");
+	       "a rule for JIT code that the stack no longer confirms is replaced");
 	w.stack[5] = CALL_END;
 	w.stack[0] = 0;
 	w.runtime = NULL;
 	w.space++;
 	run(&w, JIT + 0x94, &arch_x86_64, NULL);
-	tap_ok(w.r.n == 1 && w.r.end == UNWIND_NO_CFI, "not so where there is no Java");
+	tap_ok(w.r.n == 1 && w.r.end == UNWIND_NO_CFI, "without Java it is not");
 	close_world(&w);
 }
 
@@ -487,11 +488,12 @@ static void x86_denied(void)
 		run(&w, PC(F_NONE), &arch_x86_64, NULL);
 		is_by_fp = is_by_fp && IS(&w, UNWIND_ROOT, PC(F_NONE), PC(F_START));
 	}
-	tap_ok(is_by_fp && n_code_reads == 0, "code that stacks deny is not read without end");
+	tap_ok(is_by_fp && n_code_reads == 0,
+	       "code that no stack confirms is not read again and again");
 	w.stack[1] = CALL_END;
 	run(&w, PC(F_NONE), &arch_x86_64, NULL);
 	tap_ok(w.r.n >= 2 && w.r.frame[1].pc == CALL_END && w.r.frame[1].sp == AT(2),
-	       "and its rule is remembered for the stack that bears it out");
+	       "its rule is kept for a stack that confirms it");
 	close_world(&w);
 }
 
@@ -511,17 +513,17 @@ static void x86_signal(void)
 	run(&w, PC(F_PUSH), &arch_x86_64, NULL);
 	tap_ok(IS(&w, UNWIND_ROOT, PC(F_PUSH), BIAS + F_SIGNAL + 1, BIAS + F_PUSH, PC(F_RBX),
 		  PC(F_START)),
-	       "through a signal frame, and a register that was saved in it");
+	       "through a signal frame, with a register saved in it");
 	tap_ok(w.r.frame[2].flags & UNWIND_FRAME_EXACT && w.r.frame[1].flags & UNWIND_FRAME_SIGNAL,
 	       "the interrupted pc is exact");
 	g[15] = 0x7ffd00000000ull;     /* the handler ran on an alternate stack */
 	run(&w, PC(F_PUSH), &arch_x86_64, NULL);
 	tap_ok(IS(&w, UNWIND_BEYOND, PC(F_PUSH), BIAS + F_SIGNAL + 1, BIAS + F_PUSH),
-	       "below a signal on an alternate stack");
+	       "the stack that a signal on an alternate stack interrupted");
 	g[15] = SP;                    /* the signal frame interrupted itself */
 	g[16] = PC(F_PUSH);
 	run(&w, PC(F_PUSH), &arch_x86_64, NULL);
-	tap_int(w.r.end, UNWIND_CYCLE, "signal frames in a circle");
+	tap_int(w.r.end, UNWIND_CYCLE, "a cycle of signal frames");
 	close_world(&w);
 }
 
@@ -544,19 +546,20 @@ static void arm(void)
 	run(&w, PC(F_LEAF), &arch_arm64, &m);
 	run(&w, PC(F_LEAF) + 4, &arch_arm64, &m);
 	tap_ok(IS(&w, UNWIND_ROOT, PC(F_LEAF) + 4, PC(F_FRAME), PC(F_PUSH), PC(F_START)) &&
-	       w.r.n_same == 3, "arm64: memo behind a leaf");
+	       w.r.n_same == 3, "arm64: a memo after a leaf");
 	unwind_memo_done(&m);
 
 	w.stack[5] = PC(F_LEAF);
 	run(&w, PC(F_LEAF), &arch_arm64, NULL);
 	tap_ok(IS(&w, UNWIND_BAD_CFI, PC(F_LEAF), PC(F_FRAME), PC(F_LEAF)),
-	       "arm64: a caller cannot have its return address in a register");
+	       "arm64: the return address of a caller cannot be in a register");
 	/* x19 saved by SAVES */
 	w.stack[0] = PC(F_RBX);
 	w.stack[2] = AT(20);
 	w.stack[21] = PC(F_START);
 	run(&w, PC(F_SAVES), &arch_arm64, NULL);
-	tap_ok(IS(&w, UNWIND_ROOT, PC(F_SAVES), PC(F_RBX), PC(F_START)), "arm64: CFA by x19");
+	tap_ok(IS(&w, UNWIND_ROOT, PC(F_SAVES), PC(F_RBX), PC(F_START)),
+	       "arm64: CFA relative to x19");
 	/* the handler PUSH returns to the vDSO's trampoline at word 4: siginfo, ucontext, registers
 	 */
 	uint64_t *regs = &w.stack[4 + (128 + 176 + 8) / 8];
@@ -604,7 +607,7 @@ static void memo(void)
 	w.stack[3] = w.stack[7] = PC(F_PUSH);
 	w.regs.r[7] = SP;
 	run(&w, PC(F_PUSH), &arch_x86_64, &m);
-	tap_ok(w.r.n == 13 && w.r.n_same == 0, "another sp: nothing is the same");
+	tap_ok(w.r.n == 13 && w.r.n_same == 0, "another sp: nothing is reused");
 	struct world v;
 	open_world(&v, &arch_x86_64, 0);
 	memcpy(v.stack, w.stack, sizeof(v.stack));
@@ -613,12 +616,12 @@ static void memo(void)
 	for (uint32_t i = 0; same && i < v.r.n; i++)
 		same = v.r.frame[i].pc == w.r.frame[i].pc &&
 		       m.frame[v.r.n - 1 - i].pc == v.r.frame[i].pc;
-	tap_ok(same, "with and without a memo the stacks are the same");
+	tap_ok(same, "stacks are the same with and without a memo");
 	close_world(&v);
 
 	w.space++;
 	run(&w, PC(F_PUSH), &arch_x86_64, &m);
-	tap_ok(w.r.n == 13 && w.r.n_same == 0, "a new space forgets the memo");
+	tap_ok(w.r.n == 13 && w.r.n_same == 0, "a new address space drops the memo");
 	unwind_memo_done(&m);
 	close_world(&w);
 }
@@ -632,14 +635,14 @@ static void further(void)
 	chain(&w, 20);
 	w.n_stack_bytes = 10 * 32;
 	run(&w, PC(F_PUSH), &arch_x86_64, &m);
-	tap_ok(w.r.n == 11 && !w.r.is_whole && w.r.is_kept, "a cut stack is kept at first");
+	tap_ok(w.r.n == 11 && !w.r.is_whole && w.r.is_kept, "a truncated stack is kept at first");
 	w.n_stack_bytes = 11 * 32;
 	run(&w, PC(F_PUSH) + 1, &arch_x86_64, &m);
-	tap_ok(w.r.n == 12 && w.r.n_same == 0, "with one more frame outside nothing is the same");
+	tap_ok(w.r.n == 12 && w.r.n_same == 0, "with one more outer frame nothing is reused");
 	bool same = m.n == 12;
 	for (uint32_t i = 0; same && i < 12; i++)
 		same = m.frame[11 - i].sp == w.r.frame[i].sp;
-	tap_ok(same, "and the memo has that frame, too");
+	tap_ok(same, "the memo has that frame, too");
 	unwind_memo_done(&m);
 	close_world(&w);
 }
@@ -657,25 +660,25 @@ static void join(void)
 		       w.r.frame[20].pc == PC(F_START) &&
 		       w.r.frame[11].flags & UNWIND_FRAME_JOINED &&
 		       !(w.r.frame[10].flags & UNWIND_FRAME_JOINED),
-	       "a cut stack is joined to the last complete one");
-	tap_int(w.r.n_same, 0, "a stack with a joint is not the same as one without");
+	       "a truncated stack is joined to the last complete one");
+	tap_int(w.r.n_same, 0, "a joined stack differs from one that is not");
 	run(&w, PC(F_PUSH) + 2, &arch_x86_64, &m);
-	tap_ok(w.r.n_joined == 10 && w.r.n_same == 20, "the same joint again is");
+	tap_ok(w.r.n_joined == 10 && w.r.n_same == 20, "the same joint again is reused");
 	w.n_stack_bytes = sizeof(w.stack);
 	run(&w, PC(F_PUSH) + 3, &arch_x86_64, &m);
 	tap_ok(w.r.end == UNWIND_ROOT && !w.r.n_joined &&
 		       !(w.r.frame[20].flags & UNWIND_FRAME_JOINED),
-	       "joined frames that can be read again are checked");
+	       "joined frames inside the copy are verified");
 	/* the cut is in the innermost frame, whose pc has moved on */
 	w.n_stack_bytes = 8;
 	run(&w, PC(F_PUSH) + 5, &arch_x86_64, &m);
 	tap_ok(w.r.n == 21 && w.r.n_joined == 20, "joined by function and CFA");
 	run(&w, PC(F_SAVES), &arch_x86_64, &m);
 	tap_ok(w.r.n == 1 && !w.r.n_joined && !w.r.is_kept,
-	       "another function at that place is not joined");
+	       "another function at that CFA is not joined");
 	for (int i = 0; i < 20; i++)
 		run(&w, PC(F_SAVES), &arch_x86_64, &m);
-	tap_ok(w.r.is_kept && m.n == 1, "after many cut stacks the old one is history");
+	tap_ok(w.r.is_kept && m.n == 1, "after many truncated stacks the old one is discarded");
 	unwind_memo_done(&m);
 	close_world(&w);
 }
@@ -688,23 +691,24 @@ static void is_long(void)
 	open_world(&w, &arch_x86_64, 0);
 	chain(&w, 20);
 	run(&w, PC(F_PUSH), &arch_x86_64, &m);
-	tap_ok(!m.is_long, "a stack that its copy holds");
+	tap_ok(!m.is_long, "a stack that fits in its copy");
 	w.n_stack_bytes = 10 * 32;
 	run(&w, PC(F_PUSH), &arch_x86_64, &m);
-	tap_ok(m.is_long && w.r.is_kept && w.r.cut_cfa == 0, "a joined one is long");
+	tap_ok(m.is_long && w.r.is_kept && w.r.cut_cfa == 0, "a joined stack is long");
 	w.n_stack_bytes = sizeof(w.stack);
 	run(&w, PC(F_PUSH), &arch_x86_64, &m);
-	tap_ok(m.is_long && !w.r.is_kept && w.r.end == UNWIND_ROOT, "and outlives a short one");
+	tap_ok(m.is_long && !w.r.is_kept && w.r.end == UNWIND_ROOT, "it outlives a short one");
 	for (int i = 0; i < 20; i++)
 		run(&w, PC(F_PUSH), &arch_x86_64, &m);
-	tap_ok(!m.is_long && w.r.is_kept, "but not many of them");
+	tap_ok(!m.is_long && w.r.is_kept, "but not many short ones");
 	struct unwind_input in = { .regs = &w.regs, .stack = (const uint8_t *)w.stack,
 		.n_stack_bytes = 10 * 32, .ctx = &w, .space = w.space, .is_probe = true };
 	unwind_stack(w.u, &in, &m, &w.r);
 	tap_ok(w.r.n_joined && !w.r.is_kept && !m.is_long && m.n_joined == 0,
-	       "a probe joins, and leaves the memo as it is");
+	       "a probe joins and does not change the memo");
 	unwind_stack(w.u, &in, NULL, &w.r);
-	tap_ok(!w.r.is_whole && w.r.cut_cfa == AT(44), "a cut stack tells what it lacks");
+	tap_ok(!w.r.is_whole && w.r.cut_cfa == AT(44),
+	       "a truncated stack reports the CFA of the missing frame");
 	unwind_memo_done(&m);
 	close_world(&w);
 }
@@ -722,7 +726,7 @@ static void handler(void)
 	run(&w, PC(F_PUSH), &arch_x86_64, NULL);
 	tap_ok(IS(&w, UNWIND_BAD_PC, PC(F_PUSH), PC(F_EH)) && w.r.cut_cfa == AT(12) &&
 		       !w.r.is_whole,
-	       "a return address that is a handler's is no caller");
+	       "the return address of an exception handler is not a caller's");
 	struct unwind_frame frame[3] = { { .pc = PC(F_START), .sp = AT(16) },
 		{ .pc = PC(F_RBX), .sp = AT(12) }, { .pc = PC(F_EH), .sp = AT(4) } };
 	uint32_t id[3] = { 1, 2, 3 };
@@ -733,7 +737,7 @@ static void handler(void)
 	unwind_stack(w.u, &in, &m, &w.r);
 	tap_ok(IS(&w, UNWIND_BAD_PC, PC(F_PUSH), PC(F_EH), PC(F_RBX), PC(F_START)) &&
 		       w.r.n_joined == 2 && w.r.is_whole,
-	       "the memo knows who called it");
+	       "the memo knows its caller");
 	close_world(&w);
 }
 

@@ -24,9 +24,9 @@ static const struct code codes[] = {
 	{ "retaa", 1, 0, { 0xd65f0bff }, 0, LINK, 0, false, 0 },
 	{ "ldp x29, x30, [sp], #32; ret", 2, 0,
 	  { 0xa8c27bfd, 0xd65f03c0 }, 32, -24, -32, false, 0 },
-	{ "with the return address signed", 3, 0,
+	{ "a signed return address", 3, 0,
 	  { 0xa8c27bfd, 0xd50323bf, 0xd65f03c0 }, 32, -24, -32, false, 0 },
-	{ "registers loaded first, the pair at the bottom", 4, 0,
+	{ "registers are loaded first, the pair is at the bottom", 4, 0,
 	  { 0xa94153f3, 0xf94013f5, 0xa8c37bfd, 0xd65f03c0 }, 48, -40, -48, false, 0 },
 	{ "the pair at the top: ldp x29, x30, [sp, #64]; add sp, sp, #80", 3, 0,
 	  { 0xa9447bfd, 0x910143ff, 0xd65f03c0 }, 80, -8, -16, false, 0 },
@@ -40,30 +40,30 @@ static const struct code codes[] = {
 	{ "before a prologue", 5, 0,
 	  { 0xa9bf7bfd, 0x910003fd, 0x94000000, 0xa8c17bfd, 0xd65f03c0 }, 0, LINK, 0, false, 0
 	    },
-	{ "within one, before the frame pointer is set", 5, 1,
+	{ "in a prologue, before the frame pointer is set", 5, 1,
 	  { 0xa9bf7bfd, 0x910003fd, 0x94000000, 0xa8c17bfd, 0xd65f03c0 }, 16, -8, -16, false, 0
 	    },
-	{ "within one that makes room first", 7, 1,
+	{ "in a prologue that reserves the frame first", 7, 1,
 	  { 0xd10103ff, 0xa9037bfd, 0x9100c3fd, 0x94000000, 0xa9437bfd, 0x910103ff, 0xd65f03c0
 	    }, 64, LINK, 0, false, 0 },
-	{ "behind a call", 3, 1, { 0x94000000, 0xa8c17bfd, 0xd65f03c0 }, 16, -8, -16, false, 0 },
+	{ "after a call", 3, 1, { 0x94000000, 0xa8c17bfd, 0xd65f03c0 }, 16, -8, -16, false, 0 },
 	{ "mov sp, x29; ldp x29, x30, [sp], #32", 3, 0,
 	  { 0x910003bf, 0xa8c27bfd, 0xd65f03c0 }, 32, -24, -32, true, 0 },
 	{ "sub sp, x29, #16: a frame with a variable array", 5, 0,
 	  { 0xd10043bf, 0xa9414ff4, 0xa9417bfd, 0x910083ff, 0xd65f03c0 }, 16, -8, -16, true, 0
 	    },
-	{ "loads by x29", 2, 0, { 0xa9407bbd, 0xd65f03c0 }, NONE },
+	{ "loads relative to x29", 2, 0, { 0xa9407bbd, 0xd65f03c0 }, NONE },
 	{ "sub sp, sp, #1, lsl #12", 3, 0,
 	  { 0x914007ff, 0xf84107fe, 0xd65f03c0 }, 4112, -16, 0, false, 0 },
 	{ "vector registers move the stack pointer", 4, 0,
 	  { 0x6cc127e8, 0x3cc107e8, 0xa8c17bfd, 0xd65f03c0 }, 48, -8, -16, false, 0 },
 	{ "a push and a pop between", 3, 0,
 	  { 0xf81f0ff3, 0xf84107f3, 0xd65f03c0 }, 0, LINK, 0, false, 0 },
-	{ "x29 as any register, back at the end", 3, 0,
+	{ "x29 as a general register, restored at the end", 3, 0,
 	  { 0xaa0103fd, 0xf84107fd, 0xd65f03c0 }, 16, LINK, -16, false, 0 },
 	{ "a conditional branch not taken", 4, 0,
 	  { 0xb4000040, 0xd65f03c0, 0xf84107fe, 0xd65f03c0 }, 0, LINK, 0, false, 0 },
-	{ "taken, when the other way is refused", 4, 0,
+	{ "the branch is taken after the other path was rejected", 4, 0,
 	  { 0xb4000040, 0xd65f03c0, 0xf84107fe, 0xd65f03c0 }, 16, -16, 0, false, 1 },
 	{ "b.ne", 4, 0,
 	  { 0x54000041, 0xd65f03c0, 0xf84107fe, 0xd65f03c0 }, 16, -16, 0, false, 1 },
@@ -71,17 +71,17 @@ static const struct code codes[] = {
 	  { 0x37180040, 0xd65f03c0, 0xf84107fe, 0xd65f03c0 }, 16, -16, 0, false, 1 },
 	{ "a jump", 4, 0,
 	  { 0x14000002, 0x00000000, 0xf84107fe, 0xd65f03c0 }, 16, -16, 0, false, 0 },
-	{ "a loop is left by its branch", 4, 0,
+	{ "a loop with a branch out of it", 4, 0,
 	  { 0xb4000040, 0x17ffffff, 0xf84107fe, 0xd65f03c0 }, 16, -16, 0, false, 0 },
 	{ "an endless loop", 1, 0, { 0x14000000 }, NONE },
 	{ "a tail call by x16", 2, 0, { 0xa8c17bfd, 0xd61f0200 }, 16, -8, -16, false, 0 },
-	{ "a linker's stub", 4, 0,
+	{ "a PLT entry", 4, 0,
 	  { 0x90000010, 0xf9400211, 0x91000210, 0xd61f0220 }, 0, LINK, 0, false, 0 },
-	{ "a linker's first stub, behind its push", 8, 4,
+	{ "the first PLT entry, after its push", 8, 4,
 	  { 0xd503201f, 0xd503201f, 0xd503201f, 0xa9bf7bf0, 0x90000010, 0xf9400211, 0x91000210,
 	    0xd61f0220 }, 16, LINK, 0, false, 0 },
 	{ "a switch: br x1", 3, 1, { 0xd503201f, 0xaa0203e1, 0xd61f0020 }, NONE },
-	{ "a function that is but a jump", 5, 4,
+	{ "a function that is a single jump", 5, 4,
 	  { 0xd503201f, 0xd503201f, 0xd503201f, 0xd65f03c0, 0xd61f0040 }, 0, LINK, 0, false, 0
 	    },
 	{ "ret x1", 1, 0, { 0xd65f0020 }, NONE },
@@ -90,9 +90,9 @@ static const struct code codes[] = {
 	{ "mov sp, x1", 2, 0, { 0x9100003f, 0xd65f03c0 }, NONE },
 	{ "and sp, x9, #-64", 2, 0, { 0x927ae53f, 0xd65f03c0 }, NONE },
 	{ "sub sp, sp, x1", 2, 0, { 0xcb2163ff, 0xd65f03c0 }, NONE },
-	{ "ldr x30, [x0]: not from the stack", 2, 0, { 0xf940001e, 0xd65f03c0 }, NONE },
+	{ "ldr x30, [x0] does not load from the stack", 2, 0, { 0xf940001e, 0xd65f03c0 }, NONE },
 	{ "mov x30, x1", 2, 0, { 0xaa0103fe, 0xd65f03c0 }, NONE },
-	{ "cmp x0, #31 is none of the stack pointer", 3, 0,
+	{ "cmp x0, #31 does not write the stack pointer", 3, 0,
 	  { 0xf1007c1f, 0x3100067f, 0xd65f03c0 }, 0, LINK, 0, false, 0 },
 	{ "stores, atomics and vectors", 6, 0,
 	  { 0xc8017c62, 0xf8e10062, 0x4e22d420, 0xd53bd040, 0xd4000001, 0xd65f03c0 }, 0, LINK,
@@ -105,20 +105,20 @@ static const struct code codes[] = {
 static const struct code starts[] = {
 	{ "at the start", 1, 0, { 0x00000000 }, 0, LINK, 0, false, 0 },
 	{ "stp x29, x30, [sp, #-32]!", 2, 1, { 0xa9be7bfd, 0x00000000 }, 32, -24, -32, false, 0 },
-	{ "and the rest of the prologue", 4, 3,
+	{ "after the rest of the prologue", 4, 3,
 	  { 0xa9b37bfd, 0x910003fd, 0xa90153f3, 0x00000000 }, 208, -200, -208, false, 0 },
-	{ "room first, not stored yet", 3, 1,
+	{ "frame reserved, not stored yet", 3, 1,
 	  { 0xd10103ff, 0xa9037bfd, 0x00000000 }, 64, LINK, 0, false, 0 },
-	{ "room first, stored", 4, 3,
+	{ "frame reserved, stored", 4, 3,
 	  { 0xd503233f, 0xd10103ff, 0xa9037bfd, 0x00000000 }, 64, -8, -16, false, 0 },
 	{ "str x30, [sp, #-16]!", 2, 1, { 0xf81f0ffe, 0x00000000 }, 16, -16, 0, false, 0 },
-	{ "behind a call, nothing stored", 2, 1, { 0x94000000, 0x00000000 }, NONE },
-	{ "behind a call, stored before", 4, 3,
+	{ "after a call, nothing stored", 2, 1, { 0x94000000, 0x00000000 }, NONE },
+	{ "after a call, stored before it", 4, 3,
 	  { 0xa9be7bfd, 0x910003fd, 0x94000000, 0x00000000 }, 32, -24, -32, false, 0 },
-	{ "behind a loop", 4, 3,
+	{ "after a loop", 4, 3,
 	  { 0xa9bf7bfd, 0xb4000040, 0x17ffffff, 0x00000000 }, 16, -8, -16, false, 0 },
 	{ "mov sp, x1", 2, 1, { 0x9100003f, 0x00000000 }, NONE },
-	{ "code that does not lead there", 2, 1, { 0xd65f03c0, 0x00000000 }, NONE },
+	{ "code that does not reach the pc", 2, 1, { 0xd65f03c0, 0x00000000 }, NONE },
 };
 
 struct test {
@@ -187,33 +187,35 @@ static void calls(void)
 	tap_ok(is_call(bl) && is_call(0xd63f0020) && is_call(0xd73f0822) && is_call(0xd63f087f),
 	       "bl, blr, blraa, blraaz are calls");
 	tap_ok(!is_call(0x17fffffe) && !is_call(0xd61f0020) && !is_call(0xd65f03c0),
-	       "b, br and ret are none");
-	tap_ok(!arch_ends_with_call(&arch_arm64, (const uint8_t *)&bl, 3), "nor are three bytes");
+	       "b, br and ret are not calls");
+	tap_ok(!arch_ends_with_call(&arch_arm64, (const uint8_t *)&bl, 3),
+	       "three bytes are not a call");
 	tap_ok(arch_arm64.call((const uint8_t *)&bl, 4, 0x2004, &to) == ARCH_CALL_DIRECT &&
 	       to == 0x1ff8,
-	       "what a call calls");
+	       "the target of a call");
 	tap_ok(arch_arm64.call((const uint8_t *)nothing, 4, 0x2004, &to) == ARCH_CALL_NONE,
-	       "and what calls none");
+	       "a nop has no target");
 
 	uint32_t stub[] = { 0xb0000010, 0xf947fe11, 0x913fe210, 0xd61f0220 };
 	uint32_t stub_bti[] = { 0xd503245f, 0xb0000010, 0xf947fe11, 0x913fe210, 0xd61f0220 };
 	tap_ok(arch_arm64.stub_slot((const uint8_t *)stub, 16, 0x401230, &to) && to == 0x402ff8,
-	       "where a linker's stub goes to");
+	       "the slot of a PLT entry");
 	tap_ok(arch_arm64.stub_slot((const uint8_t *)stub_bti, 20, 0x401230, &to) &&
-	       to == 0x402ff8, "one that begins with bti c");
+	       to == 0x402ff8, "the slot of a PLT entry that begins with bti c");
 	tap_ok(!arch_arm64.stub_slot((const uint8_t *)nothing, 8, 0x401230, &to) &&
-	       !arch_arm64.stub_slot((const uint8_t *)stub, 7, 0x401230, &to), "what is none");
+	       !arch_arm64.stub_slot((const uint8_t *)stub, 7, 0x401230, &to),
+		"code that is not a PLT entry");
 
 	tap_ok(arch_arm64.plt_entry((const uint8_t *)stub, 16, 0x401230, 12, 16, &to) ==
-		       ARCH_PLT_SLOT && to == 0x402ff8, "an entry of a PLT, from its end");
+		       ARCH_PLT_SLOT && to == 0x402ff8, "the slot of a PLT entry, from its end");
 	tap_int(arch_arm64.plt_entry((const uint8_t *)nothing, 8, 0x401230, 4, 16, &to),
-		ARCH_PLT_NONE, "no entry of a PLT");
+		ARCH_PLT_NONE, "nops are not a PLT entry");
 
 	uint32_t end[] = { 0xd2800ba8, 0xd4000001 }, other[] = { 0xd2800bc8, 0xd4000001 };
 	tap_ok(arch_arm64.is_root((const uint8_t *)end, 8), "the end of clone");
 	tap_ok(arch_arm64.is_root((const uint8_t *)&bl, 4), "exit(main())");
 	tap_ok(!arch_arm64.is_root((const uint8_t *)other, 8) &&
-	       !arch_arm64.is_root((const uint8_t *)end, 4), "what is no root");
+	       !arch_arm64.is_root((const uint8_t *)end, 4), "other code is not a root");
 }
 
 /* Frames of code in no file, about to be made or left: four instructions, the pc at the third. */
@@ -224,12 +226,12 @@ static void frames(void)
 		uint32_t word[4];
 		int cfa_off, ra_off;    /* NONE; LINK */
 	} v[] = {
-		{ "at a push", { 0xd503201f, 0xd503201f, 0xa9bf7bfd, 0x910003fd }, 0, LINK },
-		{ "behind it", { 0xd503201f, 0xa9be7bfd, 0x910003fd, 0xd503201f }, 32, -24 },
-		{ "making room", { 0xd503201f, 0xd503201f, 0xd10103ff, 0xa9037bfd }, 0, LINK },
-		{ "behind that", { 0xd503201f, 0xd10103ff, 0xa9037bfd, 0x9100c3fd }, 64, LINK },
-		{ "and the store", { 0xd10103ff, 0xa9037bfd, 0x9100c3fd, 0xd503201f }, 64, -8 },
-		{ "in a body", { 0xa9bf7bfd, 0x910003fd, 0xd503201f, 0xd503201f }, NONE, 0 },
+		{ "before stp", { 0xd503201f, 0xd503201f, 0xa9bf7bfd, 0x910003fd }, 0, LINK },
+		{ "after stp", { 0xd503201f, 0xa9be7bfd, 0x910003fd, 0xd503201f }, 32, -24 },
+		{ "before sub", { 0xd503201f, 0xd503201f, 0xd10103ff, 0xa9037bfd }, 0, LINK },
+		{ "after sub", { 0xd503201f, 0xd10103ff, 0xa9037bfd, 0x9100c3fd }, 64, LINK },
+		{ "after sub and stp", { 0xd10103ff, 0xa9037bfd, 0x9100c3fd, 0xd503201f }, 64, -8 },
+		{ "in the body", { 0xa9bf7bfd, 0x910003fd, 0xd503201f, 0xd503201f }, NONE, 0 },
 	};
 	for (size_t i = 0; i < sizeof(v) / sizeof(*v); i++) {
 		struct cfi_rule r = { 0 };
@@ -239,7 +241,7 @@ static void frames(void)
 		       (!found || (r.cfa_off8 * 8 == v[i].cfa_off &&
 				   is_link == (v[i].ra_off == LINK) &&
 				   (is_link || r.ra_off8 * 8 == v[i].ra_off))),
-		       "a frame about to be made: %s", v[i].name);
+		       "prologue: %s", v[i].name);
 	}
 	uint32_t left[] = { 0xa9bf7bfd, 0xa8c27bfd, 0x14000010, 0xd503201f };
 	uint32_t epilogue[] = { 0xd503201f, 0x910003bf, 0xa94153f3, 0xa8c37bfd, 0xd50323bf,
@@ -248,10 +250,10 @@ static void frames(void)
 	tap_ok(arch_arm64.is_epilogue(e + 4, 20) && arch_arm64.is_epilogue(e + 20, 4),
 	       "an epilogue");
 	tap_ok(!arch_arm64.is_epilogue(e + 4, 16) && !arch_arm64.is_epilogue(l, 16),
-	       "one without a return is none");
-	tap_ok(arch_arm64.is_leaving(l + 8, 8, 8), "a tail call behind one");
+	       "an epilogue ends with a return");
+	tap_ok(arch_arm64.is_leaving(l + 8, 8, 8), "a tail call after an epilogue");
 	tap_ok(!arch_arm64.is_leaving(l + 4, 4, 12) && !arch_arm64.is_leaving(l + 12, 12, 4),
-	       "but not before it, nor behind a jump");
+	       "not before the epilogue, and not after a jump");
 }
 
 int main(void)

@@ -24,7 +24,8 @@ static void calls(void)
 	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
 		tap_ok(arch_x86_64.call(calls[i].b, 7, RA, &to) == calls[i].want, "%s",
 		       calls[i].name);
-	tap_ok(arch_x86_64.call(calls[0].b, 0, RA, &to) == ARCH_CALL_NONE, "no bytes are no call");
+	tap_ok(arch_x86_64.call(calls[0].b, 0, RA, &to) == ARCH_CALL_NONE,
+	       "an empty buffer is not a call");
 
 	arch_x86_64.call(calls[0].b, 7, RA, &to);
 	tap_int((int64_t)to, RA + 0x04030201, "the address that a call names");
@@ -71,13 +72,13 @@ static void roots(void)
 		       arch_x86_64.is_exit(coroutine + 5, 8) &&
 		       !arch_x86_64.is_exit(coroutine, 12) &&
 		       !arch_x86_64.is_exit(coroutine + 6, 7) && !arch_x86_64.is_exit(coroutine, 0),
-	       "_exit(0) behind a coroutine");
+	       "_exit(0) after a coroutine");
 	tap_ok(arch_x86_64.is_root((uint8_t[]){ 0x48, 0x89, 0xc7, 0xe8, 0 }, 5),
 	       "pthread_exit(start())");
 	tap_ok(arch_x86_64.is_root((uint8_t[]){ 0x89, 0xc7, 0x31, 0xc0, 0xb0, 60, 0x0f, 5 }, 8),
 	       "the end of clone");
 	tap_ok(!arch_x86_64.is_root((uint8_t[]){ 0x89, 0xc7, 0x31, 0xc0, 0xb0, 61, 0x0f, 5 }, 8) &&
-	       !arch_x86_64.is_root((uint8_t[]){ 0x89, 0xc7 }, 2), "what is none");
+	       !arch_x86_64.is_root((uint8_t[]){ 0x89, 0xc7 }, 2), "other code is not a root");
 }
 
 /* The pc is at the second byte. */
