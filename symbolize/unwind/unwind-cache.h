@@ -2,8 +2,8 @@
 #define CPROF_SYMBOLIZE_UNWIND_UNWIND_CACHE_H
 
 /*
- * Rules by 64-bit keys, which are hashes of a place and are not compared any further: see
- * unwind_cache_key.  Only the unwinder uses this.
+ * A cache of rules.  Keys are 64-bit hashes of an address, and equal keys are treated as equal
+ * addresses: see unwind_cache_key.  Only the unwinder uses this.
  */
 
 #include <stdbool.h>
@@ -12,7 +12,7 @@
 #include "base/hash.h"
 #include "symbolize/cfi/cfi.h"
 
-/* Entries of a cache line: a key may be in any of its line's. */
+/* Entries of a cache line: a key may be in any entry of its line. */
 #define UNWIND_CACHE_WAYS 4u
 
 struct unwind_cache_entry {
@@ -25,22 +25,22 @@ struct unwind_cache {
 	uint64_t mask;
 };
 
-/* id: of an address space or of a file. */
+/* id is that of an address space or of a file. */
 static inline uint64_t unwind_cache_salt(uint64_t id)
 {
 	return hash_u64(id + 0x9e3779b97f4a7c15u);
 }
 
-/* Two keys are equal when pcs (47 bits of freedom) differ exactly as two salts do in all 64
- * bits: one chance in 2^64 per pair, and its price is one wrong frame.  Where a key's entry is say
- * its low bits: each operation more is waited for in every step, and rules of different functions
- * meet in a line as rarely as by a better hash (measured with 6800 rules of clang). */
+/* Keys collide when two pcs (47 bits of freedom) differ by exactly what two salts differ by in all
+ * 64 bits: one chance in 2^64 per pair, at the price of one wrong frame.  The low bits select the
+ * entry: every step would wait for another operation, and rules of different functions share a line
+ * as rarely as with a better hash (measured with 6800 rules of clang). */
 static inline uint64_t unwind_cache_key(uint64_t salt, uint64_t pc)
 {
 	return pc + salt;
 }
 
-/* The key's entry; NULL when it has none. */
+/* The key's entry, or NULL. */
 static inline const struct unwind_cache_entry *unwind_cache_get(const struct unwind_cache *c,
 								uint64_t key)
 {
@@ -51,7 +51,7 @@ static inline const struct unwind_cache_entry *unwind_cache_get(const struct unw
 	return NULL;
 }
 
-/* The entry to be used for a key that has none. */
+/* The entry to use for a key that is not in the cache. */
 static inline struct unwind_cache_entry *unwind_cache_free(const struct unwind_cache *c,
 							   uint64_t key)
 {

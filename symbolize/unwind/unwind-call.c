@@ -1,11 +1,11 @@
 /*
- * A call has its return address behind it, and most name the function that they call: so code can
- * deny that one frame called another, and sometimes prove it.
+ * A call precedes each return address, and most calls name the function that they call.  So the
+ * code can deny that one frame called another, and sometimes prove it.
  *
- * Functions that switch stacks (makecontext's, Go's systemstack and mcall, those of coroutines)
- * load the stack pointer from memory or a register, and then call on the new stack, of which the
- * CFI says nothing: by it the caller would be found on the old one.  Frames with variable arrays
- * also load it from a register, but their CFA goes by the frame pointer.
+ * Functions that switch stacks (makecontext, coroutines, runtimes) load the stack pointer from
+ * memory or a register and then call a function on the new stack.  Their CFI does not describe that
+ * stack: by the CFI, the caller would be found on the old one.  Frames with variable-length arrays
+ * also load the stack pointer from a register, but their CFA is relative to the frame pointer.
  */
 
 #include "symbolize/unwind/unwind-call.h"

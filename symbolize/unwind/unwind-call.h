@@ -1,24 +1,24 @@
 #ifndef CPROF_SYMBOLIZE_UNWIND_UNWIND_CALL_H
 #define CPROF_SYMBOLIZE_UNWIND_UNWIND_CALL_H
 
-/* What the code around a frame's pc says of its caller. */
+/* What the code around a frame's pc says about its caller. */
 
 #include "symbolize/unwind/unwind.h"
 
 struct unwind_walk;
 
-/* What the call before a return address says of the function that it is said to have called. */
+/* Does the call before a return address call a given function? */
 enum unwind_call {
 	UNWIND_CALL_OF_IT,
-	UNWIND_CALL_INDIRECT,           /* by a pointer or a linker's stub: it may be */
-	UNWIND_CALL_OF_ANOTHER,         /* or no call at all */
+	UNWIND_CALL_INDIRECT,           /* perhaps: through a pointer or a PLT entry */
+	UNWIND_CALL_OF_ANOTHER,         /* no: it calls another one, or is no call at all */
 };
 
-/* pc: an address in the function that was called; ra: the return address.  Reads the files. */
+/* pc is an address in the function, ra the return address.  Reads files. */
 enum unwind_call unwind_call_before(const struct arch *arch, module_find *find_module,
 				    void *ctx, uint64_t pc, uint64_t ra);
 
-/* What is at a return address, as far as CFI and code tell.  Reads the files. */
+/* What is at a return address, by CFI and code.  Reads files. */
 enum unwind_call_site {
 	UNWIND_CALL_SITE_NONE,          /* no call precedes it: it is not a return address */
 	UNWIND_CALL_SITE,
@@ -27,7 +27,7 @@ enum unwind_call_site {
 enum unwind_call_site unwind_call_site(const struct arch *arch, module_find *find_module, void *ctx,
 				       uint64_t ra);
 
-/* What was found out, for what is asked for every sample. */
+/* Known answers, because the same questions come up with every sample. */
 struct unwind_call_cache {
 	struct unwind_call_known {
 		uint64_t key;
@@ -35,33 +35,31 @@ struct unwind_call_cache {
 	} v[256];
 };
 
-/* The entry for a question about two addresses of the address space, which code in files answers;
- * true when its answer is known. */
+/* The entry for a question about two addresses of the address space, which depends on code in files
+ * only.  True: its answer is known. */
 enum unwind_call_question {
 	UNWIND_CALL_MAY_BE,
 	UNWIND_CALL_IS_IT,
 	UNWIND_CALL_IS_ONE,
 	UNWIND_CALL_IS_SWITCHED,
-	UNWIND_CALL_IS_BEHIND,          /* is there a call before the first address? */
+	UNWIND_CALL_IS_BEHIND,          /* does a call precede the first address? */
 };
 bool unwind_call_known(const struct unwind_walk *w, enum unwind_call_question q, uint64_t a,
 		       uint64_t b, struct unwind_call_known **ret);
 
-/* Is ra a return address of the function that the newest frame runs in, as far as code tells? */
+/* May the call before ra be one of the newest frame's function? */
 bool unwind_call_may_be(const struct unwind_walk *w, uint64_t ra);
 
-/* Does the call before ra name that function? */
+/* Does the call before ra name the newest frame's function? */
 bool unwind_call_is_it(const struct unwind_walk *w, uint64_t ra);
 
-/* Do addresses a and b lie in the same function, as far as CFI tells? */
+/* Are addresses a and b in the same function, by CFI or a runtime's tables? */
 bool unwind_call_is_one(const struct unwind_walk *w, uint64_t a, uint64_t b);
 bool unwind_call_is_one_function(module_find *find_module, void *ctx, uint64_t a,
 				 uint64_t b);
 
-/*
- * Has the function that frame i runs in gone to another stack before it came to that pc, by CFI
- * that does not say so?  Then there is no caller.
- */
+/* Has frame i's function switched to another stack before it reached the pc, without CFI that says
+ * so?  Then the frame has no caller. */
 bool unwind_call_is_switched(const struct unwind_walk *w, uint32_t i);
 
 #endif

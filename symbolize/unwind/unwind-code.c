@@ -1,7 +1,7 @@
 /*
- * Rules that are read from the code, where there is no CFI: hand-written assembly, musl, linkers'
- * stubs (cfi-code.c), and code that a process has made itself.  A rule is believed only when a
- * return address, one with a call before it, stands on the stack where the rule says.
+ * Rules that are derived from the code where there is no CFI: hand-written assembly, C libraries
+ * without it, PLT entries (cfi-code.c), and JIT code.  A rule is accepted only when the stack
+ * confirms it: where the rule says, there is a return address with a call before it.
  */
 
 #include "symbolize/unwind/unwind-code.h"
@@ -18,12 +18,12 @@
 struct code_at {
 	struct unwind_walk *w;
 	const struct module *m;
-	bool is_open;                   /* another stack may bear out what this one did not */
-	unsigned int n_offered;         /* rules by the code, of which the first ones are here */
+	bool is_open;                   /* another stack may confirm what this one did not */
+	unsigned int n_offered;         /* rules that the code offers; the first ones follow */
 	struct cfi_rule offered[UNWIND_CODE_OFFERED_MAX];
 };
 
-/* Code at pc in module m, from its file or the process. */
+/* Reads code at pc in module m, from its file or the process. */
 static size_t code_read(const struct unwind_walk *w, const struct module *m, uint64_t pc,
 			void *buf, size_t n_bytes)
 {
@@ -37,7 +37,7 @@ static size_t code_read_at(void *ctx, uint64_t at, uint8_t *buf, size_t n_bytes)
 	return code_read(c->w, c->m, at, buf, n_bytes);
 }
 
-/* Is pc where the first frame of a stack returns to, which a runtime has laid out by hand? */
+/* Is pc the return address of a stack's first frame, which a runtime has laid out by hand? */
 static bool code_is_first(const struct unwind_walk *w, const struct module *m, uint64_t pc)
 {
 	uint8_t b[RUNTIME_FIRST_BYTES];
@@ -53,7 +53,7 @@ static bool code_is_behind_call(const struct unwind_walk *w, const struct module
 	       (arch_ends_with_call(w->arch, before, sizeof(before)) || code_is_first(w, m, ra));
 }
 
-/* Is that where the kernel has a signal handler return to? */
+/* Does a signal handler return to ra? */
 static bool code_is_trampoline(const struct unwind_walk *w, uint64_t ra)
 {
 	const struct arch_bytes *code = &w->arch->sigreturn[0];
@@ -69,7 +69,7 @@ bool unwind_code_is_call(const struct unwind_walk *w, uint64_t ra)
 	struct unwind_call_known *k;
 	if (!ra || !w->find_module(w->in->ctx, ra - 1, &m))
 		return false;
-	/* a file's code stays as it is */
+	/* the code of a file does not change */
 	if (!m.cfi)
 		return code_is_behind_call(w, &m, ra);
 	if (!unwind_call_known(w, UNWIND_CALL_IS_BEHIND, ra, 0, &k))
@@ -94,8 +94,8 @@ uint64_t unwind_code_interpreter_sp(const struct unwind_walk *w, const struct mo
 	return m->runtime->interpreter_sp(fp, below);
 }
 
-/* An interpreter jumps to a method and puts its own address on the stack, so no call precedes that.
- * But its frame shows by its frame pointer. */
+/* Interpreters jump to a method and push their own address, so no call precedes it.  But their
+ * frame pointer leads to a recognisable frame. */
 static bool code_is_interpreter(const struct unwind_walk *w, const struct cfi_rule *rule,
 				uint64_t cfa, uint64_t pc)
 {
@@ -124,7 +124,7 @@ bool unwind_code_accepts(struct unwind_walk *w, const struct cfi_rule *rule)
 	       (rule->flags & CFI_FLAG_JIT && code_is_interpreter(w, rule, cfa, pc));
 }
 
-/* Is there a return address where the rule says: one with a call before it? */
+/* Is there a return address with a call before it where the rule says? */
 static bool code_accept(void *ctx, const struct cfi_rule *rule)
 {
 	struct code_at *c = ctx;
@@ -148,8 +148,8 @@ static bool code_accept(void *ctx, const struct cfi_rule *rule)
 	return is_call;
 }
 
-/* Is that a return address which no call made, but whoever laid out the stack, as makecontext does?
- * It is the first address of a function, and nothing is known of what lies before it. */
+/* Is pc a return address that no call has pushed, because the stack was laid out by hand, as
+ * makecontext does?  It is then a function's first address, and the code before it is unrelated. */
 static bool code_is_laid_out(const struct unwind_walk *w, const struct module *m)
 {
 	const struct unwind_frame *f = &w->frame[w->n - 1];
@@ -161,7 +161,7 @@ static bool code_is_laid_out(const struct unwind_walk *w, const struct module *m
 		fde.start == f->pc - m->bias;
 }
 
-/* Was the frame interrupted in the trampoline itself, before the system call or within it? */
+/* Was the frame interrupted in the signal trampoline itself, before or in the system call? */
 static bool code_is_in_sigreturn(const struct unwind_walk *w, const struct module *m)
 {
 	const struct unwind_frame *f = &w->frame[w->n - 1];
@@ -174,8 +174,8 @@ static bool code_is_in_sigreturn(const struct unwind_walk *w, const struct modul
 	       arch_begins(b + n, n, code);
 }
 
-/* psABI 3.4.1: at the start of a program rsp is at argc; then come the arguments, whose strings
- * lie further up, and a null pointer. */
+/* psABI 3.4.1: when a program starts, rsp points to argc.  Then follow the arguments, whose strings
+ * are at higher addresses, and a null pointer. */
 static bool code_is_argc(const struct unwind_walk *w, uint64_t at)
 {
 	uint64_t argc, arg, end;
@@ -184,7 +184,7 @@ static bool code_is_argc(const struct unwind_walk *w, uint64_t at)
 	       unwind_load(w, at + 8 * (argc + 1), &end) && end == 0;
 }
 
-/* Words by which the start's own frame may be aligned. */
+/* Words that the first frame may insert to align itself. */
 #define CODE_ALIGN_WORDS 2u
 
 bool unwind_code_is_begun(const struct unwind_walk *w)
@@ -207,7 +207,7 @@ bool unwind_code_is_start(const struct unwind_walk *w)
 		return false;
 	if (w->frame[0].fp == 0 && code_is_argc(w, w->sp0))
 		return true;
-	/* the C library's clone has no CFI behind the system call; there, 0 is what a child gets */
+	/* the C library's clone has no CFI behind the system call, which returns 0 in the child */
 	return r->valid >> w->arch->result & 1 && r->r[w->arch->result] == 0 &&
 		arch_begins(before, code_read(w, &m, w->frame[0].pc - syscall->n, before,
 					      syscall->n), syscall);
@@ -215,11 +215,12 @@ bool unwind_code_is_start(const struct unwind_walk *w)
 
 /* ---- functions that never return -------------------------------------------------------- */
 
-/* Words of the stack that are looked through for a call, and bytes of code from a start to a pc. */
+/* Words of the stack that are searched for a call, and bytes of code from a start to a pc. */
 #define CODE_CALL_WORDS_MAX 128
 #define CODE_CALL_BYTES_MAX 4096u
 
-/* What the call before return address ra calls, by its address or by a pointer at one. */
+/* The target of the call before return address ra: direct, or through a pointer at a known
+ * address. */
 static bool code_called(const struct unwind_walk *w, uint64_t ra, uint64_t *ret)
 {
 	struct module m;
@@ -233,7 +234,7 @@ static bool code_called(const struct unwind_walk *w, uint64_t ra, uint64_t *ret)
 		w->read_code(w->in->ctx, *ret, ret, sizeof(*ret)) == sizeof(*ret));
 }
 
-/* Where a linker's stub goes to, or the address itself. */
+/* The target of a PLT entry, or the address itself. */
 static uint64_t code_behind_stub(const struct unwind_walk *w, uint64_t pc)
 {
 	struct module m;
@@ -246,7 +247,7 @@ static uint64_t code_behind_stub(const struct unwind_walk *w, uint64_t pc)
 	       w->read_code(w->in->ctx, to, &to, sizeof(to)) == sizeof(to) ? to : pc;
 }
 
-/* The rule at the newest frame's pc, if what the call before return address ra calls comes
+/* The rule at the newest frame's pc, if the code that the call before return address ra calls leads
  * there. */
 static bool code_from_call(const struct unwind_walk *w, const struct cfi_code *code, uint64_t ra,
 			   struct cfi_rule *ret)
@@ -261,9 +262,9 @@ static bool code_from_call(const struct unwind_walk *w, const struct cfi_code *c
 }
 
 /*
- * A function without a return (pthread_exit, _Exit) is left by nothing, but it was called:
- * somewhere on the stack stands a return address behind a call of an address not far before the pc.
- * If the code from there to the pc has moved the stack pointer by just as much, that is its frame.
+ * A function that does not return (pthread_exit, _Exit) was called nevertheless: somewhere on the
+ * stack is a return address behind a call of an address shortly before the pc.  If the code from
+ * there to the pc has moved the stack pointer by exactly that distance, that is its frame.
  */
 static bool code_by_call(struct code_at *c, const struct cfi_code *code, struct cfi_rule *ret)
 {
@@ -285,9 +286,9 @@ static bool code_by_call(struct code_at *c, const struct cfi_code *code, struct 
 	return false;
 }
 
-/* ---- CFI that does not hold at each instruction ------------------------------------------ */
+/* ---- CFI that is not valid at each instruction --------------------------------------------- */
 
-/* Instructions behind a function's start, where its frame is made, and before a pc. */
+/* Bytes of code behind a function's start, where it sets up its frame, and around a pc. */
 #define CODE_PROLOGUE_BYTES 64u
 #define CODE_BEFORE_BYTES 12u
 #define CODE_BEHIND_BYTES 32u
@@ -298,7 +299,7 @@ static bool code_accept_any(void *ctx, const struct cfi_rule *rule)
 	return true;
 }
 
-/* Is there no call from start to pc?  Else that is no prologue, and perhaps the call does not
+/* Is there no call between start and pc?  With a call it is not a prologue, and the call may not
  * return to what follows. */
 static bool code_is_prologue(const struct unwind_walk *w, const struct module *m,
 			     uint64_t start, uint64_t pc)
@@ -324,12 +325,12 @@ void unwind_code_amend(struct unwind_walk *w, const struct module *m, struct cfi
 	uint32_t off;
 	bool is_debug;
 	uint8_t b[CODE_BEFORE_BYTES + CODE_BEHIND_BYTES];
-	bool is_runtimes = m->file && m->file->runtime; /* whose tables hold everywhere */
+	bool is_runtimes = m->file && m->file->runtime; /* whose tables are valid everywhere */
 	if (!w->arch->is_leaving || !(f->flags & UNWIND_FRAME_EXACT) || is_runtimes ||
 	    cfi_find_fde(m->cfi, f->pc - m->bias, &fde, &off, &is_debug) != CFI_FOUND)
 		return;
 	uint64_t n_since = f->pc - m->bias - fde.start;
-	/* one that it takes for stored already was stored by the PLT: see cfi-run.c */
+	/* a return address that seems to be stored already was stored by the PLT: see cfi-run.c */
 	bool is_so = code_is_prologue(w, m, f->pc - n_since, f->pc) &&
 		     cfi_code_rule_from(&code, f->pc - n_since, f->pc, &r) &&
 		     (!(r.flags & CFI_FLAG_RA_REG) || rule->flags & CFI_FLAG_RA_REG);
@@ -346,10 +347,10 @@ void unwind_code_amend(struct unwind_walk *w, const struct module *m, struct cfi
 	*rule = r;
 }
 
-/* ---- rules that may yet be borne out ------------------------------------------------------ */
+/* ---- rules that may still be confirmed ----------------------------------------------------- */
 
-/* Stacks that are asked for all that may be; then only rules by the code are offered again, and no
- * call is sought on the stack. */
+/* After so many stacks only the rules that the code offers are tried again, and the stack is no
+ * longer searched for a call. */
 #define CODE_ASKED_MAX 4u
 
 /* The entry for the newest frame's pc. */
@@ -364,8 +365,7 @@ static struct unwind_code_open *code_open(const struct unwind_walk *w,
 	return o;
 }
 
-/* Once more without a rule that the stack has borne out: the code does not change, so what it
- * offers is kept. */
+/* Another stack has confirmed no rule.  The code does not change, so what it offers is kept. */
 static void code_still_open(struct unwind_code_open *o, const struct code_at *c)
 {
 	if (c->n_offered > UNWIND_CODE_OFFERED_MAX)
@@ -375,7 +375,7 @@ static void code_still_open(struct unwind_code_open *o, const struct code_at *c)
 	memcpy(o->offered, c->offered, sizeof(o->offered));
 }
 
-/* ---- all of it ------------------------------------------------------------------------ */
+/* ---- rules by the code --------------------------------------------------------------------- */
 
 struct cfi_rule unwind_code_rule(struct unwind_walk *w, const struct module *m,
 				 bool *ret_is_final)
@@ -404,7 +404,7 @@ struct cfi_rule unwind_code_rule(struct unwind_walk *w, const struct module *m,
 		return (struct cfi_rule){ .kind = CFI_SIGRETURN, .flags = CFI_FLAG_HEURISTIC };
 	if (!(f->flags & UNWIND_FRAME_EXACT) && code_is_first(w, m, f->pc))
 		return (struct cfi_rule){ .kind = CFI_ROOT };
-	/* what follows a call that does not return is the next function */
+	/* a call that does not return may be followed by the next function */
 	if (!arch_pushes_ra(w->arch) && code.is_return && code_by_call(&c, &code, &r))
 		return r;
 	if (cfi_code_rule(&code, f->pc, &r))

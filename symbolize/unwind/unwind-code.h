@@ -1,12 +1,12 @@
 #ifndef CPROF_SYMBOLIZE_UNWIND_UNWIND_CODE_H
 #define CPROF_SYMBOLIZE_UNWIND_UNWIND_CODE_H
 
-/* Rules by the code, for frames without CFI.  Only the unwinder uses this. */
+/* Rules that are derived from the code, for frames without CFI.  Only the unwinder uses this. */
 
 #include "symbolize/unwind/unwind-slow.h"
 
-/* Rules that the code of a place in a file offers and no stack has borne out yet, though one may:
- * what is asked for sample after sample. */
+/* Addresses in files for which the code offers rules that no stack has confirmed yet, though one
+ * still may.  Sample after sample asks for them. */
 #define UNWIND_CODE_OPEN_MAX 128u
 #define UNWIND_CODE_OFFERED_MAX 4u
 struct unwind_code_opens {
@@ -17,26 +17,26 @@ struct unwind_code_opens {
 	} v[UNWIND_CODE_OPEN_MAX];
 };
 
-/* The rule for the newest frame by its code; CFI_NONE when there is none.  *ret_is_final is false
- * when a longer copy might have given another answer. */
+/* The rule for the newest frame by its code, or CFI_NONE.  *ret_is_final is false when the answer
+ * might be another with a longer copy. */
 struct cfi_rule unwind_code_rule(struct unwind_walk *w, const struct module *m,
 				 bool *ret_is_final);
 
-/* arm64: clang before 15, and what is made of it, tells CFI that holds at calls but not where a
- * frame is made and taken down.  There the code says more than a plain rule by CFI for the newest
- * frame, if that was interrupted; *rule becomes what it says. */
+/* arm64: the CFI of clang before 15, and of compilers based on it, is valid at calls but not in
+ * prologues and epilogues.  If the newest frame was interrupted there, the code is more reliable
+ * than its plain rule: *rule is replaced. */
 void unwind_code_amend(struct unwind_walk *w, const struct module *m, struct cfi_rule *rule);
 
-/* Of a stack whose only frame could not be left: did the process or the thread just begin, so that
- * there is no caller? */
+/* For a stack with one frame and no step: has the process or the thread just started, so that the
+ * frame has no caller? */
 bool unwind_code_is_start(const struct unwind_walk *w);
 
-/* Of a stack that ended because the last frame's caller, frame n, lies nowhere: was the program's
- * count of arguments taken for its return address, so that the frame is the first one? */
+/* For a stack that ended because the caller of the last frame, frame n, is in no mapping: was the
+ * program's argument count read as a return address, so that the last frame is the root? */
 bool unwind_code_is_begun(const struct unwind_walk *w);
 
-/* Does the stack bear out a plain rule for the newest frame: is there a return address, one with a
- * call before it, where the rule says? */
+/* Does the stack confirm a plain rule for the newest frame, by a return address with a call before
+ * it where the rule says? */
 bool unwind_code_accepts(struct unwind_walk *w, const struct cfi_rule *rule);
 
 /* The caller's stack pointer of a frame of an interpreter in JIT code of module m, whose frame
@@ -44,7 +44,7 @@ bool unwind_code_accepts(struct unwind_walk *w, const struct cfi_rule *rule);
 uint64_t unwind_code_interpreter_sp(const struct unwind_walk *w, const struct module *m,
 				    uint64_t fp);
 
-/* Is that a return address: one with a call before it? */
+/* Does a call precede ra? */
 bool unwind_code_is_call(const struct unwind_walk *w, uint64_t ra);
 
 #endif

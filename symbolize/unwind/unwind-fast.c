@@ -1,17 +1,20 @@
 /*
- * Three kinds of steps: by a plain rule; by the frame pointer, in code that has no CFI; and the
- * last one.  What is not cached, not plain or not within bounds is left to unwind_step, which also
- * finds out what is wrong.
+ * There are three kinds of steps: by a plain rule; by the frame pointer, in code without CFI; and
+ * the last one.  Anything that is not cached, not plain or out of bounds is left to unwind_step,
+ * which also finds out what is wrong.
  *
- * A hot step takes as long as its chain: pc, entry of the cache, its offsets, slot of the return
- * address, next pc.  So the code is written for that chain to have few operations: where the copy
- * lies and the slot's offset are added up beside it, the byte before a return address is taken off
- * the salt instead of the pc, nothing is written and read again, and bits that no
- * return address of that machine carries are not cleared.  (Both offsets go into the frame as one
- * word, since compilers otherwise load them as a vector, which the chain would wait for.)
+ * A hot step takes as long as its dependency chain: pc, cache entry, its offsets, slot of the
+ * return address, next pc.  The code keeps that chain short:
  *
- * Tried and rejected: masks instead of branches for what a rule says of the frame pointer.  A
- * branch that was predicted need not wait for the rule: with masks a cold stack took a fifth more.
+ * - The copy's address and the slot's offset are added outside of it.
+ * - The byte before a return address is subtracted from the salt instead of the pc.
+ * - Nothing is written and read again.
+ * - Bits that no return address of the architecture carries are not cleared.
+ * - Both offsets are stored in the frame as one word, because compilers otherwise load them as a
+ *   vector, which the chain would wait for.
+ *
+ * Tried and rejected: masks instead of branches for the frame pointer.  A predicted branch need not
+ * wait for the rule: with masks a cold stack took a fifth longer.
  */
 
 #include "symbolize/unwind/unwind-fast.h"
@@ -20,7 +23,8 @@
 
 #include <string.h>
 
-/* Is the newest of n frames one of the memo's?  Else *ret_stop_sp is from where on to ask again. */
+/* Is the newest of n frames one of the memo's?  If not, *ret_stop_sp is the next stack pointer at
+ * which one may be. */
 static inline bool fast_meets(struct unwind_sync *s, const struct unwind_frame *f, uint32_t n,
 			      uint64_t *ret_stop_sp)
 {
@@ -50,7 +54,7 @@ static inline uint64_t fast_word(uint64_t at)
 	return x;
 }
 
-/* Return addresses count but for the bits that strip clears. */
+/* strip: the bits of a return address that are address. */
 static inline enum unwind_fast __attribute__((always_inline))
 fast_walk(const struct unwind_cache *by_pc, uint64_t salt, struct unwind_walk *w,
 	  struct unwind_sync *s, uint64_t stop_sp, const uint64_t strip)
@@ -58,7 +62,7 @@ fast_walk(const struct unwind_cache *by_pc, uint64_t salt, struct unwind_walk *w
 	const uint64_t kinds = 0xff | CFI_FLAG_RA_REG << 8; /* of a rule as one word */
 	const struct unwind_frame by_fp = { .ra_off8 = -1, .fp_off8 = -2 };
 	const uint64_t sp0 = w->sp0, last_off = w->n_copy - 8;
-	const uint64_t moved = (uint64_t)(uintptr_t)w->in->stack - sp0; /* where the copy lies */
+	const uint64_t moved = (uint64_t)(uintptr_t)w->in->stack - sp0; /* from stack to copy */
 	const struct unwind_frame *last = w->frame + w->max_depth - 1;
 	struct unwind_frame *f = &w->frame[w->n - 1];
 	uint64_t pc = f->pc, sp = f->sp, fp = f->fp;
@@ -91,7 +95,7 @@ fast_walk(const struct unwind_cache *by_pc, uint64_t salt, struct unwind_walk *w
 				flags |= UNWIND_STEP_FP;
 			}
 			if (__builtin_expect(rule->flags & CFI_FLAG_HEURISTIC, 0)) {
-				/* may be other code now: see unwind_step */
+				/* JIT code may have been replaced: see unwind_step */
 				if (rule->flags & CFI_FLAG_JIT &&
 				    !unwind_cache_get(by_pc, unwind_cache_key(salt - 1, next_pc)))
 					break;
@@ -99,7 +103,7 @@ fast_walk(const struct unwind_cache *by_pc, uint64_t salt, struct unwind_walk *w
 				w->stats->n_by_code++;
 			}
 		} else if (rule->kind == CFI_NONE && back_salt != salt) {
-			/* by the frame pointer, if it leads to code that is known already */
+			/* by the frame pointer, if it leads to code that is already known */
 			uint64_t ra_at = fp + 8;
 			if (fp & 7 || fp < sp || !fp || ra_at - sp0 > last_off)
 				break;
@@ -148,7 +152,7 @@ enum unwind_fast unwind_fast(const struct unwind_cache *by_pc, uint64_t salt,
 		return UNWIND_FAST_MET;
 	if (w->n_copy < 8)
 		return UNWIND_FAST_STUCK;
-	/* with nothing to be cleared the compiler leaves that out of the chain */
+	/* with nothing to clear, the compiler leaves that out of the chain */
 	return w->pc_mask == ~0ull ? fast_walk(by_pc, salt, w, s, stop_sp, ~0ull) :
 				     fast_walk(by_pc, salt, w, s, stop_sp, w->pc_mask);
 }

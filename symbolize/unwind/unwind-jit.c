@@ -1,9 +1,12 @@
 /*
- * Code in no file comes from compilers that keep the frame pointer (node, Java with
- * PreserveFramePointer), so there the code only says what the frame pointer cannot: where a
- * function was interrupted before it has made its frame, and that a few bytes behind the call
- * lies the return, as in Python's trampolines, which keep no frame pointer.  To follow such code
- * further would be of less use: it may be replaced by other code at the same address.
+ * Most JIT compilers keep the frame pointer (node, Java with PreserveFramePointer).  So the code is
+ * only asked for what the frame pointer cannot say:
+ *
+ * - the function was interrupted before it has set up its frame;
+ * - the return is a few bytes behind the call, as in Python's trampolines, which keep no frame
+ *   pointer.
+ *
+ * Following JIT code further is of less use, because other code may replace it at the same address.
  */
 
 #include "symbolize/unwind/unwind-jit.h"
@@ -13,8 +16,8 @@
 
 #include <string.h>
 
-/* Does the frame pointer lead to another frame's, and to code? */
-static bool made_has_fp(const struct unwind_walk *w)
+/* Does the frame pointer lead to another frame pointer, and to a return address in code? */
+static bool jit_has_fp(const struct unwind_walk *w)
 {
 	const struct unwind_frame *f = &w->frame[w->n - 1];
 	struct module m;
@@ -24,9 +27,9 @@ static bool made_has_fp(const struct unwind_walk *w)
 	       w->find_module(w->in->ctx, pc - 1, &m);
 }
 
-/* Bytes of code looked at, before and behind the pc. */
-#define MADE_BEFORE_MAX 8u
-#define MADE_BEHIND_MAX 32u
+/* Bytes of code that are read before and behind the pc. */
+#define JIT_BEFORE_MAX 8u
+#define JIT_BEHIND_MAX 32u
 
 struct cfi_rule unwind_jit_rule(struct unwind_walk *w, const struct module *m,
 				 const struct cfi_code *code, const bool *is_open,
@@ -39,8 +42,8 @@ struct cfi_rule unwind_jit_rule(struct unwind_walk *w, const struct module *m,
 	size_t n_before = w->arch->prologue_bytes_before;
 	struct cfi_rule r;
 	uint64_t word;
-	uint8_t b[MADE_BEFORE_MAX + MADE_BEHIND_MAX], *pc = b + n_before;
-	size_t n = code->read(code->ctx, f->pc - n_before, b, n_before + MADE_BEHIND_MAX);
+	uint8_t b[JIT_BEFORE_MAX + JIT_BEHIND_MAX], *pc = b + n_before;
+	size_t n = code->read(code->ctx, f->pc - n_before, b, n_before + JIT_BEHIND_MAX);
 	n = n > n_before ? n - n_before : 0;
 	*ret_is_final = true;
 	if (n && w->arch->is_epilogue(pc, n) && cfi_code_rule(code, f->pc, &r))
@@ -50,21 +53,21 @@ struct cfi_rule unwind_jit_rule(struct unwind_walk *w, const struct module *m,
 	if (jit_rule && jit_rule(code, f->pc, is_exact, &r))
 		return r;
 	*ret_is_final = !*is_open;
-	if (made_has_fp(w) || unwind_code_interpreter_sp(w, m, f->fp))
+	if (jit_has_fp(w) || unwind_code_interpreter_sp(w, m, f->fp))
 		return (struct cfi_rule){ .kind = CFI_NONE };
 	*ret_is_final = false;
-	/* a longer copy may have shown a frame pointer */
+	/* a longer copy might show a frame pointer */
 	if (f->fp % 8 == 0 && f->fp >= f->sp && unwind_is_near_copy(w, f->fp) &&
 	    !unwind_load(w, f->fp + 8, &word))
 		return (struct cfi_rule){ .kind = CFI_NONE };
 	if (n && cfi_code_rule(code, f->pc, &r)) {
-		/* the frames of Erlang, thousands of them: the stack must bear the rule out each
-		 * time, but it is not made again */
+		/* Erlang has thousands of such frames.  The stack must confirm the rule each time,
+		 * but it is not derived from the code again. */
 		r.flags |= CFI_FLAG_JIT;
 		*ret_is_final = !jit_rule;
 		return r;
 	}
-	/* a stub that jumps on has no frame, as Java's for calls of virtual methods */
+	/* stubs that end with a jump have no frame, as Java's for calls of virtual methods */
 	r = (struct cfi_rule){ .kind = CFI_PLAIN, .flags = CFI_FLAG_HEURISTIC | CFI_FLAG_JIT,
 			       .cfa_off8 = 1, .ra_off8 = -1 };
 	if (!pushes_ra) {

@@ -1,8 +1,8 @@
 /*
- * What the memo is for stands at the top of unwind.c.  Frames are kept outermost first, so that
- * those that did not change need not be moved, and the caller's words beside them neither.  While a
- * stack is unwound from the inside, k runs down through the memo: both are sorted by the stack
- * pointer, but for signal frames on another stack, after which the search starts anew.
+ * The purpose of the memo is explained in unwind.c.  Frames are stored outermost first, so that
+ * unchanged frames and the caller's words for them need not be moved.  While a stack is unwound
+ * from the inside, k decreases through the memo: both are sorted by the stack pointer, except for
+ * signal frames on another stack, after which the search starts again.
  */
 
 #include "symbolize/unwind/unwind-memo.h"
@@ -14,11 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many cut stacks in a row, or ones shorter than their copies, and the memo's complete one is
- * taken for history. */
+/* After so many truncated stacks in a row, or stacks shorter than their copies, the complete one in
+ * the memo is discarded as stale. */
 #define MEMO_CUT_MAX 16u
 
-/* Takes over the memo's frames k .. 0 as they are. */
+/* Adds the memo's frames k .. 0 as they are. */
 static void memo_join(struct unwind_sync *s, struct unwind_walk *w, int64_t k)
 {
 	for (; k >= 0 && w->n < w->max_depth; k--) {
@@ -31,14 +31,12 @@ static void memo_join(struct unwind_sync *s, struct unwind_walk *w, int64_t k)
 	s->n_met = w->n;
 }
 
-/* The newest frame equals m[k]: takes over outer frames as long as their slots are unchanged.
- * True when it ended with a join. */
 bool unwind_memo_reuse(struct unwind_sync *s, struct unwind_walk *w)
 {
 	const uint32_t step = UNWIND_STEP_SLOTS | UNWIND_STEP_FP;
 	const uint64_t sp0 = w->sp0, last_off = w->n_copy - 8, strip = unwind_strip(w, ~0ull);
 	const uint8_t *stack = w->in->stack;
-	/* m goes outwards through the memo as f does through the stack; both are the same frame */
+	/* m and f move outwards through the memo and the stack; both are the same frame */
 	const struct unwind_frame *m = &s->m[s->k];
 	struct unwind_frame *f = &w->frame[w->n - 1], *last = w->frame + w->max_depth - 1;
 	uint32_t kept = f->flags & ~step;
@@ -72,8 +70,6 @@ static uint64_t memo_at(const struct unwind_frame *f)
 	return f->pc - !(f->flags & UNWIND_FRAME_EXACT);
 }
 
-/* The step from the newest frame led beyond the copy.  Does the memo know the frame at that
- * CFA, as the caller of the same function? */
 bool unwind_memo_cut(struct unwind_sync *s, struct unwind_walk *w, uint32_t n_memo)
 {
 	if (!w->is_cfa_known)
@@ -94,7 +90,7 @@ bool unwind_memo_cut(struct unwind_sync *s, struct unwind_walk *w, uint32_t n_me
 int64_t unwind_memo_caller(const struct unwind_memo *m, module_find *find_module, void *ctx,
 			   uint64_t pc, uint64_t cfa)
 {
-	/* outermost first: stack pointers fall, but for signal frames on another stack */
+	/* outermost first: stack pointers fall, except for signal frames on another stack */
 	uint32_t from = SEARCH_COUNT(m->n, i, m->frame[i].sp > cfa);
 	for (; from + 1 < m->n && m->frame[from].sp == cfa; from++)
 		if (unwind_call_is_one_function(find_module, ctx, pc, memo_at(&m->frame[from + 1])))
@@ -112,7 +108,7 @@ bool unwind_memo_has_call(const struct unwind_memo *m, module_find *find_module,
 	return false;
 }
 
-/* Puts the new stack into the memo; n_same outer frames are there already. */
+/* Stores the new stack in the memo, which already has its n_same outer frames. */
 static bool memo_keep(struct unwind_memo *m, const struct unwind_walk *w, uint32_t n_same)
 {
 	if (w->n > m->cap) {
@@ -135,7 +131,6 @@ static bool memo_keep(struct unwind_memo *m, const struct unwind_walk *w, uint32
 	return true;
 }
 
-/* Decides what the memo holds from now on, and fills what the caller is told of it. */
 void unwind_memo_update(struct unwind_memo *m, const struct unwind_walk *w,
 			const struct unwind_sync *s,
 			uint64_t space, struct unwind_result *ret)
@@ -151,7 +146,7 @@ void unwind_memo_update(struct unwind_memo *m, const struct unwind_walk *w,
 		m->n_cut++;
 		return;
 	}
-	/* the caller may show the end and the joint, so they belong to what must be the same */
+	/* callers may show the end and the joint, so these must be the same, too */
 	if (is_usable && s->n_met == w->n && s->k_met == 0 && m->end == ret->end &&
 	    m->n_joined == ret->n_joined && m->is_whole == ret->is_whole)
 		ret->n_same = w->n - s->from;

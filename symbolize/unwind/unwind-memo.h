@@ -1,8 +1,8 @@
 #ifndef CPROF_SYMBOLIZE_UNWIND_UNWIND_MEMO_H
 #define CPROF_SYMBOLIZE_UNWIND_UNWIND_MEMO_H
 
-/* The thread's previous stack while a new one is unwound.  Only unwind.c and unwind-fast.c
- * use this, and what joins stacks by what memos hold the last two functions. */
+/* The thread's previous stack while a new one is unwound.  Only unwind.c and unwind-fast.c use
+ * this; the last two functions are also for modules that join stacks. */
 
 #include "symbolize/unwind/unwind-slow.h"
 
@@ -20,24 +20,24 @@ struct unwind_sync {
 	bool is_whole;                  /* joined to the outermost frame that there is */
 };
 
-/* The newest frame equals m[k]: takes over outer frames as long as their slots are unchanged.
- * True when it ended with a join. */
+/* The newest frame equals m[k]: copies outer frames as long as their slots are unchanged.  True:
+ * the copy of the stack ended, and the rest was joined. */
 bool unwind_memo_reuse(struct unwind_sync *s, struct unwind_walk *w);
 
-/* The step from the newest frame led beyond the copy.  If the memo knows the frame at that CFA, as
- * the caller of the same function, takes over that and what is further out. */
+/* The step from the newest frame led beyond the copy.  If the memo has a frame at that CFA that is
+ * the caller of the same function, joins that frame and all outer ones. */
 bool unwind_memo_cut(struct unwind_sync *s, struct unwind_walk *w, uint32_t n_memo);
 
-/* Decides what the memo holds from now on, and fills what the caller is told of it. */
+/* Decides what the memo holds from now on, and sets n_same and is_kept of *ret. */
 void unwind_memo_update(struct unwind_memo *m, const struct unwind_walk *w,
 			const struct unwind_sync *s, uint64_t space, struct unwind_result *ret);
 
-/* The word of caller_id that stands for the frame at stack pointer cfa, in a memo of the same
- * space, if it called there the function that pc lies in; -1 when there is none. */
+/* The index in caller_id of the frame at stack pointer cfa, in a memo of the same space, if that
+ * frame called the function that contains pc; else -1. */
 int64_t unwind_memo_caller(const struct unwind_memo *m, module_find *find_module, void *ctx,
 			   uint64_t pc, uint64_t cfa);
 
-/* Has the memo a frame that called, at that return address, the function that pc lies in? */
+/* Does the memo have a frame that called the function that contains pc, returning to ra? */
 bool unwind_memo_has_call(const struct unwind_memo *m, module_find *find_module, void *ctx,
 			  uint64_t pc, uint64_t ra);
 

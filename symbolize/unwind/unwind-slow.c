@@ -1,12 +1,12 @@
 /*
- * Unusual rules may name any register, but the fast path carries only pc, sp and fp
- * outwards.  A register of frame i is found when it is needed: frame i - 1's rules say
- * where it was saved, or that it is unchanged, in which case frame i - 2 is asked, and so on
- * to the innermost frame, whose registers were sampled.  That is rarely more than
- * one or two frames, and costs nothing to stacks without such rules.
+ * Unusual rules may name any register, but the fast path carries only pc, sp and fp outwards.
+ * Other registers of frame i are computed on demand: frame i - 1's rules say where the register was
+ * saved, or that it is unchanged.  In the latter case frame i - 2 is asked, and so on to the
+ * innermost frame, whose registers were sampled.  That rarely takes more than one or two frames,
+ * and stacks without such rules pay nothing.
  *
  * Hostile CFI could make that exponential (expressions that read many registers, each of which
- * asks the frames below), so evaluations are counted per stack.
+ * asks the inner frames), so evaluations are counted per stack.
  */
 
 #include "symbolize/unwind/unwind-slow.h"
@@ -17,30 +17,30 @@
 #include "symbolize/unwind/unwind-call.h"
 #include "symbolize/unwind/unwind-code.h"
 
-/* Rules run for one stack.  A real stack needs a few; beyond that a register is unknown. */
+/* Rules evaluated for one stack.  Real stacks need a few; beyond that a register is unknown. */
 #define SLOW_EVALS_MAX 256u
 
-/* How far inwards a register is sought. */
+/* How many frames inwards a register is searched. */
 #define SLOW_BACK_MAX 64u
 
-/* Signals interrupt signal handlers, but not without end. */
+/* Signals may interrupt signal handlers. */
 #define SLOW_SIGNALS_MAX 32u
 
 /* An address this far above the copy is not a deeper part of the same stack. */
 #define SLOW_STACK_BYTES_MAX (256ull << 20)
 
-/* psABI 3.2.2: so much below the stack pointer is the function's own, too; no copy has it. */
+/* The red zone (psABI 3.2.2) below the stack pointer belongs to the function, too; no copy
+ * contains it. */
 #define SLOW_RED_BYTES 128u
 
-/* How far above a frame its frame pointer may be, for slow_find_fp to look through what is
- * between. */
+/* How far above a frame its frame pointer may be for slow_find_fp to search the words between. */
 #define SLOW_PUSHED_BYTES_MAX (16u << 10)
 #define SLOW_PUSHED_MAX 16u             /* functions between it and the handler's */
 
 enum unwind_end unwind_outside(const struct unwind_walk *w, uint64_t at)
 {
 	uint64_t off = at - w->sp0;
-	/* below a signal frame on an alternate stack lies a stack of which there is no copy */
+	/* a signal frame on an alternate stack leads to a stack that was not copied */
 	if (w->n_signals)
 		return UNWIND_BEYOND;
 	if (at < w->sp0 || off > SLOW_STACK_BYTES_MAX)
@@ -50,12 +50,12 @@ enum unwind_end unwind_outside(const struct unwind_walk *w, uint64_t at)
 
 /* ---- registers ------------------------------------------------------------------ */
 
-/* The frame whose registers are meant. */
+/* A frame whose registers are read. */
 struct slow_at {
 	struct unwind_walk *w;
 	uint32_t i;
-	const uint64_t *below;          /* what may stand below the stack pointer; NULL: unknown */
-	bool is_kept;                   /* functions keep registers that they need not keep, too */
+	const uint64_t *below;          /* assumed word below the stack pointer; NULL: unknown */
+	bool is_kept;                   /* assume that functions preserve all registers */
 };
 
 static enum cfi_eval slow_reg(void *ctx, unsigned int reg, uint64_t *ret);
@@ -83,7 +83,7 @@ static enum cfi_eval slow_sigcontext(struct slow_at *s, unsigned int reg, uint64
 	return slow_read(s, s->w->frame[s->i].sp + a->signal_off[reg], 8, ret);
 }
 
-/* Counts what was run for a row; true when the stack has had its share of work. */
+/* Counts the program bytes run for a row; true when the stack has used up its share. */
 static bool slow_is_too_much(struct unwind_walk *w, const struct cfi_row *row)
 {
 	w->n_program_bytes += row->n_bytes_run;
@@ -120,15 +120,15 @@ static enum cfi_eval slow_cfa(const struct cfi_eval_env *env, const struct cfi_r
 	return r;
 }
 
-/* Is the slot below the stack pointer?  Then an epilogue has popped the register already. */
+/* Is the slot below the stack pointer?  Then an epilogue has already popped the register. */
 static bool slow_is_popped(const struct cfi_reg_rule *rule, uint64_t cfa,
 			   const struct unwind_frame *f)
 {
 	return rule->how == CFI_HOW_OFFSET && cfa + (uint64_t)rule->off < f->sp;
 }
 
-/* What frame i's rules say of its caller's register: OK with a value, or `*again` with the
- * register of frame i itself to ask for. */
+/* The caller's register by frame i's rules: OK with a value, or *again with the register of frame i
+ * that has the value. */
 static enum cfi_eval slow_caller_reg(struct slow_at *s, unsigned int *reg, bool *again,
 				     uint64_t *ret)
 {
@@ -170,7 +170,7 @@ static enum cfi_eval slow_caller_reg(struct slow_at *s, unsigned int *reg, bool 
 	return cfi_eval_reg(&env, rule, *reg, cfa, ret);
 }
 
-/* The value of a register while frame i runs. */
+/* The value of a register in frame i. */
 static enum cfi_eval slow_reg(void *ctx, unsigned int reg, uint64_t *ret)
 {
 	struct slow_at *at = ctx, s = *at;
@@ -236,11 +236,11 @@ int unwind_slow_sigreturn(struct unwind_walk *w)
 }
 
 /*
- * __builtin_eh_return at the end overwrites what the function has saved with the values that
- * the handler's frame has, last the return address.  Then the frame that it was called from cannot
- * be found any more.
+ * At its end, __builtin_eh_return overwrites the saved registers of its function with the values of
+ * the handler's frame, and finally the return address.  From then on the function's caller cannot
+ * be found.
  *
- * Is the return address, which frame n - 1 would have, none behind a call of frame n - 2?
+ * Is pc, which would be frame n's, not a return address of the newest frame's function?
  */
 static bool slow_is_gone(struct unwind_walk *w, const struct cfi_row *row, uint64_t pc)
 {
@@ -249,9 +249,9 @@ static bool slow_is_gone(struct unwind_walk *w, const struct cfi_row *row, uint6
 	       !unwind_call_may_be(w, pc);
 }
 
-/* Where within the newest frame stands its frame pointer as a callee has pushed it, with a return
- * address above it that has a call before it, at best (*ret_is_own) one of the frame's function?
- * 0: nowhere.  Dead words may look so, too, and a function's cold part is not known as its own. */
+/* Where in the newest frame has a callee pushed the frame pointer, with a return address above it
+ * that follows a call, ideally (*ret_is_own) a call of the frame's function?  0: nowhere.  Dead
+ * words may look the same, and calls of a function's cold part are not recognised as its own. */
 static uint64_t slow_pushed(struct unwind_walk *w, bool *ret_is_own)
 {
 	const struct unwind_frame *f = &w->frame[w->n - 1];
@@ -274,9 +274,10 @@ static uint64_t slow_pushed(struct unwind_walk *w, bool *ret_is_own)
 }
 
 /*
- * Frame n is the caller of such a function, and the frame pointer that was read for it may be the
- * handler's already.  Then what it finds with it is none of its callers; and its own frame pointer
- * is where it has pushed that of the next frame outwards, which leads to the handler's.
+ * Frame n is the caller of such a function, and the frame pointer that was read for it may already
+ * be the handler's.  In that case the frame pointer does not lead to frame n's caller.  Frame n's
+ * own frame pointer is the address where it pushed that of the next outer frame, and so on up to
+ * the handler's.
  */
 static void slow_find_fp(struct unwind_walk *w)
 {
@@ -302,8 +303,8 @@ static void slow_find_fp(struct unwind_walk *w)
 	w->n--;
 }
 
-/* Does a CFA lead to a return address, behind a call? */
-static bool slow_is_borne_out(struct unwind_walk *w, const struct cfi_row *row, uint64_t cfa,
+/* Does a CFA lead to a return address with a call before it (is_of_it: of the frame's function)? */
+static bool slow_is_confirmed(struct unwind_walk *w, const struct cfi_row *row, uint64_t cfa,
 			      bool is_of_it)
 {
 	const struct cfi_reg_rule *ra = &row->reg[row->ra_reg];
@@ -332,7 +333,7 @@ static bool slow_lost_if_kept(void *ctx, uint64_t *ret)
 	struct slow_at *s = l->env->ctx;
 	s->is_kept = true;
 	bool is_so = slow_cfa(l->env, l->row, ret) == CFI_EVAL_OK &&
-		     slow_is_borne_out(s->w, l->row, *ret, true);
+		     slow_is_confirmed(s->w, l->row, *ret, true);
 	s->is_kept = false;
 	return is_so;
 }
@@ -343,7 +344,7 @@ static bool slow_lost_if_below(void *ctx, uint64_t word, uint64_t *ret)
 	struct slow_at *s = l->env->ctx;
 	s->below = &word;
 	bool is_so = slow_cfa(l->env, l->row, ret) == CFI_EVAL_OK &&
-		     slow_is_borne_out(s->w, l->row, *ret, false);
+		     slow_is_confirmed(s->w, l->row, *ret, false);
 	s->below = NULL;
 	return is_so;
 }
@@ -363,10 +364,10 @@ static bool slow_lost_cfa(const struct cfi_eval_env *env, const struct cfi_row *
 }
 
 /*
- * arm64: the frame pointer points at the pair that a function has stored, not at its frame's end,
- * so that what is found by it alone has an unknown stack pointer.  The rule at its pc says how far
- * that pair is from there.  Sets frame n's; false, and nothing is changed, when no return address
- * bears it out.
+ * arm64: the frame pointer points to the pair of registers that a function has stored, not to the
+ * frame's end, so a frame that is found by the frame pointer alone has an unknown stack pointer.
+ * The rule at its pc says how far the pair is from the stack pointer.  Sets frame n's stack
+ * pointer; false, with nothing changed, when no return address confirms it.
  */
 static bool slow_sp_by_fp(struct unwind_walk *w)
 {
@@ -389,8 +390,8 @@ static bool slow_sp_by_fp(struct unwind_walk *w)
 	return true;
 }
 
-/* Do the rules tell what lies in a jmp_buf?  Then they are those of longjmp: addresses in there are
- * not the real ones, and the stack pointer is none of them. */
+/* Do the rules describe the contents of a jmp_buf?  Then they are those of longjmp: the addresses
+ * in a jmp_buf are mangled, and the rules do not say where the stack pointer is. */
 static bool slow_is_longjmp(const struct unwind_walk *w, const struct cfi_row *row)
 {
 	const struct arch *a = w->arch;
@@ -399,7 +400,7 @@ static bool slow_is_longjmp(const struct unwind_walk *w, const struct cfi_row *r
 	       row->cfa_reg != a->sp && row->reg[a->sp].how <= CFI_HOW_SAME;
 }
 
-/* The link register has longjmp's caller until it gets where setjmp was called. */
+/* The link register holds longjmp's caller until it gets the address behind the call of setjmp. */
 static int slow_longjmp(struct unwind_walk *w)
 {
 	const struct unwind_frame *f = &w->frame[w->n - 1];
@@ -458,7 +459,7 @@ int unwind_slow_unusual(struct unwind_walk *w, const struct cfi_rule *rule)
 			return UNWIND_CYCLE;
 		f->flags |= UNWIND_FRAME_SIGNAL;
 	} else if (sp < f->sp || (sp == f->sp && !(f->flags & UNWIND_FRAME_EXACT))) {
-		/* longjmp, interrupted, may have its caller's stack pointer already */
+		/* an interrupted longjmp may already have its caller's stack pointer */
 		return UNWIND_CYCLE;
 	}
 	pc = unwind_strip(w, pc);
@@ -467,7 +468,7 @@ int unwind_slow_unusual(struct unwind_walk *w, const struct cfi_rule *rule)
 	w->is_gone = !row.is_signal && slow_is_gone(w, &row, pc);
 	if (w->is_gone)
 		return UNWIND_BAD_PC;
-	/* a handler's address, where the frame pointer is back, has no call before it */
+	/* once the frame pointer is restored, the pc is that of a handler: no call precedes it */
 	bool is_eh_return = cfi_run_is_eh_return(w->arch, &row);
 	bool is_handler = is_eh_return && row.reg[fp_reg].how <= CFI_HOW_SAME;
 	*o = (struct unwind_frame){ .pc = pc, .sp = sp, .fp = fp,
@@ -479,9 +480,9 @@ int unwind_slow_unusual(struct unwind_walk *w, const struct cfi_rule *rule)
 }
 
 /*
- * arm64: a linker's stub or a function of the vDSO has neither CFI nor a frame; its caller is in
- * the link register.  That register points into the function itself once it has called another, but
- * then there is no CFI for it, either; and a frame that was made holds the same value.
+ * arm64: PLT entries and some functions of the vDSO have neither CFI nor a frame; their caller is
+ * in the link register.  After a call, that register points into the function itself, but then
+ * there is no CFI for that address, either; and if a frame was set up, it holds the same value.
  */
 static bool slow_is_frameless(struct unwind_walk *w, uint64_t *ret_pc)
 {
@@ -513,7 +514,7 @@ int unwind_slow_guess(struct unwind_walk *w, bool is_jit)
 		slow_sp_by_fp(w);
 		return UNWIND_STEP_DONE;
 	}
-	/* the ABIs have the program's and each thread's first frame set the frame pointer to 0 */
+	/* by the ABIs, the first frame of a program or thread has frame pointer 0 */
 	if (f->fp == 0)
 		return w->n > 1 ? UNWIND_ROOT : UNWIND_NO_CFI;
 	if (f->fp & 7 || f->fp < f->sp)

@@ -2,8 +2,8 @@
 #define CPROF_SYMBOLIZE_UNWIND_UNWIND_SLOW_H
 
 /*
- * The steps of the unwinder that an 8-byte rule cannot say: unusual CFI, signal frames, the
- * frame pointer.  Only unwind.c uses this.
+ * The unwinder's steps that an 8-byte rule cannot express: unusual CFI, signal frames, the frame
+ * pointer.  Only the unwinder uses this.
  */
 
 #include "symbolize/cfi/cfi.h"
@@ -25,19 +25,19 @@ struct unwind_walk {
 	uint32_t n_evals;               /* rules evaluated for one stack; bounded */
 	uint32_t n_program_bytes;       /* CFA program run for one stack; bounded */
 	uint32_t n_signals;             /* signal frames met; bounded */
-	bool is_cfa_known;              /* where a step failed: the CFA that it went to */
-	bool is_gone;                   /* and the frame there was overwritten: it is no bad one */
+	bool is_cfa_known;              /* where a step failed: cfa is the CFA that it computed */
+	bool is_gone;                   /* and the frame there was overwritten, not bad */
 	uint64_t cfa;
 	struct unwind_call_cache *calls;
 	struct unwind_code_opens *open_codes;
 };
 
-/* CFA program run for one stack: a thousand realigned frames take some 100 KB. */
+/* Bytes of CFA programs run for one stack: a thousand realigned frames take some 100 KB. */
 #define UNWIND_PROGRAM_BYTES_MAX (1u << 20)
 
-/* What became of a step. */
+/* The result of a step. */
 enum unwind_step {
-	UNWIND_STEP_DONE = -1,          /* frame[n] is filled, n is not counted up yet */
+	UNWIND_STEP_DONE = -1,          /* frame[n] is set, n is not incremented yet */
 	/* else an enum unwind_end */
 };
 
@@ -47,13 +47,13 @@ static inline uint64_t unwind_strip(const struct unwind_walk *w, uint64_t pc)
 	return pc & w->pc_mask;
 }
 
-/* What a frame is that has no caller by such a rule. */
+/* The flags of a frame that is a root by that rule. */
 static inline uint32_t unwind_root_flags(const struct cfi_rule *rule)
 {
 	return UNWIND_STEP_NONE | (rule->flags & CFI_FLAG_SWITCH ? UNWIND_FRAME_SWITCH : 0);
 }
 
-/* The word at address `at`, when the copy holds it. */
+/* The word at address `at`, if the copy contains it. */
 static inline bool unwind_load(const struct unwind_walk *w, uint64_t at, uint64_t *ret)
 {
 	uint64_t off = at - w->sp0;
@@ -63,8 +63,8 @@ static inline bool unwind_load(const struct unwind_walk *w, uint64_t at, uint64_
 	return true;
 }
 
-/* May that frame pointer, in code without CFI, where it may be any number, be one of a frame beyond
- * the copy? */
+/* May fp be the frame pointer of a frame beyond the copy?  In code without CFI it may be any
+ * number. */
 #define UNWIND_GUESS_BYTES_MAX (1ull << 20)
 static inline bool unwind_is_near_copy(const struct unwind_walk *w, uint64_t fp)
 {
@@ -80,7 +80,7 @@ int unwind_slow_sigreturn(struct unwind_walk *w);
 int unwind_slow_unusual(struct unwind_walk *w, const struct cfi_rule *rule);
 int unwind_slow_guess(struct unwind_walk *w, bool is_jit);
 
-/* The newest frame's link register (arm64); false when it is not known. */
+/* The newest frame's link register; false: unknown, or the architecture has none. */
 bool unwind_slow_link(struct unwind_walk *w, uint64_t *ret);
 
 #endif

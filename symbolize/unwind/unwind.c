@@ -1,30 +1,30 @@
 /*
- * One stack is a chain of steps: look up the rule of the frame's pc, compute the CFA, load
+ * Unwinding a stack is a chain of steps: look up the rule of the frame's pc, compute the CFA, load
  * the return address and perhaps the frame pointer.  Three things make that fast:
  *
- * - Rules of 8 bytes in a direct-mapped cache by (pc, address space); a second cache by
- *   (file, vaddr) behind it, so that new processes and changed mappings find what the file's CFI
- *   was already read for.  A miss in both costs a search of .eh_frame_hdr and one run of an FDE.
- *   Keys are 64-bit hashes that are not compared any further: see unwind-cache.h.
+ * - Rules of 8 bytes in a set-associative cache by (pc, address space).  Behind it is a second
+ *   cache by (file, vaddr), so that new processes and changed mappings find the rules that were
+ *   already read from a file's CFI.  A miss in both costs a search of .eh_frame_hdr and one run of
+ *   an FDE.  Keys are 64-bit hashes that are treated as addresses: see unwind-cache.h.
  *
  * - The memo.  A step is a chain of dependent loads (sp, rule, return address, sp ...).  The
- *   thread's previous stack mostly shares its outer frames with this one.  When a frame equals
- *   one of the memo in (pc, sp, fp), the following frames must be the same too if the slots that
- *   those steps read still hold the same words; these compares do not depend on one another,
- *   so the machine overlaps their cache misses.  The first slot that differs ends the reuse and
- *   steps go on as usual.  A step that read anything but its two slots (unusual rules, signal
- *   frames) is never reused but done again.
+ *   thread's previous stack usually shares its outer frames with this one.  When a frame equals
+ *   one of the memo in (pc, sp, fp), the following frames must be equal, too, if the slots that
+ *   their steps read still hold the same words.  These compares do not depend on one another, so
+ *   the CPU overlaps their cache misses.  The first slot that differs ends the reuse, and steps
+ *   continue as usual.  A step that read anything but its two slots (unusual rules, signal frames)
+ *   is never reused but done again.
  *
- * - Nothing is prepared for a module that is mapped; see cfi.c.
+ * - Nothing is prepared when a module is mapped; see cfi.c.
  *
- * Where a module has no CFI, a rule is read from the code (x86-64, cfi-code.c) and kept like any
- * other once the stack has borne it out; where that fails, each step goes by the frame pointer.
- * Both mark the frame that they find as GUESSED.
+ * Where a module has no CFI, a rule is derived from the code (cfi-code.c) and cached like any other
+ * once the stack has confirmed it.  Where that fails, each step goes by the frame pointer.  Both
+ * kinds of steps are heuristic and mark the frame that they find as GUESSED.
  *
- * The memo also lengthens stacks that the copy cuts: when the step leads beyond the copy, and
- * the memo has this very frame, or a frame at the CFA whose callee was this same function, its
- * outer frames are taken over unverified and marked JOINED.  So a memo that reached the root is
- * kept over a few stacks that end early.
+ * The memo also lengthens stacks that the copy truncates.  When a step leads beyond the copy, and
+ * the memo has this very frame, or a frame at the CFA whose callee was the same function, the
+ * memo's outer frames are added unverified and marked JOINED.  That is why a memo that has reached
+ * the root outlives a few stacks that end early.
  *
  * Tried and rejected: whole tables per module at load (5 times the CPU, and hundreds of
  * samples lost meanwhile); prefetching the whole copy (half the speed on shallow stacks).
@@ -41,15 +41,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the copy, asked of the memory before the first step: each of the first steps waits for the one
- * before it, and together they would wait several times for memory that a single wait can bring.
- * Twelve lines made shallow stacks (10 frames) twice as fast, the whole copy made them half as
- * fast.  Where the thread's last stacks were walked far before they met the memo, as those of
- * clang, so far (a third less time). */
+/* How much of the copy is prefetched before the first step.  Each of the first steps waits for the
+ * one before it, and together they would wait several times for memory that a single wait can
+ * bring.  Twelve cache lines made shallow stacks (10 frames) twice as fast; the whole copy made
+ * them half as fast.  Where the thread's last stacks were walked far before they met the memo, as
+ * clang's are, prefetching that far saves a third of the time. */
 #define AHEAD_BYTES 768u
 #define AHEAD_FAR_BYTES 2048u
 
-/* How many of a stack's outermost frames may be what a function that switches stacks has left. */
+/* How many outermost frames of a stack may be remains of a function that has switched stacks. */
 #define UNWIND_SWITCH_FRAMES 8u
 
 struct unwind {
@@ -73,8 +73,8 @@ static bool cache_init(struct unwind_cache *c, uint32_t n)
 	return true;
 }
 
-/* Searches the CFI.  Programs that no compiler would write are not run without end for one stack:
- * what they say is known for the next one. */
+/* Searches the CFI.  The work for one stack is bounded, as CFI may be hostile; the rule that was
+ * found is known for the next stack. */
 static struct cfi_rule unwind_search(struct unwind_walk *w, const struct module *m,
 				     uint64_t vaddr, bool *ret_is_too_much)
 {
@@ -88,8 +88,8 @@ static struct cfi_rule unwind_search(struct unwind_walk *w, const struct module 
 	return rule;
 }
 
-/* Finds the rule for lookup address at, in the second cache or in the CFI.  Kind CFI_EMPTY when
- * nothing is mapped there; that is not kept, since a mapping may come late. */
+/* Finds the rule for lookup address `at` in the second cache or in the CFI.  Kind CFI_EMPTY when
+ * nothing is mapped there; that is not cached, since a mapping may be reported late. */
 static struct cfi_rule __attribute__((noinline))
 unwind_miss(struct unwind *u, struct unwind_walk *w, uint64_t at, uint64_t key)
 {
@@ -132,14 +132,14 @@ unwind_miss(struct unwind *u, struct unwind_walk *w, uint64_t at, uint64_t key)
 
 /* ---- steps ---------------------------------------------------------------------------- */
 
-/* All kinds of steps but the plain one. */
+/* Steps of all kinds but the plain one. */
 static int __attribute__((noinline))
 unwind_other(struct unwind_walk *w, const struct cfi_rule *rule)
 {
 	struct unwind_frame *f = &w->frame[w->n - 1];
 	switch ((enum cfi_kind)rule->kind) {
 	case CFI_ROOT:
-		/* a return address that no call made is no frame */
+		/* a return address that no call has pushed is not a frame */
 		if (!(rule->flags & CFI_FLAG_HEURISTIC))
 			f->flags |= unwind_root_flags(rule);
 		else if (w->n > 1)
@@ -148,14 +148,14 @@ unwind_other(struct unwind_walk *w, const struct cfi_rule *rule)
 	case CFI_UNUSUAL:
 		return unwind_slow_unusual(w, rule);
 	case CFI_SIGRETURN:
-		/* the rule says that a trampoline lies behind the address, which only a return
-		 * address proves to be a frame; GUESSED: the interrupted pc itself is in one */
+		/* the rule says that a trampoline follows the address, which only a return address
+		 * proves to be a frame; GUESSED: the interrupted pc itself is in one */
 		return f->flags & UNWIND_FRAME_EXACT && !(rule->flags & CFI_FLAG_HEURISTIC) ?
 			UNWIND_NO_CFI : unwind_slow_sigreturn(w);
 	case CFI_NONE:
 		return unwind_slow_guess(w, rule->flags & CFI_FLAG_JIT);
 	case CFI_EMPTY:
-		/* a return address to nowhere is no frame */
+		/* a return address in no mapping is not a frame */
 		if (w->n == 1)
 			return UNWIND_BAD_PC;
 		w->n--;
@@ -174,7 +174,7 @@ unwind_step(struct unwind *u, struct unwind_walk *w, uint64_t salt)
 	uint64_t key = unwind_cache_key(salt, at);
 	const struct unwind_cache_entry *e = unwind_cache_get(&u->by_pc, key);
 	struct cfi_rule rule = e ? e->rule : unwind_miss(u, w, at, key);
-	/* what a process makes may be other code now */
+	/* JIT code may have been replaced */
 	if (e && rule.flags & CFI_FLAG_JIT && rule.kind == CFI_PLAIN &&
 	    !unwind_code_accepts(w, &rule))
 		rule = unwind_miss(u, w, at, key);
@@ -188,7 +188,7 @@ unwind_step(struct unwind *u, struct unwind_walk *w, uint64_t salt)
 	w->is_cfa_known = true;
 	w->cfa = cfa;
 	if (rule.flags & CFI_FLAG_RA_REG) {
-		/* true for a frame that was interrupted; in others the register has moved on */
+		/* valid only in a frame that was interrupted: calls overwrite the register */
 		if (cfa < f->sp)
 			return UNWIND_CYCLE;
 		if (!(f->flags & UNWIND_FRAME_EXACT) || !unwind_slow_link(w, &pc))
@@ -200,7 +200,7 @@ unwind_step(struct unwind *u, struct unwind_walk *w, uint64_t salt)
 		if (!unwind_load(w, cfa + (uint64_t)(rule.ra_off8 * 8l), &pc))
 			return (int)unwind_outside(w, cfa + (uint64_t)(rule.ra_off8 * 8l));
 	}
-	/* In epilogues the CFI still names the slot after the register was popped from it: a slot
+	/* In epilogues the CFI still names the slot after the register was popped from it.  A slot
 	 * below the stack pointer is dead, and the register has its value back. */
 	if (rule.flags & CFI_FLAG_FP_SAVED && cfa + (uint64_t)(rule.fp_off8 * 8l) >= f->sp) {
 		if (!unwind_load(w, cfa + (uint64_t)(rule.fp_off8 * 8l), &fp))
@@ -219,10 +219,10 @@ unwind_step(struct unwind *u, struct unwind_walk *w, uint64_t salt)
 	return UNWIND_STEP_DONE;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------ */
+/* ---- stacks --------------------------------------------------------------------------------- */
 
-/* Does a stack end where there is another frame, but not in the copy?  A stack pointer of another
- * stack (setcontext on its way back) may be the memo's. */
+/* Does the stack end where there is another frame, but not in the copy?  A stack pointer of another
+ * stack (setcontext before it returns) may be in the memo. */
 static bool unwind_is_joinable(const struct unwind_walk *w, enum unwind_end end)
 {
 	return end == UNWIND_BEYOND || end == UNWIND_BAD_SP || w->is_gone;
@@ -244,7 +244,7 @@ static enum unwind_end unwind_run(struct unwind *u, struct unwind_walk *w, struc
 				return UNWIND_BEYOND;
 			if (w->frame[w->n - 1].flags & UNWIND_STEP_NONE)
 				return UNWIND_ROOT;
-			/* the next one that the memo may have */
+			/* the next frame that may be in the memo */
 			stop_sp = w->frame[w->n - 1].sp + 1;
 			continue;
 		}
@@ -260,13 +260,13 @@ static enum unwind_end unwind_run(struct unwind *u, struct unwind_walk *w, struc
 		}
 		w->n++;
 		stop_sp = 0;
-		if (w->n_signals != n_signals) /* perhaps from one stack to another */
+		if (w->n_signals != n_signals) /* the stacks may differ */
 			s->k = (int64_t)n_memo - 1;
 	}
 }
 
-/* The copy from its start on.  Inlined always, since GCC takes a function that only asks ahead for
- * one without effect, and its calls away. */
+/* Prefetches the copy's start.  Always inlined, because GCC treats a function that only prefetches
+ * as one without effects and removes its calls. */
 static inline void __attribute__((always_inline)) unwind_ahead(const struct unwind_input *in)
 {
 	if (!in->stack || in->n_stack_bytes < AHEAD_BYTES)
@@ -276,14 +276,14 @@ static inline void __attribute__((always_inline)) unwind_ahead(const struct unwi
 		__builtin_prefetch(in->stack + i);
 }
 
-/* More of it: all that the last stacks were walked through, if they were walked far. */
+/* Prefetches as much of the copy as the last stacks were walked through, if that was far. */
 static inline void __attribute__((always_inline))
 unwind_ahead_far(const struct unwind_walk *w, const struct unwind_memo *m, uint32_t n_memo)
 {
 	uint64_t n = m->n_walked_bytes >= AHEAD_FAR_BYTES ? m->n_walked_bytes : AHEAD_BYTES;
 	for (uint64_t i = AHEAD_BYTES; i < n && i < w->n_copy; i += 64)
 		__builtin_prefetch(w->in->stack + i);
-	/* what is further out is likely to be as it was */
+	/* outer frames have probably not changed */
 	for (uint32_t i = 0; i < n_memo; i++) {
 		uint64_t off = m->frame[i].sp - 8 - w->sp0;
 		if (off < n)
@@ -294,9 +294,9 @@ unwind_ahead_far(const struct unwind_walk *w, const struct unwind_memo *m, uint3
 }
 
 /*
- * A stack that leads nowhere: because a function near its end has gone to another stack?  Then
- * that function is the root, and is known as one from then on, for what its CFI takes for a return
- * address may lead a few frames on.
+ * Does a stack lead nowhere because a function near its end has switched stacks?  Then that
+ * function is the root, and its pc is cached as one, since the words that its CFI treats as return
+ * addresses may lead to a few more frames.
  */
 static bool unwind_is_switched(struct unwind *u, struct unwind_walk *w, struct unwind_sync *s,
 			       enum unwind_end end)

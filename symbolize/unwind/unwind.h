@@ -2,10 +2,10 @@
 #define CPROF_SYMBOLIZE_UNWIND_UNWIND_H
 
 /*
- * From registers and a copy of the stack to the pcs of all frames, by CFI and, where a
- * module has none, by the frame pointer.  Knows no pid and opens no file: modules come from a
- * callback, which is asked only when a rule is not in the cache.  Nothing is allocated once
- * tables and memos have grown.  x86-64 and arm64, whatever machine this runs on.
+ * From registers and a copy of the stack to the pcs of all frames: by CFI, and where a module has
+ * none, by its code or the frame pointer.  The unwinder knows no pid and opens no file: modules
+ * come from a callback, which is called only when a rule is not in the cache.  Nothing is allocated
+ * once tables and memos have grown.  All architectures of arch.h are unwound on any machine.
  */
 
 #include <stdbool.h>
@@ -32,7 +32,7 @@ struct unwind_options {
 	module_find *find_module;
 	module_read_code *read_code;    /* NULL: never */
 	uint32_t max_depth;             /* frames; 0: UNWIND_DEPTH_DEFAULT */
-	uint32_t n_cache;               /* rules kept, rounded up to a power of two; 0: default */
+	uint32_t n_cache;               /* cached rules, rounded up to a power of two; 0: default */
 };
 #define UNWIND_DEPTH_DEFAULT 1024u
 #define UNWIND_CACHE_DEFAULT 16384u
@@ -40,33 +40,33 @@ struct unwind_options {
 struct unwind_input {
 	const struct unwind_regs *regs;
 	const uint8_t *stack;           /* copy of the memory from sp upwards; NULL: none */
-	uint64_t n_stack_bytes;         /* that the copy really holds */
+	uint64_t n_stack_bytes;         /* size of the copy */
 	void *ctx;                      /* of the address space, for find_module */
 	uint64_t space;                 /* serial of the address space and of its state: a new
 	                                 * number after every change of executable mappings */
-	bool is_long;                   /* the stack is more than its copy, read where it lay */
-	bool is_probe;                  /* leave the memo as it is */
+	bool is_long;                   /* longer than its copy: the rest was read from memory */
+	bool is_probe;                  /* do not change the memo */
 };
 
 enum unwind_end {
 	UNWIND_ROOT,            /* the outermost frame was reached */
-	UNWIND_BEYOND,          /* the next frame lies beyond the copy: it was too short */
+	UNWIND_BEYOND,          /* the next frame is beyond the copy, which was too short */
 	UNWIND_NO_CFI,          /* no CFI at the last frame, and no chain of frame pointers */
-	UNWIND_BAD_CFI,         /* malformed, or it needs a register that is not known */
-	UNWIND_BAD_PC,          /* the return address lies in no executable mapping */
+	UNWIND_BAD_CFI,         /* malformed, or it depends on an unknown register */
+	UNWIND_BAD_PC,          /* the return address is in no executable mapping */
 	UNWIND_BAD_SP,          /* the stack pointer left the copy downwards: another stack */
 	UNWIND_CYCLE,           /* the next frame is not further out than this one */
 	UNWIND_DEPTH,           /* max_depth frames */
 	UNWIND_NO_REGS,         /* no user registers: pc or sp unknown */
-	UNWIND_NO_STACK,        /* never by unwind_stack: nothing of the stack is left to be read */
+	UNWIND_NO_STACK,        /* never by unwind_stack: the stack's memory is gone */
 	UNWIND_N_ENDS
 };
 
-#define UNWIND_FRAME_EXACT 1u   /* pc was interrupted there; else pc is a return address */
-#define UNWIND_FRAME_GUESSED 2u /* found by the code or the frame pointer, for want of CFI */
-#define UNWIND_FRAME_JOINED 4u  /* taken from the thread's previous stack, not from the copy */
+#define UNWIND_FRAME_EXACT 1u   /* pc was interrupted; else pc is a return address */
+#define UNWIND_FRAME_GUESSED 2u /* heuristic: by the code or the frame pointer, without CFI */
+#define UNWIND_FRAME_JOINED 4u  /* from the thread's previous stack, not from the copy */
 #define UNWIND_FRAME_SIGNAL 8u  /* the kernel's signal trampoline */
-#define UNWIND_FRAME_CHAINED 64u /* GUESSED by the frame pointer of is_jit code, which keeps it */
+#define UNWIND_FRAME_CHAINED 64u /* GUESSED by the frame pointer of JIT code, which keeps it */
 #define UNWIND_STEP_SLOTS 16u   /* private: the step outwards read the caller's sp + ra_off8 * 8 */
 #define UNWIND_STEP_FP 32u      /* private: and the word at fp_off8 */
 #define UNWIND_FRAME_SWITCH 256u /* the root of its stack, called from another: runtime_caller */
@@ -81,30 +81,29 @@ struct unwind_frame {
 struct unwind_result {
 	const struct unwind_frame *frame;       /* innermost first; until the next call */
 	uint32_t n;                     /* 0 only with UNWIND_NO_REGS */
-	uint32_t n_same; /* outermost frames that memo->caller_id is still true for */
+	uint32_t n_same;                /* outermost frames whose memo->caller_id is still valid */
 	uint32_t n_joined;              /* outermost frames that are JOINED */
-	enum unwind_end end;            /* of what was really unwound: BEYOND when joined */
-	bool is_whole;                  /* the outermost frame is a root, unwound to or joined to */
-	bool is_kept;                   /* the memo holds this stack now */
-	uint64_t cut_cfa;               /* not whole: the sp of the frame that is missing, 0 when
-	                                 * it is not known */
+	enum unwind_end end;            /* of the part that was unwound: BEYOND when joined */
+	bool is_whole;                  /* the outermost frame is a root, unwound or joined */
+	bool is_kept;                   /* the memo now holds this stack */
+	uint64_t cut_cfa;               /* not whole: the sp of the missing frame; 0: unknown */
 };
 
 /*
- * What is remembered of a thread's last stack.  Zeroed at first; one per thread, owned by
- * the caller.  caller_id is for the caller: as many words as the stack has frames, outermost first.
- * After a call with is_kept, words 0 .. n_same - 1 are as the caller left them and
- * stand for the same outer frames as then; the caller sets words n_same .. n - 1.
+ * A thread's last stack.  Zeroed at first; one per thread, owned by the caller.  caller_id is for
+ * the caller: as many words as the stack has frames, outermost first.  After a call with is_kept,
+ * words 0 .. n_same - 1 are as the caller left them and belong to the same outer frames; the caller
+ * sets words n_same .. n - 1.
  */
 struct unwind_memo {
 	struct unwind_frame *frame;     /* outermost first */
 	uint32_t *caller_id;
 	uint32_t n, cap;
 	uint32_t n_joined;              /* of the frames, as in struct unwind_result */
-	uint32_t n_walked_bytes;        /* of the last stacks' copies, until they met the memo */
-	uint32_t n_cut;                 /* stacks in a row that say less and were not kept */
+	uint32_t n_walked_bytes;        /* average part of the copies before they met the memo */
+	uint32_t n_cut;                 /* incomplete stacks in a row, which were not kept */
 	bool is_whole;                  /* as in struct unwind_result */
-	bool is_long;                   /* a whole stack that no copy held: joined, or is_long */
+	bool is_long;                   /* whole, but longer than its copy: joined, or is_long */
 	enum unwind_end end;
 	uint64_t space;
 };
@@ -113,11 +112,11 @@ void unwind_memo_done(struct unwind_memo *m);
 struct unwind_stats {
 	uint64_t n_stacks, n_frames, n_joined;  /* n_joined: stacks that were joined */
 	uint64_t n_end[UNWIND_N_ENDS];  /* joined stacks count as BEYOND */
-	uint64_t n_reused;              /* frames taken from a memo, their slots verified */
+	uint64_t n_reused;              /* frames from a memo, with verified slots */
 	uint64_t n_guessed;             /* steps by the frame pointer */
-	uint64_t n_by_code;             /* steps by rules that were read from the code */
-	uint64_t n_misses;              /* rules not in the first cache, asked of find_module */
-	uint64_t n_searches;            /* nor in the second: read from CFI */
+	uint64_t n_by_code;             /* steps by rules that were derived from the code */
+	uint64_t n_misses;              /* rules not in the first cache: find_module was called */
+	uint64_t n_searches;            /* nor in the second: the CFI was searched */
 	uint64_t n_unusual;             /* steps by the full evaluator */
 };
 
