@@ -1,12 +1,12 @@
 /*
- * All events of a session, the side-band event too, share what their records have in common:
- * PERF_SAMPLE_IDENTIFIER, which stands first in a sample and last in other records and tells which
- * event it is of, the time at one place, and the fields at the end of other records.  Behind
- * that a sample has what its event asked for.
+ * All events of a session, including the side-band event, place the common parts of their records
+ * alike: PERF_SAMPLE_IDENTIFIER comes first in a sample and last in other records and says which
+ * event a record belongs to; the time has a fixed place; and other records end with the same
+ * fields.  What a sample has after those depends on its event.
  *
- * STREAM_ID is the id of the very event (ID is that of its parent when inherited), which
- * is what throttle records name.  CPU and PERIOD are always sampled: 16 bytes
- * that nobody has to ask for.
+ * STREAM_ID is the id of the very event, which is what throttle records name (ID is that of the
+ * parent when the event is inherited).  CPU and PERIOD are always sampled: 16 bytes that need no
+ * option.
  */
 #include "event/evattr.h"
 
@@ -28,8 +28,8 @@ uint64_t evattr_user_regs(void)
 	return a ? a->perf_mask : 0;
 }
 
-/* config3 came with Linux 6.3, behind sig_data, which cprof has no use for: it takes it along where
- * older headers have no field, and evopen_syscall puts it where it belongs. */
+/* config3 came with Linux 6.3, behind sig_data, which cprof does not use.  Older headers have no
+ * field for it, so it travels in sig_data until evopen_syscall puts it in place. */
 static void set_config3(struct perf_event_attr *a, uint64_t config3)
 {
 	if (!config3)
@@ -61,15 +61,15 @@ static void common(const struct evattr_options *o, enum evattr_callgraph callgra
 		a->sample_max_stack = o->max_stack;
 	}
 	if (callgraph == EVATTR_CALLGRAPH_DWARF) {
-		/* The chain is the kernel's part only: user frames come from the copy.  But those
-		 * of Go's goroutines are not there. */
+		/* The callchain holds the kernel's part only, as user frames come from the stack
+		 * copy.  But the copy does not hold the stacks of Go's goroutines. */
 		a->exclude_callchain_user = !o->user_chain;
 		a->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 		a->sample_regs_user = evattr_user_regs();
 		a->sample_stack_user = stack_bytes;
 	}
 	if (callgraph == EVATTR_CALLGRAPH_LBR) {
-		/* The chain has the kernel's part, and where the user's begins. */
+		/* The callchain holds the kernel's part, and where the user's part begins. */
 		a->sample_type |= PERF_SAMPLE_BRANCH_STACK;
 		a->branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_CALL_STACK |
 					PERF_SAMPLE_BRANCH_NO_CYCLES |
@@ -85,7 +85,7 @@ static uint64_t max_hz(const struct evspec *s, const struct evattr_options *o)
 	return s->is_clock && o->rate_max_hz > clock_max_hz ? clock_max_hz : o->rate_max_hz;
 }
 
-/* What the event's rate comes to: *ret_hz, or when that is 0 *ret_period. */
+/* The event's effective rate: *ret_hz or, if that is 0, *ret_period. */
 static void effective_rate(const struct evspec *s, const struct evattr_options *o,
 			   uint64_t *ret_hz, uint64_t *ret_period)
 {
@@ -152,7 +152,7 @@ int evattr_check_side(const struct evspec *s, const struct evattr_options *o, st
 	return 0;
 }
 
-/* The event's own choice, else the session's. */
+/* The event's own choice, otherwise the session's. */
 static enum evattr_callgraph callgraph_of(const struct evspec *s, const struct evattr_options *o)
 {
 	switch (s->callgraph) {
@@ -168,7 +168,7 @@ static enum evattr_callgraph callgraph_of(const struct evspec *s, const struct e
 	return o->callgraph;
 }
 
-/* Those that the kernel counts by itself, in perf_swevent_event(). */
+/* Events that the kernel counts by itself, in perf_swevent_event(). */
 static bool is_software(const struct evspec *s)
 {
 	return s->type == PERF_TYPE_SOFTWARE || evspec_is_mark(s);
@@ -238,8 +238,8 @@ void evattr_sideband(const struct evattr_options *o, struct perf_event_attr *ret
 {
 	struct perf_event_attr a;
 	common(o, o->callgraph, o->stack_bytes, &a);
-	/* Software events cannot have it; what it adds are fields of samples, of which this event
-	 * has none. */
+	/* Software events cannot have a branch stack.  It only adds fields to samples, and this
+	 * event has no samples. */
 	a.sample_type &= ~(uint64_t)PERF_SAMPLE_BRANCH_STACK;
 	a.branch_sample_type = 0;
 	a.type = PERF_TYPE_SOFTWARE;

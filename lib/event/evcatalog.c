@@ -1,6 +1,6 @@
 /*
- * What else can be asked for than the names of the table: the PMUs of sysfs with their events,
- * tracepoints, and what libpfm4 has for this machine's CPU.
+ * Events beyond the table of names: the PMUs of sysfs with their events, tracepoints, and what
+ * libpfm4 has for this machine's CPU.
  */
 #include "cprof-events.h"
 
@@ -19,7 +19,7 @@
 
 #define TEXT_MAX 512
 
-/* Splits text at '\n': the next line, or NULL. */
+/* Splits text at '\n': returns the next line, or NULL. */
 static char *next_line(char **text)
 {
 	char *line = *text && **text ? *text : NULL;
@@ -32,7 +32,7 @@ static char *next_line(char **text)
 	return line;
 }
 
-/* libpfm4 has the kernel's own names, too, as PMUs "perf" and "perf_raw". */
+/* libpfm4 also has the kernel's own names, as PMUs "perf" and "perf_raw". */
 static bool is_of_cpu(const struct evpfm_pmu *p)
 {
 	return p->name && strncmp(p->name, "perf", 4) != 0;

@@ -1,22 +1,22 @@
 /*
- * Rules of permission, kernel/events/core.c (the same from 4.x to 6.18):
+ * Permission rules, kernel/events/core.c (the same from 4.x to 6.18):
  *
- * - perf_event_paranoid > 1 forbids events without exclude_kernel, > 0 forbids events of a
- *   CPU or cgroup (all tasks), each to processes without CAP_PERFMON or CAP_SYS_ADMIN in
- *   the initial user namespace: EACCES.  Debian's and Ubuntu's kernels know 3 and 4,
- *   which forbid all events: EACCES.
- * - another task's event needs ptrace read access to it, or CAP_PERFMON: EACCES.
+ * - perf_event_paranoid > 1 forbids events without exclude_kernel, > 0 events of a CPU or cgroup
+ *   (all tasks), both to processes without CAP_PERFMON or CAP_SYS_ADMIN in the initial user
+ *   namespace: EACCES.  Debian's and Ubuntu's kernels have levels 3 and 4, which forbid all events:
+ *   EACCES.
+ * - an event of another task needs ptrace read access to it, or CAP_PERFMON: EACCES.
  * - seccomp filters of container runtimes answer EPERM, some ENOSYS.
  * - tracepoints with their data (PERF_SAMPLE_RAW) need perf_event_paranoid -1 or CAP_PERFMON
- *   (perf_trace_event_perm: EPERM); kprobes and uprobes CAP_PERFMON in any case (EACCES).
+ *   (perf_trace_event_perm: EPERM); kprobes and uprobes always need CAP_PERFMON (EACCES).
  *
- * PMUs outside of the cores refuse to sample in their event_init(), with EINVAL: arch/x86/events/
- * msr.c, rapl.c, intel/cstate.c, intel/uncore.c, amd/uncore.c.  They cannot leave a side out either
- * (PERF_PMU_CAP_NO_EXCLUDE), and but for msr not follow a task (perf_invalid_context).  Arm's
- * statistical profiling has a cpumask, and does sample.
+ * PMUs outside the cores refuse to sample in their event_init(), with EINVAL: arch/x86/events/
+ * msr.c, rapl.c, intel/cstate.c, intel/uncore.c, amd/uncore.c.  They cannot exclude a side either
+ * (PERF_PMU_CAP_NO_EXCLUDE) and, except for msr, cannot follow a task (perf_invalid_context).
+ * Arm's statistical profiling has a cpumask, but does sample.
  *
- * Events: a PMU driver that does not map an event answers ENOENT, on x86 also EINVAL;
- * without any PMU driver it is ENOENT, with some hypervisors EOPNOTSUPP or ENODEV.
+ * Events: a PMU driver that does not map an event answers ENOENT, on x86 also EINVAL; without any
+ * PMU driver the answer is ENOENT, with some hypervisors EOPNOTSUPP or ENODEV.
  */
 #include "event/evcause.h"
 
@@ -37,12 +37,12 @@
 #define CAP_BIT_SYS_PTRACE 19
 #define CAP_BIT_SYS_ADMIN 21
 #define CAP_BIT_PERFMON 38
-#define ERRNO_KERNEL_ENOTSUPP 524  /* the kernel's own ENOTSUPP, which some PMU drivers let out */
+#define ERRNO_KERNEL_ENOTSUPP 524  /* the kernel's internal ENOTSUPP, which some PMU drivers leak */
 
 /* ---- facts about the machine and this process ---------------------------------- */
 
-/* The number behind "KEY:" in the text of a status file; -1 when it is not there.  skip:
- * how many numbers to pass over. */
+/* The number behind "KEY:" in the text of a status file, after `skip` numbers; -1 if it is
+ * missing. */
 static long long status_field(const char *text, const char *key, int base, int skip)
 {
 	size_t n = strlen(key);
@@ -80,7 +80,7 @@ void evcause_rights(const struct host *h, struct evcause_rights *ret)
 	ret->perfmon = caps >> CAP_BIT_PERFMON & 1 || caps >> CAP_BIT_SYS_ADMIN & 1;
 	ret->ptrace = caps >> CAP_BIT_SYS_PTRACE & 1;
 
-	/* The kernel asks for rights in the initial namespace, which maps all ids to themselves. */
+	/* The kernel checks rights in the initial namespace, which maps all ids to themselves. */
 	unsigned long inside, outside, count;
 	if (host_read_file(h, HOST_PROC, &map, NULL, "self/uid_map") == 0 &&
 	    sscanf(map, "%lu %lu %lu", &inside, &outside, &count) == 3 &&
@@ -98,8 +98,8 @@ long evcause_user_of(const struct host *h, pid_t pid)
 	return (long)status_field(status, "Uid", 10, 1);
 }
 
-/* A PMU of the CPU's cores is named "cpu", or says with a file "cpus" on which cores it is (hybrid
- * x86, arm64); those outside the cores have "cpumask". */
+/* A PMU of the CPU's cores is called "cpu", or has a file "cpus" that lists its cores (hybrid x86,
+ * arm64).  PMUs outside the cores have "cpumask". */
 static bool has_pmu(const struct host *h)
 {
 	int fd = host_open_file(h, HOST_SYS, O_RDONLY | O_DIRECTORY, "bus/event_source/devices");
@@ -121,7 +121,7 @@ static bool has_pmu(const struct host *h)
 	return found;
 }
 
-/* Is cpu in a list like "0-3,8"?  True where the list cannot be read. */
+/* Is cpu in a list like "0-3,8"?  True if the list cannot be read. */
 static bool is_online(const struct host *h, int cpu)
 {
 	CLEANUP_FREE char *list = NULL;
@@ -169,7 +169,7 @@ long evcause_paranoid_needed(const struct evcause_request *r)
 	return all_tasks(r) ? 0 : r->attr->exclude_kernel ? 2 : 1;
 }
 
-/* The number that a PMU has here is its event type; -1 when there is no such PMU. */
+/* The number of a PMU is its event type; -1 if there is no such PMU. */
 static bool is_of_pmu(const struct host *h, const struct evcause_request *r, const char *pmu)
 {
 	long type;
@@ -204,7 +204,7 @@ void evcause_unit(const struct host *h, unsigned type, struct evcause_unit *ret)
 	evpmu_list_done(&l);
 }
 
-/* Its PMU is one that cannot do this, whatever the event. */
+/* The limits of its PMU, whatever the event. */
 static enum evcause beyond_unit(const struct host *h, const struct evcause_request *r)
 {
 	struct evcause_unit u;
@@ -236,7 +236,7 @@ static enum evcause refused(const struct host *h, const struct evcause_request *
 	if (!own.perfmon && is_probe(h, r))
 		return EVCAUSE_PROBE;
 	if (!all_tasks(r) && r->pid > 0 && !own.perfmon && !own.ptrace) {
-		/* With hidepid= another user's status cannot even be read. */
+		/* With hidepid= even the status of another user's process cannot be read. */
 		long user = evcause_user_of(h, r->pid);
 		return user >= 0 && user == own.uid ? EVCAUSE_NOT_DUMPABLE : EVCAUSE_OTHER_USER;
 	}
@@ -268,7 +268,7 @@ static enum evcause invalid(const struct host *h, const struct evcause_request *
 		return EVCAUSE_NOT_PRECISE;
 	if (names_field(r, "branch_sample_type"))
 		return EVCAUSE_NO_CALL_STACKS;
-	/* PMUs outside of the cores refuse to sample at all. */
+	/* PMUs outside the cores refuse to sample at all. */
 	if (own_pmu && (names_field(r, "sample_freq") || names_field(r, "sample_period")))
 		return EVCAUSE_NO_INTERRUPT;
 	if (r->field && r->field->name && !names_field(r, "config"))
@@ -300,7 +300,8 @@ static enum evcause busy(const struct host *h, const struct evcause_request *r)
 		       ? EVCAUSE_BUSY : EVCAUSE_IN_USE;
 }
 
-/* A kernel with perf events has its sysctls: it is a filter that says there is no such call. */
+/* A kernel with perf events has its sysctls.  If they exist, a filter pretends that the call does
+ * not. */
 static enum evcause no_syscall(const struct host *h)
 {
 	struct evcause_rights own;

@@ -2,8 +2,8 @@
 #define CPROF_EVENT_EVCAUSE_H
 
 /*
- * Why perf_event_open(2) refused: from the errno, what was asked for, and what /proc and /sys
- * say about the machine and this process.
+ * Why perf_event_open(2) refused: derived from the errno, the request, and what /proc and /sys say
+ * about the machine and this process.
  */
 
 #include <linux/perf_event.h>
@@ -14,18 +14,19 @@ struct evfield;
 struct evspec;
 struct host;
 
-/* What was asked of the system call. */
+/* The arguments of the system call. */
 struct evcause_request {
 	const struct evspec *spec;           /* NULL: the side-band event */
 	const struct perf_event_attr *attr;
-	pid_t pid;                           /* -1: all tasks; with PERF_FLAG_PID_CGROUP a folder */
+	pid_t pid;                           /* -1: all tasks; with PERF_FLAG_PID_CGROUP a
+					      * descriptor of a folder */
 	int cpu;                             /* -1: any */
 	unsigned long flags;                 /* PERF_FLAG_* */
-	const struct evfield *field;         /* EINVAL, E2BIG: what was refused; NULL unknown */
+	const struct evfield *field;         /* EINVAL, E2BIG: the refused field; NULL: unknown */
 };
 
 enum evcause {
-	EVCAUSE_OTHER,            /* the errno's text says all there is to say */
+	EVCAUSE_OTHER,            /* the errno's text says it all */
 	EVCAUSE_NO_PMU,
 	EVCAUSE_NO_SUCH_EVENT,    /* there is a PMU, without this event */
 	EVCAUSE_NO_INTERRUPT,     /* the PMU counts, but cannot sample */
@@ -36,47 +37,48 @@ enum evcause {
 	EVCAUSE_PARANOID_KERNEL,  /* 2: not the kernel's side */
 	EVCAUSE_PARANOID_CPU,     /* 1 or 2: not whole CPUs or cgroups */
 	EVCAUSE_PARANOID_TRACE,   /* above -1: no tracepoints with their data */
-	EVCAUSE_PROBE,            /* probes are for CAP_PERFMON, whatever the sysctl says */
+	EVCAUSE_PROBE,            /* probes need CAP_PERFMON, whatever the sysctl says */
 	EVCAUSE_OTHER_USER,
-	EVCAUSE_NOT_DUMPABLE,     /* own process that must not be looked into */
+	EVCAUSE_NOT_DUMPABLE,     /* own process that may not be inspected */
 	EVCAUSE_SECCOMP,
 	EVCAUSE_LOCKDOWN,
-	EVCAUSE_SECURITY,         /* none of the above: some security module */
+	EVCAUSE_SECURITY,         /* no other cause fits: some security module */
 	EVCAUSE_BUSY,
-	EVCAUSE_IN_USE,           /* the same of events that need no PMU */
+	EVCAUSE_IN_USE,           /* as BUSY, for events that need no PMU */
 	EVCAUSE_BREAKPOINTS,      /* all debug registers are in use */
 	EVCAUSE_FILES_PROCESS,
 	EVCAUSE_FILES_SYSTEM,
 	EVCAUSE_RATE,
 	EVCAUSE_RAW_CODE,
-	EVCAUSE_FIELD,            /* one field of the attr is refused, and known */
-	EVCAUSE_BITS,             /* this kernel does not know a part of the attr */
+	EVCAUSE_FIELD,            /* one known field of the attr is refused */
+	EVCAUSE_BITS,             /* this kernel does not know some part of the attr */
 	EVCAUSE_MAX_STACK,
 	EVCAUSE_NO_TASK,
 	EVCAUSE_CPU_OFFLINE,
 	EVCAUSE_NO_SYSCALL,
 	EVCAUSE_MEMORY,
-	EVCAUSE_INTERRUPTED,      /* signals came faster than it opened */
+	EVCAUSE_INTERRUPTED,      /* signals arrived faster than the event could be opened */
 	EVCAUSE_N_CAUSES,
 };
 
-/* The cause of errno errnum; reads only what it needs to tell. */
+/* The cause of errno errnum; reads only the files that it needs. */
 enum evcause evcause_find(const struct host *h, const struct evcause_request *r, int errnum);
 
-/* A PMU that is no core's and never samples, as sysfs and its name tell: drivers of uncore, power
- * and cstate units, of machine specific registers, and all else with a file "cpumask". */
+/* A PMU outside the cores that never samples, according to sysfs and its name: drivers of
+ * uncore, power and cstate units, of machine-specific registers, and everything else with a file
+ * "cpumask". */
 struct evcause_unit {
-	char name[64];         /* "" when it is none */
-	bool only_cpus;        /* a thread's events cannot be on it */
+	char name[64];         /* "": no such PMU */
+	bool only_cpus;        /* it cannot count events of a thread */
 };
 void evcause_unit(const struct host *h, unsigned type, struct evcause_unit *ret);
 
-/* What this process may do, as far as perf events are concerned. */
+/* The rights of this process that concern perf events. */
 struct evcause_rights {
 	long paranoid;      /* kernel.perf_event_paranoid: -1 .. 4 */
-	bool perfmon;       /* CAP_PERFMON or CAP_SYS_ADMIN that counts */
-	bool ptrace;        /* CAP_SYS_PTRACE that counts */
-	bool lost_in_ns;    /* has CAP_PERFMON, but only in a user namespace of its own */
+	bool perfmon;       /* CAP_PERFMON or CAP_SYS_ADMIN, and it counts */
+	bool ptrace;        /* CAP_SYS_PTRACE, and it counts */
+	bool lost_in_ns;    /* has CAP_PERFMON, but only in its own user namespace */
 	bool seccomp;       /* a filter is installed */
 	long uid;           /* effective, -1 unknown */
 };

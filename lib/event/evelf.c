@@ -1,7 +1,7 @@
 /*
- * A probe is placed by file and offset: the kernel puts it into every process that maps the file.
- * A symbol's value is an address, which the segment that holds it turns into the offset
- * (elf(5): p_offset, p_vaddr).  Versions of names ("memcpy@@GLIBC_2.14" in .symtab) do not count.
+ * A probe is placed by file and offset: the kernel inserts it into every process that maps the
+ * file.  The value of a symbol is an address, which the segment around it turns into the offset
+ * (elf(5): p_offset, p_vaddr).  Versions in names ("memcpy@@GLIBC_2.14" in .symtab) are ignored.
  */
 #include "event/evelf.h"
 

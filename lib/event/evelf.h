@@ -8,9 +8,9 @@
 struct err;
 
 /*
- * The offset in the file of a symbol of .symtab or .dynsym that has code in a PT_LOAD segment, and
- * the symbol's size (0 unknown).  -ENOENT: there is none; -ENOEXEC: no ELF file; or why the file
- * cannot be read; e set.
+ * The file offset of a symbol of .symtab or .dynsym that has code in a PT_LOAD segment, and the
+ * symbol's size (0: unknown).  -ENOENT: no such symbol; -ENOEXEC: not an ELF file; or why the file
+ * cannot be read.  e is set.
  */
 int evelf_find(const char *path, const char *symbol, uint64_t *ret_file_off,
 	       uint64_t *ret_n_bytes, struct err *e);

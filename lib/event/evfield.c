@@ -1,8 +1,8 @@
 /*
- * The kernel says EINVAL and not why.  So it is asked again, each time with one field cleared; the
- * field that makes a difference is the one.  Fields that only add something come first, those
- * that make up the event last: an event without its config is another event, and that this one
- * opens says that the code is refused.
+ * The kernel answers EINVAL without a reason.  So the event is opened again and again, each time
+ * with one field cleared; the field that makes a difference is to blame.  Fields that only add
+ * something come first, and those that define the event last: an event without its config is
+ * another event, and if that opens, the code is what the kernel refuses.
  */
 #include "event/evfield.h"
 
@@ -50,7 +50,7 @@ static const struct field {
 	{ "config1", NULL, { .config1 = ~0ull } },
 	{ "sample_freq", NULL, { .freq = 1, .sample_freq = ~0ull } },
 	{ "sample_period", NULL, { .sample_period = ~0ull } },
-	/* Where it is that which is refused, besides leaving a side out. */
+	/* True if the errno says that this field, and not the exclusion of a side, is refused. */
 	{ "sample_freq", NULL,
 	  { .freq = 1, .sample_freq = ~0ull, .exclude_guest = 1, .exclude_kernel = 1,
 	    .exclude_hv = 1 } },
@@ -60,7 +60,7 @@ static const struct field {
 };
 #define N_FIELDS (sizeof(fields) / sizeof(*fields))
 
-/* Clears what the mask covers; false when nothing was set. */
+/* Clears the bits of the mask; false if none was set. */
 static bool clear(struct perf_event_attr *a, const struct perf_event_attr *mask)
 {
 	const unsigned char *m = (const void *)mask;
@@ -81,7 +81,7 @@ static uint64_t value_of(const struct perf_event_attr *a, const struct perf_even
 		return a->config1;
 	if (mask->config2)
 		return a->config2;
-	if (mask->sample_period)  /* the same field as sample_freq */
+	if (mask->sample_period)  /* a union with sample_freq */
 		return a->sample_period;
 	if (mask->sample_stack_user)
 		return a->sample_stack_user;
@@ -122,7 +122,7 @@ void evfield_find(const struct evopen *o, const struct perf_event_attr *attr,
 
 void evfield_beyond(const struct perf_event_attr *attr, uint32_t known_bytes, struct evfield *ret)
 {
-	/* perf_event.h: PERF_ATTR_SIZE_VER1 to VER7, and which field each began with */
+	/* perf_event.h: PERF_ATTR_SIZE_VER1 to VER7, and the first field of each */
 	static const struct { uint32_t at; const char *name, *since; } grown[] = {
 		{ offsetof(struct perf_event_attr, config2), "config2", "3.3" },
 		{ offsetof(struct perf_event_attr, branch_sample_type), "branch_sample_type",

@@ -12,19 +12,19 @@ struct evopen_place;
 
 struct evfield {
 	const char *name;   /* "config1", "sample_type PERF_SAMPLE_READ"; NULL: unknown; static */
-	uint64_t value;     /* what was asked for */
-	const char *since;  /* the version of Linux that brought it; NULL: always there; static */
+	uint64_t value;     /* the requested value */
+	const char *since;  /* the version of Linux that added it; NULL: always there; static */
 };
 
 /*
- * For an attr that is refused with EINVAL at this place: the first field without which the answer
- * is another one.  Names nothing where no single field is to blame.  Some 30 system calls.
+ * For an attr that this place refuses with EINVAL: the first field whose removal changes the
+ * answer.  Names no field if no single one is to blame.  Some 30 system calls.
  */
 void evfield_find(const struct evopen *o, const struct perf_event_attr *attr,
 		  const struct evopen_place *at, struct evfield *ret);
 
-/* For one refused with E2BIG by a kernel that knows so many bytes of it (which it writes into
- * attr.size): the first field behind them that is not 0. */
+/* For E2BIG from a kernel that knows `known_bytes` of the attr (it writes them to attr.size): the
+ * first field behind them that is not 0. */
 void evfield_beyond(const struct perf_event_attr *attr, uint32_t known_bytes, struct evfield *ret);
 
 #endif

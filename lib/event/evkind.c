@@ -35,7 +35,7 @@
 #include <string.h>
 
 #define RAW_DIGITS_MAX 16
-#define CONFIG_PMU_SHIFT 32   /* PERF_PMU_TYPE_SHIFT: which PMU a hardware event is for */
+#define CONFIG_PMU_SHIFT 32   /* PERF_PMU_TYPE_SHIFT: the PMU of a hardware event */
 #define NUMBER_BYTES_MAX 32
 #define TRACE_NAME_MAX 200
 
@@ -46,7 +46,7 @@ static bool has_prefix(const struct evcursor *p, const char *prefix)
 
 /* ---- names of the tables, raw codes -------------------------------------------------- */
 
-/* "r" and hex digits: the PMU's own code of an event, taken as it is. */
+/* "r" and hex digits: the PMU's own code for an event, used as it is. */
 static bool is_raw(const char *s, size_t n)
 {
 	if (n < 2 || (s[0] | 32) != 'r')
@@ -57,7 +57,7 @@ static bool is_raw(const char *s, size_t n)
 	return true;
 }
 
-/* An event that each kind of core counts by itself: one variant for each on a hybrid machine. */
+/* An event that each kind of core counts itself: one variant for each on a hybrid machine. */
 static int add_for_cores(struct evcursor *p, struct evcursor_span at, const char *name,
 			 uint32_t type, uint64_t config)
 {
@@ -125,7 +125,7 @@ static int unknown_event(const struct evcursor *p, struct evcursor_span at)
 
 /* ---- PMUs ---------------------------------------------------------------------------- */
 
-/* "PMU/": adds a variant for each PMU that the name means; 0 when there is none. */
+/* "PMU/": adds a variant for each PMU that the name matches; 0 if there is none. */
 static int add_pmus(struct evcursor *p, struct evcursor_span at)
 {
 	int r = evcursor_need_pmus(p);
@@ -139,7 +139,7 @@ static int add_pmus(struct evcursor *p, struct evcursor_span at)
 	return 0;
 }
 
-/* A name of a PMU's "events" folder alone: of the cores first, else of any PMU; 0 when there is
+/* A bare name from a PMU's "events" folder: of the cores first, otherwise of any PMU; 0 if there is
  * none. */
 static int add_by_name(struct evcursor *p, struct evcursor_span at)
 {
@@ -200,7 +200,7 @@ static int add_tracepoints(struct evcursor *p, struct evcursor_span system)
 		s->kind = EVSPEC_TRACEPOINT;
 		s->type = PERF_TYPE_TRACEPOINT;
 		s->config = points.points.v[i].id;
-		/* Each is an event of its own; the last one's number is taken by the caller. */
+		/* Each tracepoint is an event of its own; the caller counts the last one. */
 		s->output = p->l->n_outputs + (uint32_t)i;
 	}
 	if (r == 0)
@@ -226,7 +226,7 @@ static bool take_number(struct evcursor *p, const char *ends, uint64_t *ret)
 	return true;
 }
 
-/* The access behind a colon, if all its letters are of "rwx"; else they are modifiers. */
+/* The access behind a colon, if all its letters are in "rwx"; otherwise they are modifiers. */
 static uint32_t take_access(struct evcursor *p)
 {
 	uint32_t type = 0;
@@ -273,14 +273,16 @@ static int add_breakpoint(struct evcursor *p)
 	s->type = PERF_TYPE_BREAKPOINT;
 	s->bp_type = type;
 	s->config1 = vaddr;
-	/* On execution the kernel wants the size of a long, whatever the instruction's. */
+	/* For execution the kernel requires the size of a long, whatever the size of the
+	 * instruction. */
 	s->config2 = type == HW_BREAKPOINT_X ? sizeof(long) : len ? len : 4;
 	return 0;
 }
 
 /* ---- probes -------------------------------------------------------------------------- */
 
-/* Where a symbol ends: Go's hold slashes, so that terms begin at the last one before a '='. */
+/* The end of a symbol.  Go's names contain slashes, so terms begin at the last slash before a
+ * '='. */
 static size_t symbol_bytes(const char *text)
 {
 	size_t n = strcspn(text, ":,{}"), eq = strcspn(text, "=");
@@ -377,7 +379,7 @@ static int parse_probe(struct evcursor *p)
 
 /* ---- libpfm4 ------------------------------------------------------------------------- */
 
-/* -ENOENT when it has none of that name (nothing said, unless must_be). */
+/* -ENOENT if libpfm4 has no such name (without a message unless must_be). */
 static int add_pfm(struct evcursor *p, struct evcursor_span at, bool must_be)
 {
 	struct evpfm_attr a;
@@ -410,21 +412,21 @@ static int add_pfm(struct evcursor *p, struct evcursor_span at, bool must_be)
 
 /* ---- all kinds ----------------------------------------------------------------------- */
 
-/* Is what stands behind a colon made of letters of modifiers only? */
+/* Does the text behind a colon consist of modifier letters only? */
 static bool looks_like_modifiers(const char *text)
 {
 	size_t n = strcspn(text, ",{}");
 	return n <= 4 && strspn(text, "ukhIGHpPDWS") == n;
 }
 
-/* A name that is in no table: an event of libpfm4, or a tracepoint where a colon follows. */
+/* A name that is in no table: an event of libpfm4, or a tracepoint if a colon follows. */
 static int parse_other(struct evcursor *p, struct evcursor_span name)
 {
 	const char *behind = p->text + name.to;
 	struct evcursor_span all = { name.from, name.to + strcspn(behind, "/,{}") };
 	if (strncmp(behind, "::", 2) == 0)
 		return add_pfm(p, all, true);
-	/* "r0x1d1" is not what libpfm4 takes for a raw code. */
+	/* libpfm4 would take "r0x1d1" for a raw code; we do not. */
 	bool like_raw = (p->text[name.from] | 32) == 'r' &&
 			isdigit((unsigned char)p->text[name.from + 1]);
 	int r = p->host && !like_raw && evpfm_is_there() ? add_pfm(p, all, false) : -ENOENT;

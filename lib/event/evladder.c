@@ -1,12 +1,11 @@
 /*
- * One rung per refusal, the first of the table that answers to the errno and finds something to
- * take away.  Rungs are never climbed back, but for those that are only on trial: where leaving
- * something out did not change the errno, it was not the reason, and comes back.
+ * Each refusal takes one rung: the first in the table that handles the errno and finds something to
+ * take away.  Rungs are not undone, except those on trial: if leaving something out did not change
+ * the errno, it was not the reason, and it comes back.
  *
- * The kernel looks at the attr's fields first (E2BIG, EINVAL), then at permissions for the
- * kernel's side (EACCES), and then asks the PMU (EINVAL, EOPNOTSUPP, ENOENT ...): so an
- * unprivileged `cycles` on a machine without a PMU is first refused for its kernel side, and
- * only then for what cannot be helped.
+ * The kernel checks the attr's fields first (E2BIG, EINVAL), then permission for the kernel side
+ * (EACCES), and then asks the PMU (EINVAL, EOPNOTSUPP, ENOENT ...).  So an unprivileged `cycles` on
+ * a machine without a PMU is first refused for its kernel side, and only then for the real reason.
  */
 #include "event/evladder.h"
 
@@ -20,12 +19,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ERRNO_KERNEL_ENOTSUPP 524  /* the kernel's own ENOTSUPP, which some PMU drivers let out */
+#define ERRNO_KERNEL_ENOTSUPP 524  /* the kernel's internal ENOTSUPP, which some PMU drivers leak */
 
 /* ---- bits that the kernel may be too old for -------------------------------------- */
 
-/* Those that can be done without: they change neither what is sampled nor, together, the layout of
- * records.  Newest first, with the version of Linux that brought them. */
+/* Dispensable bits: they change neither what is sampled nor, together, the layout of records.
+ * Newest first, with the version of Linux that added them. */
 static const struct new_bit {
 	const char *name, *since;
 	struct perf_event_attr mask;
@@ -34,7 +33,7 @@ static const struct new_bit {
 	{ "ksymbol", "5.1", { .ksymbol = 1 } },
 };
 
-/* The bits of *a that are in the mask, into *ret; false when there are none. */
+/* Stores the bits of *a that are in the mask in *ret; false if there are none. */
 static bool common_bits(const struct perf_event_attr *a, const struct perf_event_attr *mask,
 			struct perf_event_attr *ret)
 {
@@ -56,7 +55,7 @@ static void clear_bits(struct perf_event_attr *a, const struct perf_event_attr *
 		x[i] &= (unsigned char)~m[i];
 }
 
-/* Does an event that needs nothing else open with these bits? */
+/* Does an otherwise undemanding event open with these bits? */
 static bool kernel_knows(const struct evopen *o, const struct perf_event_attr *bits)
 {
 	struct perf_event_attr a = *bits;
@@ -120,7 +119,7 @@ static bool leave_kernel(const struct evopen *o, const struct evspec *s,
 	return true;
 }
 
-/* Only for an event that nobody asked for by its name. */
+/* Only for an event that the user did not name. */
 static bool become_clock(const struct evopen *o, const struct evspec *s,
 			 const struct evopen_place *at, struct perf_event_attr *a, int errnum)
 {
@@ -142,8 +141,8 @@ static bool become_clock(const struct evopen *o, const struct evspec *s,
 
 static const struct rung {
 	unsigned gives_up;               /* enum evopen_given_up */
-	int errnum[7];                   /* the refusals that it may help against; 0 ends */
-	bool once;                       /* on trial: undone when the errno stays the same */
+	int errnum[7];                   /* the refusals it may help against; 0 ends the list */
+	bool once;                       /* on trial: undone if the errno stays the same */
 	bool (*take)(const struct evopen *o, const struct evspec *s,
 		     const struct evopen_place *at, struct perf_event_attr *a, int errnum);
 } rungs[] = {

@@ -1,7 +1,7 @@
 /*
- * An event is tested as `cprof record` would open it on a process of the user's: sampling,
- * per task, at the lowest rate, with the same ladder of fallbacks.  Nothing is enabled, so
- * that the whole table costs one system call per event.
+ * An event is tested as `cprof record` would open it on a process of the user: sampling, per task,
+ * at the lowest rate, with the same ladder of fallbacks.  Nothing is enabled, so the whole table
+ * costs one system call per event.
  */
 #include "cprof-events.h"
 
@@ -20,7 +20,7 @@
 
 struct cprof_event_probe {
 	struct evopen open;
-	struct host host;       /* of this machine; folders are -1 when o was borrowed */
+	struct host host;       /* this machine; the descriptors are -1 if o was borrowed */
 	struct cprof_event_machine machine;
 };
 
@@ -97,7 +97,7 @@ const struct cprof_event_machine *cprof_event_machine(const struct cprof_event_p
 	return &p->machine;
 }
 
-/* PMUs outside of the cores have counters without interrupts. */
+/* PMUs outside the cores have counters without interrupts. */
 static bool only_counts(const struct cprof_event_probe *p, const struct perf_event_attr *asked)
 {
 	struct perf_event_attr a = *asked;
@@ -153,7 +153,7 @@ static void test_spec(const struct cprof_event_probe *p, const struct evspec *s,
 	}
 }
 
-/* An event of several PMUs can be sampled where one of them can. */
+/* An event of several PMUs can be sampled if one of them can sample it. */
 static void test_variants(const struct cprof_event_probe *p, const struct evspec_list *l,
 			  enum cprof_event_state *ret_state, const char **ret_reason)
 {

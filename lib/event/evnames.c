@@ -1,10 +1,9 @@
 /*
- * Three static tables.  Software and hardware events have a name and aliases.  The
- * cache grid is cache x operation x result with the combinations that no kernel
- * driver maps left out (an instruction cache is not written to, a TLB of
- * instructions and a branch unit are only read).  Its canonical names are listed one by
- * one, so that a search for a name ends here; its other spellings are taken apart
- * into cache, operation and result.
+ * Three static tables.  Software and hardware events have a name and aliases.  The cache grid is
+ * cache x operation x result, without the combinations that no kernel driver maps (an instruction
+ * cache is not written to; a TLB of instructions and a branch unit are only read).  Its canonical
+ * names are listed one by one so that they can be searched for; other spellings are split into
+ * cache, operation and result.
  *
  * PERF_TYPE_HW_CACHE config, <linux/perf_event.h>: cache | op << 8 | result << 16.
  */
@@ -118,7 +117,7 @@ static bool same(const char *name, size_t n, const char *word, size_t n_word)
 	return n == n_word && strncasecmp(name, word, n) == 0;
 }
 
-/* Is there a word in the space-separated list that is the n bytes at name? */
+/* Is one of the words in the space-separated list equal to the n bytes at name? */
 static bool in_list(const char *list, const char *name, size_t n)
 {
 	while (*list) {
@@ -158,8 +157,7 @@ static const struct part results[] = {
 	{ PERF_COUNT_HW_CACHE_RESULT_MISS, "misses miss" },
 };
 
-/* Takes the longest word at the start of *name that ends there or at a '-', and moves
- * behind both. */
+/* Takes the longest word at the start of *name that ends there or at a '-', and skips both. */
 static const struct part *take_part(const struct part *parts, size_t n_parts, const char **name,
 				    size_t *n)
 {
@@ -186,8 +184,8 @@ static const struct part *take_part(const struct part *parts, size_t n_parts, co
 	return best;
 }
 
-/* "CACHE", "CACHE-OP", "CACHE-RESULT", "CACHE-OP-RESULT", "CACHE-RESULT-OP"; what is not
- * said is a read and an access. */
+/* "CACHE", "CACHE-OP", "CACHE-RESULT", "CACHE-OP-RESULT", "CACHE-RESULT-OP"; the defaults are read
+ * and access. */
 static const struct evnames_entry *find_in_grid(const char *name, size_t n)
 {
 	if (n == 0 || name[n - 1] == '-')
@@ -220,8 +218,8 @@ const struct evnames_entry *evnames_find(const char *name, size_t n)
 
 #define WORD_MAX 32  /* longer than any name in the table */
 
-/* Insertions, deletions, replacements and swaps of neighbours, case ignored (optimal
- * string alignment): three rows of the matrix. */
+/* Insertions, deletions, replacements and swaps of neighbours, ignoring case (optimal string
+ * alignment): three rows of the matrix. */
 static unsigned edits(const char *a, size_t na, const char *b, size_t nb)
 {
 	unsigned row[3][WORD_MAX + 1];
@@ -271,7 +269,7 @@ void evnames_nearest(const char *name, size_t n, struct evnames_near *ret_near)
 	for (size_t i = 0; i < EVNAMES_NEAREST; i++)
 		best[i] = UINT32_MAX;
 	for (size_t i = 0; i < N_ELEMENTS(table); i++) {
-		/* The spelling of this event that is nearest: a canonical name wins a tie. */
+		/* The nearest spelling of this event: a canonical name wins a tie. */
 		const char *w = table[i].known.name;
 		size_t nw = strlen(w);
 		unsigned d = distance(name, n, w, nw);
@@ -285,7 +283,7 @@ void evnames_nearest(const char *name, size_t n, struct evnames_near *ret_near)
 			}
 			a += na;
 		}
-		/* Insert into the sorted three; what came first stays first. */
+		/* Insert into the sorted three; of equals the earlier one comes first. */
 		for (size_t at = 0; at < EVNAMES_NEAREST; at++) {
 			if (d >= best[at])
 				continue;

@@ -2,9 +2,8 @@
 #define CPROF_EVENT_EVNAMES_H
 
 /*
- * The table of event names: kernel names in perf's spelling, what else they are
- * called, and their type and config (<linux/perf_event.h>).  Upper and lower case
- * are the same in a name.
+ * The table of event names: kernel names in perf's spelling, their aliases, type and config
+ * (<linux/perf_event.h>).  Names ignore case.
  */
 
 #include <stddef.h>
@@ -21,15 +20,15 @@ struct evnames_entry {
 /* Entry i of the table in the order of `cprof list`, or NULL behind its end. */
 const struct evnames_entry *evnames_at(size_t i);
 
-/* The entry that the n bytes at name mean: canonical name, alias, or one of the many
- * spellings of the cache grid ("l1d-read-miss"); NULL when there is none. */
+/* The entry for the n bytes at name: a canonical name, an alias, or one of the many spellings of
+ * the cache grid ("l1d-read-miss"); NULL if there is none. */
 const struct evnames_entry *evnames_find(const char *name, size_t n);
 
 /* The entry with this type and config, or NULL. */
 const struct evnames_entry *evnames_by_config(uint32_t type, uint64_t config);
 
-/* The three names, best first and each of another event, that take the fewest edits to
- * reach from the n bytes at name; a name that holds them as a part counts as one edit. */
+/* The three names, best first and each of a different event, that are the fewest edits away from
+ * the n bytes at name; a name that contains them counts as one edit. */
 #define EVNAMES_NEAREST 3
 struct evnames_near {
 	char name[EVNAMES_NEAREST][32];

@@ -1,6 +1,6 @@
 /*
- * Attempts and what is said of them; the ladder itself is in evladder.c.  The last errno is the
- * one to report, since it is what no rung could mend.
+ * Attempts and their log; the ladder itself is in evladder.c.  The last errno is the one to report,
+ * as no rung could mend it.
  */
 #include "event/evopen.h"
 
@@ -24,7 +24,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define EINTR_TRIES 100        /* perf_event_open waits for locks, and a signal may come any time */
+#define EINTR_TRIES 100        /* perf_event_open waits for locks, and a signal may arrive at any
+			        * time */
 #define PROBE_PERIOD_CYCLES 50000
 #define PROBE_SPIN_NS 5000000  /* hundreds of such periods on any CPU */
 #define MAX_RATE_DEFAULT_HZ 100000
@@ -32,7 +33,7 @@
 int evopen_syscall(struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
 		   unsigned long flags)
 {
-	/* See evattr.h.  The kernel's answer to a size that it does not know is its own. */
+	/* See evattr.h.  The kernel sees a size that it does not know, and answers with its own. */
 	struct { struct perf_event_attr attr; uint64_t config3[1]; } long_attr = { .attr = *attr };
 	if (attr->size != EVATTR_SIZE_CONFIG3)
 		return (int)syscall(SYS_perf_event_open, attr, pid, cpu, group_fd, flags);
@@ -44,7 +45,7 @@ int evopen_syscall(struct perf_event_attr *attr, pid_t pid, int cpu, int group_f
 	return fd;
 }
 
-/* A descriptor or -errno; with -E2BIG, *ret_known_bytes of the attr are known to the kernel. */
+/* A descriptor or -errno; with -E2BIG, the kernel knows *ret_known_bytes of the attr. */
 static int attempt(const struct evopen *o, const struct perf_event_attr *attr,
 		   const struct evopen_place *at, uint32_t *ret_known_bytes)
 {
@@ -76,7 +77,7 @@ static void log_attempt(const struct evopen *o, const struct evspec *s,
 		 result < 0 ? strerror(-result) : "opened");
 }
 
-/* The failure of an attempt, with the field of the attr that the kernel stumbled over. */
+/* Reports a failed attempt, with the field of the attr that the kernel refused. */
 static int explain(const struct evopen *o, const struct evspec *s,
 		   const struct perf_event_attr *attr, const struct evopen_place *at, int errnum,
 		   uint32_t known_bytes, struct err *e)
@@ -140,7 +141,7 @@ const char *evopen_why_not_cpus(const struct evopen *o)
 		.exclude_kernel = 1,
 		.exclude_hv = 1,
 	};
-	int cpu = sched_getcpu();  /* surely online */
+	int cpu = sched_getcpu();  /* certainly online */
 	if (cpu < 0)
 		cpu = 0;
 	const struct evopen_place all_of_cpu = { -1, cpu, -1, 0 };

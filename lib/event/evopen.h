@@ -2,8 +2,8 @@
 #define CPROF_EVENT_EVOPEN_H
 
 /*
- * perf_event_open(2) with the ladder of fallbacks, and what its errors mean.
- * This is where "why did it fail, and what do we tell the user?" is answered.
+ * perf_event_open(2) with the ladder of fallbacks, and the meaning of its errors: the place that
+ * answers "why did it fail, and what do we tell the user?"
  */
 
 #include <linux/perf_event.h>
@@ -25,12 +25,13 @@ struct evopen {
 	evopen_fn *fn;
 	const struct host *host;  /* for /proc/sys/kernel/perf_event_*: causes and remedies */
 	const struct log *log;
-	bool allow_user_only;     /* may add exclude_kernel when the kernel may not be sampled */
+	bool allow_user_only;     /* may add exclude_kernel if the kernel may not be sampled */
 };
 /* Where a function takes a struct evspec, NULL means the side-band event. */
 
 struct evopen_place {
-	pid_t pid;                /* 0: this process, -1: all tasks; with _PID_CGROUP a folder */
+	pid_t pid;                /* 0: this process, -1: all tasks; with _PID_CGROUP a
+				   * descriptor of a folder */
 	int cpu;                  /* -1: any */
 	int group_fd;             /* the group's leader; -1: none */
 	unsigned long flags;      /* PERF_FLAG_* */
@@ -40,45 +41,45 @@ enum evopen_given_up {            /* bits: what the ladder had to leave out */
 	EVOPEN_NO_KERNEL = 1,     /* user code only: perf_event_paranoid and no CAP_PERFMON */
 	EVOPEN_NO_PRECISE = 2,    /* precise_ip lowered */
 	EVOPEN_NO_NEW_BITS = 4,   /* attr bits that this kernel does not know */
-	EVOPEN_WITH_GUESTS = 8,   /* this PMU cannot leave virtual machines out */
-	EVOPEN_CLOCK = 16,        /* cpu-clock instead of an event that nobody named */
+	EVOPEN_WITH_GUESTS = 8,   /* this PMU cannot exclude virtual machines */
+	EVOPEN_CLOCK = 16,        /* cpu-clock instead of an event that the user did not name */
 };
 
 /*
- * Finds an attr that opens for this event: tries *attr there, then down the ladder (evladder.h).
- * On success *attr is what opened, *ret_given_up says what was left out, and the descriptor
- * (O_CLOEXEC) is returned.
- * On failure the negative errno of the last attempt (the one that no rung could mend), with e
- * holding "cannot open event 'NAME' on cpu N: <errno text>" and the cause and remedy.  Events that
- * happen in the kernel only (evspec_in_kernel) are never made user only.
+ * Finds an attr that opens for this event: tries *attr, then goes down the ladder (evladder.h).  On
+ * success *attr is what was opened, *ret_given_up says what was left out, and the descriptor
+ * (O_CLOEXEC) is returned.  On failure returns the negative errno of the last attempt (the one that
+ * no rung could mend), with e set to "cannot open event 'NAME' on cpu N: <errno text>" and the
+ * cause and remedies as its hint.  Events that happen only in the kernel (evspec_in_kernel) are
+ * never made user only.
  */
 int evopen_first(const struct evopen *o, const struct evspec *s, struct perf_event_attr *attr,
 		 const struct evopen_place *at, unsigned *ret_given_up, struct err *e);
 
-/* Opens an attr that evopen_first found, elsewhere.  A descriptor or -errno with e set
- * (e may be NULL); no fallback. */
+/* Opens an attr that evopen_first found, at another place, without fallbacks.  A descriptor, or
+ * -errno with e set (e may be NULL). */
 int evopen_again(const struct evopen *o, const struct evspec *s, const struct perf_event_attr *attr,
 		 const struct evopen_place *at, struct err *e);
 
-/* Fills e for errno errnum of opening s: cause and remedy by errno, event kind, sysctls,
+/* Sets e for errno errnum of opening s: cause and remedies by errno, kind of event, sysctls and
  * capabilities.  Returns -errnum. */
 int evopen_explain(const struct evopen *o, const struct evspec *s,
 		   const struct perf_event_attr *attr, pid_t pid, int cpu, int errnum,
 		   struct err *e);
 
-/* May this process sample all tasks of a CPU (paranoid <= 0 or CAP_PERFMON)?  By opening. */
+/* May this process sample all tasks of a CPU (paranoid <= 0 or CAP_PERFMON)?  Tries it. */
 bool evopen_may_sample_cpus(const struct evopen *o);
 
-/* NULL when it may, else the reason in few words; static. */
+/* NULL if it may, otherwise the reason in a few words; static. */
 const char *evopen_why_not_cpus(const struct evopen *o);
 
 /*
- * Does the machine have a PMU that really interrupts?  Opens `cycles` on itself and spins up
- * to 5 ms; true when a sample arrived.  *ret_why gets a static string when false.
+ * Does the machine have a PMU that really interrupts?  Opens `cycles` on this process and spins up
+ * to 5 ms; true if a sample arrived.  If false, *ret_why is set to a static string.
  */
 bool evopen_pmu_interrupts(const struct evopen *o, const char **ret_why);
 
-/* kernel.perf_event_max_sample_rate, or 100000 when it cannot be read. */
+/* kernel.perf_event_max_sample_rate, or 100000 if it cannot be read. */
 unsigned long evopen_max_rate_hz(const struct host *h);
 
 #endif

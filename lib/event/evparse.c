@@ -52,7 +52,7 @@ enum {
 
 struct modifiers {
 	unsigned bits, precise;
-	size_t at;             /* where they stand, for errors */
+	size_t at;             /* their position, for errors */
 };
 
 static int read_modifiers(const struct evcursor *p, struct evcursor_span at, struct modifiers *m)
@@ -138,7 +138,7 @@ static int set_modifiers(const struct evcursor *p, const struct modifiers *m, st
 	return 0;
 }
 
-/* The name ends with what it was not before: the modifiers in the order of the manual. */
+/* The name ends with the modifiers in effect, in the order of the manual. */
 static void append_modifiers(struct evspec *s)
 {
 	char text[16];
@@ -179,7 +179,7 @@ static bool is_end(char c)
 	return c == '\0' || c == ',' || c == '}';
 }
 
-/* Where there is one variant only, its PMU tells nothing apart. */
+/* With a single variant the name of its PMU distinguishes nothing. */
 static void forget_lone_pmu(struct evcursor *p)
 {
 	if (p->l->n == p->first + 1)
@@ -243,8 +243,8 @@ static bool copy_spec(const struct evspec *from, struct evspec *to)
 	return true;
 }
 
-/* The member of output `output` that belongs into the group on a PMU of several: the variant of
- * this PMU, or one that is of no PMU, from then on on those CPUs only. */
+/* Adds the member of output `output` that belongs into the group on one of several PMUs: the
+ * variant of this PMU, or one without a PMU, which is then restricted to the CPUs of this PMU. */
 static bool add_member(const struct evspec *v, size_t n, uint32_t output,
 		       const struct evspec *like, struct evspec_list *to)
 {
@@ -272,7 +272,7 @@ static bool add_member(const struct evspec *v, size_t n, uint32_t output,
 
 /*
  * Events of several PMUs cannot be in one group: on a hybrid machine a group becomes one for each
- * kind of core, with the variants for it.
+ * kind of core, with its variants.
  */
 static int split_group(struct evcursor *p, size_t begin, uint32_t first_output)
 {
@@ -295,9 +295,9 @@ static int split_group(struct evcursor *p, size_t begin, uint32_t first_output)
 		evspec_list_done(&split);
 		return ok ? 0 : err_errno(p->e, ENOMEM, "cannot store a group");
 	}
-	/* Each variant is in the group of its PMU, and one of no PMU in all groups, so that split.n
-	 * >= n as long as an event has one variant for each PMU.  Otherwise the array keeps its
-	 * size, as the loop below frees all n. */
+	/* Each variant is in the group of its PMU, and one without a PMU in all groups, so split.n
+	 * >= n as long as an event has one variant per PMU.  Otherwise the array keeps its size, as
+	 * the loop below frees all n. */
 	struct evspec *all = l->v;
 	if (split.n > n)
 		all = reallocarray(l->v, begin + split.n, sizeof(*all));
@@ -323,7 +323,7 @@ static int set_group(struct evcursor *p, size_t begin, uint32_t first_output,
 	for (size_t i = begin; r == 0 && i < l->n; i++) {
 		struct evspec *s = &l->v[i];
 		struct modifiers own = *m;
-		/* The group is pinned as a whole, by its leader. */
+		/* A group is pinned as a whole, by its leader. */
 		if (s->output != first_output)
 			own.bits &= ~(unsigned)MOD_PINNED;
 		s->weak = m->bits & MOD_WEAK;
@@ -383,7 +383,7 @@ static int parse_group(struct evcursor *p)
 
 /* ---- the list ------------------------------------------------------------------- */
 
-/* Two events whose files would have one name are the same event to the user. */
+/* Two events whose files would have the same name are the same event to the user. */
 static bool is_twice(const struct evspec_list *l, size_t at)
 {
 	char part[EVSPEC_NAME_MAX], other[EVSPEC_NAME_MAX];

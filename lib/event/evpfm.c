@@ -1,10 +1,10 @@
 /*
- * libpfm4 keeps global state: initialised once, by the first who asks, and not taken down.
- * Its tables hold the events of all models that it knows; what it encodes are, unless the
- * environment says otherwise (LIBPFM_ENCODE_INACTIVE=1), those of this machine only.
+ * libpfm4 keeps global state: the first caller initialises it, and it is never torn down.  Its
+ * tables hold the events of all models that it knows; it encodes only those of this machine, unless
+ * the environment says otherwise (LIBPFM_ENCODE_INACTIVE=1).
  *
- * It is loaded by who asks for it: its tables are 2 MB of pointers, which cost every program that
- * is linked with it nearly a millisecond at its start.
+ * It is loaded on demand: its tables are 2 MB of pointers, which cost every program that is linked
+ * with it nearly a millisecond at startup.
  */
 #include "event/evpfm.h"
 
@@ -160,7 +160,7 @@ void evpfm_each(int i, evpfm_fn *fn, void *ctx)
 	pfm_pmu_info_t pmu = { .size = sizeof(pmu) };
 	if (!is_ready() || api.get_pmu_info((pfm_pmu_t)i, &pmu) != PFM_SUCCESS)
 		return;
-	/* Which events are there is told for PMUs that are not here as well. */
+	/* Events are listed for PMUs that this machine does not have, too. */
 	for (int idx = pmu.first_event; idx != -1; idx = api.get_event_next(idx)) {
 		pfm_event_info_t ev = { .size = sizeof(ev) };
 		if (api.get_event_info(idx, PFM_OS_NONE, &ev) == PFM_SUCCESS &&

@@ -2,9 +2,9 @@
 #define CPROF_EVENT_EVPFM_H
 
 /*
- * The vendors' names of events, from libpfm4, an optional library that has tables for a hundred CPU
- * models: "skl::MEM_LOAD_RETIRED:L1_HIT", "MEM_LOAD_RETIRED:L1_HIT" for this machine's CPU.
- * Without it (evpfm-none.c) there are none.
+ * The vendors' event names, from libpfm4, an optional library with tables for a hundred CPU models:
+ * "skl::MEM_LOAD_RETIRED:L1_HIT", or "MEM_LOAD_RETIRED:L1_HIT" for this machine's CPU. Without it
+ * (evpfm-none.c) there are none.
  */
 
 #include <stdbool.h>
@@ -13,21 +13,21 @@
 
 struct err;
 
-/* What of struct perf_event_attr an event decides. */
+/* The part of struct perf_event_attr that an event determines. */
 struct evpfm_attr {
 	uint32_t type;
 	uint64_t config, config1, config2;
 	bool only_user, only_kernel;
 	uint8_t precise_ip;
-	uint64_t period;      /* 0: not said; Hz with is_freq */
+	uint64_t period;      /* 0: not given; Hz with is_freq */
 	bool is_freq;
 };
 
-/* -ENOENT: no such event; -ENODEV: of another CPU; -EINVAL: badly written; -EOPNOTSUPP: cprof was
- * built without libpfm4; e set. */
+/* -ENOENT: no such event; -ENODEV: of another CPU; -EINVAL: malformed; -EOPNOTSUPP: cprof was built
+ * without libpfm4.  e is set. */
 int evpfm_find(const char *text, struct evpfm_attr *ret, struct err *e);
 
-/* Was cprof built with it? */
+/* Was cprof built with libpfm4? */
 bool evpfm_is_there(void);
 
 /* A CPU model or PMU of the tables. */
@@ -37,12 +37,12 @@ struct evpfm_pmu {
 	bool is_here;         /* this machine has it */
 	int n_events;
 };
-/* Of number i; false behind the last (numbers without one have name NULL). */
+/* Entry i; false behind the last one (unused numbers have name NULL). */
 bool evpfm_pmu_at(int i, struct evpfm_pmu *ret);
 
-/* An event, or with unit mask one way of counting it. */
+/* An event or, with a unit mask, one way of counting it. */
 struct evpfm_event {
-	const char *name;     /* "skl::MEM_LOAD_RETIRED:L1_HIT"; until the next call */
+	const char *name;     /* "skl::MEM_LOAD_RETIRED:L1_HIT"; valid until the next call */
 	const char *what;
 };
 typedef bool evpfm_fn(void *ctx, const struct evpfm_event *ev);

@@ -1,6 +1,6 @@
 /*
- * Everything is read when it is asked for: a machine has some dozens of PMUs, and a recording
- * names a few of their events.  Files of one line each; what is not understood is passed over.
+ * Everything is read on demand: a machine has dozens of PMUs, and a recording names a few of their
+ * events.  The files have one line each; what cannot be parsed is ignored.
  */
 #include "event/evpmu.h"
 
@@ -39,7 +39,7 @@ static void names_free(struct names *n)
 	VEC_FREE(&n->list);
 }
 
-/* The names in a folder of sysfs, sorted; none when it is missing.  -ENOMEM. */
+/* The names in a folder of sysfs, sorted; an empty list if it is missing.  -ENOMEM. */
 static int read_folder(const struct host *h, const char *path, struct names *ret)
 {
 	int fd = host_open_file(h, HOST_SYS, O_RDONLY | O_DIRECTORY, "%s", path);
@@ -65,7 +65,7 @@ static int read_folder(const struct host *h, const char *path, struct names *ret
 	return code;
 }
 
-/* A file of one line, without its end; NULL when it cannot be read. */
+/* A file of one line, without the line's end; NULL if it cannot be read. */
 static char *read_line(const struct host *h, const char *pmu, const char *file)
 {
 	char *text;
@@ -234,7 +234,7 @@ bool evpmu_spread(const struct evpmu_bits *bits, uint64_t value, uint64_t config
 
 /* ---- named events --------------------------------------------------------------------------- */
 
-/* Files beside an event that tell more of it. */
+/* Files next to an event that describe it further. */
 static bool is_companion(const char *name)
 {
 	static const char *const ends[] = { ".scale", ".unit", ".per-pkg", ".snapshot" };

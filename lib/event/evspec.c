@@ -87,7 +87,7 @@ const struct evspec_known *evspec_known(size_t i)
 	return entry ? &entry->known : NULL;
 }
 
-/* The bytes of the name that are no modifiers, nor marks at its end ("cpu/event=1/"). */
+/* The length of the name without modifiers and without slashes at its end ("cpu/event=1/"). */
 static size_t plain_bytes(const struct evspec *s)
 {
 	size_t n = s->n_plain;

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define EVSPEC_NAME_MAX 128
-#define EVSPEC_PMU_MAX 256      /* a file name: cut off, two PMUs might be one */
+#define EVSPEC_PMU_MAX 256      /* as long as a file name: two truncated names might be equal */
 
 enum evspec_kind {
 	EVSPEC_COUNTER,        /* software, hardware, cache, raw, or of some PMU */
@@ -33,38 +33,39 @@ enum evspec_callgraph {
 };
 
 /*
- * What is opened for an event.  One event of the user's may need several, its variants: one for
- * each kind of core of a hybrid machine, one for each PMU of several like ones.
+ * What is opened for an event.  One event of the user may need several variants: one for each kind
+ * of core of a hybrid machine, or one for each of several similar PMUs.
  */
 struct evspec {
-	char name[EVSPEC_NAME_MAX];    /* perf's spelling, or name=; with modifier: "branches:u" */
+	char name[EVSPEC_NAME_MAX];    /* perf's spelling, or name=; with modifiers: "branches:u" */
 	uint16_t n_plain;              /* bytes of name before the modifiers; 0: unknown */
-	uint32_t output;               /* which event of the user's, from 0; shared by variants */
-	char pmu[EVSPEC_PMU_MAX];      /* of a variant among several; else "" */
-	char *cpus;                    /* "0-3,8": there only; NULL: everywhere; owned */
+	uint32_t output;               /* index of the user's event; shared by its variants */
+	char pmu[EVSPEC_PMU_MAX];      /* of one of several variants; otherwise "" */
+	char *cpus;                    /* "0-3,8": only there; NULL: everywhere; owned */
 	enum evspec_kind kind;
 	uint32_t type;                 /* PERF_TYPE_*, or a PMU's number */
 	uint64_t config, config1, config2, config3;
 	uint32_t bp_type;              /* breakpoint: HW_BREAKPOINT_*; address and length are in
 					* config1 and config2, as in struct perf_event_attr */
 	char *path;                    /* uprobe: the file; its offset is config2; owned */
-	bool only_user, only_kernel;   /* not the kernel's side, not the user's (neither: :h) */
-	bool with_hv;                  /* modifier h: the hypervisor, though sides are chosen */
+	bool only_user, only_kernel;   /* without the kernel side, without the user side (both:
+				        * only :h) */
+	bool with_hv;                  /* modifier h: the hypervisor, although sides are given */
 	bool no_idle;                  /* I */
-	bool with_guests, no_host;     /* G, GH: virtual machines; G: only these */
+	bool with_guests, no_host;     /* G, GH: virtual machines; G: only those */
 	bool pinned, weak;             /* D, W */
 	uint8_t precise_ip;
-	bool precise_max;              /* P: precise_ip is 3, and less is no fallback */
-	uint32_t group;                /* events of one group are neighbours; 0: none */
-	bool group_sample;             /* S: only the group's first samples, and reads all */
+	bool precise_max;              /* P: precise_ip is 3, and a lower level is no fallback */
+	uint32_t group;                /* events of a group are neighbours; 0: no group */
+	bool group_sample;             /* S: only the leader samples, and reads all members */
 	bool is_clock;                 /* cpu-clock, task-clock: counts nanoseconds */
 	bool by_default;               /* chosen by cprof: may be replaced by a software clock */
 	enum evspec_rate rate_kind;
 	uint64_t rate;
 	enum evspec_callgraph callgraph;
 	uint32_t stack_bytes;          /* of stack copies; 0: the session's */
-	double scale;                  /* counts times this are the unit; 0: none */
-	char unit[16];                 /* "Joules"; "" none */
+	double scale;                  /* a count times this is in units; 0: no scale */
+	char unit[16];                 /* "Joules"; "": no unit */
 };
 
 struct evspec_list {
@@ -73,27 +74,27 @@ struct evspec_list {
 	uint32_t n_outputs, n_groups;
 };
 
-/* Frees what one, and what all own. */
+/* Free what one event owns, and a whole list. */
 void evspec_done(struct evspec *s);
 void evspec_list_done(struct evspec_list *l);
 
-/* Does it happen inside the kernel only (context-switches, tracepoints)?  The kernel then
- * reports its own registers, so that with user code only there is never a sample. */
+/* Does it happen only inside the kernel (context-switches, tracepoints)?  The kernel then reports
+ * its own registers, so that with user code only there is never a sample. */
 bool evspec_in_kernel(const struct evspec *s);
 
-/* Is it one that programs and kernels mark themselves, each worth a sample unless told otherwise:
- * a tracepoint, a breakpoint, a probe? */
+/* Is it an event that programs and kernels mark explicitly, so that each one is worth a sample by
+ * default: a tracepoint, a breakpoint, a probe? */
 bool evspec_is_mark(const struct evspec *s);
 
 /*
- * The period of an event for which no rate was asked; 0: it is sampled by frequency, as clocks and
- * counters of the PMU are.  Marks are sampled each time.  So are software events that are rare, and
- * one in eleven of those that are not: the kernel finds the period for a frequency too late for
- * bursts such as a program's first page faults, of which ten samples in two thousand were left.
+ * The period of an event without a requested rate.  0: it is sampled by frequency, as clocks and
+ * PMU counters are.  Marks are sampled each time.  So are rare software events, and one in eleven
+ * of the frequent ones: for a frequency the kernel adapts the period too late for bursts such as a
+ * program's first page faults, of which ten samples out of two thousand were left.
  */
 uint64_t evspec_default_period(const struct evspec *s);
 
-/* Is it a member of a group that only counts, while its leader samples? */
+/* Is it a member of a group that only counts while its leader samples? */
 bool evspec_is_member(const struct evspec_list *l, size_t i);
 
 /* Reads a rate: a number, or "max" for a frequency.  Returns NULL, or what is wrong with the text;
@@ -101,8 +102,8 @@ bool evspec_is_member(const struct evspec_list *l, size_t i);
 const char *evspec_rate_problem(const char *text, bool is_freq, enum evspec_rate *ret_kind,
 				uint64_t *ret_rate);
 
-/* The event's sample type in a profile: "cpu"/"nanoseconds" for clocks, else the name in
- * [a-z0-9_] and "count" ("l1_dcache_load_misses"). Modifiers are left out. */
+/* The event's sample type in a profile, without modifiers: "cpu"/"nanoseconds" for clocks,
+ * otherwise the name in [a-z0-9_] and "count" ("l1_dcache_load_misses"). */
 void evspec_sample_type(const struct evspec *s, char ret_type[EVSPEC_NAME_MAX],
 			const char **ret_unit);
 
@@ -113,11 +114,11 @@ void evspec_file_part(const struct evspec *s, char ret_part[EVSPEC_NAME_MAX]);
 enum evspec_group { EVSPEC_SOFTWARE, EVSPEC_HARDWARE, EVSPEC_CACHE, EVSPEC_N_GROUPS };
 struct evspec_known {
 	const char *name;         /* canonical */
-	const char *aliases;      /* space separated, "" when none */
+	const char *aliases;      /* separated by spaces, may be "" */
 	enum evspec_group group;
 	const char *what;         /* one line for people */
 };
-/* Entry i of the table, or NULL behind its end. */
+/* Entry i of the table; NULL behind the last one. */
 const struct evspec_known *evspec_known(size_t i);
 
 #endif

@@ -1,9 +1,9 @@
 /*
  * Terms in slashes.  Those of every event (period, freq, name, call-graph, stack-size) come first;
- * what else there may be only an event of a PMU takes: config words, the fields of the PMU's
- * format folder, the names in its events folder, which stand for terms themselves, and rHEX.
+ * all others are for events of a PMU: config words, the fields in the PMU's format folder, the
+ * names in its events folder, which stand for terms themselves, and rHEX.
  *
- * Of several PMUs that a name means, those stay that know all the terms: on a hybrid machine
+ * If a name means several PMUs, those that know all the terms remain: on a hybrid machine
  * 'cpu/topdown-retiring/' is an event of the kind of core that has it.
  */
 #include "event/evterm.h"
@@ -70,7 +70,7 @@ static int name_term(struct evcursor *p, struct evcursor_span value, struct evsp
 			return evcursor_complain(p, EINVAL, value.from + i,
 						"names are made of A-Z a-z 0-9 _ . -",
 						"bad character in name");
-	/* The name becomes the sample type beside the one that every profile has. */
+	/* The name becomes the sample type next to "samples", which every profile has. */
 	if (n == 7 && strncasecmp(name, "samples", n) == 0)
 		return evcursor_complain(p, EINVAL, value.from, "",
 					"the name 'samples' is taken in every profile");
@@ -111,7 +111,8 @@ static int stack_term(const struct evcursor *p, struct evcursor_span value, stru
 }
 
 struct term {
-	const char *text;            /* where key and value stand: the user's text, or sysfs' */
+	const char *text;            /* what key and value are offsets into: the user's text, or
+				      * sysfs' */
 	struct evcursor_span key, value;
 	bool has_value;
 	size_t at;                   /* where the user wrote it */
@@ -123,7 +124,7 @@ static bool key_is(const struct term *t, const char *word)
 	return n == strlen(word) && memcmp(t->text + t->key.from, word, n) == 0;
 }
 
-/* 1 when it was one of these, 0 when not, or -errno. */
+/* 1 if it was one of these, 0 if not, or -errno. */
 static int common_term(struct evcursor *p, const struct term *t, struct evspec *s)
 {
 	int r;
@@ -178,7 +179,7 @@ static int bad_number(const struct evcursor *p, const struct term *t)
 				t->text + t->value.from);
 }
 
-/* "config".."config3" and fields of the format folder; -ENOENT when it is none (nothing said). */
+/* "config".."config3" and fields of the format folder; -ENOENT without a message for others. */
 static int number_term(const struct evcursor *p, const struct term *t, const struct evpmu *pmu,
 		       struct evspec *s)
 {
@@ -234,7 +235,8 @@ int evterm_apply_event(struct evcursor *p, size_t variant, const struct evpmu_ev
 		struct term t;
 		i = take_term(ev->terms, i, n, &t);
 		t.at = at;
-		/* "?" is for the user to say, with a term behind the event's name. */
+		/* "?" must be given by the user, in a term behind the event's
+		 * name. */
 		if (t.has_value && ev->terms[t.value.from] == '?')
 			continue;
 		int r = number_term(p, &t, pmu, s);
@@ -249,7 +251,7 @@ int evterm_apply_event(struct evcursor *p, size_t variant, const struct evpmu_ev
 	return 0;
 }
 
-/* One term to one variant; -ENOENT when its PMU does not know it (nothing said). */
+/* Applies a term to one variant; -ENOENT without a message if its PMU does not know it. */
 static int pmu_term(struct evcursor *p, const struct term *t, size_t variant)
 {
 	const struct evpmu *pmu = p->pmu_of.v[variant - p->first];
@@ -298,7 +300,7 @@ static int unknown_term(const struct evcursor *p, const struct term *t, struct e
 				pmu->name, shown);
 }
 
-/* Applies a term to all variants, and keeps those that know it. */
+/* Applies a term to all variants, and drops those that do not know it. */
 static int apply_term(struct evcursor *p, const struct term *t, struct evcursor_span whole)
 {
 	size_t n_known = 0, i = p->first;
@@ -335,7 +337,7 @@ static int apply_term(struct evcursor *p, const struct term *t, struct evcursor_
 
 /* ---- all terms ------------------------------------------------------------------------------ */
 
-/* The term at i; returns where the next one begins. */
+/* Splits off the term at i; returns the position of the next one. */
 static size_t take_term(const char *text, size_t i, size_t end, struct term *t)
 {
 	size_t to = i;
@@ -349,7 +351,7 @@ static size_t take_term(const char *text, size_t i, size_t end, struct term *t)
 	return to < end ? to + 1 : to;
 }
 
-/* The name holds the terms that make the event, without those that only say how it is sampled. */
+/* The name keeps the terms that define the event, without those that only say how it is sampled. */
 static void name_by_terms(struct evcursor *p, size_t open, size_t end)
 {
 	char name[EVSPEC_NAME_MAX];
@@ -397,7 +399,7 @@ int evterm_parse(struct evcursor *p)
 		int r = apply_term(p, &t, whole);
 		if (r < 0)
 			return r;
-		/* A comma at the end has an empty term behind it. */
+		/* A comma at the end is followed by an empty term. */
 		if (next == end && p->text[end - 1] != ',')
 			break;
 		i = next;

@@ -1,6 +1,6 @@
 /*
- * tracefs is mounted at /sys/kernel/tracing, since Linux 4.1 by nearly every distribution; older
- * ones, and those who mount debugfs only, have it below /sys/kernel/debug/tracing.
+ * tracefs has been mounted at /sys/kernel/tracing since Linux 4.1 by nearly every distribution.
+ * Older systems, and those that mount debugfs only, have it below /sys/kernel/debug/tracing.
  */
 #include "event/evtrace.h"
 
@@ -18,7 +18,7 @@
 
 static const char *const roots[] = { "kernel/tracing/events", "kernel/debug/tracing/events" };
 
-/* The folder of events: a path below HOST_SYS.  -ENODEV, -EACCES. */
+/* The folder of events, as a path below HOST_SYS.  -ENODEV, -EACCES. */
 static int find_root(const struct host *h, const char **ret_root)
 {
 	int code = -ENODEV;
@@ -140,7 +140,7 @@ static bool add_system(const struct host *h, const char *root, const char *syste
 		return true;
 	for (struct dirent *d; ok && (d = readdir(dir));) {
 		char *text;
-		/* Beside the folders of events there are files, "enable" and "filter". */
+		/* The folders of events have files next to them, "enable" and "filter". */
 		if (d->d_name[0] == '.' || d->d_type == DT_REG)
 			continue;
 		if (asprintf(&text, "%s:%s", system, d->d_name) < 0)

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What of an event's attr decides the layout of its records. */
+/* The parts of an event's attr that determine the layout. */
 struct record_format {
 	uint64_t sample_type;       /* PERF_SAMPLE_* */
 	uint64_t read_format;       /* PERF_FORMAT_* */
