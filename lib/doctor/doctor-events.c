@@ -1,6 +1,7 @@
 /*
- * What perf_event_open(2) lets be sampled: tried on this process, on one CPU, on the process asked
- * for, with each kind of event and of stack.  Nothing is enabled but for a moment on ourselves.
+ * What perf_event_open(2) allows to be sampled: tried on this process, on one CPU and on the
+ * requested process, with each kind of event and of stack.  Nothing is enabled, except for a moment
+ * on this process.
  */
 #include "doctor/doctor.h"
 
@@ -34,7 +35,8 @@ static struct perf_event_attr clock_attr(bool kernel_side)
 	};
 }
 
-/* Opens and closes; 0, or a positive errno with f made worse by the words for it. */
+/* Opens and closes an event.  0, or a positive errno, which lowers the state of f and is described
+ * in it. */
 static int try_to(struct cprof_doctor *d, struct cprof_finding *f, enum cprof_finding_state state,
 		  const struct perf_event_attr *a, const struct evopen_place *at)
 {
@@ -154,7 +156,7 @@ static void find_process(struct cprof_doctor *d)
 
 /* ---- PMU and events ----------------------------------- */
 
-/* The names of all PMUs, with blanks between. */
+/* The names of all PMUs, separated by blanks. */
 static void list_pmus(const struct host *h, char *text, size_t n_bytes)
 {
 	int fd = host_open_file(h, HOST_SYS, O_RDONLY | O_DIRECTORY, "bus/event_source/devices");
@@ -207,7 +209,7 @@ static bool find_pmu(struct cprof_doctor *d)
 	} else {
 		doctor_worse(f, CPROF_FINDING_OK, "off: all counters are free");
 	}
-	/* Only x86 tells; the PMUs of arm64 take any level and ignore it. */
+	/* Only x86 reports this; the PMUs of arm64 accept any level and ignore it. */
 	long precise;
 	bool told = host_read_long(d->host, HOST_SYS, &precise,
 				   "bus/event_source/devices/cpu/caps/max_precise") == 0;
@@ -297,7 +299,7 @@ static void find_tracepoints(struct cprof_doctor *d)
 	}
 }
 
-/* Watched by the trial below. */
+/* The breakpoint below watches this function. */
 static void landmark(void)
 {
 }

@@ -1,4 +1,4 @@
-/* Rates, memory for rings, descriptors and priority: what they allow to a recording. */
+/* Rates, memory for rings, descriptors and priority: what they allow a recording. */
 #include "doctor/doctor.h"
 
 #include "base/cleanup.h"
@@ -12,7 +12,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define RING_BYTES (4u << 20)       /* what live_open asks for */
+#define RING_BYTES (4u << 20)       /* what live_open requests */
 #define RATE_WANTED_HZ 10000
 #define NOFILE_WANTED 4096
 #define CPU_PERCENT_DEFAULT 25
@@ -50,7 +50,8 @@ static void find_rate(struct cprof_doctor *d)
 	}
 }
 
-/* The first of n_rings rings that cannot be mapped, by its negative errno; 0: all can. */
+/* Maps rings of n_bytes on all CPUs: 0, or the negative errno of the first that cannot be
+ * mapped. */
 static int try_rings(struct cprof_doctor *d, const int *cpus, size_t n_cpus, uint64_t n_bytes)
 {
 	int code = 0;
@@ -65,7 +66,7 @@ static int try_rings(struct cprof_doctor *d, const int *cpus, size_t n_cpus, uin
 		struct ring r = { 0 };
 		int fd = d->open.fn(&a, 0, cpus[i], -1, PERF_FLAG_FD_CLOEXEC);
 		if (fd < 0)
-			break;  /* told elsewhere */
+			break;  /* another finding reports it */
 		code = ring_open(&r, d->host, fd, n_bytes / (uint64_t)sysconf(_SC_PAGESIZE), NULL);
 		if (code == 0 && !VEC_PUSH(&ring, r)) {
 			ring_close(&r);
@@ -153,7 +154,7 @@ static void find_priority(struct cprof_doctor *d)
 					      "%s", "");
 	if (policy >= 0 && sched_getparam(0, &old) == 0 &&
 	    sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &p) == 0) {
-		/* Without CAP_SYS_NICE the flag is for good. */
+		/* Without CAP_SYS_NICE the flag cannot be cleared again. */
 		if (sched_setscheduler(0, policy, &old) < 0)
 			sched_setscheduler(0, policy | SCHED_RESET_ON_FORK, &old);
 		doctor_worse(f, CPROF_FINDING_OK, "allowed: the reader of the rings is never late");

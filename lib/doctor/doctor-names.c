@@ -1,4 +1,4 @@
-/* Where names come from, and what stands around this process: container, filters, modules. */
+/* Where names come from, and the environment of this process: container, filters, modules. */
 #include "doctor/doctor.h"
 
 #include "base/cleanup.h"
@@ -12,7 +12,7 @@
 
 /* ---- names ------------------------------------------------------------------------ */
 
-/* Does kallsyms show addresses?  Reads its beginning only. */
+/* Does kallsyms show addresses?  Reads only its beginning. */
 static int kernel_shows(const struct host *h)
 {
 	char text[4096];
@@ -23,7 +23,7 @@ static int kernel_shows(const struct host *h)
 	if (n <= 0)
 		return n < 0 ? -errno : -ENOENT;
 	text[n] = '\0';
-	/* Symbols of a CPU's own area lie at 0 and a little above it: one address is enough. */
+	/* Per-CPU symbols are at 0 and a little above: one higher address is enough. */
 	for (char *line = text; line && *line; line = strchr(line, '\n')) {
 		line += *line == '\n';
 		if (strtoull(line, NULL, 16) >= 1u << 20)

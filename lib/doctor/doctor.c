@@ -1,7 +1,7 @@
 /*
- * Each part tries what it tells of, as the recorder would do it, and asks /proc and /sys only for
- * the reasons.  Remedies of one finding stand in the order of how far they reach: what concerns
- * this one recording comes before what concerns this program, and that before the whole machine.
+ * Each part tries things as the recorder would do them, and reads /proc and /sys only to find the
+ * reasons.  The remedies of a finding are in the order of their reach: this recording, this
+ * program, the whole machine.
  */
 #include "doctor/doctor.h"
 

@@ -17,26 +17,26 @@ struct cprof_doctor {
 	struct evcause_rights rights;
 	pid_t pid;
 	const char *program;
-	bool failed;                       /* memory is out */
-	struct cprof_finding nowhere;      /* what is found then */
+	bool failed;                       /* out of memory */
+	struct cprof_finding nowhere;      /* stands in for findings then */
 	VEC(struct cprof_finding *) list;
 };
 
-/* A new finding, OK so far, with the words of fmt.  Never NULL: where memory is out it is one
- * that nobody sees, and d->failed is set. */
+/* A new finding, OK so far, with the words of fmt.  Never NULL: without memory it is a finding that
+ * nobody sees, and d->failed is set. */
 struct cprof_finding *doctor_find(struct cprof_doctor *d, const char *group, const char *id,
 				  const char *title, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));
 
-/* Lowers the state, and adds to the words. */
+/* Lowers the state, and appends to the words. */
 void doctor_worse(struct cprof_finding *f, enum cprof_finding_state state, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Adds a remedy; they are put in the order of their kinds. */
+/* Adds a remedy; remedies are sorted by kind. */
 void doctor_remedy(struct cprof_finding *f, enum cprof_remedy_kind kind, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Adds those that help against a refusal of perf_event_open(2). */
+/* Adds the remedies for a refusal of perf_event_open(2). */
 void doctor_remedies_for(struct cprof_doctor *d, struct cprof_finding *f,
 			 const struct evcause_request *r, int errnum);
 
@@ -44,7 +44,7 @@ void doctor_remedies_for(struct cprof_doctor *d, struct cprof_finding *f,
 void doctor_remedy_capability(const struct cprof_doctor *d, struct cprof_finding *f,
 			      const char *capability);
 
-/* The examination: each appends its findings. */
+/* The examination: each function appends its findings. */
 void doctor_events(struct cprof_doctor *d);   /* system call, PMU, events, scopes, stacks */
 void doctor_limits(struct cprof_doctor *d);   /* sysctls, rlimits, priority */
 void doctor_names(struct cprof_doctor *d);    /* symbols of kernel and programs, /proc */

@@ -50,7 +50,7 @@ static const struct field {
 	{ "config1", NULL, { .config1 = ~0ull } },
 	{ "sample_freq", NULL, { .freq = 1, .sample_freq = ~0ull } },
 	{ "sample_period", NULL, { .sample_period = ~0ull } },
-	/* True if the errno says that this field, and not the exclusion of a side, is refused. */
+	/* The rate, in case the exclusion of a side is refused as well. */
 	{ "sample_freq", NULL,
 	  { .freq = 1, .sample_freq = ~0ull, .exclude_guest = 1, .exclude_kernel = 1,
 	    .exclude_hv = 1 } },

@@ -1,6 +1,6 @@
 /*
- * The recorder's sister: a perf.data source in place of the live one, files by build id in place of
- * /proc, and from then on the same engine, names and export.
+ * The counterpart of the recorder: a perf.data source instead of the live one, files by build id
+ * instead of /proc, and after that the same engine, names and export.
  */
 
 #include "importer/importer.h"
@@ -29,7 +29,7 @@
 
 #define MAX_MEMORY_DEFAULT ((size_t)256 << 20)
 
-/* perf's own cache of the files that it has recorded, below the home folder. */
+/* perf's cache of the files that it has recorded, below the home folder. */
 #define PERF_CACHE "/.debug"
 
 /* ---- events ------------------------------------------------------------------------ */
@@ -163,7 +163,7 @@ static int open_source(struct cprof_importer *m, struct err *e)
 			 : open(path, O_RDONLY | O_CLOEXEC);
 	if (m->fd < 0 || fstat(m->fd, &st) < 0)
 		return err_errno(e, errno, "cannot read '%s'", path);
-	/* What comes through a pipe is recorded until now. */
+	/* A stream has been recorded up to now. */
 	struct timespec now;
 	clock_gettime(CLOCK_REALTIME, &now);
 	if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
@@ -172,7 +172,7 @@ static int open_source(struct cprof_importer *m, struct err *e)
 	return perfdata_open(m->fd, is_stdin ? "stdin" : path, &m->source, e);
 }
 
-/* The recorded machine's name as uname -m has it; "" where nothing tells it. */
+/* The recorded machine's name as in uname -m; "" if nothing reveals it. */
 static const char *machine_of(const struct cprof_importer *m)
 {
 	const char *name = m->source->facts.arch;
@@ -184,7 +184,7 @@ static const char *machine_of(const struct cprof_importer *m)
 	return a ? a->name : "";
 }
 
-/* Is what --call-graph asks for in the file at all? */
+/* Does the file contain what --call-graph requests? */
 static int check_callgraph(const struct cprof_importer *m, struct err *e)
 {
 	bool has_calls = false, has_regs = false;
@@ -228,7 +228,7 @@ static int set_engine(struct cprof_importer *m, struct err *e)
 	m->engine.walk.user.debug = (struct symdebug_place){
 		.host = &m->host, .dirs = (const char *const *)m->debug_dir,
 	};
-	/* No record names the task that runs when none does. */
+	/* No record names the idle task. */
 	struct record idle = {
 		.type = PERF_RECORD_COMM, .event = RECORD_NO_EVENT, .comm.comm = "swapper",
 	};
@@ -294,7 +294,7 @@ void cprof_importer_free(struct cprof_importer *m)
 
 /* ---- taking it in --------------------------------------------------------------------- */
 
-/* No process has this id; UINT32_MAX is a task on its way out. */
+/* No process has this id; UINT32_MAX is an exiting task. */
 #define GUEST_TASK (UINT32_MAX - 1)
 
 static bool is_guest(uint16_t misc)
@@ -313,8 +313,8 @@ static void feed_sample(struct cprof_importer *m, struct record *r)
 	if (want == CPROF_CALLGRAPH_NONE)
 		r->sample.n_callchain = 0;
 	if (is_guest(r->misc)) {
-		/* Addresses of another machine must not be looked up in this one's files: a
-		 * process that has none. */
+		/* Addresses of another machine must not be looked up in this one's files: use a
+		 * process that has no files. */
 		m->n_guests++;
 		r->pid = r->tid = GUEST_TASK;
 		r->sample.n_callchain = r->sample.n_branches = 0;
@@ -334,7 +334,7 @@ static void feed(struct cprof_importer *m, struct record *r)
 }
 
 /* Newer versions of perf read each event's own counter of lost samples at the end, which is exact;
- * the kernel's records in the ring tell the same loss, of all events that share it. */
+ * the kernel's records in the ring report the same loss for all events that share the ring. */
 static void add_lost(struct cprof_importer *m)
 {
 	bool exact = false;
@@ -342,7 +342,7 @@ static void add_lost(struct cprof_importer *m)
 	for (size_t i = 1; i < m->n_events; i++)
 		if (m->engine.event[i].n_samples > m->engine.event[most].n_samples)
 			most = i;
-	/* The ring may belong to an event without samples (a dummy, for maps and names). */
+	/* The ring may belong to an event without samples (a dummy, for mappings and names). */
 	for (size_t i = 0; i < m->n_events; i++) {
 		if (m->engine.event[i].n_samples)
 			continue;
@@ -400,7 +400,7 @@ void cprof_importer_event_stats(struct cprof_importer *m, size_t i, struct cprof
 	};
 }
 
-/* A longer one is damage: 292 years. */
+/* A longer duration means damage: 292 years. */
 #define DURATION_NS_MAX ((uint64_t)INT64_MAX)
 
 static uint64_t duration_ns(const struct cprof_importer *m)
@@ -414,7 +414,7 @@ static uint64_t duration_ns(const struct cprof_importer *m)
 	return last > first && last - first < DURATION_NS_MAX ? last - first : 0;
 }
 
-/* Where the file does not tell the wall clock, its last change was the recording's end. */
+/* If the file does not have the wall clock, its last change was the end of the recording. */
 static int64_t start_realtime_ns(const struct cprof_importer *m)
 {
 	const struct perfdata_info *info = perfdata_info(m->source);
@@ -439,7 +439,7 @@ void cprof_importer_stats(struct cprof_importer *m, struct cprof_stats *ret)
 	};
 	for (size_t i = 0; i < m->n_events; i++) {
 		const struct perf_event_attr *attr = &perfdata_event(m->source, i)->attr;
-		/* perf lets events of tasks be inherited, and those of CPUs not. */
+		/* perf inherits events of tasks, but not those of CPUs. */
 		per_task |= attr->inherit;
 		ret->user_only &= attr->exclude_kernel;
 		if (attr->sample_type & PERF_SAMPLE_STACK_USER && unwinds(m))
@@ -529,7 +529,7 @@ static unsigned optional_labels(const struct cprof_import_config *c)
 	return bits;
 }
 
-/* Where the profile comes from, to be freed; NULL without memory. */
+/* Where the profile comes from, to be freed; NULL: no memory. */
 static char *origin_of(const struct cprof_importer *m)
 {
 	const struct perfdata_info *info = perfdata_info(m->source);

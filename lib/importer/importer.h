@@ -1,7 +1,7 @@
 #ifndef CPROF_IMPORTER_IMPORTER_H
 #define CPROF_IMPORTER_IMPORTER_H
 
-/* What an importer holds; its functions are in cprof-import.h. */
+/* The fields of an importer; its functions are in cprof-import.h. */
 
 #include "base/host.h"
 #include "cprof-import.h"
@@ -11,11 +11,11 @@
 #include "profile/names.h"
 
 struct importer_event {
-	struct evspec spec;              /* name, type and config of it are used */
+	struct evspec spec;              /* only name, type and config are used */
 	char sample_type[EVSPEC_NAME_MAX];
 	char file_part[EVSPEC_NAME_MAX + 12];
 	const char *unit;
-	unsigned n_same;                 /* later events that wanted this file_part */
+	unsigned n_same;                 /* later events with the same file_part */
 	uint64_t n_lost, n_lost_samples; /* by LOST and by LOST_SAMPLES records */
 };
 

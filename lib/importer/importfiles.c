@@ -19,7 +19,7 @@
 #include <sys/sysmacros.h>
 #include <sys/utsname.h>
 
-/* O_NONBLOCK: a FIFO of that name must not hold us up. */
+/* O_NONBLOCK: do not hang on a FIFO of that name. */
 #define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 
 enum verdict { PROVEN, PLAUSIBLE, UNPROVEN, WRONG, MISSING };
@@ -47,8 +47,8 @@ static bool same_id(const struct wanted *w, const uint8_t *id, size_t n_id)
 
 /*
  * Both times count: a package manager keeps the time of a file's contents, which may be old, but
- * the inode is new.  Where it is the recorded inode, only the contents matter: perf itself adds
- * links to the files that it has seen.
+ * the inode is new.  For the recorded inode only the contents matter: perf itself adds links to the
+ * files that it has seen.
  */
 static bool is_older(const struct importfiles *f, const struct dso *d, const struct stat *st)
 {
@@ -58,7 +58,7 @@ static bool is_older(const struct importfiles *f, const struct dso *d, const str
 	return st->st_mtime <= f->recorded_s && (same_inode || st->st_ctime <= f->recorded_s);
 }
 
-/* By the name of the host and its architecture; a file that has neither says nothing against. */
+/* Compares host name and architecture; a file without them does not contradict. */
 static bool is_of_this_machine(struct importfiles *f)
 {
 	struct utsname own;
@@ -72,7 +72,8 @@ static bool is_of_this_machine(struct importfiles *f)
 	return f->origin == IMPORTFILES_HERE;
 }
 
-/* Opens path (absolute, as this machine sees it) and judges it; *ret_fd only for the first two. */
+/* Opens path (absolute, as this machine sees it) and judges it; *ret_fd is set for the first two
+ * results only. */
 static enum verdict try_path(struct importfiles *f, const struct dso *d, const char *path,
 			     const struct wanted *w, int *ret_fd)
 {
@@ -218,7 +219,7 @@ static bool is_kernel_proper(const char *filename)
 	return strncmp(filename, KERNEL_NAME, strlen(KERNEL_NAME)) == 0;
 }
 
-/* Where perf has found a vmlinux it writes the build id by that file's name. */
+/* If perf found a vmlinux, it wrote the build id under that file's name. */
 static bool is_kernel_file(const char *filename)
 {
 	return is_kernel_proper(filename) ||
@@ -238,8 +239,8 @@ static const struct perfdata_build_id *kernel_build_id(const struct importfiles 
 	return NULL;
 }
 
-/* The address of a symbol in kallsyms; 0 where it is unknown or hidden.  Read line by line, since
- * the kernel makes the text as it is read, and the wanted symbol is among the first. */
+/* The address of a symbol in kallsyms; 0 if it is unknown or hidden.  Reads line by line, since the
+ * kernel produces the text as it is read, and the symbol is among the first. */
 static uint64_t kallsyms_address(const struct host *h, const char *symbol)
 {
 	CLEANUP_CLOSE int fd = host_open_file(h, HOST_PROC, O_RDONLY, "kallsyms");
@@ -256,8 +257,8 @@ static uint64_t kallsyms_address(const struct host *h, const char *symbol)
 	return 0;
 }
 
-/* Address randomization moves the same kernel at each boot: the symbol that perf has put into the
- * name of its map ("[kernel.kallsyms]_text") must still be where it was. */
+/* Address randomization moves the same kernel at each boot: the symbol in perf's name for the
+ * mapping ("[kernel.kallsyms]_text") must still have the same address. */
 static bool same_addresses(const struct importfiles *f)
 {
 	size_t n;
@@ -271,7 +272,7 @@ static bool same_addresses(const struct importfiles *f)
 	return false;
 }
 
-/* When this machine was booted, by its own clock; 0 unknown. */
+/* When this machine was booted, by its own clock; 0: unknown. */
 static long long boot_s(const struct host *h)
 {
 	CLEANUP_FREE char *text = NULL;
@@ -281,7 +282,7 @@ static long long boot_s(const struct host *h)
 	return p ? atoll(p + 7) : 0;
 }
 
-/* Streams, and what perf record -z writes, have no build ids: then the machine's name and the time
+/* Streams, and files of perf record -z, have no build ids: then the machine's name and the time
  * have to do, as with other files. */
 static const char *why_not_without_id(struct importfiles *f)
 {

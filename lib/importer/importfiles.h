@@ -2,9 +2,9 @@
 #define CPROF_IMPORTER_IMPORTFILES_H
 
 /*
- * The files behind an imported recording, on this machine: never a wrong one.  A file is taken when
- * its build id is the recorded one; where none was recorded, when the recording is of this machine
- * and the file has not changed since.
+ * The files of an imported recording, on this machine; never a wrong one.  A file is used if it has
+ * the recorded build id.  If no build id was recorded, it is used if the recording is of this
+ * machine and the file has not changed since.
  */
 
 #include <stdbool.h>
@@ -26,7 +26,7 @@ struct importfiles {
 	const char *symfs;             /* "" or a folder, without a slash at its end */
 	const char *const *debug_dirs; /* NULL-terminated */
 	const char *machine;           /* architecture of the recording, as uname -m has it */
-	int64_t recorded_s;            /* when the recording ended at the latest */
+	int64_t recorded_s;            /* no later than this the recording ended */
 	bool running_kernel;           /* valid after importfiles_check_kernel */
 	enum { IMPORTFILES_UNKNOWN, IMPORTFILES_HERE, IMPORTFILES_ELSEWHERE } origin;
 	uint64_t n_opened, n_proven, n_missing, n_wrong;
@@ -35,15 +35,14 @@ struct importfiles {
 /* For struct mapdso; ctx is a struct importfiles. */
 int importfiles_open(void *ctx, struct dso *d, const char *filename, char **ret_path);
 
-/* Once all records are in: gives up files that a build id which came late disproves. */
+/* After the last record: drops files that a late build id disproves. */
 void importfiles_recheck(struct importfiles *f, const struct dso_table *dsos);
 
-/* Is the recorded kernel the one that runs here (by build id, or where there is none by host name
- * and time), at the same addresses?  To be called when all
- * records are in. */
+/* Is the recorded kernel running here, at the same addresses?  Compares build ids or, without them,
+ * host name and time.  To be called after the last record. */
 bool importfiles_check_kernel(struct importfiles *f);
 
-/* The parts of the recorded kernel, for names_resolve; the caller frees the array.  -ENOMEM. */
+/* The mappings of the recorded kernel, for names_resolve; the caller frees the array.  -ENOMEM. */
 int importfiles_kernel_maps(const struct importfiles *f, struct names_kernel_map **ret_maps,
 			    size_t *ret_n);
 

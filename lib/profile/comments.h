@@ -1,7 +1,7 @@
 #ifndef CPROF_PROFILE_COMMENTS_H
 #define CPROF_PROFILE_COMMENTS_H
 
-/* What a profile says about itself, as text for people (cprof-profile(7)). */
+/* A profile's description of itself, as text for people (cprof-profile(7)). */
 
 #include <stddef.h>
 
@@ -15,11 +15,11 @@ struct comments {
 	VEC(char *) list;
 };
 
-/* Of so many files with stacks that ended early is told, less one for the sum. */
+/* The number of entries for early stack ends: the sum, and the worst files. */
 #define COMMENTS_ENDS_MAX 21u
 
-/* The comments for one event, whose rate was cut event->n_rate_cuts times; ends: the sum, and of
- * files; losses of this event; coverage_percent: negative where unknown.  -ENOMEM. */
+/* The comments for one event.  event->n_rate_cuts of its rate cuts; ends: the sum, then files; the
+ * losses of this event; coverage_percent: negative if unknown.  -ENOMEM. */
 int comments_make(struct comments *c, const struct cprof_config *config,
 		  const struct source_facts *facts, const struct cprof_stats *stats,
 		  const struct cprof_event_stats *event, const struct cprof_stack_ends *ends,

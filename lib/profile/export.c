@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Everything that the writing of one event needs to keep. */
+/* The state of writing one event. */
 struct export {
 	const struct engine *g;
 	const struct names *names;
@@ -18,11 +18,11 @@ struct export {
 	struct pprof *out;
 	uint32_t *entry;         /* indices of the event's counts, root-first order */
 	size_t n_entries;
-	uint32_t *location;      /* by frame: id in this file, 0: not in it */
-	uint32_t *by_frequency;  /* frames that are in it, most frequent first */
+	uint32_t *location;      /* by frame: id in this file; 0: not in it */
+	uint32_t *by_frequency;  /* frames in this file, most frequent first */
 	size_t n_locations;
 	uint32_t *function;      /* by function: id in this file */
-	uint32_t *mapping;       /* by mapping: id in this file, 0: not in it */
+	uint32_t *mapping;       /* by mapping: id in this file; 0: not in it */
 	uint32_t dropped[16];    /* keys of optional labels that all samples share */
 	unsigned n_dropped;
 };
@@ -40,9 +40,9 @@ static void export_done(struct export *x)
 /* ---- order ----------------------------------------------------------------------- */
 
 /*
- * Numbers the nodes of the stack tree in preorder, callers before callees: an
- * order in which stacks with the same outer frames stand together.  A parent's
- * index is below its children's, so two passes do, without recursion.
+ * Numbers the nodes of the stack tree in preorder, callers before callees, so that stacks with the
+ * same outer frames are neighbours.  A parent's index is below its children's, so two passes do it
+ * without recursion.
  */
 static uint32_t *preorder(const struct stacks *s)
 {
@@ -54,7 +54,7 @@ static uint32_t *preorder(const struct stacks *s)
 	}
 	for (uint32_t i = s->n; i-- > 1;)
 		size[s->v[i].parent] += ++size[i];
-	/* From here size[i] is where the next child of i goes. */
+	/* From here on size[i] is the position of the next child of i. */
 	size[0] = 1;
 	for (uint32_t i = 1; i < s->n; i++) {
 		uint32_t own = size[i], parent = s->v[i].parent;
@@ -87,7 +87,7 @@ static int order_entries(struct export *x, uint32_t event)
 	return 0;
 }
 
-/* Numbers the locations: small ids, which take one byte, for the frames written most often. */
+/* Numbers the locations: the most frequent frames get small ids, which take one byte. */
 static int number_locations(struct export *x)
 {
 	const struct engine *g = x->g;
@@ -132,7 +132,7 @@ static const char *text(const struct export *x, uint32_t id)
 	return strtab_get(&x->g->strings, id);
 }
 
-/* What the frame's lines show of what is known about its mapping's names. */
+/* What the frame's lines show about the names of its mapping. */
 static void add_shown(const struct export *x, const struct names_frame *nf,
 		      struct symbolizer_has *shown)
 {
@@ -146,8 +146,8 @@ static void add_shown(const struct export *x, const struct names_frame *nf,
 }
 
 /*
- * The main binary, which comes first, and the mappings that this event's locations lie in: names
- * are looked up for all events, and a mapping must not claim what other events' samples showed.
+ * The main binary, which comes first, and the mappings of this event's locations.  Names are looked
+ * up for all events, but a mapping must not claim what only the samples of other events showed.
  */
 static int write_mappings(struct export *x)
 {
@@ -219,7 +219,7 @@ static void write_locations(struct export *x)
 	}
 }
 
-/* Does that label, by its id, tell no two samples apart? */
+/* Do all samples have the same value of that label (given by id)? */
 static bool is_useless(const struct export *x, uint32_t key)
 {
 	uint32_t seen = 0;
@@ -238,7 +238,7 @@ static bool is_useless(const struct export *x, uint32_t key)
 	return true;
 }
 
-/* Which of the optional built-in labels are left out? */
+/* Decides which of the optional built-in labels are left out. */
 static void drop_useless_labels(struct export *x)
 {
 	for (unsigned bit = 1; bit <= SAMPLELABEL_CGROUP; bit <<= 1) {

@@ -20,13 +20,14 @@ struct export_info {
 	int64_t time_ns, duration_ns;  /* CLOCK_REALTIME at the start; length */
 	const char *const *comment;
 	size_t n_comments;
-	unsigned optional_labels;      /* built-in ones to leave out where they have one value */
+	unsigned optional_labels;      /* built-in ones to leave out if all samples share one
+				        * value */
 	int level;                     /* zlib */
-	double scale;                  /* values are multiplied by it; 0 and 1: as they are */
+	double scale;                  /* values are multiplied by it; 0 and 1: unchanged */
 };
 
-/* Samples come sorted root first and locations are numbered by frequency: the file is a tenth
- * smaller at level 1 than an unsorted one at level 9, in a tenth of the time. */
+/* Samples are sorted root first, and locations are numbered by frequency: at level 1 the file is a
+ * tenth smaller than an unsorted one at level 9, in a tenth of the time. */
 int export_write(const struct engine *g, const struct names *names, uint32_t event,
 		 const struct export_info *info, pprof_write_fn *write, void *ctx, struct err *e);
 

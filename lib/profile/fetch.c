@@ -36,7 +36,7 @@ static int compare_weight(const void *a, const void *b)
 	return (x->dso->id > y->dso->id) - (x->dso->id < y->dso->id);
 }
 
-/* A file that cannot be opened has none, either. */
+/* A file that cannot be opened has no debug information, either. */
 static bool has_debug_information(const struct dso *d, const struct symbolizer_options *o)
 {
 	const struct symdebug_place where = { .host = o->host, .dirs = o->debug_dirs,

@@ -1,7 +1,7 @@
 #ifndef CPROF_PROFILE_FETCH_H
 #define CPROF_PROFILE_FETCH_H
 
-/* Which files' debug information is fetched from debuginfod servers, and in which order. */
+/* Chooses the files whose debug information is fetched from debuginfod servers, and their order. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -15,19 +15,19 @@ struct symbolizer_options;
 
 struct fetch_file {
 	const struct dso *dso;
-	uint64_t weight;               /* of the samples in it */
-	int fd;                        /* out: its debug file; -1: none */
-	char *path;                    /* out: where that is; NULL */
+	uint64_t weight;               /* of its samples */
+	int fd;                        /* out: its debug file; -1: not found */
+	char *path;                    /* out: the path of fd; NULL */
 };
 
 #define FETCH_BUDGET_NS 30000000000u
 
-/* The servers, if n wants them to be asked and used_ns leaves some time for that; NULL when not, or
- * (told) when they cannot be. */
+/* The servers, if n allows asking them and used_ns leaves time for it.  NULL if not, or if they
+ * cannot be asked, which is reported. */
 struct debugfetch *fetch_open(const struct cprof_naming *n, uint64_t used_ns,
 			      const struct log *log);
 
-/* Fetches what has no debug information here, hottest first; sorts file by weight. */
+/* Fetches what is missing on this machine, hottest files first; sorts file by weight. */
 void fetch_files(struct debugfetch *f, const struct symbolizer_options *o, struct fetch_file *file,
 		 size_t n);
 void fetch_done(struct fetch_file *file, size_t n);

@@ -1,6 +1,6 @@
 /*
  * The table of losses.  A row says where its counter is, so that nothing between the code that
- * counts and the code that prints knows it: a new loss is a counter and a row.
+ * counts and the code that prints needs to know: a new loss is a counter and a row.
  */
 #include "profile/losses.h"
 

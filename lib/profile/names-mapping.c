@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* There are a few dozen at most, and whoever asks mostly has the one of his last address at
- * hand, so they are looked for one by one. */
+/* There are a few dozen at most, and callers mostly try the mapping of their last address first, so
+ * a linear search does. */
 
 static uint32_t add_mapping(struct names *n, struct names_mapping m)
 {
@@ -91,7 +91,7 @@ uint32_t names_mapping_kernel(struct engine *g, struct names *n, const struct na
 		k && o->symbols.host ? symkernel_build_id(o->symbols.host, id, sizeof(id)) : 0;
 	if (k)
 		symkernel_text(k, &m.start, &m.limit);
-	/* Addresses behind the text (init, trampolines) are the kernel's too. */
+	/* Addresses behind the text (init, trampolines) also belong to the kernel. */
 	if (address < m.start || address >= m.limit) {
 		m.start = 0;
 		m.limit = UINT64_MAX;

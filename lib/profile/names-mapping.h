@@ -2,20 +2,20 @@
 #define CPROF_PROFILE_NAMES_MAPPING_H
 
 /*
- * The Mappings of a profile: which one an address lies in, made when it is first asked for.
+ * The Mappings of a profile: finds the one of an address, and creates it on first use.
  */
 
 #include "profile/names.h"
 #include "symbolize/elf/dso.h"
 
-/* That of the segment that vaddr lies in; NAMES_NO_MAPPING when memory is out. */
+/* The mapping of the segment that contains vaddr; NAMES_NO_MAPPING: no memory. */
 uint32_t names_mapping_dso(struct engine *g, struct names *n, const struct dso *d, uint64_t vaddr);
 
-/* That of the kernel proper, or of the module that k names for this address. */
+/* The mapping of the kernel proper, or of the module that k names for this address. */
 uint32_t names_mapping_kernel(struct engine *g, struct names *n, const struct names_options *o,
 			      const struct symkernel *k, uint64_t address);
 
-/* Does mapping m, of a frame of the same DSO, hold vaddr, too?  A module's has no bounds. */
+/* Does mapping m, of a frame of the same DSO, also contain vaddr?  A module's has no bounds. */
 bool names_mapping_holds(const struct names *n, uint32_t m, enum dso_kind kind, uint64_t vaddr);
 
 #endif

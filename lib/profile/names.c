@@ -1,7 +1,6 @@
 /*
- * Frames are grouped by DSO, each group is sorted by address and resolved in one
- * batch, so that only one file's symbols and debug information are in memory at
- * a time.
+ * Frames are grouped by DSO, and each group is sorted by address and resolved in one batch, so that
+ * the symbols and debug information of only one file at a time are in memory.
  */
 
 #include "profile/names.h"
@@ -28,12 +27,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many lines that no frame uses are kept. */
+/* Up to this many lines that no frame uses are kept. */
 #define STALE_LINES 4096
 
 /* ---- which frames have samples ------------------------------------------------- */
 
-/* Marks the frames on some counted stack; a parent's index is below its children's. */
+/* Marks the frames of counted stacks; a parent's index is below its children's. */
 static int mark_used(const struct engine *g, bool *used)
 {
 	CLEANUP_FREE bool *node = calloc(g->stacks.n, sizeof(*node));
@@ -55,7 +54,7 @@ struct by_dso {
 	uint64_t vaddr;
 };
 
-/* By DSO, and of one DSO by address. */
+/* By DSO, and within a DSO by address. */
 static bool sort_by_dso(const struct engine *g, struct radix_item *item, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -178,7 +177,7 @@ static int resolve_dso(struct engine *g, const struct names_options *options,
 		return code;
 	uint32_t m = NAMES_NO_MAPPING;
 	for (size_t i = 0; i < n_list; i++) {
-		/* By address, so most lie in the mapping of the one before. */
+		/* Sorted by address, so most are in the mapping of their predecessor. */
 		if (names_mapping_holds(n, m, d->key.kind, addr[i].vaddr))
 			;
 		else if (d->key.kind == DSO_KERNEL)
@@ -200,7 +199,7 @@ static int resolve_dso(struct engine *g, const struct names_options *options,
 	return 0;
 }
 
-/* mapping[0] is the main binary even when it has no samples of its own. */
+/* mapping[0] is the main binary even if it has no samples of its own. */
 static void add_main_binary(struct engine *g, struct names *n)
 {
 	if (g->procs.first_exe == UINT32_MAX)
@@ -209,7 +208,7 @@ static void add_main_binary(struct engine *g, struct names *n)
 	names_mapping_dso(g, n, d, d->n_segments ? d->segment[0].vaddr : 0);
 }
 
-/* Do all kernel frames lie in the kernel proper?  *ret_any: is there one at all? */
+/* Are all kernel frames in the kernel proper?  *ret_any: is there any? */
 static bool all_in_text(const struct engine *g, const struct by_dso *list, size_t n_list,
 			uint64_t start, uint64_t end, bool *ret_any)
 {
@@ -229,7 +228,7 @@ static const char *cache_dir(const struct names_options *o)
 	return o->naming && o->naming->no_cache ? NULL : o->cache_dir;
 }
 
-/* The kernel's names where they are wanted; NULL where there are none to be had. */
+/* The kernel's names if they are wanted; NULL if there are none. */
 static struct symkernel *open_kernel(const struct engine *g, const struct names_options *o,
 				     const struct by_dso *list, size_t n_list, bool *ret_hidden)
 {
@@ -260,7 +259,7 @@ static struct symkernel *open_kernel(const struct engine *g, const struct names_
 	return k;
 }
 
-/* Which kernel's debug information is wanted; false: none is.  id holds its build id. */
+/* The kernel whose debug information is wanted, id: its build id; false: none. */
 static bool describe_kernel(const struct names_options *o, const struct symkernel *k,
 			    uint8_t id[DSO_BUILD_ID_MAX], struct symkdebug_kernel *ret)
 {
@@ -279,7 +278,7 @@ static bool describe_kernel(const struct names_options *o, const struct symkerne
 		ret->n_anchors = start && end ? 2 : 0;
 		return true;
 	}
-	/* Of a kernel that runs here but hides its addresses nothing can be told. */
+	/* Nothing is known about a kernel that runs here but hides its addresses. */
 	for (size_t i = 0; i < o->n_kernel_maps && !o->running_kernel; i++) {
 		const struct names_kernel_map *map = &o->kernel_map[i];
 		if (!*map->symbol || !map->symbol_address || !map->n_build_id)
@@ -293,7 +292,7 @@ static bool describe_kernel(const struct names_options *o, const struct symkerne
 	return !o->running_kernel;
 }
 
-/* How many samples each DSO's frames are in, innermost frames only. */
+/* The number of samples whose innermost frame is in each DSO. */
 static uint64_t *weigh_dsos(const struct engine *g)
 {
 	uint64_t *weight = calloc(g->dsos.n ? g->dsos.n : 1, sizeof(*weight));
@@ -305,7 +304,7 @@ static uint64_t *weigh_dsos(const struct engine *g)
 	return weight;
 }
 
-/* Debug files from servers, for the DSOs of the list. */
+/* Fetches debug files from servers for the DSOs of the list. */
 static int fetch(struct engine *g, const struct names_options *o, struct names *n,
 		 const struct by_dso *list, size_t n_list)
 {
@@ -332,14 +331,15 @@ static int fetch(struct engine *g, const struct names_options *o, struct names *
 
 /* ---- what is known from before ------------------------------------------------------- */
 
-/* Makes room for the frames that came since, and begins anew where what is known will not do. */
+/* Makes room for frames that are new since the last call, and starts afresh if old results do not
+ * apply. */
 static int reuse(const struct engine *g, struct names *n)
 {
 	fetch_done(n->fetched, n->n_fetched);
 	free(n->fetched);
 	n->fetched = NULL;
 	n->n_fetched = 0;
-	/* The main binary comes first; and lines of code at run time are looked up each time. */
+	/* The main binary may have changed; and JIT code is looked up each time. */
 	if (n->main_dso != g->procs.first_exe || n->n_stale_lines > n->lines.n / 2 + STALE_LINES) {
 		uint64_t fetch_ns = n->fetch_ns;
 		names_done(n);
@@ -357,7 +357,7 @@ static int reuse(const struct engine *g, struct names *n)
 	return 0;
 }
 
-/* The frames of the list whose names have to be looked up: a file's stay what they are. */
+/* Lists the frames whose names must be looked up; those in files keep theirs. */
 static size_t list_unknown(const struct engine *g, struct names *n, const struct by_dso *list,
 			   size_t n_list, struct by_dso *ret)
 {
@@ -382,7 +382,7 @@ int names_resolve(struct engine *g, const struct names_options *options, struct 
 	struct symkernel *kernel = NULL;
 	o.counts = &n.files;
 	o.cache_dir = cache_dir(options);
-	/* Who asks twice will ask again. */
+	/* A second look-up means periodic ones: keep files open. */
 	o.kept = n.n_frames ? &n.kept : NULL;
 	if (!o.timeout_ns)
 		o.timeout_ns = NAMES_TIMEOUT_NS;
@@ -413,7 +413,7 @@ int names_resolve(struct engine *g, const struct names_options *options, struct 
 		for (next = i; next < n_list && list[next].dso == list[i].dso;)
 			next++;
 		code = resolve_dso(g, options, &o, &n, list + i, next - i);
-		/* its 3 MB are not needed beside those of the largest file */
+		/* its 3 MB are not needed while the largest file is read */
 		if (dso_get(&g->dsos, list[i].dso)->key.kind == DSO_KERNEL)
 			symkernel_rest(kernel);
 	}

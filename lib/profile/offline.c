@@ -1,11 +1,11 @@
 /*
  * A profile is read whole, its nameless locations are sorted by mapping, and each mapping becomes a
- * DSO that is asked for names as after a recording.  A file is believed only if it has the
+ * DSO whose names are looked up as after a recording.  A file is trusted only if it has the
  * mapping's build id.
  *
- * Addresses are ELF virtual addresses in our own profiles, and those of the process in others':
- * both become file offsets by the mapping, and virtual addresses by the file's program headers.  A
- * separate debug file has no offsets; there the first kind is what is understood.
+ * In our own profiles addresses are ELF virtual addresses; in others they are addresses of the
+ * process.  The mapping turns both into file offsets, and the file's program headers turn these
+ * into virtual addresses.  A separate debug file has no offsets; there only the first kind works.
  */
 
 #include "cprof-names.h"
@@ -45,10 +45,10 @@ struct offline {
 	struct symlines lines;
 	const char **dir;              /* for debug files, NULL-terminated */
 	char *symfs;                   /* "" or an absolute path */
-	struct symaddr *named;         /* per location: n_lines 0 where nothing was looked up */
-	struct symbolizer_has *has;    /* per mapping: what was found */
+	struct symaddr *named;         /* by location: n_lines 0: not looked up */
+	struct symbolizer_has *has;    /* by mapping: what was found */
 	struct cprof_symbolize_stats stats;
-	struct debugfetch *fetch;      /* servers; NULL: none */
+	struct debugfetch *fetch;      /* servers; NULL: do not ask any */
 	struct pprof *out;
 	VEC(struct offline_function) function;
 	struct hashindex by_function;
@@ -78,7 +78,7 @@ static bool parse_id(const char *text, struct dso *d)
 static bool try_file(struct offline *o, struct dso *d, const char *path)
 {
 	struct stat st;
-	/* O_NONBLOCK: a FIFO of that name must not hold us up. */
+	/* O_NONBLOCK: do not hang on a FIFO of that name. */
 	CLEANUP_CLOSE int fd = host_open_file(&o->host, HOST_ROOT,
 					      O_RDONLY | O_NONBLOCK | O_NOCTTY, "%s",
 					      path + strspn(path, "/"));
@@ -97,7 +97,7 @@ static bool try_file(struct offline *o, struct dso *d, const char *path)
 	return true;
 }
 
-/* The file itself where it lay, or by its build id: the program, or else its debug file alone. */
+/* The file at its recorded path, or by its build id: the program, or else only its debug file. */
 static bool find_file(struct offline *o, struct dso *d)
 {
 	static const char *const suffix[] = { "", "/elf", ".debug" };
@@ -125,7 +125,7 @@ static bool find_file(struct offline *o, struct dso *d)
 	return fd >= 0;
 }
 
-/* What the program itself lacks. */
+/* Adds the debug file that the program itself lacks. */
 static void fetch_debug_file(struct offline *o, const struct dso *d, struct fetch_file *f,
 			     struct symbolizer_options *options)
 {
@@ -141,7 +141,7 @@ static void fetch_debug_file(struct offline *o, const struct dso *d, struct fetc
 
 /* ---- names ----------------------------------------------------------------- */
 
-/* "[libfoo.so]+0x1234" was made up for want of a name. */
+/* "[libfoo.so]+0x1234" is a placeholder for a missing name. */
 static bool is_nameless(const struct profile_location *l)
 {
 	if (l->n_lines != 1)
@@ -258,7 +258,7 @@ static bool same_function(const struct offline_function *x, const struct offline
 	       strcmp(x->file, y->file) == 0;
 }
 
-/* A function's id: one for each name, linkage name and file. */
+/* The id of a function: one for each combination of name, linkage name and file. */
 static int function_id(struct offline *o, const struct pprof_function *f, uint64_t *ret_id)
 {
 	struct offline_function one = { f->name, f->system_name, f->filename };
@@ -277,7 +277,7 @@ static int function_id(struct offline *o, const struct pprof_function *f, uint64
 	return 0;
 }
 
-/* Line k of location i, as it was or as it was found. */
+/* Line k of location i, old or newly found. */
 static void get_line(const struct offline *o, size_t i, size_t k, struct pprof_function *f,
 		     struct pprof_line *l)
 {
@@ -315,7 +315,7 @@ static int write_locations(struct offline *o)
 		if (!line)
 			return -ENOMEM;
 		for (size_t k = 0; k < n_written && code == 0; k++) {
-			/* As when recording: middle frames are lost, never the function. */
+			/* As in recordings: long chains lose middle frames, never the function. */
 			struct pprof_function f;
 			get_line(o, i, k + 1 == n_written ? n - 1 : k, &f, &line[k]);
 			code = function_id(o, &f, &line[k].function_id);
@@ -431,7 +431,7 @@ static int compare_hot(const void *a, const void *b)
 	return (x->mapping > y->mapping) - (x->mapping < y->mapping);
 }
 
-/* The mappings by how many samples were taken in them, for time may be short. */
+/* Sorts mappings by their number of samples, since time may run out. */
 static struct hot *hottest_first(const struct profile *p)
 {
 	struct hot *hot = calloc(p->n_mappings ? p->n_mappings : 1, sizeof(*hot));

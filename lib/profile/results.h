@@ -1,7 +1,7 @@
 #ifndef CPROF_PROFILE_RESULTS_H
 #define CPROF_PROFILE_RESULTS_H
 
-/* What an engine came to, as the public API tells it: the same for recording and for import. */
+/* The results of an engine in the terms of the public API, for recording and import alike. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,18 +17,19 @@ struct err;
 struct names;
 struct source;
 
-/* Sets what engine, source, and names (NULL: not looked up yet) know; leaves the rest alone. */
+/* Sets what engine, source and names (NULL: not looked up yet) know; leaves other fields
+ * unchanged. */
 void results_stats(const struct engine *g, const struct source *s, const struct names *names,
 		   struct cprof_stats *ret);
 
 /* As cprof_recorder_stack_ends. */
 bool results_stack_ends(const struct engine *g, size_t i, struct cprof_stack_ends *ret);
 
-/* The sum, and behind it the files with the most early ends, worst first; returns how many entries
- * of ret that makes, 1 to n_max. */
+/* The sum, then the files with the most early ends, worst first; returns the number of entries in
+ * ret, 1 to n_max. */
 size_t results_worst_ends(const struct engine *g, struct cprof_stack_ends *ret, size_t n_max);
 
-/* One event's profile, and what its file says of the recording; all borrowed. */
+/* One event's profile, and what its file says about the recording; all borrowed. */
 struct results_profile {
 	const struct engine *engine;
 	const struct names *names;
