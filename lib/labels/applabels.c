@@ -1,7 +1,7 @@
 /*
- * Reading is driven from two sides: by samples, since a sample's labels are known once
- * the memory was read at a later time than the sample's; and by the clock, since a thread keeps
- * its last 256 changes only.  How often the clock has to is learned from how many came.
+ * Samples drive the reading, since a sample's labels are known once the memory was read after the
+ * time of the sample; and so does the clock, since a thread keeps only its last 256 changes.  The
+ * clock's interval adapts to the number of changes.
  */
 
 #include "labels/applabels.h"
@@ -24,33 +24,35 @@
 #define REGISTRIES_MAX 8u
 #define POLL_NS_MIN 2000000u
 #define POLL_NS_MAX 20000000u
-/* What a process changed last before its end is lost: not longer than this, if it changes much. */
+/* The last changes of a process before its end are lost: at most this much time, if it changes
+ * often. */
 #define POLL_NS_BUSY 4000000u
-/* A drain may take this part of the time. */
+/* The share of time that draining may take. */
 #define POLL_COST 25u
-/* How full a thread's memory shall be at most when it is read. */
+/* A thread's memory should be at most this full when it is read. */
 #define WANTED_CHANGES (LABELMEM_RING / 4)
-/* Records may come this much late. */
+/* Records may be late by this much. */
 #define LATE_NS 10000000u
 #define SETS_MAX 65536u
-/* A thread that is gone may be asked for as long as that. */
+/* A thread that has exited is kept for so long, for late samples. */
 #define DEAD_NS 1000000000u
 
 struct registry {
 	struct labelmem mem;
-	bool is_dead;              /* nothing is to be had of it any more */
+	bool is_dead;              /* nothing can be read from it any more */
 	struct apptimes times;
-	struct idmap set;          /* set id there -> set id here + 1 */
+	struct idmap set;          /* the program's set id -> our set id + 1 */
 };
 
 struct applabels_process {
 	uint32_t pid;
 	struct registry *registry;
 	unsigned n;
-	uint32_t n_space_changes;  /* of the address space that was searched for registries */
+	uint32_t n_space_changes;  /* the state of the address space that was searched for
+				    * registries */
 	bool is_searched;
-	uint64_t drained_ns;       /* up to here everything is known */
-	uint32_t forked_set;       /* what its first thread began with */
+	uint64_t drained_ns;       /* everything up to here is known */
+	uint32_t forked_set;       /* the initial set of its first thread */
 	bool is_gone;
 	struct idmap own_tid;      /* tid -> tid as the process sees it, in another namespace */
 };
@@ -146,13 +148,13 @@ static uint32_t set_of(struct applabels *a, struct registry *r, uint32_t set)
 
 /* ---- changes ------------------------------------------------------------------------- */
 
-/* What labelmem_drain's calls are about. */
+/* The context of labelmem_drain's callbacks. */
 struct draining {
 	struct applabels *a;
 	struct applabels_process *p;
 	struct registry *r;
-	uint64_t floor_ns;         /* of older moments nothing will be asked */
-	uint32_t n_most;           /* changes of one thread */
+	uint64_t floor_ns;         /* no sample will ask about earlier moments */
+	uint32_t n_most;           /* most changes of one thread */
 	bool had_gap;
 };
 
@@ -162,7 +164,7 @@ static void note_new(struct draining *d, uint32_t n_new)
 		d->n_most = n_new;
 }
 
-/* In a pid namespace of its own a process knows its threads by other numbers. */
+/* In a PID namespace of its own a process knows its threads by other numbers. */
 static void learn_own_tids(struct applabels *a, struct applabels_process *p)
 {
 	CLEANUP_FREE pid_t *tids = NULL;
@@ -202,7 +204,7 @@ static void on_gap(void *ctx, uint32_t own_pid, uint32_t tid, uint64_t n_changes
 	note_new(d, apptimes_append_gap(&d->r->times, tid, n, d->floor_ns));
 }
 
-/* How long the threads' memory will hold what they change, by what they changed. */
+/* Estimates how long the threads' memory holds their changes, from the number of changes. */
 static uint64_t next_wait_ns(const struct draining *d, uint64_t since_ns, uint64_t cost_ns)
 {
 	uint64_t wait = POLL_NS_MAX;
@@ -226,7 +228,7 @@ static void drain_registry(struct draining *d)
 	apptimes_begin(&r->times);
 	enum labelmem_outcome outcome = labelmem_drain(&r->mem, &d->a->clock, &sink);
 	if (outcome == LABELMEM_GONE && d->a->host) {
-		/* Of a main thread that has ended; the memory is that of the others, too. */
+		/* Of a main thread that has ended; all threads share the memory. */
 		uint32_t live = host_live_thread(d->a->host, d->p->pid);
 		if (live != r->mem.pid) {
 			r->mem.pid = live;
@@ -251,7 +253,7 @@ static void drain_registry(struct draining *d)
 	}
 }
 
-/* Takes in what p's threads changed up to now. */
+/* Reads the changes of p's threads up to now. */
 static void drain(struct applabels *a, struct applabels_process *p)
 {
 	if (p->is_gone)
@@ -335,7 +337,7 @@ static struct applabels_process *process_of(struct applabels *a, uint32_t pid)
 	return p;
 }
 
-/* The process with its registries, or NULL when it has no labels. */
+/* The process with its registries, or NULL if it has no labels. */
 static struct applabels_process *labelled(struct applabels *a, const struct procs_process *of)
 {
 	if (of->exited)

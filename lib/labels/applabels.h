@@ -2,11 +2,12 @@
 #define CPROF_LABELS_APPLABELS_H
 
 /*
- * Labels that programs set for what they are doing (cprof-labels.h): which set each thread had
- * at each moment, as read from the memory of the processes while they live.
+ * A provider of labels: those that programs set for their current activity (cprof-labels.h), as
+ * read from the memory of the processes while they live.  It answers which set each thread had at
+ * each moment.
  *
- * A thread's changes are told with their times and kept until the samples of that
- * time have been taken in, so a sample gets the labels that were current when it was taken.
+ * A thread's changes are read with their times and kept until the samples of that time have been
+ * processed, so a sample gets the labels that were current when it was taken.
  */
 
 #include <stdbool.h>
@@ -27,15 +28,15 @@ struct strtab;
 struct applabels_stats {
 	uint64_t n_processes;      /* with labels */
 	uint64_t n_changes;        /* seen */
-	uint64_t n_unknown;        /* samples for whose time the program's labels are not known */
+	uint64_t n_unknown;        /* samples whose program's labels at that time are unknown */
 	uint64_t n_other;          /* changes to a set with some value beyond the limit */
 	uint64_t n_denied;         /* processes whose memory may not be read */
-	uint64_t n_bad;            /* registries that made no sense */
+	uint64_t n_bad;            /* malformed registries */
 };
 
 struct applabels {
 	struct budget *budget;
-	struct strtab *strings;    /* borrowed, as the following */
+	struct strtab *strings;    /* borrowed, like the following */
 	struct labels *labels;
 	const struct dso_table *dsos;
 	const struct host *host;
@@ -55,8 +56,8 @@ void applabels_init(struct applabels *a, struct budget *budget, struct strtab *s
 void applabels_done(struct applabels *a);
 
 /*
- * The set (id in labels) that thread tid of process p had at time_ns: 0 for none.  Reads what the
- * process changed up to then, if that was not done yet.  Times of one thread go forward.
+ * The set (id in labels) that thread tid of process p had at time_ns: 0 for none.  Reads the
+ * process's changes up to then if necessary.  Times of one thread go forward.
  */
 uint32_t applabels_at(struct applabels *a, const struct procs_process *p, uint32_t tid,
 		      uint64_t time_ns);
@@ -65,24 +66,24 @@ uint32_t applabels_at(struct applabels *a, const struct procs_process *p, uint32
 void applabels_fork(struct applabels *a, const struct procs_process *p, uint32_t tid,
 		    uint32_t child, uint64_t time_ns);
 
-/* Sets the statistics back: another profile begins, whose values are counted anew. */
+/* Resets the statistics: another profile begins, whose values are counted anew. */
 void applabels_clear(struct applabels *a);
 
-/* The process became another program, or is no more. */
+/* The process has become another program, or has ended. */
 void applabels_forget(struct applabels *a, uint32_t pid);
 
 /* Forgets threads that are gone, and what can be read again. */
 void applabels_trim(struct applabels *a);
 
-/* Calls each with every id of a set of labels that is kept here, which it may change; after
+/* Calls each with every id of a set of labels that is kept here, which it may change; call it after
  * applabels_trim. */
 void applabels_each_set(struct applabels *a, void (*each)(void *ctx, uint32_t *set), void *ctx);
 
-/* Reads what changed in all processes, where it is time: a thread's memory holds only so many
+/* Reads what changed in the processes that are due: a thread's memory holds a limited number of
  * changes. */
 void applabels_poll(struct applabels *a);
 
-/* When applabels_poll should be called again, in ms from now; -1: it makes no difference. */
+/* When applabels_poll should be called again, in ms from now; -1: at any time. */
 int applabels_timeout_ms(const struct applabels *a);
 
 #endif

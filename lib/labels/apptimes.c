@@ -1,7 +1,7 @@
 /*
  * A list of changes for each thread, by time.  Samples come nearly in order of time, too, so the
- * search for the change before a sample begins at that of the sample before.  What no sample can
- * ask for any more goes when the list would have to grow.
+ * search for the change before a sample begins at that of the previous sample.  Changes that no
+ * sample can need any more are dropped when the list would have to grow.
  */
 #include "labels/apptimes.h"
 
@@ -18,9 +18,9 @@ struct change {
 
 struct timeline {
 	VEC(struct change) change; /* by time */
-	size_t at;                 /* that which was current last */
+	size_t at;                 /* the current change at the last look-up */
 	uint32_t n_new;            /* since apptimes_begin */
-	uint64_t used_ns;          /* time of the last change, or that was asked for last */
+	uint64_t used_ns;          /* time of the last change or look-up */
 };
 
 void apptimes_init(struct apptimes *t, struct budget *budget)
@@ -69,7 +69,7 @@ static struct timeline *timeline_of(struct apptimes *t, uint32_t tid)
 	return x;
 }
 
-/* What lies before floor_ns but for the last of it goes. */
+/* Drops changes before floor_ns, except the last one. */
 static void drop_old(struct timeline *x, uint64_t floor_ns)
 {
 	size_t old = 0, n = x->change.n;

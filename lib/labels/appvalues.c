@@ -1,7 +1,7 @@
 /*
  * A value beyond the limit must not become a string first: a program whose labels never repeat
- * would fill memory with what nobody gets to see.  So texts are looked up, and added when they are
- * let in.
+ * would fill memory with texts that nobody sees.  So a text is looked up first, and added only when
+ * it is accepted.
  */
 #include "labels/appvalues.h"
 
@@ -52,13 +52,13 @@ static bool is_seen(const struct appvalues *v, uint32_t key, uint32_t value)
 	       HASHINDEX_NONE;
 }
 
-/* Room for one more value of the k-th key, which may be the first. */
+/* Makes room for one more value of the k-th key, which may be the first. */
 static bool has_room(const struct appvalues *v, unsigned k)
 {
 	return k < v->n_keys ? v->keys[k].n < APPVALUES_PER_KEY : k < APPVALUES_KEYS;
 }
 
-/* k: the key's place, for which there is room. */
+/* k: the key's index, for which there is room. */
 static bool note(struct appvalues *v, unsigned k, uint32_t key, uint32_t value)
 {
 	uint64_t pair = (uint64_t)key << 32 | value;
@@ -77,7 +77,7 @@ static bool note(struct appvalues *v, unsigned k, uint32_t key, uint32_t value)
 
 /* ---- texts ---------------------------------------------------------------------------- */
 
-/* Cleans a key's text; those of cprof's own and of pprof keep their meaning. */
+/* Cleans a key's text; keys of cprof and of pprof keep their meaning. */
 static size_t clean_key(const struct appvalues *v, const char *text, char *buf)
 {
 	size_t n = utf8_clean(buf, text, strlen(text));
@@ -98,7 +98,7 @@ bool appvalues_label(struct appvalues *v, const char *key, const char *value, st
 	size_t n = utf8_clean(text, value, strlen(value));
 	*ret = (struct label){ .key = strtab_find(v->strings, key_text, n_key),
 			       .value = strtab_find(v->strings, text, n) };
-	/* The empty value is string 0, as is one that is not there. */
+	/* The empty value is string 0, like a missing one. */
 	bool is_known = ret->key && (ret->value || n == 0);
 	if (is_known && is_seen(v, ret->key, ret->value))
 		return true;

@@ -2,9 +2,9 @@
 #define CPROF_LABELS_APPVALUES_H
 
 /*
- * The texts of labels that programs set, and how many different ones there may be: of each key the
- * first APPVALUES_PER_KEY values, and the first APPVALUES_KEYS keys; what comes beyond that is
- * "[other]", and leaves nothing behind.
+ * The texts of labels that programs set, and a limit on how many different ones there may be: the
+ * first APPVALUES_PER_KEY values of each of the first APPVALUES_KEYS keys.  Everything beyond is
+ * "[other]", and takes no memory.
  */
 
 #include "base/hashindex.h"
@@ -35,17 +35,17 @@ struct appvalues {
 void appvalues_init(struct appvalues *v, struct strtab *strings);
 void appvalues_done(struct appvalues *v);
 
-/* The label of these texts, made UTF-8.  False when it is beyond the limits: [other] then. */
+/* The label of these texts, made UTF-8.  False if it is beyond the limits: then it is [other]. */
 bool appvalues_label(struct appvalues *v, const char *key, const char *value, struct label *ret);
 
-/* Has some key as many values as it may have, or are there as many keys? */
+/* Has some key the most values allowed, or are there as many keys as allowed? */
 bool appvalues_is_full(const struct appvalues *v);
 
-/* All may be had anew. */
+/* All keys and values are free again. */
 void appvalues_clear(struct appvalues *v);
 
-/* Strings have other ids: renew changes one, or returns false where there is no such string any
- * more: that text may be had anew.  Without memory all may. */
+/* Strings have new ids: renew changes one, or returns false if that string is gone, which makes
+ * room for another.  Without memory all are forgotten. */
 void appvalues_renew(struct appvalues *v, bool (*renew)(void *ctx, uint32_t *string), void *ctx);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * A drain is two readings.  The first takes the heads of all threads, the second the changes of
- * those whose heads moved, and behind each thread's changes its head again: what may
- * have been overwritten in between is left out.  Both go by process_vm_readv(2), hundreds of
- * pieces in one call, and need no stop of the process.
+ * A drain reads twice: first the heads of all threads, then the changes of those whose heads moved
+ * and, after each thread's changes, its head again.  Changes that may have been overwritten in
+ * between are ignored.  Both readings use process_vm_readv(2), hundreds of pieces in one call, and
+ * do not stop the process.
  */
 
 #include "labels/labelmem.h"
@@ -25,10 +25,10 @@ _Static_assert(LABELMEM_RING == CPROF_LABELS_RING, "one number, two headers");
 /* Pieces of one process_vm_readv: IOV_MAX is 1024, and a thread takes up to three. */
 #define BATCH 256u
 /* A change that is still being written, by a thread that a signal handler interrupted, holds back
- * this many younger ones at most. */
+ * at most this many later ones. */
 #define UNFINISHED_MAX 16u
 #define HEAD_MAX (UINT64_MAX / 2)
-/* Distance of the pairs of times; each is good to some 50 ns. */
+/* Distance between pairs of times; each is accurate to some 50 ns. */
 #define PAIR_NS 20000000u
 
 struct head {
@@ -74,7 +74,7 @@ void labelmem_clock_init(struct labelmem_clock *c, const struct host *host)
 	(void)host;
 	c->counter_is_clock = true;
 #else
-	/* Counters of different CPUs may differ; the kernel knows, and then uses another clock. */
+	/* Counters of different CPUs may differ; the kernel knows, and uses another clock then. */
 	CLEANUP_FREE char *text = NULL;
 	c->counter_is_clock =
 		host_read_file(host, HOST_SYS, &text, NULL,
@@ -88,7 +88,7 @@ void labelmem_clock_tick(struct labelmem_clock *c)
 {
 	if (!c->counter_is_clock)
 		return;
-	/* Of some tries, the one that was interrupted least. */
+	/* Of some attempts, the one that was interrupted least. */
 	uint64_t best = UINT64_MAX, ticks = 0, ns = 0;
 	for (int i = 0; i < 4; i++) {
 		uint64_t before = counter(), now = clock_monotonic_ns(), after = counter();
@@ -101,7 +101,7 @@ void labelmem_clock_tick(struct labelmem_clock *c)
 	const unsigned n_max = sizeof(c->pair) / sizeof(c->pair[0]);
 	if (c->n && (ticks <= c->pair[c->n - 1].ticks || ns <= c->pair[c->n - 1].ns))
 		return;
-	/* Pairs close to each other would make a slope of their errors. */
+	/* The slope between pairs close to each other would mostly be their errors. */
 	if (c->n >= 2 && c->pair[c->n - 1].ns - c->pair[c->n - 2].ns < PAIR_NS)
 		c->n--;
 	else if (c->n == n_max)
@@ -110,7 +110,7 @@ void labelmem_clock_tick(struct labelmem_clock *c)
 	c->pair[c->n++].ns = ns;
 }
 
-/* 0 for what lies before all that can be said. */
+/* 0 for times before any that can be converted. */
 static uint64_t time_of(const struct labelmem_clock *c, uint32_t clock, uint64_t ticks)
 {
 	if (clock == CPROF_LABELS_CLOCK_MONOTONIC)
@@ -154,7 +154,7 @@ static enum labelmem_outcome failure(long code)
 	return code == -ESRCH ? LABELMEM_GONE : LABELMEM_BAD;
 }
 
-/* The registry's first words: whether it is one, and how many threads it has by now. */
+/* The registry's first words: is it one, and how many threads does it have by now? */
 static enum labelmem_outcome read_registry(struct labelmem *m)
 {
 	struct { uint64_t magic; uint32_t clock, n_threads; } r;
@@ -178,7 +178,7 @@ static enum labelmem_outcome read_registry(struct labelmem *m)
 	return LABELMEM_READ;
 }
 
-/* A slab's pointer is written after its thread was counted, so it may be missing yet. */
+/* A slab's pointer is written after its thread was counted, so it may still be missing. */
 static bool read_slabs(struct labelmem *m)
 {
 	size_t n = (m->thread.n + CPROF_LABELS_SLAB - 1) / CPROF_LABELS_SLAB;
@@ -202,16 +202,16 @@ static uint64_t thread_addr(const struct labelmem *m, size_t i)
 
 /* ---- changes ------------------------------------------------------------------------ */
 
-/* A thread whose head moved: what is to be read of it, and what came. */
+/* A thread whose head moved: what to read, and the result. */
 struct moved {
 	size_t index;
 	struct head head;
-	uint64_t from;             /* first change that is wanted */
+	uint64_t from;             /* first change to read */
 	uint64_t head_after;
 	struct cprof_labels_entry entry[CPROF_LABELS_RING];
 };
 
-/* The changes [from, head) lie in one piece, or in two where the ring wraps. */
+/* The changes [from, head) are in one piece, or in two if the ring wraps. */
 static size_t entry_pieces(const struct labelmem *m, struct moved *v, struct iovec *remote,
 			   struct iovec *local)
 {
@@ -272,11 +272,11 @@ static bool read_moved(struct labelmem *m, const struct labelmem_clock *c,
 	return true;
 }
 
-/* Whether thread i's head moved; fills in what is to be read. */
+/* Has thread i's head moved?  Fills in what to read. */
 static bool has_moved(struct labelmem *m, size_t i, const struct head *h, struct moved *ret)
 {
 	struct labelmem_thread *t = &m->thread.v[i];
-	/* No thread comes that far, and sums of what is behind it would overflow. */
+	/* No thread gets that far, and sums with larger numbers would overflow. */
 	if (!h->owner || !h->tid || h->head > HEAD_MAX)
 		return false;
 	if (h->tid != t->tid || h->born_ticks != t->born_ticks || h->head < t->n_read)
@@ -359,7 +359,7 @@ int labelmem_set(const struct labelmem *m, uint32_t set, char buf[LABELMEM_SET_B
 		return -EINVAL;
 	if (read_at(m, chunk + sizeof(r), buf, r.n_bytes) != (long)r.n_bytes)
 		return -EFAULT;
-	/* as many strings as said, the last one ended by the last byte */
+	/* as many strings as declared, the last one ended by the last byte */
 	uint32_t n_ends = 0;
 	for (uint32_t i = 0; i < r.n_bytes; i++)
 		n_ends += buf[i] == '\0';

@@ -2,9 +2,9 @@
 #define CPROF_LABELS_LABELMEM_H
 
 /*
- * Reads from a process's memory what cprof-labels.h keeps there: which thread changed its
- * labels when.  The process runs on meanwhile, and nothing of what it says is believed
- * without a check: bad pointers, endless lists and lies cost nothing but its labels.
+ * Reads from a process's memory what cprof-labels.h keeps there: which thread changed its labels
+ * when.  The process keeps running, and nothing it contains is trusted without a check: bad
+ * pointers, endless lists and lies cost only its labels.
  */
 
 #include <stdbool.h>
@@ -17,14 +17,14 @@
 struct host;
 struct idmap;
 
-/* Changes kept of each thread until labelmem_drain; more are lost (CPROF_LABELS_RING). */
+/* Changes of each thread kept until labelmem_drain; more are lost (CPROF_LABELS_RING). */
 #define LABELMEM_RING 256u
 
 /* Turns a registry's ticks into ns of CLOCK_MONOTONIC, by pairs taken at each drain. */
 struct labelmem_clock {
 	struct { uint64_t ticks, ns; } pair[16];  /* oldest first */
 	unsigned n;
-	bool counter_is_clock; /* the kernel keeps time by the counter that programs read */
+	bool counter_is_clock; /* the kernel's clock is the counter that programs read */
 };
 
 /* As process_vm_readv(2): bytes read, or -errno. */
@@ -39,7 +39,7 @@ struct labelmem_thread {
 
 /* One registry: a process has one for each of its programs and libraries that sets labels. */
 struct labelmem {
-	uint32_t pid;              /* or any living thread of it: whose memory is read */
+	uint32_t pid;              /* or any living thread of it, whose memory is read */
 	uint64_t addr;             /* of the registry */
 	labelmem_read_fn *read;    /* NULL: process_vm_readv(2) */
 	void *read_ctx;
@@ -50,18 +50,18 @@ struct labelmem {
 };
 
 enum labelmem_outcome {
-	LABELMEM_READ,             /* all that there was */
+	LABELMEM_READ,             /* everything there was */
 	LABELMEM_NOTHING,          /* the program has not set any label yet */
-	LABELMEM_BAD,              /* what is there makes no sense: never again */
-	LABELMEM_DENIED,           /* this memory may not be read: never again */
-	LABELMEM_GONE,             /* the process, or its memory, is no more */
+	LABELMEM_BAD,              /* what is there makes no sense: do not try again */
+	LABELMEM_DENIED,           /* this memory may not be read: do not try again */
+	LABELMEM_GONE,             /* the process, or its memory, is gone */
 };
 
-/* What labelmem_drain tells, in the order in which each thread did it. */
+/* The results of labelmem_drain, in order for each thread. */
 struct labelmem_sink {
-	/* Thread tid has had set since time_ns. own_pid: the process's id as it sees it itself. */
+	/* Thread tid has had set since time_ns.  own_pid: the process's id as it sees it itself. */
 	void (*change)(void *ctx, uint32_t own_pid, uint32_t tid, uint64_t time_ns, uint32_t set);
-	/* What the thread did next is not known, as far as to the next change told. */
+	/* Nothing is known about the thread until its next change. */
 	void (*gap)(void *ctx, uint32_t own_pid, uint32_t tid, uint64_t n_changes);
 	void *ctx;
 };
@@ -69,22 +69,21 @@ struct labelmem_sink {
 void labelmem_init(struct labelmem *m, uint32_t pid, uint64_t addr);
 void labelmem_done(struct labelmem *m);
 
-/* To be called once, and again shortly before each labelmem_drain: takes one more pair of times. */
+/* Call it once, and again shortly before each labelmem_drain: takes one more pair of times. */
 void labelmem_clock_init(struct labelmem_clock *c, const struct host *host);
 void labelmem_clock_tick(struct labelmem_clock *c);
 
-/* Everything since the last call.  A thread that is seen for the first time has its oldest known
- * change told, too. */
+/* Everything since the last call.  For a new thread its oldest known change is reported, too. */
 enum labelmem_outcome labelmem_drain(struct labelmem *m, const struct labelmem_clock *c,
 				     const struct labelmem_sink *sink);
 
-/* Puts the ids of the threads that are known, and may live, into ret, which is empty; any value.
- * False when memory is out. */
+/* Puts the ids of the known threads that may be alive into ret, which is empty; any value.  False:
+ * no memory. */
 bool labelmem_list_threads(const struct labelmem *m, struct idmap *ret);
 
 /*
- * The text of a set: *ret_n_labels pairs of key NUL value NUL, checked.  Returns the bytes written
- * to buf, 0 for the empty set, or -EINVAL or -EFAULT where there is no such set.
+ * The text of a set: *ret_n_labels pairs of key NUL value NUL, checked.  Returns the number of
+ * bytes in buf, 0 for the empty set, or -EINVAL or -EFAULT if there is no such set.
  */
 #define LABELMEM_SET_BYTES_MAX 5200u
 int labelmem_set(const struct labelmem *m, uint32_t set, char buf[LABELMEM_SET_BYTES_MAX],

@@ -95,7 +95,7 @@ static uint32_t number(struct samplelabels *l, uint64_t value)
 	return strtab_add(l->options.strings, text, (size_t)n);
 }
 
-/* The path behind "0::" (cgroup v2), or else the last line's path, of /proc/PID/cgroup. */
+/* The path behind "0::" (cgroup v2), otherwise the last line's path, of /proc/PID/cgroup. */
 static uint32_t read_cgroup(struct samplelabels *l, uint32_t pid)
 {
 	CLEANUP_FREE char *text = NULL;
@@ -192,7 +192,7 @@ static uint32_t join(struct samplelabels *l, uint32_t first, uint32_t second)
 	return l->joined[at].both;
 }
 
-/* What the program says of what it was doing then, together with what the kernel says. */
+/* The labels that the program had set at that time, joined with those of the kernel. */
 uint32_t samplelabels_of(struct samplelabels *l, const struct procs_thread *t,
 			 struct samplelabels_memo *memo, const struct record *r)
 {

@@ -3,7 +3,12 @@
 
 /*
  * The labels of a sample: the built-in ones (--labels), those that the user gave (--label), and
- * those that the program set for what it was doing.
+ * those that the program had set at that time.
+ *
+ * The last come from a provider, which answers "which set did this thread have at this time?":
+ * applabels.h.  A second provider, such as one for the labels that Go's pprof keeps per goroutine,
+ * needs the same functions (the set at a time, fork, forget, trim, renewing the ids of sets) and a
+ * call next to applabels_at in samplelabels.c.
  */
 
 #include <stdbool.h>
@@ -59,7 +64,7 @@ struct samplelabels {
 	uint64_t n_dropped;          /* samples without some of their labels: memory limit */
 };
 
-/* A thread's last set, and what it was made of.  Zeroed at first. */
+/* A thread's last set, and its ingredients.  Zeroed at first. */
 struct samplelabels_memo {
 	uint32_t set, thread_name, process_name, cpu, pmu;
 	bool is_valid;
@@ -75,10 +80,10 @@ void samplelabels_done(struct samplelabels *l);
 /* Forgets ids of strings and sets, which have changed. */
 void samplelabels_forget_ids(struct samplelabels *l);
 
-/* Whether cprof itself uses this key (ctx: a struct samplelabels). */
+/* Does cprof itself use this key?  ctx: a struct samplelabels. */
 bool samplelabels_is_key(void *ctx, const char *text);
 
-/* All labels of SAMPLE r of thread t, as a set's id; memo, which may be NULL, is the thread's. */
+/* All labels of SAMPLE r of thread t, as a set's id; memo is the thread's, or NULL. */
 uint32_t samplelabels_of(struct samplelabels *l, const struct procs_thread *t,
 			 struct samplelabels_memo *memo, const struct record *r);
 
@@ -86,7 +91,7 @@ uint32_t samplelabels_of(struct samplelabels *l, const struct procs_thread *t,
 uint32_t samplelabels_own(struct samplelabels *l, const struct procs_thread *t,
 			  struct samplelabels_memo *memo, const struct record *r);
 
-/* A set with one more label; set itself where memory is short. */
+/* A set with one more label; the set itself if memory is short. */
 uint32_t samplelabels_with(struct samplelabels *l, uint32_t set, const char *key,
 			   const char *value);
 

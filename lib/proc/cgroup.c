@@ -1,7 +1,7 @@
 /*
- * The group is made below the one that the command is in, and only where no controller is enabled
- * for children: then it has no effect but to be a group.  (A process may look up its limits by
- * its cgroup's path, and not find them in a child: so this is never done unasked.)
+ * The group is made below the command's own, and only if no controller is enabled for children:
+ * then it has no effect except being a group.  (A process may look up its limits by its cgroup's
+ * path, and not find them in a child: so this is never done unless requested.)
  */
 #include "proc/cgroup.h"
 
@@ -57,7 +57,7 @@ static int find_mount(const struct host *h, char *ret_path, size_t n)
 	return -ENOENT;
 }
 
-/* The folder of the cgroup that pid is in: the "0::" line of /proc/PID/cgroup. */
+/* The folder of pid's cgroup: the "0::" line of /proc/PID/cgroup. */
 static int open_parent(const struct host *h, pid_t pid)
 {
 	char mount[256];
@@ -150,7 +150,7 @@ int cgroup_cpu_ns(const struct cgroup *g, uint64_t *ret_ns)
 void cgroup_remove(struct cgroup *g)
 {
 	if (g->fd >= 0) {
-		/* New processes may appear while we move the others; ten rounds are plenty. */
+		/* New processes may appear while the others are moved; ten rounds are plenty. */
 		for (int round = 0; round < 10; round++) {
 			char text[65536], *save = NULL;
 			if (read_at(g->fd, "cgroup.procs", text, sizeof(text)) < 0 || !text[0])

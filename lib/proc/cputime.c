@@ -1,8 +1,8 @@
 /*
  * Dynamic POSIX clocks: the clock id is the inverted pid, shifted, with two bits for the kind of
- * clock and one for "a thread, not a process" (include/linux/posix-timers_types.h).  The
- * process clock of any process may be read; a thread's only from within its
- * process (pid_for_clock in kernel/time/posix-cpu-timers.c), for others there is schedstat.
+ * clock and one for "a thread, not a process" (include/linux/posix-timers_types.h).  The process
+ * clock of any process may be read, but a thread's only from within its process (pid_for_clock in
+ * kernel/time/posix-cpu-timers.c); for other threads there is schedstat.
  */
 
 #include "proc/cputime.h"
@@ -39,7 +39,7 @@ static uint64_t ticks_to_ns(uint64_t ticks)
 	return ticks * (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
-/* Adds up two neighbouring fields of a stat file (numbered as in proc_pid_stat(5)). */
+/* The sum of two neighbouring fields of a stat file (numbered as in proc_pid_stat(5)). */
 static int parse_stat_ticks(const char *text, int field, uint64_t *ret_ns)
 {
 	/* The second field is the name in parentheses and may hold anything. */
@@ -71,7 +71,7 @@ int cputime_thread_ns(const struct host *h, pid_t pid, pid_t tid, uint64_t *ret_
 		*ret_ns = ns;
 		return 0;
 	}
-	/* A kernel without CONFIG_SCHED_INFO: utime and stime, in ticks. */
+	/* A kernel without CONFIG_SCHED_INFO: use utime and stime, in ticks. */
 	CLEANUP_FREE char *stat = NULL;
 	code = host_read_file(h, HOST_PROC, &stat, NULL, "%d/task/%d/stat", pid, tid);
 	if (code < 0)

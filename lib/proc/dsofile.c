@@ -1,10 +1,9 @@
 /*
- * /proc/PID/map_files holds one magic link per file mapping: it leads to the mapped inode
- * itself, deleted or not, through any mount namespace, but following it takes
- * CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN.  /proc/PID/root takes no more than being allowed
- * to ptrace, and so does /proc/PID/exe, which leads to a main binary that is deleted.  The host's
- * own file of the same name is right for processes of the host and needs nothing at all, but is
- * believed only if device and inode are the mapped ones.
+ * /proc/PID/map_files holds one magic link per file mapping.  It leads to the mapped inode itself,
+ * deleted or not, through any mount namespace, but following it takes CAP_CHECKPOINT_RESTORE or
+ * CAP_SYS_ADMIN.  /proc/PID/root takes only permission to ptrace, and so does /proc/PID/exe, which
+ * leads to a deleted main binary.  The host's own file of the same name is right for processes of
+ * the host and needs no permission, but is used only if device and inode are the mapped ones.
  *
  * Names below a root are resolved with RESOLVE_IN_ROOT (Linux 5.6), so that a container's absolute
  * symbolic link stays inside the container.
@@ -106,7 +105,7 @@ static int open_on_host(const struct host *h, const struct dsofile *want, char *
 	return TAKE_FD(fd);
 }
 
-/* The main binary, deleted or not: this link asks for no more than the process's root does. */
+/* The main binary, deleted or not: this link needs no more permission than the process's root. */
 static int open_exe(const struct host *h, const struct dsofile *want, char **ret_path)
 {
 	CLEANUP_CLOSE int fd = host_open_file(h, HOST_PROC, OPEN_FLAGS, "%u/exe", want->pid);
@@ -119,13 +118,13 @@ static int open_exe(const struct host *h, const struct dsofile *want, char **ret
 	return TAKE_FD(fd);
 }
 
-/* A file in memory has a name, but is in no folder. */
+/* A file in memory has a name, but no folder. */
 static bool is_in_folder(const struct dsofile *want)
 {
 	return want->filename[0] == '/' && strncmp(want->filename, "/memfd:", 7) != 0;
 }
 
-/* Of two reasons the one that tells more: a file that is gone tells least. */
+/* The more informative of two reasons: that a file is gone is the least informative. */
 static int better_reason(int a, int b)
 {
 	return a == 0 || a == -ENOENT || (a == -ESTALE && b != -ENOENT) ? b : a;
@@ -174,7 +173,7 @@ uint64_t dsofile_exe_ino(const struct host *h, uint32_t pid)
 	return fstatat(h->fd[HOST_PROC], name, &st, 0) == 0 ? st.st_ino : 0;
 }
 
-/* How far an ELF image in memory reaches, by its own headers. */
+/* The size of an ELF image in memory, by its own headers. */
 static size_t image_n_bytes(const uint8_t *image)
 {
 	const ElfW(Ehdr) *eh = (const void *)image;

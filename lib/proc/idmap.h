@@ -2,9 +2,9 @@
 #define CPROF_PROC_IDMAP_H
 
 /*
- * From a process or thread id to a pointer: open addressing with linear probing, at most
- * half full.  Removal shifts back what follows, so there are no tombstones and a map
- * through which millions of short-lived ids pass stays as small as its peak.
+ * Maps a process or thread id to a pointer: open addressing with linear probing, at most half full.
+ * Removal shifts later entries back, so there are no tombstones, and a map that has seen millions
+ * of short-lived ids stays as small as its peak.
  */
 
 #include <stdbool.h>
@@ -23,10 +23,10 @@ struct idmap {
 
 void idmap_done(struct idmap *m);
 
-/* Sets the value (not NULL) of id, in place of an older one; false when memory is out. */
+/* Sets the value (not NULL) of id, replacing an older one; false: no memory. */
 bool idmap_put(struct idmap *m, uint32_t id, void *value);
 
-/* Removes id, if it is there. */
+/* Removes id if it is there. */
 void idmap_remove(struct idmap *m, uint32_t id);
 
 /* The value of id, or NULL. */

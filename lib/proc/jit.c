@@ -1,11 +1,12 @@
 /*
- * Generations.  A frame is (DSO, pc), and which code lay at a pc is decided when names are looked
- * up, so frames of different code at one pc must differ.  They do by the DSO: one for each
- * generation of a process's code.  A generation begins where something is replaced, for nothing
- * else changes what an address meant; so most processes have only one.  Not more often than each
- * 1/64 of the time since the start, so that their number grows with the logarithm of time.
+ * Generations.  A frame is (DSO, pc), and which code was at a pc is decided when names are looked
+ * up, so frames of different code at one pc must differ.  They differ by DSO: there is one for each
+ * generation of a process's code.  A new generation begins only when code is replaced, since
+ * nothing else changes the meaning of an address; so most processes have one.  Generations begin no
+ * more often than each 1/64 of the time since the start, so that their number grows with the
+ * logarithm of time.
  *
- * V8 writes its jitdump through a buffer of 2 MiB, and what was replaced is known only when that is
+ * V8 writes its jitdump through a buffer of 2 MiB, and replacements become known only when that is
  * flushed.  So while a file lags behind, a generation begins each 1/16 of the time.
  */
 
@@ -31,8 +32,8 @@
 #include <unistd.h>
 
 #define POLL_NS 5000000u
-#define POLL_NS_EACH 200000u           /* more for each process */
-#define GENERATION_NS 10000000u        /* not more often than this, either */
+#define POLL_NS_EACH 200000u           /* added for each process */
+#define GENERATION_NS 10000000u        /* minimum between generations, too */
 #define GENERATION_PART 64u
 #define LATE_GENERATION_NS 250000000u
 #define LATE_GENERATION_PART 16u
@@ -47,15 +48,15 @@ struct jit_generation {
 
 struct jit_process {
 	uint32_t pid;
-	uint32_t number;               /* place in jit.process, plus one */
-	uint32_t serial;               /* never another one's */
-	bool is_used;                  /* in jit_forget */
-	uint32_t parent;               /* number; 0: none */
+	uint32_t number;               /* index in jit.process, plus one */
+	uint32_t serial;               /* never reused */
+	bool is_used;                  /* set in jit_forget */
+	uint32_t parent;               /* number; 0: no parent */
 	uint64_t fork_ns;
 	uint64_t start_ns;             /* when it was first seen */
 	struct jitread read;
 	VEC(struct jit_generation) generation;
-	struct cfi **cfi;              /* by entry of the code; made when asked for */
+	struct cfi **cfi;              /* by entry of the code; made on demand */
 	struct jit_absolute { bool is_tried, is_absolute; } *cfi_how;
 	uint32_t n_cfi;
 	bool is_closed;
@@ -115,14 +116,14 @@ static uint64_t shortest(const struct jit_process *x, uint64_t now_ns, uint64_t 
 	return age_ns / part > least_ns ? age_ns / part : least_ns;
 }
 
-/* Sorted times at which something was replaced. */
+/* Sorted times of replacements. */
 static void add_replaced(struct jit *j, struct jit_process *x, const uint64_t *time_ns, size_t n,
 			 uint64_t now_ns)
 {
 	uint64_t gap_ns = shortest(x, now_ns, GENERATION_NS, GENERATION_PART);
 	for (size_t i = 0; i < n; i++) {
 		uint64_t last = last_start(x), start = time_ns[i];
-		/* What came before the process was first seen was replaced before any sample. */
+		/* Replacements before the process was first seen came before any sample. */
 		if (start <= x->start_ns || start <= last)
 			continue;
 		if (x->generation.n > 1 && start < last + gap_ns)
@@ -139,7 +140,7 @@ void jit_at(struct jit *j, struct procs *procs, struct procs_process *p, uint64_
 		return;
 	const struct jit_process *x = j->process.v[s->jit - 1];
 	if (s->jit_n != x->read.code.n) {
-		/* New CFI, for all that anybody can tell. */
+		/* As far as anybody can tell, the CFI is new. */
 		s->jit_n = x->read.code.n;
 		s->n_changes++;
 	}
@@ -234,7 +235,7 @@ static void feed_map(struct jit *j, struct procs *procs, const struct record *r)
 	if (!x || !is_dump)
 		return;
 	jitread_set_dump(&x->read, d->fd, d->path);
-	/* Its CFI is needed by the very next sample. */
+	/* The very next sample needs its CFI. */
 	poll_process(j, x, clock_monotonic_ns(), false);
 }
 
@@ -352,7 +353,7 @@ static bool has_used(const struct jit_process *x, const bool *used)
 	return false;
 }
 
-/* The parent's code is the child's, too. */
+/* The child inherits the parent's code. */
 static void mark_with_parents(struct jit *j, struct jit_process *x)
 {
 	while (x && !x->is_used) {

@@ -1,8 +1,8 @@
 /*
  * /tmp is opened below /proc/PID/root with RESOLVE_IN_ROOT, so that a container's symbolic link
- * stays inside it, and is kept as a descriptor: the map can still be opened when the process has
- * ended and its namespaces are gone.  O_NONBLOCK, for a FIFO in the map's place must not block; the
- * checks are made on what was opened, never on a name.
+ * stays inside it.  The descriptor is kept: with it the map can still be opened when the process
+ * has ended and its namespaces are gone.  O_NONBLOCK, as a FIFO in place of the map must not block;
+ * the checks look at the open file, never at a name.
  */
 
 #include "proc/jitfile.h"
@@ -44,7 +44,7 @@ static int open_tmp(const struct host *h, uint32_t pid)
 	return plain < 0 ? -errno : plain;
 }
 
-/* The last number of the line that begins with key. */
+/* The last number on the line that begins with key. */
 static bool last_number(const char *status, const char *key, unsigned long *ret)
 {
 	const char *p = strstr(status, key);
@@ -65,7 +65,7 @@ static bool last_number(const char *status, const char *key, unsigned long *ret)
 	return any;
 }
 
-/* CLOCK_REALTIME of the start of the process; 0 where it cannot be told. */
+/* CLOCK_REALTIME of the start of the process; 0 if unknown. */
 static int64_t start_time(const struct host *h, uint32_t pid)
 {
 	CLEANUP_FREE char *text = NULL;

@@ -2,9 +2,9 @@
 #define CPROF_PROC_JITFILE_H
 
 /*
- * /tmp/perf-PID.map as the process PID sees it: below its own root, by its number in its own PID
- * namespace.  Anybody may put files into /tmp, so only a regular file of the process's own user is
- * opened, and none that is older than the process.
+ * /tmp/perf-PID.map as process PID sees it: below its own root, with its number in its own PID
+ * namespace.  Anybody may put files into /tmp, so a file is opened only if it is regular, belongs
+ * to the process's user and is not older than the process.
  */
 
 #include <stdbool.h>
@@ -18,7 +18,7 @@ struct jitfile_process {
 	uint32_t ns_pid;               /* its number in its own PID namespace */
 	uid_t uid, euid;
 	int64_t start_realtime_ns;     /* when it began; 0: unknown */
-	int tmp_fd;                    /* its /tmp (O_PATH), which outlives it; -1: none */
+	int tmp_fd;                    /* its /tmp (O_PATH), which outlives it; -1: not open */
 };
 
 enum jitfile_outcome {
@@ -31,18 +31,18 @@ enum jitfile_outcome {
 	JITFILE_UNREADABLE,            /* refused by the system */
 };
 
-/* Looks at a living process: 0 or -errno (-ENOENT, -ESRCH: it has ended).  The caller closes
- * with jitfile_process_done. */
+/* Examines a living process: 0 or -errno (-ENOENT, -ESRCH: it has ended).  The caller frees with
+ * jitfile_process_done. */
 int jitfile_process_init(struct jitfile_process *p, const struct host *h, uint32_t pid);
 void jitfile_process_done(struct jitfile_process *p);
 
-/* Opens the map; *ret_fd is set with JITFILE_OPENED alone. */
+/* Opens the map; *ret_fd is set only with JITFILE_OPENED. */
 enum jitfile_outcome jitfile_open_map(const struct jitfile_process *p, int *ret_fd);
 
-/* Is st, of an open file, what may be read of process p?  JITFILE_OPENED: yes. */
+/* May the open file with this st be read for process p?  JITFILE_OPENED: yes. */
 enum jitfile_outcome jitfile_check(const struct jitfile_process *p, const struct stat *st);
 
-/* Has another file taken the place of the open one? */
+/* Has another file replaced the open one? */
 bool jitfile_is_replaced(const struct jitfile_process *p, int fd);
 
 /* "is a symbolic link" ...; NULL for OPENED and ABSENT. */

@@ -1,10 +1,10 @@
 /*
- * Files are read by pread, never mapped, so that one that is cut short meanwhile does no harm.
- * What has grown is read from where reading ended; a file that has become shorter, or that has
- * changed without growing, is read anew, and what it says again is left out by jitcode_add.
+ * Files are read by pread, never mapped, so that truncation meanwhile does no harm.  A file that
+ * has grown is read from where reading ended.  A file that has become shorter, or has changed
+ * without growing, is read anew, and jitcode_add ignores duplicates.
  *
- * A map has no times.  Its last lines were written when the file was last changed, and that is
- * what its new lines are believed to tell of.
+ * A map has no times.  Its last lines were written when the file was last changed, so that is the
+ * time assumed for its new lines.
  */
 
 #include "proc/jitread.h"
@@ -23,10 +23,10 @@
 #include <unistd.h>
 
 #define READ_BYTES (512u << 10)
-#define POLL_BYTES_MAX (8u << 20)      /* at once, while the rings fill */
+#define POLL_BYTES_MAX (8u << 20)      /* at once, as the rings fill meanwhile */
 #define FILE_BYTES_MAX (1ull << 30)
 #define LATE_NS 100000000u
-/* A map that is not there is looked for each 50 ms at first, then ever more seldom. */
+/* A missing map is looked for every 50 ms at first, then less and less often. */
 #define RETRY_NS 10000000u
 #define RETRY_NS_MAX 1000000000u
 
@@ -94,7 +94,7 @@ void jitread_set_dump(struct jitread *r, int fd, const char *path)
 
 /* ---- reading --------------------------------------------------------------- */
 
-/* What is to be read of f: false where nothing is new. */
+/* The part of f to read; false if nothing is new. */
 static bool has_news(struct jitread_file *f, struct stat *st)
 {
 	if (f->fd < 0 || f->is_bad || fstat(f->fd, st) < 0)
@@ -110,7 +110,7 @@ static bool has_news(struct jitread_file *f, struct stat *st)
 	return size > f->off && size <= FILE_BYTES_MAX;
 }
 
-/* CLOCK_MONOTONIC of the file's last change, which lies between the last look at it and now. */
+/* CLOCK_MONOTONIC of the file's last change, which was between the last look at it and now. */
 static uint64_t change_time(const struct jitread *r, const struct jitread_file *f, uint64_t now_ns)
 {
 	int64_t offset = (int64_t)(clock_now_ns(CLOCK_REALTIME) - clock_monotonic_ns());
@@ -127,7 +127,7 @@ static void read_map(struct jitread *r, char *buf, uint64_t now_ns, bool is_last
 	struct stat st;
 	struct jitread_file *f = &r->map;
 	if (f->fd >= 0 && jitfile_is_replaced(&r->process, f->fd)) {
-		/* Until the new one may be read the old one is what there is. */
+		/* Until the new file may be read, the old one is the best there is. */
 		enum jitfile_outcome before = r->map_outcome;
 		open_map(r);
 		if (r->map_outcome == JITFILE_ABSENT)
@@ -168,7 +168,7 @@ static void read_dump(struct jitread *r, char *buf, uint64_t now_ns, bool is_las
 	if (!has_news(f, &st))
 		return;
 	if (f->off == 0) {
-		/* New, or begun anew. */
+		/* New, or started over. */
 		jitdump_done(&r->jitdump);
 		jitdump_init(&r->jitdump);
 	}
@@ -188,7 +188,7 @@ static void read_dump(struct jitread *r, char *buf, uint64_t now_ns, bool is_las
 		f->off += (uint64_t)used;
 		n_done += (uint64_t)used;
 	}
-	/* What was written since the last look tells of times before it. */
+	/* A text written since the last look describes times before it. */
 	if (f->n_reads && last_ns && r->jitdump.last_ns > last_ns)
 		r->lags |= last_ns + LATE_NS < r->polled_ns && n_done > READ_BYTES;
 	f->n_reads++;
@@ -212,7 +212,7 @@ long jitread_poll(struct jitread *r, uint64_t now_ns, bool is_last, uint64_t **r
 		return -ENOMEM;
 	read_map(r, buf, now_ns, is_last);
 	read_dump(r, buf, now_ns, is_last);
-	/* Mapped long before its header is written: its writer has a buffer. */
+	/* Mapped long before its header is written: the writer has a buffer. */
 	r->is_late = r->lags || (r->dump.fd >= 0 && !r->jitdump.has_header);
 	r->polled_ns = now_ns;
 	return jitcode_settle(&r->code, ret_replaced);

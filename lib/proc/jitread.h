@@ -1,7 +1,7 @@
 #ifndef CPROF_PROC_JITREAD_H
 #define CPROF_PROC_JITREAD_H
 
-/* The files in which one process tells of its code, read as they grow. */
+/* The files in which one process describes its JIT code, read as they grow. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,8 +19,8 @@ struct jitread_file {
 	int fd;                        /* -1: not open */
 	uint64_t off;                  /* read up to here */
 	int64_t mtime_ns;              /* when it was last read */
-	uint64_t n_reads;              /* portions */
-	bool is_bad;                   /* no such file at all: not read any more */
+	uint64_t n_reads;              /* number of reads */
+	bool is_bad;                   /* unusable: not read any more */
 };
 
 struct jitread {
@@ -33,27 +33,27 @@ struct jitread {
 	struct jitdump jitdump;
 	uint64_t n_map_entries, n_bad_lines;
 	uint64_t polled_ns, map_tried_ns, n_map_tries;
-	bool lags;                     /* the jitdump was seen to tell of times long ago */
-	bool is_late;                  /* the jitdump may lag behind what runs */
+	bool lags;                     /* the jitdump has described times long past */
+	bool is_late;                  /* the jitdump may lag behind the running code */
 };
 
 void jitread_init(struct jitread *r, struct budget *budget);
 void jitread_done(struct jitread *r);
 
-/* Looks at the living process, and opens its map if there is one already. */
+/* Examines the living process, and opens its map if there is one already. */
 void jitread_open(struct jitread *r, const struct host *h, uint32_t pid);
 
 /* The jitdump, as the process has mapped it; fd is borrowed during the call. */
 void jitread_set_dump(struct jitread *r, int fd, const char *path);
 
 /*
- * Reads what is new.  Returns how many times other code took the place of what was there, with
- * these times, sorted, in *ret_replaced (freed by the caller).  At most some MiB at once unless
- * is_last.  Whatever is wrong with the files means less names.
+ * Reads what is new.  Returns how many times other code replaced existing code; these times,
+ * sorted, are in *ret_replaced (freed by the caller).  At most some MiB at once unless is_last.
+ * Damaged files only mean fewer names.
  */
 long jitread_poll(struct jitread *r, uint64_t now_ns, bool is_last, uint64_t **ret_replaced);
 
-/* Gives the descriptors back; the code stays. */
+/* Closes the descriptors; the code stays. */
 void jitread_close(struct jitread *r);
 
 void jitread_explain(const struct jitread *r, uint32_t pid, size_t n_generations,

@@ -1,7 +1,7 @@
 /*
- * Files are identified by device, inode and generation.  MMAP2 records that carry a build id
- * have it in the place of these; there its hash becomes the inode number on a device 0:0
- * that no file has.  Old MMAP records have nothing but the name (inode 0, see symbolize/elf/dso.c).
+ * Files are identified by device, inode and generation.  MMAP2 records with a build id have it in
+ * place of these; then its hash becomes the inode number on a device 0:0, which no file has.  Old
+ * MMAP records have only the name (inode 0, see symbolize/elf/dso.c).
  */
 
 #include "proc/mapdso.h"
@@ -31,7 +31,7 @@ static bool starts_with(const char *s, const char *prefix)
 	return strncmp(s, prefix, strlen(prefix)) == 0;
 }
 
-/* Executable memory that looks like a file's but has no file with code in it. */
+/* Executable memory whose name looks like a file's, without a file that contains code. */
 static bool is_anonymous(const char *filename)
 {
 	return filename[0] != '/' ||                    /* "", [heap], [stack], anon_inode:... */
@@ -54,7 +54,7 @@ static bool fd_is_elf(int fd)
 	       memcmp(magic, ELFMAG, SELFMAG) == 0;
 }
 
-/* Gives d an open file, and gives up the descriptor again when there are too many. */
+/* Gives d an open file, and closes it again if there are too many. */
 static void set_file(struct mapdso *x, struct dso *d, int fd, const char *path)
 {
 	size_t max = x->max_open;
@@ -73,8 +73,8 @@ static void set_file(struct mapdso *x, struct dso *d, int fd, const char *path)
 	}
 }
 
-/* A file in memory holds an ELF file (a program or library run from there) or JIT code: only its
- * first bytes tell. */
+/* A file in memory holds an ELF file (a program or library run from there) or JIT code; its first
+ * bytes decide. */
 static bool is_in_memory(const char *path)
 {
 	return starts_with(path, "/memfd:") || starts_with(path, "/dev/shm/");
@@ -131,14 +131,14 @@ struct dso *mapdso_find(struct mapdso *x, uint32_t pid, const struct record_mmap
 	const char *path = "[jit]";
 
 	if (strcmp(m->filename, "[vdso]") == 0) {
-		/* 32-bit processes have another one than 64-bit ones. */
+		/* 32-bit processes have another vDSO than 64-bit ones. */
 		key = (struct dso_key){ .kind = DSO_VDSO,
 					.min = m->start + m->len <= UINT32_MAX ? 32 : 0 };
 		*ret_pgoff = 0;
 		return find_or_add(x, &key, "[vdso]");
 	}
 	if (strcmp(m->filename, "[vsyscall]") == 0) {
-		key.pid = 0;  /* one page of the kernel's, the same for all */
+		key.pid = 0;  /* one page of the kernel, shared by all */
 		path = "[vsyscall]";
 	} else if (!is_anonymous(m->filename)) {
 		struct dso *d = find_elf(x, pid, m);
@@ -181,7 +181,7 @@ static void open_elsewhere(struct mapdso *x, struct dso *d, const char *filename
 		d->open_errno = -fd;
 }
 
-/* The process may be gone when its files are given names, so its root is kept. */
+/* The process may be gone when names are looked up in its files, so its root is kept. */
 static int root_of(struct mapdso *x, uint32_t pid)
 {
 	struct stat st, own;
@@ -221,7 +221,7 @@ void mapdso_open(struct mapdso *x, struct dso *d, uint32_t pid, uint64_t start, 
 		open_vdso(x, d, pid, start, end);
 	if (d->key.kind != DSO_ELF)
 		return;
-	/* Without device and inode there is nothing to know the right file by. */
+	/* Without device and inode the right file cannot be recognised. */
 	if (!d->key.maj && !d->key.min) {
 		d->open_errno = ESTALE;
 		return;

@@ -1,7 +1,7 @@
 /*
- * A sorted array.  Processes have tens of executable maps, rarely thousands, and look up far
- * more often than they map, so that binary search with a memory of the last hit beats any
- * tree.  munmap leaves no record: a stale map stays until something is mapped over it.
+ * A sorted array.  Processes have tens of executable mappings, rarely thousands, and look up far
+ * more often than they map, so that binary search with a memory of the last hit beats any tree.
+ * munmap produces no record: a stale mapping stays until something is mapped over it.
  */
 
 #include "proc/procs-space.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first map that ends behind pc; s->n when there is none. */
+/* The first mapping that ends behind pc; s->n if there is none. */
 static uint32_t first_ending_after(const struct procs_space *s, uint64_t pc)
 {
 	return SEARCH_COUNT(s->n, i, s->map[i].end <= pc);
@@ -33,7 +33,7 @@ const struct procs_map *procs_space_find(struct procs_space *s, uint64_t pc)
 	return &s->map[i];
 }
 
-/* Where both cover an address, do they say the same about it? */
+/* Where both cover an address, does it mean the same in both? */
 static bool same_meaning(const struct procs_map *a, const struct procs_map *b)
 {
 	return a->dso == b->dso && a->pgoff - a->start == b->pgoff - b->start;
@@ -56,7 +56,7 @@ static bool reserve(struct procs_space *s, uint32_t want)
 
 int procs_space_insert(struct procs_space *s, struct procs_map m)
 {
-	struct procs_map piece[3];  /* what takes the place of maps i .. j - 1 */
+	struct procs_map piece[3];  /* replaces mappings i .. j - 1 */
 	uint32_t n_pieces = 0;
 	uint32_t i = first_ending_after(s, m.start), j = i;
 	bool replaced = false;

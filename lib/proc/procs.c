@@ -1,11 +1,12 @@
 /*
- * Two hash maps, pid -> process and tid -> thread, since every sample looks up its
- * thread.  The kernel reuses ids, so an object leaves its map as soon as another one takes the id,
- * but it is freed only when it has passed through the queue of exited threads: a process lives as
- * long as the last of its threads is in that queue.
+ * Two hash maps, pid -> process and tid -> thread, since every sample looks up its thread.  The
+ * kernel reuses ids, so an object leaves its map as soon as another one takes the id.  It is freed
+ * only after it has passed through the queue of exited threads: a process lives until its last
+ * thread has left that queue.
  *
- * Records may repeat what is known: /proc is read while the kernel already reports, and one fork is
- * reported once per event.  Each kind of record therefore asks "is this so already?" first.
+ * Records may repeat known facts: /proc is read while the kernel already reports, and one fork is
+ * reported once per event.  So the handler of each kind of record first checks "is this so
+ * already?"
  */
 
 #include "proc/procs.h"
@@ -138,7 +139,7 @@ struct procs_process *procs_process(struct procs *p, uint32_t pid)
 	return proc ? proc : process_new(p, pid);
 }
 
-/* Puts t into the queue of exited threads, and frees the one that waited longest. */
+/* Appends t to the queue of exited threads, and frees the one that waited longest. */
 static void thread_exit(struct procs *p, struct procs_thread *t)
 {
 	if (t->exited)
@@ -180,7 +181,7 @@ static struct procs_thread *thread_new(struct procs *p, uint32_t pid, uint32_t t
 	proc->n_threads++;
 	proc->n_alive++;
 	proc->exited = false;
-	/* Only now, so that this cannot be what lets the process go. */
+	/* Last, so that this cannot free the process. */
 	if (old)
 		thread_exit(p, old);
 	return t;
@@ -228,7 +229,7 @@ static bool is_wanted(const struct procs *p, const struct procs_process *proc)
 	return !p->only_targets || proc->target || proc->target_threads;
 }
 
-/* ld.so maps programs, but is none, unless nothing else comes: "ld-linux-x86-64.so.2",
+/* ld.so maps programs, but is not one unless nothing else is mapped: "ld-linux-x86-64.so.2",
  * "ld-musl-x86_64.so.1", "ld64.so.2", "ld.so.1". */
 static bool is_loader(const char *path)
 {
@@ -237,9 +238,9 @@ static bool is_loader(const char *path)
 }
 
 /*
- * The kernel maps the program at exec first, so that the first file is the main binary.
- * Where the exec was not seen, maps come in order of address and /proc/PID/exe decides; until a
- * map of that file comes the first one stands in.
+ * At exec the kernel maps the program first, so the first file is the main binary.  If the exec was
+ * not seen, mappings come in order of address and /proc/PID/exe decides; until a mapping of that
+ * file comes, the first one stands in.
  */
 static void consider_exe(struct procs *p, struct procs_process *proc, const struct dso *d,
 			 uint64_t ino)
@@ -305,13 +306,13 @@ static void feed_mmap(struct procs *p, const struct record *r)
 
 /* ---- life of threads ------------------------------------------------------- */
 
-/* Only the calling thread survives an exec, as the leader, and its old tid vanishes
- * without an EXIT. */
+/* Only the calling thread survives an exec, as the leader, and its old tid vanishes without an
+ * EXIT. */
 static void end_other_threads(struct procs *p, struct procs_process *proc,
 			      struct procs_thread *leader)
 {
-	/* thread_exit may free one thread and move the last one into its place; going
-	 * downwards that one was visited already. */
+	/* thread_exit may free one thread and move the last one into its place; going downwards,
+	 * that one has been visited already. */
 	for (size_t i = p->n_threads; i-- > 0 && proc->n_alive > 1;) {
 		struct procs_thread *t = p->thread[i];
 		if (t->process == proc && t != leader)
@@ -334,7 +335,7 @@ static void feed_comm(struct procs *p, const struct record *r)
 	end_other_threads(p, proc, t);
 	space_empty(p, proc);
 	proc->saw_exec = true;
-	/* What a wrapper becomes is what the user meant: env, a shell's last command. */
+	/* The user means the program that a wrapper becomes: env's, or a shell's last command. */
 	if (proc->pid == p->first_exe_pid)
 		p->first_exe_sure = false;
 }
@@ -343,7 +344,7 @@ static void feed_fork_process(struct procs *p, const struct record *r, bool targ
 {
 	struct procs_process *proc = idmap_get(&p->pids, r->pid);
 	if (proc && proc->exited) {
-		/* The pid is reused; who still holds the old one finds it through its threads. */
+		/* The pid is reused; the old process is still found through its threads. */
 		if (proc->n_threads == 0)
 			process_free(p, proc);
 		proc = NULL;

@@ -2,13 +2,13 @@
 #define CPROF_PROC_PROCS_H
 
 /*
- * The processes of a session as its records tell them: names of threads, who
- * forked whom, and address spaces.  Fed in time order, so an address means what was
- * mapped there at that moment.  Never dropped for want of memory.
+ * The processes of a session as its records describe them: names of threads, forks, and address
+ * spaces.  Records arrive in time order, so an address means what was mapped there at that moment.
+ * Nothing is dropped for lack of memory.
  *
- * Threads and processes that have exited are kept until PROCS_KEEP_EXITED more
- * threads have exited (the kernel still samples a task on its way out), and are then
- * forgotten, so that memory follows what lives and not what ever lived.
+ * Threads and processes that have exited are kept until PROCS_KEEP_EXITED more threads have exited
+ * (the kernel still samples an exiting task), and are then forgotten, so that memory grows with the
+ * living threads only.
  */
 
 #include <stdbool.h>
@@ -31,31 +31,31 @@ struct procs_thread {
 	uint32_t tid;
 	uint32_t name;         /* strtab id; 0 unknown */
 	struct procs_process *process;
-	void *user;            /* the session's (frame memo); freed with the thread: user_free */
+	void *user;            /* the session's (frame memo); freed with the thread by user_free */
 	bool target;           /* recorded, even if the process as a whole is not */
 	bool exited;
-	bool is_missed;        /* the session's: see session/gc-threads.c */
-	uint32_t slot;         /* private: place in procs.thread */
-	struct procs_thread *next_exited; /* private: the one that exited next */
+	bool is_missed;        /* the session's: see engine/gc-threads.c */
+	uint32_t slot;         /* private: index in procs.thread */
+	struct procs_thread *next_exited; /* private: the next one to exit */
 };
 
 struct procs_process {
 	uint32_t pid, ppid;
-	uint32_t name;         /* name of the leader thread: what was last exec'ed */
+	uint32_t name;         /* name of the leader thread, as of the last exec */
 	uint32_t exe;          /* dso id of the main binary; UINT32_MAX unknown */
 	uint32_t cgroup;       /* strtab id of its cgroup's path, kept by the session; 0 unknown */
-	uint32_t n_losses_seen; /* the session's: see session/reread-maps.c */
+	uint32_t n_losses_seen; /* the session's: see engine/reread-maps.c */
 	uint64_t remap_ns;     /* likewise */
 	struct procs_space space;
-	bool target;           /* all its threads belong to what the user wants recorded */
-	bool target_threads;   /* some of its threads do */
-	bool exited;           /* none of its threads is left */
+	bool target;           /* all its threads are targets */
+	bool target_threads;   /* some of its threads are targets */
+	bool exited;           /* all its threads have exited */
 	/* private */
-	bool known;            /* a record told of it, not only a lookup */
-	bool saw_exec;         /* maps come from an exec: the first file is the main binary */
+	bool known;            /* known from a record, not only from a look-up */
+	bool saw_exec;         /* mappings come from an exec: the first file is the main binary */
 	bool exe_asked, exe_sure;
 	uint64_t exe_ino;      /* of /proc/PID/exe; 0 unknown */
-	uint32_t slot;         /* place in procs.process */
+	uint32_t slot;         /* index in procs.process */
 	uint32_t n_threads, n_alive;
 };
 
@@ -63,17 +63,17 @@ struct procs {
 	struct budget *budget;        /* may be NULL */
 	struct strtab *strings;       /* borrowed */
 	struct dso_table *dsos;       /* borrowed */
-	const struct host *host;      /* live: opens files through it; NULL: none (replay) */
-	struct procs_process **process;  /* the known ones, in no order */
+	const struct host *host;      /* live: opens files through it; NULL: opens none (replay) */
+	struct procs_process **process;  /* the known processes, in no order */
 	size_t n_processes, cap_processes;
 	struct procs_thread **thread;
 	size_t n_threads, cap_threads;
-	uint32_t first_exe;           /* dso of mapping[0]: what the first process is at last */
+	uint32_t first_exe;           /* dso of mapping[0]: the last program of the first process */
 	void (*user_free)(void *user);/* for procs_thread.user; NULL: free() */
-	bool only_targets;            /* records of others are fed, too: see procs_feed */
+	bool only_targets;            /* records of other processes are fed, too: see procs_feed */
 	bool no_first_exe;            /* no program is the main one */
 	/* private */
-	uint32_t first_exe_pid;       /* whose main binary that is */
+	uint32_t first_exe_pid;       /* the process whose main binary that is */
 	bool first_exe_sure;
 	uint32_t next_serial;
 	struct idmap pids, tids;
@@ -88,34 +88,35 @@ int procs_init(struct procs *p, struct budget *budget, struct strtab *strings,
 void procs_done(struct procs *p);
 
 /*
- * Takes MMAP, MMAP2, COMM, FORK, EXIT; others are ignored, as are maps of the kernel and maps
- * without PROT_EXEC.  Duplicates are harmless.
+ * Processes MMAP, MMAP2, COMM, FORK and EXIT; ignores other records, mappings of the kernel and
+ * mappings without PROT_EXEC.  Duplicates are harmless.
  *
- * FORK of a process (pid != ppid): the child is a target when `follow` and the thread that
- * forks is one.  FORK of a thread: it belongs to its process, so where the whole process is a
- * target it is one; else when `follow` and the thread that made it is one.
+ * FORK of a process (pid != ppid): the child is a target if `follow` is set and the forking thread
+ * is one.  FORK of a thread: it is a target if its whole process is one, or if `follow` is set and
+ * the thread that made it is one.
  *
- * With a host, a file is opened when it is mapped for the first time.  With only_targets,
- * what other processes map is not opened, since their code is never named, and they give
- * no first_exe.
+ * With a host, a file is opened when it is first mapped.  With only_targets, files that other
+ * processes map are not opened, since their code is never named, and such processes do not set
+ * first_exe.
  */
 void procs_feed(struct procs *p, const struct record *r, bool follow);
 
 /* Makes the process, or one thread of it, a target, and opens the files it has mapped already.
- * To be called before its maps are fed where first_exe shall come from it. */
+ * Call it before feeding its mappings if they are to set first_exe. */
 void procs_target_process(struct procs *p, struct procs_process *proc);
 void procs_target_thread(struct procs *p, struct procs_thread *t);
 
-/* Calls each with every string id that is kept here, which it may change. */
+/* Calls each with every string id that is kept here; each may change it. */
 void procs_each_string(struct procs *p, void (*each)(void *ctx, uint32_t *string), void *ctx);
 
 /* Sets used[] for the DSOs that processes have mapped, and for the main binaries. */
 void procs_mark(const struct procs *p, bool *used);
 
-/* NULL when no record told of it. */
+/* NULL if no record mentioned it. */
 struct procs_process *procs_find(const struct procs *p, uint32_t pid);
 
-/* Gives p's space a new serial: what its addresses mean has changed otherwise than by a map. */
+/* Gives p's space a new serial: the meaning of its addresses has changed other than by a
+ * mapping. */
 static inline void procs_renew(struct procs *p, struct procs_process *proc)
 {
 	proc->space.serial = p->next_serial++;
@@ -127,9 +128,9 @@ static inline bool procs_is_target(const struct procs_thread *t)
 }
 
 /*
- * Finds, or makes (with no maps and an unknown name); NULL only when memory is out.  A
- * thread whose process changed (tid reused) is made anew.  Borrowed until the next
- * procs_feed or procs_thread that makes something.
+ * Finds, or creates (with no mappings and an unknown name); NULL: no memory.  A thread whose
+ * process changed (tid reused) is created anew.  Borrowed until the next procs_feed or procs_thread
+ * that creates something.
  */
 struct procs_process *procs_process(struct procs *p, uint32_t pid);
 struct procs_thread *procs_thread(struct procs *p, uint32_t pid, uint32_t tid);

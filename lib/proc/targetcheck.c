@@ -33,7 +33,7 @@ int targetcheck(const struct host *h, pid_t id, bool is_thread, struct err *e)
 			 is_thread ? "L" : "");
 		return -ESRCH;
 	}
-	/* The name in parentheses may hold anything, so look from its end. */
+	/* The name in parentheses may hold anything, so search from its end. */
 	char *rest = strrchr(stat, ')');
 	char state = '?';
 	unsigned flags = 0;

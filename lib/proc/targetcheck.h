@@ -1,8 +1,8 @@
 #ifndef CPROF_PROC_TARGETCHECK_H
 #define CPROF_PROC_TARGETCHECK_H
 
-/* Is there such a process or thread, and can it be recorded?  Asked before anything is opened,
- * because per-CPU events open whether there is a target or not. */
+/* Is there such a process or thread, and can it be recorded?  Checked before anything is opened,
+ * because per-CPU events open with or without a target. */
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -15,11 +15,11 @@ enum targetcheck_kind {
 	TARGETCHECK_KERNEL,  /* a kernel thread: runs no user code */
 };
 
-/* id is a process (is_thread false) or any thread.  Returns an enum targetcheck_kind, -ESRCH
- * when there is none, -EINVAL for a zombie, and for a thread's id given as a process. */
+/* id is a process (is_thread false) or any thread.  Returns an enum targetcheck_kind, -ESRCH if
+ * there is none, -EINVAL for a zombie, and for a thread's id given as a process. */
 int targetcheck(const struct host *h, pid_t id, bool is_thread, struct err *e);
 
-/* Is that process or thread held, by a signal or by a debugger? */
+/* Is that process or thread stopped, by a signal or by a debugger? */
 bool targetcheck_is_stopped(const struct host *h, pid_t id);
 
 #endif

@@ -141,7 +141,7 @@ static void fetch_debug_file(struct offline *o, const struct dso *d, struct fetc
 
 /* ---- names ----------------------------------------------------------------- */
 
-/* "[libfoo.so]+0x1234" is a placeholder for a missing name. */
+/* "[libfoo.so]+0x1234" is a substitute for a missing name. */
 static bool is_nameless(const struct profile_location *l)
 {
 	if (l->n_lines != 1)
