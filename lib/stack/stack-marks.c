@@ -21,7 +21,7 @@ void stack_marks_of(const struct unwind_result *r, struct stack_marks *ret)
 	*ret = (struct stack_marks){ .n_joined = r->n_joined ? r->n_joined + first - 1 : 0 };
 	for (uint32_t i = 0; i < r->n; i++) {
 		uint32_t flags = r->frame[r->n - 1 - i].flags;
-		if (!(flags & UNWIND_FRAME_GUESSED) || flags & UNWIND_FRAME_CHAINED)
+		if (!(flags & UNWIND_FRAME_HEURISTIC) || flags & UNWIND_FRAME_CHAINED)
 			continue;
 		if (ret->n_guessed < STACK_MARKS_GUESSED_MAX)
 			ret->guessed[ret->n_guessed] = i + first;

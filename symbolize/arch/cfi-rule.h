@@ -22,7 +22,7 @@ enum cfi_kind {
 #define CFI_FLAG_DEBUG 8u    /* from .debug_frame, as is the entry of CFI_UNUSUAL */
 #define CFI_FLAG_HEURISTIC 16u /* heuristic: from the code, not from CFI (cfi-code.h) */
 #define CFI_FLAG_SWITCH 64u  /* of CFI_ROOT: it switched to another stack and will return */
-#define CFI_FLAG_JIT 32u    /* of CFI_NONE, and of CFI_PLAIN from the code: JIT code, see
+#define CFI_FLAG_JIT 32u     /* of CFI_NONE, and of CFI_PLAIN from the code: JIT code, see
 			      * struct module */
 #define CFI_FLAG_OPEN 128u   /* of CFI_NONE: read the code again for each stack */
 

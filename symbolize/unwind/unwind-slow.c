@@ -136,7 +136,7 @@ static enum cfi_eval slow_caller_reg(struct slow_at *s, unsigned int *reg, bool 
 	struct cfi_row row;
 	struct cfi_eval_env env = { .ctx = s, .reg = slow_reg, .read = slow_read };
 	const struct unwind_frame *f = &w->frame[s->i];
-	if (w->frame[s->i + 1].flags & UNWIND_FRAME_GUESSED)
+	if (w->frame[s->i + 1].flags & UNWIND_FRAME_HEURISTIC)
 		return CFI_EVAL_NO_REG;
 	if (f->flags & UNWIND_FRAME_SIGNAL && w->arch->uses_signal_off)
 		return slow_sigcontext(s, *reg, ret);
@@ -473,7 +473,7 @@ int unwind_slow_unusual(struct unwind_walk *w, const struct cfi_rule *rule)
 	bool is_handler = is_eh_return && row.reg[fp_reg].how <= CFI_HOW_SAME;
 	*o = (struct unwind_frame){ .pc = pc, .sp = sp, .fp = fp,
 		.flags = row.is_signal || is_handler ? UNWIND_FRAME_EXACT :
-			 is_lost ? UNWIND_FRAME_GUESSED : 0 };
+			 is_lost ? UNWIND_FRAME_HEURISTIC : 0 };
 	if (is_eh_return && !is_handler)
 		slow_find_fp(w);
 	return UNWIND_STEP_DONE;
@@ -510,7 +510,7 @@ int unwind_slow_guess(struct unwind_walk *w, bool is_jit)
 	if (slow_is_frameless(w, &pc)) {
 		w->stats->n_guessed++;
 		*o = (struct unwind_frame){ .pc = pc, .sp = f->sp, .fp = f->fp,
-			.flags = UNWIND_FRAME_GUESSED };
+			.flags = UNWIND_FRAME_HEURISTIC };
 		slow_sp_by_fp(w);
 		return UNWIND_STEP_DONE;
 	}
@@ -534,7 +534,7 @@ int unwind_slow_guess(struct unwind_walk *w, bool is_jit)
 	f->ra_off8 = (int16_t)(f->fp_off8 + 1);
 	f->flags |= UNWIND_STEP_SLOTS | UNWIND_STEP_FP;
 	*o = (struct unwind_frame){ .pc = pc, .sp = sp, .fp = fp,
-		.flags = UNWIND_FRAME_GUESSED | (is_jit ? UNWIND_FRAME_CHAINED : 0) };
+		.flags = UNWIND_FRAME_HEURISTIC | (is_jit ? UNWIND_FRAME_CHAINED : 0) };
 	if (!arch_pushes_ra(w->arch) && !is_jit)
 		slow_sp_by_fp(w);
 	return UNWIND_STEP_DONE;

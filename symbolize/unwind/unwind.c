@@ -19,7 +19,7 @@
  *
  * Where a module has no CFI, a rule is derived from the code (cfi-code.c) and cached like any other
  * once the stack has confirmed it.  Where that fails, each step goes by the frame pointer.  Both
- * kinds of steps are heuristic and mark the frame that they find as GUESSED.
+ * kinds of steps mark the frame that they find as HEURISTIC.
  *
  * The memo also lengthens stacks that the copy truncates.  When a step leads beyond the copy, and
  * the memo has this very frame, or a frame at the CFA whose callee was the same function, the
@@ -149,7 +149,7 @@ unwind_other(struct unwind_walk *w, const struct cfi_rule *rule)
 		return unwind_slow_unusual(w, rule);
 	case CFI_SIGRETURN:
 		/* the rule says that a trampoline follows the address, which only a return address
-		 * proves to be a frame; GUESSED: the interrupted pc itself is in one */
+		 * proves to be a frame; HEURISTIC: the interrupted pc itself is in one */
 		return f->flags & UNWIND_FRAME_EXACT && !(rule->flags & CFI_FLAG_HEURISTIC) ?
 			UNWIND_NO_CFI : unwind_slow_sigreturn(w);
 	case CFI_NONE:
@@ -214,7 +214,7 @@ unwind_step(struct unwind *u, struct unwind_walk *w, uint64_t salt)
 	f->fp_off8 = rule.fp_off8;
 	f->flags |= flags;
 	*o = (struct unwind_frame){ .pc = pc, .sp = cfa, .fp = fp,
-		.flags = rule.flags & CFI_FLAG_HEURISTIC ? UNWIND_FRAME_GUESSED : 0 };
+		.flags = rule.flags & CFI_FLAG_HEURISTIC ? UNWIND_FRAME_HEURISTIC : 0 };
 	u->stats.n_by_code += rule.flags & CFI_FLAG_HEURISTIC ? 1 : 0;
 	return UNWIND_STEP_DONE;
 }

@@ -63,10 +63,10 @@ enum unwind_end {
 };
 
 #define UNWIND_FRAME_EXACT 1u   /* pc was interrupted; else pc is a return address */
-#define UNWIND_FRAME_GUESSED 2u /* heuristic: by the code or the frame pointer, without CFI */
+#define UNWIND_FRAME_HEURISTIC 2u /* found by the code or the frame pointer, without CFI */
 #define UNWIND_FRAME_JOINED 4u  /* from the thread's previous stack, not from the copy */
 #define UNWIND_FRAME_SIGNAL 8u  /* the kernel's signal trampoline */
-#define UNWIND_FRAME_CHAINED 64u /* GUESSED by the frame pointer of JIT code, which keeps it */
+#define UNWIND_FRAME_CHAINED 64u /* HEURISTIC by the frame pointer of JIT code, which keeps it */
 #define UNWIND_STEP_SLOTS 16u   /* private: the step outwards read the caller's sp + ra_off8 * 8 */
 #define UNWIND_STEP_FP 32u      /* private: and the word at fp_off8 */
 #define UNWIND_FRAME_SWITCH 256u /* the root of its stack, called from another: runtime_caller */

@@ -165,7 +165,7 @@ static bool is_skipping(const struct unwind_result *r, const uint64_t *pc, size_
 	for (uint32_t i = 0; i < r->n; i++) {
 		if (k < n && pc[k] == r->frame[i].pc)
 			k++;
-		else if (!(r->frame[i].flags & UNWIND_FRAME_GUESSED))
+		else if (!(r->frame[i].flags & UNWIND_FRAME_HEURISTIC))
 			return false;
 	}
 	return k == n;

@@ -212,7 +212,7 @@ static void judge(const struct sample *s)
 	n_wrong += !ok;
 	n_frames += r.n;
 	for (uint32_t i = 0; i < r.n; i++)
-		n_guessed += (r.frame[i].flags & UNWIND_FRAME_GUESSED) != 0;
+		n_guessed += (r.frame[i].flags & UNWIND_FRAME_HEURISTIC) != 0;
 	n_peer_same += s->n_peer == s->n;
 
 	run(with_memo, s, s->n_stack_bytes, &memo, &r);

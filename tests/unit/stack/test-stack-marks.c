@@ -36,11 +36,11 @@ int main(void)
 
 	stack_marks_of(&r, &m);
 	tap_ok(stack_marks_is_empty(&m), "a stack by CFI has no marks");
-	frame[3].flags = UNWIND_FRAME_GUESSED | UNWIND_FRAME_CHAINED;
+	frame[3].flags = UNWIND_FRAME_HEURISTIC | UNWIND_FRAME_CHAINED;
 	stack_marks_of(&r, &m);
 	tap_ok(stack_marks_is_empty(&m), "nor have frame pointers of code that keeps them");
 
-	frame[11].flags = frame[4].flags = UNWIND_FRAME_GUESSED;
+	frame[11].flags = frame[4].flags = UNWIND_FRAME_HEURISTIC;
 	stack_marks_of(&r, &m);
 	tap_ok(m.n_guessed == 2 && m.guessed[0] == 1 && m.guessed[1] == 8, "the root is number 1");
 	tap_str(text(&m), "guessed 1 8", "label of guessed frames");
@@ -52,7 +52,7 @@ int main(void)
 	tap_str(text(&m), "guessed 2 9; joined 4", "[truncated] counts as a frame");
 
 	for (int i = 0; i < 12; i++)
-		frame[i].flags = UNWIND_FRAME_GUESSED;
+		frame[i].flags = UNWIND_FRAME_HEURISTIC;
 	r.n_joined = 0;
 	stack_marks_of(&r, &m);
 	tap_int(m.n_guessed, 12, "all are counted");

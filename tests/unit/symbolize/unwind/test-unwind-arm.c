@@ -94,7 +94,7 @@ int main(void)
 	w.stack[8] = ARM_AT(11);
 	run(&w, PC(F_PUSH));
 	tap_ok(IS(&w, UNWIND_NO_CFI, PC(F_PUSH), ARM_AT(2), ARM_AT(7), ARM_AT(11)) &&
-	       w.r.frame[3].sp == AT(10) && w.r.frame[3].flags & UNWIND_FRAME_GUESSED,
+	       w.r.frame[3].sp == AT(10) && w.r.frame[3].flags & UNWIND_FRAME_HEURISTIC,
 	       "JIT code without a frame pointer is unwound");
 	w.stack[2] = ARM_AT(11);
 	w.regs.r[arch_arm64.link] = ARM_AT(7);

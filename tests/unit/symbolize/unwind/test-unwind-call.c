@@ -231,7 +231,7 @@ static void test_no_return(void)
 	stack[6] = ADDRESS(root_pc);
 	const uint64_t *pc = stack_at(ADDRESS(never_pc), 0, stack, 8, &r);
 	tap_ok(r.end == UNWIND_ROOT && r.n == 3 && pc[1] == ADDRESS(calls_never_pc) &&
-		       r.frame[1].flags & UNWIND_FRAME_GUESSED,
+		       r.frame[1].flags & UNWIND_FRAME_HEURISTIC,
 	       "without CFI and return, the call of the function shows where its frame begins");
 	stack[4] = ADDRESS(outer_pc);
 	stack_at(ADDRESS(never_pc), 0, stack, 8, &r);
@@ -257,7 +257,7 @@ static void test_elsewhere(void)
 	rax = AT(3);
 	const uint64_t *pc = stack_at(ADDRESS(kept_pc), 0, stack, 12, &r);
 	tap_ok(r.end == UNWIND_ROOT && r.n == 4 && pc[2] == ADDRESS(calls_keeps_pc) &&
-		       r.frame[2].flags & UNWIND_FRAME_GUESSED,
+		       r.frame[2].flags & UNWIND_FRAME_HEURISTIC,
 	       "a CFA in a caller-saved register that kept its value");
 	rax = AT(1);
 	stack_at(ADDRESS(kept_pc), 0, stack, 12, &r);
@@ -272,7 +272,7 @@ static void test_elsewhere(void)
 	stack[8] = ADDRESS(root_pc);
 	pc = stack_at(ADDRESS(below_pc), 0, stack, 12, &r);
 	tap_ok(r.end == UNWIND_ROOT && r.n == 3 && pc[1] == ADDRESS(calls_below_pc) &&
-		       r.frame[1].sp == AT(7) && r.frame[1].flags & UNWIND_FRAME_GUESSED,
+		       r.frame[1].sp == AT(7) && r.frame[1].flags & UNWIND_FRAME_HEURISTIC,
 	       "a CFA below the stack pointer whose copy is further up");
 	stack[6] = ADDRESS(root_pc);
 	stack_at(ADDRESS(below_pc), 0, stack, 12, &r);

@@ -280,8 +280,8 @@ static void x86_guess(void)
 	w.stack[15] = PC(F_START);
 	run(&w, PC(F_NONE), &arch_x86_64, NULL);
 	tap_ok(IS(&w, UNWIND_ROOT, PC(F_NONE), PC(F_NONE), PC(F_PUSH), PC(F_START)) &&
-		       w.r.frame[1].flags & UNWIND_FRAME_GUESSED &&
-		       !(w.r.frame[3].flags & UNWIND_FRAME_GUESSED),
+		       w.r.frame[1].flags & UNWIND_FRAME_HEURISTIC &&
+		       !(w.r.frame[3].flags & UNWIND_FRAME_HEURISTIC),
 	       "code without CFI by the frame pointer");
 	w.stack[11] = PC(F_NONE);
 	run(&w, PC(F_NONE), &arch_x86_64, NULL);
@@ -339,7 +339,7 @@ static void x86_jit(void)
 	w.stack[5] = CALL_END;
 	run(&w, PC(F_PUSH), &arch_x86_64, NULL);
 	tap_ok(w.r.n >= 3 && w.r.frame[2].pc == CALL_END && w.r.frame[2].sp == AT(6) &&
-		       w.r.frame[2].flags & UNWIND_FRAME_GUESSED,
+		       w.r.frame[2].flags & UNWIND_FRAME_HEURISTIC,
 	       "a trampoline without a frame pointer is unwound by its code");
 	w.stack[5] = PC(F_PUSH);
 	run(&w, PC(F_PUSH) + 1, &arch_x86_64, NULL);
