@@ -1,11 +1,10 @@
 /*
- * Stands in for libFuzzer where the targets are built without it: feeds the
- * target each seed of the folders and files given, then damaged copies of it
- * made by a fixed rule, so that every run does the same. Found faults show as
- * a crash or as a sanitizer's report; one TAP line per seed.
+ * Replaces libFuzzer for targets that are built without it: feeds the target each seed of the given
+ * folders and files, then damaged copies of it made by a fixed rule, so that every run does the
+ * same.  Faults show as a crash or as a sanitizer's report; one TAP line per seed.
  *
- * The copies are exactly as large as their content, in memory of their own, so that
- * the address sanitizer sees the first byte read beyond the end.
+ * The copies are exactly as large as their content, in memory of their own, so that the address
+ * sanitizer sees the first byte read beyond the end.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -15,7 +15,7 @@
 
 #define EVENTS_MAX 4u
 
-/* Keeps the compiler from leaving the reads out. */
+/* Keeps the compiler from removing the reads. */
 static volatile uint64_t sink;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -28,7 +28,7 @@ static uint64_t sum_bytes(const void *p, size_t n)
 	return sum;
 }
 
-/* Reads all that a record points to. */
+/* Reads everything that a record points to. */
 static uint64_t touch(const struct record *r)
 {
 	const struct record_sample *s = &r->sample;
@@ -77,7 +77,7 @@ static int add_bytes(void *ctx, const void *data, size_t n_bytes)
 	return 0;
 }
 
-/* Below it no recorded file is found, so that what is on this machine does not matter. */
+/* No recorded file is found below it, so the files of this machine do not matter. */
 #define NO_FILES "/proc/self/fdinfo"
 
 /* The whole import, up to the profiles of the first events. */
@@ -107,7 +107,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	bool is_stream = data[0] & 1;
 	int fd = memfd_create("fuzz", MFD_CLOEXEC);
-	/* From the second byte on a file is read as a stream. */
+	/* A file whose offset is not 0 is read as a stream. */
 	size_t from = is_stream ? 0 : 1;
 	if (fd < 0 || write(fd, data + from, size - from) != (ssize_t)(size - from) ||
 	    lseek(fd, is_stream, SEEK_SET) < 0)

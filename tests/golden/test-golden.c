@@ -1,12 +1,12 @@
 /*
- * Whole recordings as text: each scene below writes a stream of raw kernel records, which
- * goes the way of every recording (replay source, engine, names, profile) and comes out
- * as a profile whose text must equal tests/golden/SCENE.txt.
+ * Whole recordings as text: each scene below writes a stream of raw kernel records, which passes
+ * through every stage of a recording (replay source, engine, names, profile) and becomes a profile
+ * whose text must equal tests/golden/SCENE.txt.
  *
- *	CPROF_SOURCE_ROOT=. test-golden --write    writes the expected texts anew
+ * 	CPROF_SOURCE_ROOT=. test-golden --write    writes the expected texts anew
  *
- * The files that are mapped do not exist, so that names are made up from them and no machine
- * gives others.
+ * The mapped files do not exist, so that their names are substitutes and do not depend on the
+ * machine.
  */
 
 #include "base/err.h"
@@ -37,7 +37,7 @@ static struct record_build_id here(struct scene *s, uint64_t id)
 	};
 }
 
-/* From now on, at this time, it is that thread that does something. */
+/* From now on that thread acts, beginning at this time. */
 static void at(struct scene *s, uint64_t time_ns, uint32_t pid, uint32_t tid)
 {
 	s->time_ns = time_ns;
@@ -82,7 +82,7 @@ static void exits(struct scene *s)
 	record_build_exit(&s->b, &id, s->pid, s->pid);
 }
 
-/* Events 0 and 1 have ids 1 and 2; a period per sample; the chain innermost first. */
+/* Events 0 and 1 have ids 1 and 2; each sample has a period; the callchain is innermost first. */
 static void samples(struct scene *s, uint32_t event, uint64_t period, const uint64_t *chain,
 		    uint64_t n)
 {
@@ -142,7 +142,7 @@ static void dlopen_at_same_address(struct scene *s)
 		      i % 2 ? "/nowhere/lib/libodd.so" : "/nowhere/lib/libeven.so");
 		at(s, 210 + i * 100, 10, 10);
 		samples(s, 0, 1000 + i, USER(0x7e0000000100, 0x401005));
-		/* a part of it is unmapped, and something else comes there */
+		/* a part of it is replaced by another mapping */
 		mmaps(s, 0x7e0000004000, 0x1000, 0, 600, "/nowhere/lib/libpart.so");
 		at(s, 220 + i * 100, 10, 10);
 		samples(s, 0, 1000 + i, USER(0x7e0000004100, 0x7e0000005101, 0x401005));
@@ -194,7 +194,7 @@ static void out_of_order(struct scene *s)
 	samples(s, 0, 1000, USER(0x7e0000000100, 0x401005));
 }
 
-/* Code without a file: cut stacks, unknown leaves, memory of a JIT, the vdso. */
+/* Code without a file: cut stacks, unknown leaves, JIT code, the vdso. */
 static void odd_addresses(struct scene *s)
 {
 	at(s, 100, 10, 10);
@@ -236,7 +236,7 @@ static void must(bool ok, const char *what)
 	}
 }
 
-/* The stream with its header, in memory that malloc aligned. */
+/* The stream with its header, aligned by malloc. */
 static char *make_stream(size_t i, size_t *ret_n)
 {
 	struct scene s = { 0 };

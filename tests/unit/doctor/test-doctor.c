@@ -1,4 +1,4 @@
-/* The examination of machines that are files, and of kernels that a function plays. */
+/* The examination of machines that are files, and of kernels that a function simulates. */
 #include "cprof-doctor.h"
 
 #include "base/err.h"
@@ -77,7 +77,7 @@ static const struct cprof_finding *find(const char *id)
 	return &none;
 }
 
-/* One finding: its state, words that it says, its remedies one behind the other. */
+/* One finding: its state, a part of its words, and its remedies, one per line. */
 static void is(const char *id, enum cprof_finding_state state, const char *says,
 	       const char *remedies)
 {
@@ -110,7 +110,7 @@ static void rights(void)
 	   "capability: sudo setcap cap_perfmon+ep /opt/cprof\n"
 	   "sysctl: sudo sysctl kernel.perf_event_paranoid=0");
 	is("uprobes", CPROF_FINDING_LIMITED, "this kernel has none", NULL);
-	tap_ok(!find("process")->id, "no process was asked for");
+	tap_ok(!find("process")->id, "no process was requested");
 
 	machine_rights(&m, 4, 0, 0);
 	kernel.always = EACCES;
@@ -149,7 +149,7 @@ static void rights(void)
 	examine(0);
 	is("container", CPROF_FINDING_LIMITED, "user namespace do not count", "");
 	tap_ok(strstr(find("kernel-code")->remedy[1].text, "outside of this user namespace"),
-	       "capabilities are to be had outside of the namespace");
+	       "capabilities must come from outside the namespace");
 	machine_file(&m, "proc/self/uid_map", "0 0 4294967295\n");
 	machine_rights(&m, 2, 0, 0);
 }
@@ -241,7 +241,7 @@ static void process(void)
 	examine(78);
 	is("process", CPROF_FINDING_OK, "78, with 1 thread; can be sampled", "");
 	is("process-files", CPROF_FINDING_LIMITED, "/proc/78/mem", NULL);
-	tap_int((long long)find("process-files")->n_remedies, 1, "  one remedy, told once");
+	tap_int((long long)find("process-files")->n_remedies, 1, "  one remedy, listed once");
 	kernel.always = EACCES;
 	examine(78);
 	is("process", CPROF_FINDING_NO, "Permission denied", NULL);
@@ -261,7 +261,7 @@ static void order(void)
 		said &= f->what[0] && f->title[0] && f->group[0];
 	}
 	tap_ok(sorted, "the weakest remedy comes first, always");
-	tap_ok(said, "each finding says something");
+	tap_ok(said, "each finding has words");
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 #ifndef CPROF_TESTS_UNIT_EVENT_MACHINE_H
 #define CPROF_TESTS_UNIT_EVENT_MACHINE_H
 
-/* A machine made of files: /proc and /sys in a folder of its own, as struct host takes them. */
+/* A machine made of files: /proc and /sys in a folder of its own, for struct host. */
 
 #include <ftw.h>
 #include <limits.h>
@@ -18,8 +18,8 @@ struct machine {
 	struct host host;
 };
 
-/* Writes a file of the machine ("proc/self/status"), and the folders above it; an empty text
- * makes an empty file, NULL removes it. */
+/* Writes a file of the machine ("proc/self/status"), and the folders above it.  An empty text makes
+ * an empty file, NULL removes it. */
 static inline void machine_file(const struct machine *m, const char *path, const char *text)
 {
 	char full[PATH_MAX];
@@ -40,7 +40,7 @@ static inline void machine_file(const struct machine *m, const char *path, const
 	}
 }
 
-/* What this process may do there. */
+/* Sets the rights of this process on the machine. */
 static inline void machine_rights(const struct machine *m, int paranoid, unsigned long long caps,
 				  int seccomp)
 {

@@ -1,4 +1,4 @@
-/* Which bits are set for which options, and which rates and sides are refused. */
+/* Which options set which bits, and which rates and sides are refused. */
 #include "event/evattr.h"
 
 #include "base/err.h"
@@ -51,10 +51,10 @@ static void sampling(void)
 	tap_ok(a.freq && a.sample_freq == 999, "the session's frequency");
 	tap_ok(a.disabled && a.inherit && !a.enable_on_exec, "disabled, inherited");
 	tap_ok(a.sample_id_all && a.use_clockid && a.clockid == CLOCK_MONOTONIC,
-	       "all records have an id and the monotonic time");
+	       "each record has an id and the monotonic time");
 	tap_ok(a.watermark && a.wakeup_watermark == 4096, "wakes up at the watermark");
 	tap_ok(!a.exclude_user && !a.exclude_kernel && !a.exclude_hv && !a.exclude_idle &&
-	       a.exclude_guest, "both sides of this machine, not of its guests");
+	       a.exclude_guest, "both sides of this machine, without its guests");
 	tap_ok(!a.mmap && !a.comm && !a.task, "no side band");
 	tap_ok(!a.exclude_callchain_user && !a.precise_ip, "user frames by frame pointer");
 
@@ -66,8 +66,9 @@ static void sampling(void)
 	o.want_cgroup = true;
 	a = attr_of("r1d1:uppp", &o);
 	tap_ok(a.type == PERF_TYPE_RAW && a.config == 0x1d1 && a.precise_ip == 3, "a raw event");
-	tap_int((long long)a.sample_type, COMMON | PERF_SAMPLE_CGROUP, "no chain, but cgroup");
-	tap_ok(a.sample_max_stack == 0, "no depth without a chain");
+	tap_int((long long)a.sample_type, COMMON | PERF_SAMPLE_CGROUP, "cgroup ids instead of a "
+		"callchain");
+	tap_ok(a.sample_max_stack == 0, "no depth without a callchain");
 	tap_ok(a.exclude_kernel && a.exclude_hv && !a.exclude_user, "user code only");
 	tap_ok(a.enable_on_exec && a.disabled && !a.inherit, "from exec on, not inherited");
 
@@ -98,18 +99,18 @@ static void default_rates(void)
 	struct evattr_options o = plain;
 	struct perf_event_attr a = attr_of("page-faults", &o);
 	tap_ok(!a.freq && a.sample_period == 11,
-	       "page faults come in bursts: a period, if no rate is asked for");
+	       "page faults come in bursts: a period by default");
 	a = attr_of("major-faults", &o);
 	tap_ok(!a.freq && a.sample_period == 1, "rare events: each");
 	a = attr_of("task-clock", &o);
 	tap_ok(a.freq && a.sample_freq == 999, "clocks by frequency");
 	a = attr_of("cycles", &o);
-	tap_ok(a.freq && a.sample_freq == 999, "the PMU's, too");
+	tap_ok(a.freq && a.sample_freq == 999, "PMU counters by frequency, too");
 	a = attr_of("page-faults/freq=50/", &o);
 	tap_ok(a.freq && a.sample_freq == 50, "a rate of its own");
 	o.rate_given = true;
 	a = attr_of("page-faults", &o);
-	tap_ok(a.freq && a.sample_freq == 999, "a rate that was asked for is for all");
+	tap_ok(a.freq && a.sample_freq == 999, "a requested rate applies to all events");
 }
 
 static void lbr(void)
@@ -119,13 +120,13 @@ static void lbr(void)
 	o.callgraph = EVATTR_CALLGRAPH_LBR;
 	struct perf_event_attr a = attr_of("cycles", &o);
 	tap_int((long long)a.sample_type, COMMON | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_BRANCH_STACK,
-		"a chain for the kernel's part, and branches");
+		"a callchain for the kernel's part, and branches");
 	tap_int((long long)a.branch_sample_type, PERF_SAMPLE_BRANCH_USER |
 		PERF_SAMPLE_BRANCH_CALL_STACK | PERF_SAMPLE_BRANCH_NO_FLAGS |
 		PERF_SAMPLE_BRANCH_NO_CYCLES, "calls of user code");
 	evattr_sideband(&o, &side);
 	tap_ok(!(side.sample_type & PERF_SAMPLE_BRANCH_STACK) && !side.branch_sample_type,
-	       "but not for the side-band event, which is no PMU's");
+	       "but not for the side-band event, which has no PMU");
 }
 
 static void dwarf(void)
@@ -163,7 +164,7 @@ static void rates(void)
 	a = attr_of("cpu-clock/freq=max/", &fast);
 	tap_ok(a.freq && a.sample_freq == 100000, "a clock's limit");
 	a = attr_of("cycles/freq=max/", &fast);
-	tap_ok(a.freq && a.sample_freq == 400000, "which is not that of a PMU");
+	tap_ok(a.freq && a.sample_freq == 400000, "which does not apply to a PMU");
 
 	static const struct {
 		const char *text, *what, *hint;
@@ -194,13 +195,13 @@ static void rates(void)
 	};
 	for (size_t i = 0; i < sizeof(fine) / sizeof(*fine); i++) {
 		struct evspec s = spec_of(fine[i]);
-		tap_int(evattr_check_rate(&s, &plain, NULL), 0, "  is a fine rate");
+		tap_int(evattr_check_rate(&s, &plain, NULL), 0, "  is a valid rate");
 	}
 	struct evattr_options o = plain;
 	struct err e = { 0 };
 	struct evspec s = spec_of("cycles");
 	o.rate_default_hz = 50001;
-	tap_int(evattr_check_rate(&s, &o, &e), -EINVAL, "the session's rate is looked at too");
+	tap_int(evattr_check_rate(&s, &o, &e), -EINVAL, "the session's rate is checked, too");
 	s = spec_of("cpu-clock");
 	o.rate_default_hz = 0;
 	o.rate_default_period = 1;

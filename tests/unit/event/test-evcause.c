@@ -1,5 +1,5 @@
 /*
- * errno x event x target x machine -> cause, and the words for it.  The rules are those of
+ * errno x event x target x machine -> cause, and the error message.  The rules are those of
  * kernel/events/core.c; the machine is a folder.
  */
 #include "event/evcause.h"
@@ -59,8 +59,8 @@ static void permission(void)
 		int cpu;
 		enum evcause want;
 	} rule[] = {
-		/* Without rights,
-			EACCES.  Nothing of it is the sysctl's fault where it would allow. */
+		/* Without rights, EACCES.  The sysctl is not to blame if it would allow the
+		 * event. */
 		{ 4, "cycles:u", 0, -1, EVCAUSE_PARANOID_ALL },
 		{ 3, "cycles:u", 0, -1, EVCAUSE_PARANOID_ALL },
 		{ 3, "cycles", -1, 0, EVCAUSE_PARANOID_ALL },
@@ -161,7 +161,7 @@ static void event(void)
 	is(request("cycles", 0, -1), ENOENT, EVCAUSE_NO_PMU, "without them");
 }
 
-/* Events of kinds that need no name of the table: attrs made by hand. */
+/* Events of kinds that are not in the table of names: attrs made by hand. */
 static void kinds(void)
 {
 	struct evcause_request r = *request("cpu-clock", 12, -1);
@@ -372,7 +372,7 @@ static void words(void)
 	     "implemented",
 	     "this kernel was built without CONFIG_PERF_EVENTS, or a seccomp filter hides "
 	     "perf_event_open\nboot a kernel with CONFIG_PERF_EVENTS=y");
-	tap_int(evexplain_set(&m.host, &r, EBUSY, NULL), -EBUSY, "words may be left out");
+	tap_int(evexplain_set(&m.host, &r, EBUSY, NULL), -EBUSY, "the message may be omitted");
 }
 
 static void file_limit(void)

@@ -1,4 +1,4 @@
-/* The catalogue: what each event can do on a machine that a function plays. */
+/* The catalogue: the abilities of each event on a machine that a function simulates. */
 #include "cprof-events.h"
 
 #include "base/err.h"
@@ -85,7 +85,7 @@ int main(void)
 	tap_str(e.what, "unknown event 'nonsense'", "  what");
 	tap_int(cprof_event_test(probe, "cs,faults", &state, &reason, &e), -EINVAL, "two events");
 	tap_str(e.what, "'cs,faults' is more than one event", "  what");
-	tap_ok(state == 77 && !reason, "  outputs untouched");
+	tap_ok(state == 77 && !reason, "  outputs unchanged");
 
 	struct cprof_event event;
 	unsigned n = 0;
@@ -106,7 +106,7 @@ int main(void)
 		tap_int(cprof_event_test(probe, "cpu-clock", &state, &reason, &e), 0, "its "
 			"cpu-clock");
 	tap_ok(state <= CPROF_EVENT_NO && (state == CPROF_EVENT_YES) == !*reason,
-	       "has a state, and a reason if that is not yes");
+	       "has a state, and a reason unless it is yes");
 	cprof_event_probe_free(probe);
 	machine_close(&m);
 	return tap_done();

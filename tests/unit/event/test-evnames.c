@@ -21,7 +21,7 @@ static void is(const char *name, const char *canonical, uint32_t type, uint64_t 
 
 static void is_not(const char *name)
 {
-	tap_ok(!find(name), "'%s' is no event", name);
+	tap_ok(!find(name), "'%s' is not an event", name);
 }
 
 static void software_and_hardware(void)
@@ -159,7 +159,7 @@ static void table_is_sound(void)
 	tap_ok(unique, "no two have the same type and config");
 	tap_ok(grouped, "they come in groups");
 	tap_ok(short_names, "names fit the table of nearest names");
-	tap_ok(!evnames_at(n) && !evnames_at(n + 1000), "behind the end there is nothing");
+	tap_ok(!evnames_at(n) && !evnames_at(n + 1000), "nothing behind the end");
 	tap_ok(!evnames_by_config(PERF_TYPE_RAW, 0), "raw codes have no name");
 }
 
@@ -196,7 +196,7 @@ static void nearest(void)
 	evnames_nearest("", 0, &got);
 	tap_ok(got.name[0][0] && strcmp(got.name[0], got.name[1]) && strcmp(got.name[1],
 		got.name[2]),
-	       "an empty name too, each another");
+	       "so has an empty name, each a different one");
 }
 
 int main(void)

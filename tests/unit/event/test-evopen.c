@@ -1,6 +1,6 @@
 /*
- * The ladder, against kernels that a function plays: which attempts are made, in which order,
- * what opens in the end, and what is reported when nothing does.
+ * The ladder, against kernels that a function simulates: which attempts are made, in which order,
+ * what finally opens, and what is reported if nothing does.
  */
 #include "event/evopen.h"
 
@@ -18,20 +18,20 @@
 #include "event/machine.h"
 #include "tap.h"
 
-/* A kernel: what it refuses, in the order in which the real one looks. */
+/* A kernel: what it refuses, in the order of the real checks. */
 static struct kernel {
-	int old;          /* errno for bits that came late; 0: knows them */
+	int old;          /* errno for recent bits; 0: knows them */
 	int kernel_side;  /* errno for events that include the kernel's side */
 	int imprecise;    /* errno for a precise_ip above max_precise */
 	unsigned max_precise;
 	int guests;       /* errno for exclude_guest */
-	int no_pmu;       /* errno for what is no software event */
-	int always;       /* errno for what is left */
-	uint64_t config1; /* refused with EINVAL when it is this; 0: none is */
-	int interrupted;  /* so many EINTR first */
+	int no_pmu;       /* errno for all but software events */
+	int always;       /* errno for everything else */
+	uint64_t config1; /* refused with EINVAL if equal; 0: never */
+	int interrupted;  /* number of EINTR at first */
 	uint32_t known;   /* bytes of the attr that it knows; 0: all */
-	char tried[300];  /* attempts: [n]ew bits, [g]uests out, precise 0-3, [k]ernel side;
-			   * ?: does it know a new bit?  c: cpu-clock */
+	char tried[300];  /* attempts: [n]ew bits, [g]uests out, precise 0-3, [k]ernel side; ?:
+			   * does it know a new bit? c: cpu-clock */
 	pid_t pid;
 	int cpu, group;
 	unsigned long flags;
@@ -61,7 +61,7 @@ static int play(struct perf_event_attr *a, pid_t pid, int cpu, int group, unsign
 		return -1;
 	errno = kernel.old;
 	if (errno && new_bits) {
-		a->size = kernel.known; /* as the real one does with E2BIG */
+		a->size = kernel.known; /* as the real kernel does with E2BIG */
 		return -1;
 	}
 	errno = kernel.kernel_side;
@@ -116,11 +116,11 @@ static void ladder(struct kernel k, const char *event, bool user_only, int want,
 	s.by_default = k.no_pmu != 0;
 	int fd = evopen_first(&o, &s, &a, &there, &given_up, &e);
 	tap_ok(want ? fd == want : fd >= 0, "%s: %s", event, want ? strerror(-want) : "opens");
-	if (want == -EINVAL)  /* behind it comes the search for the field */
+	if (want == -EINVAL)  /* followed by the search for the field */
 		kernel.tried[strlen(want_tried)] = '\0';
 	tap_str(kernel.tried, want_tried, "  attempts");
 	if (want) {
-		tap_ok(given_up == 77 && memcmp(&a, &asked, sizeof(a)) == 0, "  outputs untouched");
+		tap_ok(given_up == 77 && memcmp(&a, &asked, sizeof(a)) == 0, "  outputs unchanged");
 		tap_ok(e.code == want && e.what[0], "  error is set");
 		return;
 	}
@@ -160,7 +160,7 @@ static void ladders(void)
 	       "cycles:pp", true, 0, "ng2k ? g2k g2 2 g1 g0",
 	       EVOPEN_NO_NEW_BITS | EVOPEN_NO_KERNEL | EVOPEN_NO_PRECISE);
 
-	/* A clock, for an event that nobody named. */
+	/* A clock, for an event that the user did not name. */
 	static const int no_pmu[] = { ENOENT, ENODEV, ENXIO, EBUSY };
 	for (size_t i = 0; i < sizeof(no_pmu) / sizeof(*no_pmu); i++)
 		ladder((struct kernel){ .no_pmu = no_pmu[i] }, "cycles", true, 0, "ng0k cng0k",
@@ -170,7 +170,7 @@ static void ladders(void)
 	ladder((struct kernel){ .no_pmu = ENOENT, .kernel_side = EACCES }, "cycles", true, 0,
 	       "ng0k ng0 cng0", EVOPEN_NO_KERNEL | EVOPEN_CLOCK);
 
-	/* Not all rungs are for all. */
+	/* Not all rungs apply to all events. */
 	ladder((struct kernel){ .kernel_side = EACCES }, "cpu-clock", false, -EACCES, "ng0k", 0);
 	ladder((struct kernel){ .kernel_side = EACCES }, "cpu-clock:k", true, -EACCES, "ng0k", 0);
 	ladder((struct kernel){ .kernel_side = EACCES }, "cs", true, -EACCES, "ng0k", 0);
@@ -197,7 +197,7 @@ static void ladders(void)
 	unsigned given_up;
 	const struct evopen_place self = { 0, -1, -1, 0 };
 	tap_int(evopen_first(&o, &s, &a, &self, &given_up, NULL), -EINTR,
-		"signals without end are an error");
+		"endless signals are an error");
 }
 
 static void messages(void)
@@ -323,12 +323,12 @@ static void logging(void)
 static void probes(void)
 {
 	kernel = (struct kernel){ 0 };
-	tap_ok(evopen_may_sample_cpus(&o), "CPUs may be sampled where that opens");
+	tap_ok(evopen_may_sample_cpus(&o), "CPUs may be sampled if that opens");
 	tap_ok(kernel.pid == -1 && kernel.cpu >= 0, "  all tasks of a CPU");
 	tap_str(kernel.tried, "0", "  asking for no more than user code");
 	tap_ok(!evopen_why_not_cpus(&o), "  no reason why not");
 	kernel = (struct kernel){ .always = EACCES };
-	tap_ok(!evopen_may_sample_cpus(&o), "and not where it does not");
+	tap_ok(!evopen_may_sample_cpus(&o), "and not otherwise");
 	tap_str(evopen_why_not_cpus(&o), "kernel.perf_event_paranoid is above 0", "  why");
 
 	const char *why = NULL;
@@ -347,12 +347,12 @@ static void probes(void)
 
 	tap_int((long long)evopen_max_rate_hz(&m.host), 50000, "the limit of rates");
 	machine_file(&m, "proc/sys/kernel/perf_event_max_sample_rate", NULL);
-	tap_int((long long)evopen_max_rate_hz(&m.host), 100000, "  when it is not there");
+	tap_int((long long)evopen_max_rate_hz(&m.host), 100000, "  if it is missing");
 	machine_file(&m, "proc/sys/kernel/perf_event_max_sample_rate", "0\n");
-	tap_int((long long)evopen_max_rate_hz(&m.host), 100000, "  when it is no rate");
+	tap_int((long long)evopen_max_rate_hz(&m.host), 100000, "  if it is not a rate");
 }
 
-/* A file that maps as a ring does: the head stays 0, or is where a sample has moved it. */
+/* A file that can be mapped like a ring: its head stays 0, or is where a sample has moved it. */
 static uint64_t head;
 
 static int ring_file(struct perf_event_attr *a, pid_t pid, int cpu, int group, unsigned long flags)

@@ -1,4 +1,4 @@
-/* The grammar on machines that differ: hybrid, AMD, big.LITTLE, scattered fields; and with the
+/* The grammar on different machines: hybrid, AMD, big.LITTLE, scattered fields; and with the
  * tracepoints, breakpoints, probes and groups that every machine has. */
 #include "event/evparse.h"
 #include "event/evspec.h"
@@ -33,7 +33,7 @@ static void file(const char *name, const char *path, const char *text)
 	machine_file(&m, full, text);
 }
 
-/* All that the text comes to, one line for each event that is opened. */
+/* The result of parsing the text, one line for each event that is opened. */
 static const char *lines(const char *text, char out[4000])
 {
 	struct evspec_list l = { NULL, 0, 0, 0 };
@@ -172,7 +172,7 @@ static void other_machines(void)
 	file("uncore_imc_0", "format/event", "config:0-7\n");
 	file("uncore_imc_1", "format/event", "config:0-7\n");
 	is("ibs_op//", "0 ibs_op// type 11 config 0");
-	/* Names that differ behind 32 bytes only. */
+	/* Names that differ only after 31 bytes. */
 #define LONG "pmu_with_a_name_of_many_letters"
 	pmu(LONG "_0", "30\n", NULL);
 	pmu(LONG "_1", "31\n", NULL);
@@ -214,7 +214,7 @@ static void tracepoints(void)
 	struct err e = { 0 };
 	evparse_list(&l, &m.host, "cycles,sched:sched_switch", &e);
 	tap_str(e.hint, "cycles,sched:sched_switch\n       ^\nmount -t tracefs nodev "
-		"/sys/kernel/tracing", "the command that mounts it is said");
+		"/sys/kernel/tracing", "the hint has the command that mounts it");
 	machine_file(&m, "sys/kernel/debug/tracing/events/irq/irq_entry/id", "7\n");
 	is("irq:irq_entry", "0 irq:irq_entry type 2 config 7");
 	machine_file(&m, "sys/kernel/tracing/events/sched/sched_switch/id", "314\n");
@@ -348,7 +348,7 @@ static void groups(void)
 	is("cycles{r1}", "-22 unexpected '{' behind 'cycles', at character 7 of 'cycles{r1}'");
 	struct evspec_list l = { NULL, 0, 0, 0 };
 	tap_ok(evparse_list(&l, NULL, "cycles:P", NULL) == 0 && l.v[0].precise_ip == 3 &&
-	       l.v[0].precise_max, "P asks for the highest");
+	       l.v[0].precise_max, "P requests the highest level");
 	tap_ok(evparse_list(&l, NULL, "r1:G,r2:GH,r3:H,r4:h", NULL) == 0 && l.v[1].with_guests &&
 	       l.v[1].no_host && l.v[2].with_guests && !l.v[2].no_host && !l.v[3].with_guests &&
 	       l.v[4].only_user && l.v[4].only_kernel && l.v[4].with_hv, "G, GH, H, h");

@@ -1,4 +1,4 @@
-/* The grammar of -e, its errors, and what an event is called in files. */
+/* The grammar of -e, its errors, and the names of events in files. */
 #include "event/evparse.h"
 #include "event/evspec.h"
 
@@ -10,7 +10,7 @@
 
 #include "tap.h"
 
-/* What one event comes to: "name type config side precise rate-kind rate". */
+/* One event as "name type config side precise rate-kind rate". */
 static const char *text_of(const struct evspec *s, char buf[300])
 {
 	static const char *const kind[] = { "default", "freq", "max", "period" };
@@ -92,7 +92,7 @@ static void lists(void)
 		"apart");
 	tap_int((long long)l.n, 5, "that makes five");
 	r = evparse_list(&l, NULL, "branches,cpu-cycles", &e);
-	tap_int(r, -EINVAL, "an event that an earlier -e asked for is refused");
+	tap_int(r, -EINVAL, "an event of an earlier -e is refused");
 	tap_str(e.what, "event 'cycles' is given twice, at character 10 of 'branches,cpu-cycles'",
 		"and named");
 	tap_int((long long)l.n, 5, "then nothing of that argument is appended");
@@ -101,13 +101,13 @@ static void lists(void)
 		"an error needs no struct err");
 	tap_int(evparse_list(&l, NULL, "cycles/name=cycles-u/", &e), -EINVAL,
 		"two events with one file name are one");
-	tap_int(evparse_list(&l, NULL, "cycles:ku", &e), -EINVAL, "both sides is no side");
+	tap_int(evparse_list(&l, NULL, "cycles:ku", &e), -EINVAL, "both sides equal no side");
 	evspec_list_done(&l);
 	tap_ok(!l.v && l.n == 0, "a list is empty when done");
 	evspec_list_done(&l);
 }
 
-/* hint: NULL when it does not matter. */
+/* hint: NULL if it does not matter. */
 static void refuses(const char *text, const char *want, const char *hint)
 {
 	struct evspec_list l = { NULL, 0 };
@@ -254,8 +254,8 @@ static void rate(const char *text, bool is_freq, int want_kind, unsigned long lo
 	int r = evparse_rate(text, is_freq, &kind, &value, &e);
 	if (problem) {
 		tap_ok(r == -EINVAL && kind == EVSPEC_RATE_DEFAULT && value == 77,
-		       "rate '%s' is refused, outputs untouched", text);
-		tap_str(e.what, problem, "  with these words");
+		       "rate '%s' is refused, outputs unchanged", text);
+		tap_str(e.what, problem, "  with this message");
 	} else {
 		tap_ok(r == 0 && (int)kind == want_kind && value == want, "rate '%s' is %llu", text,
 		       want);

@@ -14,7 +14,7 @@
 
 #define SAMPLE_TYPE (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME)
 
-/* Stands in for the C library's: NULL for one text. */
+/* Replaces the C library's function: NULL for one text. */
 static const char *refused_copy;
 
 char *strdup(const char *s)
@@ -45,7 +45,7 @@ static int open_import(const void *data, size_t n_bytes, struct cprof_importer *
 	return r;
 }
 
-/* A file with n events that are the same raw code, and no records. */
+/* A file with n events of the same raw code, and no records. */
 static void *equal_events(size_t n, size_t *ret_bytes)
 {
 	struct build *header = calloc(1, sizeof(*header));

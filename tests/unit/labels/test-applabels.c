@@ -1,4 +1,4 @@
-/* Labels of this very process, at the times at which they were set. */
+/* Labels of this very process, at the times when they were set. */
 #include "labels/applabels.h"
 
 #include "agg/labels.h"
@@ -44,7 +44,7 @@ static const char *at(uint64_t time_ns)
 	return text_of(applabels_at(&app, &process, tid, time_ns));
 }
 
-/* A moment, with nothing else near it: two clocks are good to a microsecond. */
+/* A moment with nothing else close to it: two clocks agree within a microsecond. */
 static uint64_t moment(void)
 {
 	usleep(100);
@@ -93,7 +93,8 @@ static void test_times(void)
 	tap_str(at(c), "request=/b app.pid=mine app.pprof::x=y bad=\xef\xbf\xbd!",
 		"keys that have a meaning get a prefix, texts become UTF-8");
 	tap_str(at(end), "", "none again");
-	tap_str(text_of(applabels_at(&app, &process, tid + 1, a)), "", "another thread has none");
+	tap_str(text_of(applabels_at(&app, &process, tid + 1, a)), "", "another thread has no "
+		"labels");
 	tap_int((long long)app.stats.n_processes, 1, "one process with labels");
 	tap_int((long long)app.stats.n_unknown, 0, "all is known");
 }
@@ -119,7 +120,7 @@ static void test_limits(void)
 			between = moment();
 	}
 	last = moment();
-	tap_str(at(between), "", "what was overwritten is not known");
+	tap_str(at(between), "", "overwritten changes are unknown");
 	tap_int((long long)app.stats.n_unknown, 1, "and counted");
 	tap_str(at(last), "id=0", "later it is known again");
 }
@@ -133,7 +134,7 @@ static void test_fork(void)
 		"a forked child begins with its parent's labels, registry or none");
 	applabels_forget(&app, child.pid);
 	tap_str(text_of(applabels_at(&app, &child, child.pid, moment())), "",
-		"until it is another program");
+		"until it becomes another program");
 }
 
 int main(void)
@@ -145,7 +146,7 @@ int main(void)
 	tap_int(applabels_timeout_ms(&app), -1, "without labels there is nothing to wait for");
 	test_times();
 	tap_ok(applabels_timeout_ms(&app) >= 0 && applabels_timeout_ms(&app) <= 21,
-	       "then there is");
+	       "with labels there is");
 	test_limits();
 	test_fork();
 	applabels_done(&app);

@@ -1,4 +1,4 @@
-/* Who had which set of labels when, and which threads are forgotten. */
+/* Which thread had which set of labels when, and which threads are forgotten. */
 #include "labels/apptimes.h"
 
 #include "base/budget.h"
@@ -6,7 +6,7 @@
 
 static struct apptimes times;
 
-/* -1: nothing was told of that thread; -2: not known. */
+/* -1: nothing is known about that thread; -2: not known at that time. */
 static long at(uint32_t tid, uint64_t time_ns)
 {
 	uint32_t set = 0;
@@ -26,7 +26,7 @@ int main(void)
 	struct budget budget;
 	budget_init(&budget, 0);
 	apptimes_init(&times, &budget);
-	tap_int(at(1, 5), -1, "a thread of which nothing was told");
+	tap_int(at(1, 5), -1, "an unknown thread");
 	apptimes_begin(&times);
 	apptimes_append(&times, 1, 10, 7, 1, 0);
 	tap_int(apptimes_append(&times, 1, 20, 8, 1, 0), 2, "changes of one reading");
@@ -35,7 +35,7 @@ int main(void)
 	tap_int(at(1, 25), 8, "after the second");
 	tap_int(at(1, 19), 7, "and back");
 	apptimes_append_gap(&times, 1, 300, 0);
-	tap_int(at(1, 25), -2, "a gap: not known");
+	tap_int(at(1, 25), -2, "a gap: unknown");
 	apptimes_append(&times, 1, 30, 9, 1, 0);
 	tap_int(at(1, 30), 9, "known again");
 
@@ -51,13 +51,13 @@ int main(void)
 	idmap_put(&alive, 12, &alive);
 	apptimes_forget(&times, &alive, 5000);
 	tap_int(at(11, 20), -1, "a thread that is gone is forgotten");
-	tap_int(at(12, 20), 12, "one that lives is not");
-	tap_int(at(5005, 6000), 5005, "nor one that is gone since a moment ago");
-	tap_int(at(2, 20000), 9999, "nor one that was asked for then");
+	tap_int(at(12, 20), 12, "a living one is not");
+	tap_int(at(5005, 6000), 5005, "nor one that has just gone");
+	tap_int(at(2, 20000), 9999, "nor one that was looked up since");
 	tap_ok(budget.used_bytes < most / 4, "its memory is given back");
 	unsigned n = 0;
 	apptimes_each_set(&times, add_hundred, &n);
-	tap_int(at(12, 20), 112, "sets get other ids");
+	tap_int(at(12, 20), 112, "sets get new ids");
 	apptimes_done(&times);
 	idmap_done(&alive);
 	tap_int((long long)budget.used_bytes, 0, "all is given back");

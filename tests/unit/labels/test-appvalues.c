@@ -1,4 +1,4 @@
-/* How many different labels there may be. */
+/* The limit on the number of different labels. */
 #include "labels/appvalues.h"
 
 #include "agg/labels.h"
@@ -10,7 +10,7 @@
 static struct strtab strings;
 static struct appvalues values;
 
-/* "key=value" as it comes out; good until the next call. */
+/* "key=value" after the limit; valid until the next call. */
 static const char *label(const char *key, const char *value)
 {
 	static char text[256];
@@ -46,13 +46,13 @@ int main(void)
 	tap_str(label("k", ""), "k=", "an empty value");
 	tap_str(label("pid", "1"), "app.pid=1", "a key that is taken gets a prefix");
 	tap_str(label("pprof::k", "1"), "app.pprof::k=1", "and one of pprof's");
-	tap_str(label("k\xff", "\xfev"), "k\xef\xbf\xbd=\xef\xbf\xbdv", "what is no UTF-8");
+	tap_str(label("k\xff", "\xfev"), "k\xef\xbf\xbd=\xef\xbf\xbdv", "invalid UTF-8");
 
 	for (unsigned i = 0; i < APPVALUES_PER_KEY; i++) {
 		snprintf(text, sizeof(text), "%u", i);
 		label("id", text);
 	}
-	tap_ok(appvalues_is_full(&values), "a key with as many values as it may have");
+	tap_ok(appvalues_is_full(&values), "a key with the most values allowed");
 	uint32_t n = strings.n;
 	tap_str(label("id", "more"), "id=[other] beyond", "a value beyond the limit");
 	n += strings.n > n;
@@ -61,8 +61,8 @@ int main(void)
 		same &= strcmp(label("id", text), "id=[other] beyond") == 0;
 	}
 	tap_ok(same && strings.n == n, "ten thousand more leave nothing behind");
-	tap_str(label("id", "77"), "id=77", "one that was there stays");
-	tap_str(label("k", "w"), "k=w", "other keys have room yet");
+	tap_str(label("id", "77"), "id=77", "an old one stays");
+	tap_str(label("k", "w"), "k=w", "other keys still have room");
 
 	for (unsigned i = 0; i < APPVALUES_KEYS; i++) {
 		snprintf(text, sizeof(text), "key %u", i);
@@ -80,10 +80,10 @@ int main(void)
 	appvalues_renew(&values, all_but_odd, NULL);
 	tap_ok(!appvalues_is_full(&values) || values.n_keys == APPVALUES_KEYS,
 	       "half of the values were forgotten");
-	tap_str(label("id", "78"), "id=78", "one that was kept");
+	tap_str(label("id", "78"), "id=78", "a kept one stays");
 	tap_str(label("id", "more"), "id=more", "there is room for another");
 	appvalues_clear(&values);
-	tap_ok(!appvalues_is_full(&values), "all may be had anew");
+	tap_ok(!appvalues_is_full(&values), "all are free again");
 	tap_str(label("late", "x"), "late=x", "a new key, too");
 	appvalues_done(&values);
 	strtab_done(&strings);

@@ -1,5 +1,5 @@
 /*
- * Labels set in this very process, read as a profiler would; and memory that lies.
+ * Labels set in this very process, read as a profiler would; and memory with lies in it.
  */
 #include "labels/labelmem.h"
 
@@ -15,9 +15,9 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
-/* What the reader told, of one thread at a time. */
+/* What the reader reported, about one thread. */
 struct told {
-	uint32_t tid;              /* of interest; 0: all */
+	uint32_t tid;              /* the thread of interest; 0: all */
 	uint32_t set[1024];
 	uint64_t time_ns[1024];
 	size_t n;
@@ -81,20 +81,20 @@ static void test_changes(struct labelmem *m)
 		CPROF_LABEL_SCOPE("request", "/c");
 	}
 	uint64_t after = cprof_labels_monotonic();
-	tap_int(drain(m, &t), LABELMEM_READ, "what this thread changed is read");
-	tap_int((long long)t.n, 6, "what is set again is no change");
+	tap_int(drain(m, &t), LABELMEM_READ, "the changes of this thread are read");
+	tap_int((long long)t.n, 6, "setting the same value is not a change");
 	tap_str(set_text(m, t.set[0]), "request=/a", "a label");
 	tap_str(set_text(m, t.set[1]), "request=/b", "another value");
 	tap_str(set_text(m, t.set[2]), "request=/b phase=parse", "one more");
 	tap_str(set_text(m, t.set[3]), "phase=parse request=/c", "a value within a scope");
-	tap_ok(t.set[4] == t.set[2] && t.set[5] == t.set[1], "scopes put back what was");
+	tap_ok(t.set[4] == t.set[2] && t.set[5] == t.set[1], "scopes restore the previous value");
 	bool ordered = t.time_ns[0] + 1000 >= before && t.time_ns[0] <= between + 1000 &&
 		       t.time_ns[1] + 1000 >= between && t.time_ns[5] <= after + 1000;
 	for (size_t i = 1; i < t.n; i++)
 		ordered &= t.time_ns[i] >= t.time_ns[i - 1];
 	tap_ok(ordered, "the times are those of CLOCK_MONOTONIC");
 	tap_int(drain(m, &t), LABELMEM_READ, "again");
-	tap_int((long long)t.n, 0, "nothing is told twice");
+	tap_int((long long)t.n, 0, "nothing is reported twice");
 
 	cprof_label_set("request", NULL);
 	drain(m, &t);
@@ -106,7 +106,7 @@ static void test_changes(struct labelmem *m)
 	struct cprof_labels one = cprof_labels_with(a, reused, reused);
 	memcpy(reused, "two", 3);
 	tap_ok(one.id != cprof_labels_with(a, reused, reused).id,
-	       "texts count, not where they are");
+	       "texts count, not their addresses");
 }
 
 static void test_bounds(struct labelmem *m)
@@ -128,8 +128,8 @@ static void test_bounds(struct labelmem *m)
 	uint32_t n;
 	char text[LABELMEM_SET_BYTES_MAX];
 	labelmem_set(m, set.id, text, &n);
-	tap_int(n, CPROF_LABELS_PER_SET, "a set has so many labels and no more");
-	tap_int(cprof_labels_with(set, "", "x").id, set.id, "an empty key is none");
+	tap_int(n, CPROF_LABELS_PER_SET, "a set has a limited number of labels");
+	tap_int(cprof_labels_with(set, "", "x").id, set.id, "an empty key is ignored");
 
 	drain(m, &t);
 	t.n_missed = 0;
@@ -138,8 +138,9 @@ static void test_bounds(struct labelmem *m)
 	for (int i = 0; i < 1000; i++)
 		cprof_labels_adopt(two[i & 1]);
 	drain(m, &t);
-	tap_int((long long)(t.n_missed + t.n), 1000, "what was overwritten is missed, and told");
-	tap_ok(t.n >= 250 && t.set[t.n - 1] == two[1].id, "the youngest are there");
+	tap_int((long long)(t.n_missed + t.n), 1000, "overwritten changes are missed, and "
+		"reported");
+	tap_ok(t.n >= 250 && t.set[t.n - 1] == two[1].id, "the latest are there");
 	cprof_labels_adopt((struct cprof_labels){ 0 });
 }
 
@@ -161,7 +162,7 @@ static void test_threads(struct labelmem *m)
 	}
 	struct told t = { .tid = (uint32_t)(uintptr_t)tid };
 	drain(m, &t);
-	tap_int((long long)t.n, 1, "a thread that is gone has left its change");
+	tap_int((long long)t.n, 1, "the change of a thread that has exited is kept");
 	tap_ok(cprof_labels_registry.n_threads < 64, "memory follows how many live at once (%u)",
 	       cprof_labels_registry.n_threads);
 
@@ -198,7 +199,7 @@ static void test_fork(struct labelmem *m)
 	}
 	int status;
 	waitpid(child, &status, 0);
-	tap_int(status, 0, "a forked child has a memory of its own");
+	tap_int(status, 0, "a forked child has its own memory");
 	drain(m, &t);
 	tap_int((long long)t.n, 0, "which is not its parent's");
 	cprof_label_set("of", NULL);
@@ -277,7 +278,7 @@ static void put_record(uint32_t id, uint32_t n_bytes, uint32_t n_labels, const c
 static void test_lies(void)
 {
 	struct told t;
-	tap_int(drain_lie(&t), LABELMEM_NOTHING, "a registry that is not begun");
+	tap_int(drain_lie(&t), LABELMEM_NOTHING, "a registry that is not initialised");
 	lie.magic = CPROF_LABELS_MAGIC + 1;
 	tap_int(drain_lie(&t), LABELMEM_BAD, "another version");
 	lie.magic = CPROF_LABELS_MAGIC;
@@ -288,7 +289,7 @@ static void test_lies(void)
 	tap_int(drain_lie(&t), LABELMEM_READ, "more threads than there can be, and no slab");
 	tap_int((long long)t.n, 0, "tell nothing");
 	lie.slab[0] = (void *)16;
-	tap_int(drain_lie(&t), LABELMEM_BAD, "a slab that is nowhere");
+	tap_int(drain_lie(&t), LABELMEM_BAD, "a slab at a bad address");
 	lie.slab[0] = lying_slab;
 	lying_slab[1] = (struct cprof_labels_thread){ .head = UINT64_MAX - 3, .owner = &lie,
 						      .tid = 5, .pid = 5 };
@@ -296,7 +297,7 @@ static void test_lies(void)
 	tap_int((long long)t.n, 0, "without changes that fit it");
 	lying_slab[1].head = 3;
 	lying_slab[1].entry[1] = (struct cprof_labels_entry){ UINT64_MAX, 77, 2 };
-	tap_int(drain_lie(&t), LABELMEM_READ, "a change of which others are missing");
+	tap_int(drain_lie(&t), LABELMEM_READ, "a change whose predecessors are missing");
 	tap_int((long long)t.n, 0, "waits for them");
 	lying_slab[1].head = 40;
 	drain_lie(&t);
@@ -309,9 +310,9 @@ static void test_lies(void)
 	put_record(8, 4, 1, "a\0b", 4);
 	tap_int(set_of_lie(8), 4, "a good set");
 	put_record(8, 4, 2, "a\0b", 4);
-	tap_int(set_of_lie(8), -EINVAL, "fewer texts than said");
+	tap_int(set_of_lie(8), -EINVAL, "fewer texts than declared");
 	put_record(8, 3, 1, "a\0b", 3);
-	tap_int(set_of_lie(8), -EINVAL, "a text without end");
+	tap_int(set_of_lie(8), -EINVAL, "an unterminated text");
 	put_record(8, UINT32_MAX, 1, "a\0b", 4);
 	tap_int(set_of_lie(8), -EINVAL, "a text that is too long");
 	put_record(8, 4, UINT32_MAX, "a\0b", 4);

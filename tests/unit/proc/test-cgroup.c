@@ -26,7 +26,7 @@ static void test_folder(void)
 	machine_file(&m, "proc/self/mountinfo", "25 1 8:1 / / rw shared:1 - ext4 /dev/sda rw\n");
 	tap_int(cgroup_make(&g, &m.host, 50, &e), -ENOENT, "no cgroup2 is mounted");
 	tap_ok(e.what[0] && strstr(e.hint, "--scope") && g.fd == -1 && g.parent_fd == -1,
-	       "is told, with a remedy, and nothing is open");
+	       "is reported, with a remedy, and nothing is open");
 	cgroup_remove(&g);
 	machine_file(&m, "proc/self/mountinfo",
 		     "25 1 8:1 / / rw shared:1 - ext4 /dev/sda rw\n"
@@ -34,7 +34,7 @@ static void test_folder(void)
 	machine_file(&m, "sys/fs/cgroup/here/cgroup.subtree_control", "cpu memory\n");
 	tap_int(cgroup_make(&g, &m.host, 50, &e), -EBUSY, "controllers would act on it");
 	tap_ok(strstr(e.what, "controllers") && !there(&m, "sys/fs/cgroup/here/cprof-50"),
-	       "is told, and nothing is made");
+	       "is reported, and nothing is made");
 	machine_file(&m, "sys/fs/cgroup/here/cgroup.subtree_control", "\n");
 	tap_ok(cgroup_make(&g, &m.host, 50, &e) < 0, "the process cannot be moved");
 	tap_ok(!there(&m, "sys/fs/cgroup/here/cprof-50"), "then the group is removed again");
@@ -85,7 +85,7 @@ static void test_this_machine(void)
 		uint64_t before = 0, after = 0;
 		snprintf(name, sizeof(name), "/%s", g.name);
 		tap_ok(is_in(pid, name), "a child is moved into a group of its own");
-		tap_ok(!is_in(getpid(), name), "and nobody else");
+		tap_ok(!is_in(getpid(), name), "and no other process");
 		tap_int(cgroup_cpu_ns(&g, &before), 0, "its CPU time");
 		if (write(go[1], "", 1) != 1)
 			exit(1);

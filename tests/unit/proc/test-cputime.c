@@ -51,7 +51,7 @@ static void test_zombie(const struct host *h)
 	tap_int(cputime_process_ns(pid, &ns), -ESRCH, "not when it was reaped");
 	tap_ok(ns == 0, "and nothing is returned");
 	tap_int(cputime_children_ns(h, getpid(), &children), 0, "children after");
-	/* In ticks, and utime and stime are rounded down each. */
+	/* In ticks; utime and stime are both rounded down. */
 	tap_ok(children - before >= 20 * MS && children - before < 500 * MS,
 	       "they used about 50 ms more (%.1f)", (double)(children - before) / 1e6);
 }
@@ -65,7 +65,7 @@ static void test_threads(const struct host *h)
 	tap_ok(cputime_thread_ns(h, getpid(), getpid(), &more) == 0 && more >= ns,
 	       "its time only grows");
 	tap_int(cputime_process_ns(getpid(), &ns), 0, "own process");
-	tap_ok(ns >= 60 * MS, "used at least what was burnt");
+	tap_ok(ns >= 60 * MS, "used at least the CPU time that was burnt");
 
 	int fds[2];
 	if (pipe(fds) < 0)
@@ -91,7 +91,7 @@ static void test_threads(const struct host *h)
 	usleep(20000);
 	tap_int(cputime_thread_ns(h, pid, pid, &busy), 0, "busy thread of another process");
 	tap_int(cputime_thread_ns(h, pid, (pid_t)tid, &idle), 0, "idle thread of another process");
-	tap_ok(busy >= 40 * MS && idle < 10 * MS, "they are told apart (%.1f, %.1f)",
+	tap_ok(busy >= 40 * MS && idle < 10 * MS, "they are distinguished (%.1f, %.1f)",
 	       (double)busy / 1e6, (double)idle / 1e6);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
@@ -129,9 +129,9 @@ static void test_fixture(void)
 	put(dir, file[0], "7 (ev) il 1 2) S 1 2 3 4 5 6 7 8 9 10 11 12 130 14 15\n");
 	put(dir, file[1], "8 (t) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15\n");
 	tap_ok(cputime_children_ns(&h, 7, &ns) == 0 && ns == (130 + 14) * tick_ns,
-	       "fields 16 and 17 behind an evil name");
+	       "fields 16 and 17 after a malicious name");
 	tap_ok(cputime_thread_ns(&h, 7, 8, &ns) == 0 && ns == (11 + 12) * tick_ns,
-	       "fields 14 and 15 where there is no schedstat");
+	       "fields 14 and 15 without schedstat");
 	put(dir, file[0], "7 (x) S 1 2\n");
 	tap_int(cputime_children_ns(&h, 7, &ns), -EINVAL, "a short stat file");
 	host_close(&h);

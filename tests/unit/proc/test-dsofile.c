@@ -67,7 +67,7 @@ static struct dsofile want(uint32_t pid, const char *real, const char *filename)
 				 .ino = st.st_ino, .filename = filename };
 }
 
-/* Where the file was found (below the base folder), or the errno's name. */
+/* The path of the file that was found (below the base folder), or the errno's name. */
 static const char *opened(const struct dsofile *w)
 {
 	static char text[512];
@@ -106,7 +106,7 @@ static void test_open(void)
 	w.pid = 9;
 	tap_str(opened(&w), "ESTALE", "a container that is gone: never the host's namesake");
 	w.pid = 8;
-	/* A tmpfs has an anonymous device itself, of which the number proves nothing. */
+	/* A tmpfs itself has an anonymous device, whose number proves nothing. */
 	if (w.maj == 0) {
 		tap_skip("another device", "the folder for temporary files has an anonymous one");
 	} else {
@@ -123,9 +123,9 @@ static void test_open(void)
 	w = want(8, "c/real/lib.so", "/lib/lib.so");
 	tap_str(opened(&w), "proc/8/root/lib/lib.so", "absolute links stay inside the container");
 	w = want(8, "c/real/lib.so", "/bin/link");
-	tap_str(opened(&w), "ELOOP", "the kernel gives no links: the last part is none");
+	tap_str(opened(&w), "ELOOP", "the kernel refuses links: the last part is not a link");
 	w = want(8, "c/bin/fifo", "/bin/fifo");
-	tap_str(opened(&w), "ESTALE", "a FIFO is no file, and does not block");
+	tap_str(opened(&w), "ESTALE", "a FIFO is not a regular file, and does not block");
 	w = want(8, "c/bin/prog", "/bin/gone");
 	tap_str(opened(&w), "ENOENT", "no such file");
 
@@ -143,12 +143,13 @@ static void test_open(void)
 	       "inode of the main binary");
 	w = want(8, "c/bin/prog", "/bin/prog (deleted)");
 	w.start = 0x700000;
-	tap_str(opened(&w), "proc/8/exe", "a deleted main binary without a right to its mappings");
+	tap_str(opened(&w), "proc/8/exe", "a deleted main binary without access to its mappings");
 	w = want(8, "c/real/lib.so", "/lib/gone.so");
-	tap_str(opened(&w), "ESTALE", "it is no other file");
-	tap_int((long long)dsofile_exe_ino(&host, 9), 0, "none for who is gone");
+	tap_str(opened(&w), "ESTALE", "it is not another file");
+	tap_int((long long)dsofile_exe_ino(&host, 9), 0, "none for a process that is gone");
 	void *image = NULL;
-	tap_int(dsofile_read_vdso(&host, 8, 0x1000, 0x3000, &image), -ENOENT, "memory of nobody");
+	tap_int(dsofile_read_vdso(&host, 8, 0x1000, 0x3000, &image), -ENOENT, "memory of no "
+		"process");
 	put("proc/8/mem", "0123456789", 10);
 	tap_ok(dsofile_read_vdso(&host, 8, 2, 6, &image) == 4 && !memcmp(image, "2345", 4),
 	       "a vdso by reading memory");
@@ -203,10 +204,11 @@ static void test_procs(void)
 	tap_ok(pread(inside->fd, bytes, sizeof(bytes), 0) == 9 && !strcmp(bytes, "container"),
 	       "each its own contents");
 	struct dso *lost = map(9, 0x20000, "c/real/lib.so", "/lib/lib.so");
-	tap_ok(lost->fd == -1 && lost->open_errno == ENOENT, "a file that cannot be had says why");
+	tap_ok(lost->fd == -1 && lost->open_errno == ENOENT, "a file that cannot be opened has a "
+	       "reason");
 	struct dso *again = map(8, 0x20000, "c/real/lib.so", "/lib/lib.so");
 	tap_ok(again == lost && lost->fd >= 0 && lost->open_errno == 0,
-	       "and is had when somebody else maps it");
+	       "and is opened when another process maps it");
 	tap_int(lost->root_fd, inside->root_fd, "once for all of its files");
 	int fd = lost->fd;
 	map(7, 0x30000, "c/real/lib.so", "/lib/lib.so");
@@ -235,12 +237,12 @@ static void test_procs(void)
 	p.only_targets = true;
 	struct dso *other = map(8, 0x10000, "c/bin/prog", "/bin/prog");
 	tap_ok(other->fd == -1 && other->open_errno == 0 && p.first_exe == UINT32_MAX,
-	       "not opened for who is no target");
+	       "not opened for a process that is not a target");
 	procs_target_process(&p, procs_process(&p, 8));
 	tap_ok(other->fd >= 0, "but when it becomes one");
 	teardown();
 
-	/* A memfd with an ELF file in it is a file, another one is JIT code. */
+	/* A memfd that contains an ELF file is a file; any other one is JIT code. */
 	Elf64_Ehdr elf = { .e_ident = ELFMAG, .e_type = ET_DYN };
 	put("c/memfd", &elf, sizeof(elf));
 	put("c/jit", "\x90\x90\x90\x90\x90", 5);
@@ -275,7 +277,8 @@ static void test_self(void)
 	struct procs_space *space = &procs_process(&p, pid)->space;
 	const struct procs_map *m = procs_space_find(space, (uint64_t)(uintptr_t)&test_self);
 	const struct dso *d = m ? dso_get(&dsos, m->dso) : NULL;
-	tap_ok(d && d->is_elf && d->fd >= 0 && d->n_segments > 0, "own code's file is open");
+	tap_ok(d && d->is_elf && d->fd >= 0 && d->n_segments > 0, "the file of our own code is "
+	       "open");
 	tap_ok(d && p.first_exe == d->id && procs_process(&p, pid)->exe == d->id,
 	       "and is the main binary");
 	uint32_t n = space->n, serial = space->serial;
@@ -292,7 +295,7 @@ static void test_self(void)
 		tap_ok(vdso->n_image_bytes > 0 && vdso->is_elf && vdso->n_segments > 0,
 		       "the vdso's image is there");
 	else
-		tap_skip("vdso", "this kernel maps none");
+		tap_skip("vdso", "this kernel maps no vdso");
 	teardown();
 	host_close(&self);
 }

@@ -1,4 +1,4 @@
-/* CFI of JIT code: that of the recorded machine, whichever this test runs on. */
+/* CFI of JIT code: that of the recorded machine, whichever machine runs this test. */
 
 #include "tests/unit/symbolize/cfibuild.h"
 #include "tests/unit/tap.h"

@@ -44,7 +44,7 @@ static void put_status(unsigned uid, unsigned euid, const char *ns_line)
 	put("proc/7/status", "Name:\tx\nUid:\t%u\t%u\t%u\t%u\n%s", uid, euid, euid, euid, ns_line);
 }
 
-/* Started that many seconds ago; its name is one that is hard to read. */
+/* Started that many seconds ago; its name is hard to parse. */
 static void put_stat(long age_s)
 {
 	struct timespec boot;
@@ -58,7 +58,7 @@ static int outcome(const struct jitfile_process *p)
 {
 	int fd = -1;
 	int o = (int)jitfile_open_map(p, &fd);
-	tap_ok((o == JITFILE_OPENED) == (fd >= 0), "a descriptor with OPENED alone");
+	tap_ok((o == JITFILE_OPENED) == (fd >= 0), "a descriptor only with OPENED");
 	if (fd >= 0)
 		close(fd);
 	return o;
@@ -76,7 +76,7 @@ static void test_process(const struct host *h)
 	jitfile_process_done(&p);
 	tap_int(p.tmp_fd, -1, "given back");
 	put_status(1, 1, "");
-	tap_int(jitfile_process_init(&p, h, 7), 0, "a kernel that tells no NSpid");
+	tap_int(jitfile_process_init(&p, h, 7), 0, "a kernel without NSpid");
 	tap_int(p.ns_pid, 7, "its number is the one here");
 	jitfile_process_done(&p);
 	put("proc/7/status", "Name:\tUid\n");
@@ -107,7 +107,7 @@ static void test_map(const struct host *h)
 	tap_int(outcome(&p), JITFILE_STALE, "older than the process");
 	int64_t began_ns = p.start_realtime_ns;
 	p.start_realtime_ns = 0;
-	tap_int(outcome(&p), JITFILE_OPENED, "where its start is unknown, age says nothing");
+	tap_int(outcome(&p), JITFILE_OPENED, "if its start is unknown, age does not matter");
 	p.start_realtime_ns = began_ns;
 
 	unlink(path_of("root/tmp/perf-3.map"));
@@ -146,9 +146,9 @@ static void test_replaced(const struct host *h)
 	char next[256];
 	snprintf(next, sizeof(next), "%s", path_of("root/tmp/next"));
 	rename(next, path_of("root/tmp/perf-3.map"));
-	tap_ok(jitfile_is_replaced(&p, fd), "another file took its place");
+	tap_ok(jitfile_is_replaced(&p, fd), "another file replaced it");
 	unlink(path_of("root/tmp/perf-3.map"));
-	tap_ok(!jitfile_is_replaced(&p, fd), "deleted is not replaced");
+	tap_ok(!jitfile_is_replaced(&p, fd), "a deleted file is not replaced");
 	close(fd);
 	jitfile_process_done(&p);
 }
@@ -183,8 +183,9 @@ static void test_tmp_link(const struct host *h)
 static void test_words(void)
 {
 	for (int o = JITFILE_LINK; o <= JITFILE_UNREADABLE; o++)
-		tap_ok(jitfile_why((enum jitfile_outcome)o) != NULL, "a refusal %d has words", o);
-	tap_ok(!jitfile_why(JITFILE_OPENED) && !jitfile_why(JITFILE_ABSENT), "the others none");
+		tap_ok(jitfile_why((enum jitfile_outcome)o) != NULL, "refusal %d has a text", o);
+	tap_ok(!jitfile_why(JITFILE_OPENED) && !jitfile_why(JITFILE_ABSENT), "the others have "
+	       "none");
 }
 
 int main(void)

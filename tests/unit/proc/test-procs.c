@@ -64,7 +64,7 @@ static void exit_of(uint32_t pid, uint32_t tid)
 	feed(PERF_RECORD_EXIT, pid, tid, (struct record){ .fork = { 1, 1, 0 } });
 }
 
-/* "/lib/a+1010": what lies behind a pc; "-" for nothing. */
+/* "/lib/a+1010": the code at a pc; "-": none. */
 static const char *at(uint32_t pid, uint64_t pc)
 {
 	static char text[256];
@@ -125,7 +125,7 @@ static void test_overlaps(void)
 	map_at(1, 0x21000, 0x1000, 0x15000, 13, "/lib/c");
 	map_at(1, 0x24000, 0x1000, 0x18000, 13, "/lib/c");
 	map_at(1, 0x22000, 0x2000, 0x16000, 13, "/lib/c");
-	tap_ok(procs_process(&p, 1)->space.n == 2 && serial(1) == s, "what continues is joined");
+	tap_ok(procs_process(&p, 1)->space.n == 2 && serial(1) == s, "adjacent ranges are joined");
 	tap_str(at(1, 0x24fff), "/lib/c+18fff", "joined to the end");
 	map_at(1, 0x30000, 0x1000, 0, 13, "/lib/c");
 	map_at(1, 0x2f000, 0x2000, 0x5000, 13, "/lib/c");
@@ -139,11 +139,11 @@ static void test_overlaps(void)
 		.prot = PROT_READ, .filename = "/data" } });
 	tap_str(at(1, 0x30000), "/lib/c+6000", "data is ignored");
 	tap_ok(serial(1) == s && strcmp(at(1, UINT64_MAX - 5), "-") == 0,
-	       "as are impossible ranges");
+	       "so are impossible ranges");
 	teardown("overlaps: memory is given back");
 }
 
-/* Random maps against a plain array of pages. */
+/* Random mappings, compared with a plain array of pages. */
 static void test_against_model(void)
 {
 	enum { PAGES = 64 };
@@ -185,7 +185,7 @@ static void test_against_model(void)
 	}
 	tap_ok(ok, "20000 random maps: every page as in the model");
 	tap_ok(sorted, "always sorted, never overlapping");
-	tap_ok(told, "the kind of change is told right");
+	tap_ok(told, "the kind of change is reported correctly");
 	free(s.map);
 }
 
@@ -240,9 +240,9 @@ static void test_kinds(void)
 	map_at(1, 0x300000, 0x1000, 0, 21, "/bin/x (deleted)");
 	tap_str(at(1, 0x300000), "/bin/x+0", "a deleted file's name is cleaned");
 	map_at(1, 0x310000, 0x1000, 0, 22, " (deleted)");
-	tap_str(at(1, 0x310000), "[jit]+310000", "a name of nothing else");
+	tap_str(at(1, 0x310000), "[jit]+310000", "a name that is nothing else");
 
-	/* Records of perf.data: a name only, or a build id in place of the inode. */
+	/* Records of perf.data: only a name, or a build id instead of the inode. */
 	struct record r = { .type = PERF_RECORD_MMAP, .pid = 5, .misc = PERF_RECORD_MISC_USER,
 			    .mmap = { .start = 0x1000, .len = 0x1000, .prot = PROT_EXEC,
 				      .filename = "/one" } };
@@ -269,7 +269,8 @@ static void test_kinds(void)
 	r.pid = UINT32_MAX;
 	size_t n = p.n_processes;
 	procs_feed(&p, &r, true);
-	tap_int((long long)p.n_processes, (long long)n, "the kernel's maps are no process's");
+	tap_int((long long)p.n_processes, (long long)n, "the kernel's mappings belong to no "
+		"process");
 	teardown("kinds: memory is given back");
 }
 
@@ -287,7 +288,7 @@ static void test_fork_exec(void)
 	tap_str(at(11, 0x1010), "/bin/sh+10", "a fork copies the maps");
 	tap_ok(serial(11) != serial(10), "under a serial of its own");
 	tap_str(name_of(11, 11), "sh", "and the name");
-	tap_ok(child->ppid == 10 && child->target, "the child of a target is one");
+	tap_ok(child->ppid == 10 && child->target, "the child of a target is a target");
 	tap_str(dso_get(&dsos, child->exe)->path, "/bin/sh", "its main binary is the parent's");
 	fork_of(11, 11, 10, 10);
 	tap_ok(procs_process(&p, 11) == child && child->n_threads == 1,
@@ -309,7 +310,8 @@ static void test_fork_exec(void)
 
 	comm(10, 10, "become", true);
 	map_at(10, 0x3000, 0x1000, 0, 6, "/bin/become");
-	tap_str(dso_get(&dsos, p.first_exe)->path, "/bin/become", "what its process becomes");
+	tap_str(dso_get(&dsos, p.first_exe)->path, "/bin/become", "the program that its process "
+		"becomes");
 
 	comm(11, 11, "ls-renamed", false);
 	tap_str(at(11, 0x2000), "/bin/ls+0", "a new name leaves the space alone");
@@ -317,7 +319,7 @@ static void test_fork_exec(void)
 
 	fork_of(20, 20, 19, 19);
 	tap_ok(!procs_process(&p, 20)->target && procs_process(&p, 20)->space.n == 0,
-	       "a child of the unknown");
+	       "a child of an unknown process");
 	struct record r = { .type = PERF_RECORD_FORK, .pid = 12, .tid = 12, .fork = { 10, 10, 0 } };
 	procs_feed(&p, &r, false);
 	tap_ok(!procs_process(&p, 12)->target, "without follow a child is no target");
@@ -337,7 +339,7 @@ static void test_threads(void)
 	tap_str(name_of(10, 11), "worker", "until they get their own");
 	tap_str(strtab_get(&strings, proc->name), "server", "the process keeps the leader's");
 	fork_of(10, 13, 10, 11);
-	tap_str(name_of(10, 13), "worker", "which is inherited by what they make");
+	tap_str(name_of(10, 13), "worker", "which their children inherit");
 
 	exit_of(10, 10);
 	tap_ok(!proc->exited && procs_process(&p, 10) == proc, "the leader may go first");
@@ -349,7 +351,7 @@ static void test_threads(void)
 	tap_ok(proc->exited, "the last one ends the process");
 	tap_str(name_of(10, 11), "worker", "an exited thread is still known");
 	exit_of(77, 77);
-	tap_int((long long)p.n_processes, 1, "an exit of the unknown makes nothing");
+	tap_int((long long)p.n_processes, 1, "an exit of an unknown thread creates nothing");
 
 	/* Exec by a thread: the others vanish, it becomes the leader. */
 	comm(20, 20, "jvm", true);
@@ -373,9 +375,10 @@ static void test_threads(void)
 	fork_of(34, 34, 30, 31);
 	fork_of(35, 35, 30, 30);
 	tap_ok(procs_is_target(procs_thread(&p, 30, 31)) &&
-	       procs_is_target(procs_thread(&p, 30, 32)), "what a target thread makes is a target");
+	       procs_is_target(procs_thread(&p, 30, 32)), "the threads of a target thread are "
+		       "targets");
 	tap_ok(!procs_is_target(procs_thread(&p, 30, 30)) &&
-	       !procs_is_target(procs_thread(&p, 30, 33)), "its siblings are not");
+	       !procs_is_target(procs_thread(&p, 30, 33)), "its siblings are not targets");
 	tap_ok(procs_process(&p, 34)->target && !procs_process(&p, 35)->target,
 	       "and so for processes");
 	struct record r = { .type = PERF_RECORD_FORK, .pid = 30, .tid = 36, .fork = { 30, 31, 0 } };
@@ -413,7 +416,7 @@ static void test_reuse(void)
 	fork_of(10, 50, 10, 10);
 	struct procs_thread *t = procs_thread(&p, 10, 50);
 	tap_ok(procs_thread(&p, 5, 50) != t, "a tid that moved to another process");
-	tap_ok(procs_thread(&p, 5, 50)->process == procs_process(&p, 5), "belongs to that one");
+	tap_ok(procs_thread(&p, 5, 50)->process == procs_process(&p, 5), "belongs to that process");
 	tap_ok(t->exited, "the old thread is over");
 	exit_of(5, 50);
 	comm(5, 50, "x", false);

@@ -39,14 +39,15 @@ static void test_folder(void)
 	tap_int(targetcheck(&m.host, 100, false, &e), TARGETCHECK_USER, "a process");
 	tap_int(targetcheck(&m.host, 101, true, &e), TARGETCHECK_USER, "a thread");
 	tap_int(targetcheck(&m.host, 100, true, &e), TARGETCHECK_USER, "a main thread");
-	tap_int(targetcheck(&m.host, 102, false, &e), TARGETCHECK_USER, "a name like a state");
+	tap_int(targetcheck(&m.host, 102, false, &e), TARGETCHECK_USER, "a name that looks like a "
+		"state");
 	tap_int(targetcheck(&m.host, 104, false, &e), TARGETCHECK_KERNEL, "a kernel thread");
 
 	tap_int(targetcheck(&m.host, 101, false, &e), -EINVAL, "a thread given as a process");
 	tap_str(e.what, "101 is a thread of process 100, not a process", "is told");
 	tap_ok(strstr(e.hint, "-t 101") && strstr(e.hint, "-p 100"), "with both remedies");
 	tap_int(targetcheck(&m.host, 103, false, &e), -EINVAL, "a zombie");
-	tap_ok(strstr(e.what, "zombie") && strstr(e.what, "41"), "is told, with its parent");
+	tap_ok(strstr(e.what, "zombie") && strstr(e.what, "41"), "is reported, with its parent");
 	tap_int(targetcheck(&m.host, 105, false, &e), TARGETCHECK_USER,
 		"a process whose main thread has ended, but not the others");
 	tap_int(targetcheck(&m.host, 105, true, &e), -EINVAL, "but not that thread alone");
@@ -113,10 +114,10 @@ static void test_this_machine(void)
 		_exit(0);
 	}
 	waitpid(stopped, NULL, WUNTRACED);
-	tap_ok(targetcheck_is_stopped(&h, stopped), "a child that is");
+	tap_ok(targetcheck_is_stopped(&h, stopped), "a child that is stopped");
 	kill(stopped, SIGKILL);
 	waitpid(stopped, NULL, 0);
-	tap_ok(!targetcheck_is_stopped(&h, stopped), "one that is gone is not");
+	tap_ok(!targetcheck_is_stopped(&h, stopped), "a process that is gone is not");
 	host_close(&h);
 }
 

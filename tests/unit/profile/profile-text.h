@@ -34,7 +34,7 @@ static inline int profile_text_take(void *ctx, const void *data, size_t n_bytes)
 	return 0;
 }
 
-/* Names, writes and reads back; NULL with a TAP comment when that fails.  profile_free. */
+/* Names, writes and reads back; NULL with a TAP comment on failure.  Free with profile_free. */
 static inline struct profile *profile_text_make(struct engine *g, uint32_t event,
 						const struct export_info *info)
 {
@@ -83,7 +83,7 @@ static inline void profile_text_label(const struct profile_label *l, FILE *f)
 		fprintf(f, " %s=%" PRId64 "%s", l->key, l->num, l->num_unit);
 }
 
-/* All but times and comments.  One line per sample, root first. */
+/* Everything except times and comments.  One line per sample, root first. */
 static inline void profile_text_write(const struct profile *p, FILE *f)
 {
 	fprintf(f, "types");

@@ -15,7 +15,7 @@ static const struct source_facts facts = {
 	.kernel_release = "6.1.0", .arch = "x86_64", .hostname = "box", .n_cpus = 8,
 };
 
-/* A recording of two seconds by a clock at 100 Hz, all of it covered. */
+/* A recording of two seconds by a clock at 100 Hz, completely covered. */
 static void begin(void)
 {
 	config = (struct cprof_config){ .command_line = "cprof record -p 7" };
@@ -31,7 +31,7 @@ static void begin(void)
 	coverage_percent = 100;
 }
 
-/* All comments, each with a newline; NULL when they cannot be made. */
+/* All comments, each with a newline; NULL if they cannot be made. */
 static const char *text(void)
 {
 	static char buf[8192];
@@ -63,7 +63,7 @@ static void keeps_quiet(const char *line, const char *name)
 static void test_clock(void)
 {
 	begin();
-	tap_ok(strncmp(text(), "cprof ", 6) == 0, "the first says who wrote it");
+	tap_ok(strncmp(text(), "cprof ", 6) == 0, "the first line names the program");
 	says("\nevent: cpu-clock\n", "the event");
 	says("\ncommand: cprof record -p 7\n", "the command line");
 	says("\nmachine: box x86_64, Linux 6.1.0, 8 CPUs\n", "the machine");
@@ -71,8 +71,8 @@ static void test_clock(void)
 	says("\nrate: 100 Hz asked; mean period 10000000 nanoseconds\n", "the rate");
 	says("\nsamples: 200 in 2.000 s, 100.0 per second\n", "the samples");
 	says("\ncoverage: samples stand for 100.0 % of what was used\n", "the coverage");
-	keeps_quiet("losses:", "no losses, no word of them");
-	keeps_quiet("counted:", "a clock's own count tells nothing");
+	keeps_quiet("losses:", "no losses, no line about them");
+	keeps_quiet("counted:", "a clock's own count is omitted");
 	keeps_quiet("user code only", "nothing was given up");
 	keeps_quiet("stacks:", "no stack was unwound");
 	event.freq_hz = 0;
@@ -108,12 +108,12 @@ static void test_counter(void)
 static void test_accounts(void)
 {
 	begin();
-	keeps_quiet("cost:", "costs that are not known");
+	keeps_quiet("cost:", "unknown costs are omitted");
 	keeps_quiet("scaled", "nothing was scaled");
 	keeps_quiet("rate lowered", "no rate was lowered");
 	stats.own_cpu_ns = 12345678;
 	says("\ncost: cprof itself 0.012 s of CPU time when this was written\n", "its own cost");
-	keeps_quiet("of the target", "the target's cost is not known");
+	keeps_quiet("of the target", "the target's cost is unknown");
 	stats.cost_known = true;
 	stats.cost_ns = 4000000;
 	says("\ncost: about 0.004000 s of the target's CPU time for sampling (estimated)\n",
@@ -171,7 +171,7 @@ static void test_losses(void)
 	says("\nuser code only", "the kernel's side was given up");
 	begin();
 	stats.kernel_names_hidden = true;
-	says("\nkernel functions without names", "names of the kernel are hidden");
+	says("\nkernel functions without names", "kernel names are hidden");
 	begin();
 	ends[0].n[0] = 5;
 	ends[0].n_joined = 2;

@@ -22,8 +22,8 @@ static void feed_two_threads(struct engine *g)
 	feed_comm(g, 7, 8, "worker", false);
 }
 
-/* Does each stack come directly behind those that it shares most of its outer frames with?
- * That is: a set of samples that share an outer part stands together. */
+/* Does each stack directly follow those with which it shares most of its outer frames?  That is:
+ * samples that share an outer part are neighbours. */
 static bool is_preorder(const struct profile *p)
 {
 	for (size_t i = 0; i + 2 < p->n_samples; i++) {
@@ -73,7 +73,7 @@ static void test_facts(void)
 	struct profile *p = profile_text_make(&g, 0, &info);
 	if (!tap_ok(p != NULL, "a profile is written and read back"))
 		exit(tap_done());
-	tap_int((long long)profile_text_errors(p), 0, "consumers take it");
+	tap_int((long long)profile_text_errors(p), 0, "consumers accept it");
 	tap_ok(p->n_sample_types == 2 && !strcmp(p->sample_type[0].type, "samples") &&
 	       !strcmp(p->sample_type[0].unit, "count") && !strcmp(p->sample_type[1].type, "cpu") &&
 	       !strcmp(p->sample_type[1].unit, "nanoseconds"), "its sample types");
@@ -150,14 +150,14 @@ static void test_labels(void)
 	feed_two_threads(&g);
 	feed_sample(&g, 7, 7, 0, 1000, FEED_CHAIN(PERF_CONTEXT_USER, 0x400010));
 	tap_str(keys_of(&g, SAMPLELABELS_DEFAULT), "", "one thread: all labels go");
-	tap_str(keys_of(&g, 0), "pid tid thread_name process_name", "unless they were asked for");
+	tap_str(keys_of(&g, 0), "pid tid thread_name process_name", "unless they were requested");
 	tap_str(keys_of(&g, SAMPLELABEL_TID), "pid thread_name process_name", "or some of them");
 	engine_add_lost(&g, 0, 1, 1);
 	tap_str(keys_of(&g, SAMPLELABELS_DEFAULT), "",
-		"lost samples have none, which tells nothing");
+		"lost samples have no labels, which does not count");
 	feed_sample(&g, 7, 8, 0, 1000, FEED_CHAIN(PERF_CONTEXT_USER, 0x400010));
 	tap_str(keys_of(&g, SAMPLELABELS_DEFAULT), "tid thread_name",
-		"two threads: what tells them apart");
+		"two threads: the labels that differ stay");
 	engine_done(&g);
 
 	feed_open(&g, 0);
@@ -178,11 +178,11 @@ static void test_labels(void)
 	feed_two_threads(&g);
 	feed_sample(&g, 7, 7, 0, 1000, FEED_CHAIN(PERF_CONTEXT_USER, 0x400010));
 	tap_str(keys_of(&g, SAMPLELABELS_DEFAULT & ~SAMPLELABEL_PID), "service pid",
-		"given labels stay, also where one value is all there is");
+		"given labels stay, even with a single value");
 	engine_done(&g);
 }
 
-/* Random stacks: what comes out is what went in. */
+/* Random stacks: the output equals the input. */
 static void test_random(void)
 {
 	static struct engine g;
@@ -202,13 +202,13 @@ static void test_random(void)
 	struct profile *p = profile_text_make(&g, 0, &info);
 	if (!tap_ok(p && p->n_samples == g.counts.n, "1000 random stacks: one sample per count"))
 		return;
-	tap_int((long long)profile_text_errors(p), 0, "consumers take it");
+	tap_int((long long)profile_text_errors(p), 0, "consumers accept it");
 	tap_ok(is_preorder(p), "in preorder");
 	check_sums(&g, 0, p);
 	int64_t value = 0;
 	for (size_t i = 0; i < p->n_samples; i++)
 		value += p->sample[i].value[1];
-	tap_int(value, (long long)total, "and what was fed");
+	tap_int(value, (long long)total, "and equal to the input");
 	bool found = true;
 	for (size_t i = 0; i < p->n_samples; i++) {
 		/* every stack of the file is one of the engine's, with the same addresses */

@@ -1,4 +1,4 @@
-/* The table of losses, and how its counters are collected. */
+/* The table of losses, and the collection of its counters. */
 #include "profile/losses.h"
 
 #include "cprof-import.h"
@@ -61,7 +61,7 @@ static void test_collect(void)
 	       "events add up");
 	losses_collect(&(struct losses_from){ .stats = &stats }, &l);
 	tap_ok(n_of(&l, "cpus_failed") == 4 && n_of(&l, "cut") == 0 && n_of(&l, "lost") == 0,
-	       "what is not there counts nothing");
+	       "missing objects count nothing");
 	free(names);
 	free(engine);
 }

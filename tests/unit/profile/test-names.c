@@ -4,8 +4,8 @@
 #include "profile/names.h"
 
 /*
- * Code that the kernel makes while it runs, as KSYMBOL records tell: BPF programs, and what lies
- * out of line: trampolines of ftrace, optimized kprobes.
+ * JIT code of the kernel, as KSYMBOL records report it: BPF programs, and out-of-line code:
+ * trampolines of ftrace, optimized kprobes.
  */
 
 #ifndef PERF_RECORD_KSYMBOL_TYPE_OOL
@@ -58,15 +58,15 @@ static void test_kernel_code(void)
 	struct err e;
 	tap_int(names_resolve(&g, &o, &n, &e), 0, "resolved");
 	tap_str(named(&g, &n, trampoline + 0x10), "ftrace_trampoline in [kernel.kallsyms]",
-		"a trampoline has its name, and is the kernel's");
+		"a trampoline has its name, and belongs to the kernel");
 	tap_str(named(&g, &n, gone + 0x7e), "kprobe_optinsn_page in [kernel.kallsyms]",
-		"one that is gone when names are looked up, too");
+		"so has one that is gone when names are looked up");
 	tap_str(named(&g, &n, program + 7), "bpf_prog_1_x in [bpf]", "a BPF program is [bpf]'s");
 	tap_str(named(&g, &n, gone + 0x7f), "kprobe_optinsn_page in [kernel.kallsyms]",
 		"a return address behind its last call is its own");
 	tap_str(named(&g, &n, nothing - 1),
 		"[kernel.kallsyms]+0xffffffffc0204fff in [kernel.kallsyms]",
-		"what no record told of has no name");
+		"code without a record has no name");
 	names_done(&n);
 	engine_done(&g);
 }
