@@ -67,7 +67,7 @@ struct arch {
 	bool uses_signal_off;           /* even where the trampoline has CFI, which lacks the pc */
 	struct arch_bytes sigreturn[2]; /* the trampoline's code, its usual form first */
 	struct arch_bytes syscall;
-	uint8_t plt_pushed_bytes;       /* by PLT entries; the CFI of glibc's resolver omits them */
+	uint8_t plt_pushed_bytes;       /* by PLT entries; not in the CFI of glibc's resolver */
 	uint8_t insn_align, insn_bytes_max;
 	uint8_t stub_bytes_before;      /* before the pc: what stub_rule looks at */
 	uint8_t prologue_bytes_before;  /* and prologue_rule */

@@ -1,7 +1,7 @@
 /*
- * replay FILE...: unwinds the saved samples of real programs (tests/tools/stackpack writes them,
- * gzip'ed) and compares with the stacks that are expected of them: as they are, with a memo, and
- * with the copy cut.  Nothing of the machine that they were recorded on is needed.
+ * replay FILE...: unwinds saved samples of real programs (gzipped output of tests/tools/stackpack)
+ * and compares the stacks with the expected ones: from the whole copy, with a memo, and from
+ * truncated copies.  Nothing of the recorded machine is needed.
  */
 
 #include "symbolize/cfi/cfi.h"
@@ -34,7 +34,7 @@ struct map { uint64_t start, end, bias; int module; };
 
 struct sample {
 	int end;
-	size_t n_stack_bytes, n_peer;   /* n_peer: frames that are libdwfl's as well */
+	size_t n_stack_bytes, n_peer;   /* n_peer: frames that libdwfl finds, too */
 	struct unwind_regs regs;
 	uint64_t *stack;
 	uint64_t pc[FRAMES_MAX];
@@ -54,7 +54,7 @@ static struct unwind *u, *with_memo;
 static struct unwind_memo memo;
 static char line[1 << 20];
 
-/* What was found over a file. */
+/* Totals of a file. */
 static size_t n_samples, n_wrong, n_wrong_memo, n_wrong_cut, n_peer_same, n_frames, n_guessed;
 
 static bool find_module(void *ctx, uint64_t pc, struct module *ret)
@@ -141,7 +141,7 @@ static void make_image(struct saved *m)
 			m->n_image_bytes = m->code[i].vaddr + m->code[i].n_bytes;
 	if (!m->n_image_bytes || !m->cfi)
 		return;
-	/* costs what is touched */
+	/* only touched pages cost memory */
 	m->image = mmap(NULL, m->n_image_bytes, PROT_READ | PROT_WRITE,
 			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (m->image == MAP_FAILED)
@@ -154,7 +154,7 @@ static void make_image(struct saved *m)
 	m->cfi->load[0] = (struct cfi_load){ .n_file_bytes = m->n_image_bytes };
 }
 
-/* All modules are known when the first space comes. */
+/* All modules precede the first address space. */
 static void begin_space(void)
 {
 	for (int i = 0; i < corpus.n_modules && !corpus.space; i++) {
@@ -177,7 +177,7 @@ static void run(struct unwind *with, const struct sample *s, size_t n_bytes,
 	unwind_stack(with, &in, m, ret);
 }
 
-/* Are the first n frames those expected? */
+/* Are the first n frames as expected? */
 static bool is_expected(const struct sample *s, const struct unwind_result *r, uint32_t n)
 {
 	if (n > s->n || n > r->n)
@@ -220,7 +220,7 @@ static void judge(const struct sample *s)
 	for (uint32_t i = r.n_same; memo.caller_id && r.is_kept && i < r.n; i++)
 		memo.caller_id[i] = i;
 
-	/* A shorter copy gives a beginning of the stack, and says that it is not the whole. */
+	/* A shorter copy gives the start of the stack, and reports that it is incomplete. */
 	for (size_t n = s->n_stack_bytes / 2; n >= 64; n /= 2) {
 		n &= ~7ull;
 		run(u, s, n, NULL, &r);

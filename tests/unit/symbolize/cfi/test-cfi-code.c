@@ -7,12 +7,12 @@
 
 struct code {
 	const char *name;
-	uint8_t n, pc;          /* bytes; where in them the pc is */
+	uint8_t n, pc;          /* bytes; the offset of the pc in them */
 	uint8_t b[48];
 	int cfa_off;            /* 0: no rule */
 	int fp_off;             /* 0: unchanged */
-	bool is_fp;             /* CFA by the frame pointer */
-	int n_rejected;         /* so many rules are refused first */
+	bool is_fp;             /* CFA relative to the frame pointer */
+	int n_rejected;         /* rules that are rejected first */
 };
 
 #define B(...) sizeof((uint8_t[]){ __VA_ARGS__ })
@@ -70,7 +70,7 @@ static const struct code codes[] = {
 	     (0x41, 0xbb, 1, 0, 0, 0, 0xff, 0x25, 0, 0, 0, 0), 8, 0),
 	CODE("PLT: before push index; jmp", 0, (0x68, 1, 0, 0, 0, 0xe9, 0, 0, 0, 0), 8, 0),
 	CODE("PLT: between push index and jmp", 5, (0x68, 1, 0, 0, 0, 0xe9, 0, 0, 0, 0), 16, 0),
-	/* lengths: each is followed by pop; ret */
+	/* lengths: each instruction is followed by pop; ret */
 	CODE("length: movabs", 0, (0x48, 0xb8, 1, 2, 3, 4, 5, 6, 7, 8, 0x58, 0xc3), 16, 0),
 	CODE("length: mov r16, imm16", 0, (0x66, 0xb8, 0xc3, 0xc3, 0x58, 0xc3), 16, 0),
 	CODE("length: mov [rax+rbx*4+disp32], imm32", 0,
@@ -97,7 +97,7 @@ static const struct code codes[] = {
 	CODE("an unknown opcode", 0, (0x06, 0xc3), 0, 0),
 };
 
-/* From the start of a function to a pc from which no way leads to a return. */
+/* From the start of a function to a pc from which no path leads to a return. */
 static const struct code starts[] = {
 	CODE("from the start: at the start", 0, (0xf4), 8, 0),
 	CODE("from the start: push rbx; sub rsp, 24", 5, (0x53, 0x48, 0x83, 0xec, 0x18, 0xf4), 40,

@@ -1,4 +1,4 @@
-/* DWARF expressions, and registers by their rules. */
+/* DWARF expressions, and rules of registers. */
 
 #include "symbolize/cfi/cfi-eval.h"
 #include "symbolize/cfi/cfi-run.h"
@@ -6,8 +6,8 @@
 
 #include <dwarf.h>
 
-/* Register n holds 100 + n, but 9 is unknown; memory at address a holds a * 3, but below 16
- * nothing is and from 1000 on it is beyond the copy. */
+/* Register n holds 100 + n, except 9, which is unknown.  Memory at address a holds a * 3, except
+ * below 16, where it is unmapped, and from 1000 on, which is beyond the copy. */
 static enum cfi_eval get_reg(void *ctx, unsigned int reg, uint64_t *ret)
 {
 	(void)ctx;

@@ -1,7 +1,7 @@
 /*
- * Corrupt CFI through the unwinder: lengths, circles, offsets outside, huge tables, programs and
- * expressions without end.  Each costs bounded work and memory, counted and not timed, and each
- * stack ends with a reason.
+ * Corrupt CFI in the unwinder: wrong lengths, cycles, offsets outside the section, huge tables,
+ * endless programs and expressions.  Each costs bounded work and memory, which is counted, not
+ * timed, and each stack ends with a reason.
  */
 
 #include "symbolize/cfi/cfi.h"
@@ -14,13 +14,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define START 0x1000u                   /* of the function that stacks are in */
+#define START 0x1000u                   /* of the function that all frames are in */
 #define N_BYTES 0x100000u
 #define SP 0x7ffc00001000ull
 #define N_WORDS 512u
 
-/* Work and memory that any of it may take: what unwind-slow.h allows for one stack and the entry
- * that was looked at last; the rows that are kept, the section and an index of it. */
+/* Limits of work and memory: what unwind-slow.h allows for one stack, plus the last entry; the
+ * cached rows, the section and its index. */
 #define RUN_BYTES_MAX ((1u << 20) + (2u << 17))
 #define HELD_BYTES_MAX (64u << 10)
 
@@ -41,7 +41,7 @@ static void add(struct bytes *b, const void *p, size_t n)
 	b->n += n;
 }
 
-/* A section with one FDE, whose program is the bytes op, n_times of them. */
+/* A section with one FDE, whose program repeats the bytes op n_times. */
 static struct bytes section(bool is_eh, const uint8_t *op, size_t n_op, size_t n_times)
 {
 	struct cfibuild b = { .vaddr = 0x500000, .is_eh = is_eh };
@@ -69,7 +69,7 @@ static bool find_module(void *ctx, uint64_t pc, struct module *ret)
 	return pc >= START && pc - START < N_BYTES;
 }
 
-/* A stack of return addresses, each of them another place in the function. */
+/* A stack of return addresses, each at a different place in the function. */
 static enum unwind_end unwound(const struct bytes *eh, const struct bytes *debug,
 			       const struct bytes *hdr, uint64_t *ret_run, size_t *ret_held)
 {
@@ -131,7 +131,7 @@ static const struct program {
 	uint32_t n_times;
 	uint8_t n;
 	uint8_t op[16];
-	enum unwind_end want_debug;     /* in .debug_frame, whose rows are not kept; 0: the same */
+	enum unwind_end want_debug;     /* in .debug_frame, whose rows are uncached; 0: the same */
 } programs[] = {
 	{ "a program of 120 KB", UNWIND_BEYOND, 120 << 10, OPS(DW_CFA_nop), UNWIND_BAD_CFI },
 	{ "a program of 132 KB", UNWIND_NO_CFI, 132 << 10, OPS(DW_CFA_nop) },
@@ -142,7 +142,7 @@ static const struct program {
 	{ "locations that go backwards", UNWIND_BEYOND, 1000,
 	  OPS(DW_CFA_advance_loc4, 0xff, 0xff, 0xff, 0xff) },
 	{ "an unknown instruction", UNWIND_BAD_CFI, 1, OPS(0x3f) },
-	/* nops behind it, if there are any, are its end */
+	/* trailing nops, if any, are its end */
 	{ "a number of more than 64 bits", UNWIND_CYCLE, 1,
 	  OPS(DW_CFA_def_cfa_offset, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
 	      0x80, 0x80, 0x80, 0x80, 0x80), UNWIND_BAD_CFI },
@@ -185,7 +185,7 @@ static void try_programs(void)
 
 /* ---- entries ---------------------------------------- */
 
-/* A good section, with 4 or 8 bytes of its FDE at off (or of what follows it) overwritten. */
+/* A valid section with 4 or 8 bytes overwritten, at off in its FDE or after it. */
 static struct bytes damaged(bool is_eh, size_t off, uint64_t x, size_t n_bytes)
 {
 	struct bytes s = section(is_eh, (const uint8_t[]){ DW_CFA_nop }, 1, 8);
@@ -258,7 +258,7 @@ static void try_tables(void)
 	      good(), none, table(1, START, fde + 5),
 	      UNWIND_BAD_CFI);
 
-	/* two hundred thousand functions at the same place, without a table */
+	/* 200,000 functions at the same address, without a table */
 	struct bytes s = { 0 };
 	struct cfibuild d = { .is_eh = false };
 	cfibuild_cie_x86(&d, "");
@@ -275,7 +275,7 @@ static void try_tables(void)
 
 /* ---- files ---------------------------------------- */
 
-/* An ELF file of one page, whose headers lie. */
+/* An ELF file of one page with false headers. */
 static void check_file(const char *name, const Elf64_Phdr *ph, const Elf64_Shdr *sh,
 		       const Elf64_Chdr *ch)
 {

@@ -1,4 +1,4 @@
-/* Searches of .eh_frame_hdr's table beside ones that look at each entry. */
+/* Searches of .eh_frame_hdr's table, compared with linear searches. */
 
 #include "symbolize/cfi/cfi-section.h"
 #include "symbolize/cfi/cfi-table.h"
@@ -82,7 +82,7 @@ int main(void)
 		cfi_section_bytes(&hdr, bytes, HEAD + sizes[i] * sizeof(struct entry), HDR);
 		compare(&hdr, sizes[i], -0x4000000, "");
 	}
-	/* INT32_MIN is a start as any other */
+	/* INT32_MIN is a valid start */
 	fill(5000, INT32_MIN);
 	cfi_section_bytes(&hdr, bytes, sizeof(bytes), HDR);
 	compare(&hdr, 5000, INT32_MIN, ", the lowest number first");

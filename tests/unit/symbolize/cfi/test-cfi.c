@@ -1,4 +1,4 @@
-/* CFI as bytes: entries in all their forms, every instruction, search, folding to rules. */
+/* CFI as bytes: all forms of entries, every instruction, search, folding to rules. */
 
 #include "symbolize/cfi/cfi.h"
 #include "tests/unit/symbolize/cfibuild.h"
@@ -27,9 +27,9 @@ struct program {
 	const char *name;
 	uint8_t n;
 	uint8_t op[24];
-	uint8_t at;                     /* asked for at function start + this */
+	uint8_t at;                     /* the address, relative to the function */
 	int cfa_reg;                    /* -1: an expression; -2: malformed */
-	int64_t cfa_off;                /* for an expression its length */
+	int64_t cfa_off;                /* of an expression: its length */
 	int reg, how;                   /* a register and its rule; reg -1: none */
 	int64_t off;
 };
@@ -243,7 +243,7 @@ static void hostile_entries(void)
 	b = (struct cfibuild){ .vaddr = 0x5000, .is_eh = true };
 	cfibuild_cie_x86(&b, "zR");
 	cfibuild_fde(&b, 0x1000, 0x100);
-	uint32_t id = 0x7fffffff; /* the CIE lies before the section */
+	uint32_t id = 0x7fffffff; /* the CIE is before the section */
 	memcpy(b.v + b.entry + 4, &id, 4);
 	cfibuild_end(&b);
 	c = open_eh(&b, &arch_x86_64);
@@ -301,7 +301,7 @@ static void search(void)
 	check_table("table of absolute udata4", DW_EH_PE_udata4);
 	check_table("table of pcrel sdata4", DW_EH_PE_pcrel | DW_EH_PE_sdata4);
 
-	/* a table that says more entries than it holds, and FDEs that are none */
+	/* a table that claims more entries than it holds, and entries that are not FDEs */
 	struct cfibuild b = { .vaddr = 0x9000, .is_eh = true }, h = { .vaddr = 0x8000 };
 	const struct cfi_bytes none = { 0 };
 	struct cfi *c;
@@ -420,8 +420,8 @@ static void rules(void)
 
 /* ---- files --------------------------------------------------------------------------------- */
 
-/* An ELF file with .eh_frame_hdr and .eh_frame in one segment, or only sections; and
- * .debug_frame, compressed if wanted. */
+/* An ELF file with .eh_frame_hdr and .eh_frame in one segment, or with sections only.  Its
+ * .debug_frame is optionally compressed. */
 static int make_file(bool with_phdr, bool compress_debug, size_t cut)
 {
 	struct { Elf64_Ehdr h; Elf64_Phdr ph[2]; } e = { 0 };
@@ -528,7 +528,7 @@ static void files(void)
 	cfi_close(c);
 	close(fd);
 
-	/* musl's way back from a handler, at 0x400c00, is looked up one byte before */
+	/* musl's signal trampoline at 0x400c00 is looked up one byte before it */
 	struct cfi_rule rule;
 	fd = make_file(true, false, 0);
 	tap_int(cfi_open_file(fd, &c), 0, "a file with a signal trampoline");
@@ -555,14 +555,14 @@ static void files(void)
 }
 
 /*
- * A section of 4 GiB and one FDE.  Offsets of FDEs have 32 bits, so that functions behind the first
- * 4 GiB have no CFI; they must not get that of another place.  The section repeats one file, whose
- * entries are a CIE and an FDE, of the largest size.
+ * A section of 4 GiB and one FDE.  Offsets of FDEs have 32 bits, so functions beyond 4 GiB have no
+ * CFI, and must not get that of another function.  The section maps one file repeatedly, whose
+ * entries are a CIE and an FDE of the largest size.
  */
 #define STRIDE 0x20000u
 #define FILE_BYTES (128u * STRIDE)
 #define LARGE_VADDR 0x100000000u
-#define FUNCTION_AHEAD 0x10000000u       /* of each function behind the stride that describes it */
+#define FUNCTION_AHEAD 0x10000000u       /* from an FDE to its function */
 
 static void put_fde(uint8_t *p, uint32_t n_bytes, uint32_t to_cie)
 {

@@ -1,4 +1,4 @@
-/* Which code lay where, when; and the two kinds of files that tell of it. */
+/* JIT code by place and time, and the two file formats that describe it. */
 
 #include "base/budget.h"
 #include "symbolize/jit/jitcode.h"
@@ -76,7 +76,7 @@ static void lines(void)
 	jitcode_done(&j);
 }
 
-/* What these write, as their sources and documents say. */
+/* Lines in the style of several JIT compilers, by their sources and documentation. */
 static void writers(void)
 {
 	struct jitcode j;
@@ -107,7 +107,7 @@ static void writers(void)
 	tap_str(name_at(&j, 0x7f8f3b500017, 0),
 		"stub<12> AllocateTemporaryEntryPoints<PRECODE_FIXUP>", "a stub");
 	tap_str(name_at(&j, 0x7f8f3b500100, 0), "[PreStub]", "only brackets");
-	/* Java: by the virtual machine itself (jcmd Compiler.perfmap), and by perf-map-agent */
+	/* Java: written by the virtual machine (jcmd Compiler.perfmap) and by perf-map-agent */
 	tap_int((long)take(&j, "0x00007f2410ec7640 0x0000000000000150 long Hot.fib(int)\n"
 			       "7f2410e00000 40 Interpreter\n"
 			       "7f2410ec9000 80 LHot;::mix\n", 0), 0, "Java");
@@ -353,7 +353,7 @@ static void odd_dumps(void)
 	jitcode_done(&j);
 }
 
-/* How many lines that code has got, of the records so far. */
+/* The number of lines of the code at pc, from the records so far. */
 static uint32_t n_lines_at(const struct builder *b, uint64_t pc, uint64_t *ret_n_bad,
 			   uint32_t *ret_last)
 {

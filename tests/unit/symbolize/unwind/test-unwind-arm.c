@@ -1,4 +1,4 @@
-/* arm64 frames without CFI: what the unwinder reads from their code, and what of it it believes. */
+/* arm64 frames without CFI: which rules the unwinder reads from their code and accepts. */
 
 #include "symbolize/cfi/cfi.h"
 #include "symbolize/unwind/unwind.h"
@@ -7,9 +7,9 @@
 
 #include <stdlib.h>
 
-#define F_PUSH 0x1000u                  /* has CFI: 32 bytes, x30 at their bottom */
+#define F_PUSH 0x1000u                  /* has CFI: 32 bytes, x30 at the bottom */
 #define BIAS 0x550000000000ull
-#define JIT 0x7f0000000000ull           /* code in no file */
+#define JIT 0x7f0000000000ull           /* JIT code */
 #define SP 0x7ffc00001000ull
 #define AT(i) (SP + 8ull * (i))
 #define PC(f) (BIAS + (f) + 0x10)
@@ -39,7 +39,7 @@ static void run(struct world *w, uint64_t pc)
 	unwind_stack(w->u, &in, NULL, &w->r);
 }
 
-/* Are these the pcs, and the end? */
+/* Does the result have these pcs and this end? */
 static bool is(const struct world *w, enum unwind_end end, size_t n, const uint64_t *pc)
 {
 	bool ok = w->r.end == end && w->r.n == n;
@@ -53,7 +53,7 @@ static bool is(const struct world *w, enum unwind_end end, size_t n, const uint6
 	is(w, end, sizeof((uint64_t[]){ __VA_ARGS__ }) / 8, (uint64_t[]){ __VA_ARGS__ })
 
 /* str x30, [sp, #-16]!; blr x0; ldr x30, [sp], #16; ret; a frame of 32 bytes with x30 in the
- * middle; the end of a call that nothing follows; a jump through x2; a signal's way back. */
+ * middle; a call with nothing after it; a jump through x2; a signal trampoline. */
 static const uint32_t arm_code[] = {
 	0xf81f0ffe, 0xd63f0000, 0xf84107fe, 0xd65f03c0,
 	0xd10083ff, 0xf9000bfe, 0xd63f0000, 0xf9400bfe, 0x910083ff, 0xd65f03c0,

@@ -1,4 +1,4 @@
-/* What code says of a frame's caller: functions of this program, and the CFI that they have. */
+/* Callers found by code: functions of this program and their CFI. */
 
 #include "symbolize/unwind/unwind-call.h"
 #include "symbolize/unwind/unwind-slow.h"
@@ -40,11 +40,11 @@ FUNCTION(calls_never, "sub $8, %rsp\n\t.cfi_adjust_cfa_offset 8\n\tcall never");
 __asm__(".text\n\t.type never, %function\nnever:\n\tpush %rbx\n\tsub $24, %rsp\n"
 	"never_pc:\n\thlt\n\tjmp never_pc\n\t.size never, . - never");
 extern const char never_pc[];
-/* as in boost.context: what starts a coroutine, and what that returns to at its end */
+/* as in boost.context: the entry of a coroutine, and its return address */
 FUNCTION(coroutine, "push %rbx\n\t.cfi_adjust_cfa_offset 8");
 __asm__(".text\n\tpush %rbp\n\tjmp *%rbx\ncoroutine_end:\n\txor %rdi, %rdi\n\tcall never\n\thlt");
 extern const char coroutine_end[];
-/* as in libcrypto: the CFA goes by a register that a call may overwrite, or by a word below sp */
+/* as in libcrypto: the CFA is relative to a caller-saved register or to a word below sp */
 FUNCTION(calls_keeps, "sub $8, %rsp\n\t.cfi_adjust_cfa_offset 8\n\tcall keeps");
 FUNCTION(keeps, "mov %rsp, %rax\n\t.cfi_def_cfa_register %rax\n\tpush %rbx\n\tcall kept");
 FUNCTION(kept, "push %rbx\n\t.cfi_adjust_cfa_offset 8");
@@ -195,9 +195,9 @@ static void test_handlers(void)
 	struct unwind_result r;
 	uint64_t stack[24] = { 0 };
 	/* returner: words 0 .. 7, thrower 8 .. 13, catcher 14 .. 17, outer 18 .. 19 */
-	stack[6] = AT(16);      /* the catcher's already, no more the thrower's */
+	stack[6] = AT(16);      /* already the catcher's, no longer the thrower's */
 	stack[7] = ADDRESS(thrower_pc);
-	stack[9] = AT(16);      /* dead: some function that the catcher has called before */
+	stack[9] = AT(16);      /* dead: a function that the catcher called before */
 	stack[10] = ADDRESS(outer_pc);
 	stack[12] = AT(16);
 	stack[13] = ADDRESS(catcher_pc);

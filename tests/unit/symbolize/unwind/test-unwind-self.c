@@ -1,7 +1,7 @@
 /*
- * The unwinder on this program's own stack: registers and a copy of the stack are taken in
- * the middle of callbacks, signal handlers, threads and odd frames, and the result is compared with
- * the walk of the compiler's runtime at the same place.
+ * The unwinder on this program's own stack: registers and a copy of the stack are captured inside
+ * callbacks, signal handlers, threads and unusual frames.  The result is compared with that of the
+ * compiler's runtime at the same place.
  */
 
 #include "symbolize/cfi/cfi.h"
@@ -91,7 +91,7 @@ static _Unwind_Reason_Code add_pc(struct _Unwind_Context *c, void *arg)
 	return _URC_NO_REASON;
 }
 
-/* Bytes that are mapped from at upwards. */
+/* The number of mapped bytes from `at` upwards. */
 static size_t stack_bytes(uint64_t at)
 {
 	FILE *f = fopen("/proc/self/maps", "r");
@@ -105,20 +105,20 @@ static size_t stack_bytes(uint64_t at)
 	return found < sizeof(copy) ? found : sizeof(copy);
 }
 
-/* Reads the stack of whoever, so not to be checked. */
+/* Reads the frames of other functions, so it must not be instrumented. */
 static void __attribute__((noinline, no_sanitize("address"))) copy_stack(uint64_t from, size_t n)
 {
 	const volatile uint8_t *p = (const uint8_t *)from;
 	for (size_t i = 0; i < n; i++)
 		copy[i] = p[i];
-	MSAN_WRITTEN(copy, n); /* what no function has written is there as well */
+	MSAN_WRITTEN(copy, n); /* including what no function has written */
 }
 
 static size_t n_copy_max = sizeof(copy);
 static struct unwind_result r;
 static struct truth t;
 
-/* Takes registers here, unwinds, and lets the runtime walk from here. */
+/* Captures registers here, unwinds, and lets the runtime walk from here. */
 static void __attribute__((noinline)) snap(struct unwind_memo *m)
 {
 	static struct unwind_regs regs;
@@ -148,7 +148,7 @@ static void __attribute__((noinline)) snap(struct unwind_memo *m)
 	_Unwind_Backtrace(add_pc, &t);
 }
 
-/* All but the innermost pc, which is in snap in both. */
+/* All pcs but the innermost, which is inside snap in both. */
 static bool same(void)
 {
 	bool ok = r.n == t.n && r.n > 1;

@@ -1,5 +1,5 @@
 /*
- * The unwinder over stacks written by hand: both machines on every host, every end, signal
+ * The unwinder on handwritten stacks: both architectures on every host, every end, signal
  * frames, the memo, joins, hostile input.
  *
  * One module, vaddr = pc - BIAS, with functions of 0x100 bytes each; see setup.
@@ -24,11 +24,11 @@
 #define F_SIGNAL 0x1700         /* signal trampoline */
 #define F_NONE 0x1800           /* no CFI */
 #define F_BIG 0x1900            /* CFA = sp + 1 MiB */
-#define F_EPILOGUE 0x1a00       /* CFA = sp + 8, fp at CFA - 16: popped already */
+#define F_EPILOGUE 0x1a00       /* CFA = sp + 8, fp at CFA - 16: already popped */
 #define F_LEAF 0x1b00           /* arm64: no frame */
 #define F_EH 0x1c00             /* CFA = sp + 64, saves rax and rdx: returns to a handler */
 #define F_END 0x1d00
-#define JIT 0x7f0000000000ull   /* code in no file */
+#define JIT 0x7f0000000000ull   /* JIT code */
 
 struct world {
 	struct cfibuild b;
@@ -83,7 +83,7 @@ static void setup_x86(struct cfibuild *b)
 	FUNCTION(b, F_EH, DW_CFA_def_cfa_offset, 64, DW_CFA_offset | 6, 2, DW_CFA_offset | 1, 3,
 		 DW_CFA_offset | 0, 4);
 	cfibuild_cie(b, 1, "zRS", 1, -8, 16);
-	/* glibc's: everything at its place in the ucontext, CFA the interrupted sp */
+	/* as in glibc: registers in the ucontext, CFA = interrupted sp */
 	CFIBUILD(b, DW_CFA_def_cfa_expression, 4, DW_OP_breg7, 0xa0, 1, DW_OP_deref);
 	cfibuild_end(b);
 	FUNCTION(b, F_SIGNAL, DW_CFA_expression, 6, 3, DW_OP_breg7, 0xf8, 0, DW_CFA_expression, 3,
@@ -143,7 +143,7 @@ static void run(struct world *w, uint64_t pc, const struct arch *a, struct unwin
 	unwind_stack(w->u, &in, m, &w->r);
 }
 
-/* Are these the pcs, and the end? */
+/* Does the result have these pcs and this end? */
 static bool is(const struct world *w, enum unwind_end end, size_t n, const uint64_t *pc)
 {
 	bool ok = w->r.end == end && w->r.n == n;
@@ -252,7 +252,7 @@ static void x86_unusual(void)
 	w.stack[5] = PC(F_START);
 	run(&w, PC(F_RBX), &arch_x86_64, NULL);
 	tap_ok(IS(&w, UNWIND_ROOT, PC(F_RBX), PC(F_START)), "CFA relative to rbx, innermost frame");
-	/* PUSH keeps rbx, SAVES has saved it */
+	/* PUSH leaves rbx alone, SAVES has saved it */
 	w.stack[3] = PC(F_SAVES);
 	w.stack[6] = AT(20);
 	w.stack[7] = PC(F_RBX);
@@ -307,7 +307,7 @@ static uint8_t jit_code[0x100] = {
 	[0x10] = 0xf3, 0x0f, 0x1e, 0xfa, 0x55, 0x48, 0x89, 0xe5, 0xff, 0xd0, 0x90, 0x90, 0xc9, 0xc3,
 	[0x30] = 0x53, 0xff, 0xd0, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x5b, 0xc3,
 	[0x44] = 0xff, 0xd0, 0xcc,
-	/* a method of Java: mov %eax, -0x14000(%rsp); push %rbp; sub $32, %rsp; call; ... */
+	/* a Java method: mov %eax, -0x14000(%rsp); push %rbp; sub $32, %rsp; call; ... */
 	[0x80] = 0x89, 0x84, 0x24, 0x00, 0xc0, 0xfe, 0xff, 0x55, 0x48, 0x83, 0xec, 0x20,
 	[0x96] = 0xff, 0xd0, 0xcc,
 };
@@ -388,7 +388,7 @@ static void x86_jit(void)
 	close_world(&w);
 }
 
-/* What a program's first function takes for a return address. */
+/* argc where CFI expects the return address of a program's first function. */
 static void x86_first(void)
 {
 	struct world w;
@@ -408,7 +408,7 @@ static void x86_first(void)
 	close_world(&w);
 }
 
-/* Compiled code that the interpreter was called by, and has called. */
+/* Compiled code that calls the interpreter, which calls compiled code. */
 static void x86_java(void)
 {
 	struct world w;
@@ -469,7 +469,7 @@ static size_t read_none(void *ctx, uint64_t pc, void *buf, size_t n_bytes)
 	return n_bytes;
 }
 
-/* A rule that the code offers and stacks deny, as in a clone's child. */
+/* A rule from the code that no stack confirms, as in the child of clone. */
 static void x86_denied(void)
 {
 	struct world w;
@@ -626,7 +626,7 @@ static void memo(void)
 	close_world(&w);
 }
 
-/* Two cut stacks in a row, the second of which was copied one frame further. */
+/* Two truncated stacks in a row; the second copy holds one more frame. */
 static void further(void)
 {
 	struct world w;
@@ -669,7 +669,7 @@ static void join(void)
 	tap_ok(w.r.end == UNWIND_ROOT && !w.r.n_joined &&
 		       !(w.r.frame[20].flags & UNWIND_FRAME_JOINED),
 	       "joined frames inside the copy are verified");
-	/* the cut is in the innermost frame, whose pc has moved on */
+	/* the copy ends in the innermost frame, whose pc has moved on */
 	w.n_stack_bytes = 8;
 	run(&w, PC(F_PUSH) + 5, &arch_x86_64, &m);
 	tap_ok(w.r.n == 21 && w.r.n_joined == 20, "joined by function and CFA");
@@ -683,7 +683,7 @@ static void join(void)
 	close_world(&w);
 }
 
-/* A stack that no copy held is not pushed out by one that its copy holds, but for a while. */
+/* A stack longer than its copy is replaced by a complete one only after a while. */
 static void is_long(void)
 {
 	struct world w;
@@ -713,8 +713,8 @@ static void is_long(void)
 	close_world(&w);
 }
 
-/* The caller of a function that goes to a handler is not called by what stands there any more: no
- * code of these functions says that it calls F_EH. */
+/* The return address of a function that jumps to a handler is already overwritten: no code of these
+ * functions calls F_EH. */
 static void handler(void)
 {
 	struct world w;

@@ -1,5 +1,5 @@
-/* Rules read from arm64 code, what calls and stubs look like there.  The words are what GNU as
- * makes of the instructions that the names tell, or of compilers' ordinary ones. */
+/* Rules read from arm64 code; calls and PLT entries.  The words are encodings by GNU as of the
+ * instructions in the titles, or of usual ones of compilers. */
 
 #include "symbolize/cfi/cfi-code.h"
 #include "tests/unit/tap.h"
@@ -10,13 +10,13 @@
 
 struct code {
 	const char *name;
-	uint8_t n, pc;          /* instructions; which of them the pc is at */
+	uint8_t n, pc;          /* instructions; the index of the one at the pc */
 	uint32_t word[10];
 	int cfa_off;            /* NONE: no rule */
 	int ra_off;             /* or LINK */
 	int fp_off;             /* 0: unchanged */
-	bool is_fp;             /* CFA by the frame pointer */
-	int n_rejected;         /* so many rules are refused first */
+	bool is_fp;             /* CFA relative to the frame pointer */
+	int n_rejected;         /* rules that are rejected first */
 };
 
 static const struct code codes[] = {
@@ -101,7 +101,7 @@ static const struct code codes[] = {
 	{ "the slot is below the stack pointer", 2, 0, { 0xf85f83fe, 0xd65f03c0 }, NONE },
 };
 
-/* From the start of a function to a pc from which no way leads to a return. */
+/* From the start of a function to a pc from which no path leads to a return. */
 static const struct code starts[] = {
 	{ "at the start", 1, 0, { 0x00000000 }, 0, LINK, 0, false, 0 },
 	{ "stp x29, x30, [sp, #-32]!", 2, 1, { 0xa9be7bfd, 0x00000000 }, 32, -24, -32, false, 0 },
@@ -218,7 +218,7 @@ static void calls(void)
 	       !arch_arm64.is_root((const uint8_t *)end, 4), "other code is not a root");
 }
 
-/* Frames of code in no file, about to be made or left: four instructions, the pc at the third. */
+/* Prologues and epilogues of JIT code: four instructions, the pc is at the third. */
 static void frames(void)
 {
 	static const struct {
