@@ -1,17 +1,17 @@
 /*
- * The table begins with a header of offsets: function names, files by compile unit, a table of
- * (pc, function) pairs, and streams of (value, length) steps, from which a function's line, file
- * and place in its tree of inlined calls are read by walking to the pc.
+ * The table starts with a header of offsets: function names, files by compile unit, a table of
+ * (pc, function) pairs, and streams of (value, length) steps.  A function's line, its file and its
+ * position in the tree of inlined calls are found by adding up steps until the pc is reached.
  *
- * The trees lie outside, in read-only data, at an offset from a place ("go:func.*") that only the
- * runtime's moduledata tells.  That is found as what points to the table and repeats its offsets.
- * In a position independent program pointers are relocations.
+ * The trees are outside of the table, in read-only data, relative to an address ("go:func.*") that
+ * only the runtime's moduledata contains.  The moduledata is recognised as the words that point to
+ * the table and repeat its offsets.  In a position independent program, pointers are relocations.
  *
  *	            1.16, 1.17       1.18, 1.19         1.20 and later
  *	magic       fffffffa         fffffff0           fffffff1
  *	pcs         pointers         32 bits from text  the same
- *	trees       pointers         32 bits from the place
- *	a call      tells its parent and where it was called     tells the pc it was called at
+ *	trees       pointers         32 bits from that address
+ *	a call      has its parent and its file and line         has the pc of the call
  */
 
 #include "symbolize/runtime/go-names.h"
@@ -97,7 +97,7 @@ static size_t n_relocations(const struct go_names *g)
 	return g->rela ? g->rela->d_size / sizeof(GElf_Rela) : 0;
 }
 
-/* A pointer in the program's data, as the loader will make it, when the program is at 0. */
+/* A pointer in the program's data after relocation, for a program loaded at 0. */
 static uint64_t pointer_at(const struct go_names *g, uint64_t vaddr)
 {
 	uint64_t x;
@@ -145,7 +145,7 @@ static bool read_header(struct go_names *g)
 	return g->functions_off < g->table.n_bytes && g->n_functions < g->table.n_bytes / 8;
 }
 
-/* Linkers other than Go's put the table of a position independent program among other data. */
+/* Other linkers than Go's put the table of a position independent program among other data. */
 static void find_table(struct go_names *g)
 {
 	for (size_t i = 0; i < g->n_sections; i++) {
@@ -165,8 +165,8 @@ static void find_table(struct go_names *g)
 	}
 }
 
-/* Was this made of what Go compiled?  Whatever a linker does with the table, it keeps the section
- * .go.buildinfo.  Of other files, such as libLLVM with its 60 MB of data, nothing is read. */
+/* Does the file contain Go code?  All linkers keep the section .go.buildinfo.  Nothing is read from
+ * other files, such as libLLVM with its 60 MB of data. */
 static bool is_of_go(Elf *elf, size_t shstrndx)
 {
 	GElf_Shdr sh;
@@ -212,7 +212,7 @@ static bool read_sections(struct go_names *g, Elf *elf)
 	return g->section && g->table.p;
 }
 
-/* Is there a moduledata of this table at vaddr?  Then *ret is where its trees count from. */
+/* If the moduledata of this table is at vaddr, sets g->gofunc. */
 static bool try_moduledata(struct go_names *g, uint64_t vaddr)
 {
 	uint64_t p = g->ptr_bytes;
@@ -288,7 +288,7 @@ static uint64_t pc_of(const struct go_names *g, uint64_t i)
 static bool find_function(const struct go_names *g, uint64_t vaddr, struct function *f)
 {
 	uint64_t low = SEARCH_COUNT(g->n_functions, i, pc_of(g, i) <= vaddr), off;
-	/* Behind the last function stands where it ends. */
+	/* the last function is followed by its end */
 	if (low == 0 || vaddr >= pc_of(g, low))
 		return false;
 	unsigned n_bytes = g->layout == GO_1_16 ? g->ptr_bytes : 4;
@@ -332,7 +332,7 @@ static bool uvarint(const struct go_names *g, uint64_t *off, uint32_t *ret)
 	return false;
 }
 
-/* The value of that stream of steps at vaddr, -1 where it has none. */
+/* The value of a stream of steps at vaddr; -1: none. */
 static int32_t value_at(const struct go_names *g, const struct function *f, uint32_t steps,
 			uint64_t vaddr)
 {
@@ -369,7 +369,7 @@ static void set_place(const struct go_names *g, const struct function *f, uint64
 
 /* ---- inlined calls --------------------------------------------------------- */
 
-/* Where the function's tree of inlined calls lies in the program; 0: none. */
+/* The vaddr of the function's tree of inlined calls; 0: none. */
 static uint64_t tree_of(const struct go_names *g, const struct function *f)
 {
 	if (f->n_funcdata <= FUNCDATA_INLINE_TREE)

@@ -1,10 +1,13 @@
 /*
- * A function without a frame of its own leaves its caller's frame pointer in place, so the chain
- * that is followed from there begins with the return address of the caller's frame: systemstack's
- * caller itself is missing, as in all of Go for x86-64 before 1.21.  The call before that return
- * address names it, mostly; or the name of the function that systemstack was given, for it is a
- * part of its caller's: a.b.func1 of a.b.  It is believed if there is a call of systemstack in its
- * code; of several, the one behind an instruction that takes the address of what was called.
+ * A function without a frame leaves its caller's frame pointer in place, so the chain that starts
+ * there begins with the return address of the caller's frame.  The direct caller of systemstack is
+ * missing, as always in Go for x86-64 before 1.21.  It is found in one of two ways:
+ *
+ * - The call before that return address usually names it.
+ * - The function that systemstack calls has a name derived from its caller's: a.b.func1 of a.b.
+ *
+ * The result is accepted if its code calls systemstack.  Of several such calls, the one behind an
+ * instruction that takes the address of the called function is used.
  */
 
 #include "symbolize/runtime/go-switch.h"
@@ -35,7 +38,7 @@ static bool go_place(const struct runtime_switch *s, uint64_t at, struct go_plac
 	return ret->table && go_table_find(ret->table, at - ret->m.bias, &ret->f);
 }
 
-/* The vaddr that the call before return address ra calls; 0: it is none, or calls a pointer. */
+/* The vaddr that the call before return address ra calls; 0: no call, or through a pointer. */
 static uint64_t go_target(const struct arch *arch, const struct module *m, uint64_t ra,
 			  bool *ret_is_call)
 {
@@ -48,8 +51,7 @@ static uint64_t go_target(const struct arch *arch, const struct module *m, uint6
 	return call == ARCH_CALL_DIRECT ? target : 0;
 }
 
-/* Does vaddr, whose address was taken, stand for the function: its code, or a word that holds the
- * address of its code? */
+/* Is vaddr, whose address was taken, the function's code or a word with the address of its code? */
 static bool go_stands_for(struct cfi *c, uint64_t vaddr, uint64_t function)
 {
 	uint64_t word;
@@ -57,7 +59,7 @@ static bool go_stands_for(struct cfi *c, uint64_t vaddr, uint64_t function)
 				     word == function);
 }
 
-/* A call of `target` in f, x86-64: behind which return address?  0: there is none. */
+/* The return address of a call of `target` in f, x86-64; 0: there is no such call. */
 static uint64_t go_call_site(struct cfi *c, const struct go_table_function *f, uint64_t target,
 			     uint64_t called)
 {
@@ -91,7 +93,7 @@ static uint64_t go_call_site(struct cfi *c, const struct go_table_function *f, u
 	return first;
 }
 
-/* The function of which f is a part, by its name. */
+/* The function that f is a part of, by its name. */
 static bool go_whole(struct go_table *g, const struct go_table_function *f,
 		     struct go_table_function *ret)
 {
@@ -123,7 +125,7 @@ enum runtime_caller go_switch_caller(const struct runtime_switch *s, uint64_t *r
 		return RUNTIME_CALLER_DENIED;
 	if (target && target == to.f.start)
 		return RUNTIME_CALLER_NEXT;
-	/* with the link register's, which is saved, nobody would be missing */
+	/* the link register is saved, so no caller can be missing */
 	if (!arch_pushes_ra(s->arch))
 		return RUNTIME_CALLER_DENIED;
 	bool is_known = s->called_at && go_place(s, s->called_at, &called);

@@ -1,20 +1,20 @@
 /*
- * Each function has a stream of (value, length) steps: by how many bytes the stack pointer lies
- * below where it was at the start.  On x86-64 the return address is above that, and below it
- * compiled code keeps the caller's frame pointer, as soon as its frame is made.  On arm64 the link
- * register is saved at the frame's lower end, and the frame pointer below it, where nothing may be
- * read that is below the stack pointer: it is taken for unchanged there.
+ * Each function has a stream of (value, length) steps: the number of bytes by which the stack
+ * pointer is below its value at the function's start.  On x86-64 the return address is above that
+ * value, and below it compiled code saves the caller's frame pointer when it sets up its frame.  On
+ * arm64 the link register is saved at the frame's lower end, and the frame pointer below it.  That
+ * is below the stack pointer, where nothing may be read: the frame pointer is treated as unchanged.
  *
- * Code that goes to another stack (systemstack, mcall, asmcgocall, the calls of the vDSO) has the
- * flag SPWRITE, and the table says nothing of the new stack.  How often the stack pointer was
- * loaded before an address tells on which of the two it is: an odd number of times, on the new one.
- * There such a function is the outermost one.  Who called it is known to the frame pointer's chain,
- * where it waits for the other stack to be left again (CFI_FLAG_SWITCH), but not for mcall and
- * morestack: theirs may run elsewhere meanwhile.
+ * Code that switches stacks (systemstack, mcall, asmcgocall, calls of the vDSO) has the flag
+ * SPWRITE, and the table does not describe the new stack.  The number of times that the code before
+ * an address loads the stack pointer says which stack it runs on: an odd number means the new one,
+ * of which the function is the outermost frame.  The chain of frame pointers leads to its caller,
+ * which waits until the other stack is left again (CFI_FLAG_SWITCH).  The callers of mcall and
+ * morestack do not wait: they may run elsewhere.
  *
- * In a position independent program the start of the code, which all addresses count from, is a
- * relocation.  Where it is not told at all, it is that of .text, if that is as long as the table
- * says.
+ * In a position independent program, the start of the code, to which all addresses are relative, is
+ * a relocation.  If it is given nowhere, it is the start of .text, provided that .text is as long
+ * as the table says.
  */
 
 #include "symbolize/runtime/go-table.h"
@@ -51,7 +51,7 @@ static uint32_t go_get32(struct go_table *g, uint64_t off)
 
 /* ---- opening ------------------------------------------------------------------------ */
 
-/* What the loader will make of the word at vaddr, when the program is at 0; 0: nothing. */
+/* The word at vaddr after relocation, for a program loaded at 0; 0: no relocation. */
 static uint64_t go_relocated(struct cfi_section *rela, uint64_t vaddr)
 {
 	Elf64_Rela r;
@@ -108,7 +108,7 @@ static bool go_read_header(struct go_table *g, const struct cfi_place *text,
 	g->text = word[2] ? word[2] : go_relocated(rela, g->table.vaddr + 8 + 2 * ptr);
 	if (g->text)
 		return true;
-	/* behind the last function stands where it ends */
+	/* the last function is followed by its end */
 	uint64_t n = go_pc_of(g, g->n_functions);
 	g->text = text->vaddr;
 	return n <= text->n_bytes && text->n_bytes - n < GO_TEXT_ROOM_BYTES;
@@ -223,7 +223,7 @@ static bool go_uvarint(struct go_table *g, uint64_t *off, uint32_t *ret)
 	return false;
 }
 
-/* By how many bytes the stack pointer lies below the start's, at vaddr; -1: not told. */
+/* By how many bytes the stack pointer at vaddr is below that at the start; -1: unknown. */
 static int32_t go_moved(struct go_table *g, const struct go_table_function *f, uint64_t vaddr)
 {
 	uint64_t off = g->steps_off + f->sp_steps, pc = f->start;
@@ -244,7 +244,7 @@ static int32_t go_moved(struct go_table *g, const struct go_table_function *f, u
 
 /* ---- rules --------------------------------------------------------------------------------- */
 
-/* Is a call the last instruction before vaddr + 1?  Then vaddr stands for a return address. */
+/* Does a call end before vaddr + 1?  Then vaddr was looked up for a return address. */
 static bool go_is_call(const struct go_table *g, uint64_t vaddr)
 {
 	uint8_t b[ARCH_CALL_BYTES];
@@ -252,19 +252,19 @@ static bool go_is_call(const struct go_table *g, uint64_t vaddr)
 	       arch_ends_with_call(g->c->arch, b, sizeof(b));
 }
 
-/* Is vaddr, in a function that writes the stack pointer, on the stack that it has gone to? */
+/* Does code at vaddr, in a function that writes the stack pointer, run on the new stack? */
 static bool go_is_away(struct go_table *g, const struct go_table_function *f, uint64_t vaddr)
 {
 	uint8_t b[ARCH_SWITCH_BYTES_MAX];
 	size_t n = vaddr - f->start;
-	/* before 1.17 there were no flags; code that the compiler makes never does it */
+	/* before 1.17 there were no flags; compiled code never does it */
 	if ((g->layout != GO_1_16 && !(f->flags & GO_TABLE_WRITES_SP)) || n > sizeof(b) ||
 	    cfi_read_code(g->c, f->start, b, n) < n)
 		return false;
 	return g->c->arch->n_sp_loads(b, n) & 1;
 }
 
-/* Is the frame pointer still to be saved, by the instruction at vaddr? */
+/* Does the instruction at vaddr save the frame pointer? */
 static bool go_saves_fp_next(const struct go_table *g, uint64_t vaddr)
 {
 	uint8_t b[4];
@@ -277,10 +277,10 @@ static bool go_begins(const char *s, const char *with)
 }
 
 /*
- * x86-64: C code that Go has called has called Go.  On the goroutine's stack cgocallback makes
- * itself a frame as if it had been called from where the goroutine left it for the call of C.  That
- * is said to be systemstack_switch, a function that never runs, in whose frame the caller of
- * asmcgocall follows.  By how many bytes that is further out; -1: not told.
+ * x86-64: C code that was called by Go has called Go.  cgocallback sets up its frame on the
+ * goroutine's stack as if it had been called where the goroutine left that stack to call C.  The
+ * goroutine pretends to have left it in systemstack_switch, a function that never runs and whose
+ * caller is that of asmcgocall.  Returns by how many bytes that frame is further out; -1: unknown.
  */
 static int32_t go_left(struct go_table *g, const struct go_table_function *f)
 {
@@ -294,8 +294,8 @@ static int32_t go_left(struct go_table *g, const struct go_table_function *f)
 	return first < 0 ? -1 : 8 + (then > first ? then : first);
 }
 
-/* What is the function's stack at vaddr: on goes the one that it was called on, by *ret_left bytes
- * more than the table says, or it is the root, for what else than its flags tell. */
+/* Is the function the root of its stack at vaddr?  If not, its caller is *ret_left bytes further
+ * out than the table says. */
 static bool go_is_root(struct go_table *g, const struct go_table_function *f, uint64_t vaddr,
 		       uint8_t *ret_flags, int32_t *ret_left)
 {
@@ -304,7 +304,7 @@ static bool go_is_root(struct go_table *g, const struct go_table_function *f, ui
 	*ret_left = 0;
 	if (!go_table_name(g, f, name, sizeof(name)) || !go_begins(name, "runtime."))
 		name[0] = '\0';
-	/* the kernel has called it: what was interrupted lies behind */
+	/* called by the kernel: the interrupted function follows */
 	if (f->flags & GO_TABLE_TOP)
 		return !go_begins(name, "runtime.sigtramp");
 	if (!strcmp(name, "runtime.goexit") || !strcmp(name, "runtime.mstart"))
@@ -317,11 +317,12 @@ static bool go_is_root(struct go_table *g, const struct go_table_function *f, ui
 			*ret_flags = CFI_FLAG_SWITCH;
 		return true;
 	}
-	/* a new thread begins behind the system call, with nothing on its stack */
+	/* a new thread starts behind the system call with an empty stack */
 	return go_begins(name, "runtime.clone") && go_is_call(g, vaddr);
 }
 
-/* The way back from a signal's handler: it lies on the kernel's frame, which its code tells. */
+/* Signal handlers return to this function.  Its caller is the kernel's signal frame, as its code
+ * shows. */
 static bool go_is_sigreturn(struct go_table *g, const struct go_table_function *f)
 {
 	char name[GO_TABLE_NAME_BYTES_MAX];

@@ -1,14 +1,18 @@
 /*
+ * Java's compilers use the frame pointer as a general register unless -XX:+PreserveFramePointer is
+ * given.  But the stack pointer stays where the prologue has set it, so the prologue, which is
+ * searched backwards from the pc, says how large the frame is.  x86-64 only.
+ *
  * HotSpot's C1 and C2 begin a method in one of two ways (MacroAssembler::verified_entry of JDK 8
  * to 21):
  *
- *	mov %eax, -OFFSET(%rsp); push %rbp; sub $N, %rsp	there is stack enough
- *	sub $N, %rsp; mov %rbp, N-8(%rsp)			small, and calls nothing
+ *	mov %eax, -OFFSET(%rsp); push %rbp; sub $N, %rsp	with a check for stack overflow
+ *	sub $N, %rsp; mov %rbp, N-8(%rsp)			small leaf methods
  *
- * with mov %rsp, %rbp behind the push or at the end where the frame pointer is to be one (which is
- * left to who goes by it), and end it the same way: add $N, %rsp; pop %rbp; a look at whether the
- * thread shall stop; ret.  Between the two the stack pointer does not move but in few intrinsics.
- * What lies behind a method's end, its slow ways and handlers, has the same frame.
+ * With -XX:+PreserveFramePointer, mov %rsp, %rbp follows the push or the end; such methods are left
+ * to the rules by the frame pointer.  The epilogue is add $N, %rsp; pop %rbp; a safepoint poll; ret.
+ * Between the two, only a few intrinsics move the stack pointer.  The slow paths and handlers behind
+ * a method's end have the same frame.
  */
 
 #include "symbolize/runtime/runtime-private.h"
@@ -17,22 +21,22 @@
 
 #include <string.h>
 
-/* The longest method, bytes; what is read at once, a page. */
+/* The longest method, and what is read at once: a page. */
 #define HOTSPOT_BYTES_MAX (64u << 10)
 #define HOTSPOT_CHUNK 4096u
 
-/* The longest beginning, and the longest end behind its pop. */
+/* The longest prologue, and the longest epilogue behind its pop. */
 #define HOTSPOT_ENTER_BYTES 18u
 #define HOTSPOT_LEAVE_BYTES 32u
 
 /* A method's frame. */
 struct hotspot {
-	bool has_fp;                    /* the frame pointer is one */
+	bool has_fp;                    /* rbp is the frame pointer */
 	uint32_t n_bytes;               /* from the stack pointer to the saved frame pointer */
 	uint32_t n_sub;                 /* N */
 };
 
-/* sub, add $N, %rsp; bytes of the instruction, 0 when it is none. */
+/* sub or add $N, %rsp.  Returns the bytes of the instruction; 0: another one. */
 static size_t hotspot_by_sp(const uint8_t *p, uint8_t modrm, uint32_t *ret)
 {
 	if (p[0] != 0x48 || (p[1] != 0x83 && p[1] != 0x81) || p[2] != modrm)
@@ -49,7 +53,7 @@ static bool hotspot_is_mov_fp(const uint8_t *p)
 	return p[0] == 0x48 && ((p[1] == 0x89 && p[2] == 0xe5) || (p[1] == 0x8b && p[2] == 0xec));
 }
 
-/* Does a method begin at p, of which HOTSPOT_ENTER_BYTES are there?  Bytes, 0: no. */
+/* Is there a prologue at p, where HOTSPOT_ENTER_BYTES are readable?  Returns its bytes; 0: no. */
 static size_t hotspot_enter(const uint8_t *p, struct hotspot *ret)
 {
 	static const uint8_t sub = 0xec;
@@ -79,7 +83,7 @@ static size_t hotspot_enter(const uint8_t *p, struct hotspot *ret)
 	return disp == ret->n_sub - 8 ? n : 0;
 }
 
-/* The last method that begins before pc: page by page, for the page before may not be there. */
+/* Finds the last prologue before pc, page by page, because the previous page may not be mapped. */
 static bool hotspot_find(const struct cfi_code *c, uint64_t pc, struct hotspot *ret)
 {
 	uint8_t b[HOTSPOT_CHUNK + HOTSPOT_ENTER_BYTES];
@@ -97,7 +101,7 @@ static bool hotspot_find(const struct cfi_code *c, uint64_t pc, struct hotspot *
 	return false;
 }
 
-/* The rule within a method's beginning; true with CFI_NONE where the frame pointer will be one. */
+/* The rule within a prologue; true with CFI_NONE where rbp becomes the frame pointer. */
 static bool hotspot_entering(const struct cfi_code *c, uint64_t pc, struct cfi_rule *ret)
 {
 	const size_t n_back = 8;
@@ -125,7 +129,7 @@ static bool hotspot_entering(const struct cfi_code *c, uint64_t pc, struct cfi_r
 	return false;
 }
 
-/* Bytes that the method's end has taken off the stack where pc is. */
+/* Bytes that the epilogue has removed from the stack at pc. */
 static uint32_t hotspot_left(const struct cfi_code *c, uint64_t pc, const struct hotspot *h)
 {
 	static const uint8_t add = 0xc4;
