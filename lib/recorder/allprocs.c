@@ -61,21 +61,21 @@ static int check_part(const char *part, size_t n_bytes, const int *online, int n
 
 static int check_cpus(const char *list, const struct host *h, struct err *e)
 {
-	int *online = NULL, code = 0;
+	CLEANUP_FREE int *online = NULL;
 	int n = cpus_online(h, &online, e);
 	if (n < 0)
 		return n;
-	for (const char *p = list; code == 0; p++) {
+	for (const char *p = list;; p++) {
 		size_t n_bytes = strcspn(p, ",");
-		code = check_part(p, n_bytes, online, n, e);
+		int r = check_part(p, n_bytes, online, n, e);
+		if (r == -ENODEV)
+			err_hint(e, "/sys/devices/system/cpu/online lists the CPUs that are");
+		if (r < 0)
+			return r;
 		p += n_bytes;
 		if (!*p)
-			break;
+			return 0;
 	}
-	if (code == -ENODEV)
-		err_hint(e, "/sys/devices/system/cpu/online lists the CPUs that are");
-	free(online);
-	return code;
 }
 
 /* The kernel reports ids of the caller's pid namespace, and 0 for processes outside of it. */
@@ -103,10 +103,11 @@ int allprocs_check(struct cprof_config *c, const struct host *h, const struct lo
 	if (c->scope != CPROF_SCOPE_AUTO && c->scope != CPROF_SCOPE_CPU)
 		return err_usage(e, "all processes can be recorded only in the scope cpu");
 	c->scope = CPROF_SCOPE_CPU;
-	int code = c->cpus ? check_cpus(c->cpus, h, e) : 0;
-	if (code == 0)
-		note_namespace(h, log);
-	return code;
+	int r = c->cpus ? check_cpus(c->cpus, h, e) : 0;
+	if (r < 0)
+		return r;
+	note_namespace(h, log);
+	return 0;
 }
 
 void allprocs_explain(struct err *e)

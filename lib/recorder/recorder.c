@@ -24,6 +24,9 @@
 #include <time.h>
 #include <unistd.h>
 
+/* For all that a recording keeps, unless the caller has another limit. */
+#define MAX_MEMORY_DEFAULT ((size_t)256 << 20)
+
 /* ---- life ------------------------------------------------------------------------ */
 
 /* Opens a descriptor per target process that becomes readable when it ends (pidfd_open(2)). */
@@ -48,29 +51,37 @@ static pid_t process_of(const struct cprof_recorder *r, pid_t tid)
 	return p ? (pid_t)atoi(p + 6) : tid;
 }
 
+/* The present threads of a process, if later ones are no targets. */
+static int add_threads(struct cprof_recorder *r, pid_t pid)
+{
+	CLEANUP_FREE pid_t *tids = NULL;
+	int n = synth_list(r->session.host, pid, &tids), code = 0;
+	for (int i = 0; i < n && code == 0; i++)
+		code = targets_add_tid(&r->engine.targets, (uint32_t)pid, (uint32_t)tids[i]);
+	return code;
+}
+
 static int set_targets(struct cprof_recorder *r)
 {
 	const struct cprof_config *c = &r->config;
 	struct targets *t = &r->engine.targets;
-	int code = 0;
 	t->no_idle = c->all_processes;
 	t->all = c->all_processes || r->session.only_targets;
 	if (c->command_pid)
 		targets_add_command(t, (uint32_t)c->command_pid);
-	for (size_t i = 0; i < c->n_pids && code == 0; i++) {
-		pid_t *tids = NULL;
-		if (!c->no_inherit) {
-			code = targets_add_pid(t, (uint32_t)c->pid[i]);
-			continue;
-		}
-		int n = synth_list(r->session.host, c->pid[i], &tids);
-		for (int k = 0; k < n && code == 0; k++)
-			code = targets_add_tid(t, (uint32_t)c->pid[i], (uint32_t)tids[k]);
-		free(tids);
+	for (size_t i = 0; i < c->n_pids; i++) {
+		int code = c->no_inherit ? add_threads(r, c->pid[i])
+					 : targets_add_pid(t, (uint32_t)c->pid[i]);
+		if (code < 0)
+			return code;
 	}
-	for (size_t i = 0; i < c->n_tids && code == 0; i++)
-		code = targets_add_tid(t, (uint32_t)process_of(r, c->tid[i]), (uint32_t)c->tid[i]);
-	return code;
+	for (size_t i = 0; i < c->n_tids; i++) {
+		pid_t tid = c->tid[i];
+		int code = targets_add_tid(t, (uint32_t)process_of(r, tid), (uint32_t)tid);
+		if (code < 0)
+			return code;
+	}
+	return 0;
 }
 
 int recorder_take_config(struct cprof_config *c, const void *config, size_t n_bytes, struct err *e)
@@ -144,6 +155,59 @@ static uint64_t by_count(const struct kind_session *k)
 	return bits;
 }
 
+static int open_engine(struct cprof_recorder *r, struct err *e)
+{
+	const struct cprof_config *c = &r->config;
+	const struct kind_session *k = &r->session;
+	const struct engine_options o = {
+		.max_memory_bytes = c->max_memory_bytes ? c->max_memory_bytes : MAX_MEMORY_DEFAULT,
+		.host = k->host, .machine = k->source->facts.arch,
+		.n_events = k->n_events, .output = r->output, .pmu = r->pmu, .period = r->period,
+		.by_count = by_count(k),
+		.labels = c->labels_given ? c->labels : SAMPLELABELS_DEFAULT,
+		.label = c->label, .n_labels = c->n_labels,
+		.max_stack = k->max_stack, .max_branches = k->max_branches,
+		.max_depth = c->max_depth,
+		.follow = !c->no_inherit,
+		.own_pid = c->all_processes ? (uint32_t)getpid() : 0,
+	};
+	int code = engine_init(&r->engine, &o, e);
+	if (code < 0)
+		return code;
+	r->engine_ready = true;
+	r->engine.procs.no_first_exe = c->all_processes;
+	if (set_targets(r) < 0 ||
+	    coverage_init(&r->coverage, k->host, c->pid, c->n_pids, c->tid, c->n_tids,
+			  c->command_pid, !c->no_inherit, k->cgroup) < 0)
+		return err_errno(e, ENOMEM, "cannot set up recording");
+	coverage_watch_cpus(&r->coverage, c->all_processes, c->cpus);
+	return 0;
+}
+
+/* From a configuration that was taken over. */
+static int open_recorder(struct cprof_recorder *r, struct err *e)
+{
+	struct cprof_config *c = &r->config;
+	r->kind = c->kind ? c->kind : cprof_cpu_recorder();
+	r->session.config = c;
+	if (c->explain) {
+		r->log_sink = (struct log){ c->explain, c->explain_ctx,
+					    (enum log_level)c->explain_max };
+		r->session.log = &r->log_sink;
+	}
+	c->pausable |= c->start_paused;
+	r->slices.slice_ns = (c->keep_last_ns + SLICES_N - 1) / SLICES_N;
+	r->cpu_before_ns = cost_cpu_ns();
+	int code = setup_recorder(r, e);
+	if (code == 0)
+		code = describe_events(r, e);
+	if (code == 0)
+		code = open_engine(r, e);
+	if (code == 0)
+		watch_targets(r);
+	return code;
+}
+
 int cprof_recorder_new_sized(const struct cprof_config *config, size_t config_bytes,
 			     struct cprof_recorder **ret_recorder, struct err *e)
 {
@@ -155,57 +219,12 @@ int cprof_recorder_new_sized(const struct cprof_config *config, size_t config_by
 	int code = recorder_take_config(&r->config, config, config_bytes, e);
 	if (code == 0)
 		code = take_self(r, e);
-	if (code < 0) {
-		free(r);
-		return code;
-	}
-	config = &r->config;
-	r->kind = config->kind ? config->kind : cprof_cpu_recorder();
-	if (config->explain) {
-		r->log_sink = (struct log){ config->explain, config->explain_ctx,
-					    (enum log_level)config->explain_max };
-		r->session.log = &r->log_sink;
-	}
-	r->session.config = config;
-	r->config.pausable |= config->start_paused;
-	r->slices.slice_ns = (config->keep_last_ns + SLICES_N - 1) / SLICES_N;
-	r->cpu_before_ns = cost_cpu_ns();
-	code = setup_recorder(r, e);
 	if (code == 0)
-		code = describe_events(r, e);
-	if (code == 0) {
-		struct engine_options o = {
-			.max_memory_bytes = config->max_memory_bytes ? config->max_memory_bytes
-								     : (size_t)256 << 20,
-			.host = r->session.host,
-			.by_count = by_count(&r->session),
-			.period = r->period,
-			.n_events = r->session.n_events, .output = r->output, .pmu = r->pmu,
-			.labels = config->labels_given ? config->labels : SAMPLELABELS_DEFAULT,
-			.label = config->label,
-			.n_labels = config->n_labels,
-			.max_stack = r->session.max_stack,
-			.max_branches = r->session.max_branches,
-			.max_depth = config->max_depth,
-			.machine = r->session.source->facts.arch,
-			.follow = !config->no_inherit,
-			.own_pid = config->all_processes ? (uint32_t)getpid() : 0,
-		};
-		code = engine_init(&r->engine, &o, e);
-		r->engine_ready = code == 0;
-	}
-	if (code == 0 && (set_targets(r) < 0 ||
-			  coverage_init(&r->coverage, r->session.host, config->pid, config->n_pids,
-					config->tid, config->n_tids, config->command_pid,
-					!config->no_inherit, r->session.cgroup) < 0))
-		code = err_errno(e, ENOMEM, "cannot set up recording");
+		code = open_recorder(r, e);
 	if (code < 0) {
 		cprof_recorder_free(r);
 		return code;
 	}
-	coverage_watch_cpus(&r->coverage, config->all_processes, config->cpus);
-	r->engine.procs.no_first_exe = config->all_processes;
-	watch_targets(r);
 	*ret_recorder = r;
 	return 0;
 }
@@ -217,7 +236,8 @@ void cprof_recorder_free(struct cprof_recorder *r)
 	source_close(r->session.source);
 	if (r->poll_fd >= 0)
 		close(r->poll_fd);
-	r->kind->close(&r->session);
+	if (r->kind)
+		r->kind->close(&r->session);
 	names_done(&r->names);
 	if (r->engine_ready) {
 		slices_scatter(r);
@@ -273,13 +293,16 @@ int cprof_recorder_start(struct cprof_recorder *r, struct err *e)
 	} else {
 		window_begin(r);
 	}
-	if (r->config.start_paused)
+	if (r->config.start_paused) {
 		code = cprof_recorder_pause(r, CPROF_ALL_EVENTS, e);
-	if (code == 0)
-		code = source_enable(r->session.source, e);
-	if (code == 0)
-		read_proc(r);
-	return code;
+		if (code < 0)
+			return code;
+	}
+	code = source_enable(r->session.source, e);
+	if (code < 0)
+		return code;
+	read_proc(r);
+	return 0;
 }
 
 static int drain(struct cprof_recorder *r, struct err *e)
@@ -328,12 +351,11 @@ static bool targets_gone(struct cprof_recorder *r, const bool *ready)
 	return r->watch.n == 0 && (r->watch.n_gone || r->config.n_tids);
 }
 
-int cprof_recorder_step(struct cprof_recorder *r, int timeout_ms, const int *fds, size_t n_fds,
-			bool *ret_ready, struct err *e)
+/* Waits for records, the end of a target, one of fds, or the next reading of labels.  *ret_gone: no
+ * target is left. */
+static int wait_for_records(struct cprof_recorder *r, int timeout_ms, const int *fds, size_t n_fds,
+			    bool *ret_ready, bool *ret_gone, struct err *e)
 {
-	int code = recorder_check_owner(r, e);
-	if (code < 0)
-		return code;
 	size_t n = r->watch.n + n_fds;
 	CLEANUP_FREE int *fd = calloc(n + 1, sizeof(*fd));
 	CLEANUP_FREE bool *ready = calloc(n + 1, sizeof(*ready));
@@ -346,33 +368,56 @@ int cprof_recorder_step(struct cprof_recorder *r, int timeout_ms, const int *fds
 	int labels_ms = applabels_timeout_ms(&r->engine.app);
 	if (labels_ms >= 0 && (timeout_ms < 0 || labels_ms < timeout_ms))
 		timeout_ms = labels_ms;
-	code = source_wait(r->session.source, timeout_ms, fd, n, ready);
+	int code = source_wait(r->session.source, timeout_ms, fd, n, ready);
 	if (code < 0 && code != -EINTR)
 		return err_errno(e, -code, "cannot wait for records");
 	for (size_t i = 0; i < n_fds && ret_ready; i++)
 		ret_ready[i] = code == 0 && ready[r->watch.n + i];
-	code = window_tend(r, e);
-	if (code < 0)
-		return code;
+	*ret_gone = targets_gone(r, ready);
+	return 0;
+}
+
+/* Processes everything that has arrived. */
+static int take_in(struct cprof_recorder *r, struct err *e)
+{
 	uint64_t drained_ns = clock_monotonic_ns();
 	slices_scatter(r);
-	if (!r->window.is_open && clock_monotonic_ns() >= r->engine.window_start_ns)
+	if (!r->window.is_open && drained_ns >= r->engine.window_start_ns)
 		window_begin(r);
 	applabels_poll(&r->engine.app);
-	code = drain(r, e);
+	int code = drain(r, e);
 	if (code < 0)
 		return code;
 	window_drained(r, drained_ns);
 	if (r->kind->drained)
 		r->kind->drained(&r->session, &r->engine, drained_ns);
 	code = cost_adapt(r, e);
-	if (code == 0)
-		code = slices_advance(r, clock_monotonic_ns(), e);
-	if (code == 0)
-		collect_garbage(r, clock_monotonic_ns());
 	if (code < 0)
 		return code;
-	return targets_gone(r, ready) ? CPROF_TARGET_GONE : CPROF_RUNNING;
+	code = slices_advance(r, clock_monotonic_ns(), e);
+	if (code < 0)
+		return code;
+	collect_garbage(r, clock_monotonic_ns());
+	return 0;
+}
+
+int cprof_recorder_step(struct cprof_recorder *r, int timeout_ms, const int *fds, size_t n_fds,
+			bool *ret_ready, struct err *e)
+{
+	bool gone;
+	int code = recorder_check_owner(r, e);
+	if (code < 0)
+		return code;
+	code = wait_for_records(r, timeout_ms, fds, n_fds, ret_ready, &gone, e);
+	if (code < 0)
+		return code;
+	code = window_tend(r, e);
+	if (code < 0)
+		return code;
+	code = take_in(r, e);
+	if (code < 0)
+		return code;
+	return gone ? CPROF_TARGET_GONE : CPROF_RUNNING;
 }
 
 void cprof_recorder_command_started(struct cprof_recorder *r)

@@ -85,30 +85,37 @@ unsigned setup_optional_labels(const struct cprof_config *c)
 	return bits;
 }
 
+/* What depends on the request alone: an -EINVAL from here is wrong usage. */
+static int check_request(struct cprof_recorder *r, struct err *e)
+{
+	struct kind_session *k = &r->session;
+	int code = allprocs_check(&r->config, k->host, k->log, e);
+	if (code < 0)
+		return code;
+	code = check_labels(&r->config, e);
+	return code < 0 ? code : r->kind->choose(k, e);
+}
+
 int setup_recorder(struct cprof_recorder *r, struct err *e)
 {
-	struct cprof_config *c = &r->config;
+	const struct cprof_machine *m = r->config.machine;
 	struct kind_session *k = &r->session;
-	int code = 0;
-	k->host = c->machine ? c->machine->host : NULL;
+	k->host = m ? m->host : NULL;
 	if (!k->host) {
-		code = host_open(&r->own_host, NULL, NULL, NULL, e);
+		int code = host_open(&r->own_host, NULL, NULL, NULL, e);
 		if (code < 0)
 			return code;
 		k->host = &r->own_host;
 	}
-	code = allprocs_check(c, k->host, k->log, e);
-	if (code == 0)
-		code = check_labels(c, e);
-	if (code == 0)
-		code = r->kind->choose(k, e);
-	/* So far only the request was checked. */
+	int code = check_request(r, e);
 	if (code == -EINVAL && e)
 		e->is_usage = true;
-	if (code == 0)
-		code = check_targets(k, e);
-	if (code == 0)
-		code = r->kind->open(k, e);
+	if (code < 0)
+		return code;
+	code = check_targets(k, e);
+	if (code < 0)
+		return code;
+	code = r->kind->open(k, e);
 	if (code < 0)
 		return code;
 	r->event = calloc(k->n_events, sizeof(*r->event));

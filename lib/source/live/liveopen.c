@@ -631,53 +631,60 @@ static int choose_cpus(const char *list, int *cpus, int n)
 	return kept;
 }
 
+/* Everything but what live_open has set; what is open on failure is closed with the source. */
+static int open_all(struct live *l, struct live_options *o, int *cpus, size_t n_cpus, struct err *e)
+{
+	if (is_one_thread(o)) {
+		cpus[0] = ANY_CPU;
+		n_cpus = 1;
+	}
+	l->event = calloc(o->n_events, sizeof(*l->event));
+	l->format = calloc(o->n_events, sizeof(*l->format));
+	if (!l->event || !l->format)
+		return err_errno(e, ENOMEM, "cannot set up recording");
+	for (uint32_t i = 0; i < o->n_events; i++)
+		set_attr(l, o, i);
+	size_t n_places = o->scope == LIVE_TASK ? count_threads(o) : 1;
+	raise_nofile(n_cpus * (1 + o->n_events * n_places) +
+		     (o->expects_files ? FILES_MANY : FILES_FEW));
+	int r = open_rings(l, o, cpus, n_cpus, e);
+	if (r < 0)
+		return r;
+	r = open_events(l, o, e);
+	if (r < 0)
+		return r;
+	if (l->late.n)
+		qsort(l->late.v, l->late.n, sizeof(*l->late.v), compare_late);
+	r = start_merging(l, e);
+	if (r < 0)
+		return r;
+	count_empty_rings(l, o);
+	l->usage.n_fds = (uint32_t)(l->fds.n + l->n_rings);
+	l->options = *o;
+	return 0;
+}
+
 int live_open(const struct live_options *options, struct source **ret_source, struct err *e)
 {
 	struct live_options o = *options;
 	CLEANUP_FREE int *cpus = NULL;
-	int n_cpus = cpus_online(o.open.host, &cpus, e);
-	if (n_cpus < 0)
-		return n_cpus;
+	int n_online = cpus_online(o.open.host, &cpus, e);
+	if (n_online < 0)
+		return n_online;
+	int n_cpus = choose_cpus(o.cpus, cpus, n_online);
+	if (n_cpus == 0)
+		return err_set(e, ENODEV, "none of the CPUs %s is online", o.cpus);
 	struct live *l = calloc(1, sizeof(*l));
 	if (!l)
 		return err_errno(e, ENOMEM, "cannot set up recording");
 	l->source.ops = &live_ops;
-	read_facts(&l->source.facts, (size_t)n_cpus, o.scope == LIVE_CPU);
-	n_cpus = choose_cpus(o.cpus, cpus, n_cpus);
-	if (n_cpus == 0) {
-		source_close(&l->source);
-		return err_set(e, ENODEV, "none of the CPUs %s is online", o.cpus);
-	}
-	if (is_one_thread(&o)) {
-		cpus[0] = ANY_CPU;
-		n_cpus = 1;
-	}
-	l->event = calloc(o.n_events, sizeof(*l->event));
-	l->format = calloc(o.n_events, sizeof(*l->format));
 	l->options = o;
-	int code = l->event && l->format ? 0 : err_errno(e, ENOMEM, "cannot set up recording");
-	for (size_t i = 0; code == 0 && i < o.n_events; i++)
-		set_attr(l, &o, (uint32_t)i);
-	if (code == 0) {
-		size_t n_places = o.scope == LIVE_TASK ? count_threads(&o) : 1;
-		raise_nofile((size_t)n_cpus * (1 + o.n_events * n_places) +
-			     (o.expects_files ? FILES_MANY : FILES_FEW));
-		code = open_rings(l, &o, cpus, (size_t)n_cpus, e);
-	}
-	if (code == 0)
-		code = open_events(l, &o, e);
-	if (l->late.n)
-		qsort(l->late.v, l->late.n, sizeof(*l->late.v), compare_late);
-	if (code == 0)
-		code = start_merging(l, e);
-	if (code == 0)
-		count_empty_rings(l, &o);
-	if (code < 0) {
+	read_facts(&l->source.facts, (size_t)n_online, o.scope == LIVE_CPU);
+	int r = open_all(l, &o, cpus, (size_t)n_cpus, e);
+	if (r < 0) {
 		source_close(&l->source);
-		return code;
+		return r;
 	}
-	l->usage.n_fds = (uint32_t)(l->fds.n + l->n_rings);
-	l->options = o;
 	*ret_source = &l->source;
 	return 0;
 }
