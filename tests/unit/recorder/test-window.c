@@ -86,7 +86,7 @@ static void test_pauses(struct cprof_recorder *r)
 	tap_ok(a.duration_ns == b.duration_ns && a.duration_ns > 190000000,
 	       "a pause does not count as time (%llu ms)",
 	       (unsigned long long)a.duration_ns / 1000000);
-	tap_ok(!b.cpu_used_known, "and the kernel's accounts are of other times, too");
+	tap_ok(!b.cpu_used_known, "and kernel CPU accounts also cover paused time");
 }
 
 static void test_clear(struct cprof_recorder *r)
@@ -97,22 +97,22 @@ static void test_clear(struct cprof_recorder *r)
 	cprof_recorder_snapshot(r, &e);
 	uint64_t before = n_samples(r, 0);
 	tap_int(cprof_recorder_write(r, 0, swallow, &n_bytes, &e), 0, "a snapshot is written");
-	tap_ok(n_bytes > 100, "and holds something");
+	tap_ok(n_bytes > 100, "and is not empty");
 	work_ms(60);
-	tap_int(cprof_recorder_clear(r, &e), 0, "a new beginning");
-	tap_int((long long)n_samples(r, 0), 0, "without a sample");
+	tap_int(cprof_recorder_clear(r, &e), 0, "cleared");
+	tap_int((long long)n_samples(r, 0), 0, "no sample is left");
 	cprof_recorder_snapshot(r, &e);
 	uint64_t between = n_samples(r, 0);
-	tap_ok(before > 0 && between >= 5, "but with those since the snapshot (%llu)",
+	tap_ok(before > 0 && between >= 5, "the next one has those since the snapshot (%llu)",
 	       (unsigned long long)between);
 	tap_int(cprof_recorder_stop(r, &e), 0, "stop");
-	tap_int(cprof_recorder_snapshot(r, &e), -EINVAL, "no snapshot behind the end");
-	tap_int(cprof_recorder_resume(r, CPROF_ALL_EVENTS, &e), -EINVAL, "nor a pause's end");
+	tap_int(cprof_recorder_snapshot(r, &e), -EINVAL, "no snapshot after the end");
+	tap_int(cprof_recorder_resume(r, CPROF_ALL_EVENTS, &e), -EINVAL, "and no resume");
 	n_bytes = 0;
 	tap_int(cprof_recorder_write(r, 1, swallow, &n_bytes, &e), 0, "the rest is written");
 }
 
-/* Of the last tenth of a second there are at most so many samples, and not less than some. */
+/* The last tenth of a second has some samples, but not too many. */
 static void test_last(void)
 {
 	struct cprof_config config = { .keep_last_ns = 100000000 };
@@ -127,20 +127,21 @@ static void test_last(void)
 	tap_int(cprof_recorder_snapshot(r, &e), 0, "a snapshot of the last 100 ms");
 	uint64_t n = n_samples(r, 0);
 	cprof_recorder_stats(r, &s);
-	/* A step may come late, but no slice is older than it must be. */
+	/* A step may come late, but no slice is older than necessary. */
 	tap_ok(n > 0 && n < 600, "%llu samples", (unsigned long long)n);
 	tap_ok(s.duration_ns >= 100000000, "in %llu ms",
 	       (unsigned long long)s.duration_ns / 1000000);
 	tap_int(cprof_recorder_write(r, 0, swallow, &n_bytes, &e), 0, "it is written");
 	cprof_recorder_step(r, 0, NULL, 0, NULL, &e);
 	tap_int(cprof_recorder_snapshot(r, &e), 0, "another one");
-	tap_ok(n_samples(r, 0) < 2 * n + 100, "... has no sample twice");
+	tap_ok(n_samples(r, 0) < 2 * n + 100, "no sample counts twice");
 	work_ms(20);
-	tap_int(cprof_recorder_clear(r, &e), 0, "a new beginning");
+	tap_int(cprof_recorder_clear(r, &e), 0, "cleared");
 	cprof_recorder_snapshot(r, &e);
-	tap_ok(n_samples(r, 0) >= 1 && n_samples(r, 0) < 300, "holds only what came since");
+	tap_ok(n_samples(r, 0) >= 1 && n_samples(r, 0) < 300, "only samples since then are left");
 	tap_int(cprof_recorder_stop(r, &e), 0, "stop");
-	tap_int(cprof_recorder_write(r, 0, swallow, &n_bytes, &e), 0, "the end is written");
+	tap_int(cprof_recorder_write(r, 0, swallow, &n_bytes, &e), 0,
+		"the last profile is written");
 	cprof_recorder_free(r);
 }
 
@@ -151,7 +152,7 @@ static uint64_t wall_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Between short pauses events of whole CPUs go on: times are right all the same. */
+/* During short pauses events of whole CPUs stay on: times are exact all the same. */
 static void test_short(void)
 {
 	struct cprof_config config = { .pausable = true, .scope = CPROF_SCOPE_CPU };
@@ -162,7 +163,7 @@ static void test_short(void)
 		tap_skip("short pauses", "may not sample whole CPUs");
 		return;
 	}
-	/* what is surely within windows, and what may be at most */
+	/* time that is certainly within windows, and the most that can be */
 	uint64_t inner_ns = 0, outer_ns = 0, before, after = wall_ns(), now;
 	bool ok = cprof_recorder_start(r, &e) == 0;
 	before = wall_ns();
@@ -179,7 +180,7 @@ static void test_short(void)
 		if (i == 100)
 			ok &= cprof_recorder_snapshot(r, &e) == 0;
 	}
-	/* One of two events in a pause of both, which is a real one then. */
+/* Pausing one of the events during a pause of both makes it a real one. */
 	ok &= cprof_recorder_pause(r, CPROF_ALL_EVENTS, &e) == 0;
 	ok &= cprof_recorder_pause(r, 0, &e) == 0;
 	outer_ns += wall_ns() - after;
@@ -225,7 +226,7 @@ static void test_mixed(void)
 	work_ms(50);
 	cprof_recorder_snapshot(r, &e);
 	tap_ok(n_samples(r, 0) == first && n_samples(r, 1) > second + 5,
-	       "behind a pause of both one goes on");
+	       "after a pause of both, one resumes");
 	second = n_samples(r, 1);
 	cprof_recorder_pause(r, CPROF_ALL_EVENTS, &e);
 	cprof_recorder_resume(r, CPROF_ALL_EVENTS, &e);
@@ -238,11 +239,11 @@ static void test_mixed(void)
 	work_ms(50);
 	cprof_recorder_snapshot(r, &e);
 	tap_ok(n_samples(r, 0) == 0 && n_samples(r, 1) == 0,
-	       "a pause that was to be short, and is not: nothing");
+	       "no sample in a pause that becomes long");
 	cprof_recorder_resume(r, CPROF_ALL_EVENTS, &e);
 	work_ms(50);
 	tap_int(cprof_recorder_stop(r, &e), 0, "stop");
-	tap_ok(n_samples(r, 0) > 5 && n_samples(r, 1) > 5, "behind it both go on");
+	tap_ok(n_samples(r, 0) > 5 && n_samples(r, 1) > 5, "both continue after it");
 	cprof_recorder_free(r);
 }
 
@@ -264,7 +265,7 @@ int main(void)
 	r = make(&config);
 	cprof_recorder_start(r, &e);
 	tap_int(cprof_recorder_pause(r, CPROF_ALL_EVENTS, &e), -EINVAL,
-		"what was not made for it is not paused");
+		"a recorder without pausable cannot be paused");
 	cprof_recorder_free(r);
 	return tap_done();
 }

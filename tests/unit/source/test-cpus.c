@@ -63,18 +63,19 @@ int main(void)
 	struct err e = { 0 };
 	int *cpus = NULL;
 	machine_open(&m);
-	tap_ok(cpus_online(&m.host, &cpus, &e) == 4 && cpus[3] == 4, "a machine with a hole");
+	tap_ok(cpus_online(&m.host, &cpus, &e) == 4 && cpus[3] == 4, "a machine with a gap");
 	free(cpus);
 	machine_file(&m, "sys/devices/system/cpu/online", "0-\n");
 	cpus = NULL;
-	tap_int(cpus_online(&m.host, &cpus, &e), -EINVAL, "a list that makes no sense");
-	tap_ok(strstr(e.what, "'0-'") && !strchr(e.what, '\n') && !cpus, "is told, in one line");
+	tap_int(cpus_online(&m.host, &cpus, &e), -EINVAL, "an invalid list");
+	tap_ok(strstr(e.what, "'0-'") && !strchr(e.what, '\n') && !cpus,
+	       "the message has it, in one line");
 	machine_file(&m, "sys/devices/system/cpu/online", NULL);
 	int n = cpus_online(&m.host, &cpus, &e);
 	bool ascending = n == (int)sysconf(_SC_NPROCESSORS_ONLN);
 	for (int i = 0; i < n; i++)
 		ascending &= cpus[i] == i;
-	tap_ok(ascending, "without a list: as many as the C library knows");
+	tap_ok(ascending, "without a list: as many as the C library reports");
 	free(cpus);
 	uint64_t ns = 7;
 	uint64_t tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
@@ -85,11 +86,12 @@ int main(void)
 		     "intr 1 2 3 4 5 6 7 8 9\ncpufoo 1 2 3 4 5 6 7\n");
 	tap_ok(cpus_busy_ns(&m.host, NULL, &ns) == 0 && ns == 131 * tick_ns,
 	       "busy: user, nice, system, irq, softirq of all CPUs");
-	tap_ok(cpus_busy_ns(&m.host, "3-8", &ns) == 0 && ns == 100 * tick_ns, "of those on a list");
+	tap_ok(cpus_busy_ns(&m.host, "3-8", &ns) == 0 && ns == 100 * tick_ns,
+	       "busy time of CPUs on a list");
 	tap_ok(cpus_busy_ns(&m.host, "1,2", &ns) == -EINVAL && ns == 100 * tick_ns,
-	       "of none that is there: nothing is known");
+	       "unknown for CPUs that do not exist");
 	machine_file(&m, "proc/stat", NULL);
-	tap_int(cpus_busy_ns(&m.host, NULL, &ns), -ENOENT, "nor without the file");
+	tap_int(cpus_busy_ns(&m.host, NULL, &ns), -ENOENT, "and without the file");
 	machine_close(&m);
 	return tap_done();
 }

@@ -17,9 +17,9 @@ static enum record_outcome decode_copy(const struct record_format *f, const stru
 }
 
 /*
- * Every truncation, with the header saying so and with the header telling the old size: never
- * a read outside (that is for ASan to see), and what is accepted agrees with the peeked time.
- * Returns whether all went well; *ret_n_ok counts the shorter records that were accepted.
+ * Every truncation, with the header adjusted and with the old size in it.  There must be no read
+ * outside (ASan checks that), and the time peeked must agree with an accepted record.  Returns
+ * whether it did; *ret_n_ok counts the shorter records that were accepted.
  */
 static bool truncations_hold(const struct record_format *f, const struct record_build *b,
 			     int *ret_n_ok)
@@ -47,7 +47,7 @@ static bool truncations_hold(const struct record_format *f, const struct record_
 	return good;
 }
 
-/* What every record type goes through; the record stays valid until free(*ret_copy). */
+/* Checks that apply to every record type; the record is valid until free(*ret_copy). */
 static bool decodes(const char *name, const struct record_format *f, const struct record_build *b,
 		    struct record *r, void **ret_copy)
 {
@@ -97,7 +97,7 @@ static void test_comm_body_wins(void)
 	record_build_text(&b, "x");
 	record_build_finish(&b, &at);
 	if (decodes("COMM of another", &f, &b, &r, &copy))
-		tap_ok(r.pid == 100 && r.tid == 101, "COMM: the body's pid wins");
+		tap_ok(r.pid == 100 && r.tid == 101, "COMM: the pid in the body is used");
 	free(copy);
 	record_build_done(&b);
 }
@@ -198,7 +198,7 @@ static void test_tasks(void)
 	record_build_end(&b);
 	if (decodes("FORK without trailer", &bare, &b, &r, &copy))
 		tap_ok(r.has_time && r.time_ns == 555 && r.pid == 1 && r.tid == 3 &&
-		       r.cpu == UINT32_MAX && r.id == 0, "FORK: the body's time serves");
+		       r.cpu == UINT32_MAX && r.id == 0, "FORK: the time in the body is used");
 	free(copy);
 	record_build_done(&b);
 }
@@ -243,7 +243,7 @@ static void test_lost_and_throttle(void)
 	record_build_end(&b);
 	if (decodes("THROTTLE without trailer", &bare, &b, &r, &copy))
 		tap_ok(r.time_ns == 500 && r.id == 501 && r.stream_id == 502 && r.pid == 0,
-		       "THROTTLE: the body serves");
+		       "THROTTLE: the body is used");
 	free(copy);
 	record_build_done(&b);
 }
@@ -317,7 +317,7 @@ static void test_others(void)
 	record_build_done(&b);
 }
 
-/* Writes the values of a counter as read_format has it: the first one's are 50 .. 54. */
+/* Writes a counter's values in the layout of read_format: the first counter has 50 to 54. */
 static void build_read_values(struct record_build *b, uint64_t read_format, uint64_t n_group)
 {
 	uint64_t n = read_format & PERF_FORMAT_GROUP ? n_group : 1;
@@ -375,7 +375,7 @@ static void test_read(void)
 	}
 	tap_int(n_wrong, 0, "READ: all 32 read formats");
 	tap_int(n_broken, 0, "READ: truncations of all read formats");
-	tap_int(n_empty_taken, 0, "READ: an empty group is refused");
+	tap_int(n_empty_taken, 0, "READ: an empty group is rejected");
 }
 
 /* ---- samples ----------------------------------------------------------------- */
@@ -384,7 +384,7 @@ static void test_read(void)
 #define REGS_USER 0x8fu /* 5 registers */
 #define REGS_INTR 0x3u
 
-/* How many branches, bytes and so on the optional parts of a sample hold. */
+/* The sizes of the optional parts of a sample. */
 struct shape {
 	uint64_t n_chain, n_branches, n_group, user_abi, intr_abi, stack_size, stack_copied, n_aux;
 	uint32_t n_raw_bytes; /* 4 less than a multiple of 8 */
@@ -482,7 +482,7 @@ static void build_sample(struct record_build *b, const struct record_format *f,
 	record_build_end(b);
 }
 
-/* Is r what build_sample wrote, and nothing where the format has no such field? */
+/* Is r what build_sample wrote, with empty fields for those that are not in the format? */
 static bool is_sample(const struct record *r, const struct record_format *f, const struct shape *x)
 {
 	uint64_t t = f->sample_type;
@@ -563,7 +563,7 @@ static bool sample_holds(uint64_t sample_type, uint64_t read_format, uint64_t br
 	uint64_t time_ns = 0;
 	ok &= record_peek_time(&f, copy, b.n_bytes, &time_ns) == !!(sample_type & PERF_SAMPLE_TIME);
 	ok &= time_ns == (sample_type & PERF_SAMPLE_TIME ? at.time_ns : 0);
-	/* A sample needs all its bytes: no shorter one is accepted. */
+/* A sample needs all its bytes: shorter ones are rejected. */
 	ok &= truncations_hold(&f, &b, &n_ok) && n_ok == 0;
 	free(copy);
 	record_build_done(&b);
@@ -614,7 +614,7 @@ static void is_bad_sample(uint64_t sample_type, const struct shape *s, const cha
 	record_build_done(&b);
 }
 
-/* A sample whose first word, a count, claims more than there is. */
+/* A sample whose first word, a count, is too large for the record. */
 static void is_bad_count(uint64_t sample_type, uint64_t read_format, uint64_t count,
 			 const char *name)
 {
@@ -635,12 +635,12 @@ static void test_bad_samples(void)
 {
 	is_bad_sample(PERF_SAMPLE_STACK_USER,
 		      &(struct shape){ .stack_size = 64, .stack_copied = 65 },
-		      "SAMPLE: more stack copied than asked for");
+		      "SAMPLE: more stack copied than requested");
 	is_bad_sample(PERF_SAMPLE_STACK_USER,
 		      &(struct shape){ .stack_size = 64, .stack_copied = UINT64_MAX },
 		      "SAMPLE: 2^64 - 1 bytes of stack copied");
 	is_bad_sample(PERF_SAMPLE_RAW, &(struct shape){ .n_raw_bytes = 8 },
-		      "SAMPLE: raw data that is not padded");
+		      "SAMPLE: raw data without padding");
 	static const uint64_t counts[] = { 5, 6, UINT64_MAX, UINT64_C(1) << 61, UINT64_MAX / 3 + 1,
 					   UINT64_MAX / 24 + 2 };
 	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
@@ -697,14 +697,14 @@ static void test_headers(void)
 		if (known ? o == RECORD_UNKNOWN : o != RECORD_UNKNOWN)
 			tap_ok(false, "type %u is %s", type, known ? "known" : "unknown");
 		if (type >= 64 && record_peek_time(&f, words, sizeof(words), &time_ns))
-			tap_ok(false, "type %u, a tool's, has no trailer", type);
+			tap_ok(false, "type %u of a tool has no trailer", type);
 	}
-	tap_ok(true, "types are known, unknown, or a tool's");
+	tap_ok(true, "types are known, unknown, or of tools");
 	tap_str(record_type_name(PERF_RECORD_SAMPLE), "SAMPLE", "name of a type");
 	tap_str(record_type_name(PERF_RECORD_MMAP2), "MMAP2", "name of another type");
 	tap_str(record_type_name(0), "?", "no type 0");
-	tap_str(record_type_name(22), "?", "a type behind the table");
-	tap_str(record_type_name(UINT32_MAX), "?", "a type far behind the table");
+	tap_str(record_type_name(22), "?", "a type past the table");
+	tap_str(record_type_name(UINT32_MAX), "?", "a type far past the table");
 }
 
 static void test_endless_strings(void)
@@ -721,9 +721,9 @@ static void test_endless_strings(void)
 		record_build_begin(&b, bodies[i].type, 0);
 		build_many(&b, bodies[i].n_words, 0);
 		record_build_bytes(&b, "no NUL..", 8);
-		/* The trailer holds zeros: the search must not go on into it. */
+	/* The trailer has zeros: the search must not reach it. */
 		record_build_finish(&b, &at);
-		tap_ok(decode_copy(&f, &b, &r, &copy) == RECORD_BAD, "%s: a string without end",
+		tap_ok(decode_copy(&f, &b, &r, &copy) == RECORD_BAD, "%s: an unterminated string",
 		       record_type_name(bodies[i].type));
 		free(copy);
 		record_build_done(&b);
