@@ -1,3 +1,12 @@
+/*
+ * Most DIEs are only skipped: types, variables, parameters.  If all forms of an abbreviation have a
+ * fixed size, that takes one addition, otherwise a few steps.  Sizes depend on the unit's format,
+ * so a table is kept once for each format.
+ *
+ * One table of a C++ unit takes some 20 KB here, and a large program has thousands of units, each
+ * with its own table.  Only a few tables are kept, and their memory is reused.
+ */
+
 #include "symbolize/dwarf/dwabbrev.h"
 
 #include "base/search.h"
@@ -6,19 +15,10 @@
 
 #include <dwarf.h>
 
-/*
- * Most DIEs are only moved over: types, variables, parameters.  Where all forms of an abbreviation
- * have a fixed size, that is one addition, and elsewhere a few steps.  Sizes depend on the unit's
- * format, so a table is kept once for each.
- *
- * One table of a C++ unit takes some 20 KB here, and a large program has thousands of units, each
- * with its own: only a few tables are kept, and their memory is used again.
- */
-
 #define ATTRS_MAX 256            /* of one abbreviation; real ones have up to 30 */
-#define TABLE_BYTES (16u << 10)  /* that most tables have not */
+#define TABLE_BYTES (16u << 10)  /* most tables are smaller */
 
-/* What the attributes of an abbreviation say of it. */
+/* A summary of an abbreviation's attributes. */
 struct traits {
 	bool has_code, is_declaration;
 };
@@ -48,7 +48,7 @@ static enum dwabbrev_kind kind_of(unsigned tag, const struct traits *t)
 	return DWABBREV_OTHER;
 }
 
-/* Attributes of a up to the pair of zeros.  False when they are damaged or memory is out. */
+/* Attributes of a up to the pair of zeros.  False: damaged, or out of memory. */
 static bool parse_attrs(struct dwabbrev_table *t, struct bytes *b, struct dwabbrev *a,
 			struct traits *ret, bool *out_of_memory)
 {
@@ -117,7 +117,7 @@ static enum dwstep_kind step_kind(unsigned form)
 	return DWSTEP_OTHER;
 }
 
-/* False when memory is out. */
+/* False: out of memory. */
 static bool add_steps(struct dwabbrev_table *t, struct dwabbrev *a)
 {
 	struct dwstep step = {0};
@@ -179,7 +179,7 @@ static int compare_code(const void *a, const void *b)
 	return x->code < y->code ? -1 : 1;
 }
 
-/* Parses the table in b; more: the section goes on behind b, and so does the table. */
+/* Parses the table in b.  more: the section, and so the table, continues behind b. */
 static bool table_parse(struct dwabbrev_table *t, struct bytes b, uint64_t *n_bytes_left,
 			bool *out_of_memory, bool *ret_more)
 {
@@ -194,7 +194,7 @@ static bool table_parse(struct dwabbrev_table *t, struct bytes b, uint64_t *n_by
 	return ok;
 }
 
-/* Nothing says how long a table is. */
+/* The length of a table is not recorded anywhere. */
 static bool table_read(struct dwabbrev_table *t, struct dwsections *s, uint64_t off,
 		       const struct dwformat *f, uint64_t *n_bytes_left, bool *out_of_memory)
 {

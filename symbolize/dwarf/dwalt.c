@@ -1,3 +1,5 @@
+/* Only the main file has one.  References there lead no further. */
+
 #include "symbolize/dwarf/dwalt.h"
 
 #include "symbolize/elf/symdebug.h"
@@ -7,15 +9,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Only the main file has one: what it refers to there refers to nothing further. */
-
 struct dwalt {
 	struct dwfile file;
 	Elf *elf;
 	int fd;
 };
 
-/* The bytes of a section, borrowed from elf; bad when there is none. */
+/* The bytes of a section, borrowed from elf; bad if there is none. */
 static struct bytes section(Elf *elf, const char *wanted)
 {
 	size_t names;
@@ -35,8 +35,8 @@ static struct bytes section(Elf *elf, const char *wanted)
 	return (struct bytes){ .bad = true };
 }
 
-/* What .debug_sup says: is elf such a file itself, what is the other one called (""), and the
- * checksum that both have. */
+/* Reads .debug_sup: whether elf is such a file itself, the name of the other one (""), and their
+ * common checksum. */
 static bool read_sup(Elf *elf, bool *ret_is_alt, const char **ret_link, struct bytes *ret_sum)
 {
 	struct bytes b = section(elf, ".debug_sup");

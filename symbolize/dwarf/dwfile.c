@@ -1,3 +1,10 @@
+/*
+ * Steps are rationed.  A crafted file may have many DIEs that share one long list of ranges, many
+ * units that share a line program or a table of abbreviations, or DIEs that all cover all
+ * addresses.  A real file has no more entries than bytes.  When the steps are used up, lists,
+ * programs and tables look empty.
+ */
+
 #include "symbolize/dwarf/dwfile.h"
 
 #include "symbolize/dwarf/dwalt.h"
@@ -5,17 +12,10 @@
 #include "symbolize/dwarf/dwtext.h"
 #include "symbolize/elf/symdebug.h"
 
-/*
- * Steps are rationed: files can be made in which many DIEs share one long list of
- * ranges, many units one line program or one table of abbreviations, or all DIEs cover all
- * addresses; a real file has no more entries than bytes.  Beyond that, lists, programs and tables
- * look empty.
- */
-
-/* On top of one for each byte of the sections in question. */
+/* In addition to one for each byte of the sections in question. */
 #define STEPS_MIN (1ull << 24)
 
-/* Bytes of abbreviations, parsed again and again: a second's worth or two. */
+/* Bytes of abbreviations, including repeated parsing: a second's worth or two. */
 #define ABBREV_BYTES_MAX (1ull << 28)
 
 void dwfile_init(struct dwfile *file, Elf *elf, int fd)

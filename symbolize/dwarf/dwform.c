@@ -1,11 +1,11 @@
+/*
+ * A form has a size, fixed or encoded in the bytes, and a meaning that only the reader of the
+ * attribute knows.  Blocks are skipped: no expression is evaluated here.
+ */
+
 #include "symbolize/dwarf/dwform.h"
 
 #include <dwarf.h>
-
-/*
- * A form is a size, fixed or told by the bytes themselves, and a meaning that only the reader of
- * the attribute knows.  Blocks are moved over: no expression is evaluated here.
- */
 
 uint64_t dwform_unsigned(struct bytes *b, unsigned n_bytes)
 {
@@ -43,7 +43,7 @@ struct bytes dwform_length(struct bytes *b, uint8_t *ret_off_bytes)
 	return behind;
 }
 
-/* Sizes by form, plus one; 0 is unknown, and large ones are told by the format. */
+/* Sizes by form, plus one.  0 is unknown; the size of large values depends on the format. */
 enum { VARIABLE = 100, ADDR, OFFSET, REF_ADDR };
 
 static const uint8_t size_of[] = {
@@ -92,7 +92,7 @@ static const uint8_t size_of[] = {
 	[DW_FORM_rnglistx] = VARIABLE,
 };
 
-/* Those of GNU, whose numbers are far away. */
+/* GNU's forms, which have much higher numbers. */
 static int size_of_gnu(unsigned form, const struct dwformat *f)
 {
 	switch (form) {
@@ -120,7 +120,7 @@ int dwform_size(unsigned form, const struct dwformat *f)
 	case OFFSET:
 		return f->off_bytes;
 	case REF_ADDR:
-		/* in DWARF 2, of the size of an address */
+		/* in DWARF 2, the size of an address */
 		return f->version < 3 ? f->addr_bytes : f->off_bytes;
 	}
 	return size_of[form] - 1;
@@ -157,7 +157,8 @@ void dwform_read(struct bytes *b, unsigned form, int64_t implicit, const struct 
 		 struct dwvalue *ret)
 {
 	if (form == DW_FORM_indirect) {
-		/* the value it leads to cannot be another of its kind, or have no bytes here */
+		/* the form that follows cannot be DW_FORM_indirect again, nor one without bytes
+		 * here */
 		form = (unsigned)dwform_uleb(b);
 		if (form == DW_FORM_indirect || form == DW_FORM_implicit_const || form > UINT16_MAX)
 			form = 0;

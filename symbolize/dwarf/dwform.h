@@ -2,13 +2,13 @@
 #define CPROF_SYMBOLIZE_DWARF_DWFORM_H
 
 /*
- * Values of attributes by their form (DWARF 5, section 7.5.6), and numbers of variable length
- * (section 7.6).
+ * Values of attributes by form (DWARF 5, section 7.5.6), and numbers of variable length (section
+ * 7.6).
  */
 
 #include "base/bytes.h"
 
-/* What the size of a form depends on. */
+/* The sizes on which a form's size depends. */
 struct dwformat {
 	uint16_t version;
 	uint8_t addr_bytes;      /* 4 or 8 */
@@ -26,7 +26,7 @@ static inline uint64_t dwform_uleb(struct bytes *b)
 	uint64_t x = 0;
 	if (b->p < b->end && !(*b->p & 0x80) && !b->bad)
 		return *b->p++;
-	/* abbreviations of large units */
+	/* abbreviation codes of large units */
 	if (b->end - b->p > 1 && !(b->p[1] & 0x80) && !b->bad) {
 		b->p += 2;
 		return (b->p[-2] & 0x7fu) | (uint64_t)b->p[-1] << 7;
@@ -61,23 +61,23 @@ static inline int64_t dwform_sleb(struct bytes *b)
 /* A number of 1, 2, 3, 4 or 8 bytes. */
 uint64_t dwform_unsigned(struct bytes *b, unsigned n_bytes);
 
-/* The length that units, line programs and tables start with (section 7.4).  Narrows *b to what
- * it counts, sets *ret_off_bytes to 4 or 8, and returns the bytes behind; bad (both) when
+/* The length at the start of units, line programs and tables (section 7.4).  Narrows *b to the
+ * counted bytes, sets *ret_off_bytes to 4 or 8, and returns the bytes behind them.  Both are bad if
  * there are fewer. */
 struct bytes dwform_length(struct bytes *b, uint8_t *ret_off_bytes);
 
 #define DWFORM_VARIABLE (-1)
 #define DWFORM_UNKNOWN (-2)
 
-/* Bytes that a value takes, or one of the above. */
+/* The size of a value in bytes, or one of the constants above. */
 int dwform_size(unsigned form, const struct dwformat *f);
 
-/* Reads one value; implicit is what DW_FORM_implicit_const stands for.  Sets b->bad for unknown
- * forms, too. */
+/* Reads one value; implicit is the value of DW_FORM_implicit_const.  Sets b->bad, also for unknown
+ * forms. */
 void dwform_read(struct bytes *b, unsigned form, int64_t implicit, const struct dwformat *f,
 		 struct dwvalue *ret);
 
-/* Moves behind one value. */
+/* Skips one value. */
 void dwform_skip(struct bytes *b, unsigned form, const struct dwformat *f);
 
 #endif

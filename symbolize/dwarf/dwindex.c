@@ -1,3 +1,19 @@
+/*
+ * No index is built: the few places are looked up in the many ranges in one pass, which takes no
+ * memory.  A unit with ranges in .debug_aranges has all of its ranges there (LLVM assumes this,
+ * too), so only the other units are opened, and only while a place is left.
+ *
+ * Moving from unit to unit is cheap, unless .debug_info is compressed.  Two rules avoid
+ * decompressing all of it:
+ *
+ *  - These units are looked for while the others are read, in the same order.
+ *  - In a compressed section, a place with covered code a few bytes before and behind it is treated
+ *    as padding, which it nearly always is.
+ *
+ * Linker stubs are in no unit.  There nearly always is one among the places, and a search for it
+ * would decompress all of libc's debug information.
+ */
+
 #include "symbolize/dwarf/dwindex.h"
 
 #include "base/search.h"
@@ -6,18 +22,6 @@
 #include "symbolize/dwarf/dwrange.h"
 
 #include <gelf.h>
-
-/*
- * No index is built: the few places are looked up in the many ranges as those go by, which
- * takes one pass without memory.  A unit that has ranges in .debug_aranges has all of them there
- * (as LLVM assumes, too), so only units without are opened, and only while a place is left.
- *
- * Moving from unit to unit is cheap, unless .debug_info is packed.  So these units are looked for
- * while the others are read, in their order: one pass does for both.  And in a packed one, a place
- * that has covered code a few bytes before and behind it is taken for what it nearly always is:
- * padding.  And the linker's stubs are in no unit: one of them among the places, and there nearly
- * always is one, would cost unpacking all of libc's.
- */
 
 #define GAP_BYTES 64             /* alignment of functions, at most */
 
@@ -46,7 +50,7 @@ static void take(struct dwindex *f, uint64_t unit, uint64_t start, uint64_t end)
 	}
 }
 
-/* There is code in [start, end): is some place just before or behind it? */
+/* There is code in [start, end): marks the places just before or behind it. */
 static void note_neighbours(struct dwindex *f, uint64_t start, uint64_t end)
 {
 	uint64_t from = start > GAP_BYTES ? start - GAP_BYTES : 0;
@@ -60,14 +64,14 @@ static void note_neighbours(struct dwindex *f, uint64_t start, uint64_t end)
 	}
 }
 
-/* Nobody looks for the unit of place i any longer. */
+/* Stops looking for the unit of place i. */
 static void drop(struct dwindex *f, size_t i)
 {
 	f->n_left -= !(f->near[i] & DROPPED) && f->place[i].unit == DWINDEX_NO_UNIT;
 	f->near[i] |= DROPPED;
 }
 
-/* Places between code that is near are given up. */
+/* Gives up places with code just before and behind them. */
 static void drop_padding(struct dwindex *f)
 {
 	for (size_t i = 0; i < f->n; i++)
@@ -75,7 +79,7 @@ static void drop_padding(struct dwindex *f)
 			drop(f, i);
 }
 
-/* Places in the linker's stubs.  A debug file has the headers of these sections, too. */
+/* Gives up places in linker stubs.  A debug file has the headers of these sections, too. */
 static void drop_stubs(struct dwindex *f)
 {
 	Elf *elf = f->file->sections.elf;
@@ -97,7 +101,7 @@ static void drop_stubs(struct dwindex *f)
 
 /* ---- .debug_aranges ------------------------------------------------------ */
 
-/* One set, which *b ends with. */
+/* One set; *b ends with it. */
 static void read_set(struct dwindex *f, struct bytes *b, const uint8_t *start, uint8_t off_bytes)
 {
 	bool has_any = false;
@@ -106,14 +110,15 @@ static void read_set(struct dwindex *f, struct bytes *b, const uint8_t *start, u
 	uint8_t addr_bytes = bytes_u8(b), segment_bytes = bytes_u8(b);
 	if (b->bad || version != 2 || (addr_bytes != 4 && addr_bytes != 8) || segment_bytes)
 		return;
-	/* the pairs are aligned to their size, counted from the start of the set */
+	/* the pairs are aligned to their size, relative to the start of the set */
 	size_t misaligned = (size_t)(b->p - start) % (2u * addr_bytes);
 	if (misaligned)
 		bytes_take(b, 2u * addr_bytes - misaligned);
 	while (!b->bad && bytes_left(b) >= 2u * addr_bytes) {
 		uint64_t vaddr = dwform_unsigned(b, addr_bytes);
 		uint64_t n_bytes = dwform_unsigned(b, addr_bytes);
-		/* from 0: dropped by the linker, or the end mark, also one in between */
+		/* address 0: dropped by the linker, or the end mark, which may also be in
+		 * between */
 		if (!vaddr || !n_bytes || n_bytes > UINT64_MAX - vaddr)
 			continue;
 		has_any = true;
@@ -195,7 +200,7 @@ size_t dwindex_next(struct dwindex *f, uint64_t end, struct dwindex_place *ret)
 	return f->n_taken;
 }
 
-/* Leaves only those places that were not found. */
+/* Keeps only the places that were not found. */
 static void keep_lost(struct dwindex *f)
 {
 	size_t n = f->n, n_found = 0, k = 0;
@@ -205,7 +210,7 @@ static void keep_lost(struct dwindex *f)
 		else if (f->near)
 			f->near[k++] = f->near[i];
 	}
-	/* the lost ones come last, and stay in order */
+	/* places without a unit are sorted last, in order */
 	qsort(f->place, n, sizeof(*f->place), compare_place);
 	f->place += n_found;
 	f->n -= n_found;

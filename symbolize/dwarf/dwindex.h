@@ -2,8 +2,8 @@
 #define CPROF_SYMBOLIZE_DWARF_DWINDEX_H
 
 /*
- * Which unit covers an address: by .debug_aranges (DWARF 5, section 6.1.2), and by the ranges of
- * the first DIE for units that it leaves out (clang and rustc write none).
+ * The unit that covers an address, by .debug_aranges (DWARF 5, section 6.1.2), or, for units
+ * without an entry there (clang and rustc write none), by the ranges of the first DIE.
  */
 
 #include "symbolize/dwarf/dwunit.h"
@@ -18,22 +18,23 @@ struct dwindex_place {
 
 struct dwindex {
 	struct dwfile *file;
-	struct dwindex_place *place; /* those that are looked for, by vaddr */
+	struct dwindex_place *place; /* places without a unit so far, by vaddr */
 	size_t n, n_left;
 	VEC(uint64_t) listed;    /* private: units in .debug_aranges */
 	uint8_t *near;           /* private: of each place */
-	uint64_t next;           /* private: the unit to be looked at next */
-	struct dwindex_place *taken; /* private: what it covers */
+	uint64_t next;           /* private: the next unit to examine */
+	struct dwindex_place *taken; /* private: the places that it covers */
 	size_t n_taken;
 };
 
-/* Finds the units of n places, sorted by vaddr, that .debug_aranges tells; then they are sorted by
- * unit and vaddr.  dwindex_done is owed. */
+/* Finds the units of n places, sorted by vaddr, with .debug_aranges, and sorts the places by unit
+ * and vaddr.  Requires dwindex_done. */
 void dwindex_find(struct dwindex *x, struct dwfile *file, struct dwindex_place *place, size_t n);
 void dwindex_done(struct dwindex *x);
 
-/* Goes on to the next unit before `end` (an offset) that .debug_aranges leaves out and that covers
- * places not found yet: copies them to ret, by vaddr, and returns how many; 0: there is none. */
+/* Continues with the next unit before `end` (an offset) that .debug_aranges omits and that
+ * covers places without a unit.  Copies these to ret, by vaddr, and returns their number; 0: no
+ * such unit. */
 size_t dwindex_next(struct dwindex *x, uint64_t end, struct dwindex_place *ret);
 
 #endif

@@ -1,19 +1,18 @@
+/*
+ * Tables of folders and files.  Until DWARF 4 (section 6.2.4 there), both are lists of strings,
+ * folder 0 is DW_AT_comp_dir, and files count from 1.  Since DWARF 5, they describe their columns,
+ * and include folder 0 and file 0.  Paths are built only for files that are requested.
+ *
+ * Relative paths are relative to DW_AT_comp_dir, also folder 0 if it is relative
+ * (-ffile-prefix-map): "./libio/./libio/iofclose.c", as llvm-symbolizer and eu-addr2line print.
+ */
+
 #include "symbolize/dwarf/dwline.h"
 
 #include "symbolize/dwarf/dwfile.h"
 
 #include <dwarf.h>
 #include <stdio.h>
-
-/*
- * Tables of folders and files.  Until DWARF 4 (section 6.2.4 there) both are lists of strings,
- * folder 0 is DW_AT_comp_dir, and files count from 1.  Since DWARF 5 they say which columns
- * they have, and folder 0 and file 0 are in them.  Paths are only put together for files that
- * somebody asks for.
- *
- * What is relative counts from DW_AT_comp_dir, also folder 0 where that is relative
- * (-ffile-prefix-map): "./libio/./libio/iofclose.c", as llvm-symbolizer and eu-addr2line say.
- */
 
 static bool add_dir(struct dwline *l, struct dwvalue dir)
 {
@@ -90,7 +89,7 @@ static bool read_table(struct dwline *l, struct bytes *b, const struct dwformat 
 			else if (column[k].content == DW_LNCT_directory_index)
 				dir = v.u;
 		}
-		/* rows without bytes could be any number */
+		/* the number of rows without bytes is not limited by the section */
 		if (b->p == start || !(is_files ? add_file(l, name, dir) : add_dir(l, name)))
 			return false;
 	}
@@ -106,7 +105,7 @@ static bool read_head(struct dwline *l, struct bytes *b)
 		return false;
 	if (l->version >= 5) {
 		f.addr_bytes = bytes_u8(b);
-		bytes_u8(b);                 /* bytes of a segment selector */
+		bytes_u8(b);                 /* size of a segment selector */
 	}
 	struct bytes rest = *b;
 	uint64_t n_head = dwform_unsigned(&rest, f.off_bytes);
@@ -154,7 +153,7 @@ void dwline_close(struct dwline *l)
 
 /* ---- paths --------------------------------------------------------------- */
 
-/* A folder by its number; it is copied once. */
+/* A folder by its number, copied once. */
 static const char *dir_path(struct dwline *l, uint64_t dir)
 {
 	if (dir >= l->dirs.n)

@@ -1,3 +1,15 @@
+/*
+ * A row covers the addresses up to the next row of its sequence; of several rows at one address,
+ * the last one counts.  So a row is used when the next one is known, and no rows are stored.
+ * Within a sequence addresses only grow, and the wanted ones are sorted, too: each sequence is a
+ * merge that starts with a binary search.  The program ends when every wanted address has its row.
+ *
+ * Nearly all opcodes are of a few kinds, and nearly all rows are not wanted.  A short loop with
+ * everything in registers handles those (run_common); all others are handled one by one.
+ *
+ * A sequence from address 0 is code that the linker dropped.
+ */
+
 #include "symbolize/dwarf/dwline.h"
 
 #include "base/search.h"
@@ -5,19 +17,6 @@
 #include "symbolize/dwarf/dwfile.h"
 
 #include <dwarf.h>
-
-/*
- * A row covers the addresses up to the next one of its sequence (of several at one address, the
- * last one), so a row is handed out when the next one is known, and none is kept.  Within a
- * sequence addresses only grow; the wanted ones are sorted, too: a sequence is a merge, started by
- * a binary search.  The program ends when all have got their row.
- *
- * Nearly all of a program's opcodes are of a few kinds, and of nearly all rows nobody wants
- * anything: those are done by a short loop with everything in registers (run_common), all others
- * one by one.
- *
- * A sequence from address 0 is of code that the linker dropped.
- */
 
 struct state {
 	uint64_t vaddr;
@@ -31,7 +30,7 @@ struct run {
 	struct dwline_row *row;
 	size_t n, n_left;
 	size_t next;             /* first wanted row at or above the last address */
-	uint64_t limit;          /* rows below it are not wanted; 0: outside of sequences */
+	uint64_t limit;          /* lower rows are not wanted; 0: outside of sequences */
 	bool in_sequence, dropped;
 	struct state now, last;
 };
@@ -41,7 +40,7 @@ static size_t lower_bound(const struct dwline_row *row, size_t n, uint64_t vaddr
 	return SEARCH_COUNT(n, i, row[i].vaddr < vaddr);
 }
 
-/* The last row covers what is below the current address. */
+/* Uses the last row for the addresses below the current one. */
 static void hand_out(struct run *r)
 {
 	for (; r->next < r->n && r->row[r->next].vaddr < r->now.vaddr; r->next++) {
@@ -167,13 +166,13 @@ static void run_one(struct run *r, struct bytes *b)
 	}
 }
 
-/* Is it DW_LNE_set_discriminator, with a small number?  gcc writes many. */
+/* Is it DW_LNE_set_discriminator with a small number?  gcc writes many. */
 static inline bool is_discriminator(const struct bytes *b)
 {
 	return bytes_left(b) >= 4 && b->p[1] == 2 && b->p[2] == DW_LNE_set_discriminator;
 }
 
-/* Up to the first opcode that is not common, or makes a row that may be wanted. */
+/* Runs up to the first opcode that is not common, or makes a row that may be wanted. */
 static void run_common(struct run *r, struct bytes *program)
 {
 	const struct dwline *l = r->l;

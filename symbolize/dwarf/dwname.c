@@ -1,3 +1,9 @@
+/*
+ * The way from a function to its names goes over its origins; each attribute is taken from the
+ * first DIE that has it.  The attributes of origins are remembered by offset, because the same
+ * small functions are inlined all over a unit, and with link-time optimization all over a program.
+ */
+
 #include "symbolize/dwarf/dwname.h"
 
 #include "base/hash.h"
@@ -6,12 +12,6 @@
 #include "symbolize/dwarf/dwtext.h"
 
 #include <dwarf.h>
-
-/*
- * Each attribute is taken from the first DIE on the way from the function over its origins that
- * has it.  What origins say is remembered by their place in the file: the same small functions
- * are inlined all over a unit, and with link-time optimization all over a program.
- */
 
 #define ORIGINS_MAX 16
 
@@ -48,7 +48,7 @@ static void remember(struct dwfile *file, uint64_t off, const struct dwname *nam
 	file->names.v[file->names.n++] = (struct dwname_known){ off, *name };
 }
 
-/* Where an attribute leads; file NULL: nowhere. */
+/* The DIE that an attribute refers to; file NULL: none. */
 struct origin {
 	struct dwfile *file;
 	uint64_t off;
@@ -59,7 +59,7 @@ static uint32_t number(const struct dwvalue *v)
 	return v->u > UINT32_MAX ? 0 : (uint32_t)v->u;
 }
 
-/* What the DIE in b says. */
+/* Reads the attributes of the DIE in b. */
 static void read_attrs(const struct dwunit *u, struct bytes *b, struct dwname *name,
 		       struct dwcall *call, struct origin *ret_origin)
 {
@@ -101,7 +101,7 @@ static void read_attrs(const struct dwunit *u, struct bytes *b, struct dwname *n
 	}
 }
 
-/* What the DIE itself says. */
+/* Reads the DIE's own attributes. */
 static void read_die(const struct dwunit *u, uint64_t off, struct dwname *name,
 		     struct dwcall *call, struct origin *ret_origin)
 {
@@ -123,7 +123,7 @@ static void fill(struct dwname *name, const struct dwname *from)
 		name->start_line = from->start_line;
 }
 
-/* u is a unit of the same file, which may be the right one. */
+/* u is a unit of the same file, possibly the right one. */
 static void read_origin(const struct dwunit *u, const struct origin *from, struct dwname *ret,
 			unsigned depth)
 {
@@ -139,7 +139,7 @@ static void read_origin(const struct dwunit *u, const struct origin *from, struc
 	}
 	if (depth > ORIGINS_MAX)
 		return;
-	/* a copy, since dwunit_holding may close what it lent before */
+	/* a copy, since dwunit_holding may close the unit that it returned before */
 	bool is_here = file == u->file && off >= u->off && off < u->end;
 	const struct dwunit *home = is_here ? u : dwunit_holding(file, off);
 	if (!home)

@@ -2,19 +2,19 @@
 #define CPROF_SYMBOLIZE_DWARF_DWNAME_H
 
 /*
- * What a function is called, also where only its declaration or its abstract instance says so
+ * The names of a function, also if only its declaration or its abstract instance has them
  * (DW_AT_specification, DW_AT_abstract_origin: DWARF 5, sections 2.13.2 and 3.3.8.1).
  */
 
 #include "symbolize/dwarf/dwunit.h"
 
-/* 0 where unknown. */
+/* 0: unknown. */
 struct dwname {
 	uint32_t name, linkage;  /* for dwtext_get */
 	uint32_t start_line;
 };
 
-/* Where a function was inlined. */
+/* The place where a function was inlined. */
 struct dwcall {
 	bool has_file;
 	uint64_t file;

@@ -1,25 +1,25 @@
+/*
+ * A list ends with its end mark, with its section, or when the file's steps are used up: in a
+ * crafted file, many DIEs may share one list.
+ */
+
 #include "symbolize/dwarf/dwrange.h"
 
 #include "symbolize/dwarf/dwfile.h"
 
 #include <dwarf.h>
 
-/*
- * A list ends with its end mark, with its section, or when the steps that the file is worth
- * are used up: many DIEs may share one list, honest ones seldom do.
- */
-
 #define PART_BYTES 1024      /* most lists have fewer */
 #define ENTRY_BYTES_MAX 32   /* a byte, and two numbers of up to 10 */
 
-/* Reads on where what was read ends. */
+/* Reads the next part of the list. */
 static void read_part(struct dwrange *r)
 {
 	r->b = dwsection_look(r->from, r->id, r->off, PART_BYTES);
 	r->b_start = r->b.p;
 }
 
-/* Makes sure that the next entry is there, if the section has it. */
+/* Makes sure that the next entry is in memory, if the section has it. */
 static inline void bring_entry(struct dwrange *r)
 {
 	if (bytes_left(&r->b) >= ENTRY_BYTES_MAX || r->b.bad)
@@ -28,7 +28,7 @@ static inline void bring_entry(struct dwrange *r)
 	read_part(r);
 }
 
-/* Where the list of the unit's DIE starts; false when there is none. */
+/* The offset of the list of the unit's DIE; false if there is none. */
 static bool list_of(const struct dwunit *u, const struct dwvalue *v, enum dwsection_id id,
 		    uint64_t *ret_off)
 {
@@ -37,7 +37,8 @@ static bool list_of(const struct dwunit *u, const struct dwvalue *v, enum dwsect
 	case DW_FORM_sec_offset:
 	case DW_FORM_data4:
 	case DW_FORM_data8:
-		/* a unit's own ranges are never split off, and ranges_base is not for them */
+		/* a unit's own ranges are never split off, and ranges_base does not apply to
+		 * them */
 		*ret_off = v->u + (u->base_file != u->file ? u->ranges_base : 0);
 		return true;
 	case DW_FORM_rnglistx: {
@@ -59,7 +60,7 @@ bool dwrange_pair(const struct dwunit *u, const struct dwcode *code, uint64_t *r
 {
 	if (!code->low.form || !code->high.form || !dwunit_addr(u, &code->low, ret_start))
 		return false;
-	/* since DWARF 4, a constant is counted from low_pc */
+	/* since DWARF 4, a constant is relative to low_pc */
 	if (!dwunit_addr(u, &code->high, ret_end) &&
 	    __builtin_add_overflow(*ret_start, code->high.u, ret_end))
 		*ret_end = *ret_start;
@@ -108,7 +109,7 @@ static bool next_old(struct dwrange *r, uint64_t *start, uint64_t *end)
 		*start = *end = 0;
 		return true;
 	}
-	/* an empty pair is no code, wherever its base is */
+	/* an empty pair is not code, whatever its base */
 	bool is_empty = *start == *end;
 	*start += r->base;
 	*end = is_empty ? *start : *end + r->base;

@@ -1,3 +1,12 @@
+/*
+ * A section is not mapped, because a file that is truncated meanwhile (by a linker, by cp) would
+ * end cprof with SIGBUS.  It is read with pread, in pieces.  A unit or a line program is "held"
+ * while it is processed; everything else is "seen" through a window of a few pages.  Both buffers
+ * are reused, which costs less than a mapping's page faults and bounds the memory.
+ *
+ * A compressed section is read in the same way, through unpack.c.
+ */
+
 #include "symbolize/dwarf/dwsection.h"
 
 #include "symbolize/pack/unpack.h"
@@ -7,17 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/*
- * A section is not mapped: who cuts the file short meanwhile (a linker, cp) would kill us with
- * SIGBUS.  It is read with pread, in pieces: a unit or a line program is `held` while it
- * is worked on, everything else is `seen` through a window of a few pages.  Both buffers are used
- * again and again, which costs less than a mapping's page faults, and bounds the memory.
- *
- * In a compressed section the same goes through unpack.c.
- */
-
 #define WINDOW_BYTES (8u << 10)
-#define STRING_BYTES 512u        /* what is read at first for a string */
+#define STRING_BYTES 512u        /* read at first for a string */
 #define STRING_BYTES_MAX (1u << 20)
 #define PART_BYTES_MAX (512u << 20) /* the largest unit that is read */
 #define KEEP_BYTES (48u << 20)   /* a larger compressed section does not stay in memory */
@@ -52,7 +52,7 @@ void dwsection_done(struct dwsections *s)
 
 /* ---- finding ------------------------------------------------------------- */
 
-/* Is that what comes behind ".debug_"? */
+/* Is rest, which follows ".debug_", that name? */
 static bool is_named(const struct dwsections *s, const char *rest, const char *wanted)
 {
 	size_t n = strlen(wanted);
@@ -82,7 +82,7 @@ static bool section_find(const struct dwsections *s, const char *wanted, GElf_Sh
 	return false;
 }
 
-/* Where the bytes of the section are, and whether they lie within the file. */
+/* The place of the section's bytes.  False if it is not within the file. */
 static bool section_place(const struct dwsections *s, const GElf_Shdr *sh,
 			  struct unpack_from *ret_from)
 {
@@ -116,13 +116,13 @@ static bool read_at(const struct unpack_from *from, void *to, size_t n_bytes)
 	return true;
 }
 
-/* Takes the header off the packed bytes: how they are packed, and how many they were. */
+/* Removes the header of the compressed bytes, and returns its compression kind and size. */
 static bool packed_head(Elf *elf, bool is_gnu, struct unpack_from *from, unsigned *ret_kind,
 			uint64_t *ret_n_bytes)
 {
 	struct {
 		char magic[4];       /* "ZLIB" */
-		uint8_t n_bytes[8];  /* in big endian */
+		uint8_t n_bytes[8];  /* big endian */
 	} gnu;
 	Elf32_Chdr small;
 	Elf64_Chdr large;
@@ -227,7 +227,7 @@ static bool part_fill(struct dwsections *s, struct dwsection *d, struct dwsectio
 	return true;
 }
 
-/* Are they all in there? */
+/* Does the part have all these bytes? */
 static inline bool part_has(const struct dwsection_part *p, uint64_t off, size_t n_bytes)
 {
 	return off >= p->off && n_bytes <= p->n_bytes && off - p->off <= p->n_bytes - n_bytes;
@@ -235,11 +235,11 @@ static inline bool part_has(const struct dwsection_part *p, uint64_t off, size_t
 
 static inline struct bytes part_bytes(const struct dwsection_part *p, uint64_t off, size_t n_bytes)
 {
-	/* Nothing has no place. */
+	/* An empty part may have no buffer. */
 	return bytes_of(p->bytes ? p->bytes + (off - p->off) : NULL, n_bytes);
 }
 
-/* What is there without copying: true where no part is needed. */
+/* Bytes that need not be copied.  False if a part is needed. */
 static bool whole(const struct dwsection *d, uint64_t off, size_t n_bytes, struct bytes *ret)
 {
 	if (d->base) {
@@ -265,7 +265,7 @@ static struct bytes part_get(struct dwsections *s, struct dwsection *d, struct d
 	size_t n_bytes = n_wanted < d->n_bytes - off ? (size_t)n_wanted
 						     : (size_t)(d->n_bytes - off);
 	if (n_bytes == 0)
-		return bytes_of("", 0);     /* there may be no buffer yet to point into */
+		return bytes_of("", 0);     /* the buffer to point into may not exist yet */
 	if (whole(d, off, n_bytes, &b))
 		return b;
 	if (part_has(&d->held, off, n_bytes))

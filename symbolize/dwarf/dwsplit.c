@@ -1,3 +1,12 @@
+/*
+ * A skeleton names its .dwo file.  gdb and lldb first look for FILE.dwp beside the program, and so
+ * does cprof.  A program has thousands of .dwo files, so each is closed when its unit is done.
+ *
+ * A .dwp file begins with a hash table from unit ids to rows of offsets.  A row has an offset for
+ * each section, where that unit's part of the section begins (DWARF 5, section 7.3.5; version 2 is
+ * GCC's, with other numbers for some sections).
+ */
+
 #include "symbolize/dwarf/dwsplit.h"
 
 #include "symbolize/dwarf/dwtext.h"
@@ -7,15 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-/*
- * A skeleton names its .dwo file; gdb and lldb look for FILE.dwp beside the program first, and so
- * do we.  A program has thousands of .dwo files, so each is closed when its unit is done.
- *
- * A .dwp file begins with a hash table: id of a unit -> row of offsets, one for each section, which
- * is where that unit's part of the section begins (DWARF 5, section 7.3.5; version 2 is
- * GCC's, with other numbers for some sections).
- */
 
 #define COLUMNS_MAX 16u
 
@@ -33,7 +33,7 @@ static void file_close(struct dwsplit_file *f)
 	free(f);
 }
 
-/* Takes fd over. */
+/* Takes ownership of fd. */
 static struct dwsplit_file *file_open(struct dwsplit *s, int fd)
 {
 	struct dwsplit_file *f = fd >= 0 ? calloc(1, sizeof(*f)) : NULL;
@@ -82,7 +82,7 @@ static struct dwsplit_file *dwo_file(struct dwsplit *s, const struct dwunit *ske
 
 /* ---- units --------------------------------------------------------------- */
 
-/* The unit with the skeleton's id, among the few that a .dwo file has. */
+/* The unit with the skeleton's id, among the few of a .dwo file. */
 static bool find_in_dwo(struct dwsplit_file *f, const struct dwunit *skeleton, struct dwunit *ret)
 {
 	struct dwunit u;
@@ -109,7 +109,7 @@ static uint32_t number_at(struct dwsplit_file *f, uint64_t off)
 	return bytes_u32(&b);
 }
 
-/* The row of the index for that id; 0: there is none. */
+/* The row of the index for that id; 0: none. */
 static uint32_t find_row(struct dwsplit_file *f, uint64_t id, uint32_t n_slots)
 {
 	uint64_t mask = n_slots - 1u, slot = id & mask, step = (id >> 32 & mask) | 1;

@@ -2,8 +2,8 @@
 #define CPROF_SYMBOLIZE_DWARF_DWSPLIT_H
 
 /*
- * Units that were split off (-gsplit-dwarf; DWARF 5, section 7.3.2, and GCC's form of it before):
- * in a .dwo file of their own, or all together in a .dwp file.
+ * Split units (-gsplit-dwarf; DWARF 5, section 7.3.2, and GCC's earlier form): each in a .dwo file
+ * of its own, or all together in a .dwp file.
  */
 
 #include "symbolize/dwarf/dwfile.h"
@@ -24,11 +24,11 @@ struct dwsplit {
 void dwsplit_init(struct dwsplit *s, struct dwfile *root);
 void dwsplit_done(struct dwsplit *s);
 
-/* The unit that was split off skeleton, proven by the id that both have.  False when there is none;
- * otherwise dwunit_close, and then dwsplit_leave, are owed. */
+/* The split unit of the skeleton, verified by their common id.  False if there is none; true
+ * requires dwunit_close, then dwsplit_leave. */
 bool dwsplit_find(struct dwsplit *s, const struct dwunit *skeleton, struct dwunit *ret);
 
-/* Closes its .dwo file, and reads the names that were noted.  False when memory is out. */
+/* Closes the .dwo file, and reads the noted names.  False: out of memory. */
 bool dwsplit_leave(struct dwsplit *s);
 
 #endif

@@ -1,23 +1,23 @@
+/*
+ * .debug_str of a large C++ program has 100 MB, and the names of a unit are spread over all of it.
+ * Read one by one, each would cost a read elsewhere, and in a compressed file a restart.
+ */
+
 #include "symbolize/dwarf/dwtext.h"
 
 #include "symbolize/dwarf/dwfile.h"
 
 #include <dwarf.h>
 
-/*
- * .debug_str of a large C++ program has 100 MB, and the names of a unit are all over it: read one
- * by one they would each cost a look somewhere else, and in a compressed file a restart.
- */
-
 struct dwtext {
-	struct dwsections *from; /* NULL: has been read, or could not be */
+	struct dwsections *from; /* NULL: was read, or could not be read */
 	uint64_t off;
 	const char *text;
 };
 
 static uint32_t note(struct dwfile *file, struct dwtext text)
 {
-	/* the first one stands for none */
+	/* the first one means "no string" */
 	if (!file->texts.n && !VEC_PUSH(&file->texts, (struct dwtext){0}))
 		file->out_of_memory = true;
 	else if (file->texts.n > UINT32_MAX || !VEC_PUSH(&file->texts, text))

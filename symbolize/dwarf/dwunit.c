@@ -1,3 +1,12 @@
+/*
+ * All sizes and offsets in the header are checked against .debug_info before anything else uses
+ * them, so an open unit has off < root_off < end within the section.
+ *
+ * References to type units (by signature) are ignored: no function is described only there.  If the
+ * first DIE does not give a base, the default is that of a table with one header (sections 7.26 to
+ * 7.28).
+ */
+
 #include "symbolize/dwarf/dwunit.h"
 
 #include "base/search.h"
@@ -6,15 +15,6 @@
 #include "symbolize/dwarf/dwfile.h"
 
 #include <dwarf.h>
-
-/*
- * All sizes and offsets in the header are checked against .debug_info before anything else uses
- * them, so a unit that opened has off < root_off < end within the section.
- *
- * References to type units (by signature) lead nowhere: no function is described there alone.
- * Bases that the first DIE does not give have the defaults of a table with one header in
- * front (sections 7.26 to 7.28).
- */
 
 #define HEADER_BYTES_MAX 40      /* of a type unit in 64-bit DWARF 5 */
 
@@ -212,7 +212,7 @@ struct bytes dwunit_look(const struct dwunit *u, uint64_t off, uint64_t n_bytes)
 	return dwsection_look(&u->file->sections, DWSECTION_INFO, off, n_bytes);
 }
 
-/* Entry `index` of a table of numbers of n_bytes each at base. */
+/* Entry `index` of a table at base with numbers of n_bytes each. */
 static bool read_table(struct dwsections *s, enum dwsection_id id, uint64_t base,
 		       uint64_t index, unsigned n_bytes, uint64_t *ret)
 {

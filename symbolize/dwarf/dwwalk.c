@@ -1,3 +1,18 @@
+/*
+ * Each address has a `top`, the innermost function or inlined call found for it so far.  A DIE
+ * whose ranges contain addresses with its parent as top becomes their top, and its children are
+ * examined.  The children of any other function are skipped: DW_AT_sibling leads behind them, or,
+ * if the compiler writes none (clang, rustc), they are skipped one by one.  The walk ends when all
+ * addresses have a function.
+ *
+ * That walk does not find definitions nested in classes or functions (gcc's lambdas).  A second,
+ * full walk does, only for units with an address left over.  Most of these are between two
+ * functions, in a gap too short for another aligned function; they are given up at once.
+ *
+ * The cursor only moves forward: a DW_AT_sibling that points back ends the walk, and one that
+ * points out of the unit is ignored.  After an error no bytes are left to read.
+ */
+
 #include "symbolize/dwarf/dwwalk.h"
 
 #include "base/search.h"
@@ -6,22 +21,6 @@
 #include "symbolize/dwarf/dwrange.h"
 
 #include <dwarf.h>
-
-/*
- * Each address has a `top`, the innermost function or inlined call found for it so far.  A DIE
- * whose ranges hold addresses with its parent as top takes them over and is gone into; of any other
- * function nothing inside is looked at: DW_AT_sibling leads behind it, or, where the compiler
- * writes none (clang, rustc), its DIEs are moved over one by one.  The walk ends when all
- * addresses have a function.
- *
- * Definitions nested where that walk does not look (in classes, in functions: lambdas by gcc) are
- * found by a second, full one, made only for units with an address left over.  Most of those that
- * are left over lie between two functions, in a gap too short for another one that is aligned as
- * they are; these are given up at once.
- *
- * The cursor only moves forward: a DW_AT_sibling that points back ends the walk, one that points
- * out of the unit counts as none.  What is bad has nothing left to be read.
- */
 
 #define DEPTH_MAX 400            /* nested DIEs; the deepest real code has some 100 */
 #define ALIGN_BYTES 16           /* of functions, by all compilers that leave gaps */
@@ -58,8 +57,8 @@ static int32_t add_node(struct dwwalk *w, uint64_t off, int32_t parent)
 	return (int32_t)(w->nodes.n - 1);
 }
 
-/* Lets the DIE at off take over the addresses in [start, end) whose top is parent; it gets a *node
- * then.  False when that is all for it. */
+/* Makes the DIE at off the top of the addresses in [start, end) whose top is parent, and gives it a
+ * *node.  False: stop, out of steps or memory. */
 static bool claim_range(struct walker *k, uint64_t off, uint64_t start, uint64_t end,
 			int32_t parent, int32_t *node)
 {
@@ -92,7 +91,7 @@ static bool claim_range(struct walker *k, uint64_t off, uint64_t start, uint64_t
 	return true;
 }
 
-/* The same for all its code.  Its node, or DWWALK_NO_NODE where it takes over none. */
+/* The same for all its code.  Its node, or DWWALK_NO_NODE if it covers no such address. */
 static int32_t claim(struct walker *k, uint64_t off, const struct dwcode *code, int32_t parent)
 {
 	struct dwrange r;
@@ -111,7 +110,7 @@ static int32_t claim(struct walker *k, uint64_t off, const struct dwcode *code, 
 	return node;
 }
 
-/* Gives up what lies between functions. */
+/* Gives up addresses between functions. */
 static void drop_padding(struct walker *k)
 {
 	for (size_t i = 0; i < k->w->n; i++) {
@@ -146,7 +145,7 @@ static void skip_uleb(struct walker *k)
 	give_up(k);
 }
 
-/* Of DW_FORM_ref4, nearly always. */
+/* Nearly always DW_FORM_ref4. */
 static inline const uint8_t *near_sibling(const struct walker *k, uint64_t off)
 {
 	const struct dwunit *u = k->u;
@@ -184,8 +183,8 @@ static void read_wanted(struct walker *k, const struct dwattr *attr, struct dwco
 	}
 }
 
-/* Moves behind the attributes, taking along those about code, and where the next sibling
- * is (NULL: unknown). */
+/* Skips the attributes, and keeps those about code and the place of the next sibling (NULL:
+ * unknown). */
 static void read_code(struct walker *k, const struct dwabbrev *a, struct dwcode *code,
 		      const uint8_t **ret_sibling)
 {
@@ -218,7 +217,7 @@ static void read_code(struct walker *k, const struct dwabbrev *a, struct dwcode 
 	}
 }
 
-/* Moves behind the attributes of a DIE of which only the sibling is of interest. */
+/* Skips the attributes of a DIE of which only the sibling matters. */
 static inline const uint8_t *skip_attrs(struct walker *k, const struct dwabbrev *a)
 {
 	const uint8_t *sibling = NULL;
@@ -244,7 +243,7 @@ static void jump(struct walker *k, const uint8_t *to)
 		k->b.p = to;
 }
 
-/* The next DIE's abbreviation; NULL at the end of the siblings, and (bad) of the unit. */
+/* The next DIE's abbreviation; NULL at the end of the siblings, or (bad) of the unit. */
 static inline const struct dwabbrev *next_die(struct walker *k)
 {
 	uint64_t code = dwform_uleb(&k->b);
@@ -256,7 +255,7 @@ static inline const struct dwabbrev *next_die(struct walker *k)
 	return a;
 }
 
-/* Moves behind the children of the DIE just read. */
+/* Skips the children of the DIE just read. */
 static void skip_children(struct walker *k, const uint8_t *sibling)
 {
 	if (sibling) {
@@ -281,7 +280,7 @@ static void skip_children(struct walker *k, const uint8_t *sibling)
 
 static void walk(struct walker *k, enum where where, int32_t node, unsigned depth);
 
-/* Goes into a function, and in a full walk once more for what is nested in it. */
+/* Walks a function, and in a full walk again for functions nested in it. */
 static void walk_function(struct walker *k, enum where where, int32_t node, unsigned depth)
 {
 	struct bytes start = k->b;
@@ -292,11 +291,11 @@ static void walk_function(struct walker *k, enum where where, int32_t node, unsi
 	walk(k, IN_SCOPE_FULL, DWWALK_NO_NODE, depth);
 }
 
-/* What to do with the children of a DIE. */
+/* How to continue with the children of a DIE. */
 enum inside { SKIP, GO_ON, NEW_FUNCTION };
 
-/* For those that take over no address; a block's ranges are not asked: blocks are few, and
- * some have none. */
+/* For DIEs that are no address's top.  The ranges of blocks are ignored: blocks are few, and some
+ * have none. */
 static inline bool go_on(enum where where, const struct dwabbrev *a)
 {
 	switch (where) {
@@ -310,7 +309,7 @@ static inline bool go_on(enum where where, const struct dwabbrev *a)
 	return a->kind != DWABBREV_OTHER && a->kind != DWABBREV_INLINED;
 }
 
-/* For those that have. */
+/* For DIEs that may be. */
 static enum inside look_at(struct walker *k, enum where where, const struct dwabbrev *a,
 			   uint64_t off, const struct dwcode *code, int32_t *node)
 {
@@ -322,7 +321,7 @@ static enum inside look_at(struct walker *k, enum where where, const struct dwab
 	return where == IN_FUNCTION ? GO_ON : NEW_FUNCTION;
 }
 
-/* The siblings from the cursor on, up to the mark at their end. */
+/* The siblings from the cursor to their end mark. */
 static void walk(struct walker *k, enum where where, int32_t node, unsigned depth)
 {
 	while (!k->b.bad && !k->u->file->out_of_memory) {

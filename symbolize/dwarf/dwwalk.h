@@ -2,8 +2,8 @@
 #define CPROF_SYMBOLIZE_DWARF_DWWALK_H
 
 /*
- * One walk over the DIEs of a unit that finds, for a set of addresses, the functions and
- * inlined calls that cover them (DWARF 5, sections 3.3 and 3.3.8).
+ * One walk over the DIEs of a unit that finds the functions and inlined calls that cover a set of
+ * addresses (DWARF 5, sections 3.3 and 3.3.8).
  */
 
 #include "base/vec.h"
@@ -11,7 +11,7 @@
 
 #define DWWALK_NO_NODE (-1)
 
-/* A function or an inlined call that covers one of the addresses; a tree. */
+/* A function or an inlined call that covers one of the addresses; nodes form a tree. */
 struct dwwalk_node {
 	uint64_t off;            /* of the DIE, in .debug_info */
 	int32_t parent;          /* DWWALK_NO_NODE: the function itself */
@@ -21,7 +21,7 @@ struct dwwalk_node {
 struct dwwalk_place {
 	uint64_t vaddr;
 	int32_t top;             /* DWWALK_NO_NODE: no function covers it */
-	uint64_t before, behind; /* private: where the functions next to it end and start */
+	uint64_t before, behind; /* private: the end and start of the functions next to it */
 };
 
 struct dwwalk {
@@ -31,8 +31,8 @@ struct dwwalk {
 	VEC(struct dwwalk_node) nodes;
 };
 
-/* Sets the top of each place of w, which the caller filled in but for nodes (all zero).  What is
- * damaged gives less.  The caller frees the nodes. */
+/* Sets the top of each place of w; the caller has filled in everything but the nodes (all zero).
+ * Damaged parts find less.  The caller frees the nodes. */
 void dwwalk_run(struct dwwalk *w);
 
 #endif

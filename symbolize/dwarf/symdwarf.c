@@ -1,3 +1,13 @@
+/*
+ * The addresses get their units (dwindex).  Each unit with addresses is read once: functions and
+ * inlined calls (dwwalk), lines (dwline), and names (dwname).  libdw could do all of this, and did.
+ * But it inflates all sections, keeps all rows of a line table, maps files that may be truncated,
+ * and takes up to eight times as long.  (tests/tools/symlibdw.c still uses it, for comparison.)
+ *
+ * Files of the other byte order are not read: their code does not run here, and a profile of it
+ * that was recorded elsewhere has names from its symbol tables.
+ */
+
 #include "symbolize/dwarf/symdwarf.h"
 
 #include "symbolize/dwarf/dwalt.h"
@@ -14,17 +24,6 @@
 #include <errno.h>
 #include <gelf.h>
 
-/*
- * The addresses get their units (dwindex), and each unit that has some is read once: functions
- * and inlined calls (dwwalk), lines (dwline), and names for what was found (dwname).  libdw could
- * do all of that, and did: it inflates all sections, keeps all rows of a line table, maps files
- * that others may cut short, and takes five times as long.  (tests/tools/symlibdw.c still does, for
- * comparison.)
- *
- * Files of the other byte order are not read: their code does not run here, and a profile of it
- * that was recorded elsewhere has names by its symbol tables.
- */
-
 /* Names that the frame gets at the end. */
 struct noted {
 	uint32_t frame, name, linkage;
@@ -40,8 +39,8 @@ struct symdwarf {
 /* One unit at work. */
 struct unit {
 	struct symdwarf *s;
-	struct dwunit u;         /* where lines hang */
-	struct dwunit tree;      /* where functions hang: u, or what was split off it */
+	struct dwunit u;         /* has the lines */
+	struct dwunit tree;      /* has the functions: u, or its split unit */
 	struct dwline lines;
 	bool has_lines, is_plain;
 	const char *dir;
@@ -138,7 +137,7 @@ static bool emit(struct unit *k, size_t i, struct symdwarf_addr *a)
 
 /* ---- units --------------------------------------------------------------- */
 
-/* Languages without mangling: names need no help from the symbol table. */
+/* Languages without mangling: their names need no symbol table. */
 static bool is_plain(unsigned language)
 {
 	switch (language) {
@@ -177,7 +176,7 @@ static bool find_lines(struct unit *k)
 	return !file->out_of_memory;
 }
 
-/* All n places are of this unit.  0 or -ENOMEM. */
+/* All n places are in this unit.  0 or -ENOMEM. */
 static int read_unit(struct unit *k, size_t n, struct symdwarf_addr *addr)
 {
 	struct dwfile *file = &k->s->file;
@@ -237,7 +236,7 @@ static bool set_names(struct symdwarf *s)
 	return true;
 }
 
-/* Those that the index has not found by the unit at `end`. */
+/* The places before the unit at `end` that .debug_aranges omits. */
 static int resolve_lost(struct symdwarf *s, struct dwindex *index, uint64_t end,
 			struct dwindex_place *more, struct symdwarf_addr *addr)
 {
@@ -250,7 +249,7 @@ static int resolve_lost(struct symdwarf *s, struct dwindex *index, uint64_t end,
 	return 0;
 }
 
-/* The units in their order in the file. */
+/* The units in the order of the file. */
 static int resolve_units(struct symdwarf *s, struct dwindex *index,
 			 const struct dwindex_place *place, struct dwindex_place *more,
 			 struct symdwarf_addr *addr)

@@ -1,3 +1,11 @@
+/*
+ * An append-only array with an open-addressing index over it.  The inode generation is compared but
+ * not hashed, because 0 matches any.
+ *
+ * The headers are read here by hand and not by libelf: it happens while the target runs, for every
+ * mapped file, and takes four short reads.
+ */
+
 #include "symbolize/elf/dso.h"
 
 #include "base/budget.h"
@@ -12,14 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/*
- * An append-only array with an open-addressing index over it.  The inode generation is compared but
- * not hashed, because 0 matches any.
- *
- * The headers are read here by hand and not by libelf: it happens while the target runs, for every
- * mapped file, and takes four short reads.
- */
 
 #if __BYTE_ORDER == __LITTLE_ENDIAN
 #define OWN_DATA ELFDATA2LSB

@@ -1,3 +1,8 @@
+/*
+ * A file's path is as the target sees it.  For a container, another file may have that path on the
+ * host, so a candidate must be confirmed by build id or CRC.
+ */
+
 #include "symbolize/elf/symdebug.h"
 
 #include "base/cleanup.h"
@@ -17,11 +22,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <zlib.h>
-
-/*
- * A file's path is as the target sees it.  For a container, another file may have that path on the
- * host, so a candidate must be confirmed by build id or CRC.
- */
 
 /* What a candidate must match. */
 struct wanted {

@@ -1,3 +1,11 @@
+/*
+ * A .symtab has everything that .dynsym has.  So .dynsym (with the symbols of .gnu_debugdata, which
+ * lack the dynamic ones) is read only if neither the file nor its debug file has a .symtab.
+ *
+ * The files are read, not mapped: if one is truncated meanwhile, a mapping would end cprof with
+ * SIGBUS.
+ */
+
 #include "symbolize/elf/symelf.h"
 
 #include "symbolize/elf/dso.h"
@@ -9,14 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/*
- * A .symtab has everything that .dynsym has.  So .dynsym (with the symbols of .gnu_debugdata, which
- * lack the dynamic ones) is read only if neither the file nor its debug file has a .symtab.
- *
- * The files are read, not mapped: if one is truncated meanwhile, a mapping would end cprof with
- * SIGBUS.
- */
 
 static bool is_program(Elf *elf)
 {

@@ -1,3 +1,12 @@
+/*
+ * Older tools count stubs and relocations in parallel.  That breaks with every linker that orders
+ * them in its own way (IBT, BTI, .plt.got, IRELATIVE last).  The stub's instructions always agree
+ * with what runs.
+ *
+ * Most libraries never need the name of a stub, and libLLVM has 8 MB of relocations.  So
+ * relocations are read at the first stub: those of .rela.plt first, which have nearly all slots.
+ */
+
 #include "symbolize/elf/symplt.h"
 
 #include "base/vec.h"
@@ -7,15 +16,6 @@
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
-
-/*
- * Older tools count stubs and relocations in parallel.  That breaks with every linker that orders
- * them in its own way (IBT, BTI, .plt.got, IRELATIVE last).  The stub's instructions always agree
- * with what runs.
- *
- * Most libraries never need the name of a stub, and libLLVM has 8 MB of relocations.  So
- * relocations are read at the first stub: those of .rela.plt first, which have nearly all slots.
- */
 
 #define RELOCATIONS_MAX (1u << 24) /* of one section; more are ignored */
 

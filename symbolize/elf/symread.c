@@ -1,10 +1,3 @@
-#include "symbolize/elf/symread.h"
-
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 /*
  * elf_getdata() reads whole sections into fresh memory, which costs memory, copying and page faults
  * in proportion to their size: 12 MB for libLLVM, for a few hundred names.  A mapping would end
@@ -12,6 +5,13 @@
  *
  * libelf still translates files of another byte order.
  */
+
+#include "symbolize/elf/symread.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #define PIECE_BYTES (32u << 10)
 #define STRING_BYTES 1024u              /* read at first for a string */

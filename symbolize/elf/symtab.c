@@ -1,13 +1,3 @@
-#include "symbolize/elf/symtab.h"
-
-#include "base/search.h"
-#include "base/vec.h"
-
-#include <errno.h>
-#include <gelf.h>
-#include <stdlib.h>
-#include <string.h>
-
 /*
  * One array sorted by start address.  Symbols may nest (a label in hand-written code, an outlined
  * part with a size), so a search goes backwards from the last symbol that starts at or below the
@@ -18,6 +8,16 @@
  * when a search finds them (and to choose between aliases of equal rank and different size), so a
  * table of 40 000 symbols is read without its strings.
  */
+
+#include "symbolize/elf/symtab.h"
+
+#include "base/search.h"
+#include "base/vec.h"
+
+#include <errno.h>
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum {
 	RANK_LOCAL, RANK_WEAK, RANK_GLOBAL,

@@ -1,3 +1,12 @@
+/*
+ * vmlinux is a linked program that was moved as a whole: where it says that _stext lies, and where
+ * kallsyms says that it lies, differ by the offset of KASLR; _etext must differ by the same.
+ *
+ * A module is a relocatable file whose sections the kernel has put where it found room.
+ * /sys/module/NAME/sections tells where, to root; to others, kallsyms does, by the functions in
+ * these sections.
+ */
+
 #include "symbolize/kernel/symkdebug.h"
 
 #include "base/cleanup.h"
@@ -16,15 +25,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-
-/*
- * vmlinux is a linked program that was moved as a whole: where it says that _stext lies, and where
- * kallsyms says that it lies, differ by the offset of KASLR; _etext must differ by the same.
- *
- * A module is a relocatable file whose sections the kernel has put where it found room.
- * /sys/module/NAME/sections tells where, to root; to others, kallsyms does, by the functions in
- * these sections.
- */
 
 #define NAME_MAX_BYTES 64    /* MODULE_NAME_LEN */
 

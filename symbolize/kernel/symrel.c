@@ -1,16 +1,3 @@
-#include "symbolize/kernel/symrel.h"
-
-#include "base/cleanup.h"
-#include "symbolize/arch/arch.h"
-#include "symbolize/dwarf/dwsection.h"
-#include "symbolize/elf/symdebug.h"
-
-#include <errno.h>
-#include <gelf.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 /*
  * In a relocatable file each section begins at zero, and what debug information says of addresses,
  * strings and other sections waits for the linker.  So the linker's work is done here, for the
@@ -23,6 +10,19 @@
  * The file is read, not mapped, for the reason that symelf.c gives, and in pieces: the relocations
  * of a module are three times as long as what they are for.
  */
+
+#include "symbolize/kernel/symrel.h"
+
+#include "base/cleanup.h"
+#include "symbolize/arch/arch.h"
+#include "symbolize/dwarf/dwsection.h"
+#include "symbolize/elf/symdebug.h"
+
+#include <errno.h>
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #define SECTIONS_MAX 65536
 #define SYMBOLS_BYTES_MAX (64u << 20)

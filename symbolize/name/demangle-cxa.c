@@ -1,14 +1,14 @@
-#include "symbolize/name/demangle.h"
-
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-
 /*
  * The C++ runtime's demangler (Itanium C++ ABI, __cxa_demangle), for systems without libiberty.
  * It always writes parameters and return types, which are cut off the text.  It knows no D and no
  * Rust v0; a legacy Rust name loses its hash, and keeps escapes such as "$LT$".
  */
+
+#include "symbolize/name/demangle.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
 
 char *__cxa_demangle(const char *mangled, char *buf, size_t *n_bytes, int *ret_status);
 

@@ -1,3 +1,11 @@
+/*
+ * libiberty hands its output in pieces to a callback, so the length is bounded while it
+ * is made: the callback leaves by longjmp at the limit.  The C++ demangler keeps all its state
+ * on the stack; the Rust one can lose a small buffer that way, once per hostile name.
+ *
+ * Rust goes first: its legacy mangling is valid C++ and would keep the hash.
+ */
+
 #include "symbolize/name/demangle.h"
 
 #include "base/cleanup.h"
@@ -9,14 +17,6 @@
 #endif
 #include <setjmp.h>
 #include <string.h>
-
-/*
- * libiberty hands its output in pieces to a callback, so the length is bounded while it
- * is made: the callback leaves by longjmp at the limit.  The C++ demangler keeps all its state
- * on the stack; the Rust one can lose a small buffer that way, once per hostile name.
- *
- * Rust goes first: its legacy mangling is valid C++ and would keep the hash.
- */
 
 struct output {
 	char *text;

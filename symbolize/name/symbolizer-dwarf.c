@@ -1,3 +1,9 @@
+/*
+ * DWARF gives C++ functions of one file (static, anonymous namespace) no linkage name when gcc
+ * wrote it; there the symbol's name is taken, if it is the mangled form of the same name.  A
+ * function whose name stands in a file that is lost (dwz's common one) goes by its symbol, too.
+ */
+
 #include "symbolize/name/symbolizer-private.h"
 
 #include "base/clock.h"
@@ -9,12 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/*
- * DWARF gives C++ functions of one file (static, anonymous namespace) no linkage name when gcc
- * wrote it; there the symbol's name is taken, if it is the mangled form of the same name.  A
- * function whose name stands in a file that is lost (dwz's common one) goes by its symbol, too.
- */
 
 uint64_t symbolizer_deadline(uint64_t timeout_ns)
 {

@@ -1,3 +1,10 @@
+/*
+ * Which source wins, for code from a file: the functions of DWARF, for they alone know inlined
+ * calls; then a runtime's own table; then .symtab or .dynsym; then the linker's stubs; then a
+ * made-up name.  The line may come from DWARF where the function does not (assembler,
+ * -gline-tables-only).
+ */
+
 #include "symbolize/name/symbolizer-private.h"
 
 #include "symbolize/elf/dso.h"
@@ -8,13 +15,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-
-/*
- * Which source wins, for code from a file: the functions of DWARF, for they alone know inlined
- * calls; then a runtime's own table; then .symtab or .dynsym; then the linker's stubs; then a
- * made-up name.  The line may come from DWARF where the function does not (assembler,
- * -gline-tables-only).
- */
 
 #define RUNTIME_FRAMES_MAX 64
 

@@ -1,3 +1,7 @@
+/*
+ * One line for each DSO.  Nothing is put together unless somebody reads it.
+ */
+
 #include "symbolize/name/symbolizer-private.h"
 
 #include "base/log.h"
@@ -7,10 +11,6 @@
 
 #include <stdio.h>
 #include <string.h>
-
-/*
- * One line for each DSO.  Nothing is put together unless somebody reads it.
- */
 
 void symbolizer_explain(const struct symbolizer_batch *b, const struct symaddr *addr, size_t n,
 			const char *dwarf_from, const char *why_not)

@@ -1,3 +1,8 @@
+/*
+ * The kernel's own names (kallsyms), and, where asked for, inlined calls, files and lines from the
+ * debug information of vmlinux and of each module.
+ */
+
 #include "symbolize/name/symbolizer-private.h"
 
 #include "base/log.h"
@@ -12,11 +17,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-/*
- * The kernel's own names (kallsyms), and, where asked for, inlined calls, files and lines from the
- * debug information of vmlinux and of each module.
- */
 
 /* Names it as the kernel does; the line of the source that it stands in is added, where known. */
 static bool add_kernel_symbol(struct symbolizer_batch *b, struct symaddr *a, struct symline line)

@@ -1,3 +1,7 @@
+/*
+ * What is no ELF file: code that was made at run time, and frames that cprof itself makes up.
+ */
+
 #include "symbolize/name/symbolizer-private.h"
 
 #include "base/strtab.h"
@@ -7,10 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/*
- * What is no ELF file: code that was made at run time, and frames that cprof itself makes up.
- */
 
 bool symbolizer_resolve_pseudo(struct symbolizer_batch *b, struct symaddr *a)
 {

@@ -1,3 +1,7 @@
+/*
+ * All names and paths become ids of one table, so each is demangled, or put together, once.
+ */
+
 #include "symbolize/name/symbolizer-private.h"
 
 #include "base/path.h"
@@ -10,10 +14,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-
-/*
- * All names and paths become ids of one table, so each is demangled, or put together, once.
- */
 
 bool symbolizer_find_start(struct symbolizer_batch *b, uint64_t vaddr, uint64_t *ret)
 {

@@ -1,3 +1,8 @@
+/*
+ * Each kind of DSO has a file of its own that says where its names come from, and which source
+ * wins: symbolizer-elf.c, symbolizer-kernel.c, symbolizer-memory.c.
+ */
+
 #include "symbolize/name/symbolizer-private.h"
 
 #include "symbolize/cfi/cfi.h"
@@ -5,11 +10,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-
-/*
- * Each kind of DSO has a file of its own that says where its names come from, and which source
- * wins: symbolizer-elf.c, symbolizer-kernel.c, symbolizer-memory.c.
- */
 
 static int compare_addr(const void *a, const void *b)
 {

@@ -1,3 +1,8 @@
+/*
+ * The time of last use is the file's modification time, because not every file system keeps access
+ * times.  It is updated once a day at most.
+ */
+
 #include "symbolize/pack/cachefile.h"
 
 #include "base/cleanup.h"
@@ -12,11 +17,6 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-
-/*
- * The time of last use is the file's modification time, because not every file system keeps access
- * times.  It is updated once a day at most.
- */
 
 #define TEMPORARY "."            /* first character of the name */
 #define TEMPORARY_S 3600         /* seconds; the writer of an older file has died */
