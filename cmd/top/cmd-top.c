@@ -1,6 +1,6 @@
 /*
- * cprof top: records, and shows each second what came (top-refresh.c).  While the display is frozen
- * there are no refreshes, and the recorder goes on gathering.
+ * cprof top: records, and shows the new samples each second (top-refresh.c).  While the display is
+ * frozen there are no refreshes, and the recorder keeps collecting.
  */
 
 #include "base/clock.h"
@@ -30,8 +30,8 @@ static void take_signals(struct top_state *top)
 		top_refresh_draw(top);
 }
 
-/* Waits for a part of the time; *ret_gone: the target has ended. */
-static int wait_some(struct top_state *top, uint64_t until_ns, bool *ret_gone, struct err *e)
+/* Records until until_ns, or for one step if that is sooner; *ret_gone: the target has ended. */
+static int record_step(struct top_state *top, uint64_t until_ns, bool *ret_gone, struct err *e)
 {
 	int fds[3] = { top->signals.fd, STDIN_FILENO, top->screen.signal_fd };
 	bool ready[3];
@@ -56,7 +56,7 @@ static int show_last(struct top_state *top, struct err *e)
 	int code = top_refresh_take(top, e);
 	top->ended = true;
 	top->frozen = false;
-	top_keys_say(top, "the target has ended; q quits, w writes a profile");
+	top_keys_show(top, "the target has ended; q quits, w writes a profile");
 	if (code == 0)
 		top_refresh_draw(top);
 	return code;
@@ -70,7 +70,7 @@ static int run_loop(struct top_state *top, struct err *e)
 		top_refresh_draw(top);
 	while (code == 0 && !top->quit) {
 		bool gone;
-		code = wait_some(top, next_ns, &gone, e);
+		code = record_step(top, next_ns, &gone, e);
 		take_signals(top);
 		if (code == 0)
 			code = top_keys_take(top, e);
@@ -94,7 +94,7 @@ static int run_loop(struct top_state *top, struct err *e)
 	return code;
 }
 
-/* What would go to the screen of cprof top, or take its keys, goes nowhere. */
+/* Keeps the command off the terminal, where it would disturb the screen and take the keys. */
 static int start_command(struct top_state *top, struct err *e)
 {
 	int saved[3] = { -1, -1, -1 }, null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -134,7 +134,7 @@ static int make_tallies(struct top_state *top, struct err *e)
 	return 0;
 }
 
-static int run(struct top_state *top, int *ret_status, struct err *e)
+static int run_recorder(struct top_state *top, int *ret_status, struct err *e)
 {
 	struct cprof_config *c = &top->rec.config;
 	int code = top->o.batch ? 0 : top_screen_check(e);
@@ -214,7 +214,7 @@ static int run_top(int argc, char **argv)
 	term_open(&top.term, false);
 	if (top.o.batch)
 		top.term = (struct term){ .out = stdout };
-	int code = run(&top, &status, &e);
+	int code = run_recorder(&top, &status, &e);
 	if (code < 0) {
 		int failed = cmd_fail("top", &e);
 		status = status > CMD_FAILED ? status : failed;

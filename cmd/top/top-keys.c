@@ -1,4 +1,4 @@
-/* What each key does. */
+/* The effect of each key. */
 
 #include "cmd/top/top-state.h"
 
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-void top_keys_say(struct top_state *top, const char *what)
+void top_keys_show(struct top_state *top, const char *what)
 {
 	snprintf(top->message, sizeof(top->message), "%s", what);
 }
@@ -40,13 +40,13 @@ static void write_profile(struct top_state *top)
 		outfile_abort(&f);
 	}
 	if (code < 0)
-		top_keys_say(top, e.what);
+		top_keys_show(top, e.what);
 	else
 		snprintf(top->message, sizeof(top->message), "wrote '%.400s'%s", name,
 			 top->thread == TOP_TALLY_ALL ? "" : ", of this thread");
 }
 
-/* The place of the thread that is zoomed into, among those shown; n when it is none. */
+/* The index of the zoomed thread among those shown; their number if there is none. */
 static size_t thread_place(const struct top_state *top)
 {
 	size_t i = 0;
@@ -55,7 +55,7 @@ static size_t thread_place(const struct top_state *top)
 	return i;
 }
 
-static void zoom(struct top_state *top, size_t place)
+static void zoom_to_place(struct top_state *top, size_t place)
 {
 	if (place >= top->threads.rows.n)
 		return;
@@ -77,18 +77,18 @@ static void zoom_step(struct top_state *top, int by)
 	top->first = 0;
 }
 
-static void scroll(struct top_state *top, long by)
+static void scroll_lines(struct top_state *top, long by)
 {
 	long at = (long)top->first + by, last = (long)top->functions.rows.n - 1;
 	top->first = at < 0 || last < 0 ? 0 : (size_t)(at > last ? last : at);
 }
 
-static int press(struct top_state *top, int key, struct err *e)
+static int handle_key(struct top_state *top, int key, struct err *e)
 {
 	int code = 0;
 	top->message[0] = '\0';
 	if (key >= '1' && key <= '9')
-		zoom(top, (size_t)(key - '1'));
+		zoom_to_place(top, (size_t)(key - '1'));
 	switch (key) {
 	case 'q': case 'Q': case TOP_SCREEN_EOF: top->quit = true; return 0;
 	case 's': top->order = (top->order + 1) % TOP_TALLY_N_ORDERS; break;
@@ -97,14 +97,14 @@ static int press(struct top_state *top, int key, struct err *e)
 	case 't': zoom_step(top, 1); break;
 	case 'T': zoom_step(top, -1); break;
 	case 'a': top->thread = TOP_TALLY_ALL; break;
-	case 'k': case TOP_SCREEN_UP: scroll(top, -1); break;
-	case 'j': case TOP_SCREEN_DOWN: scroll(top, 1); break;
-	case TOP_SCREEN_PAGE_UP: scroll(top, -10); break;
-	case TOP_SCREEN_PAGE_DOWN: scroll(top, 10); break;
+	case 'k': case TOP_SCREEN_UP: scroll_lines(top, -1); break;
+	case 'j': case TOP_SCREEN_DOWN: scroll_lines(top, 1); break;
+	case TOP_SCREEN_PAGE_UP: scroll_lines(top, -10); break;
+	case TOP_SCREEN_PAGE_DOWN: scroll_lines(top, 10); break;
 	case TOP_SCREEN_HOME: top->first = 0; break;
 	case 'e':
 		top->event = (top->event + 1) % top->n_events;
-		top->thread = TOP_TALLY_ALL;  /* each event has its own list */
+		top->thread = TOP_TALLY_ALL;  /* each event has its own threads */
 		break;
 	case 'w': write_profile(top); break;
 	case 'r': code = top_refresh_reset(top, e); break;
@@ -120,7 +120,7 @@ int top_keys_take(struct top_state *top, struct err *e)
 	while (code == 0 && top->screen.is_open && !top->quit &&
 	       (key = top_screen_key(&top->screen)) != TOP_SCREEN_NONE) {
 		any = true;
-		code = press(top, key, e);
+		code = handle_key(top, key, e);
 	}
 	if (any && code == 0 && !top->quit)
 		top_refresh_draw(top);

@@ -1,4 +1,4 @@
-/* The command line of cprof top: what to record, as cprof record has it, and how to show it. */
+/* The command line of cprof top: what to record, as for cprof record, and how to show it. */
 
 #include "cmd/top/top-state.h"
 
@@ -20,13 +20,14 @@ static const struct argp_option options[] = {
 	  "Longest time for one file's debug information; default: 2s", NAMEOPTS_GROUP },
 
 	{ NULL, 0, NULL, 0, "Display:", 10 },
-	{ "batch", OPT_BATCH, "N", 0, "Print N refreshes as text and end; needs no terminal", 10 },
-	{ "interval", 'd', "TIME", 0, "From one refresh to the next; default: 1s", 10 },
-	{ "window", OPT_WINDOW, "TIME", 0, "How long the last seconds are; default: 10s", 10 },
+	{ "batch", OPT_BATCH, "N", 0, "Print N refreshes as text and exit; needs no terminal", 10 },
+	{ "interval", 'd', "TIME", 0, "Time between refreshes; default: 1s", 10 },
+	{ "window", OPT_WINDOW, "TIME", 0,
+	  "Length of the window that the columns LAST cover; default: 10s", 10 },
 	{ "limit", OPT_LIMIT, "N", 0,
-	  "At most N functions; default: what fits, with --batch 20; 0: all", 10 },
+	  "Show at most N functions; default: what fits, or 20 with --batch; 0: all", 10 },
 	{ "output", 'o', "FILE", 0,
-	  "Where the key w writes to; default: cprof-top.1.pb.gz, then 2 ...", 10 },
+	  "File that the key w writes; default: cprof-top.1.pb.gz, then .2 ...", 10 },
 	{ 0 }
 };
 
@@ -54,7 +55,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (o->limit == UINT64_MAX)
 			o->limit = o->batch ? LIMIT_BATCH : 0;
 		if (o->batch && o->output)
-			argp_error(state, "--output is for the key w, which --batch does not have");
+			argp_error(state, "--output is for the key w, but --batch has no keys");
 		if (o->window_ns < o->interval_ns)
 			o->window_ns = o->interval_ns;
 		if (o->window_ns / o->interval_ns > 600)

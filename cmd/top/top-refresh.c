@@ -1,6 +1,6 @@
 /*
- * Every refresh is a profile of its own: a snapshot, written into memory and read again as any
- * profile is (top-tally.c), behind which the recorder begins anew.
+ * Every refresh is a profile of its own: a snapshot that is written into memory and read back like
+ * any profile (top-tally.c).  After it the recorder starts from zero.
  */
 
 #include "cmd/top/top-state.h"
@@ -62,12 +62,12 @@ int top_refresh_tables(struct top_state *top, struct err *e)
 
 int top_refresh_take(struct top_state *top, struct err *e)
 {
-	/* Behind the end of the command there is nothing to take a snapshot of. */
+	/* After the target has ended there is nothing new. */
 	if (top->ended)
 		return 0;
 	realtime_set(false);
 	int code = cprof_recorder_snapshot(top->recorder, e);
-	/* The recorder's own windows leave out the time from the snapshot to its end. */
+	/* The recorder's own windows do not include the time that a snapshot takes. */
 	uint64_t taken_ns = clock_monotonic_ns(), duration_ns = taken_ns - top->taken_ns;
 	top->taken_ns = taken_ns;
 	for (size_t i = 0; i < top->n_events && code == 0; i++)
@@ -128,6 +128,6 @@ int top_refresh_reset(struct top_state *top, struct err *e)
 	}
 	top->thread = TOP_TALLY_ALL;
 	top->first = 0;
-	top_keys_say(top, "begun anew");
+	top_keys_show(top, "started again from zero");
 	return code;
 }

@@ -1,11 +1,10 @@
 /*
- * What is changed is the alternate screen, the cursor, and the terminal's modes; handlers of the
- * signals by which a crashing program ends put all three back with functions that are safe in a
- * handler, and let the signal do what it would have done.  ISIG stays on, so that Ctrl-C and
- * Ctrl-Z are signals as everywhere.
+ * Changes three things: the alternate screen, the cursor, and the terminal's modes.  Handlers for
+ * the signals of a crash restore them with async-signal-safe functions, and then let the signal
+ * take its usual effect.  ISIG stays on, so that Ctrl-C and Ctrl-Z send signals as usual.
  *
- * Each picture is one write: home, the lines, each with "erase to the end of the line", and
- * "erase below" at the end, so that nothing flickers.
+ * To avoid flicker, each picture is one write: home, the lines, each with "erase to the end of the
+ * line", and finally "erase below".
  */
 
 #include "cmd/top/top-screen.h"
@@ -27,7 +26,7 @@
 
 #define CRASH_STACK_BYTES 16384
 
-/* A handler has no other way to know them. */
+/* For the handlers, which take no argument. */
 static struct termios modes_before;
 static volatile sig_atomic_t is_changed;
 static char crash_stack[CRASH_STACK_BYTES];
@@ -40,7 +39,7 @@ static bool write_all(const char *text, size_t n)
 	while (n > 0) {
 		ssize_t done = write(STDOUT_FILENO, text, n);
 		if (done < 0 && errno == EAGAIN) {
-			/* The other end of a terminal that was made so is slow. */
+			/* A non-blocking terminal whose other end is slow. */
 			struct pollfd p = { .fd = STDOUT_FILENO, .events = POLLOUT };
 			poll(&p, 1, 1000);
 		} else if (done < 0 && errno != EINTR) {
@@ -52,8 +51,8 @@ static bool write_all(const char *text, size_t n)
 	return true;
 }
 
-/* Also called by handlers. */
-static void leave(void)
+/* Restores the terminal.  Also called by handlers. */
+static void leave_screen(void)
 {
 	static const char off[] = "\033[0m\033[?25h\033[?7h\033[?1049l";
 	if (!is_changed)
@@ -63,8 +62,8 @@ static void leave(void)
 	tcsetattr(STDIN_FILENO, TCSADRAIN, &modes_before);
 }
 
-/* By the signal itself, so that a shell is told what happened. */
-static void stop(void)
+/* Stops by the signal itself, so that the shell notices. */
+static void stop_program(void)
 {
 	sigset_t set;
 	sigemptyset(&set);
@@ -74,14 +73,14 @@ static void stop(void)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
-/* The handler is gone by SA_RESETHAND, so the signal does its own work now. */
+/* SA_RESETHAND has removed this handler, so the signal takes its default effect. */
 static void on_crash(int signal)
 {
-	leave();
+	leave_screen();
 	raise(signal);
 }
 
-static void enter(void)
+static void enter_screen(void)
 {
 	static const char on[] = "\033[?1049h\033[?25l\033[?7l\033[H\033[2J";
 	struct termios raw;
@@ -114,7 +113,7 @@ static void catch_crashes(bool on)
 	stack_t stack = { .ss_sp = crash_stack, .ss_size = sizeof(crash_stack) };
 	struct sigaction act = { .sa_flags = (int)(SA_RESETHAND | SA_NODEFER | SA_ONSTACK) };
 	act.sa_handler = on ? on_crash : SIG_DFL;
-	/* Where a sanitizer has a stack for its handlers, it stays. */
+	/* Keep a sanitizer's stack for its handlers. */
 	stack_t now;
 	if (on && sigaltstack(NULL, &now) == 0 && (now.ss_flags & SS_DISABLE))
 		sigaltstack(&stack, NULL);
@@ -148,7 +147,7 @@ int top_screen_open(struct top_screen *s, struct err *e)
 	if (s->signal_fd < 0)
 		return err_errno(e, errno, "cannot wait for signals");
 	catch_crashes(true);
-	enter();
+	enter_screen();
 	s->is_open = true;
 	find_size(s);
 	return 0;
@@ -158,7 +157,7 @@ void top_screen_close(struct top_screen *s)
 {
 	if (!s->is_open)
 		return;
-	leave();
+	leave_screen();
 	catch_crashes(false);
 	close(s->signal_fd);
 	s->signal_fd = -1;
@@ -171,13 +170,13 @@ bool top_screen_signals(struct top_screen *s)
 	bool redraw = false;
 	while (s->is_open && read(s->signal_fd, &info, sizeof(info)) == sizeof(info)) {
 		if (info.ssi_signo == SIGTSTP) {
-			leave();
-			stop();
+			leave_screen();
+			stop_program();
 		}
-		/* Whoever had the terminal meanwhile may have left it in any state. */
+		/* Other programs may have left the terminal in any state meanwhile. */
 		if (info.ssi_signo != SIGWINCH) {
-			leave();
-			enter();
+			leave_screen();
+			enter_screen();
 		}
 		find_size(s);
 		redraw = true;
@@ -201,7 +200,7 @@ static int escape_key(const char *p, size_t n, size_t *ret_used)
 			return known[i].key;
 		}
 	}
-	/* Another sequence ends with a letter or '~'; what else it is, it is no key of ours. */
+	/* Other escape sequences end in a letter or '~'; ignore them. */
 	size_t i = 1;
 	if (i < n && (p[i] == '[' || p[i] == 'O'))
 		for (i++; i < n && !(p[i] >= '@' && p[i] <= '~'); i++)

@@ -2,8 +2,8 @@
 #define CPROF_CMD_TOP_TOP_SCREEN_H
 
 /*
- * The terminal of cprof top: the alternate screen, keys one by one, and all of it as it was
- * afterwards, however the program ends (but by SIGKILL).
+ * The terminal of cprof top: the alternate screen, and keys one by one.  The terminal is restored
+ * however the program ends, except by SIGKILL.
  */
 
 #include <stdbool.h>
@@ -19,7 +19,7 @@ struct top_screen {
 	size_t n_pending;
 };
 
-/* Keys that are no character. */
+/* Keys that are not characters. */
 enum top_screen_key {
 	TOP_SCREEN_NONE = 0, TOP_SCREEN_UP = 256, TOP_SCREEN_DOWN, TOP_SCREEN_PAGE_UP,
 	TOP_SCREEN_PAGE_DOWN, TOP_SCREEN_HOME, TOP_SCREEN_OTHER,
@@ -33,14 +33,14 @@ int top_screen_check(struct err *e);
 int top_screen_open(struct top_screen *s, struct err *e);
 void top_screen_close(struct top_screen *s);
 
-/* The next key that waits; TOP_SCREEN_NONE when there is none. */
+/* The next key pressed; TOP_SCREEN_NONE: none. */
 int top_screen_key(struct top_screen *s);
 
-/* Stops the program when SIGTSTP came, until it is continued.  Returns whether the screen has to
- * be drawn anew. */
+/* Handles the signals above: stops the program at SIGTSTP, until it is continued.  Returns whether
+ * the screen must be redrawn. */
 bool top_screen_signals(struct top_screen *s);
 
-/* Shows the text in the place of what is there: lines with '\n', no more than fit. */
+/* Replaces the screen's content by the text: lines with '\n', no more than fit. */
 void top_screen_draw(struct top_screen *s, const char *text);
 
 #endif

@@ -1,7 +1,7 @@
 #ifndef CPROF_CMD_TOP_TOP_STATE_H
 #define CPROF_CMD_TOP_TOP_STATE_H
 
-/* What cprof top knows, and the parts that change it: options, refreshes, keys. */
+/* The state of cprof top, and the parts that change it: options, refreshes, keys. */
 
 #include "base/err.h"
 #include "cmd/launch.h"
@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 struct top_options {
-	uint64_t batch;                /* refreshes; 0: on the screen */
+	uint64_t batch;                /* number of refreshes; 0: on the screen */
 	uint64_t interval_ns, window_ns, symbol_timeout_ns, limit;
 	const char *output;            /* of the key w; NULL: numbered names */
 };
@@ -51,25 +51,25 @@ void top_opts_parse(struct top_state *top, int argc, char **argv);
 
 /* cmd/top/top-refresh.c */
 
-/* The clocks of refreshes begin, with the recording. */
+/* Starts the clocks of the refreshes; called when the recording starts. */
 void top_refresh_begin(struct top_state *top);
 
-/* Takes what came since the last refresh, and counts it; the tables are new then. */
+/* Adds the samples since the last refresh, and makes new tables. */
 int top_refresh_take(struct top_state *top, struct err *e);
 
-/* Forgets everything up to now. */
+/* Discards everything recorded so far. */
 int top_refresh_reset(struct top_state *top, struct err *e);
 
-/* What is counted as tables: after another order, thread or event was chosen. */
+/* Makes new tables: after the choice of another order, thread or event. */
 int top_refresh_tables(struct top_state *top, struct err *e);
 
 /* Shows the state on the screen, or prints it. */
 void top_refresh_draw(struct top_state *top);
 
-/* cmd/top/top-keys.c: does what the keys say that wait, and draws. */
+/* cmd/top/top-keys.c: handles the keys pressed, and redraws. */
 int top_keys_take(struct top_state *top, struct err *e);
 
-/* In the last line, until the next key. */
-void top_keys_say(struct top_state *top, const char *what);
+/* Shows a message in the last line until the next key. */
+void top_keys_show(struct top_state *top, const char *what);
 
 #endif

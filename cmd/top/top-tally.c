@@ -1,10 +1,10 @@
 /*
- * Each refresh is a profile of its own, small since it covers a second.  Its costs are
- * added to those since the start, kept apart for the window, and forgotten when they leave it.
+ * Each refresh is a profile of its own, small since it covers one second.  Its costs are added to
+ * those since the start.  They are also kept separately until the refresh leaves the window.
  *
- * The profiles themselves are kept to be written as one.  Behind the window they are merged
- * whenever they have grown to the size of what was merged before: so memory follows distinct
- * stacks, and each byte is merged a few times only.
+ * The profiles themselves are kept, to be written as one.  Those that left the window are merged
+ * once they have grown to the size of the merged one.  So memory depends on the number of distinct
+ * stacks, and each byte is merged only a few times.
  */
 
 #include "cmd/top/top-tally.h"
@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many profiles wait at least before they are merged. */
+/* The minimum number of profiles to merge at a time. */
 #define MERGE_MIN 16u
 #define ZLIB_FAST 1
 #define ZLIB_DEFAULT 6
@@ -55,7 +55,7 @@ static bool cells_add(struct top_tally_cells *c, const struct top_tally_cell *ad
 	return true;
 }
 
-/* ---- its life ------------------------------------------------------------------- */
+/* ---- set-up and end ------------------------------------------------------------------- */
 
 int top_tally_init(struct top_tally *t, size_t window, struct err *e)
 {
@@ -91,7 +91,7 @@ void top_tally_done(struct top_tally *t)
 
 /* ---- one refresh ------------------------------------------------------------------ */
 
-static const char *label(const struct model *m, uint32_t set, const char *key)
+static const char *find_label(const struct model *m, uint32_t set, const char *key)
 {
 	const struct model_labels *l = &m->labels[set];
 	for (uint32_t i = 0; i < l->n; i++)
@@ -100,11 +100,11 @@ static const char *label(const struct model *m, uint32_t set, const char *key)
 	return "";
 }
 
-/* The thread of a label set; threads may change their names. */
-static uint32_t thread_of(struct top_tally *t, const struct model *m, uint32_t set)
+/* The thread of a label set; the newest name of a thread counts. */
+static uint32_t find_thread(struct top_tally *t, const struct model *m, uint32_t set)
 {
-	const char *name = label(m, set, "thread_name");
-	uint32_t tid = strtab_add_cstr(&t->strings, label(m, set, "tid"));
+	const char *name = find_label(m, set, "thread_name");
+	uint32_t tid = strtab_add_cstr(&t->strings, find_label(m, set, "tid"));
 	for (uint32_t i = 0; i < t->threads.n; i++) {
 		if (t->threads.v[i].tid != tid)
 			continue;
@@ -131,7 +131,7 @@ static bool add_samples(struct top_tally *t, struct top_tally_cells *cells, cons
 	for (uint32_t i = 0; i < m->n_samples; i++) {
 		uint32_t set = m->sample[i].labels;
 		if (thread[set] == TOP_TALLY_ALL)
-			thread[set] = thread_of(t, m, set);
+			thread[set] = find_thread(t, m, set);
 		int64_t value = model_value(m, i, type), flat = value;
 		struct rows_walk w = rows_begin(r, m, f, i);
 		while (rows_next(&w)) {
@@ -170,7 +170,7 @@ static int read_step(struct top_tally *t, struct top_tally_step *s, struct err *
 
 static int merge_older(struct top_tally *t, struct err *e)
 {
-	/* Each refresh has its own comments, which would add up. */
+	/* Leave out the comments: each refresh has its own, which would add up. */
 	static const char *const no_comment[1];
 	const struct model_some all = { .comment = no_comment };
 	struct membuf b = { 0 };
@@ -257,7 +257,7 @@ static void add_cells(struct top_tally_row *row, const struct top_tally_cells *c
 
 struct sorting { const struct top_tally *t; enum top_tally_order order; bool by_thread; };
 
-static int64_t key(const struct top_tally_row *r, enum top_tally_order order)
+static int64_t sort_value(const struct top_tally_row *r, enum top_tally_order order)
 {
 	switch (order) {
 	case TOP_TALLY_LAST_FLAT: return r->last_flat;
@@ -268,11 +268,11 @@ static int64_t key(const struct top_tally_row *r, enum top_tally_order order)
 	}
 }
 
-static int compare(const void *va, const void *vb, void *ctx)
+static int compare_rows(const void *va, const void *vb, void *ctx)
 {
 	const struct sorting *s = ctx;
 	const struct top_tally_row *a = va, *b = vb;
-	int64_t x = key(a, s->order), y = key(b, s->order);
+	int64_t x = sort_value(a, s->order), y = sort_value(b, s->order);
 	if (x != y)
 		return (x < y) - (x > y);
 	if (s->order != TOP_TALLY_NAME && a->cum != b->cum)
@@ -304,7 +304,7 @@ static int make_table(const struct top_tally *t, bool by_thread, uint32_t thread
 	}
 	table.rows.v = row;
 	table.rows.cap = n + 1;
-	qsort_r(row, table.rows.n, sizeof(*row), compare, &s);
+	qsort_r(row, table.rows.n, sizeof(*row), compare_rows, &s);
 	*ret = table;
 	return 0;
 }
@@ -320,7 +320,7 @@ int top_tally_threads(const struct top_tally *t, struct top_tally_table *ret, st
 	return make_table(t, true, TOP_TALLY_ALL, TOP_TALLY_LAST_FLAT, ret, e);
 }
 
-/* ---- all of it as a profile ------------------------------------------------------------ */
+/* ---- everything as one profile ------------------------------------------------------------ */
 
 int top_tally_write(const struct top_tally *t, uint32_t thread, const char *comment,
 		    int (*write)(void *ctx, const void *data, size_t n_bytes), void *ctx,
@@ -347,12 +347,12 @@ int top_tally_write(const struct top_tally *t, uint32_t thread, const char *comm
 		return code;
 	out = calloc((size_t)m->n_samples + 1, sizeof(*out));
 	for (uint32_t i = 0; out && i < m->n_samples; i++) {
-		const char *tid = label(m, m->sample[i].labels, "tid");
+		const char *tid = find_label(m, m->sample[i].labels, "tid");
 		out[i] = thread != TOP_TALLY_ALL &&
 			 strcmp(tid, strtab_get(&t->strings, t->threads.v[thread].tid)) != 0;
 		n_left += !out[i];
 	}
-	/* Refreshes without samples have no profile, but are part of the time. */
+	/* The time includes refreshes without samples, which have no profile. */
 	m->duration_ns = (int64_t)t->total_ns;
 	some.sample_out = out;
 	if (!out)

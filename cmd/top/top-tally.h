@@ -2,8 +2,8 @@
 #define CPROF_CMD_TOP_TOP_TALLY_H
 
 /*
- * What cprof top has seen of one event: what each function cost in each thread, in the last
- * refreshes and since the start; and the profiles that it came from, to write them as one.
+ * The counts of cprof top for one event: the cost of each function in each thread, in the last
+ * refreshes and since the start.  Keeps the profiles of all refreshes, to write them as one.
  */
 
 #include "base/hashindex.h"
@@ -36,7 +36,7 @@ struct top_tally_part { void *data; size_t n_bytes; };
 /* One refresh. */
 struct top_tally_step {
 	struct top_tally_cells cells;
-	struct top_tally_part part;    /* the profile; data NULL: there were no samples */
+	struct top_tally_part part;    /* the profile; data NULL: no samples */
 	uint64_t duration_ns;
 };
 
@@ -47,14 +47,14 @@ struct top_tally {
 	VEC(struct top_tally_thread) threads;
 	struct top_tally_cells total;
 	VEC(struct top_tally_step) steps;       /* the window, oldest first */
-	size_t window;                          /* steps in it, at most */
-	VEC(struct top_tally_part) older;       /* behind the window; the first is a merged one */
+	size_t window;                          /* its maximum number of steps */
+	VEC(struct top_tally_part) older;       /* before the window; the first is a merged one */
 	uint64_t total_ns;
 };
 
-/* A function, or a thread (then only flat counts), as it is shown. */
+/* A row that is shown: a function, or a thread (of which only flat is used). */
 struct top_tally_row {
-	uint32_t name;                 /* string id; of a thread its index */
+	uint32_t name;                 /* string id, or the index of a thread */
 	int64_t last_flat, last_cum, flat, cum;
 };
 enum top_tally_order {
@@ -69,14 +69,15 @@ struct top_tally_table {
 /* -ENOMEM with e set. */
 int top_tally_init(struct top_tally *t, size_t window, struct err *e);
 void top_tally_done(struct top_tally *t);
-/* Forgets all costs. */
+/* Discards all costs. */
 void top_tally_clear(struct top_tally *t);
 
-/* A refresh: its profile (takes it over, also when it fails; data NULL: no samples). */
+/* Adds the profile of a refresh, and takes ownership even on failure; data NULL: no samples. */
 int top_tally_add(struct top_tally *t, struct top_tally_part part, uint64_t duration_ns,
 		  struct err *e);
 
-/* The functions of one thread or of TOP_TALLY_ALL, and the threads.  The caller frees rows. */
+/* Tables of the functions of one thread or TOP_TALLY_ALL, and of the threads.  The caller frees
+ * rows. */
 int top_tally_functions(const struct top_tally *t, uint32_t thread, enum top_tally_order order,
 			struct top_tally_table *ret, struct err *e);
 int top_tally_threads(const struct top_tally *t, struct top_tally_table *ret, struct err *e);
@@ -84,8 +85,7 @@ int top_tally_threads(const struct top_tally *t, struct top_tally_table *ret, st
 /* The time that the window covers. */
 uint64_t top_tally_last_ns(const struct top_tally *t);
 
-/* Writes everything since the start, of one thread or all, as one profile.  -ENODATA: no
- * samples. */
+/* Writes one profile of everything since the start, of one thread or all.  -ENODATA: no samples. */
 int top_tally_write(const struct top_tally *t, uint32_t thread, const char *comment,
 		    int (*write)(void *ctx, const void *data, size_t n_bytes), void *ctx,
 		    struct err *e);

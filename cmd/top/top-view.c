@@ -1,7 +1,7 @@
 /*
- * Texts are made first and then cut to the width, so that no line can be too long.  What comes
- * from the program that is recorded (names of functions, threads, files) goes through
- * term_print_name() alone, which leaves no escape sequence whole.
+ * Each line is made first and then cut to the width, so that no line is too long.  Names from the
+ * recorded program (functions, threads, files) are only printed by term_print_name(), which breaks
+ * escape sequences.
  */
 
 #include "cmd/top/top-view.h"
@@ -18,7 +18,7 @@
 struct page {
 	const struct top_view *v;
 	const struct term *t;
-	int left;      /* lines; -1: any number */
+	int left;      /* lines; -1: unlimited */
 };
 
 static bool has_room(const struct page *p)
@@ -26,7 +26,7 @@ static bool has_room(const struct page *p)
 	return p->left != 0;
 }
 
-/* A line of two parts: what is ours, and a name, which gets the rest of the width. */
+/* A line of two parts: our text, and a foreign name that gets the rest of the width. */
 static void print_line(struct page *p, enum term_color color, const char *text, const char *name)
 {
 	if (!has_room(p))
@@ -91,7 +91,7 @@ static void print_threads(struct page *p, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		const struct top_tally_row *row = &v->threads->rows.v[i];
 		const struct top_tally_thread *thread = &tally->threads.v[row->name];
-		/* The tid is text of a profile, and ours: digits. */
+		/* The tid is a string of our own profile: digits. */
 		snprintf(text, sizeof(text), "%c%6s %7s %8s  ",
 			 row->name == v->thread ? '>' : ' ',
 			 scale_percent(row->last_flat, v->threads->last_sum, last),
@@ -144,18 +144,19 @@ static void print_functions(struct page *p, int n_below, size_t limit)
 static void print_help(struct page *p)
 {
 	static const char *const line[] = {
-		"FLAT is a function's own cost, CUM that with what it called; LAST is of the last",
-		"seconds, ALL since the start or the last reset.  Percent are of the thread shown.",
+		"FLAT is a function's own cost, CUM includes the functions that it called.  LAST",
+		"covers the last seconds, ALL everything since the start or the last reset.",
+		"Percentages refer to the thread shown.",
 		"",
 		"  s, S        next, previous column to sort by",
-		"  space       freeze the display; recording goes on, and is shown afterwards",
-		"  1 ... 9     zoom into the thread in that line; again: back to all",
+		"  space       freeze the display; recording continues, and is shown afterwards",
+		"  1 ... 9     zoom into the thread in that line, or back to all threads",
 		"  t, T, a     zoom into the next, the previous thread; all threads",
 		"  up, down    scroll by a line (also k, j); page up, page down; home",
 		"  e           next event",
 		"  w           write a profile of what is shown, since the start or reset",
-		"  r           reset: forget everything up to now",
-		"  h, ?        this help, and back",
+		"  r           reset: discard everything recorded so far",
+		"  h, ?        show or leave this help",
 		"  q           quit",
 	};
 	for (size_t i = 0; i < sizeof(line) / sizeof(*line); i++)
@@ -170,7 +171,7 @@ void top_view_print(const struct top_view *v, const struct term *t, int height, 
 		print_help(&p);
 	} else {
 		size_t n_threads = top_view_n_threads(v, height);
-		/* The functions come first where there is little room. */
+		/* If there is little room, it belongs to the functions. */
 		if (n_threads && (height == 0 || height >= 8))
 			print_threads(&p, n_threads);
 		if (v->thread != TOP_TALLY_ALL) {

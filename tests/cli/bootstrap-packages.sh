@@ -1,5 +1,5 @@
 #!/bin/sh
-# bootstrap: wrong words, missing packages, systems without apt.
+# bootstrap: wrong arguments, missing packages, systems without apt.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 
 mkdir clone.keep tools.keep
@@ -14,13 +14,13 @@ like err 'demo' 'no mode: shows the modes'
 run clone.keep/bootstrap nosuch
 is "$status" 64 'an unknown mode: usage'
 
-# no apt-get, no meson: the packages are named, and that is all
+# no apt-get, no meson: names the packages, and does nothing else
 run env PATH="$T/tools.keep" clone.keep/bootstrap demo
 is "$status" 1 'without apt: status 1'
 like err 'libdw-dev' 'without apt: says what is needed to build'
 like err 'sqlite3' 'without apt: says what is needed for the demo'
 
-# apt-get is there, something is missing, no rights and no sudo
+# apt-get exists, a package is missing, neither root nor sudo
 cat >tools.keep/dpkg-query <<'END'
 #!/bin/sh
 for last; do :; done
@@ -46,7 +46,7 @@ like err 'libdw-dev' 'a missing package, neither root nor sudo: names it'
 unlike err 'zlib1g' 'a missing package: names only what is missing'
 check 'a missing package, neither root nor sudo: apt-get is not tried' test ! -e apt.keep
 
-# with sudo: installed, after an update of the lists when the first attempt fails
+# with sudo: installs it, after updating the lists because the first attempt fails
 cat >tools.keep/sudo <<'END'
 #!/bin/sh
 exec "$@"

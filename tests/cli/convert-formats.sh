@@ -1,8 +1,8 @@
 #!/bin/sh
-# What `cprof merge` and `cprof convert` write is whole, valid and holds the profile's numbers.
+# The output of `cprof merge` and `cprof convert` is complete and valid, and has the profile's numbers.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 tools=$CPROF_SOURCE_ROOT/tests/tools
-check 'a profile of our writer' "$CPROF_BUILD_ROOT/tests/tools/pprof-sample" sample.pb.gz
+check 'a profile by our writer' "$CPROF_BUILD_ROOT/tests/tools/pprof-sample" sample.pb.gz
 
 # ---- folded text ----
 cat >in.folded <<'END'
@@ -14,8 +14,8 @@ END
 run "$CPROF" convert -o out.pb.gz in.folded
 is "$status" 0 'folded text becomes a pprof'
 run "$CPROF" convert -o out.folded out.pb.gz
-check 'and the same text again' cmp in.folded out.folded
-check 'its numbers' "$PYTHON" "$CPROF_SOURCE_ROOT/tests/pprof.py" out.pb.gz 'total == 23' \
+check 'and back into the same text' cmp in.folded out.folded
+check 'the pprof has its numbers' "$PYTHON" "$CPROF_SOURCE_ROOT/tests/pprof.py" out.pb.gz 'total == 23' \
 	"share('inner') == 12 / 23" "cum('main') == 22 / 23"
 printf 'main;work;inner 12.6\r\n\nmain;work;inner 1\n' >more.folded
 run "$CPROF" convert --to folded more.folded in.folded
@@ -23,8 +23,8 @@ is "$(sed -n 1p out)" 'main;work;inner 26' 'equal stacks of several files are ad
 printf 'a;b 1\nno value\n' >bad.folded
 run "$CPROF" convert --to pprof -o bad.pb.gz bad.folded
 is "$status" 1 'a line without a value is refused'
-like err "line 2" 'with its number'
-check 'and nothing is written' test ! -e bad.pb.gz
+like err "line 2" 'the message has the line number'
+check 'nothing is written' test ! -e bad.pb.gz
 
 # ---- hostile names ----
 printf '</script>\\";a"b\\\001\377\342\200\250 5\n' >hostile.folded
@@ -66,14 +66,14 @@ $tab    55d0c0001000 main+0x0 (/tmp/a (deleted))
 END
 run "$CPROF" convert -o script.pb.gz in.script
 is "$status" 0 'text of perf script becomes a pprof'
-check 'with its periods, labels and inlined calls' \
+check 'the pprof has its periods, labels and inlined calls' \
 	"$PYTHON" "$CPROF_SOURCE_ROOT/tests/pprof.py" script.pb.gz \
 	'n == 2' 'total == 1000000' "cum('main') == 1" "share('inner') == 0.25" \
 	"chain('inner', 'outer(int, char)')" "labels('tid') == {'124', '125'}" \
 	"labels('thread_name') == {'my prog'}" "p.sample_types[1] == ('cpu', 'nanoseconds')"
 printf 'dd 7 1.0: 5 cycles:u:  7f00 f+0x1 (/l)\ndd 7 2.0: 2 branches:  7f00 f+0x1 (/l)\n' >two.script
 run "$CPROF" convert --to folded --sample-type branches two.script
-is "$(cat out)" 'f 2' 'events are counted apart, frames may stand in the first line'
+is "$(cat out)" 'f 2' 'events are counted separately; the first line may contain frames'
 
 # ---- output ----
 run "$CPROF" convert --to speedscope no-such-file
@@ -81,7 +81,7 @@ is "$status" 1 'no such file'
 run "$CPROF" convert --to folded sample.pb.gz in.folded
 is "$status" 1 'files of two formats are refused'
 run "$CPROF" convert -o out.unknown sample.pb.gz
-is "$status" 64 'a name that tells no format'
+is "$status" 64 'a file name that implies no format'
 run "$CPROF" convert --to svg sample.pb.gz
 is "$status" 64 'an unknown format'
 run "$CPROF" merge -o missing/out.pb.gz sample.pb.gz
@@ -92,7 +92,7 @@ run "$CPROF" merge -o two.pb.gz sample.pb.gz sample.pb.gz
 is "$status" 0 'a profile merged with itself'
 run "$CPROF" merge -o bad.pb.gz sample.pb.gz out.pb.gz
 is "$status" 1 'other sample types are refused'
-check 'and nothing is written' test ! -e bad.pb.gz
+check 'nothing is written' test ! -e bad.pb.gz
 if "$PYTHON" - "$CPROF" <<'END'
 import os, pty, sys
 read, terminal = pty.openpty()

@@ -1,10 +1,10 @@
 #!/bin/sh
-# list shows every event, and what this machine and this user can do with it.
+# list shows every event, and whether this user can sample it on this machine.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 
 run "$CPROF" list
 is "$status" 0 'list succeeds'
-is "$(cat err)" '' 'list says nothing on stderr'
+is "$(cat err)" '' 'list prints nothing to stderr'
 for event in cpu-clock task-clock page-faults minor-faults major-faults context-switches \
 	cpu-migrations alignment-faults emulation-faults cycles instructions cache-references \
 	cache-misses branches branch-misses ref-cycles bus-cycles stalled-cycles-frontend \
@@ -12,9 +12,9 @@ for event in cpu-clock task-clock page-faults minor-faults major-faults context-
 	like out "(^|[ ,])$event([ ,]|\$)" "$event is listed"
 done
 if [ ! -e /sys/bus/event_source/devices/cpu ] && ! ls -d /sys/bus/event_source/devices/armv8* >/dev/null 2>&1; then
-	like out '^ *cycles.*(no |not |PMU)' 'cycles: why not is said'
+	like out '^ *cycles.*(no |not |PMU)' 'cycles: says why not'
 else
-	skip 'cycles: why not is said' 'the machine has a PMU'
+	skip 'cycles: says why not' 'the machine has a PMU'
 fi
 if "$PROG/canperf" >/dev/null; then
 	unlike out '^ *cpu-clock.*(denied|not supported)' 'cpu-clock works here'

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Whatever perf_event_open(2) answers: cprof record says what failed, why, and what to do; ends with
-# status 1; does not start the command; leaves no file.  One table: the machine, the errno, which
-# kinds of events, on what, and what is said; it has each errno with each kind on each target.  The
-# kernel's answers are injected below the library (tests/tools/refused.c), and all else is the
+# For every error of perf_event_open(2), cprof record reports what failed, why, and a remedy; ends
+# with status 1; does not start the command; leaves no file.  A table has the machine, the errno, the
+# kinds of events, the targets and the message; it covers each errno with each kind on each target.
+# The kernel's answers are injected below the library (tests/tools/refused.c); everything else is the
 # real program.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need "$PYTHON"
@@ -62,9 +62,9 @@ echo 'lockdown,capability,selinux' >"$T/modules.keep/sys/kernel/security/lsm"
 background "$PROG/sleeper" 1000000 >/dev/null
 target=$pid
 
-# MACHINE|ERRNO...|EVENT...|TARGET...|WHAT IS SAID[|FIELD]: the errno is the answer to each of the
-# events on each of the targets; with a field of the attr only while that is set.  The words
-# are those of tests/tools/refused-table.c, `any` all of them.
+# MACHINE|ERRNO...|EVENT...|TARGET...|MESSAGE[|FIELD]: each of the events on each of the targets fails
+# with the errno; with a FIELD of the attr only while that is set.  tests/tools/refused-table.c has
+# the words; `any` means all of them.
 UPROBE=uprobe:$PROG/spin:main "$refused" --table "$target" >cells.keep <<'END'
 # permission: the sysctl, another user's process, seccomp, lockdown, a security module
 closed|EACCES|any|any|kernel.perf_event_paranoid is 4: .*get CAP_PERFMON .*or .*sysctl kernel.perf_event_paranoid=[012]
@@ -95,7 +95,7 @@ root|ESRCH|any|any|no such process or thread
 root|ENOSYS|any|any|built without CONFIG_PERF_EVENTS
 root|EOVERFLOW|any|any|kernel.perf_event_max_stack is 127
 root|EINTR|any|any|a signal interrupted each of many attempts +record again
-# a request that the kernel does not take, and the field of it
+# a request that the kernel rejects, and the field responsible
 root|E2BIG|any|any|the field 'sample_regs_user' is refused; it came with Linux 3.7, and this kernel, 5.4.0-old, may be older +use '--call-graph fp'
 root|EINVAL|raw term|any|this machine's PMU refuses the code 0x11 +look it up
 root|EINVAL|cache cycles precise|any|this machine does not have the event
@@ -104,7 +104,7 @@ root|EINVAL|uncore|any|PMU 'uncore_imc' counts, but cannot sample, and only whol
 root|EINVAL EOPNOTSUPP|msr/tsc/|any|PMU 'msr' counts, but cannot sample +read it at the samples of an event that can: -e '[{]cpu-clock,msr/tsc/}:S'
 root|EINVAL EOPNOTSUPP|power/energy-pkg/|any|PMU 'power' counts, but cannot sample, and only whole CPUs, .*'[{]cpu-clock,power/energy-pkg/}:S' --scope cpu
 root|EINVAL EOPNOTSUPP|cstate_core/c6-residency/|any|PMU 'cstate_core' counts, but cannot sample, and only whole CPUs
-root|EINVAL|member|any|a group's events are counted at the same time.* let it break up where it must: .*:W
+root|EINVAL|member|any|all events of a group count at the same time.* let it break up.*:W
 root|EINVAL|cpu-clock:u cycles:u|any|the field 'exclude_kernel' is refused +leave out ':u' and --user|exclude_kernel
 root|EINVAL|clock|any|the field 'sample_freq' is refused.* which is 0x3e7.* use another rate|sample_freq
 root|EINVAL|clock cycles raw|any|the field 'sample_stack_user' is refused.*--call-graph|sample_stack_user
@@ -123,9 +123,9 @@ while read -r verdict name; do
 	*) echo "$verdict $name" ;;
 	esac
 done <cells.keep
-grep -q '^cells ' cells.keep || fail 'the table was read to its end'
+grep -q '^cells ' cells.keep || fail 'the whole table was read'
 
-# An event that cprof chose itself has one more rung: the clock, which here is refused, too.
+# For an event that cprof chose itself there is a fallback, the clock, which is refused here, too.
 run env REFUSED_MACHINE="$T/root.keep" REFUSED_ERRNO="$("$PYTHON" -c 'import errno; print(errno.ENOENT)')" \
 	"$refused" record -o d.pb.gz --scope task -- true
 is "$status" 1 'without -e: status 1'

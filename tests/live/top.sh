@@ -133,7 +133,7 @@ check 'which cprof check accepts, too' "$CPROF" check cprof-top.2.pb.gz
 keys Space
 sees 'top \[frozen\]' 'space: frozen'
 keys r
-sees 'begun anew' 'r: forgets'
+sees 'started again from zero' 'r: resets'
 sees '^samples 0 ' 'everything'
 keys Space
 sees '^samples [1-9]' 'and counts again'

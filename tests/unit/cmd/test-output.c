@@ -12,7 +12,7 @@
 static struct err e;
 static char dir[] = "/tmp/test-output-XXXXXX";
 
-/* The names in the folder, sorted, with blanks between. */
+/* The names in the folder, sorted, separated by blanks. */
 static const char *files(void)
 {
 	static char text[1024];
@@ -41,7 +41,7 @@ static void clear(void)
 		closedir(d);
 }
 
-/* Opens for events "a", "b" ..., writes, commits; the names that come out. */
+/* Opens the outputs of n events, writes, commits; returns the names of the files. */
 static const char *named(const char *name, size_t n)
 {
 	static const char *const parts[] = { "cpu-clock", "page-faults", "x" };
@@ -62,20 +62,21 @@ static const char *named(const char *name, size_t n)
 
 static void test_names(void)
 {
-	tap_str(named(NULL, 1), "cprof.cpu-clock.pb.gz", "no name: one that tells the event");
-	tap_str(named(NULL, 2), "cprof.cpu-clock.pb.gz cprof.page-faults.pb.gz", "for each event");
+	tap_str(named(NULL, 1), "cprof.cpu-clock.pb.gz", "no name: named after the event");
+	tap_str(named(NULL, 2), "cprof.cpu-clock.pb.gz cprof.page-faults.pb.gz",
+		"one file per event");
 	static const char *const exact[] = { "x.pb.gz", "x.pprof", "x.pb",   "x.prof", "x.gz",
 					     "x",	"x.y",	   ".pb.gz", "-x" };
 	for (size_t i = 0; i < sizeof(exact) / sizeof(*exact); i++)
-		tap_str(named(exact[i], 1), exact[i], "one event: exactly the name given");
+		tap_str(named(exact[i], 1), exact[i], "one event: exactly the given name");
 	tap_str(named("x.pb.gz", 2), "x.cpu-clock.pb.gz x.page-faults.pb.gz",
-		"several: the event before the ending");
+		"several events: the event is inserted before the ending");
 	tap_str(named("x.pb", 2), "x.cpu-clock.pb x.page-faults.pb", "with .pb");
 	tap_str(named("x.pprof", 2), "x.cpu-clock.pprof x.page-faults.pprof", "with .pprof");
 	tap_str(named("x.prof", 2), "x.cpu-clock.prof x.page-faults.prof", "with .prof");
 	tap_str(named("x.gz", 2), "x.cpu-clock.gz x.page-faults.gz", "with .gz");
-	tap_str(named("x.y", 2), "x.y.cpu-clock x.y.page-faults", "another ending is none");
-	tap_str(named("x", 3), "x.cpu-clock x.page-faults x.x", "nor is no ending");
+	tap_str(named("x.y", 2), "x.y.cpu-clock x.y.page-faults", "with an unknown ending");
+	tap_str(named("x", 3), "x.cpu-clock x.page-faults x.x", "a name without an ending");
 }
 
 static void test_refusals(void)
@@ -83,9 +84,9 @@ static void test_refusals(void)
 	static const char *const same[] = { "a", "b", "a" };
 	struct output o[3] = { 0 };
 	clear();
-	tap_int(output_open(o, same, 3, "x.pb.gz", NULL, &e), -EINVAL, "two events of one name");
-	tap_ok(strstr(e.what, "x.a.pb.gz") && e.hint[0], "are told, with a remedy");
-	tap_str(files(), "", "and nothing is left behind");
+	tap_int(output_open(o, same, 3, "x.pb.gz", NULL, &e), -EINVAL, "two equal names");
+	tap_ok(strstr(e.what, "x.a.pb.gz") && e.hint[0], "are reported, with a remedy");
+	tap_str(files(), "", "nothing is left behind");
 	for (int i = 0; i < 3; i++)
 		output_done(&o[i]);
 
@@ -93,17 +94,17 @@ static void test_refusals(void)
 	mkdir("x.b.pb.gz", 0700);
 	memset(o, 0, sizeof(o));
 	tap_ok(output_open(o, parts, 2, "x.pb.gz", NULL, &e) < 0, "the second name is a folder");
-	tap_str(files(), "x.b.pb.gz", "then nothing of the first is left behind");
+	tap_str(files(), "x.b.pb.gz", "nothing of the first file is left behind");
 	for (int i = 0; i < 2; i++)
 		output_done(&o[i]);
 
 	memset(o, 0, sizeof(o));
 	tap_int(output_open(o, parts, 1, "missing/x.pb.gz", NULL, &e), -ENOENT,
 		"a folder that is missing");
-	tap_ok(strstr(e.what, "missing") && e.hint[0], "is told, with a remedy");
+	tap_ok(strstr(e.what, "missing") && e.hint[0], "is reported, with a remedy");
 	output_done(o);
 	tap_int(output_open(o, parts, 2, "-", NULL, &e), -EINVAL, "stdout for two events");
-	tap_ok(strstr(e.what, "2") && e.hint[0], "is told, with a remedy");
+	tap_ok(strstr(e.what, "2") && e.hint[0], "is reported, with a remedy");
 	for (int i = 0; i < 2; i++)
 		output_done(&o[i]);
 }
@@ -135,7 +136,7 @@ static void test_stdout(void)
 		side = open(ptsname(terminal), O_RDWR | O_NOCTTY);
 	if (side >= 0) {
 		tap_int(open_on(side, &o), -EINVAL, "stdout that is a terminal");
-		tap_ok(strstr(e.what, "terminal") && e.hint[0], "is told, with a remedy");
+		tap_ok(strstr(e.what, "terminal") && e.hint[0], "is reported, with a remedy");
 		close(side);
 	} else {
 		tap_skip("stdout that is a terminal", "no pseudo terminals");
@@ -146,9 +147,9 @@ static void test_stdout(void)
 	int fd = open("out", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	tap_int(open_on(fd, &o), 0, "stdout that is a file");
 	struct stat st;
-	tap_ok(fstat(fd, &st) == 0 && st.st_size == 4 && o.n_bytes == 4, "gets the bytes");
+	tap_ok(fstat(fd, &st) == 0 && st.st_size == 4 && o.n_bytes == 4, "receives the bytes");
 	close(fd);
-	tap_str(files(), "out", "and there is no other file");
+	tap_str(files(), "out", "there is no other file");
 }
 
 static void test_all_or_none(void)
@@ -157,15 +158,15 @@ static void test_all_or_none(void)
 	struct output o[3] = { 0 };
 	clear();
 	tap_int(output_open(o, parts, 3, "x", NULL, &e), 0, "three files");
-	tap_ok(!strstr(files(), "x.a "), "have no names before they are complete");
+	tap_ok(!strstr(files(), "x.a "), "they have no names before they are complete");
 	for (int i = 0; i < 3; i++)
 		output_write(&o[i], "data", 4);
 	output_discard(&o[1]);
 	output_discard(&o[1]);
-	tap_int(output_commit(o, 3, &e), 0, "one of them is left out");
+	tap_int(output_commit(o, 3, &e), 0, "commit without a discarded one");
 	for (int i = 0; i < 3; i++)
 		output_done(&o[i]);
-	tap_str(files(), "x.a x.c", "and the others are there");
+	tap_str(files(), "x.a x.c", "the others exist");
 
 	clear();
 	memset(o, 0, sizeof(o));
@@ -175,7 +176,7 @@ static void test_all_or_none(void)
 		output_done(&o[i]);
 	tap_str(files(), "", "without commit nothing is left behind");
 	output_done(&o[0]);
-	tap_ok(o[0].path == NULL, "done twice does no harm");
+	tap_ok(o[0].path == NULL, "calling output_done() twice does no harm");
 }
 
 int main(void)

@@ -17,18 +17,18 @@ int main(void)
 	realtime_set(true);
 	bool allowed = policy() == SCHED_FIFO;
 	realtime_set(false);
-	tap_int(policy(), SCHED_OTHER, "normal again");
+	tap_int(policy(), SCHED_OTHER, "normal priority again");
 	if (!allowed || geteuid() != 0) {
-		tap_skip("a user with a limit of real-time priority", "it takes root to make one");
+		tap_skip("a user with a limit of real-time priority", "only root can set one up");
 		return tap_done();
 	}
-	/* The priority that is there already needs no right: as with RLIMIT_RTPRIO. */
+	/* A process may keep the priority that it has, as with RLIMIT_RTPRIO. */
 	realtime_set(true);
 	if (setresuid(NOBODY, NOBODY, NOBODY) < 0)
 		return 1;
 	tap_int(policy(), SCHED_FIFO, "a user at real-time priority");
 	realtime_set(true);
 	realtime_set(false);
-	tap_int(policy(), SCHED_OTHER, "is normal again without any right");
+	tap_int(policy(), SCHED_OTHER, "returns to normal priority without privileges");
 	return tap_done();
 }

@@ -43,10 +43,10 @@ static void places(void)
 	tap_int(control_parse_place("fd:7", &p), 0, "fd:7");
 	tap_ok(!p.is_fifo && p.fd == 7 && p.ack_fd == -1, "... without acknowledgements");
 	tap_int(control_parse_place("fd:0,12", &p), 0, "fd:0,12");
-	tap_ok(!p.is_fifo && p.fd == 0 && p.ack_fd == 12, "... with");
+	tap_ok(!p.is_fifo && p.fd == 0 && p.ack_fd == 12, "... with acknowledgements");
 	tap_int(control_parse_place("fifo:/tmp/a b,c,d", &p), 0, "fifo:/tmp/a b,c,d");
-	tap_str(p.path, "/tmp/a b", "... commands");
-	tap_str(p.ack_path, "c,d", "... acknowledgements: all behind the first comma");
+	tap_str(p.path, "/tmp/a b", "... FIFO of commands");
+	tap_str(p.ack_path, "c,d", "... FIFO of acknowledgements: all behind the first comma");
 	control_place_done(&p);
 	tap_int(control_parse_place("fifo:a,", &p), 0, "fifo:a,");
 	tap_ok(p.is_fifo && !p.ack_path, "... no acknowledgements");
@@ -57,7 +57,7 @@ static void places(void)
 
 static void put(int fd, const char *text, size_t n)
 {
-	tap_ok(write(fd, text, n) == (ssize_t)n, "written");
+	tap_ok(write(fd, text, n) == (ssize_t)n, "bytes are written");
 }
 
 static void streams(void)
@@ -70,19 +70,19 @@ static void streams(void)
 		return;
 	struct control_place p = { .fd = ctl[0], .ack_fd = ack[1] };
 	tap_int(control_open(&c, &p, &e), 0, "two pipes");
-	tap_ok(!control_next(&c, &cmd), "nothing there, and no waiting for it");
+	tap_ok(!control_next(&c, &cmd), "no command: does not wait");
 	put(ctl[1], "ena", 3);
-	tap_ok(!control_next(&c, &cmd), "half a word");
+	tap_ok(!control_next(&c, &cmd), "an incomplete line");
 	put(ctl[1], "ble\nping\0stop", 13);
-	tap_ok(control_next(&c, &cmd) && cmd.verb == CONTROL_ENABLE, "... and its end");
+	tap_ok(control_next(&c, &cmd) && cmd.verb == CONTROL_ENABLE, "... and the rest of it");
 	tap_ok(control_next(&c, &cmd) && cmd.verb == CONTROL_PING, "a line that ends in NUL");
-	tap_ok(!control_next(&c, &cmd), "the last is not whole");
+	tap_ok(!control_next(&c, &cmd), "the last line is incomplete");
 	put(ctl[1], "\n\n", 2);
-	tap_ok(control_next(&c, &cmd) && cmd.verb == CONTROL_STOP, "now it is");
+	tap_ok(control_next(&c, &cmd) && cmd.verb == CONTROL_STOP, "now it is complete");
 	tap_ok(control_next(&c, &cmd) && cmd.verb == CONTROL_UNKNOWN, "an empty line");
 	control_ack(&c);
 	tap_int(read(ack[0], buf, sizeof(buf)), 5, "an acknowledgement has five bytes");
-	tap_ok(memcmp(buf, "ack\n", 5) == 0, "... of which the last is NUL");
+	tap_ok(memcmp(buf, "ack\n", 5) == 0, "... and the last is NUL");
 	memset(longest, 'x', sizeof(longest));
 	put(ctl[1], longest, sizeof(longest));
 	put(ctl[1], "\nping\n", 6);
@@ -94,12 +94,12 @@ static void streams(void)
 		;
 	fcntl(ack[1], F_SETFL, 0);
 	control_ack(&c);
-	tap_ok(c.ack_fd >= 0, "nobody reads the acknowledgements: no waiting");
+	tap_ok(c.ack_fd >= 0, "nobody reads the acknowledgements: does not wait");
 	close(ctl[1]);
-	tap_ok(!control_next(&c, &cmd) && c.fd < 0, "the writer has gone");
-	tap_ok(!control_next(&c, &cmd), "... for good");
+	tap_ok(!control_next(&c, &cmd) && c.fd < 0, "the writer has left");
+	tap_ok(!control_next(&c, &cmd), "... and does not come back");
 	control_close(&c);
-	tap_ok(fcntl(ctl[0], F_GETFD) >= 0, "descriptors of others stay open");
+	tap_ok(fcntl(ctl[0], F_GETFD) >= 0, "descriptors that it does not own stay open");
 	p = (struct control_place){ .fd = 1000, .ack_fd = -1 };
 	tap_int(control_open(&c, &p, &e), -EBADF, "a descriptor that is not open");
 }
@@ -111,17 +111,17 @@ static void fifos(void)
 	struct control_place p = { .is_fifo = true, .path = (char *)"c", .ack_path = (char *)"a" };
 	if (!mkdtemp(dir) || chdir(dir) < 0)
 		return;
-	tap_int(control_open(&c, &p, &e), -ENOENT, "no FIFO");
-	tap_ok(mkfifo("c", 0600) == 0, "one of two");
+	tap_int(control_open(&c, &p, &e), -ENOENT, "a missing FIFO");
+	tap_ok(mkfifo("c", 0600) == 0, "one of two FIFOs");
 	tap_int(control_open(&c, &p, &e), -ENOENT, "... is not enough");
-	tap_ok(mkfifo("a", 0600) == 0, "both");
-	tap_int(control_open(&c, &p, &e), 0, "... open though nobody else has them open");
+	tap_ok(mkfifo("a", 0600) == 0, "both FIFOs");
+	tap_int(control_open(&c, &p, &e), 0, "... open, although nobody else has opened them");
 	struct control_command cmd;
-	tap_ok(!control_next(&c, &cmd) && c.fd >= 0, "... and stay so");
+	tap_ok(!control_next(&c, &cmd) && c.fd >= 0, "... and stay open");
 	control_close(&c);
 	unlink("a");
 	close(open("a", O_CREAT | O_WRONLY, 0600));
-	tap_int(control_open(&c, &p, &e), -EINVAL, "a file is no FIFO");
+	tap_int(control_open(&c, &p, &e), -EINVAL, "a file is not a FIFO");
 	unlink("a");
 	unlink("c");
 	rmdir(dir);

@@ -9,14 +9,14 @@ static void parses(const char *text, enum rotate_kind kind, uint64_t limit)
 {
 	struct rotate_spec s = { 0 };
 	tap_int(rotate_parse(text, &s), 0, text);
-	tap_ok(s.kind == kind && s.limit == limit, "... understood");
+	tap_ok(s.kind == kind && s.limit == limit, "... has kind and limit");
 }
 
 static void refuses(const char *text, int code)
 {
 	struct rotate_spec s = { ROTATE_SIZE, 7 };
 	tap_int(rotate_parse(text, &s), code, text);
-	tap_ok(s.kind == ROTATE_SIZE && s.limit == 7, "... and nothing changed");
+	tap_ok(s.kind == ROTATE_SIZE && s.limit == 7, "... and the result is unchanged");
 }
 
 int main(void)
@@ -51,12 +51,12 @@ int main(void)
 	tap_ok(rotate_is_due(&time, &c, 6000000000, 1000), "at the time");
 	tap_ok(!rotate_is_due(&size, &c, 99000000000, 1099), "before the size");
 	tap_ok(rotate_is_due(&size, &c, 5000000000, 1100), "at the size");
-	tap_ok(!rotate_is_due(&signal, &c, 99000000000, 99000), "never by itself");
-	tap_int(rotate_wait_ms(&time, &c, 5950000000, 100), 50, "waits until then");
-	tap_int(rotate_wait_ms(&time, &c, 5950000001, 100), 50, "... not less");
-	tap_int(rotate_wait_ms(&time, &c, 5000000000, 100), 100, "... and not longer than asked");
+	tap_ok(!rotate_is_due(&signal, &c, 99000000000, 99000), "ROTATE_SIGNAL: never");
+	tap_int(rotate_wait_ms(&time, &c, 5950000000, 100), 50, "waits until the time is up");
+	tap_int(rotate_wait_ms(&time, &c, 5950000001, 100), 50, "... rounded up");
+	tap_int(rotate_wait_ms(&time, &c, 5000000000, 100), 100, "... but at most the maximum");
 	tap_int(rotate_wait_ms(&time, &c, 7000000000, 100), 0, "overdue");
-	tap_int(rotate_wait_ms(&size, &c, 7000000000, 100), 100, "sizes are looked at each time");
+	tap_int(rotate_wait_ms(&size, &c, 7000000000, 100), 100, "a size: waits the maximum");
 
 	char text[ROTATE_STAMP_MAX];
 	uint64_t last = 0;
@@ -65,10 +65,10 @@ int main(void)
 	rotate_stamp(1767270645120000000, &last, text);
 	tap_str(text, "2026010112304512", "year, month, day, hour, minute, second, hundredths");
 	rotate_stamp(1767270645129999999, &last, text);
-	tap_str(text, "2026010112304513", "in the same hundredth: the next");
+	tap_str(text, "2026010112304513", "in the same hundredth: one more");
 	rotate_stamp(1767270640000000000, &last, text);
-	tap_str(text, "2026010112304514", "the clock was set back: later all the same");
+	tap_str(text, "2026010112304514", "the clock was set back: still one more");
 	rotate_stamp(1767270645150000000, &last, text);
-	tap_str(text, "2026010112304515", "caught up");
+	tap_str(text, "2026010112304515", "the clock has caught up");
 	return tap_done();
 }

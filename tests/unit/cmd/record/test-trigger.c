@@ -30,7 +30,7 @@ int main(void)
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
 		struct trigger t = { .limit = 7 };
 		tap_int(trigger_parse(wrong[i], &t), -EINVAL, wrong[i]);
-		tap_ok(t.limit == 7, "... and nothing changed");
+		tap_ok(t.limit == 7, "... and the result is unchanged");
 	}
 
 	struct trigger t;
@@ -41,10 +41,10 @@ int main(void)
 	tap_ok(!trigger_feed(&t, 10, 4), "below");
 	tap_ok(trigger_feed(&t, 90, 5), "above it again");
 	trigger_parse("rss<1K for 10ns", &t);
-	tap_ok(!trigger_feed(&t, 1000, 100), "holds, not yet for long");
-	tap_ok(!trigger_feed(&t, 1000, 109), "... nor now");
+	tap_ok(!trigger_feed(&t, 1000, 100), "holds, but not long enough");
+	tap_ok(!trigger_feed(&t, 1000, 109), "... still not long enough");
 	tap_ok(!trigger_feed(&t, 2000, 110), "interrupted");
-	tap_ok(!trigger_feed(&t, 1000, 111), "begins anew");
+	tap_ok(!trigger_feed(&t, 1000, 111), "starts again");
 	tap_ok(trigger_feed(&t, 1000, 121), "long enough");
 	tap_ok(!trigger_feed(&t, 1000, 999), "once only");
 	tap_str(trigger_value_text(&t, 2048, text, sizeof(text)), "2.0 KiB", "a size");

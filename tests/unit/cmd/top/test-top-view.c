@@ -11,7 +11,7 @@
 
 static struct err e;
 
-/* One refresh: each line as profile-build.h has it. */
+/* One refresh; the lines have the syntax of profile-build.h. */
 static void add(struct top_tally *t, const char *const *line, size_t n)
 {
 	struct build b;
@@ -54,7 +54,7 @@ static char *show(const struct top_tally *t, struct top_view *v, struct term ter
 	return text;
 }
 
-/* Columns of the widest line, its escape sequences not counted; lines in *ret_lines. */
+/* The columns of the widest line without its escape sequences; *ret_lines: the number of lines. */
 static int widest(const char *text, int *ret_lines)
 {
 	int most = 0, here = 0;
@@ -84,7 +84,7 @@ static int widest(const char *text, int *ret_lines)
 	return most;
 }
 
-/* The line that holds a text. */
+/* The line that contains a text. */
 static const char *line_with(const char *text, const char *what)
 {
 	static char line[1024];
@@ -110,7 +110,7 @@ static void test_numbers(void)
 	struct term plain = { 0 };
 	top_tally_init(&t, 2, &e);
 	char *text = show(&t, &v, plain, 0, 0);
-	tap_ok(strstr(text, "no samples yet") != NULL, "before the first sample it says so");
+	tap_ok(strstr(text, "no samples yet") != NULL, "without samples it says so");
 	free(text);
 	ADD(&t, "6,6000000 leaf mid root ; tid=11 thread_name=one",
 	    "2,2000000 mid root ; tid=12 thread_name=two");
@@ -137,7 +137,7 @@ static void test_numbers(void)
 	text = show(&t, &v, plain, 0, 0);
 	tap_str(line_with(text, "  leaf"),
 		"      0%       0%  |     100%     100%       6ms  leaf", "one thread's shares");
-	tap_ok(!strstr(text, "other") && strstr(text, ">    0%"), "and nothing of the others");
+	tap_ok(!strstr(text, "other") && strstr(text, ">    0%"), "other threads are left out");
 	free(text);
 	top_tally_done(&t);
 }
@@ -171,19 +171,19 @@ static void test_sizes(void)
 		}
 	}
 	tap_ok(fits, "no line is wider than the screen");
-	tap_ok(fills, "all lines of the screen, and not one more");
+	tap_ok(fills, "exactly all lines of the screen are used");
 	struct top_view v = { .thread = TOP_TALLY_ALL };
 	struct term term = { .is_terminal = true, .has_utf8 = true, .width = 80 };
 	char *text = show(&t, &v, term, 24, 0);
 	tap_ok(strstr(text, "\u2026") != NULL, "a name that is cut has an ellipsis");
 	tap_ok(!strchr(text, '\033'), "without colours there is no escape sequence");
-	tap_ok(ends_with(text, "h help\n"), "the last line tells the keys");
+	tap_ok(ends_with(text, "h help\n"), "the last line shows the keys");
 	free(text);
 	v.first = 3;
 	v.message = "wrote 'x'";
 	text = show(&t, &v, term, 24, 0);
-	tap_ok(!strstr(text, "a_rather"), "scrolled, the first ones are gone");
-	tap_ok(ends_with(text, "wrote 'x'\n"), "a message takes the place of the keys");
+	tap_ok(!strstr(text, "a_rather"), "scrolling removes the first functions");
+	tap_ok(ends_with(text, "wrote 'x'\n"), "a message replaces the keys");
 	free(text);
 	top_tally_done(&t);
 }
@@ -197,9 +197,9 @@ static void test_hostile(void)
 	ADD(&t, "1,1 a\033[2Jb\r\177c\302\233 ; tid=1 thread_name=\033[31mred\tx",
 	    "1,1 \303\244\xff\xfe");
 	char *text = show(&t, &v, term, 24, 0);
-	tap_ok(!strpbrk(text, "\033\007\r\177\t"), "control characters of names do not get out");
-	tap_ok(!strstr(text, "\302\233"), "nor those beyond ASCII");
-	tap_ok(strstr(text, "a?[2Jb??c?") && strstr(text, "x?]0;evil?"), "each is a '?'");
+	tap_ok(!strpbrk(text, "\033\007\r\177\t"), "control characters of names are not printed");
+	tap_ok(!strstr(text, "\302\233"), "nor are those beyond ASCII");
+	tap_ok(strstr(text, "a?[2Jb??c?") && strstr(text, "x?]0;evil?"), "each becomes a '?'");
 	tap_ok(strstr(text, "\303\244\357\277\275\357\277\275") != NULL,
 	       "bytes that are no UTF-8 are replaced");
 	free(text);
@@ -208,14 +208,14 @@ static void test_hostile(void)
 	bool ascii = true;
 	for (const char *p = text; *p; p++)
 		ascii &= (unsigned char)*p < 0x80;
-	tap_ok(ascii, "without UTF-8 all is ASCII");
+	tap_ok(ascii, "without UTF-8 everything is ASCII");
 	free(text);
 	top_tally_done(&t);
 }
 
 struct sum { int64_t value; uint32_t n; };
 
-/* What would be written, read again. */
+/* Reads back what top_tally_write() writes. */
 static struct sum written(const struct top_tally *t, uint32_t thread)
 {
 	struct sink sink = { 0 };
@@ -244,7 +244,7 @@ static void test_profile(void)
 		    "1,5 other root ; tid=2 thread_name=b");
 	struct sum all = written(&t, TOP_TALLY_ALL), one = written(&t, 1);
 	tap_ok(all.value == 800 && all.n == 2, "a hundred refreshes are one profile");
-	tap_ok(one.value == 500 && one.n == 1, "a thread's part of it");
+	tap_ok(one.value == 500 && one.n == 1, "one thread of it");
 	tap_ok(t.older.n < 40, "old profiles are merged");
 	top_tally_clear(&t);
 	tap_int(top_tally_write(&t, TOP_TALLY_ALL, "", sink_write, &sink, &e), -ENODATA,
