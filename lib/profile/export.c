@@ -3,6 +3,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/radix.h"
+#include "base/vec.h"
 #include "engine/engine.h"
 #include "profile/names.h"
 
@@ -151,7 +152,7 @@ static void add_shown(const struct export *x, const struct names_frame *nf,
  */
 static int write_mappings(struct export *x)
 {
-	size_t n = x->names->n_mappings ? x->names->n_mappings : 1;
+	size_t n = x->names->mappings.n ? x->names->mappings.n : 1;
 	CLEANUP_FREE struct symbolizer_has *shown = calloc(n, sizeof(*shown));
 	CLEANUP_FREE bool *used = calloc(n, sizeof(*used));
 	x->mapping = calloc(n, sizeof(*x->mapping));
@@ -165,8 +166,8 @@ static int write_mappings(struct export *x)
 		used[nf->mapping] = true;
 		add_shown(x, nf, &shown[nf->mapping]);
 	}
-	for (uint32_t i = 0; i < x->names->n_mappings; i++) {
-		const struct names_mapping *m = &x->names->mapping[i];
+	for (size_t i = 0; i < x->names->mappings.n; i++) {
+		const struct names_mapping *m = &x->names->mappings.v[i];
 		if (!used[i])
 			continue;
 		x->mapping[i] = (uint32_t)pprof_mapping(x->out, &(struct pprof_mapping){
@@ -268,23 +269,16 @@ static int64_t scaled(uint64_t value, double scale)
 static int write_samples(struct export *x)
 {
 	const struct engine *g = x->g;
-	uint64_t *ids = NULL;
-	size_t cap = 0;
+	VEC(uint64_t) ids = { 0 };
 	for (size_t i = 0; i < x->n_entries; i++) {
 		const struct count *c = &g->counts.v[x->entry[i]];
-		size_t n = 0;
+		ids.n = 0;
 		for (uint32_t node = c->stack; node != STACKS_EMPTY;
 		     node = g->stacks.v[node].parent) {
-			if (n == cap) {
-				cap = cap ? cap * 2 : 256;
-				uint64_t *more = reallocarray(ids, cap, sizeof(*ids));
-				if (!more) {
-					free(ids);
-					return -ENOMEM;
-				}
-				ids = more;
+			if (!VEC_PUSH(&ids, x->location[g->stacks.v[node].frame])) {
+				VEC_FREE(&ids);
+				return -ENOMEM;
 			}
-			ids[n++] = x->location[g->stacks.v[node].frame];
 		}
 		struct pprof_label label[LABELS_PER_SET_MAX];
 		uint32_t n_set, n_labels = 0;
@@ -295,9 +289,9 @@ static int write_samples(struct export *x)
 					.key = text(x, set[k].key), .str = text(x, set[k].value),
 				};
 		int64_t value[2] = { (int64_t)c->n_samples, scaled(c->value, x->info->scale) };
-		pprof_sample(x->out, ids, n, value, 2, label, n_labels);
+		pprof_sample(x->out, ids.v, ids.n, value, 2, label, n_labels);
 	}
-	free(ids);
+	VEC_FREE(&ids);
 	return 0;
 }
 

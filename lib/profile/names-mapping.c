@@ -13,22 +13,13 @@
 
 static uint32_t add_mapping(struct names *n, struct names_mapping m)
 {
-	for (uint32_t i = 0; i < n->n_mappings; i++) {
-		const struct names_mapping *have = &n->mapping[i];
+	for (size_t i = 0; i < n->mappings.n; i++) {
+		const struct names_mapping *have = &n->mappings.v[i];
 		if (have->filename == m.filename && have->build_id == m.build_id &&
 		    have->start == m.start)
-			return i;
+			return (uint32_t)i;
 	}
-	if (n->n_mappings == n->cap_mappings) {
-		uint32_t cap = n->cap_mappings ? n->cap_mappings * 2 : 16;
-		struct names_mapping *more = reallocarray(n->mapping, cap, sizeof(*more));
-		if (!more)
-			return NAMES_NO_MAPPING;
-		n->mapping = more;
-		n->cap_mappings = cap;
-	}
-	n->mapping[n->n_mappings] = m;
-	return n->n_mappings++;
+	return VEC_PUSH(&n->mappings, m) ? (uint32_t)n->mappings.n - 1 : NAMES_NO_MAPPING;
 }
 
 static uint32_t build_id_text(struct engine *g, const uint8_t *id, size_t n)
@@ -105,7 +96,7 @@ bool names_mapping_holds(const struct names *n, uint32_t m, enum dso_kind kind, 
 {
 	if (m == NAMES_NO_MAPPING)
 		return false;
-	const struct names_mapping *have = &n->mapping[m];
+	const struct names_mapping *have = &n->mappings.v[m];
 	return vaddr >= have->start && vaddr < have->limit &&
 	       (kind != DSO_KERNEL || have->start != 0);
 }

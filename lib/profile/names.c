@@ -185,7 +185,7 @@ static int resolve_dso(struct engine *g, const struct names_options *options,
 		else if (d->key.kind != DSO_PSEUDO)
 			m = names_mapping_dso(g, n, d, addr[i].vaddr);
 		if (m != NAMES_NO_MAPPING) {
-			struct symbolizer_has *h = &n->mapping[m].has;
+			struct symbolizer_has *h = &n->mappings.v[m].has;
 			h->functions |= has.functions;
 			h->filenames |= has.filenames;
 			h->line_numbers |= has.line_numbers;
@@ -439,7 +439,7 @@ void names_done(struct names *n)
 	free(n->line_function);
 	VEC_FREE(&n->functions);
 	hashindex_done(&n->by_function);
-	free(n->mapping);
+	VEC_FREE(&n->mappings);
 	free(n->frame);
 	*n = (struct names){ 0 };
 }

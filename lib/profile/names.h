@@ -45,8 +45,7 @@ struct names {
 	uint32_t *line_function;       /* per line: index into function */
 	VEC(struct names_function) functions;
 	struct hashindex by_function;
-	struct names_mapping *mapping; /* [0] is the main binary, if known */
-	uint32_t n_mappings, cap_mappings;
+	VEC(struct names_mapping) mappings; /* [0] is the main binary, if known */
 	struct names_frame *frame;     /* by frame id; n_lines 0: no sample has it */
 	uint32_t n_frames, main_dso;   /* private, like the following: for the next look-up */
 	size_t n_interned, n_stale_lines;

@@ -310,8 +310,8 @@ void cfi_close(struct cfi *c)
 	cfi_section_done(&c->debug);
 	cfi_table_done(&c->table);
 	free(c->last);
-	free(c->eh_index.v);
-	free(c->debug_index.v);
+	VEC_FREE(&c->eh_index.entry);
+	VEC_FREE(&c->debug_index.entry);
 	free(c);
 }
 

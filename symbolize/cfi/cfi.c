@@ -76,7 +76,6 @@ static int index_cmp(const void *a, const void *b)
 /* One pass over all entries.  A malformed one hides those after it. */
 static void index_make(struct cfi_index *ix, const struct cfi_frames *f)
 {
-	size_t cap = 0;
 	struct cfi_fde fde;
 	uint64_t off = 0, next = 0;
 	ix->is_made = true;
@@ -89,20 +88,14 @@ static void index_make(struct cfi_index *ix, const struct cfi_frames *f)
 		if (kind == CFI_ENTRY_CIE || !fde.start || !fde.n_bytes ||
 		    fde.n_bytes > UINT32_MAX || fde.start + fde.n_bytes < fde.start)
 			continue;
-		if (ix->n == INDEX_ENTRIES_MAX)
+		if (ix->entry.n == INDEX_ENTRIES_MAX)
 			break;
-		if (ix->n == cap) {
-			cap = cap ? cap * 2 : 256;
-			void *p = reallocarray(ix->v, cap, sizeof(*ix->v));
-			if (!p)
-				break;
-			ix->v = p;
-		}
-		ix->v[ix->n++] = (struct cfi_index_entry){ .start = fde.start,
-			.n_bytes = (uint32_t)fde.n_bytes, .entry_off = (uint32_t)off };
+		if (!VEC_PUSH(&ix->entry, ((struct cfi_index_entry){ .start = fde.start,
+				.n_bytes = (uint32_t)fde.n_bytes, .entry_off = (uint32_t)off })))
+			break;
 	}
-	if (ix->n)
-		qsort(ix->v, ix->n, sizeof(*ix->v), index_cmp);
+	if (ix->entry.n)
+		qsort(ix->entry.v, ix->entry.n, sizeof(*ix->entry.v), index_cmp);
 }
 
 static bool index_search(struct cfi_index *ix, const struct cfi_frames *f, uint64_t vaddr,
@@ -112,10 +105,10 @@ static bool index_search(struct cfi_index *ix, const struct cfi_frames *f, uint6
 		return false;
 	if (!ix->is_made)
 		index_make(ix, f);
-	size_t lo = SEARCH_COUNT(ix->n, i, ix->v[i].start <= vaddr);
-	if (!lo || vaddr - ix->v[lo - 1].start >= ix->v[lo - 1].n_bytes)
+	size_t lo = SEARCH_COUNT(ix->entry.n, i, ix->entry.v[i].start <= vaddr);
+	if (!lo || vaddr - ix->entry.v[lo - 1].start >= ix->entry.v[lo - 1].n_bytes)
 		return false;
-	*ret_off = ix->v[lo - 1].entry_off;
+	*ret_off = ix->entry.v[lo - 1].entry_off;
 	return true;
 }
 
@@ -380,5 +373,5 @@ size_t cfi_bytes_held(const struct cfi *c)
 {
 	return sizeof(*c) + c->hdr.n_bytes_read + c->eh.n_bytes_read + c->debug.n_bytes_read +
 		cfi_table_bytes_held(&c->table) + (c->last ? c->n_last * sizeof(*c->last) : 0) +
-		(c->eh_index.n + c->debug_index.n) * sizeof(struct cfi_index_entry);
+		(c->eh_index.entry.n + c->debug_index.entry.n) * sizeof(struct cfi_index_entry);
 }

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/vec.h"
 #include "symbolize/arch/cfi-rule.h"
 #include "symbolize/cfi/cfi-run.h"
 #include "symbolize/cfi/cfi-section.h"
@@ -29,8 +30,7 @@ struct cfi_index_entry {
 
 struct cfi_index {                      /* sorted by start; built on first use */
 	bool is_made;
-	struct cfi_index_entry *v;
-	size_t n;
+	VEC(struct cfi_index_entry) entry;
 };
 
 /* The rule of the last row computed for an FDE: it holds for most of the function. */

@@ -33,7 +33,7 @@ void jitcode_done(struct jitcode *j)
 	free(j->entry);
 	free(j->order);
 	free(j->reach);
-	free(j->region);
+	VEC_FREE(&j->regions);
 	*j = (struct jitcode){ 0 };
 }
 
@@ -255,41 +255,35 @@ long jitcode_settle(struct jitcode *j, uint64_t **ret_replaced)
 /* ---- regions --------------------------------------------------------------- */
 
 /* The first region that ends at or after pc. */
-static uint32_t first_reaching(const struct jitcode *j, uint64_t pc)
+static size_t first_reaching(const struct jitcode *j, uint64_t pc)
 {
-	return SEARCH_COUNT(j->n_regions, i, j->region[i].end < pc);
+	return SEARCH_COUNT(j->regions.n, i, j->regions.v[i].end < pc);
 }
 
 int jitcode_add_region(struct jitcode *j, uint64_t start, uint64_t end)
 {
-	uint32_t i = first_reaching(j, start), k = i;
-	for (; k < j->n_regions && j->region[k].start <= end; k++) {
-		start = j->region[k].start < start ? j->region[k].start : start;
-		end = j->region[k].end > end ? j->region[k].end : end;
+	size_t i = first_reaching(j, start), k = i;
+	for (; k < j->regions.n && j->regions.v[k].start <= end; k++) {
+		start = j->regions.v[k].start < start ? j->regions.v[k].start : start;
+		end = j->regions.v[k].end > end ? j->regions.v[k].end : end;
 	}
 	if (k == i) {
-		if (j->n_regions == j->cap_regions) {
-			uint32_t cap = j->cap_regions ? j->cap_regions * 2 : 8;
-			struct jitcode_region *p = reallocarray(j->region, cap, sizeof(*p));
-			if (!p)
-				return -ENOMEM;
-			j->region = p;
-			j->cap_regions = cap;
-		}
-		memmove(&j->region[i + 1], &j->region[i],
-			(j->n_regions - i) * sizeof(*j->region));
-		j->n_regions++;
+		if (!VEC_RESERVE(&j->regions, 1))
+			return -ENOMEM;
+		memmove(&j->regions.v[i + 1], &j->regions.v[i],
+			(j->regions.n - i) * sizeof(*j->regions.v));
+		j->regions.n++;
 	} else {
-		memmove(&j->region[i + 1], &j->region[k],
-			(j->n_regions - k) * sizeof(*j->region));
-		j->n_regions -= k - i - 1;
+		memmove(&j->regions.v[i + 1], &j->regions.v[k],
+			(j->regions.n - k) * sizeof(*j->regions.v));
+		j->regions.n -= k - i - 1;
 	}
-	j->region[i] = (struct jitcode_region){ start, end };
+	j->regions.v[i] = (struct jitcode_region){ start, end };
 	return 0;
 }
 
 const struct jitcode_region *jitcode_find_region(const struct jitcode *j, uint64_t pc)
 {
-	uint32_t i = first_reaching(j, pc + 1);
-	return i < j->n_regions && j->region[i].start <= pc ? &j->region[i] : NULL;
+	size_t i = first_reaching(j, pc + 1);
+	return i < j->regions.n && j->regions.v[i].start <= pc ? &j->regions.v[i] : NULL;
 }

@@ -7,6 +7,8 @@
  * time.
  */
 
+#include "base/vec.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -48,8 +50,7 @@ struct jitcode {
 	uint32_t *order;               /* private: the first n_ordered entries by start */
 	uint64_t *reach;               /* private: highest end so far, in that order */
 	uint32_t n_ordered, cap_order;
-	struct jitcode_region *region; /* sorted, not overlapping */
-	uint32_t n_regions, cap_regions;
+	VEC(struct jitcode_region) regions;  /* sorted, not overlapping */
 	bool is_full;                  /* the memory budget is used up */
 };
 

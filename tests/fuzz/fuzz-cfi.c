@@ -74,8 +74,8 @@ static void ask_all(struct cfi *c)
 	for (size_t i = 0; i < sizeof(some) / sizeof(*some); i++)
 		ask(c, some[i]);
 	for (int k = 0; k < 2; k++) {
-		for (size_t i = 0; i < index[k]->n && i < 64; i++) {
-			const struct cfi_index_entry *e = &index[k]->v[i];
+		for (size_t i = 0; i < index[k]->entry.n && i < 64; i++) {
+			const struct cfi_index_entry *e = &index[k]->entry.v[i];
 			ask(c, e->start);
 			ask(c, e->start + e->n_bytes / 2);
 			ask(c, e->start + e->n_bytes - 1);

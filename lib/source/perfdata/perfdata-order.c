@@ -1,6 +1,7 @@
 #include "source/perfdata/perfdata-order.h"
 
 #include "base/search.h"
+#include "base/vec.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -29,21 +30,10 @@ static void drop_taken(struct perfdata_order *o)
 	o->at = o->n_ready = 0;
 }
 
-static bool grow(struct perfdata_order *o)
-{
-	size_t cap = o->cap ? o->cap * 2 : 1024;
-	struct perfdata_entry *more = reallocarray(o->v, cap, sizeof(*more));
-	if (!more)
-		return false;
-	o->v = more;
-	o->cap = cap;
-	return true;
-}
-
 struct perfdata_entry *perfdata_order_add(struct perfdata_order *o, uint64_t time_ns)
 {
 	drop_taken(o);
-	if (o->n == o->cap && !grow(o))
+	if (!VEC_RESERVE(o, 1))
 		return NULL;
 	if (time_ns && time_ns < o->ready_ns)
 		o->n_early++;

@@ -33,7 +33,7 @@ static const char *named(const struct engine *g, const struct names *n, uint64_t
 			continue;
 		snprintf(text, sizeof(text), "%s in %s",
 			 strtab_get(&g->strings, n->lines.v[f->first_line].name),
-			 strtab_get(&g->strings, n->mapping[f->mapping].filename));
+			 strtab_get(&g->strings, n->mappings.v[f->mapping].filename));
 		return text;
 	}
 	return "(no such frame)";

@@ -161,13 +161,13 @@ static void regions(void)
 	jitcode_init(&j, NULL);
 	jitcode_add_region(&j, 0x3000, 0x4000);
 	jitcode_add_region(&j, 0x1000, 0x2000);
-	tap_int(j.n_regions, 2, "two regions");
+	tap_int(j.regions.n, 2, "two regions");
 	tap_ok(!jitcode_find_region(&j, 0x2000) && !jitcode_find_region(&j, 0xfff) &&
 		       !jitcode_find_region(&j, 0x4000), "no region between and around them");
 	tap_ok(jitcode_find_region(&j, 0x1fff) && jitcode_find_region(&j, 0x3000),
 	       "inside a region");
 	jitcode_add_region(&j, 0x2000, 0x3000);
-	tap_int(j.n_regions, 1, "a region that fills the gap joins them");
+	tap_int(j.regions.n, 1, "a region that fills the gap joins them");
 	jitcode_add_region(&j, 0x1800, 0x1900);
 	const struct jitcode_region *r = jitcode_find_region(&j, 0x2800);
 	tap_ok(r && r->start == 0x1000 && r->end == 0x4000, "both ends belong to it");
