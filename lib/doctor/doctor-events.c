@@ -89,7 +89,7 @@ static void find_cgroup(struct cprof_doctor *d, bool cpus)
 					      "%s", "");
 	int code = cgroup_check(d->host, getpid());
 	if (!cpus)
-		doctor_worse(f, CPROF_FINDING_LIMITED, "needs what --scope cpu needs");
+		doctor_worse(f, CPROF_FINDING_LIMITED, "needs the same rights as --scope cpu");
 	if (code == -EBUSY) {
 		doctor_worse(f, CPROF_FINDING_LIMITED, "this cgroup has controllers enabled for "
 			     "its children, which would act on the command");
@@ -115,7 +115,7 @@ static void find_cgroup(struct cprof_doctor *d, bool cpus)
 	}
 }
 
-/* ---- the process asked for ----------------------------------- */
+/* ---- the requested process ----------------------------------- */
 
 static void find_file(struct cprof_doctor *d, struct cprof_finding *f, const char *name, int flags,
 		      const char *without, const char *capability)
@@ -145,8 +145,8 @@ static void find_process(struct cprof_doctor *d)
 	if (try_to(d, f, CPROF_FINDING_NO, &user, &there) == 0)
 		doctor_worse(f, CPROF_FINDING_OK, "can be sampled");
 	f = doctor_find(d, "names", "process-files", "Files of the process", "%s", "");
-	find_file(d, f, "maps", O_RDONLY, "no names of its code", "cap_sys_ptrace");
-	find_file(d, f, "root", O_PATH, "its files are looked for in this mount namespace",
+	find_file(d, f, "maps", O_RDONLY, "its code has no names", "cap_sys_ptrace");
+	find_file(d, f, "root", O_PATH, "its files are looked up in this mount namespace",
 		  "cap_sys_ptrace");
 	find_file(d, f, "mem", O_RDONLY, "stacks longer than their copy cannot be completed",
 		  "cap_sys_ptrace");
@@ -199,7 +199,7 @@ static bool find_pmu(struct cprof_doctor *d)
 		doctor_remedies_for(d, f, &r, fd < 0 ? -fd : EOPNOTSUPP);
 	}
 	if (pmus[0])
-		doctor_worse(f, CPROF_FINDING_OK, "the kernel has: %s", pmus);
+		doctor_worse(f, CPROF_FINDING_OK, "PMUs: %s", pmus);
 	if (!works)
 		return false;
 	f = doctor_find(d, "events", "nmi-watchdog", "NMI watchdog", "%s", "");
@@ -211,13 +211,13 @@ static bool find_pmu(struct cprof_doctor *d)
 	}
 	/* Only x86 reports this; the PMUs of arm64 accept any level and ignore it. */
 	long precise;
-	bool told = host_read_long(d->host, HOST_SYS, &precise,
+	bool is_known = host_read_long(d->host, HOST_SYS, &precise,
 				   "bus/event_source/devices/cpu/caps/max_precise") == 0;
-	if (told && precise > 0)
+	if (is_known && precise > 0)
 		doctor_find(d, "events", "precise", "Precise samples", "up to level %ld", precise);
 	else
-		doctor_find(d, "events", "precise", "Precise samples", "this PMU tells of none: "
-			    "the modifiers p, pp, ppp are refused or without effect");
+		doctor_find(d, "events", "precise", "Precise samples", "not reported by this PMU: "
+			    "the modifiers p, pp, ppp are refused or have no effect");
 	return true;
 }
 

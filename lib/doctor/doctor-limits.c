@@ -27,7 +27,8 @@ static void find_rate(struct cprof_doctor *d)
 	if (hz < RATE_WANTED_HZ) {
 		doctor_worse(f, CPROF_FINDING_LIMITED, "the kernel lowers it itself when "
 			     "interrupts take long");
-		doctor_remedy(f, CPROF_REMEDY_OPTION, "cprof record -F max: takes what there is");
+		doctor_remedy(f, CPROF_REMEDY_OPTION, "cprof record -F max: the highest rate "
+			      "allowed");
 		doctor_remedy(f, CPROF_REMEDY_SYSCTL,
 			      "sudo sysctl kernel.perf_event_max_sample_rate=100000");
 	}
@@ -142,7 +143,7 @@ static void find_files(struct cprof_doctor *d)
 		return;
 	doctor_worse(f, CPROF_FINDING_LIMITED, "few");
 	doctor_remedy(f, CPROF_REMEDY_OPTION, "cprof record with fewer events, or --scope cpu");
-	doctor_remedy(f, CPROF_REMEDY_RLIMIT, "ulimit -n 65536, in a shell of root's "
+	doctor_remedy(f, CPROF_REMEDY_RLIMIT, "ulimit -n 65536, in a root shell "
 		      "(limits.conf: nofile; systemd: LimitNOFILE=65536)");
 }
 
@@ -163,7 +164,7 @@ static void find_priority(struct cprof_doctor *d)
 	doctor_worse(f, CPROF_FINDING_LIMITED, "not allowed: with more busy threads than CPUs, "
 		     "high rates lose samples");
 	doctor_remedy(f, CPROF_REMEDY_OPTION, "cprof record with a larger --ring-size or lower -F");
-	doctor_remedy(f, CPROF_REMEDY_RLIMIT, "ulimit -r 1, in a shell of root's (limits.conf: "
+	doctor_remedy(f, CPROF_REMEDY_RLIMIT, "ulimit -r 1, in a root shell (limits.conf: "
 		      "rtprio; systemd: LimitRTPRIO=1)");
 	doctor_remedy_capability(d, f, "cap_sys_nice");
 }

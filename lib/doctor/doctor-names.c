@@ -71,7 +71,7 @@ static void find_debug_files(struct cprof_doctor *d)
 					       "usr/lib/debug/.build-id");
 	if (dir >= 0)
 		doctor_worse(f, CPROF_FINDING_OK,
-			     "looked for below /usr/lib/debug, which has some");
+			     "installed below /usr/lib/debug");
 	else
 		doctor_worse(f, CPROF_FINDING_OK, "none installed below /usr/lib/debug: stripped "
 			     "files have the names of their dynamic symbols only, unless their "
@@ -91,14 +91,14 @@ static void find_ptrace(struct cprof_doctor *d)
 					      "%s", "");
 	host_read_long(d->host, HOST_PROC, &scope, "sys/kernel/yama/ptrace_scope");
 	if (d->rights.ptrace && d->rights.perfmon) {
-		doctor_worse(f, CPROF_FINDING_OK, "those of all users can be attached to");
+		doctor_worse(f, CPROF_FINDING_OK, "those of all users can be recorded");
 		return;
 	}
-	doctor_worse(f, CPROF_FINDING_LIMITED, "only those of this user can be attached to");
+	doctor_worse(f, CPROF_FINDING_LIMITED, "only those of this user can be recorded");
 	if (scope > 0 && !d->rights.ptrace)
 		doctor_worse(f, CPROF_FINDING_LIMITED, "kernel.yama.ptrace_scope is %ld: their "
-			     "memory cannot be read, which has the labels that they set themselves "
-			     "(cprof-labels(7)) and completes stacks longer than their copy",
+			     "memory cannot be read, so the labels that they set (cprof-labels(7)) "
+			     "are missing, and stacks longer than their copy stay incomplete",
 			     scope);
 	doctor_remedy(f, CPROF_REMEDY_OPTION, "run cprof as the user of the process%s",
 		      scope > 0 ? ", and with --call-graph dwarf,65528" : "");
@@ -129,7 +129,7 @@ static void find_container(struct cprof_doctor *d)
 			   : has_file(d->host, "run/.containerenv") ? "Podman"
 			   : getenv("KUBERNETES_SERVICE_HOST") ? "Kubernetes" : NULL;
 	struct cprof_finding *f = doctor_find(d, "machine", "container", "Container", "%s",
-					      kind ? kind : "none seen");
+					      kind ? kind : "none detected");
 	if (d->rights.lost_in_ns)
 		doctor_worse(f, CPROF_FINDING_LIMITED, "capabilities of this user namespace do "
 			     "not count for perf events");

@@ -139,8 +139,8 @@ int evattr_check_side(const struct evspec *s, const struct evattr_options *o, st
 	if (no_kernel && no_user && !s->with_hv) {
 		int code = err_set(e, EINVAL, "event '%s': neither user nor kernel code is left to "
 				   "sample", s->name);
-		err_hint(e, "--user and ':u' leave out the kernel, --kernel and ':k' leave out "
-			 "user code; ask for one side");
+		err_hint(e, "--user and ':u' exclude the kernel, --kernel and ':k' exclude "
+			 "user code; choose one side");
 		return code;
 	}
 	if (no_kernel && evspec_in_kernel(s)) {

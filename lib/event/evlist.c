@@ -98,9 +98,9 @@ const struct cprof_event_machine *cprof_event_machine(const struct cprof_event_p
 }
 
 /* PMUs outside the cores have counters without interrupts. */
-static bool only_counts(const struct cprof_event_probe *p, const struct perf_event_attr *asked)
+static bool only_counts(const struct cprof_event_probe *p, const struct perf_event_attr *requested)
 {
-	struct perf_event_attr a = *asked;
+	struct perf_event_attr a = *requested;
 	if (a.type <= PERF_TYPE_BREAKPOINT)
 		return false;
 	evattr_member(&a, true);
@@ -122,14 +122,14 @@ static void test_spec(const struct cprof_event_probe *p, const struct evspec *s,
 		.rate_default_hz = 1,
 		.rate_max_hz = p->machine.max_rate_hz,
 	};
-	struct perf_event_attr asked, opened;
-	evattr_sampling(s, &options, &asked);
+	struct perf_event_attr requested, opened;
+	evattr_sampling(s, &options, &requested);
 	const struct evopen_place self = { 0, -1, -1, 0 };
-	struct evcause_request r = { s, &asked, 0, -1, 0, NULL };
+	struct evcause_request r = { s, &requested, 0, -1, 0, NULL };
 	unsigned given_up;
-	opened = asked;
+	opened = requested;
 	int fd = evopen_first(&p->open, s, &opened, &self, &given_up, NULL);
-	if (fd < 0 && only_counts(p, &asked)) {
+	if (fd < 0 && only_counts(p, &requested)) {
 		*ret_state = CPROF_EVENT_NO;
 		*ret_reason = "counts, but cannot sample: as a member of a group with :S";
 		return;

@@ -123,12 +123,12 @@ static void note(const struct importfiles *f, enum verdict v, const struct wante
 		 const char *path, const char *filename)
 {
 	if (v == PLAUSIBLE)
-		log_line(f->log, LOG_EXPLAIN, "'%s': taken without proof, for the recording has no "
-			 "build id of it and it is older", path);
+		log_line(f->log, LOG_EXPLAIN, "'%s': used without proof: the recording has no "
+			 "build id of it, and it is older", path);
 	else if (v == UNPROVEN)
 		log_line(f->log, *f->symfs ? LOG_NOTE : LOG_EXPLAIN,
-			 "'%s' is not taken: the recording has no build id of it%s: its code has "
-			 "no names", path, *f->symfs ? "" : ", and is of another machine");
+			 "'%s' is not used: the recording has no build id of it%s; its code has "
+			 "no names", path, *f->symfs ? "" : ", and comes from another machine");
 	else if (v == WRONG && w->n_id)
 		log_line(f->log, LOG_NOTE, "'%s' is not the file that was recorded (another build "
 			 "id): its code has no names", path);
@@ -136,7 +136,7 @@ static void note(const struct importfiles *f, enum verdict v, const struct wante
 		log_line(f->log, LOG_NOTE, "'%s' has changed since the recording, which has no "
 			 "build id of it: its code has no names", path);
 	else if (v == MISSING)
-		log_line(f->log, LOG_EXPLAIN, "'%s' is not here", filename);
+		log_line(f->log, LOG_EXPLAIN, "'%s' is missing", filename);
 }
 
 /* This process's vDSO is the recorded one only if its build id says so. */

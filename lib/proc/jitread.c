@@ -232,17 +232,18 @@ void jitread_explain(const struct jitread *r, uint32_t pid, size_t n_generations
 		log_line(log, LOG_WARN, "names of JIT code of process %u are missing: its '%s' %s",
 			 pid, r->dump_path ? r->dump_path : "jitdump", dump_why);
 	if (r->dump.is_bad || (r->dump_path && r->jitdump.n_bad))
-		log_line(log, LOG_WARN, "'%s' of process %u is damaged: what can be read is used",
+		log_line(log, LOG_WARN, "'%s' of process %u is damaged: the readable part is used",
 			 r->dump_path, pid);
 	if (r->code.is_full)
 		log_line(log, LOG_WARN,
 			 "names of JIT code of process %u are incomplete: memory limit", pid);
 	if (r->code.n)
 		log_line(log, LOG_EXPLAIN,
-			 "JIT code of process %u: %u functions, %llu of them by '/tmp/perf-%u.map'"
+			 "JIT code of process %u: %u functions, %llu of them from "
+			 "'/tmp/perf-%u.map'"
 			 "%s%s%s; %zu generations",
 			 pid, r->code.n, (unsigned long long)r->n_map_entries, r->process.ns_pid,
-			 r->dump_path ? ", the others by '" : "",
+			 r->dump_path ? ", the others from '" : "",
 			 r->dump_path ? r->dump_path : "", r->dump_path ? "'" : "", n_generations);
 	else if (r->is_known && r->map_outcome == JITFILE_ABSENT && !r->dump_path)
 		log_line(log, LOG_EXPLAIN,

@@ -219,7 +219,7 @@ static void space_inherit(struct procs *p, struct procs_process *child,
 	child->space.serial = p->next_serial++;
 	child->exe = parent->exe;
 	child->exe_sure = parent->exe_sure;
-	child->exe_asked = parent->exe_asked;
+	child->exe_is_read = parent->exe_is_read;
 	child->exe_ino = parent->exe_ino;
 	child->saw_exec = parent->saw_exec;
 }
@@ -249,9 +249,9 @@ static void consider_exe(struct procs *p, struct procs_process *proc, const stru
 		return;
 	bool sure = true;
 	if (p->host && !proc->saw_exec && is_wanted(p, proc)) {
-		if (!proc->exe_asked)
+		if (!proc->exe_is_read)
 			proc->exe_ino = dsofile_exe_ino(p->host, proc->pid);
-		proc->exe_asked = true;
+		proc->exe_is_read = true;
 		sure = proc->exe_ino == 0 || proc->exe_ino == ino;
 	}
 	if (proc->exe != UINT32_MAX && !sure)

@@ -53,7 +53,7 @@ struct procs_process {
 	/* private */
 	bool known;            /* known from a record, not only from a look-up */
 	bool saw_exec;         /* mappings come from an exec: the first file is the main binary */
-	bool exe_asked, exe_sure;
+	bool exe_is_read, exe_sure;
 	uint64_t exe_ino;      /* of /proc/PID/exe; 0 unknown */
 	uint32_t slot;         /* index in procs.process */
 	uint32_t n_threads, n_alive;

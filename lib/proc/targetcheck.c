@@ -43,8 +43,8 @@ int targetcheck(const struct host *h, pid_t id, bool is_thread, struct err *e)
 	/* A main thread that has ended looks like a zombie while other threads go on. */
 	bool others = !is_thread && status_field(status, "\nThreads:") > 1;
 	if ((state == 'Z' || state == 'X') && !others) {
-		err_set(e, EINVAL, "%s %d is a zombie: it has ended, its parent %ld has not yet "
-			"collected it", what, id, status_field(status, "\nPPid:"));
+		err_set(e, EINVAL, "%s %d is a zombie: it has ended, and its parent %ld has not "
+			"waited for it yet", what, id, status_field(status, "\nPPid:"));
 		return -EINVAL;
 	}
 	if (!is_thread && leader > 0 && leader != id) {

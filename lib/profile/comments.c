@@ -47,7 +47,7 @@ static void say_rate(struct comments *c, bool *failed, const struct cprof_stats 
 {
 	double seconds = (double)st->duration_ns / 1e9;
 	if (ev->freq_hz)
-		say(c, failed, "rate: %llu Hz asked; mean period %.0f %s",
+		say(c, failed, "rate: %llu Hz requested; mean period %.0f %s",
 		    (unsigned long long)ev->freq_hz,
 		    ev->n_samples ? (double)ev->value / (double)ev->n_samples : 0.0, ev->unit);
 	else

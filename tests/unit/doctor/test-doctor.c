@@ -188,7 +188,7 @@ static void limits(void)
 	machine_file(&m, "proc/sys/kernel/perf_event_max_stack", "16\n");
 	examine(0);
 	is("max-rate", CPROF_FINDING_LIMITED, "700 Hz",
-	   "option: cprof record -F max: takes what there is\n"
+	   "option: cprof record -F max: the highest rate allowed\n"
 	   "sysctl: sudo sysctl kernel.perf_event_max_sample_rate=100000");
 	is("cpu-time", CPROF_FINDING_LIMITED, "at most 1 %",
 	   "sysctl: sudo sysctl kernel.perf_cpu_time_max_percent=25");

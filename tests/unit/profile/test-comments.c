@@ -68,7 +68,7 @@ static void test_clock(void)
 	says("\ncommand: cprof record -p 7\n", "the command line");
 	says("\nmachine: box x86_64, Linux 6.1.0, 8 CPUs\n", "the machine");
 	says("\nscope: cpu\n", "the scope");
-	says("\nrate: 100 Hz asked; mean period 10000000 nanoseconds\n", "the rate");
+	says("\nrate: 100 Hz requested; mean period 10000000 nanoseconds\n", "the rate");
 	says("\nsamples: 200 in 2.000 s, 100.0 per second\n", "the samples");
 	says("\ncoverage: samples stand for 100.0 % of what was used\n", "the coverage");
 	keeps_quiet("losses:", "no losses, no line about them");
