@@ -2,6 +2,7 @@
  * Strings that existed when the engine was initialised keep their ids: names of pseudo frames,
  * which frames refer to, and the user's labels.
  */
+
 #include "engine/gc-ids.h"
 
 #include "engine/engine.h"

@@ -3,6 +3,7 @@
  * nodes, and one upward pass copies them, parents first.  A run is due when a table has doubled
  * since the last one, so that no more is copied than was added since.
  */
+
 #include "engine/gc-tables.h"
 
 #include "base/cleanup.h"

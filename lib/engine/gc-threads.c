@@ -2,6 +2,7 @@
  * A lost EXIT would keep its thread, and a process's maps with it, for ever.  A thread that two
  * checks in a row do not find has ended: its last samples were fed in between.
  */
+
 #include "engine/gc-threads.h"
 
 #include "base/cleanup.h"

@@ -1,3 +1,5 @@
+/* Gaps are in a list sorted by time: one binary search per sample; old gaps leave at the front. */
+
 #include "engine/pausegaps.h"
 
 #include "base/search.h"

@@ -1,3 +1,5 @@
+/* Targets as sets of process and thread ids, kept up to date by side-band records. */
+
 #include "engine/targets.h"
 
 #include "base/hash.h"

@@ -1,3 +1,5 @@
+/* Few streams are throttled at a time, so a plain list suffices. */
+
 #include "engine/throttle.h"
 
 #include <stddef.h>

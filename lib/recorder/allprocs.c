@@ -7,6 +7,7 @@
  * exec have described all of it.  Reading nothing in advance was tried and rejected: a process that
  * ends within the tenth of a second in which its samples wait has no maps any more.
  */
+
 #include "recorder/allprocs.h"
 
 #include "base/cleanup.h"

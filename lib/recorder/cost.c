@@ -4,6 +4,7 @@
  * includes neither cold caches after a sample, nor the cost of context switches with events of
  * single threads.
  */
+
 #include "recorder/cost.h"
 
 #include "base/clock.h"

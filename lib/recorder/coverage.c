@@ -4,6 +4,7 @@
  * kernel keeps anyway: process clocks, /proc/PID/stat for children that were waited for, wait4(2)
  * for commands, /proc/stat for whole CPUs.
  */
+
 #include "recorder/coverage.h"
 
 #include "cprof.h"

@@ -4,6 +4,7 @@
  * the new rate.  The rate never rises again: a machine that could not sustain it once will not
  * sustain it when the load returns.
  */
+
 #include "recorder/ratecut.h"
 
 #define LOOK_NS 200000000u

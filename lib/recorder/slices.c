@@ -3,6 +3,7 @@
  * it costs nothing per sample.  Merging costs one look-up per entry, and happens only when a
  * profile is written.  gc-tables.c frees stacks that only dropped slices had.
  */
+
 #include "recorder/slices.h"
 
 #include "base/clock.h"

@@ -1,3 +1,5 @@
+/* Lists of CPUs in the format of sysfs, and the CPU time of /proc/stat. */
+
 #include "source/cpus.h"
 
 #include "base/cleanup.h"

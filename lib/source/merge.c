@@ -1,8 +1,3 @@
-#include "source/merge.h"
-
-#include <errno.h>
-#include <stdlib.h>
-
 /*
  * Each ring has at most one record read ahead, and a heap orders the rings by that record's time.
  * The ring whose record was delivered last stays at the root until the next call advances it.  So
@@ -15,6 +10,11 @@
  * Order within a ring is kept whatever the times say, and equal times are ordered by ring number,
  * so that the result is deterministic.
  */
+
+#include "source/merge.h"
+
+#include <errno.h>
+#include <stdlib.h>
 
 struct merge_input {
 	struct ring *ring;

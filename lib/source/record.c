@@ -1,8 +1,3 @@
-#include "source/record.h"
-
-#include <linux/perf_event.h>
-#include <string.h>
-
 /*
  * A record is an array of 64-bit words: the kernel aligns every field group, pads every string, and
  * rounds every size up to 8 bytes.  A cursor moves over the words.  A read beyond the end gives
@@ -14,6 +9,11 @@
  *
  * A sample may be longer than its known fields: new fields come last.
  */
+
+#include "source/record.h"
+
+#include <linux/perf_event.h>
+#include <string.h>
 
 /* Older headers lack these enum constants, and #ifdef cannot test for them. */
 #define BRANCH_COUNTERS (UINT64_C(1) << 19)    /* PERF_SAMPLE_BRANCH_COUNTERS, Linux 6.8 */

@@ -1,3 +1,14 @@
+/*
+ * data_head and data_tail count bytes since the start and never wrap; a position's offset in the
+ * data is its remainder by the (power of two) size.  The kernel publishes a record by advancing
+ * data_head, and never writes beyond data_tail + size.  The protocol (comment of struct
+ * perf_event_mmap_page): read data_head, then the data (acquire); read the data, then write
+ * data_tail (release).
+ *
+ * Records are aligned to 8 bytes, so a header never wraps, only the data after it.  ring_next
+ * relies on that when it reads the header in place, so it is enforced on head and tail.
+ */
+
 #include "source/ring.h"
 
 #include "base/err.h"
@@ -13,17 +24,6 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
-
-/*
- * data_head and data_tail count bytes since the start and never wrap; a position's offset in the
- * data is its remainder by the (power of two) size.  The kernel publishes a record by advancing
- * data_head, and never writes beyond data_tail + size.  The protocol (comment of struct
- * perf_event_mmap_page): read data_head, then the data (acquire); read the data, then write
- * data_tail (release).
- *
- * Records are aligned to 8 bytes, so a header never wraps, only the data after it.  ring_next
- * relies on that when it reads the header in place, so it is enforced on head and tail.
- */
 
 #define WRAP_BYTES (RECORD_BYTES_MAX + 1)
 

@@ -7,6 +7,7 @@
  * id of the original event (Linux 6.13), so the thread belongs to the key.  A counter below its
  * previous value is a new one.
  */
+
 #include "source/live/live-private.h"
 
 #include "base/hash.h"

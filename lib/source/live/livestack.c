@@ -13,6 +13,7 @@
  * An event that carries the side band of its CPU must not leave a gap: a dummy event replaces it in
  * between.  Duplicate records do no harm.
  */
+
 #include "source/live/live-private.h"
 
 #include "base/err.h"

@@ -16,6 +16,7 @@
  * The ioctl does not reach inherited events.  A clock of a thread stops with its thread, and meets
  * the program's rhythm at another point after each switch.  A fixed period (-c) is not varied.
  */
+
 #include "source/live/live-private.h"
 
 #include <sys/ioctl.h>

@@ -1,3 +1,5 @@
+/* Mapped files and streams behind one interface: records are contiguous in both. */
+
 #include "source/perfdata/perfdata-input.h"
 
 #include "base/err.h"

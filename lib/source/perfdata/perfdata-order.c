@@ -1,3 +1,8 @@
+/*
+ * Almost all records of a ring are in order, so an array is a sequence of a few long runs.  Runs
+ * are found and merged in pairs: n log(rings), and a single pass for one ring.
+ */
+
 #include "source/perfdata/perfdata-order.h"
 
 #include "base/search.h"
@@ -6,11 +11,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-/*
- * Almost all records of a ring are in order, so an array is a sequence of a few long runs.  Runs
- * are found and merged in pairs: n log(rings), and a single pass for one ring.
- */
 
 void perfdata_order_done(struct perfdata_order *o)
 {

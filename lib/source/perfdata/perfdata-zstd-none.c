@@ -1,3 +1,5 @@
+/* For builds without libzstd: compressed records are refused. */
+
 #include "source/perfdata/perfdata-zstd.h"
 
 #include "base/err.h"

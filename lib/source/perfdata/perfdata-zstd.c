@@ -1,3 +1,5 @@
+/* One zstd stream per file: compressed records are its pieces. */
+
 #include "source/perfdata/perfdata-zstd.h"
 
 #include "base/err.h"
