@@ -306,8 +306,9 @@ static void add_sample(struct engine *g, const struct record *r, const struct en
 	bool is_cfi = r->sample.user_regs_mask;
 	uint32_t stack = is_cfi ? stack_by_cfi(g, t, own, r) : stack_by_fp(g, t, own, r);
 	uint32_t plain = samplelabels_of(&g->own_labels, t, own ? &own->labels : NULL, r);
-	if (v->key)
-		plain = samplelabels_with(&g->own_labels, plain, v->key, v->text);
+	for (size_t i = 0; i < v->n_labels; i++)
+		plain = samplelabels_with(&g->own_labels, plain, v->label[i].key,
+					  v->label[i].value);
 	uint32_t labels = plain;
 	if (is_cfi)
 		labels = samplelabels_marked(&g->own_labels, plain, &g->walk.mark);

@@ -111,9 +111,13 @@ void engine_done(struct engine *g);
 void engine_feed(struct engine *g, const struct record *r);
 
 /* What a sample adds to the counts of its stack and labels. */
+struct engine_label {
+	const char *key, *value;
+};
 struct engine_values {
 	uint64_t n, value;           /* how many samples, and the sum of what they stand for */
-	const char *key, *text;      /* one more label; NULL: none */
+	const struct engine_label *label;  /* in addition to those of the thread */
+	size_t n_labels;
 };
 
 /* Like engine_feed, for a SAMPLE whose values are neither its period nor its counter. */

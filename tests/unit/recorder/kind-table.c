@@ -88,8 +88,9 @@ static void feed(struct kind_session *k, struct engine *g, const struct record *
 {
 	const struct kind_table *t = k->state;
 	const struct kind_table_wait *w = &t->row[record->id];
+	const struct engine_label label[] = { { "lock", w->lock }, { "state", "blocked" } };
 	engine_add_sample(g, record, &(struct engine_values){
-		.n = w->n, .value = w->delay_ns, .key = "lock", .text = w->lock,
+		.n = w->n, .value = w->delay_ns, .label = label, .n_labels = 2,
 	});
 }
 

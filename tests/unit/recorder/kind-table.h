@@ -14,7 +14,7 @@ struct cprof_kind;
 struct kind_table_wait {
 	void *leaf, *caller;       /* code addresses in this process */
 	uint64_t n, delay_ns;
-	const char *lock;          /* becomes the label "lock" */
+	const char *lock;          /* the label "lock"; "state" is always "blocked" */
 };
 
 /* The rows that the next recorders of the kind read, and how many of them are there already. */

@@ -79,6 +79,15 @@ static struct profile *written(struct cprof_recorder *r)
 	return p;
 }
 
+static bool has_label(const struct profile_sample *s, const char *key, const char *value)
+{
+	for (size_t i = 0; i < s->n_labels; i++)
+		if (!strcmp(s->label[i].key, key) && s->label[i].str &&
+		    !strcmp(s->label[i].str, value))
+			return true;
+	return false;
+}
+
 /* The value of type 0 or 1 of samples in a function with that lock; -1: no profile. */
 static int64_t value_of(const struct profile *p, const char *function, const char *lock,
 			size_t type)
@@ -86,11 +95,7 @@ static int64_t value_of(const struct profile *p, const char *function, const cha
 	int64_t sum = p ? 0 : -1;
 	for (size_t i = 0; p && i < p->n_samples; i++) {
 		const struct profile_sample *s = &p->sample[i];
-		bool has_lock = false;
-		for (size_t k = 0; k < s->n_labels; k++)
-			has_lock |= !strcmp(s->label[k].key, "lock") && s->label[k].str &&
-				    !strcmp(s->label[k].str, lock);
-		if (has_lock && s->n_locations == 2 && s->location[0]->n_lines &&
+		if (has_label(s, "lock", lock) && has_label(s, "state", "blocked") && s->n_locations == 2 && s->location[0]->n_lines &&
 		    s->location[1]->n_lines &&
 		    !strcmp(s->location[0]->line[0].function->name, function) &&
 		    !strcmp(s->location[1]->line[0].function->name, "serve"))
