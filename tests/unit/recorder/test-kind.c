@@ -95,8 +95,8 @@ static int64_t value_of(const struct profile *p, const char *function, const cha
 	int64_t sum = p ? 0 : -1;
 	for (size_t i = 0; p && i < p->n_samples; i++) {
 		const struct profile_sample *s = &p->sample[i];
-		if (has_label(s, "lock", lock) && has_label(s, "state", "blocked") && s->n_locations == 2 && s->location[0]->n_lines &&
-		    s->location[1]->n_lines &&
+		if (has_label(s, "lock", lock) && has_label(s, "state", "blocked") &&
+		    s->n_locations == 2 && s->location[0]->n_lines && s->location[1]->n_lines &&
 		    !strcmp(s->location[0]->line[0].function->name, function) &&
 		    !strcmp(s->location[1]->line[0].function->name, "serve"))
 			sum += s->value[type];
