@@ -260,10 +260,12 @@ static bool is_guest(const struct engine *g, const struct record *r)
 				   mode == PERF_RECORD_MISC_GUEST_USER);
 }
 
-static void add_sample(struct engine *g, const struct record *r, const struct engine_values *v)
+/* Inline: for the records of perf, n is 1 and there are no labels. */
+static inline __attribute__((always_inline)) void
+add_sample(struct engine *g, const struct record *r, const struct engine_values v)
 {
 	uint32_t pid, tid;
-	uint64_t n = v->n, value = v->value;
+	uint64_t n = v.n, value = v.value;
 	struct engine_event *ev = &g->event[r->event];
 	targets_note_time(&g->targets, r->time_ns);
 	if (r->time_ns < g->window_start_ns || r->time_ns > g->window_end_ns)
@@ -306,33 +308,34 @@ static void add_sample(struct engine *g, const struct record *r, const struct en
 	bool is_cfi = r->sample.user_regs_mask;
 	uint32_t stack = is_cfi ? stack_by_cfi(g, t, own, r) : stack_by_fp(g, t, own, r);
 	uint32_t plain = samplelabels_of(&g->own_labels, t, own ? &own->labels : NULL, r);
-	for (size_t i = 0; i < v->n_labels; i++)
-		plain = samplelabels_with(&g->own_labels, plain, v->label[i].key,
-					  v->label[i].value);
+	for (size_t i = 0; i < v.n_labels; i++)
+		plain = samplelabels_with(&g->own_labels, plain, v.label[i].key,
+					  v.label[i].value);
 	uint32_t labels = plain;
 	if (is_cfi)
 		labels = samplelabels_marked(&g->own_labels, plain, &g->walk.mark);
 	add_count(g, r->event, stack, labels, n, value);
-	struct stack_patchlater_cut cut = {
+	if (!own || !is_cfi)
+		return;
+	const struct stack_patchlater_cut cut = {
 		.time_ns = r->time_ns, .n_samples = n, .value = value, .pc = g->walk.cut_pc,
 		.cfa = g->walk.cut_cfa, .event = r->event, .stack = stack, .labels = labels,
 		.plain_labels = plain, .mark = g->walk.mark,
 		.is_beyond = g->walk.is_beyond, .space = stack_user_serial(&t->process->space),
 	};
-	if (own && is_cfi)
-		patch_late_stacks(g, t, own, r, &cut);
+	patch_late_stacks(g, t, own, r, &cut);
 }
 
 void engine_add_sample(struct engine *g, const struct record *r, const struct engine_values *v)
 {
 	if (r->event < g->options.n_events)
-		add_sample(g, r, v);
+		add_sample(g, r, *v);
 }
 
 static void feed_sample(struct engine *g, const struct record *r)
 {
 	if (r->event < g->options.n_events)
-		add_sample(g, r, &(struct engine_values){ .n = 1, .value = weight_of(g, r) });
+		add_sample(g, r, (struct engine_values){ .n = 1, .value = weight_of(g, r) });
 }
 
 /* A forked child inherits labels; an exec or exit ends them. */
