@@ -259,16 +259,16 @@ static bool entry_decode_cie(const struct cfi_frames *f, uint64_t off, struct cf
 
 static bool entry_cie(const struct cfi_frames *f, uint64_t off, struct cfi_cie *c)
 {
-	if (!f->kept)
+	if (!f->cached)
 		return entry_decode_cie(f, off, c);
-	unsigned int i = off / 8 % CFI_KEPT_MAX;
-	struct cfi_kept_cie *k = &f->kept[i];
-	if (!k->is_there || k->cie.off != off) {
-		k->is_there = entry_decode_cie(f, off, &k->cie);
-		k->cie.row = &f->kept_row[i];
+	unsigned int i = off / 8 % CFI_CACHED_MAX;
+	struct cfi_cached_cie *k = &f->cached[i];
+	if (!k->is_valid || k->cie.off != off) {
+		k->is_valid = entry_decode_cie(f, off, &k->cie);
+		k->cie.row = &f->cached_row[i];
 	}
 	*c = k->cie;
-	return k->is_there;
+	return k->is_valid;
 }
 
 /* A function's start and length.  The usual encoding has a path of its own. */

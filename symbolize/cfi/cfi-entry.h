@@ -13,8 +13,8 @@
 
 struct arch;
 struct cfi_section;
-struct cfi_kept_cie;
-struct cfi_kept_row;
+struct cfi_cached_cie;
+struct cfi_cached_row;
 
 /* A section with CFI, and the bases of its pointers. */
 struct cfi_frames {
@@ -23,9 +23,9 @@ struct cfi_frames {
 	bool is_eh;             /* .eh_frame, not .debug_frame */
 	uint64_t text_vaddr;    /* base of DW_EH_PE_textrel */
 	uint64_t data_vaddr;    /* base of DW_EH_PE_datarel */
-	/* Decoded CIEs: CFI_KEPT_MAX of each, all zero at first.  NULL: no cache. */
-	struct cfi_kept_cie *kept;
-	struct cfi_kept_row *kept_row;
+	/* Decoded CIEs: CFI_CACHED_MAX of each, all zero at first.  NULL: no cache. */
+	struct cfi_cached_cie *cached;
+	struct cfi_cached_row *cached_row;
 };
 
 struct cfi_cie {
@@ -38,13 +38,13 @@ struct cfi_cie {
 	bool is_signal;         /* 'S': the kernel made the frame; its pc is exact */
 	const uint8_t *program, *program_end;
 	uint64_t off;           /* in the section */
-	struct cfi_kept_row *row;       /* for cfi-run.c; NULL: no cache */
+	struct cfi_cached_row *row;     /* for cfi-run.c; NULL: no cache */
 };
 
 /* Decoded CIEs that are cached: files have one to three. */
-#define CFI_KEPT_MAX 4u
-struct cfi_kept_cie {
-	bool is_there;
+#define CFI_CACHED_MAX 4u
+struct cfi_cached_cie {
+	bool is_valid;
 	struct cfi_cie cie;
 };
 

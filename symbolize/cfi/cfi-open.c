@@ -165,7 +165,7 @@ static struct cfi *open_new(const struct arch *arch, int fd)
 	c->fd = fd;
 	c->hdr.fd = c->eh.fd = c->debug.fd = -1;
 	c->eh_frames = (struct cfi_frames){ .section = &c->eh, .arch = arch, .is_eh = true,
-		.kept = c->kept, .kept_row = c->kept_row };
+		.cached = c->cached, .cached_row = c->cached_row };
 	c->debug_frames = (struct cfi_frames){ .section = &c->debug, .arch = arch };
 	return c;
 }

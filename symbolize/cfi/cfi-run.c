@@ -232,10 +232,10 @@ static bool run_program(struct run *r)
 static bool run_cie(struct run *r, struct cfi_row *ret_initial)
 {
 	const struct cfi_cie *cie = &r->fde->cie;
-	struct cfi_kept_row *kept = cie->row;
+	struct cfi_cached_row *cached = cie->row;
 	size_t row_bytes = r->row_bytes;
-	if (kept && kept->is_there && kept->cie_off == cie->off) {
-		r->initial = &kept->row;
+	if (cached && cached->is_valid && cached->cie_off == cie->off) {
+		r->initial = &cached->row;
 		memcpy(r->row, r->initial, row_bytes);
 		return true;
 	}
@@ -246,10 +246,10 @@ static bool run_cie(struct run *r, struct cfi_row *ret_initial)
 	r->end = cie->program_end;
 	if (!run_program(r))
 		return false;
-	if (kept && !r->has_moved) {
-		kept->is_there = true;
-		kept->cie_off = cie->off;
-		ret_initial = &kept->row;
+	if (cached && !r->has_moved) {
+		cached->is_valid = true;
+		cached->cie_off = cie->off;
+		ret_initial = &cached->row;
 	}
 	memcpy(ret_initial, r->row, row_bytes);
 	r->initial = ret_initial;

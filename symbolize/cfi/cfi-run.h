@@ -44,8 +44,8 @@ struct cfi_row {
 };
 
 /* The row after a CIE's program: the same for all its FDEs, unless it contains locations. */
-struct cfi_kept_row {
-	bool is_there;
+struct cfi_cached_row {
+	bool is_valid;
 	uint64_t cie_off;
 	struct cfi_row row;
 };

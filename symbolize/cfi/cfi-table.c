@@ -36,12 +36,12 @@ void cfi_table_init(struct cfi_table *t, struct cfi_section *hdr, uint64_t off, 
 
 void cfi_table_done(struct cfi_table *t)
 {
-	free(t->kept);
-	t->kept = NULL;
+	free(t->cached);
+	t->cached = NULL;
 }
 
 /* Words of all lines: 1, 16 and 256 lines on the three levels. */
-static size_t table_n_kept(const struct cfi_table *t)
+static size_t table_n_cached(const struct cfi_table *t)
 {
 	size_t n = 0;
 	for (unsigned int k = 0; k < t->n_levels; k++)
@@ -51,7 +51,7 @@ static size_t table_n_kept(const struct cfi_table *t)
 
 size_t cfi_table_bytes_held(const struct cfi_table *t)
 {
-	return t->kept ? table_n_kept(t) * sizeof(*t->kept) : 0;
+	return t->cached ? table_n_cached(t) * sizeof(*t->cached) : 0;
 }
 
 static int32_t table_number(const uint8_t *p)
@@ -67,16 +67,16 @@ static const uint8_t *table_entry(const struct cfi_table *t, uint64_t i, uint64_
 	return cfi_section_get(t->hdr, t->off + i * ENTRY_BYTES, n * ENTRY_BYTES);
 }
 
-static bool table_make_kept(struct cfi_table *t)
+static bool table_make_cache(struct cfi_table *t)
 {
 	t->n_levels = 1;
 	for (uint64_t n = t->n / LEAST / LINE; n >= LINE && t->n_levels < LEVELS_MAX; n /= LINE)
 		t->n_levels++;
-	size_t n = table_n_kept(t);
-	t->kept = aligned_alloc(LINE * sizeof(*t->kept), n * sizeof(*t->kept));
-	for (size_t i = 0; t->kept && i < n; i++)
-		t->kept[i] = UNKNOWN;
-	return t->kept;
+	size_t n = table_n_cached(t);
+	t->cached = aligned_alloc(LINE * sizeof(*t->cached), n * sizeof(*t->cached));
+	for (size_t i = 0; t->cached && i < n; i++)
+		t->cached[i] = UNKNOWN;
+	return t->cached;
 }
 
 /* The entries that are left: [lo, hi). */
@@ -120,10 +120,10 @@ bool cfi_table_search(struct cfi_table *t, uint64_t vaddr, uint64_t *ret_fde)
 	struct range r = { .hi = t->n };
 	uint64_t line = 0, next;
 	const uint8_t *p;
-	if (!t->kept && !table_make_kept(t))
+	if (!t->cached && !table_make_cache(t))
 		return false;
 	for (unsigned int k = 0; k < t->n_levels && r.lo < r.hi; k++) {
-		if (!table_by_line(t, t->kept + line * LINE, x, &r, &next))
+		if (!table_by_line(t, t->cached + line * LINE, x, &r, &next))
 			return false;
 		line = line * LINE + 1 + next;
 	}

@@ -15,7 +15,7 @@ struct cfi_section;
 struct cfi_table {
 	struct cfi_section *hdr;        /* borrowed */
 	uint64_t off, n;                /* offset in hdr; entries, all of them inside hdr */
-	int32_t *kept;                  /* private: starts of some entries; NULL: no search yet */
+	int32_t *cached;                /* private: starts of some entries; NULL: no search yet */
 	unsigned int n_levels;          /* private */
 };
 

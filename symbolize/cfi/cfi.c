@@ -78,7 +78,7 @@ static void index_make(struct cfi_index *ix, const struct cfi_frames *f)
 {
 	struct cfi_fde fde;
 	uint64_t off = 0, next = 0;
-	ix->is_made = true;
+	ix->is_built = true;
 	for (;; off = next) {
 		enum cfi_entry kind = cfi_entry_parse(f, off, &fde, &next);
 		/* rules refer to entries by 32 bits */
@@ -103,7 +103,7 @@ static bool index_search(struct cfi_index *ix, const struct cfi_frames *f, uint6
 {
 	if (!f->section->n_bytes)
 		return false;
-	if (!ix->is_made)
+	if (!ix->is_built)
 		index_make(ix, f);
 	size_t lo = SEARCH_COUNT(ix->entry.n, i, ix->entry.v[i].start <= vaddr);
 	if (!lo || vaddr - ix->entry.v[lo - 1].start >= ix->entry.v[lo - 1].n_bytes)

@@ -29,7 +29,7 @@ struct cfi_index_entry {
 };
 
 struct cfi_index {                      /* sorted by start; built on first use */
-	bool is_made;
+	bool is_built;
 	VEC(struct cfi_index_entry) entry;
 };
 
@@ -59,8 +59,8 @@ struct cfi {
 	uint64_t n_table;               /* its entries; 0: no usable table */
 	uint8_t table_enc;
 	struct cfi_table table;         /* the same, if it has the usual encoding */
-	struct cfi_kept_cie kept[CFI_KEPT_MAX]; /* of .eh_frame */
-	struct cfi_kept_row kept_row[CFI_KEPT_MAX];
+	struct cfi_cached_cie cached[CFI_CACHED_MAX]; /* of .eh_frame */
+	struct cfi_cached_row cached_row[CFI_CACHED_MAX];
 	struct cfi_last_rule *last;     /* by entry_off; NULL: no rule yet */
 	uint32_t n_last;                /* a power of two */
 	struct cfi_index eh_index, debug_index;

@@ -39,8 +39,8 @@ static const struct cfi_eval_env env = { .bias = 0x1000, .reg = get_reg, .read =
 /* What was kept of the answers so far must not change the next one. */
 static void forget(struct cfi *c)
 {
-	memset(c->kept, 0, sizeof(c->kept));
-	memset(c->kept_row, 0, sizeof(c->kept_row));
+	memset(c->cached, 0, sizeof(c->cached));
+	memset(c->cached_row, 0, sizeof(c->cached_row));
 	free(c->last);
 	c->last = NULL;
 	cfi_table_done(&c->table);

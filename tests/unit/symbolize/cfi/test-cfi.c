@@ -290,7 +290,7 @@ static void check_table(const char *name, uint8_t enc)
 	}
 	ok = ok && cfi_row_at(c, 0, &row) == CFI_NOT_FOUND &&
 		cfi_row_at(c, ~0ull, &row) == CFI_NOT_FOUND;
-	tap_ok(ok && !c->eh_index.is_made, "%s", name);
+	tap_ok(ok && !c->eh_index.is_built, "%s", name);
 	cfi_close(c);
 }
 
