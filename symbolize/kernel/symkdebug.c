@@ -1,10 +1,10 @@
 /*
- * vmlinux is a linked program that was moved as a whole: where it says that _stext lies, and where
- * kallsyms says that it lies, differ by the offset of KASLR; _etext must differ by the same.
+ * vmlinux is a linked program that was moved as a whole: the address of _stext in the file and in
+ * kallsyms differ by the offset of KASLR, and those of _etext must differ by the same.
  *
- * A module is a relocatable file whose sections the kernel has put where it found room.
- * /sys/module/NAME/sections tells where, to root; to others, kallsyms does, by the functions in
- * these sections.
+ * A module is a relocatable file whose sections the kernel has put where it found room. For root,
+ * /sys/module/NAME/sections has their addresses; otherwise kallsyms does, by the functions in these
+ * sections.
  */
 
 #include "symbolize/kernel/symkdebug.h"
@@ -37,10 +37,10 @@ struct search {
 	const char *module;
 	uint8_t build_id[DSO_BUILD_ID_MAX];
 	size_t n_build_id;
-	char path[PATH_MAX];     /* of what was found */
+	char path[PATH_MAX];     /* of the file that was found */
 	char *why;
 	size_t n_why_bytes;
-	bool has_misfit;         /* why tells of a file that was there */
+	bool has_misfit;         /* `why` is about an existing file */
 };
 
 /* ---- proof ----------------------------------------------------------------- */
@@ -70,7 +70,7 @@ static bool has_debug_information(int fd)
 	return has;
 }
 
-/* NULL: it is what is wanted. */
+/* NULL: it is the wanted file. */
 static const char *why_not(const struct search *s, int fd)
 {
 	struct dso file = { .fd = -1 };
@@ -85,7 +85,7 @@ static const char *why_not(const struct search *s, int fd)
 	return has_debug_information(fd) ? NULL : "it has no debug information";
 }
 
-/* Takes over fd.  The same, or -ENOENT. */
+/* The same, or -ENOENT.  Takes ownership of fd. */
 static int prove(struct search *s, int fd)
 {
 	const char *why = fd >= 0 ? why_not(s, fd) : NULL;
@@ -128,7 +128,7 @@ static int by_build_id(struct search *s)
 	return fd;
 }
 
-/* What the user names is a path of this side, not one below the host's root. */
+/* A file that the user names is not below the host's root. */
 static int __attribute__((format(printf, 2, 3))) try_own(struct search *s, const char *fmt, ...)
 {
 	struct stat st;
@@ -170,7 +170,7 @@ static int find_vmlinux(struct search *s)
 	return fd;
 }
 
-/* Is the file at path, of n bytes, module's?  "kernel/net/nf-nat.ko.xz" is that of nf_nat. */
+/* Is the file at path (n bytes) that of module?  "kernel/net/nf-nat.ko.xz" is that of nf_nat. */
 static bool is_file_of(const char *path, size_t n, const char *module)
 {
 	const char *slash = memrchr(path, '/', n);
@@ -181,7 +181,7 @@ static bool is_file_of(const char *path, size_t n, const char *module)
 	return !*module && end - p >= 3 && strncmp(p, ".ko", 3) == 0;
 }
 
-/* Where module's file lies below /lib/modules/RELEASE, without what tells how it is packed. */
+/* The path of module's file below /lib/modules/RELEASE, without the suffix for its compression. */
 static bool module_path(const struct search *s, char *path, size_t n_bytes)
 {
 	CLEANUP_FREE char *text = NULL;
@@ -282,7 +282,7 @@ static int open_vmlinux(struct search *s, int fd, struct symkdebug *ret)
 struct placing {
 	const struct search *search;
 	Elf *elf;                /* the module's file, with all its symbols */
-	size_t n_found;          /* sections with code that have a place */
+	size_t n_found;          /* executable sections with a known address */
 };
 
 static bool place_by_sys(const struct search *s, const char *section, uint64_t *ret)
@@ -295,7 +295,7 @@ static bool place_by_sys(const struct search *s, const char *section, uint64_t *
 	return *ret != 0;
 }
 
-/* By a function in that section which the module has but once. */
+/* By a function in that section whose name is unique in the module. */
 static bool place_by_symbols(const struct placing *p, size_t section, uint64_t *ret)
 {
 	const struct search *s = p->search;

@@ -2,9 +2,9 @@
 #define CPROF_SYMBOLIZE_KERNEL_SYMKDEBUG_H
 
 /*
- * Debug information of the kernel and of its modules: where it is installed, whether it is of the
- * kernel that ran, and by how much addresses differ (address randomization; where a module's
- * sections were put).  What has not the right build id is never used.
+ * Debug information of the kernel and of its modules: where it is installed, whether it belongs to
+ * the kernel that ran, and by how much addresses differ (address randomization; places of a
+ * module's sections).  A file without the right build id is never used.
  */
 
 #include <libelf.h>
@@ -15,7 +15,7 @@
 struct symdebug_place;
 struct symkernel;
 
-/* Where the kernel that ran had a symbol of its own. */
+/* The address of a symbol in the kernel that ran. */
 struct symkdebug_anchor {
 	const char *symbol;
 	uint64_t address;
@@ -23,17 +23,15 @@ struct symkdebug_anchor {
 
 #define SYMKDEBUG_ANCHORS_MAX 2
 
-/* The kernel that ran.  All is borrowed. */
+/* The kernel that ran.  All pointers are borrowed. */
 struct symkdebug_kernel {
-	const char *file;          /* vmlinux, or a folder with it and *.ko, which the user names;
-				    * NULL: where packages put it */
+	const char *file;          /* vmlinux, or a folder with it and *.ko; NULL: search */
 	const char *release;       /* "6.1.0-18-amd64" */
 	const uint8_t *build_id;
-	size_t n_build_id;         /* 0: unknown, then nothing is used */
+	size_t n_build_id;         /* 0: unknown; no file is used then */
 	struct symkdebug_anchor anchor[SYMKDEBUG_ANCHORS_MAX];
 	size_t n_anchors;
-	const struct symkernel *symbols;  /* of the kernel that runs here; NULL: it is another, and
-					   * nothing is known of its modules */
+	const struct symkernel *symbols;  /* NULL: another kernel ran; its modules are unknown */
 };
 
 /* A file that was found. */
@@ -46,8 +44,8 @@ struct symkdebug {
 };
 
 /*
- * The file for the kernel proper (module "") or for a module.  0, or -ENOENT: there is none, and
- * `why` tells what was looked for or what was wrong with what was found; -ENOMEM.
+ * The file for the kernel proper (module "") or for a module.  0; -ENOENT: there is none, and `why`
+ * has what was looked for or why a file was refused; -ENOMEM.
  */
 int symkdebug_open(const struct symkdebug_kernel *kernel, const struct symdebug_place *where,
 		   const char *module, struct symkdebug *ret, char *why, size_t n_why_bytes);

@@ -1,7 +1,7 @@
 /*
- * The names of the kernel's own code, kept from one recording to the next.  They
- * are fixed from boot to boot, so the boot id is the key; the file is the table as it is in
- * memory, mapped and not read, so that a look-up touches a few pages.
+ * The names of the kernel's own code, kept from one recording to the next.  They do not change
+ * until the next boot, so the boot id is the key.  The file is the table as it is in memory; it is
+ * mapped and not read, so that a look-up touches a few pages.
  */
 
 #include "symbolize/kernel/symkernel-private.h"
@@ -45,7 +45,7 @@ static int read_boot_id(const struct host *h, char ret_id[40])
 
 /* ---- reading --------------------------------------------------------------------- */
 
-/* Does the header agree with itself, the file's size and this boot? */
+/* Is the header consistent with itself, the file's size and this boot? */
 static bool fits(const struct cache_header *c, size_t n_bytes, const char *boot_id)
 {
 	uint64_t rest = n_bytes - sizeof(*c), n_sym_bytes;
@@ -106,7 +106,7 @@ void symkernel_rest(const struct symkernel *k)
 
 /* ---- writing ----------------------------------------------------------------------- */
 
-/* The kernel's own symbols, with only their names. */
+/* The kernel's own symbols, with their names only. */
 static int copy_core(const struct symkernel *k, struct symkernel *core)
 {
 	for (size_t i = 0; i < k->sym.n; i++) {
@@ -143,7 +143,7 @@ static void save(int dir_fd, const struct symkernel *k, const struct symkernel *
 		{ &c, sizeof(c) }, { core->sym.v, core->sym.n * sizeof(*core->sym.v) },
 		{ core->names.v, core->names.n },
 	};
-	/* those of earlier boots will not be asked for again */
+	/* files of earlier boots will never be used again */
 	if (cachefile_write(dir_fd, name, part, sizeof(part) / sizeof(*part)) == 0)
 		cachefile_limit(dir_fd, CACHE_PREFIX, name, 0);
 }

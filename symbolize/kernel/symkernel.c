@@ -1,15 +1,14 @@
 /*
- * One pass over the text in pieces of 256 KiB, so that its 5 to 15 MB are never in memory at
- * once; the kernel needs 30 to 50 ms to format it and this parser a few more.
+ * One pass over the text in pieces of 256 KiB, so that its 5 to 15 MB are never in memory at once.
+ * The kernel needs 30 to 50 ms to format it, and this parser a few more.
  *
- * What stays is an array sorted by address, 16 bytes per symbol, and the names back to back.
- * kallsyms gives no sizes: a symbol ends where the next one begins.  After the last one of
- * the kernel, or of a module, comes a gap entry without a name (at _etext, _einittext, or the
- * module's end by /proc/modules), and nothing reaches further than LAST_BYTES_MAX into the
- * unknown.
+ * The result is an array sorted by address, 16 bytes per symbol, and the names back to back.
+ * kallsyms has no sizes: a symbol ends where the next one begins.  After the last one of the kernel
+ * or of a module, there is a gap entry without a name (at _etext, _einittext, or the module's end
+ * by /proc/modules), and no symbol extends further than LAST_BYTES_MAX into the unknown.
  *
- * The text comes in almost sorted (the kernel proper, then each module): the sorted head is
- * left as it is, the tail is sorted, both are merged.
+ * The text is almost sorted (the kernel proper, then each module): the sorted head stays as it is,
+ * the tail is sorted, and both are merged.
  */
 
 #include "symbolize/kernel/symkernel-private.h"
@@ -30,14 +29,14 @@
 #include <unistd.h>
 
 #define READ_BYTES (256u << 10)
-#define LAST_BYTES_MAX (64u << 10)  /* of a symbol that no other one of its module follows */
+#define LAST_BYTES_MAX (64u << 10)  /* of a symbol that is the last one of its module */
 #define MODULES_MAX UINT16_MAX
 
 /* ---- reading --------------------------------------------------------------- */
 
 static int add_module(struct symkernel *k, const char *name, size_t n, uint16_t *ret)
 {
-	/* Symbols of a module stand together. */
+	/* Symbols of a module are next to each other. */
 	for (size_t i = k->module.n; i-- > 0;) {
 		if (strncmp(k->module.v[i], name, n) == 0 && k->module.v[i][n] == '\0') {
 			*ret = (uint16_t)i;
@@ -73,7 +72,7 @@ static bool is_name(const char *name, size_t n, const char *want)
 	return strlen(want) == n && memcmp(name, want, n) == 0;
 }
 
-/* The names of sections and of the linker script, where a function begins as well. */
+/* Names of sections and of the linker script, at addresses where a function begins, too. */
 static bool is_marker(const char *name, size_t n)
 {
 	return is_name(name, n, "_text") || is_name(name, n, "_stext") ||
@@ -81,8 +80,8 @@ static bool is_marker(const char *name, size_t n)
 	       is_name(name, n, "_sinittext");
 }
 
-/* Global names are better than weak ones, these better than local ones; among equals the one
- * with fewer leading underscores, then the one that came first. */
+/* Global names are better than weak ones, and these better than local ones; then the name with
+ * fewer leading underscores wins, then the first one. */
 static uint16_t rank_of(char type, const char *name, size_t n)
 {
 	unsigned rank = type == 'T' ? 3 : type == 'W' ? 2 : 1;
@@ -97,7 +96,8 @@ static uint16_t rank_of(char type, const char *name, size_t n)
 static int take_symbol(struct symkernel *k, uint64_t address, char type, const char *name,
 		       size_t n, const char *module, size_t n_module)
 {
-	/* Where text ends counts whatever its type: on arm64 _etext belongs to the data behind. */
+	/* The end of text counts whatever its type: on arm64, _etext belongs to the data behind
+	 * it. */
 	bool is_end = n_module == 0 &&
 		      (is_name(name, n, "_etext") || is_name(name, n, "_einittext"));
 	if (type != 't' && type != 'T' && type != 'w' && type != 'W' && !is_end)
@@ -106,7 +106,7 @@ static int take_symbol(struct symkernel *k, uint64_t address, char type, const c
 		k->n_hidden++;
 		return 0;
 	}
-	/* Never from the kernel; names are C strings from here on. */
+	/* The kernel never prints a NUL; names are C strings from here on. */
 	if (memchr(name, '\0', n) || memchr(module, '\0', n_module))
 		return 0;
 	struct symkernel_sym s = { .address = address };
@@ -122,7 +122,7 @@ static int take_symbol(struct symkernel *k, uint64_t address, char type, const c
 	} else if (is_name(name, n, "_einittext")) {
 		return add_gap(k, address, 0);
 	}
-	/* Mapping symbols of arm64 and riscv ($x, $d), labels of the assembler. */
+	/* Mapping symbols of arm64 and riscv ($x, $d), and labels of the assembler. */
 	if (n == 0 || name[0] == '$' || (n > 1 && name[0] == '.' && name[1] == 'L'))
 		return 0;
 	if (k->names.n + n + 1 >= SYMKERNEL_NO_NAME || !VEC_RESERVE(&k->names, n + 1))
@@ -140,8 +140,8 @@ static int hex_digit(char c)
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* "ffffffff81000000 T name" or "ffffffffc0201000 t name\t[module]", from line up to end;
- * anything else is passed over. */
+/* "ffffffff81000000 T name" or "ffffffffc0201000 t name\t[module]", from line up to end.  Other
+ * lines are ignored. */
 static int take_line(struct symkernel *k, const char *line, const char *end)
 {
 	uint64_t address = 0;
@@ -161,7 +161,7 @@ static int take_line(struct symkernel *k, const char *line, const char *end)
 			   (size_t)(module_end - module));
 }
 
-/* Takes all whole lines of the text; *ret_n is how many bytes these were. */
+/* Parses all complete lines of the text; *ret_n is their size in bytes. */
 static int take_lines(struct symkernel *k, const char *text, size_t n, size_t *ret_n)
 {
 	const char *line = text, *text_end = text + n, *end;
@@ -194,7 +194,7 @@ static int read_kallsyms(struct symkernel *k, int fd)
 		int code = take_lines(k, buf, n, &done);
 		if (code < 0)
 			return code;
-		/* A line that fills the whole buffer is none of the kernel's. */
+		/* The kernel prints no line that fills the whole buffer. */
 		if (done == 0 && n == READ_BYTES)
 			done = n;
 		n -= done;
@@ -202,7 +202,7 @@ static int read_kallsyms(struct symkernel *k, int fd)
 	}
 }
 
-/* /proc/modules: "ext4 1122304 2 - Live 0xffffffffc0ab0000": where each module ends. */
+/* /proc/modules has where each module ends: "ext4 1122304 2 - Live 0xffffffffc0ab0000". */
 static int read_modules(struct symkernel *k, const struct host *h)
 {
 	CLEANUP_FREE char *text = NULL;
@@ -246,7 +246,7 @@ static int sort_symbols(struct symkernel *k)
 	if (k->n_sorted == 0 || tail[-1].address <= tail[0].address)
 		return 0;
 
-	/* Merge from the back, with the tail out of the way. */
+	/* Merges from the back, with a copy of the tail. */
 	CLEANUP_FREE struct symkernel_sym *copy = malloc(n_tail * sizeof(*copy));
 	if (!copy)
 		return -ENOMEM;
@@ -262,9 +262,9 @@ static int sort_symbols(struct symkernel *k)
 }
 
 /*
- * Leaves the best of several names for one address; a name is better than a gap.  Since Linux
- * 6.4 a module's size counts parts that lie elsewhere, so that its end may be a place
- * inside another module: such a gap goes, too.
+ * Keeps the best of several names for one address; a name is better than a gap.  Since Linux 6.4, a
+ * module's size includes parts at other addresses, so its end may be inside another module: such a
+ * gap is dropped, too.
  */
 static void drop_aliases(struct symkernel *k)
 {
@@ -392,7 +392,7 @@ bool symkernel_find(const struct symkernel *k, uint64_t address, const char **re
 		return false;
 	const struct symkernel_sym *s = &k->sym.v[low - 1];
 	bool last = low == k->sym.n || s[1].module != s->module || s[1].name == SYMKERNEL_NO_NAME;
-	/* A mapped table may hold anything. */
+	/* A mapped table may have any contents. */
 	if (s->name >= k->names.n || s->module >= k->module.n ||
 	    (last && address - s->address >= LAST_BYTES_MAX))
 		return false;

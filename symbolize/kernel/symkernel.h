@@ -2,8 +2,8 @@
 #define CPROF_SYMBOLIZE_KERNEL_SYMKERNEL_H
 
 /*
- * Names of the running kernel from /proc/kallsyms.  Read once, at the end, and only
- * when there are kernel frames; kept compact (text symbols only, sorted by address).
+ * Names of the running kernel from /proc/kallsyms, read once, at the end, and only if there are
+ * kernel frames.  Only text symbols are kept, sorted by address.
  */
 
 #include <stdbool.h>
@@ -14,53 +14,52 @@ struct err;
 struct host;
 struct symkernel;
 
-/* Reads HOST_PROC/kallsyms.  0, or -errno with e set; -EPERM with a hint about kptr_restrict when
- * all addresses are hidden (zero). */
+/* Reads HOST_PROC/kallsyms.  0, or -errno with e set; -EPERM with a hint about kptr_restrict if all
+ * addresses are hidden (zero). */
 int symkernel_open(const struct host *h, struct symkernel **ret_kernel, struct err *e);
 
-/* The same from n bytes of kallsyms text, which are not needed afterwards; where modules
- * end is guessed. */
+/* The same from n bytes of kallsyms text, which may be freed afterwards.  The ends of modules are
+ * estimated. */
 int symkernel_open_text(const char *text, size_t n_bytes, struct symkernel **ret_kernel,
 			struct err *e);
 void symkernel_close(struct symkernel *k);
 
-/* Gives back the pages of a cache that look-ups have touched; the next one reads them again.  k may
- * be NULL. */
+/* Returns the cache's pages that look-ups have touched to the system; the next look-up reads them
+ * again.  k may be NULL. */
 void symkernel_rest(const struct symkernel *k);
 
 /*
- * Finds the symbol that covers address.  *ret_module is "" for the kernel itself, else the
- * module's name without brackets ("ext4", "bpf").  Borrowed until close.  False where nothing
- * covers it.
+ * Finds the symbol that covers address.  *ret_module is "" for the kernel itself, else the module's
+ * name without brackets ("ext4", "bpf").  Borrowed until close.  False if there is none.
  */
 bool symkernel_find(const struct symkernel *k, uint64_t address, const char **ret_name,
 		    const char **ret_module, uint64_t *ret_start);
 
-/* How many functions of that module ("": the kernel proper) have that name; the address of the
- * last one. */
+/* The number of functions with that name in that module ("": the kernel proper), and the address of
+ * the last one. */
 size_t symkernel_address(const struct symkernel *k, const char *name, const char *module,
 			 uint64_t *ret_address);
 
 /*
- * The kernel proper's names as an earlier recording of this boot has saved them in the folder
- * dir: the kernel needs 40 ms to print kallsyms, and these do not change until the next boot.
- * Knows nothing of modules and BPF programs: for addresses outside of symkernel_text, ask
- * symkernel_open.  The file is believed only when it is ours alone.  0 or -errno.
+ * The kernel proper's names, as an earlier recording of this boot has saved them in the folder dir:
+ * the kernel needs 40 ms to print kallsyms, and these names do not change until the next boot.
+ * Modules and BPF programs are not in the cache: for addresses outside of symkernel_text, use
+ * symkernel_open.  The file must belong to us alone.  0 or -errno.
  */
 int symkernel_cache_open(const struct host *h, const char *dir, struct symkernel **ret_kernel);
 
-/* Saves k for the next time, readable by its owner only, in place of those of earlier boots.
- * dir and its parent are made where they are missing.  A failure only means no cache. */
+/* Saves k for later recordings, readable by its owner only, in place of files of earlier boots.
+ * Creates dir and its parent if they are missing.  On failure there is no cache. */
 void symkernel_cache_save(const struct symkernel *k, const struct host *h, const char *dir);
 
-/* [_stext, _etext) of the kernel proper; zeros where unknown. */
+/* [_stext, _etext) of the kernel proper; zeros if unknown. */
 void symkernel_text(const struct symkernel *k, uint64_t *ret_start, uint64_t *ret_end);
 
-/* The running kernel's GNU build id from /sys/kernel/notes into id (at most max bytes); its
- * length, 0 when unknown. */
+/* Copies the running kernel's GNU build id from /sys/kernel/notes into id (at most max bytes).
+ * Returns its length, 0 if unknown. */
 size_t symkernel_build_id(const struct host *h, uint8_t *id, size_t max);
 
-/* The same of a loaded module, from /sys/module/NAME/notes. */
+/* The same for a loaded module, from /sys/module/NAME/notes. */
 size_t symkernel_module_build_id(const struct host *h, const char *module, uint8_t *id,
 				 size_t max);
 

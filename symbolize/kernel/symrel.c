@@ -1,14 +1,14 @@
 /*
- * In a relocatable file each section begins at zero, and what debug information says of addresses,
- * strings and other sections waits for the linker.  So the linker's work is done here, for the
- * debug sections alone that are read later (without those about variables, half of a module):
- * these are copied behind each other, unpacked, and relocated by the addresses where the kernel has
- * put the sections with code.  A debug section itself lies at zero, as in linked files.  A
- * relocation that is not understood gives up the file: lines and names that are wrong are worse
- * than none.
+ * In a relocatable file each section begins at zero, and references of debug information to
+ * addresses, strings and other sections wait for the linker.  So the linker's work is done here,
+ * but only for the debug sections that are read later (not for those about variables, which are
+ * half of a module).  They are copied one after the other, decompressed, and relocated for the
+ * addresses where the kernel has put the executable sections.  A debug section itself is at zero,
+ * as in linked files.  With an unknown relocation the file is refused: wrong lines and names are
+ * worse than none.
  *
- * The file is read, not mapped, for the reason that symelf.c gives, and in pieces: the relocations
- * of a module are three times as long as what they are for.
+ * The file is read, not mapped, for the reason given in symelf.c, and in pieces: the relocations of
+ * a module are three times as long as the sections that they apply to.
  */
 
 #include "symbolize/kernel/symrel.h"
@@ -26,7 +26,7 @@
 
 #define SECTIONS_MAX 65536
 #define SYMBOLS_BYTES_MAX (64u << 20)
-#define PIECE_BYTES (1u << 20)          /* the time is looked at after each */
+#define PIECE_BYTES (1u << 20)          /* the deadline is checked after each */
 #define RELOCATIONS_MAX 2048            /* read at once */
 
 static const struct {
@@ -47,10 +47,10 @@ static const struct {
 #define N_NEEDED (sizeof(needed) / sizeof(*needed))
 
 struct link_section {
-	const char *name;        /* the ELF handle's */
-	uint64_t address;        /* of one with code or data; 0: unknown, or of no matter */
+	const char *name;        /* borrowed from the ELF handle */
+	uint64_t address;        /* of code or data; 0: unknown, or irrelevant */
 	bool is_debug;
-	bool is_copied;          /* one of those above */
+	bool is_copied;          /* one of the debug sections above */
 	enum dwsection_id id;
 	uint64_t image_off, n_bytes;
 };
@@ -85,7 +85,7 @@ static bool is_late(const struct link *l)
 
 /* ---- sections -------------------------------------------------------------- */
 
-/* Its number among those that are needed, or N_NEEDED. */
+/* Its index among the needed sections, or N_NEEDED. */
 static size_t needed_index(const char *name)
 {
 	size_t i = 0;
@@ -94,7 +94,7 @@ static size_t needed_index(const char *name)
 	return i;
 }
 
-/* Makes room for a debug section, if it is the first one that has the name of one needed. */
+/* Makes room for a debug section, if it is the first one with a needed name. */
 static int place_section(struct link *l, struct link_section *s, bool *has)
 {
 	size_t k = needed_index(s->name);
@@ -189,8 +189,8 @@ static int copy_sections(struct link *l)
 
 /* ---- relocations ----------------------------------------------------------- */
 
-/* How many bytes a relocation of that type writes (x86-64 psABI, table 4.9; AAELF64, 5.7.4).  The
- * value of each supported type is S + A.  0: nothing, -1: not supported. */
+/* The number of bytes that a relocation of that type writes (x86-64 psABI, table 4.9; AAELF64,
+ * 5.7.4).  The value of each supported type is S + A.  0: nothing; -1: not supported. */
 static int bytes_of_type(const struct arch *a, uint32_t type)
 {
 	if (!a)
@@ -219,12 +219,12 @@ static bool symbol_value(const struct link *l, const Elf64_Sym *sym, uint64_t *r
 	if (sym->st_shndx >= l->n_sections)
 		return false;
 	const struct link_section *s = &l->section[sym->st_shndx];
-	/* What lies nowhere known is at zero, which debug information takes for left out. */
+	/* Unknown addresses become zero, which debug information uses for dropped code. */
 	*ret = s->is_debug ? sym->st_value : s->address ? s->address + sym->st_value : 0;
 	return true;
 }
 
-/* Is the address itself unknown?  Then its addend must not make it look like one. */
+/* Is the address itself unknown?  Its addend must not make it look like a known one. */
 static bool is_nowhere(const struct link *l, const Elf64_Sym *sym)
 {
 	return sym->st_shndx != SHN_UNDEF && sym->st_shndx < l->n_sections &&
@@ -252,7 +252,7 @@ static int relocate(struct link *l, const struct link_section *s, const Elf_Data
 	return 0;
 }
 
-/* The symbols that relocations count from; NULL when there are none, or too many. */
+/* The symbols that relocations refer to; NULL if there are none, or too many. */
 static const Elf_Data *symbols_of(struct link *l, const GElf_Shdr *relocations)
 {
 	GElf_Shdr sh;

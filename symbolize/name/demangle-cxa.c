@@ -1,7 +1,7 @@
 /*
- * The C++ runtime's demangler (Itanium C++ ABI, __cxa_demangle), for systems without libiberty.
- * It always writes parameters and return types, which are cut off the text.  It knows no D and no
- * Rust v0; a legacy Rust name loses its hash, and keeps escapes such as "$LT$".
+ * The C++ runtime's demangler (Itanium C++ ABI, __cxa_demangle), for systems without libiberty. It
+ * always prints parameters and return types, which are cut off.  It supports neither D nor Rust v0;
+ * a legacy Rust name loses its hash, and keeps escapes such as "$LT$".
  */
 
 #include "symbolize/name/demangle.h"
@@ -12,7 +12,7 @@
 
 char *__cxa_demangle(const char *mangled, char *buf, size_t *n_bytes, int *ret_status);
 
-/* Cuts suffix off name; false where it does not end so. */
+/* Cuts suffix off name; false if name does not end with it. */
 static bool drop_suffix(char *name, const char *suffix)
 {
 	size_t n = strlen(name), n_suffix = strlen(suffix);
@@ -22,7 +22,7 @@ static bool drop_suffix(char *name, const char *suffix)
 	return true;
 }
 
-/* Cuts the last (...) group off. */
+/* Cuts off the last (...) group. */
 static void drop_parameters(char *name)
 {
 	size_t i = strlen(name), depth = 0;

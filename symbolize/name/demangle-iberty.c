@@ -1,9 +1,9 @@
 /*
- * libiberty hands its output in pieces to a callback, so the length is bounded while it
- * is made: the callback leaves by longjmp at the limit.  The C++ demangler keeps all its state
- * on the stack; the Rust one can lose a small buffer that way, once per hostile name.
+ * libiberty passes its output in pieces to a callback, so its length is limited while it is
+ * produced: at the limit, the callback leaves by longjmp.  The C++ demangler keeps all its state on
+ * the stack; the Rust one can leak a small buffer, once per hostile name.
  *
- * Rust goes first: its legacy mangling is valid C++ and would keep the hash.
+ * Rust comes first: its legacy mangling is valid C++, and the C++ demangler would keep the hash.
  */
 
 #include "symbolize/name/demangle.h"
@@ -46,7 +46,7 @@ static void append(const char *piece, size_t n, void *ctx)
 
 typedef int demangler(const char *, int, demangle_callbackref, void *);
 
-/* o is the caller's, as locals of this function would be lost by the jump. */
+/* o belongs to the caller, because the jump would lose locals of this function. */
 static bool run(demangler *f, const char *linkage, int flags, struct output *o)
 {
 	if (sigsetjmp(o->too_long, 0) == 0 && f(linkage, flags, append, o) && o->n)
@@ -55,8 +55,8 @@ static bool run(demangler *f, const char *linkage, int flags, struct output *o)
 	return false;
 }
 
-/* Cuts the parameters, the last (...) group, off "foo.bar!(int).baz(int)" and
- * "Foo::f(int) const". */
+/* Cuts off the parameters, which are the last (...) group: "foo.bar!(int).baz(int)", "Foo::f(int)
+ * const". */
 static char *drop_parameters(char *name)
 {
 	size_t n = name ? strlen(name) : 0;
@@ -77,13 +77,14 @@ static char *drop_parameters(char *name)
 	return name;
 }
 
-/* Can that be Rust's: the new mangling, or the hash at the end of the legacy one? */
+/* Can it be Rust: the new mangling, or the hash at the end of the legacy one? */
 static bool may_be_rust(const char *linkage)
 {
 	return strncmp(linkage, "_ZN", 3) != 0 || strstr(linkage, "17h");
 }
 
-/* Thunks (Itanium C++ ABI 5.1.4.2): here libiberty writes the target's parameters all the same. */
+/* Thunks (Itanium C++ ABI 5.1.4.2): libiberty prints the target's parameters in spite of the
+ * options. */
 static bool is_thunk(const char *linkage)
 {
 	return strncmp(linkage, "_ZT", 3) == 0 && linkage[3] && strchr("hvc", linkage[3]);

@@ -1,11 +1,12 @@
 /*
- * Names of languages whose encodings are simple enough to be read here.
+ * Names of languages whose encodings are simple enough to be decoded here.
  *
  * OCaml: "camlStdlib__List__map_1234" (before 5.0) or "camlStdlib__List.map_1234" is Stdlib.List's
  * map; "$2b" is a character by its code.
  *
- * Haskell (GHC's Z-encoding): "base_GHCziBase_zpzp_info" is base_GHC.Base_++_info.  Only names with
- * one of GHC's suffixes and a module are taken for such, and only if all of them can be read.
+ * Haskell (GHC's Z-encoding): "base_GHCziBase_zpzp_info" is base_GHC.Base_++_info.  A name is
+ * treated as Haskell only if it has a module and one of GHC's suffixes, and can be decoded
+ * completely.
  */
 
 #include "symbolize/name/demangle.h"
@@ -91,7 +92,7 @@ static char *haskell(const char *linkage)
 		} else if (*p == 'Z' && p[1] && (at = strchr(large, p[1]))) {
 			*to++ = brackets[at - large];
 		} else if (*p == 'z' || *p == 'Z') {
-			free(text);  /* tuples, Unicode: left as they are */
+			free(text);  /* tuples, Unicode: not decoded */
 			return NULL;
 		} else {
 			*to++ = *p++;

@@ -1,7 +1,7 @@
 /*
- * DWARF gives C++ functions of one file (static, anonymous namespace) no linkage name when gcc
- * wrote it; there the symbol's name is taken, if it is the mangled form of the same name.  A
- * function whose name stands in a file that is lost (dwz's common one) goes by its symbol, too.
+ * gcc's DWARF has no linkage names for C++ functions that are local to a file (static, anonymous
+ * namespace).  For these, the symbol's name is used, if it is the mangled form of the same name.  A
+ * function whose name is in a missing file (dwz's common one) gets its symbol's name, too.
  */
 
 #include "symbolize/name/symbolizer-private.h"
@@ -22,7 +22,7 @@ uint64_t symbolizer_deadline(uint64_t timeout_ns)
 	return timeout_ns && timeout_ns < UINT64_MAX - now_ns ? now_ns + timeout_ns : 0;
 }
 
-/* What DWARF knows of the addresses: one result each into *ret_addr, which the caller frees. */
+/* Looks the addresses up in DWARF: one result each into *ret_addr, which the caller frees. */
 int symbolizer_ask_dwarf(struct symdwarf *dwarf, const struct symaddr *addr, size_t n,
 			 struct symdwarf_addr **ret_addr)
 {
@@ -39,8 +39,7 @@ int symbolizer_ask_dwarf(struct symdwarf *dwarf, const struct symaddr *addr, siz
 	return r;
 }
 
-/* True when symbol, "_ZL3fooIiEvv.part.0", can be the mangled form of what DWARF calls name,
- * "foo<int>". */
+/* Can symbol, "_ZL3fooIiEvv.part.0", be the mangled form of DWARF's name, "foo<int>"? */
 static bool is_mangled_form(const char *symbol, const char *name)
 {
 	if (!demangle_is_mangled(symbol))
@@ -56,8 +55,8 @@ static bool is_mangled_form(const char *symbol, const char *name)
 	return strstr(symbol, plain) != NULL;
 }
 
-/* Names of the outermost function, for which DWARF has no linkage name.  The clone
- * suffix of an outlined part is cut off: the DIE is that of the whole function. */
+/* Names of the outermost function, if DWARF has no linkage name.  The clone suffix of an outlined
+ * part is cut off, because the DIE is that of the whole function. */
 static bool set_names_of_outermost(struct symbolizer_batch *b, struct symelf *elf, uint64_t vaddr,
 				   const struct symdwarf_frame *f, struct symline *line)
 {

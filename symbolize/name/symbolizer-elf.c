@@ -1,8 +1,13 @@
 /*
- * Which source wins, for code from a file: the functions of DWARF, for they alone know inlined
- * calls; then a runtime's own table; then .symtab or .dynsym; then the linker's stubs; then a
- * made-up name.  The line may come from DWARF where the function does not (assembler,
- * -gline-tables-only).
+ * The first source that has a name wins:
+ *
+ *  1. functions of DWARF, which alone has inlined calls
+ *  2. a runtime's own table
+ *  3. .symtab or .dynsym
+ *  4. the linker's stubs
+ *  5. a made-up name
+ *
+ * The line may come from DWARF where the function does not (assembler, -gline-tables-only).
  */
 
 #include "symbolize/name/symbolizer-private.h"
@@ -19,9 +24,9 @@
 #define RUNTIME_FRAMES_MAX 64
 
 /*
- * A symbol without a size reaches up to the next one.  In files without their local symbols that
- * may be far: OCaml marks where a module's code ends, and behind it come C functions.  So it is not
- * taken for a function that, by its CFI, begins behind it.
+ * A symbol without a size extends to the next one.  In files without local symbols that may be far:
+ * OCaml marks the end of a module's code, and C functions follow.  So the symbol does not name a
+ * function that, by its CFI, begins behind the symbol.
  */
 static bool is_its_name(struct symbolizer_batch *b, const struct symtab_symbol *symbol,
 			uint64_t vaddr)
@@ -49,7 +54,7 @@ static bool add_symbol(struct symbolizer_batch *b, struct symelf *elf, struct sy
 	return symbolizer_add_made_up(b, a, line);
 }
 
-/* What a runtime's own table knows; *ret_done is set where it knows something. */
+/* Looks the address up in a runtime's own table; *ret_done is set if it is there. */
 static bool add_runtime_chain(struct symbolizer_batch *b, const struct runtime_names *names,
 			      struct symaddr *a, bool *ret_done)
 {
@@ -106,7 +111,7 @@ static int resolve_open_elf(struct symbolizer_batch *b, struct symelf *elf, stru
 	return r;
 }
 
-/* A runtime's table has all that DWARF would have. */
+/* Does a runtime's table have all that DWARF would have? */
 static bool is_all_by_runtime(const struct symaddr *addr, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

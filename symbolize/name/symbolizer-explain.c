@@ -1,5 +1,5 @@
 /*
- * One line for each DSO.  Nothing is put together unless somebody reads it.
+ * One line for each DSO.  No text is built unless it is logged.
  */
 
 #include "symbolize/name/symbolizer-private.h"
@@ -60,7 +60,7 @@ void symbolizer_explain_lack(const struct symbolizer_batch *b, bool is_open, cha
 		snprintf(buf, n_bytes, "no debug information, and no build id to find any by");
 }
 
-/* Counts what went wrong, and says it with the lack. */
+/* Counts problems, and describes them with the lack. */
 void symbolizer_note_lack(struct symbolizer_batch *b, const struct symelf *elf,
 			  const struct symdwarf *dwarf, char *buf, size_t n_bytes)
 {

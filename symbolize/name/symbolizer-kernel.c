@@ -1,5 +1,5 @@
 /*
- * The kernel's own names (kallsyms), and, where asked for, inlined calls, files and lines from the
+ * The kernel's own names (kallsyms), and, if requested, inlined calls, files and lines from the
  * debug information of vmlinux and of each module.
  */
 
@@ -18,12 +18,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Names it as the kernel does; the line of the source that it stands in is added, where known. */
+/* Gives it the kernel's own name, with the source line if known. */
 static bool add_kernel_symbol(struct symbolizer_batch *b, struct symaddr *a, struct symline line)
 {
 	const char *name, *module;
 	uint64_t start;
-	/* What came and went while it was recorded: BPF programs, trampolines. */
+	/* Code that came and went during the recording: BPF programs, trampolines. */
 	const struct jitcode_entry *e =
 		b->o->kernel_code ? jitcode_find(b->o->kernel_code, a->vaddr, UINT64_MAX) : NULL;
 	if (e) {
@@ -43,8 +43,8 @@ bool symbolizer_resolve_kernel(struct symbolizer_batch *b, struct symaddr *a)
 	return add_kernel_symbol(b, a, (struct symline){0});
 }
 
-/* The part of the kernel that address lies in: a module's name, "" for the kernel proper, NULL for
- * what no file has: BPF programs and trampolines. */
+/* The part of the kernel that contains address: a module's name, "" for the kernel proper, NULL for
+ * code that is in no file (BPF programs, trampolines). */
 static const char *kernel_part(const struct symbolizer_batch *b, uint64_t address)
 {
 	const char *name, *module = "";
@@ -57,8 +57,8 @@ static const char *kernel_part(const struct symbolizer_batch *b, uint64_t addres
 										      : module;
 }
 
-/* What is no function in the debug information (assembler): as the kernel names it, or, where that
- * kernel does not run here, as vmlinux does. */
+/* Code that is not in a function of the debug information (assembler): it gets the kernel's own
+ * name, or, if another kernel ran, vmlinux's. */
 static bool add_kernel_or_vmlinux_symbol(struct symbolizer_batch *b, struct symtab *vmlinux,
 					 uint64_t shift, struct symaddr *a, struct symline line)
 {
@@ -69,7 +69,7 @@ static bool add_kernel_or_vmlinux_symbol(struct symbolizer_batch *b, struct symt
 	return symbolizer_set_names(b, name, &line) && symbolizer_add_line(b, a, &line);
 }
 
-/* All n addresses lie in the part that debug is of. */
+/* All n addresses are in the part that debug describes. */
 static int resolve_by_kernel_debug(struct symbolizer_batch *b, const struct symkdebug *debug,
 				   struct symdwarf *dwarf, struct symaddr *addr, size_t n)
 {

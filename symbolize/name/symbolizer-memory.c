@@ -1,5 +1,5 @@
 /*
- * What is no ELF file: code that was made at run time, and frames that cprof itself makes up.
+ * DSOs that are not ELF files: JIT code, and frames that cprof itself makes up.
  */
 
 #include "symbolize/name/symbolizer-private.h"
@@ -22,8 +22,8 @@ bool symbolizer_resolve_pseudo(struct symbolizer_batch *b, struct symaddr *a)
 }
 
 /*
- * V8 writes where a function stands behind its name: "JS:*add /srv/app.js:10:5", before its
- * version 11 "LazyCompile:*add ...".
+ * V8 appends the place of a function to its name: "JS:*add /srv/app.js:10:5"; before version 11
+ * "LazyCompile:*add ...".
  */
 static uint32_t script_of(struct symbolizer_batch *b, const char *name, uint32_t *ret_line)
 {
@@ -57,7 +57,7 @@ static bool add_jit_entry(struct symbolizer_batch *b, struct symaddr *a,
 	return symbolizer_set_names(b, e->name, &line) && symbolizer_add_line(b, a, &line);
 }
 
-/* What is in memory without a file: by what its maker tells, else by the region that it lies in. */
+/* Memory without a file: named by its JIT compiler, else by its region. */
 bool symbolizer_resolve_memory(struct symbolizer_batch *b, struct symaddr *a)
 {
 	const struct jitcode_region *region = NULL;

@@ -1,5 +1,5 @@
 /*
- * All names and paths become ids of one table, so each is demangled, or put together, once.
+ * All names and paths become ids in one table, so each is demangled or built once.
  */
 
 #include "symbolize/name/symbolizer-private.h"
@@ -53,7 +53,7 @@ uint32_t symbolizer_made_up_name(struct symbolizer_batch *b, uint64_t vaddr)
 	return strtab_add_cstr(b->strings, text);
 }
 
-/* The slot for the demangled form of that linkage name, or NULL when memory is out. */
+/* The slot for the demangled form of that linkage name; NULL: out of memory. */
 static uint32_t *demangled_slot(struct symbolizer_batch *b, uint32_t linkage)
 {
 	if (linkage >= b->n_demangled) {
@@ -70,7 +70,7 @@ static uint32_t *demangled_slot(struct symbolizer_batch *b, uint32_t linkage)
 	return &b->demangled[linkage];
 }
 
-/* Sets both names from what stands in the object file. */
+/* Sets both names from the one in the object file. */
 bool symbolizer_set_names(struct symbolizer_batch *b, const char *linkage, struct symline *line)
 {
 	line->linkage = line->name = strtab_add_cstr(b->strings, linkage);

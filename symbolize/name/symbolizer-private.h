@@ -2,8 +2,8 @@
 #define CPROF_SYMBOLIZE_NAME_SYMBOLIZER_PRIVATE_H
 
 /*
- * What the parts of the symbolizer share: one DSO's addresses at work, and how names and lines are
- * added for them.  Functions that give a bool are false when memory is out.
+ * Shared by the parts of the symbolizer: the addresses of one DSO that are being resolved, and how
+ * to add names and lines for them.  Functions that return a bool return false if out of memory.
  */
 
 #include "symbolize/name/symbolizer.h"
@@ -19,37 +19,37 @@ struct symbolizer_batch {
 	struct symlines *lines;
 	struct strtab *strings;
 	struct symbolizer_has has;
-	struct cfi *cfi;            /* where functions begin, for what has no name; may be NULL */
+	struct cfi *cfi;            /* starts of functions, for code without names; may be NULL */
 	bool cfi_tried;
 	struct {
 		uint64_t start, n_bytes;
-	} found;                    /* the function that was last found there */
-	uint32_t *demangled;        /* by linkage id: name id, 0 when not yet known */
+	} found;                    /* the last function that was found there */
+	uint32_t *demangled;        /* by linkage id: name id, 0: not yet known */
 	size_t n_demangled;
 	struct {
 		const char *dir, *file;
 		uint32_t id;
-	} memo[SYMBOLIZER_FILE_MEMO]; /* file names come again and again, as the same pointers */
+	} memo[SYMBOLIZER_FILE_MEMO]; /* file names repeat, as the same pointers */
 };
 
 /* ---- names and lines: symbolizer-names.c ---------------------------------- */
 
-/* Where the function around vaddr begins, by its CFI, which stripped files have, too; false where
- * that is not known. */
+/* The start of the function around vaddr by its CFI, which stripped files have, too.  False if
+ * unknown. */
 bool symbolizer_find_start(struct symbolizer_batch *b, uint64_t vaddr, uint64_t *ret);
 
 /* The id of "[libfoo.so]+0x1234", "[vdso]+0x10". */
 uint32_t symbolizer_made_up_name(struct symbolizer_batch *b, uint64_t vaddr);
 
-/* Sets both names from what stands in the object file; "foo@plt" for the stub that calls foo. */
+/* Sets both names from the one in the object file; "foo@plt" for the stub that calls foo. */
 bool symbolizer_set_names(struct symbolizer_batch *b, const char *linkage, struct symline *line);
 bool symbolizer_set_plt_names(struct symbolizer_batch *b, const char *target,
 			      struct symline *line);
 
-/* The id of a path; 0 for none.  dir may be NULL; pointers are compared, not texts. */
+/* The id of a path; 0 if there is none.  dir may be NULL; pointers are compared, not texts. */
 uint32_t symbolizer_file_id(struct symbolizer_batch *b, const char *dir, const char *file);
 
-/* Adds a line to a's, or the only one, with a made-up name. */
+/* Adds a line to those of a, or the only one, with a made-up name. */
 bool symbolizer_add_line(struct symbolizer_batch *b, struct symaddr *a,
 			 const struct symline *line);
 bool symbolizer_add_made_up(struct symbolizer_batch *b, struct symaddr *a, struct symline line);
@@ -61,10 +61,10 @@ int symbolizer_resolve_each(struct symbolizer_batch *b, struct symaddr *addr, si
 
 /* ---- by DWARF: symbolizer-dwarf.c ------------------------------------------ */
 
-/* When the time for one DSO is over that starts now; 0: never. */
+/* The deadline for one DSO whose time starts now; 0: none. */
 uint64_t symbolizer_deadline(uint64_t timeout_ns);
 
-/* What DWARF knows of the addresses: one result each into *ret_addr, which the caller frees. */
+/* Looks the addresses up in DWARF: one result each into *ret_addr, which the caller frees. */
 int symbolizer_ask_dwarf(struct symdwarf *dwarf, const struct symaddr *addr, size_t n,
 			 struct symdwarf_addr **ret_addr);
 
@@ -81,17 +81,17 @@ bool symbolizer_resolve_memory(struct symbolizer_batch *b, struct symaddr *a);
 bool symbolizer_resolve_kernel(struct symbolizer_batch *b, struct symaddr *a);
 int symbolizer_resolve_kernel_debug(struct symbolizer_batch *b, struct symaddr *addr, size_t n);
 
-/* ---- what was done, for -v: symbolizer-explain.c ---------------------------- */
+/* ---- explanations for -v: symbolizer-explain.c --------------------------- */
 
-/* Where names came from; dwarf_from and why_not may be NULL. */
+/* Logs where names came from; dwarf_from and why_not may be NULL. */
 void symbolizer_explain(const struct symbolizer_batch *b, const struct symaddr *addr, size_t n,
 			const char *dwarf_from, const char *why_not);
 
-/* What would give more names; is_open: the file is an ELF file. */
+/* Logs what would give more names; is_open: the file is an ELF file. */
 void symbolizer_explain_lack(const struct symbolizer_batch *b, bool is_open, char *buf,
 			     size_t n_bytes);
 
-/* Counts what went wrong, and says it behind what stands in buf; dwarf may be NULL. */
+/* Counts problems, and appends them to the text in buf; dwarf may be NULL. */
 void symbolizer_note_lack(struct symbolizer_batch *b, const struct symelf *elf,
 			  const struct symdwarf *dwarf, char *buf, size_t n_bytes);
 

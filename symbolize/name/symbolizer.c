@@ -1,5 +1,5 @@
 /*
- * Each kind of DSO has a file of its own that says where its names come from, and which source
+ * Each kind of DSO has a file of its own, which defines where its names come from and which source
  * wins: symbolizer-elf.c, symbolizer-kernel.c, symbolizer-memory.c.
  */
 
