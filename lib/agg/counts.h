@@ -2,7 +2,7 @@
 #define CPROF_AGG_COUNTS_H
 
 /*
- * The profile proper: (event, stack, label set) -> number of samples and sum of their periods.
+ * The profile itself: (event, stack, label set) -> number of samples and sum of their periods.
  */
 
 #include "base/hashindex.h"
@@ -30,13 +30,13 @@ struct counts {
 int counts_init(struct counts *c, struct budget *budget);
 void counts_done(struct counts *c);
 
-/* Adds to the entry, making it if need be; false, with nothing added, when it is new and the
- * budget is out (unless `always`) or memory. */
+/* Adds to an entry, which is created if needed.  False, with nothing added, when that needs memory
+ * and there is none, or the budget refuses (not with `always`). */
 bool counts_add(struct counts *c, uint32_t event, uint32_t stack, uint32_t labels,
 		uint64_t n_samples, uint64_t value, bool always);
 
-/* Takes back what was added; false, with nothing done, when so much was not.  The entry stays, and
- * may be of 0 samples then: it is to be passed over. */
+/* Subtracts from an entry.  False, with nothing changed, if it contains less.  An entry stays even
+ * with 0 samples; readers must skip it then. */
 bool counts_take(struct counts *c, uint32_t event, uint32_t stack, uint32_t labels,
 		 uint64_t n_samples, uint64_t value);
 

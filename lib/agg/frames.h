@@ -2,8 +2,8 @@
 #define CPROF_AGG_FRAMES_H
 
 /*
- * Interned frames: a frame is where a pc lies in terms of files, (dso, vaddr), and gets a small id.
- * Append-only; ids count up from 0 without gaps.
+ * Interned frames: a frame is a code address in its file, (dso, vaddr), and has a small id.
+ * Frames are never removed; ids count up from 0 without gaps.
  */
 
 #include "base/hashindex.h"
@@ -30,8 +30,8 @@ struct frames {
 int frames_init(struct frames *f, struct budget *budget);
 void frames_done(struct frames *f);
 
-/* The frame's id; FRAMES_NONE when it is new and the budget (or memory) is out.
- * `always` charges beyond the budget: for the few pseudo frames. */
+/* The frame's id.  FRAMES_NONE when the frame is new and memory is out or the budget refuses;
+ * `always`, for the few pseudo frames, charges beyond the budget. */
 uint32_t frames_add(struct frames *f, uint32_t dso, uint64_t vaddr, bool always);
 
 #endif

@@ -44,8 +44,8 @@ void labels_done(struct labels *l)
 	*l = (struct labels){ 0 };
 }
 
-/* Sorts by key and leaves one label per key, the last given; returns how many are left.
- * Sets are short and mostly sorted already: insertion is the fastest way, and a stable one. */
+/* Sorts by key, keeps the last label of each key, and returns how many remain.  Sets are short and
+ * mostly sorted, so insertion sort is fastest; it is also stable. */
 static uint32_t sort_unique(struct label *label, uint32_t n)
 {
 	uint32_t n_out = 0;

@@ -32,15 +32,16 @@ struct labels {
 int labels_init(struct labels *l, struct budget *budget);
 void labels_done(struct labels *l);
 
-/* The id of the set of n labels (any order, sorted in place by key; of equal keys the last
- * given wins).  LABELS_NONE when it is new and the budget (unless `always`) or memory is out, or
- * n is above LABELS_PER_SET_MAX. */
+/* The id of a set of n labels in any order, which are sorted in place; the last label with a key
+ * wins.  LABELS_NONE when n is above LABELS_PER_SET_MAX, or when the set is new and memory is out
+ * or the budget refuses (not with `always`). */
 uint32_t labels_add(struct labels *l, struct label *label, size_t n, bool always);
 
 /* The labels of a set, sorted by key.  Borrowed until the next labels_add. */
 const struct label *labels_get(const struct labels *l, uint32_t set, uint32_t *ret_n);
 
-/* The set of both sets' labels; of equal keys, the second's; without memory, the first. */
+/* The union of two sets; for equal keys, the second set's label.  The first set when memory is
+ * out. */
 uint32_t labels_join(struct labels *l, uint32_t first, uint32_t second);
 
 #endif

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* What an id has no bits for; the empty stack's. */
+/* The frame of the empty stack: the largest number that fits, and no frame id. */
 #define NO_FRAME 0x7fffffffu
 
 static inline uint64_t hash_of(uint32_t parent, uint32_t frame)

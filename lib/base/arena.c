@@ -5,7 +5,7 @@
 
 #define ARENA_BLOCK_BYTES (64u * 1024)
 
-/* The first is the one that is being filled, or one large allocation. */
+/* New memory comes from the first block of the list. */
 struct arena_block {
 	struct arena_block *next;
 	size_t used, size;

@@ -1,19 +1,19 @@
 #ifndef CPROF_BASE_ARENA_H
 #define CPROF_BASE_ARENA_H
 
-/* Memory that is given back all at once.  `struct arena_block *a = NULL;` is an empty arena. */
+/* Memory that is freed all at once.  `struct arena_block *a = NULL;` is an empty arena. */
 
 #include <stddef.h>
 
 struct arena_block;
 
 /* Zeroed memory for n items of item_bytes each, aligned to align (a power of two, at most 16).
- * NULL when memory is out, and only then: not for n = 0. */
+ * NULL only when memory is out, not for n = 0. */
 void *arena_alloc(struct arena_block **head, size_t n, size_t item_bytes, size_t align);
 
 #define ARENA_NEW(head, T, n) ((T *)arena_alloc((head), (n), sizeof(T), _Alignof(T)))
 
-/* Frees all of it; NULL is fine. */
+/* Frees everything; head may be NULL. */
 void arena_free(struct arena_block *head);
 
 #endif

@@ -2,9 +2,9 @@
 #define CPROF_BASE_BYTES_H
 
 /*
- * A bounded reader over foreign bytes.  A read beyond the end gives zero, does
- * not move, and sets `bad`, so that a decoder reads all its fields and asks
- * once at the end.  Integers are in the machine's byte order.
+ * A bounded reader of untrusted bytes.  A read beyond the end returns zero, does not advance, and
+ * sets `bad`, so a decoder can read all fields and check once at the end.  Integers are in the
+ * machine's byte order.
  */
 
 #include <stdbool.h>
@@ -27,7 +27,7 @@ static inline size_t bytes_left(const struct bytes *b)
 	return (size_t)(b->end - b->p);
 }
 
-/* Borrows n bytes and moves behind them; NULL, and bad, where there are fewer. */
+/* Borrows n bytes and advances; NULL, and bad, if fewer are left. */
 static inline const void *bytes_take(struct bytes *b, size_t n_bytes)
 {
 	if (b->bad || bytes_left(b) < n_bytes) {
@@ -54,8 +54,7 @@ BYTES_GETTER(bytes_u32, uint32_t)
 BYTES_GETTER(bytes_u64, uint64_t)
 #undef BYTES_GETTER
 
-/* Borrows a NUL-terminated string and moves behind its NUL; "" and bad if the
- * NUL is missing. */
+/* Borrows a NUL-terminated string and advances past its NUL; "" and bad without a NUL. */
 static inline const char *bytes_cstr(struct bytes *b)
 {
 	const void *nul = b->bad || !bytes_left(b) ? NULL : memchr(b->p, 0, bytes_left(b));

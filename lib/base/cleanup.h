@@ -1,7 +1,7 @@
 #ifndef CPROF_BASE_CLEANUP_H
 #define CPROF_BASE_CLEANUP_H
 
-/* Locals that own: the attribute frees them on every way out of the scope. */
+/* Local variables that own something: the attribute frees it at every exit from the scope. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static inline void cleanup_fclose(FILE **f)
 #define CLEANUP_CLOSE __attribute__((cleanup(cleanup_close)))
 #define CLEANUP_FCLOSE __attribute__((cleanup(cleanup_fclose)))
 
-/* Hands an owned pointer or descriptor over and leaves nothing to clean up. */
+/* Passes ownership of a pointer or descriptor on, so the local has nothing left to free. */
 #define TAKE_PTR(p) ({ __typeof__(p) take_ = (p); (p) = NULL; take_; })
 #define TAKE_FD(fd) ({ int take_ = (fd); (fd) = -1; take_; })
 

@@ -2,50 +2,48 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
+static void set(struct err *e, int errnum, bool is_usage, const char *fmt, va_list ap)
+{
+	vsnprintf(e->what, sizeof(e->what), fmt, ap);
+	e->code = -errnum;
+	e->is_usage = is_usage;
+	e->hint[0] = '\0';
+}
+
 int err_set(struct err *e, int errnum, const char *fmt, ...)
 {
-	if (e) {
-		va_list ap;
-		va_start(ap, fmt);
-		vsnprintf(e->what, sizeof(e->what), fmt, ap);
-		va_end(ap);
-		e->code = -errnum;
-		e->is_usage = false;
-		e->hint[0] = '\0';
-	}
+	va_list ap;
+	va_start(ap, fmt);
+	if (e)
+		set(e, errnum, false, fmt, ap);
+	va_end(ap);
 	return -errnum;
 }
 
 int err_usage(struct err *e, const char *fmt, ...)
 {
-	if (e) {
-		va_list ap;
-		va_start(ap, fmt);
-		vsnprintf(e->what, sizeof(e->what), fmt, ap);
-		va_end(ap);
-		e->code = -EINVAL;
-		e->is_usage = true;
-		e->hint[0] = '\0';
-	}
+	va_list ap;
+	va_start(ap, fmt);
+	if (e)
+		set(e, EINVAL, true, fmt, ap);
+	va_end(ap);
 	return -EINVAL;
 }
 
 int err_errno(struct err *e, int errnum, const char *fmt, ...)
 {
-	if (e) {
-		va_list ap;
-		va_start(ap, fmt);
-		vsnprintf(e->what, sizeof(e->what), fmt, ap);
-		va_end(ap);
-		size_t n = strlen(e->what);
-		snprintf(e->what + n, sizeof(e->what) - n, ": %s", strerror(errnum));
-		e->code = -errnum;
-		e->is_usage = false;
-		e->hint[0] = '\0';
-	}
+	if (!e)
+		return -errnum;
+	va_list ap;
+	va_start(ap, fmt);
+	set(e, errnum, false, fmt, ap);
+	va_end(ap);
+	size_t n = strlen(e->what);
+	snprintf(e->what + n, sizeof(e->what) - n, ": %s", strerror(errnum));
 	return -errnum;
 }
 

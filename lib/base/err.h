@@ -2,32 +2,31 @@
 #define CPROF_BASE_ERR_H
 
 /*
- * A failure on its way up: one line of what failed and, where there is one, a
- * second of what the user can do.  Functions that can fail take a
- * `struct err *` as their last parameter, return a negative errno and leave
- * their other outputs untouched.  They forward, and never print.
+ * An error to report: one line that says what failed and, if there is a remedy, one that says what
+ * the user can do.  A function that can fail takes a `struct err *` as its last parameter, returns
+ * a negative errno and leaves its other outputs untouched.  It passes errors on and never prints.
  */
 
 #include "cprof-error.h"
 
 #define ERR_TEXT_MAX CPROF_ERROR_TEXT_MAX
 
-/* Records a failure whose text is complete, and returns -errnum.  e may be NULL. */
+/* Sets the text of an error and returns -errnum.  e may be NULL. */
 int err_set(struct err *e, int errnum, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* As err_set for a request that is wrong in itself; returns -EINVAL. */
+/* Like err_set, for a request that can never work; returns -EINVAL. */
 int err_usage(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* As err_set, and appends ": " and the errno's text. */
+/* Like err_set; appends ": " and the text of the errno. */
 int err_errno(struct err *e, int errnum, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Sets the remedy of the failure that e holds. */
+/* Adds a remedy to the error in e. */
 void err_hint(struct err *e, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Puts "PREFIX: " before the text that e holds. */
+/* Puts "PREFIX: " before the text of e. */
 void err_prefix(struct err *e, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 

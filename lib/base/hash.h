@@ -1,13 +1,13 @@
 #ifndef CPROF_BASE_HASH_H
 #define CPROF_BASE_HASH_H
 
-/* Hashes for tables in memory; never written to a file, so free to change. */
+/* Hashes for tables in memory.  No file contains them, so they may change. */
 
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-/* Finaliser of splitmix64: every input bit changes every output bit. */
+/* The finalizer of splitmix64: every input bit changes every output bit. */
 static inline uint64_t hash_u64(uint64_t x)
 {
 	x ^= x >> 30;

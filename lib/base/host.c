@@ -1,4 +1,4 @@
-/* openat on folders that stay open: a test's machine is a temporary folder. */
+/* All access is openat(2) on three folders that stay open; a test passes temporary folders. */
 #include "base/host.h"
 
 #include "base/cleanup.h"
@@ -130,7 +130,8 @@ int host_read_long(const struct host *h, enum host_dir dir, long *ret_value,
 	return 0;
 }
 
-/* The state in /proc/.../stat, behind a name that may hold anything; 0 when it is gone. */
+/* The state in /proc/.../stat, which follows a name of arbitrary bytes; 0 if there is no such
+ * process. */
 static char state_of(const struct host *h, const char *folder)
 {
 	CLEANUP_FREE char *text = NULL;

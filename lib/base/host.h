@@ -2,8 +2,8 @@
 #define CPROF_BASE_HOST_H
 
 /*
- * The machine as a set of folders, so that a test can hand in a fixture tree.
- * Paths are given without a leading slash, relative to the named folder.
+ * The machine as three folders, so a test can substitute a fixture tree.  Paths are relative to one
+ * of the folders and have no leading slash.
  */
 
 #include <stddef.h>
@@ -15,33 +15,33 @@ enum host_dir { HOST_ROOT, HOST_PROC, HOST_SYS, HOST_N_DIRS };
 
 struct host {
 	int fd[HOST_N_DIRS];                /* O_PATH folders */
-	char path[HOST_N_DIRS][256];        /* their names, for messages and for libelf */
+	char path[HOST_N_DIRS][256];        /* their names, for messages and libelf */
 };
 
-/* Opens the folders; NULL means "/", "/proc", "/sys".  A missing /sys is allowed
- * (fd -1: every read there gives -ENOENT). */
+/* Opens the folders; NULL means "/", "/proc", "/sys".  /sys may be missing: its fd is -1 then, and
+ * every read returns -ENOENT. */
 int host_open(struct host *h, const char *root, const char *proc, const char *sys,
 	      struct err *e);
 void host_close(struct host *h);
 
-/* openat in one of the folders; a descriptor (O_CLOEXEC) or -errno. */
+/* Opens a file in one of the folders; a descriptor (O_CLOEXEC) or -errno. */
 int host_open_file(const struct host *h, enum host_dir dir, int flags, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* Reads a whole file of unknown size (as in /proc) into fresh memory, with a NUL
- * behind it.  The caller frees *ret_text.  Returns 0 or -errno; ret_n may be NULL. */
+/* Reads a whole file of unknown size (as in /proc) and appends a NUL.  The caller frees *ret_text;
+ * ret_n may be NULL.  0 or -errno. */
 int host_read_file(const struct host *h, enum host_dir dir, char **ret_text, size_t *ret_n,
 		   const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
-/* Reads a decimal integer from a one-line file; -errno, or -EINVAL when it holds none. */
+/* Reads a decimal integer from a one-line file; -errno, or -EINVAL if it is not a number. */
 int host_read_long(const struct host *h, enum host_dir dir, long *ret_value,
 		   const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
 /*
- * The id below which /proc shows the memory, the maps, the root folder and the files of process
- * pid: pid itself, or, when its main thread has ended and others run on, that of one of these.
- * (/proc/PID of such a process is a zombie's, with nothing in it; /proc/TID is there for each
- * thread, though not listed.)  It is pid also when no thread lives any more.
+ * The id whose folder in /proc shows the memory, maps, root folder and files of process pid.  That
+ * is pid itself unless its main thread has ended: then /proc/PID is a zombie's and empty, and the
+ * result is a thread that still runs (/proc/TID exists for each thread but is not listed).  Without
+ * such a thread the result is pid.
  */
 uint32_t host_live_thread(const struct host *h, uint32_t pid);
 

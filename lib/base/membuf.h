@@ -1,7 +1,8 @@
 #ifndef CPROF_BASE_MEMBUF_H
 #define CPROF_BASE_MEMBUF_H
 
-/* A file in memory: what is written is appended.  All zeros is empty; VEC_FREE(&b.bytes). */
+/* A file in memory, for functions that take a writer.  All zeros is an empty one; free it with
+ * VEC_FREE(&b.bytes). */
 
 #include "base/vec.h"
 
@@ -10,7 +11,7 @@
 
 struct membuf { VEC(char) bytes; };
 
-/* As writers of profiles take it; ctx is a struct membuf.  0 or -ENOMEM. */
+/* Appends; a writer of profiles whose ctx is a struct membuf.  0 or -ENOMEM. */
 static inline int membuf_write(void *ctx, const void *data, size_t n_bytes)
 {
 	struct membuf *b = ctx;

@@ -1,6 +1,6 @@
 /*
- * From the lowest digit to the highest one in use, back and forth between the items and a
- * copy.  qsort(3) takes three times as long for 10 000 items, for its calls of compare.
+ * Sorts by the lowest digit first, up to the highest digit in use, alternating between the items
+ * and a copy.  For 10 000 items qsort(3) takes three times as long, because it calls a comparison.
  */
 
 #include "base/radix.h"

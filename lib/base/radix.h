@@ -1,7 +1,7 @@
 #ifndef CPROF_BASE_RADIX_H
 #define CPROF_BASE_RADIX_H
 
-/* Sorting by a number, digit by digit: linear in the number of items. */
+/* Radix sort: linear in the number of items. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,8 +12,8 @@ struct radix_item {
 	uint32_t value;
 };
 
-/* Sorts by key; items of one key stay in their order.  False when memory is out, then the order is
- * as it was. */
+/* Sorts by key; items with equal keys keep their order.  False, with nothing changed, when memory
+ * is out. */
 bool radix_sort(struct radix_item *v, size_t n);
 
 #endif

@@ -2,9 +2,8 @@
 #define CPROF_BASE_STRTAB_H
 
 /*
- * Interned strings: equal strings get the same id.  Id 0 is the empty string,
- * ids count up from there without gaps.  Append-only; a returned pointer stays
- * valid until strtab_done.
+ * Interned strings: equal strings have the same id.  Id 0 is the empty string; ids count up without
+ * gaps.  Strings are never removed, and their addresses stay valid until strtab_done.
  */
 
 #include "base/hashindex.h"
@@ -15,7 +14,7 @@
 struct budget;
 
 struct strtab {
-	struct budget *budget;      /* charged always: strings are few; may be NULL */
+	struct budget *budget;      /* always charged, since strings are few; may be NULL */
 	const char **str;           /* by id, NUL-terminated */
 	uint32_t n, cap;
 	struct hashindex index;     /* of all but the empty string */
@@ -26,12 +25,12 @@ struct strtab {
 int strtab_init(struct strtab *t, struct budget *budget);
 void strtab_done(struct strtab *t);
 
-/* The id of the n bytes at s (which need no NUL); 0 for the empty string, and
- * also when memory is out, so that a lost string is an empty one. */
+/* The id of the n bytes at s, which need no NUL.  0 for the empty string, and when memory is out: a
+ * lost string is an empty one. */
 uint32_t strtab_add(struct strtab *t, const char *s, size_t n);
 uint32_t strtab_add_cstr(struct strtab *t, const char *s);
 
-/* Looks up only: 0 when there is no such string, and for the empty one. */
+/* Looks up without adding: 0 for an unknown string and for the empty one. */
 uint32_t strtab_find(const struct strtab *t, const char *s, size_t n);
 
 /* Borrowed until strtab_done. */

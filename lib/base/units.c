@@ -8,8 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* A non-negative decimal number with an optional fraction, without the signs,
- * hexadecimal, "inf" and "nan" that strtod would take. */
+/* Parses a non-negative decimal number with an optional fraction, but not the signs, hexadecimal
+ * digits, "inf" and "nan" that strtod accepts. */
 static int number(const char *text, double *ret_value, const char **ret_rest)
 {
 	const char *p = text;

@@ -2,8 +2,8 @@
 #define CPROF_BASE_UNITS_H
 
 /*
- * Numbers with units as users write and read them.  Each parser takes the whole
- * string; 0, or -EINVAL (not such a number) or -ERANGE (too large).
+ * Numbers with units, as users write and read them.  A parser consumes the whole string and returns
+ * 0, -EINVAL (not such a number) or -ERANGE (too large).
  */
 
 #include <stddef.h>
@@ -18,7 +18,7 @@ int units_parse_size(const char *text, uint64_t *ret_bytes);
 /* A plain decimal or 0x number. */
 int units_parse_u64(const char *text, uint64_t *ret_value);
 
-/* "12.3 KiB", "1.50 s": at most 15 characters and a NUL into buf, which is returned. */
+/* Writes "12.3 KiB" or "1.50 s", at most 15 characters and a NUL, to buf and returns buf. */
 #define UNITS_TEXT_MAX 16
 const char *units_size_text(uint64_t n_bytes, char buf[UNITS_TEXT_MAX]);
 const char *units_duration_text(uint64_t ns, char buf[UNITS_TEXT_MAX]);

@@ -1,8 +1,7 @@
 /*
- * Validation by the table of well-formed byte sequences (Unicode standard,
- * table 3-7): the lead byte gives the length and the range of the second byte,
- * all others are 80..bf.  Nearly all text is ASCII, so eight bytes at a time are
- * skipped while none has its top bit set.
+ * Validates by the table of well-formed byte sequences (Unicode standard, table 3-7): the first
+ * byte determines the length and the range of the second byte; all others are 80..bf.  Nearly all text
+ * is ASCII, so eight bytes at a time are skipped while none has its top bit set.
  */
 
 #include "base/utf8.h"
@@ -12,7 +11,7 @@
 
 #define REPLACEMENT "\xef\xbf\xbd"
 
-/* Bytes of the valid character at p, which is not ASCII; 0 when it is none. */
+/* The length of the non-ASCII character at p in bytes; 0 if it is not valid. */
 static size_t character(const unsigned char *p, size_t n_left)
 {
 	unsigned char lead = p[0], low = 0x80, high = 0xbf;
