@@ -87,25 +87,25 @@ static void find_cgroup(struct cprof_doctor *d, bool cpus)
 {
 	struct cprof_finding *f = doctor_find(d, "scopes", "cgroup", "A cgroup (--scope cgroup)",
 					      "%s", "");
-	int code = cgroup_check(d->host, getpid());
+	int r = cgroup_check(d->host, getpid());
 	if (!cpus)
 		doctor_worse(f, CPROF_FINDING_LIMITED, "needs the same rights as --scope cpu");
-	if (code == -EBUSY) {
+	if (r == -EBUSY) {
 		doctor_worse(f, CPROF_FINDING_LIMITED, "this cgroup has controllers enabled for "
 			     "its children, which would act on the command");
 		doctor_remedy(f, CPROF_REMEDY_OPTION, "cprof record --scope cpu, which needs no "
 			      "cgroup");
 		doctor_remedy(f, CPROF_REMEDY_PROGRAM, "start cprof in a cgroup without them: "
 			      "systemd-run --user --scope -p Delegate=yes cprof record ...");
-	} else if (code == -ENOENT) {
+	} else if (r == -ENOENT) {
 		doctor_worse(f, CPROF_FINDING_LIMITED, "cgroup version 2 is not mounted");
 		doctor_remedy(f, CPROF_REMEDY_OPTION, "cprof record --scope cpu, which needs no "
 			      "cgroup");
 		doctor_remedy(f, CPROF_REMEDY_MOUNT,
 			      "sudo mount -t cgroup2 none /sys/fs/cgroup");
-	} else if (code < 0) {
+	} else if (r < 0) {
 		doctor_worse(f, CPROF_FINDING_LIMITED, "no cgroup may be made below this one: %s",
-			     strerror(-code));
+			     strerror(-r));
 		doctor_remedy(f, CPROF_REMEDY_OPTION, "cprof record --scope cpu, which needs no "
 			      "cgroup");
 		doctor_remedy(f, CPROF_REMEDY_PROGRAM, "start cprof in a cgroup of your own: "
@@ -274,10 +274,10 @@ static void find_tracepoints(struct cprof_doctor *d)
 	long id = -1;
 	bool closed = false;
 	for (size_t i = 0; i < 2 && id < 0; i++) {
-		int code = host_read_long(d->host, HOST_SYS, &id,
+		int r = host_read_long(d->host, HOST_SYS, &id,
 					  "%s/events/sched/sched_switch/id", place[i]);
-		closed |= code == -EACCES || code == -EPERM;
-		if (code < 0)
+		closed |= r == -EACCES || r == -EPERM;
+		if (r < 0)
 			id = -1;
 	}
 	if (id < 0 && closed) {

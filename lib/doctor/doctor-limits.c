@@ -106,10 +106,10 @@ static void find_memory(struct cprof_doctor *d)
 			     "a CPU (kernel.perf_event_mlock_kb)",
 			     (unsigned long long)lim.rlim_cur / 1024, kb);
 	uint64_t bytes = RING_BYTES;
-	int code = 0;
-	while ((code = try_rings(d, cpus, (size_t)n_cpus, bytes)) < 0 && bytes > 65536)
+	int r = 0;
+	while ((r = try_rings(d, cpus, (size_t)n_cpus, bytes)) < 0 && bytes > 65536)
 		bytes /= 2;
-	if (code < 0) {
+	if (r < 0) {
 		doctor_worse(f, CPROF_FINDING_NO, "not even rings of 64 KiB fit");
 	} else if (bytes < RING_BYTES) {
 		doctor_worse(f, CPROF_FINDING_LIMITED, "only rings of %llu KiB instead of %u KiB "
@@ -118,7 +118,7 @@ static void find_memory(struct cprof_doctor *d)
 		doctor_remedy(f, CPROF_REMEDY_OPTION, "cprof record -F with a lower rate, or "
 			      "--call-graph fp");
 	}
-	if (code == 0 && bytes == RING_BYTES)
+	if (r == 0 && bytes == RING_BYTES)
 		return;
 	doctor_remedy(f, CPROF_REMEDY_RLIMIT, "ulimit -l unlimited (limits.conf: memlock; systemd: "
 		      "LimitMEMLOCK=infinity)");

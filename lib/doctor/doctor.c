@@ -116,20 +116,20 @@ int cprof_doctor_new(const struct cprof_doctor_options *o, struct cprof_doctor *
 		     struct err *e)
 {
 	struct cprof_doctor *d = calloc(1, sizeof(*d));
-	int code = d ? 0 : err_errno(e, ENOMEM, "cannot examine the machine");
-	if (code < 0)
-		return code;
+	int r = d ? 0 : err_errno(e, ENOMEM, "cannot examine the machine");
+	if (r < 0)
+		return r;
 	d->host = o->host;
 	d->pid = o->pid;
 	d->program = o->program ? o->program : "cprof";
 	if (!d->host) {
 		d->own_host = calloc(1, sizeof(*d->own_host));
-		code = d->own_host ? host_open(d->own_host, NULL, NULL, NULL, e)
+		r = d->own_host ? host_open(d->own_host, NULL, NULL, NULL, e)
 				   : err_errno(e, ENOMEM, "cannot examine the machine");
-		if (code < 0) {
+		if (r < 0) {
 			free(d->own_host);
 			free(d);
-			return code;
+			return r;
 		}
 		d->host = d->own_host;
 	}
@@ -138,18 +138,18 @@ int cprof_doctor_new(const struct cprof_doctor_options *o, struct cprof_doctor *
 		.host = d->host, .allow_user_only = true,
 	};
 	if (d->pid)
-		code = targetcheck(d->host, d->pid, false, e);
-	if (code >= 0) {
+		r = targetcheck(d->host, d->pid, false, e);
+	if (r >= 0) {
 		evcause_rights(d->host, &d->rights);
 		doctor_events(d);
 		doctor_limits(d);
 		doctor_names(d);
 		doctor_machine(d);
-		code = d->failed ? err_errno(e, ENOMEM, "cannot examine the machine") : 0;
+		r = d->failed ? err_errno(e, ENOMEM, "cannot examine the machine") : 0;
 	}
-	if (code < 0) {
+	if (r < 0) {
 		cprof_doctor_free(d);
-		return code;
+		return r;
 	}
 	*ret_doctor = d;
 	return 0;

@@ -115,20 +115,20 @@ int evattr_check_rate(const struct evspec *s, const struct evattr_options *o, st
 	uint64_t hz, period;
 	effective_rate(s, o, &hz, &period);
 	if (hz > o->rate_max_hz) {
-		int code = err_set(e, EINVAL, "event '%s': %" PRIu64 " Hz is above the kernel's "
+		int r = err_set(e, EINVAL, "event '%s': %" PRIu64 " Hz is above the kernel's "
 				   "limit of %" PRIu64 " Hz", s->name, hz, o->rate_max_hz);
 		err_hint(e, "ask for less, or for 'max'; root may raise the limit: sysctl "
 			 "kernel.perf_event_max_sample_rate=%" PRIu64, hz);
-		return code;
+		return r;
 	}
 	if (hz > max_hz(s, o) || (!hz && s->is_clock && period < EVATTR_CLOCK_PERIOD_MIN_NS)) {
-		int code = hz ? err_set(e, EINVAL, "event '%s': %" PRIu64 " Hz is too fast for a "
+		int r = hz ? err_set(e, EINVAL, "event '%s': %" PRIu64 " Hz is too fast for a "
 					"clock", s->name, hz)
 			      : err_set(e, EINVAL, "event '%s': a period of %" PRIu64 " ns is too "
 					"short for a clock", s->name, period);
 		err_hint(e, "the kernel's clock events tick every %u ns (%" PRIu64 " Hz) at most",
 			 EVATTR_CLOCK_PERIOD_MIN_NS, max_hz(s, o));
-		return code;
+		return r;
 	}
 	return 0;
 }
@@ -137,17 +137,17 @@ int evattr_check_side(const struct evspec *s, const struct evattr_options *o, st
 {
 	bool no_kernel = s->only_user || o->only_user, no_user = s->only_kernel || o->only_kernel;
 	if (no_kernel && no_user && !s->with_hv) {
-		int code = err_set(e, EINVAL, "event '%s': neither user nor kernel code is left to "
+		int r = err_set(e, EINVAL, "event '%s': neither user nor kernel code is left to "
 				   "sample", s->name);
 		err_hint(e, "--user and ':u' exclude the kernel, --kernel and ':k' exclude "
 			 "user code; choose one side");
-		return code;
+		return r;
 	}
 	if (no_kernel && evspec_in_kernel(s)) {
-		int code = err_set(e, EINVAL, "event '%s' happens inside the kernel: with user "
+		int r = err_set(e, EINVAL, "event '%s' happens inside the kernel: with user "
 				   "code only there is never a sample", s->name);
 		err_hint(e, "leave out --user for this event");
-		return code;
+		return r;
 	}
 	return 0;
 }

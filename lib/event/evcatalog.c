@@ -113,17 +113,17 @@ int cprof_event_each(const struct cprof_event_probe *probe, const char *pmu, cpr
 	struct cprof_event known;
 	for (size_t i = 0; !pmu && w.more && cprof_event_at(i, &known); i++)
 		w.more = fn(ctx, &known);
-	int code = evpmu_list(w.host, &pmus);
-	if (code < 0)
-		return err_errno(e, -code, "cannot list events");
-	for (size_t i = 0; code == 0 && i < pmus.n; i++)
+	int r = evpmu_list(w.host, &pmus);
+	if (r < 0)
+		return err_errno(e, -r, "cannot list events");
+	for (size_t i = 0; r == 0 && i < pmus.n; i++)
 		if (!pmu || evpmu_matches(&pmus, &pmus.v[i], pmu, strlen(pmu)))
-			code = walk_pmu(&w, &pmus.v[i]);
+			r = walk_pmu(&w, &pmus.v[i]);
 	evpmu_list_done(&pmus);
-	if (code == 0 && (!pmu || strcmp(pmu, "tracepoint") == 0))
-		code = walk_tracepoints(&w);
+	if (r == 0 && (!pmu || strcmp(pmu, "tracepoint") == 0))
+		r = walk_tracepoints(&w);
 	walk_pfm(&w, pmu);
-	return code < 0 ? err_errno(e, -code, "cannot list events") : 0;
+	return r < 0 ? err_errno(e, -r, "cannot list events") : 0;
 }
 
 /* ---- PMUs ------------------------------------------------------------------------------ */
@@ -160,22 +160,22 @@ int cprof_pmu_each(const struct cprof_event_probe *probe, cprof_pmu_fn *fn, void
 	const struct host *h = evlist_host(probe);
 	struct evpmu_list pmus;
 	struct evpfm_pmu p;
-	int code = evpmu_list(h, &pmus);
-	if (code < 0)
-		return err_errno(e, -code, "cannot list PMUs");
-	for (size_t i = 0; code == 0 && i < pmus.n; i++)
-		code = give_pmu(h, &pmus.v[i], fn, ctx);
+	int r = evpmu_list(h, &pmus);
+	if (r < 0)
+		return err_errno(e, -r, "cannot list PMUs");
+	for (size_t i = 0; r == 0 && i < pmus.n; i++)
+		r = give_pmu(h, &pmus.v[i], fn, ctx);
 	evpmu_list_done(&pmus);
-	for (int i = 0; code == 0 && evpfm_pmu_at(i, &p); i++) {
+	for (int i = 0; r == 0 && evpfm_pmu_at(i, &p); i++) {
 		if (!is_of_cpu(&p))
 			continue;
 		const struct cprof_pmu pmu = {
 			.name = p.name, .is_model = true, .is_here = p.is_here, .cpus = "",
 			.fields = "", .n_events = (size_t)p.n_events, .what = p.what,
 		};
-		code = !fn(ctx, &pmu);
+		r = !fn(ctx, &pmu);
 	}
-	return code < 0 ? err_errno(e, -code, "cannot list PMUs") : 0;
+	return r < 0 ? err_errno(e, -r, "cannot list PMUs") : 0;
 }
 
 bool cprof_has_models(void)

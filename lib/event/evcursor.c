@@ -35,13 +35,13 @@ int evcursor_complain(const struct evcursor *p, int errnum, size_t at, const cha
 	va_end(ap);
 	size_t n = strlen(p->text);
 	evcursor_printable(p->text, n, text);
-	int code = at ? err_set(p->e, errnum, "%s, at character %zu of '%s'", what, at + 1, text)
+	int r = at ? err_set(p->e, errnum, "%s, at character %zu of '%s'", what, at + 1, text)
 		      : err_set(p->e, errnum, "%s", what);
 	if (n <= EVCURSOR_SHOWN_MAX)
 		err_hint(p->e, "%s\n%*s^%s%s", text, (int)at, "", *advice ? "\n" : "", advice);
 	else
 		err_hint(p->e, "%s", advice);
-	return code;
+	return r;
 }
 
 struct evspec *evcursor_append(struct evspec_list *l)
@@ -75,9 +75,9 @@ struct evspec *evcursor_add(struct evcursor *p, const struct evpmu *pmu, struct 
 
 int evcursor_need_pmus(struct evcursor *p)
 {
-	int code = p->has_pmus || !p->host ? 0 : evpmu_list(p->host, &p->pmus);
-	if (code < 0)
-		return err_errno(p->e, -code, "cannot list PMUs");
+	int r = p->has_pmus || !p->host ? 0 : evpmu_list(p->host, &p->pmus);
+	if (r < 0)
+		return err_errno(p->e, -r, "cannot list PMUs");
 	p->has_pmus = true;
 	return 0;
 }

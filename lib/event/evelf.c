@@ -79,18 +79,18 @@ int evelf_find(const char *path, const char *symbol, uint64_t *ret_file_off,
 	elf_version(EV_CURRENT);
 	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
 	GElf_Sym s;
-	int code = 0;
+	int r = 0;
 	if (!elf || elf_kind(elf) != ELF_K_ELF) {
-		code = err_set(e, ENOEXEC, "'%s' is no ELF file", path);
+		r = err_set(e, ENOEXEC, "'%s' is no ELF file", path);
 	} else if (!find_symbol(elf, symbol, &s)) {
-		code = err_set(e, ENOENT, "'%s' has no function '%s'", path, symbol);
+		r = err_set(e, ENOENT, "'%s' has no function '%s'", path, symbol);
 		err_hint(e, "'nm' and 'nm -D' list a file's symbols; functions in C++ and Rust "
 			    "have their long names there");
 	} else if (!to_file_off(elf, s.st_value, ret_file_off)) {
-		code = err_set(e, ENOENT, "'%s' has no code for '%s'", path, symbol);
+		r = err_set(e, ENOENT, "'%s' has no code for '%s'", path, symbol);
 	} else {
 		*ret_n_bytes = s.st_size;
 	}
 	elf_end(elf);
-	return code;
+	return r;
 }

@@ -96,7 +96,7 @@ static bool pmu_named(const char *name, size_t n, struct evpfm_pmu *ret)
 	return false;
 }
 
-static int fail(const char *text, int code, struct err *e)
+static int fail(const char *text, int r, struct err *e)
 {
 	const char *colons = strstr(text, "::");
 	struct evpfm_pmu pmu;
@@ -105,15 +105,15 @@ static int fail(const char *text, int code, struct err *e)
 		err_hint(e, "'cprof list --pmu' shows those of this machine");
 		return -ENOENT;
 	}
-	if (colons && !pmu.is_here && code == PFM_ERR_NOTFOUND) {
+	if (colons && !pmu.is_here && r == PFM_ERR_NOTFOUND) {
 		err_set(e, ENODEV, "event '%s' is of another CPU: %s", text, pmu.what);
 		err_hint(e, "'cprof list --pmu' shows the PMUs of this machine");
 		return -ENODEV;
 	}
-	err_set(e, code == PFM_ERR_NOTFOUND ? ENOENT : EINVAL, "event '%s': libpfm4 says: %s", text,
-		api.strerror(code));
+	err_set(e, r == PFM_ERR_NOTFOUND ? ENOENT : EINVAL, "event '%s': libpfm4 says: %s", text,
+		api.strerror(r));
 	err_hint(e, "'cprof list --search WORD' finds names");
-	return code == PFM_ERR_NOTFOUND ? -ENOENT : -EINVAL;
+	return r == PFM_ERR_NOTFOUND ? -ENOENT : -EINVAL;
 }
 
 int evpfm_find(const char *text, struct evpfm_attr *ret, struct err *e)
@@ -123,10 +123,10 @@ int evpfm_find(const char *text, struct evpfm_attr *ret, struct err *e)
 	if (!is_ready())
 		return err_set(e, EOPNOTSUPP, "libpfm4 does not start: %s",
 			       api.strerror ? api.strerror(init_code) : "no " SONAME);
-	int code = api.get_os_event_encoding(text, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT_EXT,
+	int r = api.get_os_event_encoding(text, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT_EXT,
 					     &arg);
-	if (code != PFM_SUCCESS)
-		return fail(text, code, e);
+	if (r != PFM_SUCCESS)
+		return fail(text, r, e);
 	*ret = (struct evpfm_attr){
 		.type = a.type, .config = a.config, .config1 = a.config1, .config2 = a.config2,
 		.only_user = a.exclude_kernel, .only_kernel = a.exclude_user,

@@ -49,20 +49,20 @@ static int read_folder(const struct host *h, const char *path, struct names *ret
 			close(fd);
 		return 0;
 	}
-	int code = 0;
-	for (struct dirent *d; code == 0 && (d = readdir(dir));) {
+	int r = 0;
+	for (struct dirent *d; r == 0 && (d = readdir(dir));) {
 		if (d->d_name[0] == '.')
 			continue;
 		char *name = strdup(d->d_name);
 		if (!name || !VEC_PUSH(&ret->list, name)) {
 			free(name);
-			code = -ENOMEM;
+			r = -ENOMEM;
 		}
 	}
 	closedir(dir);
 	if (ret->list.n)
 		qsort(ret->list.v, ret->list.n, sizeof(char *), compare_names);
-	return code;
+	return r;
 }
 
 /* A file of one line, without the line's end; NULL if it cannot be read. */
@@ -105,15 +105,15 @@ int evpmu_list(const struct host *h, struct evpmu_list *ret)
 {
 	struct names names = { 0 };
 	struct evpmu_list l = { NULL, 0 };
-	int code = read_folder(h, DEVICES, &names);
-	for (size_t i = 0; code == 0 && i < names.list.n; i++)
-		code = add_pmu(h, names.list.v[i], &l);
+	int r = read_folder(h, DEVICES, &names);
+	for (size_t i = 0; r == 0 && i < names.list.n; i++)
+		r = add_pmu(h, names.list.v[i], &l);
 	names_free(&names);
-	if (code < 0)
+	if (r < 0)
 		evpmu_list_done(&l);
 	else
 		*ret = l;
-	return code;
+	return r;
 }
 
 void evpmu_list_done(struct evpmu_list *l)
@@ -212,9 +212,9 @@ int evpmu_format(const struct host *h, const struct evpmu *p, const char *term, 
 	CLEANUP_FREE char *text = NULL;
 	if (!is_file_name(term, n))
 		return -ENOENT;
-	int code = host_read_file(h, HOST_SYS, &text, NULL, DEVICES "/%s/format/%.*s", p->name,
+	int r = host_read_file(h, HOST_SYS, &text, NULL, DEVICES "/%s/format/%.*s", p->name,
 				  (int)n, term);
-	return code < 0 ? -ENOENT : evpmu_parse_bits(text, ret);
+	return r < 0 ? -ENOENT : evpmu_parse_bits(text, ret);
 }
 
 bool evpmu_spread(const struct evpmu_bits *bits, uint64_t value, uint64_t config[4])

@@ -21,7 +21,7 @@ static const char *const roots[] = { "kernel/tracing/events", "kernel/debug/trac
 /* The folder of events, as a path below HOST_SYS.  -ENODEV, -EACCES. */
 static int find_root(const struct host *h, const char **ret_root)
 {
-	int code = -ENODEV;
+	int r = -ENODEV;
 	for (size_t i = 0; i < sizeof(roots) / sizeof(*roots); i++) {
 		CLEANUP_CLOSE int fd =
 			host_open_file(h, HOST_SYS, O_RDONLY | O_DIRECTORY, "%s", roots[i]);
@@ -30,9 +30,9 @@ static int find_root(const struct host *h, const char **ret_root)
 			return 0;
 		}
 		if (fd == -EACCES || fd == -EPERM)
-			code = -EACCES;
+			r = -EACCES;
 	}
-	return code;
+	return r;
 }
 
 static DIR *open_folder(const struct host *h, const char *root, const char *system)
@@ -54,10 +54,10 @@ static int read_points(const struct host *h, const char *root, const char *syste
 		       const char *pattern, struct evtrace_list *l)
 {
 	DIR *dir = open_folder(h, root, system);
-	int code = 0;
+	int r = 0;
 	if (!dir)
 		return -ENOENT;
-	for (struct dirent *d; code == 0 && (d = readdir(dir));) {
+	for (struct dirent *d; r == 0 && (d = readdir(dir));) {
 		long id;
 		if (d->d_name[0] == '.' || fnmatch(pattern, d->d_name, 0) != 0 ||
 		    host_read_long(h, HOST_SYS, &id, "%s/%s/%s/id", root, system, d->d_name) < 0 ||
@@ -67,20 +67,20 @@ static int read_points(const struct host *h, const char *root, const char *syste
 		if (!name || !VEC_PUSH(&l->points,
 				       ((struct evtrace_point){ name, (uint64_t)id }))) {
 			free(name);
-			code = -ENOMEM;
+			r = -ENOMEM;
 		}
 	}
 	closedir(dir);
-	if (code == 0 && l->points.n == 0)
-		code = -ENOENT;
+	if (r == 0 && l->points.n == 0)
+		r = -ENOENT;
 	if (l->points.n)
 		qsort(l->points.v, l->points.n, sizeof(*l->points.v), compare_points);
-	return code;
+	return r;
 }
 
-static int fail(const char *system, const char *pattern, int code, struct err *e)
+static int fail(const char *system, const char *pattern, int r, struct err *e)
 {
-	switch (code) {
+	switch (r) {
 	case -ENODEV:
 		err_set(e, ENODEV, "tracepoint '%s:%s': tracefs is not mounted", system, pattern);
 		err_hint(e, "mount -t tracefs nodev /sys/kernel/tracing");
@@ -93,7 +93,7 @@ static int fail(const char *system, const char *pattern, int code, struct err *e
 	case -ENOENT:
 		return err_set(e, ENOENT, "there is no tracepoint '%s:%s'", system, pattern);
 	default:
-		return err_errno(e, -code, "cannot list tracepoints");
+		return err_errno(e, -r, "cannot list tracepoints");
 	}
 }
 
@@ -102,13 +102,13 @@ int evtrace_find(const struct host *h, const char *system, const char *pattern,
 {
 	struct evtrace_list l = { 0 };
 	const char *root = NULL;
-	int code = h ? find_root(h, &root) : -ENODEV;
-	if (code == 0)
-		code = strchr(system, '/') || system[0] == '.'
+	int r = h ? find_root(h, &root) : -ENODEV;
+	if (r == 0)
+		r = strchr(system, '/') || system[0] == '.'
 			       ? -ENOENT : read_points(h, root, system, pattern, &l);
-	if (code < 0) {
+	if (r < 0) {
 		evtrace_list_done(&l);
-		return fail(system, pattern, code, e);
+		return fail(system, pattern, r, e);
 	}
 	*ret = l;
 	return 0;

@@ -218,9 +218,9 @@ static int set_engine(struct cprof_importer *m, struct err *e)
 		.machine = machine_of(m),
 		.follow = true,
 	};
-	int code = engine_init(&m->engine, &o, e);
-	if (code < 0)
-		return code;
+	int r = engine_init(&m->engine, &o, e);
+	if (r < 0)
+		return r;
 	m->engine_ready = true;
 	m->engine.targets.all = true;
 	m->engine.procs.mapdso.open_file = importfiles_open;
@@ -511,9 +511,9 @@ static int look_up_names(struct cprof_importer *m, struct err *e)
 	    importfiles_kernel_maps(&m->files, &m->kernel_map, &o.n_kernel_maps) < 0)
 		return err_errno(e, ENOMEM, "cannot look up names");
 	o.kernel_map = m->kernel_map;
-	int code = names_resolve(&m->engine, &o, &m->names, e);
-	m->names_ready = code == 0;
-	return code;
+	int r = names_resolve(&m->engine, &o, &m->names, e);
+	m->names_ready = r == 0;
+	return r;
 }
 
 static unsigned optional_labels(const struct cprof_import_config *c)
@@ -549,9 +549,9 @@ int cprof_importer_write(struct cprof_importer *m, size_t event,
 			 int (*write)(void *ctx, const void *data, size_t n_bytes), void *ctx,
 			 struct err *e)
 {
-	int code = look_up_names(m, e);
-	if (code < 0)
-		return code;
+	int r = look_up_names(m, e);
+	if (r < 0)
+		return r;
 	const struct perfdata_info *info = perfdata_info(m->source);
 	struct cprof_config as_recorded = {
 		.command_line = *info->command_line ? info->command_line : NULL,

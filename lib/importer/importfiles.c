@@ -147,13 +147,13 @@ static int open_vdso(const struct importfiles *f, struct dso *d, const struct wa
 	if (n <= 0)
 		return -ENOENT;
 	struct dso own = { .fd = -1 };
-	int code = dso_set_image(&own, image, (size_t)n);
-	bool is_same = code == 0 && same_id(w, own.build_id, own.n_build_id);
+	int r = dso_set_image(&own, image, (size_t)n);
+	bool is_same = r == 0 && same_id(w, own.build_id, own.n_build_id);
 	free(own.image);
 	if (is_same)
-		code = dso_set_image(d, image, (size_t)n);
+		r = dso_set_image(d, image, (size_t)n);
 	log_line(f->log, LOG_EXPLAIN, "[vdso]: %s", is_same ? "this kernel's" : "another kernel's");
-	return code < 0 ? code : -ENOENT;
+	return r < 0 ? r : -ENOENT;
 }
 
 int importfiles_open(void *ctx, struct dso *d, const char *filename, char **ret_path)

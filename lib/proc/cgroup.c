@@ -40,9 +40,9 @@ static int write_at(int dir, const char *name, const char *text)
 static int find_mount(const struct host *h, char *ret_path, size_t n)
 {
 	CLEANUP_FREE char *text = NULL;
-	int code = host_read_file(h, HOST_PROC, &text, NULL, "self/mountinfo");
-	if (code < 0)
-		return code;
+	int r = host_read_file(h, HOST_PROC, &text, NULL, "self/mountinfo");
+	if (r < 0)
+		return r;
 	char *save = NULL;
 	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		char point[256];
@@ -62,11 +62,11 @@ static int open_parent(const struct host *h, pid_t pid)
 {
 	char mount[256];
 	CLEANUP_FREE char *text = NULL;
-	int code = find_mount(h, mount, sizeof(mount));
-	if (code == 0)
-		code = host_read_file(h, HOST_PROC, &text, NULL, "%d/cgroup", pid);
-	if (code < 0)
-		return code;
+	int r = find_mount(h, mount, sizeof(mount));
+	if (r == 0)
+		r = host_read_file(h, HOST_PROC, &text, NULL, "%d/cgroup", pid);
+	if (r < 0)
+		return r;
 	char *line = strstr(text, "0::/");
 	if (!line || (line != text && line[-1] != '\n'))
 		return -ENOENT;
@@ -78,16 +78,16 @@ static int open_parent(const struct host *h, pid_t pid)
 static int has_controllers(int dir)
 {
 	char text[4096];
-	int code = read_at(dir, "cgroup.subtree_control", text, sizeof(text));
-	return code < 0 ? code : text[strspn(text, " \n")] ? -EBUSY : 0;
+	int r = read_at(dir, "cgroup.subtree_control", text, sizeof(text));
+	return r < 0 ? r : text[strspn(text, " \n")] ? -EBUSY : 0;
 }
 
 int cgroup_check(const struct host *h, pid_t pid)
 {
 	CLEANUP_CLOSE int dir = open_parent(h, pid);
-	int code = dir < 0 ? dir : has_controllers(dir);
-	if (code < 0)
-		return code;
+	int r = dir < 0 ? dir : has_controllers(dir);
+	if (r < 0)
+		return r;
 	return faccessat(dir, ".", W_OK, AT_EACCESS) < 0 ||
 	       faccessat(dir, "cgroup.procs", W_OK, AT_EACCESS) < 0 ? -errno : 0;
 }
@@ -98,9 +98,9 @@ static int make(struct cgroup *g, const struct host *h, pid_t pid)
 	g->parent_fd = open_parent(h, pid);
 	if (g->parent_fd < 0)
 		return g->parent_fd;
-	int code = has_controllers(g->parent_fd);
-	if (code < 0)
-		return code;
+	int r = has_controllers(g->parent_fd);
+	if (r < 0)
+		return r;
 	char name[sizeof(g->name)];
 	snprintf(name, sizeof(name), "cprof-%d", pid);
 	if (mkdirat(g->parent_fd, name, 0755) < 0)
@@ -117,30 +117,30 @@ static int make(struct cgroup *g, const struct host *h, pid_t pid)
 int cgroup_make(struct cgroup *g, const struct host *h, pid_t pid, struct err *e)
 {
 	*g = (struct cgroup){ .fd = -1, .parent_fd = -1 };
-	int code = make(g, h, pid);
-	if (code == 0)
+	int r = make(g, h, pid);
+	if (r == 0)
 		return 0;
 	cgroup_remove(g);
-	if (code == -EBUSY) {
+	if (r == -EBUSY) {
 		err_set(e, EBUSY, "cannot make a cgroup for the command: controllers are enabled "
 			"there, and would change how it runs");
 		err_hint(e, "use --scope cpu or --scope task");
-		return code;
+		return r;
 	}
-	err_errno(e, -code, "cannot make a cgroup for the command");
-	err_hint(e, code == -ENOENT ? "cgroup v2 is not mounted: use --scope cpu or --scope task"
+	err_errno(e, -r, "cannot make a cgroup for the command");
+	err_hint(e, r == -ENOENT ? "cgroup v2 is not mounted: use --scope cpu or --scope task"
 				    : "it needs write access to the cgroup v2 folder of this "
 				      "process: use --scope cpu or --scope task");
-	return code;
+	return r;
 }
 
 int cgroup_cpu_ns(const struct cgroup *g, uint64_t *ret_ns)
 {
 	char text[4096];
 	unsigned long long usec;
-	int code = read_at(g->fd, "cpu.stat", text, sizeof(text));
-	if (code < 0)
-		return code;
+	int r = read_at(g->fd, "cpu.stat", text, sizeof(text));
+	if (r < 0)
+		return r;
 	if (sscanf(text, "usage_usec %llu", &usec) != 1)
 		return -EINVAL;
 	*ret_ns = usec * 1000u;

@@ -66,24 +66,24 @@ int cputime_thread_ns(const struct host *h, pid_t pid, pid_t tid, uint64_t *ret_
 		return 0;
 	CLEANUP_FREE char *text = NULL;
 	unsigned long long ns;
-	int code = host_read_file(h, HOST_PROC, &text, NULL, "%d/task/%d/schedstat", pid, tid);
-	if (code == 0 && sscanf(text, "%llu", &ns) == 1) {
+	int r = host_read_file(h, HOST_PROC, &text, NULL, "%d/task/%d/schedstat", pid, tid);
+	if (r == 0 && sscanf(text, "%llu", &ns) == 1) {
 		*ret_ns = ns;
 		return 0;
 	}
 	/* A kernel without CONFIG_SCHED_INFO: use utime and stime, in ticks. */
 	CLEANUP_FREE char *stat = NULL;
-	code = host_read_file(h, HOST_PROC, &stat, NULL, "%d/task/%d/stat", pid, tid);
-	if (code < 0)
-		return code == -ENOENT ? -ESRCH : code;
+	r = host_read_file(h, HOST_PROC, &stat, NULL, "%d/task/%d/stat", pid, tid);
+	if (r < 0)
+		return r == -ENOENT ? -ESRCH : r;
 	return parse_stat_ticks(stat, 14, ret_ns);
 }
 
 int cputime_children_ns(const struct host *h, pid_t pid, uint64_t *ret_ns)
 {
 	CLEANUP_FREE char *text = NULL;
-	int code = host_read_file(h, HOST_PROC, &text, NULL, "%d/stat", pid);
-	if (code < 0)
-		return code == -ENOENT ? -ESRCH : code;
+	int r = host_read_file(h, HOST_PROC, &text, NULL, "%d/stat", pid);
+	if (r < 0)
+		return r == -ENOENT ? -ESRCH : r;
 	return parse_stat_ticks(text, 16, ret_ns);
 }

@@ -87,9 +87,9 @@ static int64_t start_time(const struct host *h, uint32_t pid)
 int jitfile_process_init(struct jitfile_process *p, const struct host *h, uint32_t pid)
 {
 	CLEANUP_FREE char *status = NULL;
-	int code = host_read_file(h, HOST_PROC, &status, NULL, "%u/status", pid);
-	if (code < 0)
-		return code;
+	int r = host_read_file(h, HOST_PROC, &status, NULL, "%u/status", pid);
+	if (r < 0)
+		return r;
 	struct jitfile_process tmp = { .tmp_fd = -1 };
 	unsigned long ns_pid = pid;
 	unsigned uid, euid;

@@ -299,14 +299,14 @@ int export_write(const struct engine *g, const struct names *names, uint32_t eve
 		 const struct export_info *info, pprof_write_fn *write, void *ctx, struct err *e)
 {
 	struct export x = { .g = g, .names = names, .info = info };
-	int code = pprof_new(write, ctx, info->level, &x.out, e);
-	if (code < 0)
-		return code;
+	int r = pprof_new(write, ctx, info->level, &x.out, e);
+	if (r < 0)
+		return r;
 	x.function = calloc(names->functions.n ? names->functions.n : 1, sizeof(*x.function));
-	code = x.function ? order_entries(&x, event) : -ENOMEM;
-	if (code == 0)
-		code = number_locations(&x);
-	if (code == 0) {
+	r = x.function ? order_entries(&x, event) : -ENOMEM;
+	if (r == 0)
+		r = number_locations(&x);
+	if (r == 0) {
 		drop_useless_labels(&x);
 		pprof_sample_type(x.out, info->count_type ? info->count_type : "samples", "count");
 		pprof_sample_type(x.out, info->type, info->unit);
@@ -315,13 +315,13 @@ int export_write(const struct engine *g, const struct names *names, uint32_t eve
 		pprof_times(x.out, info->time_ns, info->duration_ns);
 		for (size_t i = 0; i < info->n_comments; i++)
 			pprof_comment(x.out, info->comment[i]);
-		code = write_mappings(&x);
+		r = write_mappings(&x);
 	}
-	if (code == 0) {
+	if (r == 0) {
 		write_locations(&x);
-		code = write_samples(&x);
+		r = write_samples(&x);
 	}
-	code = code < 0 ? err_errno(e, -code, "cannot write the profile") : pprof_finish(x.out, e);
+	r = r < 0 ? err_errno(e, -r, "cannot write the profile") : pprof_finish(x.out, e);
 	export_done(&x);
-	return code;
+	return r;
 }

@@ -21,11 +21,11 @@ struct debugfetch *fetch_open(const struct cprof_naming *n, uint64_t used_ns,
 	if (n->debuginfod == CPROF_DEBUGINFOD_OFF || n->no_symbols ||
 	    used_ns >= budget_ns)
 		return NULL;
-	int code = debugfetch_open(budget_ns - used_ns, log, &f, &why);
-	if (code < 0 && n->debuginfod == CPROF_DEBUGINFOD_ON)
+	int r = debugfetch_open(budget_ns - used_ns, log, &f, &why);
+	if (r < 0 && n->debuginfod == CPROF_DEBUGINFOD_ON)
 		log_line(log, LOG_WARN, "debuginfod: %s%s%s", why.what, why.hint[0] ? "; " : "",
 			 why.hint);
-	return code < 0 ? NULL : f;
+	return r < 0 ? NULL : f;
 }
 
 static int compare_weight(const void *a, const void *b)

@@ -172,9 +172,9 @@ static int resolve_dso(struct engine *g, const struct names_options *options,
 		own.fetched_fd = n->fetched[i].fd;
 		own.fetched_path = n->fetched[i].path ? n->fetched[i].path : "debuginfod";
 	}
-	int code = symbolizer_resolve(&own, d, addr, n_list, &n->lines, &g->strings, &has);
-	if (code < 0)
-		return code;
+	int r = symbolizer_resolve(&own, d, addr, n_list, &n->lines, &g->strings, &has);
+	if (r < 0)
+		return r;
 	uint32_t m = NAMES_NO_MAPPING;
 	for (size_t i = 0; i < n_list; i++) {
 		/* Sorted by address, so most are in the mapping of their predecessor. */
@@ -388,42 +388,42 @@ int names_resolve(struct engine *g, const struct names_options *options, struct 
 		o.timeout_ns = NAMES_TIMEOUT_NS;
 	CLEANUP_FREE struct by_dso *used = NULL, *list = NULL;
 	size_t n_used = 0, n_list = 0;
-	int code = list_used(g, &used, &n_used);
-	if (code == 0)
-		code = reuse(g, &n);
-	if (code == 0 && !(list = calloc(n_used + 1, sizeof(*list))))
-		code = -ENOMEM;
-	if (code == 0)
+	int r = list_used(g, &used, &n_used);
+	if (r == 0)
+		r = reuse(g, &n);
+	if (r == 0 && !(list = calloc(n_used + 1, sizeof(*list))))
+		r = -ENOMEM;
+	if (r == 0)
 		n_list = list_unknown(g, &n, used, n_used, list);
-	if (code == 0)
+	if (r == 0)
 		kernel = open_kernel(g, options, list, n_list, &n.kernel_hidden);
 	o.kernel = kernel;
 	uint8_t kernel_id[DSO_BUILD_ID_MAX];
 	struct symkdebug_kernel kernel_debug;
-	if (code == 0 && describe_kernel(options, kernel, kernel_id, &kernel_debug))
+	if (r == 0 && describe_kernel(options, kernel, kernel_id, &kernel_debug))
 		o.kernel_debug = &kernel_debug;
 	uint64_t *replaced = NULL;
 	jitcode_settle(&g->kernel_code, &replaced);
 	free(replaced);
-	if (code == 0)
-		code = fetch(g, options, &n, list, n_list);
-	if (code == 0)
+	if (r == 0)
+		r = fetch(g, options, &n, list, n_list);
+	if (r == 0)
 		add_main_binary(g, &n);
-	for (size_t i = 0, next; code == 0 && i < n_list; i = next) {
+	for (size_t i = 0, next; r == 0 && i < n_list; i = next) {
 		for (next = i; next < n_list && list[next].dso == list[i].dso;)
 			next++;
-		code = resolve_dso(g, options, &o, &n, list + i, next - i);
+		r = resolve_dso(g, options, &o, &n, list + i, next - i);
 		/* its 3 MB are not needed while the largest file is read */
 		if (dso_get(&g->dsos, list[i].dso)->key.kind == DSO_KERNEL)
 			symkernel_rest(kernel);
 	}
 	symkernel_close(kernel);
 	jit_explain(&g->jit, o.log);
-	if (code == 0)
-		code = intern_functions(&n);
-	if (code < 0) {
+	if (r == 0)
+		r = intern_functions(&n);
+	if (r < 0) {
 		names_done(&n);
-		return err_errno(e, -code, "cannot look up names");
+		return err_errno(e, -r, "cannot look up names");
 	}
 	count_named(g, &n, used, n_used);
 	*names = n;

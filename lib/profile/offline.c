@@ -190,16 +190,16 @@ static int resolve(struct offline *o, const struct dso *d, size_t mapping, struc
 	qsort(w, n, sizeof(*w), compare_wanted);
 	for (size_t i = 0; i < n; i++)
 		addr[i].vaddr = w[i].vaddr;
-	int code = symbolizer_resolve(&options, d, addr, n, &o->lines, &o->strings,
+	int r = symbolizer_resolve(&options, d, addr, n, &o->lines, &o->strings,
 				      &o->has[mapping]);
-	for (size_t i = 0; i < n && code == 0; i++) {
+	for (size_t i = 0; i < n && r == 0; i++) {
 		o->named[w[i].location] = addr[i];
 		o->stats.n_named += addr[i].source != SYMBOLIZER_NONE;
 	}
 	o->stats.n_symbol_timeouts += counts.n_timeouts;
 	o->stats.n_debug_misfits += counts.n_misfits;
 	fetch_done(&fetched, 1);
-	return code;
+	return r;
 }
 
 static int resolve_mapping(struct offline *o, size_t mapping)
@@ -207,15 +207,15 @@ static int resolve_mapping(struct offline *o, size_t mapping)
 	const struct profile_mapping *m = &o->p->mapping[mapping];
 	VEC(struct wanted) w = { 0 };
 	struct dso d = { .fd = -1, .path = strdup(m->filename) };
-	int code = d.path ? 0 : -ENOMEM;
+	int r = d.path ? 0 : -ENOMEM;
 	bool is_file = *m->filename && m->filename[0] != '[';
-	for (size_t i = 0; code == 0 && is_file && i < o->p->n_locations; i++) {
+	for (size_t i = 0; r == 0 && is_file && i < o->p->n_locations; i++) {
 		const struct profile_location *l = &o->p->location[i];
 		struct wanted one = { .location = i };
 		if (l->mapping == m && is_nameless(l) && !VEC_PUSH(&w, one))
-			code = -ENOMEM;
+			r = -ENOMEM;
 	}
-	if (code == 0 && w.n) {
+	if (r == 0 && w.n) {
 		bool found = parse_id(m->build_id, &d) && find_file(o, &d);
 		o->stats.n_addresses += w.n;
 		o->stats.n_files++;
@@ -228,14 +228,14 @@ static int resolve_mapping(struct offline *o, size_t mapping)
 		d.open_errno = found ? 0 : ENOENT;
 		for (size_t i = 0; i < w.n; i++)
 			w.v[i].vaddr = vaddr_of(&d, m, o->p->location[w.v[i].location].address);
-		code = resolve(o, &d, mapping, w.v, w.n);
+		r = resolve(o, &d, mapping, w.v, w.n);
 	}
 	VEC_FREE(&w);
 	if (d.fd >= 0)
 		close(d.fd);
 	free(d.path);
 	free(d.open_path);
-	return code;
+	return r;
 }
 
 /* ---- writing --------------------------------------------------------------- */
@@ -306,24 +306,24 @@ static void get_line(const struct offline *o, size_t i, size_t k, struct pprof_f
 static int write_locations(struct offline *o)
 {
 	const struct profile *p = o->p;
-	int code = 0;
-	for (size_t i = 0; i < p->n_locations && code == 0; i++) {
+	int r = 0;
+	for (size_t i = 0; i < p->n_locations && r == 0; i++) {
 		const struct profile_location *l = &p->location[i];
 		size_t n = o->named[i].n_lines ? o->named[i].n_lines : l->n_lines;
 		size_t n_written = o->named[i].n_lines && n > LINES_MAX ? LINES_MAX : n;
 		CLEANUP_FREE struct pprof_line *line = calloc(n ? n : 1, sizeof(*line));
 		if (!line)
 			return -ENOMEM;
-		for (size_t k = 0; k < n_written && code == 0; k++) {
+		for (size_t k = 0; k < n_written && r == 0; k++) {
 			/* As in recordings: long chains lose middle frames, never the function. */
 			struct pprof_function f;
 			get_line(o, i, k + 1 == n_written ? n - 1 : k, &f, &line[k]);
-			code = function_id(o, &f, &line[k].function_id);
+			r = function_id(o, &f, &line[k].function_id);
 		}
 		pprof_location(o->out, id_in(p->mapping, l->mapping, sizeof(*p->mapping)),
 			       l->address, line, n_written, l->is_folded);
 	}
-	return code;
+	return r;
 }
 
 static void write_mappings(struct offline *o)
@@ -349,26 +349,26 @@ static int write_samples(struct offline *o)
 	const struct profile *p = o->p;
 	VEC(uint64_t) id = { 0 };
 	VEC(struct pprof_label) label = { 0 };
-	int code = 0;
-	for (size_t i = 0; i < p->n_samples && code == 0; i++) {
+	int r = 0;
+	for (size_t i = 0; i < p->n_samples && r == 0; i++) {
 		const struct profile_sample *s = &p->sample[i];
 		id.n = label.n = 0;
 		if (!VEC_RESERVE(&id, s->n_locations + 1) || !VEC_RESERVE(&label, s->n_labels + 1))
-			code = -ENOMEM;
-		for (size_t k = 0; k < s->n_locations && code == 0; k++)
+			r = -ENOMEM;
+		for (size_t k = 0; k < s->n_locations && r == 0; k++)
 			id.v[id.n++] = id_in(p->location, s->location[k], sizeof(*p->location));
-		for (size_t k = 0; k < s->n_labels && code == 0; k++)
+		for (size_t k = 0; k < s->n_labels && r == 0; k++)
 			label.v[label.n++] = (struct pprof_label){
 				.key = s->label[k].key, .str = s->label[k].str,
 				.num = s->label[k].num, .num_unit = s->label[k].num_unit,
 			};
-		if (code == 0)
+		if (r == 0)
 			pprof_sample(o->out, id.v, id.n, s->value, p->n_sample_types, label.v,
 				     label.n);
 	}
 	VEC_FREE(&id);
 	VEC_FREE(&label);
-	return code;
+	return r;
 }
 
 static int write_all(struct offline *o, struct err *e)
@@ -385,10 +385,10 @@ static int write_all(struct offline *o, struct err *e)
 	for (size_t i = 0; i < p->n_comments; i++)
 		pprof_comment(o->out, p->comment[i]);
 	write_mappings(o);
-	int code = write_locations(o);
-	if (code == 0)
-		code = write_samples(o);
-	return code < 0 ? err_errno(e, -code, "cannot write the profile") : pprof_finish(o->out, e);
+	int r = write_locations(o);
+	if (r == 0)
+		r = write_samples(o);
+	return r < 0 ? err_errno(e, -r, "cannot write the profile") : pprof_finish(o->out, e);
 }
 
 /* ---- all together ---------------------------------------------------------- */
@@ -453,15 +453,15 @@ static int look_up(struct offline *o, struct err *e)
 {
 	o->named = calloc(o->p->n_locations ? o->p->n_locations : 1, sizeof(*o->named));
 	o->has = calloc(o->p->n_mappings ? o->p->n_mappings : 1, sizeof(*o->has));
-	int code = o->named && o->has ? strtab_init(&o->strings, NULL) : -ENOMEM;
+	int r = o->named && o->has ? strtab_init(&o->strings, NULL) : -ENOMEM;
 	o->fetch = fetch_open(&o->config->naming, 0, o->config->log);
-	CLEANUP_FREE struct hot *hot = code == 0 ? hottest_first(o->p) : NULL;
+	CLEANUP_FREE struct hot *hot = r == 0 ? hottest_first(o->p) : NULL;
 	if (!hot)
-		code = -ENOMEM;
-	for (size_t i = 0; i < o->p->n_mappings && code == 0; i++)
-		code = resolve_mapping(o, hot[i].mapping);
+		r = -ENOMEM;
+	for (size_t i = 0; i < o->p->n_mappings && r == 0; i++)
+		r = resolve_mapping(o, hot[i].mapping);
 	debugfetch_close(o->fetch);
-	return code < 0 ? err_errno(e, -code, "cannot look up names") : 0;
+	return r < 0 ? err_errno(e, -r, "cannot look up names") : 0;
 }
 
 static void done(struct offline *o)
@@ -486,20 +486,20 @@ int cprof_symbolize(const struct cprof_symbolize_config *config,
 		    struct cprof_symbolize_stats *ret_stats, struct err *e)
 {
 	struct offline o = { .config = config };
-	int code = host_open(&o.host, NULL, NULL, NULL, e);
-	if (code < 0)
-		return code;
-	code = set_folders(&o, e);
-	if (code == 0)
-		code = profile_read_file(config->path, &o.p, e);
-	if (code == 0)
-		code = look_up(&o, e);
-	if (code == 0)
-		code = pprof_new(write, ctx, ZLIB_LEVEL, &o.out, e);
-	if (code == 0)
-		code = write_all(&o, e);
-	if (code == 0)
+	int r = host_open(&o.host, NULL, NULL, NULL, e);
+	if (r < 0)
+		return r;
+	r = set_folders(&o, e);
+	if (r == 0)
+		r = profile_read_file(config->path, &o.p, e);
+	if (r == 0)
+		r = look_up(&o, e);
+	if (r == 0)
+		r = pprof_new(write, ctx, ZLIB_LEVEL, &o.out, e);
+	if (r == 0)
+		r = write_all(&o, e);
+	if (r == 0)
 		*ret_stats = o.stats;
 	done(&o);
-	return code;
+	return r;
 }

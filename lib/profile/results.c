@@ -133,9 +133,9 @@ int results_write(const struct results_profile *p,
 	if (comments_make(&comments, p->config, &p->source->facts, p->stats, p->ev, ends, n_ends,
 			  p->cuts, &losses, p->coverage_percent) < 0)
 		return err_errno(e, ENOMEM, "cannot write the profile");
-	int code;
+	int r;
 	if (p->origin && !add_origin(&comments, p->origin)) {
-		code = err_errno(e, ENOMEM, "cannot write the profile");
+		r = err_errno(e, ENOMEM, "cannot write the profile");
 	} else {
 		struct export_info info = {
 			.count_type = p->count_type,
@@ -146,8 +146,8 @@ int results_write(const struct results_profile *p,
 			.n_comments = comments.list.n, .optional_labels = p->optional_labels,
 			.level = ZLIB_LEVEL, .scale = p->ev->scale,
 		};
-		code = export_write(p->engine, p->names, p->event, &info, write, ctx, e);
+		r = export_write(p->engine, p->names, p->event, &info, write, ctx, e);
 	}
 	comments_done(&comments);
-	return code;
+	return r;
 }
