@@ -1,7 +1,7 @@
 /*
- * A label, since pprof has nothing for it in a location, and a frame of its own at the joint would
- * keep stacks apart that are the same.  The numbers hardly split samples: where a stack is guessed
- * depends on the stack alone.
+ * The marks are a label because pprof's locations have no field for them, and a frame at the joint
+ * would separate stacks that are the same.  The numbers hardly split samples, because which frames
+ * are heuristic depends on the stack alone.
  */
 
 #include "stack/stack-marks.h"
@@ -16,7 +16,7 @@
 
 void stack_marks_of(const struct unwind_result *r, struct stack_marks *ret)
 {
-	/* a frame that is missing is one, too: [truncated] */
+	/* [truncated] counts as a frame */
 	uint32_t first = r->is_whole ? 1 : 2;
 	*ret = (struct stack_marks){ .n_joined = r->n_joined ? r->n_joined + first - 1 : 0 };
 	for (uint32_t i = 0; i < r->n; i++) {
@@ -43,7 +43,7 @@ static void mark_text(const struct stack_marks *m, char *buf, size_t n_bytes)
 }
 
 uint32_t stack_marks_set(struct stack_marks_cache *c, struct strtab *strings, struct labels *labels,
-		       const struct stack_marks *mark)
+			 const struct stack_marks *mark)
 {
 	struct stack_marks m = *mark;
 	char text[128];

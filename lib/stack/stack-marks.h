@@ -2,8 +2,8 @@
 #define CPROF_STACK_STACK_MARKS_H
 
 /*
- * The label `stack`: which frames of a sample were guessed, and where its stack was joined to an
- * earlier one.  Frames are numbered from the root, which is 1, as they stand in the profile.
+ * The label `stack`: which frames of a sample are heuristic ("guessed"), and where its stack was
+ * joined to an earlier one.  Frames are numbered as in the profile, from the root, which is 1.
  */
 
 #include <stdbool.h>
@@ -17,16 +17,16 @@ struct unwind_result;
 #define STACK_MARKS_GUESSED_MAX 7u
 
 struct stack_marks {
-	uint32_t n_joined;              /* the outermost frames, of an earlier stack; 0: no joint */
-	uint32_t n_guessed;             /* of all frames */
-	uint32_t guessed[STACK_MARKS_GUESSED_MAX]; /* numbers of the outermost ones; others are 0 */
+	uint32_t n_joined;              /* outermost frames from an earlier stack; 0: no joint */
+	uint32_t n_guessed;             /* heuristic frames */
+	uint32_t guessed[STACK_MARKS_GUESSED_MAX]; /* numbers of the outermost of them, then 0 */
 };
 
-/* What a user stack's marks are: frames by the code, and by the frame pointer in files without
- * CFI.  Code in no file keeps the frame pointer, so there it is no guess. */
+/* The marks of a user stack: frames by the code, and by the frame pointer in files without CFI.
+ * JIT code keeps the frame pointer, so its frames are not marked. */
 void stack_marks_of(const struct unwind_result *r, struct stack_marks *ret);
 
-/* There are so many more frames further out than were unwound. */
+/* Adds n_outer frames outside of those that were unwound. */
 static inline void stack_marks_move(struct stack_marks *m, uint32_t n_outer)
 {
 	for (uint32_t i = 0; i < m->n_guessed && i < STACK_MARKS_GUESSED_MAX; i++)
@@ -38,7 +38,7 @@ static inline bool stack_marks_is_empty(const struct stack_marks *m)
 	return !m->n_joined && !m->n_guessed;
 }
 
-/* Label sets of one label, kept for what comes again; zeroed at first. */
+/* A cache of label sets that consist of this label only; zeroed at first. */
 struct stack_marks_cache {
 	struct {
 		struct stack_marks mark;
@@ -46,8 +46,8 @@ struct stack_marks_cache {
 	} v[64];
 };
 
-/* The set whose only label is that of mark, which is not empty; 0 when memory is out. */
+/* The set whose only label is that of mark, which is not empty; 0: no memory. */
 uint32_t stack_marks_set(struct stack_marks_cache *c, struct strtab *strings, struct labels *labels,
-		       const struct stack_marks *mark);
+			 const struct stack_marks *mark);
 
 #endif

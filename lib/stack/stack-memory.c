@@ -1,19 +1,18 @@
 /*
- * Stacks deeper than the kernel can copy (64 KiB) are completed from the memory of the process
- * itself, which holds their outer part still: a deep recursion does not come back within the
- * milliseconds until we read.  That it has not is checked: the end of the copy must stand
- * unchanged in memory, and the return addresses behind it must follow calls of the functions that
- * return to them.
+ * Stacks deeper than the kernel can copy (64 KiB) are completed from the memory of the process,
+ * which usually still has their outer part: a deep recursion does not return within the
+ * milliseconds until the memory is read.  This is checked in two ways.
  *
- * A function that has returned leaves its part of the stack as it was, so an unchanged copy does
- * not prove that the thread is still there.  The return addresses beyond the copy do, if the call
- * before each is one of the very function that returns to it.  Of a call by pointer that cannot be
- * told, as always near the root; but the first must not be such a one, unless the same call was
- * seen before: a frame of 200 KiB was seen below clock_gettime, which had meanwhile called the vDSO
- * so.
+ * The end of the copy must be unchanged in memory.  That is not sufficient, because a function that
+ * has returned leaves its part of the stack as it was.
  *
- * Reading is paid for by a bucket of bytes that fills with the time of the recording: a descent
- * into a recursion may need it for each sample, but it takes no more than some percent of a CPU.
+ * Each return address beyond the copy must follow a call of the very function that returns to it.
+ * For a call through a pointer that is unknown, as it always is near the root.  But the first call
+ * must not be through a pointer unless the same call was seen before: a frame of 200 KiB was once
+ * found below clock_gettime, which had meanwhile called the vDSO through a pointer.
+ *
+ * A token bucket of bytes, filled by the time of the recording, limits the cost: a descent into a
+ * recursion may need memory for each sample, but takes only a few percent of a CPU.
  */
 
 #include "stack/stack-memory.h"
@@ -28,27 +27,26 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The first step reaches what lies a few samples back; each next one is STEP_FACTOR longer. */
+/* The first step reaches what was copied a few samples ago; each next one is STEP_FACTOR longer. */
 #define STEP_BYTES (32u << 10)
 #define STEP_FACTOR 8u
 
-/* A copy ends early at a page that was never touched, as in a large array.  Reading makes such
- * pages present, whether the stack proves to be the same or not, so that the next copies are
- * longer. */
+/* A copy ends early at a page that was never touched, for instance in a large array.  Reading makes
+ * such pages present, so the next copies are longer even if the stack turns out to differ. */
 #define PAGE_BYTES 4096u               /* the smallest size */
 #define GAP_BYTES (128u << 10)
 
-/* How much of the copy must equal what is there. */
+/* How much of the copy is compared with the memory. */
 #define CHECK_BYTES 8192u
 #define COPY_BYTES_MIN 64u
 #define COPY_BYTES_MAX 65536u
 
-/* 5 bytes/ns are copied, so this takes 2.5 % of a CPU at most; saved up for at most BURST_BYTES. */
+/* 5 bytes/ns are copied, so this is at most 2.5 % of a CPU; the bucket holds BURST_BYTES. */
 #define BYTES_PER_US 128u
 #define BURST_BYTES (4u << 20)
 
-/* A recursion that comes back faster than it can be read costs megabytes a time.  But the one time
- * in fifty that it is there still helps many stacks. */
+/* A recursion that returns faster than it can be read costs megabytes each time.  But the one read
+ * in fifty that succeeds helps many stacks. */
 #define VAIN_MAX 16u
 #define VAIN_NS 900000u
 
@@ -68,8 +66,8 @@ void stack_memory_done(struct stack_memory *d)
 	*d = (struct stack_memory){ 0 };
 }
 
-/* May n bytes be read for a sample of that time? */
-static bool deep_pay(struct stack_memory *d, uint64_t time_ns, uint64_t n)
+/* Takes n bytes from the bucket for a sample at time_ns; false: not enough. */
+static bool take_bytes(struct stack_memory *d, uint64_t time_ns, uint64_t n)
 {
 	uint64_t us = time_ns > d->time_ns ? (time_ns - d->time_ns) / 1000 : 0;
 	if (us >= BURST_BYTES / BYTES_PER_US)
@@ -86,7 +84,7 @@ static bool deep_pay(struct stack_memory *d, uint64_t time_ns, uint64_t n)
 }
 
 bool stack_memory_lengthen(struct stack_memory *d, uint32_t tid, uint64_t time_ns,
-			uint64_t need, struct unwind_input *in)
+			   uint64_t need, struct unwind_input *in)
 {
 	uint64_t n = in->n_stack_bytes, sp = in->regs->r[d->arch->sp];
 	bool is_first = in->stack != d->buf || !d->buf;
@@ -103,7 +101,7 @@ bool stack_memory_lengthen(struct stack_memory *d, uint32_t tid, uint64_t time_n
 	uint64_t n_check = !is_first ? 0 : n / 2 < CHECK_BYTES ? n / 2 & ~7ull : CHECK_BYTES;
 	if (!d->buf)
 		d->buf = malloc(COPY_BYTES_MAX + STACK_MEMORY_BYTES_MAX);
-	if (!d->buf || !deep_pay(d, time_ns, n_check + more))
+	if (!d->buf || !take_bytes(d, time_ns, n_check + more))
 		return false;
 	CLEANUP_CLOSE int fd = host_open_file(d->host, HOST_PROC, O_RDONLY, "%u/mem", tid);
 	if (fd < 0)
@@ -125,8 +123,8 @@ bool stack_memory_lengthen(struct stack_memory *d, uint32_t tid, uint64_t time_n
 /* ---- the proof ------------------------------------------------------------------------ */
 
 bool stack_memory_is_proved(const struct arch *arch, module_find *find_module, void *ctx,
-			 const struct unwind_result *r, const struct unwind_memo *memo,
-			 uint64_t copy_end)
+			    const struct unwind_result *r, const struct unwind_memo *memo,
+			    uint64_t copy_end)
 {
 	struct { uint64_t pc, ra; } known[64] = { { 0, 0 } }; /* recursion repeats itself */
 	bool is_first = true;
@@ -138,7 +136,7 @@ bool stack_memory_is_proved(const struct arch *arch, module_find *find_module, v
 		size_t slot = (f->pc ^ f[1].pc >> 3) % 64;
 		if (!is_first && known[slot].pc == f->pc && known[slot].ra == f[1].pc)
 			continue;
-				uint64_t at = f->pc - !(f->flags & UNWIND_FRAME_EXACT);
+		uint64_t at = f->pc - !(f->flags & UNWIND_FRAME_EXACT);
 		enum unwind_call c = unwind_call_before(arch, find_module, ctx, at, f[1].pc);
 		if (c == UNWIND_CALL_OF_ANOTHER ||
 		    (c == UNWIND_CALL_INDIRECT && is_first &&

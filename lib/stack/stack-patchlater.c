@@ -1,18 +1,18 @@
 /*
- * The memo joins a cut stack to the whole one that came before it; this is the same the other way
- * round, for the stacks that come first: a program's first large frame, or a recursion that went
- * further down between two samples than a copy is long.  The same is asked for: in the whole stack
- * the frame at the cut end's CFA called the same function.
+ * The memo joins a truncated stack to the whole one before it.  This module does the reverse for
+ * truncated stacks that come first: a program's first large frame, or a recursion that descends
+ * further between two samples than a copy is long.  The condition is the same: in the whole stack,
+ * the frame at the CFA where the other one was truncated called the same function.
  *
- * A recursion that goes down megabytes and comes back within less than a sample's period is never
- * seen whole, for no copy holds it and its memory is another one before it can be read.  But it
- * passes the same places each time, so the cut stacks of some samples cover all of it: each is put
- * on the one in which its outermost frames stand as well, with the same return addresses at the
- * same places, until one is reached that a whole stack continues.  So what was completed stays for
- * a while, for others.
+ * A recursion that descends megabytes and returns within less than a sample's period is never seen
+ * whole: no copy holds it, and its memory has changed before it can be read.  But it passes the
+ * same stack addresses each time, so the truncated stacks of several samples together cover all of
+ * it.  Each is put on one that contains its outermost frames, too, with the same return addresses
+ * at the same stack addresses, until one is reached that a whole stack continues.  So completed
+ * stacks are kept for a while.
  *
- * A sample is counted at once, and moved if its outer part is found: so none of them can be
- * forgotten with its thread.  Its frames are read back from the tree of stacks.
+ * A sample is counted at once and moved if its outer part is found, so no sample is lost with its
+ * thread.  Its frames are read back from the tree of stacks.
  */
 
 #include "stack/stack-patchlater.h"
@@ -26,21 +26,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many of the outermost frames of a cut stack, if it has them, have to stand in another cut
- * stack for it to be put on that; and no fewer than MATCH_MIN. */
+/* How many of its outermost frames a truncated stack must share with another one to be put on it:
+ * MATCH_MAX, or all if it has fewer, but at least MATCH_MIN. */
 #define MATCH_MAX 8u
 #define MATCH_MIN 2u
 
 #define PLACES_FIRST 1024u
 
-/* Of whole stacks, one in WHOLE_NS is kept, and those that are deeper. */
+/* One whole stack per WHOLE_NS is kept, and deeper ones. */
 #define WHOLE_NS 50000000u
 #define WHOLE_FRAMES_MAX 2048u
 
-/* Room for more is made by forgetting so many at once. */
+/* How many stacks are forgotten at once to make room. */
 #define FORGET_AT_ONCE (STACK_PATCHLATER_CUTS_MAX / 4)
 
-/* Where a stack can be put on: the node of the caller, and how many frames it stands for. */
+/* What a stack can be put on: the node of its caller, and that node's depth. */
 struct spot {
 	uint32_t node, depth;
 };
@@ -60,7 +60,7 @@ size_t stack_patchlater_bytes(const struct stack_patchlater *l)
 	       l->cap_places * sizeof(*l->place);
 }
 
-/* The oldest. */
+/* Forgets the n oldest. */
 static void forget(struct stack_patchlater *l, uint32_t n)
 {
 	uint32_t n_places = n < l->n ? l->cut[n].first : l->n_places;
@@ -86,7 +86,7 @@ static void forget_old(struct stack_patchlater *l, uint64_t time_ns)
 		forget(l, n);
 }
 
-/* Room for n more places; false where there is none to be had. */
+/* Makes room for n more places; false: no memory. */
 static bool fit_places(struct stack_patchlater *l, uint32_t n)
 {
 	uint32_t cap = l->cap_places ? l->cap_places : PLACES_FIRST;
@@ -105,7 +105,7 @@ static bool fit_places(struct stack_patchlater *l, uint32_t n)
 	return true;
 }
 
-/* Where the frames stand, if they stand in order on one stack. */
+/* Keeps the frames' stack addresses if they are in order, as on one stack. */
 static void keep_places(struct stack_patchlater *l, struct stack_patchlater_cut *cut,
 			const struct unwind_frame *frame, uint32_t n)
 {
@@ -125,8 +125,8 @@ static void keep_places(struct stack_patchlater *l, struct stack_patchlater_cut 
 	l->n_places += n;
 }
 
-/* The stack `inner`, which begins with the frame `truncated`, on top of node `outer` instead, and
- * the nodes of its places; STACKS_NONE when it does not begin so, or memory is out. */
+/* Puts cut's stack, which begins with the frame `truncated`, on node `outer` instead and sets the
+ * nodes of its places.  Returns the new stack; STACKS_NONE: it does not begin so, or no memory. */
 static uint32_t put_on(struct stack_patchlater *l, struct stack_patchlater_cut *cut,
 		       struct stacks *s, uint32_t outer, uint32_t truncated)
 {
@@ -153,7 +153,7 @@ static uint32_t put_on(struct stack_patchlater *l, struct stack_patchlater_cut *
 	return node;
 }
 
-/* Moves the sample to where it belongs. */
+/* Moves the sample to its completed stack. */
 static bool complete(struct stack_patchlater *l, struct stack_patchlater_cut *cut, struct spot on,
 		     const struct stack_patchlater_to *to)
 {
@@ -163,7 +163,7 @@ static bool complete(struct stack_patchlater *l, struct stack_patchlater_cut *cu
 	    !counts_take(to->counts, cut->event, cut->stack, cut->labels, cut->n_samples,
 			 cut->value))
 		return false;
-	/* so many frames instead of [truncated] */
+	/* on.depth frames replace [truncated] */
 	struct stack_marks mark = cut->mark;
 	mark.n_joined = on.depth;
 	for (uint32_t i = 0; i < mark.n_guessed && i < STACK_MARKS_GUESSED_MAX; i++)
@@ -184,8 +184,7 @@ static bool complete(struct stack_patchlater *l, struct stack_patchlater_cut *cu
 	return true;
 }
 
-/* Do the outermost frames of `cut` stand in `whole`, which was completed?  *ret is what called
- * them there. */
+/* Does `whole`, which was completed, contain cut's outermost frames?  *ret is their caller. */
 static bool find_spot(const struct stack_patchlater *l, const struct stack_patchlater_cut *whole,
 		      const struct stack_patchlater_cut *cut, struct spot *ret)
 {
@@ -215,7 +214,7 @@ static bool find_spot(const struct stack_patchlater *l, const struct stack_patch
 	return ret->node != STACKS_NONE;
 }
 
-/* Those that wait and stand on number i, which was completed, then those that stand on them. */
+/* Completes waiting stacks by number i, which was completed, then others by these. */
 static uint32_t complete_others(struct stack_patchlater *l, uint32_t i,
 				const struct stack_patchlater_to *to)
 {
@@ -270,7 +269,7 @@ uint32_t stack_patchlater_note(struct stack_patchlater *l, const struct stack_pa
 	return 0;
 }
 
-/* A whole stack is one to be put on, too.  Of many that are much the same, the deepest will do. */
+/* Keeps a whole stack for others to be put on.  Of many similar ones the deepest is sufficient. */
 static void keep_whole(struct stack_patchlater *l, const struct unwind_memo *memo, uint64_t time_ns)
 {
 	uint64_t sp = memo->frame[memo->n - 1].sp;
@@ -302,8 +301,8 @@ static void keep_whole(struct stack_patchlater *l, const struct unwind_memo *mem
 }
 
 uint32_t stack_patchlater_complete(struct stack_patchlater *l, struct procs_space *space,
-			   const struct unwind_memo *memo, uint64_t time_ns,
-			   const struct stack_patchlater_to *to)
+				   const struct unwind_memo *memo, uint64_t time_ns,
+				   const struct stack_patchlater_to *to)
 {
 	uint32_t n_done = 0;
 	forget_old(l, time_ns);

@@ -2,8 +2,8 @@
 #define CPROF_STACK_STACK_PATCHLATER_H
 
 /*
- * Stacks that ended beyond their copy, before it was known how they go on: a later whole stack of
- * the thread tells it, or one that was cut itself and is completed by now.
+ * Completes truncated stacks later: by a whole stack of the same thread that comes after them, or
+ * by a truncated one that was completed meanwhile.
  */
 
 #include <stdbool.h>
@@ -19,34 +19,35 @@ struct stack_walk;
 struct unwind_frame;
 struct unwind_memo;
 
-/* So many stacks of a thread wait, or are there for others to be put on, and none for longer. */
+/* How many stacks of a thread wait for their outer part or can provide it to others, and for how
+ * long. */
 #define STACK_PATCHLATER_CUTS_MAX 256u
 #define STACK_PATCHLATER_NS_MAX 250000000u
 
-/* Frames of all threads, of which is known where they stand: 2 MiB. */
+/* Frames of all threads whose stack address is kept: 2 MiB. */
 #define STACK_PATCHLATER_PLACES_MAX 131072u
 
 struct stack_patchlater_pool {
 	uint32_t n_places;
 };
 
-/* A counted sample whose stack was cut. */
+/* A counted sample whose stack is truncated. */
 struct stack_patchlater_cut {
 	uint64_t time_ns, n_samples, value;
-	uint64_t pc;            /* an address in the outermost function that is known */
+	uint64_t pc;            /* an address in the outermost known function */
 	uint64_t cfa;           /* the stack pointer of the frame that called it */
 	uint64_t space;         /* stack_user_serial */
 	uint32_t event, stack, labels;
-	uint32_t plain_labels;  /* the same without that of mark */
+	uint32_t plain_labels;  /* labels without that of mark */
 	struct stack_marks mark;
-	bool is_beyond;         /* as counted: n_truncated, else n_cut of struct stack_walk_stats */
+	bool is_beyond;         /* counted as n_truncated by stack_walk_stats, else as n_cut */
 	/* Private. */
-	bool is_done;           /* completed, on top of n_outer frames whose node is outer */
+	bool is_done;           /* completed: n_outer frames, whose node is outer, were put below */
 	uint32_t outer, n_outer;
-	uint32_t first, n_places; /* of latejoin.place, outermost first */
+	uint32_t first, n_places; /* of struct stack_patchlater's place, outermost first */
 };
 
-/* One per thread; zeroed at first, but for the pool, which all share. */
+/* One per thread; zeroed at first, except for the pool, which all share. */
 struct stack_patchlater {
 	struct stack_patchlater_pool *pool;
 	struct stack_patchlater_cut *cut;      /* oldest first */
@@ -54,17 +55,17 @@ struct stack_patchlater {
 	struct stack_patchlater_place {
 		uint64_t pc;
 		uint32_t off8;         /* stack pointer: cfa - off8 * 8 */
-		uint32_t node;         /* of a stack that was completed */
+		uint32_t node;         /* of a completed stack */
 	} *place;
 	uint32_t n_places, cap_places;
 	uint64_t whole_ns, whole_space, whole_sp; /* of the last whole stack that was kept */
 };
-/* The pool stays. */
+/* Keeps the pool. */
 void stack_patchlater_done(struct stack_patchlater *l);
 size_t stack_patchlater_bytes(const struct stack_patchlater *l);
 
-/* Where samples are counted.  label is the label set with that of mark; walk's counters are set to
- * those of the completed stacks. */
+/* Where samples are counted.  label returns plain_labels with the label of mark; walk's counters
+ * are corrected for completed stacks. */
 struct stack_patchlater_to {
 	struct stack_walk *walk;
 	struct counts *counts;
@@ -73,21 +74,21 @@ struct stack_patchlater_to {
 };
 
 /*
- * Remembers cut, whose n frames are given innermost first.  Completes it, if a stack that was
- * completed before tells how it goes on, and then others that wait for it; returns how many.  The
- * oldest are forgotten when there are too many.  Without memory nothing is remembered.
+ * Remembers cut, whose n frames are given innermost first.  If a completed stack has its outer
+ * part, completes it and others that wait for it; returns how many.  The oldest are forgotten when
+ * there are too many.  Without memory nothing is remembered.
  */
 uint32_t stack_patchlater_note(struct stack_patchlater *l, const struct stack_patchlater_cut *cut,
 			       const struct unwind_frame *frame, uint32_t n,
 			       const struct stack_patchlater_to *to);
 
 /*
- * memo holds a whole stack, its caller_id set, of a sample of that time.  Counts each cut sample
- * that it completes for the completed stack instead, and those that stand on these; forgets those
- * that waited too long.  Returns how many were completed.
+ * memo holds a whole stack of a sample at time_ns, with caller_id set.  Moves each waiting sample
+ * that it completes to the completed stack, and then those that these complete; forgets those that
+ * have waited too long.  Returns how many were completed.
  */
 uint32_t stack_patchlater_complete(struct stack_patchlater *l, struct procs_space *space,
-			   const struct unwind_memo *memo, uint64_t time_ns,
-			   const struct stack_patchlater_to *to);
+				   const struct unwind_memo *memo, uint64_t time_ns,
+				   const struct stack_patchlater_to *to);
 
 #endif

@@ -1,11 +1,12 @@
 /*
- * The kernel's chain begins with the sample's address and has all return addresses that the frame
- * pointers lead to, on both stacks.  Those of the thread's own stack are known better by CFI.  The
- * goroutine's begin behind the one in the function that has switched; or, where what that function
- * called has made no frame yet, with the first one whose frame is not in the copy.
+ * The kernel's callchain begins with the sample's address and contains all return addresses that
+ * the frame pointers lead to, on both stacks.  For the stack that was unwound, CFI is more
+ * reliable.  The other stack begins behind the return address in the function that has switched
+ * stacks.  If the function called there has not set up a frame yet, it begins with the first return
+ * address whose frame is not in the copy.
  *
- * Memory may have been anything where such a chain leads: so each address must have a call before
- * it, and the first one a call that leads to the switch.
+ * Frame pointers may lead anywhere.  So each return address must have a call before it, and the
+ * first one must follow a call that leads to the switch.
  */
 
 #include "stack/stack-switch.h"
@@ -19,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What was found out of an address, direct-mapped. */
+/* Known answers about addresses, direct-mapped. */
 struct stack_switch_known {
 	uint64_t key;
 	uint64_t ra;
@@ -33,7 +34,7 @@ void stack_switch_done(struct stack_switch *g)
 	*g = (struct stack_switch){ .n = 0 };
 }
 
-/* The entry for a key; true when it is known. */
+/* The entry for a key; true: its answer is known. */
 static bool chain_known(const struct stack_switch *g, uint64_t key, struct stack_switch_known **ret)
 {
 	*ret = &g->known[key % STACK_SWITCH_KNOWN];
@@ -44,7 +45,7 @@ static bool chain_known(const struct stack_switch *g, uint64_t key, struct stack
 	return false;
 }
 
-/* The return addresses of the chain's user part, without the sample's own address. */
+/* The return addresses of the callchain's user part, without the sample's own address. */
 static const uint64_t *chain_of_user(const struct record_sample *s, uint32_t *ret_n)
 {
 	uint64_t i = 0;
@@ -58,7 +59,7 @@ static const uint64_t *chain_of_user(const struct record_sample *s, uint32_t *re
 	return *ret_n ? s->callchain + i : NULL;
 }
 
-/* How many of the chain's addresses are those of the stack that was unwound; n: it is not told. */
+/* How many of the chain's addresses belong to the stack that was unwound; n: unknown. */
 static uint32_t chain_n_inner(const struct arch *arch, const struct unwind_input *in,
 			      const struct unwind_frame *last, const uint64_t *ra, uint32_t n)
 {
@@ -91,8 +92,8 @@ static uint64_t chain_at(const struct unwind_frame *f)
 
 void stack_switch_follow(struct stack_switch *g, const struct arch *arch,
 			 module_find *find_module,
-		    const struct unwind_input *in, const struct record *r,
-		    const struct unwind_result *stack)
+			 const struct unwind_input *in, const struct record *r,
+			 const struct unwind_result *stack)
 {
 	const struct unwind_frame *last = &stack->frame[stack->n - 1];
 	struct stack_switch_known *k;

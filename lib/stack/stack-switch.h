@@ -16,22 +16,22 @@
 struct record;
 
 struct stack_switch {
-	/* Of the last stack: what called it, return addresses, innermost first. */
-	uint64_t between;              /* before those of the chain; 0: none */
-	const uint64_t *ra;            /* borrowed of the record */
-	uint32_t n;                    /* 0: nothing follows */
-	bool is_whole;                 /* the outermost one is in a root */
-	uint64_t n_switched;           /* stacks that ended where Go switches stacks */
-	uint64_t n_followed;           /* of them, gone on with */
-	struct stack_switch_known *known;   /* private: made when first needed */
+	/* Return addresses of the frames that called the last stack, innermost first. */
+	uint64_t between;               /* one that the chain lacks, before the others; 0: none */
+	const uint64_t *ra;             /* borrowed from the record */
+	uint32_t n;                     /* 0: nothing follows */
+	bool is_whole;                  /* the outermost one is in a root */
+	uint64_t n_switched;            /* stacks that ended where a runtime switches stacks */
+	uint64_t n_followed;            /* of these, stacks that were continued */
+	struct stack_switch_known *known; /* private: allocated when first needed */
 };
 
 void stack_switch_done(struct stack_switch *g);
 
-/* What follows the stack that was unwound of SAMPLE r: sets g->between to g->is_whole. */
+/* Sets between, ra, n and is_whole to what follows the stack that was unwound from SAMPLE r. */
 void stack_switch_follow(struct stack_switch *g, const struct arch *arch,
 			 module_find *find_module,
-		    const struct unwind_input *in, const struct record *r,
-		    const struct unwind_result *stack);
+			 const struct unwind_input *in, const struct record *r,
+			 const struct unwind_result *stack);
 
 #endif

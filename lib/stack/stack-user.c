@@ -1,9 +1,10 @@
 /*
- * A thread whose stacks are longer than their copies now and then has two memos: one of the long
- * stacks, to which cut ones are joined, and one of those that their copies hold; else the short
- * ones, which need none to be whole, would push out what the long ones need.  The thread's last
- * stack is in the current memo.  A cut stack is sought in the current memo, in the other one, and
- * in the memory of the process (stack-memory.c), each by a probe that changes no memo.
+ * A thread some of whose stacks are longer than their copies has two memos: one for the long
+ * stacks, to which truncated ones are joined, and one for those that fit into their copies.  With
+ * one memo, short stacks, which do not need it, would replace what the long ones need.  The
+ * thread's last stack is in the current memo.  The outer part of a truncated stack is searched in
+ * the current memo, in the other one, and in the memory of the process (stack-memory.c), each by a
+ * probe that changes no memo.
  */
 
 #include "stack/stack-user.h"
@@ -108,8 +109,8 @@ static bool find_module(void *ctx, uint64_t pc, struct module *ret)
 			jit_find_module(l->u->jit, l->u->arch, l->space, pc, ret);
 		return true;
 	}
-	/* At exec the kernel maps the loader whole, data and all, as code first: what lies in
-	 * none of its segments with code is none. */
+	/* at exec the kernel first maps the loader as code including its data: an address outside
+	 * of its code segments is not code */
 	if (!dso_vaddr(d, pc - map->start + map->pgoff, &vaddr))
 		return !d->n_segments;
 	const struct stack_user_module *m = open_module(l->u, d);
@@ -119,8 +120,8 @@ static bool find_module(void *ctx, uint64_t pc, struct module *ret)
 	return true;
 }
 
-/* Code that is in no file, from the process while it lives.  A main thread that has ended has no
- * memory, and the thread that was sampled may have ended, too. */
+/* Reads code that is in no file from the process while it runs.  A main thread that has exited has
+ * no memory, and the sampled thread may have exited, too. */
 static size_t read_code(void *ctx, uint64_t pc, void *buf, size_t n_bytes)
 {
 	const struct lookup *l = ctx;
@@ -136,7 +137,7 @@ static size_t read_code(void *ctx, uint64_t pc, void *buf, size_t n_bytes)
 }
 
 int stack_user_init(struct stack_user *u, struct dso_table *dsos, const struct host *host,
-		   const char *machine, uint32_t max_depth)
+		    const char *machine, uint32_t max_depth)
 {
 	*u = (struct stack_user){ .dsos = dsos, .host = host, .debug.host = host };
 	u->arch = machine ? arch_of_name(machine) : NULL;
@@ -280,7 +281,7 @@ static void count_end(struct stack_user *u, struct procs_space *space,
 
 /* ---- memos ------------------------------------------------------------------------------ */
 
-/* After so many stacks without it, the memo of the long stacks is taken for history. */
+/* After so many stacks without it, the memo of the long stacks is discarded as stale. */
 #define LONG_STACKS_MAX 64u
 
 static struct unwind_memo *memo_of(struct stack_user_memos *m, bool is_other)
@@ -319,11 +320,11 @@ struct walk {
 	const struct record *r;
 	struct unwind_input *in;
 	struct stack_user_memos *memos;  /* or NULL */
-	bool is_gone;                   /* the stack's memory is no more: see is_in_exec() */
+	bool is_gone;                   /* the stack's memory is gone: see is_in_exec() */
 };
 
-/* Unwinds and keeps.  What a memo took up before has no ids of the caller's yet, and must not be
- * found to be the same. */
+/* Unwinds again and updates the memo.  A stack that the first attempt stored has no ids of the
+ * caller's yet, so it must not be treated as unchanged. */
 static void walk_again(const struct walk *k, const struct unwind_input *in, bool is_other,
 		       struct unwind_result *ret)
 {
@@ -334,7 +335,7 @@ static void walk_again(const struct walk *k, const struct unwind_input *in, bool
 	unwind_stack(k->u->unwind, in, memo_of(k->memos, false), ret);
 }
 
-/* The current memo does not know how a stack goes on beyond its copy: does the other one? */
+/* The current memo does not have the part of a stack beyond its copy: does the other one? */
 static bool walk_other(const struct walk *k, struct unwind_result *ret)
 {
 	struct unwind_memo *other = memo_of(k->memos, true);
@@ -349,7 +350,7 @@ static bool walk_other(const struct walk *k, struct unwind_result *ret)
 	return probe.is_whole;
 }
 
-/* Tries to reach the root, or the memo's frames, in the memory of the process. */
+/* Tries to reach the root or the memo's frames in the memory of the process. */
 static bool walk_deep(const struct walk *k, struct unwind_result *ret)
 {
 	struct stack_user *u = k->u;
@@ -394,13 +395,13 @@ static void walk(const struct walk *k, struct unwind_result *ret)
 	if (ret->is_whole || ret->end != UNWIND_BEYOND || walk_other(k, ret) ||
 	    (!k->is_gone && walk_deep(k, ret)))
 		return;
-	/* for the probes have overwritten the frames */
+	/* the probes have overwritten the frames */
 	k->in->is_probe = !ret->is_kept;
 	walk_again(k, k->in, false, ret);
 }
 
 int64_t stack_user_caller(struct stack_user *u, struct procs_space *space,
-			 const struct unwind_memo *memo, uint64_t pc, uint64_t cfa)
+			  const struct unwind_memo *memo, uint64_t pc, uint64_t cfa)
 {
 	struct lookup lookup = { .u = u, .space = space };
 	if (memo->space != stack_user_serial(space))
@@ -409,9 +410,9 @@ int64_t stack_user_caller(struct stack_user *u, struct procs_space *space,
 }
 
 /*
- * In a system call, and the page of the stack pointer, which the call before has just written to,
- * is not there: so it is execve, which gives back the old program's memory before it makes the new
- * program known.
+ * Is a thread whose stack cannot be copied in a system call?  The call has just written to the page
+ * of the stack pointer, so it must be execve, which unmaps the old program's memory before it
+ * reports the new program.
  */
 static bool is_in_exec(struct lookup *l, uint64_t pc)
 {
@@ -424,7 +425,7 @@ static bool is_in_exec(struct lookup *l, uint64_t pc)
 }
 
 bool stack_user_walk(struct stack_user *u, struct procs_space *space, const struct record *r,
-		    struct stack_user_memos *memos, struct unwind_result *ret)
+		     struct stack_user_memos *memos, struct unwind_result *ret)
 {
 	const struct record_sample *s = &r->sample;
 	if (!s->user_regs)
@@ -436,8 +437,8 @@ bool stack_user_walk(struct stack_user *u, struct procs_space *space, const stru
 	struct lookup lookup = { .u = u, .space = space, .pid = r->pid, .tid = r->tid };
 	struct unwind_regs regs;
 	unwind_regs_from_perf(u->arch, s->user_regs_mask, s->user_regs, &regs);
-	/* In the middle of execve the registers are those of the program that is gone: neither its
-	 * code nor its stack is there any more. */
+	/* in the middle of execve the registers are those of the old program, whose code and stack
+	 * are gone */
 	if (!s->n_user_stack_bytes && !procs_space_find(space, regs.r[u->arch->pc]))
 		return false;
 	struct unwind_input in = {

@@ -2,8 +2,8 @@
 #define CPROF_STACK_STACK_USER_H
 
 /*
- * The user's part of a stack from sampled registers and a copy of the stack: hands
- * the unwinder what it needs of the session's tables, and counts how stacks end.
+ * The user's part of a stack, from sampled registers and a copy of the stack.  Connects the
+ * unwinder to the tables of processes and files, and counts how stacks end.
  */
 
 #include <stdbool.h>
@@ -16,7 +16,7 @@
 #include "symbolize/elf/symdebug.h"
 #include "symbolize/unwind/unwind.h"
 
-/* Deep recursion is seen whole as long as it fits into the stack copy, or joins. */
+/* Enough for deep recursions that fit into the copy, or are joined. */
 #define STACK_USER_DEPTH_DEFAULT 16384u
 
 struct dso_table;
@@ -26,7 +26,7 @@ struct jit;
 struct record;
 struct runtime_file;
 
-/* How the stacks of one DSO's code ended: the innermost frame's end is what counts. */
+/* How often stacks ended in each way. */
 struct stack_user_ends {
 	uint64_t n[UNWIND_N_ENDS];
 };
@@ -39,23 +39,23 @@ struct stack_user {
 		struct cfi *cfi;
 		struct runtime_file *runtime;
 		bool is_tried;
-		struct stack_user_ends ends;  /* of stacks whose outermost known frame lies in it */
+		struct stack_user_ends ends;  /* of stacks whose outermost known frame is in it */
 	} *module;
 	uint32_t n_modules;
 	uint32_t n_open;               /* modules whose cfi is open */
 	struct stack_user_ends ends;
-	uint64_t n_unsupported;        /* 32-bit code, or an architecture that is not unwound */
+	uint64_t n_unsupported;        /* 32-bit code, or an unsupported architecture */
 	uint64_t n_joined;
 	struct jit *jit;               /* CFI of code without a file; borrowed; NULL: none */
-	const struct host *host;       /* NULL: a replay, whose processes are gone */
+	const struct host *host;       /* NULL: an import, whose processes are gone */
 	struct symdebug_place debug;   /* of debug files, for .debug_frame; host NULL: none */
 	struct stack_memory deep;
-	struct stack_switch outer;      /* what follows the last stack */
-	uint64_t n_deep;               /* stacks that were completed so */
-	uint64_t n_guessed_before;     /* private: of the unwinder's, before stack_user_clear */
+	struct stack_switch outer;     /* what follows the last stack */
+	uint64_t n_deep;               /* stacks that were completed from memory */
+	uint64_t n_guessed_before;     /* private: the unwinder's count at stack_user_clear */
 };
 
-/* What is counted, of a part of the recording. */
+/* The statistics of a part of the recording. */
 struct stack_user_counts {
 	struct stack_user_ends ends;
 	uint64_t n_unsupported, n_joined, n_deep, n_guessed;
@@ -66,34 +66,34 @@ struct stack_user_counts {
  * STACK_USER_DEPTH_DEFAULT.  machine: "x86_64", "aarch64" as uname -m says; NULL and others are not
  * unwound.  -ENOMEM. */
 int stack_user_init(struct stack_user *u, struct dso_table *dsos, const struct host *host,
-		   const char *machine, uint32_t max_depth);
+		    const char *machine, uint32_t max_depth);
 void stack_user_done(struct stack_user *u);
 
 /* Sets the statistics back. */
 void stack_user_clear(struct stack_user *u);
 
-/* Steps by frame pointers, and by rules that were read from the code. */
+/* Heuristic steps: by the frame pointer, and by rules from the code. */
 uint64_t stack_user_n_guessed(const struct stack_user *u);
 
-/* Takes the statistics out, and sets them back; -ENOMEM with nothing changed. */
+/* Moves the statistics to *ret and resets them; -ENOMEM with nothing changed. */
 int stack_user_take(struct stack_user *u, struct stack_user_counts *ret);
-/* Adds to the statistics; without memory some file's are missing. */
+/* Adds to the statistics; without memory those of some files are lost. */
 void stack_user_add(struct stack_user *u, const struct stack_user_counts *c);
 void stack_user_counts_done(struct stack_user_counts *c);
 
-/* Sets used[] for the DSOs that statistics tell of, and forgets those for which it is not set. */
+/* The first sets used[] for the DSOs in the statistics, the second forgets DSOs without used[]. */
 void stack_user_mark(const struct stack_user *u, bool *used);
 void stack_user_forget(struct stack_user *u, const bool *used);
-/* Closes the CFI of all others; it is opened again when it is needed. */
+/* Closes the CFI of DSOs without used[]; it is opened again when needed. */
 void stack_user_close(struct stack_user *u, const bool *used);
 
-/* What is remembered of a thread's stacks.  Zeroed at first; one per thread, the caller's. */
+/* A thread's last stacks.  Zeroed at first; one per thread, owned by the caller. */
 struct stack_user_memos {
-	struct unwind_memo memo[2];    /* one of them is of stacks longer than their copies */
-	uint32_t current;              /* the one that holds the last stack */
-	uint32_t n_since;              /* stacks since the other one was that */
-	uint32_t n_vain;               /* tries to read on in memory since one had success */
-	uint64_t tried_ns;             /* when the last one was */
+	struct unwind_memo memo[2];    /* one of them is for stacks longer than their copies */
+	uint32_t current;              /* the memo that holds the last stack */
+	uint32_t n_since;              /* stacks since the other memo was current */
+	uint32_t n_vain;               /* failures to read memory since the last success */
+	uint64_t tried_ns;             /* time of the last attempt */
 };
 void stack_user_memos_done(struct stack_user_memos *m);
 size_t stack_user_memos_bytes(const struct stack_user_memos *m);
@@ -102,17 +102,17 @@ size_t stack_user_memos_bytes(const struct stack_user_memos *m);
 struct unwind_memo *stack_user_memo(struct stack_user_memos *m);
 
 /*
- * Unwinds the user part of SAMPLE r, if it has registers.  False when it cannot be (no registers,
- * 32-bit code): *ret is undefined then.  memos may be NULL.  u->outer says what is further out.
+ * Unwinds the user part of SAMPLE r.  False: it cannot be unwound (no registers, 32-bit code), and
+ * *ret is undefined.  memos may be NULL.  u->outer is what follows further out.
  */
 bool stack_user_walk(struct stack_user *u, struct procs_space *space, const struct record *r,
-		    struct stack_user_memos *memos, struct unwind_result *ret);
+		     struct stack_user_memos *memos, struct unwind_result *ret);
 
-/* Of the address space as it is now: another number after every change. */
+/* The serial number of the address space's present state: another one after each change. */
 uint64_t stack_user_serial(const struct procs_space *space);
 
-/* As unwind_memo_caller, for a memo of that address space as it is now; else -1. */
+/* As unwind_memo_caller; -1 also when memo is not of the address space's present state. */
 int64_t stack_user_caller(struct stack_user *u, struct procs_space *space,
-			 const struct unwind_memo *memo, uint64_t pc, uint64_t cfa);
+			  const struct unwind_memo *memo, uint64_t pc, uint64_t cfa);
 
 #endif

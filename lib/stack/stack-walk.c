@@ -1,15 +1,13 @@
 /*
- * A sample's call chain comes innermost first, in parts marked by PERF_CONTEXT_*
- * words: the kernel's frames, then the user's.  It is laid out root first, so
- * that it grows the tree of stacks from the root and shares what it can with the
- * thread's previous stack: addresses are compared one by one with the memo, and
- * only behind the first difference is anything looked up.
+ * A sample's callchain is innermost first, in parts that are marked by PERF_CONTEXT_* words: the
+ * kernel's frames, then the user's.  It is laid out root first, so that the tree of stacks grows
+ * from the root and shares what it can with the thread's previous stack: addresses are compared one
+ * by one with the memo, and only those behind the first difference are looked up.
  *
- * The user's part may come from the CPU's own record of calls instead (LBR), where there is one.
+ * The user's part may come from the CPU's own record of calls (LBR) instead.
  *
- * Within a part the first address is where the sample (or the system call, or
- * the interrupt) happened and is exact; all others are return addresses, and
- * one less lies within the call.
+ * Within a part, the first address is where the sample (or the system call, or the interrupt)
+ * happened, and is exact.  All others are return addresses: minus one, they are within the call.
  */
 
 #include "stack/stack-walk.h"
@@ -36,14 +34,14 @@ struct stack_walk_cached {
 
 #define CACHE_ENTRIES 16384u
 
-/* In place of a frame id: the address lies in no mapping.  Never remembered, in the cache
- * or the memo, for a new mapping there does not change the space's serial. */
+/* In place of a frame id: the address is in no mapping.  Never stored in the cache or the memo,
+ * because a new mapping there does not change the space's serial. */
 #define NO_MAPPING (FRAMES_NONE - 1)
 
 /* No record is longer than 64 KiB. */
 #define CHAIN_MAX 8192u
 
-/* Beyond this share of the memory budget new stacks keep only their outer frames. */
+/* Beyond this share of the memory budget, new stacks keep only their outer frames. */
 #define SHORTEN_NUM 7
 #define SHORTEN_DEN 8
 #define SHORTEN_DEPTH 16u
@@ -82,9 +80,9 @@ static int add_dso(struct stack_walk *w, enum dso_kind kind, const char *path, u
 }
 
 int stack_walk_init(struct stack_walk *w, struct budget *budget, struct dso_table *dsos,
-		   struct frames *frames, struct stacks *stacks, struct strtab *strings,
-		   const struct host *host, uint32_t max_stack, const char *machine,
-		   uint32_t max_depth)
+		    struct frames *frames, struct stacks *stacks, struct strtab *strings,
+		    const struct host *host, uint32_t max_stack, const char *machine,
+		    uint32_t max_depth)
 {
 	*w = (struct stack_walk){
 		.budget = budget, .dsos = dsos, .frames = frames, .stacks = stacks,
@@ -165,16 +163,16 @@ static bool is_kernel_mode(uint16_t misc)
 	return mode == PERF_RECORD_MISC_KERNEL || mode == PERF_RECORD_MISC_HYPERVISOR;
 }
 
-/* LBRs of such sizes were built (Intel's manual, volume 3, "last branch records"). */
+/* The sizes of existing LBRs (Intel's manual, volume 3, "last branch records"). */
 static bool may_be_full(uint64_t n_branches)
 {
 	return n_branches == 8 || n_branches == 16 || n_branches == 32;
 }
 
 /*
- * The user's part of a stack from the calls that the CPU has recorded, innermost first.  from is
- * the call itself, so nothing is to be adjusted; to is where the called function begins, which has
- * to do for a sample in the kernel whose chain does not tell where the user's code was.
+ * The user's part of a stack from the calls that the CPU has recorded, innermost first.  `from` is
+ * the call itself and needs no adjustment.  `to` is the start of the called function, which is used
+ * for a sample in the kernel whose callchain does not contain the user's pc.
  */
 static uint32_t lay_out_calls(struct stack_walk *w, const struct record_sample *s, uint64_t leaf,
 			      uint32_t at)
@@ -191,7 +189,7 @@ static uint32_t lay_out_calls(struct stack_walk *w, const struct record_sample *
 	return at;
 }
 
-/* The first address of the user's part; 0 where the sample has none. */
+/* The first address of the user's part; 0: the sample has none. */
 static uint64_t user_leaf(const struct record *r)
 {
 	const struct record_sample *s = &r->sample;
@@ -201,7 +199,7 @@ static uint64_t user_leaf(const struct record *r)
 	return is_kernel_mode(r->misc) ? 0 : s->ip;
 }
 
-/* Lays the chain out root first in w->pc, addresses adjusted; returns their number.
+/* Lays the callchain out in w->pc, root first and with adjusted addresses; returns their number.
  * *ret_truncated: there were more, or may have been. */
 static uint32_t lay_out(struct stack_walk *w, const struct record *r, bool *ret_truncated)
 {
@@ -256,7 +254,7 @@ void stack_walk_memo_free(struct stack_walk_memo *m, struct budget *budget)
 	free(m);
 }
 
-/* Makes room for n entries; keeps the old memo when memory or the budget is out. */
+/* Makes room for n entries; keeps the old memo when there is no memory or budget. */
 static bool fit_memo(struct stack_walk *w, struct stack_walk_memo **memo, uint32_t n)
 {
 	if (*memo && (*memo)->cap >= n)
@@ -264,7 +262,7 @@ static bool fit_memo(struct stack_walk *w, struct stack_walk_memo **memo, uint32
 	uint32_t cap = n < 28 ? 32 : n + n / 4;
 	size_t bytes = memo_bytes(cap), old_bytes = *memo ? memo_bytes((*memo)->cap) : 0;
 	if (w->budget->limit_bytes && w->budget->used_bytes + bytes > w->budget->limit_bytes / 2)
-		return false;  /* caches are the first to go without */
+		return false;  /* caches are the first to do without memory */
 	struct stack_walk_memo *m = realloc(*memo, bytes);
 	if (!m)
 		return false;
@@ -282,7 +280,7 @@ static bool must_shorten(const struct stack_walk *w)
 	return b->limit_bytes && b->used_bytes > b->limit_bytes / SHORTEN_DEN * SHORTEN_NUM;
 }
 
-/* The node of `frame` called from `parent`, or how the stack ends when memory is short. */
+/* Moves *node to the node of `frame` called from it; false: no memory. */
 static bool descend(struct stack_walk *w, uint32_t depth, uint32_t frame, uint32_t *node)
 {
 	if (frame == FRAMES_NONE)
@@ -299,7 +297,7 @@ static bool descend(struct stack_walk *w, uint32_t depth, uint32_t frame, uint32
 	return true;
 }
 
-/* A stack that memory does not allow for: its outer part, or one visible frame. */
+/* A stack for which there is no memory: its outer part, or a single pseudo frame. */
 static uint32_t give_up(struct stack_walk *w, uint32_t node)
 {
 	uint32_t leaf = node == STACKS_EMPTY ? STACKS_NONE
@@ -313,9 +311,9 @@ static uint32_t give_up(struct stack_walk *w, uint32_t node)
 }
 
 /*
- * Looks up the frames of w->pc[from .. n), innermost first; returns where the stack
- * begins: behind the innermost address of user code that lies in no mapping.  Whoever
- * it was that called from there, it is no address, and all that lies outside of it is guesswork.
+ * Looks up the frames of w->pc[from .. n), innermost first; returns where the stack begins: behind
+ * the innermost address of user code that is in no mapping.  Such an address is not a caller, and
+ * whatever is further out is unreliable.
  */
 static uint32_t look_up_frames(struct stack_walk *w, struct procs_space *space, uint32_t from,
 			       uint32_t n)
@@ -329,7 +327,7 @@ static uint32_t look_up_frames(struct stack_walk *w, struct procs_space *space, 
 	return from;
 }
 
-/* A sample without callers: mostly one look into the cache. */
+/* A sample without callers: usually a single cache look-up. */
 static uint32_t sample_alone(struct stack_walk *w, struct procs_space *space,
 			     const struct record *r)
 {
@@ -351,14 +349,14 @@ static uint32_t sample_alone(struct stack_walk *w, struct procs_space *space,
 	return node;
 }
 
-/* Is the user's part of the n frames that were laid out more than one frame? */
+/* Does the user's part of the n frames that were laid out have more than one frame? */
 static bool has_user_caller(const struct stack_walk *w, uint32_t n)
 {
 	return n > 1 && !w->is_kernel[1];
 }
 
 uint32_t stack_walk_sample(struct stack_walk *w, struct procs_space *space,
-			  struct stack_walk_memo **memo, const struct record *r)
+			   struct stack_walk_memo **memo, const struct record *r)
 {
 	if (!r->sample.n_callchain && !r->sample.n_branches && !w->is_not_unwound)
 		return sample_alone(w, space, r);
@@ -367,7 +365,7 @@ uint32_t stack_walk_sample(struct stack_walk *w, struct procs_space *space,
 	if (truncated || (w->is_not_unwound && !has_user_caller(w, n)))
 		node = stack_walk_pseudo(w, w->truncated);
 
-	/* What is as it was: take its nodes from the memo. */
+	/* take the nodes of unchanged frames from the memo */
 	bool keep = fit_memo(w, memo, n);
 	struct stack_walk_memo *m = *memo;
 	uint32_t same = 0;
@@ -408,7 +406,7 @@ uint32_t stack_walk_sample(struct stack_walk *w, struct procs_space *space,
 
 /* ---- with registers ---------------------------------------------------------------------- */
 
-/* Continues node by the kernel's frames of the chain, root first. */
+/* Continues node with the kernel's frames of the callchain, root first. */
 static bool descend_kernel(struct stack_walk *w, struct procs_space *space, const struct record *r,
 			   uint32_t depth, uint32_t *node)
 {
@@ -423,7 +421,8 @@ static bool descend_kernel(struct stack_walk *w, struct procs_space *space, cons
 	return true;
 }
 
-/* The frames of the other stack that this one was called from; returns how many, clears *fits. */
+/* Descends by the frames of the other stack that this one was called from.  Returns how many;
+ * clears *fits when there is no memory. */
 static uint32_t descend_outer(struct stack_walk *w, struct procs_space *space, uint32_t *node,
 			      bool *fits)
 {
@@ -437,10 +436,10 @@ static uint32_t descend_outer(struct stack_walk *w, struct procs_space *space, u
 	return n;
 }
 
-/* The unwinder tells which outer frames are as they were in the memo; caller_id keeps their
- * nodes, STACKS_NONE where memory was short. */
+/* The unwinder reports which outer frames are unchanged since the memo; caller_id holds their
+ * nodes, or STACKS_NONE where there was no memory. */
 uint32_t stack_walk_sample_cfi(struct stack_walk *w, struct procs_space *space,
-			      struct stack_user_memos *memos, const struct record *r)
+			       struct stack_user_memos *memos, const struct record *r)
 {
 	struct unwind_result u;
 	w->is_whole = false;

@@ -2,8 +2,8 @@
 #define CPROF_STACK_STACK_WALK_H
 
 /*
- * From the addresses of one sample to an interned stack.  The only place where a
- * return address is turned into the address of its call.
+ * From the addresses of one sample to an interned stack.  This is the only place where a return
+ * address is adjusted to the address of its call.
  */
 
 #include <stdbool.h>
@@ -32,15 +32,15 @@ struct strtab;
 #define STACK_WALK_GUEST "[guest]"
 
 struct stack_walk_stats {
-	uint64_t n_truncated; /* deeper than the kernel's limit, the copy, or max_depth */
+	uint64_t n_truncated;   /* deeper than the kernel's limit, the copy, or max_depth */
 	uint64_t n_cut;         /* ended before the root for another reason */
-	uint64_t n_unknown;     /* the sampled address itself lay in no mapping */
-	uint64_t n_shortened;   /* callees left out: memory limit */
-	uint64_t n_dropped;     /* only in STACK_WALK_DROPPED: memory limit */
+	uint64_t n_unknown;     /* the sampled address itself was in no mapping */
+	uint64_t n_shortened;   /* without callees: memory limit */
+	uint64_t n_dropped;     /* counted as STACK_WALK_DROPPED: memory limit */
 };
 
-/* The outer part of a thread's last stack, root first, so that an unchanged part
- * needs no look-up.  Charged to the budget. */
+/* The outer part of a thread's last stack, root first, so that an unchanged part needs no look-up.
+ * Charged to the budget. */
 struct stack_walk_memo {
 	uint32_t n, cap;
 	uint32_t serial;        /* of the address space that the pcs were looked up in */
@@ -66,41 +66,41 @@ struct stack_walk {
 	struct stack_walk_stats stats;
 	/* Of the last stack by CFI. */
 	bool is_whole, is_beyond;
-	bool is_not_unwound;             /* private: of a kind of code that is not */
+	bool is_not_unwound;             /* private: the code is of an unsupported kind */
 	struct stack_marks mark;
-	uint64_t cut_pc, cut_cfa; /* as in struct stack_patchlater_cut; 0: not cut, or not known */
+	uint64_t cut_pc, cut_cfa; /* as in struct stack_patchlater_cut; 0: not truncated, or unknown */
 	const struct unwind_frame *cut_frame; /* its frames, innermost first, until the next one */
 	uint32_t n_cut_frames;
 };
 
-/* The tables are borrowed; machine as uname -m says, of the machine that was recorded; host and
- * max_depth as in stack_user_init.  -ENOMEM. */
+/* The tables are borrowed.  machine is that of the recording, as in uname -m; host and max_depth
+ * are as in stack_user_init.  -ENOMEM. */
 int stack_walk_init(struct stack_walk *w, struct budget *budget, struct dso_table *dsos,
-		   struct frames *frames, struct stacks *stacks, struct strtab *strings,
-		   const struct host *host, uint32_t max_stack, const char *machine,
-		   uint32_t max_depth);
+		    struct frames *frames, struct stacks *stacks, struct strtab *strings,
+		    const struct host *host, uint32_t max_stack, const char *machine,
+		    uint32_t max_depth);
 void stack_walk_done(struct stack_walk *w);
 
-/* From now on frames and stacks are these: what was remembered of the old ones goes.  With stacks
- * NULL only makes the pseudo frames in frames, which must be new.  False: no memory. */
+/* Replaces the tables of frames and stacks and forgets what was remembered of the old ones.  With
+ * stacks NULL only adds the pseudo frames to frames, which must be new.  False: no memory. */
 bool stack_walk_move(struct stack_walk *w, struct frames *frames, struct stacks *stacks);
 
 /*
- * The stack of SAMPLE r in the given address space: never STACKS_NONE.  *memo (may point to
- * NULL) is the thread's, replaced when it grows.
+ * The stack of SAMPLE r in the given address space, never STACKS_NONE.  *memo, which may be NULL,
+ * is the thread's and is replaced when it grows.
  */
 uint32_t stack_walk_sample(struct stack_walk *w, struct procs_space *space,
-			  struct stack_walk_memo **memo, const struct record *r);
+			   struct stack_walk_memo **memo, const struct record *r);
 
-/* m may be NULL; budget is the one it was charged to. */
+/* m may be NULL; budget is the one that it was charged to. */
 void stack_walk_memo_free(struct stack_walk_memo *m, struct budget *budget);
 
 /*
- * The same for a SAMPLE with user registers: the kernel's part from its call chain, the user's
- * by CFI.  memos are the thread's, or NULL.
+ * The same for a SAMPLE with user registers: the kernel's part comes from its callchain, the user's
+ * part from CFI.  memos are the thread's, or NULL.
  */
 uint32_t stack_walk_sample_cfi(struct stack_walk *w, struct procs_space *space,
-			      struct stack_user_memos *memos, const struct record *r);
+			       struct stack_user_memos *memos, const struct record *r);
 
 /* The stack that consists of one pseudo frame. */
 uint32_t stack_walk_pseudo(struct stack_walk *w, uint32_t frame);

@@ -198,7 +198,7 @@ bool go_table_name(struct go_table *g, const struct go_table_function *f, char *
 }
 
 bool go_table_near(struct go_table *g, const struct go_table_function *f, const char *name,
-		 struct go_table_function *ret)
+		   struct go_table_function *ret)
 {
 	char other[GO_TABLE_NAME_BYTES_MAX];
 	for (uint64_t k = 1; k < GO_NEIGHBOURS_MAX; k++) {

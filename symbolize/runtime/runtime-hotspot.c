@@ -9,10 +9,10 @@
  *	mov %eax, -OFFSET(%rsp); push %rbp; sub $N, %rsp	with a check for stack overflow
  *	sub $N, %rsp; mov %rbp, N-8(%rsp)			small leaf methods
  *
- * With -XX:+PreserveFramePointer, mov %rsp, %rbp follows the push or the end; such methods are left
- * to the rules by the frame pointer.  The epilogue is add $N, %rsp; pop %rbp; a safepoint poll; ret.
- * Between the two, only a few intrinsics move the stack pointer.  The slow paths and handlers behind
- * a method's end have the same frame.
+ * With -XX:+PreserveFramePointer, mov %rsp, %rbp follows the push or the end; such methods are
+ * left to the rules by the frame pointer.  The epilogue is add $N, %rsp; pop %rbp; a safepoint
+ * poll; ret.  Between the two, only a few intrinsics move the stack pointer.  The slow paths and
+ * handlers behind a method's end have the same frame.
  */
 
 #include "symbolize/runtime/runtime-private.h"

@@ -32,8 +32,8 @@ static bool jit_has_fp(const struct unwind_walk *w)
 #define JIT_BEHIND_MAX 32u
 
 struct cfi_rule unwind_jit_rule(struct unwind_walk *w, const struct module *m,
-				 const struct cfi_code *code, const bool *is_open,
-				 bool *ret_is_final)
+				const struct cfi_code *code, const bool *is_open,
+				bool *ret_is_final)
 {
 	const struct unwind_frame *f = &w->frame[w->n - 1];
 	bool is_exact = f->flags & UNWIND_FRAME_EXACT, pushes_ra = arch_pushes_ra(w->arch);

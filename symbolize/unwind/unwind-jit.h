@@ -10,7 +10,7 @@
  * code->accept sets *is_open when it might have accepted a rule with a longer copy; *ret_is_final
  * is as in unwind_code_rule. */
 struct cfi_rule unwind_jit_rule(struct unwind_walk *w, const struct module *m,
-				 const struct cfi_code *code, const bool *is_open,
-				 bool *ret_is_final);
+				const struct cfi_code *code, const bool *is_open,
+				bool *ret_is_final);
 
 #endif
