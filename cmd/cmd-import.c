@@ -151,37 +151,43 @@ static const struct argp argp = {
 	       "'perf record -o -'.",
 };
 
-/* Only events with samples get a file. */
-static int open_outputs(struct import *m, struct err *e)
+/* The file name parts of the events that get a file: those with samples. */
+static int choose_events(struct import *m, const char **part, size_t *ret_n, struct err *e)
 {
-	size_t n = cprof_importer_n_events(m->importer), n_open = 0;
-	VEC(const char *) parts = { 0 };
-	int code = 0;
-	m->output = calloc(n, sizeof(*m->output));
-	m->file = calloc(n, sizeof(*m->file));
-	m->unfinished = calloc(n, sizeof(*m->unfinished));
-	if (!m->output || !m->file || !m->unfinished)
-		return err_errno(e, ENOMEM, "cannot open the output");
-	m->n_events = n;
-	for (size_t i = 0; i < n && code == 0; i++) {
+	size_t n = 0;
+	for (size_t i = 0; i < m->n_events; i++) {
 		struct cprof_event_stats ev;
 		cprof_importer_event_stats(m->importer, i, &ev);
 		if (ev.n_samples + ev.n_lost == 0)
 			continue;
-		m->file[i].output = n_open++;
+		m->file[i].output = n;
 		m->file[i].wanted = true;
-		if (!VEC_PUSH(&parts, ev.file_part))
-			code = err_errno(e, ENOMEM, "cannot open the output");
+		part[n++] = ev.file_part;
 	}
-	if (code == 0 && n_open == 0)
-		code = err_set(e, ENODATA, "'%s' contains no samples", m->config.path);
-	if (code == 0)
-		code = output_open(m->output, parts.v, n_open, m->output_name, NULL, e);
-	VEC_FREE(&parts);
-	for (size_t i = 0; code == 0 && i < n_open; i++)
+	*ret_n = n;
+	return n ? 0 : err_set(e, ENODATA, "'%s' contains no samples", m->config.path);
+}
+
+static int open_outputs(struct import *m, struct err *e)
+{
+	size_t n = cprof_importer_n_events(m->importer), n_open;
+	CLEANUP_FREE const char **part = calloc(n, sizeof(*part));
+	m->output = calloc(n, sizeof(*m->output));
+	m->file = calloc(n, sizeof(*m->file));
+	m->unfinished = calloc(n, sizeof(*m->unfinished));
+	if (!part || !m->output || !m->file || !m->unfinished)
+		return err_errno(e, ENOMEM, "cannot open the output");
+	m->n_events = n;
+	int r = choose_events(m, part, &n_open, e);
+	if (r < 0)
+		return r;
+	r = output_open(m->output, part, n_open, m->output_name, NULL, e);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < n_open; i++)
 		m->unfinished[i] = m->output[i].file.tmp_path;
-	m->n_written = code == 0 ? n_open : 0;
-	return code;
+	m->n_written = n_open;
+	return 0;
 }
 
 static int write_outputs(struct import *m, struct err *e)
@@ -191,10 +197,10 @@ static int write_outputs(struct import *m, struct err *e)
 		if (!f->wanted)
 			continue;
 		struct output *o = &m->output[f->output];
-		int code = cprof_importer_write(m->importer, i, output_write, o, e);
-		if (code < 0) {
+		int r = cprof_importer_write(m->importer, i, output_write, o, e);
+		if (r < 0) {
 			outfile_error(&o->file, e);  /* names the file */
-			return code;
+			return r;
 		}
 		f->path = o->path;
 		f->n_bytes = o->n_bytes;
@@ -224,21 +230,21 @@ static int summarize(const struct import *m, const struct err *damage)
 static int import_file(struct import *m, struct err *e)
 {
 	struct err damage = { 0 };
-	int code = cprof_importer_new(&m->config, &m->importer, e);
-	if (code < 0)
-		return code;
+	int r = cprof_importer_new(&m->config, &m->importer, e);
+	if (r < 0)
+		return r;
 	cprof_importer_run(m->importer, &damage);
-	code = open_outputs(m, e);
-	if (code == 0) {
+	r = open_outputs(m, e);
+	if (r == 0) {
 		signals_abort_on(m->unfinished, m->n_written);
-		code = write_outputs(m, e);
+		r = write_outputs(m, e);
 	}
-	if (code == 0 && summarize(m, &damage) != 0)
+	if (r == 0 && summarize(m, &damage) != 0)
 		return -EIO;
 	/* The damage explains why there is no profile. */
 	if (damage.code)
 		*e = damage;
-	return damage.code ? damage.code : code;
+	return damage.code ? damage.code : r;
 }
 
 static int run_import(int argc, char **argv)
@@ -258,8 +264,8 @@ static int run_import(int argc, char **argv)
 	m.config.n_debug_dirs = m.debug_dirs.n;
 	m.config.log = &m.log;
 	m.config.cache_dir = m.cache_dir = cachedir_path();
-	int code = import_file(&m, &e);
-	if (code < 0 && e.what[0])
+	int r = import_file(&m, &e);
+	if (r < 0 && e.what[0])
 		cmd_fail("import", &e);
 	for (size_t i = 0; i < m.n_written; i++)
 		output_done(&m.output[i]);
@@ -271,7 +277,7 @@ static int run_import(int argc, char **argv)
 	cprof_importer_free(m.importer);
 	VEC_FREE(&m.labels);
 	VEC_FREE(&m.debug_dirs);
-	return code < 0 ? CMD_FAILED : 0;
+	return r < 0 ? CMD_FAILED : 0;
 }
 
 const struct cmd cmd_import = {

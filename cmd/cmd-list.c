@@ -274,7 +274,7 @@ static int print_pmus(const struct cprof_event_probe *probe, bool json, struct e
 {
 	struct pmu_list l = { json, 0, 0 };
 	printf(json ? "{\"pmus\": [" : "PMUs of this machine\n");
-	int code = cprof_pmu_each(probe, print_pmu, &l, e);
+	int r = cprof_pmu_each(probe, print_pmu, &l, e);
 	if (json)
 		printf("]}\n");
 	else if (!cprof_has_models())
@@ -282,7 +282,7 @@ static int print_pmus(const struct cprof_event_probe *probe, bool json, struct e
 	else
 		printf("\nlibpfm4 knows %zu other models: cprof list --pmu=NAME shows their "
 		       "events.\n", l.n_hidden);
-	return code;
+	return r;
 }
 
 /* ---- search -------------------------------------------------------------------------- */
@@ -321,20 +321,20 @@ static int find_everywhere(const struct cprof_event_probe *probe, const struct o
 			   struct row **ret_row, size_t *ret_n, struct err *e)
 {
 	struct search s = { .o = o };
-	int code = cprof_event_each(probe, o->pmu, add_match, &s, e);
+	int r = cprof_event_each(probe, o->pmu, add_match, &s, e);
 	*ret_row = s.rows.v;
 	*ret_n = s.rows.n;
 	if (s.no_memory)
 		return err_errno(e, ENOMEM, "cannot list events");
-	if (code == 0 && s.rows.n == 0 && o->pmu && !o->search)
-		code = err_set(e, ENOENT, "there is no PMU '%s' with named events", o->pmu);
-	else if (code == 0 && s.rows.n == 0)
-		code = err_set(e, ENOENT, "no event has '%s' in its name or description",
+	if (r == 0 && s.rows.n == 0 && o->pmu && !o->search)
+		r = err_set(e, ENOENT, "there is no PMU '%s' with named events", o->pmu);
+	else if (r == 0 && s.rows.n == 0)
+		r = err_set(e, ENOENT, "no event has '%s' in its name or description",
 			       o->search);
 	if (s.rows.n == 0)
 		err_hint(e, "'cprof list --pmu' shows the PMUs of this machine");
 	const struct row *tested = NULL;
-	for (size_t i = 0; code == 0 && i < s.rows.n; i++) {
+	for (size_t i = 0; r == 0 && i < s.rows.n; i++) {
 		struct err why = { 0 };
 		bool is_tracepoint = strcmp(s.rows.v[i].event.group, "tracepoint") == 0;
 		/* The kernel refuses the tracepoints of the subsystem ftrace one by one: they are
@@ -358,7 +358,7 @@ static int find_everywhere(const struct cprof_event_probe *probe, const struct o
 		s.rows.v[i].state = CPROF_EVENT_NO;
 		s.rows.v[i].reason = "not on this machine";
 	}
-	return code;
+	return r;
 }
 
 /* ---- run --------------------------------------------------------------------------- */
@@ -378,16 +378,16 @@ static int find_rows(const struct cprof_event_probe *probe, const char *pattern,
 		if (!matches(&event, pattern))
 			continue;
 		row[n].event = event;
-		int code = cprof_event_test(probe, event.name, &row[n].state, &row[n].reason, e);
-		if (code < 0)
-			return code;
+		int r = cprof_event_test(probe, event.name, &row[n].state, &row[n].reason, e);
+		if (r < 0)
+			return r;
 		n++;
 	}
 	if (n == 0) {
 		row[0].event = (struct cprof_event){ pattern, "", "other", "as written" };
-		int code = cprof_event_test(probe, pattern, &row[0].state, &row[0].reason, e);
-		if (code < 0)
-			return code;
+		int r = cprof_event_test(probe, pattern, &row[0].state, &row[0].reason, e);
+		if (r < 0)
+			return r;
 		n = 1;
 	}
 	*ret_n = n;
@@ -414,14 +414,14 @@ static int show_events(const struct cprof_event_probe *probe, const struct optio
 	size_t n = 0;
 	if (o->pmus)
 		return print_pmus(probe, o->json, e);
-	int code = o->pmu || o->search ? find_everywhere(probe, o, &row, &n, e)
+	int r = o->pmu || o->search ? find_everywhere(probe, o, &row, &n, e)
 				       : find_rows(probe, o->pattern, &row, &n, e);
-	if (code == 0 && o->json)
+	if (r == 0 && o->json)
 		print_json(row, n, cprof_event_machine(probe));
-	else if (code == 0)
+	else if (r == 0)
 		print_table(row, n, cprof_event_machine(probe));
 	free_rows(row, n);
-	return code;
+	return r;
 }
 
 static int run_list(int argc, char **argv)

@@ -62,12 +62,12 @@ static int run_merge(int argc, char **argv)
 	struct merge x = { 0 };
 	struct err e = { 0 };
 	argp_parse(&argp, argc, argv, 0, NULL, &x);
-	int code = model_read_files(x.paths.v, x.paths.n, &x.m, &e);
-	if (code == 0)
-		code = outputs_write(&(struct outputs){ x.output, true, write_profile, &x }, 1, &e);
+	int r = model_read_files(x.paths.v, x.paths.n, &x.m, &e);
+	if (r == 0)
+		r = outputs_write(&(struct outputs){ x.output, true, write_profile, &x }, 1, &e);
 	model_free(x.m);
 	VEC_FREE(&x.paths);
-	return code < 0 ? cmd_fail("merge", &e) : 0;
+	return r < 0 ? cmd_fail("merge", &e) : 0;
 }
 
 const struct cmd cmd_merge = {

@@ -116,10 +116,10 @@ static int write_symbolized(void *what, int (*write)(void *ctx, const void *data
 static int symbolize_file(struct symbolize *s, struct err *e)
 {
 	const char *name = s->output_name ? s->output_name : s->config.path;
-	int code = outputs_write(&(struct outputs){ name, true, write_symbolized, s }, 1, e);
-	if (code == 0 && !s->quiet)
+	int r = outputs_write(&(struct outputs){ name, true, write_symbolized, s }, 1, e);
+	if (r == 0 && !s->quiet)
 		print_summary(&s->stats, name);
-	return code;
+	return r;
 }
 
 static int run_symbolize(int argc, char **argv)
@@ -135,10 +135,10 @@ static int run_symbolize(int argc, char **argv)
 	s.config.log = &s.log;
 	char *cache_dir = cachedir_path();
 	s.config.cache_dir = cache_dir;
-	int code = symbolize_file(&s, &e);
+	int r = symbolize_file(&s, &e);
 	free(cache_dir);
 	VEC_FREE(&s.debug_dirs);
-	return code < 0 ? cmd_fail("symbolize", &e) : 0;
+	return r < 0 ? cmd_fail("symbolize", &e) : 0;
 }
 
 const struct cmd cmd_symbolize = {

@@ -96,11 +96,11 @@ static int open_files(struct recording *rec, struct err *e)
 	rec->parts.max_kept = o->part.max_files;
 	rec->parts.json = o->json;
 	rec->parts.strict = o->strict;
-	int code = recordfiles_open(&rec->files, rec->recorder, o->output,
+	int r = recordfiles_open(&rec->files, rec->recorder, o->output,
 				    stamped ? partwriter_stamp(&rec->parts, stamp) : NULL, e);
 	if (stamped)
 		recordfiles_done(&rec->files);
-	return code;
+	return r;
 }
 
 static void keep_files(struct recording *rec)
@@ -124,26 +124,26 @@ static int write_files(struct recording *rec, struct err *e)
 	struct recordfiles *f = &rec->files;
 	bool stamped = rec->opts.part.rotate.kind != ROTATE_NEVER;
 	char stamp[ROTATE_STAMP_MAX];
-	int code = 0;
+	int r = 0;
 	if (stamped) {
 		f->quiet = rec->opts.quiet;
 		f->is_part = rec->parts.n_written;
-		code = recordfiles_open(f, rec->recorder, rec->opts.output,
+		r = recordfiles_open(f, rec->recorder, rec->opts.output,
 					partwriter_stamp(&rec->parts, stamp), e);
 	}
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	signals_abort_on(f->unfinished, f->n_events);
-	code = recordfiles_write(f, rec->recorder, e);
+	r = recordfiles_write(f, rec->recorder, e);
 	/* The earlier files may have all the samples: an empty last one is no failure. */
-	if (code == -ENODATA && f->is_part)
-		code = 0;
+	if (r == -ENODATA && f->is_part)
+		r = 0;
 	if (stamped)
 		keep_files(rec);
-	if (code == 0 && rec->parts.n_failed)
+	if (r == 0 && rec->parts.n_failed)
 		return err_set(e, EIO, "%zu of the files before the last could not be written",
 			       rec->parts.n_failed);
-	return code;
+	return r;
 }
 
 /* ---- recording --------------------------------------------------------------------------- */
@@ -167,59 +167,85 @@ static int take_machine(struct recording *rec, struct err *e)
 	return exclusive_take(&rec->host, rec->opts.quiet, e);
 }
 
+/* Everything that can fail before the recorder exists. */
+static int prepare_recording(struct recording *rec, struct err *e)
+{
+	const struct partopts *part = &rec->opts.part;
+	int r = host_open(&rec->host, NULL, NULL, NULL, e);
+	if (r < 0)
+		return r;
+	r = take_machine(rec, e);
+	if (r < 0)
+		return r;
+	r = signals_open(&rec->signals, part->signal, e);
+	if (r < 0)
+		return r;
+	r = part->has_control ? control_open(&rec->control, &part->control, e) : 0;
+	return r < 0 ? r : start_command(rec, e);
+}
+
+static void configure_recorder(struct recording *rec)
+{
+	const struct recordopts *o = &rec->opts;
+	struct cprof_config *c = &rec->opts.target.config;
+	c->command_pid = c->all_processes ? 0 : rec->launch.pid;
+	c->command_file = o->target.command ? o->target.command[0] : NULL;
+	if (!o->quiet)
+		c->explain = log_record_line;
+	c->explain_max = o->verbose ? CPROF_EXPLAIN_ALL : CPROF_EXPLAIN_NOTE;
+	c->cache_dir = rec->cache_dir = cachedir_path();
+}
+
+/* Records from the first event that is opened to the end. */
+static int record_samples(struct recording *rec, int *ret_status, struct err *e)
+{
+	int r = cprof_recorder_new(&rec->opts.target.config, &rec->recorder, e);
+	if (r < 0)
+		return r;
+	r = open_files(rec, e);
+	if (r < 0)
+		return r;
+	r = cprof_recorder_start(rec->recorder, e);
+	if (r < 0)
+		return r;
+	if (rec->opts.target.command) {
+		r = launch_exec(&rec->launch, e);
+		if (r < 0) {
+			*ret_status = r == -ENOENT ? 127 : 126;
+			return r;
+		}
+		cprof_recorder_command_started(rec->recorder);
+	}
+	r = recordloop_run(rec, e);
+	if (r < 0)
+		return r;
+	if (rec->launch.ended)
+		cprof_recorder_command_used(rec->recorder, rec->launch.cpu_ns);
+	return cprof_recorder_stop(rec->recorder, e);
+}
+
 /* Everything up to the finished files; on success *ret_status is the exit status. */
 static int record_target(struct recording *rec, int *ret_status, struct err *e)
 {
-	struct recordopts *o = &rec->opts;
-	int code = host_open(&rec->host, NULL, NULL, NULL, e);
-	if (code == 0)
-		code = take_machine(rec, e);
-	if (code == 0)
-		code = signals_open(&rec->signals, o->part.signal, e);
-	if (code == 0 && o->part.has_control)
-		code = control_open(&rec->control, &o->part.control, e);
-	if (code == 0)
-		code = start_command(rec, e);
-	if (code < 0)
-		return code;
+	int r = prepare_recording(rec, e);
+	if (r < 0)
+		return r;
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
-	o->target.config.command_pid = o->target.config.all_processes ? 0 : rec->launch.pid;
-	o->target.config.command_file = o->target.command ? o->target.command[0] : NULL;
-	if (!o->quiet)
-		o->target.config.explain = log_record_line;
-	o->target.config.explain_max = o->verbose ? CPROF_EXPLAIN_ALL : CPROF_EXPLAIN_NOTE;
-	o->target.config.cache_dir = rec->cache_dir = cachedir_path();
+	configure_recorder(rec);
 	realtime_set(true);
-	code = cprof_recorder_new(&o->target.config, &rec->recorder, e);
-	if (code == 0)
-		code = open_files(rec, e);
-	if (code == 0)
-		code = cprof_recorder_start(rec->recorder, e);
-	if (code == 0 && o->target.command) {
-		code = launch_exec(&rec->launch, e);
-		if (code < 0)
-			*ret_status = code == -ENOENT ? 127 : 126;
-		else
-			cprof_recorder_command_started(rec->recorder);
-	}
-	if (code == 0)
-		code = recordloop_run(rec, e);
-	if (code == 0 && rec->launch.ended)
-		cprof_recorder_command_used(rec->recorder, rec->launch.cpu_ns);
-	if (code == 0)
-		code = cprof_recorder_stop(rec->recorder, e);
+	r = record_samples(rec, ret_status, e);
 	realtime_set(false);
-	if (code < 0)
-		return code;
-	code = write_files(rec, e);
+	if (r < 0)
+		return r;
+	r = write_files(rec, e);
 	if (rec->files.n_written)
 		*ret_status = summarize(rec);
-	else if (code == 0)
+	else if (r == 0)
 		*ret_status = 0;
-	if (code == 0)
+	if (r == 0)
 		*ret_status = check_parts(rec, *ret_status);
-	return code;
+	return r;
 }
 
 /* If the command still runs, passes on the signal that ended the recording (unless the terminal has
@@ -264,8 +290,8 @@ static int record_once(struct recordopts *o)
 	};
 	struct err e = { 0 };
 	int status = CMD_FAILED;
-	int code = record_target(&rec, &status, &e);
-	if (code < 0) {
+	int r = record_target(&rec, &status, &e);
+	if (r < 0) {
 		int failed = e.code ? cmd_fail("record", &e) : CMD_FAILED;
 		status = status > CMD_FAILED && status != CMD_USAGE ? status : failed;
 		recordfiles_discard(&rec.files);

@@ -129,21 +129,21 @@ static int check_open(int fd, struct err *e)
 int control_open(struct control *c, const struct control_place *p, struct err *e)
 {
 	*c = (struct control){ .fd = p->fd, .ack_fd = p->ack_fd, .owns = p->is_fifo };
-	int code = 0;
+	int r = 0;
 	if (p->is_fifo) {
 		c->fd = open_fifo(p->path, e);
 		if (c->fd >= 0 && p->ack_path)
 			c->ack_fd = open_fifo(p->ack_path, e);
 		if (c->fd < 0 || (p->ack_path && c->ack_fd < 0))
-			code = e->code;
+			r = e->code;
 	} else {
-		code = check_open(p->fd, e);
-		if (code == 0)
-			code = check_open(p->ack_fd, e);
+		r = check_open(p->fd, e);
+		if (r == 0)
+			r = check_open(p->ack_fd, e);
 	}
-	if (code < 0)
+	if (r < 0)
 		control_close(c);
-	return code;
+	return r;
 }
 
 void control_close(struct control *c)
@@ -161,7 +161,7 @@ static bool is_ready(int fd, short events)
 	return poll(&p, 1, 0) == 1 && (p.revents & (events | POLLHUP | POLLERR | POLLNVAL));
 }
 
-/* Reads available bytes; false: none.  At the end of the stream the descriptor goes. */
+/* Reads available bytes; false: none.  Closes the descriptor at the end of the stream. */
 static bool fill_buffer(struct control *c)
 {
 	memmove(c->buf, c->buf + c->taken, c->n - c->taken);

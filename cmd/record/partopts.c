@@ -59,13 +59,13 @@ static void parse_control(struct argp_state *state, const char *arg, struct part
 {
 	char text[OPTWORDS_TEXT_MAX];
 	control_place_done(&o->control);
-	int code = control_parse_place(arg, &o->control);
-	if (code == -ENOMEM)
+	int r = control_parse_place(arg, &o->control);
+	if (r == -ENOMEM)
 		argp_failure(state, CMD_FAILED, ENOMEM, "cannot parse options");
-	if (code < 0)
+	if (r < 0)
 		argp_error(state, "--control '%s': it must be %s", arg,
 			   optwords_text(&optsets_control, true, text));
-	o->has_control = code == 0;
+	o->has_control = r == 0;
 }
 
 static void parse_rotate(struct argp_state *state, const char *arg, struct partopts *o)

@@ -93,12 +93,15 @@ static int add_run(struct repeating *r, unsigned run, struct err *e)
 	uint32_t type;
 	run_path(r, run, path);
 	int code = model_read_files(paths, 1, &m, e);
-	if (code == 0)
-		code = model_find_type(m, NULL, &type, e);
-	if (code == 0)
-		code = rows_new(m, NULL, ROWS_FUNCTION, NULL, &rows, e);
-	if (code == 0)
-		code = top_new(m, NULL, rows, type, &top, e);
+	if (code < 0)
+		goto out;
+	code = model_find_type(m, NULL, &type, e);
+	if (code < 0)
+		goto out;
+	code = rows_new(m, NULL, ROWS_FUNCTION, NULL, &rows, e);
+	if (code < 0)
+		goto out;
+	code = top_new(m, NULL, rows, type, &top, e);
 	for (uint32_t i = 0; code == 0 && i < top->n_rows && top->total; i++) {
 		uint32_t name = strtab_add_cstr(&r->names, top_name(top, i)->name);
 		if (grow_shares(r, r->names.n) < 0)
@@ -107,6 +110,7 @@ static int add_run(struct repeating *r, unsigned run, struct err *e)
 			r->share[name * r->opts->repeat + run] +=
 				(double)top->row[i].flat / (double)top->total;
 	}
+out:
 	top_free(top);
 	rows_free(rows);
 	model_free(m);
@@ -204,14 +208,18 @@ static int merge_runs(struct repeating *r, struct err *e)
 		paths[i] = path[i];
 		code = add_run(r, i, e);
 	}
-	if (code == 0)
-		code = model_read_files(paths, r->n, &m, e);
-	if (code == 0)
-		code = outputs_write(&(struct outputs){ name, true, write_model, m }, 1, e);
-	if (code == 0 && !r->opts->quiet)
+	if (code < 0)
+		goto out;
+	code = model_read_files(paths, r->n, &m, e);
+	if (code < 0)
+		goto out;
+	code = outputs_write(&(struct outputs){ name, true, write_model, m }, 1, e);
+	if (code < 0)
+		goto out;
+	if (!r->opts->quiet)
 		fprintf(stderr, "cprof record: %u runs -> %s\n", r->n, name);
-	if (code == 0)
-		code = print_spreads(r, e);
+	code = print_spreads(r, e);
+out:
 	model_free(m);
 	free(path);
 	free(paths);

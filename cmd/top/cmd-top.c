@@ -53,31 +53,31 @@ static int record_step(struct top_state *top, uint64_t until_ns, bool *ret_gone,
 
 static int show_last(struct top_state *top, struct err *e)
 {
-	int code = top_refresh_take(top, e);
+	int r = top_refresh_take(top, e);
 	top->ended = true;
 	top->frozen = false;
 	top_keys_show(top, "the target has ended; q quits, w writes a profile");
-	if (code == 0)
+	if (r == 0)
 		top_refresh_draw(top);
-	return code;
+	return r;
 }
 
 static int run_loop(struct top_state *top, struct err *e)
 {
 	uint64_t next_ns = clock_monotonic_ns() + top->o.interval_ns, n = 0;
-	int code = 0;
+	int r = 0;
 	if (!top->o.batch)
 		top_refresh_draw(top);
-	while (code == 0 && !top->quit) {
+	while (r == 0 && !top->quit) {
 		bool gone;
-		code = record_step(top, next_ns, &gone, e);
+		r = record_step(top, next_ns, &gone, e);
 		take_signals(top);
-		if (code == 0)
-			code = top_keys_take(top, e);
-		if (code < 0 || top->quit)
+		if (r == 0)
+			r = top_keys_take(top, e);
+		if (r < 0 || top->quit)
 			break;
 		if (gone && !top->ended) {
-			code = show_last(top, e);
+			r = show_last(top, e);
 			top->quit = top->o.batch > 0;
 		}
 		uint64_t now = clock_monotonic_ns();
@@ -86,12 +86,12 @@ static int run_loop(struct top_state *top, struct err *e)
 		next_ns = now + top->o.interval_ns;
 		if (top->frozen || top->ended)
 			continue;
-		code = top_refresh_take(top, e);
-		if (code == 0)
+		r = top_refresh_take(top, e);
+		if (r == 0)
 			top_refresh_draw(top);
 		top->quit = top->o.batch && ++n >= top->o.batch;
 	}
-	return code;
+	return r;
 }
 
 /* Keeps the command off the terminal, where it would disturb the screen and take the keys. */
@@ -107,7 +107,7 @@ static int start_command(struct top_state *top, struct err *e)
 		saved[fd] = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 		dup2(null, fd);
 	}
-	int code = launch_fork(&top->launch, top->rec.command, &top->signals.before, e);
+	int r = launch_fork(&top->launch, top->rec.command, &top->signals.before, e);
 	for (int fd = 0; fd <= 2; fd++) {
 		if (saved[fd] < 0)
 			continue;
@@ -115,7 +115,7 @@ static int start_command(struct top_state *top, struct err *e)
 		close(saved[fd]);
 	}
 	close(null);
-	return code;
+	return r;
 }
 
 static int make_tallies(struct top_state *top, struct err *e)
@@ -127,50 +127,61 @@ static int make_tallies(struct top_state *top, struct err *e)
 	if (!top->tally || !top->losses)
 		return err_errno(e, ENOMEM, "cannot show the events");
 	for (size_t i = 0; i < top->n_events; i++) {
-		int code = top_tally_init(&top->tally[i], window, e);
-		if (code < 0)
-			return code;
+		int r = top_tally_init(&top->tally[i], window, e);
+		if (r < 0)
+			return r;
 	}
 	return 0;
+}
+
+/* Records and shows until the end. */
+static int show_samples(struct top_state *top, int *ret_status, struct err *e)
+{
+	int r = cprof_recorder_new(&top->rec.config, &top->recorder, e);
+	if (r < 0)
+		return r;
+	r = make_tallies(top, e);
+	if (r < 0)
+		return r;
+	r = cprof_recorder_start(top->recorder, e);
+	if (r < 0)
+		return r;
+	if (top->rec.command) {
+		r = launch_exec(&top->launch, e);
+		if (r < 0) {
+			*ret_status = r == -ENOENT ? 127 : 126;
+			return r;
+		}
+		cprof_recorder_command_started(top->recorder);
+	}
+	top_refresh_begin(top);
+	r = top->o.batch ? 0 : top_screen_open(&top->screen, e);
+	return r < 0 ? r : run_loop(top, e);
 }
 
 static int run_recorder(struct top_state *top, int *ret_status, struct err *e)
 {
 	struct cprof_config *c = &top->rec.config;
-	int code = top->o.batch ? 0 : top_screen_check(e);
-	if (code == 0)
-		code = signals_open(&top->signals, 0, e);
-	if (code == 0 && top->rec.command)
-		code = start_command(top, e);
-	if (code < 0)
-		return code;
+	int r = top->o.batch ? 0 : top_screen_check(e);
+	if (r < 0)
+		return r;
+	r = signals_open(&top->signals, 0, e);
+	if (r < 0)
+		return r;
+	r = top->rec.command ? start_command(top, e) : 0;
+	if (r < 0)
+		return r;
 	signal(SIGPIPE, SIG_IGN);
 	c->command_pid = c->all_processes ? 0 : top->launch.pid;
 	c->command_file = top->rec.command ? top->rec.command[0] : NULL;
 	c->cache_dir = top->cache_dir = cachedir_path();
 	realtime_set(true);
-	code = cprof_recorder_new(c, &top->recorder, e);
-	if (code == 0)
-		code = make_tallies(top, e);
-	if (code == 0)
-		code = cprof_recorder_start(top->recorder, e);
-	if (code == 0 && top->rec.command) {
-		code = launch_exec(&top->launch, e);
-		if (code < 0)
-			*ret_status = code == -ENOENT ? 127 : 126;
-		else
-			cprof_recorder_command_started(top->recorder);
-	}
-	top_refresh_begin(top);
-	if (code == 0 && !top->o.batch)
-		code = top_screen_open(&top->screen, e);
-	if (code == 0)
-		code = run_loop(top, e);
+	r = show_samples(top, ret_status, e);
 	top_screen_close(&top->screen);
 	realtime_set(false);
-	if (code == 0)
+	if (r == 0)
 		*ret_status = 0;
-	return code;
+	return r;
 }
 
 static void end_command(struct top_state *top)
@@ -214,8 +225,8 @@ static int run_top(int argc, char **argv)
 	term_open(&top.term, false);
 	if (top.o.batch)
 		top.term = (struct term){ .out = stdout };
-	int code = run_recorder(&top, &status, &e);
-	if (code < 0) {
+	int r = run_recorder(&top, &status, &e);
+	if (r < 0) {
 		int failed = cmd_fail("top", &e);
 		status = status > CMD_FAILED ? status : failed;
 	}

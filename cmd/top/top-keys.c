@@ -31,15 +31,15 @@ static void write_profile(struct top_state *top)
 	snprintf(comment, sizeof(comment), "cprof top: %" PRIu64 " samples, %" PRIu64
 		 " lost, %" PRIu64 " stacks without their outer frames, %" PRIu64 " dropped",
 		 l->n_samples, l->n_lost, l->n_cut + l->n_truncated, l->n_dropped);
-	int code = outfile_open(&f, name, &e);
-	if (code == 0) {
-		code = top_tally_write(tally, top->thread, comment, outfile_write, &f, &e);
+	int r = outfile_open(&f, name, &e);
+	if (r == 0) {
+		r = top_tally_write(tally, top->thread, comment, outfile_write, &f, &e);
 		outfile_error(&f, &e);
-		if (code == 0)
-			code = outfile_commit(&f, 1, &e);
+		if (r == 0)
+			r = outfile_commit(&f, 1, &e);
 		outfile_abort(&f);
 	}
-	if (code < 0)
+	if (r < 0)
 		top_keys_show(top, e.what);
 	else
 		snprintf(top->message, sizeof(top->message), "wrote '%.400s'%s", name,
@@ -85,7 +85,7 @@ static void scroll_lines(struct top_state *top, long by)
 
 static int handle_key(struct top_state *top, int key, struct err *e)
 {
-	int code = 0;
+	int r = 0;
 	top->message[0] = '\0';
 	if (key >= '1' && key <= '9')
 		zoom_to_place(top, (size_t)(key - '1'));
@@ -107,22 +107,22 @@ static int handle_key(struct top_state *top, int key, struct err *e)
 		top->thread = TOP_TALLY_ALL;  /* each event has its own threads */
 		break;
 	case 'w': write_profile(top); break;
-	case 'r': code = top_refresh_reset(top, e); break;
+	case 'r': r = top_refresh_reset(top, e); break;
 	case 'h': case '?': top->help = !top->help; break;
 	}
-	return code == 0 ? top_refresh_tables(top, e) : code;
+	return r == 0 ? top_refresh_tables(top, e) : r;
 }
 
 int top_keys_take(struct top_state *top, struct err *e)
 {
-	int key, code = 0;
+	int key, r = 0;
 	bool any = false;
-	while (code == 0 && top->screen.is_open && !top->quit &&
+	while (r == 0 && top->screen.is_open && !top->quit &&
 	       (key = top_screen_key(&top->screen)) != TOP_SCREEN_NONE) {
 		any = true;
-		code = handle_key(top, key, e);
+		r = handle_key(top, key, e);
 	}
-	if (any && code == 0 && !top->quit)
+	if (any && r == 0 && !top->quit)
 		top_refresh_draw(top);
-	return code;
+	return r;
 }

@@ -35,15 +35,15 @@ static int take_event(struct top_state *top, size_t i, uint64_t duration_ns, str
 	struct cprof_stats st;
 	struct cprof_event_stats ev;
 	struct membuf b = { 0 };
-	int code = 0;
+	int r = 0;
 	cprof_recorder_stats(top->recorder, &st);
 	cprof_recorder_event_stats(top->recorder, i, &ev);
 	add_losses(&top->losses[i], &st, &ev);
 	if (ev.n_samples || ev.n_lost_shown)
-		code = cprof_recorder_write(top->recorder, i, membuf_write, &b, e);
-	if (code < 0) {
+		r = cprof_recorder_write(top->recorder, i, membuf_write, &b, e);
+	if (r < 0) {
 		VEC_FREE(&b.bytes);
-		return code;
+		return r;
 	}
 	struct top_tally_part part = { b.bytes.v, b.bytes.n };
 	return top_tally_add(&top->tally[i], part, duration_ns, e);
@@ -54,10 +54,10 @@ int top_refresh_tables(struct top_state *top, struct err *e)
 	struct top_tally *tally = &top->tally[top->event];
 	VEC_FREE(&top->functions.rows);
 	VEC_FREE(&top->threads.rows);
-	int code = top_tally_threads(tally, &top->threads, e);
-	if (code == 0)
-		code = top_tally_functions(tally, top->thread, top->order, &top->functions, e);
-	return code;
+	int r = top_tally_threads(tally, &top->threads, e);
+	if (r == 0)
+		r = top_tally_functions(tally, top->thread, top->order, &top->functions, e);
+	return r;
 }
 
 int top_refresh_take(struct top_state *top, struct err *e)
@@ -66,22 +66,22 @@ int top_refresh_take(struct top_state *top, struct err *e)
 	if (top->ended)
 		return 0;
 	realtime_set(false);
-	int code = cprof_recorder_snapshot(top->recorder, e);
+	int r = cprof_recorder_snapshot(top->recorder, e);
 	/* The recorder's own windows do not include the time that a snapshot takes. */
 	uint64_t taken_ns = clock_monotonic_ns(), duration_ns = taken_ns - top->taken_ns;
 	top->taken_ns = taken_ns;
-	for (size_t i = 0; i < top->n_events && code == 0; i++)
-		code = take_event(top, i, duration_ns, e);
-	if (code == 0)
-		code = cprof_recorder_clear(top->recorder, e);
-	if (code == 0)
-		code = top_refresh_tables(top, e);
+	for (size_t i = 0; i < top->n_events && r == 0; i++)
+		r = take_event(top, i, duration_ns, e);
+	if (r == 0)
+		r = cprof_recorder_clear(top->recorder, e);
+	if (r == 0)
+		r = top_refresh_tables(top, e);
 	uint64_t now = clock_monotonic_ns(), cpu = clock_now_ns(CLOCK_PROCESS_CPUTIME_ID);
 	top->own_cpu = (double)(cpu - top->own_cpu_ns) / (double)(now - top->shown_ns + 1);
 	top->shown_ns = now;
 	top->own_cpu_ns = cpu;
 	realtime_set(true);
-	return code;
+	return r;
 }
 
 void top_refresh_draw(struct top_state *top)
@@ -118,10 +118,10 @@ void top_refresh_draw(struct top_state *top)
 
 int top_refresh_reset(struct top_state *top, struct err *e)
 {
-	int code = top->ended ? 0 : cprof_recorder_snapshot(top->recorder, e);
+	int r = top->ended ? 0 : cprof_recorder_snapshot(top->recorder, e);
 	top->taken_ns = clock_monotonic_ns();
-	if (code == 0 && !top->ended)
-		code = cprof_recorder_clear(top->recorder, e);
+	if (r == 0 && !top->ended)
+		r = cprof_recorder_clear(top->recorder, e);
 	for (size_t i = 0; i < top->n_events; i++) {
 		top_tally_clear(&top->tally[i]);
 		top->losses[i] = (struct top_view_losses){ 0 };
@@ -129,5 +129,5 @@ int top_refresh_reset(struct top_state *top, struct err *e)
 	top->thread = TOP_TALLY_ALL;
 	top->first = 0;
 	top_keys_show(top, "started again from zero");
-	return code;
+	return r;
 }

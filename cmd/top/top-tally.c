@@ -151,18 +151,24 @@ static int read_step(struct top_tally *t, struct top_tally_step *s, struct err *
 	static const struct filter_spec all;
 	struct model *m = NULL;
 	struct filter *f = NULL;
-	struct rows *r = NULL;
+	struct rows *rows = NULL;
 	uint32_t type;
 	int code = model_read(s->part.data, s->part.n_bytes, &m, e);
-	if (code == 0)
-		code = model_find_type(m, NULL, &type, e);
-	if (code == 0)
-		code = filter_new(m, &all, &f, e);
-	if (code == 0)
-		code = rows_new(m, f, ROWS_FUNCTION, NULL, &r, e);
-	if (code == 0 && !add_samples(t, &s->cells, m, f, r, type))
+	if (code < 0)
+		goto out;
+	code = model_find_type(m, NULL, &type, e);
+	if (code < 0)
+		goto out;
+	code = filter_new(m, &all, &f, e);
+	if (code < 0)
+		goto out;
+	code = rows_new(m, f, ROWS_FUNCTION, NULL, &rows, e);
+	if (code < 0)
+		goto out;
+	if (!add_samples(t, &s->cells, m, f, rows, type))
 		code = no_memory(e);
-	rows_free(r);
+out:
+	rows_free(rows);
 	filter_free(f);
 	model_free(m);
 	return code;
