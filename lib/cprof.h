@@ -285,7 +285,8 @@ size_t cprof_recorder_n_events(const struct cprof_recorder *r);
  * -ENOENT if there is no such event. */
 int cprof_recorder_find_event(const struct cprof_recorder *r, const char *name);
 
-/* The attr of the event (<linux/perf_event.h>); borrowed, and may change at each step. */
+/* The attr of the event (<linux/perf_event.h>); borrowed, and may change at each step.  NULL if the
+ * kind of recorder opens no perf events. */
 const struct perf_event_attr *cprof_recorder_attr(const struct cprof_recorder *r, size_t event);
 
 /* Valid after start; complete after stop and snapshot. */

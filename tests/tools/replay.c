@@ -9,8 +9,8 @@
 #include <string.h>
 
 /*
- * The stream is foreign bytes: the header is checked as a whole when it is opened, records are
- * left to record_decode.  Events are found by id in a sorted copy of (id, index).
+ * The stream is untrusted: the header is checked completely when it is opened, and records by
+ * record_decode.  Events are found by id in a sorted copy of (id, index).
  */
 
 struct id_event {

@@ -2,12 +2,12 @@
 #define CPROF_TESTS_TOOLS_REPLAY_H
 
 /*
- * A recorded byte stream as a source, for golden tests and fuzzing: what the
- * merged rings delivered, with the facts that are needed to decode it.
+ * A recorded byte stream as a source, for golden tests and fuzzing: the output of merged rings,
+ * with the facts needed to decode it.
  *
- * Layout, in the byte order of the machine that wrote it: struct replay_header,
- * then n_events struct replay_event, then raw records back to back (each as long
- * as its perf_event_header.size says, padded to 8 bytes).
+ * Layout, in the byte order of the machine that wrote it: struct replay_header, n_events struct
+ * replay_event, then raw records one after the other (each with the length given by its
+ * perf_event_header.size, padded to 8 bytes).
  */
 
 #include <stddef.h>
@@ -38,10 +38,10 @@ struct replay_event {
 #define REPLAY_VERSION 1u
 #define REPLAY_EVENTS_MAX 65536u
 
-/* Opens a stream that lies in memory, aligned to 8 bytes; data is borrowed until source_close.
- * -EINVAL with e set when it is no such stream, -ENOMEM.  source_next gives -EINVAL, and goes on
- * giving it, where the stream is cut or a record's size cannot be; time order is taken as it
- * is, and counted where it is violated. */
+/* Opens a stream in memory, aligned to 8 bytes; data is borrowed until source_close.  -EINVAL with
+ * e set if it is not such a stream, -ENOMEM.  source_next returns -EINVAL, repeatedly, where the
+ * stream is truncated or a record has an impossible size.  Records are delivered in the stream's
+ * order, and counted if that is not the order of time. */
 int replay_open_memory(const void *data, size_t n_bytes, struct source **ret_source, struct err *e);
 
 /* The events of an open replay source; several may share an index (one id per CPU).
