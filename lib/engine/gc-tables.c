@@ -29,7 +29,7 @@ struct copy {
 	size_t n_counts;
 };
 
-static struct counts *table(struct engine *g, const struct gc_tables_part *part, size_t i)
+static struct counts *counts_of(struct engine *g, const struct gc_tables_part *part, size_t i)
 {
 	return i ? part[i - 1].counts : &g->counts;
 }
@@ -75,7 +75,7 @@ static int copy_stacks(struct engine *g, const struct gc_tables_part *part, stru
 	if (!used)
 		return -ENOMEM;
 	for (size_t i = 0; i < c->n_counts; i++) {
-		const struct counts *t = table(g, part, i);
+		const struct counts *t = counts_of(g, part, i);
 		for (uint32_t k = 0; k < t->n; k++)
 			used[t->v[k].stack] |= t->v[k].n_samples != 0;
 	}
@@ -133,7 +133,7 @@ static int make_copy(struct engine *g, const struct gc_tables_part *part, size_t
 	for (size_t i = 0; i < c->n_counts && code == 0; i++) {
 		code = counts_init(&c->counts[i], &g->budget);
 		if (code == 0)
-			code = copy_counts(table(g, part, i), id, &c->ids, &c->counts[i]);
+			code = copy_counts(counts_of(g, part, i), id, &c->ids, &c->counts[i]);
 	}
 	return code;
 }
@@ -157,7 +157,7 @@ static void swap_stacks(struct engine *g, struct copy *c)
 	stack_walk_move(&g->walk, &g->frames, &g->stacks);
 }
 
-static int run(struct engine *g, const struct gc_tables_part *part, size_t n, bool has_stacks)
+static int compact(struct engine *g, const struct gc_tables_part *part, size_t n, bool has_stacks)
 {
 	struct copy c = { .has_stacks = has_stacks };
 	int code = make_copy(g, part, n, &c);
@@ -165,7 +165,7 @@ static int run(struct engine *g, const struct gc_tables_part *part, size_t n, bo
 		if (has_stacks)
 			swap_stacks(g, &c);
 		for (size_t i = 0; i < c.n_counts; i++)
-			swap_counts(table(g, part, i), &c.counts[i]);
+			swap_counts(counts_of(g, part, i), &c.counts[i]);
 		gc_ids_commit(&c.ids);
 		g->n_compactions++;
 	} else if (has_stacks) {
@@ -186,10 +186,10 @@ static int run(struct engine *g, const struct gc_tables_part *part, size_t n, bo
 
 int gc_tables_run(struct engine *g, const struct gc_tables_part *part, size_t n)
 {
-	return run(g, part, n, true);
+	return compact(g, part, n, true);
 }
 
 int gc_tables_names(struct engine *g)
 {
-	return run(g, NULL, 0, false);
+	return compact(g, NULL, 0, false);
 }

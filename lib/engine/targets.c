@@ -117,7 +117,7 @@ bool targets_feed(struct targets *t, const struct record *r)
 	return has;
 }
 
-static void forget(struct hashindex *s, bool (*has)(void *ctx, uint32_t pid), void *ctx)
+static void forget_ids(struct hashindex *s, bool (*has)(void *ctx, uint32_t pid), void *ctx)
 {
 	struct hashindex kept = { 0 };
 	for (uint32_t i = 0; i < s->n_slots; i++) {
@@ -135,6 +135,6 @@ static void forget(struct hashindex *s, bool (*has)(void *ctx, uint32_t pid), vo
 
 void targets_forget(struct targets *t, bool (*has)(void *ctx, uint32_t pid), void *ctx)
 {
-	forget(&t->pids, has, ctx);
-	forget(&t->hosts, has, ctx);
+	forget_ids(&t->pids, has, ctx);
+	forget_ids(&t->hosts, has, ctx);
 }

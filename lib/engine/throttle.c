@@ -9,7 +9,7 @@ void throttle_done(struct throttle *p)
 	VEC_FREE(&p->open);
 }
 
-static struct throttle_open *find(struct throttle *p, uint64_t stream_id)
+static struct throttle_open *find_open(struct throttle *p, uint64_t stream_id)
 {
 	for (size_t i = 0; i < p->open.n; i++)
 		if (p->open.v[i].stream_id == stream_id)
@@ -27,13 +27,13 @@ static uint64_t close_one(struct throttle *p, struct throttle_open *o, uint64_t 
 void throttle_begin(struct throttle *p, uint32_t event, uint64_t stream_id, uint64_t time_ns)
 {
 	/* If memory is short, throttling is counted but not timed. */
-	if (!find(p, stream_id))
+	if (!find_open(p, stream_id))
 		VEC_PUSH(&p->open, ((struct throttle_open){ stream_id, time_ns, event }));
 }
 
 uint64_t throttle_end(struct throttle *p, uint64_t stream_id, uint64_t time_ns)
 {
-	struct throttle_open *o = find(p, stream_id);
+	struct throttle_open *o = find_open(p, stream_id);
 	return o ? close_one(p, o, time_ns) : 0;
 }
 

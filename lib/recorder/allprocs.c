@@ -121,7 +121,7 @@ void allprocs_explain(struct err *e)
 		 hint, hint[0] ? "\n" : "");
 }
 
-static void feed(void *ctx, const struct record *record)
+static void feed_engine(void *ctx, const struct record *record)
 {
 	engine_feed(ctx, record);
 }
@@ -135,7 +135,7 @@ void allprocs_read_proc(struct engine *g, const struct host *h, const struct log
 	g->reread.n_losses++;
 	g->reread.is_lazy = true;
 	for (; i < n && clock_monotonic_ns() - begin_ns < ALLPROCS_READ_NS; i++) {
-		synth_process(h, pid[i], begin_ns, feed, g);
+		synth_process(h, pid[i], begin_ns, feed_engine, g);
 		struct procs_process *p = procs_find(&g->procs, (uint32_t)pid[i]);
 		if (p)
 			p->n_losses_seen = g->reread.n_losses;

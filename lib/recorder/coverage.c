@@ -41,8 +41,8 @@ void coverage_done(struct coverage *c)
 	*c = (struct coverage){ 0 };
 }
 
-static int used(const struct coverage *c, const struct coverage_task *t, uint64_t *ret_ns,
-		uint64_t *ret_children_ns)
+static int task_used(const struct coverage *c, const struct coverage_task *t, uint64_t *ret_ns,
+		     uint64_t *ret_children_ns)
 {
 	*ret_children_ns = 0;
 	if (c->command_done && t == &c->task[0]) {
@@ -69,7 +69,7 @@ void coverage_start(struct coverage *c)
 	if (c->cgroup)
 		cgroup_cpu_ns(c->cgroup, &c->base_cgroup_ns);
 	for (size_t i = 0; i < c->n_tasks; i++)
-		used(c, &c->task[i], &c->task[i].base_ns, &c->task[i].base_children_ns);
+		task_used(c, &c->task[i], &c->task[i].base_ns, &c->task[i].base_children_ns);
 }
 
 static bool is_task(const struct coverage *c, uint32_t pid)
@@ -100,7 +100,7 @@ void coverage_stop(struct coverage *c, const struct procs *procs)
 		const struct coverage_task *t = &c->task[i];
 		/* Without following, a process's clock includes new threads that are not in the
 		 * profile; and no account of a thread includes its children. */
-		if (used(c, t, &ns, &children_ns) < 0 || (!c->follow && !t->is_thread) ||
+		if (task_used(c, t, &ns, &children_ns) < 0 || (!c->follow && !t->is_thread) ||
 		    (c->follow && t->is_thread))
 			c->known = false;
 		else
@@ -112,7 +112,8 @@ void coverage_stop(struct coverage *c, const struct procs *procs)
 	for (size_t i = 0; i < procs->n_processes; i++) {
 		const struct procs_process *p = procs->process[i];
 		struct coverage_task child = { .id = (pid_t)p->pid };
-		if (!p->exited && !is_task(c, p->pid) && used(c, &child, &ns, &children_ns) == 0)
+		if (!p->exited && !is_task(c, p->pid) &&
+		    task_used(c, &child, &ns, &children_ns) == 0)
 			c->used_ns += ns + children_ns;
 	}
 }

@@ -99,7 +99,7 @@ int cprof_recorder_write_file(struct cprof_recorder *r, size_t event, const char
 	return code;
 }
 
-static int watch(int poll_fd, int fd)
+static int watch_fd(int poll_fd, int fd)
 {
 	struct epoll_event ev = { .events = EPOLLIN };
 	return epoll_ctl(poll_fd, EPOLL_CTL_ADD, fd, &ev) < 0 ? -errno : 0;
@@ -114,9 +114,9 @@ int cprof_recorder_fd(struct cprof_recorder *r, struct err *e)
 	code = poll_fd < 0 ? -errno : 0;
 	int fd;
 	for (size_t i = 0; code == 0 && (fd = source_poll_fd(r->session.source, i)) >= 0; i++)
-		code = watch(poll_fd, fd);
+		code = watch_fd(poll_fd, fd);
 	for (size_t i = 0; code == 0 && i < r->watch.n; i++)
-		code = watch(poll_fd, r->watch.pidfd[i]);
+		code = watch_fd(poll_fd, r->watch.pidfd[i]);
 	if (code < 0) {
 		if (poll_fd >= 0)
 			close(poll_fd);

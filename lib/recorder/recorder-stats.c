@@ -35,7 +35,7 @@ static void add_variant(struct cprof_event_stats *sum, const struct cprof_event_
 }
 
 /* Copies the fields that the caller's version knows, and zeroes those that only it knows. */
-static void give(void *ret, size_t n_ret_bytes, const void *all, size_t n_bytes)
+static void copy_known(void *ret, size_t n_ret_bytes, const void *all, size_t n_bytes)
 {
 	memset(ret, 0, n_ret_bytes);
 	memcpy(ret, all, n_ret_bytes < n_bytes ? n_ret_bytes : n_bytes);
@@ -57,7 +57,7 @@ void cprof_recorder_event_stats_sized(struct cprof_recorder *r, size_t event,
 			sum = v;
 		any = true;
 	}
-	give(ret, n_bytes, &sum, sizeof(sum));
+	copy_known(ret, n_bytes, &sum, sizeof(sum));
 }
 
 void cprof_recorder_stats_sized(struct cprof_recorder *r, struct cprof_stats *ret, size_t n_bytes)
@@ -79,7 +79,7 @@ void cprof_recorder_stats_sized(struct cprof_recorder *r, struct cprof_stats *re
 		r->kind->stats(&r->session, &all);
 	cost_stats(r, &all);
 	results_stats(&r->engine, r->session.source, r->names_ready ? &r->names : NULL, &all);
-	give(ret, n_bytes, &all, sizeof(all));
+	copy_known(ret, n_bytes, &all, sizeof(all));
 }
 
 void cprof_recorder_losses(struct cprof_recorder *r, struct cprof_losses *ret)

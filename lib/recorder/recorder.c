@@ -262,7 +262,7 @@ void cprof_recorder_free(struct cprof_recorder *r)
 
 /* ---- recording ---------------------------------------------------------------------- */
 
-static void feed(void *ctx, const struct record *record)
+static void feed_engine(void *ctx, const struct record *record)
 {
 	engine_feed(ctx, record);
 }
@@ -275,9 +275,10 @@ static void read_proc(struct cprof_recorder *r)
 	if (c->all_processes)
 		allprocs_read_proc(&r->engine, r->session.host, r->session.log);
 	for (size_t i = 0; i < c->n_pids; i++)
-		synth_process(r->session.host, c->pid[i], time_ns, feed, &r->engine);
+		synth_process(r->session.host, c->pid[i], time_ns, feed_engine, &r->engine);
 	for (size_t i = 0; i < c->n_tids; i++)
-		synth_process(r->session.host, process_of(r, c->tid[i]), time_ns, feed, &r->engine);
+		synth_process(r->session.host, process_of(r, c->tid[i]), time_ns, feed_engine,
+			      &r->engine);
 }
 
 int cprof_recorder_start(struct cprof_recorder *r, struct err *e)
@@ -305,7 +306,7 @@ int cprof_recorder_start(struct cprof_recorder *r, struct err *e)
 	return 0;
 }
 
-static int drain(struct cprof_recorder *r, struct err *e)
+static int drain_source(struct cprof_recorder *r, struct err *e)
 {
 	struct record record;
 	int code;
@@ -385,7 +386,7 @@ static int take_in(struct cprof_recorder *r, struct err *e)
 	if (!r->window.is_open && drained_ns >= r->engine.window_start_ns)
 		window_begin(r);
 	applabels_poll(&r->engine.app);
-	int code = drain(r, e);
+	int code = drain_source(r, e);
 	if (code < 0)
 		return code;
 	window_drained(r, drained_ns);
@@ -449,7 +450,7 @@ int cprof_recorder_stop(struct cprof_recorder *r, struct err *e)
 	coverage_stop(&r->coverage, &r->engine.procs);
 	jit_poll(&r->engine.jit, r->window.end_ns, true);
 	slices_scatter(r);
-	code = drain(r, e);
+	code = drain_source(r, e);
 	if (code == 0)
 		code = slices_gather(r, e);
 	window_count(r);

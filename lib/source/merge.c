@@ -76,7 +76,7 @@ static void sink_root(struct merge *m)
 	m->heap[at] = moving;
 }
 
-static void push(struct merge *m, uint32_t i)
+static void heap_push(struct merge *m, uint32_t i)
 {
 	size_t at = m->n_heap++;
 	while (at && comes_before(m, i, m->heap[(at - 1) / 2])) {
@@ -118,7 +118,7 @@ static void start_round(struct merge *m)
 		struct merge_input *in = &m->in[i];
 		ring_fetch(in->ring);
 		if (!in->in_heap && read_ahead(m, in))
-			push(m, i);
+			heap_push(m, i);
 		in->unfinished = in->in_heap && in->at < in->first_head;
 		m->n_unfinished += in->unfinished;
 	}

@@ -423,7 +423,7 @@ static inline bool size_fits(const struct perf_event_header *h, size_t n_bytes)
 
 /* In pieces of a few vector stores each: compilers turn a single assignment into one of the slow
  * string instructions, which took half of the time of a small sample. */
-static inline void clear(struct record *r)
+static inline void clear_record(struct record *r)
 {
 	enum { PIECE = 64 };
 	char *p = (char *)r;
@@ -443,7 +443,7 @@ enum record_outcome record_decode(const struct record_format *f, const void *raw
 		return RECORD_BAD;
 	const uint64_t *words = raw;
 	struct cursor c = { .p = words + 1, .end = words + h->size / 8 };
-	clear(ret);
+	clear_record(ret);
 	ret->type = h->type;
 	ret->misc = h->misc;
 	ret->event = RECORD_NO_EVENT;

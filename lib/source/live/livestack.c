@@ -39,13 +39,13 @@ struct livestack {
 };
 
 /* Events with stack copies, except, for another size, those whose size the user has fixed. */
-static bool adapts(const struct live *l, const struct livestack *to, uint32_t event)
+static bool is_affected(const struct live *l, const struct livestack *to, uint32_t event)
 {
 	return event != RECORD_NO_EVENT && l->event[event].attr.sample_stack_user &&
 	       (!to->stack_bytes || !l->options.event[event].stack_bytes);
 }
 
-static void change(struct perf_event_attr *attr, const struct livestack *to)
+static void change_attr(struct perf_event_attr *attr, const struct livestack *to)
 {
 	if (to->stack_bytes)
 		attr->sample_stack_user = to->stack_bytes;
@@ -97,7 +97,7 @@ static int open_changed(struct live *l, const struct live_fd *old, const struct 
 	const struct live_options *o = &l->options;
 	const struct evopen_place at = place_of(l, old->cpu);
 	struct perf_event_attr attr = l->event[old->event].attr;
-	change(&attr, to);
+	change_attr(&attr, to);
 	if (old->sideband)
 		live_add_sideband(l, &attr, &at);
 	return evopen_again(&o->open, &o->event[old->event], &attr, &at, e);
@@ -151,18 +151,18 @@ static int reopen(struct live *l, const struct livestack *to, struct err *e)
 	bool possible = o->scope != LIVE_TASK, any = false;
 	for (uint32_t i = 0; i < o->n_events; i++) {
 		possible &= !o->event[i].group;  /* its members would lose their leader */
-		any |= adapts(l, to, i);
+		any |= is_affected(l, to, i);
 	}
 	if (!possible || !any)
 		return err_set(e, EOPNOTSUPP, "stack copies are fixed");
 	size_t n = l->fds.n, next = n;
 	int code = 0;
 	for (size_t i = 0; i < n && code == 0; i++)
-		if (adapts(l, to, l->fds.v[i].event))
+		if (is_affected(l, to, l->fds.v[i].event))
 			code = open_next(l, i, to, e);
 	/* The new ones follow the old, in the same order. */
 	for (size_t i = 0; i < n && next < l->fds.n; i++) {
-		if (!adapts(l, to, l->fds.v[i].event))
+		if (!is_affected(l, to, l->fds.v[i].event))
 			continue;
 		const struct live_fd f = l->fds.v[next++];
 		if (code == 0 || l->fds.v[i].fd < 0)
@@ -175,8 +175,8 @@ static int reopen(struct live *l, const struct livestack *to, struct err *e)
 		if (l->fds.v[i].fd >= 0)
 			l->fds.v[l->fds.n++] = l->fds.v[i];
 	for (uint32_t i = 0; i < o->n_events && code == 0; i++)
-		if (adapts(l, to, i))
-			change(&l->event[i].attr, to);
+		if (is_affected(l, to, i))
+			change_attr(&l->event[i].attr, to);
 	return code;
 }
 

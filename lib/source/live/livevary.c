@@ -27,7 +27,7 @@
 #define CHANGE_NS_PER_FD 1000000u      /* and each descriptor interrupts its CPU */
 #define WIDTH 0.25
 
-static bool varies(const struct live *l, const struct live_fd *f)
+static bool is_varied(const struct live *l, const struct live_fd *f)
 {
 	if (f->event == RECORD_NO_EVENT || l->event[f->event].paused)
 		return false;
@@ -47,7 +47,7 @@ static double next_swing(struct livevary *v)
 }
 
 /* A period around the nominal one, within the kernel's limit; 0: the limit leaves no room. */
-static double choose(double swing, double nominal_hz, double limit_hz)
+static double choose_period(double swing, double nominal_hz, double limit_hz)
 {
 	double width = limit_hz / nominal_hz - 1;
 	if (width > WIDTH)
@@ -59,7 +59,7 @@ static uint64_t distance_ns(const struct live *l)
 {
 	uint64_t distance = CHANGE_NS_MIN;
 	for (size_t i = 0; i < l->fds.n; i++) {
-		if (!varies(l, &l->fds.v[i]))
+		if (!is_varied(l, &l->fds.v[i]))
 			continue;
 		uint64_t freq = l->event[l->fds.v[i].event].attr.sample_freq;
 		uint64_t want = PERIODS_PER_CHANGE * (uint64_t)NS_PER_S / freq;
@@ -69,11 +69,11 @@ static uint64_t distance_ns(const struct live *l)
 	return bearable > distance ? bearable : distance;
 }
 
-static void change(struct live *l, const struct live_fd *f, double swing, double distance)
+static void change_period(struct live *l, const struct live_fd *f, double swing, double distance)
 {
 	double nominal_hz = (double)l->event[f->event].attr.sample_freq;
 	double limit_hz = (double)l->options.attr.rate_max_hz;
-	double period = choose(swing, nominal_hz, limit_hz > 0 ? limit_hz : nominal_hz);
+	double period = choose_period(swing, nominal_hz, limit_hz > 0 ? limit_hz : nominal_hz);
 	uint64_t arg = (uint64_t)period;
 	struct live_id *id = live_find_id(l, f->id);
 	if (!arg || !id || ioctl(f->fd, PERF_EVENT_IOC_PERIOD, &arg) < 0)
@@ -86,7 +86,7 @@ int livevary_step(struct live *l, uint64_t now)
 	struct livevary *v = &l->vary;
 	bool any = false;
 	for (size_t i = 0; i < l->fds.n && !any; i++)
-		any = varies(l, &l->fds.v[i]);
+		any = is_varied(l, &l->fds.v[i]);
 	if (!any)
 		return -1;
 	uint64_t distance = distance_ns(l);
@@ -94,8 +94,8 @@ int livevary_step(struct live *l, uint64_t now)
 	if (now >= v->due_ns && l->n_samples != v->n_samples) {
 		double swing = next_swing(v);
 		for (size_t i = 0; i < l->fds.n; i++)
-			if (varies(l, &l->fds.v[i]))
-				change(l, &l->fds.v[i], swing, (double)distance);
+			if (is_varied(l, &l->fds.v[i]))
+				change_period(l, &l->fds.v[i], swing, (double)distance);
 		v->n_samples = l->n_samples;
 		v->due_ns = now + distance;
 	}

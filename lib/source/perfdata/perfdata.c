@@ -151,8 +151,8 @@ static int look_at_record(struct perfdata *p, struct perfdata_stream *s, struct 
 
 static int take_unpacked(struct perfdata *p, struct perfdata_stream *s);
 
-static int take(struct perfdata *p, struct perfdata_stream *s, struct perfdata_input *in,
-		const struct perfdata_head *h)
+static int take_record(struct perfdata *p, struct perfdata_stream *s, struct perfdata_input *in,
+		       const struct perfdata_head *h)
 {
 	const uint8_t *raw = in->p;
 	uint64_t offset = in->offset;
@@ -190,7 +190,7 @@ static int take_unpacked(struct perfdata *p, struct perfdata_stream *s)
 		int code = look_at_record(p, s, &s->unpacked, &h);
 		if (code <= 0)
 			return code < 0 ? code : PERFDATA_MORE;
-		step = take(p, s, &s->unpacked, &h);
+		step = take_record(p, s, &s->unpacked, &h);
 	}
 	return step;
 }
@@ -208,7 +208,7 @@ static int take_next(struct perfdata *p, struct perfdata_stream *s)
 	}
 	int code = look_at_record(p, s, in, &h);
 	if (code > 0)
-		return take(p, s, in, &h);
+		return take_record(p, s, in, &h);
 	if (code < 0)
 		return code;
 	if (in->p < in->end)
@@ -460,7 +460,7 @@ static int read_stream_start(struct perfdata *p, struct err *e)
 	struct perfdata_head h;
 	int code;
 	while ((code = look_at_record(p, s, &s->input, &h)) > 0 && !perfdata_begins_data(h.type)) {
-		code = take(p, s, &s->input, &h);
+		code = take_record(p, s, &s->input, &h);
 		if (code < 0)
 			break;
 	}
