@@ -91,7 +91,7 @@ result grammar leader-inherits
 if [ "$status" = 0 ]; then
 	profile 'leader-inherits: the member has its counts' "${pb%.pb.gz}.instructions-u.pb.gz" 'n > 300'
 else
-	like err 'takes Linux 6.13' 'leader-inherits: what it takes is said'
+	like err 'requires Linux 6.13' 'leader-inherits: the message says what it requires'
 	like err '--scope cpu.*--no-inherit' 'leader-inherits: and what can be done'
 fi
 
