@@ -1,7 +1,7 @@
 #ifndef CPROF_TESTS_FUZZ_FOREIGN_H
 #define CPROF_TESTS_FUZZ_FOREIGN_H
 
-/* Reads foreign text as a profile and writes the profile in every format. */
+/* Converts text of another tool to a profile, and that to every format. */
 
 #include "base/err.h"
 #include "view/convert/format.h"

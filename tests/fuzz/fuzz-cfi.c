@@ -1,9 +1,8 @@
 /*
- * Call frame information in all its containers.  The first byte chooses the machine and how
- * the rest is taken: as .eh_frame_hdr, .eh_frame and .debug_frame (two u16: bytes of the first
- * two), as an ELF image, as an ELF file, or as one expression.  Every function that is found is
- * asked for its rules at some places, and every rule is evaluated with registers and memory
- * that are never refused.
+ * Call frame information in all its containers.  The first byte selects the machine and the meaning
+ * of the rest: .eh_frame_hdr, .eh_frame and .debug_frame (with two u16, the sizes of the first
+ * two), an ELF image, an ELF file, or a single expression.  Looks up the rules at some addresses of
+ * every function, and evaluates every rule with registers and memory that are always readable.
  */
 
 #include "symbolize/cfi/cfi-eval.h"
@@ -36,7 +35,7 @@ static enum cfi_eval get_memory(void *ctx, uint64_t at, size_t n_bytes, uint64_t
 
 static const struct cfi_eval_env env = { .bias = 0x1000, .reg = get_reg, .read = get_memory };
 
-/* What was kept of the answers so far must not change the next one. */
+/* Cached results must not change later ones. */
 static void forget(struct cfi *c)
 {
 	memset(c->cached, 0, sizeof(c->cached));
@@ -81,7 +80,7 @@ static void ask_all(struct cfi *c)
 			ask(c, e->start + e->n_bytes - 1);
 		}
 	}
-	/* functions that the table names */
+	/* functions in the table */
 	for (uint64_t i = 0; i < c->n_table && i < 16; i++) {
 		const uint8_t *p = cfi_section_get(&c->hdr, c->table_off + i * 8, 4);
 		int32_t v;

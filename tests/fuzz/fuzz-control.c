@@ -1,4 +1,4 @@
-/* The words that steer a recording: places, commands, when to rotate, conditions. */
+/* Text that controls a recording: sockets and pipes, commands, rotation, conditions. */
 
 #include "cmd/record/control.h"
 #include "cmd/record/rotate.h"
@@ -34,7 +34,7 @@ static void feed_commands(const uint8_t *data, size_t size)
 		check(strlen(command.argument) <= CONTROL_LINE_MAX);
 		n_lines++;
 	}
-	/* Each line is told once; those that are too long in pieces. */
+	/* Each line is reported once; lines that are too long arrive in pieces. */
 	check(n_lines >= n_ends && n_lines <= n_ends + size / CONTROL_LINE_MAX);
 	check(c.fd < 0);
 	close(fd[0]);

@@ -1,12 +1,12 @@
 /*
- * Where debug files are looked for, by names that a hostile file gives: .gnu_debuglink as any
- * bytes, the build id, the file's own path, and the link to what dwz moved away.  The root is a
- * folder with debug files that belong, and with others that do not: fifos, loops, links that lead
- * out of it, folders, text.  Whatever is opened must be a regular file with the build id asked for
- * or, where one of the two has none, the CRC of the link.
+ * Searches debug files by names from a hostile file: arbitrary bytes as .gnu_debuglink, as build id,
+ * as the file's own path, and as the link to a file that dwz split off.  The root folder contains
+ * debug files that match, and other things: fifos, loops, links that lead outside, folders, text.
+ * Any file that is opened must be a regular file with the requested build id or, if one of the two
+ * has no build id, with the CRC of the link.
  *
- * The input is the build id and the path, each behind its length (u8), the section behind its
- * length (u16), and the other link as the rest.
+ * The input is the build id and the path, each preceded by its length (u8), the section, preceded
+ * by its length (u16), and the other link.
  */
 
 #include "base/bytes.h"
@@ -145,7 +145,7 @@ static void make_all(void)
 
 /* ---- the stripped file -------------------------------------------------------- */
 
-/* Nothing but the section .gnu_debuglink. */
+/* An ELF file with the section .gnu_debuglink only. */
 static size_t stripped_file(uint8_t *to, const uint8_t *section, size_t n_bytes)
 {
 	static const char names[] = "\0.gnu_debuglink\0.shstrtab";
@@ -220,7 +220,7 @@ static void look_up(struct dso *d, const uint8_t *section, size_t n_bytes, const
 	free(image);
 }
 
-/* The next n bytes, fewer at the end, as a string of its own. */
+/* A copy of the next n bytes, or fewer at the end, as a string. */
 static char *text_of(struct bytes *b, size_t n)
 {
 	n = n < bytes_left(b) ? n : bytes_left(b);

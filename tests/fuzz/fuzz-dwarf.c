@@ -1,11 +1,10 @@
 /*
  * Debug information in all its sections.  The input is the ten sections in the order of enum
- * dwsection_id, each behind its length (u16); the last one takes the rest.  Each address that a
- * unit covers gets its functions, their names, its line and the files' paths, as symdwarf.c does
- * it.
+ * dwsection_id, each preceded by its length (u16); the last one is the rest.  For each address of a
+ * unit, finds the functions, their names, the line and the paths of files, as symdwarf.c does.
  *
- * The seeds are the sections of small functions that inline each other, by gcc and clang,
- * as "-g -O2 -shared -fPIC -nostdlib", in DWARF 2, 4 and 5, and in 64-bit DWARF 5.
+ * The seeds are small functions that inline each other, compiled by gcc and clang with
+ * "-g -O2 -shared -fPIC -nostdlib", in DWARF 2, 4 and 5, and in 64-bit DWARF 5.
  */
 
 #include "symbolize/dwarf/dwfile.h"
@@ -74,7 +73,7 @@ static void read_unit(const struct dwunit *u, const struct dwindex_place *place,
 	VEC_FREE(&w.nodes);
 }
 
-/* All n places are of one unit. */
+/* All n places are in one unit. */
 static void read_places(struct dwfile *file, const struct dwindex_place *place, size_t n)
 {
 	struct dwunit u;
@@ -123,7 +122,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		size_t n = i + 1 < DWSECTION_N ? bytes_u16(&b) : bytes_left(&b);
 		if (n > bytes_left(&b))
 			n = bytes_left(&b);
-		/* memory of its own, so that the sanitizer sees every step beyond */
+		/* allocated separately, so the sanitizer detects every read beyond the end */
 		copy[i] = malloc(n ? n : 1);
 		check(copy[i] != NULL);
 		memcpy(copy[i], b.p, n);

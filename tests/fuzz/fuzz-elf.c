@@ -1,9 +1,9 @@
 /*
- * Any bytes as an ELF file: the headers (symbolize/dso), symbol tables, linker stubs and
- * debug information, once from memory and once as a file.  Checked beyond the bounds: each
- * address gets at least one line, and each line a name.
+ * Arbitrary bytes as an ELF file, once in memory and once as a file: headers (dso.c), symbol
+ * tables, linker stubs and debug information.  Also checks that each address gets at least one
+ * line, and each line a name.
  *
- * The seeds are what gcc and clang make of three functions that inline a fourth, as
+ * The seeds are three functions that inline a fourth, compiled by gcc and clang with
  * "-g -O2 -shared -fPIC -nostdlib"; one is stripped and has its symbols in .gnu_debugdata.
  */
 
@@ -23,7 +23,7 @@ static void check(bool ok)
 		abort();
 }
 
-/* Addresses spread over the code, and some that are nowhere. */
+/* Addresses all over the code, and some outside. */
 static void choose_addresses(const struct dso *d, struct symaddr addr[N_ADDRESSES])
 {
 	for (unsigned i = 0; i < N_ADDRESSES; i++) {

@@ -1,5 +1,5 @@
-/* What the grammar of events accepts is a sound event, on no machine and on one with PMUs and
- * tracepoints; and formats of PMUs. */
+/* An event that the grammar accepts is valid, both without a machine and on one with PMUs and
+ * tracepoints.  Also reads formats of PMUs. */
 
 #include "base/err.h"
 #include "event/evpmu.h"
@@ -69,7 +69,7 @@ static void remove_machine(void)
 	machine_close(&the_machine);
 }
 
-/* Two kinds of cores, fields of all shapes, tracepoints. */
+/* Two kinds of cores, all kinds of fields, tracepoints. */
 static const struct host *machine(void)
 {
 	struct machine *m = &the_machine;

@@ -1,4 +1,4 @@
-/* Conditions and regular expressions from a command line: "CONDITION\nREGEX\nTEXT". */
+/* Conditions and regular expressions of options: "CONDITION\nREGEX\nTEXT". */
 
 #include "base/err.h"
 #include "view/table/failif.h"

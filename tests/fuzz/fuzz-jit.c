@@ -1,4 +1,4 @@
-/* Maps and jitdumps, given in two portions, as they come while they grow. */
+/* Perf maps and jitdumps that grow: the input arrives in two parts. */
 
 #include "symbolize/jit/jitcode.h"
 #include "symbolize/jit/jitdump.h"

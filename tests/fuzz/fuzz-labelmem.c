@@ -1,4 +1,4 @@
-/* Memory that a process made up: whatever stands where the labels should be, reading ends. */
+/* Label memory of a hostile process: reading ends, whatever its contents. */
 
 #define CPROF_LABELS_FORMAT_ONLY
 #include "labels/labelmem.h"
@@ -16,8 +16,8 @@ struct memory {
 	size_t size;
 };
 
-/* The input stands at REGISTRY and again behind itself, so that pointers into it are likely; what
- * lies below cannot be read, and short answers occur. */
+/* The input is at REGISTRY and repeats after its end, so pointers into it are likely.  Addresses
+ * below cannot be read, and some reads are short. */
 static long read_memory(void *ctx, uint32_t pid, const struct iovec *local, size_t n_local,
 			const struct iovec *remote, size_t n_remote)
 {

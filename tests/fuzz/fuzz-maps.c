@@ -1,4 +1,4 @@
-/* /proc/PID/maps and /proc/kallsyms as text, and address spaces made of what was read. */
+/* Text as /proc/PID/maps and as /proc/kallsyms, and the resulting address spaces. */
 
 #include "proc/procs-space.h"
 #include "source/maps.h"
@@ -49,7 +49,7 @@ static void check_kallsyms(const uint8_t *data, size_t size)
 		uint64_t address, start;
 		const char *name, *module;
 		memcpy(&address, data + i, 8);
-		/* Half of them low, where short inputs have their symbols. */
+		/* Half of them are low: there short inputs have their symbols. */
 		if (i % 16)
 			address &= 0xfff;
 		if (symkernel_find(k, address, &name, &module, &start))

@@ -1,6 +1,6 @@
 /*
- * perf.data, as records and as an import up to the written profiles.  The first byte says whether
- * it is mapped or read as a stream; the rest is the file.
+ * perf.data, as records and as an import up to the written profiles.  The first byte selects
+ * whether the file is mapped or read as a stream; the rest is the file.
  */
 #include "base/err.h"
 #include "cprof-import.h"
@@ -49,7 +49,7 @@ static uint64_t touch(const struct record *r)
 	}
 }
 
-/* Everything that the source delivers. */
+/* Reads everything from the source. */
 static void read_source(int fd)
 {
 	struct source *s = NULL;

@@ -1,6 +1,6 @@
 /*
- * Reads a profile in both ways, checks it, and makes every view of it: nothing may be trusted,
- * and both readers must agree on what is a profile.
+ * Reads an untrusted profile with both readers, checks it, and produces every view of it.  Both
+ * readers must agree whether it is valid.
  */
 
 #include "base/err.h"

@@ -1,7 +1,7 @@
 /*
- * The first bytes choose the format, the rest is a record.  Checked beyond the bounds: all that
- * the decoded record lends lies within the raw bytes, strings end there, and the peeked time is
- * the decoded one.
+ * The first bytes select the format, the rest is a record.  Also checks that everything the decoded
+ * record points to is inside the raw bytes, that strings end there, and that peeking and decoding
+ * give the same time.
  */
 
 #include "source/record.h"
@@ -13,8 +13,8 @@
 struct choice {
 	uint64_t sample_type, branch_sample_type, regs_user, regs_intr;
 	uint8_t read_format, sample_id_all;
-	uint16_t keep_size;   /* even: the header's size is made to fit */
-	uint32_t type;        /* of the record, modulo 24; 255: as it stands */
+	uint16_t keep_size;   /* even: the header's size is corrected */
+	uint32_t type;        /* of the record, modulo 24; 255: unchanged */
 };
 
 static void check(bool ok)

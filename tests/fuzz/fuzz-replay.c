@@ -1,4 +1,4 @@
-/* A whole saved stream; it must end, with an end or with a failure that has a text. */
+/* A saved stream of records: reading it ends, normally or with an error that has a text. */
 
 #include "tests/tools/replay.h"
 
@@ -12,7 +12,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	uint8_t *copy = malloc(size ? size : 1); /* aligned, and exactly as long */
+	uint8_t *copy = malloc(size ? size : 1); /* aligned, with the exact size */
 	if (!copy)
 		return 0;
 	memcpy(copy, data, size);

@@ -1,9 +1,9 @@
 /*
- * Any bytes as a kernel module: linked at addresses, and its debug information read.  Checked
- * beyond the bounds: what was linked is an ELF file that libelf takes.
+ * Arbitrary bytes as a kernel module: relocates it and reads its debug information.  Also checks
+ * that libelf accepts the relocated file.
  *
- * The seeds are objects of gcc and clang with debug information, as "-c -g -O2 -ffreestanding",
- * one with compressed sections, one for arm64.
+ * The seeds are object files with debug information, compiled by gcc and clang with
+ * "-c -g -O2 -ffreestanding"; one has compressed sections, one is for arm64.
  */
 
 #include "symbolize/elf/symdebug.h"

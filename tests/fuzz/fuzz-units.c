@@ -1,4 +1,4 @@
-/* What the parsers of numbers accept, they must have understood. */
+/* Numbers with units: an accepted text must have the value that was parsed. */
 
 #include "base/units.h"
 

@@ -1,7 +1,7 @@
 /*
- * Packed sections: kind (1 byte), claimed size (u16, in units of 64 bytes), whether all is
- * kept (1 byte), then the packed bytes.  Parts are asked for forwards and backwards; each must be
- * the same each time, and for zlib's kind what zlib makes of it, if that accepts it.
+ * Compressed sections: kind (1 byte), claimed size (u16, in units of 64 bytes), whether everything
+ * is kept (1 byte), then the compressed bytes.  Parts are read forwards and backwards and must be
+ * the same each time; for zlib's kind they must equal zlib's result, if zlib accepts the input.
  */
 
 #include "symbolize/pack/unpack.h"
@@ -42,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint64_t n_bytes = (uint64_t)bytes_u16(&b) * 64;
 	bool is_kept = bytes_u8(&b) & 1;
 	size_t n_packed = bytes_left(&b);
-	/* memory of its own, so that the sanitizer sees every step beyond */
+	/* allocated separately, so the sanitizer detects every read beyond the end */
 	uint8_t *packed = malloc(n_packed + 1), *all = malloc(N_MAX), *zlib = malloc(N_MAX);
 	check(packed && all && zlib);
 	memcpy(packed, b.p, n_packed);

@@ -1,7 +1,7 @@
 /*
- * The unwinder over registers, stacks and tables from outside: struct head, the stack's bytes, then
- * .eh_frame.  Three stacks are unwound: as it is, with the innermost pc moved on, with one word
- * of the stack changed; each with a memo, and compared with the same unwound without one.
+ * The unwinder on untrusted registers, stacks and tables: struct head, the bytes of the stack, then
+ * .eh_frame.  Unwinds three stacks: unchanged, with a later innermost pc, and with one word of the
+ * stack changed.  Each is unwound with a memo and compared with the result without one.
  */
 
 #include "symbolize/cfi/cfi.h"
@@ -46,7 +46,7 @@ static bool find_module(void *ctx, uint64_t pc, struct module *ret)
 	return true;
 }
 
-/* Code without CFI is the input again. */
+/* The input also serves as code without CFI. */
 static const uint8_t *code;
 static size_t n_code;
 

@@ -74,7 +74,7 @@ static void make_points(struct bytes *b, const struct zindex_key *key)
 	zindex_close(ix);
 }
 
-/* Writes over the one file of the folder. */
+/* Overwrites bytes of the only file in the folder. */
 static void damage(struct bytes *b)
 {
 	uint16_t n_over = bytes_u16(b), at = bytes_u16(b);

@@ -13,7 +13,7 @@ static void test_sums(void)
 	tap_ok(counts_add(&c, 0, 0, 0, 1, 10, false) && counts_add(&c, 1, 0, 0, 1, 20, false) &&
 	       counts_add(&c, 0, 1, 0, 1, 30, false) && counts_add(&c, 0, 0, 1, 1, 40, false) &&
 	       counts_add(&c, 1, 0, 0, 2, 5, false) && counts_add(&c, 0, 0, 0, 0, 0, false), "add");
-	tap_int(c.n, 4, "event, stack and labels tell entries apart");
+	tap_int(c.n, 4, "entries differ by event, stack and labels");
 	tap_ok(c.v[0].value == 10 && c.v[0].n_samples == 1 && c.v[1].event == 1 &&
 	       c.v[1].value == 25 && c.v[1].n_samples == 3 && c.v[2].stack == 1 &&
 	       c.v[2].value == 30 && c.v[3].labels == 1 && c.v[3].value == 40, "values are sums");
@@ -25,7 +25,7 @@ static void test_sums(void)
 	counts_add(&c, 0, 0, 0, UINT64_MAX, UINT64_MAX - 5, false);
 	tap_ok(c.v[0].value == UINT64_MAX && c.v[0].n_samples == UINT64_MAX, "sums saturate");
 	counts_done(&c);
-	tap_int((long long)b.used_bytes, 0, "all is given back");
+	tap_int((long long)b.used_bytes, 0, "all memory is released");
 }
 
 static void test_many(void)
@@ -44,7 +44,7 @@ static void test_many(void)
 	counts_done(&c);
 }
 
-/* With a budget the totals must still come out right: what is refused is added elsewhere. */
+/* Totals are right even with a budget: a refused count is added to another entry. */
 static void test_budget(void)
 {
 	struct budget b;
@@ -63,12 +63,12 @@ static void test_budget(void)
 	uint64_t sum = 0;
 	for (uint32_t i = 0; i < c.n; i++)
 		sum += c.v[i].value;
-	tap_int((long long)n_given, 10000, "nothing is refused that must be added");
+	tap_int((long long)n_given, 10000, "'always' is never refused");
 	tap_int((long long)sum, 10000, "and the sum is right");
 	tap_ok(n_refused > 5000 && c.n < 5000, "%d were refused", (int)n_refused);
-	tap_ok(counts_add(&c, 0, 1, 0, 1, 1, false), "what is there is still found");
+	tap_ok(counts_add(&c, 0, 1, 0, 1, 1, false), "existing entries are still found");
 	counts_done(&c);
-	tap_int((long long)b.used_bytes, 0, "all is given back");
+	tap_int((long long)b.used_bytes, 0, "all memory is released");
 }
 
 int main(void)

@@ -15,10 +15,10 @@ static void test_ids(void)
 	tap_int(frames_add(&f, 0, 0, false), 3, "zeros");
 	tap_int(frames_add(&f, UINT32_MAX, UINT64_MAX, false), 4, "all ones");
 	tap_int(frames_add(&f, 1, 0x1000, false), 0, "found again");
-	tap_int(frames_add(&f, UINT32_MAX, UINT64_MAX, false), 4, "the last one too");
-	tap_ok(f.n == 5 && f.v[2].dso == 2 && f.v[2].vaddr == 0x1000, "the items by id");
+	tap_int(frames_add(&f, UINT32_MAX, UINT64_MAX, false), 4, "the last frame, too");
+	tap_ok(f.n == 5 && f.v[2].dso == 2 && f.v[2].vaddr == 0x1000, "frames by id");
 	frames_done(&f);
-	tap_int((long long)b.used_bytes, 0, "all is given back");
+	tap_int((long long)b.used_bytes, 0, "all memory is released");
 }
 
 static void test_many(void)
@@ -35,9 +35,9 @@ static void test_many(void)
 	tap_ok(f.n == 200000 && f.index.n == f.n, "each has one entry in the index");
 	tap_int((long long)b.used_bytes,
 		(long long)(f.cap * sizeof(struct frame) + f.index.n_slots * sizeof(uint64_t)),
-		"what it holds is charged");
+		"its memory is charged");
 	frames_done(&f);
-	tap_int((long long)b.used_bytes, 0, "all is given back");
+	tap_int((long long)b.used_bytes, 0, "all memory is released");
 }
 
 static void test_budget(void)
@@ -54,14 +54,14 @@ static void test_budget(void)
 	int n_wrong = 0;
 	for (uint32_t i = 0; i < n; i++)
 		n_wrong += frames_add(&f, 1, i, false) != i;
-	tap_int(n_wrong, 0, "those that are there are still found");
-	tap_int(frames_add(&f, 1, n, false), FRAMES_NONE, "a new one is refused again");
-	tap_int(frames_add(&f, 1, n, true), n, "but not if it must be");
-	tap_ok(b.used_bytes > 0 && frames_add(&f, 1, n, false) == n, "and then it is found");
+	tap_int(n_wrong, 0, "existing entries are still found");
+	tap_int(frames_add(&f, 1, n, false), FRAMES_NONE, "a new frame is refused again");
+	tap_int(frames_add(&f, 1, n, true), n, "but not with 'always'");
+	tap_ok(b.used_bytes > 0 && frames_add(&f, 1, n, false) == n, "and is found afterwards");
 	frames_done(&f);
-	tap_int((long long)b.used_bytes, 0, "all is given back");
+	tap_int((long long)b.used_bytes, 0, "all memory is released");
 	tap_int(frames_init(&f, NULL), 0, "no budget at all");
-	tap_int(frames_add(&f, 1, 1, false), 0, "and no limit");
+	tap_int(frames_add(&f, 1, 1, false), 0, "means no limit");
 	frames_done(&f);
 	frames_done(&f);
 }

@@ -24,20 +24,20 @@ static void test_sets(void)
 	tap_int(ADD(&l, false, { 1, 10 }, { 2, 20 }), 1, "ids count up");
 	tap_int(ADD(&l, false, { 2, 20 }, { 1, 10 }), 1, "the order does not matter");
 	tap_int(ADD(&l, false, { 1, 10 }, { 2, 21 }), 2, "another value");
-	tap_int(ADD(&l, false, { 1, 10 }), 3, "a part of a set is another");
+	tap_int(ADD(&l, false, { 1, 10 }), 3, "a subset is a different set");
 	tap_int(ADD(&l, false, { 0, 0 }), 4, "a label of zeros is not the empty set");
-	tap_int(ADD(&l, false, { 1, 99 }, { 2, 20 }, { 1, 10 }), 1, "of equal keys the last wins");
-	tap_int(ADD(&l, false, { 1, 98 }, { 1, 99 }, { 1, 10 }), 3, "of three as well");
+	tap_int(ADD(&l, false, { 1, 99 }, { 2, 20 }, { 1, 10 }), 1, "the last label with a key wins");
+	tap_int(ADD(&l, false, { 1, 98 }, { 1, 99 }, { 1, 10 }), 3, "also of three");
 	const struct label *v = labels_get(&l, 1, &n);
 	tap_ok(n == 2 && v[0].key == 1 && v[0].value == 10 && v[1].key == 2 && v[1].value == 20,
-	       "get, sorted by key");
-	tap_int(ADD(&l, false, { 9, 1 }, { 7, 2 }, { 8, 3 }, { 7, 4 }, { 1, 5 }), 5, "a mixed lot");
+	       "get returns them sorted by key");
+	tap_int(ADD(&l, false, { 9, 1 }, { 7, 2 }, { 8, 3 }, { 7, 4 }, { 1, 5 }), 5, "a mixed set");
 	v = labels_get(&l, 5, &n);
 	tap_ok(n == 4 && v[0].key == 1 && v[0].value == 5 && v[1].key == 7 && v[1].value == 4 &&
 	       v[2].key == 8 && v[2].value == 3 && v[3].key == 9 && v[3].value == 1,
 	       "is sorted and unique");
 	labels_done(&l);
-	tap_int((long long)b.used_bytes, 0, "all is given back");
+	tap_int((long long)b.used_bytes, 0, "all memory is released");
 }
 
 static void test_sizes(void)
@@ -76,11 +76,11 @@ static void test_budget(void)
 	int n_wrong = 0;
 	for (uint32_t i = 0; i < n; i++)
 		n_wrong += ADD(&l, false, { 1, i }, { 2, i }) != i + 1;
-	tap_int(n_wrong, 0, "those that are there are still found");
-	tap_int(labels_add(&l, NULL, 0, false), 0, "and so is the empty set");
-	tap_int(ADD(&l, true, { 1, n }, { 2, n }), n + 1, "a new one is added if it must be");
+	tap_int(n_wrong, 0, "existing entries are still found");
+	tap_int(labels_add(&l, NULL, 0, false), 0, "and the empty set");
+	tap_int(ADD(&l, true, { 1, n }, { 2, n }), n + 1, "'always' adds a new set");
 	labels_done(&l);
-	tap_int((long long)b.used_bytes, 0, "all is given back");
+	tap_int((long long)b.used_bytes, 0, "all memory is released");
 }
 
 int main(void)

@@ -21,10 +21,10 @@ static void test_tree(void)
 		       s.v[ac].frame == 12,
 	       "parents lead to the root");
 	tap_int(stacks_find(&s, a, 12), ac, "find");
-	tap_int(stacks_find(&s, c, 11), STACKS_NONE, "find nothing");
+	tap_int(stacks_find(&s, c, 11), STACKS_NONE, "an unknown node is not found");
 	tap_int(stacks_find(&s, STACKS_EMPTY, UINT32_MAX), STACKS_NONE,
 		"the empty stack is nobody's callee");
-	tap_int(s.n, 5, "looking does not add");
+	tap_int(s.n, 5, "a look-up adds nothing");
 	uint32_t x = stacks_add(&s, 0, 0, false);
 	tap_ok(x == 5 && stacks_add(&s, 0, 0, false) == 5, "frame 0 at the root");
 	uint32_t deep = STACKS_EMPTY;
@@ -34,12 +34,12 @@ static void test_tree(void)
 	for (uint32_t i = deep; i != STACKS_EMPTY; i = s.v[i].parent)
 		depth++;
 	tap_int(depth, 10000, "a recursion 10000 deep");
-	tap_int(s.index.n, 4, "indexed: c, ac, x and the recursion's first, not next to a parent");
+	tap_int(s.index.n, 4, "indexed: only c, ac, x and the start of the recursion");
 	stacks_done(&s);
-	tap_int((long long)b.used_bytes, 0, "all is given back");
+	tap_int((long long)b.used_bytes, 0, "all memory is released");
 }
 
-/* Against a plain table: nodes are what the pairs say, whatever the order of adding. */
+/* Against a plain table, with nodes added in random order. */
 static void test_random(void)
 {
 	static uint32_t known[300][300];
@@ -79,11 +79,11 @@ static void test_budget(void)
 		at = stacks_add(&s, at, 3, false);
 		n_wrong += at != i + 1;
 	}
-	tap_int(n_wrong, 0, "what is there is still found");
-	tap_int(stacks_add(&s, at, 3, false), STACKS_NONE, "a new one is refused");
-	tap_int(stacks_add(&s, STACKS_EMPTY, 4, true), n + 1, "but not if it must be");
+	tap_int(n_wrong, 0, "existing entries are still found");
+	tap_int(stacks_add(&s, at, 3, false), STACKS_NONE, "a new node is refused");
+	tap_int(stacks_add(&s, STACKS_EMPTY, 4, true), n + 1, "but not with 'always'");
 	stacks_done(&s);
-	tap_int((long long)b.used_bytes, 0, "all is given back");
+	tap_int((long long)b.used_bytes, 0, "all memory is released");
 }
 
 int main(void)

@@ -28,7 +28,7 @@ static void test_array(void)
 	       b.used_bytes == 8 * n, "a refusal changes nothing");
 	tap_ok(budget_grow_array(&b, (void **)&v, &cap, n, 200, 8, true) && cap == n + 200 &&
 	       b.used_bytes == 8 * cap && b.used_bytes > b.limit_bytes,
-	       "'always' grows beyond the limit, by what is needed only");
+	       "'always' grows beyond the limit, but only as much as needed");
 	uint64_t n_wrong = 0;
 	for (uint32_t i = 0; i < n; i++)
 		n_wrong += v[i] != i;
@@ -49,19 +49,19 @@ int main(void)
 	budget_init(&b, 100);
 	tap_ok(budget_charge(&b, 60) && b.used_bytes == 60, "charged");
 	tap_ok(!budget_charge(&b, 41) && b.used_bytes == 60 && b.n_refused == 1,
-	       "what would pass the limit is refused, with nothing charged");
+	       "a charge beyond the limit is refused, with nothing charged");
 	tap_ok(budget_charge(&b, 40) && b.used_bytes == 100, "up to the limit");
 	tap_ok(!budget_charge(&b, 1), "not a byte more");
-	tap_ok(budget_charge(&b, 0), "nothing is always allowed");
+	tap_ok(budget_charge(&b, 0), "0 bytes are always allowed");
 	tap_ok(!budget_charge(&b, SIZE_MAX) && b.used_bytes == 100, "sums do not overflow");
 	budget_charge_always(&b, 50);
 	tap_ok(b.used_bytes == 150 && b.peak_bytes == 150, "charged beyond the limit");
-	tap_ok(!budget_charge(&b, 1) && b.n_refused == 4, "beyond it all is refused");
+	tap_ok(!budget_charge(&b, 1) && b.n_refused == 4, "beyond the limit everything is refused");
 	budget_release(&b, 120);
 	tap_ok(b.used_bytes == 30 && b.peak_bytes == 150, "released; the peak stays");
-	tap_ok(budget_charge(&b, 70), "and can be charged again");
+	tap_ok(budget_charge(&b, 70), "and memory can be charged again");
 	budget_init(&b, 0);
 	tap_ok(budget_charge(&b, SIZE_MAX / 2) && budget_charge(&b, 1) && !b.n_refused,
-	       "0 is no limit");
+	       "0 means no limit");
 	return tap_done();
 }

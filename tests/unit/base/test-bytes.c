@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* A reader over an exact-size copy, so that ASan sees what is read behind its end. */
+/* A reader of a copy of exact size, so ASan detects reads beyond its end. */
 static struct bytes over(const void *data, size_t n, void **ret_copy)
 {
 	*ret_copy = malloc(n ? n : 1);
@@ -25,34 +25,34 @@ int main(void)
 	memcpy(mixed + 7, &u64, 8);
 	void *copy;
 	struct bytes b = over(mixed, 15, &copy);
-	tap_int((long long)bytes_left(&b), 15, "all is left");
+	tap_int((long long)bytes_left(&b), 15, "all bytes are left");
 	tap_ok(bytes_u8(&b) == 0xfe && bytes_u16(&b) == u16 && bytes_u32(&b) == u32 &&
 	       bytes_u64(&b) == u64, "numbers of all sizes, unaligned");
 	tap_ok(bytes_left(&b) == 0 && !b.bad, "to the end");
-	tap_ok(bytes_u8(&b) == 0 && b.bad, "behind the end: zero, and bad");
+	tap_ok(bytes_u8(&b) == 0 && b.bad, "beyond the end: zero, and bad");
 	free(copy);
 
 	b = over(&one, 1, &copy);
 	tap_ok(bytes_u64(&b) == 0 && b.bad && bytes_left(&b) == 1,
-	       "a number that is not all there does not move");
+	       "an incomplete number does not advance");
 	tap_int(bytes_u8(&b), 0, "bad stays bad");
 	free(copy);
 
 	b = over("abc", 3, &copy);
 	tap_ok(bytes_take(&b, 3) == copy && bytes_left(&b) == 0 && bytes_take(&b, 0) && !b.bad,
 	       "take all, then nothing");
-	tap_ok(!bytes_take(&b, 1) && b.bad, "take more");
+	tap_ok(!bytes_take(&b, 1) && b.bad, "take one byte too many");
 	free(copy);
 	b = over("abc", 3, &copy);
-	tap_ok(!bytes_take(&b, SIZE_MAX) && b.bad, "take far too much");
+	tap_ok(!bytes_take(&b, SIZE_MAX) && b.bad, "take far too many bytes");
 	free(copy);
 
 	b = over("ab\0\0c", 5, &copy);
 	tap_str(bytes_cstr(&b), "ab", "string");
 	tap_str(bytes_cstr(&b), "", "empty string");
 	tap_ok(!b.bad, "both are good");
-	tap_str(bytes_cstr(&b), "", "string without end");
-	tap_ok(b.bad && bytes_left(&b) == 1, "is bad and does not move");
+	tap_str(bytes_cstr(&b), "", "string without a NUL");
+	tap_ok(b.bad && bytes_left(&b) == 1, "is bad and does not advance");
 	free(copy);
 	return tap_done();
 }

@@ -74,7 +74,7 @@ static void test_read(const struct host *h)
 	tap_str(text, "", "is an empty string");
 	free(text);
 	host_read_file(h, HOST_PROC, &text, &n, "nul");
-	tap_ok(n == 3 && !memcmp(text, "a\0b", 4), "a NUL within, and one behind the end");
+	tap_ok(n == 3 && !memcmp(text, "a\0b", 4), "a NUL inside, and one after the end");
 	free(text);
 	host_read_file(h, HOST_ROOT, &text, &n, "large");
 	tap_ok(n == 100000 && strlen(text) == 100000, "a large file");
@@ -82,7 +82,7 @@ static void test_read(const struct host *h)
 	text = NULL;
 	tap_int(host_read_file(h, HOST_PROC, &text, &n, "8/comm"), -ENOENT, "no such file");
 	tap_int(host_read_file(h, HOST_PROC, &text, &n, "7"), -EISDIR, "a folder");
-	tap_ok(!text && n == 100000, "a failure leaves the outputs alone");
+	tap_ok(!text && n == 100000, "a failure does not change the outputs");
 	char long_name[5000];
 	memset(long_name, 'x', sizeof(long_name));
 	long_name[4999] = '\0';
@@ -95,12 +95,12 @@ static void test_long(const struct host *h)
 	long value = 5;
 	tap_int(host_read_long(h, HOST_SYS, &value, "%s", "number"), 0, "read a number");
 	tap_int(value, -12, "its value");
-	tap_int(host_read_long(h, HOST_SYS, &value, "word"), -EINVAL, "a word is no number");
-	tap_int(host_read_long(h, HOST_PROC, &value, "empty"), -EINVAL, "nor is nothing");
+	tap_int(host_read_long(h, HOST_SYS, &value, "word"), -EINVAL, "a word is not a number");
+	tap_int(host_read_long(h, HOST_PROC, &value, "empty"), -EINVAL, "nor is an empty file");
 	tap_int(host_read_long(h, HOST_SYS, &value, "huge"), -EINVAL,
-		"nor what a long cannot hold");
+		"nor a number that does not fit into long");
 	tap_int(host_read_long(h, HOST_SYS, &value, "none"), -ENOENT, "no such file");
-	tap_int(value, -12, "a failure leaves the value alone");
+	tap_int(value, -12, "a failure does not change the value");
 }
 
 static void put_state(const char *name, const char *stat)
@@ -111,14 +111,14 @@ static void put_state(const char *name, const char *stat)
 static void test_live_thread(const struct host *h)
 {
 	put_state("proc/7/stat", "7 (a) Z 1) R 1 7\n");
-	tap_int(host_live_thread(h, 7), 7, "a process whose main thread lives");
+	tap_int(host_live_thread(h, 7), 7, "a process whose main thread runs");
 	put_state("proc/7/stat", "7 (a) R 1) Z 1 7\n");
 	put_state("proc/7/task/7/stat", "7 (a) R 1) Z 1 7\n");
 	put_state("proc/7/task/8/stat", "8 (b) X 1 7\n");
 	put_state("proc/7/task/9/stat", "9 (c) S 1 7\n");
-	tap_int(host_live_thread(h, 7), 9, "when that has ended, the one that lives");
+	tap_int(host_live_thread(h, 7), 9, "after its end, the thread that still runs");
 	put_state("proc/7/task/9/stat", "9 (c) Z 1 7\n");
-	tap_int(host_live_thread(h, 7), 7, "none: the process itself");
+	tap_int(host_live_thread(h, 7), 7, "no thread runs: the process itself");
 	tap_int(host_live_thread(h, 6), 6, "no such process");
 }
 
@@ -131,9 +131,9 @@ int main(void)
 	snprintf(want, sizeof(want), "cannot open '%s': No such file or directory", inside("none"));
 	tap_int(host_open(&h, inside("root"), inside("none"), NULL, &e), -ENOENT, "no /proc");
 	tap_str(e.what, want, "and its message");
-	tap_ok(h.fd[0] == 7 && h.fd[2] == 7, "a failure leaves the host alone");
+	tap_ok(h.fd[0] == 7 && h.fd[2] == 7, "a failure does not change the host");
 	tap_int(host_open(&h, inside("root"), inside("proc"), inside("sys"), &e), 0, "open");
-	tap_str(h.path[HOST_SYS], inside("sys"), "its names are kept");
+	tap_str(h.path[HOST_SYS], inside("sys"), "names are stored");
 	test_read(&h);
 	test_long(&h);
 	test_live_thread(&h);
@@ -146,12 +146,12 @@ int main(void)
 	long value;
 	tap_int(host_open(&h, inside("root"), inside("proc"), inside("none"), &e), 0,
 		"a missing /sys is allowed");
-	tap_int(host_read_long(&h, HOST_SYS, &value, "number"), -ENOENT, "and holds nothing");
+	tap_int(host_read_long(&h, HOST_SYS, &value, "number"), -ENOENT, "and nothing can be read from it");
 	host_close(&h);
 	tap_int(host_open(&h, NULL, NULL, NULL, &e), 0, "the machine itself");
 	char *text = NULL;
 	tap_int(host_read_file(&h, HOST_PROC, &text, NULL, "self/comm"), 0, "its /proc");
-	tap_str(text, "test-host\n", "says who reads it");
+	tap_str(text, "test-host\n", "names the reading process");
 	free(text);
 	host_close(&h);
 	remove_tree();

@@ -12,8 +12,8 @@ static uint64_t next_random(uint64_t *x)
 	return *x ^ *x >> 29;
 }
 
-/* Random keys of so many bits, mostly several items for each; are they sorted, none lost, and those
- * of one key in their order? */
+/* Sorts random keys of that many bits, most of them with several items.  Checks that all items are
+ * there, sorted, and in their original order within a key. */
 static bool is_sorted(size_t n, unsigned bits)
 {
 	static struct radix_item item[N_MAX];

@@ -103,7 +103,7 @@ static void test_texts(void)
 		tap_str(units_duration_text(duration[i].n, buf), duration[i].want,
 			duration[i].want);
 	tap_ok(strlen(units_duration_text(UINT64_MAX, buf)) < UNITS_TEXT_MAX,
-	       "the longest duration stays within the buffer");
+	       "the longest duration fits into the buffer");
 	tap_ok(units_size_text(1, buf) == buf && units_duration_text(1, buf) == buf,
 	       "the buffer is returned");
 }

@@ -34,7 +34,7 @@ int main(void)
 	cleaned("\xf5\x80\x80\x80", 0, R R R R, "lead byte f5");
 	cleaned("ab\xe2\x82", 2, "ab" R R, "cut off at the end");
 	cleaned("ab\xe2\x82z", 2, "ab" R R "z", "cut off in the middle");
-	cleaned("\xc3\xc3\xa4", 0, R "\xc3\xa4", "what follows a bad byte is looked at anew");
+	cleaned("\xc3\xc3\xa4", 0, R "\xc3\xa4", "the byte after a bad one starts a new character");
 	cleaned("\xf0\x9f\x98", 0, R R R, "three of four bytes");
 	return tap_done();
 }
