@@ -56,7 +56,7 @@ static int try_to(struct cprof_doctor *d, struct cprof_finding *f, enum cprof_fi
 	return -fd;
 }
 
-/* ---- who may be sampled ----------------------------------- */
+/* ---- permission to sample ----------------------------------- */
 
 static bool find_rights(struct cprof_doctor *d)
 {

@@ -61,7 +61,7 @@ static const struct field {
 #define N_FIELDS (sizeof(fields) / sizeof(*fields))
 
 /* Clears the bits of the mask; false if none was set. */
-static bool clear(struct perf_event_attr *a, const struct perf_event_attr *mask)
+static bool clear_field(struct perf_event_attr *a, const struct perf_event_attr *mask)
 {
 	const unsigned char *m = (const void *)mask;
 	unsigned char *x = (void *)a;
@@ -106,7 +106,7 @@ void evfield_find(const struct evopen *o, const struct perf_event_attr *attr,
 		struct perf_event_attr a = *attr;
 		if (fields[i].mask.freq && !attr->freq)
 			continue;
-		if (!clear(&a, &fields[i].mask))
+		if (!clear_field(&a, &fields[i].mask))
 			continue;
 		int fd = o->fn(&a, at->pid, at->cpu, at->group_fd,
 			       at->flags | PERF_FLAG_FD_CLOEXEC);

@@ -21,7 +21,7 @@
 
 #define ERRNO_KERNEL_ENOTSUPP 524  /* the kernel's internal ENOTSUPP, which some PMU drivers leak */
 
-/* ---- bits that the kernel may be too old for -------------------------------------- */
+/* ---- bits that older kernels do not know -------------------------------------- */
 
 /* Dispensable bits: they change neither what is sampled nor, together, the layout of records.
  * Newest first, with the version of Linux that added them. */

@@ -121,7 +121,7 @@ void evtrace_list_done(struct evtrace_list *l)
 	VEC_FREE(&l->points);
 }
 
-/* ---- all of them ----------------------------------------------------------------------- */
+/* ---- all files ----------------------------------------------------------------------- */
 
 static int compare_texts(const void *a, const void *b)
 {

@@ -114,7 +114,7 @@ static int add_debug_dir(struct cprof_importer *m, char *path)
 	return 0;
 }
 
-static char *join(const char *a, const char *b)
+static char *join_paths(const char *a, const char *b)
 {
 	char *path = NULL;
 	return asprintf(&path, "%s%s", a, b) < 0 ? NULL : path;
@@ -124,11 +124,11 @@ static char *join(const char *a, const char *b)
 static int add_usual_debug_dirs(struct cprof_importer *m)
 {
 	const char *home = getenv("HOME");
-	int r = *m->symfs ? add_debug_dir(m, join(m->symfs, "/usr/lib/debug")) : 0;
+	int r = *m->symfs ? add_debug_dir(m, join_paths(m->symfs, "/usr/lib/debug")) : 0;
 	if (r == 0)
 		r = add_debug_dir(m, strdup("/usr/lib/debug"));
 	if (r == 0 && home && home[0] == '/')
-		r = add_debug_dir(m, join(home, PERF_CACHE));
+		r = add_debug_dir(m, join_paths(home, PERF_CACHE));
 	return r;
 }
 
@@ -292,7 +292,7 @@ void cprof_importer_free(struct cprof_importer *m)
 	free(m);
 }
 
-/* ---- taking it in --------------------------------------------------------------------- */
+/* ---- reading records --------------------------------------------------------------------- */
 
 /* No process has this id; UINT32_MAX is an exiting task. */
 #define GUEST_TASK (UINT32_MAX - 1)
@@ -322,7 +322,7 @@ static void feed_sample(struct cprof_importer *m, struct record *r)
 	}
 }
 
-static void feed(struct cprof_importer *m, struct record *r)
+static void feed_record(struct cprof_importer *m, struct record *r)
 {
 	if (r->type == PERF_RECORD_SAMPLE)
 		feed_sample(m, r);
@@ -367,7 +367,7 @@ int cprof_importer_run(struct cprof_importer *m, struct err *e)
 	struct record r;
 	int code;
 	while ((code = source_next(m->source, &r, e)) == SOURCE_RECORD)
-		feed(m, &r);
+		feed_record(m, &r);
 	m->done = true;
 	add_lost(m);
 	importfiles_recheck(&m->files, &m->engine.dsos);
@@ -376,7 +376,7 @@ int cprof_importer_run(struct cprof_importer *m, struct err *e)
 	return code < 0 ? code : 0;
 }
 
-/* ---- what it came to -------------------------------------------------------------------- */
+/* ---- results -------------------------------------------------------------------- */
 
 size_t cprof_importer_n_events(const struct cprof_importer *m)
 {

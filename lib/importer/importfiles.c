@@ -119,8 +119,8 @@ static int try_cache(struct importfiles *f, const struct dso *d, const struct wa
 	return -ENOENT;
 }
 
-static void note(const struct importfiles *f, enum verdict v, const struct wanted *w,
-		 const char *path, const char *filename)
+static void log_verdict(const struct importfiles *f, enum verdict v, const struct wanted *w,
+			const char *path, const char *filename)
 {
 	if (v == PLAUSIBLE)
 		log_line(f->log, LOG_EXPLAIN, "'%s': used without proof: the recording has no "
@@ -173,7 +173,7 @@ int importfiles_open(void *ctx, struct dso *d, const char *filename, char **ret_
 		fd = try_cache(f, d, &w, ret_path);
 		v = fd >= 0 ? PROVEN : v;
 	}
-	note(f, v, &w, path, filename);
+	log_verdict(f, v, &w, path, filename);
 	f->n_opened += fd >= 0;
 	f->n_proven += v == PROVEN;
 	f->n_wrong += v == WRONG || v == UNPROVEN;

@@ -348,7 +348,7 @@ static struct applabels_process *labelled(struct applabels *a, const struct proc
 	return p && (p->n || p->forked_set) ? p : NULL;
 }
 
-/* ---- what is asked --------------------------------------------------------------------- */
+/* ---- look-ups --------------------------------------------------------------------- */
 
 static uint32_t own_tid(struct applabels *a, struct applabels_process *p, uint32_t tid)
 {
@@ -423,7 +423,7 @@ int applabels_timeout_ms(const struct applabels *a)
 	return a->next_poll_ns <= now ? 0 : (int)((a->next_poll_ns - now) / 1000000u) + 1;
 }
 
-/* ---- what is forgotten ------------------------------------------------------------------- */
+/* ---- forgetting ------------------------------------------------------------------- */
 
 static void forget_sets(struct applabels *a, struct registry *r)
 {

@@ -59,7 +59,7 @@ static bool has_room(const struct appvalues *v, unsigned k)
 }
 
 /* k: the key's index, for which there is room. */
-static bool note(struct appvalues *v, unsigned k, uint32_t key, uint32_t value)
+static bool add_value(struct appvalues *v, unsigned k, uint32_t key, uint32_t value)
 {
 	uint64_t pair = (uint64_t)key << 32 | value;
 	if (!VEC_RESERVE(&v->seen, 1) ||
@@ -106,7 +106,7 @@ bool appvalues_label(struct appvalues *v, const char *key, const char *value, st
 	if (has_room(v, k)) {
 		ret->key = strtab_add(v->strings, key_text, n_key);
 		ret->value = strtab_add(v->strings, text, n);
-		if (note(v, k, ret->key, ret->value))
+		if (add_value(v, k, ret->key, ret->value))
 			return true;
 	}
 	if (k == v->n_keys)
@@ -134,7 +134,7 @@ void appvalues_renew(struct appvalues *v, bool (*renew)(void *ctx, uint32_t *str
 	for (size_t i = 0; i < v->seen.n; i++) {
 		uint32_t key = (uint32_t)(v->seen.v[i] >> 32), value = (uint32_t)v->seen.v[i];
 		if (renew(ctx, &key) && renew(ctx, &value) &&
-		    !note(&fresh, find_key(&fresh, key), key, value))
+		    !add_value(&fresh, find_key(&fresh, key), key, value))
 			break;
 	}
 	VEC_FREE(&v->seen);

@@ -30,7 +30,7 @@ void idmap_done(struct idmap *m)
 	*m = (struct idmap){ 0 };
 }
 
-static bool grow(struct idmap *m)
+static bool grow_table(struct idmap *m)
 {
 	struct idmap bigger = { .n = m->n };
 	bigger.n_slots = m->n_slots ? m->n_slots * 2 : IDMAP_MIN_SLOTS;
@@ -48,7 +48,7 @@ static bool grow(struct idmap *m)
 
 bool idmap_put(struct idmap *m, uint32_t id, void *value)
 {
-	if (m->n >= m->n_slots / 2 && !grow(m))
+	if (m->n >= m->n_slots / 2 && !grow_table(m))
 		return false;
 	uint32_t i = probe(m, id);
 	m->n += !m->slot[i].value;

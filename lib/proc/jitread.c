@@ -218,7 +218,7 @@ long jitread_poll(struct jitread *r, uint64_t now_ns, bool is_last, uint64_t **r
 	return jitcode_settle(&r->code, ret_replaced);
 }
 
-/* ---- what came of it ------------------------------------------------------- */
+/* ---- results ------------------------------------------------------- */
 
 void jitread_explain(const struct jitread *r, uint32_t pid, size_t n_generations,
 		     const struct log *log)

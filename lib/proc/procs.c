@@ -454,7 +454,7 @@ void procs_target_thread(struct procs *p, struct procs_thread *t)
 	open_mapped_files(p, t->process);
 }
 
-/* ---- what refers to other tables ------------------------------------------- */
+/* ---- references into other tables ------------------------------------------- */
 
 void procs_each_string(struct procs *p, void (*each)(void *ctx, uint32_t *string), void *ctx)
 {

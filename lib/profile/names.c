@@ -30,7 +30,7 @@
 /* Up to this many lines that no frame uses are kept. */
 #define STALE_LINES 4096
 
-/* ---- which frames have samples ------------------------------------------------- */
+/* ---- frames with samples ------------------------------------------------- */
 
 /* Marks the frames of counted stacks; a parent's index is below its children's. */
 static int mark_used(const struct engine *g, bool *used)
@@ -329,7 +329,7 @@ static int fetch(struct engine *g, const struct names_options *o, struct names *
 	return weight && n->fetched ? 0 : -ENOMEM;
 }
 
-/* ---- what is known from before ------------------------------------------------------- */
+/* ---- earlier results ------------------------------------------------------- */
 
 /* Makes room for frames that are new since the last call, and starts afresh if old results do not
  * apply. */
@@ -373,59 +373,70 @@ static size_t list_unknown(const struct engine *g, struct names *n, const struct
 	return n_ret;
 }
 
-int names_resolve(struct engine *g, const struct names_options *options, struct names *names,
-		  struct err *e)
+static int resolve_list(struct engine *g, const struct names_options *options, struct names *n,
+			struct elfcache *kept, struct by_dso *list, size_t n_list)
 {
-	struct names n = *names;
-	*names = (struct names){ 0 };
 	struct symbolizer_options o = options->symbols;
-	struct symkernel *kernel = NULL;
-	o.counts = &n.files;
-	o.cache_dir = cache_dir(options);
-	/* A second look-up means periodic ones: keep files open. */
-	o.kept = n.n_frames ? &n.kept : NULL;
-	if (!o.timeout_ns)
-		o.timeout_ns = NAMES_TIMEOUT_NS;
-	CLEANUP_FREE struct by_dso *used = NULL, *list = NULL;
-	size_t n_used = 0, n_list = 0;
-	int r = list_used(g, &used, &n_used);
-	if (r == 0)
-		r = reuse(g, &n);
-	if (r == 0 && !(list = calloc(n_used + 1, sizeof(*list))))
-		r = -ENOMEM;
-	if (r == 0)
-		n_list = list_unknown(g, &n, used, n_used, list);
-	if (r == 0)
-		kernel = open_kernel(g, options, list, n_list, &n.kernel_hidden);
-	o.kernel = kernel;
+	struct symkernel *kernel = open_kernel(g, options, list, n_list, &n->kernel_hidden);
 	uint8_t kernel_id[DSO_BUILD_ID_MAX];
 	struct symkdebug_kernel kernel_debug;
-	if (r == 0 && describe_kernel(options, kernel, kernel_id, &kernel_debug))
+	o.counts = &n->files;
+	o.cache_dir = cache_dir(options);
+	o.kept = kept;
+	o.kernel = kernel;
+	if (!o.timeout_ns)
+		o.timeout_ns = NAMES_TIMEOUT_NS;
+	if (describe_kernel(options, kernel, kernel_id, &kernel_debug))
 		o.kernel_debug = &kernel_debug;
 	uint64_t *replaced = NULL;
 	jitcode_settle(&g->kernel_code, &replaced);
 	free(replaced);
+	int r = fetch(g, options, n, list, n_list);
 	if (r == 0)
-		r = fetch(g, options, &n, list, n_list);
-	if (r == 0)
-		add_main_binary(g, &n);
+		add_main_binary(g, n);
 	for (size_t i = 0, next; r == 0 && i < n_list; i = next) {
 		for (next = i; next < n_list && list[next].dso == list[i].dso;)
 			next++;
-		r = resolve_dso(g, options, &o, &n, list + i, next - i);
+		r = resolve_dso(g, options, &o, n, list + i, next - i);
 		/* its 3 MB are not needed while the largest file is read */
 		if (dso_get(&g->dsos, list[i].dso)->key.kind == DSO_KERNEL)
 			symkernel_rest(kernel);
 	}
 	symkernel_close(kernel);
 	jit_explain(&g->jit, o.log);
-	if (r == 0)
-		r = intern_functions(&n);
+	return r;
+}
+
+static int resolve(struct engine *g, const struct names_options *options, struct names *n)
+{
+	CLEANUP_FREE struct by_dso *used = NULL, *list = NULL;
+	size_t n_used = 0;
+	/* A second look-up means periodic ones: keep files open. */
+	struct elfcache *kept = n->n_frames ? &n->kept : NULL;
+	int r = list_used(g, &used, &n_used);
+	if (r < 0 || (r = reuse(g, n)) < 0)
+		return r;
+	list = calloc(n_used + 1, sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	size_t n_list = list_unknown(g, n, used, n_used, list);
+	r = resolve_list(g, options, n, kept, list, n_list);
+	if (r < 0 || (r = intern_functions(n)) < 0)
+		return r;
+	count_named(g, n, used, n_used);
+	return 0;
+}
+
+int names_resolve(struct engine *g, const struct names_options *options, struct names *names,
+		  struct err *e)
+{
+	struct names n = *names;
+	*names = (struct names){ 0 };
+	int r = resolve(g, options, &n);
 	if (r < 0) {
 		names_done(&n);
 		return err_errno(e, -r, "cannot look up names");
 	}
-	count_named(g, &n, used, n_used);
 	*names = n;
 	return 0;
 }

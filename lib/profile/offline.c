@@ -391,7 +391,7 @@ static int write_all(struct offline *o, struct err *e)
 	return r < 0 ? err_errno(e, -r, "cannot write the profile") : pprof_finish(o->out, e);
 }
 
-/* ---- all together ---------------------------------------------------------- */
+/* ---- the whole profile ---------------------------------------------------------- */
 
 static int set_folders(struct offline *o, struct err *e)
 {
@@ -449,7 +449,7 @@ static struct hot *hottest_first(const struct profile *p)
 	return hot;
 }
 
-static int look_up(struct offline *o, struct err *e)
+static int look_up_names(struct offline *o, struct err *e)
 {
 	o->named = calloc(o->p->n_locations ? o->p->n_locations : 1, sizeof(*o->named));
 	o->has = calloc(o->p->n_mappings ? o->p->n_mappings : 1, sizeof(*o->has));
@@ -464,7 +464,7 @@ static int look_up(struct offline *o, struct err *e)
 	return r < 0 ? err_errno(e, -r, "cannot look up names") : 0;
 }
 
-static void done(struct offline *o)
+static void free_offline(struct offline *o)
 {
 	pprof_free(o->out);
 	profile_free(o->p);
@@ -481,6 +481,18 @@ static void done(struct offline *o)
 	host_close(&o->host);
 }
 
+static int symbolize(struct offline *o, int (*write)(void *ctx, const void *data, size_t n_bytes),
+		     void *ctx, struct err *e)
+{
+	int r;
+	if ((r = set_folders(o, e)) < 0 ||
+	    (r = profile_read_file(o->config->path, &o->p, e)) < 0 ||
+	    (r = look_up_names(o, e)) < 0 ||
+	    (r = pprof_new(write, ctx, ZLIB_LEVEL, &o->out, e)) < 0)
+		return r;
+	return write_all(o, e);
+}
+
 int cprof_symbolize(const struct cprof_symbolize_config *config,
 		    int (*write)(void *ctx, const void *data, size_t n_bytes), void *ctx,
 		    struct cprof_symbolize_stats *ret_stats, struct err *e)
@@ -489,17 +501,9 @@ int cprof_symbolize(const struct cprof_symbolize_config *config,
 	int r = host_open(&o.host, NULL, NULL, NULL, e);
 	if (r < 0)
 		return r;
-	r = set_folders(&o, e);
-	if (r == 0)
-		r = profile_read_file(config->path, &o.p, e);
-	if (r == 0)
-		r = look_up(&o, e);
-	if (r == 0)
-		r = pprof_new(write, ctx, ZLIB_LEVEL, &o.out, e);
-	if (r == 0)
-		r = write_all(&o, e);
+	r = symbolize(&o, write, ctx, e);
 	if (r == 0)
 		*ret_stats = o.stats;
-	done(&o);
+	free_offline(&o);
 	return r;
 }
