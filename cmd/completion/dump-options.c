@@ -1,15 +1,16 @@
 /*
  * Runs while cprof is built, and prints the tables from which completions.py makes the completions
- * of the shells.  One line per command:
+ * of the shells.  Each command has a line
  *
  *     command NAME HELP ARGUMENTS
  *
- * and one per option of it, fields separated by tabs:
+ * followed by a line for each of its options:
  *
- *     option LONG SHORT ARGUMENT KIND WORDS HELP
+ *     option LONG SHORT ARGUMENT KIND WORDS BEFORE AFTER
  *
- * KIND is "flag", "required" or "optional" (for the argument), WORDS what the argument can be,
- * separated by blanks; the first one is "," when several may be given.
+ * with tabs between the fields.  KIND is "flag" without an argument, else "required" or "optional".
+ * WORDS are the values of the argument, separated by blanks; if it is a list, they begin with ",".
+ * BEFORE and AFTER are the help text around the words.
  */
 #include "cmd/cmd.h"
 #include "cmd/optwords.h"
@@ -18,7 +19,7 @@
 #include <ctype.h>
 #include <stdio.h>
 
-/* A help text, with its words where it names a set. */
+/* The words of the set that a help text names, and the text before and after them. */
 static void print_help(const struct argp_option *o)
 {
 	const char *begin, *end, *name;

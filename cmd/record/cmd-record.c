@@ -171,7 +171,9 @@ static int take_machine(struct recording *rec, struct err *e)
 static int prepare_recording(struct recording *rec, struct err *e)
 {
 	const struct partopts *part = &rec->opts.part;
-	int r = host_open(&rec->host, NULL, NULL, NULL, e);
+	/* Its descriptors are left to the events where nothing else needs it. */
+	int r = rec->opts.exclusive || part->trigger.text ?
+		host_open(&rec->host, NULL, NULL, NULL, e) : 0;
 	if (r < 0)
 		return r;
 	r = take_machine(rec, e);

@@ -1,6 +1,6 @@
 #!/bin/sh
-# report --html and --svg: which files go together, what is refused, whole files or none. What the
-# page does is tried in a browser by tests/browser.
+# report --html and --svg: which files can be combined, which are refused, complete files or none.
+# tests/browser tests the page itself in a browser.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 mkdir in.keep
 "$PYTHON" "$CPROF_SOURCE_ROOT/tests/browser/profiles.py" small in.keep || exit 99
@@ -21,19 +21,19 @@ page() {
 
 run "$CPROF" report --html out.html "$cpu" "$faults"
 is "$status" 0 'two events make a page'
-like err "the page is 'out.html'" 'it is named'
+like err "the page is 'out.html'" 'the file is named'
 is "$(cat out)" '' 'nothing else is printed'
-page 'both are in it' out.html 'b"nanoseconds" in d and b"page-faults" in d'
-page 'it is below 400 kB' out.html 'len(text) < 400000'
-page 'nothing in it is loaded' out.html 'not re.search("(src|href)=\"(?!data:,\")", text)'
+page 'the page contains both' out.html 'b"nanoseconds" in d and b"page-faults" in d'
+page 'the page is smaller than 400 kB' out.html 'len(text) < 400000'
+page 'the page loads nothing' out.html 'not re.search("(src|href)=\"(?!data:,\")", text)'
 run "$CPROF" report --html again.html "$cpu" "$cpu" "$base"
 page 'files of one kind are merged' again.html 'd.count(b"nanoseconds") == 1 and b"cpu.pb.gz, cpu.pb.gz, base.pb.gz" in d'
 run "$CPROF" report --html - "$cpu"
 is "$status" 0 'a page goes to the standard output'
 cp out piped.html
-page 'whole' piped.html 'b"main.c" in d'
+page 'the piped page is complete' piped.html 'b"main.c" in d'
 run sh -c '"$0" report --html in.html - <"$1"' "$CPROF" "$cpu"
-page 'and a profile comes from the standard input' in.html 'b"work" in d'
+page 'a profile comes from the standard input' in.html 'b"work" in d'
 
 # ---- source text
 
@@ -45,7 +45,7 @@ page 'but not the whole file' in.keep/out.html 'b"/* line 1 </script>" not in d'
 cd in.keep || exit 99
 run "$CPROF" report --html out.html --no-source cpu.pb.gz
 cd .. || exit 99
-page 'nothing of them with --no-source' in.keep/out.html 'b"/* line" not in d'
+page '--no-source leaves source lines out' in.keep/out.html 'b"/* line" not in d'
 "$PYTHON" - "$CPROF_SOURCE_ROOT/tests/browser" <<'EOF2'
 import sys
 sys.dont_write_bytecode = True
@@ -58,29 +58,29 @@ EOF2
 echo 'hidden away' >secret
 ln -s secret secret.c
 run "$CPROF" report --html secret.html secret.pb.gz
-page 'a file that is not called like source is not read' secret.html 'd.count(b"hidden away") == 1'
+page 'a file whose target has no name of a source file is not read' secret.html 'd.count(b"hidden away") == 1'
 rm -f secret.c
 run "$CPROF" report --html secret.html secret.pb.gz
-page 'whatever a profile says' secret.html 'b"hidden" not in d'
+page 'a missing source file adds nothing' secret.html 'b"hidden" not in d'
 
 # ---- filters and comparison
 
 run "$CPROF" report --html out.html --focus lex "$cpu"
 page '--focus leaves other stacks out' out.html 'b"lex" in d and b"sys_read" not in d'
 run "$CPROF" report --html out.html --tag thread_name=nosuch "$cpu"
-like err 'tag matches nothing' 'a filter that matches nothing is said to'
+like err 'tag matches nothing' 'a filter that matches nothing is reported'
 run "$CPROF" report --html out.html --svg out.svg --diff "$base" "$cpu" "$faults"
 is "$status" 64 'one picture cannot show two events'
 run "$CPROF" report --html out.html --svg out.svg --diff "$base" "$cpu"
 is "$status" 0 'a page and a picture of a comparison'
 page 'the page has both sides' out.html 'b"cpu.pb.gz" in d and b"base.pb.gz" in d'
 check 'the picture is XML' "$PYTHON" -c 'import xml.dom.minidom, sys; xml.dom.minidom.parse(sys.argv[1])' out.svg
-like out.svg '20\.83% of all' 'and says what has changed'
+like out.svg '20\.83% of all' 'the picture shows the change'
 run "$CPROF" report --svg hostile.svg in.keep/hostile.pb.gz
 check 'hostile names leave it XML' "$PYTHON" -c 'import xml.dom.minidom, sys
 d = xml.dom.minidom.parse(sys.argv[1])
 sys.exit({e.tagName for e in d.getElementsByTagName("*")} != set("svg style g rect title text".split()))' hostile.svg
-unlike hostile.svg '<img|<script|<svg onload' 'and are text in it'
+unlike hostile.svg '<img|<script|<svg onload' 'hostile names are only text in it'
 
 # ---- refusals
 
@@ -96,5 +96,5 @@ refused 64 'goes with --html' '--no-source alone' report --no-source "$cpu"
 refused 64 'only FILE' 'the standard input among others' report --html x.html - "$cpu"
 run sh -c '"$0" report --html - "$1" >/dev/full' "$CPROF" "$cpu"
 is "$status" 1 'a full disk is a failure'
-like err 'No space' 'and is said'
+like err 'No space' 'the message says why'
 finish

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The numbers of reports are those of `go tool pprof`: for Go's own profiles of all kinds, odd but
-# legal ones, and merged ones.
+# Reports have the same numbers as `go tool pprof`: for Go's own profiles of all kinds, for odd but
+# legal ones, and for merged ones.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need go
 tools=$CPROF_SOURCE_ROOT/tests/tools
@@ -10,16 +10,16 @@ mkdir -p home build profiles
 cp "$tools/goprofiles.go" build/main.go
 printf 'module goprofiles\ngo 1.19\n' >build/go.mod
 check 'the Go program builds' sh -c 'cd build && go build -o goprofiles .'
-check 'and writes its profiles' build/goprofiles profiles
+check 'it writes its profiles' build/goprofiles profiles
 check 'odd profiles' "$PYTHON" "$tools/oddprofiles.py" profiles
-check 'a profile of our writer' "$CPROF_BUILD_ROOT/tests/tools/pprof-sample" profiles/sample.pb.gz
+check 'a profile by our writer' "$CPROF_BUILD_ROOT/tests/tools/pprof-sample" profiles/sample.pb.gz
 
-is "$(find profiles -name '*.pb*' | wc -l | tr -d ' ')" 26 'so many profiles'
+is "$(find profiles -name '*.pb*' | wc -l | tr -d ' ')" 26 'the number of profiles'
 for profile in profiles/*; do
 	check "${profile#*/}: the numbers of pprof" "$PYTHON" "$tools/parity.py" "$CPROF" "$profile"
 done
 check 'two heap profiles merged' "$PYTHON" "$tools/parity.py" "$CPROF" profiles/go-heap.pb.gz \
 	profiles/go-allocs.pb.gz
-check 'odd ones merged' "$PYTHON" "$tools/parity.py" "$CPROF" profiles/odd-random-0.pb.gz \
+check 'odd profiles merged' "$PYTHON" "$tools/parity.py" "$CPROF" profiles/odd-random-0.pb.gz \
 	profiles/odd-random-1.pb.gz profiles/odd-labels.pb profiles/odd-ids.pb profiles/sample.pb.gz
 finish

@@ -11,18 +11,18 @@ export HOME="$T" PPROF_TMPDIR="$T" PPROF_BINARY_PATH="$T"
 check 'a sample profile' "$tools/pprof-sample" "$p"
 run "$tools/pprof-check" "$p"
 is "$status$(grep -v numbers: out)" "0$p: 0 errors, 1 warnings" \
-	'the checker has nothing to say about it, but that one label is a number'
+	'the checker only warns that one label is a number'
 run "$tools/pprof-check" "$0"
-is "$status" 1 'but much about a file that is no profile'
+is "$status" 1 'the checker refuses a file that is not a profile'
 
-# ---- readers that we did not write
+# ---- readers by others
 
 gzip -dc "$p" >sample.pb
 run protoc --decode=profile.Profile -I "$CPROF_SOURCE_ROOT/tests/golden" profile.proto <sample.pb
 is "$status" 0 'protoc decodes it'
 unlike out '^ *[0-9]+:' 'without unknown fields'
 is "$(grep -c '^location {' out) $(grep -c '^function {' out) $(grep -c '^sample {' out)" '5 5 4' \
-	'and finds all messages'
+	'it finds all messages'
 run go tool pprof -symbolize=none -raw "$p"
 is "$status" 0 'pprof -raw reads it'
 like out 'samples/count cpu/nanoseconds\[dflt\]' 'with both sample types, and the default'
@@ -59,7 +59,7 @@ for type in samples cpu; do
 	check "$type: the same from the profile that pprof wrote" cmp ours.json again.json
 done
 rm -f again.pb.gz sample.pb ours.json again.json theirs compare.py "$T"/pprof*
-# From here on refusals look for files that were left behind; this one stays.
+# From here on, refusals check that no file is left behind, except this one.
 mv "$p" kept.keep
 p=kept.keep
 
@@ -75,7 +75,7 @@ is "$(sed -n 's/^.*[0-9]%  //p' out | tr '\n' ';')" \
 	'sorted by flat'
 run "$CPROF" report --sort cum --limit 2 "$p"
 is "$(sed -n 's/^.*[0-9]%  //p' out | tr '\n' ';')" 'main;walk(Tree const*);' 'sorted by cum, two rows'
-like out '^Showing 2 of 6 functions' 'and says what it leaves out'
+like out '^Showing 2 of 6 functions' 'the last line counts the rows left out'
 
 # ---- refusals
 
