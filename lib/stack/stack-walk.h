@@ -68,7 +68,7 @@ struct stack_walk {
 	bool is_whole, is_beyond;
 	bool is_not_unwound;             /* private: the code is of an unsupported kind */
 	struct stack_marks mark;
-	uint64_t cut_pc, cut_cfa; /* as in struct stack_patchlater_cut; 0: not truncated, or unknown */
+	uint64_t cut_pc, cut_cfa; /* as in struct stack_patchlater_cut; 0: whole, or unknown */
 	const struct unwind_frame *cut_frame; /* its frames, innermost first, until the next one */
 	uint32_t n_cut_frames;
 };
