@@ -1,4 +1,4 @@
-/* Marks of guessed frames and of joints: where they stand, and their label. */
+/* Marks of heuristic frames and of joints: their frame numbers and their label. */
 
 #include "agg/labels.h"
 #include "base/budget.h"
@@ -14,7 +14,7 @@ static struct strtab strings;
 static struct labels labels;
 static struct stack_marks_cache cache;
 
-/* The label's text; "" when the set has not just that. */
+/* The label's text; "" unless the set consists of that label. */
 static const char *text(const struct stack_marks *m)
 {
 	uint32_t n, set = stack_marks_set(&cache, &strings, &labels, m);
@@ -38,15 +38,15 @@ int main(void)
 	tap_ok(stack_marks_is_empty(&m), "a stack by CFI has no marks");
 	frame[3].flags = UNWIND_FRAME_HEURISTIC | UNWIND_FRAME_CHAINED;
 	stack_marks_of(&r, &m);
-	tap_ok(stack_marks_is_empty(&m), "nor have frame pointers of code that keeps them");
+	tap_ok(stack_marks_is_empty(&m), "frames by the frame pointer of JIT code have no marks");
 
 	frame[11].flags = frame[4].flags = UNWIND_FRAME_HEURISTIC;
 	stack_marks_of(&r, &m);
 	tap_ok(m.n_guessed == 2 && m.guessed[0] == 1 && m.guessed[1] == 8, "the root is number 1");
-	tap_str(text(&m), "guessed 1 8", "label of guessed frames");
+	tap_str(text(&m), "guessed 1 8", "the label of heuristic frames");
 	r.n_joined = 3;
 	stack_marks_of(&r, &m);
-	tap_str(text(&m), "guessed 1 8; joined 3", "and of a joint");
+	tap_str(text(&m), "guessed 1 8; joined 3", "the label of heuristic frames and a joint");
 	r.is_whole = false;
 	stack_marks_of(&r, &m);
 	tap_str(text(&m), "guessed 2 9; joined 4", "[truncated] counts as a frame");
@@ -55,8 +55,8 @@ int main(void)
 		frame[i].flags = UNWIND_FRAME_HEURISTIC;
 	r.n_joined = 0;
 	stack_marks_of(&r, &m);
-	tap_int(m.n_guessed, 12, "all are counted");
-	tap_str(text(&m), "guessed 2 3 4 5 6 7 8 ...", "the outermost are named");
+	tap_int(m.n_guessed, 12, "all heuristic frames are counted");
+	tap_str(text(&m), "guessed 2 3 4 5 6 7 8 ...", "the outermost ones are listed");
 	m = (struct stack_marks){ .n_joined = 5 };
 	tap_str(text(&m), "joined 5", "a joint alone");
 

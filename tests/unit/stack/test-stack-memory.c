@@ -48,39 +48,41 @@ static void test_reading(const struct host *host)
 	stack_memory_init(&d, host, ARCH);
 	struct unwind_input in = copy_of(copy, 8192);
 	tap_ok(stack_memory_lengthen(&d, pid, SECOND, 0, &in) && in.n_stack_bytes > 8192 &&
-	       in.n_stack_bytes < 65536, "a first step is short");
-	tap_ok(memcmp(in.stack, STACK, in.n_stack_bytes) == 0, "it is what lies there");
+	       in.n_stack_bytes < 65536, "the first step is short");
+	tap_ok(memcmp(in.stack, STACK, in.n_stack_bytes) == 0, "its bytes are those in memory");
 	uint64_t n = in.n_stack_bytes;
 	tap_ok(stack_memory_lengthen(&d, pid, SECOND, 0, &in) && in.n_stack_bytes >= 4 * n &&
-	       memcmp(in.stack, STACK, in.n_stack_bytes) == 0, "the next is longer");
+	       memcmp(in.stack, STACK, in.n_stack_bytes) == 0, "the next step is longer");
 	while (stack_memory_lengthen(&d, pid, SECOND, 0, &in))
 		;
 	tap_ok(in.n_stack_bytes == 65536 + STACK_MEMORY_BYTES_MAX &&
-	       memcmp(in.stack, STACK, in.n_stack_bytes) == 0, "and there is a last one");
+	       memcmp(in.stack, STACK, in.n_stack_bytes) == 0, "the last step reaches the limit");
 
 	in = copy_of(copy, 8192 - 64);
 	tap_ok(stack_memory_lengthen(&d, pid, SECOND * 3 / 2, 0, &in) && in.n_stack_bytes > 100000,
-	       "behind the end of a page, perhaps one that was never touched, a longer one");
+	       "a copy that ends with a page, as before one that was never touched: a longer step");
 	struct unwind_input small = copy_of(copy, 32);
-	tap_ok(!stack_memory_lengthen(&d, pid, 2 * SECOND, 0, &small), "too little is no copy");
+	tap_ok(!stack_memory_lengthen(&d, pid, 2 * SECOND, 0, &small),
+	       "a copy of a few bytes is not continued");
 	in = copy_of(copy, 1000);
 	tap_ok(stack_memory_lengthen(&d, pid, 2 * SECOND, (uint64_t)(uintptr_t)STACK + 300000,
 				     &in) &&
 		       in.n_stack_bytes > 300000,
-	       "as far as is needed at once");
+	       "a single step reaches as far as needed");
 	in = copy_of(copy, 1000);
 	tap_ok(!stack_memory_lengthen(&d, pid, 3 * SECOND, (uint64_t)(uintptr_t)STACK - 8, &in) &&
 		       !stack_memory_lengthen(&d, pid, 3 * SECOND,
 					      (uint64_t)(uintptr_t)STACK + 64000000, &in) &&
 		       in.stack == copy,
-	       "what no step can reach is not tried");
+	       "nothing is read when no step can reach far enough");
 
 	in = copy_of(copy, 8192);
 	STACK[8191]++;
 	tap_ok(!stack_memory_lengthen(&d, pid, 4 * SECOND, 0, &in) && in.stack == copy &&
-	       in.n_stack_bytes == 8192, "a stack that has changed since is none");
+	       in.n_stack_bytes == 8192, "a stack that has changed is not continued");
 	STACK[8191]--;
-	tap_ok(stack_memory_lengthen(&d, pid, 4 * SECOND, 0, &in), "unchanged it is one");
+	tap_ok(stack_memory_lengthen(&d, pid, 4 * SECOND, 0, &in),
+	       "an unchanged stack is continued");
 	in = copy_of(copy, 8192);
 	tap_ok(!stack_memory_lengthen(&d, 0x7ffffff0, 5 * SECOND, 0, &in), "no such process");
 	int n_reads = 0;
@@ -89,15 +91,15 @@ static void test_reading(const struct host *host)
 		if (!stack_memory_lengthen(&d, pid, 6 * SECOND, 0, &in))
 			break;
 	}
-	tap_ok(n_reads > 20 && n_reads < 1000, "reading is limited");
+	tap_ok(n_reads > 20 && n_reads < 1000, "the amount of memory that is read is limited");
 	in = copy_of(copy, 8192);
 	tap_ok(!stack_memory_lengthen(&d, pid, 6 * SECOND + 1000, 0, &in) &&
 	       stack_memory_lengthen(&d, pid, 6 * SECOND + 1000000, 0, &in),
-	       "by the time that passes");
+	       "the limit rises with time");
 	stack_memory_done(&d);
 	stack_memory_init(&d, NULL, ARCH);
 	in = copy_of(copy, 8192);
-	tap_ok(!stack_memory_lengthen(&d, pid, SECOND, 0, &in), "a replay has no memory to read");
+	tap_ok(!stack_memory_lengthen(&d, pid, SECOND, 0, &in), "an import has no memory to read");
 	stack_memory_done(&d);
 }
 
@@ -179,23 +181,28 @@ static void test_proof(void)
 		return;
 	}
 	calls();
-	tap_ok(is_proved(&self, ra_direct, 0, 0x1800, NULL), "behind a call of that function");
-	tap_ok(!is_proved(&self, ra_other, 0, 0x1800, NULL), "behind a call of another");
-	tap_ok(!is_proved(&self, ra_direct + 1, 0, 0x1800, NULL), "behind no call");
-	tap_ok(!is_proved(&self, 0x10, 0, 0x1800, NULL), "in no module");
-	tap_ok(!is_proved(&self, ra_indirect, 0, 0x1800, NULL), "a call by pointer tells nothing");
+	tap_ok(is_proved(&self, ra_direct, 0, 0x1800, NULL),
+	       "the return address follows a call of the function");
+	tap_ok(!is_proved(&self, ra_other, 0, 0x1800, NULL),
+	       "a call of another function proves nothing");
+	tap_ok(!is_proved(&self, ra_direct + 1, 0, 0x1800, NULL),
+	       "nor does an address that follows no call");
+	tap_ok(!is_proved(&self, 0x10, 0, 0x1800, NULL), "nor an address in no module");
+	tap_ok(!is_proved(&self, ra_indirect, 0, 0x1800, NULL), "nor a call through a pointer");
 	struct unwind_frame known[2] = {
 		{ .pc = ra_indirect, .sp = 0x9000 },
 		{ .pc = PC_IN(called), .sp = 0x8000, .flags = UNWIND_FRAME_EXACT },
 	};
 	struct unwind_memo memo = { .frame = known, .n = 2, .is_whole = true };
-	tap_ok(is_proved(&self, ra_indirect, 0, 0x1800, &memo), "but if the same was seen before");
+	tap_ok(is_proved(&self, ra_indirect, 0, 0x1800, &memo),
+	       "a call through a pointer that was seen before is accepted");
 	known[1].pc = PC_IN(other);
-	tap_ok(!is_proved(&self, ra_indirect, 0, 0x1800, &memo), "and of that function");
+	tap_ok(!is_proved(&self, ra_indirect, 0, 0x1800, &memo),
+	       "but only as a call of that function");
 	tap_ok(!is_proved(&self, ra_direct, 0, 0x2800, NULL),
-	       "what lies in the copy is no proof of what lies behind it");
+	       "frames in the copy do not prove those beyond it");
 	tap_ok(!is_proved(&self, ra_direct, ra_other, 0x1800, NULL),
-	       "every call has to be right: 'calls' is not called there");
+	       "each call must be right: 'calls' is not called there");
 	cfi_close(self.cfi);
 	close(fd);
 }
@@ -203,10 +210,10 @@ static void test_proof(void)
 int main(void)
 {
 	tap_ok(stack_memory_is_due(0, 0) && stack_memory_is_due(15, 0),
-	       "some tries in vain do not matter");
+	       "a few failures do not matter");
 	tap_ok(!stack_memory_is_due(16, 200000) && !stack_memory_is_due(UINT32_MAX, 200000),
-	       "many do, at high rates");
-	tap_ok(stack_memory_is_due(UINT32_MAX, 1000000), "but not at a thousand a second");
+	       "many failures stop reading at high rates");
+	tap_ok(stack_memory_is_due(UINT32_MAX, 1000000), "but not at 1000 samples per second");
 	struct host host;
 	struct err e;
 	if (host_open(&host, NULL, NULL, NULL, &e) < 0)

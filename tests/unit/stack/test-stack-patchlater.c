@@ -1,4 +1,4 @@
-/* Cut stacks that are completed by a later whole one. */
+/* Truncated stacks that are completed by a later whole one. */
 
 #include "stack/stack-patchlater.h"
 #include "tests/unit/engine/engine-feed.h"
@@ -77,7 +77,7 @@ static uint32_t note(struct scene *s, struct stack_patchlater_cut cut,
 	return stack_patchlater_note(&s->late, &cut, frame, n, &to);
 }
 
-/* Counts and notes the cut stack [truncated] -> 31 -> leaf. */
+/* Counts and notes the truncated stack [truncated] -> 31 -> leaf. */
 static void cut(struct scene *s, uint64_t leaf, uint64_t pc, uint64_t cfa, uint64_t time_ns)
 {
 	uint32_t stack = add(s, add(s, s->truncated, 0x31), leaf);
@@ -112,17 +112,20 @@ static void test_joins(void)
 	cut(&s, 0x98, s.frame[2].pc - 1, SP + 0x28, MS);
 	cut(&s, 0x97, s.frame[1].pc - 1, SP + 0x20, MS);
 	cut(&s, 0x96, s.frame[1].pc - 1, SP + 0x30, MS);
-	tap_int(complete(&s, 2 * MS), 3, "three are completed");
-	tap_int((long long)n_of(&s, "k:10;k:20;k:31;k:99"), 2, "both on top of the caller");
-	tap_int((long long)n_of(&s, "[truncated];k:31;k:99"), 0, "and no more where they were");
-	tap_int((long long)n_of(&s, "k:10;k:31;k:96"), 1, "another further out");
-	tap_int((long long)n_of(&s, "[truncated];k:31;k:98"), 1, "no frame at that CFA: stays cut");
+	tap_int(complete(&s, 2 * MS), 3, "three stacks are completed");
+	tap_int((long long)n_of(&s, "k:10;k:20;k:31;k:99"), 2, "two of them on top of the caller");
+	tap_int((long long)n_of(&s, "[truncated];k:31;k:99"), 0,
+		"and they are no longer counted as truncated");
+	tap_int((long long)n_of(&s, "k:10;k:31;k:96"), 1, "one further out");
+	tap_int((long long)n_of(&s, "[truncated];k:31;k:98"), 1,
+		"no frame at that CFA: stays truncated");
 	tap_int((long long)n_of(&s, "[truncated];k:31;k:97"), 1,
-		"nor is another function at that place taken for it");
-	tap_ok(marked.n_joined == 1 && marked.n_guessed == 0, "what lies outside of the joint");
-	tap_int(s.late.n_waiting, 2, "these two wait");
-	tap_int(complete(&s, STACK_PATCHLATER_NS_MAX + 3 * MS), 0, "but not for ever");
-	tap_ok(s.late.n == 0 && stack_patchlater_bytes(&s.late) == 0, "they are forgotten");
+		"another function at that CFA: stays truncated");
+	tap_ok(marked.n_joined == 1 && marked.n_guessed == 0,
+	       "the mark counts the frames outside of the joint");
+	tap_int(s.late.n_waiting, 2, "these two keep waiting");
+	tap_int(complete(&s, STACK_PATCHLATER_NS_MAX + 3 * MS), 0, "but not forever");
+	tap_ok(s.late.n == 0 && stack_patchlater_bytes(&s.late) == 0, "old ones are forgotten");
 	close_scene(&s);
 }
 
@@ -132,20 +135,21 @@ static void test_limits(void)
 	open_scene(&s);
 	for (unsigned int i = 0; i < STACK_PATCHLATER_CUTS_MAX; i++)
 		cut(&s, 0x1000 + i, s.frame[2].pc - 1, SP + 0x20, MS);
-	tap_int(s.late.n_waiting, STACK_PATCHLATER_CUTS_MAX, "so many wait at most");
+	tap_int(s.late.n_waiting, STACK_PATCHLATER_CUTS_MAX,
+		"the number of waiting stacks is limited");
 	cut(&s, 0x2000, s.frame[2].pc - 1, SP + 0x20, MS);
 	uint32_t n = s.late.n_waiting;
 	tap_ok(n > STACK_PATCHLATER_CUTS_MAX / 2 && n < STACK_PATCHLATER_CUTS_MAX,
-	       "some are forgotten then");
+	       "with one more, some are forgotten");
 	s.memo.space++;
-	tap_int(complete(&s, 2 * MS), 0, "a memo of another address space is none");
+	tap_int(complete(&s, 2 * MS), 0, "a memo of another address space completes nothing");
 	s.memo.space--;
 	s.id[1] = STACKS_NONE;
-	tap_int(complete(&s, 2 * MS), 0, "nor are frames that memory was short for");
+	tap_int(complete(&s, 2 * MS), 0, "nor do frames for which there was no memory");
 	s.id[1] = s.g.stacks.v[s.id[2]].parent;
-	tap_int(complete(&s, 2 * MS), n, "all others are completed");
+	tap_int(complete(&s, 2 * MS), n, "all other stacks are completed");
 	tap_ok(n_of(&s, "[truncated];k:31;k:1000") == 1 && n_of(&s, "k:10;k:20;k:31;k:2000") == 1,
-	       "the oldest were forgotten");
+	       "the oldest ones were forgotten");
 
 	uint32_t whole = s.id[2];
 	counts_add(&s.g.counts, 0, whole, 0, 1, 5, false);
@@ -160,11 +164,11 @@ static void test_limits(void)
 	other.stack = guessed;
 	other.mark = (struct stack_marks){ .n_guessed = 1, .guessed = { 2 } };
 	note(&s, other, NULL, 0);
-	tap_int(complete(&s, 2 * MS), 1, "a guessed frame is completed, too");
+	tap_int(complete(&s, 2 * MS), 1, "a stack with a heuristic frame is completed, too");
 	tap_ok(marked.n_joined == 2 && marked.n_guessed == 1 && marked.guessed[0] == 3,
-	       "and is further from the root then");
+	       "and the frame's number becomes larger");
 	tap_ok(complete(&s, 2 * MS) == 0 && n_of(&s, "k:10;k:20;k:30") == 1,
-	       "a stack that does not begin with the mark of a cut one is left alone");
+	       "a stack that does not begin with [truncated] is not changed");
 	close_scene(&s);
 }
 
@@ -217,35 +221,44 @@ static void test_pieces(void)
 	s.memo.frame = frame;
 	s.memo.caller_id = id;
 	s.memo.n = 12;
-	tap_int(recursion(&s, 41, 60, 0, MS), 0, "a recursion far below any whole stack");
-	tap_int(recursion(&s, 21, 50, 0, 2 * MS), 0, "and another part of it");
-	tap_int(complete(&s, 3 * MS), 0, "no whole stack reaches them");
-	tap_int(recursion(&s, 5, 30, 0, 4 * MS), 3, "a third is put on it, the others on that");
+	tap_int(recursion(&s, 41, 60, 0, MS), 0,
+		"a part of a recursion far from any whole stack waits");
+	tap_int(recursion(&s, 21, 50, 0, 2 * MS), 0, "another part waits, too");
+	tap_int(complete(&s, 3 * MS), 0,
+		"a whole stack that does not reach them completes nothing");
+	tap_int(recursion(&s, 5, 30, 0, 4 * MS), 3,
+		"a third part is put on it, and the others on that part");
 	tap_ok(n_whole(&s, 60) == 1 && n_whole(&s, 50) == 1 && n_whole(&s, 30) == 1,
-	       "with all frames");
-	tap_int(marked.n_joined, 42, "the mark says how many are not its own");
-	tap_int(recursion(&s, 45, 62, 0, 5 * MS), 1, "the next one finds them");
-	tap_int((long long)n_whole(&s, 62), 1, "and is whole at once");
-	tap_int(recursion(&s, 41, 60, 0, 6 * MS), 1, "so is one that is cut at the same place");
-	tap_int((long long)n_whole(&s, 60), 2, "and counts as that");
-	tap_int(recursion(&s, 45, 62, 8, 7 * MS), 0, "not if its frames are elsewhere");
-	tap_int(recursion(&s, 60, 62, 0x100, 7 * MS), 0, "or are others at the same place");
-	tap_int(recursion(&s, 62, 62, 0, 7 * MS), 0, "and one frame proves nothing");
+	       "the completed stacks have all frames");
+	tap_int(marked.n_joined, 42, "the mark counts the frames of other stacks");
+	tap_int(recursion(&s, 45, 62, 0, 5 * MS), 1, "the next part finds the completed ones");
+	tap_int((long long)n_whole(&s, 62), 1, "and is completed at once");
+	tap_int(recursion(&s, 41, 60, 0, 6 * MS), 1,
+		"so is one that is truncated at the same frame");
+	tap_int((long long)n_whole(&s, 60), 2, "and is counted as the same stack");
+	tap_int(recursion(&s, 45, 62, 8, 7 * MS), 0,
+		"frames at other stack addresses do not match");
+	tap_int(recursion(&s, 60, 62, 0x100, 7 * MS), 0,
+		"nor do other functions at the same stack addresses");
+	tap_int(recursion(&s, 62, 62, 0, 7 * MS), 0, "nor does a single frame");
 	s.memo.space++;
-	tap_int(recursion(&s, 45, 62, 0, 7 * MS), 0, "nor in another address space");
+	tap_int(recursion(&s, 45, 62, 0, 7 * MS), 0, "nor frames in another address space");
 	s.memo.space--;
-	tap_int(recursion(&s, 45, 62, 0, 8 * MS + STACK_PATCHLATER_NS_MAX), 0, "and not for ever");
+	tap_int(recursion(&s, 45, 62, 0, 8 * MS + STACK_PATCHLATER_NS_MAX), 0,
+		"nor after a long time");
 	stack_patchlater_done(&s.late);
-	tap_ok(stack_patchlater_bytes(&s.late) == 0 && s.pool.n_places == 0, "all is given back");
+	tap_ok(stack_patchlater_bytes(&s.late) == 0 && s.pool.n_places == 0,
+	       "all memory is released");
 
 	s.pool.n_places = STACK_PATCHLATER_PLACES_MAX;
 	recursion(&s, 5, 30, 0, 500 * MS);
-	tap_int(recursion(&s, 21, 50, 0, 500 * MS), 0, "without room");
-	tap_int(complete(&s, 501 * MS), 1, "what a whole stack tells is still found");
+	tap_int(recursion(&s, 21, 50, 0, 500 * MS), 0,
+		"without room for places nothing is completed by parts");
+	tap_int(complete(&s, 501 * MS), 1, "but a whole stack still completes it");
 	stack_patchlater_done(&s.late);
 	tap_ok(s.pool.n_places == STACK_PATCHLATER_PLACES_MAX &&
 		       stack_patchlater_bytes(&s.late) == 0,
-	       "none was taken");
+	       "no place was allocated");
 	close_scene(&s);
 }
 

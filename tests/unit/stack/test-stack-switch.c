@@ -1,4 +1,4 @@
-/* Where in the kernel's chain a goroutine begins, and how far it is believed. */
+/* Where the other stack begins in the kernel's callchain, and up to where it is accepted. */
 
 #include "stack/stack-switch.h"
 #include "source/record.h"
@@ -23,7 +23,7 @@ static bool find_module(void *ctx, uint64_t pc, struct module *ret)
 	return pc >= GOCODE_TEXT && pc < GOPROGRAM_END;
 }
 
-/* A sample in func1, called by systemstack: with which frame pointer, chain, and stack. */
+/* A sample in func1, called by systemstack, with that frame pointer, callchain and stack. */
 static void follow(uint64_t fp, const uint64_t *chain, uint64_t n_chain, bool is_switch)
 {
 	/* func1's frame, 24 bytes, and above it the thread's own stack */
@@ -77,23 +77,26 @@ int main(void)
 	const uint64_t bad[] = { USER, GOPROGRAM_SYSTEMSTACK_RA, 0x1234, GOPROGRAM_GOEXIT + 1 };
 	for (int i = 0; i < 2; i++)
 		is_followed(SP + 8, all, N(all), 2, GOPROGRAM_WORKER_RA2, true,
-			    i ? "the same once more" : "a caller that the chain lacks");
-	is_followed(SP + 8, framed, N(framed), 3, 0, true, "one that it has");
+			    i ? "the same, from the cache" : "the chain lacks the direct caller");
+	is_followed(SP + 8, framed, N(framed), 3, 0, true, "the chain has the direct caller");
 	is_followed(GOROUTINE, early, N(early), 2, GOPROGRAM_WORKER_RA2, true,
-		    "before the frame is made");
+		    "before the frame is set up");
 	is_followed(SP + 8, early, N(early), 0, 0, false,
-		    "a chain that is not the copy's frame pointers'");
-	is_followed(SP + 8, cut, N(cut), 1, GOPROGRAM_WORKER_RA2, false, "one that is cut");
+		    "a chain that differs from the frame pointers in the copy");
+	is_followed(SP + 8, cut, N(cut), 1, GOPROGRAM_WORKER_RA2, false,
+		    "a chain that is truncated");
 	is_followed(SP + 8, stray, N(stray), 1, GOPROGRAM_WORKER_RA2, false,
-		    "one that leads astray");
-	is_followed(SP + 8, bad, N(bad), 0, 0, false, "at once");
-	is_followed(SP + 8, all, 2, 0, 0, false, "the kernel's part only");
-	is_followed(SP + 8, all, 3, 0, 0, false, "and where the user's would begin");
-	is_followed(SP + 8, NULL, 0, 0, 0, false, "no chain");
-	tap_ok(outer.n_switched == 11 && outer.n_followed == 6, "counted: %u of %u",
+		    "a chain that leads astray later");
+	is_followed(SP + 8, bad, N(bad), 0, 0, false, "a chain that leads astray at once");
+	is_followed(SP + 8, all, 2, 0, 0, false, "the kernel's part of a chain only");
+	is_followed(SP + 8, all, 3, 0, 0, false, "an empty user part");
+	is_followed(SP + 8, NULL, 0, 0, 0, false, "no callchain");
+	tap_ok(outer.n_switched == 11 && outer.n_followed == 6,
+	       "continued stacks are counted: %u of %u",
 	       (unsigned)outer.n_followed, (unsigned)outer.n_switched);
 	follow(SP + 8, all, N(all), false);
-	tap_ok(outer.n == 0 && outer.n_switched == 11, "a root that has not switched stays one");
+	tap_ok(outer.n == 0 && outer.n_switched == 11,
+	       "a root that has not switched stacks stays the root");
 	stack_switch_done(&outer);
 	runtime_file_free(file);
 	cfi_close(cfi);

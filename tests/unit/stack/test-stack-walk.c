@@ -29,7 +29,7 @@ static const char *stack_of(const uint64_t *chain, size_t n)
 static void test_chains(void)
 {
 	CHECK("a+0x2010", "one user frame is exact", PERF_CONTEXT_USER, 0x10010);
-	CHECK("a+0x2030;b+0x20;a+0x2010", "root first, return addresses less one",
+	CHECK("a+0x2030;b+0x20;a+0x2010", "root first, return addresses minus one",
 	      PERF_CONTEXT_USER, 0x10010, 0x20021, 0x10031);
 	CHECK("b+0x20;a+0x2010;k:ffffffff81000020;k:ffffffff81000010",
 	      "a kernel part goes on top of the user's; the first address of each is exact",
@@ -37,23 +37,23 @@ static void test_chains(void)
 	      PERF_CONTEXT_USER, 0x10010, 0x20021);
 	CHECK("k:ffffffff81000020;k:ffffffff81000010", "a kernel thread has no user part",
 	      PERF_CONTEXT_KERNEL, KERNEL_PC(0x10), KERNEL_PC(0x21));
-	CHECK("a+0x2010", "a guest's part is left out", PERF_CONTEXT_GUEST_KERNEL, KERNEL_PC(0x10),
+	CHECK("a+0x2010", "a guest's part is omitted", PERF_CONTEXT_GUEST_KERNEL, KERNEL_PC(0x10),
 	      PERF_CONTEXT_GUEST_USER, 0x20010, PERF_CONTEXT_USER, 0x10010);
 	CHECK("a+0x2010;k:ffffffff81000010", "a hypervisor's part is the kernel's",
 	      PERF_CONTEXT_HV, KERNEL_PC(0x10), PERF_CONTEXT_USER, 0x10010);
-	CHECK("a+0x2010", "zeros are no addresses", PERF_CONTEXT_USER, 0x10010, 0, 0);
+	CHECK("a+0x2010", "zeros are not addresses", PERF_CONTEXT_USER, 0x10010, 0, 0);
 	CHECK("b+0xfff;a+0x2010", "a call at the very end of a mapping belongs to it",
 	      PERF_CONTEXT_USER, 0x10010, 0x21000);
-	CHECK("a+0x2010", "what calls from no mapping is cut, with all outside of it",
+	CHECK("a+0x2010", "a caller in no mapping is cut off with all outer frames",
 	      PERF_CONTEXT_USER, 0x10010, 0x30001, 0x20021);
-	CHECK("b+0x20;a+0x2010", "the innermost cut counts",
+	CHECK("b+0x20;a+0x2010", "the innermost such caller counts",
 	      PERF_CONTEXT_USER, 0x10010, 0x20021, 0x30001, 0x10021, 0x40001);
 	CHECK("b+0x20;[unknown]", "an unknown leaf keeps its callers", PERF_CONTEXT_USER, 0x30001,
 	      0x20021);
 	CHECK("b+0x20;[unknown];k:ffffffff81000010",
 	      "so does an unknown address that enters the kernel", PERF_CONTEXT_KERNEL,
 	      KERNEL_PC(0x10), PERF_CONTEXT_USER, 0x30001, 0x20021);
-	CHECK("[unknown]", "an unknown leaf alone", PERF_CONTEXT_USER, 0x30001);
+	CHECK("[unknown]", "an unknown leaf without callers", PERF_CONTEXT_USER, 0x30001);
 	CHECK("[unknown]", "no address at all", PERF_CONTEXT_USER);
 }
 
@@ -91,18 +91,18 @@ static void test_calls(void)
 				  0x10ff1 };
 	tap_str(stack_of_calls(user, 3, PERF_RECORD_MISC_USER, call, 2, 32),
 		"a+0x2030;a+0x2020;a+0x2011",
-		"recorded calls take the place of the user's chain; none is adjusted");
+		"recorded calls replace the user's part; their addresses are not adjusted");
 	tap_str(stack_of_calls(both, 5, PERF_RECORD_MISC_KERNEL, call, 2, 0),
-		"a+0x2030;a+0x2020;a+0x2012;k:ffffffff81000010", "the kernel's part stays");
+		"a+0x2030;a+0x2020;a+0x2012;k:ffffffff81000010", "the kernel's part is kept");
 	tap_str(stack_of_calls(both, 2, PERF_RECORD_MISC_KERNEL, call, 2, 32),
 		"a+0x2030;a+0x2020;a+0x2008;k:ffffffff81000010",
-		"where only the kernel's is known, the called function's beginning");
+		"the start of the called function where only the kernel's part is known");
 	tap_str(stack_of_calls(NULL, 0, PERF_RECORD_MISC_USER, call, 2, 32),
-		"a+0x2030;a+0x2020;a+0x2010", "no chain: the sampled address");
+		"a+0x2030;a+0x2020;a+0x2010", "no callchain: the sampled address");
 	tap_str(stack_of_calls(user, 3, PERF_RECORD_MISC_USER, call, 2, 2),
-		"[truncated];a+0x2030;a+0x2020;a+0x2011", "a full record was truncated");
+		"[truncated];a+0x2030;a+0x2020;a+0x2011", "a full record is truncated");
 	tap_str(stack_of_calls(user, 3, PERF_RECORD_MISC_USER, call, 0, 32), "a+0x2ff0;a+0x2011",
-		"no calls: the chain");
+		"no calls: the callchain");
 }
 
 /* A sample with user registers, of 32-bit code. */
@@ -135,13 +135,13 @@ static const char *stack_of_32_bits(uint16_t misc, const uint64_t *chain, size_t
 static void test_32_bits(void)
 {
 	tap_str(stack_of_32_bits(PERF_RECORD_MISC_USER, NULL, 0), "[truncated];a+0x2010",
-		"code of 32 bits is not unwound, which shows");
+		"32-bit code is not unwound, which is visible");
 	tap_str(stack_of_32_bits(PERF_RECORD_MISC_KERNEL,
 				 FEED_CHAIN(PERF_CONTEXT_KERNEL, KERNEL_PC(0x10))),
 		"[truncated];k:ffffffff81000010", "in the kernel, too");
 	tap_str(stack_of_32_bits(PERF_RECORD_MISC_USER,
 				 FEED_CHAIN(PERF_CONTEXT_USER, 0x10010, 0x20021)),
-		"b+0x20;a+0x2010", "callers that the kernel has found are shown");
+		"b+0x20;a+0x2010", "callers found by the kernel are shown");
 }
 
 static void test_no_chain(void)
@@ -153,7 +153,7 @@ static void test_no_chain(void)
 	r.event = 0;
 	r.sample = (struct record_sample){ .ip = 0x10010, .period = 3 };
 	engine_feed(&g, &r);
-	tap_str(only_stack(&g), "a+0x2010", "without call chain: the address of the sample");
+	tap_str(only_stack(&g), "a+0x2010", "without a callchain: the sampled address");
 	r.misc = PERF_RECORD_MISC_KERNEL;
 	r.event = 1;
 	r.sample.ip = KERNEL_PC(5);
@@ -170,12 +170,12 @@ static void test_counters(void)
 	g.targets.all = true;
 	feed_mmap(&g, 7, 0x10000, 0x1000, 0, "/bin/a");
 	feed_sample(&g, 7, 7, 0, 1, FEED_CHAIN(PERF_CONTEXT_USER, 0x10010, 0x10021));
-	tap_ok(feed_find(&g, 0, "a+0x20;a+0x10"), "two frames of at most three: whole");
+	tap_ok(feed_find(&g, 0, "a+0x20;a+0x10"), "two frames of at most three are whole");
 	tap_int((long long)g.walk.stats.n_truncated, 0, "and not counted as truncated");
 	feed_sample(&g, 7, 7, 0, 1, FEED_CHAIN(PERF_CONTEXT_USER, 0x10010, 0x10021, 0x10031));
 	tap_ok(feed_find(&g, 0, "[truncated];a+0x30;a+0x20;a+0x10"),
-	       "as many frames as the kernel gives: a frame says that the outer ones are missing");
-	tap_int((long long)g.walk.stats.n_truncated, 1, "counted");
+	       "as many frames as the kernel delivers: a frame says that outer ones are missing");
+	tap_int((long long)g.walk.stats.n_truncated, 1, "and counted as truncated");
 	feed_sample(&g, 7, 7, 0, 1, FEED_CHAIN(PERF_CONTEXT_KERNEL, KERNEL_PC(1), KERNEL_PC(2),
 					       PERF_CONTEXT_USER, 0x10010));
 	tap_int((long long)g.walk.stats.n_truncated, 2, "kernel and user frames count together");
@@ -183,7 +183,7 @@ static void test_counters(void)
 	tap_int((long long)feed_find(&g, 0, "a+0x20;a+0x10")->n_samples, 2,
 		"a whole stack after a truncated one is whole");
 
-	tap_int((long long)g.walk.stats.n_cut, 0, "nothing cut so far");
+	tap_int((long long)g.walk.stats.n_cut, 0, "nothing is cut so far");
 	feed_sample(&g, 7, 7, 0, 1, FEED_CHAIN(PERF_CONTEXT_USER, 0x10010, 0x90001));
 	tap_int((long long)g.walk.stats.n_cut, 1, "a cut stack is counted");
 	tap_int((long long)g.walk.stats.n_unknown, 0, "not as an unknown leaf");
@@ -193,7 +193,7 @@ static void test_counters(void)
 	engine_done(&g);
 }
 
-/* What an address means changes with time. */
+/* The meaning of an address changes over time. */
 static void test_time(void)
 {
 	struct engine g;
@@ -204,12 +204,12 @@ static void test_time(void)
 	feed_mmap(&g, 7, 0x20000, 0x1000, 0, "/lib/new.so");
 	feed_sample(&g, 7, 7, 0, 1, FEED_CHAIN(PERF_CONTEXT_USER, 0x20010, 0x10021));
 	tap_ok(feed_find(&g, 0, "a+0x20;old.so+0x10") && feed_find(&g, 0, "a+0x20;new.so+0x10"),
-	       "a library at the address of another that was unloaded");
+	       "a library at the address of an unloaded one");
 	feed_sample(&g, 7, 7, 0, 1, FEED_CHAIN(PERF_CONTEXT_USER, 0x30010, 0x10021));
 	tap_ok(feed_find(&g, 0, "a+0x20;[unknown]"), "an address before it is mapped");
 	feed_mmap(&g, 7, 0x30000, 0x1000, 0, "/lib/late.so");
 	feed_sample(&g, 7, 7, 0, 1, FEED_CHAIN(PERF_CONTEXT_USER, 0x30010, 0x10021));
-	tap_ok(feed_find(&g, 0, "a+0x20;late.so+0x10"), "and behind");
+	tap_ok(feed_find(&g, 0, "a+0x20;late.so+0x10"), "the same address after it was mapped");
 
 	feed_fork(&g, 7, 7, 8, 8);
 	feed_sample(&g, 8, 8, 0, 1, FEED_CHAIN(PERF_CONTEXT_USER, 0x20010, 0x10021));
@@ -218,9 +218,9 @@ static void test_time(void)
 	feed_comm(&g, 8, 8, "exec'ed", true);
 	feed_mmap(&g, 8, 0x10000, 0x1000, 0, "/bin/other");
 	feed_sample(&g, 8, 8, 0, 1, FEED_CHAIN(PERF_CONTEXT_USER, 0x10010, 0x20021));
-	tap_ok(feed_find(&g, 0, "other+0x10"), "and its own after exec");
+	tap_ok(feed_find(&g, 0, "other+0x10"), "and its own maps after exec");
 	feed_sample(&g, 7, 7, 0, 1, FEED_CHAIN(PERF_CONTEXT_USER, 0x10010));
-	tap_ok(feed_find(&g, 0, "a+0x10"), "the parent keeps its");
+	tap_ok(feed_find(&g, 0, "a+0x10"), "the parent keeps its maps");
 	engine_done(&g);
 }
 
@@ -388,7 +388,7 @@ static void test_random(unsigned seed)
 	engine_done(&b);
 }
 
-/* A chain as long as a record can hold is no trouble. */
+/* The longest chain that fits into a record. */
 static void test_deep(void)
 {
 	static uint64_t chain[8190];
@@ -403,7 +403,7 @@ static void test_deep(void)
 	uint32_t depth = 0;
 	for (uint32_t node = g.counts.v[0].stack; node != STACKS_EMPTY; depth++)
 		node = g.stacks.v[node].parent;
-	tap_ok(g.counts.n == 1 && depth == 8189, "a stack of 8189 frames, twice the same");
+	tap_ok(g.counts.n == 1 && depth == 8189, "a stack of 8189 frames, twice");
 	feed_sample(&g, 7, 7, 0, 1, chain, 2);
 	tap_ok(feed_find(&g, 0, "a+0x1"), "then a short one");
 	engine_done(&g);

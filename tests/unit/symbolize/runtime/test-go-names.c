@@ -210,20 +210,20 @@ static void one_layout(enum layout layout, const char *name)
 	if (!g)
 		return;
 	tap_int((long)go_names_find(g, TEXT - 1, f, 8), 0, "nothing before the first function");
-	tap_int((long)go_names_find(g, TEXT + 96, f, 8), 0, "nothing behind the last one");
-	tap_int((long)go_names_find(g, TEXT + 17, f, 8), 1, "a function alone");
+	tap_int((long)go_names_find(g, TEXT + 96, f, 8), 0, "nothing behind the last function");
+	tap_int((long)go_names_find(g, TEXT + 17, f, 8), 1, "a function without inlined calls");
 	is_frame(f, "main.first", "/a.go", 11, "first");
 	tap_int(f[0].start_line, layout == GO_1_20 ? 9 : 0, "its first line, since Go 1.20");
-	tap_int((long)go_names_find(g, TEXT + 32 + 18, f, 8), 3, "a chain of three");
-	is_frame(&f[0], "main.(*T).leaf", "/b.go", 30, "the innermost");
-	is_frame(&f[1], "main.mid", "/a.go", 25, "the middle, at its call");
-	is_frame(&f[2], "main.second", "/a.go", 20, "the function, at its call");
-	tap_int((long)go_names_find(g, TEXT + 32 + 13, f, 8), 2, "a chain of two");
+	tap_int((long)go_names_find(g, TEXT + 32 + 18, f, 8), 3, "a chain of three frames");
+	is_frame(&f[0], "main.(*T).leaf", "/b.go", 30, "the innermost frame");
+	is_frame(&f[1], "main.mid", "/a.go", 25, "the middle frame, at its call");
+	is_frame(&f[2], "main.second", "/a.go", 20, "the outer function, at its call");
+	tap_int((long)go_names_find(g, TEXT + 32 + 13, f, 8), 2, "a chain of two frames");
 	is_frame(&f[0], "main.mid", "/a.go", 25, "the innermost of two");
 	tap_int((long)go_names_find(g, TEXT + 32 + 30, f, 8), 1, "behind the inlined calls");
 	is_frame(f, "main.second", "/a.go", 21, "second");
-	tap_int((long)go_names_find(g, TEXT + 32 + 18, f, 2), 2, "room for two only");
-	tap_str(f[1].name, "main.second", "keeps the function");
+	tap_int((long)go_names_find(g, TEXT + 32 + 18, f, 2), 2, "room for two frames only");
+	tap_str(f[1].name, "main.second", "keeps the outer function");
 	go_names_close(g);
 	elf_end(elf);
 	free(file);
@@ -233,8 +233,9 @@ static void one_layout(enum layout layout, const char *name)
 	data.n = 8;
 	elf = elf_of(&t, &ro, &data, &file);
 	if (go_names_open(elf, &g) == 0) {
-		tap_int((long)go_names_find(g, TEXT + 32 + 18, f, 8), 1, "no moduledata: no chain");
-		is_frame(f, "main.second", "/b.go", 30, "but the function");
+		tap_int((long)go_names_find(g, TEXT + 32 + 18, f, 8), 1,
+			"no moduledata: no inlined calls");
+		is_frame(f, "main.second", "/b.go", 30, "but the function itself");
 		go_names_close(g);
 	}
 	elf_end(elf);
@@ -285,7 +286,7 @@ int main(int argc, char **argv)
 	tap_int(go_names_open(elf, &g), -2, "a layout of another version");
 	elf_end(elf);
 	free(file);
-	elsewhere(".go.buildinfo", 0, "Go's program by another linker");
-	elsewhere(".data", -2, "no program of Go: not searched");
+	elsewhere(".go.buildinfo", 0, "a Go program by another linker");
+	elsewhere(".data", -2, "not a Go program: not searched");
 	return tap_done();
 }

@@ -56,24 +56,24 @@ static void test_rules(enum goprogram_layout layout)
 	struct go_table_function fn;
 	char name[64];
 	is_rule(f, GOCODE_TEXT - 1, CFI_NONE, 0, 0, 0, "before the first function");
-	is_rule(f, GOPROGRAM_END, CFI_NONE, 0, 0, 0, "behind the last one");
-	is_rule(f, GOPROGRAM_GOEXIT, CFI_ROOT, 0, 0, 0, "a goroutine's root");
-	is_rule(f, GOPROGRAM_SYSTEMSTACK, CFI_PLAIN, 0, 1, -1, "before the switch");
+	is_rule(f, GOPROGRAM_END, CFI_NONE, 0, 0, 0, "behind the last function");
+	is_rule(f, GOPROGRAM_GOEXIT, CFI_ROOT, 0, 0, 0, "the root of a goroutine");
+	is_rule(f, GOPROGRAM_SYSTEMSTACK, CFI_PLAIN, 0, 1, -1, "before the switch of stacks");
 	is_rule(f, GOPROGRAM_SYSTEMSTACK_RA - 1, CFI_ROOT, CFI_FLAG_SWITCH, 0, 0,
 		"on the other stack");
-	is_rule(f, GOPROGRAM_SYSTEMSTACK_RA + 4, CFI_PLAIN, 0, 1, -1, "back again");
+	is_rule(f, GOPROGRAM_SYSTEMSTACK_RA + 4, CFI_PLAIN, 0, 1, -1, "back on the first stack");
 	is_rule(f, GOPROGRAM_FUNC1, CFI_PLAIN, 0, 1, -1, "at a function's start");
 	is_rule(f, GOPROGRAM_FUNC1 + 4, CFI_PLAIN, 0, 3, -1,
 		"the frame pointer is not saved yet");
-	is_rule(f, GOPROGRAM_FUNC1 + 9, CFI_PLAIN, saved, 3, -1, "it is");
+	is_rule(f, GOPROGRAM_FUNC1 + 9, CFI_PLAIN, saved, 3, -1, "the frame pointer is saved");
 	tap_ok(go_table_find(g, GOPROGRAM_FUNC1 + 5, &fn) && fn.start == GOPROGRAM_FUNC1 &&
 		       fn.end == GOPROGRAM_WORKER && go_table_name(g, &fn, name, sizeof(name)),
 	       "a function is found");
-	tap_str(name, "runtime.worker.func1", "and its name");
-	tap_ok(!go_table_name(g, &fn, name, 8), "which is not cut");
+	tap_str(name, "runtime.worker.func1", "its name");
+	tap_ok(!go_table_name(g, &fn, name, 8), "a name longer than the buffer is an error");
 	tap_ok(go_table_near(g, &fn, "main.outer", &fn) && fn.start == GOPROGRAM_OUTER,
-	       "another by its name");
-	tap_ok(!go_table_near(g, &fn, "main.nobody", &fn), "but none that is not there");
+	       "another function by its name");
+	tap_ok(!go_table_near(g, &fn, "main.nobody", &fn), "a name that does not exist");
 	close_program(f);
 }
 
@@ -88,10 +88,11 @@ static void test_start(void)
 	close_program(f);
 	f = open_program(GOPROGRAM_1_20, true, EM_X86_64, NULL, sizeof(goprogram_code));
 	is_rule(f, GOPROGRAM_FUNC1 + 9, CFI_PLAIN, CFI_FLAG_FP_SAVED, 3, -1,
-		"not told, but .text is as long");
+		"the code's start is unknown, but .text has the right size");
 	close_program(f);
 	f = open_program(GOPROGRAM_1_20, true, EM_X86_64, NULL, 0x80);
-	is_rule(f, GOPROGRAM_FUNC1 + 9, CFI_NONE, 0, 0, 0, "nor that");
+	is_rule(f, GOPROGRAM_FUNC1 + 9, CFI_NONE, 0, 0, 0,
+		"the code's start is unknown, and .text has another size");
 	close_program(f);
 }
 
@@ -138,22 +139,25 @@ static void test_callers(void)
 	struct runtime_file *f = open_program(GOPROGRAM_1_18, false, EM_X86_64, NULL,
 				     sizeof(goprogram_code));
 	is_caller(f, in_func1, GOPROGRAM_OUTER_RA, RUNTIME_CALLER_BETWEEN, GOPROGRAM_WORKER_RA2,
-		  "the caller that its caller's call names, behind the address of what is called");
+		  "the caller is named by a call further out, the call site by the function it passes");
 	is_caller(f, 0, GOPROGRAM_OUTER_RA, RUNTIME_CALLER_BETWEEN, GOPROGRAM_WORKER_RA1,
-		  "its first call, where nothing is known to be called");
+		  "the first call site, if the called function is unknown");
 	is_caller(f, in_func1, GOPROGRAM_OUTER_ANY_RA, RUNTIME_CALLER_BETWEEN, GOPROGRAM_WORKER_RA2,
-		  "the caller by the name of its part");
+		  "the caller by the name of the function that it passes on");
 	is_caller(f, in_func1, GOPROGRAM_GOEXIT + 1, RUNTIME_CALLER_BETWEEN, GOPROGRAM_WORKER_RA2,
-		  "also in a goroutine's first function");
-	is_caller(f, in_func1, GOPROGRAM_WORKER_RA2, RUNTIME_CALLER_NEXT, 0, "nobody is missing");
+		  "the same in a goroutine's first function");
+	is_caller(f, in_func1, GOPROGRAM_WORKER_RA2, RUNTIME_CALLER_NEXT, 0,
+		  "no caller is missing");
 	is_caller(f, 0, GOPROGRAM_OUTER_ANY_RA, RUNTIME_CALLER_DENIED, 0,
-		  "nobody knows who is missing");
-	is_caller(f, 0, GOPROGRAM_OUTER_RA - 1, RUNTIME_CALLER_DENIED, 0, "no call is there");
+		  "the missing caller is unknown");
+	is_caller(f, 0, GOPROGRAM_OUTER_RA - 1, RUNTIME_CALLER_DENIED, 0,
+		  "an address that follows no call");
 	is_caller(f, in_func1, GOPROGRAM_OUTER_RA - 1, RUNTIME_CALLER_DENIED, 0,
-		  "whatever was called");
+		  "the same with a known called function");
 	is_outer(f, GOPROGRAM_OUTER_RA, UNWIND_CALL_SITE, "a return address");
-	is_outer(f, GOPROGRAM_OUTER_RA - 1, UNWIND_CALL_SITE_NONE, "none");
-	is_outer(f, GOPROGRAM_GOEXIT + 1, UNWIND_CALL_SITE_ROOT, "the outermost");
+	is_outer(f, GOPROGRAM_OUTER_RA - 1, UNWIND_CALL_SITE_NONE, "not a return address");
+	is_outer(f, GOPROGRAM_GOEXIT + 1, UNWIND_CALL_SITE_ROOT,
+		 "a return address in the outermost function");
 	is_outer(f, GOPROGRAM_END + 8, UNWIND_CALL_SITE_NONE, "nothing is mapped there");
 	close_program(f);
 }

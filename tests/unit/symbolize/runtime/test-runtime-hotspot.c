@@ -1,4 +1,4 @@
-/* The frames of methods that Java's compilers have made, from every place in them. */
+/* The frames of methods that Java's compilers have produced, from each place in them. */
 
 #include "symbolize/runtime/runtime-private.h"
 #include "tests/unit/tap.h"
@@ -48,28 +48,28 @@ struct place {
 static const struct place places[] = {
 	{ "at a method's start", BIG, false, 8, 0, 0 },
 	{ "before the push", BIG + 7, false, 8, 0, 0 },
-	{ "behind it", BIG + 8, false, 16, -16, 0 },
-	{ "behind the beginning", BIG + 15, false, 0x140, -16, 0 },
+	{ "behind the push", BIG + 8, false, 16, -16, 0 },
+	{ "behind the prologue", BIG + 15, false, 0x140, -16, 0 },
 	{ "in the middle", BIG + 0x30, false, 0x140, -16, 0 },
 	{ "behind a call", BIG + 0x30, true, 0x140, -16, 0 },
 	{ "where a register was pushed", BIG + 0x30, false, 0x148, -16, 1 },
-	{ "where the stack says otherwise", BIG + 0x30, false, 0, 0, 2 },
-	{ "a call where the stack says otherwise", BIG + 0x30, true, 0, 0, 1 },
+	{ "where the stack does not confirm it", BIG + 0x30, false, 0, 0, 2 },
+	{ "behind a call where the stack does not confirm it", BIG + 0x30, true, 0, 0, 1 },
 	{ "behind add", BIG + 0x47, false, 16, -16, 0 },
 	{ "behind pop", BIG + 0x48, false, 8, 0, 0 },
 	{ "at the return", BIG + 0x4f, false, 8, 0, 0 },
 	{ "behind the return", BIG + 0x50, false, 0x140, -16, 0 },
-	{ "a call behind add and pop", BIG + 0x48, true, 0x140, -16, 0 },
+	{ "a call at the same address", BIG + 0x48, true, 0x140, -16, 0 },
 	{ "a small method's start", SMALL, false, 8, 0, 0 },
-	{ "its frame pointer is not saved yet", SMALL + 4, false, 32, 0, 0 },
-	{ "behind its beginning", SMALL + 9, false, 32, -16, 0 },
-	{ "its end, behind add", SMALL + 0x24, false, 16, -16, 0 },
-	{ "its end, behind pop", SMALL + 0x25, false, 8, 0, 0 },
+	{ "before a small method saves the frame pointer", SMALL + 4, false, 32, 0, 0 },
+	{ "behind a small method's prologue", SMALL + 9, false, 32, -16, 0 },
+	{ "a small method's epilogue, behind add", SMALL + 0x24, false, 16, -16, 0 },
+	{ "a small method's epilogue, behind pop", SMALL + 0x25, false, 8, 0, 0 },
 	{ "a method with a frame pointer", FRAMED + 0x20, false, 0, 0, 0 },
-	{ "the beginning of one", FRAMED + 8, false, 0, 0, 0 },
-	{ "a method over two pages", LATE + 0x40, false, 0x30, -16, 0 },
-	{ "no method before", PAGE + 0x20, false, 0, 0, 0 },
-	{ "no code at all", 0x100000, false, 0, 0, 0 },
+	{ "the prologue of such a method", FRAMED + 8, false, 0, 0, 0 },
+	{ "a method that spans two pages", LATE + 0x40, false, 0x30, -16, 0 },
+	{ "no method precedes", PAGE + 0x20, false, 0, 0, 0 },
+	{ "no code is readable", 0x100000, false, 0, 0, 0 },
 };
 
 int main(void)
