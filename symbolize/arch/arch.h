@@ -69,10 +69,10 @@ struct arch {
 	struct arch_bytes syscall;
 	uint8_t plt_pushed_bytes;       /* by PLT entries; not in the CFI of glibc's resolver */
 	uint8_t insn_align, insn_bytes_max;
-	uint8_t stub_bytes_before;      /* before the pc: what stub_rule looks at */
+	uint8_t stub_bytes_before;      /* before the pc: read by stub_rule */
 	uint8_t prologue_bytes_before;  /* and prologue_rule */
 
-	/* ELF relocations: of the slots that PLT entries jump through, and of data.  0 is none. */
+	/* ELF relocation types: of the slots that PLT entries jump through, and of data. */
 	uint32_t reloc_jump_slot, reloc_glob_dat, reloc_irelative;
 	uint32_t reloc_abs64, reloc_abs32[2];
 	struct arch_bytes asm_nop;       /* as Go's assembler writes it */
@@ -93,8 +93,8 @@ struct arch {
 	/* The address that the PLT entry at pc loads its target from; false: not a PLT entry. */
 	bool (*stub_slot)(const uint8_t *code, size_t n_bytes, uint64_t pc, uint64_t *ret);
 
-	/* What the PLT entry at plt + off stands for, of a PLT of n_bytes at address start with
-	 * entries of entry_bytes: *ret is the slot's address or the index. */
+	/* Decodes the PLT entry at plt + off, in a PLT of n_bytes at address start with entries of
+	 * entry_bytes.  *ret is the slot's address or the index. */
 	enum arch_plt (*plt_entry)(const uint8_t *plt, size_t n_bytes, uint64_t start, size_t off,
 				   size_t entry_bytes, uint64_t *ret);
 

@@ -3,7 +3,7 @@
 
 /*
  * Rules for code without CFI: hand-written assembly, musl, PLT entries.  The code is followed from
- * the pc to a return.  Its changes of the stack pointer tell where the return address is, and its
+ * the pc to a return.  Its changes of the stack pointer show where the return address is, and its
  * loads of the frame pointer where the caller's is saved.  Such a rule is heuristic until the
  * caller has found a return address at that place.
  */

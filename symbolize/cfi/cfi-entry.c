@@ -119,7 +119,7 @@ bool cfi_entry_pointer(const struct cfi_frames *f, uint8_t enc, uint8_t addr_byt
 /* ---- entries ---------------------------------------------------------------- */
 
 struct entry {
-	const uint8_t *p, *end; /* behind the id */
+	const uint8_t *p, *end; /* after the id */
 	uint64_t vaddr;         /* of p */
 	uint64_t next_off;
 	uint64_t cie_off;       /* of an FDE */

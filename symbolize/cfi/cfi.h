@@ -64,7 +64,7 @@ struct cfi {
 	struct cfi_last_rule *last;     /* by entry_off; NULL: no rule yet */
 	uint32_t n_last;                /* a power of two */
 	struct cfi_index eh_index, debug_index;
-	bool is_debug_searched;           /* the file was asked for .debug_frame */
+	bool is_debug_searched;         /* for .debug_frame */
 	const struct dso *dso;          /* of cfi_set_debug; NULL */
 	const struct symdebug_place *debug_place;
 	uint64_t n_searches, n_bad;     /* by cfi_rule_at: all; those that found malformed CFI */
@@ -126,7 +126,7 @@ enum cfi_found cfi_row_at(struct cfi *c, uint64_t vaddr, struct cfi_row *ret);
 enum cfi_found cfi_row_again(struct cfi *c, const struct cfi_rule *rule, uint64_t vaddr,
 			     struct cfi_row *ret);
 
-/* A section by its name, from the section headers.  False when there is none. */
+/* A section by its name, from the section headers.  False: not found. */
 struct cfi_place {
 	uint64_t vaddr, off, n_bytes;   /* off: in the file */
 	uint32_t type;                  /* SHT_* */

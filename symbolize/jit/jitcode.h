@@ -43,7 +43,7 @@ struct jitcode_region {                /* executable memory without a file */
 
 struct jitcode {
 	struct budget *budget;         /* may be NULL */
-	struct arena_block *arena;     /* what entries point to */
+	struct arena_block *arena;     /* memory that entries point to */
 	size_t n_charged_bytes;
 	struct jitcode_entry *entry;   /* in order of arrival */
 	uint32_t n, cap;

@@ -231,7 +231,7 @@ static bool take_move(struct jitcode *j, struct bytes *b, uint64_t time_ns)
 	uint64_t from = bytes_u64(b), to = bytes_u64(b), n = bytes_u64(b), index = bytes_u64(b);
 	if (b->bad)
 		return false;
-	/* What was loaded since the last jitcode_settle is not sorted yet. */
+	/* Code loaded since the last jitcode_settle is not sorted yet. */
 	const struct jitcode_entry *old = NULL;
 	for (uint32_t i = j->n; i-- > j->n_ordered && !old && j->n - i <= MOVE_BACK_MAX;)
 		if (j->entry[i].start == from && j->entry[i].index == index)
