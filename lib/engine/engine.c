@@ -73,12 +73,12 @@ static int init_labels(struct engine *g)
 
 int engine_init(struct engine *g, const struct engine_options *o, struct err *e)
 {
-	*g = (struct engine){ .options = *o, .window_end_ns = UINT64_MAX };
+	*g = (struct engine){ .options = *o, .window.end_ns = UINT64_MAX };
 	budget_init(&g->budget, o->max_memory_bytes);
 	targets_init(&g->targets, o->follow);
 	g->event = calloc(o->n_events, sizeof(*g->event));
-	g->gap_value = calloc(o->n_events, sizeof(*g->gap_value));
-	if (!g->event || !g->gap_value || strtab_init(&g->strings, &g->budget) < 0 ||
+	g->window.gap_value = calloc(o->n_events, sizeof(*g->window.gap_value));
+	if (!g->event || !g->window.gap_value || strtab_init(&g->strings, &g->budget) < 0 ||
 	    dso_table_init(&g->dsos, &g->budget) < 0 ||
 	    procs_init(&g->procs, &g->budget, &g->strings, &g->dsos, o->host) < 0 ||
 	    frames_init(&g->frames, &g->budget) < 0 || stacks_init(&g->stacks, &g->budget) < 0 ||
@@ -121,10 +121,10 @@ void engine_done(struct engine *g)
 	VEC_FREE(&g->last_count);
 	VEC_FREE(&g->last_exit);
 	throttle_done(&g->throttle);
-	pausegaps_done(&g->gaps);
+	pausegaps_done(&g->window.gaps);
 	free(g->event);
 	samplelabels_done(&g->own_labels);
-	free(g->gap_value);
+	free(g->window.gap_value);
 	*g = (struct engine){ 0 };
 }
 
@@ -268,10 +268,10 @@ add_sample(struct engine *g, const struct record *r, const struct engine_values 
 	uint64_t n = v.n, value = v.value;
 	struct engine_event *ev = &g->event[r->event];
 	targets_note_time(&g->targets, r->time_ns);
-	if (r->time_ns < g->window_start_ns || r->time_ns > g->window_end_ns)
+	if (r->time_ns < g->window.start_ns || r->time_ns > g->window.end_ns)
 		return;
-	if (pausegaps_contain(&g->gaps, r->time_ns)) {
-		g->gap_value[r->event] += value;
+	if (pausegaps_contain(&g->window.gaps, r->time_ns)) {
+		g->window.gap_value[r->event] += value;
 		return;
 	}
 	if (!is_target(g, r, &pid, &tid)) {
@@ -281,9 +281,9 @@ add_sample(struct engine *g, const struct record *r, const struct engine_values 
 	ev->n_samples += n;
 	ev->value += value;
 	ev->n_own += pid == g->options.own_pid ? n : 0;
-	if (!g->first_ns)
-		g->first_ns = r->time_ns;
-	g->last_ns = r->time_ns;
+	if (!g->window.first_ns)
+		g->window.first_ns = r->time_ns;
+	g->window.last_ns = r->time_ns;
 
 	struct procs_thread *t = procs_thread(&g->procs, pid, tid);
 	if (t && t->process &&
@@ -369,7 +369,7 @@ static void feed_side_band(struct engine *g, const struct record *r)
 {
 	if (!targets_feed(&g->targets, r))
 		return;
-	g->n_born += r->type == PERF_RECORD_FORK && r->time_ns >= g->window_start_ns;
+	g->n_born += r->type == PERF_RECORD_FORK && r->time_ns >= g->window.start_ns;
 	procs_feed(&g->procs, r, g->options.follow);
 	reread_maps_note(&g->reread, &g->procs, r);
 	jit_feed(&g->jit, &g->procs, r);
@@ -459,7 +459,7 @@ int engine_clear(struct engine *g, struct err *e)
 	counts_done(&g->counts);
 	g->counts = fresh;
 	memset(g->event, 0, g->options.n_events * sizeof(*g->event));
-	g->first_ns = g->last_ns = 0;
+	g->window.first_ns = g->window.last_ns = 0;
 	g->own_labels.n_dropped = 0;
 	g->n_born = 0;
 	g->walk.stats = (struct stack_walk_stats){ 0 };

@@ -70,6 +70,20 @@ struct engine_exit {
 	bool is_target;
 };
 
+struct engine_window {
+	uint64_t start_ns, end_ns;   /* samples outside of [start, end] are ignored */
+	struct pausegaps gaps;       /* samples in these are ignored, too */
+	uint64_t *gap_value;         /* per event: the sum of those samples; never reset */
+	uint64_t first_ns, last_ns;  /* of the samples that were counted */
+};
+
+/* The state of collecting what is not used any more: gc-*.c. */
+struct engine_gc {
+	uint32_t n_runs;             /* how often frames got new ids */
+	struct gc_tables_sizes compacted, compacted_names;  /* after the last full run; after any */
+	struct gc_threads threads;
+};
+
 struct engine {
 	struct engine_options options;
 	struct budget budget;
@@ -88,19 +102,13 @@ struct engine {
 	struct engine_event *event;
 	struct samplelabels own_labels;
 	uint32_t n_fixed_strings;    /* the first string ids, which never change */
-	uint64_t window_start_ns;    /* samples outside of [start, end] are ignored */
-	uint64_t window_end_ns;
-	struct pausegaps gaps;       /* samples in these are ignored, too */
-	uint64_t *gap_value;         /* per event: the sum of those samples; never reset */
-	uint64_t first_ns, last_ns;  /* of the samples that were counted */
+	struct engine_window window;
 	VEC(struct engine_exit) last_exit; /* per CPU: the last task that exited */
 	struct throttle throttle;
 	VEC(uint64_t) last_count;    /* per CPU and event, if weighed by the counter */
 	struct reread_maps reread;
 	struct stack_patchlater_pool late_pool;
-	uint32_t n_compactions;      /* how often frames got new ids */
-	struct gc_tables_sizes compacted, compacted_names; /* after the last full run; after any */
-	struct gc_threads gc_threads;
+	struct engine_gc gc;
 	uint64_t n_born;             /* threads and processes created by targets */
 };
 

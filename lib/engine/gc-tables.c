@@ -59,13 +59,13 @@ static bool has_names(const struct engine *g, const struct gc_tables_sizes *then
 
 bool gc_tables_names_are_due(const struct engine *g)
 {
-	return has_names(g, &g->compacted_names);
+	return has_names(g, &g->gc.compacted_names);
 }
 
 bool gc_tables_is_due(const struct engine *g)
 {
-	return has_doubled(g->stacks.n, g->compacted.nodes, NODES_MIN) ||
-	       has_names(g, &g->compacted);
+	return has_doubled(g->stacks.n, g->gc.compacted.nodes, NODES_MIN) ||
+	       has_names(g, &g->gc.compacted);
 }
 
 static int copy_stacks(struct engine *g, const struct gc_tables_part *part, struct copy *c,
@@ -167,7 +167,7 @@ static int compact(struct engine *g, const struct gc_tables_part *part, size_t n
 		for (size_t i = 0; i < c.n_counts; i++)
 			swap_counts(counts_of(g, part, i), &c.counts[i]);
 		gc_ids_commit(&c.ids);
-		g->n_compactions++;
+		g->gc.n_runs++;
 	} else if (has_stacks) {
 		/* Pseudo frames point to the old table again. */
 		stack_walk_move(&g->walk, &g->frames, NULL);
@@ -178,9 +178,9 @@ static int compact(struct engine *g, const struct gc_tables_part *part, size_t n
 	/* Also if memory was short: the next attempt comes when there is twice as much to free. */
 	struct gc_tables_sizes now = { g->stacks.n, g->strings.n, g->labels.n, g->dsos.n_known,
 				     g->targets.pids.n };
-	g->compacted_names = now;
+	g->gc.compacted_names = now;
 	if (has_stacks)
-		g->compacted = now;
+		g->gc.compacted = now;
 	return code;
 }
 

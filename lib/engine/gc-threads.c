@@ -37,7 +37,7 @@ static bool is_there(const struct engine *g, const struct procs_thread *t)
 
 void gc_threads_ended(struct engine *g, uint64_t now_ns)
 {
-	struct gc_threads *f = &g->gc_threads;
+	struct gc_threads *f = &g->gc.threads;
 	VEC(struct ended) ended = { 0 };
 	if (!g->options.host || now_ns - f->looked_ns < GC_THREADS_EVERY_NS ||
 	    (f->n_losses_seen == g->reread.n_losses && !f->has_missed))
@@ -73,14 +73,14 @@ void gc_threads_ended(struct engine *g, uint64_t now_ns)
 void gc_threads_code(struct engine *g)
 {
 	uint32_t n = g->walk.user.n_open;
-	if (n <= CFIS_MIN || n / 2 <= g->gc_threads.n_cfis)
+	if (n <= CFIS_MIN || n / 2 <= g->gc.threads.n_cfis)
 		return;
 	CLEANUP_FREE bool *mapped = calloc(g->dsos.n ? g->dsos.n : 1, sizeof(*mapped));
 	if (!mapped)
 		return;
 	procs_mark(&g->procs, mapped);
 	stack_user_close(&g->walk.user, mapped);
-	g->gc_threads.n_cfis = g->walk.user.n_open;
+	g->gc.threads.n_cfis = g->walk.user.n_open;
 }
 
 static bool is_known(void *ctx, uint32_t pid)
@@ -106,7 +106,7 @@ int gc_threads_unused(struct engine *g, const struct gc_tables_part *part, size_
 	stack_user_forget(&g->walk.user, used);
 	g->procs.mapdso.n_open -= dso_table_forget(&g->dsos, used);
 	targets_forget(&g->targets, is_known, g);
-	if (g->last_ns > PAUSE_NS_MAX)
-		throttle_forget(&g->throttle, g->last_ns - PAUSE_NS_MAX);
+	if (g->window.last_ns > PAUSE_NS_MAX)
+		throttle_forget(&g->throttle, g->window.last_ns - PAUSE_NS_MAX);
 	return 0;
 }

@@ -408,8 +408,8 @@ static uint64_t duration_ns(const struct cprof_importer *m)
 	const struct perfdata_info *info = perfdata_info(m->source);
 	uint64_t first = info->first_sample_ns, last = info->last_sample_ns;
 	if (first >= last) {
-		first = m->engine.first_ns;
-		last = m->engine.last_ns;
+		first = m->engine.window.first_ns;
+		last = m->engine.window.last_ns;
 	}
 	return last > first && last - first < DURATION_NS_MAX ? last - first : 0;
 }
@@ -418,7 +418,7 @@ static uint64_t duration_ns(const struct cprof_importer *m)
 static int64_t start_realtime_ns(const struct cprof_importer *m)
 {
 	const struct perfdata_info *info = perfdata_info(m->source);
-	uint64_t first = info->first_sample_ns ? info->first_sample_ns : m->engine.first_ns;
+	uint64_t first = info->first_sample_ns ? info->first_sample_ns : m->engine.window.first_ns;
 	if (info->has_wall_clock && first)
 		return (int64_t)(info->wall_clock_ns + first - info->clock_ns);
 	return m->modified_ns - (int64_t)duration_ns(m);

@@ -13,12 +13,12 @@
 
 static int look_up_names(struct cprof_recorder *r, struct err *e)
 {
-	if (r->names_ready && r->names_compactions == r->engine.n_compactions)
+	if (r->names_ready && r->names_compactions == r->engine.gc.n_runs)
 		return 0;
 	/* Names refer to frames and strings, whose ids have changed. */
-	if (r->names_compactions != r->engine.n_compactions)
+	if (r->names_compactions != r->engine.gc.n_runs)
 		names_done(&r->names);
-	r->names_compactions = r->engine.n_compactions;
+	r->names_compactions = r->engine.gc.n_runs;
 	struct names_options o = {
 		.symbols = { .host = r->session.host, .log = r->session.log,
 			     .demangle = (uint8_t)r->config.naming.demangle,

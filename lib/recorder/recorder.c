@@ -290,7 +290,7 @@ int cprof_recorder_start(struct cprof_recorder *r, struct err *e)
 		return err_set(e, EALREADY, "the recorder is already started");
 	r->started = true;
 	if (r->config.delay_ns) {
-		r->engine.window_start_ns = clock_monotonic_ns() + r->config.delay_ns;
+		r->engine.window.start_ns = clock_monotonic_ns() + r->config.delay_ns;
 	} else {
 		window_begin(r);
 	}
@@ -383,7 +383,7 @@ static int take_in(struct cprof_recorder *r, struct err *e)
 {
 	uint64_t drained_ns = clock_monotonic_ns();
 	slices_scatter(r);
-	if (!r->window.is_open && drained_ns >= r->engine.window_start_ns)
+	if (!r->window.is_open && drained_ns >= r->engine.window.start_ns)
 		window_begin(r);
 	applabels_poll(&r->engine.app);
 	int code = drain_source(r, e);
@@ -445,8 +445,8 @@ int cprof_recorder_stop(struct cprof_recorder *r, struct err *e)
 		window_begin(r);
 	source_disable(r->session.source);
 	r->window.end_ns = clock_monotonic_ns();
-	r->engine.window_end_ns = r->window.end_ns;
-	pausegaps_end(&r->engine.gaps, r->window.end_ns);
+	r->engine.window.end_ns = r->window.end_ns;
+	pausegaps_end(&r->engine.window.gaps, r->window.end_ns);
 	coverage_stop(&r->coverage, &r->engine.procs);
 	jit_poll(&r->engine.jit, r->window.end_ns, true);
 	slices_scatter(r);

@@ -15,7 +15,7 @@ int cprof_recorder_check(struct cprof_recorder *r, size_t event, bool *ret_count
 	*ret_counted_zero = false;
 	if (ev.n_samples)
 		return 0;
-	if (r->config.delay_ns && r->window.end_ns < r->engine.window_start_ns) {
+	if (r->config.delay_ns && r->window.end_ns < r->engine.window.start_ns) {
 		err_set(e, ENODATA, "there is no sample of '%s': the recording ended before its "
 			"delay was over", ev.name);
 		err_hint(e, "the target may have ended: use a shorter --delay");

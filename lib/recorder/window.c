@@ -37,7 +37,7 @@ static uint64_t minus(uint64_t a, uint64_t b)
 /* What an event counted since it was opened, without gaps. */
 static void read_count(struct cprof_recorder *r, size_t i, struct source_count *c)
 {
-	uint64_t gaps_ns = pausegaps_total_ns(&r->engine.gaps, clock_monotonic_ns());
+	uint64_t gaps_ns = pausegaps_total_ns(&r->engine.window.gaps, clock_monotonic_ns());
 	source_count(r->session.source, i, c);
 	if (!gaps_ns)
 		return;
@@ -46,7 +46,8 @@ static void read_count(struct cprof_recorder *r, size_t i, struct source_count *
 					      (double)c->time_enabled_ns : 0;
 	c->time_enabled_ns = minus(c->time_enabled_ns, gaps_ns);
 	c->time_running_ns = minus(c->time_running_ns, (uint64_t)((double)gaps_ns * running));
-	c->value = minus(c->value, r->session.event[i].is_clock ? gaps_ns : r->engine.gap_value[i]);
+	uint64_t ignored = r->session.event[i].is_clock ? gaps_ns : r->engine.window.gap_value[i];
+	c->value = minus(c->value, ignored);
 }
 
 void window_begin(struct cprof_recorder *r)
@@ -191,16 +192,16 @@ static int each_variant(struct cprof_recorder *r, size_t event,
 static int disable_paused(struct cprof_recorder *r, struct err *e)
 {
 	int code = 0;
-	if (r->engine.gaps.open_ns)
+	if (r->engine.window.gaps.open_ns)
 		code = source_pause(r->session.source, SOURCE_ALL_EVENTS, e);
-	pausegaps_end(&r->engine.gaps, clock_monotonic_ns());
+	pausegaps_end(&r->engine.window.gaps, clock_monotonic_ns());
 	return code;
 }
 
 /* Has a pause that was meant to be short become too long? */
 static bool is_too_long(const struct cprof_recorder *r)
 {
-	uint64_t since_ns = r->engine.gaps.open_ns;
+	uint64_t since_ns = r->engine.window.gaps.open_ns;
 	return since_ns && clock_monotonic_ns() - since_ns > SHORT_NS;
 }
 
@@ -211,13 +212,14 @@ int window_tend(struct cprof_recorder *r, struct err *e)
 
 void window_drained(struct cprof_recorder *r, uint64_t time_ns)
 {
-	pausegaps_forget(&r->engine.gaps, minus(time_ns, KEEP_GAPS_NS));
+	pausegaps_forget(&r->engine.window.gaps, minus(time_ns, KEEP_GAPS_NS));
 }
 
 /* Without calls of cprof_recorder_step, the list of gaps would grow without bound. */
 static int drain_gaps(struct cprof_recorder *r, struct err *e)
 {
-	if (r->engine.gaps.list.n < MANY_GAPS || (r->engine.gaps.list.n & (MANY_GAPS - 1)))
+	size_t n = r->engine.window.gaps.list.n;
+	if (n < MANY_GAPS || (n & (MANY_GAPS - 1)))
 		return 0;
 	int code = cprof_recorder_step(r, 0, NULL, 0, NULL, e);
 	return code < 0 ? code : 0;
@@ -228,7 +230,7 @@ static bool pause_by_time(struct cprof_recorder *r, uint64_t time_ns)
 {
 	const struct window *w = &r->window;
 	return r->session.source->facts.pause_is_slow && w->is_open && w->pauses_are_short &&
-	       !w->paused && !w->some_paused && pausegaps_begin(&r->engine.gaps, time_ns);
+	       !w->paused && !w->some_paused && pausegaps_begin(&r->engine.window.gaps, time_ns);
 }
 
 int cprof_recorder_pause(struct cprof_recorder *r, size_t event, struct err *e)
@@ -270,13 +272,13 @@ int cprof_recorder_resume(struct cprof_recorder *r, size_t event, struct err *e)
 		return code;
 	if (event != CPROF_ALL_EVENTS)
 		code = each_variant(r, event, source_resume, e);
-	else if (!r->engine.gaps.open_ns)
+	else if (!r->engine.window.gaps.open_ns)
 		code = source_resume(r->session.source, SOURCE_ALL_EVENTS, e);
 	if (code < 0)
 		return code;
 	struct window *w = &r->window;
 	uint64_t time_ns = clock_monotonic_ns();
-	pausegaps_end(&r->engine.gaps, time_ns);
+	pausegaps_end(&r->engine.window.gaps, time_ns);
 	w->some_paused = event != CPROF_ALL_EVENTS && (w->some_paused || w->paused);
 	if (!w->paused)
 		return 0;

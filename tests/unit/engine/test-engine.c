@@ -118,8 +118,8 @@ static void test_selection(void)
 	feed_sample(&g, 7, 7, RECORD_NO_EVENT, 10, A);
 	tap_int(g.counts.n, 0, "samples of unknown events are ignored");
 
-	g.window_start_ns = 100;
-	g.window_end_ns = 200;
+	g.window.start_ns = 100;
+	g.window.end_ns = 200;
 	for (uint64_t t = 99; t <= 201; t++) {
 		feed_at(t);
 		feed_sample(&g, 7, 7, 1, t, A);
@@ -128,7 +128,7 @@ static void test_selection(void)
 	tap_ok(n == 101 && g.event[1].n_samples == 101,
 	       "only samples within the window, ends included");
 	tap_int((long long)value, (100 + 200) * 101 / 2, "with their periods");
-	tap_ok(g.event[1].value == value && g.first_ns == 100 && g.last_ns == 200,
+	tap_ok(g.event[1].value == value && g.window.first_ns == 100 && g.window.last_ns == 200,
 	       "and the facts fit");
 	feed_sums(&g, 0, &n, &value);
 	tap_ok(n == 0 && value == 0, "events are counted separately");

@@ -167,18 +167,18 @@ static void test_ended(void)
 	feed_fork(&g, (uint32_t)getpid(), (uint32_t)getpid(), (uint32_t)gone, (uint32_t)gone);
 	gc_threads_ended(&g, now);
 	gc_threads_ended(&g, now += GC_THREADS_EVERY_NS);
-	tap_int((long long)g.gc_threads.n_ended, 0, "without losses no thread is checked");
+	tap_int((long long)g.gc.threads.n_ended, 0, "without losses no thread is checked");
 	lose(&g);
 	gc_threads_ended(&g, now += GC_THREADS_EVERY_NS);
-	tap_int((long long)g.gc_threads.n_ended, 0, "a missing thread may still have samples");
+	tap_int((long long)g.gc.threads.n_ended, 0, "a missing thread may still have samples");
 	gc_threads_ended(&g, now += GC_THREADS_EVERY_NS);
-	tap_int((long long)g.gc_threads.n_ended, 1, "one that is missing twice has ended");
+	tap_int((long long)g.gc.threads.n_ended, 1, "one that is missing twice has ended");
 	const struct procs_process *p = procs_find(&g.procs, (uint32_t)gone);
 	tap_ok(p && p->exited, "as if its EXIT had been recorded");
 	p = procs_find(&g.procs, (uint32_t)getpid());
 	tap_ok(p && !p->exited, "a living one has not");
 	gc_threads_ended(&g, now += GC_THREADS_EVERY_NS);
-	tap_int((long long)g.gc_threads.n_ended, 1, "no thread ends twice");
+	tap_int((long long)g.gc.threads.n_ended, 1, "no thread ends twice");
 	engine_done(&g);
 	host_close(&real);
 }
