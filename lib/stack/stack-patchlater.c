@@ -61,7 +61,7 @@ size_t stack_patchlater_bytes(const struct stack_patchlater *l)
 }
 
 /* Forgets the n oldest. */
-static void forget(struct stack_patchlater *l, uint32_t n)
+static void forget_oldest(struct stack_patchlater *l, uint32_t n)
 {
 	uint32_t n_places = n < l->n ? l->cut[n].first : l->n_places;
 	for (uint32_t i = 0; i < n; i++)
@@ -83,7 +83,7 @@ static void forget_old(struct stack_patchlater *l, uint64_t time_ns)
 	while (n < l->n && l->cut[n].time_ns + STACK_PATCHLATER_NS_MAX < time_ns)
 		n++;
 	if (n >= FORGET_AT_ONCE || (n && n == l->n))
-		forget(l, n);
+		forget_oldest(l, n);
 }
 
 /* Makes room for n more places; false: no memory. */
@@ -127,8 +127,8 @@ static void keep_places(struct stack_patchlater *l, struct stack_patchlater_cut 
 
 /* Puts cut's stack, which begins with the frame `truncated`, on node `outer` instead and sets the
  * nodes of its places.  Returns the new stack; STACKS_NONE: it does not begin so, or no memory. */
-static uint32_t put_on(struct stack_patchlater *l, struct stack_patchlater_cut *cut,
-		       struct stacks *s, uint32_t outer, uint32_t truncated)
+static uint32_t put_stack_on(struct stack_patchlater *l, struct stack_patchlater_cut *cut,
+			     struct stacks *s, uint32_t outer, uint32_t truncated)
 {
 	uint32_t depth = 0, node = cut->stack;
 	for (; node != STACKS_EMPTY && s->v[node].parent != STACKS_EMPTY; depth++)
@@ -154,11 +154,11 @@ static uint32_t put_on(struct stack_patchlater *l, struct stack_patchlater_cut *
 }
 
 /* Moves the sample to its completed stack. */
-static bool complete(struct stack_patchlater *l, struct stack_patchlater_cut *cut, struct spot on,
-		     const struct stack_patchlater_to *to)
+static bool complete_cut(struct stack_patchlater *l, struct stack_patchlater_cut *cut,
+			 struct spot on, const struct stack_patchlater_to *to)
 {
 	struct stack_walk *w = to->walk;
-	uint32_t stack = put_on(l, cut, w->stacks, on.node, w->truncated);
+	uint32_t stack = put_stack_on(l, cut, w->stacks, on.node, w->truncated);
 	if (stack == STACKS_NONE ||
 	    !counts_take(to->counts, cut->event, cut->stack, cut->labels, cut->n_samples,
 			 cut->value))
@@ -225,7 +225,7 @@ static uint32_t complete_others(struct stack_patchlater *l, uint32_t i,
 		struct spot on;
 		for (uint32_t k = 0; k < l->n; k++) {
 			if (l->cut[k].is_done || !find_spot(l, whole, &l->cut[k], &on) ||
-			    !complete(l, &l->cut[k], on, to))
+			    !complete_cut(l, &l->cut[k], on, to))
 				continue;
 			next[n++] = k;
 			n_done++;
@@ -234,15 +234,15 @@ static uint32_t complete_others(struct stack_patchlater *l, uint32_t i,
 	return n_done;
 }
 
-static struct stack_patchlater_cut *add(struct stack_patchlater *l,
-					const struct stack_patchlater_cut *cut)
+static struct stack_patchlater_cut *add_cut(struct stack_patchlater *l,
+					    const struct stack_patchlater_cut *cut)
 {
 	if (!l->cut)
 		l->cut = calloc(STACK_PATCHLATER_CUTS_MAX, sizeof(*l->cut));
 	if (!l->cut)
 		return NULL;
 	if (l->n == STACK_PATCHLATER_CUTS_MAX)
-		forget(l, FORGET_AT_ONCE);
+		forget_oldest(l, FORGET_AT_ONCE);
 	struct stack_patchlater_cut *new = &l->cut[l->n++];
 	*new = *cut;
 	new->is_done = false;
@@ -256,7 +256,7 @@ uint32_t stack_patchlater_note(struct stack_patchlater *l, const struct stack_pa
 			       const struct stack_patchlater_to *to)
 {
 	forget_old(l, cut->time_ns);
-	struct stack_patchlater_cut *new = add(l, cut);
+	struct stack_patchlater_cut *new = add_cut(l, cut);
 	if (!new)
 		return 0;
 	l->n_waiting++;
@@ -264,7 +264,7 @@ uint32_t stack_patchlater_note(struct stack_patchlater *l, const struct stack_pa
 	struct spot on;
 	for (uint32_t i = l->n - 1; i-- > 0;)
 		if (l->cut[i].is_done && find_spot(l, &l->cut[i], new, &on) &&
-		    complete(l, new, on, to))
+		    complete_cut(l, new, on, to))
 			return 1 + complete_others(l, l->n - 1, to);
 	return 0;
 }
@@ -279,7 +279,7 @@ static void keep_whole(struct stack_patchlater *l, const struct unwind_memo *mem
 	const struct stack_patchlater_cut whole = {
 		.time_ns = time_ns, .cfa = memo->frame[0].sp + 8, .space = memo->space,
 	};
-	struct stack_patchlater_cut *new = add(l, &whole);
+	struct stack_patchlater_cut *new = add_cut(l, &whole);
 	new->is_done = true;
 	if (!fit_places(l, memo->n))
 		return;
@@ -313,7 +313,7 @@ uint32_t stack_patchlater_complete(struct stack_patchlater *l, struct procs_spac
 			continue;
 		int64_t k = stack_user_caller(&to->walk->user, space, memo, cut->pc, cut->cfa);
 		if (k < 0 || memo->caller_id[k] == STACKS_NONE ||
-		    !complete(l, cut, (struct spot){ memo->caller_id[k], (uint32_t)k + 1 }, to))
+		    !complete_cut(l, cut, (struct spot){ memo->caller_id[k], (uint32_t)k + 1 }, to))
 			continue;
 		n_done += 1 + complete_others(l, i, to);
 	}

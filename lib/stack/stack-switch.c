@@ -28,16 +28,16 @@ struct stack_switch_known {
 };
 #define STACK_SWITCH_KNOWN 4096u
 
-void stack_switch_done(struct stack_switch *g)
+void stack_switch_done(struct stack_switch *s)
 {
-	free(g->known);
-	*g = (struct stack_switch){ .n = 0 };
+	free(s->known);
+	*s = (struct stack_switch){ .n = 0 };
 }
 
 /* The entry for a key; true: its answer is known. */
-static bool chain_known(const struct stack_switch *g, uint64_t key, struct stack_switch_known **ret)
+static bool chain_known(const struct stack_switch *s, uint64_t key, struct stack_switch_known **ret)
 {
-	*ret = &g->known[key % STACK_SWITCH_KNOWN];
+	*ret = &s->known[key % STACK_SWITCH_KNOWN];
 	key |= 1;
 	if ((*ret)->key == key)
 		return true;
@@ -90,7 +90,7 @@ static uint64_t chain_at(const struct unwind_frame *f)
 	return f->pc - !(f->flags & UNWIND_FRAME_EXACT);
 }
 
-void stack_switch_follow(struct stack_switch *g, const struct arch *arch,
+void stack_switch_follow(struct stack_switch *s, const struct arch *arch,
 			 module_find *find_module,
 			 const struct unwind_input *in, const struct record *r,
 			 const struct unwind_result *stack)
@@ -98,35 +98,35 @@ void stack_switch_follow(struct stack_switch *g, const struct arch *arch,
 	const struct unwind_frame *last = &stack->frame[stack->n - 1];
 	struct stack_switch_known *k;
 	uint32_t n, n_inner;
-	g->n = 0;
-	g->between = 0;
-	g->is_whole = false;
+	s->n = 0;
+	s->between = 0;
+	s->is_whole = false;
 	if (stack->end != UNWIND_ROOT || !(last->flags & UNWIND_FRAME_SWITCH))
 		return;
-	g->n_switched++;
+	s->n_switched++;
 	const uint64_t *ra = chain_of_user(&r->sample, &n);
 	if (n == 0 || (n_inner = chain_n_inner(arch, in, last, ra, n)) == n)
 		return;
-	if (!g->known && !(g->known = calloc(STACK_SWITCH_KNOWN, sizeof(*g->known))))
+	if (!s->known && !(s->known = calloc(STACK_SWITCH_KNOWN, sizeof(*s->known))))
 		return;
 	ra += n_inner;
 	n -= n_inner;
 	uint64_t called = stack->n > 1 ? chain_at(last - 1) : 0, salt = hash_u64(in->space);
-	if (!chain_known(g, hash_u64(ra[0] + hash_u64(called + hash_u64(last->pc + salt))), &k))
+	if (!chain_known(s, hash_u64(ra[0] + hash_u64(called + hash_u64(last->pc + salt))), &k))
 		k->verdict = runtime_caller(&(struct runtime_switch){
 			.arch = arch, .find_module = find_module, .ctx = in->ctx,
 			.at = chain_at(last), .called_at = called, .ra = ra[0] }, &k->ra);
 	if (k->verdict == RUNTIME_CALLER_DENIED)
 		return;
-	g->between = k->verdict == RUNTIME_CALLER_BETWEEN ? k->ra : 0;
-	g->ra = ra;
-	for (uint32_t i = 0; i < n && !g->is_whole; i++) {
-		if (!chain_known(g, hash_u64(ra[i] + salt), &k))
+	s->between = k->verdict == RUNTIME_CALLER_BETWEEN ? k->ra : 0;
+	s->ra = ra;
+	for (uint32_t i = 0; i < n && !s->is_whole; i++) {
+		if (!chain_known(s, hash_u64(ra[i] + salt), &k))
 			k->verdict = unwind_call_site(arch, find_module, in->ctx, ra[i]);
 		if (k->verdict == UNWIND_CALL_SITE_NONE)
 			break;
-		g->n++;
-		g->is_whole = k->verdict == UNWIND_CALL_SITE_ROOT;
+		s->n++;
+		s->is_whole = k->verdict == UNWIND_CALL_SITE_ROOT;
 	}
-	g->n_followed += g->n > 0;
+	s->n_followed += s->n > 0;
 }

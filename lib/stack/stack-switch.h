@@ -26,10 +26,10 @@ struct stack_switch {
 	struct stack_switch_known *known; /* private: allocated when first needed */
 };
 
-void stack_switch_done(struct stack_switch *g);
+void stack_switch_done(struct stack_switch *s);
 
 /* Sets between, ra, n and is_whole to what follows the stack that was unwound from SAMPLE r. */
-void stack_switch_follow(struct stack_switch *g, const struct arch *arch,
+void stack_switch_follow(struct stack_switch *s, const struct arch *arch,
 			 module_find *find_module,
 			 const struct unwind_input *in, const struct record *r,
 			 const struct unwind_result *stack);

@@ -143,7 +143,7 @@ int stack_user_init(struct stack_user *u, struct dso_table *dsos, const struct h
 	u->arch = machine ? arch_of_name(machine) : NULL;
 	if (!u->arch)
 		return 0;
-	stack_memory_init(&u->deep, host, u->arch);
+	stack_memory_init(&u->memory, host, u->arch);
 	struct unwind_options o = {
 		.arch = u->arch,
 		.find_module = find_module,
@@ -156,7 +156,7 @@ int stack_user_init(struct stack_user *u, struct dso_table *dsos, const struct h
 
 /* ---- statistics ------------------------------------------------------------------------- */
 
-static bool is_none(const struct stack_user_ends *e)
+static bool has_no_ends(const struct stack_user_ends *e)
 {
 	for (size_t k = 0; k < UNWIND_N_ENDS; k++)
 		if (e->n[k])
@@ -191,7 +191,7 @@ int stack_user_take(struct stack_user *u, struct stack_user_counts *ret)
 		.n_deep = u->n_deep, .n_guessed = stack_user_n_guessed(u),
 	};
 	for (uint32_t i = 0; i < u->n_modules; i++) {
-		if (is_none(&u->module[i].ends))
+		if (has_no_ends(&u->module[i].ends))
 			continue;
 		struct stack_user_dso_ends one = { .dso = i, .ends = u->module[i].ends };
 		if (!VEC_PUSH(&c.of_dso, one)) {
@@ -235,7 +235,7 @@ void stack_user_counts_done(struct stack_user_counts *c)
 void stack_user_mark(const struct stack_user *u, bool *used)
 {
 	for (uint32_t i = 0; i < u->n_modules && i < u->dsos->n; i++)
-		used[i] |= !is_none(&u->module[i].ends);
+		used[i] |= !has_no_ends(&u->module[i].ends);
 }
 
 void stack_user_forget(struct stack_user *u, const bool *used)
@@ -260,7 +260,7 @@ void stack_user_done(struct stack_user *u)
 	for (uint32_t i = 0; i < u->n_modules; i++)
 		close_module(u, &u->module[i]);
 	free(u->module);
-	stack_memory_done(&u->deep);
+	stack_memory_done(&u->memory);
 	stack_switch_done(&u->outer);
 	unwind_free(u->unwind);
 	*u = (struct stack_user){ 0 };
@@ -314,7 +314,7 @@ size_t stack_user_memos_bytes(const struct stack_user_memos *m)
 }
 
 /* One sample. */
-struct walk {
+struct sample_walk {
 	struct stack_user *u;
 	struct lookup *lookup;
 	const struct record *r;
@@ -325,8 +325,8 @@ struct walk {
 
 /* Unwinds again and updates the memo.  A stack that the first attempt stored has no ids of the
  * caller's yet, so it must not be treated as unchanged. */
-static void walk_again(const struct walk *k, const struct unwind_input *in, bool is_other,
-		       struct unwind_result *ret)
+static void unwind_again(const struct sample_walk *k, const struct unwind_input *in, bool is_other,
+			 struct unwind_result *ret)
 {
 	if (k->memos && ret->is_kept)
 		memo_of(k->memos, false)->n = 0;
@@ -336,7 +336,7 @@ static void walk_again(const struct walk *k, const struct unwind_input *in, bool
 }
 
 /* The current memo does not have the part of a stack beyond its copy: does the other one? */
-static bool walk_other(const struct walk *k, struct unwind_result *ret)
+static bool try_other_memo(const struct sample_walk *k, struct unwind_result *ret)
 {
 	struct unwind_memo *other = memo_of(k->memos, true);
 	if (!other || !other->is_long || other->n == 0 || other->space != k->in->space)
@@ -346,12 +346,12 @@ static bool walk_other(const struct walk *k, struct unwind_result *ret)
 	in.is_probe = true;
 	unwind_stack(k->u->unwind, &in, other, &probe);
 	if (probe.is_whole)
-		walk_again(k, k->in, true, ret);
+		unwind_again(k, k->in, true, ret);
 	return probe.is_whole;
 }
 
 /* Tries to reach the root or the memo's frames in the memory of the process. */
-static bool walk_deep(const struct walk *k, struct unwind_result *ret)
+static bool try_memory(const struct sample_walk *k, struct unwind_result *ret)
 {
 	struct stack_user *u = k->u;
 	struct unwind_memo *m = memo_of(k->memos, false);
@@ -368,7 +368,8 @@ static bool walk_deep(const struct walk *k, struct unwind_result *ret)
 		memos->tried_ns = k->r->time_ns;
 	}
 	do {
-		if (!stack_memory_lengthen(&u->deep, k->r->tid, k->r->time_ns, probe.cut_cfa, &in))
+		if (!stack_memory_lengthen(&u->memory, k->r->tid, k->r->time_ns, probe.cut_cfa,
+					   &in))
 			return false;
 		unwind_stack(u->unwind, &in, memo_of(k->memos, is_other), &probe);
 	} while (probe.end == UNWIND_BEYOND && !probe.is_whole);
@@ -377,27 +378,27 @@ static bool walk_deep(const struct walk *k, struct unwind_result *ret)
 	    !stack_memory_is_proved(u->arch, find_module, k->lookup, &probe, m, end))
 		return false;
 	in.is_probe = false;
-	walk_again(k, &in, is_other, ret);
+	unwind_again(k, &in, is_other, ret);
 	u->n_deep++;
 	if (memos)
 		memos->n_vain = 0;
 	return true;
 }
 
-static void walk(const struct walk *k, struct unwind_result *ret)
+static void unwind_sample(const struct sample_walk *k, struct unwind_result *ret)
 {
 	struct unwind_memo *m = memo_of(k->memos, false), *other = memo_of(k->memos, true);
 	unwind_stack(k->u->unwind, k->in, m, ret);
 	if (m && other->is_long && k->memos->n_since++ >= LONG_STACKS_MAX)
 		other->n = 0;
 	if (m && ret->end == UNWIND_ROOT && m->is_long && !ret->is_kept)
-		walk_again(k, k->in, true, ret);
-	if (ret->is_whole || ret->end != UNWIND_BEYOND || walk_other(k, ret) ||
-	    (!k->is_gone && walk_deep(k, ret)))
+		unwind_again(k, k->in, true, ret);
+	if (ret->is_whole || ret->end != UNWIND_BEYOND || try_other_memo(k, ret) ||
+	    (!k->is_gone && try_memory(k, ret)))
 		return;
 	/* the probes have overwritten the frames */
 	k->in->is_probe = !ret->is_kept;
-	walk_again(k, k->in, false, ret);
+	unwind_again(k, k->in, false, ret);
 }
 
 int64_t stack_user_caller(struct stack_user *u, struct procs_space *space,
@@ -445,9 +446,9 @@ bool stack_user_walk(struct stack_user *u, struct procs_space *space, const stru
 		.regs = &regs, .stack = s->user_stack, .n_stack_bytes = s->n_user_stack_bytes,
 		.ctx = &lookup, .space = stack_user_serial(space),
 	};
-	struct walk k = { .u = u, .lookup = &lookup, .r = r, .in = &in, .memos = memos };
+	struct sample_walk k = { .u = u, .lookup = &lookup, .r = r, .in = &in, .memos = memos };
 	k.is_gone = !in.n_stack_bytes && is_in_exec(&lookup, regs.r[u->arch->pc]);
-	walk(&k, ret);
+	unwind_sample(&k, ret);
 	if (k.is_gone && !ret->is_whole && ret->end == UNWIND_BEYOND)
 		ret->end = UNWIND_NO_STACK;
 	count_end(u, space, ret);

@@ -49,7 +49,7 @@ struct stack_user {
 	struct jit *jit;               /* CFI of code without a file; borrowed; NULL: none */
 	const struct host *host;       /* NULL: an import, whose processes are gone */
 	struct symdebug_place debug;   /* of debug files, for .debug_frame; host NULL: none */
-	struct stack_memory deep;
+	struct stack_memory memory;
 	struct stack_switch outer;     /* what follows the last stack */
 	uint64_t n_deep;               /* stacks that were completed from memory */
 	uint64_t n_guessed_before;     /* private: the unwinder's count at stack_user_clear */

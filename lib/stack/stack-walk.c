@@ -136,7 +136,8 @@ static uint32_t look_up_user(struct stack_walk *w, struct procs_space *space, ui
 	return frames_add(w->frames, dso, vaddr, false);
 }
 
-static struct stack_walk_cached *cached(const struct stack_walk *w, uint64_t pc, uint32_t serial)
+static struct stack_walk_cached *cached_frame(const struct stack_walk *w, uint64_t pc,
+					      uint32_t serial)
 {
 	return &w->cache[hash_pair(pc, serial) & (CACHE_ENTRIES - 1)];
 }
@@ -145,7 +146,7 @@ static uint32_t frame_at(struct stack_walk *w, struct procs_space *space, uint64
 			 bool is_kernel)
 {
 	uint32_t serial = is_kernel ? 0 : space->serial;
-	struct stack_walk_cached *c = cached(w, pc, serial);
+	struct stack_walk_cached *c = cached_frame(w, pc, serial);
 	if (c->pc == pc && c->serial == serial && pc)
 		return c->frame;
 	uint32_t frame = is_kernel ? frames_add(w->frames, w->kernel_dso, pc, false)
@@ -201,7 +202,7 @@ static uint64_t user_leaf(const struct record *r)
 
 /* Lays the callchain out in w->pc, root first and with adjusted addresses; returns their number.
  * *ret_truncated: there were more, or may have been. */
-static uint32_t lay_out(struct stack_walk *w, const struct record *r, bool *ret_truncated)
+static uint32_t lay_out_chain(struct stack_walk *w, const struct record *r, bool *ret_truncated)
 {
 	const struct record_sample *s = &r->sample;
 	uint32_t at = CHAIN_MAX;  /* filled from the end, innermost first */
@@ -298,7 +299,7 @@ static bool descend(struct stack_walk *w, uint32_t depth, uint32_t frame, uint32
 }
 
 /* A stack for which there is no memory: its outer part, or a single pseudo frame. */
-static uint32_t give_up(struct stack_walk *w, uint32_t node)
+static uint32_t shortened_stack(struct stack_walk *w, uint32_t node)
 {
 	uint32_t leaf = node == STACKS_EMPTY ? STACKS_NONE
 					     : stacks_add(w->stacks, node, w->shortened, false);
@@ -328,13 +329,13 @@ static uint32_t look_up_frames(struct stack_walk *w, struct procs_space *space, 
 }
 
 /* A sample without callers: usually a single cache look-up. */
-static uint32_t sample_alone(struct stack_walk *w, struct procs_space *space,
-			     const struct record *r)
+static uint32_t walk_single_frame(struct stack_walk *w, struct procs_space *space,
+				  const struct record *r)
 {
 	bool is_kernel = is_kernel_mode(r->misc);
 	uint64_t pc = r->sample.ip;
 	uint32_t serial = is_kernel ? 0 : space->serial, node = STACKS_EMPTY;
-	struct stack_walk_cached *c = cached(w, pc, serial);
+	struct stack_walk_cached *c = cached_frame(w, pc, serial);
 	if (c->pc == pc && c->serial == serial && c->alone != STACKS_EMPTY)
 		return c->alone;
 	uint32_t frame = frame_at(w, space, pc, is_kernel);
@@ -343,7 +344,7 @@ static uint32_t sample_alone(struct stack_walk *w, struct procs_space *space,
 		frame = w->unknown;
 	}
 	if (!descend(w, 0, frame, &node))
-		return give_up(w, node);
+		return shortened_stack(w, node);
 	if (c->pc == pc && c->serial == serial && c->frame == frame)
 		c->alone = node;
 	return node;
@@ -359,9 +360,9 @@ uint32_t stack_walk_sample(struct stack_walk *w, struct procs_space *space,
 			   struct stack_walk_memo **memo, const struct record *r)
 {
 	if (!r->sample.n_callchain && !r->sample.n_branches && !w->is_not_unwound)
-		return sample_alone(w, space, r);
+		return walk_single_frame(w, space, r);
 	bool truncated;
-	uint32_t n = lay_out(w, r, &truncated), node = STACKS_EMPTY;
+	uint32_t n = lay_out_chain(w, r, &truncated), node = STACKS_EMPTY;
 	if (truncated || (w->is_not_unwound && !has_user_caller(w, n)))
 		node = stack_walk_pseudo(w, w->truncated);
 
@@ -395,7 +396,7 @@ uint32_t stack_walk_sample(struct stack_walk *w, struct procs_space *space,
 			keep = false;
 		}
 		if (!descend(w, i, frame, &node))
-			return give_up(w, node);
+			return shortened_stack(w, node);
 		if (keep) {
 			m->entry[i] = (struct stack_walk_entry){ w->pc[i], node };
 			m->n = i + 1;
@@ -413,7 +414,7 @@ static bool descend_kernel(struct stack_walk *w, struct procs_space *space, cons
 	bool truncated;
 	if (r->sample.n_callchain == 0 && !is_kernel_mode(r->misc))
 		return true;
-	uint32_t n = lay_out(w, r, &truncated);
+	uint32_t n = lay_out_chain(w, r, &truncated);
 	for (uint32_t i = 0; i < n; i++)
 		if (w->is_kernel[i] &&
 		    !descend(w, depth + i, frame_at(w, space, w->pc[i], true), node))
@@ -492,6 +493,6 @@ uint32_t stack_walk_sample_cfi(struct stack_walk *w, struct procs_space *space,
 			memo->caller_id[i] = fits && !n_outer ? node : STACKS_NONE;
 	}
 	if (!fits || !descend_kernel(w, space, r, n_outer + u.n, &node))
-		return give_up(w, node);
+		return shortened_stack(w, node);
 	return node;
 }

@@ -139,7 +139,7 @@ static void test_callers(void)
 	struct runtime_file *f = open_program(GOPROGRAM_1_18, false, EM_X86_64, NULL,
 				     sizeof(goprogram_code));
 	is_caller(f, in_func1, GOPROGRAM_OUTER_RA, RUNTIME_CALLER_BETWEEN, GOPROGRAM_WORKER_RA2,
-		  "the caller is named by a call further out, the call site by the function it passes");
+		  "a call further out names the caller; the function passed, its call site");
 	is_caller(f, 0, GOPROGRAM_OUTER_RA, RUNTIME_CALLER_BETWEEN, GOPROGRAM_WORKER_RA1,
 		  "the first call site, if the called function is unknown");
 	is_caller(f, in_func1, GOPROGRAM_OUTER_ANY_RA, RUNTIME_CALLER_BETWEEN, GOPROGRAM_WORKER_RA2,
