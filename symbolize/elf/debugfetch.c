@@ -138,7 +138,8 @@ void debugfetch_close(struct debugfetch *f)
 		return;
 	if (f->n_skipped)
 		log_line(f->log, LOG_WARN,
-			 "debuginfod: %zu files were skipped, for the %u s for all were used up:%s",
+			 "debuginfod: %zu files were skipped, because the %u s for all files are "
+			 "used up:%s",
 			 f->n_skipped, (unsigned)(f->budget_ns / 1000000000u),
 			 f->skipped ? f->skipped : "");
 	f->api.end(f->client);
@@ -192,8 +193,8 @@ int debugfetch_get(struct debugfetch *f, const struct dso *d, char **ret_path)
 	}
 	if (!is_wanted(fd, d)) {
 		log_line(f->log, LOG_WARN,
-			 "debuginfod: what the server sent for '%s' is not of build id %s, and is "
-			 "not used", d->path, dso_build_id_text(d, id));
+			 "debuginfod: the file that the server sent for '%s' does not have build "
+			 "id %s and is not used", d->path, dso_build_id_text(d, id));
 		return -ESTALE;
 	}
 	log_line(f->log, LOG_NOTE, "debuginfod: debug file of '%s' in %.1f s from %s", d->path,

@@ -73,7 +73,7 @@ static int find_in_elf(Elf *elf, const char *path, const char *build_id, uint64_
 		err_hint(e, "build id %s, but %s was recorded", found_id.hex, build_id);
 		return r;
 	}
-	return found ? 0 : err_set(e, EINVAL, "'%s' has no code where the profile says", path);
+	return found ? 0 : err_set(e, EINVAL, "'%s' has no code at the profile's addresses", path);
 }
 
 int elfbias_find(const char *path, const char *build_id, uint64_t memory_start, uint64_t file_off,

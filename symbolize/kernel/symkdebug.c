@@ -423,8 +423,8 @@ int symkdebug_open(const struct symkdebug_kernel *kernel, const struct symdebug_
 	*why = '\0';
 	if (!where->host || elf_version(EV_CURRENT) == EV_NONE || strchr(module, '/') ||
 	    !find_build_id(&s)) {
-		snprintf(why, n_why_bytes, "its build id is not known, so nothing could be proved "
-			 "to belong to it");
+		snprintf(why, n_why_bytes, "its build id is unknown, so no debug file could be "
+			 "verified");
 		return -ENOENT;
 	}
 	int fd = *module ? find_module(&s) : find_vmlinux(&s);

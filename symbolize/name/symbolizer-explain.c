@@ -57,7 +57,7 @@ void symbolizer_explain_lack(const struct symbolizer_batch *b, bool is_open, cha
 			 "or put its debug file below /usr/lib/debug/.build-id",
 			 dso_build_id_text(d, id));
 	else
-		snprintf(buf, n_bytes, "no debug information, and no build id to find any by");
+		snprintf(buf, n_bytes, "no debug information, and no build id to search for");
 }
 
 /* Counts problems, and describes them with the lack. */
@@ -74,7 +74,7 @@ void symbolizer_note_lack(struct symbolizer_batch *b, const struct symelf *elf,
 	n = strlen(buf);
 	if (lost_part)
 		snprintf(buf + n, n_bytes - n, "%sa part of its debug information, '%s', is "
-			 "missing or of another build", n ? "; " : "", lost_part);
+			 "missing or has another build id", n ? "; " : "", lost_part);
 	n = strlen(buf);
 	if (was_late)
 		snprintf(buf + n, n_bytes - n, "%sits debug information took too long to read "

@@ -152,7 +152,7 @@ END
 		./two.keep 300
 	is "$status" 0 'several files: recorded'
 	like err "debug file of '.*libhot.so' in" 'several files: the hottest one is requested first'
-	like err 'skipped, for the 2 s for all were used up:.*libwarm.so' \
+	like err 'skipped, because the 2 s for all files are used up:.*libwarm.so' \
 		'several files: one budget for all, and a list of what was skipped'
 	unlike err 'skipped.*libhot.so' 'several files: what was fetched is not in it'
 	profile 'several files: the hottest one has lines, the skipped one names' d.pb.gz \
@@ -174,7 +174,7 @@ for kind in lie junk; do
 	DEBUGINFOD_URLS=http://127.0.0.1:$port/$kind
 	export DEBUGINFOD_URLS
 	record_from --debuginfod
-	like err 'not of build id' "a server that sends $([ $kind = lie ] && echo another file || echo junk): refused, and told"
+	like err 'does not have build id' "a server that sends $([ $kind = lie ] && echo another file || echo junk): refused, and told"
 	profile "$kind: nothing of it is used" d.pb.gz "$is_bare"
 done
 DEBUGINFOD_URLS=http://127.0.0.1:$port/fail

@@ -1,12 +1,13 @@
 /*
- * Prints what symbolizer_resolve says about addresses of an ELF file, in llvm-symbolizer's
- * form: the address, then per frame, innermost first, the name and file:line:column.
+ * Prints the frames that symbolizer_resolve finds for addresses of an ELF file, in
+ * llvm-symbolizer's form: the address, then for each frame, innermost first, the name and
+ * file:line:column.
  *
- *	symdump [-l] [-n] [-t] [-v] [-r ROOT] [-d DEBUGDIR] [-R SECTION=ADDRESS]... FILE < ADDRESSES
+ * 	symdump [-l] [-n] [-t] [-v] [-r ROOT] [-d DEBUGDIR] [-R SECTION=ADDRESS]... FILE < ADDRESSES
  *
- *	-l  linkage names   -n  no DWARF, symbol tables only   -s  with source and start line
- *	-R SECTION=ADDRESS  of a relocatable file (a kernel module): where that section lies
- *	-t  only the time taken, to standard error             -v  explanations to standard error
+ * 	-l  linkage names   -n  no DWARF, symbol tables only   -s  with source and start line
+ * 	-R SECTION=ADDRESS  of a relocatable file (a kernel module): the address of that section
+ * 	-t  only the time taken, to standard error             -v  explanations to standard error
  */
 
 #include "base/err.h"
@@ -73,7 +74,7 @@ static bool find_section(void *ctx, const char *section, uint64_t *ret_address)
 	return false;
 }
 
-/* Gives d the file at fd, which it owns then; a relocatable one as it is in memory. */
+/* Gives d the file at fd and its ownership; a relocatable file as it is in memory. */
 static int set_file(struct options *o, struct dso *d, int fd, const char *path)
 {
 	const struct symrel_place place = { .find = find_section, .ctx = o };

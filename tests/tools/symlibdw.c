@@ -14,17 +14,17 @@
 #include <unistd.h>
 
 /*
- * libdw decodes; the order of work is ours, since dwarf_getscopes walks a unit anew for each
- * address (3 ms each in libjvm), and is the one of dwindex.c, dwwalk.c and dwline.c.
+ * libdw decodes.  The order of work is ours, that of dwindex.c, dwwalk.c and dwline.c, because
+ * dwarf_getscopes walks a unit anew for each address (3 ms each in libjvm).
  *
- *   1. Addresses get a unit: by .debug_aranges, and what that leaves out (clang and rustc
- *      write none) by the ranges of the units' own DIEs.
- *   2. Per unit, one walk.  Each address has a `top`, the innermost function or inlined call
- *      found for it so far; a DIE whose ranges hold addresses with its parent as top takes
- *      them over and is descended into, any other subtree is skipped.  The walk ends when
- *      all addresses have a function.
- *   3. Definitions nested where the first walk does not look (in classes, in functions) are
- *      found by a second, full one, made only for units with an address left over.
+ *   1. Addresses get a unit: by .debug_aranges, and, for units that it omits (clang and rustc
+ *      write none), by the ranges of the units' own DIEs.
+ *   2. Each unit is walked once.  Each address has a `top`, the innermost function or inlined
+ *      call found for it so far.  A DIE whose ranges contain addresses with its parent as top
+ *      becomes their top, and its children are examined; any other subtree is skipped.  The
+ *      walk ends when all addresses have a function.
+ *   3. Definitions nested in classes and functions are found by a second, full walk, only for
+ *      units with an address left over.
  *   4. The line of the innermost frame comes from the line table, which libdw decodes
  *      once per unit.
  *
@@ -42,11 +42,11 @@ struct node {
 	int32_t parent;              /* NO_NODE: the function itself */
 };
 
-/* An address within the unit at work. */
+/* An address within the current unit. */
 struct place {
 	uint64_t unit;               /* offset of the unit's DIE, or NO_UNIT */
 	uint64_t vaddr;
-	uint32_t index;              /* into the caller's array */
+	uint32_t index;              /* in the caller's array */
 	int32_t top;
 };
 
@@ -55,16 +55,16 @@ struct symlibdw {
 	int alt_fd;
 	const struct symdebug_place *where;
 	VEC(struct symdwarf_frame) frames;
-	VEC(struct node) nodes;      /* of the unit at work */
+	VEC(struct node) nodes;      /* of the current unit */
 	struct place *place;         /* sorted by unit, vaddr */
 	bool out_of_memory;
 };
 
-/* One unit at work. */
+/* The current unit. */
 struct unit {
 	struct symlibdw *s;
-	Dwarf_Die die;               /* where lines and files hang */
-	Dwarf_Die tree;              /* where functions hang: die, or that of the .dwo file */
+	Dwarf_Die die;               /* has the lines and files */
+	Dwarf_Die tree;              /* has the functions: die, or that of the .dwo file */
 	Dwarf_Files *files;
 	size_t n_files;
 	const char *dir;
@@ -74,7 +74,7 @@ struct unit {
 
 /* ---- opening ------------------------------------------------------------- */
 
-/* The file with the parts that dwz moved out of several debug files. */
+/* The file to which dwz moved common parts of several debug files. */
 static void open_alt(struct symlibdw *s, const char *elf_path)
 {
 	const char *link;
@@ -193,10 +193,12 @@ static size_t lower_bound(const struct place *p, size_t n, uint64_t vaddr)
 	return lo;
 }
 
-/* Lets die take over the addresses in its ranges whose top is parent.  Its node, or NO_NODE
- * when there are none.
+/*
+ * Makes die the top of the addresses in its ranges whose top is parent.  Its node, or NO_NODE if
+ * there are none.
  *
- * A range from 0 is code that the linker dropped: no program has code there. */
+ * A range from 0 is code that the linker dropped: no program has code there.
+ */
 static int32_t claim(struct unit *u, Dwarf_Die *die, int32_t parent)
 {
 	int32_t node = NO_NODE;
@@ -254,7 +256,7 @@ static void walk_function(struct unit *u, Dwarf_Die *die, int32_t node, unsigned
 		case DW_TAG_try_block:
 		case DW_TAG_catch_block:
 		case DW_TAG_with_stmt:
-			/* Its own ranges are not asked: blocks are few, and some have none. */
+			/* Its own ranges are ignored: blocks are few, and some have none. */
 			walk_function(u, &child, node, depth + 1);
 			break;
 		}
@@ -297,7 +299,7 @@ static struct symdwarf_frame frame_at(const struct unit *u, const char *file, ui
 	};
 }
 
-/* What the line table says about vaddr. */
+/* The line table's row for vaddr. */
 static struct symdwarf_frame line_at(struct unit *u, uint64_t vaddr)
 {
 	Dwarf_Line *row = dwarf_getsrc_die(&u->die, vaddr);
@@ -332,7 +334,7 @@ static bool emit(struct unit *u, const struct place *p, struct symdwarf_addr *a)
 
 /* ---- units --------------------------------------------------------------- */
 
-/* Languages without mangling: names need no help from the symbol table. */
+/* Languages without mangling: their names need no symbol table. */
 static bool is_plain(int language)
 {
 	switch (language) {
@@ -348,8 +350,8 @@ static bool is_plain(int language)
 	return false;
 }
 
-/* libdw opens the .dwo file by its name as soon as it is asked for the split unit: only
- * do so where that is a regular file. */
+/* libdw opens the .dwo file by its name when the split unit is requested: do so only if it is a
+ * regular file. */
 static bool has_dwo_file(struct symlibdw *s, Dwarf_Die *die)
 {
 	const char *name = text_of(die, DW_AT_dwo_name);
@@ -404,7 +406,7 @@ static int resolve_unit(struct symlibdw *s, struct place *place, size_t n,
 	return 0;
 }
 
-/* Step 1 for what .debug_aranges leaves out; place is still sorted by vaddr. */
+/* Step 1 for units that .debug_aranges omits; place is still sorted by vaddr. */
 static void find_units_by_ranges(struct symlibdw *s, struct place *place, size_t n, size_t n_left)
 {
 	Dwarf_CU *cu = NULL;

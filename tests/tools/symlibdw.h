@@ -2,15 +2,15 @@
 #define CPROF_TESTS_TOOLS_SYMLIBDW_H
 
 /*
- * What symdwarf.h does, by libdw: slower, with much more memory, but it knows all forms: split
- * units (DWARF 5, section 7.3.2), and what dwz moved into a file common to several.
+ * The functions of symdwarf.h, on libdw: slower, with much more memory, but for all forms: split
+ * units (DWARF 5, section 7.3.2), and parts that dwz moved into a common file.
  */
 
 #include "symbolize/dwarf/symdwarf.h"
 
 struct symlibdw;
 
-/* As symdwarf_open and its like. */
+/* As the functions of symdwarf.h. */
 int symlibdw_open(Elf *elf, const char *elf_path, const struct symdebug_place *where,
 		  struct symlibdw **ret_dwarf);
 void symlibdw_close(struct symlibdw *s);

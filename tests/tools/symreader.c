@@ -1,12 +1,12 @@
 /*
- * Frames from DWARF alone, by one of the two readers in symbolize, for comparing one with the
- * other and for measuring them.  Prints per address: the address, then per frame, innermost
- * first, "name linkage file:line:column start_line".
+ * Frames from DWARF alone, by our reader or by the same walk on libdw, to compare and to measure
+ * them.  Prints for each address: the address, then for each frame, innermost first, "name linkage
+ * file:line:column start_line".
  *
- *	symreader [-e] [-t] [-c FOLDER] FILE < ADDRESSES
+ * 	symreader [-e] [-t] [-c FOLDER] FILE < ADDRESSES
  *
- *	-e  by libdw (elfutils)   -t  only the time taken, to standard error
- *	-c  keep what is unpacked there, and use what is there
+ * 	-e  by libdw (elfutils)   -t  only the time taken, to standard error
+ * 	-c  the folder for the cache of decompressed sections
  */
 
 #include "base/err.h"
@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* printf would take longer than finding what it prints. */
+/* printf would take longer than the look-up. */
 static void put_number(uint64_t x, unsigned base)
 {
 	char text[20], *p = text + sizeof(text);

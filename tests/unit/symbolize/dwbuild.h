@@ -1,7 +1,7 @@
 #ifndef CPROF_TESTS_UNIT_SYMBOLIZE_DWBUILD_H
 #define CPROF_TESTS_UNIT_SYMBOLIZE_DWBUILD_H
 
-/* Debug information put together by hand: bytes that grow, and a dwfile over ten sections. */
+/* Debug information built by hand: bytes that grow, and a dwfile over ten sections. */
 
 #include "symbolize/dwarf/dwfile.h"
 
@@ -68,7 +68,7 @@ static inline void dwbuild_abbrev(struct dwbuild *b, const uint8_t *v, size_t n)
 	dwbuild_abbrev(b, bytes_, sizeof(bytes_)); \
 } while (0)
 
-/* Lends the bytes to file as one of its sections; of the exact size, for the sanitizer. */
+/* Gives the bytes to file as one of its sections; of the exact size, for the sanitizer. */
 static inline void dwbuild_lend(struct dwfile *file, enum dwsection_id id,
 				const struct dwbuild *b)
 {

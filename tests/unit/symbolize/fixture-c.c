@@ -1,8 +1,7 @@
 /*
- * What test-symbolizer and tests/symbols look at: functions whose names, inlining and
- * lines are known.  A comment MARK-x stands on the line that the address in marks[] was taken on;
- * with an argument the program prints these addresses, which in a file linked with -no-pie
- * are those in the file.
+ * For test-symbolizer and tests/symbols: functions with known names, inlining and lines.  The
+ * comment MARK-x is on the line where the address in marks[] was taken.  With an argument the
+ * program prints these addresses, which in a file linked with -no-pie are those in the file.
  */
 
 #include <stddef.h>
@@ -13,7 +12,7 @@
 #define NOINLINE __attribute__((noinline))
 #define INLINE static inline __attribute__((always_inline))
 
-/* Where we are, as an address. */
+/* The current address. */
 #ifdef __aarch64__
 #define HERE() ({ void *here_; __asm__ volatile("adr %0, ." : "=r"(here_)); here_; })
 #else
@@ -55,7 +54,7 @@ NOINLINE int global_function(int x)
 	return local_function(x) + 1;
 }
 
-/* A function whose name in the object file is another. */
+/* A function with another name in the object file. */
 int renamed(int x) __asm__("assembler_name");
 NOINLINE int renamed(int x)
 {
@@ -65,7 +64,7 @@ NOINLINE int renamed(int x)
 
 extern __typeof__(global_function) weak_alias __attribute__((weak, alias("global_function")));
 
-/* Code without a size, and a label within a function that has one. */
+/* Code without a size, and a label inside a function that has one. */
 __asm__(".text\n"
 	".globl asm_without_size, asm_label\n"
 	".type asm_without_size, %function\n"
@@ -91,7 +90,7 @@ __asm__(".text\n"
 	"	ret\n"
 	".cfi_endproc\n");
 
-/* Functions of another shared object, so that there are linker stubs. */
+/* Functions of another shared object, for linker stubs. */
 NOINLINE int use_libc(const char *s)
 {
 	char *copy = strdup(s);

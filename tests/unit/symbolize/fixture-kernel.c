@@ -1,4 +1,4 @@
-/* Plays vmlinux, or with -DPART_MODULE a module.  Marks are symbols that stand in the code. */
+/* Plays vmlinux, or with -DPART_MODULE a module.  Marks are symbols in the code. */
 __asm__(".text\n.globl _stext\n_stext:\n");
 
 #define MARK(name) \
@@ -37,7 +37,7 @@ void _start(void)
 	sink = kernel_outer(sink);
 }
 
-/* Of assembler, so that only the symbol table knows it. */
+/* Assembler: only the symbol table has it. */
 __asm__(".text\n.globl asm_entry\n.type asm_entry, STT_FUNC\nasm_entry:\n.space 16\n"
 	".size asm_entry, 16\n.globl _etext\n_etext:\n");
 #endif

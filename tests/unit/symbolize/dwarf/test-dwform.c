@@ -1,4 +1,4 @@
-/* Numbers of variable length, values by their form, lengths in front of units. */
+/* Numbers of variable length, values by their form, lengths at the start of units. */
 
 #include "symbolize/dwarf/dwform.h"
 #include "tests/unit/tap.h"
@@ -35,7 +35,7 @@ static void numbers(void)
 	tap_ok(b.bad, "no number has five bytes");
 }
 
-/* Reads one value of n bytes and says whether exactly these were used. */
+/* Reads one value of n bytes; true if exactly these were used. */
 static bool uses(unsigned form, const struct dwformat *f, size_t n)
 {
 	static const uint8_t some[32] = { 3, 0, 'a', 'b', 0 };

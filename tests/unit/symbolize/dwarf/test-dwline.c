@@ -1,4 +1,4 @@
-/* Line programs put together by hand. */
+/* Line programs built by hand. */
 
 #include "symbolize/dwarf/dwline.h"
 #include "tests/unit/symbolize/dwbuild.h"
@@ -6,10 +6,10 @@
 
 #include <dwarf.h>
 
-/* Special opcodes: line += -3 .. 8, each 12 further one more instruction. */
+/* Special opcodes: line += -3 .. 8; each 12 more are one more instruction. */
 #define LINE_BASE (-3)
 #define LINE_RANGE 12
-#define OPCODE_BASE 14               /* one more than there are: its operands must be skipped */
+#define OPCODE_BASE 14               /* one more than known: must be skipped */
 #define STEP(insns, lines) \
 	((uint8_t)(OPCODE_BASE + (lines) - LINE_BASE + (insns) * LINE_RANGE))
 
@@ -123,7 +123,7 @@ static void run(const char *title, struct dwbuild *b, const struct case_ *want, 
 		tap_ok(!dwline_path(&l, 1000), "%s: no file 1000", title);
 		dwline_close(&l);
 	}
-	/* what is cut off anywhere gives less, but nothing beyond its end */
+	/* truncated anywhere it gives less, but nothing beyond its end */
 	for (size_t k = 0; k < b->n; k++) {
 		file.sections.v[DWSECTION_LINE].n_bytes = k;
 		if (dwline_open(&l, &u)) {

@@ -1,5 +1,5 @@
-/* Units, ranges, names and walks over debug information put together by hand; what compilers
- * write is tests/symbols/compare.py's. */
+/* Units, ranges, names and walks over debug information built by hand; tests/symbols/compare.py has
+ * that of compilers. */
 
 #include "symbolize/dwarf/dwindex.h"
 #include "symbolize/dwarf/dwname.h"
@@ -26,7 +26,7 @@ static void put_abbrevs(struct dwbuild *b)
 	DWBUILD_ABBREV(b, ABSTRACT, DW_TAG_subprogram, 0, DW_AT_name, DW_FORM_string,
 		       DW_AT_decl_line, DW_FORM_data1, DW_AT_specification, DW_FORM_ref_addr);
 	DWBUILD_ABBREV(b, STRUCT, DW_TAG_structure_type, 1);
-	/* out of order, and a second one of the same number */
+	/* out of order, and a second one with the same number */
 	DWBUILD_ABBREV(b, LISTED, DW_TAG_subprogram, 0, DW_AT_name, DW_FORM_string, DW_AT_ranges,
 		       DW_FORM_data4);
 	DWBUILD_ABBREV(b, TWIN, DW_TAG_subprogram, 0, DW_AT_name, DW_FORM_strp_sup,
@@ -53,7 +53,7 @@ static void end_unit(struct dwbuild *b, size_t at)
 	dwbuild_close(b, at);
 }
 
-/* Where its sibling is to be written. */
+/* Returns where its sibling is to be written. */
 static size_t put_function(struct dwbuild *b, const char *name, uint64_t vaddr, uint64_t n_bytes)
 {
 	dwbuild_u8(b, FUNCTION);
@@ -94,7 +94,7 @@ static size_t put_abstract(struct dwbuild *b, const char *name, unsigned line, u
 	return at;
 }
 
-/* "inner@line < outer@0" for vaddr, or "" when no function covers it, or no unit does ("-"). */
+/* "inner@line < outer@0" for vaddr; "" if no function covers it; "-" if no unit does. */
 static const char *chain(struct dwfile *file, uint64_t vaddr)
 {
 	static char text[256];
@@ -148,7 +148,7 @@ static void inlines(void)
 {
 	struct dwbuild b = {0};
 	struct dwfile file;
-	/* the first unit has what the second one's inlined calls refer to */
+	/* the first unit has the origins of the second one's inlined calls */
 	size_t unit = put_unit(&b, 0x9000, 0x10);
 	size_t loop = b.n;
 	put_abstract(&b, "loop", 9, loop);
@@ -162,7 +162,7 @@ static void inlines(void)
 	end_function(&b, unit, at);
 	dwbuild_u8(&b, 0);
 	at = put_function(&b, "skipped", 0x1100, 0x100);
-	dwbuild_u8(&b, 0x7f);                /* no such abbreviation: must not be looked at */
+	dwbuild_u8(&b, 0x7f);                /* no such abbreviation: must not be read */
 	end_function(&b, unit, at);
 	at = put_function(&b, "f", 0x1000, 0x100);
 	put_inlined(&b, inner, 0x1020, 0x20, 11);
@@ -176,7 +176,7 @@ static void inlines(void)
 	tap_str(chain(&file, 0x1000), "f@0:0", "a function");
 	tap_str(chain(&file, 0x1020), "inner@4:11 < f@0:0", "an inlined call, named elsewhere");
 	tap_str(chain(&file, 0x1037), "loop@9:12 < inner@4:11 < f@0:0",
-		"one within, whose origin is itself");
+		"a nested one whose origin is itself");
 	tap_str(chain(&file, 0x1038), "inner@4:11 < f@0:0", "and behind it");
 	tap_str(chain(&file, 0x1210), "method@0:0", "a definition within a class");
 	tap_str(chain(&file, 0x9001), "", "a unit without a function there");
@@ -214,7 +214,7 @@ static void ranges(void)
 	tap_str(chain(&file, 0x1020), "", "behind it");
 	tap_str(chain(&file, 0x1030), "", "an empty range");
 	tap_str(chain(&file, 0x1407), "parts@0:0", "range with another base");
-	tap_str(chain(&file, 0x1500), "", "nothing counts behind the end");
+	tap_str(chain(&file, 0x1500), "", "bytes behind the end are ignored");
 	tap_str(chain(&file, 0x1800), "?@0:0", "a name in dwz's file, which is not there");
 	file.n_steps_left = 0;
 	struct dwunit u;
@@ -243,9 +243,9 @@ static void hostile(void)
 		end_function(&b, unit, at);
 		end_unit(&b, unit);
 		open_file(&file, &b, NULL);
-		/* out of the unit is as good as none; the full walk asks for none */
+		/* one out of the unit is ignored; the full walk needs none */
 		tap_str(chain(&file, 0x1000), "wanted@0:0", "bad DW_AT_sibling");
-		/* and every shorter file, and every byte changed */
+		/* and every shorter file, and every changed byte */
 		for (size_t k = 0; k < b.n; k++) {
 			file.sections.v[DWSECTION_INFO].n_bytes = k;
 			chain(&file, 0x1000);
@@ -272,7 +272,7 @@ static void hostile(void)
 	dwbuild_done(&file);
 }
 
-/* Sets of .debug_aranges: for units with, the units' own ranges are not asked. */
+/* Sets of .debug_aranges: the own ranges of units with a set are not read. */
 static void aranges(void)
 {
 	struct dwbuild b = {0}, set = {0};

@@ -81,7 +81,7 @@ static void test_headers(void)
 	tap_int(d.n_segments, 1, "code segments only");
 	tap_ok(dso_vaddr(&d, 0x1100, &vaddr) && vaddr == 0x3100, "start of the segment");
 	tap_ok(dso_vaddr(&d, 0x50ff, &vaddr) && vaddr == 0x70ff, "its last byte");
-	tap_ok(dso_vaddr(&d, 0x1000, &vaddr) && vaddr == 0x3000, "what is mapped in front of it");
+	tap_ok(dso_vaddr(&d, 0x1000, &vaddr) && vaddr == 0x3000, "the part of the page before it");
 	tap_ok(!dso_vaddr(&d, 0x9000, &vaddr) && vaddr == 0x9000, "data is no code");
 	done(&d);
 
@@ -124,7 +124,7 @@ static void test_32_bit(void)
 	done(&d);
 }
 
-/* A note of that name and type whose contents are text, and behind it one of GNU's, if wanted. */
+/* A note of that name and type with that text, followed by GNU's note, if wanted. */
 static const char *id_of_note(const char *name, uint32_t type, const char *text, bool and_gnu)
 {
 	static char hex[DSO_BUILD_ID_TEXT_MAX];
@@ -157,16 +157,16 @@ static void test_go_build_id(void)
 {
 	static const char text[] = "7eRVnrjYumZ9mFmjX5ID/L1uZxzxcm_bIJmgq-r5r/AAECAwQFBgcICQoLDA-_";
 	tap_str(id_of_note("Go\0", 4, text, false), "000102030405060708090a0b0c0fbf",
-		"Go's build id: what its last part stands for");
-	tap_str(id_of_note("Go\0", 4, text, true), "deadbeef0001", "GNU's counts more");
-	tap_str(id_of_note("Go\0", 4, "redacted", false), "", "what is put there instead is none");
+		"Go's build id: the bytes of its last part");
+	tap_str(id_of_note("Go\0", 4, text, true), "deadbeef0001", "GNU's build id has priority");
+	tap_str(id_of_note("Go\0", 4, "redacted", false), "", "other text is ignored");
 	tap_str(id_of_note("Go\0", 4, "x/AAECAwQFBgcICQoLDA0=", false), "", "no padding");
 	tap_str(id_of_note("Go\0", 4, "x/AAECAwQFBgcICQoLDA", false), "", "too short");
 	tap_str(id_of_note("Go\0", 5, text, false), "", "another type");
 	tap_str(id_of_note("No\0", 4, text, false), "", "another name");
 }
 
-/* Every prefix and every damaged byte: less is known, nothing worse. */
+/* Every prefix and every changed byte: less is known, but nothing breaks. */
 static void test_damage(void)
 {
 	struct file64 f = make64();

@@ -1,4 +1,4 @@
-/* Files that stay open for names: which ones, how many, and when not. */
+/* Files that stay open for names: which ones, how many, and which not. */
 
 #include "symbolize/elf/dso.h"
 #include "symbolize/elf/elfcache.h"
@@ -67,7 +67,7 @@ int main(void)
 	elfcache_put(&kept, s);
 	tap_int(n_open_files() - n_before, ELFCACHE_FILES_MAX - 1, "and is not kept");
 
-	tap_int(elfcache_get(&kept, &none, &where, &s), -EINVAL, "what is no program is not");
+	tap_int(elfcache_get(&kept, &none, &where, &s), -EINVAL, "not a program");
 	s = get(NULL, &dso[0], &where);
 	tap_ok(s != NULL, "without a place to keep it");
 	elfcache_put(NULL, s);

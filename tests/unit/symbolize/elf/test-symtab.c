@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* A file of two code sections, a data section, one symbol table and its strings. */
+/* A file with two code sections, a data section, one symbol table and its strings. */
 
 enum { CODE1 = 1, CODE2, DATA, SYMTAB, STRTAB, N_SECTIONS };
 enum { N_SYMBOLS_MAX = 32 };
@@ -139,14 +139,14 @@ static void test_choice(void)
 	add("absolute", 0x1040, 4, STB_GLOBAL, STT_FUNC, SHN_ABS);
 	add("in_data", 0x5000, 4, STB_GLOBAL, STT_FUNC, DATA);
 	add("ifunc", 0x1050, 4, STB_GLOBAL, STT_GNU_IFUNC, CODE1);
-	/* of aliases that differ in size it is the name that counts, not the size */
+	/* for aliases of different size, the name counts, not the size */
 	add("larger_alias", 0x1060, 16, STB_GLOBAL, STT_FUNC, CODE1);
 	add("smaller", 0x1060, 8, STB_GLOBAL, STT_FUNC, CODE1);
 	/* three of one size */
 	add("__third_name", 0x1070, 4, STB_GLOBAL, STT_FUNC, CODE1);
 	add("second_name", 0x1070, 4, STB_GLOBAL, STT_FUNC, CODE1);
 	add("a_name", 0x1070, 4, STB_GLOBAL, STT_FUNC, CODE1);
-	/* a label with a size within a function counts, its better alias without does not */
+	/* a label with a size inside a function counts, its better alias without a size does not */
 	add("around", 0x1080, 0x40, STB_GLOBAL, STT_FUNC, CODE1);
 	add("in_without", 0x1090, 0, STB_GLOBAL, STT_FUNC, CODE1);
 	add("in_with", 0x1090, 4, STB_GLOBAL, STT_NOTYPE, CODE1);
@@ -207,7 +207,7 @@ static struct many {
 	char str[(N_MANY + 1) * NAME_BYTES + LONG_NAME_BYTES + 1];
 } many;
 
-/* Symbol i, which the table has in an order of its own; one has a very long name. */
+/* Symbol i; the table is in an order of its own, and one symbol has a very long name. */
 static void build_many(void)
 {
 	char *long_name = many.str + sizeof(many.str) - LONG_NAME_BYTES - 1;
@@ -262,7 +262,7 @@ static void test_many(bool is_file)
 	}
 	tap_int(n_right, N_MANY, "all have their names");
 	tap_int(n_gaps, N_MANY, "nothing is between them");
-	/* what was cut off meanwhile is not found */
+	/* a name that was cut off meanwhile is not found */
 	const char *name;
 	if (is_file) {
 		symtab_done(&t);
@@ -279,7 +279,7 @@ static void test_many(bool is_file)
 		close(fd);
 }
 
-/* Two files, whose strings are at the same places. */
+/* Two files with strings at the same offsets. */
 static void test_two_files(void)
 {
 	static const char *const name[] = { "of_one", "of_two" };

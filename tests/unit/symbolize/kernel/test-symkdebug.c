@@ -21,8 +21,8 @@
 #include <unistd.h>
 
 /*
- * A machine made of folders: fixtures.sh has compiled what plays vmlinux and its module; /proc and
- * /sys are written here, and say that the kernel was moved by KASLR and where the module lies.
+ * A machine made of folders.  fixtures.sh has compiled a "vmlinux" and its module; /proc and /sys
+ * are written here, and describe a kernel moved by KASLR and the place of the module.
  */
 
 #define KASLR 0xffffffff80000000
@@ -77,7 +77,7 @@ static void put_id(const char *name, const uint8_t id[20])
 		tap_ok(false, "cannot write %s", path);
 }
 
-/* Where the fixture's file has that symbol, in its section where it is relocatable. */
+/* The address of that symbol in the fixture's file; in its section if relocatable. */
 static uint64_t symbol(const char *file, const char *name)
 {
 	char path[PATH_MAX + 64];
@@ -224,7 +224,7 @@ static void test_kernel(void)
 	tap_str(chain(&a, inner), wanted("kernel-outer", "kernel_outer"),
 		"the kernel proper: inlined calls and lines");
 	tap_ok(strstr(told, "debug information of '[kernel.kallsyms]' from "
-			    "/usr/lib/debug/boot/vmlinux-1.2.3") != NULL, "-v tells the file");
+			    "/usr/lib/debug/boot/vmlinux-1.2.3") != NULL, "-v prints the file");
 	uint64_t entry = symbol(VMLINUX, "asm_entry") + KASLR + 4;
 	tap_ok(strncmp(chain(&a, entry), "asm_entry@", 10) == 0, "assembler: by kallsyms");
 	a.is_foreign = true;
@@ -255,20 +255,20 @@ static void test_refused(void)
 	a.no_folder = NULL;
 	a.build_id = module_id;
 	tap_str(chain(&a, inner), "kernel_outer@0", "another build id: not used");
-	tap_ok(strstr(told, "vmlinux-1.2.3' was not used: its build id differs"), "and told");
+	tap_ok(strstr(told, "vmlinux-1.2.3' was not used: its build id differs"), "and says why");
 	a.build_id = kernel_id;
 	a.end_off_by = 16;
 	tap_str(chain(&a, inner), "kernel_outer@0", "text of another length: not used");
-	tap_ok(strstr(told, "was not used: its text is not as long") != NULL, "and told");
+	tap_ok(strstr(told, "was not used: its text is not as long") != NULL, "and says why");
 	a.end_off_by = 0;
 	char file[PATH_MAX + 16];
 	snprintf(file, sizeof(file), "%s/by-nobody", fixtures);
 	a.file = file;
 	tap_str(chain(&a, inner), "kernel_outer@0", "a named file that is not there");
-	tap_ok(strstr(told, "by-nobody' cannot be read") != NULL, "and told");
+	tap_ok(strstr(told, "by-nobody' cannot be read") != NULL, "and says why");
 	snprintf(file, sizeof(file), "%s/kernel/module.o", fixtures);
 	tap_str(chain(&a, inner), "kernel_outer@0", "a named file without build id");
-	tap_ok(strstr(told, "module.o' was not used: it has no build id") != NULL, "and told");
+	tap_ok(strstr(told, "module.o' was not used: it has no build id") != NULL, "and says why");
 }
 
 static void test_module(void)
@@ -281,9 +281,9 @@ static void test_module(void)
 		"a module: inlined calls and lines, its place by /sys/module");
 	tap_ok(strstr(told, "debug information of 'cprof_fixture' from "
 			    "/usr/lib/debug/lib/modules/1.2.3/extra/cprof-fixture.ko") != NULL,
-	       "-v tells the file");
+	       "-v prints the file");
 	snprintf(text, sizeof(text), "module_other@%d", line_of("other"));
-	tap_str(chain(&a, other), text, "a section that /sys does not tell: by kallsyms");
+	tap_str(chain(&a, other), text, "a section that is not in /sys: by kallsyms");
 
 	/* Compressed sections; a folder with modules. */
 	char folder[128], from[PATH_MAX + 64], to[256];
@@ -299,13 +299,14 @@ static void test_module(void)
 
 	put_id("sys/module/cprof_fixture/notes/.note.gnu.build-id", kernel_id);
 	tap_str(chain(&a, inner), "module_outer@0", "another build id: not used");
-	tap_ok(strstr(told, "cprof-fixture.ko' was not used: its build id differs"), "and told");
+	tap_ok(strstr(told, "cprof-fixture.ko' was not used: its build id differs"),
+	       "and says why");
 	put("sys/module/cprof_fixture/notes/.note.gnu.build-id", "%s", "");
 	tap_str(chain(&a, inner), "module_outer@0", "no build id: nothing is used");
-	tap_ok(strstr(told, "build id is not known") != NULL, "and told");
+	tap_ok(strstr(told, "build id is unknown") != NULL, "and says why");
 }
 
-/* What records told of, in the middle of the kernel's text: a trampoline of ftrace. */
+/* From records: a trampoline of ftrace in the middle of the kernel's text. */
 static void test_trampoline(void)
 {
 	struct asked a = { .build_id = kernel_id };
@@ -318,7 +319,7 @@ static void test_trampoline(void)
 	jitcode_settle(&code, &replaced);
 	free(replaced);
 	a.code = &code;
-	tap_str(chain(&a, at), "ftrace_trampoline@0", "what a record told goes first");
+	tap_str(chain(&a, at), "ftrace_trampoline@0", "names from records come first");
 	jitcode_done(&code);
 }
 

@@ -119,12 +119,12 @@ static void test_refusals(const struct host *h)
 	save(h);
 	tap_ok(access(path, F_OK) < 0, "which goes when the new one is saved");
 	put(boot, "../../../../../../../../etc/shadow-x\n", 37, 0644);
-	tap_int(symkernel_cache_open(h, dir, &k), -EINVAL, "a boot id that is none");
+	tap_int(symkernel_cache_open(h, dir, &k), -EINVAL, "an invalid boot id");
 	put(boot, BOOT "\n", sizeof(BOOT), 0644);
 	save(h);
 }
 
-/* Whatever the file holds, it is refused or looked up in without harm (run with ASan). */
+/* Whatever its contents, the file is refused or looked up without harm (run with ASan). */
 static void test_damage(const struct host *h)
 {
 	static unsigned char good[4096], bad[4096];

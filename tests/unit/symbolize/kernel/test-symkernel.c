@@ -41,7 +41,7 @@ static const char kallsyms[] =
 	"ffffffffa0000000 t early_module\t[low]\n"
 	"ffffffffc0300000 t no_newline\t[end]";
 
-/* Like "do_it" or "ext4:ext4_a", with the offset; "-" where nothing is found. */
+/* "do_it" or "ext4:ext4_a", with the offset; "-" if nothing is found. */
 static const char *at(const struct symkernel *k, uint64_t address)
 {
 	static char text[256];
@@ -129,7 +129,7 @@ static void test_folders(void)
 	tap_ok(strstr(e.what, "kallsyms") != NULL, "the message names it");
 	tap_int((long long)symkernel_build_id(&h, id, sizeof(id)), 0, "no notes");
 
-	/* As since Linux 6.4: first's size counts parts elsewhere, so its end lies in second. */
+	/* As since Linux 6.4: first's size includes parts elsewhere, so its end is in second. */
 	static const char some[] =
 		"ffffffff81000000 T _stext\n"
 		"ffffffffc0100000 t first_a\t[first]\n"
@@ -146,7 +146,7 @@ static void test_folders(void)
 	put(dir, "modules", modules, sizeof(modules) - 1);
 	tap_int(symkernel_open(&h, &k, &e), 0, "fixture is read");
 	tap_str(at(k, 0xffffffffc0103500), "second:second_a+1500",
-		"a module's end inside another module is none");
+		"a module's end inside another module is ignored");
 	tap_str(at(k, 0xffffffffc01043ff), "second:second_b+3ff", "up to the module's end");
 	tap_str(at(k, 0xffffffffc0104400), "-", "not behind it");
 	tap_str(at(k, 0xffffffffc020ffff), "big:big_a+ffff", "a last function reaches 64 KiB");
@@ -181,7 +181,7 @@ static void test_folders(void)
 	tap_ok(n == 8 && id[0] == 0x11 && id[7] == 0x88, "build id behind other notes");
 	tap_int((long long)symkernel_build_id(&h, id, 4), 4, "no more than fits");
 	put(sub, "notes", notes, sizeof(notes) - 4);
-	tap_int((long long)symkernel_build_id(&h, id, sizeof(id)), 0, "a cut note is none");
+	tap_int((long long)symkernel_build_id(&h, id, sizeof(id)), 0, "a truncated note");
 	drop(sub, "notes");
 	drop(dir, "kernel");
 	drop(dir, "modules");

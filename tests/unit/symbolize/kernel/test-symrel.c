@@ -1,5 +1,5 @@
-/* Relocatable files: what of them is linked, and what bounds it.  That names and lines are right is
- * tests/symbols/compare.py's and test-symkdebug.c's. */
+/* Relocatable files: which parts are linked, and the limits.  tests/symbols/compare.py and
+ * test-symkdebug.c check names and lines. */
 
 #include "symbolize/kernel/symrel.h"
 #include "tests/unit/tap.h"
@@ -60,7 +60,7 @@ static int link_fd(int fd, uint64_t deadline_ns, size_t *ret_n_bytes)
 				   strcmp(name, ".debug_frame") == 0 || strcmp(name, ".text") == 0;
 		}
 		tap_int((long)n_debug, 2, "units and lines are in it");
-		tap_int((long)n_other, 0, "what nobody reads is not");
+		tap_int((long)n_other, 0, "sections that are never read are not");
 		elf_end(elf);
 	}
 	tap_ok((code == 0) == (image != NULL), "an image, or a failure");
@@ -68,7 +68,7 @@ static int link_fd(int fd, uint64_t deadline_ns, size_t *ret_n_bytes)
 	return code;
 }
 
-/* Makes section `name` of the file say of itself what `edit` wants. */
+/* Edits the header of section `name` with `edit`. */
 static void edit_section(int fd, const char *name, void (*edit)(int fd, Elf64_Shdr *sh))
 {
 	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
@@ -108,8 +108,7 @@ static void point_outside(int fd, Elf64_Shdr *sh)
 	sh->sh_offset = (uint64_t)INT64_MAX - 8;
 }
 
-/* A section that is too large is refused
- * before anything of it is read. */
+/* A section that is too large is refused before any of it is read. */
 static void grow(int fd, Elf64_Shdr *sh)
 {
 	sh->sh_offset = 1 << 20;

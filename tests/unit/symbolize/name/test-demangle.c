@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-/* Built twice: with the demangler that meson chose, and (DEMANGLE_CXX_ONLY) with the C++ runtime's.
- */
+/* Built twice: with the demangler that meson chose, and (DEMANGLE_CXX_ONLY) with the C++
+ * runtime's. */
 
 struct pair {
 	const char *linkage, *name;
@@ -48,7 +48,7 @@ static const struct pair others[] = {
 	{ "_Dmain", "D main" },
 };
 
-/* As c++filt shows them. */
+/* As c++filt prints them. */
 static const struct pair full[] = {
 	{ "_ZN2ns3VecIiE4pushEOi", "ns::Vec<int>::push(int&&)" },
 	{ "_Z3barIiET_S0_", "int bar<int>(int)" },
@@ -56,7 +56,7 @@ static const struct pair full[] = {
 	{ "main", NULL },
 };
 
-/* What needs no demangler of others. */
+/* Names that need no other demangler. */
 static const struct pair words[] = {
 	{ "camlStdlib__List__map_1234", "Stdlib.List.map_1234" },
 	{ "camlDune__exe__Main__$2b$2b_12", "Dune.exe.Main.++_12" },

@@ -15,21 +15,20 @@
 #include <unistd.h>
 
 /*
- * The programs of fixtures.sh: what they were compiled from says which names, chains and
- * lines are right.  Addresses come from running them, lines from the MARK comments in their
- * sources.
+ * The programs of fixtures.sh, whose sources define the right names, chains and lines.  Addresses
+ * come from running them, lines from the MARK comments in their sources.
  */
 
 static char fixtures[PATH_MAX];      /* where fixtures.sh put them */
 static char explained[4096];
-static bool in_container;            /* host's root folder is ours, the program's is root/ */
+static bool in_container;            /* the host's root folder is ours, the program's is root/ */
 
 static void keep_line(void *ctx, enum log_level level, const char *text)
 {
 	snprintf(explained, sizeof(explained), "%s", text);
 }
 
-/* The address printed for that mark by the program of that name; 0 when there is none. */
+/* The address that the program prints for that mark; 0 if there is none. */
 static uint64_t mark_vaddr(const char *program, const char *mark)
 {
 	char path[PATH_MAX + 64], name[64];
@@ -90,7 +89,7 @@ static const char *linkage_at(const struct result *r, uint32_t i)
 	return strtab_get(&r->strings, r->lines.v[r->addr.first_line + i].linkage);
 }
 
-/* Resolves one address of the file at path below fixtures, which the target saw as seen_as. */
+/* Resolves one address of the file at path below fixtures, which the target sees as seen_as. */
 static struct result resolve(const char *path, const char *seen_as, uint64_t vaddr,
 			     bool no_inlines)
 {
@@ -247,7 +246,7 @@ static void test_cxx(void)
 		"_ZZN4shop11with_lambdaEiEN5Local4workEi");
 }
 
-/* Each name that is wanted belongs to some address of .text. */
+/* Each wanted name belongs to some address of .text. */
 static void test_rust(const char *program, const char *const *wanted)
 {
 	char path[PATH_MAX + 64];
@@ -342,7 +341,7 @@ static void test_debug_files(void)
 	result_done(&r);
 }
 
-/* Without names, the call frame information still tells where the function begins. */
+/* Without names, the call frame information still has the start of the function. */
 static void test_one_name_per_function(void)
 {
 	uint64_t vaddr = mark_vaddr("c-no-id", "innermost");
@@ -370,7 +369,7 @@ static void test_mini_debug_info(void)
 	result_done(&r);
 }
 
-/* ---- what is no ELF file --------------------------------------------------------- */
+/* ---- DSOs that are not ELF files ----------------------------------------- */
 
 static void test_nameless(void)
 {

@@ -1,4 +1,4 @@
-/* Bytes from anywhere in a packed section, against zlib. */
+/* Bytes from anywhere in a compressed section, compared with zlib. */
 
 #include "symbolize/pack/unpack.h"
 
@@ -37,7 +37,7 @@ static uint8_t *make_zeros(void)
 	return calloc(1, N_BYTES);
 }
 
-/* Words that come again, as in debug information. */
+/* Repeated words, as in debug information. */
 static uint8_t *make_words(void)
 {
 	uint8_t *p = malloc(N_BYTES);
@@ -70,7 +70,7 @@ static uint8_t *pack(const uint8_t *bytes, int level, int strategy, uLong *ret_n
 	return packed;
 }
 
-/* Parts in order with gaps, then all over the place; each must be as it was. */
+/* Parts in order with gaps, then in no order; each must be correct. */
 static unsigned n_wrong(struct unpack *u, const uint8_t *bytes)
 {
 	static uint8_t part[300000];
@@ -126,7 +126,7 @@ static void check_kinds(uint8_t *(*make)(void), const char *what)
 	free(bytes);
 }
 
-/* The file ends early, or is cut short while it is open: what came before is there. */
+/* The file ends early, or is truncated while it is open: earlier bytes are available. */
 static void check_short(void)
 {
 	uLong n;

@@ -179,7 +179,7 @@ static void test_refused(void)
 	tap_ok(same(u, 0, N_BYTES), "the file is decompressed instead");
 	close_packed(u);
 	chmod(packed_path, 0640);
-	tap_ok(n_cached() == 0, "nor that of a file whose inode changed");
+	tap_ok(n_cached() == 0, "nor for a file whose inode changed");
 	char clean[100];
 	snprintf(clean, sizeof(clean), "rm -f %s/*", dir);
 	tap_int(system(clean), 0, "(clear the cache)");

@@ -95,7 +95,7 @@ static size_t n_points(void)
 	return n;
 }
 
-/* The one file that is there. */
+/* The only file in the cache. */
 static const char *path(void)
 {
 	static char p[400];
