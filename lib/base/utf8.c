@@ -1,7 +1,7 @@
 /*
  * Validates by the table of well-formed byte sequences (Unicode standard, table 3-7): the first
- * byte determines the length and the range of the second byte; all others are 80..bf.  Nearly all text
- * is ASCII, so eight bytes at a time are skipped while none has its top bit set.
+ * byte determines the length and the range of the second byte; all others are 80..bf.  Nearly all
+ * text is ASCII, so eight bytes at a time are skipped while none has its top bit set.
  */
 
 #include "base/utf8.h"

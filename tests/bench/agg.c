@@ -1,6 +1,6 @@
 /*
- * Nanoseconds per operation of what happens to every sample: decoding, and the look-ups of
- * its frames, stack and count, when all are known already (the steady state).
+ * Nanoseconds per operation on each sample in the steady state: decoding it, and looking up its
+ * frames, stack and count, which all exist already.
  *
  *	agg [depth [distinct stacks]]
  */
@@ -33,7 +33,7 @@ static double least(double a, double b)
 	return a < b ? a : b;
 }
 
-/* A chain whose outer two thirds are shared by 16 stacks each, as those of real programs are. */
+/* A chain whose outer two thirds are shared by 16 stacks, as in real programs. */
 static void make_chain(uint64_t *chain, unsigned depth, unsigned stack)
 {
 	for (unsigned i = 0; i < depth; i++) {
@@ -103,7 +103,7 @@ int main(int argc, char **argv)
 			counts_add(&counts, 0, stack[i], 0, 1, 1, false);
 		double t5 = now_ns();
 		if (!round)
-			continue; /* nothing was known yet */
+			continue; /* the first round creates the entries */
 		best[0] = least(best[0], (t1 - t0) / n_stacks);
 		best[1] = least(best[1], (t2 - t1) / n_stacks);
 		best[2] = least(best[2], (t3 - t2) / n_stacks / depth);
@@ -111,7 +111,7 @@ int main(int argc, char **argv)
 		best[4] = least(best[4], (t5 - t4) / n_stacks);
 	}
 
-	/* Two rings that take turns, a ring's half full at a time. */
+	/* Two rings that alternate, half a ring at a time. */
 	struct sim_ring sim[2];
 	struct ring ring[2], *rings[2] = { &ring[0], &ring[1] };
 	struct merge m;

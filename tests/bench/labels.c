@@ -1,5 +1,5 @@
 /*
- * Nanoseconds per change of a label, median of 51 rounds: run it alone, and as the command of
+ * Nanoseconds per change of a label, median of 51 rounds.  Run it alone and as the command of
  * `cprof record`.
  */
 #include "cprof-labels.h"

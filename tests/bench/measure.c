@@ -1,12 +1,12 @@
 /*
- * Runs one command and says what it cost, children that it waited for included.
+ * Runs a command and measures its cost, including children that it waited for.
  *
  *	measure FILE COMMAND [ARG...]
  *
- * The command keeps stdin, stdout and stderr; its status becomes ours. FILE gets lines "name
- * value": start_ns, end_ns (CLOCK_MONOTONIC), start_real_ns (CLOCK_REALTIME), cpu_ns,
- * peak_bytes, status. It is a small program, since a process begins with the peak memory that
- * the one which forked it has at that moment.
+ * The command inherits stdin, stdout and stderr, and its status becomes ours.  Writes lines "name
+ * value" to FILE: start_ns, end_ns (CLOCK_MONOTONIC), start_real_ns (CLOCK_REALTIME), cpu_ns,
+ * peak_bytes, status.  This program is small because the peak memory of a process starts at that of
+ * the process that forked it.
  */
 
 #include <inttypes.h>

@@ -1,4 +1,5 @@
-/* Loads captures: replays the mapping records and gives each sample a snapshot of its space. */
+/* Loads captures: replays the mapping records and gives each sample a snapshot of its address
+ * space. */
 
 #include "tests/bench/unwind.h"
 
@@ -102,7 +103,7 @@ static uint64_t file_bias(const struct bench_file *f, uint64_t start, uint64_t p
 	return start - pgoff;
 }
 
-/* Cuts [start, end) out of the mappings, then adds the new one. */
+/* Removes [start, end) from the mappings, then adds the new one. */
 static void proc_map(struct proc *p, struct bench_map m)
 {
 	size_t n = p->n;
@@ -223,7 +224,7 @@ void bench_load(const char *path, struct bench_capture *ret)
 		errx(1, "%s: cannot be read", path);
 	memcpy(&h, p, sizeof(h));
 	if (memcmp(h.magic, STACKCAP_MAGIC, 8) || h.machine != EM_X86_64)
-		errx(1, "%s: no capture", path);
+		errx(1, "%s: not a capture", path);
 	*ret = (struct bench_capture){ .bytes = p };
 	struct load l = { .c = ret };
 	for (size_t at = sizeof(h); at + sizeof(struct stackcap_record) <= n;) {
@@ -231,7 +232,7 @@ void bench_load(const char *path, struct bench_capture *ret)
 		memcpy(&r, p + at, sizeof(r));
 		at += sizeof(r);
 		if (r.n_bytes > n - at)
-			errx(1, "%s: ends within a record", path);
+			errx(1, "%s: truncated in a record", path);
 		load_record(&l, &r, p + at);
 		at += r.n_bytes;
 	}

@@ -1,5 +1,5 @@
-/* The peer libdwfl: dwfl_getthread_frames over the same registers and stack copies, with one
- * Dwfl kept for each address space. */
+/* The peer libdwfl: dwfl_getthread_frames on the same registers and stack copies, with one Dwfl for
+ * each address space. */
 
 #include "tests/bench/unwind.h"
 
@@ -60,7 +60,7 @@ static int find_debuginfo(Dwfl_Module *m, void **user, const char *name, Dwarf_A
 			  const char *file, const char *link, GElf_Word crc, char **ret)
 {
 	(void)m, (void)user, (void)name, (void)base, (void)file, (void)link, (void)crc, (void)ret;
-	return -1; /* only what the module itself has, as for the others */
+	return -1; /* only what the module itself contains, as for the other unwinders */
 }
 
 static int find_elf(Dwfl_Module *m, void **user, const char *name, Dwarf_Addr base, char **file,
@@ -90,7 +90,7 @@ static Dwfl *space_dwfl(struct bench_space *s, uint32_t tid)
 		if (m->file->fd >= 0) {
 			dwfl_report_elf(d, name, m->file->path, dup(m->file->fd), m->bias, false);
 		} else {
-			/* the vDSO: libdwfl wants a file */
+			/* the vDSO: libdwfl needs a file */
 			FILE *f = tmpfile();
 			if (!f || fwrite(m->file->bytes, m->file->n_bytes, 1, f) != 1 || fflush(f))
 				err(1, "tmpfile");

@@ -1,7 +1,7 @@
 /*
- * The peer libunwind: remote unwinding over the same registers and stack copies, with its
- * global cache, one address space object kept for each process state.  Unwind tables are found
- * as perf does it: .eh_frame_hdr by its program header, read through access_mem.
+ * The peer libunwind: remote unwinding with the same registers and stack copies, its global cache,
+ * and one address space object for each process state.  Unwind tables are found as in perf:
+ * .eh_frame_hdr by its program header, read through access_mem.
  */
 
 #include "tests/bench/unwind.h"
@@ -11,7 +11,7 @@
 #include <libunwind.h>
 #include <string.h>
 
-/* Exported by the library, declared in no header. */
+/* Exported by the library but not declared in a header. */
 int _Ux86_64_dwarf_search_unwind_table(unw_addr_space_t as, unw_word_t ip, unw_dyn_info_t *di,
 				       unw_proc_info_t *pi, int need_unwind_info, void *arg);
 
@@ -20,7 +20,7 @@ static const struct bench_sample *current;
 /* The file's bytes at address at, by its program headers. */
 static const uint8_t *map_bytes(const struct bench_space *s, uint64_t at, size_t n)
 {
-	/* mostly in the same segment as the last time: searching is our cost, not libunwind's */
+	/* usually the same segment as last time; the search must not count as libunwind's cost */
 	static const struct bench_space *last_space;
 	static const uint8_t *last;
 	static uint64_t last_at, last_n;
@@ -71,7 +71,7 @@ static int access_reg(unw_addr_space_t as, unw_regnum_t reg, unw_word_t *val, in
 	(void)as, (void)arg;
 	if (write || reg < 0 || reg > 16)
 		return -UNW_EBADREG;
-	*val = current->regs.r[reg]; /* libunwind numbers them as DWARF does */
+	*val = current->regs.r[reg]; /* libunwind uses DWARF's register numbers */
 	return 0;
 }
 

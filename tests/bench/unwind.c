@@ -1,14 +1,17 @@
 /*
  * unwind [-cp] [-a PERCENT] [-f FILE] [-v N] [-r REPEATS] CAPTURE...
  *
- * Unwinds captured stacks (tests/tools/stackcap) and prints per capture: nanoseconds per frame
- * of ours with and without the memo, streaming through the capture ("cold") and each sample
- * several times in a row ("hot"), and of libdwfl and libunwind; how many stacks have the
- * same pcs as libdwfl's, or differ for a known reason; how stacks ended.  -a: exit status 1
- * when fewer stacks than that are libdwfl's but for such a reason.  -c: compares with stacks by
- * rules read from the code alone.  -f: how long it takes
- * from a file's opening to the first rule, and to the first rules at other places, beside libdw.
- * -p: without the peers.  -v N: prints N differing stacks.
+ * Unwinds captured stacks (tests/tools/stackcap) and prints for each capture:
+ *   - nanoseconds per frame of cprof with and without the memo, once through the capture ("cold")
+ *     and each sample several times in a row ("hot"), and of libdwfl and libunwind;
+ *   - how many stacks equal those of libdwfl, or differ for a known reason;
+ *   - how stacks ended.
+ *
+ *   -a  exit status 1 if fewer stacks than that equal libdwfl's or differ for a known reason
+ *   -c  also compare with stacks by rules from code alone
+ *   -f  time from opening a file to the first rule, and to rules at other places, beside libdw
+ *   -p  without the peers
+ *   -v  print N differing stacks
  */
 
 #include "tests/bench/unwind.h"
@@ -23,7 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* CPU time, since the machine may have other work. */
+/* CPU time, because other programs may run. */
 static uint64_t now_ns(void)
 {
 	struct timespec t;
@@ -41,7 +44,7 @@ static bool find_module(void *ctx, uint64_t pc, struct module *ret)
 	return true;
 }
 
-/* The same without CFI, all by the code. */
+/* The same without CFI: all rules come from code. */
 static bool find_code(void *ctx, uint64_t pc, struct module *ret)
 {
 	bool found = find_module(ctx, pc, ret);
@@ -80,7 +83,7 @@ static uint32_t one(struct unwind *u, const struct bench_sample *s, struct unwin
 
 struct timing { double first, cold, cold_memo, hot; double dwfl, libunwind; };
 
-/* Best of several passes, ns per frame. */
+/* Nanoseconds per frame, the best of several passes. */
 static void time_ours(const struct bench_capture *c, int repeats, struct timing *ret)
 {
 	struct unwind_result r;
@@ -146,19 +149,19 @@ static void print_pc(const struct bench_sample *s, const char *what, size_t i, u
 }
 
 /*
- * Libdwfl's stack and ours; examples of all are in tests/unwind/NOTES.md.
+ * How libdwfl's stack differs from cprof's.  tests/unwind/NOTES.md has examples.
  *
- * LONGER: ours goes on where libdwfl's ends, and reaches the root.  That happens in epilogues: the
- * CFI still names the slot of a register that was popped, which lies below the stack pointer and so
- * outside the copy; libdwfl gives up there.  And in code without CFI.
+ * LONGER: cprof continues where libdwfl stops, and reaches the root.  This happens in code without
+ * CFI, and in epilogues: there the CFI still refers to the slot of a register that was popped; the
+ * slot is below the stack pointer and therefore outside the copy, and libdwfl gives up.
  *
- * SKIPS: in code without CFI both guess, libdwfl by the frame pointer alone.  Where a function has
- * made no frame, that skips its caller; ours has it, with a call before its return address, and
- * all else is the same.
+ * SKIPS: in code without CFI both use heuristics, libdwfl only the frame pointer.  In a function
+ * without a frame that skips its caller; cprof reports the caller, with a call before its return
+ * address, and all other frames are the same.
  */
 enum compared { SAME, LONGER, SKIPS, DIFFERENT, N_COMPARED };
 
-/* Are libdwfl's pcs ours but for frames that ours found by the code? */
+/* Do the stacks differ only by frames that cprof found from code? */
 static bool is_skipping(const struct unwind_result *r, const uint64_t *pc, size_t n)
 {
 	size_t k = 0;
@@ -182,7 +185,7 @@ static enum compared compare(const struct unwind_result *r, const uint64_t *pc, 
 	return n == r->n ? SAME : r->end == UNWIND_ROOT ? LONGER : DIFFERENT;
 }
 
-struct agreement { double part[N_COMPARED]; };    /* per cent */
+struct agreement { double part[N_COMPARED]; };    /* percent */
 
 static struct agreement agree(struct bench_capture *c, int n_verbose)
 {
@@ -216,7 +219,7 @@ static struct agreement agree(struct bench_capture *c, int n_verbose)
 	return a;
 }
 
-/* With the memo, stacks must be the same as without it, but for joined ones. */
+/* Stacks with the memo must equal those without it, except joined ones. */
 static void ends(struct bench_capture *c)
 {
 	struct unwind *u = new_unwind(), *plain = new_unwind();
@@ -254,7 +257,7 @@ static void ends(struct bench_capture *c)
 	unwind_free(plain);
 }
 
-/* How many stacks by the code alone are those by CFI? */
+/* How many stacks are the same by code alone as by CFI? */
 static void agree_code(const struct bench_capture *c, int n_verbose)
 {
 	struct unwind *with = new_unwind();
@@ -288,8 +291,8 @@ static void agree_code(const struct bench_capture *c, int n_verbose)
 	unwind_free(without);
 }
 
-/* From a file that was not looked into yet to the rule at an address in the middle of its code, and
- * to those at more places; libdw: its row at the same first address. */
+/* The time from opening a file to the rule at an address in the middle of its code, and to rules at
+ * more addresses; for libdw, to its row at the same first address. */
 static void first_contact(const char *path)
 {
 	const unsigned int n_more = 1000;

@@ -1,7 +1,7 @@
 #ifndef CPROF_TESTS_BENCH_UNWIND_H
 #define CPROF_TESTS_BENCH_UNWIND_H
 
-/* Captured stacks in memory, ready to be unwound again and again by us and by our peers. */
+/* Captured stacks in memory, to be unwound repeatedly by cprof and its peers. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,13 +12,13 @@
 struct cfi;
 struct runtime_file;
 
-struct bench_file {                     /* what was mapped; one for all processes */
+struct bench_file {                     /* a mapped file, shared by all processes */
 	char *path;
 	uint64_t id;
-	int fd;                         /* -1: could not be opened, or no file */
+	int fd;                         /* -1: not opened, or not a file */
 	struct cfi *cfi;                /* NULL: none */
 	struct runtime_file *runtime;
-	const uint8_t *bytes;           /* the whole file, for the peers; NULL */
+	const uint8_t *bytes;           /* the whole file, for the peers; may be NULL */
 	size_t n_bytes;
 };
 
@@ -27,11 +27,11 @@ struct bench_map {
 	struct bench_file *file;
 };
 
-struct bench_space {                    /* executable mappings of a process at some time */
+struct bench_space {                    /* executable mappings of a process at one time */
 	uint64_t serial;
 	uint32_t pid, n;
 	struct bench_map *map;          /* sorted */
-	void *dwfl, *libunwind;         /* the peers' */
+	void *dwfl, *libunwind;         /* state of the peers */
 };
 
 struct bench_sample {
@@ -39,7 +39,7 @@ struct bench_sample {
 	const uint8_t *stack;
 	uint64_t n_stack_bytes;
 	uint32_t tid;
-	uint32_t thread;                /* small number of the tid */
+	uint32_t thread;                /* the tid as a small number */
 	struct bench_space *space;
 };
 
@@ -57,16 +57,16 @@ struct bench_capture {
 	size_t n_threads, cap_threads;
 };
 
-/* Reads a file of tests/tools/stackcap; ends the program when that fails. */
+/* Reads a file written by tests/tools/stackcap; exits on failure. */
 void bench_load(const char *path, struct bench_capture *ret);
 
 bool bench_find(const struct bench_space *s, uint64_t pc, const struct bench_map **ret);
 
 #define BENCH_DEPTH_MAX 1024
 
-/* Each peer: pcs of one sample, innermost first, return addresses as they are. */
+/* A peer: the pcs of one sample, innermost first, with unchanged return addresses. */
 size_t bench_dwfl(struct bench_capture *c, const struct bench_sample *s, uint64_t *ret_pc);
-/* The same peer: opens a file's CFI and finds the rules at one address. */
+/* The same peer: opens a file's CFI and finds the rule at an address. */
 bool bench_dwfl_first(int fd, uint64_t vaddr);
 size_t bench_libunwind(struct bench_capture *c, const struct bench_sample *s, uint64_t *ret_pc);
 

@@ -1,11 +1,10 @@
 #!/bin/sh
 # unwind.sh BUILD_DIR [CAPTURE_DIR]
 #
-# Captures the stacks of some programs that are on this machine and unwinds them with cprof's
-# unwinder, libdwfl and libunwind: nanoseconds per frame, and how many stacks are those of
-# libdwfl, but for the reasons that tests/unwind/NOTES.md tells. Fails when that is less than 99.5 %
-# for one of them. Captures are kept in CAPTURE_DIR
-# if given, and taken from there when they are there already.
+# Captures stacks of programs that are installed on this machine and unwinds them with cprof,
+# libdwfl and libunwind. Prints nanoseconds per frame, and how many stacks equal those of libdwfl or
+# differ for a reason in tests/unwind/NOTES.md; fails if that is less than 99.5 % for a program.
+# Captures stay in CAPTURE_DIR, if given, and are reused.
 
 set -u
 build=${1:?"usage: unwind.sh BUILD_DIR [CAPTURE_DIR]"}
@@ -27,13 +26,13 @@ fi
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"; [ $# -gt 1 ] || rm -rf "$dir"' EXIT
 
-# capture NAME HZ STACK_BYTES COMMAND...: when the command is there
+# capture NAME HZ STACK_BYTES COMMAND...: if the command is installed
 capture() {
 	name=$1 hz=$2 bytes=$3
 	shift 3
 	[ -e "$dir/$name.cap" ] && return
 	if ! command -v "$1" >/dev/null; then
-		echo "unwind.sh: $name left out: no $1" >&2
+		echo "unwind.sh: $name skipped: no $1" >&2
 		return
 	fi
 	"$stackcap" -F "$hz" -s "$bytes" -n 4000 -o "$dir/$name.cap" "$@" \
@@ -121,7 +120,7 @@ public class Load {
 END
 capture java 2000 16384 java -XX:+PreserveFramePointer "$work/Load.java"
 capture openssl 2000 16384 openssl speed -seconds 1 rsa2048 sha256
-# the program stays beside its capture, which is of no use without it
+# the capture needs its program, so keep both
 if ! [ -e "$dir/cxx.cap" ] && g++ -O2 -o "$dir/cxx" "$work/load.cc"; then
 	capture cxx 5000 16384 "$dir/cxx"
 fi

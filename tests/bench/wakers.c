@@ -1,6 +1,6 @@
 /*
- * N threads that wake up in turn and work for a moment, until somebody ends them: busy, but with
- * time left on each CPU for who attaches.
+ * N threads that wake up in turn and work for a moment, until the process is killed: busy, but with
+ * time left on each CPU for a profiler that attaches.
  *
  * usage: wakers [N [MICROSECONDS OF WORK [MILLISECONDS OF SLEEP]]]
  */
@@ -16,7 +16,7 @@ static void sleep_us(uint64_t us)
 				     .tv_nsec = (long)(us % 1000000) * 1000}, NULL);
 }
 
-/* arg: which thread of n this is; they spread over the time of one sleep */
+/* arg: the number of this thread; the threads are spread over one sleep */
 PROG_NOINLINE static void *wake_and_work(void *arg)
 {
 	sleep_us((uint64_t)(uintptr_t)arg * sleep_ms * 1000 / n);

@@ -1,9 +1,9 @@
 /*
- * Searches debug files by names from a hostile file: arbitrary bytes as .gnu_debuglink, as build id,
- * as the file's own path, and as the link to a file that dwz split off.  The root folder contains
- * debug files that match, and other things: fifos, loops, links that lead outside, folders, text.
- * Any file that is opened must be a regular file with the requested build id or, if one of the two
- * has no build id, with the CRC of the link.
+ * Searches debug files by names from a hostile file: arbitrary bytes as .gnu_debuglink, build id,
+ * path of the file, and link to a file that dwz split off.  The root folder contains debug files
+ * that match, and other things: fifos, loops, links that lead outside, folders, text.  Any file
+ * that is opened must be a regular file with the requested build id or, if one of the two has no
+ * build id, with the CRC of the link.
  *
  * The input is the build id and the path, each preceded by its length (u8), the section, preceded
  * by its length (u16), and the other link.

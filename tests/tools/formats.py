@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""formats.py FORMAT FILE PPROF [TYPE]: is FILE what the format's rules ask for, and does it hold
-what the profile does?  FORMAT is speedscope, chrome or firefox; TYPE is the index of the sample
-type where the format has one only (default: the last).  Prints what is wrong; status 1.
+"""formats.py FORMAT FILE PPROF [TYPE]: does FILE follow the rules of its format, and does it
+contain the same as the profile?  FORMAT is speedscope, chrome or firefox; TYPE is the index of the
+sample type if the format has only one (default: the last).  Prints problems; status 1 if there are any.
 
-The rules of speedscope are those of its JSON schema, those of firefox the columns of the processed
-format as its writers have them.
+The rules for speedscope are its JSON schema; those for firefox are the columns of the processed
+format that its writers use.
 """
 import collections
 import json
@@ -36,7 +36,7 @@ def no_constant(name):
 
 
 def sums(profile, index):
-    """The values of one type by all their frames' names, outermost first."""
+    """The values of one type by stack: names of all frames, outermost first."""
     found = collections.Counter()
     for sample in profile["samples"]:
         if sample[1][index] > 0:
@@ -56,7 +56,7 @@ def read_profile(path):
 
 
 def same(what, ours, theirs):
-    """ours: Counter by tuples of frame names; theirs: of the pprof, with None for no name."""
+    """ours: Counter by tuples of frame names; theirs: the same of the pprof, with None for no name."""
     check(near(sum(ours.values()), sum(theirs.values())), "%s: total %s, not %s" % (
         what, sum(ours.values()), sum(theirs.values())))
     if any(None in names for names in theirs):

@@ -1,21 +1,21 @@
 #!/usr/bin/python3
-"""oddprofiles.py FOLDER: writes profiles that are legal, but as few writers make them.
+"""oddprofiles.py FOLDER: writes profiles that are valid but unusual.
 
     odd-ids            ids with gaps and beyond 32 bits, locations before functions in the file
     odd-unpacked       repeated numbers not packed, unknown fields between the known ones
-    odd-split          one packed field in several pieces, messages of a kind not together
+    odd-split          a packed field in several pieces, messages of one kind not contiguous
     odd-duplicates     the same stack several times, in duplicated locations and functions
     odd-negative       negative values, and samples that cancel each other
     odd-nameless       locations without lines, without mapping, functions without name
-    odd-recursive      recursion, direct and through others, inlined and not
-    odd-labels         text and numbers, several of a key, in any order, with units
+    odd-recursive      direct and indirect recursion, inlined and not
+    odd-labels         text and numbers, several with one key, in any order, with units
     odd-units          bytes in megabytes and kilobytes
     odd-types          five sample types, the default not the last
     odd-empty          no samples; and samples without a stack
     odd-drop           drop_frames and keep_frames
-    odd-files          functions of one name in several files, lines 0
+    odd-files          functions with the same name in several files, lines 0
     odd-deep           a stack of 2000 frames
-    odd-random-N       all of it at random
+    odd-random-N       a random mix
 """
 import gzip
 import os
@@ -46,7 +46,7 @@ def packed(field, numbers):
 
 
 class Profile:
-    """Parts are kept as (order, bytes), so that a test can write them in any order."""
+    """Parts are (order, bytes), so a test can write them in any order."""
 
     def __init__(self, types=(("samples", "count"), ("cpu", "nanoseconds"))):
         self.strings = {"": 0}
@@ -94,7 +94,7 @@ class Profile:
         return i
 
     def at(self, name, line=1, filename=None):
-        """A location with one line in a function of its own."""
+        """A location with one line in its own function."""
         return self.location([(self.function(name, name + ".c" if filename is None else filename),
                                line)])
 

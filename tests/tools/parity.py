@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """parity.py CPROF [-focus=.. and other arguments] FILE...: do cprof and `go tool pprof` agree?
 
-Compares, for each sample type of the (merged) files: the tables by function, line and file; focus,
-ignore, hide, show and tags; labels; all stacks with their values; callers and callees of some functions.
-Prints what differs; status 1 if anything does.
+Compares for each sample type of the (merged) files: the tables by function, line and file; focus,
+ignore, hide, show and tags; labels; all stacks with their values; callers and callees of some
+functions. Prints differences; status 1 if there are any.
 """
 import collections
 import json
@@ -54,7 +54,7 @@ def their_top(text):
         m = re.match(r" *(-?[\d.]+\S*) +\S+% +\S+% +(-?[\d.]+\S*) +\S+%  (.*?)"
                      r"(?: \((?:partial-)?inline\))?$", line)
         if m:
-            # a file that is called "[x]" gets a second pair of brackets
+            # a file named "[x]" gets a second pair of brackets
             name = re.sub(r"^\[(\[.*\])\]$", r"\1", m.group(3))
             rows.append((name, number(m.group(1)), number(m.group(2))))
     return sorted(rows)
@@ -66,7 +66,7 @@ def our_top(text):
 
 
 def flat_sums(rows):
-    """pprof has a row for each start line of a file's functions: only flat can be added."""
+    """pprof has a row for each start line of a file's functions; only flat values can be added."""
     sums = collections.Counter()
     for name, flat, _ in rows:
         sums[name] += flat
@@ -100,7 +100,7 @@ def their_stacks(text):
 
 
 def their_edges(text):
-    """name -> (callers, callees), from -peek, which shows each node between its edges."""
+    """name -> (callers, callees), from -peek, which prints each node between its edges."""
     edges = {}
     for block in text.split("-" * 58 + "+")[2:]:
         callers, callees, name = [], [], None
@@ -118,7 +118,7 @@ def their_edges(text):
 
 
 def their_tags(text):
-    """key -> value -> sum, of labels that are text, from -tags."""
+    """key -> value -> sum, for text labels, from -tags."""
     tags, key = {}, None
     for line in text.splitlines():
         m = re.match(r" *(.*): Total \S+", line)
@@ -150,7 +150,7 @@ def type_names():
 
 
 def filters(rows):
-    """Expressions that match something of this profile, taken from its own names."""
+    """Expressions that match names of this profile."""
     names = [re.escape(x[0]).replace("/", "/") for x in rows if not x[0].startswith(("[", "<"))]
     if len(names) < 2:
         return []
@@ -178,7 +178,7 @@ for index, (type_name, unit) in enumerate(names):
                 "tid=^1"):
         compare("tag " + tag, our_top(cprof("--tag", tag, *index_args)),
                 their_top(pprof("-top", "-tagfocus=" + tag, *unit_args)))
-    # those that cprof writes; of numbers, pprof sums up in classes
+    # labels that cprof writes; pprof groups numbers into classes
     for key, values in their_tags(pprof("-tags", *unit_args)).items():
         if key in OWN_LABELS:
             compare("label " + key, our_tags(key, *index_args),

@@ -1,7 +1,6 @@
 /*
- * pprof-check FILE...: one line for each rule of the consumers that a profile
- * breaks.  Exit status 1 when there is any error, 64 for wrong usage.
- * A FILE that cannot be read as a profile is an error as well.
+ * pprof-check FILE...: prints one line for each rule of a pprof consumer that a profile violates.
+ * Exit status 1 for an error, which includes a FILE that is not a profile; 64 for wrong usage.
  */
 
 #include "base/err.h"

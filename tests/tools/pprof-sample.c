@@ -1,7 +1,7 @@
 /*
- * pprof-sample FILE: writes a profile with something of everything: two
- * sample types, three mappings, inlined and recursive functions, a location that is
- * only an address, string and numeric labels, bytes that are not UTF-8.
+ * pprof-sample FILE: writes a profile that uses all features: two sample types, three mappings,
+ * inlined and recursive functions, a location that is only an address, string and numeric labels,
+ * bytes that are not UTF-8.
  */
 
 #include "base/err.h"
@@ -52,7 +52,7 @@ static void write_profile(struct pprof *p)
 		&(struct pprof_line){ f_main, 14, 3 }, 1, false);
 	uint64_t l_walk = pprof_location(p, app, 0x402000,
 		&(struct pprof_line){ f_walk, 31, 0 }, 1, false);
-	/* walk > hash > mix, all one address: the innermost comes first. */
+	/* walk > hash > mix at one address; the innermost comes first. */
 	uint64_t l_mix = pprof_location(p, app, 0x402010, (struct pprof_line[]){
 		{ f_mix, 3, 9 }, { f_hash, 6, 2 }, { f_walk, 33, 5 } }, 3, false);
 	uint64_t l_stripped = pprof_location(p, lib, 0x30000, NULL, 0, false);

@@ -1,13 +1,13 @@
 /*
- * The table of tests/cli/record-refused.sh: reads its rows, runs cprof record for each cell in a
- * child of its own, and says what came of it.  Reads from stdin
+ * The table of tests/cli/record-refused.sh: runs cprof record in a child process for each cell of
+ * each row and prints the results.  Reads rows from stdin:
  *
  *	MACHINE|ERRNO...|EVENT...|TARGET...|REGEX[|FIELD]
  *
- * where the lists are of words of the tables below, or of events as -e takes them, and `any` stands
- * for all of a table; an expression has no '|'.  MACHINE.keep is its folder.  Writes "ok NAME",
- * "not NAME" with lines "# " behind it, or "miss NAME" for a cell of errno x event x target that no
- * row names.
+ * The lists contain words of the tables below, or events in the syntax of -e; `any` means all words
+ * of a table.  A regular expression contains no '|'.  MACHINE.keep is the machine's folder.  Prints
+ * "ok NAME", "not NAME" followed by lines with "# ", or "miss NAME" for a combination of errno,
+ * event and target that is not in any row.
  */
 #include "refused.h"
 
@@ -43,7 +43,7 @@ static const struct { const char *name, *event; bool is_member; } events[] = {
 	{ "switches", "context-switches" },
 	{ "tracepoint", "sched:sched_switch" },
 	{ "breakpoint", "mem:0x1000:w" },
-	{ "uprobe", NULL },  /* of this very program */
+	{ "uprobe", NULL },  /* in this program itself */
 	{ "member", "{page-faults,cycles}", true },
 	{ "default", "" },
 };
@@ -62,7 +62,7 @@ struct row {
 	const char *target;   /* the process to attach to */
 };
 
-/* Is word one of the blank-separated list? */
+/* Is word in the blank-separated list? */
 static bool has_word(const char *list, const char *word)
 {
 	size_t n = strlen(word);
@@ -86,7 +86,7 @@ static void set_up(const struct row *r, int number, bool is_member)
 		setenv("REFUSED_MEMBERS", "1", 1);
 }
 
-/* Runs the cell with all that it prints in *out; returns how it ended. */
+/* Runs the cell and stores its output in *out; returns its wait status. */
 static int run_child(const struct row *r, int number, const char *event, size_t target,
 		     bool is_member, bool checks_leaks, char *out, size_t n_out)
 {
@@ -145,12 +145,12 @@ static bool matches(const char *text, const char *regex)
 	return yes;
 }
 
-/* What is wrong with an answer; NULL nothing. */
+/* The problem with an answer; NULL if there is none. */
 static const char *judge(const struct row *r, int number, bool is_member, int status, char *out)
 {
 	static const char open_failed[] = "cprof record: cannot open event '";
 	char first[1000];
-	/* Notes may come before it: why it is a clock, say. */
+	/* Notes may precede it, for example why a clock is used. */
 	while (strncmp(out, open_failed, sizeof(open_failed) - 1) != 0 && strchr(out, '\n') &&
 	       !(is_member && strstr(out, "' does not fit into its group: ")))
 		out = strchr(out, '\n') + 1;
@@ -168,8 +168,8 @@ static const char *judge(const struct row *r, int number, bool is_member, int st
 }
 
 /*
- * The leak sanitizer's check at exit takes 0.1 s, twenty times as long as the cell.  So the first
- * cell of each errno and of each event on each target runs it, and the others leave by _exit().
+ * The leak sanitizer's check at exit takes 0.1 s, twenty times as long as the cell.  Only the first
+ * cell of each errno, and of each event on each target, runs it; the others call _exit().
  */
 static bool is_first(size_t err, size_t ev, size_t target)
 {
@@ -195,7 +195,7 @@ static void cell(const struct row *r, size_t err, size_t ev, const char *event, 
 		printf("# '%s'\n# status %d: %s\n", r->regex, status, out);
 	remove("started.keep");
 	remove("refused.pb.gz");
-	/* What has no field of its own is the cell itself. */
+	/* A row without a field is the cell itself. */
 	if (ev < N(events) && !*r->field)
 		covered[err][ev][target] = true;
 }

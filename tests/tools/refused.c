@@ -1,14 +1,13 @@
 /*
- * cprof itself, on another machine: linked with --wrap=cprof_recorder_new_sized, so that what
- * stands between the command line and the message is the real thing, and only the kernel's answer
- * is not.
+ * cprof on another machine: linked with --wrap=cprof_recorder_new_sized.  Everything between the
+ * command line and the message is real; only the kernel's answer is not.
  *
  *	REFUSED_MACHINE=DIR   /proc and /sys are DIR/proc and DIR/sys
- *	REFUSED_ERRNO=N       perf_event_open(2) answers this to every event but the rings' own
- *	REFUSED_FIELD=NAME    ... only while this field of the attr is set
- *	REFUSED_MEMBERS=1     ... only to events that join a group
+ *	REFUSED_ERRNO=N       perf_event_open(2) fails with it, except for the events of rings
+ *	REFUSED_FIELD=NAME    ... only if this field of the attr is set
+ *	REFUSED_MEMBERS=1     ... only for events that join a group
  *
- * As `cprof-refused --table PID` it runs a whole table of such (refused-table.c).
+ * `cprof-refused --table PID` runs a whole table of such cases (refused-table.c).
  */
 #include "refused.h"
 
@@ -28,7 +27,7 @@
 #include "recorder/machine.h"
 
 #define RING_FILE_BYTES (16 << 20)
-#define KNOWN_BYTES 72  /* PERF_ATTR_SIZE_VER1: what an old kernel knows of the attr */
+#define KNOWN_BYTES 72  /* PERF_ATTR_SIZE_VER1: the size of the attr in an old kernel */
 
 int __real_cprof_recorder_new_sized(const struct cprof_config *config, size_t n_bytes,
 				    struct cprof_recorder **ret_recorder, struct err *e);
@@ -56,14 +55,14 @@ static int refuse(struct perf_event_attr *a, pid_t pid, int cpu, int group, unsi
 		errno = errnum;
 		return -1;
 	}
-	/* It can be mapped as a ring can. */
+	/* It can be mapped like a ring. */
 	int fd = memfd_create("ring", MFD_CLOEXEC);
 	if (fd >= 0 && ftruncate(fd, RING_FILE_BYTES) < 0)
 		return -1;
 	return fd;
 }
 
-/* What is asked of an event that was not refused. */
+/* ioctl(2) of an event that was not refused. */
 int __real_ioctl(int fd, unsigned long request, ...);
 int __wrap_ioctl(int fd, unsigned long request, ...);
 

@@ -30,8 +30,8 @@ struct replay_header {
 };
 
 struct replay_event {
-	char name[64];             /* perf spelling */
-	uint64_t id;               /* that samples carry */
+	char name[64];             /* in perf's spelling */
+	uint64_t id;               /* as in its samples */
 	uint32_t event, is_clock;  /* index; 1: values are nanoseconds */
 };
 

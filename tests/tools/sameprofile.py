@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""sameprofile.py A B: do two pprof files hold the same, whatever ids and order they have?
+"""sameprofile.py A B: are two pprof files the same except for ids and order?
 
-Samples are compared with all that hangs on them: labels, addresses, lines, functions, mappings.
-Samples without a stack do not count: pprof leaves them out.  Prints what differs; status 1 if anything does.
+Compares samples with their labels, addresses, lines, functions and mappings.  Samples without a stack
+do not count, because pprof drops them.  Prints differences; status 1 if there are any.
 """
 import collections
 import os

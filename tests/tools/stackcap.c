@@ -1,8 +1,8 @@
 /*
  * stackcap [-F HZ] [-s STACK_BYTES] [-n SAMPLES] -o FILE COMMAND [ARG...]
  *
- * Runs a command and records its user registers and stacks by cpu-clock, with its mappings,
- * into one file (format: stackcap.h).  Everything is held in memory until the command has ended.
+ * Runs a command and records its user registers, stacks (at ticks of cpu-clock) and mappings in one
+ * file (format: stackcap.h).  Everything is kept in memory until the command has ended.
  */
 
 #include "tests/tools/stackcap.h"
@@ -36,7 +36,7 @@ struct ring {
 static struct ring ring[CPUS_MAX];
 static unsigned int n_rings;
 
-/* Records, kept as they will be written, and their order. */
+/* Records in their final form, and their order. */
 static uint8_t *out;
 static size_t n_out, cap_out;
 static struct place { uint64_t time_ns; size_t at; } *place;

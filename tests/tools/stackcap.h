@@ -2,15 +2,15 @@
 #define CPROF_TESTS_STACKCAP_H
 
 /*
- * Captured stacks: user registers and stack copies of a command, and what was mapped when,
- * for tests and benchmarks of the unwinder.  A file is a struct stackcap_head and then
- * records in time order, each a struct stackcap_record followed by its body, in the byte
- * order of the machine, bodies padded to 8 bytes:
+ * Captured stacks for tests and benchmarks of the unwinder: user registers and stack copies of a
+ * command, and its mappings over time.  A file is a struct stackcap_head followed by records in
+ * time order.  Each is a struct stackcap_record and a body that is padded to 8 bytes, in the byte
+ * order of the machine:
  *
  *   STACKCAP_MAP     struct stackcap_map, then the path with its NUL
  *   STACKCAP_EXEC    no body: the process has lost all its mappings
- *   STACKCAP_FORK    u32 parent's pid, u32 0: the new process pid has its parent's mappings
- *   STACKCAP_SAMPLE  struct stackcap_sample, the registers, the stack's bytes
+ *   STACKCAP_FORK    u32 parent's pid, u32 0: the new process pid copies its parent's mappings
+ *   STACKCAP_SAMPLE  struct stackcap_sample, the registers, the bytes of the stack
  *   STACKCAP_VDSO    the bytes of the vDSO (once)
  *
  * Registers are those of STACKCAP_REGS, in perf's order.

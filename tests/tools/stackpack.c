@@ -1,26 +1,26 @@
 /*
  * stackpack [-n SAMPLES] [-t TITLE] CAPTURE >CORPUS
  *
- * Takes some samples out of a capture (tests/tools/stackcap) and writes what is needed to unwind
- * them on any machine, as lines of text (tests/unwind/replay.c reads them):
+ * Selects samples of a capture (tests/tools/stackcap) and writes everything that is needed to
+ * unwind them on any machine as lines of text, for tests/unwind/replay.c:
  *
  *   # ...                        the title
- *   module NAME                  of the modules that follow counted from 0
+ *   module NAME                  a module; they are numbered from 0
  *   hdr VADDR BYTES, eh VADDR BYTES    where its .eh_frame_hdr and .eh_frame are
- *   h OFFSET HEX, e OFFSET HEX   bytes of these; all else in them is 0
- *   c VADDR HEX                  bytes of code, where they are read
- *   space                        an address space, and in it:
+ *   h OFFSET HEX, e OFFSET HEX   bytes of these; all others are 0
+ *   c VADDR HEX                  bytes of code that are read
+ *   space                        an address space, which contains:
  *   map START END BIAS MODULE
- *   sample END BYTES PEER        how the stack ends; bytes of the copy; frames that are libdwfl's
- *                                as well (NOTES.md there says where and why it is not all)
+ *   sample END BYTES PEER        how the stack ends; size of the copy; number of frames on which
+ *                                libdwfl agrees (tests/unwind/NOTES.md explains the others)
  *   r HEX...                     registers, in perf's order
- *   s WORD HEX...                words of the copy from that one on; all others are 0
+ *   s WORD HEX...                words of the copy from WORD on; all others are 0
  *   f HEX...                     the expected pcs, innermost first
  *
- * All numbers are hexadecimal but counts.  Samples are chosen so that they use as many different
- * rules as possible.  Of the stack those words are kept that point into code or into the stack, or
- * that are read: all that could mislead an unwinder, and nothing of the program's data.  The
- * bytes of .eh_frame_hdr are those that a binary search reads.
+ * All numbers are hexadecimal, except counts.  The selected samples use as many different rules as
+ * possible.  Stacks keep the words that point into code or into the stack, or that are read: all
+ * that could mislead an unwinder, and no data of the program.  The bytes of .eh_frame_hdr are those
+ * that a binary search reads.
  */
 
 #include "symbolize/cfi/cfi.h"
@@ -46,10 +46,10 @@ struct ranges {
 	size_t n, cap;
 };
 
-/* A file, its sections in memory, and what of them was needed. */
+/* A file, its sections in memory, and the parts of them that were needed. */
 struct packed {
 	const struct bench_file *file;
-	struct cfi *cfi;                /* by sections */
+	struct cfi *cfi;                /* from the sections */
 	struct cfi_bytes hdr, eh;
 	struct ranges need[N_KINDS];
 	int number;                     /* -1: not used */
@@ -58,10 +58,10 @@ struct packed {
 struct lookup { uint32_t module; uint64_t vaddr; };
 
 static struct bench_capture capture;
-static struct packed *module;           /* beside capture.file */
+static struct packed *module;           /* parallel to capture.file */
 static struct lookup lookup[LOOKUPS_MAX];
 static size_t n_lookups;
-static bool is_kept;                    /* what is read is needed */
+static bool is_kept;                    /* mark everything that is read as needed */
 
 static void need(struct ranges *r, uint64_t from, uint64_t to)
 {
@@ -74,7 +74,7 @@ static void need(struct ranges *r, uint64_t from, uint64_t to)
 	r->v[r->n++] = (struct range){ from, to };
 }
 
-/* ---- what an address needs of its module's sections ------------------------------------ */
+/* ---- the parts of sections that an address needs -------------------------------------- */
 
 static uint32_t word(const uint8_t *p)
 {
@@ -94,7 +94,7 @@ static void need_entry(struct packed *m, uint64_t off)
 		need(&m->need[KIND_EH], cie, cie + 4 + word(p + cie));
 }
 
-/* The binary search of cfi.c, over pairs of int32_t relative to the header. */
+/* The binary search of cfi.c in pairs of int32_t relative to the header. */
 static void need_vaddr(struct packed *m, uint64_t vaddr)
 {
 	struct cfi *c = m->cfi;
@@ -135,7 +135,7 @@ static void open_module(struct packed *m, const struct bench_file *f)
 	memcpy(m->cfi->load, c->load, sizeof(c->load));
 }
 
-/* The linker puts these in the place of cfi_read_code, to see what is read. */
+/* The linker replaces cfi_read_code by this, to note what is read. */
 size_t __real_cfi_read_code(const struct cfi *c, uint64_t vaddr, void *buf, size_t n_bytes);
 size_t __wrap_cfi_read_code(const struct cfi *c, uint64_t vaddr, void *buf, size_t n_bytes);
 
@@ -175,7 +175,7 @@ static bool find_module(void *ctx, uint64_t pc, struct module *ret)
 	return true;
 }
 
-/* Each call with a space of its own, so that no rule is in the cache. */
+/* A new space for each call, so that no rule is cached. */
 static void run(struct unwind *u, const struct bench_sample *s, const uint8_t *stack,
 		uint64_t n_bytes, struct unwind_result *ret)
 {
@@ -200,7 +200,7 @@ static struct unwind *new_unwind(void)
 
 struct set { uint64_t *slot; size_t n_slots; };
 
-/* Whether it is new; puts it in when `add`. */
+/* Is it new?  Adds it if `add` is set. */
 static bool set_add(struct set *s, struct lookup l, bool add)
 {
 	uint64_t key = (l.vaddr * 4096 + l.module + 1) * 0x9e3779b97f4a7c15u;
@@ -233,7 +233,7 @@ static size_t choose(struct unwind *u, size_t n, size_t *ret)
 				continue;
 			for (size_t j = 0; j < n_lookups; j++)
 				n_new += set_add(&seen, lookup[j], false);
-			/* of two that show the same, the one with the smaller stack */
+			/* of two equivalent samples, the one with the smaller stack */
 			double gain = (double)n_new / (double)(2048 + r.frame[r.n - 1].sp -
 							       r.frame[0].sp);
 			if (n_new && gain > best_new) {
@@ -315,7 +315,7 @@ static void put_space(const struct bench_space *s)
 	}
 }
 
-/* Zeroes the words of a copy that mean nothing to an unwinder. */
+/* Clears the words of a copy that are irrelevant to an unwinder. */
 static void clean(const struct bench_sample *s, uint64_t *stack, size_t n_words)
 {
 	uint64_t sp = s->regs.r[arch_x86_64.sp];
@@ -336,7 +336,8 @@ static bool is_same(const struct unwind_result *r, const uint64_t *pc, uint32_t 
 	return true;
 }
 
-/* The sample with the cleaned and shortened stack; false when that is not unwound as the whole. */
+/* The sample with the cleared and shortened stack; false if it does not unwind to the same
+ * result. */
 static bool put_sample(struct unwind *u, const struct bench_sample *s, bool is_dry)
 {
 	static const int8_t dwarf[STACKCAP_N_REGS_X86] = { 0, 3, 2, 1, 4, 5, 6, 7, 16, 8, 9, 10, 11,
@@ -413,7 +414,7 @@ int main(int argc, char **argv)
 		is_kept = false;
 		if (!put_sample(u, &capture.sample[index[i]], true))
 			continue;
-		/* once more with nothing known, so that all code is read that is needed */
+		/* again with an empty cache, so that all code that is needed is read */
 		struct unwind *fresh = new_unwind();
 		is_kept = true;
 		put_sample(fresh, &capture.sample[index[i]], true);

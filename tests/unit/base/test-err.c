@@ -23,10 +23,10 @@ int main(void)
 	tap_str(e.what, "no event 'x'", "a hint does not change the text");
 	err_prefix(&e, "cpu %d", 3);
 	tap_str(e.what, "cpu 3: no event 'x'", "prefix");
-	tap_str(e.hint, "try 'y'", "a prefix does not change the hint");
+	tap_str(e.hint, "try 'y'", "a prefix keeps the hint");
 	tap_int(err_errno(&e, EACCES, "cannot open '%s'", "/x"), -EACCES, "errno returns the code");
 	tap_str(e.what, "cannot open '/x': Permission denied", "and appends its text");
-	tap_str(e.hint, "", "a new error removes the old hint");
+	tap_str(e.hint, "", "a new error has no hint");
 	tap_int(err_set(NULL, EIO, "x"), -EIO, "set with NULL");
 	tap_int(err_errno(NULL, EIO, "x"), -EIO, "errno with NULL");
 	err_hint(NULL, "x");
@@ -46,7 +46,7 @@ int main(void)
 	       "a prefix before a long text");
 	err_set(&e, EIO, "short");
 	err_prefix(&e, "%s", text);
-	tap_ok(strlen(e.what) == ERR_TEXT_MAX - 1 && e.what[0] == 'a', "a long prefix is truncated");
+	tap_ok(strlen(e.what) == ERR_TEXT_MAX - 1 && e.what[0] == 'a', "a long prefix, too");
 	free(text);
 	return tap_done();
 }

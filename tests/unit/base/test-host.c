@@ -98,7 +98,7 @@ static void test_long(const struct host *h)
 	tap_int(host_read_long(h, HOST_SYS, &value, "word"), -EINVAL, "a word is not a number");
 	tap_int(host_read_long(h, HOST_PROC, &value, "empty"), -EINVAL, "nor is an empty file");
 	tap_int(host_read_long(h, HOST_SYS, &value, "huge"), -EINVAL,
-		"nor a number that does not fit into long");
+		"nor a number too large for long");
 	tap_int(host_read_long(h, HOST_SYS, &value, "none"), -ENOENT, "no such file");
 	tap_int(value, -12, "a failure does not change the value");
 }
@@ -116,7 +116,7 @@ static void test_live_thread(const struct host *h)
 	put_state("proc/7/task/7/stat", "7 (a) R 1) Z 1 7\n");
 	put_state("proc/7/task/8/stat", "8 (b) X 1 7\n");
 	put_state("proc/7/task/9/stat", "9 (c) S 1 7\n");
-	tap_int(host_live_thread(h, 7), 9, "after its end, the thread that still runs");
+	tap_int(host_live_thread(h, 7), 9, "then the thread that still runs");
 	put_state("proc/7/task/9/stat", "9 (c) Z 1 7\n");
 	tap_int(host_live_thread(h, 7), 7, "no thread runs: the process itself");
 	tap_int(host_live_thread(h, 6), 6, "no such process");
@@ -146,7 +146,7 @@ int main(void)
 	long value;
 	tap_int(host_open(&h, inside("root"), inside("proc"), inside("none"), &e), 0,
 		"a missing /sys is allowed");
-	tap_int(host_read_long(&h, HOST_SYS, &value, "number"), -ENOENT, "and nothing can be read from it");
+	tap_int(host_read_long(&h, HOST_SYS, &value, "number"), -ENOENT, "and it is empty");
 	host_close(&h);
 	tap_int(host_open(&h, NULL, NULL, NULL, &e), 0, "the machine itself");
 	char *text = NULL;
