@@ -152,7 +152,7 @@ mkdir -p "root.keep$T"
 mv prog.keep "root.keep$T/prog.keep"
 rm -rf "$HOME/.debug"
 run "$CPROF" import -v -o moved.pb.gz moved.data
-like err "'$T/prog.keep' is not here" '-v reports a missing file'
+like err "'$T/prog.keep' is missing" '-v reports a missing file'
 profile 'its code has no names but its build id' moved.pb.gz \
 	"all(m.build_id for m in p.mappings.values() if m.file.endswith('prog.keep'))" \
 	"'main' not in names"
@@ -195,11 +195,11 @@ for f in ./*.data; do mv "$f" "$f.keep"; done
 rm -f perf.log
 echo "hello, world, how are you?" >text.keep
 : >empty.keep
-refused 1 "no perf.data" 'a text' import text.keep
+refused 1 "not a perf.data file" 'a text' import text.keep
 refused 1 "empty" 'an empty file' import empty.keep
 refused 1 "none.*No such file" 'a missing file' import none
 refused 1 "Is a directory" 'a folder that has no data' import /
-refused 1 "through a pipe|no perf.data|empty" 'a terminal or nothing' import - </dev/null
+refused 1 "through a pipe|not a perf.data file|empty" 'a terminal or nothing' import - </dev/null
 refused 1 "symfs" 'a missing folder' import --symfs none fp.data.keep
 refused 64 'no FILE' 'no file' import
 refused 64 'more than one' 'two files' import a b
