@@ -199,7 +199,7 @@ static bool find_spot(const struct stack_patchlater *l, const struct stack_patch
 		return false;
 	uint32_t off8 = (uint32_t)(diff / 8);
 	uint32_t from = SEARCH_COUNT(whole->n_places, i, w[i].off8 <= off8);
-	/* w[from] is the first one further in than the CFA, where its caller stands */
+	/* w[from] is the first one further in than the CFA, which is the address of its caller */
 	if (from ? w[from - 1].off8 != off8 : off8 || !whole->n_outer)
 		return false;
 	uint32_t n_same = 0, n_both = whole->n_places - from;

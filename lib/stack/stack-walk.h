@@ -23,7 +23,7 @@ struct record;
 struct stacks;
 struct strtab;
 
-/* Names of the frames that stand for no code (dso.h, DSO_PSEUDO). */
+/* Names of pseudo frames, which are not code (dso.h, DSO_PSEUDO). */
 #define STACK_WALK_TRUNCATED "[truncated]"
 #define STACK_WALK_DROPPED "[stacks dropped: memory limit]"
 #define STACK_WALK_SHORTENED "[callees dropped: memory limit]"

@@ -289,7 +289,7 @@ static int32_t go_left(struct go_table *g, const struct go_table_function *f)
 	    (!go_table_near(g, f, "runtime.systemstack_switch", &s) &&
 	     !go_table_near(g, f, "runtime.systemstack_switch.abi0", &s)))
 		return -1;
-	/* since Go 1.21 it has a frame, which is made in its first 8 bytes */
+	/* since Go 1.21 it has a frame, which is set up in its first 8 bytes */
 	int32_t first = go_moved(g, &s, s.start), then = go_moved(g, &s, s.start + 8);
 	return first < 0 ? -1 : 8 + (then > first ? then : first);
 }

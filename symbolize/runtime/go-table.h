@@ -41,7 +41,7 @@ bool go_table_find(struct go_table *g, uint64_t vaddr, struct go_table_function 
 /* A function by its index; false behind the last. */
 bool go_table_function(struct go_table *g, uint64_t i, struct go_table_function *ret);
 
-/* Copies its name; false where there is none, or it is longer than buf. */
+/* Copies its name; false: it has no name, or one longer than buf. */
 bool go_table_name(struct go_table *g, const struct go_table_function *f, char *buf,
 		   size_t n_bytes);
 
@@ -50,8 +50,8 @@ bool go_table_name(struct go_table *g, const struct go_table_function *f, char *
 bool go_table_near(struct go_table *g, const struct go_table_function *f, const char *name,
 		   struct go_table_function *ret);
 
-/* The rule at vaddr: PLAIN, ROOT, or NONE where the code has to tell.  False where there is no Go
- * function, or the table does not cover the address. */
+/* The rule at vaddr: PLAIN, ROOT, or NONE where the rule must come from the code.  False: no Go
+ * function is there, or the table does not cover the address. */
 bool go_table_rule(struct go_table *g, uint64_t vaddr, struct cfi_rule *ret);
 
 #endif

@@ -20,12 +20,11 @@ struct module {
 	bool is_jit;                    /* JIT code, which is in no file */
 };
 
-/* Finds the executable mapping that contains pc; false when there is none.  *ret is used before the
- * next call. */
+/* Finds the executable mapping that contains pc; false: nothing is mapped there. */
 typedef bool module_find(void *ctx, uint64_t pc, struct module *ret);
 
 /* Copies up to n bytes of code at pc and returns how many, 0 when it cannot: for code that is in no
- * file.  Called only when a rule is made. */
+ * file.  Called only to derive rules. */
 typedef size_t module_read_code(void *ctx, uint64_t pc, void *buf, size_t n_bytes);
 
 #endif

@@ -20,9 +20,9 @@ void runtime_file_free(struct runtime_file *f)
 	free(f);
 }
 
-static void seek_runtime(struct runtime_file *f)
+static void search_runtime(struct runtime_file *f)
 {
-	f->is_sought = true;
+	f->is_searched = true;
 	for (unsigned int i = 0; i < RUNTIME_N; i++) {
 		if (!runtime_table[i]->open_file)
 			continue;
@@ -34,11 +34,11 @@ static void seek_runtime(struct runtime_file *f)
 	}
 }
 
-/* The runtime whose file it is, sought when first needed. */
+/* The runtime whose file it is, searched when first needed. */
 static const struct runtime *runtime_of(struct runtime_file *f)
 {
-	if (f && !f->is_sought)
-		seek_runtime(f);
+	if (f && !f->is_searched)
+		search_runtime(f);
 	return f ? f->runtime : NULL;
 }
 
@@ -64,7 +64,7 @@ bool runtime_file_switches(int fd)
 void runtime_file_rule(const struct module *m, uint64_t vaddr, struct cfi_rule *ret)
 {
 	cfi_rule_at(m->cfi, vaddr, ret);
-	/* a runtime's own table knows more than the .debug_frame that was made of it */
+	/* a runtime's own table is more precise than the .debug_frame that was generated from it */
 	if (!m->file || (ret->kind != CFI_NONE && !(ret->flags & CFI_FLAG_DEBUG)))
 		return;
 	const struct runtime *runtime = runtime_of(m->file);

@@ -13,9 +13,9 @@ struct runtime;
 
 struct runtime_file {
 	struct cfi *cfi;                /* borrowed */
-	const struct runtime *runtime;  /* whose file it is; NULL: nobody's, or not sought yet */
+	const struct runtime *runtime;  /* whose file it is; NULL: nobody's, or unknown yet */
 	void *data;                     /* the runtime's */
-	bool is_sought;
+	bool is_searched;
 };
 
 /* Reads nothing before the first question.  c is borrowed.  NULL: no memory. */

@@ -147,7 +147,7 @@ static uint32_t hotspot_left(const struct cfi_code *c, uint64_t pc, const struct
 			return h->n_bytes;
 		if (b[at++] != 0x5d)
 			continue;
-		/* nothing goes elsewhere from there to pc */
+		/* no jump or return between the pop and pc */
 		while (at < sizeof(b)) {
 			struct x86insn x = x86insn_decode(b + at, sizeof(b) - at);
 			if (!x.n_bytes || (!x.is_vector && (*x.p == 0xc3 || *x.p == 0xe9 ||

@@ -18,7 +18,7 @@
  * - Nothing is prepared when a module is mapped; see cfi.c.
  *
  * Where a module has no CFI, a rule is derived from the code (cfi-code.c) and cached like any other
- * once the stack has confirmed it.  Where that fails, each step goes by the frame pointer.  Both
+ * once the stack has confirmed it.  Where that fails, each step uses the frame pointer.  Both
  * kinds of steps mark the frame that they find as HEURISTIC.
  *
  * The memo also lengthens stacks that the copy truncates.  When a step leads beyond the copy, and

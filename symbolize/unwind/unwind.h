@@ -70,7 +70,7 @@ enum unwind_end {
 #define UNWIND_STEP_SLOTS 16u   /* private: the step outwards read the caller's sp + ra_off8 * 8 */
 #define UNWIND_STEP_FP 32u      /* private: and the word at fp_off8 */
 #define UNWIND_FRAME_SWITCH 256u /* the root of its stack, called from another: runtime_caller */
-#define UNWIND_STEP_NONE 128u   /* private: there is none, by the rule for pc */
+#define UNWIND_STEP_NONE 128u   /* private: no step outwards, by the rule for pc */
 
 struct unwind_frame {
 	uint64_t pc, sp, fp;            /* in the process, while this frame runs */

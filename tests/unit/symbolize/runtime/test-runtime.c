@@ -108,7 +108,7 @@ static void test_files(void)
 	const struct module m = { .cfi = c, .file = f }, plain = { .cfi = c };
 	struct cfi_rule rule;
 	uint64_t start;
-	tap_ok(f && !runtime_file_data(f, &runtime_go) && f->is_sought, "it is nobody's");
+	tap_ok(f && !runtime_file_data(f, &runtime_go) && f->is_searched, "it is nobody's");
 	runtime_file_rule(&m, GOCODE_TEXT, &rule);
 	tap_ok(rule.kind == CFI_NONE && !runtime_file_function(&m, GOCODE_TEXT, &start),
 	       "and neither CFI nor a runtime knows its code");
