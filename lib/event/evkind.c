@@ -1,5 +1,5 @@
 /*
- * What an event begins with:
+ * The beginning of an event:
  *
  *	what = known name | alias | "r" hex-digit {hex-digit}        evnames.c; up to 16 digits
  *	     | event of a PMU by its name in sysfs                   "mem-loads"
@@ -9,8 +9,8 @@
  *	     | "uprobe:" PATH ":" SYMBOL [ "+" OFFSET ] [ "%return" ]
  *	     | an event of libpfm4                                   evpfm.h
  *
- * What a colon means depends on what stands before it: behind the name of an event come
- * modifiers; only a name that is none begins a tracepoint.
+ * The meaning of a colon depends on the name before it: modifiers follow the name of an event, and
+ * only an unknown name begins a tracepoint.
  */
 #include "event/evkind.h"
 
