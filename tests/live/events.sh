@@ -119,7 +119,7 @@ if is_root && [ -r /sys/kernel/tracing/events/sched/sched_process_exec/id ]; the
 	run "$CPROF" list --search sched:sched_switch
 	like out '^  sched:sched_switch +yes' 'list --search finds a tracepoint, which can be sampled'
 	run "$CPROF" list --search 'sched:sched_*'
-	like out "^Tracepoints: 'sched:[a-z_]+' was tested, and stands for [0-9]+ others" \
+	like out "^Tracepoints: 'sched:[a-z_]+' was tested, and represents [0-9]+ others" \
 		'list --search says which tracepoint was tested'
 	run "$CPROF" list --json --search 'sched:sched_*'
 	check 'so does --json' "$PYTHON" -c '
