@@ -16,7 +16,7 @@ struct dwalt {
 };
 
 /* The bytes of a section, borrowed from elf; bad if there is none. */
-static struct bytes section(Elf *elf, const char *wanted)
+static struct bytes section_bytes(Elf *elf, const char *wanted)
 {
 	size_t names;
 	if (!elf || elf_getshdrstrndx(elf, &names))
@@ -39,7 +39,7 @@ static struct bytes section(Elf *elf, const char *wanted)
  * common checksum. */
 static bool read_sup(Elf *elf, bool *ret_is_alt, const char **ret_link, struct bytes *ret_sum)
 {
-	struct bytes b = section(elf, ".debug_sup");
+	struct bytes b = section_bytes(elf, ".debug_sup");
 	bytes_u16(&b);                       /* version */
 	*ret_is_alt = bytes_u8(&b);
 	*ret_link = bytes_cstr(&b);
@@ -84,7 +84,7 @@ static int open_sup(struct dwfile *file, const char *link, const struct bytes *s
 static int open_link(struct dwfile *file)
 {
 	Elf *elf = file->sections.elf;
-	struct bytes sum, b = section(elf, ".gnu_debugaltlink");
+	struct bytes sum, b = section_bytes(elf, ".gnu_debugaltlink");
 	const char *link = bytes_cstr(&b);
 	bool is_alt;
 	if (!file->where)
@@ -99,7 +99,7 @@ static int open_link(struct dwfile *file)
 static void note_lost(struct dwfile *file)
 {
 	bool is_alt;
-	struct bytes sum, b = section(file->sections.elf, ".gnu_debugaltlink");
+	struct bytes sum, b = section_bytes(file->sections.elf, ".gnu_debugaltlink");
 	const char *link = bytes_cstr(&b);
 	if (b.bad && (!read_sup(file->sections.elf, &is_alt, &link, &sum) || is_alt))
 		return;

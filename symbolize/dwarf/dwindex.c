@@ -33,7 +33,7 @@ static size_t lower_bound(const struct dwindex_place *p, size_t n, uint64_t vadd
 }
 
 /* The unit has code in [start, end). */
-static void take(struct dwindex *f, uint64_t unit, uint64_t start, uint64_t end)
+static void take_places(struct dwindex *f, uint64_t unit, uint64_t start, uint64_t end)
 {
 	if (end <= f->place[0].vaddr || start > f->place[f->n - 1].vaddr)
 		return;
@@ -65,7 +65,7 @@ static void note_neighbours(struct dwindex *f, uint64_t start, uint64_t end)
 }
 
 /* Stops looking for the unit of place i. */
-static void drop(struct dwindex *f, size_t i)
+static void drop_place(struct dwindex *f, size_t i)
 {
 	f->n_left -= !(f->near[i] & DROPPED) && f->place[i].unit == DWINDEX_NO_UNIT;
 	f->near[i] |= DROPPED;
@@ -76,7 +76,7 @@ static void drop_padding(struct dwindex *f)
 {
 	for (size_t i = 0; i < f->n; i++)
 		if ((f->near[i] & NEAR_BOTH) == NEAR_BOTH)
-			drop(f, i);
+			drop_place(f, i);
 }
 
 /* Gives up places in linker stubs.  A debug file has the headers of these sections, too. */
@@ -95,7 +95,7 @@ static void drop_stubs(struct dwindex *f)
 			continue;
 		for (size_t i = lower_bound(f->place, f->n, sh.sh_addr);
 		     i < f->n && f->place[i].vaddr - sh.sh_addr < sh.sh_size; i++)
-			drop(f, i);
+			drop_place(f, i);
 	}
 }
 
@@ -122,7 +122,7 @@ static void read_set(struct dwindex *f, struct bytes *b, const uint8_t *start, u
 		if (!vaddr || !n_bytes || n_bytes > UINT64_MAX - vaddr)
 			continue;
 		has_any = true;
-		take(f, unit, vaddr, vaddr + n_bytes);
+		take_places(f, unit, vaddr, vaddr + n_bytes);
 		if (f->near)
 			note_neighbours(f, vaddr, vaddr + n_bytes);
 	}
@@ -165,7 +165,7 @@ static void by_unit(struct dwindex *f, uint64_t off)
 	struct dwcode code = { .low = u.low, .high = u.high, .ranges = u.ranges };
 	dwrange_init(&r, &u, &code);
 	while (dwrange_next(&r, &start, &end))
-		take(f, off, start, end);
+		take_places(f, off, start, end);
 	dwunit_close(&u);
 }
 

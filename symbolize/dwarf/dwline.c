@@ -41,7 +41,7 @@ static size_t lower_bound(const struct dwline_row *row, size_t n, uint64_t vaddr
 }
 
 /* Uses the last row for the addresses below the current one. */
-static void hand_out(struct run *r)
+static void finish_row(struct run *r)
 {
 	for (; r->next < r->n && r->row[r->next].vaddr < r->now.vaddr; r->next++) {
 		struct dwline_row *row = &r->row[r->next];
@@ -62,7 +62,7 @@ static inline void add_row(struct run *r)
 		r->dropped = r->now.vaddr == 0;
 		r->next = r->dropped ? r->n : lower_bound(r->row, r->n, r->now.vaddr);
 	} else if (r->next < r->n && r->row[r->next].vaddr < r->now.vaddr) {
-		hand_out(r);
+		finish_row(r);
 	}
 	r->limit = r->next < r->n ? r->row[r->next].vaddr + 1 : UINT64_MAX;
 	r->last = r->now;
@@ -71,7 +71,7 @@ static inline void add_row(struct run *r)
 static void end_sequence(struct run *r)
 {
 	if (r->in_sequence)
-		hand_out(r);
+		finish_row(r);
 	r->in_sequence = false;
 	r->limit = 0;
 	r->now = (struct state){ .file = 1, .line = 1 };

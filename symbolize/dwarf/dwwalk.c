@@ -296,7 +296,7 @@ enum inside { SKIP, GO_ON, NEW_FUNCTION };
 
 /* For DIEs that are no address's top.  The ranges of blocks are ignored: blocks are few, and some
  * have none. */
-static inline bool go_on(enum where where, const struct dwabbrev *a)
+static inline bool descend(enum where where, const struct dwabbrev *a)
 {
 	switch (where) {
 	case IN_FUNCTION:
@@ -314,10 +314,10 @@ static enum inside look_at(struct walker *k, enum where where, const struct dwab
 			   uint64_t off, const struct dwcode *code, int32_t *node)
 {
 	if ((where == IN_FUNCTION) != (a->kind == DWABBREV_INLINED))
-		return go_on(where, a) ? GO_ON : SKIP;
+		return descend(where, a) ? GO_ON : SKIP;
 	*node = claim(k, off, code, *node);
 	if (*node == DWWALK_NO_NODE)
-		return go_on(where, a) ? GO_ON : SKIP;
+		return descend(where, a) ? GO_ON : SKIP;
 	return where == IN_FUNCTION ? GO_ON : NEW_FUNCTION;
 }
 
@@ -338,7 +338,7 @@ static void walk(struct walker *k, enum where where, int32_t node, unsigned dept
 			inside = look_at(k, where, a, off, &code, &inner);
 		} else {
 			sibling = skip_attrs(k, a);
-			inside = go_on(where, a) ? GO_ON : SKIP;
+			inside = descend(where, a) ? GO_ON : SKIP;
 		}
 		if (!a->has_children)
 			continue;

@@ -111,7 +111,7 @@ static struct symdwarf_frame frame_at(struct unit *k, bool has_file, uint64_t fi
 	};
 }
 
-static bool emit(struct unit *k, size_t i, struct symdwarf_addr *a)
+static bool emit_frames(struct unit *k, size_t i, struct symdwarf_addr *a)
 {
 	struct symdwarf *s = k->s;
 	const struct dwline_row *row = &k->row[i];
@@ -192,7 +192,7 @@ static int read_unit(struct unit *k, size_t n, struct symdwarf_addr *addr)
 	if (!find_functions(k) || !find_lines(k))
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
-		if (!emit(k, i, &addr[k->place[i].index]))
+		if (!emit_frames(k, i, &addr[k->place[i].index]))
 			return -ENOMEM;
 	return file->out_of_memory ? -ENOMEM : 0;
 }

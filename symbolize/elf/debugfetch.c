@@ -59,7 +59,7 @@ static bool load_function(void *library, const char *name, void *ret_function)
 }
 
 /* The library stays loaded, because some libraries that it needs cannot be unloaded. */
-static bool load(struct api *api)
+static bool load_library(struct api *api)
 {
 	void *l = dlopen(DEBUGINFOD_SONAME, RTLD_LAZY | RTLD_LOCAL);
 	return l && load_function(l, "debuginfod_begin", &api->begin) &&
@@ -73,7 +73,7 @@ static bool load(struct api *api)
 /* ---- fetching -------------------------------------------------------------- */
 
 /* got and total are bytes once the size is known; before that, got counts calls and total is 0. */
-static int go_on(struct debugfetch *f, long got, long total)
+static int report_progress(struct debugfetch *f, long got, long total)
 {
 	uint64_t now = clock_monotonic_ns(), used = f->used_ns + now - f->start_ns;
 	if (used >= f->budget_ns)
@@ -98,7 +98,7 @@ static int progress(debuginfod_client *client, long got, long total)
 	__typeof__(&debuginfod_get_user_data) get_user_data = NULL;
 	void *l = dlopen(DEBUGINFOD_SONAME, RTLD_LAZY | RTLD_NOLOAD);
 	bool ok = l && load_function(l, "debuginfod_get_user_data", &get_user_data);
-	int r = ok ? go_on(get_user_data(client), got, total) : 1;
+	int r = ok ? report_progress(get_user_data(client), got, total) : 1;
 	if (l)
 		dlclose(l);
 	return r;
@@ -114,7 +114,7 @@ int debugfetch_open(uint64_t budget_ns, const struct log *log, struct debugfetch
 		return -ENOENT;
 	}
 	struct debugfetch *f = calloc(1, sizeof(*f));
-	if (f && !load(&f->api)) {
+	if (f && !load_library(&f->api)) {
 		free(f);
 		return err_set(e, ENOSYS, "cannot load " DEBUGINFOD_SONAME);
 	}

@@ -12,7 +12,7 @@ static void close_one(struct symelf *s)
 }
 
 /* Removes it from the list.  NULL if it is not there. */
-static struct symelf *take(struct elfcache *kept, const struct dso *d)
+static struct symelf *take_file(struct elfcache *kept, const struct dso *d)
 {
 	for (size_t i = 0; i < ELFCACHE_FILES_MAX && kept->file[i]; i++) {
 		struct symelf *s = kept->file[i];
@@ -29,7 +29,7 @@ static struct symelf *take(struct elfcache *kept, const struct dso *d)
 int elfcache_get(struct elfcache *kept, const struct dso *d, const struct symdebug_place *where,
 		struct symelf **ret)
 {
-	struct symelf *s = kept ? take(kept, d) : NULL;
+	struct symelf *s = kept ? take_file(kept, d) : NULL;
 	if (s && where->fetched_fd) {
 		close_one(s);
 		s = NULL;

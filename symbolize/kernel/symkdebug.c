@@ -86,7 +86,7 @@ static const char *why_not(const struct search *s, int fd)
 }
 
 /* The same, or -ENOENT.  Takes ownership of fd. */
-static int prove(struct search *s, int fd)
+static int prove_file(struct search *s, int fd)
 {
 	const char *why = fd >= 0 ? why_not(s, fd) : NULL;
 	if (!why)
@@ -106,7 +106,7 @@ static int __attribute__((format(printf, 2, 3))) try_path(struct search *s, cons
 	va_end(ap);
 	if (n < 0 || (size_t)n >= sizeof(s->path))
 		return -ENOENT;
-	return prove(s, symdebug_open_file(s->where, s->path));
+	return prove_file(s, symdebug_open_file(s->where, s->path));
 }
 
 /* ---- search ---------------------------------------------------------------- */
@@ -141,7 +141,7 @@ static int __attribute__((format(printf, 2, 3))) try_own(struct search *s, const
 	CLEANUP_CLOSE int fd = open(s->path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return -ENOENT;
-	return prove(s, TAKE_FD(fd));
+	return prove_file(s, TAKE_FD(fd));
 }
 
 static bool is_folder(const char *path)

@@ -46,7 +46,7 @@ static int read_boot_id(const struct host *h, char ret_id[40])
 /* ---- reading --------------------------------------------------------------------- */
 
 /* Is the header consistent with itself, the file's size and this boot? */
-static bool fits(const struct cache_header *c, size_t n_bytes, const char *boot_id)
+static bool is_valid_header(const struct cache_header *c, size_t n_bytes, const char *boot_id)
 {
 	uint64_t rest = n_bytes - sizeof(*c), n_sym_bytes;
 	n_sym_bytes = (uint64_t)c->n_syms * sizeof(struct symkernel_sym);
@@ -78,7 +78,7 @@ int symkernel_cache_open(const struct host *h, const char *dir, struct symkernel
 		(const char *)(c + 1) + (size_t)c->n_syms * sizeof(struct symkernel_sym);
 	struct symkernel *k = NULL;
 	/* The last NUL makes every offset within the names a string. */
-	if (!fits(c, n_bytes, boot_id) || names[c->n_name_bytes - 1] != '\0')
+	if (!is_valid_header(c, n_bytes, boot_id) || names[c->n_name_bytes - 1] != '\0')
 		code = -EINVAL;
 	else
 		code = symkernel_new(&k);
@@ -128,7 +128,7 @@ static int copy_core(const struct symkernel *k, struct symkernel *core)
 	return core->sym.n && core->names.n ? 0 : -ENODATA;
 }
 
-static void save(int dir_fd, const struct symkernel *k, const struct symkernel *core,
+static void save_symbols(int dir_fd, const struct symkernel *k, const struct symkernel *core,
 		 const char *boot_id)
 {
 	char name[64];
@@ -156,7 +156,7 @@ void symkernel_cache_save(const struct symkernel *k, const struct host *h, const
 	CLEANUP_CLOSE int dir_fd = cachefile_open_dir(dir);
 	struct symkernel core = { 0 };
 	if (dir_fd >= 0 && copy_core(k, &core) == 0)
-		save(dir_fd, k, &core, boot_id);
+		save_symbols(dir_fd, k, &core, boot_id);
 	VEC_FREE(&core.sym);
 	VEC_FREE(&core.names);
 }

@@ -205,7 +205,7 @@ static bool run_zlib(struct unpack *u, size_t goal)
 }
 
 /* Makes room at the end of the buffer. */
-static void slide(struct unpack *u)
+static void slide_buffer(struct unpack *u)
 {
 	size_t n = u->n_out - BEHIND_BYTES;
 	memmove(u->out, u->out + n, BEHIND_BYTES);
@@ -218,7 +218,7 @@ static bool is_late(const struct unpack *u)
 	return u->from.deadline_ns && clock_monotonic_ns() >= u->from.deadline_ns;
 }
 
-static bool run(struct unpack *u, uint64_t end)
+static bool run_decoder(struct unpack *u, uint64_t end)
 {
 	uint64_t goal = end - u->out_off;
 	if (u->is_kept && goal < u->n_out + STEP_BYTES)
@@ -241,11 +241,11 @@ static bool advance(struct unpack *u, uint64_t end)
 	if (u->has_failed)
 		return false;
 	if (!u->is_kept && u->n_out >= u->cap)
-		slide(u);
-	bool ok = run(u, end);
+		slide_buffer(u);
+	bool ok = run_decoder(u, end);
 	if (!ok && u->cache) {
 		drop_cache(u);
-		ok = !u->has_failed && run(u, end);
+		ok = !u->has_failed && run_decoder(u, end);
 	}
 	u->has_failed |= !ok;
 	return ok;
@@ -363,7 +363,7 @@ int unpack_open(enum unpack_kind kind, const struct unpack_from *from, uint64_t 
 
 /* Saves what was decompressed in addition to the cached bytes, up to the next block boundary.  If
  * the cached bytes were not enough, they would probably not be enough the next time: saves all. */
-static void save(struct unpack *u)
+static void save_to_cache(struct unpack *u)
 {
 	uint64_t n_before = u->cache ? zcache_rest(u->cache).off : 0, n_used = u->n_out;
 	if (!u->is_cacheable || u->has_failed || n_used <= n_before || n_used < CACHED_BYTES_MIN)
@@ -384,7 +384,7 @@ void unpack_close(struct unpack *u)
 	if (!u)
 		return;
 	if (u->out)
-		save(u);
+		save_to_cache(u);
 	zcache_close(u->cache);
 	zindex_close(u->index);
 	inflateEnd(&u->zlib);

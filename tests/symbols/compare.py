@@ -3,9 +3,9 @@
 
 usage: compare.py SYMDUMP SOURCE_ROOT
 
-The fixtures of tests/unit/symbolize are compiled in many ways; every 7th address of .text is asked
-about (fewer in a large one).  Speaks TAP: one assertion per variant and tool.  Differences that
-are meant to be are named, with the reason, in class Variant; any other fails.
+The fixtures of tests/unit/symbolize are compiled in many ways, and every 7th address of .text is
+looked up (fewer in a large one).  Speaks TAP: one assertion per variant and tool.  class Variant
+names the accepted differences with their reasons; any other fails.
 """
 
 import os
@@ -67,7 +67,7 @@ def frames_by_address(text):
             chain.append((name, *split_position(lines[i + 1])))
         caller = re.search(r" inlined at (\S+) in (\S+)$", lines[-2]) if chain else None
         if caller:
-            # eu-addr2line at times says only here what the next frame would be
+            # eu-addr2line sometimes has the next frame only here
             chain.append((caller[2], *split_position(caller[1])))
         result[int(lines[0].split()[0].rstrip(":"), 16)] = chain
     return result
@@ -108,9 +108,9 @@ class Variant:
             names = self.symbols_at(address)
             if plain(theirs) in names:
                 return plain(ours) in names or ours in theirs
-            # A label inside of a function that has a size: we name the function.
+            # A label inside a function with a size: we name the function.
             return ours in names and theirs in self.labels
-        # elfutils has no mangled name where gcc wrote none (static functions, anonymous namespaces);
+        # elfutils has no mangled name if gcc wrote none (static functions, anonymous namespaces);
         # we take it from the symbol.
         return ours in self.symbols_at(address) and \
             (theirs.startswith("operator") or theirs.split("<")[0].lstrip("~") in ours)
@@ -128,7 +128,7 @@ class Variant:
         if len(ours) == 1 and re.match(r"\[.*\]\+0x", ours[0][0]) and \
                 not self.symbols_at(address):
             # Padding between functions: the others name the nearest symbol before it, whatever
-            # its size; we name nothing that no symbol covers.
+            # its size; we name only addresses that a symbol covers.
             self.n_padding += 1
             return None
         for i, (a, b) in enumerate(zip(ours, theirs)):
@@ -139,7 +139,7 @@ class Variant:
         return None
 
     def compare(self, ours, theirs, tool):
-        """The differences as text; self.n_padding counts what was not compared."""
+        """The differences as text; self.n_padding counts the addresses that were not compared."""
         self.n_padding = 0
         bad = []
         for address in self.addresses:
@@ -239,12 +239,12 @@ def check(tap, name, path, symdump, tools):
     for tool, args in tools:
         if tool == "eu-addr2line" and (".debug_aranges" not in sections(path) or
                                        re.search("split|rustc|-g1|strict|^g.*flto", name)):
-            # It opens no .dwo file, finds no unit that is not in .debug_aranges (Rust's), takes
-            # frames of one inlined call for another's in -g1 and -gstrict-dwarf, and loses those
+            # It opens no .dwo file, finds only units in .debug_aranges (not Rust's), confuses the
+            # frames of inlined calls with -g1 and -gstrict-dwarf, and loses those
             # that gcc's link-time optimization describes in another unit (LLVM and GNU
             # addr2line agree with us).
             continue
-        # eu-addr2line ends with 1 where it knows nothing of one of the addresses
+        # eu-addr2line ends with 1 if it knows nothing about one of the addresses
         theirs = frames_by_address(run([tool] + args + [path], v.text, any_status=True))
         bad = v.compare(ours, theirs, tool)
         tap.ok(not bad, "%s: as %s (%d in padding)" % (name, tool, v.n_padding), bad[:SHOWN])
@@ -277,7 +277,7 @@ int main(int n, char **v)
 
 
 def check_stubs(tap, folder, symdump):
-    """Our names of the linker's stubs against those that a disassembler finds."""
+    """Compares our names of linker stubs with a disassembler's."""
     source = os.path.join(folder, "stubs.c")
     with open(source, "w") as f:
         f.write(STUB_SOURCE)
@@ -303,14 +303,14 @@ def check_stubs(tap, folder, symdump):
         tap.ok(wanted and not bad, "%s: %d stubs" % (name, len(labels)), bad[:SHOWN])
 
 
-# ---- the same debug information, kept in other ways ----------------------------------
+# ---- the same debug information in other places ----------------------------------
 
 def check_lost(tap, symdump, text, what, path):
-    """A part of the debug information is lost: functions have their names by the symbol table, and
-    -v tells which part."""
+    """A part of the debug information is lost: functions have names from the symbol table, and -v
+    prints which part is missing."""
     done = subprocess.run([symdump, "-l", "-v", path], input=text, capture_output=True, text=True)
     told = re.search("a part of its debug information, '([^']+)', is missing", done.stderr)
-    tap.ok(told and not os.path.exists(told[1]), "lost: %s: said" % what, [done.stderr])
+    tap.ok(told and not os.path.exists(told[1]), "lost: %s: reported" % what, [done.stderr])
 
     def outermost(text):
         return {a: plain(chain[-1][0]) for a, chain in frames_by_address(text).items()}
@@ -322,7 +322,7 @@ def check_lost(tap, symdump, text, what, path):
 
 
 class Kept:
-    """A program whose names were compared above, and what becomes of it in other places."""
+    """A program whose names were compared above, with its debug information in other places."""
 
     def __init__(self, tap, folder, symdump, source):
         self.tap, self.symdump = tap, symdump
@@ -349,12 +349,12 @@ class Kept:
         self.tap.ok(self.ask(path, *options) == self.wanted, "kept: " + what)
 
     def differ(self, what, path, *options):
-        """No name, no line of DWARF, and -v tells why."""
+        """No names and lines from DWARF, and -v prints why."""
         done = subprocess.run([self.symdump, "-l", "-v", *options, path], input=self.text,
                               capture_output=True, text=True)
         self.tap.ok(done.returncode == 0 and "fixture-cxx.cc" not in done.stdout,
                     "kept: %s: not used" % what)
-        self.tap.ok("was not used" in done.stderr, "kept: %s: said" % what, [done.stderr])
+        self.tap.ok("was not used" in done.stderr, "kept: %s: reported" % what, [done.stderr])
 
     def copy(self, *parts):
         path = self.path(*parts)
@@ -388,7 +388,7 @@ class Kept:
             self.same("by dwz %s" % " ".join(flags), alone)
             pair = [self.copy("multi%d" % n, f, "program") for f in ("1", "2")]
             common = self.path("multi%d" % n, "common")
-            # -5 wants DWARF 5 throughout
+            # -5 requires DWARF 5 in all units
             done = subprocess.run(["dwz", *flags, "-m", common, "-M", common] + pair)
             if done.returncode or not os.path.exists(common):
                 self.tap.skip("kept: by dwz %s -m" % " ".join(flags), "dwz cannot")
@@ -438,15 +438,15 @@ class Kept:
         return re.search(r"^(/.*fixture-cxx\.cc):", self.wanted, re.M)[1]
 
     def check_tricks(self):
-        """Nothing may hang, or be read that is no file."""
+        """Nothing hangs, and only regular files are read."""
         path, debug = self.stripped("fifo")
         os.unlink(debug)
         os.mkfifo(debug)
-        self.tap.ok(self.ask(path), "kept: the debug file is a fifo")
+        self.tap.ok(self.ask(path), "kept: the debug file is a FIFO")
         path, debug = self.stripped("loop")
         os.unlink(debug)
         os.symlink("program.debug", debug)
-        self.tap.ok(self.ask(path), "kept: the debug file is a link to itself")
+        self.tap.ok(self.ask(path), "kept: the debug file is a symbolic link to itself")
         link = self.path("upwards", "link")
         with open(link, "wb") as f:
             f.write(b"../same/program.debug\0" + bytes(2) + bytes(4))
@@ -466,7 +466,7 @@ class Kept:
         self.tap.ok(self.ask(path) == self.ask(self.plain, "-n"), "kept: .gnu_debugdata")
 
     def check_cut_short(self):
-        """A file that gets shorter while it is read must not end us."""
+        """A file that is truncated while it is read does not crash the reader."""
         size = os.path.getsize(self.plain)
         for keep in (0, 100, size // 4, size // 2, size - 4096):
             path = self.copy("cut", "program")
@@ -478,14 +478,14 @@ class Kept:
             os.truncate(path, keep)
             p.stdin.write(self.text[half:])
             p.stdin.close()
-            self.tap.ok(p.wait() >= 0, "kept: cut to %d bytes after it was opened" % keep)
+            self.tap.ok(p.wait() >= 0, "kept: truncated to %d bytes after it was opened" % keep)
 
     def check_timeout(self):
         done = subprocess.run([self.symdump, "-l", "-v", "-T", "1", self.plain], input=self.text,
                               capture_output=True, text=True)
         self.tap.ok(done.returncode == 0 and len(frames_by_address(done.stdout)) ==
-                    len(frames_by_address(self.wanted)), "kept: a name for all when time is over")
-        self.tap.ok("--symbol-timeout" in done.stderr, "kept: said", [done.stderr])
+                    len(frames_by_address(self.wanted)), "kept: every address has a name after a timeout")
+        self.tap.ok("--symbol-timeout" in done.stderr, "kept: the timeout is reported", [done.stderr])
 
     def check_all(self):
         self.check_packed()
@@ -499,7 +499,7 @@ class Kept:
 
 
 def check_dwp(tap, folder, symdump, source):
-    """Split units in a .dwp file give what they give in .dwo files."""
+    """Split units give the same names in a .dwp file as in .dwo files."""
     for n, (compiler, flags, tool) in enumerate((
             ("g++", "-gdwarf-5", "llvm-dwp"), ("g++", "-gdwarf-4", "llvm-dwp"),
             ("clang++", "-gdwarf-5", "llvm-dwp"), ("clang++", "-gdwarf-4", "llvm-dwp"),
@@ -527,7 +527,7 @@ def check_dwp(tap, folder, symdump, source):
         together = run([symdump, "-l", path], text)
         tap.ok(together == apart and "??:0" != apart, name)
         os.unlink(path + ".dwp")
-        tap.ok(run([symdump, "-l", path], text) != apart, name + ": it was that file")
+        tap.ok(run([symdump, "-l", path], text) != apart, name + ": it came from the .dwp file")
         check_lost(tap, symdump, text, name, path)
 
 
@@ -546,21 +546,21 @@ MODULE_BASE = 0xffffffffc0100000
 
 
 def code_sections(path):
-    """[(name, size)] of those with code"""
+    """[(name, size)] of executable sections"""
     found = re.findall(r"^\s*\[\s*\d+\]\s+(\S+)\s+PROGBITS\s+\w+\s+\w+\s+(\w+)\s+\w+\s+AX\b",
                        run(["readelf", "-SW", path]), re.M)
     return [(name, int(size, 16)) for name, size in found if int(size, 16)]
 
 
 def link_at(module, places, out):
-    """What the kernel does, by a linker: None, or why it cannot."""
+    """Links a module as the kernel does.  None, or why it failed."""
     script = out + ".ld"
     with open(script, "w") as f:
         f.write("SECTIONS {\n")
         for name, address in places.items():
             f.write("\t%s %#x : { *(%s) }\n" % (name, address, name))
         f.write("}\n")
-    # Calls of libc's functions go nowhere: nothing of this is run.
+    # Calls of libc's functions are unresolved: the result never runs.
     done = subprocess.run(["ld.lld", "--unresolved-symbols=ignore-all", "--noinhibit-exec", "-e0",
                            "-T", script, module, "-o", out], capture_output=True, text=True)
     return None if done.returncode == 0 else done.stderr.strip().splitlines()[-1]
@@ -572,7 +572,7 @@ def check_relocatable(tap, folder, symdump, tools, fixture):
     with open(nested, "w") as f:
         f.write(nested_source())
     for n, (compiler, flags) in enumerate(RELOCATABLE):
-        # There are no headers of the other machine here.
+        # The headers of the other architecture are not installed.
         source = nested if "--target" in flags else fixture
         name = "relocatable: %s %s %s" % (compiler, flags, os.path.basename(source))
         module, linked = (os.path.join(folder, "module%d.%s" % (n, e)) for e in ("o", "linked"))
@@ -606,7 +606,7 @@ def check_relocatable(tap, folder, symdump, tools, fixture):
             bad = v.compare(ours, theirs, tool)
             tap.ok(not bad, "%s: as %s of the linked file (%d in padding)" %
                    (name, tool, v.n_padding), bad[:SHOWN])
-        # The kernel frees .init.text and no longer tells where it was.
+        # The kernel frees .init.text and no longer has its address.
         for lost in list(places)[:-1] if "sections" in flags else ():
             rest = [s for s in places if s != lost]
             text = "".join("%#x\n" % a for s in rest for a in by_section[s])

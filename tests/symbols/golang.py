@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""A Go program without symbols and debug information has the names that it has with them.
+"""Compares the names of a stripped Go program with those from its debug information.
 
 usage: golang.py SYMDUMP SOURCE
 
-It is built with both, and stripped in three ways; addresses all over .text are asked about.  Two
-things differ by the runtime's own design: a type argument is "[...]" in its table, and generated
+It is built with both and stripped in three ways; addresses all over .text are looked up.  Two
+differences come from the runtime's design: a type argument is "[...]" in its table, and generated
 code has a file name without a folder.
 """
 
@@ -80,7 +80,7 @@ def main():
             inlined = sum(len(frames) > 1 for frames in want)
             tap.ok(len(want) > 5000 and inlined > 500, "%s: %d addresses, %d with inlined calls" %
                    (name, len(want), inlined))
-            # Code between functions, and of the assembler, differs here and there.
+            # Code between functions and assembler code may differ.
             tap.ok(len(differ) <= len(want) // 1000,
                    "%s: names, inlined calls, files and lines of %d addresses are those of DWARF"
                    % (name, len(want) - len(differ)), differ[:10])
