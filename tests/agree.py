@@ -3,8 +3,8 @@
 
     agree.py A.pb.gz B.pb.gz [MINIMUM]
 
-The share of each function as the leaf, and as a part of the stack, that has at least MINIMUM
-(default 0.02) in either, differs by at most 5 standard errors.
+The share of each function, as a leaf and anywhere in the stack, differs by at most 5 standard errors.
+Functions below MINIMUM (default: 0.02) in both are ignored.
 """
 import math
 import sys

@@ -1,11 +1,11 @@
 #!/usr/bin/python3
-"""Damages a perf.data file in many ways; cprof import gives what can be read, and says the rest.
+"""Damages a perf.data file in many ways; cprof import reads what it can and reports the damage.
 
     damage.py CPROF PERF.DATA FOLDER
 
-Cut off at the end of each record and section, and a byte behind it: exit status 1, a message, and
-exactly the samples of the records that are whole. With bits flipped in each field of the header and
-of the attrs: status 0 or 1, and 1 with a message.
+Truncated at the end of each record and section, and one byte later: exit status 1, a message, and
+exactly the samples of complete records. With bits flipped in each field of the header and of the
+attrs: status 0, or 1 with a message.
 """
 import json
 import pathlib
@@ -55,7 +55,7 @@ def main():
         print("whole: status %d, %s samples of %d, %s" % (status, got, n, damage))
         failed += 1
 
-    # the sections behind the data, and the parts of the header
+    # the sections after the data, and the parts of the header
     features = bin(int.from_bytes(data[72:104], "little")).count("1")
     table = data_at + data_bytes
     sections = [table + 16 * i for i in range(1, features + 1)]

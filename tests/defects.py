@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""A sound small profile, and the same with one defect each, for `cprof check`.
+"""A small valid profile, and variants with one defect each, for `cprof check`.
 
-    defects.py CPROF        checks all; speaks TAP
-    defects.py --write FILE writes the sound one
+    defects.py CPROF        checks all; prints TAP
+    defects.py --write FILE writes the valid one
 """
 import copy
 import gzip
@@ -36,7 +36,7 @@ def message(fields):
 
 
 def sound():
-    """A profile as Python values; strings stand where their ids will be."""
+    """A profile as Python values, with strings in place of their ids."""
     return {
         "sample_type": [["samples", "count"], ["cpu", "nanoseconds"]],
         "sample": [{"loc": [1, 2], "value": [3, 30], "label": [("thread", "main")]},
@@ -103,7 +103,7 @@ def item(path, value):
 
 nothing = item(["period"], 10)
 DEFECTS = [
-    # severity, rule, whom it concerns, file
+    # severity, rule, consumers, file
     ("error", "sample-types", "pyroscope", planted(lambda p: (item(["sample_type", 1], ["cache-misses", "count"])(p), item(["default"], "cache-misses")(p)))),
     ("error", "sample-types", "pprof", planted(item(["sample_type", 1], ["cpu", ""]))),
     ("error", "sample-types", "parca", planted(item(["sample_type", 0], ["cpu", "count"]))),
@@ -139,7 +139,7 @@ DEFECTS = [
     ("error", "comments", "parca", planted(item(["comment"], ["executableInfo=1;2;3"]))),
     ("error", "doc-url", "pprof", planted(item(["doc_url"], "example.org"))),
     ("warning", "size", "pyroscope", planted(lambda p: p["sample"].extend([p["sample"][1]] * 16000))),
-    # what cannot be read at all
+    # files that cannot be read at all
     ("error", "read", "pprof", planted(item(["sample", 0, "value"], [1]))),
     ("error", "read", "pprof", planted(item(["sample", 0, "loc"], [77]))),
     ("error", "read", "pprof", planted(item(["location", 0, "line"], [(77, 1)]))),

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
-"""Compares a profile that cprof import made with what perf script says of the same file.
+"""Compares a profile of cprof import with the output of perf script for the same file.
 
     import.py PERF.DATA EVENT PROFILE leaf|chains
 
-What perf says may stand beside the file, in PERF.script, for files of another machine.
+For files of another machine, PERF.script next to the file may contain perf's output.
 
-The number of samples, the sum of their periods, and for each address how often it is the leaf are
-the same; with `chains` whole call chains are compared as well.
+Number of samples, sum of periods, and the number of samples for each leaf address must be the same;
+with `chains` whole call chains are compared as well.
 """
 import collections
 import pathlib
@@ -36,7 +36,7 @@ def said_by_perf(path, event):
                 yield [int(m.group(3), 16)], period
                 period = None
         elif line.strip():
-            # a zero is a broken frame pointer's, and no code
+            # a zero comes from a broken frame pointer
             if int(line.split()[0], 16):
                 chain.append(int(line.split()[0], 16))
         else:
@@ -46,7 +46,7 @@ def said_by_perf(path, event):
 
 
 def offset(location):
-    """Where perf says a location is; None where it lies in no file."""
+    """The offset that perf prints for a location; None outside files."""
     m = location.mapping
     if m and m.file == "[jit]":
         return None
@@ -63,12 +63,12 @@ def said_by_cprof(profile):
 
 
 def at_calls(chain):
-    """All but the first address of each part are return addresses, and the call is before them."""
+    """All but the first address of each part are return addresses; the call is before them."""
     out, last = [], None
     for address in chain:
         is_kernel = address >= KERNEL
         call = address - (last is not None and last == is_kernel)
-        # on arm64 perf guesses the caller of a leaf from LR, and may show it twice, less one
+        # on arm64 perf takes the caller of a leaf from LR and may print it twice, minus one
         if not out or call - out[-1] != 1:
             out.append(call)
         else:
@@ -93,7 +93,7 @@ def main():
         total += value
         leaf[chain[0] if chain else None] += count
         chains[tuple(chain)] += count
-    # A chain may be empty, of which cprof still shows the sampled address.
+    # A chain may be empty; cprof then still reports the sampled address.
     unknown, empty = leaf.pop(None, 0), perf_leaf.pop(None, 0)
     different = max(sum((leaf - perf_leaf).values()) - empty, 0)
     missing = max(sum((perf_leaf - leaf).values()) - unknown, 0)
@@ -106,7 +106,7 @@ def main():
                                                for k, v in counter.most_common(8))))
     if not perf_n or n != perf_n or total != perf_sum or different or missing:
         sys.exit(1)
-    # cprof ends a chain where it leaves all code, and perf does not
+    # cprof ends a chain where it leaves all code; perf does not
     if what == "chains" and same_chains < 0.9 * n:
         for name, counter in (("cprof", chains - perf_chain), ("perf", perf_chain - chains)):
             for chain, count in counter.most_common(2):

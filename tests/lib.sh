@@ -5,8 +5,8 @@
 #	is "$status" 0 'list succeeds'
 #	like out 'cpu-clock' 'cpu-clock is listed'
 #
-# Each test runs in an empty folder of its own, $T, which goes away at the end;
-# the plan is printed at the end, so that a script that breaks off is a failure.
+# Each test runs in its own empty folder $T, which is removed at the end. The plan is printed at the
+# end, so a script that aborts is a failure.
 # shellcheck shell=sh
 
 : "${CPROF:?path of the cprof to test}" "${CPROF_PROG:?folder of the test programs}"
@@ -24,7 +24,7 @@ T=$(mktemp -d "${TMPDIR:-/tmp}/cprof-test.XXXXXX") || exit 99
 chmod 755 "$T"
 cd "$T" || exit 99
 
-# What stands behind, whatever happens: background programs, mounts, files.
+# Always cleans up background programs, mounts and files.
 tap_end() {
 	tap_status=$?
 	trap - EXIT
@@ -71,7 +71,7 @@ fail() {
 	}
 }
 
-# skip NAME WHY: one assertion that cannot be made here
+# skip NAME WHY: one assertion that cannot be tested here
 skip() {
 	tap_n=$((tap_n + 1))
 	echo "ok $tap_n - $1 # SKIP $2"
@@ -101,7 +101,7 @@ is() {
 	fi
 }
 
-# like FILE REGEX NAME: some line matches, whatever the case
+# like FILE REGEX NAME: some line matches, ignoring case
 like() {
 	if grep -Eqi -e "$2" "$1"; then
 		pass "$3"
@@ -141,8 +141,8 @@ profile() {
 	check "$profile_name" "$PYTHON" "$CPROF_SOURCE_ROOT/tests/pprof.py" "$@"
 }
 
-# attempts N FUNCTION [ARG...]: what the function asserts is a measurement, which other work on
-# the machine can disturb: it is made anew, N times at most, and the last time counts.
+# attempts N FUNCTION [ARG...]: the assertions of the function are measurements that other load can
+# disturb; they are repeated at most N times, and the last time counts.
 attempts() {
 	attempts_left=$1
 	attempts_n=$tap_n
@@ -178,7 +178,7 @@ wait_for() {
 	done
 }
 
-# cpu_ms PID: the CPU time that it has used
+# cpu_ms PID: its CPU time so far
 cpu_ms() {
 	awk '{ sub(/.*\) /, ""); print ($12 + $13) * 10 }' "/proc/$1/stat" 2>/dev/null || echo 0
 }
@@ -187,34 +187,34 @@ has_used() {
 	[ "$(cpu_ms "$1")" -ge "$2" ]
 }
 
-# let_use PID MS: until it has used that much more CPU time, which a busy machine gives when it can
+# let_use PID MS: waits until it has used that much more CPU time, however busy the machine is
 let_use() {
 	wait_for 60 has_used "$1" $(($(cpu_ms "$1") + $2)) || echo "# $1 got no $2 ms of CPU time"
 }
 
-# runs PID FILE: that it has begun to execute this file
+# runs PID FILE: does it execute this file?
 runs() {
 	[ "$(readlink "/proc/$1/exe")" = "$2" ]
 }
 
-# free_port: that nobody listens on
+# free_port: prints an unused port
 free_port() {
 	"$PYTHON" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
 }
 
-# no_files NAME: the folder holds no profile and no temporary one
+# no_files NAME: the folder contains no profile and no temporary one
 no_files() {
 	left=$(find . -mindepth 1 ! -name out ! -name err ! -name '*.keep' | sort | tr '\n' ' ')
 	is "$left" '' "$1"
 }
 
-# recording PID: that cprof has its events open
+# recording PID: has cprof opened its events?
 recording() {
 	ls -l "/proc/$1/fd" 2>/dev/null | grep -q 'perf_event'
 }
 
-# start_cprof ARG...: in the background, with SIGINT not ignored; sets $cprof_pid and
-# returns when it has events open. Its stderr goes to the file err, its stdout to out.
+# start_cprof ARG...: in the background, with SIGINT not ignored; sets $cprof_pid and returns when
+# its events are open. stderr goes to the file err, stdout to out.
 start_cprof() {
 	run_command="cprof $*"
 	env --default-signal=INT,TERM,HUP "$CPROF" "$@" >"$T/out" 2>"$T/err" &
@@ -229,17 +229,17 @@ end_cprof() {
 	wait "$cprof_pid" || status=$?
 }
 
-# truth: the CPU time that the program said it used, last, in the file out
+# truth: the CPU time that the program printed last in the file out
 truth() {
 	sed -n 's/^cpu_ns //p' "${1:-$T/out}" | tail -n 1
 }
 
-# a pid that no process has
+# an unused pid
 unused_pid() {
 	sh -c 'echo $$'
 }
 
-# refused STATUS REGEX NAME ARG...: cprof ends with this status, says why on stderr in
+# refused STATUS REGEX NAME ARG...: cprof exits with this status, prints the reason to stderr in
 # lines that begin like all its messages, and leaves no file
 refused() {
 	refused_status=$1
@@ -273,7 +273,7 @@ is_root() {
 	[ "$(id -u)" -eq 0 ]
 }
 
-# as_nobody COMMAND...: without any right; a function for `run` and `background`
+# as_nobody COMMAND...: without privileges; for `run` and `background`
 as_nobody() {
 	setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all "$@"
 }
@@ -289,7 +289,7 @@ need() {
 	done
 }
 
-# Skips the whole script where the kernel gives no events at all (some containers).
+# Skips the whole script if the kernel offers no events at all (some containers).
 need_perf() {
 	need_perf_why=$("$PROG/canperf") || skip_all "perf events: $need_perf_why"
 }
@@ -303,7 +303,7 @@ paranoid() {
 	echo "$1" >/proc/sys/kernel/perf_event_paranoid
 }
 
-# at_end COMMAND: also when the script breaks off
+# at_end COMMAND: also when the script aborts
 at_end() {
 	tap_cleanup="$1; $tap_cleanup"
 }

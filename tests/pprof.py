@@ -1,30 +1,30 @@
 #!/usr/bin/python3
-"""Reads a pprof file for the tests, with nothing but Python itself.
+"""Reads a pprof file for the tests, without other Python modules.
 
-    pprof.py FILE                     prints what the file holds
+    pprof.py FILE                     prints the contents
     pprof.py FILE EXPRESSION...       status 1, and the values, unless all expressions are true
 
 An expression sees:
     n, total            sums of the first and of the last value over all samples
-    share(NAME)         part of the total in samples whose leaf is function NAME
-    cum(NAME)           part of the total in samples with NAME anywhere in the stack
+    share(NAME)         part of the total with function NAME as the leaf
+    cum(NAME)           part of the total with NAME anywhere in the stack
     leaf(RE), anywhere(RE)   the same with regular expressions
     labels(KEY)         the values of a label, as a set
     near(A=0.1, ...)    each share is within 4 standard errors of the truth
-    ranked(A=0.1, ...)  shares stand in the true order where they differ by more than that
+    ranked(A=0.1, ...)  shares are in the true order if they differ by more than that
     label_share(KEY, VALUE)  part of the total with this label
     agree(KEY, RE)      of the samples with a function that matches RE, the part whose label
-                        is the RE's group; agree(KEY, RE, True): of those with such a label
-    comments            all comments as one text
+                        equals the group of RE; agree(KEY, RE, True): of those with the label
+    comments            all comments as a single text
     names               all function names that samples use
     user_frames(RE), named(RE)   weighted number of frames in mappings matching RE, and
                         the part of them with a real name
     roots(RE)           part of the total whose outermost frame matches RE
     lines(NAME)         (file, line) pairs of the frames with this name
-    chain(A, B, ...)    True if some location holds this inline chain, innermost first
+    chain(A, B, ...)    True if a location has this chain of inlined calls, innermost first
     path(A, B, ...)     part of the total whose stack, leaf first, starts with these names
     p                   the Profile itself
-It is stricter than readers have to be: anything malformed is an error.
+It is stricter than readers must be: anything malformed is an error.
 """
 import gzip
 import re
@@ -154,7 +154,7 @@ class Profile:
 
 
 class View:
-    """What expressions see."""
+    """The names that expressions can use."""
 
     def __init__(self, profile):
         self.p = profile
@@ -187,7 +187,7 @@ class View:
         return self.part(lambda r: r[0][:len(names)] == list(names))
 
     def through(self, *patterns):
-        """Stacks in which frames match the patterns, each the caller of the one before."""
+        """Stacks in which frames match the patterns, each the caller of the previous one."""
         def at(names, i):
             return all(re.search(p, name) for p, name in zip(patterns, names[i:]))
         last = len(patterns) - 1
@@ -197,12 +197,12 @@ class View:
         return {r[2][key] for r in self.rows if key in r[2]}
 
     def near(self, errors=4, **truth):
-        """Each function's share is within so many standard errors of the truth."""
+        """The share of each function is within that many standard errors of the truth."""
         return all(abs(self.share(name) - part) <= errors * self.error(part)
                    for name, part in truth.items())
 
     def ranked(self, errors=4, **truth):
-        """Functions whose true shares differ by more than the error stand in the true order."""
+        """Functions whose true shares differ by more than the error are in the true order."""
         return all(self.share(a) > self.share(b) for a, x in truth.items() for b, y in truth.items()
                    if x - y > errors * (self.error(x) + self.error(y)))
 
@@ -237,7 +237,7 @@ class View:
         return good / every if every else 0.0
 
     def unnamed(self, pattern="^/", limit=10):
-        """The heaviest frames without a name, for a failing test's message."""
+        """The heaviest frames without a name, for the message of a failed test."""
         sums = {}
         for name, w, _ in self.frames(pattern):
             if not name or re.match(r"\[.*\]\+0x|0x", name):
@@ -285,7 +285,7 @@ def main(argv):
         if not eval(expression, view.scope()):
             failed = 1
             print("not true of %s: %s" % (argv[1], expression))
-            # each call in it that can be understood by itself, with its value
+            # the value of each call in it that can be evaluated separately
             for call in re.findall(r"\w+\([^()]*\)|\bn\b|\btotal\b", expression):
                 try:
                     print("  %s = %.300r" % (call, eval(call, view.scope())))

@@ -1,21 +1,21 @@
 #!/usr/bin/python3
-"""Compares recorded stacks with the chains that programs tell of themselves.
+"""Compares recorded stacks with the call chains that the programs themselves print.
 
     truth.py [-v] [-j JOBS] [-F HZ] [-m CPU_MS] [-n TRIES] [-s SCOPE]
              PROGRAM[:SCENARIO[,SCENARIO...]]...
     truth.py [-v] --recorded FOLDER [--samples N] PROGRAM[:SCENARIO[,SCENARIO...]]...
 
-Records each scenario of each PROGRAM (tests/prog/truth/truth.h) with $CPROF and prints
-TAP, one assertion each: 99.9 % of the stacks (of few: all but one) are a chain that
-the program told, and every other stack begins with [truncated] and has a reason for its end.
+Records each scenario of each PROGRAM (tests/prog/truth/truth.h) with $CPROF and prints TAP, one
+assertion each: 99.9 % of the stacks (of few: all but one) are a chain of the program, and every other
+stack begins with [truncated] and has a reason for its end.
 
-With --recorded it was recorded elsewhere: PROGRAM.chains in the folder has what the program
-tells, PROGRAM.SCENARIO.pb.gz, .out, .err and .status are from cprof record --json, and each has
-N samples at least. They are made once, so nothing is tried again.
+With --recorded the recordings are from elsewhere: FOLDER has the program's chains in PROGRAM.chains,
+and PROGRAM.SCENARIO.pb.gz, .out, .err and .status of cprof record --json. Each must have at least N
+samples, and nothing is tried again.
 
-A recorded stack equals a chain when, outermost first, below the known start of programs and
-threads all functions of the program are a beginning of the chain, with others exactly where
-the chain has `~`, or innermost. A chain's last word `^f` may follow any beginning of it.
+A recorded stack equals a chain if, outermost first and below the start functions of programs and
+threads, the functions of the program are a prefix of the chain, and other functions occur only where
+the chain has `~`, or innermost. The last word `^f` of a chain may follow any prefix.
 """
 import argparse
 import concurrent.futures
@@ -32,8 +32,8 @@ import pprof  # noqa: E402
 START = re.compile(r"_start|_start_c|start|__libc_start_\w+|libc_start_main_stage2|start_thread|"
                    r"thread_start|(__)?clone3?|__start_context|_dl_start.*|\[libc\.so(\.6)?\]\+0x[0-9a-f]+")
 
-# The kernel's first functions, x86-64 and arm64; what comes back from a system call or a fork
-# has its own.
+# The kernel's entry functions on x86-64 and arm64, including those that return from a system call
+# or a fork.
 ENTRY = re.compile(r"entry_|asm_|do_syscall_64|syscall_return|swapgs_restore|ret_from|el0|ret_to_user"
                    r"|vectors|common_interrupt|native_|__irqentry|irqentry|error_|paranoid_|x64_sys")
 SYSCALL = re.compile(r"entry_SYSCALL_64|el0t_64_sync$")
@@ -47,8 +47,8 @@ def expand(text):
 
 
 def matches(names, chain, known):
-    """names: the user's frames, outermost first, without the start. How many words of the chain
-    they are a beginning of, or None."""
+    """names: user frames, outermost first, without the start functions. The number of words of the
+    chain that they match, or None."""
     at = 0
     leaf = chain[-1][1:] if chain[-1][0] == "^" else None
     for i, word in enumerate(chain):
@@ -75,8 +75,8 @@ def is_kernel(location):
 
 
 def border(locations):
-    """What is wrong where the kernel's part begins, or None: it is entered once, by what enters it
-    from user code, and nothing of the user's lies in it."""
+    """The problem with the kernel part, or None: it starts with an entry function, is entered once,
+    and contains no user frames."""
     kernel = [is_kernel(location) for location in reversed(locations)]
     if True not in kernel:
         return None
@@ -85,7 +85,7 @@ def border(locations):
         return "user code called by the kernel"
     names = [f.name for location in locations[:len(locations) - first] for f, _ in location.lines]
     outer = names[-1] if names else "[kernel]"
-    if first and outer[0] != "[" and not ENTRY.match(outer): # [ where names may not be read
+    if first and outer[0] != "[" and not ENTRY.match(outer): # [ if names may not be read
         return "kernel code begins with " + outer
     n_entries = sum(bool(SYSCALL.match(name)) for name in names)
     return "%d system calls in one stack" % n_entries if n_entries > 1 else None
@@ -127,7 +127,7 @@ class Run:
             if any(f == len(c) for f, c in zip(found, self.chains)):
                 return "full"
             return "equal" if any(f is not None for f in found) else "bad"
-        # what there is has to be the innermost part of a chain
+        # the frames must be the innermost part of a chain
         own = [name for name in names if name in self.known]
         for c in self.chains:
             words = [w.lstrip("^") for w in c if w != "~"]
@@ -150,13 +150,13 @@ class Run:
             if done.returncode:
                 raise RuntimeError("status %d: %s" % (done.returncode, done.stderr.decode()))
             self.count(file, done.stdout.decode())
-        # an ordinary user's samples are those of user code
+        # an ordinary user gets samples of user code only
         share = 4 if os.geteuid() == 0 else 16
         self.n_wanted = self.options.freq * self.options.cpu_ms / 1000 / share
         return self
 
     def take(self):
-        """What was recorded elsewhere: see --recorded."""
+        """A recording from elsewhere: see --recorded."""
         file = "%s/%s.%s" % (self.options.recorded, os.path.basename(self.program), self.scenario)
         with open(file + ".status", encoding="ascii") as status, \
                 open(file + ".out", encoding="utf-8") as out, \
@@ -169,7 +169,7 @@ class Run:
         return self
 
     def count(self, file, printed):
-        """Judges the stacks of a profile; printed: what --json said of it."""
+        """Checks the stacks of a profile; printed: the output of --json."""
         summary = json.loads(printed.splitlines()[-1])
         self.said = ", ".join("%d %s" % (n, k) for k, n in summary["stack_ends"].items() if n)
         self.said += ", %d joined" % summary["stacks_joined"]
@@ -220,8 +220,8 @@ class Run:
 
 
 def tried(run, n_tries):
-    """The run, or another if too many of its stacks differ: what else happens on a machine may
-    keep cprof from a process for longer than its stack stands."""
+    """The run, or another one if too many stacks differ: other load may keep cprof from a process for
+    longer than its stack exists."""
     if run.options.recorded:
         return run.take()
     for _ in range(n_tries - 1):
@@ -278,7 +278,7 @@ def main():
                 problems = run.problems()
             except (RuntimeError, ValueError, KeyError, subprocess.TimeoutExpired) as error:
                 problems = ["%s: %s" % (type(error).__name__, error)]
-            print("%s %d - %s: the stacks are the chains that it told"
+            print("%s %d - %s: the stacks are its chains"
                   % ("not ok" if problems else "ok", i, name))
             if problems or options.verbose:
                 print("# %d samples, %d equal, %d of these whole chains, %d ended early; ends: %s"

@@ -1,7 +1,7 @@
 /*
- * Works in A while nobody is to record it, and in B while it is recorded, in turns, and says so to
- * who records it by perf's control protocol. Each turn ends when its CPU time is used, so that it
- * does not matter what else runs.
+ * Alternates between A, which is not to be recorded, and B, which is, and tells the recorder by
+ * perf's control protocol.  Each turn ends when its CPU time is used, so other load does not
+ * matter.
  *
  * usage: alternate [ROUNDS [MILLISECONDS [CTL_FIFO ACK_FIFO]]]
  */
@@ -34,7 +34,7 @@ static void say(const char *line)
 		return;
 	if (write(ctl, line, strlen(line)) < 0)
 		exit(1);
-	/* An answer is a line, before which the NUL of the last one may stand. */
+	/* An answer is a line, which the NUL of the previous one may precede. */
 	while (c != '\n')
 		if (read(ack, &c, 1) != 1)
 			exit(1);

@@ -1,6 +1,6 @@
 /*
- * Loads a BPF program, cprof_test, lets it see messages for MS of CPU time, and unloads it again.
- * Prints why it cannot, with status 77.
+ * Loads a BPF program, cprof_test, runs it on messages for MS of CPU time, and unloads it.  If that
+ * is not possible, prints the reason and exits with status 77.
  */
 #include <errno.h>
 #include <linux/bpf.h>

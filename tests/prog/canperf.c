@@ -1,6 +1,6 @@
 /*
- * Status 0 when this user may open the simplest event, a clock on itself in
- * user mode; else prints why not.
+ * Exits with status 0 if this user may open the simplest event, a clock on itself in user mode;
+ * otherwise prints the reason.
  */
 #include <errno.h>
 #include <linux/perf_event.h>

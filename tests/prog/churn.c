@@ -1,7 +1,6 @@
 /*
- * A thousand threads a second are born and die while four threads, steady1 to
- * steady4, live and work from the beginning to the end. Who attaches to this
- * must find all four.
+ * A thousand threads per second start and end while four threads, steady1 to steady4, work all the
+ * time.  A profiler that attaches must find these four.
  *
  * usage: churn [SECONDS]
  */
@@ -48,7 +47,7 @@ int main(int argc, char **argv)
 
 	uint64_t start = prog_clock_ns(CLOCK_MONOTONIC);
 	for (uint64_t now = start; now < end; now = prog_clock_ns(CLOCK_MONOTONIC)) {
-		/* catch up when the scheduler kept this thread waiting */
+		/* catch up if the scheduler kept this thread waiting */
 		for (uint64_t due = (now - start) / 1000000; n_born < due; n_born++) {
 			if (pthread_create(&short_lived, NULL, mayfly, NULL))
 				return 1;

@@ -1,6 +1,6 @@
 /*
- * Loads a library, works in it, unloads it and loads another one, which the
- * kernel then puts at the same address. Says `same_address yes` when it did.
+ * Loads a library, works in it, unloads it and loads another one, which the kernel usually maps at
+ * the same address.  Prints `same_address yes` if it did.
  *
  * usage: dlopener [ROUNDS [LIBRARY_A LIBRARY_B]]
  */
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Runs one library's work; returns where the library was. */
+/* Runs the work of one library; returns the address of the library. */
 static void *load_and_work(const char *file, const char *function, uint64_t rounds)
 {
 	void *lib = dlopen(file, RTLD_NOW | RTLD_LOCAL);

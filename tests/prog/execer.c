@@ -1,6 +1,5 @@
 /*
- * Works, forks, and the child becomes another program; then the parent
- * itself becomes that program too.
+ * Works and forks; the child executes another program, then the parent executes it, too.
  *
  * usage: execer PROGRAM [ARG...]
  */

@@ -1,6 +1,6 @@
 /*
- * A server that forks per connection: every 5 ms a child that works for one
- * to two milliseconds, and a little work in the parent.
+ * A server that forks for each connection: every 5 ms a child that works for one to two
+ * milliseconds, and a little work in the parent.
  *
  * usage: forks [CHILDREN]
  */

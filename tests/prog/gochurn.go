@@ -1,5 +1,5 @@
-// Two goroutines that make garbage in calls of their own, for a second: the runtime does much of its
-// work for them on stacks of its threads.
+// Two goroutines that produce garbage for a second: the runtime does much of its work for them on
+// the stacks of its threads.
 package main
 
 import (

@@ -1,6 +1,6 @@
 /*
- * A chain of inlined calls with known names and lines: the call at AT:x is in
- * function x. Tests look for the marked lines in this text.
+ * A chain of inlined calls with known names and lines: the call at AT:x is in function x.  Tests
+ * search this file for the marked lines.
  *
  * usage: inlines [ROUNDS]
  */

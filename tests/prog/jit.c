@@ -1,19 +1,19 @@
 /*
- * A JIT compiler of four functions, which tells of its code as others do.
+ * A JIT compiler of four functions, which reports its code as other JIT compilers do.
  *
  *	jit MODE MS
  *
- * none          tells nothing
+ * none          reports nothing
  * map           two functions, in /tmp/perf-PID.map from the start
- * map-grow      the second one is made, and told of, half way
- * map-replace   the second one lies where the first one was
- * map-memfd     as map, with the code in a memfd that is mapped twice, as .NET does
+ * map-grow      the second one is compiled, and reported, half way
+ * map-replace   the second one replaces the first one
+ * map-memfd     like map, with the code in a memfd that is mapped twice, as .NET does
  * map-shm       the same with a file in /dev/shm
  * dump          jitdump: alpha and beta, with lines; then alpha moves, and gamma takes its place
- * dump-late     the same, written when all is over
- * dump-unwind   jitdump: outer() calls inner() without a frame pointer; CFI is told
+ * dump-late     the same, written at the end
+ * dump-unwind   jitdump: outer() calls inner() without a frame pointer; with CFI
  *
- * JIT_DIR is the folder of the jitdump, /tmp unless set. Each function runs for MS of CPU time.
+ * JIT_DIR is the folder of the jitdump (default: /tmp).  Each function runs for MS of CPU time.
  */
 #include <fcntl.h>
 #include <elf.h>
@@ -127,7 +127,7 @@ PROG_NOINLINE static void run(void *code, unsigned ms)
 		f(300000);
 }
 
-/* ---- telling --------------------------------------------------------------- */
+/* ---- reporting ------------------------------------------------------------- */
 
 static void open_map(void)
 {
@@ -207,7 +207,7 @@ static void tell_move(const void *from, const void *to, size_t n, uint64_t index
 	tell(&m, sizeof(m));
 }
 
-/* All code is of one line, but for its first instruction, of the line before. */
+/* All code is on one line, except its first instruction, on the line before. */
 static void tell_line(const void *code, const char *file, uint32_t line)
 {
 	struct {
@@ -223,7 +223,7 @@ static void tell_line(const void *code, const char *file, uint32_t line)
 	tell("\xff", 2);
 }
 
-/* .eh_frame and .eh_frame_hdr as if they followed the code at the next multiple of 8. */
+/* .eh_frame and .eh_frame_hdr, as if they followed the code at the next multiple of 8. */
 static void tell_unwind(size_t n_code, const uint8_t *cfa, size_t n_cfa)
 {
 	static const uint8_t cie_body[] = { CIE_BODY };
@@ -257,7 +257,7 @@ static void tell_unwind(size_t n_code, const uint8_t *cfa, size_t n_cfa)
 	tell(eh, padded);
 }
 
-/* ---- what it does ---------------------------------------------------------- */
+/* ---- the modes ------------------------------------------------------------- */
 
 static void by_map(const char *mode, unsigned ms)
 {
@@ -303,7 +303,7 @@ static void by_dump_with_cfi(unsigned ms)
 	run(outer, ms);
 }
 
-/* What the code lies in; -1: anonymous memory. */
+/* The file that contains the code; -1: anonymous memory. */
 static int memory_file(const char *mode)
 {
 	char name[64];

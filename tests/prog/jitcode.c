@@ -1,9 +1,9 @@
 /*
- * jitcode SHAPE CPU_MS: main calls run, run calls code that it has written into memory itself, and
- * that calls back to work, which uses CPU. Two of the shapes keep no frame pointer, as Python's
- * trampolines for perf; compiled with -fomit-frame-pointer, so that there is none to go by.
+ * jitcode SHAPE CPU_MS: main calls run, run calls code that it has written to memory, and that
+ * calls work, which uses CPU.  Two of the shapes keep no frame pointer, like Python's trampolines
+ * for perf. Compiled with -fomit-frame-pointer, so no frame pointer can be used.
  *
- * On x86-64, and the like on arm64:
+ * On x86-64, and similarly on arm64:
  *
  * "trampoline": sub $8, %rsp; call *%rdi; add $8, %rsp; ret
  * "pushes":     push %rbx; push %rbp; sub $24, %rsp; call *%rdi; ...
@@ -34,7 +34,7 @@ static const struct shape {
 } shapes[] = {
 	/* str x30, [sp, #-16]!; blr x0; ldr x30, [sp], #16; ret */
 	{ "trampoline", 16, { 0xf81f0ffe, 0xd63f0000, 0xf84107fe, 0xd65f03c0 } },
-	/* stp x19, x29, [sp, #-48]!; str x30, [sp, #32]; blr x0; ...: a pair of no frame pointer */
+	/* stp x19, x29, [sp, #-48]!; str x30, [sp, #32]; blr x0; ...: no frame pointer in the pair */
 	{ "pushes", 24, { 0xa9bd77f3, 0xf90013fe, 0xd63f0000, 0xf94013fe, 0xa8c377f3,
 			  0xd65f03c0 } },
 	/* sub sp, sp, #64; stp x29, x30, [sp, #48]; add x29, sp, #48; blr x0; ... */
@@ -50,7 +50,7 @@ static PROG_NOINLINE void work(void)
 	__asm__ volatile("");
 }
 
-/* A frame pointer that leads nowhere, while the code runs. */
+/* An invalid frame pointer while the code runs. */
 static PROG_NOINLINE void run(void (*code)(void (*)(void)), uint64_t odd)
 {
 #ifdef __aarch64__

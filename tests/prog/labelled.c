@@ -1,8 +1,8 @@
 /*
- * labelled THREADS MS MIN_US MAX_US [fork|late]: each thread does one task after the other, each
- * for MIN_US to MAX_US, in a function of its own, under the label task=NAME of that function.  With
- * "fork" all that happens in a forked child, which the label of="parent" comes along to; with
- * "late" labels are set only after half of the time.  Prints the CPU time used.
+ * labelled THREADS MS MIN_US MAX_US [fork|late]: each thread runs one task after the other for
+ * MIN_US to MAX_US; each task is a function NAME with the label task=NAME.  With "fork" everything
+ * happens in a forked child, which inherits the label of="parent"; with "late" labels are set only
+ * after half of the time.  Prints the CPU time used.
  */
 #include "cprof-labels.h"
 

@@ -1,6 +1,6 @@
 /*
- * The library that dlopener loads second. `before_b` covers the addresses that belong to
- * work_in_a in the other library, so that taking one for the other shows in the names.
+ * The library that dlopener loads second.  `before_b` has the addresses that work_in_a has in the
+ * other library, so confusing the libraries shows in the names.
  */
 #include "prog.h"
 

@@ -1,7 +1,7 @@
 /*
- * The main thread ends at once; two others, left1 and left2, work on and the last of
- * them ends the process. /proc/PID/task/PID is a zombie meanwhile, and
- * /proc/PID/maps and /proc/PID/exe are empty there.
+ * The main thread ends at once; two others, left1 and left2, continue to work, and the last of them
+ * ends the process.  Meanwhile /proc/PID/task/PID is a zombie, and /proc/PID/maps and /proc/PID/exe
+ * are empty.
  *
  * usage: mainexits [MILLIONS_OF_STEPS per thread]
  */

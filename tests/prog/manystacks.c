@@ -1,6 +1,6 @@
 /*
- * Hardly two stacks alike: a random walk down three functions that call each
- * other, to a random depth.
+ * Almost all stacks differ: a random walk, of random depth, through three functions that call each
+ * other.
  *
  * usage: manystacks [CPU_MILLISECONDS]
  */

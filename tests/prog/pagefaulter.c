@@ -1,5 +1,5 @@
 /*
- * Touches a known number of fresh pages, one minor fault each; gives them back and does so again.
+ * Touches a known number of new pages, one minor fault each; unmaps them and starts again.
  *
  * usage: pagefaulter [PAGES [ROUNDS]]
  */

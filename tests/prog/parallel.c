@@ -1,7 +1,6 @@
 /*
- * Ten threads f1 to f10, each in a function of its own, that do the same
- * work: 10 % each. The other program of the Go project's proposal for
- * profiles of hardware events, written anew in C.
+ * Ten threads f1 to f10, each in its own function, do the same work: 10 % each.  This is the other
+ * program of the Go project's proposal for profiles of hardware events, rewritten in C.
  *
  * usage: parallel [ROUNDS]     (120 rounds are about 3 CPU seconds)
  */

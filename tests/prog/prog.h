@@ -2,8 +2,8 @@
 #define CPROF_TESTS_PROG_PROG_H
 
 /*
- * What the programs to be profiled share: work of a known amount, and the
- * truth about the CPU time that was really used.
+ * Shared by the programs to be profiled: a known amount of work, and the CPU time that was really
+ * used.
  */
 
 #include <inttypes.h>
@@ -19,7 +19,7 @@
 #define PROG_NOINLINE __attribute__((noinline, noclone, noipa))
 #endif
 
-/* n dependent steps, about 2 ns each; a macro, so that they belong to the function that asks. */
+/* n dependent steps of about 2 ns; a macro, so that they belong to the calling function. */
 #define prog_work(n) \
 	do { \
 		uint64_t work_n_ = (n), work_x_ = 88172645463325252u; \
@@ -32,8 +32,8 @@
 	} while (0)
 
 /*
- * At the end of a function: keeps the last call from becoming a jump, and makes compilers set up
- * a frame pointer in a leaf function, which gcc 12 leaves out whatever the options say.
+ * At the end of a function: prevents that the last call becomes a jump, and forces a frame pointer
+ * in a leaf function, which gcc 12 omits with any option.
  */
 #define PROG_KEEP_FRAME() __asm__ volatile("" ::"r"(__builtin_frame_address(0)) : "memory")
 

@@ -1,6 +1,6 @@
 /*
- * A program that records itself with libcprof, in the ways that tests/live/library.sh asks for.
- * Prints "PROMISE: yes" or "PROMISE: no, because ..." and leaves profiles.
+ * A program that records itself with libcprof, for tests/live/library.sh.  Prints "PROMISE: yes" or
+ * "PROMISE: no, because ..." and writes profiles.
  */
 #include <cprof.h>
 
@@ -79,7 +79,7 @@ static void window(int rounds, unsigned ms, const char *path, enum cprof_self se
 	cprof_recorder_free(r);
 }
 
-/* The same CPU time, seen by three recorders with different rates. */
+/* Three recorders with different rates record the same CPU time. */
 static void rates(void)
 {
 	static const char *const rate[] = { "199", "499", "1999" };
@@ -174,7 +174,7 @@ static void errors(void)
 	promise(strcmp(cprof_kind_name(cprof_cpu_recorder()), "cpu") == 0, "the kind's name");
 }
 
-/* Hardware breakpoints are few: what one recorder has, another one cannot get. */
+/* Hardware breakpoints are few: if one recorder has them all, another cannot get one. */
 static void conflict(void)
 {
 	static long place[8];
@@ -288,7 +288,7 @@ static void cycles(int n)
 	struct cprof_recorder *r;
 	for (int i = 0; i < n + 105; i++) {
 		size_t n_bytes = 0;
-		if (i == 105) {  /* what is made once is there */
+		if (i == 105) {  /* things that are created once now exist */
 			before_bytes = mallinfo2().uordblks;
 			fds = count_fds();
 			maps = count_lines("/proc/self/maps");
@@ -307,7 +307,7 @@ static void cycles(int n)
 	promise(grown < 65536, "no memory is left");
 }
 
-/* A recorder is begun by one thread, which ends, and is used by another. */
+/* One thread starts a recorder and ends; another thread uses it. */
 static void *make_one(void *arg)
 {
 	const struct cprof_config c = { .self = CPROF_SELF_PROCESS };

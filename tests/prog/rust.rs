@@ -1,10 +1,10 @@
-// A generic, a trait's method and inlined calls with known names and lines:
-// the code at AT:x is in function x.
+// A generic function, a trait method and inlined calls with known names and lines: the code at AT:x
+// is in function x.
 //
 // usage: rust [ROUNDS]
 use std::arch::asm;
 
-// The compiler cannot know what comes out (std::hint::black_box is too new for Debian's rustc).
+// The compiler cannot know the result (std::hint::black_box is too new for Debian's rustc).
 macro_rules! opaque {
     ($x:expr) => {{
         let mut x: u64 = $x;

@@ -1,17 +1,15 @@
 /*
- * One thread, a chain of calls A -> B -> ... -> J in which each function does
- * one unit of work more than its caller: A 1/55 of the time (1.82 %) up to J
- * 10/55 (18.18 %). The program of the Go project's proposal for profiles of
- * hardware events, written anew in C.
+ * One thread, a chain of calls A -> B -> ... -> J in which each function does one unit of work
+ * more than its caller: A takes 1/55 of the time (1.82 %), J 10/55 (18.18 %).  This is the program
+ * of the Go project's proposal for profiles of hardware events, rewritten in C.
  *
  * usage: serial [ROUNDS [TIMES]]     (220 rounds are about 3 CPU seconds)
  *
- * Each function does its work TIMES times, 1 unless told otherwise, before it
- * calls the next one.
+ * Each function does its work TIMES times (default: 1) before it calls the next one.
  */
 #include "prog.h"
 
-/* constant, so that compilers make the same loop for all */
+/* a constant, so that compilers generate the same loop for all */
 #define UNIT 110000
 
 static uint64_t times;

@@ -1,6 +1,6 @@
 /*
- * N threads, one after the other, each of which works for a few microseconds
- * and ends: none lives as long as a sampling period.
+ * N threads, one after the other, each of which works for a few microseconds and ends, long before
+ * a sampling period is over.
  *
  * usage: shortthreads [N [MICROSECONDS]]
  */

@@ -1,6 +1,5 @@
 /*
- * N threads that are all alive before the first one begins to work; the work
- * of all of them together is fixed.
+ * N threads, all created before the first one starts to work; their total work is fixed.
  *
  * usage: threads [N [MILLIONS_OF_STEPS]]
  */

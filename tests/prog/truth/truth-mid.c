@@ -1,6 +1,6 @@
 /*
- * Compiled without unwind tables, once with and once without frame pointers: a function in the
- * middle of a chain of which no table tells anything.
+ * A function in the middle of a chain, compiled without unwind tables, once with and once without
+ * frame pointers.
  */
 void MID_NAME(void (*call)(void));
 

@@ -1,4 +1,4 @@
-/* The scenarios in C; truth.h tells how chains are written. */
+/* The scenarios in C; truth.h explains the notation of chains. */
 #include "truth.h"
 
 #include <alloca.h>
@@ -41,7 +41,7 @@ TRUTH_FN static void plain1(void)
 	TRUTH_END();
 }
 
-/* Five functions in turn: a frame that is lost or doubled breaks the order. */
+/* Five functions in turn: a lost or duplicated frame breaks the order. */
 TRUTH_FN static void turn0(int n);
 TRUTH_FN static void deep0(int n);
 
@@ -65,8 +65,8 @@ TRUTH_FN static void turns(void)
 	TRUTH_END();
 }
 
-/* 10 000 frames and more than 550 KB of stack, with work on the way down and at the bottom, as a
- * parser of nested text has it. */
+/* 10 000 frames and more than 550 KB of stack, with work on the way down and at the bottom, like a
+ * parser of nested text. */
 #define DEEP(name, next) \
 	TRUTH_FN static void name(int n) \
 	{ \
@@ -91,7 +91,7 @@ TRUTH_FN static void deep(void)
 	TRUTH_END();
 }
 
-/* All registers that a callee has to keep, so that prologue and epilogue are long. */
+/* Uses all callee-saved registers, so that prologue and epilogue are long. */
 TRUTH_FN static uint64_t pushes(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e,
 				uint64_t f)
 {
@@ -114,7 +114,7 @@ TRUTH_FN static void push_loop(void)
 	TRUTH_END();
 }
 
-/* With optimisation a jump, and then the caller is not in the chain. */
+/* With optimisation this is a jump, and the caller is not in the chain. */
 #ifdef __OPTIMIZE__
 #define TAIL_END()
 #define TAIL_CHAIN "main tail_top tail3 leaf"
@@ -156,7 +156,7 @@ TRUTH_FN __attribute__((noreturn)) static void never(void)
 	}
 }
 
-/* The call is its last instruction: the return address lies in the next function. */
+/* The call is the last instruction: the return address is in the next function. */
 TRUTH_FN static void last_call(void)
 {
 	never();
@@ -244,7 +244,7 @@ TRUTH_FN static void bigs(void)
 	TRUTH_END();
 }
 
-/* ---- through other people's code ----------------------------------------------------- */
+/* ---- through foreign code ------------------------------------------------------------ */
 
 TRUTH_FN static int compare(const void *a, const void *b)
 {
@@ -379,7 +379,7 @@ TRUTH_FN static void alarms(void)
 	TRUTH_END();
 }
 
-/* The same on a stack of its own. */
+/* The same on a separate stack. */
 static char alternate[1 << 16] __attribute__((aligned(16)));
 
 TRUTH_FN static void alarms_alt(void)
@@ -489,7 +489,7 @@ static const struct truth_scenario scenarios[] = {
 #endif
 };
 
-/* It has to align its stack. */
+/* It must align its stack. */
 int main(int argc, char **argv)
 {
 	volatile char wide[64] __attribute__((aligned(64)));

@@ -3,11 +3,10 @@
 
 /*
  * Programs that know their own call chains.  A scenario is a function that spends some 100 us in
- * known chains; main calls it until enough CPU time is used.  Chains are told as words,
- * outermost first: a function's name, `~` for one or more functions of other people's
- * (libc, the signal trampoline), `(a b)*100` for repetition, and a last word `^f` for one that
- * may follow any beginning.  A sample may show any beginning of a chain, with other people's
- * functions below.
+ * known chains; main calls it until enough CPU time is used.  A chain is printed as words,
+ * outermost first: the name of a function, `~` for one or more foreign functions (libc, the signal
+ * trampoline), `(a b)*100` for repetition, and as last word `^f` for a function that may follow
+ * any prefix.  A sample may show any prefix of a chain, followed by foreign functions.
  */
 
 #include "../prog.h"
@@ -20,10 +19,10 @@
 #define TRUTH_FN __attribute__((noinline, noclone, noipa))
 #endif
 
-/* After a call: keeps it from becoming a jump. */
+/* After a call: prevents that it becomes a jump. */
 #define TRUTH_END() __asm__ volatile("" ::: "memory")
 
-/* Some 50 ns, so that many samples fall into prologues and epilogues. */
+/* Some 50 ns, so that many samples are in prologues and epilogues. */
 #define TRUTH_LEAF_STEPS 25
 
 #define TRUTH_ROUNDS(n, call) \
@@ -43,8 +42,8 @@ static inline uint64_t truth_cpu_ms(void)
 	return prog_clock_ns(CLOCK_PROCESS_CPUTIME_ID) / 1000000;
 }
 
-/* A macro, for main itself has to make the calls: `usage: PROGRAM [SCENARIO [CPU_MS]]`; without
- * arguments all scenarios and their chains are listed. */
+/* A macro, because main itself must make the calls: `usage: PROGRAM [SCENARIO [CPU_MS]]`.  Without
+ * arguments it lists all scenarios and their chains. */
 #define TRUTH_MAIN(table, argc, argv) \
 	do { \
 		const size_t n_ = sizeof(table) / sizeof((table)[0]); \

@@ -1,4 +1,4 @@
-/* The scenarios in C++; truth.h tells how chains are written. */
+/* The scenarios in C++; truth.h explains the notation of chains. */
 #include "truth.h"
 
 #include <stdexcept>
@@ -62,7 +62,7 @@ TRUTH_FN static void throws(void)
 	TRUTH_END();
 }
 
-/* Only the throwing itself: through frames without any handler. */
+/* Only the throw itself, through frames without handlers. */
 TRUTH_FN static void fast4(int n)
 {
 	throw n;
