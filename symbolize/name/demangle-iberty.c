@@ -47,7 +47,7 @@ static void append(const char *piece, size_t n, void *ctx)
 typedef int demangler(const char *, int, demangle_callbackref, void *);
 
 /* o belongs to the caller, because the jump would lose locals of this function. */
-static bool demangle_with(demangler *f, const char *linkage, int flags, struct output *o)
+static bool run_library(demangler *f, const char *linkage, int flags, struct output *o)
 {
 	if (sigsetjmp(o->too_long, 0) == 0 && f(linkage, flags, append, o) && o->n)
 		return true;
@@ -97,9 +97,9 @@ char *demangle_name(const char *linkage)
 	if (linkage[1] == 'D')
 		return drop_parameters(dlang_demangle(linkage, DMGL_NO_OPTS));
 	struct output o = {0};
-	if (may_be_rust(linkage) && demangle_with(rust_demangle_callback, linkage, DMGL_NO_OPTS, &o))
+	if (may_be_rust(linkage) && run_library(rust_demangle_callback, linkage, DMGL_NO_OPTS, &o))
 		return o.text;
-	if (demangle_with(cplus_demangle_v3_callback, linkage, DMGL_NO_OPTS, &o))
+	if (run_library(cplus_demangle_v3_callback, linkage, DMGL_NO_OPTS, &o))
 		return is_thunk(linkage) ? drop_parameters(o.text) : o.text;
 	free(o.text);
 	return NULL;
@@ -113,8 +113,8 @@ char *demangle_full(const char *linkage)
 		return dlang_demangle(linkage, DMGL_PARAMS);
 	struct output o = {0};
 	int flags = DMGL_PARAMS | DMGL_ANSI | DMGL_VERBOSE;
-	if ((may_be_rust(linkage) && demangle_with(rust_demangle_callback, linkage, flags, &o)) ||
-	    demangle_with(cplus_demangle_v3_callback, linkage, flags, &o))
+	if ((may_be_rust(linkage) && run_library(rust_demangle_callback, linkage, flags, &o)) ||
+	    run_library(cplus_demangle_v3_callback, linkage, flags, &o))
 		return o.text;
 	free(o.text);
 	return NULL;
