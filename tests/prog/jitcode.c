@@ -34,7 +34,7 @@ static const struct shape {
 } shapes[] = {
 	/* str x30, [sp, #-16]!; blr x0; ldr x30, [sp], #16; ret */
 	{ "trampoline", 16, { 0xf81f0ffe, 0xd63f0000, 0xf84107fe, 0xd65f03c0 } },
-	/* stp x19, x29, [sp, #-48]!; str x30, [sp, #32]; blr x0; ...: no frame pointer in the pair */
+	/* stp x19, x29, [sp, #-48]!; str x30, [sp, #32]; blr x0; ...: a pair without x30 */
 	{ "pushes", 24, { 0xa9bd77f3, 0xf90013fe, 0xd63f0000, 0xf94013fe, 0xa8c377f3,
 			  0xd65f03c0 } },
 	/* sub sp, sp, #64; stp x29, x30, [sp, #48]; add x29, sp, #48; blr x0; ... */
