@@ -1,27 +1,27 @@
 #!/bin/sh
-# Runs a program in an arm64 Linux guest that has a hardware PMU, whatever this machine has.
+# Runs a program in an arm64 Linux guest with a hardware PMU, on any machine.
 #
 #	tests/guest/boot.sh [-t SECONDS] [--no-pmu] [--perf] [--shake N] [-v] FOLDER
 #
 # QEMU emulates the Arm PMUv3 with its overflow interrupts. FOLDER is copied into the guest as
-# /payload, and /payload/run is run there as root, in this folder. What it leaves in /payload/out
-# (also $OUT) replaces FOLDER/out; the console goes there as console.log and to stdout. The status
-# is that of `run`; 124 when it ran out of time, 125 when the guest failed. prepare.sh comes first.
+# /payload, and /payload/run is executed there as root. The files in /payload/out (also $OUT) replace
+# FOLDER/out; the console is written to out/console.log and to stdout. The exit status is that of
+# `run`; 124 means a timeout, 125 that the guest failed. Run prepare.sh first.
 #
-# With -icount one instruction takes one cycle and one ns of the guest's time, and there is one
-# CPU only (with more, the counters of each would count what all of them execute): the same
-# payload gives the same output, to the byte, however busy this machine is.
+# With -icount one instruction takes one cycle and one ns of the guest's time. There is only one CPU
+# (with more, the counters of each CPU would count the instructions of all). So the same payload
+# gives the same output, to the byte, however busy this machine is.
 #
-# --shake N makes it another course, a different one for each N: the kernel gets random seeds, made
-# from N, and with them other addresses for itself and for all programs.
+# --shake N changes the course of events, differently for each N: the kernel gets random seeds derived
+# from N, which change the addresses of the kernel and of all programs.
 #
-# GUEST_CPU is another processor than a Cortex-A72, by QEMU's name.
+# GUEST_CPU selects a processor other than Cortex-A72, by QEMU's name.
 #
-# What a test has to know about this PMU: it knows cycles (0x11) and instructions (0x08); other raw
-# numbers open and stay at zero; other events by name do not open. There are one cycle counter and
-# six others. The first cycles event is exact. An event on one of the six overflows unnoticed until
-# the next exception, the tick of 4 ms, since QEMU 7.2 takes one event too few for the timer and
-# does not set it again: see kick.c.
+# Facts about this PMU: it counts cycles (0x11) and instructions (0x08); other raw numbers open and
+# stay at zero; other events by name do not open. There are one cycle counter and six others. The
+# first cycles event is exact. An overflow of one of the six is not noticed until the next exception,
+# the tick of 4 ms, because QEMU 7.2 sets the timer one event too early and does not set it again:
+# see kick.c.
 set -eu
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 . "$here/cache.sh"
@@ -62,8 +62,8 @@ trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# The payload is a second archive behind the base one; the kernel unpacks both. Times are part of
-# the guest's state, so all are the same.
+# The payload is a second archive after the base one; the kernel unpacks both. Times are part of the
+# guest's state, so they are all the same.
 mkdir -p "$work/stage/payload"
 (cd "$dir" && find . -path ./out -prune -o -print | LC_ALL=C sort |
 	cache_cpio -pdm "$work/stage/payload")
@@ -85,8 +85,8 @@ set -- -machine "virt,$random" -cpu "${GUEST_CPU:-cortex-a72},pmu=$pmu" -smp 1 -
 	-append "console=ttyAMA0 panic=-1$quiet"
 [ -z "$seed" ] || set -- "$@" -seed "$seed"
 [ -z "$prog_libs" ] || set -- "$@" -L "$cache/host/usr/share/qemu"
-# What hangs there does so at full speed, for idle time is skipped. So it is the time of the CPU that
-# tells a guest that hangs (the longest needs 40 s) from a machine that has much else to do.
+# A guest that hangs uses CPU time at full speed, because idle time is skipped. So CPU time
+# distinguishes it (the longest test needs 40 s) from a guest on a busy machine.
 : >"$work/console"
 prlimit --core=0 --cpu="$timeout_cpu:" timeout -k 5 "$timeout" env \
 	${prog_libs:+"LD_LIBRARY_PATH=$prog_libs"} "$prog" "$@" \

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Hardware events are counted and sampled exactly: in a guest whose PMU is emulated, and where
-# every instruction takes one cycle, each number is known.
+# Hardware events are counted and sampled exactly: the guest's PMU is emulated, and every instruction
+# takes one cycle, so each number is known.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 . "$CPROF_SOURCE_ROOT/tests/guest/guest.sh"
 guest_setup

@@ -1,4 +1,4 @@
-# What the tests of the guest share, on top of tests/lib.sh: sourced by them.
+# Functions for the tests of the guest, in addition to tests/lib.sh.
 #
 #	. "$CPROF_SOURCE_ROOT/tests/lib.sh"
 #	. "$CPROF_SOURCE_ROOT/tests/guest/guest.sh"
@@ -8,12 +8,11 @@
 #	result main plain
 #	is "$status" 0 'it is recorded'
 #
-# A guest is booted once for a list of commands; what they did is looked at afterwards.
+# A guest is booted once for a list of commands; their results are checked afterwards.
 #
-# The guest is deterministic, but other compilers, kernels and lengths of paths make it another
-# one, in which samples fall elsewhere. CPROF_GUEST_SHAKE=N in the environment shows what of that a
-# test can bear: for each N addresses, environment, process ids and times are different ones. Run
-# a new or changed test with some, before a machine that is not yours does:
+# The guest is deterministic, but with another compiler, kernel or length of paths samples are at
+# other places. CPROF_GUEST_SHAKE=N in the environment tests whether a test tolerates that: addresses,
+# environment, process ids and times differ for each N. Try a new or changed test with several N:
 #
 #	for n in $(seq 20); do CPROF_GUEST_SHAKE=$n tests/run -k guest-counts build; done
 #
@@ -25,10 +24,9 @@ guest_build=$CPROF_BUILD_ROOT/guest-arm64
 guest_programs='tests/prog/serial tests/prog/parallel tests/prog/shortthreads tests/prog/spin
 	tests/guest/work tests/guest/work-frameless tests/guest/work-signed tests/guest/kick'
 
-# guest_setup [--perf] [--bash] [--libs]: fetches the packages and builds cprof for arm64; skips the script
-# where that cannot be done. With --perf also the guest that has perf, with --bash also bash, in the
-# folder bash beside the cross file, whose path $guest_cross is; with --libs also musl and the C++
-# library, in the folder libs.
+# guest_setup [--perf] [--bash] [--libs]: fetches the packages and builds cprof for arm64; skips the
+# script if that is not possible. --perf: also the guest with perf. --bash: also bash, in the folder
+# bash next to the cross file $guest_cross. --libs: also musl and the C++ library, in the folder libs.
 guest_setup() {
 	need meson ninja python3 flock prlimit
 	guest_rc=0
@@ -41,7 +39,7 @@ guest_setup() {
 		tap_done=1
 		exit 1
 	fi
-	# The tests of the guest run side by side; the first one builds.
+	# Tests of the guest run in parallel; the first one builds.
 	exec 9>"$guest_build.lock"
 	flock 9
 	# shellcheck disable=SC2086 # a list of words
@@ -59,8 +57,7 @@ guest_setup() {
 
 # in_guest NAME [OPTION OF boot.sh...] <COMMANDS: runs shell commands in a guest, where
 # `record CASE ARG...` runs cprof record --json with its profiles in CASE.pb.gz, by $kick if that is
-# set. What is written comes back into the folder NAME.keep. $guest_more are further files that go
-# there.
+# set. Output files are copied to the folder NAME.keep. $guest_more lists more files for the guest.
 in_guest() {
 	guest_name=$1
 	shift
@@ -103,8 +100,8 @@ in_guest() {
 	is "$status" 0 "the guest '$guest_name' runs to its end"
 }
 
-# result NAME CASE: what cprof did there. Sets $status, the files out and err, $pb, the path of
-# the profile, and $json, the path of the summary.
+# result NAME CASE: the results of cprof there. Sets $status, the files out and err, $pb (the path of
+# the profile) and $json (the path of the summary).
 result() {
 	guest_out=$T/$1.keep/out
 	run_command="cprof record for '$2' in the guest '$1'"
@@ -125,7 +122,7 @@ e = s["events"][0]
 print(eval(sys.argv[2]))' "$json" "$1" 2>/dev/null || echo none
 }
 
-# recorded NAME CASE WHAT: it worked and the profile is one that every reader takes. Sets $counted,
+# recorded NAME CASE WHAT: cprof succeeded, and the profile is valid for every consumer. Sets $counted,
 # the final value of the first event's counter.
 recorded() {
 	result "$1" "$2"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What perf has recorded on arm64, with events of a PMU, becomes the same here as perf says there.
+# Files that perf recorded on arm64, with events of a PMU, give the same here as in perf there.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 . "$CPROF_SOURCE_ROOT/tests/guest/guest.sh"
 guest_setup --perf
@@ -22,7 +22,7 @@ perf script --no-inline -F event,period,ip -i "$OUT/stream.data" >"$OUT/stream.s
 cp -L /usr/lib/aarch64-linux-gnu/libc.so.6 "$OUT"
 END
 
-# the guest's files, as it had them
+# the files of the guest
 guest_out=$T/import.keep/out
 mkdir -p symfs.keep/payload symfs.keep/usr/lib/aarch64-linux-gnu
 cp "$T"/import.keep/work* symfs.keep/payload/

@@ -1,7 +1,6 @@
 /*
- * Interrupts each CPU every so many ns of CPU time while a command runs: the
- * emulated PMU notices the overflow of some of its counters only when there is
- * an exception (see boot.sh).
+ * Interrupts each CPU after every NANOSECONDS of CPU time while a command runs: the emulated PMU
+ * notices the overflow of some counters only at an exception (see boot.sh).
  *
  * usage: kick NANOSECONDS COMMAND [ARG...]
  */

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What this PMU does not have, and what a machine without any PMU says.
+# Events that this PMU does not have, and messages on a machine without a PMU.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 . "$CPROF_SOURCE_ROOT/tests/guest/guest.sh"
 guest_setup
@@ -23,7 +23,7 @@ record default -- ./work 60
 echo $? >$OUT/list.status
 END
 
-# no_profile NAME CASE WHAT REGEX...: it fails, says each of these, and leaves no file
+# no_profile NAME CASE WHAT REGEX...: it fails, prints each of these, and leaves no file
 no_profile() {
 	result "$1" "$2"
 	files=$(find "$guest_out" -name "$2.*pb.gz*" | tr '\n' ' ')

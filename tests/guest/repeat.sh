@@ -1,6 +1,6 @@
 #!/bin/sh
-# The same instructions give the same profile: two guests that do the same, with the same clock
-# and the same process ids, write the same files to the byte.
+# The same instructions give the same profile: two guests that run the same commands, with the same
+# clock and process ids, write identical files.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 . "$CPROF_SOURCE_ROOT/tests/guest/guest.sh"
 guest_setup

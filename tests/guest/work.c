@@ -1,14 +1,13 @@
 /*
- * Two functions, one of which does three times as much as the other; the same in
- * more threads and in children.
+ * Two functions, one of which does three times as much work as the other; also in several threads
+ * and in child processes.
  *
  * usage: work [MILLIONS_OF_STEPS [THREADS [CHILDREN [WAIT_MILLISECONDS [TURNS]]]]]
  *
- * The steps are those of each thread and child, in one turn of each function
- * unless told otherwise. With one turn, samples at equal distances are shared as
- * the work is, wherever the first one falls, but for one sample at the one
- * boundary. With many small turns each sample falls anywhere, as at random: then
- * shares are only as good as those of a random choice.
+ * STEPS are per thread and child, by default in one turn of each function.  With one turn, equally
+ * spaced samples divide like the work, wherever the first one is, except for one sample at the
+ * boundary.  With many small turns samples are at random places, so shares have the error of a
+ * random choice.
  */
 #include "prog.h"
 
@@ -18,7 +17,7 @@
 
 #define MAX_THREADS 64
 
-/* Two instructions on arm64 as well as on x86. */
+/* Two instructions both on arm64 and on x86. */
 #define spin(n) \
 	do { \
 		for (uint64_t spin_n_ = (n); spin_n_; spin_n_--) \
