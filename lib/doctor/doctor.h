@@ -18,7 +18,7 @@ struct cprof_doctor {
 	pid_t pid;
 	const char *program;
 	bool failed;                       /* out of memory */
-	struct cprof_finding nowhere;      /* stands in for findings then */
+	struct cprof_finding nowhere;      /* receives findings after a lack of memory */
 	VEC(struct cprof_finding *) list;
 };
 

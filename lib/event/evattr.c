@@ -4,7 +4,7 @@
  * event a record belongs to; the time has a fixed place; and other records end with the same
  * fields.  What a sample has after those depends on its event.
  *
- * STREAM_ID is the id of the very event, which is what throttle records name (ID is that of the
+ * STREAM_ID is the id of this event, which throttle records contain (ID is that of the
  * parent when the event is inherited).  CPU and PERIOD are always sampled: 16 bytes that need no
  * option.
  */

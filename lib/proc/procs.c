@@ -240,7 +240,7 @@ static bool is_loader(const char *path)
 /*
  * At exec the kernel maps the program first, so the first file is the main binary.  If the exec was
  * not seen, mappings come in order of address and /proc/PID/exe decides; until a mapping of that
- * file comes, the first one stands in.
+ * file comes, the first one is used instead.
  */
 static void consider_exe(struct procs *p, struct procs_process *proc, const struct dso *d,
 			 uint64_t ino)

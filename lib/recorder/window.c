@@ -8,7 +8,7 @@
  * (pausegaps.c), so the window is just as exact.  Counters go on counting then: their time is
  * corrected exactly, their value by the sum of the samples that were ignored.  A pause that becomes
  * longer is made a real one at the next cprof_recorder_step, or when it ends.  The first pause is
- * always real, so that a program that pauses once, for long, is not interrupted in vain.
+ * always real, so that a program that pauses once, for long, is not interrupted without need.
  */
 
 #include "recorder/window.h"

@@ -314,7 +314,7 @@ static uint32_t shortened_stack(struct stack_walk *w, uint32_t node)
 /*
  * Looks up the frames of w->pc[from .. n), innermost first; returns where the stack begins: behind
  * the innermost address of user code that is in no mapping.  Such an address is not a caller, and
- * whatever is further out is unreliable.
+ * frames further out are unreliable.
  */
 static uint32_t look_up_frames(struct stack_walk *w, struct procs_space *space, uint32_t from,
 			       uint32_t n)

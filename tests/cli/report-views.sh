@@ -129,7 +129,7 @@ esac
 run sh -c "ulimit -v $limit; '$CPROF' report bomb.keep"
 is "$status" 1 'a gzip bomb is refused in bounded memory'
 like err 'more than 268435456 bytes when uncompressed' 'with the limit'
-like err 'gzip -d' 'and what to do if it is none'
+like err 'gzip -d' 'and what to do if it is not a profile'
 refused 1 'no id, or the id 0' 'locations without ids' report ids.keep
 refused 1 'malformed field' 'a length beyond the file' report count.keep
 refused 1 'malformed field' 'a nested length beyond its message' report nested.keep
@@ -144,7 +144,7 @@ screen() {
 	wait_for 20 test -e done.keep
 	tmux -L "cprof$$" capture-pane -p -e -t 0 >out 2>err
 	tmux -L "cprof$$" kill-server 2>err
-	# what bytes of a line are columns: escapes are none, and a character of UTF-8 is one
+	# the columns of a line: escape sequences have no column, and a UTF-8 character has one
 	sed 's/\x1b\[[0-9;]*m//g' out >plain.keep
 }
 at_end "tmux -L cprof$$ kill-server 2>/dev/null"

@@ -53,7 +53,7 @@ private:
 	cprof_error error_;
 };
 
-// At least so long on the CPU, whatever it costs a machine.
+// At least this long on the CPU, on any machine.
 template <typename F> void for_ms(double ms, F f)
 {
 	std::clock_t end = std::clock() + std::clock_t(ms / 1000 * CLOCKS_PER_SEC);

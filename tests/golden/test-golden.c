@@ -27,7 +27,7 @@ struct scene {
 	uint32_t pid, tid, cpu;
 };
 
-/* ---- the words that scenes are told in --------------------------------------------- */
+/* ---- the words of scenes ----------------------------------------------------------- */
 
 static struct record_build_id here(struct scene *s, uint64_t id)
 {

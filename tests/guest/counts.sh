@@ -73,7 +73,7 @@ done
 # In the kernel an overflow waits until interrupts are allowed, and may meet the next one. So each
 # of the dozen ticks in a quarter can move a sample or two into the other function or away.
 recorded counts sides 'cycles of user and kernel'
-profile 'cycles of user and kernel: the values add up to the count, but for a few periods' "$pb" \
+profile 'cycles of user and kernel: the values add up to the count, except a few periods' "$pb" \
 	"0 <= $counted - total < 0.02 * $counted" 'total == n * 20011'
 profile 'cycles of user and kernel: the kernel is there' "$pb" "$counted > 1.003 * $alone" \
 	"anywhere('el0t_64_sync') > 0"
@@ -124,7 +124,7 @@ recorded counts rate '-F 997'
 # sees between two ticks or samples, a few percent.
 profile '-F 997: 997 samples per second, and some at the beginning' "$pb" \
 	"0.9 <= n / (997e-9 * $(summary 'e["time_running_ns"]')) <= 1.4"
-profile '-F 997: the values add up to the count, but for the last period' "$pb" \
+profile '-F 997: the values add up to the count, except the last period' "$pb" \
 	"0 <= $counted - total < 3 * $counted / n"
 
 recorded counts default 'without -e'
@@ -168,9 +168,9 @@ for n in 8 12; do
 	# In the kernel an overflow waits until interrupts are allowed, and may meet the next one.
 	is "$(summary "all(0 <= e['counted'] - e['value'] < 20 * 100003
 		for e in s['events'])")" True \
-		"$n events: the others, too, but for overflows while interrupts are off"
+		"$n events: the others, too, except overflows while interrupts are off"
 	like err 'counting [0-9]+ % of the time' "$n events: the share of the time is said"
-	profile "$n events: it stands in the file" "${pb%.pb.gz}.cycles-u.pb.gz" \
+	profile "$n events: the file shows it" "${pb%.pb.gz}.cycles-u.pb.gz" \
 		"bool(re.search(r'event time: enabled .* running .*\([4-9][0-9]\.', comments))"
 done
 finish

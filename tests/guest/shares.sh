@@ -31,7 +31,7 @@ for case in parallel parallel-cpu; do
 	recorded shares $case "$case"
 	profile "$case: each of the ten threads has a tenth within 0.2 points" "$pb" 'n > 20000' \
 		"all(abs(share('f%d' % i) - 0.1) <= 0.002 for i in range(1, 11))"
-	profile "$case: threads are told apart by their names" "$pb" \
+	profile "$case: labels distinguish the threads" "$pb" \
 		"all(abs(label_share('thread_name', 'f%d' % i) - share('f%d' % i)) < 0.001
 			for i in range(1, 11))"
 done

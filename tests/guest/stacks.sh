@@ -50,7 +50,7 @@ profile 'signed return addresses: the codes are taken off' "$pb" \
 
 recorded stacks kernel 'the kernel'
 # An overflow waits until interrupts are allowed, and may meet the next one.
-profile 'the kernel: one sample for each period, but for a few' "$pb" \
+profile 'the kernel: one sample for each period, except a few' "$pb" \
 	"$counted // 100003 - 10 <= n <= $counted // 100003" 'n > 500'
 profile 'the kernel: its functions have names' "$pb" "named('kernel') > 0.99" \
 	"share('__arch_clear_user') > 0.4"

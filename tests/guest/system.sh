@@ -1,5 +1,5 @@
 #!/bin/sh
-# -a by cycles, and the script of perf-record(1) as it stands there: all processes, an event of the
+# -a by cycles, and the script of perf-record(1) unchanged: all processes, an event of the
 # PMU, sleeps of 30 seconds.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 . "$CPROF_SOURCE_ROOT/tests/guest/guest.sh"

@@ -61,7 +61,7 @@ result turns doctor
 like out '^  ok +PMU: counts and interrupts' 'cprof doctor finds the PMU'
 like out '^  ok +Hardware events: [0-9]+ of [0-9]+ can be sampled; not.* branches' \
 	'cprof doctor says which hardware events there are not'
-like out '^  ok +Precise samples: this PMU tells of none' 'cprof doctor says that none are precise'
+like out '^  ok +Precise samples: not reported by this PMU' 'cprof doctor reports that no event is precise'
 
 result turns seldom
 is "$status" 2 'an event that never counts beside one that does, --strict: status 2'

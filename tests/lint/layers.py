@@ -148,7 +148,8 @@ def call_problems():
             yield "%s uses %s" % (member, name)
 
 
-tap.check(include_problems(), "every include follows the table of the design")
-tap.check(cycle_problems(), "the table has no cycle")
-tap.check(call_problems(), "the library never prints, exits, forks, makes threads or installs signal handlers")
-tap.done()
+if __name__ == "__main__":
+    tap.check(include_problems(), "every include follows the table of the design")
+    tap.check(cycle_problems(), "the table has no cycle")
+    tap.check(call_problems(), "the library never prints, exits, forks, makes threads or installs signal handlers")
+    tap.done()

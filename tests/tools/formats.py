@@ -190,7 +190,7 @@ def firefox(data, profile, index):
             if weight > 0:
                 ours[tuple(reversed(names))] += weight * scale
     check(len({(x["pid"], x["tid"]) for x in data["threads"]}) == len(data["threads"]),
-          "threads are told by their ids")
+          "ids distinguish the threads")
     same("profile", ours, sums(profile, index))
 
 

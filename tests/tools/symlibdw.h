@@ -2,7 +2,7 @@
 #define CPROF_TESTS_TOOLS_SYMLIBDW_H
 
 /*
- * The functions of symdwarf.h, on libdw: slower, with much more memory, but for all forms: split
+ * The functions of symdwarf.h, on libdw: slower, with much more memory, for all forms: split
  * units (DWARF 5, section 7.3.2), and parts that dwz moved into a common file.
  */
 

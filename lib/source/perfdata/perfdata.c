@@ -20,7 +20,7 @@
 /* If waiting records take more memory in chunks than this, some are delivered early. */
 #define HELD_BYTES_MAX (64u << 20)
 
-/* Headers are read far ahead of records: what a small record's lies behind. */
+/* Headers are read this far ahead, beyond the headers of small records. */
 #define PREFETCH_BYTES 512
 
 /* ---- failures ------------------------------------------------------------------ */

@@ -21,7 +21,7 @@ static void test_sums(void)
 	       counts_take(&c, 0, 1, 0, 1, 30) && c.v[2].n_samples == 0 && c.v[2].value == 0,
 	       "what was added can be taken back");
 	tap_ok(!counts_take(&c, 1, 0, 0, 2, 5) && !counts_take(&c, 1, 0, 0, 1, 21) &&
-	       !counts_take(&c, 7, 0, 0, 1, 1) && c.v[1].value == 20, "no more than that");
+	       !counts_take(&c, 7, 0, 0, 1, 1) && c.v[1].value == 20, "and no other stack");
 	counts_add(&c, 0, 0, 0, UINT64_MAX, UINT64_MAX - 5, false);
 	tap_ok(c.v[0].value == UINT64_MAX && c.v[0].n_samples == UINT64_MAX, "sums saturate");
 	counts_done(&c);

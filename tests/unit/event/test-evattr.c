@@ -242,7 +242,7 @@ static void sideband(void)
 	struct evattr_options o = plain;
 	evattr_sideband(&o, &a);
 	tap_ok(a.type == PERF_TYPE_SOFTWARE && a.config == PERF_COUNT_SW_DUMMY, "a dummy");
-	tap_ok(a.mmap && a.mmap2 && a.comm && a.comm_exec && a.task, "that tells of tasks and "
+	tap_ok(a.mmap && a.mmap2 && a.comm && a.comm_exec && a.task, "with records about tasks and "
 		"maps");
 	tap_ok(!a.ksymbol && !a.cgroup, "and of nothing else");
 	tap_ok(!a.disabled && !a.enable_on_exec && a.inherit, "from the start");

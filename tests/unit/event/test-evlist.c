@@ -101,7 +101,7 @@ int main(void)
 	tap_int(kernel.n_calls, n, "with one system call each");
 	cprof_event_probe_free(probe);
 
-	/* This very machine, whatever it allows. */
+	/* The real machine, with any privileges. */
 	if (tap_ok(cprof_event_probe_new(&probe, &e) == 0, "this machine"))
 		tap_int(cprof_event_test(probe, "cpu-clock", &state, &reason, &e), 0, "its "
 			"cpu-clock");

@@ -1,5 +1,5 @@
 /*
- * Labels set in this very process, read as a profiler would; and memory with lies in it.
+ * Labels set in this process, read like a profiler; and forged memory.
  */
 #include "labels/labelmem.h"
 
@@ -302,7 +302,7 @@ static void test_lies(void)
 	lying_slab[1].head = 40;
 	drain_lie(&t);
 	tap_int((long long)t.n, 1, "but not for ever");
-	tap_int(t.set[0], 77, "and is told");
+	tap_int(t.set[0], 77, "and reported");
 
 	tap_int(set_of_lie(77), -EFAULT, "a set in no chunk");
 	tap_int(set_of_lie(UINT32_MAX), -EINVAL, "a set beyond all chunks");

@@ -226,7 +226,7 @@ static void test_procs(void)
 	setup(&host);
 	map(8, 0x1000, "c/real/lib.so", "/lib/lib.so");
 	const struct procs_process *proc = procs_process(&p, 8);
-	tap_str(dso_get(&dsos, proc->exe)->path, "/lib/lib.so", "the first stands in");
+	tap_str(dso_get(&dsos, proc->exe)->path, "/lib/lib.so", "the first file is used instead");
 	map(8, 0x10000, "c/bin/prog", "/bin/prog");
 	map(8, 0x20000, "c/bin/second", "/bin/second");
 	tap_str(dso_get(&dsos, proc->exe)->path, "/bin/prog", "until /proc/PID/exe comes");

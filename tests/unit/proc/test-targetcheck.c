@@ -44,7 +44,7 @@ static void test_folder(void)
 	tap_int(targetcheck(&m.host, 104, false, &e), TARGETCHECK_KERNEL, "a kernel thread");
 
 	tap_int(targetcheck(&m.host, 101, false, &e), -EINVAL, "a thread given as a process");
-	tap_str(e.what, "101 is a thread of process 100, not a process", "is told");
+	tap_str(e.what, "101 is a thread of process 100, not a process", "with a message");
 	tap_ok(strstr(e.hint, "-t 101") && strstr(e.hint, "-p 100"), "with both remedies");
 	tap_int(targetcheck(&m.host, 103, false, &e), -EINVAL, "a zombie");
 	tap_ok(strstr(e.what, "zombie") && strstr(e.what, "41"), "is reported, with its parent");
@@ -52,9 +52,9 @@ static void test_folder(void)
 		"a process whose main thread has ended, but not the others");
 	tap_int(targetcheck(&m.host, 105, true, &e), -EINVAL, "but not that thread alone");
 	tap_int(targetcheck(&m.host, 999, false, &e), -ESRCH, "nobody");
-	tap_ok(strstr(e.what, "no process 999"), "is told");
+	tap_ok(strstr(e.what, "no process 999"), "with a message");
 	tap_int(targetcheck(&m.host, 999, true, &e), -ESRCH, "no thread");
-	tap_ok(strstr(e.what, "no thread 999") && strstr(e.hint, "ps -eL"), "is told");
+	tap_ok(strstr(e.what, "no thread 999") && strstr(e.hint, "ps -eL"), "with a message");
 	machine_close(&m);
 }
 

@@ -249,7 +249,7 @@ static void test_failures(void)
 	if (names_resolve(&g, &o, &names, &e) == 0) {
 		tap_int(export_write(&g, &names, 0, &info, refuse, NULL, &e), -ENOSPC,
 			"a full disk");
-		tap_ok(e.what[0], "is told");
+		tap_ok(e.what[0], "with a message");
 		tap_int((long long)names.n_frames_user, 1, "one user frame");
 		tap_int((long long)names.n_frames_user_named, 0, "without a name");
 		names_done(&names);

@@ -467,7 +467,7 @@ static void test_delay(void)
 	}
 }
 
-/* A target that ends is told; one that never ran gives a reason. */
+/* The end of a target is reported; a target that never ran gives a reason. */
 static void test_idle_child(void)
 {
 	pid_t child = fork();

@@ -152,7 +152,7 @@ static uint64_t wall_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* During short pauses events of whole CPUs stay on: times are exact all the same. */
+/* During short pauses events of whole CPUs stay on: times are exact nevertheless. */
 static void test_short(void)
 {
 	struct cprof_config config = { .pausable = true, .scope = CPROF_SCOPE_CPU };

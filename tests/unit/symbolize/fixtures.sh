@@ -12,7 +12,7 @@ app=$out/root/opt/app
 debug=$out/root/usr/lib/debug
 mkdir -p "$app/.debug" "$debug/opt/app" "$debug/.build-id"
 
-# What stands at the end of a gzip file is the CRC that .gnu_debuglink wants.
+# The CRC at the end of a gzip file is the one that .gnu_debuglink requires.
 crc_of() {
 	gzip -c "$1" | tail -c 8 | head -c 4
 }

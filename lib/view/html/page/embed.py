@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Puts the page together and writes it as two C arrays, for what stands before and behind the data.
+"""Puts the page together and writes it as two C arrays, for the bytes before and after the data.
 
     embed.py OUT.c page.html page.css SCRIPT.js...
 

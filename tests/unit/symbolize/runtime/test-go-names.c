@@ -102,7 +102,7 @@ static void build(struct builder *t, struct builder *ro, struct builder *data, e
 					   3) - pcs);
 	uint32_t line_2 = (uint32_t)(steps(t, (const int[][2]){ { 20, 12 }, { 25, 4 }, { 30, 8 },
 								{ 21, 40 } }, 4) - pcs);
-	/* Calls are told at the pcs 8 (mid, in second) and 12 (leaf, in mid). */
+	/* Calls are recorded at the pcs 8 (mid, in second) and 12 (leaf, in mid). */
 	uint32_t index_2 = (uint32_t)(steps(t, (const int[][2]){ { -1, 12 }, { 0, 4 }, { 1, 8 },
 								 { -1, 40 } }, 4) - pcs);
 	while (t->n % 8)

@@ -39,7 +39,7 @@ static void plt_entries(void)
 		{ "jmp *disp(%rip)", { 0xff, 0x25, 8, 0, 0, 0 }, RA + 14 },
 		{ "with bnd", { 0xf2, 0xff, 0x25, 8, 0, 0, 0 }, RA + 15 },
 		{ "with endbr64", { 0xf3, 0x0f, 0x1e, 0xfa, 0xff, 0x25, 8, 0, 0, 0 }, RA + 18 },
-		{ "a direct jump is none", { 0xe9, 1, 2, 3, 4 }, 0 },
+		{ "a direct jump is not a call", { 0xe9, 1, 2, 3, 4 }, 0 },
 	};
 	for (size_t i = 0; i < sizeof(v) / sizeof(*v); i++) {
 		uint64_t slot = 0;

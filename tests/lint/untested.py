@@ -1,0 +1,131 @@
+#!/usr/bin/python3
+"""Modules without a unit test of their own: each names the test that covers it, and why that one."""
+import os
+
+import tap
+
+SCRIPTS = "it prints or parses options: its promises are tests of the command line"
+LIVE = "it needs a running target: its promises are tests with real events"
+PART = "a part of the module that the test is named after"
+THROUGH = "tested through its only user"
+
+# module -> (test, reason). A folder stands for all of its modules that have no entry.
+COVERED = {
+    "cmd": ("tests/cli", SCRIPTS),
+    "cmd/record": ("tests/live", LIVE),
+    "cmd/report": ("tests/cli", SCRIPTS),
+    "cmd/top": ("tests/live/top.sh", LIVE),
+    "cmd/completion": ("tests/cli/completion.sh", SCRIPTS),
+}
+
+UNIT = "tests/unit/"
+COVERED.update({
+    "lib/base/arena": (UNIT + "base/test-strtab.c", THROUGH),
+    "lib/engine/gc-ids": (UNIT + "engine/test-gc-tables.c", PART),
+    "lib/event/evcatalog": ("tests/cli/list-events.sh", "it is the table that cprof list prints"),
+    "lib/event/evcursor": (UNIT + "event/test-evparse.c", "a part of the parser, as are the next three"),
+    "lib/event/evkind": (UNIT + "event/test-evparse.c", "a part of the parser"),
+    "lib/event/evterm": (UNIT + "event/test-evparse.c", "a part of the parser"),
+    "lib/event/evpmu": (UNIT + "event/test-evspec.c", "the PMUs are folders of the test"),
+    "lib/event/evelf": ("tests/live/events.sh", "probes need functions of real programs"),
+    "lib/event/evexplain": (UNIT + "event/test-evcause.c", "each cause is tested with its explanation"),
+    "lib/event/evfield": (UNIT + "event/test-evcause.c", "the field is a part of the cause"),
+    "lib/event/evladder": (UNIT + "event/test-evopen.c", "the ladder is climbed by evopen only"),
+    "lib/event/evpfm": ("tests/live/attr-perf.sh", "its events are compared with those of perf"),
+    "lib/event/evpfm-none": ("tests/cli/list-events.sh", "it only reports that libpfm4 is missing"),
+    "lib/event/evtrace": ("tests/live/events.sh", "tracepoints need a real tracefs"),
+    "lib/importer/importfiles": ("tests/live/import.sh", "it chooses among the files of a real machine"),
+    "lib/proc/idmap": (UNIT + "proc/test-procs.c", THROUGH),
+    "lib/proc/jit": (UNIT + "engine/test-engine.c", "JIT code is tested with the records that bring it"),
+    "lib/proc/jitread": ("tests/live/jit.sh", "it reads files that grow while a program runs"),
+    "lib/proc/mapdso": ("tests/live/containers.sh", "it opens files of real processes and namespaces"),
+    "lib/profile/fetch": ("tests/live/debuginfod.sh", "it needs servers and files without names"),
+    "lib/profile/offline": ("tests/live/symbolize.sh", "it completes profiles of real programs"),
+    "lib/profile/results": (UNIT + "profile/test-export.c", "it passes the tables of the engine to the exporter"),
+    "lib/recorder/cost": ("tests/live/accounts.sh", "it measures the cost of real samples"),
+    "lib/recorder/recorder": (UNIT + "recorder/test-recorders.c", "the plural is the name of its test"),
+    "lib/recorder/slices": (UNIT + "recorder/test-window.c", "slices are windows of the flight recorder"),
+    "lib/recorder/why-empty": ("tests/live/errors.sh", "it explains recordings of idle targets"),
+    "lib/source/live/liveopen": (UNIT + "source/live/test-live.c", PART),
+    "lib/source/live/livestack": (UNIT + "source/live/test-live.c", PART),
+    "lib/source/live/livevary": ("tests/live/coverage.sh", "only a real timer falls into step with a program"),
+    "lib/view/convert/emit": (UNIT + "view/convert/test-conv.c", THROUGH),
+    "lib/view/convert/forest": (UNIT + "view/convert/test-conv.c", THROUGH),
+    "lib/view/html/svg": (UNIT + "view/html/test-html.c", "both pictures are tested on the same profile"),
+    "lib/view/table/failif": (UNIT + "view/table/test-diff.c", "conditions are tested on compared profiles"),
+    "symbolize/arch/x86-64/x86insn": (UNIT + "symbolize/cfi/test-cfi-code.c", THROUGH),
+    "symbolize/dwarf": ("tests/symbols/oracle.py", "every address of the corpus is compared with libdw"),
+    "symbolize/elf": ("tests/symbols/compare.py", "every symbol of the corpus is compared with other tools"),
+    "lib/recorder/kinds/targetswitch": ("tests/live/golang.sh", "it looks at the executables of real processes"),
+    "lib/recorder/recorder-out": (UNIT + "recorder/test-recorders.c", "a part of recorder, as are the next two"),
+    "lib/recorder/recorder-part": (UNIT + "recorder/test-recorders.c", "a part of recorder, as is the next one"),
+    "lib/recorder/recorder-stats": (UNIT + "recorder/test-recorders.c", "a part of recorder, whose test is plural"),
+    "lib/source/maps": (UNIT + "source/test-synth.c", "tested with the records that are made of its lines"),
+    "lib/view/convert/format": (UNIT + "view/convert/test-conv.c", "the table of what that test converts to"),
+    "lib/view/model/filter": ("tests/cli/report-parity.sh", "filtered reports are compared with go tool pprof"),
+    "lib/view/model/filter-tag": ("tests/cli/report-parity.sh", "filtered reports are compared with go tool pprof"),
+    "lib/view/model/pattern": ("tests/cli/report-parity.sh", "the patterns are those of filters there"),
+    "lib/view/table/annotate": ("tests/cli/report-shows.sh", "it shows source files and binaries"),
+    "lib/view/table/rows": ("tests/cli/report-parity.sh", "rows of each kind are compared with go tool pprof"),
+    "lib/view/table/tree": ("tests/cli/report-parity.sh", "trees are compared with those of go tool pprof"),
+    "symbolize/jit/jitdump": (UNIT + "symbolize/jit/test-jitcode.c", "its records become the code of that test"),
+    "symbolize/jit/perfmap": (UNIT + "symbolize/jit/test-jitcode.c", "its lines become the code of that test"),
+    "symbolize/runtime/go-switch": ("tests/live/golang.sh", "it follows stacks of real Go programs"),
+})
+
+
+def module_paths():
+    for path in tap.sources(".c", folders=("lib", "symbolize", "proto", "cmd")):
+        yield path
+
+
+def tested_names():
+    return {os.path.basename(p)[len("test-"):-2] for p in tap.sources(".c", folders=("tests/unit",))
+            if os.path.basename(p).startswith("test-")}
+
+
+def is_tested(name, tests):
+    """`a-b` is a part of `a`, so test-a covers it."""
+    parts = name.split("-")
+    return any("-".join(parts[:n]) in tests for n in range(len(parts), 0, -1))
+
+
+def entry_of(path):
+    return COVERED.get(path[:-2]) or COVERED.get(os.path.dirname(path))
+
+
+def problems():
+    tests = tested_names()
+    for path in module_paths():
+        name = os.path.basename(path)[:-2]
+        has_entry = path[:-2] in COVERED
+        if is_tested(name, tests):
+            if has_entry:
+                yield "%s has a test now: take it out of COVERED" % path
+        elif not entry_of(path):
+            yield "%s has neither tests/unit/.../test-%s.c nor an entry here" % (path, name)
+
+
+def entry_problems():
+    known = {p[:-2] for p in module_paths()} | {os.path.dirname(p) for p in module_paths()}
+    for module, (test, reason) in COVERED.items():
+        if module not in known:
+            yield "there is no module '%s'" % module
+        if not os.path.exists(os.path.join(tap.ROOT, test)):
+            yield "%s: there is no '%s'" % (module, test)
+        if len(reason.split()) < 4:
+            yield "%s: '%s' is not a reason" % (module, reason)
+
+
+def listed():
+    tests = tested_names()
+    for path in module_paths():
+        if not is_tested(os.path.basename(path)[:-2], tests) and entry_of(path):
+            yield "# %s: %s, because %s" % ((path,) + entry_of(path))
+
+
+for line in listed():
+    print(line)
+tap.check(problems(), "every module has a unit test, or a reason why another test covers it")
+tap.check(entry_problems(), "the tests and reasons of the others exist")
+tap.done()

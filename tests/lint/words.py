@@ -1,0 +1,75 @@
+#!/usr/bin/python3
+"""Phrases that make English hard to read, and what to write instead."""
+import re
+
+import tap
+
+# (regular expression, advice). They are looked for in comments, messages, man pages and test titles.
+AVOID = [
+    (r"\b(?:is|are|was|were|be|been|being) told\b", "say that it is reported, printed or known"),
+    (r"\b(?:is|are|was|were) asked (?:for|of|with)\b", "say who requests what"),
+    (r"\bfor who\b", "name the noun: for callers that"),
+    (r"(?:^|[.:;/*] )Who (?:wants|asks|reads|needs|has|may)\b[^?]*$", "name the noun: a caller that"),
+    (r"(?<!there )\b(?:is|are|was|were) none(?! of)\b", "say what it is not"),
+    (r"\bis no(?:t)? (?:a )?matter of\b", "say what depends on what"),
+    (r"\bwhat (?:is|was) made\b", "name what is created"),
+    (r"\b(?:that|which) (?:is|are|was) made at run ?time\b", "JIT code"),
+    (r"\bcode (?:that is )?made at run time\b", "JIT code"),
+    (r"\bas (?:many|much) as (?:it|they) wants?\b", "give the number or its limit"),
+    (r"\bso many (?:as|of)\b", "give the number"),
+    (r"\bgoes by\b", "say what it uses"),
+    (r"\bfor want of\b", "for lack of"),
+    (r"\bhas a say\b|\bhave (?:a|their) say\b", "say what it decides"),
+    (r"\bby and by\b", "over time, or gradually"),
+    (r"\bin vain\b", "without success"),
+    (r"\bwithout (?:further ado|a word)\b", "silently"),
+    (r"\bbut for\b", "except"),
+    (r"\bno more than that\b", "only"),
+    (r"\bis (?:taken|held) for\b|\bare (?:taken|held) for\b", "is treated as"),
+    (r"\btell (?:of|apart)\b|\btells (?:of|apart)\b", "report, or distinguish"),
+    (r"\bsays? nothing of\b", "does not describe"),
+    (r"\bwhoever\b", "name the noun: any caller that"),
+    (r"\bwhat it is worth\b", "say what it measures"),
+    (r"\bstands? (?:in|on|at|there|behind|before|beside)\b", "is"),
+    (r"\blies? (?:in|on|at|there|behind|before|beside)\b", "is"),
+    (r"\ball the same\b", "nevertheless"),
+    (r"\bthe very (?!end|start|first|same)", "that"),
+    (r"\bguess(?:ed|es)? (?:frame|caller|stack)s?\b", "heuristic frame"),
+    (r"\blet it be\b|\bbe it\b", "use if or whether"),
+    (r"\bwhat else\b", "name the noun: other"),
+    (r"\bwhatever (?:is|was|it|has)\b", "name the noun: any"),
+    (r"\b(?:a|the) (?:great|good) many\b", "many"),
+    (r"\b(?:some|a few) (?:more|further) ones\b", "others"),
+]
+# Words of the file formats that contain one of these, and quotations of other tools.
+ALLOWED = re.compile(r"SKIP\b")
+
+PATTERNS = [(re.compile(pattern), advice) for pattern, advice in AVOID]
+
+
+def prose(path, text):
+    """(line number, text) of what people read: all of a page; comments and strings of code."""
+    if path.endswith((".c", ".h", ".cc")):
+        for m in re.finditer(r'/\*.*?\*/|//[^\n]*|"(?:[^"\\\n]|\\.)*"', text, re.S):
+            first = text.count("\n", 0, m.start()) + 1
+            for offset, line in enumerate(m.group(0).splitlines()):
+                yield first + offset, line
+    else:
+        yield from enumerate(text.splitlines(), 1)
+
+
+def problems():
+    paths = list(tap.sources(".c", ".h", ".cc", ".sh", ".py", ".1", ".3", ".7", ".build")) + ["README.md", "NEWS.md", "bootstrap"]
+    for path in paths:
+        if path == "tests/lint/words.py":
+            continue
+        for number, line in prose(path, tap.read(path)):
+            for pattern, advice in PATTERNS:
+                m = pattern.search(line)
+                if m and not ALLOWED.search(line):
+                    yield "%s:%d: '%s': %s" % (path, number, m.group(0), advice)
+
+
+if __name__ == "__main__":
+    tap.check(problems(), "comments, messages, pages and titles are plain English")
+    tap.done()
