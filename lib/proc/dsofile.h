@@ -2,7 +2,7 @@
 #define CPROF_PROC_DSOFILE_H
 
 /*
- * Opens exactly the file that a process has mapped, in any mount namespace or root folder, even if the
+ * Opens the file that a process has mapped, in any mount namespace or root folder, even if the
  * file was deleted or replaced since.
  */
 

@@ -6,7 +6,7 @@
  * The end of the copy must be unchanged in memory.  That is not sufficient, because a function that
  * has returned leaves its part of the stack as it was.
  *
- * Each return address beyond the copy must follow a call of exactly the function that returns to it.
+ * Each return address beyond the copy must follow a call of the function that returns to it.
  * For a call through a pointer that is unknown, as it always is near the root.  But the first call
  * must not be through a pointer unless the same call was seen before: a frame of 200 KiB was once
  * found below clock_gettime, which had meanwhile called the vDSO through a pointer.
