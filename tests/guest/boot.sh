@@ -63,7 +63,7 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 
 # The payload is a second archive after the base one; the kernel unpacks both. Times are part of the
-# guest's state, so they are all the same.
+# guest's state, so they are equal.
 mkdir -p "$work/stage/payload"
 (cd "$dir" && find . -path ./out -prune -o -print | LC_ALL=C sort |
 	cache_cpio -pdm "$work/stage/payload")
