@@ -118,8 +118,9 @@ fast_walk(const struct unwind_cache *by_pc, uint64_t salt, struct unwind_walk *w
 			fp = fast_word(fp + moved);
 			both_off8 = by_fp.both_off8;
 			flags |= UNWIND_STEP_FP;
-			next_flags = UNWIND_FRAME_HEURISTIC |
-				(rule->flags & CFI_FLAG_JIT ? UNWIND_FRAME_CHAINED : 0);
+			next_flags = rule->flags & CFI_FLAG_JIT ?
+				UNWIND_FRAME_HEURISTIC | UNWIND_FRAME_CHAINED :
+				UNWIND_FRAME_HEURISTIC;
 			w->stats->n_guessed++;
 		} else {
 			if (rule->kind == CFI_ROOT && !(rule->flags & CFI_FLAG_HEURISTIC)) {
