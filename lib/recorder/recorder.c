@@ -405,7 +405,7 @@ static int take_in(struct cprof_recorder *r, struct err *e)
 int cprof_recorder_step(struct cprof_recorder *r, int timeout_ms, const int *fds, size_t n_fds,
 			bool *ret_ready, struct err *e)
 {
-	bool gone;
+	bool gone = false;
 	int code = recorder_check_owner(r, e);
 	if (code < 0)
 		return code;
