@@ -37,7 +37,8 @@ bool hashindex_grow(struct hashindex *x, bool always)
 		return false;
 	}
 	uint32_t mask = new.n_slots - 1;
-	for (const uint64_t *from = x->slot, *end = from + x->n_slots; from < end; from++) {
+	const uint64_t *end = x->n_slots ? x->slot + x->n_slots : NULL;
+	for (const uint64_t *from = x->slot; from != end; from++) {
 		if (!*from)
 			continue;
 		uint32_t to = (uint32_t)(*from >> 32) & mask;

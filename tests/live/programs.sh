@@ -17,14 +17,14 @@ owed() {
 
 cat >work.sql.keep <<'END'
 CREATE TABLE t(a INTEGER, b TEXT);
-WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400000)
-	INSERT INTO t SELECT (i * 7919) % 400000, printf('%08x', i) FROM n;
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000)
+	INSERT INTO t SELECT (i * 7919) % 1000000, printf('%08x', i) FROM n;
 CREATE INDEX t_a ON t(a);
 SELECT count(*), max(x.b || y.b) FROM t x JOIN t y ON x.a = y.a;
 END
 run "$CPROF" record -e cpu-clock -o sqlite.pb.gz -- sqlite3 -batch :memory: '.read work.sql.keep'
 is "$status" 0 'sqlite3: recorded'
-like out '^400000\|' 'sqlite3: its output passes through'
+like out '^1000000\|' 'sqlite3: its output passes through'
 library=$(ldd "$(command -v sqlite3)" | sed -n 's/.*\(\/[^ ]*libsqlite3[^ ]*\).*/\1/p')
 profile "sqlite3: enough samples, in ${library##*/}" sqlite.pb.gz 'n > 500' \
 	"user_frames('libsqlite3') > 0 or user_frames('/sqlite3') > 0"
@@ -34,8 +34,8 @@ owed sqlite3 "${library:-$(command -v sqlite3)}" sqlite.pb.gz sqlite
 cat >work.py.keep <<'END'
 import json, re
 def fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)
-fib(27)
-for i in range(60): json.dumps({str(k): [k] * 5 for k in range(2000)}, sort_keys=True)
+fib(29)
+for i in range(200): json.dumps({str(k): [k] * 5 for k in range(2000)}, sort_keys=True)
 words = re.findall(r'\w+', 'the quick brown fox ' * 50000)
 print(len(sorted(words)))
 END
@@ -59,7 +59,7 @@ import (
 func main() {
 	word := regexp.MustCompile(`[a-z]+([0-9]+)`)
 	n := 0
-	for i := 0; i < 400; i++ {
+	for i := 0; i < 1200; i++ {
 		m := map[string][]int{}
 		for k := 0; k < 500; k++ {
 			m[fmt.Sprintf("key%d", k*i)] = []int{k, i, k * i}

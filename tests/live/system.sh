@@ -22,8 +22,8 @@ fi
 refused 64 'excludes -p' '-a and -p' record -a -p 1
 refused 64 'the only --scope' '-a and a scope' record -a --scope task -- true
 refused 64 'no-inherit' '-a and --no-inherit' record -a --no-inherit -- true
-refused 64 "'x' is no list" 'no list of CPUs' record -C 0,x -- true
-refused 64 "'3-1' is no list" 'no range of CPUs' record -C 3-1 -- true
+refused 64 "'x' is not a list" 'no list of CPUs' record -C 0,x -- true
+refused 64 "'3-1' is not a list" 'no range of CPUs' record -C 3-1 -- true
 refused 1 'CPU 60000 is not online' 'a CPU that is not there' record -C 0,60000 -- true
 if ! is_root; then
 	skip 'whole CPUs' 'needs root'
