@@ -37,7 +37,7 @@ static int memory_file(const void *data, size_t n_bytes, char path[64])
 
 static int open_import(const void *data, size_t n_bytes, struct cprof_importer **ret, struct err *e)
 {
-	char path[64];
+	static char path[64];   /* borrowed by the importer */
 	int fd = memory_file(data, n_bytes, path);
 	struct cprof_import_config config = { .path = path };
 	int r = cprof_importer_new(&config, ret, e);
