@@ -146,7 +146,7 @@ static void test_open(void)
 	tap_str(opened(&w), "proc/8/exe", "a deleted main binary without access to its mappings");
 	w = want(8, "c/real/lib.so", "/lib/gone.so");
 	tap_str(opened(&w), "ESTALE", "it is not another file");
-	tap_int((long long)dsofile_exe_ino(&host, 9), 0, "a process that is gone has no executable");
+	tap_int((long long)dsofile_exe_ino(&host, 9), 0, "no executable of a gone process");
 	void *image = NULL;
 	tap_int(dsofile_read_vdso(&host, 8, 0x1000, 0x3000, &image), -ENOENT, "memory of no "
 		"process");
