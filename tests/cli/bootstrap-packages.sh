@@ -17,8 +17,8 @@ is "$status" 64 'an unknown mode: usage'
 # no apt-get, no meson: names the packages, and does nothing else
 run env PATH="$T/tools.keep" clone.keep/bootstrap demo
 is "$status" 1 'without apt: status 1'
-like err 'libdw-dev' 'without apt: says what is needed to build'
-like err 'sqlite3' 'without apt: says what is needed for the demo'
+like err 'libdw-dev' 'without apt: the message lists the packages for building'
+like err 'sqlite3' 'without apt: the message lists the packages for the demo'
 
 # apt-get exists, a package is missing, neither root nor sudo
 cat >tools.keep/dpkg-query <<'END'
@@ -42,9 +42,9 @@ cp id.keep tools.keep/id
 ln -s "$T/meson.keep" tools.keep/pkg-config
 run env PATH="$T/tools.keep" APT_LOG="$T/apt.keep" clone.keep/bootstrap build
 is "$status" 1 'a missing package, neither root nor sudo: status 1'
-like err 'libdw-dev' 'a missing package, neither root nor sudo: names it'
-unlike err 'zlib1g' 'a missing package: names only what is missing'
-check 'a missing package, neither root nor sudo: apt-get is not tried' test ! -e apt.keep
+like err 'libdw-dev' 'a missing package, neither root nor sudo: the message names it'
+unlike err 'zlib1g' 'a missing package: the message names no installed package'
+check 'a missing package, neither root nor sudo: apt-get is not run' test ! -e apt.keep
 
 # with sudo: installs it, after updating the lists because the first attempt fails
 cat >tools.keep/sudo <<'END'
@@ -55,7 +55,7 @@ cp meson.keep tools.keep/meson
 chmod +x tools.keep/sudo
 run env PATH="$T/tools.keep" APT_LOG="$T/apt.keep" clone.keep/bootstrap build
 like apt.keep 'install .*libdw-dev' 'with sudo: the missing package is installed'
-like apt.keep '^update' 'with sudo: the lists are updated when that fails'
-like out 'installing libdw-dev' 'with sudo: says what it installs'
-like err 'meson could not configure' 'then it builds'
+like apt.keep '^update' 'with sudo: if the installation fails, the lists are updated'
+like out 'installing libdw-dev' 'with sudo: names the packages that it installs'
+like err 'meson could not configure' 'with sudo: the build starts after the installation'
 finish

@@ -15,8 +15,8 @@ COMPREPLY=()
 _cprof 2>/dev/null
 printf '%s\n' "${COMPREPLY[@]}"
 END
-# zsh completes only in a terminal: type a line and a tab; a widget completes it, and then prints
-# what the line became. Nothing is typed before zsh is ready, and nothing waits for a fixed time.
+# zsh completes only in a terminal: type a line and a tab; a widget completes the line and prints
+# it. The script types nothing before zsh is ready, and never waits for a fixed time.
 cat >complete.zsh.keep <<'END'
 import os, pty, select, sys, time
 pid, fd = pty.fork()
@@ -42,7 +42,7 @@ os.write(fd, sys.argv[2].encode() + b"\t")
 print(read_until("<END>").split("<GOT>")[-1].split("<END>")[0])
 os.close(fd)
 END
-# offers SHELL NAME REGEX WORD...: the last word is to be completed
+# offers SHELL NAME REGEX WORD...: completes the last word
 offers() {
 	shell=$1
 	name=$2

@@ -1,5 +1,6 @@
 #!/bin/sh
-# The output of `cprof merge` and `cprof convert` is complete and valid, and has the profile's numbers.
+# The output of `cprof merge` and `cprof convert` is complete and valid, and has the profile's
+# numbers.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 tools=$CPROF_SOURCE_ROOT/tests/tools
 check 'a profile by our writer' "$CPROF_BUILD_ROOT/tests/tools/pprof-sample" sample.pb.gz
@@ -14,8 +15,9 @@ END
 run "$CPROF" convert -o out.pb.gz in.folded
 is "$status" 0 'folded text becomes a pprof'
 run "$CPROF" convert -o out.folded out.pb.gz
-check 'and back into the same text' cmp in.folded out.folded
-check 'the pprof has its numbers' "$PYTHON" "$CPROF_SOURCE_ROOT/tests/pprof.py" out.pb.gz 'total == 23' \
+check 'a pprof becomes the same folded text again' cmp in.folded out.folded
+check 'folded text: the pprof has its numbers' \
+	"$PYTHON" "$CPROF_SOURCE_ROOT/tests/pprof.py" out.pb.gz 'total == 23' \
 	"share('inner') == 12 / 23" "cum('main') == 22 / 23"
 printf 'main;work;inner 12.6\r\n\nmain;work;inner 1\n' >more.folded
 run "$CPROF" convert --to folded more.folded in.folded
@@ -23,8 +25,8 @@ is "$(sed -n 1p out)" 'main;work;inner 26' 'equal stacks of several files are ad
 printf 'a;b 1\nno value\n' >bad.folded
 run "$CPROF" convert --to pprof -o bad.pb.gz bad.folded
 is "$status" 1 'a line without a value is refused'
-like err "line 2" 'the message has the line number'
-check 'nothing is written' test ! -e bad.pb.gz
+like err "line 2" 'a line without a value: the message has the line number'
+check 'a refused input leaves no file' test ! -e bad.pb.gz
 
 # ---- hostile names ----
 printf '</script>\\";a"b\\\001\377\342\200\250 5\n' >hostile.folded
@@ -40,7 +42,7 @@ is "$status" 0 'hostile names in pprof'
 for profile in sample out hostile; do
 	for format in speedscope chrome firefox; do
 		run "$CPROF" convert -o "$profile.$format.json" "$profile.pb.gz"
-		is "$status" 0 "$profile as $format, by the name of the file"
+		is "$status" 0 "$profile as $format: the file name determines the format"
 		check "$profile as $format is valid and has the numbers" \
 			"$PYTHON" "$tools/formats.py" "$format" "$profile.$format.json" "$profile.pb.gz"
 	done
@@ -65,8 +67,8 @@ $tab    55d0c0001000 main+0x0 (/tmp/a (deleted))
 
 END
 run "$CPROF" convert -o script.pb.gz in.script
-is "$status" 0 'text of perf script becomes a pprof'
-check 'the pprof has its periods, labels and inlined calls' \
+is "$status" 0 'output of perf script becomes a pprof'
+check 'output of perf script: the pprof has its periods, labels and inlined calls' \
 	"$PYTHON" "$CPROF_SOURCE_ROOT/tests/pprof.py" script.pb.gz \
 	'n == 2' 'total == 1000000' "cum('main') == 1" "share('inner') == 0.25" \
 	"chain('inner', 'outer(int, char)')" "labels('tid') == {'124', '125'}" \
@@ -77,7 +79,7 @@ is "$(cat out)" 'f 2' 'events are counted separately; the first line may contain
 
 # ---- output ----
 run "$CPROF" convert --to speedscope no-such-file
-is "$status" 1 'no such file'
+is "$status" 1 'a missing file'
 run "$CPROF" convert --to folded sample.pb.gz in.folded
 is "$status" 1 'files of two formats are refused'
 run "$CPROF" convert -o out.unknown sample.pb.gz
@@ -85,14 +87,14 @@ is "$status" 64 'a file name that implies no format'
 run "$CPROF" convert --to svg sample.pb.gz
 is "$status" 64 'an unknown format'
 run "$CPROF" merge -o missing/out.pb.gz sample.pb.gz
-is "$status" 1 'no such folder'
+is "$status" 1 'a missing folder'
 run "$CPROF" merge sample.pb.gz
 is "$status" 64 'merge needs an output'
 run "$CPROF" merge -o two.pb.gz sample.pb.gz sample.pb.gz
 is "$status" 0 'a profile merged with itself'
 run "$CPROF" merge -o bad.pb.gz sample.pb.gz out.pb.gz
-is "$status" 1 'other sample types are refused'
-check 'nothing is written' test ! -e bad.pb.gz
+is "$status" 1 'merging profiles with other sample types is refused'
+check 'a refused input leaves no file' test ! -e bad.pb.gz
 if "$PYTHON" - "$CPROF" <<'END'
 import os, pty, sys
 read, terminal = pty.openpty()
@@ -102,5 +104,5 @@ if pid == 0:
     os.execv(sys.argv[1], ["cprof", "convert", "--to", "pprof", "in.folded"])
 sys.exit(0 if os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 64 else 1)
 END
-then pass 'a terminal gets no pprof'; else fail 'a terminal gets no pprof'; fi
+then pass 'a pprof is not written to a terminal'; else fail 'a pprof is not written to a terminal'; fi
 finish

@@ -12,14 +12,15 @@ for event in cpu-clock task-clock page-faults minor-faults major-faults context-
 	like out "(^|[ ,])$event([ ,]|\$)" "$event is listed"
 done
 if [ ! -e /sys/bus/event_source/devices/cpu ] && ! ls -d /sys/bus/event_source/devices/armv8* >/dev/null 2>&1; then
-	like out '^ *cycles.*(no |not |PMU)' 'cycles: says why not'
+	like out '^ *cycles.*(no |not |PMU)' 'cycles without a PMU: list gives the reason'
 else
-	skip 'cycles: says why not' 'the machine has a PMU'
+	skip 'cycles without a PMU: list gives the reason' 'the machine has a PMU'
 fi
 if "$PROG/canperf" >/dev/null; then
-	unlike out '^ *cpu-clock.*(denied|not supported)' 'cpu-clock works here'
+	unlike out '^ *cpu-clock.*(denied|not supported)' \
+		'cpu-clock is not listed as denied or unsupported'
 fi
 run sh -c "'$CPROF' list >/dev/full"
-check 'a list that cannot be written is a failure' test "$status" -ne 0
+check 'list to a full device fails' test "$status" -ne 0
 refused 64 'pony' 'an argument that is not an event' list --pony
 finish

@@ -8,7 +8,7 @@ mkdir -p home build profiles
 cp "$tools/goprofiles.go" build/main.go
 printf 'module goprofiles\ngo 1.19\n' >build/go.mod
 check 'the Go program builds' sh -c 'cd build && go build -o goprofiles .'
-check 'it writes its profiles' build/goprofiles profiles
+check 'the Go program writes its profiles' build/goprofiles profiles
 check 'odd profiles' "$PYTHON" "$tools/oddprofiles.py" profiles
 check 'a profile by our writer' "$CPROF_BUILD_ROOT/tests/tools/pprof-sample" profiles/sample.pb.gz
 
@@ -25,7 +25,8 @@ merged() {
 		mv dropped.pb.gz ours.pb.gz
 		;;
 	esac
-	check "$merged_name: the samples of pprof" "$PYTHON" "$tools/sameprofile.py" ours.pb.gz theirs.pb.gz
+	check "$merged_name: the same samples as pprof" \
+		"$PYTHON" "$tools/sameprofile.py" ours.pb.gz theirs.pb.gz
 }
 for profile in profiles/*; do
 	merged "${profile#*/}" "$profile"

@@ -1,9 +1,9 @@
 #!/bin/sh
-# For every error of perf_event_open(2), cprof record reports what failed, why, and a remedy; ends
-# with status 1; does not start the command; leaves no file.  A table has the machine, the errno, the
-# kinds of events, the targets and the message; it covers each errno with each kind on each target.
-# The kernel's answers are injected below the library (tests/tools/refused.c); everything else is the
-# real program.
+# For every error of perf_event_open(2), cprof record reports the failure, its cause and a remedy;
+# it exits with status 1, does not start the command, and leaves no file.  A table has the machine,
+# the errno, the kinds of events, the targets and the message; it covers each errno with each kind
+# on each target.  The kernel's errors are injected below the library (tests/tools/refused.c);
+# everything else is the real program.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need "$PYTHON"
 
@@ -62,9 +62,9 @@ echo 'lockdown,capability,selinux' >"$T/modules.keep/sys/kernel/security/lsm"
 background "$PROG/sleeper" 1000000 >/dev/null
 target=$pid
 
-# MACHINE|ERRNO...|EVENT...|TARGET...|MESSAGE[|FIELD]: each of the events on each of the targets fails
-# with the errno; with a FIELD of the attr only while that is set.  tests/tools/refused-table.c has
-# the words; `any` means all of them.
+# MACHINE|ERRNO...|EVENT...|TARGET...|MESSAGE[|FIELD]: each of the events on each of the targets
+# fails with the errno; with a FIELD of the attr, only while that field is set.
+# tests/tools/refused-table.c defines the words; `any` means all of them.
 UPROBE=uprobe:$PROG/spin:main "$refused" --table "$target" >cells.keep <<'END'
 # permission: the sysctl, another user's process, seccomp, lockdown, a security module
 closed|EACCES|any|any|kernel.perf_event_paranoid is 4: .*get CAP_PERFMON .*or .*sysctl kernel.perf_event_paranoid=[012]
@@ -123,11 +123,12 @@ while read -r verdict name; do
 	*) echo "$verdict $name" ;;
 	esac
 done <cells.keep
-grep -q '^cells ' cells.keep || fail 'the whole table was read'
+grep -q '^cells ' cells.keep || fail 'all rows of the table were tested'
 
-# For an event that cprof chose itself there is a fallback, the clock, which is refused here, too.
+# For an event that cprof chose itself there is a fallback, cpu-clock, which also fails here.
 run env REFUSED_MACHINE="$T/root.keep" REFUSED_ERRNO="$("$PYTHON" -c 'import errno; print(errno.ENOENT)')" \
 	"$refused" record -o d.pb.gz --scope task -- true
 is "$status" 1 'without -e: status 1'
-like err "cannot open event 'cpu-clock'.*No such file" 'without -e: the clock was tried'
+like err "cannot open event 'cpu-clock'.*No such file" \
+	'without -e: the message is that of cpu-clock'
 finish

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Arguments that record does not understand: status 64, a message that quotes the argument, no file,
-# and the command is not started.
+# Invalid arguments of record: status 64, a message that quotes the argument, no file, and the
+# command is not started.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 
 start='touch started'
@@ -28,8 +28,8 @@ refused 64 'control' '-D -1 without --control' record -D -1 -- $start
 for place in '' fd: fd:x fd:7x fd:-1 'fd:7,' 'fd:7,8,9' fifo: pipe:7 7; do
 	refused 64 'fd:CTL.*fifo:CTL' "--control '$place'" record --control "$place" -- $start
 done
-refused '1' "nosuch" '--control with a FIFO that is not there' record --control fifo:nosuch -- $start
-like err 'mkfifo' '... says how to create it'
+refused '1' "nosuch" '--control with a FIFO that does not exist' record --control fifo:nosuch -- $start
+like err 'mkfifo' '--control with a FIFO that does not exist: the message says how to create it'
 refused '1' "is not a FIFO" '--control with a file' record --control fifo:/dev/null -- $start
 refused '1' "descriptor 77" '--control with a descriptor that is not open' \
 	record --control fd:77 -- $start
@@ -50,7 +50,7 @@ refused 64 'max-files' '--switch-max-files 0' record --switch-output --switch-ma
 refused 64 'several files' '--switch-output and -o -' record --switch-output -o - -- $start
 refused 64 'several files' '--snapshot-signal and -o -' record --snapshot-signal -o - -- $start
 refused 64 'pony' '--scope pony' record --scope pony -- $start
-like err 'auto.*task.*cpu.*cgroup|cgroup.*cpu' '--scope pony: shows the valid scopes'
+like err 'auto.*task.*cpu.*cgroup|cgroup.*cpu' '--scope pony: the message lists the scopes'
 refused 64 'pony' '--call-graph pony' record --call-graph pony -- $start
 refused 64 'novalue' '--label without a value' record --label novalue -- $start
 refused 64 'pprof::' '--label with a reserved key' record --label pprof::x=1 -- $start
@@ -59,9 +59,9 @@ refused 64 'big' '--ring-size big' record --ring-size big -- $start
 refused 64 'big' '--max-memory big' record --max-memory big -- $start
 refused 64 'user|kernel' '--user and --kernel together' record --user --kernel -- $start
 refused 64 "cpu-clokc" 'an unknown event' record -e cpu-clokc -- $start
-like err 'cpu-clock' 'an unknown event: the nearest names are shown'
+like err 'cpu-clock' 'an unknown event: the message has the nearest names'
 refused 64 'cycels' 'another unknown event' record -e cycels -- $start
-like err 'cycles' 'another unknown event: the nearest names are shown'
+like err 'cycles' 'another unknown event: the message has the nearest names'
 refused 64 'modifier|:z' 'a bad modifier' record -e cpu-clock:z -- $start
 refused 64 'period' 'a bad period' record -e cpu-clock/period=many/ -- $start
 refused 64 'period' 'a period of 0' record -e cpu-clock/period=0/ -- $start

@@ -1,5 +1,6 @@
 #!/bin/sh
-# report --html and --svg: which files can be combined, which are refused, complete files or none.
+# report --html and --svg: which files can be combined, which are refused; each file is complete or
+# not written.
 # tests/browser tests the page itself in a browser.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 mkdir in.keep
@@ -8,7 +9,7 @@ cpu=in.keep/cpu.pb.gz
 faults=in.keep/faults.pb.gz
 base=in.keep/base.pb.gz
 
-# page FILE PYTHON: a condition on what the page holds: d, its unpacked data as text
+# page NAME FILE PYTHON: a condition on a page: d, its unpacked data, and text, all of it
 cat >page.keep <<'EOF2'
 import base64, gzip, re, sys
 text = open(sys.argv[1]).read()
@@ -20,28 +21,32 @@ page() {
 }
 
 run "$CPROF" report --html out.html "$cpu" "$faults"
-is "$status" 0 'two events make a page'
-like err "the page is 'out.html'" 'the file is named'
-is "$(cat out)" '' 'nothing else is printed'
-page 'the page contains both' out.html 'b"nanoseconds" in d and b"page-faults" in d'
-page 'the page is smaller than 400 kB' out.html 'len(text) < 400000'
-page 'the page loads nothing' out.html 'not re.search("(src|href)=\"(?!data:,\")", text)'
+is "$status" 0 '--html with two events: status 0'
+like err "the page is 'out.html'" '--html: the message names the file'
+is "$(cat out)" '' '--html prints nothing to stdout'
+page '--html: the page has both events' out.html 'b"nanoseconds" in d and b"page-faults" in d'
+page '--html: the page is smaller than 400 kB' out.html 'len(text) < 400000'
+page '--html: the page loads no other file' out.html \
+'not re.search("(src|href)=\"(?!data:,\")", text)'
 run "$CPROF" report --html again.html "$cpu" "$cpu" "$base"
-page 'files of one kind are merged' again.html 'd.count(b"nanoseconds") == 1 and b"cpu.pb.gz, cpu.pb.gz, base.pb.gz" in d'
+page '--html: files with the same event are merged' again.html \
+'d.count(b"nanoseconds") == 1 and b"cpu.pb.gz, cpu.pb.gz, base.pb.gz" in d'
 run "$CPROF" report --html - "$cpu"
-is "$status" 0 'a page goes to the standard output'
+is "$status" 0 '--html -: status 0'
 cp out piped.html
-page 'the piped page is complete' piped.html 'b"main.c" in d'
+page '--html -: the page on stdout is complete' piped.html 'b"main.c" in d'
 run sh -c '"$0" report --html in.html - <"$1"' "$CPROF" "$cpu"
-page 'a profile comes from the standard input' in.html 'b"work" in d'
+page '--html: a profile is read from stdin' in.html 'b"work" in d'
 
 # ---- source text
 
 cd in.keep || exit 99
 run "$CPROF" report --html out.html cpu.pb.gz
 cd .. || exit 99
-page 'source lines that were hit are in the page' in.keep/out.html 'b"/* line 40 </script> */" in d'
-page 'but not the whole file' in.keep/out.html 'b"/* line 1 </script>" not in d'
+page '--html: source lines with samples are in the page' in.keep/out.html \
+'b"/* line 40 </script> */" in d'
+page '--html: other source lines are not in the page' in.keep/out.html \
+'b"/* line 1 </script>" not in d'
 cd in.keep || exit 99
 run "$CPROF" report --html out.html --no-source cpu.pb.gz
 cd .. || exit 99
@@ -58,10 +63,11 @@ EOF2
 echo 'hidden away' >secret
 ln -s secret secret.c
 run "$CPROF" report --html secret.html secret.pb.gz
-page 'a file whose target has no name of a source file is not read' secret.html 'd.count(b"hidden away") == 1'
+page '--html: a symbolic link to a file without a source suffix is not read' secret.html \
+'d.count(b"hidden away") == 1'
 rm -f secret.c
 run "$CPROF" report --html secret.html secret.pb.gz
-page 'a missing source file adds nothing' secret.html 'b"hidden" not in d'
+page '--html: a missing source file adds nothing' secret.html 'b"hidden" not in d'
 
 # ---- filters and comparison
 
@@ -70,24 +76,26 @@ page '--focus leaves other stacks out' out.html 'b"lex" in d and b"sys_read" not
 run "$CPROF" report --html out.html --tag thread_name=nosuch "$cpu"
 like err 'tag matches nothing' 'a filter that matches nothing is reported'
 run "$CPROF" report --html out.html --svg out.svg --diff "$base" "$cpu" "$faults"
-is "$status" 64 'one picture cannot show two events'
+is "$status" 64 '--svg refuses two events'
 run "$CPROF" report --html out.html --svg out.svg --diff "$base" "$cpu"
-is "$status" 0 'a page and a picture of a comparison'
-page 'the page has both sides' out.html 'b"cpu.pb.gz" in d and b"base.pb.gz" in d'
-check 'the picture is XML' "$PYTHON" -c 'import xml.dom.minidom, sys; xml.dom.minidom.parse(sys.argv[1])' out.svg
-like out.svg '20\.83% of all' 'the picture shows the change'
+is "$status" 0 '--diff with --html and --svg: status 0'
+page '--diff: the page has both sides' out.html 'b"cpu.pb.gz" in d and b"base.pb.gz" in d'
+check '--svg: the picture is valid XML' \
+	"$PYTHON" -c 'import xml.dom.minidom, sys; xml.dom.minidom.parse(sys.argv[1])' out.svg
+like out.svg '20\.83% of all' '--diff: the picture shows the change'
 run "$CPROF" report --svg hostile.svg in.keep/hostile.pb.gz
-check 'hostile names leave it XML' "$PYTHON" -c 'import xml.dom.minidom, sys
+check '--svg: with hostile names the picture has only its own elements' \
+	"$PYTHON" -c 'import xml.dom.minidom, sys
 d = xml.dom.minidom.parse(sys.argv[1])
 sys.exit({e.tagName for e in d.getElementsByTagName("*")} != set("svg style g rect title text".split()))' hostile.svg
-unlike hostile.svg '<img|<script|<svg onload' 'hostile names are only text in it'
+unlike hostile.svg '<img|<script|<svg onload' '--svg: hostile names are only text'
 
 # ---- refusals
 
 rm -f ./*.html ./*.svg ./*.gz secret
 refused 1 'cannot be compared' 'other sample types' report --html x.html --diff "$faults" "$cpu"
 refused 1 'cannot (read|open)' 'a missing profile' report --html x.html "$cpu" nosuch.pb.gz
-refused 1 'sample type' 'no such values' report --html x.html --sample-type nosuch "$cpu"
+refused 1 'sample type' 'an unknown sample type' report --html x.html --sample-type nosuch "$cpu"
 refused 1 'No such file' 'a missing folder' report --html x.html --svg nosuch/x.svg "$cpu"
 refused 64 'do not go with' 'a tree' report --html x.html --tree "$cpu"
 refused 64 'do not go with' 'a limit' report --svg x.svg --limit 3 "$cpu"
@@ -95,6 +103,6 @@ refused 64 'makes tables only' 'rows by label' report --html x.html --by thread 
 refused 64 'goes with --html' '--no-source alone' report --no-source "$cpu"
 refused 64 'only FILE' 'the standard input among others' report --html x.html - "$cpu"
 run sh -c '"$0" report --html - "$1" >/dev/full' "$CPROF" "$cpu"
-is "$status" 1 'a full disk is a failure'
-like err 'No space' 'the message says why'
+is "$status" 1 '--html to a full disk fails'
+like err 'No space' '--html to a full disk: the message gives the reason'
 finish

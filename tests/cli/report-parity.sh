@@ -10,13 +10,14 @@ mkdir -p home build profiles
 cp "$tools/goprofiles.go" build/main.go
 printf 'module goprofiles\ngo 1.19\n' >build/go.mod
 check 'the Go program builds' sh -c 'cd build && go build -o goprofiles .'
-check 'it writes its profiles' build/goprofiles profiles
+check 'the Go program writes its profiles' build/goprofiles profiles
 check 'odd profiles' "$PYTHON" "$tools/oddprofiles.py" profiles
 check 'a profile by our writer' "$CPROF_BUILD_ROOT/tests/tools/pprof-sample" profiles/sample.pb.gz
 
-is "$(find profiles -name '*.pb*' | wc -l | tr -d ' ')" 26 'the number of profiles'
+is "$(find profiles -name '*.pb*' | wc -l | tr -d ' ')" 26 'there are 26 profiles'
 for profile in profiles/*; do
-	check "${profile#*/}: the numbers of pprof" "$PYTHON" "$tools/parity.py" "$CPROF" "$profile"
+	check "${profile#*/}: the same numbers as pprof" \
+		"$PYTHON" "$tools/parity.py" "$CPROF" "$profile"
 done
 check 'two heap profiles merged' "$PYTHON" "$tools/parity.py" "$CPROF" profiles/go-heap.pb.gz \
 	profiles/go-allocs.pb.gz

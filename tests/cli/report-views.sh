@@ -1,5 +1,5 @@
 #!/bin/sh
-# What report prints: views, options, and the terminal, at 80 and 200 columns.
+# The views and options of report, and its output on terminals of 80 and 200 columns.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need tmux less
 p=sample.keep
@@ -11,45 +11,46 @@ rm -f odd.keep/odd-random*
 # ---- views
 
 run "$CPROF" report --tree "$p"
-like out '^    1200ms  80.70%     1200ms      mix \(inlined\)$' 'a tree'
+like out '^    1200ms  80.70%     1200ms      mix \(inlined\)$' '--tree prints a tree'
 run "$CPROF" report --tree --caller ksys_read "$p"
 is "$(tail -n 3 out | sed 's/^.* //' | tr '\n' ';')" 'ksys_read;[libstripped.so.6];main;' \
-	'callers stand below'
+	'--caller: callers are below their callee'
 run "$CPROF" report --tree --callee '^walk' --json "$p"
-check 'callees as JSON' "$PYTHON" -c "
+check '--callee --json prints callees' "$PYTHON" -c "
 import json
 t = json.load(open('out'))
 assert [(x['name'], x['cum']) for x in t['children']] == [('walk(Tree const*)', 1450000000)], t"
 run "$CPROF" report --folded "$p"
-like out '^main;\[libstripped.so.6\];ksys_read 7000000$' 'folded stacks'
+like out '^main;\[libstripped.so.6\];ksys_read 7000000$' '--folded prints folded stacks'
 run "$CPROF" report --csv "$p"
-like out '^mix,/src/app/hash.h,/opt/app/bin/app,1200000000,80.6994,' 'comma separated values'
+like out '^mix,/src/app/hash.h,/opt/app/bin/app,1200000000,80.6994,' \
+	'--csv prints comma separated values'
 run "$CPROF" report --by thread "$p"
-like out '287ms +19.30% .*\(none\)$' 'by thread'
+like out '287ms +19.30% .*\(none\)$' '--by thread groups by thread'
 run "$CPROF" report --by module "$p"
-like out '^ +1450ms .* 1487ms +100%  \[app\]$' 'by module'
+like out '^ +1450ms .* 1487ms +100%  \[app\]$' '--by module groups by mapping'
 run "$CPROF" report --unit s "$p"
-like out '^ +1.20s +80.70%' 'in another unit'
+like out '^ +1.20s +80.70%' '--unit s prints seconds'
 run "$CPROF" report --limit 0 --sample-type 0 "$p"
-like out '^Type: samples \(count\)$' 'a sample type by its number'
+like out '^Type: samples \(count\)$' '--sample-type accepts a number'
 run sh -c "'$CPROF' report - <$p"
-like out 'ksys_read$' 'from standard input'
+like out 'ksys_read$' 'report reads stdin'
 run "$CPROF" report "$p" "$p"
-like out '^Merged: 2 files$' 'two files merged'
-like out '^ +2.40s +80.70%' 'add up'
+like out '^Merged: 2 files$' 'two files: the head says that they are merged'
+like out '^ +2.40s +80.70%' 'two files: values are added'
 printf 'int x;\nstatic int mix(int x)\n{\n\treturn x * 3;\n}\n' >hash.h
 mv hash.h odd.keep/src/app/
 run sh -c "cd odd.keep/src/app && '$CPROF' report --list mix '$T/$p'"
-like out '^ +1200ms +1200ms +3  {$' 'source lines, found below the current folder'
+like out '^ +1200ms +1200ms +3  {$' '--list finds source files below the current folder'
 run "$CPROF" report --list main "$p"
-like out 'not found: only line numbers' 'source that is not here'
+like out 'not found: only line numbers' '--list without the source file prints line numbers'
 run "$CPROF" report --keep-dropped odd.keep/odd-drop.pb
-like out 'alloc\(int, long\)$' 'dropped frames on request'
+like out 'alloc\(int, long\)$' '--keep-dropped keeps dropped frames'
 run "$CPROF" report odd.keep/odd-drop.pb
-unlike out 'alloc\(int, long\)$' 'and not without'
+unlike out 'alloc\(int, long\)$' 'without --keep-dropped dropped frames are left out'
 run "$CPROF" report --focus nosuchname "$p"
-is "$status" 0 'a filter without a match'
-like err 'focus matches nothing' 'is reported'
+is "$status" 0 'a filter without a match: status 0'
+like err 'focus matches nothing' 'a filter without a match is reported'
 
 # ---- many instructions with a cost
 
@@ -70,26 +71,28 @@ for i in range(150000):
     print("app 7 1.%06d: 1 cycles:  %x f+0x1 (many.elf)" % (i, 0x10000 + i * 4))
 EOF
 run "$CPROF" convert -o many.pb.gz many.script
-is "$status" 0 'a function with many addresses'
+is "$status" 0 'a function with many addresses: converted'
 run env PATH="$T/bin.keep:$PATH" sh -c 'ulimit -t 8; exec "$0" report --list f --disasm many.pb.gz' "$CPROF"
-is "$status $(grep -c '  nop$' out)" '0 150000' 'is disassembled in linear time'
+is "$status $(grep -c '  nop$' out)" '0 150000' '--disasm: 150000 addresses take less than 8 s'
 rm -f many.script many.pb.gz many.elf out
 
 # ---- comparing
 
 run "$CPROF" report --diff "$p" "$p" --fail-if 'flat(*) > +0%'
-is "$status" 0 'a profile does not differ from itself'
-like out '^0 of 6 functions changed by more than chance' 'and nothing is marked'
+is "$status" 0 '--diff: a profile against itself passes --fail-if'
+like out '^0 of 6 functions changed by more than chance' \
+	'--diff: a profile against itself has no significant change'
 run "$CPROF" report --diff "$p" --focus main "$p" --fail-if 'cum(main) > 50%'
-is "$status" 3 'a condition that holds is status 3'
-like err "cum\\(main\\) > 50% holds: 'main' went from 100.00% to 100.00%" 'and reported'
+is "$status" 3 '--fail-if: a condition that holds is status 3'
+like err "cum\\(main\\) > 50% holds: 'main' went from 100.00% to 100.00%" \
+	'--fail-if: a condition that holds is reported'
 run "$CPROF" report --diff "$p" --json "$p"
-check 'as JSON' "$PYTHON" -c "
+check '--diff --json prints the comparison' "$PYTHON" -c "
 import json
 d = json.load(open('out'))
 assert d['significant'] == 0 and d['compared'] == 'share' and len(d['rows']) == 6, d"
 run "$CPROF" report --diff "$p" --per-second --csv "$p"
-like out '^mix,480000000,480000000,0,' 'per second, as CSV'
+like out '^mix,480000000,480000000,0,' '--diff --per-second --csv prints rates'
 
 # ---- refusals
 
@@ -100,11 +103,13 @@ refused 64 'go with --tree' '--caller alone' report --caller x "$p"
 refused 64 'goes with --list' '--disasm alone' report --disasm "$p"
 refused 64 'go with --diff' '--fail-if alone' report --fail-if 'total > 1%' "$p"
 refused 64 'is not a condition' 'a bad condition' report --diff "$p" --fail-if 'x > 1' "$p"
-refused 1 "no row 'x'" 'a condition on nothing' report --diff "$p" --fail-if 'flat(x) > 1%' "$p"
-refused 1 'sample type' 'profiles that do not merge' report "$p" odd.keep/odd-units.pb
-refused 1 'cannot be compared' 'or compare' report --diff odd.keep/odd-types.pb "$p"
-refused 1 "no sample has the label 'pod'" 'a label that is not there' report --by pod "$p"
-refused 1 'no function with a value' 'no such function' report --list nosuch "$p"
+refused 1 "no row 'x'" 'a condition on a missing row' report --diff "$p" --fail-if 'flat(x) > 1%' \
+	"$p"
+refused 1 'sample type' 'profiles with other units cannot be merged' report "$p" odd.keep/odd-units.pb
+refused 1 'cannot be compared' 'profiles with other sample types cannot be compared' report --diff odd.keep/odd-types.pb \
+	"$p"
+refused 1 "no sample has the label 'pod'" 'a label that no sample has' report --by pod "$p"
+refused 1 'no function with a value' 'an unknown function' report --list nosuch "$p"
 
 # ---- hostile input
 
@@ -128,15 +133,16 @@ case $CPROF_BUILD_ROOT in
 esac
 run sh -c "ulimit -v $limit; '$CPROF' report bomb.keep"
 is "$status" 1 'a gzip bomb is refused in bounded memory'
-like err 'more than 268435456 bytes when uncompressed' 'with the limit'
-like err 'gzip -d' 'and what to do if it is not a profile'
+like err 'more than 268435456 bytes when uncompressed' 'a gzip bomb: the message has the limit'
+like err 'gzip -d' 'a gzip bomb: the message has a remedy'
 refused 1 'no id, or the id 0' 'locations without ids' report ids.keep
 refused 1 'malformed field' 'a length beyond the file' report count.keep
 refused 1 'malformed field' 'a nested length beyond its message' report nested.keep
 
 # ---- terminals
 
-# screen COLUMNS COMMAND: what a terminal of that width shows, in the file out
+# screen COLUMNS COMMAND: runs it in a terminal of that width; the screen's contents are in the file
+# out
 screen() {
 	rm -f done.keep
 	tmux -L "cprof$$" -f /dev/null new-session -d -x "$1" -y 40 \
@@ -156,21 +162,24 @@ for columns in 80 200; do
 		screen $columns "env LC_ALL=$locale '$CPROF' report $p"
 		like plain.keep '1200ms +80.70% .* mix' "$columns columns, $locale: the table"
 		like out "$(printf '\033')\\[.*31m" "$columns columns, $locale: with colours"
-		is "$([ "$(widest)" -le $columns ] && echo fits)" fits "$columns columns, $locale: fits"
+		is "$([ "$(widest)" -le $columns ] && echo fits)" fits \
+			"$columns columns, $locale: no line is wider"
 	done
 	screen $columns "env LC_ALL=C.UTF-8 NO_COLOR=1 '$CPROF' report --tree odd.keep/odd-deep.pb --limit 20"
-	unlike out "$(printf '\033')\\[[0-9;]*3[0-9]m" "$columns columns: NO_COLOR"
+	unlike out "$(printf '\033')\\[[0-9;]*3[0-9]m" \
+		"$columns columns: NO_COLOR turns colours off"
 	screen $columns "env LC_ALL=C.UTF-8 '$CPROF' report --diff $p $p"
 	like plain.keep '±' "$columns columns: a comparison in UTF-8"
-	is "$([ "$(widest)" -le $columns ] && echo fits)" fits "$columns columns: a comparison fits"
+	is "$([ "$(widest)" -le $columns ] && echo fits)" fits \
+		"$columns columns: no line of a comparison is wider"
 done
 screen 80 "env LC_ALL=C PAGER='cat -n' '$CPROF' report $p"
 like plain.keep '^ +1[[:space:]]+File: ' 'PAGER is used'
 screen 80 "env LC_ALL=C PAGER=no-such-pager '$CPROF' report $p"
-like plain.keep 'ksys_read' 'and one that is missing loses nothing'
+like plain.keep 'ksys_read' 'a missing PAGER loses no output'
 screen 80 "env LC_ALL=C '$CPROF' report --by thread $p"
-unlike plain.keep 'ö' 'no UTF-8 where it cannot be shown'
+unlike plain.keep 'ö' 'in locale C no UTF-8 is printed'
 run env LC_ALL=C.UTF-8 PAGER=false "$CPROF" report "$p"
 unlike out "$(printf '\033')" 'no colours in a pipe'
-like out 'ksys_read$' 'and no pager'
+like out 'ksys_read$' 'no pager in a pipe'
 finish

@@ -11,7 +11,7 @@ refused 64 'exclude' '-q and -v' symbolize -q -v a
 refused 1 "'nosuch.pb.gz'" 'a missing file' symbolize nosuch.pb.gz
 echo 'no profile' >text.keep
 refused 1 'text.keep' 'a file that is not a profile' symbolize text.keep
-is "$(cat text.keep)" 'no profile' 'the file is unchanged'
+is "$(cat text.keep)" 'no profile' 'a refused file is unchanged'
 refused 1 'nofolder' 'a missing --debug-dir' symbolize --debug-dir nofolder text.keep
 refused 1 'nofolder' 'a missing --symfs' symbolize --symfs nofolder text.keep
 finish

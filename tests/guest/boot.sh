@@ -4,24 +4,26 @@
 #	tests/guest/boot.sh [-t SECONDS] [--no-pmu] [--perf] [--shake N] [-v] FOLDER
 #
 # QEMU emulates the Arm PMUv3 with its overflow interrupts. FOLDER is copied into the guest as
-# /payload, and /payload/run is executed there as root. The files in /payload/out (also $OUT) replace
-# FOLDER/out; the console is written to out/console.log and to stdout. The exit status is that of
-# `run`; 124 means a timeout, 125 that the guest failed. Run prepare.sh first.
+# /payload, and the guest runs /payload/run as root. Afterwards the files in /payload/out (also
+# $OUT) replace FOLDER/out; the console is written to out/console.log and to stdout. The exit
+# status is that of `run`; 124 means a timeout, 125 that the guest failed. Run prepare.sh first.
 #
 # With -icount one instruction takes one cycle and one ns of the guest's time. There is only one CPU
 # (with more, the counters of each CPU would count the instructions of all). So the same payload
-# gives the same output, to the byte, however busy this machine is.
+# produces identical output, however busy this machine is.
 #
-# --shake N changes the course of events, differently for each N: the kernel gets random seeds derived
-# from N, which change the addresses of the kernel and of all programs.
+# --shake N makes the guest run differently for each N: the kernel gets random seeds derived from N,
+# which change the addresses of the kernel and of all programs.
 #
 # GUEST_CPU selects a processor other than Cortex-A72, by QEMU's name.
 #
-# Facts about this PMU: it counts cycles (0x11) and instructions (0x08); other raw numbers open and
-# stay at zero; other events by name do not open. There are one cycle counter and six others. The
-# first cycles event is exact. An overflow of one of the six is not noticed until the next exception,
-# the tick of 4 ms, because QEMU 7.2 sets the timer one event too early and does not set it again:
-# see kick.c.
+# Facts about this PMU:
+# - It counts cycles (0x11) and instructions (0x08). Other raw codes open but stay at zero; other
+#   named events do not open.
+# - It has one cycle counter and six other counters. The first cycles event is exact.
+# - An overflow of one of the six is not noticed until the next exception, usually the timer tick
+#   every 4 ms, because QEMU 7.2 sets its timer one event too early and does not set it again. See
+#   kick.c.
 set -eu
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 . "$here/cache.sh"
@@ -62,8 +64,8 @@ trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# The payload is a second archive after the base one; the kernel unpacks both. Times are part of the
-# guest's state, so they are equal.
+# The payload is a second archive after the base one; the kernel unpacks both. File times are part
+# of the guest's state, so all of them are set to 0.
 mkdir -p "$work/stage/payload"
 (cd "$dir" && find . -path ./out -prune -o -print | LC_ALL=C sort |
 	cache_cpio -pdm "$work/stage/payload")
@@ -73,7 +75,7 @@ cat "$guest/base.cpio" "$work/payload.cpio" >"$work/initrd"
 rm -rf "$work/stage" "$work/payload.cpio"
 truncate -s 256M "$work/out.img"	# sparse
 
-# Fixed seeds and a fixed clock make the guest's whole course repeatable.
+# Fixed seeds and a fixed clock make the guest run identically each time.
 cache_locate qemu-system-aarch64 || die 'no QEMU: run prepare.sh first'
 set -- -machine "virt,$random" -cpu "${GUEST_CPU:-cortex-a72},pmu=$pmu" -smp 1 -m 512 -accel tcg \
 	-icount shift=0,sleep=off -rtc base=2024-01-01,clock=vm \
@@ -115,5 +117,5 @@ case $rc in
 *) die "QEMU failed with status $rc" ;;
 esac
 [ -s "$work/back/.status" ] || die "the guest stopped without a result: $dir/out/console.log"
-[ -n "$whole" ] || die 'what the guest wrote came back cut off: more than 256 MB?'
+[ -n "$whole" ] || die "the guest's output is truncated: more than 256 MB?"
 exit "$(cat "$work/back/.status")"

@@ -1,9 +1,9 @@
-# Where the guest's parts are, for prepare.sh, boot.sh and the tests; sourced.
+# Where the guest's parts are stored. Sourced by prepare.sh, boot.sh and the tests.
 #
-#	$cache/host       QEMU and cpio, where the system has none
-#	$cache/guest      kernel and base initramfs (guest-perf: the same with perf in it)
-#	$cache/cross      cross compiler, where the system has none
-#	$cache/cross-bin  one wrapper per tool of it
+#	$cache/host       QEMU and cpio, unless the system has them
+#	$cache/guest      kernel and base initramfs (guest-perf: the same, with perf)
+#	$cache/cross      cross compiler, unless the system has it
+#	$cache/cross-bin  one wrapper for each tool of the cross compiler
 #	$cache/sysroot    headers and libraries for arm64
 #	$cache/libs       musl and the C++ library for arm64
 #	$cache/arm64.ini  cross file for meson
@@ -13,8 +13,8 @@
 cache=${CPROF_GUEST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/cprof-guest}
 cross_file=$cache/arm64.ini
 
-# cache_locate PROGRAM: on the PATH or in $cache/host. Sets $prog, and $prog_libs where it needs
-# a library path. Status 1 when there is none.
+# cache_locate PROGRAM: finds a program on the PATH or in $cache/host. Sets $prog, and $prog_libs if
+# it needs a library path. Returns 1 if it is not found.
 cache_locate() {
 	prog_libs=
 	prog=$(command -v "$1") && return 0
@@ -33,7 +33,7 @@ cache_cpio() {
 	LD_LIBRARY_PATH=$prog_libs "$prog" --quiet "$@"
 }
 
-# cache_pack FOLDER: as an initramfs archive owned by root, files in a fixed order
+# cache_pack FOLDER: prints it as an initramfs archive owned by root, with files in a fixed order
 cache_pack() {
 	(cd "$1" && find . -print | LC_ALL=C sort |
 		cache_cpio --reproducible -R 0:0 -o -H newc)

@@ -1,22 +1,22 @@
-# Fetches Debian packages and unpacks them into folders of one's own.
+# Downloads Debian packages and unpacks them into private folders.
 #
-# Sourced by prepare.sh. Nothing is installed, nothing of the system's apt or dpkg is written,
-# and no rights are needed: an apt state under $cache/apt resolves the dependencies, from the
-# system's own sources, and dpkg-deb unpacks what was fetched.
+# Sourced by prepare.sh. Nothing is installed, the system's apt and dpkg state stays untouched, and
+# no privileges are needed: a private apt state under $cache/apt resolves the dependencies from the
+# system's package sources, and dpkg-deb unpacks the downloaded files.
 #
 # Expects: $cache (folder). Optional: $CPROF_GUEST_SOURCES, an apt sources file (.list or
-# .sources) to use in place of the system's, for systems whose own lack arm64.
+# .sources) to use in place of the system's, for systems whose sources lack arm64.
 # shellcheck shell=sh disable=SC2154
 
 say() { printf '%s\n' "guest: $*" >&2; }
 die() { say "$*"; exit 125; }
-# What a machine without network or without apt cannot do: status 77.
+# For failures of a machine without network or without apt: exit status 77.
 cannot() { say "$*"; exit 77; }
 
-# debs_conf FILE ARCHITECTURE ARCHITECTURES STATUS: one apt configuration
+# debs_conf FILE ARCHITECTURE ARCHITECTURES STATUS: writes an apt configuration
 debs_conf() {
 	{
-		# Keep proxies and the like; drop hooks, which act on the system.
+		# Keep settings like proxies; drop hooks, which would act on the system.
 		apt-config dump | grep '^Acquire::' | grep -v '^Acquire::IndexTargets' || :
 		cat <<-CONF
 		Dir::Etc::main "/dev/null";
@@ -33,7 +33,7 @@ debs_conf() {
 		CONF
 		case "${CPROF_GUEST_SOURCES-}" in
 		'') ;;
-		*.sources)	# this format is read from a folder only
+		*.sources)	# apt reads this format only from a folder
 			mkdir -p "$cache/apt/sources"
 			cp "$CPROF_GUEST_SOURCES" "$cache/apt/sources/"
 			echo 'Dir::Etc::sourcelist "/dev/null";'
@@ -45,7 +45,7 @@ debs_conf() {
 	} >"$1"
 }
 
-# Makes the apt state and reads the package lists, unless that is done.
+# Creates the apt state and reads the package lists, once.
 debs_setup() {
 	[ -z "${debs_ready-}" ] || return 0
 	for tool in apt-get apt-cache apt-config dpkg dpkg-deb; do
@@ -60,9 +60,9 @@ debs_setup() {
 	cp /var/lib/dpkg/status "$cache/apt/status.host"
 	both="\"$debs_host\"; \"arm64\";"
 	[ "$debs_host" != arm64 ] || both='"arm64";'
-	# For programs to run here: resolved against what is installed here.
+	# For programs that run on this machine: resolved against its installed packages.
 	debs_conf "$cache/apt/host.conf" "$debs_host" "$both" "$cache/apt/status.host"
-	# For the guest and the sysroot: whole arm64 closures.
+	# For the guest and the sysroot: all dependencies, for arm64.
 	debs_conf "$cache/apt/arm64.conf" arm64 '"arm64";' "$cache/apt/status.empty"
 	say 'reading package lists'
 	APT_CONFIG=$cache/apt/host.conf apt-get -qq update >&2 ||
@@ -70,7 +70,7 @@ debs_setup() {
 	debs_ready=1
 }
 
-# debs_unpack FOLDER INTO KIND: all packages in FOLDER; for the host all but its libc
+# debs_unpack FOLDER INTO KIND: unpacks all packages in FOLDER; for the host all except libc
 debs_unpack() {
 	mkdir -p "$2"
 	for deb in "$1"/*.deb; do
@@ -80,7 +80,7 @@ debs_unpack() {
 	done
 }
 
-# debs_closure host|arm64 INTO PACKAGE...: packages with all that they depend on
+# debs_closure host|arm64 INTO PACKAGE...: unpacks packages with all their dependencies
 debs_closure() {
 	debs_setup
 	kind=$1
@@ -96,7 +96,7 @@ debs_closure() {
 	rm -rf "$debs"
 }
 
-# debs_single INTO PACKAGE: one arm64 package, without what it depends on
+# debs_single INTO PACKAGE: unpacks one arm64 package, without its dependencies
 debs_single() {
 	debs_setup
 	debs=$(mktemp -d "$cache/apt/archives/XXXXXX")
@@ -107,13 +107,13 @@ debs_single() {
 	rm -rf "$debs"
 }
 
-# Drops the package lists (some 40 MB) when all is there.
+# Deletes the package lists (about 40 MB) when everything has been prepared.
 debs_done() {
 	rm -rf "$cache/apt"
 	debs_ready=
 }
 
-# debs_usrmerge ROOT: /bin, /sbin and /lib become links into /usr
+# debs_usrmerge ROOT: replaces /bin, /sbin and /lib by links into /usr
 debs_usrmerge() {
 	for d in bin sbin lib; do
 		mkdir -p "$1/usr/$d"

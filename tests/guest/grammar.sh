@@ -1,5 +1,5 @@
 #!/bin/sh
-# The grammar of events on a real PMU: fields, named events, groups, precision, several at once.
+# The event grammar on a PMU: fields, named events, groups, precision, several events.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 . "$CPROF_SOURCE_ROOT/tests/guest/guest.sh"
 guest_setup
@@ -36,10 +36,11 @@ END
 
 guest_pmu=$(cat "$T/grammar.keep/out/pmu")
 
-# cycles WHAT CASE PERIOD TYPE: one sample for each period of the count, 1 to 3 between the functions
+# cycles WHAT CASE PERIOD TYPE: one sample for each period of the count, divided 1 to 3 between the
+# functions
 cycles() {
 	recorded grammar "$2" "$1"
-	profile "$1: exactly floor(count / period) samples of what it is called" "$pb" \
+	profile "$1: exactly floor(count / period) samples, of type $4" "$pb" \
 		"n == $counted // $3" 'n > 300' "p.sample_types[1] == ('$4', 'count')"
 	profile "$1: the shares are 25 % and 75 %" "$pb" \
 		"abs(share('work_one') / leaf('^work_(one|three)$') - 0.25) <= 0.01"
@@ -47,41 +48,44 @@ cycles() {
 type_of=$(echo "$guest_pmu" | tr -c 'a-z0-9\n' _)
 cycles 'a field of the PMU' field 100003 by_field
 cycles 'cpu stands for the cores' wildcard 100003 cpu_event_0x11
-cycles 'a word of the request' config 10007 "${type_of}_config_0x11"
+cycles 'the term config' config 10007 "${type_of}_config_0x11"
 cycles 'the raw code as a term' raw-term 100003 "${type_of}_r11"
 if grep -q '^cpu_cycles$' "$T/grammar.keep/out/events"; then
 	cycles 'an event that the kernel names' named 100003 "${type_of}_cpu_cycles"
 	cycles 'its name alone' alone 100003 cpu_cycles
 else
-	skip 'an event that the kernel names' 'this kernel names none'
+	skip 'an event that the kernel names' 'this kernel does not name cpu_cycles'
 fi
 cycles 'a pinned event' pinned 100003 cycles
 
 result grammar twice
 base=${pb%.pb.gz}
 is "$status" 0 'one event twice: recorded'
-# Only the first of them has the counter that is exact here.
-profile 'one event twice: each with its period' "$base.fine-u.pb.gz" 'p.period == 10007' \
+# Only the first event gets the cycle counter, which is exact here.
+profile 'one event twice: the first has its period' "$base.fine-u.pb.gz" 'p.period == 10007' \
 	'n > 3000' 'near(work_three=0.75)'
-profile 'one event twice: the other' "$base.cycles-u.pb.gz" 'p.period == 100003' 'n > 10'
+profile 'one event twice: the second has its period' "$base.cycles-u.pb.gz" 'p.period == 100003' \
+	'n > 10'
 
-# An instruction takes one cycle here, so both counters say the same.
+# An instruction takes one cycle here, so both counters have the same value.
 result grammar group
 base=${pb%.pb.gz}
 is "$status" 0 'a group: recorded'
 is "$(summary 's["events"][0]["counted"]')" "$(summary 's["events"][1]["counted"]')" \
-	'a group: its events are counted at the same time'
+	'a group: its events count at the same time'
 for case in leader leader-attach; do
 	result grammar $case
 	base=${pb%.pb.gz}
 	is "$status" 0 "$case: recorded"
-	check "$case: the profiles are right" "$guest_check" "$base.cycles-u.pb.gz" \
+	check "$case: the profiles are valid" "$guest_check" "$base.cycles-u.pb.gz" \
 		"$base.instructions-u.pb.gz"
 	n=$(summary 'e["samples"]')
-	profile "$case: the leader samples exactly" "$base.cycles-u.pb.gz" 'n * 100003 == total' 'n > 300'
+	profile "$case: each sample of the leader has the value of its period" \
+		"$base.cycles-u.pb.gz" \
+		'n * 100003 == total' 'n > 300'
 	is "$([ "$case" = leader ] && summary "e['samples'] == e['counted'] // 100003" || echo True)" \
 		True "$case: one sample for each period"
-	# of 400; with the whole CPU, others run in between, and have some samples themselves
+	# There are 400 samples; with a counter of the whole CPU, other tasks take some of them.
 	profile "$case: the member's values are its counts at the leader's stacks" \
 		"$base.instructions-u.pb.gz" "n == $n" 'abs(total / (n * 100003) - 1) < 0.01' \
 		"abs(share('work_one') / leaf('^work_(one|three)$') - 0.25) <= 0.03"
@@ -89,43 +93,45 @@ done
 
 result grammar leader-inherits
 if [ "$status" = 0 ]; then
-	profile 'leader-inherits: the member has its counts' "${pb%.pb.gz}.instructions-u.pb.gz" 'n > 300'
+	profile 'leader-inherits: the member has values' "${pb%.pb.gz}.instructions-u.pb.gz" \
+		'n > 300'
 else
-	like err 'requires Linux 6.13' 'leader-inherits: the message says what it requires'
-	like err '--scope cpu.*--no-inherit' 'leader-inherits: and what can be done'
+	like err 'requires Linux 6.13' 'leader-inherits: the message names the required kernel'
+	like err '--scope cpu.*--no-inherit' 'leader-inherits: the message gives two remedies'
 fi
 
 result grammar call-graphs
 base=${pb%.pb.gz}
 is "$status" 0 'call graphs by event: recorded'
-profile 'call graphs by event: the stacks of one' "$base.cycles-u.pb.gz" \
+profile 'call graphs by event: the first has whole stacks' "$base.cycles-u.pb.gz" \
 	"path('work_three', 'drive', 'main') >= 0.99 * share('work_three')"
-profile 'call graphs by event: only the leaves of the other' "$base.bare-u.pb.gz" \
+profile 'call graphs by event: the second has only leaves' "$base.bare-u.pb.gz" \
 	'all(len(s[0]) == 1 for s in p.samples)' 'near(work_three=0.75)'
 
 for case in precise highest; do
 	recorded grammar $case "$case"
-	profile "$case: it is cycles" "$pb" 'n > 100' 'near(work_three=0.75)'
+	profile "$case: the shares are those of cycles" "$pb" 'n > 100' 'near(work_three=0.75)'
 done
 result grammar highest
-like err "precise level [0-3], the highest" 'P: which precision it got is said'
+like err "precise level [0-3], the highest" 'P: the summary says which precision it got'
 
 recorded grammar tracepoint 'a tracepoint'
-profile 'a tracepoint: each time is a sample' "$pb" 'total >= 20' 'n == total' \
+profile 'a tracepoint: each hit is a sample' "$pb" 'total >= 20' 'n == total' \
 	"p.sample_types[1] == ('sched_sched_switch', 'count')"
 
 result grammar too-large
-is "$status" 64 'a number that does not fit: status'
-like err "too large: 'event' of PMU" 'a number that does not fit: the field'
+is "$status" 64 'a number that does not fit: status 64'
+like err "too large: 'event' of PMU" 'a number that does not fit: the message names the field'
 result grammar no-field
-is "$status" 1 'a field that the PMU does not have: status'
-like err "no event or field 'colour=1'" 'a field that the PMU does not have'
-like err 'its fields are: .*event' 'a field that the PMU does not have: those it has are said'
+is "$status" 1 'a field that the PMU does not have: status 1'
+like err "no event or field 'colour=1'" 'a field that the PMU does not have: it is named'
+like err 'its fields are: .*event' 'a field that the PMU does not have: its real fields are listed'
 result grammar no-pmu
-like err "no PMU 'gpu' here" 'a PMU that is not there'
+like err "no PMU 'gpu' here" 'a PMU that does not exist is named'
 result grammar list
 is "$status" 0 'list --pmu'
-like out "^  $guest_pmu +type [0-9]+, the CPU's cores, CPUs 0" 'list --pmu: the PMU of the cores'
+like out "^  $guest_pmu +type [0-9]+, the CPU's cores, CPUs 0" \
+	'list --pmu: lists the PMU of the cores'
 result grammar events-of
-like out "^  $guest_pmu/[a-z0-9_]+/ +(yes|no)" 'list --pmu=NAME: its events'
+like out "^  $guest_pmu/[a-z0-9_]+/ +(yes|no)" 'list --pmu=NAME: lists its events'
 finish

@@ -6,12 +6,12 @@
 #	record plain -e cycles:u -c 100003 -- ./work 100
 #	END
 #	result main plain
-#	is "$status" 0 'it is recorded'
+#	is "$status" 0 'cprof record succeeds'
 #
-# A guest is booted once for a list of commands; their results are checked afterwards.
+# A guest boots once for a list of commands; the test checks their results afterwards.
 #
-# The guest is deterministic, but with another compiler, kernel or length of paths samples are at
-# other places. CPROF_GUEST_SHAKE=N in the environment tests whether a test tolerates that: addresses,
+# The guest is deterministic, but another compiler, kernel or path length moves the samples.
+# CPROF_GUEST_SHAKE=N in the environment shows whether a test tolerates that: addresses, the
 # environment, process ids and times differ for each N. Try a new or changed test with several N:
 #
 #	for n in $(seq 20); do CPROF_GUEST_SHAKE=$n tests/run -k guest-counts build; done
@@ -24,9 +24,10 @@ guest_build=$CPROF_BUILD_ROOT/guest-arm64
 guest_programs='tests/prog/serial tests/prog/parallel tests/prog/shortthreads tests/prog/spin
 	tests/guest/work tests/guest/work-frameless tests/guest/work-signed tests/guest/kick'
 
-# guest_setup [--perf] [--bash] [--libs]: fetches the packages and builds cprof for arm64; skips the
-# script if that is not possible. --perf: also the guest with perf. --bash: also bash, in the folder
-# bash next to the cross file $guest_cross. --libs: also musl and the C++ library, in the folder libs.
+# guest_setup [--perf] [--bash] [--libs]: prepares the guest and builds cprof for arm64; skips the
+# script if the packages are not available. --perf: also prepares the guest that contains perf.
+# --bash: also bash, in the folder bash next to the cross file $guest_cross. --libs: also musl and
+# the C++ library, in the folder libs next to it.
 guest_setup() {
 	need meson ninja python3 flock prlimit
 	guest_rc=0
@@ -39,7 +40,7 @@ guest_setup() {
 		tap_done=1
 		exit 1
 	fi
-	# Tests of the guest run in parallel; the first one builds.
+	# Guest tests run in parallel; the first one builds.
 	exec 9>"$guest_build.lock"
 	flock 9
 	# shellcheck disable=SC2086 # a list of words
@@ -55,9 +56,10 @@ guest_setup() {
 	exec 9>&-
 }
 
-# in_guest NAME [OPTION OF boot.sh...] <COMMANDS: runs shell commands in a guest, where
-# `record CASE ARG...` runs cprof record --json with its profiles in CASE.pb.gz, by $kick if that is
-# set. Output files are copied to the folder NAME.keep. $guest_more lists more files for the guest.
+# in_guest NAME [OPTION OF boot.sh...] <COMMANDS: runs shell commands in a guest. There,
+# `record CASE ARG...` runs cprof record --json, which writes CASE.pb.gz; $kick, if set, is put in
+# front of the command. The output files end up in NAME.keep/out. $guest_more lists additional
+# files for the guest.
 in_guest() {
 	guest_name=$1
 	shift
@@ -97,11 +99,11 @@ in_guest() {
 	} >"$T/$guest_name.keep/run"
 	chmod +x "$T/$guest_name.keep/run"
 	run "$guest_here/boot.sh" "$@" "$T/$guest_name.keep"
-	is "$status" 0 "the guest '$guest_name' runs to its end"
+	is "$status" 0 "guest '$guest_name': all commands run, and it shuts down"
 }
 
-# result NAME CASE: the results of cprof there. Sets $status, the files out and err, $pb (the path of
-# the profile) and $json (the path of the summary).
+# result NAME CASE: selects the results of one command in a guest. Sets $status, the files out and
+# err, $pb (the path of the profile) and $json (the path of the summary).
 result() {
 	guest_out=$T/$1.keep/out
 	run_command="cprof record for '$2' in the guest '$1'"
@@ -113,7 +115,8 @@ result() {
 	tail -n 1 "$T/out" >"$json"
 }
 
-# summary EXPRESSION: of the last result's JSON, `s`, and its first event, `e`
+# summary EXPRESSION: prints a Python expression over the JSON summary of the selected result, `s`,
+# and its first event, `e`
 summary() {
 	"$PYTHON" -c '
 import json, sys
@@ -122,12 +125,12 @@ e = s["events"][0]
 print(eval(sys.argv[2]))' "$json" "$1" 2>/dev/null || echo none
 }
 
-# recorded NAME CASE WHAT: cprof succeeded, and the profile is valid for every consumer. Sets $counted,
-# the final value of the first event's counter.
+# recorded NAME CASE WHAT: asserts that cprof succeeded and that the profile is valid. Sets
+# $counted, the final value of the first event's counter.
 recorded() {
 	result "$1" "$2"
 	if [ "$status" = 0 ] && [ -s "$json" ]; then
-		check "$3: recorded, and the profile is right" "$guest_check" "$pb"
+		check "$3: recorded, and the profile is valid" "$guest_check" "$pb"
 	else
 		fail "$3: recorded"
 	fi

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Files that perf recorded on arm64, with events of a PMU, give the same here as in perf there.
+# Files that perf recorded on arm64 with PMU events: cprof import on this machine finds the same
+# samples as perf script on that machine.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 . "$CPROF_SOURCE_ROOT/tests/guest/guest.sh"
 guest_setup --perf
@@ -22,13 +23,13 @@ perf script --no-inline -F event,period,ip -i "$OUT/stream.data" >"$OUT/stream.s
 cp -L /usr/lib/aarch64-linux-gnu/libc.so.6 "$OUT"
 END
 
-# the files of the guest
+# The guest's programs and libc, for --symfs.
 guest_out=$T/import.keep/out
 mkdir -p symfs.keep/payload symfs.keep/usr/lib/aarch64-linux-gnu
 cp "$T"/import.keep/work* symfs.keep/payload/
 cp "$guest_out/libc.so.6" symfs.keep/usr/lib/aarch64-linux-gnu/
 
-# imported NAME: NAME.data of the guest -> NAME.pb.gz
+# imported NAME: imports NAME.data of the guest into NAME.pb.gz
 imported() {
 	cp "$guest_out/$1.data" "$guest_out/$1.script" .
 	run "$CPROF" import -v --symfs symfs.keep -o "$1.pb.gz" "$1.data"
@@ -38,17 +39,18 @@ imported() {
 
 # same NAME EVENT FILE leaf|chains WHAT
 same() {
-	check "$5: as many samples, the same sum, the same addresses" "$PYTHON" \
+	check "$5: the same number of samples, sum and addresses" "$PYTHON" \
 		"$CPROF_SOURCE_ROOT/tests/import.py" "$1.data" "$2" "$3" "$4"
 }
 
 imported fp
 same fp cycles:u fp.pb.gz chains 'frame pointers on arm64'
-profile 'frame pointers on arm64: names by the build id' fp.pb.gz "cum('main') > 0.98" \
+profile 'frame pointers on arm64: files found by build id give names' fp.pb.gz \
+	"cum('main') > 0.98" \
 	"share('work_three') > 0.7" "'aarch64' in open('fp.err.keep').read()"
 imported dwarf
 same dwarf cycles:u dwarf.pb.gz leaf 'registers and stack copies of arm64'
-profile 'unwound by the rules of arm64, a leaf without a frame, too' dwarf.pb.gz \
+profile 'stack copies of arm64: a leaf without a frame has its caller' dwarf.pb.gz \
 	"path('work_three', 'drive', 'main') >= 0.99 * share('work_three')" \
 	"share('work_three') > 0.7" "roots('^_start$') > 0.98"
 imported several
@@ -56,9 +58,10 @@ same several cycles:u several.cycles-u.pb.gz leaf 'cycles of two events'
 same several instructions:u several.instructions-u.pb.gz leaf 'instructions of two events'
 imported kernel
 same kernel cycles kernel.pb.gz chains 'the kernel of arm64'
-profile 'another kernel gives no names' kernel.pb.gz "named('kernel') < 0.01"
+profile "the running kernel's names are not used for another kernel" kernel.pb.gz \
+	"named('kernel') < 0.01"
 imported stream
 same stream cycles:u stream.pb.gz chains 'a stream of arm64'
-profile 'a stream has no build ids, so its files are not taken' stream.pb.gz "'main' not in names"
+profile 'a stream has no build ids, so no file is used for names' stream.pb.gz "'main' not in names"
 rm -f ./*.data ./*.script ./*.pb.gz
 finish

@@ -1,24 +1,25 @@
 #!/bin/sh
-# Fetches once what the guest suite needs: QEMU, an arm64 kernel, the base of an initramfs, a
-# cross compiler and a sysroot. Prints the path of a meson cross file.
+# Prepares everything that the guest suite needs: QEMU, an arm64 kernel, the base of an initramfs,
+# a cross compiler and a sysroot. Prints the path of a meson cross file.
 #
 #	tests/guest/prepare.sh [--perf] [--bash] [--libs]
 #
-# --perf: also perf(1) in a guest of its own. --bash: also bash and its library, to be copied into one.
-# --libs: also musl and the C++ library, for programs to be profiled.
+# --perf: also a second guest that contains perf(1). --bash: also bash and its library, which tests
+# copy into a guest. --libs: also musl and the C++ library, for programs to be profiled.
 #
-# Debian packages, some 130 MB to fetch and 280 MB on disk, under CPROF_GUEST_CACHE (default
-# $XDG_CACHE_HOME/cprof-guest); nothing is installed, no rights are needed. Programs that the
-# system has (qemu-system-aarch64, cpio, aarch64-linux-gnu-gcc) are used. What was broken off is
-# done again: each part is made in a temporary folder and renamed, under one lock.
+# The first run downloads Debian packages (about 130 MB, 280 MB unpacked) into CPROF_GUEST_CACHE
+# (default: $XDG_CACHE_HOME/cprof-guest). Nothing is installed, and no privileges are needed.
+# Programs that the system already has (qemu-system-aarch64, cpio, aarch64-linux-gnu-gcc) are used.
+# An interrupted run leaves no half-finished part: each part is built in a temporary folder and
+# then renamed, under one lock.
 #
-# Status 77: the packages cannot be had here. 125: anything else.
+# Exit status 77: the packages are not available here. 125: any other failure.
 set -eu
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 . "$here/cache.sh"
 . "$here/debs.sh"
 
-revision=1	# raise it when what is prepared changes
+revision=1	# increment it when the contents of a part change
 libs='libdw1 libelf1 zlib1g'
 dev='libc6-dev libelf-dev libdw-dev zlib1g-dev libiberty-dev'
 triplet=aarch64-linux-gnu
@@ -38,8 +39,8 @@ stamped() { [ "$(cat "$1/stamp" 2>/dev/null)" = "$2" ]; }
 
 # ---- programs for this machine: QEMU, cpio -----------------------------------
 
-# QEMU needs libraries for screens and disks that a CI machine seldom has; cache_locate names
-# their folders to the dynamic linker.
+# QEMU needs libraries for displays and disks that are rarely installed on a CI machine;
+# cache_locate passes their folders to the dynamic linker.
 prepare_host() {
 	want=
 	cache_locate qemu-system-aarch64 || want=qemu-system-arm
@@ -51,7 +52,7 @@ prepare_host() {
 	debs_closure host "$tmp" $want
 	rm -rf "$tmp/usr/share/doc" "$tmp/usr/share/man" "$tmp/usr/share/locale" \
 		"$tmp/usr/bin/qemu-system-arm" "$tmp/usr/bin/qemu-storage-daemon"
-	# Keep what was there, fetched when more was missing.
+	# Keep the programs that an earlier run fetched, when more of them were missing.
 	[ ! -d "$cache/host" ] || cp -an "$cache/host/." "$tmp/"
 	rm -rf "$cache/host"
 	mv "$tmp" "$cache/host"
@@ -69,7 +70,8 @@ prepare_guest() {
 	mkdir -p "$root"
 	debs_setup
 
-	# The cloud kernel is a third of the general one, and has the PMU's driver and virtio.
+	# The cloud kernel is a third of the size of the general one, and has the drivers for the
+	# PMU and for virtio.
 	kernel=$(APT_CONFIG=$cache/apt/arm64.conf apt-cache depends linux-image-cloud-arm64 |
 		sed -n 's/.*Depends: \(linux-image-[0-9][^ ]*\).*/\1/p' | head -n 1)
 	[ -n "$kernel" ] ||
@@ -78,7 +80,7 @@ prepare_guest() {
 	# shellcheck disable=SC2086 # a list of words
 	debs_closure arm64 "$tmp/all" busybox-static $libs ${perf:+linux-perf}
 
-	# Of all that, the guest gets busybox, the shared libraries, the disk's drivers, perf.
+	# Of these packages the guest gets busybox, the shared libraries, the disk drivers and perf.
 	debs_usrmerge "$tmp/all"
 	for d in usr/bin usr/sbin usr/lib/$triplet usr/lib/modules \
 		proc sys dev tmp run root payload etc var/tmp; do
@@ -92,7 +94,7 @@ prepare_guest() {
 		-exec cp -a {} "$root/usr/lib/$triplet/" ';'
 	for m in virtio_ring virtio virtio_mmio virtio_blk; do
 		f=$(find "$tmp/kernel" -name "$m.ko*" | head -n 1)
-		case $f in	# one that is not found is built into the kernel
+		case $f in	# a missing module is built into the kernel
 		*.ko) cp "$f" "$root/usr/lib/modules/" ;;
 		*.xz) xz -dc "$f" >"$root/usr/lib/modules/$m.ko" ;;
 		*.zst) zstd -qdc "$f" >"$root/usr/lib/modules/$m.ko" ;;
@@ -107,7 +109,7 @@ nogroup:x:65534:' >"$root/etc/group"
 	chmod 755 "$root/init"
 
 	cp "$tmp"/kernel/boot/vmlinuz-* "$tmp/vmlinuz"
-	# The same packages shall give the same archive, and so the same course of events.
+	# The same packages must produce the same archive, so that guests run identically.
 	find "$root" -exec touch -h -d @0 {} +
 	cache_pack "$root" >"$tmp/base.cpio"	# not compressed: the guest is slow
 	rm -rf "$tmp/kernel" "$tmp/all" "$root"
@@ -115,7 +117,7 @@ nogroup:x:65534:' >"$root/etc/group"
 	mv "$tmp" "$guest"
 }
 
-# ---- a shell that more can be asked of than of busybox ---------------------------
+# ---- bash, for scripts that busybox cannot run -----------------------------------
 
 prepare_bash() {
 	! stamped "$cache/bash" "$revision" || return 0
@@ -134,7 +136,7 @@ prepare_bash() {
 
 # ---- other libraries for programs ---------------------------------------------------
 
-# Without what they depend on: they are used together with the sysroot.
+# Their dependencies are left out, because they are used together with the sysroot.
 prepare_libs() {
 	! stamped "$cache/libs" "$revision" || return 0
 	tmp=$cache/libs.tmp
@@ -174,7 +176,7 @@ prepare_sysroot() {
 	debs_usrmerge "$tmp"
 	rm -rf "$tmp/usr/share/doc" "$tmp/usr/share/man" "$tmp/usr/share/locale" \
 		"${tmp:?}/usr/bin" "${tmp:?}/usr/sbin"
-	# Links to absolute paths would lead out of the sysroot.
+	# Absolute symbolic links would point outside the sysroot.
 	find "$tmp" -type l -lname '/*' | while read -r link; do
 		ln -sfn "$(realpath -m --relative-to="$(dirname "$link")" \
 			"$tmp$(readlink "$link")")" "$link"
@@ -183,8 +185,8 @@ prepare_sysroot() {
 	mv "$tmp" "$cache/sysroot"
 }
 
-# A wrapper for each tool, with the path of its own libraries and, for the compiler, the sysroot;
-# and the cross file that names them. Cheap, so written each time.
+# Writes a wrapper for each tool, which sets its library path and, for the compiler, the sysroot;
+# and the cross file that names the wrappers. This is cheap, so it happens each time.
 write_cross_file() {
 	bin=$cache/cross-bin
 	mkdir -p "$bin"

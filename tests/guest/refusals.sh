@@ -23,7 +23,8 @@ record default -- ./work 60
 echo $? >$OUT/list.status
 END
 
-# no_profile NAME CASE WHAT REGEX...: it fails, prints each of these, and leaves no file
+# no_profile NAME CASE WHAT REGEX...: cprof fails, its messages match each REGEX, and it leaves no
+# file
 no_profile() {
 	result "$1" "$2"
 	files=$(find "$guest_out" -name "$2.*pb.gz*" | tr '\n' ' ')
@@ -41,35 +42,36 @@ no_profile pmu branches 'an event that the PMU does not have' \
 	"cannot open event 'branches'.*no such file" 'this machine does not have' 'cprof list'
 no_profile pmu cache 'a cache event that the PMU does not have' \
 	"cannot open event 'LLC-load-misses'" 'this machine does not have'
-no_profile pmu one-of-two 'one of two events is not there' "cannot open event 'branch-misses'"
+no_profile pmu one-of-two 'one of two events does not exist' "cannot open event 'branch-misses'"
 no_profile pmu never 'an event that never counts' "event 'r00' did not happen once" 'never count'
 no_profile pmu rate 'a rate above the limit' '100000'
 
-what='an event that never counts beside one that does'
+what='one of two events never counts'
 result pmu never-beside
 is "$status" 0 "$what: status 0"
-like err "event 'r00' did not happen once" "$what: says so"
+like err "event 'r00' did not happen once" "$what: the message names it"
 profile "$what: the other has its profile" "$guest_out/never-beside.cycles-u.pb.gz" \
 	'n > 300' 'near(work_three=0.75)'
-is "$(find "$guest_out" -name 'never-beside*r00*')" '' "$what: it has none itself"
+is "$(find "$guest_out" -name 'never-beside*r00*')" '' "$what: it has no profile"
 
 recorded pmu default 'without -e, with a PMU'
-profile 'without -e, with a PMU: cycles' "$pb" "p.sample_types[1] == ('cycles', 'count')"
+profile 'without -e, with a PMU: records cycles' "$pb" "p.sample_types[1] == ('cycles', 'count')"
 result pmu list
 is "$status" 0 'list, with a PMU: status 0'
 like out '^  cycles +yes' 'list, with a PMU: cycles can be sampled'
 like out '^  branches +no' 'list, with a PMU: branches cannot'
-like out '^PMU: works' 'list, with a PMU: it works'
+like out '^PMU: works' 'list, with a PMU: says that it works'
 
 no_profile none cycles 'cycles without a PMU' "cannot open event 'cycles:u'" 'PMU' 'cpu-clock'
 no_profile none raw 'a raw event without a PMU' "cannot open event 'r11'" 'PMU'
 recorded none default 'without -e, without a PMU'
-profile 'without -e, without a PMU: cpu-clock' "$pb" "p.sample_types[1] == ('cpu', 'nanoseconds')" \
+profile 'without -e, without a PMU: records cpu-clock' "$pb" \
+	"p.sample_types[1] == ('cpu', 'nanoseconds')" \
 	'near(work_three=0.75)' 'n > 50'
-like err 'cpu-clock' 'without -e, without a PMU: says what it took'
-like err 'PMU|hardware' 'without -e, without a PMU: says why'
+like err 'cpu-clock' 'without -e, without a PMU: the message names cpu-clock'
+like err 'PMU|hardware' 'without -e, without a PMU: the message gives the reason'
 result none list
 is "$status" 0 'list, without a PMU: status 0'
 like out '^  cycles +no' 'list, without a PMU: cycles cannot be sampled'
-like out '^PMU: (none|no|not)' 'list, without a PMU: there is none'
+like out '^PMU: (none|no|not)' 'list, without a PMU: says that there is no PMU'
 finish

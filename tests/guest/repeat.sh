@@ -1,6 +1,6 @@
 #!/bin/sh
-# The same instructions give the same profile: two guests that run the same commands, with the same
-# clock and process ids, write identical files.
+# The same instructions produce the same profile: two guests that run the same commands, with the
+# same clock and process ids, write identical files.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 . "$CPROF_SOURCE_ROOT/tests/guest/guest.sh"
 guest_setup
@@ -16,13 +16,14 @@ for case in user sides several; do
 	result first $case
 	is "$status" 0 "$case: recorded"
 done
-is "$(find first.keep/out -name '*.pb.gz' | wc -l)" 10 'there are ten profiles'
+is "$(find first.keep/out -name '*.pb.gz' | wc -l)" 10 'one profile for each of ten events'
 (cd first.keep/out && find . -name '*.pb.gz') | sort >profiles.keep
 while read -r file; do
-	check "${file#./} is the same" cmp "first.keep/out/$file" "second.keep/out/$file"
+	check "${file#./} is identical in both guests" \
+		cmp "first.keep/out/$file" "second.keep/out/$file"
 done <profiles.keep
 for case in user sides several; do
-	check "what is said of $case is the same" \
+	check "the summary of $case is identical in both guests" \
 		cmp first.keep/out/$case.out second.keep/out/$case.out
 done
 finish

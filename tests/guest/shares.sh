@@ -1,5 +1,5 @@
 #!/bin/sh
-# Shares are right: programs that do a known part of their work in each function, by cycles.
+# Shares by cycles are correct for programs that do a known part of their work in each function.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 . "$CPROF_SOURCE_ROOT/tests/guest/guest.sh"
 guest_setup
@@ -11,7 +11,7 @@ record parallel --scope task -e cycles:u -c 20011 -- ./parallel 10
 record parallel-cpu --scope cpu -e cycles:u -c 20011 -- ./parallel 10
 END
 
-# Each function works in one piece, so it has one sample more or less than its part: 0.03 points.
+# Each function runs once, in one piece, so its share is off by at most one sample: 0.03 points.
 truth='dict((c, (i + 1) / 55) for i, c in enumerate("ABCDEFGHIJ"))'
 for case in serial serial-fp; do
 	recorded shares $case "$case"
@@ -19,13 +19,13 @@ for case in serial serial-fp; do
 		'n > 2500' \
 		"all(abs(share(f) - part) <= 0.002 for f, part in $truth.items())"
 	profile "$case: exactly floor(count / period) samples" "$pb" "n == $counted // 100003"
-	profile "$case: the chain of calls is whole" "$pb" \
+	profile "$case: the callchain is complete" "$pb" \
 		"path(*'JIHGFEDCBA', 'main') >= 0.99 * share('J')" \
 		"cum('A') > 0.99"
 done
 
-# Each thread has the CPU in some dozen pieces of 4 ms or 150 samples; where one ends and another
-# begins a sample can be the one's or the other's. Were it always the other's, that would be 0.07
+# Each thread gets the CPU in a few dozen slices of 4 ms or 150 samples. At each switch one sample
+# can go to either thread. If it always went to the wrong one, the share would be off by 0.07
 # points.
 for case in parallel parallel-cpu; do
 	recorded shares $case "$case"

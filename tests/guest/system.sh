@@ -1,6 +1,6 @@
 #!/bin/sh
-# -a by cycles, and the script of perf-record(1) unchanged: all processes, an event of the
-# PMU, sleeps of 30 seconds.
+# record -a with cycles; and the example script of perf-record(1), unchanged: all processes, an
+# event of the PMU, sleeps of up to 30 seconds.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 . "$CPROF_SOURCE_ROOT/tests/guest/guest.sh"
 guest_setup --bash
@@ -37,13 +37,14 @@ unlink ${ctl_fifo}
 wait -n ${perf_pid}
 exit $?
 END_OF_SCRIPT
-# Nothing but the name of the program.
+# Only the name of the program is changed.
 sed 's|^perf record|/payload/cprof record|' man.sh.keep >man.sh
 cache=$(dirname "$guest_cross")
 # shellcheck disable=SC2034 # for in_guest
 guest_more="man.sh $cache/bash/bash $cache/bash/libtinfo.so.6"
 
-# 'before' runs before the events are enabled, 'within' then, 'after' when they are disabled again.
+# 'before' runs before the events are enabled, 'within' while they are enabled, and 'after' when
+# they are disabled again.
 in_guest system <<'END'
 cp work before
 cp work within
@@ -64,16 +65,19 @@ END
 
 result system script
 is "$status" 0 'the script of perf-record(1): status 0'
-like out '^enabled\(ack\)$' '... enabled, answered'
-like out '^disabled\(ack\)$' '... disabled, answered'
-profile '... what ran in its window' "$pb" "'within' in labels('process_name')" \
+like out '^enabled\(ack\)$' "the script of perf-record(1): 'enable' is acknowledged"
+like out '^disabled\(ack\)$' "the script of perf-record(1): 'disable' is acknowledged"
+profile 'the script of perf-record(1): the profile has only programs of its window' "$pb" \
+	"'within' in labels('process_name')" \
 	"not labels('process_name') & {'before', 'after'}" \
 	"part(lambda r: r[2]['process_name'] == 'within' and {'work_one', 'work_three'} & set(r[0])) > 0"
-profile '... and no idle task' "$pb" "'0' not in labels('pid')"
+profile 'the script of perf-record(1): the profile has no idle task' "$pb" \
+	"'0' not in labels('pid')"
 
 result system all
-is "$status" 0 'a command, and what ran beside it'
-profile '... each by its name' "$pb" "{'before', 'within'} <= labels('process_name')" \
+is "$status" 0 '-a with a command: status 0'
+profile '-a with a command: the command and another process have samples' "$pb" \
+	"{'before', 'within'} <= labels('process_name')" \
 	"all(part(lambda r: r[2]['process_name'] == x and 'drive' in r[0]) > 0
 		for x in ('before', 'within'))"
 finish

@@ -1,10 +1,11 @@
 #!/bin/sh
-# Programs that know their own call chains, on arm64: the recorded stacks are these chains. The ways
-# to build them that differ there: with and without frame pointers, with no CFI or such that holds
-# at calls only (clang before 15), with signed return addresses, with musl, which has none at all.
+# On arm64, the stacks of programs that know their own call chains are recorded correctly. The
+# programs are built in the ways that matter to the unwinder: with and without frame pointers,
+# without CFI, with CFI that is valid only at calls (clang before 15), with signed return addresses,
+# and with musl, which has no CFI at all.
 #
-# Not among the scenarios is "contexts": glibc's swapcontext stores its return address in a
-# structure and then has no trace of it left, for the last of its instructions.
+# The scenario "contexts" is left out: during the last instructions of glibc's swapcontext, its
+# return address is neither in a register nor on the stack.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 . "$CPROF_SOURCE_ROOT/tests/guest/guest.sh"
 need clang ld.lld
@@ -23,7 +24,7 @@ toolchain=$cache/cross/usr
 clang="--target=aarch64-linux-gnu --sysroot=$cache/sysroot --gcc-toolchain=$toolchain -fuse-ld=lld"
 no_cfi='-fno-asynchronous-unwind-tables -fno-unwind-tables'
 
-# build NAME COMPILER...: from a file of tests/prog/truth
+# build NAME COMPILER...: builds truth-NAME from a file of tests/prog/truth
 built=
 build() {
 	name=$1
@@ -68,7 +69,7 @@ build() {
 	done
 }
 
-# In the guest: truths PROGRAM SCENARIO...
+# Defined in the guest: truths PROGRAM SCENARIO... records each scenario.
 # shellcheck disable=SC2034 # of guest.sh
 guest_more=$built
 cat >truths.keep <<'END'
@@ -91,10 +92,10 @@ few='turns mid-nofp'
 most='plain turns pushes tails noreturn varargs aligns longjmps plts clocks raises alarms threads
 	mid-fp mid-nofp'
 all="$most allocas deep vlas bigs sorts syscalls faults alarms-alt"
-# Where no function keeps a frame pointer, nothing tells where longjmp goes to before it is there.
+# If no function keeps a frame pointer, nothing shows the target of a longjmp until it has arrived.
 nofp='turns pushes tails noreturn varargs aligns plts alarms mid-nofp'
 
-what='' # PROGRAM:SCENARIO,... for truth.py
+what='' # PROGRAM:SCENARIO,..., the arguments of truth.py
 truths() {
 	program=$1
 	shift
@@ -104,7 +105,7 @@ truths() {
 	what="$what $program:$(echo "$*" | tr ' ' ,)"
 }
 
-# judged GUEST: what was recorded there
+# judged GUEST: prints the verdicts of truth.py on the stacks that were recorded in this guest
 judged() {
 	# shellcheck disable=SC2086 # a list of words
 	"$PYTHON" "$CPROF_SOURCE_ROOT/tests/truth.py" --recorded "$T/$1.keep/out" --samples 100 \
@@ -117,7 +118,7 @@ judged() {
 		esac
 	done <judged.keep
 	is "$(grep -Ec '^(not )?ok' judged.keep)" "$(echo "$what" | tr , '\n' | wc -w)" \
-		"$1: all that was recorded is judged"
+		"$1: each recorded scenario is judged"
 	what=
 }
 
@@ -125,7 +126,7 @@ cp truths.keep commands.keep
 truths truth-gcc-O2 "$all"
 truths truth-gcc-O0 "$few"
 truths truth-gcc-O3-nofp turns pushes tails aligns alarms
-truths truth-gcc-O2-nocfi "$(echo "$nofp" | sed 's/noreturn//')" # it is called by a pointer
+truths truth-gcc-O2-nocfi "$(echo "$nofp" | sed 's/noreturn//')" # noreturn: called by a pointer
 truths truth-gcc-O2-debugframe "$few"
 truths truth-gcc-O2-nopie "$few"
 truths truth-gcc-O2-static "$few threads"
@@ -143,16 +144,16 @@ done
 in_guest truth <commands.keep
 judged truth
 
-# As tests/live/unwind-code.sh has it.
+# The same assertion as in tests/live/unwind-code.sh.
 for shape in trampoline pushes framed; do
 	recorded truth $shape "$shape"
-	profile "$shape: work is called by code in no file, that by run, that by main" "$pb" \
+	profile "$shape: the stack is work, JIT code, run, main" "$pb" \
 		"n > 200" "leaf('^work$') > 0.5" \
 		"through('^work$', r'^\[jit\]', '^run$', '^main$') > 0.97 * cum('work')" \
 		"roots('^_start$') > 0.95"
 done
 
-# A processor that signs return addresses; the one above takes those instructions for nops.
+# A processor that signs return addresses; the one above executes those instructions as no-ops.
 export GUEST_CPU=max,pauth-impdef=on
 cp truths.keep commands.keep
 truths truth-gcc-O2-signed "$few longjmps threads alarms plts"

@@ -24,7 +24,7 @@ serial() {
 		'n > 2000' "near($serial_truth)"
 	profile "serial, run $n: the shares are in the right order" serial.pb.gz \
 		"ranked($serial_truth)"
-	profile "serial, run $n: the chain of calls is whole" serial.pb.gz \
+	profile "serial, run $n: the callchain is complete" serial.pb.gz \
 		"path('J', 'I', 'H', 'G', 'F', 'E', 'D', 'C', 'B', 'A', 'main') >= 0.99 * share('J')" \
 		"cum('A') > 0.98" "cum('main') > 0.98" \
 		"roots('^(_start|__libc_start.*|main)$') > 0.98"
@@ -35,7 +35,7 @@ parallel() {
 	is "$status" 0 "parallel, run $n: recorded"
 	profile "parallel, run $n: each thread has a tenth" parallel.pb.gz \
 		'n > 1500' "near($parallel_truth)"
-	profile "parallel, run $n: stacks reach the beginning of their thread" parallel.pb.gz \
+	profile "parallel, run $n: stacks reach the start of their thread" parallel.pb.gz \
 		"roots('^(_start|__libc_start.*|start_thread|.*clone.*)$') > 0.97"
 	profile "parallel, run $n: labels distinguish the threads" parallel.pb.gz \
 		"all(abs(label_share('thread_name', 'f%d' % i) - cum('f%d' % i)) < 0.01 for i in range(1, 11))"
@@ -46,14 +46,14 @@ for n in 1 2 3; do
 	attempts 3 parallel
 done
 
-# The values estimate the CPU time used at any rate. (A period that divides the scheduler's tick, such
-# as 2 ms, would not: where another task preempts, samples and switches coincide.)
+# The values estimate the CPU time used at any rate. (A period that divides the scheduler's tick,
+# such as 2 ms, would not: where another task preempts, samples and switches coincide.)
 sums() {
 	args=$1
 	# shellcheck disable=SC2086 # words
 	run "$CPROF" record -e cpu-clock $args -o rate.pb.gz -- "$PROG/spin" 10 3000
 	used=$(truth)
-	profile "$args: the values add up to the CPU time used" rate.pb.gz \
+	profile "$args: the sum of the values is the CPU time used" rate.pb.gz \
 		"abs(total - $used) < 4 * $used / n ** 0.5" "share('spin_leaf') > 0.9"
 }
 for args in '-F 100' '-F 5000' '-c 1999993'; do

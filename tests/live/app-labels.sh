@@ -13,7 +13,8 @@ labelled() {
 	shift
 	run "$CPROF" record -e cpu-clock -F 4999 -o l.pb.gz "$@"
 	is "$status" 0 "$name: recorded"
-	profile "$name: 99.9 % of the samples have the label of their moment, none has another" l.pb.gz \
+	profile "$name: 99.9 % of the samples have the label of their moment, and no sample has a wrong one" \
+		l.pb.gz \
 		'n > 1000' "$agrees >= 0.999" "$never_wrong"
 }
 attempts 3 labelled 'eight threads, 50 us to 5 ms' -- "$PROG/labelled" 8 4000 50 5000
@@ -29,7 +30,8 @@ attempts 3 forked
 
 thousand() {
 	run "$CPROF" record -e cpu-clock -F 4999 -o t.pb.gz -- "$PROG/labelled" 1000 4000 50 5000
-	profile '1000 threads: labels are known and right' t.pb.gz "$agrees >= 0.99" "$never_wrong"
+	profile '1000 threads: 99 % of the samples have their label' t.pb.gz \
+		"$agrees >= 0.99" "$never_wrong"
 }
 attempts 3 thousand
 
@@ -44,13 +46,15 @@ attempts 3 attached
 # A program in its own pid namespace knows its threads by other numbers.
 if unshare -p -f true 2>/dev/null; then
 	run "$CPROF" record -e cpu-clock -F 4999 -o ns.pb.gz -- unshare -p -f "$PROG/labelled" 4 3000 50 5000
-	profile 'in a pid namespace: labels are known and right' ns.pb.gz "$agrees >= 0.99" "$never_wrong"
+	profile 'in a pid namespace: 99.9 % of the samples have their label' ns.pb.gz \
+		"$agrees >= 0.99" "$never_wrong"
 else
-	skip 'in a pid namespace: labels are known and right' 'no pid namespaces'
+	skip 'in a pid namespace: 99.9 % of the samples have their label' 'no pid namespaces'
 fi
 
 # with built-in labels of the same name
 run "$CPROF" record -e cpu-clock --label task=bench -o same.pb.gz -- "$PROG/labelled" 2 500 1000 5000
-profile 'a label of the same key is kept apart' same.pb.gz "label_share('task', 'bench') == 1" \
+profile 'a program label with the key of a --label becomes app.KEY' same.pb.gz \
+	"label_share('task', 'bench') == 1" \
 	"len(labels('app.task')) > 2"
 finish

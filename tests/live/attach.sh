@@ -20,8 +20,9 @@ for scope in auto task; do
 	tap_pids="$tap_pids $pid"
 	wait_for 60 ready churn.keep
 	attempts 3 churn
-	check "churn, scope $scope: the target runs on" kill -0 $pid
-	is "$(ls -l /proc/$pid/fd | grep -c perf)" 0 "churn, scope $scope: it holds none of our files"
+	check "churn, scope $scope: the target keeps running" kill -0 $pid
+	is "$(ls -l /proc/$pid/fd | grep -c perf)" 0 \
+		"churn, scope $scope: the target has no perf descriptors"
 	kill $pid
 	wait $pid 2>/dev/null
 done
@@ -42,7 +43,8 @@ for attempt in 1 2 3 4 5 6 7 8 9 10 11 12; do
 done
 run "$CPROF" record -e cpu-clock --duration 0.7 -o one.pb.gz -t "$tid"
 is "$status" 0 '-t: recorded'
-profile '-t: that thread and no other' one.pb.gz "cum('steady2') > 0.98" "labels('tid') <= {'$tid'}"
+profile '-t: only that thread has samples' one.pb.gz \
+	"cum('steady2') > 0.98" "labels('tid') <= {'$tid'}"
 kill $pid
 
 # A process whose main thread has ended: /proc/PID is a zombie's, without maps and memory.
@@ -53,7 +55,8 @@ wait_for 60 grep -q 'State:.Z' /proc/$pid/status
 ended() {
 	run "$CPROF" record -e cpu-clock --scope $scope --duration 0.7 -o ended.pb.gz -p $pid
 	is "$status" 0 "the main thread has ended, scope $scope: recorded"
-	profile "the main thread has ended, scope $scope: names and stacks" ended.pb.gz \
+	profile "the main thread has ended, scope $scope: frames have names, and stacks are complete" \
+		ended.pb.gz \
 		"cum('left_work') > 0.9" "cum('[truncated]') < 0.1"
 	check "the main thread has ended, scope $scope: the program is the main binary" \
 		sh -c '"$1" report ended.pb.gz | grep -q "^File: .*/mainexits"' sh "$CPROF"
@@ -70,7 +73,7 @@ background "$PROG/serial" 100000
 two() {
 	run "$CPROF" record -e cpu-clock --duration 1 -o two.pb.gz -p "$first,$pid"
 	is "$status" 0 '-p with two processes: recorded'
-	profile '-p with two processes: both are there, told apart by label' two.pb.gz \
+	profile '-p with two processes: both have samples, and labels distinguish them' two.pb.gz \
 		"cum('recurse') > 0.2" "cum('A') > 0.2" "labels('pid') == {'$first', '$pid'}" \
 		"abs(label_share('pid', '$first') - cum('recurse')) < 0.02"
 }
@@ -89,14 +92,14 @@ is "$status" 0 'a thousand threads: recorded'
 # The reader of an ordinary user has no priority over them.
 lost='False'
 is_root || lost="names & {'[lost samples]'}"
-profile 'a thousand threads: their work is seen' thousand.pb.gz \
+profile 'a thousand threads: 90 % of the time is in their function' thousand.pb.gz \
 	"cum('thread_work') > 0.9 or $lost" "len(labels('tid')) > 20 or $lost"
 
 # the target ends first
 background "$PROG/spin" 3 1500
 run timeout 100 "$CPROF" record -e cpu-clock -o ends.pb.gz -p $pid
 is "$status" 0 'the end of the target ends the recording'
-profile 'the end of the target: a complete profile' ends.pb.gz "cum('recurse') > 0.9"
+profile 'the end of the target: the profile is complete' ends.pb.gz "cum('recurse') > 0.9"
 
 # A child created after attaching, with and without --no-inherit.
 for option in '' --no-inherit; do
@@ -108,12 +111,14 @@ for option in '' --no-inherit; do
 	end_cprof
 	rm go.keep
 	if [ -z "$option" ]; then
-		is "$status" 0 'children made later: recorded'
-		profile 'children made later are followed' inherit.pb.gz "cum('A') > 0.3" "cum('recurse') > 0.03"
+		is "$status" 0 'children created later: recorded'
+		profile 'children created later are recorded' inherit.pb.gz \
+			"cum('A') > 0.3" "cum('recurse') > 0.03"
 	elif [ -e inherit.pb.gz ] && [ "$status" -eq 0 ]; then
-		profile '--no-inherit leaves them out' inherit.pb.gz "cum('A') == 0" "cum('recurse') == 0"
+		profile '--no-inherit leaves children out' inherit.pb.gz \
+			"cum('A') == 0" "cum('recurse') == 0"
 	else
-		like err 'sample' '--no-inherit leaves them out, so that nothing is left'
+		like err 'sample' '--no-inherit leaves children out, so there are no samples'
 	fi
 	rm -f inherit.pb.gz
 done

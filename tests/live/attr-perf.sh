@@ -1,7 +1,7 @@
 #!/bin/sh
 # For the same event, cprof passes the same perf_event_attr to the kernel as perf: for PMUs of other
-# machines (PEBS with its fields, IBS, uncore, split fields), described by files in place of sysfs, and
-# for all modifiers. No event needs to open.
+# machines (PEBS with its fields, IBS, uncore, split fields), described by files in place of sysfs,
+# and for all modifiers. No event needs to open.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need perf unshare mount
 { is_root && unshare -m true 2>/dev/null; } || skip_all 'needs root and namespaces'
@@ -99,8 +99,8 @@ unshare -m sh -c 'mount --bind "$1" /sys/bus/event_source/devices && "$2" compar
 n=0
 while read -r verdict event; do
 	case $verdict in
-	same) pass "$event: as perf asks for it" ;;
-	differ) fail "$event: as perf asks for it" ;;
+	same) pass "$event: the same attr as perf" ;;
+	differ) fail "$event: the same attr as perf" ;;
 	*) echo "$verdict $event" ;;
 	esac
 	n=$((n + 1))

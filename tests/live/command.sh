@@ -4,21 +4,22 @@
 need_perf
 
 run "$CPROF" record -e cpu-clock -o s.pb.gz -- sh -c "'$PROG/spin' 1 100 >/dev/null; exit 7"
-is "$status" 7 'its exit status is passed on'
-profile 'with a profile' s.pb.gz "cum('spin_leaf') > 0.3"
+is "$status" 7 'the exit status of the command is passed on'
+profile 'a command that fails: its profile is written' s.pb.gz "cum('spin_leaf') > 0.3"
 run "$CPROF" record -e cpu-clock -o s.pb.gz -- sh -c "'$PROG/spin' 1 100; kill -TERM \$\$"
-is "$status" 143 'its death by a signal is passed on as a shell would'
-like err "was killed by signal 15 \\(Terminated\\)" 'and reported'
+is "$status" 143 'a command killed by a signal: the status is 128 + signal, as in a shell'
+like err "was killed by signal 15 \\(Terminated\\)" \
+	'a command killed by a signal: cprof reports the signal'
 
 echo 'in and out' | "$CPROF" record -q -e cpu-clock -o s.pb.gz -- \
 	sh -c "cat; echo aside >&2; '$PROG/spin' 1 200 >/dev/null" >out 2>err
-is "$(cat out)" 'in and out' 'stdin and stdout are its own'
-like err '^aside$' 'stderr is its own'
+is "$(cat out)" 'in and out' 'the command inherits stdin and stdout'
+like err '^aside$' 'the command inherits stderr'
 
 rm -f s.pb.gz
 run "$CPROF" record -e cpu-clock -F max ls -l --nosuchoption
 is "$status" 2 'options behind the command belong to the command'
-like err 'nosuchoption' 'which says so itself'
+like err 'nosuchoption' 'options behind the command: the message is that of the command'
 rm -f ./*.pb.gz
 
 run "$CPROF" record -e cpu-clock -o none.pb.gz -- ./no-such-command
@@ -41,11 +42,11 @@ run "$CPROF" record -e cpu-clock -o none.pb.gz -- ./script.keep
 is "$status" 127 'a script without its interpreter: status 127'
 no_files 'a script without its interpreter: no file'
 run "$CPROF" record -e cpu-clock -o none.pb.gz -- no-such-command-in-path
-is "$status" 127 'not in PATH: status 127'
+is "$status" 127 'a command that is not in PATH: status 127'
 
 # Events start at exec, so cprof itself is not in the profile.
 run "$CPROF" record -e cpu-clock -F 20000 --labels process_name -o x.pb.gz -- "$PROG/spin" 1 300
-profile 'nothing of cprof itself is in the profile' x.pb.gz \
+profile 'the profile has no samples of cprof itself' x.pb.gz \
 	"labels('process_name') == {'spin'}" "not any('cprof' in m.file for m in p.mappings.values())"
 
 # The command has the same signals and descriptors as without cprof.
@@ -66,7 +67,8 @@ check 'signals, descriptors, limits and priority of the command are as without c
 
 # exec is followed, and the profile names both
 run "$CPROF" record -e cpu-clock -o e.pb.gz --labels process_name -- sh -c "exec '$PROG/serial' 100"
-profile 'exec is followed' e.pb.gz "cum('A') > 0.9" "'serial' in labels('process_name')" \
+profile 'after exec the new program is recorded and named' e.pb.gz \
+	"cum('A') > 0.9" "'serial' in labels('process_name')" \
 	"p.mappings[1].file.endswith('/serial') or p.mappings[1].file.endswith('sh')"
 
 # While execve frees the old program's memory, its stack is gone, which is not a loss. If the thread
@@ -74,10 +76,10 @@ profile 'exec is followed' e.pb.gz "cum('A') > 0.9" "'serial' in labels('process
 gone() {
 	run "$CPROF" record --json -q -e cpu-clock -F 10000 -o gone.pb.gz -- \
 		/usr/bin/python3 -c "$again" 4
-	is "$status" 0 'execs that give back much memory: recorded'
+	is "$status" 0 'execs that free much memory: recorded'
 	mv out gone.keep
 	"$CPROF" report --folded gone.pb.gz >folded.keep
-	check 'samples in the middle of them are whole, or counted apart' "$PYTHON" -c '
+	check 'execs that free much memory: truncated stacks are counted as such' "$PYTHON" -c '
 import json
 j = json.load(open("gone.keep"))
 gone, losses = j["stack_ends"]["no stack"], j["losses"]
@@ -95,7 +97,7 @@ os.execv(*(("/usr/bin/python3", again) if n else ("/bin/true", ["true"])))'
 if is_root; then
 	attempts 3 gone
 else
-	skip 'execs that give back much memory' 'only root samples the kernel'
+	skip 'execs that free much memory' 'only root samples the kernel'
 fi
 
 # The recording ends with the command, not with its remaining children.
@@ -113,5 +115,6 @@ sleep 0.3
 kill -CONT "$child"
 end_cprof
 is "$status" 0 'a command that is stopped and continued: recorded'
-profile 'a command that is stopped and continued: complete' stop.pb.gz "cum('spin_leaf') > 0.9"
+profile 'a command that is stopped and continued: the profile is complete' stop.pb.gz \
+	"cum('spin_leaf') > 0.9"
 finish

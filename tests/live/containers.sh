@@ -1,6 +1,6 @@
 #!/bin/sh
-# Names come from the files that the target runs, even in another root or mount namespace, deleted or
-# replaced. cprof never uses a host file of the same path instead.
+# Names come from the files that the target runs, even in another root or mount namespace, deleted
+# or replaced. cprof never uses a host file of the same path instead.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need_perf
 need gcc
@@ -15,7 +15,8 @@ build_id() {
 	readelf -n "$1" | sed -n 's/.*Build ID: //p'
 }
 # as_serial NAME FILE [gone]: with the names of serial. Reading a file that is gone requires
-# /proc/PID/map_files and therefore CAP_CHECKPOINT_RESTORE; other users get no names, and no wrong ones.
+# /proc/PID/map_files and therefore CAP_CHECKPOINT_RESTORE; other users get no names, and no wrong
+# ones.
 as_serial() {
 	if [ "${3-}" ] && ! is_root; then
 		profile "$1" "$2" "cum('recurse') == 0" \
@@ -36,8 +37,8 @@ wait_for 60 runs $pid "$T/del"
 rm del
 run "$CPROF" record -e cpu-clock --duration 0.5 -o del.pb.gz -p $pid
 is "$status" 0 'a deleted binary: recorded'
-as_serial 'a deleted binary: names are right' del.pb.gz gone
-profile 'a deleted binary: without "(deleted)" in its name' del.pb.gz \
+as_serial 'a deleted binary: functions have their names' del.pb.gz gone
+profile 'a deleted binary: its file name has no "(deleted)"' del.pb.gz \
 	"not any('deleted' in m.file for m in p.mappings.values())"
 kill $pid
 
@@ -57,7 +58,7 @@ cp serial-static.keep app2
 run "$CPROF" record -e cpu-clock -o during.pb.gz -- sh -c \
 	'./app2 200 & sleep 0.2; until [ "$(readlink /proc/$!/exe)" -ef app2 ]; do sleep 0.2; done; rm app2
 	cp spin-static.keep app2; wait'
-as_serial 'a binary replaced during the recording' during.pb.gz
+as_serial 'a binary replaced during the recording: names are those of the old one' during.pb.gz
 
 # a library deleted while it is in use
 cp "$PROG/liba.so" gone.so
@@ -78,7 +79,7 @@ kill $pid
 run "$CPROF" record -e cpu-clock -F 4999 -o brief.pb.gz -- sh -c \
 	'for i in 1 2 3 4 5 6 7 8; do cp serial-static.keep brief$i; ./brief$i 2 >/dev/null; rm brief$i; done'
 is "$status" 0 'short-lived programs, deleted at once: recorded'
-profile 'short-lived programs, deleted at once: the frames that are named are right' brief.pb.gz \
+profile 'short-lived programs, deleted at once: no frame has a wrong name' brief.pb.gz \
 	"'' not in names" "cum('recurse') == 0"
 
 if ! is_root || ! unshare -m -p -f true 2>/dev/null; then
@@ -114,16 +115,16 @@ objcopy --only-keep-debug serial-static.keep "root$T/bare.debug"
 strip -o "root$T/bare" serial-static.keep
 objcopy --add-gnu-debuglink="root$T/bare.debug" "root$T/bare"
 run "$CPROF" record -e cpu-clock -o ctd.pb.gz -- unshare -m -p -f chroot "$T/root" "$T/bare" 100
-as_serial "a stripped program in a container: names by its debug file in there" ctd.pb.gz
+as_serial "a stripped program in a container: names come from the container's debug file" ctd.pb.gz
 
 # A bind mount that exists only in the mount namespace of the target.
 cp spin-static.keep bound
 run "$CPROF" record -e cpu-clock -o bind.pb.gz -- unshare -m sh -c \
 	"mount --bind serial-static.keep bound && exec ./bound 100"
-as_serial 'a file bound over another one in the mount namespace of the target' bind.pb.gz
+as_serial 'a bind mount in the mount namespace of the target: names are those of the mounted file' bind.pb.gz
 
 # cprof itself in a pid namespace
 run unshare -m -p -f --mount-proc "$CPROF" record -e cpu-clock -o ns.pb.gz -- ./serial-static.keep 100
 is "$status" 0 'cprof inside a pid namespace: recorded'
-as_serial 'cprof inside a pid namespace: names are right' ns.pb.gz
+as_serial 'cprof inside a pid namespace: functions have their names' ns.pb.gz
 finish

@@ -58,11 +58,12 @@ export CPROF
 of_man() {
 	run bash man.sh.keep
 	is "$status" 0 'the script of perf-record(1): status 0'
-	like out '^enabled\(ack\)$' '... enabled, answered'
-	like out '^disabled\(ack\)$' '... disabled, answered'
-	like err '^Events disabled$' '... began disabled'
-	like err '^Events enabled$' '... was enabled'
-	profile '... recorded its window only' script.pb.gz 'n > 5' 'total < 1.3e9'
+	like out '^enabled\(ack\)$' 'the script of perf-record(1): its enable is acknowledged'
+	like out '^disabled\(ack\)$' 'the script of perf-record(1): its disable is acknowledged'
+	like err '^Events disabled$' 'the script of perf-record(1): the recording starts disabled'
+	like err '^Events enabled$' 'the script of perf-record(1): the events are enabled'
+	profile 'the script of perf-record(1): only its window is recorded' script.pb.gz \
+		'n > 5' 'total < 1.3e9'
 }
 if command -v bash >/dev/null; then
 	attempts 3 of_man
@@ -81,25 +82,25 @@ background "$PROG/spin" 4 1000000
 start_cprof record -D -1 -e cpu-clock,task-clock --control fd:7,8 -o e.pb.gz -p "$pid"
 for command in ping nonsense '' 'enable task-clock' 'enable nosuch' enablex 'evlist' 'evlist -F' \
 	'evlist -v' 'evlist -g'; do
-	is "$(say "$command")" 'ack\n\0' "'$command' is answered with five bytes"
+	is "$(say "$command")" 'ack\n\0' "'$command' is answered with ack, newline and a zero byte"
 done
 let_use "$pid" 100
-is "$(say snapshot)" 'ack\n\0' "'snapshot' is answered"
+is "$(say snapshot)" 'ack\n\0' "'snapshot' is acknowledged"
 set -- e.task-clock.*.pb.gz
-check '... when the file is there' test -f "$1"
-profile '... of the event that was enabled' "$1" 'n > 5'
-check '... and none of the other' sh -c '! ls e.cpu-clock.*'
+check 'snapshot: acknowledged when the file exists' test -f "$1"
+profile 'snapshot: the file of the enabled event has samples' "$1" 'n > 5'
+check 'snapshot: the disabled event has no file' sh -c '! ls e.cpu-clock.*'
 say 'disable task-clock' >/dev/null
 say 'enable cpu-clock' >/dev/null
 let_use "$pid" 100
-is "$(say stop)" 'ack\n\0' "'stop' is answered"
+is "$(say stop)" 'ack\n\0' "'stop' is acknowledged"
 end_cprof
 is "$status" 0 "'stop' ends the recording"
 like err "^failed: can't find 'nosuch' event$" 'an unknown event, in perf'"'"'s words'
-like err '^failed: wrong command$' 'no blank behind the word'
-like err '^task-clock: sample_freq=999$' 'evlist -F'
-like err '^cpu-clock: type: 1, size: [0-9]*, .*sample_type: IP.TID.TIME' 'evlist -v'
-profile 'the other event, later' e.cpu-clock.pb.gz 'n > 5'
+like err '^failed: wrong command$' 'a command without a blank behind its word is refused'
+like err '^task-clock: sample_freq=999$' 'evlist -F prints the frequency'
+like err '^cpu-clock: type: 1, size: [0-9]*, .*sample_type: IP.TID.TIME' 'evlist -v prints the attr'
+profile 'an event that is enabled later has samples' e.cpu-clock.pb.gz 'n > 5'
 
 # A client that disconnects, and a command that is stopped.
 start_cprof record -e cpu-clock --control fifo:ctl.keep -o s.pb.gz -- "$PROG/spin" 4 1000000
@@ -107,5 +108,5 @@ let_use "$(cat /proc/"$cprof_pid"/task/*/children | cut -d' ' -f1)" 100
 echo stop >&7
 end_cprof
 is "$status" 143 "'stop' ends the command by SIGTERM"
-profile '... whose profile is complete' s.pb.gz 'n > 5'
+profile 'stop with a command: the profile is complete' s.pb.gz 'n > 5'
 finish

@@ -24,9 +24,9 @@ if ! "$CPROF" record --debuginfod -e cpu-clock -o d.pb.gz -- ./bare.keep 2 2>&1 
 fi
 record_from --debuginfod
 like err 'DEBUGINFOD_URLS is not set' '--debuginfod without servers: a warning'
-profile 'and the profile is written' d.pb.gz "$is_bare"
+profile '--debuginfod without servers: the profile is written' d.pb.gz "$is_bare"
 record_from --debuginfod=auto
-unlike err 'debuginfod' '--debuginfod=auto without servers says nothing'
+unlike err 'debuginfod' '--debuginfod=auto without servers: no warning'
 
 listens() {
 	"$PYTHON" -c "import socket; socket.create_connection(('127.0.0.1', $1), 1)"
@@ -47,14 +47,14 @@ if wait_for 60 indexed; then
 	record_from --debuginfod=auto
 	profile '--debuginfod=auto: the same' d.pb.gz "$is_named"
 	record_from
-	profile 'not asked for, the server is not asked' d.pb.gz "$is_bare"
-	check 'not asked for, nothing is cached' test ! -e "$T/cache"
+	profile 'without --debuginfod the server gets no request' d.pb.gz "$is_bare"
+	check 'without --debuginfod nothing is cached' test ! -e "$T/cache"
 	rm -rf "$T/cache"
 	run "$CPROF" top --debuginfod --batch 3 -d 500ms -e cpu-clock -- ./bare.keep 1000
-	like out ' innermost$' 'cprof top fetches as well'
+	like out ' innermost$' 'cprof top --debuginfod fetches the file'
 	"$CPROF" record -q -e cpu-clock --no-symbols -o later.pb.gz -- ./bare.keep 100
 	run "$CPROF" symbolize --debuginfod later.pb.gz
-	profile 'cprof symbolize fetches as well' later.pb.gz "$is_named"
+	profile 'cprof symbolize --debuginfod fetches the file' later.pb.gz "$is_named"
 else
 	fail 'the server has the file'
 	diag <server.keep
@@ -153,9 +153,9 @@ END
 	is "$status" 0 'several files: recorded'
 	like err "debug file of '.*libhot.so' in" 'several files: the hottest one is requested first'
 	like err 'skipped, because the 2 s for all files are used up:.*libwarm.so' \
-		'several files: one budget for all, and a list of what was skipped'
-	unlike err 'skipped.*libhot.so' 'several files: what was fetched is not in it'
-	profile 'several files: the hottest one has lines, the skipped one names' d.pb.gz \
+		'several files: one budget for all, and a list of the skipped files'
+	unlike err 'skipped.*libhot.so' 'several files: a fetched file is not in that list'
+	profile 'several files: the fetched one has lines, the skipped one only names' d.pb.gz \
 		"any(f.endswith('hot.c') and l for f, l in lines('hot_work'))" \
 		"lines('warm_work') == {('', 0)}"
 else
@@ -174,8 +174,9 @@ for kind in lie junk; do
 	DEBUGINFOD_URLS=http://127.0.0.1:$port/$kind
 	export DEBUGINFOD_URLS
 	record_from --debuginfod
-	like err 'does not have build id' "a server that sends $([ $kind = lie ] && echo another file || echo junk): refused, and told"
-	profile "$kind: nothing of it is used" d.pb.gz "$is_bare"
+	like err 'does not have build id' \
+		"a server that sends $([ $kind = lie ] && echo another file || echo junk): cprof reports that it refused the file"
+	profile "$kind: the refused file gives no names" d.pb.gz "$is_bare"
 done
 DEBUGINFOD_URLS=http://127.0.0.1:$port/fail
 export DEBUGINFOD_URLS

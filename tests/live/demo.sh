@@ -23,11 +23,12 @@ for n in first second; do
 	is "$status" 0 "the $n time: status 0"
 	like "$T/out" 'demo\.pb\.gz' "the $n time: names the profile"
 	like "$T/out" 'sqlite3' "the $n time: shows functions of sqlite3"
-	check "the $n time: is short" test "$(wc -l <"$T/out")" -le 30
+	check "the $n time: at most 30 lines of output" test "$(wc -l <"$T/out")" -le 30
 	is "$(tail -n 1 "$T/out" | sed 's/.*: //')" "$T/clone.keep/build/demo.html" \
 		"the $n time: ends by naming the picture"
-	like "$T/clone.keep/build/demo.html" '^</html>$' "the $n time: and it is there, whole"
-	profile "the $n time: a profile of some seconds" "$T/clone.keep/build/demo.pb.gz" 'n > 500'
+	like "$T/clone.keep/build/demo.html" '^</html>$' "the $n time: the picture is complete"
+	profile "the $n time: the profile has over 500 samples" "$T/clone.keep/build/demo.pb.gz" \
+		'n > 500'
 done
 cd "$T" || exit 99
 finish

@@ -1,6 +1,6 @@
 #!/bin/sh
-# An impossible request fails at once with a message that names the cause, leaves no file behind, and
-# keeps an existing file.
+# An impossible request fails at once with a message that names the cause, leaves no file behind,
+# and keeps an existing file.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need_perf
 
@@ -19,8 +19,9 @@ refused 1 'zombie|ended|exited' 'a zombie' record -e cpu-clock -o x.pb.gz --dura
 if is_root; then
 	if [ "$(cat /proc/2/comm 2>/dev/null)" = kthreadd ]; then
 		run timeout 100 "$CPROF" record -e cpu-clock -o x.pb.gz --duration 0.3 -p 2
-		check 'a kernel thread: ends by itself' test "$status" -ne 124
-		like err 'kernel thread|sample' 'a kernel thread: says what it is, or that nothing ran'
+		check 'a kernel thread: the recording ends by itself' test "$status" -ne 124
+		like err 'kernel thread|sample' \
+			'a kernel thread: the message says that it is one, or that it did not run'
 		check 'a kernel thread that does not run: no file' test ! -e x.pb.gz
 	else
 		skip 'a kernel thread' 'pid 2 is not kthreadd here (a pid namespace)'
@@ -33,7 +34,8 @@ sleeper=$!
 tap_pids="$tap_pids $sleeper"
 refused 1 'no sample|not one sample|sample' 'a target that sleeps' \
 	record -e cpu-clock -o x.pb.gz --duration 0.3 -p "$sleeper"
-like err 'sleep|idle|not run|did not|used no|CPU time' 'a target that sleeps: says that it did not run'
+like err 'sleep|idle|not run|did not|used no|CPU time' \
+	'a target that sleeps: the message says that it did not run'
 
 # a server that waits for existing workers
 sh -c '"$1" 60000 >/dev/null & echo $! >worker.keep; wait' sh "$PROG/sleeper" &
@@ -43,11 +45,11 @@ wait_for 60 test -s worker.keep
 refused 1 'there is no sample' 'a server without its workers' \
 	record -e cpu-clock -o x.pb.gz --duration 0.3 -p "$server"
 like err "processes of their own: -p $server,$(cat worker.keep) records" \
-	'a server without its workers: names them'
+	'a server without its workers: the message names them'
 kill -STOP "$sleeper"
 refused 1 'the target was stopped' 'a target that is stopped' \
 	record -e cpu-clock -o x.pb.gz --duration 0.3 -p "$sleeper"
-like err "kill -CONT $sleeper" 'a target that is stopped: says how it goes on'
+like err "kill -CONT $sleeper" 'a target that is stopped: the message says how to continue it'
 kill -CONT "$sleeper"
 kill "$(cat worker.keep)"
 refused 1 'ended before its delay was over' 'a command that ends before --delay' \
@@ -55,17 +57,18 @@ refused 1 'ended before its delay was over' 'a command that ends before --delay'
 refused 64 'name of a file' 'an output without a name' record -e cpu-clock -o '' -- true
 run sh -c "ulimit -f 8; exec '$CPROF' record -e cpu-clock -F 10000 -o x.pb.gz -- \
 	/usr/bin/python3 -c 'import json, unittest, http.client'"
-is "$status" 1 'a limit of the size of files: fails'
-like err 'file too large' 'a limit of the size of files: says so'
-no_files 'a limit of the size of files: no file'
+is "$status" 1 'a limit on file sizes: status 1'
+like err 'file too large' 'a limit on file sizes: the message says so'
+no_files 'a limit on file sizes: no file'
 
 # a command that ends at once
 run timeout 100 "$CPROF" record -e cpu-clock -o x.pb.gz -- true
 if [ -e x.pb.gz ]; then
 	profile 'a command that ends at once: a valid profile' x.pb.gz 'n > 0'
 else
-	like err 'sample' 'a command that ends at once: says that no sample came'
-	like err 'short|-F|-c|ended|before|period' 'a command that ends at once: says why, or the remedy'
+	like err 'sample' 'a command that ends at once: the message says that there is no sample'
+	like err 'short|-F|-c|ended|before|period' \
+		'a command that ends at once: the message gives the reason or a remedy'
 fi
 rm -f x.pb.gz
 
@@ -99,13 +102,13 @@ end_cprof
 is "$(cat old.keep)" precious 'without samples the existing file is untouched'
 
 # stdout
-check 'to stdout: the file and nothing else' sh -c "'$CPROF' record -q -e cpu-clock -o - -- \
+check '-o -: stdout has the file and nothing else' sh -c "'$CPROF' record -q -e cpu-clock -o - -- \
 	sh -c '\"$PROG/spin\" 1 300 >/dev/null' | '$PYTHON' '$CPROF_SOURCE_ROOT/tests/pprof.py' - \
 	\"cum('spin_leaf') > 0.5\""
 run sh -c "'$CPROF' record -e cpu-clock -o - -- sh -c '\"$PROG/spin\" 1 300 >ran.keep' >&-"
 check 'stdout closed: fails' test "$status" -ne 0
 like err 'stdout.*bad file descriptor' 'stdout closed: says so'
-check 'stdout closed: before the command runs' test ! -e ran.keep
+check 'stdout closed: the command is not started' test ! -e ran.keep
 run sh -c "'$CPROF' record --json -e cpu-clock -o j.pb.gz -- '$PROG/spin' 1 300 >&-"
 is "$status" 1 'stdout closed, for the summary: fails'
 is "$(grep -c 'cannot write' err)" 1 'stdout closed, for the summary: says so once'
@@ -124,8 +127,8 @@ if command -v script >/dev/null; then
 	like tty.keep 'terminal' 'to a terminal: says so'
 fi
 
-# descriptors
-# (The limits differ in what cprof can still open: the pipe to the command, an event, a ring, the file.)
+# descriptors (The limits differ in what cprof can still open: the pipe to the command, an event, a
+# ring, the file.)
 for limit in 6 8 10 12 14; do
 	run sh -c "ulimit -n $limit; exec '$CPROF' record -e cpu-clock,page-faults,task-clock,minor-faults \
 		-o fd.pb.gz -- '$PROG/pagefaulter' 20000 20"
@@ -136,7 +139,7 @@ for limit in 6 8 10 12 14; do
 		like err 'raise the limit|ulimit -n|RLIMIT_NOFILE' "$limit descriptors: names the remedy"
 		is "$(find . -name '*fd*')" '' "$limit descriptors: no file"
 	fi
-	[ "$limit" -ne 6 ] || check '6 descriptors are too few' test "$status" -ne 0
+	[ "$limit" -ne 6 ] || check '6 descriptors: fails' test "$status" -ne 0
 	find . -name '*fd*' -delete
 done
 run sh -c "ulimit -S -n 24; exec '$CPROF' record --scope task -e cpu-clock -o many.pb.gz --duration 0.3 -p \$0" "$sleeper"
@@ -164,6 +167,7 @@ fi
 mkdir m.page-faults.pb.gz
 run "$CPROF" record -e cpu-clock,page-faults -o m.pb.gz -- "$PROG/pagefaulter" 100000
 check 'one of two files cannot be written: fails' test "$status" -ne 0
-check 'one of two files cannot be written: the other is not, either' test ! -e m.cpu-clock.pb.gz
+check 'one of two files cannot be written: the other is not written, either' \
+	test ! -e m.cpu-clock.pb.gz
 is "$(ls -A | grep -c '^\.')" 0 'one of two files cannot be written: nothing temporary is left'
 finish

@@ -17,12 +17,14 @@ run "$CPROF" record -e cpu-clock -- "$PROG/spin" 1 200
 is "$(echo *.pb.gz)" cprof.cpu-clock.pb.gz 'without -o the file is called cprof.<event>.pb.gz'
 rm -f ./*.pb.gz
 run "$CPROF" record -e cpu-clock,minor-faults -- "$PROG/pagefaulter" 50000
-is "$(echo *.pb.gz)" 'cprof.cpu-clock.pb.gz cprof.minor-faults.pb.gz' 'also with two events'
+is "$(echo *.pb.gz)" 'cprof.cpu-clock.pb.gz cprof.minor-faults.pb.gz' \
+	'without -o two events have two files, named after them'
 rm -f ./*.pb.gz
 
 run "$CPROF" record -e page-faults -c 1 -o f.pb.gz -- "$PROG/pagefaulter" 20000
 faults=$(sed -n 's/^faults //p' out)
-profile 'page-faults, period 1: all are there' f.pb.gz "0.97 * $faults <= total <= 1.1 * $faults + 300" \
+profile 'page-faults, period 1: each fault is a sample' f.pb.gz \
+	"0.97 * $faults <= total <= 1.1 * $faults + 300" \
 	"n == total" "p.period == 1" "cum('touch_pages') > 0.9"
 run "$CPROF" record -e page-faults -c 100 -o f.pb.gz -- "$PROG/pagefaulter" 20000
 profile 'page-faults, period 100: values are multiplied' f.pb.gz \
@@ -36,7 +38,7 @@ by_frequency() {
 attempts 3 by_frequency
 run "$CPROF" record -e page-faults -o f.pb.gz -- "$PROG/pagefaulter" 2000 1
 faults=$(sed -n 's/^faults //p' out)
-profile 'page-faults without a rate: each eleventh, also of a short burst' f.pb.gz \
+profile 'page-faults without a rate: the period is 11, even in a short burst' f.pb.gz \
 	'p.period == 11' 'n * 11 == total' "0.95 * $faults <= total <= 1.1 * $faults + 300"
 run "$CPROF" record -e page-faults/period=7/,cpu-clock/freq=250/ -o r.pb.gz -- "$PROG/pagefaulter" 100000
 profile 'a period for one event only' "$(ls r.page-faults*)" "p.period == 7"
@@ -46,7 +48,7 @@ run "$CPROF" record -e context-switches -c 1 -o cs.pb.gz -- \
 	sh -c 'i=0; while [ $i -lt 30 ]; do sleep 0.01; i=$((i + 1)); done'
 if is_root; then
 	is "$status" 0 'context-switches: recorded'
-	profile 'context-switches: counted' cs.pb.gz 'total >= 30' \
+	profile 'context-switches: at least as many as sleeps' cs.pb.gz 'total >= 30' \
 		"p.sample_types[1] == ('context_switches', 'count')"
 fi
 
@@ -98,7 +100,7 @@ else
 fi
 rm -f ./*.pb.gz
 run "$CPROF" record -e timer -o t.pb.gz -- "$PROG/spin" 1 200
-is "$status" 0 "timer, a name of Go's proposal, works"
+is "$status" 0 "'timer', the name in Go's proposal, is accepted"
 rm -f ./*.pb.gz
 
 # Tracepoints
@@ -106,36 +108,39 @@ if is_root && [ -r /sys/kernel/tracing/events/sched/sched_process_exec/id ]; the
 	run "$CPROF" record -e sched:sched_switch -o sw.pb.gz -- \
 		sh -c 'i=0; while [ $i -lt 30 ]; do sleep 0.01; i=$((i + 1)); done'
 	is "$status" 0 'a tracepoint: recorded'
-	profile 'a tracepoint: each time is a sample' sw.pb.gz 'total >= 30' 'n == total' \
+	profile 'a tracepoint: each hit is a sample' sw.pb.gz 'total >= 30' 'n == total' \
 		"p.sample_types[1] == ('sched_sched_switch', 'count')" "p.period == 1"
 	run "$CPROF" record -e 'sched:sched_process_e*' -o t.pb.gz -- sh -c '/bin/true; /bin/true; :'
 	is "$status" 0 'a pattern of tracepoints: recorded'
-	profile 'a pattern of tracepoints: a file each' t.sched-sched_process_exec.pb.gz 'total >= 2'
-	profile 'a pattern of tracepoints: the other file' t.sched-sched_process_exit.pb.gz 'total >= 2'
+	profile 'a pattern of tracepoints: the first one has a file' \
+		t.sched-sched_process_exec.pb.gz 'total >= 2'
+	profile 'a pattern of tracepoints: the second one has a file' \
+		t.sched-sched_process_exit.pb.gz 'total >= 2'
 	run "$CPROF" record -e 'syscalls:sys_enter_openat/period=10,name=opens/' -o o.pb.gz -- \
 		sh -c 'i=0; while [ $i -lt 300 ]; do : </dev/null; i=$((i + 1)); done'
 	is "$status" 0 'a tracepoint with terms: recorded'
-	profile 'a tracepoint with terms: its period' o.pb.gz 'p.period == 10' 'n * 10 == total' 'n >= 10'
+	profile 'a tracepoint with terms: the period is applied' o.pb.gz \
+		'p.period == 10' 'n * 10 == total' 'n >= 10'
 	run "$CPROF" list --search sched:sched_switch
 	like out '^  sched:sched_switch +yes' 'list --search finds a tracepoint, which can be sampled'
 	run "$CPROF" list --search 'sched:sched_*'
 	like out "^Tracepoints: 'sched:[a-z_]+' was tested, and represents [0-9]+ others" \
 		'list --search says which tracepoint was tested'
 	run "$CPROF" list --json --search 'sched:sched_*'
-	check 'so does --json' "$PYTHON" -c '
+	check 'list --json --search marks the tested tracepoint' "$PYTHON" -c '
 import json
 e = json.load(open("out"))["events"]
 tested = [x["name"] for x in e if x["tested_as"] is None]
 assert len(tested) == 1 and all(x["tested_as"] == tested[0] for x in e if x["name"] != tested[0])'
 	run "$CPROF" list --search 'ftrace:*'
-	unlike out '^Tracepoints:' 'list --search: those of ftrace are tested each'
+	unlike out '^Tracepoints:' 'list --search: tracepoints of ftrace are tested one by one'
 else
 	for what in 'a tracepoint' 'a pattern of tracepoints' 'a tracepoint with terms'; do
 		skip "$what" 'tracefs cannot be read here'
 	done
 fi
 refused 1 "(no tracepoint|tracefs).*'no:such_thing'|'no:such_thing'.*tracefs" \
-	'a tracepoint that is not there' record -e no:such_thing -- true
+	'a tracepoint that does not exist' record -e no:such_thing -- true
 
 # Probes
 if is_root && [ -r /sys/bus/event_source/devices/uprobe/type ]; then
@@ -144,11 +149,12 @@ if is_root && [ -r /sys/bus/event_source/devices/uprobe/type ]; then
 	is "$status" 0 'a probe: recorded'
 	profile 'a probe: each call is a sample of the function' u.uprobe-serial-A.pb.gz \
 		"p.sample_types[1] == ('uprobe_serial_a', 'count')" "leaf('^A$') == 1" 'n >= 1'
-	profile 'a probe: at the return of main, once' u.back.pb.gz 'n == 1' "p.sample_types[1][0] == 'back'"
+	profile 'a return probe: main returns once' u.back.pb.gz \
+		'n == 1' "p.sample_types[1][0] == 'back'"
 else
 	skip 'a probe' 'no uprobes here'
 fi
-refused 1 "no function 'nothing'" 'a probe in a function that is not there' \
+refused 1 "no function 'nothing'" 'a probe in a function that does not exist' \
 	record -e "uprobe:$PROG/spin:nothing" -- true
 
 # A breakpoint at a function of a program without address randomization
@@ -175,9 +181,11 @@ if cc -x c -g -O1 -static -no-pie -o fixed.keep fixed.c.keep 2>/dev/null; then
 		skip 'breakpoints' 'no debug registers here'
 	else
 		is "$status" 0 'breakpoints: recorded'
-		profile 'a breakpoint on execution: each is a sample there' "$(ls b.mem*)" 'n == 20' \
+		profile 'a breakpoint on execution: each execution is a sample' "$(ls \
+			b.mem*)" 'n == 20' \
 			"leaf('^step$') == 1" "path('step', 'main') > 0.9"
-		profile 'a breakpoint on writing: each is a sample' b.written-u.pb.gz 'n == 20' \
+		profile 'a breakpoint on writing: each write is a sample' b.written-u.pb.gz \
+			'n == 20' \
 			"share('step') > 0.99"
 	fi
 else
@@ -195,15 +203,17 @@ else
 	is "$status" 0 'a group with S: recorded'
 	profile 'a group with S: the leader samples' g.minor-faults.pb.gz 'n * 50 == total' \
 		"0.97 * $faults <= total <= 1.1 * $faults + 300" "cum('touch_pages') > 0.9"
-	profile 'a group with S: the member has its own counts there' g.page-faults.pb.gz \
+	profile 'a group with S: the member has its own counts' g.page-faults.pb.gz \
 		"0.97 * $faults <= total <= 1.1 * $faults + 300" "cum('touch_pages') > 0.9"
 fi
 rm -f ./*.pb.gz
 run "$CPROF" record -e '{cpu-clock/period=1000003/,minor-faults/period=100/}:u,page-faults/period=100/' \
 	-o g.pb.gz -- "$PROG/pagefaulter" 100000
 is "$status" 0 'a group beside an event: recorded'
-is "$(echo g.*)" 'g.cpu-clock-u.pb.gz g.minor-faults-u.pb.gz g.page-faults.pb.gz' 'a group: a file each'
-profile 'a group: its events sample by themselves' g.minor-faults-u.pb.gz 'n * 100 == total' \
+is "$(echo g.*)" 'g.cpu-clock-u.pb.gz g.minor-faults-u.pb.gz g.page-faults.pb.gz' \
+	'a group: each event has a file'
+profile 'a group without S: each event samples by itself' g.minor-faults-u.pb.gz \
+	'n * 100 == total' \
 	"cum('touch_pages') > 0.9"
 rm -f ./*.pb.gz
 
@@ -212,34 +222,38 @@ run "$CPROF" record -e 'cpu-clock/call-graph=no/,page-faults/stack-size=32K,call
 	-e 'minor-faults/call-graph=fp/' --call-graph fp -o c.pb.gz -- "$PROG/pagefaulter" 100000
 is "$status" 0 'call graphs by event: recorded'
 profile 'call-graph=no: the sampled address only' c.cpu-clock.pb.gz 'all(len(s[0]) == 1 for s in p.samples)'
-profile 'call-graph=dwarf beside others' c.page-faults.pb.gz "path('touch_pages', 'main') > 0.9"
-profile 'call-graph=fp beside others' c.minor-faults.pb.gz "cum('touch_pages') > 0.9"
+profile 'call-graph=dwarf for one event: its stacks are complete' c.page-faults.pb.gz \
+	"path('touch_pages', 'main') > 0.9"
+profile 'call-graph=fp for one event: its stacks have callers' c.minor-faults.pb.gz \
+	"cum('touch_pages') > 0.9"
 rm -f ./*.pb.gz
 
 # Events of PMUs outside of the cores count in a group
 if is_root && [ -r /sys/bus/event_source/devices/msr/events/tsc ]; then
 	run "$CPROF" record -e '{cpu-clock,msr/tsc/}:S' -o m.pb.gz -- "$PROG/spin" 1 300
 	is "$status" 0 'an event of the PMU msr in a group: recorded'
-	profile 'an event of the PMU msr in a group: it counts' m.msr-tsc.pb.gz \
+	profile 'an event of the PMU msr in a group: it has values' m.msr-tsc.pb.gz \
 		"p.sample_types[1] == ('msr_tsc', 'count')" 'total > 1e6'
 	run "$CPROF" list --pmu=msr
-	like out '^  msr/tsc/ +no .*counts, but cannot sample' 'list --pmu=msr says so'
+	like out '^  msr/tsc/ +no .*counts, but cannot sample' \
+		'list --pmu=msr says that its events cannot sample'
 else
 	skip 'an event of the PMU msr in a group' 'no such PMU here'
 fi
 run "$CPROF" list --pmu
 is "$status" 0 'list --pmu'
-like out '^  software +type 1' 'list --pmu: the PMUs of the kernel'
+like out '^  software +type 1' 'list --pmu lists the PMUs of the kernel'
 refused 1 "no event has 'xyzzy'" 'list --search of nothing' list --search xyzzy
 refused 1 "no PMU 'xyzzy'" 'list --pmu of nothing' list --pmu=xyzzy
 refused 64 'page-faultz' 'an unknown event is marked' record -e 'cycles,page-faultz' -- true
-like err '^  {7} *\^' 'with a mark below it'
+like err '^  {7} *\^' 'an unknown event: a mark is below it'
 run env LIBPFM_ENCODE_INACTIVE=1 "$CPROF" list skl::MEM_LOAD_RETIRED:L1_HIT
 if grep -q 'without libpfm4' err; then
 	skip 'names of libpfm4' 'built without it'
 else
-	like out '^  skl::MEM_LOAD_RETIRED:L1_HIT +' 'a name of libpfm4'
+	like out '^  skl::MEM_LOAD_RETIRED:L1_HIT +' 'list finds a name of libpfm4'
 	run "$CPROF" list --pmu=skl --search L1_HIT
-	like out '^  skl::MEM_LOAD_RETIRED:L1_HIT .*[Rr]etired' 'list --search: with its description'
+	like out '^  skl::MEM_LOAD_RETIRED:L1_HIT .*[Rr]etired' \
+		'list --search finds a name of libpfm4 by its description'
 fi
 finish

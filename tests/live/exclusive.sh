@@ -10,15 +10,15 @@ second=$!
 waits() {
 	grep -q "waiting for the exclusive recording of process $first (.*record.*--exclusive" second.keep
 }
-check 'the second one says for whom it waits' wait_for 60 waits
-check '... and waits' test ! -e two.pb.gz
+check 'the second recording says which process it waits for' wait_for 60 waits
+check 'the second recording has no file while it waits' test ! -e two.pb.gz
 kill -INT "$first"
 wait "$first"
 status=0
 wait "$second" || status=$?
-is "$status" 0 'then it has its turn'
+is "$status" 0 'the second recording runs after the first'
 for file in one two; do
-	profile "$file: the machine's state" $file.pb.gz \
+	profile "$file: the comments have governor, turbo and SMT state" $file.pb.gz \
 		"'exclusive: governor ' in comments and ', turbo ' in comments and ', SMT ' in comments"
 done
 finish

@@ -11,7 +11,7 @@ rm -f damaged.*
 
 # the same with two events, whose records have ids
 perf record -q -N --no-bpf-event -o two.keep -e cpu-clock,task-clock -F 299 -- "$PROG/serial" 5 >perf.keep 2>&1
-check 'the same with two events' \
+check 'two events: cut off at each record and section, bits flipped in the header' \
 	"$PYTHON" "$CPROF_SOURCE_ROOT/tests/damage.py" "$CPROF" two.keep "$T"
 rm -f damaged.*
 finish

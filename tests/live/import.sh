@@ -23,7 +23,7 @@ recorded() {
 
 # same NAME EVENT FILE leaf|chains WHAT: cprof and perf agree
 same() {
-	check "$5: as many samples, the same sum, the same addresses" "$PYTHON" \
+	check "$5: the same number of samples, sum and addresses as perf script" "$PYTHON" \
 		"$CPROF_SOURCE_ROOT/tests/import.py" "$1.data" "$2" "$3" "$4"
 }
 
@@ -36,20 +36,23 @@ imported() {
 recorded fp -e cpu-clock -F 999 -g -- "$PROG/serial" 60
 imported fp
 same fp cpu-clock fp.pb.gz chains 'frame pointers'
-like err 'samples of cpu-clock, .* of CPU time -> fp.pb.gz' 'a line for the event'
-profile 'with names' fp.pb.gz "cum('main') > 0.9" "'imported: fp.data, perf ' in comments"
+like err 'samples of cpu-clock, .* of CPU time -> fp.pb.gz' 'import prints a line for the event'
+profile 'import: functions have names' fp.pb.gz \
+	"cum('main') > 0.9" "'imported: fp.data, perf ' in comments"
 checker=$(find "$CPROF_BUILD_ROOT" -name pprof-check -type f -perm /100 | head -n 1)
 check 'the profile is valid' "$checker" fp.pb.gz
 
 recorded dwarf -e cpu-clock -F 499 --call-graph dwarf,8192 -- "$PROG/serial" 60
 imported dwarf
 same dwarf cpu-clock dwarf.pb.gz leaf 'registers and stack copies'
-profile 'unwound to the root' dwarf.pb.gz "cum('main') > 0.9" "roots('_start') > 0.9"
+profile 'stack copies are unwound to the root' dwarf.pb.gz \
+	"cum('main') > 0.9" "roots('_start') > 0.9"
 run "$CPROF" import --call-graph fp -q -o byfp.pb.gz dwarf.data
-profile '--call-graph fp: without the stack copies' byfp.pb.gz "cum('main') < 0.1"
+profile '--call-graph fp does not unwind stack copies' byfp.pb.gz "cum('main') < 0.1"
 run "$CPROF" import --call-graph none -q -o none.pb.gz dwarf.data
-profile '--call-graph none' none.pb.gz 'all(len(s[0]) == 1 for s in p.samples)'
-is "$(cat err)" '' '-q says nothing'
+profile '--call-graph none keeps only the sampled address' none.pb.gz \
+	'all(len(s[0]) == 1 for s in p.samples)'
+is "$(cat err)" '' '-q prints nothing'
 
 if recorded group -e '{cpu-clock,page-faults}:S' -g -- "$PROG/pagefaulter"; then
 	imported group
@@ -61,16 +64,17 @@ fi
 
 recorded several -e cpu-clock,task-clock -e page-faults -c 100000 -g -- "$PROG/pagefaulter"
 run "$CPROF" import -o several.pb.gz several.data
-is "$status" 0 'several events'
+is "$status" 0 'several events: import succeeds'
 for event in cpu-clock task-clock page-faults; do
 	[ ! -f "several.$event.pb.gz" ] ||
 		same several $event several.$event.pb.gz leaf "$event of several"
 done
-check 'there is one file for each' test -f several.cpu-clock.pb.gz -a -f several.task-clock.pb.gz
+check 'several events: each has a file' \
+	test -f several.cpu-clock.pb.gz -a -f several.task-clock.pb.gz
 
 if recorded tracepoint -e context-switches -c 1 -e sched:sched_switch -g -- "$PROG/forks" 60; then
 	run "$CPROF" import -o tracepoint.pb.gz tracepoint.data
-	is "$status" 0 'a tracepoint and a software event'
+	is "$status" 0 'a tracepoint and a software event: import succeeds'
 	# There may have been no switch; then there is nothing to compare.
 	for event in sched:sched_switch context-switches; do
 		file=tracepoint.$(echo $event | tr : -).pb.gz
@@ -93,9 +97,9 @@ perf record -q -o - -e cpu-clock -g -- "$PROG/serial" 60 2>perf.log >stream.data
 imported stream
 same stream cpu-clock stream.pb.gz chains 'a stream in a file'
 run sh -c '"$CPROF" import -q -o - - <stream.data >stdin.pb.gz'
-is "$status" 0 'from stdin to stdout'
+is "$status" 0 'import from stdin to stdout'
 run sh -c 'cat stream.data | "$CPROF" import -q -o piped.pb.gz -'
-is "$status" 0 'through a pipe'
+is "$status" 0 'import through a pipe'
 same stream cpu-clock piped.pb.gz chains 'a stream through a pipe'
 
 if recorded packed -z -e cpu-clock -g -- "$PROG/serial" 60; then
@@ -103,7 +107,7 @@ if recorded packed -z -e cpu-clock -g -- "$PROG/serial" 60; then
 	if grep -q libzstd err; then
 		is "$status" 1 'without libzstd compressed records are refused'
 	else
-		is "$status" 0 'compressed records'
+		is "$status" 0 'compressed records: import succeeds'
 		same packed cpu-clock packed.pb.gz chains 'compressed records'
 	fi
 else
@@ -137,8 +141,9 @@ if recorded folder --threads -e cpu-clock -F 499 -g -- "$PROG/parallel"; then
 	head -c $((size - 4)) folder.data/data.0 >folder.cut/data.0
 	run "$CPROF" import -o cutfolder.pb.gz folder.cut
 	is "$status" 1 'a folder with a damaged file: status 1'
-	like err "'folder.cut/data.0' is damaged" 'which one it is'
-	profile 'what the others have is there' cutfolder.pb.gz 'n > 0'
+	like err "'folder.cut/data.0' is damaged" \
+		'a folder with a damaged file: the message names the file'
+	profile 'a folder with a damaged file: the other files are imported' cutfolder.pb.gz 'n > 0'
 	rm -rf folder.data folder.cut cutfolder.pb.gz
 else
 	skip 'perf record --threads' 'this perf cannot'
@@ -153,34 +158,35 @@ mv prog.keep "root.keep$T/prog.keep"
 rm -rf "$HOME/.debug"
 run "$CPROF" import -v -o moved.pb.gz moved.data
 like err "'$T/prog.keep' is missing" '-v reports a missing file'
-profile 'its code has no names but its build id' moved.pb.gz \
+profile 'a missing file: no names, but its build id' moved.pb.gz \
 	"all(m.build_id for m in p.mappings.values() if m.file.endswith('prog.keep'))" \
 	"'main' not in names"
 run "$CPROF" import -q --symfs root.keep -o symfs.pb.gz moved.data
-profile '--symfs finds it' symfs.pb.gz "cum('main') > 0.5"
+profile '--symfs finds a moved file' symfs.pb.gz "cum('main') > 0.5"
 cp "$PROG/threads" prog.keep
 run "$CPROF" import -o wrong.pb.gz moved.data
-is "$status" 0 'another file in its place'
-like err "prog.keep' is not the file that was recorded" 'is not taken for it'
-profile 'and gives no names' wrong.pb.gz "'main' not in names"
+is "$status" 0 'a replaced file: import succeeds'
+like err "prog.keep' is not the file that was recorded" 'a replaced file is reported'
+profile 'a replaced file gives no names' wrong.pb.gz "'main' not in names"
 id=$(readelf -n "root.keep$T/prog.keep" 2>/dev/null | sed -n 's/^ *Build ID: //p')
 if [ -n "$id" ]; then
 	dir=cache.keep/.build-id/$(echo "$id" | cut -c1-2)/$(echo "$id" | cut -c3-)
 	mkdir -p "$dir"
 	cp "root.keep$T/prog.keep" "$dir/elf"
 	run "$CPROF" import -q --debug-dir cache.keep -o byid.pb.gz moved.data
-	profile '--debug-dir finds it by its build id' byid.pb.gz "cum('main') > 0.5"
+	profile '--debug-dir finds a moved file by its build id' byid.pb.gz "cum('main') > 0.5"
 else
-	skip '--debug-dir finds it by its build id' 'needs readelf and build ids'
+	skip '--debug-dir finds a moved file by its build id' 'needs readelf and build ids'
 fi
 
 # ---- options, refusals, damage
 
 run "$CPROF" import -q --label job=7 --labels pid,cpu -o labels.pb.gz fp.data
-profile 'labels' labels.pb.gz "labels('job') == {'7'}" "labels('pid') and labels('cpu')" \
+profile '--label and --labels set the labels' labels.pb.gz \
+	"labels('job') == {'7'}" "labels('pid') and labels('cpu')" \
 	"not labels('thread_name')"
 run "$CPROF" import --json -q -o json.pb.gz fp.data
-check 'the summary as JSON' "$PYTHON" -c 'import json, sys
+check '--json prints the summary as JSON' "$PYTHON" -c 'import json, sys
 s = json.load(open("out"))
 assert s["damage"] is None and s["events"][0]["event"] == "cpu-clock" and s["files"] > 0, s'
 rm -f ./*.pb.gz
@@ -188,8 +194,8 @@ size=$(wc -c <fp.data)
 head -c $((size / 2)) fp.data >cut.keep
 run "$CPROF" import -o cut.pb.gz cut.keep
 is "$status" 1 'half a file: status 1'
-like err "'cut.keep' is damaged: it ends at offset" 'it is said where it ends'
-profile 'what could be read is there' cut.pb.gz 'n > 0'
+like err "'cut.keep' is damaged: it ends at offset" 'half a file: the message has the offset'
+profile 'half a file: the readable part is imported' cut.pb.gz 'n > 0'
 rm -f cut.pb.gz
 for f in ./*.data; do mv "$f" "$f.keep"; done
 rm -f perf.log
@@ -198,12 +204,12 @@ echo "hello, world, how are you?" >text.keep
 refused 1 "not a perf.data file" 'a text' import text.keep
 refused 1 "empty" 'an empty file' import empty.keep
 refused 1 "none.*No such file" 'a missing file' import none
-refused 1 "Is a directory" 'a folder that has no data' import /
+refused 1 "Is a directory" 'a folder without data files' import /
 refused 1 "through a pipe|not a perf.data file|empty" 'a terminal or nothing' import - </dev/null
 refused 1 "symfs" 'a missing folder' import --symfs none fp.data.keep
 refused 64 'no FILE' 'no file' import
 refused 64 'more than one' 'two files' import a b
-refused 64 "lbr or none" 'another call graph' import --call-graph x fp.data.keep
+refused 64 "lbr or none" 'an unknown call graph' import --call-graph x fp.data.keep
 refused 1 "'fp.data.keep' has no call stacks of branch records" 'no LBR stacks in the file' \
 	import --call-graph lbr fp.data.keep
 refused 1 "'fp.data.keep' has no registers" 'no stack copies in the file' \

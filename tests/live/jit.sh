@@ -22,7 +22,7 @@ record() {
 record none
 is "$status" 0 'no map: recorded'
 memory=$(sed -n 's/.* memory //p' out)
-profile 'no map: what cannot be named is [jit], with its region' j.pb.gz \
+profile 'no map: JIT code is called [jit], with its region' j.pb.gz \
 	"leaf(r'^\\[jit\\] $memory\$') > 0.9"
 
 record map
@@ -30,10 +30,10 @@ is "$status" 0 'map: recorded'
 profile 'map: functions have the names of the map' j.pb.gz \
 	"leaf(r'^jit_alpha\\(int, char\\)\$') > 0.4" "leaf('^jit_beta\$') > 0.4"
 record map-grow
-profile 'map: what it grows by while the program runs is read' j.pb.gz \
+profile 'map: entries that are added later are read' j.pb.gz \
 	"leaf('^jit_alpha') > 0.4" "leaf('^jit_beta\$') > 0.4"
 record map-replace
-profile 'map: of two functions at one place each has its own time' j.pb.gz \
+profile 'map: two functions at one address are distinguished by time' j.pb.gz \
 	"leaf('^jit_alpha') > 0.3" "leaf('^jit_beta\$') > 0.3"
 # .NET and others keep their code in an unnamed file or in /dev/shm, which are not ELF files.
 record map-memfd
@@ -50,13 +50,13 @@ fi
 
 record dump
 is "$status" 0 'jitdump: recorded'
-profile 'jitdump: functions have names, also when they are moved and replaced' j.pb.gz \
+profile 'jitdump: functions have names, even if they are moved or replaced' j.pb.gz \
 	"leaf('^jit_alpha\$') > 0.4" "leaf('^jit::beta\$') > 0.2" "leaf('^jit_gamma\$') > 0.2"
-profile 'jitdump: lines and files' j.pb.gz \
+profile 'jitdump: functions have lines and files' j.pb.gz \
 	"('/src/alpha.jit', 11) in lines('jit_alpha')" "('/src/beta.jit', 21) in lines('jit::beta')" \
 	"not [f for f, l in lines('jit_gamma') if f]"
 record dump-late
-profile 'jitdump: written at the end it names what ran before' j.pb.gz \
+profile 'jitdump: a file written at the end names earlier samples' j.pb.gz \
 	"leaf('^jit_alpha\$') > 0.3" "leaf('^jit::beta\$') > 0.15" "leaf('^jit_gamma\$') > 0.1"
 if "$CPROF" record -q -e cpu-clock --user --call-graph dwarf -o u.pb.gz -- true 2>u.keep ||
 	! grep -q 'registers' u.keep; then
@@ -72,7 +72,7 @@ background "$PROG/jit" map 100000
 jit_pid=$pid
 wait_for 60 test -s "/tmp/perf-$jit_pid.map"
 run "$CPROF" record -q -e cpu-clock --user --duration 0.3 -o a.pb.gz -p "$jit_pid"
-profile 'attach: a map that was there before is read' a.pb.gz "leaf('^jit_alpha') > 0.9"
+profile 'attach: a map written before is read' a.pb.gz "leaf('^jit_alpha') > 0.9"
 kill "$jit_pid"
 rm -f "/tmp/perf-$jit_pid.map"
 
@@ -91,12 +91,13 @@ if is_root && unshare --mount --pid --fork true 2>/dev/null; then
 		# shellcheck disable=SC2086 # words
 		run "$CPROF" record $options -q -e cpu-clock --user -o ns.pb.gz -- \
 			unshare --mount --pid --fork --mount-proc sh "$T/ns.keep"
-		like out '^perf-[1-9]\.map$' "namespaces ($options): the map has a small number"
+		like out '^perf-[1-9]\.map$' \
+			"namespaces ($options): the map has the pid of the namespace"
 		profile "namespaces ($options): functions are named" ns.pb.gz \
 			"leaf('^jit_alpha') > 0.35" "leaf('^jit_beta') > 0.35"
 	done
 	is "$(find /tmp -maxdepth 1 -name 'perf-[1-9].map')" "$host" \
-		'namespaces: nothing of that is in our /tmp'
+		"namespaces: the host's /tmp has no new map"
 	# A container whose /tmp is an absolute link, which would point outside of it.
 	mkdir -p root.keep/bin root.keep/real root.keep/proc
 	ln -s /real root.keep/tmp
@@ -106,7 +107,8 @@ if is_root && unshare --mount --pid --fork true 2>/dev/null; then
 		cp -L "$lib" "root.keep$lib"
 	done
 	run "$CPROF" record -q -e cpu-clock --user -o ch.pb.gz -- chroot root.keep /bin/jit map 200
-	check 'chroot: the map is inside' ls root.keep/real/perf-"$(sed -n 's/^pid \([0-9]*\) .*/\1/p' out)".map
+	check 'chroot: the map is inside the root' \
+		ls root.keep/real/perf-"$(sed -n 's/^pid \([0-9]*\) .*/\1/p' out)".map
 	profile 'chroot: functions are named' ch.pb.gz "leaf('^jit_alpha') > 0.4" "leaf('^jit_beta') > 0.4"
 else
 	skip 'namespaces' 'needs root and namespaces'
@@ -125,8 +127,9 @@ trick() {
 	END
 	run timeout 60 "$CPROF" record -e cpu-clock --user -o t.pb.gz -- sh "$T/trick.keep"
 	is "$status" 0 "$trick_name: recorded"
-	like err "perf-[0-9]+\\.map' $trick_why" "$trick_name: refused, and told"
-	profile "$trick_name: no name of it is used" t.pb.gz "leaf(r'^\\[jit\\] 0x') > 0.9"
+	like err "perf-[0-9]+\\.map' $trick_why" \
+		"$trick_name: cprof reports that it refused the map"
+	profile "$trick_name: the refused map gives no names" t.pb.gz "leaf(r'^\\[jit\\] 0x') > 0.9"
 	rm -rf "/tmp/perf-$(sed -n 's/^pid \([0-9]*\) .*/\1/p' out).map"
 }
 echo '0 ffffffffffff evil' >evil.keep

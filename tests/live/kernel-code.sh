@@ -6,13 +6,13 @@ need_root
 run "$PROG/bpfprog" 1
 [ "$status" -eq 0 ] || skip_all "BPF programs: $(cat out)"
 run "$CPROF" record -e cpu-clock -F 2999 --scope cpu -o b.pb.gz -- "$PROG/bpfprog" 400
-is "$status" 0 'recorded'
+is "$status" 0 'a BPF program: recorded'
 if grep -q 'cprof_test' /proc/kallsyms; then
 	echo '# it is still there'
 fi
-profile 'a BPF program that is gone has its name' b.pb.gz \
+profile 'an unloaded BPF program has its name' b.pb.gz \
 	"anywhere('^bpf_prog_[0-9a-f]+_cprof_test\$') > 0.05"
-profile 'and is a part of the kernel of its own' b.pb.gz \
+profile 'BPF programs have the mapping [bpf]' b.pb.gz \
 	"'[bpf]' in {m.file for m in p.mappings.values()}"
 
 # Debug information of the kernel: a file that replaces vmlinux, with the build id of the running
@@ -40,8 +40,8 @@ if [ "$id" ] && [ "$start" ] && [ "$end" ] && command -v gcc >/dev/null; then
 		run "$CPROF" record -v -e cpu-clock --kernel-debug=$file -o k.pb.gz -- \
 			dd if=/dev/zero of=/dev/null bs=1M count=2000
 		like err "debug information of '.kernel.kallsyms.' from vm.keep/vmlinux" \
-			"--kernel-debug=$file: it is taken"
-		profile "--kernel-debug=$file: its functions, files and lines" k.pb.gz \
+			"--kernel-debug=$file: the message names the file"
+		profile "--kernel-debug=$file: frames have functions, files and lines" k.pb.gz \
 			"anywhere('^everything\$') > 0.3" \
 			"any(f.endswith('vm.c') and l == 3 for f, l in lines('everything'))"
 	done
@@ -53,8 +53,9 @@ run "$CPROF" record -e cpu-clock --kernel-debug="$PROG/serial" -o k.pb.gz -- \
 	dd if=/dev/zero of=/dev/null bs=1M count=500
 is "$status" 0 '--kernel-debug with another program: recorded'
 like err "serial' was not used: its build id differs|build id is not known" \
-	'a file of another program is reported and not used'
-profile 'and the names are those of kallsyms' k.pb.gz "leaf('^main\$') < 0.5" "cum('J') == 0"
+	'--kernel-debug with another program: the message says that it is not used'
+profile '--kernel-debug with another program: names come from kallsyms' k.pb.gz \
+	"leaf('^main\$') < 0.5" "cum('J') == 0"
 if [ -z "$(find /boot /usr/lib/debug/boot -name "vmlinux-$(uname -r)" 2>/dev/null)" ]; then
 	run "$CPROF" record -e cpu-clock --kernel-debug -o k.pb.gz -- \
 		dd if=/dev/zero of=/dev/null bs=1M count=500
@@ -67,15 +68,15 @@ cp "$PROG/inlines" bare.keep
 strip bare.keep
 run "$CPROF" record -v -e cpu-clock -o v.pb.gz -- ./bare.keep 50
 like err "symbols of '.*/bare.keep': .*no debug information for build id [0-9a-f]+: compile it with -g" \
-	'-v: what is not of a package has to be compiled anew'
+	'-v: for a program of no package, the advice is to compile it with -g'
 sqlite=$(command -v sqlite3) || sqlite=
 if [ -n "$sqlite" ] && [ -e /var/lib/dpkg/info/sqlite3.list ] &&
 	[ ! -e "/usr/lib/debug/.build-id/$(readelf -n "$sqlite" | sed -n 's/.*Build ID: \(..\)\(.*\)/\1\/\2/p').debug" ]; then
 	run "$CPROF" record -v -e cpu-clock --user -o v.pb.gz -- "$sqlite" :memory: \
 		'with recursive c(x) as (select 1 union all select x + 1 from c where x < 400000) select sum(x) from c'
 	like err "symbols of '$sqlite': .*no debug file for build id [0-9a-f]+: Debian package sqlite3-dbgsym has it|symbols of '.*libsqlite3.so.*': .*Debian package libsqlite3-0-dbgsym" \
-		'-v: names the Debian package'
+		'-v names the Debian package with the debug file'
 else
-	skip '-v: names the Debian package' 'needs sqlite3 as a Debian package'
+	skip '-v names the Debian package with the debug file' 'needs sqlite3 as a Debian package'
 fi
 finish

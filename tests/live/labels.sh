@@ -5,12 +5,13 @@ need_perf
 
 run "$CPROF" record -e cpu-clock --label team=core --label 'note=a b=c' -o l.pb.gz -- "$PROG/serial" 30
 is "$status" 0 '--label: recorded'
-profile '--label: on every sample' l.pb.gz "label_share('team', 'core') == 1" "label_share('note', 'a b=c') == 1"
+profile '--label: every sample has both labels' l.pb.gz \
+	"label_share('team', 'core') == 1" "label_share('note', 'a b=c') == 1"
 
 run "$CPROF" record -e cpu-clock --labels pid,tid,thread_name,process_name,cpu,cgroup -o all.pb.gz -- \
 	"$PROG/parallel" 30
 is "$status" 0 'all built-in labels: recorded'
-profile 'all built-in labels: each sample has them' all.pb.gz \
+profile 'all built-in labels: each sample has the right values' all.pb.gz \
 	"all({'pid', 'tid', 'thread_name', 'process_name', 'cpu'} <= set(s[2]) for s in p.samples)" \
 	"labels('process_name') <= {'parallel'}" "labels('thread_name') >= {'f1', 'f10'}" \
 	"labels('cpu') <= {str(i) for i in range($(nproc --all))}" "len(labels('pid')) == 1" \
@@ -18,10 +19,12 @@ profile 'all built-in labels: each sample has them' all.pb.gz \
 profile 'all built-in labels: a tid has one name' all.pb.gz \
 	"len({(s[2]['tid'], s[2]['thread_name']) for s in p.samples if s[2]['thread_name'].startswith('f')}) >= 10"
 run "$CPROF" record -e cpu-clock --labels cpu -o cpu.pb.gz -- "$PROG/parallel" 30
-profile '--labels cpu: only that one' cpu.pb.gz "all(set(s[2]) == {'cpu'} for s in p.samples)"
+profile '--labels cpu: samples have only that label' cpu.pb.gz \
+	"all(set(s[2]) == {'cpu'} for s in p.samples)"
 run "$CPROF" record -e cpu-clock --labels none -o none.pb.gz -- "$PROG/parallel" 20
 if [ "$status" -eq 0 ]; then
-	profile '--labels none: none' none.pb.gz "all(not s[2] for s in p.samples)"
+	profile '--labels none: samples have no labels' none.pb.gz \
+		"all(not s[2] for s in p.samples)"
 else
 	is "$status" 64 '--labels none: an unknown label is a usage error'
 	rm -f none.pb.gz

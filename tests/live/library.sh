@@ -10,25 +10,27 @@ promises() {
 	shift
 	run "$PROG/recorders" "$@"
 	is "$status" 0 "$promises_name"
-	unlike out ': no ' "$promises_name: all promises kept"
+	unlike out ': no ' "$promises_name: no check fails"
 }
 
 # ---- the examples ------------------------------------------------------------------------
 
 recording() {
 	run "$EXAMPLES/example-recording" recording.pb.gz
-	is "$status" 0 'a part of a program is recorded'
-	profile 'nothing but that part is in its profile' recording.pb.gz "cum('sort_rows') > 0.9" \
+	is "$status" 0 'example-recording: status 0'
+	profile 'example-recording: the profile has only the recorded part' recording.pb.gz \
+		"cum('sort_rows') > 0.9" \
 		"cum('read_input') == 0" "cum('print_result') == 0" '150e6 < total < 600e6'
 }
 attempts 3 recording
 
-# The rings of an ordinary user are small, and a program that records itself drains them when it can.
+# The rings of an ordinary user are small, and a program that records itself drains them when it
+# can.
 lost='False'
 is_root || lost="names & {'[lost samples]'}"
 threads() {
 	run "$EXAMPLES/example-threads" .
-	is "$status" 0 'three threads record themselves at the same time'
+	is "$status" 0 'example-threads: three threads record themselves at the same time'
 	profile '199 Hz: only its own thread' 199.pb.gz "cum('parse') > 0.9 or $lost" \
 		"cum('index_all') == cum('compress') == 0" '300e6 < total < 1200e6' 'n < 200'
 	profile '499 Hz: only its own thread' 499.pb.gz "cum('index_all') > 0.9 or $lost" \
@@ -41,20 +43,21 @@ attempts 3 threads
 if [ -x "$EXAMPLES/example-loop" ]; then
 	loop() {
 		run "$EXAMPLES/example-loop" loop.pb.gz
-		is "$status" 0 'C++: a benchmark loop, and a recording as an object'
-		profile 'only its timed region is in the profile' loop.pb.gz \
+		is "$status" 0 'example-loop in C++: status 0'
+		profile 'example-loop in C++: the profile has only the timed region' loop.pb.gz \
 			"anywhere('benchmark_sort') > 0.9" "anywhere('make_input') < 0.01" '200e6 < total'
 	}
 	attempts 3 loop
 else
-	skip 'C++: a benchmark loop, and a recording as an object' 'no C++ compiler'
+	skip 'example-loop in C++: status 0' 'no C++ compiler'
 fi
 
 python() {
 	run "$PYTHON" "$CPROF_SOURCE_ROOT/tests/examples/recording.py" \
 		"$CPROF_BUILD_ROOT/lib/abi/libcprof.so.1" python.pb.gz
-	is "$status" 0 'Python: a program records itself by ctypes'
-	profile 'and has its own CPU time' python.pb.gz '250e6 < total < 1000e6' 'n > 50'
+	is "$status" 0 'Python: a program records itself through ctypes'
+	profile "Python: the profile has the program's CPU time" python.pb.gz \
+		'250e6 < total < 1000e6' 'n > 50'
 }
 attempts 3 python
 
@@ -70,7 +73,7 @@ done
 kill "$pid"
 server_status=0
 wait "$pid" || server_status=$?
-is "$server_status" 0 'and it ends as ever'
+is "$server_status" 0 'example-server: SIGTERM ends it as without recordings'
 
 # ---- rules ---------------------------------------------------------------------------------
 
@@ -78,17 +81,18 @@ promises 'failures' errors
 
 run "$PROG/recorders" conflict
 if grep -q 'breakpoints: none' out; then
-	skip 'what two recorders cannot have together is refused' 'no breakpoints'
+	skip 'a recorder whose event is in use is refused' 'no breakpoints'
 else
 	like out 'more breakpoints than there are: yes' \
-		'what two recorders cannot have together is refused'
-	like out 'debug registers' 'with the reason'
+		'a recorder whose event is in use is refused'
+	like out 'debug registers' 'a recorder whose event is in use: the message gives the reason'
 fi
 
 rates() {
 	promises 'three recorders with different rates, on one thread' rates
 	for rate in 199 499 1999; do
-		profile "$rate Hz: right in all" "rate-$rate.pb.gz" "cum('work_b') > 0.9 or names & {'[lost samples]'}" \
+		profile "three recorders: that with $rate Hz has the whole CPU time" \
+			"rate-$rate.pb.gz" "cum('work_b') > 0.9 or names & {'[lost samples]'}" \
 			'1000e6 < total < 2500e6'
 	done
 }
@@ -101,22 +105,26 @@ fi
 family() {
 	promises 'fork and exec' fork
 	profile "the child's own profile" child.pb.gz "cum('work_child') > 0.9 or $lost" "cum('work_b') == 0"
-	profile "the parent's has itself, the child and the executed one" family.pb.gz \
+	profile "the parent's profile has the parent, the child and the executed program" \
+		family.pb.gz \
 		"cum('work_b') > 0.1" "cum('work_child') > 0.1"
 }
 attempts 3 family
 
-promises 'a recorder whose maker has ended' handover
+promises 'a recorder whose creating thread has ended' handover
 loaded() {
-	promises 'a constructor of a library that comes by dlopen' dlopen "$PROG/recorderlib.so"
-	profile 'its profile' library.pb.gz "cum('work_b') > 0.3 or names & {'[lost samples]'}"
+	promises 'a recording in a constructor of a library loaded by dlopen' dlopen \
+	"$PROG/recorderlib.so"
+	profile 'a library loaded by dlopen: its profile has the work' library.pb.gz \
+		"cum('work_b') > 0.3 or names & {'[lost samples]'}"
 }
 attempts 3 loaded
 
 benchmark() {
 	run "$EXAMPLES/example-benchmark" benchmark.pb.gz --benchmark_min_time=0.2
 	is "$status" 0 'google-benchmark: timed loops are recorded'
-	profile '... and nothing else, with the name of the benchmark' benchmark.pb.gz \
+	profile 'google-benchmark: only timed loops have samples, labelled with their benchmark' \
+		benchmark.pb.gz \
 		"anywhere('make_input') < 0.005" "anywhere('sorting_work') > 0.1" \
 		"anywhere('counting_work') > 0.1" \
 		"agree('benchmark', '(?:.*::)?(sorting|counting)_work') > 0.95"
@@ -131,14 +139,15 @@ fi
 
 windows() {
 	promises "windows of $1" "$1" 60 20 "$1.pb.gz"
-	profile 'less than 0.5 % of the samples lie outside of them' "$1.pb.gz" "cum('work_a') < 0.005" \
-		"cum('work_b') > 0.5" 'n > 300'
+	profile "windows of $1: less than 0.5 % of the samples are outside" "$1.pb.gz" \
+		"cum('work_a') < 0.005" "cum('work_b') > 0.5" 'n > 300'
 }
 attempts 3 windows window
 attempts 3 windows window-process
 short() {
 	promises 'windows of 2 ms' window-process 400 2 short.pb.gz
-	profile '... nothing lies outside of them' short.pb.gz "cum('work_a') < 0.005" \
+	profile 'windows of 2 ms: less than 0.5 % of the samples are outside' short.pb.gz \
+		"cum('work_a') < 0.005" \
 		"cum('work_b') > 0.5" 'n > 300'
 }
 attempts 3 short
@@ -149,21 +158,23 @@ if is_root; then
 	unprivileged() {
 		mkdir -p nobody && chmod 777 nobody
 		run as_nobody sh -c 'cd nobody && "$0" recording.pb.gz' "$EXAMPLES/example-recording"
-		is "$status" 0 'without any right: a part of a program is recorded'
-		profile 'and is right' nobody/recording.pb.gz "cum('sort_rows') > 0.9" "cum('read_input') == 0"
+		is "$status" 0 'unprivileged: a part of a program is recorded'
+		profile 'unprivileged: the profile has only that part' nobody/recording.pb.gz \
+			"cum('sort_rows') > 0.9" "cum('read_input') == 0"
 		# The first one must not use up all lockable memory.
 		run as_nobody sh -c 'ulimit -l 8192 2>/dev/null; cd nobody && "$0" .' \
 			"$EXAMPLES/example-threads"
-		is "$status" 0 'without any right: several recorders share what may be locked'
+		is "$status" 0 'unprivileged: several recorders share the lockable memory'
 	}
 	if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ] &&
 		as_nobody test -x "$EXAMPLES/example-recording"; then
 		attempts 3 unprivileged
 	else
-		skip 'without any right: a part of a program is recorded' 'kernel.perf_event_paranoid, or the folder'
+		skip 'unprivileged: a part of a program is recorded' \
+			'kernel.perf_event_paranoid, or the folder'
 	fi
 else
-	skip 'without any right: a part of a program is recorded' 'needs root to give up rights'
+	skip 'unprivileged: a part of a program is recorded' 'needs root to give up rights'
 fi
 
 # ---- from an installed tree -----------------------------------------------------------------
@@ -186,13 +197,13 @@ if command -v pkg-config >/dev/null && command -v gcc >/dev/null; then
 			sed 's/-L[^ ]*//; s/-lcprof//')"
 		# shellcheck disable=SC2086 # a list of words
 		run gcc -O2 -g -o "installed-$how" "$CPROF_SOURCE_ROOT/tests/examples/recording.c" $flags
-		is "$status" 0 "an example is built from what is installed, $how"
+		is "$status" 0 "an installed tree, $how: an example builds"
 		run env LD_LIBRARY_PATH="$lib" "./installed-$how" "installed-$how.pb.gz"
-		is "$status" 0 'and runs'
+		is "$status" 0 'an installed tree, $how: the example runs'
 	done
 	run find "$root" -name 'libcprof.3*'
-	like out libcprof 'the man page is installed'
+	like out libcprof 'an installed tree: the man page is in it'
 else
-	skip 'an example is built from what is installed' 'needs pkg-config and gcc'
+	skip 'an installed tree: an example builds' 'needs pkg-config and gcc'
 fi
 finish

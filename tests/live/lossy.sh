@@ -15,9 +15,9 @@ wait_for 60 runs "$child" "$PROG/spin"
 let_use "$child" 500
 kill -CONT "$cprof_pid"
 end_cprof
-is "$status" 0 'recorded'
-like err 'samples lost' 'the ring was full'
-check 'what the new program does afterwards has names and callers' \
+is "$status" 0 'a full ring: recorded'
+like err 'samples lost' 'a full ring: the summary reports lost samples'
+check 'a full ring: samples of the new program have names and callers' \
 	env PYTHONPATH="$CPROF_SOURCE_ROOT/tests" "$PYTHON" - l.pb.gz <<'END'
 import sys, pprof
 known = unknown = 0

@@ -16,15 +16,15 @@ for name in innermost middle outermost main; do
 done
 profile 'C: the inline chain is one location, innermost first' c.pb.gz \
 	"chain('innermost', 'middle', 'outermost')" "path('innermost', 'middle', 'outermost', 'main') > 0.95"
-profile 'C: the function says where it begins' c.pb.gz \
+profile 'C: the function has its start line' c.pb.gz \
 	"[f.start_line for f in p.functions.values() if f.name == 'outermost'] == [$(line_of inlines.c START:outermost)]"
-profile 'C: the mapping says what was found' c.pb.gz \
+profile 'C: the flags of the mapping say that it has lines and inlined calls' c.pb.gz \
 	"[(m.has_functions, m.has_filenames, m.has_line_numbers, m.has_inline_frames) for m in p.mappings.values() if m.file.endswith('/inlines')] == [(1, 1, 1, 1)]"
 
 if [ -x "$PROG/inlinesxx" ]; then
 	run "$CPROF" record -e cpu-clock -o xx.pb.gz -- "$PROG/inlinesxx"
 	is "$status" 0 'C++: recorded'
-	profile 'C++: templates and classes are demangled, inlines in a chain' xx.pb.gz \
+	profile 'C++: templates and classes are demangled, inlined calls have frames' xx.pb.gz \
 		"anywhere(r'^(unsigned long )?shapes::Mixer<unsigned long, 1000000>::mix(\\(unsigned long\\) const)?$') > 0.95" \
 		"anywhere(r'apply<(unsigned long|uint64_t)>') > 0.95" \
 		"anywhere(r'^shapes::Circle::area(\\((unsigned long|uint64_t)\\) const)?$') > 0.95"
@@ -67,7 +67,7 @@ profile 'a library loaded at the address of another one has its own names' dl.pb
 cp "$PROG/serial" stripped.keep
 strip stripped.keep
 run "$CPROF" record -e cpu-clock -o s.pb.gz -- ./stripped.keep 60
-profile 'a stripped program: frames say file and offset' s.pb.gz \
+profile 'a stripped program: frames have file and offset' s.pb.gz \
 	"leaf(r'^\\[stripped.keep\\]\\+0x[0-9a-f]+$') > 0.9" "'' not in names"
 
 # The debug information is in a separate file, found by link and by build id.
@@ -82,7 +82,7 @@ if is_root; then
 		mkdir -p "$folder"
 		objcopy --only-keep-debug "$PROG/inlines" "$file"
 		run "$CPROF" record -e cpu-clock -o split.pb.gz -- ./split.keep 200
-		profile 'separate debug information is found by build id' split.pb.gz \
+		profile 'a separate debug file is found by build id' split.pb.gz \
 			"path('innermost', 'middle', 'outermost', 'main') > 0.9"
 		rm -f "$file"
 	else
@@ -97,7 +97,7 @@ if is_root; then
 	objcopy --strip-all --remove-section=.note.gnu.build-id \
 		--add-gnu-debuglink="/usr/lib/debug$dir/linked.debug" "$PROG/inlines" linked.keep
 	run "$CPROF" record -e cpu-clock -o linked.pb.gz -- ./linked.keep 200
-	profile 'separate debug information is found by .gnu_debuglink' linked.pb.gz \
+	profile 'a separate debug file is found by .gnu_debuglink' linked.pb.gz \
 		"path('innermost', 'middle', 'outermost', 'main') > 0.9"
 else
 	skip 'separate debug information' 'needs root'
@@ -106,7 +106,7 @@ fi
 # The kernel and the vDSO have names.
 if is_root; then
 	run "$CPROF" record -e cpu-clock -F 4999 -o k.pb.gz -- dd if=/dev/zero of=/dev/null bs=1M count=20000
-	profile 'kernel frames are named, below the user frames' k.pb.gz \
+	profile 'kernel frames have names' k.pb.gz \
 		"anywhere('read_zero|read_iter_zero|clear_user|rep_stos') > 0.5" \
 		"named('^.kernel') > 0.99" \
 		"any(re.match(r'\\[kernel', m.file) for m in p.mappings.values())"
@@ -119,6 +119,7 @@ int main(void) { struct timespec t; for (int i = 0; i < 40000000; i++) clock_get
 END
 gcc -O1 -fno-omit-frame-pointer -x c -o clock.keep clock.c.keep
 run "$CPROF" record -e cpu-clock -o v.pb.gz -- ./clock.keep
-profile 'the vDSO is named' v.pb.gz "anywhere('vdso_clock_gettime|clock_gettime') > 0.5" \
+profile 'functions of the vDSO have names' v.pb.gz \
+	"anywhere('vdso_clock_gettime|clock_gettime') > 0.5" \
 	"named('vdso') > 0.9" "any('vdso' in m.file for m in p.mappings.values())"
 finish

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Reports of recordings of cprof have the same numbers as `go tool pprof`: stacks by frame pointers and
-# by CFI, inlined calls, page faults, labels, two merged recordings.
+# Reports of recordings of cprof have the same numbers as `go tool pprof`: stacks by frame pointers
+# and by CFI, inlined calls, page faults, labels, two merged recordings.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need_perf
 need go
@@ -14,7 +14,7 @@ parity() {
 	shift
 	run "$PYTHON" "$CPROF_SOURCE_ROOT/tests/tools/parity.py" "$CPROF" "$@"
 	is "$status" 0 "$parity_name: the numbers of pprof"
-	like out '^[0-9]{2,} numbers compared$' "$parity_name: many of them"
+	like out '^[0-9]{2,} numbers compared$' "$parity_name: at least ten numbers are compared"
 }
 
 "$CPROF" record -q -e cpu-clock --call-graph fp -o fp.pb.gz -- "$PROG/serial" 30 >/dev/null

@@ -17,17 +17,19 @@ sum() {
 # Each page fault is one sample, and the ring has room for all of them: the sum reveals losses and
 # double counts.
 faults() {
+	when=$1
 	rm -f r.*.pb.gz
 	run "$CPROF" record -e page-faults -c 1 --call-graph fp --ring-size 32M \
-		--switch-output="$1" -o r.pb.gz -- "$PROG/pagefaulter" 20000 10
-	is "$status" 0 "--switch-output=$1: status 0"
+		--switch-output="$when" -o r.pb.gz -- "$PROG/pagefaulter" 20000 10
+	is "$status" 0 "--switch-output=$when: status 0"
 	set -- r.*.pb.gz
-	check '... makes several files' test $# -ge 2
-	check '... which all have stamps' test ! -e r.pb.gz
+	check "--switch-output=$when: several files" test $# -ge 2
+	check "--switch-output=$when: all file names have time stamps" test ! -e r.pb.gz
 	for file in "$@"; do
-		profile "... and are complete: $file" "$file" 'n >= 1'
+		profile "--switch-output=$when: $file is complete" "$file" 'n >= 1'
 	done
-	is "$(sum 'v.cum("touch_pages") * v.total' "$@")" 200000 '... and have each sample once'
+	is "$(sum 'v.cum("touch_pages") * v.total' "$@")" 200000 \
+		"--switch-output=$when: the files have each sample once"
 }
 if is_root; then
 	attempts 3 faults 2M
@@ -37,8 +39,8 @@ else
 fi
 rm -f r.*.pb.gz
 
-# Many short parts, on a machine with any load: each has a line of JSON on stdout, even without samples
-# and therefore without a file, and nothing is counted twice.
+# Many short parts, on a machine with any load: each has a line of JSON on stdout, even without
+# samples and therefore without a file, and nothing is counted twice.
 cat >lines.py.keep <<'END'
 import glob, json, sys
 events = [e for line in open(sys.argv[1]) for e in json.loads(line)["events"]]
@@ -49,8 +51,9 @@ END
 run "$CPROF" record --json -e page-faults -c 1 --call-graph fp --ring-size 4M --switch-output=200ms \
 	-o r.pb.gz -- sh -c "'$PROG/pagefaulter' 20000 50 >&2"
 is "$status" 0 'rotation with --json: status 0'
-check '... a line for each file' "$PYTHON" lines.py.keep out 'r.*.pb.gz'
-check '... no sample is counted twice' test "$(sum 'v.cum("touch_pages") * v.total' r.*.pb.gz)" -le 1000000
+check 'rotation with --json: a line for each file' "$PYTHON" lines.py.keep out 'r.*.pb.gz'
+check 'rotation with --json: no sample is counted twice' \
+	test "$(sum 'v.cum("touch_pages") * v.total' r.*.pb.gz)" -le 1000000
 rm -f r.*.pb.gz
 
 # By signal, keeping a number of files.
@@ -70,10 +73,12 @@ kill -INT "$cprof_pid"
 end_cprof
 is "$status" 0 '--switch-output by signal: status 0'
 set -- s.*.pb.gz
-is $# 2 '--switch-max-files 2: two are left'
+is $# 2 '--switch-max-files 2: two files are left'
 for file in "$@"; do
-	check '... with 14 digits and two of them' sh -c "expr $file : 's\.[0-9]\{16\}\.pb\.gz$'"
-	profile '... complete' "$file" 'n > 5' "cum('recurse') > 0.98"
+	check '--switch-output by signal: the time stamp has 16 digits' \
+		sh -c "expr $file : 's\.[0-9]\{16\}\.pb\.gz$'"
+	profile "--switch-output by signal: $file is complete" "$file" \
+		'n > 5' "cum('recurse') > 0.98"
 done
 
 # A snapshot contains everything since the start, and the final file everything.
@@ -87,16 +92,19 @@ kill -INT "$cprof_pid"
 end_cprof
 is "$status" 0 '--snapshot-signal: status 0'
 set -- t.2*.pb.gz
-is $# 2 '... two snapshots'
-check '... the second has more' test "$(sum v.n "$2")" -gt "$(sum v.n "$1")"
-check '... and the end most' test "$(sum v.n t.pb.gz)" -ge "$(sum v.n "$2")"
+is $# 2 '--snapshot-signal: two snapshots'
+check '--snapshot-signal: the second snapshot has more samples' \
+	test "$(sum v.n "$2")" -gt "$(sum v.n "$1")"
+check '--snapshot-signal: the final file has the most samples' \
+	test "$(sum v.n t.pb.gz)" -ge "$(sum v.n "$2")"
 
 # The flight recorder discards old samples: of a long A before a shorter B, only B remains.
 flight() {
 	background "$PROG/alternate" 1 1500
 	run "$CPROF" record -e cpu-clock --last 300ms -o l.pb.gz -p "$pid"
 	is "$status" 0 '--last: status 0'
-	profile '... only the end' l.pb.gz 'n > 5' "cum('A') == 0" "cum('B') > 0.9" \
+	profile '--last: the profile has only the end of the recording' l.pb.gz \
+		'n > 5' "cum('A') == 0" "cum('B') > 0.9" \
 		'total < 1e9' 'p.duration_nanos < 0.8e9'
 }
 attempts 3 flight
@@ -108,12 +116,13 @@ wait_for 60 n_parts 1
 kill -INT "$cprof_pid"
 end_cprof
 set -- c.2*.pb.gz
-is $# 1 '--trigger writes once, while the condition holds'
-like err '^--trigger cpu > 1%: it is [0-9]+ %$' '... says why'
-profile '... a profile' "$1" 'n > 1'
+is $# 1 '--trigger writes once while the condition holds'
+like err '^--trigger cpu > 1%: it is [0-9]+ %$' \
+	'--trigger: cprof reports the value that met the condition'
+profile '--trigger: the file has samples' "$1" 'n > 1'
 start_cprof record -e cpu-clock --trigger 'rss>100G' -o d.pb.gz -p "$target"
 sleep 0.7
 kill -INT "$cprof_pid"
 end_cprof
-check '--trigger: nothing while it does not hold' sh -c '! ls d.2*.pb.gz'
+check '--trigger: no file while the condition does not hold' sh -c '! ls d.2*.pb.gz'
 finish

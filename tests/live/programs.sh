@@ -28,7 +28,7 @@ like out '^1000000\|' 'sqlite3: its output passes through'
 library=$(ldd "$(command -v sqlite3)" | sed -n 's/.*\(\/[^ ]*libsqlite3[^ ]*\).*/\1/p')
 profile "sqlite3: enough samples, in ${library##*/}" sqlite.pb.gz 'n > 500' \
 	"user_frames('libsqlite3') > 0 or user_frames('/sqlite3') > 0"
-profile 'sqlite3: every frame has a name or says file and offset' sqlite.pb.gz "'' not in names"
+profile 'sqlite3: every frame has a name, or file and offset' sqlite.pb.gz "'' not in names"
 owed sqlite3 "${library:-$(command -v sqlite3)}" sqlite.pb.gz sqlite
 
 cat >work.py.keep <<'END'
@@ -41,7 +41,7 @@ print(len(sorted(words)))
 END
 run "$CPROF" record -e cpu-clock -o python.pb.gz -- /usr/bin/python3 work.py.keep
 is "$status" 0 'python3: recorded'
-profile 'python3: enough samples, the interpreter is seen' python.pb.gz 'n > 100' \
+profile 'python3: enough samples, 15 % of them in the interpreter' python.pb.gz 'n > 100' \
 	"anywhere('_PyEval_EvalFrameDefault') > 0.15" "'' not in names"
 owed python3 /usr/bin/python3 python.pb.gz '/python3'
 
@@ -75,7 +75,8 @@ END
 HOME=$T GOFLAGS=-mod=mod GOTOOLCHAIN=local go build -o goprogram.keep main.go
 run "$CPROF" record -e cpu-clock -o go.pb.gz -- ./goprogram.keep
 is "$status" 0 'a Go program: recorded'
-profile 'a Go program: 99 % of the frames are named, stacks are rooted' go.pb.gz 'n > 200' \
+profile 'a Go program: 99 % of the frames are named, 95 % of the stacks complete' go.pb.gz \
+	'n > 200' \
 	"named('/goprogram') >= 0.99" "anywhere(r'^regexp\.') > 0.1" \
 	"roots(r'^(runtime\.|_rt0_|_start|start_thread|.*clone)') > 0.95"
 
@@ -83,7 +84,8 @@ profile 'a Go program: 99 % of the frames are named, stacks are rooted' go.pb.gz
 HOME=$T GOFLAGS=-mod=mod GOTOOLCHAIN=local go build -ldflags '-s -w' -o gostripped.keep main.go
 run "$CPROF" record --json -e cpu-clock -o gostripped.pb.gz -- ./gostripped.keep
 is "$status" 0 'a stripped Go program: recorded'
-check 'a stripped Go program: most stacks are whole, without CFI and symbols' "$PYTHON" - out <<'END'
+check 'a stripped Go program: 70 % of the stacks are complete, without CFI and symbols' \
+	"$PYTHON" - out <<'END'
 import json, sys
 ends = json.loads(open(sys.argv[1]).read().splitlines()[-1])["stack_ends"]
 sys.exit(ends["root"] < 0.7 * sum(ends.values()))
@@ -106,7 +108,7 @@ done
 END
 run "$CPROF" record -e cpu-clock -o gcc.pb.gz -- sh build.sh.keep
 is "$status" 0 'gcc: a storm of short processes is recorded'
-profile 'gcc: compiler, assembler and shell are there' gcc.pb.gz 'n > 500' \
+profile 'gcc: compiler and assembler have samples' gcc.pb.gz 'n > 500' \
 	"{'cc1', 'as'} <= labels('process_name')" "len(labels('pid')) > 25"
 profile 'gcc: 99 % of the frames in libc and the loader are named' gcc.pb.gz \
 	"named('/(libc|ld-linux)[^/]*$') >= 0.99"
@@ -141,9 +143,9 @@ is "$status" 0 'redis-server: recorded under load'
 binary=$(readlink -f /proc/$pid/exe)
 profile 'redis-server: enough samples, all threads' redis.pb.gz 'n > 500' \
 	"any('redis' in x for x in labels('thread_name'))"
-profile 'redis-server: every frame has a name or says file and offset' redis.pb.gz "'' not in names"
+profile 'redis-server: every frame has a name, or file and offset' redis.pb.gz "'' not in names"
 profile 'redis-server: 99 % of the frames in libc and the kernel are named' redis.pb.gz \
 	"named('/(libc|ld-linux)[^/]*$') >= 0.99" "not user_frames('^.kernel') or named('^.kernel') > 0.99"
 owed redis-server "$binary" redis.pb.gz redis
-check 'redis-server: it serves on' redis-cli -p $port ping
+check 'redis-server: it keeps serving' redis-cli -p $port ping
 finish

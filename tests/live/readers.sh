@@ -48,11 +48,11 @@ END
 	unlike out '^ *[0-9]+:' "$file: protoc knows every field"
 	if [ -n "$checker" ]; then
 		run "$checker" "$file"
-		is "$status" 0 "$file: our own checker of the consumers' rules accepts it"
+		is "$status" 0 "$file: pprof-check accepts it"
 	else
 		fail "$file: there is no pprof-check in the build folder"
 	fi
-	profile "$file: sample types, period, times, ids and mappings are as consumers want them" \
+	profile "$file: sample types, period, times, ids and mappings follow the consumers' rules" \
 		"$file" \
 		"p.sample_types[0] == ('samples', 'count')" \
 		"p.default_sample_type == p.sample_types[1][0]" \
@@ -72,9 +72,9 @@ profile 'page faults are called page_faults/count' faults.pb.gz \
 	"p.sample_types[1] == ('page_faults', 'count')"
 profile 'mapping 1 is the main binary, with its build id' serial.pb.gz \
 	"p.mappings[1].file.endswith('/serial')" "re.fullmatch('[0-9a-f]{40}', p.mappings[1].build_id)"
-profile 'mapping 1 is the main binary of a script, too' python.pb.gz \
+profile 'mapping 1 of a script is the interpreter' python.pb.gz \
 	"re.search('/python3[.0-9]*$', p.mappings[1].file)"
-profile 'comments show counted, enabled and running, rate, command, kernel, version' serial.pb.gz \
+profile 'the comments have count, times, rate, command, kernel and version' serial.pb.gz \
 	"re.search('serial', comments)" "re.search('count', comments)" "re.search('enabled', comments)" \
 	"re.search('running', comments)" "re.search(r'$(uname -r | sed 's/[+.]/\\&/g')', comments)" \
 	"re.search('cprof 0', comments)"

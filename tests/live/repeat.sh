@@ -8,8 +8,10 @@ repeated() {
 	is "$status" 0 'four runs: recorded'
 	is "$(grep -c '^cpu_ns' out)" 4 'four runs: the command ran four times'
 	sed '/^cpu_ns/d' out >runs.json.keep
-	profile 'four runs: their profile is that of all' r.pb.gz 'n > 2000' "near(A=1/55, E=5/55, J=10/55)"
-	check 'four runs: shares, each with an error that holds the truth' "$PYTHON" - runs.json.keep <<'END'
+	profile 'four runs: the profile has the samples of all' r.pb.gz \
+		'n > 2000' "near(A=1/55, E=5/55, J=10/55)"
+	check 'four runs: each function has its share and a standard error' \
+		"$PYTHON" - runs.json.keep <<'END'
 import json, sys
 r = json.load(open(sys.argv[1]))
 f = {x["name"]: x for x in r["functions"]}
@@ -22,17 +24,18 @@ END
 }
 attempts 3 repeated
 like err '4 runs -> r\.pb\.gz' 'the terminal names the file'
-like err '^ +(1[4-9]|2[0-2])\.[0-9]+ .* J$' 'and shows the spread'
-check 'the checker has nothing to say about it' "$CPROF" check r.pb.gz
+like err '^ +(1[4-9]|2[0-2])\.[0-9]+ .* J$' 'the terminal shows shares with their spread'
+check 'cprof check accepts the profile' "$CPROF" check r.pb.gz
 
 rm -f ./*.pb.gz
 run "$CPROF" record -q -e cpu-clock --repeat 2 -o s.pb.gz -- sh -c "'$PROG/spin' 3 60; exit 5"
-is "$status" 5 'the status of the command'
-check 'with a profile' test -s s.pb.gz
+is "$status" 5 '--repeat: the status is that of the command'
+check '--repeat: a command that fails has a profile' test -s s.pb.gz
 rm -f s.pb.gz
 run "$CPROF" record -e cpu-clock --repeat 2 -o none.pb.gz -- ./nothere
-is "$status" 1 'a command that is not there: status 1'
-like err 'nothere' 'it is named'
-no_files 'nothing is left'
-is "$(find /tmp -maxdepth 1 -name 'cprof-repeat-*' -user "$(id -u)")" '' 'nor in /tmp'
+is "$status" 1 '--repeat with a missing command: status 1'
+like err 'nothere' '--repeat with a missing command: the message names it'
+no_files '--repeat with a missing command: no file is left'
+is "$(find /tmp -maxdepth 1 -name 'cprof-repeat-*' -user "$(id -u)")" '' \
+	'--repeat: no temporary folder is left in /tmp'
 finish

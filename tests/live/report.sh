@@ -12,7 +12,7 @@ rates() {
 	done
 	run "$CPROF" report --diff 100.pb.gz --focus '^[A-J]$' --json 1000.pb.gz
 	is "$status" 0 '100 against 1000 Hz: compared'
-	check 'nothing of it is significant' "$PYTHON" - out <<'END'
+	check '100 against 1000 Hz: no difference is significant' "$PYTHON" - out <<'END'
 import json, sys
 rows = json.load(open(sys.argv[1]))["rows"]
 print(rows)
@@ -23,10 +23,10 @@ attempts 3 rates
 
 # The same recording with an additional function that takes a tenth of the time.
 run "$CPROF" report --diff 1000.pb.gz --fail-if 'flat(A) > +2%' 1000.pb.gz
-is "$status" 0 'a recording beside itself passes a gate'
+is "$status" 0 '--fail-if: a recording against itself passes'
 run "$CPROF" record -q --user -e cpu-clock -o spin.pb.gz -- "$PROG/spin" 5 400
 run "$CPROF" report --diff 1000.pb.gz --fail-if 'flat(spin_leaf) > +50%' spin.pb.gz
-is "$status" 3 'another program does not'
+is "$status" 3 '--fail-if: another program fails with status 3'
 
 if command -v script >/dev/null; then
 	script -qec "'$CPROF' record -e cpu-clock -o tty.pb.gz -- '$PROG/serial' 200" /dev/null \

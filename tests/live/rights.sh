@@ -27,7 +27,8 @@ for level in 2 3 4; do
 		profile "paranoid $level: user code is recorded" user.pb.gz "cum('recurse') > 0.98" \
 			"user_frames('^.kernel') == 0"
 		like err 'user' "paranoid $level: the terminal says that the kernel is left out"
-		profile "paranoid $level: the file says it, too" user.pb.gz "re.search('(?i)user|kernel', comments)"
+		profile "paranoid $level: the comments of the file say so, too" user.pb.gz \
+			"re.search('(?i)user|kernel', comments)"
 	else
 		like err "perf_event_paranoid.* $level" "paranoid $level: names the setting"
 		like err 'CAP_PERFMON|sysctl|or less' "paranoid $level: names the remedy"
@@ -52,13 +53,14 @@ paranoid 1
 rm -f ./*.pb.gz
 run nobody record -e cpu-clock -o one.pb.gz -- ./spin.keep 3 600
 is "$status" 0 'paranoid 1: recorded'
-profile 'paranoid 1: names are right' one.pb.gz "cum('recurse') > 0.95"
+profile 'paranoid 1: functions have their names' one.pb.gz "cum('recurse') > 0.95"
 paranoid -1
 forks_by_nobody() {
 	run nobody record -e cpu-clock -F 4999 -o all.pb.gz -- ./forks.keep 200
 	is "$status" 0 'paranoid -1: recorded'
 	used=$(truth)
-	profile 'paranoid -1: the CPU time is in the profile, without being root' all.pb.gz \
+	profile 'paranoid -1: 93 % of the CPU time is in the profile of an ordinary user' \
+		all.pb.gz \
 		"0.93 * $used <= total <= 1.05 * $used + 30e6"
 }
 attempts 3 forks_by_nobody
@@ -67,7 +69,8 @@ run nobody record -e cpu-clock -o seen.pb.gz -- ./forks.keep 200
 like err 'the target used .* of CPU time in total' \
 	'paranoid 2: the CPU time of the target is reported, because many short processes are not sampled'
 run nobody record -e cpu-clock -o seen.pb.gz -- ./spin.keep 3 300
-unlike err 'the target used' 'paranoid 2: not where none can'
+unlike err 'the target used' \
+	'paranoid 2: the CPU time of the target is not reported for one process'
 
 # A process of the same user.
 setpriv --reuid=65534 --regid=65534 --clear-groups ./spin.keep 3 100000 >/dev/null &
@@ -75,8 +78,8 @@ own=$!
 tap_pids="$tap_pids $own"
 wait_for 60 runs "$own" "$T/spin.keep"
 run nobody record -e cpu-clock --duration 0.5 -o own.pb.gz -p "$own"
-is "$status" 0 'a process of my own: recorded'
-profile 'a process of my own: names are right' own.pb.gz "cum('recurse') > 0.98"
+is "$status" 0 'a process of the same user: recorded'
+profile 'a process of the same user: functions have their names' own.pb.gz "cum('recurse') > 0.98"
 
 # Without kallsyms, kernel frames are still marked as kernel frames.
 hidden=$(cat /proc/sys/kernel/kptr_restrict)
@@ -87,7 +90,8 @@ run env XDG_CACHE_HOME="$T/cache.keep" "$CPROF" record -e cpu-clock -F 2000 -o k
 is "$status" 0 'kptr_restrict 2: recorded'
 cat err out >both.keep
 like both.keep 'kptr_restrict' 'kptr_restrict 2: the terminal says that kernel names are hidden'
-profile 'kptr_restrict 2: so does the file; no frame is empty' kptr.pb.gz "'' not in names" \
+profile 'kptr_restrict 2: the comments of the file say so, and every frame has a name' kptr.pb.gz \
+	"'' not in names" \
 	"re.search('kptr_restrict', comments)"
 echo "$hidden" >/proc/sys/kernel/kptr_restrict
 
@@ -101,7 +105,7 @@ like err "$limit_kb|ring-size" 'a ring beyond the limit: names its value or the 
 check 'a ring beyond the limit: no file' test ! -e ring.pb.gz
 run sh -c "ulimit -l 0; exec setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all \
 	'$CPROF_HERE' record -e cpu-clock -o fits.pb.gz -- ./spin.keep 3 500"
-is "$status" 0 'the default ring fits any limit'
+is "$status" 0 'the default ring works without locked memory'
 
 # A folder without write permission.
 mkdir closed.keep

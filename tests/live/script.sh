@@ -1,6 +1,6 @@
 #!/bin/sh
-# Both ways from one perf.data to a profile count the same samples of the same functions: cprof import,
-# and cprof convert of the output of perf script.
+# Both ways from one perf.data to a profile count the same samples of the same functions: cprof
+# import, and cprof convert of the output of perf script.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need_perf
 need perf
@@ -25,7 +25,8 @@ for program in 'serial 30' 'parallel 20' 'forks 20'; do
 	is "$status" 0 "$name: imported"
 	run "$CPROF" convert --from script -o script.pb.gz text.keep
 	is "$status" 0 "$name: converted"
-	check "$name: which cprof check accepts for pprof" "$CPROF" check --for pprof script.pb.gz
+	check "$name: cprof check --for pprof accepts the converted file" \
+		"$CPROF" check --for pprof script.pb.gz
 	leaves import.pb.gz "$PROG/$name" >import.keep
 	leaves script.pb.gz "$PROG/$name" >script.keep
 	check "$name: there are samples" test -s script.keep

@@ -12,11 +12,13 @@ for number in INT TERM HUP; do
 	kill -$number "$cprof_pid"
 	end_cprof
 	is "$status" 0 "SIG$number, attached: status 0"
-	profile "SIG$number, attached: a complete profile" $number.pb.gz 'n > 20' "cum('recurse') > 0.98"
-	check "SIG$number, attached: the target runs on" kill -0 "$target"
+	profile "SIG$number, attached: the profile is complete" $number.pb.gz \
+		'n > 20' "cum('recurse') > 0.98"
+	check "SIG$number, attached: the target keeps running" kill -0 "$target"
 done
-is "$(cut -d' ' -f3 /proc/"$target"/stat)" R 'the target is left running'
-is "$(awk '/^TracerPid/ { print $2 }' /proc/"$target"/status)" 0 'and not traced'
+is "$(cut -d' ' -f3 /proc/"$target"/stat)" R 'after three recordings the target is running'
+is "$(awk '/^TracerPid/ { print $2 }' /proc/"$target"/status)" 0 \
+	'after three recordings the target is not traced'
 
 for number in INT TERM HUP; do
 	start_cprof record -e cpu-clock -o c$number.pb.gz -- "$PROG/spin" 4 1000000
@@ -26,7 +28,7 @@ for number in INT TERM HUP; do
 	wait_for 60 test -e c$number.pb.gz
 	kill -KILL "$child" 2>/dev/null
 	end_cprof
-	profile "SIG$number, command: a complete profile" c$number.pb.gz 'n > 20' \
+	profile "SIG$number, command: the profile is complete" c$number.pb.gz 'n > 20' \
 		"cum('recurse') > 0.98"
 done
 
@@ -54,8 +56,8 @@ os.killpg(p.pid, signal.SIGINT)
 print(p.wait(timeout=60))
 END
 run "$PYTHON" ctrlc.py.keep "$CPROF" record -e cpu-clock -o ctrlc.pb.gz -- "$PROG/spin" 4 1000000
-like out '^130$' 'Ctrl-C: the status of the command that it ended'
-profile 'Ctrl-C: a complete profile' ctrlc.pb.gz 'n > 20' "cum('recurse') > 0.98"
+like out '^130$' 'Ctrl-C: the status is that of the command'
+profile 'Ctrl-C: the profile is complete' ctrlc.pb.gz 'n > 20' "cum('recurse') > 0.98"
 
 rm -f ./*.pb.gz
 for n in 1 2 3; do
@@ -65,7 +67,8 @@ for n in 1 2 3; do
 	kill -INT "$cprof_pid" 2>/dev/null
 	end_cprof
 	if [ -e twice.pb.gz ]; then
-		profile "two SIGINT, run $n: came too late, the file is complete" twice.pb.gz 'n > 20'
+		profile "two SIGINT, run $n: the second came too late, and the file is complete" \
+			twice.pb.gz 'n > 20'
 	else
 		check "two SIGINT, run $n: aborted, status $status" test "$status" -ne 0
 	fi
@@ -87,12 +90,12 @@ durations() {
 	for duration in 0.5 500ms 0.5s; do
 		check "--duration $duration" lasts 0.45 "$CPROF" record -q -e cpu-clock \
 			--duration $duration -o d.pb.gz -p "$target"
-		profile "--duration $duration: is in the file" d.pb.gz \
+		profile "--duration $duration: the file has this duration" d.pb.gz \
 			'0.45e9 < p.duration_nanos < 2e9' '0 < total < 1.5e9'
 	done
 	check '--delay 0.4 before --duration 0.3' lasts 0.65 "$CPROF" record -q -e cpu-clock \
 		--delay 0.4 --duration 300ms -o d.pb.gz -p "$target"
-	profile '--delay: the time before is left out' d.pb.gz '0 < total < 0.4e9'
+	profile '--delay: the time before it is left out' d.pb.gz '0 < total < 0.4e9'
 }
 attempts 3 durations
 run "$CPROF" record -q -e cpu-clock --delay 3 -o d.pb.gz -- \
@@ -103,7 +106,7 @@ profile '--delay with a command: the code before it is left out' d.pb.gz "cum('A
 # --duration ends the recording, but not the command
 cut_off() {
 	run timeout 60 "$CPROF" record -q -e cpu-clock --duration 0.4 -o d.pb.gz -- "$PROG/spin" 3 3000
-	profile '--duration with a command: the rest is left out' d.pb.gz '0 < total < 1.2e9'
+	profile '--duration with a command: later samples are left out' d.pb.gz '0 < total < 1.2e9'
 }
 attempts 3 cut_off
 # Not even SIGKILL leaves a partial file, if the file system supports unnamed files.

@@ -14,13 +14,13 @@ is "$(cat err)" '' '-q: no message'
 run "$CPROF" record -v -e cpu-clock -o s.pb.gz -- "$PROG/spin" 3 300
 like err 'attr|sample_period|sample_type|period' '-v shows the attr that was opened'
 like err 'scope|per cpu|cpu' '-v shows the scope'
-like err 'symtab|dwarf|symbol' '-v shows which symbol source won'
+like err 'symtab|dwarf|symbol' '-v shows the symbol source that was used'
 
 run "$CPROF" record --json -e cpu-clock,page-faults -o j.pb.gz -- \
 	sh -c "'$PROG/pagefaulter' 20000 20 >/dev/null"
 is "$status" 0 '--json: recorded'
 check '--json: one object, valid' "$PYTHON" -m json.tool out
-check '--json: files, samples and losses are in it' "$PYTHON" - out <<'END'
+check '--json: the object has files, samples and losses' "$PYTHON" - out <<'END'
 import json, sys
 text = open(sys.argv[1]).read()
 j = json.loads(text)
@@ -35,9 +35,9 @@ rm -f ./*.pb.gz
 run "$CPROF" record --strict -e cpu-clock -o ok.pb.gz -- "$PROG/spin" 3 600
 is "$status" 0 '--strict: 0 when nothing was lost'
 
-# cprof cannot read its rings for a while: samples are lost, counted and shown. The test measures this
-# time in CPU time of the target, so that it works on a busy machine.
-# lose_some ARG...: records the target with these options, with a gap in the middle
+# cprof cannot read its rings for a while: samples are lost, counted and shown. The test measures
+# this time in CPU time of the target, so that it works on a busy machine. lose_some ARG...: records
+# the target with these options, with a gap in the middle
 lose_some() {
 	before=$(cpu_ms "$pid")
 	start_cprof record -e cpu-clock -F 20000 --ring-size 64k -o lost.pb.gz -p $pid "$@"
@@ -60,14 +60,14 @@ profile 'lost samples: the file says so, and they are a visible frame' lost.pb.g
 	"re.search('(?i)lost', comments)" "anywhere(r'(?i)^\\[.*lost.*\\]$') > 0.2" \
 	"0.7 * ($ended - $begun) < total / 1e6 < 1.15 * ($after - $before)"
 lose_some
-is "$status" 0 'without --strict lost samples are only reported'
+is "$status" 0 'without --strict lost samples are reported, and the status is 0'
 kill $pid
 
 # Missing names: reading the debug information took too long, or it belongs to another file.
 run "$CPROF" record -e cpu-clock --symbol-timeout 1ns -o late.pb.gz -- "$PROG/inlines" 60
 is "$status" 0 '--symbol-timeout: recorded'
 like err '[1-9][0-9]* files? whose debug information took too long' '--symbol-timeout: the summary reports it'
-profile '--symbol-timeout: functions by the symbol table, no lines' late.pb.gz \
+profile '--symbol-timeout: functions of the symbol table without lines' late.pb.gz \
 	"path('outermost', 'main') > 0.8" "not any(l > 0 for f, l in lines('main') | lines('outermost'))"
 # losses WORD MIN: as in --json
 losses() {
@@ -100,7 +100,8 @@ run "$CPROF" record -e cpu-clock -o misfit.pb.gz -- ./linked.keep 60
 is "$status" 0 'a debug file with another CRC: recorded'
 like err '[1-9][0-9]* files? whose debug file is another' 'a debug file with another CRC: the summary reports it'
 run "$CPROF" record -v -e cpu-clock -o misfit.pb.gz -- ./linked.keep 60
-like err "linked.debug.keep' was not used: its CRC differs" '-v shows which, and why'
+like err "linked.debug.keep' was not used: its CRC differs" \
+	'a debug file with another CRC: -v shows the file and the reason'
 profile 'a debug file with another CRC: not used' misfit.pb.gz "not any(lines('main'))" \
 	"not anywhere('^innermost\$')"
 run "$CPROF" record --json -e cpu-clock -o misfit.pb.gz -- sh -c './linked.keep 60 >/dev/null'
@@ -108,9 +109,9 @@ check 'a debug file with another CRC: --json reports it' losses debug_misfits 1
 if command -v perf >/dev/null && perf record -q -e cpu-clock -F 999 -o perf.data.keep -- ./linked.keep 60 \
 	>/dev/null 2>&1; then
 	run "$CPROF" import --symbol-timeout 1ns --json -o misfit.pb.gz perf.data.keep
-	check 'import: debug_misfits, too' losses debug_misfits 1
+	check 'import --json reports debug_misfits' losses debug_misfits 1
 else
-	skip 'import: debug_misfits, too' 'needs perf'
+	skip 'import --json reports debug_misfits' 'needs perf'
 fi
 
 # a small budget: the totals stay right
@@ -118,15 +119,16 @@ limited() {
 	run "$CPROF" record -e cpu-clock -F 20000 --max-memory $size -o mem.pb.gz -- "$PROG/manystacks"
 	is "$status" 0 "--max-memory $size: recorded"
 	used=$(truth)
-	profile "--max-memory $size: the total is right" mem.pb.gz "0.96 * $used < total < 1.05 * $used"
+	profile "--max-memory $size: the total is the CPU time used" mem.pb.gz \
+		"0.96 * $used < total < 1.05 * $used"
 }
 for size in 256M 1M; do
 	attempts 3 limited
 	if [ $size = 256M ]; then
-		unlike err 'dropped|shortened|memory' "--max-memory $size: nothing is given up"
+		unlike err 'dropped|shortened|memory' "--max-memory $size: nothing is dropped"
 	else
-		like err 'memory' "--max-memory $size: the summary says what was given up"
-		profile "--max-memory $size: so does the file" mem.pb.gz \
+		like err 'memory' "--max-memory $size: the summary says what was dropped"
+		profile "--max-memory $size: the comments of the file say so" mem.pb.gz \
 			"re.search('losses:.*memory', comments)"
 		check "--max-memory $size: the file is small" test "$(wc -c <mem.pb.gz)" -lt 1000000
 	fi

@@ -5,14 +5,14 @@ need_perf
 
 run "$CPROF" record -q -e cpu-clock --no-symbols -o bare.pb.gz -- "$PROG/inlines" 100
 is "$status" 0 'recorded without names'
-profile 'files give no names, and their mappings say so' bare.pb.gz \
+profile '--no-symbols: frames have no names, and the mappings say so' bare.pb.gz \
 	"not any(l.lines for l in p.locations.values() if l.mapping and l.mapping.file.endswith('/inlines'))" \
 	"[(m.has_functions, len(m.build_id) > 8) for m in p.mappings.values() if m.file.endswith('/inlines')] == [(0, True)]"
 cp bare.pb.gz named.pb.gz
 run "$CPROF" symbolize named.pb.gz
-is "$status" 0 'completed in place'
+is "$status" 0 'symbolize changes the profile in place'
 like err 'of [0-9]+ addresses without names' 'cprof reports the number of names'
-profile 'functions, inlined calls, files and lines' named.pb.gz \
+profile 'symbolize adds functions, inlined calls, files and lines' named.pb.gz \
 	"path('innermost', 'middle', 'outermost', 'main') > 0.8" \
 	"any(f.endswith('/prog/inlines.c') and l > 0 for f, l in lines('innermost'))"
 
@@ -21,12 +21,13 @@ if command -v perf >/dev/null && perf record -q -e cpu-clock -F 999 -o perf.data
 	>/dev/null 2>&1 && "$CPROF" import -q -o at-once.pb.gz perf.data.keep 2>/dev/null; then
 	"$CPROF" import -q --no-symbols -o later.pb.gz perf.data.keep
 	run "$CPROF" symbolize -q later.pb.gz -o -
-	check 'byte for byte what writing names at once gives' cmp out at-once.pb.gz
+	check 'symbolize writes the same bytes as import with names' cmp out at-once.pb.gz
 	"$CPROF" import -q --demangle full -o at-once.pb.gz perf.data.keep
 	run "$CPROF" symbolize -q --demangle full later.pb.gz -o later2.pb.gz
-	check 'also with full names' cmp later2.pb.gz at-once.pb.gz
+	check 'symbolize --demangle full writes the same bytes as import --demangle full' \
+		cmp later2.pb.gz at-once.pb.gz
 else
-	skip 'byte for byte what writing names at once gives' 'needs perf'
+	skip 'symbolize writes the same bytes as import with names' 'needs perf'
 fi
 
 # On another machine: only the debug file exists, found by build id.
@@ -38,30 +39,33 @@ rm moved.keep
 cp far.pb.gz none.pb.gz
 run "$CPROF" symbolize none.pb.gz
 is "$status" 0 'a missing file is not a failure'
-like err "moved.keep'.*no file with build id $id" 'it is reported, with its build id'
-profile 'its addresses have made-up names' none.pb.gz "leaf(r'^\\[moved.keep\\]\\+0x') > 0.8"
+like err "moved.keep'.*no file with build id $id" 'a missing file is reported with its build id'
+profile 'a missing file: frames have file and offset' none.pb.gz \
+	"leaf(r'^\\[moved.keep\\]\\+0x') > 0.8"
 folder=debug.keep/.build-id/$(echo "$id" | cut -c1-2)
 mkdir -p "$folder"
 objcopy --only-keep-debug "$PROG/inlines" "$folder/$(echo "$id" | cut -c3-).debug"
 run "$CPROF" symbolize --debug-dir debug.keep none.pb.gz
-profile 'a debug file by build id is enough, also afterwards' none.pb.gz \
+profile 'a debug file found by build id is enough, even in a second run' none.pb.gz \
 	"path('innermost', 'middle', 'outermost', 'main') > 0.8"
 mkdir -p "root.keep$T"
 cp "$PROG/inlines" "root.keep$T/moved.keep"
 run "$CPROF" symbolize --symfs root.keep far.pb.gz -o rooted.pb.gz
-profile 'or the file below another root' rooted.pb.gz \
+profile '--symfs finds the file below another root' rooted.pb.gz \
 	"path('innermost', 'middle', 'outermost', 'main') > 0.8"
 cp "$PROG/serial" "root.keep$T/moved.keep"
 run "$CPROF" symbolize -v --symfs root.keep far.pb.gz -o wrong.pb.gz
 like err 'another build id' 'a file with another build id is not used, and reported'
-profile 'and names nothing' wrong.pb.gz "leaf(r'^\\[moved.keep\\]\\+0x') > 0.8"
+profile 'a file with another build id gives no names' wrong.pb.gz \
+	"leaf(r'^\\[moved.keep\\]\\+0x') > 0.8"
 
 # The time for the debug information of a file is limited; symbol tables name the rest.
 cp bare.pb.gz late.pb.gz
 run "$CPROF" symbolize --symbol-timeout 1ns late.pb.gz
 is "$status" 0 '--symbol-timeout: the profile is written in any case'
-like err '^cprof symbolize: [1-9][0-9]* files whose debug information took too long' 'cprof reports it'
-profile '--symbol-timeout: functions by the symbol table, no lines' late.pb.gz \
+like err '^cprof symbolize: [1-9][0-9]* files whose debug information took too long' \
+	'--symbol-timeout: cprof reports the number of files'
+profile '--symbol-timeout: functions of the symbol table without lines' late.pb.gz \
 	"path('outermost', 'main') > 0.8" "not any(l > 0 for f, l in lines('main') | lines('outermost'))"
 cp bare.pb.gz unhurried.pb.gz
 run "$CPROF" symbolize --symbol-timeout 1000h unhurried.pb.gz
@@ -71,17 +75,20 @@ profile 'enough time: inlined calls' unhurried.pb.gz "path('innermost', 'middle'
 # How names are written.
 if [ -x "$PROG/inlinesxx" ]; then
 	run "$CPROF" record -q -e cpu-clock --demangle none -o none.pb.gz -- "$PROG/inlinesxx"
-	profile '--demangle none: as in the file' none.pb.gz "anywhere('^_ZNK6shapes6Circle4areaEm\$') > 0.8"
+	profile '--demangle none: names as in the file' none.pb.gz \
+		"anywhere('^_ZNK6shapes6Circle4areaEm\$') > 0.8"
 	run "$CPROF" record -q -e cpu-clock --demangle full -o full.pb.gz -- "$PROG/inlinesxx"
-	profile '--demangle full: as c++filt' full.pb.gz \
+	profile '--demangle full: names as c++filt prints them' full.pb.gz \
 		"anywhere(r'^shapes::Circle::area\\(unsigned long\\) const\$') > 0.8"
 	run "$CPROF" record -q -e cpu-clock --demangle simple -o simple.pb.gz -- "$PROG/inlinesxx"
-	profile '--demangle simple: without parameters' simple.pb.gz "anywhere(r'^shapes::Circle::area\$') > 0.8"
+	profile '--demangle simple: names without parameters' simple.pb.gz \
+		"anywhere(r'^shapes::Circle::area\$') > 0.8"
 else
 	skip '--demangle' 'needs a C++ compiler'
 fi
 
-# The index of a large compressed section is kept for the next time.  The enumeration makes it large.
+# The index of a large compressed section is kept for the next time.  The enumeration makes it
+# large.
 awk 'BEGIN {
 	for (i = 0; i < 1500; i++)
 		printf "long f%d(long count_%d) { long total_%d = 1; for (long step = 0; step < count_%d; " \
@@ -98,7 +105,8 @@ if cc -O1 -fno-inline -gz -g -o many.keep many.keep.c 2>err && readelf -t many.k
 	run "$CPROF" record -q --user -e cpu-clock --no-symbols -o many.pb.gz -- ./many.keep
 	run "$CPROF" symbolize -q --no-cache many.pb.gz -o none.pb.gz
 	check '--no-cache keeps nothing' test ! -e cache.keep
-	profile 'functions and lines' none.pb.gz "path('f700', 'main') > 0.1 and path('f1499', 'main') > 0.1" \
+	profile 'a compressed section: functions and lines' none.pb.gz \
+		"path('f700', 'main') > 0.1 and path('f1499', 'main') > 0.1" \
 		"any(f.endswith('many.keep.c') and l > 0 for f, l in lines('f1499'))"
 	run "$CPROF" symbolize -q many.pb.gz -o first.pb.gz
 	check 'an empty cache changes nothing' cmp first.pb.gz none.pb.gz
@@ -118,8 +126,8 @@ if cc -O1 -fno-inline -gz -g -o many.keep many.keep.c 2>err && readelf -t many.k
 	rm -rf cache.keep
 	: >cache.keep
 	run "$CPROF" symbolize many.pb.gz -o fifth.pb.gz
-	is "$status" 0 'no folder for it is not a failure'
-	check 'and changes nothing' cmp fifth.pb.gz none.pb.gz
+	is "$status" 0 'a cache folder that cannot be created is not a failure'
+	check 'a cache folder that cannot be created changes nothing' cmp fifth.pb.gz none.pb.gz
 	unset XDG_CACHE_HOME
 else
 	skip 'the cache of compressed sections' 'needs a compiler that compresses debug information'

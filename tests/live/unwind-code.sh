@@ -11,7 +11,7 @@ else
 	for shape in trampoline pushes framed; do
 		run "$CPROF" record -e cpu-clock -F 1999 -o "$shape.pb.gz" -- "$PROG/jitcode" $shape 200
 		is "$status" 0 "$shape: recorded"
-		profile "$shape: work is called by code in no file, that by run, that by main" \
+		profile "$shape: the stack is work, JIT code, run, main" \
 			"$shape.pb.gz" "n > 50" "leaf('^work$') > 0.5" \
 			"through('^work$', r'^\[jit\]', '^run$', '^main$') > 0.97 * cum('work')" \
 			"roots('^_start$') > 0.97"
@@ -20,10 +20,12 @@ else
 	done
 	run "$CPROF" record -e cpu-clock -F 1999 --labels none -o none.pb.gz -- \
 		"$PROG/jitcode" trampoline 100
-	profile 'no marks where labels are not wanted' none.pb.gz "n > 20" "not labels('stack')"
+	profile '--labels none: stacks have no heuristic mark' none.pb.gz \
+		"n > 20" "not labels('stack')"
 	run "$CPROF" record -e cpu-clock -F 1999 --label stack=mine -o mine.pb.gz -- \
 		"$PROG/jitcode" trampoline 100
-	profile 'nor where the label is given' mine.pb.gz "n > 20" "labels('stack') == {'mine'}"
+	profile '--label stack=: stacks have only the given label' mine.pb.gz \
+		"n > 20" "labels('stack') == {'mine'}"
 fi
 
 if [ -x "$PROG/truth/truth-gcc-O2-debugframe" ] && command -v objcopy >/dev/null; then
@@ -34,8 +36,8 @@ if [ -x "$PROG/truth/truth-gcc-O2-debugframe" ] && command -v objcopy >/dev/null
 	objcopy --add-gnu-debuglink=.debug/apart.debug apart
 	check 'the program itself has no .debug_frame' sh -c '! readelf -SW apart | grep debug_frame'
 	run "$PYTHON" "$CPROF_SOURCE_ROOT/tests/truth.py" -j 2 "./apart:plain,turns,pushes,varargs,aligns"
-	is "$status" 0 '.debug_frame in a separate debug file: the stacks are the chains told'
-	is "$(grep -c '^ok' out)" 5 'all scenarios were run'
+	is "$status" 0 '.debug_frame in a separate debug file: the stacks are the true callchains'
+	is "$(grep -c '^ok' out)" 5 '.debug_frame in a separate debug file: all scenarios were run'
 else
 	skip '.debug_frame in a separate debug file' 'needs gcc and objcopy'
 fi
@@ -60,7 +62,7 @@ if [ "$python" ]; then
 	END
 	run "$CPROF" record -e cpu-clock -F 1999 -o python.pb.gz -- "$python" -X perf loop.py.keep
 	is "$status" 0 "$python -X perf: recorded"
-	profile "$python -X perf: its trampolines are crossed" python.pb.gz 'n > 50' \
+	profile "$python -X perf: stacks continue below its trampolines" python.pb.gz 'n > 50' \
 		"roots('truncated') < 0.03" \
 		"anywhere('py_trampoline_evaluator') > 0.5"
 else

@@ -22,7 +22,8 @@ for locations, values, _ in pprof.Profile(sys.argv[1]).samples:
         assert len(user) != 101 or name == "leaf" or name.startswith("deep"), name
 assert n_cut > 50, n_cut
 END
-check 'cprof reports their number and the file' "$PYTHON" - out <<'END'
+check '--max-depth: --json has the number of truncated stacks and their file' \
+	"$PYTHON" - out <<'END'
 import json, sys
 j = json.loads(open(sys.argv[1]).read().splitlines()[-1])
 assert j["stack_ends"]["depth limit"] > 50, j["stack_ends"]
@@ -30,11 +31,11 @@ at = [f for f in j["stack_ends_by_file"] if f.get("depth limit", 0) > 50]
 assert at and "/truth/truth-" in at[0]["file"], j["stack_ends_by_file"]
 END
 run "$CPROF" record -v -e cpu-clock -F 1000 --max-depth=100 -o d.pb.gz -- "$program" deep 200
-like err '[0-9]+ depth limit' '-v shows it, too'
-like err 'stacks truncated' 'so does the summary'
+like err '[0-9]+ depth limit' '--max-depth: -v shows the number'
+like err 'stacks truncated' '--max-depth: the summary reports truncated stacks'
 
 run "$CPROF" record -q --json -e cpu-clock -F 1000 -o d.pb.gz -- "$program" deep 400
-check 'without it recursion of 10 000 frames is whole' \
+check 'without --max-depth a recursion of 10 000 frames is complete' \
 	env PYTHONPATH="$CPROF_SOURCE_ROOT/tests" "$PYTHON" - d.pb.gz <<'END'
 import sys, pprof
 longest = 0
@@ -51,5 +52,5 @@ done
 # where the size of copies does not change
 run "$PYTHON" "$CPROF_SOURCE_ROOT/tests/truth.py" -s task \
 	"$program:deep,bigs,allocas,alarms-alt"
-is "$status" 0 'the same stacks are whole in scope task'
+is "$status" 0 'scope task: the same stacks are complete'
 finish
