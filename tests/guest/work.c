@@ -5,8 +5,8 @@
  * usage: work [MILLIONS_OF_STEPS [THREADS [CHILDREN [WAIT_MILLISECONDS [TURNS]]]]]
  *
  * STEPS are per thread and child, by default in one turn of each function.  With one turn, equally
- * spaced samples divide like the work, except for one sample at the boundary.  With many small turns,
- * samples fall at random places, so shares have a statistical error.
+ * spaced samples divide like the work, except for one sample at the boundary.  With many small
+ * turns, samples fall at random places, so shares have a statistical error.
  */
 #include "prog.h"
 

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """Sizes, names, words and layout of the source files."""
+import ast
 import os
 import re
 import stat
@@ -76,6 +77,22 @@ def word_problems():
                 yield "%s:%d: %s" % (path, number, line.strip())
 
 
+def text_problems():
+    """Conflicts of a merge that was committed as it was, and Python that does not even compile."""
+    for path in [*tap.sources(""), "bootstrap", "tests/run", "meson.build", "README.md", "NEWS.md"]:
+        if "__pycache__" in path:
+            continue
+        with open(os.path.join(tap.ROOT, path), "rb") as f:
+            text = f.read()
+        for m in re.finditer(rb"^(<{7}|>{7}) ", text, re.M):
+            yield "%s:%d: an unresolved conflict" % (path, text.count(b"\n", 0, m.start()) + 1)
+        if re.match(rb"#!.*python", text) or path.endswith(".py"):
+            try:
+                ast.parse(text)
+            except SyntaxError as e:
+                yield "%s:%s: %s" % (path, e.lineno, e.msg)
+
+
 def typedef_problems():
     for path in tap.sources(".c", ".h", folders=("cmd", "lib", "symbolize", "proto")):
         for number, line in enumerate(tap.read(path).splitlines(), 1):
@@ -131,6 +148,7 @@ tap.check(unique_problems(), "base names are unique")
 tap.check(opening_problems(), "sources of more than 100 lines open with their idea, headers state a contract")
 tap.check(column_problems(), "lines have at most %d columns and are indented with tabs" % LINE_COLUMNS)
 tap.check(typedef_problems(), "no typedefs for structs")
+tap.check(text_problems(), "no merge conflict is unresolved, and all Python scripts compile")
 tap.check(word_problems(), "no word says that something is unfinished")
 tap.check(registered_problems(), "every test is known to meson")
 tap.check(top_problems(), "the top folder holds what it should and nothing else")
