@@ -84,6 +84,13 @@ for path in pages:
     complaints = tap.output("mandoc", "-Tlint", "-Wwarning", os.path.join(tap.ROOT, path))
     tap.check([c for c in complaints.splitlines() if not re.search(r"referenced manual not found", c)],
               "mandoc accepts %s" % path)
+    text = re.sub(".\b", "", tap.output("mandoc", "-Tutf8", "-Owidth=1000", os.path.join(tap.ROOT, path)))
+    tap.check(["quotes within quotes: %s" % line.strip() for line in text.splitlines()
+               if re.search("‘[^’]*‘", line)] +
+              ["the heading '%s' is shown as something else" % heading
+               for heading in re.findall(r"^\.S[hs] (.*)", tap.read("man/" + os.path.basename(path)), re.M)
+               if not re.search("^ *" + re.escape(heading.replace("\\&", "").replace('"', "")) + "$", text, re.M)],
+              "%s shows its quotes and headings as they are meant" % path)
     installed = os.path.basename(path)
     tap.check([] if installed in tap.read("man/meson.build") else ["not in man/meson.build"],
               "%s is installed" % path)
