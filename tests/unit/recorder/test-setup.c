@@ -256,6 +256,9 @@ static void test_optional_labels(void)
 
 /* ---- from start to end -------------------------------------------------------------------- */
 
+/* CPU time that a recording of this process has to find in burn(). */
+#define BURN_NS 300000000
+
 static double used_cpu_s(void)
 {
 	struct timespec t;
@@ -297,7 +300,7 @@ static void test_recording(enum cprof_scope scope)
 		tap_int(cprof_recorder_step(r, 0, &fds[0], 1, &ready, &e), CPROF_RUNNING, "a step");
 		tap_ok(!ready, "our descriptor is not readable");
 		for (int i = 0; i < 30; i++) {
-			burn(0.01);
+			burn(BURN_NS / 30 / 1e9);
 			cprof_recorder_step(r, 0, NULL, 0, NULL, &e);
 		}
 		tap_int((int)write(fds[1], "x", 1), 1, "something is written there");
@@ -349,7 +352,9 @@ static void test_recording(enum cprof_scope scope)
 		}
 		tap_ok(value >= (int64_t)ev.value, "its sum is the recorder's");
 		tap_ok(labelled, "with the given label");
-		tap_ok(in_burn > value / 10 * 6, "most of it in the function that burnt CPU time");
+		/* not as a share: on a busy machine the recorder itself uses more CPU time than burn */
+		tap_ok(in_burn > BURN_NS / 10 * 6, "%.0f ms in the function that burnt %d ms",
+		       (double)in_burn / 1e6, BURN_NS / 1000000);
 		profile_free(p);
 		free(bytes.v);
 	}
@@ -404,7 +409,8 @@ static void test_command(enum cprof_scope scope, const char *name)
 	tap_int(cprof_recorder_stop(r, &e), 0, "stop");
 	struct cprof_event_stats ev;
 	cprof_recorder_event_stats(r, 1, &ev);
-	tap_ok(ev.n_samples > 0 && strcmp(ev.sample_type, "page_faults") == 0, "its page faults");
+	tap_ok(ev.n_samples > 0, "its %llu page faults", (unsigned long long)ev.n_samples);
+	tap_str(ev.sample_type, "page_faults", "their sample type");
 	cprof_recorder_event_stats(r, 0, &ev);
 	tap_ok(ev.n_samples > 20, "%s: its CPU time: %llu samples", name,
 	       (unsigned long long)ev.n_samples);
