@@ -1,0 +1,166 @@
+/*
+ * The users who can write to the folders of a path decide where it leads.  So a file that not
+ * everyone may read is shown to root only if nobody else has had a say in the path; "it belongs to
+ * root" is not enough, since a user's link, or hard link, may lead to it.
+ */
+
+#include "base/safeopen.h"
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/pathwalk.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+struct safeopen {
+	const struct safeopen_rule *rule;
+	const char *path;
+	bool is_searchable;        /* by everyone: all folders so far */
+	bool is_roots;             /* only root has had a say in the path so far */
+};
+
+static bool is_shown(const struct safeopen *s)
+{
+	return s->rule->files == SAFEOPEN_SHOWN;
+}
+
+static bool is_user(const struct safeopen *s, uid_t uid)
+{
+	return uid == s->rule->user && uid != SAFEOPEN_NO_USER &&
+	       (!is_shown(s) || getuid() == 0);
+}
+
+/* May the user with our real ids do this?  access(2) takes away our privileges for the question. */
+static int check_caller(int fd, int mode)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return access(path, mode) < 0 ? -errno : 0;
+}
+
+static int check_folder(void *ctx, int fd, const struct stat *st, struct err *e)
+{
+	struct safeopen *s = ctx;
+	s->is_searchable &= (st->st_mode & S_IXOTH) != 0;
+	s->is_roots &= st->st_uid == 0 && !(st->st_mode & (S_IWGRP | S_IWOTH));
+	(void)e;
+	return is_shown(s) ? check_caller(fd, X_OK) : 0;
+}
+
+static int check_link(void *ctx, const struct pathwalk_link *link, struct err *e)
+{
+	struct safeopen *s = ctx;
+	uid_t uid = link->st->st_uid;
+	s->is_roots &= uid == 0;
+	if (link->in_proc)
+		return err_set(e, EPERM, "'%s' leads through the link '%s' of /proc", s->path,
+			       link->name);
+	if (uid == 0 || uid == geteuid() || uid == getuid() || is_user(s, uid))
+		return 0;
+	/* A link of root's seen from a user namespace without root. */
+	if (uid == link->folder->st_uid && !pathwalk_is_shared(link->folder))
+		return 0;
+	return err_set(e, EPERM, "'%s' leads through the link '%s', which belongs to another user "
+		       "(uid %u)", s->path, link->name, (unsigned)uid);
+}
+
+static int check_owner(const struct safeopen *s, const struct stat *st, struct err *e)
+{
+	if (st->st_uid == 0 || st->st_uid == geteuid() || is_user(s, st->st_uid))
+		return 0;
+	return err_set(e, EPERM, "'%s' belongs to another user (uid %u)", s->path,
+		       (unsigned)st->st_uid);
+}
+
+static int check_shown(const struct safeopen *s, const struct pathwalk *w, bool is_public,
+		       struct err *e)
+{
+	int r = check_caller(w->fd, R_OK);
+	if (r < 0)
+		return err_errno(e, -r, "'%s'", s->path);
+	if (is_public)
+		return 0;
+	if (w->st.st_nlink > 1 && pathwalk_is_shared(&w->folder))
+		return err_set(e, EPERM, "'%s' has several names (hard links), not everyone may "
+			       "read it, and others can write to its folder", s->path);
+	if (getuid() != 0 || is_user(s, w->st.st_uid))
+		return 0;
+	if (w->st.st_uid != 0)
+		return err_set(e, EPERM, "'%s' belongs to another user (uid %u), and not everyone "
+			       "may read it", s->path, (unsigned)w->st.st_uid);
+	return s->is_roots ? 0
+	       : err_set(e, EPERM, "not everyone may read '%s', and others than root decide what "
+			 "this path leads to", s->path);
+}
+
+static int check_file(const struct safeopen *s, const struct pathwalk *w, bool is_public,
+		      struct err *e)
+{
+	if (w->fd < 0)
+		return err_errno(e, ENOENT, "'%s'", s->path);
+	if (!S_ISREG(w->st.st_mode))
+		return err_set(e, EINVAL, "'%s' is not a regular file", s->path);
+	if (s->rule->n_bytes_max && (uint64_t)w->st.st_size > s->rule->n_bytes_max)
+		return err_set(e, EFBIG, "'%s' is larger than %llu MiB", s->path,
+			       (unsigned long long)(s->rule->n_bytes_max >> 20));
+	switch (s->rule->files) {
+	case SAFEOPEN_ANY: return 0;
+	case SAFEOPEN_OWNED: return check_owner(s, &w->st, e);
+	case SAFEOPEN_SHOWN: return check_shown(s, w, is_public, e);
+	}
+	return -EINVAL;
+}
+
+/* Opens what w found.  Without /proc, the name is opened, and must still be that file's. */
+static int open_found(const struct pathwalk *w, struct stat *ret_st)
+{
+	int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+	int got = pathwalk_reopen(w->fd, flags);
+	if (got == -ENOENT)
+		got = openat(w->folder_fd, w->name, flags | O_NOFOLLOW);
+	CLEANUP_CLOSE int fd = got;
+	if (fd < 0)
+		return got == -1 ? -errno : got;
+	if (fstat(fd, ret_st) < 0)
+		return -errno;
+	if (ret_st->st_dev != w->st.st_dev || ret_st->st_ino != w->st.st_ino)
+		return -ESTALE;
+	return TAKE_FD(fd);
+}
+
+int safeopen_file(const char *path, const struct safeopen_rule *rule, struct safeopen_file *ret,
+		  struct err *e)
+{
+	struct safeopen s = { .rule = rule, .path = path, .is_searchable = true, .is_roots = true };
+	const struct pathwalk_policy policy = {
+		.root_fd = rule->root_fd, .folder = check_folder, .link = check_link, .ctx = &s,
+	};
+	struct safeopen_file found = { 0 };
+	struct pathwalk w;
+	struct err why = { 0 };
+	int fd = pathwalk_open(path, &policy, &w, &why);
+	if (fd < 0) {
+		if (e && why.code)
+			*e = why;
+		else
+			err_errno(e, -fd, "'%s'", path);
+		return fd;
+	}
+	found.is_public = s.is_searchable && (w.st.st_mode & S_IROTH);
+	fd = check_file(&s, &w, found.is_public, e);
+	if (fd == 0) {
+		fd = open_found(&w, &found.st);
+		if (fd < 0)
+			err_errno(e, -fd, "'%s'", path);
+	}
+	if (fd >= 0 && ret) {
+		memcpy(found.name, w.name, sizeof(found.name));
+		*ret = found;
+	}
+	pathwalk_close(&w);
+	return fd;
+}
