@@ -63,7 +63,7 @@ int cprof_recorder_write(struct cprof_recorder *r, size_t event,
 	struct results_profile p = {
 		.engine = &r->engine, .names = &r->names, .event = (uint32_t)event,
 		.config = &r->config, .source = r->session.source, .stats = &stats, .ev = &ev,
-		.cuts = r->event[recorder_first_variant(r, event)].cuts.v,
+		.cuts = r->cost.event[recorder_first_variant(r, event)].cuts.v,
 		.period = reported_period(r, event, &ev),
 		.coverage_percent = recorder_coverage_percent(r, &stats, &ev),
 		.count_type = r->session.event[recorder_first_variant(r, event)].count_type,

@@ -5,28 +5,17 @@
 
 #include "base/host.h"
 #include "base/log.h"
-#include "base/vec.h"
 #include "cprof.h"
 #include "engine/engine.h"
 #include "profile/names.h"
+#include "recorder/cost.h"
 #include "recorder/coverage.h"
 #include "recorder/kind.h"
-#include "recorder/ratecut.h"
 #include "recorder/slices.h"
 #include "recorder/window.h"
 #include "source/source.h"
 
 struct err;
-
-/* What the recorder keeps for each event of its session. */
-struct recorder_event {
-	uint64_t n_lost;           /* by the kernel's count; valid after stop */
-	struct source_count base;  /* when the window opened */
-	struct source_count count; /* within the window; valid after stop */
-	struct ratecut adaptive;
-	VEC(struct cprof_rate_cut) cuts;
-	uint64_t sample_cost_ns;   /* 0: unknown */
-};
 
 /* Target processes that have not ended. */
 struct recorder_watch {
@@ -41,7 +30,6 @@ struct cprof_recorder {
 	struct log log_sink;           /* session.log, if there are explanations */
 	pid_t self;                    /* the target that config.self stands for */
 	struct host own_host;          /* session.host, unless the caller gave one */
-	struct recorder_event *event;  /* per event of the session */
 	uint32_t *output;              /* per event: see engine_options */
 	const char **pmu;
 	uint64_t *period;
@@ -49,6 +37,7 @@ struct cprof_recorder {
 	struct coverage coverage;
 	struct window window;
 	struct slices slices;          /* config.keep_last_ns */
+	struct cost cost;
 	struct recorder_watch watch;
 	struct names names;
 	uint32_t names_compactions;    /* the engine's gc.n_runs that names belong to */
@@ -67,6 +56,13 @@ int recorder_check_owner(const struct cprof_recorder *r, struct err *e);
 
 /* The first of the session's events that belong to a profile. */
 size_t recorder_first_variant(const struct cprof_recorder *r, size_t event);
+
+/* Reads the counters of the window and accounts for lost samples. */
+void recorder_count(struct cprof_recorder *rec);
+
+/* The statistics of one event of the session; one of the user's events may have several. */
+void recorder_variant_stats(const struct cprof_recorder *rec, size_t i,
+			    struct cprof_event_stats *ret);
 
 /* The percentage of what really happened that the samples of an event stand for; see struct
  * cprof_kind. */

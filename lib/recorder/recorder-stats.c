@@ -2,17 +2,50 @@
 
 #include "recorder/recorder-private.h"
 
-#include "recorder/cost.h"
+#include "base/clock.h"
 #include "profile/losses.h"
 #include "profile/results.h"
-#include "recorder/window.h"
 
 #include <errno.h>
+#include <linux/perf_event.h>
 #include <string.h>
+#include <time.h>
 
 size_t cprof_recorder_n_events(const struct cprof_recorder *r)
 {
 	return r->session.n_outputs;
+}
+
+void recorder_variant_stats(const struct cprof_recorder *rec, size_t i,
+			    struct cprof_event_stats *ret)
+{
+	const struct window_event *we = &rec->window.event[i];
+	const struct kind_event *k = &rec->session.event[i];
+	const struct engine_event *ev = &rec->engine.event[i];
+	const struct perf_event_attr *attr = source_attr(rec->session.source, i);
+	*ret = (struct cprof_event_stats){
+		.name = k->name, .file_part = k->file_part, .sample_type = k->sample_type,
+		.unit = k->unit, .is_clock = k->is_clock, .group = k->group,
+		.count_scale = k->count_scale, .count_unit = k->count_unit,
+		.given_up_kernel = k->given_up_kernel,
+		.freq_hz = k->is_freq ? k->rate : 0, .period = k->is_freq ? 0 : k->rate,
+		.n_samples = ev->n_samples, .value = ev->value, .n_lost = we->n_lost,
+		.n_lost_shown = ev->n_lost, .n_lost_records = ev->n_lost_in_ring,
+		.n_lost_by_pmu = ev->n_lost_records - ev->n_lost_in_ring,
+		.n_lost_counted = we->count.has_lost ? we->count.n_lost : 0,
+		.lost_counted_known = we->count.has_lost,
+		.n_throttles = ev->n_throttles, .throttled_ns = ev->throttled_ns,
+		.counted = we->count.value,
+		.counted_target = rec->session.scope != CPROF_SCOPE_CPU,
+		.time_enabled_ns = we->count.time_enabled_ns,
+		.time_running_ns = we->count.time_running_ns,
+		.precise = attr ? attr->precise_ip : 0, .precise_asked = k->precise_asked,
+		.scale = 1,
+	};
+	if (rec->config.scale && ret->time_running_ns &&
+	    ret->time_running_ns < ret->time_enabled_ns)
+		ret->scale = (double)ret->time_enabled_ns / (double)ret->time_running_ns;
+	cost_event_stats(&rec->cost, i, ret);
 }
 
 static void add_variant(struct cprof_event_stats *sum, const struct cprof_event_stats *v)
@@ -50,7 +83,7 @@ void cprof_recorder_event_stats_sized(struct cprof_recorder *r, size_t event,
 		struct cprof_event_stats v;
 		if (r->session.event[i].output != event)
 			continue;
-		window_event_stats(r, i, &v);
+		recorder_variant_stats(r, i, &v);
 		if (any)
 			add_variant(&sum, &v);
 		else
@@ -66,7 +99,7 @@ void cprof_recorder_stats_sized(struct cprof_recorder *r, struct cprof_stats *re
 	source_usage(r->session.source, &use);
 	struct cprof_stats all = {
 		.start_realtime_ns = r->window.start_realtime_ns,
-		.duration_ns = window_duration_ns(r),
+		.duration_ns = window_duration_ns(&r->window),
 		.scope = r->session.scope,
 		.user_only = r->session.user_only,
 		.cpu_used_known = (r->stopped || r->counted) && r->coverage.known &&
@@ -74,10 +107,11 @@ void cprof_recorder_stats_sized(struct cprof_recorder *r, struct cprof_stats *re
 		.cpu_used_ns = r->coverage.used_ns,
 		.ring_bytes = use.ring_bytes, .record_bytes = use.record_bytes,
 		.n_fds = use.n_fds, .n_cpus_failed = use.n_cpus_failed,
+		.own_cpu_ns = clock_now_ns(CLOCK_PROCESS_CPUTIME_ID) - r->cpu_before_ns,
 	};
 	if (r->kind->stats)
 		r->kind->stats(&r->session, &all);
-	cost_stats(r, &all);
+	cost_stats(&r->cost, &all);
 	results_stats(&r->engine, r->session.source, r->names_ready ? &r->names : NULL, &all);
 	copy_known(ret, n_bytes, &all, sizeof(all));
 }
@@ -143,4 +177,20 @@ int cprof_recorder_find_event(const struct cprof_recorder *r, const char *name)
 const struct perf_event_attr *cprof_recorder_attr(const struct cprof_recorder *r, size_t event)
 {
 	return source_attr(r->session.source, recorder_first_variant(r, event));
+}
+
+bool cprof_recorder_rate_cut(const struct cprof_recorder *r, size_t event, size_t i,
+			     struct cprof_rate_cut *ret)
+{
+	/* The cuts of all the event's variants, one variant after the other. */
+	for (size_t v = 0; v < r->session.n_events; v++) {
+		if (r->session.event[v].output != event)
+			continue;
+		if (i < r->cost.event[v].cuts.n) {
+			*ret = r->cost.event[v].cuts.v[i];
+			return true;
+		}
+		i -= r->cost.event[v].cuts.n;
+	}
+	return false;
 }

@@ -1,6 +1,6 @@
 /*
  * The life of a recorder, from opening to the end of recording.  It delegates as much as it can:
- * checks are in setup.c, choices in the kind, pauses and snapshots in window.c.
+ * checks are in setup.c, choices in the kind, pauses and snapshots in recorder-window.c.
  */
 
 #include "recorder/recorder-private.h"
@@ -9,10 +9,8 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
-#include "recorder/cost.h"
 #include "recorder/allprocs.h"
 #include "recorder/setup.h"
-#include "recorder/window.h"
 #include "source/record.h"
 #include "source/synth.h"
 
@@ -184,6 +182,16 @@ static int open_engine(struct cprof_recorder *r, struct err *e)
 	return 0;
 }
 
+static int open_parts(struct cprof_recorder *r, struct err *e)
+{
+	struct engine *g = &r->engine;
+	slices_init(&r->slices, g, &r->window, r->config.keep_last_ns);
+	if (window_init(&r->window, &r->session, &g->window) < 0 ||
+	    cost_init(&r->cost, &r->session, &r->window, g->event, &g->throttle) < 0)
+		return err_errno(e, ENOMEM, "cannot set up recording");
+	return 0;
+}
+
 /* From a configuration that was taken over. */
 static int open_recorder(struct cprof_recorder *r, struct err *e)
 {
@@ -196,13 +204,14 @@ static int open_recorder(struct cprof_recorder *r, struct err *e)
 		r->session.log = &r->log_sink;
 	}
 	c->pausable |= c->start_paused;
-	r->slices.slice_ns = (c->keep_last_ns + SLICES_N - 1) / SLICES_N;
-	r->cpu_before_ns = cost_cpu_ns();
+	r->cpu_before_ns = clock_now_ns(CLOCK_PROCESS_CPUTIME_ID);
 	int code = setup_recorder(r, e);
 	if (code == 0)
 		code = describe_events(r, e);
 	if (code == 0)
 		code = open_engine(r, e);
+	if (code == 0)
+		code = open_parts(r, e);
 	if (code == 0)
 		watch_targets(r);
 	return code;
@@ -240,17 +249,16 @@ void cprof_recorder_free(struct cprof_recorder *r)
 		r->kind->close(&r->session);
 	names_done(&r->names);
 	if (r->engine_ready) {
-		slices_scatter(r);
-		slices_clear(r);
+		slices_scatter(&r->slices);
+		slices_clear(&r->slices);
 		engine_done(&r->engine);
 	}
 	coverage_done(&r->coverage);
 	for (size_t i = 0; i < r->watch.n; i++)
 		close(r->watch.pidfd[i]);
 	free(r->watch.pidfd);
-	for (size_t i = 0; i < r->session.n_events && r->event; i++)
-		VEC_FREE(&r->event[i].cuts);
-	free(r->event);
+	cost_done(&r->cost);
+	window_done(&r->window);
 	free(r->period);
 	free(r->output);
 	free(r->pmu);
@@ -281,6 +289,13 @@ static void read_proc(struct cprof_recorder *r)
 			      &r->engine);
 }
 
+static void open_window(struct cprof_recorder *r)
+{
+	window_begin(&r->window);
+	coverage_start(&r->coverage);
+	cost_start(&r->cost);
+}
+
 int cprof_recorder_start(struct cprof_recorder *r, struct err *e)
 {
 	int code = recorder_check_owner(r, e);
@@ -292,7 +307,7 @@ int cprof_recorder_start(struct cprof_recorder *r, struct err *e)
 	if (r->config.delay_ns) {
 		r->engine.window.start_ns = clock_monotonic_ns() + r->config.delay_ns;
 	} else {
-		window_begin(r);
+		open_window(r);
 	}
 	if (r->config.start_paused) {
 		code = cprof_recorder_pause(r, CPROF_ALL_EVENTS, e);
@@ -326,7 +341,7 @@ static void collect_garbage(struct cprof_recorder *r, uint64_t now_ns)
 	gc_threads_ended(&r->engine, now_ns);
 	gc_threads_code(&r->engine);
 	if (r->slices.slice_ns)
-		slices_compact(r, now_ns);
+		slices_compact(&r->slices, now_ns);
 	else if (gc_tables_names_are_due(&r->engine))
 		gc_tables_names(&r->engine);
 }
@@ -382,20 +397,20 @@ static int wait_for_records(struct cprof_recorder *r, int timeout_ms, const int 
 static int take_in(struct cprof_recorder *r, struct err *e)
 {
 	uint64_t drained_ns = clock_monotonic_ns();
-	slices_scatter(r);
+	slices_scatter(&r->slices);
 	if (!r->window.is_open && drained_ns >= r->engine.window.start_ns)
-		window_begin(r);
+		open_window(r);
 	applabels_poll(&r->engine.app);
 	int code = drain_source(r, e);
 	if (code < 0)
 		return code;
-	window_drained(r, drained_ns);
+	window_drained(&r->window, drained_ns);
 	if (r->kind->drained)
 		r->kind->drained(&r->session, &r->engine, drained_ns);
-	code = cost_adapt(r, e);
+	code = cost_adapt(&r->cost, e);
 	if (code < 0)
 		return code;
-	code = slices_advance(r, clock_monotonic_ns(), e);
+	code = slices_advance(&r->slices, clock_monotonic_ns(), e);
 	if (code < 0)
 		return code;
 	collect_garbage(r, clock_monotonic_ns());
@@ -412,7 +427,7 @@ int cprof_recorder_step(struct cprof_recorder *r, int timeout_ms, const int *fds
 	code = wait_for_records(r, timeout_ms, fds, n_fds, ret_ready, &gone, e);
 	if (code < 0)
 		return code;
-	code = window_tend(r, e);
+	code = window_tend(&r->window, e);
 	if (code < 0)
 		return code;
 	code = take_in(r, e);
@@ -442,18 +457,16 @@ int cprof_recorder_stop(struct cprof_recorder *r, struct err *e)
 		return err_set(e, EINVAL, "the recorder is not started");
 	r->stopped = true;
 	if (!r->window.is_open)
-		window_begin(r);
+		open_window(r);
 	source_disable(r->session.source);
-	r->window.end_ns = clock_monotonic_ns();
-	r->engine.window.end_ns = r->window.end_ns;
-	pausegaps_end(&r->engine.window.gaps, r->window.end_ns);
+	window_end(&r->window);
 	coverage_stop(&r->coverage, &r->engine.procs);
 	jit_poll(&r->engine.jit, r->window.end_ns, true);
-	slices_scatter(r);
+	slices_scatter(&r->slices);
 	code = drain_source(r, e);
 	if (code == 0)
-		code = slices_gather(r, e);
-	window_count(r);
-	cost_stop(r);
+		code = slices_gather(&r->slices, e);
+	recorder_count(r);
+	cost_stop(&r->cost);
 	return code;
 }

@@ -9,7 +9,6 @@
 #include "recorder/recorder-private.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 static int check_targets(const struct kind_session *k, struct err *e)
@@ -115,9 +114,5 @@ int setup_recorder(struct cprof_recorder *r, struct err *e)
 	code = check_targets(k, e);
 	if (code < 0)
 		return code;
-	code = r->kind->open(k, e);
-	if (code < 0)
-		return code;
-	r->event = calloc(k->n_events, sizeof(*r->event));
-	return r->event ? 0 : err_errno(e, ENOMEM, "cannot set up recording");
+	return r->kind->open(k, e);
 }

@@ -7,8 +7,8 @@ struct cprof_config;
 struct cprof_recorder;
 struct err;
 
-/* Sets up r->session and r->event from r->config.  -errno with e set; cprof_recorder_free cleans up
- * in any case. */
+/* Sets up r->session from r->config.  -errno with e set; cprof_recorder_free cleans up in any
+ * case. */
 int setup_recorder(struct cprof_recorder *r, struct err *e);
 
 /* Built-in labels (bits) that are left out if they do not tell samples apart. */

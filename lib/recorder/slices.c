@@ -1,20 +1,28 @@
 /*
  * Cutting moves the engine's table of counts into the slice and gives the engine an empty one, so
  * it costs nothing per sample.  Merging costs one look-up per entry, and happens only when a
- * profile is written.  gc-tables.c frees stacks that only dropped slices had.
+ * profile is written.  gc-tables.c frees stacks that only dropped slices used.
  */
 
 #include "recorder/slices.h"
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "engine/engine.h"
 #include "engine/gc-tables.h"
-#include "recorder/recorder-private.h"
 #include "recorder/window.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+void slices_init(struct slices *s, struct engine *g, struct window *w, uint64_t keep_last_ns)
+{
+	*s = (struct slices){
+		.engine = g, .window = w, .keep_last_ns = keep_last_ns,
+		.slice_ns = (keep_last_ns + SLICES_N - 1) / SLICES_N,
+	};
+}
 
 static void slice_done(struct slice *s)
 {
@@ -26,16 +34,17 @@ static void slice_done(struct slice *s)
 }
 
 /* Moves the present slice out of the engine, which starts an empty one. */
-static int take_out(struct cprof_recorder *r, struct slice *ret, struct err *e)
+static int take_out(struct slices *from, struct slice *ret, struct err *e)
 {
-	struct engine *g = &r->engine;
+	struct engine *g = from->engine;
+	const struct window *w = from->window;
 	size_t n = g->options.n_events;
 	struct slice s = {
 		.event = calloc(n, sizeof(*s.event)), .base = calloc(n, sizeof(*s.base)),
 		.walk = g->walk.stats, .app = g->app.stats,
 		.n_labels_dropped = g->own_labels.n_dropped,
-		.start_realtime_ns = r->window.start_realtime_ns, .start_ns = r->window.start_ns,
-		.duration_ns = window_duration_ns(r),
+		.start_realtime_ns = w->start_realtime_ns, .start_ns = w->start_ns,
+		.duration_ns = window_duration_ns(w),
 	};
 	struct counts fresh = { .n = 0 };
 	if (!s.event || !s.base || counts_init(&fresh, &g->budget) < 0 ||
@@ -49,7 +58,7 @@ static int take_out(struct cprof_recorder *r, struct slice *ret, struct err *e)
 	memcpy(s.event, g->event, n * sizeof(*s.event));
 	memset(g->event, 0, n * sizeof(*g->event));
 	for (size_t i = 0; i < n; i++)
-		s.base[i] = r->event[i].base;
+		s.base[i] = w->event[i].base;
 	g->walk.stats = (struct stack_walk_stats){ 0 };
 	g->own_labels.n_dropped = 0;
 	g->app.stats = (struct applabels_stats){ .n_processes = s.app.n_processes };
@@ -66,56 +75,54 @@ static void drop_oldest(struct slices *s)
 }
 
 /* A slice is dropped when the next one alone covers enough time. */
-static void drop_old(struct cprof_recorder *r, uint64_t now_ns)
+static void drop_old(struct slices *s, uint64_t now_ns)
 {
-	struct slices *s = &r->slices;
 	while (s->n) {
-		uint64_t next_ns = s->n > 1 ? s->old[1].start_ns : r->window.start_ns;
-		if (next_ns + r->config.keep_last_ns > now_ns && s->n < SLICES_N)
+		uint64_t next_ns = s->n > 1 ? s->old[1].start_ns : s->window->start_ns;
+		if (next_ns + s->keep_last_ns > now_ns && s->n < SLICES_N)
 			return;
 		drop_oldest(s);
 	}
 }
 
-int slices_advance(struct cprof_recorder *r, uint64_t now_ns, struct err *e)
+int slices_advance(struct slices *s, uint64_t now_ns, struct err *e)
 {
-	struct slices *s = &r->slices;
-	if (!s->slice_ns || !r->window.is_open || s->gathered)
+	struct window *w = s->window;
+	if (!s->slice_ns || !w->is_open || s->gathered)
 		return 0;
 	if (!s->since_ns)
-		s->since_ns = r->window.start_ns;
+		s->since_ns = w->start_ns;
 	if (now_ns - s->since_ns < s->slice_ns)
 		return 0;
-	drop_old(r, now_ns);
-	int code = take_out(r, &s->old[s->n], e);
-	if (code < 0)
-		return code;
+	drop_old(s, now_ns);
+	int r = take_out(s, &s->old[s->n], e);
+	if (r < 0)
+		return r;
 	s->n++;
 	s->since_ns = now_ns;
-	window_restart(r);
-	r->window.is_partial = true;
+	window_restart(w);
+	w->is_partial = true;
 	return 0;
 }
 
 /* Compaction is also due when a key has as many values as allowed: values of dropped slices make
  * room for others. */
-static bool is_due(const struct cprof_recorder *r, uint64_t now_ns)
+static bool is_due(const struct slices *s, uint64_t now_ns)
 {
-	return gc_tables_is_due(&r->engine) ||
-	       (appvalues_is_full(&r->engine.app.values) &&
-		now_ns - r->slices.compacted_ns >= r->config.keep_last_ns / 4);
+	return gc_tables_is_due(s->engine) ||
+	       (appvalues_is_full(&s->engine->app.values) &&
+		now_ns - s->compacted_ns >= s->keep_last_ns / 4);
 }
 
-void slices_compact(struct cprof_recorder *r, uint64_t now_ns)
+void slices_compact(struct slices *s, uint64_t now_ns)
 {
-	struct slices *s = &r->slices;
 	struct gc_tables_part part[SLICES_N];
-	if (s->gathered || !is_due(r, now_ns))
+	if (s->gathered || !is_due(s, now_ns))
 		return;
 	for (size_t i = 0; i < s->n; i++)
 		part[i] = (struct gc_tables_part){ &s->old[i].counts, &s->old[i].user };
 	s->compacted_ns = now_ns;
-	gc_tables_run(&r->engine, part, s->n);
+	gc_tables_run(s->engine, part, s->n);
 }
 
 /* Adds structs that consist of uint64_t, so that a new counter needs no line here. */
@@ -127,9 +134,8 @@ static void add_counters(void *to, const void *from, size_t n_bytes)
 		sum[i] += more[i];
 }
 
-static void add_slice(struct cprof_recorder *r, const struct slice *s)
+static void add_slice(struct engine *g, const struct slice *s)
 {
-	struct engine *g = &r->engine;
 	for (uint32_t i = 0; i < s->counts.n; i++) {
 		const struct count *c = &s->counts.v[i];
 		if (c->n_samples)
@@ -145,32 +151,31 @@ static void add_slice(struct cprof_recorder *r, const struct slice *s)
 	g->app.stats.n_processes = n_processes;
 }
 
-int slices_gather(struct cprof_recorder *r, struct err *e)
+int slices_gather(struct slices *s, struct err *e)
 {
-	struct slices *s = &r->slices;
+	struct window *w = s->window;
 	if (!s->slice_ns || s->gathered)
 		return 0;
-	drop_old(r, r->stopped ? r->window.end_ns : clock_monotonic_ns());
-	struct slice *present = &s->old[s->n];
-	int code = take_out(r, present, e);
-	if (code < 0)
-		return code;
+	drop_old(s, window_now_ns(w));
+	int r = take_out(s, &s->old[s->n], e);
+	if (r < 0)
+		return r;
 	s->gathered = true;
 	for (size_t i = 0; i <= s->n; i++)
-		add_slice(r, &s->old[i]);
+		add_slice(s->engine, &s->old[i]);
 	for (size_t i = 0; i < s->n; i++)
-		r->window.active_ns += s->old[i].duration_ns;
-	r->window.start_realtime_ns = s->old[0].start_realtime_ns;
-	r->window.start_ns = s->old[0].start_ns;
-	for (size_t i = 0; i < r->session.n_events; i++)
-		r->event[i].base = s->old[0].base[i];
+		w->active_ns += s->old[i].duration_ns;
+	w->start_realtime_ns = s->old[0].start_realtime_ns;
+	w->start_ns = s->old[0].start_ns;
+	for (size_t i = 0; i < s->engine->options.n_events; i++)
+		w->event[i].base = s->old[0].base[i];
 	return 0;
 }
 
-void slices_scatter(struct cprof_recorder *r)
+void slices_scatter(struct slices *s)
 {
-	struct slices *s = &r->slices;
-	struct engine *g = &r->engine;
+	struct engine *g = s->engine;
+	struct window *w = s->window;
 	if (!s->gathered)
 		return;
 	struct slice *present = &s->old[s->n];
@@ -179,23 +184,23 @@ void slices_scatter(struct cprof_recorder *r)
 	g->counts = present->counts;
 	present->counts = (struct counts){ 0 };
 	memcpy(g->event, present->event, g->options.n_events * sizeof(*g->event));
-	for (size_t i = 0; i < r->session.n_events; i++)
-		r->event[i].base = present->base[i];
+	for (size_t i = 0; i < g->options.n_events; i++)
+		w->event[i].base = present->base[i];
 	g->walk.stats = present->walk;
 	g->own_labels.n_dropped = present->n_labels_dropped;
 	stack_user_clear(&g->walk.user);
 	stack_user_add(&g->walk.user, &present->user);
 	g->app.stats = present->app;
 	for (size_t i = 0; i < s->n; i++)
-		r->window.active_ns -= s->old[i].duration_ns;
-	r->window.start_realtime_ns = present->start_realtime_ns;
-	r->window.start_ns = present->start_ns;
+		w->active_ns -= s->old[i].duration_ns;
+	w->start_realtime_ns = present->start_realtime_ns;
+	w->start_ns = present->start_ns;
 	slice_done(present);
 }
 
-void slices_clear(struct cprof_recorder *r)
+void slices_clear(struct slices *s)
 {
-	while (r->slices.n)
-		drop_oldest(&r->slices);
-	r->slices.since_ns = 0;
+	while (s->n)
+		drop_oldest(s);
+	s->since_ns = 0;
 }

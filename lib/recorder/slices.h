@@ -18,9 +18,10 @@
 #include "stack/stack-walk.h"
 #include "source/source.h"
 
-struct cprof_recorder;
+struct engine;
 struct engine_event;
 struct err;
+struct window;
 
 #define SLICES_N 20u
 
@@ -37,6 +38,11 @@ struct slice {
 };
 
 struct slices {
+	/* Borrowed by slices_init. */
+	struct engine *engine;         /* whose profile is cut */
+	struct window *window;         /* that of the present slice */
+
+	uint64_t keep_last_ns;
 	uint64_t slice_ns;             /* 0: everything is kept */
 	uint64_t since_ns;             /* when the present one began */
 	size_t n;
@@ -45,18 +51,21 @@ struct slices {
 	struct slice old[SLICES_N + 1];  /* oldest first; while gathered, the present one is last */
 };
 
+/* keep_last_ns: what the slices cover together; 0: everything is kept, without slices. */
+void slices_init(struct slices *s, struct engine *g, struct window *w, uint64_t keep_last_ns);
+
 /* If it is time, cuts a slice and drops the oldest.  -ENOMEM with e set. */
-int slices_advance(struct cprof_recorder *r, uint64_t now_ns, struct err *e);
+int slices_advance(struct slices *s, uint64_t now_ns, struct err *e);
 
 /* If it is time, frees what no slice needs. */
-void slices_compact(struct cprof_recorder *r, uint64_t now_ns);
+void slices_compact(struct slices *s, uint64_t now_ns);
 
-/* Makes the engine's profile and the window cover all slices. */
-int slices_gather(struct cprof_recorder *r, struct err *e);
+/* Makes the engine's profile and the window cover all slices.  -ENOMEM with e set. */
+int slices_gather(struct slices *s, struct err *e);
 /* Undoes slices_gather: back to the present slice. */
-void slices_scatter(struct cprof_recorder *r);
+void slices_scatter(struct slices *s);
 
 /* Drops all slices but the present one, which must not be gathered. */
-void slices_clear(struct cprof_recorder *r);
+void slices_clear(struct slices *s);
 
 #endif

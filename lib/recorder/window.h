@@ -1,19 +1,36 @@
 #ifndef CPROF_RECORDER_WINDOW_H
 #define CPROF_RECORDER_WINDOW_H
 
-/* The time that a recorder's profile covers; cprof.h says what users can do with it. */
+/* The time that a recorder's profile covers, its pauses, and what its events counted within it;
+ * cprof.h says what users can do with it. */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct cprof_event_stats;
-struct cprof_recorder;
+#include "source/source.h"
+
+struct engine_event;
+struct engine_window;
 struct err;
+struct kind_session;
+
+/* The counters of an event of the session. */
+struct window_event {
+	struct source_count base;      /* when the window began */
+	struct source_count count;     /* within the window, as is n_lost; set by window_count */
+	uint64_t n_lost;               /* samples that the kernel could not deliver */
+};
 
 struct window {
+	/* Borrowed by window_init. */
+	const struct kind_session *session;  /* whose events are counted and paused */
+	struct engine_window *samples; /* which samples the engine ignores */
+	struct window_event *event;    /* per event of the session */
+
 	int64_t start_realtime_ns;
-	uint64_t start_ns, end_ns;     /* CLOCK_MONOTONIC */
+	uint64_t start_ns;             /* CLOCK_MONOTONIC, like all that follow */
+	uint64_t end_ns;               /* 0: has not ended */
 	uint64_t resumed_ns;           /* end of the last pause, or start_ns */
 	uint64_t active_ns;            /* recorded before that */
 	uint64_t paused_ns;            /* when the present pause began */
@@ -24,25 +41,50 @@ struct window {
 	bool is_open;
 };
 
+/* The session is open.  -ENOMEM. */
+int window_init(struct window *w, const struct kind_session *k, struct engine_window *samples);
+void window_done(struct window *w);
+
 /* The window begins now. */
-void window_begin(struct cprof_recorder *r);
+void window_begin(struct window *w);
 
 /* Starts times and counters of another profile. */
-void window_restart(struct cprof_recorder *r);
+void window_restart(struct window *w);
 
-/* Disables the events if a pause that left them on has become too long. */
-int window_tend(struct cprof_recorder *r, struct err *e);
+/* Likewise, at the time of the last window_count: what was counted since belongs to it. */
+void window_restart_counted(struct window *w);
 
-/* All records that were in the rings at time_ns have been processed. */
-void window_drained(struct cprof_recorder *r, uint64_t time_ns);
+/* The window ends now, for good. */
+void window_end(struct window *w);
+
+/* The end, or the present time. */
+uint64_t window_now_ns(const struct window *w);
 
 /* The length without pauses, up to now or the end. */
-uint64_t window_duration_ns(const struct cprof_recorder *r);
+uint64_t window_duration_ns(const struct window *w);
 
-/* Reads the counters of the window and accounts for lost samples. */
-void window_count(struct cprof_recorder *r);
+/*
+ * Pauses or resumes one of the user's events, or all (CPROF_ALL_EVENTS).  A pause begins at
+ * time_ns, which may be a little earlier than now.  -errno with e set.
+ */
+int window_pause(struct window *w, size_t event, uint64_t time_ns, struct err *e);
+int window_resume(struct window *w, size_t event, struct err *e);
 
-/* For one event of the session; one of the user's events may have several. */
-void window_event_stats(struct cprof_recorder *r, size_t i, struct cprof_event_stats *ret);
+/* Has a pause that left the events on become too long? */
+bool window_is_overdue(const struct window *w);
+
+/* Disables the events in that case.  -errno with e set. */
+int window_tend(struct window *w, struct err *e);
+
+/* All records that were in the rings at time_ns have been processed. */
+void window_drained(struct window *w, uint64_t time_ns);
+
+/* Must the rings be drained before another pause?  Otherwise the list of pauses would grow without
+ * bound. */
+bool window_is_full(const struct window *w);
+
+/* Reads the counters.  seen: what the engine saw of each event, for kernels that do not count lost
+ * samples. */
+void window_count(struct window *w, const struct engine_event *seen);
 
 #endif

@@ -60,6 +60,7 @@ COVERED.update({
     "lib/recorder/recorder-out": (UNIT + "recorder/test-recorders.c", "a part of recorder, as are the next two"),
     "lib/recorder/recorder-part": (UNIT + "recorder/test-recorders.c", "a part of recorder, as is the next one"),
     "lib/recorder/recorder-stats": (UNIT + "recorder/test-recorders.c", "a part of recorder, whose test is plural"),
+    "lib/recorder/recorder-window": (UNIT + "recorder/test-window.c", "the calls that window carries out"),
     "lib/source/maps": (UNIT + "source/test-synth.c", "tested with the records that are made of its lines"),
     "lib/view/convert/format": (UNIT + "view/convert/test-conv.c", "the table of what that test converts to"),
     "lib/view/model/filter": ("tests/cli/report-parity.sh", "filtered reports are compared with go tool pprof"),

@@ -1,0 +1,139 @@
+/* Parts of a recording that users ask for: pauses, snapshots, and starting a new profile. */
+
+#include "recorder/recorder-private.h"
+
+#include "base/clock.h"
+#include "base/err.h"
+
+#include <errno.h>
+
+/*
+ * Accounts for samples that the kernel could not deliver.  Its counter per event is exact; on
+ * kernels without it, records in the ring give the same number.  Lost samples of a CPU's event may
+ * belong to other tasks: they are divided in the proportion of the delivered ones.
+ */
+static void add_lost(struct cprof_recorder *rec, size_t i)
+{
+	const struct engine_event *ev = &rec->engine.event[i];
+	uint64_t n = rec->window.event[i].n_lost;
+	uint64_t seen = ev->n_samples + ev->n_foreign;
+	if (seen)
+		n = (uint64_t)((double)n * (double)ev->n_samples / (double)seen + 0.5);
+	uint64_t period = ev->n_samples ? ev->value / ev->n_samples : 0;
+	/* No more can be missing than what the kernel accounted to the target: the rest was samples
+	 * of other tasks, or records of other types. */
+	struct cprof_stats stats;
+	struct cprof_event_stats own;
+	cprof_recorder_stats(rec, &stats);
+	recorder_variant_stats(rec, i, &own);
+	double percent = recorder_coverage_percent(rec, &stats, &own);
+	if (percent > 0 && period) {
+		double missing = percent < 100 ? (double)ev->value * (100 / percent - 1) : 0;
+		n = missing < (double)n * (double)period ? (uint64_t)(missing / (double)period) : n;
+	}
+	/* The next sample's weight includes what the lost one would have stood for. */
+	if (rec->session.event[i].by_count)
+		period = 0;
+	/* An earlier snapshot has counted some of them already. */
+	if (n > ev->n_lost)
+		engine_add_lost(&rec->engine, (uint32_t)i, n - ev->n_lost,
+				(n - ev->n_lost) * period);
+}
+
+void recorder_count(struct cprof_recorder *rec)
+{
+	window_count(&rec->window, rec->engine.event);
+	for (size_t i = 0; i < rec->session.n_events; i++)
+		add_lost(rec, i);
+}
+
+static int check_running(const struct cprof_recorder *rec, struct err *e)
+{
+	int r = recorder_check_owner(rec, e);
+	if (r < 0)
+		return r;
+	if (!rec->started)
+		return err_set(e, EINVAL, "the recorder is not started");
+	if (rec->stopped)
+		return err_set(e, EINVAL, "the recorder is stopped");
+	return 0;
+}
+
+static int check_pausable(const struct cprof_recorder *rec, size_t event, struct err *e)
+{
+	int r = check_running(rec, e);
+	if (r < 0)
+		return r;
+	if (!rec->config.pausable)
+		return err_set(e, EINVAL, "the recorder was not created with pausable set");
+	if (event != CPROF_ALL_EVENTS && event >= rec->session.n_outputs)
+		return err_set(e, EINVAL, "there is no such event");
+	return 0;
+}
+
+int cprof_recorder_pause(struct cprof_recorder *rec, size_t event, struct err *e)
+{
+	uint64_t time_ns = clock_monotonic_ns();
+	int r = check_pausable(rec, event, e);
+	if (r < 0)
+		return r;
+	if (event == CPROF_ALL_EVENTS && !rec->window.paused && window_is_full(&rec->window)) {
+		r = cprof_recorder_step(rec, 0, NULL, 0, NULL, e);
+		if (r < 0)
+			return r;
+	}
+	return window_pause(&rec->window, event, time_ns, e);
+}
+
+int cprof_recorder_resume(struct cprof_recorder *rec, size_t event, struct err *e)
+{
+	int r = check_pausable(rec, event, e);
+	if (r < 0)
+		return r;
+	/* The rings may be full of samples from a long pause. */
+	if (window_is_overdue(&rec->window)) {
+		r = cprof_recorder_step(rec, 0, NULL, 0, NULL, e);
+		if (r < 0)
+			return r;
+	}
+	return window_resume(&rec->window, event, e);
+}
+
+int cprof_recorder_snapshot(struct cprof_recorder *rec, struct err *e)
+{
+	int r = check_running(rec, e);
+	if (r < 0)
+		return r;
+	r = cprof_recorder_step(rec, 0, NULL, 0, NULL, e);
+	if (r < 0)
+		return r;
+	r = slices_gather(&rec->slices, e);
+	if (r < 0)
+		return r;
+	coverage_stop(&rec->coverage, &rec->engine.procs);
+	rec->counted = true;
+	recorder_count(rec);
+	rec->names_ready = false;  /* known names are kept */
+	return 0;
+}
+
+int cprof_recorder_clear(struct cprof_recorder *rec, struct err *e)
+{
+	int r = check_running(rec, e);
+	if (r < 0)
+		return r;
+	/* The counts of all slices are no base for the next profile. */
+	bool is_count = rec->counted && !rec->slices.slice_ns;
+	slices_scatter(&rec->slices);
+	slices_clear(&rec->slices);
+	if (!is_count)
+		window_count(&rec->window, rec->engine.event);
+	rec->names_ready = false;
+	r = engine_clear(&rec->engine, e);
+	window_restart_counted(&rec->window);
+	cost_clear(&rec->cost);
+	rec->counted = false;
+	/* The kernel's account of a child starts at its birth. */
+	rec->window.is_partial = true;
+	return r;
+}
