@@ -19,9 +19,9 @@ static void test_sums(void)
 	       c.v[2].value == 30 && c.v[3].labels == 1 && c.v[3].value == 40, "values are sums");
 	tap_ok(counts_take(&c, 1, 0, 0, 2, 5) && c.v[1].value == 20 && c.v[1].n_samples == 1 &&
 	       counts_take(&c, 0, 1, 0, 1, 30) && c.v[2].n_samples == 0 && c.v[2].value == 0,
-	       "what was added can be taken back");
+	       "an entry can be subtracted again");
 	tap_ok(!counts_take(&c, 1, 0, 0, 2, 5) && !counts_take(&c, 1, 0, 0, 1, 21) &&
-	       !counts_take(&c, 7, 0, 0, 1, 1) && c.v[1].value == 20, "and no other stack");
+	       !counts_take(&c, 7, 0, 0, 1, 1) && c.v[1].value == 20, "no other stack has changed");
 	counts_add(&c, 0, 0, 0, UINT64_MAX, UINT64_MAX - 5, false);
 	tap_ok(c.v[0].value == UINT64_MAX && c.v[0].n_samples == UINT64_MAX, "sums saturate");
 	counts_done(&c);
@@ -64,7 +64,7 @@ static void test_budget(void)
 	for (uint32_t i = 0; i < c.n; i++)
 		sum += c.v[i].value;
 	tap_int((long long)n_given, 10000, "'always' is never refused");
-	tap_int((long long)sum, 10000, "and the sum is right");
+	tap_int((long long)sum, 10000, "the sum of all entries is right");
 	tap_ok(n_refused > 5000 && c.n < 5000, "%d were refused", (int)n_refused);
 	tap_ok(counts_add(&c, 0, 1, 0, 1, 1, false), "existing entries are still found");
 	counts_done(&c);

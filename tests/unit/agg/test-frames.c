@@ -56,12 +56,12 @@ static void test_budget(void)
 		n_wrong += frames_add(&f, 1, i, false) != i;
 	tap_int(n_wrong, 0, "existing entries are still found");
 	tap_int(frames_add(&f, 1, n, false), FRAMES_NONE, "a new frame is refused again");
-	tap_int(frames_add(&f, 1, n, true), n, "but not with 'always'");
+	tap_int(frames_add(&f, 1, n, true), n, "with 'always' it is added");
 	tap_ok(b.used_bytes > 0 && frames_add(&f, 1, n, false) == n, "and is found afterwards");
 	frames_done(&f);
 	tap_int((long long)b.used_bytes, 0, "all memory is released");
 	tap_int(frames_init(&f, NULL), 0, "no budget at all");
-	tap_int(frames_add(&f, 1, 1, false), 0, "means no limit");
+	tap_int(frames_add(&f, 1, 1, false), 0, "0 means no limit");
 	frames_done(&f);
 	frames_done(&f);
 }

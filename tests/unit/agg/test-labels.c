@@ -27,7 +27,7 @@ static void test_sets(void)
 	tap_int(ADD(&l, false, { 1, 10 }), 3, "a subset is a different set");
 	tap_int(ADD(&l, false, { 0, 0 }), 4, "a label of zeros is not the empty set");
 	tap_int(ADD(&l, false, { 1, 99 }, { 2, 20 }, { 1, 10 }), 1, "the last of a key wins");
-	tap_int(ADD(&l, false, { 1, 98 }, { 1, 99 }, { 1, 10 }), 3, "also of three");
+	tap_int(ADD(&l, false, { 1, 98 }, { 1, 99 }, { 1, 10 }), 3, "the same with three labels");
 	const struct label *v = labels_get(&l, 1, &n);
 	tap_ok(n == 2 && v[0].key == 1 && v[0].value == 10 && v[1].key == 2 && v[1].value == 20,
 	       "get returns them sorted by key");

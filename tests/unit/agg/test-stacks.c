@@ -81,7 +81,7 @@ static void test_budget(void)
 	}
 	tap_int(n_wrong, 0, "existing entries are still found");
 	tap_int(stacks_add(&s, at, 3, false), STACKS_NONE, "a new node is refused");
-	tap_int(stacks_add(&s, STACKS_EMPTY, 4, true), n + 1, "but not with 'always'");
+	tap_int(stacks_add(&s, STACKS_EMPTY, 4, true), n + 1, "with 'always' it is added");
 	stacks_done(&s);
 	tap_int((long long)b.used_bytes, 0, "all memory is released");
 }

@@ -26,7 +26,7 @@ static void test_find(void)
 {
 	int value = -1;
 	tap_ok(optwords_find(&colour, "green", 5, &value) && value == 2, "a word has its value");
-	tap_ok(!optwords_find(&colour, "gre", 3, &value), "the beginning of a word is no word");
+	tap_ok(!optwords_find(&colour, "gre", 3, &value), "the start of a word is refused");
 	tap_ok(!optwords_find(&colour, "greens", 6, &value), "a longer text is no word");
 	tap_ok(optwords_find(&colour, "blue,x", 4, &value) && value == 1,
 	       "only the given characters count");
@@ -54,7 +54,7 @@ static void test_help(void)
 	free(text);
 	tap_ok(optwords_help(0, plain, NULL) == plain, "help without a set stays as it is");
 	tap_ok(optwords_help(0, unknown, NULL) == unknown, "so does an unknown set");
-	tap_ok(!optwords_help(0, NULL, NULL), "no text stays none");
+	tap_ok(!optwords_help(0, NULL, NULL), "an absent text stays absent");
 }
 
 int main(void)

@@ -31,7 +31,8 @@ static void test_labels(void)
 {
 	struct engine g;
 	tap_str(samplelabels_key(SAMPLELABEL_THREAD_NAME), "thread_name", "the key of a label");
-	tap_str(samplelabels_key((enum samplelabel)128), NULL, "of none");
+	tap_str(samplelabels_key((enum samplelabel)128), NULL,
+		"a number that is no label has no key");
 
 	feed_open(&g, 0);
 	feed_process(&g, 7, "prog");
@@ -46,7 +47,7 @@ static void test_labels(void)
 	feed_comm(&g, 7, 8, "renamed", false);
 	samples(&g, 0, 7, 8, 4);
 	tap_str(labels_with(&g, 4), "pid=7 tid=8 thread_name=renamed process_name=prog",
-		"a thread that is renamed mid-way");
+		"a thread that is renamed during the recording");
 	tap_str(labels_with(&g, 3), "pid=7 tid=8 thread_name=worker process_name=prog",
 		"earlier samples keep the old name");
 	feed_comm(&g, 7, 7, "main", false);
@@ -129,7 +130,7 @@ static void test_selection(void)
 	       "only samples within the window, ends included");
 	tap_int((long long)value, (100 + 200) * 101 / 2, "with their periods");
 	tap_ok(g.event[1].value == value && g.window.first_ns == 100 && g.window.last_ns == 200,
-	       "and the facts fit");
+	       "the summary has their numbers");
 	feed_sums(&g, 0, &n, &value);
 	tap_ok(n == 0 && value == 0, "events are counted separately");
 	engine_done(&g);

@@ -5,20 +5,21 @@
 int main(void)
 {
 	struct pausegaps g = { 0 };
-	tap_ok(!pausegaps_contain(&g, 5) && pausegaps_total_ns(&g, 9) == 0, "none yet");
+	tap_ok(!pausegaps_contain(&g, 5) && pausegaps_total_ns(&g, 9) == 0,
+	       "without pauses no time is in one");
 	pausegaps_end(&g, 7);
 	tap_ok(!pausegaps_contain(&g, 6), "an end without a start");
-	tap_ok(pausegaps_begin(&g, 100), "one begins");
+	tap_ok(pausegaps_begin(&g, 100), "a pause begins");
 	tap_ok(!pausegaps_contain(&g, 99) && pausegaps_contain(&g, 100) &&
 		       pausegaps_contain(&g, UINT64_MAX),
-	       "it lasts");
-	tap_int((long long)pausegaps_total_ns(&g, 130), 30, "so long so far");
+	       "times after its start are in the pause");
+	tap_int((long long)pausegaps_total_ns(&g, 130), 30, "the length of an unfinished pause");
 	tap_int((long long)pausegaps_total_ns(&g, 90), 0, "a clock that is behind does no harm");
 	pausegaps_end(&g, 150);
 	tap_ok(pausegaps_contain(&g, 100) && pausegaps_contain(&g, 150) &&
 		       !pausegaps_contain(&g, 151),
 	       "both ends are inclusive");
-	tap_int((long long)pausegaps_total_ns(&g, 1000), 50, "its length");
+	tap_int((long long)pausegaps_total_ns(&g, 1000), 50, "the length of a finished pause");
 	for (uint64_t i = 1; i <= 1000; i++) {
 		pausegaps_begin(&g, 1000 * i);
 		pausegaps_end(&g, 1000 * i + 500);

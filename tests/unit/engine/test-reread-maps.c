@@ -67,10 +67,10 @@ int main(void)
 	tap_int((long long)g.reread.n_reads, 1, "its child need not be read");
 	feed_fork(&g, pid + 2, pid + 2, pid + 3, pid + 3);
 	feed_sample(&g, pid + 3, pid + 3, 0, 1, FEED_CHAIN(PERF_CONTEXT_USER, 1));
-	tap_int((long long)g.reread.n_reads, 2, "the child of one that was not must be");
+	tap_int((long long)g.reread.n_reads, 2, "the child of an unread process is read");
 	feed_comm(&g, pid + 4, pid + 4, "new", true);
 	feed_sample(&g, pid + 4, pid + 4, 0, 1, FEED_CHAIN(PERF_CONTEXT_USER, 1));
-	tap_int((long long)g.reread.n_reads, 2, "after an exec it need not be, either");
+	tap_int((long long)g.reread.n_reads, 2, "after an exec a process need not be read");
 	engine_done(&g);
 
 	open_engine(&g, NULL);

@@ -47,14 +47,14 @@ static void test_machine(void)
 	tap_str(a.remedy[1].command, "cap_perfmon", "  by the name that setcap takes");
 	tap_str(a.remedy[2].command, "sysctl kernel.perf_event_paranoid=1", "  a sysctl");
 	find(EVCAUSE_BUSY, &a);
-	tap_int((long long)a.n_remedies, 1, "without the NMI watchdog nothing about it");
+	tap_int((long long)a.n_remedies, 1, "without the NMI watchdog no remedy mentions it");
 	machine_file(&m, "proc/sys/kernel/nmi_watchdog", "1\n");
 	find(EVCAUSE_BUSY, &a);
-	tap_str(a.remedy[1].command, "sysctl kernel.nmi_watchdog=0", "the NMI watchdog goes off");
+	tap_str(a.remedy[1].command, "sysctl kernel.nmi_watchdog=0", "a remedy disables it");
 	find(EVCAUSE_SECCOMP, &a);
 	tap_ok(a.n_remedies == 2 && a.remedy[1].also, "a container needs the sysctl as well");
 	find(EVCAUSE_NO_PMU, &a);
-	tap_ok(a.remedy[1].only_doctor, "how a hypervisor is set up is for cprof doctor");
+	tap_ok(a.remedy[1].only_doctor, "the set-up of a hypervisor is left to cprof doctor");
 }
 
 int main(void)

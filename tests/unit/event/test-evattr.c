@@ -101,7 +101,7 @@ static void default_rates(void)
 	tap_ok(!a.freq && a.sample_period == 11,
 	       "page faults come in bursts: a period by default");
 	a = attr_of("major-faults", &o);
-	tap_ok(!a.freq && a.sample_period == 1, "rare events: each");
+	tap_ok(!a.freq && a.sample_period == 1, "rare events: each one is sampled");
 	a = attr_of("task-clock", &o);
 	tap_ok(a.freq && a.sample_freq == 999, "clocks by frequency");
 	a = attr_of("cycles", &o);
@@ -247,7 +247,8 @@ static void sideband(void)
 	tap_ok(!a.ksymbol && !a.cgroup, "and of nothing else");
 	tap_ok(!a.disabled && !a.enable_on_exec && a.inherit, "from the start");
 	tap_ok(a.exclude_kernel && a.exclude_hv, "and needs no privilege");
-	tap_int((long long)a.sample_type, COMMON | PERF_SAMPLE_CALLCHAIN, "layout as the others'");
+	tap_int((long long)a.sample_type, COMMON | PERF_SAMPLE_CALLCHAIN,
+		"the layout of its records is that of the others");
 	o.cpu_wide = o.want_cgroup = o.enable_on_exec = true;
 	evattr_sideband(&o, &a);
 	tap_ok(a.ksymbol && a.cgroup && !a.inherit, "of whole CPUs: kernel symbols, cgroups");
@@ -282,7 +283,7 @@ static void others(void)
 		"disabled,inherit,exclude_kernel,exclude_hv,exclude_guest,exclude_callchain_user",
 		"another");
 	evattr_text(&before, small, sizeof(small));
-	tap_str(small, "type 0 co", "cut to the buffer");
+	tap_str(small, "type 0 co", "the text is truncated to the buffer");
 }
 
 int main(void)

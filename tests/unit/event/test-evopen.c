@@ -267,13 +267,13 @@ static void again(void)
 	const struct evopen_place cgroup = { 33, 1, 5, PERF_FLAG_PID_CGROUP };
 	const struct evopen_place of = { 33, 1, -1, 0 };
 	int fd = evopen_again(&o, &s, &a, &cgroup, &e);
-	tap_ok(fd >= 0, "the same again, elsewhere");
+	tap_ok(fd >= 0, "the event opens with the same attr for another target");
 	close(fd);
 	tap_str(kernel.tried, "ng2k ng2k", "  interrupted once");
-	tap_ok(kernel.pid == 33 && kernel.cpu == 1 && kernel.group == 5, "  as asked");
+	tap_ok(kernel.pid == 33 && kernel.cpu == 1 && kernel.group == 5, "  requested target");
 	tap_int((long long)kernel.flags, PERF_FLAG_PID_CGROUP | PERF_FLAG_FD_CLOEXEC, "  flags");
 	kernel = (struct kernel){ .imprecise = EOPNOTSUPP };
-	tap_int(evopen_again(&o, &s, &a, &of, &e), -EOPNOTSUPP, "no ladder");
+	tap_int(evopen_again(&o, &s, &a, &of, &e), -EOPNOTSUPP, "no fallback is tried");
 	tap_str(kernel.tried, "ng2k", "  one attempt");
 	tap_ok(memcmp(&a, &before, sizeof(a)) == 0, "  attr untouched");
 	tap_int(evopen_again(&o, &s, &a, &of, NULL), -EOPNOTSUPP, "  e may be NULL");
@@ -325,8 +325,8 @@ static void probes(void)
 	kernel = (struct kernel){ 0 };
 	tap_ok(evopen_may_sample_cpus(&o), "CPUs may be sampled if that opens");
 	tap_ok(kernel.pid == -1 && kernel.cpu >= 0, "  all tasks of a CPU");
-	tap_str(kernel.tried, "0", "  asking for no more than user code");
-	tap_ok(!evopen_why_not_cpus(&o), "  no reason why not");
+	tap_str(kernel.tried, "0", "  only user code is requested");
+	tap_ok(!evopen_why_not_cpus(&o), "  there is no reason against it");
 	kernel = (struct kernel){ .always = EACCES };
 	tap_ok(!evopen_may_sample_cpus(&o), "and not otherwise");
 	tap_str(evopen_why_not_cpus(&o), "kernel.perf_event_paranoid is above 0", "  why");

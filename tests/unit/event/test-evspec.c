@@ -89,8 +89,8 @@ static void lists(void)
 	tap_str(l.v[2].name, "r1:k", "the third");
 	tap_int(evparse_list(&l, NULL, "cycles,cycles:u", &e), 0,
 		"more is appended; sides tell events "
-		"apart");
-	tap_int((long long)l.n, 5, "that makes five");
+		"the two events are distinguished");
+	tap_int((long long)l.n, 5, "the list has five events");
 	r = evparse_list(&l, NULL, "branches,cpu-cycles", &e);
 	tap_int(r, -EINVAL, "an event of an earlier -e is refused");
 	tap_str(e.what, "event 'cycles' is given twice, at character 10 of 'branches,cpu-cycles'",

@@ -92,11 +92,11 @@ static void test_times(void)
 	tap_str(at(a), "request=/a", "and back");
 	tap_str(at(c), "request=/b app.pid=mine app.pprof::x=y bad=\xef\xbf\xbd!",
 		"keys that have a meaning get a prefix, texts become UTF-8");
-	tap_str(at(end), "", "none again");
+	tap_str(at(end), "", "the label was removed");
 	tap_str(text_of(applabels_at(&app, &process, tid + 1, a)), "", "another thread has no "
 		"labels");
 	tap_int((long long)app.stats.n_processes, 1, "one process with labels");
-	tap_int((long long)app.stats.n_unknown, 0, "all is known");
+	tap_int((long long)app.stats.n_unknown, 0, "the labels of all samples are known");
 }
 
 static void test_limits(void)
@@ -154,7 +154,7 @@ int main(void)
 	labels_done(&labels);
 	dso_table_done(&dsos);
 	strtab_done(&strings);
-	tap_int((long long)budget.used_bytes, 0, "all memory is given back");
+	tap_int((long long)budget.used_bytes, 0, "all memory is released");
 	host_close(&host);
 	return tap_done();
 }

@@ -52,14 +52,14 @@ int main(void)
 	apptimes_forget(&times, &alive, 5000);
 	tap_int(at(11, 20), -1, "a thread that is gone is forgotten");
 	tap_int(at(12, 20), 12, "a living one is not");
-	tap_int(at(5005, 6000), 5005, "nor one that has just gone");
-	tap_int(at(2, 20000), 9999, "nor one that was looked up since");
-	tap_ok(budget.used_bytes < most / 4, "its memory is given back");
+	tap_int(at(5005, 6000), 5005, "a thread that has just ended is not forgotten");
+	tap_int(at(2, 20000), 9999, "a thread that was looked up since is not forgotten");
+	tap_ok(budget.used_bytes < most / 4, "the memory of forgotten threads is released");
 	unsigned n = 0;
 	apptimes_each_set(&times, add_hundred, &n);
 	tap_int(at(12, 20), 112, "sets get new ids");
 	apptimes_done(&times);
 	idmap_done(&alive);
-	tap_int((long long)budget.used_bytes, 0, "all is given back");
+	tap_int((long long)budget.used_bytes, 0, "all memory is released");
 	return tap_done();
 }

@@ -93,7 +93,7 @@ static void test_changes(struct labelmem *m)
 	for (size_t i = 1; i < t.n; i++)
 		ordered &= t.time_ns[i] >= t.time_ns[i - 1];
 	tap_ok(ordered, "the times are those of CLOCK_MONOTONIC");
-	tap_int(drain(m, &t), LABELMEM_READ, "again");
+	tap_int(drain(m, &t), LABELMEM_READ, "the memory is read again");
 	tap_int((long long)t.n, 0, "nothing is reported twice");
 
 	cprof_label_set("request", NULL);
@@ -287,7 +287,7 @@ static void test_lies(void)
 	lie.clock = CPROF_LABELS_CLOCK_MONOTONIC;
 	lie.n_threads = UINT32_MAX;
 	tap_int(drain_lie(&t), LABELMEM_READ, "more threads than there can be, and no slab");
-	tap_int((long long)t.n, 0, "tell nothing");
+	tap_int((long long)t.n, 0, "from such memory nothing is read");
 	lie.slab[0] = (void *)16;
 	tap_int(drain_lie(&t), LABELMEM_BAD, "a slab at a bad address");
 	lie.slab[0] = lying_slab;
@@ -302,10 +302,10 @@ static void test_lies(void)
 	lying_slab[1].head = 40;
 	drain_lie(&t);
 	tap_int((long long)t.n, 1, "but not for ever");
-	tap_int(t.set[0], 77, "and reported");
+	tap_int(t.set[0], 77, "and the change is reported");
 
-	tap_int(set_of_lie(77), -EFAULT, "a set in no chunk");
-	tap_int(set_of_lie(UINT32_MAX), -EINVAL, "a set beyond all chunks");
+	tap_int(set_of_lie(77), -EFAULT, "a set in a chunk that does not exist");
+	tap_int(set_of_lie(UINT32_MAX), -EINVAL, "a set beyond all chunks that can exist");
 	lie.chunk[0] = lying_chunk;
 	put_record(8, 4, 1, "a\0b", 4);
 	tap_int(set_of_lie(8), 4, "a good set");

@@ -34,7 +34,7 @@ static void test_folder(void)
 	machine_file(&m, "sys/fs/cgroup/here/cgroup.subtree_control", "cpu memory\n");
 	tap_int(cgroup_make(&g, &m.host, 50, &e), -EBUSY, "controllers would act on it");
 	tap_ok(strstr(e.what, "controllers") && !there(&m, "sys/fs/cgroup/here/cprof-50"),
-	       "is reported, and nothing is made");
+	       "is reported, and no cgroup is created");
 	machine_file(&m, "sys/fs/cgroup/here/cgroup.subtree_control", "\n");
 	tap_ok(cgroup_make(&g, &m.host, 50, &e) < 0, "the process cannot be moved");
 	tap_ok(!there(&m, "sys/fs/cgroup/here/cprof-50"), "then the group is removed again");
@@ -96,7 +96,7 @@ static void test_this_machine(void)
 		tap_ok(after >= before + 20000000, "grows when it works");
 		struct cgroup again;
 		tap_ok(cgroup_make(&again, &h, pid, &e) == 0 && strcmp(again.name, g.name) == 0 &&
-		       is_in(pid, name), "groups may be made within groups");
+		       is_in(pid, name), "cgroups can be created within cgroups");
 		cgroup_remove(&again);
 		tap_ok(is_in(pid, name), "and removed");
 		int parent = dup(g.parent_fd);

@@ -100,11 +100,11 @@ static void test_open(void)
 	struct dsofile w = want(7, "root/bin/prog", "/bin/prog");
 	tap_str(opened(&w), "proc/7/root/bin/prog", "a process of the host");
 	w.pid = 9;
-	tap_str(opened(&w), "root/bin/prog", "a process that is gone: the host's very file");
+	tap_str(opened(&w), "root/bin/prog", "a process that has ended: the same file of the host");
 	w = want(8, "c/bin/prog", "/bin/prog");
 	tap_str(opened(&w), "proc/8/root/bin/prog", "a process in a container");
 	w.pid = 9;
-	tap_str(opened(&w), "ESTALE", "a container that is gone: never the host's namesake");
+	tap_str(opened(&w), "ESTALE", "a container that has ended: never a host file of that name");
 	w.pid = 8;
 	/* A tmpfs itself has an anonymous device, whose number proves nothing. */
 	if (w.maj == 0) {
@@ -239,7 +239,7 @@ static void test_procs(void)
 	tap_ok(other->fd == -1 && other->open_errno == 0 && p.first_exe == UINT32_MAX,
 	       "not opened for a process that is not a target");
 	procs_target_process(&p, procs_process(&p, 8));
-	tap_ok(other->fd >= 0, "but when it becomes one");
+	tap_ok(other->fd >= 0, "opened when the process becomes a target");
 	teardown();
 
 	/* A memfd that contains an ELF file is a file; any other one is JIT code. */

@@ -74,7 +74,7 @@ static void test_process(const struct host *h)
 	tap_ok(p.uid == 1 && p.euid == 2, "its users");
 	tap_ok(p.tmp_fd >= 0 && p.start_realtime_ns > 0, "its folder, and when it began");
 	jitfile_process_done(&p);
-	tap_int(p.tmp_fd, -1, "given back");
+	tap_int(p.tmp_fd, -1, "the descriptor is closed");
 	put_status(1, 1, "");
 	tap_int(jitfile_process_init(&p, h, 7), 0, "a kernel without NSpid");
 	tap_int(p.ns_pid, 7, "its number is the one here");
@@ -184,8 +184,8 @@ static void test_words(void)
 {
 	for (int o = JITFILE_LINK; o <= JITFILE_UNREADABLE; o++)
 		tap_ok(jitfile_why((enum jitfile_outcome)o) != NULL, "refusal %d has a text", o);
-	tap_ok(!jitfile_why(JITFILE_OPENED) && !jitfile_why(JITFILE_ABSENT), "the others have "
-	       "none");
+	tap_ok(!jitfile_why(JITFILE_OPENED) && !jitfile_why(JITFILE_ABSENT), "other outcomes "
+	       "have no text");
 }
 
 int main(void)

@@ -240,7 +240,7 @@ static void test_kinds(void)
 	map_at(1, 0x300000, 0x1000, 0, 21, "/bin/x (deleted)");
 	tap_str(at(1, 0x300000), "/bin/x+0", "a deleted file's name is cleaned");
 	map_at(1, 0x310000, 0x1000, 0, 22, " (deleted)");
-	tap_str(at(1, 0x310000), "[jit]+310000", "a name that is nothing else");
+	tap_str(at(1, 0x310000), "[jit]+310000", "a name of no known kind is JIT code");
 
 	/* Records of perf.data: only a name, or a build id instead of the inode. */
 	struct record r = { .type = PERF_RECORD_MMAP, .pid = 5, .misc = PERF_RECORD_MISC_USER,

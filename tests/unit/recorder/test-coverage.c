@@ -212,7 +212,7 @@ static void test_thread(void)
 	coverage_init(&c, &host, NULL, 0, &thread_id, 1, 0, true, NULL);
 	coverage_start(&c);
 	coverage_stop(&c, &procs);
-	tap_ok(!c.known, "no account has what a thread's children use");
+	tap_ok(!c.known, "the CPU time of a thread's children is unknown");
 	coverage_done(&c);
 	if (write(let_thread[1], "", 1) == 1)
 		pthread_join(t, NULL);

@@ -70,7 +70,7 @@ int main(void)
 	test_wait(&s);
 	tap_int(source_next(&s, &r, &e), SOURCE_END, "records come from the source's own next");
 	source_close(NULL);
-	tap_ok(!is_closed, "no source is nothing to close");
+	tap_ok(!is_closed, "closing a NULL source does nothing");
 	source_close(&s);
 	tap_ok(is_closed, "a source is closed by its own operation");
 	return tap_done();

@@ -191,7 +191,7 @@ static uint32_t recursion(struct scene *s, uint32_t from, uint32_t to, uint64_t 
 		      .cfa = SP - 0x10 * (from - 1) - moved, .stack = node }, frame, n);
 }
 
-/* How many samples are counted in a stack from the root, frames 0x100 + 1 .. to all there? */
+/* The number of samples in a stack that begins at the root and has all frames 0x100 + 1 .. to. */
 static uint64_t n_whole(const struct scene *s, uint32_t to)
 {
 	for (uint32_t i = 0; i < s->g.counts.n; i++) {

@@ -1,4 +1,4 @@
-/* Which runtime the processes of samples run, and that it is sought once per change of maps. */
+/* The language runtime of a sample's process is found, by one scan for each change of its maps. */
 
 #include "stack/stack-user.h"
 #include "symbolize/runtime/runtime.h"

@@ -372,7 +372,7 @@ static void test_random(unsigned seed)
 			random_exec(&m, &a, &b);
 		size_t n = random_chain(chain);
 		model_sample(&m, chain, n, o.max_stack);
-		/* a's three threads have a past; each of b's is new, and has no memo */
+		/* the threads of a have memos; each thread of b is new and has none yet */
 		feed_sample(&a, 7, 7 + (uint32_t)rand() % 3, 0, 1, chain, n);
 		feed_sample(&b, 7, 1000 + i, 0, 1, chain, n);
 	}

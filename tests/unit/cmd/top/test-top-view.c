@@ -201,7 +201,7 @@ static void test_hostile(void)
 	tap_ok(!strstr(text, "\302\233"), "nor are those beyond ASCII");
 	tap_ok(strstr(text, "a?[2Jb??c?") && strstr(text, "x?]0;evil?"), "each becomes a '?'");
 	tap_ok(strstr(text, "\303\244\357\277\275\357\277\275") != NULL,
-	       "bytes that are no UTF-8 are replaced");
+	       "bytes that are not UTF-8 are replaced");
 	free(text);
 	term.has_utf8 = false;
 	text = show(&t, &v, term, 24, 0);

@@ -230,7 +230,7 @@ static void test_vary(void)
 		livevary_step(l, (uint64_t)i * 200000000);
 		double period = (double)id->period;
 		samples += 100e6 / period;
-		/* A sample stands for half a period in a hundred as well, which the change lost. */
+		/* Up to 1 % longer: a hundred samples share the half period that a change loses. */
 		within = within && period >= 1e9 / 1100 && period <= 1.01 * 1e9 / 900;
 		moved = moved || period < 0.98e6 || period > 1.03e6;
 		if (i % 2 == 0) {
@@ -478,7 +478,7 @@ static void count_sizes(struct source *s, struct sizes *n)
 	}
 }
 
-/* Works for so long, reading in between: the rings hold it, however busy the CPUs are. */
+/* Burns ms and reads the rings every 2 ms, so that they never fill, however busy the CPUs are. */
 static void burn_and_count(struct source *s, int ms, struct sizes *n)
 {
 	for (int done = 0; done < ms; done += 2) {
@@ -487,7 +487,7 @@ static void burn_and_count(struct source *s, int ms, struct sizes *n)
 	}
 }
 
-/* While it records, stack copies change their size; nothing that was counted gets lost. */
+/* Stack copies change their size during a recording; no count is lost. */
 static void test_set_stack(void)
 {
 	struct source *s = NULL;
@@ -502,7 +502,7 @@ static void test_set_stack(void)
 	source_close(s);
 	o.attr.callgraph = EVATTR_CALLGRAPH_DWARF;
 	o.attr.stack_bytes = 4096;
-	/* Room for all tasks' samples, in the time that a busy machine takes for these. */
+	/* Room for the samples of all tasks while this one waits for a CPU of a busy machine. */
 	o.ring_bytes = 32u << 20;
 	if (evattr_user_regs() == 0 || live_open(&o, &s, &e) < 0) {
 		tap_skip("stack copies of another size", e.what);
@@ -562,7 +562,7 @@ static void test_set_stack(void)
 	tap_int(n_descriptors(), n_before, "no descriptor is left open");
 }
 
-/* A kernel that has each event but once on each CPU, as a breakpoint's register is. */
+/* A kernel in which each event can be open only once per CPU, like a breakpoint register. */
 static int held[2][1024];
 static bool only_once;
 
@@ -580,7 +580,7 @@ static int open_once(struct perf_event_attr *attr, pid_t pid, int cpu, int group
 	return *mine = evopen_syscall(attr, pid, cpu, group, flags);
 }
 
-/* Where the old and the new event cannot be there both, the old one goes first. */
+/* If the old and the new event cannot exist at the same time, the old one is closed first. */
 static void test_set_stack_of_one(void)
 {
 	struct source *s = NULL;
@@ -613,7 +613,7 @@ static void test_set_stack_of_one(void)
 	tap_int(n_descriptors(), n_before, "no descriptor is left open");
 }
 
-/* So many events on the PMU at the same time as it has counters; 0: there is none. */
+/* Opens as many events as the PMU has counters, and returns their number; 0 without a PMU. */
 static size_t open_full(struct live_options *o, struct evspec *spec, struct source **ret)
 {
 	for (size_t n = 16; n > 0; n--) {
@@ -633,7 +633,7 @@ static size_t open_full(struct live_options *o, struct evspec *spec, struct sour
 	return 0;
 }
 
-/* With no counter to spare, events that are always on the PMU stay there. */
+/* If all counters are in use, events that always count continue to count. */
 static void test_set_stack_full(void)
 {
 	struct evspec_list l = { NULL, 0 };
