@@ -3,6 +3,7 @@
 
 /* Local variables that own something: the attribute frees it at every exit from the scope. */
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -24,9 +25,27 @@ static inline void cleanup_fclose(FILE **f)
 		fclose(*f);
 }
 
-#define CLEANUP_FREE __attribute__((cleanup(cleanup_free)))
-#define CLEANUP_CLOSE __attribute__((cleanup(cleanup_close)))
-#define CLEANUP_FCLOSE __attribute__((cleanup(cleanup_fclose)))
+static inline void cleanup_closedir(DIR **dir)
+{
+	if (*dir)
+		closedir(*dir);
+}
+
+/* Calls function(&variable). */
+#define CLEANUP(function) __attribute__((cleanup(function)))
+
+#define CLEANUP_FREE CLEANUP(cleanup_free)
+#define CLEANUP_CLOSE CLEANUP(cleanup_close)
+#define CLEANUP_FCLOSE CLEANUP(cleanup_fclose)
+#define CLEANUP_CLOSEDIR CLEANUP(cleanup_closedir)
+
+/* From a function that frees a T *, which may be NULL, defines one for pointers to it:
+ * CLEANUP_DEFINE(struct rows, rows_free)     CLEANUP(rows_freep) struct rows *rows = NULL; */
+#define CLEANUP_DEFINE(T, free_function) \
+	static inline void free_function##p(T **p) \
+	{ \
+		free_function(*p); \
+	}
 
 /* Passes ownership of a pointer or descriptor on, so the local has nothing left to free. */
 #define TAKE_PTR(p) ({ __typeof__(p) take_ = (p); (p) = NULL; take_; })

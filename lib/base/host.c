@@ -27,9 +27,9 @@ int host_open(struct host *h, const char *root, const char *proc, const char *sy
 		snprintf(tmp.path[i], sizeof(tmp.path[i]), "%s", name[i]);
 		tmp.fd[i] = open(name[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
 		if (tmp.fd[i] < 0 && i != HOST_SYS) {
-			int code = err_errno(e, errno, "cannot open '%s'", name[i]);
+			int r = err_errno(e, errno, "cannot open '%s'", name[i]);
 			host_close(&tmp);
-			return code;
+			return r;
 		}
 	}
 	*h = tmp;

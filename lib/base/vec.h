@@ -3,7 +3,8 @@
 
 /*
  * Growing arrays.  `VEC(struct x) a = { 0 };` is an empty one; its elements are a.v[0] ..
- * a.v[a.n - 1], and they move when the array grows.  VEC_FREE leaves an empty array.
+ * a.v[a.n - 1], and they move when the array grows.  VEC_FREE leaves an empty array.  CLEANUP_VEC
+ * before a local array frees it at every exit from the scope.
  */
 
 #include <stdbool.h>
@@ -40,5 +41,12 @@ static inline bool vec_grow(void **v, size_t *cap, size_t n, size_t more, size_t
 	(VEC_RESERVE(a, 1) ? ((a)->v[(a)->n++] = (item), true) : false)
 
 #define VEC_FREE(a) (free((a)->v), (a)->v = NULL, (a)->n = (a)->cap = 0)
+
+static inline void vec_cleanup(void *a)
+{
+	free(*(void **)a);  /* v, the first member */
+}
+
+#define CLEANUP_VEC __attribute__((cleanup(vec_cleanup)))
 
 #endif

@@ -24,12 +24,6 @@
 /* TASK_COMM_LEN is 16; kernel threads show up to 64 bytes (kworker/0:1-events). */
 #define COMM_BYTES_MAX 128
 
-static void cleanup_closedir(DIR **dir)
-{
-	if (*dir)
-		closedir(*dir);
-}
-
 /* s as a decimal number; 0 if it is not one, or not a possible id. */
 static pid_t parse_id(const char *s)
 {
@@ -50,11 +44,11 @@ int synth_list(const struct host *h, pid_t pid, pid_t **ret_ids)
 		     : host_open_file(h, HOST_PROC, O_RDONLY | O_DIRECTORY, ".");
 	if (fd < 0)
 		return fd;
-	__attribute__((cleanup(cleanup_closedir))) DIR *dir = fdopendir(fd);
+	CLEANUP_CLOSEDIR DIR *dir = fdopendir(fd);
 	if (!dir) {
-		int code = -errno;
+		int r = -errno;
 		close(fd);
-		return code;
+		return r;
 	}
 	VEC(pid_t) ids = { 0 };
 	for (;;) {
@@ -63,9 +57,9 @@ int synth_list(const struct host *h, pid_t pid, pid_t **ret_ids)
 		if (!entry) {
 			/* The process ended meanwhile: return what was listed. */
 			if (errno && errno != ENOENT && errno != ESRCH) {
-				int code = -errno;
+				int r = -errno;
 				VEC_FREE(&ids);
-				return code;
+				return r;
 			}
 			break;
 		}
@@ -127,39 +121,39 @@ static int give_maps(const struct host *h, pid_t pid, uint64_t time_ns, synth_si
 		     void *ctx)
 {
 	CLEANUP_FREE char *text = NULL;
-	int code = host_read_file(h, HOST_PROC, &text, NULL, "%d/maps", pid);
-	if (code < 0)
-		return code;
+	int r = host_read_file(h, HOST_PROC, &text, NULL, "%d/maps", pid);
+	if (r < 0)
+		return r;
 	if (!*text) {
 		/* A kernel thread, or a main thread that ended before the others. */
 		uint32_t tid = host_live_thread(h, (uint32_t)pid);
 		free(TAKE_PTR(text));
-		code = host_read_file(h, HOST_PROC, &text, NULL, "%u/maps", tid);
-		if (code < 0)
-			return code;
+		r = host_read_file(h, HOST_PROC, &text, NULL, "%u/maps", tid);
+		if (r < 0)
+			return r;
 	}
 	char *at = text;
 	struct maps_entry m;
 	while (maps_next(&at, &m)) {
 		if (!(m.prot & PROT_EXEC))
 			continue;
-		struct record r = record_of(pid, pid, PERF_RECORD_MMAP2, time_ns);
-		r.mmap = (struct record_mmap){
+		struct record map = record_of(pid, pid, PERF_RECORD_MMAP2, time_ns);
+		map.mmap = (struct record_mmap){
 			.start = m.start, .len = m.end - m.start, .pgoff = m.pgoff,
 			.maj = m.maj, .min = m.min, .ino = m.ino,
 			.prot = m.prot, .flags = m.flags, .filename = m.name,
 		};
-		sink(ctx, &r);
+		sink(ctx, &map);
 	}
 	return 0;
 }
 
 int synth_process(const struct host *h, pid_t pid, uint64_t time_ns, synth_sink_fn *sink, void *ctx)
 {
-	int code = give_comms(h, pid, time_ns, sink, ctx);
-	if (code < 0)
-		return code == -ENOENT ? -ESRCH : code;
-	code = give_maps(h, pid, time_ns, sink, ctx);
+	int r = give_comms(h, pid, time_ns, sink, ctx);
+	if (r < 0)
+		return r == -ENOENT ? -ESRCH : r;
+	r = give_maps(h, pid, time_ns, sink, ctx);
 	/* It ended after its names were read: those suffice. */
-	return code == -ENOENT || code == -ESRCH ? 0 : code == -EPERM ? -EACCES : code;
+	return r == -ENOENT || r == -ESRCH ? 0 : r == -EPERM ? -EACCES : r;
 }
