@@ -96,31 +96,29 @@ static int put_calls(const struct rows *r, const struct forest *f, double ns_eac
 static int write_chrome(const struct model *m, uint32_t type, struct emit *o,
 			uint64_t *ret_n_left_out, struct err *e)
 {
-	struct rows *r = NULL;
-	struct forest *f = NULL;
+	CLEANUP(rows_freep) struct rows *rows = NULL;
+	CLEANUP(forest_freep) struct forest *f = NULL;
 	const char *unit = model_string(m, m->type[type].unit);
 	double ns_each = scale_ratio(unit, "nanoseconds");
-	int code = rows_new(m, NULL, ROWS_FUNCTION, NULL, &r, e);
-	if (code == 0)
-		code = forest_new(m, r, type, FOREST_ROWS, 0, &f, e);
-	if (code == 0) {
-		emit_text(o, "{\"displayTimeUnit\":\"ms\",\"otherData\":{\"exporter\":\"cprof\","
-			     "\"sample_type\":");
-		emit_json(o, model_string(m, m->type[type].type));
-		emit_text(o, ",\"unit\":");
-		emit_json(o, unit);
-		emit_text(o, "},\n\"traceEvents\":[\n");
-		bool first = true;
-		put_names(m, f, o, &first);
-		if (put_calls(r, f, ns_each > 0 ? ns_each : 1000, o, &first) < 0)
-			code = err_errno(e, ENOMEM, "cannot convert the profile");
-		emit_text(o, "]}\n");
-	}
-	if (code == 0)
-		*ret_n_left_out = f->n_left_out;
-	forest_free(f);
-	rows_free(r);
-	return code;
+	bool first = true;
+	int r = rows_new(m, NULL, ROWS_FUNCTION, NULL, &rows, e);
+	if (r < 0)
+		return r;
+	r = forest_new(m, rows, type, FOREST_ROWS, 0, &f, e);
+	if (r < 0)
+		return r;
+	emit_text(o, "{\"displayTimeUnit\":\"ms\",\"otherData\":{\"exporter\":\"cprof\","
+		     "\"sample_type\":");
+	emit_json(o, model_string(m, m->type[type].type));
+	emit_text(o, ",\"unit\":");
+	emit_json(o, unit);
+	emit_text(o, "},\n\"traceEvents\":[\n");
+	put_names(m, f, o, &first);
+	if (put_calls(rows, f, ns_each > 0 ? ns_each : 1000, o, &first) < 0)
+		return err_errno(e, ENOMEM, "cannot convert the profile");
+	emit_text(o, "]}\n");
+	*ret_n_left_out = f->n_left_out;
+	return 0;
 }
 
 const struct format conv_chrome = {

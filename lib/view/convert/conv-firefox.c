@@ -388,20 +388,20 @@ static int put_all(struct firefox *x)
 static int write_firefox(const struct model *m, uint32_t type, struct emit *o,
 			 uint64_t *ret_n_left_out, struct err *e)
 {
-	struct rows *r = NULL;
-	struct forest *f = NULL;
-	int code = rows_new(m, NULL, ROWS_FUNCTION, NULL, &r, e);
-	if (code == 0)
-		code = forest_new(m, r, type, FOREST_PLACES, FOREST_NEGATIVE, &f, e);
-	struct firefox x = { .m = m, .r = r, .f = f, .o = o, .type = type };
+	CLEANUP(rows_freep) struct rows *rows = NULL;
+	CLEANUP(forest_freep) struct forest *f = NULL;
+	int r = rows_new(m, NULL, ROWS_FUNCTION, NULL, &rows, e);
+	if (r < 0)
+		return r;
+	r = forest_new(m, rows, type, FOREST_PLACES, FOREST_NEGATIVE, &f, e);
+	if (r < 0)
+		return r;
+	struct firefox x = { .m = m, .r = rows, .f = f, .o = o, .type = type };
 	x.ms_each = scale_ratio(model_string(m, m->type[type].unit), "milliseconds");
-	if (code == 0 && put_all(&x) < 0)
-		code = err_errno(e, ENOMEM, "cannot convert the profile");
-	if (code == 0)
-		*ret_n_left_out = 0;
-	forest_free(f);
-	rows_free(r);
-	return code;
+	if (put_all(&x) < 0)
+		return err_errno(e, ENOMEM, "cannot convert the profile");
+	*ret_n_left_out = 0;
+	return 0;
 }
 
 const struct format conv_firefox = {

@@ -59,19 +59,18 @@ static int put_all(const struct model *m, uint32_t type, const struct rows *r, s
 static int write_folded(const struct model *m, uint32_t type, struct emit *o,
 			uint64_t *ret_n_left_out, struct err *e)
 {
-	struct rows *r = NULL;
-	struct forest *f = NULL;
-	int code = rows_new(m, NULL, ROWS_FUNCTION, NULL, &r, e);
-	if (code == 0)
-		code = forest_new(m, r, type, FOREST_ROWS, FOREST_NEGATIVE | FOREST_ONE_THREAD, &f,
-				  e);
-	if (code == 0 && put_all(m, type, r, f, o) < 0)
-		code = err_errno(e, ENOMEM, "cannot convert the profile");
-	if (code == 0)
-		*ret_n_left_out = 0;
-	forest_free(f);
-	rows_free(r);
-	return code;
+	CLEANUP(rows_freep) struct rows *rows = NULL;
+	CLEANUP(forest_freep) struct forest *f = NULL;
+	int r = rows_new(m, NULL, ROWS_FUNCTION, NULL, &rows, e);
+	if (r < 0)
+		return r;
+	r = forest_new(m, rows, type, FOREST_ROWS, FOREST_NEGATIVE | FOREST_ONE_THREAD, &f, e);
+	if (r < 0)
+		return r;
+	if (put_all(m, type, rows, f, o) < 0)
+		return err_errno(e, ENOMEM, "cannot convert the profile");
+	*ret_n_left_out = 0;
+	return 0;
 }
 
 const struct format conv_folded = {

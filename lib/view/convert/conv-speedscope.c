@@ -3,6 +3,7 @@
  * type; `type` is shown first.  It cannot hold negative values, of any type.
  */
 
+#include "base/cleanup.h"
 #include "view/convert/format.h"
 
 #include "base/err.h"
@@ -95,26 +96,25 @@ static bool put_profile(const struct model *m, const struct rows *r, uint32_t ty
 static int write_speedscope(const struct model *m, uint32_t type, struct emit *o,
 			    uint64_t *ret_n_left_out, struct err *e)
 {
-	struct rows *r = NULL;
+	CLEANUP(rows_freep) struct rows *rows = NULL;
 	uint64_t n_left_out = 0;
 	bool fits = true;
-	int code = rows_new(m, NULL, ROWS_FUNCTION, NULL, &r, e);
-	if (code < 0)
-		return code;
+	int r = rows_new(m, NULL, ROWS_FUNCTION, NULL, &rows, e);
+	if (r < 0)
+		return r;
 	emit_text(o, "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
 		     "\"exporter\":\"cprof\",\"name\":");
 	/* The main binary names the profile best. */
 	const char *name = m->n_mappings > 0 ? model_string(m, m->mapping[0].filename) : "";
 	emit_json(o, *name ? name : "profile");
 	emit_format(o, ",\"activeProfileIndex\":%u,\n\"shared\":{\"frames\":[", type);
-	put_frames(r, o);
+	put_frames(rows, o);
 	emit_text(o, "]},\n\"profiles\":[");
 	for (uint32_t i = 0; i < m->n_types && fits; i++) {
 		emit_text(o, i > 0 ? ",\n" : "");
-		fits = put_profile(m, r, i, o, &n_left_out);
+		fits = put_profile(m, rows, i, o, &n_left_out);
 	}
 	emit_text(o, "]}\n");
-	rows_free(r);
 	if (!fits)
 		return err_errno(e, ENOMEM, "cannot convert the profile");
 	*ret_n_left_out = n_left_out;

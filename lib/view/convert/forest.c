@@ -2,6 +2,7 @@
 
 #include "view/convert/forest.h"
 
+#include "base/cleanup.h"
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/hashindex.h"
@@ -172,27 +173,25 @@ static int add_samples(struct builder *g, struct forest *f, uint32_t type, unsig
 	return 0;
 }
 
-int forest_new(const struct model *m, const struct rows *r, uint32_t type, enum forest_by by,
+int forest_new(const struct model *m, const struct rows *rows, uint32_t type, enum forest_by by,
 	       unsigned flags, struct forest **ret, struct err *e)
 {
-	struct builder g = { .m = m, .rows = r, .by = by,
-			  .one_thread = flags & FOREST_ONE_THREAD };
-	struct forest *f = calloc(1, sizeof(*f));
-	int code = f ? add_samples(&g, f, type, flags) : -ENOMEM;
-	if (f) {
-		f->node = g.nodes.v;
-		f->n_nodes = (uint32_t)g.nodes.n;
-		f->thread = g.threads.v;
-		f->n_threads = (uint32_t)g.threads.n;
-	}
+	struct builder g = { .m = m, .rows = rows, .by = by,
+			     .one_thread = flags & FOREST_ONE_THREAD };
+	CLEANUP(forest_freep) struct forest *f = calloc(1, sizeof(*f));
+	if (!f)
+		return err_errno(e, ENOMEM, "cannot hold the call trees");
+	int r = add_samples(&g, f, type, flags);
+	f->node = g.nodes.v;
+	f->n_nodes = (uint32_t)g.nodes.n;
+	f->thread = g.threads.v;
+	f->n_threads = (uint32_t)g.threads.n;
 	VEC_FREE(&g.frames);
 	hashindex_done(&g.by_node);
 	hashindex_done(&g.by_thread);
-	if (code < 0) {
-		forest_free(f);
-		return err_errno(e, -code, "cannot hold the call trees");
-	}
+	if (r < 0)
+		return err_errno(e, -r, "cannot hold the call trees");
 	number_threads(f);
-	*ret = f;
+	*ret = TAKE_PTR(f);
 	return 0;
 }

@@ -7,6 +7,7 @@
  * belong to one unnamed thread.
  */
 
+#include "base/cleanup.h"
 #include "view/model/model.h"
 #include "view/table/rows.h"
 
@@ -42,5 +43,6 @@ struct forest {
 int forest_new(const struct model *m, const struct rows *r, uint32_t type, enum forest_by by,
 	       unsigned flags, struct forest **ret, struct err *e);
 void forest_free(struct forest *f);
+CLEANUP_DEFINE(struct forest, forest_free)
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "view/convert/from-folded.h"
 
+#include "base/cleanup.h"
 #include "base/err.h"
 #include "base/vec.h"
 #include "proto/pprof.h"
@@ -97,18 +98,20 @@ static int read_lines(struct folded *x, const char *text, size_t n_bytes)
 	return 0;
 }
 
+static void folded_done(struct folded *x)
+{
+	from_done(&x->from);
+	VEC_FREE(&x->ids);
+}
+
 int from_folded_read(const char *text, size_t n_bytes, struct model **ret, struct err *e)
 {
-	struct folded x = { .e = e };
+	CLEANUP(folded_done) struct folded x = { .e = e };
 	int r = from_begin(&x.from, e);
-	if (r == 0) {
-		pprof_sample_type(x.from.p, "samples", "count");
-		pprof_period(x.from.p, "samples", "count", 1);
-		r = read_lines(&x, text, n_bytes);
-	}
-	if (r == 0)
-		r = from_finish(&x.from, ret, e);
-	from_done(&x.from);
-	VEC_FREE(&x.ids);
-	return r;
+	if (r < 0)
+		return r;
+	pprof_sample_type(x.from.p, "samples", "count");
+	pprof_period(x.from.p, "samples", "count", 1);
+	r = read_lines(&x, text, n_bytes);
+	return r < 0 ? r : from_finish(&x.from, ret, e);
 }

@@ -7,6 +7,7 @@
 
 #include "view/convert/from-script.h"
 
+#include "base/cleanup.h"
 #include "base/err.h"
 #include "base/vec.h"
 #include "proto/pprof.h"
@@ -381,23 +382,26 @@ static int read_samples(struct script *x, struct text left)
 	return fits && close_sample(x) ? 0 : err_errno(x->e, ENOMEM, "cannot hold the profile");
 }
 
+static void script_done(struct script *x)
+{
+	from_done(&x->from);
+	VEC_FREE(&x->events);
+	VEC_FREE(&x->ids);
+	VEC_FREE(&x->inlined);
+}
+
 int from_script_read(const char *text, size_t n_bytes, struct model **ret, struct err *e)
 {
-	struct script x = { .e = e };
+	CLEANUP(script_done) struct script x = { .e = e };
 	int r = from_begin(&x.from, e);
-	if (r == 0)
-		r = collect_events(&x, (struct text){ text, n_bytes });
-	if (r == 0) {
-		write_types(&x);
-		r = read_samples(&x, (struct text){ text, n_bytes });
-	}
-	if (r == 0)
-		r = from_finish(&x.from, ret, e);
-	from_done(&x.from);
-	VEC_FREE(&x.events);
-	VEC_FREE(&x.ids);
-	VEC_FREE(&x.inlined);
-	return r;
+	if (r < 0)
+		return r;
+	r = collect_events(&x, (struct text){ text, n_bytes });
+	if (r < 0)
+		return r;
+	write_types(&x);
+	r = read_samples(&x, (struct text){ text, n_bytes });
+	return r < 0 ? r : from_finish(&x.from, ret, e);
 }
 
 const struct format from_script = {

@@ -5,6 +5,7 @@
 
 #include "view/html/html-data.h"
 
+#include "base/cleanup.h"
 #include "base/err.h"
 #include "base/utf8.h"
 #include "view/html/html-side.h"
@@ -147,26 +148,31 @@ static int put_set(struct encoder *k, const struct html_set *set, struct err *e)
 	const struct model *m = set->fresh.m;
 	struct html_side side[2] = { 0 };
 	struct html_forest t = { 0 };
-	int n_sides = set->base.m ? 2 : 1;
-	k->tables.failed = k->tables.failed || !VEC_PUSH(&t.nodes, ((struct html_node){ 0 }));
-	int r = k->tables.failed ? 0 : html_side_open(&k->tables, &side[0], &set->fresh, m, &t, e);
-	if (r == 0 && n_sides == 2 && !k->tables.failed)
-		r = html_side_open(&k->tables, &side[1], &set->base, m, &t, e);
-	if (r == 0 && !k->tables.failed) {
-		put_u(k, m->n_types);
-		for (uint32_t i = 0; i < m->n_types; i++) {
-			put_u(k, html_string(&k->tables, model_string(m, m->type[i].type)));
-			put_u(k, html_string(&k->tables, model_string(m, m->type[i].unit)));
-		}
-		put_u(k, set->type);
-		put_u(k, (uint32_t)(model_count_type(m) + 1));
-		put_u(k, (uint64_t)n_sides);
-		for (int i = 0; i < n_sides; i++)
-			put_side(k, &side[i], m->n_types);
-		put_nodes(k, &t);
-		for (int i = 0; i < n_sides; i++)
-			put_samples(k, &side[i], &t, m->n_types);
+	int n_sides = set->base.m ? 2 : 1, r = 0;
+	k->tables.failed |= !VEC_PUSH(&t.nodes, ((struct html_node){ 0 }));
+	for (int i = 0; i < n_sides; i++) {
+		if (k->tables.failed)
+			goto out;
+		r = html_side_open(&k->tables, &side[i], i ? &set->base : &set->fresh, m, &t, e);
+		if (r < 0)
+			goto out;
 	}
+	if (k->tables.failed)
+		goto out;
+	put_u(k, m->n_types);
+	for (uint32_t i = 0; i < m->n_types; i++) {
+		put_u(k, html_string(&k->tables, model_string(m, m->type[i].type)));
+		put_u(k, html_string(&k->tables, model_string(m, m->type[i].unit)));
+	}
+	put_u(k, set->type);
+	put_u(k, (uint32_t)(model_count_type(m) + 1));
+	put_u(k, (uint64_t)n_sides);
+	for (int i = 0; i < n_sides; i++)
+		put_side(k, &side[i], m->n_types);
+	put_nodes(k, &t);
+	for (int i = 0; i < n_sides; i++)
+		put_samples(k, &side[i], &t, m->n_types);
+out:
 	html_side_done(&side[0]);
 	html_side_done(&side[1]);
 	html_forest_done(&t);
@@ -246,38 +252,37 @@ static int encode(struct encoder *k, struct err *e)
 {
 	/* Encode the sets first, since that collects what they share; the shared tables precede
 	 * them in the output. */
-	struct html_data *whole = k->out, sets = { 0 };
-	struct html_source source = { 0 };
+	struct html_data *whole = k->out;
+	CLEANUP(html_data_done) struct html_data sets = { 0 };
+	CLEANUP(html_source_done) struct html_source source = { 0 };
 	k->out = &sets;
-	int r = 0;
 	html_add_set(&k->tables, 0);   /* set 0 is empty */
 	put_u(k, k->spec->n_sets);
-	for (size_t i = 0; i < k->spec->n_sets && r == 0 && !k->tables.failed; i++)
-		r = put_set(k, &k->spec->set[i], e);
-	k->out = whole;
-	if (r == 0 && !k->tables.failed && k->spec->open_source)
-		find_source(k, &source);
-	if (r == 0 && !k->tables.failed) {
-		put_shared(k, &source);
-		put_bytes(k, sets.bytes.v, sets.bytes.n);
+	for (size_t i = 0; i < k->spec->n_sets && !k->tables.failed; i++) {
+		int r = put_set(k, &k->spec->set[i], e);
+		if (r < 0)
+			return r;
 	}
-	html_source_done(&source);
-	html_data_done(&sets);
-	return r;
+	k->out = whole;
+	if (k->spec->open_source)
+		find_source(k, &source);
+	if (k->tables.failed)
+		return err_errno(e, ENOMEM, "cannot write the page");
+	put_shared(k, &source);
+	put_bytes(k, sets.bytes.v, sets.bytes.n);
+	return k->tables.failed ? err_errno(e, ENOMEM, "cannot write the page") : 0;
 }
 
 int html_data_make(const struct html_spec *spec, struct html_data *ret, struct err *e)
 {
 	struct encoder k = { .spec = spec, .out = ret };
-	int r = 0;
 	*ret = (struct html_data){ 0 };
 	if (strtab_init(&k.tables.strings, NULL) < 0)
-		k.tables.failed = true;
-	else
-		r = encode(&k, e);
+		return err_errno(e, ENOMEM, "cannot write the page");
+	int r = encode(&k, e);
 	html_tables_done(&k.tables);
 	VEC_FREE(&k.clean);
-	return r == 0 && k.tables.failed ? err_errno(e, ENOMEM, "cannot write the page") : r;
+	return r;
 }
 
 void html_data_done(struct html_data *d)

@@ -2,6 +2,7 @@
 
 #include "view/html/html.h"
 
+#include "base/cleanup.h"
 #include "base/err.h"
 #include "proto/gzip.h"
 #include "view/html/html-data.h"
@@ -61,17 +62,18 @@ static int put_bytes(void *ctx, const void *data, size_t n_bytes)
 static int put_data(const struct html_data *d, html_write_fn write, void *ctx, struct err *e)
 {
 	struct base64 b = { .write = write, .ctx = ctx };
-	struct gzip z;
+	CLEANUP(gzip_close) struct gzip z = { 0 };
 	int r = gzip_open(&z, put_bytes, &b, 6);
 	if (r < 0)
 		return err_errno(e, ENOMEM, "cannot write the page");
 	r = gzip_write(&z, d->bytes.v, d->bytes.n);
-	if (r == 0)
-		r = gzip_finish(&z);
-	gzip_close(&z);
-	if (r == 0 && b.n_rest > 0)
-		r = put_group(&b, b.rest, b.n_rest);
-	return r == 0 ? flush(&b) : r;
+	if (r < 0)
+		return r;
+	r = gzip_finish(&z);
+	if (r < 0)
+		return r;
+	r = b.n_rest > 0 ? put_group(&b, b.rest, b.n_rest) : 0;
+	return r < 0 ? r : flush(&b);
 }
 
 bool html_comparable(const struct model *base, const struct model *fresh, uint32_t *ret_type)
@@ -97,14 +99,13 @@ bool html_comparable(const struct model *base, const struct model *fresh, uint32
 
 int html_write(const struct html_spec *spec, html_write_fn write, void *ctx, struct err *e)
 {
-	struct html_data d = { 0 };
+	CLEANUP(html_data_done) struct html_data d = { 0 };
 	int r = html_data_make(spec, &d, e);
-	if (r == 0)
-		r = write(ctx, html_page_head, html_page_head_bytes);
-	if (r == 0)
-		r = put_data(&d, write, ctx, e);
-	if (r == 0)
-		r = write(ctx, html_page_tail, html_page_tail_bytes);
-	html_data_done(&d);
-	return r;
+	if (r < 0)
+		return r;
+	r = write(ctx, html_page_head, html_page_head_bytes);
+	if (r < 0)
+		return r;
+	r = put_data(&d, write, ctx, e);
+	return r < 0 ? r : write(ctx, html_page_tail, html_page_tail_bytes);
 }

@@ -230,23 +230,21 @@ static void draw(struct drawing *d, uint32_t depth)
 	put(d, "</svg>\n");
 }
 
+static void drawing_done(struct drawing *d)
+{
+	free(d->weight);
+	VEC_FREE(&d->boxes);
+	VEC_FREE(&d->text);
+}
+
 int svg_write(const struct svg_spec *spec, svg_write_fn write, void *ctx, struct err *e)
 {
-	struct drawing d = { .spec = spec };
+	CLEANUP(drawing_done) struct drawing d = { .spec = spec };
 	uint32_t depth = 0;
-	int r = weigh(&d);
-	if (r == 0)
-		r = lay_out(&d, &depth);
-	if (r == 0)
-		draw(&d, depth);
-	if (r == 0 && d.failed)
-		r = -ENOMEM;
-	if (r < 0)
-		err_errno(e, ENOMEM, "cannot draw the flame graph");
-	else
-		r = write(ctx, d.text.v, d.text.n);
-	free(d.weight);
-	VEC_FREE(&d.boxes);
-	VEC_FREE(&d.text);
-	return r;
+	if (weigh(&d) < 0 || lay_out(&d, &depth) < 0)
+		return err_errno(e, ENOMEM, "cannot draw the flame graph");
+	draw(&d, depth);
+	if (d.failed)
+		return err_errno(e, ENOMEM, "cannot draw the flame graph");
+	return write(ctx, d.text.v, d.text.n);
 }

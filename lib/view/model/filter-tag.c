@@ -129,13 +129,16 @@ int filter_tag_apply(struct filter *f, const char *rule, struct err *e)
 	}
 	*eq = '\0';
 	size_t n = 0;
-	int r = parse_values(eq + 1, value, &n, e);
 	bool any = false;
-	for (uint32_t i = 0; r == 0 && i < m->n_label_sets; i++)
+	int r = parse_values(eq + 1, value, &n, e);
+	if (r < 0)
+		goto out;
+	for (uint32_t i = 0; i < m->n_label_sets; i++)
 		any |= is_in[i] = set_matches(m, &m->labels[i], key, value, n);
-	for (uint32_t i = 0; r == 0 && i < m->n_samples; i++)
+	for (uint32_t i = 0; i < m->n_samples; i++)
 		f->sample_out[i] |= !is_in[m->sample[i].labels];
 	f->missed[FILTER_TAG] |= !any;
+out:
 	for (size_t i = 0; i < n; i++)
 		pattern_done(&value[i].pattern);
 	return r;

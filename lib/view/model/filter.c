@@ -142,20 +142,21 @@ static void cut_stacks(struct filter *f, const unsigned char *cut)
 static int drop_frames(struct filter *f)
 {
 	const struct model *m = f->m;
-	struct pattern drop = { 0 }, keep = { 0 };
+	CLEANUP(pattern_done) struct pattern drop = { 0 };
+	CLEANUP(pattern_done) struct pattern keep = { 0 };
 	if (!m->drop_frames)
 		return 0;
 	if (!pattern_compile_foreign(&drop, model_string(m, m->drop_frames)) ||
 	    (m->keep_frames &&
 	     !pattern_compile_foreign(&keep, model_string(m, m->keep_frames)))) {
 		f->drop_refused = true;
-		pattern_done(&drop);
 		return 0;
 	}
 	CLEANUP_FREE unsigned char *dropped = calloc(m->n_functions + 1, 1);
 	CLEANUP_FREE unsigned char *cut = calloc(m->n_locations + 1, 1);
-	int r = dropped && cut ? match_dropped(m, &drop, &keep, dropped) : -ENOMEM;
-	for (uint32_t l = 0; r == 0 && l < m->n_locations; l++) {
+	if (!dropped || !cut || match_dropped(m, &drop, &keep, dropped) < 0)
+		return -ENOMEM;
+	for (uint32_t l = 0; l < m->n_locations; l++) {
 		const struct model_location *loc = &m->location[l];
 		for (uint32_t i = loc->n_lines; i-- > 0;) {
 			uint32_t fn = m->line[loc->first_line + i].function;
@@ -167,11 +168,8 @@ static int drop_frames(struct filter *f)
 			break;
 		}
 	}
-	if (r == 0)
-		cut_stacks(f, cut);
-	pattern_done(&drop);
-	pattern_done(&keep);
-	return r;
+	cut_stacks(f, cut);
+	return 0;
 }
 
 /* ---- focus and ignore ----------------------------------------------------- */
@@ -243,40 +241,46 @@ const char *filter_rule_name(enum filter_rule rule)
 	return name[rule];
 }
 
-static int apply_rules(struct filter *f, const struct filter_spec *s, struct err *e)
+static int match_regex(const struct filter *f, enum filter_rule rule, const char *regex,
+		       struct matches *ret, struct err *e)
+{
+	CLEANUP(pattern_done) struct pattern p = { 0 };
+	char option[16];
+	snprintf(option, sizeof(option), "--%s", filter_rule_name(rule));
+	int r = pattern_compile(&p, option, regex, e);
+	if (r < 0)
+		return r;
+	return match_names(f->m, &p, ret) < 0 ? err_errno(e, ENOMEM, "cannot filter the profile")
+					      : 0;
+}
+
+static int apply_regexes(struct filter *f, const struct filter_spec *s, struct err *e)
 {
 	struct matches x[FILTER_N_REGEX] = { 0 };
 	int r = 0;
-	for (int i = 0; i < FILTER_N_REGEX && r == 0; i++) {
-		struct pattern p = { 0 };
-		char option[16];
+	for (int i = 0; i < FILTER_N_REGEX; i++) {
 		if (!s->regex[i])
 			continue;
 		f->missed[i] = true;
-		snprintf(option, sizeof(option), "--%s", filter_rule_name(i));
-		r = pattern_compile(&p, option, s->regex[i], e);
-		if (r == 0 && (r = match_names(f->m, &p, &x[i])) < 0)
-			err_errno(e, ENOMEM, "cannot filter the profile");
-		pattern_done(&p);
+		r = match_regex(f, i, s->regex[i], &x[i], e);
+		if (r < 0)
+			goto out;
 	}
-	if (r == 0) {
-		choose_samples(f, &x[FILTER_FOCUS], &x[FILTER_IGNORE]);
-		if (s->regex[FILTER_HIDE])
-			hide_frames(f, &x[FILTER_HIDE], false);
-		if (s->regex[FILTER_SHOW])
-			hide_frames(f, &x[FILTER_SHOW], true);
-	}
+	choose_samples(f, &x[FILTER_FOCUS], &x[FILTER_IGNORE]);
+	if (s->regex[FILTER_HIDE])
+		hide_frames(f, &x[FILTER_HIDE], false);
+	if (s->regex[FILTER_SHOW])
+		hide_frames(f, &x[FILTER_SHOW], true);
+out:
 	for (int i = 0; i < FILTER_N_REGEX; i++)
 		free_matches(&x[i]);
-	for (size_t i = 0; i < s->n_tags && r == 0; i++)
-		r = filter_tag_apply(f, s->tag[i], e);
 	return r;
 }
 
 int filter_new(const struct model *m, const struct filter_spec *spec, struct filter **ret,
 	       struct err *e)
 {
-	struct filter *f = calloc(1, sizeof(*f));
+	CLEANUP(filter_freep) struct filter *f = calloc(1, sizeof(*f));
 	if (!f)
 		return err_errno(e, ENOMEM, "cannot filter the profile");
 	f->m = m;
@@ -284,16 +288,17 @@ int filter_new(const struct model *m, const struct filter_spec *spec, struct fil
 	f->location_out = calloc(m->n_locations + 1, 1);
 	f->line_out = calloc(m->n_lines + 1, 1);
 	f->stack_skip = calloc((size_t)m->n_stacks + 1, sizeof(*f->stack_skip));
-	int r = -ENOMEM;
-	if (f->sample_out && f->location_out && f->line_out && f->stack_skip)
-		r = spec->keep_dropped ? 0 : drop_frames(f);
+	if (!f->sample_out || !f->location_out || !f->line_out || !f->stack_skip ||
+	    (!spec->keep_dropped && drop_frames(f) < 0))
+		return err_errno(e, ENOMEM, "cannot filter the profile");
+	int r = apply_regexes(f, spec, e);
 	if (r < 0)
-		err_errno(e, ENOMEM, "cannot filter the profile");
-	else
-		r = apply_rules(f, spec, e);
-	if (r < 0)
-		filter_free(f);
-	else
-		*ret = f;
-	return r;
+		return r;
+	for (size_t i = 0; i < spec->n_tags; i++) {
+		r = filter_tag_apply(f, spec->tag[i], e);
+		if (r < 0)
+			return r;
+	}
+	*ret = TAKE_PTR(f);
+	return 0;
 }

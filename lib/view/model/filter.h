@@ -10,6 +10,7 @@
  * match anywhere in a function's name, in its file name or in the file name of the mapping.
  */
 
+#include "base/cleanup.h"
 #include "view/model/model.h"
 
 #include <stdbool.h>
@@ -51,5 +52,6 @@ struct filter {
 int filter_new(const struct model *m, const struct filter_spec *spec, struct filter **ret,
 	       struct err *e);
 void filter_free(struct filter *f);
+CLEANUP_DEFINE(struct filter, filter_free)
 
 #endif

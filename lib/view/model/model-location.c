@@ -89,8 +89,9 @@ static int append_lines(struct model_builder *b, struct model_file *f,
 		const struct profile_line *l = &from->line[i];
 		struct model_line line = { l->line, l->column, MODEL_NONE };
 		int r = l->function ? add_function(b, f, l->function, &line.function) : 0;
-		if (r == 0)
-			r = MODEL_MAKE_ROOM(b, &b->lines);
+		if (r < 0)
+			return r;
+		r = MODEL_MAKE_ROOM(b, &b->lines);
 		if (r < 0)
 			return r;
 		b->lines.v[b->lines.n++] = line;

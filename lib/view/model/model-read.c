@@ -136,13 +136,17 @@ static int add_samples(struct model_builder *b, struct model_file *f, struct ppr
 	if (!f->mapping || !f->function || !f->location)
 		return model_no_memory(b);
 	int r = match_header(b, f);
-	if (r == 0)
-		r = add_comments(b, p);
-	uint32_t first;
-	if (r == 0 && b->mappings.n == 0 && p->n_mappings > 0)
-		r = model_location_mapping(b, f, &p->mapping[0], &first);
 	if (r < 0)
 		return r;
+	r = add_comments(b, p);
+	if (r < 0)
+		return r;
+	uint32_t first;
+	if (b->mappings.n == 0 && p->n_mappings > 0) {
+		r = model_location_mapping(b, f, &p->mapping[0], &first);
+		if (r < 0)
+			return r;
+	}
 	if (m->time_ns == 0 || p->time_nanos < m->time_ns)
 		m->time_ns = p->time_nanos;
 	m->duration_ns = model_add(m->duration_ns, p->duration_nanos);
@@ -202,7 +206,7 @@ static int finish_model(struct model_builder *b, int r, struct model **ret)
 		m->stack_location = b->stack_locations.v;
 		m->n_stack_locations = b->stack_locations.n;
 		m->value = b->values.v;
-		if (r == 0 && m->n_samples > 0 && !m->value)
+		if (r >= 0 && m->n_samples > 0 && !m->value)
 			r = model_no_memory(b);
 	}
 	hashindex_done(&b->by_mapping);
@@ -223,12 +227,13 @@ int model_read_parts(const struct model_part *part, size_t n_parts, struct model
 {
 	struct model_builder b;
 	int r = begin_model(&b, e);
-	for (size_t i = 0; r == 0 && i < n_parts; i++) {
+	for (size_t i = 0; r >= 0 && i < n_parts; i++) {
 		struct pprof_samples *s = NULL;
 		const struct profile *head = NULL;
 		r = pprof_samples_open(part[i].data, part[i].n_bytes, &s, &head, e);
-		if (r == 0)
-			r = add_file(&b, s, head);
+		if (r < 0)
+			break;
+		r = add_file(&b, s, head);
 	}
 	return finish_model(&b, r, ret);
 }
@@ -242,7 +247,7 @@ int model_read_files(const char *const *path, size_t n_paths, struct model **ret
 {
 	struct model_builder b;
 	int r = begin_model(&b, e);
-	for (size_t i = 0; r == 0 && i < n_paths; i++) {
+	for (size_t i = 0; r >= 0 && i < n_paths; i++) {
 		struct pprof_samples *s = NULL;
 		const struct profile *head = NULL;
 		const char *name = strcmp(path[i], "-") == 0 ? "/dev/stdin" : path[i];

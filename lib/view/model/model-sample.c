@@ -187,8 +187,9 @@ int model_sample_add(struct model_builder *b, struct model_file *f,
 		return 0;
 	struct model_sample want = { 0 };
 	int r = add_stack(b, f, row, &want.stack);
-	if (r == 0)
-		r = find_labels(b, f, row, &want.labels);
+	if (r < 0)
+		return r;
+	r = find_labels(b, f, row, &want.labels);
 	if (r < 0)
 		return r;
 	uint64_t hash = hash_u64((uint64_t)want.stack << 32 | want.labels);
@@ -204,7 +205,9 @@ int model_sample_add(struct model_builder *b, struct model_file *f,
 	if (!VEC_RESERVE(&b->values, n_types))
 		return model_no_memory(b);
 	r = MODEL_ADD(b, &b->samples, &b->by_sample, hash, want);
-	for (size_t i = 0; r == 0 && i < n_types; i++)
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < n_types; i++)
 		b->values.v[b->values.n++] = scaled(f, i, row->value[i]);
-	return r;
+	return 0;
 }

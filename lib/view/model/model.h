@@ -25,6 +25,7 @@
  * plus the uncompressed file while it is read.
  */
 
+#include "base/cleanup.h"
 #include "base/strtab.h"
 
 #include <stdbool.h>
@@ -121,6 +122,7 @@ int model_write_some(const struct model *m, const struct model_some *some,
 		     int level, struct err *e);
 
 void model_free(struct model *m);
+CLEANUP_DEFINE(struct model, model_free)
 
 /* The sample type with this name or, as in pprof, this number ("0" is the first).  NULL: the
  * profile's default, or else the last.  -ENOENT, with a hint that lists the types. */

@@ -65,10 +65,10 @@ int pattern_compile(struct pattern *p, const char *option, const char *text, str
 	if (!posix)
 		return err_errno(e, ENOMEM, "cannot read the expression for %s", option);
 	int flags = REG_EXTENDED | REG_NOSUB | (ignore_case ? REG_ICASE : 0);
-	int code = regcomp(&p->re, posix, flags);
-	if (code != 0) {
+	int r = regcomp(&p->re, posix, flags);
+	if (r != 0) {
 		char why[200];
-		regerror(code, &p->re, why, sizeof(why));
+		regerror(r, &p->re, why, sizeof(why));
 		return err_usage(e, "%s '%s' is not a regular expression: %s", option, text, why);
 	}
 	p->is_set = true;

@@ -208,36 +208,34 @@ static int match_functions(struct counting *c, const char *regex, struct err *e)
 	return c->matches ? 0 : err_errno(e, ENOMEM, "cannot add up the profile");
 }
 
+static void counting_done(struct counting *c)
+{
+	free(c->matches);
+	free(c->spot_of_line);
+	VEC_FREE(&c->functions);
+	VEC_FREE(&c->seen);
+	VEC_FREE(&c->spots);
+	hashindex_done(&c->by_function);
+	hashindex_done(&c->by_spot);
+}
+
 int annotate_new(const struct model *m, const struct filter *f, uint32_t type, const char *regex,
 		 bool by_address, struct annotate **ret, struct err *e)
 {
-	struct counting c = { .m = m, .f = f, .by_address = by_address };
-	struct annotate *a = NULL;
+	CLEANUP(counting_done) struct counting c = { .m = m, .f = f, .by_address = by_address };
 	int r = match_functions(&c, regex, e);
 	if (r < 0)
 		return r;
-	a = calloc(1, sizeof(*a));
-	r = a ? find_spots(&c) : -ENOMEM;
-	if (r == 0) {
-		a->total = add_samples(&c, type);
-		r = move_results(&c, a);
-	}
-	if (r < 0)
-		err_errno(e, ENOMEM, "cannot add up the profile");
-	else if (a->n_functions == 0)
-		r = err_set(e, ENOENT, "no function with a value matches '%s'", regex);
-	free(c.matches);
-	free(c.spot_of_line);
-	VEC_FREE(&c.functions);
-	VEC_FREE(&c.seen);
-	VEC_FREE(&c.spots);
-	hashindex_done(&c.by_function);
-	hashindex_done(&c.by_spot);
-	if (r < 0)
-		annotate_free(a);
-	else
-		*ret = a;
-	return r;
+	CLEANUP(annotate_freep) struct annotate *a = calloc(1, sizeof(*a));
+	if (!a || find_spots(&c) < 0)
+		return err_errno(e, ENOMEM, "cannot add up the profile");
+	a->total = add_samples(&c, type);
+	if (move_results(&c, a) < 0)
+		return err_errno(e, ENOMEM, "cannot add up the profile");
+	if (a->n_functions == 0)
+		return err_set(e, ENOENT, "no function with a value matches '%s'", regex);
+	*ret = TAKE_PTR(a);
+	return 0;
 }
 
 size_t annotate_sum(const struct annotate *a, const struct annotate_function *fn, uint64_t start,

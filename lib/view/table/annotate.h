@@ -7,6 +7,7 @@
  * and once per function.
  */
 
+#include "base/cleanup.h"
 #include "view/model/filter.h"
 #include "view/model/model.h"
 
@@ -43,6 +44,7 @@ struct annotate {
 int annotate_new(const struct model *m, const struct filter *f, uint32_t type, const char *regex,
 		 bool by_address, struct annotate **ret, struct err *e);
 void annotate_free(struct annotate *a);
+CLEANUP_DEFINE(struct annotate, annotate_free)
 
 /* Adds up the spots of fn at addresses from start up to, but not including, end.  Returns their
  * number. */

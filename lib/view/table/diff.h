@@ -12,6 +12,7 @@
  * runs of the program is a change.
  */
 
+#include "base/cleanup.h"
 #include "view/table/top.h"
 
 #include <stdbool.h>
@@ -54,6 +55,7 @@ int diff_new(const struct top *base, double base_seconds, const struct top *fres
 	     double fresh_seconds, double unit_ratio, enum diff_norm norm, struct diff **ret,
 	     struct err *e);
 void diff_free(struct diff *d);
+CLEANUP_DEFINE(struct diff, diff_free)
 
 /* Significant changes first, then the largest; TOP_BY_NAME: by name only. */
 void diff_sort(struct diff *d, enum top_order order);

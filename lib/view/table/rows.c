@@ -226,20 +226,20 @@ static int rows_of_location(const struct model *m, const struct filter *f, struc
 	return 0;
 }
 
-static int rows_of_locations(const struct model *m, const struct filter *f, struct rows *r)
+static int rows_of_locations(const struct model *m, const struct filter *f, struct rows *rows)
 {
 	size_t n = 0;
-	r->of = calloc((size_t)m->n_lines + m->n_locations + 1, sizeof(*r->of));
-	r->first = calloc((size_t)m->n_locations + 1, sizeof(*r->first));
-	if (!r->of || !r->first)
+	rows->of = calloc((size_t)m->n_lines + m->n_locations + 1, sizeof(*rows->of));
+	rows->first = calloc((size_t)m->n_locations + 1, sizeof(*rows->first));
+	if (!rows->of || !rows->first)
 		return -ENOMEM;
 	for (uint32_t l = 0; l < m->n_locations; l++) {
-		r->first[l] = n;
-		int code = rows_of_location(m, f, r, l, &n);
-		if (code < 0)
-			return code;
+		rows->first[l] = n;
+		int r = rows_of_location(m, f, rows, l, &n);
+		if (r < 0)
+			return r;
 	}
-	r->first[m->n_locations] = n;
+	rows->first[m->n_locations] = n;
 	return 0;
 }
 

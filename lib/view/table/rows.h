@@ -12,6 +12,7 @@
  *   label      by the value of a label; each sample has one row, whatever its frames
  */
 
+#include "base/cleanup.h"
 #include "view/model/filter.h"
 #include "view/model/model.h"
 
@@ -61,6 +62,7 @@ struct rows {
 int rows_new(const struct model *m, const struct filter *f, enum rows_by by, const char *label,
 	     struct rows **ret, struct err *e);
 void rows_free(struct rows *r);
+CLEANUP_DEFINE(struct rows, rows_free)
 
 /* Walks the rows of one sample, leaf first: `for (struct rows_walk w = rows_begin(...);
  * rows_next(&w);)`, with w.row and w.is_inlined.  f may be NULL. */

@@ -7,6 +7,7 @@
  * those of `go tool pprof -top`.
  */
 
+#include "base/cleanup.h"
 #include "view/model/filter.h"
 #include "view/model/model.h"
 #include "view/table/rows.h"
@@ -37,6 +38,7 @@ struct top {
 int top_new(const struct model *m, const struct filter *f, const struct rows *r, uint32_t type,
 	    struct top **ret, struct err *e);
 void top_free(struct top *t);
+CLEANUP_DEFINE(struct top, top_free)
 
 /* Largest absolute value first; equal rows are sorted by name. */
 enum top_order { TOP_BY_FLAT, TOP_BY_CUM, TOP_BY_NAME, TOP_N_ORDERS };

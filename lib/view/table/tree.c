@@ -133,49 +133,59 @@ static int build_tree(struct builder *g, struct tree *t, const struct model *m,
 	return link_children(t);
 }
 
+static void builder_done(struct builder *g)
+{
+	VEC_FREE(&g->nodes);
+	VEC_FREE(&g->steps);
+	hashindex_done(&g->by_parent_row);
+}
+
 int tree_new(const struct model *m, const struct filter *f, const struct rows *r, uint32_t type,
 	     enum tree_way way, const bool *start, struct tree **ret, struct err *e)
 {
-	struct builder g = { 0 };
-	struct tree *t = calloc(1, sizeof(*t));
-	int code = -ENOMEM;
-	if (t) {
-		t->rows = r;
-		code = build_tree(&g, t, m, f, r, type, way, start);
-	}
-	VEC_FREE(&g.nodes);
-	VEC_FREE(&g.steps);
-	hashindex_done(&g.by_parent_row);
-	if (code < 0) {
-		tree_free(t);
+	CLEANUP(builder_done) struct builder g = { 0 };
+	CLEANUP(tree_freep) struct tree *t = calloc(1, sizeof(*t));
+	if (!t)
 		return err_errno(e, ENOMEM, "cannot build the call tree");
-	}
-	*ret = t;
+	t->rows = r;
+	if (build_tree(&g, t, m, f, r, type, way, start) < 0)
+		return err_errno(e, ENOMEM, "cannot build the call tree");
+	*ret = TAKE_PTR(t);
 	return 0;
 }
 
-int tree_find_rows(const struct rows *r, const char *option, const char *name, bool **ret,
+/* Marks the rows that match the regex.  1 if there are any, 0 without one, or -errno. */
+static int mark_matches(const struct rows *rows, const char *option, const char *regex,
+			bool *start, struct err *e)
+{
+	bool any = false;
+	struct pattern p = { 0 };
+	int r = pattern_compile(&p, option, regex, e);
+	if (r < 0)
+		return r;
+	for (uint32_t i = 0; i < rows->n_rows; i++)
+		any |= start[i] = pattern_matches(&p, rows->row[i].name);
+	pattern_done(&p);
+	return any;
+}
+
+int tree_find_rows(const struct rows *rows, const char *option, const char *name, bool **ret,
 		   struct err *e)
 {
-	bool *start = calloc((size_t)r->n_rows + 1, sizeof(*start)), any = false;
+	CLEANUP_FREE bool *start = calloc((size_t)rows->n_rows + 1, sizeof(*start));
+	bool any = false;
 	if (!start)
 		return err_errno(e, ENOMEM, "cannot build the call tree");
-	for (uint32_t i = 0; i < r->n_rows; i++)
-		any |= start[i] = strcmp(r->row[i].name, name) == 0;
-	struct pattern p = { 0 };
-	int code = any ? 0 : pattern_compile(&p, option, name, e);
-	for (uint32_t i = 0; code == 0 && !any && i < r->n_rows; i++)
-		start[i] = pattern_matches(&p, r->row[i].name);
-	for (uint32_t i = 0; code == 0 && i < r->n_rows; i++)
-		any |= start[i];
-	pattern_done(&p);
-	if (code == 0 && !any) {
-		code = err_set(e, ENOENT, "no frame matches '%s'", name);
+	for (uint32_t i = 0; i < rows->n_rows; i++)
+		any |= start[i] = strcmp(rows->row[i].name, name) == 0;
+	int r = any ? 1 : mark_matches(rows, option, name, start, e);
+	if (r < 0)
+		return r;
+	if (r == 0) {
+		r = err_set(e, ENOENT, "no frame matches '%s'", name);
 		err_hint(e, "'cprof report --limit 0 FILE' lists all names");
+		return r;
 	}
-	if (code < 0)
-		free(start);
-	else
-		*ret = start;
-	return code;
+	*ret = TAKE_PTR(start);
+	return 0;
 }

@@ -7,6 +7,7 @@
  * that function and is counted once, so a node's own value and those of its children add up.
  */
 
+#include "base/cleanup.h"
 #include "view/model/filter.h"
 #include "view/model/model.h"
 #include "view/table/rows.h"
@@ -34,10 +35,11 @@ enum tree_way { TREE_ALL, TREE_CALLEES, TREE_CALLERS };
 int tree_new(const struct model *m, const struct filter *f, const struct rows *r, uint32_t type,
 	     enum tree_way way, const bool *start, struct tree **ret, struct err *e);
 void tree_free(struct tree *t);
+CLEANUP_DEFINE(struct tree, tree_free)
 
 /* The rows that NAME selects: those with exactly this name, else those that match it as a regex.
  * *ret has n_rows elements; the caller frees it.  -ENOENT: no such row; -EINVAL: a bad regex. */
-int tree_find_rows(const struct rows *r, const char *option, const char *name, bool **ret,
+int tree_find_rows(const struct rows *rows, const char *option, const char *name, bool **ret,
 		   struct err *e);
 
 #endif
