@@ -3,6 +3,7 @@
 #include "source/cpus.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/host.h"
 #include "base/vec.h"
@@ -95,8 +96,10 @@ int cpus_busy_ns(const struct host *h, const char *list, uint64_t *ret_ns)
 	CLEANUP_FREE char *text = NULL;
 	uint64_t ticks = 0;
 	bool any = false;
-	int code = host_read_file(h, HOST_PROC, &text, NULL, "stat");
-	for (char *line = text; code == 0 && line && *line;) {
+	int r = host_read_file(h, HOST_PROC, &text, NULL, "stat");
+	if (r < 0)
+		return r;
+	for (char *line = text; line && *line;) {
 		int cpu;
 		unsigned long long user, nice, system, irq, softirq;
 		/* The first line, "cpu ", is the sum; %d would skip the blank. */
@@ -109,9 +112,8 @@ int cpus_busy_ns(const struct host *h, const char *list, uint64_t *ret_ns)
 		line = strchr(line, '\n');
 		line += line != NULL;
 	}
-	if (code == 0 && !any)
-		code = -EINVAL;
-	if (code == 0)
-		*ret_ns = ticks * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
-	return code;
+	if (!any)
+		return -EINVAL;
+	*ret_ns = ticks * (CLOCK_SECOND_NS / (uint64_t)sysconf(_SC_CLK_TCK));
+	return 0;
 }

@@ -59,8 +59,8 @@ static uint64_t mlock_kb(const struct host *h)
 static int explain_eperm(const struct host *h, uint64_t n_ring_bytes, struct err *e)
 {
 	char size[UNITS_TEXT_MAX], fits_text[UNITS_TEXT_MAX], limit_text[32] = "unlimited";
-	int code = err_errno(e, EPERM, "cannot map a ring of %s",
-			     units_size_text(n_ring_bytes, size));
+	int r = err_errno(e, EPERM, "cannot map a ring of %s",
+			  units_size_text(n_ring_bytes, size));
 	struct rlimit limit = { .rlim_cur = 0 };
 	getrlimit(RLIMIT_MEMLOCK, &limit);
 	long n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
@@ -81,7 +81,7 @@ static int explain_eperm(const struct host *h, uint64_t n_ring_bytes, struct err
 		 " %llu CPUs plus RLIMIT_MEMLOCK (%s)\n%sraise these limits, or grant"
 		 " CAP_IPC_LOCK",
 		 (unsigned long long)mlock_kb(h), (unsigned long long)n, limit_text, advice);
-	return code;
+	return r;
 }
 
 static int allocate_wrap(struct ring *r)

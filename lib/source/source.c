@@ -2,6 +2,7 @@
 
 #include "source/source.h"
 
+#include "base/cleanup.h"
 #include "base/err.h"
 
 #include <errno.h>
@@ -41,16 +42,16 @@ int source_resume(struct source *s, size_t event, struct err *e)
 
 static int wait_for_fds(int timeout_ms, const int *fds, size_t n_fds, bool *ret_ready)
 {
-	struct pollfd *p = calloc(n_fds + 1, sizeof(*p));
+	CLEANUP_FREE struct pollfd *p = calloc(n_fds + 1, sizeof(*p));
 	if (!p)
 		return -ENOMEM;
 	for (size_t i = 0; i < n_fds; i++)
 		p[i] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
-	int r = poll(p, n_fds, timeout_ms) < 0 ? -errno : 0;
-	for (size_t i = 0; r == 0 && i < n_fds && ret_ready; i++)
+	if (poll(p, n_fds, timeout_ms) < 0)
+		return -errno;
+	for (size_t i = 0; i < n_fds && ret_ready; i++)
 		ret_ready[i] = p[i].revents != 0;
-	free(p);
-	return r;
+	return 0;
 }
 
 int source_wait(struct source *s, int timeout_ms, const int *fds, size_t n_fds, bool *ret_ready)

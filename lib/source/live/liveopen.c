@@ -112,15 +112,15 @@ static int open_rings_of(struct live *l, struct live_options *o, const int *cpus
 			last = fd;
 			continue;
 		}
-		struct live_ring *r = &l->ring[l->n_rings];
-		int code = ring_open(&r->ring, o->open.host, fd, n_pages, e);
-		if (code < 0) {
+		struct live_ring *ring = &l->ring[l->n_rings];
+		int r = ring_open(&ring->ring, o->open.host, fd, n_pages, e);
+		if (r < 0) {
 			close(fd);
-			*ret_over_limit = code == -EPERM;
-			return code;
+			*ret_over_limit = r == -EPERM;
+			return r;
 		}
-		r->fd = fd;
-		r->cpu = cpus[i];
+		ring->fd = fd;
+		ring->cpu = cpus[i];
 		l->n_rings++;
 	}
 	l->usage.n_cpus_failed = (uint32_t)(n_cpus - l->n_rings);
@@ -166,14 +166,14 @@ static int open_rings(struct live *l, struct live_options *o, const int *cpus, s
 	uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 	bool is_limited = false;
 	for (;; bytes /= 2) {
-		int code = open_rings_of(l, o, cpus, n_cpus, bytes, &over_limit, e);
-		if (code == 0 && is_limited && o->read_seldom && bytes > RING_BYTES_ENOUGH) {
+		int r = open_rings_of(l, o, cpus, n_cpus, bytes, &over_limit, e);
+		if (r == 0 && is_limited && o->read_seldom && bytes > RING_BYTES_ENOUGH) {
 			is_limited = false;
 			close_rings(l);
 			continue;
 		}
 		if (!over_limit || bytes / 2 < page_bytes)
-			return code;
+			return r;
 		is_limited = true;
 		log_line(o->open.log, LOG_EXPLAIN,
 			 "rings of %llu KiB per CPU exceed the locked-memory limit, trying half",
@@ -201,9 +201,9 @@ int live_keep_fd(struct live *l, const struct live_options *o, struct live_fd f,
 {
 	if (ioctl(f.fd, PERF_EVENT_IOC_SET_OUTPUT, ring_fd) < 0 ||
 	    ioctl(f.fd, PERF_EVENT_IOC_ID, &f.id) < 0) {
-		int code = err_errno(e, errno, "cannot direct an event to its ring");
+		int r = err_errno(e, errno, "cannot direct an event to its ring");
 		close(f.fd);
-		return code;
+		return r;
 	}
 	const struct live_id id = {
 		.id = f.id, .event = f.event, .tid = f.tid,
@@ -267,11 +267,11 @@ static void note_found(struct live *l, const struct live_options *o, uint32_t i,
 
 /* Opens event i on a ring's CPU, with the side band if it has none yet. */
 static int open_one(struct live *l, const struct live_options *o, uint32_t i, struct place *p,
-		    size_t r, int group_fd, struct err *e)
+		    size_t ring, int group_fd, struct err *e)
 {
-	const struct evopen_place at = { p->pid, l->ring[r].cpu, group_fd, p->flags };
+	const struct evopen_place at = { p->pid, l->ring[ring].cpu, group_fd, p->flags };
 	struct perf_event_attr attr = l->event[i].attr;
-	bool sideband = !p->has_sideband[r];
+	bool sideband = !p->has_sideband[ring];
 	unsigned given_up = 0;
 	if (sideband)
 		live_add_sideband(l, &attr, &at);
@@ -281,11 +281,11 @@ static int open_one(struct live *l, const struct live_options *o, uint32_t i, st
 	if (fd < 0)
 		return fd;
 	const struct live_fd f = {
-		.fd = fd, .event = i, .tid = p->tid, .cpu = l->ring[r].cpu, .sideband = sideband,
+		.fd = fd, .event = i, .tid = p->tid, .cpu = l->ring[ring].cpu, .sideband = sideband,
 	};
-	int code = live_keep_fd(l, o, f, l->ring[r].fd, e);
-	if (code < 0)
-		return code;
+	int r = live_keep_fd(l, o, f, l->ring[ring].fd, e);
+	if (r < 0)
+		return r;
 	if (!p->found[i]) {
 		l->no_ksymbol |= asked_ksymbol && !attr.ksymbol;
 		if (sideband)
@@ -294,7 +294,7 @@ static int open_one(struct live *l, const struct live_options *o, uint32_t i, st
 		note_found(l, o, i, &attr, given_up);
 	}
 	p->found[i] = true;
-	p->has_sideband[r] = true;
+	p->has_sideband[ring] = true;
 	p->n_opened++;
 	return fd;
 }
@@ -343,9 +343,9 @@ static void explain_inherited(const struct live *l, const struct live_options *o
 }
 
 /* Errors that may concern only one of several PMUs. */
-static bool is_not_there(int code)
+static bool is_not_there(int r)
 {
-	return code == -ENOENT || code == -EOPNOTSUPP || code == -EINVAL || code == -ENODEV;
+	return r == -ENOENT || r == -EOPNOTSUPP || r == -EINVAL || r == -ENODEV;
 }
 
 /* Opens event i on all rings.  *ret_failed: why it is missing on some, if that is not fatal. */
@@ -392,20 +392,20 @@ static int open_sideband(struct live *l, const struct live_options *o, struct pl
 {
 	struct perf_event_attr attr;
 	evattr_sideband(&o->attr, &attr);
-	for (size_t r = 0; r < l->n_rings; r++) {
-		const struct evopen_place at = { p->pid, l->ring[r].cpu, -1, p->flags };
+	for (size_t i = 0; i < l->n_rings; i++) {
+		const struct evopen_place at = { p->pid, l->ring[i].cpu, -1, p->flags };
 		int fd = evopen_again(&o->open, &o->event[0], &attr, &at, e);
 		if (fd == -ENODEV)
 			continue;
 		if (fd < 0)
 			return fd;
 		const struct live_fd f = {
-			.fd = fd, .event = RECORD_NO_EVENT, .tid = p->tid, .cpu = l->ring[r].cpu,
+			.fd = fd, .event = RECORD_NO_EVENT, .tid = p->tid, .cpu = l->ring[i].cpu,
 		};
-		int code = live_keep_fd(l, o, f, l->ring[r].fd, e);
-		if (code < 0)
-			return code;
-		p->has_sideband[r] = true;
+		int r = live_keep_fd(l, o, f, l->ring[i].fd, e);
+		if (r < 0)
+			return r;
+		p->has_sideband[i] = true;
 	}
 	return 0;
 }
@@ -433,11 +433,14 @@ static int open_place(struct live *l, const struct live_options *o, pid_t pid, u
 	int failed = 0;
 	if (!leader || !has_sideband)
 		return err_errno(e, ENOMEM, "cannot open events");
-	int code = o->pausable ? open_sideband(l, o, &p, e) : 0;
-	for (uint32_t i = 0; i < o->n_events && code == 0; i++)
-		code = open_event(l, o, i, &p, &failed, e);
-	if (code < 0)
-		return code;
+	int r = o->pausable ? open_sideband(l, o, &p, e) : 0;
+	if (r < 0)
+		return r;
+	for (uint32_t i = 0; i < o->n_events; i++) {
+		r = open_event(l, o, i, &p, &failed, e);
+		if (r < 0)
+			return r;
+	}
 	for (uint32_t i = 0; i < o->n_events; i++) {
 		if (is_found(o, found, o->event[i].output))
 			continue;
@@ -474,9 +477,9 @@ static int compare_late(const void *a, const void *b)
 static int open_thread(struct live *l, const struct live_options *o, pid_t tid, bool late,
 		       bool *found, struct err *e)
 {
-	int code = open_place(l, o, tid, (uint32_t)tid, 0, found, e);
-	if (code < 0)
-		return code;
+	int r = open_place(l, o, tid, (uint32_t)tid, 0, found, e);
+	if (r < 0)
+		return r;
 	l->n_threads++;
 	if (late && o->attr.inherit &&
 	    !VEC_PUSH(&l->late, ((struct live_late){ .tid = (uint32_t)tid })))
@@ -492,15 +495,11 @@ static int open_thread(struct live *l, const struct live_options *o, pid_t tid, 
 static int open_process(struct live *l, const struct live_options *o, pid_t pid, bool *found,
 			struct err *e)
 {
-	VEC(pid_t) seen = { 0 };
-	int code = 0;
+	CLEANUP_VEC VEC(pid_t) seen = { 0 };
 	bool any = false;
 	for (int scan = 0; scan < SCANS_MAX; scan++) {
 		CLEANUP_FREE pid_t *tids = NULL;
 		int n = synth_list(o->open.host, pid, &tids);
-		if (n < 0 && !any)
-			code = evopen_explain(&o->open, &o->event[0], &l->event[0].attr, pid, -1,
-					      ESRCH, e);
 		if (n <= 0)
 			break;
 		size_t n_new = 0, n_seen = seen.n;
@@ -509,27 +508,21 @@ static int open_process(struct live *l, const struct live_options *o, pid_t pid,
 			    bsearch(&tids[i], seen.v, n_seen, sizeof(pid_t), compare_pids))
 				continue;
 			n_new++;
-			if (!VEC_PUSH(&seen, tids[i])) {
-				code = err_errno(e, ENOMEM, "cannot list threads");
-				goto out;
-			}
-			code = open_thread(l, o, tids[i], scan > 0, found, e);
-			if (code == -ESRCH)
-				code = 0;  /* it ended meanwhile */
-			else if (code < 0)
-				goto out;
-			else
-				any = true;
+			if (!VEC_PUSH(&seen, tids[i]))
+				return err_errno(e, ENOMEM, "cannot list threads");
+			int r = open_thread(l, o, tids[i], scan > 0, found, e);
+			if (r == -ESRCH)
+				continue;  /* it ended meanwhile */
+			if (r < 0)
+				return r;
+			any = true;
 		}
 		qsort(seen.v, seen.n, sizeof(pid_t), compare_pids);
 		if (n_new == 0)
 			break;
 	}
-	if (code == 0 && !any)
-		code = evopen_explain(&o->open, &o->event[0], &l->event[0].attr, pid, -1, ESRCH, e);
-out:
-	VEC_FREE(&seen);
-	return code;
+	return any ? 0 : evopen_explain(&o->open, &o->event[0], &l->event[0].attr, pid, -1, ESRCH,
+					e);
 }
 
 /* ---- all together ------------------------------------------------------------------ */
@@ -564,16 +557,16 @@ static int open_events(struct live *l, const struct live_options *o, struct err 
 	if (o->scope == LIVE_CGROUP)
 		return open_place(l, o, o->cgroup_fd, 0, PERF_FLAG_PID_CGROUP, found, e);
 	for (size_t i = 0; i < o->n_pids; i++) {
-		int code = open_process(l, o, o->pid[i], found, e);
-		if (code < 0)
-			return code;
+		int r = open_process(l, o, o->pid[i], found, e);
+		if (r < 0)
+			return r;
 	}
 	for (size_t i = 0; i < o->n_tids; i++) {
 		if (is_known(l, (uint32_t)o->tid[i]))
 			continue;
-		int code = open_thread(l, o, o->tid[i], false, found, e);
-		if (code < 0)
-			return code;
+		int r = open_thread(l, o, o->tid[i], false, found, e);
+		if (r < 0)
+			return r;
 	}
 	return 0;
 }

@@ -128,8 +128,10 @@ static int open_next(struct live *l, size_t i, const struct livestack *to, struc
 			ioctl(f.fd, PERF_EVENT_IOC_ENABLE, 0);
 		close_substitute(substitute);
 	}
-	int code = f.fd < 0 ? f.fd : live_keep_fd(l, &l->options, f, ring_fd, e);
-	return failed && code == 0 ? failed : code;
+	if (f.fd < 0)
+		return f.fd;
+	int r = live_keep_fd(l, &l->options, f, ring_fd, e);
+	return r < 0 ? r : failed;
 }
 
 static void take_over(struct live *l, size_t i, const struct live_fd *next)
@@ -145,6 +147,38 @@ static void take_over(struct live *l, size_t i, const struct live_fd *next)
 	*old = *next;
 }
 
+/* Opens the successors of all events that the change affects; they follow the old events, in the
+ * same order. */
+static int open_successors(struct live *l, const struct livestack *to, struct err *e)
+{
+	for (size_t i = 0, n = l->fds.n; i < n; i++) {
+		int r = is_affected(l, to, l->fds.v[i].event) ? open_next(l, i, to, e) : 0;
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* Puts the successors in place of the first n events; after a failure only of those that had to be
+ * closed. */
+static void use_successors(struct live *l, const struct livestack *to, size_t n, bool failed)
+{
+	size_t next = n;
+	for (size_t i = 0; i < n && next < l->fds.n; i++) {
+		if (!is_affected(l, to, l->fds.v[i].event))
+			continue;
+		const struct live_fd f = l->fds.v[next++];
+		if (!failed || l->fds.v[i].fd < 0)
+			take_over(l, i, &f);
+		else
+			close(f.fd);
+	}
+	l->fds.n = 0;
+	for (size_t i = 0; i < n; i++)
+		if (l->fds.v[i].fd >= 0)
+			l->fds.v[l->fds.n++] = l->fds.v[i];
+}
+
 static int reopen(struct live *l, const struct livestack *to, struct err *e)
 {
 	const struct live_options *o = &l->options;
@@ -155,29 +189,15 @@ static int reopen(struct live *l, const struct livestack *to, struct err *e)
 	}
 	if (!possible || !any)
 		return err_set(e, EOPNOTSUPP, "stack copies are fixed");
-	size_t n = l->fds.n, next = n;
-	int code = 0;
-	for (size_t i = 0; i < n && code == 0; i++)
-		if (is_affected(l, to, l->fds.v[i].event))
-			code = open_next(l, i, to, e);
-	/* The new ones follow the old, in the same order. */
-	for (size_t i = 0; i < n && next < l->fds.n; i++) {
-		if (!is_affected(l, to, l->fds.v[i].event))
-			continue;
-		const struct live_fd f = l->fds.v[next++];
-		if (code == 0 || l->fds.v[i].fd < 0)
-			take_over(l, i, &f);
-		else
-			close(f.fd);
-	}
-	l->fds.n = 0;
-	for (size_t i = 0; i < n; i++)
-		if (l->fds.v[i].fd >= 0)
-			l->fds.v[l->fds.n++] = l->fds.v[i];
-	for (uint32_t i = 0; i < o->n_events && code == 0; i++)
+	size_t n = l->fds.n;
+	int r = open_successors(l, to, e);
+	use_successors(l, to, n, r < 0);
+	if (r < 0)
+		return r;
+	for (uint32_t i = 0; i < o->n_events; i++)
 		if (is_affected(l, to, i))
 			change_attr(&l->event[i].attr, to);
-	return code;
+	return 0;
 }
 
 int live_set_stack(struct source *s, uint32_t stack_bytes, struct err *e)

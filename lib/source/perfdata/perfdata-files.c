@@ -48,40 +48,47 @@ static int add_file(struct perfdata *p, int folder_fd, const char *name, struct 
 	}
 	snprintf(s->suffix, sizeof(s->suffix), "/%s", name);
 	s->own_fd = fd;
-	int code = perfdata_input_open(&s->input, fd, e);
+	int r = perfdata_input_open(&s->input, fd, e);
+	if (r < 0)
+		return r;
 	/* A mapping needs no descriptor, and there may be fewer descriptors than CPUs. */
-	if (code == 0 && s->input.map) {
+	if (s->input.map) {
 		close(fd);
 		s->own_fd = s->input.fd = -1;
 	}
-	return code < 0 ? code : 1;
+	return 1;
+}
+
+static int add_folder(struct perfdata *p, int folder_fd, struct err *e)
+{
+	int r = add_file(p, folder_fd, "data", e);
+	if (r == 0) {
+		err_errno(e, EISDIR, "cannot read");
+		err_hint(e, "a folder of perf record --threads has a file 'data'");
+		return -EISDIR;
+	}
+	for (unsigned i = 0; r > 0 && i < FILES_MAX; i++) {
+		char name[sizeof("data.65536")];
+		snprintf(name, sizeof(name), "data.%u", i);
+		r = add_file(p, folder_fd, name, e);
+	}
+	return r < 0 ? r : 0;
+}
+
+static int add_single_file(struct perfdata *p, int fd, struct err *e)
+{
+	struct perfdata_stream *s = add_stream(p);
+	return s ? perfdata_input_open(&s->input, fd, e) : err_errno(e, ENOMEM, "cannot read");
 }
 
 int perfdata_open_files(struct perfdata *p, int fd, struct err *e)
 {
 	struct stat st;
-	int code;
 	if (fstat(fd, &st) < 0)
 		return err_errno(e, errno, "cannot read");
-	if (!S_ISDIR(st.st_mode)) {
-		struct perfdata_stream *s = add_stream(p);
-		code = s ? perfdata_input_open(&s->input, fd, e)
-			 : err_errno(e, ENOMEM, "cannot read");
-	} else {
-		code = add_file(p, fd, "data", e);
-		if (code == 0) {
-			err_errno(e, EISDIR, "cannot read");
-			err_hint(e, "a folder of perf record --threads has a file 'data'");
-			return -EISDIR;
-		}
-		for (unsigned i = 0; code > 0 && i < FILES_MAX; i++) {
-			char name[sizeof("data.65536")];
-			snprintf(name, sizeof(name), "data.%u", i);
-			code = add_file(p, fd, name, e);
-		}
-	}
+	int r = S_ISDIR(st.st_mode) ? add_folder(p, fd, e) : add_single_file(p, fd, e);
 	p->info.n_files = p->n_streams;
-	return code < 0 ? code : 0;
+	return r;
 }
 
 void perfdata_close_files(struct perfdata *p)
@@ -107,10 +114,10 @@ int perfdata_unpack(struct perfdata *p, struct perfdata_stream *s, const uint8_t
 	size_t done = 0, room;
 	struct err e;
 	if (!s->zstd) {
-		int code = perfdata_zstd_new(&s->zstd, &e);
-		if (code < 0) {
+		int r = perfdata_zstd_new(&s->zstd, &e);
+		if (r < 0) {
 			p->failure = e;
-			return code;
+			return r;
 		}
 	}
 	p->info.counts.n_compressed_bytes += n_packed;

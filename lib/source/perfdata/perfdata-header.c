@@ -67,9 +67,9 @@ static int read_ids(struct perfdata *p, uint32_t event, struct section s)
 		return 0;
 	}
 	for (uint64_t i = 0; i < s.n_bytes / 8; i++) {
-		int code = perfdata_add_id(p, perfdata_u64(p, bytes_u64(&b)), event);
-		if (code < 0)
-			return code;
+		int r = perfdata_add_id(p, perfdata_u64(p, bytes_u64(&b)), event);
+		if (r < 0)
+			return r;
 	}
 	return 0;
 }
@@ -87,17 +87,18 @@ static int read_attrs(struct perfdata *p, const struct file_header *h, struct er
 			       (unsigned long long)all.offset);
 	while (bytes_left(&b) >= each) {
 		const uint8_t *attr = bytes_take(&b, each);
-		int code = perfdata_add_event(p, attr, each - sizeof(ids));
-		if (code == -EINVAL) {
+		int r = perfdata_add_event(p, attr, each - sizeof(ids));
+		if (r == -EINVAL) {
 			damaged(p, "the attr at offset %llu is impossible",
 				(unsigned long long)(attr - perfdata_file(p)->map));
 			continue;
 		}
+		if (r < 0)
+			return err_errno(e, -r, "cannot read '%s'", p->name);
 		memcpy(&ids, attr + each - sizeof(ids), sizeof(ids));
-		if (code == 0)
-			code = read_ids(p, (uint32_t)p->events.n - 1, get_section(p, ids));
-		if (code < 0)
-			return err_errno(e, -code, "cannot read '%s'", p->name);
+		r = read_ids(p, (uint32_t)p->events.n - 1, get_section(p, ids));
+		if (r < 0)
+			return err_errno(e, -r, "cannot read '%s'", p->name);
 	}
 	return p->events.n ? 0 : err_set(e, EINVAL, "'%s' has no event that can be read", p->name);
 }
@@ -151,9 +152,9 @@ static int read_file_header(struct perfdata *p, struct err *e)
 	if (in->n_map < sizeof(h))
 		return err_set(e, EINVAL, "'%s' is truncated in its header", p->name);
 	memcpy(&h, in->map, sizeof(h));
-	int code = read_attrs(p, &h, e);
-	if (code < 0)
-		return code;
+	int r = read_attrs(p, &h, e);
+	if (r < 0)
+		return r;
 	perfdata_events_ready(p);
 	p->has_begun = true;
 	struct section data = get_section(p, h.data);
@@ -181,19 +182,19 @@ int perfdata_read_header(struct perfdata *p, struct err *e)
 {
 	struct perfdata_input *in = perfdata_file(p);
 	uint64_t head[2];
-	int code = perfdata_input_need(in, sizeof(head));
-	if (code < 0)
-		return err_errno(e, -code, "cannot read '%s'", p->name);
+	int r = perfdata_input_need(in, sizeof(head));
+	if (r < 0)
+		return err_errno(e, -r, "cannot read '%s'", p->name);
 	size_t n = (size_t)(in->end - in->p);
 	if (n >= sizeof(*head))
-		memcpy(head, in->p, code ? sizeof(head) : sizeof(*head));
+		memcpy(head, in->p, r ? sizeof(head) : sizeof(*head));
 	if (n >= sizeof(*head) && (head[0] == MAGIC_V1 || __builtin_bswap64(head[0]) == MAGIC_V1))
 		return err_set(e, EINVAL, "'%s' has the first version of the format, of 2009",
 			       p->name);
 	if (n < sizeof(*head) || (head[0] != MAGIC && __builtin_bswap64(head[0]) != MAGIC))
 		return err_set(e, EINVAL, n ? "'%s' is not a perf.data file" : "'%s' is empty",
 			       p->name);
-	if (!code)
+	if (!r)
 		return err_set(e, EINVAL, "'%s' is truncated in its header", p->name);
 	/* The magic number is the same text everywhere; as a number it shows the byte order. */
 	p->info.is_swapped = head[0] != MAGIC;

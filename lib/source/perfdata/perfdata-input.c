@@ -128,9 +128,9 @@ int perfdata_input_skip(struct perfdata_input *in, uint64_t n_bytes)
 		n_bytes -= n;
 		if (!n_bytes)
 			return 1;
-		int code = perfdata_input_need(in, 1);
-		if (code <= 0)
-			return code;
+		int r = perfdata_input_need(in, 1);
+		if (r <= 0)
+			return r;
 	}
 }
 

@@ -103,9 +103,9 @@ static int sort(struct perfdata_order *o)
 static int make_ready(struct perfdata_order *o, uint64_t limit_ns)
 {
 	drop_taken(o);
-	int code = sort(o);
-	if (code < 0)
-		return code;
+	int r = sort(o);
+	if (r < 0)
+		return r;
 	size_t n = o->n_ready = SEARCH_COUNT(o->n, i, o->v[i].time_ns <= limit_ns);
 	if (n && o->v[n - 1].time_ns > o->ready_ns)
 		o->ready_ns = o->v[n - 1].time_ns;
@@ -114,16 +114,16 @@ static int make_ready(struct perfdata_order *o, uint64_t limit_ns)
 
 int perfdata_order_round(struct perfdata_order *o)
 {
-	int code = make_ready(o, o->round_ns);
+	int r = make_ready(o, o->round_ns);
 	o->round_ns = o->youngest_ns;
-	return code;
+	return r;
 }
 
 int perfdata_order_until(struct perfdata_order *o, uint64_t now_ns)
 {
-	int code = make_ready(o, o->round_ns);
+	int r = make_ready(o, o->round_ns);
 	o->round_ns = now_ns;
-	return code;
+	return r;
 }
 
 int perfdata_order_end(struct perfdata_order *o)
@@ -134,8 +134,8 @@ int perfdata_order_end(struct perfdata_order *o)
 int perfdata_order_half(struct perfdata_order *o)
 {
 	drop_taken(o);
-	int code = sort(o);
-	return code < 0 ? code : make_ready(o, o->n ? o->v[o->n / 2].time_ns : 0);
+	int r = sort(o);
+	return r < 0 ? r : make_ready(o, o->n ? o->v[o->n / 2].time_ns : 0);
 }
 
 const struct perfdata_entry *perfdata_order_take(struct perfdata_order *o)

@@ -18,11 +18,17 @@ static int add_attr(struct perfdata *p, struct bytes b)
 	memcpy(&size, b.p + 4, sizeof(size));
 	size = perfdata_u32(p, size);
 	const void *attr = bytes_take(&b, size ? size : PERF_ATTR_SIZE_VER0);
-	int code = attr ? perfdata_add_event(p, attr, size ? size : PERF_ATTR_SIZE_VER0) : -EINVAL;
-	while (code == 0 && bytes_left(&b) >= 8)
-		code = perfdata_add_id(p, perfdata_u64(p, bytes_u64(&b)),
-				       (uint32_t)p->events.n - 1);
-	return code;
+	if (!attr)
+		return -EINVAL;
+	int r = perfdata_add_event(p, attr, size ? size : PERF_ATTR_SIZE_VER0);
+	if (r < 0)
+		return r;
+	while (bytes_left(&b) >= 8) {
+		r = perfdata_add_id(p, perfdata_u64(p, bytes_u64(&b)), (uint32_t)p->events.n - 1);
+		if (r < 0)
+			return r;
+	}
+	return 0;
 }
 
 #define UPDATE_NAME 2  /* PERF_EVENT_UPDATE__NAME */
@@ -39,17 +45,17 @@ static int update_event(struct perfdata *p, struct bytes b)
 /* simpleperf: more ids, and the attr that they belong to. */
 static int add_event_ids(struct perfdata *p, struct bytes b)
 {
-	int code = 0;
 	uint64_t n = perfdata_u64(p, bytes_u64(&b));
-	for (uint64_t i = 0; i < n && code == 0 && !b.bad; i++) {
+	for (uint64_t i = 0; i < n && !b.bad; i++) {
 		uint64_t event = perfdata_u64(p, bytes_u64(&b));
 		uint64_t id = perfdata_u64(p, bytes_u64(&b));
 		if (b.bad || event >= p->events.n)
 			return -EINVAL;
-		if (!perfdata_find_id(p, id))
-			code = perfdata_add_id(p, id, (uint32_t)event);
+		int r = perfdata_find_id(p, id) ? 0 : perfdata_add_id(p, id, (uint32_t)event);
+		if (r < 0)
+			return r;
 	}
-	return code;
+	return 0;
 }
 
 /* Data after a record that is not a record itself. */
@@ -57,10 +63,10 @@ static int skip_behind(struct perfdata *p, struct perfdata_stream *s, uint64_t n
 {
 	struct perfdata_input *in = &s->input;
 	uint64_t at = in->offset;
-	int code = perfdata_input_skip(in, n_bytes);
-	if (code < 0)
-		return err_errno(&p->failure, -code, "cannot read '%s'", p->name);
-	return code ? 0 : perfdata_broken(p, s, at, "it ends within %llu bytes of other data",
+	int r = perfdata_input_skip(in, n_bytes);
+	if (r < 0)
+		return err_errno(&p->failure, -r, "cannot read '%s'", p->name);
+	return r ? 0 : perfdata_broken(p, s, at, "it ends within %llu bytes of other data",
 					  (unsigned long long)n_bytes);
 }
 
@@ -81,13 +87,13 @@ int perfdata_user_record(struct perfdata *p, struct perfdata_stream *s, uint64_t
 {
 	struct perfdata_counts *n = &p->info.counts;
 	uint64_t feature, size;
-	int code = 0;
+	int r = 0;
 	switch (h->type) {
 	case PERFDATA_HEADER_ATTR:
-		code = add_attr(p, b);
+		r = add_attr(p, b);
 		break;
 	case PERFDATA_EVENT_UPDATE:
-		code = update_event(p, b);
+		r = update_event(p, b);
 		break;
 	case PERFDATA_FEATURE:
 		feature = perfdata_u64(p, bytes_u64(&b));
@@ -96,28 +102,28 @@ int perfdata_user_record(struct perfdata *p, struct perfdata_stream *s, uint64_t
 			n->n_bad_features++;
 		break;
 	case PERFDATA_BUILD_ID:
-		code = perfdata_add_build_id(p, h->misc, b) ? 0 : -EINVAL;
+		r = perfdata_add_build_id(p, h->misc, b) ? 0 : -EINVAL;
 		break;
 	case PERFDATA_TRACING_DATA:
 		size = perfdata_u32(p, bytes_u32(&b));
 		n->n_tracing_bytes += size;
-		code = skip_behind(p, s, size);
-		return code < 0 ? code : PERFDATA_MORE;
+		r = skip_behind(p, s, size);
+		return r < 0 ? r : PERFDATA_MORE;
 	case PERFDATA_AUXTRACE:
 		size = perfdata_u64(p, bytes_u64(&b));
 		n->n_aux_bytes += size;
-		code = skip_behind(p, s, size);
-		return code < 0 ? code : PERFDATA_MORE;
+		r = skip_behind(p, s, size);
+		return r < 0 ? r : PERFDATA_MORE;
 	case PERFDATA_COMPRESSED:
-		code = perfdata_unpack(p, s, b.p, bytes_left(&b));
-		return code < 0 ? code : PERFDATA_MORE;
+		r = perfdata_unpack(p, s, b.p, bytes_left(&b));
+		return r < 0 ? r : PERFDATA_MORE;
 	case PERFDATA_COMPRESSED2:
 		size = perfdata_u64(p, bytes_u64(&b));
 		if (size > bytes_left(&b))
 			return perfdata_broken(p, s, offset,
 					       "a compressed record has a wrong size");
-		code = perfdata_unpack(p, s, b.p, size);
-		return code < 0 ? code : PERFDATA_MORE;
+		r = perfdata_unpack(p, s, b.p, size);
+		return r < 0 ? r : PERFDATA_MORE;
 	case PERFDATA_FINISHED_ROUND:
 		/* Files that are read in parallel have no common rounds. */
 		if (p->n_streams > 1)
@@ -125,7 +131,7 @@ int perfdata_user_record(struct perfdata *p, struct perfdata_stream *s, uint64_t
 		return perfdata_order_round(&p->order) < 0 ? perfdata_no_memory(p)
 							   : PERFDATA_READY;
 	case PERFDATA_SIMPLEPERF_EVENT_ID:
-		code = add_event_ids(p, b);
+		r = add_event_ids(p, b);
 		break;
 	default:
 		if (is_known(h->type))
@@ -134,9 +140,9 @@ int perfdata_user_record(struct perfdata *p, struct perfdata_stream *s, uint64_t
 			n->n_unknown++;
 		break;
 	}
-	if (code == -EINVAL) {
+	if (r == -EINVAL) {
 		p->source.losses.n_undecodable++;
-		code = 0;
+		r = 0;
 	}
-	return code < 0 ? perfdata_no_memory(p) : PERFDATA_MORE;
+	return r < 0 ? perfdata_no_memory(p) : PERFDATA_MORE;
 }

@@ -130,23 +130,23 @@ static int look_at_record(struct perfdata *p, struct perfdata_stream *s, struct 
 		struct perfdata_head *h)
 {
 	struct perf_event_header raw;
-	int code = perfdata_input_need(in, sizeof(raw));
-	if (code > 0) {
-		memcpy(&raw, in->p, sizeof(raw));
-		h->type = perfdata_u32(p, raw.type);
-		h->misc = perfdata_u16(p, raw.misc);
-		h->n_bytes = perfdata_u16(p, raw.size);
-		if (h->type >= PERFDATA_SIMPLEPERF && h->type < PERFDATA_SIMPLEPERF_END)
-			h->n_bytes |= (uint32_t)h->misc << 16;
-		if (h->n_bytes < sizeof(raw))
-			return perfdata_broken(p, s, in->offset, "a record of %u bytes",
-					       h->n_bytes);
-		if (h->n_bytes <= RECORD_BYTES_MAX)
-			code = perfdata_input_need(in, h->n_bytes);
-	}
-	if (code < 0)
-		return err_errno(&p->failure, -code, "cannot read '%s%s'", p->name, s->suffix);
-	return code;
+	int r = perfdata_input_need(in, sizeof(raw));
+	if (r == 0)
+		return 0;
+	if (r < 0)
+		return err_errno(&p->failure, -r, "cannot read '%s%s'", p->name, s->suffix);
+	memcpy(&raw, in->p, sizeof(raw));
+	h->type = perfdata_u32(p, raw.type);
+	h->misc = perfdata_u16(p, raw.misc);
+	h->n_bytes = perfdata_u16(p, raw.size);
+	if (h->type >= PERFDATA_SIMPLEPERF && h->type < PERFDATA_SIMPLEPERF_END)
+		h->n_bytes |= (uint32_t)h->misc << 16;
+	if (h->n_bytes < sizeof(raw))
+		return perfdata_broken(p, s, in->offset, "a record of %u bytes", h->n_bytes);
+	if (h->n_bytes > RECORD_BYTES_MAX)
+		return 1;
+	r = perfdata_input_need(in, h->n_bytes);
+	return r < 0 ? err_errno(&p->failure, -r, "cannot read '%s%s'", p->name, s->suffix) : r;
 }
 
 static int take_unpacked(struct perfdata *p, struct perfdata_stream *s);
@@ -158,10 +158,10 @@ static int take_record(struct perfdata *p, struct perfdata_stream *s, struct per
 	uint64_t offset = in->offset;
 	struct bytes b = { 0 };
 	if (h->n_bytes > RECORD_BYTES_MAX) {
-		int code = perfdata_input_skip(in, h->n_bytes);
-		if (code < 0)
-			return err_errno(&p->failure, -code, "cannot read '%s'", p->name);
-		if (code == 0)
+		int r = perfdata_input_skip(in, h->n_bytes);
+		if (r < 0)
+			return err_errno(&p->failure, -r, "cannot read '%s'", p->name);
+		if (r == 0)
 			return perfdata_broken(p, s, offset, "it ends within a record");
 	} else {
 		perfdata_input_take(in, h->n_bytes);
@@ -187,9 +187,9 @@ static int take_unpacked(struct perfdata *p, struct perfdata_stream *s)
 	struct perfdata_head h;
 	int step = PERFDATA_MORE;
 	while (step == PERFDATA_MORE) {
-		int code = look_at_record(p, s, &s->unpacked, &h);
-		if (code <= 0)
-			return code < 0 ? code : PERFDATA_MORE;
+		int r = look_at_record(p, s, &s->unpacked, &h);
+		if (r <= 0)
+			return r < 0 ? r : PERFDATA_MORE;
 		step = take_record(p, s, &s->unpacked, &h);
 	}
 	return step;
@@ -206,11 +206,11 @@ static int take_next(struct perfdata *p, struct perfdata_stream *s)
 		if (step != PERFDATA_MORE)
 			return step;
 	}
-	int code = look_at_record(p, s, in, &h);
-	if (code > 0)
+	int r = look_at_record(p, s, in, &h);
+	if (r > 0)
 		return take_record(p, s, in, &h);
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	if (in->p < in->end)
 		return perfdata_broken(p, s, in->offset, "it ends within a record");
 	if (s->unpacked.p < s->unpacked.end)
@@ -458,19 +458,19 @@ static int read_stream_start(struct perfdata *p, struct err *e)
 {
 	struct perfdata_stream *s = &p->streams[0];
 	struct perfdata_head h;
-	int code;
-	while ((code = look_at_record(p, s, &s->input, &h)) > 0 && !perfdata_begins_data(h.type)) {
-		code = take_record(p, s, &s->input, &h);
-		if (code < 0)
+	int r;
+	while ((r = look_at_record(p, s, &s->input, &h)) > 0 && !perfdata_begins_data(h.type)) {
+		r = take_record(p, s, &s->input, &h);
+		if (r < 0)
 			break;
 	}
-	if (code < 0 && !p->events.n) {
+	if (r < 0 && !p->events.n) {
 		*e = p->failure;
-		return code;
+		return r;
 	}
 	if (!p->events.n)
 		return err_set(e, EINVAL, "'%s' has no event that can be read", p->name);
-	if (code < 0)
+	if (r < 0)
 		p->is_complete = true;
 	perfdata_events_ready(p);
 	p->has_begun = true;
@@ -485,20 +485,23 @@ int perfdata_open(int fd, const char *name, struct source **ret_source, struct e
 	p->source.ops = &perfdata_ops;
 	p->name = strdup(name);
 	p->scratch = calloc(RECORD_BYTES_MAX / 8 + 1, 8);
-	int code = p->name && p->scratch ? perfdata_open_files(p, fd, e)
-					 : err_errno(e, ENOMEM, "cannot read '%s'", name);
-	if (code < 0)
+	int r = p->name && p->scratch ? perfdata_open_files(p, fd, e)
+				      : err_errno(e, ENOMEM, "cannot read");
+	if (r < 0) {
 		err_prefix(e, "'%s'", name);
-	else
-		code = perfdata_read_header(p, e);
-	if (code == 0 && p->info.is_pipe)
-		code = read_stream_start(p, e);
-	if (code < 0) {
-		perfdata_close(&p->source);
-		return code;
+		goto out;
 	}
+	r = perfdata_read_header(p, e);
+	if (r < 0)
+		goto out;
+	r = p->info.is_pipe ? read_stream_start(p, e) : 0;
+	if (r < 0)
+		goto out;
 	*ret_source = &p->source;
 	return 0;
+out:
+	perfdata_close(&p->source);
+	return r;
 }
 
 /* ---- results ------------------------------------------------------------------------------ */
