@@ -109,21 +109,27 @@ int cprof_event_each(const struct cprof_event_probe *probe, const char *pmu, cpr
 		     void *ctx, struct err *e)
 {
 	struct walk w = { evlist_host(probe), fn, ctx, true };
-	struct evpmu_list pmus;
+	CLEANUP(evpmu_list_done) struct evpmu_list pmus = { 0 };
 	struct cprof_event known;
 	for (size_t i = 0; !pmu && w.more && cprof_event_at(i, &known); i++)
 		w.more = fn(ctx, &known);
 	int r = evpmu_list(w.host, &pmus);
 	if (r < 0)
 		return err_errno(e, -r, "cannot list events");
-	for (size_t i = 0; r == 0 && i < pmus.n; i++)
-		if (!pmu || evpmu_matches(&pmus, &pmus.v[i], pmu, strlen(pmu)))
-			r = walk_pmu(&w, &pmus.v[i]);
-	evpmu_list_done(&pmus);
-	if (r == 0 && (!pmu || strcmp(pmu, "tracepoint") == 0))
+	for (size_t i = 0; i < pmus.n; i++) {
+		if (pmu && !evpmu_matches(&pmus, &pmus.v[i], pmu, strlen(pmu)))
+			continue;
+		r = walk_pmu(&w, &pmus.v[i]);
+		if (r < 0)
+			return err_errno(e, -r, "cannot list events");
+	}
+	if (!pmu || strcmp(pmu, "tracepoint") == 0) {
 		r = walk_tracepoints(&w);
+		if (r < 0)
+			return err_errno(e, -r, "cannot list events");
+	}
 	walk_pfm(&w, pmu);
-	return r < 0 ? err_errno(e, -r, "cannot list events") : 0;
+	return 0;
 }
 
 /* ---- PMUs ------------------------------------------------------------------------------ */
@@ -158,24 +164,29 @@ int cprof_pmu_each(const struct cprof_event_probe *probe, cprof_pmu_fn *fn, void
 		   struct err *e)
 {
 	const struct host *h = evlist_host(probe);
-	struct evpmu_list pmus;
+	CLEANUP(evpmu_list_done) struct evpmu_list pmus = { 0 };
 	struct evpfm_pmu p;
 	int r = evpmu_list(h, &pmus);
 	if (r < 0)
 		return err_errno(e, -r, "cannot list PMUs");
-	for (size_t i = 0; r == 0 && i < pmus.n; i++)
+	for (size_t i = 0; i < pmus.n; i++) {
 		r = give_pmu(h, &pmus.v[i], fn, ctx);
-	evpmu_list_done(&pmus);
-	for (int i = 0; r == 0 && evpfm_pmu_at(i, &p); i++) {
+		if (r < 0)
+			return err_errno(e, -r, "cannot list PMUs");
+		if (r > 0)
+			return 0;
+	}
+	for (int i = 0; evpfm_pmu_at(i, &p); i++) {
 		if (!is_of_cpu(&p))
 			continue;
 		const struct cprof_pmu pmu = {
 			.name = p.name, .is_model = true, .is_here = p.is_here, .cpus = "",
 			.fields = "", .n_events = (size_t)p.n_events, .what = p.what,
 		};
-		r = !fn(ctx, &pmu);
+		if (!fn(ctx, &pmu))
+			return 0;
 	}
-	return r < 0 ? err_errno(e, -r, "cannot list PMUs") : 0;
+	return 0;
 }
 
 bool cprof_has_models(void)

@@ -144,8 +144,10 @@ static int add_pmus(struct evcursor *p, struct evcursor_span at)
 static int add_by_name(struct evcursor *p, struct evcursor_span at)
 {
 	int r = evcursor_need_pmus(p);
-	for (unsigned want_core = 2; r == 0 && want_core-- > 0 && p->l->n == p->first;) {
-		for (size_t i = 0; r == 0 && i < p->pmus.n; i++) {
+	if (r < 0)
+		return r;
+	for (unsigned want_core = 2; want_core-- > 0 && p->l->n == p->first;) {
+		for (size_t i = 0; i < p->pmus.n; i++) {
 			struct evpmu_event ev;
 			if (p->pmus.v[i].is_core != want_core ||
 			    evpmu_event(p->host, &p->pmus.v[i], p->text + at.from, at.to - at.from,
@@ -154,10 +156,12 @@ static int add_by_name(struct evcursor *p, struct evcursor_span at)
 			r = evcursor_add(p, &p->pmus.v[i], at)
 				    ? evterm_apply_event(p, p->l->n - 1, &ev, at.from) : -ENOMEM;
 			free(ev.terms);
+			if (r < 0)
+				return r;
 		}
 	}
 	p->is_pmu = p->l->n > p->first;
-	return r;
+	return 0;
 }
 
 static int unknown_pmu(const struct evcursor *p, struct evcursor_span at)
@@ -179,7 +183,7 @@ static int add_tracepoints(struct evcursor *p, struct evcursor_span system)
 	char sys[TRACE_NAME_MAX], pattern[TRACE_NAME_MAX];
 	size_t from = system.to + 1, n = strcspn(p->text + from, ":/,{}");
 	struct evcursor_span whole = { system.from, from + n };
-	struct evtrace_list points = { 0 };
+	CLEANUP(evtrace_list_done) struct evtrace_list points = { 0 };
 	struct err why = { 0 };
 	if (n == 0)
 		return evcursor_complain(p, EINVAL, from, "", "name of a tracepoint missing");
@@ -190,12 +194,10 @@ static int add_tracepoints(struct evcursor *p, struct evcursor_span system)
 	int r = evtrace_find(p->host, sys, pattern, &points, &why);
 	if (r < 0)
 		return evcursor_complain(p, -r, system.from, why.hint, "%s", why.what);
-	for (size_t i = 0; r == 0 && i < points.points.n; i++) {
+	for (size_t i = 0; i < points.points.n; i++) {
 		struct evspec *s = evcursor_add(p, NULL, whole);
-		if (!s) {
-			r = -ENOMEM;
-			break;
-		}
+		if (!s)
+			return -ENOMEM;
 		snprintf(s->name, sizeof(s->name), "%.60s:%.60s", sys, points.points.v[i].name);
 		s->kind = EVSPEC_TRACEPOINT;
 		s->type = PERF_TYPE_TRACEPOINT;
@@ -203,11 +205,9 @@ static int add_tracepoints(struct evcursor *p, struct evcursor_span system)
 		/* Each tracepoint is an event of its own; the caller counts the last one. */
 		s->output = p->l->n_outputs + (uint32_t)i;
 	}
-	if (r == 0)
-		p->l->n_outputs += (uint32_t)points.points.n - 1;
-	evtrace_list_done(&points);
+	p->l->n_outputs += (uint32_t)points.points.n - 1;
 	p->at = whole.to;
-	return r;
+	return 0;
 }
 
 /* ---- breakpoints --------------------------------------------------------------------- */

@@ -193,28 +193,33 @@ static int parse_event(struct evcursor *p, bool in_group)
 	p->pmu_of.n = 0;
 	p->is_pmu = p->named = false;
 	int r = evkind_parse(p);
-	bool had_terms = false;
-	if (r == 0 && p->text[p->at] == '/') {
-		had_terms = true;
-		r = evterm_parse(p);
-	}
 	if (r < 0)
 		return r;
+	bool has_terms = p->text[p->at] == '/';
+	if (has_terms) {
+		r = evterm_parse(p);
+		if (r < 0)
+			return r;
+	}
 	forget_lone_pmu(p);
 	bool colon = p->text[p->at] == ':';
 	if (colon)
 		p->at++;
-	if (colon || (had_terms && !is_end(p->text[p->at]))) {
+	if (colon || (has_terms && !is_end(p->text[p->at]))) {
 		struct modifiers m = { 0 };
 		struct evcursor_span at = modifiers_here(p);
 		r = read_modifiers(p, at, &m);
-		if (r == 0 && m.bits & (MOD_WEAK | MOD_SAMPLE))
-			r = evcursor_complain(p, EINVAL, at.from, "write '{cycles,instructions}:S'",
-					     "'W' and 'S' are modifiers of groups");
-		for (size_t i = p->first; r == 0 && i < p->l->n; i++)
-			r = set_modifiers(p, &m, &p->l->v[i]);
 		if (r < 0)
 			return r;
+		if (m.bits & (MOD_WEAK | MOD_SAMPLE))
+			return evcursor_complain(p, EINVAL, at.from,
+						 "write '{cycles,instructions}:S'",
+						 "'W' and 'S' are modifiers of groups");
+		for (size_t i = p->first; i < p->l->n; i++) {
+			r = set_modifiers(p, &m, &p->l->v[i]);
+			if (r < 0)
+				return r;
+		}
 		p->at = at.to;
 	}
 	if (!is_end(p->text[p->at]) || (p->text[p->at] == '}' && !in_group)) {
@@ -319,8 +324,7 @@ static int set_group(struct evcursor *p, size_t begin, uint32_t first_output,
 {
 	struct evspec_list *l = p->l;
 	bool several = false;
-	int r = 0;
-	for (size_t i = begin; r == 0 && i < l->n; i++) {
+	for (size_t i = begin; i < l->n; i++) {
 		struct evspec *s = &l->v[i];
 		struct modifiers own = *m;
 		/* A group is pinned as a whole, by its leader. */
@@ -333,19 +337,21 @@ static int set_group(struct evcursor *p, size_t begin, uint32_t first_output,
 			own.precise = 0;
 			own.bits &= ~(unsigned)MOD_MAX;
 		}
-		r = own.bits || own.precise ? set_modifiers(p, &own, s) : 0;
-		if (r == 0 && s->group_sample && s->output != first_output &&
+		int r = own.bits || own.precise ? set_modifiers(p, &own, s) : 0;
+		if (r < 0)
+			return r;
+		if (s->group_sample && s->output != first_output &&
 		    s->rate_kind != EVSPEC_RATE_DEFAULT)
-			r = evcursor_complain(p, EINVAL, m->at, "give the rate to the first",
-					     "'%s' has a rate of its own, but only the first of a "
-					     "group with 'S' samples", s->name);
+			return evcursor_complain(p, EINVAL, m->at, "give the rate to the first",
+						 "'%s' has a rate of its own, but only the first "
+						 "of a group with 'S' samples", s->name);
 	}
-	if (r == 0 && several)
+	if (several)
 		return split_group(p, begin, first_output);
 	l->n_groups++;
 	for (size_t i = begin; i < l->n; i++)
 		l->v[i].group = l->n_groups;
-	return r;
+	return 0;
 }
 
 static int parse_group(struct evcursor *p)
@@ -425,8 +431,9 @@ int evparse_list(struct evspec_list *l, const struct host *h, const char *text, 
 	for (;;) {
 		size_t at = p.at, begin = l->n;
 		r = text[at] == '{' ? parse_group(&p) : parse_event(&p, false);
-		if (r == 0)
-			r = finish_item(&p, begin, at);
+		if (r < 0)
+			break;
+		r = finish_item(&p, begin, at);
 		if (r < 0 || !text[p.at])
 			break;
 		p.at++;

@@ -43,26 +43,24 @@ static void names_free(struct names *n)
 static int read_folder(const struct host *h, const char *path, struct names *ret)
 {
 	int fd = host_open_file(h, HOST_SYS, O_RDONLY | O_DIRECTORY, "%s", path);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	CLEANUP_CLOSEDIR DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	if (!dir) {
 		if (fd >= 0)
 			close(fd);
 		return 0;
 	}
-	int r = 0;
-	for (struct dirent *d; r == 0 && (d = readdir(dir));) {
+	for (struct dirent *d; (d = readdir(dir));) {
 		if (d->d_name[0] == '.')
 			continue;
 		char *name = strdup(d->d_name);
 		if (!name || !VEC_PUSH(&ret->list, name)) {
 			free(name);
-			r = -ENOMEM;
+			return -ENOMEM;
 		}
 	}
-	closedir(dir);
 	if (ret->list.n)
 		qsort(ret->list.v, ret->list.n, sizeof(char *), compare_names);
-	return r;
+	return 0;
 }
 
 /* A file of one line, without the line's end; NULL if it cannot be read. */
@@ -103,17 +101,20 @@ static int add_pmu(const struct host *h, const char *name, struct evpmu_list *l)
 
 int evpmu_list(const struct host *h, struct evpmu_list *ret)
 {
-	struct names names = { 0 };
-	struct evpmu_list l = { NULL, 0 };
+	CLEANUP(names_free) struct names names = { 0 };
+	struct evpmu_list l = { 0 };
 	int r = read_folder(h, DEVICES, &names);
-	for (size_t i = 0; r == 0 && i < names.list.n; i++)
-		r = add_pmu(h, names.list.v[i], &l);
-	names_free(&names);
 	if (r < 0)
-		evpmu_list_done(&l);
-	else
-		*ret = l;
-	return r;
+		return r;
+	for (size_t i = 0; i < names.list.n; i++) {
+		r = add_pmu(h, names.list.v[i], &l);
+		if (r < 0) {
+			evpmu_list_done(&l);
+			return r;
+		}
+	}
+	*ret = l;
+	return 0;
 }
 
 void evpmu_list_done(struct evpmu_list *l)

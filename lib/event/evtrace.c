@@ -53,11 +53,10 @@ static int compare_points(const void *a, const void *b)
 static int read_points(const struct host *h, const char *root, const char *system,
 		       const char *pattern, struct evtrace_list *l)
 {
-	DIR *dir = open_folder(h, root, system);
-	int r = 0;
+	CLEANUP_CLOSEDIR DIR *dir = open_folder(h, root, system);
 	if (!dir)
 		return -ENOENT;
-	for (struct dirent *d; r == 0 && (d = readdir(dir));) {
+	for (struct dirent *d; (d = readdir(dir));) {
 		long id;
 		if (d->d_name[0] == '.' || fnmatch(pattern, d->d_name, 0) != 0 ||
 		    host_read_long(h, HOST_SYS, &id, "%s/%s/%s/id", root, system, d->d_name) < 0 ||
@@ -67,15 +66,13 @@ static int read_points(const struct host *h, const char *root, const char *syste
 		if (!name || !VEC_PUSH(&l->points,
 				       ((struct evtrace_point){ name, (uint64_t)id }))) {
 			free(name);
-			r = -ENOMEM;
+			return -ENOMEM;
 		}
 	}
-	closedir(dir);
-	if (r == 0 && l->points.n == 0)
-		r = -ENOENT;
-	if (l->points.n)
-		qsort(l->points.v, l->points.n, sizeof(*l->points.v), compare_points);
-	return r;
+	if (l->points.n == 0)
+		return -ENOENT;
+	qsort(l->points.v, l->points.n, sizeof(*l->points.v), compare_points);
+	return 0;
 }
 
 static int fail(const char *system, const char *pattern, int r, struct err *e)
@@ -103,9 +100,11 @@ int evtrace_find(const struct host *h, const char *system, const char *pattern,
 	struct evtrace_list l = { 0 };
 	const char *root = NULL;
 	int r = h ? find_root(h, &root) : -ENODEV;
-	if (r == 0)
-		r = strchr(system, '/') || system[0] == '.'
-			       ? -ENOENT : read_points(h, root, system, pattern, &l);
+	if (r < 0)
+		return fail(system, pattern, r, e);
+	if (strchr(system, '/') || system[0] == '.')
+		return fail(system, pattern, -ENOENT, e);
+	r = read_points(h, root, system, pattern, &l);
 	if (r < 0) {
 		evtrace_list_done(&l);
 		return fail(system, pattern, r, e);
@@ -134,35 +133,36 @@ struct all {
 
 static bool add_system(const struct host *h, const char *root, const char *system, struct all *all)
 {
-	DIR *dir = open_folder(h, root, system);
-	bool ok = true;
+	CLEANUP_CLOSEDIR DIR *dir = open_folder(h, root, system);
 	if (!dir)
 		return true;
-	for (struct dirent *d; ok && (d = readdir(dir));) {
+	for (struct dirent *d; (d = readdir(dir));) {
 		char *text;
 		/* The folders of events have files next to them, "enable" and "filter". */
 		if (d->d_name[0] == '.' || d->d_type == DT_REG)
 			continue;
 		if (asprintf(&text, "%s:%s", system, d->d_name) < 0)
 			return false;
-		ok = VEC_PUSH(&all->list, text);
+		if (!VEC_PUSH(&all->list, text)) {
+			free(text);
+			return false;
+		}
 	}
-	closedir(dir);
-	return ok;
+	return true;
 }
 
 char *evtrace_names(const struct host *h)
 {
 	const char *root;
 	struct all all = { 0 };
-	DIR *dir = h && find_root(h, &root) == 0 ? open_folder(h, root, ".") : NULL;
+	CLEANUP_CLOSEDIR DIR *dir =
+		h && find_root(h, &root) == 0 ? open_folder(h, root, ".") : NULL;
 	bool ok = true;
 	if (!dir)
 		return strdup("");
 	for (struct dirent *d; ok && (d = readdir(dir));)
 		if (d->d_name[0] != '.' && d->d_type != DT_REG)
 			ok = add_system(h, root, d->d_name, &all);
-	closedir(dir);
 	if (all.list.n)
 		qsort(all.list.v, all.list.n, sizeof(char *), compare_texts);
 	size_t n_bytes = 1, at = 0;

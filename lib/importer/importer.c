@@ -89,18 +89,17 @@ static void set_event(const struct perfdata_event *from, struct importer_event *
 
 static int set_events(struct cprof_importer *m, struct err *e)
 {
-	struct hashindex parts = { 0 };
-	int r = 0;
+	CLEANUP(hashindex_done) struct hashindex parts = { 0 };
 	m->n_events = perfdata_n_events(m->source);
 	m->event = calloc(m->n_events, sizeof(*m->event));
 	if (!m->event)
 		return err_errno(e, ENOMEM, "cannot set up the import");
-	for (size_t i = 0; i < m->n_events && r == 0; i++) {
+	for (size_t i = 0; i < m->n_events; i++) {
 		set_event(perfdata_event(m->source, i), &m->event[i]);
-		r = set_file_part(m, &parts, (uint32_t)i);
+		if (set_file_part(m, &parts, (uint32_t)i) < 0)
+			return err_errno(e, ENOMEM, "cannot set up the import");
 	}
-	hashindex_done(&parts);
-	return r < 0 ? err_errno(e, -r, "cannot set up the import") : 0;
+	return 0;
 }
 
 /* ---- setting up ---------------------------------------------------------------------- */
@@ -124,12 +123,11 @@ static char *join_paths(const char *a, const char *b)
 static int add_usual_debug_dirs(struct cprof_importer *m)
 {
 	const char *home = getenv("HOME");
-	int r = *m->symfs ? add_debug_dir(m, join_paths(m->symfs, "/usr/lib/debug")) : 0;
-	if (r == 0)
-		r = add_debug_dir(m, strdup("/usr/lib/debug"));
-	if (r == 0 && home && home[0] == '/')
-		r = add_debug_dir(m, join_paths(home, PERF_CACHE));
-	return r;
+	if (*m->symfs && add_debug_dir(m, join_paths(m->symfs, "/usr/lib/debug")) < 0)
+		return -ENOMEM;
+	if (add_debug_dir(m, strdup("/usr/lib/debug")) < 0)
+		return -ENOMEM;
+	return home && home[0] == '/' ? add_debug_dir(m, join_paths(home, PERF_CACHE)) : 0;
 }
 
 /* The folders in which files are looked up by build id, by their absolute names. */
@@ -364,16 +362,16 @@ static void add_lost(struct cprof_importer *m)
 
 int cprof_importer_run(struct cprof_importer *m, struct err *e)
 {
-	struct record r;
-	int code;
-	while ((code = source_next(m->source, &r, e)) == SOURCE_RECORD)
-		feed_record(m, &r);
+	struct record record;
+	int r;
+	while ((r = source_next(m->source, &record, e)) == SOURCE_RECORD)
+		feed_record(m, &record);
 	m->done = true;
 	add_lost(m);
 	importfiles_recheck(&m->files, &m->engine.dsos);
 	importfiles_check_kernel(&m->files);
 	m->source->facts.running_kernel = m->files.running_kernel;
-	return code < 0 ? code : 0;
+	return r < 0 ? r : 0;
 }
 
 /* ---- results -------------------------------------------------------------------- */

@@ -63,8 +63,9 @@ static int open_parent(const struct host *h, pid_t pid)
 	char mount[256];
 	CLEANUP_FREE char *text = NULL;
 	int r = find_mount(h, mount, sizeof(mount));
-	if (r == 0)
-		r = host_read_file(h, HOST_PROC, &text, NULL, "%d/cgroup", pid);
+	if (r < 0)
+		return r;
+	r = host_read_file(h, HOST_PROC, &text, NULL, "%d/cgroup", pid);
 	if (r < 0)
 		return r;
 	char *line = strstr(text, "0::/");

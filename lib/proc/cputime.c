@@ -66,14 +66,14 @@ int cputime_thread_ns(const struct host *h, pid_t pid, pid_t tid, uint64_t *ret_
 		return 0;
 	CLEANUP_FREE char *text = NULL;
 	unsigned long long ns;
-	int r = host_read_file(h, HOST_PROC, &text, NULL, "%d/task/%d/schedstat", pid, tid);
-	if (r == 0 && sscanf(text, "%llu", &ns) == 1) {
+	if (host_read_file(h, HOST_PROC, &text, NULL, "%d/task/%d/schedstat", pid, tid) == 0 &&
+	    sscanf(text, "%llu", &ns) == 1) {
 		*ret_ns = ns;
 		return 0;
 	}
 	/* A kernel without CONFIG_SCHED_INFO: use utime and stime, in ticks. */
 	CLEANUP_FREE char *stat = NULL;
-	r = host_read_file(h, HOST_PROC, &stat, NULL, "%d/task/%d/stat", pid, tid);
+	int r = host_read_file(h, HOST_PROC, &stat, NULL, "%d/task/%d/stat", pid, tid);
 	if (r < 0)
 		return r == -ENOENT ? -ESRCH : r;
 	return parse_stat_ticks(stat, 14, ret_ns);

@@ -24,10 +24,8 @@ int targetcheck(const struct host *h, pid_t id, bool is_thread, struct err *e)
 	const char *what = is_thread ? "thread" : "process";
 	CLEANUP_FREE char *stat = NULL;
 	CLEANUP_FREE char *status = NULL;
-	int r = host_read_file(h, HOST_PROC, &stat, NULL, "%d/stat", id);
-	if (r == 0)
-		r = host_read_file(h, HOST_PROC, &status, NULL, "%d/status", id);
-	if (r < 0) {
+	if (host_read_file(h, HOST_PROC, &stat, NULL, "%d/stat", id) < 0 ||
+	    host_read_file(h, HOST_PROC, &status, NULL, "%d/status", id) < 0) {
 		err_errno(e, ESRCH, "no %s %d", what, id);
 		err_hint(e, "it may have ended, or belong to another pid namespace; see 'ps -e%s'",
 			 is_thread ? "L" : "");
