@@ -1,5 +1,6 @@
 /* cprof convert: converts profiles between pprof and the formats of other tools. */
 
+#include "base/cleanup.h"
 #include "base/err.h"
 #include "base/vec.h"
 #include "cmd/cmd.h"
@@ -99,29 +100,30 @@ static int write_converted(void *what, int (*write)(void *ctx, const void *data,
 	struct convert *x = what;
 	if (x->to->is_pprof)
 		return model_write(x->m, write, ctx, COMPRESSION, e);
-	struct emit *o = malloc(sizeof(*o));
+	CLEANUP_FREE struct emit *o = malloc(sizeof(*o));
 	if (!o)
 		return err_errno(e, ENOMEM, "cannot convert the profile");
 	emit_open(o, write, ctx);
-	int code = x->to->write(x->m, x->type, o, &x->n_left_out, e);
-	if (code == 0)
-		code = emit_finish(o, e);
-	free(o);
-	return code;
+	int r = x->to->write(x->m, x->type, o, &x->n_left_out, e);
+	return r < 0 ? r : emit_finish(o, e);
 }
 
 static int convert(struct convert *x, struct err *e)
 {
-	int code = from_read_files(x->paths.v, x->paths.n, x->from, &x->m, e);
-	if (code == 0)
-		code = model_find_type(x->m, x->sample_type, &x->type, e);
-	if (code == 0)
-		code = outputs_write(&(struct outputs){ x->output, x->to->is_pprof, write_converted,
-						      x }, 1, e);
-	if (code == 0 && x->n_left_out > 0)
+	int r = from_read_files(x->paths.v, x->paths.n, x->from, &x->m, e);
+	if (r < 0)
+		return r;
+	r = model_find_type(x->m, x->sample_type, &x->type, e);
+	if (r < 0)
+		return r;
+	r = outputs_write(&(struct outputs){ x->output, x->to->is_pprof, write_converted, x }, 1,
+			  e);
+	if (r < 0)
+		return r;
+	if (x->n_left_out > 0)
 		fprintf(stderr, "cprof convert: %" PRIu64 " samples with negative values are left "
 				"out: %s cannot hold them\n", x->n_left_out, x->to->name);
-	return code;
+	return 0;
 }
 
 static int run_convert(int argc, char **argv)
@@ -129,10 +131,10 @@ static int run_convert(int argc, char **argv)
 	struct convert x = { .output = "-" };
 	struct err e = { 0 };
 	argp_parse(&argp, argc, argv, 0, NULL, &x);
-	int code = convert(&x, &e);
+	int r = convert(&x, &e);
 	model_free(x.m);
 	VEC_FREE(&x.paths);
-	return code < 0 ? cmd_fail("convert", &e) : 0;
+	return r < 0 ? cmd_fail("convert", &e) : 0;
 }
 
 const struct cmd cmd_convert = {

@@ -227,6 +227,15 @@ static int summarize(const struct import *m, const struct err *damage)
 	return cmd_fail("import", &e);
 }
 
+static int write_profiles(struct import *m, struct err *e)
+{
+	int r = open_outputs(m, e);
+	if (r < 0)
+		return r;
+	signals_abort_on(m->unfinished, m->n_written);
+	return write_outputs(m, e);
+}
+
 static int import_file(struct import *m, struct err *e)
 {
 	struct err damage = { 0 };
@@ -234,12 +243,8 @@ static int import_file(struct import *m, struct err *e)
 	if (r < 0)
 		return r;
 	cprof_importer_run(m->importer, &damage);
-	r = open_outputs(m, e);
-	if (r == 0) {
-		signals_abort_on(m->unfinished, m->n_written);
-		r = write_outputs(m, e);
-	}
-	if (r == 0 && summarize(m, &damage) != 0)
+	r = write_profiles(m, e);
+	if (r >= 0 && summarize(m, &damage) != 0)
 		return -EIO;
 	/* The damage explains why there is no profile. */
 	if (damage.code)

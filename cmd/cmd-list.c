@@ -326,15 +326,19 @@ static int find_everywhere(const struct cprof_event_probe *probe, const struct o
 	*ret_n = s.rows.n;
 	if (s.no_memory)
 		return err_errno(e, ENOMEM, "cannot list events");
-	if (r == 0 && s.rows.n == 0 && o->pmu && !o->search)
-		r = err_set(e, ENOENT, "there is no PMU '%s' with named events", o->pmu);
-	else if (r == 0 && s.rows.n == 0)
-		r = err_set(e, ENOENT, "no event has '%s' in its name or description",
-			       o->search);
-	if (s.rows.n == 0)
+	if (r < 0)
+		return r;
+	if (s.rows.n == 0) {
+		if (o->pmu && !o->search)
+			r = err_set(e, ENOENT, "there is no PMU '%s' with named events", o->pmu);
+		else
+			r = err_set(e, ENOENT, "no event has '%s' in its name or description",
+				    o->search);
 		err_hint(e, "'cprof list --pmu' shows the PMUs of this machine");
+		return r;
+	}
 	const struct row *tested = NULL;
-	for (size_t i = 0; r == 0 && i < s.rows.n; i++) {
+	for (size_t i = 0; i < s.rows.n; i++) {
 		struct err why = { 0 };
 		bool is_tracepoint = strcmp(s.rows.v[i].event.group, "tracepoint") == 0;
 		/* The kernel refuses the tracepoints of the subsystem ftrace one by one: they are
@@ -416,10 +420,13 @@ static int show_events(const struct cprof_event_probe *probe, const struct optio
 		return print_pmus(probe, o->json, e);
 	int r = o->pmu || o->search ? find_everywhere(probe, o, &row, &n, e)
 				       : find_rows(probe, o->pattern, &row, &n, e);
-	if (r == 0 && o->json)
+	if (r < 0)
+		goto out;
+	if (o->json)
 		print_json(row, n, cprof_event_machine(probe));
-	else if (r == 0)
+	else
 		print_table(row, n, cprof_event_machine(probe));
+out:
 	free_rows(row, n);
 	return r;
 }

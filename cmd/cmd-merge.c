@@ -57,14 +57,19 @@ static int write_profile(void *what, int (*write)(void *ctx, const void *data, s
 	return model_write(x->m, write, ctx, COMPRESSION, e);
 }
 
+static int merge(struct merge *x, struct err *e)
+{
+	int r = model_read_files(x->paths.v, x->paths.n, &x->m, e);
+	return r < 0 ? r : outputs_write(&(struct outputs){ x->output, true, write_profile, x }, 1,
+					 e);
+}
+
 static int run_merge(int argc, char **argv)
 {
 	struct merge x = { 0 };
 	struct err e = { 0 };
 	argp_parse(&argp, argc, argv, 0, NULL, &x);
-	int r = model_read_files(x.paths.v, x.paths.n, &x.m, &e);
-	if (r == 0)
-		r = outputs_write(&(struct outputs){ x.output, true, write_profile, &x }, 1, &e);
+	int r = merge(&x, &e);
 	model_free(x.m);
 	VEC_FREE(&x.paths);
 	return r < 0 ? cmd_fail("merge", &e) : 0;

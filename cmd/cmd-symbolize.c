@@ -117,9 +117,11 @@ static int symbolize_file(struct symbolize *s, struct err *e)
 {
 	const char *name = s->output_name ? s->output_name : s->config.path;
 	int r = outputs_write(&(struct outputs){ name, true, write_symbolized, s }, 1, e);
-	if (r == 0 && !s->quiet)
+	if (r < 0)
+		return r;
+	if (!s->quiet)
 		print_summary(&s->stats, name);
-	return r;
+	return 0;
 }
 
 static int run_symbolize(int argc, char **argv)

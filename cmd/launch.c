@@ -42,19 +42,19 @@ static void run_child(int go_fd, int errno_fd, char **argv, const sigset_t *mask
 		_exit(127);
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	execvp(argv[0], argv);
-	int code = errno;
+	int number = errno;
 	/* execvp(3) also returns EACCES when merely a folder of PATH is not searchable. */
-	if (code == EACCES && !strchr(argv[0], '/') && !is_in_path(argv[0]))
-		code = ENOENT;
-	if (write(errno_fd, &code, sizeof(code)) < 0)
+	if (number == EACCES && !strchr(argv[0], '/') && !is_in_path(argv[0]))
+		number = ENOENT;
+	if (write(errno_fd, &number, sizeof(number)) < 0)
 		_exit(126);
-	_exit(code == ENOENT ? 127 : 126);
+	_exit(number == ENOENT ? 127 : 126);
 }
 
 /* Reports errno of a failed step of starting a process, with a remedy. */
 static int report_start_error(const char *name, struct err *e)
 {
-	int number = errno, code = err_errno(e, number, "cannot start '%s'", name);
+	int number = errno, r = err_errno(e, number, "cannot start '%s'", name);
 	if (number == EMFILE)
 		err_hint(e, "raise this shell's limit of open files: ulimit -n 256");
 	else if (number == ENFILE)
@@ -62,7 +62,7 @@ static int report_start_error(const char *name, struct err *e)
 	else if (number == EAGAIN)
 		err_hint(e,
 			 "the limit of processes is reached: ulimit -u, or the cgroup's pids.max");
-	return code;
+	return r;
 }
 
 int launch_fork(struct launch *l, char **argv, const sigset_t *mask, struct err *e)
@@ -72,10 +72,10 @@ int launch_fork(struct launch *l, char **argv, const sigset_t *mask, struct err 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, go) < 0)
 		return report_start_error(argv[0], e);
 	if (pipe2(failed, O_CLOEXEC) < 0) {
-		int code = report_start_error(argv[0], e);
+		int r = report_start_error(argv[0], e);
 		close(go[0]);
 		close(go[1]);
-		return code;
+		return r;
 	}
 	pid_t pid = fork();
 	if (pid == 0) {
@@ -83,18 +83,18 @@ int launch_fork(struct launch *l, char **argv, const sigset_t *mask, struct err 
 		close(failed[0]);
 		run_child(go[0], failed[1], argv, mask);
 	}
-	int code = pid < 0 ? report_start_error(argv[0], e) : 0;
+	int r = pid < 0 ? report_start_error(argv[0], e) : 0;
 	close(go[0]);
 	close(failed[1]);
 	l->pid = pid < 0 ? 0 : pid;
 	l->go_fd = go[1];
 	l->errno_fd = failed[0];
-	return code;
+	return r;
 }
 
 int launch_exec(struct launch *l, struct err *e)
 {
-	int code = 0;
+	int number = 0;
 	/* The child may have been killed: avoid SIGPIPE. */
 	if (send(l->go_fd, "", 1, MSG_NOSIGNAL) != 1)
 		return err_errno(e, errno, "cannot start '%s': its process has ended", l->name);
@@ -103,19 +103,19 @@ int launch_exec(struct launch *l, struct err *e)
 	/* A successful exec closes the pipe without a byte. */
 	ssize_t n;
 	do
-		n = read(l->errno_fd, &code, sizeof(code));
+		n = read(l->errno_fd, &number, sizeof(number));
 	while (n < 0 && errno == EINTR);
 	close(l->errno_fd);
 	l->errno_fd = -1;
-	if (n != sizeof(code))
+	if (n != sizeof(number))
 		return 0;
 	launch_reap(l, true);
-	err_errno(e, code, "cannot run '%s'", l->name);
-	if (code == ENOENT)
+	err_errno(e, number, "cannot run '%s'", l->name);
+	if (number == ENOENT)
 		err_hint(e, "no such command in PATH, or its interpreter is missing");
-	else if (code == EACCES)
+	else if (number == EACCES)
 		err_hint(e, "it is not an executable file, or this user may not execute it");
-	return -code;
+	return -number;
 }
 
 bool launch_reap(struct launch *l, bool wait)

@@ -15,9 +15,10 @@ static int open_file(struct outfile *f, const struct outputs *s, struct err *e)
 	if (strcmp(s->name, "-") != 0)
 		return outfile_open(f, s->name, e);
 	int r = s->is_binary ? output_check_terminal(e) : 0;
-	if (r == 0)
-		outfile_open_fd(f, STDOUT_FILENO);
-	return r;
+	if (r < 0)
+		return r;
+	outfile_open_fd(f, STDOUT_FILENO);
+	return 0;
 }
 
 /* Fills the open files and gives them their names. */

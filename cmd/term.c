@@ -87,9 +87,9 @@ int term_close(struct term *t)
 {
 	errno = 0;
 	bool failed = fflush(stdout) != 0 || ferror(stdout);
-	int code = failed ? (errno ? errno : EIO) : 0;
+	int r = failed ? (errno ? errno : EIO) : 0;
 	if (!t->pager)
-		return code;
+		return r;
 	/* The pager reads end of file only after the last descriptor is closed. */
 	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	if (null >= 0) {
@@ -102,7 +102,7 @@ int term_close(struct term *t)
 	while (waitpid(t->pager, NULL, 0) < 0 && errno == EINTR)
 		;
 	t->pager = 0;
-	return code == EPIPE ? 0 : code;
+	return r == EPIPE ? 0 : r;
 }
 
 /* Measures one character of valid UTF-8: its bytes, and its columns. */

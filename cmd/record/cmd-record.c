@@ -97,7 +97,7 @@ static int open_files(struct recording *rec, struct err *e)
 	rec->parts.json = o->json;
 	rec->parts.strict = o->strict;
 	int r = recordfiles_open(&rec->files, rec->recorder, o->output,
-				    stamped ? partwriter_stamp(&rec->parts, stamp) : NULL, e);
+				 stamped ? partwriter_stamp(&rec->parts, stamp) : NULL, e);
 	if (stamped)
 		recordfiles_done(&rec->files);
 	return r;
@@ -124,26 +124,25 @@ static int write_files(struct recording *rec, struct err *e)
 	struct recordfiles *f = &rec->files;
 	bool stamped = rec->opts.part.rotate.kind != ROTATE_NEVER;
 	char stamp[ROTATE_STAMP_MAX];
-	int r = 0;
 	if (stamped) {
 		f->quiet = rec->opts.quiet;
 		f->is_part = rec->parts.n_written;
-		r = recordfiles_open(f, rec->recorder, rec->opts.output,
-					partwriter_stamp(&rec->parts, stamp), e);
+		int r = recordfiles_open(f, rec->recorder, rec->opts.output,
+					 partwriter_stamp(&rec->parts, stamp), e);
+		if (r < 0)
+			return r;
 	}
-	if (r < 0)
-		return r;
 	signals_abort_on(f->unfinished, f->n_events);
-	r = recordfiles_write(f, rec->recorder, e);
+	int r = recordfiles_write(f, rec->recorder, e);
 	/* The earlier files may have all the samples: an empty last one is no failure. */
 	if (r == -ENODATA && f->is_part)
 		r = 0;
 	if (stamped)
 		keep_files(rec);
-	if (r == 0 && rec->parts.n_failed)
-		return err_set(e, EIO, "%zu of the files before the last could not be written",
-			       rec->parts.n_failed);
-	return r;
+	if (r < 0)
+		return r;
+	return rec->parts.n_failed ? err_set(e, EIO, "%zu of the files before the last could not be "
+					     "written", rec->parts.n_failed) : 0;
 }
 
 /* ---- recording --------------------------------------------------------------------------- */
@@ -243,11 +242,10 @@ static int record_target(struct recording *rec, int *ret_status, struct err *e)
 	r = write_files(rec, e);
 	if (rec->files.n_written)
 		*ret_status = summarize(rec);
-	else if (r == 0)
-		*ret_status = 0;
-	if (r == 0)
-		*ret_status = check_parts(rec, *ret_status);
-	return r;
+	if (r < 0)
+		return r;
+	*ret_status = check_parts(rec, rec->files.n_written ? *ret_status : 0);
+	return 0;
 }
 
 /* If the command still runs, passes on the signal that ended the recording (unless the terminal has

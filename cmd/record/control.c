@@ -126,21 +126,27 @@ static int check_open(int fd, struct err *e)
 	return -EBADF;
 }
 
+static int open_fifos(struct control *c, const struct control_place *p, struct err *e)
+{
+	c->fd = open_fifo(p->path, e);
+	if (c->fd < 0)
+		return e->code;
+	if (!p->ack_path)
+		return 0;
+	c->ack_fd = open_fifo(p->ack_path, e);
+	return c->ack_fd < 0 ? e->code : 0;
+}
+
+static int check_fds(const struct control_place *p, struct err *e)
+{
+	int r = check_open(p->fd, e);
+	return r < 0 ? r : check_open(p->ack_fd, e);
+}
+
 int control_open(struct control *c, const struct control_place *p, struct err *e)
 {
 	*c = (struct control){ .fd = p->fd, .ack_fd = p->ack_fd, .owns = p->is_fifo };
-	int r = 0;
-	if (p->is_fifo) {
-		c->fd = open_fifo(p->path, e);
-		if (c->fd >= 0 && p->ack_path)
-			c->ack_fd = open_fifo(p->ack_path, e);
-		if (c->fd < 0 || (p->ack_path && c->ack_fd < 0))
-			r = e->code;
-	} else {
-		r = check_open(p->fd, e);
-		if (r == 0)
-			r = check_open(p->ack_fd, e);
-	}
+	int r = p->is_fifo ? open_fifos(c, p, e) : check_fds(p, e);
 	if (r < 0)
 		control_close(c);
 	return r;

@@ -5,6 +5,7 @@
  */
 #include "cmd/record/partwriter.h"
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/units.h"
@@ -69,28 +70,27 @@ static int summarize(const struct partwriter *p, const struct recordfiles *f,
 }
 
 /* An event without samples gets no file.  That is no failure: others may have some. */
-static int write_part(const struct partwriter *p, struct cprof_recorder *r, const char *stamp,
+static int write_part(const struct partwriter *p, struct cprof_recorder *recorder, const char *stamp,
 		      int fd, double own_cpu_s)
 {
 	struct err e = { 0 };
-	struct recordfiles f = { .quiet = p->quiet, .is_part = true };
-	int code = recordfiles_open(&f, r, p->output, stamp, &e);
-	if (code == 0)
-		code = recordfiles_write(&f, r, &e);
-	if (code == -ENODATA && f.n_written == 0 && !p->quiet)
+	CLEANUP(recordfiles_done) struct recordfiles f = { .quiet = p->quiet, .is_part = true };
+	int r = recordfiles_open(&f, recorder, p->output, stamp, &e);
+	if (r < 0)
+		goto failed;
+	r = recordfiles_write(&f, recorder, &e);
+	if (r < 0 && r != -ENODATA)
+		goto failed;
+	if (r == -ENODATA && f.n_written == 0 && !p->quiet)
 		fprintf(stderr, "no samples, so no file is written\n");
-	if (code < 0 && code != -ENODATA)
-		cmd_fail("record", &e);
-	else
-		report_files(&f, r, fd, p->quiet);
-	int status = code < 0 && code != -ENODATA ? CMD_FAILED : 0;
-	if (status == 0)
-		status = summarize(p, &f, r, own_cpu_s);
-	recordfiles_done(&f);
-	return status;
+	report_files(&f, recorder, fd, p->quiet);
+	return summarize(p, &f, recorder, own_cpu_s);
+failed:
+	cmd_fail("record", &e);
+	return CMD_FAILED;
 }
 
-int partwriter_begin(struct partwriter *p, struct cprof_recorder *r, struct err *e)
+int partwriter_begin(struct partwriter *p, struct cprof_recorder *recorder, struct err *e)
 {
 	int fd[2];
 	char stamp[ROTATE_STAMP_MAX];
@@ -103,15 +103,15 @@ int partwriter_begin(struct partwriter *p, struct cprof_recorder *r, struct err 
 	if (pid == 0) {
 		close(fd[0]);
 		fcntl(fd[1], F_SETFL, 0);
-		int status = write_part(p, r, stamp, fd[1], own_cpu_s);
+		int status = write_part(p, recorder, stamp, fd[1], own_cpu_s);
 		fflush(stderr);
 		_exit(status);
 	}
-	int code = pid < 0 ? err_errno(e, errno, "cannot write a part of the profile") : 0;
+	int r = pid < 0 ? err_errno(e, errno, "cannot write a part of the profile") : 0;
 	close(fd[1]);
-	if (code < 0) {
+	if (r < 0) {
 		close(fd[0]);
-		return code;
+		return r;
 	}
 	p->pid = pid;
 	p->fd = fd[0];

@@ -38,7 +38,7 @@ struct partwriter {
 
 /* Starts writing the recorder's data, after cprof_recorder_snapshot, to stamped names.  No other
  * part may be in progress.  -errno with e set. */
-int partwriter_begin(struct partwriter *p, struct cprof_recorder *r, struct err *e);
+int partwriter_begin(struct partwriter *p, struct cprof_recorder *recorder, struct err *e);
 
 /* Receives the child's reports; with wait, until its end.  True when it has ended. */
 bool partwriter_poll(struct partwriter *p, bool wait);

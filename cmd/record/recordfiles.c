@@ -3,6 +3,7 @@
  */
 #include "cmd/record/recordfiles.h"
 
+#include "base/cleanup.h"
 #include "base/err.h"
 #include "base/vec.h"
 #include "cmd/cmd.h"
@@ -13,29 +14,28 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-int recordfiles_open(struct recordfiles *f, struct cprof_recorder *r, const char *name,
+int recordfiles_open(struct recordfiles *f, struct cprof_recorder *recorder, const char *name,
 		     const char *stamp, struct err *e)
 {
-	f->n_events = cprof_recorder_n_events(r);
+	f->n_events = cprof_recorder_n_events(recorder);
 	f->output = calloc(f->n_events, sizeof(*f->output));
 	f->file = calloc(f->n_events, sizeof(*f->file));
 	f->unfinished = calloc(f->n_events, sizeof(*f->unfinished));
 	if (!f->output || !f->file || !f->unfinished)
 		return err_errno(e, ENOMEM, "cannot open the output");
-	VEC(const char *) parts = { 0 };
+	CLEANUP_VEC VEC(const char *) parts = { 0 };
 	for (size_t i = 0; i < f->n_events; i++) {
 		struct cprof_event_stats ev;
-		cprof_recorder_event_stats(r, i, &ev);
-		if (!VEC_PUSH(&parts, ev.file_part)) {
-			VEC_FREE(&parts);
+		cprof_recorder_event_stats(recorder, i, &ev);
+		if (!VEC_PUSH(&parts, ev.file_part))
 			return err_errno(e, ENOMEM, "cannot open the output");
-		}
 	}
-	int code = output_open(f->output, parts.v, f->n_events, name, stamp, e);
-	VEC_FREE(&parts);
-	for (size_t i = 0; code == 0 && i < f->n_events; i++)
+	int r = output_open(f->output, parts.v, f->n_events, name, stamp, e);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < f->n_events; i++)
 		f->unfinished[i] = f->output[i].file.tmp_path;
-	return code;
+	return 0;
 }
 
 static void print_problem(const struct recordfiles *f, const struct err *why, bool silent)
@@ -52,14 +52,14 @@ static void print_problem(const struct recordfiles *f, const struct err *why, bo
 	}
 }
 
-int recordfiles_write(struct recordfiles *files, struct cprof_recorder *r, struct err *e)
+int recordfiles_write(struct recordfiles *files, struct cprof_recorder *recorder, struct err *e)
 {
 	struct err why, only = { 0 };
 	bool failed = false;
 	size_t n_silent = 0;
 	for (size_t i = 0; i < files->n_events; i++) {
 		struct summary_file *f = &files->file[i];
-		if (cprof_recorder_check(r, i, &f->silent, &why) < 0) {
+		if (cprof_recorder_check(recorder, i, &f->silent, &why) < 0) {
 			output_discard(&files->output[i]);
 			f->silent &= files->n_events > 1;
 			n_silent += f->silent;
@@ -70,21 +70,21 @@ int recordfiles_write(struct recordfiles *files, struct cprof_recorder *r, struc
 				print_problem(files, &why, f->silent);
 			continue;
 		}
-		int code = cprof_recorder_write(r, i, output_write, &files->output[i], e);
-		if (code < 0) {
+		int r = cprof_recorder_write(recorder, i, output_write, &files->output[i], e);
+		if (r < 0) {
 			outfile_error(&files->output[i].file, e);  /* names the file */
 			files->n_written = 0;
-			return code;
+			return r;
 		}
 		f->path = files->output[i].path;
 		f->n_bytes = files->output[i].n_bytes;
 		files->n_written++;
 	}
 	signals_hold();
-	int code = files->n_written ? output_commit(files->output, files->n_events, e) : 0;
-	if (code < 0) {
+	int r = files->n_written ? output_commit(files->output, files->n_events, e) : 0;
+	if (r < 0) {
 		files->n_written = 0;
-		return code;
+		return r;
 	}
 	if (files->n_events == 1 && only.code) {
 		*e = only;

@@ -22,7 +22,7 @@ struct recordfiles {
 };
 
 /* Opens one file per event of the recorder; name and stamp as for output_open(). */
-int recordfiles_open(struct recordfiles *f, struct cprof_recorder *r, const char *name,
+int recordfiles_open(struct recordfiles *f, struct cprof_recorder *recorder, const char *name,
 		     const char *stamp, struct err *e);
 
 /*
@@ -30,7 +30,7 @@ int recordfiles_open(struct recordfiles *f, struct cprof_recorder *r, const char
  * happen is only worth a warning if others did.  Any other reason is a failure: the other events
  * are written, and the result is -ENODATA, with *e empty if everything is reported.
  */
-int recordfiles_write(struct recordfiles *f, struct cprof_recorder *r, struct err *e);
+int recordfiles_write(struct recordfiles *f, struct cprof_recorder *recorder, struct err *e);
 
 /* Removes unfinished files. */
 void recordfiles_discard(struct recordfiles *f);

@@ -57,43 +57,45 @@ static void take_signals(struct loop *l)
 /* argument: "" for all events, " NAME" for one. */
 static int switch_events(struct loop *l, bool on, const char *argument, struct err *e)
 {
-	struct cprof_recorder *r = l->rec->recorder;
+	struct cprof_recorder *recorder = l->rec->recorder;
 	int (*change)(struct cprof_recorder *, size_t, struct err *) =
 		on ? cprof_recorder_resume : cprof_recorder_pause;
 	const char *word = on ? "enabled" : "disabled";
 	if (!*argument) {
-		int code = change(r, CPROF_ALL_EVENTS, e);
-		if (code == 0)
-			print_message(l, "Events %s\n", word);
-		return code;
+		int r = change(recorder, CPROF_ALL_EVENTS, e);
+		if (r < 0)
+			return r;
+		print_message(l, "Events %s\n", word);
+		return 0;
 	}
 	if (*argument != ' ') {
 		print_message(l, "failed: wrong command\n", "");
 		return 0;
 	}
-	int event = cprof_recorder_find_event(r, argument + 1);
+	int event = cprof_recorder_find_event(recorder, argument + 1);
 	if (event < 0) {
 		print_message(l, "failed: can't find '%s' event\n", argument + 1);
 		return 0;
 	}
-	int code = change(r, (size_t)event, e);
-	if (code == 0 && !l->rec->opts.quiet)
+	int r = change(recorder, (size_t)event, e);
+	if (r < 0)
+		return r;
+	if (!l->rec->opts.quiet)
 		fprintf(stderr, "Event %s %s\n", argument + 1, word);
-	return code;
+	return 0;
 }
 
 static int take_commands(struct loop *l, struct err *e)
 {
 	struct control *c = &l->rec->control;
 	struct control_command command;
-	int code = 0;
-	while (code == 0 && !l->over && control_next(c, &command)) {
+	while (!l->over && control_next(c, &command)) {
 		bool acks = true;
+		int r = 0;
 		switch (command.verb) {
 		case CONTROL_ENABLE:
 		case CONTROL_DISABLE:
-			code = switch_events(l, command.verb == CONTROL_ENABLE, command.argument,
-					     e);
+			r = switch_events(l, command.verb == CONTROL_ENABLE, command.argument, e);
 			break;
 		case CONTROL_EVLIST:
 			if (!eventlines_print(l->rec->recorder, command.argument, stderr))
@@ -119,8 +121,10 @@ static int take_commands(struct loop *l, struct err *e)
 		}
 		if (acks)
 			control_ack(c);
+		if (r < 0)
+			return r;
 	}
-	return code;
+	return 0;
 }
 
 /* ---- parts ------------------------------------------------------------------------------ */
@@ -136,20 +140,21 @@ static int begin_part(struct loop *l, struct err *e)
 {
 	struct recording *rec = l->rec;
 	struct cprof_stats stats;
-	int code = cprof_recorder_snapshot(rec->recorder, e);
-	if (code == 0)
-		code = partwriter_begin(&rec->parts, rec->recorder, e);
-	if (code < 0)
-		return code;
+	int r = cprof_recorder_snapshot(rec->recorder, e);
+	if (r < 0)
+		return r;
+	r = partwriter_begin(&rec->parts, rec->recorder, e);
+	if (r < 0)
+		return r;
 	l->acks_writing = l->acks_wanted;
 	l->acks_wanted = 0;
 	l->wants_part = false;
 	if (rec->opts.part.rotate.kind == ROTATE_NEVER)
 		return 0;
-	code = cprof_recorder_clear(rec->recorder, e);
+	r = cprof_recorder_clear(rec->recorder, e);
 	cprof_recorder_stats(rec->recorder, &stats);
 	rec->clock = (struct rotate_clock){ clock_monotonic_ns(), stats.record_bytes };
-	return code;
+	return r;
 }
 
 static void check_trigger(struct loop *l)
@@ -209,11 +214,11 @@ static int record_step(struct loop *l, struct err *e)
 	int state = cprof_recorder_step(rec->recorder, step_ms(l), fds, n, NULL, e);
 	if (state < 0)
 		return state;
-	int code = take_commands(l, e);
+	int r = take_commands(l, e);
 	take_signals(l);
 	l->over |= state == CPROF_TARGET_GONE || clock_monotonic_ns() >= l->end_ns;
-	if (code < 0 || l->over)
-		return code;
+	if (r < 0 || l->over)
+		return r;
 	return write_due_parts(l, e);
 }
 
@@ -230,15 +235,18 @@ int recordloop_run(struct recording *rec, struct err *e)
 	rec->clock = (struct rotate_clock){ clock_monotonic_ns(), 0 };
 	if (c->start_paused)
 		print_message(&l, "Events disabled\n", "");
-	int code = 0;
-	while (code == 0 && !l.over)
-		code = record_step(&l, e);
+	while (!l.over) {
+		int r = record_step(&l, e);
+		if (r < 0)
+			return r;
+	}
 	/* Requests that came just before the end are still served. */
-	for (int round = 0; round < 2 && code == 0; round++) {
+	for (int round = 0; round < 2; round++) {
 		partwriter_poll(&rec->parts, true);
 		acknowledge_part(&l);
-		if (l.wants_part)
-			code = begin_part(&l, e);
+		int r = l.wants_part ? begin_part(&l, e) : 0;
+		if (r < 0)
+			return r;
 	}
-	return code;
+	return 0;
 }

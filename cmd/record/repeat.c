@@ -6,6 +6,7 @@
 
 #include "cmd/record/repeat.h"
 
+#include "base/cleanup.h"
 #include "base/err.h"
 #include "base/strtab.h"
 #include "cmd/cmd.h"
@@ -83,38 +84,35 @@ static int grow_shares(struct repeating *r, size_t n_names)
 }
 
 /* Adds each function's flat share of a run. */
-static int add_run(struct repeating *r, unsigned run, struct err *e)
+static int add_run(struct repeating *x, unsigned run, struct err *e)
 {
 	char path[96];
 	const char *paths[] = { path };
-	struct model *m = NULL;
-	struct rows *rows = NULL;
-	struct top *top = NULL;
+	CLEANUP(model_freep) struct model *m = NULL;
+	CLEANUP(rows_freep) struct rows *rows = NULL;
+	CLEANUP(top_freep) struct top *top = NULL;
 	uint32_t type;
-	run_path(r, run, path);
-	int code = model_read_files(paths, 1, &m, e);
-	if (code < 0)
-		goto out;
-	code = model_find_type(m, NULL, &type, e);
-	if (code < 0)
-		goto out;
-	code = rows_new(m, NULL, ROWS_FUNCTION, NULL, &rows, e);
-	if (code < 0)
-		goto out;
-	code = top_new(m, NULL, rows, type, &top, e);
-	for (uint32_t i = 0; code == 0 && i < top->n_rows && top->total; i++) {
-		uint32_t name = strtab_add_cstr(&r->names, top_name(top, i)->name);
-		if (grow_shares(r, r->names.n) < 0)
-			code = err_errno(e, ENOMEM, "cannot compare the runs");
-		else
-			r->share[name * r->opts->repeat + run] +=
-				(double)top->row[i].flat / (double)top->total;
+	run_path(x, run, path);
+	int r = model_read_files(paths, 1, &m, e);
+	if (r < 0)
+		return r;
+	r = model_find_type(m, NULL, &type, e);
+	if (r < 0)
+		return r;
+	r = rows_new(m, NULL, ROWS_FUNCTION, NULL, &rows, e);
+	if (r < 0)
+		return r;
+	r = top_new(m, NULL, rows, type, &top, e);
+	if (r < 0)
+		return r;
+	for (uint32_t i = 0; i < top->n_rows && top->total; i++) {
+		uint32_t name = strtab_add_cstr(&x->names, top_name(top, i)->name);
+		if (grow_shares(x, x->names.n) < 0)
+			return err_errno(e, ENOMEM, "cannot compare the runs");
+		x->share[name * x->opts->repeat + run] +=
+			(double)top->row[i].flat / (double)top->total;
 	}
-out:
-	top_free(top);
-	rows_free(rows);
-	model_free(m);
-	return code;
+	return 0;
 }
 
 static struct spread measure_spread(const struct repeating *r, uint32_t name)
@@ -195,35 +193,30 @@ static int write_model(void *m, int (*write)(void *ctx, const void *data, size_t
 }
 
 /* Writes all runs as one profile, and prints how they differ. */
-static int merge_runs(struct repeating *r, struct err *e)
+static int merge_runs(struct repeating *x, struct err *e)
 {
-	const char *name = r->opts->output ? r->opts->output : "cprof.repeat.pb.gz";
-	char (*path)[96] = calloc(r->n, sizeof(*path));
-	const char **paths = calloc(r->n, sizeof(*paths));
-	struct model *m = NULL;
-	int code = path && paths ? strtab_init(&r->names, NULL)
-				 : err_errno(e, ENOMEM, "cannot merge the runs");
-	for (unsigned i = 0; code == 0 && i < r->n; i++) {
-		run_path(r, i, path[i]);
+	const char *name = x->opts->output ? x->opts->output : "cprof.repeat.pb.gz";
+	CLEANUP_FREE char (*path)[96] = calloc(x->n, sizeof(*path));
+	CLEANUP_FREE const char **paths = calloc(x->n, sizeof(*paths));
+	CLEANUP(model_freep) struct model *m = NULL;
+	if (!path || !paths || strtab_init(&x->names, NULL) < 0)
+		return err_errno(e, ENOMEM, "cannot merge the runs");
+	for (unsigned i = 0; i < x->n; i++) {
+		run_path(x, i, path[i]);
 		paths[i] = path[i];
-		code = add_run(r, i, e);
+		int r = add_run(x, i, e);
+		if (r < 0)
+			return r;
 	}
-	if (code < 0)
-		goto out;
-	code = model_read_files(paths, r->n, &m, e);
-	if (code < 0)
-		goto out;
-	code = outputs_write(&(struct outputs){ name, true, write_model, m }, 1, e);
-	if (code < 0)
-		goto out;
-	if (!r->opts->quiet)
-		fprintf(stderr, "cprof record: %u runs -> %s\n", r->n, name);
-	code = print_spreads(r, e);
-out:
-	model_free(m);
-	free(path);
-	free(paths);
-	return code;
+	int r = model_read_files(paths, x->n, &m, e);
+	if (r < 0)
+		return r;
+	r = outputs_write(&(struct outputs){ name, true, write_model, m }, 1, e);
+	if (r < 0)
+		return r;
+	if (!x->opts->quiet)
+		fprintf(stderr, "cprof record: %u runs -> %s\n", x->n, name);
+	return print_spreads(x, e);
 }
 
 static void remove_runs(struct repeating *r)
@@ -240,28 +233,28 @@ static void remove_runs(struct repeating *r)
 
 int repeat_run(struct recordopts *o, repeat_once_fn *once)
 {
-	struct repeating r = { .opts = o, .folder = "/tmp/cprof-repeat-XXXXXX" };
+	struct repeating x = { .opts = o, .folder = "/tmp/cprof-repeat-XXXXXX" };
 	struct err e = { 0 };
-	int status = 0, code = 0;
-	if (!mkdtemp(r.folder)) {
+	int status = 0, r = 0;
+	if (!mkdtemp(x.folder)) {
 		err_errno(&e, errno, "--repeat: cannot create a folder in /tmp");
 		return cmd_fail("record", &e);
 	}
 	signal(SIGINT, SIG_IGN);  /* ends the current run, not this loop */
-	while (r.n < o->repeat && status < 128) {
+	while (x.n < o->repeat && status < 128) {
 		char path[96];
-		int ended = run_child(&r, r.n, once);
-		run_path(&r, r.n, path);
+		int ended = run_child(&x, x.n, once);
+		run_path(&x, x.n, path);
 		status = status ? status : ended;
 		if (access(path, R_OK) < 0)
 			break;
-		r.n++;
+		x.n++;
 	}
-	if (r.n == o->repeat)
-		code = merge_runs(&r, &e);
+	if (x.n == o->repeat)
+		r = merge_runs(&x, &e);
 	else if (status < 128)
-		code = err_set(&e, ENODATA, "--repeat: run %u left no profile; it takes one event",
-			       r.n + 1);
-	remove_runs(&r);
-	return code < 0 ? cmd_fail("record", &e) : status;
+		r = err_set(&e, ENODATA, "--repeat: run %u left no profile; it takes one event",
+			       x.n + 1);
+	remove_runs(&x);
+	return r < 0 ? cmd_fail("record", &e) : status;
 }

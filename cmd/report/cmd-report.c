@@ -5,6 +5,7 @@
 
 #include "cmd/cmd.h"
 
+#include "base/cleanup.h"
 #include "base/err.h"
 #include "cmd/report/report.h"
 #include "cmd/printable.h"
@@ -43,14 +44,11 @@ static int64_t smallest_value(const struct top *t, uint64_t limit)
 	return min;
 }
 
-static int print_comparison(const struct report *r, bool *ret_failed, struct err *e)
+static int print_comparison(const struct report *report, bool *ret_failed, struct err *e)
 {
-	struct report_view base = { 0 };
-	int code = report_view_open(&base, r->o, &r->o->diff_base, 1, e);
-	if (code == 0)
-		code = report_diff_print(r, &base, e, ret_failed);
-	report_view_close(&base);
-	return code;
+	CLEANUP(report_view_close) struct report_view base = { 0 };
+	int r = report_view_open(&base, report->o, &report->o->diff_base, 1, e);
+	return r < 0 ? r : report_diff_print(report, &base, e, ret_failed);
 }
 
 static int print_view(const struct report *r, bool *ret_failed, struct err *e)
@@ -65,37 +63,37 @@ static int print_view(const struct report *r, bool *ret_failed, struct err *e)
 	return o->diff_base ? print_comparison(r, ret_failed, e) : report_table_print(r, e);
 }
 
-static int prepare(struct report *r, struct err *e)
+static int prepare(struct report *report, struct err *e)
 {
-	const struct report_options *o = r->o;
-	struct report_view *v = &r->view;
-	int code = report_view_open(v, o, o->path, o->n_paths, e);
-	if (code < 0)
-		return code;
-	code = top_new(v->m, v->f, v->rows, v->type, &r->top, e);
-	if (code < 0)
-		return code;
-	top_sort(r->top, o->order);
-	return report_view_scale(v, o, smallest_value(r->top, o->limit), r->top->total, &r->scale,
-				 e);
+	const struct report_options *o = report->o;
+	struct report_view *v = &report->view;
+	int r = report_view_open(v, o, o->path, o->n_paths, e);
+	if (r < 0)
+		return r;
+	r = top_new(v->m, v->f, v->rows, v->type, &report->top, e);
+	if (r < 0)
+		return r;
+	top_sort(report->top, o->order);
+	return report_view_scale(v, o, smallest_value(report->top, o->limit), report->top->total,
+				 &report->scale, e);
 }
 
 static int print_report(const struct report_options *o)
 {
-	struct report r = { .o = o, .scale = { 1, "" } };
+	struct report report = { .o = o, .scale = { 1, "" } };
 	struct err e = { 0 };
 	bool failed = false;
 	int write_error = 0;
-	int code = prepare(&r, &e);
-	if (code == 0) {
-		report_view_warn(r.view.f);
-		term_open(&r.term, !o->no_pager && o->format == REPORT_TEXT);
-		code = print_view(&r, &failed, &e);
-		write_error = term_close(&r.term);
+	int r = prepare(&report, &e);
+	if (r == 0) {
+		report_view_warn(report.view.f);
+		term_open(&report.term, !o->no_pager && o->format == REPORT_TEXT);
+		r = print_view(&report, &failed, &e);
+		write_error = term_close(&report.term);
 	}
-	top_free(r.top);
-	report_view_close(&r.view);
-	if (code < 0)
+	top_free(report.top);
+	report_view_close(&report.view);
+	if (r < 0)
 		return fail(&e);
 	if (write_error) {
 		fprintf(stderr, "cprof report: cannot write the report: %s\n",

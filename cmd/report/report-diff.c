@@ -5,6 +5,7 @@
 
 #include "cmd/report/report.h"
 
+#include "base/cleanup.h"
 #include "base/err.h"
 #include "cmd/printable.h"
 #include "view/table/failif.h"
@@ -195,38 +196,42 @@ static void print_csv(const struct printer *p, uint32_t n)
 	}
 }
 
+static void print_condition(const struct printer *p, const struct failif *g,
+			    const struct diff_row *row)
+{
+	fprintf(stderr, "cprof report: ");
+	printable_text(stderr, g->text);
+	fprintf(stderr, " holds");
+	if (row) {
+		const struct diff_change *c = g->metric == FAILIF_FLAT ? &row->flat : &row->cum;
+		char a[SCALE_TEXT_MAX], b[SCALE_TEXT_MAX];
+		fprintf(stderr, ": '");
+		printable_text(stderr, row->row->name);
+		fprintf(stderr, "' went from %s to %s", value_text(p, c->base.value, false, a),
+			value_text(p, c->fresh.value, false, b));
+	}
+	fputc('\n', stderr);
+}
+
 /* Checks all conditions, so that one run reports all that hold. */
 static int check_conditions(const struct printer *p, bool *ret_failed, struct err *e)
 {
-	const struct report *r = p->r;
-	const struct model *m = r->view.m;
-	const char *unit = model_string(m, m->type[r->view.type].unit);
-	for (size_t i = 0; i < r->o->n_conditions; i++) {
-		struct failif g;
+	const struct report *report = p->r;
+	const struct model *m = report->view.m;
+	const char *unit = model_string(m, m->type[report->view.type].unit);
+	for (size_t i = 0; i < report->o->n_conditions; i++) {
+		CLEANUP(failif_done) struct failif g = { 0 };
 		const struct diff_row *row = NULL;
-		int code = failif_parse(&g, r->o->condition[i], e);
-		if (code == 0)
-			code = failif_holds(&g, p->d, unit, &row, e);
-		if (code > 0) {
+		int r = failif_parse(&g, report->o->condition[i], e);
+		if (r < 0)
+			return r;
+		r = failif_holds(&g, p->d, unit, &row, e);
+		if (r < 0)
+			return r;
+		if (r > 0) {
 			*ret_failed = true;
-			fprintf(stderr, "cprof report: ");
-			printable_text(stderr, g.text);
-			fprintf(stderr, " holds");
-			if (row) {
-				const struct diff_change *c =
-					g.metric == FAILIF_FLAT ? &row->flat : &row->cum;
-				char a[SCALE_TEXT_MAX], b[SCALE_TEXT_MAX];
-				fprintf(stderr, ": '");
-				printable_text(stderr, row->row->name);
-				fprintf(stderr, "' went from %s to %s",
-					value_text(p, c->base.value, false, a),
-					value_text(p, c->fresh.value, false, b));
-			}
-			fputc('\n', stderr);
+			print_condition(p, &g, row);
 		}
-		failif_done(&g);
-		if (code < 0)
-			return code;
 	}
 	return 0;
 }
@@ -234,11 +239,10 @@ static int check_conditions(const struct printer *p, bool *ret_failed, struct er
 static int parse_conditions(const struct report_options *o, struct err *e)
 {
 	for (size_t i = 0; i < o->n_conditions; i++) {
-		struct failif g;
-		int code = failif_parse(&g, o->condition[i], e);
-		failif_done(&g);
-		if (code < 0)
-			return code;
+		CLEANUP(failif_done) struct failif g = { 0 };
+		int r = failif_parse(&g, o->condition[i], e);
+		if (r < 0)
+			return r;
 	}
 	return 0;
 }
@@ -259,36 +263,34 @@ static int unit_ratio(const struct report_view *base, const struct report_view *
 	return r;
 }
 
-int report_diff_print(const struct report *r, const struct report_view *base, struct err *e,
+int report_diff_print(const struct report *report, const struct report_view *base, struct err *e,
 		      bool *ret_failed)
 {
-	const struct report_view *fresh = &r->view;
-	struct top *base_top = NULL;
-	struct diff *d = NULL;
+	const struct report_view *fresh = &report->view;
+	CLEANUP(top_freep) struct top *base_top = NULL;
+	CLEANUP(diff_freep) struct diff *d = NULL;
 	double ratio = 1;
-	int code = parse_conditions(r->o, e);
-	if (code == 0)
-		code = unit_ratio(base, fresh, &ratio, e);
-	if (code < 0)
-		return code;
-	code = top_new(base->m, base->f, base->rows, base->type, &base_top, e);
-	if (code == 0)
-		code = diff_new(base_top, (double)base->m->duration_ns / 1e9, r->top,
-				(double)fresh->m->duration_ns / 1e9, ratio, r->o->norm, &d, e);
-	if (code < 0)
-		goto out;
-	struct printer p = { .r = r, .d = d, .is_share = r->o->norm == DIFF_SHARE };
-	diff_sort(d, r->o->order);
-	uint32_t n = report_head_limit(r->o, d->n_rows);
-	if (r->o->format == REPORT_JSON)
+	int r = parse_conditions(report->o, e);
+	if (r < 0)
+		return r;
+	r = unit_ratio(base, fresh, &ratio, e);
+	if (r < 0)
+		return r;
+	r = top_new(base->m, base->f, base->rows, base->type, &base_top, e);
+	if (r < 0)
+		return r;
+	r = diff_new(base_top, (double)base->m->duration_ns / 1e9, report->top,
+		     (double)fresh->m->duration_ns / 1e9, ratio, report->o->norm, &d, e);
+	if (r < 0)
+		return r;
+	struct printer p = { .r = report, .d = d, .is_share = report->o->norm == DIFF_SHARE };
+	diff_sort(d, report->o->order);
+	uint32_t n = report_head_limit(report->o, d->n_rows);
+	if (report->o->format == REPORT_JSON)
 		print_json(&p, n);
-	else if (r->o->format == REPORT_CSV)
+	else if (report->o->format == REPORT_CSV)
 		print_csv(&p, n);
 	else
 		print_text(&p, base, n);
-	code = check_conditions(&p, ret_failed, e);
-out:
-	diff_free(d);
-	top_free(base_top);
-	return code;
+	return check_conditions(&p, ret_failed, e);
 }

@@ -64,13 +64,13 @@ static int run_objdump(const char *const *argv, struct listing *out, struct err 
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_adddup2(&actions, fd[1], STDOUT_FILENO);
 	posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-	int code = posix_spawnp(&pid, "objdump", &actions, NULL, (char *const *)argv, environ);
+	int number = posix_spawnp(&pid, "objdump", &actions, NULL, (char *const *)argv, environ);
 	posix_spawn_file_actions_destroy(&actions);
 	close(fd[1]);
-	FILE *from = code == 0 ? fdopen(fd[0], "r") : NULL;
+	FILE *from = number ? NULL : fdopen(fd[0], "r");
 	if (!from) {
 		close(fd[0]);
-		int r = err_errno(e, code ? code : errno, "cannot start objdump");
+		int r = err_errno(e, number ? number : errno, "cannot start objdump");
 		err_hint(e, "it is in the package binutils");
 		return r;
 	}
@@ -162,70 +162,67 @@ static int disassemble(const char *path, const struct annotate *a,
 	const char *by_range[] = { "objdump", "-d", "--no-show-raw-insn", from, to, "--", path,
 				   NULL };
 	r = run_objdump(by_range, l, e);
-	if (r == 0 && add_costs(l, a, fn, delta) == 0)
-		r = err_set(e, ENOENT, "objdump shows no instructions of '%s' at these addresses",
-			    path);
-	return r;
+	if (r < 0 || add_costs(l, a, fn, delta) > 0)
+		return r;
+	return err_set(e, ENOENT, "objdump shows no instructions of '%s' at these addresses", path);
 }
 
-static int print_function(const struct report *r, const struct annotate *a,
+static int print_function(const struct report *report, const struct annotate *a,
 			  const struct annotate_function *fn, struct err *e)
 {
-	const struct model *m = r->view.m;
+	const struct model *m = report->view.m;
 	if (fn->mapping == MODEL_NONE)
 		return err_set(e, ENOENT, "the profile does not say which file contains '%s'",
 			       fn->name);
 	const struct model_mapping *map = &m->mapping[fn->mapping];
 	const char *path = model_string(m, map->filename);
 	uint64_t bias = 0;
-	struct listing l = { 0 };
-	int code = elfbias_find(path, model_string(m, map->build_id), map->memory_start,
-				map->file_offset, &bias, e);
-	if (code == 0)
-		code = disassemble(path, a, fn, bias, &l, e);
-	if (code < 0)
-		goto out;
+	CLEANUP(free_listing) struct listing l = { 0 };
+	int r = elfbias_find(path, model_string(m, map->build_id), map->memory_start,
+			     map->file_offset, &bias, e);
+	if (r < 0)
+		return r;
+	r = disassemble(path, a, fn, bias, &l, e);
+	if (r < 0)
+		return r;
 	char pct[SCALE_TEXT_MAX], flat[SCALE_TEXT_MAX], cum[SCALE_TEXT_MAX];
-	term_color(&r->term, TERM_BOLD);
-	term_print_name(&r->term, fn->name, r->term.width);
-	term_color(&r->term, TERM_PLAIN);
-	fputs("\n  ", r->term.out);
-	term_print_name(&r->term, path, r->term.width ? r->term.width - 4 : 0);
-	fprintf(r->term.out, "\n%10s %10s %10s  total (%s of all)\n",
-		scale_text(r->scale, fn->flat, flat), scale_text(r->scale, fn->cum, cum), "",
-		scale_percent(fn->cum, a->total, pct));
-	print_listing(r, a, &l);
-	fputc('\n', r->term.out);
-out:
-	free_listing(&l);
-	return code;
+	term_color(&report->term, TERM_BOLD);
+	term_print_name(&report->term, fn->name, report->term.width);
+	term_color(&report->term, TERM_PLAIN);
+	fputs("\n  ", report->term.out);
+	term_print_name(&report->term, path, report->term.width ? report->term.width - 4 : 0);
+	fprintf(report->term.out, "\n%10s %10s %10s  total (%s of all)\n",
+		scale_text(report->scale, fn->flat, flat), scale_text(report->scale, fn->cum, cum),
+		"", scale_percent(fn->cum, a->total, pct));
+	print_listing(report, a, &l);
+	fputc('\n', report->term.out);
+	return 0;
 }
 
-int report_disasm_print(const struct report *r, struct err *e)
+int report_disasm_print(const struct report *report, struct err *e)
 {
-	struct annotate *a = NULL;
-	const struct report_view *v = &r->view;
-	int code = annotate_new(v->m, v->f, v->type, r->o->list, true, &a, e);
-	if (code < 0)
-		return code;
-	uint64_t limit = r->o->limit ? r->o->limit : UINT64_MAX;
+	CLEANUP(annotate_freep) struct annotate *a = NULL;
+	const struct report_view *v = &report->view;
+	int r = annotate_new(v->m, v->f, v->type, report->o->list, true, &a, e);
+	if (r < 0)
+		return r;
+	uint64_t limit = report->o->limit ? report->o->limit : UINT64_MAX;
 	uint32_t n_shown = 0;
-	term_color(&r->term, TERM_BOLD);
-	fprintf(r->term.out, "%10s %10s %10s  %s\n", "flat", "cum", "address", "instruction");
-	term_color(&r->term, TERM_PLAIN);
+	term_color(&report->term, TERM_BOLD);
+	fprintf(report->term.out, "%10s %10s %10s  %s\n", "flat", "cum", "address", "instruction");
+	term_color(&report->term, TERM_PLAIN);
 	for (uint32_t i = 0; i < a->n_functions && i < limit; i++) {
 		struct err one = { 0 };
-		code = print_function(r, a, &a->function[i], &one);
-		n_shown += code == 0;
+		r = print_function(report, a, &a->function[i], &one);
+		n_shown += r == 0;
 		/* The file of another function may be available. */
-		if (code < 0 && (n_shown == 0 || i + 1 == a->n_functions))
+		if (r < 0 && (n_shown == 0 || i + 1 == a->n_functions))
 			*e = one;
-		if (code < 0) {
-			fprintf(r->term.out, "%34s(", "");
-			term_print_name(&r->term, one.what, 0);
-			fputs(")\n\n", r->term.out);
+		if (r < 0) {
+			fprintf(report->term.out, "%34s(", "");
+			term_print_name(&report->term, one.what, 0);
+			fputs(")\n\n", report->term.out);
 		}
 	}
-	annotate_free(a);
-	return n_shown > 0 ? 0 : code;
+	return n_shown > 0 ? 0 : r;
 }

@@ -44,16 +44,16 @@ static void print_subtree(const struct report *r, const struct tree *t, uint32_t
 	}
 }
 
-int report_folded_print(const struct report *r, struct err *e)
+int report_folded_print(const struct report *report, struct err *e)
 {
-	struct tree *t = NULL;
-	const struct report_view *v = &r->view;
-	int code = tree_new(v->m, v->f, v->rows, v->type, TREE_ALL, NULL, &t, e);
-	if (code < 0)
-		return code;
+	CLEANUP(tree_freep) struct tree *t = NULL;
+	const struct report_view *v = &report->view;
+	int r = tree_new(v->m, v->f, v->rows, v->type, TREE_ALL, NULL, &t, e);
+	if (r < 0)
+		return r;
 	CLEANUP_FREE uint32_t *path = calloc((size_t)t->n_nodes + 1, sizeof(*path));
-	if (path)
-		print_subtree(r, t, path);
-	tree_free(t);
-	return path ? 0 : err_errno(e, ENOMEM, "cannot print the stacks");
+	if (!path)
+		return err_errno(e, ENOMEM, "cannot print the stacks");
+	print_subtree(report, t, path);
+	return 0;
 }

@@ -103,14 +103,15 @@ static int name_group(struct group *g, struct err *e)
 static int finish_group(struct pictures *p, struct group *g, struct err *e)
 {
 	int r = name_group(g, e);
-	if (r == 0 && g->paths.n > 1) {
-		model_free(g->m);
-		g->m = NULL;
+	if (r < 0)
+		return r;
+	if (g->paths.n > 1) {
+		model_free(TAKE_PTR(g->m));
 		r = model_read_files(g->paths.v, g->paths.n, &g->m, e);
+		if (r < 0)
+			return r;
 	}
-	if (r == 0)
-		r = filter_new(g->m, &p->o->filter, &g->f, e);
-	return r;
+	return filter_new(g->m, &p->o->filter, &g->f, e);
 }
 
 /* --sample-type may name values of a single event, which is then shown first. */
@@ -147,39 +148,58 @@ static int read_base(struct pictures *p, struct err *e)
 	if (!VEC_PUSH(&b->paths, p->o->diff_base))
 		return no_memory(e);
 	int r = model_read_files(b->paths.v, 1, &b->m, e);
-	if (r == 0)
-		r = finish_group(p, b, e);
-	if (r == 0 && p->o->norm == DIFF_PER_SECOND)
-		r = has_duration(b, e);
-	for (size_t i = 0; r == 0 && i < p->groups.n; i++) {
+	if (r < 0)
+		return r;
+	r = finish_group(p, b, e);
+	if (r < 0)
+		return r;
+	r = p->o->norm == DIFF_PER_SECOND ? has_duration(b, e) : 0;
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < p->groups.n; i++) {
 		struct group *g = &p->groups.v[i];
 		g->is_compared = html_comparable(b->m, g->m, NULL);
-		n += g->is_compared;
-		if (g->is_compared && p->o->norm == DIFF_PER_SECOND)
-			r = has_duration(g, e);
+		if (!g->is_compared)
+			continue;
+		n++;
+		r = p->o->norm == DIFF_PER_SECOND ? has_duration(g, e) : 0;
+		if (r < 0)
+			return r;
 	}
-	if (r < 0 || n > 0)
-		return r;
+	if (n > 0)
+		return 0;
 	return err_set(e, EINVAL,
 		       "the profiles cannot be compared: '%s' has other types than '%s'", b->name,
 		       p->groups.v[0].name);
 }
 
+static int read_groups(struct pictures *p, struct err *e)
+{
+	for (size_t i = 0; i < p->o->n_paths; i++) {
+		int r = add_file(p, p->o->path[i], e);
+		if (r < 0)
+			return r;
+	}
+	for (size_t i = 0; i < p->groups.n; i++) {
+		int r = finish_group(p, &p->groups.v[i], e);
+		if (r < 0)
+			return r;
+	}
+	return choose_types(p, e);
+}
+
 static int read_all(struct pictures *p, struct err *e)
 {
-	int r = 0;
-	for (size_t i = 0; i < p->o->n_paths && r == 0; i++)
-		r = add_file(p, p->o->path[i], e);
-	for (size_t i = 0; i < p->groups.n && r == 0; i++)
-		r = finish_group(p, &p->groups.v[i], e);
-	if (r == 0)
-		r = choose_types(p, e);
-	if (r == 0 && p->o->diff_base)
-		r = read_base(p, e);
-	if (r == 0 && p->o->svg && p->groups.n > 1) {
-		r = err_usage(e, "--svg draws one event, and these files hold %zu", p->groups.n);
-		err_hint(e, "give the files of one event, or use --html");
-	}
+	int r = read_groups(p, e);
+	if (r < 0)
+		return r;
+	r = p->o->diff_base ? read_base(p, e) : 0;
+	if (r < 0)
+		return r;
+	if (!p->o->svg || p->groups.n == 1)
+		return 0;
+	r = err_usage(e, "--svg draws one event, and these files hold %zu", p->groups.n);
+	err_hint(e, "give the files of one event, or use --html");
 	return r;
 }
 
@@ -227,29 +247,27 @@ static int draw(const struct pictures *p, const struct rows *rows, const struct 
 	const struct group *g = &p->groups.v[0], *b = &p->base;
 	const struct model_type *type = &g->m->type[g->type];
 	const char *unit = model_string(g->m, type->unit);
-	struct tree *t = NULL, *base = NULL;
+	CLEANUP(tree_freep) struct tree *t = NULL;
+	CLEANUP(tree_freep) struct tree *base = NULL;
 	char total[SCALE_TEXT_MAX], subtitle[512];
 	int r = tree_new(g->m, g->f, rows, g->type, TREE_ALL, NULL, &t, e);
-	if (r == 0 && base_rows)
-		r = tree_new(b->m, b->f, base_rows, base_type, TREE_ALL, NULL, &base, e);
-	if (r == 0) {
-		struct svg_spec spec = { .tree = t, .title = g->name, .subtitle = subtitle,
-					 .scale = scale_choose(t->total, t->total, unit),
-					 .base = base, .factor = factor_of(p, g, t) };
-		if (base) {
-			double ratio = scale_ratio(
-				model_string(b->m, b->m->type[base_type].unit), unit);
-			spec.base_factor = factor_of(p, b, base) *
-					   (p->o->norm == DIFF_SHARE || ratio <= 0 ? 1 : ratio);
-		}
-		snprintf(subtitle, sizeof(subtitle), "%s: %s%s%s",
-			 model_string(g->m, type->type), scale_text(spec.scale, t->total, total),
-			 base ? ", compared with " : "", base ? b->name : "");
-		r = svg_write(&spec, write, ctx, e);
+	if (r < 0)
+		return r;
+	r = base_rows ? tree_new(b->m, b->f, base_rows, base_type, TREE_ALL, NULL, &base, e) : 0;
+	if (r < 0)
+		return r;
+	struct svg_spec spec = { .tree = t, .title = g->name, .subtitle = subtitle,
+				 .scale = scale_choose(t->total, t->total, unit),
+				 .base = base, .factor = factor_of(p, g, t) };
+	if (base) {
+		double ratio = scale_ratio(model_string(b->m, b->m->type[base_type].unit), unit);
+		spec.base_factor = factor_of(p, b, base) *
+				   (p->o->norm == DIFF_SHARE || ratio <= 0 ? 1 : ratio);
 	}
-	tree_free(t);
-	tree_free(base);
-	return r;
+	snprintf(subtitle, sizeof(subtitle), "%s: %s%s%s", model_string(g->m, type->type),
+		 scale_text(spec.scale, t->total, total), base ? ", compared with " : "",
+		 base ? b->name : "");
+	return svg_write(&spec, write, ctx, e);
 }
 
 static int write_svg(void *what, int (*write)(void *ctx, const void *data, size_t n_bytes),
@@ -257,19 +275,21 @@ static int write_svg(void *what, int (*write)(void *ctx, const void *data, size_
 {
 	const struct pictures *p = what;
 	const struct group *g = &p->groups.v[0], *b = &p->base;
-	struct rows *rows = NULL, *base_rows = NULL;
+	CLEANUP(rows_freep) struct rows *rows = NULL;
+	CLEANUP(rows_freep) struct rows *base_rows = NULL;
 	CLEANUP_FREE uint32_t *type = calloc(g->m->n_types, sizeof(*type));
-	int r = type ? rows_new(g->m, g->f, p->o->kind.by, NULL, &rows, e)
-		     : err_errno(e, ENOMEM, "cannot draw the flame graph");
-	if (r == 0 && b->m) {
+	if (!type)
+		return err_errno(e, ENOMEM, "cannot draw the flame graph");
+	int r = rows_new(g->m, g->f, p->o->kind.by, NULL, &rows, e);
+	if (r < 0)
+		return r;
+	if (b->m) {
 		html_comparable(b->m, g->m, type);
 		r = rows_new(b->m, b->f, p->o->kind.by, NULL, &base_rows, e);
+		if (r < 0)
+			return r;
 	}
-	if (r == 0)
-		r = draw(p, rows, base_rows, type[g->type], write, ctx, e);
-	rows_free(rows);
-	rows_free(base_rows);
-	return r;
+	return draw(p, rows, base_rows, type[g->type], write, ctx, e);
 }
 
 static int write_all(struct pictures *p, struct err *e)
@@ -281,7 +301,9 @@ static int write_all(struct pictures *p, struct err *e)
 	if (p->o->svg)
 		file[n++] = (struct outputs){ p->o->svg, false, write_svg, p };
 	int r = outputs_write(file, n, e);
-	for (size_t i = 0; i < n && r == 0; i++) {
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < n; i++) {
 		if (strcmp(file[i].name, "-") == 0)
 			continue;
 		fprintf(stderr, "cprof report: the %s is '",
@@ -289,20 +311,23 @@ static int write_all(struct pictures *p, struct err *e)
 		printable_text(stderr, file[i].name);
 		fprintf(stderr, "'\n");
 	}
-	return r;
+	return 0;
+}
+
+static void pictures_done(struct pictures *p)
+{
+	for (size_t i = 0; i < p->groups.n; i++)
+		close_group(&p->groups.v[i]);
+	VEC_FREE(&p->groups);
+	close_group(&p->base);
 }
 
 int report_html_write(const struct report_options *o, struct err *e)
 {
-	struct pictures p = { .o = o };
+	CLEANUP(pictures_done) struct pictures p = { .o = o };
 	int r = read_all(&p, e);
-	if (r == 0) {
-		report_view_warn(p.groups.v[0].f);
-		r = write_all(&p, e);
-	}
-	for (size_t i = 0; i < p.groups.n; i++)
-		close_group(&p.groups.v[i]);
-	VEC_FREE(&p.groups);
-	close_group(&p.base);
-	return r;
+	if (r < 0)
+		return r;
+	report_view_warn(p.groups.v[0].f);
+	return write_all(&p, e);
 }

@@ -124,22 +124,21 @@ static void print_function(const struct report *r, const struct annotate *a,
 	fputc('\n', out);
 }
 
-int report_list_print(const struct report *r, struct err *e)
+int report_list_print(const struct report *report, struct err *e)
 {
-	struct annotate *a = NULL;
-	const struct report_view *v = &r->view;
-	int code = annotate_new(v->m, v->f, v->type, r->o->list, false, &a, e);
-	if (code < 0)
-		return code;
-	uint64_t limit = r->o->limit ? r->o->limit : UINT64_MAX;
-	term_color(&r->term, TERM_BOLD);
-	fprintf(r->term.out, "%10s %10s %6s  %s\n", "flat", "cum", "line", "source");
-	term_color(&r->term, TERM_PLAIN);
+	CLEANUP(annotate_freep) struct annotate *a = NULL;
+	const struct report_view *v = &report->view;
+	int r = annotate_new(v->m, v->f, v->type, report->o->list, false, &a, e);
+	if (r < 0)
+		return r;
+	uint64_t limit = report->o->limit ? report->o->limit : UINT64_MAX;
+	term_color(&report->term, TERM_BOLD);
+	fprintf(report->term.out, "%10s %10s %6s  %s\n", "flat", "cum", "line", "source");
+	term_color(&report->term, TERM_PLAIN);
 	for (uint32_t i = 0; i < a->n_functions && i < limit; i++)
-		print_function(r, a, &a->function[i]);
+		print_function(report, a, &a->function[i]);
 	if (a->n_functions > limit)
-		fprintf(r->term.out, "(%u more functions match; --limit 0 shows all)\n",
+		fprintf(report->term.out, "(%u more functions match; --limit 0 shows all)\n",
 			a->n_functions - (uint32_t)limit);
-	annotate_free(a);
 	return 0;
 }

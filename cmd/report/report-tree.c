@@ -171,23 +171,21 @@ static int print_tree(const struct report *r, const struct tree *t)
 	return r->o->format == REPORT_JSON ? print_json(r, t, shown) : print_text(r, t, shown, n);
 }
 
-int report_tree_print(const struct report *r, struct err *e)
+int report_tree_print(const struct report *report, struct err *e)
 {
-	const struct report_options *o = r->o;
-	const struct report_view *v = &r->view;
+	const struct report_options *o = report->o;
+	const struct report_view *v = &report->view;
 	const char *name = o->caller ? o->caller : o->callee;
 	enum tree_way way = o->caller ? TREE_CALLERS : o->callee ? TREE_CALLEES : TREE_ALL;
 	CLEANUP_FREE bool *start = NULL;
-	struct tree *t = NULL;
-	int code = name ? tree_find_rows(v->rows, o->caller ? "--caller" : "--callee", name,
-					 &start, e)
-			: 0;
-	if (code < 0)
-		return code;
-	code = tree_new(v->m, v->f, v->rows, v->type, way, start, &t, e);
-	if (code < 0)
-		return code;
-	code = print_tree(r, t);
-	tree_free(t);
-	return code < 0 ? err_errno(e, -code, "cannot print the tree") : 0;
+	CLEANUP(tree_freep) struct tree *t = NULL;
+	int r = name ? tree_find_rows(v->rows, o->caller ? "--caller" : "--callee", name, &start, e)
+		     : 0;
+	if (r < 0)
+		return r;
+	r = tree_new(v->m, v->f, v->rows, v->type, way, start, &t, e);
+	if (r < 0)
+		return r;
+	r = print_tree(report, t);
+	return r < 0 ? err_errno(e, -r, "cannot print the tree") : 0;
 }

@@ -57,27 +57,30 @@ static int show_last(struct top_state *top, struct err *e)
 	top->ended = true;
 	top->frozen = false;
 	top_keys_show(top, "the target has ended; q quits, w writes a profile");
-	if (r == 0)
-		top_refresh_draw(top);
-	return r;
+	if (r < 0)
+		return r;
+	top_refresh_draw(top);
+	return 0;
 }
 
 static int run_loop(struct top_state *top, struct err *e)
 {
 	uint64_t next_ns = clock_monotonic_ns() + top->o.interval_ns, n = 0;
-	int r = 0;
 	if (!top->o.batch)
 		top_refresh_draw(top);
-	while (r == 0 && !top->quit) {
+	while (!top->quit) {
 		bool gone;
-		r = record_step(top, next_ns, &gone, e);
+		int r = record_step(top, next_ns, &gone, e);
 		take_signals(top);
-		if (r == 0)
-			r = top_keys_take(top, e);
+		if (r < 0)
+			return r;
+		r = top_keys_take(top, e);
 		if (r < 0 || top->quit)
-			break;
+			return r;
 		if (gone && !top->ended) {
 			r = show_last(top, e);
+			if (r < 0)
+				return r;
 			top->quit = top->o.batch > 0;
 		}
 		uint64_t now = clock_monotonic_ns();
@@ -87,11 +90,12 @@ static int run_loop(struct top_state *top, struct err *e)
 		if (top->frozen || top->ended)
 			continue;
 		r = top_refresh_take(top, e);
-		if (r == 0)
-			top_refresh_draw(top);
+		if (r < 0)
+			return r;
+		top_refresh_draw(top);
 		top->quit = top->o.batch && ++n >= top->o.batch;
 	}
-	return r;
+	return 0;
 }
 
 /* Keeps the command off the terminal, where it would disturb the screen and take the keys. */
@@ -179,9 +183,10 @@ static int run_recorder(struct top_state *top, int *ret_status, struct err *e)
 	r = show_samples(top, ret_status, e);
 	top_screen_close(&top->screen);
 	realtime_set(false);
-	if (r == 0)
-		*ret_status = 0;
-	return r;
+	if (r < 0)
+		return r;
+	*ret_status = 0;
+	return 0;
 }
 
 static void end_command(struct top_state *top)

@@ -2,6 +2,7 @@
 
 #include "cmd/top/top-state.h"
 
+#include "base/cleanup.h"
 #include "proto/outfile.h"
 
 #include <inttypes.h>
@@ -13,11 +14,20 @@ void top_keys_show(struct top_state *top, const char *what)
 	snprintf(top->message, sizeof(top->message), "%s", what);
 }
 
+static int write_file(struct top_state *top, const char *name, const char *comment, struct err *e)
+{
+	CLEANUP(outfile_abort) struct outfile f = { .fd = -1 };
+	int r = outfile_open(&f, name, e);
+	if (r < 0)
+		return r;
+	r = top_tally_write(&top->tally[top->event], top->thread, comment, outfile_write, &f, e);
+	outfile_error(&f, e);
+	return r < 0 ? r : outfile_commit(&f, 1, e);
+}
+
 static void write_profile(struct top_state *top)
 {
-	const struct top_tally *tally = &top->tally[top->event];
 	const struct top_view_losses *l = &top->losses[top->event];
-	struct outfile f;
 	struct err e = { 0 };
 	char path[64], comment[256];
 	const char *name = top->o.output;
@@ -31,15 +41,7 @@ static void write_profile(struct top_state *top)
 	snprintf(comment, sizeof(comment), "cprof top: %" PRIu64 " samples, %" PRIu64
 		 " lost, %" PRIu64 " stacks without their outer frames, %" PRIu64 " dropped",
 		 l->n_samples, l->n_lost, l->n_cut + l->n_truncated, l->n_dropped);
-	int r = outfile_open(&f, name, &e);
-	if (r == 0) {
-		r = top_tally_write(tally, top->thread, comment, outfile_write, &f, &e);
-		outfile_error(&f, &e);
-		if (r == 0)
-			r = outfile_commit(&f, 1, &e);
-		outfile_abort(&f);
-	}
-	if (r < 0)
+	if (write_file(top, name, comment, &e) < 0)
 		top_keys_show(top, e.what);
 	else
 		snprintf(top->message, sizeof(top->message), "wrote '%.400s'%s", name,
@@ -110,19 +112,21 @@ static int handle_key(struct top_state *top, int key, struct err *e)
 	case 'r': r = top_refresh_reset(top, e); break;
 	case 'h': case '?': top->help = !top->help; break;
 	}
-	return r == 0 ? top_refresh_tables(top, e) : r;
+	return r < 0 ? r : top_refresh_tables(top, e);
 }
 
 int top_keys_take(struct top_state *top, struct err *e)
 {
-	int key, r = 0;
+	int key;
 	bool any = false;
-	while (r == 0 && top->screen.is_open && !top->quit &&
+	while (top->screen.is_open && !top->quit &&
 	       (key = top_screen_key(&top->screen)) != TOP_SCREEN_NONE) {
 		any = true;
-		r = handle_key(top, key, e);
+		int r = handle_key(top, key, e);
+		if (r < 0)
+			return r;
 	}
-	if (any && r == 0 && !top->quit)
+	if (any && !top->quit)
 		top_refresh_draw(top);
-	return r;
+	return 0;
 }

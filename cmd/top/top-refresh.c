@@ -55,9 +55,24 @@ int top_refresh_tables(struct top_state *top, struct err *e)
 	VEC_FREE(&top->functions.rows);
 	VEC_FREE(&top->threads.rows);
 	int r = top_tally_threads(tally, &top->threads, e);
-	if (r == 0)
-		r = top_tally_functions(tally, top->thread, top->order, &top->functions, e);
-	return r;
+	return r < 0 ? r : top_tally_functions(tally, top->thread, top->order, &top->functions, e);
+}
+
+static int take_events(struct top_state *top, struct err *e)
+{
+	int r = cprof_recorder_snapshot(top->recorder, e);
+	if (r < 0)
+		return r;
+	/* The recorder's own windows do not include the time that a snapshot takes. */
+	uint64_t taken_ns = clock_monotonic_ns(), duration_ns = taken_ns - top->taken_ns;
+	top->taken_ns = taken_ns;
+	for (size_t i = 0; i < top->n_events; i++) {
+		r = take_event(top, i, duration_ns, e);
+		if (r < 0)
+			return r;
+	}
+	r = cprof_recorder_clear(top->recorder, e);
+	return r < 0 ? r : top_refresh_tables(top, e);
 }
 
 int top_refresh_take(struct top_state *top, struct err *e)
@@ -66,16 +81,7 @@ int top_refresh_take(struct top_state *top, struct err *e)
 	if (top->ended)
 		return 0;
 	realtime_set(false);
-	int r = cprof_recorder_snapshot(top->recorder, e);
-	/* The recorder's own windows do not include the time that a snapshot takes. */
-	uint64_t taken_ns = clock_monotonic_ns(), duration_ns = taken_ns - top->taken_ns;
-	top->taken_ns = taken_ns;
-	for (size_t i = 0; i < top->n_events && r == 0; i++)
-		r = take_event(top, i, duration_ns, e);
-	if (r == 0)
-		r = cprof_recorder_clear(top->recorder, e);
-	if (r == 0)
-		r = top_refresh_tables(top, e);
+	int r = take_events(top, e);
 	uint64_t now = clock_monotonic_ns(), cpu = clock_now_ns(CLOCK_PROCESS_CPUTIME_ID);
 	top->own_cpu = (double)(cpu - top->own_cpu_ns) / (double)(now - top->shown_ns + 1);
 	top->shown_ns = now;
@@ -118,10 +124,15 @@ void top_refresh_draw(struct top_state *top)
 
 int top_refresh_reset(struct top_state *top, struct err *e)
 {
-	int r = top->ended ? 0 : cprof_recorder_snapshot(top->recorder, e);
-	top->taken_ns = clock_monotonic_ns();
-	if (r == 0 && !top->ended)
+	if (!top->ended) {
+		int r = cprof_recorder_snapshot(top->recorder, e);
+		if (r < 0)
+			return r;
+		top->taken_ns = clock_monotonic_ns();
 		r = cprof_recorder_clear(top->recorder, e);
+		if (r < 0)
+			return r;
+	}
 	for (size_t i = 0; i < top->n_events; i++) {
 		top_tally_clear(&top->tally[i]);
 		top->losses[i] = (struct top_view_losses){ 0 };
@@ -129,5 +140,5 @@ int top_refresh_reset(struct top_state *top, struct err *e)
 	top->thread = TOP_TALLY_ALL;
 	top->first = 0;
 	top_keys_show(top, "started again from zero");
-	return r;
+	return 0;
 }

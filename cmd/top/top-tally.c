@@ -149,29 +149,23 @@ static bool add_samples(struct top_tally *t, struct top_tally_cells *cells, cons
 static int read_step(struct top_tally *t, struct top_tally_step *s, struct err *e)
 {
 	static const struct filter_spec all;
-	struct model *m = NULL;
-	struct filter *f = NULL;
-	struct rows *rows = NULL;
+	CLEANUP(model_freep) struct model *m = NULL;
+	CLEANUP(filter_freep) struct filter *f = NULL;
+	CLEANUP(rows_freep) struct rows *rows = NULL;
 	uint32_t type;
-	int code = model_read(s->part.data, s->part.n_bytes, &m, e);
-	if (code < 0)
-		goto out;
-	code = model_find_type(m, NULL, &type, e);
-	if (code < 0)
-		goto out;
-	code = filter_new(m, &all, &f, e);
-	if (code < 0)
-		goto out;
-	code = rows_new(m, f, ROWS_FUNCTION, NULL, &rows, e);
-	if (code < 0)
-		goto out;
-	if (!add_samples(t, &s->cells, m, f, rows, type))
-		code = no_memory(e);
-out:
-	rows_free(rows);
-	filter_free(f);
-	model_free(m);
-	return code;
+	int r = model_read(s->part.data, s->part.n_bytes, &m, e);
+	if (r < 0)
+		return r;
+	r = model_find_type(m, NULL, &type, e);
+	if (r < 0)
+		return r;
+	r = filter_new(m, &all, &f, e);
+	if (r < 0)
+		return r;
+	r = rows_new(m, f, ROWS_FUNCTION, NULL, &rows, e);
+	if (r < 0)
+		return r;
+	return add_samples(t, &s->cells, m, f, rows, type) ? 0 : no_memory(e);
 }
 
 static int merge_older(struct top_tally *t, struct err *e)
@@ -180,7 +174,7 @@ static int merge_older(struct top_tally *t, struct err *e)
 	static const char *const no_comment[1];
 	const struct model_some all = { .comment = no_comment };
 	struct membuf b = { 0 };
-	struct model *m = NULL;
+	CLEANUP(model_freep) struct model *m = NULL;
 	size_t n_new = 0;
 	for (size_t i = 1; i < t->older.n; i++)
 		n_new += t->older.v[i].n_bytes;
@@ -191,13 +185,13 @@ static int merge_older(struct top_tally *t, struct err *e)
 		return no_memory(e);
 	for (size_t i = 0; i < t->older.n; i++)
 		part[i] = (struct model_part){ t->older.v[i].data, t->older.v[i].n_bytes };
-	int code = model_read_parts(part, t->older.n, &m, e);
-	if (code == 0)
-		code = model_write_some(m, &all, membuf_write, &b, ZLIB_FAST, e);
-	model_free(m);
-	if (code < 0) {
+	int r = model_read_parts(part, t->older.n, &m, e);
+	if (r < 0)
+		return r;
+	r = model_write_some(m, &all, membuf_write, &b, ZLIB_FAST, e);
+	if (r < 0) {
 		VEC_FREE(&b.bytes);
-		return code;
+		return r;
 	}
 	for (size_t i = 0; i < t->older.n; i++)
 		free(t->older.v[i].data);
@@ -222,12 +216,14 @@ int top_tally_add(struct top_tally *t, struct top_tally_part part, uint64_t dura
 		  struct err *e)
 {
 	struct top_tally_step s = { .part = part, .duration_ns = duration_ns };
-	int code = part.data ? read_step(t, &s, e) : 0;
-	if (code == 0 && !VEC_PUSH(&t->steps, s))
-		code = no_memory(e);
-	if (code < 0) {
+	int r = part.data ? read_step(t, &s, e) : 0;
+	if (r < 0) {
 		step_done(&s);
-		return code;
+		return r;
+	}
+	if (!VEC_PUSH(&t->steps, s)) {
+		step_done(&s);
+		return no_memory(e);
 	}
 	t->total_ns += duration_ns;
 	for (size_t i = 0; i < s.cells.list.n; i++)
@@ -335,7 +331,7 @@ int top_tally_write(const struct top_tally *t, uint32_t thread, const char *comm
 	struct model_some some = { .comment = &comment, .n_comments = 1 };
 	CLEANUP_FREE struct model_part *part = calloc(t->older.n + t->steps.n + 1, sizeof(*part));
 	CLEANUP_FREE bool *out = NULL;
-	struct model *m = NULL;
+	CLEANUP(model_freep) struct model *m = NULL;
 	size_t n = 0, n_left = 0;
 	if (!part)
 		return no_memory(e);
@@ -348,11 +344,13 @@ int top_tally_write(const struct top_tally *t, uint32_t thread, const char *comm
 	}
 	if (n == 0)
 		return err_set(e, ENODATA, "there are no samples yet");
-	int code = model_read_parts(part, n, &m, e);
-	if (code < 0)
-		return code;
+	int r = model_read_parts(part, n, &m, e);
+	if (r < 0)
+		return r;
 	out = calloc((size_t)m->n_samples + 1, sizeof(*out));
-	for (uint32_t i = 0; out && i < m->n_samples; i++) {
+	if (!out)
+		return no_memory(e);
+	for (uint32_t i = 0; i < m->n_samples; i++) {
 		const char *tid = find_label(m, m->sample[i].labels, "tid");
 		out[i] = thread != TOP_TALLY_ALL &&
 			 strcmp(tid, strtab_get(&t->strings, t->threads.v[thread].tid)) != 0;
@@ -361,12 +359,7 @@ int top_tally_write(const struct top_tally *t, uint32_t thread, const char *comm
 	/* The time includes refreshes without samples, which have no profile. */
 	m->duration_ns = (int64_t)t->total_ns;
 	some.sample_out = out;
-	if (!out)
-		code = no_memory(e);
-	else if (n_left == 0)
-		code = err_set(e, ENODATA, "this thread has no samples yet");
-	else
-		code = model_write_some(m, &some, write, ctx, ZLIB_DEFAULT, e);
-	model_free(m);
-	return code;
+	if (n_left == 0)
+		return err_set(e, ENODATA, "this thread has no samples yet");
+	return model_write_some(m, &some, write, ctx, ZLIB_DEFAULT, e);
 }
