@@ -141,8 +141,10 @@ static int write_files(struct recording *rec, struct err *e)
 		keep_files(rec);
 	if (r < 0)
 		return r;
-	return rec->parts.n_failed ? err_set(e, EIO, "%zu of the files before the last could not be "
-					     "written", rec->parts.n_failed) : 0;
+	if (rec->parts.n_failed)
+		return err_set(e, EIO, "%zu of the files before the last could not be written",
+			       rec->parts.n_failed);
+	return 0;
 }
 
 /* ---- recording --------------------------------------------------------------------------- */

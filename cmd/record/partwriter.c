@@ -70,8 +70,8 @@ static int summarize(const struct partwriter *p, const struct recordfiles *f,
 }
 
 /* An event without samples gets no file.  That is no failure: others may have some. */
-static int write_part(const struct partwriter *p, struct cprof_recorder *recorder, const char *stamp,
-		      int fd, double own_cpu_s)
+static int write_part(const struct partwriter *p, struct cprof_recorder *recorder,
+		      const char *stamp, int fd, double own_cpu_s)
 {
 	struct err e = { 0 };
 	CLEANUP(recordfiles_done) struct recordfiles f = { .quiet = p->quiet, .is_part = true };
