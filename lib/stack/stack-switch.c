@@ -59,6 +59,16 @@ static const uint64_t *chain_of_user(const struct record_sample *s, uint32_t *re
 	return *ret_n ? s->callchain + i : NULL;
 }
 
+/* The word at address `at` of a stack's copy that begins at sp. */
+static bool chain_word(const struct unwind_input *in, uint64_t sp, uint64_t at, uint64_t *ret)
+{
+	uint64_t off = at - sp;
+	if (off >= in->n_stack_bytes || in->n_stack_bytes - off < sizeof(*ret))
+		return false;
+	memcpy(ret, in->stack + off, sizeof(*ret));
+	return true;
+}
+
 /* How many of the chain's addresses belong to the stack that was unwound; n: unknown. */
 static uint32_t chain_n_inner(const struct arch *arch, const struct unwind_input *in,
 			      const struct unwind_frame *last, const uint64_t *ra, uint32_t n)
@@ -70,17 +80,14 @@ static uint32_t chain_n_inner(const struct arch *arch, const struct unwind_input
 	/* arm64 keeps the frame pointer below the frame, where the copy does not reach */
 	if (!arch_pushes_ra(arch))
 		return n;
-	uint64_t sp = in->regs->r[arch->sp], fp = in->regs->r[arch->fp], word[2];
+	uint64_t sp = in->regs->r[arch->sp], fp = in->regs->r[arch->fp], word;
 	for (uint32_t i = 0; i < n; i++) {
-		if (fp < sp || fp >= last->sp)
+		struct cfi_slots at = cfi_slots(&arch->by_fp, fp);
+		if (at.fp < sp || at.fp >= last->sp)
 			return i;
-		uint64_t off = fp - sp;
-		if (off + sizeof(word) > in->n_stack_bytes)
+		if (!chain_word(in, sp, at.ra, &word) || word != ra[i] ||
+		    !chain_word(in, sp, at.fp, &fp))
 			return n;
-		memcpy(word, in->stack + off, sizeof(word));
-		if (word[1] != ra[i])
-			return n;
-		fp = word[0];
 	}
 	return n;
 }

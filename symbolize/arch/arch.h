@@ -47,13 +47,15 @@ struct arch {
 
 	/* Registers, by DWARF number. */
 	uint8_t n_regs;         /* general registers with the pc; rules of others are dropped */
-	uint8_t sp, fp, pc;
-	uint8_t link;           /* ARCH_NO_REG: calls push the return address */
+	uint8_t sp, fp, pc, link;       /* link ARCH_NO_REG: calls push the return address */
 	uint8_t result;         /* of functions and system calls */
 	/* __builtin_eh_return passes data to the handler in the first two, never in the third. */
 	uint8_t eh_data[2], no_eh_data;
 	uint64_t callee_saved;  /* a bit per register */
 	uint64_t pc_mask;       /* bits of a return address that are address, not signature */
+	/* The rule in functions that keep a frame pointer.  The return address is in the slot above
+	 * it.  Where frames extend beyond the two slots, as on arm64, the CFA is their end. */
+	struct cfi_rule by_fp;
 
 	/* perf's registers (asm/perf_regs.h). */
 	uint64_t perf_mask;             /* sample_regs_user: all that the kernel accepts */
@@ -68,15 +70,13 @@ struct arch {
 	struct arch_bytes sigreturn[2]; /* the trampoline's code, its usual form first */
 	struct arch_bytes syscall;
 	uint8_t plt_pushed_bytes;       /* by PLT entries; not in the CFI of glibc's resolver */
-	uint8_t insn_align, insn_bytes_max;
-	uint8_t stub_bytes_before;      /* before the pc: read by stub_rule */
-	uint8_t prologue_bytes_before;  /* and prologue_rule */
+	uint8_t insn_align, insn_bytes_max, direct_call_bytes;
+	uint8_t stub_bytes_before, prologue_bytes_before;       /* read by the rules of that name */
 
 	/* ELF relocation types: of the slots that PLT entries jump through, and of data. */
 	uint32_t reloc_jump_slot, reloc_glob_dat, reloc_irelative;
 	uint32_t reloc_abs64, reloc_abs32[2];
-	struct arch_bytes asm_nop;       /* as Go's assembler writes it */
-	uint8_t asm_call_bytes;
+	struct arch_bytes asm_nop;      /* as Go's assembler writes it */
 
 	/* Executes the instruction at path->at, whose bytes are given, and moves w->at. */
 	enum code_next (*step)(const uint8_t *insn, size_t n_bytes, struct code_path *path);

@@ -41,4 +41,17 @@ struct cfi_rule {
 };
 _Static_assert(sizeof(struct cfi_rule) == 8, "tens of thousands of rules are cached");
 
+/* The CFA by a plain rule, and the slots of the return address and the caller's frame pointer.
+ * base: the register that the CFA is relative to. */
+struct cfi_slots {
+	uint64_t cfa, ra, fp;
+};
+
+static inline struct cfi_slots cfi_slots(const struct cfi_rule *r, uint64_t base)
+{
+	uint64_t cfa = base + (uint64_t)(r->cfa_off8 * 8l);
+	return (struct cfi_slots){ cfa, cfa + (uint64_t)(r->ra_off8 * 8l),
+				   cfa + (uint64_t)(r->fp_off8 * 8l) };
+}
+
 #endif

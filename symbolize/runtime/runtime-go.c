@@ -40,7 +40,7 @@ static bool function_at(void *file, uint64_t vaddr, uint64_t *ret_start)
 static bool is_goexit(const struct arch *arch, const uint8_t *code, size_t n_bytes)
 {
 	const uint8_t *first = code + RUNTIME_BEFORE_BYTES - arch->asm_nop.n;
-	size_t n_call = arch->asm_nop.n + arch->asm_call_bytes, n = n_call + arch->asm_nop.n;
+	size_t n_call = arch->asm_nop.n + arch->direct_call_bytes, n = n_call + arch->asm_nop.n;
 	uint64_t unused;
 	if (arch->asm_nop.n > RUNTIME_BEFORE_BYTES || n_bytes < n + (size_t)(first - code))
 		return false;

@@ -198,13 +198,13 @@ static bool hotspot_rule(const struct cfi_code *c, uint64_t pc, bool is_exact,
  * compiled code has them in registers: when that calls it, the stack pointer is moved between the
  * two.
  */
-static uint64_t hotspot_interpreter_sp(uint64_t fp, const uint64_t *below)
+static uint64_t hotspot_interpreter_sp(uint64_t fp, uint64_t cfa, const uint64_t *below)
 {
 	uint64_t method = below[0], last_sp = below[1], sp = below[2];
 	bool is_last = last_sp == 0 || fp - last_sp < RUNTIME_ARGS_BYTES_MAX * 8 ||
 		       -last_sp < RUNTIME_ARGS_BYTES_MAX; /* since JDK 22 in words from fp */
 	return is_last && method && method % 8 == 0 &&
-	       (sp == fp + 16 || runtime_is_moved_sp(sp, fp)) ? sp : 0;
+	       (sp == cfa || runtime_is_moved_sp(sp, cfa)) ? sp : 0;
 }
 
 const struct runtime runtime_hotspot = {

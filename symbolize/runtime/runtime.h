@@ -57,9 +57,9 @@ struct runtime {
 	 * will continue there, if c->accept confirms it. */
 	bool (*jit_rule)(const struct cfi_code *c, uint64_t pc, bool is_exact,
 			 struct cfi_rule *ret);
-	/* The caller's stack pointer of an interpreter's frame at fp, from the words below fp,
-	 * lowest first.  0: not such a frame. */
-	uint64_t (*interpreter_sp)(uint64_t fp, const uint64_t *below);
+	/* The caller's stack pointer of an interpreter's frame: its frame pointer, the CFA by that,
+	 * and the words below the saved frame pointer, lowest first.  0: not such a frame. */
+	uint64_t (*interpreter_sp)(uint64_t fp, uint64_t cfa, const uint64_t *below);
 	/* The CFA of a frame whose CFI depends on an unknown value. */
 	bool (*cfa)(const struct runtime_lost_cfa *l, uint64_t *ret);
 
@@ -88,12 +88,12 @@ struct runtime {
 /* The runtime whose library has that path, or NULL. */
 const struct runtime *runtime_of_library(const char *path);
 
-/* May sp, in the word below frame pointer fp, be the stack pointer of a caller whose frame does not
- * begin where the frame at fp ends?  Such frames are the interpreters'. */
+/* May sp, in the word below a saved frame pointer, be the stack pointer of a caller whose frame
+ * does not begin at the CFA?  Such frames are the interpreters'. */
 #define RUNTIME_ARGS_BYTES_MAX 2048u    /* of one call: at most 255 words */
-static inline bool runtime_is_moved_sp(uint64_t sp, uint64_t fp)
+static inline bool runtime_is_moved_sp(uint64_t sp, uint64_t cfa)
 {
-	return sp - (fp + 16) - 1 < RUNTIME_ARGS_BYTES_MAX && sp % 8 == 0;
+	return sp - cfa - 1 < RUNTIME_ARGS_BYTES_MAX && sp % 8 == 0;
 }
 
 /* ---- any code ---------------------------------------------------------------------------- */

@@ -85,13 +85,14 @@ static uint64_t code_cfa(const struct unwind_frame *f, const struct cfi_rule *ru
 uint64_t unwind_code_interpreter_sp(const struct unwind_walk *w, const struct module *m,
 				    uint64_t fp)
 {
+	struct cfi_slots at = cfi_slots(&w->arch->by_fp, fp);
 	uint64_t below[RUNTIME_BELOW_WORDS];
 	if (!m->runtime || !m->runtime->interpreter_sp || fp % 8)
 		return 0;
 	for (unsigned int i = 0; i < RUNTIME_BELOW_WORDS; i++)
-		if (!unwind_load(w, fp - 8 * (RUNTIME_BELOW_WORDS - i), &below[i]))
+		if (!unwind_load(w, at.fp - 8 * (RUNTIME_BELOW_WORDS - i), &below[i]))
 			return 0;
-	return m->runtime->interpreter_sp(fp, below);
+	return m->runtime->interpreter_sp(fp, at.cfa, below);
 }
 
 /* Interpreters jump to a method and push their own address, so no call precedes it.  But their
@@ -106,7 +107,8 @@ static bool code_is_interpreter(const struct unwind_walk *w, const struct cfi_ru
 	     !unwind_load(w, cfa + (uint64_t)(rule->fp_off8 * 8l), &fp)))
 		return false;
 	return fp > cfa && unwind_code_interpreter_sp(w, &m, fp) &&
-	       unwind_load(w, fp + 8, &ra) && ra && w->find_module(w->in->ctx, ra, &m);
+	       unwind_load(w, cfi_slots(&w->arch->by_fp, fp).ra, &ra) && ra &&
+	       w->find_module(w->in->ctx, ra, &m);
 }
 
 bool unwind_code_accepts(struct unwind_walk *w, const struct cfi_rule *rule)

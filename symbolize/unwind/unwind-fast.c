@@ -60,7 +60,6 @@ fast_walk(const struct unwind_cache *by_pc, uint64_t salt, struct unwind_walk *w
 	  struct unwind_sync *s, uint64_t stop_sp, const uint64_t strip)
 {
 	const uint64_t kinds = 0xff | CFI_FLAG_RA_REG << 8; /* of a rule as one word */
-	const struct unwind_frame by_fp = { .ra_off8 = -1, .fp_off8 = -2 };
 	const uint64_t sp0 = w->sp0, last_off = w->n_copy - 8;
 	const uint64_t moved = (uint64_t)(uintptr_t)w->in->stack - sp0; /* from stack to copy */
 	const struct unwind_frame *last = w->frame + w->max_depth - 1;
@@ -104,19 +103,22 @@ fast_walk(const struct unwind_cache *by_pc, uint64_t salt, struct unwind_walk *w
 			}
 		} else if (rule->kind == CFI_NONE && back_salt != salt) {
 			/* by the frame pointer, if it leads to code that is already known */
-			uint64_t ra_at = fp + 8;
-			if (fp & 7 || fp < sp || !fp || ra_at - sp0 > last_off)
+			const struct cfi_rule *by_fp = &w->arch->by_fp;
+			struct cfi_slots at = cfi_slots(by_fp, fp);
+			if (fp & 7 || at.fp < sp || !fp || at.fp - sp0 > last_off ||
+			    at.ra - sp0 > last_off)
 				break;
-			next_pc = fast_word(ra_at + moved) & strip;
+			next_pc = fast_word(at.ra + moved) & strip;
 			if (!unwind_cache_get(by_pc, unwind_cache_key(back_salt, next_pc)))
 				break;
 			/* perhaps an interpreter's frame: see unwind_code_interpreter_sp */
-			if (rule->flags & CFI_FLAG_JIT && fp > sp &&
-			    runtime_is_moved_sp(fast_word(fp - 8 + moved), fp))
+			if (rule->flags & CFI_FLAG_JIT && at.fp > sp &&
+			    at.fp - 8 - sp0 <= last_off &&
+			    runtime_is_moved_sp(fast_word(at.fp - 8 + moved), at.cfa))
 				break;
-			cfa = fp + 16;
-			fp = fast_word(fp + moved);
-			both_off8 = by_fp.both_off8;
+			cfa = at.cfa;
+			fp = fast_word(at.fp + moved);
+			both_off8 = by_fp->both_off8;
 			flags |= UNWIND_STEP_FP;
 			next_flags = rule->flags & CFI_FLAG_JIT ?
 				UNWIND_FRAME_HEURISTIC | UNWIND_FRAME_CHAINED :

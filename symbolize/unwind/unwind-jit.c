@@ -20,10 +20,11 @@
 static bool jit_has_fp(const struct unwind_walk *w)
 {
 	const struct unwind_frame *f = &w->frame[w->n - 1];
+	struct cfi_slots at = cfi_slots(&w->arch->by_fp, f->fp);
 	struct module m;
 	uint64_t fp, pc;
-	return !(f->fp & 7) && f->fp >= f->sp && unwind_load(w, f->fp, &fp) &&
-	       unwind_load(w, f->fp + 8, &pc) && (fp == 0 || fp > f->fp) && pc &&
+	return !(f->fp & 7) && at.fp >= f->sp && unwind_load(w, at.fp, &fp) &&
+	       unwind_load(w, at.ra, &pc) && (fp == 0 || fp > f->fp) && pc &&
 	       w->find_module(w->in->ctx, pc - 1, &m);
 }
 
@@ -57,8 +58,9 @@ struct cfi_rule unwind_jit_rule(struct unwind_walk *w, const struct module *m,
 		return (struct cfi_rule){ .kind = CFI_NONE };
 	*ret_is_final = false;
 	/* a longer copy might show a frame pointer */
-	if (f->fp % 8 == 0 && f->fp >= f->sp && unwind_is_near_copy(w, f->fp) &&
-	    !unwind_load(w, f->fp + 8, &word))
+	struct cfi_slots at = cfi_slots(&w->arch->by_fp, f->fp);
+	if (f->fp % 8 == 0 && at.fp >= f->sp && unwind_is_near_copy(w, f->fp) &&
+	    !unwind_load(w, at.ra, &word))
 		return (struct cfi_rule){ .kind = CFI_NONE };
 	if (n && cfi_code_rule(code, f->pc, &r)) {
 		/* Erlang has thousands of such frames.  The stack must confirm the rule each time,

@@ -260,15 +260,17 @@ static uint64_t slow_pushed(struct unwind_walk *w, bool *ret_is_own)
 	w->n_program_bytes += (uint32_t)(f->fp - f->sp);
 	if (w->n_program_bytes > UNWIND_PROGRAM_BYTES_MAX)
 		return 0;
+	const struct cfi_rule *by_fp = &w->arch->by_fp;
 	for (uint64_t n = (f->fp - f->sp) / 8; n-- > 0 && !*ret_is_own;) {
-		uint64_t at = f->sp + 8 * n;
-		if (!unwind_load(w, at, &word) || word != f->fp || !unwind_load(w, at + 8, &ra))
+		uint64_t at = f->sp + 8 * n, fp = at - cfi_slots(by_fp, 0).fp;
+		if (!unwind_load(w, at, &word) || word != f->fp ||
+		    !unwind_load(w, cfi_slots(by_fp, fp).ra, &ra))
 			continue;
 		ra = unwind_strip(w, ra);
 		if (!unwind_code_is_call(w, ra))
 			continue;
 		*ret_is_own = unwind_call_may_be(w, ra);
-		found = *ret_is_own || !found ? at : found;
+		found = *ret_is_own || !found ? fp : found;
 	}
 	return found;
 }
@@ -284,7 +286,7 @@ static void slow_find_fp(struct unwind_walk *w)
 	struct unwind_frame *o = &w->frame[w->n];
 	struct module m;
 	struct cfi_rule rule;
-	uint64_t ra, at;
+	uint64_t ra, fp;
 	if ((o->sp | o->fp) & 7 || o->fp - o->sp > SLOW_PUSHED_BYTES_MAX ||
 	    !w->find_module(w->in->ctx, o->pc - 1, &m) || !m.cfi)
 		return;
@@ -295,10 +297,10 @@ static void slow_find_fp(struct unwind_walk *w)
 	w->n++;
 	bool is_own = unwind_call_may_be(w, unwind_strip(w, ra));
 	for (unsigned int n = 0; n < SLOW_PUSHED_MAX && !is_own; n++) {
-		at = slow_pushed(w, &is_own);
-		if (!at)
+		fp = slow_pushed(w, &is_own);
+		if (!fp)
 			break;
-		o->fp = at;
+		o->fp = fp;
 	}
 	w->n--;
 }
@@ -381,7 +383,7 @@ static bool slow_sp_by_fp(struct unwind_walk *w)
 	if (rule.kind != CFI_PLAIN || !(rule.flags & CFI_FLAG_FP_SAVED) ||
 	    rule.flags & CFI_FLAG_CFA_FP)
 		return rule.kind == CFI_PLAIN && rule.flags & CFI_FLAG_CFA_FP;
-	uint64_t cfa = o->fp - (uint64_t)(rule.fp_off8 * 8l);
+	uint64_t cfa = cfi_slots(&w->arch->by_fp, o->fp).fp - (uint64_t)(rule.fp_off8 * 8l);
 	uint64_t sp = cfa - (uint64_t)(rule.cfa_off8 * 8l);
 	if (sp < o->sp || !unwind_load(w, cfa + (uint64_t)(rule.ra_off8 * 8l), &ra) ||
 	    !unwind_code_is_call(w, unwind_strip(w, ra)))
@@ -495,7 +497,8 @@ static bool slow_is_frameless(struct unwind_walk *w, uint64_t *ret_pc)
 	if (!(f->flags & UNWIND_FRAME_EXACT) || !unwind_slow_link(w, &link))
 		return false;
 	*ret_pc = link = unwind_strip(w, link);
-	if (f->fp >= f->sp && unwind_load(w, f->fp + 8, &saved) &&
+	struct cfi_slots at = cfi_slots(&w->arch->by_fp, f->fp);
+	if (at.fp >= f->sp && unwind_load(w, at.ra, &saved) &&
 	    unwind_strip(w, saved) == link)
 		return false;
 	return link && w->find_module(w->in->ctx, link - 1, &m) && m.cfi &&
@@ -505,6 +508,7 @@ static bool slow_is_frameless(struct unwind_walk *w, uint64_t *ret_pc)
 int unwind_slow_guess(struct unwind_walk *w, bool is_jit)
 {
 	struct unwind_frame *f = &w->frame[w->n - 1], *o = f + 1;
+	struct cfi_slots at = cfi_slots(&w->arch->by_fp, f->fp);
 	struct module m;
 	uint64_t pc, fp;
 	if (slow_is_frameless(w, &pc)) {
@@ -517,9 +521,9 @@ int unwind_slow_guess(struct unwind_walk *w, bool is_jit)
 	/* by the ABIs, the first frame of a program or thread has frame pointer 0 */
 	if (f->fp == 0)
 		return w->n > 1 ? UNWIND_ROOT : UNWIND_NO_CFI;
-	if (f->fp & 7 || f->fp < f->sp)
+	if (f->fp & 7 || at.fp < f->sp)
 		return UNWIND_NO_CFI;
-	if (!unwind_load(w, f->fp, &fp) || !unwind_load(w, f->fp + 8, &pc))
+	if (!unwind_load(w, at.fp, &fp) || !unwind_load(w, at.ra, &pc))
 		return unwind_is_near_copy(w, f->fp) ? UNWIND_BEYOND : UNWIND_NO_CFI;
 	pc = unwind_strip(w, pc);
 	if (!pc)
@@ -529,9 +533,9 @@ int unwind_slow_guess(struct unwind_walk *w, bool is_jit)
 	w->stats->n_guessed++;
 	uint64_t sp = is_jit && m.is_jit ? unwind_code_interpreter_sp(w, &m, f->fp) : 0;
 	if (!sp || (fp >= f->fp && sp > fp))
-		sp = f->fp + 16;
-	f->fp_off8 = (int16_t)(-(int64_t)(sp - f->fp) / 8);
-	f->ra_off8 = (int16_t)(f->fp_off8 + 1);
+		sp = at.cfa;
+	f->fp_off8 = (int16_t)(-(int64_t)(sp - at.fp) / 8);
+	f->ra_off8 = (int16_t)(-(int64_t)(sp - at.ra) / 8);
 	f->flags |= UNWIND_STEP_SLOTS | UNWIND_STEP_FP;
 	*o = (struct unwind_frame){ .pc = pc, .sp = sp, .fp = fp,
 		.flags = UNWIND_FRAME_HEURISTIC | (is_jit ? UNWIND_FRAME_CHAINED : 0) };

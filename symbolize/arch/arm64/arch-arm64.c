@@ -32,6 +32,8 @@ const struct arch arch_arm64 = {
 	.callee_saved = 0x7ffu << 19, /* x19 to x29 */
 	/* Above the 48 bits of user addresses are pointer authentication codes. */
 	.pc_mask = (1ull << 48) - 1,
+	.by_fp = { .kind = CFI_PLAIN, .flags = CFI_FLAG_CFA_FP | CFI_FLAG_FP_SAVED,
+		   .cfa_off8 = 2, .ra_off8 = -1, .fp_off8 = -2 },
 
 	/* X0 to X29, LR, SP, PC */
 	.perf_mask = (1ull << 33) - 1,
@@ -48,6 +50,7 @@ const struct arch arch_arm64 = {
 	.plt_pushed_bytes = 16,
 	.insn_align = 4,
 	.insn_bytes_max = 4,
+	.direct_call_bytes = 4,
 	.stub_bytes_before = 16,
 	.prologue_bytes_before = 8,
 
@@ -58,7 +61,6 @@ const struct arch arch_arm64 = {
 	.reloc_abs32 = { R_AARCH64_ABS32, R_AARCH64_ABS32 },
 
 	.asm_nop = { 4, { 0xe0, 0x03, 0x00, 0xaa } }, /* mov x0, x0 */
-	.asm_call_bytes = 4,
 
 	.step = arm64code_step,
 	.stub_rule = arm64code_stub_rule,

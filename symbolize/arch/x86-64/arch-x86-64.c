@@ -32,6 +32,8 @@ const struct arch arch_x86_64 = {
 	.no_eh_data = 8,
 	.callee_saved = 1u << 3 | 1u << 6 | 0xfu << 12, /* rbx, rbp, r12 to r15 */
 	.pc_mask = ~0ull,
+	.by_fp = { .kind = CFI_PLAIN, .flags = CFI_FLAG_CFA_FP | CFI_FLAG_FP_SAVED,
+		   .cfa_off8 = 2, .ra_off8 = -1, .fp_off8 = -2 },
 
 	/* AX to SS and R8 to R15: the kernel refuses DS, ES, FS and GS (bits 12 to 15). */
 	.perf_mask = 0xff0fff,
@@ -48,6 +50,7 @@ const struct arch arch_x86_64 = {
 
 	.insn_align = 1,
 	.insn_bytes_max = X86INSN_BYTES_MAX,
+	.direct_call_bytes = 5,
 	.stub_bytes_before = 5,
 	.prologue_bytes_before = 1,
 
@@ -58,7 +61,6 @@ const struct arch arch_x86_64 = {
 	.reloc_abs32 = { R_X86_64_32, R_X86_64_32S },
 
 	.asm_nop = { 1, { 0x90 } },
-	.asm_call_bytes = 5,
 
 	.step = x86code_step,
 	.stub_rule = x86code_stub_rule,

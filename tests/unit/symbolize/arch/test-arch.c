@@ -26,9 +26,19 @@ static bool has_functions(const struct arch *a)
 	       a->is_epilogue && a->prologue_rule && a->stores_fp && a->n_sp_loads;
 }
 
+/* The unwinder's bounds checks assume that order. */
+static bool has_frames(const struct arch *a)
+{
+	struct cfi_slots at = cfi_slots(&a->by_fp, 0x1000);
+	return a->by_fp.kind == CFI_PLAIN && a->by_fp.flags & CFI_FLAG_CFA_FP &&
+	       a->by_fp.flags & CFI_FLAG_FP_SAVED && at.ra == at.fp + 8 && at.cfa > at.ra;
+}
+
 static void check(const struct arch *a, uint16_t e_machine)
 {
 	tap_ok(has_registers(a), "%s: perf samples each register that a rule may name", a->name);
+	tap_ok(has_frames(a), "%s: a frame pointer leads to a pair of slots below the CFA",
+	       a->name);
 	tap_ok(has_functions(a), "%s: no function is missing", a->name);
 	tap_ok(arch_of_machine(e_machine) == a && arch_of_name(a->name) == a &&
 	       arch_of_name(a->perf_name) == a, "%s: found by its names", a->name);
