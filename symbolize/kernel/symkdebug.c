@@ -270,11 +270,11 @@ static int open_vmlinux(struct search *s, int fd, struct symkdebug *ret)
 				   : "it cannot be read";
 	if (ret->path && !why)
 		return 0;
-	int code = ret->path ? -ENOENT : -ENOMEM;
+	int r = ret->path ? -ENOENT : -ENOMEM;
 	symkdebug_close(ret);
 	if (why)
 		snprintf(s->why, s->n_why_bytes, "'%s' was not used: %s", s->path, why);
-	return code;
+	return r;
 }
 
 /* ---- modules ------------------------------------------------------------------ */
@@ -346,35 +346,34 @@ static int link_module(struct search *s, int fd, struct symkdebug *ret)
 	struct placing p = { .search = s, .elf = elf_begin(fd, ELF_C_READ, NULL) };
 	const struct symrel_place place = { find_place, &p, s->where->deadline_ns };
 	size_t n;
-	int code = p.elf ? symrel_link(fd, &place, &ret->image, &n) : -EINVAL;
+	int r = p.elf ? symrel_link(fd, &place, &ret->image, &n) : -EINVAL;
 	elf_end(p.elf);
-	if (code == 0 && p.n_found == 0)
-		code = -ENXIO;
-	if (code == 0) {
-		ret->elf = elf_memory((char *)ret->image, n);
-		ret->path = strdup(s->path);
-		code = ret->elf && ret->path ? 0 : -ENOMEM;
-	}
-	return code;
+	if (r < 0)
+		return r;
+	if (p.n_found == 0)
+		return -ENXIO;
+	ret->elf = elf_memory((char *)ret->image, n);
+	ret->path = strdup(s->path);
+	return ret->elf && ret->path ? 0 : -ENOMEM;
 }
 
 static int open_module(struct search *s, int fd, struct symkdebug *ret)
 {
 	*ret = (struct symkdebug){ .fd = -1 };
-	int code = link_module(s, fd, ret);
+	int r = link_module(s, fd, ret);
 	close(fd);
-	if (code == 0)
+	if (r == 0)
 		return 0;
 	symkdebug_close(ret);
-	if (code != -ENOMEM)
+	if (r != -ENOMEM)
 		snprintf(s->why, s->n_why_bytes, "'%s' was not used: %s", s->path,
-			 code == -ENXIO ? "where its sections lie is not known"
-			 : code == -EFBIG ? "its debug information is too large"
-			 : code == -ETIMEDOUT ? "linking its debug information took too long "
+			 r == -ENXIO ? "where its sections lie is not known"
+			 : r == -EFBIG ? "its debug information is too large"
+			 : r == -ETIMEDOUT ? "linking its debug information took too long "
 						"(--symbol-timeout)"
-			 : code == -ENOTSUP ? "its relocations are not understood"
+			 : r == -ENOTSUP ? "its relocations are not understood"
 					    : "it is damaged, or no module");
-	return code == -ENOMEM ? code : -ENOENT;
+	return r == -ENOMEM ? r : -ENOENT;
 }
 
 /* ---- interface ---------------------------------------------------------------- */

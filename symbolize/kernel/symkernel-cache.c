@@ -32,9 +32,9 @@ struct cache_header {            /* then n_syms struct symkernel_sym, then n_nam
 static int read_boot_id(const struct host *h, char ret_id[40])
 {
 	CLEANUP_FREE char *text = NULL;
-	int code = host_read_file(h, HOST_PROC, &text, NULL, "sys/kernel/random/boot_id");
-	if (code < 0)
-		return code;
+	int r = host_read_file(h, HOST_PROC, &text, NULL, "sys/kernel/random/boot_id");
+	if (r < 0)
+		return r;
 	size_t n = strspn(text, "0123456789abcdef-");
 	if (n != 36)
 		return -EINVAL;
@@ -60,9 +60,9 @@ int symkernel_cache_open(const struct host *h, const char *dir, struct symkernel
 {
 	char boot_id[40], name[64];
 	uint64_t n_file_bytes;
-	int code = read_boot_id(h, boot_id);
-	if (code < 0)
-		return code;
+	int r = read_boot_id(h, boot_id);
+	if (r < 0)
+		return r;
 	snprintf(name, sizeof(name), CACHE_PREFIX "%s", boot_id);
 	CLEANUP_CLOSE int fd = cachefile_open(dir, name, &n_file_bytes);
 	if (fd < 0)
@@ -78,13 +78,12 @@ int symkernel_cache_open(const struct host *h, const char *dir, struct symkernel
 		(const char *)(c + 1) + (size_t)c->n_syms * sizeof(struct symkernel_sym);
 	struct symkernel *k = NULL;
 	/* The last NUL makes every offset within the names a string. */
-	if (!is_valid_header(c, n_bytes, boot_id) || names[c->n_name_bytes - 1] != '\0')
-		code = -EINVAL;
-	else
-		code = symkernel_new(&k);
-	if (code < 0) {
+	bool is_valid = is_valid_header(c, n_bytes, boot_id) &&
+			names[c->n_name_bytes - 1] == '\0';
+	r = is_valid ? symkernel_new(&k) : -EINVAL;
+	if (r < 0) {
 		munmap(p, n_bytes);
-		return code;
+		return r;
 	}
 	k->mapped = p;
 	k->n_mapped_bytes = n_bytes;

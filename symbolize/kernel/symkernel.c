@@ -111,9 +111,9 @@ static int take_symbol(struct symkernel *k, uint64_t address, char type, const c
 		return 0;
 	struct symkernel_sym s = { .address = address };
 	if (n_module) {
-		int code = add_module(k, module, n_module, &s.module);
-		if (code < 0)
-			return code == -ENOSPC ? 0 : code;
+		int r = add_module(k, module, n_module, &s.module);
+		if (r < 0)
+			return r == -ENOSPC ? 0 : r;
 	} else if (is_name(name, n, "_stext")) {
 		k->text_start = address;
 	} else if (is_name(name, n, "_etext")) {
@@ -166,9 +166,9 @@ static int take_lines(struct symkernel *k, const char *text, size_t n, size_t *r
 {
 	const char *line = text, *text_end = text + n, *end;
 	while ((end = memchr(line, '\n', (size_t)(text_end - line)))) {
-		int code = take_line(k, line, end);
-		if (code < 0)
-			return code;
+		int r = take_line(k, line, end);
+		if (r < 0)
+			return r;
 		line = end + 1;
 	}
 	*ret_n = (size_t)(line - text);
@@ -191,9 +191,9 @@ static int read_kallsyms(struct symkernel *k, int fd)
 			return n ? take_line(k, buf, buf + n) : 0;
 		n += (size_t)got;
 		size_t done;
-		int code = take_lines(k, buf, n, &done);
-		if (code < 0)
-			return code;
+		int r = take_lines(k, buf, n, &done);
+		if (r < 0)
+			return r;
 		/* The kernel prints no line that fills the whole buffer. */
 		if (done == 0 && n == READ_BYTES)
 			done = n;
@@ -217,11 +217,11 @@ static int read_modules(struct symkernel *k, const struct host *h)
 		    start == 0 || start + n_bytes < start)
 			continue;
 		uint16_t module;
-		int code = add_module(k, name, strlen(name), &module);
-		if (code == 0)
-			code = add_gap(k, start + n_bytes, module);
-		if (code == -ENOMEM)
-			return code;
+		int r = add_module(k, name, strlen(name), &module);
+		if (r < 0 && r != -ENOMEM)
+			continue;
+		if (r < 0 || add_gap(k, start + n_bytes, module) < 0)
+			return -ENOMEM;
 	}
 	return 0;
 }
@@ -290,10 +290,10 @@ int symkernel_new(struct symkernel **ret)
 	uint16_t module;
 	if (!k)
 		return -ENOMEM;
-	int code = add_module(k, "", 0, &module);
-	if (code < 0) {
+	int r = add_module(k, "", 0, &module);
+	if (r < 0) {
 		symkernel_close(k);
-		return code;
+		return r;
 	}
 	*ret = k;
 	return 0;
@@ -312,9 +312,9 @@ static int finish(struct symkernel *k, struct err *e)
 			    "set both to 0, or grant CAP_SYSLOG");
 		return -EPERM;
 	}
-	int code = sort_symbols(k);
-	if (code < 0)
-		return err_errno(e, -code, "cannot sort kernel symbols");
+	int r = sort_symbols(k);
+	if (r < 0)
+		return err_errno(e, -r, "cannot sort kernel symbols");
 	drop_aliases(k);
 	return 0;
 }
@@ -329,22 +329,28 @@ static void explain_hidden(const struct host *h, struct err *e)
 			    "to 1 or 0");
 }
 
+static int read_proc(struct symkernel *k, const struct host *h)
+{
+	CLEANUP_CLOSE int fd = host_open_file(h, HOST_PROC, O_RDONLY, "kallsyms");
+	if (fd < 0)
+		return fd;
+	int r = read_kallsyms(k, fd);
+	if (r < 0)
+		return r;
+	return k->sym.n ? read_modules(k, h) : 0;
+}
+
 int symkernel_open(const struct host *h, struct symkernel **ret_kernel, struct err *e)
 {
 	__attribute__((cleanup(cleanup_symkernel))) struct symkernel *k = NULL;
-	CLEANUP_CLOSE int fd = host_open_file(h, HOST_PROC, O_RDONLY, "kallsyms");
-	int code = fd < 0 ? fd : symkernel_new(&k);
-	if (code == 0)
-		code = read_kallsyms(k, fd);
-	if (code == 0 && k->sym.n)
-		code = read_modules(k, h);
-	if (code < 0)
-		return err_errno(e, -code, "cannot read '%s/kallsyms'", h->path[HOST_PROC]);
-	code = finish(k, e);
-	if (code == -EPERM)
+	int r = symkernel_new(&k);
+	if (r < 0 || (r = read_proc(k, h)) < 0)
+		return err_errno(e, -r, "cannot read '%s/kallsyms'", h->path[HOST_PROC]);
+	r = finish(k, e);
+	if (r == -EPERM)
 		explain_hidden(h, e);
-	if (code < 0)
-		return code;
+	if (r < 0)
+		return r;
 	*ret_kernel = TAKE_PTR(k);
 	return 0;
 }
@@ -354,16 +360,14 @@ int symkernel_open_text(const char *text, size_t n_bytes, struct symkernel **ret
 {
 	__attribute__((cleanup(cleanup_symkernel))) struct symkernel *k = NULL;
 	size_t done;
-	int code = symkernel_new(&k);
-	if (code == 0)
-		code = take_lines(k, text, n_bytes, &done);
-	if (code == 0 && done < n_bytes)
-		code = take_line(k, text + done, text + n_bytes);
-	if (code < 0)
-		return err_errno(e, -code, "cannot read kernel symbols");
-	code = finish(k, e);
-	if (code < 0)
-		return code;
+	int r = symkernel_new(&k);
+	/* the last line may lack its newline */
+	if (r < 0 || (r = take_lines(k, text, n_bytes, &done)) < 0 ||
+	    (done < n_bytes && (r = take_line(k, text + done, text + n_bytes)) < 0))
+		return err_errno(e, -r, "cannot read kernel symbols");
+	r = finish(k, e);
+	if (r < 0)
+		return r;
 	*ret_kernel = TAKE_PTR(k);
 	return 0;
 }

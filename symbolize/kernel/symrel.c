@@ -148,9 +148,9 @@ static int list_sections(struct link *l)
 	l->n_image_bytes = sizeof(Elf64_Ehdr);
 	l->n_names_bytes = 1 + sizeof(".shstrtab");
 	for (Elf_Scn *scn = NULL; (scn = elf_nextscn(l->elf, scn));) {
-		int code = list_section(l, scn, names, has);
-		if (code < 0)
-			return code;
+		int r = list_section(l, scn, names, has);
+		if (r < 0)
+			return r;
 	}
 	return l->n_copied ? 0 : -EINVAL;
 }
@@ -178,13 +178,14 @@ static int copy_sections(struct link *l)
 	l->image = calloc(1, l->n_image_bytes);
 	if (!l->image)
 		return -ENOMEM;
-	int code = 0;
-	for (size_t i = 1; i < l->n_sections && code == 0; i++)
-		if (l->section[i].is_copied)
-			code = copy_section(l, &l->section[i]);
+	for (size_t i = 1; i < l->n_sections; i++) {
+		int r = l->section[i].is_copied ? copy_section(l, &l->section[i]) : 0;
+		if (r < 0)
+			return r;
+	}
 	dwsection_done(&l->from);
 	l->from = (struct dwsections){ 0 };
-	return code;
+	return 0;
 }
 
 /* ---- relocations ----------------------------------------------------------- */
@@ -266,23 +267,23 @@ static const Elf_Data *symbols_of(struct link *l, const GElf_Shdr *relocations)
 
 static int relocate_section(struct link *l, const GElf_Shdr *sh)
 {
-	Elf64_Rela r[RELOCATIONS_MAX];
+	Elf64_Rela rela[RELOCATIONS_MAX];
 	const struct link_section *s = &l->section[sh->sh_info];
 	const Elf_Data *symbols = symbols_of(l, sh);
-	uint64_t n_left = sh->sh_size / sizeof(*r);
+	uint64_t n_left = sh->sh_size / sizeof(*rela);
 	if (!symbols)
 		return n_left ? -EINVAL : 0;
-	for (uint64_t off = sh->sh_offset, n; n_left; n_left -= n, off += n * sizeof(*r)) {
+	for (uint64_t off = sh->sh_offset, n; n_left; n_left -= n, off += n * sizeof(*rela)) {
 		n = n_left < RELOCATIONS_MAX ? n_left : RELOCATIONS_MAX;
 		if (is_late(l))
 			return -ETIMEDOUT;
-		if (off > INT64_MAX || pread(l->fd, r, n * sizeof(*r), (off_t)off) !=
-				       (ssize_t)(n * sizeof(*r)))
+		if (off > INT64_MAX || pread(l->fd, rela, n * sizeof(*rela), (off_t)off) !=
+				       (ssize_t)(n * sizeof(*rela)))
 			return -EINVAL;
 		for (uint64_t i = 0; i < n; i++) {
-			int code = relocate(l, s, symbols, &r[i]);
-			if (code < 0)
-				return code;
+			int r = relocate(l, s, symbols, &rela[i]);
+			if (r < 0)
+				return r;
 		}
 	}
 	return 0;
@@ -297,9 +298,9 @@ static int relocate_all(struct link *l)
 			continue;
 		if (sh.sh_type == SHT_REL || sh.sh_flags & SHF_COMPRESSED)
 			return -ENOTSUP;
-		int code = relocate_section(l, &sh);
-		if (code < 0)
-			return code;
+		int r = relocate_section(l, &sh);
+		if (r < 0)
+			return r;
 	}
 	return 0;
 }
@@ -358,13 +359,9 @@ int symrel_link(int fd, const struct symrel_place *place, uint8_t **ret_image,
 	l.arch = arch_of_machine(l.header.e_machine);
 	dwsection_init(&l.from, l.elf, fd);
 	l.from.deadline_ns = place->deadline_ns;
-	int code = list_sections(&l);
-	if (code == 0)
-		code = copy_sections(&l);
-	if (code == 0)
-		code = relocate_all(&l);
-	if (code < 0)
-		return code;
+	int r = list_sections(&l);
+	if (r < 0 || (r = copy_sections(&l)) < 0 || (r = relocate_all(&l)) < 0)
+		return r;
 	write_headers(&l);
 	*ret_image = l.image;
 	*ret_n_bytes = l.n_image_bytes;
