@@ -46,7 +46,7 @@ struct import {
 	char *cache_dir;
 	struct cprof_importer *importer;
 	struct output *output;         /* n_written */
-	char **unfinished;             /* their temporary names */
+	const struct outfile **unfinished; /* their files */
 	struct importsummary_file *file;
 	size_t n_events, n_written;
 };
@@ -185,7 +185,7 @@ static int open_outputs(struct import *m, struct err *e)
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < n_open; i++)
-		m->unfinished[i] = m->output[i].file.tmp_path;
+		m->unfinished[i] = &m->output[i].file;
 	m->n_written = n_open;
 	return 0;
 }

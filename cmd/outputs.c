@@ -38,7 +38,7 @@ static int write_files(const struct outputs *file, struct outfile *out, size_t n
 int outputs_write(const struct outputs *file, size_t n, struct err *e)
 {
 	struct outfile out[OUTPUTS_FILES_MAX];
-	char *unfinished[OUTPUTS_FILES_MAX];
+	const struct outfile *unfinished[OUTPUTS_FILES_MAX];
 	size_t n_open = 0;
 	int r = 0;
 	assert(n <= OUTPUTS_FILES_MAX);
@@ -47,7 +47,7 @@ int outputs_write(const struct outputs *file, size_t n, struct err *e)
 		r = open_file(&out[n_open], &file[n_open], e);
 		if (r < 0)
 			goto out;
-		unfinished[n_open] = out[n_open].tmp_path;
+		unfinished[n_open] = &out[n_open];
 		n_open++;
 		signals_abort_on(unfinished, n_open);
 	}

@@ -1,6 +1,7 @@
 #include "cmd/signals.h"
 
 #include "base/err.h"
+#include "proto/outfile.h"
 
 #include <errno.h>
 #include <string.h>
@@ -8,8 +9,8 @@
 #include <unistd.h>
 
 /* For the handler, which takes no argument. */
-static char *const *abort_path;
-static size_t n_abort_paths;
+static const struct outfile *const *abort_file;
+static size_t n_abort_files;
 
 static void fill_end_set(sigset_t *set)
 {
@@ -57,18 +58,17 @@ int signals_next(struct signals *s, bool *ret_from_terminal)
 
 static void end_at_once(int signal)
 {
-	for (size_t i = 0; i < n_abort_paths; i++)
-		if (abort_path[i])
-			unlink(abort_path[i]);
+	for (size_t i = 0; i < n_abort_files; i++)
+		outfile_unlink_unfinished(abort_file[i]);
 	_exit(128 + signal);
 }
 
-void signals_abort_on(char *const *unfinished, size_t n)
+void signals_abort_on(const struct outfile *const *unfinished, size_t n)
 {
 	sigset_t set;
 	struct sigaction end = { .sa_handler = end_at_once };
-	abort_path = unfinished;
-	n_abort_paths = n;
+	abort_file = unfinished;
+	n_abort_files = n;
 	fill_end_set(&set);
 	for (int signal = 1; signal < NSIG; signal++) {
 		struct sigaction now;

@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 struct err;
+struct outfile;
 
 struct signals {
 	int fd;           /* signalfd(2) */
@@ -26,8 +27,8 @@ void signals_close(struct signals *s);
  * to the whole foreground process group. */
 int signals_next(struct signals *s, bool *ret_from_terminal);
 
-/* From now on a signal removes these files (borrowed) and ends the program. */
-void signals_abort_on(char *const *unfinished, size_t n);
+/* From now on a signal removes these files and ends the program.  Borrowed until the next call. */
+void signals_abort_on(const struct outfile *const *unfinished, size_t n);
 
 /* Blocks SIGINT, SIGTERM and SIGHUP again, while files get their names. */
 void signals_hold(void);

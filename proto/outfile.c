@@ -5,17 +5,21 @@
  * close) are done for all files of a set before the first rename.  If a rename fails, the earlier
  * ones are undone: with RENAME_EXCHANGE (renameat2(2)), a replaced file keeps existing under the
  * temporary name until the whole set is in place.
+ *
+ * The folder is found by a walk that judges each link, and stays open: all names are relative to
+ * it.  What has the final name is judged when the file is opened, and once more after it was
+ * exchanged, because others may put something else there meanwhile.
  */
 
 #include "proto/outfile.h"
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/pathwalk.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +28,8 @@
 #include <unistd.h>
 
 #define MAX_NAME_TRIES 100
+#define MODE_ALL 0777u
+#define MODE_OWNER 0600u
 
 /* The folder part of path, or ".". */
 static char *folder_of(const char *path)
@@ -73,106 +79,194 @@ static int open_failed(int errnum, const char *path, struct err *e)
 	return r;
 }
 
-/* A new file next to path.  Its name has a fixed length, so that it is valid even if the final name
- * has the maximum length. */
-static int create_temporary(struct outfile *f)
+/* ---- what belongs to others -------------------------------------------------------- */
+
+static int refuse(struct err *e, const char *path, const char *fmt, uid_t uid)
 {
-	CLEANUP_FREE char *folder = folder_of(f->path);
-	if (!folder)
-		return -ENOMEM;
+	char why[200];
+	snprintf(why, sizeof(why), fmt, (unsigned)uid);
+	err_set(e, EPERM, "cannot write '%s': %s, and others can write to its folder", path, why);
+	err_hint(e, "remove it, or choose another place");
+	return -EPERM;
+}
+
+static int check_link(void *ctx, const struct pathwalk_link *link, struct err *e)
+{
+	uid_t uid = link->st->st_uid;
+	if (uid == 0 || uid == geteuid() || !pathwalk_is_shared(link->folder))
+		return 0;
+	err_set(e, EPERM, "cannot write '%s': the link '%s' on the path belongs to another user "
+		"(uid %u), and others can write to its folder", (const char *)ctx, link->name,
+		(unsigned)uid);
+	err_hint(e, "remove it, or choose another place");
+	return -EPERM;
+}
+
+/* May the existing entry st of a folder that others can write to be replaced, or written to? */
+static int check_entry(const char *path, const struct stat *st, struct err *e)
+{
+	uid_t uid = st->st_uid;
+	if (uid != geteuid() && (S_ISREG(st->st_mode) || S_ISLNK(st->st_mode) || uid != 0))
+		return refuse(e, path, "it belongs to another user (uid %u)", uid);
+	if (S_ISREG(st->st_mode) && st->st_nlink > 1)
+		return refuse(e, path, "it has several names (hard links)", uid);
+	return 0;
+}
+
+/* ---- opening ----------------------------------------------------------------------- */
+
+static bool choose_name(struct outfile *f, unsigned salt)
+{
 	struct timespec now;
 	clock_gettime(CLOCK_REALTIME, &now);
-	unsigned int salt = (unsigned int)now.tv_nsec;
-	int nameless = access("/proc/self/fd", X_OK) == 0
-			       ? open(folder, O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666) : -1;
-	for (int i = 0; i < MAX_NAME_TRIES; i++) {
-		char *tmp_path = NULL;
-		if (asprintf(&tmp_path, "%s/.cprof-%ld-%08x.tmp", folder, (long)getpid(),
-			     salt + (unsigned int)i) < 0) {
-			if (nameless >= 0)
-				close(nameless);
-			return -ENOMEM;
-		}
-		if (nameless >= 0) {
-			f->tmp_path = tmp_path;
-			f->fd = nameless;
-			f->is_nameless = true;
-			return 0;
-		}
-		int fd = open(tmp_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-		if (fd >= 0) {
-			f->tmp_path = tmp_path;
-			f->fd = fd;
-			return 0;
-		}
-		free(tmp_path);
-		if (errno != EEXIST)
-			return -errno;
-	}
-	return -EEXIST;
+	snprintf(f->tmp_name, sizeof(f->tmp_name), ".cprof-%ld-%08x.tmp", (long)getpid(),
+		 (unsigned)now.tv_nsec + salt);
+	struct stat st;
+	return fstatat(f->folder_fd, f->tmp_name, &st, AT_SYMLINK_NOFOLLOW) < 0;
 }
 
-/* The end of a chain of symbolic links, even if that file does not exist yet; NULL with errno
- * set. */
-static char *follow_links(const char *path)
-{
-	char *now = strdup(path);
-	for (int i = 0; now && i < 40; i++) {
-		char target[PATH_MAX];
-		ssize_t n = readlink(now, target, sizeof(target) - 1);
-		if (n < 0)
-			return now;
-		target[n] = '\0';
-		CLEANUP_FREE char *folder = folder_of(now);
-		char *next = NULL;
-		if (target[0] == '/')
-			next = strdup(target);
-		else if (!folder || asprintf(&next, "%s/%s", folder, target) < 0)
-			next = NULL;
-		free(now);
-		now = next;
-	}
-	if (now) {
-		free(now);
-		errno = ELOOP;
-	} else {
-		errno = ENOMEM;
-	}
-	return NULL;
-}
-
-static int open_path(struct outfile *f)
+/* The mode is what the kernel gives a new file: by the umask, or by the folder's default ACL. */
+static void note_mode(struct outfile *f, int fd)
 {
 	struct stat st;
-	if (f->path[0] == '\0')
-		return -ENOENT;
-	bool exists = stat(f->path, &st) == 0;
-	if (!exists && errno != ENOENT)
+	f->mode = fstat(fd, &st) == 0 ? st.st_mode & MODE_ALL : MODE_OWNER;
+}
+
+static int create_nameless(struct outfile *f)
+{
+	if (access("/proc/self/fd", X_OK) < 0)
+		return -ENOTSUP;
+	int fd = openat(f->folder_fd, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+	if (fd < 0)
 		return -errno;
-	if (exists && S_ISDIR(st.st_mode))
-		return -EISDIR;
-	if (!exists && f->path[strlen(f->path) - 1] == '/')
-		return -EISDIR;
-	if (exists && !S_ISREG(st.st_mode)) {
-		f->fd = open(f->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+	note_mode(f, fd);
+	(void)!fchmod(fd, MODE_OWNER);
+	f->fd = fd;
+	f->is_nameless = true;
+	return 0;
+}
+
+/* The first file only shows the mode: one that others may read could be open already when it gets
+ * its content. */
+static int create_named(struct outfile *f)
+{
+	int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+	int fd = openat(f->folder_fd, f->tmp_name, flags, 0666);
+	if (fd < 0)
+		return -errno;
+	note_mode(f, fd);
+	close(fd);
+	unlinkat(f->folder_fd, f->tmp_name, 0);
+	f->fd = openat(f->folder_fd, f->tmp_name, flags, MODE_OWNER);
+	return f->fd < 0 ? -errno : 0;
+}
+
+/* A new file in the folder.  Its name has a fixed length, so that it is valid even if the final
+ * name has the maximum length. */
+static int create_temporary(struct outfile *f)
+{
+	unsigned salt = 0;
+	while (!choose_name(f, salt) && salt < MAX_NAME_TRIES)
+		salt++;
+	int r = create_nameless(f);
+	for (; r < 0 && salt < MAX_NAME_TRIES; salt++) {
+		r = create_named(f);
+		if (r != -EEXIST)
+			break;
+		choose_name(f, salt + 1);
+	}
+	if (r < 0)
+		f->tmp_name[0] = '\0';
+	return r;
+}
+
+/* The number of our own descriptor that w's name stands for; -1: it is something else. */
+static int own_descriptor(const struct pathwalk *w)
+{
+	struct stat own;
+	char *end;
+	if (!w->is_proc_link || stat("/proc/self/fd", &own) < 0 || own.st_dev != w->folder.st_dev ||
+	    own.st_ino != w->folder.st_ino)
+		return -1;
+	long n = strtol(w->name, &end, 10);
+	return *end == '\0' && n >= 0 && n <= INT_MAX ? (int)n : -1;
+}
+
+static int open_directly(struct outfile *f, const struct pathwalk *w)
+{
+	int own = own_descriptor(w);
+	if (own >= 0) {
+		int flags = fcntl(own, F_GETFL);
+		if (flags >= 0 && (flags & O_ACCMODE) == O_RDONLY)
+			return -EBADF;
+		f->fd = fcntl(own, F_DUPFD_CLOEXEC, 3);
 		return f->fd < 0 ? -errno : 0;
 	}
-	if (exists && faccessat(AT_FDCWD, f->path, W_OK, AT_EACCESS) < 0)
+	int fd = pathwalk_open_found(w, O_WRONLY | O_NOCTTY);
+	f->fd = fd < 0 ? -1 : fd;
+	return fd < 0 ? fd : 0;
+}
+
+static int open_found(struct outfile *f, struct pathwalk *w, struct err *e)
+{
+	bool exists = w->fd >= 0;
+	if (!w->name[0] || (exists && S_ISDIR(w->st.st_mode)) || (!exists && w->has_slash))
+		return -EISDIR;
+	if (exists && own_descriptor(w) >= 0)
+		return open_directly(f, w);
+	f->is_shared = pathwalk_is_shared(&w->folder);
+	int r = exists && f->is_shared ? check_entry(f->path, &w->st, e) : 0;
+	if (r < 0)
+		return r;
+	if (exists && !S_ISREG(w->st.st_mode))
+		return open_directly(f, w);
+	if (w->is_proc_link)
+		return err_set(e, EPERM, "cannot write '%s': it is another process's open file; "
+			       "name the file itself", f->path);
+	if (exists && faccessat(w->folder_fd, w->name, W_OK, AT_EACCESS) < 0)
 		return -errno;
-	int r = create_temporary(f);
-	/* Losing the mode is better than losing the profile. */
-	if (r == 0 && exists)
-		(void)!fchmod(f->fd, st.st_mode & 0777);
+	memcpy(f->name, w->name, sizeof(f->name));
+	f->folder_fd = TAKE_FD(w->folder_fd);
+	r = create_temporary(f);
+	if (r == 0 && exists && w->st.st_uid == geteuid())
+		f->mode = w->st.st_mode & MODE_ALL;
 	return r;
+}
+
+static int open_path(struct outfile *f, struct err *e)
+{
+	const struct pathwalk_policy policy = {
+		.root_fd = -1, .link = check_link, .ctx = f->path,
+	};
+	struct pathwalk w;
+	int r = pathwalk_open(f->path, &policy, &w, e);
+	if (r < 0)
+		return r;
+	r = open_found(f, &w, e);
+	pathwalk_close(&w);
+	return r;
+}
+
+static void done(struct outfile *f)
+{
+	if (f->path && f->fd >= 0)
+		close(f->fd);
+	if (f->path && f->folder_fd >= 0)
+		close(f->folder_fd);
+	free(f->path);
+	*f = (struct outfile){ .fd = -1, .folder_fd = -1, .committed = f->committed };
 }
 
 int outfile_open(struct outfile *f, const char *path, struct err *e)
 {
-	struct outfile fresh = { .fd = -1, .path = follow_links(path) };
-	int r = fresh.path ? open_path(&fresh) : -errno;
+	struct err why = { 0 };
+	struct outfile fresh = { .fd = -1, .folder_fd = -1, .path = strdup(path) };
+	int r = fresh.path ? open_path(&fresh, &why) : -ENOMEM;
 	if (r < 0) {
-		free(fresh.path);
-		return open_failed(-r, path, e);
+		done(&fresh);
+		if (why.code && e)
+			*e = why;
+		return why.code ? r : open_failed(-r, path, e);
 	}
 	*f = fresh;
 	return 0;
@@ -180,8 +274,22 @@ int outfile_open(struct outfile *f, const char *path, struct err *e)
 
 void outfile_open_fd(struct outfile *f, int fd)
 {
-	*f = (struct outfile){ .fd = fd };
+	*f = (struct outfile){ .fd = fd, .folder_fd = -1 };
 }
+
+void outfile_limit_mode(struct outfile *f, mode_t mask)
+{
+	if (!f->has_mode)
+		f->mode &= mask;
+}
+
+void outfile_set_mode(struct outfile *f, mode_t mode)
+{
+	f->mode = mode;
+	f->has_mode = true;
+}
+
+/* ---- writing ----------------------------------------------------------------------- */
 
 int outfile_write(void *ctx, const void *data, size_t n_bytes)
 {
@@ -209,18 +317,23 @@ int outfile_error(const struct outfile *f, struct err *e)
 	return err_errno(e, -f->code, "cannot write the output");
 }
 
+/* ---- the final name ----------------------------------------------------------------- */
+
 /* Gives a complete file its temporary name. */
 static void give_name(struct outfile *f)
 {
 	char fd_path[64];
 	snprintf(fd_path, sizeof(fd_path), "/proc/self/fd/%d", f->fd);
-	if (linkat(AT_FDCWD, fd_path, AT_FDCWD, f->tmp_path, AT_SYMLINK_FOLLOW) < 0)
+	if (linkat(AT_FDCWD, fd_path, f->folder_fd, f->tmp_name, AT_SYMLINK_FOLLOW) < 0)
 		f->code = -errno;
 	f->is_nameless = false;
 }
 
 static int close_file(struct outfile *f, struct err *e)
 {
+	/* File systems without modes refuse; losing the mode is better than losing the profile. */
+	if (f->folder_fd >= 0 && f->fd >= 0)
+		(void)!fchmod(f->fd, f->mode);
 	if (f->is_nameless && f->code == 0)
 		give_name(f);
 	if (f->path && f->fd >= 0) {
@@ -232,32 +345,65 @@ static int close_file(struct outfile *f, struct err *e)
 	return outfile_error(f, e);
 }
 
-static int put_in_place(struct outfile *f, bool keep_old)
+static int rename_to(const struct outfile *f, const char *from, const char *to, unsigned flags)
 {
-	if (!f->tmp_path)
+	return renameat2(f->folder_fd, from, f->folder_fd, to, flags) < 0 ? -errno : 0;
+}
+
+/* What is there now, or was there until the exchange. */
+static int check_replaced(const struct outfile *f, const char *name, struct err *e)
+{
+	struct stat st;
+	if (fstatat(f->folder_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return 0;
-	if (keep_old && renameat2(AT_FDCWD, f->tmp_path, AT_FDCWD, f->path, RENAME_EXCHANGE) == 0) {
-		/* A folder created in the meantime would be exchanged, too. */
-		struct stat st;
-		f->swapped = true;
-		return lstat(f->tmp_path, &st) == 0 && S_ISDIR(st.st_mode) ? -EISDIR : 0;
+	if (S_ISDIR(st.st_mode))
+		return -EISDIR;
+	return f->is_shared ? check_entry(f->path, &st, e) : 0;
+}
+
+/* So that nothing is lost, and what is replaced can be looked at. */
+static int put_carefully(struct outfile *f, struct err *e)
+{
+	int r = -EEXIST;
+	for (int i = 0; i < MAX_NAME_TRIES && (r == -EEXIST || r == -ENOENT); i++) {
+		r = rename_to(f, f->tmp_name, f->name, RENAME_NOREPLACE);
+		if (r != -EEXIST)
+			continue;
+		r = rename_to(f, f->tmp_name, f->name, RENAME_EXCHANGE);
+		if (r == 0) {
+			f->swapped = true;
+			return check_replaced(f, f->tmp_name, e);
+		}
 	}
-	bool can_take_back = keep_old && errno == ENOENT;
-	if (rename(f->tmp_path, f->path) < 0)
-		return -errno;
-	if (!can_take_back) {
-		free(f->tmp_path);
-		f->tmp_path = NULL;
-	}
-	return 0;
+	return r;
+}
+
+static int put_in_place(struct outfile *f, bool keep_old, struct err *e)
+{
+	struct stat st;
+	if (!f->tmp_name[0])
+		return 0;
+	int r = -EINVAL;
+	if (keep_old || f->is_shared)
+		r = put_carefully(f, e);
+	/* A file system without these flags. */
+	if (r != -EINVAL && r != -ENOSYS)
+		return r;
+	bool is_new = fstatat(f->folder_fd, f->name, &st, AT_SYMLINK_NOFOLLOW) < 0;
+	r = f->is_shared ? check_replaced(f, f->name, e) : 0;
+	if (r == 0)
+		r = rename_to(f, f->tmp_name, f->name, 0);
+	if (r == 0 && !(keep_old && is_new))
+		f->tmp_name[0] = '\0';
+	return r;
 }
 
 static void take_back(struct outfile *f, bool in_place)
 {
 	if (f->swapped)
-		renameat2(AT_FDCWD, f->tmp_path, AT_FDCWD, f->path, RENAME_EXCHANGE);
-	else if (f->tmp_path && in_place)
-		rename(f->path, f->tmp_path);
+		rename_to(f, f->tmp_name, f->name, RENAME_EXCHANGE);
+	else if (f->tmp_name[0] && in_place)
+		rename_to(f, f->name, f->tmp_name, 0);
 	f->swapped = false;
 }
 
@@ -270,9 +416,13 @@ int outfile_commit(struct outfile *f, size_t n, struct err *e)
 	}
 	size_t n_done = 0;
 	for (; n_done < n && r == 0; n_done++) {
-		r = put_in_place(&f[n_done], n > 1);
+		struct err why = { 0 };
+		r = put_in_place(&f[n_done], n > 1, &why);
 		if (r < 0) {
-			open_failed(-r, f[n_done].path, e);
+			if (why.code && e)
+				*e = why;
+			else
+				open_failed(-r, f[n_done].path, e);
 			take_back(&f[n_done], false);
 			break;
 		}
@@ -282,7 +432,7 @@ int outfile_commit(struct outfile *f, size_t n, struct err *e)
 	for (size_t i = 0; i < n; i++) {
 		if (r == 0) {
 			if (f[i].swapped)
-				unlink(f[i].tmp_path);
+				unlinkat(f[i].folder_fd, f[i].tmp_name, 0);
 			f[i].committed = true;
 		}
 		outfile_abort(&f[i]);
@@ -290,13 +440,33 @@ int outfile_commit(struct outfile *f, size_t n, struct err *e)
 	return r;
 }
 
+void outfile_unlink_unfinished(const struct outfile *f)
+{
+	if (f->tmp_name[0] && f->folder_fd >= 0 && !f->is_nameless && !f->committed)
+		unlinkat(f->folder_fd, f->tmp_name, 0);
+}
+
 void outfile_abort(struct outfile *f)
 {
-	if (f->path && f->fd >= 0)
-		close(f->fd);
-	if (f->tmp_path && !f->committed)
-		unlink(f->tmp_path);
-	free(f->tmp_path);
-	free(f->path);
-	*f = (struct outfile){ .fd = -1, .committed = f->committed };
+	outfile_unlink_unfinished(f);
+	done(f);
+}
+
+int outfile_remove(const char *path)
+{
+	const struct pathwalk_policy policy = {
+		.root_fd = -1, .link = check_link, .ctx = (void *)path,
+	};
+	struct pathwalk w;
+	int r = pathwalk_open(path, &policy, &w, NULL);
+	if (r < 0)
+		return r;
+	if (w.fd < 0)
+		r = -ENOENT;
+	else if (!S_ISREG(w.st.st_mode) || w.st.st_uid != geteuid() || w.is_proc_link)
+		r = -EPERM;
+	else if (unlinkat(w.folder_fd, w.name, 0) < 0)
+		r = -errno;
+	pathwalk_close(&w);
+	return r;
 }

@@ -157,7 +157,7 @@ static void drop_oldest(struct partwriter *p, bool remove)
 {
 	struct partwriter_names *first = &p->kept.v[0];
 	for (size_t at = 0; remove && at < first->n_bytes; at += strlen(first->text + at) + 1)
-		unlink(first->text + at);
+		outfile_remove(first->text + at);
 	free(first->text);
 	p->kept.n--;
 	memmove(first, first + 1, p->kept.n * sizeof(*first));

@@ -34,7 +34,7 @@ int recordfiles_open(struct recordfiles *f, struct cprof_recorder *recorder, con
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < f->n_events; i++)
-		f->unfinished[i] = f->output[i].file.tmp_path;
+		f->unfinished[i] = &f->output[i].file;
 	return 0;
 }
 

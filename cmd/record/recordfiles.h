@@ -14,7 +14,7 @@ struct err;
 
 struct recordfiles {
 	struct output *output;         /* per event */
-	char **unfinished;             /* their temporary names, for signals_abort_on */
+	const struct outfile **unfinished; /* for signals_abort_on */
 	struct summary_file *file;     /* per event: what was written */
 	size_t n_events, n_written;
 	bool quiet;                    /* no warnings about events that did not happen */

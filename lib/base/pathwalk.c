@@ -249,3 +249,17 @@ int pathwalk_reopen(int path_fd, int flags)
 	int fd = open(path, flags | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
+
+int pathwalk_open_found(const struct pathwalk *w, int flags)
+{
+	struct stat st;
+	int r = pathwalk_reopen(w->fd, flags);
+	if (r != -ENOENT)
+		return r;
+	CLEANUP_CLOSE int fd = openat(w->folder_fd, w->name, flags | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	if (st.st_dev != w->st.st_dev || st.st_ino != w->st.st_ino)
+		return -ESTALE;
+	return TAKE_FD(fd);
+}

@@ -61,4 +61,7 @@ bool pathwalk_is_shared(const struct stat *folder);
  * now; -errno. */
 int pathwalk_reopen(int path_fd, int flags);
 
+/* Opens what w found.  Without /proc, its name is opened, and -ESTALE if that is another file. */
+int pathwalk_open_found(const struct pathwalk *w, int flags);
+
 #endif

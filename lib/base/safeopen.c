@@ -6,7 +6,6 @@
 
 #include "base/safeopen.h"
 
-#include "base/cleanup.h"
 #include "base/err.h"
 #include "base/pathwalk.h"
 
@@ -115,23 +114,6 @@ static int check_file(const struct safeopen *s, const struct pathwalk *w, bool i
 	return -EINVAL;
 }
 
-/* Opens what w found.  Without /proc, the name is opened, and must still be that file's. */
-static int open_found(const struct pathwalk *w, struct stat *ret_st)
-{
-	int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-	int got = pathwalk_reopen(w->fd, flags);
-	if (got == -ENOENT)
-		got = openat(w->folder_fd, w->name, flags | O_NOFOLLOW);
-	CLEANUP_CLOSE int fd = got;
-	if (fd < 0)
-		return got == -1 ? -errno : got;
-	if (fstat(fd, ret_st) < 0)
-		return -errno;
-	if (ret_st->st_dev != w->st.st_dev || ret_st->st_ino != w->st.st_ino)
-		return -ESTALE;
-	return TAKE_FD(fd);
-}
-
 int safeopen_file(const char *path, const struct safeopen_rule *rule, struct safeopen_file *ret,
 		  struct err *e)
 {
@@ -153,11 +135,12 @@ int safeopen_file(const char *path, const struct safeopen_rule *rule, struct saf
 	found.is_public = s.is_searchable && (w.st.st_mode & S_IROTH);
 	fd = check_file(&s, &w, found.is_public, e);
 	if (fd == 0) {
-		fd = open_found(&w, &found.st);
+		fd = pathwalk_open_found(&w, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 		if (fd < 0)
 			err_errno(e, -fd, "'%s'", path);
 	}
 	if (fd >= 0 && ret) {
+		found.st = w.st;
 		memcpy(found.name, w.name, sizeof(found.name));
 		*ret = found;
 	}

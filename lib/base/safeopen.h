@@ -44,7 +44,7 @@ struct safeopen_rule {
 };
 
 struct safeopen_file {
-	struct stat st;            /* when it was opened: use this size from then on */
+	struct stat st;            /* before it was opened: use this size from then on */
 	char name[NAME_MAX + 1];   /* its own name, behind all links */
 	bool is_public;            /* with SAFEOPEN_SHOWN: everyone may read it */
 };

@@ -236,6 +236,136 @@ static void test_set(void)
 	tap_ok(holds("b", "1") && holds("c", NULL) && n_entries() == 2, "nothing has changed");
 }
 
+static void test_modes(void)
+{
+	struct outfile f;
+	struct err e = { 0 };
+	struct stat st;
+	umask(027);
+	tap_ok(open_and_write(&f, in_dir("m"), "x") && fstat(f.fd, &st) == 0 &&
+	       (st.st_mode & 0777) == 0600, "only its owner can read an unfinished file");
+	tap_ok(outfile_commit(&f, 1, &e) == 0 && stat(in_dir("m"), &st) == 0 &&
+	       (st.st_mode & 0777) == 0640, "a finished one has 0666 & ~umask");
+	chmod(in_dir("m"), 0644);
+	outfile_open(&f, in_dir("m"), &e);
+	outfile_limit_mode(&f, 0600);
+	tap_ok(outfile_commit(&f, 1, &e) == 0 && stat(in_dir("m"), &st) == 0 &&
+	       (st.st_mode & 0777) == 0600, "a limit also counts for a file that is replaced");
+	outfile_open(&f, in_dir("m"), &e);
+	outfile_set_mode(&f, 0664);
+	outfile_limit_mode(&f, 0600);
+	tap_ok(outfile_commit(&f, 1, &e) == 0 && stat(in_dir("m"), &st) == 0 &&
+	       (st.st_mode & 0777) == 0664, "a mode that is set has no limit and no umask");
+	umask(022);
+	unlink(in_dir("m"));
+}
+
+static void test_descriptors(void)
+{
+	struct outfile f;
+	struct err e = { 0 };
+	char path[64];
+	FILE *to = fopen(in_dir("to"), "w");
+	fputs("before ", to);
+	fflush(to);
+	snprintf(path, sizeof(path), "/dev/fd/%d", fileno(to));
+	tap_ok(open_and_write(&f, path, "x") && outfile_commit(&f, 1, &e) == 0 &&
+	       holds("to", "before x"), "/dev/fd/N is that descriptor, at its position");
+	fclose(to);
+	unlink(in_dir("to"));
+	int fd[2];
+	char back[3] = "";
+	(void)!pipe(fd);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd[1]);
+	tap_ok(open_and_write(&f, path, "hi") && outfile_commit(&f, 1, &e) == 0 &&
+	       read(fd[0], back, 2) == 2 && strcmp(back, "hi") == 0, "a pipe, too");
+	close(fd[1]);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd[0]);
+	tap_int(outfile_open(&f, path, &e), -EBADF, "the reading end of a pipe is refused");
+	close(fd[0]);
+}
+
+#define OTHER 4711
+
+/* The path is refused, with this reason. */
+static void not_trusted(const char *name, const char *why, const char *title)
+{
+	struct outfile f;
+	struct err e = { 0 };
+	int r = outfile_open(&f, in_dir(name), &e);
+	tap_ok(r == -EPERM && strstr(e.what, why) && strstr(e.hint, "another place"), "%s", title);
+	if (r == 0)
+		outfile_abort(&f);
+	else if (!strstr(e.what, why))
+		printf("# %s\n", e.what);
+}
+
+static void give(const char *name, const char *text, mode_t mode)
+{
+	put(name, text);
+	chmod(in_dir(name), mode);
+	(void)!chown(in_dir(name), OTHER, (gid_t)-1);
+}
+
+/* As root in a folder like /tmp, and in one of another user's. */
+static void test_shared(void)
+{
+	struct outfile f;
+	struct err e = { 0 };
+	struct stat st;
+	mkdir(in_dir("tmp"), 0755);
+	chmod(in_dir("tmp"), 01777);
+	mkdir(in_dir("safe"), 0755);
+	put("secret", "secret");
+	chmod(in_dir("secret"), 0600);
+	static const char *const links[][2] = {
+		{ "../secret", "tmp/link" }, { "../new", "tmp/dangling" }, { "../safe", "tmp/dir" },
+	};
+	for (size_t i = 0; i < 3; i++) {
+		(void)!symlink(links[i][0], in_dir(links[i][1]));
+		(void)!lchown(in_dir(links[i][1]), OTHER, (gid_t)-1);
+	}
+	not_trusted("tmp/link", "link", "another user's link is not followed");
+	not_trusted("tmp/dangling", "link", "nor if it leads to nothing");
+	not_trusted("tmp/dir/x", "link 'dir'", "nor if it is a folder of the path");
+	tap_ok(holds("secret", "secret") && holds("new", NULL), "nothing has changed");
+	give("tmp/file", "theirs", 0666);
+	not_trusted("tmp/file", "another user", "another user's file is not replaced");
+	(void)!link(in_dir("secret"), in_dir("tmp/hard"));
+	not_trusted("tmp/hard", "hard links", "nor is a hard link");
+	mkfifo(in_dir("tmp/fifo"), 0666);
+	(void)!chown(in_dir("tmp/fifo"), OTHER, (gid_t)-1);
+	not_trusted("tmp/fifo", "another user", "another user's FIFO is not opened");
+	(void)!symlink("../safe/own", in_dir("tmp/own"));
+	tap_ok(open_and_write(&f, in_dir("tmp/own"), "x") && outfile_commit(&f, 1, &e) == 0 &&
+	       holds("safe/own", "x"), "a link of our own is followed");
+	put("tmp/mine", "old");
+	chmod(in_dir("tmp/mine"), 0604);
+	tap_ok(open_and_write(&f, in_dir("tmp/mine"), "new") && outfile_commit(&f, 1, &e) == 0 &&
+	       holds("tmp/mine", "new") && stat(in_dir("tmp/mine"), &st) == 0 &&
+	       (st.st_mode & 0777) == 0604, "our own file is replaced, and keeps its mode");
+
+	tap_ok(open_and_write(&f, in_dir("tmp/race"), "x"), "the name is free at first");
+	give("tmp/race", "theirs", 0666);
+	tap_int(outfile_commit(&f, 1, &e), -EPERM, "another user's file appears there meanwhile");
+	tap_ok(holds("tmp/race", "theirs"), "and is not replaced");
+
+	(void)!chown(in_dir("safe"), OTHER, (gid_t)-1);
+	give("safe/file", "theirs", 0666);
+	not_trusted("safe/file", "another user", "nor in another user's folder");
+	tap_ok(open_and_write(&f, in_dir("safe/new"), "x") && outfile_commit(&f, 1, &e) == 0 &&
+	       holds("safe/new", "x"), "a new file may be created there");
+	tap_int(outfile_remove(in_dir("safe/file")), -EPERM, "another user's file is not removed");
+	tap_int(outfile_remove(in_dir("tmp/dir/new")), -EPERM, "nor one behind such a link");
+	tap_int(outfile_remove(in_dir("safe/new")), 0, "our own one is");
+	static const char *const names[] = { "tmp/link", "tmp/dangling", "tmp/dir", "tmp/file",
+					     "tmp/hard", "tmp/fifo", "tmp/own", "tmp/mine",
+					     "tmp/race", "safe/own", "safe/file", "secret" };
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		unlink(in_dir(names[i]));
+	tap_ok(rmdir(in_dir("tmp")) == 0 && rmdir(in_dir("safe")) == 0, "no other files are left");
+}
+
 int main(void)
 {
 	if (!mkdtemp(dir))
@@ -244,6 +374,12 @@ int main(void)
 	test_refused();
 	test_links_and_devices();
 	test_set();
+	test_modes();
+	test_descriptors();
+	if (geteuid() == 0)
+		test_shared();
+	else
+		tap_skip("folders that others can write to", "needs root");
 	unlink(in_dir("a"));
 	unlink(in_dir("b"));
 	if (chdir("/") == 0)
