@@ -22,7 +22,7 @@ struct term {
 void term_open(struct term *t, bool use_pager);
 
 /* Flushes stdout and waits for the pager.  0, or the errno of a failed write.  Leaving the pager
- * early is no failure. */
+ * early is not a failure. */
 int term_close(struct term *t);
 
 /* Prints a name without control characters (printable.h), cut to `columns` with an ellipsis if it

@@ -134,7 +134,7 @@ static int write_files(struct recording *rec, struct err *e)
 	}
 	signals_abort_on(f->unfinished, f->n_events);
 	int r = recordfiles_write(f, rec->recorder, e);
-	/* The earlier files may have all the samples: an empty last one is no failure. */
+	/* The earlier files may have all the samples: an empty last one is not a failure. */
 	if (r == -ENODATA && f->is_part)
 		r = 0;
 	if (stamped)
@@ -227,7 +227,7 @@ static int record_samples(struct recording *rec, int *ret_status, struct err *e)
 	return cprof_recorder_stop(rec->recorder, e);
 }
 
-/* Everything up to the finished files; on success *ret_status is the exit status. */
+/* Records and writes all files; on success *ret_status is the exit status. */
 static int record_target(struct recording *rec, int *ret_status, struct err *e)
 {
 	int r = prepare_recording(rec, e);

@@ -12,7 +12,7 @@
 #include <signal.h>
 #include <string.h>
 
-/* A shorter time would contain hardly a sample. */
+/* A shorter time would contain hardly any samples. */
 #define LAST_MIN_NS 20000000
 
 enum {

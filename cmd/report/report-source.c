@@ -1,5 +1,5 @@
 /*
- * Finds source files.  A file is searched for at the path in the profile.  If it is not there, the
+ * Finds source files.  A file is searched for at the path in the profile.  If it is missing, the
  * leading folders are removed one by one and the rest is tried below the current folder, since
  * people view profiles in the tree that they build.  Paths come from the profile, so only regular
  * files of a sensible size are read.

@@ -71,7 +71,7 @@ static inline uint32_t hashindex_id(const struct hashindex *x, uint32_t slot)
 	return (uint32_t)x->slot[slot] - 1;
 }
 
-/* Removes an id that was added with this hash; does nothing if it is not there. */
+/* Removes an id that was added with this hash; does nothing if it is absent. */
 void hashindex_remove(struct hashindex *x, uint64_t hash, uint32_t id);
 
 /*

@@ -1,6 +1,6 @@
 /*
  * The users who can write to the folders of a path decide where it leads.  So a file that not
- * everyone may read is shown to root only if nobody else has had a say in the path; "it belongs to
+ * everyone may read is shown to root only if nobody else could change the path; "it belongs to
  * root" is not enough, since a user's link, or hard link, may lead to it.
  */
 
@@ -19,7 +19,7 @@ struct safeopen {
 	const struct safeopen_rule *rule;
 	const char *path;
 	bool is_searchable;        /* by everyone: all folders so far */
-	bool is_roots;             /* only root has had a say in the path so far */
+	bool is_roots;             /* only root could have changed the path so far */
 };
 
 static bool is_shown(const struct safeopen *s)

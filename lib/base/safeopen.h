@@ -23,7 +23,7 @@ enum safeopen_files {
 	/* Owned by root, by us (effective id) or by rule.user. */
 	SAFEOPEN_OWNED,
 	/*
-	 * That may be shown to the caller, the user with our real ids:
+	 * Files whose contents may be shown to the caller, the user with our real ids:
 	 *  - The caller may read the file, without our privileges.
 	 *  - If not everyone may read it and it has several hard links, no other user can write to
 	 *    its folder.

@@ -13,7 +13,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Fewer than these are not worth the work. */
+/* Collecting fewer entries than these is not worth the work. */
 #define NODES_MIN 4096u
 #define STRINGS_MIN 8192u
 #define SETS_MIN 4096u

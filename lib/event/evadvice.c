@@ -342,8 +342,8 @@ static const struct row table[EVCAUSE_N_CAUSES] = {
 		{ BOOT, PASS_PMU_THROUGH, .only_doctor = true } } },
 	[EVCAUSE_NO_SUCH_EVENT] = { "not on this machine",
 		"this machine does not have the event", .remedy = {
-		{ OPTION, "look for another one: 'cprof list' shows which there are, and the CPU's "
-		  "manual may have a raw code for this one" } } },
+		{ OPTION, "look for another one: 'cprof list' shows those of this machine, and the "
+		  "CPU's manual may have a raw code for this one" } } },
 	[EVCAUSE_NO_INTERRUPT] = { "the PMU cannot interrupt", .explain = explain_no_interrupt,
 		.remedy = {
 		{ BOOT, PASS_PMU_THROUGH, .only_doctor = true } } },

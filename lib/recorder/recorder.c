@@ -49,7 +49,7 @@ static pid_t process_of(const struct cprof_recorder *r, pid_t tid)
 	return p ? (pid_t)atoi(p + 6) : tid;
 }
 
-/* The present threads of a process, if later ones are no targets. */
+/* Adds the current threads of a process, whose later threads are not targets. */
 static int add_threads(struct cprof_recorder *r, pid_t pid)
 {
 	CLEANUP_FREE pid_t *tids = NULL;

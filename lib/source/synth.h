@@ -18,9 +18,10 @@ typedef void synth_sink_fn(void *ctx, const struct record *r);
 
 /*
  * Gives a COMM for each thread, the leader first, then an MMAP2 for each executable mapping.  All
- * have time_ns and has_time = true.  A process or thread that ends meanwhile is no error.  Returns
- * 0, -ESRCH if the process did not exist, or -EACCES if its maps may not be read (names are given
- * anyway).
+ * have time_ns and has_time = true.  A process or thread that ends meanwhile is not an error.
+ *
+ * Returns 0, -ESRCH if the process did not exist, or -EACCES if its maps may not be read (names are
+ * given anyway).
  */
 int synth_process(const struct host *h, pid_t pid, uint64_t time_ns, synth_sink_fn *sink,
 		  void *ctx);

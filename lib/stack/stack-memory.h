@@ -45,8 +45,9 @@ bool stack_memory_lengthen(struct stack_memory *d, uint32_t tid, uint64_t time_n
 			   uint64_t need, struct unwind_input *in);
 
 /*
- * Does the part of the stack beyond copy_end (an address) belong to the part below?  r is what was
- * unwound, memo a whole stack of that thread or NULL; find_module and ctx are as in the unwinder.
+ * Does the part of the stack beyond copy_end (an address) belong to the part below?  r is the
+ * unwound stack, memo a complete stack of that thread or NULL; find_module and ctx are as in the
+ * unwinder.
  */
 bool stack_memory_is_proved(const struct arch *arch, module_find *find_module, void *ctx,
 			    const struct unwind_result *r, const struct unwind_memo *memo,

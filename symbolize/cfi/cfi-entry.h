@@ -55,7 +55,7 @@ struct cfi_fde {
 	struct cfi_cie cie;
 };
 
-/* What is at an offset of the section. */
+/* The kind of entry at an offset of the section. */
 enum cfi_entry { CFI_ENTRY_FDE, CFI_ENTRY_CIE, CFI_ENTRY_END, CFI_ENTRY_BAD };
 
 /* Decodes the FDE at off, and borrows the section's bytes.  *ret is valid after FDE only,

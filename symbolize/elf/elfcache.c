@@ -11,7 +11,7 @@ static void close_one(struct symelf *s)
 	free(s);
 }
 
-/* Removes it from the list.  NULL if it is not there. */
+/* Removes it from the list.  NULL if it is not in the list. */
 static struct symelf *take_file(struct elfcache *kept, const struct dso *d)
 {
 	for (size_t i = 0; i < ELFCACHE_FILES_MAX && kept->file[i]; i++) {

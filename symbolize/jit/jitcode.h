@@ -82,8 +82,8 @@ bool jitcode_add(struct jitcode *j, const struct jitcode_entry *e);
  */
 long jitcode_settle(struct jitcode *j, uint64_t **ret_replaced);
 
-/* The code at pc at that time: the newest that is not later, else the oldest that is.  NULL: never
- * any.  Borrowed until the next jitcode_add. */
+/* The code at pc at that time: the newest entry that is not later than at_ns, or else the oldest
+ * one.  NULL: there was never code at pc.  Borrowed until the next jitcode_add. */
 const struct jitcode_entry *jitcode_find(const struct jitcode *j, uint64_t pc, uint64_t at_ns);
 
 /* The source line of pc, which is inside e; NULL: unknown. */

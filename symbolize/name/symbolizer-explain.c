@@ -60,7 +60,7 @@ void symbolizer_explain_lack(const struct symbolizer_batch *b, bool is_open, cha
 		snprintf(buf, n_bytes, "no debug information, and no build id to search for");
 }
 
-/* Counts problems, and describes them with the lack. */
+/* Counts problems with debug files, and appends their description to buf. */
 void symbolizer_note_lack(struct symbolizer_batch *b, const struct symelf *elf,
 			  const struct symdwarf *dwarf, char *buf, size_t n_bytes)
 {

@@ -32,7 +32,7 @@
 #define SLIDING_BYTES (1u << 20)  /* the buffer for a large section */
 #define BEHIND_BYTES (192u << 10) /* that stay when it slides */
 #define STEP_BYTES (32u << 10)    /* decompressed at least: zlib is slow near the end of a buffer */
-#define CACHED_BYTES_MIN (64u << 10) /* less is decompressed faster than it is opened */
+#define CACHED_BYTES_MIN (64u << 10) /* to decompress less is faster than to open a cache file */
 
 /* Deflate cannot do better than 1032 : 1; zstd is assumed to be the same. */
 #define RATIO_MAX 1032u

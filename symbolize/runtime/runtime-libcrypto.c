@@ -1,6 +1,6 @@
 /*
- * Where the CFI of hand-written code as libcrypto's depends on what is unknown, the code may have
- * left it elsewhere:
+ * If the CFI of hand-written code, such as libcrypto's, depends on a value that is unknown, the
+ * code may have left the CFA elsewhere:
  *
  * - in a register that callees need not preserve, but do: aesni_gcm_decrypt has its CFA in rax
  *   while its own parts run;

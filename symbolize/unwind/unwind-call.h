@@ -18,7 +18,7 @@ enum unwind_call {
 enum unwind_call unwind_call_before(const struct arch *arch, module_find *find_module,
 				    void *ctx, uint64_t pc, uint64_t ra);
 
-/* What is at a return address, by CFI and code.  Reads files. */
+/* The kind of call before a return address, by CFI and code.  Reads files. */
 enum unwind_call_site {
 	UNWIND_CALL_SITE_NONE,          /* no call precedes it: it is not a return address */
 	UNWIND_CALL_SITE,

@@ -79,7 +79,7 @@ root|EPERM EACCES|any|any|a security module \(SELinux, AppArmor\) may forbid per
 # no PMU, or none with this event
 nopmu|EINVAL|cycles precise cache raw|any|no PMU that Linux can use.*use '-e cpu-clock', which needs no PMU
 nopmu|ENOENT EOPNOTSUPP ENODEV ENXIO|cycles precise cache raw member|any|no PMU that Linux can use.*use '-e cpu-clock', which needs no PMU
-root|ENOENT ENODEV ENXIO|any|any|this machine does not have the event +.*'cprof list' shows which there are
+root|ENOENT ENODEV ENXIO|any|any|this machine does not have the event +.*'cprof list' shows those of this machine
 root|EOPNOTSUPP|cycles precise cache raw term member|any|this machine's PMU counts, but does not interrupt, so it cannot sample +use '-e cpu-clock'
 root|EOPNOTSUPP|uncore|any|PMU 'uncore_imc' counts, but cannot sample
 root|EOPNOTSUPP|clock faults switches tracepoint breakpoint default|any|this kernel, 5.4.0-old, does not know a part of the request

@@ -78,7 +78,7 @@ for parallel in (True, False):
               "%s tests: what fails runs once more, twice failed is failed, and nothing else runs twice"
               % ("parallel" if parallel else "serial"))
     tap.check([] if said.getvalue().count("again at the end") == (2 if parallel else 0)
-              else [said.getvalue()], "%s tests: it is said when"
+              else [said.getvalue()], "%s tests: it is reported when"
               % ("parallel" if parallel else "serial"))
 r = run.SecondRuns().run(run.run_test(test_of("echo 1..1; echo not ok 1")))
 tap.check([] if (r.passed, r.failed) == (0, 1) else ["%s" % vars(r)],

@@ -138,9 +138,9 @@ static void errors(void)
 		"what this library does not know is refused");
 	newer.more = 0;
 	promise(cprof_recorder_new_sized(&newer.known, sizeof(newer), &r, &e) == 0,
-		"a newer configuration that asks for nothing new is taken");
+		"a newer configuration without new requests is accepted");
 	promise(cprof_recorder_stop(r, &e) == -EINVAL, "stop before start fails");
-	promise(cprof_recorder_snapshot(r, &e) == -EINVAL, "so does a snapshot");
+	promise(cprof_recorder_snapshot(r, &e) == -EINVAL, "a snapshot before start fails");
 	promise(cprof_recorder_start(r, &e) == 0, "start");
 	promise(cprof_recorder_start(r, &e) == -EALREADY, "a second start fails");
 	promise(cprof_recorder_pause(r, CPROF_ALL_EVENTS, &e) == -EINVAL,

@@ -1,5 +1,5 @@
 /*
- * One thread, a chain of calls A -> B -> ... -> J in which each function does one unit of work
+ * One thread, the callchain A -> B -> ... -> J in which each function does one unit of work
  * more than its caller: A takes 1/55 of the time (1.82 %), J 10/55 (18.18 %).  This is the program
  * of the Go project's proposal for profiles of hardware events, rewritten in C.
  *

@@ -72,7 +72,7 @@ static void test_remove(void)
 		uint32_t i = (uint32_t)(random >> 33) % 512;
 		uint64_t hash = (uint64_t)(i / 8) << 32;
 		n_wrong += find(&x, key, hash, i) != (is_in[i] ? i : HASHINDEX_NONE);
-		bool remove = is_in[i] || random >> 63;  /* also what is not there */
+		bool remove = is_in[i] || random >> 63;  /* also absent items */
 		if (remove)
 			hashindex_remove(&x, hash, i);
 		else

@@ -53,7 +53,7 @@ static void test_help(void)
 		"help lists the words of the set that it names");
 	free(text);
 	tap_ok(optwords_help(0, plain, NULL) == plain, "help without a set stays as it is");
-	tap_ok(optwords_help(0, unknown, NULL) == unknown, "so does an unknown set");
+	tap_ok(optwords_help(0, unknown, NULL) == unknown, "help with an unknown set, too");
 	tap_ok(!optwords_help(0, NULL, NULL), "an absent text stays absent");
 }
 

@@ -162,7 +162,7 @@ static void events(void)
 	is("pmu", CPROF_FINDING_LIMITED, "there is no PMU", NULL);
 	tap_int(find("pmu")->remedy[0].kind, CPROF_REMEDY_OPTION, "  a clock first");
 	tap_int(find("pmu")->remedy[1].kind, CPROF_REMEDY_BOOT, "  the hypervisor last");
-	tap_ok(strstr(find("pmu")->what, "software"), "  the PMUs that there are");
+	tap_ok(strstr(find("pmu")->what, "software"), "  the PMUs of the machine");
 	is("software", CPROF_FINDING_OK, "can be sampled", "");
 	is("tracepoints", CPROF_FINDING_LIMITED, "not mounted",
 	   "mount: sudo mount -t tracefs nodev /sys/kernel/tracing");
@@ -230,7 +230,7 @@ static void process(void)
 	const struct cprof_doctor_options o = {
 		.host = &m.host, .perf_event_open = play, .pid = 4242,
 	};
-	tap_int(cprof_doctor_new(&o, &none, &e), -ESRCH, "a process that is not there");
+	tap_int(cprof_doctor_new(&o, &none, &e), -ESRCH, "a process that does not exist");
 	tap_ok(strstr(e.what, "4242") != NULL, "  is named");
 	machine_file(&m, "proc/78/status",
 		     "Name:\tmine\nState:\tS (sleeping)\nTgid:\t78\n"

@@ -299,7 +299,7 @@ static void marks(const char *self)
 	snprintf(text, sizeof(text), "uprobe:%s:no_such_function", self);
 	snprintf(want, sizeof(want), "-2 '%s' has no function 'no_such_function', at character %zu",
 		 self, strlen(self) + 9);
-	tap_ok(strncmp(lines(text, out), want, strlen(want)) == 0, "a function that is not there");
+	tap_ok(strncmp(lines(text, out), want, strlen(want)) == 0, "a missing function");
 	snprintf(text, sizeof(text), "uprobe:%s:main+0x10000000", self);
 	tap_ok(strstr(lines(text, out), "bytes only"), "an offset beyond the function");
 	is("uprobe:/no/such/file:main", "-2 cannot open '/no/such/file': No such file or "

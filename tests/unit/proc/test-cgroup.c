@@ -44,7 +44,7 @@ static void test_folder(void)
 	tap_ok(there(&m, "sys/fs/cgroup/here/cprof-50"), "which is not ours to remove");
 	machine_file(&m, "proc/50/cgroup", "12:cpu:/a\n1:name=systemd:/b\n");
 	tap_int(cgroup_make(&g, &m.host, 50, &e), -ENOENT, "a process that is in no cgroup2");
-	tap_int(cgroup_make(&g, &m.host, 51, &e), -ENOENT, "a process that is not there");
+	tap_int(cgroup_make(&g, &m.host, 51, &e), -ENOENT, "a process that does not exist");
 	machine_close(&m);
 }
 

@@ -196,7 +196,7 @@ static void test_periods(void)
 	tap_int(livevary_step(l, 1), -1, "an inherited clock keeps its period");
 	l->event[0].attr.inherit = 0;
 	l->event[0].attr.freq = 0;
-	tap_int(livevary_step(l, 1), -1, "and so does one with a requested period");
+	tap_int(livevary_step(l, 1), -1, "a clock with a requested period keeps it");
 	l->fds.n = 0;
 	source_close(&l->source);
 	sim_ring_done(&sim);

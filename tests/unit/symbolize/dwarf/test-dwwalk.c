@@ -215,7 +215,7 @@ static void ranges(void)
 	tap_str(chain(&file, 0x1030), "", "an empty range");
 	tap_str(chain(&file, 0x1407), "parts@0:0", "range with another base");
 	tap_str(chain(&file, 0x1500), "", "bytes behind the end are ignored");
-	tap_str(chain(&file, 0x1800), "?@0:0", "a name in dwz's file, which is not there");
+	tap_str(chain(&file, 0x1800), "?@0:0", "a name in dwz's file, which is missing");
 	file.n_steps_left = 0;
 	struct dwunit u;
 	struct dwrange r;

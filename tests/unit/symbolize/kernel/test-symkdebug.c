@@ -264,7 +264,7 @@ static void test_refused(void)
 	char file[PATH_MAX + 16];
 	snprintf(file, sizeof(file), "%s/by-nobody", fixtures);
 	a.file = file;
-	tap_str(chain(&a, inner), "kernel_outer@0", "a named file that is not there");
+	tap_str(chain(&a, inner), "kernel_outer@0", "a named file that does not exist");
 	tap_ok(strstr(told, "by-nobody' cannot be read") != NULL, "and says why");
 	snprintf(file, sizeof(file), "%s/kernel/module.o", fixtures);
 	tap_str(chain(&a, inner), "kernel_outer@0", "a named file without build id");
