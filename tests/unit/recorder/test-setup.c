@@ -352,7 +352,7 @@ static void test_recording(enum cprof_scope scope)
 		}
 		tap_ok(value >= (int64_t)ev.value, "its sum is the recorder's");
 		tap_ok(labelled, "with the given label");
-		/* not as a share: on a busy machine the recorder itself uses more CPU time than burn */
+		/* not a share: on a busy machine the recorder itself uses more CPU time */
 		tap_ok(in_burn > BURN_NS / 10 * 6, "%.0f ms in the function that burnt %d ms",
 		       (double)in_burn / 1e6, BURN_NS / 1000000);
 		profile_free(p);
