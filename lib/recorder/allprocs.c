@@ -43,7 +43,8 @@ static int check_part(const char *part, size_t n_bytes, const int *online, int n
 		      struct err *e)
 {
 	char text[32];
-	int *cpus = NULL, n = -EINVAL;
+	CLEANUP_FREE int *cpus = NULL;
+	int n = -EINVAL;
 	if (n_bytes && n_bytes < sizeof(text)) {
 		memcpy(text, part, n_bytes);
 		text[n_bytes] = '\0';
@@ -52,12 +53,10 @@ static int check_part(const char *part, size_t n_bytes, const int *online, int n
 	if (n < 0)
 		return err_usage(e, "'%.*s' is not a list of CPUs: write 0,2 or 0-3,8",
 				 (int)n_bytes, part);
-	int code = 0;
-	for (int i = 0; i < n && code == 0; i++)
+	for (int i = 0; i < n; i++)
 		if (!is_online(online, n_online, cpus[i]))
-			code = err_set(e, ENODEV, "CPU %d is not online", cpus[i]);
-	free(cpus);
-	return code;
+			return err_set(e, ENODEV, "CPU %d is not online", cpus[i]);
+	return 0;
 }
 
 static int check_cpus(const char *list, const struct host *h, struct err *e)

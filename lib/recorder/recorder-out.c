@@ -1,6 +1,7 @@
 /* A recorder's output: profiles with their names, files, and descriptors to write to or to wait on.
  */
 
+#include "base/cleanup.h"
 #include "base/err.h"
 #include "proto/outfile.h"
 #include "recorder/recorder-private.h"
@@ -11,92 +12,95 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-static int look_up_names(struct cprof_recorder *r, struct err *e)
+static int look_up_names(struct cprof_recorder *rec, struct err *e)
 {
-	if (r->names_ready && r->names_compactions == r->engine.gc.n_runs)
+	if (rec->names_ready && rec->names_compactions == rec->engine.gc.n_runs)
 		return 0;
 	/* Names refer to frames and strings, whose ids have changed. */
-	if (r->names_compactions != r->engine.gc.n_runs)
-		names_done(&r->names);
-	r->names_compactions = r->engine.gc.n_runs;
+	if (rec->names_compactions != rec->engine.gc.n_runs)
+		names_done(&rec->names);
+	rec->names_compactions = rec->engine.gc.n_runs;
 	struct names_options o = {
-		.symbols = { .host = r->session.host, .log = r->session.log,
-			     .demangle = (uint8_t)r->config.naming.demangle,
-			     .only_addresses = r->config.naming.no_symbols,
-			     .timeout_ns = r->config.symbol_timeout_ns },
-		.naming = &r->config.naming,
-		.running_kernel = r->session.source->facts.running_kernel,
-		.kernel_release = r->session.source->facts.kernel_release,
-		.cache_dir = r->config.cache_dir,
+		.symbols = { .host = rec->session.host, .log = rec->session.log,
+			     .demangle = (uint8_t)rec->config.naming.demangle,
+			     .only_addresses = rec->config.naming.no_symbols,
+			     .timeout_ns = rec->config.symbol_timeout_ns },
+		.naming = &rec->config.naming,
+		.running_kernel = rec->session.source->facts.running_kernel,
+		.kernel_release = rec->session.source->facts.kernel_release,
+		.cache_dir = rec->config.cache_dir,
 	};
-	int code = names_resolve(&r->engine, &o, &r->names, e);
-	r->names_ready = code == 0;
-	return code;
+	int r = names_resolve(&rec->engine, &o, &rec->names, e);
+	rec->names_ready = r == 0;
+	return r;
 }
 
 /* The requested period; the mean one if the kernel or --adaptive changed the rate. */
-static uint64_t reported_period(const struct cprof_recorder *r, size_t event,
+static uint64_t reported_period(const struct cprof_recorder *rec, size_t event,
 			       const struct cprof_event_stats *ev)
 {
-	uint64_t asked = r->period ? r->period[recorder_first_variant(r, event)] : 0;
+	uint64_t asked = rec->period ? rec->period[recorder_first_variant(rec, event)] : 0;
 	if (asked && !ev->n_rate_cuts)
 		return asked;
 	return ev->period ? ev->period : ev->n_samples ? ev->value / ev->n_samples : 1;
 }
 
-int cprof_recorder_write(struct cprof_recorder *r, size_t event,
+int cprof_recorder_write(struct cprof_recorder *rec, size_t event,
 			 int (*write)(void *ctx, const void *data, size_t n_bytes), void *ctx,
 			 struct err *e)
 {
-	if (!r->stopped && !r->counted)
+	if (!rec->stopped && !rec->counted)
 		return err_set(e, EINVAL, "the recorder is neither stopped nor was a snapshot "
 			       "taken");
-	if (event >= r->session.n_outputs)
+	if (event >= rec->session.n_outputs)
 		return err_set(e, EINVAL, "there is no such event");
-	int code = look_up_names(r, e);
-	if (code < 0)
-		return code;
+	int r = look_up_names(rec, e);
+	if (r < 0)
+		return r;
 	struct cprof_stats stats;
 	struct cprof_event_stats ev;
-	cprof_recorder_stats(r, &stats);
-	cprof_recorder_event_stats(r, event, &ev);
+	cprof_recorder_stats(rec, &stats);
+	cprof_recorder_event_stats(rec, event, &ev);
 	struct results_profile p = {
-		.engine = &r->engine, .names = &r->names, .event = (uint32_t)event,
-		.config = &r->config, .source = r->session.source, .stats = &stats, .ev = &ev,
-		.cuts = r->cost.event[recorder_first_variant(r, event)].cuts.v,
-		.period = reported_period(r, event, &ev),
-		.coverage_percent = recorder_coverage_percent(r, &stats, &ev),
-		.count_type = r->session.event[recorder_first_variant(r, event)].count_type,
-		.optional_labels = r->config.labels_given ? 0 : setup_optional_labels(&r->config),
+		.engine = &rec->engine, .names = &rec->names, .event = (uint32_t)event,
+		.config = &rec->config, .source = rec->session.source, .stats = &stats, .ev = &ev,
+		.cuts = rec->cost.event[recorder_first_variant(rec, event)].cuts.v,
+		.period = reported_period(rec, event, &ev),
+		.coverage_percent = recorder_coverage_percent(rec, &stats, &ev),
+		.count_type = rec->session.event[recorder_first_variant(rec, event)].count_type,
+		.optional_labels = rec->config.labels_given ? 0
+							    : setup_optional_labels(&rec->config),
 	};
 	return results_write(&p, write, ctx, e);
 }
 
-int cprof_recorder_write_fd(struct cprof_recorder *r, size_t event, int fd, struct err *e)
+int cprof_recorder_write_fd(struct cprof_recorder *rec, size_t event, int fd, struct err *e)
 {
 	struct outfile f;
 	outfile_open_fd(&f, fd);
-	int code = cprof_recorder_write(r, event, outfile_write, &f, e);
+	int r = cprof_recorder_write(rec, event, outfile_write, &f, e);
 	if (f.code < 0)
-		code = err_errno(e, -f.code, "cannot write the profile");
+		r = err_errno(e, -f.code, "cannot write the profile");
 	outfile_abort(&f);
-	return code;
+	return r;
 }
 
-int cprof_recorder_write_file(struct cprof_recorder *r, size_t event, const char *path,
+int cprof_recorder_write_file(struct cprof_recorder *rec, size_t event, const char *path,
 			      struct err *e)
 {
 	struct outfile f;
-	int code = outfile_open(&f, path, e);
-	if (code < 0)
-		return code;
-	code = cprof_recorder_write(r, event, outfile_write, &f, e);
+	int r = outfile_open(&f, path, e);
+	if (r < 0)
+		return r;
+	r = cprof_recorder_write(rec, event, outfile_write, &f, e);
 	if (f.code < 0)
-		code = outfile_error(&f, e);
-	if (code == 0)
-		code = outfile_commit(&f, 1, e);
+		r = outfile_error(&f, e);
+	if (r < 0)
+		goto out;
+	r = outfile_commit(&f, 1, e);
+out:
 	outfile_abort(&f);
-	return code;
+	return r;
 }
 
 static int watch_fd(int poll_fd, int fd)
@@ -105,22 +109,33 @@ static int watch_fd(int poll_fd, int fd)
 	return epoll_ctl(poll_fd, EPOLL_CTL_ADD, fd, &ev) < 0 ? -errno : 0;
 }
 
-int cprof_recorder_fd(struct cprof_recorder *r, struct err *e)
+/* Adds the source's descriptors and those of the targets. */
+static int watch_all(const struct cprof_recorder *rec, int poll_fd)
 {
-	int code = recorder_check_owner(r, e);
-	if (code < 0 || r->poll_fd >= 0)
-		return code < 0 ? code : r->poll_fd;
-	int poll_fd = epoll_create1(EPOLL_CLOEXEC);
-	code = poll_fd < 0 ? -errno : 0;
 	int fd;
-	for (size_t i = 0; code == 0 && (fd = source_poll_fd(r->session.source, i)) >= 0; i++)
-		code = watch_fd(poll_fd, fd);
-	for (size_t i = 0; code == 0 && i < r->watch.n; i++)
-		code = watch_fd(poll_fd, r->watch.pidfd[i]);
-	if (code < 0) {
-		if (poll_fd >= 0)
-			close(poll_fd);
-		return err_errno(e, -code, "cannot make a descriptor to wait on");
+	for (size_t i = 0; (fd = source_poll_fd(rec->session.source, i)) >= 0; i++) {
+		int r = watch_fd(poll_fd, fd);
+		if (r < 0)
+			return r;
 	}
-	return r->poll_fd = poll_fd;
+	for (size_t i = 0; i < rec->watch.n; i++) {
+		int r = watch_fd(poll_fd, rec->watch.pidfd[i]);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int cprof_recorder_fd(struct cprof_recorder *rec, struct err *e)
+{
+	int r = recorder_check_owner(rec, e);
+	if (r < 0)
+		return r;
+	if (rec->poll_fd >= 0)
+		return rec->poll_fd;
+	CLEANUP_CLOSE int poll_fd = epoll_create1(EPOLL_CLOEXEC);
+	r = poll_fd < 0 ? -errno : watch_all(rec, poll_fd);
+	if (r < 0)
+		return err_errno(e, -r, "cannot make a descriptor to wait on");
+	return rec->poll_fd = TAKE_FD(poll_fd);
 }

@@ -52,10 +52,10 @@ struct cprof_recorder {
 int recorder_take_config(struct cprof_config *c, const void *config, size_t n_bytes, struct err *e);
 
 /* -ECHILD in a process that was forked after the recorder was made. */
-int recorder_check_owner(const struct cprof_recorder *r, struct err *e);
+int recorder_check_owner(const struct cprof_recorder *rec, struct err *e);
 
 /* The first of the session's events that belong to a profile. */
-size_t recorder_first_variant(const struct cprof_recorder *r, size_t event);
+size_t recorder_first_variant(const struct cprof_recorder *rec, size_t event);
 
 /* Reads the counters of the window and accounts for lost samples. */
 void recorder_count(struct cprof_recorder *rec);
@@ -66,7 +66,7 @@ void recorder_variant_stats(const struct cprof_recorder *rec, size_t i,
 
 /* The percentage of what really happened that the samples of an event stand for; see struct
  * cprof_kind. */
-double recorder_coverage_percent(const struct cprof_recorder *r, const struct cprof_stats *stats,
+double recorder_coverage_percent(const struct cprof_recorder *rec, const struct cprof_stats *stats,
 				 const struct cprof_event_stats *event);
 
 #endif

@@ -11,9 +11,9 @@
 #include <string.h>
 #include <time.h>
 
-size_t cprof_recorder_n_events(const struct cprof_recorder *r)
+size_t cprof_recorder_n_events(const struct cprof_recorder *rec)
 {
-	return r->session.n_outputs;
+	return rec->session.n_outputs;
 }
 
 void recorder_variant_stats(const struct cprof_recorder *rec, size_t i,
@@ -74,16 +74,16 @@ static void copy_known(void *ret, size_t n_ret_bytes, const void *all, size_t n_
 	memcpy(ret, all, n_ret_bytes < n_bytes ? n_ret_bytes : n_bytes);
 }
 
-void cprof_recorder_event_stats_sized(struct cprof_recorder *r, size_t event,
+void cprof_recorder_event_stats_sized(struct cprof_recorder *rec, size_t event,
 				      struct cprof_event_stats *ret, size_t n_bytes)
 {
 	struct cprof_event_stats sum = { 0 };
 	bool any = false;
-	for (size_t i = 0; i < r->session.n_events; i++) {
+	for (size_t i = 0; i < rec->session.n_events; i++) {
 		struct cprof_event_stats v;
-		if (r->session.event[i].output != event)
+		if (rec->session.event[i].output != event)
 			continue;
-		recorder_variant_stats(r, i, &v);
+		recorder_variant_stats(rec, i, &v);
 		if (any)
 			add_variant(&sum, &v);
 		else
@@ -93,62 +93,63 @@ void cprof_recorder_event_stats_sized(struct cprof_recorder *r, size_t event,
 	copy_known(ret, n_bytes, &sum, sizeof(sum));
 }
 
-void cprof_recorder_stats_sized(struct cprof_recorder *r, struct cprof_stats *ret, size_t n_bytes)
+void cprof_recorder_stats_sized(struct cprof_recorder *rec, struct cprof_stats *ret, size_t n_bytes)
 {
 	struct source_usage use;
-	source_usage(r->session.source, &use);
+	source_usage(rec->session.source, &use);
 	struct cprof_stats all = {
-		.start_realtime_ns = r->window.start_realtime_ns,
-		.duration_ns = window_duration_ns(&r->window),
-		.scope = r->session.scope,
-		.user_only = r->session.user_only,
-		.cpu_used_known = (r->stopped || r->counted) && r->coverage.known &&
-				  !r->window.is_partial,
-		.cpu_used_ns = r->coverage.used_ns,
+		.start_realtime_ns = rec->window.start_realtime_ns,
+		.duration_ns = window_duration_ns(&rec->window),
+		.scope = rec->session.scope,
+		.user_only = rec->session.user_only,
+		.cpu_used_known = (rec->stopped || rec->counted) && rec->coverage.known &&
+				  !rec->window.is_partial,
+		.cpu_used_ns = rec->coverage.used_ns,
 		.ring_bytes = use.ring_bytes, .record_bytes = use.record_bytes,
 		.n_fds = use.n_fds, .n_cpus_failed = use.n_cpus_failed,
-		.own_cpu_ns = clock_now_ns(CLOCK_PROCESS_CPUTIME_ID) - r->cpu_before_ns,
+		.own_cpu_ns = clock_now_ns(CLOCK_PROCESS_CPUTIME_ID) - rec->cpu_before_ns,
 	};
-	if (r->kind->stats)
-		r->kind->stats(&r->session, &all);
-	cost_stats(&r->cost, &all);
-	results_stats(&r->engine, r->session.source, r->names_ready ? &r->names : NULL, &all);
+	if (rec->kind->stats)
+		rec->kind->stats(&rec->session, &all);
+	cost_stats(&rec->cost, &all);
+	results_stats(&rec->engine, rec->session.source, rec->names_ready ? &rec->names : NULL,
+		      &all);
 	copy_known(ret, n_bytes, &all, sizeof(all));
 }
 
-void cprof_recorder_losses(struct cprof_recorder *r, struct cprof_losses *ret)
+void cprof_recorder_losses(struct cprof_recorder *rec, struct cprof_losses *ret)
 {
 	struct cprof_stats stats;
 	struct cprof_event_stats ev;
-	cprof_recorder_stats(r, &stats);
+	cprof_recorder_stats(rec, &stats);
 	losses_collect(&(struct losses_from){
-		.engine = &r->engine, .source = r->session.source,
-		.names = r->names_ready ? &r->names : NULL, .stats = &stats,
+		.engine = &rec->engine, .source = rec->session.source,
+		.names = rec->names_ready ? &rec->names : NULL, .stats = &stats,
 	}, ret);
-	for (size_t i = 0; i < cprof_recorder_n_events(r); i++) {
-		cprof_recorder_event_stats(r, i, &ev);
+	for (size_t i = 0; i < cprof_recorder_n_events(rec); i++) {
+		cprof_recorder_event_stats(rec, i, &ev);
 		losses_add_event(ret, &ev);
 	}
 }
 
-bool cprof_recorder_stack_ends(struct cprof_recorder *r, size_t i, struct cprof_stack_ends *ret)
+bool cprof_recorder_stack_ends(struct cprof_recorder *rec, size_t i, struct cprof_stack_ends *ret)
 {
-	return results_stack_ends(&r->engine, i, ret);
+	return results_stack_ends(&rec->engine, i, ret);
 }
 
-double cprof_coverage_percent(struct cprof_recorder *r, size_t event)
+double cprof_coverage_percent(struct cprof_recorder *rec, size_t event)
 {
 	struct cprof_stats stats;
 	struct cprof_event_stats ev;
-	cprof_recorder_stats(r, &stats);
-	cprof_recorder_event_stats(r, event, &ev);
-	return recorder_coverage_percent(r, &stats, &ev);
+	cprof_recorder_stats(rec, &stats);
+	cprof_recorder_event_stats(rec, event, &ev);
+	return recorder_coverage_percent(rec, &stats, &ev);
 }
 
-double recorder_coverage_percent(const struct cprof_recorder *r, const struct cprof_stats *stats,
+double recorder_coverage_percent(const struct cprof_recorder *rec, const struct cprof_stats *stats,
 				 const struct cprof_event_stats *event)
 {
-	return r->kind->coverage_percent(&r->session, stats, event);
+	return rec->kind->coverage_percent(&rec->session, stats, event);
 }
 
 const char *cprof_kind_name(const struct cprof_kind *kind)
@@ -156,41 +157,41 @@ const char *cprof_kind_name(const struct cprof_kind *kind)
 	return kind->name;
 }
 
-size_t recorder_first_variant(const struct cprof_recorder *r, size_t event)
+size_t recorder_first_variant(const struct cprof_recorder *rec, size_t event)
 {
 	size_t i = 0;
-	while (r->session.event[i].output != event)
+	while (rec->session.event[i].output != event)
 		i++;
 	return i;
 }
 
-int cprof_recorder_find_event(const struct cprof_recorder *r, const char *name)
+int cprof_recorder_find_event(const struct cprof_recorder *rec, const char *name)
 {
-	const struct kind_session *k = &r->session;
+	const struct kind_session *k = &rec->session;
 	for (size_t i = 0; i < k->n_events; i++)
 		if (strcmp(k->event[i].name, name) == 0)
 			return (int)k->event[i].output;
-	int i = r->kind->find_event ? r->kind->find_event(k, name) : -ENOENT;
+	int i = rec->kind->find_event ? rec->kind->find_event(k, name) : -ENOENT;
 	return i < 0 ? i : (int)k->event[i].output;
 }
 
-const struct perf_event_attr *cprof_recorder_attr(const struct cprof_recorder *r, size_t event)
+const struct perf_event_attr *cprof_recorder_attr(const struct cprof_recorder *rec, size_t event)
 {
-	return source_attr(r->session.source, recorder_first_variant(r, event));
+	return source_attr(rec->session.source, recorder_first_variant(rec, event));
 }
 
-bool cprof_recorder_rate_cut(const struct cprof_recorder *r, size_t event, size_t i,
+bool cprof_recorder_rate_cut(const struct cprof_recorder *rec, size_t event, size_t i,
 			     struct cprof_rate_cut *ret)
 {
 	/* The cuts of all the event's variants, one variant after the other. */
-	for (size_t v = 0; v < r->session.n_events; v++) {
-		if (r->session.event[v].output != event)
+	for (size_t v = 0; v < rec->session.n_events; v++) {
+		if (rec->session.event[v].output != event)
 			continue;
-		if (i < r->cost.event[v].cuts.n) {
-			*ret = r->cost.event[v].cuts.v[i];
+		if (i < rec->cost.event[v].cuts.n) {
+			*ret = rec->cost.event[v].cuts.v[i];
 			return true;
 		}
-		i -= r->cost.event[v].cuts.n;
+		i -= rec->cost.event[v].cuts.n;
 	}
 	return false;
 }

@@ -28,56 +28,59 @@
 /* ---- life ------------------------------------------------------------------------ */
 
 /* Opens a descriptor per target process that becomes readable when it ends (pidfd_open(2)). */
-static void watch_targets(struct cprof_recorder *r)
+static void watch_targets(struct cprof_recorder *rec)
 {
-	const struct cprof_config *c = &r->config;
-	r->watch.pidfd = calloc(c->n_pids + 1, sizeof(*r->watch.pidfd));
-	for (size_t i = 0; r->watch.pidfd && i < c->n_pids; i++) {
+	const struct cprof_config *c = &rec->config;
+	rec->watch.pidfd = calloc(c->n_pids + 1, sizeof(*rec->watch.pidfd));
+	for (size_t i = 0; rec->watch.pidfd && i < c->n_pids; i++) {
 		int fd = (int)syscall(SYS_pidfd_open, c->pid[i], 0);
 		if (fd >= 0)
-			r->watch.pidfd[r->watch.n++] = fd;
+			rec->watch.pidfd[rec->watch.n++] = fd;
 	}
 }
 
 /* The process of thread tid; /proc has a folder for each thread id, too. */
-static pid_t process_of(const struct cprof_recorder *r, pid_t tid)
+static pid_t process_of(const struct cprof_recorder *rec, pid_t tid)
 {
 	CLEANUP_FREE char *status = NULL;
-	if (host_read_file(r->session.host, HOST_PROC, &status, NULL, "%d/status", tid) < 0)
+	if (host_read_file(rec->session.host, HOST_PROC, &status, NULL, "%d/status", tid) < 0)
 		return tid;
 	const char *p = strstr(status, "\nTgid:");
 	return p ? (pid_t)atoi(p + 6) : tid;
 }
 
 /* Adds the current threads of a process, whose later threads are not targets. */
-static int add_threads(struct cprof_recorder *r, pid_t pid)
+static int add_threads(struct cprof_recorder *rec, pid_t pid)
 {
 	CLEANUP_FREE pid_t *tids = NULL;
-	int n = synth_list(r->session.host, pid, &tids), code = 0;
-	for (int i = 0; i < n && code == 0; i++)
-		code = targets_add_tid(&r->engine.targets, (uint32_t)pid, (uint32_t)tids[i]);
-	return code;
+	int n = synth_list(rec->session.host, pid, &tids);
+	for (int i = 0; i < n; i++) {
+		int r = targets_add_tid(&rec->engine.targets, (uint32_t)pid, (uint32_t)tids[i]);
+		if (r < 0)
+			return r;
+	}
+	return 0;
 }
 
-static int set_targets(struct cprof_recorder *r)
+static int set_targets(struct cprof_recorder *rec)
 {
-	const struct cprof_config *c = &r->config;
-	struct targets *t = &r->engine.targets;
+	const struct cprof_config *c = &rec->config;
+	struct targets *t = &rec->engine.targets;
 	t->no_idle = c->all_processes;
-	t->all = c->all_processes || r->session.only_targets;
+	t->all = c->all_processes || rec->session.only_targets;
 	if (c->command_pid)
 		targets_add_command(t, (uint32_t)c->command_pid);
 	for (size_t i = 0; i < c->n_pids; i++) {
-		int code = c->no_inherit ? add_threads(r, c->pid[i])
+		int r = c->no_inherit ? add_threads(rec, c->pid[i])
 					 : targets_add_pid(t, (uint32_t)c->pid[i]);
-		if (code < 0)
-			return code;
+		if (r < 0)
+			return r;
 	}
 	for (size_t i = 0; i < c->n_tids; i++) {
 		pid_t tid = c->tid[i];
-		int code = targets_add_tid(t, (uint32_t)process_of(r, tid), (uint32_t)tid);
-		if (code < 0)
-			return code;
+		int r = targets_add_tid(t, (uint32_t)process_of(rec, tid), (uint32_t)tid);
+		if (r < 0)
+			return r;
 	}
 	return 0;
 }
@@ -94,9 +97,9 @@ int recorder_take_config(struct cprof_config *c, const void *config, size_t n_by
 	return 0;
 }
 
-static int take_self(struct cprof_recorder *r, struct err *e)
+static int take_self(struct cprof_recorder *rec, struct err *e)
 {
-	struct cprof_config *c = &r->config;
+	struct cprof_config *c = &rec->config;
 	if (c->self == CPROF_SELF_NONE)
 		return 0;
 	if (c->n_pids + c->n_tids || c->command_pid) {
@@ -105,13 +108,13 @@ static int take_self(struct cprof_recorder *r, struct err *e)
 		return -EINVAL;
 	}
 	if (c->self == CPROF_SELF_PROCESS) {
-		r->self = getpid();
-		c->pid = &r->self;
+		rec->self = getpid();
+		c->pid = &rec->self;
 		c->n_pids = 1;
 		return 0;
 	}
-	r->self = (pid_t)syscall(SYS_gettid);
-	c->tid = &r->self;
+	rec->self = (pid_t)syscall(SYS_gettid);
+	c->tid = &rec->self;
 	c->n_tids = 1;
 	c->no_inherit = true;
 	/* Events of one thread cost other programs nothing. */
@@ -120,27 +123,27 @@ static int take_self(struct cprof_recorder *r, struct err *e)
 	return 0;
 }
 
-int recorder_check_owner(const struct cprof_recorder *r, struct err *e)
+int recorder_check_owner(const struct cprof_recorder *rec, struct err *e)
 {
-	if (r->session.owner != getpid())
+	if (rec->session.owner != getpid())
 		return err_set(e, ECHILD, "the recorder belongs to the process that forked this "
 			       "one");
 	return 0;
 }
 
 /* Events as arrays, as the engine and the writing of profiles need them. */
-static int describe_events(struct cprof_recorder *r, struct err *e)
+static int describe_events(struct cprof_recorder *rec, struct err *e)
 {
-	const struct kind_session *k = &r->session;
-	r->output = calloc(k->n_events, sizeof(*r->output));
-	r->pmu = calloc(k->n_events, sizeof(*r->pmu));
-	r->period = calloc(k->n_events, sizeof(*r->period));
-	if (!r->output || !r->pmu || !r->period)
+	const struct kind_session *k = &rec->session;
+	rec->output = calloc(k->n_events, sizeof(*rec->output));
+	rec->pmu = calloc(k->n_events, sizeof(*rec->pmu));
+	rec->period = calloc(k->n_events, sizeof(*rec->period));
+	if (!rec->output || !rec->pmu || !rec->period)
 		return err_errno(e, ENOMEM, "cannot set up recording");
 	for (size_t i = 0; i < k->n_events; i++) {
-		r->output[i] = k->event[i].output;
-		r->pmu[i] = k->event[i].pmu;
-		r->period[i] = k->event[i].period;
+		rec->output[i] = k->event[i].output;
+		rec->pmu[i] = k->event[i].pmu;
+		rec->period[i] = k->event[i].period;
 	}
 	return 0;
 }
@@ -153,14 +156,15 @@ static uint64_t by_count(const struct kind_session *k)
 	return bits;
 }
 
-static int open_engine(struct cprof_recorder *r, struct err *e)
+static int open_engine(struct cprof_recorder *rec, struct err *e)
 {
-	const struct cprof_config *c = &r->config;
-	const struct kind_session *k = &r->session;
+	const struct cprof_config *c = &rec->config;
+	const struct kind_session *k = &rec->session;
 	const struct engine_options o = {
 		.max_memory_bytes = c->max_memory_bytes ? c->max_memory_bytes : MAX_MEMORY_DEFAULT,
 		.host = k->host, .machine = k->source->facts.arch,
-		.n_events = k->n_events, .output = r->output, .pmu = r->pmu, .period = r->period,
+		.n_events = k->n_events, .output = rec->output, .pmu = rec->pmu,
+		.period = rec->period,
 		.by_count = by_count(k),
 		.labels = c->labels_given ? c->labels : SAMPLELABELS_DEFAULT,
 		.label = c->label, .n_labels = c->n_labels,
@@ -169,103 +173,109 @@ static int open_engine(struct cprof_recorder *r, struct err *e)
 		.follow = !c->no_inherit,
 		.own_pid = c->all_processes ? (uint32_t)getpid() : 0,
 	};
-	int code = engine_init(&r->engine, &o, e);
-	if (code < 0)
-		return code;
-	r->engine_ready = true;
-	r->engine.procs.no_first_exe = c->all_processes;
-	if (set_targets(r) < 0 ||
-	    coverage_init(&r->coverage, k->host, c->pid, c->n_pids, c->tid, c->n_tids,
+	int r = engine_init(&rec->engine, &o, e);
+	if (r < 0)
+		return r;
+	rec->engine_ready = true;
+	rec->engine.procs.no_first_exe = c->all_processes;
+	if (set_targets(rec) < 0 ||
+	    coverage_init(&rec->coverage, k->host, c->pid, c->n_pids, c->tid, c->n_tids,
 			  c->command_pid, !c->no_inherit, k->cgroup) < 0)
 		return err_errno(e, ENOMEM, "cannot set up recording");
-	coverage_watch_cpus(&r->coverage, c->all_processes, c->cpus);
+	coverage_watch_cpus(&rec->coverage, c->all_processes, c->cpus);
 	return 0;
 }
 
-static int open_parts(struct cprof_recorder *r, struct err *e)
+static int open_parts(struct cprof_recorder *rec, struct err *e)
 {
-	struct engine *g = &r->engine;
-	slices_init(&r->slices, g, &r->window, r->config.keep_last_ns);
-	if (window_init(&r->window, &r->session, &g->window) < 0 ||
-	    cost_init(&r->cost, &r->session, &r->window, g->event, &g->throttle) < 0)
+	struct engine *g = &rec->engine;
+	slices_init(&rec->slices, g, &rec->window, rec->config.keep_last_ns);
+	if (window_init(&rec->window, &rec->session, &g->window) < 0 ||
+	    cost_init(&rec->cost, &rec->session, &rec->window, g->event, &g->throttle) < 0)
 		return err_errno(e, ENOMEM, "cannot set up recording");
 	return 0;
 }
 
-/* From a configuration that was taken over. */
-static int open_recorder(struct cprof_recorder *r, struct err *e)
+static int open_recorder(struct cprof_recorder *rec, const void *config, size_t n_bytes,
+			 struct err *e)
 {
-	struct cprof_config *c = &r->config;
-	r->kind = c->kind ? c->kind : cprof_cpu_recorder();
-	r->session.config = c;
+	struct cprof_config *c = &rec->config;
+	int r = recorder_take_config(c, config, n_bytes, e);
+	if (r < 0)
+		return r;
+	r = take_self(rec, e);
+	if (r < 0)
+		return r;
+	rec->kind = c->kind ? c->kind : cprof_cpu_recorder();
+	rec->session.config = c;
 	if (c->explain) {
-		r->log_sink = (struct log){ c->explain, c->explain_ctx,
+		rec->log_sink = (struct log){ c->explain, c->explain_ctx,
 					    (enum log_level)c->explain_max };
-		r->session.log = &r->log_sink;
+		rec->session.log = &rec->log_sink;
 	}
 	c->pausable |= c->start_paused;
-	r->cpu_before_ns = clock_now_ns(CLOCK_PROCESS_CPUTIME_ID);
-	int code = setup_recorder(r, e);
-	if (code == 0)
-		code = describe_events(r, e);
-	if (code == 0)
-		code = open_engine(r, e);
-	if (code == 0)
-		code = open_parts(r, e);
-	if (code == 0)
-		watch_targets(r);
-	return code;
+	rec->cpu_before_ns = clock_now_ns(CLOCK_PROCESS_CPUTIME_ID);
+	r = setup_recorder(rec, e);
+	if (r < 0)
+		return r;
+	r = describe_events(rec, e);
+	if (r < 0)
+		return r;
+	r = open_engine(rec, e);
+	if (r < 0)
+		return r;
+	r = open_parts(rec, e);
+	if (r < 0)
+		return r;
+	watch_targets(rec);
+	return 0;
 }
 
 int cprof_recorder_new_sized(const struct cprof_config *config, size_t config_bytes,
 			     struct cprof_recorder **ret_recorder, struct err *e)
 {
-	struct cprof_recorder *r = calloc(1, sizeof(*r));
-	if (!r)
+	struct cprof_recorder *rec = calloc(1, sizeof(*rec));
+	if (!rec)
 		return err_errno(e, ENOMEM, "cannot set up recording");
-	r->session.owner = getpid();
-	r->poll_fd = -1;
-	int code = recorder_take_config(&r->config, config, config_bytes, e);
-	if (code == 0)
-		code = take_self(r, e);
-	if (code == 0)
-		code = open_recorder(r, e);
-	if (code < 0) {
-		cprof_recorder_free(r);
-		return code;
+	rec->session.owner = getpid();
+	rec->poll_fd = -1;
+	int r = open_recorder(rec, config, config_bytes, e);
+	if (r < 0) {
+		cprof_recorder_free(rec);
+		return r;
 	}
-	*ret_recorder = r;
+	*ret_recorder = rec;
 	return 0;
 }
 
-void cprof_recorder_free(struct cprof_recorder *r)
+void cprof_recorder_free(struct cprof_recorder *rec)
 {
-	if (!r)
+	if (!rec)
 		return;
-	source_close(r->session.source);
-	if (r->poll_fd >= 0)
-		close(r->poll_fd);
-	if (r->kind)
-		r->kind->close(&r->session);
-	names_done(&r->names);
-	if (r->engine_ready) {
-		slices_scatter(&r->slices);
-		slices_clear(&r->slices);
-		engine_done(&r->engine);
+	source_close(rec->session.source);
+	if (rec->poll_fd >= 0)
+		close(rec->poll_fd);
+	if (rec->kind)
+		rec->kind->close(&rec->session);
+	names_done(&rec->names);
+	if (rec->engine_ready) {
+		slices_scatter(&rec->slices);
+		slices_clear(&rec->slices);
+		engine_done(&rec->engine);
 	}
-	coverage_done(&r->coverage);
-	for (size_t i = 0; i < r->watch.n; i++)
-		close(r->watch.pidfd[i]);
-	free(r->watch.pidfd);
-	cost_done(&r->cost);
-	window_done(&r->window);
-	free(r->period);
-	free(r->output);
-	free(r->pmu);
-	free(r->session.event);
-	if (r->session.host == &r->own_host)
-		host_close(&r->own_host);
-	free(r);
+	coverage_done(&rec->coverage);
+	for (size_t i = 0; i < rec->watch.n; i++)
+		close(rec->watch.pidfd[i]);
+	free(rec->watch.pidfd);
+	cost_done(&rec->cost);
+	window_done(&rec->window);
+	free(rec->period);
+	free(rec->output);
+	free(rec->pmu);
+	free(rec->session.event);
+	if (rec->session.host == &rec->own_host)
+		host_close(&rec->own_host);
+	free(rec);
 }
 
 /* ---- recording ---------------------------------------------------------------------- */
@@ -276,197 +286,200 @@ static void feed_engine(void *ctx, const struct record *record)
 }
 
 /* Reads names and maps of existing targets, while records wait in the rings. */
-static void read_proc(struct cprof_recorder *r)
+static void read_proc(struct cprof_recorder *rec)
 {
-	const struct cprof_config *c = &r->config;
+	const struct cprof_config *c = &rec->config;
 	uint64_t time_ns = clock_monotonic_ns();
 	if (c->all_processes)
-		allprocs_read_proc(&r->engine, r->session.host, r->session.log);
+		allprocs_read_proc(&rec->engine, rec->session.host, rec->session.log);
 	for (size_t i = 0; i < c->n_pids; i++)
-		synth_process(r->session.host, c->pid[i], time_ns, feed_engine, &r->engine);
+		synth_process(rec->session.host, c->pid[i], time_ns, feed_engine, &rec->engine);
 	for (size_t i = 0; i < c->n_tids; i++)
-		synth_process(r->session.host, process_of(r, c->tid[i]), time_ns, feed_engine,
-			      &r->engine);
+		synth_process(rec->session.host, process_of(rec, c->tid[i]), time_ns, feed_engine,
+			      &rec->engine);
 }
 
-static void open_window(struct cprof_recorder *r)
+static void open_window(struct cprof_recorder *rec)
 {
-	window_begin(&r->window);
-	coverage_start(&r->coverage);
-	cost_start(&r->cost);
+	window_begin(&rec->window);
+	coverage_start(&rec->coverage);
+	cost_start(&rec->cost);
 }
 
-int cprof_recorder_start(struct cprof_recorder *r, struct err *e)
+int cprof_recorder_start(struct cprof_recorder *rec, struct err *e)
 {
-	int code = recorder_check_owner(r, e);
-	if (code < 0)
-		return code;
-	if (r->started)
+	int r = recorder_check_owner(rec, e);
+	if (r < 0)
+		return r;
+	if (rec->started)
 		return err_set(e, EALREADY, "the recorder is already started");
-	r->started = true;
-	if (r->config.delay_ns) {
-		r->engine.window.start_ns = clock_monotonic_ns() + r->config.delay_ns;
+	rec->started = true;
+	if (rec->config.delay_ns) {
+		rec->engine.window.start_ns = clock_monotonic_ns() + rec->config.delay_ns;
 	} else {
-		open_window(r);
+		open_window(rec);
 	}
-	if (r->config.start_paused) {
-		code = cprof_recorder_pause(r, CPROF_ALL_EVENTS, e);
-		if (code < 0)
-			return code;
+	if (rec->config.start_paused) {
+		r = cprof_recorder_pause(rec, CPROF_ALL_EVENTS, e);
+		if (r < 0)
+			return r;
 	}
-	code = source_enable(r->session.source, e);
-	if (code < 0)
-		return code;
-	read_proc(r);
+	r = source_enable(rec->session.source, e);
+	if (r < 0)
+		return r;
+	read_proc(rec);
 	return 0;
 }
 
-static int drain_source(struct cprof_recorder *r, struct err *e)
+static int drain_source(struct cprof_recorder *rec, struct err *e)
 {
 	struct record record;
-	int code;
-	jit_poll(&r->engine.jit, clock_monotonic_ns(), false);
-	while ((code = source_next(r->session.source, &record, e)) == SOURCE_RECORD)
-		if (r->kind->feed)
-			r->kind->feed(&r->session, &r->engine, &record);
+	int r;
+	jit_poll(&rec->engine.jit, clock_monotonic_ns(), false);
+	while ((r = source_next(rec->session.source, &record, e)) == SOURCE_RECORD)
+		if (rec->kind->feed)
+			rec->kind->feed(&rec->session, &rec->engine, &record);
 		else
-			engine_feed(&r->engine, &record);
-	return code < 0 ? code : 0;
+			engine_feed(&rec->engine, &record);
+	return r < 0 ? r : 0;
 }
 
 /* Keeps memory proportional to what lives and what is counted.  If memory for copies is short,
  * nothing changes. */
-static void collect_garbage(struct cprof_recorder *r, uint64_t now_ns)
+static void collect_garbage(struct cprof_recorder *rec, uint64_t now_ns)
 {
-	gc_threads_ended(&r->engine, now_ns);
-	gc_threads_code(&r->engine);
-	if (r->slices.slice_ns)
-		slices_compact(&r->slices, now_ns);
-	else if (gc_tables_names_are_due(&r->engine))
-		gc_tables_names(&r->engine);
+	gc_threads_ended(&rec->engine, now_ns);
+	gc_threads_code(&rec->engine);
+	if (rec->slices.slice_ns)
+		slices_compact(&rec->slices, now_ns);
+	else if (gc_tables_names_are_due(&rec->engine))
+		gc_tables_names(&rec->engine);
 }
 
 /* Notes targets that ended; true when none is left. */
-static bool targets_gone(struct cprof_recorder *r, const bool *ready)
+static bool targets_gone(struct cprof_recorder *rec, const bool *ready)
 {
-	for (size_t i = r->watch.n; i-- > 0;) {
+	for (size_t i = rec->watch.n; i-- > 0;) {
 		if (!ready[i])
 			continue;
-		close(r->watch.pidfd[i]);
-		r->watch.pidfd[i] = r->watch.pidfd[--r->watch.n];
-		r->watch.n_gone++;
+		close(rec->watch.pidfd[i]);
+		rec->watch.pidfd[i] = rec->watch.pidfd[--rec->watch.n];
+		rec->watch.n_gone++;
 	}
-	if (r->config.command_pid)
+	if (rec->config.command_pid)
 		return false;  /* its parent knows */
-	for (size_t i = 0; i < r->config.n_tids; i++) {
-		CLEANUP_CLOSE int fd = host_open_file(r->session.host, HOST_PROC, O_PATH, "%d/stat",
-						      r->config.tid[i]);
+	for (size_t i = 0; i < rec->config.n_tids; i++) {
+		CLEANUP_CLOSE int fd = host_open_file(rec->session.host, HOST_PROC, O_PATH,
+						      "%d/stat", rec->config.tid[i]);
 		if (fd >= 0)
 			return false;
 	}
-	return r->watch.n == 0 && (r->watch.n_gone || r->config.n_tids);
+	return rec->watch.n == 0 && (rec->watch.n_gone || rec->config.n_tids);
 }
 
 /* Waits for records, the end of a target, one of fds, or the next reading of labels.  *ret_gone: no
  * target is left. */
-static int wait_for_records(struct cprof_recorder *r, int timeout_ms, const int *fds, size_t n_fds,
-			    bool *ret_ready, bool *ret_gone, struct err *e)
+static int wait_for_records(struct cprof_recorder *rec, int timeout_ms, const int *fds,
+			    size_t n_fds, bool *ret_ready, bool *ret_gone, struct err *e)
 {
-	size_t n = r->watch.n + n_fds;
+	size_t n = rec->watch.n + n_fds;
 	CLEANUP_FREE int *fd = calloc(n + 1, sizeof(*fd));
 	CLEANUP_FREE bool *ready = calloc(n + 1, sizeof(*ready));
 	if (!fd || !ready)
 		return err_errno(e, ENOMEM, "cannot wait for records");
-	if (r->watch.n)
-		memcpy(fd, r->watch.pidfd, r->watch.n * sizeof(*fd));
+	if (rec->watch.n)
+		memcpy(fd, rec->watch.pidfd, rec->watch.n * sizeof(*fd));
 	if (n_fds)
-		memcpy(fd + r->watch.n, fds, n_fds * sizeof(*fd));
-	int labels_ms = applabels_timeout_ms(&r->engine.app);
+		memcpy(fd + rec->watch.n, fds, n_fds * sizeof(*fd));
+	int labels_ms = applabels_timeout_ms(&rec->engine.app);
 	if (labels_ms >= 0 && (timeout_ms < 0 || labels_ms < timeout_ms))
 		timeout_ms = labels_ms;
-	int code = source_wait(r->session.source, timeout_ms, fd, n, ready);
-	if (code < 0 && code != -EINTR)
-		return err_errno(e, -code, "cannot wait for records");
+	int r = source_wait(rec->session.source, timeout_ms, fd, n, ready);
+	if (r < 0 && r != -EINTR)
+		return err_errno(e, -r, "cannot wait for records");
 	for (size_t i = 0; i < n_fds && ret_ready; i++)
-		ret_ready[i] = code == 0 && ready[r->watch.n + i];
-	*ret_gone = targets_gone(r, ready);
+		ret_ready[i] = r == 0 && ready[rec->watch.n + i];
+	*ret_gone = targets_gone(rec, ready);
 	return 0;
 }
 
 /* Processes everything that has arrived. */
-static int take_in(struct cprof_recorder *r, struct err *e)
+static int take_in(struct cprof_recorder *rec, struct err *e)
 {
 	uint64_t drained_ns = clock_monotonic_ns();
-	slices_scatter(&r->slices);
-	if (!r->window.is_open && drained_ns >= r->engine.window.start_ns)
-		open_window(r);
-	applabels_poll(&r->engine.app);
-	int code = drain_source(r, e);
-	if (code < 0)
-		return code;
-	window_drained(&r->window, drained_ns);
-	if (r->kind->drained)
-		r->kind->drained(&r->session, &r->engine, drained_ns);
-	code = cost_adapt(&r->cost, e);
-	if (code < 0)
-		return code;
-	code = slices_advance(&r->slices, clock_monotonic_ns(), e);
-	if (code < 0)
-		return code;
-	collect_garbage(r, clock_monotonic_ns());
+	slices_scatter(&rec->slices);
+	if (!rec->window.is_open && drained_ns >= rec->engine.window.start_ns)
+		open_window(rec);
+	applabels_poll(&rec->engine.app);
+	int r = drain_source(rec, e);
+	if (r < 0)
+		return r;
+	window_drained(&rec->window, drained_ns);
+	if (rec->kind->drained)
+		rec->kind->drained(&rec->session, &rec->engine, drained_ns);
+	r = cost_adapt(&rec->cost, e);
+	if (r < 0)
+		return r;
+	r = slices_advance(&rec->slices, clock_monotonic_ns(), e);
+	if (r < 0)
+		return r;
+	collect_garbage(rec, clock_monotonic_ns());
 	return 0;
 }
 
-int cprof_recorder_step(struct cprof_recorder *r, int timeout_ms, const int *fds, size_t n_fds,
+int cprof_recorder_step(struct cprof_recorder *rec, int timeout_ms, const int *fds, size_t n_fds,
 			bool *ret_ready, struct err *e)
 {
 	bool gone = false;
-	int code = recorder_check_owner(r, e);
-	if (code < 0)
-		return code;
-	code = wait_for_records(r, timeout_ms, fds, n_fds, ret_ready, &gone, e);
-	if (code < 0)
-		return code;
-	code = window_tend(&r->window, e);
-	if (code < 0)
-		return code;
-	code = take_in(r, e);
-	if (code < 0)
-		return code;
+	int r = recorder_check_owner(rec, e);
+	if (r < 0)
+		return r;
+	r = wait_for_records(rec, timeout_ms, fds, n_fds, ret_ready, &gone, e);
+	if (r < 0)
+		return r;
+	r = window_tend(&rec->window, e);
+	if (r < 0)
+		return r;
+	r = take_in(rec, e);
+	if (r < 0)
+		return r;
 	return gone ? CPROF_TARGET_GONE : CPROF_RUNNING;
 }
 
-void cprof_recorder_command_started(struct cprof_recorder *r)
+void cprof_recorder_command_started(struct cprof_recorder *rec)
 {
-	r->engine.targets.started_ns = clock_monotonic_ns();
+	rec->engine.targets.started_ns = clock_monotonic_ns();
 }
 
-void cprof_recorder_command_used(struct cprof_recorder *r, uint64_t cpu_ns)
+void cprof_recorder_command_used(struct cprof_recorder *rec, uint64_t cpu_ns)
 {
-	coverage_command_used(&r->coverage, cpu_ns);
+	coverage_command_used(&rec->coverage, cpu_ns);
 }
 
 /* ---- the end --------------------------------------------------------------------------- */
 
-int cprof_recorder_stop(struct cprof_recorder *r, struct err *e)
+int cprof_recorder_stop(struct cprof_recorder *rec, struct err *e)
 {
-	int code = recorder_check_owner(r, e);
-	if (code < 0)
-		return code;
-	if (!r->started || r->stopped)
+	int r = recorder_check_owner(rec, e);
+	if (r < 0)
+		return r;
+	if (!rec->started || rec->stopped)
 		return err_set(e, EINVAL, "the recorder is not started");
-	r->stopped = true;
-	if (!r->window.is_open)
-		open_window(r);
-	source_disable(r->session.source);
-	window_end(&r->window);
-	coverage_stop(&r->coverage, &r->engine.procs);
-	jit_poll(&r->engine.jit, r->window.end_ns, true);
-	slices_scatter(&r->slices);
-	code = drain_source(r, e);
-	if (code == 0)
-		code = slices_gather(&r->slices, e);
-	recorder_count(r);
-	cost_stop(&r->cost);
-	return code;
+	rec->stopped = true;
+	if (!rec->window.is_open)
+		open_window(rec);
+	source_disable(rec->session.source);
+	window_end(&rec->window);
+	coverage_stop(&rec->coverage, &rec->engine.procs);
+	jit_poll(&rec->engine.jit, rec->window.end_ns, true);
+	slices_scatter(&rec->slices);
+	r = drain_source(rec, e);
+	if (r < 0)
+		goto out;
+	r = slices_gather(&rec->slices, e);
+out:
+	/* What was received before an error is a profile, too. */
+	recorder_count(rec);
+	cost_stop(&rec->cost);
+	return r;
 }

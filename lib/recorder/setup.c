@@ -85,34 +85,34 @@ unsigned setup_optional_labels(const struct cprof_config *c)
 }
 
 /* What depends on the request alone: an -EINVAL from here is wrong usage. */
-static int check_request(struct cprof_recorder *r, struct err *e)
+static int check_request(struct cprof_recorder *rec, struct err *e)
 {
-	struct kind_session *k = &r->session;
-	int code = allprocs_check(&r->config, k->host, k->log, e);
-	if (code < 0)
-		return code;
-	code = check_labels(&r->config, e);
-	return code < 0 ? code : r->kind->choose(k, e);
+	struct kind_session *k = &rec->session;
+	int r = allprocs_check(&rec->config, k->host, k->log, e);
+	if (r < 0)
+		return r;
+	r = check_labels(&rec->config, e);
+	return r < 0 ? r : rec->kind->choose(k, e);
 }
 
-int setup_recorder(struct cprof_recorder *r, struct err *e)
+int setup_recorder(struct cprof_recorder *rec, struct err *e)
 {
-	const struct cprof_machine *m = r->config.machine;
-	struct kind_session *k = &r->session;
+	const struct cprof_machine *m = rec->config.machine;
+	struct kind_session *k = &rec->session;
 	k->host = m ? m->host : NULL;
 	if (!k->host) {
-		int code = host_open(&r->own_host, NULL, NULL, NULL, e);
-		if (code < 0)
-			return code;
-		k->host = &r->own_host;
+		int r = host_open(&rec->own_host, NULL, NULL, NULL, e);
+		if (r < 0)
+			return r;
+		k->host = &rec->own_host;
 	}
-	int code = check_request(r, e);
-	if (code == -EINVAL && e)
+	int r = check_request(rec, e);
+	if (r == -EINVAL && e)
 		e->is_usage = true;
-	if (code < 0)
-		return code;
-	code = check_targets(k, e);
-	if (code < 0)
-		return code;
-	return r->kind->open(k, e);
+	if (r < 0)
+		return r;
+	r = check_targets(k, e);
+	if (r < 0)
+		return r;
+	return rec->kind->open(k, e);
 }

@@ -7,9 +7,9 @@ struct cprof_config;
 struct cprof_recorder;
 struct err;
 
-/* Sets up r->session from r->config.  -errno with e set; cprof_recorder_free cleans up in any
+/* Sets up rec->session from rec->config.  -errno with e set; cprof_recorder_free cleans up in any
  * case. */
-int setup_recorder(struct cprof_recorder *r, struct err *e);
+int setup_recorder(struct cprof_recorder *rec, struct err *e);
 
 /* Built-in labels (bits) that are left out if they do not tell samples apart. */
 unsigned setup_optional_labels(const struct cprof_config *c);

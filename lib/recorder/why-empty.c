@@ -5,22 +5,22 @@
 
 #include <errno.h>
 
-int cprof_recorder_check(struct cprof_recorder *r, size_t event, bool *ret_counted_zero,
+int cprof_recorder_check(struct cprof_recorder *rec, size_t event, bool *ret_counted_zero,
 			 struct err *e)
 {
 	struct cprof_stats st;
 	struct cprof_event_stats ev;
-	cprof_recorder_stats(r, &st);
-	cprof_recorder_event_stats(r, event, &ev);
+	cprof_recorder_stats(rec, &st);
+	cprof_recorder_event_stats(rec, event, &ev);
 	*ret_counted_zero = false;
 	if (ev.n_samples)
 		return 0;
-	if (r->config.delay_ns && r->window.end_ns < r->engine.window.start_ns) {
+	if (rec->config.delay_ns && rec->window.end_ns < rec->engine.window.start_ns) {
 		err_set(e, ENODATA, "there is no sample of '%s': the recording ended before its "
 			"delay was over", ev.name);
 		err_hint(e, "the target may have ended: use a shorter --delay");
 		return -ENODATA;
 	}
 	*ret_counted_zero = !ev.is_clock && ev.counted == 0 && ev.time_running_ns;
-	return r->kind->why_empty(&r->session, &st, &ev, e);
+	return rec->kind->why_empty(&rec->session, &st, &ev, e);
 }
