@@ -55,36 +55,39 @@ static void find_rate(struct cprof_doctor *d)
  * mapped. */
 static int try_rings(struct cprof_doctor *d, const int *cpus, size_t n_cpus, uint64_t n_bytes)
 {
-	int code = 0;
-	VEC(struct ring) ring = { 0 };
+	int r = 0;
+	VEC(struct ring) rings = { 0 };
 	VEC(int) fds = { 0 };
-	for (size_t i = 0; i < n_cpus && code == 0; i++) {
+	for (size_t i = 0; i < n_cpus && r == 0; i++) {
 		struct perf_event_attr a = {
 			.type = PERF_TYPE_SOFTWARE, .size = sizeof(a),
 			.config = PERF_COUNT_SW_DUMMY, .disabled = 1,
 			.exclude_kernel = 1, .exclude_hv = 1,
 		};
-		struct ring r = { 0 };
+		struct ring ring = { 0 };
 		int fd = d->open.fn(&a, 0, cpus[i], -1, PERF_FLAG_FD_CLOEXEC);
 		if (fd < 0)
 			break;  /* another finding reports it */
-		code = ring_open(&r, d->host, fd, n_bytes / (uint64_t)sysconf(_SC_PAGESIZE), NULL);
-		if (code == 0 && !VEC_PUSH(&ring, r)) {
-			ring_close(&r);
-			code = -ENOMEM;
-		}
 		if (!VEC_PUSH(&fds, fd)) {
 			close(fd);
-			code = -ENOMEM;
+			r = -ENOMEM;
+			break;
+		}
+		r = ring_open(&ring, d->host, fd, n_bytes / (uint64_t)sysconf(_SC_PAGESIZE), NULL);
+		if (r < 0)
+			break;
+		if (!VEC_PUSH(&rings, ring)) {
+			ring_close(&ring);
+			r = -ENOMEM;
 		}
 	}
-	for (size_t i = 0; i < ring.n; i++)
-		ring_close(&ring.v[i]);
+	for (size_t i = 0; i < rings.n; i++)
+		ring_close(&rings.v[i]);
 	for (size_t i = 0; i < fds.n; i++)
 		close(fds.v[i]);
-	VEC_FREE(&ring);
+	VEC_FREE(&rings);
 	VEC_FREE(&fds);
-	return code;
+	return r;
 }
 
 static void find_memory(struct cprof_doctor *d)

@@ -119,23 +119,21 @@ static int make_copy(struct engine *g, const struct gc_tables_part *part, size_t
 	CLEANUP_FREE uint32_t *id = NULL;
 	c->n_counts = n + 1;
 	c->counts = calloc(c->n_counts, sizeof(*c->counts));
-	int code = gc_ids_begin(&c->ids, g);
-	if (code < 0 || !c->counts)
+	if (gc_ids_begin(&c->ids, g) < 0 || !c->counts)
 		return -ENOMEM;
 	if (c->has_stacks) {
 		id = calloc(g->stacks.n, sizeof(*id));
 		if (!id || frames_init(&c->frames, &g->budget) < 0 ||
 		    stacks_init(&c->stacks, &g->budget) < 0 ||
-		    !stack_walk_move(&g->walk, &c->frames, NULL))
+		    !stack_walk_move(&g->walk, &c->frames, NULL) ||
+		    copy_stacks(g, part, c, id) < 0)
 			return -ENOMEM;
-		code = copy_stacks(g, part, c, id);
 	}
-	for (size_t i = 0; i < c->n_counts && code == 0; i++) {
-		code = counts_init(&c->counts[i], &g->budget);
-		if (code == 0)
-			code = copy_counts(counts_of(g, part, i), id, &c->ids, &c->counts[i]);
-	}
-	return code;
+	for (size_t i = 0; i < c->n_counts; i++)
+		if (counts_init(&c->counts[i], &g->budget) < 0 ||
+		    copy_counts(counts_of(g, part, i), id, &c->ids, &c->counts[i]) < 0)
+			return -ENOMEM;
+	return 0;
 }
 
 static void swap_counts(struct counts *a, struct counts *b)
@@ -157,31 +155,41 @@ static void swap_stacks(struct engine *g, struct copy *c)
 	stack_walk_move(&g->walk, &g->frames, &g->stacks);
 }
 
-static int compact(struct engine *g, const struct gc_tables_part *part, size_t n, bool has_stacks)
+/* Gives the engine and the parts the copies of their tables. */
+static void swap_all(struct engine *g, const struct gc_tables_part *part, struct copy *c)
+{
+	if (c->has_stacks)
+		swap_stacks(g, c);
+	for (size_t i = 0; i < c->n_counts; i++)
+		swap_counts(counts_of(g, part, i), &c->counts[i]);
+	gc_ids_commit(&c->ids);
+	g->gc.n_runs++;
+}
+
+static int replace_tables(struct engine *g, const struct gc_tables_part *part, size_t n,
+			  bool has_stacks)
 {
 	struct copy c = { .has_stacks = has_stacks };
-	int code = make_copy(g, part, n, &c);
-	if (code == 0) {
-		if (has_stacks)
-			swap_stacks(g, &c);
-		for (size_t i = 0; i < c.n_counts; i++)
-			swap_counts(counts_of(g, part, i), &c.counts[i]);
-		gc_ids_commit(&c.ids);
-		g->gc.n_runs++;
-	} else if (has_stacks) {
+	int r = make_copy(g, part, n, &c);
+	if (r == 0)
+		swap_all(g, part, &c);
+	else if (has_stacks)
 		/* Pseudo frames point to the old table again. */
 		stack_walk_move(&g->walk, &g->frames, NULL);
-	}
 	copy_done(&c);
-	if (code == 0)
-		code = gc_threads_unused(g, part, n);
+	return r < 0 ? r : gc_threads_unused(g, part, n);
+}
+
+static int compact(struct engine *g, const struct gc_tables_part *part, size_t n, bool has_stacks)
+{
+	int r = replace_tables(g, part, n, has_stacks);
 	/* Also if memory was short: the next attempt comes when there is twice as much to free. */
 	struct gc_tables_sizes now = { g->stacks.n, g->strings.n, g->labels.n, g->dsos.n_known,
 				     g->targets.pids.n };
 	g->gc.compacted_names = now;
 	if (has_stacks)
 		g->gc.compacted = now;
-	return code;
+	return r;
 }
 
 int gc_tables_run(struct engine *g, const struct gc_tables_part *part, size_t n)

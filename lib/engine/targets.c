@@ -50,8 +50,8 @@ int targets_add_pid(struct targets *t, uint32_t pid)
 
 int targets_add_tid(struct targets *t, uint32_t pid, uint32_t tid)
 {
-	int code = set_add(&t->hosts, pid);
-	return code < 0 ? code : set_add(&t->tids, tid);
+	int r = set_add(&t->hosts, pid);
+	return r < 0 ? r : set_add(&t->tids, tid);
 }
 
 void targets_add_command(struct targets *t, uint32_t pid)

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/host.h"
+#include "base/vec.h"
 #include "proc/procs.h"
 #include "labels/apptimes.h"
 #include "source/synth.h"
@@ -46,8 +47,7 @@ struct registry {
 
 struct applabels_process {
 	uint32_t pid;
-	struct registry *registry;
-	unsigned n;
+	VEC(struct registry) registry;
 	uint32_t n_space_changes;  /* the state of the address space that was searched for
 				    * registries */
 	bool is_searched;
@@ -79,9 +79,9 @@ static void registry_done(struct applabels *a, struct registry *r)
 
 static void process_free(struct applabels *a, struct applabels_process *p)
 {
-	for (unsigned i = 0; i < p->n; i++)
-		registry_done(a, &p->registry[i]);
-	free(p->registry);
+	for (size_t i = 0; i < p->registry.n; i++)
+		registry_done(a, &p->registry.v[i]);
+	VEC_FREE(&p->registry);
 	idmap_done(&p->own_tid);
 	free(p);
 }
@@ -262,8 +262,8 @@ static void drain(struct applabels *a, struct applabels_process *p)
 	d.floor_ns = a->newest_ns > LATE_NS ? a->newest_ns - LATE_NS : 0;
 	uint64_t start = clock_monotonic_ns();
 	labelmem_clock_tick(&a->clock);
-	for (unsigned i = 0; i < p->n && !p->is_gone; i++) {
-		d.r = &p->registry[i];
+	for (size_t i = 0; i < p->registry.n && !p->is_gone; i++) {
+		d.r = &p->registry.v[i];
 		if (!d.r->is_dead)
 			drain_registry(&d);
 	}
@@ -280,25 +280,22 @@ static void drain(struct applabels *a, struct applabels_process *p)
 
 static bool has_registry(const struct applabels_process *p, uint64_t addr)
 {
-	for (unsigned i = 0; i < p->n; i++)
-		if (p->registry[i].mem.addr == addr)
+	for (size_t i = 0; i < p->registry.n; i++)
+		if (p->registry.v[i].mem.addr == addr)
 			return true;
 	return false;
 }
 
 static void add_registry(struct applabels *a, struct applabels_process *p, uint64_t addr)
 {
-	struct registry *more = reallocarray(p->registry, p->n + 1, sizeof(*more));
-	if (!more)
+	struct registry r = { 0 };
+	apptimes_init(&r.times, a->budget);
+	labelmem_init(&r.mem, p->pid, addr);
+	r.mem.read = a->read;
+	r.mem.read_ctx = a->read_ctx;
+	if (!VEC_PUSH(&p->registry, r))
 		return;
-	p->registry = more;
-	struct registry *r = &more[p->n];
-	*r = (struct registry){ 0 };
-	apptimes_init(&r->times, a->budget);
-	labelmem_init(&r->mem, p->pid, addr);
-	r->mem.read = a->read;
-	r->mem.read_ctx = a->read_ctx;
-	if (p->n++ == 0) {
+	if (p->registry.n == 1) {
 		a->stats.n_processes++;
 		VEC_PUSH(&a->pids, p->pid);
 		a->next_poll_ns = 0;
@@ -316,7 +313,7 @@ static void search(struct applabels *a, struct applabels_process *p, const struc
 		if (!d->labels_vaddr || !dso_vaddr(d, map->pgoff, &vaddr))
 			continue;
 		uint64_t addr = map->start - vaddr + d->labels_vaddr;
-		if (p->n < REGISTRIES_MAX && !has_registry(p, addr))
+		if (p->registry.n < REGISTRIES_MAX && !has_registry(p, addr))
 			add_registry(a, p, addr);
 	}
 }
@@ -345,7 +342,7 @@ static struct applabels_process *labelled(struct applabels *a, const struct proc
 	struct applabels_process *p = process_of(a, of->pid);
 	if (p && (!p->is_searched || p->n_space_changes != of->space.n_changes))
 		search(a, p, of);
-	return p && (p->n || p->forked_set) ? p : NULL;
+	return p && (p->registry.n || p->forked_set) ? p : NULL;
 }
 
 /* ---- look-ups --------------------------------------------------------------------- */
@@ -371,18 +368,18 @@ uint32_t applabels_at(struct applabels *a, const struct procs_process *of, uint3
 	if (!p)
 		return 0;
 	uint32_t set = tid == p->pid ? p->forked_set : 0;
-	if (!p->n)
+	if (!p->registry.n)
 		return set;
 	if (time_ns > p->drained_ns)
 		drain(a, p);
 	uint32_t own = own_tid(a, p, tid);
 	bool is_known = time_ns <= p->drained_ns;
-	for (unsigned i = 0; i < p->n && is_known; i++) {
+	for (size_t i = 0; i < p->registry.n && is_known; i++) {
 		uint32_t one = APPTIMES_UNKNOWN;
-		if (!apptimes_at(&p->registry[i].times, own, time_ns, i == 0 ? set : 0, &one) &&
-		    !p->registry[i].is_dead)
+		if (!apptimes_at(&p->registry.v[i].times, own, time_ns, i == 0 ? set : 0, &one) &&
+		    !p->registry.v[i].is_dead)
 			continue;
-		is_known = one != APPTIMES_UNKNOWN && !p->registry[i].is_dead;
+		is_known = one != APPTIMES_UNKNOWN && !p->registry.v[i].is_dead;
 		set = i == 0 ? one : labels_join(a->labels, set, one);
 	}
 	a->stats.n_unknown += !is_known;
@@ -393,7 +390,7 @@ void applabels_fork(struct applabels *a, const struct procs_process *of, uint32_
 		    uint32_t child, uint64_t time_ns)
 {
 	struct applabels_process *p = idmap_get(&a->process, of->pid);
-	if (!p || !p->n)
+	if (!p || !p->registry.n)
 		return;
 	uint32_t set = applabels_at(a, of, tid, time_ns);
 	applabels_forget(a, child);
@@ -434,8 +431,8 @@ static void forget_sets(struct applabels *a, struct registry *r)
 static void trim_process(struct applabels *a, struct applabels_process *p)
 {
 	uint64_t since_ns = a->newest_ns > DEAD_NS ? a->newest_ns - DEAD_NS : 0;
-	for (unsigned i = 0; i < p->n; i++) {
-		struct registry *r = &p->registry[i];
+	for (size_t i = 0; i < p->registry.n; i++) {
+		struct registry *r = &p->registry.v[i];
 		struct idmap alive = { .n = 0 };
 		forget_sets(a, r);
 		if (labelmem_list_threads(&r->mem, &alive))
@@ -462,8 +459,8 @@ void applabels_each_set(struct applabels *a, void (*each)(void *ctx, uint32_t *s
 		if (!p)
 			continue;
 		each(ctx, &p->forked_set);
-		for (unsigned k = 0; k < p->n; k++)
-			apptimes_each_set(&p->registry[k].times, each, ctx);
+		for (size_t k = 0; k < p->registry.n; k++)
+			apptimes_each_set(&p->registry.v[k].times, each, ctx);
 	}
 }
 
@@ -474,7 +471,7 @@ void applabels_clear(struct applabels *a)
 	appvalues_clear(&a->values);
 	for (uint32_t i = 0; i < a->process.n_slots; i++) {
 		struct applabels_process *p = a->process.slot[i].value;
-		for (unsigned k = 0; p && k < p->n; k++)
-			forget_sets(a, &p->registry[k]);
+		for (size_t k = 0; p && k < p->registry.n; k++)
+			forget_sets(a, &p->registry.v[k]);
 	}
 }

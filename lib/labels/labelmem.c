@@ -147,11 +147,11 @@ static long read_at(const struct labelmem *m, uint64_t addr, void *buf, size_t n
 	return read_pieces(m, &local, 1, &remote, 1);
 }
 
-static enum labelmem_outcome failure(long code)
+static enum labelmem_outcome failure(long r)
 {
-	if (code == -EPERM || code == -EACCES)
+	if (r == -EPERM || r == -EACCES)
 		return LABELMEM_DENIED;
-	return code == -ESRCH ? LABELMEM_GONE : LABELMEM_BAD;
+	return r == -ESRCH ? LABELMEM_GONE : LABELMEM_BAD;
 }
 
 /* The registry's first words: is it one, and how many threads does it have by now? */
