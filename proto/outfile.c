@@ -14,6 +14,7 @@
 #include "proto/outfile.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/pathwalk.h"
 
@@ -117,10 +118,8 @@ static int check_entry(const char *path, const struct stat *st, struct err *e)
 
 static bool choose_name(struct outfile *f, unsigned salt)
 {
-	struct timespec now;
-	clock_gettime(CLOCK_REALTIME, &now);
 	snprintf(f->tmp_name, sizeof(f->tmp_name), ".cprof-%ld-%08x.tmp", (long)getpid(),
-		 (unsigned)now.tv_nsec + salt);
+		 (unsigned)clock_now_ns(CLOCK_REALTIME) + salt);
 	struct stat st;
 	return fstatat(f->folder_fd, f->tmp_name, &st, AT_SYMLINK_NOFOLLOW) < 0;
 }

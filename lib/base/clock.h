@@ -1,19 +1,30 @@
 #ifndef CPROF_BASE_CLOCK_H
 #define CPROF_BASE_CLOCK_H
 
-/* Reads a clock of clock_gettime(2) in nanoseconds; 0 when there is no such clock.  Kernel records
- * carry CLOCK_MONOTONIC. */
+/* The clocks of clock_gettime(2) in nanoseconds.  Kernel records carry CLOCK_MONOTONIC. */
 
+#include <errno.h>
 #include <stdint.h>
 #include <time.h>
 
 #define CLOCK_SECOND_NS 1000000000u
 
+/* 0, or -errno when there is no such clock. */
+static inline int clock_read_ns(clockid_t clock, uint64_t *ret_ns)
+{
+	struct timespec t;
+	if (clock_gettime(clock, &t) < 0)
+		return -errno;
+	*ret_ns = (uint64_t)t.tv_sec * CLOCK_SECOND_NS + (uint64_t)t.tv_nsec;
+	return 0;
+}
+
+/* 0 when there is no such clock. */
 static inline uint64_t clock_now_ns(clockid_t clock)
 {
-	struct timespec t = { 0 };
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * CLOCK_SECOND_NS + (uint64_t)t.tv_nsec;
+	uint64_t ns = 0;
+	clock_read_ns(clock, &ns);
+	return ns;
 }
 
 static inline uint64_t clock_monotonic_ns(void)

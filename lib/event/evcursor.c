@@ -46,12 +46,7 @@ int evcursor_complain(const struct evcursor *p, int errnum, size_t at, const cha
 
 struct evspec *evcursor_append(struct evspec_list *l)
 {
-	struct evspec *v = reallocarray(l->v, l->n + 1, sizeof(*v));
-	if (!v)
-		return NULL;
-	l->v = v;
-	v[l->n] = (struct evspec){ .output = l->n_outputs };
-	return &v[l->n++];
+	return VEC_PUSH(l, ((struct evspec){ .output = l->n_outputs })) ? &l->v[l->n - 1] : NULL;
 }
 
 struct evspec *evcursor_add(struct evcursor *p, const struct evpmu *pmu, struct evcursor_span name)

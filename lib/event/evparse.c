@@ -281,7 +281,7 @@ static bool add_member(const struct evspec *v, size_t n, uint32_t output,
  */
 static int split_group(struct evcursor *p, size_t begin, uint32_t first_output)
 {
-	struct evspec_list *l = p->l, split = { NULL, 0, 0, 0 };
+	struct evspec_list *l = p->l, split = { 0 };
 	size_t n = l->n - begin;
 	const struct evspec *v = l->v + begin;
 	bool ok = true;
@@ -303,18 +303,14 @@ static int split_group(struct evcursor *p, size_t begin, uint32_t first_output)
 	/* Each variant is in the group of its PMU, and one without a PMU in all groups, so split.n
 	 * >= n as long as an event has one variant per PMU.  Otherwise the array keeps its size, as
 	 * the loop below frees all n. */
-	struct evspec *all = l->v;
-	if (split.n > n)
-		all = reallocarray(l->v, begin + split.n, sizeof(*all));
-	if (!all) {
+	if (split.n > n && !VEC_RESERVE(l, split.n - n)) {
 		evspec_list_done(&split);
 		return err_errno(p->e, ENOMEM, "cannot store a group");
 	}
 	for (size_t i = 0; i < n; i++)
-		evspec_done(&all[begin + i]);
-	memcpy(all + begin, split.v, split.n * sizeof(*all));
+		evspec_done(&l->v[begin + i]);
+	memcpy(l->v + begin, split.v, split.n * sizeof(*split.v));
 	free(split.v);
-	l->v = all;
 	l->n = begin + split.n;
 	return 0;
 }

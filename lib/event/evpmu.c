@@ -80,10 +80,8 @@ static int add_pmu(const struct host *h, const char *name, struct evpmu_list *l)
 	long type;
 	if (host_read_long(h, HOST_SYS, &type, DEVICES "/%s/type", name) < 0 || type < 0)
 		return 0;
-	struct evpmu *v = reallocarray(l->v, l->n + 1, sizeof(*v));
-	if (!v)
+	if (!VEC_RESERVE(l, 1))
 		return -ENOMEM;
-	l->v = v;
 	struct evpmu p = { .name = strdup(name), .type = (uint32_t)type };
 	if (!p.name)
 		return -ENOMEM;
@@ -123,8 +121,7 @@ void evpmu_list_done(struct evpmu_list *l)
 		free(l->v[i].name);
 		free(l->v[i].cpus);
 	}
-	free(l->v);
-	*l = (struct evpmu_list){ NULL, 0 };
+	VEC_FREE(l);
 }
 
 size_t evpmu_n_cores(const struct evpmu_list *l)

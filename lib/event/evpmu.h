@@ -21,8 +21,8 @@ struct evpmu {
 };
 
 struct evpmu_list {
-	struct evpmu *v;      /* by name */
-	size_t n;
+	struct evpmu *v;      /* by name; a VEC (base/vec.h) */
+	size_t n, cap;
 };
 
 /* All PMUs that have a type; none if there is no such folder.  -ENOMEM. */

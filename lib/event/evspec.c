@@ -45,7 +45,7 @@ void evspec_list_done(struct evspec_list *l)
 	for (size_t i = 0; i < l->n; i++)
 		evspec_done(&l->v[i]);
 	free(l->v);
-	*l = (struct evspec_list){ NULL, 0, 0, 0 };
+	*l = (struct evspec_list){ 0 };
 }
 
 bool evspec_in_kernel(const struct evspec *s)

@@ -69,8 +69,8 @@ struct evspec {
 };
 
 struct evspec_list {
-	struct evspec *v;
-	size_t n;
+	struct evspec *v;              /* a VEC (base/vec.h) */
+	size_t n, cap;
 	uint32_t n_outputs, n_groups;
 };
 

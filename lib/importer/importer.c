@@ -6,6 +6,7 @@
 #include "importer/importer.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/hashindex.h"
@@ -162,11 +163,10 @@ static int open_source(struct cprof_importer *m, struct err *e)
 	if (m->fd < 0 || fstat(m->fd, &st) < 0)
 		return err_errno(e, errno, "cannot read '%s'", path);
 	/* A stream has been recorded up to now. */
-	struct timespec now;
-	clock_gettime(CLOCK_REALTIME, &now);
 	if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
-		now = st.st_mtim;
-	m->modified_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+		m->modified_ns = (int64_t)st.st_mtim.tv_sec * CLOCK_SECOND_NS + st.st_mtim.tv_nsec;
+	else
+		m->modified_ns = (int64_t)clock_now_ns(CLOCK_REALTIME);
 	return perfdata_open(m->fd, is_stdin ? "stdin" : path, &m->source, e);
 }
 

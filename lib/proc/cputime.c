@@ -8,6 +8,7 @@
 #include "proc/cputime.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/host.h"
 
 #include <errno.h>
@@ -19,24 +20,17 @@
 #define CPUCLOCK_SCHED 2
 #define CPUCLOCK_PERTHREAD 4
 
-#define NS_PER_S UINT64_C(1000000000)
-
 static int read_clock(pid_t id, int kind, uint64_t *ret_ns)
 {
 	/* Shifted as an unsigned number: it is negative as a pid. */
 	clockid_t clock = (clockid_t)((~(unsigned)id << 3) | (unsigned)kind);
-	struct timespec ts;
-	if (id <= 0)
-		return -ESRCH;
-	if (clock_gettime(clock, &ts) < 0)
-		return errno == EINVAL ? -ESRCH : -errno;
-	*ret_ns = (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
-	return 0;
+	int r = id > 0 ? clock_read_ns(clock, ret_ns) : -ESRCH;
+	return r == -EINVAL ? -ESRCH : r;
 }
 
 static uint64_t ticks_to_ns(uint64_t ticks)
 {
-	return ticks * (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
+	return ticks * (CLOCK_SECOND_NS / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
 /* The sum of two neighbouring fields of a stat file (numbered as in proc_pid_stat(5)). */
