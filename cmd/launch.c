@@ -55,11 +55,8 @@ static void run_child(int go_fd, int errno_fd, char **argv, const sigset_t *mask
 static int report_start_error(const char *name, struct err *e)
 {
 	int number = errno, r = err_errno(e, number, "cannot start '%s'", name);
-	if (number == EMFILE)
-		err_hint(e, "raise this shell's limit of open files: ulimit -n 256");
-	else if (number == ENFILE)
-		err_hint(e, "the whole machine is out of open files: sysctl fs.file-max");
-	else if (number == EAGAIN)
+	err_hint_files(e, number);
+	if (number == EAGAIN)
 		err_hint(e,
 			 "the limit of processes is reached: ulimit -u, or the cgroup's pids.max");
 	return r;

@@ -37,7 +37,11 @@ int signals_open(struct signals *s, int extra, struct err *e)
 		sigaddset(&set, extra);
 	sigprocmask(SIG_BLOCK, &set, &s->before);
 	s->fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return s->fd < 0 ? err_errno(e, errno, "cannot wait for signals") : 0;
+	if (s->fd >= 0)
+		return 0;
+	int r = err_errno(e, errno, "cannot wait for signals");
+	err_hint_files(e, -r);
+	return r;
 }
 
 void signals_close(struct signals *s)

@@ -57,6 +57,14 @@ void err_hint(struct err *e, const char *fmt, ...)
 	va_end(ap);
 }
 
+void err_hint_files(struct err *e, int errnum)
+{
+	if (errnum == EMFILE)
+		err_hint(e, "raise this shell's limit of open files: ulimit -n 256");
+	else if (errnum == ENFILE)
+		err_hint(e, "the whole machine is out of open files: sysctl fs.file-max");
+}
+
 void err_prefix(struct err *e, const char *fmt, ...)
 {
 	if (!e)

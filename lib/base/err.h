@@ -26,6 +26,9 @@ int err_errno(struct err *e, int errnum, const char *fmt, ...)
 void err_hint(struct err *e, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* Adds the remedy for a lack of descriptors (EMFILE, ENFILE); does nothing for other errors. */
+void err_hint_files(struct err *e, int errnum);
+
 /* Puts "PREFIX: " before the text of e. */
 void err_prefix(struct err *e, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -28,6 +28,7 @@ int host_open(struct host *h, const char *root, const char *proc, const char *sy
 		tmp.fd[i] = open(name[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
 		if (tmp.fd[i] < 0 && i != HOST_SYS) {
 			int r = err_errno(e, errno, "cannot open '%s'", name[i]);
+			err_hint_files(e, -r);
 			host_close(&tmp);
 			return r;
 		}

@@ -142,6 +142,12 @@ for limit in 6 8 10 12 14; do
 	[ "$limit" -ne 6 ] || check '6 descriptors: fails' test "$status" -ne 0
 	find . -name '*fd*' -delete
 done
+# (--trigger opens folders first: the next descriptor, for a folder or for signals, is missing.)
+for limit in 4 5 6; do
+	run sh -c "ulimit -n $limit; exec '$CPROF' record --trigger 'cpu>99%' -o fd.pb.gz -- true"
+	is "$status" 1 "$limit descriptors and --trigger: fails"
+	like err 'ulimit -n' "$limit descriptors and --trigger: names the remedy"
+done
 run sh -c "ulimit -S -n 24; exec '$CPROF' record --scope task -e cpu-clock -o many.pb.gz --duration 0.3 -p \$0" "$sleeper"
 unlike err 'too many open files' 'a soft limit below the hard one is raised'
 
