@@ -3,9 +3,12 @@
  * (pc, function) pairs, and streams of (value, length) steps.  A function's line, its file and its
  * position in the tree of inlined calls are found by adding up steps until the pc is reached.
  *
- * The trees are outside of the table, in read-only data, relative to an address ("go:func.*") that
- * only the runtime's moduledata contains.  The moduledata is recognised as the words that point to
- * the table and repeat its offsets.  In a position independent program, pointers are relocations.
+ * The trees are outside of the header's tables, relative to an address ("go:func.*") that only the
+ * runtime's moduledata contains.  Since Go 1.26 it alone contains the start of the code, too.  The
+ * moduledata is recognised as the words that point to the table and repeat its offsets.  The word
+ * with the trees' address moves as the moduledata grows (words 38, 40 and 43 in Go 1.18, 1.20 and
+ * 1.27), so it is recognised by the trees.  In a position independent program, pointers are
+ * relocations.
  *
  *	            1.16, 1.17       1.18, 1.19         1.20 and later
  *	magic       fffffffa         fffffff0           fffffff1
@@ -32,8 +35,10 @@
 #define INLINE_DEPTH_MAX 64
 #define STEPS_MAX (1u << 16)
 #define MODULEDATA_TEXT 22             /* in words */
-#define MODULEDATA_GOFUNC_1_18 38
-#define MODULEDATA_GOFUNC_1_20 40
+#define MODULEDATA_GOFUNC_MIN 36u
+#define MODULEDATA_GOFUNC_MAX 48u
+#define TRIED_TREES 8u
+#define TRIED_FUNCTIONS_MAX 4096u
 
 enum layout { GO_1_16, GO_1_18, GO_1_20 };
 
@@ -212,61 +217,6 @@ static bool read_sections(struct go_names *g, Elf *elf)
 	return g->section && g->table.p;
 }
 
-/* If the moduledata of this table is at vaddr, sets g->gofunc. */
-static bool try_moduledata(struct go_names *g, uint64_t vaddr)
-{
-	uint64_t p = g->ptr_bytes;
-	unsigned word = g->layout == GO_1_18 ? MODULEDATA_GOFUNC_1_18 : MODULEDATA_GOFUNC_1_20;
-	if (pointer_at(g, vaddr + p) != g->table.vaddr + g->names_off)
-		return false;
-	uint64_t text = pointer_at(g, vaddr + MODULEDATA_TEXT * p);
-	if (g->text && text != g->text)
-		return false;
-	g->text = text;
-	g->gofunc = pointer_at(g, vaddr + word * p);
-	return true;
-}
-
-static void find_moduledata(struct go_names *g)
-{
-	for (size_t i = 0; i < g->n_sections; i++) {
-		const struct section *s = &g->section[i];
-		uint64_t x;
-		for (uint64_t off = 0; s->is_writable && get(s, off, g->ptr_bytes, &x);
-		     off += g->ptr_bytes)
-			if (x == g->table.vaddr && try_moduledata(g, s->vaddr + off))
-				return;
-	}
-	for (size_t i = 0; i < n_relocations(g); i++) {
-		GElf_Rela r;
-		memcpy(&r, (const char *)g->rela->d_buf + i * sizeof(r), sizeof(r));
-		if ((uint64_t)r.r_addend == g->table.vaddr && try_moduledata(g, r.r_offset))
-			return;
-	}
-}
-
-int go_names_open(Elf *elf, struct go_names **ret_go)
-{
-	struct go_names *g = calloc(1, sizeof(*g));
-	if (!g)
-		return -ENOMEM;
-	if (!read_sections(g, elf) || !read_header(g)) {
-		go_names_close(g);
-		return -ENOENT;
-	}
-	if (g->layout != GO_1_16)
-		find_moduledata(g);
-	*ret_go = g;
-	return 0;
-}
-
-void go_names_close(struct go_names *g)
-{
-	if (g)
-		free(g->section);
-	free(g);
-}
-
 /* ---- functions ------------------------------------------------------------- */
 
 struct function {
@@ -401,6 +351,99 @@ static bool call_at(const struct go_names *g, uint64_t tree, int32_t index, stru
 		*c = (struct call){ .parent = (int16_t)word[0], .file = (uint32_t)word[1],
 				    .line = (uint32_t)word[2], .name_off = (uint32_t)word[3] };
 	return true;
+}
+
+/* ---- moduledata ------------------------------------------------------------- */
+
+/* Is the first call of a function's tree a call, within the function and with a name? */
+static bool is_tree(const struct go_names *g, const struct function *f, uint64_t n_code)
+{
+	struct call c;
+	if (!call_at(g, tree_of(g, f), 0, &c) || c.parent_pc >= n_code)
+		return false;
+	uint64_t name_off = g->names_off + c.name_off;
+	return text_at(g, name_off) && g->table.p[name_off - 1] == '\0';
+}
+
+/* Do the first functions with trees have real ones, if these are relative to g->gofunc? */
+static bool has_trees(const struct go_names *g)
+{
+	struct function f;
+	unsigned n_trees = 0;
+	for (uint64_t i = 0; i < TRIED_FUNCTIONS_MAX && n_trees < TRIED_TREES; i++) {
+		uint64_t pc = pc_of(g, i);
+		if (i >= g->n_functions || !find_function(g, pc, &f))
+			break;
+		if (!tree_of(g, &f))
+			continue;
+		if (!is_tree(g, &f, pc_of(g, i + 1) - pc))
+			return false;
+		n_trees++;
+	}
+	return n_trees > 0;
+}
+
+/* If the moduledata of this table is at vaddr, takes what it contains. */
+static bool try_moduledata(struct go_names *g, uint64_t vaddr)
+{
+	uint64_t p = g->ptr_bytes;
+	if (pointer_at(g, vaddr + p) != g->table.vaddr + g->names_off)
+		return false;
+	uint64_t text = pointer_at(g, vaddr + MODULEDATA_TEXT * p);
+	if (!text || (g->text && text != g->text))
+		return false;
+	g->text = text;
+	for (unsigned i = MODULEDATA_GOFUNC_MIN; i <= MODULEDATA_GOFUNC_MAX; i++) {
+		g->gofunc = pointer_at(g, vaddr + i * p);
+		if (g->gofunc && has_trees(g))
+			return true;
+	}
+	g->gofunc = 0;
+	return true;
+}
+
+static void find_moduledata(struct go_names *g)
+{
+	for (size_t i = 0; i < g->n_sections; i++) {
+		const struct section *s = &g->section[i];
+		uint64_t x;
+		for (uint64_t off = 0; s->is_writable && get(s, off, g->ptr_bytes, &x);
+		     off += g->ptr_bytes)
+			if (x == g->table.vaddr && try_moduledata(g, s->vaddr + off))
+				return;
+	}
+	for (size_t i = 0; i < n_relocations(g); i++) {
+		GElf_Rela r;
+		memcpy(&r, (const char *)g->rela->d_buf + i * sizeof(r), sizeof(r));
+		if ((uint64_t)r.r_addend == g->table.vaddr && try_moduledata(g, r.r_offset))
+			return;
+	}
+}
+
+int go_names_open(Elf *elf, struct go_names **ret_go)
+{
+	struct go_names *g = calloc(1, sizeof(*g));
+	if (!g)
+		return -ENOMEM;
+	if (!read_sections(g, elf) || !read_header(g)) {
+		go_names_close(g);
+		return -ENOENT;
+	}
+	if (g->layout != GO_1_16)
+		find_moduledata(g);
+	if (g->layout != GO_1_16 && !g->text) {
+		go_names_close(g);
+		return -ENOENT;
+	}
+	*ret_go = g;
+	return 0;
+}
+
+void go_names_close(struct go_names *g)
+{
+	if (g)
+		free(g->section);
+	free(g);
 }
 
 size_t go_names_find(const struct go_names *g, uint64_t vaddr, struct symdwarf_frame *frame,

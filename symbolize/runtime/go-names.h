@@ -3,7 +3,7 @@
 
 /*
  * Functions, files, lines and inlined calls of Go programs from .gopclntab, which the Go runtime
- * needs for itself, so that stripped programs have it, too.  The layouts of Go 1.16 to 1.25
+ * needs for itself, so that stripped programs have it, too.  The layouts of Go 1.16 to 1.27
  * (src/runtime/symtab.go and src/internal/abi/symtab.go of Go).
  */
 

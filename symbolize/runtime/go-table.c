@@ -12,9 +12,11 @@
  * which waits until the other stack is left again (CFI_FLAG_SWITCH).  The callers of mcall and
  * morestack do not wait: they may run elsewhere.
  *
- * In a position independent program, the start of the code, to which all addresses are relative, is
- * a relocation.  If it is given nowhere, it is the start of .text, provided that .text is as long
- * as the table says.
+ * All addresses are relative to the start of the code.  Until Go 1.25 it is in the table's header
+ * (in a position independent program as a relocation), and since then only in the runtime's
+ * moduledata, which has a section of its own, .go.module.  If it is given nowhere, it is the start
+ * of .text, provided that .text is as long as the table says and does not begin with C code, as it
+ * does where cgo is used.
  */
 
 #include "symbolize/runtime/go-table.h"
@@ -31,6 +33,7 @@
 #define GO_STEPS_MAX (1u << 16)
 #define GO_NEIGHBOURS_MAX 8192u         /* a package has no more functions, hardly ever */
 #define GO_TEXT_ROOM_BYTES 4096u        /* linkers fill the end of .text */
+#define GO_MODULE_TEXT 22u              /* in words: moduledata.text, since Go 1.18 */
 
 enum go_layout { GO_1_16, GO_1_18, GO_1_20 };
 
@@ -75,8 +78,36 @@ static uint64_t go_pc_of(struct go_table *g, uint64_t i)
 	return g->layout == GO_1_16 ? x : g->text + x;
 }
 
-/* text: the section .text; rela: relocations of a position independent program. */
-static bool go_read_header(struct go_table *g, const struct cfi_place *text,
+/* Word i of the section .go.module after relocation; 0: it has none. */
+static uint64_t go_module_word(struct cfi_section *module, struct cfi_section *rela, uint64_t i)
+{
+	uint64_t x = 0;
+	const uint8_t *p = cfi_section_get(module, 8 * i, 8);
+	if (p)
+		memcpy(&x, p, 8);
+	return x || !p ? x : go_relocated(rela, module->vaddr + 8 * i);
+}
+
+/* Where the code starts by the section .text; 0: unknown. */
+static uint64_t go_text_by_section(struct go_table *g)
+{
+	struct cfi_place text;
+	struct cfi_fde fde;
+	uint32_t off;
+	bool is_debug;
+	/* the last function is followed by its end */
+	uint64_t n = go_pc_of(g, g->n_functions);
+	if (!cfi_find_section(g->c, ".text", &text) || n > text.n_bytes ||
+	    text.n_bytes - n >= GO_TEXT_ROOM_BYTES)
+		return 0;
+	/* the C library's code for the start of a program has CFI, Go's code has no .eh_frame */
+	if (cfi_find_fde(g->c, text.vaddr, &fde, &off, &is_debug) == CFI_FOUND && !is_debug)
+		return 0;
+	return text.vaddr;
+}
+
+/* module: the section .go.module; rela: relocations of a position independent program. */
+static bool go_read_header(struct go_table *g, struct cfi_section *module,
 			   struct cfi_section *rela)
 {
 	uint64_t magic, quantum, ptr, off = 8, word[8] = { 0 };
@@ -106,12 +137,11 @@ static bool go_read_header(struct go_table *g, const struct cfi_place *text,
 	if (!has_text)
 		return true;
 	g->text = word[2] ? word[2] : go_relocated(rela, g->table.vaddr + 8 + 2 * ptr);
-	if (g->text)
-		return true;
-	/* the last function is followed by its end */
-	uint64_t n = go_pc_of(g, g->n_functions);
-	g->text = text->vaddr;
-	return n <= text->n_bytes && text->n_bytes - n < GO_TEXT_ROOM_BYTES;
+	if (!g->text && go_module_word(module, rela, 0) == g->table.vaddr)
+		g->text = go_module_word(module, rela, GO_MODULE_TEXT);
+	if (!g->text)
+		g->text = go_text_by_section(g);
+	return g->text != 0;
 }
 
 static bool go_find_section(const struct cfi *c, const char *name, const char *other,
@@ -123,15 +153,17 @@ static bool go_find_section(const struct cfi *c, const char *name, const char *o
 static bool go_open(struct go_table *g)
 {
 	const struct cfi *c = g->c;
-	struct cfi_place place, text;
-	struct cfi_section rela = { .fd = -1 };
+	struct cfi_place place;
+	struct cfi_section rela = { .fd = -1 }, module = { .fd = -1 };
 	if (!go_find_section(c, ".gopclntab", ".data.rel.ro.gopclntab", &place) ||
 	    cfi_section_file(&g->table, c->fd, place.off, place.n_bytes, place.vaddr) < 0)
 		return false;
-	cfi_find_section(c, ".text", &text);
+	if (cfi_find_section(c, ".go.module", &place))
+		cfi_section_file(&module, c->fd, place.off, place.n_bytes, place.vaddr);
 	if (go_find_section(c, ".rela", ".rela.dyn", &place) && place.type == SHT_RELA)
 		cfi_section_file(&rela, c->fd, place.off, place.n_bytes, 0);
-	bool is_open = go_read_header(g, &text, &rela);
+	bool is_open = go_read_header(g, &module, &rela);
+	cfi_section_done(&module);
 	cfi_section_done(&rela);
 	return is_open;
 }

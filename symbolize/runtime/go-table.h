@@ -4,7 +4,7 @@
 /*
  * The function table that the Go runtime needs for itself (.gopclntab), so that stripped programs
  * have it, too.  It says how far the stack pointer has moved at each address, which functions are
- * the first of their stacks, and which switch stacks.  The layouts of Go 1.16 to 1.25
+ * the first of their stacks, and which switch stacks.  The layouts of Go 1.16 to 1.27
  * (src/runtime/symtab.go and src/internal/abi/symtab.go of Go).  The table is read piece by piece.
  */
 

@@ -1,4 +1,5 @@
-/* The machine, two lengths, then a .gopclntab, code and relocations. */
+/* The machine, two lengths, then a .gopclntab, code, and bytes that are both the relocations and
+ * the moduledata. */
 
 #include "symbolize/runtime/go-table.h"
 #include "symbolize/runtime/runtime-file.h"
@@ -29,11 +30,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size -= 1 + sizeof(n);
 	size_t n_table = n[0] < size ? n[0] : size;
 	size_t n_text = n[1] < size - n_table ? n[1] : size - n_table;
-	int fd = gocode_file(arch == &arch_arm64 ? EM_AARCH64 : EM_X86_64,
-			     (struct gocode_part){ data, n_table },
-			     (struct gocode_part){ data + n_table, n_text },
-			     (struct gocode_part){ data + n_table + n_text,
-						   size - n_table - n_text });
+	const struct gocode_part rest = { data + n_table + n_text, size - n_table - n_text };
+	int fd = gocode_file(&(struct gocode){
+		.machine = arch == &arch_arm64 ? EM_AARCH64 : EM_X86_64,
+		.table = { data, n_table }, .text = { data + n_table, n_text },
+		.rela = rest, .module = rest });
 	struct runtime_file *file =
 		fd >= 0 && cfi_open_file(fd, &c) == 0 ? runtime_file_new(c) : NULL;
 	const struct module m = { .cfi = c, .file = file };

@@ -61,9 +61,9 @@ int main(void)
 {
 	struct goprogram g;
 	goprogram_make(&g, GOPROGRAM_1_20, false);
-	int fd = gocode_file(EM_X86_64, (struct gocode_part){ g.table, g.n_table },
-			     (struct gocode_part){ goprogram_code, sizeof(goprogram_code) },
-			     (struct gocode_part){ NULL, 0 });
+	int fd = gocode_file(&(struct gocode){ .machine = EM_X86_64,
+		.table = { g.table, g.n_table },
+		.text = { goprogram_code, sizeof(goprogram_code) } });
 	if (fd < 0 || cfi_open_file(fd, &cfi) < 0 || !(file = runtime_file_new(cfi)))
 		abort();
 	const uint64_t all[] = { KERNEL, USER, GOPROGRAM_SYSTEMSTACK_RA, GOPROGRAM_OUTER_RA,

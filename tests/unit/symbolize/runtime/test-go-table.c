@@ -6,20 +6,24 @@
 #include "symbolize/runtime/runtime-private.h"
 #include "symbolize/unwind/unwind-call.h"
 #include "tap.h"
+#include "tests/unit/symbolize/cfibuild.h"
 #include "tests/unit/symbolize/goprogram.h"
 
 #include <stdlib.h>
 
-static struct runtime_file *open_program(enum goprogram_layout layout, bool is_pie,
-					 unsigned int machine, const Elf64_Rela *rela,
-					 size_t n_code)
+/* The program; what is not in `with` is as in goprogram.h.  has_text: the table contains the start
+ * of the code. */
+static struct runtime_file *open_program(enum goprogram_layout layout, bool has_text,
+					 struct gocode with)
 {
 	struct goprogram g;
 	struct cfi *c = NULL;
-	goprogram_make(&g, layout, is_pie);
-	int fd = gocode_file(machine, (struct gocode_part){ g.table, g.n_table },
-			     (struct gocode_part){ goprogram_code, n_code },
-			     (struct gocode_part){ rela, rela ? sizeof(*rela) : 0 });
+	goprogram_make(&g, layout, !has_text);
+	with.machine = with.machine ? with.machine : EM_X86_64;
+	with.table = (struct gocode_part){ g.table, g.n_table };
+	if (!with.text.p)
+		with.text = (struct gocode_part){ goprogram_code, sizeof(goprogram_code) };
+	int fd = gocode_file(&with);
 	struct runtime_file *f = NULL;
 	if (fd < 0 || cfi_open_file(fd, &c) < 0 || !(f = runtime_file_new(c)))
 		abort();
@@ -49,8 +53,7 @@ static void is_rule(struct runtime_file *f, uint64_t vaddr, enum cfi_kind kind,
 
 static void test_rules(enum goprogram_layout layout)
 {
-	struct runtime_file *f = open_program(layout, false, EM_X86_64, NULL,
-					      sizeof(goprogram_code));
+	struct runtime_file *f = open_program(layout, true, (struct gocode){ 0 });
 	struct go_table *g = runtime_file_data(f, &runtime_go);
 	unsigned int saved = layout == GOPROGRAM_1_16 ? 0 : CFI_FLAG_FP_SAVED;
 	struct go_table_function fn;
@@ -77,29 +80,76 @@ static void test_rules(enum goprogram_layout layout)
 	close_program(f);
 }
 
+#define GO_MODULE_WORDS 44
+
 static void test_start(void)
 {
 	const Elf64_Rela there = { GOCODE_TABLE + 24, ELF64_R_INFO(0, R_X86_64_RELATIVE),
 				   GOCODE_TEXT };
-	struct runtime_file *f = open_program(GOPROGRAM_1_20, true, EM_X86_64, &there,
-				     sizeof(goprogram_code));
+	const struct gocode is_short = { .text = { goprogram_code, 0x80 } };
+	struct runtime_file *f = open_program(GOPROGRAM_1_20, false,
+					      (struct gocode){ .rela = { &there, sizeof(there) } });
 	is_rule(f, GOPROGRAM_FUNC1 + 9, CFI_PLAIN, CFI_FLAG_FP_SAVED, 3, -1,
 		"the code's start is relocated");
 	close_program(f);
-	f = open_program(GOPROGRAM_1_20, true, EM_X86_64, NULL, sizeof(goprogram_code));
+	f = open_program(GOPROGRAM_1_20, false, (struct gocode){ 0 });
 	is_rule(f, GOPROGRAM_FUNC1 + 9, CFI_PLAIN, CFI_FLAG_FP_SAVED, 3, -1,
 		"the code's start is unknown, but .text has the right size");
 	close_program(f);
-	f = open_program(GOPROGRAM_1_20, true, EM_X86_64, NULL, 0x80);
+	f = open_program(GOPROGRAM_1_20, false, is_short);
 	is_rule(f, GOPROGRAM_FUNC1 + 9, CFI_NONE, 0, 0, 0,
 		"the code's start is unknown, and .text has another size");
 	close_program(f);
 }
 
+/* Go 1.26 with cgo: .text begins with C code, and only moduledata has the start of Go's code. */
+static void test_module(void)
+{
+	enum { BEFORE = 0x100 };
+	uint8_t text[BEFORE + sizeof(goprogram_code)] = { 0x90 };
+	uint64_t module[GO_MODULE_WORDS] = { [0] = GOCODE_TABLE, [22] = GOCODE_TEXT };
+	Elf64_Rela rela[] = {
+		{ GOCODE_MODULE, ELF64_R_INFO(0, R_X86_64_RELATIVE), GOCODE_TABLE },
+		{ GOCODE_MODULE + 22 * 8, ELF64_R_INFO(0, R_X86_64_RELATIVE), GOCODE_TEXT },
+	};
+	struct cfibuild eh = { .vaddr = GOCODE_EH_FRAME, .is_eh = true };
+	memcpy(text + BEFORE, goprogram_code, sizeof(goprogram_code));
+	cfibuild_cie_x86(&eh, "zR");
+	cfibuild_fde(&eh, GOCODE_TEXT - BEFORE, 0x20);
+	cfibuild_end(&eh);
+	cfibuild_terminate(&eh);
+	struct gocode with = { .text = { text, sizeof(text) }, .n_before = BEFORE,
+		.module = { module, sizeof(module) }, .eh_frame = { eh.v, eh.n } };
+
+	struct runtime_file *f = open_program(GOPROGRAM_1_20, false, with);
+	is_rule(f, GOPROGRAM_FUNC1 + 9, CFI_PLAIN, CFI_FLAG_FP_SAVED, 3, -1,
+		"the code's start is in moduledata, C code precedes it");
+	is_rule(f, GOPROGRAM_FUNC1 + 9 - BEFORE, CFI_NONE, 0, 0, 0, "no rule for C code");
+	close_program(f);
+
+	memset(module, 0, sizeof(module));
+	with.rela = (struct gocode_part){ rela, sizeof(rela) };
+	f = open_program(GOPROGRAM_1_20, false, with);
+	is_rule(f, GOPROGRAM_FUNC1 + 9, CFI_PLAIN, CFI_FLAG_FP_SAVED, 3, -1,
+		"the same in a position independent program");
+	close_program(f);
+
+	rela[0].r_addend++;
+	f = open_program(GOPROGRAM_1_20, false, with);
+	is_rule(f, GOPROGRAM_FUNC1 + 9, CFI_NONE, 0, 0, 0,
+		"another module's data is not used, nor .text with C code");
+	close_program(f);
+
+	with.module.n = 22 * 8;
+	f = open_program(GOPROGRAM_1_20, false, with);
+	is_rule(f, GOPROGRAM_FUNC1 + 9, CFI_NONE, 0, 0, 0, "moduledata is too short");
+	close_program(f);
+}
+
 static void test_arm64(void)
 {
-	struct runtime_file *f = open_program(GOPROGRAM_1_20, false, EM_AARCH64, NULL,
-				     sizeof(goprogram_code));
+	struct runtime_file *f = open_program(GOPROGRAM_1_20, true,
+					      (struct gocode){ .machine = EM_AARCH64 });
 	is_rule(f, GOPROGRAM_FUNC1, CFI_PLAIN, CFI_FLAG_RA_REG, 0, 0, "arm64: no frame");
 	is_rule(f, GOPROGRAM_FUNC1 + 8, CFI_PLAIN, 0, 2, -2, "arm64: a frame");
 	close_program(f);
@@ -136,8 +186,7 @@ static void is_outer(struct runtime_file *f, uint64_t ra, enum unwind_call_site 
 static void test_callers(void)
 {
 	const uint64_t in_func1 = GOPROGRAM_FUNC1 + 14;
-	struct runtime_file *f = open_program(GOPROGRAM_1_18, false, EM_X86_64, NULL,
-				     sizeof(goprogram_code));
+	struct runtime_file *f = open_program(GOPROGRAM_1_18, true, (struct gocode){ 0 });
 	is_caller(f, in_func1, GOPROGRAM_OUTER_RA, RUNTIME_CALLER_BETWEEN, GOPROGRAM_WORKER_RA2,
 		  "a call further out names the caller; the function passed, its call site");
 	is_caller(f, 0, GOPROGRAM_OUTER_RA, RUNTIME_CALLER_BETWEEN, GOPROGRAM_WORKER_RA1,
@@ -167,6 +216,7 @@ int main(void)
 	for (enum goprogram_layout layout = 0; layout < GOPROGRAM_N; layout++)
 		test_rules(layout);
 	test_start();
+	test_module();
 	test_arm64();
 	test_callers();
 	return tap_done();

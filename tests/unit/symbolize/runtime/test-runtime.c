@@ -94,14 +94,13 @@ static void test_files(void)
 {
 	struct goprogram g;
 	goprogram_make(&g, GOPROGRAM_1_20, false);
-	int fd = gocode_file(EM_X86_64, (struct gocode_part){ g.table, g.n_table },
-			     (struct gocode_part){ goprogram_code, sizeof(goprogram_code) },
-			     (struct gocode_part){ NULL, 0 });
+	int fd = gocode_file(&(struct gocode){ .machine = EM_X86_64,
+		.table = { g.table, g.n_table },
+		.text = { goprogram_code, sizeof(goprogram_code) } });
 	tap_ok(runtime_file_switches(fd), "a Go program switches stacks");
 	close(fd);
-	fd = gocode_file(EM_X86_64, (struct gocode_part){ "none", 4 },
-			 (struct gocode_part){ goprogram_code, sizeof(goprogram_code) },
-			 (struct gocode_part){ NULL, 0 });
+	fd = gocode_file(&(struct gocode){ .machine = EM_X86_64, .table = { "none", 4 },
+		.text = { goprogram_code, sizeof(goprogram_code) } });
 	tap_ok(!runtime_file_switches(fd), "a file with a damaged table does not");
 	struct cfi *c = NULL;
 	struct runtime_file *f = cfi_open_file(fd, &c) == 0 ? runtime_file_new(c) : NULL;
