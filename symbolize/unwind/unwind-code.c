@@ -288,6 +288,33 @@ static bool code_by_call(struct code_at *c, const struct cfi_code *code, struct 
 	return false;
 }
 
+bool unwind_code_is_called_by(const struct unwind_walk *w, uint64_t ra)
+{
+	const struct unwind_frame *f = &w->frame[w->n - 1];
+	struct module m;
+	uint64_t at = f->pc - !(f->flags & UNWIND_FRAME_EXACT), start, target;
+	return w->find_module(w->in->ctx, at, &m) && m.cfi &&
+	       runtime_file_function(&m, at - m.bias, &start) &&
+	       code_called(w, ra, &target) &&
+	       (target == start + m.bias || code_behind_stub(w, target) == start + m.bias);
+}
+
+bool unwind_code_cfa(struct unwind_walk *w, uint64_t *ret)
+{
+	const struct unwind_frame *f = &w->frame[w->n - 1];
+	struct module m;
+	struct code_at c = { .w = w, .m = &m };
+	const struct cfi_code code = { .arch = w->arch, .ctx = &c, .read = code_read_at };
+	struct cfi_rule r;
+	uint64_t start;
+	if (!w->find_module(w->in->ctx, f->pc - 1, &m) || !m.cfi ||
+	    !runtime_file_function(&m, f->pc - 1 - m.bias, &start) ||
+	    !cfi_code_rule_from(&code, start + m.bias, f->pc, &r) || r.flags & CFI_FLAG_CFA_FP)
+		return false;
+	*ret = f->sp + (uint64_t)(r.cfa_off8 * 8l);
+	return true;
+}
+
 /* ---- CFI that is not valid at each instruction --------------------------------------------- */
 
 /* Bytes of code behind a function's start, where it sets up its frame, and around a pc. */

@@ -47,4 +47,11 @@ uint64_t unwind_code_interpreter_sp(const struct unwind_walk *w, const struct mo
 /* Does a call precede ra? */
 bool unwind_code_is_call(const struct unwind_walk *w, uint64_t ra);
 
+/* Is it a call of the newest frame's function, even through a PLT entry whose slot can be read? */
+bool unwind_code_is_called_by(const struct unwind_walk *w, uint64_t ra);
+
+/* The CFA of the newest frame, which was not interrupted: by its stack pointer and the code from
+ * its function's start.  False: unknown. */
+bool unwind_code_cfa(struct unwind_walk *w, uint64_t *ret);
+
 #endif

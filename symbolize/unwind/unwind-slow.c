@@ -236,17 +236,50 @@ int unwind_slow_sigreturn(struct unwind_walk *w)
 }
 
 /*
- * At its end, __builtin_eh_return overwrites the saved registers of its function with the values of
- * the handler's frame, and finally the return address.  From then on the function's caller cannot
- * be found.
+ * Before __builtin_eh_return, libgcc overwrites the saved registers of its function with the values
+ * of the handler's frame, among them the return address, which becomes that of the handler's frame,
+ * and at the end of all the handler.  But the function's struct _Unwind_Context still has its own
+ * CFA and return address, in adjacent words.
  *
- * Is pc, which would be frame n's, not a return address of the newest frame's function?
+ * Sets *pc, what is in the newest frame's slot, to that return address.
  */
+static void slow_find_ra(struct unwind_walk *w, uint64_t cfa, uint64_t *pc)
+{
+	const struct unwind_frame *f = &w->frame[w->n - 1];
+	uint64_t word, ra;
+	if (cfa - f->sp > SLOW_PUSHED_BYTES_MAX)
+		return;
+	for (uint64_t at = f->sp & ~7ull; at < cfa; at += 8) {
+		if (!unwind_load(w, at, &word) || word != cfa || !unwind_load(w, at + 8, &ra))
+			continue;
+		ra = unwind_strip(w, ra);
+		/* the words may be those of an earlier call */
+		if (ra == *pc || !unwind_call_may_be(w, ra) ||
+		    (unwind_call_may_be(w, *pc) &&
+		     (unwind_code_is_called_by(w, *pc) || !unwind_code_is_called_by(w, ra))))
+			continue;
+		*pc = ra;
+		return;
+	}
+}
+
+/* Is pc, which would be frame n's, not a return address of the newest frame's function? */
 static bool slow_is_gone(struct unwind_walk *w, const struct cfi_row *row, uint64_t pc)
 {
 	return cfi_run_is_eh_return(w->arch, row) &&
 	       row->reg[w->arch->fp].how == CFI_HOW_OFFSET && pc &&
 	       !unwind_call_may_be(w, pc);
+}
+
+/* Is pc the handler's address, which at last replaces the return address of the function that the
+ * handler's function has called?  Then the newest frame's frame pointer is that of the handler's
+ * frame, whose return address follows a call of the function that contains pc. */
+static bool slow_is_handler(const struct unwind_walk *w, uint64_t pc)
+{
+	uint64_t ra;
+	return unwind_load(w, cfi_slots(&w->arch->by_fp, w->frame[w->n - 1].fp).ra, &ra) &&
+	       unwind_call_before(w->arch, w->find_module, w->in->ctx, pc, unwind_strip(w, ra)) !=
+		       UNWIND_CALL_OF_ANOTHER;
 }
 
 /* Where in the newest frame has a callee pushed the frame pointer, with a return address above it
@@ -267,36 +300,55 @@ static uint64_t slow_pushed(struct unwind_walk *w, bool *ret_is_own)
 		    !unwind_load(w, cfi_slots(by_fp, fp).ra, &ra))
 			continue;
 		ra = unwind_strip(w, ra);
-		if (!unwind_code_is_call(w, ra))
+		bool is_call = unwind_code_is_call(w, ra);
+		if (!is_call && !slow_is_handler(w, ra))
 			continue;
-		*ret_is_own = unwind_call_may_be(w, ra);
+		*ret_is_own = !is_call || unwind_call_may_be(w, ra);
 		found = *ret_is_own || !found ? fp : found;
 	}
 	return found;
 }
 
+/* How far the CFA is from the frame pointer, and the return address from the CFA, by frame n's CFI;
+ * false: the CFA is not relative to the frame pointer. */
+static bool slow_fp_to_cfa(struct unwind_walk *w, uint64_t *ret_cfa, uint64_t *ret_ra)
+{
+	const struct unwind_frame *o = &w->frame[w->n];
+	struct module m;
+	struct cfi_row row;
+	if (!w->find_module(w->in->ctx, o->pc - 1, &m) || !m.cfi ||
+	    cfi_row_at(m.cfi, o->pc - 1 - m.bias, &row) != CFI_FOUND || slow_is_too_much(w, &row) ||
+	    row.cfa.how != CFI_HOW_REGISTER || row.cfa_reg != w->arch->fp ||
+	    row.reg[row.ra_reg].how != CFI_HOW_OFFSET)
+		return false;
+	*ret_cfa = (uint64_t)row.cfa.off;
+	*ret_ra = (uint64_t)row.reg[row.ra_reg].off;
+	return true;
+}
+
 /*
  * Frame n is the caller of such a function, and the frame pointer that was read for it may already
- * be the handler's.  In that case the frame pointer does not lead to frame n's caller.  Frame n's
- * own frame pointer is the address where it pushed that of the next outer frame, and so on up to
- * the handler's.
+ * be the handler's.  In that case the frame pointer does not lead to frame n's caller.  The code
+ * says how far frame n's end is from its stack pointer.  Where it does not, frame n's own frame
+ * pointer is the address where it pushed that of the next outer frame, and so on up to the
+ * handler's.
  */
 static void slow_find_fp(struct unwind_walk *w)
 {
 	struct unwind_frame *o = &w->frame[w->n];
-	struct module m;
-	struct cfi_rule rule;
-	uint64_t ra, fp;
-	if ((o->sp | o->fp) & 7 || o->fp - o->sp > SLOW_PUSHED_BYTES_MAX ||
-	    !w->find_module(w->in->ctx, o->pc - 1, &m) || !m.cfi)
-		return;
-	runtime_file_rule(&m, o->pc - 1 - m.bias, &rule);
-	if (rule.kind != CFI_PLAIN || !(rule.flags & CFI_FLAG_CFA_FP) ||
-	    !unwind_load(w, o->fp + (uint64_t)((rule.cfa_off8 + rule.ra_off8) * 8l), &ra))
+	uint64_t ra, fp, to_cfa, to_ra, cfa;
+	if (!slow_fp_to_cfa(w, &to_cfa, &to_ra))
 		return;
 	w->n++;
-	bool is_own = unwind_call_may_be(w, unwind_strip(w, ra));
-	for (unsigned int n = 0; n < SLOW_PUSHED_MAX && !is_own; n++) {
+	bool is_own = unwind_load(w, o->fp + to_cfa + to_ra, &ra) &&
+		      unwind_call_may_be(w, unwind_strip(w, ra));
+	if (!is_own && unwind_code_cfa(w, &cfa) && unwind_load(w, cfa + to_ra, &ra) &&
+	    unwind_call_may_be(w, unwind_strip(w, ra))) {
+		o->fp = cfa - to_cfa;
+		is_own = true;
+	}
+	bool is_near = !((o->sp | o->fp) & 7) && o->fp - o->sp <= SLOW_PUSHED_BYTES_MAX;
+	for (unsigned int n = 0; n < SLOW_PUSHED_MAX && is_near && !is_own; n++) {
 		fp = slow_pushed(w, &is_own);
 		if (!fp)
 			break;
@@ -467,15 +519,18 @@ int unwind_slow_unusual(struct unwind_walk *w, const struct cfi_rule *rule)
 	pc = unwind_strip(w, pc);
 	if (!pc)
 		return UNWIND_ROOT;
+	bool is_eh_return = cfi_run_is_eh_return(w->arch, &row);
+	if (is_eh_return && row.reg[fp_reg].how == CFI_HOW_OFFSET)
+		slow_find_ra(w, cfa, &pc);
 	w->is_gone = !row.is_signal && slow_is_gone(w, &row, pc);
 	if (w->is_gone)
 		return UNWIND_BAD_PC;
 	/* once the frame pointer is restored, the pc is that of a handler: no call precedes it */
-	bool is_eh_return = cfi_run_is_eh_return(w->arch, &row);
 	bool is_handler = is_eh_return && row.reg[fp_reg].how <= CFI_HOW_SAME;
 	*o = (struct unwind_frame){ .pc = pc, .sp = sp, .fp = fp,
 		.flags = row.is_signal || is_handler ? UNWIND_FRAME_EXACT :
 			 is_lost ? UNWIND_FRAME_HEURISTIC : 0 };
+	w->is_throwing |= is_eh_return && !is_handler;
 	if (is_eh_return && !is_handler)
 		slow_find_fp(w);
 	return UNWIND_STEP_DONE;

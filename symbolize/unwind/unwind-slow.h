@@ -27,6 +27,7 @@ struct unwind_walk {
 	uint32_t n_signals;             /* signal frames met; bounded */
 	bool is_cfa_known;              /* where a step failed: cfa is the CFA that it computed */
 	bool is_gone;                   /* and the frame there was overwritten, not bad */
+	bool is_throwing;               /* a frame is about to transfer control to a handler */
 	uint64_t cfa;
 	struct unwind_call_cache *calls;
 	struct unwind_code_opens *open_codes;

@@ -318,6 +318,27 @@ static bool unwind_is_switched(struct unwind *u, struct unwind_walk *w, struct u
 	return false;
 }
 
+/*
+ * An exception's handler replaces a return address on the stack just before it is jumped to.  No
+ * call precedes it, and its frame is as at its address, not as at the byte before.  Is there such a
+ * frame?  It becomes the last one, to continue from there.
+ */
+static bool unwind_is_handler(struct unwind_walk *w, struct unwind_sync *s, uint32_t n_memo)
+{
+	for (uint32_t i = 1; w->is_throwing && !s->n_joined && i < w->n; i++) {
+		struct unwind_frame *f = &w->frame[i];
+		if (f->flags & UNWIND_FRAME_EXACT || unwind_code_is_call(w, f->pc))
+			continue;
+		f->flags = UNWIND_FRAME_EXACT;
+		w->n = i + 1;
+		w->is_throwing = false;
+		s->n_met = 0;
+		s->k = (int64_t)n_memo - 1;
+		return true;
+	}
+	return false;
+}
+
 void unwind_stack(struct unwind *u, const struct unwind_input *in, struct unwind_memo *memo,
 		  struct unwind_result *ret)
 {
@@ -347,6 +368,8 @@ void unwind_stack(struct unwind *u, const struct unwind_input *in, struct unwind
 	if (n_memo)
 		unwind_ahead_far(&w, memo, n_memo);
 	ret->end = unwind_run(u, &w, &s, n_memo);
+	if (unwind_is_handler(&w, &s, n_memo))
+		ret->end = unwind_run(u, &w, &s, n_memo);
 	if (ret->end != UNWIND_ROOT && ((w.n == 1 && unwind_code_is_start(&w)) ||
 					(!s.n_joined && unwind_is_switched(u, &w, &s, ret->end))))
 		ret->end = UNWIND_ROOT;

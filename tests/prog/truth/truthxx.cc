@@ -98,6 +98,53 @@ TRUTH_FN static void fast(void)
 	TRUTH_END();
 }
 
+/* The same exception is thrown again on its way, after the cleanup of some frames. */
+struct Light {
+	volatile int n = 0;
+	~Light() { n = 1; }
+};
+
+TRUTH_FN static void again4(int n)
+{
+	Light light;
+	if (n >= 0)
+		throw n;
+	TRUTH_END();
+}
+
+TRUTH_FN static void again3(int n)
+{
+	Light light;
+	again4(n);
+	TRUTH_END();
+}
+
+TRUTH_FN static void again2(int n)
+{
+	try {
+		again3(n);
+	} catch (...) {
+		throw;
+	}
+	TRUTH_END();
+}
+
+TRUTH_FN static void again1(int n)
+{
+	try {
+		again2(n);
+	} catch (int caught) {
+		n = caught;
+	}
+	TRUTH_END();
+}
+
+TRUTH_FN static void again(void)
+{
+	TRUTH_ROUNDS(50, again1(round_));
+	TRUTH_END();
+}
+
 }
 
 static const struct truth_scenario scenarios[] = {
@@ -105,6 +152,9 @@ static const struct truth_scenario scenarios[] = {
 		"main throws throw1 throw2 Guard::~Guard cleanup leaf",
 		"main throws throw1 cleanup leaf" } },
 	{ "fast", fast, { "main fast fast1 fast2 fast3 fast4 ~" } },
+	{ "again", again, { "main again again1 again2 again3 again4 ~",
+		"main again again1 again2 again3 ~", "main again again1 again2 ~",
+		"main again again1 ~" } },
 };
 
 int main(int argc, char **argv)
