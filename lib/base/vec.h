@@ -33,8 +33,24 @@ static inline bool vec_grow(void **v, size_t *cap, size_t n, size_t more, size_t
 	return true;
 }
 
+static inline bool vec_extend(void **v, size_t *n, size_t *cap, size_t want, size_t elem_bytes)
+{
+	if (want <= *n)
+		return true;
+	if (!vec_grow(v, cap, *n, want - *n, elem_bytes))
+		return false;
+	memset((char *)*v + *n * elem_bytes, 0, (want - *n) * elem_bytes);
+	*n = want;
+	return true;
+}
+
 #define VEC_RESERVE(a, more) \
 	vec_grow((void **)&(a)->v, &(a)->cap, (a)->n, (more), sizeof(*(a)->v))
+
+/* Makes the array n elements long, the new ones zero; a longer one is left as it is.  False, with
+ * nothing changed, when memory is out. */
+#define VEC_EXTEND(a, n_elems) \
+	vec_extend((void **)&(a)->v, &(a)->n, &(a)->cap, (n_elems), sizeof(*(a)->v))
 
 /* Appends an item.  False, with nothing changed, when memory is out. */
 #define VEC_PUSH(a, item) \

@@ -199,13 +199,8 @@ static uint64_t weight_of(struct engine *g, const struct record *r)
 	if (r->event >= 64 || !(g->options.by_count >> r->event & 1) || r->cpu > CPU_MAX)
 		return period;
 	size_t at = (size_t)r->cpu * g->options.n_events + r->event;
-	if (at >= g->last_count.n) {
-		size_t more = at + 1 - g->last_count.n;
-		if (!VEC_RESERVE(&g->last_count, more))
-			return period;
-		memset(g->last_count.v + g->last_count.n, 0, more * sizeof(uint64_t));
-		g->last_count.n += more;
-	}
+	if (!VEC_EXTEND(&g->last_count, at + 1))
+		return period;
 	uint64_t last = g->last_count.v[at], now = r->sample.count;
 	g->last_count.v[at] = now;
 	return now >= last ? now - last : now;  /* less: the event was reopened */
@@ -217,15 +212,8 @@ static uint64_t weight_of(struct engine *g, const struct record *r)
  */
 static void note_exit(struct engine *g, const struct record *r)
 {
-	if (r->cpu > CPU_MAX)
+	if (r->cpu > CPU_MAX || !VEC_EXTEND(&g->last_exit, r->cpu + 1))
 		return;
-	if (r->cpu >= g->last_exit.n) {
-		size_t more = r->cpu + 1 - g->last_exit.n;
-		if (!VEC_RESERVE(&g->last_exit, more))
-			return;
-		memset(g->last_exit.v + g->last_exit.n, 0, more * sizeof(*g->last_exit.v));
-		g->last_exit.n += more;
-	}
 	g->last_exit.v[r->cpu] = (struct engine_exit){
 		.pid = r->pid, .tid = r->tid, .is_target = targets_has(&g->targets, r->pid, r->tid),
 	};

@@ -168,14 +168,7 @@ static enum labelmem_outcome read_registry(struct labelmem *m)
 		return LABELMEM_BAD;
 	m->clock = r.clock;
 	size_t n_threads = r.n_threads < THREADS_MAX ? r.n_threads : THREADS_MAX;
-	if (n_threads <= m->thread.n)
-		return LABELMEM_READ;
-	size_t more = n_threads - m->thread.n;
-	if (!VEC_RESERVE(&m->thread, more))
-		return LABELMEM_BAD;
-	memset(m->thread.v + m->thread.n, 0, more * sizeof(*m->thread.v));
-	m->thread.n = n_threads;
-	return LABELMEM_READ;
+	return VEC_EXTEND(&m->thread, n_threads) ? LABELMEM_READ : LABELMEM_BAD;
 }
 
 /* A slab's pointer is written after its thread was counted, so it may still be missing. */

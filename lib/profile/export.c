@@ -160,7 +160,7 @@ static int write_mappings(struct export *x)
 		return -ENOMEM;
 	used[0] = true;
 	for (size_t i = 0; i < x->n_locations; i++) {
-		const struct names_frame *nf = &x->names->frame[x->by_frequency[i]];
+		const struct names_frame *nf = &x->names->frames.v[x->by_frequency[i]];
 		if (nf->mapping == NAMES_NO_MAPPING)
 			continue;
 		used[nf->mapping] = true;
@@ -199,7 +199,7 @@ static void write_locations(struct export *x)
 {
 	for (size_t i = 0; i < x->n_locations; i++) {
 		uint32_t frame = x->by_frequency[i];
-		const struct names_frame *nf = &x->names->frame[frame];
+		const struct names_frame *nf = &x->names->frames.v[frame];
 		struct pprof_line line[64];
 		size_t n = 0;
 		for (; n < nf->n_lines && n < 64; n++) {
@@ -210,7 +210,7 @@ static void write_locations(struct export *x)
 				k = nf->first_line + nf->n_lines - 1;
 			const struct symline *l = &x->names->lines.v[k];
 			line[n] = (struct pprof_line){
-				.function_id = function_id(x, x->names->line_function[k]),
+				.function_id = function_id(x, x->names->line_functions.v[k]),
 				.line = l->line, .column = l->column,
 			};
 		}

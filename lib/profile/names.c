@@ -104,12 +104,9 @@ static bool is_function_of(const struct names_function *f, const struct symline 
 
 static int intern_functions(struct names *n)
 {
-	uint32_t *more = reallocarray(n->line_function, n->lines.n ? n->lines.n : 1,
-				      sizeof(*more));
-	if (!more)
+	if (!VEC_RESERVE(&n->line_functions, n->lines.n - n->line_functions.n))
 		return -ENOMEM;
-	n->line_function = more;
-	for (size_t i = n->n_interned; i < n->lines.n; i++) {
+	for (size_t i = n->line_functions.n; i < n->lines.n; i++) {
 		const struct symline *l = &n->lines.v[i];
 		uint64_t hash = function_hash(l);
 		uint32_t at = HASHINDEX_FIND(&n->by_function, hash, k,
@@ -124,9 +121,8 @@ static int intern_functions(struct names *n)
 				.start_line = l->start_line,
 			};
 		}
-		n->line_function[i] = at;
+		n->line_functions.v[n->line_functions.n++] = at;
 	}
-	n->n_interned = n->lines.n;
 	return 0;
 }
 
@@ -139,7 +135,7 @@ static void count_named(const struct engine *g, struct names *n, const struct by
 	n->n_frames_kernel = n->n_frames_kernel_named = 0;
 	for (size_t i = 0; i < n_list; i++) {
 		enum dso_kind kind = dso_get(&g->dsos, list[i].dso)->key.kind;
-		bool named = n->frame[list[i].frame].source != SYMBOLIZER_NONE;
+		bool named = n->frames.v[list[i].frame].source != SYMBOLIZER_NONE;
 		if (kind == DSO_KERNEL || kind == DSO_MODULE) {
 			n->n_frames_kernel++;
 			n->n_frames_kernel_named += named;
@@ -191,7 +187,7 @@ static int resolve_dso(struct engine *g, const struct names_options *options,
 			h->line_numbers |= has.line_numbers;
 			h->inline_frames |= has.inline_frames;
 		}
-		n->frame[list[i].frame] = (struct names_frame){
+		n->frames.v[list[i].frame] = (struct names_frame){
 			.first_line = addr[i].first_line, .n_lines = addr[i].n_lines,
 			.mapping = m, .source = addr[i].source,
 		};
@@ -346,15 +342,7 @@ static int reuse(const struct engine *g, struct names *n)
 		n->fetch_ns = fetch_ns;
 	}
 	n->main_dso = g->procs.first_exe;
-	struct names_frame *more = reallocarray(n->frame, g->frames.n ? g->frames.n : 1,
-						sizeof(*more));
-	if (!more)
-		return -ENOMEM;
-	n->frame = more;
-	if (g->frames.n > n->n_frames)
-		memset(more + n->n_frames, 0, (g->frames.n - n->n_frames) * sizeof(*more));
-	n->n_frames = g->frames.n;
-	return 0;
+	return VEC_EXTEND(&n->frames, g->frames.n) ? 0 : -ENOMEM;
 }
 
 /* Lists the frames whose names must be looked up; those in files keep theirs. */
@@ -363,7 +351,7 @@ static size_t list_unknown(const struct engine *g, struct names *n, const struct
 {
 	size_t n_ret = 0;
 	for (size_t i = 0; i < n_list; i++) {
-		const struct names_frame *f = &n->frame[list[i].frame];
+		const struct names_frame *f = &n->frames.v[list[i].frame];
 		bool changes = dso_get(&g->dsos, list[i].dso)->key.kind == DSO_ANON;
 		if (f->n_lines && !changes)
 			continue;
@@ -412,7 +400,7 @@ static int resolve(struct engine *g, const struct names_options *options, struct
 	CLEANUP_FREE struct by_dso *used = NULL, *list = NULL;
 	size_t n_used = 0;
 	/* A second look-up means periodic ones: keep files open. */
-	struct elfcache *kept = n->n_frames ? &n->kept : NULL;
+	struct elfcache *kept = n->frames.n ? &n->kept : NULL;
 	int r = list_used(g, &used, &n_used);
 	if (r < 0 || (r = reuse(g, n)) < 0)
 		return r;
@@ -447,10 +435,10 @@ void names_done(struct names *n)
 	fetch_done(n->fetched, n->n_fetched);
 	free(n->fetched);
 	free(n->lines.v);
-	free(n->line_function);
+	VEC_FREE(&n->line_functions);
 	VEC_FREE(&n->functions);
 	hashindex_done(&n->by_function);
 	VEC_FREE(&n->mappings);
-	free(n->frame);
+	VEC_FREE(&n->frames);
 	*n = (struct names){ 0 };
 }

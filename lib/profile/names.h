@@ -42,13 +42,13 @@ struct names_frame {
 
 struct names {
 	struct symlines lines;
-	uint32_t *line_function;       /* per line: index into function */
+	VEC(uint32_t) line_functions;  /* per line: index into functions */
 	VEC(struct names_function) functions;
 	struct hashindex by_function;
 	VEC(struct names_mapping) mappings; /* [0] is the main binary, if known */
-	struct names_frame *frame;     /* by frame id; n_lines 0: no sample has it */
-	uint32_t n_frames, main_dso;   /* private, like the following: for the next look-up */
-	size_t n_interned, n_stale_lines;
+	VEC(struct names_frame) frames; /* by frame id; n_lines 0: no sample has it */
+	uint32_t main_dso;             /* private: of the last look-up */
+	size_t n_stale_lines;          /* private: lines that no frame has any more */
 	uint64_t n_frames_user, n_frames_user_named;
 	uint64_t n_frames_kernel, n_frames_kernel_named;
 	struct fetch_file *fetched;    /* private: debug files from servers */

@@ -67,14 +67,14 @@ bool results_stack_ends(const struct engine *g, size_t i, struct cprof_stack_end
 		ret->n_guessed = stack_user_n_guessed(u);
 		return true;
 	}
-	for (uint32_t dso = 0; dso < u->n_modules; dso++) {
+	for (uint32_t dso = 0; dso < u->modules.n; dso++) {
 		uint64_t sum = 0;
 		for (size_t k = 0; k < CPROF_N_STACK_ENDS; k++)
-			sum += u->module[dso].ends.n[k];
+			sum += u->modules.v[dso].ends.n[k];
 		if (sum == 0 || --i > 0)
 			continue;
 		ret->path = dso_get(&g->dsos, dso)->path;
-		memcpy(ret->n, u->module[dso].ends.n, sizeof(u->module[dso].ends.n));
+		memcpy(ret->n, u->modules.v[dso].ends.n, sizeof(u->modules.v[dso].ends.n));
 		return true;
 	}
 	return false;

@@ -36,16 +36,9 @@ struct lookup {
 
 static struct stack_user_module *module_of(struct stack_user *u, uint32_t dso)
 {
-	if (dso >= u->n_modules) {
-		uint32_t n = u->dsos->cap > dso ? u->dsos->cap : dso + 1;
-		struct stack_user_module *more = reallocarray(u->module, n, sizeof(*more));
-		if (!more)
-			return NULL;
-		memset(more + u->n_modules, 0, (n - u->n_modules) * sizeof(*more));
-		u->module = more;
-		u->n_modules = n;
-	}
-	return &u->module[dso];
+	if (dso >= u->modules.n && !VEC_EXTEND(&u->modules, (size_t)dso + 1))
+		return NULL;
+	return &u->modules.v[dso];
 }
 
 /* The module of a DSO with its CFI, which stays NULL for a file that is not ELF. */
@@ -177,8 +170,8 @@ uint64_t stack_user_n_guessed(const struct stack_user *u)
 
 void stack_user_clear(struct stack_user *u)
 {
-	for (uint32_t i = 0; i < u->n_modules; i++)
-		u->module[i].ends = (struct stack_user_ends){ { 0 } };
+	for (uint32_t i = 0; i < u->modules.n; i++)
+		u->modules.v[i].ends = (struct stack_user_ends){ { 0 } };
 	u->ends = (struct stack_user_ends){ { 0 } };
 	u->n_unsupported = u->n_joined = u->n_deep = 0;
 	u->n_guessed_before = n_guessed_ever(u);
@@ -190,10 +183,10 @@ int stack_user_take(struct stack_user *u, struct stack_user_counts *ret)
 		.ends = u->ends, .n_unsupported = u->n_unsupported, .n_joined = u->n_joined,
 		.n_deep = u->n_deep, .n_guessed = stack_user_n_guessed(u),
 	};
-	for (uint32_t i = 0; i < u->n_modules; i++) {
-		if (has_no_ends(&u->module[i].ends))
+	for (uint32_t i = 0; i < u->modules.n; i++) {
+		if (has_no_ends(&u->modules.v[i].ends))
 			continue;
-		struct stack_user_dso_ends one = { .dso = i, .ends = u->module[i].ends };
+		struct stack_user_dso_ends one = { .dso = i, .ends = u->modules.v[i].ends };
 		if (!VEC_PUSH(&c.of_dso, one)) {
 			stack_user_counts_done(&c);
 			return -ENOMEM;
@@ -234,32 +227,32 @@ void stack_user_counts_done(struct stack_user_counts *c)
 
 void stack_user_mark(const struct stack_user *u, bool *used)
 {
-	for (uint32_t i = 0; i < u->n_modules && i < u->dsos->n; i++)
-		used[i] |= !has_no_ends(&u->module[i].ends);
+	for (uint32_t i = 0; i < u->modules.n && i < u->dsos->n; i++)
+		used[i] |= !has_no_ends(&u->modules.v[i].ends);
 }
 
 void stack_user_forget(struct stack_user *u, const bool *used)
 {
-	for (uint32_t i = 0; i < u->n_modules; i++) {
+	for (uint32_t i = 0; i < u->modules.n; i++) {
 		if (i < u->dsos->n && used[i])
 			continue;
-		close_module(u, &u->module[i]);
-		u->module[i] = (struct stack_user_module){ .cfi = NULL };
+		close_module(u, &u->modules.v[i]);
+		u->modules.v[i] = (struct stack_user_module){ .cfi = NULL };
 	}
 }
 
 void stack_user_close(struct stack_user *u, const bool *used)
 {
-	for (uint32_t i = 0; i < u->n_modules; i++)
-		if (u->module[i].cfi && (i >= u->dsos->n || !used[i]))
-			close_module(u, &u->module[i]);
+	for (uint32_t i = 0; i < u->modules.n; i++)
+		if (u->modules.v[i].cfi && (i >= u->dsos->n || !used[i]))
+			close_module(u, &u->modules.v[i]);
 }
 
 void stack_user_done(struct stack_user *u)
 {
-	for (uint32_t i = 0; i < u->n_modules; i++)
-		close_module(u, &u->module[i]);
-	free(u->module);
+	for (uint32_t i = 0; i < u->modules.n; i++)
+		close_module(u, &u->modules.v[i]);
+	VEC_FREE(&u->modules);
 	stack_memory_done(&u->memory);
 	stack_switch_done(&u->outer);
 	unwind_free(u->unwind);

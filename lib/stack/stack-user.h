@@ -31,28 +31,33 @@ struct stack_user_ends {
 	uint64_t n[UNWIND_N_ENDS];
 };
 
+struct stack_user_module {
+	struct cfi *cfi;               /* NULL: not open, or the file has none */
+	struct runtime_file *runtime;  /* NULL: of no known runtime */
+	bool is_tried;                 /* opening it was tried */
+	struct stack_user_ends ends;   /* of stacks whose outermost known frame is in it */
+};
+
 struct stack_user {
-	struct dso_table *dsos;        /* borrowed */
-	struct unwind *unwind;
-	const struct arch *arch;
-	struct stack_user_module {      /* by dso id */
-		struct cfi *cfi;
-		struct runtime_file *runtime;
-		bool is_tried;
-		struct stack_user_ends ends;  /* of stacks whose outermost known frame is in it */
-	} *module;
-	uint32_t n_modules;
-	uint32_t n_open;               /* modules whose cfi is open */
+	/* May be set after stack_user_init. */
+	struct jit *jit;               /* CFI of code without a file; borrowed; NULL: none */
+	struct symdebug_place debug;   /* of debug files, for .debug_frame; host NULL: none */
+	/* Statistics since stack_user_clear; to be read. */
 	struct stack_user_ends ends;
 	uint64_t n_unsupported;        /* 32-bit code, or an unsupported architecture */
-	uint64_t n_joined;
-	struct jit *jit;               /* CFI of code without a file; borrowed; NULL: none */
-	const struct host *host;       /* NULL: an import, whose processes are gone */
-	struct symdebug_place debug;   /* of debug files, for .debug_frame; host NULL: none */
-	struct stack_memory memory;
-	struct stack_switch outer;     /* what follows the last stack */
+	uint64_t n_joined;             /* stacks whose outer part is from another one */
 	uint64_t n_deep;               /* stacks that were completed from memory */
-	uint64_t n_guessed_before;     /* private: the unwinder's count at stack_user_clear */
+	VEC(struct stack_user_module) modules;  /* by dso id */
+	/* The rest is to be read, too. */
+	uint32_t n_open;               /* modules whose cfi is open */
+	struct unwind *unwind;         /* NULL: an unsupported architecture */
+	struct stack_switch outer;     /* what follows the last stack */
+	/* Private. */
+	struct dso_table *dsos;        /* borrowed */
+	const struct host *host;       /* NULL: an import, whose processes are gone */
+	const struct arch *arch;       /* NULL: an unsupported architecture */
+	struct stack_memory memory;
+	uint64_t n_guessed_before;     /* the unwinder's count at stack_user_clear */
 };
 
 /* The statistics of a part of the recording. */

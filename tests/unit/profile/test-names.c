@@ -28,7 +28,7 @@ static const char *named(const struct engine *g, const struct names *n, uint64_t
 {
 	static char text[256];
 	for (uint32_t i = 0; i < g->frames.n; i++) {
-		const struct names_frame *f = &n->frame[i];
+		const struct names_frame *f = &n->frames.v[i];
 		if (g->frames.v[i].vaddr != vaddr || !f->n_lines || f->mapping == NAMES_NO_MAPPING)
 			continue;
 		snprintf(text, sizeof(text), "%s in %s",
