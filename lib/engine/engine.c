@@ -163,14 +163,20 @@ static void patch_late_stacks(struct engine *g, struct procs_thread *t, struct e
 {
 	struct stack_walk *w = &g->walk;
 	const struct unwind_memo *memo = stack_user_memo(&own->unwind);
-	const struct stack_patchlater_to to = { w, &g->counts, samplelabels_marked,
-						  &g->own_labels };
+	const struct stack_patchlater_to to = {
+		.stacks = &g->stacks, .user = &w->user, .counts = &g->counts,
+		.truncated = w->truncated, .label = samplelabels_marked,
+		.label_ctx = &g->own_labels,
+	};
+	struct stack_patchlater_completed done = { 0 };
 	struct budget *b = &g->budget;
 	size_t before = stack_patchlater_bytes(&own->late);
 	if (cut->cfa && (!b->limit_bytes || b->used_bytes <= b->limit_bytes / 2))
-		stack_patchlater_note(&own->late, cut, w->cut_frame, w->n_cut_frames, &to);
+		done = stack_patchlater_note(&own->late, cut, w->cut_frame, w->n_cut_frames, &to);
 	else if (own->late.n && w->is_whole && memo->n && memo->is_whole)
-		stack_patchlater_complete(&own->late, &t->process->space, memo, r->time_ns, &to);
+		done = stack_patchlater_complete(&own->late, &t->process->space, memo, r->time_ns,
+						 &to);
+	stack_walk_count_completed(w, done.n_beyond, done.n_cut);
 	budget_release(b, before);
 	budget_charge_always(b, stack_patchlater_bytes(&own->late));
 }

@@ -21,7 +21,7 @@
 
 #include "agg/counts.h"
 #include "agg/stacks.h"
-#include "stack/stack-walk.h"
+#include "stack/stack-user.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -155,10 +155,10 @@ static uint32_t put_stack_on(struct stack_patchlater *l, struct stack_patchlater
 
 /* Moves the sample to its completed stack. */
 static bool complete_cut(struct stack_patchlater *l, struct stack_patchlater_cut *cut,
-			 struct spot on, const struct stack_patchlater_to *to)
+			 struct spot on, const struct stack_patchlater_to *to,
+			 struct stack_patchlater_completed *done)
 {
-	struct stack_walk *w = to->walk;
-	uint32_t stack = put_stack_on(l, cut, w->stacks, on.node, w->truncated);
+	uint32_t stack = put_stack_on(l, cut, to->stacks, on.node, to->truncated);
 	if (stack == STACKS_NONE ||
 	    !counts_take(to->counts, cut->event, cut->stack, cut->labels, cut->n_samples,
 			 cut->value))
@@ -175,8 +175,7 @@ static bool complete_cut(struct stack_patchlater *l, struct stack_patchlater_cut
 			   cut->value, true);
 		return false;
 	}
-	--*(cut->is_beyond ? &w->stats.n_truncated : &w->stats.n_cut);
-	w->user.n_joined++;
+	++*(cut->is_beyond ? &done->n_beyond : &done->n_cut);
 	l->n_waiting--;
 	cut->is_done = true;
 	cut->outer = on.node;
@@ -215,23 +214,22 @@ static bool find_spot(const struct stack_patchlater *l, const struct stack_patch
 }
 
 /* Completes waiting stacks by number i, which was completed, then others by these. */
-static uint32_t complete_others(struct stack_patchlater *l, uint32_t i,
-				const struct stack_patchlater_to *to)
+static void complete_others(struct stack_patchlater *l, uint32_t i,
+			    const struct stack_patchlater_to *to,
+			    struct stack_patchlater_completed *done)
 {
-	uint32_t next[STACK_PATCHLATER_CUTS_MAX], n = 0, n_done = 0;
+	uint32_t next[STACK_PATCHLATER_CUTS_MAX], n = 0;
 	next[n++] = i;
 	while (n > 0 && l->n_waiting > 0) {
 		const struct stack_patchlater_cut *whole = &l->cut[next[--n]];
 		struct spot on;
 		for (uint32_t k = 0; k < l->n; k++) {
 			if (l->cut[k].is_done || !find_spot(l, whole, &l->cut[k], &on) ||
-			    !complete_cut(l, &l->cut[k], on, to))
+			    !complete_cut(l, &l->cut[k], on, to, done))
 				continue;
 			next[n++] = k;
-			n_done++;
 		}
 	}
-	return n_done;
 }
 
 static struct stack_patchlater_cut *add_cut(struct stack_patchlater *l,
@@ -251,22 +249,27 @@ static struct stack_patchlater_cut *add_cut(struct stack_patchlater *l,
 	return new;
 }
 
-uint32_t stack_patchlater_note(struct stack_patchlater *l, const struct stack_patchlater_cut *cut,
-			       const struct unwind_frame *frame, uint32_t n,
-			       const struct stack_patchlater_to *to)
+struct stack_patchlater_completed
+stack_patchlater_note(struct stack_patchlater *l, const struct stack_patchlater_cut *cut,
+		      const struct unwind_frame *frame, uint32_t n,
+		      const struct stack_patchlater_to *to)
 {
+	struct stack_patchlater_completed done = { 0 };
 	forget_old(l, cut->time_ns);
 	struct stack_patchlater_cut *new = add_cut(l, cut);
 	if (!new)
-		return 0;
+		return done;
 	l->n_waiting++;
 	keep_places(l, new, frame, n);
 	struct spot on;
-	for (uint32_t i = l->n - 1; i-- > 0;)
-		if (l->cut[i].is_done && find_spot(l, &l->cut[i], new, &on) &&
-		    complete_cut(l, new, on, to))
-			return 1 + complete_others(l, l->n - 1, to);
-	return 0;
+	for (uint32_t i = l->n - 1; i-- > 0;) {
+		if (!l->cut[i].is_done || !find_spot(l, &l->cut[i], new, &on) ||
+		    !complete_cut(l, new, on, to, &done))
+			continue;
+		complete_others(l, l->n - 1, to, &done);
+		break;
+	}
+	return done;
 }
 
 /* Keeps a whole stack for others to be put on.  Of many similar ones the deepest is sufficient. */
@@ -300,24 +303,26 @@ static void keep_whole(struct stack_patchlater *l, const struct unwind_memo *mem
 	l->whole_sp = sp;
 }
 
-uint32_t stack_patchlater_complete(struct stack_patchlater *l, struct procs_space *space,
-				   const struct unwind_memo *memo, uint64_t time_ns,
-				   const struct stack_patchlater_to *to)
+struct stack_patchlater_completed
+stack_patchlater_complete(struct stack_patchlater *l, struct procs_space *space,
+			  const struct unwind_memo *memo, uint64_t time_ns,
+			  const struct stack_patchlater_to *to)
 {
-	uint32_t n_done = 0;
+	struct stack_patchlater_completed done = { 0 };
 	forget_old(l, time_ns);
 	for (uint32_t i = 0; i < l->n && l->n_waiting > 0; i++) {
 		struct stack_patchlater_cut *cut = &l->cut[i];
 		if (cut->is_done || cut->time_ns + STACK_PATCHLATER_NS_MAX < time_ns ||
 		    cut->cfa < memo->frame[memo->n - 1].sp || cut->cfa > memo->frame[0].sp)
 			continue;
-		int64_t k = stack_user_caller(&to->walk->user, space, memo, cut->pc, cut->cfa);
+		int64_t k = stack_user_caller(to->user, space, memo, cut->pc, cut->cfa);
 		if (k < 0 || memo->caller_id[k] == STACKS_NONE ||
-		    !complete_cut(l, cut, (struct spot){ memo->caller_id[k], (uint32_t)k + 1 }, to))
+		    !complete_cut(l, cut, (struct spot){ memo->caller_id[k], (uint32_t)k + 1 }, to,
+				  &done))
 			continue;
-		n_done += 1 + complete_others(l, i, to);
+		complete_others(l, i, to, &done);
 	}
 	if (l->n)
 		keep_whole(l, memo, time_ns);
-	return n_done;
+	return done;
 }

@@ -15,7 +15,8 @@
 struct budget;
 struct counts;
 struct procs_space;
-struct stack_walk;
+struct stack_user;
+struct stacks;
 struct unwind_frame;
 struct unwind_memo;
 
@@ -40,7 +41,7 @@ struct stack_patchlater_cut {
 	uint32_t event, stack, labels;
 	uint32_t plain_labels;  /* labels without that of mark */
 	struct stack_marks mark;
-	bool is_beyond;         /* counted as n_truncated by stack_walk_stats, else as n_cut */
+	bool is_beyond;         /* deeper than its copy or max_depth, not truncated otherwise */
 	/* Private. */
 	bool is_done;           /* completed: n_outer frames, whose node is outer, were put below */
 	uint32_t outer, n_outer;
@@ -52,6 +53,8 @@ struct stack_patchlater {
 	struct stack_patchlater_pool *pool;
 	struct stack_patchlater_cut *cut;      /* oldest first */
 	uint32_t n, n_waiting;
+	/* Not a VEC: the pool limits the places that all threads have room for, so room is added
+	 * in steps that are checked against it first. */
 	struct stack_patchlater_place {
 		uint64_t pc;
 		uint32_t off8;         /* stack pointer: cfa - off8 * 8 */
@@ -60,35 +63,45 @@ struct stack_patchlater {
 	uint32_t n_places, cap_places;
 	uint64_t whole_ns, whole_space, whole_sp; /* of the last whole stack that was kept */
 };
+
 /* Keeps the pool. */
 void stack_patchlater_done(struct stack_patchlater *l);
 size_t stack_patchlater_bytes(const struct stack_patchlater *l);
 
-/* Where samples are counted.  label returns plain_labels with the label of mark; walk's counters
- * are corrected for completed stacks. */
+/* What completing works on; all borrowed.  label returns plain_labels with the label of mark. */
 struct stack_patchlater_to {
-	struct stack_walk *walk;
+	struct stacks *stacks;
+	struct stack_user *user;
 	struct counts *counts;
+	uint32_t truncated;     /* the frame that a truncated stack begins with */
 	uint32_t (*label)(void *ctx, uint32_t plain_labels, const struct stack_marks *mark);
 	void *label_ctx;
 };
 
+/* How many stacks were completed, by their is_beyond: the caller's counts of truncated stacks
+ * contain them. */
+struct stack_patchlater_completed {
+	uint32_t n_beyond, n_cut;
+};
+
 /*
  * Remembers cut, whose n frames are given innermost first.  If a completed stack has its outer
- * part, completes it and others that wait for it; returns how many.  The oldest are forgotten when
- * there are too many.  Without memory nothing is remembered.
+ * part, completes it and others that wait for it.  The oldest are forgotten when there are too
+ * many.  Without memory nothing is remembered.
  */
-uint32_t stack_patchlater_note(struct stack_patchlater *l, const struct stack_patchlater_cut *cut,
-			       const struct unwind_frame *frame, uint32_t n,
-			       const struct stack_patchlater_to *to);
+struct stack_patchlater_completed
+stack_patchlater_note(struct stack_patchlater *l, const struct stack_patchlater_cut *cut,
+		      const struct unwind_frame *frame, uint32_t n,
+		      const struct stack_patchlater_to *to);
 
 /*
  * memo holds a whole stack of a sample at time_ns, with caller_id set.  Moves each waiting sample
  * that it completes to the completed stack, and then those that these complete; forgets those that
- * have waited too long.  Returns how many were completed.
+ * have waited too long.
  */
-uint32_t stack_patchlater_complete(struct stack_patchlater *l, struct procs_space *space,
-				   const struct unwind_memo *memo, uint64_t time_ns,
-				   const struct stack_patchlater_to *to);
+struct stack_patchlater_completed
+stack_patchlater_complete(struct stack_patchlater *l, struct procs_space *space,
+			  const struct unwind_memo *memo, uint64_t time_ns,
+			  const struct stack_patchlater_to *to);
 
 #endif

@@ -119,6 +119,13 @@ uint32_t stack_walk_pseudo(struct stack_walk *w, uint32_t frame)
 	return node == STACKS_NONE ? STACKS_EMPTY : node;
 }
 
+void stack_walk_count_completed(struct stack_walk *w, uint32_t n_beyond, uint32_t n_cut)
+{
+	w->stats.n_truncated -= n_beyond;
+	w->stats.n_cut -= n_cut;
+	w->user.n_joined += n_beyond + n_cut;
+}
+
 /* ---- addresses to frames ---------------------------------------------------------- */
 
 static uint32_t look_up_user(struct stack_walk *w, struct procs_space *space, uint64_t pc)

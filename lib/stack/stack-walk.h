@@ -40,7 +40,7 @@ struct stack_walk_stats {
 };
 
 /* The outer part of a thread's last stack, root first, so that an unchanged part needs no look-up.
- * Charged to the budget. */
+ * Charged to the budget.  Not a VEC: one allocation per thread, the entries behind the head. */
 struct stack_walk_memo {
 	uint32_t n, cap;
 	uint32_t serial;        /* of the address space that the pcs were looked up in */
@@ -101,6 +101,9 @@ void stack_walk_memo_free(struct stack_walk_memo *m, struct budget *budget);
  */
 uint32_t stack_walk_sample_cfi(struct stack_walk *w, struct procs_space *space,
 			       struct stack_user_memos *memos, const struct record *r);
+
+/* Truncated stacks were completed later: n_beyond that were counted as n_truncated, and n_cut. */
+void stack_walk_count_completed(struct stack_walk *w, uint32_t n_beyond, uint32_t n_cut);
 
 /* The stack that consists of one pseudo frame. */
 uint32_t stack_walk_pseudo(struct stack_walk *w, uint32_t frame);

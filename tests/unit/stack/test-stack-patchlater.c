@@ -63,7 +63,19 @@ static uint32_t label(void *ctx, uint32_t plain, const struct stack_marks *mark)
 
 static struct stack_patchlater_to to_of(struct scene *s)
 {
-	return (struct stack_patchlater_to){ &s->g.walk, &s->g.counts, label, NULL };
+	return (struct stack_patchlater_to){
+		.stacks = &s->g.stacks, .user = &s->g.walk.user, .counts = &s->g.counts,
+		.truncated = s->g.walk.truncated, .label = label,
+	};
+}
+
+/* What the last call has completed. */
+static struct stack_patchlater_completed completed;
+
+static uint32_t n_of_both(struct stack_patchlater_completed n)
+{
+	completed = n;
+	return n.n_beyond + n.n_cut;
 }
 
 /* Notes a stack that is counted; returns how many were completed. */
@@ -74,7 +86,7 @@ static uint32_t note(struct scene *s, struct stack_patchlater_cut cut,
 	cut.n_samples = 1;
 	cut.value = 5;
 	cut.space = s->memo.space;
-	return stack_patchlater_note(&s->late, &cut, frame, n, &to);
+	return n_of_both(stack_patchlater_note(&s->late, &cut, frame, n, &to));
 }
 
 /* Counts and notes the truncated stack [truncated] -> 31 -> leaf. */
@@ -91,7 +103,8 @@ static void cut(struct scene *s, uint64_t leaf, uint64_t pc, uint64_t cfa, uint6
 static uint32_t complete(struct scene *s, uint64_t time_ns)
 {
 	const struct stack_patchlater_to to = to_of(s);
-	return stack_patchlater_complete(&s->late, s->space, &s->memo, time_ns, &to);
+	return n_of_both(
+		stack_patchlater_complete(&s->late, s->space, &s->memo, time_ns, &to));
 }
 
 static uint64_t n_of(const struct scene *s, const char *text)
@@ -148,6 +161,8 @@ static void test_limits(void)
 	tap_int(complete(&s, 2 * MS), 0, "nor do frames for which there was no memory");
 	s.id[1] = s.g.stacks.v[s.id[2]].parent;
 	tap_int(complete(&s, 2 * MS), n, "all other stacks are completed");
+	tap_ok(completed.n_beyond == 0 && completed.n_cut == n,
+	       "none of them is longer than its copy");
 	tap_ok(n_of(&s, "[truncated];k:31;k:1000") == 1 && n_of(&s, "k:10;k:20;k:31;k:2000") == 1,
 	       "the oldest ones were forgotten");
 
@@ -163,8 +178,11 @@ static void test_limits(void)
 	counts_add(&s.g.counts, 0, guessed, 0, 1, 5, false);
 	other.stack = guessed;
 	other.mark = (struct stack_marks){ .n_guessed = 1, .guessed = { 2 } };
+	other.is_beyond = true;
 	note(&s, other, NULL, 0);
 	tap_int(complete(&s, 2 * MS), 1, "a stack with a heuristic frame is completed, too");
+	tap_ok(completed.n_beyond == 1 && completed.n_cut == 0,
+	       "stacks longer than their copies are counted apart");
 	tap_ok(marked.n_joined == 2 && marked.n_guessed == 1 && marked.guessed[0] == 3,
 	       "and the frame's number becomes larger");
 	tap_ok(complete(&s, 2 * MS) == 0 && n_of(&s, "k:10;k:20;k:30") == 1,
