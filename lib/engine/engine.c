@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/host.h"
+#include "engine/threadcache.h"
 #include "labels/samplelabels.h"
 #include "source/record.h"
 
@@ -16,15 +17,6 @@
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* The engine's state of a thread, in procs_thread.user. */
-struct engine_thread {
-	struct budget *budget;
-	struct stack_walk_memo *memo;   /* with frame pointers */
-	struct stack_user_memos unwind; /* with CFI */
-	struct stack_patchlater late;
-	struct samplelabels_memo labels;
-};
 
 /* The kernel reports this id for a task that has no ids any more. */
 #define NO_TASK UINT32_MAX
@@ -34,33 +26,6 @@ struct engine_thread {
 
 /* ---- life ---------------------------------------------------------------------- */
 
-static size_t unwind_bytes(const struct engine_thread *own)
-{
-	return stack_user_memos_bytes(&own->unwind) + stack_patchlater_bytes(&own->late);
-}
-
-static struct engine_thread *thread_new(struct engine *g)
-{
-	struct engine_thread *own = calloc(1, sizeof(*own));
-	if (!own)
-		return NULL;
-	budget_charge_always(&g->budget, sizeof(*own));
-	own->budget = &g->budget;
-	own->late.pool = &g->late_pool;
-	return own;
-}
-
-/* procs.user_free: called when a thread is forgotten, some time after its EXIT. */
-static void thread_free(void *user)
-{
-	struct engine_thread *own = user;
-	stack_walk_memo_free(own->memo, own->budget);
-	budget_release(own->budget, sizeof(*own) + unwind_bytes(own));
-	stack_user_memos_done(&own->unwind);
-	stack_patchlater_done(&own->late);
-	free(own);
-}
-
 static int init_labels(struct engine *g)
 {
 	const struct engine_options *o = &g->options;
@@ -69,6 +34,17 @@ static int init_labels(struct engine *g)
 		.app = o->host ? &g->app : NULL, .host = o->host, .wanted = o->labels,
 		.fixed = o->label, .n_fixed = o->n_labels, .pmu = o->pmu, .n_events = o->n_events,
 	});
+}
+
+static void init_gc(struct engine *g)
+{
+	g->gc.tables = (struct gc_tables){
+		.budget = &g->budget, .strings = &g->strings, .n_fixed_strings = g->strings.n,
+		.labels = &g->labels, .frames = &g->frames, .stacks = &g->stacks,
+		.counts = &g->counts, .walk = &g->walk, .own_labels = &g->own_labels,
+		.app = &g->app, .procs = &g->procs, .dsos = &g->dsos, .targets = &g->targets,
+		.jit = &g->jit, .throttle = &g->throttle, .last_ns = &g->window.last_ns,
+	};
 }
 
 int engine_init(struct engine *g, const struct engine_options *o, struct err *e)
@@ -90,7 +66,7 @@ int engine_init(struct engine *g, const struct engine_options *o, struct err *e)
 		return err_errno(e, ENOMEM, "cannot set up the profile");
 	}
 	g->walk.max_branches = o->max_branches;
-	g->procs.user_free = thread_free;
+	g->procs.user_free = threadcache_free;
 	g->reread.host = o->host;
 	jitcode_init(&g->kernel_code, &g->budget);
 	jit_init(&g->jit, &g->budget, &g->dsos, o->host);
@@ -100,7 +76,7 @@ int engine_init(struct engine *g, const struct engine_options *o, struct err *e)
 		g->app.values.is_taken = samplelabels_is_key;
 		g->app.values.taken_ctx = &g->own_labels;
 	}
-	g->n_fixed_strings = g->strings.n;
+	init_gc(g);
 	return 0;
 }
 
@@ -140,55 +116,6 @@ static void add_count(struct engine *g, uint32_t event, uint32_t stack, uint32_t
 	if (stack != dropped)  /* otherwise n_dropped has it already */
 		g->walk.stats.n_dropped += n;
 	counts_add(&g->counts, event, dropped, 0, n, value, true);
-}
-
-static uint32_t stack_by_cfi(struct engine *g, struct procs_thread *t, struct engine_thread *own,
-			     const struct record *r)
-{
-	struct budget *b = &g->budget;
-	/* When memory is short, caches are given up first. */
-	if (!own || (b->limit_bytes && b->used_bytes > b->limit_bytes / 2))
-		return stack_walk_sample_cfi(&g->walk, &t->process->space, NULL, r);
-	size_t before = unwind_bytes(own);
-	uint32_t stack = stack_walk_sample_cfi(&g->walk, &t->process->space, &own->unwind, r);
-	budget_release(b, before);
-	budget_charge_always(b, unwind_bytes(own));
-	return stack;
-}
-
-/* After a stack was counted: completes earlier truncated stacks, or keeps this one for completion.
- */
-static void patch_late_stacks(struct engine *g, struct procs_thread *t, struct engine_thread *own,
-		      const struct record *r, const struct stack_patchlater_cut *cut)
-{
-	struct stack_walk *w = &g->walk;
-	const struct unwind_memo *memo = stack_user_memo(&own->unwind);
-	const struct stack_patchlater_to to = {
-		.stacks = &g->stacks, .user = &w->user, .counts = &g->counts,
-		.truncated = w->truncated, .label = samplelabels_marked,
-		.label_ctx = &g->own_labels,
-	};
-	struct stack_patchlater_completed done = { 0 };
-	struct budget *b = &g->budget;
-	size_t before = stack_patchlater_bytes(&own->late);
-	if (cut->cfa && (!b->limit_bytes || b->used_bytes <= b->limit_bytes / 2))
-		done = stack_patchlater_note(&own->late, cut, w->cut_frame, w->n_cut_frames, &to);
-	else if (own->late.n && w->is_whole && memo->n && memo->is_whole)
-		done = stack_patchlater_complete(&own->late, &t->process->space, memo, r->time_ns,
-						 &to);
-	stack_walk_count_completed(w, done.n_beyond, done.n_cut);
-	budget_release(b, before);
-	budget_charge_always(b, stack_patchlater_bytes(&own->late));
-}
-
-static uint32_t stack_by_fp(struct engine *g, struct procs_thread *t, struct engine_thread *own,
-			    const struct record *r)
-{
-	struct stack_walk_memo *none = NULL;
-	uint32_t stack =
-		stack_walk_sample(&g->walk, &t->process->space, own ? &own->memo : &none, r);
-	stack_walk_memo_free(none, &g->budget);
-	return stack;
 }
 
 /*
@@ -289,8 +216,8 @@ add_sample(struct engine *g, const struct record *r, const struct engine_values 
 		return;
 	}
 	if (!t->user)
-		t->user = thread_new(g);
-	struct engine_thread *own = t->user;
+		t->user = threadcache_new(&g->budget, &g->late_pool);
+	struct threadcache *own = t->user;
 	if (t->process->space.jit)
 		jit_at(&g->jit, &g->procs, t->process, r->time_ns);
 	if (is_guest(g, r)) {
@@ -300,7 +227,7 @@ add_sample(struct engine *g, const struct record *r, const struct engine_values 
 		return;
 	}
 	bool is_cfi = r->sample.user_regs_mask;
-	uint32_t stack = is_cfi ? stack_by_cfi(g, t, own, r) : stack_by_fp(g, t, own, r);
+	uint32_t stack = threadcache_stack(own, &g->walk, &t->process->space, r);
 	uint32_t plain = samplelabels_of(&g->own_labels, t, own ? &own->labels : NULL, r);
 	for (size_t i = 0; i < v.n_labels; i++)
 		plain = samplelabels_with(&g->own_labels, plain, v.label[i].key,
@@ -317,7 +244,12 @@ add_sample(struct engine *g, const struct record *r, const struct engine_values 
 		.plain_labels = plain, .mark = g->walk.mark,
 		.is_beyond = g->walk.is_beyond, .space = stack_user_serial(&t->process->space),
 	};
-	patch_late_stacks(g, t, own, r, &cut);
+	const struct stack_patchlater_to to = {
+		.stacks = &g->stacks, .user = &g->walk.user, .counts = &g->counts,
+		.truncated = g->walk.truncated, .label = samplelabels_marked,
+		.label_ctx = &g->own_labels,
+	};
+	threadcache_patch(own, &g->walk, &t->process->space, &cut, &to);
 }
 
 void engine_add_sample(struct engine *g, const struct record *r, const struct engine_values *v)
@@ -421,30 +353,6 @@ void engine_add_lost(struct engine *g, uint32_t event, uint64_t n, uint64_t valu
 	counts_add(&g->counts, event, stack_walk_pseudo(&g->walk, g->walk.lost), 0, n, value, true);
 }
 
-void engine_forget_memos(struct engine *g)
-{
-	for (size_t i = 0; i < g->procs.n_threads; i++) {
-		struct procs_thread *t = g->procs.thread[i];
-		if (t->user)
-			thread_free(t->user);
-		t->user = NULL;
-	}
-}
-
-void engine_each_waiting_set(struct engine *g, void (*each)(void *ctx, uint32_t *set), void *ctx)
-{
-	for (size_t i = 0; i < g->procs.n_threads; i++) {
-		struct engine_thread *own = g->procs.thread[i]->user;
-		if (!own)
-			continue;
-		own->labels.is_valid = false;
-		for (uint32_t k = 0; k < own->late.n; k++) {
-			each(ctx, &own->late.cut[k].labels);
-			each(ctx, &own->late.cut[k].plain_labels);
-		}
-	}
-}
-
 int engine_clear(struct engine *g, struct err *e)
 {
 	struct counts fresh;
@@ -460,7 +368,7 @@ int engine_clear(struct engine *g, struct err *e)
 	stack_user_clear(&g->walk.user);
 	applabels_clear(&g->app);
 	/* If memory for the copy is short, nothing changes. */
-	if (gc_tables_is_due(g))
-		gc_tables_run(g, NULL, 0);
+	if (gc_tables_is_due(&g->gc.tables))
+		gc_tables_run(&g->gc.tables, NULL, 0);
 	return 0;
 }

@@ -79,8 +79,7 @@ struct engine_window {
 
 /* The state of collecting what is not used any more: gc-*.c. */
 struct engine_gc {
-	uint32_t n_runs;             /* how often frames got new ids */
-	struct gc_tables_sizes compacted, compacted_names;  /* after the last full run; after any */
+	struct gc_tables tables;
 	struct gc_threads threads;
 };
 
@@ -101,7 +100,6 @@ struct engine {
 	struct jitcode kernel_code;  /* by KSYMBOL records: BPF programs, trampolines */
 	struct engine_event *event;
 	struct samplelabels own_labels;
-	uint32_t n_fixed_strings;    /* the first string ids, which never change */
 	struct engine_window window;
 	VEC(struct engine_exit) last_exit; /* per CPU: the last task that exited */
 	struct throttle throttle;
@@ -134,13 +132,6 @@ void engine_add_sample(struct engine *g, const struct record *r, const struct en
 /* Empties the profile and resets all statistics, but keeps what is known about processes and their
  * code.  -ENOMEM with e set. */
 int engine_clear(struct engine *g, struct err *e);
-
-/* Drops the caches of threads: their last stacks and label sets. */
-void engine_forget_memos(struct engine *g);
-
-/* Calls each with the label set of every sample whose stack may still be completed; it may change
- * the set.  Drops the sets that threads have cached. */
-void engine_each_waiting_set(struct engine *g, void (*each)(void *ctx, uint32_t *set), void *ctx);
 
 /* Accounts for n samples that the kernel could not deliver, as one visible frame. */
 void engine_add_lost(struct engine *g, uint32_t event, uint64_t n, uint64_t value);

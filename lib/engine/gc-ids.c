@@ -5,7 +5,11 @@
 
 #include "engine/gc-ids.h"
 
-#include "engine/engine.h"
+#include "engine/gc-tables.h"
+#include "engine/threadcache.h"
+#include "labels/applabels.h"
+#include "labels/samplelabels.h"
+#include "proc/procs.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,7 +18,7 @@
 static uint32_t keep_string(struct gc_ids *r, uint32_t id)
 {
 	if (id && !r->string_id[id]) {
-		r->string_id[id] = strtab_add_cstr(&r->strings, strtab_get(&r->g->strings, id));
+		r->string_id[id] = strtab_add_cstr(&r->strings, strtab_get(r->of->strings, id));
 		r->is_out |= !r->string_id[id];
 	}
 	return r->string_id[id];
@@ -26,7 +30,7 @@ uint32_t gc_ids_keep_set(struct gc_ids *r, uint32_t set)
 	uint32_t n;
 	if (!set || r->set_id[set])
 		return r->set_id[set];
-	const struct label *old = labels_get(&r->g->labels, set, &n);
+	const struct label *old = labels_get(r->of->labels, set, &n);
 	for (uint32_t i = 0; i < n; i++)
 		label[i] = (struct label){ .key = keep_string(r, old[i].key),
 					   .value = keep_string(r, old[i].value) };
@@ -45,19 +49,19 @@ static void each_kept_set(void *ctx, uint32_t *set)
 	gc_ids_keep_set(ctx, *set);
 }
 
-int gc_ids_begin(struct gc_ids *r, struct engine *g)
+int gc_ids_begin(struct gc_ids *r, const struct gc_tables *of)
 {
-	*r = (struct gc_ids){ .g = g };
-	r->string_id = calloc(g->strings.n, sizeof(*r->string_id));
-	r->set_id = calloc(g->labels.n, sizeof(*r->set_id));
-	if (!r->string_id || !r->set_id || strtab_init(&r->strings, &g->budget) < 0 ||
-	    labels_init(&r->labels, &g->budget) < 0)
+	*r = (struct gc_ids){ .of = of };
+	r->string_id = calloc(of->strings->n, sizeof(*r->string_id));
+	r->set_id = calloc(of->labels->n, sizeof(*r->set_id));
+	if (!r->string_id || !r->set_id || strtab_init(&r->strings, of->budget) < 0 ||
+	    labels_init(&r->labels, of->budget) < 0)
 		return -ENOMEM;
-	for (uint32_t id = 1; id < g->n_fixed_strings; id++)
+	for (uint32_t id = 1; id < of->n_fixed_strings; id++)
 		r->is_out |= keep_string(r, id) != id;
-	applabels_trim(&g->app);
-	procs_each_string(&g->procs, each_kept_string, r);
-	applabels_each_set(&g->app, each_kept_set, r);
+	applabels_trim(of->app);
+	procs_each_string(of->procs, each_kept_string, r);
+	applabels_each_set(of->app, each_kept_set, r);
 	return r->is_out ? -ENOMEM : 0;
 }
 
@@ -82,16 +86,16 @@ static bool renew_kept(void *ctx, uint32_t *string)
 
 void gc_ids_commit(struct gc_ids *r)
 {
-	struct engine *g = r->g;
-	procs_each_string(&g->procs, renew_string, r);
-	applabels_each_set(&g->app, renew_set, r);
-	appvalues_renew(&g->app.values, renew_kept, r);
-	engine_each_waiting_set(g, renew_set, r);
-	samplelabels_forget_ids(&g->own_labels);
-	struct strtab strings = g->strings;
-	struct labels labels = g->labels;
-	g->strings = r->strings;
-	g->labels = r->labels;
+	const struct gc_tables *of = r->of;
+	procs_each_string(of->procs, renew_string, r);
+	applabels_each_set(of->app, renew_set, r);
+	appvalues_renew(&of->app->values, renew_kept, r);
+	threadcache_each_waiting_set(of->procs, renew_set, r);
+	samplelabels_forget_ids(of->own_labels);
+	struct strtab strings = *of->strings;
+	struct labels labels = *of->labels;
+	*of->strings = r->strings;
+	*of->labels = r->labels;
 	r->strings = strings;
 	r->labels = labels;
 }

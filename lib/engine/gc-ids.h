@@ -5,7 +5,7 @@
  * Gives strings and label sets new ids, and frees those that nobody keeps.  Strings and sets of
  * processes and of programs' labels are kept automatically; those of counts are the caller's task.
  *
- * The engine does not change before gc_ids_commit, which cannot fail.
+ * Nothing changes before gc_ids_commit, which cannot fail.
  */
 
 #include <stdbool.h>
@@ -14,10 +14,10 @@
 #include "agg/labels.h"
 #include "base/strtab.h"
 
-struct engine;
+struct gc_tables;
 
 struct gc_ids {
-	struct engine *g;
+	const struct gc_tables *of;
 	struct strtab strings;     /* the new ones */
 	struct labels labels;
 	uint32_t *string_id;       /* by old id: the new one; 0: not kept */
@@ -26,7 +26,7 @@ struct gc_ids {
 };
 
 /* -ENOMEM.  gc_ids_done must be called in any case. */
-int gc_ids_begin(struct gc_ids *r, struct engine *g);
+int gc_ids_begin(struct gc_ids *r, const struct gc_tables *of);
 
 /* Keeps a set; returns its new id. */
 uint32_t gc_ids_keep_set(struct gc_ids *r, uint32_t set);

@@ -6,9 +6,16 @@
 
 #include "engine/gc-tables.h"
 
+#include "agg/counts.h"
+#include "agg/frames.h"
+#include "agg/stacks.h"
 #include "base/cleanup.h"
-#include "engine/engine.h"
+#include "engine/gc-files.h"
 #include "engine/gc-ids.h"
+#include "engine/targets.h"
+#include "engine/threadcache.h"
+#include "proc/procs.h"
+#include "stack/stack-walk.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -29,9 +36,9 @@ struct copy {
 	size_t n_counts;
 };
 
-static struct counts *counts_of(struct engine *g, const struct gc_tables_part *part, size_t i)
+static struct counts *counts_of(struct gc_tables *t, const struct gc_tables_part *part, size_t i)
 {
-	return i ? part[i - 1].counts : &g->counts;
+	return i ? part[i - 1].counts : t->counts;
 }
 
 static void copy_done(struct copy *c)
@@ -49,42 +56,42 @@ static bool has_doubled(uint32_t now, uint32_t then, uint32_t min)
 	return now > min && now / 2 > then;
 }
 
-static bool has_names(const struct engine *g, const struct gc_tables_sizes *then)
+static bool has_names(const struct gc_tables *t, const struct gc_tables_sizes *then)
 {
-	return has_doubled(g->strings.n, then->strings, STRINGS_MIN) ||
-	       has_doubled(g->labels.n, then->sets, SETS_MIN) ||
-	       has_doubled(g->dsos.n_known, then->dsos, DSOS_MIN) ||
-	       has_doubled(g->targets.pids.n, then->pids, PIDS_MIN);
+	return has_doubled(t->strings->n, then->strings, STRINGS_MIN) ||
+	       has_doubled(t->labels->n, then->sets, SETS_MIN) ||
+	       has_doubled(t->dsos->n_known, then->dsos, DSOS_MIN) ||
+	       has_doubled(t->targets->pids.n, then->pids, PIDS_MIN);
 }
 
-bool gc_tables_names_are_due(const struct engine *g)
+bool gc_tables_names_are_due(const struct gc_tables *t)
 {
-	return has_names(g, &g->gc.compacted_names);
+	return has_names(t, &t->last_names);
 }
 
-bool gc_tables_is_due(const struct engine *g)
+bool gc_tables_is_due(const struct gc_tables *t)
 {
-	return has_doubled(g->stacks.n, g->gc.compacted.nodes, NODES_MIN) ||
-	       has_names(g, &g->gc.compacted);
+	return has_doubled(t->stacks->n, t->last_run.nodes, NODES_MIN) ||
+	       has_names(t, &t->last_run);
 }
 
-static int copy_stacks(struct engine *g, const struct gc_tables_part *part, struct copy *c,
+static int copy_stacks(struct gc_tables *t, const struct gc_tables_part *part, struct copy *c,
 		       uint32_t *id)
 {
-	CLEANUP_FREE bool *used = calloc(g->stacks.n, sizeof(*used));
+	CLEANUP_FREE bool *used = calloc(t->stacks->n, sizeof(*used));
 	if (!used)
 		return -ENOMEM;
 	for (size_t i = 0; i < c->n_counts; i++) {
-		const struct counts *t = counts_of(g, part, i);
-		for (uint32_t k = 0; k < t->n; k++)
-			used[t->v[k].stack] |= t->v[k].n_samples != 0;
+		const struct counts *counts = counts_of(t, part, i);
+		for (uint32_t k = 0; k < counts->n; k++)
+			used[counts->v[k].stack] |= counts->v[k].n_samples != 0;
 	}
-	for (uint32_t i = g->stacks.n; i-- > 1;)
+	for (uint32_t i = t->stacks->n; i-- > 1;)
 		if (used[i])
-			used[g->stacks.v[i].parent] = true;
-	for (uint32_t i = 1; i < g->stacks.n; i++) {
-		const struct stack_node *node = &g->stacks.v[i];
-		const struct frame *f = &g->frames.v[node->frame];
+			used[t->stacks->v[i].parent] = true;
+	for (uint32_t i = 1; i < t->stacks->n; i++) {
+		const struct stack_node *node = &t->stacks->v[i];
+		const struct frame *f = &t->frames->v[node->frame];
 		if (!used[i])
 			continue;
 		uint32_t frame = frames_add(&c->frames, f->dso, f->vaddr, true);
@@ -114,90 +121,92 @@ static int copy_counts(const struct counts *from, const uint32_t *id, struct gc_
 	return 0;
 }
 
-static int make_copy(struct engine *g, const struct gc_tables_part *part, size_t n, struct copy *c)
+static int make_copy(struct gc_tables *t, const struct gc_tables_part *part, size_t n,
+		     struct copy *c)
 {
 	CLEANUP_FREE uint32_t *id = NULL;
 	c->n_counts = n + 1;
 	c->counts = calloc(c->n_counts, sizeof(*c->counts));
-	if (gc_ids_begin(&c->ids, g) < 0 || !c->counts)
+	if (gc_ids_begin(&c->ids, t) < 0 || !c->counts)
 		return -ENOMEM;
 	if (c->has_stacks) {
-		id = calloc(g->stacks.n, sizeof(*id));
-		if (!id || frames_init(&c->frames, &g->budget) < 0 ||
-		    stacks_init(&c->stacks, &g->budget) < 0 ||
-		    !stack_walk_move(&g->walk, &c->frames, NULL) ||
-		    copy_stacks(g, part, c, id) < 0)
+		id = calloc(t->stacks->n, sizeof(*id));
+		if (!id || frames_init(&c->frames, t->budget) < 0 ||
+		    stacks_init(&c->stacks, t->budget) < 0 ||
+		    !stack_walk_move(t->walk, &c->frames, NULL) ||
+		    copy_stacks(t, part, c, id) < 0)
 			return -ENOMEM;
 	}
 	for (size_t i = 0; i < c->n_counts; i++)
-		if (counts_init(&c->counts[i], &g->budget) < 0 ||
-		    copy_counts(counts_of(g, part, i), id, &c->ids, &c->counts[i]) < 0)
+		if (counts_init(&c->counts[i], t->budget) < 0 ||
+		    copy_counts(counts_of(t, part, i), id, &c->ids, &c->counts[i]) < 0)
 			return -ENOMEM;
 	return 0;
 }
 
 static void swap_counts(struct counts *a, struct counts *b)
 {
-	struct counts t = *a;
+	struct counts old = *a;
 	*a = *b;
-	*b = t;
+	*b = old;
 }
 
-static void swap_stacks(struct engine *g, struct copy *c)
+static void swap_stacks(struct gc_tables *t, struct copy *c)
 {
-	struct frames frames = g->frames;
-	struct stacks stacks = g->stacks;
-	engine_forget_memos(g);
-	g->frames = c->frames;
-	g->stacks = c->stacks;
+	struct frames frames = *t->frames;
+	struct stacks stacks = *t->stacks;
+	threadcache_drop_all(t->procs);
+	*t->frames = c->frames;
+	*t->stacks = c->stacks;
 	c->frames = frames;
 	c->stacks = stacks;
-	stack_walk_move(&g->walk, &g->frames, &g->stacks);
+	stack_walk_move(t->walk, t->frames, t->stacks);
 }
 
 /* Gives the engine and the parts the copies of their tables. */
-static void swap_all(struct engine *g, const struct gc_tables_part *part, struct copy *c)
+static void swap_all(struct gc_tables *t, const struct gc_tables_part *part, struct copy *c)
 {
 	if (c->has_stacks)
-		swap_stacks(g, c);
+		swap_stacks(t, c);
 	for (size_t i = 0; i < c->n_counts; i++)
-		swap_counts(counts_of(g, part, i), &c->counts[i]);
+		swap_counts(counts_of(t, part, i), &c->counts[i]);
 	gc_ids_commit(&c->ids);
-	g->gc.n_runs++;
+	t->n_runs++;
 }
 
-static int replace_tables(struct engine *g, const struct gc_tables_part *part, size_t n,
+static int replace_tables(struct gc_tables *t, const struct gc_tables_part *part, size_t n,
 			  bool has_stacks)
 {
 	struct copy c = { .has_stacks = has_stacks };
-	int r = make_copy(g, part, n, &c);
+	int r = make_copy(t, part, n, &c);
 	if (r == 0)
-		swap_all(g, part, &c);
+		swap_all(t, part, &c);
 	else if (has_stacks)
 		/* Pseudo frames point to the old table again. */
-		stack_walk_move(&g->walk, &g->frames, NULL);
+		stack_walk_move(t->walk, t->frames, NULL);
 	copy_done(&c);
-	return r < 0 ? r : gc_threads_unused(g, part, n);
+	return r < 0 ? r : gc_files_unused(t, part, n);
 }
 
-static int compact(struct engine *g, const struct gc_tables_part *part, size_t n, bool has_stacks)
+static int compact(struct gc_tables *t, const struct gc_tables_part *part, size_t n,
+		   bool has_stacks)
 {
-	int r = replace_tables(g, part, n, has_stacks);
+	int r = replace_tables(t, part, n, has_stacks);
 	/* Also if memory was short: the next attempt comes when there is twice as much to free. */
-	struct gc_tables_sizes now = { g->stacks.n, g->strings.n, g->labels.n, g->dsos.n_known,
-				     g->targets.pids.n };
-	g->gc.compacted_names = now;
+	struct gc_tables_sizes now = { t->stacks->n, t->strings->n, t->labels->n, t->dsos->n_known,
+				     t->targets->pids.n };
+	t->last_names = now;
 	if (has_stacks)
-		g->gc.compacted = now;
+		t->last_run = now;
 	return r;
 }
 
-int gc_tables_run(struct engine *g, const struct gc_tables_part *part, size_t n)
+int gc_tables_run(struct gc_tables *t, const struct gc_tables_part *part, size_t n)
 {
-	return compact(g, part, n, true);
+	return compact(t, part, n, true);
 }
 
-int gc_tables_names(struct engine *g)
+int gc_tables_names(struct gc_tables *t)
 {
-	return compact(g, NULL, 0, false);
+	return compact(t, NULL, 0, false);
 }

@@ -8,7 +8,6 @@
 #include "base/cleanup.h"
 #include "base/host.h"
 #include "base/vec.h"
-#include "engine/gc-tables.h"
 #include "engine/engine.h"
 #include "source/record.h"
 
@@ -20,9 +19,6 @@
 
 /* Less CFI, of some 10 KB each, is not worth the work. */
 #define CFIS_MIN 64u
-
-/* Throttling that began so long ago has ended with its thread. */
-#define PAUSE_NS_MAX 10000000000u
 
 struct ended {
 	uint32_t pid, tid;
@@ -81,32 +77,4 @@ void gc_threads_code(struct engine *g)
 	procs_mark(&g->procs, mapped);
 	stack_user_close(&g->walk.user, mapped);
 	g->gc.threads.n_cfis = g->walk.user.n_open;
-}
-
-static bool is_known(void *ctx, uint32_t pid)
-{
-	const struct engine *g = ctx;
-	return procs_find(&g->procs, pid) != NULL;
-}
-
-int gc_threads_unused(struct engine *g, const struct gc_tables_part *part, size_t n_parts)
-{
-	CLEANUP_FREE bool *used = calloc(g->dsos.n ? g->dsos.n : 1, sizeof(*used));
-	if (!used)
-		return -ENOMEM;
-	used[g->walk.kernel_dso] = used[g->walk.pseudo_dso] = true;
-	for (uint32_t i = 0; i < g->frames.n; i++)
-		used[g->frames.v[i].dso] = true;
-	procs_mark(&g->procs, used);
-	stack_user_mark(&g->walk.user, used);
-	for (size_t i = 0; i < n_parts; i++)
-		for (size_t k = 0; part[i].user && k < part[i].user->of_dso.n; k++)
-			used[part[i].user->of_dso.v[k].dso] = true;
-	jit_forget(&g->jit, &g->procs, used);
-	stack_user_forget(&g->walk.user, used);
-	g->procs.mapdso.n_open -= dso_table_forget(&g->dsos, used);
-	targets_forget(&g->targets, is_known, g);
-	if (g->window.last_ns > PAUSE_NS_MAX)
-		throttle_forget(&g->throttle, g->window.last_ns - PAUSE_NS_MAX);
-	return 0;
 }

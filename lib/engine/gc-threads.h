@@ -1,13 +1,11 @@
 #ifndef CPROF_ENGINE_GC_THREADS_H
 #define CPROF_ENGINE_GC_THREADS_H
 
-/* Frees processes whose end was not recorded, and files that nothing refers to any more. */
+/* Ends threads whose EXIT record was lost, and closes the CFI of files that are not mapped. */
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
-struct gc_tables_part;
 struct engine;
 
 #define GC_THREADS_EVERY_NS 1000000000u
@@ -26,9 +24,5 @@ void gc_threads_ended(struct engine *g, uint64_t now_ns);
 
 /* Closes the CFI of files that no process has mapped any more, when much of it is open. */
 void gc_threads_code(struct engine *g);
-
-/* Frees files that no frame, process or statistic (including those of the parts) refers to, what
- * was read from them, and target ids of ended processes.  -ENOMEM: nothing has changed. */
-int gc_threads_unused(struct engine *g, const struct gc_tables_part *part, size_t n_parts);
 
 #endif

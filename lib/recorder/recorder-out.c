@@ -14,12 +14,12 @@
 
 static int look_up_names(struct cprof_recorder *rec, struct err *e)
 {
-	if (rec->names_ready && rec->names_compactions == rec->engine.gc.n_runs)
+	if (rec->names_ready && rec->names_compactions == rec->engine.gc.tables.n_runs)
 		return 0;
 	/* Names refer to frames and strings, whose ids have changed. */
-	if (rec->names_compactions != rec->engine.gc.n_runs)
+	if (rec->names_compactions != rec->engine.gc.tables.n_runs)
 		names_done(&rec->names);
-	rec->names_compactions = rec->engine.gc.n_runs;
+	rec->names_compactions = rec->engine.gc.tables.n_runs;
 	struct names_options o = {
 		.symbols = { .host = rec->session.host, .log = rec->session.log,
 			     .demangle = (uint8_t)rec->config.naming.demangle,

@@ -40,7 +40,7 @@ struct cprof_recorder {
 	struct cost cost;
 	struct recorder_watch watch;
 	struct names names;
-	uint32_t names_compactions;    /* the engine's gc.n_runs that names belong to */
+	uint32_t names_compactions;    /* the engine's gc.tables.n_runs that names belong to */
 	int poll_fd;                   /* see cprof_recorder_fd; -1: none */
 	uint64_t cpu_before_ns;        /* CPU time of the process when the recorder was made */
 	bool counted;                  /* counters were read for a snapshot */

@@ -352,8 +352,8 @@ static void collect_garbage(struct cprof_recorder *rec, uint64_t now_ns)
 	gc_threads_code(&rec->engine);
 	if (rec->slices.slice_ns)
 		slices_compact(&rec->slices, now_ns);
-	else if (gc_tables_names_are_due(&rec->engine))
-		gc_tables_names(&rec->engine);
+	else if (gc_tables_names_are_due(&rec->engine.gc.tables))
+		gc_tables_names(&rec->engine.gc.tables);
 }
 
 /* Notes targets that ended; true when none is left. */

@@ -109,7 +109,7 @@ int slices_advance(struct slices *s, uint64_t now_ns, struct err *e)
  * room for others. */
 static bool is_due(const struct slices *s, uint64_t now_ns)
 {
-	return gc_tables_is_due(s->engine) ||
+	return gc_tables_is_due(&s->engine->gc.tables) ||
 	       (appvalues_is_full(&s->engine->app.values) &&
 		now_ns - s->compacted_ns >= s->keep_last_ns / 4);
 }
@@ -122,7 +122,7 @@ void slices_compact(struct slices *s, uint64_t now_ns)
 	for (size_t i = 0; i < s->n; i++)
 		part[i] = (struct gc_tables_part){ &s->old[i].counts, &s->old[i].user };
 	s->compacted_ns = now_ns;
-	gc_tables_run(s->engine, part, s->n);
+	gc_tables_run(&s->engine->gc.tables, part, s->n);
 }
 
 /* Adds structs that consist of uint64_t, so that a new counter needs no line here. */

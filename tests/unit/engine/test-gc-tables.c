@@ -35,10 +35,10 @@ int main(void)
 	struct counts more;
 	if (engine_init(&g, &o, &e) < 0 || counts_init(&more, &g.budget) < 0)
 		return 1;
-	tap_ok(!gc_tables_is_due(&g), "a small table is left alone");
+	tap_ok(!gc_tables_is_due(&g.gc.tables), "a small table is left alone");
 	for (uint64_t i = 0; i < 6000; i++)
 		stack(1000 + i % 7, 2000 + i);
-	tap_ok(gc_tables_is_due(&g), "a large one is due");
+	tap_ok(gc_tables_is_due(&g.gc.tables), "a large one is due");
 	for (uint64_t i = 0; i < 10; i++) {
 		counts_add(&g.counts, i % 2, stack(1000, 2000 + i * 7), 0, i + 1, i, true);
 		counts_add(&more, 1, stack(1001, 2001 + i * 7), 0, 100 + i, i, true);
@@ -50,7 +50,7 @@ int main(void)
 	uint64_t before = g.budget.used_bytes;
 
 	struct gc_tables_part list[] = { { .counts = &more } };
-	tap_int(gc_tables_run(&g, list, 1), 0, "compacted");
+	tap_int(gc_tables_run(&g.gc.tables, list, 1), 0, "compacted");
 	tap_ok(g.budget.used_bytes < before / 2, "less memory is charged");
 	tap_int(g.stacks.n, 1 + 2 + 20 + 1, "only the needed nodes remain");
 	bool same = true;
@@ -65,7 +65,7 @@ int main(void)
 	for (uint32_t i = 0; i < g.counts.n; i++)
 		n += g.counts.v[i].stack == lost ? g.counts.v[i].n_samples : 0;
 	tap_int((long long)n, 7, "pseudo frames are the same as before");
-	tap_ok(!gc_tables_is_due(&g), "not again so soon");
+	tap_ok(!gc_tables_is_due(&g.gc.tables), "not again so soon");
 	counts_done(&more);
 	engine_done(&g);
 	return tap_done();

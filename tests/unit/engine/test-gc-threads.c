@@ -77,16 +77,16 @@ static void test_names(void)
 	feed_sample(&g, PARENT, PARENT, 0, 3,
 		    FEED_CHAIN(PERF_CONTEXT_KERNEL, UINT64_C(0xffffffff81000000)));
 	engine_add_lost(&g, 0, 2, 2);
-	tap_ok(gc_tables_names_are_due(&g), "after a storm of names a run is due");
+	tap_ok(gc_tables_names_are_due(&g.gc.tables), "after a storm of names a run is due");
 	char *before = profile_text(&g);
 	uint32_t n_strings = g.strings.n, n_nodes = g.stacks.n;
-	tap_int(gc_tables_names(&g), 0, "names: compacted");
+	tap_int(gc_tables_names(&g.gc.tables), 0, "names: compacted");
 	char *after = profile_text(&g);
 	tap_str(after, before, "every sample has its stack and labels, as before");
 	tap_ok(g.strings.n < n_strings / 5, "unused names were freed: %u, then %u",
 	       n_strings, g.strings.n);
 	tap_int(g.stacks.n, n_nodes, "stacks were left alone");
-	tap_ok(!gc_tables_names_are_due(&g), "not again so soon");
+	tap_ok(!gc_tables_names_are_due(&g.gc.tables), "not again so soon");
 	feed_sample(&g, PARENT, PARENT, 1, 7, FEED_CHAIN(PERF_CONTEXT_USER, 0x8010, 0x1021));
 	const struct count *c = feed_find(&g, 1, "shell+0x20;libc+0x10");
 	tap_ok(c && c->n_samples == 2, "the same stack with the same labels is the same entry");
@@ -112,8 +112,8 @@ static void test_rounds(void)
 	for (uint32_t round = 0; round < 40; round++) {
 		char want[64];
 		feed_storm(&g, 1000 + round * 4000, 1500);
-		if (gc_tables_names_are_due(&g))
-			gc_tables_names(&g);
+		if (gc_tables_names_are_due(&g.gc.tables))
+			gc_tables_names(&g.gc.tables);
 		snprintf(want, sizeof(want), "child-%u+0x20;child-%u+0x10", 1000 + round * 4000,
 			 1000 + round * 4000);
 		const struct count *c = feed_find(&g, 0, want);

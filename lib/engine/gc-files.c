@@ -1,0 +1,45 @@
+/* Mark and forget: an id that is marked by one of the tables keeps its file. */
+
+#include "engine/gc-files.h"
+
+#include "agg/frames.h"
+#include "base/cleanup.h"
+#include "engine/gc-tables.h"
+#include "engine/targets.h"
+#include "engine/throttle.h"
+#include "proc/jit.h"
+#include "proc/procs.h"
+#include "stack/stack-walk.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* Throttling that began so long ago has ended with its thread. */
+#define THROTTLE_NS_MAX 10000000000u
+
+static bool is_known(void *ctx, uint32_t pid)
+{
+	return procs_find(ctx, pid) != NULL;
+}
+
+int gc_files_unused(const struct gc_tables *t, const struct gc_tables_part *part, size_t n_parts)
+{
+	CLEANUP_FREE bool *used = calloc(t->dsos->n ? t->dsos->n : 1, sizeof(*used));
+	if (!used)
+		return -ENOMEM;
+	used[t->walk->kernel_dso] = used[t->walk->pseudo_dso] = true;
+	for (uint32_t i = 0; i < t->frames->n; i++)
+		used[t->frames->v[i].dso] = true;
+	procs_mark(t->procs, used);
+	stack_user_mark(&t->walk->user, used);
+	for (size_t i = 0; i < n_parts; i++)
+		for (size_t k = 0; part[i].user && k < part[i].user->of_dso.n; k++)
+			used[part[i].user->of_dso.v[k].dso] = true;
+	jit_forget(t->jit, t->procs, used);
+	stack_user_forget(&t->walk->user, used);
+	t->procs->mapdso.n_open -= dso_table_forget(t->dsos, used);
+	targets_forget(t->targets, is_known, t->procs);
+	if (*t->last_ns > THROTTLE_NS_MAX)
+		throttle_forget(t->throttle, *t->last_ns - THROTTLE_NS_MAX);
+	return 0;
+}
