@@ -115,7 +115,7 @@ static void print_unseen(FILE *to, const struct cprof_stats *st, const struct cp
 	    (double)st->n_born * (double)period_ns < least)
 		return;
 	fprintf(to, "  the target used %s of CPU time in total: the rest was spent in the kernel, "
-		"or in threads that\n  live shorter than a sampling period, which go unseen with "
+		"or in threads that\n  live for less than a sampling period, which go unseen with "
 		"--scope task\n", units_duration_text(st->cpu_used_ns, text));
 }
 
@@ -146,7 +146,7 @@ static void print_event(const struct summary *s, FILE *to, size_t i)
 			units_size_text(s->file[i].n_bytes, text));
 	fputc('\n', to);
 	if (is_gap(s, percent, &ev) && percent < 100 && st.scope == CPROF_SCOPE_TASK)
-		fprintf(to, "  threads that live shorter than a sampling period go unseen with "
+		fprintf(to, "  threads that live for less than a sampling period go unseen with "
 			    "--scope task; --scope cpu sees them (CAP_PERFMON or root)\n");
 	else if (is_gap(s, percent, &ev) && percent < 100 && ev.is_clock && !ev.n_lost &&
 		 !ev.throttled_ns)

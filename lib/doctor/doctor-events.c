@@ -1,7 +1,7 @@
 /*
- * What perf_event_open(2) allows to be sampled: tried on this process, on one CPU and on the
- * requested process, with each kind of event and of stack.  Nothing is enabled, except for a moment
- * on this process.
+ * What perf_event_open(2) allows cprof to sample.  It is tried on this process, on one CPU and on
+ * the requested process, with each kind of event and of stack.  Nothing is enabled, except for a
+ * moment on this process.
  */
 #include "doctor/doctor.h"
 
@@ -35,8 +35,8 @@ static struct perf_event_attr clock_attr(bool kernel_side)
 	};
 }
 
-/* Opens and closes an event.  0, or a positive errno, which lowers the state of f and is described
- * in it. */
+/* Opens and closes an event.  Returns 0 or a positive errno; an error lowers the state of f, which
+ * describes it. */
 static int try_to(struct cprof_doctor *d, struct cprof_finding *f, enum cprof_finding_state state,
 		  const struct perf_event_attr *a, const struct evopen_place *at)
 {
@@ -79,7 +79,7 @@ static bool find_rights(struct cprof_doctor *d)
 		doctor_worse(f, CPROF_FINDING_OK, "can be sampled: short threads are seen, too");
 	else if (works)
 		doctor_worse(f, CPROF_FINDING_LIMITED,
-			     "threads that live shorter than a period go unseen");
+			     "threads that live for less than a period go unseen");
 	return cpus;
 }
 
@@ -104,14 +104,14 @@ static void find_cgroup(struct cprof_doctor *d, bool cpus)
 		doctor_remedy(f, CPROF_REMEDY_MOUNT,
 			      "sudo mount -t cgroup2 none /sys/fs/cgroup");
 	} else if (r < 0) {
-		doctor_worse(f, CPROF_FINDING_LIMITED, "no cgroup may be made below this one: %s",
-			     strerror(-r));
+		doctor_worse(f, CPROF_FINDING_LIMITED,
+			     "no cgroup can be created below this one: %s", strerror(-r));
 		doctor_remedy(f, CPROF_REMEDY_OPTION, "cprof record --scope cpu, which needs no "
 			      "cgroup");
 		doctor_remedy(f, CPROF_REMEDY_PROGRAM, "start cprof in a cgroup of your own: "
 			      "systemd-run --user --scope -p Delegate=yes cprof record ...");
 	} else if (cpus) {
-		doctor_worse(f, CPROF_FINDING_OK, "can be made for a command");
+		doctor_worse(f, CPROF_FINDING_OK, "can be created for a command");
 	}
 }
 

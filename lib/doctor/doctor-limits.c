@@ -58,7 +58,7 @@ static int try_rings(struct cprof_doctor *d, const int *cpus, size_t n_cpus, uin
 	int r = 0;
 	VEC(struct ring) rings = { 0 };
 	VEC(int) fds = { 0 };
-	for (size_t i = 0; i < n_cpus && r == 0; i++) {
+	for (size_t i = 0; i < n_cpus; i++) {
 		struct perf_event_attr a = {
 			.type = PERF_TYPE_SOFTWARE, .size = sizeof(a),
 			.config = PERF_COUNT_SW_DUMMY, .disabled = 1,
@@ -79,6 +79,7 @@ static int try_rings(struct cprof_doctor *d, const int *cpus, size_t n_cpus, uin
 		if (!VEC_PUSH(&rings, ring)) {
 			ring_close(&ring);
 			r = -ENOMEM;
+			break;
 		}
 	}
 	for (size_t i = 0; i < rings.n; i++)

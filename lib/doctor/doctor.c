@@ -1,5 +1,5 @@
 /*
- * Each part tries things as the recorder would do them, and reads /proc and /sys only to find the
+ * Each part tries operations as the recorder would, and reads /proc and /sys only to find the
  * reasons.  The remedies of a finding are in the order of their reach: this recording, this
  * program, the whole machine.
  */

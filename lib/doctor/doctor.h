@@ -22,13 +22,13 @@ struct cprof_doctor {
 	VEC(struct cprof_finding *) list;
 };
 
-/* A new finding, OK so far, with the words of fmt.  Never NULL: without memory it is a finding that
- * nobody sees, and d->failed is set. */
+/* Adds a finding with the state OK and the text of fmt.  Never NULL: without memory it is a finding
+ * that nobody sees, and d->failed is set. */
 struct cprof_finding *doctor_find(struct cprof_doctor *d, const char *group, const char *id,
 				  const char *title, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));
 
-/* Lowers the state, and appends to the words. */
+/* Lowers the state, and appends to the text. */
 void doctor_worse(struct cprof_finding *f, enum cprof_finding_state state, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 

@@ -36,7 +36,7 @@ struct record;
 
 struct engine_options {
 	size_t max_memory_bytes;
-	const struct host *host;     /* NULL: a replay, which asks this machine nothing */
+	const struct host *host;     /* NULL: a replay, which reads nothing on this machine */
 	size_t n_events;
 	const uint64_t *period;      /* per event, for samples without one; borrowed */
 	const uint32_t *output;      /* per event: the profile it belongs to; NULL: its own */

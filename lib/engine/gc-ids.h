@@ -2,7 +2,7 @@
 #define CPROF_ENGINE_GC_IDS_H
 
 /*
- * Gives strings and label sets new ids, and frees those that nobody keeps.  Strings and sets of
+ * Gives strings and label sets new ids, and frees those that are not kept.  Strings and sets of
  * processes and of programs' labels are kept automatically; those of counts are the caller's task.
  *
  * Nothing changes before gc_ids_commit, which cannot fail.

@@ -1,4 +1,5 @@
-/* Gaps are in a list sorted by time: one binary search per sample; old gaps leave at the front. */
+/* Gaps are in a list sorted by time: one binary search per sample.  Old gaps are removed from
+ * its front. */
 
 #include "engine/pausegaps.h"
 
@@ -33,7 +34,7 @@ bool pausegaps_contain(const struct pausegaps *g, uint64_t time_ns)
 {
 	if (g->open_ns && time_ns >= g->open_ns)
 		return true;
-	/* Find the last gap that begins no later. */
+	/* Find the last gap that begins at time_ns or before. */
 	size_t n = SEARCH_COUNT(g->list.n, i, g->list.v[i].from_ns <= time_ns);
 	return n && time_ns <= g->list.v[n - 1].to_ns;
 }

@@ -24,10 +24,10 @@ struct pausegaps {
 
 void pausegaps_done(struct pausegaps *g);
 
-/* A gap begins.  False: no memory to store it, and it does not begin. */
+/* Begins a gap.  False: there is no memory to store it, and no gap begins. */
 bool pausegaps_begin(struct pausegaps *g, uint64_t now_ns);
 
-/* The gap ends; without one, nothing happens. */
+/* Ends the present gap, if there is one. */
 void pausegaps_end(struct pausegaps *g, uint64_t now_ns);
 
 bool pausegaps_contain(const struct pausegaps *g, uint64_t time_ns);

@@ -1,7 +1,7 @@
 /*
  * A full ring loses records of all types, and the kernel reports only their number.  A lost sample
  * is one sample; a lost MMAP2, as after an exec, leaves every later sample of that code without a
- * name and a caller.  So from then on the maps of each sampled process are read once again, which
+ * name and a caller.  So after a loss the maps of each sampled process are read once more, which
  * takes some 50 us.
  */
 

@@ -5,7 +5,7 @@
  * The targets: processes, single threads, and their children.
  *
  * An event per CPU delivers the samples of every task on it, so they must be filtered.  A command
- * is a target only from its exec on: before that, it is our own code in the child.
+ * is a target only from its exec on: before that, the child runs our own code.
  */
 
 #include "base/hashindex.h"

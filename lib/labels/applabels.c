@@ -1,7 +1,7 @@
 /*
- * Samples drive the reading, since a sample's labels are known once the memory was read after the
- * time of the sample; and so does the clock, since a thread keeps only its last 256 changes.  The
- * clock's interval adapts to the number of changes.
+ * The memory of a process is read for two reasons.  The labels of a sample are known only after a
+ * reading later than the sample.  And a thread keeps only its last 256 changes, so there are
+ * periodic readings, too, whose interval adapts to the number of changes.
  */
 
 #include "labels/applabels.h"
@@ -25,8 +25,8 @@
 #define REGISTRIES_MAX 8u
 #define POLL_NS_MIN 2000000u
 #define POLL_NS_MAX 20000000u
-/* The last changes of a process before its end are lost: at most this much time, if it changes
- * often. */
+/* The last changes before a process ends are lost; if it changes its labels often, they cover at
+ * most this time. */
 #define POLL_NS_BUSY 4000000u
 /* The share of time that draining may take. */
 #define POLL_COST 25u
@@ -35,7 +35,7 @@
 /* Records may be late by this much. */
 #define LATE_NS 10000000u
 #define SETS_MAX 65536u
-/* A thread that has exited is kept for so long, for late samples. */
+/* A thread that has exited is kept this long, for late samples. */
 #define DEAD_NS 1000000000u
 
 struct registry {
@@ -153,7 +153,7 @@ struct draining {
 	struct applabels *a;
 	struct applabels_process *p;
 	struct registry *r;
-	uint64_t floor_ns;         /* no sample will ask about earlier moments */
+	uint64_t floor_ns;         /* no sample needs an earlier time */
 	uint32_t n_most;           /* most changes of one thread */
 	bool had_gap;
 };
@@ -164,7 +164,7 @@ static void note_new(struct draining *d, uint32_t n_new)
 		d->n_most = n_new;
 }
 
-/* In a PID namespace of its own a process knows its threads by other numbers. */
+/* A process in another PID namespace knows its threads by other ids. */
 static void learn_own_tids(struct applabels *a, struct applabels_process *p)
 {
 	CLEANUP_FREE pid_t *tids = NULL;
@@ -228,7 +228,7 @@ static void drain_registry(struct draining *d)
 	apptimes_begin(&r->times);
 	enum labelmem_outcome outcome = labelmem_drain(&r->mem, &d->a->clock, &sink);
 	if (outcome == LABELMEM_GONE && d->a->host) {
-		/* Of a main thread that has ended; all threads share the memory. */
+		/* The main thread may have ended; any other thread has the same memory. */
 		uint32_t live = host_live_thread(d->a->host, d->p->pid);
 		if (live != r->mem.pid) {
 			r->mem.pid = live;

@@ -3,8 +3,8 @@
 
 /*
  * A provider of labels: those that programs set for their current activity (cprof-labels.h), as
- * read from the memory of the processes while they live.  It answers which set each thread had at
- * each moment.
+ * read from the memory of the processes while they live.  It finds the set that each thread had at
+ * any time.
  *
  * A thread's changes are read with their times and kept until the samples of that time have been
  * processed, so a sample gets the labels that were current when it was taken.
@@ -57,7 +57,7 @@ void applabels_done(struct applabels *a);
 
 /*
  * The set (id in labels) that thread tid of process p had at time_ns: 0 for none.  Reads the
- * process's changes up to then if necessary.  Times of one thread go forward.
+ * process's changes up to then if necessary.  The times of one thread must not decrease.
  */
 uint32_t applabels_at(struct applabels *a, const struct procs_process *p, uint32_t tid,
 		      uint64_t time_ns);
@@ -75,7 +75,7 @@ void applabels_forget(struct applabels *a, uint32_t pid);
 /* Forgets threads that are gone, and what can be read again. */
 void applabels_trim(struct applabels *a);
 
-/* Calls each with every id of a set of labels that is kept here, which it may change; call it after
+/* Calls each for every id of a label set that is kept here; each may change the id.  Call it after
  * applabels_trim. */
 void applabels_each_set(struct applabels *a, void (*each)(void *ctx, uint32_t *set), void *ctx);
 

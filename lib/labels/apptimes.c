@@ -1,7 +1,7 @@
 /*
- * A list of changes for each thread, by time.  Samples come nearly in order of time, too, so the
- * search for the change before a sample begins at that of the previous sample.  Changes that no
- * sample can need any more are dropped when the list would have to grow.
+ * A list of changes for each thread, by time.  Samples, too, arrive almost in time order, so the
+ * search for the last change before a sample begins at that of the previous sample.  Changes that
+ * no sample can need any more are dropped when the list would have to grow.
  */
 #include "labels/apptimes.h"
 

@@ -3,7 +3,7 @@
 
 /*
  * When the threads of one process changed their labels, and to which set, as far back as samples
- * may still ask.
+ * may still need.
  */
 
 #include <stdbool.h>
@@ -25,18 +25,18 @@ struct apptimes {
 void apptimes_init(struct apptimes *t, struct budget *budget);
 void apptimes_done(struct apptimes *t);
 
-/* Announces changes. */
+/* Begins a reading: changes are counted from here. */
 void apptimes_begin(struct apptimes *t);
 
 /*
- * Thread tid has had set (an id in labels, or APPTIMES_UNKNOWN) since time_ns, which goes forward.
- * It stands for n changes; nothing will be asked about moments before floor_ns.  Returns the number
- * of changes of this thread since apptimes_begin.
+ * Thread tid has had set (an id in labels, or APPTIMES_UNKNOWN) since time_ns, which must not
+ * decrease.  The call stands for n changes; no time before floor_ns will be looked up.  Returns the
+ * number of changes of this thread since apptimes_begin.
  */
 uint32_t apptimes_append(struct apptimes *t, uint32_t tid, uint64_t time_ns, uint32_t set,
 			 uint32_t n, uint64_t floor_ns);
 
-/* From the last known change on nothing is known about the thread. */
+/* Nothing is known about the thread after its last known change. */
 uint32_t apptimes_append_gap(struct apptimes *t, uint32_t tid, uint32_t n, uint64_t floor_ns);
 
 /* The set at that time; before the first change, the thread's initial set.  False: unknown
@@ -44,10 +44,11 @@ uint32_t apptimes_append_gap(struct apptimes *t, uint32_t tid, uint32_t n, uint6
 bool apptimes_at(struct apptimes *t, uint32_t tid, uint64_t time_ns, uint32_t before,
 		 uint32_t *ret_set);
 
-/* Forgets threads that are not in alive (by tid) and had no change or look-up since then. */
+/* Forgets threads that are not in alive (by tid) and had neither a change nor a look-up since
+ * since_ns. */
 void apptimes_forget(struct apptimes *t, const struct idmap *alive, uint64_t since_ns);
 
-/* Calls each with every id of a set, which it may change. */
+/* Calls each for every id of a set; each may change the id. */
 void apptimes_each_set(struct apptimes *t, void (*each)(void *ctx, uint32_t *set), void *ctx);
 
 #endif

@@ -38,14 +38,14 @@ void appvalues_done(struct appvalues *v);
 /* The label of these texts, made UTF-8.  False if it is beyond the limits: then it is [other]. */
 bool appvalues_label(struct appvalues *v, const char *key, const char *value, struct label *ret);
 
-/* Has some key the most values allowed, or are there as many keys as allowed? */
+/* Has some key reached the limit of values, or is the limit of keys reached? */
 bool appvalues_is_full(const struct appvalues *v);
 
-/* All keys and values are free again. */
+/* Forgets all keys and values, which makes room for others. */
 void appvalues_clear(struct appvalues *v);
 
-/* Strings have new ids: renew changes one, or returns false if that string is gone, which makes
- * room for another.  Without memory all are forgotten. */
+/* Call it when strings have new ids.  renew changes an id, or returns false if the string is gone,
+ * which makes room for another.  If memory is short, all values are forgotten. */
 void appvalues_renew(struct appvalues *v, bool (*renew)(void *ctx, uint32_t *string), void *ctx);
 
 #endif

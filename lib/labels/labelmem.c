@@ -1,8 +1,8 @@
 /*
  * A drain reads twice: first the heads of all threads, then the changes of those whose heads moved
  * and, after each thread's changes, its head again.  Changes that may have been overwritten in
- * between are ignored.  Both readings use process_vm_readv(2), hundreds of pieces in one call, and
- * do not stop the process.
+ * between are ignored.  Both times it uses process_vm_readv(2), with hundreds of pieces in one
+ * call, and does not stop the process.
  */
 
 #include "labels/labelmem.h"
@@ -22,7 +22,7 @@
 _Static_assert(LABELMEM_RING == CPROF_LABELS_RING, "one number, two headers");
 
 #define THREADS_MAX (CPROF_LABELS_SLABS * CPROF_LABELS_SLAB)
-/* Pieces of one process_vm_readv: IOV_MAX is 1024, and a thread takes up to three. */
+/* Threads per process_vm_readv: each takes up to three pieces, and IOV_MAX is 1024. */
 #define BATCH 256u
 /* A change that is still being written, by a thread that a signal handler interrupted, holds back
  * at most this many later ones. */
@@ -74,7 +74,7 @@ void labelmem_clock_init(struct labelmem_clock *c, const struct host *host)
 	(void)host;
 	c->counter_is_clock = true;
 #else
-	/* Counters of different CPUs may differ; the kernel knows, and uses another clock then. */
+	/* Counters of different CPUs may differ; the kernel detects that and uses another clock. */
 	CLEANUP_FREE char *text = NULL;
 	c->counter_is_clock =
 		host_read_file(host, HOST_SYS, &text, NULL,
@@ -88,7 +88,7 @@ void labelmem_clock_tick(struct labelmem_clock *c)
 {
 	if (!c->counter_is_clock)
 		return;
-	/* Of some attempts, the one that was interrupted least. */
+	/* Use the attempt that was interrupted least. */
 	uint64_t best = UINT64_MAX, ticks = 0, ns = 0;
 	for (int i = 0; i < 4; i++) {
 		uint64_t before = counter(), now = clock_monotonic_ns(), after = counter();
@@ -110,7 +110,7 @@ void labelmem_clock_tick(struct labelmem_clock *c)
 	c->pair[c->n++].ns = ns;
 }
 
-/* 0 for times before any that can be converted. */
+/* 0 for a time too early to be converted. */
 static uint64_t time_of(const struct labelmem_clock *c, uint32_t clock, uint64_t ticks)
 {
 	if (clock == CPROF_LABELS_CLOCK_MONOTONIC)
@@ -154,7 +154,7 @@ static enum labelmem_outcome failure(long r)
 	return r == -ESRCH ? LABELMEM_GONE : LABELMEM_BAD;
 }
 
-/* The registry's first words: is it one, and how many threads does it have by now? */
+/* Reads the registry's first words: is it valid, and how many threads does it have? */
 static enum labelmem_outcome read_registry(struct labelmem *m)
 {
 	struct { uint64_t magic; uint32_t clock, n_threads; } r;
@@ -223,14 +223,14 @@ static size_t entry_pieces(const struct labelmem *m, struct moved *v, struct iov
 	return n_pieces;
 }
 
-static void tell(struct labelmem *m, const struct labelmem_clock *c,
-		 const struct labelmem_sink *sink, const struct moved *v)
+static void report_changes(struct labelmem *m, const struct labelmem_clock *c,
+			   const struct labelmem_sink *sink, const struct moved *v)
 {
 	struct labelmem_thread *t = &m->thread.v[v->index];
 	uint64_t from = v->from;
 	/* The one after head_after may be half written over the oldest. */
 	if (v->head_after < v->head.head)
-		return;  /* given to another thread meanwhile: next time */
+		return;  /* now another thread's: read it next time */
 	if (v->head_after + 1 > from + CPROF_LABELS_RING)
 		from = v->head_after + 1 - CPROF_LABELS_RING;
 	if (from > v->head.head)
@@ -261,7 +261,7 @@ static bool read_moved(struct labelmem *m, const struct labelmem_clock *c,
 	if (read_pieces(m, local, 2 * n, remote, n_remote) != (long)want)
 		return false;
 	for (size_t i = 0; i < n; i++)
-		tell(m, c, sink, &v[i]);
+		report_changes(m, c, sink, &v[i]);
 	return true;
 }
 

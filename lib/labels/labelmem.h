@@ -2,9 +2,9 @@
 #define CPROF_LABELS_LABELMEM_H
 
 /*
- * Reads from a process's memory what cprof-labels.h keeps there: which thread changed its labels
- * when.  The process keeps running, and nothing it contains is trusted without a check: bad
- * pointers, endless lists and lies cost only its labels.
+ * Reads what cprof-labels.h keeps in the memory of a process: when each thread changed its labels,
+ * and to which set.  The process keeps running, and nothing it contains is trusted without a check:
+ * a bad pointer, an endless list or a wrong number costs only the labels of this process.
  */
 
 #include <stdbool.h>
@@ -50,9 +50,9 @@ struct labelmem {
 };
 
 enum labelmem_outcome {
-	LABELMEM_READ,             /* everything there was */
+	LABELMEM_READ,             /* all changes up to now were read */
 	LABELMEM_NOTHING,          /* the program has not set any label yet */
-	LABELMEM_BAD,              /* what is there makes no sense: do not try again */
+	LABELMEM_BAD,              /* malformed: do not try again */
 	LABELMEM_DENIED,           /* this memory may not be read: do not try again */
 	LABELMEM_GONE,             /* the process, or its memory, is gone */
 };
@@ -73,12 +73,13 @@ void labelmem_done(struct labelmem *m);
 void labelmem_clock_init(struct labelmem_clock *c, const struct host *host);
 void labelmem_clock_tick(struct labelmem_clock *c);
 
-/* Everything since the last call.  For a new thread its oldest known change is reported, too. */
+/* Reports all changes since the last call.  For a new thread its oldest known change is
+ * reported, too. */
 enum labelmem_outcome labelmem_drain(struct labelmem *m, const struct labelmem_clock *c,
 				     const struct labelmem_sink *sink);
 
-/* Puts the ids of the known threads that may be alive into ret, which is empty; any value.  False:
- * no memory. */
+/* Adds the ids of the known threads that may be alive to ret, which must be empty; their values are
+ * arbitrary.  False: no memory. */
 bool labelmem_list_threads(const struct labelmem *m, struct idmap *ret);
 
 /*

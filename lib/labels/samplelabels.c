@@ -1,6 +1,6 @@
 /*
  * Most samples have the labels of their thread's previous sample.  The memo detects that by
- * comparing what the labels were made of.
+ * comparing the values that the labels were built from.
  */
 
 #include "labels/samplelabels.h"
@@ -30,7 +30,7 @@ static const struct { enum samplelabel bit; const char *key; } label_keys[] = {
 };
 #define N_LABEL_KEYS (sizeof(label_keys) / sizeof(*label_keys))
 
-/* Beyond this share of the memory budget only pid and tid are kept of the labels. */
+/* Beyond this share of the memory budget, samples keep only the labels pid and tid. */
 #define FEW_LABELS_NUM 3
 #define FEW_LABELS_DEN 4
 

@@ -5,10 +5,10 @@
  * The labels of a sample: the built-in ones (--labels), those that the user gave (--label), and
  * those that the program had set at that time.
  *
- * The last come from a provider, which answers "which set did this thread have at this time?":
- * applabels.h.  A second provider, such as one for the labels that Go's pprof keeps per goroutine,
- * needs the same functions (the set at a time, fork, forget, trim, renewing the ids of sets) and a
- * call next to applabels_at in samplelabels.c.
+ * The labels of the program come from a provider (applabels.h), which finds the set that a thread
+ * had at a given time.  A second provider, such as one for the labels that Go's pprof keeps per
+ * goroutine, needs the same functions (the set at a time, fork, forget, trim, renewing the ids of
+ * sets) and a call next to applabels_at in samplelabels.c.
  */
 
 #include <stdbool.h>
@@ -39,7 +39,7 @@ enum samplelabel {
 /* In addition, on hybrid machines: of events that several PMUs count. */
 #define SAMPLELABEL_PMU "pmu"
 
-/* Borrowed: tables that labels are added to, and what they are made of. */
+/* All borrowed: the tables that labels are added to, and the values that labels are built from. */
 struct samplelabels_options {
 	struct budget *budget;
 	struct strtab *strings;
@@ -64,7 +64,7 @@ struct samplelabels {
 	uint64_t n_dropped;          /* samples without some of their labels: memory limit */
 };
 
-/* A thread's last set, and its ingredients.  Zeroed at first. */
+/* A thread's last set, and the values that it was built from.  Zeroed at first. */
 struct samplelabels_memo {
 	uint32_t set, thread_name, process_name, cpu, pmu;
 	bool is_valid;
@@ -77,7 +77,7 @@ const char *samplelabels_key(unsigned bit);
 int samplelabels_init(struct samplelabels *l, const struct samplelabels_options *o);
 void samplelabels_done(struct samplelabels *l);
 
-/* Forgets ids of strings and sets, which have changed. */
+/* Drops cached ids of strings and sets, because they have changed. */
 void samplelabels_forget_ids(struct samplelabels *l);
 
 /* Does cprof itself use this key?  ctx: a struct samplelabels. */

@@ -81,7 +81,7 @@ static void say_cost(struct comments *c, bool *failed, const struct cprof_stats 
 static void say_counted(struct comments *c, bool *failed, const struct cprof_stats *st,
 			const struct cprof_event_stats *ev, double coverage_percent)
 {
-	if (!ev->is_clock && ev->counted)  /* otherwise nobody has read the counter */
+	if (!ev->is_clock && ev->counted)  /* otherwise the counter was not read */
 		say(c, failed, "counted: %llu %s %s; sampled: %llu",
 		    (unsigned long long)ev->counted, ev->sample_type,
 		    ev->counted_target ? "by the target" : "by all tasks of these CPUs",

@@ -22,8 +22,8 @@ struct fetch_file {
 
 #define FETCH_BUDGET_NS 30000000000u
 
-/* The servers, if n allows asking them and used_ns leaves time for it.  NULL if not, or if they
- * cannot be asked, which is reported. */
+/* The servers, if n allows their use and used_ns leaves time for it.  NULL if not, or if they
+ * cannot be used, which is reported. */
 struct debugfetch *fetch_open(const struct cprof_naming *n, uint64_t used_ns,
 			      const struct log *log);
 

@@ -1,6 +1,6 @@
 /*
- * The table of losses.  A row says where its counter is, so that nothing between the code that
- * counts and the code that prints needs to know: a new loss is a counter and a row.
+ * The table of losses.  A row names the place of its counter, so no code between counting and
+ * printing needs to know it: a new loss takes a counter and a row.
  */
 #include "profile/losses.h"
 
@@ -48,7 +48,7 @@ static const struct row table[] = {
 	{ { "throttled", "times throttled by the kernel: the rate was too high", NULL,
 	    "lower -F, --adaptive",
 	    STRICT, SHOWN, true }, IN_EVENT(n_throttles) },
-	{ { "silent", "events did not happen once: no file was written for them", NULL, NULL,
+	{ { "silent", "events never happened: no file was written for them", NULL, NULL,
 	    STRICT, ABSENT, false }, CALLER },
 	{ { "truncated", "stacks truncated: deeper than the stack copy or the kernel's limit",
 	    NULL, "--call-graph dwarf,SIZE, --max-depth, kernel.perf_event_max_stack",
@@ -86,7 +86,7 @@ static const struct row table[] = {
 	    ABSENT, SHOWN, false }, IN_IMPORT(n_aux_bytes) },
 	{ { "tracing_bytes", "bytes of tracepoint formats skipped", NULL, NULL,
 	    ABSENT, VERBOSE, false }, IN_IMPORT(n_tracing_bytes) },
-	{ { "out_of_order", "records out of order: each came after a younger one", NULL, NULL,
+	{ { "out_of_order", "records out of order: each came after a newer one", NULL, NULL,
 	    VERBOSE, VERBOSE, true }, IN_SOURCE(n_out_of_order) },
 	{ { "skipped_records", "records of no use for a profile", NULL, NULL,
 	    ABSENT, VERBOSE, false }, IN_IMPORT(n_other_records) },
@@ -104,8 +104,8 @@ static const struct row table[] = {
 	{ { "symbol_timeouts", "files whose debug information took too long to read",
 	    "--symbol-timeout", NULL,
 	    SHOWN, SHOWN, false }, IN_NAMES(n_timeouts) },
-	{ { "debug_misfits", "files whose debug file is another one's: not used", "-v shows why",
-	    NULL,
+	{ { "debug_misfits", "files whose debug file belongs to another file: not used",
+	    "-v shows why", NULL,
 	    SHOWN, SHOWN, false }, IN_NAMES(n_misfits) },
 };
 

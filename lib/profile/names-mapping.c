@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* There are a few dozen at most, and callers mostly try the mapping of their last address first, so
- * a linear search does. */
+/* A linear search suffices: there are a few dozen mappings at most, and callers mostly try the one
+ * of their last address first. */
 
 static uint32_t add_mapping(struct names *n, struct names_mapping m)
 {

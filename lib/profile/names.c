@@ -327,7 +327,7 @@ static int fetch(struct engine *g, const struct names_options *o, struct names *
 
 /* ---- earlier results ------------------------------------------------------- */
 
-/* Makes room for frames that are new since the last call, and starts afresh if old results do not
+/* Makes room for frames that are new since the last call, and starts over if old results do not
  * apply. */
 static int reuse(const struct engine *g, struct names *n)
 {

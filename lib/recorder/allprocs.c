@@ -99,7 +99,7 @@ int allprocs_check(struct cprof_config *c, const struct host *h, const struct lo
 		return err_usage(e, "all processes cannot be recorded together with single "
 				 "targets");
 	if (c->no_inherit)
-		return err_usage(e, "all processes include later ones: none can be left out");
+		return err_usage(e, "all processes include later ones, which cannot be left out");
 	if (c->scope != CPROF_SCOPE_AUTO && c->scope != CPROF_SCOPE_CPU)
 		return err_usage(e, "all processes can be recorded only in the scope cpu");
 	c->scope = CPROF_SCOPE_CPU;

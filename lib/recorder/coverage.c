@@ -130,7 +130,8 @@ double coverage_percent(const struct cprof_config *config, const struct cprof_st
 	uint64_t truth = event->counted;
 	bool known = event->counted_target;
 	if (event->is_clock) {
-		/* The clock counts all time; samples of one side stand for a part of it. */
+		/* The clock counts user and kernel time; samples of one of them stand for only a
+		 * part of it. */
 		bool one_side = config->only_user || config->only_kernel ||
 				event->given_up_kernel || stats->user_only;
 		for (const char *p = event->name; *p; p++)

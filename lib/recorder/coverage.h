@@ -46,8 +46,8 @@ int coverage_init(struct coverage *c, const struct host *h, const pid_t *pid, si
 		  const struct cgroup *cgroup);
 void coverage_done(struct coverage *c);
 
-/* If `all`, the target is everything that runs on these CPUs (borrowed; see cpus_busy_ns), whatever
- * targets coverage_init got. */
+/* If `all`, the target is everything that runs on these CPUs (borrowed; see cpus_busy_ns), and the
+ * targets given to coverage_init are ignored. */
 void coverage_watch_cpus(struct coverage *c, bool all, const char *cpus);
 
 /* Recording begins now. */

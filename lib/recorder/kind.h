@@ -2,8 +2,8 @@
 #define CPROF_RECORDER_KIND_H
 
 /*
- * A kind of recorder: what it samples, and how.  Targets, windows, slices, names, statistics and
- * writing are the same for all kinds and know none of them by name.
+ * A kind of recorder: what it samples, and how.  All kinds share the code for targets, windows,
+ * slices, names, statistics and writing, which knows no kind by name.
  *
  * A kind is a file in lib/recorder/kinds with one struct cprof_kind and a public function that
  * returns it (cprof.h, lib/abi/libcprof.map, libcprof(3)).  Its records come from a source
@@ -52,7 +52,7 @@ struct kind_session {
 	const struct cprof_config *config;
 	const struct host *host;
 	const struct log *log;
-	pid_t owner;                    /* the process that made the recorder */
+	pid_t owner;                    /* the process that created the recorder */
 
 	/* Set by the kind. */
 	void *state;                    /* the kind's own */

@@ -1,8 +1,8 @@
 /*
- * Halving gets from a hundred times too much to a sustainable rate in seven steps.  Each follows a
- * fifth of a second after the previous one, so that records still in the rings do not count against
- * the new rate.  The rate never rises again: a machine that could not sustain it once will not
- * sustain it when the load returns.
+ * Seven halvings make a rate sustainable that was a hundred times too high.  Each follows a fifth
+ * of a second after the previous one, so that records still in the rings do not count against the
+ * new rate.  The rate never rises again: a machine that could not sustain it once will not sustain
+ * it when the load returns.
  */
 
 #include "recorder/ratecut.h"

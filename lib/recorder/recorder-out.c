@@ -136,6 +136,6 @@ int cprof_recorder_fd(struct cprof_recorder *rec, struct err *e)
 	CLEANUP_CLOSE int poll_fd = epoll_create1(EPOLL_CLOEXEC);
 	r = poll_fd < 0 ? -errno : watch_all(rec, poll_fd);
 	if (r < 0)
-		return err_errno(e, -r, "cannot make a descriptor to wait on");
+		return err_errno(e, -r, "cannot create a descriptor to wait on");
 	return rec->poll_fd = TAKE_FD(poll_fd);
 }

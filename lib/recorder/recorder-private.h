@@ -42,7 +42,7 @@ struct cprof_recorder {
 	struct names names;
 	uint32_t names_compactions;    /* the engine's gc.tables.n_runs that names belong to */
 	int poll_fd;                   /* see cprof_recorder_fd; -1: none */
-	uint64_t cpu_before_ns;        /* CPU time of the process when the recorder was made */
+	uint64_t cpu_before_ns;        /* CPU time of the process when the recorder was created */
 	bool counted;                  /* counters were read for a snapshot */
 	bool engine_ready, names_ready, started, stopped;
 };
@@ -51,7 +51,7 @@ struct cprof_recorder {
  * shorter one is older; the additional bytes of a longer one must be zero (-E2BIG). */
 int recorder_take_config(struct cprof_config *c, const void *config, size_t n_bytes, struct err *e);
 
-/* -ECHILD in a process that was forked after the recorder was made. */
+/* -ECHILD in a process that was forked after the recorder was created. */
 int recorder_check_owner(const struct cprof_recorder *rec, struct err *e);
 
 /* The first of the session's events that belong to a profile. */

@@ -1,4 +1,4 @@
-/* Parts of a recording that users ask for: pauses, snapshots, and starting a new profile. */
+/* What a user may do during a recording: pause it, take a snapshot, and start a new profile. */
 
 #include "recorder/recorder-private.h"
 
@@ -20,8 +20,8 @@ static void add_lost(struct cprof_recorder *rec, size_t i)
 	if (seen)
 		n = (uint64_t)((double)n * (double)ev->n_samples / (double)seen + 0.5);
 	uint64_t period = ev->n_samples ? ev->value / ev->n_samples : 0;
-	/* No more can be missing than what the kernel accounted to the target: the rest was samples
-	 * of other tasks, or records of other types. */
+	/* The target cannot have lost more than the kernel has accounted to it: the rest was
+	 * samples of other tasks, or records of other types. */
 	struct cprof_stats stats;
 	struct cprof_event_stats own;
 	cprof_recorder_stats(rec, &stats);
@@ -122,7 +122,7 @@ int cprof_recorder_clear(struct cprof_recorder *rec, struct err *e)
 	int r = check_running(rec, e);
 	if (r < 0)
 		return r;
-	/* The counts of all slices are no base for the next profile. */
+	/* The next profile must not start from the counts of all slices. */
 	bool is_count = rec->counted && !rec->slices.slice_ns;
 	slices_scatter(&rec->slices);
 	slices_clear(&rec->slices);

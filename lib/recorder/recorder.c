@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* For all that a recording keeps, unless the caller has another limit. */
+/* The limit for everything that a recording keeps, unless the caller sets another one. */
 #define MAX_MEMORY_DEFAULT ((size_t)256 << 20)
 
 /* ---- life ------------------------------------------------------------------------ */
@@ -367,7 +367,7 @@ static bool targets_gone(struct cprof_recorder *rec, const bool *ready)
 		rec->watch.n_gone++;
 	}
 	if (rec->config.command_pid)
-		return false;  /* its parent knows */
+		return false;  /* the parent process waits for it */
 	for (size_t i = 0; i < rec->config.n_tids; i++) {
 		CLEANUP_CLOSE int fd = host_open_file(rec->session.host, HOST_PROC, O_PATH,
 						      "%d/stat", rec->config.tid[i]);
@@ -478,7 +478,7 @@ int cprof_recorder_stop(struct cprof_recorder *rec, struct err *e)
 		goto out;
 	r = slices_gather(&rec->slices, e);
 out:
-	/* What was received before an error is a profile, too. */
+	/* Records that arrived before an error still make a profile. */
 	recorder_count(rec);
 	cost_stop(&rec->cost);
 	return r;

@@ -84,7 +84,7 @@ unsigned setup_optional_labels(const struct cprof_config *c)
 	return bits;
 }
 
-/* What depends on the request alone: an -EINVAL from here is wrong usage. */
+/* Checks what depends on the request alone: an -EINVAL from here is wrong usage. */
 static int check_request(struct cprof_recorder *rec, struct err *e)
 {
 	struct kind_session *k = &rec->session;

@@ -11,7 +11,7 @@ struct err;
  * case. */
 int setup_recorder(struct cprof_recorder *rec, struct err *e);
 
-/* Built-in labels (bits) that are left out if they do not tell samples apart. */
+/* Built-in labels (bits) that are left out if all samples have the same value. */
 unsigned setup_optional_labels(const struct cprof_config *c);
 
 #endif

@@ -54,10 +54,10 @@ struct slices {
 /* keep_last_ns: what the slices cover together; 0: everything is kept, without slices. */
 void slices_init(struct slices *s, struct engine *g, struct window *w, uint64_t keep_last_ns);
 
-/* If it is time, cuts a slice and drops the oldest.  -ENOMEM with e set. */
+/* If a slice is complete, cuts it off and drops the oldest.  -ENOMEM with e set. */
 int slices_advance(struct slices *s, uint64_t now_ns, struct err *e);
 
-/* If it is time, frees what no slice needs. */
+/* If a run is due, frees what no slice needs. */
 void slices_compact(struct slices *s, uint64_t now_ns);
 
 /* Makes the engine's profile and the window cover all slices.  -ENOMEM with e set. */

@@ -1,14 +1,14 @@
 /*
- * Parts of a recording: pauses, snapshots, and starting a new profile.  None of these changes what
- * is known about processes and their code, which continues to be recorded.
+ * Parts of a recording: pauses, snapshots, and starting a new profile.  Meanwhile the processes and
+ * their code continue to be recorded.
  *
  * Disabling an event of another CPU takes an interrupt there: some microseconds each, up to ten in
  * a virtual machine with idle CPUs.  So with events of whole CPUs a pause leaves them on if the
  * previous pause was shorter than SHORT_NS.  Samples of the pause are recognised by their time
- * (pausegaps.c), so the window is just as exact.  Counters go on counting then: their time is
- * corrected exactly, their value by the sum of the samples that were ignored.  A pause that becomes
- * longer is made a real one at the next cprof_recorder_step, or when it ends.  The first pause is
- * always real, so that a program that pauses once, for long, is not interrupted without need.
+ * (pausegaps.c), so the window is just as exact.  Counters keep counting then: their time is
+ * corrected exactly, their value by the sum of the samples that were ignored.  A pause that lasts
+ * longer becomes a real one at the next cprof_recorder_step, or when it ends.  The first pause is
+ * always real, so that a program that pauses once, for long, is not interrupted needlessly.
  */
 
 #include "recorder/window.h"
@@ -216,7 +216,7 @@ int window_pause(struct window *w, size_t event, uint64_t time_ns, struct err *e
 	return 0;
 }
 
-/* Enables the events again that a pause has disabled. */
+/* Enables the events that a pause has disabled. */
 static int enable_paused(struct window *w, size_t event, struct err *e)
 {
 	if (event == CPROF_ALL_EVENTS)

@@ -2,7 +2,7 @@
 #define CPROF_RECORDER_WINDOW_H
 
 /* The time that a recorder's profile covers, its pauses, and what its events counted within it;
- * cprof.h says what users can do with it. */
+ * cprof.h describes what users can do with it. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,7 +51,8 @@ void window_begin(struct window *w);
 /* Starts times and counters of another profile. */
 void window_restart(struct window *w);
 
-/* Likewise, at the time of the last window_count: what was counted since belongs to it. */
+/* Likewise, but from the time of the last window_count: what was counted since belongs to the
+ * new profile. */
 void window_restart_counted(struct window *w);
 
 /* The window ends now, for good. */

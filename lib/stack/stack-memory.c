@@ -6,10 +6,10 @@
  * The end of the copy must be unchanged in memory.  That is not sufficient, because a function that
  * has returned leaves its part of the stack as it was.
  *
- * Each return address beyond the copy must follow a call of the function that returns to it.
- * For a call through a pointer that is unknown, as it always is near the root.  But the first call
- * must not be through a pointer unless the same call was seen before: a frame of 200 KiB was once
- * found below clock_gettime, which had meanwhile called the vDSO through a pointer.
+ * Each return address beyond the copy must follow a call of the function that returns to it.  A
+ * call through a pointer cannot be checked in this way, and near the root there always is one.  But
+ * the first call must not be through a pointer unless the same call was seen before: a frame of 200
+ * KiB was once found below clock_gettime, which had meanwhile called the vDSO through a pointer.
  *
  * A token bucket of bytes, filled by the time of the recording, limits the cost: a descent into a
  * recursion may need memory for each sample, but takes only a few percent of a CPU.

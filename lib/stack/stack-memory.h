@@ -3,7 +3,7 @@
 
 /*
  * Continues a stack that is longer than its copy by reading the memory of the running process.  The
- * calls before the return addresses prove that what was read still is the same stack.
+ * calls before the return addresses prove that the memory still holds the same stack.
  */
 
 #include <stdbool.h>

@@ -213,7 +213,8 @@ static bool find_spot(const struct stack_patchlater *l, const struct stack_patch
 	return ret->node != STACKS_NONE;
 }
 
-/* Completes waiting stacks by number i, which was completed, then others by these. */
+/* Completes waiting stacks with the help of stack i, which was completed, then others with the
+ * help of these. */
 static void complete_others(struct stack_patchlater *l, uint32_t i,
 			    const struct stack_patchlater_to *to,
 			    struct stack_patchlater_completed *done)

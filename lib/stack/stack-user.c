@@ -27,7 +27,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What module_find is given. */
+/* The context of find_module. */
 struct lookup {
 	struct stack_user *u;
 	struct procs_space *space;
@@ -274,7 +274,7 @@ static void count_end(struct stack_user *u, struct procs_space *space,
 
 /* ---- memos ------------------------------------------------------------------------------ */
 
-/* After so many stacks without it, the memo of the long stacks is discarded as stale. */
+/* The memo of the long stacks is discarded as stale when this many stacks have not needed it. */
 #define LONG_STACKS_MAX 64u
 
 static struct unwind_memo *memo_of(struct stack_user_memos *m, bool is_other)

@@ -74,7 +74,7 @@ int stack_user_init(struct stack_user *u, struct dso_table *dsos, const struct h
 		    const char *machine, uint32_t max_depth);
 void stack_user_done(struct stack_user *u);
 
-/* Sets the statistics back. */
+/* Resets the statistics. */
 void stack_user_clear(struct stack_user *u);
 
 /* Heuristic steps: by the frame pointer, and by rules from the code. */
@@ -103,17 +103,18 @@ struct stack_user_memos {
 void stack_user_memos_done(struct stack_user_memos *m);
 size_t stack_user_memos_bytes(const struct stack_user_memos *m);
 
-/* The current memo, whose caller_id the caller sets.  m may be NULL: NULL. */
+/* The current memo, whose caller_id the caller sets.  NULL if m is NULL. */
 struct unwind_memo *stack_user_memo(struct stack_user_memos *m);
 
 /*
  * Unwinds the user part of SAMPLE r.  False: it cannot be unwound (no registers, 32-bit code), and
- * *ret is undefined.  memos may be NULL.  u->outer is what follows further out.
+ * *ret is undefined.  memos may be NULL.  Sets u->outer to the frames further out, on another
+ * stack.
  */
 bool stack_user_walk(struct stack_user *u, struct procs_space *space, const struct record *r,
 		     struct stack_user_memos *memos, struct unwind_result *ret);
 
-/* The serial number of the address space's present state: another one after each change. */
+/* Identifies the present state of the address space: each change gives it another number. */
 uint64_t stack_user_serial(const struct procs_space *space);
 
 /* As unwind_memo_caller; -1 also when memo is not of the address space's present state. */

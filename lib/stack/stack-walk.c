@@ -270,7 +270,7 @@ static bool fit_memo(struct stack_walk *w, struct stack_walk_memo **memo, uint32
 	uint32_t cap = n < 28 ? 32 : n + n / 4;
 	size_t bytes = memo_bytes(cap), old_bytes = *memo ? memo_bytes((*memo)->cap) : 0;
 	if (w->budget->limit_bytes && w->budget->used_bytes + bytes > w->budget->limit_bytes / 2)
-		return false;  /* caches are the first to do without memory */
+		return false;  /* caches are given up first */
 	struct stack_walk_memo *m = realloc(*memo, bytes);
 	if (!m)
 		return false;
@@ -495,7 +495,7 @@ uint32_t stack_walk_sample_cfi(struct stack_walk *w, struct procs_space *space,
 			frame = w->unknown;
 		}
 		fits = fits && descend(w, n_outer + i, frame, &node);
-		/* above another stack's frames the node is this stack's only */
+		/* on top of another stack's frames the node belongs to this sample only */
 		if (memo && u.is_kept)
 			memo->caller_id[i] = fits && !n_outer ? node : STACKS_NONE;
 	}

@@ -43,13 +43,13 @@ no_profile pmu branches 'an event that the PMU does not have' \
 no_profile pmu cache 'a cache event that the PMU does not have' \
 	"cannot open event 'LLC-load-misses'" 'this machine does not have'
 no_profile pmu one-of-two 'one of two events does not exist' "cannot open event 'branch-misses'"
-no_profile pmu never 'an event that never counts' "event 'r00' did not happen once" 'never count'
+no_profile pmu never 'an event that never counts' "event 'r00' never happened" 'never count'
 no_profile pmu rate 'a rate above the limit' '100000'
 
 what='one of two events never counts'
 result pmu never-beside
 is "$status" 0 "$what: status 0"
-like err "event 'r00' did not happen once" "$what: the message names it"
+like err "event 'r00' never happened" "$what: the message names it"
 profile "$what: the other has its profile" "$guest_out/never-beside.cycles-u.pb.gz" \
 	'n > 300' 'near(work_three=0.75)'
 is "$(find "$guest_out" -name 'never-beside*r00*')" '' "$what: it has no profile"

@@ -35,18 +35,18 @@ is "$(json 'e["problem"]')" None 'an event without problems has no problem in --
 # One event happens, the other one does not.
 run "$CPROF" record --json -e cpu-clock,alignment-faults -o two.pb.gz -- "$PROG/spin" 3 300
 is "$status" 0 'one of two events did not happen: status 0'
-like err "warning: event 'alignment-faults' did not happen once, so no file is written" \
+like err "warning: event 'alignment-faults' never happened, so no file is written" \
 	'one of two events did not happen: cprof prints a warning'
 check 'one of two events did not happen: it has no file' test ! -e two.alignment-faults.pb.gz
 check 'one of two events did not happen: the other has its file' test -e two.cpu-clock.pb.gz
 is "$(json '[x["problem"] for x in s["events"]]')" \
-	"[None, \"event 'alignment-faults' did not happen once\"]" \
+	"[None, \"event 'alignment-faults' never happened\"]" \
 	'one of two events did not happen: --json reports it'
 run "$CPROF" record --strict -q -e cpu-clock,alignment-faults -o strict.pb.gz -- "$PROG/spin" 3 300
 is "$status" 2 'one of two events did not happen: status 2 with --strict'
 run "$CPROF" record -e alignment-faults -o alone.pb.gz -- "$PROG/spin" 3 50
 is "$status" 1 'the only event did not happen: status 1'
-like err "event 'alignment-faults' did not happen once" \
+like err "event 'alignment-faults' never happened" \
 	'the only event did not happen: the message says so'
 is "$(find . -name 'alone*')" '' 'the only event did not happen: no file'
 

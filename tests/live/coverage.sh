@@ -50,7 +50,7 @@ profile 'a frequency: periods vary around the mean' f.pb.gz 'total % 1000000 != 
 run "$CPROF" record --scope cpu -e cpu-clock -c 1000000 -o p.pb.gz -- "$PROG/spin" 5 800
 profile 'a period given by the user does not vary' p.pb.gz 'total == n * 1000000'
 
-# Inherited events miss threads that live shorter than a period, and cprof says so.
+# Inherited events miss threads that live for less than a period, and cprof says so.
 run "$CPROF" record --scope task -e cpu-clock -F 999 -o task.pb.gz -- "$PROG/shortthreads" 20000 10
 if [ "$status" -eq 0 ]; then
 	like err '[0-9.]+ ?%' 'scope task: the summary reports the gap'

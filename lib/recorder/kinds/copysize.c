@@ -20,21 +20,22 @@
 
 #define STACK_BYTES_MIN 4096u
 
-/* Decide on at least so many stacks: enough to tell 2 % from 0.2 %.  STACKS_FEW suffice if one in
- * FEW_CUT_SHARE or more is truncated. */
+/* Decisions need at least this many stacks, enough to distinguish 2 % from 0.2 %.  STACKS_FEW
+ * suffice if one in FEW_CUT_SHARE or more is truncated. */
 #define STACKS_PER_DECISION 200u
 #define STACKS_FEW 50u
 #define FEW_CUT_SHARE 4u
 
 /*
- * A ring must last so long at the observed sample rate: its reader wakes when a quarter is full,
+ * A ring must last this long at the observed sample rate: its reader wakes when a quarter is full,
  * and may be late.  A reader with a real-time priority is late only by its own work, mostly opening
  * files; it reads a thousand samples in 15 ms.
  */
 #define RING_MS_MIN 40u
 #define RING_MS_MIN_PROMPT 20u
 
-/* Request the chain for at least so many stacks switched by Go's runtime, and one in so many. */
+/* Request the chain once Go's runtime has switched at least this many stacks, and at least one
+ * stack in this many. */
 #define SWITCHED_MIN 4u
 #define SWITCHED_SHARE 100u
 
@@ -117,7 +118,7 @@ static void adapt_chain(struct copysize *z, struct source *s, const struct engin
 		log_line(log, LOG_EXPLAIN, "stacks end where a language runtime switches "
 			 "stacks: %s", why.what);
 	else
-		log_line(log, LOG_EXPLAIN, "chains of frame pointers beside stack copies: a "
+		log_line(log, LOG_EXPLAIN, "frame-pointer callchains beside stack copies: a "
 			 "language runtime switches stacks");
 }
 

@@ -16,8 +16,8 @@
 
 /*
  * The initial size of stack copies, which then adapts to the stacks (copysize.c): large if samples
- * are few, since a larger copy costs the target some microseconds each, and at most so many bytes
- * per second and CPU.
+ * are few, since a larger copy costs the target some microseconds each.  Together the copies take
+ * at most FIRST_STACK_BYTES_PER_S on each CPU.
  */
 #define FIRST_STACK_BYTES_MAX 32768u
 #define FIRST_STACK_BYTES_MIN 8192u
@@ -188,7 +188,7 @@ void kind_cpu_choose_callgraph(struct kind_session *k)
 	} else {
 		o->callgraph = EVATTR_CALLGRAPH_DWARF;
 		o->stack_bytes = c->stack_bytes ? c->stack_bytes : first_stack_bytes(o);
-		/* The program may read its rings only at the end. */
+		/* The program may drain its rings only at the end. */
 		if (!c->stack_bytes && c->self != CPROF_SELF_NONE)
 			o->stack_bytes = FIRST_STACK_BYTES_MIN;
 	}
@@ -230,7 +230,7 @@ int kind_cpu_choose_scope(struct kind_session *k, struct err *e)
 	} else {
 		k->scope = CPROF_SCOPE_TASK;
 		log_line(k->log, LOG_EXPLAIN,
-			 "scope: task, because %s; threads that live shorter than a sampling "
+			 "scope: task, because %s; threads that live for less than a sampling "
 			 "period go unseen", evopen_why_not_cpus(open));
 	}
 	return 0;

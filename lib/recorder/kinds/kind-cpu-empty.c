@@ -100,7 +100,7 @@ static int explain_counter(const struct cprof_event_stats *ev, struct err *e)
 			    "(perf_event_mux_interval_ms, 4 ms by default); the NMI "
 			    "watchdog may hold a counter (kernel.nmi_watchdog)");
 	} else if (ev->counted == 0) {
-		err_set(e, ENODATA, "event '%s' did not happen once", ev->name);
+		err_set(e, ENODATA, "event '%s' never happened", ev->name);
 		err_hint(e, "the target may not get there; a raw event or a virtual "
 			    "machine's PMU may also open and never count: see 'cprof list'");
 	} else if (ev->period && ev->counted < ev->period) {
