@@ -84,7 +84,7 @@ void importsummary_print(const struct importsummary *s, FILE *to)
 
 /* ---- for programs ---------------------------------------------------------------------- */
 
-/* With the comma behind it. */
+/* Prints the member and a comma. */
 static void json_string(FILE *to, const char *key, const char *value)
 {
 	summaryparts_json_string(to, key, value);

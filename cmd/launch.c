@@ -58,7 +58,7 @@ static int report_start_error(const char *name, struct err *e)
 	err_hint_files(e, number);
 	if (number == EAGAIN)
 		err_hint(e,
-			 "the limit of processes is reached: ulimit -u, or the cgroup's pids.max");
+			 "the limit on processes is reached: ulimit -u, or the cgroup's pids.max");
 	return r;
 }
 

@@ -29,7 +29,7 @@ struct optwords {
 /* All sets, ending with NULL; optsets.c. */
 extern const struct optwords *const optwords_sets[];
 
-/* The i-th word; NULL behind the last one.  ret_value may be NULL. */
+/* The i-th word; NULL after the last one.  ret_value may be NULL. */
 const char *optwords_at(const struct optwords *w, size_t i, int *ret_value);
 
 /* False when the n characters of text are no word of the set. */

@@ -13,8 +13,8 @@
  *
  * In a folder that others can write to (pathwalk_is_shared) nothing of another user's is trusted:
  * as if the kernel's protected_symlinks, protected_regular, protected_fifos and
- * protected_hardlinks were set, whatever they are.  There, links of others than root and ourselves
- * are not followed, on the whole path, and files of others, or with several hard links, are not
+ * protected_hardlinks were set, whatever they are.  There, links that belong neither to root nor to
+ * us are not followed, on the whole path, and files of others, or with several hard links, are not
  * replaced.
  */
 

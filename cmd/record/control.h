@@ -21,7 +21,7 @@ enum control_verb {
 
 struct control_command {
 	enum control_verb verb;
-	const char *argument;      /* the line behind the word: "", " cpu-clock", " -v" */
+	const char *argument;      /* the line after the word: "", " cpu-clock", " -v" */
 };
 
 /* Never fails: other lines are CONTROL_UNKNOWN.  The argument points into line. */

@@ -18,7 +18,7 @@ struct cprof_recorder;
 struct err;
 
 struct partwriter_names {
-	char *text;                    /* paths, each with a NUL behind it */
+	char *text;                    /* paths, each with a NUL at its end */
 	size_t n_bytes;
 };
 

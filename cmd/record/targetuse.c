@@ -74,7 +74,7 @@ static DIR *open_folder(const struct host *h, const char *name)
 	return d;
 }
 
-/* The next entry whose name is a number; 0 behind the last one. */
+/* The next entry whose name is a number; 0 after the last one. */
 static pid_t next_id(DIR *d)
 {
 	for (struct dirent *entry; (entry = readdir(d));)

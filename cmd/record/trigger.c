@@ -73,9 +73,9 @@ int trigger_parse(const char *text, struct trigger *ret)
 	size_t n = strcspn(text, "<>"), metric = 0;
 	if (!text[n] || !copy_without_blanks(text, n, name, sizeof(name)))
 		return -EINVAL;
-	const char *behind = text + n + 1, *time_at = strstr(behind, "for");
-	size_t n_limit = time_at ? (size_t)(time_at - behind) : strlen(behind);
-	if (!copy_without_blanks(behind, n_limit, limit, sizeof(limit)) ||
+	const char *after = text + n + 1, *time_at = strstr(after, "for");
+	size_t n_limit = time_at ? (size_t)(time_at - after) : strlen(after);
+	if (!copy_without_blanks(after, n_limit, limit, sizeof(limit)) ||
 	    (time_at &&
 	     !copy_without_blanks(time_at + 3, strlen(time_at + 3), time, sizeof(time))))
 		return -EINVAL;

@@ -60,9 +60,9 @@ void err_hint(struct err *e, const char *fmt, ...)
 void err_hint_files(struct err *e, int errnum)
 {
 	if (errnum == EMFILE)
-		err_hint(e, "raise this shell's limit of open files: ulimit -n 256");
+		err_hint(e, "raise this shell's limit on open files: ulimit -n 256");
 	else if (errnum == ENFILE)
-		err_hint(e, "the whole machine is out of open files: sysctl fs.file-max");
+		err_hint(e, "the whole machine has too many open files: raise sysctl fs.file-max");
 }
 
 void err_prefix(struct err *e, const char *fmt, ...)

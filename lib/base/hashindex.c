@@ -52,7 +52,7 @@ bool hashindex_grow(struct hashindex *x, bool always)
 }
 
 /* Closes the gap, so that no probe ends early at it: an entry moves back into the gap unless its
- * own first slot is behind the gap. */
+ * own first slot is after the gap. */
 void hashindex_remove(struct hashindex *x, uint64_t hash, uint32_t id)
 {
 	if (!x->n_slots)

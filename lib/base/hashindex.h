@@ -56,7 +56,7 @@ static inline void hashindex_put(struct hashindex *x, uint64_t hash, uint32_t id
 	x->n++;
 }
 
-/* Both in one; false as above. */
+/* Makes room and adds the id; false as hashindex_reserve. */
 static inline bool hashindex_add(struct hashindex *x, uint64_t hash, uint32_t id)
 {
 	if (!hashindex_reserve(x, false))

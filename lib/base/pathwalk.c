@@ -1,7 +1,7 @@
 /*
  * A folder is opened with O_PATH and O_NOFOLLOW, so that a link is seen and not followed.  Its text
- * then takes the place of the component.  Folders before the last component are opened with
- * O_DIRECTORY, too, because the kernel mounts automatically (autofs) for that flag only.
+ * then replaces the component.  Folders before the last component are opened with
+ * O_DIRECTORY, too, because only that flag makes the kernel mount automatically (autofs).
  *
  * The links of procfs are followed by the kernel: most of them (/proc/self/fd/1, /proc/1/root) lead
  * to a file and not to a name, and their text is not always a path.
@@ -28,7 +28,7 @@ struct walk {
 	struct stat root;          /* of policy->root_fd */
 	unsigned n_links;
 	struct err *e;
-	char rest[REST_BYTES];     /* what is still to be walked */
+	char rest[REST_BYTES];     /* the rest of the path */
 };
 
 void pathwalk_close(struct pathwalk *w)
@@ -81,7 +81,7 @@ static bool is_in_proc(int fd)
 	return fstatfs(fd, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC;
 }
 
-/* Puts the text of the link before what is still to be walked. */
+/* Puts the text of the link before the rest of the path. */
 static int replace_by_text(struct walk *w, int link_fd)
 {
 	char text[PATH_MAX];
@@ -214,7 +214,7 @@ int pathwalk_open(const char *path, const struct pathwalk_policy *policy, struct
 
 /* ---- owners ---------------------------------------------------------------------- */
 
-/* Files of users that this user namespace does not know appear with this id, root's among them. */
+/* Files of users without a number in this user namespace, root included, appear with this id. */
 static bool is_unmapped(uid_t uid)
 {
 	unsigned overflow = 65534, first, below, n;

@@ -35,10 +35,10 @@ struct pathwalk_policy {
 struct pathwalk {
 	int folder_fd;             /* the folder of the last component */
 	struct stat folder;
-	char name[NAME_MAX + 1];   /* the last component, behind all links; "": a path like "/" */
-	int fd;                    /* what has this name; -1: nothing */
+	char name[NAME_MAX + 1];   /* the last component, after all links; "": a path like "/" */
+	int fd;                    /* the file of this name; -1: there is none */
 	struct stat st;            /* of fd */
-	bool is_proc_link;         /* fd is what a link of procfs with this name leads to */
+	bool is_proc_link;         /* fd is the target of a procfs link of this name */
 	bool has_slash;            /* a slash follows the name */
 };
 
@@ -61,7 +61,8 @@ bool pathwalk_is_shared(const struct stat *folder);
  * now; -errno. */
 int pathwalk_reopen(int path_fd, int flags);
 
-/* Opens what w found.  Without /proc, its name is opened, and -ESTALE if that is another file. */
+/* Opens the file that w found.  Without /proc, its name is opened, and -ESTALE if that is
+ * another file. */
 int pathwalk_open_found(const struct pathwalk *w, int flags);
 
 #endif

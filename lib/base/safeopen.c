@@ -1,6 +1,6 @@
 /*
- * The users who can write to the folders of a path decide where it leads.  So a file that not
- * everyone may read is shown to root only if nobody else could change the path; "it belongs to
+ * The users who can write to the folders of a path decide where it leads.  So a file that is not
+ * world-readable is shown to root only if nobody else could change the path; "it belongs to
  * root" is not enough, since a user's link, or hard link, may lead to it.
  */
 
@@ -33,7 +33,7 @@ static bool is_user(const struct safeopen *s, uid_t uid)
 	       (!is_shown(s) || getuid() == 0);
 }
 
-/* May the user with our real ids do this?  access(2) takes away our privileges for the question. */
+/* May the user with our real ids do this?  access(2) ignores our privileges. */
 static int check_caller(int fd, int mode)
 {
 	char path[64];
@@ -84,16 +84,16 @@ static int check_shown(const struct safeopen *s, const struct pathwalk *w, bool 
 	if (is_public)
 		return 0;
 	if (w->st.st_nlink > 1 && pathwalk_is_shared(&w->folder))
-		return err_set(e, EPERM, "'%s' has several names (hard links), not everyone may "
-			       "read it, and others can write to its folder", s->path);
+		return err_set(e, EPERM, "'%s' has several hard links, is not world-readable, and "
+			       "others can write to its folder", s->path);
 	if (getuid() != 0 || is_user(s, w->st.st_uid))
 		return 0;
 	if (w->st.st_uid != 0)
-		return err_set(e, EPERM, "'%s' belongs to another user (uid %u), and not everyone "
-			       "may read it", s->path, (unsigned)w->st.st_uid);
+		return err_set(e, EPERM, "'%s' belongs to another user (uid %u), and is not "
+			       "world-readable", s->path, (unsigned)w->st.st_uid);
 	return s->is_roots ? 0
-	       : err_set(e, EPERM, "not everyone may read '%s', and others than root decide what "
-			 "this path leads to", s->path);
+	       : err_set(e, EPERM, "'%s' is not world-readable, and users other than root control "
+			 "where its path leads", s->path);
 }
 
 static int check_file(const struct safeopen *s, const struct pathwalk *w, bool is_public,

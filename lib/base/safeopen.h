@@ -2,7 +2,7 @@
 #define CPROF_BASE_SAFEOPEN_H
 
 /*
- * Opens a regular file for reading whose name, or whose links, somebody else may have chosen: a
+ * Opens for reading a regular file whose name or links somebody else may have chosen: a
  * program that is recorded, a profile, another user.  The file is first looked at (O_PATH), and
  * what was looked at is then opened: no device, FIFO or socket is ever opened, and nothing can be
  * exchanged in between.
@@ -25,9 +25,9 @@ enum safeopen_files {
 	/*
 	 * Files whose contents may be shown to the caller, the user with our real ids:
 	 *  - The caller may read the file, without our privileges.
-	 *  - If not everyone may read it and it has several hard links, no other user can write to
+	 *  - If it is not world-readable and has several hard links, no other user can write to
 	 *    its folder.
-	 *  - If the caller is root: everyone may read it (with all folders on the path), or it
+	 *  - If the caller is root: it is world-readable (with all folders on the path), or it
 	 *    belongs to rule.user, or it belongs to root and the path has only folders and links
 	 *    that belong to root, and folders that nobody else can write to.
 	 */
@@ -45,8 +45,8 @@ struct safeopen_rule {
 
 struct safeopen_file {
 	struct stat st;            /* before it was opened: use this size from then on */
-	char name[NAME_MAX + 1];   /* its own name, behind all links */
-	bool is_public;            /* with SAFEOPEN_SHOWN: everyone may read it */
+	char name[NAME_MAX + 1];   /* its own name, after all links */
+	bool is_public;            /* with SAFEOPEN_SHOWN: it is world-readable */
 };
 
 /*

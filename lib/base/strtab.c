@@ -97,7 +97,7 @@ uint32_t strtab_find(const struct strtab *t, const char *s, size_t n)
 	return n ? find(t, s, n, hash_bytes(s, n)) : 0;
 }
 
-/* None of the n bytes is a NUL. */
+/* The n bytes contain no NUL. */
 static uint32_t add(struct strtab *t, const char *s, size_t n)
 {
 	if (n == 0)

@@ -1,7 +1,7 @@
 /*
- * Remedies are in the order of their reach: first to request less, then a right for this process,
- * then a setting of the whole machine.  Most rows are words only.  A row whose words depend on the
- * request or the machine has a function, which runs first; the row's own remedies follow.
+ * Remedies are ordered by reach: a smaller request, a right for this process, a setting of the
+ * whole machine.  Most rows are constant text.  A row whose text depends on the request or the
+ * machine has a function, which runs first; the row's own remedies follow.
  */
 #include "event/evadvice.h"
 
@@ -178,25 +178,25 @@ static void explain_paranoid(struct context *c)
 		   c->rights.paranoid);
 	switch (c->cause) {
 	case EVCAUSE_PARANOID_ALL:
-		add_reason(c, "this kernel lets nothing be sampled (2 allows user code of own "
-			   "processes, 1 their kernel side too, 0 whole CPUs)");
+		add_reason(c, "this kernel allows no sampling (2 allows user code of your own "
+			   "processes, 1 also their kernel side, 0 whole CPUs)");
 		break;
 	case EVCAUSE_PARANOID_TRACE:
 		add_reason(c, "tracepoints do not show their data");
 		break;
 	case EVCAUSE_PARANOID_CPU:
-		add_reason(c, "no whole CPU or cgroup may be sampled");
+		add_reason(c, "whole CPUs and cgroups may not be sampled");
 		add_remedy(c, OPTION, "record processes of your own (--scope task)");
 		break;
 	default:
 		add_reason(c, "only user code may be sampled");
 		if (can_drop_kernel && c->request->attr->type != PERF_TYPE_TRACEPOINT)
-			add_remedy(c, OPTION, "record user code only (--user, or ':u' behind the "
+			add_remedy(c, OPTION, "record user code only (--user, or ':u' after the "
 				   "event)");
 		break;
 	}
 	add_capability(c);
-	add_sysctl(c, "allow it to all users");
+	add_sysctl(c, "allow it for all users");
 }
 
 static void explain_other_user(struct context *c)
@@ -221,7 +221,7 @@ static void explain_seccomp(struct context *c)
 	add_remedy(c, CONTAINER, "start the container with '--cap-add PERFMON', or with a seccomp "
 		   "profile that allows perf_event_open (--security-opt seccomp=PROFILE)");
 	if (!c->rights.perfmon && c->rights.paranoid > c->paranoid_needed)
-		add_sysctl(c, "without CAP_PERFMON it also takes a sysctl")->also = true;
+		add_sysctl(c, "without CAP_PERFMON, a sysctl must allow it, too")->also = true;
 }
 
 static void explain_security(struct context *c)
@@ -240,7 +240,7 @@ static void explain_files_process(struct context *c)
 	struct rlimit limit;
 	if (getrlimit(RLIMIT_NOFILE, &limit))
 		return;
-	add_reason(c, "this process may have %llu files open", (unsigned long long)limit.rlim_cur);
+	add_reason(c, "this process may open only %llu files", (unsigned long long)limit.rlim_cur);
 	add_remedy(c, OPTION, "record fewer events, threads or CPUs");
 	if (limit.rlim_cur < limit.rlim_max)
 		set_command(add_remedy(c, RLIMIT, "raise the limit"), "ulimit -n %llu",
@@ -283,7 +283,7 @@ static void explain_cpu_offline(struct context *c)
 
 static void explain_bits(struct context *c)
 {
-	add_kernel_release(c, "does not know a part of the request, which -v shows");
+	add_kernel_release(c, "does not know part of the request; -v shows it");
 }
 
 /* How to leave out the field, or change it; NULL: unknown. */
@@ -315,7 +315,7 @@ static void explain_field(struct context *c)
 	if (f->value > 1)
 		add_reason(c, ", which is 0x%" PRIx64, f->value);
 	if (is_side && c->request->attr->type > PERF_TYPE_BREAKPOINT)
-		add_reason(c, ": this PMU cannot tell user code from the kernel's");
+		add_reason(c, ": this PMU cannot distinguish user code from kernel code");
 	if (f->since) {
 		add_reason(c, "; it came with Linux %s, and ", f->since);
 		add_kernel_release(c, "may be older");
@@ -349,14 +349,14 @@ static const struct row table[EVCAUSE_N_CAUSES] = {
 		{ BOOT, PASS_PMU_THROUGH, .only_doctor = true } } },
 	[EVCAUSE_ONLY_CPUS] = { "the PMU counts whole CPUs only", .explain = explain_only_cpus,
 		.remedy = {
-		{ OPTION, "use --scope cpu, which takes CAP_PERFMON or "
+		{ OPTION, "use --scope cpu, which needs CAP_PERFMON or "
 		  "kernel.perf_event_paranoid=0" } } },
 	[EVCAUSE_NOT_PRECISE] = { "the PMU is not that precise",
 		"this machine's PMU cannot place samples that precisely", .remedy = {
 		{ OPTION, "leave out a 'p'" } } },
 	[EVCAUSE_NO_CALL_STACKS] = { "its calls cannot be recorded",
-		"its calls cannot be recorded (--call-graph lbr): that takes an event of a PMU "
-		"with LBR call stacks, as Intel's have since Haswell", .remedy = {
+		"its calls cannot be recorded (--call-graph lbr): that needs an event of a PMU "
+		"with LBR call stacks, as in Intel CPUs since Haswell", .remedy = {
 		{ OPTION, "use '--call-graph dwarf' or '--call-graph fp'" } } },
 	[EVCAUSE_PARANOID_ALL] = { "kernel.perf_event_paranoid is above 2",
 		.explain = explain_paranoid },
@@ -381,12 +381,12 @@ static const struct row table[EVCAUSE_N_CAUSES] = {
 		{ SYSCTL, "allow perf_event to this program in the module's policy: the kernel's "
 		  "log and audit.log name the rule" } } },
 	[EVCAUSE_BUSY] = { "counters are in use", "the PMU's counters are in use", explain_busy },
-	[EVCAUSE_IN_USE] = { "in use", "the kernel has no more of what this event needs",
+	[EVCAUSE_IN_USE] = { "in use", "the kernel has run out of a resource that this event needs",
 		.remedy = {
 		{ OPTION, "stop other profilers and tracers, or record fewer events at once" } } },
 	[EVCAUSE_BREAKPOINTS] = { "all debug registers are in use",
 		"all debug registers of a CPU are in use", .remedy = {
-		{ OPTION, "watch fewer addresses, or end the debuggers that do" } } },
+		{ OPTION, "watch fewer addresses, or end the debuggers that watch some" } } },
 	[EVCAUSE_FILES_PROCESS] = { "too many open files", .explain = explain_files_process },
 	[EVCAUSE_FILES_SYSTEM] = { "too many open files in the system",
 		.explain = explain_files_system, .remedy = {
@@ -395,7 +395,7 @@ static const struct row table[EVCAUSE_N_CAUSES] = {
 	[EVCAUSE_RATE] = { "rate above the kernel's limit", .explain = explain_rate, .remedy = {
 		{ OPTION, "use a lower rate, or 'max'" } } },
 	[EVCAUSE_RAW_CODE] = { "the PMU refuses this code", .explain = explain_raw_code, .remedy = {
-		{ OPTION, "look it up in the CPU's manual, for this very model" } } },
+		{ OPTION, "look it up in the CPU's manual, for this exact model" } } },
 	[EVCAUSE_FIELD] = { "a part of the request is refused", .explain = explain_field },
 	[EVCAUSE_BITS] = { "not known to this kernel", .explain = explain_bits },
 	[EVCAUSE_MAX_STACK] = { "stacks too deep", .explain = explain_max_stack },

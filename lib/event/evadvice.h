@@ -17,7 +17,7 @@
 
 struct evadvice_remedy {
 	enum cprof_remedy_kind kind;
-	char words[240];         /* "allow it to all users" */
+	char words[240];         /* "allow it for all users" */
 	char command[160];       /* "sysctl NAME=VALUE"; names for setcap(8); "": none */
 	bool also;               /* helps only together with the one before */
 	bool only_doctor;        /* too long for an error message */

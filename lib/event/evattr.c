@@ -28,7 +28,7 @@ uint64_t evattr_user_regs(void)
 	return a ? a->perf_mask : 0;
 }
 
-/* config3 came with Linux 6.3, behind sig_data, which cprof does not use.  Older headers have no
+/* config3 came with Linux 6.3, after sig_data, which cprof does not use.  Older headers have no
  * field for it, so it travels in sig_data until evopen_syscall puts it in place. */
 static void set_config3(struct perf_event_attr *a, uint64_t config3)
 {
@@ -117,7 +117,7 @@ int evattr_check_rate(const struct evspec *s, const struct evattr_options *o, st
 	if (hz > o->rate_max_hz) {
 		int r = err_set(e, EINVAL, "event '%s': %" PRIu64 " Hz is above the kernel's "
 				   "limit of %" PRIu64 " Hz", s->name, hz, o->rate_max_hz);
-		err_hint(e, "ask for less, or for 'max'; root may raise the limit: sysctl "
+		err_hint(e, "request less, or 'max'; root can raise the limit: sysctl "
 			 "kernel.perf_event_max_sample_rate=%" PRIu64, hz);
 		return r;
 	}

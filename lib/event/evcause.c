@@ -41,7 +41,7 @@
 
 /* ---- facts about the machine and this process ---------------------------------- */
 
-/* The number behind "KEY:" in the text of a status file, after `skip` numbers; -1 if it is
+/* The number after "KEY:" in the text of a status file, after `skip` numbers; -1 if it is
  * missing. */
 static long long status_field(const char *text, const char *key, int base, int skip)
 {

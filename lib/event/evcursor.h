@@ -2,7 +2,7 @@
 #define CPROF_EVENT_EVCURSOR_H
 
 /*
- * What the parts of the parser of -e share (evparse.c, evkind.c, evterm.c): the text and a
+ * Shared by the parts of the parser of -e (evparse.c, evkind.c, evterm.c): the text and a
  * position in it, the event that is being built, and error messages that point into the text.
  */
 

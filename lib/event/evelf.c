@@ -81,11 +81,11 @@ int evelf_find(const char *path, const char *symbol, uint64_t *ret_file_off,
 	GElf_Sym s;
 	int r = 0;
 	if (!elf || elf_kind(elf) != ELF_K_ELF) {
-		r = err_set(e, ENOEXEC, "'%s' is no ELF file", path);
+		r = err_set(e, ENOEXEC, "'%s' is not an ELF file", path);
 	} else if (!find_symbol(elf, symbol, &s)) {
 		r = err_set(e, ENOENT, "'%s' has no function '%s'", path, symbol);
-		err_hint(e, "'nm' and 'nm -D' list a file's symbols; functions in C++ and Rust "
-			    "have their long names there");
+		err_hint(e, "'nm' and 'nm -D' list a file's symbols; there, functions in C++ and "
+			    "Rust have mangled names");
 	} else if (!to_file_off(elf, s.st_value, ret_file_off)) {
 		r = err_set(e, ENOENT, "'%s' has no code for '%s'", path, symbol);
 	} else {

@@ -24,7 +24,7 @@ void evfield_find(const struct evopen *o, const struct perf_event_attr *attr,
 		  const struct evopen_place *at, struct evfield *ret);
 
 /* For E2BIG from a kernel that knows `known_bytes` of the attr (it writes them to attr.size): the
- * first field behind them that is not 0. */
+ * first field after them that is not 0. */
 void evfield_beyond(const struct perf_event_attr *attr, uint32_t known_bytes, struct evfield *ret);
 
 #endif

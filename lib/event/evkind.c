@@ -3,7 +3,7 @@
  *
  *	what = known name | alias | "r" hex-digit {hex-digit}        evnames.c; up to 16 digits
  *	     | event of a PMU by its name in sysfs                   "mem-loads"
- *	     | PMU "/"                                               "cpu/", behind it its terms
+ *	     | PMU "/"                                               "cpu/", followed by its terms
  *	     | SYSTEM ":" PATTERN                                    tracepoints
  *	     | "mem:" ADDRESS [ "/" LENGTH ] [ ":" {"r"|"w"|"x"} ]   breakpoint
  *	     | "uprobe:" PATH ":" SYMBOL [ "+" OFFSET ] [ "%return" ]
@@ -172,7 +172,7 @@ static int unknown_pmu(const struct evcursor *p, struct evcursor_span at)
 		n += (size_t)snprintf(advice + n, sizeof(advice) - n, "%s%s",
 				      i ? ", " : "this machine has: ", p->pmus.v[i].name);
 	return evcursor_complain(p, ENOENT, at.from, advice,
-				"there is no event and no PMU '%s' here",
+				"this machine has no event or PMU '%s'",
 				evcursor_shown(p, at, shown));
 }
 
@@ -226,7 +226,7 @@ static bool take_number(struct evcursor *p, const char *ends, uint64_t *ret)
 	return true;
 }
 
-/* The access behind a colon, if all its letters are in "rwx"; otherwise they are modifiers. */
+/* The access after a colon, if all its letters are in "rwx"; otherwise they are modifiers. */
 static uint32_t take_access(struct evcursor *p)
 {
 	uint32_t type = 0;
@@ -330,7 +330,7 @@ static int add_probe(struct evcursor *p, struct evcursor_span path_at, struct ev
 	long type;
 	if (!p->host || host_read_long(p->host, HOST_SYS, &type,
 				       "bus/event_source/devices/uprobe/type") < 0)
-		return evcursor_complain(p, ENODEV, p->at, "it takes Linux 4.17 with "
+		return evcursor_complain(p, ENODEV, p->at, "uprobes need Linux 4.17 with "
 					"CONFIG_UPROBE_EVENTS",
 					"this kernel has no uprobes for perf events");
 	struct evpmu pmu = { .name = (char *)"uprobe" };
@@ -346,7 +346,7 @@ static int add_probe(struct evcursor *p, struct evcursor_span path_at, struct ev
 		return evcursor_complain(p, -r, r == -ENOENT && strstr(why.what, "function")
 					? symbol_at.from : path_at.from, why.hint, "%s", why.what);
 	if (off && n_bytes && off >= n_bytes)
-		return evcursor_complain(p, EINVAL, symbol_at.from, "", "'%s' has %llu bytes only",
+		return evcursor_complain(p, EINVAL, symbol_at.from, "", "'%s' has only %llu bytes",
 					symbol, (unsigned long long)n_bytes);
 	struct evspec *s = evcursor_add(p, NULL, symbol_at);
 	if (!s)
@@ -412,7 +412,7 @@ static int add_pfm(struct evcursor *p, struct evcursor_span at, bool must_be)
 
 /* ---- all kinds ----------------------------------------------------------------------- */
 
-/* Does the text behind a colon consist of modifier letters only? */
+/* Does the text after a colon consist of modifier letters only? */
 static bool looks_like_modifiers(const char *text)
 {
 	size_t n = strcspn(text, ",{}");
@@ -422,9 +422,9 @@ static bool looks_like_modifiers(const char *text)
 /* A name that is in no table: an event of libpfm4, or a tracepoint if a colon follows. */
 static int parse_other(struct evcursor *p, struct evcursor_span name)
 {
-	const char *behind = p->text + name.to;
-	struct evcursor_span all = { name.from, name.to + strcspn(behind, "/,{}") };
-	if (strncmp(behind, "::", 2) == 0)
+	const char *after = p->text + name.to;
+	struct evcursor_span all = { name.from, name.to + strcspn(after, "/,{}") };
+	if (strncmp(after, "::", 2) == 0)
 		return add_pfm(p, all, true);
 	/* libpfm4 would take "r0x1d1" for a raw code; we do not. */
 	bool like_raw = (p->text[name.from] | 32) == 'r' &&
@@ -432,7 +432,7 @@ static int parse_other(struct evcursor *p, struct evcursor_span name)
 	int r = p->host && !like_raw && evpfm_is_there() ? add_pfm(p, all, false) : -ENOENT;
 	if (r != -ENOENT)
 		return r;
-	return *behind != ':' || looks_like_modifiers(behind + 1) ? unknown_event(p, name)
+	return *after != ':' || looks_like_modifiers(after + 1) ? unknown_event(p, name)
 								  : add_tracepoints(p, name);
 }
 

@@ -17,7 +17,7 @@ struct evnames_entry {
 	uint64_t config;
 };
 
-/* Entry i of the table in the order of `cprof list`, or NULL behind its end. */
+/* Entry i of the table in the order of `cprof list`, or NULL past the end. */
 const struct evnames_entry *evnames_at(size_t i);
 
 /* The entry for the n bytes at name: a canonical name, an alias, or one of the many spellings of

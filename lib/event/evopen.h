@@ -2,8 +2,7 @@
 #define CPROF_EVENT_EVOPEN_H
 
 /*
- * perf_event_open(2) with the ladder of fallbacks, and the meaning of its errors: the place that
- * answers "why did it fail, and what do we tell the user?"
+ * perf_event_open(2) with the ladder of fallbacks, and the explanation of its errors for the user.
  */
 
 #include <linux/perf_event.h>

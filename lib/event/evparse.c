@@ -61,7 +61,7 @@ static int read_modifiers(const struct evcursor *p, struct evcursor_span at, str
 	m->at = at.from;
 	if (at.from == at.to)
 		return evcursor_complain(p, EINVAL, at.from, advice_modifiers,
-					"modifier missing behind ':'");
+					"modifier missing after ':'");
 	for (size_t i = at.from; i < at.to; i++) {
 		char c = p->text[i];
 		const char *letter = c ? strchr(letters, c) : NULL;
@@ -224,7 +224,7 @@ static int parse_event(struct evcursor *p, bool in_group)
 	}
 	if (!is_end(p->text[p->at]) || (p->text[p->at] == '}' && !in_group)) {
 		char shown = p->text[p->at];
-		return evcursor_complain(p, EINVAL, p->at, "", "unexpected '%c' behind '%.*s'",
+		return evcursor_complain(p, EINVAL, p->at, "", "unexpected '%c' after '%.*s'",
 					shown >= ' ' && shown <= '~' ? shown : '?',
 					(int)(p->at - begin > 60 ? 60 : p->at - begin),
 					p->text + begin);

@@ -106,7 +106,7 @@ static int fail(const char *text, int r, struct err *e)
 		return -ENOENT;
 	}
 	if (colons && !pmu.is_here && r == PFM_ERR_NOTFOUND) {
-		err_set(e, ENODEV, "event '%s' is of another CPU: %s", text, pmu.what);
+		err_set(e, ENODEV, "event '%s' belongs to another CPU: %s", text, pmu.what);
 		err_hint(e, "'cprof list --pmu' shows the PMUs of this machine");
 		return -ENODEV;
 	}

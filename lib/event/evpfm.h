@@ -37,7 +37,7 @@ struct evpfm_pmu {
 	bool is_here;         /* this machine has it */
 	int n_events;
 };
-/* Entry i; false behind the last one (unused numbers have name NULL). */
+/* Entry i; false after the last one (unused numbers have name NULL). */
 bool evpfm_pmu_at(int i, struct evpfm_pmu *ret);
 
 /* An event or, with a unit mask, one way of counting it. */

@@ -22,7 +22,7 @@ const char *evspec_rate_problem(const char *text, bool is_freq, enum evspec_rate
 	uint64_t rate;
 	int r = units_parse_u64(text, &rate);
 	if (r == -EINVAL)
-		return is_freq ? "not a whole number of hertz, nor 'max'" : "not a whole number";
+		return is_freq ? "neither a whole number of hertz nor 'max'" : "not a whole number";
 	/* The kernel refuses periods with bit 63 set, and frequencies far below that. */
 	if (r < 0 || rate >> 63)
 		return "too large (the kernel takes less than 2^63)";

@@ -118,7 +118,7 @@ struct evspec_known {
 	enum evspec_group group;
 	const char *what;         /* one line for people */
 };
-/* Entry i of the table; NULL behind the last one. */
+/* Entry i of the table; NULL after the last one. */
 const struct evspec_known *evspec_known(size_t i);
 
 #endif

@@ -60,7 +60,7 @@ static int name_term(struct evcursor *p, struct evcursor_span value, struct evsp
 	if (p->named)
 		return evcursor_complain(p, EINVAL, value.from, "", "second name for one event");
 	if (n == 0)
-		return evcursor_complain(p, EINVAL, value.from, "", "name missing behind 'name='");
+		return evcursor_complain(p, EINVAL, value.from, "", "name missing after 'name='");
 	if (n > NAME_TERM_MAX)
 		return evcursor_complain(p, EINVAL, value.from, "",
 					"name is longer than %d characters", NAME_TERM_MAX);
@@ -172,7 +172,7 @@ static void put_config(struct evspec *s, const uint64_t config[4])
 
 static int bad_number(const struct evcursor *p, const struct term *t)
 {
-	return evcursor_complain(p, EINVAL, t->at, "numbers are decimal, or hexadecimal behind 0x",
+	return evcursor_complain(p, EINVAL, t->at, "numbers are decimal, or hexadecimal with 0x",
 				"'%.*s' is not a number",
 				t->value.to - t->value.from > 60
 					? 60 : (int)(t->value.to - t->value.from),
@@ -235,7 +235,7 @@ int evterm_apply_event(struct evcursor *p, size_t variant, const struct evpmu_ev
 		struct term t;
 		i = take_term(ev->terms, i, n, &t);
 		t.at = at;
-		/* "?" must be given by the user, in a term behind the event's
+		/* "?" must be given by the user, in a term after the event's
 		 * name. */
 		if (t.has_value && ev->terms[t.value.from] == '?')
 			continue;

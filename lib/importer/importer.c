@@ -198,7 +198,7 @@ static int check_callgraph(const struct cprof_importer *m, struct err *e)
 	err_set(e, EINVAL, "'%s' has no %s", m->config.path,
 		is_lbr ? "call stacks of branch records (LBR)"
 		       : "registers and copies of stacks");
-	err_hint(e, "perf record --call-graph %s records them; auto takes what is there",
+	err_hint(e, "perf record --call-graph %s records them; auto uses what the file has",
 		 is_lbr ? "lbr" : "dwarf");
 	return -EINVAL;
 }

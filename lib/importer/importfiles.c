@@ -58,7 +58,7 @@ static bool is_older(const struct importfiles *f, const struct dso *d, const str
 	return st->st_mtime <= f->recorded_s && (same_inode || st->st_ctime <= f->recorded_s);
 }
 
-/* Compares host name and architecture; a file without them does not contradict. */
+/* Compares host name and architecture; ignores those that the file does not have. */
 static bool is_of_this_machine(struct importfiles *f)
 {
 	struct utsname own;
@@ -283,7 +283,7 @@ static long long boot_s(const struct host *h)
 }
 
 /* Streams, and files of perf record -z, have no build ids: then the machine's name and the time
- * have to do, as with other files. */
+ * decide, as with other files. */
 static const char *why_not_without_id(struct importfiles *f)
 {
 	if (!is_of_this_machine(f))

@@ -26,7 +26,7 @@ struct importfiles {
 	const char *symfs;             /* "" or a folder, without a slash at its end */
 	const char *const *debug_dirs; /* NULL-terminated */
 	const char *machine;           /* architecture of the recording, as uname -m has it */
-	int64_t recorded_s;            /* no later than this the recording ended */
+	int64_t recorded_s;            /* the recording ended no later than this */
 	bool running_kernel;           /* valid after importfiles_check_kernel */
 	enum { IMPORTFILES_UNKNOWN, IMPORTFILES_HERE, IMPORTFILES_ELSEWHERE } origin;
 	uint64_t n_opened, n_proven, n_missing, n_wrong;

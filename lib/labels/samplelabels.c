@@ -95,7 +95,7 @@ static uint32_t number(struct samplelabels *l, uint64_t value)
 	return strtab_add(l->options.strings, text, (size_t)n);
 }
 
-/* The path behind "0::" (cgroup v2), otherwise the last line's path, of /proc/PID/cgroup. */
+/* The path after "0::" (cgroup v2), otherwise the last line's path, of /proc/PID/cgroup. */
 static uint32_t read_cgroup(struct samplelabels *l, uint32_t pid)
 {
 	CLEANUP_FREE char *text = NULL;

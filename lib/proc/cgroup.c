@@ -1,6 +1,6 @@
 /*
- * The group is made below the command's own, and only if no controller is enabled for children:
- * then it has no effect except being a group.  (A process may look up its limits by its cgroup's
+ * The group is created below the command's own, and only if no controller is enabled for children:
+ * then it has no other effect.  (A process may look up its limits by its cgroup's
  * path, and not find them in a child: so this is never done unless requested.)
  */
 #include "proc/cgroup.h"
@@ -123,14 +123,14 @@ int cgroup_make(struct cgroup *g, const struct host *h, pid_t pid, struct err *e
 		return 0;
 	cgroup_remove(g);
 	if (r == -EBUSY) {
-		err_set(e, EBUSY, "cannot make a cgroup for the command: controllers are enabled "
+		err_set(e, EBUSY, "cannot create a cgroup for the command: controllers are enabled "
 			"there, and would change how it runs");
 		err_hint(e, "use --scope cpu or --scope task");
 		return r;
 	}
-	err_errno(e, -r, "cannot make a cgroup for the command");
+	err_errno(e, -r, "cannot create a cgroup for the command");
 	err_hint(e, r == -ENOENT ? "cgroup v2 is not mounted: use --scope cpu or --scope task"
-				    : "it needs write access to the cgroup v2 folder of this "
+				    : "this needs write access to the cgroup v2 folder of this "
 				      "process: use --scope cpu or --scope task");
 	return r;
 }

@@ -3,7 +3,7 @@
 
 /*
  * A cgroup (v2) for one command, so that the kernel confines events to it (PERF_FLAG_PID_CGROUP).
- * It is made below the command's current cgroup, and only if no controller would begin to act on
+ * It is created below the command's current cgroup, and only if no controller would begin to act on
  * it, so the command runs as it would without.
  */
 

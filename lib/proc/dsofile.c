@@ -1,7 +1,7 @@
 /*
  * /proc/PID/map_files holds one magic link per file mapping.  It leads to the mapped inode itself,
- * deleted or not, through any mount namespace, but following it takes CAP_CHECKPOINT_RESTORE or
- * CAP_SYS_ADMIN.  /proc/PID/root takes only permission to ptrace, and so does /proc/PID/exe, which
+ * deleted or not, through any mount namespace, but following it needs CAP_CHECKPOINT_RESTORE or
+ * CAP_SYS_ADMIN.  /proc/PID/root needs only permission to ptrace, and so does /proc/PID/exe, which
  * leads to a deleted main binary.  The host's own file of the same name is right for processes of
  * the host and needs no permission, but is used only if device and inode are the mapped ones.
  *

@@ -1,6 +1,6 @@
 /*
  * Ids are handed out nearly in sequence; a multiplicative hash (Fibonacci) spreads them over the
- * table without the cost of a full mixer, since each sample takes a look-up.
+ * table without the cost of a full mixer, since each sample needs a look-up.
  */
 
 #include "proc/idmap.h"
@@ -71,7 +71,7 @@ void idmap_remove(struct idmap *m, uint32_t id)
 		return;
 	m->n--;
 	for (uint32_t i = (hole + 1) & mask; m->slot[i].value; i = (i + 1) & mask) {
-		/* An entry may move back to the hole unless its home is behind the hole. */
+		/* An entry may move back to the hole unless its home is after the hole. */
 		uint32_t distance = (i - home(m, m->slot[i].id)) & mask;
 		if (distance >= ((i - hole) & mask)) {
 			m->slot[hole] = m->slot[i];

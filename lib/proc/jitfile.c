@@ -168,7 +168,7 @@ const char *jitfile_why(enum jitfile_outcome o)
 {
 	switch (o) {
 	case JITFILE_LINK: return "is a symbolic link";
-	case JITFILE_NOT_REGULAR: return "is no regular file";
+	case JITFILE_NOT_REGULAR: return "is not a regular file";
 	case JITFILE_NOT_OWNED: return "belongs to another user";
 	case JITFILE_STALE: return "is older than the process";
 	case JITFILE_UNREADABLE: return "cannot be read";

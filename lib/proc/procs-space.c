@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first mapping that ends behind pc; s->n if there is none. */
+/* The first mapping that ends after pc; s->n if there is none. */
 static uint32_t first_ending_after(const struct procs_space *s, uint64_t pc)
 {
 	return SEARCH_COUNT(s->n, i, s->map[i].end <= pc);
@@ -33,7 +33,7 @@ const struct procs_map *procs_space_find(struct procs_space *s, uint64_t pc)
 	return &s->map[i];
 }
 
-/* Where both cover an address, does it mean the same in both? */
+/* Do both map an address that they share to the same file offset? */
 static bool same_meaning(const struct procs_map *a, const struct procs_map *b)
 {
 	return a->dso == b->dso && a->pgoff - a->start == b->pgoff - b->start;

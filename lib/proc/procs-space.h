@@ -1,7 +1,7 @@
 #ifndef CPROF_PROC_PROCS_SPACE_H
 #define CPROF_PROC_PROCS_SPACE_H
 
-/* The code of an address space: the file and offset behind each pc. */
+/* The code of an address space: the file and offset of each pc. */
 
 #include <stdint.h>
 
@@ -37,7 +37,7 @@ struct procs_space {
 
 enum procs_space_change {
 	PROCS_SPACE_SAME,      /* the whole range had the same meaning before */
-	PROCS_SPACE_ADDED,     /* only unused ranges have got a meaning */
+	PROCS_SPACE_ADDED,     /* only unused ranges were mapped */
 	PROCS_SPACE_REPLACED,  /* older mappings were cut or removed */
 };
 

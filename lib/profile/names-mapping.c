@@ -82,7 +82,7 @@ uint32_t names_mapping_kernel(struct engine *g, struct names *n, const struct na
 		k && o->symbols.host ? symkernel_build_id(o->symbols.host, id, sizeof(id)) : 0;
 	if (k)
 		symkernel_text(k, &m.start, &m.limit);
-	/* Addresses behind the text (init, trampolines) also belong to the kernel. */
+	/* Addresses after the text (init, trampolines) also belong to the kernel. */
 	if (address < m.start || address >= m.limit) {
 		m.start = 0;
 		m.limit = UINT64_MAX;

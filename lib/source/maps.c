@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 
 /* Reads a number of at most 16 hex (or 20 decimal) digits and the character after it. */
-static bool take_number(char **s, unsigned base, char behind, uint64_t *ret)
+static bool take_number(char **s, unsigned base, char next, uint64_t *ret)
 {
 	uint64_t x = 0;
 	char *p = *s;
@@ -26,7 +26,7 @@ static bool take_number(char **s, unsigned base, char behind, uint64_t *ret)
 			return false;
 		x = x * base + digit;
 	}
-	if (p == *s || *p != behind)
+	if (p == *s || *p != next)
 		return false;
 	*s = p + (*p != '\0');
 	*ret = x;

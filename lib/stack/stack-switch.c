@@ -1,7 +1,7 @@
 /*
  * The kernel's callchain begins with the sample's address and contains all return addresses that
  * the frame pointers lead to, on both stacks.  For the stack that was unwound, CFI is more
- * reliable.  The other stack begins behind the return address in the function that has switched
+ * reliable.  The other stack begins after the return address in the function that has switched
  * stacks.  If the function called there has not set up a frame yet, it begins with the first return
  * address whose frame is not in the copy.
  *

@@ -2,7 +2,7 @@
  * A sample's callchain is innermost first, in parts that are marked by PERF_CONTEXT_* words: the
  * kernel's frames, then the user's.  It is laid out root first, so that the tree of stacks grows
  * from the root and shares what it can with the thread's previous stack: addresses are compared one
- * by one with the memo, and only those behind the first difference are looked up.
+ * by one with the memo, and only those after the first difference are looked up.
  *
  * The user's part may come from the CPU's own record of calls (LBR) instead.
  *
@@ -319,7 +319,7 @@ static uint32_t shortened_stack(struct stack_walk *w, uint32_t node)
 }
 
 /*
- * Looks up the frames of w->pc[from .. n), innermost first; returns where the stack begins: behind
+ * Looks up the frames of w->pc[from .. n), innermost first; returns where the stack begins: after
  * the innermost address of user code that is in no mapping.  Such an address is not a caller, and
  * frames further out are unreliable.
  */

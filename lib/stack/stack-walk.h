@@ -40,7 +40,7 @@ struct stack_walk_stats {
 };
 
 /* The outer part of a thread's last stack, root first, so that an unchanged part needs no look-up.
- * Charged to the budget.  Not a VEC: one allocation per thread, the entries behind the head. */
+ * Charged to the budget.  Not a VEC: one allocation per thread, the entries after the head. */
 struct stack_walk_memo {
 	uint32_t n, cap;
 	uint32_t serial;        /* of the address space that the pcs were looked up in */

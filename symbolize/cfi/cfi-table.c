@@ -26,7 +26,7 @@
 /* Entries that the last steps may read. */
 #define AHEAD 64u
 
-/* A start that was not read yet.  An entry with this very value is read each time. */
+/* A start that was not read yet.  An entry with this value is read each time. */
 #define UNKNOWN INT32_MIN
 
 void cfi_table_init(struct cfi_table *t, struct cfi_section *hdr, uint64_t off, uint64_t n)

@@ -179,7 +179,7 @@ static int compare_code(const void *a, const void *b)
 	return x->code < y->code ? -1 : 1;
 }
 
-/* Parses the table in b.  more: the section, and so the table, continues behind b. */
+/* Parses the table in b.  more: the section, and so the table, continues after b. */
 static bool table_parse(struct dwabbrev_table *t, struct bytes b, uint64_t *n_bytes_left,
 			bool *out_of_memory, bool *ret_more)
 {

@@ -62,7 +62,7 @@ static inline int64_t dwform_sleb(struct bytes *b)
 uint64_t dwform_unsigned(struct bytes *b, unsigned n_bytes);
 
 /* The length at the start of units, line programs and tables (section 7.4).  Narrows *b to the
- * counted bytes, sets *ret_off_bytes to 4 or 8, and returns the bytes behind them.  Both are bad if
+ * counted bytes, sets *ret_off_bytes to 4 or 8, and returns the bytes after them.  Both are bad if
  * there are fewer. */
 struct bytes dwform_length(struct bytes *b, uint8_t *ret_off_bytes);
 

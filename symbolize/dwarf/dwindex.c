@@ -7,7 +7,7 @@
  * decompressing all of it:
  *
  *  - These units are looked for while the others are read, in the same order.
- *  - In a compressed section, a place with covered code a few bytes before and behind it is treated
+ *  - In a compressed section, a place with covered code a few bytes before and after it is treated
  *    as padding, which it nearly always is.
  *
  * Linker stubs are in no unit.  There nearly always is one among the places, and a search for it
@@ -50,7 +50,7 @@ static void take_places(struct dwindex *f, uint64_t unit, uint64_t start, uint64
 	}
 }
 
-/* There is code in [start, end): marks the places just before or behind it. */
+/* There is code in [start, end): marks the places just before or after it. */
 static void note_neighbours(struct dwindex *f, uint64_t start, uint64_t end)
 {
 	uint64_t from = start > GAP_BYTES ? start - GAP_BYTES : 0;
@@ -71,7 +71,7 @@ static void drop_place(struct dwindex *f, size_t i)
 	f->near[i] |= DROPPED;
 }
 
-/* Gives up places with code just before and behind them. */
+/* Gives up places with code just before and after them. */
 static void drop_padding(struct dwindex *f)
 {
 	for (size_t i = 0; i < f->n; i++)

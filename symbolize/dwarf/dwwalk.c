@@ -1,7 +1,7 @@
 /*
  * Each address has a `top`, the innermost function or inlined call found for it so far.  A DIE
  * whose ranges contain addresses with its parent as top becomes their top, and its children are
- * examined.  The children of any other function are skipped: DW_AT_sibling leads behind them, or,
+ * examined.  The children of any other function are skipped: DW_AT_sibling leads past them, or,
  * if the compiler writes none (clang, rustc), they are skipped one by one.  The walk ends when all
  * addresses have a function.
  *

@@ -80,7 +80,7 @@ static const char *why_not(const struct symdebug_place *where, int fd, const str
 	struct dso file = { .fd = -1 };
 	dso_set_file(&file, fd, NULL);
 	if (!file.is_elf)
-		return "it is no ELF file";
+		return "it is not an ELF file";
 	bool id_known = file.n_build_id && w->n_build_id;
 	if (id_known && (file.n_build_id != w->n_build_id ||
 			 memcmp(file.build_id, w->build_id, w->n_build_id) != 0))

@@ -76,7 +76,7 @@ static const char *why_not(const struct search *s, int fd)
 	struct dso file = { .fd = -1 };
 	dso_set_file(&file, fd, NULL);
 	if (!file.is_elf)
-		return "it is no ELF file";
+		return "it is not an ELF file";
 	if (!file.n_build_id)
 		return "it has no build id";
 	if (file.n_build_id != s->n_build_id ||

@@ -96,7 +96,7 @@ static uint16_t rank_of(char type, const char *name, size_t n)
 static int take_symbol(struct symkernel *k, uint64_t address, char type, const char *name,
 		       size_t n, const char *module, size_t n_module)
 {
-	/* The end of text counts whatever its type: on arm64, _etext belongs to the data behind
+	/* The end of text counts whatever its type: on arm64, _etext belongs to the data after
 	 * it. */
 	bool is_end = n_module == 0 &&
 		      (is_name(name, n, "_etext") || is_name(name, n, "_einittext"));

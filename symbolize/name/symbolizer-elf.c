@@ -26,7 +26,7 @@
 /*
  * A symbol without a size extends to the next one.  In files without local symbols that may be far:
  * OCaml marks the end of a module's code, and C functions follow.  So the symbol does not name a
- * function that, by its CFI, begins behind the symbol.
+ * function that, by its CFI, begins after the symbol.
  */
 static bool is_its_name(struct symbolizer_batch *b, const struct symtab_symbol *symbol,
 			uint64_t vaddr)

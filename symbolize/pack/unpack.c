@@ -197,7 +197,7 @@ static bool run_zlib(struct unpack *u, size_t goal)
 		u->n_out = goal - z->avail_out;
 		if (r == Z_BUF_ERROR && !has_input)
 			return false;
-		/* between two blocks (128), and not behind the last one (64) */
+		/* between two blocks (128), and not after the last one (64) */
 		if (r == Z_OK && (z->data_type & 192) == 128)
 			note_block(u);
 	}

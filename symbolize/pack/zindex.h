@@ -47,7 +47,7 @@ struct zindex_point zindex_get(const struct zindex *ix, size_t i);
 /* Copies the window before point i.  False when it is damaged: the point is removed. */
 bool zindex_window(struct zindex *ix, size_t i, uint8_t *to);
 
-/* Adds a point behind all others.  Does nothing if the last one is too close, or on failure. */
+/* Adds a point after all others.  Does nothing if the last one is too close, or on failure. */
 void zindex_add(struct zindex *ix, const struct zindex_point *point, const uint8_t *window);
 
 #endif

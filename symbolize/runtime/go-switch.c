@@ -6,7 +6,7 @@
  * - The call before that return address usually names it.
  * - The function that systemstack calls has a name derived from its caller's: a.b.func1 of a.b.
  *
- * The result is accepted if its code calls systemstack.  Of several such calls, the one behind an
+ * The result is accepted if its code calls systemstack.  Of several such calls, the one after an
  * instruction that takes the address of the called function is used.
  */
 

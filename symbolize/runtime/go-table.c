@@ -349,7 +349,7 @@ static bool go_is_root(struct go_table *g, const struct go_table_function *f, ui
 			*ret_flags = CFI_FLAG_SWITCH;
 		return true;
 	}
-	/* a new thread starts behind the system call with an empty stack */
+	/* a new thread starts after the system call with an empty stack */
 	return go_begins(name, "runtime.clone") && go_is_call(g, vaddr);
 }
 

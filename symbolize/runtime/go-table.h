@@ -38,7 +38,7 @@ struct go_table_function {
 /* The Go function that contains vaddr. */
 bool go_table_find(struct go_table *g, uint64_t vaddr, struct go_table_function *ret);
 
-/* A function by its index; false behind the last. */
+/* A function by its index; false after the last. */
 bool go_table_function(struct go_table *g, uint64_t i, struct go_table_function *ret);
 
 /* Copies its name; false: it has no name, or one longer than buf. */

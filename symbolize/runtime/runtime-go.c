@@ -34,7 +34,7 @@ static bool function_at(void *file, uint64_t vaddr, uint64_t *ret_start)
 }
 
 /*
- * A goroutine's first frame returns into runtime.goexit behind its first instruction: "nop; call
+ * A goroutine's first frame returns into runtime.goexit after its first instruction: "nop; call
  * runtime.goexit1; nop".
  */
 static bool is_goexit(const struct arch *arch, const uint8_t *code, size_t n_bytes)

@@ -12,7 +12,7 @@
  * With -XX:+PreserveFramePointer, mov %rsp, %rbp follows the push or the end; such methods are
  * left to the rules by the frame pointer.  The epilogue is add $N, %rsp; pop %rbp; a safepoint
  * poll; ret.  Between the two, only a few intrinsics move the stack pointer.  The slow paths and
- * handlers behind a method's end have the same frame.
+ * handlers after a method's end have the same frame.
  */
 
 #include "symbolize/runtime/runtime-private.h"
@@ -25,7 +25,7 @@
 #define HOTSPOT_BYTES_MAX (64u << 10)
 #define HOTSPOT_CHUNK 4096u
 
-/* The longest prologue, and the longest epilogue behind its pop. */
+/* The longest prologue, and the longest epilogue after its pop. */
 #define HOTSPOT_ENTER_BYTES 18u
 #define HOTSPOT_LEAVE_BYTES 32u
 

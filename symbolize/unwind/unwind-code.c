@@ -209,7 +209,7 @@ bool unwind_code_is_start(const struct unwind_walk *w)
 		return false;
 	if (w->frame[0].fp == 0 && code_is_argc(w, w->sp0))
 		return true;
-	/* the C library's clone has no CFI behind the system call, which returns 0 in the child */
+	/* the C library's clone has no CFI after the system call, which returns 0 in the child */
 	return r->valid >> w->arch->result & 1 && r->r[w->arch->result] == 0 &&
 		arch_begins(before, code_read(w, &m, w->frame[0].pc - syscall->n, before,
 					      syscall->n), syscall);
@@ -265,7 +265,7 @@ static bool code_from_call(const struct unwind_walk *w, const struct cfi_code *c
 
 /*
  * A function that does not return (pthread_exit, _Exit) was called nevertheless: somewhere on the
- * stack is a return address behind a call of an address shortly before the pc.  If the code from
+ * stack is a return address after a call of an address shortly before the pc.  If the code from
  * there to the pc has moved the stack pointer by exactly that distance, that is its frame.
  */
 static bool code_by_call(struct code_at *c, const struct cfi_code *code, struct cfi_rule *ret)
@@ -317,7 +317,7 @@ bool unwind_code_cfa(struct unwind_walk *w, uint64_t *ret)
 
 /* ---- CFI that is not valid at each instruction --------------------------------------------- */
 
-/* Bytes of code behind a function's start, where it sets up its frame, and around a pc. */
+/* Bytes of code after a function's start, where it sets up its frame, and around a pc. */
 #define CODE_PROLOGUE_BYTES 64u
 #define CODE_BEFORE_BYTES 12u
 #define CODE_BEHIND_BYTES 32u

@@ -3,7 +3,7 @@
  * only asked for what the frame pointer cannot say:
  *
  * - the function was interrupted before it has set up its frame;
- * - the return is a few bytes behind the call, as in Python's trampolines, which keep no frame
+ * - the return is a few bytes after the call, as in Python's trampolines, which keep no frame
  *   pointer.
  *
  * Following JIT code further is of less use, because other code may replace it at the same address.
@@ -28,7 +28,7 @@ static bool jit_has_fp(const struct unwind_walk *w)
 	       w->find_module(w->in->ctx, pc - 1, &m);
 }
 
-/* Bytes of code that are read before and behind the pc. */
+/* Bytes of code that are read before and after the pc. */
 #define JIT_BEFORE_MAX 8u
 #define JIT_BEHIND_MAX 32u
 

@@ -454,7 +454,7 @@ static bool slow_is_longjmp(const struct unwind_walk *w, const struct cfi_row *r
 	       row->cfa_reg != a->sp && row->reg[a->sp].how <= CFI_HOW_SAME;
 }
 
-/* The link register holds longjmp's caller until it gets the address behind the call of setjmp. */
+/* The link register holds longjmp's caller until it gets the address after the call of setjmp. */
 static int slow_longjmp(struct unwind_walk *w)
 {
 	const struct unwind_frame *f = &w->frame[w->n - 1];

@@ -22,7 +22,7 @@
  * kinds of steps mark the frame that they find as HEURISTIC.
  *
  * The memo also lengthens stacks that the copy truncates.  When a step leads beyond the copy, and
- * the memo has this very frame, or a frame at the CFA whose callee was the same function, the
+ * the memo has exactly this frame, or a frame at the CFA whose callee was the same function, the
  * memo's outer frames are added unverified and marked JOINED.  That is why a memo that has reached
  * the root outlives a few stacks that end early.
  *

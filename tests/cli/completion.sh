@@ -63,7 +63,7 @@ for shell in bash fish zsh; do
 	fi
 	offers $shell 'commands' 'record' cprof rec
 	offers $shell 'options' '--duration' cprof record --dur
-	offers $shell 'options behind options' '--call-graph' cprof record -e cpu-clock --call
+	offers $shell 'options after options' '--call-graph' cprof record -e cpu-clock --call
 	offers $shell 'events' 'page-faults' cprof record -e page-f
 	offers $shell 'events in a list' 'cpu-clock,page-faults' cprof record -e cpu-clock,page-f
 	if [ -r /sys/kernel/tracing/events/sched ]; then
@@ -80,7 +80,7 @@ for shell in bash fish zsh; do
 	offers $shell 'values of --sort' 'cum' cprof report --sort cu
 	offers $shell 'a list of values' 'pid,thread_name' cprof record --labels pid,thread
 	offers $shell 'an optional value' 'auto' cprof record --debuginfod=au
-	offers $shell 'commands to record behind options' 'printenv' cprof record --strict printen
+	offers $shell 'commands to record after options' 'printenv' cprof record --strict printen
 	offers $shell 'commands to record' 'printenv' cprof record printen
 	offers $shell 'options of import' '--symfs' cprof import --symf
 	offers $shell 'options of symbolize' '--debug-dir' cprof symbolize --debug-d

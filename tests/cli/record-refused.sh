@@ -71,7 +71,7 @@ closed|EACCES|any|any|kernel.perf_event_paranoid is 4: .*get CAP_PERFMON .*or .*
 user|EACCES|switches cpu-clock:k cycles:k tracepoint|command -p -t|perf_event_paranoid is 2: .*only user code .*CAP_PERFMON .*sysctl kernel.perf_event_paranoid=1
 user|EACCES|uprobe|command -p -t|probes change code that other processes run.*get CAP_PERFMON
 user|EACCES|clock faults cycles precise cache raw term breakpoint member default|command -p -t|belongs to user [0-9]+ +run cprof as that user, or get CAP_PERFMON
-user|EACCES|any|cpu|perf_event_paranoid is 2: .*no whole CPU or cgroup may be sampled +record processes of your own .*or get CAP_PERFMON .*sysctl kernel.perf_event_paranoid=0
+user|EACCES|any|cpu|perf_event_paranoid is 2: .*whole CPUs and cgroups may not be sampled +record processes of your own .*or get CAP_PERFMON .*sysctl kernel.perf_event_paranoid=0
 filtered|EPERM ENOSYS|any|any|a seccomp filter, as containers have, forbids perf_event_open +start the container with '--cap-add PERFMON'
 locked|EPERM EACCES|any|any|the kernel is locked down for confidentiality
 modules|EACCES|any|any|a security module .* may forbid perf events; active are: lockdown,capability,selinux
@@ -82,13 +82,13 @@ nopmu|ENOENT EOPNOTSUPP ENODEV ENXIO|cycles precise cache raw member|any|no PMU 
 root|ENOENT ENODEV ENXIO|any|any|this machine does not have the event +.*'cprof list' shows those of this machine
 root|EOPNOTSUPP|cycles precise cache raw term member|any|this machine's PMU counts, but does not interrupt, so it cannot sample +use '-e cpu-clock'
 root|EOPNOTSUPP|uncore|any|PMU 'uncore_imc' counts, but cannot sample
-root|EOPNOTSUPP|clock faults switches tracepoint breakpoint default|any|this kernel, 5.4.0-old, does not know a part of the request
+root|EOPNOTSUPP|clock faults switches tracepoint breakpoint default|any|this kernel, 5.4.0-old, does not know part of the request
 root|EOPNOTSUPP|uprobe|any|this machine does not have the event
 # somebody else has it, or there is no more of it
 root|EBUSY ENOSPC|breakpoint|any|all debug registers of a CPU are in use +watch fewer addresses
 root|EBUSY ENOSPC|cycles precise cache raw term uncore member|any|the PMU's counters are in use +stop other profilers.*sysctl kernel.nmi_watchdog=0
-root|EBUSY ENOSPC|clock faults switches tracepoint uprobe default|any|the kernel has no more of what this event needs +stop other profilers
-root|EMFILE|any|any|this process may have [0-9]+ files open.*raise the limit
+root|EBUSY ENOSPC|clock faults switches tracepoint uprobe default|any|the kernel has run out of a resource that this event needs +stop other profilers
+root|EMFILE|any|any|this process may open only [0-9]+ files.*raise the limit
 root|ENFILE|any|any|the limit is 4321 .*raise the limit: sysctl fs.file-max
 root|ENOMEM|any|any|the kernel has no memory for it +record fewer
 root|ESRCH|any|any|no such process or thread
@@ -99,7 +99,7 @@ root|EINTR|any|any|a signal interrupted each of many attempts +record again
 root|E2BIG|any|any|the field 'sample_regs_user' is refused; it came with Linux 3.7, and this kernel, 5.4.0-old, may be older +use '--call-graph fp'
 root|EINVAL|raw term|any|this machine's PMU refuses the code 0x11 +look it up
 root|EINVAL|cache cycles precise|any|this machine does not have the event
-root|EINVAL|clock faults switches tracepoint breakpoint uprobe default|any|this kernel, 5.4.0-old, does not know a part of the request
+root|EINVAL|clock faults switches tracepoint breakpoint uprobe default|any|this kernel, 5.4.0-old, does not know part of the request
 root|EINVAL|uncore|any|PMU 'uncore_imc' counts, but cannot sample, and only whole CPUs, not processes +read it at the samples of an event that can: -e '[{]cpu-clock,uncore_imc/event=1/}:S' --scope cpu
 root|EINVAL EOPNOTSUPP|msr/tsc/|any|PMU 'msr' counts, but cannot sample +read it at the samples of an event that can: -e '[{]cpu-clock,msr/tsc/}:S'
 root|EINVAL EOPNOTSUPP|power/energy-pkg/|any|PMU 'power' counts, but cannot sample, and only whole CPUs, .*'[{]cpu-clock,power/energy-pkg/}:S' --scope cpu

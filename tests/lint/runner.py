@@ -98,7 +98,7 @@ for start in STARTS:
     r = run.run_test(test_of("echo 1..1; echo ok 1; { %s; } &" % start))
     left = run.processes(r.tag, -1)
     tap.check([] if (r.passed, r.failed) == (1, 0) and not left else ["%s %s" % (vars(r), left)],
-              "what is left behind by '%s' is killed" % start)
+              "a process left over from '%s' is killed" % start)
 
 first = run.run_test(test_of("echo 1..1; echo not ok 1"))
 second = run.SecondRuns(run.SECOND_RUNS_S)

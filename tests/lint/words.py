@@ -37,13 +37,22 @@ AVOID = [
     (r"\bstands? (?:in|on|at|there|behind|before|beside)\b", "is"),
     (r"\blies? (?:in|on|at|there|behind|before|beside)\b", "is"),
     (r"\ball the same\b", "nevertheless"),
-    (r"\bthe very (?!end|start|first|same)", "that"),
+    (r"\b(?:the|this) very (?!end|start|first|same)", "that"),
     (r"\bguess(?:ed|es)? (?:frame|caller|stack)s?\b", "heuristic frame"),
     (r"\blet it be\b|\bbe it\b", "use if or whether"),
     (r"\bwhat else\b", "name the noun: other"),
     (r"\bwhatever (?:is|was|it|has)\b", "name the noun: any"),
     (r"\b(?:a|the) (?:great|good) many\b", "many"),
     (r"\b(?:some|a few) (?:more|further) ones\b", "others"),
+    (r"\bbehind (?!the (?:interface|source)\b|a mapping\b|an O_PATH\b|the running\b|one\b|such\b)"
+     r"(?:[a-z':\"\\]|%)", "after, or past"),
+    (r"(?<!there )\bis no (?:[A-Za-z]+ )?(?:file|folder|process|thread|number)\b", "is not a"),
+    (r"\bbytes only\b", "only N bytes"),
+    (r"\b(?:the|of) own\b", "say whose: your own, its own; or local"),
+    (r"\btakes? (?:Linux|CAP_|root\b)", "needs"),
+    (r"\blets? (?:nothing|everything|none)\b", "say what is allowed"),
+    (r"\bothers than\b", "users other than"),
+    (r"\bwhat (?:is|there is) still to be\b", "the rest of"),
 ]
 # Words of the file formats that contain one of these, and quotations of other tools.
 ALLOWED = re.compile(r"SKIP\b")

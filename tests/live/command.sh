@@ -18,8 +18,8 @@ like err '^aside$' 'the command inherits stderr'
 
 rm -f s.pb.gz
 run "$CPROF" record -e cpu-clock -F max ls -l --nosuchoption
-is "$status" 2 'options behind the command belong to the command'
-like err 'nosuchoption' 'options behind the command: the message is that of the command'
+is "$status" 2 'options after the command belong to the command'
+like err 'nosuchoption' 'options after the command: the message is that of the command'
 rm -f ./*.pb.gz
 
 run "$CPROF" record -e cpu-clock -o none.pb.gz -- ./no-such-command

@@ -97,7 +97,7 @@ is "$(say stop)" 'ack\n\0' "'stop' is acknowledged"
 end_cprof
 is "$status" 0 "'stop' ends the recording"
 like err "^failed: can't find 'nosuch' event$" 'an unknown event, in perf'"'"'s words'
-like err '^failed: wrong command$' 'a command without a blank behind its word is refused'
+like err '^failed: wrong command$' 'a command without a blank after its word is refused'
 like err '^task-clock: sample_freq=999$' 'evlist -F prints the frequency'
 like err '^cpu-clock: type: 1, size: [0-9]*, .*sample_type: IP.TID.TIME' 'evlist -v prints the attr'
 profile 'an event that is enabled later has samples' e.cpu-clock.pb.gz 'n > 5'

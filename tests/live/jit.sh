@@ -136,8 +136,8 @@ echo '0 ffffffffffff evil' >evil.keep
 # shellcheck disable=SC2016 # for the inner shell
 {
 	trick 'is a symbolic link' 'a symbolic link' "ln -s '$T/evil.keep' \"\$map\""
-	trick 'is no regular file' 'a FIFO' 'mkfifo "$map"'
-	trick 'is no regular file' 'a folder' 'mkdir "$map"'
+	trick 'is not a regular file' 'a FIFO' 'mkfifo "$map"'
+	trick 'is not a regular file' 'a folder' 'mkdir "$map"'
 	trick 'is older than the process' 'a file of an earlier process' \
 		"cp '$T/evil.keep' \"\$map\"; touch -d '2001-01-01' \"\$map\""
 	if is_root; then

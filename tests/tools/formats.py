@@ -110,7 +110,7 @@ def chrome(data, profile, index):
                 stack.pop()
             end = e["ts"] + e["dur"]
             if stack:
-                check(end <= stack[-1][1] + 1e-3, "%s ends behind its caller" % e)
+                check(end <= stack[-1][1] + 1e-3, "%s ends after its caller" % e)
             stack.append((e["name"], end))
             if e["args"]["self"]:
                 ours[tuple(name for name, _ in stack)] += e["args"]["self"]

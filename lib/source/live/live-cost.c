@@ -55,8 +55,8 @@ static uint64_t median_gap(int fd)
 	return gap[n / 2];
 }
 
-/* Measures on a stack that is deeper by so many frames and bytes.  Noinline, and with frame
- * pointers because of alloca, so that the kernel finds as many frames as in the target. */
+/* Measures on a stack that is deeper by these numbers of frames and bytes.  Noinline, and with
+ * frame pointers because of alloca, so that the kernel finds as many frames as in the target. */
 static __attribute__((noinline)) uint64_t measure_deep(int fd, unsigned depth, size_t frame_bytes)
 {
 	volatile char *room = alloca(frame_bytes + 16);

@@ -97,8 +97,9 @@ static void note_sample(struct live *l, const struct live_id *id, struct record 
 /*
  * If several recorders have opened the same software event on a CPU, Linux prepares one set of
  * sample data for all of them (do_perf_sw_event() in kernel/events/core.c, seen with 6.18) and does
- * not fill in again what is set already: so all samples have the id of the first recorder's event.
- * A ring contains only samples of its own events.  If only one of these can be meant, use it.
+ * not overwrite fields that are already set: so all samples have the id of the first recorder's
+ * event.  A ring contains only samples of its own events.  If only one of these can be meant, use
+ * it.
  */
 static uint32_t event_of(const struct live *l, uint64_t number)
 {

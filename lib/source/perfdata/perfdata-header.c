@@ -166,7 +166,7 @@ static int read_file_header(struct perfdata *p, struct err *e)
 		damaged(p, "perf ended before it wrote the size of the data");
 		data.n_bytes = in->n_map - data.offset;
 	} else if (data.n_bytes > in->n_map - data.offset) {
-		damaged(p, "it ends at offset %zu, within its data that end at %llu", in->n_map,
+		damaged(p, "it ends at offset %zu, within its data, which end at %llu", in->n_map,
 			(unsigned long long)(data.offset + data.n_bytes));
 		data.n_bytes = in->n_map - data.offset;
 	} else {

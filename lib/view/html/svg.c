@@ -139,7 +139,7 @@ static int lay_out(struct drawing *d, uint32_t *ret_depth)
 
 /* ---- drawing -------------------------------------------------------------- */
 
-/* The change as a part of the total. */
+/* The change as a share of the total. */
 static double change_of(const struct drawing *d, const struct box *b)
 {
 	const struct svg_spec *s = d->spec;

@@ -60,7 +60,7 @@ static void test_paths(void)
 	name[sizeof(name) - 1] = '\0';
 	tap_int(walk(name, &anything, &w), -ENAMETOOLONG, "a name that is too long");
 	tap_ok(walk("a/x/", &anything, &w) == 0 && w.has_slash && w.fd < 0,
-	       "a slash behind the name is reported");
+	       "a slash after the name is reported");
 	pathwalk_close(&w);
 }
 

@@ -25,7 +25,7 @@ int main(void)
 	test_all(70);
 	static const int v[] = { 1, 3, 3, 3, 8 };
 	tap_int(SEARCH_COUNT(5u, i, v[i] < 3), 1, "the first of equal items");
-	tap_int(SEARCH_COUNT(5u, i, v[i] <= 3), 4, "the first behind equal items");
+	tap_int(SEARCH_COUNT(5u, i, v[i] <= 3), 4, "the first after equal items");
 	tap_ok(sizeof(SEARCH_COUNT((uint32_t)5, i, v[i] <= 3)) == 4 &&
 	       SEARCH_COUNT(UINT64_MAX, i, i < UINT64_C(1) << 63) == UINT64_C(1) << 63,
 	       "the type of n is that of the result; no sum overflows");

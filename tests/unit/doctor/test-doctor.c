@@ -102,7 +102,7 @@ static void rights(void)
 	examine(0);
 	is("own-code", CPROF_FINDING_OK, "can be sampled", "");
 	is("kernel-code", CPROF_FINDING_LIMITED, "kernel.perf_event_paranoid is 2",
-	   "option: record user code only (--user, or ':u' behind the event)\n"
+	   "option: record user code only (--user, or ':u' after the event)\n"
 	   "capability: sudo setcap cap_perfmon+ep /opt/cprof\n"
 	   "sysctl: sudo sysctl kernel.perf_event_paranoid=1");
 	is("whole-cpus", CPROF_FINDING_LIMITED, "less than a period go unseen",
@@ -115,7 +115,7 @@ static void rights(void)
 	machine_rights(&m, 4, 0, 0);
 	kernel.always = EACCES;
 	examine(0);
-	is("own-code", CPROF_FINDING_NO, "lets nothing be sampled",
+	is("own-code", CPROF_FINDING_NO, "allows no sampling",
 	   "capability: sudo setcap cap_perfmon+ep /opt/cprof\n"
 	   "sysctl: sudo sysctl kernel.perf_event_paranoid=2");
 	tap_ok(find("own-code")->essential, "  which is essential");
@@ -141,7 +141,7 @@ static void rights(void)
 	   "boot: boot a kernel with CONFIG_PERF_EVENTS=y");
 	kernel.always = EMFILE;
 	examine(0);
-	is("own-code", CPROF_FINDING_NO, "files open", NULL);
+	is("own-code", CPROF_FINDING_NO, "may open only", NULL);
 	tap_int(find("own-code")->remedy[1].kind, CPROF_REMEDY_RLIMIT, "  the limit can be raised");
 	machine_file(&m, "proc/self/uid_map", "0 1000 1\n");
 	machine_rights(&m, 2, 1ull << 38, 0);

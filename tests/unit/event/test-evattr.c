@@ -172,7 +172,7 @@ static void rates(void)
 	} refused[] = {
 		{ "cycles/freq=50001/", "event 'cycles': 50001 Hz is above the kernel's limit of "
 			"50000 Hz",
-		  "ask for less, or for 'max'; root may raise the limit: sysctl "
+		  "request less, or 'max'; root can raise the limit: sysctl "
 		  "kernel.perf_event_max_sample_rate=50001", 50000 },
 		{ "cpu-clock/freq=100001/", "event 'cpu-clock': 100001 Hz is too fast for a clock",
 		  "the kernel's clock events tick every 10000 ns (100000 Hz) at most", 200000 },

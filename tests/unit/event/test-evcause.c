@@ -233,7 +233,7 @@ static void kinds(void)
 static void limits(void)
 {
 	is(request("cpu-clock", 0, 3), ENODEV, EVCAUSE_CPU_OFFLINE, "a hole in the list of CPUs");
-	is(request("cpu-clock", 0, 5), EINVAL, EVCAUSE_CPU_OFFLINE, "a CPU behind the last");
+	is(request("cpu-clock", 0, 5), EINVAL, EVCAUSE_CPU_OFFLINE, "a CPU after the last");
 	is(request("cpu-clock", 0, 4), ENODEV, EVCAUSE_NO_SUCH_EVENT, "a CPU that is there");
 	is(request("cpu-clock", 0, 4), EINVAL, EVCAUSE_BITS, "a CPU that is there");
 	is(request("cpu-clock/freq=50001/", 0, 0), EINVAL, EVCAUSE_RATE, "50001 Hz");
@@ -281,28 +281,24 @@ static void words(void)
 	says(request("cpu-clock", 1234, 2), EACCES,
 	     "cannot open event 'cpu-clock' for thread 1234 on cpu 2: Permission denied",
 	     "kernel.perf_event_paranoid is 2: without CAP_PERFMON only user code may be sampled\n"
-	     "record user code only (--user, or ':u' behind the event), or get CAP_PERFMON (root "
-	     "has it), or allow "
-	"it to "
-	     "all users: sysctl kernel.perf_event_paranoid=1");
+	     "record user code only (--user, or ':u' after the event), or get CAP_PERFMON (root "
+	     "has it), or allow it for all users: sysctl kernel.perf_event_paranoid=1");
 	says(request("cs", 0, -1), EACCES,
 	     "cannot open event 'context-switches' for this process: Permission denied",
 	     "kernel.perf_event_paranoid is 2: without CAP_PERFMON only user code may be sampled\n"
-	     "get CAP_PERFMON (root has it), or allow it to all users: sysctl "
+	     "get CAP_PERFMON (root has it), or allow it for all users: sysctl "
 	     "kernel.perf_event_paranoid=1");
 	says(request("cpu-clock:u", -1, 0), EACCES,
 	     "cannot open event 'cpu-clock:u' on cpu 0: Permission denied",
-	     "kernel.perf_event_paranoid is 2: without CAP_PERFMON no whole CPU or cgroup may be "
-	     "sampled\nrecord processes of your own (--scope task), or get CAP_PERFMON (root has "
-	     "it), or allow "
-	"it to "
-	     "all users: sysctl kernel.perf_event_paranoid=0");
+	     "kernel.perf_event_paranoid is 2: without CAP_PERFMON whole CPUs and cgroups may not "
+	     "be sampled\nrecord processes of your own (--scope task), or get CAP_PERFMON (root "
+	     "has it), or allow it for all users: sysctl kernel.perf_event_paranoid=0");
 	machine_rights(&m, 3, 0, 0);
 	says(request("cpu-clock:u", 0, -1), EACCES,
 	     "cannot open event 'cpu-clock:u' for this process: Permission denied",
-	     "kernel.perf_event_paranoid is 3: without CAP_PERFMON this kernel lets nothing be "
-	     "sampled (2 allows user code of own processes, 1 their kernel side too, 0 whole "
-	     "CPUs)\nget CAP_PERFMON (root has it), or allow it to all users: sysctl "
+	     "kernel.perf_event_paranoid is 3: without CAP_PERFMON this kernel allows no sampling "
+	     "(2 allows user code of your own processes, 1 also their kernel side, 0 whole CPUs)\n"
+	     "get CAP_PERFMON (root has it), or allow it for all users: sysctl "
 	     "kernel.perf_event_paranoid=2");
 	machine_rights(&m, 2, PERFMON, 2);
 	machine_file(&m, "proc/self/uid_map", "0 1000 1\n");
@@ -310,14 +306,13 @@ static void words(void)
 	     "cannot open event 'cpu-clock:k' for this process: Permission denied",
 	     "kernel.perf_event_paranoid is 2: without CAP_PERFMON only user code may be sampled\n"
 	     "get CAP_PERFMON outside of this user namespace (inside, it does not count), or "
-	"allow it "
-	     "to all users: sysctl kernel.perf_event_paranoid=1");
+	     "allow it for all users: sysctl kernel.perf_event_paranoid=1");
 	says(request("cpu-clock", 0, -1), EPERM,
 	     "cannot open event 'cpu-clock' for this process: Operation not permitted",
 	     "a seccomp filter, as containers have, forbids perf_event_open\nstart the container "
 	"with "
 	     "'--cap-add PERFMON', or with a seccomp profile that allows perf_event_open "
-	     "(--security-opt seccomp=PROFILE); without CAP_PERFMON it also takes a sysctl: "
+	     "(--security-opt seccomp=PROFILE); without CAP_PERFMON, a sysctl must allow it, too: "
 	     "sysctl kernel.perf_event_paranoid=1");
 	machine_file(&m, "proc/self/uid_map", "0 0 4294967295\n");
 	machine_rights(&m, 1, 0, 0);
@@ -336,7 +331,7 @@ static void words(void)
 	     "'max'");
 	says(request("cpu-clock", 0, -1), E2BIG,
 	     "cannot open event 'cpu-clock' for this process: Argument list too long",
-	     "this kernel, 5.10.0-test, does not know a part of the request, which -v shows");
+	     "this kernel, 5.10.0-test, does not know part of the request; -v shows it");
 	says(request("cpu-clock", 0, -1), ENFILE,
 	     "cannot open event 'cpu-clock' for this process: Too many open files in system",
 	     "all processes together have too many files open: the limit is 1000\nrecord "
@@ -385,7 +380,7 @@ static void file_limit(void)
 	}
 	soft = (struct rlimit){ 99, old.rlim_max };
 	setrlimit(RLIMIT_NOFILE, &soft);
-	snprintf(hint, sizeof(hint), "this process may have 99 files open\nrecord fewer events, "
+	snprintf(hint, sizeof(hint), "this process may open only 99 files\nrecord fewer events, "
 		 "threads or CPUs, or raise the limit: ulimit -n %llu",
 		 (unsigned long long)old.rlim_max);
 	says(request("cpu-clock", 0, -1), EMFILE,

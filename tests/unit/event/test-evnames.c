@@ -159,7 +159,7 @@ static void table_is_sound(void)
 	tap_ok(unique, "no two have the same type and config");
 	tap_ok(grouped, "they come in groups");
 	tap_ok(short_names, "names fit the table of nearest names");
-	tap_ok(!evnames_at(n) && !evnames_at(n + 1000), "nothing behind the end");
+	tap_ok(!evnames_at(n) && !evnames_at(n + 1000), "nothing after the end");
 	tap_ok(!evnames_by_config(PERF_TYPE_RAW, 0), "raw codes have no name");
 }
 

@@ -119,7 +119,7 @@ static void scattered(void)
 	is("cpu/mem-loads.unit/", "-2 PMU 'cpu' has no event or field 'mem-loads.unit', at "
 	   "character "
 	   "5 of 'cpu/mem-loads.unit/'");
-	is("gpu/event=1/", "-2 there is no event and no PMU 'gpu' here");
+	is("gpu/event=1/", "-2 this machine has no event or PMU 'gpu'");
 	struct evspec_list l = { NULL, 0, 0, 0 };
 	tap_ok(evparse_list(&l, &m.host, "mem-loads", NULL) == 0 && l.v[0].scale == 0.5 &&
 	       strcmp(l.v[0].unit, "loads") == 0, "scale and unit of an event");
@@ -301,11 +301,11 @@ static void marks(const char *self)
 		 self, strlen(self) + 9);
 	tap_ok(strncmp(lines(text, out), want, strlen(want)) == 0, "a missing function");
 	snprintf(text, sizeof(text), "uprobe:%s:main+0x10000000", self);
-	tap_ok(strstr(lines(text, out), "bytes only"), "an offset beyond the function");
+	tap_ok(strstr(lines(text, out), "has only"), "an offset beyond the function");
 	is("uprobe:/no/such/file:main", "-2 cannot open '/no/such/file': No such file or "
 	   "directory, "
 	   "at character 8 of 'uprobe:/no/such/file:main'");
-	is("uprobe:/etc/passwd:main", "-8 '/etc/passwd' is no ELF file, at character 8 of "
+	is("uprobe:/etc/passwd:main", "-8 '/etc/passwd' is not an ELF file, at character 8 of "
 	   "'uprobe:/etc/passwd:main'");
 	is("uprobe:main", "-22 a probe needs a path and a function, at character 8 of "
 	   "'uprobe:main'");
@@ -331,7 +331,7 @@ static void groups(void)
 	is("cycles:uh", "0 cycles:uh type 0 config 0");
 	is("{}", "-22 event name missing, at character 2 of '{}'");
 	is("{cycles", "-22 '{' is never closed");
-	is("cycles}", "-22 unexpected '}' behind 'cycles', at character 7 of 'cycles}'");
+	is("cycles}", "-22 unexpected '}' after 'cycles', at character 7 of 'cycles}'");
 	is("{cycles,{r1}}", "-22 a group within a group, at character 9 of '{cycles,{r1}}'");
 	is("{cycles}r1", "-22 a group is followed by ':' and modifiers, or by ',', at character "
 	   "9 of "
@@ -345,7 +345,7 @@ static void groups(void)
 	   "group "
 	   "with 'S' samples, at character 23 of '{cycles,r1/period=5/}:S'");
 	is("cycles:pP", "-22 'p' and 'P' exclude each other, at character 8 of 'cycles:pP'");
-	is("cycles{r1}", "-22 unexpected '{' behind 'cycles', at character 7 of 'cycles{r1}'");
+	is("cycles{r1}", "-22 unexpected '{' after 'cycles', at character 7 of 'cycles{r1}'");
 	struct evspec_list l = { NULL, 0, 0, 0 };
 	tap_ok(evparse_list(&l, NULL, "cycles:P", NULL) == 0 && l.v[0].precise_ip == 3 &&
 	       l.v[0].precise_max, "P requests the highest level");

@@ -149,7 +149,7 @@ static void errors(void)
 		"digits, at "
 		"character 18 of 'r11112222333344445'", NULL);
 
-	refuses("cycles:", "modifier missing behind ':', at character 8 of 'cycles:'",
+	refuses("cycles:", "modifier missing after ':', at character 8 of 'cycles:'",
 		"cycles:\n       ^\n" MODIFIERS);
 	refuses("cycles:x", "unknown modifier 'x', at character 8 of 'cycles:x'",
 		"cycles:x\n       ^\n" MODIFIERS);
@@ -205,7 +205,7 @@ static void errors(void)
 		"'cycles/period=max/'", NULL);
 	refuses("cycles/freq=0/", "bad frequency '0': must be at least 1, at character 13 of "
 		"'cycles/freq=0/'", NULL);
-	refuses("cycles/freq=fast/", "bad frequency 'fast': not a whole number of hertz, nor "
+	refuses("cycles/freq=fast/", "bad frequency 'fast': neither a whole number of hertz nor "
 		"'max', at "
 		"character 13 of 'cycles/freq=fast/'", NULL);
 	refuses("cycles/freq=1,period=1/", "second rate '1', at character 22 of "
@@ -213,7 +213,7 @@ static void errors(void)
 	refuses("cycles/freq=00000000000000000000000000000000000001/",
 		"bad frequency '00000000000000000000000000000000000001': too long for a number, at "
 		"character 13 of 'cycles/freq=00000000000000000000000000000000000001/'", NULL);
-	refuses("cycles/name=/", "name missing behind 'name=', at character 13 of 'cycles/name=/'",
+	refuses("cycles/name=/", "name missing after 'name=', at character 13 of 'cycles/name=/'",
 		NULL);
 	refuses("cycles/name=a b/", "bad character in name, at character 14 of 'cycles/name=a b/'",
 		NULL);
@@ -270,8 +270,8 @@ static void rates(void)
 	rate("0", true, 0, 0, "bad frequency '0': must be at least 1");
 	rate("0", false, 0, 0, "bad period '0': must be at least 1");
 	rate("max", false, 0, 0, "bad period 'max': not a whole number");
-	rate("", true, 0, 0, "bad frequency '': not a whole number of hertz, nor 'max'");
-	rate("1k", true, 0, 0, "bad frequency '1k': not a whole number of hertz, nor 'max'");
+	rate("", true, 0, 0, "bad frequency '': neither a whole number of hertz nor 'max'");
+	rate("1k", true, 0, 0, "bad frequency '1k': neither a whole number of hertz nor 'max'");
 	rate("9223372036854775808", false, 0, 0,
 	     "bad period '9223372036854775808': too large (the kernel takes less than 2^63)");
 }

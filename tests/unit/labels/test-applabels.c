@@ -1,4 +1,4 @@
-/* Labels of this very process, at the times when they were set. */
+/* Labels of the test itself, at the times when they were set. */
 #include "labels/applabels.h"
 
 #include "agg/labels.h"

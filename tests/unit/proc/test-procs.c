@@ -95,7 +95,7 @@ static void test_overlaps(void)
 	uint32_t s = serial(1);
 	tap_str(at(1, 0x10000), "/lib/a+1000", "first byte");
 	tap_str(at(1, 0x13fff), "/lib/a+4fff", "last byte");
-	tap_str(at(1, 0x14000), "-", "behind the end");
+	tap_str(at(1, 0x14000), "-", "after the end");
 	tap_str(at(1, 0xffff), "-", "before the start");
 
 	map_at(1, 0x10000, 0x4000, 0x1000, 11, "/lib/a");

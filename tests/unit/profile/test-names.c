@@ -63,7 +63,7 @@ static void test_kernel_code(void)
 		"so has one that is gone when names are looked up");
 	tap_str(named(&g, &n, program + 7), "bpf_prog_1_x in [bpf]", "a BPF program is [bpf]'s");
 	tap_str(named(&g, &n, gone + 0x7f), "kprobe_optinsn_page in [kernel.kallsyms]",
-		"a return address behind its last call is its own");
+		"a return address after its last call is its own");
 	tap_str(named(&g, &n, nothing - 1),
 		"[kernel.kallsyms]+0xffffffffc0204fff in [kernel.kallsyms]",
 		"code without a record has no name");

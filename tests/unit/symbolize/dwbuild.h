@@ -47,7 +47,7 @@ static inline void dwbuild_text(struct dwbuild *b, const char *text)
 	while (*text++);
 }
 
-/* Sets the 4 bytes at `at` to the number of bytes behind them. */
+/* Sets the 4 bytes at `at` to the number of bytes after them. */
 static inline void dwbuild_close(struct dwbuild *b, size_t at)
 {
 	size_t n = b->n;

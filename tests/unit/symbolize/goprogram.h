@@ -23,8 +23,8 @@ enum {
 	GOPROGRAM_WORKER_RA1 = GOCODE_TEXT + 0x6c,
 	GOPROGRAM_WORKER_RA2 = GOCODE_TEXT + 0x78,
 	GOPROGRAM_OUTER = GOCODE_TEXT + 0x80,
-	GOPROGRAM_OUTER_RA = GOCODE_TEXT + 0x85,        /* behind its call of worker */
-	GOPROGRAM_OUTER_ANY_RA = GOCODE_TEXT + 0x87,    /* behind a call through a register */
+	GOPROGRAM_OUTER_RA = GOCODE_TEXT + 0x85,        /* after its call of worker */
+	GOPROGRAM_OUTER_ANY_RA = GOCODE_TEXT + 0x87,    /* after a call through a register */
 	GOPROGRAM_END = GOCODE_TEXT + 0x90,
 };
 

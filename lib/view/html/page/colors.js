@@ -25,7 +25,7 @@ const PALETTES = {
 
 let palette = PALETTES.light;
 
-// The colour step of a change, as a part of the whole: from 0.1%, 0.5%, 2%, 5% on.
+// The colour step of a change, as a share of the total: 0.1%, 0.5%, 2% and 5% begin new steps.
 function changeStep(part) {
 	const size = Math.abs(part);
 	return size < 0.001 ? 0 : size < 0.005 ? 1 : size < 0.02 ? 2 : size < 0.05 ? 3 : 4;

@@ -557,7 +557,7 @@ class Comparer {
 			error = Math.sqrt(Math.max(fresh.variance + base.variance, this.pooled(fresh, base)));
 		return { fresh: fresh.value, base: base.value, delta, error };
 	}
-	// As a part of the whole profile, for colours.
+	// As a share of the whole profile, for colours.
 	part(change) {
 		const [f] = this.sides;
 		const whole = this.norm === 0 ? 1 : this.norm === 1 ? f.total / f.seconds : f.total;

@@ -46,7 +46,7 @@ static void places(void)
 	tap_ok(!p.is_fifo && p.fd == 0 && p.ack_fd == 12, "... with acknowledgements");
 	tap_int(control_parse_place("fifo:/tmp/a b,c,d", &p), 0, "fifo:/tmp/a b,c,d");
 	tap_str(p.path, "/tmp/a b", "... FIFO of commands");
-	tap_str(p.ack_path, "c,d", "... FIFO of acknowledgements: all behind the first comma");
+	tap_str(p.ack_path, "c,d", "... FIFO of acknowledgements: all after the first comma");
 	control_place_done(&p);
 	tap_int(control_parse_place("fifo:a,", &p), 0, "fifo:a,");
 	tap_ok(p.is_fifo && !p.ack_path, "... no acknowledgements");
@@ -88,7 +88,7 @@ static void streams(void)
 	put(ctl[1], "\nping\n", 6);
 	tap_ok(control_next(&c, &cmd) && cmd.verb == CONTROL_UNKNOWN, "a line that is too long");
 	tap_ok(control_next(&c, &cmd) && cmd.verb == CONTROL_UNKNOWN, "... and its rest");
-	tap_ok(control_next(&c, &cmd) && cmd.verb == CONTROL_PING, "the line behind it");
+	tap_ok(control_next(&c, &cmd) && cmd.verb == CONTROL_PING, "the line after it");
 	fcntl(ack[1], F_SETFL, O_NONBLOCK);
 	while (write(ack[1], longest, sizeof(longest)) > 0)
 		;

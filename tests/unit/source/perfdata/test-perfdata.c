@@ -505,7 +505,7 @@ static void test_skipped(void)
 	size_t at = begin(&b, 200, 0);           /* of a later version */
 	zeros(&b, 40);
 	end(&b, at);
-	at = begin(&b, 71, 0);                   /* AUXTRACE, with its data behind it */
+	at = begin(&b, 71, 0);                   /* AUXTRACE, with its data after it */
 	u64(&b, 4096);
 	zeros(&b, 32);
 	end(&b, at);
@@ -570,7 +570,7 @@ static void test_compressed(void)
 			}
 			end(&b, at);
 		}
-		sample0(&b, 110, 0x401000);      /* not aligned behind records of kind 0 */
+		sample0(&b, 110, 0x401000);      /* not aligned after records of kind 0 */
 		finish_data(&b, 2, 0);
 		read_all(b.v, b.n, false, &g, NULL);
 		if (perfdata_zstd_new(&z, &e) < 0) {
@@ -610,7 +610,7 @@ static void test_cut(bool stream, bool swap)
 	tap_int((long long)last, 11, stream ? "a whole stream" : "a whole file");
 	tap_int((long long)n_wrong, 0, "a longer prefix never has fewer records");
 	tap_int((long long)n_short, 0, "the records are right");
-	if (stream)  /* it may end behind any record */
+	if (stream)  /* it may end after any record */
 		tap_ok(n_errors >= b.n - 11 - N_SECTIONS - 2 && n_errors <= b.n,
 		       "a prefix is an error, unless it ends with a record (%zu of %zu)", n_errors,
 		       b.n);

@@ -177,7 +177,7 @@ static void inlines(void)
 	tap_str(chain(&file, 0x1020), "inner@4:11 < f@0:0", "an inlined call, named elsewhere");
 	tap_str(chain(&file, 0x1037), "loop@9:12 < inner@4:11 < f@0:0",
 		"a nested one whose origin is itself");
-	tap_str(chain(&file, 0x1038), "inner@4:11 < f@0:0", "and behind it");
+	tap_str(chain(&file, 0x1038), "inner@4:11 < f@0:0", "and after it");
 	tap_str(chain(&file, 0x1210), "method@0:0", "a definition within a class");
 	tap_str(chain(&file, 0x9001), "", "a unit without a function there");
 	tap_str(chain(&file, 0x9010), "-", "no unit");
@@ -207,14 +207,14 @@ static void ranges(void)
 	dwbuild_u64(&list, 8);
 	dwbuild_u64(&list, 0);
 	dwbuild_u64(&list, 0);
-	dwbuild_u64(&list, 0x100);           /* behind the end */
+	dwbuild_u64(&list, 0x100);           /* after the end */
 	dwbuild_u64(&list, 0x200);
 	open_file(&file, &b, &list);
 	tap_str(chain(&file, 0x1010), "parts@0:0", "first range");
-	tap_str(chain(&file, 0x1020), "", "behind it");
+	tap_str(chain(&file, 0x1020), "", "after it");
 	tap_str(chain(&file, 0x1030), "", "an empty range");
 	tap_str(chain(&file, 0x1407), "parts@0:0", "range with another base");
-	tap_str(chain(&file, 0x1500), "", "bytes behind the end are ignored");
+	tap_str(chain(&file, 0x1500), "", "bytes after the end are ignored");
 	tap_str(chain(&file, 0x1800), "?@0:0", "a name in dwz's file, which is missing");
 	file.n_steps_left = 0;
 	struct dwunit u;
@@ -272,7 +272,7 @@ static void hostile(void)
 	dwbuild_done(&file);
 }
 
-/* Sets of .debug_aranges: the own ranges of units with a set are not read. */
+/* Sets of .debug_aranges: the units' own ranges, where a set exists, are not read. */
 static void aranges(void)
 {
 	struct dwbuild b = {0}, set = {0};

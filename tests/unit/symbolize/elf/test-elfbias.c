@@ -78,7 +78,7 @@ static void test_refused(const struct self *s)
 	int fd = mkstemp(path);
 	tap_int(find("/proc/self/exe", "", 0, s->data_off, &bias), -EINVAL, "a segment of data");
 	tap_int(find("/proc/self/exe", "", 0, UINT64_C(1) << 40, &bias), -EINVAL,
-		"an offset behind the file");
+		"an offset past the file");
 	if (s->has_build_id)
 		tap_int(find("/proc/self/exe", "00", 0, s->code_off, &bias), -ESTALE,
 			"a file with another build id");

@@ -339,7 +339,7 @@ static void odd_dumps(void)
 	end(&b);
 	begin(&b, 3, 1);
 	end(&b);
-	load(&b, 8, 0x5000, 0x100, 2, "behind the end");
+	load(&b, 8, 0x5000, 0x100, 2, "after the end");
 	jitdump_take(&d, &j, b.bytes, b.n, 100, &want);
 	settle(&j);
 	const struct jitcode_entry *e = jitcode_find(&j, 0x1000, 100);

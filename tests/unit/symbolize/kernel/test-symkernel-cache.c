@@ -94,7 +94,7 @@ static void test_round_trip(const struct host *h)
 	symkernel_rest(k);
 	symkernel_rest(NULL);
 	tap_str(name_at(k, 0xffffffff810003ff), "last_in_text", "the last name, after a rest");
-	tap_str(name_at(k, 0xffffffff81000401), "-", "nothing behind the text");
+	tap_str(name_at(k, 0xffffffff81000401), "-", "nothing after the text");
 	tap_str(name_at(k, 0xffffffffc0100000), "-", "no modules, which may change");
 	symkernel_close(k);
 }

@@ -68,9 +68,9 @@ static void test_text(void)
 	tap_str(at(k, 0xffffffff810001ff), "do_it+ef", "mapping symbols and data end nothing");
 	tap_str(at(k, 0xffffffff81000250), "name with+50", "an odd name");
 	tap_str(at(k, 0xffffffff810003ff), "last_in_text+ff", "last function");
-	tap_str(at(k, 0xffffffff81000400), "-", "nothing behind _etext");
+	tap_str(at(k, 0xffffffff81000400), "-", "nothing after _etext");
 	tap_str(at(k, 0xffffffff82000010), "init_it+10", "init text");
-	tap_str(at(k, 0xffffffff82000800), "-", "nothing behind _einittext");
+	tap_str(at(k, 0xffffffff82000800), "-", "nothing after _einittext");
 	tap_str(at(k, 0xffffffffc0100fff), "ext4:ext4_a+fff", "module");
 	tap_str(at(k, 0xffffffffc0101004), "ext4:ext4_b+4", "last of a module");
 	tap_str(at(k, 0xffffffffc0111000), "-", "beyond a module's last");
@@ -148,7 +148,7 @@ static void test_folders(void)
 	tap_str(at(k, 0xffffffffc0103500), "second:second_a+1500",
 		"a module's end inside another module is ignored");
 	tap_str(at(k, 0xffffffffc01043ff), "second:second_b+3ff", "up to the module's end");
-	tap_str(at(k, 0xffffffffc0104400), "-", "not behind it");
+	tap_str(at(k, 0xffffffffc0104400), "-", "not after it");
 	tap_str(at(k, 0xffffffffc020ffff), "big:big_a+ffff", "a last function reaches 64 KiB");
 	tap_str(at(k, 0xffffffffc0210000), "-", "and no further, even if the module does");
 	symkernel_close(k);
@@ -178,7 +178,7 @@ static void test_folders(void)
 	mkdir(sub, 0700);
 	put(sub, "notes", notes, sizeof(notes));
 	size_t n = symkernel_build_id(&h, id, sizeof(id));
-	tap_ok(n == 8 && id[0] == 0x11 && id[7] == 0x88, "build id behind other notes");
+	tap_ok(n == 8 && id[0] == 0x11 && id[7] == 0x88, "build id after other notes");
 	tap_int((long long)symkernel_build_id(&h, id, 4), 4, "no more than fits");
 	put(sub, "notes", notes, sizeof(notes) - 4);
 	tap_int((long long)symkernel_build_id(&h, id, sizeof(id)), 0, "a truncated note");

@@ -210,7 +210,7 @@ static void test_symbols(void)
 	snprintf(made_up, sizeof(made_up), "[c]+0x%" PRIx64 "@0", hidden);
 	is_chain("c", "c", "asm_code_end", "asm_code_end@0");
 	r = resolve("c", "/c", hidden + hidden - end, false);
-	tap_str(chain_text(&r), made_up, "no size: not for a function that begins behind it");
+	tap_str(chain_text(&r), made_up, "no size: not for a function that begins after it");
 	result_done(&r);
 	r = resolve("c", "/c", mark_vaddr("c", "strdup_stub"), false);
 	tap_str(chain_text(&r), "strdup@plt@0", "linker stub");

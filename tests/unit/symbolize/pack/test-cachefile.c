@@ -57,7 +57,7 @@ static void test_folder(void)
 	tap_ok(fstat(fd, &st) == 0 && (st.st_mode & 0777) == 0700, "for the owner only");
 	close(fd);
 	tap_int(cachefile_open_dir("/proc/self/none"), -ENOENT, "a folder that cannot be created");
-	tap_int(cachefile_open_dir("/dev/null"), -ENOTDIR, "a path that is no folder");
+	tap_int(cachefile_open_dir("/dev/null"), -ENOTDIR, "a path that is not a folder");
 	tap_int(cachefile_open_dir(""), -ENOENT, "an empty path");
 }
 

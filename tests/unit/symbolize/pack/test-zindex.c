@@ -160,7 +160,7 @@ static void test_used(void)
 	point.off = ZINDEX_WINDOW_BYTES - 1;
 	tap_ok(!add(ix, point), "refuses a point without a whole window");
 	point.off = N_BYTES;
-	tap_ok(!add(ix, point), "refuses a point behind the section");
+	tap_ok(!add(ix, point), "refuses a point after the section");
 	zindex_close(ix);
 	struct reader r = open_packed();
 	tap_ok(!same(&r, off, 5000), "starts at the point");

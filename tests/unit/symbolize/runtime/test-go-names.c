@@ -171,7 +171,7 @@ static void build(struct builder *t, struct builder *ro, struct builder *data, e
 		put(ro, call, sizeof(call));
 	}
 
-	/* moduledata, behind a pointer that leads astray */
+	/* moduledata, after a pointer that leads astray */
 	put64(data, GOBUILD_TABLE);
 	size_t module = data->n;
 	for (int i = 0; i < 44; i++)
@@ -217,7 +217,7 @@ static void one_layout(enum layout layout, const char *name)
 	if (!g)
 		return;
 	tap_int((long)go_names_find(g, TEXT - 1, f, 8), 0, "nothing before the first function");
-	tap_int((long)go_names_find(g, TEXT + 96, f, 8), 0, "nothing behind the last function");
+	tap_int((long)go_names_find(g, TEXT + 96, f, 8), 0, "nothing after the last function");
 	tap_int((long)go_names_find(g, TEXT + 17, f, 8), 1, "a function without inlined calls");
 	is_frame(f, "main.first", "/a.go", 11, "first");
 	tap_int(f[0].start_line, layout >= GO_1_20 ? 9 : 0, "its first line, since Go 1.20");
@@ -227,7 +227,7 @@ static void one_layout(enum layout layout, const char *name)
 	is_frame(&f[2], "main.second", "/a.go", 20, "the outer function, at its call");
 	tap_int((long)go_names_find(g, TEXT + 32 + 13, f, 8), 2, "a chain of two frames");
 	is_frame(&f[0], "main.mid", "/a.go", 25, "the innermost of two");
-	tap_int((long)go_names_find(g, TEXT + 32 + 30, f, 8), 1, "behind the inlined calls");
+	tap_int((long)go_names_find(g, TEXT + 32 + 30, f, 8), 1, "after the inlined calls");
 	is_frame(f, "main.second", "/a.go", 21, "second");
 	tap_int((long)go_names_find(g, TEXT + 32 + 18, f, 2), 2, "room for two frames only");
 	tap_str(f[1].name, "main.second", "keeps the outer function");

@@ -59,7 +59,7 @@ static void test_rules(enum goprogram_layout layout)
 	struct go_table_function fn;
 	char name[64];
 	is_rule(f, GOCODE_TEXT - 1, CFI_NONE, 0, 0, 0, "before the first function");
-	is_rule(f, GOPROGRAM_END, CFI_NONE, 0, 0, 0, "behind the last function");
+	is_rule(f, GOPROGRAM_END, CFI_NONE, 0, 0, 0, "after the last function");
 	is_rule(f, GOPROGRAM_GOEXIT, CFI_ROOT, 0, 0, 0, "the root of a goroutine");
 	is_rule(f, GOPROGRAM_SYSTEMSTACK, CFI_PLAIN, 0, 1, -1, "before the switch of stacks");
 	is_rule(f, GOPROGRAM_SYSTEMSTACK_RA - 1, CFI_ROOT, CFI_FLAG_SWITCH, 0, 0,

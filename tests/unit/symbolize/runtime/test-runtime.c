@@ -12,7 +12,7 @@ static void test_library(void)
 	tap_ok(java == &runtime_hotspot, "libjvm.so is HotSpot's library");
 	tap_ok(!runtime_of_library("/usr/lib/libc.so.6"), "other libraries are nobody's");
 	tap_ok(!runtime_of_library("/libjvm.so/other"), "nor are files in a folder of that name");
-	tap_ok(!runtime_of_library("[vdso]") && !runtime_of_library(NULL), "nor is no file");
+	tap_ok(!runtime_of_library("[vdso]") && !runtime_of_library(NULL), "nor is a missing name");
 }
 
 #define ROOT(arch, ...)                                                                            \
@@ -35,7 +35,7 @@ static void test_first(void)
 	/* 4 bytes before the return address: nop; call; nop */
 	const uint8_t goexit[] = { 0xcc, 0xcc, 0xcc, 0x90, 0xe8, 1, 2, 3, 4, 0x90, 0xcc };
 	tap_ok(runtime_is_first(&arch_x86_64, goexit, sizeof(goexit)),
-	       "a goroutine's first frame returns behind the nop of goexit");
+	       "a goroutine's first frame returns after the nop of goexit");
 	tap_ok(!runtime_is_first(&arch_x86_64, goexit, 9), "not where the code is cut");
 	tap_ok(!runtime_is_first(&arch_x86_64, goexit + 1, sizeof(goexit) - 1), "nor elsewhere");
 	tap_ok(!runtime_is_first(&arch_arm64, goexit, sizeof(goexit)), "nor on arm64");
