@@ -227,9 +227,11 @@ static int open_found(struct outfile *f, struct pathwalk *w, struct err *e)
 	memcpy(f->name, w->name, sizeof(f->name));
 	f->folder_fd = TAKE_FD(w->folder_fd);
 	r = create_temporary(f);
-	if (r == 0 && exists && w->st.st_uid == geteuid())
+	if (r < 0)
+		return r;
+	if (exists && w->st.st_uid == geteuid())
 		f->mode = w->st.st_mode & MODE_ALL;
-	return r;
+	return 0;
 }
 
 static int open_path(struct outfile *f, struct err *e)
@@ -390,11 +392,14 @@ static int put_in_place(struct outfile *f, bool keep_old, struct err *e)
 		return r;
 	bool is_new = fstatat(f->folder_fd, f->name, &st, AT_SYMLINK_NOFOLLOW) < 0;
 	r = f->is_shared ? check_replaced(f, f->name, e) : 0;
-	if (r == 0)
-		r = rename_to(f, f->tmp_name, f->name, 0);
-	if (r == 0 && !(keep_old && is_new))
+	if (r < 0)
+		return r;
+	r = rename_to(f, f->tmp_name, f->name, 0);
+	if (r < 0)
+		return r;
+	if (!(keep_old && is_new))
 		f->tmp_name[0] = '\0';
-	return r;
+	return 0;
 }
 
 static void take_back(struct outfile *f, bool in_place)

@@ -13,6 +13,7 @@
 
 #include "proto/pprof-check.h"
 
+#include "base/cleanup.h"
 #include "base/hash.h"
 #include "base/hashindex.h"
 #include "base/utf8.h"
@@ -378,14 +379,19 @@ static int check_labels(struct check *c, size_t i, struct label_keys *keys)
 	return 0;
 }
 
+static void label_keys_done(struct label_keys *keys)
+{
+	VEC_FREE(&keys->keys);
+	hashindex_done(&keys->by_key);
+}
+
 static int check_samples(struct check *c)
 {
 	const struct profile *p = c->p;
-	struct label_keys keys = { 0 };
-	int r = 0;
+	CLEANUP(label_keys_done) struct label_keys keys = { 0 };
 	if (p->n_samples > MAX_SAMPLES)
 		WARNING(c, SIZE, PYROSCOPE, "%zu samples, more than %d", p->n_samples, MAX_SAMPLES);
-	for (size_t i = 0; i < p->n_samples && r == 0; i++) {
+	for (size_t i = 0; i < p->n_samples; i++) {
 		const struct profile_sample *s = &p->sample[i];
 		bool all_zero = true;
 		if (s->n_locations == 0)
@@ -404,11 +410,11 @@ static int check_samples(struct check *c)
 		if (all_zero)
 			WARNING(c, VALUES, PARCA | PYROSCOPE, "sample %zu: all values are 0",
 				i + 1);
-		r = check_labels(c, i, &keys);
+		int r = check_labels(c, i, &keys);
+		if (r < 0)
+			return r;
 	}
-	VEC_FREE(&keys.keys);
-	hashindex_done(&keys.by_key);
-	return r;
+	return 0;
 }
 
 int pprof_check(const struct profile *p, unsigned consumers, pprof_check_fn *found, void *ctx,

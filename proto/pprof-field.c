@@ -13,92 +13,96 @@
 
 #include <errno.h>
 
-int pprof_field_no_memory(struct pprof_reader *r)
+int pprof_field_no_memory(struct pprof_reader *reader)
 {
-	return err_errno(r->e, ENOMEM, "cannot hold the profile");
+	return err_errno(reader->e, ENOMEM, "cannot hold the profile");
 }
 
-int pprof_field_bad(struct pprof_reader *r, const uint8_t *at, const char *what)
+int pprof_field_bad(struct pprof_reader *reader, const uint8_t *at, const char *what)
 {
-	return err_set(r->e, EINVAL, "not a valid profile: %s at byte %zu", what,
-		       (size_t)(at - r->start));
+	return err_set(reader->e, EINVAL, "not a valid profile: %s at byte %zu", what,
+		       (size_t)(at - reader->start));
 }
 
-int pprof_field_next(struct pprof_reader *r, struct bytes *b, struct wire_field *f)
+int pprof_field_next(struct pprof_reader *reader, struct bytes *b, struct wire_field *f)
 {
 	int got = wire_next(b, f);
-	return got < 0 ? pprof_field_bad(r, b->p, "malformed field") : got;
+	return got < 0 ? pprof_field_bad(reader, b->p, "malformed field") : got;
 }
 
-int pprof_field_uint(struct pprof_reader *r, const struct bytes *at, const struct wire_field *f,
-		    uint64_t *ret)
+int pprof_field_uint(struct pprof_reader *reader, const struct bytes *at,
+		     const struct wire_field *f, uint64_t *ret)
 {
 	if (f->type != WIRE_VARINT)
-		return pprof_field_bad(r, at->p, "field of another type than a number just before");
+		return pprof_field_bad(reader, at->p,
+				       "field of another type than a number just before");
 	*ret = f->value;
 	return 0;
 }
 
-int pprof_field_int(struct pprof_reader *r, const struct bytes *at, const struct wire_field *f,
-		   int64_t *ret)
+int pprof_field_int(struct pprof_reader *reader, const struct bytes *at, const struct wire_field *f,
+		    int64_t *ret)
 {
 	uint64_t v = 0;
-	int code = pprof_field_uint(r, at, f, &v);
-	if (code == 0)
-		*ret = (int64_t)v;
-	return code;
-}
-
-int pprof_field_bool(struct pprof_reader *r, const struct bytes *at, const struct wire_field *f,
-		     bool *ret)
-{
-	uint64_t v = 0;
-	int code = pprof_field_uint(r, at, f, &v);
-	if (code == 0)
-		*ret = v != 0;
-	return code;
-}
-
-int pprof_field_string(struct pprof_reader *r, const struct bytes *at, const struct wire_field *f,
-		      const char **ret)
-{
-	uint64_t v = 0;
-	int code = pprof_field_uint(r, at, f, &v);
-	if (code < 0)
-		return code;
-	if (v >= r->n_strings)
-		return pprof_field_bad(r, at->p,
-				       "reference to a string that does not exist just before");
-	*ret = r->string[v];
+	int r = pprof_field_uint(reader, at, f, &v);
+	if (r < 0)
+		return r;
+	*ret = (int64_t)v;
 	return 0;
 }
 
-int pprof_field_body(struct pprof_reader *r, const struct bytes *at, const struct wire_field *f,
-		    struct bytes *ret)
+int pprof_field_bool(struct pprof_reader *reader, const struct bytes *at,
+		     const struct wire_field *f, bool *ret)
+{
+	uint64_t v = 0;
+	int r = pprof_field_uint(reader, at, f, &v);
+	if (r < 0)
+		return r;
+	*ret = v != 0;
+	return 0;
+}
+
+int pprof_field_string(struct pprof_reader *reader, const struct bytes *at,
+		       const struct wire_field *f, const char **ret)
+{
+	uint64_t v = 0;
+	int r = pprof_field_uint(reader, at, f, &v);
+	if (r < 0)
+		return r;
+	if (v >= reader->n_strings)
+		return pprof_field_bad(reader, at->p,
+				       "reference to a string that does not exist just before");
+	*ret = reader->string[v];
+	return 0;
+}
+
+int pprof_field_body(struct pprof_reader *reader, const struct bytes *at,
+		     const struct wire_field *f, struct bytes *ret)
 {
 	if (f->type != WIRE_BYTES)
-		return pprof_field_bad(r, at->p, "number where a message belongs just before");
+		return pprof_field_bad(reader, at->p, "number where a message belongs just before");
 	*ret = f->body;
 	return 0;
 }
 
-int pprof_field_count(struct pprof_reader *r, const struct bytes *at, const struct wire_field *f,
-			 size_t *n)
+int pprof_field_count(struct pprof_reader *reader, const struct bytes *at,
+		      const struct wire_field *f, size_t *n)
 {
 	if (f->type == WIRE_VARINT) {
 		(*n)++;
 		return 0;
 	}
 	if (f->type != WIRE_BYTES)
-		return pprof_field_bad(r, at->p, "field of another type than numbers just before");
+		return pprof_field_bad(reader, at->p,
+				       "field of another type than numbers just before");
 	for (const uint8_t *p = f->body.p; p < f->body.end; p++)
 		*n += *p < 0x80;
 	if (bytes_left(&f->body) > 0 && f->body.end[-1] >= 0x80)
-		return pprof_field_bad(r, f->body.p, "truncated number in a packed field");
+		return pprof_field_bad(reader, f->body.p, "truncated number in a packed field");
 	return 0;
 }
 
-int pprof_field_number(struct pprof_reader *r, const struct wire_field *f,
+int pprof_field_number(struct pprof_reader *reader, const struct wire_field *f,
 		       struct pprof_numbers *state, uint64_t *ret)
 {
 	if (f->type == WIRE_VARINT) {
@@ -110,8 +114,9 @@ int pprof_field_number(struct pprof_reader *r, const struct wire_field *f,
 	if (bytes_left(&state->left) == 0)
 		return 0;
 	*ret = wire_get_varint(&state->left);
-	return state->left.bad ? pprof_field_bad(r, state->left.p, "number of more than ten bytes")
-			       : 1;
+	if (state->left.bad)
+		return pprof_field_bad(reader, state->left.p, "number of more than ten bytes");
+	return 1;
 }
 
 /* ---- ids ------------------------------------------------------------------ */
@@ -129,8 +134,8 @@ const void *pprof_ids_find(const struct pprof_ids *m, uint64_t id)
 	return i != HASHINDEX_NONE ? m->item + i * m->item_bytes : NULL;
 }
 
-int pprof_ids_init(struct pprof_reader *r, struct pprof_ids *m, const void *item, size_t item_bytes,
-		   size_t n, const char *kind)
+int pprof_ids_init(struct pprof_reader *reader, struct pprof_ids *m, const void *item,
+		   size_t item_bytes, size_t n, const char *kind)
 {
 	*m = (struct pprof_ids){ .item = item, .item_bytes = item_bytes, .n = n };
 	size_t i = 0;
@@ -142,22 +147,22 @@ int pprof_ids_init(struct pprof_reader *r, struct pprof_ids *m, const void *item
 	for (i = 0; i < n; i++) {
 		uint64_t id = item_id(m, i);
 		if (id == 0)
-			return err_set(r->e, EINVAL,
+			return err_set(reader->e, EINVAL,
 				       "not a valid profile: %s %zu has no id, or the id 0", kind,
 				       i + 1);
 		if (pprof_ids_find(m, id))
-			return err_set(r->e, EINVAL,
+			return err_set(reader->e, EINVAL,
 				       "not a valid profile: two %ss have the id %llu", kind,
 				       (unsigned long long)id);
 		if (!hashindex_add(&m->index, hash_u64(id), (uint32_t)i))
-			return pprof_field_no_memory(r);
+			return pprof_field_no_memory(reader);
 	}
 	return 0;
 }
 
-void pprof_ids_done(struct pprof_reader *r)
+void pprof_ids_done(struct pprof_reader *reader)
 {
-	hashindex_done(&r->mappings.index);
-	hashindex_done(&r->functions.index);
-	hashindex_done(&r->locations.index);
+	hashindex_done(&reader->mappings.index);
+	hashindex_done(&reader->functions.index);
+	hashindex_done(&reader->locations.index);
 }

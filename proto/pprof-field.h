@@ -41,40 +41,40 @@ struct pprof_reader {
 	struct err *e;
 };
 
-int pprof_field_no_memory(struct pprof_reader *r);
+int pprof_field_no_memory(struct pprof_reader *reader);
 /* -EINVAL; at: the place in the input. */
-int pprof_field_bad(struct pprof_reader *r, const uint8_t *at, const char *what);
+int pprof_field_bad(struct pprof_reader *reader, const uint8_t *at, const char *what);
 
 /* Like wire_next: 1, or 0 at the end. */
-int pprof_field_next(struct pprof_reader *r, struct bytes *b, struct wire_field *f);
+int pprof_field_next(struct pprof_reader *reader, struct bytes *b, struct wire_field *f);
 
 /* The value of field f, which has just been read from `at`. */
-int pprof_field_uint(struct pprof_reader *r, const struct bytes *at, const struct wire_field *f,
-		     uint64_t *ret);
-int pprof_field_int(struct pprof_reader *r, const struct bytes *at, const struct wire_field *f,
+int pprof_field_uint(struct pprof_reader *reader, const struct bytes *at,
+		     const struct wire_field *f, uint64_t *ret);
+int pprof_field_int(struct pprof_reader *reader, const struct bytes *at, const struct wire_field *f,
 		    int64_t *ret);
-int pprof_field_bool(struct pprof_reader *r, const struct bytes *at, const struct wire_field *f,
-		     bool *ret);
-int pprof_field_string(struct pprof_reader *r, const struct bytes *at, const struct wire_field *f,
-		       const char **ret);
-int pprof_field_body(struct pprof_reader *r, const struct bytes *at, const struct wire_field *f,
-		     struct bytes *ret);
+int pprof_field_bool(struct pprof_reader *reader, const struct bytes *at,
+		     const struct wire_field *f, bool *ret);
+int pprof_field_string(struct pprof_reader *reader, const struct bytes *at,
+		       const struct wire_field *f, const char **ret);
+int pprof_field_body(struct pprof_reader *reader, const struct bytes *at,
+		     const struct wire_field *f, struct bytes *ret);
 
 /* Adds the number of values in a field of a repeated number, packed or single, to *n. */
-int pprof_field_count(struct pprof_reader *r, const struct bytes *at, const struct wire_field *f,
-		      size_t *n);
+int pprof_field_count(struct pprof_reader *reader, const struct bytes *at,
+		      const struct wire_field *f, size_t *n);
 
 /* The next of those values: 1, or 0 at the end.  *state starts as zero. */
 struct pprof_numbers { struct bytes left; bool begun; };
-int pprof_field_number(struct pprof_reader *r, const struct wire_field *f,
+int pprof_field_number(struct pprof_reader *reader, const struct wire_field *f,
 		       struct pprof_numbers *state, uint64_t *ret);
 
 /* Indexes an array; -EINVAL if an id is 0 or occurs twice. */
-int pprof_ids_init(struct pprof_reader *r, struct pprof_ids *m, const void *item, size_t item_bytes,
-		   size_t n, const char *kind);
+int pprof_ids_init(struct pprof_reader *reader, struct pprof_ids *m, const void *item,
+		   size_t item_bytes, size_t n, const char *kind);
 /* NULL: no item has this id. */
 const void *pprof_ids_find(const struct pprof_ids *m, uint64_t id);
 /* Frees the indices of a reader, but not its arena. */
-void pprof_ids_done(struct pprof_reader *r);
+void pprof_ids_done(struct pprof_reader *reader);
 
 #endif

@@ -11,286 +11,298 @@
 #include <errno.h>
 #include <string.h>
 
-int pprof_message_string(struct pprof_reader *r, struct bytes body, size_t i)
+int pprof_message_string(struct pprof_reader *reader, struct bytes body, size_t i)
 {
 	size_t n = bytes_left(&body);
 	if (i == 0 && n != 0)
-		return pprof_field_bad(r, body.p, "string_table[0] that is not empty");
-	char *s = ARENA_NEW(&r->arena, char, n + 1);
+		return pprof_field_bad(reader, body.p, "string_table[0] that is not empty");
+	char *s = ARENA_NEW(&reader->arena, char, n + 1);
 	if (!s)
-		return pprof_field_no_memory(r);
+		return pprof_field_no_memory(reader);
 	memcpy(s, body.p, n);
-	r->string[i] = s;
+	reader->string[i] = s;
 	return 0;
 }
 
-static int value_type(struct pprof_reader *r, struct bytes body, struct profile_value_type *t)
+static int value_type(struct pprof_reader *reader, struct bytes body, struct profile_value_type *t)
 {
 	struct wire_field f;
 	int got;
 	*t = (struct profile_value_type){ "", "" };
-	while ((got = pprof_field_next(r, &body, &f)) > 0) {
-		int code = 0;
+	while ((got = pprof_field_next(reader, &body, &f)) > 0) {
+		int r = 0;
 		switch (f.number) {
 		case PPROF_VALUE_TYPE_TYPE:
-			code = pprof_field_string(r, &body, &f, &t->type);
+			r = pprof_field_string(reader, &body, &f, &t->type);
 			break;
 		case PPROF_VALUE_TYPE_UNIT:
-			code = pprof_field_string(r, &body, &f, &t->unit);
+			r = pprof_field_string(reader, &body, &f, &t->unit);
 			break;
 		}
-		if (code < 0)
-			return code;
+		if (r < 0)
+			return r;
 	}
 	return got;
 }
 
-int pprof_message_sample_type(struct pprof_reader *r, struct bytes body, size_t i)
+int pprof_message_sample_type(struct pprof_reader *reader, struct bytes body, size_t i)
 {
-	return value_type(r, body, &r->p->sample_type[i]);
+	return value_type(reader, body, &reader->p->sample_type[i]);
 }
 
-int pprof_message_period_type(struct pprof_reader *r, struct bytes body, size_t i)
+int pprof_message_period_type(struct pprof_reader *reader, struct bytes body, size_t i)
 {
 	(void)i;  /* the last one wins, as for every field that is not repeated */
-	return value_type(r, body, &r->p->period_type);
+	return value_type(reader, body, &reader->p->period_type);
 }
 
-int pprof_message_mapping(struct pprof_reader *r, struct bytes body, size_t i)
+int pprof_message_mapping(struct pprof_reader *reader, struct bytes body, size_t i)
 {
-	struct profile_mapping *m = &r->p->mapping[i];
+	struct profile_mapping *m = &reader->p->mapping[i];
 	struct wire_field f;
 	int got;
 	m->filename = m->build_id = "";
-	while ((got = pprof_field_next(r, &body, &f)) > 0) {
-		int code = 0;
+	while ((got = pprof_field_next(reader, &body, &f)) > 0) {
+		int r = 0;
 		switch (f.number) {
-		case PPROF_MAPPING_ID: code = pprof_field_uint(r, &body, &f, &m->id); break;
+		case PPROF_MAPPING_ID: r = pprof_field_uint(reader, &body, &f, &m->id); break;
 		case PPROF_MAPPING_MEMORY_START:
-			code = pprof_field_uint(r, &body, &f, &m->memory_start);
+			r = pprof_field_uint(reader, &body, &f, &m->memory_start);
 			break;
 		case PPROF_MAPPING_MEMORY_LIMIT:
-			code = pprof_field_uint(r, &body, &f, &m->memory_limit);
+			r = pprof_field_uint(reader, &body, &f, &m->memory_limit);
 			break;
 		case PPROF_MAPPING_FILE_OFFSET:
-			code = pprof_field_uint(r, &body, &f, &m->file_offset);
+			r = pprof_field_uint(reader, &body, &f, &m->file_offset);
 			break;
 		case PPROF_MAPPING_FILENAME:
-			code = pprof_field_string(r, &body, &f, &m->filename);
+			r = pprof_field_string(reader, &body, &f, &m->filename);
 			break;
 		case PPROF_MAPPING_BUILD_ID:
-			code = pprof_field_string(r, &body, &f, &m->build_id);
+			r = pprof_field_string(reader, &body, &f, &m->build_id);
 			break;
 		case PPROF_MAPPING_HAS_FUNCTIONS:
-			code = pprof_field_bool(r, &body, &f, &m->has_functions);
+			r = pprof_field_bool(reader, &body, &f, &m->has_functions);
 			break;
 		case PPROF_MAPPING_HAS_FILENAMES:
-			code = pprof_field_bool(r, &body, &f, &m->has_filenames);
+			r = pprof_field_bool(reader, &body, &f, &m->has_filenames);
 			break;
 		case PPROF_MAPPING_HAS_LINE_NUMBERS:
-			code = pprof_field_bool(r, &body, &f, &m->has_line_numbers);
+			r = pprof_field_bool(reader, &body, &f, &m->has_line_numbers);
 			break;
 		case PPROF_MAPPING_HAS_INLINE_FRAMES:
-			code = pprof_field_bool(r, &body, &f, &m->has_inline_frames);
+			r = pprof_field_bool(reader, &body, &f, &m->has_inline_frames);
 			break;
 		}
-		if (code < 0)
-			return code;
+		if (r < 0)
+			return r;
 	}
 	return got;
 }
 
-int pprof_message_function(struct pprof_reader *r, struct bytes body, size_t i)
+int pprof_message_function(struct pprof_reader *reader, struct bytes body, size_t i)
 {
-	struct profile_function *fn = &r->p->function[i];
+	struct profile_function *fn = &reader->p->function[i];
 	struct wire_field f;
 	int got;
 	fn->name = fn->system_name = fn->filename = "";
-	while ((got = pprof_field_next(r, &body, &f)) > 0) {
-		int code = 0;
+	while ((got = pprof_field_next(reader, &body, &f)) > 0) {
+		int r = 0;
 		switch (f.number) {
-		case PPROF_FUNCTION_ID: code = pprof_field_uint(r, &body, &f, &fn->id); break;
-		case PPROF_FUNCTION_NAME: code = pprof_field_string(r, &body, &f, &fn->name); break;
+		case PPROF_FUNCTION_ID: r = pprof_field_uint(reader, &body, &f, &fn->id); break;
+		case PPROF_FUNCTION_NAME:
+			r = pprof_field_string(reader, &body, &f, &fn->name);
+			break;
 		case PPROF_FUNCTION_SYSTEM_NAME:
-			code = pprof_field_string(r, &body, &f, &fn->system_name);
+			r = pprof_field_string(reader, &body, &f, &fn->system_name);
 			break;
 		case PPROF_FUNCTION_FILENAME:
-			code = pprof_field_string(r, &body, &f, &fn->filename);
+			r = pprof_field_string(reader, &body, &f, &fn->filename);
 			break;
 		case PPROF_FUNCTION_START_LINE:
-			code = pprof_field_int(r, &body, &f, &fn->start_line);
+			r = pprof_field_int(reader, &body, &f, &fn->start_line);
 			break;
 		}
-		if (code < 0)
-			return code;
+		if (r < 0)
+			return r;
 	}
 	return got;
 }
 
-static int read_line(struct pprof_reader *r, struct bytes body, struct profile_line *line)
+static int read_line(struct pprof_reader *reader, struct bytes body, struct profile_line *line)
 {
 	struct wire_field f;
 	int got;
-	while ((got = pprof_field_next(r, &body, &f)) > 0) {
-		int code = 0;
+	while ((got = pprof_field_next(reader, &body, &f)) > 0) {
+		int r = 0;
 		uint64_t id = 0;
 		switch (f.number) {
 		case PPROF_LINE_FUNCTION_ID:
-			code = pprof_field_uint(r, &body, &f, &id);
-			line->function = id ? pprof_ids_find(&r->functions, id) : NULL;
-			if (code == 0 && id && !line->function)
-				code = pprof_field_bad(r, body.p,
+			r = pprof_field_uint(reader, &body, &f, &id);
+			if (r < 0)
+				return r;
+			line->function = id ? pprof_ids_find(&reader->functions, id) : NULL;
+			if (id && !line->function)
+				return pprof_field_bad(reader, body.p,
 						       "line with an unknown function just before");
 			break;
-		case PPROF_LINE_LINE: code = pprof_field_int(r, &body, &f, &line->line); break;
-		case PPROF_LINE_COLUMN: code = pprof_field_int(r, &body, &f, &line->column); break;
+		case PPROF_LINE_LINE: r = pprof_field_int(reader, &body, &f, &line->line); break;
+		case PPROF_LINE_COLUMN:
+			r = pprof_field_int(reader, &body, &f, &line->column);
+			break;
 		}
-		if (code < 0)
-			return code;
+		if (r < 0)
+			return r;
 	}
 	return got;
 }
 
-int pprof_message_location(struct pprof_reader *r, struct bytes body, size_t i)
+int pprof_message_location(struct pprof_reader *reader, struct bytes body, size_t i)
 {
-	struct profile_location *l = &r->p->location[i];
+	struct profile_location *l = &reader->p->location[i];
 	struct bytes again = body;
 	struct wire_field f;
 	int got;
-	while ((got = pprof_field_next(r, &again, &f)) > 0)
+	while ((got = pprof_field_next(reader, &again, &f)) > 0)
 		l->n_lines += f.number == PPROF_LOCATION_LINE;
-	l->line = ARENA_NEW(&r->arena, struct profile_line, l->n_lines);
+	l->line = ARENA_NEW(&reader->arena, struct profile_line, l->n_lines);
 	if (!l->line)
-		return pprof_field_no_memory(r);
+		return pprof_field_no_memory(reader);
 	size_t n_lines = 0;
-	while (got == 0 && (got = pprof_field_next(r, &body, &f)) > 0) {
-		int code = 0;
+	while (got == 0 && (got = pprof_field_next(reader, &body, &f)) > 0) {
+		int r = 0;
 		uint64_t id = 0;
 		struct bytes line;
 		switch (f.number) {
-		case PPROF_LOCATION_ID: code = pprof_field_uint(r, &body, &f, &l->id); break;
+		case PPROF_LOCATION_ID: r = pprof_field_uint(reader, &body, &f, &l->id); break;
 		case PPROF_LOCATION_MAPPING_ID:
-			code = pprof_field_uint(r, &body, &f, &id);
-			l->mapping = id ? pprof_ids_find(&r->mappings, id) : NULL;
-			if (code == 0 && id && !l->mapping)
-				code = pprof_field_bad(
-					r, body.p, "location in an unknown mapping just before");
+			r = pprof_field_uint(reader, &body, &f, &id);
+			if (r < 0)
+				return r;
+			l->mapping = id ? pprof_ids_find(&reader->mappings, id) : NULL;
+			if (id && !l->mapping)
+				return pprof_field_bad(reader, body.p, "location in an unknown "
+						       "mapping just before");
 			break;
 		case PPROF_LOCATION_ADDRESS:
-			code = pprof_field_uint(r, &body, &f, &l->address);
+			r = pprof_field_uint(reader, &body, &f, &l->address);
 			break;
 		case PPROF_LOCATION_IS_FOLDED:
-			code = pprof_field_bool(r, &body, &f, &l->is_folded);
+			r = pprof_field_bool(reader, &body, &f, &l->is_folded);
 			break;
 		case PPROF_LOCATION_LINE:
-			code = pprof_field_body(r, &body, &f, &line);
-			if (code == 0)
-				code = read_line(r, line, &l->line[n_lines++]);
+			r = pprof_field_body(reader, &body, &f, &line);
+			if (r < 0)
+				return r;
+			r = read_line(reader, line, &l->line[n_lines++]);
 			break;
 		}
-		if (code < 0)
-			return code;
+		if (r < 0)
+			return r;
 		got = 0;
 	}
 	return got;
 }
 
-int pprof_message_label(struct pprof_reader *r, struct bytes body, struct profile_label *l)
+int pprof_message_label(struct pprof_reader *reader, struct bytes body, struct profile_label *l)
 {
 	struct wire_field f;
 	int got;
 	l->key = l->num_unit = "";
-	while ((got = pprof_field_next(r, &body, &f)) > 0) {
-		int code = 0;
+	while ((got = pprof_field_next(reader, &body, &f)) > 0) {
+		int r = 0;
 		switch (f.number) {
-		case PPROF_LABEL_KEY: code = pprof_field_string(r, &body, &f, &l->key); break;
+		case PPROF_LABEL_KEY: r = pprof_field_string(reader, &body, &f, &l->key); break;
 		case PPROF_LABEL_STR:
-			code = pprof_field_string(r, &body, &f, &l->str);
+			r = pprof_field_string(reader, &body, &f, &l->str);
 			if (f.value == 0)
 				l->str = NULL;
 			break;
-		case PPROF_LABEL_NUM: code = pprof_field_int(r, &body, &f, &l->num); break;
+		case PPROF_LABEL_NUM: r = pprof_field_int(reader, &body, &f, &l->num); break;
 		case PPROF_LABEL_NUM_UNIT:
-			code = pprof_field_string(r, &body, &f, &l->num_unit);
+			r = pprof_field_string(reader, &body, &f, &l->num_unit);
 			break;
 		}
-		if (code < 0)
-			return code;
+		if (r < 0)
+			return r;
 	}
 	return got;
 }
 
-static int sample_numbers(struct pprof_reader *r, struct profile_sample *s,
+static int sample_numbers(struct pprof_reader *reader, struct profile_sample *s,
 			  const struct wire_field *f, size_t *n_locations, size_t *n_values)
 {
 	struct pprof_numbers numbers = { 0 };
 	uint64_t v = 0;
 	int got;
-	while ((got = pprof_field_number(r, f, &numbers, &v)) > 0) {
+	while ((got = pprof_field_number(reader, f, &numbers, &v)) > 0) {
 		if (f->number == PPROF_SAMPLE_VALUE) {
 			s->value[(*n_values)++] = (int64_t)v;
 			continue;
 		}
-		const struct profile_location *l = pprof_ids_find(&r->locations, v);
+		const struct profile_location *l = pprof_ids_find(&reader->locations, v);
 		if (!l)
-			return err_set(r->e, EINVAL,
+			return err_set(reader->e, EINVAL,
 				       "not a valid profile: sample %zu has the unknown "
 				       "location %llu",
-				       (size_t)(s - r->p->sample) + 1, (unsigned long long)v);
+				       (size_t)(s - reader->p->sample) + 1, (unsigned long long)v);
 		s->location[(*n_locations)++] = l;
 	}
 	return got;
 }
 
-int pprof_message_sample(struct pprof_reader *r, struct bytes body, size_t i)
+int pprof_message_sample(struct pprof_reader *reader, struct bytes body, size_t i)
 {
-	struct profile_sample *s = &r->p->sample[i];
+	struct profile_sample *s = &reader->p->sample[i];
 	struct bytes again = body;
 	struct wire_field f;
 	size_t n_values = 0;
 	int got;
-	while ((got = pprof_field_next(r, &again, &f)) > 0) {
-		int code = 0;
+	while ((got = pprof_field_next(reader, &again, &f)) > 0) {
+		int r = 0;
 		switch (f.number) {
 		case PPROF_SAMPLE_LOCATION_ID:
-			code = pprof_field_count(r, &again, &f, &s->n_locations);
+			r = pprof_field_count(reader, &again, &f, &s->n_locations);
 			break;
-		case PPROF_SAMPLE_VALUE: code = pprof_field_count(r, &again, &f, &n_values); break;
+		case PPROF_SAMPLE_VALUE:
+			r = pprof_field_count(reader, &again, &f, &n_values);
+			break;
 		case PPROF_SAMPLE_LABEL: s->n_labels++; break;
 		}
-		if (code < 0)
-			return code;
+		if (r < 0)
+			return r;
 	}
 	if (got < 0)
 		return got;
-	if (n_values != r->p->n_sample_types)
-		return err_set(r->e, EINVAL,
+	if (n_values != reader->p->n_sample_types)
+		return err_set(reader->e, EINVAL,
 			       "not a valid profile: sample %zu has %zu values for %zu "
 			       "sample types",
-			       i + 1, n_values, r->p->n_sample_types);
-	s->location = ARENA_NEW(&r->arena, const struct profile_location *, s->n_locations);
-	s->value = ARENA_NEW(&r->arena, int64_t, n_values);
-	s->label = ARENA_NEW(&r->arena, struct profile_label, s->n_labels);
+			       i + 1, n_values, reader->p->n_sample_types);
+	s->location = ARENA_NEW(&reader->arena, const struct profile_location *, s->n_locations);
+	s->value = ARENA_NEW(&reader->arena, int64_t, n_values);
+	s->label = ARENA_NEW(&reader->arena, struct profile_label, s->n_labels);
 	if (!s->location || !s->value || !s->label)
-		return pprof_field_no_memory(r);
+		return pprof_field_no_memory(reader);
 	size_t n_locations = 0, n_labels = 0;
 	n_values = 0;
-	while ((got = pprof_field_next(r, &body, &f)) > 0) {
-		int code = 0;
+	while ((got = pprof_field_next(reader, &body, &f)) > 0) {
+		int r = 0;
 		struct bytes label;
 		switch (f.number) {
 		case PPROF_SAMPLE_LOCATION_ID:
 		case PPROF_SAMPLE_VALUE:
-			code = sample_numbers(r, s, &f, &n_locations, &n_values);
+			r = sample_numbers(reader, s, &f, &n_locations, &n_values);
 			break;
 		case PPROF_SAMPLE_LABEL:
-			code = pprof_field_body(r, &body, &f, &label);
-			if (code == 0)
-				code = pprof_message_label(r, label, &s->label[n_labels++]);
+			r = pprof_field_body(reader, &body, &f, &label);
+			if (r < 0)
+				return r;
+			r = pprof_message_label(reader, label, &s->label[n_labels++]);
 			break;
 		}
-		if (code < 0)
-			return code;
+		if (r < 0)
+			return r;
 	}
 	return got;
 }

@@ -11,7 +11,7 @@
  * mappings and functions for locations, locations and the number of sample types for samples.  0,
  * or -errno with the reader's `e` set.
  */
-typedef int pprof_message_fn(struct pprof_reader *r, struct bytes body, size_t i);
+typedef int pprof_message_fn(struct pprof_reader *reader, struct bytes body, size_t i);
 
 pprof_message_fn pprof_message_string;
 pprof_message_fn pprof_message_sample_type;
@@ -23,9 +23,9 @@ pprof_message_fn pprof_message_sample;
 
 /* One label of a sample; *l is zero. */
 struct profile_label;
-int pprof_message_label(struct pprof_reader *r, struct bytes body, struct profile_label *l);
+int pprof_message_label(struct pprof_reader *reader, struct bytes body, struct profile_label *l);
 
-/* Reads all of r->all except samples, which are only counted, into r->p. */
-int pprof_read_head(struct pprof_reader *r);
+/* Reads all of reader->all except samples, which are only counted, into reader->p. */
+int pprof_read_head(struct pprof_reader *reader);
 
 #endif

@@ -24,154 +24,165 @@
 #define MAX_BYTES_DEFAULT ((size_t)4 << 30)
 #define MAX_ITEMS (1u << 30)
 
-static int count_all(struct pprof_reader *r)
+static int count_all(struct pprof_reader *reader)
 {
-	struct bytes b = r->all;
+	struct bytes b = reader->all;
 	struct wire_field f;
 	int got;
-	for (const uint8_t *at = b.p; (got = pprof_field_next(r, &b, &f)) > 0; at = b.p) {
+	for (const uint8_t *at = b.p; (got = pprof_field_next(reader, &b, &f)) > 0; at = b.p) {
 		if (f.number >= PPROF_PROFILE_N_TAGS)
 			continue;
-		int code = 0;
-		if (!r->range[f.number].p)
-			r->range[f.number].p = at;
-		r->range[f.number].end = b.p;
+		int r = 0;
+		if (!reader->range[f.number].p)
+			reader->range[f.number].p = at;
+		reader->range[f.number].end = b.p;
 		if (f.number == PPROF_PROFILE_COMMENT)
-			code = pprof_field_count(r, &b, &f, &r->count[f.number]);
+			r = pprof_field_count(reader, &b, &f, &reader->count[f.number]);
 		else
-			r->count[f.number]++;
-		if (code < 0)
-			return code;
-		if (r->count[f.number] > MAX_ITEMS)
-			return err_set(r->e, E2BIG, "a profile of more than %u items", MAX_ITEMS);
+			reader->count[f.number]++;
+		if (r < 0)
+			return r;
+		if (reader->count[f.number] > MAX_ITEMS)
+			return err_set(reader->e, E2BIG, "a profile of more than %u items",
+				       MAX_ITEMS);
 	}
 	return got;
 }
 
-static int read_kind(struct pprof_reader *r, unsigned int field, pprof_message_fn *read_message)
+static int read_kind(struct pprof_reader *reader, unsigned int field,
+		     pprof_message_fn *read_message)
 {
-	struct bytes b = r->range[field];
+	struct bytes b = reader->range[field];
 	struct wire_field f;
 	int got;
 	if (!b.p)
 		return 0;
-	while ((got = pprof_field_next(r, &b, &f)) > 0) {
+	while ((got = pprof_field_next(reader, &b, &f)) > 0) {
 		if (f.number != field)
 			continue;
 		struct bytes body;
-		int code = pprof_field_body(r, &b, &f, &body);
-		if (code == 0)
-			code = read_message(r, body, r->done[field]++);
-		if (code < 0)
-			return code;
+		int r = pprof_field_body(reader, &b, &f, &body);
+		if (r < 0)
+			return r;
+		r = read_message(reader, body, reader->done[field]++);
+		if (r < 0)
+			return r;
 	}
 	return got;
 }
 
-static int read_scalars(struct pprof_reader *r)
+/* The comments in field f, which has just been read from `at`. */
+static int read_comments(struct pprof_reader *reader, const struct bytes *at,
+			 const struct wire_field *f)
 {
-	struct profile *p = r->p;
-	struct bytes b = r->all;
+	struct profile *p = reader->p;
+	struct pprof_numbers numbers = { 0 };
+	struct wire_field one = { .type = WIRE_VARINT };
+	int got;
+	while ((got = pprof_field_number(reader, f, &numbers, &one.value)) > 0) {
+		int r = pprof_field_string(reader, at, &one, &p->comment[p->n_comments++]);
+		if (r < 0)
+			return r;
+	}
+	return got;
+}
+
+static int read_scalars(struct pprof_reader *reader)
+{
+	struct profile *p = reader->p;
+	struct bytes b = reader->all;
 	struct wire_field f;
 	int got;
-	while ((got = pprof_field_next(r, &b, &f)) > 0) {
-		int code = 0;
-		struct pprof_numbers numbers = { 0 };
+	while ((got = pprof_field_next(reader, &b, &f)) > 0) {
+		int r = 0;
 		switch (f.number) {
 		case PPROF_PROFILE_DROP_FRAMES:
-			code = pprof_field_string(r, &b, &f, &p->drop_frames);
+			r = pprof_field_string(reader, &b, &f, &p->drop_frames);
 			break;
 		case PPROF_PROFILE_KEEP_FRAMES:
-			code = pprof_field_string(r, &b, &f, &p->keep_frames);
+			r = pprof_field_string(reader, &b, &f, &p->keep_frames);
 			break;
 		case PPROF_PROFILE_DOC_URL:
-			code = pprof_field_string(r, &b, &f, &p->doc_url);
+			r = pprof_field_string(reader, &b, &f, &p->doc_url);
 			break;
 		case PPROF_PROFILE_TIME_NANOS:
-			code = pprof_field_int(r, &b, &f, &p->time_nanos);
+			r = pprof_field_int(reader, &b, &f, &p->time_nanos);
 			break;
 		case PPROF_PROFILE_DURATION_NANOS:
-			code = pprof_field_int(r, &b, &f, &p->duration_nanos);
+			r = pprof_field_int(reader, &b, &f, &p->duration_nanos);
 			break;
-		case PPROF_PROFILE_PERIOD: code = pprof_field_int(r, &b, &f, &p->period); break;
+		case PPROF_PROFILE_PERIOD: r = pprof_field_int(reader, &b, &f, &p->period); break;
 		case PPROF_PROFILE_DEFAULT_SAMPLE_TYPE:
-			code = pprof_field_string(r, &b, &f, &p->default_sample_type);
+			r = pprof_field_string(reader, &b, &f, &p->default_sample_type);
 			break;
-		case PPROF_PROFILE_COMMENT: {
-			struct wire_field one = { .type = WIRE_VARINT };
-			while (code == 0 &&
-			       (got = pprof_field_number(r, &f, &numbers, &one.value)) != 0)
-				code = got < 0 ? got : pprof_field_string(r, &b, &one,
-								  &p->comment[p->n_comments++]);
-			break;
+		case PPROF_PROFILE_COMMENT: r = read_comments(reader, &b, &f); break;
 		}
-		}
-		if (code < 0)
-			return code;
+		if (r < 0)
+			return r;
 	}
 	return got;
 }
 
-static int allocate(struct pprof_reader *r)
+static int allocate(struct pprof_reader *reader)
 {
-	struct profile *p = r->p;
-	p->n_strings = r->n_strings = r->count[PPROF_PROFILE_STRING_TABLE];
-	p->n_sample_types = r->count[PPROF_PROFILE_SAMPLE_TYPE];
-	p->n_samples = r->count[PPROF_PROFILE_SAMPLE];
-	p->n_mappings = r->count[PPROF_PROFILE_MAPPING];
-	p->n_locations = r->count[PPROF_PROFILE_LOCATION];
-	p->n_functions = r->count[PPROF_PROFILE_FUNCTION];
-	p->string = r->string = ARENA_NEW(&r->arena, const char *, p->n_strings);
-	p->sample_type = ARENA_NEW(&r->arena, struct profile_value_type, p->n_sample_types);
-	p->mapping = ARENA_NEW(&r->arena, struct profile_mapping, p->n_mappings);
-	p->location = ARENA_NEW(&r->arena, struct profile_location, p->n_locations);
-	p->function = ARENA_NEW(&r->arena, struct profile_function, p->n_functions);
-	p->comment = ARENA_NEW(&r->arena, const char *, r->count[PPROF_PROFILE_COMMENT]);
+	struct profile *p = reader->p;
+	p->n_strings = reader->n_strings = reader->count[PPROF_PROFILE_STRING_TABLE];
+	p->n_sample_types = reader->count[PPROF_PROFILE_SAMPLE_TYPE];
+	p->n_samples = reader->count[PPROF_PROFILE_SAMPLE];
+	p->n_mappings = reader->count[PPROF_PROFILE_MAPPING];
+	p->n_locations = reader->count[PPROF_PROFILE_LOCATION];
+	p->n_functions = reader->count[PPROF_PROFILE_FUNCTION];
+	p->string = reader->string = ARENA_NEW(&reader->arena, const char *, p->n_strings);
+	p->sample_type = ARENA_NEW(&reader->arena, struct profile_value_type, p->n_sample_types);
+	p->mapping = ARENA_NEW(&reader->arena, struct profile_mapping, p->n_mappings);
+	p->location = ARENA_NEW(&reader->arena, struct profile_location, p->n_locations);
+	p->function = ARENA_NEW(&reader->arena, struct profile_function, p->n_functions);
+	p->comment = ARENA_NEW(&reader->arena, const char *, reader->count[PPROF_PROFILE_COMMENT]);
 	if (!p->string || !p->sample_type || !p->mapping || !p->location || !p->function ||
 	    !p->comment)
-		return pprof_field_no_memory(r);
+		return pprof_field_no_memory(reader);
 	return 0;
 }
 
-int pprof_read_head(struct pprof_reader *r)
+int pprof_read_head(struct pprof_reader *reader)
 {
-	int code = count_all(r);
-	if (code < 0)
-		return code;
-	if (r->count[PPROF_PROFILE_STRING_TABLE] == 0)
-		return err_set(r->e, EINVAL, "not a valid profile: it has no string table");
-	if (!(r->p = ARENA_NEW(&r->arena, struct profile, 1)))
-		return pprof_field_no_memory(r);
-	struct profile *p = r->p;
+	int r = count_all(reader);
+	if (r < 0)
+		return r;
+	if (reader->count[PPROF_PROFILE_STRING_TABLE] == 0)
+		return err_set(reader->e, EINVAL, "not a valid profile: it has no string table");
+	if (!(reader->p = ARENA_NEW(&reader->arena, struct profile, 1)))
+		return pprof_field_no_memory(reader);
+	struct profile *p = reader->p;
 	p->default_sample_type = p->drop_frames = p->keep_frames = p->doc_url = "";
 	p->period_type = (struct profile_value_type){ "", "" };
-	if ((code = allocate(r)) < 0 ||
-	    (code = read_kind(r, PPROF_PROFILE_STRING_TABLE, pprof_message_string)) < 0 ||
-	    (code = read_kind(r, PPROF_PROFILE_SAMPLE_TYPE, pprof_message_sample_type)) < 0 ||
-	    (code = read_kind(r, PPROF_PROFILE_PERIOD_TYPE, pprof_message_period_type)) < 0 ||
-	    (code = read_scalars(r)) < 0 ||
-	    (code = read_kind(r, PPROF_PROFILE_MAPPING, pprof_message_mapping)) < 0 ||
-	    (code = pprof_ids_init(r, &r->mappings, p->mapping, sizeof(*p->mapping),
+	if ((r = allocate(reader)) < 0 ||
+	    (r = read_kind(reader, PPROF_PROFILE_STRING_TABLE, pprof_message_string)) < 0 ||
+	    (r = read_kind(reader, PPROF_PROFILE_SAMPLE_TYPE, pprof_message_sample_type)) < 0 ||
+	    (r = read_kind(reader, PPROF_PROFILE_PERIOD_TYPE, pprof_message_period_type)) < 0 ||
+	    (r = read_scalars(reader)) < 0 ||
+	    (r = read_kind(reader, PPROF_PROFILE_MAPPING, pprof_message_mapping)) < 0 ||
+	    (r = pprof_ids_init(reader, &reader->mappings, p->mapping, sizeof(*p->mapping),
 				p->n_mappings, "mapping")) < 0 ||
-	    (code = read_kind(r, PPROF_PROFILE_FUNCTION, pprof_message_function)) < 0 ||
-	    (code = pprof_ids_init(r, &r->functions, p->function, sizeof(*p->function),
+	    (r = read_kind(reader, PPROF_PROFILE_FUNCTION, pprof_message_function)) < 0 ||
+	    (r = pprof_ids_init(reader, &reader->functions, p->function, sizeof(*p->function),
 				p->n_functions, "function")) < 0 ||
-	    (code = read_kind(r, PPROF_PROFILE_LOCATION, pprof_message_location)) < 0 ||
-	    (code = pprof_ids_init(r, &r->locations, p->location, sizeof(*p->location),
+	    (r = read_kind(reader, PPROF_PROFILE_LOCATION, pprof_message_location)) < 0 ||
+	    (r = pprof_ids_init(reader, &reader->locations, p->location, sizeof(*p->location),
 				p->n_locations, "location")) < 0)
-		return code;
+		return r;
 	return 0;
 }
 
-static int read_all(struct pprof_reader *r)
+static int read_all(struct pprof_reader *reader)
 {
-	int code = pprof_read_head(r);
-	if (code < 0)
-		return code;
-	r->p->sample = ARENA_NEW(&r->arena, struct profile_sample, r->p->n_samples);
-	if (!r->p->sample)
-		return pprof_field_no_memory(r);
-	return read_kind(r, PPROF_PROFILE_SAMPLE, pprof_message_sample);
+	int r = pprof_read_head(reader);
+	if (r < 0)
+		return r;
+	reader->p->sample = ARENA_NEW(&reader->arena, struct profile_sample, reader->p->n_samples);
+	if (!reader->p->sample)
+		return pprof_field_no_memory(reader);
+	return read_kind(reader, PPROF_PROFILE_SAMPLE, pprof_message_sample);
 }
 
 int profile_read(const void *data, size_t n_bytes, size_t max_bytes, struct profile **ret_profile,
@@ -181,24 +192,24 @@ int profile_read(const void *data, size_t n_bytes, size_t max_bytes, struct prof
 	if (max_bytes == 0 || max_bytes > SIZE_MAX / 2)
 		max_bytes = MAX_BYTES_DEFAULT;
 	if (gzip_is(data, n_bytes)) {
-		int code = gzip_inflate(data, n_bytes, max_bytes, &inflated, &n_bytes, e);
-		if (code < 0)
-			return code;
+		int r = gzip_inflate(data, n_bytes, max_bytes, &inflated, &n_bytes, e);
+		if (r < 0)
+			return r;
 		data = inflated;
 	} else if (n_bytes > max_bytes) {
 		return err_set(e, E2BIG, "a profile of more than %zu bytes", max_bytes);
 	}
 	if (n_bytes == 0)
 		data = "";  /* arithmetic on NULL is undefined */
-	struct pprof_reader r = { .start = data, .all = bytes_of(data, n_bytes), .e = e };
-	int code = read_all(&r);
-	pprof_ids_done(&r);
-	if (code < 0) {
-		arena_free(r.arena);
-		return code;
+	struct pprof_reader reader = { .start = data, .all = bytes_of(data, n_bytes), .e = e };
+	int r = read_all(&reader);
+	pprof_ids_done(&reader);
+	if (r < 0) {
+		arena_free(reader.arena);
+		return r;
 	}
-	r.p->arena = r.arena;
-	*ret_profile = r.p;
+	reader.p->arena = reader.arena;
+	*ret_profile = reader.p;
 	return 0;
 }
 
@@ -237,16 +248,16 @@ int profile_read_file(const char *path, struct profile **ret_profile, struct err
 {
 	CLEANUP_FREE uint8_t *data = NULL;
 	size_t n = 0;
-	int code = profile_read_bytes(path, &data, &n);
-	if (code < 0)
-		return err_errno(e, -code, "cannot read '%s'", path);
-	code = n > 0 ? profile_read(data, n, 0, ret_profile, e)
+	int r = profile_read_bytes(path, &data, &n);
+	if (r < 0)
+		return err_errno(e, -r, "cannot read '%s'", path);
+	r = n > 0 ? profile_read(data, n, 0, ret_profile, e)
 		     : err_set(e, EINVAL, "the file is empty");
-	if (code < 0) {
+	if (r < 0) {
 		err_prefix(e, "cannot read '%s'", path);
 		err_hint(e, "a pprof profile is expected (profile.proto, gzipped or not)");
 	}
-	return code;
+	return r;
 }
 
 void profile_free(struct profile *p)

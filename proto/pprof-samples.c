@@ -21,7 +21,7 @@
 #define BLOWN_UP_FROM ((size_t)256 << 20)
 
 struct pprof_samples {
-	struct pprof_reader r;
+	struct pprof_reader reader;
 	struct bytes at;
 	uint8_t *input, *inflated;  /* owned, or NULL */
 	size_t n_done;
@@ -34,8 +34,8 @@ void pprof_samples_close(struct pprof_samples *s)
 {
 	if (!s)
 		return;
-	pprof_ids_done(&s->r);
-	arena_free(s->r.arena);
+	pprof_ids_done(&s->reader);
+	arena_free(s->reader.arena);
 	free(s->input);
 	free(s->inflated);
 	VEC_FREE(&s->locations);
@@ -50,11 +50,11 @@ static int inflate_bounded(const void *data, size_t n_bytes, uint8_t **ret, size
 	size_t max = n_bytes > MAX_BYTES / BLOWN_UP_TIMES ? MAX_BYTES : n_bytes * BLOWN_UP_TIMES;
 	if (max < BLOWN_UP_FROM)
 		max = BLOWN_UP_FROM;
-	int code = gzip_inflate(data, n_bytes, max, ret, ret_n, e);
-	if (code == -E2BIG && max < MAX_BYTES)
+	int r = gzip_inflate(data, n_bytes, max, ret, ret_n, e);
+	if (r == -E2BIG && max < MAX_BYTES)
 		err_hint(e, "that is more than %d times its size, unlike any real profile;\n"
 			    "if it is one, uncompress it with gzip -d first", BLOWN_UP_TIMES);
-	return code;
+	return r;
 }
 
 /* input: owned by the result on success; NULL if it stays the caller's. */
@@ -64,9 +64,9 @@ static int open_bytes(const void *data, size_t n_bytes, uint8_t *input, struct p
 	CLEANUP_FREE uint8_t *inflated = NULL;
 	bool is_gzip = gzip_is(data, n_bytes);
 	if (is_gzip) {
-		int code = inflate_bounded(data, n_bytes, &inflated, &n_bytes, e);
-		if (code < 0)
-			return code;
+		int r = inflate_bounded(data, n_bytes, &inflated, &n_bytes, e);
+		if (r < 0)
+			return r;
 		data = inflated;
 	} else if (n_bytes > MAX_BYTES) {
 		return err_set(e, E2BIG, "a profile of more than %zu bytes", MAX_BYTES);
@@ -76,20 +76,20 @@ static int open_bytes(const void *data, size_t n_bytes, uint8_t *input, struct p
 	struct pprof_samples *s = calloc(1, sizeof(*s));
 	if (!s)
 		return err_errno(e, ENOMEM, "cannot hold the profile");
-	s->r = (struct pprof_reader){ .start = data, .all = bytes_of(data, n_bytes), .e = e };
-	int code = pprof_read_head(&s->r);
-	if (code < 0) {
+	s->reader = (struct pprof_reader){ .start = data, .all = bytes_of(data, n_bytes), .e = e };
+	int r = pprof_read_head(&s->reader);
+	if (r < 0) {
 		pprof_samples_close(s);
-		return code;
+		return r;
 	}
-	s->at = s->r.range[PPROF_PROFILE_SAMPLE];
+	s->at = s->reader.range[PPROF_PROFILE_SAMPLE];
 	s->inflated = TAKE_PTR(inflated);
 	if (is_gzip)
 		free(input);
 	else
 		s->input = input;
 	*ret = s;
-	*ret_head = s->r.p;
+	*ret_head = s->reader.p;
 	return 0;
 }
 
@@ -104,16 +104,16 @@ int pprof_samples_open_file(const char *path, struct pprof_samples **ret,
 {
 	CLEANUP_FREE uint8_t *data = NULL;
 	size_t n = 0;
-	int code = profile_read_bytes(path, &data, &n);
-	if (code < 0)
-		return err_errno(e, -code, "cannot read '%s'", path);
-	code = n > 0 ? open_bytes(data, n, data, ret, ret_head, e)
+	int r = profile_read_bytes(path, &data, &n);
+	if (r < 0)
+		return err_errno(e, -r, "cannot read '%s'", path);
+	r = n > 0 ? open_bytes(data, n, data, ret, ret_head, e)
 		     : err_set(e, EINVAL, "the file is empty");
-	if (code < 0) {
+	if (r < 0) {
 		err_prefix(e, "cannot read '%s'", path);
 		if (!e || !e->hint[0])
 			err_hint(e, "a pprof profile is expected (profile.proto, gzipped or not)");
-		return code;
+		return r;
 	}
 	data = NULL;  /* freed, or owned by *ret */
 	return 0;
@@ -123,22 +123,22 @@ int pprof_samples_open_file(const char *path, struct pprof_samples **ret,
 
 static int unknown_location(struct pprof_samples *s, uint64_t id)
 {
-	return err_set(s->r.e, EINVAL,
+	return err_set(s->reader.e, EINVAL,
 		       "not a valid profile: sample %zu has the unknown location %llu", s->n_done,
 		       (unsigned long long)id);
 }
 
 static int add_location(struct pprof_samples *s, uint64_t id)
 {
-	const struct pprof_ids *ids = &s->r.locations;
+	const struct pprof_ids *ids = &s->reader.locations;
 	uint64_t index = id - 1;
 	if (ids->has_gaps) {
 		const struct profile_location *l = pprof_ids_find(ids, id);
-		index = l ? (uint64_t)(l - s->r.p->location) : UINT64_MAX;
+		index = l ? (uint64_t)(l - s->reader.p->location) : UINT64_MAX;
 	}
 	if (index >= ids->n)
 		return unknown_location(s, id);
-	return VEC_PUSH(&s->locations, (uint32_t)index) ? 0 : pprof_field_no_memory(&s->r);
+	return VEC_PUSH(&s->locations, (uint32_t)index) ? 0 : pprof_field_no_memory(&s->reader);
 }
 
 /* For ids without gaps.  A field has at most as many numbers as bytes, so one allocation
@@ -146,9 +146,9 @@ static int add_location(struct pprof_samples *s, uint64_t id)
 static int add_packed_locations(struct pprof_samples *s, struct bytes b)
 {
 	if (!VEC_RESERVE(&s->locations, bytes_left(&b)))
-		return pprof_field_no_memory(&s->r);
+		return pprof_field_no_memory(&s->reader);
 	uint32_t *out = s->locations.v + s->locations.n;
-	size_t n = s->r.locations.n;
+	size_t n = s->reader.locations.n;
 	while (b.p < b.end) {
 		uint64_t id;
 		if (b.p[0] < 0x80) {
@@ -159,7 +159,8 @@ static int add_packed_locations(struct pprof_samples *s, struct bytes b)
 		} else {
 			id = wire_get_varint(&b);
 			if (b.bad)
-				return pprof_field_bad(&s->r, b.p, "number of more than ten bytes");
+				return pprof_field_bad(&s->reader, b.p,
+						       "number of more than ten bytes");
 		}
 		if (id - 1 >= n)
 			return unknown_location(s, id);
@@ -172,22 +173,22 @@ static int add_packed_locations(struct pprof_samples *s, struct bytes b)
 static int add_numbers(struct pprof_samples *s, const struct bytes *at, const struct wire_field *f)
 {
 	if (f->type != WIRE_VARINT && f->type != WIRE_BYTES)
-		return pprof_field_bad(&s->r, at->p,
+		return pprof_field_bad(&s->reader, at->p,
 				       "field of another type than numbers just before");
 	bool locations = f->number == PPROF_SAMPLE_LOCATION_ID;
-	if (locations && f->type == WIRE_BYTES && !s->r.locations.has_gaps)
+	if (locations && f->type == WIRE_BYTES && !s->reader.locations.has_gaps)
 		return add_packed_locations(s, f->body);
 	struct pprof_numbers numbers = { 0 };
 	uint64_t v = 0;
 	int got;
-	while ((got = pprof_field_number(&s->r, f, &numbers, &v)) > 0) {
-		int code = 0;
+	while ((got = pprof_field_number(&s->reader, f, &numbers, &v)) > 0) {
+		int r = 0;
 		if (locations)
-			code = add_location(s, v);
+			r = add_location(s, v);
 		else if (!VEC_PUSH(&s->values, (int64_t)v))
-			code = pprof_field_no_memory(&s->r);
-		if (code < 0)
-			return code;
+			r = pprof_field_no_memory(&s->reader);
+		if (r < 0)
+			return r;
 	}
 	return got;
 }
@@ -195,12 +196,12 @@ static int add_numbers(struct pprof_samples *s, const struct bytes *at, const st
 static int add_label(struct pprof_samples *s, const struct bytes *at, const struct wire_field *f)
 {
 	struct bytes body;
-	int code = pprof_field_body(&s->r, at, f, &body);
-	if (code < 0)
-		return code;
+	int r = pprof_field_body(&s->reader, at, f, &body);
+	if (r < 0)
+		return r;
 	if (!VEC_PUSH(&s->labels, (struct profile_label){ 0 }))
-		return pprof_field_no_memory(&s->r);
-	return pprof_message_label(&s->r, body, &s->labels.v[s->labels.n - 1]);
+		return pprof_field_no_memory(&s->reader);
+	return pprof_message_label(&s->reader, body, &s->labels.v[s->labels.n - 1]);
 }
 
 static int read_sample(struct pprof_samples *s, struct bytes body)
@@ -208,21 +209,21 @@ static int read_sample(struct pprof_samples *s, struct bytes body)
 	struct wire_field f;
 	int got;
 	s->locations.n = s->values.n = s->labels.n = 0;
-	while ((got = pprof_field_next(&s->r, &body, &f)) > 0) {
-		int code = 0;
+	while ((got = pprof_field_next(&s->reader, &body, &f)) > 0) {
+		int r = 0;
 		switch (f.number) {
 		case PPROF_SAMPLE_LOCATION_ID:
-		case PPROF_SAMPLE_VALUE: code = add_numbers(s, &body, &f); break;
-		case PPROF_SAMPLE_LABEL: code = add_label(s, &body, &f); break;
+		case PPROF_SAMPLE_VALUE: r = add_numbers(s, &body, &f); break;
+		case PPROF_SAMPLE_LABEL: r = add_label(s, &body, &f); break;
 		}
-		if (code < 0)
-			return code;
+		if (r < 0)
+			return r;
 	}
-	if (got == 0 && s->values.n != s->r.p->n_sample_types)
-		return err_set(s->r.e, EINVAL,
+	if (got == 0 && s->values.n != s->reader.p->n_sample_types)
+		return err_set(s->reader.e, EINVAL,
 			       "not a valid profile: sample %zu has %zu values for %zu "
 			       "sample types",
-			       s->n_done, s->values.n, s->r.p->n_sample_types);
+			       s->n_done, s->values.n, s->reader.p->n_sample_types);
 	return got;
 }
 
@@ -232,16 +233,17 @@ int pprof_samples_next(struct pprof_samples *s, struct pprof_sample_row *ret)
 	int got;
 	if (!s->at.p)
 		return 0;
-	while ((got = pprof_field_next(&s->r, &s->at, &f)) > 0) {
+	while ((got = pprof_field_next(&s->reader, &s->at, &f)) > 0) {
 		if (f.number != PPROF_PROFILE_SAMPLE)
 			continue;
 		struct bytes body;
 		s->n_done++;
-		int code = pprof_field_body(&s->r, &s->at, &f, &body);
-		if (code == 0)
-			code = read_sample(s, body);
-		if (code < 0)
-			return code;
+		int r = pprof_field_body(&s->reader, &s->at, &f, &body);
+		if (r < 0)
+			return r;
+		r = read_sample(s, body);
+		if (r < 0)
+			return r;
 		*ret = (struct pprof_sample_row){
 			.location = s->locations.v, .n_locations = s->locations.n,
 			.value = s->values.v, .label = s->labels.v, .n_labels = s->labels.n,
