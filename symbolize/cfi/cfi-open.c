@@ -200,6 +200,8 @@ static int open_headers(struct cfi *c, const struct open_from *in, const Elf64_E
 	return 0;
 }
 
+CLEANUP_DEFINE(struct cfi, cfi_close)
+
 static int open_elf(const struct open_from *in, struct cfi **ret)
 {
 	Elf64_Ehdr h;
@@ -209,20 +211,18 @@ static int open_elf(const struct open_from *in, struct cfi **ret)
 	const struct arch *arch = arch_of_machine(h.e_machine);
 	if (!arch)
 		return -ENOEXEC;
-	struct cfi *c = open_new(arch, in->fd);
+	CLEANUP(cfi_closep) struct cfi *c = open_new(arch, in->fd);
 	if (!c)
 		return -ENOMEM;
 	int r = open_headers(c, in, &h);
-	if (r == 0 && in->fd < 0) {
+	if (r < 0)
+		return r;
+	if (in->fd < 0) {
 		/* an image is small, and not available after this call */
 		c->is_debug_searched = true;
 		open_debug_frame(c, in);
 	}
-	if (r < 0) {
-		cfi_close(c);
-		return r;
-	}
-	*ret = c;
+	*ret = TAKE_PTR(c);
 	return 0;
 }
 
@@ -241,11 +241,11 @@ int cfi_open_image(const void *image, size_t n_bytes, struct cfi **ret)
 {
 	struct open_from in = { .fd = -1, .image = image, .n_bytes = n_bytes };
 	int r = open_elf(&in, ret);
-	if (r == 0) {
-		(*ret)->image = image;
-		(*ret)->n_image_bytes = n_bytes;
-	}
-	return r;
+	if (r < 0)
+		return r;
+	(*ret)->image = image;
+	(*ret)->n_image_bytes = n_bytes;
+	return 0;
 }
 
 int cfi_open_sections(const struct arch *arch, struct cfi_bytes hdr, struct cfi_bytes eh_frame,

@@ -10,6 +10,7 @@
 
 #include "symbolize/dwarf/symdwarf.h"
 
+#include "base/cleanup.h"
 #include "symbolize/dwarf/dwalt.h"
 #include "symbolize/dwarf/dwfile.h"
 #include "symbolize/dwarf/dwindex.h"
@@ -261,9 +262,10 @@ static int resolve_units(struct symdwarf *s, struct dwindex *index,
 		for (end = i + 1; end < n && place[end].unit == place[i].unit; end++)
 			;
 		int r = resolve_lost(s, index, place[i].unit, more, addr);
-		if (r == 0)
-			r = resolve_unit(s, place + i, end - i, addr);
-		if (r)
+		if (r < 0)
+			return r;
+		r = resolve_unit(s, place + i, end - i, addr);
+		if (r < 0)
 			return r;
 	}
 	return resolve_lost(s, index, UINT64_MAX, more, addr);
@@ -274,17 +276,16 @@ static int resolve_places(struct symdwarf *s, struct dwindex_place *place, size_
 {
 	struct dwindex index;
 	/* of a unit that .debug_aranges leaves out */
-	struct dwindex_place *more = calloc(n, sizeof(*more));
+	CLEANUP_FREE struct dwindex_place *more = calloc(n, sizeof(*more));
 	if (!more)
 		return -ENOMEM;
 	dwfile_begin(&s->file);
 	dwindex_find(&index, &s->file, place, n);
 	int r = resolve_units(s, &index, place, more, addr);
 	dwindex_done(&index);
-	free(more);
-	if (r == 0)
-		r = s->file.out_of_memory || !set_names(s) ? -ENOMEM : 0;
-	return r;
+	if (r < 0)
+		return r;
+	return s->file.out_of_memory || !set_names(s) ? -ENOMEM : 0;
 }
 
 int symdwarf_resolve(struct symdwarf *s, struct symdwarf_addr *addr, size_t n)
@@ -293,16 +294,14 @@ int symdwarf_resolve(struct symdwarf *s, struct symdwarf_addr *addr, size_t n)
 		return 0;
 	if (n > UINT32_MAX)
 		return -ENOMEM;
-	struct dwindex_place *place = calloc(n, sizeof(*place));
+	CLEANUP_FREE struct dwindex_place *place = calloc(n, sizeof(*place));
 	if (!place)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		addr[i] = (struct symdwarf_addr){ .vaddr = addr[i].vaddr };
 		place[i] = (struct dwindex_place){ .vaddr = addr[i].vaddr, .index = (uint32_t)i };
 	}
-	int r = resolve_places(s, place, n, addr);
-	free(place);
-	return r;
+	return resolve_places(s, place, n, addr);
 }
 
 bool symdwarf_was_late(const struct symdwarf *s)

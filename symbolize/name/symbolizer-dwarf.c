@@ -6,6 +6,7 @@
 
 #include "symbolize/name/symbolizer-private.h"
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/strtab.h"
 #include "symbolize/name/demangle.h"
@@ -26,17 +27,16 @@ uint64_t symbolizer_deadline(uint64_t timeout_ns)
 int symbolizer_ask_dwarf(struct symdwarf *dwarf, const struct symaddr *addr, size_t n,
 			 struct symdwarf_addr **ret_addr)
 {
-	struct symdwarf_addr *da = calloc(n, sizeof(*da));
+	CLEANUP_FREE struct symdwarf_addr *da = calloc(n, sizeof(*da));
 	if (!da)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
 		da[i].vaddr = addr[i].vaddr;
 	int r = symdwarf_resolve(dwarf, da, n);
-	if (r)
-		free(da);
-	else
-		*ret_addr = da;
-	return r;
+	if (r < 0)
+		return r;
+	*ret_addr = TAKE_PTR(da);
+	return 0;
 }
 
 /* Can symbol, "_ZL3fooIiEvv.part.0", be the mangled form of DWARF's name, "foo<int>"? */
@@ -80,6 +80,14 @@ static bool set_both_names(struct symbolizer_batch *b, const struct symdwarf_fra
 	return line->linkage && line->name;
 }
 
+struct symline symbolizer_position(struct symbolizer_batch *b, const struct symdwarf_frame *f)
+{
+	return (struct symline){
+		.file = symbolizer_file_id(b, f->dir, f->file),
+		.line = f->line, .column = f->column,
+	};
+}
+
 bool symbolizer_add_dwarf_chain(struct symbolizer_batch *b, struct symelf *elf,
 				struct symaddr *a, const struct symdwarf_addr *da,
 				const struct symdwarf_frame *frame)
@@ -87,11 +95,9 @@ bool symbolizer_add_dwarf_chain(struct symbolizer_batch *b, struct symelf *elf,
 	a->source = SYMBOLIZER_DWARF;
 	for (uint32_t i = 0; i < da->n; i++) {
 		const struct symdwarf_frame *f = &frame[da->first + i];
-		struct symline line = {
-			.file = symbolizer_file_id(b, f->dir, f->file),
-			.line = f->line, .column = f->column, .start_line = f->start_line,
-		};
+		struct symline line = symbolizer_position(b, f);
 		bool ok = true;
+		line.start_line = f->start_line;
 		if (f->linkage && f->name && !demangle_is_mangled(f->linkage))
 			ok = set_both_names(b, f, &line);
 		else if (f->linkage)

@@ -12,6 +12,7 @@
 
 #include "symbolize/name/symbolizer-private.h"
 
+#include "base/cleanup.h"
 #include "symbolize/elf/dso.h"
 #include "symbolize/elf/symdebug.h"
 #include "symbolize/elf/symelf.h"
@@ -75,40 +76,54 @@ static bool add_runtime_chain(struct symbolizer_batch *b, const struct runtime_n
 	return true;
 }
 
+/* The sources of one file. */
+struct sources {
+	struct symelf *elf;
+	struct symdwarf *dwarf;       /* NULL: none */
+	struct runtime_names runtime; /* opened for the first address without a function in DWARF */
+	bool is_runtime_tried;
+};
+
+static void sources_done(struct sources *s)
+{
+	runtime_names_close(&s->runtime);
+}
+
+/* da: the answer of DWARF, or NULL. */
+static bool resolve_address(struct symbolizer_batch *b, struct sources *s,
+			    const struct symdwarf_addr *da, struct symaddr *a)
+{
+	struct symline line = {0};
+	bool done = false;
+	if (da && da->has_function)
+		return symbolizer_add_dwarf_chain(b, s->elf, a, da, symdwarf_frames(s->dwarf));
+	if (!s->is_runtime_tried) {
+		s->is_runtime_tried = true;
+		runtime_names_open(s->elf->elf, &s->runtime);
+	}
+	if (!add_runtime_chain(b, &s->runtime, a, &done))
+		return false;
+	if (done)
+		return true;
+	if (da && da->n)
+		line = symbolizer_position(b, &symdwarf_frames(s->dwarf)[da->first]);
+	return add_symbol(b, s->elf, a, line);
+}
+
 static int resolve_open_elf(struct symbolizer_batch *b, struct symelf *elf, struct symdwarf *dwarf,
 			    struct symaddr *addr, size_t n)
 {
-	struct symdwarf_addr *da = NULL;
-	int r = dwarf ? symbolizer_ask_dwarf(dwarf, addr, n, &da) : 0;
-	const struct symdwarf_frame *frame = dwarf ? symdwarf_frames(dwarf) : NULL;
-	struct runtime_names names = { 0 };
-	bool names_tried = false, done = false;
-	for (size_t i = 0; i < n && r == 0; i++) {
-		struct symline line = {0};
-		bool ok;
-		bool by_dwarf = da && da[i].has_function;
-		if (!by_dwarf && !names_tried) {
-			names_tried = true;
-			runtime_names_open(elf->elf, &names);
-		}
-		if (by_dwarf) {
-			ok = symbolizer_add_dwarf_chain(b, elf, &addr[i], &da[i], frame);
-		} else if (!(ok = add_runtime_chain(b, &names, &addr[i], &done)) || done) {
-			;
-		} else {
-			if (da && da[i].n) {
-				const struct symdwarf_frame *f = &frame[da[i].first];
-				line.file = symbolizer_file_id(b, f->dir, f->file);
-				line.line = f->line;
-				line.column = f->column;
-			}
-			ok = add_symbol(b, elf, &addr[i], line);
-		}
-		r = ok ? 0 : -ENOMEM;
+	CLEANUP_FREE struct symdwarf_addr *da = NULL;
+	CLEANUP(sources_done) struct sources s = { .elf = elf, .dwarf = dwarf };
+	if (dwarf) {
+		int r = symbolizer_ask_dwarf(dwarf, addr, n, &da);
+		if (r < 0)
+			return r;
 	}
-	runtime_names_close(&names);
-	free(da);
-	return r;
+	for (size_t i = 0; i < n; i++)
+		if (!resolve_address(b, &s, da ? &da[i] : NULL, &addr[i]))
+			return -ENOMEM;
+	return 0;
 }
 
 /* Does a runtime's table have all that DWARF would have? */
@@ -120,6 +135,31 @@ static bool is_all_by_runtime(const struct symaddr *addr, size_t n)
 	return true;
 }
 
+CLEANUP_DEFINE(struct symdwarf, symdwarf_close)
+
+static int resolve_elf(struct symbolizer_batch *b, struct symelf *elf,
+		       const struct symdebug_place *where, struct symaddr *addr, size_t n)
+{
+	CLEANUP(symdwarf_closep) struct symdwarf *dwarf = NULL;
+	char lack[1024] = "";
+	Elf *with_dwarf = b->o->no_inlines ? NULL : symelf_dwarf(elf);
+	const char *from = b->d->path;
+	if (with_dwarf && with_dwarf != elf->elf)
+		from = elf->debug_path ? elf->debug_path : "its debug file";
+	if (with_dwarf && symdwarf_open(with_dwarf,
+					with_dwarf == elf->elf ? elf->fd : elf->debug_fd, from,
+					where, &dwarf) == -ENOMEM)
+		return -ENOMEM;
+	int r = resolve_open_elf(b, elf, dwarf, addr, n);
+	if (r < 0)
+		return r;
+	if (!dwarf && !b->o->no_inlines && !is_all_by_runtime(addr, n))
+		symbolizer_explain_lack(b, true, lack, sizeof(lack));
+	symbolizer_note_lack(b, elf, dwarf, lack, sizeof(lack));
+	symbolizer_explain(b, addr, n, dwarf ? from : NULL, *lack ? lack : NULL);
+	return 0;
+}
+
 int symbolizer_resolve_elf(struct symbolizer_batch *b, struct symaddr *addr, size_t n)
 {
 	const struct symdebug_place where = {
@@ -128,7 +168,6 @@ int symbolizer_resolve_elf(struct symbolizer_batch *b, struct symaddr *addr, siz
 		.deadline_ns = symbolizer_deadline(b->o->timeout_ns), .cache_dir = b->o->cache_dir,
 	};
 	struct symelf *elf = NULL;
-	struct symdwarf *dwarf = NULL;
 	char lack[1024] = "";
 	int r = elfcache_get(b->o->kept, b->d, &where, &elf);
 	if (r == -ENOMEM)
@@ -139,22 +178,7 @@ int symbolizer_resolve_elf(struct symbolizer_batch *b, struct symaddr *addr, siz
 		symbolizer_explain(b, addr, n, NULL, lack);
 		return r;
 	}
-	Elf *with_dwarf = b->o->no_inlines ? NULL : symelf_dwarf(elf);
-	const char *from = b->d->path;
-	if (with_dwarf && with_dwarf != elf->elf)
-		from = elf->debug_path ? elf->debug_path : "its debug file";
-	if (with_dwarf)
-		r = symdwarf_open(with_dwarf,
-				  with_dwarf == elf->elf ? elf->fd : elf->debug_fd, from, &where,
-				  &dwarf);
-	if (r != -ENOMEM)
-		r = resolve_open_elf(b, elf, dwarf, addr, n);
-	if (!dwarf && !b->o->no_inlines && !is_all_by_runtime(addr, n))
-		symbolizer_explain_lack(b, true, lack, sizeof(lack));
-	symbolizer_note_lack(b, elf, dwarf, lack, sizeof(lack));
-	if (r == 0)
-		symbolizer_explain(b, addr, n, dwarf ? from : NULL, *lack ? lack : NULL);
-	symdwarf_close(dwarf);
+	r = resolve_elf(b, elf, &where, addr, n);
 	elfcache_put(b->o->kept, elf);
 	return r;
 }

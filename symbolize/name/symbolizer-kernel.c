@@ -5,6 +5,7 @@
 
 #include "symbolize/name/symbolizer-private.h"
 
+#include "base/cleanup.h"
 #include "base/log.h"
 #include "base/strtab.h"
 #include "symbolize/elf/dso.h"
@@ -73,8 +74,8 @@ static bool add_kernel_or_vmlinux_symbol(struct symbolizer_batch *b, struct symt
 static int resolve_by_kernel_debug(struct symbolizer_batch *b, const struct symkdebug *debug,
 				   struct symdwarf *dwarf, struct symaddr *addr, size_t n)
 {
-	struct symdwarf_addr *da = NULL;
-	struct symtab vmlinux = {0};
+	CLEANUP_FREE struct symdwarf_addr *da = NULL;
+	CLEANUP(symtab_done) struct symtab vmlinux = {0};
 	if (!b->o->kernel && symtab_add_code(&vmlinux, debug->elf) &&
 	    symtab_add(&vmlinux, debug->elf, debug->fd, SHT_SYMTAB) > 0)
 		symtab_finish(&vmlinux);
@@ -84,27 +85,21 @@ static int resolve_by_kernel_debug(struct symbolizer_batch *b, const struct symk
 	const struct symdwarf_frame *frame = symdwarf_frames(dwarf);
 	for (size_t i = 0; i < n; i++)
 		addr[i].vaddr += debug->shift;
-	for (size_t i = 0; i < n && r == 0; i++) {
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < n; i++) {
 		struct symline line = {0};
-		bool ok;
-		if (da[i].has_function) {
-			ok = symbolizer_add_dwarf_chain(b, NULL, &addr[i], &da[i], frame);
-		} else {
-			if (da[i].n) {
-				const struct symdwarf_frame *f = &frame[da[i].first];
-				line.file = symbolizer_file_id(b, f->dir, f->file);
-				line.line = f->line;
-				line.column = f->column;
-			}
-			ok = add_kernel_or_vmlinux_symbol(b, &vmlinux, debug->shift, &addr[i],
-							  line);
-		}
-		r = ok ? 0 : -ENOMEM;
+		if (!da[i].has_function && da[i].n)
+			line = symbolizer_position(b, &frame[da[i].first]);
+		if (!(da[i].has_function
+		      ? symbolizer_add_dwarf_chain(b, NULL, &addr[i], &da[i], frame)
+		      : add_kernel_or_vmlinux_symbol(b, &vmlinux, debug->shift, &addr[i], line)))
+			return -ENOMEM;
 	}
-	symtab_done(&vmlinux);
-	free(da);
-	return r;
+	return 0;
 }
+
+CLEANUP_DEFINE(struct symdwarf, symdwarf_close)
 
 static int resolve_kernel_part(struct symbolizer_batch *b, const char *module,
 			       struct symaddr *addr, size_t n)
@@ -113,8 +108,8 @@ static int resolve_kernel_part(struct symbolizer_batch *b, const char *module,
 		.host = b->o->host, .dirs = b->o->debug_dirs,
 		.deadline_ns = symbolizer_deadline(b->o->timeout_ns), .cache_dir = b->o->cache_dir,
 	};
-	struct symkdebug debug = { .fd = -1 };
-	struct symdwarf *dwarf = NULL;
+	CLEANUP(symkdebug_close) struct symkdebug debug = { .fd = -1 };
+	CLEANUP(symdwarf_closep) struct symdwarf *dwarf = NULL;
 	char why[1024];
 	int r = symkdebug_open(b->o->kernel_debug, &where, module, &debug, why, sizeof(why));
 	if (r == -ENOENT) {
@@ -125,21 +120,20 @@ static int resolve_kernel_part(struct symbolizer_batch *b, const char *module,
 			b->o->counts->n_timeouts += symdebug_is_late(&where);
 		return symbolizer_resolve_each(b, addr, n, symbolizer_resolve_kernel);
 	}
-	if (r == 0)
-		r = symdwarf_open(debug.elf, debug.fd, debug.path, &where, &dwarf);
-	if (r == 0) {
-		r = resolve_by_kernel_debug(b, &debug, dwarf, addr, n);
-		log_line(b->o->log, LOG_EXPLAIN, "debug information of '%s' from %s%s",
-			 *module ? module : b->d->path, debug.path,
-			 symdwarf_was_late(dwarf) ? ", which took too long to read "
-						    "(--symbol-timeout)" : "");
-		if (b->o->counts)
-			b->o->counts->n_timeouts += symdwarf_was_late(dwarf);
-	} else if (r != -ENOMEM) {
-		r = symbolizer_resolve_each(b, addr, n, symbolizer_resolve_kernel);
-	}
-	symdwarf_close(dwarf);
-	symkdebug_close(&debug);
+	if (r < 0)
+		return r;
+	r = symdwarf_open(debug.elf, debug.fd, debug.path, &where, &dwarf);
+	if (r == -ENOMEM)
+		return r;
+	if (r < 0)
+		return symbolizer_resolve_each(b, addr, n, symbolizer_resolve_kernel);
+	r = resolve_by_kernel_debug(b, &debug, dwarf, addr, n);
+	log_line(b->o->log, LOG_EXPLAIN, "debug information of '%s' from %s%s",
+		 *module ? module : b->d->path, debug.path,
+		 symdwarf_was_late(dwarf) ? ", which took too long to read (--symbol-timeout)"
+					  : "");
+	if (b->o->counts)
+		b->o->counts->n_timeouts += symdwarf_was_late(dwarf);
 	return r;
 }
 

@@ -73,6 +73,9 @@ bool symbolizer_add_dwarf_chain(struct symbolizer_batch *b, struct symelf *elf,
 				struct symaddr *a, const struct symdwarf_addr *da,
 				const struct symdwarf_frame *frame);
 
+/* The position of a frame without a function. */
+struct symline symbolizer_position(struct symbolizer_batch *b, const struct symdwarf_frame *f);
+
 /* ---- by kind of DSO --------------------------------------------------------- */
 
 int symbolizer_resolve_elf(struct symbolizer_batch *b, struct symaddr *addr, size_t n);

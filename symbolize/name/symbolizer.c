@@ -63,7 +63,8 @@ int symbolizer_resolve(const struct symbolizer_options *o, const struct dso *d,
 		b.has.functions |= addr[i].source != SYMBOLIZER_NONE &&
 				   addr[i].source != SYMBOLIZER_PSEUDO;
 	free(b.demangled);
-	if (r == 0)
-		*ret_has = b.has;
-	return r;
+	if (r < 0)
+		return r;
+	*ret_has = b.has;
+	return 0;
 }

@@ -92,22 +92,34 @@ static int write_all(int fd, const void *data, size_t n)
 	return 0;
 }
 
+static int write_parts(int fd, const struct cachefile_part *part, size_t n_parts)
+{
+	for (size_t i = 0; i < n_parts; i++) {
+		int r = write_all(fd, part[i].bytes, part[i].n_bytes);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
 int cachefile_write(int dir_fd, const char *name, const struct cachefile_part *part,
 		    size_t n_parts)
 {
 	char tmp[300];
-	int r = 0;
 	snprintf(tmp, sizeof(tmp), TEMPORARY "%.255s.%d", name, (int)getpid());
 	CLEANUP_CLOSE int fd =
 		openat(dir_fd, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
-	for (size_t i = 0; i < n_parts && r == 0; i++)
-		r = write_all(fd, part[i].bytes, part[i].n_bytes);
-	if (r == 0 && renameat(dir_fd, tmp, dir_fd, name) < 0)
-		r = -errno;
-	if (r < 0)
+	int r = write_parts(fd, part, n_parts);
+	if (r < 0) {
 		unlinkat(dir_fd, tmp, 0);
+		return r;
+	}
+	if (renameat(dir_fd, tmp, dir_fd, name) < 0) {
+		r = -errno;
+		unlinkat(dir_fd, tmp, 0);
+	}
 	return r;
 }
 

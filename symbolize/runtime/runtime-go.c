@@ -53,9 +53,10 @@ static int open_names(struct Elf *elf, void **ret)
 {
 	struct go_names *names;
 	int r = go_names_open(elf, &names);
-	if (r == 0)
-		*ret = names;
-	return r;
+	if (r < 0)
+		return r;
+	*ret = names;
+	return 0;
 }
 
 static void close_names(void *names)
