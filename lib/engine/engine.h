@@ -77,7 +77,7 @@ struct engine_window {
 	uint64_t first_ns, last_ns;  /* of the samples that were counted */
 };
 
-/* The state of collecting what is not used any more: gc-*.c. */
+/* The state of the collection of unused entries: gc-*.c. */
 struct engine_gc {
 	struct gc_tables tables;
 	struct gc_threads threads;

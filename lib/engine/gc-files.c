@@ -14,7 +14,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Throttling that began so long ago has ended with its thread. */
+/* Throttling that began longer ago has ended with its thread. */
 #define THROTTLE_NS_MAX 10000000000u
 
 static bool is_known(void *ctx, uint32_t pid)

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Less CFI, of some 10 KB each, is not worth the work. */
+/* Closing the CFI of fewer files, some 10 KB each, is not worth the work. */
 #define CFIS_MIN 64u
 
 struct ended {

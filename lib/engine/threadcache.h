@@ -41,8 +41,8 @@ void threadcache_free(void *user);
 uint32_t threadcache_stack(struct threadcache *own, struct stack_walk *w,
 			   struct procs_space *space, const struct record *r);
 
-/* After the last stack by CFI of w was counted as cut says: completes earlier truncated stacks by
- * it, or keeps it for completion. */
+/* Call it after w's last stack by CFI was counted as described by cut.  Completes earlier truncated
+ * stacks with it, or keeps it for completion. */
 void threadcache_patch(struct threadcache *own, struct stack_walk *w, struct procs_space *space,
 		       const struct stack_patchlater_cut *cut,
 		       const struct stack_patchlater_to *to);

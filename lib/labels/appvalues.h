@@ -35,7 +35,7 @@ struct appvalues {
 void appvalues_init(struct appvalues *v, struct strtab *strings);
 void appvalues_done(struct appvalues *v);
 
-/* The label of these texts, made UTF-8.  False if it is beyond the limits: then it is [other]. */
+/* The label of these texts, as UTF-8.  False: it is beyond the limits, and its value is [other]. */
 bool appvalues_label(struct appvalues *v, const char *key, const char *value, struct label *ret);
 
 /* Has some key reached the limit of values, or is the limit of keys reached? */

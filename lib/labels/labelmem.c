@@ -269,7 +269,7 @@ static bool read_moved(struct labelmem *m, const struct labelmem_clock *c,
 static bool has_moved(struct labelmem *m, size_t i, const struct head *h, struct moved *ret)
 {
 	struct labelmem_thread *t = &m->thread.v[i];
-	/* No thread gets that far, and sums with larger numbers would overflow. */
+	/* No thread reaches HEAD_MAX, and sums with larger numbers would overflow. */
 	if (!h->owner || !h->tid || h->head > HEAD_MAX)
 		return false;
 	if (h->tid != t->tid || h->born_ticks != t->born_ticks || h->head < t->n_read)

@@ -50,7 +50,7 @@ int cprof_recorder_write(struct cprof_recorder *rec, size_t event,
 			 struct err *e)
 {
 	if (!rec->stopped && !rec->counted)
-		return err_set(e, EINVAL, "the recorder is neither stopped nor was a snapshot "
+		return err_set(e, EINVAL, "the recorder is not stopped, and no snapshot was "
 			       "taken");
 	if (event >= rec->session.n_outputs)
 		return err_set(e, EINVAL, "there is no such event");

@@ -17,7 +17,7 @@ static int check_targets(const struct kind_session *k, struct err *e)
 	if (c->all_processes)
 		return 0;
 	if (c->n_pids + c->n_tids == 0 && !c->command_pid)
-		return err_set(e, EINVAL, "no target: neither a process, a thread nor a command");
+		return err_set(e, EINVAL, "no target: give a process, a thread or a command");
 	if (c->n_pids + c->n_tids && c->command_pid)
 		return err_set(e, EINVAL,
 			       "a command cannot be recorded together with other targets");

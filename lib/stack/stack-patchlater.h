@@ -78,8 +78,8 @@ struct stack_patchlater_to {
 	void *label_ctx;
 };
 
-/* How many stacks were completed, by their is_beyond: the caller's counts of truncated stacks
- * contain them. */
+/* The number of completed stacks, by is_beyond.  The caller has counted them as truncated, and
+ * corrects that. */
 struct stack_patchlater_completed {
 	uint32_t n_beyond, n_cut;
 };

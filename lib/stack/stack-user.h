@@ -42,13 +42,13 @@ struct stack_user {
 	/* May be set after stack_user_init. */
 	struct jit *jit;               /* CFI of code without a file; borrowed; NULL: none */
 	struct symdebug_place debug;   /* of debug files, for .debug_frame; host NULL: none */
-	/* Statistics since stack_user_clear; to be read. */
+	/* Statistics since stack_user_clear, for callers to read. */
 	struct stack_user_ends ends;
 	uint64_t n_unsupported;        /* 32-bit code, or an unsupported architecture */
 	uint64_t n_joined;             /* stacks whose outer part is from another one */
 	uint64_t n_deep;               /* stacks that were completed from memory */
 	VEC(struct stack_user_module) modules;  /* by dso id */
-	/* The rest is to be read, too. */
+	/* Also for callers to read. */
 	uint32_t n_open;               /* modules whose cfi is open */
 	struct unwind *unwind;         /* NULL: an unsupported architecture */
 	struct stack_switch outer;     /* what follows the last stack */

@@ -102,7 +102,8 @@ void stack_walk_memo_free(struct stack_walk_memo *m, struct budget *budget);
 uint32_t stack_walk_sample_cfi(struct stack_walk *w, struct procs_space *space,
 			       struct stack_user_memos *memos, const struct record *r);
 
-/* Truncated stacks were completed later: n_beyond that were counted as n_truncated, and n_cut. */
+/* Corrects the statistics after truncated stacks were completed: n_beyond of them were counted
+ * as n_truncated, and n_cut as n_cut. */
 void stack_walk_count_completed(struct stack_walk *w, uint32_t n_beyond, uint32_t n_cut);
 
 /* The stack that consists of one pseudo frame. */

@@ -101,7 +101,7 @@ static int explain_counter(const struct cprof_event_stats *ev, struct err *e)
 			    "watchdog may hold a counter (kernel.nmi_watchdog)");
 	} else if (ev->counted == 0) {
 		err_set(e, ENODATA, "event '%s' never happened", ev->name);
-		err_hint(e, "the target may not get there; a raw event or a virtual "
+		err_hint(e, "the target may not do what it counts; a raw event or a virtual "
 			    "machine's PMU may also open and never count: see 'cprof list'");
 	} else if (ev->period && ev->counted < ev->period) {
 		err_set(e, ENODATA, "there is no sample of '%s': it happened %llu times, and the "
