@@ -31,7 +31,7 @@ int main(void)
 	uint32_t counted = feed_process(12, "/bin/counted"), gone = feed_process(13, "/bin/gone");
 	feed_sample(&g, 11, 11, 0, 1, FEED_CHAIN(PERF_CONTEXT_USER, 0x1010));
 	struct stack_user_dso_ends ends = { .dso = counted };
-	tap_ok(VEC_PUSH(&counts.of_dso, ends), "a file in the statistics of an older part");
+	tap_ok(VEC_PUSH(&counts.of_dso, ends), "an older part has statistics of a file");
 	for (uint32_t pid = 11; pid < 14; pid++)
 		feed_exit(&g, pid, pid);
 	/* Ended processes are kept until many more have ended. */
@@ -47,16 +47,16 @@ int main(void)
 	const struct gc_tables_part part = { .user = &counts };
 	tap_int(gc_files_unused(&g.gc.tables, &part, 1), 0, "collected");
 	tap_ok(is_kept(living, "/bin/living"), "the file of a living process stays");
-	tap_ok(is_kept(seen, "/bin/seen"), "so does one that a frame refers to");
-	tap_ok(is_kept(counted, "/bin/counted"), "and one that an older part counts");
-	tap_ok(!is_kept(gone, "/bin/gone"), "any other is gone");
+	tap_ok(is_kept(seen, "/bin/seen"), "so does the file of a frame");
+	tap_ok(is_kept(counted, "/bin/counted"), "and one in the statistics of an older part");
+	tap_ok(!is_kept(gone, "/bin/gone"), "any other file is freed");
 	tap_ok(is_kept(g.walk.kernel_dso, "[kernel.kallsyms]"), "the kernel always stays");
 	tap_ok(targets_has(&g.targets, 10, 10), "a living target is still one");
-	tap_ok(!targets_has(&g.targets, 99, 99), "the id of an unknown process is not");
+	tap_ok(!targets_has(&g.targets, 99, 99), "an id without a process is not");
 	tap_ok(g.throttle.open.n == 1 && g.throttle.open.v[0].stream_id == 2,
 	       "throttling that began long ago has ended");
 	tap_int(gc_files_unused(&g.gc.tables, NULL, 0), 0, "collected without the older part");
-	tap_ok(!is_kept(counted, "/bin/counted"), "its file is gone, too");
+	tap_ok(!is_kept(counted, "/bin/counted"), "its file is freed, too");
 	stack_user_counts_done(&counts);
 	engine_done(&g);
 	return tap_done();

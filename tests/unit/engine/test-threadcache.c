@@ -32,7 +32,7 @@ static void test_life(void)
 	tap_ok(own->memo && own->memo->n == 2, "the thread remembers it");
 	tap_int(threadcache_stack(own, &g.walk, space, &r), stack, "the same stack again");
 	tap_int(threadcache_stack(NULL, &g.walk, space, &r), stack,
-		"and without anything that is remembered");
+		"and the same without a cache");
 	t->user = own;
 	threadcache_drop_all(&g.procs);
 	tap_ok(!t->user, "dropped: the thread has none");
@@ -45,7 +45,7 @@ static void test_life(void)
 	feed_sample(&g, PID, PID, 0, 1, r.sample.callchain, r.sample.n_callchain);
 	threadcache_drop_all(&g.procs);
 	tap_int((long long)(g.budget.used_bytes - used), (long long)of_sample,
-		"dropping releases all that it was charged");
+		"dropping releases everything that was charged");
 	engine_done(&g);
 }
 
@@ -78,7 +78,7 @@ static void test_waiting(void)
 	tap_ok(!own->labels.is_valid, "the thread's cached set is dropped");
 	threadcache_drop_all(&g.procs);
 	tap_ok(g.budget.used_bytes < before, "dropped: nothing is charged any more");
-	tap_int(g.late_pool.n_places, 0, "nor taken from the pool");
+	tap_int(g.late_pool.n_places, 0, "and no place is taken from the pool");
 	engine_done(&g);
 }
 
@@ -96,7 +96,7 @@ static void test_short(void)
 	tap_int(own->late.n, 0, "memory is short: truncated stacks do not wait");
 	budget_release(&g.budget, 33 << 20);
 	threadcache_patch(own, &g.walk, &t->process->space, &cut, &to);
-	tap_int(own->late.n, 1, "later they do again");
+	tap_int(own->late.n, 1, "afterwards they wait again");
 	engine_done(&g);
 }
 
