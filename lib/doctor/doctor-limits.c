@@ -103,7 +103,7 @@ static void find_memory(struct cprof_doctor *d)
 		return;
 	host_read_long(d->host, HOST_PROC, &kb, "sys/kernel/perf_event_mlock_kb");
 	if (lim.rlim_cur == RLIM_INFINITY)
-		doctor_worse(f, CPROF_FINDING_OK, "no limit of locked memory; "
+		doctor_worse(f, CPROF_FINDING_OK, "no limit on locked memory; "
 			     "kernel.perf_event_mlock_kb is %ld", kb);
 	else
 		doctor_worse(f, CPROF_FINDING_OK, "%llu KiB may be locked (ulimit -l), and %ld KiB "
