@@ -13,8 +13,14 @@
 
 #include "source/merge.h"
 
+#include "base/clock.h"
+
 #include <errno.h>
 #include <stdlib.h>
+
+/* Clocks that differ by less change the order of records only as late interrupts do. */
+#define CLOCK_NS 1000000u
+#define DISTRUST_NS 1000000000u
 
 struct merge_input {
 	struct ring *ring;
@@ -39,7 +45,9 @@ int merge_init(struct merge *m, const struct record_format *format,
 	}
 	for (size_t i = 0; i < n_rings; i++)
 		in[i].ring = rings[i];
-	*m = (struct merge){ .format = format, .in = in, .n_in = n_rings, .heap = heap };
+	*m = (struct merge){
+		.format = format, .until_ns = UINT64_MAX, .in = in, .n_in = n_rings, .heap = heap,
+	};
 	return 0;
 }
 
@@ -87,8 +95,22 @@ static void heap_push(struct merge *m, uint32_t i)
 	m->in[i].in_heap = true;
 }
 
+/* A record is older than the round, and younger than the one before it in its ring and than the
+ * last round, which would have seen it. */
+static void check_shared(struct merge *m, struct merge_input *in, uint64_t before_ns)
+{
+	struct merge_shared *s = &m->shared;
+	if (!s->is_shared(s->ctx, in->raw, in->n_bytes))
+		return;
+	uint64_t least_ns = before_ns > s->since_ns ? before_ns : s->since_ns;
+	if (in->time_ns + CLOCK_NS < least_ns || in->time_ns > s->now_ns + CLOCK_NS)
+		s->distrust_ns = s->now_ns + DISTRUST_NS;
+	if (s->now_ns < s->distrust_ns)
+		in->time_ns = least_ns;
+}
+
 /* Reads a ring's next record ahead; false if there is none before its second head. */
-static bool read_ahead(const struct merge *m, struct merge_input *in)
+static bool read_ahead(struct merge *m, struct merge_input *in)
 {
 	in->at = in->ring->tail;
 	in->raw = ring_next(in->ring, &in->n_bytes);
@@ -96,8 +118,11 @@ static bool read_ahead(const struct merge *m, struct merge_input *in)
 		in->at = in->ring->tail;
 		return false;
 	}
-		/* A record without a time takes the time of the one before it. */
+	/* A record without a time takes the time of the one before it. */
+	uint64_t before_ns = in->time_ns;
 	record_peek_time(m->format, in->raw, in->n_bytes, &in->time_ns);
+	if (m->shared.is_shared)
+		check_shared(m, in, before_ns);
 	return true;
 }
 
@@ -111,6 +136,8 @@ static void note_finished(struct merge *m, struct merge_input *in)
 
 static void start_round(struct merge *m)
 {
+	if (m->shared.is_shared)
+		m->shared.now_ns = clock_monotonic_ns();
 	for (size_t i = 0; i < m->n_in; i++)
 		m->in[i].first_head = ring_fetch(m->in[i].ring);
 	m->n_unfinished = 0;
@@ -127,6 +154,8 @@ static void start_round(struct merge *m)
 
 static void end_round(struct merge *m)
 {
+	struct merge_shared *s = &m->shared;
+	s->since_ns = s->now_ns < m->until_ns ? s->now_ns : m->until_ns;
 	for (size_t i = 0; i < m->n_in; i++)
 		ring_release_to(m->in[i].ring, m->in[i].at);
 	m->in_round = false;
@@ -154,7 +183,7 @@ const void *merge_next(struct merge *m, size_t *ret_n_bytes, size_t *ret_ring)
 		advance_root(m);
 	else
 		start_round(m);
-	if (!m->n_unfinished) {
+	if (!m->n_unfinished || m->in[m->heap[0]].time_ns > m->until_ns) {
 		end_round(m);
 		return NULL;
 	}
@@ -167,4 +196,9 @@ const void *merge_next(struct merge *m, size_t *ret_n_bytes, size_t *ret_ring)
 	*ret_n_bytes = in->n_bytes;
 	*ret_ring = i;
 	return in->raw;
+}
+
+uint64_t merge_time_ns(const struct merge *m)
+{
+	return m->in[m->heap[0]].time_ns;
 }

@@ -98,6 +98,9 @@ struct live {
 
 extern const struct source_ops live_ops;
 
+/* Once the events are open: some may get samples with the time of another recorder's clock. */
+void live_watch_clocks(struct live *l);
+
 int live_add_id(struct live *l, struct live_id id);
 struct live_id *live_find_id(const struct live *l, uint64_t id);
 

@@ -94,6 +94,14 @@ static void note_sample(struct live *l, const struct live_id *id, struct record 
 
 /* ---- the source -------------------------------------------------------------- */
 
+/* See struct merge_shared. */
+static bool is_shared_event(const struct live *l, uint32_t event)
+{
+	const struct perf_event_attr *a = &l->event[event].attr;
+	return a->type == PERF_TYPE_SOFTWARE && a->config != PERF_COUNT_SW_CPU_CLOCK &&
+	       a->config != PERF_COUNT_SW_TASK_CLOCK;
+}
+
 /*
  * If several recorders have opened the same software event on a CPU, Linux prepares one set of
  * sample data for all of them (do_perf_sw_event() in kernel/events/core.c, seen with 6.18) and does
@@ -108,9 +116,7 @@ static uint32_t event_of(const struct live *l, uint64_t number)
 	if (id)
 		return id->event;
 	for (uint32_t i = 0; i < l->options.n_events; i++) {
-		const struct perf_event_attr *a = &l->event[i].attr;
-		if (a->type != PERF_TYPE_SOFTWARE || a->config == PERF_COUNT_SW_CPU_CLOCK ||
-		    a->config == PERF_COUNT_SW_TASK_CLOCK)
+		if (!is_shared_event(l, i))
 			continue;
 		if (only != RECORD_NO_EVENT)
 			return RECORD_NO_EVENT;
@@ -119,16 +125,40 @@ static uint32_t event_of(const struct live *l, uint64_t number)
 	return only;
 }
 
-/* Samples are laid out as their events requested; PERF_SAMPLE_IDENTIFIER comes first in each. */
-static const struct record_format *format_of(const struct live *l, const void *raw,
-					     size_t n_bytes)
+/* The event that a sample belongs to; its id comes first. */
+static uint32_t raw_event(const struct live *l, const void *raw, size_t n_bytes)
 {
 	const struct perf_event_header *h = raw;
 	uint64_t number;
 	if (h->type != PERF_RECORD_SAMPLE || n_bytes < sizeof(*h) + sizeof(number))
-		return &l->format[0];
+		return RECORD_NO_EVENT;
 	memcpy(&number, h + 1, sizeof(number));
-	uint32_t event = event_of(l, number);
+	return event_of(l, number);
+}
+
+static bool is_shared(const void *ctx, const void *raw, size_t n_bytes)
+{
+	const struct live *l = ctx;
+	uint32_t event = raw_event(l, raw, n_bytes);
+	return event != RECORD_NO_EVENT && is_shared_event(l, event);
+}
+
+void live_watch_clocks(struct live *l)
+{
+	bool any = false;
+	for (uint32_t i = 0; i < l->options.n_events; i++)
+		any |= is_shared_event(l, i);
+	if (any)
+		l->merge.shared = (struct merge_shared){
+			.is_shared = is_shared, .ctx = l, .since_ns = clock_monotonic_ns(),
+		};
+}
+
+/* Samples are laid out as their events requested; PERF_SAMPLE_IDENTIFIER comes first in each. */
+static const struct record_format *format_of(const struct live *l, const void *raw,
+					     size_t n_bytes)
+{
+	uint32_t event = raw_event(l, raw, n_bytes);
 	return &l->format[event != RECORD_NO_EVENT ? event : 0];
 }
 
@@ -160,6 +190,8 @@ static int live_next(struct source *s, struct record *ret_record, struct err *e)
 			if (ret_record->event == RECORD_NO_EVENT ||
 			    (id && is_double(l, id, ret_record->tid)))
 				continue;
+			if (l->merge.shared.is_shared)
+				ret_record->time_ns = merge_time_ns(&l->merge);
 			note_sample(l, id, ret_record);
 		}
 		if (ret_record->type == PERF_RECORD_SAMPLE && ret_record->sample.n_group) {

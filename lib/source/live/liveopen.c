@@ -654,6 +654,7 @@ static int open_all(struct live *l, struct live_options *o, int *cpus, size_t n_
 	count_empty_rings(l, o);
 	l->usage.n_fds = (uint32_t)(l->fds.n + l->n_rings);
 	l->options = *o;
+	live_watch_clocks(l);
 	return 0;
 }
 

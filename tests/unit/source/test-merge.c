@@ -1,5 +1,6 @@
 #include "source/merge.h"
 
+#include "base/clock.h"
 #include "source/record-build.h"
 #include "source/sim-ring.h"
 #include "tap.h"
@@ -215,6 +216,73 @@ static void test_timeless(void)
 	bench_done(&t);
 }
 
+/* Younger records wait: a boundary between two rounds is exact. */
+static void test_until(void)
+{
+	static struct bench t;
+	struct record r;
+	size_t ring;
+	bench_init(&t, 2, 4096);
+	static const struct { size_t ring; uint64_t time_ns; } in[] = {
+		{ 0, 10 }, { 0, 21 }, { 1, 15 }, { 1, 20 }, { 1, 40 }, { 0, 30 },
+	};
+	for (size_t i = 0; i < 6; i++)
+		put(&t, in[i].ring, in[i].time_ns, i, NULL, 0);
+	static const uint64_t until[] = { 5, 20, 29, UINT64_MAX };
+	static const int want[] = { 0, 3, 1, 2 };
+	for (size_t i = 0; i < 4; i++) {
+		int n = 0, n_young = 0;
+		t.m.until_ns = until[i];
+		while (get(&t, &r, &ring)) {
+			n++;
+			n_young += r.time_ns > until[i] || merge_time_ns(&t.m) != r.time_ns;
+		}
+		tap_ok(n == want[i] && n_young == 0, "up to %llu: %d records",
+		       (unsigned long long)until[i], n);
+	}
+	tap_int((long long)t.m.n_out_of_order, 0, "all in order");
+	bench_done(&t);
+}
+
+static bool is_odd(const void *ctx, const void *raw, size_t n_bytes)
+{
+	struct record r;
+	return record_decode(ctx, raw, n_bytes, &r) == RECORD_OK && r.sample.ip & 1;
+}
+
+/* Samples with the time of another recorder's clock keep their place in their ring. */
+static void test_other_clock(void)
+{
+	static const int64_t offsets[] = { 0, 700000000000000000, -5000000000, 3000000000 };
+	struct record r;
+	size_t ring;
+	for (size_t c = 0; c < 4; c++) {
+		static struct bench t;
+		bench_init(&t, 2, 1 << 16);
+		uint64_t base = clock_monotonic_ns();
+		t.m.shared = (struct merge_shared){
+			.is_shared = is_odd, .ctx = &t.format, .since_ns = base,
+		};
+		for (uint64_t i = 0; i < 200; i++) {
+			uint64_t time_ns = base + i + (i & 1 ? (uint64_t)offsets[c] : 0);
+			put(&t, (i / 2) & 1, time_ns, i, NULL, 0);
+		}
+		int n = 0, n_late = 0;
+		t.m.until_ns = base + 99;
+		while (get(&t, &r, &ring)) {
+			n++;
+			n_late += r.sample.ip > 99 || merge_time_ns(&t.m) - base > 99;
+		}
+		tap_ok(n == 100 && n_late == 0, "a clock that differs by %lld ns: %d records",
+		       (long long)offsets[c], n);
+		t.m.until_ns = UINT64_MAX;
+		while (get(&t, &r, &ring))
+			n++;
+		tap_ok(n == 200 && t.m.n_out_of_order == 0, "all records arrive in order");
+		bench_done(&t);
+	}
+}
+
 static void test_broken_ring(void)
 {
 	static struct bench t;
@@ -403,6 +471,8 @@ int main(void)
 	test_release_within_round();
 	test_disorder();
 	test_timeless();
+	test_until();
+	test_other_clock();
 	test_broken_ring();
 	test_against_sorting();
 	test_causality();
