@@ -213,6 +213,7 @@ struct cprof_stats {
 	uint64_t n_symbol_timeouts;    /* files cut short by symbol_timeout_ns */
 	uint64_t n_own_samples;        /* with all_processes: of the recording process */
 	uint64_t n_born;               /* threads and processes created by the target */
+	int64_t end_realtime_ns;       /* start_realtime_ns, the duration and all pauses */
 };
 
 /* ---- life ---------------------------------------------------------------------------- */

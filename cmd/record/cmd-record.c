@@ -96,8 +96,9 @@ static int open_files(struct recording *rec, struct err *e)
 	rec->parts.max_kept = o->part.max_files;
 	rec->parts.json = o->json;
 	rec->parts.strict = o->strict;
-	int r = recordfiles_open(&rec->files, rec->recorder, o->output,
-				 stamped ? partwriter_stamp(&rec->parts, stamp) : NULL, e);
+	if (stamped)
+		partwriter_stamp(&rec->parts, rec->recorder, stamp);
+	int r = recordfiles_open(&rec->files, rec->recorder, o->output, stamped ? stamp : NULL, e);
 	if (stamped)
 		recordfiles_done(&rec->files);
 	return r;
@@ -127,8 +128,8 @@ static int write_files(struct recording *rec, struct err *e)
 	if (stamped) {
 		f->quiet = rec->opts.quiet;
 		f->is_part = rec->parts.n_written;
-		int r = recordfiles_open(f, rec->recorder, rec->opts.output,
-					 partwriter_stamp(&rec->parts, stamp), e);
+		partwriter_stamp(&rec->parts, rec->recorder, stamp);
+		int r = recordfiles_open(f, rec->recorder, rec->opts.output, stamp, e);
 		if (r < 0)
 			return r;
 	}

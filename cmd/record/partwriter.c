@@ -6,7 +6,6 @@
 #include "cmd/record/partwriter.h"
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/err.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
@@ -22,10 +21,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-const char *partwriter_stamp(struct partwriter *p, char *buf)
+void partwriter_stamp(struct partwriter *p, struct cprof_recorder *r, char *ret)
 {
-	rotate_stamp((int64_t)clock_now_ns(CLOCK_REALTIME), &p->last_stamp, buf);
-	return buf;
+	struct cprof_stats stats;
+	cprof_recorder_stats(r, &stats);
+	rotate_stamp(stats.end_realtime_ns, &p->last_stamp, ret);
 }
 
 /* ---- the child ------------------------------------------------------------------------ */
@@ -96,7 +96,7 @@ int partwriter_begin(struct partwriter *p, struct cprof_recorder *recorder, stru
 	char stamp[ROTATE_STAMP_MAX];
 	if (pipe2(fd, O_CLOEXEC | O_NONBLOCK) < 0)
 		return err_errno(e, errno, "cannot write a part of the profile");
-	partwriter_stamp(p, stamp);
+	partwriter_stamp(p, recorder, stamp);
 	fflush(NULL);
 	double own_cpu_s = summary_own_cpu_s();
 	pid_t pid = fork();

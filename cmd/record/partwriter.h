@@ -43,8 +43,8 @@ int partwriter_begin(struct partwriter *p, struct cprof_recorder *recorder, stru
 /* Receives the child's reports; with wait, until its end.  True when it has ended. */
 bool partwriter_poll(struct partwriter *p, bool wait);
 
-/* Makes the next stamp, for a part that is not written by partwriter_begin(). */
-const char *partwriter_stamp(struct partwriter *p, char *buf);
+/* Makes the stamp of the recorder's profile, by the time at which that ends. */
+void partwriter_stamp(struct partwriter *p, struct cprof_recorder *r, char *ret);
 
 /* Registers the files of a part.  Removes the oldest part if there are too many. */
 void partwriter_keep(struct partwriter *p, const char *names, size_t n_bytes);

@@ -140,6 +140,7 @@ static int begin_part(struct loop *l, struct err *e)
 {
 	struct recording *rec = l->rec;
 	struct cprof_stats stats;
+	uint64_t now_ns = clock_monotonic_ns();
 	int r = cprof_recorder_snapshot(rec->recorder, e);
 	if (r < 0)
 		return r;
@@ -153,7 +154,7 @@ static int begin_part(struct loop *l, struct err *e)
 		return 0;
 	r = cprof_recorder_clear(rec->recorder, e);
 	cprof_recorder_stats(rec->recorder, &stats);
-	rec->clock = (struct rotate_clock){ clock_monotonic_ns(), stats.record_bytes };
+	rec->clock = (struct rotate_clock){ now_ns, stats.record_bytes };
 	return r;
 }
 

@@ -30,7 +30,7 @@ int rotate_wait_ms(const struct rotate_spec *s, const struct rotate_clock *c, ui
 		   int max_ms);
 
 /*
- * The part of a file name that says when it was written, in local time: YYYYMMDDhhmmss and
+ * The part of a file name that says when its recording ended, in local time: YYYYMMDDhhmmss and
  * hundredths of a second.  It is later than the previous stamp *last, and becomes *last.
  */
 #define ROTATE_STAMP_MAX 24

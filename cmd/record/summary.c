@@ -263,8 +263,9 @@ void summary_print_json(const struct summary *s, FILE *to)
 	cprof_recorder_stats(s->recorder, &st);
 	collect_losses(s, &losses);
 	fprintf(to, "{\"version\": \"%s\", \"scope\": \"%s\"", CPROF_VERSION, scope_name(st.scope));
-	fprintf(to, ", \"start_time_ns\": %" PRId64 ", \"duration_ns\": %" PRIu64,
-		st.start_realtime_ns, st.duration_ns);
+	fprintf(to, ", \"start_time_ns\": %" PRId64 ", \"end_time_ns\": %" PRId64
+		", \"duration_ns\": %" PRIu64, st.start_realtime_ns, st.end_realtime_ns,
+		st.duration_ns);
 	if (st.cpu_used_known)
 		fprintf(to, ", \"cpu_used_ns\": %" PRIu64, st.cpu_used_ns);
 	else

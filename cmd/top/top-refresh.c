@@ -14,7 +14,7 @@
 
 void top_refresh_begin(struct top_state *top)
 {
-	top->taken_ns = top->shown_ns = clock_monotonic_ns();
+	top->shown_ns = clock_monotonic_ns();
 	top->own_cpu_ns = clock_now_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
@@ -30,7 +30,7 @@ static void add_losses(struct top_view_losses *l, const struct cprof_stats *st,
 	l->n_undecodable += st->n_undecodable;
 }
 
-static int take_event(struct top_state *top, size_t i, uint64_t duration_ns, struct err *e)
+static int take_event(struct top_state *top, size_t i, struct err *e)
 {
 	struct cprof_stats st;
 	struct cprof_event_stats ev;
@@ -46,7 +46,7 @@ static int take_event(struct top_state *top, size_t i, uint64_t duration_ns, str
 		return r;
 	}
 	struct top_tally_part part = { b.bytes.v, b.bytes.n };
-	return top_tally_add(&top->tally[i], part, duration_ns, e);
+	return top_tally_add(&top->tally[i], part, st.duration_ns, e);
 }
 
 int top_refresh_tables(struct top_state *top, struct err *e)
@@ -63,11 +63,8 @@ static int take_events(struct top_state *top, struct err *e)
 	int r = cprof_recorder_snapshot(top->recorder, e);
 	if (r < 0)
 		return r;
-	/* The recorder's own windows do not include the time that a snapshot takes. */
-	uint64_t taken_ns = clock_monotonic_ns(), duration_ns = taken_ns - top->taken_ns;
-	top->taken_ns = taken_ns;
 	for (size_t i = 0; i < top->n_events; i++) {
-		r = take_event(top, i, duration_ns, e);
+		r = take_event(top, i, e);
 		if (r < 0)
 			return r;
 	}
@@ -128,7 +125,6 @@ int top_refresh_reset(struct top_state *top, struct err *e)
 		int r = cprof_recorder_snapshot(top->recorder, e);
 		if (r < 0)
 			return r;
-		top->taken_ns = clock_monotonic_ns();
 		r = cprof_recorder_clear(top->recorder, e);
 		if (r < 0)
 			return r;

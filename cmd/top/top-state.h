@@ -40,7 +40,7 @@ struct top_state {
 	bool frozen, help, ended, quit;
 	char message[ERR_TEXT_MAX], target[128];
 	char *cache_dir;
-	uint64_t taken_ns, shown_ns, own_cpu_ns, n_written;
+	uint64_t shown_ns, own_cpu_ns, n_written;
 	double own_cpu;
 };
 

@@ -30,6 +30,11 @@ void pausegaps_end(struct pausegaps *g, uint64_t now_ns)
 	g->open_ns = 0;
 }
 
+void pausegaps_skip(struct pausegaps *g, uint64_t from_ns, uint64_t to_ns)
+{
+	VEC_PUSH(&g->list, ((struct pausegaps_one){ from_ns, to_ns }));
+}
+
 bool pausegaps_contain(const struct pausegaps *g, uint64_t time_ns)
 {
 	if (g->open_ns && time_ns >= g->open_ns)

@@ -30,6 +30,10 @@ bool pausegaps_begin(struct pausegaps *g, uint64_t now_ns);
 /* Ends the present gap, if there is one. */
 void pausegaps_end(struct pausegaps *g, uint64_t now_ns);
 
+/* Ignores samples from a time in which events were being switched on or off: no gap is open.  It
+ * does not count for the total, as the counters were partly off.  Without memory, nothing. */
+void pausegaps_skip(struct pausegaps *g, uint64_t from_ns, uint64_t to_ns);
+
 bool pausegaps_contain(const struct pausegaps *g, uint64_t time_ns);
 
 /* Total length of all gaps up to now, including those dropped by pausegaps_forget. */

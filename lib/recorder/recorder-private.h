@@ -60,6 +60,10 @@ size_t recorder_first_variant(const struct cprof_recorder *rec, size_t event);
 /* Reads the counters of the window and accounts for lost samples. */
 void recorder_count(struct cprof_recorder *rec);
 
+/* Processes all records up to now, and no younger ones; with reads_counters, the counters are read
+ * at that time.  -errno with e set. */
+int recorder_take_in(struct cprof_recorder *rec, bool reads_counters, struct err *e);
+
 /* The statistics of one event of the session; one of the user's events may have several. */
 void recorder_variant_stats(const struct cprof_recorder *rec, size_t i,
 			    struct cprof_event_stats *ret);

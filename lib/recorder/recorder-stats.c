@@ -99,6 +99,7 @@ void cprof_recorder_stats_sized(struct cprof_recorder *rec, struct cprof_stats *
 	source_usage(rec->session.source, &use);
 	struct cprof_stats all = {
 		.start_realtime_ns = rec->window.start_realtime_ns,
+		.end_realtime_ns = window_end_realtime_ns(&rec->window),
 		.duration_ns = window_duration_ns(&rec->window),
 		.scope = rec->session.scope,
 		.user_only = rec->session.user_only,

@@ -81,6 +81,7 @@ int cprof_recorder_pause(struct cprof_recorder *rec, size_t event, struct err *e
 		r = cprof_recorder_step(rec, 0, NULL, 0, NULL, e);
 		if (r < 0)
 			return r;
+		time_ns = clock_monotonic_ns();
 	}
 	return window_pause(&rec->window, event, time_ns, e);
 }
@@ -104,7 +105,10 @@ int cprof_recorder_snapshot(struct cprof_recorder *rec, struct err *e)
 	int r = check_running(rec, e);
 	if (r < 0)
 		return r;
-	r = cprof_recorder_step(rec, 0, NULL, 0, NULL, e);
+	r = window_tend(&rec->window, e);
+	if (r < 0)
+		return r;
+	r = recorder_take_in(rec, true, e);
 	if (r < 0)
 		return r;
 	r = slices_gather(&rec->slices, e);
@@ -123,11 +127,14 @@ int cprof_recorder_clear(struct cprof_recorder *rec, struct err *e)
 	if (r < 0)
 		return r;
 	/* The next profile must not start from the counts of all slices. */
-	bool is_count = rec->counted && !rec->slices.slice_ns;
+	const struct window *w = &rec->window;
+	bool is_count = w->counted_ns == w->taken_ns && !rec->slices.slice_ns;
 	slices_scatter(&rec->slices);
 	slices_clear(&rec->slices);
-	if (!is_count)
+	if (!is_count) {
+		window_read(&rec->window);
 		window_count(&rec->window, rec->engine.event);
+	}
 	rec->names_ready = false;
 	r = engine_clear(&rec->engine, e);
 	window_restart_counted(&rec->window);

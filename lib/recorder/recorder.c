@@ -302,6 +302,8 @@ static void read_proc(struct cprof_recorder *rec)
 static void open_window(struct cprof_recorder *rec)
 {
 	window_begin(&rec->window);
+	/* Its counters begin now, after the delay. */
+	rec->engine.window.start_ns = rec->window.start_ns;
 	coverage_start(&rec->coverage);
 	cost_start(&rec->cost);
 }
@@ -403,14 +405,16 @@ static int wait_for_records(struct cprof_recorder *rec, int timeout_ms, const in
 	return 0;
 }
 
-/* Processes everything that has arrived. */
-static int take_in(struct cprof_recorder *rec, struct err *e)
+int recorder_take_in(struct cprof_recorder *rec, bool reads_counters, struct err *e)
 {
-	uint64_t drained_ns = clock_monotonic_ns();
 	slices_scatter(&rec->slices);
-	if (!rec->window.is_open && drained_ns >= rec->engine.window.start_ns)
+	if (!rec->window.is_open && clock_monotonic_ns() >= rec->engine.window.start_ns)
 		open_window(rec);
+	uint64_t drained_ns = clock_monotonic_ns();
+	if (reads_counters)
+		window_read(&rec->window);
 	applabels_poll(&rec->engine.app);
+	source_limit(rec->session.source, drained_ns);
 	int r = drain_source(rec, e);
 	if (r < 0)
 		return r;
@@ -420,7 +424,7 @@ static int take_in(struct cprof_recorder *rec, struct err *e)
 	r = cost_adapt(&rec->cost, e);
 	if (r < 0)
 		return r;
-	r = slices_advance(&rec->slices, clock_monotonic_ns(), e);
+	r = slices_advance(&rec->slices, drained_ns, e);
 	if (r < 0)
 		return r;
 	collect_garbage(rec, clock_monotonic_ns());
@@ -440,7 +444,7 @@ int cprof_recorder_step(struct cprof_recorder *rec, int timeout_ms, const int *f
 	r = window_tend(&rec->window, e);
 	if (r < 0)
 		return r;
-	r = take_in(rec, e);
+	r = recorder_take_in(rec, false, e);
 	if (r < 0)
 		return r;
 	return gone ? CPROF_TARGET_GONE : CPROF_RUNNING;
@@ -470,9 +474,11 @@ int cprof_recorder_stop(struct cprof_recorder *rec, struct err *e)
 		open_window(rec);
 	source_disable(rec->session.source);
 	window_end(&rec->window);
+	window_read(&rec->window);
 	coverage_stop(&rec->coverage, &rec->engine.procs);
 	jit_poll(&rec->engine.jit, rec->window.end_ns, true);
 	slices_scatter(&rec->slices);
+	source_limit(rec->session.source, UINT64_MAX);
 	r = drain_source(rec, e);
 	if (r < 0)
 		goto out;

@@ -44,7 +44,7 @@ static int take_out(struct slices *from, struct slice *ret, struct err *e)
 		.walk = g->walk.stats, .app = g->app.stats,
 		.n_labels_dropped = g->own_labels.n_dropped,
 		.start_realtime_ns = w->start_realtime_ns, .start_ns = w->start_ns,
-		.duration_ns = window_duration_ns(w),
+		.start_active_ns = w->start_active_ns,
 	};
 	struct counts fresh = { .n = 0 };
 	if (!s.event || !s.base || counts_init(&fresh, &g->budget) < 0 ||
@@ -156,17 +156,16 @@ int slices_gather(struct slices *s, struct err *e)
 	struct window *w = s->window;
 	if (!s->slice_ns || s->gathered)
 		return 0;
-	drop_old(s, window_now_ns(w));
+	drop_old(s, w->end_ns ? w->end_ns : w->taken_ns);
 	int r = take_out(s, &s->old[s->n], e);
 	if (r < 0)
 		return r;
 	s->gathered = true;
 	for (size_t i = 0; i <= s->n; i++)
 		add_slice(s->engine, &s->old[i]);
-	for (size_t i = 0; i < s->n; i++)
-		w->active_ns += s->old[i].duration_ns;
 	w->start_realtime_ns = s->old[0].start_realtime_ns;
 	w->start_ns = s->old[0].start_ns;
+	w->start_active_ns = s->old[0].start_active_ns;
 	for (size_t i = 0; i < s->engine->options.n_events; i++)
 		w->event[i].base = s->old[0].base[i];
 	return 0;
@@ -191,10 +190,9 @@ void slices_scatter(struct slices *s)
 	stack_user_clear(&g->walk.user);
 	stack_user_add(&g->walk.user, &present->user);
 	g->app.stats = present->app;
-	for (size_t i = 0; i < s->n; i++)
-		w->active_ns -= s->old[i].duration_ns;
 	w->start_realtime_ns = present->start_realtime_ns;
 	w->start_ns = present->start_ns;
+	w->start_active_ns = present->start_active_ns;
 	slice_done(present);
 }
 

@@ -33,8 +33,8 @@ struct slice {
 	struct applabels_stats app;
 	uint64_t n_labels_dropped;
 	struct source_count *base;     /* per event, when it began */
-	int64_t start_realtime_ns;
-	uint64_t start_ns, duration_ns;
+	int64_t start_realtime_ns;     /* as in struct window */
+	uint64_t start_ns, start_active_ns;
 };
 
 struct slices {

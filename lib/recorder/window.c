@@ -51,36 +51,53 @@ static uint64_t minus(uint64_t a, uint64_t b)
 }
 
 /* What an event counted since it was opened, without gaps. */
-static void read_count(const struct window *w, size_t i, struct source_count *c)
+static struct source_count without_gaps(const struct window *w, size_t i)
 {
 	const struct kind_session *k = w->session;
-	uint64_t gaps_ns = pausegaps_total_ns(&w->samples->gaps, clock_monotonic_ns());
-	source_count(k->source, i, c);
-	if (!gaps_ns)
-		return;
-	gaps_ns *= source_n_places(k->source, i);
-	double running = c->time_enabled_ns ? (double)c->time_running_ns /
-					      (double)c->time_enabled_ns : 0;
-	c->time_enabled_ns = minus(c->time_enabled_ns, gaps_ns);
-	c->time_running_ns = minus(c->time_running_ns, (uint64_t)((double)gaps_ns * running));
-	c->value = minus(c->value, k->event[i].is_clock ? gaps_ns : w->samples->gap_value[i]);
+	struct source_count c = w->event[i].read;
+	if (!w->gaps_ns && !w->samples->gap_value[i])
+		return c;
+	uint64_t gaps_ns = w->gaps_ns * source_n_places(k->source, i);
+	double running = c.time_enabled_ns ? (double)c.time_running_ns /
+					     (double)c.time_enabled_ns : 0;
+	c.time_enabled_ns = minus(c.time_enabled_ns, gaps_ns);
+	c.time_running_ns = minus(c.time_running_ns, (uint64_t)((double)gaps_ns * running));
+	c.value = minus(c.value, k->event[i].is_clock ? gaps_ns : w->samples->gap_value[i]);
+	return c;
 }
 
-static void begin_times(struct window *w)
+void window_read(struct window *w)
 {
-	w->start_realtime_ns = (int64_t)clock_now_ns(CLOCK_REALTIME);
-	w->start_ns = w->resumed_ns = clock_monotonic_ns();
-	w->active_ns = 0;
+	w->gaps_ns = pausegaps_total_ns(&w->samples->gaps, clock_monotonic_ns());
+	for (size_t i = 0; i < w->session->n_events; i++)
+		source_count(w->session->source, i, &w->event[i].read);
 }
 
 static void read_bases(struct window *w)
 {
+	window_read(w);
 	for (size_t i = 0; i < w->session->n_events; i++)
-		read_count(w, i, &w->event[i].base);
+		w->event[i].base = without_gaps(w, i);
+}
+
+/* The time without pauses up to a time that is not before the last pause ended. */
+static uint64_t active_at(const struct window *w, uint64_t time_ns)
+{
+	return w->active_ns + (w->paused ? 0 : time_ns - w->resumed_ns);
+}
+
+static void begin_times(struct window *w)
+{
+	uint64_t since_ns = clock_monotonic_ns() - w->taken_ns;
+	w->start_realtime_ns = (int64_t)(clock_now_ns(CLOCK_REALTIME) - since_ns);
+	w->start_ns = w->taken_ns;
+	w->start_active_ns = w->taken_active_ns;
+	w->counted_ns = 0;
 }
 
 void window_begin(struct window *w)
 {
+	w->taken_ns = w->resumed_ns = clock_monotonic_ns();
 	begin_times(w);
 	read_bases(w);
 	w->is_open = true;
@@ -111,16 +128,25 @@ void window_end(struct window *w)
 	pausegaps_end(&w->samples->gaps, w->end_ns);
 }
 
-uint64_t window_now_ns(const struct window *w)
+uint64_t window_end_ns(const struct window *w)
 {
-	return w->end_ns ? w->end_ns : clock_monotonic_ns();
+	if (w->end_ns)
+		return w->end_ns;
+	return w->counted_ns ? w->taken_ns : clock_monotonic_ns();
+}
+
+int64_t window_end_realtime_ns(const struct window *w)
+{
+	return w->start_realtime_ns + (w->is_open ? (int64_t)(window_end_ns(w) - w->start_ns) : 0);
 }
 
 uint64_t window_duration_ns(const struct window *w)
 {
 	if (!w->is_open)
 		return 0;  /* the delay is not over */
-	return w->active_ns + (w->paused ? 0 : window_now_ns(w) - w->resumed_ns);
+	if (w->counted_ns && !w->end_ns)
+		return w->taken_active_ns - w->start_active_ns;  /* a pause may follow */
+	return active_at(w, window_end_ns(w)) - w->start_active_ns;
 }
 
 void window_count(struct window *w, const struct engine_event *seen)
@@ -128,7 +154,7 @@ void window_count(struct window *w, const struct engine_event *seen)
 	for (size_t i = 0; i < w->session->n_events; i++) {
 		struct source_count *c = &w->event[i].count;
 		const struct source_count *base = &w->event[i].base;
-		read_count(w, i, c);
+		*c = without_gaps(w, i);
 		/* An ignored sample also stands for time before the window. */
 		c->value = minus(c->value, base->value);
 		c->time_enabled_ns = minus(c->time_enabled_ns, base->time_enabled_ns);
@@ -136,6 +162,7 @@ void window_count(struct window *w, const struct engine_event *seen)
 		c->n_lost -= base->n_lost;
 		w->event[i].n_lost = c->has_lost ? c->n_lost : seen[i].n_lost_records;
 	}
+	w->counted_ns = w->taken_ns;
 }
 
 /* ---- pauses ------------------------------------------------------------------------ */
@@ -176,6 +203,10 @@ int window_tend(struct window *w, struct err *e)
 void window_drained(struct window *w, uint64_t time_ns)
 {
 	pausegaps_forget(&w->samples->gaps, minus(time_ns, KEEP_GAPS_NS));
+	if (!w->is_open)
+		return;
+	w->taken_ns = time_ns;
+	w->taken_active_ns = active_at(w, time_ns);
 }
 
 bool window_is_full(const struct window *w)
@@ -208,6 +239,7 @@ int window_pause(struct window *w, size_t event, uint64_t time_ns, struct err *e
 		int r = source_pause(w->session->source, SOURCE_ALL_EVENTS, e);
 		if (r < 0)
 			return r;
+		pausegaps_skip(&w->samples->gaps, time_ns, clock_monotonic_ns());
 	}
 	if (w->is_open)
 		w->active_ns += time_ns - w->resumed_ns;
@@ -228,11 +260,15 @@ static int enable_paused(struct window *w, size_t event, struct err *e)
 
 int window_resume(struct window *w, size_t event, struct err *e)
 {
+	bool is_all = event == CPROF_ALL_EVENTS, was_on = w->samples->gaps.open_ns;
+	uint64_t called_ns = clock_monotonic_ns();
 	int r = enable_paused(w, event, e);
 	if (r < 0)
 		return r;
 	uint64_t time_ns = clock_monotonic_ns();
 	pausegaps_end(&w->samples->gaps, time_ns);
+	if (is_all && w->paused && !was_on)
+		pausegaps_skip(&w->samples->gaps, called_ns, time_ns);
 	w->some_paused = event != CPROF_ALL_EVENTS && (w->some_paused || w->paused);
 	if (!w->paused)
 		return 0;

@@ -17,6 +17,7 @@ struct kind_session;
 
 /* The counters of an event of the session. */
 struct window_event {
+	struct source_count read;      /* since the event was opened; set by window_read */
 	struct source_count base;      /* when the window began */
 	struct source_count count;     /* within the window, as is n_lost; set by window_count */
 	uint64_t n_lost;               /* samples that the kernel could not deliver */
@@ -31,9 +32,14 @@ struct window {
 	int64_t start_realtime_ns;
 	uint64_t start_ns;             /* CLOCK_MONOTONIC, like all that follow */
 	uint64_t end_ns;               /* 0: has not ended */
-	uint64_t resumed_ns;           /* end of the last pause, or start_ns */
-	uint64_t active_ns;            /* recorded before that */
+	uint64_t taken_ns;             /* all records up to then were processed, and no others */
+	uint64_t resumed_ns;           /* end of the last pause, or start of the first window */
 	uint64_t paused_ns;            /* when the present pause began */
+	/* Time without pauses since the first window began: up to resumed_ns, to start_ns and to
+	 * taken_ns. */
+	uint64_t active_ns, start_active_ns, taken_active_ns;
+	uint64_t gaps_ns;              /* private: total of the pauses by time at window_read */
+	uint64_t counted_ns;           /* taken_ns at window_count; 0: not since it began */
 	bool paused;
 	bool pauses_are_short;         /* the last one was */
 	bool some_paused;              /* single events are */
@@ -48,20 +54,21 @@ void window_done(struct window *w);
 /* The window begins now. */
 void window_begin(struct window *w);
 
-/* Starts times and counters of another profile. */
+/* Another window begins where this one ends, at taken_ns: no time is in neither, or in both. */
 void window_restart(struct window *w);
 
-/* Likewise, but from the time of the last window_count: what was counted since belongs to the
- * new profile. */
+/* Likewise; its counters begin where window_count ended. */
 void window_restart_counted(struct window *w);
 
 /* The window ends now, for good. */
 void window_end(struct window *w);
 
-/* The end, or the present time. */
-uint64_t window_now_ns(const struct window *w);
+/* Where it ends: at end_ns, at taken_ns after window_count, or at the present time. */
+uint64_t window_end_ns(const struct window *w);
 
-/* The length without pauses, up to now or the end. */
+int64_t window_end_realtime_ns(const struct window *w);
+
+/* The length without pauses, up to that end. */
 uint64_t window_duration_ns(const struct window *w);
 
 /*
@@ -77,15 +84,18 @@ bool window_is_overdue(const struct window *w);
 /* Disables the events in that case.  -errno with e set. */
 int window_tend(struct window *w, struct err *e);
 
-/* All records that were in the rings at time_ns have been processed. */
+/* All records up to time_ns have been processed, and no younger ones. */
 void window_drained(struct window *w, uint64_t time_ns);
 
 /* Must the rings be drained before another pause?  Otherwise the list of pauses would grow without
  * bound. */
 bool window_is_full(const struct window *w);
 
-/* Reads the counters.  seen: what the engine saw of each event, for kernels that do not count lost
- * samples. */
+/* Reads the counters.  An interrupt that a CPU had been handling has written its sample then. */
+void window_read(struct window *w);
+
+/* From the counters as read, what happened in the window up to taken_ns.  seen: what the engine saw
+ * of each event, for kernels that do not count lost samples. */
 void window_count(struct window *w, const struct engine_event *seen);
 
 #endif

@@ -15,6 +15,12 @@ void source_close(struct source *s)
 		s->ops->close(s);
 }
 
+void source_limit(struct source *s, uint64_t until_ns)
+{
+	if (s->ops->limit)
+		s->ops->limit(s, until_ns);
+}
+
 int source_enable(struct source *s, struct err *e)
 {
 	return s->ops->enable ? s->ops->enable(s, e) : 0;

@@ -63,6 +63,8 @@ struct source_ops {
 	/* Returns an enum source_outcome, or a negative errno with e set. */
 	int (*next)(struct source *s, struct record *ret_record, struct err *e);
 	void (*close)(struct source *s);
+	/* See source_limit.  Missing: there is no limit. */
+	void (*limit)(struct source *s, uint64_t until_ns);
 
 	/* Starts all events, except paused ones and those that start at a command's exec.  Missing:
 	 * they are running already. */
@@ -116,6 +118,13 @@ static inline int source_next(struct source *s, struct record *ret_record, struc
 }
 
 void source_close(struct source *s);
+
+/*
+ * From now on next leaves records that are younger than until_ns (CLOCK_MONOTONIC) for later.  If
+ * that is the present time, the source is idle when all records written up to now were delivered.
+ * UINT64_MAX: no limit.
+ */
+void source_limit(struct source *s, uint64_t until_ns);
 int source_enable(struct source *s, struct err *e);
 void source_disable(struct source *s);
 int source_pause(struct source *s, size_t event, struct err *e);

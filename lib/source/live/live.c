@@ -149,9 +149,7 @@ void live_watch_clocks(struct live *l)
 	for (uint32_t i = 0; i < l->options.n_events; i++)
 		any |= is_shared_event(l, i);
 	if (any)
-		l->merge.shared = (struct merge_shared){
-			.is_shared = is_shared, .ctx = l, .since_ns = clock_monotonic_ns(),
-		};
+		l->merge.shared = (struct merge_shared){ .is_shared = is_shared, .ctx = l };
 }
 
 /* Samples are laid out as their events requested; PERF_SAMPLE_IDENTIFIER comes first in each. */
@@ -203,6 +201,11 @@ static int live_next(struct source *s, struct record *ret_record, struct err *e)
 	}
 }
 
+static void live_limit(struct source *s, uint64_t until_ns)
+{
+	((struct live *)s)->merge.until_ns = until_ns;
+}
+
 static void live_close(struct source *s)
 {
 	struct live *l = (struct live *)s;
@@ -238,6 +241,7 @@ static struct live *live_of(const struct source *s)
 static int live_enable(struct source *s, struct err *e)
 {
 	struct live *l = live_of(s);
+	l->merge.shared.since_ns = clock_monotonic_ns();  /* there are no samples yet */
 	if (l->options.attr.enable_on_exec)
 		return 0;
 	for (size_t i = 0; i < l->fds.n; i++) {
@@ -434,7 +438,7 @@ static const struct perf_event_attr *live_attr(const struct source *s, size_t i)
 }
 
 const struct source_ops live_ops = {
-	.next = live_next, .close = live_close,
+	.next = live_next, .close = live_close, .limit = live_limit,
 	.enable = live_enable, .disable = live_disable,
 	.pause = live_pause, .resume = live_resume,
 	.wait = live_wait, .poll_fd = live_poll_fd,

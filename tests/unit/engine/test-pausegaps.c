@@ -42,6 +42,12 @@ int main(void)
 	pausegaps_begin(&g, 2000000);
 	pausegaps_forget(&g, UINT64_MAX);
 	tap_ok(pausegaps_contain(&g, 2000000), "the present gap is not dropped");
+	pausegaps_end(&g, 2000100);
+	pausegaps_skip(&g, 2000200, 2000300);
+	tap_ok(pausegaps_contain(&g, 2000200) && pausegaps_contain(&g, 2000300) &&
+		       !pausegaps_contain(&g, 2000199) && !pausegaps_contain(&g, 2000301) &&
+		       pausegaps_total_ns(&g, 0) == 50 + 1000 * 500 + 100,
+	       "time that is skipped does not count for the total");
 	pausegaps_done(&g);
 	return tap_done();
 }

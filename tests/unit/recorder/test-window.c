@@ -247,6 +247,55 @@ static void test_mixed(void)
 	cprof_recorder_free(r);
 }
 
+/* A window ends when its snapshot is taken, however long the writing takes, and the next one begins
+ * there: no time is in neither or in both. */
+static void test_ends(uint64_t keep_last_ns)
+{
+	struct cprof_config config = { .pausable = true, .keep_last_ns = keep_last_ns };
+	struct cprof_recorder *r = make(&config);
+	struct cprof_stats a, b, c;
+	bool follows = true;
+	uint64_t sum_ns = 0, paused_ns = 0;
+	uint64_t before = wall_ns();
+	cprof_recorder_start(r, &e);
+	for (int i = 0; i < 5; i++) {
+		work_ms(5);
+		cprof_recorder_snapshot(r, &e);
+		cprof_recorder_stats(r, &a);
+		follows &= i == 0 || llabs(a.start_realtime_ns - b.end_realtime_ns) < 100000;
+		work_ms(20);
+		if (i == 2) {
+			uint64_t from = wall_ns();
+			cprof_recorder_pause(r, CPROF_ALL_EVENTS, &e);
+			work_ms(10);
+			cprof_recorder_resume(r, CPROF_ALL_EVENTS, &e);
+			paused_ns = wall_ns() - from;
+		}
+		cprof_recorder_stats(r, &b);
+		follows &= a.duration_ns == b.duration_ns &&
+			   a.end_realtime_ns == b.end_realtime_ns;
+		sum_ns += b.duration_ns;
+		if (i == 3 && !keep_last_ns)
+			cprof_recorder_step(r, 0, NULL, 0, NULL, &e);
+		cprof_recorder_stats(r, &c);
+		sum_ns += c.duration_ns - b.duration_ns;
+		b = c;
+		cprof_recorder_clear(r, &e);
+	}
+	cprof_recorder_stop(r, &e);
+	uint64_t most_ns = wall_ns() - before;
+	cprof_recorder_stats(r, &a);
+	sum_ns += a.duration_ns;
+	follows &= llabs(a.start_realtime_ns - b.end_realtime_ns) < 100000;
+	tap_ok(follows, "each window ends at its snapshot, where the next one begins");
+	/* Preparing takes time before the first one, cleaning up after the last one. */
+	tap_ok(sum_ns <= most_ns - paused_ns + 1000000 && sum_ns + paused_ns + 1000000 > most_ns -
+	       most_ns / 10, "together they are as long as the recording: %llu of %llu and %llu",
+	       (unsigned long long)sum_ns, (unsigned long long)most_ns,
+	       (unsigned long long)paused_ns);
+	cprof_recorder_free(r);
+}
+
 int main(void)
 {
 	struct cprof_config config = { .start_paused = true };
@@ -261,6 +310,8 @@ int main(void)
 	test_last();
 	test_short();
 	test_mixed();
+	test_ends(0);
+	test_ends(1000000000);
 	config.start_paused = false;
 	r = make(&config);
 	cprof_recorder_start(r, &e);

@@ -45,6 +45,7 @@ static void test_missing(struct source *s)
 	tap_ok(!source_attr(s, 0), "no event is a perf event");
 	tap_int((long long)source_sample_cost(s, 0), 0, "the cost of a sample is unknown");
 	tap_int(source_poll_fd(s, 0), -1, "there is no descriptor to poll");
+	source_limit(s, 5);
 }
 
 static void test_wait(struct source *s)
