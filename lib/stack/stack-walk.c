@@ -8,6 +8,7 @@
  *
  * Within a part, the first address is where the sample (or the system call, or the interrupt)
  * happened, and is exact.  All others are return addresses: minus one, they are within the call.
+ * Exceptions are the signal trampoline and the function that the signal has interrupted.
  */
 
 #include "stack/stack-walk.h"
@@ -24,6 +25,7 @@
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct stack_walk_cached {
 	uint64_t pc;
@@ -128,12 +130,33 @@ void stack_walk_count_completed(struct stack_walk *w, uint32_t n_beyond, uint32_
 
 /* ---- addresses to frames ---------------------------------------------------------- */
 
-static uint32_t look_up_user(struct stack_walk *w, struct procs_space *space, uint64_t pc)
+/* Is the code at off of a file that of a signal trampoline? */
+static bool is_trampoline(const struct stack_walk *w, const struct dso *d, uint64_t off)
+{
+	const struct arch *arch = w->user.arch;
+	uint8_t code[ARCH_BYTES_MAX];
+	ssize_t n = 0;
+	if (!arch)
+		return false;
+	if (d->fd >= 0)
+		n = pread(d->fd, code, sizeof(code), (off_t)off);
+	else if (d->image && off < d->n_image_bytes && d->n_image_bytes - off >= sizeof(code))
+		n = (ssize_t)sizeof(code), memcpy(code, d->image + off, sizeof(code));
+	return n > 0 && (arch_begins(code, (size_t)n, &arch->sigreturn[0]) ||
+			 arch_begins(code, (size_t)n, &arch->sigreturn[1]));
+}
+
+/* is_return: it is the byte before an address of the kernel's chain of frame pointers, which may
+ * also be that of a signal trampoline. */
+static uint32_t look_up_user(struct stack_walk *w, struct procs_space *space, uint64_t pc,
+			     bool is_return)
 {
 	const struct procs_map *map = procs_space_find(space, pc);
 	if (!map)
 		return NO_MAPPING;
 	const struct dso *d = dso_get(w->dsos, map->dso);
+	if (is_return && is_trampoline(w, d, pc + 1 - map->start + map->pgoff))
+		pc++;
 	uint64_t vaddr = pc;
 	uint32_t dso = map->dso;
 	if (d->key.kind != DSO_ANON)
@@ -150,14 +173,14 @@ static struct stack_walk_cached *cached_frame(const struct stack_walk *w, uint64
 }
 
 static uint32_t frame_at(struct stack_walk *w, struct procs_space *space, uint64_t pc,
-			 bool is_kernel)
+			 bool is_kernel, bool is_return)
 {
 	uint32_t serial = is_kernel ? 0 : space->serial;
 	struct stack_walk_cached *c = cached_frame(w, pc, serial);
 	if (c->pc == pc && c->serial == serial && pc)
 		return c->frame;
 	uint32_t frame = is_kernel ? frames_add(w->frames, w->kernel_dso, pc, false)
-				   : look_up_user(w, space, pc);
+				   : look_up_user(w, space, pc, is_return);
 	if (frame != FRAMES_NONE && frame != NO_MAPPING)
 		*c = (struct stack_walk_cached){ .pc = pc, .serial = serial, .frame = frame };
 	return frame;
@@ -327,8 +350,8 @@ static uint32_t look_up_frames(struct stack_walk *w, struct procs_space *space, 
 			       uint32_t n)
 {
 	for (uint32_t i = n; i-- > from;) {
-		w->frame[i] = frame_at(w, space, w->pc[i], w->is_kernel[i]);
 		bool is_leaf = i + 1 == n || w->is_kernel[i + 1];
+		w->frame[i] = frame_at(w, space, w->pc[i], w->is_kernel[i], !is_leaf);
 		if (w->frame[i] == NO_MAPPING && !is_leaf)
 			return i + 1;
 	}
@@ -345,7 +368,7 @@ static uint32_t walk_single_frame(struct stack_walk *w, struct procs_space *spac
 	struct stack_walk_cached *c = cached_frame(w, pc, serial);
 	if (c->pc == pc && c->serial == serial && c->alone != STACKS_EMPTY)
 		return c->alone;
-	uint32_t frame = frame_at(w, space, pc, is_kernel);
+	uint32_t frame = frame_at(w, space, pc, is_kernel, false);
 	if (frame == NO_MAPPING) {
 		w->stats.n_unknown++;
 		frame = w->unknown;
@@ -424,7 +447,7 @@ static bool descend_kernel(struct stack_walk *w, struct procs_space *space, cons
 	uint32_t n = lay_out_chain(w, r, &truncated);
 	for (uint32_t i = 0; i < n; i++)
 		if (w->is_kernel[i] &&
-		    !descend(w, depth + i, frame_at(w, space, w->pc[i], true), node))
+		    !descend(w, depth + i, frame_at(w, space, w->pc[i], true, false), node))
 			return false;
 	return true;
 }
@@ -438,7 +461,7 @@ static uint32_t descend_outer(struct stack_walk *w, struct procs_space *space, u
 	uint32_t n = outer->n + (outer->between != 0);
 	for (uint32_t i = 0; i < n; i++) {
 		uint64_t ra = i < outer->n ? outer->ra[outer->n - 1 - i] : outer->between;
-		uint32_t frame = frame_at(w, space, ra - 1, false);
+		uint32_t frame = frame_at(w, space, ra - 1, false, false);
 		*fits = *fits && descend(w, i, frame == NO_MAPPING ? w->unknown : frame, node);
 	}
 	return n;
@@ -488,8 +511,9 @@ uint32_t stack_walk_sample_cfi(struct stack_walk *w, struct procs_space *space,
 	stack_marks_move(&w->mark, n_outer + (outer->n && !whole));
 	for (; i < u.n; i++) {
 		const struct unwind_frame *f = &u.frame[u.n - 1 - i];
-		uint32_t frame = frame_at(w, space,
-					  f->flags & UNWIND_FRAME_EXACT ? f->pc : f->pc - 1, false);
+		/* no call leads to a signal trampoline: the kernel has pushed its address */
+		bool is_exact = f->flags & (UNWIND_FRAME_EXACT | UNWIND_FRAME_SIGNAL);
+		uint32_t frame = frame_at(w, space, f->pc - !is_exact, false, false);
 		if (frame == NO_MAPPING) {
 			w->stats.n_unknown += i + 1 == u.n;
 			frame = w->unknown;
