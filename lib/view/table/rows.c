@@ -21,6 +21,7 @@
 #include <string.h>
 
 #define KNOWN_LABELS_MAX 64   /* named in a hint */
+#define THREAD_LABEL "thread_name"
 
 struct key { uint64_t a, b; };
 
@@ -40,7 +41,7 @@ static const struct rows_kind kinds[] = {
 	{ "line", "lines", ROWS_LINE, NULL },
 	{ "file", "files", ROWS_FILE, NULL },
 	{ "module", "modules", ROWS_MODULE, NULL },
-	{ "thread", "values", ROWS_LABEL, "thread_name" },
+	{ "thread", "values", ROWS_LABEL, THREAD_LABEL },
 };
 #define N_KINDS (sizeof(kinds) / sizeof(*kinds))
 
@@ -243,8 +244,10 @@ static int rows_of_locations(const struct model *m, const struct filter *f, stru
 	return 0;
 }
 
+/* absent: the name of the row of sets without the label. */
 static uint32_t row_of_labels(const struct model *m, struct rows_private *x,
-			      const struct model_labels *set, const char *key_name, bool *known)
+			      const struct model_labels *set, const char *key_name,
+			      const char *absent, bool *known)
 {
 	for (uint32_t i = 0; i < set->n; i++) {
 		const struct model_label *l = &m->label[set->first + i];
@@ -263,7 +266,7 @@ static uint32_t row_of_labels(const struct model *m, struct rows_private *x,
 	}
 	struct key none = { KIND(KEY_UNKNOWN), 0 };
 	uint32_t row = find_row(x, none);
-	return row != MODEL_NONE ? row : new_row(x, none, "(none)");
+	return row != MODEL_NONE ? row : new_row(x, none, absent);
 }
 
 static int no_such_label(const struct model *m, const char *label, struct err *e)
@@ -289,14 +292,42 @@ static int no_such_label(const struct model *m, const char *label, struct err *e
 	return r;
 }
 
+static bool has_label(const struct model *m, const char *label)
+{
+	for (uint32_t i = 0; i < m->n_label_items; i++)
+		if (strcmp(model_string(m, m->label[i].key), label) == 0)
+			return true;
+	return false;
+}
+
+/* The label by which a profile tells threads apart; NULL: by none, as cprof's where all threads have
+ * the same name.  The first is cprof's. */
+static const char *label_of_threads(const struct model *m)
+{
+	static const char *const keys[] = {
+		THREAD_LABEL, "thread", "thread name", "tid", "thread_id", "thread id",
+	};
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		if (has_label(m, keys[i]))
+			return keys[i];
+	return NULL;
+}
+
 static int rows_of_labels(const struct model *m, struct rows *r, const char *label, struct err *e)
 {
 	bool known = false;
+	const char *absent = "(none)";
+	if (strcmp(label, THREAD_LABEL) == 0) {
+		const char *found = label_of_threads(m);
+		label = found ? found : label;
+		absent = found ? absent : "(all threads)";
+		known = true;
+	}
 	r->of_labels = calloc((size_t)m->n_label_sets + 1, sizeof(*r->of_labels));
 	if (!r->of_labels)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < m->n_label_sets; i++) {
-		r->of_labels[i] = row_of_labels(m, r->priv, &m->labels[i], label, &known);
+		r->of_labels[i] = row_of_labels(m, r->priv, &m->labels[i], label, absent, &known);
 		if (r->of_labels[i] == MODEL_NONE)
 			return -ENOMEM;
 	}

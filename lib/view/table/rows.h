@@ -58,7 +58,8 @@ struct rows {
 };
 
 /* f may be NULL; frames that it leaves out have no rows.  label: the key for ROWS_LABEL.  The model
- * must outlive the result.  -ENOENT: no sample has this label (with a hint); -ENOMEM. */
+ * must outlive the result.  -ENOENT: no sample has this label (with a hint), but not for
+ * "thread_name": other tools have other labels for threads, and one thread needs none; -ENOMEM. */
 int rows_new(const struct model *m, const struct filter *f, enum rows_by by, const char *label,
 	     struct rows **ret, struct err *e);
 void rows_free(struct rows *r);

@@ -124,6 +124,25 @@ static void test_names(void)
 	done(&x);
 	build_done(&b);
 
+	/* other tools' labels for threads, and a program with one thread */
+	BUILD(&b, "samples/count", "1 f ; thread=w", "2 g ; tid=7");
+	make(&x, &b, NULL, ROWS_LABEL, "thread_name", NULL);
+	row_is(&x, "w", 1, 1);
+	row_is(&x, "(none)", 2, 2);
+	done(&x);
+	build_done(&b);
+	BUILD(&b, "samples/count", "1 f ; name=x tid=8", "2 g ; tid=7");
+	make(&x, &b, NULL, ROWS_LABEL, "thread_name", NULL);
+	row_is(&x, "8", 1, 1);
+	row_is(&x, "7", 2, 2);
+	done(&x);
+	build_done(&b);
+	BUILD(&b, "samples/count", "1 f ; name=x", "2 g");
+	make(&x, &b, NULL, ROWS_LABEL, "thread_name", NULL);
+	row_is(&x, "(all threads)", 3, 3);
+	done(&x);
+	build_done(&b);
+
 	tap_int(rows_kind_find("module").by, ROWS_MODULE, "a kind of rows is found by name");
 	tap_str(rows_kind_find("thread").label, "thread_name", "a thread is a label");
 	tap_ok(rows_kind_find("pod").by == ROWS_LABEL &&
