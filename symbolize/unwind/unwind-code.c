@@ -315,6 +315,57 @@ bool unwind_code_cfa(struct unwind_walk *w, uint64_t *ret)
 	return true;
 }
 
+/* ---- raised exceptions ----------------------------------------------------------------- */
+
+/* Does a rule lead to a handler, or to a caller, with another return address where its CFI says? */
+static bool code_accept_raise(void *ctx, const struct cfi_rule *rule)
+{
+	const struct code_at *c = ctx;
+	const struct unwind_walk *w = c->w;
+	const struct unwind_frame *f = &w->frame[w->n - 1];
+	const struct cfi_slots slots = cfi_slots(rule, f->sp);
+	struct module m;
+	struct cfi_rule next;
+	uint64_t pc, ra;
+	if (rule->flags & (CFI_FLAG_CFA_FP | CFI_FLAG_RA_REG) || slots.cfa <= f->sp ||
+	    !unwind_load(w, slots.ra, &pc))
+		return false;
+	pc = unwind_strip(w, pc);
+	if (!pc || !w->find_module(w->in->ctx, pc, &m) || !m.cfi)
+		return false;
+	runtime_file_rule(&m, pc - unwind_code_is_call(w, pc) - m.bias, &next);
+	if (next.kind == CFI_ROOT)
+		return true;
+	return next.kind == CFI_PLAIN && !(next.flags & CFI_FLAG_RA_REG) &&
+	       unwind_load(w, cfi_slots(&next, next.flags & CFI_FLAG_CFA_FP ? f->fp : slots.cfa).ra,
+			   &ra) &&
+	       unwind_code_is_call(w, unwind_strip(w, ra));
+}
+
+bool unwind_code_raise(struct unwind_walk *w)
+{
+	const struct unwind_frame *f = &w->frame[w->n - 1];
+	struct module m;
+	struct code_at c = { .w = w, .m = &m };
+	const struct cfi_code code = { .arch = w->arch, .ctx = &c, .read = code_read_at,
+		.accept = code_accept_raise };
+	struct cfi_rule r;
+	uint64_t pc = 0, fp = f->fp;
+	if (!(f->flags & UNWIND_FRAME_EXACT) || !w->find_module(w->in->ctx, f->pc, &m) ||
+	    !cfi_code_rule(&code, f->pc, &r))
+		return false;
+	const struct cfi_slots slots = cfi_slots(&r, f->sp);
+	unwind_load(w, slots.ra, &pc);
+	if (r.flags & CFI_FLAG_FP_SAVED)
+		unwind_load(w, slots.fp, &fp);
+	pc = unwind_strip(w, pc);
+	w->stats->n_by_code++;
+	w->frame[w->n++] = (struct unwind_frame){ .pc = pc, .sp = slots.cfa, .fp = fp,
+		.flags = UNWIND_FRAME_HEURISTIC |
+			 (unwind_code_is_call(w, pc) ? 0 : UNWIND_FRAME_EXACT) };
+	return true;
+}
+
 /* ---- CFI that is not valid at each instruction --------------------------------------------- */
 
 /* Bytes of code after a function's start, where it sets up its frame, and around a pc. */

@@ -50,6 +50,13 @@ bool unwind_code_is_call(const struct unwind_walk *w, uint64_t ra);
 /* Is it a call of the newest frame's function, even through a PLT entry whose slot can be read? */
 bool unwind_code_is_called_by(const struct unwind_walk *w, uint64_t ra);
 
+/*
+ * Functions that raise exceptions, such as OCaml's, load the stack pointer of the handler's frame
+ * and return to the handler, and those that switch between coroutines do the same.  If the newest
+ * frame was interrupted there, adds the frame to which its code returns.
+ */
+bool unwind_code_raise(struct unwind_walk *w);
+
 /* The CFA of the newest frame, which was not interrupted: by its stack pointer and the code from
  * its function's start.  False: unknown. */
 bool unwind_code_cfa(struct unwind_walk *w, uint64_t *ret);

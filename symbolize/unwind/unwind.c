@@ -294,28 +294,33 @@ unwind_ahead_far(const struct unwind_walk *w, const struct unwind_memo *m, uint3
 }
 
 /*
- * Does a stack lead nowhere because a function near its end has switched stacks?  Then that
- * function is the root, and its pc is cached as one, since the words that its CFI treats as return
- * addresses may lead to a few more frames.
+ * Does a stack lead nowhere because a function near its end has switched stacks?  If it is about to
+ * return there, the stack continues there.  Otherwise that function is the root, and its pc is cached
+ * as one, since the words that its CFI treats as return addresses may lead to a few more frames.
  */
-static bool unwind_is_switched(struct unwind *u, struct unwind_walk *w, struct unwind_sync *s,
-			       enum unwind_end end)
+static enum unwind_end unwind_switched(struct unwind *u, struct unwind_walk *w,
+				       struct unwind_sync *s, uint32_t n_memo, enum unwind_end end)
 {
-	if (end == UNWIND_DEPTH || end == UNWIND_BEYOND || w->is_gone)
-		return false;
+	if (end == UNWIND_ROOT || end == UNWIND_DEPTH || end == UNWIND_BEYOND || w->is_gone ||
+	    s->n_joined)
+		return end;
 	for (uint32_t i = w->n; i-- > 0 && i + UNWIND_SWITCH_FRAMES >= w->n;) {
 		const struct unwind_frame *f = &w->frame[i];
 		if (!unwind_call_is_switched(w, i))
 			continue;
+		w->n = i + 1;
+		s->n_met = 0;
+		if (unwind_code_raise(w)) {
+			s->k = (int64_t)n_memo - 1;
+			return unwind_run(u, w, s, n_memo);
+		}
 		uint64_t key = unwind_cache_key(unwind_cache_salt(w->in->space),
 						f->pc - !(f->flags & UNWIND_FRAME_EXACT));
 		unwind_cache_put(&u->by_pc, key, (struct cfi_rule){ .kind = CFI_ROOT });
 		w->frame[i].flags |= UNWIND_STEP_NONE;
-		w->n = i + 1;
-		s->n_met = 0;
-		return true;
+		return UNWIND_ROOT;
 	}
-	return false;
+	return end;
 }
 
 /*
@@ -370,9 +375,9 @@ void unwind_stack(struct unwind *u, const struct unwind_input *in, struct unwind
 	ret->end = unwind_run(u, &w, &s, n_memo);
 	if (unwind_is_handler(&w, &s, n_memo))
 		ret->end = unwind_run(u, &w, &s, n_memo);
-	if (ret->end != UNWIND_ROOT && ((w.n == 1 && unwind_code_is_start(&w)) ||
-					(!s.n_joined && unwind_is_switched(u, &w, &s, ret->end))))
+	if (ret->end != UNWIND_ROOT && w.n == 1 && unwind_code_is_start(&w))
 		ret->end = UNWIND_ROOT;
+	ret->end = unwind_switched(u, &w, &s, n_memo, ret->end);
 	ret->n = w.n;
 	ret->n_joined = s.n_joined;
 	ret->is_whole = ret->end == UNWIND_ROOT || (s.n_joined && s.is_whole);
