@@ -7,6 +7,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
 
 /* PF_KTHREAD of the kernel's include/linux/sched.h, in field 9 of /proc/PID/stat (proc(5)). */
 #define STAT_FLAG_KTHREAD 0x00200000u
@@ -61,4 +64,18 @@ bool targetcheck_is_stopped(const struct host *h, pid_t id)
 		return false;
 	const char *rest = strrchr(stat, ')');
 	return rest && (strncmp(rest, ") T", 3) == 0 || strncmp(rest, ") t", 3) == 0);
+}
+
+const char *targetcheck_privilege(const char *path)
+{
+	struct stat st;
+	if (stat(path, &st) < 0)
+		return NULL;
+	if (st.st_mode & S_ISUID && st.st_uid != geteuid())
+		return "is set-user-ID";
+	if (st.st_mode & S_ISGID && st.st_gid != getegid())
+		return "is set-group-ID";
+	if (getxattr(path, "security.capability", NULL, 0) > 0)
+		return "has capabilities";
+	return access(path, R_OK) < 0 ? "may not be read" : NULL;
 }

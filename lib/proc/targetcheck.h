@@ -19,6 +19,13 @@ enum targetcheck_kind {
  * there is none, -EINVAL for a zombie, and for a thread's id given as a process. */
 int targetcheck(const struct host *h, pid_t id, bool is_thread, struct err *e);
 
+/*
+ * The kernel removes the per-task events of a process that executes a file which gives rights that
+ * the user does not have, or which the user may not read.  Why it does so for this file: "is
+ * set-user-ID"; NULL: it does not.
+ */
+const char *targetcheck_privilege(const char *path);
+
 /* Is that process or thread stopped, by a signal or by a debugger? */
 bool targetcheck_is_stopped(const struct host *h, pid_t id);
 

@@ -294,9 +294,10 @@ unwind_ahead_far(const struct unwind_walk *w, const struct unwind_memo *m, uint3
 }
 
 /*
- * Does a stack lead nowhere because a function near its end has switched stacks?  If it is about to
- * return there, the stack continues there.  Otherwise that function is the root, and its pc is cached
- * as one, since the words that its CFI treats as return addresses may lead to a few more frames.
+ * Does a stack lead nowhere because a function near its end has switched stacks?  If it is about
+ * to return there, the stack continues there.  Otherwise that function is the root, and its pc is
+ * cached as one, since the words that its CFI treats as return addresses may lead to a few more
+ * frames.
  */
 static enum unwind_end unwind_switched(struct unwind *u, struct unwind_walk *w,
 				       struct unwind_sync *s, uint32_t n_memo, enum unwind_end end)

@@ -55,6 +55,22 @@ run nobody record -e cpu-clock -o one.pb.gz -- ./spin.keep 3 600
 is "$status" 0 'paranoid 1: recorded'
 profile 'paranoid 1: functions have their names' one.pb.gz "cum('recurse') > 0.95"
 paranoid -1
+# The kernel removes the events of a process that executes a file with other rights.
+cp "$PROG/spin" suid.keep && chmod 4755 suid.keep
+run nobody record --scope task -e cpu-clock -o suid.pb.gz -- ./suid.keep 3 300
+is "$status" 1 'a set-user-ID command: no profile'
+like err "no sample of 'cpu-clock'.* '.*suid.keep', which is set-user-ID" 'the message says why'
+like err '--scope cpu' 'and what to do'
+cp "$PROG/spin" unread.keep && chmod 0711 unread.keep
+run nobody record --scope task -e cpu-clock -o unread.pb.gz -- ./unread.keep 3 300
+like err "no sample of 'cpu-clock'.* '.*unread.keep', which may not be read" \
+	'the same for a command that may not be read'
+run nobody record --scope task -e cpu-clock -o suid.pb.gz -- sh -c './suid.keep 3 300; :'
+like err "no sample of 'cpu-clock'.* what the command has executed" 'the same for what a script runs'
+run "$CPROF" record -q -e cpu-clock -o suid.pb.gz -- ./suid.keep 3 300
+is "$status" 0 'root records it'
+rm -f suid.pb.gz suid.keep unread.keep
+
 forks_by_nobody() {
 	run nobody record -e cpu-clock -F 4999 -o all.pb.gz -- ./forks.keep 200
 	is "$status" 0 'paranoid -1: recorded'

@@ -15,6 +15,11 @@
 /* Characters of a list of ids: the first workers of a large server suffice. */
 #define CHILDREN_SHOWN_MAX 80
 
+/* Events that were enabled for less than this part of the CPU time were removed.  A command that
+ * uses less time in total uses most of it before and in exec. */
+#define REMOVED_PART 2u
+#define REMOVED_MIN_NS 20000000u
+
 /* The first target that is stopped, by a signal or a debugger; 0 if none is. */
 static pid_t stopped_target(const struct kind_session *k)
 {
@@ -51,6 +56,33 @@ static bool hint_children(const struct kind_session *k, struct err *e)
 		return true;
 	}
 	return false;
+}
+
+/* Were the events enabled for a small part of the time that the command used?  Then the kernel has
+ * removed them. */
+static bool is_removed(const struct kind_session *k, const struct cprof_stats *st,
+		       const struct cprof_event_stats *ev)
+{
+	return k->scope == CPROF_SCOPE_TASK && k->config->command_pid && !k->config->no_inherit &&
+	       st->cpu_used_known && st->cpu_used_ns >= REMOVED_MIN_NS &&
+	       ev->time_enabled_ns < st->cpu_used_ns / REMOVED_PART;
+}
+
+static int explain_removed(const struct kind_session *k, const struct cprof_event_stats *ev,
+			   struct err *e)
+{
+	const char *file = k->config->command_file;
+	const char *why = file ? targetcheck_privilege(file) : NULL;
+	if (why)
+		err_set(e, ENODATA, "there is no sample of '%s': the kernel lets no user record "
+			"'%s', which %s", ev->name, file, why);
+	else
+		err_set(e, ENODATA, "there is no sample of '%s': the kernel lets no user record "
+			"what the command has executed", ev->name);
+	err_hint(e, "use --scope cpu (CAP_PERFMON or root): the kernel removes other events when a "
+		    "process executes a file that is set-user-ID, set-group-ID, has capabilities or "
+		    "may not be read");
+	return -ENODATA;
 }
 
 static int explain_clock(const struct kind_session *k, const struct cprof_stats *st,
@@ -123,5 +155,7 @@ static int explain_counter(const struct cprof_event_stats *ev, struct err *e)
 int kind_cpu_why_empty(const struct kind_session *k, const struct cprof_stats *stats,
 		       const struct cprof_event_stats *event, struct err *e)
 {
+	if (is_removed(k, stats, event))
+		return explain_removed(k, event, e);
 	return event->is_clock ? explain_clock(k, stats, event, e) : explain_counter(event, e);
 }

@@ -300,8 +300,8 @@ static bool has_label(const struct model *m, const char *label)
 	return false;
 }
 
-/* The label by which a profile tells threads apart; NULL: by none, as cprof's where all threads have
- * the same name.  The first is cprof's. */
+/* The label by which a profile distinguishes threads; NULL: none, as in cprof's where all threads
+ * have the same name.  The first is cprof's. */
 static const char *label_of_threads(const struct model *m)
 {
 	static const char *const keys[] = {
