@@ -79,9 +79,9 @@ static int explain_removed(const struct kind_session *k, const struct cprof_even
 	else
 		err_set(e, ENODATA, "there is no sample of '%s': the kernel lets no user record "
 			"what the command has executed", ev->name);
-	err_hint(e, "use --scope cpu (CAP_PERFMON or root): the kernel removes other events when a "
-		    "process executes a file that is set-user-ID, set-group-ID, has capabilities or "
-		    "may not be read");
+	err_hint(e, "use --scope cpu (CAP_PERFMON or root): the kernel removes other events when "
+		    "a process executes a file that is set-user-ID, set-group-ID, has "
+		    "capabilities or may not be read");
 	return -ENODATA;
 }
 

@@ -366,7 +366,7 @@ unsigned int x86code_n_sp_loads(const uint8_t *code, size_t n_bytes)
 		if (x.n_bytes == 0)
 			break;
 		n += x86_loads_sp(&x);
-		/* code behind a return is reached from elsewhere, on the first stack */
+		/* after a return comes code that is reached from elsewhere, on the first stack */
 		if (!x.is_vector && *x.p == 0xc3)
 			n = 0;
 		i += x.n_bytes;
