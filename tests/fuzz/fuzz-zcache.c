@@ -8,78 +8,24 @@
 #include "symbolize/pack/unpack.h"
 #include "symbolize/pack/zcache.h"
 
-#include "base/bytes.h"
+#include "fuzzdir.h"
 
-#include <dirent.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define N_MAX (96u << 10)        /* of the section */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static char dir[64];
-
-static void check(bool ok)
-{
-	if (!ok)
-		abort();
-}
-
-static void clean(void)
-{
-	DIR *d = opendir(dir);
-	for (struct dirent *e; d && (e = readdir(d)) != NULL;)
-		unlinkat(dirfd(d), e->d_name, 0);
-	if (d)
-		closedir(d);
-}
-
-static void remove_dir(void)
-{
-	clean();
-	rmdir(dir);
-}
-
-static void make_dir(void)
-{
-	if (dir[0])
-		return;
-	snprintf(dir, sizeof(dir), "/dev/shm/cprof-fuzz-XXXXXX");
-	if (!mkdtemp(dir)) {
-		snprintf(dir, sizeof(dir), "/tmp/cprof-fuzz-XXXXXX");
-		check(mkdtemp(dir) != NULL);
-	}
-	atexit(remove_dir);
-}
-
-/* Overwrites bytes of the only file in the folder. */
-static void damage(struct bytes b, uint16_t at)
-{
-	DIR *d = opendir(dir);
-	for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
-		int fd = e->d_name[0] == '.' ? -1 : openat(dirfd(d), e->d_name, O_WRONLY);
-		if (fd < 0)
-			continue;
-		check(pwrite(fd, b.p, bytes_left(&b), at) >= 0);
-		close(fd);
-	}
-	if (d)
-		closedir(d);
-}
-
 static void read_parts(struct unpack *u, uint8_t *all)
 {
 	size_t n_all = unpack_copy(u, 0, all, N_MAX);
-	check(n_all <= N_MAX);
+	fuzzdir_check(n_all <= N_MAX);
 	for (uint64_t off = N_MAX - 1; off < N_MAX; off -= 1 + N_MAX / 9) {
 		size_t n = N_MAX - off < 777 ? (size_t)(N_MAX - off) : 777;
 		const uint8_t *p = unpack_kept(u, off, &n);
-		check(n <= 777 && (n == 0 || memcmp(all + off, p, n) == 0));
+		fuzzdir_check(n <= 777 && (n == 0 || memcmp(all + off, p, n) == 0));
 	}
 }
 
@@ -100,18 +46,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t n_packed = bytes_left(&b);
 	if (b.bad || !n_packed)
 		return 0;
-	make_dir();
+	fuzzdir_make();
 	int fd = memfd_create("packed", MFD_CLOEXEC);
 	uint8_t *section = calloc(1, N_MAX), *all = malloc(N_MAX);
-	check(fd >= 0 && section && all && write(fd, b.p, n_packed) == (ssize_t)n_packed);
+	fuzzdir_check(fd >= 0 && section && all && write(fd, b.p, n_packed) == (ssize_t)n_packed);
 	for (size_t i = 0; bytes_left(&cached) && i < rest.off; i++)
 		section[i] = cached.p[i % bytes_left(&cached)];
 	struct zindex_key key = { .n_packed = n_packed, .n_bytes = N_MAX };
-	struct unpack_from from = { .fd = fd, .n_bytes = n_packed, .cache_dir = dir };
+	struct unpack_from from = { .fd = fd, .n_bytes = n_packed, .cache_dir = fuzzdir };
 	struct unpack *u;
-	check(zindex_key_set_file(&key, fd));
-	zcache_save(dir, &key, section, &rest);
-	damage(over, at);
+	fuzzdir_check(zindex_key_set_file(&key, fd));
+	zcache_save(fuzzdir, &key, section, &rest);
+	fuzzdir_damage(over, at);
 	if (unpack_open(UNPACK_ZLIB, &from, N_MAX, N_MAX, &u) == 0) {
 		read_parts(u, all);
 		unpack_close(u);
@@ -119,6 +65,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	close(fd);
 	free(section);
 	free(all);
-	clean();
+	fuzzdir_clean();
 	return 0;
 }

@@ -9,11 +9,8 @@
 #include "symbolize/pack/zindex.h"
 #include "symbolize/pack/unpack.h"
 
-#include "base/bytes.h"
+#include "fuzzdir.h"
 
-#include <dirent.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -24,46 +21,11 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static char dir[64];
-
-static void check(bool ok)
-{
-	if (!ok)
-		abort();
-}
-
-static void clean(void)
-{
-	DIR *d = opendir(dir);
-	for (struct dirent *e; d && (e = readdir(d)) != NULL;)
-		unlinkat(dirfd(d), e->d_name, 0);
-	if (d)
-		closedir(d);
-}
-
-static void remove_dir(void)
-{
-	clean();
-	rmdir(dir);
-}
-
-static void make_dir(void)
-{
-	if (dir[0])
-		return;
-	snprintf(dir, sizeof(dir), "/dev/shm/cprof-fuzz-XXXXXX");
-	if (!mkdtemp(dir)) {
-		snprintf(dir, sizeof(dir), "/tmp/cprof-fuzz-XXXXXX");
-		check(mkdtemp(dir) != NULL);
-	}
-	atexit(remove_dir);
-}
-
 static void make_points(struct bytes *b, const struct zindex_key *key)
 {
 	struct zindex *ix;
 	uint8_t window[ZINDEX_WINDOW_BYTES];
-	check(zindex_open(dir, key, &ix) == 0);
+	fuzzdir_check(zindex_open(fuzzdir, key, &ix) == 0);
 	for (unsigned n = bytes_u8(b) % (N_POINTS_MAX + 1); n && !b->bad; n--) {
 		struct zindex_point point = { .off = (uint64_t)bytes_u16(b) * PLACE_BYTES };
 		point.in_off = bytes_u16(b);
@@ -74,21 +36,12 @@ static void make_points(struct bytes *b, const struct zindex_key *key)
 	zindex_close(ix);
 }
 
-/* Overwrites bytes of the only file in the folder. */
 static void damage(struct bytes *b)
 {
 	uint16_t n_over = bytes_u16(b), at = bytes_u16(b);
 	const void *over = bytes_take(b, n_over);
-	DIR *d = opendir(dir);
-	for (struct dirent *e; d && over && (e = readdir(d)) != NULL;) {
-		int fd = e->d_name[0] == '.' ? -1 : openat(dirfd(d), e->d_name, O_WRONLY);
-		if (fd < 0)
-			continue;
-		check(pwrite(fd, over, n_over, at) >= 0);
-		close(fd);
-	}
-	if (d)
-		closedir(d);
+	if (over)
+		fuzzdir_damage(bytes_of(over, n_over), at);
 }
 
 static void ask(struct unpack *u)
@@ -97,7 +50,7 @@ static void ask(struct unpack *u)
 	for (uint64_t off = N_BYTES - 1; off < N_BYTES; off -= 1 + N_BYTES / 9) {
 		size_t n = N_BYTES - off < sizeof(part[0]) ? N_BYTES - off : sizeof(part[0]);
 		size_t n_first = unpack_copy(u, off, part[0], n);
-		check(n_first <= n && unpack_copy(u, off, part[1], n_first) == n_first &&
+		fuzzdir_check(n_first <= n && unpack_copy(u, off, part[1], n_first) == n_first &&
 		      memcmp(part[0], part[1], n_first) == 0);
 	}
 }
@@ -115,13 +68,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t n_packed = bytes_left(&b);
 	if (b.bad || n_packed < 2 || N_BYTES / 1032 > n_packed)
 		return 0;
-	make_dir();
+	fuzzdir_make();
 	int fd = memfd_create("packed", MFD_CLOEXEC);
-	check(fd >= 0 && write(fd, b.p, n_packed) == (ssize_t)n_packed);
+	fuzzdir_check(fd >= 0 && write(fd, b.p, n_packed) == (ssize_t)n_packed);
 	struct zindex_key key = { .n_packed = n_packed, .n_bytes = N_BYTES };
-	struct unpack_from from = { .fd = fd, .n_bytes = n_packed, .cache_dir = dir };
+	struct unpack_from from = { .fd = fd, .n_bytes = n_packed, .cache_dir = fuzzdir };
 	struct unpack *u;
-	check(zindex_key_set_file(&key, fd));
+	fuzzdir_check(zindex_key_set_file(&key, fd));
 	make_points(&points, &key);
 	damage(&over);
 	if (unpack_open(UNPACK_ZLIB, &from, N_BYTES, 0, &u) == 0) {
@@ -129,6 +82,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		unpack_close(u);
 	}
 	close(fd);
-	clean();
+	fuzzdir_clean();
 	return 0;
 }
