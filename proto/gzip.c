@@ -96,6 +96,7 @@ bool gzip_is(const void *data, size_t n_bytes)
 	return n_bytes >= 2 && p[0] == 0x1f && p[1] == 0x8b;
 }
 
+/* Not a VEC: its size must not exceed the limit, which may be all that memory allows. */
 struct inflated {
 	uint8_t *p;
 	size_t n, cap;

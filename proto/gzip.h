@@ -28,10 +28,10 @@ int gzip_write(struct gzip *g, const void *data, size_t n_bytes);
 /* Writes the rest and the trailer.  0, or an error of `write`. */
 int gzip_finish(struct gzip *g);
 
-/* Releases memory, finished or not; also of a zero struct. */
+/* Releases the memory of a writer, finished or not, or of a zero struct. */
 void gzip_close(struct gzip *g);
 
-/* Whether the bytes begin like a gzip file. */
+/* Do the bytes begin like a gzip file? */
 bool gzip_is(const void *data, size_t n_bytes);
 
 /* Decompresses a whole file, which may have several members.  The caller frees *ret_data.  -EINVAL:

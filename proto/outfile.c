@@ -1,14 +1,14 @@
 /*
- * If the file system supports it (O_TMPFILE), a file has no name while it is written, so that
- * nothing remains even of a process that is killed.  Once complete, it gets a temporary name in the
- * final folder, and rename(2) moves it into place in one step.  The steps that usually fail (write,
+ * If the file system supports it (O_TMPFILE), a file has no name while it is written, so nothing
+ * remains even if the process is killed.  Once complete, it gets a temporary name in the final
+ * folder, and rename(2) moves it into place in one step.  The steps that usually fail (write,
  * close) are done for all files of a set before the first rename.  If a rename fails, the earlier
  * ones are undone: with RENAME_EXCHANGE (renameat2(2)), a replaced file keeps existing under the
  * temporary name until the whole set is in place.
  *
- * The folder is found by a walk that judges each link, and stays open: all names are relative to
- * it.  What has the final name is judged when the file is opened, and once more after it was
- * exchanged, because others may put something else there meanwhile.
+ * The folder is found by a walk that checks each link, and stays open: all names are relative to
+ * it.  A file that already has the final name is checked when the output is opened, and once more
+ * after the exchange, because others may have replaced it in between.
  */
 
 #include "proto/outfile.h"
@@ -351,7 +351,7 @@ static int rename_to(const struct outfile *f, const char *from, const char *to, 
 	return renameat2(f->folder_fd, from, f->folder_fd, to, flags) < 0 ? -errno : 0;
 }
 
-/* What is there now, or was there until the exchange. */
+/* Checks the file that has the name now, or had it until the exchange. */
 static int check_replaced(const struct outfile *f, const char *name, struct err *e)
 {
 	struct stat st;
@@ -362,7 +362,7 @@ static int check_replaced(const struct outfile *f, const char *name, struct err 
 	return f->is_shared ? check_entry(f->path, &st, e) : 0;
 }
 
-/* So that nothing is lost, and what is replaced can be looked at. */
+/* Exchanges the names, so that nothing is lost and the replaced file can still be checked. */
 static int put_carefully(struct outfile *f, struct err *e)
 {
 	int r = -EEXIST;

@@ -12,10 +12,9 @@
  * (/dev/stdout, /dev/fd/63) means this descriptor.
  *
  * In a folder that others can write to (pathwalk_is_shared) nothing of another user's is trusted:
- * as if the kernel's protected_symlinks, protected_regular, protected_fifos and
- * protected_hardlinks were set, whatever they are.  There, links that belong neither to root nor to
- * us are not followed, on the whole path, and files of others, or with several hard links, are not
- * replaced.
+ * as if the kernel's protected_symlinks, protected_regular, protected_fifos and protected_hardlinks
+ * were set, whatever their values.  There, links that belong neither to root nor to us are not
+ * followed, on the whole path, and files of others, or with several hard links, are not replaced.
  */
 
 #include <limits.h>
@@ -55,13 +54,13 @@ void outfile_open_fd(struct outfile *f, int fd);
 /*
  * The mode of the finished file is that of our own file that it replaces, else 0666 & ~umask.
  * outfile_limit_mode clears the bits that are not in mask.  outfile_set_mode sets the mode: limits
- * and the replaced file do not count then.  Both do nothing for what is written directly.
+ * and the replaced file do not count then.  Both do nothing for a file that is written directly.
  */
 void outfile_limit_mode(struct outfile *f, mode_t mask);
 void outfile_set_mode(struct outfile *f, mode_t mode);
 
 /* A pprof_write_fn; ctx is a struct outfile.  Continues after short writes and EINTR.  0 or -errno,
- * which sticks. */
+ * which later calls return, too. */
 int outfile_write(void *ctx, const void *data, size_t n_bytes);
 
 /* The first failed write, with a message that names the file; 0 if there was none. */

@@ -1,6 +1,6 @@
 /*
- * A known field with the wrong wire type is damage, as for other readers.  The caller skips fields
- * with unknown numbers.
+ * A known field with the wrong wire type is treated as damage, as other readers do.  The caller
+ * skips fields with unknown numbers.
  *
  * Ids may be any numbers.  Nearly all writers use 1, 2, 3 ..., so that an id is an index; otherwise
  * the array gets a hash index.

@@ -218,29 +218,29 @@ int profile_read_bytes(const char *path, uint8_t **ret_data, size_t *ret_n)
 	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0)
 		return -errno;
-	CLEANUP_FREE uint8_t *data = NULL;
+	CLEANUP_VEC VEC(uint8_t) data = { 0 };
 	struct stat st;
-	size_t n = 0, cap = 0, want = 64 * 1024;
+	size_t want = 64 * 1024;
 	/* One byte more finds the end of the file without another allocation. */
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 &&
 	    (uint64_t)st.st_size <= MAX_BYTES_DEFAULT)
 		want = (size_t)st.st_size + 1;
 	for (;;) {
-		if (n > MAX_BYTES_DEFAULT)
+		if (data.n > MAX_BYTES_DEFAULT)
 			return -EFBIG;
-		if (n == cap && !vec_grow((void **)&data, &cap, n, cap ? 1 : want, 1))
+		if (!VEC_RESERVE(&data, data.n ? 1 : want))
 			return -ENOMEM;
-		ssize_t got = read(fd, data + n, cap - n);
+		ssize_t got = read(fd, data.v + data.n, data.cap - data.n);
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0)
 			return -errno;
 		if (got == 0)
 			break;
-		n += (size_t)got;
+		data.n += (size_t)got;
 	}
-	*ret_data = TAKE_PTR(data);
-	*ret_n = n;
+	*ret_data = TAKE_PTR(data.v);
+	*ret_n = data.n;
 	return 0;
 }
 

@@ -79,7 +79,7 @@ static void code_more_slots(struct code *k)
 }
 
 /* Was the instruction at `at` seen before?  A path that reaches a place again finds nothing new: in
- * compiled code each address has one stack depth. */
+ * compiled code the stack depth at an address is always the same. */
 static bool code_is_seen(struct code *k, uint64_t at)
 {
 	uint64_t key = at + 1, *slot;
@@ -116,7 +116,7 @@ static bool code_slot_off8(const struct code_path *path, const struct code_value
 	return true;
 }
 
-/* The rule that a path to a return amounts to. */
+/* The rule that follows from a path to a return. */
 static bool code_fold(const struct code_path *path, struct cfi_rule *ret)
 {
 	struct cfi_rule r = { .kind = CFI_PLAIN, .flags = CFI_FLAG_HEURISTIC };

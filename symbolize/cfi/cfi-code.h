@@ -24,7 +24,7 @@ struct cfi_code {
 	bool (*accept)(void *ctx, const struct cfi_rule *rule);
 };
 
-/* The first accepted rule for pc, whose instruction was not executed yet: CFI_PLAIN with
+/* The first accepted rule for pc, whose instruction has not been executed yet: CFI_PLAIN with
  * CFI_FLAG_HEURISTIC.  False: none within a bounded number of instructions. */
 bool cfi_code_rule(const struct cfi_code *c, uint64_t pc, struct cfi_rule *ret);
 

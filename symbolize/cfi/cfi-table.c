@@ -26,7 +26,7 @@
 /* Entries that the last steps may read. */
 #define AHEAD 64u
 
-/* A start that was not read yet.  An entry with this value is read each time. */
+/* A start that has not been read yet.  An entry with this value is read each time. */
 #define UNKNOWN INT32_MIN
 
 void cfi_table_init(struct cfi_table *t, struct cfi_section *hdr, uint64_t off, uint64_t n)
@@ -131,7 +131,7 @@ bool cfi_table_search(struct cfi_table *t, uint64_t vaddr, uint64_t *ret_fde)
 	p = table_entry(t, from, r.hi - from);
 	if (!p)
 		return false;
-	/* few cache lines, fetched with a single wait */
+	/* few cache lines, which are fetched in parallel */
 	for (uint64_t i = 0; i < r.hi - from && i < AHEAD; i += LINE / 2)
 		__builtin_prefetch(p + i * ENTRY_BYTES);
 	while (r.lo < r.hi) {

@@ -117,8 +117,8 @@ static void read_set(struct dwindex *f, struct bytes *b, const uint8_t *start, u
 	while (!b->bad && bytes_left(b) >= 2u * addr_bytes) {
 		uint64_t vaddr = dwform_unsigned(b, addr_bytes);
 		uint64_t n_bytes = dwform_unsigned(b, addr_bytes);
-		/* address 0: dropped by the linker, or the end mark, which may also be in
-		 * between */
+		/* address 0: code that the linker dropped, or the end mark, which more pairs may
+		 * follow */
 		if (!vaddr || !n_bytes || n_bytes > UINT64_MAX - vaddr)
 			continue;
 		has_any = true;

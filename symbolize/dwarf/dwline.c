@@ -4,8 +4,8 @@
  * Within a sequence addresses only grow, and the wanted ones are sorted, too: each sequence is a
  * merge that starts with a binary search.  The program ends when every wanted address has its row.
  *
- * Nearly all opcodes are of a few kinds, and nearly all rows are not wanted.  A short loop with
- * everything in registers handles those (run_common); all others are handled one by one.
+ * Nearly all opcodes are of a few kinds, and few rows are wanted.  A short loop with everything in
+ * registers handles those (run_common); all others are handled one by one.
  *
  * A sequence from address 0 is code that the linker dropped.
  */

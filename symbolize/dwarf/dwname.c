@@ -1,7 +1,8 @@
 /*
- * The way from a function to its names goes over its origins; each attribute is taken from the
- * first DIE that has it.  The attributes of origins are remembered by offset, because the same
- * small functions are inlined all over a unit, and with link-time optimization all over a program.
+ * A function's names come from its DIE and from the DIEs that this one refers to, its origins; each
+ * attribute is taken from the first DIE that has it.  The attributes of origins are remembered by
+ * offset, because the same small functions are inlined all over a unit, and with link-time
+ * optimization all over a program.
  */
 
 #include "symbolize/dwarf/dwname.h"

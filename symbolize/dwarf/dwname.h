@@ -2,7 +2,7 @@
 #define CPROF_SYMBOLIZE_DWARF_DWNAME_H
 
 /*
- * The names of a function, also if only its declaration or its abstract instance has them
+ * The names of a function, even if only its declaration or its abstract instance has them
  * (DW_AT_specification, DW_AT_abstract_origin: DWARF 5, sections 2.13.2 and 3.3.8.1).
  */
 

@@ -1,6 +1,7 @@
 /*
  * .debug_str of a large C++ program has 100 MB, and the names of a unit are spread over all of it.
- * Read one by one, each would cost a read elsewhere, and in a compressed file a restart.
+ * Reading them one by one would take a system call for each, and in a compressed file it would
+ * often restart the decompression.
  */
 
 #include "symbolize/dwarf/dwtext.h"

@@ -91,7 +91,7 @@ static bool claim_range(struct walker *k, uint64_t off, uint64_t start, uint64_t
 	return true;
 }
 
-/* The same for all its code.  Its node, or DWWALK_NO_NODE if it covers no such address. */
+/* Does so for all the code of a DIE.  Its node, or DWWALK_NO_NODE if it covers no such address. */
 static int32_t claim(struct walker *k, uint64_t off, const struct dwcode *code, int32_t parent)
 {
 	struct dwrange r;
@@ -294,8 +294,8 @@ static void walk_function(struct walker *k, enum where where, int32_t node, unsi
 /* How to continue with the children of a DIE. */
 enum inside { SKIP, GO_ON, NEW_FUNCTION };
 
-/* For DIEs that are no address's top.  The ranges of blocks are ignored: blocks are few, and some
- * have none. */
+/* For a DIE that is not the top of any address.  The ranges of blocks are ignored: blocks are few,
+ * and some have none. */
 static inline bool descend(enum where where, const struct dwabbrev *a)
 {
 	switch (where) {
@@ -309,7 +309,7 @@ static inline bool descend(enum where where, const struct dwabbrev *a)
 	return a->kind != DWABBREV_OTHER && a->kind != DWABBREV_INLINED;
 }
 
-/* For DIEs that may be. */
+/* For a function or an inlined call, which may become the top of addresses. */
 static enum inside look_at(struct walker *k, enum where where, const struct dwabbrev *a,
 			   uint64_t off, const struct dwcode *code, int32_t *node)
 {

@@ -1,8 +1,8 @@
 /*
  * The addresses get their units (dwindex).  Each unit with addresses is read once: functions and
- * inlined calls (dwwalk), lines (dwline), and names (dwname).  libdw could do all of this, and did.
- * But it inflates all sections, keeps all rows of a line table, maps files that may be truncated,
- * and takes up to eight times as long.  (tests/tools/symlibdw.c still uses it, for comparison.)
+ * inlined calls (dwwalk), lines (dwline), and names (dwname).  libdw can do all of this.  But it
+ * inflates all sections, keeps all rows of a line table, maps files that may be truncated, and
+ * takes up to eight times as long.  (tests/tools/symlibdw.c still uses it, for comparison.)
  *
  * Files of the other byte order are not read: their code does not run here, and a profile of it
  * that was recorded elsewhere has names from its symbol tables.

@@ -91,8 +91,8 @@ static int report_progress(struct debugfetch *f, long got, long total)
 	return 0;
 }
 
-/* The library passes only its client, so the function for its user data is looked up again.  Once a
- * second, that costs nothing. */
+/* The library passes only its client, so the function for its user data is looked up again.  This
+ * happens about once a second, so it costs nothing. */
 static int progress(debuginfod_client *client, long got, long total)
 {
 	__typeof__(&debuginfod_get_user_data) get_user_data = NULL;

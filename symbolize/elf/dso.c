@@ -104,6 +104,7 @@ struct dso *dso_table_find(const struct dso_table *t, const struct dso_key *key,
 	return id != HASHINDEX_NONE ? t->dso[id] : NULL;
 }
 
+/* Not a VEC: its memory counts against the budget. */
 static bool table_grow(struct dso_table *t)
 {
 	if (t->n == t->cap) {

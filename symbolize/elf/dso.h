@@ -96,7 +96,7 @@ static inline struct dso *dso_get(const struct dso_table *t, uint32_t id)
  * error. */
 void dso_set_file(struct dso *d, int fd, const char *open_path);
 
-/* As dso_set_file, for bytes in memory (the vDSO), which are copied. */
+/* Like dso_set_file, for bytes in memory (the vDSO), which are copied. */
 int dso_set_image(struct dso *d, const void *bytes, size_t n_bytes);
 
 /* The ELF virtual address of file offset file_off, by the executable program headers and the pages

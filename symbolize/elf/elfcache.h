@@ -13,9 +13,9 @@
 /* All zeros: empty. */
 struct elfcache { struct symelf *file[ELFCACHE_FILES_MAX]; };  /* most recently used first */
 
-/* As symelf_open, or takes the DSO's file from the cache.  The caller must put it back.  With kept
- * NULL nothing is cached, and putting back closes the file.  A file that `where` has fetched is
- * always opened anew. */
+/* Like symelf_open, but takes the DSO's file from the cache if it is there.  The caller must put it
+ * back.  With kept NULL nothing is cached, and putting back closes the file.  A file that `where`
+ * has fetched is always opened anew. */
 int elfcache_get(struct elfcache *kept, const struct dso *d, const struct symdebug_place *where,
 		struct symelf **ret);
 void elfcache_put(struct elfcache *kept, struct symelf *s);

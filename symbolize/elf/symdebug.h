@@ -5,8 +5,8 @@
  * Finds the debug information of a stripped file, by build id, or by the name and CRC in
  * .gnu_debuglink, in gdb's order ("Debugging Information in Separate Files"): below the root folder
  * of the process, if it has its own, then below the host's.  A candidate must be a regular file and
- * have the same build id, if both have one; if .gnu_debuglink led to it, it must have the right
- * CRC, too.
+ * have the same build id, if both have one; one that was found by .gnu_debuglink must also have the
+ * right CRC.
  */
 
 #include <libelf.h>

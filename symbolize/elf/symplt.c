@@ -1,7 +1,7 @@
 /*
- * Older tools count stubs and relocations in parallel.  That breaks with every linker that orders
- * them in its own way (IBT, BTI, .plt.got, IRELATIVE last).  The stub's instructions always agree
- * with what runs.
+ * Older tools assume that stub N belongs to relocation N.  That fails with every linker that orders
+ * them in its own way (IBT, BTI, .plt.got, IRELATIVE last).  The instructions of the stub are
+ * always right.
  *
  * Most libraries never need the name of a stub, and libLLVM has 8 MB of relocations.  So
  * relocations are read at the first stub: those of .rela.plt first, which have nearly all slots.
@@ -65,7 +65,7 @@ void symplt_init(struct symplt *p, Elf *elf, int fd)
 void symplt_done(struct symplt *p)
 {
 	free(p->v);
-	free(p->jump);
+	VEC_FREE(&p->jumps);
 	free(p->piece.bytes);
 	*p = (struct symplt){0};
 }
@@ -85,11 +85,8 @@ static bool add_relocation(struct symplt *p, const GElf_Rela *r, uint32_t symtab
 		slot.symbol = (uint32_t)GELF_R_SYM(r->r_info);
 	else if (type == p->arch->reloc_irelative)
 		slot.target = (uint64_t)r->r_addend;
-	if (is_plt) {
-		if (!vec_grow((void **)&p->jump, &p->cap_jumps, p->n_jumps, 1, sizeof(*p->jump)))
-			return false;
-		p->jump[p->n_jumps++] = slot;
-	}
+	if (is_plt && !VEC_PUSH(&p->jumps, slot))
+		return false;
 	return (!slot.symbol && !slot.target) || VEC_PUSH(p, slot);
 }
 
@@ -175,7 +172,7 @@ static const struct symplt_slot *slot_at(struct symplt *p, const struct symplt_s
 	switch (p->arch->plt_entry(bytes, s->end - s->start, s->start, vaddr - s->start,
 				   s->stub_bytes, &got)) {
 	case ARCH_PLT_SLOT: return find_slot(p, got);
-	case ARCH_PLT_INDEX: return got < p->n_jumps ? &p->jump[got] : NULL;
+	case ARCH_PLT_INDEX: return got < p->jumps.n ? &p->jumps.v[got] : NULL;
 	case ARCH_PLT_NONE: break;
 	}
 	return NULL;

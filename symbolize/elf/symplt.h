@@ -8,6 +8,7 @@
  * "PLT sequences").
  */
 
+#include "base/vec.h"
 #include "symbolize/elf/symread.h"
 
 #include <libelf.h>
@@ -43,8 +44,7 @@ struct symplt {
 	bool jumps_read, all_read;
 	struct symplt_slot *v;      /* sorted by got */
 	size_t n, cap;
-	struct symplt_slot *jump;   /* .rela.plt in file order: lazy stubs push an index */
-	size_t n_jumps, cap_jumps;
+	VEC(struct symplt_slot) jumps; /* .rela.plt in file order: lazy stubs push an index */
 	struct symread_piece piece;
 };
 

@@ -47,19 +47,19 @@ bool symtab_add_code(struct symtab *t, Elf *elf)
 		    !(sh.sh_flags & SHF_ALLOC) || !sh.sh_size ||
 		    sh.sh_size > UINT64_MAX - sh.sh_addr)
 			continue;
-		if (!vec_grow((void **)&t->code, &t->cap_code, t->n_code, 1, sizeof(*t->code)))
+		struct symtab_range range = { sh.sh_addr, sh.sh_addr + sh.sh_size };
+		if (!VEC_PUSH(&t->code, range))
 			return false;
-		t->code[t->n_code++] = (struct symtab_range){ sh.sh_addr, sh.sh_addr + sh.sh_size };
 	}
-	if (t->n_code)
-		qsort(t->code, t->n_code, sizeof(*t->code), compare_range);
+	if (t->code.n)
+		qsort(t->code.v, t->code.n, sizeof(*t->code.v), compare_range);
 	return true;
 }
 
 static const struct symtab_range *find_code(const struct symtab *t, uint64_t vaddr)
 {
-	size_t lo = SEARCH_COUNT(t->n_code, i, t->code[i].start <= vaddr);
-	return lo && vaddr < t->code[lo - 1].end ? &t->code[lo - 1] : NULL;
+	size_t lo = SEARCH_COUNT(t->code.n, i, t->code.v[i].start <= vaddr);
+	return lo && vaddr < t->code.v[lo - 1].end ? &t->code.v[lo - 1] : NULL;
 }
 
 /* ---- reading ------------------------------------------------------------- */
@@ -189,8 +189,8 @@ static bool has_plainer_name(struct symtab *t, uint8_t x_text, uint32_t x_name, 
 /* The name, chosen among aliases when first needed. */
 static const char *name_of(struct symtab *t, struct symtab_symbol *s)
 {
-	for (size_t i = s->alias; i; i = t->alias[i - 1].is_last ? 0 : i + 1) {
-		const struct symtab_alias *a = &t->alias[i - 1];
+	for (size_t i = s->alias; i; i = t->aliases.v[i - 1].is_last ? 0 : i + 1) {
+		const struct symtab_alias *a = &t->aliases.v[i - 1];
 		if (!has_plainer_name(t, a->text, a->name, s->text, s->name))
 			continue;
 		s->text = a->text;
@@ -277,13 +277,11 @@ static bool choose_alias(struct symtab *t, const struct symtab_symbol *s,
 		if (!is_one_size) {
 			if (has_plainer_name(t, x->text, x->name, chosen.text, chosen.name))
 				chosen = *x;
-		} else if (vec_grow((void **)&t->alias, &t->cap_aliases, t->n_aliases, 1,
-				    sizeof(*t->alias))) {
+		} else if (VEC_PUSH(&t->aliases, a)) {
 			if (chosen.alias)
-				t->alias[t->n_aliases - 1].is_last = false;
-			t->alias[t->n_aliases++] = a;
-			if (!chosen.alias)
-				chosen.alias = (uint32_t)t->n_aliases;
+				t->aliases.v[t->aliases.n - 2].is_last = false;
+			else
+				chosen.alias = (uint32_t)t->aliases.n;
 		}
 	}
 	*ret = chosen;
@@ -347,8 +345,8 @@ const struct symtab_symbol *symtab_find(struct symtab *t, uint64_t vaddr, const 
 void symtab_done(struct symtab *t)
 {
 	free(t->v);
-	free(t->code);
-	free(t->alias);
+	VEC_FREE(&t->code);
+	VEC_FREE(&t->aliases);
 	free(t->piece.bytes);
 	free(t->other.bytes);
 	*t = (struct symtab){0};

@@ -7,6 +7,7 @@
  * read when needed, so the Elf handles and their files must outlive the symtab.
  */
 
+#include "base/vec.h"
 #include "symbolize/elf/symread.h"
 
 #include <libelf.h>
@@ -17,7 +18,7 @@
 struct symtab_symbol {
 	uint64_t start, end;   /* [start, end); never empty after symtab_finish */
 	uint32_t name;         /* private, like alias and text: the place of the name */
-	uint32_t alias;        /* 0: the name is chosen; else 1 + index of other names */
+	uint32_t alias;        /* 0: the name is final; else 1 + index of other names */
 	uint8_t text;
 	uint8_t rank;          /* the alias with the highest rank wins */
 	bool sized;            /* has a size in the table */
@@ -41,10 +42,8 @@ struct symtab_alias {
 struct symtab {
 	struct symtab_symbol *v;
 	size_t n, cap;
-	struct symtab_range *code;   /* sorted by start */
-	size_t n_code, cap_code;
-	struct symtab_alias *alias;
-	size_t n_aliases, cap_aliases;
+	VEC(struct symtab_range) code;      /* sorted by start */
+	VEC(struct symtab_alias) aliases;
 	struct symread text[SYMTAB_TEXTS_MAX];
 	bool is_dynamic[SYMTAB_TEXTS_MAX];  /* from .dynsym */
 	size_t n_texts;
@@ -63,8 +62,8 @@ int64_t symtab_add(struct symtab *t, Elf *elf, int fd, uint32_t section_type);
  * the section.  Must be called once, after the last symtab_add. */
 void symtab_finish(struct symtab *t);
 
-/* The innermost symbol that covers vaddr, or NULL, also if its name cannot be read.  The name is
- * borrowed until the next call. */
+/* The innermost symbol that covers vaddr; NULL if there is none or its name cannot be read.  The
+ * name is borrowed until the next call. */
 const struct symtab_symbol *symtab_find(struct symtab *t, uint64_t vaddr, const char **ret_name);
 
 void symtab_done(struct symtab *t);

@@ -79,6 +79,7 @@ const char *jitcode_keep_name(struct jitcode *j, const char *name, size_t n_byte
 	return p;
 }
 
+/* Not a VEC: the budget is asked first, for all three arrays. */
 static bool grow(struct jitcode *j)
 {
 	if (j->n < j->cap)

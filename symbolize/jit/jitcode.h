@@ -2,9 +2,9 @@
 #define CPROF_SYMBOLIZE_JIT_JITCODE_H
 
 /*
- * The JIT code of one process: what was where, and since when.  Code may move, and other code may
- * take its place.  Entries are only added, so that each sample gets the name of the code at its
- * time.
+ * The JIT code of one process: which function was at which address, and since when.  Code may move,
+ * and other code may take its place.  Entries are only added, so that each sample gets the name of
+ * the code at its time.
  */
 
 #include "base/vec.h"

@@ -2,12 +2,12 @@
  * Debug and unwinding records precede the code that they belong to, and are held until it arrives.
  * The bytes of the code are skipped.
  *
- * V8 is recognised by 0xdeadbeef in the padding of the header.
- * It adds the 64 bytes of an ELF header to the addresses of its line entries.  Up to version 11 it
- * writes freed memory as their file names.  A name that is not text is treated as missing, and the
- * file is taken from the function's name instead (symbolizer.c).  A zero byte in that memory seems
- * to end a name early and shifts all entries after it, which then do not end where the record does.
- * Mostly all entries belong to one script and have one length, by which they are found again.
+ * V8 is recognised by 0xdeadbeef in the padding of the header.  It adds the 64 bytes of an ELF
+ * header to the addresses of its line entries.  Up to version 11 it writes freed memory as their
+ * file names.  A name that is not text is treated as missing, and the file is taken from the
+ * function's name instead (symbolizer.c).  A zero byte in that memory seems to end a name early and
+ * shifts all entries after it, which then do not end where the record does.  Usually all entries
+ * belong to one script and have the same length, which shows where the others begin.
  */
 
 #include "symbolize/jit/jitdump.h"

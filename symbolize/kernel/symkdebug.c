@@ -2,9 +2,9 @@
  * vmlinux is a linked program that was moved as a whole: the address of _stext in the file and in
  * kallsyms differ by the offset of KASLR, and those of _etext must differ by the same.
  *
- * A module is a relocatable file whose sections the kernel has put where it found room. For root,
- * /sys/module/NAME/sections has their addresses; otherwise kallsyms does, by the functions in these
- * sections.
+ * A module is a relocatable file, and the kernel has put each of its sections where it found room.
+ * For root, /sys/module/NAME/sections has their addresses; otherwise kallsyms does, by the
+ * functions in these sections.
  */
 
 #include "symbolize/kernel/symkdebug.h"

@@ -45,7 +45,7 @@ struct symkdebug {
 
 /*
  * The file for the kernel proper (module "") or for a module.  0; -ENOENT: there is none, and `why`
- * has what was looked for or why a file was refused; -ENOMEM.
+ * lists the places that were searched, or says why a file was refused; -ENOMEM.
  */
 int symkdebug_open(const struct symkdebug_kernel *kernel, const struct symdebug_place *where,
 		   const char *module, struct symkdebug *ret, char *why, size_t n_why_bytes);

@@ -12,7 +12,7 @@ struct symkernel_sym {
 	uint64_t address;
 	uint32_t name;    /* offset in names */
 	uint16_t module;
-	uint16_t rank;    /* the best of several names for one address has the highest */
+	uint16_t rank;    /* of several names for one address, the best has the highest rank */
 };
 
 struct symkernel {

@@ -5,7 +5,7 @@
  * half of a module).  They are copied one after the other, decompressed, and relocated for the
  * addresses where the kernel has put the executable sections.  A debug section itself is at zero,
  * as in linked files.  With an unknown relocation the file is refused: wrong lines and names are
- * worse than none.
+ * worse than missing ones.
  *
  * The file is read, not mapped, for the reason given in symelf.c, and in pieces: the relocations of
  * a module are three times as long as the sections that they apply to.

@@ -8,7 +8,7 @@
 
 #include "symbolize/name/demangle.h"
 
-#include "base/cleanup.h"
+#include "base/vec.h"
 
 #if __has_include(<libiberty/demangle.h>)
 #include <libiberty/demangle.h>
@@ -19,29 +19,18 @@
 #include <string.h>
 
 struct output {
-	char *text;
-	size_t n, cap;
+	VEC(char) text;
 	sigjmp_buf too_long;
 };
 
 static void append(const char *piece, size_t n, void *ctx)
 {
 	struct output *o = ctx;
-	if (n >= DEMANGLE_BYTES_MAX - o->n)
+	if (n >= DEMANGLE_BYTES_MAX - o->text.n || !VEC_RESERVE(&o->text, n + 1))
 		siglongjmp(o->too_long, 1);
-	if (n >= o->cap - o->n) {
-		size_t cap = o->cap ? o->cap : 128;
-		while (n >= cap - o->n)
-			cap *= 2;
-		char *p = realloc(o->text, cap);
-		if (!p)
-			siglongjmp(o->too_long, 1);
-		o->text = p;
-		o->cap = cap;
-	}
-	memcpy(o->text + o->n, piece, n);
-	o->n += n;
-	o->text[o->n] = '\0';
+	memcpy(o->text.v + o->text.n, piece, n);
+	o->text.n += n;
+	o->text.v[o->text.n] = '\0';
 }
 
 typedef int demangler(const char *, int, demangle_callbackref, void *);
@@ -49,9 +38,9 @@ typedef int demangler(const char *, int, demangle_callbackref, void *);
 /* o belongs to the caller, because the jump would lose locals of this function. */
 static bool run_library(demangler *f, const char *linkage, int flags, struct output *o)
 {
-	if (sigsetjmp(o->too_long, 0) == 0 && f(linkage, flags, append, o) && o->n)
+	if (sigsetjmp(o->too_long, 0) == 0 && f(linkage, flags, append, o) && o->text.n)
 		return true;
-	o->n = 0;
+	o->text.n = 0;
 	return false;
 }
 
@@ -98,10 +87,10 @@ char *demangle_name(const char *linkage)
 		return drop_parameters(dlang_demangle(linkage, DMGL_NO_OPTS));
 	struct output o = {0};
 	if (may_be_rust(linkage) && run_library(rust_demangle_callback, linkage, DMGL_NO_OPTS, &o))
-		return o.text;
+		return o.text.v;
 	if (run_library(cplus_demangle_v3_callback, linkage, DMGL_NO_OPTS, &o))
-		return is_thunk(linkage) ? drop_parameters(o.text) : o.text;
-	free(o.text);
+		return is_thunk(linkage) ? drop_parameters(o.text.v) : o.text.v;
+	VEC_FREE(&o.text);
 	return NULL;
 }
 
@@ -115,7 +104,7 @@ char *demangle_full(const char *linkage)
 	int flags = DMGL_PARAMS | DMGL_ANSI | DMGL_VERBOSE;
 	if ((may_be_rust(linkage) && run_library(rust_demangle_callback, linkage, flags, &o)) ||
 	    run_library(cplus_demangle_v3_callback, linkage, flags, &o))
-		return o.text;
-	free(o.text);
+		return o.text.v;
+	VEC_FREE(&o.text);
 	return NULL;
 }

@@ -126,7 +126,7 @@ static int resolve_open_elf(struct symbolizer_batch *b, struct symelf *elf, stru
 	return 0;
 }
 
-/* Does a runtime's table have all that DWARF would have? */
+/* Does a runtime's table have everything that DWARF would provide? */
 static bool is_all_by_runtime(const struct symaddr *addr, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

@@ -24,7 +24,7 @@ static bool add_kernel_symbol(struct symbolizer_batch *b, struct symaddr *a, str
 {
 	const char *name, *module;
 	uint64_t start;
-	/* Code that came and went during the recording: BPF programs, trampolines. */
+	/* Code that was loaded or removed during the recording: BPF programs, trampolines. */
 	const struct jitcode_entry *e =
 		b->o->kernel_code ? jitcode_find(b->o->kernel_code, a->vaddr, UINT64_MAX) : NULL;
 	if (e) {

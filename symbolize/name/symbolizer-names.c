@@ -56,18 +56,7 @@ uint32_t symbolizer_made_up_name(struct symbolizer_batch *b, uint64_t vaddr)
 /* The slot for the demangled form of that linkage name; NULL: out of memory. */
 static uint32_t *demangled_slot(struct symbolizer_batch *b, uint32_t linkage)
 {
-	if (linkage >= b->n_demangled) {
-		size_t n = b->n_demangled ? b->n_demangled : 1024;
-		while (n <= linkage)
-			n *= 2;
-		uint32_t *p = reallocarray(b->demangled, n, sizeof(*p));
-		if (!p)
-			return NULL;
-		memset(p + b->n_demangled, 0, (n - b->n_demangled) * sizeof(*p));
-		b->demangled = p;
-		b->n_demangled = n;
-	}
-	return &b->demangled[linkage];
+	return VEC_EXTEND(&b->demangled, linkage + (size_t)1) ? &b->demangled.v[linkage] : NULL;
 }
 
 /* Sets both names from the one in the object file. */

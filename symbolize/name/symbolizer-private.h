@@ -6,6 +6,7 @@
  * to add names and lines for them.  Functions that return a bool return false if out of memory.
  */
 
+#include "base/vec.h"
 #include "symbolize/name/symbolizer.h"
 #include "symbolize/dwarf/symdwarf.h"
 
@@ -24,8 +25,7 @@ struct symbolizer_batch {
 	struct {
 		uint64_t start, n_bytes;
 	} found;                    /* the last function that was found there */
-	uint32_t *demangled;        /* by linkage id: name id, 0: not yet known */
-	size_t n_demangled;
+	VEC(uint32_t) demangled;    /* by linkage id: name id, 0: not yet known */
 	struct {
 		const char *dir, *file;
 		uint32_t id;

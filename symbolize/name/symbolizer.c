@@ -62,7 +62,7 @@ int symbolizer_resolve(const struct symbolizer_options *o, const struct dso *d,
 	for (size_t i = 0; i < n; i++)
 		b.has.functions |= addr[i].source != SYMBOLIZER_NONE &&
 				   addr[i].source != SYMBOLIZER_PSEUDO;
-	free(b.demangled);
+	VEC_FREE(&b.demangled);
 	if (r < 0)
 		return r;
 	*ret_has = b.has;

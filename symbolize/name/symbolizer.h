@@ -32,7 +32,7 @@ struct symline {
 };
 
 enum symbolizer_source {       /* where the name came from */
-	SYMBOLIZER_NONE,       /* made up: "[libfoo.so]+0x1234", by the start that CFI has */
+	SYMBOLIZER_NONE,       /* made up: "[libfoo.so]+0x1234"; CFI has the start */
 	SYMBOLIZER_DYNSYM, SYMBOLIZER_SYMTAB, SYMBOLIZER_PLT, SYMBOLIZER_DWARF,
 	SYMBOLIZER_KALLSYMS, SYMBOLIZER_JIT, SYMBOLIZER_RUNTIME, SYMBOLIZER_PSEUDO,
 	SYMBOLIZER_N_SOURCES

@@ -1,14 +1,13 @@
 /*
- * A compressed section can only be decompressed from its beginning.  This is done as far as bytes
- * are requested: one source line needs a hundredth of a C library's debug information, on average
- * half.
+ * A compressed section can only be decompressed from its beginning.  So it is decompressed up to
+ * the last byte that is requested.  One source line may need only a hundredth of a C library's
+ * debug information; on average it needs half.
  *
- * A section of moderate size stays in memory as far as it is decompressed, and in the cache for
- * the next recording (zcache.h).  For a large one there is a sliding buffer, which suits requests
- * in the order of the section, and an index of access points (zindex.h) for requests in other
- * orders, which is cached, too.  zstd does not reveal its window, so going back in a large zstd
- * section starts at the beginning, and a smaller one is cached only if it was decompressed
- * completely.
+ * The decompressed part of a section of moderate size stays in memory, and in the cache for the
+ * next recording (zcache.h).  For a large one there is a sliding buffer, which suits requests in
+ * the order of the section, and an index of access points (zindex.h) for requests in other orders,
+ * which is cached, too.  zstd does not reveal its window, so going back in a large zstd section
+ * starts at the beginning, and a smaller one is cached only if it was decompressed completely.
  *
  * The file is read piece by piece and never mapped, because it may be truncated meanwhile.
  */
@@ -32,7 +31,7 @@
 #define SLIDING_BYTES (1u << 20)  /* the buffer for a large section */
 #define BEHIND_BYTES (192u << 10) /* that stay when it slides */
 #define STEP_BYTES (32u << 10)    /* decompressed at least: zlib is slow near the end of a buffer */
-#define CACHED_BYTES_MIN (64u << 10) /* to decompress less is faster than to open a cache file */
+#define CACHED_BYTES_MIN (64u << 10) /* decompressing less is faster than opening a cache file */
 
 /* Deflate cannot do better than 1032 : 1; zstd is assumed to be the same. */
 #define RATIO_MAX 1032u
@@ -98,7 +97,8 @@ static bool start_at_beginning(struct unpack *u)
 		unpack_zstd_restart(u->zstd);
 		return start_input(u, 0);
 	}
-	/* RFC 1950: two bytes of header; a preset dictionary and the checksum are of no use */
+	/* RFC 1950: two bytes of header; a preset dictionary is not supported, and the checksum is
+	 * not used */
 	return inflateReset(&u->zlib) == Z_OK && u->from.n_bytes > 2 && start_input(u, 2);
 }
 
@@ -228,8 +228,8 @@ static bool run_decoder(struct unpack *u, uint64_t end)
 	return u->kind == UNPACK_ZSTD ? run_zstd(u, (size_t)goal) : run_zlib(u, (size_t)goal);
 }
 
-/* Decompresses up to `end` of the section or to the end of the buffer.  False when nothing more
- * comes. */
+/* Decompresses up to `end` of the section or to the end of the buffer.  False at the end or on
+ * error. */
 static bool advance(struct unpack *u, uint64_t end)
 {
 	u->has_failed |= is_late(u);

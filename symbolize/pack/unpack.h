@@ -2,8 +2,8 @@
 #define CPROF_SYMBOLIZE_PACK_UNPACK_H
 
 /*
- * Random access to a compressed section.  No more is decompressed than what precedes the requested
- * bytes, and little of a large section is kept in memory.
+ * Random access to a compressed section.  Nothing after the requested bytes is decompressed, and
+ * only a small part of a large section is kept in memory.
  */
 
 #include <stdbool.h>

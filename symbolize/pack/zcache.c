@@ -64,7 +64,7 @@ static size_t block_bytes(uint64_t n_bytes, uint64_t block)
 	return n_left < BLOCK_BYTES ? (size_t)n_left : BLOCK_BYTES;
 }
 
-/* Two keys hardly ever share a name; the header has the whole key. */
+/* Two keys hardly ever have the same file name, and the header has the whole key. */
 static void make_name(const struct zindex_key *key, char name[NAME_BYTES])
 {
 	snprintf(name, NAME_BYTES, ZINDEX_PREFIX "%llx-%llx-%llx-%08x",

@@ -1,7 +1,8 @@
 /*
  * The file has a header, then records of equal size, each with its own checksum.  Records are
- * appended while decompression goes on, so other processes can use them at once, and they survive
- * when we are killed.  The writer holds a lock on the file.  Windows are read only when needed.
+ * appended while decompression goes on, so other processes can use them at once, and they are kept
+ * if this process is killed.  The writer holds a lock on the file.  Windows are read only when
+ * needed.
  *
  * A truncated record (disk full) is overwritten by the next writer.  A file with another header is
  * removed and replaced.
@@ -108,7 +109,7 @@ bool zindex_key_set_file(struct zindex_key *key, int fd)
 	return true;
 }
 
-/* Two keys hardly ever share a name; the header has the whole key. */
+/* Two keys hardly ever have the same file name, and the header has the whole key. */
 static void set_name(struct zindex *ix)
 {
 	const struct zindex_key *key = &ix->key;
@@ -173,7 +174,7 @@ static bool open_cache(struct zindex *ix)
 	struct header h = make_header(&ix->key);
 	if (!n_bytes && ix->is_writer && pwrite(ix->cache_fd, &h, sizeof(h), 0) == sizeof(h))
 		return true;
-	/* an empty file with another writer is about to get its header */
+	/* another process is about to write the header */
 	bool is_new = !n_bytes && !ix->is_writer;
 	close_cache(ix);
 	return is_new;

@@ -31,7 +31,7 @@
 
 #define GO_NO_OFFSET UINT32_MAX
 #define GO_STEPS_MAX (1u << 16)
-#define GO_NEIGHBOURS_MAX 8192u         /* a package has no more functions, hardly ever */
+#define GO_NEIGHBOURS_MAX 8192u         /* hardly any package has more functions */
 #define GO_TEXT_ROOM_BYTES 4096u        /* linkers fill the end of .text */
 #define GO_MODULE_TEXT 22u              /* in words: moduledata.text, since Go 1.18 */
 
@@ -100,7 +100,7 @@ static uint64_t go_text_by_section(struct go_table *g)
 	if (!cfi_find_section(g->c, ".text", &text) || n > text.n_bytes ||
 	    text.n_bytes - n >= GO_TEXT_ROOM_BYTES)
 		return 0;
-	/* the C library's code for the start of a program has CFI, Go's code has no .eh_frame */
+	/* the C library's start-up code has CFI; Go's code has no .eh_frame */
 	if (cfi_find_fde(g->c, text.vaddr, &fde, &off, &is_debug) == CFI_FOUND && !is_debug)
 		return 0;
 	return text.vaddr;
@@ -255,7 +255,8 @@ static bool go_uvarint(struct go_table *g, uint64_t *off, uint32_t *ret)
 	return false;
 }
 
-/* By how many bytes the stack pointer at vaddr is below that at the start; -1: unknown. */
+/* The number of bytes by which the stack pointer at vaddr is below that at the function's start;
+ * -1: unknown. */
 static int32_t go_moved(struct go_table *g, const struct go_table_function *f, uint64_t vaddr)
 {
 	uint64_t off = g->steps_off + f->sp_steps, pc = f->start;
@@ -312,7 +313,8 @@ static bool go_begins(const char *s, const char *with)
  * x86-64: C code that was called by Go has called Go.  cgocallback sets up its frame on the
  * goroutine's stack as if it had been called where the goroutine left that stack to call C.  The
  * goroutine pretends to have left it in systemstack_switch, a function that never runs and whose
- * caller is that of asmcgocall.  Returns by how many bytes that frame is further out; -1: unknown.
+ * caller is that of asmcgocall.  Returns the number of bytes by which that frame is further out;
+ * -1: unknown.
  */
 static int32_t go_left(struct go_table *g, const struct go_table_function *f)
 {

@@ -1,7 +1,7 @@
 #ifndef CPROF_SYMBOLIZE_RUNTIME_RUNTIME_FILE_H
 #define CPROF_SYMBOLIZE_RUNTIME_RUNTIME_FILE_H
 
-/* What runtimes know of one file, beside its CFI. */
+/* What runtimes know of one file, besides its CFI. */
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -180,7 +180,7 @@ static bool hotspot_rule(const struct cfi_code *c, uint64_t pc, bool is_exact,
 	}
 	bool is_so = c->accept(c->ctx, &r);
 	if (!is_so && is_exact && !left) {
-		/* an intrinsic that has pushed a register meanwhile */
+		/* an intrinsic that has pushed a register */
 		r.cfa_off8++;
 		is_so = c->accept(c->ctx, &r);
 	}

@@ -1,7 +1,7 @@
 /*
- * musl's assembly has no CFI.  Its rules come from the code; this is how the ends of stacks look:
- * main's caller and a thread's hand the returned value straight on to exit, to pthread_exit or to
- * the system call.
+ * musl's assembly has no CFI.  Its rules are derived from the code, and this file recognises the
+ * outermost frames: main's caller and a thread's hand the returned value straight on to exit, to
+ * pthread_exit or to the system call.
  */
 
 #include "symbolize/arch/arch.h"

@@ -12,7 +12,7 @@
 #include "base/hash.h"
 #include "symbolize/cfi/cfi.h"
 
-/* Entries of a cache line: a key may be in any entry of its line. */
+/* Entries of a cache line; a key may be in any of them. */
 #define UNWIND_CACHE_WAYS 4u
 
 struct unwind_cache_entry {

@@ -445,7 +445,8 @@ static struct unwind_code_open *code_open(const struct unwind_walk *w,
 	return o;
 }
 
-/* Another stack has confirmed no rule.  The code does not change, so what it offers is kept. */
+/* Another stack has confirmed no rule.  The code does not change, so the rules that it offers are
+ * kept. */
 static void code_still_open(struct unwind_code_open *o, const struct code_at *c)
 {
 	if (c->n_offered > UNWIND_CODE_OFFERED_MAX)

@@ -1,7 +1,7 @@
 /*
  * There are three kinds of steps: by a plain rule; by the frame pointer, in code without CFI; and
  * the last one.  Anything that is not cached, not plain or out of bounds is left to unwind_step,
- * which also finds out what is wrong.
+ * which also finds the reason.
  *
  * A hot step takes as long as its dependency chain: pc, cache entry, its offsets, slot of the
  * return address, next pc.  The code keeps that chain short:
@@ -13,8 +13,8 @@
  * - Both offsets are stored in the frame as one word, because compilers otherwise load them as a
  *   vector, which the chain would wait for.
  *
- * Tried and rejected: masks instead of branches for the frame pointer.  A predicted branch need not
- * wait for the rule: with masks a cold stack took a fifth longer.
+ * Masks instead of branches for the frame pointer were tried: a cold stack took a fifth longer,
+ * because a predicted branch need not wait for the rule.
  */
 
 #include "symbolize/unwind/unwind-fast.h"

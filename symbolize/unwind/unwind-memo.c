@@ -111,6 +111,7 @@ bool unwind_memo_has_call(const struct unwind_memo *m, module_find *find_module,
 /* Stores the new stack in the memo, which already has its n_same outer frames. */
 static bool memo_keep(struct unwind_memo *m, const struct unwind_walk *w, uint32_t n_same)
 {
+	/* no VEC: both arrays have the same length */
 	if (w->n > m->cap) {
 		uint32_t cap = m->cap ? m->cap : 32;
 		while (cap < w->n)
