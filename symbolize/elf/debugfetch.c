@@ -24,6 +24,10 @@
 
 #define PROGRESS_NS 2000000000u
 
+/* The debug files of the largest browsers have 2 to 3 GiB.  A server that sends more would fill the
+ * disk of the cache. */
+#define FILE_BYTES_MAX (4L << 30)
+
 #ifndef DEBUGINFOD_SONAME
 #define DEBUGINFOD_SONAME "libdebuginfod.so.1"
 #endif
@@ -45,6 +49,7 @@ struct debugfetch {
 	uint64_t budget_ns, used_ns;
 	uint64_t start_ns, told_ns;    /* of the file being fetched */
 	const char *name;
+	bool too_large;                /* the file being fetched */
 	char *skipped;                 /* their names */
 	size_t n_skipped;
 };
@@ -78,6 +83,10 @@ static int report_progress(struct debugfetch *f, long got, long total)
 	uint64_t now = clock_monotonic_ns(), used = f->used_ns + now - f->start_ns;
 	if (used >= f->budget_ns)
 		return 1;
+	if (total > 0 && (total > FILE_BYTES_MAX || got > FILE_BYTES_MAX)) {
+		f->too_large = true;
+		return 1;
+	}
 	if (now - f->told_ns < PROGRESS_NS)
 		return 0;
 	f->told_ns = now;
@@ -174,6 +183,7 @@ int debugfetch_get(struct debugfetch *f, const struct dso *d, char **ret_path)
 		return -ETIME;
 	}
 	f->name = d->path;
+	f->too_large = false;
 	f->start_ns = f->told_ns = clock_monotonic_ns();
 	CLEANUP_FREE char *path = NULL;
 	CLEANUP_CLOSE int fd =
@@ -181,6 +191,12 @@ int debugfetch_get(struct debugfetch *f, const struct dso *d, char **ret_path)
 	uint64_t took_ns = clock_monotonic_ns() - f->start_ns;
 	f->used_ns += took_ns;
 	const char *url = f->api.get_url(f->client);
+	if (fd < 0 && f->too_large) {
+		log_line(f->log, LOG_WARN,
+			 "debuginfod: the debug file that the server sends for '%s' is larger than "
+			 "%ld GiB and is not used", d->path, FILE_BYTES_MAX >> 30);
+		return -EFBIG;
+	}
 	if (fd < 0 && f->used_ns >= f->budget_ns) {
 		skip(f, d->path);
 		return -ETIME;

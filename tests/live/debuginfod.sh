@@ -80,6 +80,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
                     time.sleep(0.2)
             except OSError:
                 return
+        if kind == "huge":
+            self.send_response(200)
+            self.send_header("Content-Length", str(100 << 30))
+            self.end_headers()
+            try:
+                while True:
+                    self.wfile.write(b"x" * 1000)
+                    time.sleep(0.01)
+            except OSError:
+                return
         if kind == "several" and not asked:
             asked.append(self.path)
             build_id = self.path.split("/")[3]
@@ -170,6 +180,14 @@ for kind in slow mute; do
 	like err 'files? were skipped.*2 s.*bare.keep' "a $kind server: cprof reports the skipped files"
 	profile "a $kind server: the profile is written" d.pb.gz "$is_bare"
 done
+DEBUGINFOD_URLS=http://127.0.0.1:$port/huge
+export DEBUGINFOD_URLS
+record_from --debuginfod --debuginfod-timeout 60
+is "$status" 0 'a server that sends 100 GiB: recorded'
+like err 'larger than 4 GiB' 'a server that sends 100 GiB: cprof ends the transfer and reports it'
+check 'a server that sends 100 GiB: little was stored' \
+	test "$(du -sk "$T/cache" | cut -f1)" -lt 10000
+profile 'a server that sends 100 GiB: the profile is written' d.pb.gz "$is_bare"
 for kind in lie junk; do
 	DEBUGINFOD_URLS=http://127.0.0.1:$port/$kind
 	export DEBUGINFOD_URLS
