@@ -20,7 +20,7 @@ static inline bool vec_grow(void **v, size_t *cap, size_t n, size_t more, size_t
 {
 	if (more <= *cap - n)
 		return true;
-	if (more > SIZE_MAX - n)
+	if (more > SIZE_MAX / elem_bytes - n)
 		return false;
 	size_t want = *cap ? *cap * 2 : 8;
 	if (want < n + more)
