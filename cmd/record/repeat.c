@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/strtab.h"
+#include "base/vec.h"
 #include "cmd/cmd.h"
 #include "cmd/record/recordopts.h"
 #include "cmd/outputs.h"
@@ -40,8 +41,7 @@ struct repeating {
 	char folder[64];
 	unsigned n;                /* completed runs */
 	struct strtab names;
-	double *share;             /* [name id * opts->repeat + run] */
-	size_t n_names;
+	VEC(double) share;         /* [name id * opts->repeat + run] */
 };
 
 static void run_path(const struct repeating *r, unsigned run, char buf[96])
@@ -69,20 +69,6 @@ static int run_child(const struct repeating *r, unsigned run, repeat_once_fn *on
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-static int grow_shares(struct repeating *r, size_t n_names)
-{
-	if (n_names <= r->n_names)
-		return 0;
-	size_t n = n_names * 2, runs = r->opts->repeat;
-	double *more = reallocarray(r->share, n * runs, sizeof(*more));
-	if (!more)
-		return -ENOMEM;
-	memset(more + r->n_names * runs, 0, (n - r->n_names) * runs * sizeof(*more));
-	r->share = more;
-	r->n_names = n;
-	return 0;
-}
-
 /* Adds each function's flat share of a run. */
 static int add_run(struct repeating *x, unsigned run, struct err *e)
 {
@@ -107,9 +93,9 @@ static int add_run(struct repeating *x, unsigned run, struct err *e)
 		return r;
 	for (uint32_t i = 0; i < top->n_rows && top->total; i++) {
 		uint32_t name = strtab_add_cstr(&x->names, top_name(top, i)->name);
-		if (grow_shares(x, x->names.n) < 0)
+		if (!VEC_EXTEND(&x->share, (size_t)x->names.n * x->opts->repeat))
 			return err_errno(e, ENOMEM, "cannot compare the runs");
-		x->share[name * x->opts->repeat + run] +=
+		x->share.v[name * x->opts->repeat + run] +=
 			(double)top->row[i].flat / (double)top->total;
 	}
 	return 0;
@@ -117,7 +103,7 @@ static int add_run(struct repeating *x, unsigned run, struct err *e)
 
 static struct spread measure_spread(const struct repeating *r, uint32_t name)
 {
-	const double *v = r->share + (size_t)name * r->opts->repeat;
+	const double *v = r->share.v + (size_t)name * r->opts->repeat;
 	struct spread s = { .name = strtab_get(&r->names, name), .min = v[0], .max = v[0] };
 	double squares = 0;
 	for (unsigned i = 0; i < r->n; i++) {
@@ -228,7 +214,7 @@ static void remove_runs(struct repeating *r)
 	}
 	rmdir(r->folder);
 	strtab_done(&r->names);
-	free(r->share);
+	VEC_FREE(&r->share);
 }
 
 int repeat_run(struct recordopts *o, repeat_once_fn *once)

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/vec.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -70,31 +71,23 @@ int host_open_file(const struct host *h, enum host_dir dir, int flags, const cha
 
 static int read_all(int fd, char **ret_text, size_t *ret_n)
 {
-	size_t n = 0, cap = 4096;
-	CLEANUP_FREE char *text = malloc(cap);
-	if (!text)
-		return -ENOMEM;
+	CLEANUP_VEC VEC(char) text = { 0 };
 	for (;;) {
-		if (cap - n < 2) {
-			char *more = realloc(text, cap * 2);
-			if (!more)
-				return -ENOMEM;
-			text = more;
-			cap *= 2;
-		}
-		ssize_t got = read(fd, text + n, cap - n - 1);
+		if (!VEC_RESERVE(&text, text.n ? 2 : 4096))
+			return -ENOMEM;
+		ssize_t got = read(fd, text.v + text.n, text.cap - text.n - 1);
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0)
 			return -errno;
 		if (got == 0)
 			break;
-		n += (size_t)got;
+		text.n += (size_t)got;
 	}
-	text[n] = '\0';
+	text.v[text.n] = '\0';
 	if (ret_n)
-		*ret_n = n;
-	*ret_text = TAKE_PTR(text);
+		*ret_n = text.n;
+	*ret_text = TAKE_PTR(text.v);
 	return 0;
 }
 

@@ -16,7 +16,7 @@ struct budget;
 struct strtab {
 	struct budget *budget;      /* always charged, since strings are few; may be NULL */
 	const char **str;           /* by id, NUL-terminated */
-	uint32_t n, cap;
+	uint32_t n, cap;            /* not a VEC: the capacity is charged to the budget */
 	struct hashindex index;     /* of all but the empty string */
 	struct strtab_block *block; /* storage, newest first */
 };

@@ -306,8 +306,8 @@ static void search(struct applabels *a, struct applabels_process *p, const struc
 {
 	p->is_searched = true;
 	p->n_space_changes = of->space.n_changes;
-	for (uint32_t i = 0; i < of->space.n; i++) {
-		const struct procs_map *map = &of->space.map[i];
+	for (uint32_t i = 0; i < of->space.map.n; i++) {
+		const struct procs_map *map = &of->space.map.v[i];
 		const struct dso *d = dso_get(a->dsos, map->dso);
 		uint64_t vaddr;
 		if (!d->labels_vaddr || !dso_vaddr(d, map->pgoff, &vaddr))

@@ -46,6 +46,12 @@ struct jit_generation {
 	uint32_t dso;
 };
 
+/* The CFI of an entry of the code. */
+struct jit_cfi {
+	struct cfi *cfi;               /* NULL: none that can be read */
+	bool is_tried, is_absolute;
+};
+
 struct jit_process {
 	uint32_t pid;
 	uint32_t number;               /* index in jit.process, plus one */
@@ -56,9 +62,7 @@ struct jit_process {
 	uint64_t start_ns;             /* when it was first seen */
 	struct jitread read;
 	VEC(struct jit_generation) generation;
-	struct cfi **cfi;              /* by entry of the code; made on demand */
-	struct jit_absolute { bool is_tried, is_absolute; } *cfi_how;
-	uint32_t n_cfi;
+	VEC(struct jit_cfi) cfi;       /* by entry of the code; opened on demand */
 	bool is_closed;
 };
 
@@ -70,10 +74,9 @@ void jit_init(struct jit *j, struct budget *budget, struct dso_table *dsos,
 
 static void process_free(struct jit_process *x)
 {
-	for (uint32_t i = 0; i < x->n_cfi; i++)
-		cfi_close(x->cfi[i]);
-	free(x->cfi);
-	free(x->cfi_how);
+	for (size_t i = 0; i < x->cfi.n; i++)
+		cfi_close(x->cfi.v[i].cfi);
+	VEC_FREE(&x->cfi);
 	jitread_done(&x->read);
 	VEC_FREE(&x->generation);
 	free(x);
@@ -299,45 +302,29 @@ void jit_poll(struct jit *j, uint64_t now_ns, bool is_forced)
 
 /* ---- unwinding ------------------------------------------------------------- */
 
-static bool grow_cfi(struct jit_process *x)
-{
-	uint32_t n = x->read.code.cap;
-	if (n <= x->n_cfi)
-		return true;
-	struct cfi **cfi = reallocarray(x->cfi, n, sizeof(*cfi));
-	if (cfi)
-		x->cfi = cfi;
-	struct jit_absolute *how = reallocarray(x->cfi_how, n, sizeof(*how));
-	if (how)
-		x->cfi_how = how;
-	if (!cfi || !how)
-		return false;
-	memset(x->cfi + x->n_cfi, 0, (n - x->n_cfi) * sizeof(*cfi));
-	memset(x->cfi_how + x->n_cfi, 0, (n - x->n_cfi) * sizeof(*how));
-	x->n_cfi = n;
-	return true;
-}
-
 bool jit_find_module(struct jit *j, const struct arch *arch, const struct procs_space *space,
 		     uint64_t pc, struct module *ret)
 {
 	struct jit_process *x = space->jit ? j->process.v[space->jit - 1] : NULL;
 	const struct jitcode_entry *e = x ? jitcode_find(&x->read.code, pc, j->now_ns) : NULL;
-	if (!e || !e->unwind.bytes || !grow_cfi(x))
+	if (!e || !e->unwind.bytes)
 		return false;
 	size_t i = (size_t)(e - x->read.code.entry);
-	if (!x->cfi_how[i].is_tried) {
-		x->cfi_how[i].is_tried = true;
-		x->cfi[i] = jitcfi_open(arch, e, 0);
-		if (!x->cfi[i]) {
-			x->cfi[i] = jitcfi_open(arch, e, e->start);
-			x->cfi_how[i].is_absolute = true;
+	if (!VEC_EXTEND(&x->cfi, i + 1))
+		return false;
+	struct jit_cfi *c = &x->cfi.v[i];
+	if (!c->is_tried) {
+		c->is_tried = true;
+		c->cfi = jitcfi_open(arch, e, 0);
+		if (!c->cfi) {
+			c->cfi = jitcfi_open(arch, e, e->start);
+			c->is_absolute = true;
 		}
 	}
-	if (!x->cfi[i])
+	if (!c->cfi)
 		return false;
 	*ret = (struct module){
-		.cfi = x->cfi[i], .bias = x->cfi_how[i].is_absolute ? 0 : e->start,
+		.cfi = c->cfi, .bias = c->is_absolute ? 0 : e->start,
 		.id = (uint64_t)x->serial << 32 | i,
 	};
 	return true;

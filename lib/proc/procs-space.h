@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include "base/vec.h"
+
 struct runtime;
 
 /* A mapped range with code. */
@@ -20,8 +22,7 @@ struct procs_map {
  * must not be cached by serial.
  */
 struct procs_space {
-	struct procs_map *map; /* sorted by start, not overlapping */
-	uint32_t n, cap;
+	VEC(struct procs_map) map;  /* sorted by start, not overlapping */
 	uint32_t serial;       /* unique among spaces and over time */
 	uint32_t n_changes;    /* counts all changes, including those that keep the serial */
 	uint32_t hint;         /* index of the last hit */
@@ -45,7 +46,7 @@ enum procs_space_change {
  * changed.  Does not change the serial.  Adjacent ranges that continue each other are joined. */
 int procs_space_insert(struct procs_space *s, struct procs_map m);
 
-/* Copies from's mappings to `to` (empty, cap 0); -ENOMEM. */
+/* Copies from's mappings to `to` (empty); -ENOMEM. */
 int procs_space_copy(struct procs_space *to, const struct procs_space *from);
 
 /* The mapping that contains pc, or NULL.  Borrowed until the next procs_feed. */

@@ -49,8 +49,8 @@ static bool index_put(struct procs *p, struct idmap *m, uint32_t id, void *value
 
 static void space_done(struct procs *p, struct procs_space *s)
 {
-	release(p, s->cap * sizeof(*s->map));
-	free(s->map);
+	release(p, s->map.cap * sizeof(*s->map.v));
+	VEC_FREE(&s->map);
 	*s = (struct procs_space){ 0 };
 }
 
@@ -204,7 +204,7 @@ static struct procs_thread *thread_alive(struct procs *p, uint32_t pid, uint32_t
 
 static void space_empty(struct procs *p, struct procs_process *proc)
 {
-	proc->space.n = 0;
+	proc->space.map.n = 0;
 	proc->space.serial = p->next_serial++;
 	proc->exe = UINT32_MAX;
 	proc->exe_sure = false;
@@ -213,9 +213,9 @@ static void space_empty(struct procs *p, struct procs_process *proc)
 static void space_inherit(struct procs *p, struct procs_process *child,
 			  const struct procs_process *parent)
 {
-	size_t cap = child->space.cap;
+	size_t cap = child->space.map.cap;
 	if (procs_space_copy(&child->space, &parent->space) == 0)
-		charge(p, (child->space.cap - cap) * sizeof(*child->space.map));
+		charge(p, (child->space.map.cap - cap) * sizeof(*child->space.map.v));
 	child->space.serial = p->next_serial++;
 	child->exe = parent->exe;
 	child->exe_sure = parent->exe_sure;
@@ -295,9 +295,9 @@ static void feed_mmap(struct procs *p, const struct record *r)
 	if (is_wanted(p, proc))
 		mapdso_open(&p->mapdso, d, r->pid, map.start, map.end, m->filename);
 
-	size_t cap = proc->space.cap;
+	size_t cap = proc->space.map.cap;
 	int change = procs_space_insert(&proc->space, map);
-	charge(p, (proc->space.cap - cap) * sizeof(*proc->space.map));
+	charge(p, (proc->space.map.cap - cap) * sizeof(*proc->space.map.v));
 	if (change == PROCS_SPACE_REPLACED)
 		proc->space.serial = p->next_serial++;
 	consider_exe(p, proc, d, m->ino);
@@ -361,7 +361,7 @@ static void feed_fork_process(struct procs *p, const struct record *r, bool targ
 		const struct procs_thread *by = idmap_get(&p->tids, r->fork.ptid);
 		proc->known = true;
 		proc->ppid = r->fork.ppid;
-		if (parent && parent != proc && proc->space.n == 0)
+		if (parent && parent != proc && proc->space.map.n == 0)
 			space_inherit(p, proc, parent);
 		if (t->name == 0 && parent)
 			t->name = by && by->process == parent ? by->name : parent->name;
@@ -430,8 +430,8 @@ void procs_feed(struct procs *p, const struct record *r, bool follow)
 
 static void open_mapped_files(struct procs *p, struct procs_process *proc)
 {
-	for (uint32_t i = 0; i < proc->space.n; i++) {
-		const struct procs_map *m = &proc->space.map[i];
+	for (uint32_t i = 0; i < proc->space.map.n; i++) {
+		const struct procs_map *m = &proc->space.map.v[i];
 		struct dso *d = dso_get(p->dsos, m->dso);
 		mapdso_open(&p->mapdso, d, proc->pid, m->start, m->end, d->path);
 	}
@@ -474,7 +474,7 @@ void procs_mark(const struct procs *p, bool *used)
 		const struct procs_process *proc = p->process[i];
 		if (proc->exe != UINT32_MAX)
 			used[proc->exe] = true;
-		for (uint32_t k = 0; k < proc->space.n; k++)
-			used[proc->space.map[k].dso] = true;
+		for (uint32_t k = 0; k < proc->space.map.n; k++)
+			used[proc->space.map.v[k].dso] = true;
 	}
 }

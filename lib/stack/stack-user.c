@@ -81,8 +81,8 @@ static const struct runtime *runtime_of(struct stack_user *u, struct procs_space
 		return space->runtime;
 	space->runtime_serial = serial;
 	space->runtime = NULL;
-	for (uint32_t i = 0; i < space->n && !space->runtime; i++)
-		space->runtime = runtime_of_library(dso_get(u->dsos, space->map[i].dso)->path);
+	for (uint32_t i = 0; i < space->map.n && !space->runtime; i++)
+		space->runtime = runtime_of_library(dso_get(u->dsos, space->map.v[i].dso)->path);
 	return space->runtime;
 }
 

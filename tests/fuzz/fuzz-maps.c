@@ -34,9 +34,9 @@ static void check_maps(const uint8_t *data, size_t size)
 		assert(found && found->dso == m.prot);
 		assert(m.end - 1 - found->start + found->pgoff == m.end - 1 - m.start + m.pgoff);
 	}
-	for (uint32_t i = 1; i < space.n; i++)
-		assert(space.map[i - 1].end <= space.map[i].start);
-	free(space.map);
+	for (uint32_t i = 1; i < space.map.n; i++)
+		assert(space.map.v[i - 1].end <= space.map.v[i].start);
+	VEC_FREE(&space.map);
 	free(text);
 }
 

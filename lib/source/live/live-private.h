@@ -92,8 +92,7 @@ struct live {
 	struct hashindex id_index;
 	uint64_t n_samples, n_chain_entries, n_stack_bytes;  /* of all samples received */
 	struct livevary vary;
-	struct pollfd *poll;
-	size_t n_poll;
+	VEC(struct pollfd) poll;
 };
 
 extern const struct source_ops live_ops;

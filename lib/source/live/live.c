@@ -226,7 +226,7 @@ static void live_close(struct source *s)
 	livegroup_done(&l->group);
 	VEC_FREE(&l->ids);
 	hashindex_done(&l->id_index);
-	free(l->poll);
+	VEC_FREE(&l->poll);
 	free(l);
 }
 
@@ -352,25 +352,20 @@ static int live_wait(struct source *s, int timeout_ms, const int *fds, size_t n_
 {
 	struct live *l = live_of(s);
 	size_t n = l->n_rings + n_fds;
-	if (n > l->n_poll) {
-		struct pollfd *p = reallocarray(l->poll, n, sizeof(*p));
-		if (!p)
-			return -ENOMEM;
-		l->poll = p;
-		l->n_poll = n;
-	}
+	if (!VEC_EXTEND(&l->poll, n))
+		return -ENOMEM;
 	int vary_ms = livevary_step(l, clock_monotonic_ns());
 	if (vary_ms >= 0 && (timeout_ms < 0 || vary_ms < timeout_ms))
 		timeout_ms = vary_ms;
 	for (size_t i = 0; i < l->n_rings; i++)
-		l->poll[i] = (struct pollfd){ .fd = l->ring[i].fd, .events = POLLIN };
+		l->poll.v[i] = (struct pollfd){ .fd = l->ring[i].fd, .events = POLLIN };
 	for (size_t i = 0; i < n_fds; i++)
-		l->poll[l->n_rings + i] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
-	int r = poll(l->poll, n, timeout_ms);
+		l->poll.v[l->n_rings + i] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
+	int r = poll(l->poll.v, n, timeout_ms);
 	if (r < 0)
 		return -errno;
 	for (size_t i = 0; i < n_fds && ret_ready; i++)
-		ret_ready[i] = l->poll[l->n_rings + i].revents != 0;
+		ret_ready[i] = l->poll.v[l->n_rings + i].revents != 0;
 	return 0;
 }
 

@@ -21,13 +21,9 @@
 /* Called before anything is read, because chunks point to the input that counts them. */
 static struct perfdata_stream *add_stream(struct perfdata *p)
 {
-	struct perfdata_stream *more =
-		reallocarray(p->streams, p->n_streams + 1, sizeof(*p->streams));
-	if (!more)
+	if (!VEC_PUSH(&p->streams, ((struct perfdata_stream){ .own_fd = -1 })))
 		return NULL;
-	p->streams = more;
-	struct perfdata_stream *s = &more[p->n_streams++];
-	*s = (struct perfdata_stream){ .own_fd = -1 };
+	struct perfdata_stream *s = &p->streams.v[p->streams.n - 1];
 	perfdata_input_init(&s->input);
 	perfdata_input_init(&s->unpacked);
 	return s;
@@ -87,21 +83,21 @@ int perfdata_open_files(struct perfdata *p, int fd, struct err *e)
 	if (fstat(fd, &st) < 0)
 		return err_errno(e, errno, "cannot read");
 	int r = S_ISDIR(st.st_mode) ? add_folder(p, fd, e) : add_single_file(p, fd, e);
-	p->info.n_files = p->n_streams;
+	p->info.n_files = (uint32_t)p->streams.n;
 	return r;
 }
 
 void perfdata_close_files(struct perfdata *p)
 {
-	for (uint32_t i = 0; i < p->n_streams; i++) {
-		struct perfdata_stream *s = &p->streams[i];
+	for (uint32_t i = 0; i < p->streams.n; i++) {
+		struct perfdata_stream *s = &p->streams.v[i];
 		perfdata_input_done(&s->unpacked);
 		perfdata_input_done(&s->input);
 		perfdata_zstd_free(s->zstd);
 		if (s->own_fd >= 0)
 			close(s->own_fd);
 	}
-	free(p->streams);
+	VEC_FREE(&p->streams);
 }
 
 /*

@@ -54,8 +54,7 @@ struct perfdata {
 	uint32_t last_id_event;       /* the last id that was found, and its event */
 	uint64_t last_id;
 	unsigned time_word;           /* the word of any sample that is its time; 0: they differ */
-	struct perfdata_stream *streams;  /* the first one has the header */
-	uint32_t n_streams;
+	VEC(struct perfdata_stream) streams;  /* the first one has the header */
 	struct perfdata_order order;
 	uint64_t *scratch;            /* for records that are swapped or not aligned */
 	uint64_t delivered_ns;        /* time of the youngest record delivered */
@@ -81,7 +80,7 @@ static inline uint64_t perfdata_u64(const struct perfdata *p, uint64_t x)
 
 static inline struct perfdata_input *perfdata_file(const struct perfdata *p)
 {
-	return &p->streams[0].input;
+	return &p->streams.v[0].input;
 }
 
 enum perfdata_step { PERFDATA_MORE, PERFDATA_READY, PERFDATA_END };

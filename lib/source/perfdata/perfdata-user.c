@@ -126,7 +126,7 @@ int perfdata_user_record(struct perfdata *p, struct perfdata_stream *s, uint64_t
 		return r < 0 ? r : PERFDATA_MORE;
 	case PERFDATA_FINISHED_ROUND:
 		/* Files that are read in parallel have no common rounds. */
-		if (p->n_streams > 1)
+		if (p->streams.n > 1)
 			return PERFDATA_MORE;
 		return perfdata_order_round(&p->order) < 0 ? perfdata_no_memory(p)
 							   : PERFDATA_READY;

@@ -68,8 +68,8 @@ static const void *native(struct perfdata *p, const uint8_t *raw, uint32_t event
 static size_t held_bytes(const struct perfdata *p)
 {
 	size_t n = 0;
-	for (uint32_t i = 0; i < p->n_streams; i++)
-		n += p->streams[i].input.n_held_bytes + p->streams[i].unpacked.n_held_bytes;
+	for (uint32_t i = 0; i < p->streams.n; i++)
+		n += p->streams.v[i].input.n_held_bytes + p->streams.v[i].unpacked.n_held_bytes;
 	return n;
 }
 
@@ -114,7 +114,7 @@ static int queue(struct perfdata *p, struct perfdata_stream *s, const struct per
 	entry->raw = raw;
 	entry->chunk = from->chunk;
 	entry->event = event;
-	entry->stream = (uint32_t)(s - p->streams);
+	entry->stream = (uint32_t)(s - p->streams.v);
 	perfdata_chunk_hold(from->chunk);
 	if (p->order.n < PERFDATA_ORDER_MAX && (!from->chunk || held_bytes(p) < HELD_BYTES_MAX))
 		return PERFDATA_MORE;
@@ -224,8 +224,8 @@ static int take_next(struct perfdata *p, struct perfdata_stream *s)
 static struct perfdata_stream *oldest(struct perfdata *p)
 {
 	struct perfdata_stream *found = NULL;
-	for (uint32_t i = 0; i < p->n_streams; i++) {
-		struct perfdata_stream *s = &p->streams[i];
+	for (uint32_t i = 0; i < p->streams.n; i++) {
+		struct perfdata_stream *s = &p->streams.v[i];
 		if (!s->has_ended && (!found || s->last_time_ns < found->last_time_ns))
 			found = s;
 	}
@@ -259,10 +259,10 @@ static int fill_side_by_side(struct perfdata *p)
 static int fill(struct perfdata *p)
 {
 	int step = PERFDATA_MORE;
-	if (p->n_streams > 1)
+	if (p->streams.n > 1)
 		return fill_side_by_side(p);
 	while (step == PERFDATA_MORE)
-		step = take_next(p, &p->streams[0]);
+		step = take_next(p, &p->streams.v[0]);
 	return step;
 }
 
@@ -345,7 +345,7 @@ static bool deliver(struct perfdata *p, const struct perfdata_entry *entry, stru
 	const struct perfdata_event *ev = &p->events.v[entry->event];
 	const struct perf_event_header *h = native(p, entry->raw, entry->event);
 	if (!entry->chunk)
-		perfdata_input_touch(&p->streams[entry->stream].input, h->size);
+		perfdata_input_touch(&p->streams.v[entry->stream].input, h->size);
 	switch (record_decode(&ev->format, h, h->size, r)) {
 	case RECORD_UNKNOWN:
 		if (strcmp(record_type_name(h->type), "?") == 0)
@@ -381,8 +381,8 @@ static bool deliver(struct perfdata *p, const struct perfdata_entry *entry, stru
 /* Releases pages of the files without queued records. */
 static void release_pages(struct perfdata *p)
 {
-	for (uint32_t k = 0; k < p->n_streams; k++) {
-		struct perfdata_input *in = &p->streams[k].input;
+	for (uint32_t k = 0; k < p->streams.n; k++) {
+		struct perfdata_input *in = &p->streams.v[k].input;
 		const uint8_t *first = in->p;
 		if (!perfdata_input_may_release(in))
 			continue;
@@ -456,7 +456,7 @@ static const struct source_ops perfdata_ops = { .next = perfdata_next, .close = 
 /* Reads a stream's attrs, names and features, up to the first record of data. */
 static int read_stream_start(struct perfdata *p, struct err *e)
 {
-	struct perfdata_stream *s = &p->streams[0];
+	struct perfdata_stream *s = &p->streams.v[0];
 	struct perfdata_head h;
 	int r;
 	while ((r = look_at_record(p, s, &s->input, &h)) > 0 && !perfdata_begins_data(h.type)) {

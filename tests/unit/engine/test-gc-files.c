@@ -10,7 +10,7 @@ static uint32_t feed_process(uint32_t pid, const char *path)
 {
 	feed_comm(&g, pid, pid, "x", true);
 	feed_mmap(&g, pid, 0x1000, 0x1000, 0, path);
-	return procs_find(&g.procs, pid)->space.map[0].dso;
+	return procs_find(&g.procs, pid)->space.map.v[0].dso;
 }
 
 static bool is_kept(uint32_t dso, const char *path)

@@ -150,7 +150,7 @@ int main(void)
 	test_limits();
 	test_fork();
 	applabels_done(&app);
-	free(process.space.map);
+	VEC_FREE(&process.space.map);
 	labels_done(&labels);
 	dso_table_done(&dsos);
 	strtab_done(&strings);

@@ -281,10 +281,10 @@ static void test_self(void)
 	       "open");
 	tap_ok(d && p.first_exe == d->id && procs_process(&p, pid)->exe == d->id,
 	       "and is the main binary");
-	uint32_t n = space->n, serial = space->serial;
+	uint32_t n = space->map.n, serial = space->serial;
 	size_t n_open = p.mapdso.n_open;
 	synth_process(&self, getpid(), 2, feed, &p);
-	tap_ok(space->n == n && space->serial == serial && p.mapdso.n_open == n_open,
+	tap_ok(space->map.n == n && space->serial == serial && p.mapdso.n_open == n_open,
 	       "a second scan changes nothing");
 	const struct dso *vdso = NULL;
 	for (uint32_t i = 0; i < dsos.n; i++) {

@@ -99,11 +99,12 @@ static void test_overlaps(void)
 	tap_str(at(1, 0xffff), "-", "before the start");
 
 	map_at(1, 0x10000, 0x4000, 0x1000, 11, "/lib/a");
-	tap_ok(serial(1) == s && procs_process(&p, 1)->space.n == 1, "a duplicate changes nothing");
+	tap_ok(serial(1) == s && procs_process(&p, 1)->space.map.n == 1,
+	       "a duplicate changes nothing");
 	map_at(1, 0x20000, 0x1000, 0, 12, "/lib/b");
 	tap_int(serial(1), s, "fresh address space keeps the serial");
 	map_at(1, 0x11000, 0x1000, 0x2000, 11, "/lib/a");
-	tap_ok(serial(1) == s && procs_process(&p, 1)->space.n == 2,
+	tap_ok(serial(1) == s && procs_process(&p, 1)->space.map.n == 2,
 	       "a part of the same mapping changes nothing");
 
 	map_at(1, 0x11000, 0x1000, 0, 12, "/lib/b");
@@ -111,7 +112,7 @@ static void test_overlaps(void)
 	tap_str(at(1, 0x10fff), "/lib/a+1fff", "cut: left piece");
 	tap_str(at(1, 0x11000), "/lib/b+0", "cut: the new one");
 	tap_str(at(1, 0x12000), "/lib/a+3000", "cut: right piece keeps its offset");
-	tap_int(procs_process(&p, 1)->space.n, 4, "three pieces and the other one");
+	tap_int(procs_process(&p, 1)->space.map.n, 4, "three pieces and the other one");
 
 	map_at(1, 0x13000, 0xe000, 0x7000, 13, "/lib/c");
 	tap_str(at(1, 0x12fff), "/lib/a+3fff", "end cut off");
@@ -119,13 +120,14 @@ static void test_overlaps(void)
 	map_at(1, 0, 0x20000, 0, 14, "/lib/d");
 	tap_str(at(1, 0x1ffff), "/lib/d+1ffff", "several replaced");
 	tap_str(at(1, 0x20000), "/lib/c+14000", "start cut off");
-	tap_int(procs_process(&p, 1)->space.n, 2, "two are left");
+	tap_int(procs_process(&p, 1)->space.map.n, 2, "two are left");
 
 	s = serial(1);
 	map_at(1, 0x21000, 0x1000, 0x15000, 13, "/lib/c");
 	map_at(1, 0x24000, 0x1000, 0x18000, 13, "/lib/c");
 	map_at(1, 0x22000, 0x2000, 0x16000, 13, "/lib/c");
-	tap_ok(procs_process(&p, 1)->space.n == 2 && serial(1) == s, "adjacent ranges are joined");
+	tap_ok(procs_process(&p, 1)->space.map.n == 2 && serial(1) == s,
+	       "adjacent ranges are joined");
 	tap_str(at(1, 0x24fff), "/lib/c+18fff", "joined to the end");
 	map_at(1, 0x30000, 0x1000, 0, 13, "/lib/c");
 	map_at(1, 0x2f000, 0x2000, 0x5000, 13, "/lib/c");
@@ -175,18 +177,18 @@ static void test_against_model(void)
 			ok &= at_i ? at_i->dso == dso[i] && i - at_i->start + at_i->pgoff == off[i]
 				   : dso[i] == 0;
 		}
-		for (uint32_t i = 0; i < s.n; i++)
-			sorted &= s.map[i].start < s.map[i].end &&
-				  (i == 0 || s.map[i - 1].end <= s.map[i].start);
+		for (uint32_t i = 0; i < s.map.n; i++)
+			sorted &= s.map.v[i].start < s.map.v[i].end &&
+				  (i == 0 || s.map.v[i - 1].end <= s.map.v[i].start);
 		if (round % 500 == 499) {
-			s.n = 0;
+			s.map.n = 0;
 			memset(dso, 0, sizeof(dso));
 		}
 	}
 	tap_ok(ok, "20000 random maps: every page as in the model");
 	tap_ok(sorted, "always sorted, never overlapping");
 	tap_ok(told, "the kind of change is reported correctly");
-	free(s.map);
+	VEC_FREE(&s.map);
 }
 
 static void test_reload(void)
@@ -202,7 +204,7 @@ static void test_reload(void)
 	tap_str(at(1, 0x10010), "/plugin/a+10", "the first one again");
 	tap_ok(first != second && second != serial(1) && first != serial(1), "three serials");
 	map_at(2, 0x10000, 0x1000, 0, 99, "/plugin/a");
-	tap_ok(procs_process(&p, 1)->space.map[0].dso != procs_process(&p, 2)->space.map[0].dso,
+	tap_ok(procs_process(&p, 1)->space.map.v[0].dso != procs_process(&p, 2)->space.map.v[0].dso,
 	       "the same path with another inode is another file");
 	teardown("reload: memory is given back");
 }
@@ -213,10 +215,10 @@ static void test_kinds(void)
 	map_at(1, 0x7f0000000000, 0x2000, 0x7f0000000000, 0, "[vdso]");
 	map_at(2, 0x7e0000000000, 0x2000, 0, 0, "[vdso]");
 	tap_str(at(1, 0x7f0000000123), "[vdso]+123", "the vdso counts from 0 whatever its pgoff");
-	tap_ok(procs_process(&p, 1)->space.map[0].dso == procs_process(&p, 2)->space.map[0].dso,
+	tap_ok(procs_process(&p, 1)->space.map.v[0].dso == procs_process(&p, 2)->space.map.v[0].dso,
 	       "one for all processes");
 	map_at(3, 0xf7f00000, 0x2000, 0, 0, "[vdso]");
-	tap_ok(procs_process(&p, 3)->space.map[0].dso != procs_process(&p, 1)->space.map[0].dso,
+	tap_ok(procs_process(&p, 3)->space.map.v[0].dso != procs_process(&p, 1)->space.map.v[0].dso,
 	       "another one for 32-bit processes");
 	map_at(1, 0x100000, 0x1000, 0x100000, 0, "//anon");
 	tap_str(at(1, 0x100123), "[jit]+100123", "anonymous: the offset is the address");
@@ -258,8 +260,8 @@ static void test_kinds(void)
 	r.mmap.start = 0x4000;
 	r.mmap.filename = "/elsewhere/two";
 	procs_feed(&p, &r, true);
-	const struct procs_map *m = procs_process(&p, 5)->space.map;
-	tap_ok(procs_process(&p, 5)->space.n == 4 && m[0].dso != m[1].dso, "by name");
+	const struct procs_map *m = procs_process(&p, 5)->space.map.v;
+	tap_ok(procs_process(&p, 5)->space.map.n == 4 && m[0].dso != m[1].dso, "by name");
 	tap_ok(m[2].dso == m[3].dso && m[2].dso != m[1].dso, "by build id");
 	char text[DSO_BUILD_ID_TEXT_MAX];
 	tap_str(dso_build_id_text(dso_get(&dsos, m[2].dso), text), "616263", "which is kept");
@@ -318,7 +320,7 @@ static void test_fork_exec(void)
 	tap_str(name_of(11, 11), "ls-renamed", "but is the thread's name");
 
 	fork_of(20, 20, 19, 19);
-	tap_ok(!procs_process(&p, 20)->target && procs_process(&p, 20)->space.n == 0,
+	tap_ok(!procs_process(&p, 20)->target && procs_process(&p, 20)->space.map.n == 0,
 	       "a child of an unknown process");
 	struct record r = { .type = PERF_RECORD_FORK, .pid = 12, .tid = 12, .fork = { 10, 10, 0 } };
 	procs_feed(&p, &r, false);
