@@ -88,9 +88,8 @@ static void process_free(struct applabels *a, struct applabels_process *p)
 
 void applabels_done(struct applabels *a)
 {
-	for (uint32_t i = 0; i < a->process.n_slots; i++)
-		if (a->process.slot[i].value)
-			process_free(a, a->process.slot[i].value);
+	for (size_t i = 0; i < a->process.item.n; i++)
+		process_free(a, a->process.item.v[i].value);
 	idmap_done(&a->process);
 	VEC_FREE(&a->pids);
 	appvalues_done(&a->values);
@@ -138,7 +137,7 @@ static uint32_t set_of(struct applabels *a, struct registry *r, uint32_t set)
 	if (known)
 		return (uint32_t)((uintptr_t)known - 1);
 	uint32_t id = make_set(a, &r->mem, set);
-	if (id == APPTIMES_UNKNOWN || r->set.n >= SETS_MAX)
+	if (id == APPTIMES_UNKNOWN || r->set.item.n >= SETS_MAX)
 		return id;
 	budget_release(a->budget, idmap_n_bytes(&r->set));
 	idmap_put(&r->set, set, (void *)((uintptr_t)id + 1));
@@ -191,7 +190,7 @@ static void on_change(void *ctx, uint32_t own_pid, uint32_t tid, uint64_t time_n
 	d->a->stats.n_changes++;
 	note_new(d, apptimes_append(&d->r->times, tid, time_ns, set_of(d->a, d->r, set), 1,
 				    d->floor_ns));
-	if (own_pid != d->p->pid && !d->p->own_tid.n)
+	if (own_pid != d->p->pid && !d->p->own_tid.item.n)
 		learn_own_tids(d->a, d->p);
 }
 
@@ -349,7 +348,7 @@ static struct applabels_process *labelled(struct applabels *a, const struct proc
 
 static uint32_t own_tid(struct applabels *a, struct applabels_process *p, uint32_t tid)
 {
-	if (!p->own_tid.n)
+	if (!p->own_tid.item.n)
 		return tid;
 	void *own = idmap_get(&p->own_tid, tid);
 	if (!own) {
@@ -433,13 +432,13 @@ static void trim_process(struct applabels *a, struct applabels_process *p)
 	uint64_t since_ns = a->newest_ns > DEAD_NS ? a->newest_ns - DEAD_NS : 0;
 	for (size_t i = 0; i < p->registry.n; i++) {
 		struct registry *r = &p->registry.v[i];
-		struct idmap alive = { .n = 0 };
+		struct idmap alive = { 0 };
 		forget_sets(a, r);
 		if (labelmem_list_threads(&r->mem, &alive))
 			apptimes_forget(&r->times, &alive, since_ns);
 		idmap_done(&alive);
 	}
-	if (p->own_tid.n) {
+	if (p->own_tid.item.n) {
 		idmap_done(&p->own_tid);
 		learn_own_tids(a, p);
 	}
@@ -447,17 +446,14 @@ static void trim_process(struct applabels *a, struct applabels_process *p)
 
 void applabels_trim(struct applabels *a)
 {
-	for (uint32_t i = 0; i < a->process.n_slots; i++)
-		if (a->process.slot[i].value)
-			trim_process(a, a->process.slot[i].value);
+	for (size_t i = 0; i < a->process.item.n; i++)
+		trim_process(a, a->process.item.v[i].value);
 }
 
 void applabels_each_set(struct applabels *a, void (*each)(void *ctx, uint32_t *set), void *ctx)
 {
-	for (uint32_t i = 0; i < a->process.n_slots; i++) {
-		struct applabels_process *p = a->process.slot[i].value;
-		if (!p)
-			continue;
+	for (size_t i = 0; i < a->process.item.n; i++) {
+		struct applabels_process *p = a->process.item.v[i].value;
 		each(ctx, &p->forked_set);
 		for (size_t k = 0; k < p->registry.n; k++)
 			apptimes_each_set(&p->registry.v[k].times, each, ctx);
@@ -469,9 +465,9 @@ void applabels_clear(struct applabels *a)
 	uint64_t n_processes = a->stats.n_processes;
 	a->stats = (struct applabels_stats){ .n_processes = n_processes };
 	appvalues_clear(&a->values);
-	for (uint32_t i = 0; i < a->process.n_slots; i++) {
-		struct applabels_process *p = a->process.slot[i].value;
-		for (size_t k = 0; p && k < p->registry.n; k++)
+	for (size_t i = 0; i < a->process.item.n; i++) {
+		struct applabels_process *p = a->process.item.v[i].value;
+		for (size_t k = 0; k < p->registry.n; k++)
 			forget_sets(a, &p->registry.v[k]);
 	}
 }

@@ -37,18 +37,16 @@ static void timeline_free(struct apptimes *t, struct timeline *x)
 
 void apptimes_done(struct apptimes *t)
 {
-	for (uint32_t i = 0; i < t->thread.n_slots; i++)
-		if (t->thread.slot[i].value)
-			timeline_free(t, t->thread.slot[i].value);
+	for (size_t i = 0; i < t->thread.item.n; i++)
+		timeline_free(t, t->thread.item.v[i].value);
 	budget_release(t->budget, idmap_n_bytes(&t->thread));
 	idmap_done(&t->thread);
 }
 
 void apptimes_begin(struct apptimes *t)
 {
-	for (uint32_t i = 0; i < t->thread.n_slots; i++)
-		if (t->thread.slot[i].value)
-			((struct timeline *)t->thread.slot[i].value)->n_new = 0;
+	for (size_t i = 0; i < t->thread.item.n; i++)
+		((struct timeline *)t->thread.item.v[i].value)->n_new = 0;
 }
 
 static struct timeline *timeline_of(struct apptimes *t, uint32_t tid)
@@ -128,19 +126,19 @@ bool apptimes_at(struct apptimes *t, uint32_t tid, uint64_t time_ns, uint32_t be
 
 void apptimes_forget(struct apptimes *t, const struct idmap *alive, uint64_t since_ns)
 {
-	struct idmap kept = { .n = 0 };
-	for (uint32_t i = 0; i < t->thread.n_slots; i++) {
-		const struct timeline *x = t->thread.slot[i].value;
-		uint32_t tid = t->thread.slot[i].id;
-		if (x && (idmap_get(alive, tid) || x->used_ns >= since_ns) &&
-		    !idmap_put(&kept, tid, t->thread.slot[i].value)) {
+	struct idmap kept = { 0 };
+	for (size_t i = 0; i < t->thread.item.n; i++) {
+		struct timeline *x = t->thread.item.v[i].value;
+		uint32_t tid = t->thread.item.v[i].id;
+		if ((idmap_get(alive, tid) || x->used_ns >= since_ns) &&
+		    !idmap_put(&kept, tid, x)) {
 			idmap_done(&kept);
 			return;
 		}
 	}
-	for (uint32_t i = 0; i < t->thread.n_slots; i++)
-		if (t->thread.slot[i].value && !idmap_get(&kept, t->thread.slot[i].id))
-			timeline_free(t, t->thread.slot[i].value);
+	for (size_t i = 0; i < t->thread.item.n; i++)
+		if (!idmap_get(&kept, t->thread.item.v[i].id))
+			timeline_free(t, t->thread.item.v[i].value);
 	budget_release(t->budget, idmap_n_bytes(&t->thread));
 	idmap_done(&t->thread);
 	t->thread = kept;
@@ -149,9 +147,9 @@ void apptimes_forget(struct apptimes *t, const struct idmap *alive, uint64_t sin
 
 void apptimes_each_set(struct apptimes *t, void (*each)(void *ctx, uint32_t *set), void *ctx)
 {
-	for (uint32_t i = 0; i < t->thread.n_slots; i++) {
-		struct timeline *x = t->thread.slot[i].value;
-		for (size_t k = 0; x && k < x->change.n; k++)
+	for (size_t i = 0; i < t->thread.item.n; i++) {
+		struct timeline *x = t->thread.item.v[i].value;
+		for (size_t k = 0; k < x->change.n; k++)
 			if (x->change.v[k].set != APPTIMES_UNKNOWN)
 				each(ctx, &x->change.v[k].set);
 	}

@@ -5,78 +5,53 @@
 
 #include "proc/idmap.h"
 
-#include <stdlib.h>
-
-#define IDMAP_MIN_SLOTS 64u
-
-static uint32_t home(const struct idmap *m, uint32_t id)
+static uint64_t hash_of(uint32_t id)
 {
-	uint32_t h = id * 0x9e3779b1u;
-	return (h ^ h >> 15) & (m->n_slots - 1);
+	return id * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-/* The slot of id, or the free one for it. */
-static uint32_t probe(const struct idmap *m, uint32_t id)
+/* The number of id's item, or HASHINDEX_NONE. */
+static uint32_t find(const struct idmap *m, uint32_t id)
 {
-	uint32_t i = home(m, id);
-	while (m->slot[i].value && m->slot[i].id != id)
-		i = (i + 1) & (m->n_slots - 1);
-	return i;
+	return HASHINDEX_FIND(&m->index, hash_of(id), i, m->item.v[i].id == id);
 }
 
 void idmap_done(struct idmap *m)
 {
-	free(m->slot);
-	*m = (struct idmap){ 0 };
-}
-
-static bool grow_table(struct idmap *m)
-{
-	struct idmap bigger = { .n = m->n };
-	bigger.n_slots = m->n_slots ? m->n_slots * 2 : IDMAP_MIN_SLOTS;
-	bigger.slot = calloc(bigger.n_slots, sizeof(*bigger.slot));
-	if (!bigger.slot)
-		return false;
-	for (uint32_t i = 0; i < m->n_slots; i++) {
-		if (m->slot[i].value)
-			bigger.slot[probe(&bigger, m->slot[i].id)] = m->slot[i];
-	}
-	free(m->slot);
-	*m = bigger;
-	return true;
+	hashindex_done(&m->index);
+	VEC_FREE(&m->item);
 }
 
 bool idmap_put(struct idmap *m, uint32_t id, void *value)
 {
-	if (m->n >= m->n_slots / 2 && !grow_table(m))
+	uint32_t i = find(m, id);
+	if (i != HASHINDEX_NONE) {
+		m->item.v[i].value = value;
+		return true;
+	}
+	if (!hashindex_reserve(&m->index, false) ||
+	    !VEC_PUSH(&m->item, ((struct idmap_item){ id, value })))
 		return false;
-	uint32_t i = probe(m, id);
-	m->n += !m->slot[i].value;
-	m->slot[i] = (struct idmap_slot){ id, value };
+	hashindex_put(&m->index, hash_of(id), (uint32_t)m->item.n - 1);
 	return true;
 }
 
 void *idmap_get(const struct idmap *m, uint32_t id)
 {
-	return m->n_slots ? m->slot[probe(m, id)].value : NULL;
+	uint32_t i = find(m, id);
+	return i == HASHINDEX_NONE ? NULL : m->item.v[i].value;
 }
 
 void idmap_remove(struct idmap *m, uint32_t id)
 {
-	if (!m->n_slots)
+	uint32_t i = find(m, id);
+	if (i == HASHINDEX_NONE)
 		return;
-	uint32_t mask = m->n_slots - 1;
-	uint32_t hole = probe(m, id);
-	if (!m->slot[hole].value)
+	hashindex_remove(&m->index, hash_of(id), i);
+	uint32_t last = (uint32_t)--m->item.n;
+	if (i == last)
 		return;
-	m->n--;
-	for (uint32_t i = (hole + 1) & mask; m->slot[i].value; i = (i + 1) & mask) {
-		/* An entry may move back to the hole unless its home is after the hole. */
-		uint32_t distance = (i - home(m, m->slot[i].id)) & mask;
-		if (distance >= ((i - hole) & mask)) {
-			m->slot[hole] = m->slot[i];
-			hole = i;
-		}
-	}
-	m->slot[hole].value = NULL;
+	m->item.v[i] = m->item.v[last];
+	hashindex_remove(&m->index, hash_of(m->item.v[i].id), last);
+	hashindex_put(&m->index, hash_of(m->item.v[i].id), i);
 }

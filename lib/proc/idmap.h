@@ -2,23 +2,25 @@
 #define CPROF_PROC_IDMAP_H
 
 /*
- * Maps a process or thread id to a pointer: open addressing with linear probing, at most half full.
- * Removal shifts later entries back, so there are no tombstones, and a map that has seen millions
- * of short-lived ids stays as small as its peak.
+ * Maps a process or thread id to a pointer.  Removal leaves no tombstones, so a map that has seen
+ * millions of short-lived ids stays as small as its peak.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct idmap_slot {
+#include "base/hashindex.h"
+#include "base/vec.h"
+
+struct idmap_item {
 	uint32_t id;
-	void *value;           /* NULL: free */
+	void *value;
 };
 
-struct idmap {
-	struct idmap_slot *slot;
-	uint32_t n, n_slots;   /* n_slots: a power of two, or 0 before the first put */
+struct idmap {                           /* all zeros: empty */
+	struct hashindex index;
+	VEC(struct idmap_item) item;     /* in no order */
 };
 
 void idmap_done(struct idmap *m);
@@ -35,7 +37,7 @@ void *idmap_get(const struct idmap *m, uint32_t id);
 /* Memory held, for the budget. */
 static inline size_t idmap_n_bytes(const struct idmap *m)
 {
-	return m->n_slots * sizeof(*m->slot);
+	return m->index.n_slots * sizeof(*m->index.slot) + m->item.cap * sizeof(*m->item.v);
 }
 
 #endif

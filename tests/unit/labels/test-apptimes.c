@@ -47,7 +47,7 @@ int main(void)
 	for (uint32_t tid = 10; tid < 5010; tid++)
 		apptimes_append(&times, tid, tid, tid, 1, 0);
 	size_t most = budget.used_bytes;
-	struct idmap alive = { .n = 0 };
+	struct idmap alive = { 0 };
 	idmap_put(&alive, 12, &alive);
 	apptimes_forget(&times, &alive, 5000);
 	tap_int(at(11, 20), -1, "a thread that is gone is forgotten");
