@@ -1,5 +1,5 @@
 #!/bin/sh
-# record -a with cycles; and the example script of perf-record(1), unchanged: all processes, an
+# record -a with cycles; jumps of the clock; and the example script of perf-record(1), unchanged: all processes, an
 # event of the PMU, sleeps of up to 30 seconds.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 . "$CPROF_SOURCE_ROOT/tests/guest/guest.sh"
@@ -61,6 +61,12 @@ mkdir script
 ./within 600 &
 record all -a -e cycles -- ./before 100
 wait
+# The clock of the day jumps to the year 2030, and then back to 2001.
+{ sleep 0.3; date -s @1900000000; sleep 0.3; date -s @1000000000; } >/dev/null &
+record jumps -e cycles -e cpu-clock -- ./work 300
+cp jumps.*.pb.gz "$OUT" 2>/dev/null
+wait
+date +%s >"$OUT/date"
 END
 
 result system script
@@ -80,4 +86,18 @@ profile '-a with a command: the command and another process have samples' "$pb" 
 	"{'before', 'within'} <= labels('process_name')" \
 	"all(part(lambda r: r[2]['process_name'] == x and 'drive' in r[0]) > 0
 		for x in ('before', 'within'))"
+
+result system jumps
+is "$status" 0 'jumps of the clock: status 0'
+check 'jumps of the clock: the clock did jump' \
+	test "$(cat system.keep/out/date)" -lt 1000100000
+longest=$(summary 's["duration_ns"]')
+check 'jumps of the clock: the duration is not affected' \
+	test "$longest" -gt "$(summary 's["cpu_used_ns"]')" -a "$longest" -lt 60000000000
+for event in cycles cpu-clock; do
+	profile "jumps of the clock, $event: all samples are there, and the start is before them" \
+		"system.keep/out/jumps.$event.pb.gz" 'n > 100' "cum('drive') > 0.9" \
+		'p.time_nanos < 1900000000 * 10**9' 'p.time_nanos > 1000100000 * 10**9' \
+		'p.duration_nanos < 60 * 10**9'
+done
 finish
