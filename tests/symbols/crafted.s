@@ -47,6 +47,8 @@ A4:	abbrev 1, 0x11, 1		/* unit: name, comp_dir, stmt_list, low_pc, ranges */
 	attrs 0x3f,0x19
 	abbrev 12, 0x11, 1		/* unit: low_pc, high_pc */
 	attrs 0x11,0x01, 0x12,0x07
+	abbrev 14, 0x04, 1		/* enumeration: sibling as ref1, byte_size, decl_line */
+	attrs 0x01,0x11, 0x0b,0x0b, 0x3b,0x05
 	abbrev 13, 0x2e, 0		/* function: name, low_pc, high_pc */
 	attrs 0x03,0x08, 0x11,0x01, 0x12,0x07
 	.byte 0
@@ -131,6 +133,13 @@ D4abstract:
 	.asciz "origin"
 	.asciz "_Z6originv"
 	.byte 17
+	.uleb128 14
+	.byte D4enum-C4, 1
+	.2byte 0			/* read as four bytes, the sibling is elsewhere */
+	.uleb128 9
+	.asciz "inside"
+	.byte 0
+D4enum:
 	.uleb128 7			/* only its sibling, as ref_udata, leads behind it */
 	.uleb128 D4next-C4
 	.asciz "jumped"
@@ -197,6 +206,9 @@ D4module:
 	.uleb128 2			/* its entries are empty, whatever the base */
 	.asciz "empty"
 	.4byte R4empty
+	.byte 0
+	.uleb128 9			/* a long name, so that wrong siblings are inside the unit */
+	.fill 300, 1, 0x78
 	.byte 0
 	.byte 0
 9:
@@ -342,12 +354,13 @@ L4:	.4byte 9f-8f			/* three operations in 4 bytes */
 	.byte 4, 2			/* file 2 */
 	.byte 8				/* const_add_pc */
 	.byte 1
-	special -2, 1, -3, 5, 10
+	special -2, 0, -3, 5, 10	/* operation 2 */
 	.byte 9				/* fixed_advance_pc: the operation becomes 0 */
 	.2byte 12
 	.byte 1
 	.byte 2, 2, 3, 9, 1
 	special 0, 1, -3, 5, 10
+	.byte 2, 1			/* operation 1 */
 	set_address _start+0x100	/* the operation becomes 0, too */
 	special 1, 2, -3, 5, 10
 	special 1, 1, -3, 5, 10

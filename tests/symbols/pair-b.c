@@ -2,6 +2,12 @@
  * drops if it may, and that then covers the addresses from 0 on. */
 #include <stdlib.h>
 
+#ifndef SKIP
+#define SKIP 0x2000
+#endif
+#define TEXT(x) TEXT_OF(x)
+#define TEXT_OF(x) #x
+
 extern volatile int sink;
 
 static inline __attribute__((always_inline)) void innermost(int x)
@@ -45,7 +51,7 @@ __attribute__((noinline)) int large(int x)
 
 __attribute__((noinline)) int dropped(int x)
 {
-	__asm__ volatile(".skip 0x2000");
+	__asm__ volatile(".skip " TEXT(SKIP));
 	innermost(x);
 	return sink;
 }
