@@ -17,22 +17,22 @@ static void numbers(void)
 	tap_int((long long)dwform_uleb(&b), 624485, "three bytes");
 	tap_ok(dwform_uleb(&b) == UINT64_MAX && !b.bad, "ten bytes");
 	dwform_uleb(&b);
-	tap_ok(b.bad, "a number that does not end is bad");
+	tap_ok(b.bad, "a number without an end is bad");
 
 	static const uint8_t s[] = { 0x02, 0x7e, 0xff, 0x00, 0x80, 0x7f, 0x80, 0x80, 0x80, 0x80,
 		0x80, 0x80, 0x80, 0x80, 0x80, 0x7f };
 	b = bytes_of(s, sizeof(s));
 	tap_int(dwform_sleb(&b), 2, "signed: positive");
 	tap_int(dwform_sleb(&b), -2, "negative");
-	tap_int(dwform_sleb(&b), 127, "with a zero sign byte");
+	tap_int(dwform_sleb(&b), 127, "a positive number with an extra byte for its sign");
 	tap_int(dwform_sleb(&b), -128, "two bytes");
-	tap_ok(dwform_sleb(&b) == INT64_MIN && !b.bad, "the smallest");
+	tap_ok(dwform_sleb(&b) == INT64_MIN && !b.bad, "the smallest signed number");
 
 	static const uint8_t three[] = { 1, 2, 3 };
 	b = bytes_of(three, 3);
 	tap_int((long long)dwform_unsigned(&b, 3), 0x030201, "three bytes, little endian");
 	dwform_unsigned(&b, 5);
-	tap_ok(b.bad, "no number has five bytes");
+	tap_ok(b.bad, "a number of five bytes is bad");
 }
 
 /* Reads one value of n bytes; true if exactly these were used. */
@@ -81,7 +81,7 @@ static void forms(void)
 	static const uint8_t again[] = { DW_FORM_indirect, DW_FORM_data1, 1 };
 	b = bytes_of(again, sizeof(again));
 	dwform_read(&b, DW_FORM_indirect, 0, &v5, &v);
-	tap_ok(b.bad, "but not twice");
+	tap_ok(b.bad, "DW_FORM_indirect twice is bad");
 	b = bytes_of(again, sizeof(again));
 	dwform_read(&b, 0x7b, 0, &v5, &v);
 	tap_ok(b.bad && dwform_size(0x7b, &v5) == DWFORM_UNKNOWN, "an unknown form is bad");
@@ -102,10 +102,10 @@ static void lengths(void)
 	       "64-bit length");
 	b = bytes_of(reserved, sizeof(reserved));
 	dwform_length(&b, &off_bytes);
-	tap_ok(b.bad, "reserved length");
+	tap_ok(b.bad, "a reserved length is bad");
 	b = bytes_of(two, 5);
 	behind = dwform_length(&b, &off_bytes);
-	tap_ok(b.bad && behind.bad, "a length beyond the end");
+	tap_ok(b.bad && behind.bad, "a length past the end is bad");
 }
 
 int main(void)

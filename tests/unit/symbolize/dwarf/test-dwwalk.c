@@ -177,7 +177,7 @@ static void inlines(void)
 	tap_str(chain(&file, 0x1020), "inner@4:11 < f@0:0", "an inlined call, named elsewhere");
 	tap_str(chain(&file, 0x1037), "loop@9:12 < inner@4:11 < f@0:0",
 		"a nested one whose origin is itself");
-	tap_str(chain(&file, 0x1038), "inner@4:11 < f@0:0", "and after it");
+	tap_str(chain(&file, 0x1038), "inner@4:11 < f@0:0", "the outer call after the nested one");
 	tap_str(chain(&file, 0x1210), "method@0:0", "a definition within a class");
 	tap_str(chain(&file, 0x9001), "", "a unit without a function there");
 	tap_str(chain(&file, 0x9010), "-", "no unit");
@@ -244,7 +244,8 @@ static void hostile(void)
 		end_unit(&b, unit);
 		open_file(&file, &b, NULL);
 		/* one out of the unit is ignored; the full walk needs none */
-		tap_str(chain(&file, 0x1000), "wanted@0:0", "bad DW_AT_sibling");
+		tap_str(chain(&file, 0x1000), "wanted@0:0",
+			"a wrong DW_AT_sibling hides no function");
 		/* and every shorter file, and every changed byte */
 		for (size_t k = 0; k < b.n; k++) {
 			file.sections.v[DWSECTION_INFO].n_bytes = k;
@@ -257,7 +258,7 @@ static void hostile(void)
 			chain(&file, 0x1000);
 			v[k / 8] ^= (uint8_t)(1u << k % 8);
 		}
-		tap_ok(!file.out_of_memory, "damaged units");
+		tap_ok(!file.out_of_memory, "damaged units do not use up memory");
 		dwbuild_done(&file);
 	}
 
@@ -268,7 +269,7 @@ static void hostile(void)
 		dwbuild_u8(&b, STRUCT);
 	end_unit(&b, unit);
 	open_file(&file, &b, NULL);
-	tap_str(chain(&file, 0x1000), "", "1500 levels");
+	tap_str(chain(&file, 0x1000), "", "1500 nested levels are given up");
 	dwbuild_done(&file);
 }
 
@@ -302,8 +303,9 @@ static void aranges(void)
 	free((void *)file.sections.v[DWSECTION_ARANGES].base);
 	dwbuild_lend(&file, DWSECTION_ARANGES, &set);
 	tap_str(chain(&file, 0x100f), "first@0:0", "by .debug_aranges");
-	tap_str(chain(&file, 0x1010), "second@0:0", "by the unit that is not in there");
-	tap_str(chain(&file, 0x1300), "-", "nothing");
+	tap_str(chain(&file, 0x1010), "second@0:0",
+		"by the ranges of a unit that .debug_aranges omits");
+	tap_str(chain(&file, 0x1300), "-", "an address in no unit");
 	dwbuild_done(&file);
 }
 

@@ -80,9 +80,11 @@ static void test_headers(void)
 	tap_str(dso_build_id_text(&d, text), "deadbeef0001", "build id");
 	tap_int(d.n_segments, 1, "code segments only");
 	tap_ok(dso_vaddr(&d, 0x1100, &vaddr) && vaddr == 0x3100, "start of the segment");
-	tap_ok(dso_vaddr(&d, 0x50ff, &vaddr) && vaddr == 0x70ff, "its last byte");
-	tap_ok(dso_vaddr(&d, 0x1000, &vaddr) && vaddr == 0x3000, "the part of the page before it");
-	tap_ok(!dso_vaddr(&d, 0x9000, &vaddr) && vaddr == 0x9000, "data is no code");
+	tap_ok(dso_vaddr(&d, 0x50ff, &vaddr) && vaddr == 0x70ff, "last byte of the segment");
+	tap_ok(dso_vaddr(&d, 0x1000, &vaddr) && vaddr == 0x3000,
+	       "the part of the page before the segment");
+	tap_ok(!dso_vaddr(&d, 0x9000, &vaddr) && vaddr == 0x9000,
+	       "an address in a data segment is not translated");
 	done(&d);
 
 	f.eh.e_type = ET_EXEC;
@@ -90,10 +92,12 @@ static void test_headers(void)
 	tap_int(dso_set_image(&d, &f, sizeof(f)), 0, "image");
 	tap_ok(d.is_elf && d.is_exec_type && d.n_build_id == sizeof(build_id) && d.fd == -1,
 	       "from memory");
-	tap_int(dso_set_image(&d, "x", 1), 0, "another image");
-	tap_ok(!d.is_elf && d.n_build_id == 0 && d.n_segments == 0, "takes the place of the first");
+	tap_int(dso_set_image(&d, "x", 1), 0, "a second image");
+	tap_ok(!d.is_elf && d.n_build_id == 0 && d.n_segments == 0,
+	       "the second image replaces the first");
 	tap_str(dso_build_id_text(&d, text), "", "no build id");
-	tap_ok(!dso_vaddr(&d, 0x1234, &vaddr) && vaddr == 0x1234, "no segments");
+	tap_ok(!dso_vaddr(&d, 0x1234, &vaddr) && vaddr == 0x1234,
+	       "without segments an address is not translated");
 	done(&d);
 }
 
@@ -159,11 +163,14 @@ static void test_go_build_id(void)
 	tap_str(id_of_note("Go\0", 4, text, false), "000102030405060708090a0b0c0fbf",
 		"Go's build id: the bytes of its last part");
 	tap_str(id_of_note("Go\0", 4, text, true), "deadbeef0001", "GNU's build id has priority");
-	tap_str(id_of_note("Go\0", 4, "redacted", false), "", "other text is ignored");
-	tap_str(id_of_note("Go\0", 4, "x/AAECAwQFBgcICQoLDA0=", false), "", "no padding");
-	tap_str(id_of_note("Go\0", 4, "x/AAECAwQFBgcICQoLDA", false), "", "too short");
-	tap_str(id_of_note("Go\0", 5, text, false), "", "another type");
-	tap_str(id_of_note("No\0", 4, text, false), "", "another name");
+	tap_str(id_of_note("Go\0", 4, "redacted", false), "",
+		"a build id of Go without hashes is ignored");
+	tap_str(id_of_note("Go\0", 4, "x/AAECAwQFBgcICQoLDA0=", false), "",
+		"a hash with padding is ignored");
+	tap_str(id_of_note("Go\0", 4, "x/AAECAwQFBgcICQoLDA", false), "",
+		"a short hash is ignored");
+	tap_str(id_of_note("Go\0", 5, text, false), "", "a note of another type is ignored");
+	tap_str(id_of_note("No\0", 4, text, false), "", "a note of another name is ignored");
 }
 
 /* Every prefix and every changed byte: less is known, but nothing breaks. */
@@ -187,18 +194,18 @@ static void test_damage(void)
 	f.nh.n_descsz = UINT32_MAX;
 	struct dso d = { .fd = -1 };
 	dso_set_image(&d, &f, sizeof(f));
-	tap_ok(d.is_elf && d.n_build_id == 0, "a note beyond its segment");
+	tap_ok(d.is_elf && d.n_build_id == 0, "a note that extends past its segment is ignored");
 	done(&d);
 	f = make64();
 	f.nh.n_descsz = 0;
 	dso_set_image(&d, &f, sizeof(f));
-	tap_ok(d.n_build_id == 0, "an empty build id");
+	tap_ok(d.n_build_id == 0, "an empty build id is ignored");
 	done(&d);
 	f = make64();
 	f.eh.e_ident[EI_DATA] = ELFDATA2LSB + ELFDATA2MSB - own_data;
 	d = (struct dso){ .fd = -1 };
 	dso_set_image(&d, &f, sizeof(f));
-	tap_ok(!d.is_elf, "another byte order");
+	tap_ok(!d.is_elf, "a file of the other byte order is not ELF here");
 	done(&d);
 }
 
@@ -211,18 +218,19 @@ static void test_table(void)
 	struct dso_key key = { .kind = DSO_ELF, .maj = 8, .min = 1, .ino = 42 };
 	struct dso *a = dso_table_add(&t, &key, "/usr/bin/a");
 	tap_ok(a && a->id == 0 && a->fd == -1 && dso_get(&t, 0) == a, "added");
-	tap_ok(dso_table_find(&t, &key, "/another/name") == a, "the path of a file is no identity");
+	tap_ok(dso_table_find(&t, &key, "/another/name") == a,
+	       "a file is found under another path");
 	key.ino_generation = 7;
-	tap_ok(dso_table_find(&t, &key, "/usr/bin/a") == a, "unknown generation matches any");
+	tap_ok(dso_table_find(&t, &key, "/usr/bin/a") == a, "an unknown generation matches any");
 	struct dso_key old = key;
 	old.ino = 43;
 	struct dso *g = dso_table_add(&t, &old, "/g");
 	old.ino_generation = 8;
-	tap_ok(!dso_table_find(&t, &old, "/g"), "another generation is another file");
+	tap_ok(!dso_table_find(&t, &old, "/g"), "another generation means another file");
 	old.ino_generation = 7;
-	tap_ok(dso_table_find(&t, &old, "/g") == g, "the same generation");
+	tap_ok(dso_table_find(&t, &old, "/g") == g, "the same generation means the same file");
 	key.min = 2;
-	tap_ok(!dso_table_find(&t, &key, "/usr/bin/a"), "another device is another file");
+	tap_ok(!dso_table_find(&t, &key, "/usr/bin/a"), "another device means another file");
 
 	struct dso_key pseudo = { .kind = DSO_PSEUDO };
 	struct dso *p = dso_table_add(&t, &pseudo, "[lost]");
@@ -234,9 +242,10 @@ static void test_table(void)
 	       !dso_table_find(&t, &nameless, "/lib/b.so"), "inode 0: by path");
 	struct dso_key anon = { .kind = DSO_ANON, .pid = 1 };
 	struct dso *j = dso_table_add(&t, &anon, "//anon");
-	tap_ok(dso_table_find(&t, &anon, "[jit]") == j, "anonymous by pid");
+	tap_ok(dso_table_find(&t, &anon, "[jit]") == j, "anonymous memory is found by pid");
 	anon.pid = 2;
-	tap_ok(!dso_table_find(&t, &anon, "//anon"), "another process");
+	tap_ok(!dso_table_find(&t, &anon, "//anon"),
+	       "anonymous memory of another process is not found");
 
 	struct dso_key many = { .kind = DSO_ELF };
 	bool ok = true;
@@ -250,9 +259,9 @@ static void test_table(void)
 		ok &= d && d->key.ino == i;
 	}
 	tap_ok(ok, "2000 files");
-	tap_ok(b.used_bytes > 2000 * sizeof(struct dso), "charged");
+	tap_ok(b.used_bytes > 2000 * sizeof(struct dso), "the budget is charged");
 	dso_table_done(&t);
-	tap_int((long long)b.used_bytes, 0, "released");
+	tap_int((long long)b.used_bytes, 0, "the budget is released");
 }
 
 int main(void)

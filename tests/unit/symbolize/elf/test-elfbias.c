@@ -64,11 +64,11 @@ static void test_addresses(const struct self *s)
 	uint64_t page = s->code_off & ~UINT64_C(4095), inside = s->code_off - page;
 	uint64_t start = s->load + s->code_vaddr - inside;
 	tap_int(find(self, "", start, page, &bias), 0, "a mapping of the process");
-	tap_ok(address + bias == address - s->load, "gives addresses of the file");
+	tap_ok(address + bias == address - s->load, "its bias gives addresses of the file");
 	tap_int(find(self, "", s->code_vaddr, s->code_off, &bias), 0, "a mapping of the file");
-	tap_int((long long)bias, 0, "has addresses of the file already");
+	tap_int((long long)bias, 0, "its addresses are those of the file already");
 	tap_int(find(self, "", start + 4096, page + 4096, &bias), 0, "a part of the segment");
-	tap_ok(address + bias == address - s->load, "has the same bias");
+	tap_ok(address + bias == address - s->load, "a part of the segment has the same bias");
 }
 
 static void test_refused(const struct self *s)
@@ -76,23 +76,24 @@ static void test_refused(const struct self *s)
 	uint64_t bias;
 	char path[] = "/tmp/cprof-test-XXXXXX";
 	int fd = mkstemp(path);
-	tap_int(find("/proc/self/exe", "", 0, s->data_off, &bias), -EINVAL, "a segment of data");
+	tap_int(find("/proc/self/exe", "", 0, s->data_off, &bias), -EINVAL,
+		"a data segment is refused");
 	tap_int(find("/proc/self/exe", "", 0, UINT64_C(1) << 40, &bias), -EINVAL,
-		"an offset past the file");
+		"an offset past the end of the file is refused");
 	if (s->has_build_id)
 		tap_int(find("/proc/self/exe", "00", 0, s->code_off, &bias), -ESTALE,
-			"a file with another build id");
-	tap_int(find("/proc/self/none", "", 0, 0, &bias), -ENOENT, "a missing file");
-	tap_int(find("/dev/null", "", 0, 0, &bias), -EINVAL, "a device");
-	tap_int(find(path, "", 0, 0, &bias), -EINVAL, "an empty file");
+			"a file with another build id is refused");
+	tap_int(find("/proc/self/none", "", 0, 0, &bias), -ENOENT, "a missing file is reported");
+	tap_int(find("/dev/null", "", 0, 0, &bias), -EINVAL, "a device is refused");
+	tap_int(find(path, "", 0, 0, &bias), -EINVAL, "an empty file is refused");
 	if (fd < 0 || write(fd, "\177ELF, more or less", 19) != 19)
 		printf("Bail out! no temporary file\n");
-	tap_int(find(path, "", 0, 0, &bias), -EINVAL, "a damaged ELF header");
+	tap_int(find(path, "", 0, 0, &bias), -EINVAL, "a damaged ELF header is refused");
 	close(fd);
 	unlink(path);
 	if (mkfifo(path, 0600) != 0)
 		printf("Bail out! no FIFO\n");
-	tap_int(find(path, "", 0, 0, &bias), -EINVAL, "a FIFO");
+	tap_int(find(path, "", 0, 0, &bias), -EINVAL, "a FIFO is refused");
 	unlink(path);
 }
 

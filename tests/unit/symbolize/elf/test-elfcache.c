@@ -39,42 +39,46 @@ int main(void)
 	const char *name;
 	struct symelf *s = get(&kept, &dso[0], &where);
 	tap_ok(s && symelf_find(s, 0, &name) == NULL, "a file is opened");
-	tap_int(s->symbols_read, true, "and its symbols are read");
+	tap_int(s->symbols_read, true, "the symbols of the file are read");
 	elfcache_put(&kept, s);
 	struct symelf *again = get(&kept, &dso[0], &where);
-	tap_ok(again == s && again->symbols_read, "the second time it is open, and sorted");
-	tap_ok(again->where == &where, "it looks for debug files where the caller says");
+	tap_ok(again == s && again->symbols_read,
+	       "at the second request the file is open and its symbols are sorted");
+	tap_ok(again->where == &where, "debug files are searched where the caller says");
 	struct symelf *other = get(&kept, &dso[1], &where);
-	tap_ok(other && other != again, "another one is opened");
+	tap_ok(other && other != again, "another file is opened");
 	elfcache_put(&kept, again);
 	elfcache_put(&kept, other);
 
 	for (int i = 2; i < N_DSOS; i++)
 		elfcache_put(&kept, get(&kept, &dso[i], &where));
 	tap_int(n_open_files() - n_before, ELFCACHE_FILES_MAX,
-		"no more than the last few are open");
+		"only the last few files stay open");
 	s = get(&kept, &dso[N_DSOS - 1], &where);
-	tap_ok(s && !kept.file[ELFCACHE_FILES_MAX - 1], "the last one was among them");
+	tap_ok(s && !kept.file[ELFCACHE_FILES_MAX - 1], "the last file was still open");
 	elfcache_put(&kept, s);
 	s = get(&kept, &dso[0], &where);
-	tap_ok(s && !s->symbols_read, "the first one is opened anew");
+	tap_ok(s && !s->symbols_read, "the first file is opened anew");
 	elfcache_put(&kept, s);
-	tap_int(n_open_files() - n_before, ELFCACHE_FILES_MAX, "and takes another's place");
+	tap_int(n_open_files() - n_before, ELFCACHE_FILES_MAX,
+		"the first file replaces another one");
 
-	tap_ok(kept.file[0] == s, "it would be found again");
+	tap_ok(kept.file[0] == s, "the first file is in the cache again");
 	s = get(&kept, &dso[0], &fetched);
-	tap_ok(s && !s->symbols_read, "with a debug file from elsewhere it is opened anew");
+	tap_ok(s && !s->symbols_read, "a file with a fetched debug file is opened anew");
 	elfcache_put(&kept, s);
-	tap_int(n_open_files() - n_before, ELFCACHE_FILES_MAX - 1, "and is not kept");
+	tap_int(n_open_files() - n_before, ELFCACHE_FILES_MAX - 1,
+		"a file with a fetched debug file is not cached");
 
-	tap_int(elfcache_get(&kept, &none, &where, &s), -EINVAL, "not a program");
+	tap_int(elfcache_get(&kept, &none, &where, &s), -EINVAL,
+		"a file that is not a program is refused");
 	s = get(NULL, &dso[0], &where);
-	tap_ok(s != NULL, "without a place to keep it");
+	tap_ok(s != NULL, "a file is opened without a cache");
 	elfcache_put(NULL, s);
 	elfcache_done(&kept);
 	elfcache_put(&kept, get(&kept, &dso[3], &where));
 	elfcache_done(&kept);
-	tap_int(n_open_files(), n_before, "in the end all are closed");
+	tap_int(n_open_files(), n_before, "at the end all files are closed");
 	for (int i = 0; i < N_DSOS; i++)
 		close(dso[i].fd);
 	return tap_done();

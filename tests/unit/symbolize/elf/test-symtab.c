@@ -249,7 +249,7 @@ static void test_many(bool is_file)
 			   : elf_memory((char *)&many, sizeof(many));
 	tap_ok(elf && symtab_add_code(&t, elf), "a large table, %s",
 	       is_file ? "in a file" : "in memory");
-	tap_int(symtab_add(&t, elf, fd, SHT_SYMTAB), N_MANY, "all are read");
+	tap_int(symtab_add(&t, elf, fd, SHT_SYMTAB), N_MANY, "all symbols are read");
 	symtab_finish(&t);
 	for (unsigned i = 0; i < N_MANY; i++) {
 		char want[NAME_BYTES];
@@ -260,8 +260,8 @@ static void test_many(bool is_file)
 					   : strcmp(name, want) == 0;
 		n_gaps += !symtab_find(&t, 0x1000 + i * APART + 0x10, &name);
 	}
-	tap_int(n_right, N_MANY, "all have their names");
-	tap_int(n_gaps, N_MANY, "nothing is between them");
+	tap_int(n_right, N_MANY, "all symbols have their names");
+	tap_int(n_gaps, N_MANY, "there are no symbols between them");
 	/* a name that was cut off meanwhile is not found */
 	const char *name;
 	if (is_file) {
@@ -271,7 +271,7 @@ static void test_many(bool is_file)
 		symtab_finish(&t);
 		if (ftruncate(fd, 0) < 0)
 			abort();
-		tap_ok(!symtab_find(&t, 0x1000, &name), "of a file cut short there are no names");
+		tap_ok(!symtab_find(&t, 0x1000, &name), "a truncated file has no names");
 	}
 	symtab_done(&t);
 	elf_end(elf);

@@ -192,7 +192,7 @@ static const char *chain(const struct asked *a, uint64_t address)
 				      "[kernel.kallsyms]");
 	*told = '\0';
 	tap_int(symbolizer_resolve(&o, d, &addr, 1, &lines, &strings, &has), 0, "resolved");
-	tap_ok(addr.vaddr == address, "the address is as it was");
+	tap_ok(addr.vaddr == address, "the address is unchanged");
 	size_t n = 0;
 	*text = '\0';
 	for (uint32_t i = 0; i < addr.n_lines; i++) {
@@ -226,7 +226,7 @@ static void test_kernel(void)
 	tap_ok(strstr(told, "debug information of '[kernel.kallsyms]' from "
 			    "/usr/lib/debug/boot/vmlinux-1.2.3") != NULL, "-v prints the file");
 	uint64_t entry = symbol(VMLINUX, "asm_entry") + KASLR + 4;
-	tap_ok(strncmp(chain(&a, entry), "asm_entry@", 10) == 0, "assembler: by kallsyms");
+	tap_ok(strncmp(chain(&a, entry), "asm_entry@", 10) == 0, "assembler code, by kallsyms");
 	a.is_foreign = true;
 	tap_str(chain(&a, inner), wanted("kernel-outer", "kernel_outer"),
 		"another machine's kernel, by one anchor");
@@ -237,10 +237,11 @@ static void test_kernel(void)
 	snprintf(file, sizeof(file), "%s/kernel/vmlinux", fixtures);
 	a.file = file;
 	a.no_folder = machine;
-	tap_str(chain(&a, inner), wanted("kernel-outer", "kernel_outer"), "a file that was named");
+	tap_str(chain(&a, inner), wanted("kernel-outer", "kernel_outer"),
+		"a file that the user named");
 	snprintf(file, sizeof(file), "%s/kernel", fixtures);
 	tap_str(chain(&a, inner), wanted("kernel-outer", "kernel_outer"),
-		"a folder that was named");
+		"a folder that the user named");
 }
 
 static void test_refused(void)
@@ -248,27 +249,31 @@ static void test_refused(void)
 	struct asked a = { .build_id = kernel_id };
 	uint64_t inner = symbol(VMLINUX, "mark_inner") + KASLR;
 	a.no_folder = machine;
-	tap_str(chain(&a, inner), "kernel_outer@0", "no vmlinux: by kallsyms");
+	tap_str(chain(&a, inner), "kernel_outer@0", "without vmlinux, by kallsyms");
 	tap_ok(strstr(told, "warning: kernel functions of '[kernel.kallsyms]' have no lines") &&
 	       strstr(told, "4444556677889900aabbccddeeff001122334455") &&
-	       strstr(told, "linux-image-1.2.3-dbg"), "and told what is missing");
+	       strstr(told, "linux-image-1.2.3-dbg"), "the missing package is reported");
 	a.no_folder = NULL;
 	a.build_id = module_id;
-	tap_str(chain(&a, inner), "kernel_outer@0", "another build id: not used");
-	tap_ok(strstr(told, "vmlinux-1.2.3' was not used: its build id differs"), "and says why");
+	tap_str(chain(&a, inner), "kernel_outer@0", "a file with another build id is not used");
+	tap_ok(strstr(told, "vmlinux-1.2.3' was not used: its build id differs"),
+	       "the reason is reported");
 	a.build_id = kernel_id;
 	a.end_off_by = 16;
-	tap_str(chain(&a, inner), "kernel_outer@0", "text of another length: not used");
-	tap_ok(strstr(told, "was not used: its text is not as long") != NULL, "and says why");
+	tap_str(chain(&a, inner), "kernel_outer@0",
+		"a vmlinux with text of another length is not used");
+	tap_ok(strstr(told, "was not used: its text is not as long") != NULL,
+	       "the reason is reported");
 	a.end_off_by = 0;
 	char file[PATH_MAX + 16];
 	snprintf(file, sizeof(file), "%s/by-nobody", fixtures);
 	a.file = file;
 	tap_str(chain(&a, inner), "kernel_outer@0", "a named file that does not exist");
-	tap_ok(strstr(told, "by-nobody' cannot be read") != NULL, "and says why");
+	tap_ok(strstr(told, "by-nobody' cannot be read") != NULL, "the reason is reported");
 	snprintf(file, sizeof(file), "%s/kernel/module.o", fixtures);
 	tap_str(chain(&a, inner), "kernel_outer@0", "a named file without build id");
-	tap_ok(strstr(told, "module.o' was not used: it has no build id") != NULL, "and says why");
+	tap_ok(strstr(told, "module.o' was not used: it has no build id") != NULL,
+	       "the reason is reported");
 }
 
 static void test_module(void)
@@ -294,16 +299,17 @@ static void test_module(void)
 	tap_int(symlink(from, to), 0, "a module in a named folder");
 	a.file = folder;
 	tap_str(chain(&a, inner), wanted("module-outer", "module_outer"), "compressed sections");
-	tap_ok(strstr(told, "named/cprof_fixture.ko") != NULL, "from that folder");
+	tap_ok(strstr(told, "named/cprof_fixture.ko") != NULL,
+	       "the file in the named folder was used");
 	a.file = NULL;
 
 	put_id("sys/module/cprof_fixture/notes/.note.gnu.build-id", kernel_id);
-	tap_str(chain(&a, inner), "module_outer@0", "another build id: not used");
+	tap_str(chain(&a, inner), "module_outer@0", "a file with another build id is not used");
 	tap_ok(strstr(told, "cprof-fixture.ko' was not used: its build id differs"),
 	       "and says why");
 	put("sys/module/cprof_fixture/notes/.note.gnu.build-id", "%s", "");
-	tap_str(chain(&a, inner), "module_outer@0", "no build id: nothing is used");
-	tap_ok(strstr(told, "build id is unknown") != NULL, "and says why");
+	tap_str(chain(&a, inner), "module_outer@0", "without a build id no file is used");
+	tap_ok(strstr(told, "build id is unknown") != NULL, "the reason is reported");
 }
 
 /* From records: a trampoline of ftrace in the middle of the kernel's text. */

@@ -82,20 +82,24 @@ static void test_round_trip(const struct host *h)
 {
 	struct symkernel *k = NULL;
 	uint64_t start = 0, end = 0;
-	tap_int(symkernel_cache_open(h, dir, &k), -ENOENT, "nothing there yet");
+	tap_int(symkernel_cache_open(h, dir, &k), -ENOENT, "an empty folder has no cache");
 	save(h);
 	struct stat st;
-	tap_ok(stat(path, &st) == 0 && (st.st_mode & 0777) == 0600, "saved for its owner alone");
-	if (!tap_int(symkernel_cache_open(h, dir, &k), 0, "opens again"))
+	tap_ok(stat(path, &st) == 0 && (st.st_mode & 0777) == 0600,
+	       "only its owner can read the file");
+	if (!tap_int(symkernel_cache_open(h, dir, &k), 0, "the saved file is opened"))
 		return;
 	symkernel_text(k, &start, &end);
-	tap_ok(start == 0xffffffff81000000 && end == 0xffffffff81000400, "knows the text's bounds");
+	tap_ok(start == 0xffffffff81000000 && end == 0xffffffff81000400,
+	       "the saved file has the bounds of the text");
 	tap_str(name_at(k, 0xffffffff81000150), "do_it", "a name");
 	symkernel_rest(k);
 	symkernel_rest(NULL);
-	tap_str(name_at(k, 0xffffffff810003ff), "last_in_text", "the last name, after a rest");
-	tap_str(name_at(k, 0xffffffff81000401), "-", "nothing after the text");
-	tap_str(name_at(k, 0xffffffffc0100000), "-", "no modules, which may change");
+	tap_str(name_at(k, 0xffffffff810003ff), "last_in_text",
+		"the last name, after unused pages were returned");
+	tap_str(name_at(k, 0xffffffff81000401), "-", "there are no names after the text");
+	tap_str(name_at(k, 0xffffffffc0100000), "-",
+		"modules are not saved, because they may change");
 	symkernel_close(k);
 }
 
@@ -103,23 +107,24 @@ static void test_refusals(const struct host *h)
 {
 	struct symkernel *k = NULL;
 	chmod(path, 0620);
-	tap_int(symkernel_cache_open(h, dir, &k), -EPERM, "not when others can write it");
+	tap_int(symkernel_cache_open(h, dir, &k), -EPERM,
+		"a file that others can write is refused");
 	chmod(path, 0600);
 	char other[300], boot[300];
 	snprintf(other, sizeof(other), "%s.away", path);
 	rename(path, other);
 	if (symlink(other, path) < 0)
 		printf("Bail out! no symbolic link\n");
-	tap_int(symkernel_cache_open(h, dir, &k), -ELOOP, "not through a symbolic link");
+	tap_int(symkernel_cache_open(h, dir, &k), -ELOOP, "a symbolic link is refused");
 	unlink(path);
 	rename(other, path);
 	snprintf(boot, sizeof(boot), "%s/proc/sys/kernel/random/boot_id", root);
 	put(boot, "1f8fad5b-d9cb-469f-a165-70867728950e\n", 37, 0644);
-	tap_int(symkernel_cache_open(h, dir, &k), -ENOENT, "not that of another boot");
+	tap_int(symkernel_cache_open(h, dir, &k), -ENOENT, "a file of another boot is not used");
 	save(h);
-	tap_ok(access(path, F_OK) < 0, "which goes when the new one is saved");
+	tap_ok(access(path, F_OK) < 0, "saving removes the file of another boot");
 	put(boot, "../../../../../../../../etc/shadow-x\n", 37, 0644);
-	tap_int(symkernel_cache_open(h, dir, &k), -EINVAL, "an invalid boot id");
+	tap_int(symkernel_cache_open(h, dir, &k), -EINVAL, "an invalid boot id is refused");
 	put(boot, BOOT "\n", sizeof(BOOT), 0644);
 	save(h);
 }

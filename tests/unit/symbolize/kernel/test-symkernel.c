@@ -61,25 +61,28 @@ static void test_text(void)
 	uint64_t start, end;
 	tap_int(symkernel_open_text(kallsyms, sizeof(kallsyms) - 1, &k, &e), 0, "text is read");
 	tap_str(at(k, 0xffffffff80ffffff), "-", "nothing before the first symbol");
-	tap_str(at(k, 0), "-", "nothing at zero");
-	tap_str(at(k, 0xffffffff81000000), "startup_64+0", "a marker is the worst alias");
-	tap_str(at(k, 0xffffffff8100010f), "__pfx_do_it+f", "up to the next symbol");
-	tap_str(at(k, 0xffffffff81000110), "do_it+0", "global, without underscores");
-	tap_str(at(k, 0xffffffff810001ff), "do_it+ef", "mapping symbols and data end nothing");
-	tap_str(at(k, 0xffffffff81000250), "name with+50", "an odd name");
+	tap_str(at(k, 0), "-", "no symbol at address 0");
+	tap_str(at(k, 0xffffffff81000000), "startup_64+0",
+		"a marker is used only if no other alias exists");
+	tap_str(at(k, 0xffffffff8100010f), "__pfx_do_it+f", "a symbol extends to the next one");
+	tap_str(at(k, 0xffffffff81000110), "do_it+0",
+		"a global name without underscores is preferred");
+	tap_str(at(k, 0xffffffff810001ff), "do_it+ef",
+		"mapping symbols and data do not end a function");
+	tap_str(at(k, 0xffffffff81000250), "name with+50", "a name with blanks");
 	tap_str(at(k, 0xffffffff810003ff), "last_in_text+ff", "last function");
 	tap_str(at(k, 0xffffffff81000400), "-", "nothing after _etext");
 	tap_str(at(k, 0xffffffff82000010), "init_it+10", "init text");
 	tap_str(at(k, 0xffffffff82000800), "-", "nothing after _einittext");
 	tap_str(at(k, 0xffffffffc0100fff), "ext4:ext4_a+fff", "module");
 	tap_str(at(k, 0xffffffffc0101004), "ext4:ext4_b+4", "last of a module");
-	tap_str(at(k, 0xffffffffc0111000), "-", "beyond a module's last");
+	tap_str(at(k, 0xffffffffc0111000), "-", "no symbol far after the last one of a module");
 	tap_str(at(k, 0xffffffffc0201020), "bpf:bpf_prog_6deef7357e7b4530+20", "bpf program");
 	tap_str(at(k, 0xffffffffa0000001), "low:early_module+1", "module that came out of order");
 	tap_str(at(k, 0xffffffffc0300001), "end:no_newline+1", "last line without newline");
-	tap_str(at(k, UINT64_MAX), "-", "nothing at the top");
+	tap_str(at(k, UINT64_MAX), "-", "no symbol at the highest address");
 	symkernel_text(k, &start, &end);
-	tap_ok(start == 0xffffffff81000000 && end == 0xffffffff81000400, "text bounds");
+	tap_ok(start == 0xffffffff81000000 && end == 0xffffffff81000400, "bounds of the text");
 	symkernel_close(k);
 	symkernel_close(NULL);
 }
@@ -89,11 +92,12 @@ static void test_hidden(void)
 	static const char hidden[] = "0000000000000000 T _stext\n0000000000000000 t foo\t[ext4]\n";
 	struct symkernel *k = NULL;
 	struct err e = { 0 };
-	tap_int(symkernel_open_text(hidden, sizeof(hidden) - 1, &k, &e), -EPERM, "hidden: -EPERM");
+	tap_int(symkernel_open_text(hidden, sizeof(hidden) - 1, &k, &e), -EPERM,
+		"hidden addresses give -EPERM");
 	tap_ok(!k && e.code == -EPERM && strstr(e.hint, "kernel.kptr_restrict") &&
 	       strstr(e.hint, "CAP_SYSLOG"), "the hint names the remedies");
-	tap_int(symkernel_open_text("", 0, &k, &e), 0, "an empty text is no failure");
-	tap_str(at(k, 0xffffffff81000000), "-", "and has no symbols");
+	tap_int(symkernel_open_text("", 0, &k, &e), 0, "an empty text is accepted");
+	tap_str(at(k, 0xffffffff81000000), "-", "an empty text has no symbols");
 	symkernel_close(k);
 }
 
@@ -126,7 +130,7 @@ static void test_folders(void)
 	struct symkernel *k = NULL;
 	uint8_t id[20];
 	tap_int(symkernel_open(&h, &k, &e), -ENOENT, "no kallsyms");
-	tap_ok(strstr(e.what, "kallsyms") != NULL, "the message names it");
+	tap_ok(strstr(e.what, "kallsyms") != NULL, "the message names the file");
 	tap_int((long long)symkernel_build_id(&h, id, sizeof(id)), 0, "no notes");
 
 	/* As since Linux 6.4: first's size includes parts elsewhere, so its end is in second. */
@@ -147,10 +151,12 @@ static void test_folders(void)
 	tap_int(symkernel_open(&h, &k, &e), 0, "fixture is read");
 	tap_str(at(k, 0xffffffffc0103500), "second:second_a+1500",
 		"a module's end inside another module is ignored");
-	tap_str(at(k, 0xffffffffc01043ff), "second:second_b+3ff", "up to the module's end");
-	tap_str(at(k, 0xffffffffc0104400), "-", "not after it");
+	tap_str(at(k, 0xffffffffc01043ff), "second:second_b+3ff",
+		"the last symbol of a module extends to the module's end");
+	tap_str(at(k, 0xffffffffc0104400), "-", "no symbol after the module's end");
 	tap_str(at(k, 0xffffffffc020ffff), "big:big_a+ffff", "a last function reaches 64 KiB");
-	tap_str(at(k, 0xffffffffc0210000), "-", "and no further, even if the module does");
+	tap_str(at(k, 0xffffffffc0210000), "-",
+		"a last function extends no further, even if the module does");
 	symkernel_close(k);
 
 	static const char none[] = "0000000000000000 T _stext\n";
@@ -179,9 +185,11 @@ static void test_folders(void)
 	put(sub, "notes", notes, sizeof(notes));
 	size_t n = symkernel_build_id(&h, id, sizeof(id));
 	tap_ok(n == 8 && id[0] == 0x11 && id[7] == 0x88, "build id after other notes");
-	tap_int((long long)symkernel_build_id(&h, id, 4), 4, "no more than fits");
+	tap_int((long long)symkernel_build_id(&h, id, 4), 4,
+		"a build id is truncated to the buffer");
 	put(sub, "notes", notes, sizeof(notes) - 4);
-	tap_int((long long)symkernel_build_id(&h, id, sizeof(id)), 0, "a truncated note");
+	tap_int((long long)symkernel_build_id(&h, id, sizeof(id)), 0,
+		"a truncated note has no build id");
 	drop(sub, "notes");
 	drop(dir, "kernel");
 	drop(dir, "modules");

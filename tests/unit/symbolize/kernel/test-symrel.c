@@ -59,11 +59,11 @@ static int link_fd(int fd, uint64_t deadline_ns, size_t *ret_n_bytes)
 			n_other += strncmp(name, ".debug_loc", 10) == 0 ||
 				   strcmp(name, ".debug_frame") == 0 || strcmp(name, ".text") == 0;
 		}
-		tap_int((long)n_debug, 2, "units and lines are in it");
-		tap_int((long)n_other, 0, "sections that are never read are not");
+		tap_int((long)n_debug, 2, "the image has units and lines");
+		tap_int((long)n_other, 0, "the image has no sections that are never read");
 		elf_end(elf);
 	}
-	tap_ok((code == 0) == (image != NULL), "an image, or a failure");
+	tap_ok((code == 0) == (image != NULL), "the result is either an image or an error");
 	free(image);
 	return code;
 }
@@ -139,18 +139,22 @@ int main(void)
 
 	int fd = open_copy("module.o");
 	tap_int(link_fd(fd, 0, &n_plain), 0, "no limit of time");
-	tap_int(link_fd(fd, UINT64_MAX, &n_plain), 0, "time enough");
-	tap_int(link_fd(fd, 1, &n_plain), -ETIMEDOUT, "the time is over");
+	tap_int(link_fd(fd, UINT64_MAX, &n_plain), 0, "a deadline in the future");
+	tap_int(link_fd(fd, 1, &n_plain), -ETIMEDOUT, "a deadline in the past");
 	close(fd);
 	fd = open_copy("packed_fixture.ko");
 	tap_int(link_fd(fd, 0, &n_packed), 0, "compressed sections");
-	tap_ok(n_packed > 1000, "are unpacked");
-	tap_int(link_fd(fd, 1, &n_packed), -ETIMEDOUT, "the same limit for them");
+	tap_ok(n_packed > 1000, "compressed sections are decompressed");
+	tap_int(link_fd(fd, 1, &n_packed), -ETIMEDOUT,
+		"compressed sections have the same deadline");
 	close(fd);
 
-	tap_int(link_edited(".rela.debug_info", pack_relocations), -ENOTSUP, "packed relocations");
-	tap_int(link_edited(".rela.debug_info", as_rel), -ENOTSUP, "relocations without addends");
-	tap_int(link_edited(".rela.debug_info", point_outside), -EINVAL, "relocations nowhere");
-	tap_int(link_edited(".debug_str", grow), -EFBIG, "too large a section");
+	tap_int(link_edited(".rela.debug_info", pack_relocations), -ENOTSUP,
+		"packed relocations are refused");
+	tap_int(link_edited(".rela.debug_info", as_rel), -ENOTSUP,
+		"relocations without addends are refused");
+	tap_int(link_edited(".rela.debug_info", point_outside), -EINVAL,
+		"relocations outside of their section are refused");
+	tap_int(link_edited(".debug_str", grow), -EFBIG, "a section that is too large is refused");
 	return tap_done();
 }

@@ -183,7 +183,7 @@ static void test_c(void)
 	result_done(&r);
 
 	r = resolve("c", "/opt/c", mark_vaddr("c", "innermost"), true);
-	tap_str(chain_text(&r), "outer@0", "without DWARF: the symbol");
+	tap_str(chain_text(&r), "outer@0", "without DWARF, the symbol");
 	tap_int(r.addr.source, SYMBOLIZER_SYMTAB, "named by .symtab");
 	tap_ok(r.has.functions && !r.has.filenames && !r.has.line_numbers && !r.has.inline_frames,
 	       "has functions only");
@@ -198,7 +198,8 @@ static void test_symbols(void)
 	tap_str(chain_text(&r), "asm_with_size@0", "a label does not hide the function around it");
 	result_done(&r);
 	r = resolve("c", "/c", mark_vaddr("c", "asm_with_size") - 1, false);
-	tap_str(chain_text(&r), "asm_without_size@0", "no size: up to the next symbol");
+	tap_str(chain_text(&r), "asm_without_size@0",
+		"a symbol without a size extends to the next one");
 	result_done(&r);
 	uint64_t end = mark_vaddr("c", "asm_code_end");
 #ifdef __aarch64__
@@ -210,7 +211,8 @@ static void test_symbols(void)
 	snprintf(made_up, sizeof(made_up), "[c]+0x%" PRIx64 "@0", hidden);
 	is_chain("c", "c", "asm_code_end", "asm_code_end@0");
 	r = resolve("c", "/c", hidden + hidden - end, false);
-	tap_str(chain_text(&r), made_up, "no size: not for a function that begins after it");
+	tap_str(chain_text(&r), made_up,
+		"a symbol without a size does not name a function after it");
 	result_done(&r);
 	r = resolve("c", "/c", mark_vaddr("c", "strdup_stub"), false);
 	tap_str(chain_text(&r), "strdup@plt@0", "linker stub");
@@ -376,7 +378,7 @@ static void test_nameless(void)
 	struct result r = resolve("c.marks", "/usr/lib/libfoo.so", 0x1234, false);
 	tap_str(chain_text(&r), "[libfoo.so]+0x1234@0", "not an ELF file");
 	tap_ok(strstr(explained, "not a usable ELF file"), "explained: %s", explained);
-	tap_ok(!r.has.functions, "has nothing");
+	tap_ok(!r.has.functions, "a file that is not ELF has no functions");
 	result_done(&r);
 	r = resolve("missing", "/usr/lib/libfoo.so", 0x1234, false);
 	tap_str(chain_text(&r), "[libfoo.so]+0x1234@0", "no file");
@@ -396,7 +398,7 @@ static void is_kind(enum dso_kind kind, const char *path, uint64_t vaddr, const 
 	strtab_add_cstr(&r.strings, "[truncated]");
 	tap_int(symbolizer_resolve(&o, &d, &r.addr, 1, &r.lines, &r.strings, &r.has), 0, path);
 	tap_str(name_at(&r, 0), want, want);
-	tap_ok(!r.has.functions, "has no functions of its own");
+	tap_ok(!r.has.functions, "has no functions");
 	result_done(&r);
 }
 
@@ -423,8 +425,9 @@ static void test_batch(void)
 	struct symbolizer_options o = {0};
 	strtab_init(&r.strings, NULL);
 	tap_int(symbolizer_resolve(&o, &d, addr, 3, &r.lines, &r.strings, &r.has), 0, "batch");
-	tap_ok(addr[0].vaddr == 1 && addr[1].vaddr == 2 && addr[2].vaddr == 3, "left sorted");
-	tap_int((long long)r.lines.n, 3, "a line each");
+	tap_ok(addr[0].vaddr == 1 && addr[1].vaddr == 2 && addr[2].vaddr == 3,
+	       "addresses stay sorted");
+	tap_int((long long)r.lines.n, 3, "each address has one line");
 	tap_int(symbolizer_resolve(&o, &d, addr, 0, &r.lines, &r.strings, &r.has), 0,
 		"no addresses");
 	tap_int((long long)r.lines.n, 3, "no lines");
