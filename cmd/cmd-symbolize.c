@@ -12,6 +12,7 @@
 #include "cmd/nameopts.h"
 #include "cmd/optparse.h"
 #include "cmd/outputs.h"
+#include "cmd/printable.h"
 #include "cprof-losses.h"
 #include "cprof-names.h"
 
@@ -100,8 +101,10 @@ static void print_loss(const char *key, uint64_t n)
 static void print_summary(const struct cprof_symbolize_stats *st, const char *path)
 {
 	fprintf(stderr, "cprof symbolize: %zu of %zu addresses without names have one now; "
-			"%zu of %zu files were found -> %s\n",
-		st->n_named, st->n_addresses, st->n_files_found, st->n_files, path);
+			"%zu of %zu files were found -> ",
+		st->n_named, st->n_addresses, st->n_files_found, st->n_files);
+	printable_text(stderr, path);
+	fputc('\n', stderr);
 	print_loss("symbol_timeouts", st->n_symbol_timeouts);
 	print_loss("debug_misfits", st->n_debug_misfits);
 }

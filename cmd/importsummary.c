@@ -24,9 +24,11 @@ static void print_event(const struct importsummary *s, FILE *to, size_t i)
 		fprintf(to, ", %s of CPU time", units_duration_text(ev.value, text));
 	else
 		fprintf(to, ", standing for %" PRIu64 " events", ev.value);
-	if (s->file[i].path)
-		fprintf(to, " -> %s (%s)", s->file[i].path,
-			units_size_text(s->file[i].n_bytes, text));
+	if (s->file[i].path) {
+		fputs(" -> ", to);
+		printable_text(to, s->file[i].path);
+		fprintf(to, " (%s)", units_size_text(s->file[i].n_bytes, text));
+	}
 	fputc('\n', to);
 }
 

@@ -3,7 +3,7 @@
 #include "base/cleanup.h"
 #include "base/utf8.h"
 
-#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,12 +24,11 @@ void printable_text(FILE *to, const char *s)
 		fputc('?', to);
 		return;
 	}
-	for (const unsigned char *p = (unsigned char *)copy; *p; p++) {
-		/* U+0080 to U+009f are control characters, too. */
-		bool second_range = p[0] == 0xc2 && p[1] >= 0x80 && p[1] <= 0x9f;
-		if (second_range)
-			p++;
-		fputc(second_range || *p < 0x20 || *p == 0x7f ? '?' : *p, to);
+	for (const char *p = copy; *p;) {
+		uint32_t c;
+		size_t n = utf8_control(p, &c);
+		fputc(n ? '?' : *p, to);
+		p += n ? n : 1;
 	}
 }
 
@@ -37,13 +36,16 @@ void printable_json(FILE *to, const char *s)
 {
 	CLEANUP_FREE char *copy = clean_copy(s);
 	fputc('"', to);
-	for (const unsigned char *p = (unsigned char *)copy; p && *p; p++) {
-		if (*p == '"' || *p == '\\')
+	for (const char *p = copy; p && *p;) {
+		uint32_t c;
+		size_t n = utf8_control(p, &c);
+		if (n)
+			fprintf(to, "\\u%04x", c);
+		else if (*p == '"' || *p == '\\')
 			fprintf(to, "\\%c", *p);
-		else if (*p < 0x20 || *p == 0x7f)
-			fprintf(to, "\\u%04x", *p);
 		else
 			fputc(*p, to);
+		p += n ? n : 1;
 	}
 	fputc('"', to);
 }

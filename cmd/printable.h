@@ -5,11 +5,11 @@
 
 #include <stdio.h>
 
-/* Prints '?' for control characters, which a terminal would obey, and U+FFFD for bytes that are not
- * UTF-8. */
+/* Prints '?' for control characters, which a terminal would obey or which change the order of the
+ * text on the screen (utf8_control), and U+FFFD for bytes that are not UTF-8. */
 void printable_text(FILE *to, const char *s);
 
-/* Prints a JSON string with its quotes, always valid UTF-8. */
+/* Prints a JSON string with its quotes, always valid UTF-8; control characters as \\u escapes. */
 void printable_json(FILE *to, const char *s);
 
 #endif

@@ -117,16 +117,15 @@ static size_t measure_character(const struct term *t, const char *p, int *column
 	for (size_t i = 1; i < n; i++)
 		c = (wchar_t)(c << 6 | (u[i] & 0x3f));
 	int width = t->has_utf8 ? wcwidth(c) : 1;
-	*columns = width < 0 ? 1 : width;
+	uint32_t control;
+	*columns = width < 0 || utf8_control(p, &control) ? 1 : width;
 	return n;
 }
 
 static void put_character(const struct term *t, const char *p, size_t n)
 {
-	unsigned char c = (unsigned char)p[0];
-	bool control = c < 0x20 || c == 0x7f ||
-		       (c == 0xc2 && (unsigned char)p[1] >= 0x80 && (unsigned char)p[1] < 0xa0);
-	if (control || (n > 1 && t->is_terminal && !t->has_utf8))
+	uint32_t c;
+	if (utf8_control(p, &c) || (n > 1 && t->is_terminal && !t->has_utf8))
 		fputc('?', t->out);
 	else
 		fwrite(p, 1, n, t->out);

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
+#include "cmd/printable.h"
 #include "cmd/record/recordfiles.h"
 #include "cmd/record/rotate.h"
 #include "cmd/record/summary.h"
@@ -39,10 +40,13 @@ static void report_files(const struct recordfiles *f, struct cprof_recorder *r, 
 		struct cprof_event_stats ev;
 		char size[UNITS_TEXT_MAX];
 		cprof_recorder_event_stats(r, i, &ev);
-		if (!quiet)
-			fprintf(stderr, "%llu samples of %s -> %s (%s)\n",
-				(unsigned long long)ev.n_samples, ev.name, path,
-				units_size_text(f->file[i].n_bytes, size));
+		if (!quiet) {
+			fprintf(stderr, "%llu samples of ", (unsigned long long)ev.n_samples);
+			printable_text(stderr, ev.name);
+			fputs(" -> ", stderr);
+			printable_text(stderr, path);
+			fprintf(stderr, " (%s)\n", units_size_text(f->file[i].n_bytes, size));
+		}
 		for (size_t n = strlen(path) + 1; n > 0;) {
 			ssize_t got = write(fd, path, n);
 			if (got <= 0)

@@ -200,8 +200,11 @@ static int merge_runs(struct repeating *x, struct err *e)
 	r = outputs_write(&(struct outputs){ name, true, write_model, m }, 1, e);
 	if (r < 0)
 		return r;
-	if (!x->opts->quiet)
-		fprintf(stderr, "cprof record: %u runs -> %s\n", x->n, name);
+	if (!x->opts->quiet) {
+		fprintf(stderr, "cprof record: %u runs -> ", x->n);
+		printable_text(stderr, name);
+		fputc('\n', stderr);
+	}
 	return print_spreads(x, e);
 }
 

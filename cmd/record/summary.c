@@ -126,8 +126,9 @@ static void print_event(const struct summary *s, FILE *to, size_t i)
 	char text[UNITS_TEXT_MAX];
 	cprof_recorder_stats(s->recorder, &st);
 	cprof_recorder_event_stats(s->recorder, i, &ev);
-	fprintf(to, "cprof record: %" PRIu64 " sample%s of %s", ev.n_samples,
-		ev.n_samples == 1 ? "" : "s", ev.name);
+	fprintf(to, "cprof record: %" PRIu64 " sample%s of ", ev.n_samples,
+		ev.n_samples == 1 ? "" : "s");
+	printable_text(to, ev.name);
 	if (ev.is_clock)
 		fprintf(to, ", %s of CPU time",
 			units_duration_text(scaled(ev.value, ev.scale), text));
@@ -140,10 +141,12 @@ static void print_event(const struct summary *s, FILE *to, size_t i)
 		fprintf(to, ", counting %.0f %% of the time%s",
 			100.0 * (double)ev.time_running_ns / (double)ev.time_enabled_ns,
 			ev.scale > 1 ? " and scaled" : "");
-	if (s->file[i].path)
-		fprintf(to, " -> %s (%s)",
-			strcmp(s->file[i].path, "-") ? s->file[i].path : "standard output",
-			units_size_text(s->file[i].n_bytes, text));
+	if (s->file[i].path) {
+		fputs(" -> ", to);
+		printable_text(to, strcmp(s->file[i].path, "-") ? s->file[i].path
+							      : "standard output");
+		fprintf(to, " (%s)", units_size_text(s->file[i].n_bytes, text));
+	}
 	fputc('\n', to);
 	if (is_gap(s, percent, &ev) && percent < 100 && st.scope == CPROF_SCOPE_TASK)
 		fprintf(to, "  threads that live for less than a sampling period go unseen with "

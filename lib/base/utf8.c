@@ -6,6 +6,7 @@
 
 #include "base/utf8.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -80,4 +81,27 @@ size_t utf8_clean(char *dst, const char *s, size_t n_bytes)
 		n_bytes--;
 	}
 	return n_out;
+}
+
+size_t utf8_control(const char *p, uint32_t *ret_char)
+{
+	const unsigned char *u = (const unsigned char *)p;
+	uint32_t c = u[0];
+	if (c < 0x20 || c == 0x7f) {
+		*ret_char = c;
+		return c != 0;
+	}
+	/* All others begin with one of these bytes. */
+	if (c != 0xc2 && c != 0xd8 && c != 0xe2)
+		return 0;
+	size_t n = c == 0xe2 ? 3 : 2;
+	c = n == 3 ? (c & 0x0f) << 12 | (u[1] & 0x3fu) << 6 | (u[2] & 0x3fu)
+		   : (c & 0x1f) << 6 | (u[1] & 0x3fu);
+	bool second_range = c >= 0x80 && c <= 0x9f;
+	bool bidirectional = c == 0x061c || c == 0x200e || c == 0x200f ||
+			     (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+	if (!second_range && !bidirectional)
+		return 0;
+	*ret_char = c;
+	return n;
 }

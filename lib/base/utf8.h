@@ -7,6 +7,7 @@
  */
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* The number of bytes before the first one that is not part of a valid character. */
 size_t utf8_valid_prefix(const char *s, size_t n_bytes);
@@ -16,5 +17,14 @@ size_t utf8_valid_prefix(const char *s, size_t n_bytes);
  * written. */
 #define UTF8_CLEAN_MAX(n_bytes) (3 * (n_bytes))
 size_t utf8_clean(char *dst, const char *s, size_t n_bytes);
+
+/*
+ * Is the character at p, in valid UTF-8, one that a terminal obeys, or one that makes the text
+ * around it appear in another order?  These are the control characters (U+0000-001F, U+007F,
+ * U+0080-009F) and the bidirectional ones (Unicode standard annex 9: U+061C, U+200E-200F,
+ * U+202A-202E, U+2066-2069).  Returns its length in bytes, and the character in *ret_char; 0 for
+ * all others, and for the NUL that ends a string.
+ */
+size_t utf8_control(const char *p, uint32_t *ret_char);
 
 #endif

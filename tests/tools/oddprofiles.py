@@ -119,7 +119,7 @@ class Profile:
         self.scalar(9, 1600000000000000000)
         self.scalar(10, 3000000000)
         for text in self.strings:
-            self.parts.append((6, body(6, text.encode())))
+            self.parts.append((6, body(6, text.encode("utf-8", "surrogateescape"))))
         parts = sorted(self.parts, key=lambda p: order(p[0])) if order else self.parts
         data = b"".join(p[1] for p in parts)
         with open(path, "wb") as f:

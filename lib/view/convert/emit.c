@@ -82,15 +82,18 @@ void emit_json(struct emit *o, const char *s)
 	CLEANUP_FREE char *copy = clean_copy(o, s);
 	emit_bytes(o, "\"", 1);
 	for (const char *p = copy; p && *p;) {
-		size_t n = 0;
-		while ((unsigned char)p[n] >= 0x20 && p[n] != '"' && p[n] != '\\' && p[n] != 0x7f)
+		size_t n = 0, n_control = 0;
+		uint32_t control;
+		while (p[n] && p[n] != '"' && p[n] != '\\' &&
+		       !(n_control = utf8_control(p + n, &control)))
 			n++;
 		emit_bytes(o, p, n);
 		p += n;
 		if (*p == '"' || *p == '\\')
 			emit_format(o, "\\%c", *p++);
 		else if (*p)
-			emit_format(o, "\\u%04x", *p++);
+			emit_format(o, "\\u%04x", control);
+		p += n_control;
 	}
 	emit_bytes(o, "\"", 1);
 }
@@ -98,11 +101,15 @@ void emit_json(struct emit *o, const char *s)
 void emit_line(struct emit *o, const char *s, const char *forbidden)
 {
 	CLEANUP_FREE char *copy = clean_copy(o, s);
-	for (char *p = copy; p && *p; p++)
-		if ((unsigned char)*p < 0x20 || *p == 0x7f || strchr(forbidden, *p))
-			*p = '?';
+	char *to = copy;
+	for (const char *p = copy; p && *p;) {
+		uint32_t control;
+		size_t n = utf8_control(p, &control);
+		*to++ = n || strchr(forbidden, *p) ? '?' : *p;
+		p += n ? n : 1;
+	}
 	if (copy)
-		emit_text(o, copy);
+		emit_bytes(o, copy, (size_t)(to - copy));
 }
 
 int emit_finish(struct emit *o, struct err *e)

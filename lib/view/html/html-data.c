@@ -188,7 +188,15 @@ static void put_string(struct encoder *k, const char *s)
 		k->tables.failed = true;
 		return;
 	}
-	n = utf8_clean(k->clean.v, s, n);
+	k->clean.v[utf8_clean(k->clean.v, s, n)] = '\0';
+	char *to = k->clean.v;
+	for (const char *p = k->clean.v; *p;) {
+		uint32_t control;
+		size_t n_control = utf8_control(p, &control);
+		*to++ = n_control && *p != '\t' ? '?' : *p;  /* source text has tabs */
+		p += n_control ? n_control : 1;
+	}
+	n = (size_t)(to - k->clean.v);
 	put_u(k, n);
 	put_bytes(k, k->clean.v, n);
 }

@@ -53,7 +53,7 @@ put(struct drawing *d, const char *fmt, ...)
 	d->text.n += (size_t)n;
 }
 
-/* Writes foreign text; XML has no control characters.  max: bytes to show; 0: all. */
+/* Writes foreign text, without control characters.  max: bytes to show; 0: all. */
 static void put_text(struct drawing *d, const char *s, size_t max)
 {
 	size_t n = strlen(s);
@@ -66,19 +66,22 @@ static void put_text(struct drawing *d, const char *s, size_t max)
 	bool cut = max > 0 && n > max;
 	if (cut)
 		n = utf8_valid_prefix(clean, max);
-	for (size_t i = 0; i < n; i++) {
-		unsigned char c = (unsigned char)clean[i];
-		switch (c) {
+	clean[n] = '\0';
+	for (const char *p = clean; *p; p++) {
+		uint32_t control;
+		size_t n_control = utf8_control(p, &control);
+		if (n_control) {
+			put(d, "?");
+			p += n_control - 1;
+			continue;
+		}
+		switch (*p) {
 		case '<': put(d, "&lt;"); break;
 		case '>': put(d, "&gt;"); break;
 		case '&': put(d, "&amp;"); break;
 		case '"': put(d, "&quot;"); break;
 		case '\'': put(d, "&#39;"); break;
-		default:
-			if (c < 0x20 || c == 0x7f)
-				put(d, "?");
-			else
-				put(d, "%c", c);
+		default: put(d, "%c", *p);
 		}
 	}
 	if (cut)

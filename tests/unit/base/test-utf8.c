@@ -18,8 +18,33 @@ static void cleaned(const char *s, size_t n_valid, const char *want, const char 
 	tap_str(buf, want, "  cleaned");
 }
 
+/* Each character of the range, and none beside it, is a control character. */
+static void controls(uint32_t first, uint32_t last, const char *name)
+{
+	bool is_right = true;
+	for (uint32_t c = first ? first - 1 : 1; c <= last + 1; c++) {
+		char s[4] = { 0 };
+		uint32_t got = 0;
+		size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : 3;
+		s[0] = (char)(n == 1 ? c : n == 2 ? 0xc0 | c >> 6 : 0xe0 | c >> 12);
+		if (n > 1)
+			s[n - 1] = (char)(0x80 | (c & 0x3f));
+		if (n > 2)
+			s[1] = (char)(0x80 | (c >> 6 & 0x3f));
+		size_t want = c && c >= first && c <= last ? n : 0;
+		is_right &= utf8_control(s, &got) == want && (!want || got == c);
+	}
+	tap_ok(is_right, "%s", name);
+}
+
 int main(void)
 {
+	controls(0, 0x1f, "C0");
+	controls(0x7f, 0x9f, "DEL and C1");
+	controls(0x61c, 0x61c, "the Arabic letter mark");
+	controls(0x200e, 0x200f, "the marks of direction");
+	controls(0x202a, 0x202e, "embeddings and overrides");
+	controls(0x2066, 0x2069, "isolates");
 	valid("");
 	valid("plain ASCII that is longer than eight bytes");
 	valid("\xc2\x80 \xdf\xbf \xe0\xa0\x80 \xef\xbf\xbf \xf0\x90\x80\x80 \xf4\x8f\xbf\xbf");
