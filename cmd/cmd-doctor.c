@@ -118,7 +118,8 @@ static void print_text(const struct cprof_doctor *d, const struct options *o, in
 		       "\nDoes not work, or only partly; the weakest remedy first:");
 	if (has_capability_remedy(d))
 		printf("  (setcap replaces the capabilities of a file: list all that you want in "
-		       "one call, separated by commas)\n");
+		       "one call, separated by commas;\n  only groups named in /etc/cprof.conf "
+		       "may use them: see PRIVILEGES in cprof(1))\n");
 	print_findings(d, true, "\nWorks:");
 	printf("\n%s\n", status == 0 ? "Everything works."
 			 : status == CMD_LOSSES ? "Recording works, within these limits."
@@ -198,4 +199,5 @@ const struct cmd cmd_doctor = {
 	.help = "find out what works here, and how to fix what does not",
 	.argp = &argp,
 	.run = run_doctor,
+	.is_recording = true,
 };

@@ -457,4 +457,5 @@ const struct cmd cmd_list = {
 	.help = "show the events, and which of them work here",
 	.argp = &argp,
 	.run = run_list,
+	.is_recording = true,
 };

@@ -3,8 +3,10 @@
 #include "cmd/cmd.h"
 
 #include "base/err.h"
+#include "cmd/caller.h"
 #include "cmd/printable.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -34,6 +36,8 @@ int cmd_fail(const char *command, const struct err *e)
 		printable_text(stderr, one);
 		line += n + (line[n] == '\n');
 	}
+	if ((e->code == -EPERM || e->code == -EACCES) && caller_remedy())
+		fprintf(stderr, "\n  %s", caller_remedy());
 	fputc('\n', stderr);
 	return e->is_usage ? CMD_USAGE : CMD_FAILED;
 }

@@ -5,6 +5,8 @@
 
 #include "base/log.h"
 
+#include <stdbool.h>
+
 struct argp;
 
 struct cmd {
@@ -12,6 +14,7 @@ struct cmd {
 	const char *help;
 	const struct argp *argp;            /* from which the completions are generated */
 	int (*run)(int argc, char **argv);  /* argv[0] is the command; returns the exit status */
+	bool is_recording;                  /* opens events, which takes more rights */
 };
 
 /* All commands, in the order of the overview, ending with NULL. */

@@ -5,6 +5,7 @@
 #include "cmd/launch.h"
 
 #include "base/err.h"
+#include "cmd/caller.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -41,6 +42,7 @@ static void run_child(int go_fd, int errno_fd, char **argv, const sigset_t *mask
 	if (read(go_fd, &byte, 1) != 1)
 		_exit(127);
 	sigprocmask(SIG_SETMASK, mask, NULL);
+	caller_leave();
 	execvp(argv[0], argv);
 	int number = errno;
 	/* execvp(3) also returns EACCES when merely a folder of PATH is not searchable. */

@@ -1,6 +1,7 @@
 /* Finds the command and runs it. */
 
 #include "base/err.h"
+#include "cmd/caller.h"
 #include "cmd/cmd.h"
 #include "cmd/printable.h"
 
@@ -62,9 +63,18 @@ static int fail_unknown(const char *name)
 	return CMD_USAGE;
 }
 
+static int fail(const struct err *e)
+{
+	fprintf(stderr, "cprof: %s\n", e->what);
+	return CMD_FAILED;
+}
+
 int main(int argc, char **argv)
 {
+	struct err e = { 0 };
 	occupy_standard_fds();
+	if (caller_start(&e) < 0)
+		return fail(&e);
 	atexit(close_stdout);
 	argp_err_exit_status = CMD_USAGE;
 	if (argc < 2) {
@@ -87,6 +97,8 @@ int main(int argc, char **argv)
 		char full[64];
 		snprintf(full, sizeof(full), "cprof %s", name);
 		argv[1] = full;
+		if (caller_settle((*c)->is_recording, &e) < 0)
+			return fail(&e);
 		return (*c)->run(argc - 1, argv + 1);
 	}
 	return fail_unknown(name);

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/utf8.h"
+#include "cmd/caller.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -56,6 +57,7 @@ static void start_pager(struct term *t)
 		dup2(fd[0], STDIN_FILENO);
 		close(fd[0]);
 		close(fd[1]);
+		caller_leave();
 		setenv("LESS", "FRX", 0);
 		execl("/bin/sh", "sh", "-c", command, (char *)NULL);
 		_exit(127);

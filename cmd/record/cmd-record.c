@@ -322,4 +322,5 @@ const struct cmd cmd_record = {
 	.help = "record a profile of processes, threads or a command",
 	.argp = &recordopts_argp,
 	.run = run_record,
+	.is_recording = true,
 };

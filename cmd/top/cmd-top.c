@@ -244,4 +244,5 @@ const struct cmd cmd_top = {
 	.help = "show live which functions and threads cost most",
 	.argp = &top_argp,
 	.run = run_top,
+	.is_recording = true,
 };

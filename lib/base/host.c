@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/rights.h"
 #include "base/vec.h"
 
 #include <dirent.h>
@@ -47,6 +48,12 @@ void host_close(struct host *h)
 	}
 }
 
+/* cprof chooses all names below /proc itself, so rights of the program's file may open them. */
+static bool raise_for(enum host_dir dir)
+{
+	return dir == HOST_PROC && rights_raise();
+}
+
 static int open_file(const struct host *h, enum host_dir dir, int flags, const char *fmt,
 		     va_list ap)
 {
@@ -62,6 +69,7 @@ static int open_file(const struct host *h, enum host_dir dir, int flags, const c
 
 int host_open_file(const struct host *h, enum host_dir dir, int flags, const char *fmt, ...)
 {
+	CLEANUP_RIGHTS bool raised = raise_for(dir);
 	va_list ap;
 	va_start(ap, fmt);
 	int fd = open_file(h, dir, flags, fmt, ap);
@@ -94,6 +102,7 @@ static int read_all(int fd, char **ret_text, size_t *ret_n)
 int host_read_file(const struct host *h, enum host_dir dir, char **ret_text, size_t *ret_n,
 		   const char *fmt, ...)
 {
+	CLEANUP_RIGHTS bool raised = raise_for(dir);
 	va_list ap;
 	va_start(ap, fmt);
 	CLEANUP_CLOSE int fd = open_file(h, dir, O_RDONLY, fmt, ap);
@@ -104,6 +113,7 @@ int host_read_file(const struct host *h, enum host_dir dir, char **ret_text, siz
 int host_read_long(const struct host *h, enum host_dir dir, long *ret_value,
 		   const char *fmt, ...)
 {
+	CLEANUP_RIGHTS bool raised = raise_for(dir);
 	va_list ap;
 	va_start(ap, fmt);
 	CLEANUP_CLOSE int fd = open_file(h, dir, O_RDONLY, fmt, ap);

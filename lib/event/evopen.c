@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/host.h"
 #include "base/log.h"
+#include "base/rights.h"
 #include "event/evattr.h"
 #include "event/evadvice.h"
 #include "event/evexplain.h"
@@ -35,6 +36,7 @@ int evopen_syscall(struct perf_event_attr *attr, pid_t pid, int cpu, int group_f
 {
 	/* See evattr.h.  The kernel sees a size that it does not know, and answers with its own. */
 	struct { struct perf_event_attr attr; uint64_t config3[1]; } long_attr = { .attr = *attr };
+	CLEANUP_RIGHTS bool raised = rights_raise();
 	if (attr->size != EVATTR_SIZE_CONFIG3)
 		return (int)syscall(SYS_perf_event_open, attr, pid, cpu, group_fd, flags);
 	const size_t at = offsetof(struct perf_event_attr, sig_data) + sizeof(attr->sig_data);

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/host.h"
+#include "base/rights.h"
 #include "proc/idmap.h"
 
 #define CPROF_LABELS_FORMAT_ONLY
@@ -136,6 +137,7 @@ static long read_pieces(const struct labelmem *m, const struct iovec *local, siz
 {
 	if (m->read)
 		return m->read(m->read_ctx, m->pid, local, n_local, remote, n_remote);
+	CLEANUP_RIGHTS bool raised = rights_raise();
 	long n = process_vm_readv((pid_t)m->pid, local, n_local, remote, n_remote, 0);
 	return n < 0 ? -errno : n;
 }

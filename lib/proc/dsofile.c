@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/host.h"
+#include "base/rights.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -146,6 +147,7 @@ static int open_of_process(const struct host *h, const struct dsofile *want, cha
 
 int dsofile_open(const struct host *h, const struct dsofile *want, char **ret_path)
 {
+	CLEANUP_RIGHTS bool raised = rights_raise();
 	int fd = open_of_process(h, want, ret_path), reason = fd;
 	if (fd >= 0)
 		return fd;
@@ -169,6 +171,7 @@ uint64_t dsofile_exe_ino(const struct host *h, uint32_t pid)
 {
 	char name[32];
 	struct stat st;
+	CLEANUP_RIGHTS bool raised = rights_raise();
 	snprintf(name, sizeof(name), "%u/exe", host_live_thread(h, pid));
 	return fstatat(h->fd[HOST_PROC], name, &st, 0) == 0 ? st.st_ino : 0;
 }

@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "base/host.h"
+#include "base/rights.h"
 #include "base/units.h"
 #include "source/record.h"
 
@@ -100,6 +101,7 @@ int ring_open(struct ring *r, const struct host *h, int fd, size_t n_data_pages,
 	struct ring new = { .n_data_bytes = (uint64_t)n_data_pages * page };
 	if (allocate_wrap(&new) < 0)
 		return err_errno(e, ENOMEM, "cannot map a ring");
+	CLEANUP_RIGHTS bool raised = rights_raise();
 	new.base = mmap(NULL, page + new.n_data_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (new.base == MAP_FAILED) {
 		int errnum = errno;

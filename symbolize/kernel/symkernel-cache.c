@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/host.h"
+#include "base/rights.h"
 #include "symbolize/pack/cachefile.h"
 
 #include <errno.h>
@@ -150,6 +151,9 @@ static void save_symbols(int dir_fd, const struct symkernel *k, const struct sym
 void symkernel_cache_save(const struct symkernel *k, const struct host *h, const char *dir)
 {
 	char boot_id[40];
+	/* The table was read with rights that the reader of the cache may lack. */
+	if (rights_are_kept())
+		return;
 	if (!k->text_start || k->text_end <= k->text_start || read_boot_id(h, boot_id) < 0)
 		return;
 	CLEANUP_CLOSE int dir_fd = cachefile_open_dir(dir);

@@ -90,11 +90,22 @@ run nobody doctor --json -p "$roots"
 is "$status $(state process)" '1 no' "another user's process: status 1"
 if command -v setcap >/dev/null && setcap cap_perfmon,cap_sys_ptrace+ep "$CPROF_HERE" 2>/dev/null; then
 	run nobody doctor --json -p "$roots"
+	is "$(state kernel-code) $(state process)" 'limited no' \
+		'the suggested capabilities give nothing to users who are in no group of the setting'
+	if [ -e /etc/cprof.conf ]; then
+		cp -p /etc/cprof.conf settings.keep
+		at_end "cp -p '$T/settings.keep' /etc/cprof.conf"
+	else
+		at_end 'rm -f /etc/cprof.conf'
+	fi
+	echo 'allow-group = nogroup' >/etc/cprof.conf
+	chmod 644 /etc/cprof.conf
+	run nobody doctor --json -p "$roots"
 	is "$(state kernel-code) $(state whole-cpus) $(state process) $(state uprobes)" \
-		"ok ok ok $(state uprobes)" 'the suggested capabilities are sufficient'
+		"ok ok ok $(state uprobes)" 'the suggested capabilities are sufficient for a group'
 	setcap -r "$CPROF_HERE"
 else
-	skip 'the suggested capabilities are sufficient' \
+	skip 'the suggested capabilities are sufficient for a group' \
 		'needs setcap, and a file system that keeps capabilities'
 fi
 run sh -c "ulimit -l 0; exec setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all \
