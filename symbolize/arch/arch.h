@@ -78,7 +78,7 @@ struct arch {
 	uint32_t reloc_abs64, reloc_abs32[2];
 	struct arch_bytes asm_nop;      /* as Go's assembler writes it */
 
-	/* Executes the instruction at path->at, whose bytes are given, and moves w->at. */
+	/* Executes the instruction at path->at, whose bytes are given, and moves path->at. */
 	enum code_next (*step)(const uint8_t *insn, size_t n_bytes, struct code_path *path);
 
 	/* The rule for a pc in a PLT entry or a function that is a single jump, where following

@@ -237,8 +237,8 @@ int unwind_slow_sigreturn(struct unwind_walk *w)
 
 /*
  * Before __builtin_eh_return, libgcc overwrites the saved registers of its function with the values
- * of the handler's frame, among them the return address, which becomes that of the handler's frame,
- * and at the end of all the handler.  But the function's struct _Unwind_Context still has its own
+ * of the handler's frame, among them the return address: first that of the handler's frame, and
+ * finally the handler's own address.  But the function's struct _Unwind_Context still has its own
  * CFA and return address, in adjacent words.
  *
  * Sets *pc, what is in the newest frame's slot, to that return address.

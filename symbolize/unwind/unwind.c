@@ -42,10 +42,10 @@
 #include <string.h>
 
 /* How much of the copy is prefetched before the first step.  Each of the first steps waits for the
- * one before it, and together they would wait several times for memory that a single wait can
- * bring.  Twelve cache lines made shallow stacks (10 frames) twice as fast; the whole copy made
- * them half as fast.  Where the thread's last stacks were walked far before they met the memo, as
- * clang's are, prefetching that far saves a third of the time. */
+ * one before it, so without a prefetch they wait for memory several times instead of once.  Twelve
+ * cache lines made shallow stacks (10 frames) twice as fast; the whole copy made them half as fast.
+ * Where the thread's last stacks were walked far before they met the memo, as clang's are,
+ * prefetching that far saves a third of the time. */
 #define AHEAD_BYTES 768u
 #define AHEAD_FAR_BYTES 2048u
 
@@ -326,8 +326,8 @@ static enum unwind_end unwind_switched(struct unwind *u, struct unwind_walk *w,
 
 /*
  * An exception's handler replaces a return address on the stack just before it is jumped to.  No
- * call precedes it, and its frame is as at its address, not as at the byte before.  Is there such a
- * frame?  It becomes the last one, to continue from there.
+ * call precedes it, and its frame is described by the rule at its address, not by that at the byte
+ * before.  Is there such a frame?  It becomes the last one, to continue from there.
  */
 static bool unwind_is_handler(struct unwind_walk *w, struct unwind_sync *s, uint32_t n_memo)
 {
