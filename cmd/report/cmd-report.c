@@ -80,19 +80,22 @@ static int prepare(struct report *report, struct err *e)
 
 static int print_report(const struct report_options *o)
 {
-	struct report report = { .o = o, .scale = { 1, "" } };
+	struct report_source source = { 0 };
+	struct report report = { .o = o, .source = &source, .scale = { 1, "" } };
 	struct err e = { 0 };
 	bool failed = false;
 	int write_error = 0;
 	int r = prepare(&report, &e);
 	if (r == 0) {
 		report_view_warn(report.view.f);
+		report_source_add(&source, o->path, o->n_paths, report.view.m);
 		term_open(&report.term, !o->no_pager && o->format == REPORT_TEXT);
 		r = print_view(&report, &failed, &e);
 		write_error = term_close(&report.term);
 	}
 	top_free(report.top);
 	report_view_close(&report.view);
+	report_source_done(&source);
 	if (r < 0)
 		return fail(&e);
 	if (write_error) {

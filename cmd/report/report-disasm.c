@@ -54,7 +54,11 @@ static bool parse_instruction(const char *line, struct instruction *ret)
 	return true;
 }
 
-static int run_objdump(const char *const *argv, struct listing *out, struct err *e)
+/* The file is open as this descriptor in objdump. */
+#define FILE_FD 3
+#define FILE_PATH "/proc/self/fd/3"
+
+static int run_objdump(const char *const *argv, int file_fd, struct listing *out, struct err *e)
 {
 	int fd[2];
 	pid_t pid;
@@ -63,6 +67,7 @@ static int run_objdump(const char *const *argv, struct listing *out, struct err 
 	posix_spawn_file_actions_t actions;
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_adddup2(&actions, fd[1], STDOUT_FILENO);
+	posix_spawn_file_actions_adddup2(&actions, file_fd, FILE_FD);
 	posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
 	int number = posix_spawnp(&pid, "objdump", &actions, NULL, (char *const *)argv, environ);
 	posix_spawn_file_actions_destroy(&actions);
@@ -140,7 +145,7 @@ static void print_listing(const struct report *r, const struct annotate *a,
 	}
 }
 
-static int disassemble(const char *path, const struct annotate *a,
+static int disassemble(int fd, const char *path, const struct annotate *a,
 		       const struct annotate_function *fn, uint64_t delta, struct listing *l,
 		       struct err *e)
 {
@@ -151,17 +156,17 @@ static int disassemble(const char *path, const struct annotate *a,
 		symbol = NULL;
 		return err_errno(e, ENOMEM, "cannot start objdump");
 	}
-	const char *by_symbol[] = { "objdump", "--no-show-raw-insn", symbol, "--", path, NULL };
-	int r = run_objdump(by_symbol, l, e);
+	const char *by_symbol[] = { "objdump", "--no-show-raw-insn", symbol, "--", FILE_PATH, NULL };
+	int r = run_objdump(by_symbol, fd, l, e);
 	if (r < 0 || add_costs(l, a, fn, delta) > 0)
 		return r;
 	free_listing(l);
 	snprintf(from, sizeof(from), "--start-address=0x%" PRIx64, a->spot[fn->first].at + delta);
 	snprintf(to, sizeof(to), "--stop-address=0x%" PRIx64,
 		 a->spot[fn->first + fn->n - 1].at + delta + MARGIN);
-	const char *by_range[] = { "objdump", "-d", "--no-show-raw-insn", from, to, "--", path,
-				   NULL };
-	r = run_objdump(by_range, l, e);
+	const char *by_range[] = { "objdump", "-d", "--no-show-raw-insn", from, to, "--",
+				   FILE_PATH, NULL };
+	r = run_objdump(by_range, fd, l, e);
 	if (r < 0 || add_costs(l, a, fn, delta) > 0)
 		return r;
 	return err_set(e, ENOENT, "objdump shows no instructions of '%s' at these addresses", path);
@@ -178,11 +183,14 @@ static int print_function(const struct report *report, const struct annotate *a,
 	const char *path = model_string(m, map->filename);
 	uint64_t bias = 0;
 	CLEANUP(free_listing) struct listing l = { 0 };
-	int r = elfbias_find(path, model_string(m, map->build_id), map->memory_start,
+	CLEANUP_CLOSE int fd = report_source_open_program(report->source, path, e);
+	if (fd < 0)
+		return fd;
+	int r = elfbias_find(fd, path, model_string(m, map->build_id), map->memory_start,
 			     map->file_offset, &bias, e);
 	if (r < 0)
 		return r;
-	r = disassemble(path, a, fn, bias, &l, e);
+	r = disassemble(fd, path, a, fn, bias, &l, e);
 	if (r < 0)
 		return r;
 	char pct[SCALE_TEXT_MAX], flat[SCALE_TEXT_MAX], cum[SCALE_TEXT_MAX];

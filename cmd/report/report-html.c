@@ -207,8 +207,7 @@ static int read_all(struct pictures *p, struct err *e)
 
 static FILE *open_source(void *ctx, const char *path)
 {
-	(void)ctx;
-	return report_source_open(path);
+	return report_source_open(ctx, path);
 }
 
 static int write_html(void *what, int (*write)(void *ctx, const void *data, size_t n_bytes),
@@ -218,16 +217,23 @@ static int write_html(void *what, int (*write)(void *ctx, const void *data, size
 	CLEANUP_FREE struct html_set *set = calloc(p->groups.n + 1, sizeof(*set));
 	if (!set)
 		return err_errno(e, ENOMEM, "cannot write the page");
+	struct report_source source = { 0 };
 	for (size_t i = 0; i < p->groups.n; i++) {
 		const struct group *g = &p->groups.v[i];
+		report_source_add(&source, g->paths.v, g->paths.n, g->m);
 		set[i] = (struct html_set){ .fresh = { g->m, g->f, g->name }, .type = g->type };
 		if (g->is_compared)
 			set[i].base = (struct html_part){ p->base.m, p->base.f, p->base.name };
 	}
+	if (p->base.m)
+		report_source_add(&source, p->base.paths.v, p->base.paths.n, p->base.m);
 	struct html_spec spec = { .set = set, .n_sets = p->groups.n, .by = p->o->kind.by,
 				  .norm = p->o->norm,
-				  .open_source = p->o->no_source ? NULL : open_source };
-	return html_write(&spec, write, ctx, e);
+				  .open_source = p->o->no_source ? NULL : open_source,
+				  .open_ctx = &source };
+	int r = html_write(&spec, write, ctx, e);
+	report_source_done(&source);
+	return r;
 }
 
 /* The factor that makes values comparable. */

@@ -101,7 +101,7 @@ static void print_function(const struct report *r, const struct annotate *a,
 {
 	FILE *out = r->term.out;
 	char pct[SCALE_TEXT_MAX];
-	CLEANUP_FCLOSE FILE *f = report_source_open(fn->filename);
+	CLEANUP_FCLOSE FILE *f = report_source_open(r->source, fn->filename);
 	term_color(&r->term, TERM_BOLD);
 	term_print_name(&r->term, fn->name, r->term.width);
 	term_color(&r->term, TERM_PLAIN);

@@ -3,6 +3,7 @@
 
 /* The parts of `cprof report`: its options, the profiles it reads, and the printers. */
 
+#include "base/vec.h"
 #include "cmd/term.h"
 #include "view/model/filter.h"
 #include "view/model/model.h"
@@ -15,6 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 enum report_format { REPORT_TEXT, REPORT_JSON, REPORT_CSV, REPORT_FOLDED };
 
@@ -50,8 +52,16 @@ struct report_view {
 	uint32_t type;
 };
 
+/* Files that profiles name: report-source.c. */
+struct report_source {
+	uid_t user;                       /* of the recorded processes, if n_profiles is not 0 */
+	size_t n_profiles;
+	VEC(char *) refused;              /* paths that were reported */
+};
+
 struct report {
 	const struct report_options *o;
+	struct report_source *source;
 	struct report_view view;
 	struct top *top;
 	struct scale scale;               /* of the printed values */
@@ -94,9 +104,17 @@ int report_diff_print(const struct report *r, const struct report_view *base, st
 /* Writes o->html and o->svg. */
 int report_html_write(const struct report_options *o, struct err *e);
 
+/* Notes whose profiles are shown: m was read from these files. */
+void report_source_add(struct report_source *s, const char *const *path, size_t n_paths,
+		       const struct model *m);
+void report_source_done(struct report_source *s);
+
 /* Opens a source file by its name in a profile: at that path, or below the current folder.  NULL:
- * not found. */
-FILE *report_source_open(const char *path);
+ * not found, or not to be shown, which is reported once for each path. */
+FILE *report_source_open(struct report_source *s, const char *path);
+
+/* Opens a program by the same rules.  -errno with e set. */
+int report_source_open_program(const struct report_source *s, const char *path, struct err *e);
 
 /* Prints a field of CSV (RFC 4180), quoted if necessary. */
 void report_csv_text(FILE *to, const char *text);

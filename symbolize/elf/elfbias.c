@@ -2,16 +2,13 @@
 
 #include "symbolize/elf/elfbias.h"
 
-#include "base/cleanup.h"
 #include "base/err.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <gelf.h>
 #include <stdbool.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 
 #define BUILD_ID_BYTES_MAX 64
 #define PAGE_BYTES 4096u
@@ -76,15 +73,9 @@ static int find_in_elf(Elf *elf, const char *path, const char *build_id, uint64_
 	return found ? 0 : err_set(e, EINVAL, "'%s' has no code at the profile's addresses", path);
 }
 
-int elfbias_find(const char *path, const char *build_id, uint64_t memory_start, uint64_t file_off,
-		 uint64_t *ret_bias, struct err *e)
+int elfbias_find(int fd, const char *path, const char *build_id, uint64_t memory_start,
+		 uint64_t file_off, uint64_t *ret_bias, struct err *e)
 {
-	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	struct stat st;
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return err_errno(e, errno, "cannot open '%s'", path);
-	if (!S_ISREG(st.st_mode))
-		return err_set(e, EINVAL, "'%s' is not a regular file", path);
 	elf_version(EV_CURRENT);
 	/* not mapped: the file may be truncated meanwhile */
 	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);

@@ -13,12 +13,11 @@
 struct err;
 
 /*
- * Reads the program headers of the file at path.  vaddr = address + *ret_bias, modulo 2^64.
+ * Reads the program headers of the file open as fd; path is for messages.  vaddr = address + *ret_bias, modulo 2^64.
  * build_id is in hex, "" if unknown; the file must have the same one.
- * -ENOENT, -EACCES ...: it cannot be opened; -EINVAL: no ELF file, or no such code segment;
- * -ESTALE: another build id.
+ * -EINVAL: no ELF file, or no such code segment; -ESTALE: another build id.
  */
-int elfbias_find(const char *path, const char *build_id, uint64_t memory_start, uint64_t file_off,
-		 uint64_t *ret_bias, struct err *e);
+int elfbias_find(int fd, const char *path, const char *build_id, uint64_t memory_start,
+		 uint64_t file_off, uint64_t *ret_bias, struct err *e);
 
 #endif

@@ -22,7 +22,7 @@ bool html_source_want(struct html_source *s, uint32_t file, uint64_t line)
 	return VEC_PUSH(&s->wanted, ((struct html_source_line){ line, file }));
 }
 
-static bool is_source_name(const char *path)
+bool html_source_is_name(const char *path)
 {
 	static const char *const suffix[] = {
 		"c", "h", "cc", "cpp", "cxx", "c++", "hh", "hpp", "hxx", "h++", "inc", "inl",
@@ -86,7 +86,7 @@ bool html_source_read(struct html_source *s, struct strtab *strings,
 		for (end = i; end < s->wanted.n && s->wanted.v[end].text == file;)
 			end++;
 		const char *path = strtab_get(strings, file);
-		FILE *f = is_source_name(path) ? open_source(ctx, path) : NULL;
+		FILE *f = html_source_is_name(path) ? open_source(ctx, path) : NULL;
 		if (!f)
 			continue;
 		bool ok = read_file(s, strings, s->wanted.v + i, end - i, f);

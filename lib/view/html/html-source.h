@@ -24,6 +24,9 @@ struct html_source {
 	size_t n_bytes;
 };
 
+/* Does the path end like that of a source file? */
+bool html_source_is_name(const char *path);
+
 /* Requests a line that a frame names.  False: out of memory. */
 bool html_source_want(struct html_source *s, uint32_t file, uint64_t line);
 

@@ -54,7 +54,12 @@ static int look_at_self(struct dl_phdr_info *info, size_t n, void *ctx)
 static int find(const char *path, const char *build_id, uint64_t start, uint64_t off, uint64_t *ret)
 {
 	struct err e = { 0 };
-	return elfbias_find(path, build_id, start, off, ret, &e);
+	int fd = open(path, O_RDONLY | O_NONBLOCK);
+	if (fd < 0)
+		return -errno;
+	int r = elfbias_find(fd, path, build_id, start, off, ret, &e);
+	close(fd);
+	return r;
 }
 
 static void test_addresses(const struct self *s)
