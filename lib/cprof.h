@@ -317,7 +317,7 @@ bool cprof_recorder_rate_cut(const struct cprof_recorder *r, size_t event, size_
 			     struct cprof_rate_cut *ret);
 
 /* How user stacks ended: counts by reason, in total or for the code of one file. */
-#define CPROF_N_STACK_ENDS 10
+#define CPROF_N_STACK_ENDS 11
 #define CPROF_STACK_ENDS_MAX 24
 struct cprof_stack_ends {          /* its size never changes */
 	const char *path;              /* file of the outermost known frame; NULL: total */

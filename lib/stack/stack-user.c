@@ -442,7 +442,8 @@ bool stack_user_walk(struct stack_user *u, struct procs_space *space, const stru
 	struct sample_walk k = { .u = u, .lookup = &lookup, .r = r, .in = &in, .memos = memos };
 	k.is_gone = !in.n_stack_bytes && is_in_exec(&lookup, regs.r[u->arch->pc]);
 	unwind_sample(&k, ret);
-	if (k.is_gone && !ret->is_whole && ret->end == UNWIND_BEYOND)
+	/* the memory is gone, or the page of the stack pointer is touched for the first time */
+	if (!in.n_stack_bytes && !ret->is_whole && ret->end == UNWIND_BEYOND)
 		ret->end = UNWIND_NO_STACK;
 	count_end(u, space, ret);
 	if (ret->n > 0)

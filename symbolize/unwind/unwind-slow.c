@@ -181,6 +181,8 @@ static enum cfi_eval slow_reg(void *ctx, unsigned int reg, uint64_t *ret)
 			return CFI_EVAL_NO_REG;
 		if (reg == w->arch->sp)
 			return *ret = f->sp, CFI_EVAL_OK;
+		if (reg == w->arch->fp && !f->fp && !(w->in->regs->valid >> reg & 1))
+			return CFI_EVAL_NO_REG;
 		if (reg == w->arch->fp)
 			return *ret = f->fp, CFI_EVAL_OK;
 		if (reg == w->arch->pc)
@@ -497,7 +499,7 @@ int unwind_slow_unusual(struct unwind_walk *w, const struct cfi_rule *rule)
 	enum cfi_eval r = slow_cfa(&env, &row, &cfa);
 	bool is_lost = r != CFI_EVAL_OK;
 	if (is_lost && !slow_lost_cfa(&env, &row, r, &cfa))
-		return slow_end(r);
+		return r == CFI_EVAL_NO_REG && unwind_lacks_fp(w) ? UNWIND_NO_FP : slow_end(r);
 	w->is_cfa_known = !row.is_signal;
 	w->cfa = sp = cfa;
 	r = cfi_eval_reg(&env, &row.reg[row.ra_reg], row.ra_reg, cfa, &pc);
@@ -573,6 +575,8 @@ int unwind_slow_guess(struct unwind_walk *w, bool is_jit)
 		slow_sp_by_fp(w);
 		return UNWIND_STEP_DONE;
 	}
+	if (unwind_lacks_fp(w))
+		return UNWIND_NO_FP;
 	/* by the ABIs, the first frame of a program or thread has frame pointer 0 */
 	if (f->fp == 0)
 		return w->n > 1 ? UNWIND_ROOT : UNWIND_NO_CFI;

@@ -72,6 +72,13 @@ static inline bool unwind_is_near_copy(const struct unwind_walk *w, uint64_t fp)
 	return fp - w->sp0 < w->n_copy + UNWIND_GUESS_BYTES_MAX;
 }
 
+/* Does the newest frame have no known frame pointer?  It was not sampled, and no frame so far has
+ * saved it. */
+static inline bool unwind_lacks_fp(const struct unwind_walk *w)
+{
+	return !(w->in->regs->valid >> w->arch->fp & 1) && w->frame[w->n - 1].fp == 0;
+}
+
 /* Why address `at` could not be loaded. */
 enum unwind_end unwind_outside(const struct unwind_walk *w, uint64_t at);
 

@@ -185,6 +185,8 @@ unwind_step(struct unwind *u, struct unwind_walk *w, uint64_t salt)
 		(rule.flags & CFI_FLAG_CFA_FP ? f->fp : f->sp) + (uint64_t)(rule.cfa_off8 * 8l);
 	uint64_t pc, fp = f->fp;
 	uint32_t flags = UNWIND_STEP_SLOTS;
+	if (rule.flags & CFI_FLAG_CFA_FP && f->fp == 0 && unwind_lacks_fp(w))
+		return UNWIND_NO_FP;
 	w->is_cfa_known = true;
 	w->cfa = cfa;
 	if (rule.flags & CFI_FLAG_RA_REG) {
@@ -302,8 +304,8 @@ unwind_ahead_far(const struct unwind_walk *w, const struct unwind_memo *m, uint3
 static enum unwind_end unwind_switched(struct unwind *u, struct unwind_walk *w,
 				       struct unwind_sync *s, uint32_t n_memo, enum unwind_end end)
 {
-	if (end == UNWIND_ROOT || end == UNWIND_DEPTH || end == UNWIND_BEYOND || w->is_gone ||
-	    s->n_joined)
+	if (end == UNWIND_ROOT || end == UNWIND_DEPTH || end == UNWIND_BEYOND ||
+	    end == UNWIND_NO_FP || w->is_gone || s->n_joined)
 		return end;
 	for (uint32_t i = w->n; i-- > 0 && i + UNWIND_SWITCH_FRAMES >= w->n;) {
 		const struct unwind_frame *f = &w->frame[i];
@@ -433,6 +435,7 @@ const char *unwind_end_name(enum unwind_end e)
 		[UNWIND_BAD_PC] = "bad return address", [UNWIND_BAD_SP] = "other stack",
 		[UNWIND_CYCLE] = "cycle", [UNWIND_DEPTH] = "depth limit",
 		[UNWIND_NO_REGS] = "no registers", [UNWIND_NO_STACK] = "no stack",
+		[UNWIND_NO_FP] = "no frame pointer",
 	};
 	return e < UNWIND_N_ENDS ? name[e] : "?";
 }

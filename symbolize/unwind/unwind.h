@@ -58,7 +58,8 @@ enum unwind_end {
 	UNWIND_CYCLE,           /* the next frame is not further out than this one */
 	UNWIND_DEPTH,           /* max_depth frames */
 	UNWIND_NO_REGS,         /* no user registers: pc or sp unknown */
-	UNWIND_NO_STACK,        /* never by unwind_stack: the stack's memory is gone */
+	UNWIND_NO_STACK,        /* never by unwind_stack: nothing could be copied */
+	UNWIND_NO_FP,           /* the last frame needs the frame pointer: not in regs->valid */
 	UNWIND_N_ENDS
 };
 

@@ -49,6 +49,12 @@ for bad in 0 -1 x 1000001; do
 	is "$status" 64 "--max-depth=$bad is refused"
 done
 
+# A function that touches a page of its stack for the first time has nothing to be copied: no copy
+# would be long enough.
+run "$CPROF" record -v -e page-faults -c 1 -o d.pb.gz -- "$PROG/grows"
+like err 'ends:.* [0-9]{3} no stack' 'a growing stack: the end is reported as what it is'
+unlike err '[0-9]{2} stacks truncated' 'and not as longer than the copy'
+
 # where the size of copies does not change
 run "$PYTHON" "$CPROF_SOURCE_ROOT/tests/truth.py" -s task \
 	"$program:deep,bigs,allocas,alarms-alt"

@@ -193,11 +193,17 @@ static void x86_plain(void)
 	run(&w, PC(F_PUSH), &arch_x86_64, NULL);
 	tap_ok(IS(&w, UNWIND_BEYOND, PC(F_PUSH)), "no copy");
 	w.n_stack_bytes = sizeof(w.stack);
-
-	w.stack[3] = PC(F_FRAME);
 	w.regs.r[6] = SP - 0x1000;
 	run(&w, PC(F_PUSH), &arch_x86_64, NULL);
 	tap_ok(IS(&w, UNWIND_CYCLE, PC(F_PUSH), PC(F_FRAME)), "a CFA below the frame");
+	w.regs.valid &= ~(1ull << 6);
+	run(&w, PC(F_PUSH), &arch_x86_64, NULL);
+	tap_ok(IS(&w, UNWIND_NO_FP, PC(F_PUSH), PC(F_FRAME)), "no frame pointer: a plain rule");
+	for (uint64_t f = F_REALIGN; f <= F_NONE; f += F_NONE - F_REALIGN) {
+		run(&w, PC(f), &arch_x86_64, NULL);
+		tap_ok(IS(&w, UNWIND_NO_FP, PC(f)), "no frame pointer: an expression, no CFI");
+	}
+	w.regs.valid = ~0ull;
 	w.regs.r[6] = 0x1122334455667788;
 	run(&w, PC(F_PUSH), &arch_x86_64, NULL);
 	tap_ok(IS(&w, UNWIND_BAD_SP, PC(F_PUSH), PC(F_FRAME)), "a CFA on another stack");
