@@ -12,10 +12,13 @@
 #include "symbolize/pack/cachefile.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #define CACHE_PREFIX "kallsyms-"
 #define CACHE_VERSION 1u
@@ -148,11 +151,21 @@ static void save_symbols(int dir_fd, const struct symkernel *k, const struct sym
 		cachefile_limit(dir_fd, CACHE_PREFIX, name, 0);
 }
 
+/* Can we read kallsyms only because of a capability?  Later programs of this user may not have it
+ * (kallsyms_show_value() in kernel/ksyms_common.c). */
+static bool has_borrowed_rights(void)
+{
+	struct __user_cap_header_struct h = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct d[_LINUX_CAPABILITY_U32S_3] = { 0 };
+	return geteuid() != 0 && (syscall(SYS_capget, &h, d) < 0 ||
+				  d[CAP_TO_INDEX(CAP_SYSLOG)].effective & CAP_TO_MASK(CAP_SYSLOG));
+}
+
 void symkernel_cache_save(const struct symkernel *k, const struct host *h, const char *dir)
 {
 	char boot_id[40];
 	/* The table was read with rights that the reader of the cache may lack. */
-	if (rights_are_kept())
+	if (rights_are_kept() || has_borrowed_rights())
 		return;
 	if (!k->text_start || k->text_end <= k->text_start || read_boot_id(h, boot_id) < 0)
 		return;

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,6 +24,31 @@
 #define TOUCH_S 86400
 
 /* ---- the folder ---------------------------------------------------------- */
+
+/* Have we privileges that the user who started us lacks (set-user-ID, file capabilities)?  That
+ * user will read the files that we write. */
+static bool is_privileged(void)
+{
+	return getuid() != geteuid() || getgid() != getegid() || getauxval(AT_SECURE);
+}
+
+/* Does the folder, or else the one that will hold it, belong to us or root?  With sudo, HOME may be
+ * another user's. */
+static int check_parent(const char *dir)
+{
+	char parent[4096];
+	struct stat st;
+	snprintf(parent, sizeof(parent), "%s", dir);
+	for (int i = 0; i < 2; i++) {
+		char *slash = strrchr(parent, '/');
+		if (!slash || slash == parent)
+			return 0;
+		*slash = '\0';
+		if (stat(parent, &st) == 0)
+			return st.st_uid == 0 || st.st_uid == geteuid() ? 0 : -EPERM;
+	}
+	return 0;
+}
 
 static void make_dir(const char *dir)
 {
@@ -37,16 +63,26 @@ static void make_dir(const char *dir)
 
 int cachefile_open_dir(const char *dir)
 {
+	struct stat st;
+	int r = is_privileged() ? -EPERM : check_parent(dir);
+	if (r < 0)
+		return r;
 	make_dir(dir);
-	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	CLEANUP_CLOSE int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	if (st.st_uid != geteuid())
+		return -EPERM;
+	if (st.st_mode & 077 && fchmod(fd, 0700) < 0)
+		return -errno;
+	return TAKE_FD(fd);
 }
 
 /* ---- one file ------------------------------------------------------------ */
 
 static bool is_ours(const struct stat *st)
 {
-	return S_ISREG(st->st_mode) && st->st_uid == geteuid() && !(st->st_mode & 022);
+	return S_ISREG(st->st_mode) && st->st_uid == geteuid() && !(st->st_mode & 077);
 }
 
 int cachefile_open(const char *dir, const char *name, uint64_t *ret_n_bytes)

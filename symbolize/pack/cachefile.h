@@ -11,10 +11,12 @@
 #include <stdint.h>
 
 /* Opens the folder, and creates it and its parent if they are missing (~/.cache may be missing,
- * too).  Returns a descriptor or -errno. */
+ * too).  Only its owner can use it afterwards.  Returns a descriptor or -errno; -EPERM if it is not
+ * ours, if the folder that holds it is neither ours nor root's (sudo with another user's HOME), or
+ * if this process has privileges that the user who started it lacks. */
 int cachefile_open_dir(const char *dir);
 
-/* Opens a regular file that belongs to us and that nobody else may write to.  Returns a descriptor
+/* Opens a regular file that belongs to us and that nobody else may read or write.  Returns a descriptor
  * and the file's size, -EPERM for other files, or -errno. */
 int cachefile_open(const char *dir, const char *name, uint64_t *ret_n_bytes);
 

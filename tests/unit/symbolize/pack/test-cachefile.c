@@ -122,6 +122,30 @@ static void test_write(void)
 	close(fd);
 }
 
+/* As root: folders of another user's, as with sudo and that user's HOME. */
+static void test_foreign_folder(void)
+{
+	char home[300], below[400];
+	struct stat st;
+	snprintf(home, sizeof(home), "%s/home", root);
+	snprintf(below, sizeof(below), "%s/.cache/cprof", home);
+	mkdir(home, 0755);
+	chmod(dir, 0755);
+	int fd = cachefile_open_dir(dir);
+	tap_ok(fd >= 0 && fstat(fd, &st) == 0 && (st.st_mode & 0777) == 0700,
+	       "our folder is closed to others");
+	close(fd);
+	if (geteuid() != 0 || chown(home, 4711, (gid_t)-1) < 0) {
+		tap_skip("folders of others", "needs root");
+		return;
+	}
+	tap_int(cachefile_open_dir(below), -EPERM, "no folder is created in another user's home");
+	tap_ok(access(home, F_OK) == 0 && access(below, F_OK) < 0, "and nothing is left there");
+	(void)!chown(dir, 4711, (gid_t)-1);
+	tap_int(cachefile_open_dir(dir), -EPERM, "another user's folder is not used");
+	(void)!chown(dir, 0, (gid_t)-1);
+}
+
 int main(void)
 {
 	char clean[64];
@@ -132,6 +156,7 @@ int main(void)
 	test_owner();
 	test_limit();
 	test_write();
+	test_foreign_folder();
 	snprintf(clean, sizeof(clean), "rm -rf %s", root);
 	if (system(clean) != 0)
 		printf("# %s is left behind\n", root);
