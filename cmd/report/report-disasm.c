@@ -156,7 +156,8 @@ static int disassemble(int fd, const char *path, const struct annotate *a,
 		symbol = NULL;
 		return err_errno(e, ENOMEM, "cannot start objdump");
 	}
-	const char *by_symbol[] = { "objdump", "--no-show-raw-insn", symbol, "--", FILE_PATH, NULL };
+	const char *by_symbol[] = { "objdump", "--no-show-raw-insn", symbol, "--", FILE_PATH,
+				    NULL };
 	int r = run_objdump(by_symbol, fd, l, e);
 	if (r < 0 || add_costs(l, a, fn, delta) > 0)
 		return r;

@@ -4,8 +4,8 @@
  * folder, since people view profiles in the tree that they build.
  *
  * Paths come from the profile, and pages are meant to be shared: with '#line 3 "x.c"', x.c may be a
- * link to any file.  So only files that may be shown to the caller are opened (base/safeopen.h), and
- * of the files that only root may read only those with the name of a source file.
+ * link to any file.  So only files that may be shown to the caller are opened (base/safeopen.h),
+ * and of the files that only root may read only those with the name of a source file.
  */
 
 #include "cmd/report/report.h"

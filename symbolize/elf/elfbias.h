@@ -13,7 +13,8 @@
 struct err;
 
 /*
- * Reads the program headers of the file open as fd; path is for messages.  vaddr = address + *ret_bias, modulo 2^64.
+ * Reads the program headers of the file open as fd; path is for messages.
+ * vaddr = address + *ret_bias, modulo 2^64.
  * build_id is in hex, "" if unknown; the file must have the same one.
  * -EINVAL: no ELF file, or no such code segment; -ESTALE: another build id.
  */

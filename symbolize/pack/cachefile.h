@@ -16,8 +16,8 @@
  * if this process has privileges that the user who started it lacks. */
 int cachefile_open_dir(const char *dir);
 
-/* Opens a regular file that belongs to us and that nobody else may read or write.  Returns a descriptor
- * and the file's size, -EPERM for other files, or -errno. */
+/* Opens a regular file that belongs to us and that nobody else may read or write.  Returns a
+ * descriptor and the file's size, -EPERM for other files, or -errno. */
 int cachefile_open(const char *dir, const char *name, uint64_t *ret_n_bytes);
 
 /* The same for reading and writing.  Creates the file if it is missing. */

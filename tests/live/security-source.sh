@@ -1,6 +1,6 @@
 #!/bin/sh
 # Source text and instructions come only from files that may be shown to the caller: not from links
-# of other users, private files of others, or anything that is no file.
+# of other users, private files of others, FIFOs or devices.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need_perf
 need_root
@@ -50,9 +50,9 @@ attack() {
 		fail "$3: --list does not show it"
 	run timeout 20 "$CPROF" report --html "$1.keep.html" "evil.keep/$1.pb.gz"
 	like err "not shown: .*$2" "$3: --html reports why"
-	[ -s "$1.keep.html" ] && ! grep -aq "$secret" "$1.keep.html" && pass "$3: --html does not show it" ||
-		fail "$3: --html does not show it"
-	rm -f "$1.keep.html"
+	run timeout 20 "$CPROF" report --html "$1.none.html" --no-source "evil.keep/$1.pb.gz"
+	check "$3: the page is the one without source" cmp "$1.keep.html" "$1.none.html"
+	rm -f "$1.keep.html" "$1.none.html"
 }
 
 E=$T/evil.keep

@@ -1,0 +1,128 @@
+#!/bin/sh
+# Output files, as root in a folder that others can write to: links and files of others are neither
+# followed nor replaced, also where the kernel does not prevent it.
+. "$CPROF_SOURCE_ROOT/tests/lib.sh"
+need_perf
+need_root
+need setpriv useradd userdel
+
+user=cprof-out$$
+useradd -M -d "$T/home.keep" -s /bin/sh "$user" || skip_all 'useradd failed'
+at_end "userdel $user >/dev/null 2>&1"
+uid=$(id -u "$user") gid=$(id -g "$user")
+as_user() {
+	setpriv --reuid="$uid" --regid="$gid" --clear-groups --inh-caps=-all "$@"
+}
+
+# A folder like /tmp, and a private file of root's.
+D=$T/tmp.keep
+R=$T/root.keep
+mkdir "$D" "$R"
+chmod 1777 "$D"
+reset() {
+	echo secret >"$R/secret"
+	chmod 600 "$R/secret"
+}
+record() {
+	run timeout 20 "$CPROF" record -q -e cpu-clock -o "$1" -- "$PROG/spin" 1 30
+}
+# untouched TITLE REGEX: the last recording was refused for this reason; root's file is as before
+untouched() {
+	is "$status" 1 "$1: refused"
+	like err "$2" "$1: says why"
+	is "$(cat "$R/secret") $(stat -c %a "$R/secret")" 'secret 600' "$1: root's file is untouched"
+	reset
+}
+reset
+
+as_user ln -s "$R/secret" "$D/link.pb.gz"
+record "$D/link.pb.gz"
+untouched "a user's link to a file of root's" 'link .link.pb.gz.*another user'
+as_user ln -s "$R/new" "$D/dangling.pb.gz"
+record "$D/dangling.pb.gz"
+untouched "a user's link to nothing" 'link .dangling.pb.gz.*another user'
+check "a user's link to nothing: no file" test ! -e "$R/new"
+as_user ln -s "$R" "$D/folder"
+record "$D/folder/secret"
+untouched "a user's link as a folder of the path" 'link .folder.*another user'
+ln -s "$D/folder/secret" "$R/mine"
+record "$R/mine"
+untouched "root's own link over the user's" 'link .folder.*another user'
+ln "$R/secret" "$D/hard.pb.gz"
+record "$D/hard.pb.gz"
+untouched "a hard link to root's file" 'hard links'
+as_user sh -c "umask 0; echo theirs >'$D/file.pb.gz'"
+record "$D/file.pb.gz"
+untouched "a user's file with mode 0666" 'another user'
+is "$(cat "$D/file.pb.gz")" theirs "a user's file with mode 0666: not replaced"
+as_user mkfifo "$D/fifo.pb.gz"
+record "$D/fifo.pb.gz"
+untouched "a user's FIFO" 'another user'
+as_user mkdir "$D/theirs"
+as_user ln -s "$R/secret" "$D/theirs/link.pb.gz"
+record "$D/theirs/link.pb.gz"
+untouched "a link in a user's folder" 'another user'
+
+# Other commands write by the same rules.
+"$CPROF" record -q -e cpu-clock -o "$R/p.pb.gz" -- "$PROG/spin" 1 30
+for command in "merge -o $D/link.pb.gz $R/p.pb.gz" "convert --to folded -o $D/link.pb.gz $R/p.pb.gz" \
+	"report --html $D/link.pb.gz $R/p.pb.gz" "report --svg $D/link.pb.gz $R/p.pb.gz" \
+	"symbolize -o $D/link.pb.gz $R/p.pb.gz"; do
+	# shellcheck disable=SC2086
+	run timeout 20 "$CPROF" $command
+	untouched "cprof ${command%% *}" 'link .link.pb.gz.*another user'
+done
+
+# The name is swapped in a loop.
+background setpriv --reuid="$uid" --regid="$gid" --clear-groups --inh-caps=-all sh -c "while :; do
+	ln -sf '$R/secret' '$D/race.pb.gz'; rm -f '$D/race.pb.gz'; done" >/dev/null 2>&1
+swapper=$pid
+n=0
+while [ "$n" -lt 40 ]; do
+	timeout 20 "$CPROF" merge -o "$D/race.pb.gz" "$R/p.pb.gz" 2>/dev/null &&
+		[ "$(stat -c %u "$D/race.pb.gz" 2>/dev/null)" = 0 ] && rm -f "$D/race.pb.gz"
+	n=$((n + 1))
+done
+kill "$swapper"
+is "$(cat "$R/secret") $(stat -c %a "$R/secret")" 'secret 600' \
+	"a link swapped in a loop: root's file is untouched"
+
+# What must work.
+record "$D/new.pb.gz"
+profile 'a new file' "$D/new.pb.gz" 'total > 0'
+record "$D/new.pb.gz"
+is "$status" 0 'our own file is replaced'
+ln -s "$R/target.pb.gz" "$D/own.pb.gz"
+record "$D/own.pb.gz"
+profile 'our own link is followed' "$R/target.pb.gz" 'total > 0'
+check 'and stays' test -h "$D/own.pb.gz"
+mkfifo own.keep
+cat own.keep >fifo.pb.gz.keep &
+record own.keep
+wait $!
+profile 'our own FIFO is written' fifo.pb.gz.keep 'total > 0'
+"$CPROF" record -q -e cpu-clock -o /dev/stdout -- sleep 0.01 2>/dev/null | cat >stdout.keep
+profile '/dev/stdout is a pipe' stdout.keep 'True'
+"$CPROF" record -q -e cpu-clock -o /dev/fd/5 -- sleep 0.01 5>fd.keep
+profile '/dev/fd/5' fd.keep 'True'
+mkdir home.keep
+chown "$user" home.keep
+run as_user timeout 20 "$CPROF" merge -o home.keep/m.pb.gz "$D/new.pb.gz"
+is "$status $(stat -c %a home.keep/m.pb.gz)" '0 644' "an ordinary user's own folder"
+run as_user timeout 20 "$CPROF" merge -o "$D/own.pb.gz" "$D/new.pb.gz"
+is "$status" 1 "an ordinary user does not replace root's file"
+
+# With sudo and another user's HOME, nothing is written there.
+run env -u XDG_CACHE_HOME HOME="$T/home.keep" timeout 20 "$CPROF" record -q -e cpu-clock \
+	-o "$R/c.pb.gz" -- dd if=/dev/zero of=/dev/null bs=1M count=300
+is "$(find home.keep -user root)" '' "another user's HOME: no cache is written"
+mkdir "$R/home"
+run env -u XDG_CACHE_HOME HOME="$R/home" timeout 20 "$CPROF" record -q -e cpu-clock \
+	-o "$R/c.pb.gz" -- dd if=/dev/zero of=/dev/null bs=1M count=300
+if [ -d "$R/home/.cache/cprof" ]; then
+	is "$(stat -c %a "$R/home/.cache/cprof")" 700 'the cache is closed to others'
+	is "$(find "$R/home/.cache/cprof" -type f ! -perm 600)" '' 'as are its files'
+else
+	skip 'the cache is closed to others' 'no kernel names here'
+fi
+finish
