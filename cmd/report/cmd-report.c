@@ -88,7 +88,7 @@ static int print_report(const struct report_options *o)
 	int r = prepare(&report, &e);
 	if (r == 0) {
 		report_view_warn(report.view.f);
-		report_source_add(&source, o->path, o->n_paths, report.view.m);
+		report_source_add(&source, o->path, o->n_paths);
 		term_open(&report.term, !o->no_pager && o->format == REPORT_TEXT);
 		r = print_view(&report, &failed, &e);
 		write_error = term_close(&report.term);

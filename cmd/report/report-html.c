@@ -220,13 +220,13 @@ static int write_html(void *what, int (*write)(void *ctx, const void *data, size
 	struct report_source source = { 0 };
 	for (size_t i = 0; i < p->groups.n; i++) {
 		const struct group *g = &p->groups.v[i];
-		report_source_add(&source, g->paths.v, g->paths.n, g->m);
+		report_source_add(&source, g->paths.v, g->paths.n);
 		set[i] = (struct html_set){ .fresh = { g->m, g->f, g->name }, .type = g->type };
 		if (g->is_compared)
 			set[i].base = (struct html_part){ p->base.m, p->base.f, p->base.name };
 	}
 	if (p->base.m)
-		report_source_add(&source, p->base.paths.v, p->base.paths.n, p->base.m);
+		report_source_add(&source, p->base.paths.v, p->base.paths.n);
 	struct html_spec spec = { .set = set, .n_sets = p->groups.n, .by = p->o->kind.by,
 				  .norm = p->o->norm,
 				  .open_source = p->o->no_source ? NULL : open_source,

@@ -25,29 +25,9 @@
 #define SOURCE_BYTES_MAX (UINT64_C(64) << 20)
 #define REFUSED_MAX 1000   /* reported */
 
-/* The user that a profile names, if it is one; the comment is written by lib/profile/comments.c. */
-static uid_t named_user(const struct model *m)
-{
-	uid_t user = SAFEOPEN_NO_USER;
-	for (uint32_t i = 0; i < m->n_comments; i++) {
-		const char *text = model_string(m, m->comment[i]);
-		char *end;
-		if (strncmp(text, "users: ", 7) != 0)
-			continue;
-		unsigned long uid = strtoul(text + 7, &end, 10);
-		if (end == text + 7 || *end || (user != SAFEOPEN_NO_USER && user != uid))
-			return SAFEOPEN_NO_USER;
-		user = (uid_t)uid;
-	}
-	return user;
-}
-
-/*
- * The owner of a profile could have written any name into it.  Only root's profiles are believed
- * about the users of their processes.
- */
-void report_source_add(struct report_source *s, const char *const *path, size_t n_paths,
-		       const struct model *m)
+/* The owner of a profile has chosen the names in it: that user's files may be shown, but not those
+ * of others whose files it names. */
+void report_source_add(struct report_source *s, const char *const *path, size_t n_paths)
 {
 	for (size_t i = 0; i < n_paths; i++) {
 		struct stat st;
@@ -55,8 +35,6 @@ void report_source_add(struct report_source *s, const char *const *path, size_t 
 		int r = strcmp(path[i], "-") == 0 ? fstat(STDIN_FILENO, &st) : stat(path[i], &st);
 		if (r == 0 && S_ISREG(st.st_mode))
 			user = st.st_uid;
-		if (user == 0 && !(st.st_mode & (S_IWGRP | S_IWOTH)))
-			user = named_user(m);
 		if (s->n_profiles++ == 0)
 			s->user = user;
 		else if (s->user != user)

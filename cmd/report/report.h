@@ -54,7 +54,7 @@ struct report_view {
 
 /* Files that profiles name: report-source.c. */
 struct report_source {
-	uid_t user;                       /* of the recorded processes, if n_profiles is not 0 */
+	uid_t user;                       /* who owns all profiles, if n_profiles is not 0 */
 	size_t n_profiles;
 	VEC(char *) refused;              /* paths that were reported */
 };
@@ -104,9 +104,8 @@ int report_diff_print(const struct report *r, const struct report_view *base, st
 /* Writes o->html and o->svg. */
 int report_html_write(const struct report_options *o, struct err *e);
 
-/* Notes whose profiles are shown: m was read from these files. */
-void report_source_add(struct report_source *s, const char *const *path, size_t n_paths,
-		       const struct model *m);
+/* Notes whose profiles are shown. */
+void report_source_add(struct report_source *s, const char *const *path, size_t n_paths);
 void report_source_done(struct report_source *s);
 
 /* Opens a source file by its name in a profile: at that path, or below the current folder.  NULL:
