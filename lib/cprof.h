@@ -180,6 +180,10 @@ struct cprof_event_stats {
 	uint64_t counted; /* by the event's counter; in scope cpu of all tasks */
 	bool counted_target;           /* counted covers the target only */
 	uint64_t time_enabled_ns, time_running_ns;
+	/* The target's part of n_lost.  In scope cpu, where samples of other tasks are lost, too,
+	 * it is an estimate: at most n_lost_max of n_lost_all.  Otherwise these two are 0. */
+	uint64_t n_lost_target, n_lost_max, n_lost_all;
+	uint64_t n_foreign;            /* samples of other tasks, discarded (scope cpu) */
 };
 
 struct cprof_stats {

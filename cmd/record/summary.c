@@ -240,7 +240,15 @@ static void print_event_json(const struct summary *s, FILE *to, size_t i)
 		ev.time_enabled_ns, ev.time_running_ns);
 	fprintf(to, ", \"scale\": %.6f", ev.scale);
 	fprintf(to, ", \"lost\": %" PRIu64 ", \"lost_records\": %" PRIu64
-		", \"lost_by_pmu\": %" PRIu64, ev.n_lost, ev.n_lost_records, ev.n_lost_by_pmu);
+		", \"lost_by_pmu\": %" PRIu64, ev.n_lost_target, ev.n_lost_records,
+		ev.n_lost_by_pmu);
+	if (ev.n_lost_all)
+		fprintf(to, ", \"lost_max\": %" PRIu64 ", \"lost_all\": %" PRIu64, ev.n_lost_max,
+			ev.n_lost_all);
+	else
+		fprintf(to, ", \"lost_max\": %" PRIu64 ", \"lost_all\": %" PRIu64,
+			ev.n_lost_target, ev.n_lost_target);
+	fprintf(to, ", \"other_tasks_samples\": %" PRIu64, ev.n_foreign);
 	if (ev.lost_counted_known)
 		fprintf(to, ", \"lost_counted\": %" PRIu64, ev.n_lost_counted);
 	else

@@ -22,7 +22,7 @@ static void add_losses(struct top_view_losses *l, const struct cprof_stats *st,
 		       const struct cprof_event_stats *ev)
 {
 	l->n_samples += ev->n_samples;
-	l->n_lost += ev->n_lost;
+	l->n_lost += ev->n_lost_target;
 	l->n_throttles += ev->n_throttles;
 	l->n_cut += st->n_cut;
 	l->n_truncated += st->n_truncated;

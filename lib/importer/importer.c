@@ -393,7 +393,7 @@ void cprof_importer_event_stats(struct cprof_importer *m, size_t i, struct cprof
 		.freq_hz = attr->freq ? attr->sample_freq : 0,
 		.period = attr->freq ? 0 : attr->sample_period,
 		.n_samples = ev->n_samples, .value = ev->value,
-		.n_lost = ev->n_lost, .n_lost_shown = ev->n_lost,
+		.n_lost = ev->n_lost, .n_lost_shown = ev->n_lost, .n_lost_target = ev->n_lost,
 		.n_throttles = ev->n_throttles,
 	};
 }

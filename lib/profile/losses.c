@@ -40,9 +40,14 @@ struct row {
  * comments; counter. */
 static const struct row table[] = {
 	{ { "lost", "samples lost: the ring was full", NULL, "--ring-size, lower -F",
-	    STRICT, SHOWN, true }, IN_EVENT(n_lost) },
+	    STRICT, SHOWN, true }, IN_EVENT(n_lost_target) },
 	{ { "lost_shown", "of the lost samples shown as [lost samples]", NULL, NULL,
 	    ABSENT, ABSENT, true }, IN_EVENT(n_lost_shown) },
+	{ { "lost_max", "samples lost at most, as other tasks lost some, too: the number is an "
+	    "estimate", NULL, "--ring-size, --scope cgroup or task",
+	    SHOWN, ABSENT, true }, IN_EVENT(n_lost_max) },
+	{ { "lost_all", "samples lost of all tasks of these CPUs", NULL, NULL,
+	    VERBOSE, ABSENT, true }, IN_EVENT(n_lost_all) },
 	{ { "lost_by_pmu", "of them lost in the PMU's own buffer", NULL, NULL,
 	    VERBOSE, ABSENT, true }, IN_EVENT(n_lost_by_pmu) },
 	{ { "throttled", "times throttled by the kernel: the rate was too high", NULL,

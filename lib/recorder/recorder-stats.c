@@ -34,6 +34,10 @@ void recorder_variant_stats(const struct cprof_recorder *rec, size_t i,
 		.n_lost_by_pmu = ev->n_lost_records - ev->n_lost_in_ring,
 		.n_lost_counted = we->count.has_lost ? we->count.n_lost : 0,
 		.lost_counted_known = we->count.has_lost,
+		.n_lost_target = we->lost.is_estimate ? ev->n_lost : we->n_lost,
+		.n_lost_max = we->lost.is_estimate ? we->lost.n_max : 0,
+		.n_lost_all = we->lost.is_estimate ? we->n_lost : 0,
+		.n_foreign = ev->n_foreign,
 		.n_throttles = ev->n_throttles, .throttled_ns = ev->throttled_ns,
 		.counted = we->count.value,
 		.counted_target = rec->session.scope != CPROF_SCOPE_CPU,
@@ -54,6 +58,10 @@ static void add_variant(struct cprof_event_stats *sum, const struct cprof_event_
 	sum->value += v->value;
 	sum->n_lost += v->n_lost;
 	sum->n_lost_shown += v->n_lost_shown;
+	sum->n_lost_target += v->n_lost_target;
+	sum->n_lost_max += v->n_lost_max;
+	sum->n_lost_all += v->n_lost_all;
+	sum->n_foreign += v->n_foreign;
 	sum->n_throttles += v->n_throttles;
 	sum->throttled_ns += v->throttled_ns;
 	sum->n_lost_records += v->n_lost_records;

@@ -15,22 +15,21 @@
 static void add_lost(struct cprof_recorder *rec, size_t i)
 {
 	const struct engine_event *ev = &rec->engine.event[i];
-	uint64_t n = rec->window.event[i].n_lost;
-	uint64_t seen = ev->n_samples + ev->n_foreign;
-	if (seen)
-		n = (uint64_t)((double)n * (double)ev->n_samples / (double)seen + 0.5);
+	struct window_event *we = &rec->window.event[i];
 	uint64_t period = ev->n_samples ? ev->value / ev->n_samples : 0;
-	/* The target cannot have lost more than the kernel has accounted to it: the rest was
-	 * samples of other tasks, or records of other types. */
 	struct cprof_stats stats;
 	struct cprof_event_stats own;
 	cprof_recorder_stats(rec, &stats);
 	recorder_variant_stats(rec, i, &own);
 	double percent = recorder_coverage_percent(rec, &stats, &own);
-	if (percent > 0 && period) {
-		double missing = percent < 100 ? (double)ev->value * (100 / percent - 1) : 0;
-		n = missing < (double)n * (double)period ? (uint64_t)(missing / (double)period) : n;
-	}
+	we->lost = lostshare_estimate(&(struct lostshare_seen){
+		.n_lost = we->n_lost, .n_samples = ev->n_samples, .n_foreign = ev->n_foreign,
+		.value = (double)ev->value,
+		.used = percent > 0 ? (double)ev->value * 100 / percent : -1,
+		.only_target = rec->session.scope != CPROF_SCOPE_CPU ||
+			       (rec->config.all_processes && !ev->n_foreign),
+	});
+	uint64_t n = we->lost.n;
 	/* The next sample's weight includes what the lost one would have stood for. */
 	if (rec->session.event[i].by_count)
 		period = 0;

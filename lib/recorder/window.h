@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "recorder/lostshare.h"
 #include "source/source.h"
 
 struct engine_event;
@@ -21,6 +22,7 @@ struct window_event {
 	struct source_count base;      /* when the window began */
 	struct source_count count;     /* within the window, as is n_lost; set by window_count */
 	uint64_t n_lost;               /* samples that the kernel could not deliver */
+	struct lostshare lost;         /* those of the target; set by recorder_count */
 };
 
 struct window {

@@ -41,7 +41,7 @@ static void test_collect(void)
 	struct source source = { .losses = { 1, 2, 3 } };
 	struct cprof_stats stats = { .n_cpus_failed = 4 };
 	struct cprof_import_stats import = { .n_guests = 5 };
-	struct cprof_event_stats event = { .n_samples = 10, .n_lost = 6, .n_throttles = 7 };
+	struct cprof_event_stats event = { .n_samples = 10, .n_lost_target = 6, .n_throttles = 7 };
 	struct cprof_losses l;
 	engine->walk.stats.n_cut = 8;
 	engine->own_labels.n_dropped = 9;
