@@ -28,13 +28,12 @@ struct sets {
 static int get_sets(struct sets *ret)
 {
 	struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3, 0 };
-	struct __user_cap_data_struct d[2];
-	if (syscall(SYS_capget, &head, d) < 0)
-		return -errno;
+	struct __user_cap_data_struct d[2] = { 0 };
+	int r = syscall(SYS_capget, &head, d) < 0 ? -errno : 0;
 	ret->effective = d[0].effective | (uint64_t)d[1].effective << 32;
 	ret->permitted = d[0].permitted | (uint64_t)d[1].permitted << 32;
 	ret->inheritable = d[0].inheritable | (uint64_t)d[1].inheritable << 32;
-	return 0;
+	return r;
 }
 
 static int set_sets(const struct sets *s)
