@@ -16,7 +16,7 @@
  *     cprof_recorder_free(r);
  *
  * libcprof(3) has the complete rules.  Functions that can fail return a negative errno and fill a
- * struct cprof_error.  The library never prints, exits, forks, creates threads or changes signal
+ * struct cprof_error.  The library never prints, exits, creates threads or changes signal
  * handlers, and it has no state outside of its objects.  A recorder belongs to one thread at a
  * time, which may change; several threads may use different recorders at the same time.  After
  * fork(2) it still belongs to the parent: in the child all functions except cprof_recorder_free,

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/foreign.h"
 #include "base/rights.h"
 #include "base/vec.h"
 
@@ -35,6 +36,7 @@ int host_open(struct host *h, const char *root, const char *proc, const char *sy
 			return r;
 		}
 	}
+	tmp.foreign = foreign_new();
 	*h = tmp;
 	return 0;
 }
@@ -46,6 +48,8 @@ void host_close(struct host *h)
 			close(h->fd[i]);
 		h->fd[i] = -1;
 	}
+	foreign_free(h->foreign);
+	h->foreign = NULL;
 }
 
 /* cprof chooses all names below /proc itself, so rights of the program's file may open them. */

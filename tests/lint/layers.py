@@ -151,5 +151,5 @@ def call_problems():
 if __name__ == "__main__":
     tap.check(include_problems(), "every include follows the table of the design")
     tap.check(cycle_problems(), "the table has no cycle")
-    tap.check(call_problems(), "the library never prints, exits, forks, makes threads or installs signal handlers")
+    tap.check(call_problems(), "the library never prints, exits, calls fork, makes threads or installs signal handlers")
     tap.done()
