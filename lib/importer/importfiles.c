@@ -1,6 +1,10 @@
+/* A file of this machine is used if its build id is the recorded one; without build ids, only for a
+ * recording of this machine, and if the file is older. */
+
 #include "importer/importfiles.h"
 
 #include "base/cleanup.h"
+#include "base/foreign.h"
 #include "base/host.h"
 #include "base/log.h"
 #include "base/path.h"
@@ -19,10 +23,7 @@
 #include <sys/sysmacros.h>
 #include <sys/utsname.h>
 
-/* O_NONBLOCK: do not hang on a FIFO of that name. */
-#define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
-
-enum verdict { PROVEN, PLAUSIBLE, UNPROVEN, WRONG, MISSING };
+enum verdict { PROVEN, PLAUSIBLE, UNPROVEN, WRONG, MISSING, UNANSWERED };
 
 struct wanted {
 	const uint8_t *id;
@@ -78,10 +79,11 @@ static enum verdict try_path(struct importfiles *f, const struct dso *d, const c
 			     const struct wanted *w, int *ret_fd)
 {
 	struct stat st;
-	CLEANUP_CLOSE int fd =
-		host_open_file(f->host, HOST_ROOT, OPEN_FLAGS, "%s", path + strspn(path, "/"));
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-		return MISSING;
+	const struct foreign_want want = { .dir_fd = f->host->fd[HOST_ROOT],
+					   .path = path + strspn(path, "/") };
+	CLEANUP_CLOSE int fd = foreign_open(f->host->foreign, &want, &st);
+	if (fd < 0)
+		return foreign_is_lost(fd) ? UNANSWERED : MISSING;
 	struct dso file = { .fd = -1 };
 	dso_set_file(&file, fd, NULL);
 	if (w->n_id && !same_id(w, file.build_id, file.n_build_id))
@@ -135,6 +137,9 @@ static void log_verdict(const struct importfiles *f, enum verdict v, const struc
 	else if (v == WRONG)
 		log_line(f->log, LOG_NOTE, "'%s' has changed since the recording, which has no "
 			 "build id of it: its code has no names", path);
+	else if (v == UNANSWERED)
+		log_line(f->log, LOG_NOTE, "'%s' is not used: its file system did not answer in "
+			 "time, or it is too large to copy from there", path);
 	else if (v == MISSING)
 		log_line(f->log, LOG_EXPLAIN, "'%s' is missing", filename);
 }
@@ -177,12 +182,12 @@ int importfiles_open(void *ctx, struct dso *d, const char *filename, char **ret_
 	f->n_opened += fd >= 0;
 	f->n_proven += v == PROVEN;
 	f->n_wrong += v == WRONG || v == UNPROVEN;
-	f->n_missing += v == MISSING;
+	f->n_missing += v == MISSING || v == UNANSWERED;
 	if (fd < 0 && w.n_id && w.n_id <= sizeof(d->build_id) && w.id != d->build_id) {
 		memcpy(d->build_id, w.id, w.n_id);
 		d->n_build_id = (uint8_t)w.n_id;
 	}
-	return fd >= 0 ? fd : v == MISSING ? -ENOENT : -ESTALE;
+	return fd >= 0 ? fd : v == MISSING ? -ENOENT : v == UNANSWERED ? -ETIMEDOUT : -ESTALE;
 }
 
 /* A stream has its build ids at its end. */

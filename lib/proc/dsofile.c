@@ -12,6 +12,7 @@
 #include "proc/dsofile.h"
 
 #include "base/cleanup.h"
+#include "base/foreign.h"
 #include "base/host.h"
 #include "base/rights.h"
 
@@ -20,46 +21,39 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <link.h>
-#include <linux/openat2.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
-
-/* O_NONBLOCK: a FIFO or a device in the file's place must not block. */
-#define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 
 /* A vDSO has one to four pages of 4 KiB to 64 KiB. */
 #define VDSO_BYTES_MAX (1u << 20)
 
-static bool is_wanted(int fd, const struct dsofile *want, bool any_anonymous_device)
+static bool is_wanted(const struct stat *st, const struct dsofile *want, bool any_anonymous_device)
 {
-	struct stat st;
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_ino != want->ino)
+	if (st->st_ino != want->ino)
 		return false;
-	if (major(st.st_dev) == want->maj && minor(st.st_dev) == want->min)
+	if (major(st->st_dev) == want->maj && minor(st->st_dev) == want->min)
 		return true;
-	return any_anonymous_device && (major(st.st_dev) == 0 || want->maj == 0);
+	return any_anonymous_device && (major(st->st_dev) == 0 || want->maj == 0);
 }
 
-/* Opens filename (absolute) with the folder root_fd as its root. */
-static int open_below(int root_fd, const char *filename)
+/* Opens the wanted file at that path; -ESTALE: another file is there. */
+static int open_wanted(const struct host *h, const struct dsofile *want, int dir_fd,
+		       const char *path, unsigned flags)
 {
-	struct open_how how = { .flags = OPEN_FLAGS | O_NOFOLLOW, .resolve = RESOLVE_IN_ROOT };
-	long fd = syscall(SYS_openat2, root_fd, filename, &how, sizeof(how));
-	if (fd >= 0)
-		return (int)fd;
-	/* Kernels before 5.6, and seccomp filters that do not know the call. */
-	if (errno != ENOSYS && errno != EPERM)
-		return -errno;
-	filename += strspn(filename, "/");
-	int plain = openat(root_fd, filename, OPEN_FLAGS | O_NOFOLLOW);
-	return plain < 0 ? -errno : plain;
+	struct stat st;
+	struct foreign_want where = { .dir_fd = dir_fd, .path = path, .flags = flags,
+				      .pid = want->pid };
+	bool is_own_root = dir_fd == h->fd[HOST_ROOT];
+	CLEANUP_CLOSE int fd = foreign_open(h->foreign, &where, &st);
+	if (fd < 0)
+		return fd == -ENXIO ? -ESTALE : fd;
+	return is_wanted(&st, want, !is_own_root) ? TAKE_FD(fd) : -ESTALE;
 }
 
 static int open_map_file(const struct host *h, const struct dsofile *want, char **ret_path)
@@ -67,11 +61,9 @@ static int open_map_file(const struct host *h, const struct dsofile *want, char 
 	char name[PATH_MAX];
 	snprintf(name, sizeof(name), "%u/map_files/%llx-%llx", want->pid,
 		 (unsigned long long)want->start, (unsigned long long)want->end);
-	CLEANUP_CLOSE int fd = host_open_file(h, HOST_PROC, OPEN_FLAGS, "%s", name);
+	CLEANUP_CLOSE int fd = open_wanted(h, want, h->fd[HOST_PROC], name, FOREIGN_MAGIC_LINKS);
 	if (fd < 0)
 		return fd;
-	if (!is_wanted(fd, want, true))
-		return -ESTALE;
 	if (asprintf(ret_path, "%s/%s", h->path[HOST_PROC], name) < 0)
 		return -ENOMEM;
 	return TAKE_FD(fd);
@@ -83,11 +75,10 @@ static int open_in_process_root(const struct host *h, const struct dsofile *want
 						want->pid);
 	if (root < 0)
 		return root;
-	CLEANUP_CLOSE int fd = open_below(root, want->filename);
+	CLEANUP_CLOSE int fd = open_wanted(h, want, root, want->filename,
+					   FOREIGN_IN_ROOT | FOREIGN_NO_FOLLOW);
 	if (fd < 0)
 		return fd;
-	if (!is_wanted(fd, want, true))
-		return -ESTALE;
 	if (asprintf(ret_path, "%s/%u/root%s", h->path[HOST_PROC], want->pid, want->filename) < 0)
 		return -ENOMEM;
 	return TAKE_FD(fd);
@@ -95,11 +86,10 @@ static int open_in_process_root(const struct host *h, const struct dsofile *want
 
 static int open_on_host(const struct host *h, const struct dsofile *want, char **ret_path)
 {
-	CLEANUP_CLOSE int fd = open_below(h->fd[HOST_ROOT], want->filename);
+	CLEANUP_CLOSE int fd = open_wanted(h, want, h->fd[HOST_ROOT], want->filename,
+					   FOREIGN_IN_ROOT | FOREIGN_NO_FOLLOW);
 	if (fd < 0)
 		return fd;
-	if (!is_wanted(fd, want, false))
-		return -ESTALE;
 	const char *root = strcmp(h->path[HOST_ROOT], "/") ? h->path[HOST_ROOT] : "";
 	if (asprintf(ret_path, "%s%s", root, want->filename) < 0)
 		return -ENOMEM;
@@ -109,11 +99,11 @@ static int open_on_host(const struct host *h, const struct dsofile *want, char *
 /* The main binary, deleted or not: this link needs no more permission than the process's root. */
 static int open_exe(const struct host *h, const struct dsofile *want, char **ret_path)
 {
-	CLEANUP_CLOSE int fd = host_open_file(h, HOST_PROC, OPEN_FLAGS, "%u/exe", want->pid);
+	char name[32];
+	snprintf(name, sizeof(name), "%u/exe", want->pid);
+	CLEANUP_CLOSE int fd = open_wanted(h, want, h->fd[HOST_PROC], name, FOREIGN_MAGIC_LINKS);
 	if (fd < 0)
 		return fd;
-	if (!is_wanted(fd, want, true))
-		return -ESTALE;
 	if (asprintf(ret_path, "%s/%u/exe", h->path[HOST_PROC], want->pid) < 0)
 		return -ENOMEM;
 	return TAKE_FD(fd);
@@ -128,17 +118,22 @@ static bool is_in_folder(const struct dsofile *want)
 /* The more informative of two reasons: that a file is gone is the least informative. */
 static int better_reason(int a, int b)
 {
+	if (foreign_is_lost(b))
+		return b;
 	return a == 0 || a == -ENOENT || (a == -ESTALE && b != -ENOENT) ? b : a;
 }
 
 static int open_of_process(const struct host *h, const struct dsofile *want, char **ret_path)
 {
 	int fd = open_map_file(h, want, ret_path), reason = fd;
+	/* Each further way to a file system that does not answer would cost time again. */
+	if (foreign_is_lost(fd))
+		return fd;
 	if (fd < 0 && is_in_folder(want)) {
 		fd = open_in_process_root(h, want, ret_path);
 		reason = better_reason(reason, fd);
 	}
-	if (fd < 0) {
+	if (fd < 0 && !foreign_is_lost(fd)) {
 		fd = open_exe(h, want, ret_path);
 		reason = better_reason(reason, fd);
 	}
@@ -149,14 +144,14 @@ int dsofile_open(const struct host *h, const struct dsofile *want, char **ret_pa
 {
 	CLEANUP_RIGHTS bool raised = rights_raise();
 	int fd = open_of_process(h, want, ret_path), reason = fd;
-	if (fd >= 0)
+	if (fd >= 0 || foreign_is_lost(fd))
 		return fd;
 	uint32_t live = host_live_thread(h, want->pid);
 	if (live != want->pid) {
 		struct dsofile by_thread = *want;
 		by_thread.pid = live;
 		reason = fd = open_of_process(h, &by_thread, ret_path);
-		if (fd >= 0)
+		if (fd >= 0 || foreign_is_lost(fd))
 			return fd;
 	}
 	if (!is_in_folder(want))
@@ -170,10 +165,12 @@ int dsofile_open(const struct host *h, const struct dsofile *want, char **ret_pa
 uint64_t dsofile_exe_ino(const struct host *h, uint32_t pid)
 {
 	char name[32];
-	struct stat st;
+	uint64_t device, inode;
+	const struct foreign_want want = { .dir_fd = h->fd[HOST_PROC], .path = name,
+					   .flags = FOREIGN_MAGIC_LINKS };
 	CLEANUP_RIGHTS bool raised = rights_raise();
 	snprintf(name, sizeof(name), "%u/exe", host_live_thread(h, pid));
-	return fstatat(h->fd[HOST_PROC], name, &st, 0) == 0 ? st.st_ino : 0;
+	return foreign_identify(&want, &device, &inode) == 0 ? inode : 0;
 }
 
 /* The size of an ELF image in memory, by its own headers. */

@@ -41,6 +41,11 @@
 #define PROCESS_SHIFT 24               /* in the key of a DSO, above the generation */
 #define OPEN_MAX 256u                  /* processes whose files are kept open */
 
+/* At once, for all processes together: the rings fill meanwhile. */
+#define READ_BYTES_MAX (8u << 20)
+#define READ_NS_MAX 20000000u
+#define STOP_NS_MAX 1000000000u        /* at the end of the recording */
+
 struct jit_generation {
 	uint64_t start_ns;
 	uint32_t dso;
@@ -63,7 +68,9 @@ struct jit_process {
 	struct jitread read;
 	VEC(struct jit_generation) generation;
 	VEC(struct jit_cfi) cfi;       /* by entry of the code; opened on demand */
+	bool has_ended;                /* only the rest of its files is still read */
 	bool is_closed;
+	bool is_unread;                /* counted as such */
 };
 
 void jit_init(struct jit *j, struct budget *budget, struct dso_table *dsos,
@@ -163,6 +170,13 @@ static struct jit_process *find(struct jit *j, const struct procs_process *p)
 	return p->space.jit ? j->process.v[p->space.jit - 1] : NULL;
 }
 
+/* Some names of its code will be missing. */
+static void note_unread(struct jit *j, struct jit_process *x)
+{
+	j->n_unread += !x->is_unread;
+	x->is_unread = true;
+}
+
 static struct jit_process *find_or_add(struct jit *j, struct procs_process *p, uint64_t time_ns)
 {
 	struct jit_process *x = find(j, p);
@@ -186,7 +200,9 @@ static struct jit_process *find_or_add(struct jit *j, struct procs_process *p, u
 	add_generation(j, x, 0);
 	p->space.jit = x->number;
 	x->is_closed = j->n_open == OPEN_MAX;
-	if (!x->is_closed) {
+	if (x->is_closed) {
+		note_unread(j, x);
+	} else {
 		jitread_open(&x->read, j->host, p->pid);
 		j->n_open++;
 	}
@@ -208,17 +224,39 @@ static bool is_dump_name(const char *path)
 	return n > 0 && strcmp(name + 4 + n, ".dump") == 0;
 }
 
-static void poll_process(struct jit *j, struct jit_process *x, uint64_t now_ns, bool is_last)
+static struct jitread_limit limit_from(uint64_t start_ns)
+{
+	return (struct jitread_limit){ .n_bytes = READ_BYTES_MAX,
+				       .end_ns = start_ns + READ_NS_MAX };
+}
+
+static void close_process(struct jit *j, struct jit_process *x)
+{
+	if (x->is_closed)
+		return;
+	if (jitread_has_more(&x->read))
+		note_unread(j, x);
+	jitread_close(&x->read);
+	j->n_open--;
+	x->is_closed = true;
+}
+
+static void poll_process(struct jit *j, struct jit_process *x, uint64_t now_ns,
+			 struct jitread_limit *limit)
 {
 	CLEANUP_FREE uint64_t *replaced = NULL;
 	if (x->is_closed)
 		return;
-	long n = jitread_poll(&x->read, now_ns, is_last, &replaced);
+	long n = jitread_poll(&x->read, now_ns, limit, &replaced);
 	if (n > 0)
 		add_replaced(j, x, replaced, (size_t)n, now_ns);
 	uint64_t gap_ns = shortest(x, now_ns, LATE_GENERATION_NS, LATE_GENERATION_PART);
 	if (x->read.is_late && now_ns > last_start(x) + gap_ns)
 		add_generation(j, x, now_ns);
+	if (jitread_has_unread(&x->read))
+		note_unread(j, x);
+	if (x->has_ended && !jitread_has_more(&x->read))
+		close_process(j, x);
 }
 
 static void feed_map(struct jit *j, struct procs *procs, const struct record *r)
@@ -239,7 +277,9 @@ static void feed_map(struct jit *j, struct procs *procs, const struct record *r)
 		return;
 	jitread_set_dump(&x->read, d->fd, d->path);
 	/* The very next sample needs its CFI. */
-	poll_process(j, x, clock_monotonic_ns(), false);
+	uint64_t now_ns = clock_monotonic_ns();
+	struct jitread_limit limit = limit_from(now_ns);
+	poll_process(j, x, now_ns, &limit);
 }
 
 static void feed_fork(struct jit *j, struct procs *procs, const struct record *r)
@@ -280,12 +320,13 @@ void jit_feed(struct jit *j, struct procs *procs, const struct record *r)
 	struct jit_process *x = p ? find(j, p) : NULL;
 	if (!x || (r->type == PERF_RECORD_EXIT && !p->exited))
 		return;
-	poll_process(j, x, clock_monotonic_ns(), true);
 	if (!x->is_closed) {
-		jitread_close(&x->read);
-		j->n_open--;
+		uint64_t now_ns = clock_monotonic_ns();
+		struct jitread_limit limit = limit_from(now_ns);
+		jitread_end(&x->read);
+		x->has_ended = true;
+		poll_process(j, x, now_ns, &limit);
 	}
-	x->is_closed = true;
 	if (r->type == PERF_RECORD_COMM)
 		p->space.jit = p->space.jit_dso = 0;
 }
@@ -294,10 +335,24 @@ void jit_poll(struct jit *j, uint64_t now_ns, bool is_forced)
 {
 	if (!j->host || (!is_forced && now_ns - j->polled_ns < POLL_NS + j->n_open * POLL_NS_EACH))
 		return;
-	for (size_t i = 0; i < j->process.n; i++)
-		if (j->process.v[i])
-			poll_process(j, j->process.v[i], now_ns, is_forced);
-	j->polled_ns = now_ns;
+	uint64_t start_ns = clock_monotonic_ns();
+	struct jitread_limit limit = limit_from(start_ns);
+	if (is_forced)
+		limit = (struct jitread_limit){ UINT64_MAX, start_ns + STOP_NS_MAX };
+	/* The limit reaches a part of the processes: each call begins with another one. */
+	size_t n = j->process.n, first = n ? j->first_polled++ % n : 0;
+	for (size_t i = 0; i < n; i++) {
+		struct jit_process *x = j->process.v[(first + i) % n];
+		if (!x)
+			continue;
+		if (is_forced)
+			jitread_end(&x->read);
+		poll_process(j, x, now_ns, &limit);
+		if (is_forced && jitread_has_more(&x->read))
+			note_unread(j, x);
+	}
+	/* At most half of the time is spent here. */
+	j->polled_ns = now_ns + (clock_monotonic_ns() - start_ns);
 }
 
 /* ---- unwinding ------------------------------------------------------------- */
@@ -364,7 +419,7 @@ void jit_forget(struct jit *j, const struct procs *procs, bool *used)
 		for (size_t k = 0; x && x->is_used && k < x->generation.n; k++)
 			used[x->generation.v[k].dso] = true;
 		if (x && !x->is_used) {
-			j->n_open -= !x->is_closed;
+			close_process(j, x);
 			j->n_known--;
 			process_free(x);
 			j->process.v[i] = NULL;

@@ -35,6 +35,8 @@ struct jit {
 	VEC(struct jit_process *) process;  /* NULL: forgotten, the slot is free */
 	uint32_t n_known, n_ever;      /* processes; private: serials used so far */
 	uint32_t n_open;               /* processes whose files are open */
+	uint64_t n_unread;             /* processes with files that were not read completely */
+	uint64_t first_polled;         /* private */
 	uint64_t polled_ns, now_ns;    /* time of the last jit_poll; of the last sample */
 };
 
@@ -48,8 +50,11 @@ void jit_feed(struct jit *j, struct procs *procs, const struct record *r);
 /* Sets p's space to its state at that time; call it before a sample of p is looked up. */
 void jit_at(struct jit *j, struct procs *procs, struct procs_process *p, uint64_t time_ns);
 
-/* Reads what was added to the files, at most every 5 ms unless forced.  Call it before records are
- * read from the rings, so that the code they refer to is known. */
+/*
+ * Reads what was added to the files, at most every 5 ms and some MiB at once.  Call it before
+ * records are read from the rings, so that the code they refer to is known.  is_forced: at the end
+ * of the recording; reads all that the files have now, for a second at most.
+ */
 void jit_poll(struct jit *j, uint64_t now_ns, bool is_forced);
 
 /* CFI of the JIT code at pc, in a recording of that architecture; false if none is known. */

@@ -1,24 +1,22 @@
 /*
  * /tmp is opened below /proc/PID/root with RESOLVE_IN_ROOT, so that a container's symbolic link
  * stays inside it.  The descriptor is kept: with it the map can still be opened when the process
- * has ended and its namespaces are gone.  O_NONBLOCK, as a FIFO in place of the map must not block;
- * the checks look at the open file, never at a name.
+ * has ended and its namespaces are gone.  The checks look at the open file, never at a name.
  */
 
 #include "proc/jitfile.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/foreign.h"
 #include "base/host.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -32,16 +30,9 @@ static int open_tmp(const struct host *h, uint32_t pid)
 			       host_live_thread(h, pid));
 	if (root < 0)
 		return root;
-	struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
-				.resolve = RESOLVE_IN_ROOT };
-	long fd = syscall(SYS_openat2, root, "tmp", &how, sizeof(how));
-	if (fd >= 0)
-		return (int)fd;
-	/* Kernels before 5.6, and seccomp filters that do not know the call. */
-	if (errno != ENOSYS && errno != EPERM)
-		return -errno;
-	int plain = openat(root, "tmp", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	return plain < 0 ? -errno : plain;
+	const struct foreign_want want = { .dir_fd = root, .path = "tmp",
+					   .flags = FOREIGN_IN_ROOT, .pid = pid };
+	return foreign_open_folder(h->foreign, &want);
 }
 
 /* The last number on the line that begins with key. */
@@ -97,13 +88,16 @@ int jitfile_process_init(struct jitfile_process *p, const struct host *h, uint32
 	if (!ids || sscanf(ids + 5, "%u %u", &uid, &euid) != 2)
 		return -EINVAL;
 	last_number(status, "\nNSpid:", &ns_pid);
+	tmp.pid = pid;
+	tmp.foreign = h->foreign;
 	tmp.uid = uid;
 	tmp.euid = euid;
 	tmp.ns_pid = (uint32_t)ns_pid;
 	tmp.start_realtime_ns = start_time(h, pid);
 	int fd = open_tmp(h, pid);
-	if (fd < 0 && fd != -ENOENT && fd != -ENOTDIR && fd != -ELOOP)
+	if (fd < 0 && fd != -ENOENT && fd != -ENOTDIR && fd != -ELOOP && fd != -EREMOTE)
 		return fd;
+	tmp.is_remote = fd == -EREMOTE;
 	tmp.tmp_fd = fd < 0 ? -1 : fd;
 	*p = tmp;
 	return 0;
@@ -139,16 +133,16 @@ enum jitfile_outcome jitfile_open_map(const struct jitfile_process *p, int *ret_
 	struct stat st;
 	map_name(p, name);
 	if (p->tmp_fd < 0)
-		return JITFILE_ABSENT;
-	CLEANUP_CLOSE int fd = openat(p->tmp_fd, name,
-				      O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+		return p->is_remote ? JITFILE_REMOTE : JITFILE_ABSENT;
+	const struct foreign_want want = { .dir_fd = p->tmp_fd, .path = name,
+					   .flags = FOREIGN_NO_FOLLOW | FOREIGN_NO_COPY,
+					   .pid = p->pid };
+	CLEANUP_CLOSE int fd = foreign_open(p->foreign, &want, &st);
 	if (fd < 0)
-		return errno == ENOENT ? JITFILE_ABSENT
-		       : errno == ELOOP ? JITFILE_LINK
-		       : errno == ENXIO ? JITFILE_NOT_REGULAR /* a socket */
-					: JITFILE_UNREADABLE;
-	if (fstat(fd, &st) < 0)
-		return JITFILE_UNREADABLE;
+		return fd == -ENOENT ? JITFILE_ABSENT
+		       : fd == -ELOOP ? JITFILE_LINK
+		       : fd == -ENXIO ? JITFILE_NOT_REGULAR
+		       : foreign_is_lost(fd) ? JITFILE_REMOTE : JITFILE_UNREADABLE;
 	enum jitfile_outcome o = jitfile_check(p, &st);
 	if (o == JITFILE_OPENED)
 		*ret_fd = TAKE_FD(fd);
@@ -158,10 +152,13 @@ enum jitfile_outcome jitfile_open_map(const struct jitfile_process *p, int *ret_
 bool jitfile_is_replaced(const struct jitfile_process *p, int fd)
 {
 	char name[32];
-	struct stat now, open;
+	uint64_t device, inode, open_device, open_inode;
+	const struct foreign_want now = { .dir_fd = p->tmp_fd, .path = name };
+	const struct foreign_want open = { .dir_fd = fd, .path = "" };
 	map_name(p, name);
-	return p->tmp_fd >= 0 && fstatat(p->tmp_fd, name, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       fstat(fd, &open) == 0 && (now.st_ino != open.st_ino || now.st_dev != open.st_dev);
+	return p->tmp_fd >= 0 && foreign_identify(&now, &device, &inode) == 0 &&
+	       foreign_identify(&open, &open_device, &open_inode) == 0 &&
+	       (inode != open_inode || device != open_device);
 }
 
 const char *jitfile_why(enum jitfile_outcome o)
@@ -172,6 +169,8 @@ const char *jitfile_why(enum jitfile_outcome o)
 	case JITFILE_NOT_OWNED: return "belongs to another user";
 	case JITFILE_STALE: return "is older than the process";
 	case JITFILE_UNREADABLE: return "cannot be read";
+	case JITFILE_REMOTE: return "is on a file system that may keep its readers waiting";
+	case JITFILE_TOO_LARGE: return "is too large";
 	case JITFILE_OPENED:
 	case JITFILE_ABSENT: break;
 	}

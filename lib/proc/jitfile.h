@@ -11,14 +11,17 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct foreign;
 struct host;
 struct stat;
 
 struct jitfile_process {
-	uint32_t ns_pid;               /* its number in its own PID namespace */
+	uint32_t pid, ns_pid;          /* ns_pid: its number in its own PID namespace */
+	struct foreign *foreign;       /* of the host, borrowed */
 	uid_t uid, euid;
 	int64_t start_realtime_ns;     /* when it began; 0: unknown */
 	int tmp_fd;                    /* its /tmp (O_PATH), which outlives it; -1: not open */
+	bool is_remote;                /* because it is on FUSE, NFS ... */
 };
 
 enum jitfile_outcome {
@@ -29,6 +32,8 @@ enum jitfile_outcome {
 	JITFILE_NOT_OWNED,             /* refused: another user's */
 	JITFILE_STALE,                 /* refused: older than the process */
 	JITFILE_UNREADABLE,            /* refused by the system */
+	JITFILE_REMOTE,                /* refused: on FUSE, NFS ...; or on none that answers */
+	JITFILE_TOO_LARGE,             /* not read to its end */
 };
 
 /* Examines a living process: 0 or -errno (-ENOENT, -ESRCH: it has ended).  The caller frees with

@@ -23,8 +23,9 @@
 #include <unistd.h>
 
 #define READ_BYTES (512u << 10)
-#define POLL_BYTES_MAX (8u << 20)      /* at once, as the rings fill meanwhile */
 #define FILE_BYTES_MAX (1ull << 30)
+#define TOTAL_BYTES_MAX (4 * FILE_BYTES_MAX) /* of a file that is rewritten again and again */
+#define HOLE_BYTES_MIN (4u << 20)
 #define LATE_NS 100000000u
 /* A missing map is looked for every 50 ms at first, then less and less often. */
 #define RETRY_NS 10000000u
@@ -33,7 +34,8 @@
 void jitread_init(struct jitread *r, struct budget *budget)
 {
 	*r = (struct jitread){
-		.map = { .fd = -1 }, .dump = { .fd = -1 }, .process = { .tmp_fd = -1 },
+		.map = { .fd = -1, .end = FILE_BYTES_MAX },
+		.dump = { .fd = -1, .end = FILE_BYTES_MAX }, .process = { .tmp_fd = -1 },
 		.map_outcome = JITFILE_ABSENT, .dump_outcome = JITFILE_ABSENT,
 	};
 	jitcode_init(&r->code, budget);
@@ -71,7 +73,8 @@ static void open_map(struct jitread *r)
 	if (r->map_outcome != JITFILE_OPENED)
 		return;
 	close_file(&r->map);
-	r->map = (struct jitread_file){ .fd = fd };
+	uint64_t n_bytes = r->map.n_bytes;
+	r->map = (struct jitread_file){ .fd = fd, .end = FILE_BYTES_MAX, .n_bytes = n_bytes };
 }
 
 void jitread_open(struct jitread *r, const struct host *h, uint32_t pid)
@@ -94,20 +97,55 @@ void jitread_set_dump(struct jitread *r, int fd, const char *path)
 
 /* ---- reading --------------------------------------------------------------- */
 
-/* The part of f to read; false if nothing is new. */
-static bool has_news(struct jitread_file *f, struct stat *st)
+/* Where reading f ends this time: its size now; false if nothing is new. */
+static bool has_news(struct jitread_file *f, uint64_t *ret_size)
 {
-	if (f->fd < 0 || f->is_bad || fstat(f->fd, st) < 0)
+	struct stat st;
+	f->has_more = false;
+	if (f->fd < 0 || f->is_bad || fstat(f->fd, &st) < 0)
 		return false;
-	int64_t mtime_ns = st->st_mtim.tv_sec * 1000000000ll + st->st_mtim.tv_nsec;
-	uint64_t size = (uint64_t)st->st_size;
+	int64_t mtime_ns = st.st_mtim.tv_sec * 1000000000ll + st.st_mtim.tv_nsec;
+	uint64_t size = (uint64_t)st.st_size;
+	f->is_too_large |= size > FILE_BYTES_MAX && f->end >= FILE_BYTES_MAX;
+	f->is_too_large |= f->n_bytes > TOTAL_BYTES_MAX;
+	if (size > f->end)
+		size = f->end;
 	bool is_rewritten = size < f->off || (size == f->off && mtime_ns != f->mtime_ns);
 	if (f->n_reads && !is_rewritten && size == f->off)
 		return false;
 	if (is_rewritten)
 		f->off = 0;
 	f->mtime_ns = mtime_ns;
-	return size > f->off && size <= FILE_BYTES_MAX;
+	*ret_size = size;
+	return size > f->off && f->n_bytes <= TOTAL_BYTES_MAX;
+}
+
+/* The next bytes of f into buf; 0: no more before size, or none allowed (has_more). */
+static size_t read_next(struct jitread_file *f, uint64_t size, char *buf,
+			const struct jitread_limit *limit)
+{
+	if (f->off >= size)
+		return 0;
+	f->has_more = limit->n_bytes == 0 || clock_monotonic_ns() >= limit->end_ns;
+	if (f->has_more)
+		return 0;
+	uint64_t left = size - f->off;
+	/* A hole of a map has no names, and a sparse file may have terabytes of it. */
+	off_t data = left > HOLE_BYTES_MIN ? lseek(f->fd, (off_t)f->off, SEEK_DATA) : -1;
+	if (left > HOLE_BYTES_MIN && (data > (off_t)f->off || (data < 0 && errno == ENXIO))) {
+		f->off = data < 0 || (uint64_t)data > size ? size : (uint64_t)data;
+		return f->off < size ? read_next(f, size, buf, limit) : 0;
+	}
+	ssize_t got = pread(f->fd, buf, left < READ_BYTES ? (size_t)left : READ_BYTES,
+			    (off_t)f->off);
+	return got > 0 ? (size_t)got : 0;
+}
+
+static void note_used(struct jitread_file *f, uint64_t n_used, struct jitread_limit *limit)
+{
+	f->off += n_used;
+	f->n_bytes += n_used;
+	limit->n_bytes -= n_used < limit->n_bytes ? n_used : limit->n_bytes;
 }
 
 /* CLOCK_MONOTONIC of the file's last change, which was between the last look at it and now. */
@@ -122,30 +160,27 @@ static uint64_t change_time(const struct jitread *r, const struct jitread_file *
 	return f->n_reads && at < (int64_t)r->polled_ns ? r->polled_ns : (uint64_t)at;
 }
 
-static void read_map(struct jitread *r, char *buf, uint64_t now_ns, bool is_last)
+static void read_map(struct jitread *r, char *buf, uint64_t now_ns, struct jitread_limit *limit)
 {
-	struct stat st;
+	uint64_t size;
 	struct jitread_file *f = &r->map;
-	if (f->fd >= 0 && jitfile_is_replaced(&r->process, f->fd)) {
+	if (f->fd >= 0 && !r->has_ended && jitfile_is_replaced(&r->process, f->fd)) {
 		/* Until the new file may be read, the old one is the best there is. */
 		enum jitfile_outcome before = r->map_outcome;
 		open_map(r);
 		if (r->map_outcome == JITFILE_ABSENT)
 			r->map_outcome = before;
 	}
-	if (!has_news(f, &st))
+	if (!has_news(f, &size))
 		return;
-	uint64_t from_ns = change_time(r, f, now_ns), n_done = 0;
+	uint64_t from_ns = change_time(r, f, now_ns);
 	uint32_t n_before = r->code.n;
-	while (!r->code.is_full && (is_last || n_done < POLL_BYTES_MAX)) {
-		ssize_t got = pread(f->fd, buf, READ_BYTES, (off_t)f->off);
-		size_t used = got > 0 ? perfmap_take(&r->code, buf, (size_t)got, from_ns,
-						     &r->n_bad_lines)
-				      : 0;
+	while (!r->code.is_full) {
+		size_t got = read_next(f, size, buf, limit);
+		size_t used = got ? perfmap_take(&r->code, buf, got, from_ns, &r->n_bad_lines) : 0;
 		if (!used)
 			break;
-		f->off += used;
-		n_done += used;
+		note_used(f, used, limit);
 	}
 	f->n_reads++;
 	r->n_map_entries += r->code.n - n_before;
@@ -160,32 +195,30 @@ static long read_large(struct jitread *r, size_t want, uint64_t now_ns, size_t *
 	return jitdump_take(&r->jitdump, &r->code, buf, want, now_ns, ret_want);
 }
 
-static void read_dump(struct jitread *r, char *buf, uint64_t now_ns, bool is_last)
+static void read_dump(struct jitread *r, char *buf, uint64_t now_ns, struct jitread_limit *limit)
 {
-	struct stat st;
+	uint64_t size;
 	struct jitread_file *f = &r->dump;
 	uint64_t n_done = 0, last_ns = r->jitdump.last_ns;
-	if (!has_news(f, &st))
+	if (!has_news(f, &size))
 		return;
 	if (f->off == 0) {
 		/* New, or started over. */
 		jitdump_done(&r->jitdump);
 		jitdump_init(&r->jitdump);
 	}
-	while (!r->code.is_full && !r->jitdump.is_closed &&
-	       (is_last || n_done < POLL_BYTES_MAX)) {
-		size_t want;
-		ssize_t got = pread(f->fd, buf, READ_BYTES, (off_t)f->off);
-		if (got <= 0)
+	while (!r->code.is_full && !r->jitdump.is_closed) {
+		size_t want, got = read_next(f, size, buf, limit);
+		if (!got)
 			break;
-		long used = jitdump_take(&r->jitdump, &r->code, buf, (size_t)got, now_ns, &want);
+		long used = jitdump_take(&r->jitdump, &r->code, buf, got, now_ns, &want);
 		if (used == 0 && want > READ_BYTES && want <= JITDUMP_RECORD_BYTES_MAX &&
-		    f->off + want <= (uint64_t)st.st_size)
+		    want <= size - f->off)
 			used = read_large(r, want, now_ns, &want);
 		f->is_bad |= used < 0;
 		if (used <= 0)
 			break;
-		f->off += (uint64_t)used;
+		note_used(f, (uint64_t)used, limit);
 		n_done += (uint64_t)used;
 	}
 	/* A text written since the last look describes times before it. */
@@ -194,13 +227,42 @@ static void read_dump(struct jitread *r, char *buf, uint64_t now_ns, bool is_las
 	f->n_reads++;
 }
 
-long jitread_poll(struct jitread *r, uint64_t now_ns, bool is_last, uint64_t **ret_replaced)
+static void end_file(struct jitread_file *f)
+{
+	struct stat st;
+	if (f->fd >= 0 && fstat(f->fd, &st) == 0 && (uint64_t)st.st_size < f->end)
+		f->end = (uint64_t)st.st_size;
+}
+
+void jitread_end(struct jitread *r)
+{
+	if (r->has_ended)
+		return;
+	if (r->map.fd < 0)
+		open_map(r);
+	r->has_ended = true;
+	end_file(&r->map);
+	end_file(&r->dump);
+}
+
+bool jitread_has_more(const struct jitread *r)
+{
+	return (r->map.fd >= 0 && r->map.has_more) || (r->dump.fd >= 0 && r->dump.has_more);
+}
+
+bool jitread_has_unread(const struct jitread *r)
+{
+	return r->map.is_too_large || r->dump.is_too_large || r->map_outcome == JITFILE_REMOTE;
+}
+
+long jitread_poll(struct jitread *r, uint64_t now_ns, struct jitread_limit *limit,
+		  uint64_t **ret_replaced)
 {
 	*ret_replaced = NULL;
 	uint64_t wait_ns = r->n_map_tries * RETRY_NS;
 	if (wait_ns > RETRY_NS_MAX)
 		wait_ns = RETRY_NS_MAX;
-	if (r->map.fd < 0 && (is_last || now_ns - r->map_tried_ns >= wait_ns)) {
+	if (r->map.fd < 0 && !r->has_ended && now_ns - r->map_tried_ns >= wait_ns) {
 		r->map_tried_ns = now_ns;
 		r->n_map_tries++;
 		open_map(r);
@@ -210,8 +272,8 @@ long jitread_poll(struct jitread *r, uint64_t now_ns, bool is_last, uint64_t **r
 	CLEANUP_FREE char *buf = malloc(READ_BYTES);
 	if (!buf)
 		return -ENOMEM;
-	read_map(r, buf, now_ns, is_last);
-	read_dump(r, buf, now_ns, is_last);
+	read_map(r, buf, now_ns, limit);
+	read_dump(r, buf, now_ns, limit);
 	/* Mapped long before its header is written: the writer has a buffer. */
 	r->is_late = r->lags || (r->dump.fd >= 0 && !r->jitdump.has_header);
 	r->polled_ns = now_ns;
@@ -234,6 +296,9 @@ void jitread_explain(const struct jitread *r, uint32_t pid, size_t n_generations
 	if (r->dump.is_bad || (r->dump_path && r->jitdump.n_bad))
 		log_line(log, LOG_WARN, "'%s' of process %u is damaged: the readable part is used",
 			 r->dump_path, pid);
+	if (r->map.is_too_large || r->dump.is_too_large)
+		log_line(log, LOG_WARN, "names of JIT code of process %u are incomplete: at most "
+			 "1 GiB of a file is read", pid);
 	if (r->code.is_full)
 		log_line(log, LOG_WARN,
 			 "names of JIT code of process %u are incomplete: memory limit", pid);

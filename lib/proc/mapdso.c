@@ -7,6 +7,7 @@
 #include "proc/mapdso.h"
 
 #include "base/cleanup.h"
+#include "base/foreign.h"
 #include "base/hash.h"
 #include "base/host.h"
 #include "proc/dsofile.h"
@@ -21,7 +22,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define DELETED " (deleted)"
@@ -184,21 +184,23 @@ static void open_elsewhere(struct mapdso *x, struct dso *d, const char *filename
 /* The process may be gone when names are looked up in its files, so its root is kept. */
 static int root_of(struct mapdso *x, uint32_t pid)
 {
-	struct stat st, own;
+	uint64_t dev, ino, own_dev, own_ino;
 	CLEANUP_CLOSE int fd =
 		host_open_file(x->host, HOST_PROC, O_PATH | O_DIRECTORY, "%u/root", pid);
-	if (fd < 0 || fstat(fd, &st) < 0 || fstat(x->host->fd[HOST_ROOT], &own) < 0 ||
-	    (st.st_dev == own.st_dev && st.st_ino == own.st_ino))
+	const struct foreign_want root = { .dir_fd = fd, .path = "" };
+	const struct foreign_want own = { .dir_fd = x->host->fd[HOST_ROOT], .path = "" };
+	if (fd < 0 || foreign_identify(&root, &dev, &ino) < 0 ||
+	    foreign_identify(&own, &own_dev, &own_ino) < 0 || (dev == own_dev && ino == own_ino))
 		return 0;
 	for (size_t i = 0; i < x->n_roots; i++)
-		if (x->root[i].dev == st.st_dev && x->root[i].ino == st.st_ino)
+		if (x->root[i].dev == dev && x->root[i].ino == ino)
 			return x->root[i].fd;
 	if (x->n_roots == MAPDSO_ROOTS_MAX)
 		return 0;
 	int kept = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	if (kept < 0)
 		return 0;
-	x->root[x->n_roots++] = (struct mapdso_root){ st.st_dev, st.st_ino, kept };
+	x->root[x->n_roots++] = (struct mapdso_root){ dev, ino, kept };
 	return kept;
 }
 
@@ -215,7 +217,7 @@ void mapdso_open(struct mapdso *x, struct dso *d, uint32_t pid, uint64_t start, 
 		open_elsewhere(x, d, filename);
 		return;
 	}
-	if (!x->host || d->fd >= 0 || d->open_errno == EMFILE)
+	if (!x->host || d->fd >= 0 || d->open_errno == EMFILE || foreign_is_lost(-d->open_errno))
 		return;
 	if (d->key.kind == DSO_VDSO)
 		open_vdso(x, d, pid, start, end);

@@ -51,10 +51,10 @@ struct dso *mapdso_find(struct mapdso *x, uint32_t pid, const struct record_mmap
 
 /*
  * Opens d's file (or copies the vDSO's image) as process pid has it mapped at [start, end), unless
- * that was done or x has no host.  After a failure each call tries again; d->open_errno is the
- * reason.  Beyond max_open the file is examined (build id, segments) and closed again: fd -1,
- * open_errno EMFILE, and open_path is its name.  d->root_fd is set if the process has another root
- * folder than the host.
+ * that was done or x has no host.  After a failure each call tries again, unless that would mean
+ * to wait again (foreign_is_lost); d->open_errno is the reason.  Beyond max_open the file is
+ * examined (build id, segments) and closed again: fd -1, open_errno EMFILE, and open_path is its
+ * name.  d->root_fd is set if the process has another root folder than the host.
  */
 void mapdso_open(struct mapdso *x, struct dso *d, uint32_t pid, uint64_t start, uint64_t end,
 		 const char *filename);

@@ -112,6 +112,11 @@ static const struct row table[] = {
 	{ { "debug_misfits", "files whose debug file belongs to another file: not used",
 	    "-v shows why", NULL,
 	    SHOWN, SHOWN, false }, IN_NAMES(n_misfits) },
+	{ { "jit_unread", "processes whose files with names of JIT code were not read completely",
+	    "-v shows why", NULL,
+	    STRICT, ABSENT, true }, IN_ENGINE(jit.n_unread) },
+	{ { "unanswered", "files that FUSE or NFS did not deliver in time", "-v shows which", NULL,
+	    STRICT, SHOWN, false }, IN_NAMES(n_lost) },
 };
 
 #define N_ROWS (sizeof(table) / sizeof(*table))

@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/hashindex.h"
+#include "base/foreign.h"
 #include "base/host.h"
 #include "base/log.h"
 #include "base/strtab.h"
@@ -77,12 +78,13 @@ static bool parse_id(const char *text, struct dso *d)
 /* Gives d the file if it has d's build id. */
 static bool try_file(struct offline *o, struct dso *d, const char *path)
 {
-	struct stat st;
-	/* O_NONBLOCK: do not hang on a FIFO of that name. */
-	CLEANUP_CLOSE int fd = host_open_file(&o->host, HOST_ROOT,
-					      O_RDONLY | O_NONBLOCK | O_NOCTTY, "%s",
-					      path + strspn(path, "/"));
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+	const struct foreign_want want = { .dir_fd = o->host.fd[HOST_ROOT],
+					   .path = path + strspn(path, "/") };
+	CLEANUP_CLOSE int fd = foreign_open(o->host.foreign, &want, NULL);
+	if (foreign_is_lost(fd))
+		log_line(o->config->log, LOG_WARN, "'%s' is not used: its file system did not "
+			 "answer in time, or it is too large to copy from there", path);
+	if (fd < 0)
 		return false;
 	struct dso file = { .fd = -1 };
 	dso_set_file(&file, fd, NULL);

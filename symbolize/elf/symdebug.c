@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/foreign.h"
 #include "base/host.h"
 #include "symbolize/elf/dso.h"
 
@@ -14,12 +15,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -93,23 +92,22 @@ static const char *why_not(const struct symdebug_place *where, int fd, const str
 /* The root folder to search: a container's own files come first. */
 enum root { ROOT_OF_PROCESS, ROOT_OF_HOST, N_ROOTS };
 
-/* O_NONBLOCK: opening a FIFO must not block. */
-#define OPEN_FLAGS (O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
-
-/* A regular file, or -ENOENT.  Symbolic links of a container are resolved inside it (Linux 5.6). */
+/* A regular file, or -ENOENT.  Symbolic links of a container are resolved inside it. */
 static int open_below(const struct symdebug_place *where, enum root root, const char *path)
 {
-	struct stat st;
-	struct open_how how = { .flags = OPEN_FLAGS,
-				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
-	while (*path == '/')
-		path++;
-	CLEANUP_CLOSE int fd = -1;
-	if (root == ROOT_OF_HOST)
-		fd = host_open_file(where->host, HOST_ROOT, OPEN_FLAGS, "%s", path);
-	else if (where->root_fd > 0)
-		fd = (int)syscall(SYS_openat2, where->root_fd, path, &how, sizeof(how));
-	return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? TAKE_FD(fd) : -ENOENT;
+	struct foreign_want want = { .dir_fd = where->host->fd[HOST_ROOT], .path = path };
+	if (root == ROOT_OF_PROCESS) {
+		want.dir_fd = where->root_fd;
+		want.flags = FOREIGN_IN_ROOT;
+	}
+	while (*want.path == '/')
+		want.path++;
+	if (want.dir_fd <= 0)
+		return -ENOENT;
+	int fd = foreign_open(where->host->foreign, &want, NULL);
+	if (foreign_is_lost(fd) && where->n_lost)
+		++*where->n_lost;
+	return fd < 0 ? -ENOENT : fd;
 }
 
 int symdebug_open_file(const struct symdebug_place *where, const char *path)

@@ -25,6 +25,7 @@ struct symdebug_place {
 	const char *fetched_path;
 	const char *cache_dir;          /* for indexes of compressed sections; NULL: none */
 	uint64_t deadline_ns;           /* CLOCK_MONOTONIC, for one DSO; 0: none */
+	unsigned *n_lost;               /* counts files given up: foreign_is_lost; may be NULL */
 };
 
 /* Is the time for this DSO used up? */

@@ -4,6 +4,7 @@
 
 #include "symbolize/name/symbolizer-private.h"
 
+#include "base/foreign.h"
 #include "base/log.h"
 #include "symbolize/elf/dso.h"
 #include "symbolize/elf/symelf.h"
@@ -43,7 +44,9 @@ void symbolizer_explain_lack(const struct symbolizer_batch *b, bool is_open, cha
 	char id[DSO_BUILD_ID_TEXT_MAX], package[128];
 	if (!b->o->log || b->o->log->max < LOG_EXPLAIN)
 		return;
-	if (!is_open && d->fd < 0 && !d->image)
+	if (!is_open && foreign_is_lost(-d->open_errno))
+		*buf = '\0';  /* symbolizer_note_lost explains it */
+	else if (!is_open && d->fd < 0 && !d->image)
 		snprintf(buf, n_bytes, "the file could not be opened: %s",
 			 d->open_errno ? strerror(d->open_errno) : "not tried");
 	else if (!is_open)
@@ -83,4 +86,15 @@ void symbolizer_note_lack(struct symbolizer_batch *b, const struct symelf *elf,
 		c->n_misfits += elf->misfit.path != NULL;
 		c->n_timeouts += was_late;
 	}
+}
+
+void symbolizer_note_lost(struct symbolizer_batch *b, unsigned n_lost, char *buf, size_t n_bytes)
+{
+	size_t n = strlen(buf);
+	if (n_lost == 0)
+		return;
+	snprintf(buf + n, n_bytes - n, "%s%u of its files were not read: their file system did not "
+		 "answer in time, or they are too large to copy from there", n ? "; " : "", n_lost);
+	if (b->o->counts)
+		b->o->counts->n_lost++;
 }

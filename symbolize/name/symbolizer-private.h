@@ -98,4 +98,7 @@ void symbolizer_explain_lack(const struct symbolizer_batch *b, bool is_open, cha
 void symbolizer_note_lack(struct symbolizer_batch *b, const struct symelf *elf,
 			  const struct symdwarf *dwarf, char *buf, size_t n_bytes);
 
+/* The same for n_lost of its files that were given up (foreign_is_lost). */
+void symbolizer_note_lost(struct symbolizer_batch *b, unsigned n_lost, char *buf, size_t n_bytes);
+
 #endif

@@ -4,7 +4,9 @@
 #include "recorder/kinds/targetswitch.h"
 
 #include "base/cleanup.h"
+#include "base/foreign.h"
 #include "base/host.h"
+#include "base/rights.h"
 #include "cprof.h"
 #include "symbolize/runtime/runtime-file.h"
 
@@ -15,18 +17,24 @@
 #include <string.h>
 #include <unistd.h>
 
-static int open_command(const char *file)
+static int open_program(const struct host *h, const char *name)
+{
+	const struct foreign_want want = { .dir_fd = AT_FDCWD, .path = name };
+	return foreign_open(h->foreign, &want, NULL);
+}
+
+static int open_command(const struct host *h, const char *file)
 {
 	const char *path = getenv("PATH");
 	char name[PATH_MAX];
 	if (strchr(file, '/') || !path)
-		return open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		return open_program(h, file);
 	for (;; path++) {
 		int n = (int)strcspn(path, ":");
 		if (snprintf(name, sizeof(name), "%.*s%s%s", n, path, n ? "/" : "", file) <
 			    (int)sizeof(name) &&
 		    access(name, X_OK) == 0)
-			return open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+			return open_program(h, name);
 		path += n;
 		if (!*path)
 			return -1;
@@ -35,14 +43,19 @@ static int open_command(const char *file)
 
 static bool process_switches(const struct host *h, pid_t id)
 {
-	CLEANUP_CLOSE int fd = host_open_file(h, HOST_PROC, O_RDONLY | O_NONBLOCK, "%d/exe", id);
+	char name[32];
+	const struct foreign_want want = { .dir_fd = h->fd[HOST_PROC], .path = name,
+					   .flags = FOREIGN_MAGIC_LINKS, .pid = (uint32_t)id };
+	snprintf(name, sizeof(name), "%d/exe", id);
+	CLEANUP_RIGHTS bool raised = rights_raise();
+	CLEANUP_CLOSE int fd = foreign_open(h->foreign, &want, NULL);
 	return fd >= 0 && runtime_file_switches(fd);
 }
 
 bool targetswitch_any(const struct host *h, const struct cprof_config *c)
 {
 	if (c->command_file) {
-		CLEANUP_CLOSE int fd = open_command(c->command_file);
+		CLEANUP_CLOSE int fd = open_command(h, c->command_file);
 		if (fd >= 0 && runtime_file_switches(fd))
 			return true;
 	}
