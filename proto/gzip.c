@@ -157,6 +157,15 @@ static int inflate_all(z_stream *z, const uint8_t *data, size_t n_bytes, size_t 
 	}
 }
 
+size_t gzip_plausible_bytes(size_t n_bytes)
+{
+	const size_t least = (size_t)256 << 20;
+	if (n_bytes > GZIP_BYTES_MAX / GZIP_BLOWN_UP_TIMES)
+		return GZIP_BYTES_MAX;
+	n_bytes *= GZIP_BLOWN_UP_TIMES;
+	return n_bytes > least ? n_bytes : least;
+}
+
 int gzip_inflate(const void *data, size_t n_bytes, size_t max_bytes, uint8_t **ret_data,
 		 size_t *ret_n, struct err *e)
 {
@@ -166,6 +175,9 @@ int gzip_inflate(const void *data, size_t n_bytes, size_t max_bytes, uint8_t **r
 	struct inflated out = { 0 };
 	int r = inflate_all(&z, data, n_bytes, max_bytes, &out, e);
 	inflateEnd(&z);
+	if (r == -E2BIG && max_bytes < GZIP_BYTES_MAX && max_bytes == gzip_plausible_bytes(n_bytes))
+		err_hint(e, "that is more than %d times its size, unlike any real profile;\n"
+			    "if it is one, uncompress it with gzip -d first", GZIP_BLOWN_UP_TIMES);
 	if (r < 0) {
 		free(out.p);
 		return r;

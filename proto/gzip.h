@@ -34,8 +34,15 @@ void gzip_close(struct gzip *g);
 /* Do the bytes begin like a gzip file? */
 bool gzip_is(const void *data, size_t n_bytes);
 
+/* The size up to which n compressed bytes of a profile are decompressed: 200 times as many, but at
+ * least 256 MiB and at most 4 GiB. */
+#define GZIP_BLOWN_UP_TIMES 200
+#define GZIP_BYTES_MAX ((size_t)4 << 30)
+size_t gzip_plausible_bytes(size_t n_bytes);
+
 /* Decompresses a whole file, which may have several members.  The caller frees *ret_data.  -EINVAL:
- * not gzip, damaged or truncated; -E2BIG: more than max_bytes; -ENOMEM. */
+ * not gzip, damaged or truncated; -E2BIG: more than max_bytes (with a hint if that is less than
+ * GZIP_BYTES_MAX); -ENOMEM. */
 int gzip_inflate(const void *data, size_t n_bytes, size_t max_bytes, uint8_t **ret_data,
 		 size_t *ret_n, struct err *e);
 

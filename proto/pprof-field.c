@@ -13,8 +13,24 @@
 
 #include <errno.h>
 
+void *pprof_field_alloc(struct pprof_reader *reader, size_t n, size_t item_bytes, size_t align)
+{
+	size_t n_bytes, total;
+	if (__builtin_mul_overflow(n, item_bytes, &n_bytes) ||
+	    __builtin_add_overflow(reader->n_allocated, n_bytes, &total) ||
+	    total > PPROF_TABLES_BYTES_MAX) {
+		reader->is_too_large = true;
+		return NULL;
+	}
+	reader->n_allocated = total;
+	return arena_alloc(&reader->arena, n, item_bytes, align);
+}
+
 int pprof_field_no_memory(struct pprof_reader *reader)
 {
+	if (reader->is_too_large)
+		return err_set(reader->e, E2BIG, "a profile whose tables need more than %zu GiB of "
+			       "memory", PPROF_TABLES_BYTES_MAX >> 30);
 	return err_errno(reader->e, ENOMEM, "cannot hold the profile");
 }
 

@@ -38,9 +38,20 @@ struct pprof_reader {
 	const char **string;
 	size_t n_strings;
 	struct pprof_ids mappings, functions, locations;
+	size_t n_allocated;
+	bool is_too_large;
 	struct err *e;
 };
 
+/* What the arrays and strings of a profile may need; a crafted file has thousands of items in few
+ * bytes. */
+#define PPROF_TABLES_BYTES_MAX ((size_t)2 << 30)
+
+/* Zeroed memory in the reader's arena; NULL: the caller returns pprof_field_no_memory. */
+void *pprof_field_alloc(struct pprof_reader *reader, size_t n, size_t item_bytes, size_t align);
+#define PPROF_NEW(reader, T, n) ((T *)pprof_field_alloc((reader), (n), sizeof(T), _Alignof(T)))
+
+/* -ENOMEM, or -E2BIG beyond PPROF_TABLES_BYTES_MAX. */
 int pprof_field_no_memory(struct pprof_reader *reader);
 /* -EINVAL; at: the place in the input. */
 int pprof_field_bad(struct pprof_reader *reader, const uint8_t *at, const char *what);

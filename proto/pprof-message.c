@@ -16,7 +16,7 @@ int pprof_message_string(struct pprof_reader *reader, struct bytes body, size_t 
 	size_t n = bytes_left(&body);
 	if (i == 0 && n != 0)
 		return pprof_field_bad(reader, body.p, "string_table[0] that is not empty");
-	char *s = ARENA_NEW(&reader->arena, char, n + 1);
+	char *s = PPROF_NEW(reader, char, n + 1);
 	if (!s)
 		return pprof_field_no_memory(reader);
 	memcpy(s, body.p, n);
@@ -165,7 +165,7 @@ int pprof_message_location(struct pprof_reader *reader, struct bytes body, size_
 	int got;
 	while ((got = pprof_field_next(reader, &again, &f)) > 0)
 		l->n_lines += f.number == PPROF_LOCATION_LINE;
-	l->line = ARENA_NEW(&reader->arena, struct profile_line, l->n_lines);
+	l->line = PPROF_NEW(reader, struct profile_line, l->n_lines);
 	if (!l->line)
 		return pprof_field_no_memory(reader);
 	size_t n_lines = 0;
@@ -279,9 +279,9 @@ int pprof_message_sample(struct pprof_reader *reader, struct bytes body, size_t 
 			       "not a valid profile: sample %zu has %zu values for %zu "
 			       "sample types",
 			       i + 1, n_values, reader->p->n_sample_types);
-	s->location = ARENA_NEW(&reader->arena, const struct profile_location *, s->n_locations);
-	s->value = ARENA_NEW(&reader->arena, int64_t, n_values);
-	s->label = ARENA_NEW(&reader->arena, struct profile_label, s->n_labels);
+	s->location = PPROF_NEW(reader, const struct profile_location *, s->n_locations);
+	s->value = PPROF_NEW(reader, int64_t, n_values);
+	s->label = PPROF_NEW(reader, struct profile_label, s->n_labels);
 	if (!s->location || !s->value || !s->label)
 		return pprof_field_no_memory(reader);
 	size_t n_locations = 0, n_labels = 0;

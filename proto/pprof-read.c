@@ -21,7 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAX_BYTES_DEFAULT ((size_t)4 << 30)
+#define MAX_BYTES_DEFAULT GZIP_BYTES_MAX
 #define MAX_ITEMS (1u << 30)
 
 static int count_all(struct pprof_reader *reader)
@@ -132,12 +132,12 @@ static int allocate(struct pprof_reader *reader)
 	p->n_mappings = reader->count[PPROF_PROFILE_MAPPING];
 	p->n_locations = reader->count[PPROF_PROFILE_LOCATION];
 	p->n_functions = reader->count[PPROF_PROFILE_FUNCTION];
-	p->string = reader->string = ARENA_NEW(&reader->arena, const char *, p->n_strings);
-	p->sample_type = ARENA_NEW(&reader->arena, struct profile_value_type, p->n_sample_types);
-	p->mapping = ARENA_NEW(&reader->arena, struct profile_mapping, p->n_mappings);
-	p->location = ARENA_NEW(&reader->arena, struct profile_location, p->n_locations);
-	p->function = ARENA_NEW(&reader->arena, struct profile_function, p->n_functions);
-	p->comment = ARENA_NEW(&reader->arena, const char *, reader->count[PPROF_PROFILE_COMMENT]);
+	p->string = reader->string = PPROF_NEW(reader, const char *, p->n_strings);
+	p->sample_type = PPROF_NEW(reader, struct profile_value_type, p->n_sample_types);
+	p->mapping = PPROF_NEW(reader, struct profile_mapping, p->n_mappings);
+	p->location = PPROF_NEW(reader, struct profile_location, p->n_locations);
+	p->function = PPROF_NEW(reader, struct profile_function, p->n_functions);
+	p->comment = PPROF_NEW(reader, const char *, reader->count[PPROF_PROFILE_COMMENT]);
 	if (!p->string || !p->sample_type || !p->mapping || !p->location || !p->function ||
 	    !p->comment)
 		return pprof_field_no_memory(reader);
@@ -151,7 +151,7 @@ int pprof_read_head(struct pprof_reader *reader)
 		return r;
 	if (reader->count[PPROF_PROFILE_STRING_TABLE] == 0)
 		return err_set(reader->e, EINVAL, "not a valid profile: it has no string table");
-	if (!(reader->p = ARENA_NEW(&reader->arena, struct profile, 1)))
+	if (!(reader->p = PPROF_NEW(reader, struct profile, 1)))
 		return pprof_field_no_memory(reader);
 	struct profile *p = reader->p;
 	p->default_sample_type = p->drop_frames = p->keep_frames = p->doc_url = "";
@@ -179,7 +179,7 @@ static int read_all(struct pprof_reader *reader)
 	int r = pprof_read_head(reader);
 	if (r < 0)
 		return r;
-	reader->p->sample = ARENA_NEW(&reader->arena, struct profile_sample, reader->p->n_samples);
+	reader->p->sample = PPROF_NEW(reader, struct profile_sample, reader->p->n_samples);
 	if (!reader->p->sample)
 		return pprof_field_no_memory(reader);
 	return read_kind(reader, PPROF_PROFILE_SAMPLE, pprof_message_sample);
@@ -190,7 +190,8 @@ int profile_read(const void *data, size_t n_bytes, size_t max_bytes, struct prof
 {
 	CLEANUP_FREE uint8_t *inflated = NULL;
 	if (max_bytes == 0 || max_bytes > SIZE_MAX / 2)
-		max_bytes = MAX_BYTES_DEFAULT;
+		max_bytes = gzip_is(data, n_bytes) ? gzip_plausible_bytes(n_bytes)
+						   : MAX_BYTES_DEFAULT;
 	if (gzip_is(data, n_bytes)) {
 		int r = gzip_inflate(data, n_bytes, max_bytes, &inflated, &n_bytes, e);
 		if (r < 0)
@@ -255,7 +256,8 @@ int profile_read_file(const char *path, struct profile **ret_profile, struct err
 		     : err_set(e, EINVAL, "the file is empty");
 	if (r < 0) {
 		err_prefix(e, "cannot read '%s'", path);
-		err_hint(e, "a pprof profile is expected (profile.proto, gzipped or not)");
+		if (!e || !e->hint[0])
+			err_hint(e, "a pprof profile is expected (profile.proto, gzipped or not)");
 	}
 	return r;
 }

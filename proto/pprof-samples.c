@@ -16,10 +16,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define MAX_BYTES ((size_t)4 << 30)
-#define BLOWN_UP_TIMES 200
-#define BLOWN_UP_FROM ((size_t)256 << 20)
-
 struct pprof_samples {
 	struct pprof_reader reader;
 	struct bytes at;
@@ -44,19 +40,6 @@ void pprof_samples_close(struct pprof_samples *s)
 	free(s);
 }
 
-static int inflate_bounded(const void *data, size_t n_bytes, uint8_t **ret, size_t *ret_n,
-			   struct err *e)
-{
-	size_t max = n_bytes > MAX_BYTES / BLOWN_UP_TIMES ? MAX_BYTES : n_bytes * BLOWN_UP_TIMES;
-	if (max < BLOWN_UP_FROM)
-		max = BLOWN_UP_FROM;
-	int r = gzip_inflate(data, n_bytes, max, ret, ret_n, e);
-	if (r == -E2BIG && max < MAX_BYTES)
-		err_hint(e, "that is more than %d times its size, unlike any real profile;\n"
-			    "if it is one, uncompress it with gzip -d first", BLOWN_UP_TIMES);
-	return r;
-}
-
 /* input: owned by the result on success; NULL if it stays the caller's. */
 static int open_bytes(const void *data, size_t n_bytes, uint8_t *input, struct pprof_samples **ret,
 		      const struct profile **ret_head, struct err *e)
@@ -64,12 +47,13 @@ static int open_bytes(const void *data, size_t n_bytes, uint8_t *input, struct p
 	CLEANUP_FREE uint8_t *inflated = NULL;
 	bool is_gzip = gzip_is(data, n_bytes);
 	if (is_gzip) {
-		int r = inflate_bounded(data, n_bytes, &inflated, &n_bytes, e);
+		int r = gzip_inflate(data, n_bytes, gzip_plausible_bytes(n_bytes), &inflated,
+				     &n_bytes, e);
 		if (r < 0)
 			return r;
 		data = inflated;
-	} else if (n_bytes > MAX_BYTES) {
-		return err_set(e, E2BIG, "a profile of more than %zu bytes", MAX_BYTES);
+	} else if (n_bytes > GZIP_BYTES_MAX) {
+		return err_set(e, E2BIG, "a profile of more than %zu bytes", GZIP_BYTES_MAX);
 	}
 	if (n_bytes == 0)
 		data = "";
