@@ -268,6 +268,7 @@ static int run_import(int argc, char **argv)
 	m.config.debug_dir = m.debug_dirs.v;
 	m.config.n_debug_dirs = m.debug_dirs.n;
 	m.config.log = &m.log;
+	m.config.maps = signals_guard_maps();
 	m.config.cache_dir = m.cache_dir = cachedir_path();
 	int r = import_file(&m, &e);
 	if (r < 0 && e.what[0])

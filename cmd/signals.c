@@ -1,6 +1,7 @@
 #include "cmd/signals.h"
 
 #include "base/err.h"
+#include "base/mapguard.h"
 #include "proto/outfile.h"
 
 #include <errno.h>
@@ -81,6 +82,23 @@ void signals_abort_on(const struct outfile *const *unfinished, size_t n)
 			sigaction(signal, &end, NULL);
 	}
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+static struct mapguard_table maps;
+
+static void repair_map(int signal, siginfo_t *info, void *context)
+{
+	const struct sigaction plain = { .sa_handler = SIG_DFL };
+	(void)context;
+	/* The instruction is repeated, and then ends the program as without a handler. */
+	if (!mapguard_repair(&maps, info->si_addr))
+		sigaction(signal, &plain, NULL);
+}
+
+struct mapguard_table *signals_guard_maps(void)
+{
+	const struct sigaction repair = { .sa_sigaction = repair_map, .sa_flags = SA_SIGINFO };
+	return sigaction(SIGBUS, &repair, NULL) == 0 ? &maps : NULL;
 }
 
 void signals_hold(void)

@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 struct err;
+struct mapguard_table;
 struct outfile;
 
 struct signals {
@@ -29,6 +30,10 @@ int signals_next(struct signals *s, bool *ret_from_terminal);
 
 /* From now on a signal removes these files and ends the program.  Borrowed until the next call. */
 void signals_abort_on(const struct outfile *const *unfinished, size_t n);
+
+/* From now on a file in this table that is truncated while it is mapped does not end the program
+ * (base/mapguard.h). */
+struct mapguard_table *signals_guard_maps(void);
 
 /* Blocks SIGINT, SIGTERM and SIGHUP again, while files get their names. */
 void signals_hold(void);

@@ -40,6 +40,7 @@ struct cprof_import_config {
 	uint64_t symbol_timeout_ns;    /* as in struct cprof_config */
 	const char *cache_dir;         /* as in struct cprof_config */
 	const struct log *log;
+	struct mapguard_table *maps;   /* of the handler of SIGBUS; NULL: there is none */
 };
 
 /* Results of an import beyond struct cprof_stats; strings are borrowed from the importer. */

@@ -167,7 +167,7 @@ static int open_source(struct cprof_importer *m, struct err *e)
 		m->modified_ns = (int64_t)st.st_mtim.tv_sec * CLOCK_SECOND_NS + st.st_mtim.tv_nsec;
 	else
 		m->modified_ns = (int64_t)clock_now_ns(CLOCK_REALTIME);
-	return perfdata_open(m->fd, is_stdin ? "stdin" : path, &m->source, e);
+	return perfdata_open(m->fd, is_stdin ? "stdin" : path, m->config.maps, &m->source, e);
 }
 
 /* The recorded machine's name as in uname -m; "" if nothing reveals it. */

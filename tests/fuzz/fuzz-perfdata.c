@@ -55,7 +55,7 @@ static void read_source(int fd)
 	struct source *s = NULL;
 	struct record r;
 	struct err e;
-	if (perfdata_open(fd, "fuzz", &s, &e) < 0)
+	if (perfdata_open(fd, "fuzz", NULL, &s, &e) < 0)
 		return;
 	while (source_next(s, &r, &e) == SOURCE_RECORD)
 		sink += touch(&r);

@@ -6,6 +6,7 @@
 
 #include "source/perfdata/perfdata-private.h"
 
+#include "base/mapguard.h"
 #include "source/perfdata/perfdata-zstd.h"
 
 #include <errno.h>
@@ -44,7 +45,7 @@ static int add_file(struct perfdata *p, int folder_fd, const char *name, struct 
 	}
 	snprintf(s->suffix, sizeof(s->suffix), "/%s", name);
 	s->own_fd = fd;
-	int r = perfdata_input_open(&s->input, fd, e);
+	int r = perfdata_input_open(&s->input, fd, p->maps, e);
 	if (r < 0)
 		return r;
 	/* A mapping needs no descriptor, and there may be fewer descriptors than CPUs. */
@@ -74,7 +75,8 @@ static int add_folder(struct perfdata *p, int folder_fd, struct err *e)
 static int add_single_file(struct perfdata *p, int fd, struct err *e)
 {
 	struct perfdata_stream *s = add_stream(p);
-	return s ? perfdata_input_open(&s->input, fd, e) : err_errno(e, ENOMEM, "cannot read");
+	return s ? perfdata_input_open(&s->input, fd, p->maps, e)
+		 : err_errno(e, ENOMEM, "cannot read");
 }
 
 int perfdata_open_files(struct perfdata *p, int fd, struct err *e)
@@ -85,6 +87,14 @@ int perfdata_open_files(struct perfdata *p, int fd, struct err *e)
 	int r = S_ISDIR(st.st_mode) ? add_folder(p, fd, e) : add_single_file(p, fd, e);
 	p->info.n_files = (uint32_t)p->streams.n;
 	return r;
+}
+
+bool perfdata_is_truncated(const struct perfdata *p)
+{
+	for (uint32_t i = 0; i < p->n_streams; i++)
+		if (mapguard_is_hit(p->streams[i].input.guard))
+			return true;
+	return false;
 }
 
 void perfdata_close_files(struct perfdata *p)

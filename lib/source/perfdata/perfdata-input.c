@@ -3,6 +3,7 @@
 #include "source/perfdata/perfdata-input.h"
 
 #include "base/err.h"
+#include "base/mapguard.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -40,7 +41,8 @@ void perfdata_input_init(struct perfdata_input *in)
 	*in = (struct perfdata_input){ .fd = -1 };
 }
 
-int perfdata_input_open(struct perfdata_input *in, int fd, struct err *e)
+int perfdata_input_open(struct perfdata_input *in, int fd, struct mapguard_table *maps,
+			struct err *e)
 {
 	struct stat st;
 	perfdata_input_init(in);
@@ -58,6 +60,7 @@ int perfdata_input_open(struct perfdata_input *in, int fd, struct err *e)
 		return 0;  /* use read(2) instead */
 	madvise(map, (size_t)st.st_size, MADV_SEQUENTIAL);
 	in->map = map;
+	in->guard = mapguard_add(maps, map, (size_t)st.st_size);
 	in->n_map = (size_t)st.st_size;
 	in->p = in->map;
 	in->end = in->map + in->n_map;
@@ -66,6 +69,8 @@ int perfdata_input_open(struct perfdata_input *in, int fd, struct err *e)
 
 void perfdata_input_done(struct perfdata_input *in)
 {
+	mapguard_remove(in->guard);
+	in->guard = NULL;
 	if (in->map)
 		munmap(in->map, in->n_map);
 	perfdata_chunk_drop(in->chunk);

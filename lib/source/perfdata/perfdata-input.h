@@ -12,6 +12,8 @@
 #include <stdint.h>
 
 struct err;
+struct mapguard;
+struct mapguard_table;
 
 struct perfdata_chunk {
 	uint32_t n_refs;
@@ -26,6 +28,7 @@ struct perfdata_input {
 	/* a mapped file */
 	uint8_t *map;           /* NULL: chunks */
 	size_t n_map, n_released, n_touched;
+	struct mapguard *guard;
 	/* chunks */
 	struct perfdata_chunk *chunk;
 	size_t n_held_bytes;
@@ -33,7 +36,8 @@ struct perfdata_input {
 };
 
 /* Maps a regular file, or reads fd as a stream from its present position.  -errno with e. */
-int perfdata_input_open(struct perfdata_input *in, int fd, struct err *e);
+int perfdata_input_open(struct perfdata_input *in, int fd, struct mapguard_table *maps,
+			struct err *e);
 /* An input that is filled by perfdata_input_room and perfdata_input_wrote. */
 void perfdata_input_init(struct perfdata_input *in);
 void perfdata_input_done(struct perfdata_input *in);

@@ -62,6 +62,7 @@ struct perfdata {
 	struct record group;          /* a sample whose group is being delivered; next counter */
 	uint64_t group_at;
 	struct perfdata_chunk *held;  /* of the record delivered last */
+	struct mapguard_table *maps;  /* borrowed, may be NULL */
 	struct err failure;           /* reported after the last record; code 0: none */
 };
 
@@ -94,6 +95,8 @@ int perfdata_no_memory(struct perfdata *p);
 /* perfdata-files.c: opens fd, a file, or a folder of perf record --threads with a file per CPU.
  * -errno with e set. */
 int perfdata_open_files(struct perfdata *p, int fd, struct err *e);
+/* Has a file lost bytes since it was opened? */
+bool perfdata_is_truncated(const struct perfdata *p);
 void perfdata_close_files(struct perfdata *p);
 /* Unpacks a compressed record into s->unpacked; -errno with p->failure set. */
 int perfdata_unpack(struct perfdata *p, struct perfdata_stream *s, const uint8_t *packed,

@@ -419,6 +419,8 @@ static int perfdata_next(struct source *s, struct record *ret_record, struct err
 				perfdata_no_memory(p);
 		}
 	}
+	if (perfdata_is_truncated(p))
+		err_set(&p->failure, EIO, "'%s' was truncated while it was read", p->name);
 	if (!p->failure.code)
 		return SOURCE_END;
 	if (e)
@@ -477,12 +479,14 @@ static int read_stream_start(struct perfdata *p, struct err *e)
 	return 0;
 }
 
-int perfdata_open(int fd, const char *name, struct source **ret_source, struct err *e)
+int perfdata_open(int fd, const char *name, struct mapguard_table *maps,
+		  struct source **ret_source, struct err *e)
 {
 	struct perfdata *p = calloc(1, sizeof(*p));
 	if (!p)
 		return err_errno(e, ENOMEM, "cannot read '%s'", name);
 	p->source.ops = &perfdata_ops;
+	p->maps = maps;
 	p->name = strdup(name);
 	p->scratch = calloc(RECORD_BYTES_MAX / 8 + 1, 8);
 	int r = p->name && p->scratch ? perfdata_open_files(p, fd, e)

@@ -15,6 +15,7 @@
 #include "source/source.h"
 
 struct err;
+struct mapguard_table;
 
 /* One attr of the file.  Strings are borrowed until source_close. */
 struct perfdata_event {
@@ -66,14 +67,17 @@ struct perfdata_info {
 
 /*
  * Opens the file at fd (borrowed until source_close), or the folder of perf record --threads, which
- * has one file per CPU.  A file is mapped if possible, otherwise read as a stream.  name is for
- * messages.  -EINVAL with e set if it is not a perf.data file, or nothing in it can be decoded.
+ * has one file per CPU.  A file is mapped if possible, and entered in maps (borrowed, may be NULL),
+ * otherwise read as a stream.  name is for messages.  -EINVAL with e set if it is not a perf.data
+ * file, or nothing in it can be decoded.
  *
- * source_next: an error (-EINVAL, -ENOTSUP for compression, -ENOMEM, errno of a read) comes after
- * all readable records, names the offset, and is repeated at each further call.  Records are in
- * time order as far as perf guarantees it (FINISHED_ROUND); record.event is the index below.
+ * source_next: an error comes after all readable records, names the offset, and is repeated at each
+ * further call: -EINVAL, -ENOTSUP for compression, -ENOMEM, errno of a read, or -EIO for a file
+ * that was truncated meanwhile.  Records are in time order as far as perf guarantees it
+ * (FINISHED_ROUND); record.event is the index below.
  */
-int perfdata_open(int fd, const char *name, struct source **ret_source, struct err *e);
+int perfdata_open(int fd, const char *name, struct mapguard_table *maps,
+		  struct source **ret_source, struct err *e);
 
 /* Events are complete when the source is open. */
 size_t perfdata_n_events(const struct source *s);

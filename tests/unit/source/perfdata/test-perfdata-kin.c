@@ -34,7 +34,7 @@ static void read_fd(int fd, struct got *g)
 	struct source *s = NULL;
 	struct record r;
 	*g = (struct got){ 0 };
-	g->code = perfdata_open(fd, "x.data", &s, &g->e);
+	g->code = perfdata_open(fd, "x.data", NULL, &s, &g->e);
 	if (g->code < 0)
 		return;
 	while ((g->code = source_next(s, &r, &g->e)) == SOURCE_RECORD)

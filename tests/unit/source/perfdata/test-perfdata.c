@@ -105,7 +105,7 @@ static void read_all(const void *data, size_t n_bytes, bool as_stream, struct go
 	struct record r;
 	*g = (struct got){ 0 };
 	int fd = memory_file(data, n_bytes, as_stream);
-	g->code = perfdata_open(fd, "x.data", &s, &g->e);
+	g->code = perfdata_open(fd, "x.data", NULL, &s, &g->e);
 	if (g->code == 0) {
 		while ((g->code = source_next(s, &r, &g->e)) == SOURCE_RECORD) {
 			g->n_records++;
@@ -415,7 +415,7 @@ static void test_order(void)
 	}
 	finish_data(&b, 2, 0);
 	int fd = memory_file(b.v, b.n, false);
-	if (perfdata_open(fd, "x", &s, &e) < 0)
+	if (perfdata_open(fd, "x", NULL, &s, &e) < 0)
 		exit(99);
 	while (source_next(s, &r, &e) == SOURCE_RECORD) {
 		sorted &= r.time_ns >= last;
@@ -669,7 +669,7 @@ static void test_refused(void)
 	struct source *s = NULL;
 	struct err e;
 	int fd = memory_file(b.v, b.n, true);
-	tap_ok(perfdata_open(fd, "stdin", &s, &e) == -EINVAL && e.hint[0],
+	tap_ok(perfdata_open(fd, "stdin", NULL, &s, &e) == -EINVAL && e.hint[0],
 	       "a file through a pipe is refused, with a hint");
 	close(fd);
 }
