@@ -138,7 +138,7 @@ stop_map() {
 start_map fifo
 is "$(opens "/tmp/perf-$target.map" "$CPROF" record -p "$target" --duration 300ms -o p.pb.gz)" no \
 	'a perf map that is a FIFO is not opened'
-like err 'is no regular file' 'and cprof reports it'
+like err 'is not a regular file' 'and cprof reports it'
 stop_map
 echo '1000 10 secret' >secret.keep
 start_map link "$T/secret.keep"

@@ -74,7 +74,7 @@ static void test_special(void)
 	tap_str(text_of("/proc/self/status", 0, NULL), "ENXIO",
 		"a file of /proc is regular, but reading it may do anything");
 	tap_ok(symlinkat("/proc/self/status", dir_fd, "to-proc") == 0, "fixture");
-	tap_str(text_of("to-proc", 0, NULL), "ENXIO", "also behind a link");
+	tap_str(text_of("to-proc", 0, NULL), "ENXIO", "also through a link");
 }
 
 static void test_roots(void)
