@@ -91,8 +91,8 @@ int perfdata_open_files(struct perfdata *p, int fd, struct err *e)
 
 bool perfdata_is_truncated(const struct perfdata *p)
 {
-	for (uint32_t i = 0; i < p->n_streams; i++)
-		if (mapguard_is_hit(p->streams[i].input.guard))
+	for (uint32_t i = 0; i < p->streams.n; i++)
+		if (mapguard_is_hit(p->streams.v[i].input.guard))
 			return true;
 	return false;
 }
