@@ -213,7 +213,6 @@ if mount_fs "$PROG/spin" slow; then
 		check "SIG$signal ends such a recording" wait_for 8 ended "$signalled"
 		ended "$signalled" || unstick
 	done
-	in_time 'report --disasm of a program there' "$CPROF" report --disasm main named.keep
 	in_time 'symbolize with a program there' "$CPROF" symbolize -o p.pb.gz named.keep
 	kill -KILL "$target"
 	unstick
