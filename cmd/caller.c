@@ -41,13 +41,14 @@ static bool is_harmless(const char *assignment)
 	return false;
 }
 
-/* HOME is where the password file says. */
-static int set_home(void)
+/* "HOME=FOLDER" by the password file; NULL if that has none, or memory is out. */
+static char *home_assignment(void)
 {
 	const struct passwd *user = getpwuid(getuid());
-	if (!user || user->pw_dir[0] != '/')
-		return 0;
-	return setenv("HOME", user->pw_dir, 1) < 0 ? -ENOMEM : 0;
+	char *text;
+	if (!user || user->pw_dir[0] != '/' || asprintf(&text, "HOME=%s", user->pw_dir) < 0)
+		return NULL;
+	return text;
 }
 
 static int clean_environment(void)
@@ -55,15 +56,16 @@ static int clean_environment(void)
 	size_t n = 0, n_kept = 0;
 	while (environ[n])
 		n++;
-	char **clean = calloc(n + 1, sizeof(*clean));
+	char **clean = calloc(n + 2, sizeof(*clean));
 	if (!clean)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
 		if (is_harmless(environ[i]))
 			clean[n_kept++] = environ[i];
+	clean[n_kept] = home_assignment();
 	whole_environment = environ;
 	environ = clean;
-	return set_home();
+	return 0;
 }
 
 /* Makes all user and group ids the real ones. */
