@@ -6,7 +6,6 @@
 #include "cmd/caller.h"
 #include "cmd/printable.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -36,7 +35,8 @@ int cmd_fail(const char *command, const struct err *e)
 		printable_text(stderr, one);
 		line += n + (line[n] == '\n');
 	}
-	if ((e->code == -EPERM || e->code == -EACCES) && caller_remedy())
+	/* For refusals that a capability would lift, not for those of files. */
+	if (strstr(e->hint, "CAP_") && caller_remedy())
 		fprintf(stderr, "\n  %s", caller_remedy());
 	fputc('\n', stderr);
 	return e->is_usage ? CMD_USAGE : CMD_FAILED;

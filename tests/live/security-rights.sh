@@ -121,6 +121,7 @@ mkdir closed.keep
 chmod 700 closed.keep
 run as "$a" "$C" record -e cpu-clock -o closed.keep/x.pb.gz -- ./spin.keep 3 100
 is "$(ls -A closed.keep)" '' "nothing is written to root's folder"
+unlike err 'allow-group' "root's folder: the message names no setting, which would not help"
 
 # ---- the command's capabilities and environment
 
@@ -152,6 +153,16 @@ run as_member "$C" report "/proc/$others/environ"
 like err 'permission denied' "a member: another user's environment is not read"
 run as_member "$C" record -e cpu-clock -o closed.keep/x.pb.gz -- ./spin.keep 3 100
 is "$(ls -A closed.keep)" '' "a member: nothing is written to root's folder"
+
+# The caller cannot take over the recorder.
+setpriv --reuid="$a" --regid=nogroup --groups="$group" "$C" record -q -e cpu-clock --duration 3 -o t.pb.gz -p "$own" &
+recorder=$!
+tap_pids="$tap_pids $recorder"
+wait_for 60 runs "$recorder" "$C"
+wait_for 60 grep -q 'CapEff:.*0000000000000000' "/proc/$recorder/status"
+run as "$a" cat "/proc/$recorder/environ" "/proc/$recorder/mem"
+is "$(grep -c 'Permission denied' err)" 2 "a member: the recorder's memory is not readable"
+wait "$recorder"
 
 # The environment leads nowhere: a server that counts its visitors, and folders.
 cat >visitors.py <<'END'
