@@ -18,8 +18,10 @@
 #define PERFMON 38
 #define CHECKPOINT_RESTORE 40
 
-static uint64_t kept;
-static bool is_raised;
+/* Set by the command when it starts, before it has other threads; not by users of the library. */
+static uint64_t rights_kept;
+/* Linux keeps these sets for each thread. */
+static __thread bool rights_are_raised;
 
 struct sets {
 	uint64_t effective, permitted, inheritable;
@@ -85,26 +87,26 @@ int rights_limit(uint64_t keep)
 	r = set_sets(&s);
 	if (r < 0)
 		return r;
-	kept = s.permitted;
-	is_raised = false;
+	rights_kept = s.permitted;
+	rights_are_raised = false;
 	return 0;
 }
 
 int rights_drop(void)
 {
-	return kept ? rights_limit(0) : 0;
+	return rights_kept ? rights_limit(0) : 0;
 }
 
 bool rights_are_kept(void)
 {
-	return kept != 0;
+	return rights_kept != 0;
 }
 
 bool rights_raise(void)
 {
-	if (!kept || is_raised || set_effective(kept) < 0)
+	if (!rights_kept || rights_are_raised || set_effective(rights_kept) < 0)
 		return false;
-	is_raised = true;
+	rights_are_raised = true;
 	return true;
 }
 
@@ -116,6 +118,6 @@ void rights_lower(const bool *raised)
 	/* Going on with them would do what this file promises not to do. */
 	if (set_effective(0) < 0)
 		abort();
-	is_raised = false;
+	rights_are_raised = false;
 	errno = errnum;
 }

@@ -11,9 +11,10 @@ import tap
 FOLDER = os.path.join(tap.BUILD, "lib", "abi")
 SHARED = os.path.join(FOLDER, "libcprof.so")
 STATIC = os.path.join(FOLDER, "libcprof.a")
-# Writable data that is not ours to avoid: the loader's, libiberty's, and how libpfm4 was set up,
-# once.
+# Writable data that is not ours to avoid: the loader's, libiberty's, how libpfm4 was set up, once,
+# and the capabilities that cprof's own file gave (base/rights), which belong to the process.
 DATA = {"first_break", "name", "_xexit_cleanup",
+        "rights_kept", "rights_are_raised",
         "__dso_handle", "completed.0", "once", "init_code", "api", ".data", ".bss", "__TMC_END__",
         "__bss_start", "_edata", "_end", "_DYNAMIC", "_GLOBAL_OFFSET_TABLE_"}
 
