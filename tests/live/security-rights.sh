@@ -12,6 +12,11 @@ b=cprofb$$
 group=cprofg$$
 chmod 1777 "$T"
 remove_users() {
+	# userdel keeps a user with processes.
+	for p in $tap_pids; do
+		kill -KILL "$p" 2>/dev/null
+		wait "$p" 2>/dev/null
+	done
 	userdel "$a" 2>/dev/null
 	userdel "$b" 2>/dev/null
 	groupdel "$group" 2>/dev/null
