@@ -97,6 +97,11 @@ int foreign_is_lost(int result)
 	return result == -ETIMEDOUT || result == -EFBIG || result == -EREMOTE;
 }
 
+int foreign_lacks_descriptor(int result)
+{
+	return result == -EMFILE || result == -ENFILE;
+}
+
 /* ---- walking ---------------------------------------------------------------- */
 
 static int walk(const struct foreign_want *w, uint64_t resolve)

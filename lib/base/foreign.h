@@ -63,4 +63,8 @@ int foreign_identify(const struct foreign_want *want, uint64_t *ret_device, uint
  * stopping cprof? */
 int foreign_is_lost(int result);
 
+/* Is that the result for a file that may exist, but could not be opened because this process or the
+ * system has no free descriptor? */
+int foreign_lacks_descriptor(int result);
+
 #endif

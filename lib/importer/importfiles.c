@@ -23,7 +23,7 @@
 #include <sys/sysmacros.h>
 #include <sys/utsname.h>
 
-enum verdict { PROVEN, PLAUSIBLE, UNPROVEN, WRONG, MISSING, UNANSWERED };
+enum verdict { PROVEN, PLAUSIBLE, UNPROVEN, WRONG, MISSING, UNANSWERED, NO_DESCRIPTOR };
 
 struct wanted {
 	const uint8_t *id;
@@ -83,7 +83,8 @@ static enum verdict try_path(struct importfiles *f, const struct dso *d, const c
 					   .path = path + strspn(path, "/") };
 	CLEANUP_CLOSE int fd = foreign_open(f->host->foreign, &want, &st);
 	if (fd < 0)
-		return foreign_is_lost(fd) ? UNANSWERED : MISSING;
+		return foreign_lacks_descriptor(fd) ? NO_DESCRIPTOR
+						    : foreign_is_lost(fd) ? UNANSWERED : MISSING;
 	struct dso file = { .fd = -1 };
 	dso_set_file(&file, fd, NULL);
 	if (w->n_id && !same_id(w, file.build_id, file.n_build_id))
@@ -140,6 +141,9 @@ static void log_verdict(const struct importfiles *f, enum verdict v, const struc
 	else if (v == UNANSWERED)
 		log_line(f->log, LOG_NOTE, "'%s' is not used: its file system did not answer in "
 			 "time, or it is too large to copy from there", path);
+	else if (v == NO_DESCRIPTOR)
+		log_line(f->log, LOG_EXPLAIN, "'%s' was not opened for lack of descriptors "
+			 "(ulimit -n)", path);
 	else if (v == MISSING)
 		log_line(f->log, LOG_EXPLAIN, "'%s' is missing", filename);
 }
@@ -182,12 +186,15 @@ int importfiles_open(void *ctx, struct dso *d, const char *filename, char **ret_
 	f->n_opened += fd >= 0;
 	f->n_proven += v == PROVEN;
 	f->n_wrong += v == WRONG || v == UNPROVEN;
-	f->n_missing += v == MISSING || v == UNANSWERED;
+	f->n_missing += v == MISSING || v == UNANSWERED || v == NO_DESCRIPTOR;
 	if (fd < 0 && w.n_id && w.n_id <= sizeof(d->build_id) && w.id != d->build_id) {
 		memcpy(d->build_id, w.id, w.n_id);
 		d->n_build_id = (uint8_t)w.n_id;
 	}
-	return fd >= 0 ? fd : v == MISSING ? -ENOENT : v == UNANSWERED ? -ETIMEDOUT : -ESTALE;
+	if (fd >= 0)
+		return fd;
+	return v == MISSING ? -ENOENT : v == UNANSWERED ? -ETIMEDOUT
+			    : v == NO_DESCRIPTOR ? -EMFILE : -ESTALE;
 }
 
 /* A stream has its build ids at its end. */

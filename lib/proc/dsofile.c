@@ -115,11 +115,14 @@ static bool is_in_folder(const struct dsofile *want)
 	return want->filename[0] == '/' && strncmp(want->filename, "/memfd:", 7) != 0;
 }
 
-/* The more informative of two reasons: that a file is gone is the least informative. */
+/* The more informative of two reasons: that a file is gone is the least informative.  A lack of
+ * descriptors hides whether the file is there. */
 static int better_reason(int a, int b)
 {
-	if (foreign_is_lost(b))
+	if (foreign_is_lost(b) || foreign_lacks_descriptor(b))
 		return b;
+	if (foreign_lacks_descriptor(a))
+		return a;
 	return a == 0 || a == -ENOENT || (a == -ESTALE && b != -ENOENT) ? b : a;
 }
 
@@ -150,9 +153,10 @@ int dsofile_open(const struct host *h, const struct dsofile *want, char **ret_pa
 	if (live != want->pid) {
 		struct dsofile by_thread = *want;
 		by_thread.pid = live;
-		reason = fd = open_of_process(h, &by_thread, ret_path);
+		fd = open_of_process(h, &by_thread, ret_path);
 		if (fd >= 0 || foreign_is_lost(fd))
 			return fd;
+		reason = foreign_lacks_descriptor(reason) ? reason : fd;
 	}
 	if (!is_in_folder(want))
 		return reason;

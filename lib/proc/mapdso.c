@@ -217,7 +217,8 @@ void mapdso_open(struct mapdso *x, struct dso *d, uint32_t pid, uint64_t start, 
 		open_elsewhere(x, d, filename);
 		return;
 	}
-	if (!x->host || d->fd >= 0 || d->open_errno == EMFILE || foreign_is_lost(-d->open_errno))
+	bool is_closed_again = d->open_errno == EMFILE && d->open_path;
+	if (!x->host || d->fd >= 0 || is_closed_again || foreign_is_lost(-d->open_errno))
 		return;
 	if (d->key.kind == DSO_VDSO)
 		open_vdso(x, d, pid, start, end);

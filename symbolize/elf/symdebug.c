@@ -105,8 +105,10 @@ static int open_below(const struct symdebug_place *where, enum root root, const 
 	if (want.dir_fd <= 0)
 		return -ENOENT;
 	int fd = foreign_open(where->host->foreign, &want, NULL);
-	if (foreign_is_lost(fd) && where->n_lost)
-		++*where->n_lost;
+	if (where->unread) {
+		where->unread->n_lost += foreign_is_lost(fd);
+		where->unread->n_no_descriptor += foreign_lacks_descriptor(fd);
+	}
 	return fd < 0 ? -ENOENT : fd;
 }
 

@@ -17,6 +17,12 @@
 struct dso;
 struct host;
 
+/* Files that were not read although they may exist. */
+struct symdebug_unread {
+	unsigned n_lost;                /* given up: foreign_is_lost */
+	unsigned n_no_descriptor;       /* foreign_lacks_descriptor */
+};
+
 struct symdebug_place {
 	const struct host *host;        /* NULL: nothing is found */
 	const char *const *dirs;        /* NULL-terminated; NULL: /usr/lib/debug */
@@ -25,7 +31,7 @@ struct symdebug_place {
 	const char *fetched_path;
 	const char *cache_dir;          /* for indexes of compressed sections; NULL: none */
 	uint64_t deadline_ns;           /* CLOCK_MONOTONIC, for one DSO; 0: none */
-	unsigned *n_lost;               /* counts files given up: foreign_is_lost; may be NULL */
+	struct symdebug_unread *unread; /* added to; may be NULL */
 };
 
 /* Is the time for this DSO used up? */

@@ -34,8 +34,9 @@ int symelf_open(struct symelf *s, const struct dso *d, const struct symdebug_pla
 		s->elf = elf_memory((char *)d->image, d->n_image_bytes);
 	} else if (d->fd >= 0) {
 		s->fd = fcntl(d->fd, F_DUPFD_CLOEXEC, 3);
-		if (s->fd >= 0)
-			s->elf = elf_begin(s->fd, ELF_C_READ, NULL);
+		if (s->fd < 0)
+			return -errno;
+		s->elf = elf_begin(s->fd, ELF_C_READ, NULL);
 	}
 	if (!is_program(s->elf)) {
 		symelf_close(s);

@@ -157,16 +157,19 @@ static int resolve_elf(struct symbolizer_batch *b, struct symelf *elf,
 	if (!dwarf && !b->o->no_inlines && !is_all_by_runtime(addr, n))
 		symbolizer_explain_lack(b, true, lack, sizeof(lack));
 	symbolizer_note_lack(b, elf, dwarf, lack, sizeof(lack));
-	symbolizer_note_lost(b, *where->n_lost, lack, sizeof(lack));
+	symbolizer_note_unread(b, where->unread, lack, sizeof(lack));
 	symbolizer_explain(b, addr, n, dwarf ? from : NULL, *lack ? lack : NULL);
 	return 0;
 }
 
 int symbolizer_resolve_elf(struct symbolizer_batch *b, struct symaddr *addr, size_t n)
 {
-	unsigned n_lost = foreign_is_lost(-b->d->open_errno) ? 1 : 0;
+	struct symdebug_unread unread = {
+		.n_lost = (unsigned)foreign_is_lost(-b->d->open_errno),
+		.n_no_descriptor = (unsigned)foreign_lacks_descriptor(-b->d->open_errno),
+	};
 	const struct symdebug_place where = {
-		.n_lost = &n_lost,
+		.unread = &unread,
 		.host = b->o->host, .dirs = b->o->debug_dirs, .root_fd = b->d->root_fd,
 		.fetched_fd = b->o->fetched_fd, .fetched_path = b->o->fetched_path,
 		.deadline_ns = symbolizer_deadline(b->o->timeout_ns), .cache_dir = b->o->cache_dir,
@@ -176,10 +179,11 @@ int symbolizer_resolve_elf(struct symbolizer_batch *b, struct symaddr *addr, siz
 	int r = elfcache_get(b->o->kept, b->d, &where, &elf);
 	if (r == -ENOMEM)
 		return r;
+	unread.n_no_descriptor += (unsigned)foreign_lacks_descriptor(r);
 	if (r) {
 		r = symbolizer_resolve_each(b, addr, n, symbolizer_resolve_nameless);
 		symbolizer_explain_lack(b, false, lack, sizeof(lack));
-		symbolizer_note_lost(b, n_lost, lack, sizeof(lack));
+		symbolizer_note_unread(b, &unread, lack, sizeof(lack));
 		symbolizer_explain(b, addr, n, NULL, lack);
 		return r;
 	}

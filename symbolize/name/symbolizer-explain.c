@@ -7,6 +7,7 @@
 #include "base/foreign.h"
 #include "base/log.h"
 #include "symbolize/elf/dso.h"
+#include "symbolize/elf/symdebug.h"
 #include "symbolize/elf/symelf.h"
 #include "symbolize/elf/debugpackage.h"
 
@@ -44,8 +45,9 @@ void symbolizer_explain_lack(const struct symbolizer_batch *b, bool is_open, cha
 	char id[DSO_BUILD_ID_TEXT_MAX], package[128];
 	if (!b->o->log || b->o->log->max < LOG_EXPLAIN)
 		return;
-	if (!is_open && foreign_is_lost(-d->open_errno))
-		*buf = '\0';  /* symbolizer_note_lost explains it */
+	if (!is_open && (foreign_is_lost(-d->open_errno) ||
+			 foreign_lacks_descriptor(-d->open_errno)))
+		*buf = '\0';  /* symbolizer_note_unread explains it */
 	else if (!is_open && d->fd < 0 && !d->image)
 		snprintf(buf, n_bytes, "the file could not be opened: %s",
 			 d->open_errno ? strerror(d->open_errno) : "not tried");
@@ -88,13 +90,20 @@ void symbolizer_note_lack(struct symbolizer_batch *b, const struct symelf *elf,
 	}
 }
 
-void symbolizer_note_lost(struct symbolizer_batch *b, unsigned n_lost, char *buf, size_t n_bytes)
+void symbolizer_note_unread(struct symbolizer_batch *b, const struct symdebug_unread *unread,
+			    char *buf, size_t n_bytes)
 {
 	size_t n = strlen(buf);
-	if (n_lost == 0)
-		return;
-	snprintf(buf + n, n_bytes - n, "%s%u of its files were not read: their file system did not "
-		 "answer in time, or they are too large to copy from there", n ? "; " : "", n_lost);
-	if (b->o->counts)
-		b->o->counts->n_lost++;
+	if (unread->n_lost)
+		snprintf(buf + n, n_bytes - n, "%s%u of its files were not read: their file system "
+			 "did not answer in time, or they are too large to copy from there",
+			 n ? "; " : "", unread->n_lost);
+	n = strlen(buf);
+	if (unread->n_no_descriptor)
+		snprintf(buf + n, n_bytes - n, "%sits file or debug file was not read for lack of "
+			 "descriptors (ulimit -n)", n ? "; " : "");
+	if (b->o->counts) {
+		b->o->counts->n_lost += unread->n_lost != 0;
+		b->o->counts->n_no_descriptor += unread->n_no_descriptor != 0;
+	}
 }

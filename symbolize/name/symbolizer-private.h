@@ -10,6 +10,7 @@
 #include "symbolize/name/symbolizer.h"
 #include "symbolize/dwarf/symdwarf.h"
 
+struct symdebug_unread;
 struct symelf;
 
 #define SYMBOLIZER_FILE_MEMO 64     /* power of two */
@@ -98,7 +99,8 @@ void symbolizer_explain_lack(const struct symbolizer_batch *b, bool is_open, cha
 void symbolizer_note_lack(struct symbolizer_batch *b, const struct symelf *elf,
 			  const struct symdwarf *dwarf, char *buf, size_t n_bytes);
 
-/* The same for n_lost of its files that were given up (foreign_is_lost). */
-void symbolizer_note_lost(struct symbolizer_batch *b, unsigned n_lost, char *buf, size_t n_bytes);
+/* The same for its files that were not read. */
+void symbolizer_note_unread(struct symbolizer_batch *b, const struct symdebug_unread *unread,
+			    char *buf, size_t n_bytes);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "symbolize/name/symbolizer-private.h"
 
+#include "base/foreign.h"
 #include "symbolize/cfi/cfi.h"
 #include "symbolize/elf/dso.h"
 
@@ -34,8 +35,12 @@ static int resolve_by_kind(struct symbolizer_batch *b, struct symaddr *addr, siz
 	case DSO_ANON:
 		return symbolizer_resolve_each(b, addr, n, symbolizer_resolve_memory);
 	case DSO_ELF:
-		if (b->o->only_addresses)
+		if (b->o->only_addresses) {
+			/* Its CFI is missing, too. */
+			if (b->o->counts && foreign_lacks_descriptor(-b->d->open_errno))
+				b->o->counts->n_no_descriptor++;
 			return 0;
+		}
 		break;
 	case DSO_VDSO:
 		break;

@@ -76,6 +76,7 @@ struct symbolizer_counts {
 	uint64_t n_timeouts;            /* timeout_ns was used up */
 	uint64_t n_misfits;             /* their debug file does not match and was not used */
 	uint64_t n_lost;                /* a file was given up: foreign_is_lost */
+	uint64_t n_no_descriptor;       /* a file was not opened: foreign_lacks_descriptor */
 };
 
 /* What is known about a DSO's names after a batch (Mapping.has_*). */

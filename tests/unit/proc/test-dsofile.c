@@ -14,6 +14,7 @@
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -213,6 +214,18 @@ static void test_procs(void)
 	int fd = lost->fd;
 	map(7, 0x30000, "c/real/lib.so", "/lib/lib.so");
 	tap_int(lost->fd, fd, "once open it stays so");
+
+	struct rlimit limit, none;
+	getrlimit(RLIMIT_NOFILE, &limit);
+	none = (struct rlimit){ 3, limit.rlim_max };
+	put("c/bin/third", "third", 5);
+	setrlimit(RLIMIT_NOFILE, &none);
+	struct dso *refused = map(8, 0x40000, "c/bin/third", "/bin/third");
+	setrlimit(RLIMIT_NOFILE, &limit);
+	tap_ok(refused->fd == -1 && refused->open_errno == EMFILE,
+	       "a lack of descriptors is the reason: %s", strerror(refused->open_errno));
+	map(7, 0x40000, "c/bin/third", "/bin/third");
+	tap_ok(refused->fd == -1 && refused->open_errno != EMFILE, "it is tried again later");
 
 	put("c/bin/second", "second", 6);
 	p.mapdso.max_open = p.mapdso.n_open;
