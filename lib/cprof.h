@@ -218,6 +218,9 @@ struct cprof_stats {
 	uint64_t n_own_samples;        /* with all_processes: of the recording process */
 	uint64_t n_born;               /* threads and processes created by the target */
 	int64_t end_realtime_ns;       /* start_realtime_ns, the duration and all pauses */
+	/* A profile shows processes of other users, or (once it is written) addresses of the
+	 * kernel: it is for its owner only. */
+	bool is_private;
 };
 
 /* ---- life ---------------------------------------------------------------------------- */

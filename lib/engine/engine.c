@@ -76,6 +76,7 @@ int engine_init(struct engine *g, const struct engine_options *o, struct err *e)
 		g->app.values.is_taken = samplelabels_is_key;
 		g->app.values.taken_ctx = &g->own_labels;
 	}
+	owners_init(&g->owners, o->host);
 	init_gc(g);
 	return 0;
 }
@@ -215,6 +216,7 @@ add_sample(struct engine *g, const struct record *r, const struct engine_values 
 		add_count(g, r->event, stack_walk_pseudo(&g->walk, g->walk.dropped), 0, n, value);
 		return;
 	}
+	owners_note(&g->owners, t->process);
 	if (!t->user)
 		t->user = threadcache_new(&g->budget, &g->late_pool);
 	struct threadcache *own = t->user;
@@ -364,6 +366,7 @@ int engine_clear(struct engine *g, struct err *e)
 	g->window.first_ns = g->window.last_ns = 0;
 	g->own_labels.n_dropped = 0;
 	g->n_born = 0;
+	g->owners.any_other = false;
 	g->walk.stats = (struct stack_walk_stats){ 0 };
 	stack_user_clear(&g->walk.user);
 	applabels_clear(&g->app);

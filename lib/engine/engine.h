@@ -17,6 +17,7 @@
 #include "base/budget.h"
 #include "base/strtab.h"
 #include "base/vec.h"
+#include "proc/owners.h"
 #include "proc/procs.h"
 #include "labels/applabels.h"
 #include "engine/gc-tables.h"
@@ -89,6 +90,7 @@ struct engine {
 	struct strtab strings;
 	struct dso_table dsos;
 	struct procs procs;
+	struct owners owners;
 	struct targets targets;
 	struct frames frames;
 	struct stacks stacks;

@@ -335,6 +335,7 @@ static void feed_comm(struct procs *p, const struct record *r)
 	end_other_threads(p, proc, t);
 	space_empty(p, proc);
 	proc->saw_exec = true;
+	proc->owner = PROCS_OWNER_UNREAD;
 	/* The user means the program that a wrapper becomes: env's, or a shell's last command. */
 	if (proc->pid == p->first_exe_pid)
 		p->first_exe_sure = false;

@@ -27,6 +27,12 @@ struct strtab;
 
 #define PROCS_KEEP_EXITED 256u
 
+enum procs_owner {
+	PROCS_OWNER_UNREAD,
+	PROCS_OWNER_CALLER,
+	PROCS_OWNER_OTHER,
+};
+
 struct procs_thread {
 	uint32_t tid;
 	uint32_t name;         /* strtab id; 0 unknown */
@@ -50,6 +56,7 @@ struct procs_process {
 	bool target;           /* all its threads are targets */
 	bool target_threads;   /* some of its threads are targets */
 	bool exited;           /* all its threads have exited */
+	uint8_t owner;         /* the session's: enum procs_owner, unread after each exec */
 	/* private */
 	bool known;            /* known from a record, not only from a look-up */
 	bool saw_exec;         /* mappings come from an exec: the first file is the main binary */

@@ -12,6 +12,8 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#define MODE_PRIVATE 0600
+
 static int look_up_names(struct cprof_recorder *rec, struct err *e)
 {
 	if (rec->names_ready && rec->names_compactions == rec->engine.gc.tables.n_runs)
@@ -97,6 +99,10 @@ int cprof_recorder_write_file(struct cprof_recorder *rec, size_t event, const ch
 		r = outfile_error(&f, e);
 	if (r < 0)
 		goto out;
+	struct cprof_stats stats;
+	cprof_recorder_stats(rec, &stats);
+	if (stats.is_private)
+		outfile_limit_mode(&f, MODE_PRIVATE);
 	r = outfile_commit(&f, 1, e);
 out:
 	outfile_abort(&f);

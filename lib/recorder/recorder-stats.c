@@ -101,6 +101,12 @@ void cprof_recorder_event_stats_sized(struct cprof_recorder *rec, size_t event,
 	copy_known(ret, n_bytes, &sum, sizeof(sum));
 }
 
+/* Are there addresses of the kernel? */
+static bool shows_kernel(const struct cprof_stats *all)
+{
+	return all->n_frames_kernel > 0;
+}
+
 void cprof_recorder_stats_sized(struct cprof_recorder *rec, struct cprof_stats *ret, size_t n_bytes)
 {
 	struct source_usage use;
@@ -123,6 +129,7 @@ void cprof_recorder_stats_sized(struct cprof_recorder *rec, struct cprof_stats *
 	cost_stats(&rec->cost, &all);
 	results_stats(&rec->engine, rec->session.source, rec->names_ready ? &rec->names : NULL,
 		      &all);
+	all.is_private = rec->engine.owners.any_other || shows_kernel(&all);
 	copy_known(ret, n_bytes, &all, sizeof(all));
 }
 

@@ -44,6 +44,7 @@ void recorder_count(struct cprof_recorder *rec)
 	window_count(&rec->window, rec->engine.event);
 	for (size_t i = 0; i < rec->session.n_events; i++)
 		add_lost(rec, i);
+	owners_check(&rec->engine.owners, &rec->engine.procs);
 }
 
 static int check_running(const struct cprof_recorder *rec, struct err *e)

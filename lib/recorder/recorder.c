@@ -178,6 +178,7 @@ static int open_engine(struct cprof_recorder *rec, struct err *e)
 		return r;
 	rec->engine_ready = true;
 	rec->engine.procs.no_first_exe = c->all_processes;
+	rec->engine.owners.unknown_is_own = c->command_pid && !c->all_processes;
 	if (set_targets(rec) < 0 ||
 	    coverage_init(&rec->coverage, k->host, c->pid, c->n_pids, c->tid, c->n_tids,
 			  c->command_pid, !c->no_inherit, k->cgroup) < 0)
