@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "base/vec.h"
 #include "cmd/cmd.h"
+#include "cmd/filemode.h"
 #include "cmd/optsets.h"
 #include "cmd/outputs.h"
 #include "view/convert/format.h"
@@ -23,6 +24,7 @@ enum { OPT_TO = 256, OPT_FROM, OPT_SAMPLE_TYPE };
 
 struct convert {
 	const char *output, *sample_type;
+	struct filemode mode;
 	const struct format *to, *from;  /* from: NULL if detected */
 	VEC(const char *) paths;
 	struct model *m;
@@ -38,6 +40,7 @@ static const struct argp_option options[] = {
 	{ "sample-type", OPT_SAMPLE_TYPE, "TYPE", 0, "The values to convert if the format holds "
 	  "only one type; default: the profile's own", 1 },
 	{ "output", 'o', "FILE", 0, "The output file; default: -, for stdout", 1 },
+	FILEMODE_ROW(1),
 	{ 0 }
 };
 
@@ -63,6 +66,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case OPT_SAMPLE_TYPE: x->sample_type = arg; break;
 	case 'o': x->output = arg; break;
+	case FILEMODE_KEY: filemode_parse(&x->mode, state, arg); break;
 	case ARGP_KEY_ARG:
 		if (!VEC_PUSH(&x->paths, arg))
 			argp_failure(state, CMD_FAILED, ENOMEM, "cannot parse options");
@@ -70,6 +74,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (x->paths.n == 0)
 			argp_error(state, "no FILE given");
+		filemode_check(&x->mode, state, x->output);
 		if (!x->to && strcmp(x->output, "-") != 0) {
 			x->to = format_of_path(x->output);
 			if (!x->to)
@@ -110,6 +115,7 @@ static int write_converted(void *what, int (*write)(void *ctx, const void *data,
 
 static int convert(struct convert *x, struct err *e)
 {
+	filemode_add_inputs(&x->mode, x->paths.v, x->paths.n);
 	int r = from_read_files(x->paths.v, x->paths.n, x->from, &x->m, e);
 	if (r < 0)
 		return r;
@@ -117,7 +123,7 @@ static int convert(struct convert *x, struct err *e)
 	if (r < 0)
 		return r;
 	r = outputs_write(&(struct outputs){ x->output, x->to->is_pprof, write_converted, x }, 1,
-			  e);
+			  &x->mode, e);
 	if (r < 0)
 		return r;
 	if (x->n_left_out > 0)

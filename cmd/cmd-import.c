@@ -10,6 +10,7 @@
 #include "base/vec.h"
 #include "cmd/cachedir.h"
 #include "cmd/cmd.h"
+#include "cmd/filemode.h"
 #include "cmd/importsummary.h"
 #include "cmd/nameopts.h"
 #include "cmd/optparse.h"
@@ -41,6 +42,7 @@ struct import {
 	struct cprof_import_config config;
 	VEC(const char *) labels, debug_dirs;
 	const char *output_name;
+	struct filemode mode;
 	bool quiet, verbose, json;
 	struct log log;
 	char *cache_dir;
@@ -62,6 +64,7 @@ static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "Output:", 2 },
 	{ "output", 'o', "FILE", 0,
 	  "Where to write; default: cprof.<event>.pb.gz; - for stdout", 2 },
+	FILEMODE_ROW(2),
 	{ "label", OPT_LABEL, "KEY=VALUE", 0, "Put a label on every sample (repeatable)", 2 },
 	{ "labels", OPT_LABELS, "LIST", 0,
 	  "Built-in labels: {import-labels}", 2 },
@@ -83,6 +86,7 @@ static void check_end(struct import *m, struct argp_state *state)
 {
 	if (!m->config.path)
 		argp_error(state, "no FILE given");
+	filemode_check(&m->mode, state, m->output_name);
 	if (m->json && m->output_name && strcmp(m->output_name, "-") == 0)
 		argp_error(state, "--json and -o - both want stdout");
 	if (m->quiet && m->verbose)
@@ -123,6 +127,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'o': m->output_name = arg; break;
 	case 'q': m->quiet = true; break;
 	case 'v': m->verbose = true; break;
+	case FILEMODE_KEY: filemode_parse(&m->mode, state, arg); break;
 	case ARGP_KEY_ARG:
 		if (c->path)
 			argp_error(state, "more than one FILE");
@@ -202,6 +207,7 @@ static int write_outputs(struct import *m, struct err *e)
 			outfile_error(&o->file, e);  /* names the file */
 			return r;
 		}
+		filemode_apply(&m->mode, &o->file);
 		f->path = o->path;
 		f->n_bytes = o->n_bytes;
 	}
@@ -242,6 +248,7 @@ static int import_file(struct import *m, struct err *e)
 	int r = cprof_importer_new(&m->config, &m->importer, e);
 	if (r < 0)
 		return r;
+	filemode_add_inputs(&m->mode, &m->config.path, 1);
 	cprof_importer_run(m->importer, &damage);
 	r = write_profiles(m, e);
 	if (r >= 0 && summarize(m, &damage) != 0)

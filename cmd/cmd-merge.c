@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "base/vec.h"
 #include "cmd/cmd.h"
+#include "cmd/filemode.h"
 #include "cmd/outputs.h"
 #include "view/model/model.h"
 
@@ -14,12 +15,14 @@
 
 struct merge {
 	const char *output;
+	struct filemode mode;
 	VEC(const char *) paths;
 	struct model *m;
 };
 
 static const struct argp_option options[] = {
 	{ "output", 'o', "FILE", 0, "The output file; - for stdout", 1 },
+	FILEMODE_ROW(1),
 	{ 0 }
 };
 
@@ -28,6 +31,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct merge *x = state->input;
 	switch (key) {
 	case 'o': x->output = arg; break;
+	case FILEMODE_KEY: filemode_parse(&x->mode, state, arg); break;
 	case ARGP_KEY_ARG:
 		if (!VEC_PUSH(&x->paths, arg))
 			argp_failure(state, CMD_FAILED, ENOMEM, "cannot parse options");
@@ -37,6 +41,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "no FILE given");
 		if (!x->output)
 			argp_error(state, "no output given: -o FILE, or -o - for stdout");
+		filemode_check(&x->mode, state, x->output);
 		break;
 	default: return ARGP_ERR_UNKNOWN;
 	}
@@ -59,9 +64,10 @@ static int write_profile(void *what, int (*write)(void *ctx, const void *data, s
 
 static int merge(struct merge *x, struct err *e)
 {
+	filemode_add_inputs(&x->mode, x->paths.v, x->paths.n);
 	int r = model_read_files(x->paths.v, x->paths.n, &x->m, e);
 	return r < 0 ? r : outputs_write(&(struct outputs){ x->output, true, write_profile, x }, 1,
-					 e);
+					 &x->mode, e);
 }
 
 static int run_merge(int argc, char **argv)

@@ -9,6 +9,7 @@
 #include "base/vec.h"
 #include "cmd/cachedir.h"
 #include "cmd/cmd.h"
+#include "cmd/filemode.h"
 #include "cmd/nameopts.h"
 #include "cmd/optparse.h"
 #include "cmd/outputs.h"
@@ -29,6 +30,7 @@ struct symbolize {
 	struct cprof_symbolize_config config;
 	VEC(const char *) debug_dirs;
 	const char *output_name;
+	struct filemode mode;
 	bool quiet, verbose;
 	struct log log;
 	struct cprof_symbolize_stats stats;
@@ -44,6 +46,7 @@ static const struct argp_option options[] = {
 
 	{ NULL, 0, NULL, 0, "Output:", 2 },
 	{ "output", 'o', "FILE", 0, "Where to write; default: FILE itself; - for stdout", 2 },
+	FILEMODE_ROW(2),
 	{ "quiet", 'q', NULL, 0, "Print errors only", 2 },
 	{ "verbose", 'v', NULL, 0, "Explain which files were used, and why not others", 2 },
 	{ 0 }
@@ -65,6 +68,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'o': s->output_name = arg; break;
 	case 'q': s->quiet = true; break;
 	case 'v': s->verbose = true; break;
+	case FILEMODE_KEY: filemode_parse(&s->mode, state, arg); break;
 	case ARGP_KEY_ARG:
 		if (s->config.path)
 			argp_error(state, "more than one FILE");
@@ -73,6 +77,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (!s->config.path)
 			argp_error(state, "no FILE given");
+		filemode_check(&s->mode, state, s->output_name ? s->output_name : s->config.path);
 		if (s->quiet && s->verbose)
 			argp_error(state, "-q and -v exclude each other");
 		break;
@@ -119,7 +124,9 @@ static int write_symbolized(void *what, int (*write)(void *ctx, const void *data
 static int symbolize_file(struct symbolize *s, struct err *e)
 {
 	const char *name = s->output_name ? s->output_name : s->config.path;
-	int r = outputs_write(&(struct outputs){ name, true, write_symbolized, s }, 1, e);
+	filemode_add_inputs(&s->mode, &s->config.path, 1);
+	int r = outputs_write(&(struct outputs){ name, true, write_symbolized, s }, 1, &s->mode,
+			      e);
 	if (r < 0)
 		return r;
 	if (!s->quiet)

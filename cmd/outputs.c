@@ -1,6 +1,7 @@
 #include "cmd/outputs.h"
 
 #include "base/err.h"
+#include "cmd/filemode.h"
 #include "cmd/output.h"
 #include "cmd/signals.h"
 
@@ -35,7 +36,7 @@ static int write_files(const struct outputs *file, struct outfile *out, size_t n
 	return outfile_commit(out, n, e);
 }
 
-int outputs_write(const struct outputs *file, size_t n, struct err *e)
+int outputs_write(const struct outputs *file, size_t n, const struct filemode *mode, struct err *e)
 {
 	struct outfile out[OUTPUTS_FILES_MAX];
 	const struct outfile *unfinished[OUTPUTS_FILES_MAX];
@@ -47,6 +48,7 @@ int outputs_write(const struct outputs *file, size_t n, struct err *e)
 		r = open_file(&out[n_open], &file[n_open], e);
 		if (r < 0)
 			goto out;
+		filemode_apply(mode, &out[n_open]);
 		unfinished[n_open] = &out[n_open];
 		n_open++;
 		signals_abort_on(unfinished, n_open);

@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 struct err;
+struct filemode;
 
 /* Produces the content by calling `write`.  0, or -errno with e set. */
 typedef int outputs_fn(void *what, int (*write)(void *ctx, const void *data, size_t n_bytes),
@@ -22,7 +23,7 @@ struct outputs {
 
 #define OUTPUTS_FILES_MAX 4
 
-/* Writes n files, at most OUTPUTS_FILES_MAX, one after the other. */
-int outputs_write(const struct outputs *file, size_t n, struct err *e);
+/* Writes n files, at most OUTPUTS_FILES_MAX, one after the other, with these permissions. */
+int outputs_write(const struct outputs *file, size_t n, const struct filemode *mode, struct err *e);
 
 #endif

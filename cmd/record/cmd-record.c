@@ -92,6 +92,7 @@ static int open_files(struct recording *rec, struct err *e)
 	bool stamped = o->part.rotate.kind != ROTATE_NEVER;
 	char stamp[ROTATE_STAMP_MAX];
 	rec->parts.output = o->output;
+	rec->parts.mode = rec->files.mode = o->mode;
 	rec->parts.quiet = rec->files.quiet = o->quiet;
 	rec->parts.max_kept = o->part.max_files;
 	rec->parts.json = o->json;

@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "base/vec.h"
+#include "cmd/filemode.h"
 
 struct cprof_recorder;
 struct err;
@@ -24,6 +25,7 @@ struct partwriter_names {
 
 struct partwriter {
 	const char *output;            /* -o; borrowed */
+	struct filemode mode;          /* --mode */
 	size_t max_kept;               /* --switch-max-files; 0: all */
 	bool quiet;
 	bool json;                     /* print the summary of each part on stdout, one per line */

@@ -52,6 +52,18 @@ static void print_problem(const struct recordfiles *f, const struct err *why, bo
 	}
 }
 
+/* By what is in the profile. */
+static void set_mode(const struct recordfiles *files, struct cprof_recorder *recorder,
+		     struct outfile *f)
+{
+	struct filemode mode = files->mode;
+	struct cprof_stats stats;
+	cprof_recorder_stats(recorder, &stats);
+	if (stats.is_private)
+		mode.denied |= FILEMODE_PRIVATE;
+	filemode_apply(&mode, f);
+}
+
 int recordfiles_write(struct recordfiles *files, struct cprof_recorder *recorder, struct err *e)
 {
 	struct err why, only = { 0 };
@@ -76,6 +88,7 @@ int recordfiles_write(struct recordfiles *files, struct cprof_recorder *recorder
 			files->n_written = 0;
 			return r;
 		}
+		set_mode(files, recorder, &files->output[i].file);
 		f->path = files->output[i].path;
 		f->n_bytes = files->output[i].n_bytes;
 		files->n_written++;

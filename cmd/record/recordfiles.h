@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "cmd/filemode.h"
 #include "cmd/output.h"
 #include "cmd/record/summary.h"
 
@@ -17,6 +18,7 @@ struct recordfiles {
 	const struct outfile **unfinished; /* for signals_abort_on */
 	struct summary_file *file;     /* per event: what was written */
 	size_t n_events, n_written;
+	struct filemode mode;          /* --mode */
 	bool quiet;                    /* no warnings about events that did not happen */
 	bool is_part;                  /* no message about events without samples at all */
 };

@@ -36,6 +36,7 @@ static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "Output:", 4 },
 	{ "output", 'o', "FILE", 0,
 	  "Where to write; default: cprof.<event>.pb.gz; - for stdout", 4 },
+	FILEMODE_ROW(4),
 	{ "label", OPT_LABEL, "KEY=VALUE", 0, "Put a label on every sample (repeatable)", 4 },
 	{ "labels", OPT_LABELS, "LIST", 0, "Built-in labels: {labels}", 4 },
 	{ "strict", OPT_STRICT, NULL, 0, "Exit with status 2 if anything was lost", 4 },
@@ -86,6 +87,7 @@ static void check_stdout(const struct recordopts *o, struct argp_state *state)
 static void check_end(const struct recordopts *o, struct argp_state *state)
 {
 	check_stdout(o, state);
+	filemode_check(&o->mode, state, o->output);
 	if (o->target.config.start_paused && !o->part.has_control)
 		argp_error(state, "--delay -1 begins disabled, and only --control can enable it");
 	if (o->quiet && o->verbose)
@@ -112,6 +114,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "-o needs the name of a file");
 		o->output = arg;
 		break;
+	case FILEMODE_KEY: filemode_parse(&o->mode, state, arg); break;
 	case 'q': o->quiet = true; break;
 	case 'v': o->verbose = true; break;
 	case 'D': parse_delay(state, "-D", arg, c); break;

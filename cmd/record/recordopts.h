@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
+#include "cmd/filemode.h"
 #include "cmd/record/partopts.h"
 #include "cmd/record/targetopts.h"
 
@@ -15,6 +16,7 @@ struct recordopts {
 	struct partopts part;
 	VEC(const char *) labels;
 	const char *output;           /* NULL: the default names */
+	struct filemode mode;
 	bool exclusive;
 	unsigned repeat;              /* runs of the command; 0: one, without --repeat */
 	uint64_t duration_ns;         /* 0: until the target ends */

@@ -59,6 +59,7 @@ static int run_child(const struct repeating *r, unsigned run, repeat_once_fn *on
 		run_path(r, run, path);
 		signal(SIGINT, SIG_DFL);
 		o.output = path;
+		o.mode = (struct filemode){ 0 };
 		o.quiet = true;
 		o.json = false;
 		exit(once(&o));
@@ -194,10 +195,12 @@ static int merge_runs(struct repeating *x, struct err *e)
 		if (r < 0)
 			return r;
 	}
+	struct filemode mode = x->opts->mode;
+	filemode_add_inputs(&mode, paths, x->n);
 	int r = model_read_files(paths, x->n, &m, e);
 	if (r < 0)
 		return r;
-	r = outputs_write(&(struct outputs){ name, true, write_model, m }, 1, e);
+	r = outputs_write(&(struct outputs){ name, true, write_model, m }, 1, &mode, e);
 	if (r < 0)
 		return r;
 	if (!x->opts->quiet) {

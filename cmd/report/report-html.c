@@ -306,7 +306,10 @@ static int write_all(struct pictures *p, struct err *e)
 		file[n++] = (struct outputs){ p->o->html, false, write_html, p };
 	if (p->o->svg)
 		file[n++] = (struct outputs){ p->o->svg, false, write_svg, p };
-	int r = outputs_write(file, n, e);
+	struct filemode mode = p->o->mode;
+	filemode_add_inputs(&mode, p->o->path, p->o->n_paths);
+	filemode_add_inputs(&mode, &p->o->diff_base, p->o->diff_base ? 1 : 0);
+	int r = outputs_write(file, n, &mode, e);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < n; i++) {

@@ -32,6 +32,7 @@ static const struct argp_option option_table[] = {
 	{ "html", OPT_HTML, "OUT", 0, "Write an interactive page for browsers: flame graph, "
 	  "callers and callees, tables, source", 1 },
 	{ "svg", OPT_SVG, "OUT", 0, "Write a static flame graph", 1 },
+	FILEMODE_ROW(1),
 
 	{ NULL, 0, NULL, 0, "Presentation:", 2 },
 	{ "by", OPT_BY, "WHAT", 0,
@@ -88,6 +89,10 @@ static void check_pictures(const struct report_options *o, struct argp_state *st
 {
 	if (o->no_source && !o->html)
 		argp_error(state, "--no-source goes with --html");
+	if (o->mode.is_given && !o->html && !o->svg)
+		argp_error(state, "--mode goes with --html and --svg");
+	filemode_check(&o->mode, state, o->html);
+	filemode_check(&o->mode, state, o->svg);
 	if (!o->html && !o->svg)
 		return;
 	if (o->wants_tree || o->list || o->format != REPORT_TEXT || o->has_limit || o->has_sort ||
@@ -148,6 +153,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->has_sort = true;
 		return 0;
 	case OPT_HTML: o->html = arg; return 0;
+	case FILEMODE_KEY: filemode_parse(&o->mode, state, arg); return 0;
 	case OPT_SVG: o->svg = arg; return 0;
 	case OPT_NO_SOURCE: o->no_source = true; return 0;
 	case OPT_BY: o->kind = rows_kind_find(arg); return 0;

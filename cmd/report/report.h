@@ -4,6 +4,7 @@
 /* The parts of `cprof report`: its options, the profiles it reads, and the printers. */
 
 #include "base/vec.h"
+#include "cmd/filemode.h"
 #include "cmd/term.h"
 #include "view/model/filter.h"
 #include "view/model/model.h"
@@ -42,6 +43,7 @@ struct report_options {
 	bool no_pager, has_norm, has_sort;
 	const char *html, *svg;           /* files to write instead of printing */
 	bool no_source;
+	struct filemode mode;
 };
 
 /* One profile, filtered and split into rows. */

@@ -22,6 +22,7 @@ static int write_file(struct top_state *top, const char *name, const char *comme
 		return r;
 	r = top_tally_write(&top->tally[top->event], top->thread, comment, outfile_write, &f, e);
 	outfile_error(&f, e);
+	filemode_apply(&top->o.mode, &f);
 	return r < 0 ? r : outfile_commit(&f, 1, e);
 }
 

@@ -28,6 +28,7 @@ static const struct argp_option options[] = {
 	  "Show at most N functions; default: what fits, or 20 with --batch; 0: all", 10 },
 	{ "output", 'o', "FILE", 0,
 	  "File that the key w writes; default: cprof-top.1.pb.gz, then .2 ...", 10 },
+	FILEMODE_ROW(10),
 	{ 0 }
 };
 
@@ -51,11 +52,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_LIMIT: o->limit = optparse_number(state, "--limit", arg, 0, UINT32_MAX); return 0;
 	case 'o': o->output = arg; return 0;
+	case FILEMODE_KEY: filemode_parse(&o->mode, state, arg); return 0;
 	case ARGP_KEY_END:
 		if (o->limit == UINT64_MAX)
 			o->limit = o->batch ? LIMIT_BATCH : 0;
 		if (o->batch && o->output)
 			argp_error(state, "--output is for the key w, but --batch has no keys");
+		if (o->batch && o->mode.is_given)
+			argp_error(state, "--mode is for the key w, but --batch has no keys");
 		if (o->window_ns < o->interval_ns)
 			o->window_ns = o->interval_ns;
 		if (o->window_ns / o->interval_ns > 600)

@@ -41,6 +41,9 @@ static int take_event(struct top_state *top, size_t i, struct err *e)
 	add_losses(&top->losses[i], &st, &ev);
 	if (ev.n_samples || ev.n_lost_shown)
 		r = cprof_recorder_write(top->recorder, i, membuf_write, &b, e);
+	cprof_recorder_stats(top->recorder, &st);
+	if (st.is_private)
+		top->o.mode.denied |= FILEMODE_PRIVATE;
 	if (r < 0) {
 		VEC_FREE(&b.bytes);
 		return r;

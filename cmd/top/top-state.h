@@ -4,6 +4,7 @@
 /* The state of cprof top, and the parts that change it: options, refreshes, keys. */
 
 #include "base/err.h"
+#include "cmd/filemode.h"
 #include "cmd/launch.h"
 #include "cmd/record/targetopts.h"
 #include "cmd/signals.h"
@@ -20,6 +21,7 @@ struct top_options {
 	uint64_t batch;                /* number of refreshes; 0: on the screen */
 	uint64_t interval_ns, window_ns, symbol_timeout_ns, limit;
 	const char *output;            /* of the key w; NULL: numbered names */
+	struct filemode mode;          /* likewise */
 };
 
 struct top_state {

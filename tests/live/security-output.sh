@@ -64,7 +64,7 @@ record "$D/theirs/link.pb.gz"
 untouched "a link in a user's folder" 'another user'
 
 # Other commands write by the same rules.
-"$CPROF" record -q -e cpu-clock -o "$R/p.pb.gz" -- "$PROG/spin" 1 30
+"$CPROF" record -q --mode 0644 -e cpu-clock -o "$R/p.pb.gz" -- "$PROG/spin" 1 30
 for command in "merge -o $D/link.pb.gz $R/p.pb.gz" "convert --to folded -o $D/link.pb.gz $R/p.pb.gz" \
 	"report --html $D/link.pb.gz $R/p.pb.gz" "report --svg $D/link.pb.gz $R/p.pb.gz" \
 	"symbolize -o $D/link.pb.gz $R/p.pb.gz"; do
@@ -105,6 +105,7 @@ profile 'our own FIFO is written' fifo.pb.gz.keep 'total > 0'
 profile '/dev/stdout is a pipe' stdout.keep 'True'
 "$CPROF" record -q -e cpu-clock -o /dev/fd/5 -- sleep 0.01 5>fd.keep
 profile '/dev/fd/5' fd.keep 'True'
+chmod 644 "$D/new.pb.gz"
 mkdir home.keep
 chown "$user" home.keep
 run as_user timeout 20 "$CPROF" merge -o home.keep/m.pb.gz "$D/new.pb.gz"
@@ -125,4 +126,93 @@ if [ -d "$R/home/.cache/cprof" ]; then
 else
 	skip 'the cache is closed to others' 'no kernel names here'
 fi
+
+# The modes of profiles: root's user code is for all, all else for root.
+mode_of() {
+	stat -c '%a %U' "$1" 2>&1
+}
+M=$T/modes.keep
+mkdir "$M"
+spin() {
+	"$CPROF" record -q -e cpu-clock "$@" -- "$PROG/spin" 1 30
+}
+background "$PROG/spin" 1 60000
+own=$pid
+background setpriv --reuid="$uid" --regid="$gid" --clear-groups "$PROG/spin" 1 60000
+theirs=$pid
+attach() {
+	timeout 20 "$CPROF" record -q -e cpu-clock --duration 0.2 "$@"
+}
+umask 022
+spin --user -o "$M/own.pb.gz"
+is "$(mode_of "$M/own.pb.gz")" '644 root' 'own processes: by the umask'
+attach --user -p "$own" -o "$M/own-p.pb.gz"
+is "$(mode_of "$M/own-p.pb.gz")" '644 root' 'an own process, attached: by the umask'
+attach --user -p "$theirs" -o "$M/theirs.pb.gz"
+is "$(mode_of "$M/theirs.pb.gz")" '600 root' "another user's process: private"
+attach --user -p "$own,$theirs" -o "$M/both.pb.gz"
+is "$(mode_of "$M/both.pb.gz")" '600 root' 'both: private'
+attach --user -a -o "$M/all.pb.gz"
+is "$(mode_of "$M/all.pb.gz")" '600 root' 'all processes: private'
+"$CPROF" record -q --user -e cpu-clock -o "$M/change.pb.gz" -- setpriv --reuid="$uid" \
+	--regid="$gid" --clear-groups "$PROG/spin" 1 300
+is "$(mode_of "$M/change.pb.gz")" '600 root' 'a command that becomes another user: private'
+attach --user --switch-output=100ms -p "$theirs" -o "$M/part.pb.gz"
+is "$(stat -c %a "$M"/part.*.pb.gz | sort -u)" 600 'each part is private, too'
+"$CPROF" record -q --repeat 2 --user -e cpu-clock -o "$M/repeat.pb.gz" -- setpriv --reuid="$uid" \
+	--regid="$gid" --clear-groups "$PROG/spin" 1 100 2>/dev/null
+is "$(mode_of "$M/repeat.pb.gz")" '600 root' 'as is the sum of several runs'
+kill "$theirs" "$own"
+"$CPROF" record -q --kernel -e cpu-clock -o "$M/kernel.pb.gz" -- \
+	dd if=/dev/zero of=/dev/null bs=1M count=3000 2>/dev/null
+is "$(mode_of "$M/kernel.pb.gz")" '600 root' 'addresses of the kernel: private'
+spin --mode 0640 -o "$M/set.pb.gz"
+is "$(mode_of "$M/set.pb.gz")" '640 root' '--mode: as it says'
+(umask 077 && spin --user -o "$M/umask.pb.gz")
+is "$(mode_of "$M/umask.pb.gz")" '600 root' 'umask 077'
+(umask 077 && spin --user --mode 664 -o "$M/umask2.pb.gz")
+is "$(mode_of "$M/umask2.pb.gz")" '664 root' 'umask 077 and --mode'
+: >"$M/old.pb.gz"
+chmod 666 "$M/old.pb.gz"
+spin --user -o "$M/old.pb.gz"
+is "$(mode_of "$M/old.pb.gz")" '666 root' 'the mode of an own file that is replaced stays'
+cp "$M/theirs.pb.gz" "$M/in.pb.gz"
+chmod 600 "$M/in.pb.gz"
+chmod 666 "$M/old.pb.gz"
+"$CPROF" merge -o "$M/old.pb.gz" "$M/in.pb.gz"
+is "$(mode_of "$M/old.pb.gz")" '600 root' '... unless the new content is private'
+as_user sh -c "umask 0; echo >'$D/foreign.pb.gz'"
+record "$D/foreign.pb.gz"
+is "$status $(mode_of "$D/foreign.pb.gz")" "1 666 $user" 'the mode of a file of others is never taken'
+
+# Files made from a private one.
+for command in "merge -o $M/merged.pb.gz $M/own.pb.gz" "convert --to folded -o $M/merged.pb.gz" \
+	"report --html $M/merged.pb.gz" "report --svg $M/merged.pb.gz" \
+	"report --diff $M/own.pb.gz --svg $M/merged.pb.gz" \
+	"symbolize -q -o $M/merged.pb.gz"; do
+	rm -f "$M/merged.pb.gz"
+	# shellcheck disable=SC2086
+	run timeout 20 "$CPROF" $command "$M/in.pb.gz"
+	is "$(mode_of "$M/merged.pb.gz")" '600 root' "of a private file: cprof ${command%% "$M"*}"
+	rm -f "$M/merged.pb.gz"
+	# shellcheck disable=SC2086
+	run timeout 20 "$CPROF" $command --mode 0604 "$M/in.pb.gz"
+	is "$(mode_of "$M/merged.pb.gz")" '604 root' "with --mode: cprof ${command%% "$M"*}"
+done
+"$CPROF" merge -o "$M/public.pb.gz" "$M/own.pb.gz"
+is "$(mode_of "$M/public.pb.gz")" '644 root' 'of a public file: public'
+"$CPROF" merge -o "$M/piped.pb.gz" - <"$M/in.pb.gz"
+is "$(mode_of "$M/piped.pb.gz")" '600 root' 'of a private file as stdin: private'
+if command -v perf >/dev/null; then
+	perf record -q -e cpu-clock:u -o perf.data.keep "$PROG/spin" 1 30 >/dev/null 2>&1
+	chmod 640 perf.data.keep
+	"$CPROF" import -q -o "$M/perf.pb.gz" perf.data.keep
+	is "$(mode_of "$M/perf.pb.gz")" '640 root' 'an import has the mode of perf.data'
+fi
+for value in '' 8 0888 1777 77777 rw-r----- -1; do
+	run "$CPROF" merge --mode="$value" -o "$M/x.pb.gz" "$M/own.pb.gz"
+	is "$status" 64 "--mode '$value' is refused"
+done
+run "$CPROF" merge --mode=0600 -o - "$M/own.pb.gz"
+is "$status" 64 '--mode without a file is refused'
 finish
