@@ -38,7 +38,7 @@ program() {
 	int main(void) { volatile long n = 0; for (long i = 0; i < 60000000; i++) n += i; return 0; }
 	END
 	gcc -x c -g -O1 -o "evil.keep/$1" source.keep &&
-		"$CPROF" record -q -e cpu-clock -o "evil.keep/$1.pb.gz" -- "./evil.keep/$1"
+		"$CPROF" record -q --mode 0644 -e cpu-clock -o "evil.keep/$1.pb.gz" -- "./evil.keep/$1"
 }
 
 # attack NAME REGEX TITLE: neither --list nor --html shows the secret, and the reason is printed once
