@@ -31,7 +31,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static char folder[] = "/tmp/fuzz-debuglink-XXXXXX";
+static char folder[64];
 static struct host host;
 
 static void check(bool ok)
@@ -121,6 +121,7 @@ static void make_all(void)
 	};
 	char path[256];
 	struct err e;
+	snprintf(folder, sizeof(folder), "/tmp/cprof-fuzz-%d-XXXXXX", (int)getpid());
 	check(mkdtemp(folder) != NULL);
 	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++)
 		make_folder(folders[i]);

@@ -11,9 +11,11 @@
 
 #define REGISTRY 0x1000u
 
+#define READ_BYTES_MAX (512u << 10)  /* then the process is gone */
+
 struct memory {
 	const uint8_t *data;
-	size_t size;
+	size_t size, n_read;
 };
 
 /* The input is at REGISTRY and repeats after its end, so pointers into it are likely.  Addresses
@@ -21,10 +23,12 @@ struct memory {
 static long read_memory(void *ctx, uint32_t pid, const struct iovec *local, size_t n_local,
 			const struct iovec *remote, size_t n_remote)
 {
-	const struct memory *m = ctx;
+	struct memory *m = ctx;
 	(void)pid;
 	size_t l = 0, off = 0;
 	long done = 0;
+	if (m->n_read > READ_BYTES_MAX)
+		return -ESRCH;
 	for (size_t r = 0; r < n_remote; r++) {
 		uint64_t at = (uintptr_t)remote[r].iov_base;
 		for (size_t left = remote[r].iov_len; left > 0;) {
@@ -44,6 +48,7 @@ static long read_memory(void *ctx, uint32_t pid, const struct iovec *local, size
 			at += n;
 			left -= n;
 			done += (long)n;
+			m->n_read += n;
 		}
 	}
 	return done;
@@ -79,7 +84,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	if (size < 16)
 		return 0;
-	struct memory memory = { data, size };
+	struct memory memory = { data, size, 0 };
 	struct labelmem m;
 	labelmem_init(&m, 1, REGISTRY);
 	m.read = read_memory;

@@ -8,6 +8,8 @@
 #include "source/perfdata/perfdata.h"
 #include "source/record.h"
 
+#include "fuzzdir.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -77,20 +79,20 @@ static int add_bytes(void *ctx, const void *data, size_t n_bytes)
 	return 0;
 }
 
-/* No recorded file is found below it, so the files of this machine do not matter. */
-#define NO_FILES "/proc/self/fdinfo"
-
-/* The whole import, up to the profiles of the first events. */
+/* The whole import, up to the profiles of the first events.  No recorded file is found in the empty
+ * folder, so the files of this machine do not matter.  It should be on the file system of "/":
+ * otherwise a helper process opens every file. */
 static void import(int fd)
 {
+	fuzzdir_make("/var/tmp");
 	struct cprof_import_config config = {
-		.path = "-", .symfs = NO_FILES, .max_memory_bytes = 1 << 20,
+		.path = "-", .symfs = fuzzdir, .max_memory_bytes = 1 << 20,
 	};
 	struct cprof_importer *m = NULL;
 	struct cprof_losses losses;
 	struct err e;
 	/* perf keeps files below the home folder. */
-	if (setenv("HOME", NO_FILES, 1) < 0 || dup2(fd, STDIN_FILENO) < 0)
+	if (setenv("HOME", fuzzdir, 1) < 0 || dup2(fd, STDIN_FILENO) < 0)
 		abort();
 	if (cprof_importer_new(&config, &m, &e) < 0)
 		return;

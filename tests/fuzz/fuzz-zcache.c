@@ -46,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t n_packed = bytes_left(&b);
 	if (b.bad || !n_packed)
 		return 0;
-	fuzzdir_make();
+	fuzzdir_make("/dev/shm");
 	int fd = memfd_create("packed", MFD_CLOEXEC);
 	uint8_t *section = calloc(1, N_MAX), *all = malloc(N_MAX);
 	fuzzdir_check(fd >= 0 && section && all && write(fd, b.p, n_packed) == (ssize_t)n_packed);

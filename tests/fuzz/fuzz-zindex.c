@@ -68,7 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t n_packed = bytes_left(&b);
 	if (b.bad || n_packed < 2 || N_BYTES / 1032 > n_packed)
 		return 0;
-	fuzzdir_make();
+	fuzzdir_make("/dev/shm");
 	int fd = memfd_create("packed", MFD_CLOEXEC);
 	fuzzdir_check(fd >= 0 && write(fd, b.p, n_packed) == (ssize_t)n_packed);
 	struct zindex_key key = { .n_packed = n_packed, .n_bytes = N_BYTES };

@@ -35,14 +35,15 @@ static inline void fuzzdir_remove(void)
 	rmdir(fuzzdir);
 }
 
-/* Creates it at the first call. */
-static inline void fuzzdir_make(void)
+/* Creates it at the first call, in /tmp if it cannot be in parent.  run removes it, too: it ends
+ * targets by a signal. */
+static inline void fuzzdir_make(const char *parent)
 {
 	if (fuzzdir[0])
 		return;
-	snprintf(fuzzdir, sizeof(fuzzdir), "/dev/shm/cprof-fuzz-XXXXXX");
+	snprintf(fuzzdir, sizeof(fuzzdir), "%s/cprof-fuzz-%d-XXXXXX", parent, (int)getpid());
 	if (!mkdtemp(fuzzdir)) {
-		snprintf(fuzzdir, sizeof(fuzzdir), "/tmp/cprof-fuzz-XXXXXX");
+		snprintf(fuzzdir, sizeof(fuzzdir), "/tmp/cprof-fuzz-%d-XXXXXX", (int)getpid());
 		fuzzdir_check(mkdtemp(fuzzdir) != NULL);
 	}
 	atexit(fuzzdir_remove);
