@@ -15,13 +15,19 @@ struct symkernel_sym {
 	uint16_t rank;    /* of several names for one address, the best has the highest rank */
 };
 
+struct symkernel_module {
+	char *name;              /* [0] is "" */
+	uint64_t start;          /* of its text; 0: unknown */
+};
+
 struct symkernel {
 	VEC(struct symkernel_sym) sym;  /* by address */
 	VEC(char) names;
-	VEC(char *) module;      /* [0] is "" */
+	VEC(struct symkernel_module) module;
 	size_t n_sorted;         /* length of the sorted head */
 	size_t n_hidden;         /* text symbols at address zero */
 	uint64_t text_start, text_end;
+	uint64_t base;           /* of _text; 0: unknown */
 	void *mapped;            /* file mapping with sym and names; NULL: they are on the heap */
 	size_t n_mapped_bytes;
 };

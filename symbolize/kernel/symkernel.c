@@ -38,7 +38,8 @@ static int add_module(struct symkernel *k, const char *name, size_t n, uint16_t 
 {
 	/* Symbols of a module are next to each other. */
 	for (size_t i = k->module.n; i-- > 0;) {
-		if (strncmp(k->module.v[i], name, n) == 0 && k->module.v[i][n] == '\0') {
+		if (strncmp(k->module.v[i].name, name, n) == 0 &&
+		    k->module.v[i].name[n] == '\0') {
 			*ret = (uint16_t)i;
 			return 0;
 		}
@@ -46,7 +47,7 @@ static int add_module(struct symkernel *k, const char *name, size_t n, uint16_t 
 	if (k->module.n == MODULES_MAX)
 		return -ENOSPC;
 	CLEANUP_FREE char *copy = strndup(name, n);
-	if (!copy || !VEC_PUSH(&k->module, copy))
+	if (!copy || !VEC_PUSH(&k->module, (struct symkernel_module){ .name = copy }))
 		return -ENOMEM;
 	copy = NULL;
 	*ret = (uint16_t)(k->module.n - 1);
@@ -114,8 +115,13 @@ static int take_symbol(struct symkernel *k, uint64_t address, char type, const c
 		int r = add_module(k, module, n_module, &s.module);
 		if (r < 0)
 			return r == -ENOSPC ? 0 : r;
+		/* until read_modules knows better */
+		uint64_t *start = &k->module.v[s.module].start;
+		*start = *start && *start < address ? *start : address;
 	} else if (is_name(name, n, "_stext")) {
 		k->text_start = address;
+	} else if (is_name(name, n, "_text")) {
+		k->base = address;
 	} else if (is_name(name, n, "_etext")) {
 		k->text_end = address;
 		return add_gap(k, address, 0);
@@ -222,6 +228,7 @@ static int read_modules(struct symkernel *k, const struct host *h)
 			continue;
 		if (r < 0 || add_gap(k, start + n_bytes, module) < 0)
 			return -ENOMEM;
+		k->module.v[module].start = start;
 	}
 	return 0;
 }
@@ -377,7 +384,7 @@ void symkernel_close(struct symkernel *k)
 	if (!k)
 		return;
 	for (size_t i = 0; i < k->module.n; i++)
-		free(k->module.v[i]);
+		free(k->module.v[i].name);
 	VEC_FREE(&k->module);
 	if (k->mapped) {
 		munmap(k->mapped, k->n_mapped_bytes);
@@ -401,7 +408,7 @@ bool symkernel_find(const struct symkernel *k, uint64_t address, const char **re
 	    (last && address - s->address >= LAST_BYTES_MAX))
 		return false;
 	*ret_name = k->names.v + s->name;
-	*ret_module = k->module.v[s->module];
+	*ret_module = k->module.v[s->module].name;
 	*ret_start = s->address;
 	return true;
 }
@@ -412,6 +419,24 @@ void symkernel_text(const struct symkernel *k, uint64_t *ret_start, uint64_t *re
 	*ret_end = k->text_end;
 }
 
+uint64_t symkernel_base(const struct symkernel *k, const char *module)
+{
+	if (!*module)
+		return k->base ? k->base : k->text_start;
+	for (size_t i = 1; i < k->module.n; i++)
+		if (strcmp(k->module.v[i].name, module) == 0)
+			return k->module.v[i].start;
+	return 0;
+}
+
+uint64_t symkernel_shift(uint64_t base)
+{
+	/* the top 2 GiB: __START_KERNEL_map in arch/x86/include/asm/page_64_types.h */
+	if (base >= UINT64_C(0xffffffff80000000))
+		return (base - UINT64_C(0xffffffff81000000)) & ~UINT64_C(0x1fffff);
+	return base - UINT64_C(0xffff800080000000);
+}
+
 size_t symkernel_address(const struct symkernel *k, const char *name, const char *module,
 			 uint64_t *ret_address)
 {
@@ -419,7 +444,7 @@ size_t symkernel_address(const struct symkernel *k, const char *name, const char
 	for (size_t i = 0; i < k->sym.n; i++) {
 		const struct symkernel_sym *s = &k->sym.v[i];
 		if (s->name >= k->names.n || s->module >= k->module.n ||
-		    strcmp(k->module.v[s->module], module) != 0 ||
+		    strcmp(k->module.v[s->module].name, module) != 0 ||
 		    strcmp(k->names.v + s->name, name) != 0)
 			continue;
 		*ret_address = s->address;

@@ -55,6 +55,21 @@ void symkernel_cache_save(const struct symkernel *k, const struct host *h, const
 /* [_stext, _etext) of the kernel proper; zeros if unknown. */
 void symkernel_text(const struct symkernel *k, uint64_t *ret_start, uint64_t *ret_end);
 
+/*
+ * The address at which a module's text is loaded; for the kernel proper ("") that of _text, or of
+ * _stext if there is no _text.  0: unknown.
+ */
+uint64_t symkernel_base(const struct symkernel *k, const char *module);
+
+/*
+ * By how much address randomization has moved a kernel whose first symbol, _text or _stext, is at
+ * base: address - shift is the address at link time.  On x86-64 the text is linked to
+ * 0xffffffff81000000 (CONFIG_PHYSICAL_START) and moves by multiples of 2 MiB.  Elsewhere the link
+ * address depends on the configuration (arm64: KIMAGE_VADDR), so 0xffff800080000000, which arm64
+ * has since Linux 6.10, stands for base.
+ */
+uint64_t symkernel_shift(uint64_t base);
+
 /* Copies the running kernel's GNU build id from /sys/kernel/notes into id (at most max bytes).
  * Returns its length, 0 if unknown. */
 size_t symkernel_build_id(const struct host *h, uint8_t *id, size_t max);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 static const char kallsyms[] =
+	"ffffffff80e00000 T _text\n"
 	"ffffffff81000000 T _stext\n"
 	"ffffffff81000000 T startup_64\n"
 	"ffffffff81000100 t do_it\n"
@@ -92,6 +93,8 @@ static void test_round_trip(const struct host *h)
 	symkernel_text(k, &start, &end);
 	tap_ok(start == 0xffffffff81000000 && end == 0xffffffff81000400,
 	       "the saved file has the bounds of the text");
+	tap_ok(symkernel_base(k, "") == 0xffffffff80e00000 && symkernel_base(k, "ext4") == 0,
+	       "and the kernel's first address");
 	tap_str(name_at(k, 0xffffffff81000150), "do_it", "a name");
 	symkernel_rest(k);
 	symkernel_rest(NULL);
