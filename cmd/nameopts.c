@@ -5,7 +5,7 @@
 #include "cprof-names.h"
 
 enum { OPT_DEMANGLE = 600, OPT_DEBUGINFOD, OPT_DEBUGINFOD_TIMEOUT, OPT_KERNEL_DEBUG,
-	OPT_NO_CACHE };
+	OPT_NO_CACHE, OPT_KERNEL_ADDRESSES };
 
 static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "Names:", NAMEOPTS_GROUP },
@@ -52,12 +52,19 @@ static const struct argp_option kernel_options[] = {
 	{ "kernel-debug", OPT_KERNEL_DEBUG, "FILE", OPTION_ARG_OPTIONAL,
 	  "Inlined calls, files and lines of the kernel, from its installed debug files; FILE: "
 	  "vmlinux, or a folder with it and the modules", NAMEOPTS_GROUP },
+	{ "kernel-addresses", OPT_KERNEL_ADDRESSES, NULL, 0,
+	  "Keep the addresses of kernel code as they are in memory, which reveals where the kernel "
+	  "is; default: as the kernel was linked", NAMEOPTS_GROUP },
 	{ 0 }
 };
 
 static error_t parse_kernel(int key, char *arg, struct argp_state *state)
 {
 	struct cprof_naming *n = state->input;
+	if (key == OPT_KERNEL_ADDRESSES) {
+		n->kernel_addresses = true;
+		return 0;
+	}
 	if (key != OPT_KERNEL_DEBUG)
 		return ARGP_ERR_UNKNOWN;
 	if (arg && !*arg)

@@ -96,6 +96,8 @@ struct cprof_naming {
 					* named nevertheless, because later is too late */
 	bool kernel_debug;             /* inlined calls, files and lines of the kernel, too */
 	bool no_cache;                 /* do not use cache_dir */
+	bool kernel_addresses;         /* addresses of kernel code as they were in memory, not at
+					* link time: they reveal where the kernel is */
 	enum cprof_debuginfod debuginfod;
 	uint64_t debuginfod_ns;        /* for all files together; 0: 30 s */
 	const char *kernel_debug_file; /* vmlinux, or a folder with it and *.ko; NULL: the

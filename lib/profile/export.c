@@ -216,7 +216,7 @@ static void write_locations(struct export *x)
 		}
 		bool pseudo = nf->mapping == NAMES_NO_MAPPING;
 		pprof_location(x->out, pseudo ? 0 : x->mapping[nf->mapping],
-			       pseudo ? 0 : x->g->frames.v[frame].vaddr, line, n, false);
+			       pseudo ? 0 : nf->address, line, n, false);
 	}
 }
 

@@ -1,12 +1,16 @@
 #include "profile/names-mapping.h"
 
 #include "base/strtab.h"
+#include "cprof-names.h"
 #include "engine/engine.h"
 #include "symbolize/kernel/symkernel.h"
 
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#define KERNEL_NAME "[kernel.kallsyms]"
 
 /* A linear search suffices: there are a few dozen mappings at most, and callers mostly try the one
  * of their last address first. */
@@ -49,33 +53,78 @@ uint32_t names_mapping_dso(struct engine *g, struct names *n, const struct dso *
 	return add_mapping(n, m);
 }
 
+static bool wants_real_addresses(const struct names_options *o)
+{
+	return o->naming && o->naming->kernel_addresses;
+}
+
+/* The kernel's map of that address in a recording of another kernel; NULL: none. */
+static const struct names_kernel_map *find_map(const struct names_options *o, uint64_t address)
+{
+	for (size_t i = 0; i < o->n_kernel_maps; i++)
+		if (address >= o->kernel_map[i].start && address < o->kernel_map[i].end)
+			return &o->kernel_map[i];
+	return NULL;
+}
+
+/* The shift of a map: the kernel proper's is known if its first symbol is. */
+static uint64_t shift_of(const struct names_kernel_map *map, uint64_t address)
+{
+	if (strcmp(map->filename, KERNEL_NAME) != 0)
+		return map->start;
+	return map->symbol && *map->symbol && map->symbol_address
+	       ? symkernel_shift(map->symbol_address) : address;
+}
+
+/* Replaces addresses in memory by those of the profile.  Without a shift, which is the address
+ * itself then, nothing is known about the mapping, either. */
+static uint32_t add_kernel_mapping(struct names *n, const struct names_options *o,
+				   struct names_mapping m, uint64_t shift, uint64_t *address)
+{
+	if (wants_real_addresses(o))
+		return add_mapping(n, m);
+	bool has_bounds = m.start != 0 && shift != *address;
+	*address -= shift;
+	m.start = has_bounds ? m.start - shift : 0;
+	m.limit = has_bounds ? m.limit - shift : UINT64_MAX;
+	m.shift = has_bounds ? shift : 0;
+	if (*address < m.start || *address >= m.limit) {
+		m.start = m.shift = 0;
+		m.limit = UINT64_MAX;
+	}
+	return add_mapping(n, m);
+}
+
 uint32_t names_mapping_kernel(struct engine *g, struct names *n, const struct names_options *o,
-			      const struct symkernel *k, uint64_t address)
+			      const struct symkernel *k, uint64_t *address)
 {
 	const char *name, *module = "";
 	uint64_t start;
 	struct names_mapping m = { .limit = UINT64_MAX };
 	char file[80];
-	const struct jitcode_entry *code = jitcode_find(&g->kernel_code, address, UINT64_MAX);
+	const struct jitcode_entry *code = jitcode_find(&g->kernel_code, *address, UINT64_MAX);
 	if (code && code->index == PERF_RECORD_KSYMBOL_TYPE_BPF) {
 		m.filename = strtab_add_cstr(&g->strings, "[bpf]");
-		return add_mapping(n, m);
+		return add_kernel_mapping(n, o, m, code->start, address);
 	}
-	if (k && symkernel_find(k, address, &name, &module, &start) && *module) {
+	bool is_known = k && symkernel_find(k, *address, &name, &module, &start);
+	if (is_known && *module) {
+		/* These are no modules: each of their functions was placed by itself. */
+		bool is_jit = strcmp(module, "bpf") == 0 || strncmp(module, "__builtin__", 11) == 0;
+		uint64_t base = is_jit ? start : symkernel_base(k, module);
 		snprintf(file, sizeof(file), "[%s]", module);
 		m.filename = strtab_add_cstr(&g->strings, file);
-		return add_mapping(n, m);
+		return add_kernel_mapping(n, o, m, base <= *address ? base : *address, address);
 	}
-	for (size_t i = 0; !k && i < o->n_kernel_maps; i++) {
-		const struct names_kernel_map *map = &o->kernel_map[i];
-		if (address < map->start || address >= map->end)
-			continue;
+	const struct names_kernel_map *map = k ? NULL : find_map(o, *address);
+	if (map) {
 		m = (struct names_mapping){
 			.start = map->start, .limit = map->end,
 			.filename = strtab_add_cstr(&g->strings, map->filename),
 			.build_id = build_id_text(g, map->build_id, map->n_build_id),
 		};
-		return add_mapping(n, m);
+		return add_kernel_mapping(n, o, m, code ? code->start : shift_of(map, *address),
+					  address);
 	}
 	uint8_t id[DSO_BUILD_ID_MAX];
 	size_t n_id =
@@ -83,13 +132,17 @@ uint32_t names_mapping_kernel(struct engine *g, struct names *n, const struct na
 	if (k)
 		symkernel_text(k, &m.start, &m.limit);
 	/* Addresses after the text (init, trampolines) also belong to the kernel. */
-	if (address < m.start || address >= m.limit) {
+	bool is_text = *address >= m.start && *address < m.limit && m.start;
+	if (!is_text) {
 		m.start = 0;
 		m.limit = UINT64_MAX;
 	}
-	m.filename = strtab_add_cstr(&g->strings, "[kernel.kallsyms]");
+	m.filename = strtab_add_cstr(&g->strings, KERNEL_NAME);
 	m.build_id = build_id_text(g, id, n_id);
-	return add_mapping(n, m);
+	uint64_t base = k ? symkernel_base(k, "") : 0;
+	bool is_image = base && (is_text || is_known) && !code;
+	return add_kernel_mapping(n, o, m, code ? code->start : is_image ? symkernel_shift(base)
+								     : *address, address);
 }
 
 bool names_mapping_holds(const struct names *n, uint32_t m, enum dso_kind kind, uint64_t vaddr)
@@ -97,6 +150,7 @@ bool names_mapping_holds(const struct names *n, uint32_t m, enum dso_kind kind, 
 	if (m == NAMES_NO_MAPPING)
 		return false;
 	const struct names_mapping *have = &n->mappings.v[m];
+	vaddr -= have->shift;
 	return vaddr >= have->start && vaddr < have->limit &&
 	       (kind != DSO_KERNEL || have->start != 0);
 }

@@ -11,9 +11,14 @@
 /* The mapping of the segment that contains vaddr; NAMES_NO_MAPPING: no memory. */
 uint32_t names_mapping_dso(struct engine *g, struct names *n, const struct dso *d, uint64_t vaddr);
 
-/* The mapping of the kernel proper, or of the module that k names for this address. */
+/*
+ * The mapping of the kernel proper, or of the module that k names for this address, which becomes
+ * the address in the profile.  Unless real addresses are requested, that one does not depend on
+ * where the kernel was loaded: in the kernel proper it is the address at link time; in a module, a
+ * BPF program or a trampoline the distance from its start; elsewhere 0.
+ */
 uint32_t names_mapping_kernel(struct engine *g, struct names *n, const struct names_options *o,
-			      const struct symkernel *k, uint64_t address);
+			      const struct symkernel *k, uint64_t *address);
 
 /* Does mapping m, of a frame of the same DSO, also contain vaddr?  A module's has no bounds. */
 bool names_mapping_holds(const struct names *n, uint32_t m, enum dso_kind kind, uint64_t vaddr);

@@ -12,6 +12,7 @@
 #include "base/hashindex.h"
 #include "base/host.h"
 #include "base/log.h"
+#include "base/path.h"
 #include "base/radix.h"
 #include "base/vec.h"
 #include "engine/engine.h"
@@ -23,7 +24,9 @@
 #include "symbolize/kernel/symkernel.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <linux/perf_event.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -146,6 +149,30 @@ static void count_named(const struct engine *g, struct names *n, const struct by
 	}
 }
 
+/* A made-up name of kernel code has the address in the profile, and its mapping's name. */
+static bool set_made_up_name(struct engine *g, struct names *n, const char *file,
+			     const struct symaddr *a, uint64_t address)
+{
+	char text[512];
+	const char *base = path_base_name(file);
+	bool has_brackets = base[0] == '[';
+	if (a->n_lines == 0)
+		return true;
+	int n_text = snprintf(text, sizeof(text), "%s%.400s%s", has_brackets ? "" : "[", base,
+			      has_brackets ? "" : "]");
+	if (address)
+		snprintf(text + n_text, sizeof(text) - (size_t)n_text, "+0x%" PRIx64, address);
+	struct symline *line = &n->lines.v[a->first_line + a->n_lines - 1];
+	line->name = line->linkage = strtab_add_cstr(&g->strings, text);
+	return line->name != 0;
+}
+
+static const char *mapping_name(const struct engine *g, const struct names *n, uint32_t m)
+{
+	return m == NAMES_NO_MAPPING ? "[unknown]"
+				     : strtab_get(&g->strings, n->mappings.v[m].filename);
+}
+
 static int resolve_dso(struct engine *g, const struct names_options *options,
 		       const struct symbolizer_options *o, struct names *n,
 		       const struct by_dso *list, size_t n_list)
@@ -174,12 +201,16 @@ static int resolve_dso(struct engine *g, const struct names_options *options,
 	uint32_t m = NAMES_NO_MAPPING;
 	for (size_t i = 0; i < n_list; i++) {
 		/* Sorted by address, so most are in the mapping of their predecessor. */
-		if (names_mapping_holds(n, m, d->key.kind, addr[i].vaddr))
-			;
+		uint64_t address = addr[i].vaddr;
+		if (names_mapping_holds(n, m, d->key.kind, address))
+			address -= n->mappings.v[m].shift;
 		else if (d->key.kind == DSO_KERNEL)
-			m = names_mapping_kernel(g, n, options, o->kernel, addr[i].vaddr);
+			m = names_mapping_kernel(g, n, options, o->kernel, &address);
 		else if (d->key.kind != DSO_PSEUDO)
 			m = names_mapping_dso(g, n, d, addr[i].vaddr);
+		if (address != addr[i].vaddr && addr[i].source == SYMBOLIZER_NONE &&
+		    !set_made_up_name(g, n, mapping_name(g, n, m), &addr[i], address))
+			return -ENOMEM;
 		if (m != NAMES_NO_MAPPING) {
 			struct symbolizer_has *h = &n->mappings.v[m].has;
 			h->functions |= has.functions;
@@ -189,7 +220,7 @@ static int resolve_dso(struct engine *g, const struct names_options *options,
 		}
 		n->frames.v[list[i].frame] = (struct names_frame){
 			.first_line = addr[i].first_line, .n_lines = addr[i].n_lines,
-			.mapping = m, .source = addr[i].source,
+			.mapping = m, .source = addr[i].source, .address = address,
 		};
 	}
 	return 0;

@@ -28,6 +28,7 @@ struct names_function {
 /* Becomes a Mapping of the profile: one executable segment of a DSO, the kernel, or a module. */
 struct names_mapping {
 	uint64_t start, limit, file_off;
+	uint64_t shift;                /* start = address in memory - shift: of the kernel */
 	uint32_t filename, build_id;   /* strtab ids; build_id 0: unknown */
 	struct symbolizer_has has;
 };
@@ -37,6 +38,7 @@ struct names_mapping {
 struct names_frame {
 	uint32_t first_line, n_lines;  /* range of `lines` */
 	uint32_t mapping;              /* or NAMES_NO_MAPPING for pseudo frames */
+	uint64_t address;              /* the frame's vaddr; of kernel code, see names-mapping.h */
 	uint8_t source;                /* enum symbolizer_source */
 };
 

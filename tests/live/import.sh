@@ -29,7 +29,7 @@ same() {
 
 # imported NAME: NAME.data -> NAME.pb.gz or NAME.<event>.pb.gz
 imported() {
-	run "$CPROF" import -o "$1.pb.gz" "$1.data"
+	run "$CPROF" import --kernel-addresses -o "$1.pb.gz" "$1.data"
 	is "$status" 0 "$1: import succeeds"
 }
 
@@ -63,7 +63,7 @@ else
 fi
 
 recorded several -e cpu-clock,task-clock -e page-faults -c 100000 -g -- "$PROG/pagefaulter"
-run "$CPROF" import -o several.pb.gz several.data
+run "$CPROF" import --kernel-addresses -o several.pb.gz several.data
 is "$status" 0 'several events: import succeeds'
 for event in cpu-clock task-clock page-faults; do
 	[ ! -f "several.$event.pb.gz" ] ||

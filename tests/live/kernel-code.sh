@@ -15,6 +15,38 @@ profile 'an unloaded BPF program has its name' b.pb.gz \
 profile 'BPF programs have the mapping [bpf]' b.pb.gz \
 	"'[bpf]' in {m.file for m in p.mappings.values()}"
 
+# Profiles do not reveal where the kernel is.  Without randomization, addresses of the kernel proper
+# are the same; what is loaded later is elsewhere in each boot.
+run "$CPROF" record -e cpu-clock -F 2999 --scope cpu --kernel-addresses -o r.pb.gz -- \
+	"$PROG/bpfprog" 400
+is "$status" 0 '--kernel-addresses: recorded'
+moved="[l.address for l in p.locations.values() if l.mapping and l.mapping.file == '[bpf]']"
+profile 'addresses of BPF programs are offsets' b.pb.gz \
+	"$moved" "all(a < 1 << 20 for a in $moved)"
+profile '--kernel-addresses keeps the addresses in memory' r.pb.gz \
+	"$moved" "all(a >> 63 for a in $moved)"
+kernel="[l for l in p.locations.values() if l.mapping and l.mapping.file == '[kernel.kallsyms]']"
+text=$(sed -n 's/^\([0-9a-f]*\) T _text$/\1/p' /proc/kallsyms | head -n 1)
+profile 'other addresses are those at link time' b.pb.gz "$kernel" \
+	"$(uname -m | grep -c x86_64) == 0 or 0x${text:-0} == 0xffffffff81000000 or not any(0x${text:-0} <= l.address < 0x${text:-0} + (16 << 20) for l in $kernel)"
+names() {
+	"$PYTHON" - "$@" <<-'END'
+	import os, sys
+	sys.path.insert(0, os.environ["CPROF_SOURCE_ROOT"] + "/tests")
+	import pprof
+	p = pprof.Profile(sys.argv[1])
+	for l in p.locations.values():
+	    if l.mapping and l.mapping.file.startswith("[kernel"):
+	        print(l.id, [f.name for f, _ in l.lines])
+	END
+}
+run "$CPROF" record --no-symbols -e cpu-clock -o n.pb.gz -- dd if=/dev/zero of=/dev/null bs=1M count=500
+run "$CPROF" symbolize -o s.pb.gz n.pb.gz
+is "$status" 0 '--no-symbols, then symbolize'
+is "$(names s.pb.gz)" "$(names n.pb.gz)" 'symbolize leaves the names of the kernel as they were'
+profile 'symbolize: the kernel has names' s.pb.gz \
+	"len([l for l in $kernel if l.lines[0][0].name[0] != '[']) > 2"
+
 # Debug information of the kernel: a file that replaces vmlinux, with the build id of the running
 # kernel and text of the same length.
 address() {

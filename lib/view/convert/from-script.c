@@ -22,6 +22,7 @@
 #include <string.h>
 
 #define EVENTS_MAX 64
+#define KERNEL_MIN (UINT64_C(1) << 63)  /* user addresses are below on all architectures */
 
 struct text { const char *s; size_t n; };
 
@@ -328,6 +329,9 @@ static bool add_frame(struct script *x, struct text line)
 	if (name && !VEC_PUSH(&x->inlined, name))
 		return false;
 	uint32_t module = text_is(file, "[unknown]") ? 0 : intern(x, file);
+	/* The text does not say where the kernel was linked to. */
+	if (address >= KERNEL_MIN)
+		address = 0;
 	uint64_t id = from_location(&x->from, module, address, x->inlined.v, x->inlined.n);
 	x->inlined.n = 0;
 	return id && VEC_PUSH(&x->ids, id);

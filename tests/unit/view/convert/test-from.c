@@ -126,6 +126,15 @@ static void test_script(void)
 		"/tmp/a (deleted)", "the mapping has the file's name");
 	model_free(m);
 
+	m = script_model("dd 7 1.0: 5 cycles:k:  "
+			 "ffffffffa3a00110 do_it+0x10 ([kernel.kallsyms])\n");
+	if (tap_ok(m && m->n_samples == 1, "a sample of the kernel")) {
+		leaf = m->stack_location[m->stack[m->sample[0].stack].first];
+		tap_str(folded(m, 1), "do_it 5\n", "the kernel's name is kept");
+		tap_int((intmax_t)m->location[leaf].address, 0, "the kernel's address is not");
+	}
+	model_free(m);
+
 	m = script_model("dd 7 1.0: 5 cycles:u:  7f00 f+0x1 (/l)\n"
 			"dd 7 2.0: 2 branches:  7f00 f+0x1 (/l)\n");
 	tap_ok(m && m->n_types >= 2, "two events with the frames in the first line");
