@@ -101,9 +101,10 @@ cat own.keep >fifo.pb.gz.keep &
 record own.keep
 wait $!
 profile 'our own FIFO is written' fifo.pb.gz.keep 'total > 0'
-"$CPROF" record -q -e cpu-clock -o /dev/stdout -- sleep 0.01 2>/dev/null | cat >stdout.keep
+"$CPROF" record -q -e cpu-clock -o /dev/stdout -- sh -c '"$PROG/spin" 3 4 >&2' 2>out.keep |
+	cat >stdout.keep
 profile '/dev/stdout is a pipe' stdout.keep 'True'
-"$CPROF" record -q -e cpu-clock -o /dev/fd/5 -- sleep 0.01 5>fd.keep
+"$CPROF" record -q -e cpu-clock -o /dev/fd/5 -- "$PROG/spin" 3 4 5>fd.keep >out.keep
 profile '/dev/fd/5' fd.keep 'True'
 chmod 644 "$D/new.pb.gz"
 mkdir home.keep
