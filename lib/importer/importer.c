@@ -28,6 +28,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define FORMAT_LOST (1u << 4)      /* PERF_FORMAT_LOST, Linux 6.0 */
+
 #define MAX_MEMORY_DEFAULT ((size_t)256 << 20)
 
 /* perf's cache of the files that it has recorded, below the home folder. */
@@ -320,22 +322,52 @@ static void feed_sample(struct cprof_importer *m, struct record *r)
 	}
 }
 
+/* In misc of a LOST_SAMPLES record of perf: samples that a BPF filter left out, as requested
+ * (tools/lib/perf/include/perf/event.h, Linux 6.3). */
+#define MISC_LOST_SAMPLES_BPF (1u << 15)
+
+static bool is_filtered(const struct record *r)
+{
+	return r->type == PERF_RECORD_LOST_SAMPLES && r->misc & MISC_LOST_SAMPLES_BPF;
+}
+
+/*
+ * LOST_SAMPLES has two meanings:
+ *
+ * - The kernel writes it for samples that the PMU lost in its own buffer.
+ * - perf writes it at the end of a file for an event's counter of records lost in its ring
+ *   (PERF_FORMAT_LOST, Linux 6.0, perf 6.1).  Such a record has the time 0.
+ */
+static void note_lost(struct cprof_importer *m, const struct record *r)
+{
+	struct importer_event *ev = &m->event[r->event];
+	const struct record_format *f = &perfdata_event(m->source, r->event)->format;
+	bool is_counter = f->read_format & FORMAT_LOST && r->time_ns == 0;
+	if (r->type == PERF_RECORD_LOST)
+		ev->n_lost_in_ring += r->lost.n_lost;
+	else if (is_counter)
+		ev->n_lost_counted += r->lost.n_lost;
+	else
+		ev->n_lost_by_pmu += r->lost.n_lost;
+}
+
 static void feed_record(struct cprof_importer *m, struct record *r)
 {
+	if (is_filtered(r))
+		return;
 	if (r->type == PERF_RECORD_SAMPLE)
 		feed_sample(m, r);
-	else if (r->type == PERF_RECORD_LOST && r->event < m->n_events)
-		m->event[r->event].n_lost += r->lost.n_lost;
-	else if (r->type == PERF_RECORD_LOST_SAMPLES && r->event < m->n_events)
-		m->event[r->event].n_lost_samples += r->lost.n_lost;
+	else if ((r->type == PERF_RECORD_LOST || r->type == PERF_RECORD_LOST_SAMPLES) &&
+		 r->event < m->n_events)
+		note_lost(m, r);
 	engine_feed(&m->engine, r);
 }
 
-/* Newer versions of perf read each event's own counter of lost samples at the end, which is exact;
- * the kernel's records in the ring report the same loss for all events that share the ring. */
+/* The counters of the events replace the LOST records, which report the same losses, summed over
+ * the events that share a ring.  Losses of the PMU are added to either. */
 static void add_lost(struct cprof_importer *m)
 {
-	bool exact = false;
+	bool is_counted = false;
 	size_t most = 0;
 	for (size_t i = 1; i < m->n_events; i++)
 		if (m->engine.event[i].n_samples > m->engine.event[most].n_samples)
@@ -345,15 +377,19 @@ static void add_lost(struct cprof_importer *m)
 		if (m->engine.event[i].n_samples)
 			continue;
 		struct importer_event none = m->event[i];
-		m->event[i].n_lost = m->event[i].n_lost_samples = 0;
-		m->event[most].n_lost += none.n_lost;
-		m->event[most].n_lost_samples += none.n_lost_samples;
+		m->event[i].n_lost_in_ring = m->event[i].n_lost_counted = 0;
+		m->event[i].n_lost_by_pmu = 0;
+		m->event[most].n_lost_in_ring += none.n_lost_in_ring;
+		m->event[most].n_lost_counted += none.n_lost_counted;
+		m->event[most].n_lost_by_pmu += none.n_lost_by_pmu;
 	}
 	for (size_t i = 0; i < m->n_events; i++)
-		exact |= m->event[i].n_lost_samples != 0;
+		is_counted |= m->event[i].n_lost_counted != 0;
 	for (size_t i = 0; i < m->n_events; i++) {
 		const struct engine_event *ev = &m->engine.event[i];
-		uint64_t n = exact ? m->event[i].n_lost_samples : m->event[i].n_lost;
+		const struct importer_event *ie = &m->event[i];
+		uint64_t n = ie->n_lost_by_pmu +
+			     (is_counted ? ie->n_lost_counted : ie->n_lost_in_ring);
 		if (n)
 			engine_add_lost(&m->engine, (uint32_t)i, n,
 					n * (ev->n_samples ? ev->value / ev->n_samples : 0));

@@ -16,7 +16,9 @@ struct importer_event {
 	char file_part[EVSPEC_NAME_MAX + 12];
 	const char *unit;
 	unsigned n_same;                 /* later events with the same file_part */
-	uint64_t n_lost, n_lost_samples; /* by LOST and by LOST_SAMPLES records */
+	uint64_t n_lost_in_ring;         /* by LOST records; any event that shares the ring */
+	uint64_t n_lost_counted;         /* the kernel's counter of this event, which perf wrote */
+	uint64_t n_lost_by_pmu;          /* in the PMU's own buffer */
 };
 
 struct cprof_importer {

@@ -152,10 +152,82 @@ static void test_profile(void)
 	cprof_importer_free(m);
 }
 
+/* The times of LOST_SAMPLES records. */
+#define BY_KERNEL 2000
+#define BY_PERF 0
+
+static void lost_record(struct build *b, uint32_t type, uint16_t misc, uint64_t n, uint64_t time_ns)
+{
+	size_t at = begin(b, type, misc);
+	if (type == PERF_RECORD_LOST)
+		u64(b, 100);
+	u64(b, n);
+	u32(b, 7), u32(b, 7), u64(b, time_ns), u64(b, 100);
+	end(b, at);
+}
+
+/* A file with one sample, 12 records lost in the ring, and these LOST_SAMPLES records. */
+struct lost_case {
+	bool has_counter;             /* PERF_FORMAT_LOST */
+	struct {
+		uint16_t misc;
+		uint64_t n, time_ns;
+	} record[3];
+	uint64_t want;
+	const char *title;
+};
+
+static void test_lost(const struct lost_case *t)
+{
+	struct build *b = calloc(1, sizeof(*b));
+	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE, .freq = 1, .sample_freq = 99,
+					.sample_type = SAMPLE_TYPE, .sample_id_all = 1,
+					.read_format = t->has_counter ? 1u << 4 : 0 };
+	struct cprof_importer *m = NULL;
+	struct cprof_event_stats ev;
+	struct err e = { 0 };
+	begin_file(b, &attr, 1);
+	size_t at = begin(b, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
+	u64(b, 100), u64(b, 0x401000), u32(b, 7), u32(b, 7), u64(b, 1000);
+	end(b, at);
+	lost_record(b, PERF_RECORD_LOST, 0, 12, 1500);
+	for (int i = 0; i < 3; i++)
+		if (t->record[i].n)
+			lost_record(b, PERF_RECORD_LOST_SAMPLES, t->record[i].misc,
+				    t->record[i].n, t->record[i].time_ns);
+	finish_data(b, 1, 0);
+	int r = open_import(b->v, b->n, &m, &e);
+	free(b);
+	if (r < 0 || cprof_importer_run(m, &e) < 0) {
+		tap_ok(false, "%s: %s", t->title, e.what);
+		return;
+	}
+	cprof_importer_event_stats(m, 0, &ev);
+	tap_int((long long)ev.n_lost, (long long)t->want, t->title);
+	cprof_importer_free(m);
+}
+
+static void test_losses(void)
+{
+	static const struct lost_case list[] = {
+		{ false, { { 0 } }, 12, "samples lost by the ring" },
+		{ false, { { 0, 5, BY_KERNEL } }, 17, "samples lost by the ring and by the PMU" },
+		{ true, { { 0, 10, BY_PERF } }, 10, "perf's counter replaces LOST records" },
+		{ true, { { 0, 5, BY_KERNEL }, { 0, 10, BY_PERF }, { 0, 1, BY_PERF } }, 16,
+		  "perf's counters of two CPUs, and losses of the PMU" },
+		{ true, { { 0, 5, BY_KERNEL } }, 17, "perf ended without writing its counter" },
+		{ true, { { 1u << 15, 900, BY_PERF } }, 12,
+		  "samples that a BPF filter left out are not lost" },
+	};
+	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++)
+		test_lost(&list[i]);
+}
+
 int main(void)
 {
 	test_equal_names();
 	test_no_memory();
 	test_profile();
+	test_losses();
 	return tap_done();
 }
