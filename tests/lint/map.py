@@ -7,6 +7,7 @@ import layers
 import tap
 
 PAGES = ("man/cprof-internals.7", "man/cprof-stacks.7", "man/cprof-symbols.7")
+TESTS_PAGE = "man/cprof-security.7"
 # Placeholders in instructions.
 NAMES = re.compile(r"NAME|PID|RELEASE")
 
@@ -46,10 +47,10 @@ def all_files():
 
 
 def file_problems():
-    """Every path, and every name of a source file, in the pages."""
+    """Every path, and every name of a source file, in the pages and in the table of tests."""
     paths = set(all_files()) | {"cmd", "lib", "symbolize", "proto", "man", "tests", "bootstrap"}
     names = {os.path.basename(p) for p in paths}
-    for page in PAGES:
+    for page in PAGES + (TESTS_PAGE,):
         for number, line in enumerate(tap.read(page).splitlines(), 1):
             found = re.findall(r"(?:\.Pa|Pa) ([^()]*)", line)
             words = " ".join(found).replace(",", " ").split() if found else []
