@@ -101,10 +101,10 @@ void cprof_recorder_event_stats_sized(struct cprof_recorder *rec, size_t event,
 	copy_known(ret, n_bytes, &sum, sizeof(sum));
 }
 
-/* Are there addresses of the kernel? */
-static bool shows_kernel(const struct cprof_stats *all)
+/* Does the profile reveal where the kernel is in memory? */
+static bool shows_kernel(const struct cprof_recorder *rec, const struct cprof_stats *all)
 {
-	return all->n_frames_kernel > 0;
+	return all->n_frames_kernel > 0 && rec->config.naming.kernel_addresses;
 }
 
 void cprof_recorder_stats_sized(struct cprof_recorder *rec, struct cprof_stats *ret, size_t n_bytes)
@@ -129,7 +129,7 @@ void cprof_recorder_stats_sized(struct cprof_recorder *rec, struct cprof_stats *
 	cost_stats(&rec->cost, &all);
 	results_stats(&rec->engine, rec->session.source, rec->names_ready ? &rec->names : NULL,
 		      &all);
-	all.is_private = rec->engine.owners.any_other || shows_kernel(&all);
+	all.is_private = rec->engine.owners.any_other || shows_kernel(rec, &all);
 	copy_known(ret, n_bytes, &all, sizeof(all));
 }
 

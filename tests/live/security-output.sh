@@ -166,7 +166,10 @@ is "$(mode_of "$M/repeat.pb.gz")" '600 root' 'as is the sum of several runs'
 kill "$theirs" "$own"
 "$CPROF" record -q --kernel -e cpu-clock -o "$M/kernel.pb.gz" -- \
 	dd if=/dev/zero of=/dev/null bs=1M count=3000 2>/dev/null
-is "$(mode_of "$M/kernel.pb.gz")" '600 root' 'addresses of the kernel: private'
+is "$(mode_of "$M/kernel.pb.gz")" '644 root' 'kernel code at link-time addresses: public'
+"$CPROF" record -q --kernel --kernel-addresses -e cpu-clock -o "$M/kernel.pb.gz.new" -- \
+	dd if=/dev/zero of=/dev/null bs=1M count=3000 2>/dev/null
+is "$(mode_of "$M/kernel.pb.gz.new")" '600 root' '--kernel-addresses: private'
 spin --mode 0640 -o "$M/set.pb.gz"
 is "$(mode_of "$M/set.pb.gz")" '640 root' '--mode: as it says'
 (umask 077 && spin --user -o "$M/umask.pb.gz")
