@@ -471,8 +471,13 @@ int cprof_recorder_stop(struct cprof_recorder *rec, struct err *e)
 	if (!rec->started || rec->stopped)
 		return err_set(e, EINVAL, "the recorder is not started");
 	rec->stopped = true;
-	if (!rec->window.is_open)
+	if (!rec->window.is_open) {
+		/* If the delay is not over, no sample counts, and the user learns why. */
+		uint64_t start_ns = rec->engine.window.start_ns;
 		open_window(rec);
+		if (rec->engine.window.start_ns < start_ns)
+			rec->engine.window.start_ns = start_ns;
+	}
 	source_disable(rec->session.source);
 	window_end(&rec->window);
 	window_read(&rec->window);
