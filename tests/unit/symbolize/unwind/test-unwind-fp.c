@@ -27,6 +27,7 @@ struct world {
 	struct unwind_result r;
 	uint64_t *stack;
 	size_t n_words;
+	struct cfibuild section; /* the rules refer to it */
 };
 
 static bool find_module(void *ctx, uint64_t pc, struct module *ret)
@@ -42,18 +43,19 @@ static void open_world(struct world *w, const struct arch *a)
 {
 	const struct cfi_bytes none = { 0 };
 	const struct unwind_options o = { .arch = a, .find_module = find_module };
-	struct cfibuild b = { .vaddr = 0x9000, .is_eh = true };
+	struct cfibuild *b = &w->section;
+	*b = (struct cfibuild){ .vaddr = 0x9000, .is_eh = true };
 	if (arch_pushes_ra(a))
-		cfibuild_cie_x86(&b, "zR");
+		cfibuild_cie_x86(b, "zR");
 	else
-		cfibuild_cie_arm(&b, "zR");
-	cfibuild_fde(&b, PUSH, 0x100);
-	CFIBUILD(&b, DW_CFA_def_cfa_offset, 32);
+		cfibuild_cie_arm(b, "zR");
+	cfibuild_fde(b, PUSH, 0x100);
+	CFIBUILD(b, DW_CFA_def_cfa_offset, 32);
 	if (!arch_pushes_ra(a))
-		CFIBUILD(&b, DW_CFA_offset | 30, 1);
-	cfibuild_end(&b);
-	cfibuild_terminate(&b);
-	if (cfi_open_sections(a, none, cfibuild_section(&b), none, &w->cfi) ||
+		CFIBUILD(b, DW_CFA_offset | 30, 1);
+	cfibuild_end(b);
+	cfibuild_terminate(b);
+	if (cfi_open_sections(a, none, cfibuild_section(b), none, &w->cfi) ||
 	    !(w->u = unwind_new(&o)))
 		abort();
 	w->regs.valid = ~0ull;
