@@ -127,7 +127,7 @@ is "$status" 1 'a field that the PMU does not have: status 1'
 like err "no event or field 'colour=1'" 'a field that the PMU does not have: it is named'
 like err 'its fields are: .*event' 'a field that the PMU does not have: its real fields are listed'
 result grammar no-pmu
-like err "no PMU 'gpu' here" 'a PMU that does not exist is named'
+like err "no event or PMU 'gpu'" 'a PMU that does not exist is named'
 result grammar list
 is "$status" 0 'list --pmu'
 like out "^  $guest_pmu +type [0-9]+, the CPU's cores, CPUs 0" \

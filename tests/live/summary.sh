@@ -92,13 +92,13 @@ strip --add-gnu-debuglink=linked.debug.keep -R .note.gnu.build-id linked.keep 2>
 	strip -R .note.gnu.build-id linked.keep
 }
 run "$CPROF" record -e cpu-clock -o right.pb.gz -- ./linked.keep 60
-unlike err 'debug file is another' 'a matching debug file: no message'
+unlike err 'debug file belongs to another' 'a matching debug file: no message'
 profile 'a matching debug file: inlined calls' right.pb.gz \
 	"path('innermost', 'middle', 'outermost', 'main') > 0.8"
 echo changed >>linked.debug.keep
 run "$CPROF" record -e cpu-clock -o misfit.pb.gz -- ./linked.keep 60
 is "$status" 0 'a debug file with another CRC: recorded'
-like err '[1-9][0-9]* files? whose debug file is another' 'a debug file with another CRC: the summary reports it'
+like err '[1-9][0-9]* files? whose debug file belongs to another' 'a debug file with another CRC: the summary reports it'
 run "$CPROF" record -v -e cpu-clock -o misfit.pb.gz -- ./linked.keep 60
 like err "linked.debug.keep' was not used: its CRC differs" \
 	'a debug file with another CRC: -v shows the file and the reason'

@@ -19,6 +19,7 @@
  * uses less time in total uses most of it before and in exec. */
 #define REMOVED_PART 2u
 #define REMOVED_MIN_NS 20000000u
+#define REMOVED_THREAD_MIN_NS 1000000u  /* of each thread, on average */
 
 /* The first target that is stopped, by a signal or a debugger; 0 if none is. */
 static pid_t stopped_target(const struct kind_session *k)
@@ -59,12 +60,13 @@ static bool hint_children(const struct kind_session *k, struct err *e)
 }
 
 /* Were the events enabled for a small part of the time that the command used?  Then the kernel has
- * removed them. */
+ * removed them, unless the command had many short threads: their creation is not part of it. */
 static bool is_removed(const struct kind_session *k, const struct cprof_stats *st,
 		       const struct cprof_event_stats *ev)
 {
 	return k->scope == CPROF_SCOPE_TASK && k->config->command_pid && !k->config->no_inherit &&
 	       st->cpu_used_known && st->cpu_used_ns >= REMOVED_MIN_NS &&
+	       st->cpu_used_ns / (st->n_born + 1) >= REMOVED_THREAD_MIN_NS &&
 	       ev->time_enabled_ns < st->cpu_used_ns / REMOVED_PART;
 }
 
