@@ -297,16 +297,22 @@ unwind_ahead_far(const struct unwind_walk *w, const struct unwind_memo *m, uint3
 
 /*
  * Does a stack lead nowhere because a function near its end has switched stacks?  If it is about
- * to return there, the stack continues there.  Otherwise that function is the root, and its pc is
- * cached as one, since the words that its CFI treats as return addresses may lead to a few more
- * frames.
+ * to return there, that is the last frame now, and the stack continues there: returns true.
+ * Otherwise that function is the root, and its pc is cached as one, since the words that its CFI
+ * treats as return addresses may lead to a few more frames.
  */
-static enum unwind_end unwind_switched(struct unwind *u, struct unwind_walk *w,
-				       struct unwind_sync *s, uint32_t n_memo, enum unwind_end end)
+static bool unwind_switched(struct unwind *u, struct unwind_walk *w, struct unwind_sync *s,
+			    uint32_t n_memo, enum unwind_end *end)
 {
-	if (end == UNWIND_ROOT || end == UNWIND_DEPTH || end == UNWIND_BEYOND ||
-	    end == UNWIND_NO_FP || w->is_gone || s->n_joined)
-		return end;
+	if (*end == UNWIND_ROOT)
+		return false;
+	if (w->n == 1 && unwind_code_is_start(w)) {
+		*end = UNWIND_ROOT;
+		return false;
+	}
+	if (*end == UNWIND_DEPTH || *end == UNWIND_BEYOND || *end == UNWIND_NO_FP || w->is_gone ||
+	    s->n_joined)
+		return false;
 	for (uint32_t i = w->n; i-- > 0 && i + UNWIND_SWITCH_FRAMES >= w->n;) {
 		const struct unwind_frame *f = &w->frame[i];
 		if (!unwind_call_is_switched(w, i))
@@ -315,15 +321,16 @@ static enum unwind_end unwind_switched(struct unwind *u, struct unwind_walk *w,
 		s->n_met = 0;
 		if (unwind_code_raise(w)) {
 			s->k = (int64_t)n_memo - 1;
-			return unwind_run(u, w, s, n_memo);
+			return true;
 		}
 		uint64_t key = unwind_cache_key(unwind_cache_salt(w->in->space),
 						f->pc - !(f->flags & UNWIND_FRAME_EXACT));
 		unwind_cache_put(&u->by_pc, key, (struct cfi_rule){ .kind = CFI_ROOT });
 		w->frame[i].flags |= UNWIND_STEP_NONE;
-		return UNWIND_ROOT;
+		*end = UNWIND_ROOT;
+		return false;
 	}
-	return end;
+	return false;
 }
 
 /*
@@ -345,6 +352,18 @@ static bool unwind_is_handler(struct unwind_walk *w, struct unwind_sync *s, uint
 		return true;
 	}
 	return false;
+}
+
+/* Can the walk go on from another frame?  At most once for each reason. */
+static inline __attribute__((always_inline)) bool
+unwind_resumes(struct unwind *u, struct unwind_walk *w, struct unwind_sync *s, uint32_t n_memo,
+	       struct unwind_result *r, bool *is_handler, bool *is_raised)
+{
+	if (__builtin_expect(r->end == UNWIND_ROOT && !w->is_throwing, 1) || *is_raised)
+		return false;
+	if (!*is_handler && unwind_is_handler(w, s, n_memo))
+		return *is_handler = true;
+	return *is_raised = unwind_switched(u, w, s, n_memo, &r->end);
 }
 
 void unwind_stack(struct unwind *u, const struct unwind_input *in, struct unwind_memo *memo,
@@ -375,12 +394,11 @@ void unwind_stack(struct unwind *u, const struct unwind_input *in, struct unwind
 
 	if (n_memo)
 		unwind_ahead_far(&w, memo, n_memo);
-	ret->end = unwind_run(u, &w, &s, n_memo);
-	if (unwind_is_handler(&w, &s, n_memo))
+	bool is_handler = false, is_raised = false;
+	do
+		/* the only call, so that it is inlined */
 		ret->end = unwind_run(u, &w, &s, n_memo);
-	if (ret->end != UNWIND_ROOT && w.n == 1 && unwind_code_is_start(&w))
-		ret->end = UNWIND_ROOT;
-	ret->end = unwind_switched(u, &w, &s, n_memo, ret->end);
+	while (unwind_resumes(u, &w, &s, n_memo, ret, &is_handler, &is_raised));
 	ret->n = w.n;
 	ret->n_joined = s.n_joined;
 	ret->is_whole = ret->end == UNWIND_ROOT || (s.n_joined && s.is_whole);
