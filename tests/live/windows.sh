@@ -102,7 +102,7 @@ for scope in task cpu; do
 		check "$scope: no sample is lost or counted twice" "$PYTHON" lines.py.keep add_up 24000
 done
 run "$CPROF" record --json -q --scope task -e task-clock -F 999 --call-graph none \
-	--switch-output=50ms -o clock.pb.gz -- sh -c "'$PROG/spin' 1 300 >&2"
+	--switch-output=50ms -o clock.pb.gz -- sh -c "'$PROG/spin' 1 3000 >&2"
 is "$status" 0 'a clock: status 0'
 check 'a clock: windows follow each other' "$PYTHON" lines.py.keep follow
 check 'a clock: no window has more samples than time' "$PYTHON" lines.py.keep clock
