@@ -32,7 +32,7 @@ cp "$guest_out/libc.so.6" symfs.keep/usr/lib/aarch64-linux-gnu/
 # imported NAME: imports NAME.data of the guest into NAME.pb.gz
 imported() {
 	cp "$guest_out/$1.data" "$guest_out/$1.script" .
-	run "$CPROF" import -v --symfs symfs.keep -o "$1.pb.gz" "$1.data"
+	run "$CPROF" import -v --kernel-addresses --symfs symfs.keep -o "$1.pb.gz" "$1.data"
 	is "$status" 0 "$1: import succeeds"
 	mv err "$1.err.keep"
 }
