@@ -66,7 +66,7 @@ uint64_t symkernel_base(const struct symkernel *k, const char *module);
  * base: address - shift is the address at link time.  On x86-64 the text is linked to
  * 0xffffffff81000000 (CONFIG_PHYSICAL_START) and moves by multiples of 2 MiB.  Elsewhere the link
  * address depends on the configuration (arm64: KIMAGE_VADDR), so 0xffff800080000000, which arm64
- * has since Linux 6.10, stands for base.
+ * has with 2 GiB for modules (older kernels have 128 MiB), stands for base.
  */
 uint64_t symkernel_shift(uint64_t base);
 
