@@ -101,7 +101,7 @@ int stack_walk_init(struct stack_walk *w, struct budget *budget, struct dso_tabl
 		stack_walk_done(w);
 		return -ENOMEM;
 	}
-	stack_walk_move(w, frames, stacks);
+	stack_walk_move(w, frames, NULL); /* the cache is empty already */
 	return 0;
 }
 

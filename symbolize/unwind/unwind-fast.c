@@ -136,13 +136,17 @@ fast_walk(const struct unwind_cache *by_pc, uint64_t salt, struct unwind_walk *w
 		pc = next_pc;
 		s->walked_sp = sp = cfa;
 		back_salt = salt - 1;
-		*++f = (struct unwind_frame){ .pc = pc, .sp = sp, .fp = fp, .both_off8 = 0,
-			.flags = next_flags };
+		f++;
+		f->pc = pc;
+		f->sp = sp;
+		f->fp = fp;
+		f->flags = next_flags; /* both_off8: by the next step, or below */
 		if (sp >= stop_sp && fast_meets(s, f, (uint32_t)(f - w->frame) + 1, &stop_sp)) {
 			end = UNWIND_FAST_MET;
 			break;
 		}
 	}
+	f->both_off8 = 0;
 	w->n = (uint32_t)(f - w->frame) + 1;
 	return end;
 }

@@ -39,7 +39,7 @@
 #include "symbolize/unwind/unwind-slow.h"
 
 #include <stdlib.h>
-#include <string.h>
+#include <sys/mman.h>
 
 /* How much of the copy is prefetched before the first step.  Each of the first steps waits for the
  * one before it, so without a prefetch they wait for memory several times instead of once.  Twelve
@@ -65,12 +65,19 @@ struct unwind {
 
 static bool cache_init(struct unwind_cache *c, uint32_t n)
 {
-	c->v = aligned_alloc(UNWIND_CACHE_WAYS * sizeof(*c->v), n * sizeof(*c->v));
-	if (!c->v)
+	/* aligned to a set, and without a write: short recordings use few pages of it */
+	void *p = mmap(NULL, n * sizeof(*c->v), PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p == MAP_FAILED)
 		return false;
-	memset(c->v, 0, n * sizeof(*c->v));
-	c->mask = n - 1;
+	*c = (struct unwind_cache){ .v = p, .mask = n - 1 };
 	return true;
+}
+
+static void cache_done(struct unwind_cache *c)
+{
+	if (c->v)
+		munmap(c->v, (c->mask + 1) * sizeof(*c->v));
 }
 
 /* Searches the CFI.  The work for one stack is bounded, as CFI may be hostile; the rule that was
@@ -434,8 +441,8 @@ void unwind_free(struct unwind *u)
 {
 	if (!u)
 		return;
-	free(u->by_pc.v);
-	free(u->by_file.v);
+	cache_done(&u->by_pc);
+	cache_done(&u->by_file);
 	free(u->frame);
 	free(u);
 }
