@@ -2,8 +2,8 @@
 #include "doctor/doctor.h"
 
 #include "base/cleanup.h"
+#include "base/cpus.h"
 #include "base/host.h"
-#include "source/cpus.h"
 #include "source/ring.h"
 
 #include <errno.h>

@@ -14,6 +14,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* Closing the CFI of fewer files, some 10 KB each, is not worth the work. */
+#define CFIS_MIN 64u
+
 /* Throttling that began longer ago has ended with its thread. */
 #define THROTTLE_NS_MAX 10000000000u
 
@@ -42,4 +45,17 @@ int gc_files_unused(const struct gc_tables *t, const struct gc_tables_part *part
 	if (*t->last_ns > THROTTLE_NS_MAX)
 		throttle_forget(t->throttle, *t->last_ns - THROTTLE_NS_MAX);
 	return 0;
+}
+
+void gc_files_cfi(struct gc_tables *t)
+{
+	uint32_t n = t->walk->user.n_open;
+	if (n <= CFIS_MIN || n / 2 <= t->n_cfis)
+		return;
+	CLEANUP_FREE bool *mapped = calloc(t->dsos->n ? t->dsos->n : 1, sizeof(*mapped));
+	if (!mapped)
+		return;
+	procs_mark(t->procs, mapped);
+	stack_user_close(&t->walk->user, mapped);
+	t->n_cfis = t->walk->user.n_open;
 }

@@ -15,4 +15,7 @@ struct gc_tables_part;
  */
 int gc_files_unused(const struct gc_tables *t, const struct gc_tables_part *part, size_t n_parts);
 
+/* Closes the CFI of files that no process maps any more, when much of it is open. */
+void gc_files_cfi(struct gc_tables *t);
+
 #endif

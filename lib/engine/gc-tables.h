@@ -54,6 +54,7 @@ struct gc_tables {
 	uint32_t n_runs;             /* how often frames got new ids */
 	/* Private. */
 	struct gc_tables_sizes last_run, last_names;  /* after the last full run; after any */
+	uint32_t n_cfis;             /* open after the last gc_files_cfi */
 };
 
 /* Older counts that are kept beside the engine's present ones. */

@@ -14,11 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
-#include <stdlib.h>
 #include <unistd.h>
-
-/* Closing the CFI of fewer files, some 10 KB each, is not worth the work. */
-#define CFIS_MIN 64u
 
 struct ended {
 	uint32_t pid, tid;
@@ -64,17 +60,4 @@ void gc_threads_ended(struct engine *g, uint64_t now_ns)
 		f->n_ended++;
 	}
 	VEC_FREE(&ended);
-}
-
-void gc_threads_code(struct engine *g)
-{
-	uint32_t n = g->walk.user.n_open;
-	if (n <= CFIS_MIN || n / 2 <= g->gc.threads.n_cfis)
-		return;
-	CLEANUP_FREE bool *mapped = calloc(g->dsos.n ? g->dsos.n : 1, sizeof(*mapped));
-	if (!mapped)
-		return;
-	procs_mark(&g->procs, mapped);
-	stack_user_close(&g->walk.user, mapped);
-	g->gc.threads.n_cfis = g->walk.user.n_open;
 }

@@ -1,7 +1,7 @@
 #ifndef CPROF_ENGINE_GC_THREADS_H
 #define CPROF_ENGINE_GC_THREADS_H
 
-/* Ends threads whose EXIT record was lost, and closes the CFI of files that are not mapped. */
+/* Ends threads whose EXIT record was lost. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,14 +15,10 @@ struct gc_threads {
 	uint64_t looked_ns;
 	bool has_missed;           /* the last check did not find some thread */
 	uint64_t n_ended;          /* threads that ended without an EXIT record */
-	uint32_t n_cfis;           /* open after the last gc_threads_code */
 };
 
 /* If records were lost: checks which threads still live, at most every GC_THREADS_EVERY_NS.  Call
  * it when all records up to now were fed. */
 void gc_threads_ended(struct engine *g, uint64_t now_ns);
-
-/* Closes the CFI of files that no process has mapped any more, when much of it is open. */
-void gc_threads_code(struct engine *g);
 
 #endif

@@ -21,6 +21,7 @@
 #include "event/evcause.h"
 
 #include "base/cleanup.h"
+#include "base/cpus.h"
 #include "base/host.h"
 #include "event/evfield.h"
 #include "event/evpmu.h"
@@ -121,24 +122,13 @@ static bool has_pmu(const struct host *h)
 	return found;
 }
 
-/* Is cpu in a list like "0-3,8"?  True if the list cannot be read. */
+/* True if the list of online CPUs cannot be read. */
 static bool is_online(const struct host *h, int cpu)
 {
 	CLEANUP_FREE char *list = NULL;
 	if (host_read_file(h, HOST_SYS, &list, NULL, "devices/system/cpu/online") < 0)
 		return true;
-	for (char *at = list; *at;) {
-		char *end;
-		long from = strtol(at, &end, 10), to = from;
-		if (end == at)
-			return true;
-		if (*end == '-')
-			to = strtol(end + 1, &end, 10);
-		if (from <= cpu && cpu <= to)
-			return true;
-		at = *end == ',' ? end + 1 : end + strlen(end);
-	}
-	return false;
+	return cpus_contain(list, cpu);
 }
 
 static bool locked_down(const struct host *h)

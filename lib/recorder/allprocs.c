@@ -12,12 +12,12 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/cpus.h"
 #include "base/err.h"
 #include "base/host.h"
 #include "base/log.h"
 #include "cprof.h"
 #include "engine/engine.h"
-#include "source/cpus.h"
 #include "source/synth.h"
 
 #include <errno.h>

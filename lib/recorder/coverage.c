@@ -7,11 +7,11 @@
 
 #include "recorder/coverage.h"
 
+#include "base/cpus.h"
 #include "cprof.h"
 #include "proc/cputime.h"
 #include "proc/procs.h"
 #include "proc/cgroup.h"
-#include "source/cpus.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "engine/gc-files.h"
 #include "recorder/allprocs.h"
 #include "recorder/setup.h"
 #include "source/record.h"
@@ -352,7 +353,7 @@ static int drain_source(struct cprof_recorder *rec, struct err *e)
 static void collect_garbage(struct cprof_recorder *rec, uint64_t now_ns)
 {
 	gc_threads_ended(&rec->engine, now_ns);
-	gc_threads_code(&rec->engine);
+	gc_files_cfi(&rec->engine.gc.tables);
 	if (rec->slices.slice_ns)
 		slices_compact(&rec->slices, now_ns);
 	else if (gc_tables_names_are_due(&rec->engine.gc.tables))

@@ -29,7 +29,7 @@ struct run {
 	struct dwline *l;
 	struct dwline_row *row;
 	size_t n, n_left;
-	size_t next;             /* first wanted row at or above the last address */
+	size_t next;             /* first wanted row at or above all addresses up to the last one */
 	uint64_t limit;          /* lower rows are not wanted; 0: outside of sequences */
 	bool in_sequence, dropped;
 	struct state now, last;
@@ -45,7 +45,7 @@ static void finish_row(struct run *r)
 {
 	for (; r->next < r->n && r->row[r->next].vaddr < r->now.vaddr; r->next++) {
 		struct dwline_row *row = &r->row[r->next];
-		if (row->found || row->vaddr < r->last.vaddr)
+		if (row->found)
 			continue;
 		row->found = true;
 		row->file = r->last.file;

@@ -109,10 +109,8 @@ static bool next_old(struct dwrange *r, uint64_t *start, uint64_t *end)
 		*start = *end = 0;
 		return true;
 	}
-	/* an empty pair is not code, whatever its base */
-	bool is_empty = *start == *end;
 	*start += r->base;
-	*end = is_empty ? *start : *end + r->base;
+	*end += r->base;
 	return true;
 }
 

@@ -10,11 +10,11 @@
 #include "source/live/live-private.h"
 
 #include "base/cleanup.h"
+#include "base/cpus.h"
 #include "base/err.h"
 #include "base/host.h"
 #include "base/log.h"
 #include "event/evspec.h"
-#include "source/cpus.h"
 #include "source/synth.h"
 
 #include <errno.h>

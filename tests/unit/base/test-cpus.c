@@ -1,5 +1,5 @@
 #include "base/err.h"
-#include "source/cpus.h"
+#include "base/cpus.h"
 #include "tests/unit/event/machine.h"
 #include "tests/unit/tap.h"
 

@@ -1,5 +1,5 @@
-#ifndef CPROF_SOURCE_CPUS_H
-#define CPROF_SOURCE_CPUS_H
+#ifndef CPROF_BASE_CPUS_H
+#define CPROF_BASE_CPUS_H
 
 /* Online CPUs: their ids may have gaps, so a count is not enough. */
 

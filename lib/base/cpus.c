@@ -1,6 +1,6 @@
 /* Lists of CPUs in the format of sysfs, and the CPU time of /proc/stat. */
 
-#include "source/cpus.h"
+#include "base/cpus.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
