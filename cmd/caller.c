@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "base/rights.h"
+#include "cmd/nofile.h"
 #include "cmd/settings.h"
 
 #include <errno.h>
@@ -112,6 +113,7 @@ void caller_leave(void)
 {
 	if (rights_drop() < 0)
 		_exit(126);
+	nofile_restore();
 	if (whole_environment)
 		environ = whole_environment;
 }

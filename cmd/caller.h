@@ -30,7 +30,7 @@ int caller_start(struct err *e);
 int caller_settle(bool is_recording, struct err *e);
 
 /* In a child that is about to run a program: gives up all additional rights and restores the
- * caller's environment. */
+ * caller's environment and limit on open files. */
 void caller_leave(void);
 
 /* The remedy for a refusal by the kernel if the rights of the file were given up; or NULL. */

@@ -112,6 +112,8 @@ static void print_summary(const struct cprof_symbolize_stats *st, const char *pa
 	fputc('\n', stderr);
 	print_loss("symbol_timeouts", st->n_symbol_timeouts);
 	print_loss("debug_misfits", st->n_debug_misfits);
+	print_loss("unanswered", st->n_unanswered);
+	print_loss("no_descriptors", st->n_no_descriptors);
 }
 
 static int write_symbolized(void *what, int (*write)(void *ctx, const void *data, size_t n_bytes),

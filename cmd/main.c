@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "cmd/caller.h"
 #include "cmd/cmd.h"
+#include "cmd/nofile.h"
 #include "cmd/printable.h"
 
 #include <argp.h>
@@ -75,6 +76,7 @@ int main(int argc, char **argv)
 	occupy_standard_fds();
 	if (caller_start(&e) < 0)
 		return fail(&e);
+	nofile_raise();
 	atexit(close_stdout);
 	argp_err_exit_status = CMD_USAGE;
 	if (argc < 2) {

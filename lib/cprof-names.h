@@ -31,6 +31,8 @@ struct cprof_symbolize_stats {
 	size_t n_files, n_files_found; /* that contain these */
 	uint64_t n_symbol_timeouts;    /* files cut short by symbol_timeout_ns */
 	uint64_t n_debug_misfits;      /* files whose debug file belongs to another file */
+	uint64_t n_unanswered;         /* files that FUSE or NFS did not deliver in time */
+	uint64_t n_no_descriptors;     /* files not read for lack of descriptors */
 };
 
 /* Reads the profile, and writes it with names, gzipped.  Existing names are kept. */

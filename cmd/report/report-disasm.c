@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/vec.h"
+#include "cmd/nofile.h"
 #include "view/table/annotate.h"
 #include "symbolize/elf/elfbias.h"
 
@@ -69,6 +70,7 @@ static int run_objdump(const char *const *argv, int file_fd, struct listing *out
 	posix_spawn_file_actions_adddup2(&actions, fd[1], STDOUT_FILENO);
 	posix_spawn_file_actions_adddup2(&actions, file_fd, FILE_FD);
 	posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+	nofile_restore();  /* a report needs few */
 	int number = posix_spawnp(&pid, "objdump", &actions, NULL, (char *const *)argv, environ);
 	posix_spawn_file_actions_destroy(&actions);
 	close(fd[1]);

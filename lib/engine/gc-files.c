@@ -40,7 +40,7 @@ int gc_files_unused(const struct gc_tables *t, const struct gc_tables_part *part
 			used[part[i].user->of_dso.v[k].dso] = true;
 	jit_forget(t->jit, t->procs, used);
 	stack_user_forget(&t->walk->user, used);
-	t->procs->mapdso.n_open -= dso_table_forget(t->dsos, used);
+	dso_table_forget(t->dsos, used);
 	targets_forget(t->targets, is_known, t->procs);
 	if (*t->last_ns > THROTTLE_NS_MAX)
 		throttle_forget(t->throttle, *t->last_ns - THROTTLE_NS_MAX);

@@ -204,15 +204,14 @@ void importfiles_recheck(struct importfiles *f, const struct dso_table *dsos)
 		struct dso *d = dsos->dso[i];
 		const struct perfdata_build_id *known =
 			d->key.kind == DSO_ELF ? perfdata_build_id_of(f->source, d->path) : NULL;
-		if (!known || d->fd < 0)
+		if (!known || !dsokeep_has_file(d))
 			continue;
 		struct wanted w = { known->bytes, known->n_bytes };
 		if (same_id(&w, d->build_id, d->n_build_id))
 			continue;
 		log_line(f->log, LOG_NOTE, "'%s' is not the file that was recorded (another build "
 			 "id): its code has no names", d->open_path ? d->open_path : d->path);
-		close(d->fd);
-		d->fd = -1;
+		dso_close_file(d);
 		d->open_errno = ESTALE;
 		d->is_elf = false;
 		memcpy(d->build_id, known->bytes, known->n_bytes);

@@ -266,7 +266,7 @@ static void feed_map(struct jit *j, struct procs *procs, const struct record *r)
 	if (!m)
 		return;
 	const struct dso *d = dso_get(j->dsos, m->dso);
-	bool is_dump = d->key.kind == DSO_ELF && d->fd >= 0 && is_dump_name(d->path);
+	bool is_dump = d->key.kind == DSO_ELF && dsokeep_has_file(d) && is_dump_name(d->path);
 	if (!is_dump && !is_memory(d))
 		return;
 	uint64_t time_ns = r->has_time ? r->time_ns : 0;
@@ -275,7 +275,11 @@ static void feed_map(struct jit *j, struct procs *procs, const struct record *r)
 		jitcode_add_region(&x->read.code, r->mmap.start, r->mmap.start + r->mmap.len);
 	if (!x || !is_dump)
 		return;
-	jitread_set_dump(&x->read, d->fd, d->path);
+	int fd = dsokeep_hold(d);
+	if (fd >= 0) {
+		jitread_set_dump(&x->read, fd, d->path);
+		dsokeep_release(d);
+	}
 	/* The very next sample needs its CFI. */
 	uint64_t now_ns = clock_monotonic_ns();
 	struct jitread_limit limit = limit_from(now_ns);
@@ -449,6 +453,14 @@ size_t jit_views(const struct jit *j, const struct dso *d,
 			at_ns = x->fork_ns;
 		x = j->process.v[x->parent - 1];
 	}
+}
+
+uint64_t jit_n_no_descriptor(const struct jit *j)
+{
+	uint64_t n = 0;
+	for (size_t i = 0; i < j->process.n; i++)
+		n += j->process.v[i] && jitread_lacks_descriptor(&j->process.v[i]->read);
+	return n;
 }
 
 void jit_explain(const struct jit *j, const struct log *log)

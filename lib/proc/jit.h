@@ -72,6 +72,9 @@ size_t jit_views(const struct jit *j, const struct dso *d,
  */
 void jit_forget(struct jit *j, const struct procs *procs, bool *used);
 
+/* The number of processes with files that were not opened for lack of descriptors. */
+uint64_t jit_n_no_descriptor(const struct jit *j);
+
 /* Logs for each process what was read, and what was refused and why. */
 void jit_explain(const struct jit *j, const struct log *log);
 

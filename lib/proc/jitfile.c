@@ -142,6 +142,7 @@ enum jitfile_outcome jitfile_open_map(const struct jitfile_process *p, int *ret_
 		return fd == -ENOENT ? JITFILE_ABSENT
 		       : fd == -ELOOP ? JITFILE_LINK
 		       : fd == -ENXIO ? JITFILE_NOT_REGULAR
+		       : foreign_lacks_descriptor(fd) ? JITFILE_NO_DESCRIPTOR
 		       : foreign_is_lost(fd) ? JITFILE_REMOTE : JITFILE_UNREADABLE;
 	enum jitfile_outcome o = jitfile_check(p, &st);
 	if (o == JITFILE_OPENED)
@@ -171,6 +172,7 @@ const char *jitfile_why(enum jitfile_outcome o)
 	case JITFILE_UNREADABLE: return "cannot be read";
 	case JITFILE_REMOTE: return "is on a file system that may keep its readers waiting";
 	case JITFILE_TOO_LARGE: return "is too large";
+	case JITFILE_NO_DESCRIPTOR: return "was not opened for lack of descriptors (ulimit -n)";
 	case JITFILE_OPENED:
 	case JITFILE_ABSENT: break;
 	}

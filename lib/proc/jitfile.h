@@ -34,6 +34,7 @@ enum jitfile_outcome {
 	JITFILE_UNREADABLE,            /* refused by the system */
 	JITFILE_REMOTE,                /* refused: on FUSE, NFS ...; or on none that answers */
 	JITFILE_TOO_LARGE,             /* not read to its end */
+	JITFILE_NO_DESCRIPTOR,         /* not opened: foreign_lacks_descriptor */
 };
 
 /* Examines a living process: 0 or -errno (-ENOENT, -ESRCH: it has ended).  The caller frees with

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/foreign.h"
 #include "base/log.h"
 #include "symbolize/jit/perfmap.h"
 
@@ -79,7 +80,12 @@ static void open_map(struct jitread *r)
 
 void jitread_open(struct jitread *r, const struct host *h, uint32_t pid)
 {
-	r->is_known = jitfile_process_init(&r->process, h, pid) == 0;
+	int result = jitfile_process_init(&r->process, h, pid);
+	r->is_known = result == 0;
+	if (foreign_lacks_descriptor(result)) {
+		r->process.ns_pid = pid;
+		r->map_outcome = JITFILE_NO_DESCRIPTOR;
+	}
 	open_map(r);
 }
 
@@ -93,6 +99,8 @@ void jitread_set_dump(struct jitread *r, int fd, const char *path)
 	r->dump_outcome = jitfile_check(&r->process, &st);
 	if (r->dump_outcome == JITFILE_OPENED)
 		r->dump.fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	if (r->dump.fd < 0 && r->dump_outcome == JITFILE_OPENED)
+		r->dump_outcome = JITFILE_NO_DESCRIPTOR;
 }
 
 /* ---- reading --------------------------------------------------------------- */
@@ -281,6 +289,12 @@ long jitread_poll(struct jitread *r, uint64_t now_ns, struct jitread_limit *limi
 }
 
 /* ---- results ------------------------------------------------------- */
+
+bool jitread_lacks_descriptor(const struct jitread *r)
+{
+	return r->map_outcome == JITFILE_NO_DESCRIPTOR ||
+	       r->dump_outcome == JITFILE_NO_DESCRIPTOR;
+}
 
 void jitread_explain(const struct jitread *r, uint32_t pid, size_t n_generations,
 		     const struct log *log)

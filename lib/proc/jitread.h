@@ -75,6 +75,9 @@ bool jitread_has_more(const struct jitread *r);
 /* Is there something that will never be read: of a file that is too large, or not to be opened? */
 bool jitread_has_unread(const struct jitread *r);
 
+/* Was a file not opened for lack of descriptors? */
+bool jitread_lacks_descriptor(const struct jitread *r);
+
 /* Closes the descriptors; the code stays. */
 void jitread_close(struct jitread *r);
 

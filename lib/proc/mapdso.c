@@ -18,13 +18,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/fs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define DELETED " (deleted)"
+/* How many files are closed at once when there is no descriptor left. */
+#define SHED_AT_ONCE 8
 
 static bool starts_with(const char *s, const char *prefix)
 {
@@ -54,24 +58,101 @@ static bool fd_is_elf(int fd)
 	       memcmp(magic, ELFMAG, SELFMAG) == 0;
 }
 
-/* Gives d an open file, and closes it again if there are too many. */
-static void set_file(struct mapdso *x, struct dso *d, int fd, const char *path)
+/* ---- opening again ----------------------------------------------------------------------- */
+
+/* Which file it is: one that was deleted may have left its inode number to another one. */
+struct identity {
+	uint64_t dev, ino;
+	int64_t born_ns;          /* 0: the file system does not know */
+	unsigned int generation;
+};
+
+/* Where a process had mapped the file; 0: it was opened by its name. */
+struct origin {
+	uint32_t pid;
+	uint64_t start, end;
+	struct identity identity;
+};
+
+static bool identify(int fd, struct identity *ret)
 {
-	size_t max = x->max_open;
-	if (max == 0) {
-		struct rlimit limit;
-		max = getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur / 2 : 512;
-	}
-	dso_set_file(d, fd, path);
-	d->open_errno = 0;
-	x->n_open++;
-	if (x->n_open > max && d->fd >= 0) {
-		close(d->fd);
-		d->fd = -1;
-		d->open_errno = EMFILE;
-		x->n_open--;
-	}
+	struct statx st;
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &st) < 0)
+		return false;
+	*ret = (struct identity){ .dev = (uint64_t)st.stx_dev_major << 32 | st.stx_dev_minor,
+				  .ino = st.stx_ino };
+	if (st.stx_mask & STATX_BTIME)
+		ret->born_ns = (int64_t)st.stx_btime.tv_sec * 1000000000 + st.stx_btime.tv_nsec;
+	if (ioctl(fd, FS_IOC_GETVERSION, &ret->generation) < 0)
+		ret->generation = 0;
+	return true;
 }
+
+/* fd if it is the file, else -ESTALE. */
+static int prove_same(const struct origin *o, int fd)
+{
+	struct identity now;
+	if (fd < 0 || (identify(fd, &now) && now.dev == o->identity.dev &&
+		       now.ino == o->identity.ino && now.born_ns == o->identity.born_ns &&
+		       now.generation == o->identity.generation))
+		return fd;
+	close(fd);
+	return -ESTALE;
+}
+
+/* By the name under which a file was opened that no process of this machine has mapped. */
+static int reopen_by_name(const struct mapdso *x, const struct dso *d, const struct origin *o)
+{
+	const struct foreign_want want = { .dir_fd = AT_FDCWD,
+					   .path = d->open_path ? d->open_path : "" };
+	return prove_same(o, foreign_open(x->host ? x->host->foreign : NULL, &want, NULL));
+}
+
+static int reopen_file(void *ctx, const struct dso *d, const void *origin)
+{
+	const struct mapdso *x = ctx;
+	const struct origin *o = origin;
+	if (!o->pid)
+		return reopen_by_name(x, d, o);
+	const struct dsofile want = { .pid = o->pid, .start = o->start, .end = o->end,
+				      .maj = d->key.maj, .min = d->key.min, .ino = d->key.ino,
+				      .filename = d->path };
+	CLEANUP_FREE char *path = NULL;
+	int fd = prove_same(o, dsofile_open(x->host, &want, &path));
+	if (fd >= 0 || foreign_is_lost(fd) || foreign_lacks_descriptor(fd) || d->root_fd <= 0)
+		return fd;
+	/* Its process has ended. */
+	const struct foreign_want in_root = { .dir_fd = d->root_fd, .path = d->path,
+					      .flags = FOREIGN_IN_ROOT | FOREIGN_NO_FOLLOW };
+	return prove_same(o, foreign_open(x->host->foreign, &in_root, NULL));
+}
+
+/* Gives d an open file.  A copy of a file on a slow file system stays open, and so does everything
+ * when memory is short. */
+static void set_file(struct mapdso *x, struct dso *d, int fd, const char *path,
+		     struct origin origin)
+{
+	struct dsokeep *keep = &x->dsos->keep;
+	uint64_t dev, ino = d->key.ino;
+	dso_set_file(d, fd, path);
+	if (!identify(fd, &origin.identity))
+		return;
+	if (!origin.pid) {
+		const struct foreign_want named = { .dir_fd = AT_FDCWD, .path = path ? path : "",
+						    .flags = FOREIGN_MAGIC_LINKS };
+		if (!path || foreign_identify(&named, &dev, &ino) < 0)
+			return;
+	}
+	struct origin *kept = ino == origin.identity.ino ? malloc(sizeof(*kept)) : NULL;
+	if (!kept)
+		return;
+	*kept = origin;
+	keep->reopen = reopen_file;
+	keep->ctx = x;
+	dsokeep_add(keep, d, kept);
+}
+
+/* ---- kinds of mappings ------------------------------------------------------------------- */
 
 /* A file in memory holds an ELF file (a program or library run from there) or JIT code; its first
  * bytes decide. */
@@ -95,7 +176,8 @@ static struct dso *find_in_memory(struct mapdso *x, uint32_t pid, const struct r
 		return NULL;
 	d = dso_table_add(x->dsos, key, path);
 	if (d)
-		set_file(x, d, TAKE_FD(fd), open_path);
+		set_file(x, d, TAKE_FD(fd), open_path,
+			 (struct origin){ .pid = pid, .start = m->start, .end = want.end });
 	return d;
 }
 
@@ -170,13 +252,15 @@ static void open_vdso(struct mapdso *x, struct dso *d, uint32_t pid, uint64_t st
 
 static void open_elsewhere(struct mapdso *x, struct dso *d, const char *filename)
 {
-	if (d->fd >= 0 || d->image || d->open_errno ||
+	if (dsokeep_has_file(d) || d->image || d->open_errno ||
 	    (d->key.kind != DSO_ELF && d->key.kind != DSO_VDSO))
 		return;
 	CLEANUP_FREE char *path = NULL;
 	int fd = x->open_file(x->open_ctx, d, filename, &path);
+	if (foreign_lacks_descriptor(fd) && dsokeep_shed(&x->dsos->keep, SHED_AT_ONCE))
+		fd = x->open_file(x->open_ctx, d, filename, &path);
 	if (fd >= 0)
-		set_file(x, d, fd, path);
+		set_file(x, d, fd, path, (struct origin){ 0 });
 	else if (!d->image)
 		d->open_errno = -fd;
 }
@@ -208,6 +292,7 @@ void mapdso_done(struct mapdso *x)
 {
 	while (x->n_roots)
 		close(x->root[--x->n_roots].fd);
+	x->dsos->keep.reopen = NULL;
 }
 
 void mapdso_open(struct mapdso *x, struct dso *d, uint32_t pid, uint64_t start, uint64_t end,
@@ -217,8 +302,7 @@ void mapdso_open(struct mapdso *x, struct dso *d, uint32_t pid, uint64_t start, 
 		open_elsewhere(x, d, filename);
 		return;
 	}
-	bool is_closed_again = d->open_errno == EMFILE && d->open_path;
-	if (!x->host || d->fd >= 0 || is_closed_again || foreign_is_lost(-d->open_errno))
+	if (!x->host || dsokeep_has_file(d) || foreign_is_lost(-d->open_errno))
 		return;
 	if (d->key.kind == DSO_VDSO)
 		open_vdso(x, d, pid, start, end);
@@ -233,10 +317,12 @@ void mapdso_open(struct mapdso *x, struct dso *d, uint32_t pid, uint64_t start, 
 				.min = d->key.min, .ino = d->key.ino, .filename = filename };
 	CLEANUP_FREE char *path = NULL;
 	int fd = dsofile_open(x->host, &want, &path);
+	if (foreign_lacks_descriptor(fd) && dsokeep_shed(&x->dsos->keep, SHED_AT_ONCE))
+		fd = dsofile_open(x->host, &want, &path);
 	if (fd < 0) {
 		d->open_errno = -fd;
 		return;
 	}
-	set_file(x, d, fd, path);
+	set_file(x, d, fd, path, (struct origin){ .pid = pid, .start = start, .end = end });
 	d->root_fd = root_of(x, pid);
 }

@@ -27,8 +27,6 @@ struct mapdso_root {
 struct mapdso {
 	struct dso_table *dsos;   /* borrowed */
 	const struct host *host;  /* borrowed; NULL: nothing can be opened */
-	size_t n_open;            /* descriptors kept open in DSOs */
-	size_t max_open;          /* 0: half of the current RLIMIT_NOFILE */
 	/* For recordings from elsewhere: opens the file that d was mapped from by this name and
 	 * returns a descriptor or -errno, or sets d's image and returns -errno.  Called once for
 	 * each DSO, instead of using the host.  NULL: use the host. */
@@ -38,7 +36,8 @@ struct mapdso {
 	size_t n_roots;
 };
 
-/* Closes the root folders: debug files of the DSOs can no longer be looked up. */
+/* Closes the root folders: debug files of the DSOs can no longer be looked up, and files that were
+ * closed are not opened again. */
 void mapdso_done(struct mapdso *x);
 
 /*
@@ -52,9 +51,9 @@ struct dso *mapdso_find(struct mapdso *x, uint32_t pid, const struct record_mmap
 /*
  * Opens d's file (or copies the vDSO's image) as process pid has it mapped at [start, end), unless
  * that was done or x has no host.  After a failure each call tries again, unless that would mean
- * to wait again (foreign_is_lost); d->open_errno is the reason.  Beyond max_open the file is
- * examined (build id, segments) and closed again: fd -1, open_errno EMFILE, and open_path is its
- * name.  d->root_fd is set if the process has another root folder than the host.
+ * to wait again (foreign_is_lost); d->open_errno is the reason.  The file belongs to dsos->keep,
+ * which may close it and open it again.  d->root_fd is set if the process has another root folder
+ * than the host.
  */
 void mapdso_open(struct mapdso *x, struct dso *d, uint32_t pid, uint64_t start, uint64_t end,
 		 const char *filename);

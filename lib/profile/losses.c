@@ -116,7 +116,7 @@ static const struct row table[] = {
 	    "-v shows why", NULL,
 	    STRICT, ABSENT, true }, IN_ENGINE(jit.n_unread) },
 	{ { "unanswered", "files that FUSE or NFS did not deliver in time", "-v shows which", NULL,
-	    STRICT, SHOWN, false }, IN_NAMES(n_lost) },
+	    STRICT, SHOWN, true }, IN_NAMES(n_lost) },
 	{ { "no_descriptors", "files not read for lack of descriptors, so that names or frames are "
 	    "missing", "raise ulimit -n", NULL,
 	    STRICT, SHOWN, true }, IN_NAMES(n_no_descriptor) },

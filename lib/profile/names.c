@@ -423,6 +423,10 @@ static int resolve_list(struct engine *g, const struct names_options *options, s
 	}
 	symkernel_close(kernel);
 	jit_explain(&g->jit, o.log);
+	/* The number falls when a file can be opened later. */
+	uint64_t n_jit = jit_n_no_descriptor(&g->jit);
+	n->files.n_no_descriptor += n_jit - n->n_jit_no_descriptor;
+	n->n_jit_no_descriptor = n_jit;
 	return r;
 }
 

@@ -57,7 +57,8 @@ struct names {
 	size_t n_fetched;
 	struct elfcache kept;           /* private: files that a second look-up keeps open */
 	uint64_t fetch_ns;             /* private: time spent on servers, in all look-ups */
-	struct symbolizer_counts files; /* DSOs with fewer names than possible */
+	struct symbolizer_counts files; /* DSOs and JIT processes with fewer names than possible */
+	uint64_t n_jit_no_descriptor;  /* private: of files.n_no_descriptor */
 	bool kernel_hidden;            /* kernel frames without names: kptr_restrict */
 };
 

@@ -81,6 +81,11 @@ static bool try_file(struct offline *o, struct dso *d, const char *path)
 	const struct foreign_want want = { .dir_fd = o->host.fd[HOST_ROOT],
 					   .path = path + strspn(path, "/") };
 	CLEANUP_CLOSE int fd = foreign_open(o->host.foreign, &want, NULL);
+	if (foreign_is_lost(fd) || foreign_lacks_descriptor(fd))
+		d->open_errno = -fd;
+	if (foreign_lacks_descriptor(fd))
+		log_line(o->config->log, LOG_WARN, "'%s' was not opened for lack of descriptors "
+			 "(ulimit -n)", path);
 	if (foreign_is_lost(fd))
 		log_line(o->config->log, LOG_WARN, "'%s' is not used: its file system did not "
 			 "answer in time, or it is too large to copy from there", path);
@@ -132,7 +137,7 @@ static void fetch_debug_file(struct offline *o, const struct dso *d, struct fetc
 			     struct symbolizer_options *options)
 {
 	*f = (struct fetch_file){ .dso = d, .fd = -1 };
-	if (!o->fetch || d->fd < 0)
+	if (!o->fetch || !dsokeep_has_file(d))
 		return;
 	fetch_files(o->fetch, options, f, 1);
 	if (f->fd < 0)
@@ -200,6 +205,8 @@ static int resolve(struct offline *o, const struct dso *d, size_t mapping, struc
 	}
 	o->stats.n_symbol_timeouts += counts.n_timeouts;
 	o->stats.n_debug_misfits += counts.n_misfits;
+	o->stats.n_unanswered += counts.n_lost;
+	o->stats.n_no_descriptors += counts.n_no_descriptor;
 	fetch_done(&fetched, 1);
 	return r;
 }
@@ -222,19 +229,21 @@ static int resolve_mapping(struct offline *o, size_t mapping)
 		o->stats.n_addresses += w.n;
 		o->stats.n_files++;
 		o->stats.n_files_found += found;
-		if (!found)
+		if (!found && !d.open_errno)
 			log_line(o->config->log, LOG_NOTE, *m->build_id
 				 ? "'%s': no file with build id %s: its code has no names"
 				 : "'%s': the profile has no build id of it%s: its code has no "
 				   "names", m->filename, m->build_id);
-		d.open_errno = found ? 0 : ENOENT;
+		if (found)
+			d.open_errno = 0;
+		else if (!d.open_errno)
+			d.open_errno = ENOENT;
 		for (size_t i = 0; i < w.n; i++)
 			w.v[i].vaddr = vaddr_of(&d, m, o->p->location[w.v[i].location].address);
 		r = resolve(o, &d, mapping, w.v, w.n);
 	}
 	VEC_FREE(&w);
-	if (d.fd >= 0)
-		close(d.fd);
+	dso_close_file(&d);
 	free(d.path);
 	free(d.open_path);
 	return r;

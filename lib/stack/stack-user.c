@@ -50,7 +50,7 @@ static const struct stack_user_module *open_module(struct stack_user *u, const s
 	m->is_tried = true;
 	if (d->image)
 		cfi_open_image(d->image, d->n_image_bytes, &m->cfi);
-	else if (d->fd >= 0 && d->is_elf && cfi_open_file(d->fd, &m->cfi) == 0)
+	else if (dsokeep_has_file(d) && d->is_elf && cfi_open_dso(d, &m->cfi) == 0)
 		cfi_set_debug(m->cfi, d, &u->debug);
 	if (m->cfi)
 		m->runtime = runtime_file_new(m->cfi);

@@ -138,10 +138,14 @@ static bool is_trampoline(const struct stack_walk *w, const struct dso *d, uint6
 	ssize_t n = 0;
 	if (!arch)
 		return false;
-	if (d->fd >= 0)
-		n = pread(d->fd, code, sizeof(code), (off_t)off);
-	else if (d->image && off < d->n_image_bytes && d->n_image_bytes - off >= sizeof(code))
+	int fd = dsokeep_hold(d);
+	if (fd >= 0) {
+		n = pread(fd, code, sizeof(code), (off_t)off);
+		dsokeep_release(d);
+	} else if (d->image && off < d->n_image_bytes && d->n_image_bytes - off >= sizeof(code))
+{
 		n = (ssize_t)sizeof(code), memcpy(code, d->image + off, sizeof(code));
+	}
 	return n > 0 && (arch_begins(code, (size_t)n, &arch->sigreturn[0]) ||
 			 arch_begins(code, (size_t)n, &arch->sigreturn[1]));
 }

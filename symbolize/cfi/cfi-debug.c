@@ -19,17 +19,17 @@ void cfi_set_debug(struct cfi *c, const struct dso *d, const struct symdebug_pla
 	c->debug_place = where;
 }
 
-void cfi_seek_debug_file(struct cfi *c)
+void cfi_seek_debug_file(struct cfi *c, int fd)
 {
-	if (!c->dso || !c->debug_place || !c->debug_place->host || c->fd < 0 ||
+	if (!c->dso || !c->debug_place || !c->debug_place->host ||
 	    elf_version(EV_CURRENT) == EV_NONE)
 		return;
-	Elf *elf = elf_begin(c->fd, ELF_C_READ, NULL);
+	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
 	if (!elf)
 		return;
 	CLEANUP_FREE char *path = NULL;
-	CLEANUP_CLOSE int fd = symdebug_open(c->debug_place, c->dso, elf, &path, NULL);
+	CLEANUP_CLOSE int debug_fd = symdebug_open(c->debug_place, c->dso, elf, &path, NULL);
 	elf_end(elf);
-	if (fd >= 0)
-		cfi_add_debug_file(c, fd);
+	if (debug_fd >= 0)
+		cfi_add_debug_file(c, debug_fd);
 }

@@ -8,6 +8,7 @@
 #include "symbolize/cfi/cfi.h"
 
 #include "base/cleanup.h"
+#include "symbolize/elf/dso.h"
 
 #include <dwarf.h>
 #include <elf.h>
@@ -24,6 +25,7 @@
 /* The source of bytes. */
 struct open_from {
 	int fd;                 /* -1: image */
+	const struct dso *kept; /* fd is only held now; NULL: it stays open */
 	const uint8_t *image;
 	size_t n_bytes;         /* of either */
 };
@@ -42,8 +44,14 @@ static bool open_read(const struct open_from *in, uint64_t off, void *buf, size_
 static int open_section(const struct open_from *in, struct cfi_section *s, uint64_t off,
 			uint64_t n_bytes, uint64_t vaddr)
 {
-	if (in->fd >= 0)
-		return cfi_section_file(s, in->fd, off, n_bytes, vaddr);
+	if (in->fd >= 0) {
+		int r = cfi_section_file(s, in->fd, off, n_bytes, vaddr);
+		if (r == 0 && in->kept) {
+			s->fd = -1;
+			s->kept = in->kept;
+		}
+		return r;
+	}
 	if (off > in->n_bytes || n_bytes > in->n_bytes - off)
 		return -EFBIG;
 	cfi_section_bytes(s, in->image + off, n_bytes, vaddr);
@@ -156,13 +164,14 @@ static int open_debug_frame(struct cfi *c, const struct open_from *in)
 
 /* ---- opening ---------------------------------------------------------------------- */
 
-static struct cfi *open_new(const struct arch *arch, int fd)
+static struct cfi *open_new(const struct arch *arch, const struct open_from *in)
 {
 	struct cfi *c = calloc(1, sizeof(*c));
 	if (!c)
 		return NULL;
 	c->arch = arch;
-	c->fd = fd;
+	c->fd = in->kept ? -1 : in->fd;
+	c->kept = in->kept;
 	c->hdr.fd = c->eh.fd = c->debug.fd = -1;
 	c->eh_frames = (struct cfi_frames){ .section = &c->eh, .arch = arch, .is_eh = true,
 		.cached = c->cached, .cached_row = c->cached_row };
@@ -211,7 +220,7 @@ static int open_elf(const struct open_from *in, struct cfi **ret)
 	const struct arch *arch = arch_of_machine(h.e_machine);
 	if (!arch)
 		return -ENOEXEC;
-	CLEANUP(cfi_closep) struct cfi *c = open_new(arch, in->fd);
+	CLEANUP(cfi_closep) struct cfi *c = open_new(arch, in);
 	if (!c)
 		return -ENOMEM;
 	int r = open_headers(c, in, &h);
@@ -226,15 +235,55 @@ static int open_elf(const struct open_from *in, struct cfi **ret)
 	return 0;
 }
 
-int cfi_open_file(int fd, struct cfi **ret)
+static int open_descriptor(int fd, const struct dso *kept, struct cfi **ret)
 {
 	struct stat st;
 	if (fstat(fd, &st) < 0)
 		return -errno;
 	if (!S_ISREG(st.st_mode))
 		return -ENOEXEC;
-	struct open_from in = { .fd = fd, .n_bytes = (size_t)st.st_size };
+	struct open_from in = { .fd = fd, .kept = kept, .n_bytes = (size_t)st.st_size };
 	return open_elf(&in, ret);
+}
+
+int cfi_open_file(int fd, struct cfi **ret)
+{
+	return open_descriptor(fd, NULL, ret);
+}
+
+int cfi_open_dso(const struct dso *d, struct cfi **ret)
+{
+	int fd = dsokeep_hold(d);
+	if (fd < 0)
+		return fd;
+	int r = open_descriptor(fd, d, ret);
+	dsokeep_release(d);
+	return r;
+}
+
+/* The file or the image; it must be closed with source_close. */
+static struct open_from source_open(const struct cfi *c)
+{
+	struct open_from in = { .fd = c->fd, .image = c->image, .n_bytes = c->n_image_bytes };
+	if (c->kept) {
+		int fd = dsokeep_hold(c->kept);
+		in.fd = fd < 0 ? -1 : fd;
+		in.kept = fd < 0 ? NULL : c->kept;
+	}
+	return in;
+}
+
+static void source_measure(struct open_from *in)
+{
+	struct stat st;
+	if (in->fd >= 0)
+		in->n_bytes = fstat(in->fd, &st) == 0 ? (size_t)st.st_size : 0;
+}
+
+static void source_close(const struct open_from *in)
+{
+	if (in->kept)
+		dsokeep_release(in->kept);
 }
 
 int cfi_open_image(const void *image, size_t n_bytes, struct cfi **ret)
@@ -251,10 +300,10 @@ int cfi_open_image(const void *image, size_t n_bytes, struct cfi **ret)
 int cfi_open_sections(const struct arch *arch, struct cfi_bytes hdr, struct cfi_bytes eh_frame,
 		      struct cfi_bytes debug_frame, struct cfi **ret)
 {
-	struct cfi *c = open_new(arch, -1);
+	struct open_from in = { .fd = -1 };
+	struct cfi *c = open_new(arch, &in);
 	if (!c)
 		return -ENOMEM;
-	struct open_from in = { .fd = -1 };
 	cfi_section_bytes(&c->eh, eh_frame.p, eh_frame.n_bytes, eh_frame.vaddr);
 	cfi_section_bytes(&c->debug, debug_frame.p, debug_frame.n_bytes, 0);
 	cfi_section_bytes(&c->hdr, hdr.p, hdr.n_bytes, hdr.vaddr);
@@ -278,27 +327,36 @@ int cfi_add_debug_file(struct cfi *c, int fd)
 
 void cfi_seek_debug(struct cfi *c)
 {
-	struct stat st;
 	if (c->is_debug_searched)
 		return;
 	c->is_debug_searched = true;
-	if (c->debug.n_bytes || c->fd < 0 || fstat(c->fd, &st) < 0)
+	if (c->debug.n_bytes)
 		return;
-	struct open_from in = { .fd = c->fd, .n_bytes = (size_t)st.st_size };
-	if (open_debug_frame(c, &in) < 0)
-		cfi_seek_debug_file(c);
+	struct open_from in = source_open(c);
+	source_measure(&in);
+	if (in.fd >= 0 && open_debug_frame(c, &in) < 0)
+		cfi_seek_debug_file(c, in.fd);
+	source_close(&in);
 }
 
 bool cfi_find_section(const struct cfi *c, const char *name, struct cfi_place *ret)
 {
-	struct stat st;
-	struct open_from in = { .fd = c->fd, .image = c->image, .n_bytes = c->n_image_bytes };
-	if (c->fd >= 0 && fstat(c->fd, &st) == 0)
-		in.n_bytes = (size_t)st.st_size;
+	struct open_from in = source_open(c);
+	source_measure(&in);
 	Elf64_Shdr sh = open_find_section(&in, name);
+	source_close(&in);
 	*ret = (struct cfi_place){ .vaddr = sh.sh_addr, .off = sh.sh_offset,
 		.n_bytes = sh.sh_size, .type = sh.sh_type };
 	return sh.sh_type != SHT_NULL;
+}
+
+int cfi_open_place(const struct cfi *c, const struct cfi_place *place, struct cfi_section *ret)
+{
+	struct open_from in = source_open(c);
+	int r = in.fd < 0 ? -ENOENT
+		: open_section(&in, ret, place->off, place->n_bytes, place->vaddr);
+	source_close(&in);
+	return r;
 }
 
 void cfi_close(struct cfi *c)
@@ -322,8 +380,10 @@ size_t cfi_read_code(const struct cfi *c, uint64_t vaddr, void *buf, size_t n_by
 		return 0;
 	if (n < n_bytes)
 		n_bytes = n;
-	struct open_from in = { .fd = c->fd, .image = c->image, .n_bytes = c->n_image_bytes };
-	if (c->fd >= 0)
+	struct open_from in = source_open(c);
+	if (in.fd >= 0)
 		in.n_bytes = SIZE_MAX; /* pread fails beyond the end */
-	return open_read(&in, off, buf, n_bytes) ? n_bytes : 0;
+	bool is_read = open_read(&in, off, buf, n_bytes);
+	source_close(&in);
+	return is_read ? n_bytes : 0;
 }

@@ -9,6 +9,8 @@
 
 #include "symbolize/cfi/cfi-section.h"
 
+#include "symbolize/elf/dso.h"
+
 #include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -91,7 +93,13 @@ bool cfi_section_read(struct cfi_section *s, size_t off, size_t n_bytes)
 		size_t at = i * CFI_SECTION_PIECE_BYTES, n = s->n_bytes - at;
 		if (n > CFI_SECTION_PIECE_BYTES)
 			n = CFI_SECTION_PIECE_BYTES;
-		if (!section_pread(s->fd, (uint8_t *)s->base + at, n, s->file_off + at))
+		int fd = s->kept ? dsokeep_hold(s->kept) : s->fd;
+		if (fd < 0)
+			return false;
+		bool is_read = section_pread(fd, (uint8_t *)s->base + at, n, s->file_off + at);
+		if (s->kept)
+			dsokeep_release(s->kept);
+		if (!is_read)
 			return false;
 		s->have[i / 64] |= 1ull << (i % 64);
 		s->n_bytes_read += n;

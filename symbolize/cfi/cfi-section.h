@@ -10,13 +10,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct dso;
+
 struct cfi_section {
 	uint64_t vaddr;         /* ELF virtual address of the first byte; 0 where it has none */
 	size_t n_bytes;         /* 0: no such section */
 	const uint8_t *base;    /* its first byte */
-	int fd;                 /* borrowed; -1: all bytes are at base */
+	int fd;                 /* borrowed; -1: the file of kept, or all bytes are at base */
+	const struct dso *kept; /* borrowed; NULL: fd, or all bytes are at base */
 	uint64_t file_off;      /* of the first byte */
-	uint64_t *have;         /* a bit per piece: it was read */
+	uint64_t *have;         /* a bit per piece: it was read; NULL: all are at base */
 	size_t n_bytes_read;    /* memory that pieces take */
 	size_t n_bytes_mapped;  /* to be unmapped; 0: base is borrowed */
 };
@@ -53,7 +56,7 @@ static inline const uint8_t *cfi_section_get(struct cfi_section *s, uint64_t off
 {
 	if (off > s->n_bytes || n_bytes > s->n_bytes - off)
 		return NULL;
-	if (s->fd < 0 || !n_bytes)
+	if (!s->have || !n_bytes)
 		return s->base + off;
 	size_t piece = off / CFI_SECTION_PIECE_BYTES;
 	bool is_one = off % CFI_SECTION_PIECE_BYTES + n_bytes <= CFI_SECTION_PIECE_BYTES;

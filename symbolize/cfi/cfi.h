@@ -48,7 +48,8 @@ struct cfi_load {                       /* a PT_LOAD program header */
 
 struct cfi {
 	const struct arch *arch;
-	int fd;                         /* borrowed; -1: no file */
+	int fd;                         /* borrowed; -1: that of kept, or no file */
+	const struct dso *kept;         /* of cfi_open_dso; NULL */
 	const uint8_t *image;           /* borrowed, of cfi_open_image */
 	size_t n_image_bytes;
 	uint16_t n_loads;
@@ -76,6 +77,9 @@ struct cfi {
  * an unsupported architecture; -EIO; -ENOMEM. */
 int cfi_open_file(int fd, struct cfi **ret);
 
+/* The same for d's file, which is opened again when it was closed (dsokeep.h).  d is borrowed. */
+int cfi_open_dso(const struct dso *d, struct cfi **ret);
+
 /* The same for a file image in memory (the vDSO), which is borrowed until cfi_close. */
 int cfi_open_image(const void *image, size_t n_bytes, struct cfi **ret);
 
@@ -98,7 +102,7 @@ void cfi_set_debug(struct cfi *c, const struct dso *d, const struct symdebug_pla
 
 /* Searches for .debug_frame, once: in the module, then in its debug file. */
 void cfi_seek_debug(struct cfi *c);
-void cfi_seek_debug_file(struct cfi *c);
+void cfi_seek_debug_file(struct cfi *c, int fd);
 void cfi_close(struct cfi *c);
 
 /* Memory in use, with the file bytes that were read. */
@@ -132,6 +136,10 @@ struct cfi_place {
 	uint32_t type;                  /* SHT_* */
 };
 bool cfi_find_section(const struct cfi *c, const char *name, struct cfi_place *ret);
+
+/* The bytes of a section of the file, until cfi_section_done; c must stay open.  Errors as of
+ * cfi_section_file; -ENOENT: c is not of a file. */
+int cfi_open_place(const struct cfi *c, const struct cfi_place *place, struct cfi_section *ret);
 
 /* Copies up to n_bytes of code or other loaded bytes at vaddr, and returns how many the file holds
  * there.  Reads the file: too slow for every sample. */

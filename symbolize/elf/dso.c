@@ -65,7 +65,7 @@ static bool is_same(const struct dso *d, const struct dso_key *key, const char *
 int dso_table_init(struct dso_table *t, struct budget *budget)
 {
 	*t = (struct dso_table){ .budget = budget, .index.budget = budget };
-	return 0;
+	return dsokeep_init(&t->keep);
 }
 
 static size_t bytes_of_dso(const struct dso *d)
@@ -77,8 +77,7 @@ static void dso_free(struct dso_table *t, struct dso *d)
 {
 	if (t->budget)
 		budget_release(t->budget, bytes_of_dso(d));
-	if (d->fd >= 0)
-		close(d->fd);
+	dso_close_file(d);
 	free(d->path);
 	free(d->open_path);
 	free(d->image);
@@ -94,6 +93,7 @@ void dso_table_done(struct dso_table *t)
 		budget_release(t->budget, t->cap * sizeof(*t->dso));
 	free(t->dso);
 	hashindex_done(&t->index);
+	dsokeep_done(&t->keep);
 	*t = (struct dso_table){0};
 }
 
@@ -145,21 +145,18 @@ struct dso *dso_table_add(struct dso_table *t, const struct dso_key *key, const 
 	return TAKE_PTR(d);
 }
 
-uint32_t dso_table_forget(struct dso_table *t, const bool *used)
+void dso_table_forget(struct dso_table *t, const bool *used)
 {
-	uint32_t n_closed = 0;
 	for (uint32_t i = 0; i < t->n; i++) {
 		struct dso *d = t->dso[i];
 		if (!d || used[i])
 			continue;
-		n_closed += d->fd >= 0;
 		t->n_known--;
 		hashindex_remove(&t->index, hash_key(&d->key, d->path), i);
 		dso_free(t, d);
 		t->dso[i] = NULL;
 	}
 	t->next_free = 0;
-	return n_closed;
 }
 
 /* ---- the headers --------------------------------------------------------- */
@@ -370,12 +367,18 @@ static void read_headers(struct dso *d)
 	}
 }
 
-static void drop_file(struct dso *d)
+void dso_close_file(struct dso *d)
 {
+	dsokeep_remove(d);
 	if (d->fd >= 0)
 		close(d->fd);
-	free(d->image);
 	d->fd = -1;
+}
+
+static void drop_file(struct dso *d)
+{
+	dso_close_file(d);
+	free(d->image);
 	d->image = NULL;
 	d->n_image_bytes = 0;
 }

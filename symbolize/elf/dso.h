@@ -5,10 +5,12 @@
  * The files (and file-like objects) from which code was mapped, each once for all processes.  A
  * file is identified by device, inode and generation, never by its path: two containers may have
  * different files of the same name.  It is opened when it is first seen, while the process lives,
- * and stays open, so that a file that is deleted or replaced later still provides names.
+ * and stays open, so that a file that is deleted or replaced later still provides names, unless too
+ * many are open (dsokeep.h).
  */
 
 #include "base/hashindex.h"
+#include "symbolize/elf/dsokeep.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,7 +49,8 @@ struct dso {
 	struct dso_key key;
 	char *path;               /* as the process sees it, without " (deleted)" */
 	char *open_path;          /* the path that was opened, for messages; NULL */
-	int fd;                   /* the open file; -1: could not be opened */
+	int fd;                   /* the open file; -1: there is none, or it was closed (kept) */
+	struct dsokeep_file *kept;/* the file may be closed and opened again; NULL: it may not */
 	int open_errno;           /* why fd is -1; 0: never tried */
 	int root_fd;              /* the root folder of its process; 0: ours. Borrowed */
 	bool is_elf, is_exec_type;/* ET_EXEC: addresses are absolute */
@@ -70,6 +73,7 @@ struct dso_table {
 	uint32_t n_ever;          /* private: the number of serials used */
 	uint32_t next_free;       /* private: no id below it is free */
 	struct hashindex index;   /* by key */
+	struct dsokeep keep;      /* their open files */
 };
 
 int dso_table_init(struct dso_table *t, struct budget *budget);
@@ -82,19 +86,22 @@ struct dso *dso_table_find(const struct dso_table *t, const struct dso_key *key,
 /* Adds a DSO (fd -1, contents not yet read).  NULL: out of memory. */
 struct dso *dso_table_add(struct dso_table *t, const struct dso_key *key, const char *path);
 
-/* Removes the DSOs for whose ids used[] is false, and closes their files.  Their ids may be reused.
- * Returns the number of closed files. */
-uint32_t dso_table_forget(struct dso_table *t, const bool *used);
+/* Removes the DSOs for whose ids used[] is false, and closes their files.  Their ids may be
+ * reused. */
+void dso_table_forget(struct dso_table *t, const bool *used);
 
 static inline struct dso *dso_get(const struct dso_table *t, uint32_t id)
 {
 	return t->dso[id];
 }
 
-/* Gives d the open file fd (and its ownership), and reads the ELF header, program headers and build
- * id (GNU's, else Go's own) with pread: bounded, no libelf.  A file that is not ELF is not an
- * error. */
+/* Gives d the open file fd (and its ownership; d's old file is closed), and reads the ELF header,
+ * program headers and build id (GNU's, else Go's own) with pread: bounded, no libelf.  A file that is
+ * not ELF is not an error. */
 void dso_set_file(struct dso *d, int fd, const char *open_path);
+
+/* Closes the file. */
+void dso_close_file(struct dso *d);
 
 /* Like dso_set_file, for bytes in memory (the vDSO), which are copied. */
 int dso_set_image(struct dso *d, const void *bytes, size_t n_bytes);

@@ -65,8 +65,13 @@ static bool crc_matches(const struct symdebug_place *where, int fd, uint32_t wan
 static bool is_same_file(const struct stat *st, const struct dso *d)
 {
 	struct stat own;
-	return d && d->fd >= 0 && fstat(d->fd, &own) == 0 && own.st_dev == st->st_dev &&
-	       own.st_ino == st->st_ino;
+	int fd = d ? dsokeep_hold(d) : -ENOENT;
+	if (fd < 0)
+		return false;
+	bool is_same = fstat(fd, &own) == 0 && own.st_dev == st->st_dev &&
+		       own.st_ino == st->st_ino;
+	dsokeep_release(d);
+	return is_same;
 }
 
 /* NULL: it is the wanted file; "": it is not a usable file; else the reason why it does not

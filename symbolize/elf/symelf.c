@@ -32,10 +32,11 @@ int symelf_open(struct symelf *s, const struct dso *d, const struct symdebug_pla
 		return -EINVAL;
 	if (d->image) {
 		s->elf = elf_memory((char *)d->image, d->n_image_bytes);
-	} else if (d->fd >= 0) {
-		s->fd = fcntl(d->fd, F_DUPFD_CLOEXEC, 3);
-		if (s->fd < 0)
-			return -errno;
+	} else if (dsokeep_has_file(d)) {
+		int fd = dsokeep_dup(d);
+		if (fd < 0)
+			return fd;
+		s->fd = fd;
 		s->elf = elf_begin(s->fd, ELF_C_READ, NULL);
 	}
 	if (!is_program(s->elf)) {

@@ -46,9 +46,9 @@ void symbolizer_explain_lack(const struct symbolizer_batch *b, bool is_open, cha
 	if (!b->o->log || b->o->log->max < LOG_EXPLAIN)
 		return;
 	if (!is_open && (foreign_is_lost(-d->open_errno) ||
-			 foreign_lacks_descriptor(-d->open_errno)))
+			 foreign_lacks_descriptor(-d->open_errno) || dsokeep_is_lost(d)))
 		*buf = '\0';  /* symbolizer_note_unread explains it */
-	else if (!is_open && d->fd < 0 && !d->image)
+	else if (!is_open && !dsokeep_has_file(d) && !d->image)
 		snprintf(buf, n_bytes, "the file could not be opened: %s",
 			 d->open_errno ? strerror(d->open_errno) : "not tried");
 	else if (!is_open)

@@ -28,7 +28,7 @@ bool symbolizer_find_start(struct symbolizer_batch *b, uint64_t vaddr, uint64_t 
 	if (!b->cfi_tried) {
 		b->cfi_tried = true;
 		if (d->image ? cfi_open_image(d->image, d->n_image_bytes, &b->cfi)
-			     : d->fd < 0 || cfi_open_file(d->fd, &b->cfi))
+			     : !dsokeep_has_file(d) || cfi_open_dso(d, &b->cfi))
 			b->cfi = NULL;
 	}
 	if (!b->cfi || cfi_find_fde(b->cfi, vaddr, &fde, &off, &is_debug) != CFI_FOUND ||

@@ -37,7 +37,8 @@ static int resolve_by_kind(struct symbolizer_batch *b, struct symaddr *addr, siz
 	case DSO_ELF:
 		if (b->o->only_addresses) {
 			/* Its CFI is missing, too. */
-			if (b->o->counts && foreign_lacks_descriptor(-b->d->open_errno))
+			if (b->o->counts && (foreign_lacks_descriptor(-b->d->open_errno) ||
+					     dsokeep_is_lost(b->d)))
 				b->o->counts->n_no_descriptor++;
 			return 0;
 		}

@@ -156,12 +156,14 @@ static bool go_open(struct go_table *g)
 	struct cfi_place place;
 	struct cfi_section rela = { .fd = -1 }, module = { .fd = -1 };
 	if (!go_find_section(c, ".gopclntab", ".data.rel.ro.gopclntab", &place) ||
-	    cfi_section_file(&g->table, c->fd, place.off, place.n_bytes, place.vaddr) < 0)
+	    cfi_open_place(c, &place, &g->table) < 0)
 		return false;
 	if (cfi_find_section(c, ".go.module", &place))
-		cfi_section_file(&module, c->fd, place.off, place.n_bytes, place.vaddr);
-	if (go_find_section(c, ".rela", ".rela.dyn", &place) && place.type == SHT_RELA)
-		cfi_section_file(&rela, c->fd, place.off, place.n_bytes, 0);
+		cfi_open_place(c, &place, &module);
+	if (go_find_section(c, ".rela", ".rela.dyn", &place) && place.type == SHT_RELA) {
+		place.vaddr = 0;
+		cfi_open_place(c, &place, &rela);
+	}
 	bool is_open = go_read_header(g, &module, &rela);
 	cfi_section_done(&module);
 	cfi_section_done(&rela);
@@ -170,7 +172,7 @@ static bool go_open(struct go_table *g)
 
 struct go_table *go_table_open(struct cfi *c)
 {
-	struct go_table *g = c->fd >= 0 ? calloc(1, sizeof(*g)) : NULL;
+	struct go_table *g = c->fd >= 0 || c->kept ? calloc(1, sizeof(*g)) : NULL;
 	if (!g)
 		return NULL;
 	g->c = c;

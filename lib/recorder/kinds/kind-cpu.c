@@ -142,7 +142,6 @@ static int open_rings(struct kind_session *k, struct err *e)
 		.read_seldom = config->self != CPROF_SELF_NONE,
 		.pausable = config->pausable,
 		.cpus = config->cpus,
-		.expects_files = config->all_processes,
 		.ring_bytes = config->ring_bytes,
 	};
 	int r = live_open(&o, &k->source, e);

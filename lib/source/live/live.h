@@ -46,7 +46,6 @@ struct live_options {
 	bool read_seldom;            /* larger rings, if ring_bytes is 0 */
 	bool pausable;               /* source_pause may be called: separate side-band events */
 	const char *cpus;            /* only on these CPUs, a list as in cpus.h; NULL: on all */
-	bool expects_files;          /* files of many programs will be opened */
 	uint64_t ring_bytes;         /* of data per ring, a power of two of pages; 0: chosen */
 };
 

@@ -23,7 +23,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/resource.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
@@ -42,10 +41,6 @@
 #define RING_BYTES_MIN (64u << 10)
 #define RING_BYTES_ENOUGH (512u << 10)
 #define RINGS_TOTAL_BYTES (64u << 20)
-
-/* Descriptors for files of programs, one each. */
-#define FILES_FEW 512
-#define FILES_MANY 16384
 
 /* In perf_event_open(2). */
 #define ANY_CPU (-1)
@@ -527,26 +522,6 @@ static int open_process(struct live *l, const struct live_options *o, pid_t pid,
 
 /* ---- all together ------------------------------------------------------------------ */
 
-static void raise_nofile(size_t n_wanted)
-{
-	struct rlimit lim;
-	if (getrlimit(RLIMIT_NOFILE, &lim) < 0 || lim.rlim_cur >= n_wanted)
-		return;
-	lim.rlim_cur = lim.rlim_max < n_wanted ? lim.rlim_max : n_wanted;
-	setrlimit(RLIMIT_NOFILE, &lim);
-}
-
-static size_t count_threads(const struct live_options *o)
-{
-	size_t n = o->n_tids;
-	for (size_t i = 0; i < o->n_pids; i++) {
-		CLEANUP_FREE pid_t *tids = NULL;
-		int k = synth_list(o->open.host, o->pid[i], &tids);
-		n += k > 0 ? (size_t)k : 0;
-	}
-	return n;
-}
-
 static int open_events(struct live *l, const struct live_options *o, struct err *e)
 {
 	CLEANUP_FREE bool *found = calloc(o->n_events, sizeof(*found));
@@ -637,9 +612,6 @@ static int open_all(struct live *l, struct live_options *o, int *cpus, size_t n_
 		return err_errno(e, ENOMEM, "cannot set up recording");
 	for (uint32_t i = 0; i < o->n_events; i++)
 		set_attr(l, o, i);
-	size_t n_places = o->scope == LIVE_TASK ? count_threads(o) : 1;
-	raise_nofile(n_cpus * (1 + o->n_events * n_places) +
-		     (o->expects_files ? FILES_MANY : FILES_FEW));
 	int r = open_rings(l, o, cpus, n_cpus, e);
 	if (r < 0)
 		return r;

@@ -227,12 +227,27 @@ static void test_procs(void)
 	map(7, 0x40000, "c/bin/third", "/bin/third");
 	tap_ok(refused->fd == -1 && refused->open_errno != EMFILE, "it is tried again later");
 
+	struct dso *const used[] = { on_host, inside, lost };
+	for (int i = 0; i < 3; i++)
+		dsokeep_release((dsokeep_hold(used[i]), used[i]));
 	put("c/bin/second", "second", 6);
-	p.mapdso.max_open = p.mapdso.n_open;
+	dsos.keep.max_open = dsos.keep.n_open;
 	struct dso *many = map(8, 0x30000, "c/bin/second", "/bin/second");
-	tap_ok(many->fd == -1 && many->open_errno == EMFILE && many->open_path,
-	       "descriptors are bounded");
-	tap_int((long long)p.mapdso.n_open, 3, "as many as allowed");
+	tap_ok(many->fd >= 0 && many->open_path && on_host->fd == -1,
+	       "descriptors are bounded: the least recently used file is closed");
+	tap_int((long long)dsos.keep.n_open, 3, "as many as allowed");
+	tap_ok(dsokeep_hold(on_host) >= 0 && pread(on_host->fd, bytes, 4, 0) == 4 &&
+	       !memcmp(bytes, "host", 4) && inside->fd == -1, "it is opened again when it is read");
+	dsokeep_release(on_host);
+	unlink(in_base("proc/8/root"));
+	tap_ok(dsokeep_hold(inside) >= 0 && pread(inside->fd, bytes, 9, 0) == 9 &&
+	       !memcmp(bytes, "container", 9), "in a container whose process has ended, too");
+	dsokeep_release(inside);
+	dsokeep_shed(&dsos.keep, 9);
+	unlink(in_base("root/bin/prog"));
+	put("root/bin/prog", "other", 5);
+	tap_int(dsokeep_hold(on_host), -EMFILE, "another file of that name is not used");
+	tap_ok(dsokeep_is_lost(on_host), "which is a loss");
 	teardown();
 
 	/* /proc/8/exe is c/bin/prog, but another file is mapped below it. */
@@ -295,9 +310,9 @@ static void test_self(void)
 	tap_ok(d && p.first_exe == d->id && procs_process(&p, pid)->exe == d->id,
 	       "and is the main binary");
 	uint32_t n = space->map.n, serial = space->serial;
-	size_t n_open = p.mapdso.n_open;
+	size_t n_open = dsos.keep.n_open;
 	synth_process(&self, getpid(), 2, feed, &p);
-	tap_ok(space->map.n == n && space->serial == serial && p.mapdso.n_open == n_open,
+	tap_ok(space->map.n == n && space->serial == serial && dsos.keep.n_open == n_open,
 	       "a second scan changes nothing");
 	const struct dso *vdso = NULL;
 	for (uint32_t i = 0; i < dsos.n; i++) {

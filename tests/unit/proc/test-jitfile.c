@@ -3,12 +3,14 @@
 #include "base/err.h"
 #include "base/host.h"
 #include "proc/jitfile.h"
+#include "proc/jitread.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -180,9 +182,45 @@ static void test_tmp_link(const struct host *h)
 	jitfile_process_done(&p);
 }
 
+static void test_no_descriptor(const struct host *h)
+{
+	struct jitread r;
+	struct rlimit limit, few;
+	put("root/tmp/perf-3.map", "0 10 own\n");
+	jitread_init(&r, NULL);
+	getrlimit(RLIMIT_NOFILE, &limit);
+	few = (struct rlimit){ 3, limit.rlim_max };
+	setrlimit(RLIMIT_NOFILE, &few);
+	jitread_open(&r, h, 7);
+	setrlimit(RLIMIT_NOFILE, &limit);
+	tap_ok(r.map_outcome == JITFILE_NO_DESCRIPTOR && jitread_lacks_descriptor(&r),
+	       "no descriptor for a process: known as such");
+	jitread_done(&r);
+
+	jitread_init(&r, NULL);
+	tap_int(jitfile_process_init(&r.process, h, 7), 0, "the process");
+	setrlimit(RLIMIT_NOFILE, &few);
+	tap_int(outcome(&r.process), JITFILE_NO_DESCRIPTOR, "no descriptor for its map");
+	setrlimit(RLIMIT_NOFILE, &limit);
+	tap_int(outcome(&r.process), JITFILE_OPENED, "later there is one");
+	jitread_done(&r);
+
+	int file = open(path_of("root/tmp/perf-3.map"), O_RDONLY | O_CLOEXEC);
+	jitread_init(&r, NULL);
+	jitread_open(&r, h, 7);
+	setrlimit(RLIMIT_NOFILE, &few);
+	jitread_set_dump(&r, file, "jit-3.dump");
+	setrlimit(RLIMIT_NOFILE, &limit);
+	tap_ok(r.dump_outcome == JITFILE_NO_DESCRIPTOR && jitread_lacks_descriptor(&r),
+	       "no descriptor for a jitdump");
+	jitread_done(&r);
+	close(file);
+	unlink(path_of("root/tmp/perf-3.map"));
+}
+
 static void test_words(void)
 {
-	for (int o = JITFILE_LINK; o <= JITFILE_UNREADABLE; o++)
+	for (int o = JITFILE_LINK; o <= JITFILE_NO_DESCRIPTOR; o++)
 		tap_ok(jitfile_why((enum jitfile_outcome)o) != NULL, "refusal %d has a text", o);
 	tap_ok(!jitfile_why(JITFILE_OPENED) && !jitfile_why(JITFILE_ABSENT), "other outcomes "
 	       "have no text");
@@ -207,6 +245,7 @@ int main(void)
 	test_process(&h);
 	test_map(&h);
 	test_replaced(&h);
+	test_no_descriptor(&h);
 	test_tmp_link(&h);
 	test_words();
 	host_close(&h);
