@@ -149,12 +149,15 @@ static bool find_in_dwp(struct dwsplit_file *f, const struct dwunit *skeleton, s
 		case COLUMN_RNGLISTS: parts.rnglists = version == 5 ? off : 0; break;
 		}
 	}
-	if (!dwunit_open_split(&f->file, info, &parts, skeleton, ret))
+	struct dwunit u;
+	if (!dwunit_open_split(&f->file, info, &parts, skeleton, &u))
 		return false;
-	if (ret->id == skeleton->id)
-		return true;
-	dwunit_close(ret);
-	return false;
+	if (u.id != skeleton->id) {
+		dwunit_close(&u);
+		return false;
+	}
+	*ret = u;
+	return true;
 }
 
 /* ---- both ---------------------------------------------------------------- */

@@ -24,8 +24,8 @@ struct dwsplit {
 void dwsplit_init(struct dwsplit *s, struct dwfile *root);
 void dwsplit_done(struct dwsplit *s);
 
-/* The split unit of the skeleton, verified by their common id.  False if there is none; true
- * requires dwunit_close, then dwsplit_leave. */
+/* The split unit of the skeleton, verified by their common id.  False if there is none: *ret is as
+ * it was; true requires dwunit_close, then dwsplit_leave. */
 bool dwsplit_find(struct dwsplit *s, const struct dwunit *skeleton, struct dwunit *ret);
 
 /* Closes the .dwo file, and reads the noted names.  False: out of memory. */
