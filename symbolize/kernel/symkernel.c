@@ -404,7 +404,7 @@ bool symkernel_find(const struct symkernel *k, uint64_t address, const char **re
 	const struct symkernel_sym *s = &k->sym.v[low - 1];
 	bool last = low == k->sym.n || s[1].module != s->module || s[1].name == SYMKERNEL_NO_NAME;
 	/* A mapped table may have any contents. */
-	if (s->name >= k->names.n || s->module >= k->module.n ||
+	if (s->name >= k->names.n || !k->names.v[s->name] || s->module >= k->module.n ||
 	    (last && address - s->address >= LAST_BYTES_MAX))
 		return false;
 	*ret_name = k->names.v + s->name;

@@ -136,7 +136,7 @@ static void test_refusals(const struct host *h)
 static void test_damage(const struct host *h)
 {
 	static unsigned char good[4096], bad[4096];
-	size_t n = get(path, good, sizeof(good)), n_opened = 0, n_refused = 0;
+	size_t n = get(path, good, sizeof(good)), n_opened = 0, n_refused = 0, n_nameless = 0;
 	tap_ok(n > 100 && n < sizeof(good), "a small file to damage");
 	for (size_t i = 0; i < n * 8 + n; i++) {
 		struct symkernel *k = NULL;
@@ -153,10 +153,11 @@ static void test_damage(const struct host *h)
 		}
 		n_opened++;
 		for (uint64_t a = 0xffffffff80fffff0; a < 0xffffffff81000420; a += 8)
-			name_at(k, a);
+			n_nameless += !*name_at(k, a);
 		symkernel_close(k);
 	}
 	tap_ok(n_refused > n, "cut and inconsistent files are refused (%zu)", n_refused);
+	tap_ok(n_nameless == 0, "no symbol without a name is found (%zu)", n_nameless);
 	tap_ok(n_opened > 0, "other damage gives wrong names at worst (%zu)", n_opened);
 }
 
