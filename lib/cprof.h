@@ -43,6 +43,7 @@ extern "C" {
 #pragma GCC visibility push(default)
 
 struct cprof_recorder;
+struct cprof_cgroup;
 struct cprof_kind;
 struct cprof_machine;
 struct perf_event_attr;
@@ -155,6 +156,7 @@ struct cprof_config {
 	bool all_processes;            /* of the machine, instead of other targets; scope cpu */
 	const char *cpus;              /* with it, these CPUs only: "0-3,8"; NULL: all */
 	const char *command_file;      /* the file that command_pid will execute; NULL: unknown */
+	const struct cprof_cgroup *command_cgroup; /* where command_pid was started; NULL */
 };
 
 /* The results of one event; strings are borrowed from the recorder. */
@@ -223,6 +225,7 @@ struct cprof_stats {
 	/* A profile shows processes of other users, or (once it is written) addresses of the
 	 * kernel: it is for its owner only. */
 	bool is_private;
+	const char *scope_reason;      /* why this scope; borrowed from the recorder */
 };
 
 /* ---- life ---------------------------------------------------------------------------- */
@@ -230,6 +233,19 @@ struct cprof_stats {
 /* The kinds of recorders. */
 const struct cprof_kind *cprof_cpu_recorder(void);  /* perf events of any type */
 const char *cprof_kind_name(const struct cprof_kind *kind);  /* "cpu"; static */
+
+/*
+ * A cgroup for a command, below this process's own.  The kernel then delivers the samples of the
+ * command and its descendants, and no others.  Create it before the command is forked, start the
+ * command in it (clone3(2), CLONE_INTO_CGROUP) and pass it as config.command_cgroup.  With
+ * CPROF_SCOPE_AUTO it is created only where it changes nothing for the command.  The descriptor is
+ * borrowed; -1: there is no group, and the recorder knows why.  NULL: no memory.
+ *
+ * Free it after the recorder: that moves running processes back and removes the group.
+ */
+struct cprof_cgroup *cprof_cgroup_new(enum cprof_scope scope);
+int cprof_cgroup_fd(const struct cprof_cgroup *g);
+void cprof_cgroup_free(struct cprof_cgroup *g);
 
 /* Opens all events, disabled; e says what failed, why, and what to do.  The caller frees. */
 int cprof_recorder_new_sized(const struct cprof_config *config, size_t config_bytes,

@@ -87,7 +87,7 @@ static void find_cgroup(struct cprof_doctor *d, bool cpus)
 {
 	struct cprof_finding *f = doctor_find(d, "scopes", "cgroup", "A cgroup (--scope cgroup)",
 					      "%s", "");
-	int r = cgroup_check(d->host, getpid());
+	int r = cgroup_check(d->host, getpid(), false);
 	if (!cpus)
 		doctor_worse(f, CPROF_FINDING_LIMITED, "needs the same rights as --scope cpu");
 	if (r == -EBUSY) {
@@ -103,6 +103,14 @@ static void find_cgroup(struct cprof_doctor *d, bool cpus)
 			      "cgroup");
 		doctor_remedy(f, CPROF_REMEDY_MOUNT,
 			      "sudo mount -t cgroup2 none /sys/fs/cgroup");
+	} else if (r == -ERANGE) {
+		doctor_worse(f, CPROF_FINDING_LIMITED, "this cgroup has limits, which programs "
+			     "look up by its path: a command gets a cgroup on request only");
+		doctor_remedy(f, CPROF_REMEDY_OPTION, "cprof record --scope cgroup");
+	} else if (r == -EPROTONOSUPPORT || r == -EOPNOTSUPP) {
+		doctor_worse(f, CPROF_FINDING_LIMITED, "%s", cgroup_why_not(r));
+		doctor_remedy(f, CPROF_REMEDY_OPTION, "cprof record --scope cpu, which needs no "
+			      "cgroup");
 	} else if (r < 0) {
 		doctor_worse(f, CPROF_FINDING_LIMITED,
 			     "no cgroup can be created below this one: %s", strerror(-r));

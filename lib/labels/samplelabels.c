@@ -11,6 +11,7 @@
 #include "base/budget.h"
 #include "base/strtab.h"
 #include "labels/applabels.h"
+#include "proc/cgroup.h"
 #include "proc/procs.h"
 #include "source/record.h"
 
@@ -107,7 +108,7 @@ static uint32_t read_cgroup(struct samplelabels *l, uint32_t pid)
 		line = text;
 	line[strcspn(line, "\n")] = '\0';
 	char *path = strchr(line, '/');
-	return path ? strtab_add_cstr(l->options.strings, path) : 0;
+	return path ? strtab_add(l->options.strings, path, cgroup_path_bytes(path)) : 0;
 }
 
 static void add_builtin(struct samplelabels *l, enum samplelabel bit, unsigned wanted,

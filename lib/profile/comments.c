@@ -155,6 +155,8 @@ int comments_make(struct comments *c, const struct cprof_config *config,
 	say(c, &failed, "machine: %s %s, Linux %s, %u CPUs", facts->hostname, facts->arch,
 	    facts->kernel_release, facts->n_cpus);
 	say(c, &failed, "scope: %s", comments_scope_name(st->scope));
+	if (st->scope_reason && *st->scope_reason)
+		say(c, &failed, "scope chosen: %s", st->scope_reason);
 	if (config->all_processes)
 		say(c, &failed, "target: all processes%s%s; %llu samples of cprof itself",
 		    config->cpus ? ", on the CPUs " : "", config->cpus ? config->cpus : "",

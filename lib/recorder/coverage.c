@@ -91,6 +91,9 @@ void coverage_stop(struct coverage *c, const struct procs *procs)
 	}
 	if (c->cgroup && cgroup_cpu_ns(c->cgroup, &ns) == 0) {
 		c->used_ns = ns - c->base_cgroup_ns;
+		/* A descendant that moved to another cgroup was not sampled there. */
+		if (c->command_done && c->command_ns - c->task[0].base_ns > c->used_ns)
+			c->used_ns = c->command_ns - c->task[0].base_ns;
 		c->known = true;
 		return;
 	}

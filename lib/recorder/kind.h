@@ -61,6 +61,7 @@ struct kind_session {
 	uint32_t n_outputs;
 	struct source *source;          /* closed by the recorder, before the kind */
 	enum cprof_scope scope;
+	char scope_reason[160];         /* why this scope */
 	bool only_targets;              /* the source delivers records of targets only */
 	bool user_only;                 /* the kernel's side could not be sampled */
 	const struct cgroup *cgroup;    /* the target's own, or NULL */

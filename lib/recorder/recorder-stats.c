@@ -116,6 +116,7 @@ void cprof_recorder_stats_sized(struct cprof_recorder *rec, struct cprof_stats *
 		.end_realtime_ns = window_end_realtime_ns(&rec->window),
 		.duration_ns = window_duration_ns(&rec->window),
 		.scope = rec->session.scope,
+		.scope_reason = rec->session.scope_reason,
 		.user_only = rec->session.user_only,
 		.cpu_used_known = (rec->stopped || rec->counted) && rec->coverage.known &&
 				  !rec->window.is_partial,

@@ -6,9 +6,12 @@
 #include "base/host.h"
 #include "base/log.h"
 #include "event/evparse.h"
+#include "recorder/commandgroup.h"
 #include "recorder/machine.h"
 
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -194,44 +197,92 @@ void kind_cpu_choose_callgraph(struct kind_session *k)
 	}
 }
 
-/* --scope auto: events per CPU if they are allowed, else per task. */
-int kind_cpu_choose_scope(struct kind_session *k, struct err *e)
+static void __attribute__((format(printf, 3, 4)))
+set_scope(struct kind_session *k, enum cprof_scope scope, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(k->scope_reason, sizeof(k->scope_reason), fmt, ap);
+	va_end(ap);
+	k->scope = scope;
+	k->cgroup = NULL;
+}
+
+/* Uses the group that the command was started in, or creates one and moves the command. */
+static int use_cgroup(struct kind_session *k, struct err *e)
 {
 	const struct cprof_config *c = k->config;
 	struct kind_cpu *cpu = k->state;
-	const struct evopen *open = &cpu->open;
-	switch (c->scope) {
-	case CPROF_SCOPE_TASK:
-		k->scope = CPROF_SCOPE_TASK;
-		return 0;
-	case CPROF_SCOPE_CGROUP:
-		if (!c->command_pid) {
-			err_set(e, EINVAL, "--scope cgroup needs a command");
-			err_hint(e, "a running process stays in its cgroup; use "
-				    "--scope cpu");
-			return -EINVAL;
-		}
-		k->scope = CPROF_SCOPE_CGROUP;
-		k->cgroup = &cpu->cgroup;
-		return cgroup_make(&cpu->cgroup, k->host, c->command_pid, e);
-	case CPROF_SCOPE_CPU:
-		k->scope = CPROF_SCOPE_CPU;
-		return 0;
-	case CPROF_SCOPE_AUTO:
-		break;
+	const char *why_not;
+	if (!c->command_pid) {
+		err_set(e, EINVAL, "--scope cgroup needs a command");
+		err_hint(e, "a running process stays in its cgroup; use --scope cpu");
+		return -EINVAL;
 	}
+	set_scope(k, CPROF_SCOPE_CGROUP, "requested");
+	k->cgroup = commandgroup_of(c->command_cgroup, c->command_pid, &why_not);
+	if (k->cgroup)
+		return 0;
+	k->cgroup = &cpu->cgroup;
+	return cgroup_make(&cpu->cgroup, k->host, c->command_pid, e);
+}
+
+/*
+ * The cheapest scope that sees everything: a cgroup of the command, whose samples only are read;
+ * else events per CPU if they are allowed, else per task.
+ */
+static void choose_auto(struct kind_session *k)
+{
+	const struct cprof_config *c = k->config;
+	const char *why_not, *no_cpus;
+	/* Events per CPU would lose the CPU's record of calls at each switch. */
 	if (c->callgraph == CPROF_CALLGRAPH_LBR) {
-		/* Events per CPU would lose the CPU's record of calls at each switch. */
-		k->scope = CPROF_SCOPE_TASK;
-		log_line(k->log, LOG_EXPLAIN, "scope: task, for --call-graph lbr");
-	} else if (evopen_may_sample_cpus(open)) {
-		k->scope = CPROF_SCOPE_CPU;
-		log_line(k->log, LOG_EXPLAIN, "scope: cpu (events per CPU are allowed)");
-	} else {
-		k->scope = CPROF_SCOPE_TASK;
-		log_line(k->log, LOG_EXPLAIN,
-			 "scope: task, because %s; threads that live for less than a sampling "
-			 "period go unseen", evopen_why_not_cpus(open));
+		set_scope(k, CPROF_SCOPE_TASK, "for --call-graph lbr");
+		return;
 	}
+	no_cpus = evopen_why_not_cpus(&((struct kind_cpu *)k->state)->open);
+	if (no_cpus) {
+		set_scope(k, CPROF_SCOPE_TASK, "because %s", no_cpus);
+		return;
+	}
+	const struct cgroup *g = commandgroup_of(c->command_cgroup, c->command_pid, &why_not);
+	if (g && !c->no_inherit) {
+		set_scope(k, CPROF_SCOPE_CGROUP, "created for the command");
+		k->cgroup = g;
+	} else {
+		set_scope(k, CPROF_SCOPE_CPU, "events per CPU are allowed%s%s",
+			  why_not ? "; no cgroup for the command: " : "", why_not ? why_not : "");
+	}
+}
+
+int kind_cpu_choose_scope(struct kind_session *k, struct err *e)
+{
+	const struct cprof_config *c = k->config;
+	if (c->scope == CPROF_SCOPE_CGROUP)
+		return use_cgroup(k, e);
+	if (c->scope == CPROF_SCOPE_AUTO)
+		choose_auto(k);
+	else
+		set_scope(k, c->scope, "requested");
 	return 0;
+}
+
+bool kind_cpu_next_scope(struct kind_session *k, const struct err *e)
+{
+	if (k->config->scope != CPROF_SCOPE_AUTO || k->scope != CPROF_SCOPE_CGROUP)
+		return false;
+	log_line(k->log, LOG_EXPLAIN, "scope: not cgroup: %s", e->what);
+	set_scope(k, CPROF_SCOPE_CPU, "these events cannot be confined to a cgroup");
+	return true;
+}
+
+void kind_cpu_log_scope(const struct kind_session *k)
+{
+	static const char *const name[] = {
+		[CPROF_SCOPE_TASK] = "task", [CPROF_SCOPE_CPU] = "cpu",
+		[CPROF_SCOPE_CGROUP] = "cgroup",
+	};
+	const char *but = k->scope == CPROF_SCOPE_TASK ?
+			  "; threads that live for less than a sampling period go unseen" : "";
+	log_line(k->log, LOG_EXPLAIN, "scope: %s, %s%s", name[k->scope], k->scope_reason, but);
 }

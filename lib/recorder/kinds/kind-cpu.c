@@ -135,7 +135,7 @@ static int open_rings(struct kind_session *k, struct err *e)
 	const struct live_options o = {
 		.event = c->events.v, .n_events = c->events.n,
 		.attr = c->attr, .open = c->open,
-		.scope = live_scope_of(k->scope), .cgroup_fd = c->cgroup.fd,
+		.scope = live_scope_of(k->scope), .cgroup_fd = k->cgroup ? k->cgroup->fd : -1,
 		.pid = config->pid, .n_pids = config->n_pids,
 		.tid = command ? &command : config->tid,
 		.n_tids = command ? 1 : config->n_tids,
@@ -150,6 +150,23 @@ static int open_rings(struct kind_session *k, struct err *e)
 	return r;
 }
 
+/* Opens all events in the scope k->scope. */
+static int open_in_scope(struct kind_session *k, struct err *e)
+{
+	const struct cprof_config *config = k->config;
+	struct kind_cpu *c = k->state;
+	struct evattr_options *attr = &c->attr;
+	bool is_task = k->scope == CPROF_SCOPE_TASK;
+	k->only_targets = k->scope != CPROF_SCOPE_CPU;
+	attr->cpu_wide = !is_task;
+	attr->inherit = is_task && !config->no_inherit;
+	if (is_task && attr->callgraph == EVATTR_CALLGRAPH_DWARF)
+		attr->user_chain = targetswitch_any(k->host, config);
+	attr->enable_on_exec = is_task && config->command_pid;
+	int r = check_events(c, e);
+	return r < 0 ? r : open_rings(k, e);
+}
+
 static int open_events(struct kind_session *k, struct err *e)
 {
 	const struct cprof_config *config = k->config;
@@ -158,23 +175,17 @@ static int open_events(struct kind_session *k, struct err *e)
 	int r = kind_cpu_choose_scope(k, e);
 	if (r < 0)
 		return r;
-	bool is_task = k->scope == CPROF_SCOPE_TASK;
-	k->only_targets = k->scope != CPROF_SCOPE_CPU;
 	kind_cpu_choose_callgraph(k);
 	attr->only_user = config->only_user;
 	attr->only_kernel = config->only_kernel;
-	attr->cpu_wide = !is_task;
-	attr->inherit = is_task && !config->no_inherit;
-	if (is_task && attr->callgraph == EVATTR_CALLGRAPH_DWARF)
-		attr->user_chain = targetswitch_any(k->host, config);
-	attr->enable_on_exec = is_task && config->command_pid;
 	attr->start_paused = config->start_paused;
 	attr->want_count = true;
-	r = check_events(c, e);
-	if (r == 0)
-		r = open_rings(k, e);
+	r = open_in_scope(k, e);
+	if (r < 0 && kind_cpu_next_scope(k, e))
+		r = open_in_scope(k, e);
 	if (r < 0)
 		return r;
+	kind_cpu_log_scope(k);
 	for (size_t i = 0; i < k->n_events; i++)
 		k->event[i].by_count = is_weighed(source_attr(k->source, i));
 	r = note_fallbacks(k, e);
@@ -184,7 +195,8 @@ static int open_events(struct kind_session *k, struct err *e)
 	struct source_usage use;
 	source_usage(k->source, &use);
 	copysize_init(&c->copysize, attr->stack_bytes, use.ring_bytes,
-		      config->stack_bytes || !attr->stack_bytes || is_task);
+		      config->stack_bytes || !attr->stack_bytes ||
+		      k->scope == CPROF_SCOPE_TASK);
 	c->copysize.has_chain = attr->user_chain;
 	return 0;
 }
@@ -229,7 +241,7 @@ static void close_state(struct kind_session *k)
 	if (!c)
 		return;
 	if (k->owner == getpid())
-		cgroup_remove(&c->cgroup);
+		cgroup_remove(&c->cgroup, k->host);
 	evspec_list_done(&c->events);
 	free(c->names);
 	free(c);

@@ -31,8 +31,17 @@ void kind_cpu_describe(struct kind_session *k, size_t i);
 /* The kind's choose. */
 int kind_cpu_choose(struct kind_session *k, struct err *e);
 
-/* Once the targets are checked: set k->scope, and the call graph options in k->state. */
+/* Once the targets are checked: sets k->scope, with its reason and cgroup. */
 int kind_cpu_choose_scope(struct kind_session *k, struct err *e);
+
+/* After the events could not be opened, for the reason e: chooses another scope; false: there is
+ * none. */
+bool kind_cpu_next_scope(struct kind_session *k, const struct err *e);
+
+/* Explains the scope in which the events were opened. */
+void kind_cpu_log_scope(const struct kind_session *k);
+
+/* Sets the call graph options in k->state. */
 void kind_cpu_choose_callgraph(struct kind_session *k);
 
 /* The kind's why_empty. */
