@@ -10,11 +10,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -64,7 +66,16 @@ static int report_start_error(const char *name, struct err *e)
 	return r;
 }
 
-int launch_fork(struct launch *l, char **argv, const sigset_t *mask, struct err *e)
+/* Where clone3(2) is missing or forbidden (seccomp), the child starts in the present cgroup. */
+static pid_t fork_into(int cgroup_fd)
+{
+	struct clone_args a = { .flags = CLONE_INTO_CGROUP, .exit_signal = SIGCHLD,
+				.cgroup = (uint64_t)cgroup_fd };
+	pid_t pid = cgroup_fd < 0 ? -1 : (pid_t)syscall(SYS_clone3, &a, sizeof(a));
+	return pid < 0 ? fork() : pid;
+}
+
+int launch_fork(struct launch *l, char **argv, const sigset_t *mask, int cgroup_fd, struct err *e)
 {
 	int go[2], failed[2];
 	*l = (struct launch){ .go_fd = -1, .errno_fd = -1, .name = argv[0] };
@@ -76,7 +87,7 @@ int launch_fork(struct launch *l, char **argv, const sigset_t *mask, struct err 
 		close(go[1]);
 		return r;
 	}
-	pid_t pid = fork();
+	pid_t pid = fork_into(cgroup_fd);
 	if (pid == 0) {
 		close(go[1]);
 		close(failed[0]);

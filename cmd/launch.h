@@ -20,8 +20,9 @@ struct launch {
 	uint64_t cpu_ns;  /* of it and the children that it waited for; valid when ended */
 };
 
-/* Forks.  The command runs with the signal mask `mask`.  -errno with e set. */
-int launch_fork(struct launch *l, char **argv, const sigset_t *mask, struct err *e);
+/* Forks.  The command runs with the signal mask `mask`.  It starts in the cgroup whose folder is
+ * cgroup_fd (-1: the present one), unless the kernel refuses that.  -errno with e set. */
+int launch_fork(struct launch *l, char **argv, const sigset_t *mask, int cgroup_fd, struct err *e);
 
 /* Lets it exec.  When the exec fails, -ENOENT or another -errno with e set. */
 int launch_exec(struct launch *l, struct err *e);

@@ -25,7 +25,9 @@ static int start_command(struct recording *rec, struct err *e)
 {
 	if (!rec->opts.target.command)
 		return 0;
-	return launch_fork(&rec->launch, rec->opts.target.command, &rec->signals.before, e);
+	rec->cgroup = targetopts_cgroup(&rec->opts.target);
+	return launch_fork(&rec->launch, rec->opts.target.command, &rec->signals.before,
+			   cprof_cgroup_fd(rec->cgroup), e);
 }
 
 /* Shows the hottest functions of the first file, only on a terminal. */
@@ -194,6 +196,7 @@ static void configure_recorder(struct recording *rec)
 	const struct recordopts *o = &rec->opts;
 	struct cprof_config *c = &rec->opts.target.config;
 	c->command_pid = c->all_processes ? 0 : rec->launch.pid;
+	c->command_cgroup = rec->cgroup;
 	c->command_file = o->target.command ? o->target.command[0] : NULL;
 	if (!o->quiet)
 		c->explain = log_record_line;
@@ -280,6 +283,7 @@ static void recording_done(struct recording *rec)
 	targetuse_done(&rec->use);
 	free(rec->cache_dir);
 	cprof_recorder_free(rec->recorder);
+	cprof_cgroup_free(rec->cgroup);
 	signals_close(&rec->signals);
 	host_close(&rec->host);
 	recordopts_done(&rec->opts);

@@ -20,6 +20,7 @@ struct recording {
 	struct host host;
 	struct signals signals;
 	struct launch launch;
+	struct cprof_cgroup *cgroup;   /* the command's; NULL: none */
 	struct control control;
 	struct partwriter parts;
 	struct rotate_clock clock;     /* --switch-output: when the current file began */

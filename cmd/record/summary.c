@@ -195,8 +195,8 @@ void summary_print(const struct summary *s, FILE *to)
 		fprintf(to, "  '%s' ended with status %d\n", s->command_name, s->command_status);
 	if (!s->verbose)
 		return;
-	fprintf(to, "  scope %s, %u CPUs, %u descriptors, rings of %" PRIu64 " KiB\n",
-		scope_name(st.scope), st.n_cpus, st.n_fds, st.ring_bytes / 1024);
+	fprintf(to, "  scope %s (%s), %u CPUs, %u descriptors, rings of %" PRIu64 " KiB\n",
+		scope_name(st.scope), st.scope_reason, st.n_cpus, st.n_fds, st.ring_bytes / 1024);
 	fprintf(to, "  %s recorded", units_duration_text(st.duration_ns, text));
 	if (st.cpu_used_known)
 		fprintf(to, ", target used %s of CPU time",
@@ -273,7 +273,9 @@ void summary_print_json(const struct summary *s, FILE *to)
 	struct cprof_losses losses;
 	cprof_recorder_stats(s->recorder, &st);
 	collect_losses(s, &losses);
-	fprintf(to, "{\"version\": \"%s\", \"scope\": \"%s\"", CPROF_VERSION, scope_name(st.scope));
+	fprintf(to, "{\"version\": \"%s\", \"scope\": \"%s\", ", CPROF_VERSION,
+		scope_name(st.scope));
+	summaryparts_json_string(to, "scope_reason", st.scope_reason);
 	fprintf(to, ", \"start_time_ns\": %" PRId64 ", \"end_time_ns\": %" PRId64
 		", \"duration_ns\": %" PRIu64, st.start_realtime_ns, st.end_realtime_ns,
 		st.duration_ns);

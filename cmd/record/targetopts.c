@@ -168,6 +168,15 @@ void targetopts_finish(struct targetopts *o)
 	o->config.command_line = o->command_line;
 }
 
+struct cprof_cgroup *targetopts_cgroup(const struct targetopts *o)
+{
+	const struct cprof_config *c = &o->config;
+	bool is_wanted = c->scope == CPROF_SCOPE_CGROUP ||
+			 (c->scope == CPROF_SCOPE_AUTO && !c->no_inherit &&
+			  c->callgraph != CPROF_CALLGRAPH_LBR);
+	return o->command && !c->all_processes && is_wanted ? cprof_cgroup_new(c->scope) : NULL;
+}
+
 void targetopts_done(struct targetopts *o)
 {
 	VEC_FREE(&o->events);

@@ -35,6 +35,9 @@ void targetopts_finish(struct targetopts *o);
 /* Sets the inputs of the children; for ARGP_KEY_INIT. */
 void targetopts_set_inputs(struct targetopts *o, struct argp_state *state);
 
+/* The cgroup for the command; NULL: it gets none, or out of memory. */
+struct cprof_cgroup *targetopts_cgroup(const struct targetopts *o);
+
 void targetopts_done(struct targetopts *o);
 
 #endif

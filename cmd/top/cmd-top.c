@@ -111,7 +111,9 @@ static int start_command(struct top_state *top, struct err *e)
 		saved[fd] = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 		dup2(null, fd);
 	}
-	int r = launch_fork(&top->launch, top->rec.command, &top->signals.before, e);
+	top->cgroup = targetopts_cgroup(&top->rec);
+	int r = launch_fork(&top->launch, top->rec.command, &top->signals.before,
+			    cprof_cgroup_fd(top->cgroup), e);
 	for (int fd = 0; fd <= 2; fd++) {
 		if (saved[fd] < 0)
 			continue;
@@ -177,6 +179,7 @@ static int run_recorder(struct top_state *top, int *ret_status, struct err *e)
 		return r;
 	signal(SIGPIPE, SIG_IGN);
 	c->command_pid = c->all_processes ? 0 : top->launch.pid;
+	c->command_cgroup = top->cgroup;
 	c->command_file = top->rec.command ? top->rec.command[0] : NULL;
 	c->cache_dir = top->cache_dir = cachedir_path();
 	realtime_set(true);
@@ -207,6 +210,7 @@ static void top_done(struct top_state *top)
 	end_command(top);
 	launch_done(&top->launch);
 	cprof_recorder_free(top->recorder);
+	cprof_cgroup_free(top->cgroup);
 	for (size_t i = 0; i < top->n_events && top->tally; i++)
 		top_tally_done(&top->tally[i]);
 	free(top->tally);

@@ -29,6 +29,7 @@ struct top_state {
 	struct targetopts rec;
 	struct signals signals;
 	struct launch launch;
+	struct cprof_cgroup *cgroup;  /* the command's; NULL: none */
 	struct top_screen screen;
 	struct term term;
 	struct cprof_recorder *recorder;
