@@ -5,6 +5,7 @@
 #include "cmd/cmd.h"
 #include "cmd/nofile.h"
 #include "cmd/printable.h"
+#include "cmd/suggest.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -48,18 +49,31 @@ static void close_stdout(void)
 	_exit(CMD_FAILED);
 }
 
+static const char *nearest_command(const char *name)
+{
+	const char *names[32];
+	size_t n = 0;
+	for (const struct cmd *const *c = cmd_all; *c && n < sizeof(names) / sizeof(*names); c++)
+		names[n++] = (*c)->name;
+	return suggest_word(name, names, n);
+}
+
 static int fail_unknown(const char *name)
 {
 	bool is_option = name[0] == '-';
+	const char *near = is_option ? NULL : nearest_command(name);
 	fputs(is_option ? "cprof: unrecognized option '" : "cprof: no command '", stderr);
 	printable_text(stderr, name);
-	fputs("'\n  the commands are:", stderr);
+	fputs("'\n", stderr);
+	if (near)
+		fprintf(stderr, "  did you mean '%s'?\n", near);
+	fputs("  the commands are:", stderr);
 	for (const struct cmd *const *c = cmd_all; *c; c++)
 		fprintf(stderr, " %s", (*c)->name);
 	fputc('\n', stderr);
 	if (is_option)
 		fputs("  options follow the command, as in 'cprof record -p PID'\n", stderr);
-	else if (strchr(name, '/'))
+	else if (!near)
 		fputs("  to record a program: 'cprof record PROGRAM [ARG...]'\n", stderr);
 	return CMD_USAGE;
 }
@@ -68,6 +82,52 @@ static int fail(const struct err *e)
 {
 	fprintf(stderr, "cprof: %s\n", e->what);
 	return CMD_FAILED;
+}
+
+static const struct cmd *find_command(const char *name)
+{
+	for (const struct cmd *const *c = cmd_all; *c; c++)
+		if (strcmp(name, (*c)->name) == 0)
+			return *c;
+	return NULL;
+}
+
+static int print_version(void)
+{
+	printf("cprof %s\n", CPROF_VERSION);
+	return 0;
+}
+
+/* argv[0] is the name of the command. */
+static int run_command(const struct cmd *c, int argc, char **argv)
+{
+	/* argp shows argv[0] in its messages. */
+	char full[64], given[128], help[] = "--help", *help_argv[] = { full, help, NULL };
+	struct err e = { 0 };
+	snprintf(full, sizeof(full), "cprof %s", c->name);
+	argv[0] = full;
+	struct suggest s = suggest_options(c->argp, argv + 1, c->is_recording);
+	switch (s.kind) {
+	case SUGGEST_VERSION:
+		return print_version();
+	case SUGGEST_HELP:
+		return c->run(2, help_argv);
+	case SUGGEST_OPTION:
+		snprintf(given, sizeof(given), "%.*s", s.n_given, s.given);
+		fprintf(stderr, "cprof %s: unrecognized option '", c->name);
+		printable_text(stderr, given);
+		fputs("'\n", stderr);
+		if (s.near)
+			fprintf(stderr, "  did you mean '--%s'?\n", s.near);
+		fprintf(stderr, "Try `cprof %s --help' or `cprof %s --usage' for more "
+			"information.\n", c->name, c->name);
+		return CMD_USAGE;
+	case SUGGEST_NOTHING:
+		break;
+	}
+	if (caller_settle(c->is_recording, &e) < 0)
+		return fail(&e);
+	return c->run(argc, argv);
 }
 
 int main(int argc, char **argv)
@@ -85,23 +145,17 @@ int main(int argc, char **argv)
 	}
 	const char *name = argv[1];
 	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
+		const struct cmd *c = argc > 2 ? find_command(argv[2]) : NULL;
+		char help[] = "--help", *help_argv[] = { argv[2], help, NULL };
+		if (c)
+			return run_command(c, 2, help_argv);
+		if (argc > 2)
+			return fail_unknown(argv[2]);
 		print_help(stdout);
 		return 0;
 	}
-	if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
-		printf("cprof %s\n", CPROF_VERSION);
-		return 0;
-	}
-	for (const struct cmd *const *c = cmd_all; *c; c++) {
-		if (strcmp(name, (*c)->name) != 0)
-			continue;
-		/* argp shows argv[0] in its messages. */
-		char full[64];
-		snprintf(full, sizeof(full), "cprof %s", name);
-		argv[1] = full;
-		if (caller_settle((*c)->is_recording, &e) < 0)
-			return fail(&e);
-		return (*c)->run(argc - 1, argv + 1);
-	}
-	return fail_unknown(name);
+	if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0)
+		return print_version();
+	const struct cmd *c = find_command(name);
+	return c ? run_command(c, argc - 1, argv + 1) : fail_unknown(name);
 }
