@@ -245,6 +245,19 @@ int profile_read_bytes(const char *path, uint8_t **ret_data, size_t *ret_n)
 	return 0;
 }
 
+void pprof_read_hint(const uint8_t *data, size_t n_bytes, struct err *e)
+{
+	static const char perf_magic[] = "PERFILE2"; /* tools/perf/util/header.c */
+	if (!e || e->hint[0])
+		return;
+	if (n_bytes >= sizeof(perf_magic) - 1 &&
+	    memcmp(data, perf_magic, sizeof(perf_magic) - 1) == 0)
+		err_hint(e, "this is a recording of perf: 'cprof import FILE' turns it into a "
+			 "profile");
+	else
+		err_hint(e, "a pprof profile is expected (profile.proto, gzipped or not)");
+}
+
 int profile_read_file(const char *path, struct profile **ret_profile, struct err *e)
 {
 	CLEANUP_FREE uint8_t *data = NULL;
@@ -256,8 +269,7 @@ int profile_read_file(const char *path, struct profile **ret_profile, struct err
 		     : err_set(e, EINVAL, "the file is empty");
 	if (r < 0) {
 		err_prefix(e, "cannot read '%s'", path);
-		if (!e || !e->hint[0])
-			err_hint(e, "a pprof profile is expected (profile.proto, gzipped or not)");
+		pprof_read_hint(data, n, e);
 	}
 	return r;
 }

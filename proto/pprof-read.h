@@ -74,4 +74,8 @@ void profile_free(struct profile *p);
 /* Reads a whole file of up to 4 GiB; the caller frees *ret_data.  -errno. */
 int profile_read_bytes(const char *path, uint8_t **ret_data, size_t *ret_n);
 
+/* Sets e's hint, unless it has one, to what such bytes, which are no profile, may be.  e may be
+ * NULL. */
+void pprof_read_hint(const uint8_t *data, size_t n_bytes, struct err *e);
+
 #endif

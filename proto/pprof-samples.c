@@ -95,8 +95,7 @@ int pprof_samples_open_file(const char *path, struct pprof_samples **ret,
 		     : err_set(e, EINVAL, "the file is empty");
 	if (r < 0) {
 		err_prefix(e, "cannot read '%s'", path);
-		if (!e || !e->hint[0])
-			err_hint(e, "a pprof profile is expected (profile.proto, gzipped or not)");
+		pprof_read_hint(data, n, e);
 		return r;
 	}
 	data = NULL;  /* freed, or owned by *ret */

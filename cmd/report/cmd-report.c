@@ -114,6 +114,7 @@ static int run_report(int argc, char **argv)
 	int status = o.html || o.svg ? report_html_write(&o, &e) < 0 ? fail(&e) : EXIT_SUCCESS
 				     : print_report(&o);
 	free(o.path);
+	free(o.newest);
 	return status;
 }
 

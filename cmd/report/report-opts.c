@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/optsets.h"
+#include "cmd/printable.h"
 
 #include <argp.h>
 #include <stdlib.h>
@@ -108,10 +109,21 @@ static void check_pictures(const struct report_options *o, struct argp_state *st
 			argp_error(state, "with --html and --svg '-' must be the only FILE");
 }
 
+static void use_newest(struct report_options *o, struct argp_state *state)
+{
+	o->newest = report_newest(".");
+	if (!o->newest)
+		argp_error(state, "no FILE given, and this folder has no profile (*.pb.gz)");
+	o->path[o->n_paths++] = o->newest;
+	fputs("cprof report: ", stderr);
+	printable_text(stderr, o->newest);
+	fputs(" (the newest profile in this folder)\n", stderr);
+}
+
 static void check_together(struct report_options *o, struct argp_state *state)
 {
 	if (o->n_paths == 0)
-		argp_error(state, "no FILE given");
+		use_newest(o, state);
 	check_pictures(o, state);
 	if (o->caller && o->callee)
 		argp_error(state, "only one of --caller and --callee");
@@ -201,10 +213,11 @@ const struct argp report_argp = {
 	.options = option_table,
 	.help_filter = optwords_help,
 	.parser = parse_option,
-	.args_doc = "FILE...",
+	.args_doc = "[FILE...]",
 	.doc = "Show where a program spent its time, or whatever the profile counts.\v"
 	       "FILE is a pprof profile, gzipped or not, from cprof or any other tool; "
-	       "several are merged.",
+	       "several are merged.  Without FILE, cprof report "
+	       "shows the newest profile in the current folder.",
 };
 
 void report_opts_parse(struct report_options *o, int argc, char **argv)

@@ -25,6 +25,7 @@ enum report_format { REPORT_TEXT, REPORT_JSON, REPORT_CSV, REPORT_FOLDED };
 
 struct report_options {
 	const char **path;                /* the FILEs */
+	char *newest;                     /* or the newest profile of this folder; freed by run */
 	size_t n_paths;
 	const char *sample_type, *unit;
 	uint64_t limit;                   /* rows or lines; 0: all */
@@ -74,6 +75,10 @@ extern const struct argp report_argp;
 
 /* report-opts.c: exits as argp does on wrong usage. */
 void report_opts_parse(struct report_options *o, int argc, char **argv);
+
+/* report-newest.c: the name of the newest profile (*.pb.gz, *.pb) in a folder.  NULL: none.  The
+ * caller frees it. */
+char *report_newest(const char *folder);
 
 /* report-view.c.  Close a view even if opening it has failed. */
 int report_view_open(struct report_view *v, const struct report_options *o,

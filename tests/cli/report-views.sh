@@ -8,6 +8,26 @@ mkdir -p odd.keep/src/app
 "$PYTHON" "$CPROF_SOURCE_ROOT/tests/tools/oddprofiles.py" odd.keep
 rm -f odd.keep/odd-random*
 
+# ---- files
+
+mkdir newest.keep
+cp "$p" newest.keep/old.pb.gz
+cp "$p" newest.keep/new.pb.gz
+touch -d '2020-01-01' newest.keep/old.pb.gz
+touch -d '2030-01-01' newest.keep/other.txt
+ln -s new.pb.gz newest.keep/link.pb.gz
+run sh -c 'cd newest.keep && exec "$1" report' sh "$CPROF"
+is "$status" 0 'without FILE: a profile is shown'
+like err '^cprof report: new.pb.gz \(the newest' 'without FILE: cprof names the newest profile'
+cp out newest.txt
+run "$CPROF" report "$p"
+check 'without FILE: the report is the same' cmp -s out newest.txt
+mkdir empty.keep
+run sh -c 'cd empty.keep && exec "$1" report' sh "$CPROF"
+is "$status" 64 'without FILE and without profiles: usage'
+printf 'PERFILE2................' >x.perf.data
+refused 1 "cprof import" 'a recording of perf: the message names cprof import' report x.perf.data
+
 # ---- views
 
 run "$CPROF" report --tree "$p"
