@@ -20,6 +20,11 @@ const struct optwords optsets_scope = {
 		      { "cpu", CPROF_SCOPE_CPU }, { "cgroup", CPROF_SCOPE_CGROUP }),
 };
 
+const struct optwords optsets_realtime = {
+	.name = "realtime",
+	.word = WORDS({ "auto", true, " (the default)" }, { "no", false }),
+};
+
 const struct optwords optsets_callgraph = {
 	.name = "call-graph",
 	.word = WORDS({ "auto", CPROF_CALLGRAPH_AUTO, " (the default)" },
@@ -84,8 +89,8 @@ const struct optwords optsets_consumers = {
 };
 
 const struct optwords *const optwords_sets[] = {
-	&optsets_scope, &optsets_callgraph, &optsets_labels, &optsets_import_labels,
-	&optsets_demangle, &optsets_debuginfod, &optsets_control, &optsets_signal,
-	&optsets_switch_output, &optsets_by, &optsets_sort, &optsets_unit, &optsets_from,
-	&optsets_consumers, &optsets_to, NULL
+	&optsets_scope, &optsets_realtime, &optsets_callgraph, &optsets_labels,
+	&optsets_import_labels, &optsets_demangle, &optsets_debuginfod, &optsets_control,
+	&optsets_signal, &optsets_switch_output, &optsets_by, &optsets_sort, &optsets_unit,
+	&optsets_from, &optsets_consumers, &optsets_to, NULL
 };

@@ -6,6 +6,7 @@
 #include "cmd/optwords.h"
 
 extern const struct optwords optsets_scope;          /* enum cprof_scope */
+extern const struct optwords optsets_realtime;       /* bool */
 extern const struct optwords optsets_callgraph;      /* enum cprof_callgraph */
 extern const struct optwords optsets_labels;         /* enum cprof_label */
 extern const struct optwords optsets_import_labels;  /* the same, of recordings by perf */

@@ -8,7 +8,6 @@
 #include "cmd/cachedir.h"
 #include "cmd/cmd.h"
 #include "cmd/record/topfive.h"
-#include "cmd/realtime.h"
 #include "cmd/record/recording.h"
 #include "cmd/record/repeat.h"
 #include "cmd/record/recordloop.h"
@@ -53,6 +52,7 @@ static int summarize(struct recording *rec)
 		.command_signal = launch_signal(&rec->launch),
 		.own_cpu_s = summary_own_cpu_s(),
 		.used_by_ticks = rec->opts.target.config.all_processes,
+		.realtime = realtime_state(&rec->realtime),
 	};
 	if (!rec->opts.quiet) {
 		summary_print(&s, stderr);
@@ -99,6 +99,7 @@ static int open_files(struct recording *rec, struct err *e)
 	rec->parts.max_kept = o->part.max_files;
 	rec->parts.json = o->json;
 	rec->parts.strict = o->strict;
+	rec->parts.realtime = &rec->realtime;
 	if (stamped)
 		partwriter_stamp(&rec->parts, rec->recorder, stamp);
 	int r = recordfiles_open(&rec->files, rec->recorder, o->output, stamped ? stamp : NULL, e);
@@ -213,6 +214,9 @@ static int record_samples(struct recording *rec, int *ret_status, struct err *e)
 	r = open_files(rec, e);
 	if (r < 0)
 		return r;
+	/* Only now: while other real-time threads never sleep, opening would not end. */
+	realtime_start(&rec->realtime, !rec->opts.target.is_normal);
+	realtime_raise(&rec->realtime);
 	r = cprof_recorder_start(rec->recorder, e);
 	if (r < 0)
 		return r;
@@ -241,9 +245,8 @@ static int record_target(struct recording *rec, int *ret_status, struct err *e)
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	configure_recorder(rec);
-	realtime_set(true);
 	r = record_samples(rec, ret_status, e);
-	realtime_set(false);
+	realtime_lower(&rec->realtime);
 	if (r < 0)
 		return r;
 	r = write_files(rec, e);
@@ -276,6 +279,7 @@ static void await_command(struct recording *rec)
 static void recording_done(struct recording *rec)
 {
 	signals_abort_on(NULL, 0);  /* the names are freed next */
+	realtime_stop(&rec->realtime);
 	launch_done(&rec->launch);
 	recordfiles_done(&rec->files);
 	partwriter_done(&rec->parts);

@@ -62,7 +62,8 @@ static int summarize(const struct partwriter *p, const struct recordfiles *f,
 		     struct cprof_recorder *r, double own_cpu_s)
 {
 	struct err e;
-	struct summary s = { .recorder = r, .file = f->file, .own_cpu_s = own_cpu_s };
+	struct summary s = { .recorder = r, .file = f->file, .own_cpu_s = own_cpu_s,
+			     .realtime = realtime_state(p->realtime) };
 	if (p->json) {
 		summary_print_json(&s, stdout);
 		if (fflush(stdout) != 0) {

@@ -14,6 +14,7 @@
 
 #include "base/vec.h"
 #include "cmd/filemode.h"
+#include "cmd/realtime.h"
 
 struct cprof_recorder;
 struct err;
@@ -30,6 +31,7 @@ struct partwriter {
 	bool quiet;
 	bool json;                     /* print the summary of each part on stdout, one per line */
 	bool strict;                   /* count parts with losses */
+	const struct realtime *realtime;
 	pid_t pid;                     /* of the child that writes; 0: none */
 	int fd;                        /* readable when the child reports files or ends; -1 */
 	VEC(char) reported;            /* the names of its files received so far */

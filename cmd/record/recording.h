@@ -8,6 +8,7 @@
 #include "cmd/record/control.h"
 #include "cmd/record/exclusive.h"
 #include "cmd/launch.h"
+#include "cmd/realtime.h"
 #include "cmd/record/partwriter.h"
 #include "cmd/record/recordfiles.h"
 #include "cmd/record/recordopts.h"
@@ -19,6 +20,7 @@ struct recording {
 	struct recordopts opts;
 	struct host host;
 	struct signals signals;
+	struct realtime realtime;
 	struct launch launch;
 	struct cprof_cgroup *cgroup;   /* the command's; NULL: none */
 	struct control control;

@@ -193,8 +193,13 @@ void summary_print(const struct summary *s, FILE *to)
 			s->command_signal, strsignal(s->command_signal));
 	else if (s->command_ended && s->command_status)
 		fprintf(to, "  '%s' ended with status %d\n", s->command_name, s->command_status);
+	if (s->realtime == REALTIME_DROPPED)
+		fputs("  other real-time threads held the CPU: cprof has given up its real-time "
+		      "priority (--realtime=no)\n", to);
 	if (!s->verbose)
 		return;
+	if (s->realtime == REALTIME_YES)
+		fputs("  the rings were read at real-time priority\n", to);
 	fprintf(to, "  scope %s (%s), %u CPUs, %u descriptors, rings of %" PRIu64 " KiB\n",
 		scope_name(st.scope), st.scope_reason, st.n_cpus, st.n_fds, st.ring_bytes / 1024);
 	fprintf(to, "  %s recorded", units_duration_text(st.duration_ns, text));
@@ -295,6 +300,7 @@ void summary_print_json(const struct summary *s, FILE *to)
 		st.n_foreign, st.n_own_samples);
 	fprintf(to, ", \"descriptors\": %u, \"cpus\": %u, \"ring_bytes\": %" PRIu64, st.n_fds,
 		st.n_cpus, st.ring_bytes);
+	fprintf(to, ", \"realtime\": \"%s\"", realtime_state_name(s->realtime));
 	fprintf(to, ", \"own_cpu_s\": %.6f, \"peak_table_bytes\": %" PRIu64, s->own_cpu_s,
 		st.peak_memory_bytes);
 	if (st.cost_known)

@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "cmd/realtime.h"
+
 struct cprof_recorder;
 
 struct summary_file {
@@ -27,6 +29,7 @@ struct summary {
 	bool command_ended;
 	double own_cpu_s;        /* of cprof itself */
 	bool used_by_ticks;      /* the CPU time used is known in clock ticks */
+	enum realtime_state realtime;
 };
 
 /* The CPU time of this process so far. */

@@ -4,6 +4,7 @@
 /* Options of the commands that record: targets, events and limits. */
 
 #include <argp.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -15,6 +16,7 @@ struct targetopts {
 	VEC(const char *) events;
 	VEC(pid_t) pids, tids;
 	char **command;               /* NULL: attach */
+	bool is_normal;               /* --realtime=no */
 	char *command_line;           /* for the profile's comments */
 };
 

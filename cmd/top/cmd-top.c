@@ -6,7 +6,6 @@
 #include "base/clock.h"
 #include "cmd/cachedir.h"
 #include "cmd/cmd.h"
-#include "cmd/realtime.h"
 #include "cmd/top/top-state.h"
 
 #include <errno.h>
@@ -149,6 +148,8 @@ static int show_samples(struct top_state *top, int *ret_status, struct err *e)
 	r = make_tallies(top, e);
 	if (r < 0)
 		return r;
+	realtime_start(&top->realtime, !top->rec.is_normal);
+	realtime_raise(&top->realtime);
 	r = cprof_recorder_start(top->recorder, e);
 	if (r < 0)
 		return r;
@@ -182,10 +183,9 @@ static int run_recorder(struct top_state *top, int *ret_status, struct err *e)
 	c->command_cgroup = top->cgroup;
 	c->command_file = top->rec.command ? top->rec.command[0] : NULL;
 	c->cache_dir = top->cache_dir = cachedir_path();
-	realtime_set(true);
 	r = show_samples(top, ret_status, e);
 	top_screen_close(&top->screen);
-	realtime_set(false);
+	realtime_lower(&top->realtime);
 	if (r < 0)
 		return r;
 	*ret_status = 0;
@@ -208,6 +208,7 @@ static void end_command(struct top_state *top)
 static void top_done(struct top_state *top)
 {
 	end_command(top);
+	realtime_stop(&top->realtime);
 	launch_done(&top->launch);
 	cprof_recorder_free(top->recorder);
 	cprof_cgroup_free(top->cgroup);

@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "base/membuf.h"
-#include "cmd/realtime.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,13 +79,13 @@ int top_refresh_take(struct top_state *top, struct err *e)
 	/* After the target has ended there is nothing new. */
 	if (top->ended)
 		return 0;
-	realtime_set(false);
+	realtime_lower(&top->realtime);
 	int r = take_events(top, e);
 	uint64_t now = clock_monotonic_ns(), cpu = clock_now_ns(CLOCK_PROCESS_CPUTIME_ID);
 	top->own_cpu = (double)(cpu - top->own_cpu_ns) / (double)(now - top->shown_ns + 1);
 	top->shown_ns = now;
 	top->own_cpu_ns = cpu;
-	realtime_set(true);
+	realtime_raise(&top->realtime);
 	return r;
 }
 

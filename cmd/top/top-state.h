@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "cmd/filemode.h"
 #include "cmd/launch.h"
+#include "cmd/realtime.h"
 #include "cmd/record/targetopts.h"
 #include "cmd/signals.h"
 #include "cmd/top/top-screen.h"
@@ -28,6 +29,7 @@ struct top_state {
 	struct top_options o;
 	struct targetopts rec;
 	struct signals signals;
+	struct realtime realtime;
 	struct launch launch;
 	struct cprof_cgroup *cgroup;  /* the command's; NULL: none */
 	struct top_screen screen;
