@@ -196,9 +196,11 @@ static void configure_recorder(struct recording *rec)
 {
 	const struct recordopts *o = &rec->opts;
 	struct cprof_config *c = &rec->opts.target.config;
-	c->command_pid = c->all_processes ? 0 : rec->launch.pid;
-	c->command_cgroup = rec->cgroup;
-	c->command_file = o->target.command ? o->target.command[0] : NULL;
+	if (targetopts_records_command(&o->target)) {
+		c->command_pid = rec->launch.pid;
+		c->command_file = o->target.command[0];
+		c->command_cgroup = rec->cgroup;
+	}
 	if (!o->quiet)
 		c->explain = log_record_line;
 	c->explain_max = o->verbose ? CPROF_EXPLAIN_ALL : CPROF_EXPLAIN_NOTE;
@@ -231,7 +233,7 @@ static int record_samples(struct recording *rec, int *ret_status, struct err *e)
 	r = recordloop_run(rec, e);
 	if (r < 0)
 		return r;
-	if (rec->launch.ended)
+	if (rec->launch.ended && targetopts_records_command(&rec->opts.target))
 		cprof_recorder_command_used(rec->recorder, rec->launch.cpu_ns);
 	return cprof_recorder_stop(rec->recorder, e);
 }
@@ -306,6 +308,9 @@ static int record_once(struct recordopts *o)
 	if (r < 0) {
 		int failed = e.code ? cmd_fail("record", &e) : CMD_FAILED;
 		status = status > CMD_FAILED && status != CMD_USAGE ? status : failed;
+		/* A command that is too short for a sample has run nevertheless. */
+		if (r == -ENODATA && rec.launch.pid && rec.launch.go_fd < 0 && !rec.opts.strict)
+			status = 0;
 		recordfiles_discard(&rec.files);
 	}
 	await_command(&rec);

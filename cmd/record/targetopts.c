@@ -3,20 +3,34 @@
  */
 #include "cmd/record/targetopts.h"
 
+#include "base/err.h"
+#include "base/host.h"
+#include "cmd/cmd.h"
 #include "cmd/optparse.h"
 #include "cmd/optsets.h"
+#include "cmd/printable.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+/* A name that so many processes have is reported with their ids. */
+#define MATCHES_MANY 8u
 
 enum {
 	OPT_NO_INHERIT = 512, OPT_SCOPE, OPT_ADAPTIVE, OPT_USER, OPT_KERNEL, OPT_CALL_GRAPH,
-	OPT_MAX_DEPTH, OPT_RING_SIZE, OPT_MAX_MEMORY, OPT_REALTIME,
+	OPT_MAX_DEPTH, OPT_RING_SIZE, OPT_MAX_MEMORY, OPT_REALTIME, OPT_CHILDREN,
+	OPT_NO_COMMAND_LINE,
 };
 
 static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "Target:", 1 },
-	{ "pid", 'p', "PID[,PID...]", 0, "Record running processes, with all their threads", 1 },
+	{ "pid", 'p', "PROCESS[,PROCESS...]", 0,
+	  "Record running processes, given by id or name, with all their threads; a command only "
+	  "says how long", 1 },
+	{ "children", OPT_CHILDREN, NULL, 0,
+	  "With -p: record all present descendants of the processes, too", 1 },
 	{ "tid", 't', "TID[,TID...]", 0, "Record single threads", 1 },
 	{ "all-cpus", 'a', NULL, 0,
 	  "Record all processes of the machine; a command only says how long", 1 },
@@ -37,8 +51,12 @@ static const struct argp_option options[] = {
 	{ "call-graph", OPT_CALL_GRAPH, "MODE", 0,
 	  "How to unwind user stacks: {call-graph}; dwarf,SIZE copies SIZE bytes of each stack",
 	  2 },
+	{ NULL, 'g', NULL, 0, "Does nothing, because stacks are always recorded", 2 },
 	{ "max-depth", OPT_MAX_DEPTH, "N", 0,
 	  "Deepest user stack to unwind by CFI, in frames; default: 16384", 2 },
+
+	{ "no-command-line", OPT_NO_COMMAND_LINE, NULL, 0,
+	  "Leave the command line, which may have secrets, out of the profile", 4 },
 
 	{ NULL, 0, NULL, 0, "Limits:", 5 },
 	{ "ring-size", OPT_RING_SIZE, "SIZE", 0,
@@ -61,10 +79,96 @@ static void parse_callgraph(struct argp_state *state, const char *arg, struct cp
 	c->stack_bytes = (uint32_t)n_bytes;
 }
 
+/* ---- processes ------------------------------------------------------------------------- */
+
+static bool is_number(const char *text)
+{
+	return *text && strspn(text, "0123456789") == strlen(text);
+}
+
+static void add_id(struct targetopts *o, struct argp_state *state, const char *text)
+{
+	errno = 0;
+	long id = strtol(text, NULL, 10);
+	if (errno || id <= 0 || id > INT32_MAX)
+		argp_error(state, "'%s' is not the id of a process", text);
+	if (!VEC_PUSH(&o->processes.pids, (pid_t)id))
+		argp_failure(state, CMD_FAILED, ENOMEM, "cannot parse options");
+}
+
+static void print_matches(const struct targetopts *o, const struct argp_state *state,
+			  const char *name, size_t from)
+{
+	size_t n = o->processes.pids.n - from;
+	if (n <= MATCHES_MANY)
+		return;
+	fprintf(stderr, "%s: %zu processes have the name '", state->name, n);
+	printable_text(stderr, name);
+	fputs("':", stderr);
+	for (size_t i = from; i < o->processes.pids.n; i++)
+		fprintf(stderr, " %d", (int)o->processes.pids.v[i]);
+	fputc('\n', stderr);
+}
+
+/* Reads the list of processes and applies one of the two functions of findprocs. */
+static void find_processes(struct targetopts *o, struct argp_state *state, const char *name)
+{
+	struct host h = { .fd = { -1, -1, -1 } };
+	struct findprocs f = { 0 };
+	struct err e = { 0 };
+	if (host_open(&h, NULL, NULL, NULL, &e) < 0 || findprocs_read(&f, &h, &e) < 0)
+		argp_failure(state, CMD_FAILED, 0, "%s", e.what);
+	bool ok = name ? findprocs_add_named(&f, name, getpid(), geteuid(), &o->processes) :
+			 findprocs_add_children(&f, &o->processes);
+	findprocs_done(&f);
+	host_close(&h);
+	if (!ok)
+		argp_failure(state, CMD_FAILED, ENOMEM, "cannot find processes");
+}
+
+static void add_name(struct targetopts *o, struct argp_state *state, const char *name)
+{
+	size_t from = o->processes.pids.n;
+	find_processes(o, state, name);
+	if (o->processes.pids.n == from)
+		argp_failure(state, CMD_FAILED, 0, "no process has the name '%s'", name);
+	print_matches(o, state, name, from);
+}
+
+/* Ids and names, separated as pidof and pgrep print them or by commas. */
+static void parse_processes(struct targetopts *o, struct argp_state *state, const char *arg)
+{
+	static const char separators[] = ", \t\n";
+	char *copy = strdup(arg), *rest = NULL;
+	if (!copy)
+		argp_failure(state, CMD_FAILED, ENOMEM, "cannot parse options");
+	char *word = copy ? strtok_r(copy, separators, &rest) : NULL;
+	if (!word)
+		argp_error(state, "-p '%s' is not a list of processes: give ids or names", arg);
+	for (; word; word = strtok_r(NULL, separators, &rest))
+		if (is_number(word))
+			add_id(o, state, word);
+		else
+			add_name(o, state, word);
+	free(copy);
+}
+
+/* `-p $(pidof NAME)` makes all ids but the first look like a command. */
+static void take_ids_of_command(struct targetopts *o, struct argp_state *state)
+{
+	for (char **word = o->command; word && *word; word++)
+		if (!is_number(*word))
+			return;
+	for (; o->processes.pids.n && o->command && *o->command; o->command++)
+		add_id(o, state, *o->command);
+	if (o->command && !*o->command)
+		o->command = NULL;
+}
+
 static void check_target(const struct targetopts *o, struct argp_state *state)
 {
 	const struct cprof_config *c = &o->config;
-	bool attach = o->pids.n || o->tids.n;
+	bool attach = o->processes.pids.n || o->tids.n;
 	const char *all = c->cpus ? "-C" : "-a";
 	if (!attach && !o->command && !c->all_processes)
 		argp_error(state, "nothing to record: give -p PID, -t TID, -a or a command");
@@ -75,8 +179,8 @@ static void check_target(const struct targetopts *o, struct argp_state *state)
 			   "created later", all);
 	if (c->all_processes && (c->scope == CPROF_SCOPE_TASK || c->scope == CPROF_SCOPE_CGROUP))
 		argp_error(state, "%s records whole CPUs: the only --scope for that is cpu", all);
-	if (attach && o->command)
-		argp_error(state, "-p and -t exclude a command ('%s')", o->command[0]);
+	if (o->with_children && !o->processes.pids.n)
+		argp_error(state, "--children goes with -p");
 	if (c->freq && c->period)
 		argp_error(state,
 			   "-F and -c exclude each other: one is a rate, the other a period");
@@ -89,9 +193,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct targetopts *o = state->input;
 	struct cprof_config *c = &o->config;
 	switch (key) {
-	case 'p':
-		optparse_ids(state, arg, "process", &o->pids.v, &o->pids.n, &o->pids.cap);
-		break;
+	case 'p': parse_processes(o, state, arg); break;
+	case OPT_CHILDREN: o->with_children = true; break;
+	case OPT_NO_COMMAND_LINE: o->no_command_line = true; break;
+	case 'g': break;
 	case 't':
 		optparse_ids(state, arg, "thread", &o->tids.v, &o->tids.n, &o->tids.cap);
 		break;
@@ -128,7 +233,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->command = &state->argv[state->next - 1];
 		state->next = state->argc;
 		break;
-	case ARGP_KEY_END: check_target(o, state); break;
+	case ARGP_KEY_END:
+		take_ids_of_command(o, state);
+		check_target(o, state);
+		if (o->with_children)
+			find_processes(o, state, NULL);
+		break;
 	default: return ARGP_ERR_UNKNOWN;
 	}
 	return 0;
@@ -166,11 +276,16 @@ void targetopts_finish(struct targetopts *o)
 {
 	o->config.event = o->events.v;
 	o->config.n_events = o->events.n;
-	o->config.pid = o->pids.v;
-	o->config.n_pids = o->pids.n;
+	o->config.pid = o->processes.pids.v;
+	o->config.n_pids = o->processes.pids.n;
 	o->config.tid = o->tids.v;
 	o->config.n_tids = o->tids.n;
-	o->config.command_line = o->command_line;
+	o->config.command_line = o->no_command_line ? NULL : o->command_line;
+}
+
+bool targetopts_records_command(const struct targetopts *o)
+{
+	return o->command && !o->config.all_processes && !o->processes.pids.n && !o->tids.n;
 }
 
 struct cprof_cgroup *targetopts_cgroup(const struct targetopts *o)
@@ -179,13 +294,13 @@ struct cprof_cgroup *targetopts_cgroup(const struct targetopts *o)
 	bool is_wanted = c->scope == CPROF_SCOPE_CGROUP ||
 			 (c->scope == CPROF_SCOPE_AUTO && !c->no_inherit &&
 			  c->callgraph != CPROF_CALLGRAPH_LBR);
-	return o->command && !c->all_processes && is_wanted ? cprof_cgroup_new(c->scope) : NULL;
+	return targetopts_records_command(o) && is_wanted ? cprof_cgroup_new(c->scope) : NULL;
 }
 
 void targetopts_done(struct targetopts *o)
 {
 	VEC_FREE(&o->events);
-	VEC_FREE(&o->pids);
+	VEC_FREE(&o->processes.pids);
 	VEC_FREE(&o->tids);
 	free(o->command_line);
 }

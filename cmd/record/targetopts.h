@@ -9,12 +9,15 @@
 #include <sys/types.h>
 
 #include "base/vec.h"
+#include "cmd/record/findprocs.h"
 #include "cprof.h"
 
 struct targetopts {
 	struct cprof_config config;   /* its arrays are those below */
 	VEC(const char *) events;
-	VEC(pid_t) pids, tids;
+	struct findprocs_ids processes;
+	VEC(pid_t) tids;
+	bool with_children, no_command_line;
 	char **command;               /* NULL: attach */
 	bool is_normal;               /* --realtime=no */
 	char *command_line;           /* for the profile's comments */
@@ -27,7 +30,8 @@ struct targetopts {
 	{ &nameopts_kernel_argp, 0, NULL, 0 }
 #define TARGETOPTS_N_CHILDREN 3
 #define TARGETOPTS_ARGS_DOC \
-	"-p PID[,PID...]\n-t TID[,TID...]\n[--] COMMAND [ARG...]\n-a [[--] COMMAND [ARG...]]"
+	"[--] COMMAND [ARG...]\n-p PROCESS[,PROCESS...] [[--] COMMAND [ARG...]]\n" \
+	"-t TID[,TID...] [[--] COMMAND [ARG...]]\n-a [[--] COMMAND [ARG...]]"
 extern const struct argp targetopts_argp;
 
 /* Before and after the command line is parsed. */
@@ -39,6 +43,9 @@ void targetopts_set_inputs(struct targetopts *o, struct argp_state *state);
 
 /* The cgroup for the command; NULL: it gets none, or out of memory. */
 struct cprof_cgroup *targetopts_cgroup(const struct targetopts *o);
+
+/* Is the command recorded?  With -p, -t or -a it only says how long. */
+bool targetopts_records_command(const struct targetopts *o);
 
 void targetopts_done(struct targetopts *o);
 

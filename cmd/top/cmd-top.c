@@ -179,9 +179,11 @@ static int run_recorder(struct top_state *top, int *ret_status, struct err *e)
 	if (r < 0)
 		return r;
 	signal(SIGPIPE, SIG_IGN);
-	c->command_pid = c->all_processes ? 0 : top->launch.pid;
-	c->command_cgroup = top->cgroup;
-	c->command_file = top->rec.command ? top->rec.command[0] : NULL;
+	if (targetopts_records_command(&top->rec)) {
+		c->command_pid = top->launch.pid;
+		c->command_file = top->rec.command[0];
+		c->command_cgroup = top->cgroup;
+	}
 	c->cache_dir = top->cache_dir = cachedir_path();
 	r = show_samples(top, ret_status, e);
 	top_screen_close(&top->screen);

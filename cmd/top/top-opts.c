@@ -89,7 +89,7 @@ static void describe_target(struct top_state *top)
 			 c->cpus ? " on CPUs " : "", c->cpus ? c->cpus : "");
 		return;
 	}
-	if (top->rec.command) {
+	if (targetopts_records_command(&top->rec)) {
 		snprintf(top->target, size, "%s", top->rec.command[0]);
 		return;
 	}

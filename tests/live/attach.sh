@@ -70,15 +70,48 @@ kill $pid
 background "$PROG/spin" 3 100000
 first=$pid
 background "$PROG/serial" 100000
+cp "$PROG/spin" ./a-cprof-target-name
 two() {
-	run "$CPROF" record -e cpu-clock --duration 1 -o two.pb.gz -p "$first,$pid"
-	is "$status" 0 '-p with two processes: recorded'
-	profile '-p with two processes: both have samples, and labels distinguish them' two.pb.gz \
+	run "$CPROF" record -e cpu-clock --duration 1 -o two.pb.gz -p "$1" $2
+	is "$status" 0 "-p '$1' $2: recorded"
+	profile "-p '$1' $2: both have samples, and labels distinguish them" two.pb.gz \
 		"cum('recurse') > 0.2" "cum('A') > 0.2" "labels('pid') == {'$first', '$pid'}" \
 		"abs(label_share('pid', '$first') - cum('recurse')) < 0.02"
 }
-attempts 3 two
+attempts 3 two "$first,$pid"
+attempts 3 two "$first
+$pid"
+attempts 3 two $first $pid
 kill "$first" $pid
+
+# Processes by name, and the children of one.
+background sh -c './a-cprof-target-name 3 100000 & ./a-cprof-target-name 3 100000; wait'
+parent=$pid
+two_named() {
+	[ "$(pgrep -c -f '^./a-cprof-target-name')" = 2 ]
+}
+wait_for 60 two_named
+named() {
+	# shellcheck disable=SC2086 # two words
+	run "$CPROF" record -e cpu-clock --duration 1 -o named.pb.gz $1
+	is "$status" 0 "$1: recorded"
+	profile "$1: both processes have samples" named.pb.gz \
+		"cum('recurse') > 0.9" "len(labels('pid')) == 2"
+}
+attempts 3 named '-p a-cprof-target-name'
+attempts 3 named "-p $parent --children"
+
+# A command that only says how long.
+started=$(date +%s)
+run "$CPROF" record -g -e cpu-clock -o timer.pb.gz --no-command-line -p a-cprof-target-name -- sleep 0.7
+is "$status" 0 '-p PID -- sleep: recorded'
+check '-p PID -- sleep: ends with the command' test $(($(date +%s) - started)) -lt 60
+profile '-p PID -- sleep: the command is not recorded' timer.pb.gz \
+	"cum('recurse') > 0.9" "len(labels('pid')) == 2"
+profile '--no-command-line: the file has no command line' timer.pb.gz \
+	"not [c for c in comments if 'sleep' in c]" "[c for c in comments if c.startswith('event:')]"
+pkill -f '^./a-cprof-target-name'
+kill "$parent" 2>/dev/null
 
 # a thousand threads that sleep
 "$PROG/threads" 1000 400000 >threads.keep &

@@ -16,6 +16,14 @@ echo 'in and out' | "$CPROF" record -q -e cpu-clock -o s.pb.gz -- \
 is "$(cat out)" 'in and out' 'the command inherits stdin and stdout'
 like err '^aside$' 'the command inherits stderr'
 
+# One sample a minute: there is none.
+run "$CPROF" record -e cpu-clock -c 60000000000 -o none.pb.gz -- sh -c 'exit 7'
+is "$status" 7 'a command without samples: its exit status is passed on'
+like err 'no sample' 'a command without samples: cprof says so'
+run "$CPROF" record -e cpu-clock -c 60000000000 -o none.pb.gz -- true
+is "$status" 0 'a command that succeeds without samples'
+run "$CPROF" record --strict -e cpu-clock -c 60000000000 -o none.pb.gz -- true
+is "$status" 1 'a command without samples: --strict fails'
 rm -f s.pb.gz
 run "$CPROF" record -e cpu-clock -F max ls -l --nosuchoption
 is "$status" 2 'options after the command belong to the command'

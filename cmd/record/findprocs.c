@@ -1,0 +1,120 @@
+/* A process may end or start meanwhile: the list is as exact as that of pgrep. */
+#include "cmd/record/findprocs.h"
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/host.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define KTHREADD 2  /* parent of all kernel threads */
+
+static bool read_process(const struct host *h, pid_t pid, struct findprocs_process *ret)
+{
+	CLEANUP_CLOSE int fd = host_open_file(h, HOST_PROC, O_RDONLY, "%d/stat", (int)pid);
+	char text[512];
+	struct stat st;
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (n <= 0 || fstat(fd, &st) < 0)
+		return false;
+	text[n] = '\0';
+	/* proc(5): the name, in parentheses, can contain any character */
+	const char *from = strchr(text, '('), *to = strrchr(text, ')');
+	int parent;
+	if (!from || !to || to < from || sscanf(to + 1, " %*c %d", &parent) != 1)
+		return false;
+	*ret = (struct findprocs_process){ .pid = pid, .parent = parent, .uid = st.st_uid };
+	snprintf(ret->comm, sizeof(ret->comm), "%.*s", (int)(to - from - 1), from + 1);
+	return pid != KTHREADD && parent != KTHREADD;
+}
+
+int findprocs_read(struct findprocs *f, const struct host *host, struct err *e)
+{
+	*f = (struct findprocs){ .host = host };
+	int fd = host_open_file(host, HOST_PROC, O_RDONLY | O_DIRECTORY, ".");
+	if (fd < 0)
+		return err_errno(e, -fd, "cannot open /proc");
+	DIR *d = fdopendir(fd);
+	if (!d) {
+		int r = err_errno(e, errno, "cannot read /proc");
+		close(fd);
+		return r;
+	}
+	int r = 0;
+	for (struct dirent *entry; r == 0 && (entry = readdir(d));) {
+		struct findprocs_process p;
+		long pid = strtol(entry->d_name, NULL, 10);
+		if (pid > 0 && pid <= INT_MAX && read_process(host, (pid_t)pid, &p) &&
+		    !VEC_PUSH(&f->processes, p))
+			r = err_errno(e, ENOMEM, "cannot list the processes");
+	}
+	closedir(d);
+	return r;
+}
+
+void findprocs_done(struct findprocs *f)
+{
+	VEC_FREE(&f->processes);
+}
+
+/* The name may be longer than the kernel's, or that of the executable. */
+static bool is_named(const struct findprocs *f, const struct findprocs_process *p, const char *name)
+{
+	char link[32], target[PATH_MAX];
+	if (strcmp(p->comm, name) == 0)
+		return true;
+	snprintf(link, sizeof(link), "%d/exe", (int)p->pid);
+	ssize_t n = readlinkat(f->host->fd[HOST_PROC], link, target, sizeof(target) - 1);
+	if (n <= 0)
+		return strlen(name) >= sizeof(p->comm) &&
+			strncmp(p->comm, name, sizeof(p->comm) - 1) == 0;
+	target[n] = '\0';
+	const char *slash = strrchr(target, '/');
+	return slash && strcmp(slash + 1, name) == 0;
+}
+
+static bool contains(const struct findprocs_ids *ids, pid_t pid)
+{
+	for (size_t i = 0; i < ids->pids.n; i++)
+		if (ids->pids.v[i] == pid)
+			return true;
+	return false;
+}
+
+bool findprocs_add_named(const struct findprocs *f, const char *name, pid_t self, uid_t uid,
+			 struct findprocs_ids *ids)
+{
+	bool is_own_only = false;
+	for (size_t i = 0; uid && i < f->processes.n && !is_own_only; i++)
+		is_own_only = f->processes.v[i].uid == uid && f->processes.v[i].pid != self &&
+			      is_named(f, &f->processes.v[i], name);
+	for (size_t i = 0; i < f->processes.n; i++) {
+		const struct findprocs_process *p = &f->processes.v[i];
+		if (p->pid == self || (is_own_only && p->uid != uid) || !is_named(f, p, name) ||
+		    contains(ids, p->pid))
+			continue;
+		if (!VEC_PUSH(&ids->pids, p->pid))
+			return false;
+	}
+	return true;
+}
+
+bool findprocs_add_children(const struct findprocs *f, struct findprocs_ids *ids)
+{
+	for (size_t k = 0; k < ids->pids.n; k++)
+		for (size_t i = 0; i < f->processes.n; i++) {
+			const struct findprocs_process *p = &f->processes.v[i];
+			if (p->parent == ids->pids.v[k] && !contains(ids, p->pid) &&
+			    !VEC_PUSH(&ids->pids, p->pid))
+				return false;
+		}
+	return true;
+}
