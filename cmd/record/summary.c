@@ -104,19 +104,28 @@ static void print_cost(const struct summary *s, FILE *to, const struct cprof_sta
 	fputc('\n', to);
 }
 
-/* The kernel keeps no exact account of user code alone: compare with the target's total. */
-static void print_unseen(FILE *to, const struct cprof_stats *st, const struct cprof_event_stats *ev)
+/* The kernel keeps no exact account of user code alone: compare with the target's total.  Threads
+ * shorter than a period, which scope task misses, make up a part of the rest. */
+static void print_unseen(const struct summary *s, FILE *to, const struct cprof_stats *st,
+			 const struct cprof_event_stats *ev)
 {
-	char text[UNITS_TEXT_MAX];
-	uint64_t period_ns = ev->freq_hz ? 1000000000u / ev->freq_hz : ev->period;
-	double used = (double)st->cpu_used_ns, least = used * GAP_MIN_PERCENT / 100;
-	if (!ev->is_clock || !ev->given_up_kernel || st->scope != CPROF_SCOPE_TASK ||
-	    !st->cpu_used_known || (double)ev->value > used - least ||
-	    (double)st->n_born * (double)period_ns < least)
+	char used[UNITS_TEXT_MAX], unseen[UNITS_TEXT_MAX];
+	if (!ev->is_clock || !ev->given_up_kernel || !st->cpu_used_known ||
+	    ev->value >= st->cpu_used_ns)
 		return;
-	fprintf(to, "  the target used %s of CPU time in total: the rest was spent in the kernel, "
-		"or in threads that\n  live for less than a sampling period, which go unseen with "
-		"--scope task\n", units_duration_text(st->cpu_used_ns, text));
+	double percent = 100 * (double)ev->value / (double)st->cpu_used_ns;
+	if (!is_gap(s, percent, ev))
+		return;
+	uint64_t period_ns = ev->freq_hz ? 1000000000u / ev->freq_hz : ev->period;
+	bool has_short_threads = st->scope == CPROF_SCOPE_TASK &&
+		(double)st->n_born * (double)period_ns >
+		(double)st->cpu_used_ns * GAP_MIN_PERCENT / 100;
+	fprintf(to, "  the target used %s of CPU time in total: %s (%.0f %%) %s\n",
+		units_duration_text(st->cpu_used_ns, used),
+		units_duration_text(st->cpu_used_ns - ev->value, unseen), 100 - percent,
+		has_short_threads ? "was spent in the kernel, or in\n  threads that live for less "
+		"than a sampling period, which go unseen with --scope task" :
+		"was spent in the\n  kernel and is not in the profile");
 }
 
 static void print_event(const struct summary *s, FILE *to, size_t i)
@@ -155,7 +164,7 @@ static void print_event(const struct summary *s, FILE *to, size_t i)
 		 !ev.throttled_ns)
 		fprintf(to, "  a timer may miss some of the time: see COVERAGE in "
 			    "cprof-record(1)\n");
-	print_unseen(to, &st, &ev);
+	print_unseen(s, to, &st, &ev);
 	print_particulars(s, to, i, &ev);
 }
 

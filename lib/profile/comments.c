@@ -138,6 +138,18 @@ static void say_losses(struct comments *c, bool *failed, const struct cprof_loss
 		    (double)ev->throttled_ns / 1e9);
 }
 
+static void say_user_only(struct comments *c, bool *failed, const struct cprof_stats *st,
+			  const struct cprof_event_stats *ev)
+{
+	if (!st->user_only && !ev->given_up_kernel)
+		return;
+	say(c, failed, "user code only: the kernel could not be sampled");
+	if (ev->is_clock && st->cpu_used_known && ev->value < st->cpu_used_ns)
+		say(c, failed, "not in the profile: %.6f s of %.6f s of CPU time, most of it in the "
+		    "kernel", (double)(st->cpu_used_ns - ev->value) / 1e9,
+		    (double)st->cpu_used_ns / 1e9);
+}
+
 int comments_make(struct comments *c, const struct cprof_config *config,
 		  const struct source_facts *facts, const struct cprof_stats *st,
 		  const struct cprof_event_stats *ev, const struct cprof_stack_ends *ends,
@@ -171,8 +183,7 @@ int comments_make(struct comments *c, const struct cprof_config *config,
 		say(c, &failed, "precise level: %u instead of %u", ev->precise, ev->precise_asked);
 	say_counted(c, &failed, st, ev, coverage_percent);
 	say_cost(c, &failed, st);
-	if (st->user_only || ev->given_up_kernel)
-		say(c, &failed, "user code only: the kernel could not be sampled");
+	say_user_only(c, &failed, st, ev);
 	if (st->kernel_names_hidden)
 		say(c, &failed, "kernel functions without names: hidden by kernel.kptr_restrict");
 	say_stacks(c, &failed, st, ends, n_ends);

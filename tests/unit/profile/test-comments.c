@@ -170,6 +170,13 @@ static void test_losses(void)
 	stats.user_only = true;
 	says("\nuser code only", "the kernel's side was given up");
 	begin();
+	stats.user_only = true;
+	event.value = 500000000;
+	says("\nnot in the profile: 1.500000 s of 2.000000 s of CPU time", "and how much it used");
+	begin();
+	event.value = 500000000;
+	keeps_quiet("not in the profile", "samples of both sides");
+	begin();
 	stats.kernel_names_hidden = true;
 	says("\nkernel functions without names", "kernel names are hidden");
 	begin();
