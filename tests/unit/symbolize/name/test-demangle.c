@@ -121,6 +121,32 @@ static void test_bombs(void)
 	free(name);
 }
 
+/* A D function with n parameters; each is a pair, and after the first one a pair of two references
+ * to the one before. */
+static void test_d_bomb(int n)
+{
+	char text[1024], *p = text;
+	p += sprintf(p, "_D1fFB2ii");
+	size_t last = (size_t)(p - text) - 4;
+	for (int i = 0; i < n; i++) {
+		size_t at = (size_t)(p - text);
+		p += sprintf(p, "B2");
+		for (int k = 0; k < 2; k++) {
+			size_t here = (size_t)(p - text);
+			p += sprintf(p, "Q%c", (char)('a' + (here - last)));
+		}
+		last = at;
+	}
+	strcpy(p, "Zv");
+	char *name = demangle_full(text);
+	tap_ok(!name || strlen(name) < DEMANGLE_BYTES_MAX, "%d references in a D name: %zu bytes",
+	       2 * n, name ? strlen(name) : 0);
+	free(name);
+	name = demangle_name(text);
+	tap_ok(!name || strcmp(name, "f") == 0, "the same in the short form");
+	free(name);
+}
+
 int main(void)
 {
 	check(cxx, sizeof(cxx) / sizeof(*cxx));
@@ -135,5 +161,7 @@ int main(void)
 	check_as(cxx, sizeof(cxx) / sizeof(*cxx), DEMANGLE_NONE);
 	check_as(full, sizeof(full) / sizeof(*full), DEMANGLE_FULL);
 	test_bombs();
+	for (int n = 1; n < 17; n += 3)
+		test_d_bomb(n);
 	return tap_done();
 }
