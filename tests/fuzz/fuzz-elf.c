@@ -1,14 +1,17 @@
 /*
- * Arbitrary bytes as an ELF file, once in memory and once as a file: headers (dso.c), symbol
- * tables, linker stubs and debug information.  Also checks that each address gets at least one
- * line, and each line a name.
+ * Arbitrary bytes as an ELF file, in memory, as a file, and as a file that stays open: headers
+ * (dso.c), symbol tables, linker stubs and debug information.  Also checks that each address gets
+ * at least one line, and each line a name.
  *
  * The seeds are three functions that inline a fourth, compiled by gcc and clang with
  * "-g -O2 -shared -fPIC -nostdlib"; one is stripped and has its symbols in .gnu_debugdata.
  */
 
+#include "base/log.h"
 #include "base/strtab.h"
 #include "symbolize/elf/dso.h"
+#include "symbolize/elf/elfcache.h"
+#include "symbolize/name/demangle.h"
 #include "symbolize/name/symbolizer.h"
 
 #include <stdlib.h>
@@ -35,9 +38,18 @@ static void choose_addresses(const struct dso *d, struct symaddr addr[N_ADDRESSE
 	}
 }
 
-static void resolve(const struct dso *d)
+static void explain(void *ctx, enum log_level level, const char *text)
 {
-	const struct symbolizer_options o = {0};
+	check(*text);
+}
+
+static void resolve(const struct dso *d, struct elfcache *kept)
+{
+	const struct log log = { .line = explain, .max = LOG_EXPLAIN };
+	const struct symbolizer_options o = {
+		.log = kept ? &log : NULL, .kept = kept,
+		.demangle = kept ? DEMANGLE_SIMPLE : DEMANGLE_FULL,
+	};
 	struct symaddr addr[N_ADDRESSES];
 	struct symlines lines = {0};
 	struct symbolizer_has has;
@@ -77,8 +89,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	dso_set_file(file, file_of(data, size), NULL);
 	check(image->is_elf == file->is_elf && image->n_build_id == file->n_build_id &&
 	      image->n_segments == file->n_segments);
-	resolve(image);
-	resolve(file);
+	struct elfcache kept = { 0 };
+	resolve(image, NULL);
+	resolve(file, &kept);
+	resolve(file, &kept);
+	elfcache_done(&kept);
 	dso_table_done(&table);
 	return 0;
 }

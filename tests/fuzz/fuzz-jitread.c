@@ -8,9 +8,12 @@
 #include "base/err.h"
 #include "base/host.h"
 #include "base/log.h"
+#include "base/strtab.h"
 #include "proc/jitcfi.h"
 #include "proc/jitread.h"
 #include "symbolize/cfi/cfi.h"
+#include "symbolize/elf/dso.h"
+#include "symbolize/name/symbolizer.h"
 
 #include "fuzzdir.h"
 
@@ -29,6 +32,7 @@ enum {
 
 #define HOLE_BYTES (16 << 20)
 #define POLLS_MAX 64
+#define N_ADDRESSES 32
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -95,6 +99,28 @@ static void check_code(const struct jitread *r)
 	}
 }
 
+/* The names of the code, at two times. */
+static void resolve(const struct jitread *r)
+{
+	static char path[] = "[jit]";
+	const struct dso memory = { .key = { .kind = DSO_ANON, .pid = 7 }, .path = path, .fd = -1 };
+	const struct jitcode_view view[] = { { &r->code, 1 }, { &r->code, UINT64_MAX } };
+	const struct symbolizer_options o = { .jit = view, .n_jit = 2 };
+	struct symaddr addr[N_ADDRESSES];
+	struct symlines lines = { 0 };
+	struct symbolizer_has has;
+	struct strtab strings;
+	fuzzdir_check(strtab_init(&strings, NULL) == 0);
+	for (uint32_t i = 0; i < N_ADDRESSES; i++)
+		addr[i] = (struct symaddr){ .vaddr = i < r->code.n ? r->code.entry[i].start : i };
+	fuzzdir_check(symbolizer_resolve(&o, &memory, addr, N_ADDRESSES, &lines, &strings,
+					 &has) == 0);
+	for (uint32_t i = 0; i < N_ADDRESSES; i++)
+		fuzzdir_check(addr[i].n_lines && lines.v[addr[i].first_line].name);
+	free(lines.v);
+	strtab_done(&strings);
+}
+
 static void poll_files(struct jitread *r, uint8_t choices)
 {
 	uint64_t *replaced, now_ns = clock_monotonic_ns();
@@ -145,6 +171,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		jitread_end(&r);
 	poll_files(&r, choices);
 	jitread_has_unread(&r);
+	jitcode_add_region(&r.code, 8, 16);
+	resolve(&r);
 	jitread_explain(&r, 7, 1, &log);
 	jitread_done(&r);
 	close(map_fd);
