@@ -46,8 +46,8 @@ static bool run_library(demangler *f, const char *linkage, int flags, struct out
 
 /*
  * libiberty builds a D name in memory before anybody can limit it, and each back reference repeats
- * what it refers to, with the references in that: 40 in 131 bytes made 54 MB.  Names with more than 16
- * are left as they are: 11 of the 16,571 in D's libraries of GCC 12, whose longest has 558 bytes.
+ * what it refers to, with the references in that: 40 in 131 bytes made 54 MB.  Names with more than
+ * 16 stay as they are: 11 of the 16,571 in D's libraries of GCC 12, whose longest has 558 bytes.
  * With these limits, a result has at most a few megabytes.
  */
 #define D_BYTES_MAX 4096u
