@@ -145,8 +145,8 @@ static void say_user_only(struct comments *c, bool *failed, const struct cprof_s
 		return;
 	say(c, failed, "user code only: the kernel could not be sampled");
 	if (ev->is_clock && st->cpu_used_known && ev->value < st->cpu_used_ns)
-		say(c, failed, "not in the profile: %.6f s of %.6f s of CPU time, most of it in the "
-		    "kernel", (double)(st->cpu_used_ns - ev->value) / 1e9,
+		say(c, failed, "not in the profile: %.6f s of %.6f s of CPU time, most of it in "
+		    "the kernel", (double)(st->cpu_used_ns - ev->value) / 1e9,
 		    (double)st->cpu_used_ns / 1e9);
 }
 

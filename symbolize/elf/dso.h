@@ -96,8 +96,8 @@ static inline struct dso *dso_get(const struct dso_table *t, uint32_t id)
 }
 
 /* Gives d the open file fd (and its ownership; d's old file is closed), and reads the ELF header,
- * program headers and build id (GNU's, else Go's own) with pread: bounded, no libelf.  A file that is
- * not ELF is not an error. */
+ * program headers and build id (GNU's, else Go's own) with pread: bounded, no libelf.  A file that
+ * is not ELF is not an error. */
 void dso_set_file(struct dso *d, int fd, const char *open_path);
 
 /* Closes the file. */
