@@ -285,6 +285,8 @@ bool cfi_run_row(const struct cfi_frames *f, const struct cfi_fde *fde, uint64_t
 		return false;
 	/* With locations in the CIE or in wrong order, the row is known for this address only. */
 	bool is_odd = r.has_moved;
+	/* The cached row has no states, either. */
+	r.n_states = 0;
 	r.p = fde->program;
 	r.end = fde->program_end;
 	r.loc = fde->start;
