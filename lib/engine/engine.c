@@ -44,7 +44,17 @@ static void init_gc(struct engine *g)
 		.counts = &g->counts, .walk = &g->walk, .own_labels = &g->own_labels,
 		.app = &g->app, .procs = &g->procs, .dsos = &g->dsos, .targets = &g->targets,
 		.jit = &g->jit, .throttle = &g->throttle, .last_ns = &g->window.last_ns,
+		.waits = &g->waits,
 	};
+}
+
+static waits_count_fn count_piece;
+
+static void init_waits(struct engine *g)
+{
+	waits_init(&g->waits, &g->budget, count_piece, g);
+	for (size_t i = 0; g->options.waits && i < g->options.n_events; i++)
+		g->waits.has_clock |= g->options.waits[i] & WAITS_RUN;
 }
 
 int engine_init(struct engine *g, const struct engine_options *o, struct err *e)
@@ -77,6 +87,7 @@ int engine_init(struct engine *g, const struct engine_options *o, struct err *e)
 		g->app.values.taken_ctx = &g->own_labels;
 	}
 	owners_init(&g->owners, o->host);
+	init_waits(g);
 	init_gc(g);
 	return 0;
 }
@@ -100,6 +111,7 @@ void engine_done(struct engine *g)
 	throttle_done(&g->throttle);
 	pausegaps_done(&g->window.gaps);
 	free(g->event);
+	waits_done(&g->waits);
 	samplelabels_done(&g->own_labels);
 	free(g->window.gap_value);
 	*g = (struct engine){ 0 };
@@ -182,6 +194,49 @@ static bool is_guest(const struct engine *g, const struct record *r)
 				   mode == PERF_RECORD_MISC_GUEST_USER);
 }
 
+/* Where a sample belongs in the counts. */
+struct sample_place {
+	struct procs_thread *thread;
+	struct threadcache *own;     /* or NULL */
+	uint32_t stack, labels, plain_labels;
+	bool is_cfi;                 /* by CFI: g->walk describes how it ended */
+};
+
+/* False: there is no memory for the thread. */
+static inline __attribute__((always_inline)) bool
+place_sample(struct engine *g, const struct record *r, uint32_t pid, uint32_t tid,
+	     const struct engine_values *v, struct sample_place *ret)
+{
+	struct procs_thread *t = procs_thread(&g->procs, pid, tid);
+	if (t && t->process &&
+	    reread_maps_process(&g->reread, t->process, r->time_ns, feed_reread, g))
+		t = procs_thread(&g->procs, pid, tid);
+	if (!t || !t->process)
+		return false;
+	owners_note(&g->owners, t->process);
+	if (!t->user)
+		t->user = threadcache_new(&g->budget, &g->late_pool);
+	struct threadcache *own = t->user;
+	*ret = (struct sample_place){ .thread = t, .own = own };
+	if (t->process->space.jit)
+		jit_at(&g->jit, &g->procs, t->process, r->time_ns);
+	if (is_guest(g, r)) {
+		ret->stack = stack_walk_pseudo(&g->walk, g->walk.guest);
+		ret->labels = samplelabels_own(&g->own_labels, t, own ? &own->labels : NULL, r);
+		return true;
+	}
+	ret->is_cfi = r->sample.user_regs_mask;
+	ret->stack = threadcache_stack(v->is_look ? NULL : own, &g->walk, &t->process->space, r);
+	uint32_t plain = samplelabels_of(&g->own_labels, t, own ? &own->labels : NULL, r);
+	for (size_t i = 0; i < v->n_labels; i++)
+		plain = samplelabels_with(&g->own_labels, plain, v->label[i].key,
+					  v->label[i].value);
+	ret->labels = ret->plain_labels = plain;
+	if (ret->is_cfi)
+		ret->labels = samplelabels_marked(&g->own_labels, plain, &g->walk.mark);
+	return true;
+}
+
 /* Inline: for the records of perf, n is 1 and there are no labels. */
 static inline __attribute__((always_inline)) void
 add_sample(struct engine *g, const struct record *r, const struct engine_values v)
@@ -189,6 +244,7 @@ add_sample(struct engine *g, const struct record *r, const struct engine_values 
 	uint32_t pid, tid;
 	uint64_t n = v.n, value = v.value;
 	struct engine_event *ev = &g->event[r->event];
+	struct sample_place at;
 	targets_note_time(&g->targets, r->time_ns);
 	if (r->time_ns < g->window.start_ns || r->time_ns > g->window.end_ns)
 		return;
@@ -207,51 +263,27 @@ add_sample(struct engine *g, const struct record *r, const struct engine_values 
 		g->window.first_ns = r->time_ns;
 	g->window.last_ns = r->time_ns;
 
-	struct procs_thread *t = procs_thread(&g->procs, pid, tid);
-	if (t && t->process &&
-	    reread_maps_process(&g->reread, t->process, r->time_ns, feed_reread, g))
-		t = procs_thread(&g->procs, pid, tid);
-	if (!t || !t->process) {
+	if (!place_sample(g, r, pid, tid, &v, &at)) {
 		g->walk.stats.n_dropped += n;
 		add_count(g, r->event, stack_walk_pseudo(&g->walk, g->walk.dropped), 0, n, value);
 		return;
 	}
-	owners_note(&g->owners, t->process);
-	if (!t->user)
-		t->user = threadcache_new(&g->budget, &g->late_pool);
-	struct threadcache *own = t->user;
-	if (t->process->space.jit)
-		jit_at(&g->jit, &g->procs, t->process, r->time_ns);
-	if (is_guest(g, r)) {
-		add_count(g, r->event, stack_walk_pseudo(&g->walk, g->walk.guest),
-			  samplelabels_own(&g->own_labels, t, own ? &own->labels : NULL, r), n,
-			  value);
+	add_count(g, r->event, at.stack, at.labels, n, value);
+	if (!at.own || !at.is_cfi)
 		return;
-	}
-	bool is_cfi = r->sample.user_regs_mask;
-	uint32_t stack = threadcache_stack(own, &g->walk, &t->process->space, r);
-	uint32_t plain = samplelabels_of(&g->own_labels, t, own ? &own->labels : NULL, r);
-	for (size_t i = 0; i < v.n_labels; i++)
-		plain = samplelabels_with(&g->own_labels, plain, v.label[i].key,
-					  v.label[i].value);
-	uint32_t labels = plain;
-	if (is_cfi)
-		labels = samplelabels_marked(&g->own_labels, plain, &g->walk.mark);
-	add_count(g, r->event, stack, labels, n, value);
-	if (!own || !is_cfi)
-		return;
+	struct procs_space *space = &at.thread->process->space;
 	const struct stack_patchlater_cut cut = {
 		.time_ns = r->time_ns, .n_samples = n, .value = value, .pc = g->walk.cut_pc,
-		.cfa = g->walk.cut_cfa, .event = r->event, .stack = stack, .labels = labels,
-		.plain_labels = plain, .mark = g->walk.mark,
-		.is_beyond = g->walk.is_beyond, .space = stack_user_serial(&t->process->space),
+		.cfa = g->walk.cut_cfa, .event = r->event, .stack = at.stack, .labels = at.labels,
+		.plain_labels = at.plain_labels, .mark = g->walk.mark,
+		.is_beyond = g->walk.is_beyond, .space = stack_user_serial(space),
 	};
 	const struct stack_patchlater_to to = {
 		.stacks = &g->stacks, .user = &g->walk.user, .counts = &g->counts,
 		.truncated = g->walk.truncated, .label = samplelabels_marked,
 		.label_ctx = &g->own_labels,
 	};
-	threadcache_patch(own, &g->walk, &t->process->space, &cut, &to);
+	threadcache_patch(at.own, &g->walk, space, &cut, &to);
 }
 
 void engine_add_sample(struct engine *g, const struct record *r, const struct engine_values *v)
@@ -260,8 +292,108 @@ void engine_add_sample(struct engine *g, const struct record *r, const struct en
 		add_sample(g, r, *v);
 }
 
+/* ---- waits --------------------------------------------------------------------------- */
+
+/* The window moves when the recording's delay is over, and at its end. */
+static void set_waits_window(struct engine *g)
+{
+	g->waits.start_ns = g->window.start_ns;
+	g->waits.end_ns = g->window.end_ns;
+}
+
+/* A sample that says where its thread waits or runs. */
+static void feed_place(struct engine *g, const struct record *r, unsigned role)
+{
+	const struct engine_values none = { 0 };
+	uint32_t pid, tid;
+	struct sample_place at;
+	targets_note_time(&g->targets, r->time_ns);
+	if (!is_target(g, r, &pid, &tid)) {
+		g->event[r->event].n_foreign++;
+		return;
+	}
+	if (!place_sample(g, r, pid, tid, &none, &at))
+		return;
+	const struct waits_place place = { .stack = at.stack, .labels = at.labels };
+	if (role & WAITS_CLOCK)
+		waits_clock(&g->waits, pid, tid, r->time_ns, place);
+	else
+		waits_sample(&g->waits, pid, tid, r->time_ns, place);
+}
+
+static void feed_waits(struct engine *g, const struct record *r)
+{
+	if (!g->options.waits)
+		return;
+	set_waits_window(g);
+	if (r->type == PERF_RECORD_LOST || targets_has(&g->targets, r->pid, r->tid))
+		waits_feed(&g->waits, r);
+}
+
+/* The labels of a thread whose stack is unknown. */
+static uint32_t labels_of(struct engine *g, const struct waits_piece *p, uint32_t event)
+{
+	const struct record r = { .event = event, .cpu = UINT32_MAX };
+	const struct procs_thread *t = procs_thread(&g->procs, p->pid, p->tid);
+	return t && t->process ? samplelabels_own(&g->own_labels, t, NULL, &r) : 0;
+}
+
+static void count_piece(void *ctx, const struct waits_piece *p)
+{
+	struct engine *g = ctx;
+	unsigned wanted = p->state == WAITS_RUNNING ? WAITS_RUN : WAITS_OFF;
+	for (uint32_t i = 0; i < g->options.n_events; i++) {
+		struct waits_place at = p->at;
+		if (!(g->options.waits[i] & wanted))
+			continue;
+		if (at.stack == STACKS_NONE) {
+			at.stack = stack_walk_pseudo(&g->walk, g->walk.no_stack);
+			at.labels = labels_of(g, p, i);
+			g->event[i].no_stack_ns += p->ns;
+		}
+		at.labels = samplelabels_with(&g->own_labels, at.labels, "state",
+					      waits_state_name(p->state));
+		g->event[i].n_samples += p->n;
+		g->event[i].value += p->ns;
+		add_count(g, i, at.stack, at.labels, p->n, p->ns);
+	}
+}
+
+void engine_add_look(struct engine *g, const struct record *r, uint64_t from_ns, bool is_waiting,
+		     bool is_disk)
+{
+	const struct engine_values values = { .is_look = true };
+	struct waits_look look = {
+		.pid = r->pid, .tid = r->tid, .from_ns = from_ns, .to_ns = r->time_ns,
+		.is_waiting = is_waiting, .is_disk = is_disk, .at.stack = STACKS_NONE,
+	};
+	struct sample_place at;
+	if (!g->options.waits)
+		return;
+	if (is_waiting && r->sample.user_regs && place_sample(g, r, r->pid, r->tid, &values, &at))
+		look.at = (struct waits_place){ .stack = at.stack, .labels = at.labels };
+	waits_add_look(&g->waits, &look);
+}
+
+void engine_settle(struct engine *g, uint64_t now_ns)
+{
+	if (!g->options.waits)
+		return;
+	set_waits_window(g);
+	waits_settle(&g->waits, now_ns);
+}
+
+/* ---- feeding ------------------------------------------------------------------------- */
+
 static void feed_sample(struct engine *g, const struct record *r)
 {
+	unsigned role = g->options.waits && r->event < g->options.n_events
+				? g->options.waits[r->event] : 0;
+	if (role) {
+		set_waits_window(g);
+		feed_place(g, r, role);
+		return;
+	}
 	if (r->event < g->options.n_events)
 		add_sample(g, r, (struct engine_values){ .n = 1, .value = weight_of(g, r) });
 }
@@ -303,6 +435,7 @@ static void feed_side_band(struct engine *g, const struct record *r)
 	jit_feed(&g->jit, &g->procs, r);
 	if (g->options.host)
 		feed_app_labels(g, r);
+	feed_waits(g, r);
 }
 
 void engine_feed(struct engine *g, const struct record *r)
@@ -319,6 +452,11 @@ void engine_feed(struct engine *g, const struct record *r)
 		g->reread.n_losses += r->type == PERF_RECORD_LOST;
 		if (ev && r->type == PERF_RECORD_LOST)
 			ev->n_lost_in_ring += r->lost.n_lost;
+		feed_waits(g, r);
+		break;
+	case PERF_RECORD_SWITCH:
+	case PERF_RECORD_SWITCH_CPU_WIDE:
+		feed_waits(g, r);
 		break;
 	case PERF_RECORD_THROTTLE:
 		if (ev) {

@@ -31,6 +31,7 @@
 #include "stack/stack-walk.h"
 #include "symbolize/jit/jitcode.h"
 #include "engine/targets.h"
+#include "engine/waits.h"
 
 struct err;
 struct record;
@@ -42,12 +43,12 @@ struct engine_options {
 	const uint64_t *period;      /* per event, for samples without one; borrowed */
 	const uint32_t *output;      /* per event: the profile it belongs to; NULL: its own */
 	const char *const *pmu;      /* per event: its label pmu or NULL; NULL: none has one */
+	const uint8_t *waits;        /* per event: enum waits_role bits; NULL: there are no waits */
 	uint64_t by_count;           /* bit per event: its samples are weighed by its counter */
 	unsigned labels;             /* enum samplelabel bits */
 	const char *const *label;    /* "KEY=VALUE" on every sample, checked by the caller */
 	size_t n_labels;
-	uint32_t max_stack;          /* kernel.perf_event_max_stack; 0: unknown */
-	uint32_t max_branches;       /* calls that the CPU can record; 0: unknown */
+	uint32_t max_stack, max_branches; /* as in struct stack_walk */
 	uint32_t max_depth;          /* frames of a stack unwound by CFI; 0: the default */
 	const char *machine;         /* uname -m of the recorded machine */
 	bool follow;                 /* children and later threads are targets */
@@ -64,6 +65,7 @@ struct engine_event {
 	uint64_t n_throttles;        /* how often the kernel throttled the event */
 	uint64_t throttled_ns;       /* for how long, summed over threads and CPUs */
 	uint64_t n_lost;             /* added by engine_add_lost */
+	uint64_t no_stack_ns;        /* of value: waits whose stack is unknown */
 };
 
 struct engine_exit {
@@ -109,13 +111,13 @@ struct engine {
 	struct reread_maps reread;
 	struct stack_patchlater_pool late_pool;
 	struct engine_gc gc;
+	struct waits waits;          /* only with options.waits */
 	uint64_t n_born;             /* threads and processes created by targets */
 };
 
 /* -ENOMEM with e set. */
 int engine_init(struct engine *g, const struct engine_options *o, struct err *e);
 void engine_done(struct engine *g);
-
 void engine_feed(struct engine *g, const struct record *r);
 
 /* What a sample adds to the counts of its stack and labels. */
@@ -126,13 +128,20 @@ struct engine_values {
 	uint64_t n, value;           /* how many samples, and the sum of what they stand for */
 	const struct engine_label *label;  /* in addition to those of the thread */
 	size_t n_labels;
+	bool is_look;                /* the sample has two registers only: engine_add_look */
 };
 
 /* Like engine_feed, for a SAMPLE whose values are neither its period nor its counter. */
 void engine_add_sample(struct engine *g, const struct record *r, const struct engine_values *v);
 
-/* Empties the profile and resets all statistics, but keeps what is known about processes and their
- * code.  -ENOMEM with e set. */
+/* With options.waits: what a thread did between from_ns and r's time, with its stack. */
+void engine_add_look(struct engine *g, const struct record *r, uint64_t from_ns, bool is_waiting,
+		     bool is_disk);
+
+/* Likewise: counts waits and runs up to now_ns that have not ended. */
+void engine_settle(struct engine *g, uint64_t now_ns);
+
+/* Empties the profile and resets all statistics, but keeps processes and their code.  -ENOMEM. */
 int engine_clear(struct engine *g, struct err *e);
 
 /* Accounts for n samples that the kernel could not deliver, as one visible frame. */

@@ -7,6 +7,7 @@
 
 #include "engine/gc-tables.h"
 #include "engine/threadcache.h"
+#include "engine/waits.h"
 #include "labels/applabels.h"
 #include "labels/samplelabels.h"
 #include "proc/procs.h"
@@ -49,6 +50,11 @@ static void each_kept_set(void *ctx, uint32_t *set)
 	gc_ids_keep_set(ctx, *set);
 }
 
+static void keep_place(void *ctx, struct waits_place *at)
+{
+	gc_ids_keep_set(ctx, at->labels);
+}
+
 int gc_ids_begin(struct gc_ids *r, const struct gc_tables *of)
 {
 	*r = (struct gc_ids){ .of = of };
@@ -62,6 +68,7 @@ int gc_ids_begin(struct gc_ids *r, const struct gc_tables *of)
 	applabels_trim(of->app);
 	procs_each_string(of->procs, each_kept_string, r);
 	applabels_each_set(of->app, each_kept_set, r);
+	waits_each_place(of->waits, keep_place, r);
 	return r->is_out ? -ENOMEM : 0;
 }
 
@@ -75,6 +82,11 @@ static void renew_set(void *ctx, uint32_t *set)
 {
 	const struct gc_ids *r = ctx;
 	*set = r->set_id[*set];
+}
+
+static void renew_place(void *ctx, struct waits_place *at)
+{
+	renew_set(ctx, &at->labels);
 }
 
 static bool renew_kept(void *ctx, uint32_t *string)
@@ -91,6 +103,7 @@ void gc_ids_commit(struct gc_ids *r)
 	applabels_each_set(of->app, renew_set, r);
 	appvalues_renew(&of->app->values, renew_kept, r);
 	threadcache_each_waiting_set(of->procs, renew_set, r);
+	waits_each_place(of->waits, renew_place, r);
 	samplelabels_forget_ids(of->own_labels);
 	struct strtab strings = *of->strings;
 	struct labels labels = *of->labels;

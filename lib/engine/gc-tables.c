@@ -14,6 +14,7 @@
 #include "engine/gc-ids.h"
 #include "engine/targets.h"
 #include "engine/threadcache.h"
+#include "engine/waits.h"
 #include "proc/procs.h"
 #include "stack/stack-walk.h"
 
@@ -32,6 +33,7 @@ struct copy {
 	bool has_stacks;             /* frames and stacks are copied, too */
 	struct frames frames;
 	struct stacks stacks;
+	uint32_t *stack_id;          /* new ids of stacks; NULL: they keep theirs */
 	struct counts *counts;       /* the engine's, then the others */
 	size_t n_counts;
 };
@@ -48,6 +50,7 @@ static void copy_done(struct copy *c)
 	for (size_t i = 0; c->counts && i < c->n_counts; i++)
 		counts_done(&c->counts[i]);
 	free(c->counts);
+	free(c->stack_id);
 	gc_ids_done(&c->ids);
 }
 
@@ -75,17 +78,30 @@ bool gc_tables_is_due(const struct gc_tables *t)
 	       has_names(t, &t->last_run);
 }
 
-static int copy_stacks(struct gc_tables *t, const struct gc_tables_part *part, struct copy *c,
-		       uint32_t *id)
+/* A count stays in its table when all of it was taken away. */
+static bool is_in_use(const struct count *x)
 {
+	return x->n_samples || x->value;
+}
+
+static void mark_place(void *ctx, struct waits_place *at)
+{
+	bool *used = ctx;
+	used[at->stack] = true;
+}
+
+static int copy_stacks(struct gc_tables *t, const struct gc_tables_part *part, struct copy *c)
+{
+	uint32_t *id = c->stack_id;
 	CLEANUP_FREE bool *used = calloc(t->stacks->n, sizeof(*used));
 	if (!used)
 		return -ENOMEM;
 	for (size_t i = 0; i < c->n_counts; i++) {
 		const struct counts *counts = counts_of(t, part, i);
 		for (uint32_t k = 0; k < counts->n; k++)
-			used[counts->v[k].stack] |= counts->v[k].n_samples != 0;
+			used[counts->v[k].stack] |= is_in_use(&counts->v[k]);
 	}
+	waits_each_place(t->waits, mark_place, used);
 	for (uint32_t i = t->stacks->n; i-- > 1;)
 		if (used[i])
 			used[t->stacks->v[i].parent] = true;
@@ -110,7 +126,7 @@ static int copy_counts(const struct counts *from, const uint32_t *id, struct gc_
 {
 	for (uint32_t k = 0; k < from->n; k++) {
 		const struct count *x = &from->v[k];
-		if (!x->n_samples)
+		if (!is_in_use(x))
 			continue;
 		uint32_t stack = id ? id[x->stack] : x->stack;
 		uint32_t set = gc_ids_keep_set(labels, x->labels);
@@ -124,22 +140,21 @@ static int copy_counts(const struct counts *from, const uint32_t *id, struct gc_
 static int make_copy(struct gc_tables *t, const struct gc_tables_part *part, size_t n,
 		     struct copy *c)
 {
-	CLEANUP_FREE uint32_t *id = NULL;
 	c->n_counts = n + 1;
 	c->counts = calloc(c->n_counts, sizeof(*c->counts));
 	if (gc_ids_begin(&c->ids, t) < 0 || !c->counts)
 		return -ENOMEM;
 	if (c->has_stacks) {
-		id = calloc(t->stacks->n, sizeof(*id));
-		if (!id || frames_init(&c->frames, t->budget) < 0 ||
+		c->stack_id = calloc(t->stacks->n, sizeof(*c->stack_id));
+		if (!c->stack_id || frames_init(&c->frames, t->budget) < 0 ||
 		    stacks_init(&c->stacks, t->budget) < 0 ||
 		    !stack_walk_move(t->walk, &c->frames, NULL) ||
-		    copy_stacks(t, part, c, id) < 0)
+		    copy_stacks(t, part, c) < 0)
 			return -ENOMEM;
 	}
 	for (size_t i = 0; i < c->n_counts; i++)
 		if (counts_init(&c->counts[i], t->budget) < 0 ||
-		    copy_counts(counts_of(t, part, i), id, &c->ids, &c->counts[i]) < 0)
+		    copy_counts(counts_of(t, part, i), c->stack_id, &c->ids, &c->counts[i]) < 0)
 			return -ENOMEM;
 	return 0;
 }
@@ -151,11 +166,18 @@ static void swap_counts(struct counts *a, struct counts *b)
 	*b = old;
 }
 
+static void renew_place(void *ctx, struct waits_place *at)
+{
+	const uint32_t *id = ctx;
+	at->stack = id[at->stack];
+}
+
 static void swap_stacks(struct gc_tables *t, struct copy *c)
 {
 	struct frames frames = *t->frames;
 	struct stacks stacks = *t->stacks;
 	threadcache_drop_all(t->procs);
+	waits_each_place(t->waits, renew_place, c->stack_id);
 	*t->frames = c->frames;
 	*t->stacks = c->stacks;
 	c->frames = frames;

@@ -26,6 +26,7 @@ struct stacks;
 struct strtab;
 struct targets;
 struct throttle;
+struct waits;
 
 /* Sizes of the tables after a run. */
 struct gc_tables_sizes {
@@ -49,6 +50,7 @@ struct gc_tables {
 	struct targets *targets;
 	struct jit *jit;
 	struct throttle *throttle;
+	struct waits *waits;
 	const uint64_t *last_ns;     /* time of the last counted sample */
 	/* To be read. */
 	uint32_t n_runs;             /* how often frames got new ids */

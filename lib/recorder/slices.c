@@ -138,7 +138,7 @@ static void add_slice(struct engine *g, const struct slice *s)
 {
 	for (uint32_t i = 0; i < s->counts.n; i++) {
 		const struct count *c = &s->counts.v[i];
-		if (c->n_samples)
+		if (c->n_samples || c->value)
 			counts_add(&g->counts, c->event, c->stack, c->labels, c->n_samples,
 				   c->value, true);
 	}

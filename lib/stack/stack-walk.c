@@ -61,12 +61,13 @@ bool stack_walk_move(struct stack_walk *w, struct frames *frames, struct stacks 
 	w->lost = pseudo_frame(w, frames, STACK_WALK_LOST);
 	w->unknown = pseudo_frame(w, frames, STACK_WALK_UNKNOWN);
 	w->guest = pseudo_frame(w, frames, STACK_WALK_GUEST);
+	w->no_stack = pseudo_frame(w, frames, STACK_WALK_NO_STACK);
 	if (stacks) {
 		w->frames = frames;
 		w->stacks = stacks;
 		memset(w->cache, 0, CACHE_ENTRIES * sizeof(*w->cache));
 	}
-	return w->guest != FRAMES_NONE;
+	return w->no_stack != FRAMES_NONE;
 }
 
 static int add_dso(struct stack_walk *w, enum dso_kind kind, const char *path, uint32_t *ret_id)

@@ -30,6 +30,7 @@ struct strtab;
 #define STACK_WALK_LOST "[lost samples]"
 #define STACK_WALK_UNKNOWN "[unknown]"
 #define STACK_WALK_GUEST "[guest]"
+#define STACK_WALK_NO_STACK "[no stack]"
 
 struct stack_walk_stats {
 	uint64_t n_truncated;   /* deeper than the kernel's limit, the copy, or max_depth */
@@ -62,7 +63,7 @@ struct stack_walk {
 	uint32_t max_stack;              /* kernel.perf_event_max_stack; 0: unknown */
 	uint32_t max_branches;           /* calls that the CPU can record; 0: unknown */
 	uint32_t kernel_dso, pseudo_dso;
-	uint32_t truncated, dropped, shortened, lost, unknown, guest;  /* frames */
+	uint32_t truncated, dropped, shortened, lost, unknown, guest, no_stack;  /* frames */
 	struct stack_walk_stats stats;
 	/* Of the last stack by CFI. */
 	bool is_whole, is_beyond;

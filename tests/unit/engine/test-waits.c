@@ -1,0 +1,419 @@
+#include "agg/stacks.h"
+#include "base/budget.h"
+#include "base/err.h"
+#include "engine/waits.h"
+#include "source/record.h"
+#include "tests/unit/engine/engine-feed.h"
+#include "tests/unit/tap.h"
+
+#include <linux/perf_event.h>
+
+/* ---- a replay: one thread per id, one stack per number ------------------------------------ */
+
+static struct budget budget;
+static char text[8192];
+static uint64_t sum_ns, sum_n, waiting_ns[16], running_ns[16], torn_ns;
+
+static void note_piece(void *ctx, const struct waits_piece *p)
+{
+	(void)ctx;
+	char stack[16] = "?";
+	if (p->at.stack != STACKS_NONE)
+		snprintf(stack, sizeof(stack), "%u", p->at.stack);
+	size_t len = strlen(text);
+	snprintf(text + len, sizeof(text) - len, "%s%u:%s:%s:%llu*%llu", len ? " " : "", p->tid,
+		 waits_state_name(p->state), stack, (unsigned long long)p->ns,
+		 (unsigned long long)p->n);
+	sum_ns += p->ns;
+	sum_n += p->n;
+	if (p->state == WAITS_RUNNING)
+		running_ns[p->tid % 16] += p->ns;
+	else
+		waiting_ns[p->tid % 16] += p->ns;
+	torn_ns += p->at.stack == STACKS_NONE ? p->ns : 0;
+}
+
+static void begin(struct waits *w)
+{
+	budget_init(&budget, 0);
+	waits_init(w, &budget, note_piece, NULL);
+	text[0] = '\0';
+	sum_ns = sum_n = torn_ns = 0;
+	memset(waiting_ns, 0, sizeof(waiting_ns));
+	memset(running_ns, 0, sizeof(running_ns));
+}
+
+static void end(struct waits *w, const char *want, const char *name)
+{
+	tap_str(text, want, name);
+	waits_done(w);
+	tap_int((long long)budget.used_bytes, 0, "everything was released");
+}
+
+static void sample(struct waits *w, uint64_t time_ns, uint32_t tid, uint32_t stack)
+{
+	waits_sample(w, 7, tid, time_ns, (struct waits_place){ .stack = stack });
+}
+
+static struct record at(uint64_t time_ns, uint32_t type, uint32_t tid)
+{
+	feed_at(time_ns);
+	return feed_record(type, 0, 7, tid);
+}
+
+static void out(struct waits *w, uint64_t time_ns, uint32_t tid, bool preempt)
+{
+	struct record r = at(time_ns, PERF_RECORD_SWITCH, tid);
+	r.context_switch = (struct record_switch){ .out = true, .preempt = preempt };
+	waits_feed(w, &r);
+}
+
+static void in(struct waits *w, uint64_t time_ns, uint32_t tid)
+{
+	struct record r = at(time_ns, PERF_RECORD_SWITCH, tid);
+	waits_feed(w, &r);
+}
+
+static void task(struct waits *w, uint64_t time_ns, uint32_t type, uint32_t tid)
+{
+	struct record r = at(time_ns, type, tid);
+	if (type == PERF_RECORD_COMM)
+		r.comm = (struct record_comm){ .comm = "new", .exec = true };
+	else
+		r.fork = (struct record_fork){ .ppid = 7, .ptid = 7, .time_ns = time_ns };
+	waits_feed(w, &r);
+}
+
+static void lost(struct waits *w, uint64_t time_ns)
+{
+	struct record r = at(time_ns, PERF_RECORD_LOST, 0);
+	waits_feed(w, &r);
+}
+
+static void look(struct waits *w, uint64_t from_ns, uint64_t to_ns, uint32_t tid, uint32_t stack)
+{
+	waits_add_look(w, &(struct waits_look){
+		.pid = 7, .tid = tid, .from_ns = from_ns, .to_ns = to_ns,
+		.is_waiting = stack != STACKS_NONE, .at.stack = stack,
+	});
+}
+
+/* ---- in order ------------------------------------------------------------------------------ */
+
+static void test_waits(void)
+{
+	struct waits w;
+	begin(&w);
+	in(&w, 100, 8);
+	sample(&w, 200, 8, 1);
+	out(&w, 205, 8, false);
+	in(&w, 1200, 8);
+	sample(&w, 1300, 8, 2);
+	out(&w, 1301, 8, true);
+	in(&w, 1400, 8);
+	waits_settle(&w, 1500);
+	end(&w, "8:blocked:1:1000*1 8:preempted:2:100*1", "a wait begins with its sample");
+
+	begin(&w);
+	task(&w, 50, PERF_RECORD_FORK, 9);
+	in(&w, 80, 9);
+	sample(&w, 90, 9, 3);
+	out(&w, 91, 9, false);
+	waits_settle(&w, 100);
+	waits_settle(&w, 120);
+	in(&w, 130, 9);
+	end(&w, "9:runnable:?:30*0 9:blocked:3:10*1 9:blocked:3:20*0 9:blocked:3:10*0",
+	    "a new thread waits for its CPU; settling splits a wait and counts it once");
+
+	begin(&w);
+	w.start_ns = 1000;
+	w.end_ns = 2000;
+	sample(&w, 500, 8, 1);
+	out(&w, 501, 8, false);
+	in(&w, 1500, 8);
+	sample(&w, 1600, 8, 2);
+	out(&w, 1601, 8, false);
+	in(&w, 2500, 8);
+	end(&w, "8:blocked:1:500*1 8:blocked:2:400*1", "only time in the window counts");
+}
+
+static void test_runs(void)
+{
+	struct waits w;
+	const struct waits_place clock = { .stack = 5 };
+	begin(&w);
+	w.has_clock = true;
+	in(&w, 100, 8);
+	sample(&w, 300, 8, 1);
+	out(&w, 301, 8, false);
+	in(&w, 400, 8);
+	waits_clock(&w, 7, 8, 450, clock);
+	sample(&w, 500, 8, 1);
+	out(&w, 501, 8, false);
+	in(&w, 600, 8);
+	task(&w, 610, PERF_RECORD_EXIT, 8);
+	tap_int((long long)sum_ns, 510, "the pieces of a thread are its life");
+	end(&w, "8:blocked:1:100*1 8:running:5:250*1 8:blocked:1:100*1 8:running:5:60*0",
+	    "a sample of the clock stands for the run since the last one, across waits");
+}
+
+/* ---- what is missing ----------------------------------------------------------------------- */
+
+static void test_lost(void)
+{
+	struct waits w;
+	begin(&w);
+	in(&w, 100, 8);
+	out(&w, 200, 8, false);
+	in(&w, 300, 8);
+	end(&w, "8:blocked:?:100*1", "out without sample");
+
+	begin(&w);
+	sample(&w, 100, 8, 1);
+	out(&w, 101, 8, false);
+	out(&w, 200, 8, false);
+	in(&w, 300, 8);
+	end(&w, "8:blocked:?:100*1 8:blocked:?:100*1", "in and a sample are lost: no old stack");
+
+	begin(&w);
+	sample(&w, 100, 8, 1);
+	out(&w, 101, 8, false);
+	sample(&w, 200, 8, 2);
+	out(&w, 201, 8, false);
+	in(&w, 300, 8);
+	end(&w, "8:blocked:?:100*1 8:blocked:2:100*1", "in is lost: where it ended is unknown");
+
+	begin(&w);
+	sample(&w, 100, 8, 1);
+	in(&w, 300, 8);
+	in(&w, 400, 8);
+	tap_int((long long)w.n_torn, 1, "an in without its out is counted as torn");
+	end(&w, "8:blocked:1:200*1", "in without out");
+
+	begin(&w);
+	sample(&w, 100, 8, 1);
+	out(&w, 101, 8, false);
+	lost(&w, 200);
+	in(&w, 300, 8);
+	sample(&w, 400, 8, 2);
+	out(&w, 401, 8, false);
+	in(&w, 500, 8);
+	end(&w, "8:blocked:?:200*1 8:blocked:2:100*1", "a wait across a loss may be another one");
+
+	begin(&w);
+	sample(&w, 100, 8, 1);
+	out(&w, 101, 8, false);
+	lost(&w, 200);
+	look(&w, 210, 220, 8, 4);
+	in(&w, 300, 8);
+	end(&w, "8:blocked:4:200*1", "unless it was looked at since then");
+}
+
+static void test_ends(void)
+{
+	struct waits w;
+	begin(&w);
+	sample(&w, 100, 8, 1);
+	out(&w, 101, 8, false);
+	sample(&w, 120, 9, 2);
+	out(&w, 121, 9, false);
+	task(&w, 200, PERF_RECORD_EXIT, 8);
+	in(&w, 220, 9);
+	task(&w, 230, PERF_RECORD_EXIT, 9);
+	waits_settle(&w, 300);
+	tap_int((long long)w.thread.n, 0, "ended threads are forgotten");
+	end(&w, "8:blocked:?:100*1 9:blocked:2:100*1", "exit while a wait is open: in was lost");
+
+	begin(&w);
+	sample(&w, 100, 7, 1);
+	out(&w, 101, 7, false);
+	sample(&w, 110, 8, 2);
+	out(&w, 111, 8, false);
+	in(&w, 150, 8);
+	task(&w, 200, PERF_RECORD_COMM, 7);
+	sample(&w, 300, 7, 3);
+	out(&w, 301, 7, false);
+	in(&w, 400, 7);
+	end(&w, "8:blocked:2:40*1 7:blocked:?:100*1 7:blocked:3:100*1",
+	    "exec by another thread ends all others, and the id goes on");
+
+	begin(&w);
+	sample(&w, 100, 8, 1);
+	struct record r = at(150, PERF_RECORD_SWITCH, 8);
+	r.pid = 6;
+	waits_feed(&w, &r);
+	sample(&w, 200, UINT32_MAX, 1);
+	sample(&w, 200, 0, 1);
+	tap_int((long long)w.thread.n, 1, "neither the idle task nor one without ids is a thread");
+	end(&w, "", "an id that is used again has no wait of its old owner");
+}
+
+/* ---- looks --------------------------------------------------------------------------------- */
+
+static uint32_t unread[8], n_unread, unread_max;
+
+static bool note_unread(void *ctx, uint32_t pid, uint32_t tid)
+{
+	(void)ctx, (void)pid;
+	unread[n_unread++] = tid;
+	return n_unread < unread_max;
+}
+
+static uint32_t count_unread(struct waits *w, uint64_t before_ns, uint32_t max)
+{
+	n_unread = 0;
+	unread_max = max;
+	waits_each_unread(w, before_ns, note_unread, NULL);
+	return n_unread;
+}
+
+static void test_looks(void)
+{
+	struct waits w;
+	begin(&w);
+	w.start_ns = 1000;
+	for (uint32_t tid = 8; tid < 12; tid++)
+		waits_add_thread(&w, 7, tid);
+	look(&w, 1010, 1020, 8, 1);
+	look(&w, 1010, 1020, 9, 1);
+	look(&w, 1010, 1020, 10, STACKS_NONE);
+	in(&w, 1005, 9);
+	out(&w, 1200, 10, true);
+	in(&w, 1300, 8);
+	waits_settle(&w, 1500);
+	end(&w, "9:blocked:?:5*1 8:blocked:1:300*1 10:preempted:?:300*1 11:blocked:?:500*1",
+	    "threads that existed: a wait's look, a look too late, a run, no record at all");
+
+	begin(&w);
+	out(&w, 100, 8, false);
+	in(&w, 200, 8);
+	look(&w, 250, 260, 8, 6);
+	out(&w, 240, 8, false);
+	in(&w, 300, 8);
+	end(&w, "8:blocked:?:100*1 8:blocked:6:60*1", "a look is of the wait that contains it");
+
+	begin(&w);
+	out(&w, 100, 8, false);
+	out(&w, 110, 9, false);
+	out(&w, 120, 10, true);
+	sample(&w, 130, 11, 1);
+	tap_int(count_unread(&w, 50, 8), 0, "young waits are not looked at");
+	tap_int(count_unread(&w, 105, 8), 1, "old ones without a stack are");
+	tap_int(unread[0], 8, "the first");
+	tap_int(count_unread(&w, 200, 1), 1, "the second, not the preempted one");
+	tap_int(unread[0], 9, "which is blocked");
+	tap_int(count_unread(&w, 200, 8), 0, "each is looked at once");
+	lost(&w, 250);
+	tap_int(count_unread(&w, 200, 1), 1, "after a loss, again");
+	tap_int(count_unread(&w, 200, 8), 2, "the rest later, also with a sample");
+	waits_done(&w);
+}
+
+/* ---- the engine ---------------------------------------------------------------------------- */
+
+#define A FEED_CHAIN(PERF_CONTEXT_USER, 0x10010, 0x10021)
+#define B FEED_CHAIN(PERF_CONTEXT_USER, 0x10030, 0x10021)
+
+static void feed_switch(struct engine *g, uint64_t time_ns, bool is_out)
+{
+	struct record r = at(time_ns, PERF_RECORD_SWITCH, 7);
+	r.context_switch.out = is_out;
+	engine_feed(g, &r);
+}
+
+static void test_engine(void)
+{
+	static const uint8_t waits[] = { WAITS_SOURCE | WAITS_OFF, 0 };
+	struct engine g;
+	struct err e;
+	const struct engine_options o = { .n_events = 2, .labels = SAMPLELABEL_TID,
+					  .follow = true, .waits = waits };
+	feed_open_with(&g, &o);
+	g.targets.all = true;
+	feed_at(10);
+	feed_comm(&g, 7, 7, "prog", true);
+	feed_mmap(&g, 7, 0x10000, 0x10000, 0, "/bin/a");
+	feed_at(100);
+	feed_sample(&g, 7, 7, 0, 1, A);
+	feed_sample(&g, 7, 7, 1, 10, B);
+	feed_switch(&g, 101, true);
+	tap_ok(!feed_find(&g, 0, "a+0x20;a+0x10"), "nothing is counted before the wait ends");
+	/* New ids of stacks and labels while the wait is open. */
+	tap_int(engine_clear(&g, &e), 0, "a new profile");
+	for (int i = 0; i < 5000; i++) {
+		char key[32];
+		snprintf(key, sizeof(key), "k%d", i);
+		struct label l = { .key = strtab_add_cstr(&g.strings, key),
+				   .value = strtab_add_cstr(&g.strings, "v") };
+		labels_add(&g.labels, &l, 1, true);
+		stacks_add(&g.stacks, STACKS_EMPTY,
+			   frames_add(&g.frames, 0, 0x20000 + (uint64_t)i, true), true);
+	}
+	tap_int(engine_clear(&g, &e), 0, "another one, whose tables are collected");
+	tap_ok(g.stacks.n < 100 && g.labels.n < 100, "they were");
+	feed_switch(&g, 400, false);
+	const struct count *c = feed_find(&g, 0, "a+0x20;a+0x10");
+	tap_ok(c && c->value == 300 && c->n_samples == 1, "an open wait keeps its stack");
+	tap_str(c ? feed_labels_text(&g, c->labels) : "", "tid=7 state=blocked",
+		"and its labels, with the state");
+	feed_switch(&g, 500, true);
+	engine_settle(&g, 700);
+	c = feed_find(&g, 0, "[no stack]");
+	tap_ok(c && c->value == 200, "an unknown stack is a frame");
+	tap_str(c ? feed_labels_text(&g, c->labels) : "", "tid=7 state=blocked",
+		"with the thread's labels");
+	tap_int((long long)g.event[0].value, 500, "the event's sum");
+	tap_int((long long)g.event[0].n_samples, 2, "and its number of waits");
+	engine_done(&g);
+}
+
+/* ---- any order ----------------------------------------------------------------------------- */
+
+/* Random records: time is neither lost nor invented, and nothing reads outside of a table. */
+static void test_random(void)
+{
+	bool ok = true;
+	uint64_t x = 88172645463325252u;
+	for (int round = 0; round < 300; round++) {
+		struct waits w;
+		begin(&w);
+		w.has_clock = true;
+		w.start_ns = 1000;
+		uint64_t now = 900;
+		for (uint32_t tid = 1; tid < 8; tid++)
+			waits_add_thread(&w, 7, tid);
+		for (int i = 0; i < 300; i++) {
+			x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+			uint32_t tid = (uint32_t)(x >> 8) % 7 + 1;
+			now += x >> 40 & 31;
+			switch (x >> 16 & 7) {
+			case 0: sample(&w, now, tid, 1); break;
+			case 1: out(&w, now, tid, x >> 30 & 1); break;
+			case 2: in(&w, now, tid); break;
+			case 3: waits_clock(&w, 7, tid, now, (struct waits_place){ 2, 0 }); break;
+			case 4: lost(&w, now); break;
+			case 5: look(&w, now - 5, now, tid, 3); break;
+			case 6: count_unread(&w, now, 4); break;
+			default: waits_settle(&w, now); break;
+			}
+		}
+		waits_settle(&w, now);
+		for (uint32_t tid = 1; tid < 8; tid++)
+			ok &= waiting_ns[tid] + running_ns[tid] <= now - 1000;
+		ok &= sum_ns <= 7 * (now - 1000) && (w.n_torn || sum_ns == 7 * (now - 1000));
+		waits_done(&w);
+	}
+	tap_ok(ok, "no thread has more time than has passed");
+}
+
+int main(void)
+{
+	test_waits();
+	test_runs();
+	test_lost();
+	test_ends();
+	test_looks();
+	test_engine();
+	test_random();
+	return tap_done();
+}
