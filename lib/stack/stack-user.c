@@ -14,6 +14,7 @@
 #include "proc/procs-space.h"
 #include "proc/jit.h"
 #include "source/record.h"
+#include "stack/stack-fp.h"
 #include "symbolize/cfi/cfi.h"
 #include "symbolize/elf/dso.h"
 #include "symbolize/runtime/runtime-file.h"
@@ -442,6 +443,8 @@ bool stack_user_walk(struct stack_user *u, struct procs_space *space, const stru
 	struct sample_walk k = { .u = u, .lookup = &lookup, .r = r, .in = &in, .memos = memos };
 	k.is_gone = !in.n_stack_bytes && is_in_exec(&lookup, regs.r[u->arch->pc]);
 	unwind_sample(&k, ret);
+	if (ret->end == UNWIND_NO_FP && !memos)
+		stack_fp_find(u->unwind, u->arch, find_module, &in, &regs, ret);
 	/* the memory is gone, or the page of the stack pointer is touched for the first time */
 	if (!in.n_stack_bytes && !ret->is_whole && ret->end == UNWIND_BEYOND)
 		ret->end = UNWIND_NO_STACK;

@@ -35,6 +35,7 @@ COVERED.update({
     "lib/event/evpfm-none": ("tests/cli/list-events.sh", "it only reports that libpfm4 is missing"),
     "lib/event/evtrace": ("tests/live/events.sh", "tracepoints need a real tracefs"),
     "lib/importer/importfiles": ("tests/live/import.sh", "it chooses among the files of a real machine"),
+    "lib/stack/stack-fp": ("tests/live/waits.sh", "it needs code that keeps a frame pointer"),
     "lib/proc/idmap": (UNIT + "proc/test-procs.c", THROUGH),
     "lib/proc/jit": (UNIT + "engine/test-engine.c", "JIT code is tested with the records that bring it"),
     "lib/proc/jitread": ("tests/live/jit.sh", "it reads files that grow while a program runs"),

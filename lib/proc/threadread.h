@@ -1,0 +1,46 @@
+#ifndef CPROF_PROC_THREADREAD_H
+#define CPROF_PROC_THREADREAD_H
+
+/*
+ * What a thread is doing, from /proc and its memory, without stopping it: if it waits in the
+ * kernel, the registers that the kernel shows and the innermost part of its stack, as a SAMPLE
+ * record.  Needs the right to trace the thread (ptrace(2), PTRACE_MODE_ATTACH_FSCREDS).
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct host;
+struct record;
+
+/* Longer stacks are completed from memory (stack/stack-memory.h). */
+#define THREADREAD_STACK_BYTES 16384u
+
+/* Bits of perf's registers (asm/perf_regs.h) that hold the stack pointer and the pc. */
+struct threadread_regs {
+	uint8_t sp, pc;
+};
+
+struct threadread {
+	bool is_waiting;        /* it has no CPU, and does not compete for one */
+	bool is_disk;           /* in uninterruptible sleep */
+	long syscall;           /* the number of its system call; -1: in none, or unknown */
+	uint64_t from_ns, to_ns;
+	/* Private: what the record borrows. */
+	uint64_t reg[2];
+	uint64_t stack[THREADREAD_STACK_BYTES / 8];
+};
+
+/*
+ * Looks at a thread.  If it waits, *ret_sample is its SAMPLE at t->to_ns, without an event, which
+ * borrows from t; otherwise it is a SAMPLE without registers.  If the thread ran in between, it is
+ * looked at again, a few times.  -errno: -ESRCH or -ENOENT if it has ended, -EACCES or -EPERM if it
+ * may not be read, -EAGAIN if it kept changing.
+ */
+int threadread_look(const struct host *h, uint32_t pid, uint32_t tid, struct threadread_regs regs,
+		    struct threadread *t, struct record *ret_sample);
+
+/* Reads one line of /proc/PID/task/TID/syscall.  False: it is none of a waiting thread. */
+bool threadread_parse(const char *line, long *ret_syscall, uint64_t *ret_sp, uint64_t *ret_pc);
+
+#endif

@@ -1,0 +1,54 @@
+/*
+ * The functions further in have not changed the frame pointer, or their call frame information
+ * would have found it on the stack.  So it is the address of the first word of a pair above the
+ * stack pointer of the frame that needs it: the caller's frame pointer, and a return address, which
+ * follows a call of this frame's function.  Functions that have returned leave such pairs behind,
+ * so a candidate is right only if the stack that it gives reaches a root.
+ */
+
+#include "stack/stack-fp.h"
+
+#include "symbolize/unwind/unwind-call.h"
+
+#include <string.h>
+
+/* Of the frame that needs it: larger frames are rare. */
+#define WORDS_MAX 4096u
+#define CANDIDATES_MAX 32u
+
+static uint64_t word_at(const struct unwind_input *in, uint64_t at)
+{
+	uint64_t word;
+	memcpy(&word, in->stack + at, sizeof(word));
+	return word;
+}
+
+bool stack_fp_find(struct unwind *u, const struct arch *arch, module_find *find_module,
+		   struct unwind_input *in, struct unwind_regs *regs, struct unwind_result *ret)
+{
+	const struct unwind_frame last = ret->frame[ret->n - 1];
+	uint64_t sp = regs->r[arch->sp], at = last.sp - sp, pc = last.pc;
+	uint32_t n_candidates = 0;
+	struct unwind_regs before = *regs;
+	pc -= !(last.flags & UNWIND_FRAME_EXACT);
+	if (!in->stack || last.sp < sp)
+		return false;
+	for (uint32_t i = 0; i < WORDS_MAX && at + 16 <= in->n_stack_bytes; i++, at += 8) {
+		uint64_t ra = word_at(in, at + 8) & arch->pc_mask;
+		struct module m;
+		if (!find_module(in->ctx, ra, &m) ||
+		    unwind_call_before(arch, find_module, in->ctx, pc, ra) ==
+			    UNWIND_CALL_OF_ANOTHER)
+			continue;
+		if (n_candidates++ >= CANDIDATES_MAX)
+			break;
+		regs->r[arch->fp] = sp + at;
+		regs->valid |= 1ull << arch->fp;
+		unwind_stack(u, in, NULL, ret);
+		if (ret->end == UNWIND_ROOT)
+			return true;
+	}
+	*regs = before;
+	unwind_stack(u, in, NULL, ret);
+	return false;
+}

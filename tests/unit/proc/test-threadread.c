@@ -1,0 +1,80 @@
+#include "base/host.h"
+#include "proc/threadread.h"
+#include "source/record.h"
+#include "tests/unit/tap.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static const struct threadread_regs x86 = { .sp = 7, .pc = 8 };
+
+static void test_lines(void)
+{
+	long nr = 0;
+	uint64_t sp = 0, pc = 0;
+	tap_ok(threadread_parse("230 0x0 0x0 0x7ffe 0x0 0x0 0x1 0x7ffd10 0x401000\n", &nr, &sp,
+				&pc), "a thread in a system call");
+	tap_ok(nr == 230 && sp == 0x7ffd10 && pc == 0x401000, "its number, sp and pc");
+	tap_ok(threadread_parse("-1 0x7ffd20 0x401010", &nr, &sp, &pc), "one in a page fault");
+	tap_ok(nr == -1 && sp == 0x7ffd20 && pc == 0x401010, "has no number");
+	static const char *const bad[] = {
+		"running\n", "", "0\n", "0 0x1 0x2\n", "-1 0x1\n", "-1 0x 0x1\n", "-1 1 2\n",
+		"-2 0x1 0x2\n", "-1 0x1 0x2 0x3\n", "-1 0x1ffffffffffffffff 0x2\n", "x 0x1 0x2\n",
+		"99999999999999999999 0x1 0x1 0x1 0x1 0x1 0x1 0x1 0x1\n",
+	};
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		tap_ok(!threadread_parse(bad[i], &nr, &sp, &pc), "bad line %zu", i);
+}
+
+static long waiting_tid;
+
+static void *wait_in_thread(void *unused)
+{
+	(void)unused;
+	__atomic_store_n(&waiting_tid, syscall(SYS_gettid), __ATOMIC_RELEASE);
+	for (;;)
+		pause();
+	return NULL;
+}
+
+static void test_threads(const struct host *h)
+{
+	static struct threadread t;
+	struct record r;
+	pthread_t thread;
+	uint32_t pid = (uint32_t)getpid();
+	tap_int(threadread_look(h, pid, pid, x86, &t, &r), -EAGAIN, "this thread goes on");
+	tap_ok(!t.is_waiting && !r.sample.user_regs, "so it is not waiting");
+	tap_int(threadread_look(h, pid, 999999999, x86, &t, &r), -ENOENT, "there is no such one");
+	pthread_create(&thread, NULL, wait_in_thread, NULL);
+	int code = 0;
+	for (int i = 0; i < 1000; i++) {
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+		uint32_t tid = (uint32_t)__atomic_load_n(&waiting_tid, __ATOMIC_ACQUIRE);
+		code = tid ? threadread_look(h, pid, tid, x86, &t, &r) : -EAGAIN;
+		if (code == 0 && t.is_waiting && t.syscall != SYS_futex)
+			break;
+	}
+	tap_int(code, 0, "another one");
+	tap_ok(t.is_waiting && !t.is_disk, "it waits");
+	tap_ok(r.sample.user_regs_mask == 0x180 && r.sample.user_regs[1] == r.sample.ip,
+	       "two registers, in the order of their numbers");
+	tap_ok(r.sample.n_user_stack_bytes > 64 &&
+		       r.sample.n_user_stack_bytes <= THREADREAD_STACK_BYTES &&
+		       r.sample.user_stack, "the start of its stack");
+	tap_ok(t.from_ns < t.to_ns && r.time_ns == t.to_ns, "two times");
+	tap_int((long long)r.tid, waiting_tid, "its id");
+}
+
+int main(void)
+{
+	struct host h;
+	host_open(&h, NULL, NULL, NULL, NULL);
+	test_lines();
+	test_threads(&h);
+	host_close(&h);
+	return tap_done();
+}
