@@ -188,6 +188,10 @@ struct cprof_event_stats {
 	 * it is an estimate: at most n_lost_max of n_lost_all.  Otherwise these two are 0. */
 	uint64_t n_lost_target, n_lost_max, n_lost_all;
 	uint64_t n_foreign;            /* samples of other tasks, discarded (scope cpu) */
+	/* The value is time of threads, most of it without a CPU (cprof-waiting(7)); in part of it
+	 * they waited with an unknown stack. */
+	bool is_waiting;
+	uint64_t no_stack_ns;
 };
 
 struct cprof_stats {

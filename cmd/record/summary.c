@@ -79,6 +79,9 @@ static void print_particulars(const struct summary *s, FILE *to, size_t i,
 			cut.is_freq ? "" : "a period of ", cut.to, cut.is_freq ? " Hz" : "",
 			units_duration_text(cut.time_ns, text), cut.why);
 	}
+	if (ev->no_stack_ns)
+		fprintf(to, "  %s of %s is in waits without a stack: short, or not sampled\n",
+			units_duration_text(ev->no_stack_ns, text), ev->name);
 	struct cprof_stats st;
 	cprof_recorder_stats(s->recorder, &st);
 	if (ev->n_rate_cuts && st.scope == CPROF_SCOPE_TASK)
@@ -89,6 +92,17 @@ static void print_particulars(const struct summary *s, FILE *to, size_t i,
 			units_duration_text(ev->throttled_ns, text));
 }
 
+static bool has_waits(const struct summary *s)
+{
+	struct cprof_event_stats ev;
+	for (size_t i = 0; i < cprof_recorder_n_events(s->recorder); i++) {
+		cprof_recorder_event_stats(s->recorder, i, &ev);
+		if (ev.is_waiting)
+			return true;
+	}
+	return false;
+}
+
 static void print_cost(const struct summary *s, FILE *to, const struct cprof_stats *st)
 {
 	char own[UNITS_TEXT_MAX], cost[UNITS_TEXT_MAX];
@@ -97,7 +111,8 @@ static void print_cost(const struct summary *s, FILE *to, const struct cprof_sta
 	if (st->cost_known) {
 		fprintf(to, "; sampling cost the target about %s",
 			units_duration_text(st->cost_ns, cost));
-		if (st->cpu_used_known && st->cpu_used_ns)
+		/* What waits uses little CPU time, so that a share of it would mean nothing. */
+		if (st->cpu_used_known && st->cpu_used_ns && !has_waits(s))
 			fprintf(to, ", %.2g %% of its time",
 				100.0 * (double)st->cost_ns / (double)st->cpu_used_ns);
 	}
@@ -138,7 +153,9 @@ static void print_event(const struct summary *s, FILE *to, size_t i)
 	fprintf(to, "cprof record: %" PRIu64 " sample%s of ", ev.n_samples,
 		ev.n_samples == 1 ? "" : "s");
 	printable_text(to, ev.name);
-	if (ev.is_clock)
+	if (ev.is_waiting)
+		fprintf(to, ", %s of thread time", units_duration_text(ev.value, text));
+	else if (ev.is_clock)
 		fprintf(to, ", %s of CPU time",
 			units_duration_text(scaled(ev.value, ev.scale), text));
 	else
@@ -146,7 +163,8 @@ static void print_event(const struct summary *s, FILE *to, size_t i)
 	double percent = cprof_coverage_percent(s->recorder, i);
 	if (is_gap(s, percent, &ev))
 		fprintf(to, ", %.1f %% of what was %s", percent, ev.is_clock ? "used" : "counted");
-	if (ev.time_enabled_ns && ev.time_running_ns < ev.time_enabled_ns / 100 * 99)
+	if (!ev.is_waiting && ev.time_enabled_ns &&
+	    ev.time_running_ns < ev.time_enabled_ns / 100 * 99)
 		fprintf(to, ", counting %.0f %% of the time%s",
 			100.0 * (double)ev.time_running_ns / (double)ev.time_enabled_ns,
 			ev.scale > 1 ? " and scaled" : "");
@@ -247,6 +265,8 @@ static void print_event_json(const struct summary *s, FILE *to, size_t i)
 	summaryparts_json_string(to, "file", s->file[i].path);
 	fprintf(to, ", \"file_bytes\": %" PRIu64 ", \"samples\": %" PRIu64 ", \"value\": %" PRIu64,
 		s->file[i].n_bytes, ev.n_samples, ev.value);
+	if (ev.is_waiting)
+		fprintf(to, ", \"no_stack_ns\": %" PRIu64, ev.no_stack_ns);
 	fprintf(to, ", \"freq_hz\": %" PRIu64 ", \"period\": %" PRIu64, ev.freq_hz, ev.period);
 	fprintf(to, ", \"counted\": %" PRIu64 ", \"counted_target_only\": %s", ev.counted,
 		ev.counted_target ? "true" : "false");

@@ -36,6 +36,16 @@ static void print_filters(const struct report *r)
 		print_pair(r, "Filter: tag", s->tag[i]);
 }
 
+/* Time of threads that wait, under the names of cprof and other tools: no CPU time. */
+static bool is_waiting(const struct report *r, uint32_t type)
+{
+	static const char *const name[] = { "off_cpu", "off-cpu", "wall", "wallclock", "delay" };
+	for (size_t i = 0; i < sizeof(name) / sizeof(*name); i++)
+		if (strcmp(model_string(r->view.m, type), name[i]) == 0)
+			return true;
+	return false;
+}
+
 void report_head_print(const struct report *r, uint32_t n_shown, uint32_t n_rows)
 {
 	const struct model *m = r->view.m;
@@ -70,7 +80,10 @@ void report_head_print(const struct report *r, uint32_t n_shown, uint32_t n_rows
 	print_filters(r);
 	fprintf(out, "Total: %s", scale_text(r->scale, t->total, a));
 	double ns = m->duration_ns > 0 ? scale_ratio(unit, "nanoseconds") : 0;
-	if (ns == 1)
+	if (ns == 1 && is_waiting(r, m->type[r->view.type].type))
+		fprintf(out, " (%.2f threads on average)",
+			(double)t->total / (double)m->duration_ns);
+	else if (ns == 1)
 		fprintf(out, " (%s of the duration)", scale_percent(t->total, m->duration_ns, b));
 	fputc('\n', out);
 	if (n_shown < n_rows) {

@@ -28,6 +28,18 @@ uint64_t evattr_user_regs(void)
 	return a ? a->perf_mask : 0;
 }
 
+bool evattr_place_regs(uint8_t *ret_sp, uint8_t *ret_pc)
+{
+	const struct arch *a = arch_native();
+	for (uint8_t i = 0; a && i < a->n_perf_regs; i++) {
+		if (a->perf_reg[i] == a->sp)
+			*ret_sp = i;
+		if (a->perf_reg[i] == a->pc)
+			*ret_pc = i;
+	}
+	return a != NULL;
+}
+
 /* config3 came with Linux 6.3, after sig_data, which cprof does not use.  Older headers have no
  * field for it, so it travels in sig_data until evopen_syscall puts it in place. */
 static void set_config3(struct perf_event_attr *a, uint64_t config3)
@@ -202,6 +214,7 @@ void evattr_sampling(const struct evspec *s, const struct evattr_options *o,
 		a.sample_type |= PERF_SAMPLE_READ;
 		a.read_format |= PERF_FORMAT_GROUP;
 	}
+	a.context_switch = s->has_switches;
 	a.exclude_kernel = s->only_user || o->only_user;
 	a.exclude_user = s->only_kernel || o->only_kernel;
 	a.exclude_hv = (a.exclude_kernel || a.exclude_user) && !s->with_hv;
@@ -340,6 +353,7 @@ void evattr_text(const struct perf_event_attr *a, char *buf, unsigned buf_bytes)
 		{ "exclude_callchain_user", a->exclude_callchain_user }, { "mmap", a->mmap },
 		{ "mmap2", a->mmap2 }, { "comm", a->comm }, { "comm_exec", a->comm_exec },
 		{ "task", a->task }, { "ksymbol", a->ksymbol }, { "cgroup", a->cgroup },
+		{ "context_switch", a->context_switch },
 	};
 	const char *sep = " ";
 	for (size_t i = 0; i < sizeof(flag) / sizeof(*flag); i++) {

@@ -50,6 +50,9 @@ int evattr_check_side(const struct evspec *s, const struct evattr_options *o, st
  * 0 where cprof cannot unwind. */
 uint64_t evattr_user_regs(void);
 
+/* Their bits that hold the stack pointer and the pc; false where cprof cannot unwind. */
+bool evattr_place_regs(uint8_t *ret_sp, uint8_t *ret_pc);
+
 /* The attr of a sampling event: disabled, PERF_SAMPLE_IDENTIFIER|IP|TID|TIME|CPU|PERIOD|
  * STREAM_ID..., sample_id_all, clockid CLOCK_MONOTONIC.  All events of a session agree on what
  * determines the place of ids and times.  Guests of this machine are excluded.  With

@@ -82,8 +82,27 @@ static int add_for_cores(struct evcursor *p, struct evcursor_span at, const char
 	return 0;
 }
 
+/* Each switch counts, so there is no rate to choose. */
+static int add_waiting(struct evcursor *p, struct evcursor_span at,
+		       const struct evnames_entry *known)
+{
+	struct evspec *s = evcursor_add(p, NULL, at);
+	if (!s)
+		return -ENOMEM;
+	snprintf(s->name, sizeof(s->name), "%s", known->known.name);
+	s->type = known->type;
+	s->config = known->config;
+	s->waiting = known->waiting;
+	s->has_switches = true;
+	s->rate_kind = EVSPEC_RATE_PERIOD;
+	s->rate = 1;
+	return 0;
+}
+
 static int add_known(struct evcursor *p, struct evcursor_span at, const struct evnames_entry *known)
 {
+	if (known->waiting)
+		return add_waiting(p, at, known);
 	if (known->type != PERF_TYPE_SOFTWARE)
 		return add_for_cores(p, at, known->known.name, known->type, known->config);
 	struct evspec *s = evcursor_add(p, NULL, at);

@@ -115,6 +115,21 @@ static bool only_counts(const struct cprof_event_probe *p, const struct perf_eve
 	return fd >= 0;
 }
 
+/* Can its switches be recorded, although they cannot be sampled? */
+static bool opens_as_records(const struct cprof_event_probe *p, const struct evspec *s)
+{
+	const struct evattr_options options = { .rate_default_hz = 1 };
+	const struct evopen_place self = { 0, -1, -1, 0 };
+	struct evspec records = *s;
+	struct perf_event_attr a;
+	evspec_use_records(&records);
+	evattr_sampling(&records, &options, &a);
+	int fd = evopen_again(&p->open, &records, &a, &self, NULL);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
 static void test_spec(const struct cprof_event_probe *p, const struct evspec *s,
 		      enum cprof_event_state *ret_state, const char **ret_reason)
 {
@@ -129,6 +144,11 @@ static void test_spec(const struct cprof_event_probe *p, const struct evspec *s,
 	unsigned given_up;
 	opened = requested;
 	int fd = evopen_first(&p->open, s, &opened, &self, &given_up, NULL);
+	if (fd < 0 && s->has_switches && opens_as_records(p, s)) {
+		*ret_state = CPROF_EVENT_USER_ONLY;
+		*ret_reason = evadvice_brief(evcause_find(p->open.host, &r, -fd));
+		return;
+	}
 	if (fd < 0 && only_counts(p, &requested)) {
 		*ret_state = CPROF_EVENT_NO;
 		*ret_reason = "counts, but cannot sample: as a member of a group with :S";

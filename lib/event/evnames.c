@@ -20,6 +20,10 @@
 
 #define SOFTWARE(id, name, aliases, what) \
 	{ { name, aliases, EVSPEC_SOFTWARE, what }, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_##id }
+/* All of them are made from context switches. */
+#define WAITING(id, name, aliases, what) \
+	{ { name, aliases, EVSPEC_SOFTWARE, what }, PERF_TYPE_SOFTWARE, \
+	  PERF_COUNT_SW_CONTEXT_SWITCHES, EVSPEC_##id }
 #define HARDWARE(id, name, aliases, what) \
 	{ { name, aliases, EVSPEC_HARDWARE, what }, PERF_TYPE_HARDWARE, PERF_COUNT_HW_##id }
 #define CACHE_CONFIG(cache, op, result)                       \
@@ -42,6 +46,7 @@ static const struct evnames_entry table[] = {
 	SOFTWARE(ALIGNMENT_FAULTS, "alignment-faults", "",
 		 "unaligned accesses that the kernel repaired (never on x86)"),
 	SOFTWARE(EMULATION_FAULTS, "emulation-faults", "", "instructions that the kernel emulated"),
+	WAITING(OFF_CPU, "off-cpu", "offcpu", "time without a CPU: waiting, in nanoseconds"),
 
 	HARDWARE(CPU_CYCLES, "cycles", "cpu-cycles", "CPU cycles while not halted"),
 	HARDWARE(INSTRUCTIONS, "instructions", "", "retired instructions"),

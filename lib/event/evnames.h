@@ -15,6 +15,7 @@ struct evnames_entry {
 	struct evspec_known known;
 	uint32_t type;    /* PERF_TYPE_SOFTWARE, _HARDWARE, _HW_CACHE */
 	uint64_t config;
+	enum evspec_waiting waiting;
 };
 
 /* Entry i of the table in the order of `cprof list`, or NULL past the end. */

@@ -323,6 +323,9 @@ static int set_group(struct evcursor *p, size_t begin, uint32_t first_output,
 	for (size_t i = begin; i < l->n; i++) {
 		struct evspec *s = &l->v[i];
 		struct modifiers own = *m;
+		if (s->waiting)
+			return evcursor_complain(p, EINVAL, m->at, "write it outside of the braces",
+						"'%s' cannot be in a group", s->name);
 		/* A group is pinned as a whole, by its leader. */
 		if (s->output != first_output)
 			own.bits &= ~(unsigned)MOD_PINNED;

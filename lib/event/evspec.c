@@ -100,9 +100,25 @@ static size_t plain_bytes(const struct evspec *s)
 	return n;
 }
 
+void evspec_use_records(struct evspec *s)
+{
+	s->config = PERF_COUNT_SW_DUMMY;
+	s->only_user = true;
+}
+
+const char *evspec_count_type(const struct evspec *s)
+{
+	return s->waiting == EVSPEC_OFF_CPU ? "switches" : NULL;
+}
+
 void evspec_sample_type(const struct evspec *s, char ret_type[EVSPEC_NAME_MAX],
 			const char **ret_unit)
 {
+	if (s->waiting) {
+		snprintf(ret_type, EVSPEC_NAME_MAX, "off_cpu");
+		*ret_unit = "nanoseconds";
+		return;
+	}
 	if (s->is_clock) {
 		snprintf(ret_type, EVSPEC_NAME_MAX, "cpu");
 		*ret_unit = "nanoseconds";

@@ -32,6 +32,12 @@ enum evspec_callgraph {
 	EVSPEC_CALLGRAPH_NONE, EVSPEC_CALLGRAPH_FP, EVSPEC_CALLGRAPH_DWARF,
 };
 
+/* Events that measure how long threads wait: cprof-waiting(7). */
+enum evspec_waiting {
+	EVSPEC_NOT_WAITING,
+	EVSPEC_OFF_CPU,            /* the time without a CPU */
+};
+
 /*
  * What is opened for an event.  One event of the user may need several variants: one for each kind
  * of core of a hybrid machine, or one for each of several similar PMUs.
@@ -58,6 +64,8 @@ struct evspec {
 	bool precise_max;              /* P: precise_ip is 3, and a lower level is no fallback */
 	uint32_t group;                /* events of a group are neighbours; 0: no group */
 	bool group_sample;             /* S: only the leader samples, and reads all members */
+	enum evspec_waiting waiting;
+	bool has_switches;             /* with a record for each switch from and to a task */
 	bool is_clock;                 /* cpu-clock, task-clock: counts nanoseconds */
 	bool by_default;               /* chosen by cprof: may be replaced by a software clock */
 	enum evspec_rate rate_kind;
@@ -106,6 +114,13 @@ const char *evspec_rate_problem(const char *text, bool is_freq, enum evspec_rate
  * otherwise the name in [a-z0-9_] and "count" ("l1_dcache_load_misses"). */
 void evspec_sample_type(const struct evspec *s, char ret_type[EVSPEC_NAME_MAX],
 			const char **ret_unit);
+
+/* Turns an event with records of switches into one without samples, which needs no right to sample
+ * the kernel. */
+void evspec_use_records(struct evspec *s);
+
+/* What the samples of the event are counts of ("switches"); NULL: "samples". */
+const char *evspec_count_type(const struct evspec *s);
 
 /* The event's name as a part of a file name: characters outside [A-Za-z0-9_.-] become '-'. */
 void evspec_file_part(const struct evspec *s, char ret_part[EVSPEC_NAME_MAX]);

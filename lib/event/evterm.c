@@ -37,6 +37,9 @@ static int rate_term(const struct evcursor *p, struct evcursor_span value, bool 
 	size_t n = value.to - value.from;
 	evcursor_shown(p, value, shown);
 	const char *what = is_freq ? "frequency" : "period", *problem = NULL;
+	if (s->waiting)
+		return evcursor_complain(p, EINVAL, value.from, "leave out the rate",
+					"'%s' takes no rate: it measures every wait", s->name);
 	if (s->rate_kind != EVSPEC_RATE_DEFAULT)
 		return evcursor_complain(p, EINVAL, value.from,
 					"give one of period= and freq=, once", "second rate '%s'",

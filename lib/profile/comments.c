@@ -46,6 +46,15 @@ static void say_rate(struct comments *c, bool *failed, const struct cprof_stats 
 		     const struct cprof_event_stats *ev)
 {
 	double seconds = (double)st->duration_ns / 1e9;
+	if (ev->is_waiting) {
+		say(c, failed, "thread time: %.6f s in %.6f s, %.3f threads on average",
+		    (double)ev->value / 1e9, seconds,
+		    seconds > 0 ? (double)ev->value / 1e9 / seconds : 0.0);
+		if (ev->no_stack_ns)
+			say(c, failed, "waits without a stack: %.6f s",
+			    (double)ev->no_stack_ns / 1e9);
+		return;
+	}
 	if (ev->freq_hz)
 		say(c, failed, "rate: %llu Hz requested; mean period %.0f %s",
 		    (unsigned long long)ev->freq_hz,
@@ -81,7 +90,8 @@ static void say_cost(struct comments *c, bool *failed, const struct cprof_stats 
 static void say_counted(struct comments *c, bool *failed, const struct cprof_stats *st,
 			const struct cprof_event_stats *ev, double coverage_percent)
 {
-	if (!ev->is_clock && ev->counted)  /* otherwise the counter was not read */
+	/* Otherwise the counter was not read, or means something else. */
+	if (!ev->is_clock && !ev->is_waiting && ev->counted)
 		say(c, failed, "counted: %llu %s %s; sampled: %llu",
 		    (unsigned long long)ev->counted, ev->sample_type,
 		    ev->counted_target ? "by the target" : "by all tasks of these CPUs",
@@ -93,7 +103,7 @@ static void say_counted(struct comments *c, bool *failed, const struct cprof_sta
 		say(c, failed, "coverage: samples stand for %.1f %% of what was %s",
 		    coverage_percent,
 		    ev->is_clock ? "used" : "counted");
-	if (ev->time_enabled_ns)
+	if (ev->time_enabled_ns && !ev->is_waiting)
 		say(c, failed, "event time: enabled %.6f s, running %.6f s (%.1f %%)",
 		    (double)ev->time_enabled_ns / 1e9, (double)ev->time_running_ns / 1e9,
 		    100.0 * (double)ev->time_running_ns / (double)ev->time_enabled_ns);

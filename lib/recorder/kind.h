@@ -36,6 +36,7 @@ struct kind_event {
 	uint32_t group;                 /* of events that are counted together; 0: none */
 	bool is_member;                 /* of a group: another event's samples carry its values */
 	bool is_clock;                  /* its amount is CPU time in ns */
+	unsigned waits;                 /* enum waits_role bits (engine/waits.h), set by open */
 	bool by_count;                  /* samples are weighed by the event's counter */
 	bool is_freq;                   /* rate is in Hz, else it is a period */
 	uint64_t rate;                  /* as opened */
@@ -89,8 +90,15 @@ struct cprof_kind {
 	 */
 	void (*feed)(struct kind_session *k, struct engine *g, const struct record *record);
 
+	/* The source is enabled, and what existed before was read from /proc.  -errno with e set.
+	 * NULL: nothing to do. */
+	int (*started)(struct kind_session *k, struct engine *g, struct err *e);
+
 	/* The source was drained; now_ns is CLOCK_MONOTONIC.  NULL: nothing to do. */
-	void (*drained)(struct kind_session *k, const struct engine *g, uint64_t now_ns);
+	void (*drained)(struct kind_session *k, struct engine *g, uint64_t now_ns);
+
+	/* When drained should be called at the latest, in ms from now; -1 or NULL: any time. */
+	int (*timeout_ms)(const struct kind_session *k);
 
 	/* Finds an event by a name other than kind_event.name: its index or -ENOENT.  NULL: none.
 	 */

@@ -25,7 +25,8 @@ void recorder_variant_stats(const struct cprof_recorder *rec, size_t i,
 	const struct perf_event_attr *attr = source_attr(rec->session.source, i);
 	*ret = (struct cprof_event_stats){
 		.name = k->name, .file_part = k->file_part, .sample_type = k->sample_type,
-		.unit = k->unit, .is_clock = k->is_clock, .group = k->group,
+		.unit = k->unit, .is_clock = k->is_clock, .is_waiting = k->waits,
+		.group = k->group,
 		.count_scale = k->count_scale, .count_unit = k->count_unit,
 		.given_up_kernel = k->given_up_kernel,
 		.freq_hz = k->is_freq ? k->rate : 0, .period = k->is_freq ? 0 : k->rate,
@@ -37,7 +38,7 @@ void recorder_variant_stats(const struct cprof_recorder *rec, size_t i,
 		.n_lost_target = we->lost.is_estimate ? ev->n_lost : we->n_lost,
 		.n_lost_max = we->lost.is_estimate ? we->lost.n_max : 0,
 		.n_lost_all = we->lost.is_estimate ? we->n_lost : 0,
-		.n_foreign = ev->n_foreign,
+		.n_foreign = ev->n_foreign, .no_stack_ns = ev->no_stack_ns,
 		.n_throttles = ev->n_throttles, .throttled_ns = ev->throttled_ns,
 		.counted = we->count.value,
 		.counted_target = rec->session.scope != CPROF_SCOPE_CPU,
@@ -56,6 +57,7 @@ static void add_variant(struct cprof_event_stats *sum, const struct cprof_event_
 {
 	sum->n_samples += v->n_samples;
 	sum->value += v->value;
+	sum->no_stack_ns += v->no_stack_ns;
 	sum->n_lost += v->n_lost;
 	sum->n_lost_shown += v->n_lost_shown;
 	sum->n_lost_target += v->n_lost_target;

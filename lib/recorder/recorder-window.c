@@ -15,6 +15,9 @@
 static void add_lost(struct cprof_recorder *rec, size_t i)
 {
 	const struct engine_event *ev = &rec->engine.event[i];
+	/* Times of waits do not depend on samples. */
+	if (rec->session.event[i].waits)
+		return;
 	struct window_event *we = &rec->window.event[i];
 	uint64_t period = ev->n_samples ? ev->value / ev->n_samples : 0;
 	struct cprof_stats stats;

@@ -141,7 +141,15 @@ static int describe_events(struct cprof_recorder *rec, struct err *e)
 	rec->period = calloc(k->n_events, sizeof(*rec->period));
 	if (!rec->output || !rec->pmu || !rec->period)
 		return err_errno(e, ENOMEM, "cannot set up recording");
+	bool any_waits = false;
+	for (size_t i = 0; i < k->n_events; i++)
+		any_waits |= k->event[i].waits != 0;
+	rec->waits = any_waits ? calloc(k->n_events, sizeof(*rec->waits)) : NULL;
+	if (any_waits && !rec->waits)
+		return err_errno(e, ENOMEM, "cannot set up recording");
 	for (size_t i = 0; i < k->n_events; i++) {
+		if (any_waits)
+			rec->waits[i] = (uint8_t)k->event[i].waits;
 		rec->output[i] = k->event[i].output;
 		rec->pmu[i] = k->event[i].pmu;
 		rec->period[i] = k->event[i].period;
@@ -165,7 +173,7 @@ static int open_engine(struct cprof_recorder *rec, struct err *e)
 		.max_memory_bytes = c->max_memory_bytes ? c->max_memory_bytes : MAX_MEMORY_DEFAULT,
 		.host = k->host, .machine = k->source->facts.arch,
 		.n_events = k->n_events, .output = rec->output, .pmu = rec->pmu,
-		.period = rec->period,
+		.period = rec->period, .waits = rec->waits,
 		.by_count = by_count(k),
 		.labels = c->labels_given ? c->labels : SAMPLELABELS_DEFAULT,
 		.label = c->label, .n_labels = c->n_labels,
@@ -274,6 +282,7 @@ void cprof_recorder_free(struct cprof_recorder *rec)
 	free(rec->period);
 	free(rec->output);
 	free(rec->pmu);
+	free(rec->waits);
 	free(rec->session.event);
 	if (rec->session.host == &rec->own_host)
 		host_close(&rec->own_host);
@@ -332,7 +341,7 @@ int cprof_recorder_start(struct cprof_recorder *rec, struct err *e)
 	if (r < 0)
 		return r;
 	read_proc(rec);
-	return 0;
+	return rec->kind->started ? rec->kind->started(&rec->session, &rec->engine, e) : 0;
 }
 
 static int drain_source(struct cprof_recorder *rec, struct err *e)
@@ -381,6 +390,12 @@ static bool targets_gone(struct cprof_recorder *rec, const bool *ready)
 	return rec->watch.n == 0 && (rec->watch.n_gone || rec->config.n_tids);
 }
 
+/* The earlier of two times; -1 is never. */
+static int sooner_ms(int a, int b)
+{
+	return b < 0 || (a >= 0 && a < b) ? a : b;
+}
+
 /* Waits for records, the end of a target, one of fds, or the next reading of labels.  *ret_gone: no
  * target is left. */
 static int wait_for_records(struct cprof_recorder *rec, int timeout_ms, const int *fds,
@@ -395,9 +410,9 @@ static int wait_for_records(struct cprof_recorder *rec, int timeout_ms, const in
 		memcpy(fd, rec->watch.pidfd, rec->watch.n * sizeof(*fd));
 	if (n_fds)
 		memcpy(fd + rec->watch.n, fds, n_fds * sizeof(*fd));
-	int labels_ms = applabels_timeout_ms(&rec->engine.app);
-	if (labels_ms >= 0 && (timeout_ms < 0 || labels_ms < timeout_ms))
-		timeout_ms = labels_ms;
+	timeout_ms = sooner_ms(timeout_ms, applabels_timeout_ms(&rec->engine.app));
+	if (rec->kind->timeout_ms)
+		timeout_ms = sooner_ms(timeout_ms, rec->kind->timeout_ms(&rec->session));
 	int r = source_wait(rec->session.source, timeout_ms, fd, n, ready);
 	if (r < 0 && r != -EINTR)
 		return err_errno(e, -r, "cannot wait for records");
@@ -423,6 +438,8 @@ int recorder_take_in(struct cprof_recorder *rec, bool reads_counters, struct err
 	window_drained(&rec->window, drained_ns);
 	if (rec->kind->drained)
 		rec->kind->drained(&rec->session, &rec->engine, drained_ns);
+	if (reads_counters || rec->slices.slice_ns)
+		engine_settle(&rec->engine, drained_ns);
 	r = cost_adapt(&rec->cost, e);
 	if (r < 0)
 		return r;
@@ -487,6 +504,7 @@ int cprof_recorder_stop(struct cprof_recorder *rec, struct err *e)
 	slices_scatter(&rec->slices);
 	source_limit(rec->session.source, UINT64_MAX);
 	r = drain_source(rec, e);
+	engine_settle(&rec->engine, rec->window.end_ns);
 	if (r < 0)
 		goto out;
 	r = slices_gather(&rec->slices, e);

@@ -85,7 +85,7 @@ tap.check(missing_tests(), "the tests of cprof-security(7) exist")
 pages = list(tap.sources(".1", ".3", ".7", folders=("man",)))
 tap.check(["man/%s is missing" % x for x in
            ("cprof.1", "cprof-doctor.1", "cprof-record.1", "cprof-list.1", "cprof-events.7", "cprof-profile.7",
-            "cprof-internals.7", "cprof-security.7", "cprof-stacks.7", "cprof-symbols.7") if "man/" + x not in pages], "all man pages are there")
+            "cprof-internals.7", "cprof-security.7", "cprof-stacks.7", "cprof-symbols.7", "cprof-waiting.7") if "man/" + x not in pages], "all man pages are there")
 for path in pages:
     if not shutil.which("mandoc"):
         tap.skip("mandoc accepts %s" % path, "needs mandoc")

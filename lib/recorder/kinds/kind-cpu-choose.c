@@ -63,6 +63,7 @@ void kind_cpu_describe(struct kind_session *k, size_t i)
 	ev->output = s->output;
 	ev->group = s->group;
 	ev->is_member = evspec_is_member(&c->events, i);
+	ev->count_type = evspec_count_type(s);
 	ev->is_clock = s->is_clock;
 	ev->pmu = s->pmu[0] ? s->pmu : NULL;
 	ev->count_scale = s->scale;
@@ -108,7 +109,7 @@ static int choose_events(struct kind_session *k, struct err *e)
 	k->n_outputs = c->events.n_outputs;
 	for (size_t i = 0; i < k->n_events; i++)
 		kind_cpu_describe(k, i);
-	return 0;
+	return kind_cpu_waits_check(k, e);
 }
 
 static int choose_rate(const struct cprof_config *c, struct evattr_options *o, struct err *e)
@@ -249,6 +250,9 @@ static void choose_auto(struct kind_session *k)
 	if (g && !c->no_inherit) {
 		set_scope(k, CPROF_SCOPE_CGROUP, "created for the command");
 		k->cgroup = g;
+	} else if (kind_cpu_waits_any(k->state)) {
+		set_scope(k, CPROF_SCOPE_TASK, "events per CPU would sample the switches of all "
+			  "other tasks, too");
 	} else {
 		set_scope(k, CPROF_SCOPE_CPU, "events per CPU are allowed%s%s",
 			  why_not ? "; no cgroup for the command: " : "", why_not ? why_not : "");
@@ -272,7 +276,8 @@ bool kind_cpu_next_scope(struct kind_session *k, const struct err *e)
 	if (k->config->scope != CPROF_SCOPE_AUTO || k->scope != CPROF_SCOPE_CGROUP)
 		return false;
 	log_line(k->log, LOG_EXPLAIN, "scope: not cgroup: %s", e->what);
-	set_scope(k, CPROF_SCOPE_CPU, "these events cannot be confined to a cgroup");
+	set_scope(k, kind_cpu_waits_any(k->state) ? CPROF_SCOPE_TASK : CPROF_SCOPE_CPU,
+		  "these events cannot be confined to a cgroup");
 	return true;
 }
 

@@ -154,10 +154,19 @@ static int explain_counter(const struct cprof_event_stats *ev, struct err *e)
 	return -ENODATA;
 }
 
+static int explain_waits(const struct cprof_event_stats *ev, struct err *e)
+{
+	err_set(e, ENODATA, "there is no wait for '%s': no thread gave up its CPU", ev->name);
+	err_hint(e, "record longer; or the target ran all the time: see -e cpu-clock");
+	return -ENODATA;
+}
+
 int kind_cpu_why_empty(const struct kind_session *k, const struct cprof_stats *stats,
 		       const struct cprof_event_stats *event, struct err *e)
 {
 	if (is_removed(k, stats, event))
 		return explain_removed(k, event, e);
+	if (event->is_waiting)
+		return explain_waits(event, e);
 	return event->is_clock ? explain_clock(k, stats, event, e) : explain_counter(event, e);
 }

@@ -176,6 +176,7 @@ static int open_events(struct kind_session *k, struct err *e)
 	if (r < 0)
 		return r;
 	kind_cpu_choose_callgraph(k);
+	kind_cpu_waits_choose(k);
 	attr->only_user = config->only_user;
 	attr->only_kernel = config->only_kernel;
 	attr->start_paused = config->start_paused;
@@ -203,10 +204,11 @@ static int open_events(struct kind_session *k, struct err *e)
 
 /* ---- while recording --------------------------------------------------------------- */
 
-static void adapt_stacks(struct kind_session *k, const struct engine *g, uint64_t now_ns)
+static void drained(struct kind_session *k, struct engine *g, uint64_t now_ns)
 {
 	struct kind_cpu *c = k->state;
 	copysize_step(&c->copysize, k->source, g, k->log, now_ns);
+	kind_cpu_waits_drained(k, g);
 }
 
 static int find_event(const struct kind_session *k, const char *name)
@@ -232,7 +234,8 @@ static void add_stats(const struct kind_session *k, struct cprof_stats *ret)
 static double coverage(const struct kind_session *k, const struct cprof_stats *stats,
 		       const struct cprof_event_stats *event)
 {
-	return coverage_percent(k->config, stats, event);
+	/* Switches are records: no counter says how long they took. */
+	return event->is_waiting ? -1 : coverage_percent(k->config, stats, event);
 }
 
 static void close_state(struct kind_session *k)
@@ -244,6 +247,7 @@ static void close_state(struct kind_session *k)
 		cgroup_remove(&c->cgroup, k->host);
 	evspec_list_done(&c->events);
 	free(c->names);
+	free(c->waits.look);
 	free(c);
 	k->state = NULL;
 }
@@ -252,7 +256,8 @@ const struct cprof_kind *cprof_cpu_recorder(void)
 {
 	static const struct cprof_kind cpu = {
 		.name = "cpu",
-		.choose = kind_cpu_choose, .open = open_events, .drained = adapt_stacks,
+		.choose = kind_cpu_choose, .open = open_events, .started = kind_cpu_waits_started,
+		.drained = drained, .timeout_ms = kind_cpu_waits_timeout_ms,
 		.find_event = find_event, .stats = add_stats, .coverage_percent = coverage,
 		.why_empty = kind_cpu_why_empty, .close = close_state,
 	};

@@ -7,12 +7,22 @@
 #include "event/evopen.h"
 #include "event/evspec.h"
 #include "proc/cgroup.h"
+#include "proc/threadread.h"
 #include "recorder/kind.h"
 #include "recorder/kinds/copysize.h"
 
 struct kind_cpu_names {
 	char sample_type[EVSPEC_NAME_MAX];
 	char file_part[EVSPEC_NAME_MAX];
+};
+
+struct kind_cpu_waits {
+	uint32_t event;                 /* the one with records of switches */
+	bool only_looks;                /* stacks come from /proc */
+	bool can_look, was_denied;
+	struct threadread_regs regs;
+	struct threadread *look;        /* NULL: there are no waits, or it has not started */
+	uint64_t next_ns;               /* of the next looks */
 };
 
 /* k->state: what is requested, then what was opened. */
@@ -23,6 +33,7 @@ struct kind_cpu {
 	struct evopen open;
 	struct cgroup cgroup;
 	struct copysize copysize;
+	struct kind_cpu_waits waits;
 };
 
 /* Fills k->event[i] in from the event, also after it was replaced. */
@@ -43,6 +54,15 @@ void kind_cpu_log_scope(const struct kind_session *k);
 
 /* Sets the call graph options in k->state. */
 void kind_cpu_choose_callgraph(struct kind_session *k);
+
+/* Waits (kind-cpu-waits.c).  choose runs before the events are opened, and sets their roles.  The
+ * other three are the kind's. */
+bool kind_cpu_waits_any(const struct kind_cpu *c);
+int kind_cpu_waits_check(const struct kind_session *k, struct err *e);
+void kind_cpu_waits_choose(struct kind_session *k);
+int kind_cpu_waits_started(struct kind_session *k, struct engine *g, struct err *e);
+void kind_cpu_waits_drained(struct kind_session *k, struct engine *g);
+int kind_cpu_waits_timeout_ms(const struct kind_session *k);
 
 /* The kind's why_empty. */
 int kind_cpu_why_empty(const struct kind_session *k, const struct cprof_stats *stats,

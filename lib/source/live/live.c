@@ -183,6 +183,9 @@ static int live_next(struct source *s, struct record *ret_record, struct err *e)
 		}
 		const struct live_id *id = live_find_id(l, ret_record->id);
 		ret_record->event = id ? id->event : RECORD_NO_EVENT;
+		if (ret_record->type == PERF_RECORD_SWITCH && id &&
+		    is_double(l, id, ret_record->tid))
+			continue;
 		if (ret_record->type == PERF_RECORD_SAMPLE) {
 			ret_record->event = event_of(l, ret_record->id);
 			if (ret_record->event == RECORD_NO_EVENT ||

@@ -73,6 +73,7 @@ int main(void)
 	is("cpu-clock", CPROF_EVENT_USER_ONLY, "kernel.perf_event_paranoid is above 1");
 	is("cpu-clock:u", CPROF_EVENT_YES, "");
 	is("cs", CPROF_EVENT_NO, "kernel.perf_event_paranoid is above 1");
+	is("off-cpu", CPROF_EVENT_USER_ONLY, "kernel.perf_event_paranoid is above 1");
 	is("cycles", CPROF_EVENT_NO, "there is no PMU");
 	tap_str(cprof_event_machine(probe)->why_not_cpus, "kernel.perf_event_paranoid is above 0",
 		"no whole CPUs");
@@ -94,9 +95,9 @@ int main(void)
 	for (; cprof_event_at(n, &event); n++) {
 		all &= cprof_event_test(probe, event.name, &state, &reason, NULL) == 0;
 		known_group &= strcmp(event.group,
-			n < 9 ? "software" : n < 19 ? "hardware" : "cache") == 0;
+			n < 10 ? "software" : n < 20 ? "hardware" : "cache") == 0;
 	}
-	tap_ok(n == 51 && all, "all %u events can be tested", n);
+	tap_ok(n == 52 && all, "all %u events can be tested", n);
 	tap_ok(known_group, "in their groups");
 	tap_int(kernel.n_calls, n, "with one system call each");
 	cprof_event_probe_free(probe);

@@ -1,0 +1,191 @@
+/*
+ * Events that measure waits, cprof-waiting(7): how they are opened with the rights at hand, and the
+ * looks at threads whose stack no sample shows.
+ *
+ * With the right to sample the kernel, a context switch is sampled with its stack.  Otherwise a
+ * dummy event carries the SWITCH records, which are exact and need no right for one's own
+ * processes, and the stacks of threads that wait are read from /proc.  An event of user code only
+ * would open and never sample, because the registers of a context switch are the kernel's.
+ */
+
+#include "recorder/kinds/kind-cpu.h"
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "engine/engine.h"
+#include "source/record.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Of samples of context switches, whose stacks end in the C library or a runtime's loop. */
+#define STACK_BYTES 8192u
+
+/* Waits without a sample are looked at when they are this long.  Shorter ones end too soon. */
+#define LOOK_AFTER_NS 1000000u
+
+/* That happens so often, for 5 % of the time at most.  The first look at a file opens it, which
+ * takes longer. */
+#define LOOK_EVERY_NS 1000000u
+#define LOOK_PART 20u
+#define LOOKS_NS_MAX 1000000u
+
+bool kind_cpu_waits_any(const struct kind_cpu *c)
+{
+	for (size_t i = 0; i < c->events.n; i++)
+		if (c->events.v[i].waiting)
+			return true;
+	return false;
+}
+
+int kind_cpu_waits_check(const struct kind_session *k, struct err *e)
+{
+	const struct kind_cpu *c = k->state;
+	if (!kind_cpu_waits_any(c) || !k->config->pausable)
+		return 0;
+	err_set(e, EINVAL, "waits cannot be paused: those that go on meanwhile have no length");
+	err_hint(e, "record without --control, --trigger and --delay -1, or other events");
+	return -EINVAL;
+}
+
+/* May this process sample the kernel's side of its own threads? */
+static int try_switches(const struct evopen *open)
+{
+	struct perf_event_attr a = {
+		.type = PERF_TYPE_SOFTWARE, .size = sizeof(a),
+		.config = PERF_COUNT_SW_CONTEXT_SWITCHES, .sample_period = 1, .disabled = 1,
+	};
+	int fd = open->fn(&a, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	return 0;
+}
+
+void kind_cpu_waits_choose(struct kind_session *k)
+{
+	struct kind_cpu *c = k->state;
+	if (!kind_cpu_waits_any(c))
+		return;
+	int r = try_switches(&c->open);
+	bool is_denied = r == -EACCES || r == -EPERM;
+	c->waits.only_looks = is_denied;
+	for (size_t i = 0; i < c->events.n; i++) {
+		struct evspec *s = &c->events.v[i];
+		if (!s->has_switches)
+			continue;
+		k->event[i].waits |= WAITS_SOURCE;
+		c->waits.event = (uint32_t)i;
+		if (!s->stack_bytes && !k->config->stack_bytes)
+			s->stack_bytes = STACK_BYTES;
+		if (is_denied && !k->config->only_user)
+			evspec_use_records(s);
+	}
+	for (size_t i = 0; i < c->events.n; i++)
+		if (c->events.v[i].waiting)
+			k->event[i].waits |= WAITS_OFF;
+	if (is_denied)
+		log_line(k->log, LOG_NOTE, "waits: exact times by records of switches, stacks of "
+			 "waiting threads from /proc: the kernel may not be sampled "
+			 "(kernel.perf_event_paranoid, CAP_PERFMON)");
+	else
+		log_line(k->log, LOG_EXPLAIN, "waits: a sample with its stack of each switch");
+}
+
+/* ---- looks ----------------------------------------------------------------------------- */
+
+static int look_at(struct kind_session *k, struct engine *g, uint32_t pid, uint32_t tid)
+{
+	struct kind_cpu_waits *w = &((struct kind_cpu *)k->state)->waits;
+	struct record r;
+	int code = threadread_look(k->host, pid, tid, w->regs, w->look, &r);
+	if ((code == -EACCES || code == -EPERM) && !w->was_denied) {
+		w->was_denied = true;
+		log_line(k->log, LOG_WARN, "waits: the stacks of waiting threads of process %u may "
+			 "not be read (ptrace(2), kernel.yama.ptrace_scope)", pid);
+	}
+	if (code < 0)
+		return code;
+	r.event = w->event;
+	engine_add_look(g, &r, w->look->from_ns, w->look->is_waiting, w->look->is_disk);
+	return 0;
+}
+
+static bool is_first_target(const struct cprof_config *c, const struct procs_thread *t)
+{
+	for (size_t i = 0; i < c->n_pids; i++)
+		if ((uint32_t)c->pid[i] == t->process->pid)
+			return true;
+	for (size_t i = 0; i < c->n_tids; i++)
+		if ((uint32_t)c->tid[i] == t->tid)
+			return true;
+	return c->all_processes && t->tid;
+}
+
+struct first_thread {
+	uint32_t pid, tid;
+};
+
+int kind_cpu_waits_started(struct kind_session *k, struct engine *g, struct err *e)
+{
+	struct kind_cpu *c = k->state;
+	CLEANUP_VEC VEC(struct first_thread) first = { 0 };
+	if (!kind_cpu_waits_any(c))
+		return 0;
+	c->waits.look = malloc(sizeof(*c->waits.look));
+	if (!c->waits.look)
+		return err_errno(e, ENOMEM, "cannot set up recording");
+	c->waits.can_look = evattr_place_regs(&c->waits.regs.sp, &c->waits.regs.pc);
+	/* Looking may create threads. */
+	for (size_t i = 0; i < g->procs.n_threads; i++) {
+		const struct procs_thread *t = g->procs.thread[i];
+		if (!t->process || !is_first_target(k->config, t))
+			continue;
+		if (!VEC_PUSH(&first, ((struct first_thread){ t->process->pid, t->tid })))
+			return err_errno(e, ENOMEM, "cannot set up recording");
+	}
+	for (size_t i = 0; i < first.n; i++) {
+		waits_add_thread(&g->waits, first.v[i].pid, first.v[i].tid);
+		if (c->waits.can_look)
+			look_at(k, g, first.v[i].pid, first.v[i].tid);
+	}
+	return 0;
+}
+
+struct looking {
+	struct kind_session *session;
+	struct engine *engine;
+	uint64_t start_ns, used_ns;
+};
+
+static bool look_unread(void *ctx, uint32_t pid, uint32_t tid)
+{
+	struct looking *l = ctx;
+	look_at(l->session, l->engine, pid, tid);
+	l->used_ns = clock_monotonic_ns() - l->start_ns;
+	return l->used_ns < LOOKS_NS_MAX;
+}
+
+void kind_cpu_waits_drained(struct kind_session *k, struct engine *g)
+{
+	struct kind_cpu_waits *w = &((struct kind_cpu *)k->state)->waits;
+	struct looking l = { .session = k, .engine = g, .start_ns = clock_monotonic_ns() };
+	if (!w->look || !w->can_look || l.start_ns < w->next_ns)
+		return;
+	waits_each_unread(&g->waits, l.start_ns - LOOK_AFTER_NS, look_unread, &l);
+	uint64_t used_ns = l.used_ns < LOOKS_NS_MAX ? l.used_ns : LOOKS_NS_MAX;
+	uint64_t rest_ns = used_ns * LOOK_PART;
+	w->next_ns = clock_monotonic_ns() + (rest_ns > LOOK_EVERY_NS ? rest_ns : LOOK_EVERY_NS);
+}
+
+int kind_cpu_waits_timeout_ms(const struct kind_session *k)
+{
+	const struct kind_cpu_waits *w = &((const struct kind_cpu *)k->state)->waits;
+	if (!w->only_looks || !w->can_look)
+		return -1;
+	uint64_t now_ns = clock_monotonic_ns();
+	return now_ns < w->next_ns ? (int)((w->next_ns - now_ns) / 1000000u) + 1 : 1;
+}

@@ -1,0 +1,101 @@
+#!/bin/sh
+# Where threads wait, and for how long: compared with what the program measured itself.
+. "$CPROF_SOURCE_ROOT/tests/lib.sh"
+need_perf
+
+# near SITE PERCENT ...: a term for each, from the program's own figures in the file out
+near() {
+	while [ $# -gt 0 ]; do
+		awk -v name="$1" -v percent="$2" '$1 == name {
+			printf "abs(cum(\"%s\") * total / 1e9 - %s) < %s * %f and ", name, $2, $2, percent / 100
+		}' out
+		shift 2
+	done
+	echo True
+}
+
+launched() {
+	run "$CPROF" record -e off-cpu -o w.pb.gz -- "$PROG/waits" 2
+	is "$status" 0 "recorded"
+	profile "each site has its time" w.pb.gz \
+		"$(near nap100ms 0.5 nap10ms 0.5 poll5ms 0.5 nap1ms 2 locked 1)"
+	profile "whole stacks, of a thread that never runs again, too" w.pb.gz \
+		"roots('^(_start|__libc_start.*|start_thread|.*clone.*|main)$') > 0.99" \
+		"abs(cum('forever') * total - p.duration_nanos) < 0.01 * p.duration_nanos" \
+		"cum('[no stack]') < 0.01"
+	profile "the types are those of switches and of time" w.pb.gz \
+		"p.sample_types == [('switches', 'count'), ('off_cpu', 'nanoseconds')]" \
+		"{'blocked'} <= labels('state') <= {'blocked', 'preempted', 'runnable', 'disk'}" \
+		"'thread time: ' in comments and 'rate:' not in comments"
+	like err 'of off-cpu, [0-9.]+ s of thread time' 'the summary says what the unit is'
+	unlike err '% of its time' 'and no share of CPU time'
+}
+
+attached() {
+	background "$PROG/waits" 60
+	sleep 0.3
+	run "$CPROF" record -e off-cpu --duration 1 -o a.pb.gz -p "$pid"
+	kill "$pid"
+	is "$status" 0 "attached"
+	profile "threads that wait all the time count for exactly that time" a.pb.gz \
+		"abs(cum('forever') * total - p.duration_nanos) < 0.001 * p.duration_nanos" \
+		"abs(cum('main') * total - p.duration_nanos) < 0.001 * p.duration_nanos"
+	profile "waits that are cut by the start or the end count for their part" a.pb.gz \
+		"0.98 * p.duration_nanos < cum('nap100ms') * total <= p.duration_nanos" \
+		"roots('^(_start|__libc_start.*|start_thread|.*clone.*|main)$') > 0.99"
+}
+
+# Parts of a long wait: each file has the time of its own window.
+parts() {
+	background "$PROG/waits" 60
+	run "$CPROF" record -e off-cpu --duration 1 --switch-output=400ms -o s.pb.gz -p "$pid"
+	kill "$pid"
+	is "$status" 0 "several files"
+	for file in s.*.pb.gz; do
+		profile "the part of a wait in one file" "$file" \
+			"abs(cum('forever') * total - p.duration_nanos) < 0.02 * p.duration_nanos"
+	done
+	rm -f s.*.pb.gz
+}
+
+by_nobody() {
+	run as_nobody "$CPROF_HERE" record -e off-cpu -o user.keep/u.pb.gz -- ./waits.keep 2
+	is "$status" 0 "without privileges"
+	like err 'exact times by records of switches, stacks .* from /proc' 'a message explains how'
+	profile "long waits have their stacks" user.keep/u.pb.gz \
+		"$(near nap100ms 5)" "abs(cum('forever') * total - p.duration_nanos) < 0.05 * p.duration_nanos" \
+		"roots('^(_start|__libc_start.*|start_thread|.*clone.*|main|.no stack.)$') > 0.99"
+	profile "all times are exact" user.keep/u.pb.gz \
+		"total > 8 * 0.9 * p.duration_nanos"
+	like err 'is in waits without a stack' 'short ones have none, and the summary says how much'
+}
+
+attempts 3 launched
+if is_root; then
+	attempts 3 attached
+	attempts 3 parts
+	paranoid 2
+	mkdir -m 777 user.keep
+	cp "$PROG/waits" waits.keep
+	CPROF_HERE=$T/cprof.keep
+	cp "$CPROF" "$CPROF_HERE"
+	attempts 3 by_nobody
+else
+	skip 'attached, in parts and without privileges' 'needs root'
+fi
+
+run "$CPROF" record -e cpu-clock,off-cpu -o both.pb.gz -- "$PROG/waits" 0.3
+is "$status" 0 'together with a clock'
+check 'two files' test -s both.cpu-clock.pb.gz -a -s both.off-cpu.pb.gz
+run "$CPROF" report both.off-cpu.pb.gz
+like out 'Total: .*threads on average' 'report shows the mean number of waiting threads'
+rm -f ./*.pb.gz
+
+mkfifo ctl.keep
+refused 64 'takes no rate' 'a rate is refused' record -e off-cpu/period=10/ -- true
+refused 64 'cannot be in a group' 'so is a group' record -e '{off-cpu,cpu-clock}' -- true
+refused 64 'happens inside the kernel' 'so is user code only' record -e off-cpu:u -- true
+refused 64 'cannot be paused' 'so are pauses' record -e off-cpu --control fifo:ctl.keep -- true
+run "$CPROF" record --user -e off-cpu -- true
+like err 'happens inside the kernel' 'so is --user, which would never sample'
+finish

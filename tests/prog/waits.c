@@ -1,0 +1,104 @@
+/*
+ * waits SECONDS: threads that wait in functions of their own, and measure how long by themselves.
+ * At the end prints "NAME SECONDS COUNT" for each.  One more thread never runs again.
+ */
+
+#include "prog.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+static uint64_t end_ns;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void nap(long ns)
+{
+	struct timespec ts = { ns / 1000000000, ns % 1000000000 };
+	nanosleep(&ts, NULL);
+}
+
+static PROG_NOINLINE void nap100ms(void) { nap(100000000); PROG_KEEP_FRAME(); }
+static PROG_NOINLINE void nap10ms(void) { nap(10000000); PROG_KEEP_FRAME(); }
+static PROG_NOINLINE void nap1ms(void) { nap(1000000); PROG_KEEP_FRAME(); }
+static PROG_NOINLINE void poll5ms(void) { poll(NULL, 0, 5); PROG_KEEP_FRAME(); }
+static PROG_NOINLINE void nap50us(void) { nap(50000); PROG_KEEP_FRAME(); }
+
+static PROG_NOINLINE void locked(void)
+{
+	pthread_mutex_lock(&lock);
+	PROG_KEEP_FRAME();
+}
+
+static PROG_NOINLINE void hold(void)
+{
+	pthread_mutex_lock(&lock);
+	nap(4000000);
+	pthread_mutex_unlock(&lock);
+	nap(100000);
+}
+
+static PROG_NOINLINE void *forever(void *unused)
+{
+	(void)unused;
+	for (;;)
+		pause();
+	return NULL;
+}
+
+struct site {
+	const char *name;
+	void (*wait)(void);
+	uint64_t ns, n;
+};
+
+static struct site site[] = {
+	{ .name = "nap100ms", .wait = nap100ms }, { .name = "nap10ms", .wait = nap10ms },
+	{ .name = "nap1ms", .wait = nap1ms }, { .name = "poll5ms", .wait = poll5ms },
+	{ .name = "nap50us", .wait = nap50us }, { .name = "locked", .wait = locked },
+};
+#define N_SITES (sizeof(site) / sizeof(*site))
+
+static void *wait_often(void *arg)
+{
+	struct site *s = arg;
+	uint64_t now = prog_clock_ns(CLOCK_MONOTONIC);
+	while (now < end_ns) {
+		uint64_t from = now;
+		s->wait();
+		now = prog_clock_ns(CLOCK_MONOTONIC);
+		s->ns += now - from;
+		s->n++;
+		if (s->wait != locked)
+			continue;
+		pthread_mutex_unlock(&lock);
+		nap(200000);
+		now = prog_clock_ns(CLOCK_MONOTONIC);
+	}
+	return NULL;
+}
+
+static void *hold_often(void *unused)
+{
+	while (prog_clock_ns(CLOCK_MONOTONIC) < end_ns)
+		hold();
+	return unused;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t thread[N_SITES + 1], sleeper;
+	double seconds = argc > 1 ? atof(argv[1]) : 1;
+	uint64_t start_ns = prog_clock_ns(CLOCK_MONOTONIC);
+	end_ns = start_ns + (uint64_t)(seconds * 1e9);
+	pthread_create(&sleeper, NULL, forever, NULL);
+	pthread_create(&thread[N_SITES], NULL, hold_often, NULL);
+	for (size_t i = 0; i < N_SITES; i++)
+		pthread_create(&thread[i], NULL, wait_often, &site[i]);
+	for (size_t i = 0; i <= N_SITES; i++)
+		pthread_join(thread[i], NULL);
+	for (size_t i = 0; i < N_SITES; i++)
+		printf("%s %.9f %" PRIu64 "\n", site[i].name, (double)site[i].ns / 1e9, site[i].n);
+	return 0;
+}
