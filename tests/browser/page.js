@@ -212,6 +212,35 @@ async function resists(page) {
 	page.errors = page.errors.filter(e => !/Content Security Policy/.test(e));
 }
 
+// Most boxes of deep.html are folded.
+async function folds(browser) {
+	const page = await browser.open(url('deep.html', '#view=top&values=0.1'));
+	await page.until(READY);
+	ok(/% folded: callees of at most 0\.0\d+% of all/.test(await page.eval(FACTS)), 'the page says what is folded',
+		await page.eval(FACTS));
+	const row = (list, name) => (list.find(r => r.endsWith('|' + name)) || '').split('|');
+	let rows = await page.eval(ROWS);
+	is([0, 1, 2, 3].map(i => row(rows, 'leaf' + i)[1]), ['25.00%', '25.00%', '25.00%', '25.00%'],
+		'the table has the functions in folded boxes');
+	is([row(rows, 'odd')[3], row(rows, 'even')[3], row(rows, 'main')[3]], ['50.00%', '50.00%', '100%'],
+		'and the sums of their callers');
+	ok(!rows.some(r => r.includes('smaller')), 'folded boxes are no row', rows);
+	const filtered = await browser.open(url('deep.html', '#view=top&values=0.1&label=third%3Dyes'));
+	await filtered.until(READY);
+	rows = await filtered.eval(ROWS);
+	is(row(rows, 'main')[3], '33.33%', 'sums by label are those of the label');
+	ok(row(rows, '[smaller callees]')[1] !== undefined, 'where folded boxes are a row', rows);
+	const byFile = await browser.open(url('deep.html', '#view=top&values=0.1&by=file'));
+	await byFile.until(READY);
+	rows = await byFile.eval(ROWS);
+	is([row(rows, 'odd.c')[3], row(rows, 'leaf.c')[1]], ['50.00%', '100%'], 'rows by file are exact, too');
+	const graph = await browser.open(url('deep.html', '#view=graph&values=0.1&search=odd'));
+	await graph.until(READY);
+	ok(/^≥ /.test(await graph.eval(MATCHED)), 'a search shows a lower limit', await graph.eval(MATCHED));
+	for (const p of [page, filtered, byFile, graph])
+		is(p.errors, [], 'deep.html: no errors on the console');
+}
+
 async function main() {
 	const browser = await Browser.start(folder);
 	const end = code => {
@@ -235,6 +264,7 @@ async function main() {
 		const deep = await browser.open(url('main.html', '#view=top&by=file&values=1.1&label=thread_name%3Dalpha&search=main'));
 		await deep.until(READY);
 		is(await deep.eval(ROWS), ['70|70.00%|70|70.00%|main.c'], 'an address restores the view');
+		await folds(browser);
 		const svg = await browser.open(url('diff.svg'));
 		await svg.until(`document.querySelectorAll('rect').length > 5`);
 		ok(await svg.eval(`[...document.querySelectorAll('title')].some(t => /^work\\n1.40s, 58.33%\\n\\+20.83% of all/.test(t.textContent))`),

@@ -3,6 +3,8 @@
 
     profiles.py small FOLDER         several small ones, whose numbers can be added up by eye
     profiles.py large N FILE [SEED]  one with N distinct stacks
+    profiles.py walk N FILE          one with N distinct stacks of three functions that call each other
+    profiles.py deep FILE            one whose boxes are too many for a page
 
 Encodes profiles itself, so that names may contain anything.
 """
@@ -136,6 +138,35 @@ def small(folder):
         f.write("".join("/* line %d </script> */\n" % n for n in range(1, 61)))
 
 
+def deep(path):
+    """12000 stacks of 40 frames, hardly two of which begin alike: half of them call odd, a quarter
+    end in each of four leaves, and a third have the label."""
+    p = Profile(CPU, ("cpu", "nanoseconds"))
+    r = random.Random(1)
+    for i in range(12000):
+        stack = ["main@main.c:1"] + ["f%d@f.c:%d" % (k, k) for k in r.choices(range(9), k=36)]
+        stack += ["odd@odd.c:7" if i % 2 else "even@even.c:8", "leaf%d@leaf.c:%d" % (i % 4, i % 4)]
+        p.sample(stack, [1, MS], [("third", "yes")] if i % 3 == 0 else [])
+    p.write(path)
+
+
+def walk(n, path):
+    """As tests/prog/manystacks.c: random walks of random depth, none of them twice."""
+    p = Profile(CPU, ("cpu", "nanoseconds"))
+    r, seen = random.Random(1), set()
+    while len(seen) < n:
+        steps = tuple(r.choices(("left@many.c:40", "middle@many.c:41", "right@many.c:42"),
+                                k=10 + r.randrange(40)))
+        if steps in seen:
+            continue
+        seen.add(steps)
+        stack = ["main@many.c:60"]
+        for step in steps:
+            stack += ["walk@many.c:48", step]
+        p.sample(stack + ["work@many.c:20"], [1, MS])
+    p.write(path)
+
+
 def large(n, path, seed=1):
     """Stacks like those of real programs: few roots, common prefixes, a long tail."""
     r = random.Random(seed)
@@ -165,5 +196,9 @@ def large(n, path, seed=1):
 if __name__ == "__main__":
     if sys.argv[1] == "small":
         small(sys.argv[2])
+    elif sys.argv[1] == "walk":
+        walk(int(sys.argv[2]), sys.argv[3])
+    elif sys.argv[1] == "deep":
+        deep(sys.argv[2])
     else:
         large(int(sys.argv[2]), sys.argv[3], int(sys.argv[4]) if len(sys.argv) > 4 else 1)

@@ -1,6 +1,6 @@
 /*
- * Numbers the tree of stacks in preorder and sorts the samples by these numbers, so that neighbours
- * are similar and compress well.
+ * Nodes are in preorder and samples in the order of their nodes, so that neighbours are similar and
+ * compress well.
  */
 
 #include "view/html/html-data.h"
@@ -11,12 +11,13 @@
 #include "view/html/html-side.h"
 #include "view/html/html-source.h"
 #include "view/html/html-tables.h"
+#include "view/html/html-tree.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define VERSION 1
+#define VERSION 2
 
 struct encoder {
 	const struct html_spec *spec;
@@ -90,56 +91,62 @@ static void put_side(struct encoder *k, const struct html_side *s, uint32_t n_ty
 	}
 }
 
-/* Numbers and writes the nodes. */
-static void put_nodes(struct encoder *k, struct html_forest *t)
+static uint32_t next_in_page(const struct html_tree *t, uint32_t at)
 {
-	struct html_node *v = t->nodes.v;
-	uint32_t at = v[0].first_child, number = 0, up = 0;
-	put_u(k, t->nodes.n - 1);
+	while (at && !t->nodes.v[at].number)
+		at = t->nodes.v[at].next_sibling;
+	return at;
+}
+
+static void put_nodes(struct encoder *k, const struct html_tree *t)
+{
+	const struct html_node *v = t->nodes.v;
+	uint32_t at = next_in_page(t, v[0].first_child), up = 0;
+	put_u(k, t->n_numbered);
 	while (at != 0 && !k->tables.failed) {
-		v[at].number = ++number;
 		put_u(k, up);
 		put_u(k, v[at].frame);
+		if (t->is_folded)
+			put_u(k, v[at].n_folded);
 		up = 0;
-		if (v[at].first_child) {
-			at = v[at].first_child;
-			continue;
-		}
-		up = 1;
-		while (at != 0 && !v[at].next_sibling) {
-			at = v[at].parent;
+		uint32_t next = next_in_page(t, v[at].first_child);
+		while (!next && at) {
+			next = next_in_page(t, v[at].next_sibling);
+			at = next ? at : v[at].parent;
 			up++;
 		}
-		at = v[at].next_sibling;
+		at = next;
 	}
 }
 
-static int by_place(const void *va, const void *vb)
+static void put_samples(struct encoder *k, int side, const struct html_side *s,
+			const struct html_tree *t, uint32_t n_types)
 {
-	const struct html_sample *a = va, *b = vb;
-	if (a->node != b->node)
-		return (a->node > b->node) - (a->node < b->node);
-	if (a->labels != b->labels)
-		return (a->labels > b->labels) - (a->labels < b->labels);
-	return (a->index > b->index) - (a->index < b->index);
-}
-
-static void put_samples(struct encoder *k, struct html_side *s, const struct html_forest *t,
-			uint32_t n_types)
-{
-	for (size_t i = 0; i < s->samples.n; i++)
-		s->samples.v[i].node = t->nodes.v[s->samples.v[i].node].number;
-	if (s->samples.n > 1)
-		qsort(s->samples.v, s->samples.n, sizeof(*s->samples.v), by_place);
-	put_u(k, s->samples.n);
 	uint32_t before = 0;
-	for (size_t i = 0; i < s->samples.n && !k->tables.failed; i++) {
-		const struct html_sample *x = &s->samples.v[i];
+	put_u(k, t->samples[side].n);
+	for (size_t i = 0; i < t->samples[side].n && !k->tables.failed; i++) {
+		const struct html_sample *x = &t->samples[side].v[i];
 		put_u(k, x->node - before);
 		put_u(k, x->labels);
 		for (uint32_t j = 0; j < n_types; j++)
-			put_s(k, html_scaled(s, j, model_value(s->part->m, x->index, s->type[j])));
+			put_s(k, x->index == HTML_SAMPLE_FOLDED ? t->values.v[x->first_value + j]
+								: html_value(s, x->index, j));
 		before = x->node;
+	}
+}
+
+static void put_sums(struct encoder *k, const struct html_sums *s, uint32_t n_types)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < s->frame.n; i++)
+		n += s->frame.v[i] != 0;
+	put_u(k, n);
+	for (size_t i = 0; i < s->frame.n; i++) {
+		if (!s->frame.v[i])
+			continue;
+		put_u(k, s->frame.v[i] - 1);
+		for (uint32_t t = 0; t < n_types; t++)
+			put_s(k, s->value.v[i * n_types + t]);
 	}
 }
 
@@ -147,17 +154,19 @@ static int put_set(struct encoder *k, const struct html_set *set, struct err *e)
 {
 	const struct model *m = set->fresh.m;
 	struct html_side side[2] = { 0 };
-	struct html_forest t = { 0 };
+	struct html_tree t = { .max_nodes = k->spec->max_nodes };
 	int n_sides = set->base.m ? 2 : 1, r = 0;
-	k->tables.failed |= !VEC_PUSH(&t.nodes, ((struct html_node){ 0 }));
 	for (int i = 0; i < n_sides; i++) {
 		if (k->tables.failed)
 			goto out;
-		r = html_side_open(&k->tables, &side[i], i ? &set->base : &set->fresh, m, &t, e);
+		r = html_side_open(&k->tables, &side[i], i ? &set->base : &set->fresh, m, e);
 		if (r < 0)
 			goto out;
 	}
 	if (k->tables.failed)
+		goto out;
+	r = html_tree_make(&t, &k->tables, side, n_sides, m->n_types, e);
+	if (r < 0 || k->tables.failed)
 		goto out;
 	put_u(k, m->n_types);
 	for (uint32_t i = 0; i < m->n_types; i++) {
@@ -169,13 +178,17 @@ static int put_set(struct encoder *k, const struct html_set *set, struct err *e)
 	put_u(k, (uint64_t)n_sides);
 	for (int i = 0; i < n_sides; i++)
 		put_side(k, &side[i], m->n_types);
+	put_f64(k, t.is_folded ? t.folded_max : -1);
 	put_nodes(k, &t);
 	for (int i = 0; i < n_sides; i++)
-		put_samples(k, &side[i], &t, m->n_types);
+		put_samples(k, i, &side[i], &t, m->n_types);
+	for (int i = 0; i < n_sides && t.is_folded; i++)
+		for (int j = 0; j < HTML_SUMS; j++)
+			put_sums(k, &t.sums[i][j], m->n_types);
 out:
 	html_side_done(&side[0]);
 	html_side_done(&side[1]);
-	html_forest_done(&t);
+	html_tree_done(&t);
 	return r;
 }
 

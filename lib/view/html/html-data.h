@@ -17,10 +17,13 @@
  *      u n_sides (1: fresh; 2: fresh and base), each:
  *         str name, s duration_ns, s time_ns, s period, str period type, str period unit
  *         of each type: s total of absolute values, f64 its variance
+ *      f64 no folded box had a larger share of the whole; -1: nothing was folded (html-tree.h)
  *      u n nodes; the tree of stacks in preorder, each: u levels up from the child of the node
- *         before, u frame
+ *         before, u frame; if boxes were folded: u number of callees that are folded into this one
  *      of each side: u n; samples by node, each: u node - node before, u label set,
  *         s value of each type
+ *      if boxes were folded, of each side what they contain: flat by frame; then cum by function,
+ *         line, file and module; each: u n; each: u frame of the row, s value of each type
  *
  * Node 0 is the root, which has no frame; the other nodes count from 1.  Frames are the rows of
  * rows.h by function, but separate for each line, file and module, so that the page can add them up
@@ -33,6 +36,7 @@
 #define HTML_FRAME_INLINED 1
 #define HTML_FRAME_KERNEL 2
 #define HTML_FRAME_NAMED 4 /* name is a function's, not derived from the module */
+#define HTML_FRAME_FOLDED 8 /* stands for smaller callees */
 
 struct html_data {
 	VEC(uint8_t) bytes;

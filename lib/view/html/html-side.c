@@ -1,6 +1,5 @@
 /*
- * Looks up the frames of each location once; a stack is then a walk over numbers.  The forest grows
- * in the order of the samples.
+ * Looks up the frames of each location once; a stack is then a walk over numbers.
  */
 
 #include "view/html/html-side.h"
@@ -84,51 +83,6 @@ static void labels_of(struct html_tables *tables, struct html_side *s, uint32_t 
 	s->labels[set] = html_add_set(tables, first);
 }
 
-static uint32_t child_of(struct html_tables *tables, struct html_forest *forest, uint32_t parent,
-			 uint32_t frame)
-{
-	uint64_t hash = hash_u64((uint64_t)parent << 32 | frame);
-	uint32_t i = HASHINDEX_FIND(&forest->by_parent, hash, k,
-				    forest->nodes.v[k].parent == parent &&
-				    forest->nodes.v[k].frame == frame);
-	if (i != HASHINDEX_NONE)
-		return i;
-	i = (uint32_t)forest->nodes.n;
-	if (!VEC_PUSH(&forest->nodes, ((struct html_node){ .parent = parent, .frame = frame })) ||
-	    !hashindex_add(&forest->by_parent, hash, i)) {
-		tables->failed = true;
-		return 0;
-	}
-	struct html_node *p = &forest->nodes.v[parent];
-	if (p->last_child)
-		forest->nodes.v[p->last_child].next_sibling = i;
-	else
-		p->first_child = i;
-	p->last_child = i;
-	return i;
-}
-
-static void add_samples(struct html_tables *tables, struct html_side *s, struct html_forest *forest)
-{
-	const struct model *m = s->part->m;
-	const struct filter *f = s->part->f;
-	for (uint32_t i = 0; i < m->n_samples && !tables->failed; i++) {
-		const struct model_stack *stack = &m->stack[m->sample[i].stack];
-		uint32_t skip = f ? f->stack_skip[m->sample[i].stack] : 0, at = 0;
-		if (f && f->sample_out[i])
-			continue;
-		for (uint32_t d = stack->n; d-- > skip && !tables->failed;) {
-			uint32_t l = m->stack_location[stack->first + d];
-			for (size_t x = s->first[l + 1]; x-- > s->first[l];)
-				at = child_of(tables, forest, at, s->frame.v[x]);
-		}
-		/* As in tables, samples without frames count only in the total. */
-		if (at && !VEC_PUSH(&s->samples, ((struct html_sample){
-					at, s->labels[m->sample[i].labels], i })))
-			tables->failed = true;
-	}
-}
-
 /* Marks the locations and label sets of the samples that pass the filter. */
 static void find_used(const struct html_side *s, unsigned char *location, unsigned char *labels)
 {
@@ -145,7 +99,7 @@ static void find_used(const struct html_side *s, unsigned char *location, unsign
 }
 
 int html_side_open(struct html_tables *tables, struct html_side *s, const struct html_part *part,
-		     const struct model *fresh, struct html_forest *forest, struct err *e)
+		   const struct model *fresh, struct err *e)
 {
 	const struct model *m = part->m;
 	s->part = part;
@@ -178,7 +132,6 @@ int html_side_open(struct html_tables *tables, struct html_side *s, const struct
 	for (uint32_t i = 0; i < m->n_label_sets && !tables->failed; i++)
 		if (labels[i])
 			labels_of(tables, s, i);
-	add_samples(tables, s, forest);
 	return 0;
 }
 
@@ -186,7 +139,6 @@ void html_side_done(struct html_side *s)
 {
 	rows_free(s->rows);
 	VEC_FREE(&s->frame);
-	VEC_FREE(&s->samples);
 	free(s->first);
 	free(s->labels);
 	free(s->type);
@@ -201,8 +153,7 @@ int64_t html_scaled(const struct html_side *s, uint32_t type, int64_t value)
 	return v >= 0x1p63 ? INT64_MAX : v <= -0x1p63 ? INT64_MIN : (int64_t)v;
 }
 
-void html_forest_done(struct html_forest *forest)
+int64_t html_value(const struct html_side *s, uint32_t sample, uint32_t type)
 {
-	VEC_FREE(&forest->nodes);
-	hashindex_done(&forest->by_parent);
+	return html_scaled(s, type, model_value(s->part->m, sample, s->type[type]));
 }

@@ -36,6 +36,7 @@ struct html_spec {
 	size_t n_sets;
 	enum rows_by by; /* the initial kind of rows; not ROWS_LABEL */
 	enum diff_norm norm;
+	uint32_t max_nodes;    /* struct html_tree */
 	/* Opens a source file for reading; NULL if there is none.  Without the function, the page
 	 * has no source text. */
 	FILE *(*open_source)(void *ctx, const char *path);

@@ -147,7 +147,7 @@ function compute() {
 
 function sums() {
 	if (!model.sums) {
-		model.sums = sumRows(model.tree);
+		model.sums = sumRows(model.tree, event(), model.query);
 		model.tableComparing = model.comparing &&
 			{ comparer: model.comparing.comparer, z: zFor(ALPHA / (2 * model.sums.rows.length + 1)) };
 		let min = 0;
@@ -191,7 +191,8 @@ function search() {
 	if (test) {
 		model.matches = Uint8Array.from(tree.rows.name, test);
 		const value = matchedValue(tree, model.matches, 0);
-		text = formatShare(value, model.total) + ' matched';
+		// Folded boxes hide names.
+		text = (event().isFolded ? '\u2265 ' : '') + formatShare(value, model.total) + ' matched';
 		$('matched').title = formatValue(value, unit()) + ' in stacks with a match';
 	}
 	$('matched').textContent = text;
@@ -248,7 +249,8 @@ const SHOW = {
 			return;
 		if (!model.sandwich || model.sandwich.row !== row)
 			model.sandwich = { row, ...buildSandwich(model.tree, row, state.side) };
-		$('sandwich-name').textContent = model.tree.rows.name[row];
+		$('sandwich-name').textContent = model.tree.rows.name[row] + (sums().folded[0][row]
+			? ' (' + formatShare(sums().folded[0][row], model.total) + ' more in folded boxes)' : '');
 		graphs.callers.show(model.sandwich.callers, { rootAtBottom: true, comparing: model.comparing });
 		graphs.callees.show(model.sandwich.callees, { rootAtBottom: false, comparing: model.comparing });
 		showRowDetails(row);
@@ -325,6 +327,11 @@ function showFacts() {
 	facts.push(formatValue(model.total, unit()) + ' ' + event().types[state.type].type);
 	if (!state.side && shown < model.total && formatShare(shown, model.total) !== '100%')
 		facts.push(formatShare(shown, model.total) + ' shown');
+	if (model.tree.folded.size) {
+		const folded = [...model.tree.folded.keys()].reduce((sum, i) => sum + Math.abs(model.tree.cum[0][i]), 0);
+		facts.push(formatShare(folded, model.total) + ' folded: callees of at most ' +
+			Number((event().foldedMax * 100).toPrecision(2)) + '% of all');
+	}
 	if (fresh.duration > 0)
 		facts.push('recorded for ' + formatValue(fresh.duration, 'ns'));
 	if (fresh.time > 0)

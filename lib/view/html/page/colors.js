@@ -34,7 +34,7 @@ function changeStep(part) {
 // comparing: null, or { comparer, z }.
 function frameColor(tree, i, comparing) {
 	const row = tree.row[i], { rows } = tree;
-	if (row < 0)
+	if (row < 0 || row === rows.folded)
 		return palette.root;
 	if (comparing) {
 		const change = comparing.comparer.node(tree, i);

@@ -60,16 +60,19 @@ function readFrames(r) {
 	return f;
 }
 
-// The tree of stacks; node 0 is the root.
-function readNodes(r) {
+// The tree of stacks; node 0 is the root. folded: the number of callees that a node stands for, or 0.
+function readNodes(r, isFolded) {
 	const n = r.u() + 1;
-	const t = { n, parent: new Int32Array(n), frame: new Int32Array(n), depth: new Int32Array(n) };
+	const t = { n, parent: new Int32Array(n), frame: new Int32Array(n), depth: new Int32Array(n),
+		folded: isFolded ? new Int32Array(n) : null };
 	const path = [0];
 	for (let i = 1; i < n; i++) {
 		path.length -= r.u();
 		t.parent[i] = path[path.length - 1];
 		t.depth[i] = path.length;
 		t.frame[i] = r.u();
+		if (isFolded)
+			t.folded[i] = r.u();
 		path.push(i);
 	}
 	return t;
@@ -91,6 +94,19 @@ function readSamples(r, nTypes) {
 	return s;
 }
 
+// What folded nodes contain: frames of rows, and their values by type.
+function readSums(r, nTypes) {
+	const n = r.u(), s = { n, frame: new Int32Array(n), values: [] };
+	for (let t = 0; t < nTypes; t++)
+		s.values.push(new Float64Array(n));
+	for (let i = 0; i < n; i++) {
+		s.frame[i] = r.u();
+		for (let t = 0; t < nTypes; t++)
+			s.values[t][i] = r.s();
+	}
+	return s;
+}
+
 function readEvent(r, strings) {
 	const types = [], sides = [], nTypes = r.u();
 	for (let i = 0; i < nTypes; i++)
@@ -106,9 +122,14 @@ function readEvent(r, strings) {
 		}
 		sides.push(side);
 	}
-	event.nodes = readNodes(r);
+	event.foldedMax = r.f64();
+	event.isFolded = event.foldedMax >= 0;
+	event.nodes = readNodes(r, event.isFolded);
 	for (const side of sides)
 		side.samples = readSamples(r, nTypes);
+	for (const side of event.isFolded ? sides : [])
+		side.folded = { flat: readSums(r, nTypes), function: readSums(r, nTypes), line: readSums(r, nTypes),
+			file: readSums(r, nTypes), module: readSums(r, nTypes) };
 	return event;
 }
 
@@ -116,7 +137,7 @@ async function readData() {
 	const element = document.getElementById('data');
 	const r = new Reader(await inflate(element.textContent));
 	element.remove();   // its text is no longer needed
-	if (r.u() !== 1)
+	if (r.u() !== 2)
 		throw new Error('the data has another version');
 	const data = { by: r.u(), norm: r.u(), strings: [], labels: [], labelSets: [], sources: new Map(),
 		events: [] };

@@ -200,7 +200,10 @@ class Graph {
 	}
 
 	nameOf(i) {
-		return this.tree.row[i] < 0 ? 'all' : this.tree.rows.name[this.tree.row[i]];
+		const { tree } = this;
+		if (tree.folded.has(i))
+			return tree.folded.get(i) + (tree.folded.get(i) === 1 ? ' smaller callee' : ' smaller callees');
+		return tree.row[i] < 0 ? 'all' : tree.rows.name[tree.row[i]];
 	}
 
 	// { x, y, w } of a node in the graph; null if it is not laid out.

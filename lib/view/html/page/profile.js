@@ -4,7 +4,7 @@
 // node 0 is the root, and parents precede their children. The rules are those of
 // lib/view/table/rows.c, tree.c and top.c.
 
-const INLINED = 1, KERNEL = 2, NAMED = 4;
+const INLINED = 1, KERNEL = 2, NAMED = 4, FOLDED = 8;
 
 function moduleName(path) {
 	if (!path)
@@ -31,6 +31,8 @@ function cleanPath(path) {
 // paths: cleaned paths, by string.
 function frameKey(data, by, i, paths) {
 	const f = data.frames;
+	if (f.flags[i] & FOLDED)
+		return ['folded', data.strings[f.name[i]]];
 	if (by === 'module' || (by === 'file' ? !f.file[i] : !(f.flags[i] & NAMED)))
 		return ['m' + f.module[i], moduleName(data.strings[f.module[i]])];
 	if (by === 'file')
@@ -50,7 +52,7 @@ function makeRows(data, by) {
 			clean.set(id, cleanPath(data.strings[id]));
 		return clean.get(id);
 	};
-	const rows = { by, n: 0, of: new Int32Array(f.n), name: [], file: [], module: [], line: [],
+	const rows = { by, n: 0, folded: -1, of: new Int32Array(f.n), name: [], file: [], module: [], line: [],
 		isKernel: [], isInlined: [], isCalled: [], shade: [] };
 	for (let i = 0; i < f.n; i++) {
 		const [key, name] = frameKey(data, by, i, paths);
@@ -68,6 +70,8 @@ function makeRows(data, by) {
 			rows.shade.push(hashName(name));
 		}
 		rows.of[i] = row;
+		if (f.flags[i] & FOLDED)
+			rows.folded = row;
 		if (!rows.file[row] && f.file[i]) {
 			rows.file[row] = data.strings[f.file[i]];
 			rows.line[row] = f.line[i];
@@ -106,6 +110,7 @@ class TreeBuilder {
 		}
 		this.slots = new Int32Array(4096);
 		this.row[0] = -1;
+		this.folded = new Map();   // by node: the number of callees that it stands for
 	}
 	static hash(parent, row) {
 		let h = Math.imul(parent, 0x9e3779b1) ^ Math.imul(row + 1, 0x85ebca6b);
@@ -160,6 +165,7 @@ class TreeBuilder {
 		const t = { n, rows, parent: this.parent.subarray(0, n), row: this.row.subarray(0, n),
 			inlined: this.inlined.subarray(0, n), self: this.self.map(a => a.subarray(0, n)),
 			selfVariance: this.variance.map(a => a.subarray(0, n)), weight: new Float64Array(n),
+			folded: this.folded,
 			depth: new Int32Array(n) };
 		t.cum = t.self.map(a => a.slice());
 		t.variance = t.selfVariance.map(a => a.slice());
@@ -257,6 +263,8 @@ function buildTree(data, event, query) {
 			const frame = nodes.frame[path[i]], inlined = flags[frame] & INLINED;
 			if (!(byModule && inlined))
 				at = builder.child(at, rows.of[frame], inlined);
+			if (nodes.folded && nodes.folded[path[i]])
+				builder.folded.set(at, (builder.folded.get(at) || 0) + nodes.folded[path[i]]);
 			nodeAt[path[i]] = at;
 			stamp[path[i]] = mark;
 		}
@@ -338,6 +346,8 @@ function buildSandwich(tree, row, side) {
 		const p = tree.parent[i];
 		if (inside[p] >= 0) {
 			inside[i] = down.child(inside[p], tree.row[i], tree.inlined[i]);
+			if (tree.folded.has(i))
+				down.folded.set(inside[i], (down.folded.get(inside[i]) || 0) + tree.folded.get(i));
 		} else if (tree.row[i] === row) {
 			inside[i] = 0;
 			let at = 0, inlined = tree.inlined[i];
@@ -384,12 +394,40 @@ function walk(tree, enter, leave) {
 
 // ---- tables ----
 
+// The functions in folded nodes have their sums in the data, for all labels together. With a filter
+// the folded nodes are a row of their own.
+function addFolded(sums, event, query) {
+	const { rows, type } = query, { countType } = event;
+	const add = (list, s, to, variances, folded) => {
+		for (let i = 0; i < list.n; i++) {
+			const row = rows.of[list.frame[i]], value = list.values[type][i];
+			const n = countType >= 0 ? Math.abs(list.values[countType][i]) : 0;
+			to[row] += value;
+			variances[row] += n ? value * value / n : 0;
+			if (folded)
+				folded[row] += value;
+			if (!sums.seen[row]) {
+				sums.seen[row] = 1;
+				sums.rows.push(row);
+			}
+		}
+	};
+	event.sides.forEach((side, s) => {
+		add(side.folded.flat, s, sums.flat[s], sums.flatVariance[s]);
+		add(side.folded[rows.by], s, sums.cum[s], sums.cumVariance[s], sums.folded[s]);
+		for (const list of [sums.flat, sums.cum, sums.flatVariance, sums.cumVariance])
+			list[s][rows.folded] = 0;
+	});
+	sums.rows = sums.rows.filter(row => row !== rows.folded);
+}
+
 // flat and cum of each row, for each side; a stack counts once even if a row occurs in it repeatedly.
-function sumRows(tree) {
+// folded: the part of cum that no box of a graph shows.
+function sumRows(tree, event, query) {
 	const nSides = tree.self.length, n = tree.rows.n;
 	const make = () => Array.from({ length: nSides }, () => new Float64Array(n));
-	const sums = { flat: make(), cum: make(), flatVariance: make(), cumVariance: make(), rows: [] };
-	const onPath = new Int32Array(n), seen = new Uint8Array(n);
+	const seen = new Uint8Array(n), onPath = new Int32Array(n);
+	const sums = { flat: make(), cum: make(), folded: make(), flatVariance: make(), cumVariance: make(), rows: [], seen };
 	walk(tree, i => {
 		const row = tree.row[i];
 		if (row < 0 || row >= n)
@@ -411,6 +449,8 @@ function sumRows(tree) {
 		if (tree.row[i] >= 0 && tree.row[i] < n)
 			onPath[tree.row[i]]--;
 	});
+	if (event.isFolded && ![...query.filters.values()].some(values => values.size))
+		addFolded(sums, event, query);
 	return sums;
 }
 
@@ -440,8 +480,18 @@ function sumLines(data, event, query, row) {
 		}
 		lineOf[i] = ids.get(key);
 	}
+	const isWhole = event.isFolded && ![...query.filters.values()].some(values => values.size);
+	const addList = (list, key, s) => {
+		for (let i = 0; i < list.n; i++)
+			if (lineOf[list.frame[i]] >= 0)
+				lines[lineOf[list.frame[i]]][key][s] += list.values[query.type][i];
+	};
 	event.sides.forEach((side, s) => {
 		const { samples } = side, self = new Float64Array(nodes.n);
+		if (isWhole) {
+			addList(side.folded.flat, 'flat', s);
+			addList(side.folded.line, 'cum', s);
+		}
 		for (let i = 0; i < samples.n; i++)
 			if (allowed[samples.labels[i]])
 				self[samples.node[i]] += samples.values[query.type][i];

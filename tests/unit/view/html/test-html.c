@@ -98,7 +98,7 @@ static void test_page(void)
 	       "the page refers to nothing on the net");
 	uint8_t *data = data_of(page, &n);
 	const uint8_t *at = data;
-	tap_int((long long)number(&at), 1, "version 1");
+	tap_int((long long)number(&at), 2, "version 2");
 	tap_int((long long)number(&at), ROWS_FUNCTION, "rows are functions");
 	tap_int((long long)number(&at), DIFF_SHARE, "the comparison is by share");
 	uint64_t n_strings = number(&at);
