@@ -230,6 +230,9 @@ struct cprof_stats {
 	 * kernel: it is for its owner only. */
 	bool is_private;
 	const char *scope_reason;      /* why this scope; borrowed from the recorder */
+	/* Each ring has copies of its own size: stack_bytes is the largest at the end, this one the
+	 * smallest; how often a ring could not carry its copies, and they were halved. */
+	uint32_t stack_bytes_min, n_stack_cuts;
 };
 
 /* ---- life ---------------------------------------------------------------------------- */

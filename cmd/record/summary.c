@@ -186,15 +186,19 @@ static void print_event(const struct summary *s, FILE *to, size_t i)
 	print_particulars(s, to, i, &ev);
 }
 
-static void print_stacks(const struct summary *s, FILE *to, uint32_t stack_bytes)
+static void print_stacks(const struct summary *s, FILE *to, const struct cprof_stats *st)
 {
 	struct cprof_stack_ends ends;
 	cprof_recorder_stack_ends(s->recorder, 0, &ends);
-	if (!stack_bytes)
+	if (!st->stack_bytes)
 		return;
-	fprintf(to, "  user stacks by CFI, copies of %u bytes, %" PRIu64 " joined, %" PRIu64
-		" frames by code or frame pointer; ends: ", stack_bytes, ends.n_joined,
-		ends.n_guessed);
+	fprintf(to, "  user stacks by CFI, copies of %u bytes", st->stack_bytes);
+	if (st->stack_bytes_min < st->stack_bytes)
+		fprintf(to, ", %u on some CPUs", st->stack_bytes_min);
+	if (st->n_stack_cuts)
+		fprintf(to, ", halved %u times for a ring that was full", st->n_stack_cuts);
+	fprintf(to, ", %" PRIu64 " joined, %" PRIu64 " frames by code or frame pointer; ends: ",
+		ends.n_joined, ends.n_guessed);
 	summaryparts_ends(&ends, to);
 	for (size_t i = 1; cprof_recorder_stack_ends(s->recorder, i, &ends); i++)
 		summaryparts_file_ends(&ends, to);
@@ -234,7 +238,7 @@ void summary_print(const struct summary *s, FILE *to)
 		fprintf(to, ", target used %s of CPU time",
 			units_duration_text(st.cpu_used_ns, text));
 	fprintf(to, "; %s for tables\n", units_size_text(st.peak_memory_bytes, text));
-	print_stacks(s, to, st.stack_bytes);
+	print_stacks(s, to, &st);
 	summaryparts_frames(&st, to);
 }
 
@@ -338,9 +342,10 @@ void summary_print_json(const struct summary *s, FILE *to)
 		fputs(", \"target_cost_s\": null", to);
 	struct cprof_stack_ends ends;
 	cprof_recorder_stack_ends(s->recorder, 0, &ends);
-	fprintf(to, ", \"stack_bytes\": %u, \"stacks_joined\": %" PRIu64
-		", \"frames_guessed\": %" PRIu64 ", \"stack_ends\": {",
-		st.stack_bytes, ends.n_joined, ends.n_guessed);
+	fprintf(to, ", \"stack_bytes\": %u, \"stack_bytes_min\": %u, \"stack_cuts\": %u",
+		st.stack_bytes, st.stack_bytes_min, st.n_stack_cuts);
+	fprintf(to, ", \"stacks_joined\": %" PRIu64 ", \"frames_guessed\": %" PRIu64
+		", \"stack_ends\": {", ends.n_joined, ends.n_guessed);
 	for (size_t k = 0; k < CPROF_N_STACK_ENDS; k++)
 		fprintf(to, "%s\"%s\": %" PRIu64, k ? ", " : "", cprof_stack_end_name(k),
 			ends.n[k]);

@@ -25,6 +25,14 @@ struct log;
 struct record;
 struct source;
 
+/* The limit for everything that a recording keeps, unless the caller sets another one. */
+#define KIND_MAX_MEMORY_DEFAULT ((size_t)256 << 20)
+
+static inline size_t kind_max_memory(const struct cprof_config *c)
+{
+	return c->max_memory_bytes ? c->max_memory_bytes : KIND_MAX_MEMORY_DEFAULT;
+}
+
 /* An event that a kind has opened: the source gives its records this event's index. */
 struct kind_event {
 	const char *name;               /* borrowed from the kind until close, like all strings */

@@ -23,9 +23,6 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The limit for everything that a recording keeps, unless the caller sets another one. */
-#define MAX_MEMORY_DEFAULT ((size_t)256 << 20)
-
 /* ---- life ------------------------------------------------------------------------ */
 
 /* Opens a descriptor per target process that becomes readable when it ends (pidfd_open(2)). */
@@ -170,7 +167,7 @@ static int open_engine(struct cprof_recorder *rec, struct err *e)
 	const struct cprof_config *c = &rec->config;
 	const struct kind_session *k = &rec->session;
 	const struct engine_options o = {
-		.max_memory_bytes = c->max_memory_bytes ? c->max_memory_bytes : MAX_MEMORY_DEFAULT,
+		.max_memory_bytes = kind_max_memory(c),
 		.host = k->host, .machine = k->source->facts.arch,
 		.n_events = k->n_events, .output = rec->output, .pmu = rec->pmu,
 		.period = rec->period, .waits = rec->waits,

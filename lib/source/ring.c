@@ -153,6 +153,8 @@ uint64_t ring_fetch(struct ring *r)
 		r->overrun = true;
 		r->tail = head;
 	}
+	if (head - r->released > r->peak)
+		r->peak = head - r->released;
 	r->head = head;
 	return head;
 }

@@ -22,6 +22,7 @@ struct ring {
 	uint64_t head;         /* as last read */
 	uint64_t tail;         /* first byte not yet consumed by ring_next */
 	uint64_t released;     /* the kernel may overwrite everything before */
+	uint64_t peak;         /* the most that was in it at ring_fetch; the caller may clear it */
 	bool overrun;          /* head - tail exceeded the data size: contents were dropped */
 	uint64_t n_broken;     /* records with an impossible size: what followed was skipped */
 	uint8_t *wrap;         /* 64 KiB, for a record that wraps; allocated at open */

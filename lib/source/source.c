@@ -102,11 +102,16 @@ int source_set_rate(struct source *s, size_t event, uint64_t rate, struct err *e
 	return s->ops->set_rate(s, event, rate, e);
 }
 
-int source_set_stack(struct source *s, uint32_t stack_bytes, struct err *e)
+bool source_ring(struct source *s, size_t i, struct source_ring *ret)
+{
+	return s->ops->ring && s->ops->ring(s, i, ret);
+}
+
+int source_set_stack(struct source *s, size_t ring, uint32_t stack_bytes, struct err *e)
 {
 	if (!s->ops->set_stack)
 		return err_set(e, EOPNOTSUPP, "stack copies are fixed");
-	return s->ops->set_stack(s, stack_bytes, e);
+	return s->ops->set_stack(s, ring, stack_bytes, e);
 }
 
 int source_set_user_chain(struct source *s, struct err *e)

@@ -17,6 +17,7 @@ struct err;
 struct perf_event_attr;
 struct record;
 struct source;
+struct source_ring;
 
 /* Facts of the machine that was (or is being) recorded. */
 struct source_facts {
@@ -94,10 +95,12 @@ struct source_ops {
 	/* Changes an event's frequency, or the period of an event that has a period.  Threads and
 	 * children that have inherited it keep theirs.  Missing: -EOPNOTSUPP. */
 	int (*set_rate)(struct source *s, size_t event, uint64_t rate, struct err *e);
-	/* Changes the size of user stack copies (a multiple of 8), or adds the user's chain of
-	 * frame pointers to them, which costs the target some 50 ns per frame.  On failure nothing
-	 * changes.  Missing: -EOPNOTSUPP. */
-	int (*set_stack)(struct source *s, uint32_t stack_bytes, struct err *e);
+	/* Describes ring i (source-ring.h); false after the last one.  Missing: there is none. */
+	bool (*ring)(struct source *s, size_t i, struct source_ring *ret);
+	/* Changes the size of the user stack copies (a multiple of 8) that go into one ring, or
+	 * adds the user's chain of frame pointers to all, which costs the target some 50 ns per
+	 * frame.  On failure nothing changes.  Missing: -EOPNOTSUPP. */
+	int (*set_stack)(struct source *s, size_t ring, uint32_t stack_bytes, struct err *e);
 	int (*set_user_chain)(struct source *s, struct err *e);
 	/* What one sample of an event costs the interrupted thread, in ns, measured on this thread
 	 * after disable.  Missing or 0: unknown. */
@@ -139,7 +142,8 @@ size_t source_n_places(const struct source *s, size_t event);
 const struct perf_event_attr *source_attr(const struct source *s, size_t event);
 void source_usage(const struct source *s, struct source_usage *ret);
 int source_set_rate(struct source *s, size_t event, uint64_t rate, struct err *e);
-int source_set_stack(struct source *s, uint32_t stack_bytes, struct err *e);
+bool source_ring(struct source *s, size_t i, struct source_ring *ret);
+int source_set_stack(struct source *s, size_t ring, uint32_t stack_bytes, struct err *e);
 int source_set_user_chain(struct source *s, struct err *e);
 uint64_t source_sample_cost(struct source *s, size_t event);
 

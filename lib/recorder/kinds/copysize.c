@@ -1,8 +1,7 @@
 /*
  * A copy twice as large costs the target half a microsecond to some microseconds per sample, and
- * twice the room in the ring; a truncated stack costs its root.  So the size doubles while more
- * than one stack in fifty ends beyond the copy, as long as a ring lasts long enough for its
- * reader.  It halves, permanently, when samples are lost.
+ * twice the room in the ring; a truncated stack costs its root.  So the wanted size doubles while
+ * more than one stack in fifty ends beyond the copy.  Each ring follows as far as it can.
  *
  * The user's chain of frame pointers, which costs the target some time, is requested once Go's
  * runtime is seen to work on stacks of its own, where it is the only trace of the goroutine.  One
@@ -17,8 +16,7 @@
 #include "source/source.h"
 
 #include <sched.h>
-
-#define STACK_BYTES_MIN 4096u
+#include <stdlib.h>
 
 /* Decisions need at least this many stacks, enough to distinguish 2 % from 0.2 %.  STACKS_FEW
  * suffice if one in FEW_CUT_SHARE or more is truncated. */
@@ -26,84 +24,112 @@
 #define STACKS_FEW 50u
 #define FEW_CUT_SHARE 4u
 
-/*
- * A ring must last this long at the observed sample rate: its reader wakes when a quarter is full,
- * and may be late.  A reader with a real-time priority is late only by its own work, mostly opening
- * files; it reads a thousand samples in 15 ms.
- */
-#define RING_MS_MIN 40u
-#define RING_MS_MIN_PROMPT 20u
+/* All rings are looked at once in this time. */
+#define STEP_NS 10000000u
 
 /* Request the chain once Go's runtime has switched at least this many stacks, and at least one
  * stack in this many. */
 #define SWITCHED_MIN 4u
 #define SWITCHED_SHARE 100u
 
-void copysize_init(struct copysize *z, uint32_t bytes, uint64_t ring_bytes, bool is_fixed)
+void copysize_init(struct copysize *z, uint32_t bytes, bool is_fixed)
 {
 	*z = (struct copysize){
-		.is_fixed = is_fixed, .bytes = bytes, .max_bytes = COPYSIZE_BYTES_MAX,
-		.ring_bytes = ring_bytes,
+		.is_fixed = is_fixed, .wanted = bytes, .bytes_min = bytes, .bytes_max = bytes,
 	};
 }
 
-static uint64_t ring_ms(const struct copysize *z, uint32_t bytes, uint64_t n, uint64_t ns)
+void copysize_done(struct copysize *z)
 {
-	return z->ring_bytes / bytes * (ns / 1000) / (n ? n : 1) / 1000;
+	free(z->ring);
+	z->ring = NULL;
+	z->n_rings = 0;
 }
 
-uint32_t copysize_wanted(struct copysize *z, const struct copysize_seen *now)
+uint32_t copysize_need(struct copysize *z, const struct copysize_seen *now)
 {
-	if (!z->last.time_ns)
-		z->last.time_ns = now->time_ns;
 	uint64_t n = now->n_stacks - z->last.n_stacks, cut = now->n_beyond - z->last.n_beyond;
-	uint64_t ns = now->time_ns - z->last.time_ns;
-	bool lost = now->n_lost > z->last.n_lost;
-	bool is_enough = n >= STACKS_PER_DECISION || (n >= STACKS_FEW && cut * FEW_CUT_SHARE >= n);
-	if (z->is_fixed || (!is_enough && !lost))
-		return z->bytes;
+	if (n < STACKS_PER_DECISION && !(n >= STACKS_FEW && cut * FEW_CUT_SHARE >= n))
+		return z->wanted;
 	z->last = *now;
-	if (lost && z->bytes > STACK_BYTES_MIN) {
-		z->max_bytes = z->bytes / 2 & ~7u;
-		return z->max_bytes;
-	}
-	uint32_t twice = z->bytes < COPYSIZE_BYTES_MAX / 2 ? z->bytes * 2 : COPYSIZE_BYTES_MAX;
-	if (cut * 50 <= n || twice > z->max_bytes ||
-	    ring_ms(z, twice, n, ns) < (now->is_prompt ? RING_MS_MIN_PROMPT : RING_MS_MIN))
-		return z->bytes;
-	return twice;
+	/* Nobody knows yet what the wanted size would do. */
+	if (cut * 50 <= n || z->bytes_max < z->wanted)
+		return z->wanted;
+	z->wanted = z->wanted < COPYSIZE_BYTES_MAX / 2 ? z->wanted * 2 : COPYSIZE_BYTES_MAX;
+	return z->wanted;
 }
 
-void copysize_changed(struct copysize *z, uint32_t bytes)
+/* ---- rings ----------------------------------------------------------------------- */
+
+static bool make_rings(struct copysize *z, struct source *s)
 {
-	z->bytes = bytes;
-	z->n_changes++;
+	struct source_ring ring;
+	size_t n = 0;
+	if (z->ring)
+		return true;
+	while (source_ring(s, n, &ring))
+		n++;
+	z->ring = n ? calloc(n, sizeof(*z->ring)) : NULL;
+	if (!z->ring)
+		return false;
+	z->n_rings = n;
+	for (size_t i = 0; i < n; i++)
+		z->ring[i].bytes = z->wanted;
+	return true;
 }
 
-static void adapt_size(struct copysize *z, struct source *s, const struct engine *g,
-		       const struct unwind_stats *st, const struct log *log, uint64_t now_ns)
+static bool is_prompt(void)
 {
-	if (z->is_fixed)
-		return;
 	int policy = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
-	struct copysize_seen seen = {
-		.n_stacks = st->n_stacks, .n_beyond = st->n_end[UNWIND_BEYOND], .time_ns = now_ns,
-		.is_prompt = policy == SCHED_FIFO || policy == SCHED_RR,
-	};
-	for (size_t i = 0; i < g->options.n_events; i++)
-		seen.n_lost += g->event[i].n_lost_records;
-	uint32_t bytes = copysize_wanted(z, &seen);
-	if (bytes == z->bytes)
+	return policy == SCHED_FIFO || policy == SCHED_RR;
+}
+
+static const char *reason(enum copyring_why why)
+{
+	return why == COPYRING_LOST ? "samples were lost" :
+	       why == COPYRING_FULL ? "the ring was nearly full" : "stacks are longer";
+}
+
+static void adapt_ring(struct copysize *z, struct source *s, size_t i, bool prompt,
+		       const struct log *log, uint64_t now_ns)
+{
+	struct copyring *c = &z->ring[i];
+	struct source_ring seen;
+	uint32_t bytes;
+	struct err e;
+	if (!source_ring(s, i, &seen))
 		return;
-	struct err why;
-	if (source_set_stack(s, bytes, &why) < 0) {
-		log_line(log, LOG_EXPLAIN, "stack copies stay at %u bytes: %s", z->bytes,
-			 why.what);
+	enum copyring_why why = copyring_look(c, &seen, now_ns, z->wanted, prompt, &bytes);
+	if (bytes == c->bytes)
+		return;
+	if (source_set_stack(s, i, bytes, &e) < 0) {
+		log_line(log, LOG_EXPLAIN, "stack copies stay at %u bytes: %s", c->bytes, e.what);
 		z->is_fixed = true;
 		return;
 	}
-	log_line(log, LOG_EXPLAIN, "stack copies: %u bytes instead of %u", bytes, z->bytes);
-	copysize_changed(z, bytes);
+	log_line(log, LOG_EXPLAIN, "stack copies on CPU %d: %u bytes instead of %u: %s", seen.cpu,
+		 bytes, c->bytes, reason(why));
+	z->n_cuts += bytes < c->bytes;
+	copyring_changed(c, &seen, now_ns, bytes);
+}
+
+static void adapt_size(struct copysize *z, struct source *s, const struct unwind_stats *st,
+		       const struct log *log, uint64_t now_ns)
+{
+	const struct copysize_seen seen = { st->n_stacks, st->n_end[UNWIND_BEYOND] };
+	if (z->is_fixed || now_ns < z->due_ns || !make_rings(z, s))
+		return;
+	z->due_ns = now_ns + STEP_NS;
+	copysize_need(z, &seen);
+	bool prompt = is_prompt();
+	for (size_t i = 0; i < z->n_rings && !z->is_fixed; i++)
+		adapt_ring(z, s, i, prompt, log, now_ns);
+	z->bytes_min = z->bytes_max = z->ring[0].bytes;
+	for (size_t i = 1; i < z->n_rings; i++) {
+		uint32_t bytes = z->ring[i].bytes;
+		z->bytes_min = bytes < z->bytes_min ? bytes : z->bytes_min;
+		z->bytes_max = bytes > z->bytes_max ? bytes : z->bytes_max;
+	}
 }
 
 static void adapt_chain(struct copysize *z, struct source *s, const struct engine *g,
@@ -129,6 +155,6 @@ void copysize_step(struct copysize *z, struct source *s, const struct engine *g,
 	const struct unwind_stats *st = u->unwind ? unwind_stats(u->unwind) : NULL;
 	if (!st)
 		return;
-	adapt_size(z, s, g, st, log, now_ns);
+	adapt_size(z, s, st, log, now_ns);
 	adapt_chain(z, s, g, st, log);
 }

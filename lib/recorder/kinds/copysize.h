@@ -2,12 +2,15 @@
 #define CPROF_RECORDER_KINDS_COPYSIZE_H
 
 /*
- * How much of the user's stack each sample copies: what the observed stacks need, but no more than
- * the rings can carry.
+ * How much of the user's stack each sample copies: what the observed stacks need, but in each ring
+ * no more than it can carry (copyring.h).
  */
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+#include "recorder/kinds/copyring.h"
 
 struct engine;
 struct log;
@@ -19,29 +22,26 @@ struct source;
 /* Observations so far. */
 struct copysize_seen {
 	uint64_t n_stacks, n_beyond;   /* stacks unwound; those that ended beyond the copy */
-	uint64_t n_lost;               /* samples */
-	uint64_t time_ns;              /* of the observation; not 0 */
-	bool is_prompt;                /* the reader of the rings has a real-time priority */
 };
 
 struct copysize {
 	bool is_fixed;             /* chosen by the user, or cannot be changed */
-	uint32_t bytes, max_bytes;
-	uint64_t ring_bytes;
-	struct copysize_seen last;    /* at the last decision */
-	uint32_t n_changes;
+	uint32_t wanted;           /* what the stacks need */
+	struct copysize_seen last;     /* at the last decision */
+	struct copyring *ring;     /* one per ring, made at the first step */
+	size_t n_rings;
+	uint64_t due_ns;           /* of the next step */
+	uint32_t bytes_min, bytes_max; /* in force: of the rings with the least and the most */
+	uint32_t n_cuts;           /* times that a ring could not carry its copies */
 	bool has_chain;            /* samples have the user's chain of frame pointers, too */
 };
 
-void copysize_init(struct copysize *z, uint32_t bytes, uint64_t ring_bytes, bool is_fixed);
+void copysize_init(struct copysize *z, uint32_t bytes, bool is_fixed);
+void copysize_done(struct copysize *z);
 
-/*
- * The size that stack copies should have: z->bytes or another one, which the caller sets and
- * confirms by copysize_changed.  The first call starts measuring the sample rate; if there are
- * samples already, the rate is treated as high.
- */
-uint32_t copysize_wanted(struct copysize *z, const struct copysize_seen *now);
-void copysize_changed(struct copysize *z, uint32_t bytes);
+/* The size that the observed stacks need: z->wanted or twice that, which is then wanted; but no
+ * more as long as no ring has copies of the wanted size (bytes_max). */
+uint32_t copysize_need(struct copysize *z, const struct copysize_seen *now);
 
 /* Adapts the source's copies of user stacks to what the engine has observed.  Call it after the
  * rings were drained; now_ns is CLOCK_MONOTONIC. */

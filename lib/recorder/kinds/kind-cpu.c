@@ -19,6 +19,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define RINGS_BYTES_MIN (8u << 20)
+
 /* ---- opening ----------------------------------------------------------------------- */
 
 /* cprof chose this event, and the kernel offers only a clock. */
@@ -127,6 +129,13 @@ static int check_events(const struct kind_cpu *c, struct err *e)
 	return 0;
 }
 
+/* The rings come on top of the memory for the profile, in proportion to it. */
+static uint64_t rings_bytes(const struct cprof_config *config)
+{
+	uint64_t half = kind_max_memory(config) / 2;
+	return half > RINGS_BYTES_MIN ? half : RINGS_BYTES_MIN;
+}
+
 static int open_rings(struct kind_session *k, struct err *e)
 {
 	const struct cprof_config *config = k->config;
@@ -143,6 +152,7 @@ static int open_rings(struct kind_session *k, struct err *e)
 		.pausable = config->pausable,
 		.cpus = config->cpus,
 		.ring_bytes = config->ring_bytes,
+		.rings_bytes = rings_bytes(config),
 	};
 	int r = live_open(&o, &k->source, e);
 	if (r < 0 && config->all_processes)
@@ -193,10 +203,7 @@ static int open_events(struct kind_session *k, struct err *e)
 	if (r < 0)
 		return r;
 	note_opened(k);
-	struct source_usage use;
-	source_usage(k->source, &use);
-	copysize_init(&c->copysize, attr->stack_bytes, use.ring_bytes,
-		      config->stack_bytes || !attr->stack_bytes ||
+	copysize_init(&c->copysize, attr->stack_bytes, config->stack_bytes || !attr->stack_bytes ||
 		      k->scope == CPROF_SCOPE_TASK);
 	c->copysize.has_chain = attr->user_chain;
 	return 0;
@@ -228,7 +235,9 @@ static int find_event(const struct kind_session *k, const char *name)
 static void add_stats(const struct kind_session *k, struct cprof_stats *ret)
 {
 	const struct kind_cpu *c = k->state;
-	ret->stack_bytes = c->copysize.bytes;
+	ret->stack_bytes = c->copysize.bytes_max;
+	ret->stack_bytes_min = c->copysize.bytes_min;
+	ret->n_stack_cuts = c->copysize.n_cuts;
 }
 
 static double coverage(const struct kind_session *k, const struct cprof_stats *stats,
@@ -245,6 +254,7 @@ static void close_state(struct kind_session *k)
 		return;
 	if (k->owner == getpid())
 		cgroup_remove(&c->cgroup, k->host);
+	copysize_done(&c->copysize);
 	evspec_list_done(&c->events);
 	free(c->names);
 	free(c->waits.look);

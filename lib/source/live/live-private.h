@@ -33,6 +33,7 @@ struct live_fd {
 	uint32_t tid;
 	int cpu;
 	uint64_t id;
+	uint32_t stack_bytes;  /* of its copies; 0: none */
 	bool sideband;    /* carries the side-band records of its place */
 };
 
@@ -54,6 +55,8 @@ struct live_ring {
 	struct ring ring;
 	int fd;           /* the dummy event that owns it */
 	int cpu;
+	uint64_t n_lost;  /* by its LOST records */
+	VEC(uint64_t) closed;  /* ids of closed events, whose samples may still be in it */
 };
 
 /* A leader's sample with the counters of its group, while it is delivered. */
@@ -89,6 +92,7 @@ struct live {
 	bool no_ksymbol;               /* this kernel does not have such records */
 	struct live_options options;   /* events and host are borrowed */
 	VEC(struct live_id) ids;
+	VEC(uint32_t) free_ids;        /* places in ids that are not in use */
 	struct hashindex id_index;
 	uint64_t n_samples, n_chain_entries, n_stack_bytes;  /* of all samples received */
 	struct livevary vary;
@@ -101,6 +105,7 @@ extern const struct source_ops live_ops;
 void live_watch_clocks(struct live *l);
 
 int live_add_id(struct live *l, struct live_id id);
+void live_remove_id(struct live *l, uint64_t id);
 struct live_id *live_find_id(const struct live *l, uint64_t id);
 
 /* Parts of liveopen.c that livestack.c uses: directs an event to its ring and adds it to l->fds, or
@@ -124,7 +129,7 @@ bool livegroup_next(struct live *l, struct record *ret);
 void livegroup_done(struct livegroup *g);
 
 /* Operations of the source that have files of their own. */
-int live_set_stack(struct source *s, uint32_t stack_bytes, struct err *e);
+int live_set_stack(struct source *s, size_t ring, uint32_t stack_bytes, struct err *e);
 int live_set_user_chain(struct source *s, struct err *e);
 uint64_t live_sample_cost(struct source *s, size_t event);
 

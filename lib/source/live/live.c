@@ -13,6 +13,7 @@
 #include "base/hash.h"
 #include "base/hashindex.h"
 #include "base/search.h"
+#include "source/source-ring.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -29,9 +30,27 @@
 
 int live_add_id(struct live *l, struct live_id id)
 {
+	if (l->free_ids.n) {
+		uint32_t place = l->free_ids.v[l->free_ids.n - 1];
+		if (!hashindex_add(&l->id_index, hash_u64(id.id), place))
+			return -ENOMEM;
+		l->free_ids.n--;
+		l->ids.v[place] = id;
+		return 0;
+	}
 	return VEC_RESERVE(&l->ids, 1) &&
 	       hashindex_add(&l->id_index, hash_u64(id.id), (uint32_t)l->ids.n) &&
 	       VEC_PUSH(&l->ids, id) ? 0 : -ENOMEM;
+}
+
+void live_remove_id(struct live *l, uint64_t id)
+{
+	struct live_id *slot = live_find_id(l, id);
+	uint32_t place = slot ? (uint32_t)(slot - l->ids.v) : 0;
+	if (!slot || !VEC_PUSH(&l->free_ids, place))
+		return;
+	hashindex_remove(&l->id_index, hash_u64(id), place);
+	slot->id = 0;
 }
 
 struct live_id *live_find_id(const struct live *l, uint64_t id)
@@ -181,6 +200,8 @@ static int live_next(struct source *s, struct record *ret_record, struct err *e)
 		case RECORD_OK:
 			break;
 		}
+		if (ret_record->type == PERF_RECORD_LOST)
+			l->ring[ring].n_lost += ret_record->lost.n_lost;
 		const struct live_id *id = live_find_id(l, ret_record->id);
 		ret_record->event = id ? id->event : RECORD_NO_EVENT;
 		if (ret_record->type == PERF_RECORD_SWITCH && id &&
@@ -219,6 +240,7 @@ static void live_close(struct source *s)
 		ring_close(&l->ring[i].ring);
 		if (l->ring[i].fd >= 0)
 			close(l->ring[i].fd);
+		VEC_FREE(&l->ring[i].closed);
 	}
 	VEC_FREE(&l->fds);
 	VEC_FREE(&l->late);
@@ -228,6 +250,7 @@ static void live_close(struct source *s)
 	free(l->format);
 	livegroup_done(&l->group);
 	VEC_FREE(&l->ids);
+	VEC_FREE(&l->free_ids);
 	hashindex_done(&l->id_index);
 	VEC_FREE(&l->poll);
 	free(l);
@@ -430,6 +453,20 @@ static void live_usage(const struct source *s, struct source_usage *ret)
 		ret->record_bytes += l->ring[i].ring.tail;
 }
 
+static bool live_ring(struct source *s, size_t i, struct source_ring *ret)
+{
+	struct live *l = live_of(s);
+	if (i >= l->n_rings)
+		return false;
+	struct live_ring *r = &l->ring[i];
+	*ret = (struct source_ring){
+		.cpu = r->cpu, .size_bytes = r->ring.n_data_bytes, .taken_bytes = r->ring.tail,
+		.peak_bytes = r->ring.peak, .n_lost = r->n_lost,
+	};
+	r->ring.peak = 0;
+	return true;
+}
+
 static const struct perf_event_attr *live_attr(const struct source *s, size_t i)
 {
 	return &live_of(s)->event[i].attr;
@@ -441,7 +478,7 @@ const struct source_ops live_ops = {
 	.pause = live_pause, .resume = live_resume,
 	.wait = live_wait, .poll_fd = live_poll_fd,
 	.count = live_count, .n_places = live_n_places, .attr = live_attr, .usage = live_usage,
-	.set_rate = live_set_rate, .set_stack = live_set_stack,
+	.set_rate = live_set_rate, .ring = live_ring, .set_stack = live_set_stack,
 	.set_user_chain = live_set_user_chain, .sample_cost = live_sample_cost,
 };
 

@@ -47,6 +47,7 @@ struct live_options {
 	bool pausable;               /* source_pause may be called: separate side-band events */
 	const char *cpus;            /* only on these CPUs, a list as in cpus.h; NULL: on all */
 	uint64_t ring_bytes;         /* of data per ring, a power of two of pages; 0: chosen */
+	uint64_t rings_bytes;        /* of all rings, if their size is chosen; 0: no limit */
 };
 
 /* Opens and maps everything, disabled.  -errno with e set: cause and remedy. */

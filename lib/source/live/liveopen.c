@@ -15,6 +15,7 @@
 #include "base/host.h"
 #include "base/log.h"
 #include "event/evspec.h"
+#include "source/live/ringsize.h"
 #include "source/synth.h"
 
 #include <errno.h>
@@ -27,20 +28,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Enough for 70 ms of 25-frame stacks at 100 kHz, or 50 ms of 8 KiB stack copies at 10 kHz. */
-#define RING_BYTES_MAX (2u << 20)
-#define RING_BYTES_MAX_STACKS (4u << 20)
-/* The same if copies may grow (source_set_stack): 25 ms of 64 KiB at 5 kHz, or of 16 KiB at 20 kHz.
- * At lower rates the smaller ring suffices.  At higher ones the copies stay small, and a larger
- * ring, which does not fit into caches, costs 2 % of the target's time at 100 kHz. */
-#define RING_BYTES_MAX_GROWING (8u << 20)
-#define GROWING_HZ_MIN 1600u
-#define GROWING_HZ_MAX 25000u
-/* 2 s of 8 KiB stack copies at 999 Hz, for callers that may drain only at the end. */
-#define RING_BYTES_MAX_SELDOM (16u << 20)
-#define RING_BYTES_MIN (64u << 10)
 #define RING_BYTES_ENOUGH (512u << 10)
-#define RINGS_TOTAL_BYTES (64u << 20)
 
 /* In perf_event_open(2). */
 #define ANY_CPU (-1)
@@ -149,15 +137,12 @@ static int open_rings(struct live *l, struct live_options *o, const int *cpus, s
 	bool over_limit;
 	if (o->ring_bytes)
 		return open_rings_of(l, o, cpus, n_cpus, o->ring_bytes, &over_limit, e);
-	uint64_t hz = o->attr.rate_default_hz;
-	bool grows = o->scope != LIVE_TASK && hz >= GROWING_HZ_MIN && hz <= GROWING_HZ_MAX;
-	uint64_t bytes = !o->attr.stack_bytes ? RING_BYTES_MAX
-			 : grows	      ? RING_BYTES_MAX_GROWING
-					      : RING_BYTES_MAX_STACKS;
-	if (o->read_seldom && o->attr.stack_bytes)
-		bytes = RING_BYTES_MAX_SELDOM;
-	while (bytes > 2 * RING_BYTES_MIN && bytes * n_cpus > RINGS_TOTAL_BYTES)
-		bytes /= 2;
+	const struct ringsize want = {
+		.has_copies = o->attr.stack_bytes, .is_seldom_read = o->read_seldom,
+		.rate_hz = o->attr.rate_default_hz, .n_rings = n_cpus,
+		.budget_bytes = o->rings_bytes,
+	};
+	uint64_t bytes = ringsize_choose(&want);
 	uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 	bool is_limited = false;
 	for (;; bytes /= 2) {
@@ -276,7 +261,8 @@ static int open_one(struct live *l, const struct live_options *o, uint32_t i, st
 	if (fd < 0)
 		return fd;
 	const struct live_fd f = {
-		.fd = fd, .event = i, .tid = p->tid, .cpu = l->ring[ring].cpu, .sideband = sideband,
+		.fd = fd, .event = i, .tid = p->tid, .cpu = l->ring[ring].cpu,
+		.stack_bytes = attr.sample_stack_user, .sideband = sideband,
 	};
 	int r = live_keep_fd(l, o, f, l->ring[ring].fd, e);
 	if (r < 0)

@@ -1,6 +1,6 @@
 /*
- * Changes the size of stack copies, or adds a chain of frame pointers to them: all events with
- * copies are reopened, one after the other.
+ * Changes the size of the stack copies that go into a ring, or adds a chain of frame pointers to
+ * them: the events with copies are reopened, one after the other.
  *
  * The old event stops before the new one starts, so that the new one can use its counter.  If both
  * were on the PMU for a moment, the new one would get another counter (arm64 has one for cycles
@@ -19,6 +19,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "event/evspec.h"
+#include "source/source-ring.h"
 
 #include <errno.h>
 #include <sys/ioctl.h>
@@ -34,15 +35,22 @@ static int ring_fd_of_cpu(const struct live *l, int cpu)
 
 /* The change. */
 struct livestack {
+	size_t ring;                   /* or SOURCE_ALL_RINGS */
 	uint32_t stack_bytes;          /* 0: unchanged */
 	bool user_chain;               /* false: unchanged */
 };
 
 /* Events with stack copies, except, for another size, those whose size the user has fixed. */
-static bool is_affected(const struct live *l, const struct livestack *to, uint32_t event)
+static bool is_affected_event(const struct live *l, const struct livestack *to, uint32_t event)
 {
 	return event != RECORD_NO_EVENT && l->event[event].attr.sample_stack_user &&
 	       (!to->stack_bytes || !l->options.event[event].stack_bytes);
+}
+
+static bool is_affected(const struct live *l, const struct livestack *to, const struct live_fd *f)
+{
+	return (to->ring == SOURCE_ALL_RINGS || l->ring[to->ring].cpu == f->cpu) &&
+	       is_affected_event(l, to, f->event);
 }
 
 static void change_attr(struct perf_event_attr *attr, const struct livestack *to)
@@ -61,10 +69,31 @@ static struct evopen_place place_of(const struct live *l, int cpu)
 				      cgroup ? PERF_FLAG_PID_CGROUP : 0 };
 }
 
+/* Samples of the event may wait in its ring: its id stays known until the ring's next change. */
+static void keep_id(struct live *l, const struct live_fd *f)
+{
+	for (size_t i = 0; i < l->n_rings; i++)
+		if (l->ring[i].cpu == f->cpu)
+			VEC_PUSH(&l->ring[i].closed, f->id);
+}
+
+static void forget_ids(struct live *l, const struct livestack *to)
+{
+	for (size_t i = 0; i < l->n_rings; i++) {
+		if (to->ring != SOURCE_ALL_RINGS && to->ring != i)
+			continue;
+		struct live_ring *r = &l->ring[i];
+		for (size_t k = 0; k < r->closed.n; k++)
+			live_remove_id(l, r->closed.v[k]);
+		r->closed.n = 0;
+	}
+}
+
 static void stop_and_close(struct live *l, struct live_fd *f)
 {
 	ioctl(f->fd, PERF_EVENT_IOC_DISABLE, 0);
 	live_add_count(l, f, &l->event[f->event].closed);
+	keep_id(l, f);
 	close(f->fd);
 	f->fd = -1;
 }
@@ -97,6 +126,7 @@ static int open_changed(struct live *l, const struct live_fd *old, const struct 
 	const struct live_options *o = &l->options;
 	const struct evopen_place at = place_of(l, old->cpu);
 	struct perf_event_attr attr = l->event[old->event].attr;
+	attr.sample_stack_user = old->stack_bytes;
 	change_attr(&attr, to);
 	if (old->sideband)
 		live_add_sideband(l, &attr, &at);
@@ -109,17 +139,21 @@ static int open_changed(struct live *l, const struct live_fd *old, const struct 
  */
 static int open_next(struct live *l, size_t i, const struct livestack *to, struct err *e)
 {
-	const struct livestack as_it_is = { 0 };
+	const struct livestack as_it_is = { .ring = to->ring };
 	struct live_fd *old = &l->fds.v[i], f = *old;
 	int ring_fd = ring_fd_of_cpu(l, f.cpu), failed = 0;
 	f.fd = open_changed(l, old, to, e);
+	if (to->stack_bytes)
+		f.stack_bytes = to->stack_bytes;
 	if (f.fd == -ENOSPC || f.fd == -EBUSY) {
 		int substitute = old->sideband ? open_substitute(l, f.cpu) : -1;
 		stop_and_close(l, old);
 		f.fd = open_changed(l, old, to, e);
 		failed = f.fd < 0 ? f.fd : 0;
-		if (f.fd < 0)
+		if (f.fd < 0) {
 			f.fd = open_changed(l, old, &as_it_is, e);
+			f.stack_bytes = old->stack_bytes;
+		}
 		if (f.fd < 0)
 			log_line(l->options.open.log, LOG_WARN, "event '%s' on CPU %d is lost: "
 				 "another program took its place", l->options.event[f.event].name,
@@ -152,7 +186,7 @@ static void take_over(struct live *l, size_t i, const struct live_fd *next)
 static int open_successors(struct live *l, const struct livestack *to, struct err *e)
 {
 	for (size_t i = 0, n = l->fds.n; i < n; i++) {
-		int r = is_affected(l, to, l->fds.v[i].event) ? open_next(l, i, to, e) : 0;
+		int r = is_affected(l, to, &l->fds.v[i]) ? open_next(l, i, to, e) : 0;
 		if (r < 0)
 			return r;
 	}
@@ -165,13 +199,15 @@ static void use_successors(struct live *l, const struct livestack *to, size_t n,
 {
 	size_t next = n;
 	for (size_t i = 0; i < n && next < l->fds.n; i++) {
-		if (!is_affected(l, to, l->fds.v[i].event))
+		if (!is_affected(l, to, &l->fds.v[i]))
 			continue;
 		const struct live_fd f = l->fds.v[next++];
 		if (!failed || l->fds.v[i].fd < 0)
 			take_over(l, i, &f);
-		else
+		else {
+			live_remove_id(l, f.id);
 			close(f.fd);
+		}
 	}
 	l->fds.n = 0;
 	for (size_t i = 0; i < n; i++)
@@ -185,29 +221,30 @@ static int reopen(struct live *l, const struct livestack *to, struct err *e)
 	bool possible = o->scope != LIVE_TASK, any = false;
 	for (uint32_t i = 0; i < o->n_events; i++) {
 		possible &= !o->event[i].group;  /* its members would lose their leader */
-		any |= is_affected(l, to, i);
+		any |= is_affected_event(l, to, i);
 	}
 	if (!possible || !any)
 		return err_set(e, EOPNOTSUPP, "stack copies are fixed");
+	forget_ids(l, to);
 	size_t n = l->fds.n;
 	int r = open_successors(l, to, e);
 	use_successors(l, to, n, r < 0);
 	if (r < 0)
 		return r;
 	for (uint32_t i = 0; i < o->n_events; i++)
-		if (is_affected(l, to, i))
+		if (is_affected_event(l, to, i))
 			change_attr(&l->event[i].attr, to);
 	return 0;
 }
 
-int live_set_stack(struct source *s, uint32_t stack_bytes, struct err *e)
+int live_set_stack(struct source *s, size_t ring, uint32_t stack_bytes, struct err *e)
 {
-	const struct livestack to = { .stack_bytes = stack_bytes };
+	const struct livestack to = { .ring = ring, .stack_bytes = stack_bytes };
 	return reopen((struct live *)s, &to, e);
 }
 
 int live_set_user_chain(struct source *s, struct err *e)
 {
-	const struct livestack to = { .user_chain = true };
+	const struct livestack to = { .ring = SOURCE_ALL_RINGS, .user_chain = true };
 	return reopen((struct live *)s, &to, e);
 }

@@ -35,7 +35,7 @@ static void test_missing(struct source *s)
 	tap_ok(e.code == -EOPNOTSUPP && e.what[0], "and the message says so");
 	tap_int(source_resume(s, 0, &e), -EOPNOTSUPP, "nor is resume");
 	tap_int(source_set_rate(s, 0, 99, &e), -EOPNOTSUPP, "nor another rate");
-	tap_int(source_set_stack(s, 8192, &e), -EOPNOTSUPP, "nor another size of stack copies");
+	tap_int(source_set_stack(s, 0, 8192, &e), -EOPNOTSUPP, "nor another size of stack copies");
 	tap_int(source_set_user_chain(s, &e), -EOPNOTSUPP, "nor chains beside them");
 	source_count(s, 0, &count);
 	tap_ok(!count.value && !count.has_lost, "missing counters are zero");

@@ -4,6 +4,7 @@
 #include "event/evparse.h"
 #include "event/evspec.h"
 #include "source/live/live-private.h"
+#include "source/source-ring.h"
 #include "tests/unit/source/record-build.h"
 #include "tests/unit/source/sim-ring.h"
 #include "tests/unit/tap.h"
@@ -487,6 +488,11 @@ static void burn_and_count(struct source *s, int ms, struct sizes *n)
 	}
 }
 
+static int set_stack(struct source *s, uint32_t bytes)
+{
+	return source_set_stack(s, SOURCE_ALL_RINGS, bytes, &e);
+}
+
 /* Stack copies change their size during a recording; no count is lost. */
 static void test_set_stack(void)
 {
@@ -497,7 +503,7 @@ static void test_set_stack(void)
 		tap_skip("stack copies of another size", e.what);
 		return;
 	}
-	tap_int(source_set_stack(s, 16384, &e), -EOPNOTSUPP,
+	tap_int(set_stack(s, 16384), -EOPNOTSUPP,
 		"without stack copies there is no size to change");
 	source_close(s);
 	o.attr.callgraph = EVATTR_CALLGRAPH_DWARF;
@@ -514,7 +520,7 @@ static void test_set_stack(void)
 	source_enable(s, &e);
 	burn_and_count(s, 60, &n);
 	source_count(s, 0, &first);
-	tap_int(source_set_stack(s, 16384, &e), 0, "stack copies of another size");
+	tap_int(set_stack(s, 16384), 0, "stack copies of another size");
 	tap_int(n_descriptors(), n_open, "take the same descriptors");
 	tap_int(source_attr(s, 0)->sample_stack_user, 16384, "and the attr shows it");
 	source_count(s, 0, &second);
@@ -549,7 +555,7 @@ static void test_set_stack(void)
 		fail_cpu = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? 1 : 0;
 		fail_type = -1;
 		fail_with = EMFILE;
-		tap_int(source_set_stack(s, 8192, &e), -EMFILE, "descriptors run out");
+		tap_int(set_stack(s, 8192), -EMFILE, "descriptors run out");
 		tap_int(n_descriptors(), n_open, "nothing leaks");
 		tap_int(source_attr(s, 0)->sample_stack_user, 4096, "the size is unchanged");
 		source_enable(s, &e);
@@ -560,6 +566,61 @@ static void test_set_stack(void)
 		source_close(s);
 	}
 	tap_int(n_descriptors(), n_before, "no descriptor is left open");
+}
+
+static uint32_t copies_on(const struct source *s, int cpu)
+{
+	const struct live *l = (const struct live *)s;
+	for (size_t i = 0; i < l->fds.n; i++)
+		if (l->fds.v[i].cpu == cpu && l->fds.v[i].event == 0)
+			return l->fds.v[i].stack_bytes;
+	return 0;
+}
+
+/* Each ring has copies of its own size, and changes of it do not pile up. */
+static void test_set_stack_of_ring(void)
+{
+	struct source *s = NULL;
+	struct source_ring first, last;
+	struct live_options o = options(evopen_syscall, LIVE_CPU);
+	o.attr.callgraph = EVATTR_CALLGRAPH_DWARF;
+	o.attr.stack_bytes = 4096;
+	if (evattr_user_regs() == 0 || live_open(&o, &s, &e) < 0) {
+		tap_skip("stack copies of one ring", e.what);
+		return;
+	}
+	const struct live *l = (struct live *)s;
+	size_t n = 0, n_ids = l->ids.n;
+	while (source_ring(s, n, &last))
+		n++;
+	source_ring(s, 0, &first);
+	tap_int((long long)n, (long long)l->n_rings, "rings are numbered");
+	tap_ok(first.size_bytes == l->usage.ring_bytes && first.cpu == l->ring[0].cpu,
+	       "and described");
+	source_enable(s, &e);
+	tap_int(source_set_stack(s, 0, 16384, &e), 0, "stack copies of one ring");
+	tap_int(copies_on(s, first.cpu), 16384, "change there");
+	if (n > 1)
+		tap_int(copies_on(s, last.cpu), 4096, "and not elsewhere");
+	else
+		tap_skip("and not elsewhere", "one CPU");
+	tap_int(source_set_user_chain(s, &e), 0, "the chain of frame pointers is added");
+	tap_int(copies_on(s, first.cpu), 16384, "and leaves the size");
+	bool changed = true;
+	for (int i = 0; i < 100; i++) {
+		changed &= source_set_stack(s, 0, i % 2 ? 8192 : 32768, &e) == 0;
+		drain(s, 0);
+	}
+	tap_ok(changed && l->ids.n <= 3 * n_ids, "a hundred changes need no memory: %zu ids",
+	       l->ids.n);
+	source_disable(s);
+	source_ring(s, 0, &first);
+	burn_ms(2);
+	drain(s, 0);
+	source_ring(s, 0, &first);
+	source_ring(s, 0, &first);
+	tap_int((long long)first.peak_bytes, 0, "the peak is that since the last look");
+	source_close(s);
 }
 
 /* A kernel in which each event can be open only once per CPU, like a breakpoint register. */
@@ -596,7 +657,7 @@ static void test_set_stack_of_one(void)
 	int n_open = n_descriptors();
 	source_enable(s, &e);
 	burn_ms(20);
-	tap_int(source_set_stack(s, 16384, &e), 0,
+	tap_int(set_stack(s, 16384), 0,
 		"stack copies of events that exist only once");
 	tap_int(n_descriptors(), n_open, "take the same descriptors");
 	source_count(s, 0, &first);
@@ -605,7 +666,7 @@ static void test_set_stack_of_one(void)
 	tap_ok(first.value > 0 && second.value > first.value, "and continue to count");
 	drain(s, 0);
 	only_once = true;
-	tap_int(source_set_stack(s, 8192, &e), -ENOSPC, "a failure");
+	tap_int(set_stack(s, 8192), -ENOSPC, "a failure");
 	tap_int(source_attr(s, 0)->sample_stack_user, 16384, "is reported");
 	only_once = false;
 	source_disable(s);
@@ -656,7 +717,7 @@ static void test_set_stack_full(void)
 		return;
 	}
 	struct source_count before[16], after[16];
-	tap_int(source_set_stack(s, 16384, &e), 0, "stack copies while no counter is free");
+	tap_int(set_stack(s, 16384), 0, "stack copies while no counter is free");
 	for (size_t i = 0; i < n; i++)
 		source_count(s, i, &before[i]);
 	burn_ms(20);
@@ -688,6 +749,7 @@ int main(void)
 	test_this_process(LIVE_TASK, "task");
 	test_this_process(LIVE_CPU, "cpu");
 	test_set_stack();
+	test_set_stack_of_ring();
 	test_set_stack_of_one();
 	test_set_stack_full();
 	evspec_list_done(&events);

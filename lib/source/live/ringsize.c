@@ -1,0 +1,30 @@
+#include "source/live/ringsize.h"
+
+#define KIB UINT64_C(1024)
+#define MIB (1024 * KIB)
+
+/* Enough for 70 ms of 25-frame stacks at 100 kHz. */
+#define WITHOUT_COPIES (2 * MIB)
+/* 60 ms of 64 KiB at the default rate, or 50 ms of 8 KiB at 10 kHz. */
+#define WITH_COPIES (4 * MIB)
+/* 25 ms of 64 KiB at 5 kHz, or of 16 KiB at 20 kHz.  At lower rates the smaller ring suffices.  At
+ * higher ones the copies stay small, and a larger ring, which does not fit into caches, costs 2 %
+ * of the target's time at 100 kHz. */
+#define FAST_COPIES (8 * MIB)
+#define FAST_HZ_MIN 1600u
+#define FAST_HZ_MAX 25000u
+/* 2 s of 8 KiB at 999 Hz, for callers that may drain only at the end. */
+#define SELDOM_READ (16 * MIB)
+
+#define LEAST (128 * KIB)
+
+uint64_t ringsize_choose(const struct ringsize *z)
+{
+	bool is_fast = z->rate_hz >= FAST_HZ_MIN && z->rate_hz <= FAST_HZ_MAX;
+	uint64_t bytes = !z->has_copies ? WITHOUT_COPIES : is_fast ? FAST_COPIES : WITH_COPIES;
+	if (z->is_seldom_read && z->has_copies)
+		bytes = SELDOM_READ;
+	while (bytes > LEAST && z->budget_bytes && bytes * z->n_rings > z->budget_bytes)
+		bytes /= 2;
+	return bytes;
+}
