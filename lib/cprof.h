@@ -367,6 +367,17 @@ const char *cprof_stack_end_name(size_t reason);
  * the event's counter); negative if the two cannot be compared. */
 double cprof_coverage_percent(struct cprof_recorder *r, size_t event);
 
+/* Samples that show no function of the program's own language, because JIT code has no names or
+ * only the frames of an interpreter are known. */
+struct cprof_unnamed {             /* its size never changes */
+	double percent;            /* of the profile's value; 0: less than 5 % */
+	const char *what;          /* "in Java code without names" */
+	const char *remedy;        /* how to get names; NULL: there is no way */
+};
+/* After the profile of this event was written; before, percent is 0. */
+void cprof_recorder_unnamed(const struct cprof_recorder *r, size_t event,
+			    struct cprof_unnamed *ret);
+
 /*
  * 0 if the event has samples.  Otherwise -ENODATA, with the likely cause in e.  *ret_counted_zero
  * is set if the event did not happen at all.

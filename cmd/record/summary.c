@@ -143,6 +143,15 @@ static void print_unseen(const struct summary *s, FILE *to, const struct cprof_s
 		"was spent in the\n  kernel and is not in the profile");
 }
 
+static void print_unnamed(const struct summary *s, FILE *to, size_t i)
+{
+	struct cprof_unnamed u;
+	cprof_recorder_unnamed(s->recorder, i, &u);
+	if (u.percent > 0)
+		fprintf(to, "  %.0f %% of it is %s%s%s\n", u.percent, u.what,
+			u.remedy ? ": " : "", u.remedy ? u.remedy : "");
+}
+
 static void print_event(const struct summary *s, FILE *to, size_t i)
 {
 	struct cprof_stats st;
@@ -183,6 +192,8 @@ static void print_event(const struct summary *s, FILE *to, size_t i)
 		fprintf(to, "  a timer may miss some of the time: see COVERAGE in "
 			    "cprof-record(1)\n");
 	print_unseen(s, to, &st, &ev);
+	if (s->file[i].path)
+		print_unnamed(s, to, i);
 	print_particulars(s, to, i, &ev);
 }
 
@@ -297,6 +308,10 @@ static void print_event_json(const struct summary *s, FILE *to, size_t i)
 	fprintf(to, ", \"sample_cost_ns\": %" PRIu64 ", \"precise\": %u, \"precise_asked\": %u, ",
 		ev.sample_cost_ns, ev.precise, ev.precise_asked);
 	summaryparts_json_string(to, "problem", s->file[i].problem[0] ? s->file[i].problem : NULL);
+	struct cprof_unnamed u;
+	cprof_recorder_unnamed(s->recorder, i, &u);
+	fprintf(to, ", \"unnamed_percent\": %.3f, ", u.percent);
+	summaryparts_json_string(to, "unnamed", u.what);
 	double percent = cprof_coverage_percent(s->recorder, i);
 	if (percent >= 0)
 		fprintf(to, ", \"coverage_percent\": %.3f", percent);

@@ -7,9 +7,11 @@
 #include "profile/export.h"
 #include "profile/losses.h"
 #include "profile/names.h"
+#include "profile/unnamed.h"
 #include "source/source.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,13 +111,21 @@ size_t results_worst_ends(const struct engine *g, struct cprof_stack_ends *ret, 
 	return n;
 }
 
-static bool add_origin(struct comments *c, const char *origin)
+static bool add_comment(struct comments *c, const char *text)
 {
-	char *copy = strdup(origin);
+	char *copy = strdup(text);
 	if (copy && VEC_PUSH(&c->list, copy))
 		return true;
 	free(copy);
 	return false;
+}
+
+static bool add_unnamed(struct comments *c, const struct results_profile *p)
+{
+	char text[160];
+	struct cprof_unnamed u = unnamed_find(p->engine, p->names, p->event);
+	snprintf(text, sizeof(text), "names: %.1f %% of the profile is %s", u.percent, u.what);
+	return u.percent <= 0 || add_comment(c, text);
 }
 
 int results_write(const struct results_profile *p,
@@ -134,7 +144,7 @@ int results_write(const struct results_profile *p,
 			  p->cuts, &losses, p->coverage_percent) < 0)
 		return err_errno(e, ENOMEM, "cannot write the profile");
 	int r;
-	if (p->origin && !add_origin(&comments, p->origin)) {
+	if (!add_unnamed(&comments, p) || (p->origin && !add_comment(&comments, p->origin))) {
 		r = err_errno(e, ENOMEM, "cannot write the profile");
 	} else {
 		struct export_info info = {

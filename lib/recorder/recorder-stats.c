@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "profile/losses.h"
 #include "profile/results.h"
+#include "profile/unnamed.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -154,6 +155,14 @@ void cprof_recorder_losses(struct cprof_recorder *rec, struct cprof_losses *ret)
 bool cprof_recorder_stack_ends(struct cprof_recorder *rec, size_t i, struct cprof_stack_ends *ret)
 {
 	return results_stack_ends(&rec->engine, i, ret);
+}
+
+void cprof_recorder_unnamed(const struct cprof_recorder *rec, size_t event,
+			    struct cprof_unnamed *ret)
+{
+	*ret = (struct cprof_unnamed){ 0 };
+	if (rec->names_ready)
+		*ret = unnamed_find(&rec->engine, &rec->names, (uint32_t)event);
 }
 
 double cprof_coverage_percent(struct cprof_recorder *rec, size_t event)

@@ -36,7 +36,7 @@ ALLOWED = {
     "lib/labels": ["base", "agg", "proc", "stack", "source", "symbolize/elf/dso.h", "cprof-labels.h"],
     "lib/engine": ["base", "agg", "proc", "stack", "labels", "source", "symbolize/jit"],
     "lib/profile": ["base", "engine", "source", "proto", "symbolize/elf", "symbolize/kernel", "symbolize/name",
-                    "cprof.h", "cprof-import.h", "cprof-losses.h", "cprof-names.h"],
+                    "symbolize/runtime/language.h", "cprof.h", "cprof-import.h", "cprof-losses.h", "cprof-names.h"],
     "lib/recorder": ["base", "agg", "event", "source", "proc", "stack", "labels", "engine", "profile",
                      "proto/outfile.h", "symbolize/elf", "cprof.h", "cprof-names.h"],
     "lib/recorder/kinds": ["base", "event", "source", "proc", "engine", "recorder", "symbolize/runtime", "cprof.h"],

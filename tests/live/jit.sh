@@ -161,6 +161,12 @@ clean
 
 # Real ones.
 if command -v node >/dev/null; then
+	echo 'function f(n) { return n < 2 ? n : f(n - 1) + f(n - 2) } f(30)' >plain.js.keep
+	run "$CPROF" record -e cpu-clock --user -o u.pb.gz -- node plain.js.keep
+	like err 'JavaScript code without names.*perf-basic-prof' \
+		'node without options: the summary names the language and the remedy'
+	profile 'node without options: the file has the share' u.pb.gz \
+		"re.search('names: [0-9.]+ % of the profile is in JavaScript code', comments)"
 	cat >hot.js.keep <<'END'
 function hotInner(n) { let s = 0; for (let i = 0; i < n; i++) s = (s * 31 + i) | 0; return s; }
 function hotOuter(n) { let t = 0; for (let i = 0; i < n; i++) t ^= hotInner(20000); return t; }
