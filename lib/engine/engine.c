@@ -202,6 +202,14 @@ struct sample_place {
 	bool is_cfi;                 /* by CFI: g->walk describes how it ended */
 };
 
+static struct waits_place waits_place(const struct engine *g, const struct sample_place *at)
+{
+	return (struct waits_place){
+		.stack = at->stack, .labels = at->labels,
+		.is_partial = at->is_cfi && !g->walk.is_whole,
+	};
+}
+
 /* False: there is no memory for the thread. */
 static inline __attribute__((always_inline)) bool
 place_sample(struct engine *g, const struct record *r, uint32_t pid, uint32_t tid,
@@ -314,7 +322,7 @@ static void feed_place(struct engine *g, const struct record *r, unsigned role)
 	}
 	if (!place_sample(g, r, pid, tid, &none, &at))
 		return;
-	const struct waits_place place = { .stack = at.stack, .labels = at.labels };
+	const struct waits_place place = waits_place(g, &at);
 	if (role & WAITS_CLOCK)
 		waits_clock(&g->waits, pid, tid, r->time_ns, place);
 	else
@@ -371,7 +379,7 @@ void engine_add_look(struct engine *g, const struct record *r, uint64_t from_ns,
 	if (!g->options.waits)
 		return;
 	if (is_waiting && r->sample.user_regs && place_sample(g, r, r->pid, r->tid, &values, &at))
-		look.at = (struct waits_place){ .stack = at.stack, .labels = at.labels };
+		look.at = waits_place(g, &at);
 	waits_add_look(&g->waits, &look);
 }
 

@@ -136,9 +136,9 @@ static struct waits_place place_of(const struct waits *w, const struct waits_thr
 				   uint64_t now_ns)
 {
 	bool is_sure = w->lost_ns <= t->began_ns || w->lost_ns > now_ns;
-	if (is_known(t->at) && is_sure)
-		return t->at;
-	return look_fits(w, t, now_ns) ? t->look.at : nowhere;
+	struct waits_place at = is_sure ? t->at : nowhere;
+	bool is_better = !is_known(at) || (at.is_partial && !t->look.at.is_partial);
+	return is_better && look_fits(w, t, now_ns) && is_known(t->look.at) ? t->look.at : at;
 }
 
 static enum waits_state state_of(const struct waits *w, const struct waits_thread *t,
@@ -198,7 +198,7 @@ static void begin_wait(struct waits *w, struct waits_thread *t, uint64_t time_ns
 	t->since_ns = t->began_ns = time_ns;
 	t->is_counted = t->is_out = t->is_preempted = t->is_new = false;
 	t->at = at;
-	if (!is_known(at))
+	if (!is_known(at) || at.is_partial)
 		add_unread(w, t);
 	if (is_known(at) && !is_known(t->ran))
 		t->ran = at;
@@ -352,8 +352,10 @@ static void add_all_unread(struct waits *w)
 /* Is there a stack to be read?  A thread that only waits for a CPU shows none. */
 static bool needs_look(const struct waits *w, const struct waits_thread *t)
 {
-	return t && t->is == WAITS_OFF_CPU && !t->is_preempted && !t->is_new &&
-	       !is_known(place_of(w, t, UINT64_MAX));
+	if (!t || t->is != WAITS_OFF_CPU || t->is_preempted || t->is_new)
+		return false;
+	struct waits_place at = place_of(w, t, UINT64_MAX);
+	return !is_known(at) || (at.is_partial && !look_fits(w, t, UINT64_MAX));
 }
 
 void waits_each_unread(struct waits *w, uint64_t before_ns,

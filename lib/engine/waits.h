@@ -42,6 +42,7 @@ const char *waits_state_name(enum waits_state s);
 /* A stack and a label set of the engine.  An unknown stack is STACKS_NONE. */
 struct waits_place {
 	uint32_t stack, labels;
+	bool is_partial;       /* the stack does not reach its root */
 };
 
 /* Time to be counted. */
@@ -115,8 +116,8 @@ void waits_add_thread(struct waits *w, uint32_t pid, uint32_t tid);
 /* What a thread was seen doing; ignored if it has ended. */
 void waits_add_look(struct waits *w, const struct waits_look *look);
 
-/* Calls each with the threads that have been blocked since before_ns, with an unknown stack, and
- * were not looked at since then.  False ends it early. */
+/* Calls each with the threads that have been blocked since before_ns, with an unknown or incomplete
+ * stack, and were not looked at since then.  False ends it early. */
 void waits_each_unread(struct waits *w, uint64_t before_ns,
 		       bool (*each)(void *ctx, uint32_t pid, uint32_t tid), void *ctx);
 

@@ -14,7 +14,7 @@ struct host;
 struct record;
 
 /* Longer stacks are completed from memory (stack/stack-memory.h). */
-#define THREADREAD_STACK_BYTES 16384u
+#define THREADREAD_STACK_BYTES 65536u
 
 /* Bits of perf's registers (asm/perf_regs.h) that hold the stack pointer and the pc. */
 struct threadread_regs {

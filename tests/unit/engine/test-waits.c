@@ -293,6 +293,14 @@ static void test_looks(void)
 	end(&w, "8:blocked:?:100*1 8:blocked:6:60*1", "a look is of the wait that contains it");
 
 	begin(&w);
+	waits_sample(&w, 7, 8, 100, (struct waits_place){ .stack = 1, .is_partial = true });
+	out(&w, 101, 8, false);
+	tap_int(count_unread(&w, 150, 8), 1, "an incomplete stack may be completed by a look");
+	look(&w, 200, 210, 8, 2);
+	waits_settle(&w, 300);
+	end(&w, "8:blocked:2:200*1", "which it then is");
+
+	begin(&w);
 	out(&w, 100, 8, false);
 	out(&w, 110, 9, false);
 	out(&w, 120, 10, true);
