@@ -320,7 +320,7 @@ static void feed_place(struct engine *g, const struct record *r, unsigned role)
 		g->event[r->event].n_foreign++;
 		return;
 	}
-	if (!place_sample(g, r, pid, tid, &none, &at))
+	if (!place_sample(g, r, pid, tid, &none, &at) || at.thread->exited)
 		return;
 	const struct waits_place place = waits_place(g, &at);
 	if (role & WAITS_CLOCK)
@@ -329,11 +329,22 @@ static void feed_place(struct engine *g, const struct record *r, unsigned role)
 		waits_sample(&g->waits, pid, tid, r->time_ns, place);
 }
 
+/* An exiting task may still be switched, and at last leaves its CPU for ever: that is no wait. */
+static bool has_exited(struct engine *g, const struct record *r)
+{
+	if (r->type == PERF_RECORD_LOST || waits_knows(&g->waits, r->tid))
+		return false;
+	const struct procs_thread *t = procs_thread(&g->procs, r->pid, r->tid);
+	return t && t->exited;
+}
+
 static void feed_waits(struct engine *g, const struct record *r)
 {
 	if (!g->options.waits)
 		return;
 	set_waits_window(g);
+	if (has_exited(g, r))
+		return;
 	if (r->type == PERF_RECORD_LOST || targets_has(&g->targets, r->pid, r->tid))
 		waits_feed(&g->waits, r);
 }

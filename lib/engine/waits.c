@@ -58,11 +58,16 @@ void waits_done(struct waits *w)
 
 /* ---- threads ------------------------------------------------------------------------- */
 
-static struct waits_thread *find_thread(struct waits *w, uint32_t tid)
+static struct waits_thread *find_thread(const struct waits *w, uint32_t tid)
 {
 	uint64_t hash = hash_u64(tid);
 	uint32_t at = HASHINDEX_FIND(&w->by_tid, hash, i, w->thread.v[i].tid == tid);
 	return at == HASHINDEX_NONE ? NULL : &w->thread.v[at];
+}
+
+bool waits_knows(const struct waits *w, uint32_t tid)
+{
+	return find_thread(w, tid) != NULL;
 }
 
 /* The thread; one that is new is known from that time on.  NULL: no memory. */

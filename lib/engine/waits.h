@@ -99,6 +99,8 @@ struct waits {
 void waits_init(struct waits *w, struct budget *budget, waits_count_fn *count, void *ctx);
 void waits_done(struct waits *w);
 
+bool waits_knows(const struct waits *w, uint32_t tid);
+
 /* Processes SWITCH, FORK, EXIT and COMM records of targets, and LOST.  Ignores other types. */
 void waits_feed(struct waits *w, const struct record *r);
 

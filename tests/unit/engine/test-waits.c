@@ -372,6 +372,15 @@ static void test_engine(void)
 		"with the thread's labels");
 	tap_int((long long)g.event[0].value, 500, "the event's sum");
 	tap_int((long long)g.event[0].n_samples, 2, "and its number of waits");
+	feed_at(800);
+	feed_exit(&g, 7, 7);
+	feed_switch(&g, 810, true);
+	feed_switch(&g, 820, false);
+	feed_at(830);
+	feed_sample(&g, 7, 7, 0, 1, A);
+	feed_switch(&g, 831, true);
+	engine_settle(&g, 5000);
+	tap_int((long long)g.event[0].value, 600, "a task that has exited does not wait");
 	engine_done(&g);
 }
 
