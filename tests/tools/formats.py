@@ -105,12 +105,12 @@ def chrome(data, profile, index):
     for events in tracks.values():
         stack = []
         for e in sorted(events, key=lambda e: (e["ts"], -e["dur"])):
-            while stack and e["ts"] >= stack[-1][1] - 1e-4 and \
+            while stack and e["ts"] >= stack[-1][1] and \
                     not (e["dur"] == 0 and e["ts"] <= stack[-1][1]):
                 stack.pop()
             end = e["ts"] + e["dur"]
             if stack:
-                check(end <= stack[-1][1] + 1e-3, "%s ends after its caller" % e)
+                check(end <= stack[-1][1], "%s ends after its caller" % e)
             stack.append((e["name"], end))
             if e["args"]["self"]:
                 ours[tuple(name for name, _ in stack)] += e["args"]["self"]

@@ -4,8 +4,9 @@
  * value; a value that is not a time counts as 1 us per unit.  Negative values have no place.
  *
  * Parents precede their children in the forest, so each node starts where the previous child of its
- * parent ended.  Times are written as decimal fractions of whole nanoseconds: children that fill
- * their parent end exactly when it does.
+ * parent ended.  Readers add start and duration as floating-point numbers of microseconds, and a
+ * child that then ends after its parent confuses them.  So times are multiples of an eighth of a
+ * microsecond, for which these sums are exact: children that fill their parent end when it does.
  */
 
 #include "view/convert/format.h"
@@ -20,15 +21,20 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+/* A binary fraction of a microsecond with three decimals. */
+#define STEP_NS 125
+
 static void put_us(struct emit *o, int64_t ns)
 {
 	emit_format(o, "%" PRId64 ".%03d", ns / 1000, (int)(ns % 1000));
 }
 
+/* A multiple of STEP_NS. */
 static int64_t to_ns(int64_t value, double ns_each)
 {
-	double ns = (double)value * ns_each;
-	return ns_each == 1 ? value : ns >= 0x1p63 ? INT64_MAX : (int64_t)ns;
+	double scaled = (double)value * ns_each;
+	int64_t ns = ns_each == 1 ? value : scaled >= 0x1p63 ? INT64_MAX : (int64_t)scaled;
+	return ns / STEP_NS * STEP_NS;
 }
 
 /* The separator before each event but the first. */

@@ -188,6 +188,35 @@ static void test_exact_output(void)
 	build_done(&b);
 }
 
+/* Readers add ts and dur as doubles: no event may end after the one that contains it. */
+static void test_chrome_ends(void)
+{
+	struct build b;
+	uint64_t n;
+	unsigned n_calls = 0, n_late = 0;
+	double end[8] = { 0 };
+	/* as sums of decimals, three of these are wrong */
+	BUILD(&b, "cpu/nanoseconds", "2451981 a main", "1785084 b main", "168272 c main",
+	      "1475667 d main", "1922895 e main", "26849 f main", "1 g main", "999 h main");
+	struct model *m = model_of(&b);
+	char *text = convert(&conv_chrome, m, 0, &n);
+	for (const char *at = text; (at = strstr(at, "\"ts\":")); at++) {
+		double ts, dur;
+		if (sscanf(at, "\"ts\":%lf,\"dur\":%lf", &ts, &dur) != 2)
+			continue;
+		/* the first event contains all others */
+		if (n_calls++ == 0)
+			end[0] = ts + dur;
+		n_late += ts + dur > end[0] || ts < end[1];
+		end[1] = n_calls > 1 ? ts + dur : 0;
+	}
+	tap_int(n_calls, 9, "chrome: a call for each function");
+	tap_int(n_late, 0, "chrome: no call ends after its caller or begins before the last one");
+	free(text);
+	model_free(m);
+	build_done(&b);
+}
+
 /* No name can break out of its quotes or its line. */
 static void test_hostile(void)
 {
@@ -284,6 +313,7 @@ int main(void)
 {
 	test_table();
 	test_exact_output();
+	test_chrome_ends();
 	test_hostile();
 	test_left_out();
 	return tap_done();
