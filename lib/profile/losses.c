@@ -106,6 +106,9 @@ static const struct row table[] = {
 	    ABSENT, SHOWN, false }, IN_IMPORT(n_newer_attrs) },
 	{ { "unknown_sections", "unknown header sections skipped", NULL, NULL,
 	    ABSENT, SHOWN, false }, IN_IMPORT(n_unknown_features) },
+	{ { "unassigned", "samples of an unknown event: another recorder has opened the same "
+	    "software events", NULL, "record one software event at a time",
+	    STRICT, ABSENT, true }, IN_SOURCE(n_unassigned) },
 	{ { "symbol_timeouts", "files whose debug information took too long to read",
 	    "--symbol-timeout", NULL,
 	    SHOWN, SHOWN, false }, IN_NAMES(n_timeouts) },

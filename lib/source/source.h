@@ -34,6 +34,7 @@ struct source_losses {
 	uint64_t n_undecodable;   /* RECORD_BAD */
 	uint64_t n_unknown;       /* RECORD_UNKNOWN */
 	uint64_t n_out_of_order;  /* delivered after a younger record */
+	uint64_t n_unassigned;    /* samples of no known event */
 };
 
 /* What one event counted since it was opened, summed over threads and CPUs. */
@@ -44,8 +45,7 @@ struct source_count {
 	bool has_lost;            /* n_lost is known */
 };
 
-/* Resources in use. */
-struct source_usage {
+struct source_usage {              /* resources in use */
 	uint32_t n_fds;           /* descriptors */
 	uint32_t n_cpus_failed;   /* online CPUs on which nothing could be opened */
 	uint64_t ring_bytes;      /* data bytes of each ring */
@@ -97,9 +97,9 @@ struct source_ops {
 	int (*set_rate)(struct source *s, size_t event, uint64_t rate, struct err *e);
 	/* Describes ring i (source-ring.h); false after the last one.  Missing: there is none. */
 	bool (*ring)(struct source *s, size_t i, struct source_ring *ret);
-	/* Changes the size of the user stack copies (a multiple of 8) that go into one ring, or
-	 * adds the user's chain of frame pointers to all, which costs the target some 50 ns per
-	 * frame.  On failure nothing changes.  Missing: -EOPNOTSUPP. */
+	/* Changes the size of the stack copies (a multiple of 8) that go into one ring, or adds the
+	 * user's chain of frame pointers to all, which costs the target some 50 ns per frame.  On
+	 * failure nothing changes.  Missing: -EOPNOTSUPP. */
 	int (*set_stack)(struct source *s, size_t ring, uint32_t stack_bytes, struct err *e);
 	int (*set_user_chain)(struct source *s, struct err *e);
 	/* What one sample of an event costs the interrupted thread, in ns, measured on this thread

@@ -126,7 +126,7 @@ static bool is_shared_event(const struct live *l, uint32_t event)
  * sample data for all of them (do_perf_sw_event() in kernel/events/core.c, seen with 6.18) and does
  * not overwrite fields that are already set: so all samples have the id of the first recorder's
  * event.  A ring contains only samples of its own events.  If only one of these can be meant, use
- * it.
+ * it.  With several software events the sample cannot be assigned; no other case is known.
  */
 static uint32_t event_of(const struct live *l, uint64_t number)
 {
@@ -209,8 +209,11 @@ static int live_next(struct source *s, struct record *ret_record, struct err *e)
 			continue;
 		if (ret_record->type == PERF_RECORD_SAMPLE) {
 			ret_record->event = event_of(l, ret_record->id);
-			if (ret_record->event == RECORD_NO_EVENT ||
-			    (id && is_double(l, id, ret_record->tid)))
+			if (ret_record->event == RECORD_NO_EVENT) {
+				s->losses.n_unassigned++;
+				continue;
+			}
+			if (id && is_double(l, id, ret_record->tid))
 				continue;
 			if (l->merge.shared.is_shared)
 				ret_record->time_ns = merge_time_ns(&l->merge);

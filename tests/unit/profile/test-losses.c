@@ -38,7 +38,7 @@ static void test_collect(void)
 {
 	struct engine *engine = calloc(1, sizeof(*engine));
 	struct names *names = calloc(1, sizeof(*names));
-	struct source source = { .losses = { 1, 2, 3 } };
+	struct source source = { .losses = { 1, 2, 3, 4 } };
 	struct cprof_stats stats = { .n_cpus_failed = 4 };
 	struct cprof_import_stats import = { .n_guests = 5 };
 	struct cprof_event_stats event = { .n_samples = 10, .n_lost_target = 6, .n_throttles = 7 };
@@ -49,7 +49,8 @@ static void test_collect(void)
 	losses_collect(&(struct losses_from){ .engine = engine, .source = &source, .names = names,
 					      .stats = &stats, .import = &import }, &l);
 	tap_ok(n_of(&l, "undecodable") == 1 && n_of(&l, "unknown_records") == 2 &&
-	       n_of(&l, "out_of_order") == 3, "counters of the source");
+	       n_of(&l, "out_of_order") == 3 && n_of(&l, "unassigned") == 4,
+	       "counters of the source");
 	tap_ok(n_of(&l, "cut") == 8 && n_of(&l, "labels_dropped") == 9, "of the engine");
 	tap_int((long long)n_of(&l, "cpus_failed"), 4, "of the recording, 32 bits wide");
 	tap_int((long long)n_of(&l, "guests"), 5, "of the import");

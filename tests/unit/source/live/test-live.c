@@ -102,6 +102,7 @@ static void test_ids(void)
 	tap_ok(event_of(l, &sim, 9, 11) == 0, "an inherited event's samples have its parent's id");
 	tap_int(event_of(l, &sim, 7, 99), -1, "samples of unknown events are ignored");
 	tap_int(event_of(l, &sim, 7, 0), -1, "and those without an id");
+	tap_int((long long)l->source.losses.n_unassigned, 2, "but counted");
 
 	struct record_build b = { 0 };
 	struct record_build_id at = { .pid = 7, .tid = 7, .time_ns = sample_time++, .id = 99 };
