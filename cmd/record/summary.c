@@ -143,10 +143,13 @@ static void print_unseen(const struct summary *s, FILE *to, const struct cprof_s
 		"was spent in the\n  kernel and is not in the profile");
 }
 
-static void print_unnamed(const struct summary *s, FILE *to, size_t i)
+/* For the first event: others miss the same names. */
+static void print_unnamed(const struct summary *s, FILE *to)
 {
-	struct cprof_unnamed u;
-	cprof_recorder_unnamed(s->recorder, i, &u);
+	struct cprof_unnamed u = { 0 };
+	for (size_t i = 0; i < cprof_recorder_n_events(s->recorder) && u.percent <= 0; i++)
+		if (s->file[i].path)
+			cprof_recorder_unnamed(s->recorder, i, &u);
 	if (u.percent > 0)
 		fprintf(to, "  %.0f %% of it is %s%s%s\n", u.percent, u.what,
 			u.remedy ? ": " : "", u.remedy ? u.remedy : "");
@@ -192,8 +195,6 @@ static void print_event(const struct summary *s, FILE *to, size_t i)
 		fprintf(to, "  a timer may miss some of the time: see COVERAGE in "
 			    "cprof-record(1)\n");
 	print_unseen(s, to, &st, &ev);
-	if (s->file[i].path)
-		print_unnamed(s, to, i);
 	print_particulars(s, to, i, &ev);
 }
 
@@ -225,6 +226,7 @@ void summary_print(const struct summary *s, FILE *to)
 	for (size_t i = 0; i < cprof_recorder_n_events(s->recorder); i++)
 		if (s->file[i].path)
 			print_event(s, to, i);
+	print_unnamed(s, to);
 	print_cost(s, to, &st);
 	if (st.n_own_samples)
 		fprintf(to, "  %" PRIu64 " of the samples are of cprof itself (pid %d)\n",
