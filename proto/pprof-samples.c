@@ -128,6 +128,8 @@ static int add_location(struct pprof_samples *s, uint64_t id)
  * suffices. */
 static int add_packed_locations(struct pprof_samples *s, struct bytes b)
 {
+	if (!bytes_left(&b))
+		return 0;
 	if (!VEC_RESERVE(&s->locations, bytes_left(&b)))
 		return pprof_field_no_memory(&s->reader);
 	uint32_t *out = s->locations.v + s->locations.n;
