@@ -186,11 +186,13 @@ static int join_rows(struct diff *d, const struct side *b, const struct side *f)
 		const struct top_row *y = &fresh->row[i];
 		const struct row *name = top_name(fresh, i);
 		uint32_t k = HASHINDEX_FIND(&index, hash_name(name->name), j,
-					    strcmp(d->row[j].row->name, name->name) == 0);
+					    !d->row[j].is_joined &&
+						    strcmp(d->row[j].row->name, name->name) == 0);
 		struct top_row none = { 0 };
 		const struct top_row *x = k != HASHINDEX_NONE ? &base->row[k] : &none;
 		struct diff_row *row = &d->row[k != HASHINDEX_NONE ? k : d->n_rows++];
 		row->row = name;
+		row->is_joined = true;
 		row->flat = change(b, f, d, x->flat, x->flat_var, y->flat, y->flat_var);
 		row->cum = change(b, f, d, x->cum, x->cum_var, y->cum, y->cum_var);
 	}

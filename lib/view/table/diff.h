@@ -3,7 +3,7 @@
 
 /*
  * What has changed between two profiles, row by row (rows.h), and whether it exceeds chance.  Rows
- * with the same name are the same.
+ * with the same name are the same; if a table has several of a name, they are matched in their order.
  *
  * A profile is a random sample: in another recording, a row of n samples would have about sqrt(n)
  * more or fewer.  The standard error of a change quantifies this.  A change is significant if it is
@@ -37,6 +37,7 @@ struct diff_change {
 struct diff_row {
 	const struct row *row;    /* of fresh if it has one, else of base */
 	struct diff_change flat, cum;
+	bool is_joined;           /* private: fresh has it */
 };
 
 struct diff {
