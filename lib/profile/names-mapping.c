@@ -4,6 +4,7 @@
 #include "cprof-names.h"
 #include "engine/engine.h"
 #include "symbolize/kernel/symkernel.h"
+#include "symbolize/kernel/symklink.h"
 
 #include <linux/perf_event.h>
 #include <stdio.h>
@@ -68,12 +69,13 @@ static const struct names_kernel_map *find_map(const struct names_options *o, ui
 }
 
 /* The shift of a map: the kernel proper's is known if its first symbol is. */
-static uint64_t shift_of(const struct names_kernel_map *map, uint64_t address)
+static uint64_t shift_of(const struct names_options *o, const struct names_kernel_map *map,
+			 uint64_t address)
 {
 	if (strcmp(map->filename, KERNEL_NAME) != 0)
 		return map->start;
 	return map->symbol && *map->symbol && map->symbol_address
-	       ? symkernel_shift(map->symbol_address) : address;
+	       ? symklink_guess(o->kernel_release, map->symbol_address) : address;
 }
 
 /* Replaces addresses in memory by those of the profile.  Without a shift, which is the address
@@ -123,7 +125,7 @@ uint32_t names_mapping_kernel(struct engine *g, struct names *n, const struct na
 			.filename = strtab_add_cstr(&g->strings, map->filename),
 			.build_id = build_id_text(g, map->build_id, map->n_build_id),
 		};
-		return add_kernel_mapping(n, o, m, code ? code->start : shift_of(map, *address),
+		return add_kernel_mapping(n, o, m, code ? code->start : shift_of(o, map, *address),
 					  address);
 	}
 	uint8_t id[DSO_BUILD_ID_MAX];
@@ -141,7 +143,7 @@ uint32_t names_mapping_kernel(struct engine *g, struct names *n, const struct na
 	m.build_id = build_id_text(g, id, n_id);
 	uint64_t base = k ? symkernel_base(k, "") : 0;
 	bool is_image = base && (is_text || is_known) && !code;
-	return add_kernel_mapping(n, o, m, code ? code->start : is_image ? symkernel_shift(base)
+	return add_kernel_mapping(n, o, m, code ? code->start : is_image ? symkernel_shift(k)
 								     : *address, address);
 }
 

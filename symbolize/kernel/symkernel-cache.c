@@ -21,12 +21,12 @@
 #include <unistd.h>
 
 #define CACHE_PREFIX "kallsyms-"
-#define CACHE_VERSION 2u
+#define CACHE_VERSION 3u
 
 struct cache_header {            /* then n_syms struct symkernel_sym, then n_name_bytes */
 	char magic[8];
 	uint32_t version, n_syms;
-	uint64_t n_name_bytes, text_start, text_end, base;
+	uint64_t n_name_bytes, text_start, text_end, base, shift;
 	char boot_id[40];
 };
 
@@ -98,6 +98,7 @@ int symkernel_cache_open(const struct host *h, const char *dir, struct symkernel
 	k->text_start = c->text_start;
 	k->text_end = c->text_end;
 	k->base = c->base;
+	k->shift = c->shift;
 	*ret_kernel = k;
 	return 0;
 }
@@ -139,7 +140,7 @@ static void save_symbols(int dir_fd, const struct symkernel *k, const struct sym
 	struct cache_header c = {
 		.magic = CACHE_MAGIC, .version = CACHE_VERSION, .n_syms = (uint32_t)core->sym.n,
 		.n_name_bytes = core->names.n, .text_start = k->text_start,
-		.text_end = k->text_end, .base = k->base,
+		.text_end = k->text_end, .base = k->base, .shift = k->shift,
 	};
 	memcpy(c.boot_id, boot_id, sizeof(c.boot_id));
 	snprintf(name, sizeof(name), CACHE_PREFIX "%s", boot_id);

@@ -28,6 +28,7 @@ struct symkernel {
 	size_t n_hidden;         /* text symbols at address zero */
 	uint64_t text_start, text_end;
 	uint64_t base;           /* of _text; 0: unknown */
+	uint64_t shift;          /* of the kernel proper */
 	void *mapped;            /* file mapping with sym and names; NULL: they are on the heap */
 	size_t n_mapped_bytes;
 };

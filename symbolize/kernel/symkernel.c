@@ -18,6 +18,7 @@
 #include "base/err.h"
 #include "base/host.h"
 #include "base/search.h"
+#include "symbolize/kernel/symklink.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -358,6 +359,7 @@ int symkernel_open(const struct host *h, struct symkernel **ret_kernel, struct e
 		explain_hidden(h, e);
 	if (r < 0)
 		return r;
+	k->shift = symklink_running(h, symkernel_base(k, ""));
 	*ret_kernel = TAKE_PTR(k);
 	return 0;
 }
@@ -429,12 +431,9 @@ uint64_t symkernel_base(const struct symkernel *k, const char *module)
 	return 0;
 }
 
-uint64_t symkernel_shift(uint64_t base)
+uint64_t symkernel_shift(const struct symkernel *k)
 {
-	/* the top 2 GiB: __START_KERNEL_map in arch/x86/include/asm/page_64_types.h */
-	if (base >= UINT64_C(0xffffffff80000000))
-		return (base - UINT64_C(0xffffffff81000000)) & ~UINT64_C(0x1fffff);
-	return base - UINT64_C(0xffff800080000000);
+	return k->shift;
 }
 
 size_t symkernel_address(const struct symkernel *k, const char *name, const char *module,

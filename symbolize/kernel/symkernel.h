@@ -61,14 +61,8 @@ void symkernel_text(const struct symkernel *k, uint64_t *ret_start, uint64_t *re
  */
 uint64_t symkernel_base(const struct symkernel *k, const char *module);
 
-/*
- * By how much address randomization has moved a kernel whose first symbol, _text or _stext, is at
- * base: address - shift is the address at link time.  On x86-64 the text is linked to
- * 0xffffffff81000000 (CONFIG_PHYSICAL_START) and moves by multiples of 2 MiB.  Elsewhere the link
- * address depends on the configuration (arm64: KIMAGE_VADDR), so 0xffff800080000000, which arm64
- * has with 2 GiB for modules (older kernels have 128 MiB), stands for base.
- */
-uint64_t symkernel_shift(uint64_t base);
+/* By how much address space layout randomization has moved the kernel proper: see symklink.h. */
+uint64_t symkernel_shift(const struct symkernel *k);
 
 /* Copies the running kernel's GNU build id from /sys/kernel/notes into id (at most max bytes).
  * Returns its length, 0 if unknown. */

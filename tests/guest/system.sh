@@ -1,6 +1,6 @@
 #!/bin/sh
-# record -a with cycles; jumps of the clock; and the example script of perf-record(1), unchanged: all processes, an
-# event of the PMU, sleeps of up to 30 seconds.
+# record -a with cycles; addresses of the kernel; jumps of the clock; and the example script of
+# perf-record(1), unchanged: all processes, an event of the PMU, sleeps of up to 30 seconds.
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 . "$CPROF_SOURCE_ROOT/tests/guest/guest.sh"
 guest_setup --bash
@@ -61,6 +61,12 @@ mkdir script
 ./within 600 &
 record all -a -e cycles -- ./before 100
 wait
+# Where the kernel was linked: by the kernel itself, and by its release alone.
+{ uname -r; sed -n 's/ [Tt] _\(s*text\)$/ \1/p' /proc/kallsyms; } >"$OUT/kernel"
+ls -l /proc/kcore >"$OUT/kcore"
+record linked --no-cache -a -e cycles -- ./before 20
+mount --bind /dev/null /proc/kcore
+record released --no-cache -a -e cycles -- ./before 20
 # The clock of the day jumps to the year 2030, and then back to 2001.
 { sleep 0.3; date -s @1900000000; sleep 0.3; date -s @1000000000; } >/dev/null &
 record jumps -e cycles -e cpu-clock -- ./work 300
@@ -79,6 +85,27 @@ profile 'the script of perf-record(1): the profile has only programs of its wind
 	"part(lambda r: r[2]['process_name'] == 'within' and {'work_one', 'work_three'} & set(r[0])) > 0"
 profile 'the script of perf-record(1): the profile has no idle task' "$pb" \
 	"'0' not in labels('pid')"
+
+# linked CASE WHAT: asserts that the kernel's text begins where vmlinux has _stext
+linked() {
+	result system "$1"
+	check "$2: addresses of the kernel are those of vmlinux" "$PYTHON" -c '
+import re, sys
+sys.path.insert(0, sys.argv[1])
+import pprof
+release, *symbols = open(sys.argv[2]).read().splitlines()
+major, minor = map(int, re.match(r"(\d+)\.(\d+)", release).groups())
+at = {name: int(x, 16) for x, name in map(str.split, symbols)}
+modules = 2 << 30 if (major, minor) >= (6, 5) else 128 << 20
+want = 0xffff800000000000 + modules + at["stext"] - at["text"]
+got = {m.start for m in pprof.Profile(sys.argv[3]).mappings.values()
+       if m.file == "[kernel.kallsyms]" and m.start}
+print(release, symbols, [hex(x) for x in got], hex(want))
+sys.exit(got != {want})' "$CPROF_SOURCE_ROOT/tests" "$guest_out/kernel" "$pb"
+}
+like "$guest_out/kcore" kcore 'the guest has /proc/kcore'
+linked linked 'with /proc/kcore'
+linked released 'without /proc/kcore'
 
 result system all
 is "$status" 0 '-a with a command: status 0'
