@@ -1,6 +1,7 @@
 /*
- * The kernel itself knows: KERNELOFFSET in the note VMCOREINFO of /proc/kcore (kernel/vmcore_info.c,
- * since Linux 4.19), which needs CAP_SYS_RAWIO.  System.map has the link-time address of _text.
+ * The kernel itself knows: KERNELOFFSET in the note VMCOREINFO of /proc/kcore
+ * (kernel/vmcore_info.c, since Linux 4.19), which needs CAP_SYS_RAWIO.  System.map has the
+ * link-time address of _text.
  *
  * x86-64 links _text to __START_KERNEL_map + CONFIG_PHYSICAL_START, rounded up to
  * CONFIG_PHYSICAL_ALIGN (arch/x86/include/asm/page_types.h), and moves it by multiples of 2 MiB.
@@ -34,7 +35,7 @@
 
 #define MIB (UINT64_C(1) << 20)
 
-/* ---- by what is known of all kernels --------------------------------------------------------- */
+/* ---- by what is known of all kernels ------------------------------------------------------------ */
 
 #define X86_MAP UINT64_C(0xffffffff80000000)    /* __START_KERNEL_map */
 #define X86_START UINT64_C(0x1000000)           /* CONFIG_PHYSICAL_START by default */
@@ -90,7 +91,7 @@ uint64_t symklink_guess(const char *release, uint64_t base)
 			    : arm64_guess(version_of(release), base);
 }
 
-/* ---- by the kernel ----------------------------------------------------------------------------- */
+/* ---- by the kernel ------------------------------------------------------------ */
 
 #define KCORE_HEADERS_MAX 256u
 #define KCORE_NOTES_MAX (1u << 20)
@@ -147,7 +148,7 @@ static bool shift_by_kcore(const struct host *h, uint64_t *ret)
 	return false;
 }
 
-/* ---- by installed files -------------------------------------------------------------------------- */
+/* ---- by installed files ------------------------------------------------------------ */
 
 #define LINES_MAX 1000000u
 

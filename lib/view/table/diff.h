@@ -3,7 +3,7 @@
 
 /*
  * What has changed between two profiles, row by row (rows.h), and whether it exceeds chance.  Rows
- * with the same name are the same; if a table has several of a name, they are matched in their order.
+ * with the same name are the same; several of one name in a table are matched in their order.
  *
  * A profile is a random sample: in another recording, a row of n samples would have about sqrt(n)
  * more or fewer.  The standard error of a change quantifies this.  A change is significant if it is

@@ -57,7 +57,7 @@ static void test_guess(void)
 	       "x86-64: _stext instead of _text");
 }
 
-/* ---- a machine made of files -------------------------------------------------------------------- */
+/* ---- a machine made of files -------------------------------------------------- */
 
 static char machine[] = "/tmp/test-symklink-XXXXXX";
 
