@@ -323,6 +323,7 @@ static void feed_place(struct engine *g, const struct record *r, unsigned role)
 	if (!place_sample(g, r, pid, tid, &none, &at) || at.thread->exited)
 		return;
 	const struct waits_place place = waits_place(g, &at);
+	g->event[r->event].n_placed++;
 	if (role & WAITS_CLOCK)
 		waits_clock(&g->waits, pid, tid, r->time_ns, place);
 	else

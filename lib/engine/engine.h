@@ -65,7 +65,7 @@ struct engine_event {
 	uint64_t n_throttles;        /* how often the kernel throttled the event */
 	uint64_t throttled_ns;       /* for how long, summed over threads and CPUs */
 	uint64_t n_lost;             /* added by engine_add_lost */
-	uint64_t no_stack_ns;        /* of value: waits whose stack is unknown */
+	uint64_t no_stack_ns, n_placed; /* waits with an unknown stack; samples of switches */
 };
 
 struct engine_exit {

@@ -82,17 +82,34 @@ static int add_for_cores(struct evcursor *p, struct evcursor_span at, const char
 	return 0;
 }
 
-/* Each switch counts, so there is no rate to choose. */
-static int add_waiting(struct evcursor *p, struct evcursor_span at,
-		       const struct evnames_entry *known)
+static struct evspec *add_part(struct evcursor *p, struct evcursor_span at,
+			       const struct evnames_entry *known)
 {
 	struct evspec *s = evcursor_add(p, NULL, at);
 	if (!s)
-		return -ENOMEM;
+		return NULL;
 	snprintf(s->name, sizeof(s->name), "%s", known->known.name);
-	s->type = known->type;
-	s->config = known->config;
+	s->type = PERF_TYPE_SOFTWARE;
 	s->waiting = known->waiting;
+	return s;
+}
+
+/* Runs are sampled by a clock.  Each switch counts, so there is no rate to choose. */
+static int add_waiting(struct evcursor *p, struct evcursor_span at,
+		       const struct evnames_entry *known)
+{
+	struct evspec *s;
+	if (known->waiting == EVSPEC_WALL) {
+		s = add_part(p, at, known);
+		if (!s)
+			return -ENOMEM;
+		s->config = PERF_COUNT_SW_CPU_CLOCK;
+		s->is_clock = true;
+	}
+	s = add_part(p, at, known);
+	if (!s)
+		return -ENOMEM;
+	s->config = known->config;
 	s->has_switches = true;
 	s->rate_kind = EVSPEC_RATE_PERIOD;
 	s->rate = 1;

@@ -115,7 +115,8 @@ void evspec_sample_type(const struct evspec *s, char ret_type[EVSPEC_NAME_MAX],
 			const char **ret_unit)
 {
 	if (s->waiting) {
-		snprintf(ret_type, EVSPEC_NAME_MAX, "off_cpu");
+		snprintf(ret_type, EVSPEC_NAME_MAX, "%s",
+			 s->waiting == EVSPEC_WALL ? "wall" : "off_cpu");
 		*ret_unit = "nanoseconds";
 		return;
 	}

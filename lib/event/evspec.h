@@ -36,6 +36,7 @@ enum evspec_callgraph {
 enum evspec_waiting {
 	EVSPEC_NOT_WAITING,
 	EVSPEC_OFF_CPU,            /* the time without a CPU */
+	EVSPEC_WALL,               /* all time */
 };
 
 /*

@@ -91,13 +91,20 @@ void cost_clear(struct cost *c)
 		c->event[i].cuts.n = 0;
 }
 
+/* Samples of the event itself: what waits count is not its own. */
+static uint64_t n_sampled(const struct cost *c, size_t i)
+{
+	const struct engine_event *ev = &c->seen[i];
+	return c->session->event[i].waits ? ev->n_placed : ev->n_samples + ev->n_lost;
+}
+
 void cost_stop(struct cost *c)
 {
 	const struct kind_session *k = c->session;
 	for (size_t i = 0; i < k->n_events; i++) {
 		struct engine_event *ev = &c->seen[i];
 		ev->throttled_ns += throttle_end_all(c->throttle, (uint32_t)i, c->window->end_ns);
-		c->event[i].sample_cost_ns = ev->n_samples && !k->event[i].is_member
+		c->event[i].sample_cost_ns = n_sampled(c, i) && !k->event[i].is_member
 						     ? source_sample_cost(k->source, i) : 0;
 	}
 }
@@ -107,9 +114,8 @@ void cost_stats(const struct cost *c, struct cprof_stats *ret)
 	ret->cost_known = false;
 	ret->cost_ns = 0;
 	for (size_t i = 0; i < c->session->n_events; i++) {
-		const struct engine_event *ev = &c->seen[i];
 		ret->cost_known |= c->event[i].sample_cost_ns != 0;
-		ret->cost_ns += (ev->n_samples + ev->n_lost) * c->event[i].sample_cost_ns;
+		ret->cost_ns += n_sampled(c, i) * c->event[i].sample_cost_ns;
 	}
 }
 

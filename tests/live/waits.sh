@@ -45,6 +45,29 @@ attached() {
 		"roots('^(_start|__libc_start.*|start_thread|.*clone.*|main)$') > 0.99"
 }
 
+# All of the time of each thread, in one profile.
+all_time() {
+	background "$PROG/waits" 60
+	sleep 0.3
+	run "$CPROF" record -e wall,off-cpu --labels tid --duration 1 -o l.pb.gz -p "$pid"
+	kill "$pid"
+	is "$status" 0 "all time"
+	profile "the sum of each thread is the duration" l.wall.pb.gz \
+		"p.sample_types == [('samples', 'count'), ('wall', 'nanoseconds')]" \
+		"len(labels('tid')) == 9 and 'running' in labels('state')" \
+		"all(abs(label_share('tid', t) * total - p.duration_nanos) < 0.001 * p.duration_nanos for t in labels('tid'))"
+	profile "its waits are those of off-cpu" l.off-cpu.pb.gz \
+		"abs(total - $("$PYTHON" - <<END
+import sys
+sys.path.insert(0, "$CPROF_SOURCE_ROOT/tests")
+import pprof
+p = pprof.Profile("l.wall.pb.gz")
+print(sum(v[-1] for _, v, labels in p.samples if labels["state"] != "running"))
+END
+)) < 1000"
+	rm -f l.*.pb.gz
+}
+
 # Parts of a long wait: each file has the time of its own window.
 parts() {
 	background "$PROG/waits" 60
@@ -73,6 +96,7 @@ by_nobody() {
 attempts 3 launched
 if is_root; then
 	attempts 3 attached
+	attempts 3 all_time
 	attempts 3 parts
 	paranoid 2
 	mkdir -m 777 user.keep

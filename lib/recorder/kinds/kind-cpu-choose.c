@@ -64,7 +64,7 @@ void kind_cpu_describe(struct kind_session *k, size_t i)
 	ev->group = s->group;
 	ev->is_member = evspec_is_member(&c->events, i);
 	ev->count_type = evspec_count_type(s);
-	ev->is_clock = s->is_clock;
+	ev->is_clock = s->is_clock && !s->waiting;
 	ev->pmu = s->pmu[0] ? s->pmu : NULL;
 	ev->count_scale = s->scale;
 	ev->count_unit = s->unit;

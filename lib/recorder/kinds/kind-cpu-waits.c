@@ -65,29 +65,51 @@ static int try_switches(const struct evopen *open)
 	return 0;
 }
 
+/* One event samples switches for all profiles of waits; the others never happen. */
+static void choose_source(struct kind_session *k, bool is_denied)
+{
+	struct kind_cpu *c = k->state;
+	bool is_found = false;
+	for (size_t i = 0; i < c->events.n; i++) {
+		struct evspec *s = &c->events.v[i];
+		if (!s->has_switches)
+			continue;
+		k->event[i].waits |= WAITS_SOURCE;
+		if (!s->stack_bytes && !k->config->stack_bytes)
+			s->stack_bytes = STACK_BYTES;
+		if ((is_denied && !k->config->only_user) || is_found)
+			evspec_use_records(s);
+		if (is_found)
+			s->has_switches = false;
+		else
+			c->waits.event = (uint32_t)i;
+		is_found = true;
+	}
+}
+
+/* The first variant of each event has its counts. */
+static void choose_roles(struct kind_session *k)
+{
+	const struct kind_cpu *c = k->state;
+	for (size_t i = 0; i < c->events.n; i++) {
+		const struct evspec *s = &c->events.v[i];
+		if (s->waiting == EVSPEC_OFF_CPU)
+			k->event[i].waits |= WAITS_OFF;
+		else if (s->waiting == EVSPEC_WALL && s->is_clock)
+			k->event[i].waits |= WAITS_CLOCK | WAITS_RUN | WAITS_OFF;
+	}
+}
+
 void kind_cpu_waits_choose(struct kind_session *k)
 {
 	struct kind_cpu *c = k->state;
 	if (!kind_cpu_waits_any(c))
 		return;
 	int r = try_switches(&c->open);
-	bool is_denied = r == -EACCES || r == -EPERM;
-	c->waits.only_looks = is_denied;
-	for (size_t i = 0; i < c->events.n; i++) {
-		struct evspec *s = &c->events.v[i];
-		if (!s->has_switches)
-			continue;
-		k->event[i].waits |= WAITS_SOURCE;
-		c->waits.event = (uint32_t)i;
-		if (!s->stack_bytes && !k->config->stack_bytes)
-			s->stack_bytes = STACK_BYTES;
-		if (is_denied && !k->config->only_user)
-			evspec_use_records(s);
-	}
-	for (size_t i = 0; i < c->events.n; i++)
-		if (c->events.v[i].waiting)
-			k->event[i].waits |= WAITS_OFF;
-	if (is_denied)
+	c->waits.only_looks = r == -EACCES || r == -EPERM;
+	choose_source(k, c->waits.only_looks);
+	choose_roles(k);
+	if (c->waits.only_looks)
 		log_line(k->log, LOG_NOTE, "waits: exact times by records of switches, stacks of "
 			 "waiting threads from /proc: the kernel may not be sampled "
 			 "(kernel.perf_event_paranoid, CAP_PERFMON)");

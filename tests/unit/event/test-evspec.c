@@ -45,6 +45,9 @@ static void forms(void)
 	accepts("page-faults", "page-faults 1 0x2 0 default 0");
 	accepts("cacheMisses", "cache-misses 0 0x3 0 default 0");
 	accepts("llc-load-misses", "LLC-load-misses 3 0x10002 0 default 0");
+	accepts("off-cpu", "off-cpu 1 0x3 0 period 1");
+	accepts("OffCPU", "off-cpu 1 0x3 0 period 1");
+	accepts("wall", "0, 2 events: ");
 	accepts("l1-d", "L1-dcache-loads 3 0x0 0 default 0");
 	/* raw */
 	accepts("r01d1", "r01d1 4 0x1d1 0 default 0");
@@ -294,6 +297,8 @@ static void called(const char *text, const char *type, const char *unit, const c
 static void names_in_files(void)
 {
 	called("cpu-clock", "cpu", "nanoseconds", "cpu-clock");
+	called("off-cpu", "off_cpu", "nanoseconds", "off-cpu");
+	called("wall", "wall", "nanoseconds", "wall");
 	called("task-clock:u", "cpu", "nanoseconds", "task-clock-u");
 	called("timer", "cpu", "nanoseconds", "cpu-clock");
 	called("cpu-clock/name=ticks/", "cpu", "nanoseconds", "ticks");
@@ -315,7 +320,7 @@ static void facts(void)
 		       l.v[i].name, want[i] ? "" : "not");
 	evspec_list_done(&l);
 	tap_str(evspec_known(0)->name, "cpu-clock", "the table of names begins with cpu-clock");
-	tap_ok(!evspec_known(52), "and ends");
+	tap_ok(!evspec_known(53), "and ends");
 }
 
 int main(void)
