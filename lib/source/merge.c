@@ -134,16 +134,58 @@ static void note_finished(struct merge *m, struct merge_input *in)
 	}
 }
 
-static void start_round(struct merge *m)
+static void take_heads(struct merge *m)
+{
+	m->until_ns = m->leader->until_ns;
+	m->shared.now_ns = m->leader->shared.now_ns;
+	for (size_t i = 0; i < m->n_in; i++) {
+		const struct merge_input *from = &m->leader->in[i];
+		m->in[i].first_head = from->first_head;
+		ring_follow(m->in[i].ring, from->ring);
+	}
+}
+
+static void fetch_heads(struct merge *m)
 {
 	if (m->shared.is_shared)
 		m->shared.now_ns = clock_monotonic_ns();
 	for (size_t i = 0; i < m->n_in; i++)
 		m->in[i].first_head = ring_fetch(m->in[i].ring);
+	for (size_t i = 0; i < m->n_in; i++)
+		ring_fetch(m->in[i].ring);
+}
+
+void merge_follow(struct merge *m, const struct merge *leader)
+{
+	m->leader = leader;
+	m->shared = leader->shared;
+	for (size_t i = 0; i < m->n_in; i++)
+		m->in[i].time_ns = leader->in[i].time_ns;
+	m->last_time_ns = leader->last_time_ns;
+	m->n_delivered = leader->n_delivered;
+}
+
+uint64_t merge_begin(struct merge *m)
+{
+	uint64_t n_bytes = 0;
+	if (m->leader)
+		take_heads(m);
+	else
+		fetch_heads(m);
+	m->has_heads = true;
+	for (size_t i = 0; i < m->n_in; i++)
+		n_bytes += ring_waiting(m->in[i].ring);
+	return n_bytes;
+}
+
+static void start_round(struct merge *m)
+{
+	if (!m->has_heads)
+		fetch_heads(m);
+	m->has_heads = false;
 	m->n_unfinished = 0;
 	for (uint32_t i = 0; i < m->n_in; i++) {
 		struct merge_input *in = &m->in[i];
-		ring_fetch(in->ring);
 		if (!in->in_heap && read_ahead(m, in))
 			heap_push(m, i);
 		in->unfinished = in->in_heap && in->at < in->first_head;
@@ -193,6 +235,7 @@ const void *merge_next(struct merge *m, size_t *ret_n_bytes, size_t *ret_ring)
 		m->n_out_of_order++;
 	else
 		m->last_time_ns = in->time_ns;
+	m->n_delivered++;
 	*ret_n_bytes = in->n_bytes;
 	*ret_ring = i;
 	return in->raw;

@@ -44,13 +44,26 @@ struct merge {
 	size_t n_unfinished;                 /* inputs not yet past their first head */
 	uint64_t last_time_ns;               /* of the youngest record delivered */
 	uint64_t n_out_of_order;             /* delivered after a younger one */
-	bool in_round;
+	bool in_round, has_heads;            /* private */
+	const struct merge *leader;          /* NULL: it reads the heads itself */
+	uint64_t n_delivered;                /* records; equal for all mergers of the same rings */
 };
 
 /* The rings are borrowed and must outlive m.  -ENOMEM. */
 int merge_init(struct merge *m, const struct record_format *format,
 	       struct ring *const *rings, size_t n_rings);
 void merge_done(struct merge *m);
+
+/*
+ * Several readers can merge the same rings, each by a struct merge over views of its own (ring.h).
+ * One of them leads: it reads the heads, and the others take them over, so that all deliver the
+ * same records in the same order.  The caller begins a round of the leader and then of the others
+ * by merge_begin, in one thread; then each calls merge_next, in any thread, until its round is
+ * over.  All rounds must be over before the next begins.
+ */
+void merge_follow(struct merge *m, const struct merge *leader);
+/* Returns how many bytes wait. */
+uint64_t merge_begin(struct merge *m);
 
 /*
  * The next raw record, and the index of its ring.  NULL when the round is over: the rings have been

@@ -500,6 +500,21 @@ bool record_peek_time(const struct record_format *f, const void *raw, size_t n_b
 	return true;
 }
 
+bool record_peek_tid(const struct record_format *f, const void *raw, size_t n_bytes,
+		     uint32_t *ret_tid)
+{
+	const struct perf_event_header *h = raw;
+	if (h->type != PERF_RECORD_SAMPLE || !(f->sample_type & PERF_SAMPLE_TID) ||
+	    !size_fits(h, n_bytes))
+		return false;
+	size_t at = 1u + !!(f->sample_type & PERF_SAMPLE_IDENTIFIER) +
+		    !!(f->sample_type & PERF_SAMPLE_IP);
+	if (at >= h->size / 8u)
+		return false;
+	*ret_tid = ((const uint32_t *)raw)[2 * at + 1];
+	return true;
+}
+
 const char *record_type_name(uint32_t type)
 {
 	static const char *const name[] = {

@@ -122,6 +122,10 @@ enum record_outcome record_decode(const struct record_format *f, const void *raw
 bool record_peek_time(const struct record_format *f, const void *raw, size_t n_bytes,
 		      uint64_t *ret_time_ns);
 
+/* Reads only the thread of a SAMPLE; false for other records, and if it has none. */
+bool record_peek_tid(const struct record_format *f, const void *raw, size_t n_bytes,
+		     uint32_t *ret_tid);
+
 /* The name of a PERF_RECORD_* type ("SAMPLE"), or "?" */
 const char *record_type_name(uint32_t type);
 

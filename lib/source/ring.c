@@ -143,12 +143,13 @@ void ring_close(struct ring *r)
 	if (r->n_mapped_bytes && r->owner == getpid())
 		munmap(r->base, r->n_mapped_bytes);
 	free(r->wrap);
+	if (r->view == 0)
+		free(r->share);
 	*r = (struct ring){ 0 };
 }
 
-uint64_t ring_fetch(struct ring *r)
+static inline void set_head(struct ring *r, uint64_t head)
 {
-	uint64_t head = __atomic_load_n(&control(r)->data_head, __ATOMIC_ACQUIRE) & ~UINT64_C(7);
 	if (head - r->tail > r->n_data_bytes) {
 		r->overrun = true;
 		r->tail = head;
@@ -156,7 +157,12 @@ uint64_t ring_fetch(struct ring *r)
 	if (head - r->released > r->peak)
 		r->peak = head - r->released;
 	r->head = head;
-	return head;
+}
+
+uint64_t ring_fetch(struct ring *r)
+{
+	set_head(r, __atomic_load_n(&control(r)->data_head, __ATOMIC_ACQUIRE) & ~UINT64_C(7));
+	return r->head;
 }
 
 static const void *skip_rest(struct ring *r)
@@ -207,15 +213,73 @@ const void *ring_next(struct ring *r, size_t *ret_n_bytes)
 	return p;
 }
 
+/* The reader that is last releases; two may be last at the same time. */
+static void release_shared(const struct ring *r)
+{
+	struct ring_share *s = r->share;
+	__atomic_store_n(&s->released[r->view], r->released, __ATOMIC_RELEASE);
+	uint64_t least = r->released, *tail = (uint64_t *)&control(r)->data_tail;
+	for (uint32_t i = 0; i < s->n_views; i++) {
+		uint64_t other = __atomic_load_n(&s->released[i], __ATOMIC_ACQUIRE);
+		least = (int64_t)(other - least) < 0 ? other : least;
+	}
+	uint64_t now = __atomic_load_n(tail, __ATOMIC_RELAXED);
+	while ((int64_t)(least - now) > 0 &&
+	       !__atomic_compare_exchange_n(tail, &now, least, true, __ATOMIC_RELEASE,
+					    __ATOMIC_RELAXED))
+		;
+}
+
 void ring_release_to(struct ring *r, uint64_t position)
 {
 	if (position == r->released)
 		return;
 	r->released = position;
-	__atomic_store_n(&control(r)->data_tail, position, __ATOMIC_RELEASE);
+	if (r->share)
+		release_shared(r);
+	else
+		__atomic_store_n(&control(r)->data_tail, position, __ATOMIC_RELEASE);
 }
 
 void ring_release(struct ring *r)
 {
 	ring_release_to(r, r->tail);
+}
+
+/* ---- several readers ----------------------------------------------------------- */
+
+int ring_share(struct ring *r, uint32_t n_views)
+{
+	struct ring_share *s = calloc(1, sizeof(*s) + n_views * sizeof(s->released[0]));
+	if (!s)
+		return -ENOMEM;
+	s->n_views = n_views;
+	for (uint32_t i = 0; i < n_views; i++)
+		s->released[i] = r->released;
+	r->share = s;
+	r->view = 0;
+	return 0;
+}
+
+int ring_open_view(struct ring *ret_view, const struct ring *r, uint32_t view)
+{
+	struct ring new = *r;
+	if (allocate_wrap(&new) < 0)
+		return -ENOMEM;
+	new.n_mapped_bytes = 0;
+	new.tail = r->released;  /* r may have read one record ahead */
+	new.view = view;
+	*ret_view = new;
+	return 0;
+}
+
+void ring_follow(struct ring *view, const struct ring *r)
+{
+	set_head(view, r->head);
+}
+
+void ring_unshare(struct ring *r)
+{
+	free(r->share);
+	r->share = NULL;
 }

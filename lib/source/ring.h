@@ -28,6 +28,15 @@ struct ring {
 	uint8_t *wrap;         /* 64 KiB, for a record that wraps; allocated at open */
 	size_t n_mapped_bytes; /* 0: the memory is the caller's */
 	pid_t owner;           /* the process that mapped it; children do not inherit it */
+	struct ring_share *share; /* NULL: this is the ring's only reader */
+	uint32_t view;         /* index in share */
+};
+
+/* Several readers of one ring, each with a struct ring of its own: a view.  What all of them have
+ * released is released. */
+struct ring_share {
+	uint32_t n_views;
+	uint64_t released[];   /* by view */
 };
 
 /* Maps the ring of perf descriptor fd.  n_data_pages is a power of two.  -EPERM (the limit of
@@ -39,6 +48,18 @@ int ring_open(struct ring *r, const struct host *h, int fd, size_t n_data_pages,
 int ring_open_memory(struct ring *r, void *base, size_t n_data_bytes);
 
 void ring_close(struct ring *r);
+
+/* Makes r view 0 of n, before or between rounds of reading.  -ENOMEM with nothing changed. */
+int ring_share(struct ring *r, uint32_t n_views);
+
+/* Opens a further view of what r has not released, to be closed before r.  -ENOMEM. */
+int ring_open_view(struct ring *ret_view, const struct ring *r, uint32_t view);
+
+/* Takes over the head that another view has fetched. */
+void ring_follow(struct ring *view, const struct ring *r);
+
+/* Makes r the ring's only reader again; the other views are closed. */
+void ring_unshare(struct ring *r);
 
 /* Reads data_head with acquire semantics into r->head, and returns it.  If it is more than the data
  * size away, sets overrun and skips to it. */

@@ -16,6 +16,7 @@
 struct err;
 struct perf_event_attr;
 struct record;
+struct share_ops;
 struct source;
 struct source_ring;
 
@@ -81,6 +82,9 @@ struct source_ops {
 	/* Descriptor i that becomes readable when there are records, borrowed; -1 after the last.
 	 * Missing: -1. */
 	int (*poll_fd)(const struct source *s, size_t i);
+
+	/* For several readers.  Missing: there can be one. */
+	const struct share_ops *share;
 
 	/* Reads the counters of an event.  Missing: all zero. */
 	void (*count)(struct source *s, size_t event, struct source_count *ret);

@@ -93,7 +93,7 @@ uint64_t live_sample_cost(struct source *s, size_t event)
 	size_t r = 0;
 	while (r < l->n_rings && l->ring[r].cpu != cpu)
 		r++;
-	if (r == l->n_rings || !l->n_samples)
+	if (r == l->n_rings || !l->first.n_samples)
 		return 0;
 	choose_event(&attr);
 	const struct evopen *o = &l->options.open;
@@ -102,8 +102,8 @@ uint64_t live_sample_cost(struct source *s, size_t event)
 		return 0;
 	uint64_t ns = 0, head = ring_fetch(&l->ring[r].ring);
 	/* The kernel will find the same depth here as in the target. */
-	uint64_t depth = l->n_chain_entries / l->n_samples;
-	uint64_t bytes = l->n_stack_bytes / l->n_samples;
+	uint64_t depth = l->first.n_chain_entries / l->first.n_samples;
+	uint64_t bytes = l->first.n_stack_bytes / l->first.n_samples;
 	if (depth > DEPTH_MAX)
 		depth = DEPTH_MAX;
 	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, l->ring[r].fd) == 0)

@@ -6,6 +6,7 @@
 #include "base/hashindex.h"
 #include "base/vec.h"
 #include "source/live/live.h"
+#include "source/live/livevary.h"
 #include "source/merge.h"
 #include "source/record.h"
 #include "source/ring.h"
@@ -54,6 +55,7 @@ struct live_event {
 struct live_ring {
 	struct ring ring;
 	int fd;           /* the dummy event that owns it */
+	uint64_t varied_at;   /* ring.tail when the periods of its clocks last changed */
 	int cpu;
 	uint64_t n_lost;  /* by its LOST records */
 	VEC(uint64_t) closed;  /* ids of closed events, whose samples may still be in it */
@@ -67,13 +69,14 @@ struct livegroup {
 	struct hashindex index;
 };
 
-/* The state of livevary.c. */
-struct livevary {
-	uint64_t state;
-	double swing;         /* of the rate, in [-1, 1] */
-	bool mirrored;        /* its mirror image comes next */
-	uint64_t due_ns;      /* when the next change is due */
-	uint64_t n_samples;   /* live.n_samples at the last one */
+/* One of several readers of the rings: livereaders.c. */
+struct live_reader {
+	uint32_t index;
+	struct livegroup group;
+	struct merge merge;
+	struct ring *view;             /* one per ring; NULL: the rings themselves */
+	struct source_losses losses;   /* of the samples of its threads */
+	uint64_t n_samples, n_chain_entries, n_stack_bytes;  /* of all samples received */
 };
 
 struct live {
@@ -81,8 +84,10 @@ struct live {
 	struct source_usage usage;     /* without record_bytes */
 	uint32_t n_threads;            /* LIVE_TASK: threads found */
 	struct record_format *format;  /* per event; ids and times are in the same place in all */
-	struct livegroup group;
-	struct merge merge;
+	struct live_reader first;      /* the only one, unless there are others */
+	struct live_reader *other;     /* n_readers - 1 */
+	uint32_t n_readers;            /* 0 and 1: no others */
+	bool all_samples;              /* each reader needs those of all threads */
 	struct live_ring *ring;
 	size_t n_rings;
 	VEC(struct live_fd) fds;
@@ -94,9 +99,10 @@ struct live {
 	VEC(struct live_id) ids;
 	VEC(uint32_t) free_ids;        /* places in ids that are not in use */
 	struct hashindex id_index;
-	uint64_t n_samples, n_chain_entries, n_stack_bytes;  /* of all samples received */
 	struct livevary vary;
-	VEC(struct pollfd) poll;
+	VEC(struct pollfd) poll;       /* of live_wait */
+	int rings_fd;                  /* an epoll of all rings; only with has_rings_fd */
+	bool has_rings_fd;
 };
 
 extern const struct source_ops live_ops;
@@ -115,23 +121,19 @@ int live_keep_fd(struct live *l, const struct live_options *o, struct live_fd f,
 void live_add_sideband(const struct live *l, struct perf_event_attr *attr,
 		       const struct evopen_place *at);
 
-/* From now on each sample of this clock stands for `period` ns. */
-void live_note_period(struct live_id *id, uint64_t period);
-
-/* Gives each clock with a frequency a new period if it is due; must follow a drain.  Returns after
- * how many ms to call it again; -1: no clock varies. */
-int livevary_step(struct live *l, uint64_t now_ns);
-
 /* Starts with a leader's sample; livegroup_next gives one sample at a time until it returns false.
  */
-void livegroup_begin(struct live *l, const struct record *r);
-bool livegroup_next(struct live *l, struct record *ret);
+void livegroup_begin(struct livegroup *g, const struct record *r);
+bool livegroup_next(const struct live *l, struct livegroup *g, struct record *ret);
 void livegroup_done(struct livegroup *g);
 
 /* Operations of the source that have files of their own. */
 int live_set_stack(struct source *s, size_t ring, uint32_t stack_bytes, struct err *e);
 int live_set_user_chain(struct source *s, struct err *e);
 uint64_t live_sample_cost(struct source *s, size_t event);
+
+/* The next record for one reader, as source_next. */
+int live_next_of(struct live *l, struct live_reader *v, struct record *ret_record);
 
 /* Adds an event's counter to the sum. */
 void live_add_count(const struct live *l, const struct live_fd *f, struct source_count *sum);

@@ -6,8 +6,9 @@
  * events would report POLLHUP for ever once that thread has ended, even while others write to it.
  */
 
-#include "source/live/live-private.h"
+#include "source/live/livereaders.h"
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/hash.h"
@@ -20,6 +21,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -71,7 +73,7 @@ static struct live_late *find_late(const struct live *l, uint32_t tid)
  * event the id of the original event.  So the first sample whose id belongs to another thread
  * proves the inheritance; from then on the thread's own set is ignored.
  */
-static bool is_double(struct live *l, const struct live_id *id, uint32_t tid)
+static bool is_double(const struct live *l, const struct live_id *id, uint32_t tid)
 {
 	if (l->late.n == 0 || id->tid == 0)
 		return false;
@@ -79,8 +81,8 @@ static bool is_double(struct live *l, const struct live_id *id, uint32_t tid)
 	if (!late)
 		return false;
 	if (id->tid == tid)
-		return late->inherits;
-	late->inherits = true;
+		return __atomic_load_n(&late->inherits, __ATOMIC_RELAXED);
+	__atomic_store_n(&late->inherits, true, __ATOMIC_RELAXED);
 	return false;
 }
 
@@ -97,7 +99,8 @@ static uint64_t inherited_period(const struct live *l, uint32_t event, uint64_t 
 
 /* After the period of a clock was changed, the kernel still reports the old one, except for events
  * inherited after the change. */
-static void note_sample(struct live *l, const struct live_id *id, struct record *r)
+static void note_sample(const struct live *l, struct live_reader *v, const struct live_id *id,
+			struct record *r)
 {
 	if (id && !r->sample.period && r->stream_id != id->id)
 		r->sample.period = inherited_period(l, id->event, r->stream_id);
@@ -106,9 +109,9 @@ static void note_sample(struct live *l, const struct live_id *id, struct record 
 		if (period)
 			r->sample.period = period;
 	}
-	l->n_samples++;
-	l->n_chain_entries += r->sample.n_callchain;
-	l->n_stack_bytes += r->sample.n_user_stack_bytes;
+	v->n_samples++;
+	v->n_chain_entries += r->sample.n_callchain;
+	v->n_stack_bytes += r->sample.n_user_stack_bytes;
 }
 
 /* ---- the source -------------------------------------------------------------- */
@@ -168,7 +171,7 @@ void live_watch_clocks(struct live *l)
 	for (uint32_t i = 0; i < l->options.n_events; i++)
 		any |= is_shared_event(l, i);
 	if (any)
-		l->merge.shared = (struct merge_shared){ .is_shared = is_shared, .ctx = l };
+		l->first.merge.shared = (struct merge_shared){ .is_shared = is_shared, .ctx = l };
 }
 
 /* Samples are laid out as their events requested; PERF_SAMPLE_IDENTIFIER comes first in each. */
@@ -179,23 +182,44 @@ static const struct record_format *format_of(const struct live *l, const void *r
 	return &l->format[event != RECORD_NO_EVENT ? event : 0];
 }
 
-static int live_next(struct source *s, struct record *ret_record, struct err *e)
+/* Is it another reader's sample?  An exiting task has no ids: the engine knows whose it is. */
+static inline bool is_of_other(const struct live *l, const struct live_reader *v, const void *raw,
+			       size_t n_bytes)
 {
-	struct live *l = (struct live *)s;
-	if (l->group.record.sample.n_group && livegroup_next(l, ret_record))
+	uint32_t tid;
+	return l->n_readers > 1 && !l->all_samples &&
+	       record_peek_tid(&l->format[0], raw, n_bytes, &tid) && tid != UINT32_MAX &&
+	       share_reader_of(tid, l->n_readers) != v->index;
+}
+
+/* What all readers see is counted by the first. */
+static bool counts_damage(const struct live *l, const struct live_reader *v, const void *raw,
+			  size_t n_bytes)
+{
+	uint32_t tid;
+	return v->index == 0 || (!l->all_samples &&
+				 record_peek_tid(&l->format[0], raw, n_bytes, &tid) &&
+				 tid != UINT32_MAX);
+}
+
+int live_next_of(struct live *l, struct live_reader *v, struct record *ret_record)
+{
+	if (v->group.record.sample.n_group && livegroup_next(l, &v->group, ret_record))
 		return SOURCE_RECORD;
 	for (;;) {
 		size_t n_bytes, ring;
-		const void *raw = merge_next(&l->merge, &n_bytes, &ring);
-		s->losses.n_out_of_order = l->merge.n_out_of_order;
+		const void *raw = merge_next(&v->merge, &n_bytes, &ring);
+		v->losses.n_out_of_order = v->merge.n_out_of_order;
 		if (!raw)
 			return SOURCE_IDLE;
+		if (is_of_other(l, v, raw, n_bytes))
+			continue;
 		switch (record_decode(format_of(l, raw, n_bytes), raw, n_bytes, ret_record)) {
 		case RECORD_UNKNOWN:
-			s->losses.n_unknown++;
+			v->losses.n_unknown += v->index == 0;
 			continue;
 		case RECORD_BAD:
-			s->losses.n_undecodable++;
+			v->losses.n_undecodable += counts_damage(l, v, raw, n_bytes);
 			continue;
 		case RECORD_OK:
 			break;
@@ -210,33 +234,42 @@ static int live_next(struct source *s, struct record *ret_record, struct err *e)
 		if (ret_record->type == PERF_RECORD_SAMPLE) {
 			ret_record->event = event_of(l, ret_record->id);
 			if (ret_record->event == RECORD_NO_EVENT) {
-				s->losses.n_unassigned++;
+				v->losses.n_unassigned += counts_damage(l, v, raw, n_bytes);
 				continue;
 			}
 			if (id && is_double(l, id, ret_record->tid))
 				continue;
-			if (l->merge.shared.is_shared)
-				ret_record->time_ns = merge_time_ns(&l->merge);
-			note_sample(l, id, ret_record);
+			if (v->merge.shared.is_shared)
+				ret_record->time_ns = merge_time_ns(&v->merge);
+			note_sample(l, v, id, ret_record);
 		}
 		if (ret_record->type == PERF_RECORD_SAMPLE && ret_record->sample.n_group) {
-			livegroup_begin(l, ret_record);
-			if (!livegroup_next(l, ret_record))
+			livegroup_begin(&v->group, ret_record);
+			if (!livegroup_next(l, &v->group, ret_record))
 				continue;
 		}
 		return SOURCE_RECORD;
 	}
 }
 
+static int live_next(struct source *s, struct record *ret_record, struct err *e)
+{
+	struct live *l = (struct live *)s;
+	int r = live_next_of(l, &l->first, ret_record);
+	s->losses = l->first.losses;
+	return r;
+}
+
 static void live_limit(struct source *s, uint64_t until_ns)
 {
-	((struct live *)s)->merge.until_ns = until_ns;
+	((struct live *)s)->first.merge.until_ns = until_ns;
 }
 
 static void live_close(struct source *s)
 {
 	struct live *l = (struct live *)s;
-	merge_done(&l->merge);
+	livereaders_done(l);
+	merge_done(&l->first.merge);
 	for (size_t i = 0; i < l->fds.n; i++)
 		close(l->fds.v[i].fd);
 	for (size_t i = 0; i < l->n_rings; i++) {
@@ -251,11 +284,13 @@ static void live_close(struct source *s)
 	free(l->ring);
 	free(l->event);
 	free(l->format);
-	livegroup_done(&l->group);
+	livegroup_done(&l->first.group);
 	VEC_FREE(&l->ids);
 	VEC_FREE(&l->free_ids);
 	hashindex_done(&l->id_index);
 	VEC_FREE(&l->poll);
+	if (l->has_rings_fd)
+		close(l->rings_fd);
 	free(l);
 }
 
@@ -270,7 +305,7 @@ static struct live *live_of(const struct source *s)
 static int live_enable(struct source *s, struct err *e)
 {
 	struct live *l = live_of(s);
-	l->merge.shared.since_ns = clock_monotonic_ns();  /* there are no samples yet */
+	l->first.merge.shared.since_ns = clock_monotonic_ns();  /* there are no samples yet */
 	if (l->options.attr.enable_on_exec)
 		return 0;
 	for (size_t i = 0; i < l->fds.n; i++) {
@@ -290,6 +325,7 @@ static int set_paused(struct live *l, size_t event, bool paused, struct err *e)
 	for (size_t i = 0; i < l->options.n_events; i++)
 		if (event == SOURCE_ALL_EVENTS || event == i)
 			l->event[i].paused = paused;
+	livevary_renew(l);
 	for (size_t i = 0; i < l->fds.n; i++) {
 		const struct live_fd *f = &l->fds.v[i];
 		bool wanted = event == SOURCE_ALL_EVENTS ? f->event != RECORD_NO_EVENT
@@ -373,6 +409,23 @@ static int live_set_rate(struct source *s, size_t event, uint64_t rate, struct e
 		a->sample_freq = rate;
 	else
 		a->sample_period = rate;
+	livevary_renew(l);
+	return 0;
+}
+
+/* All rings behind one descriptor, so that waiting costs what happens, not what could. */
+static int open_rings_fd(struct live *l)
+{
+	CLEANUP_CLOSE int fd = epoll_create1(EPOLL_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	for (size_t i = 0; i < l->n_rings; i++) {
+		struct epoll_event ev = { .events = EPOLLIN };
+		if (epoll_ctl(fd, EPOLL_CTL_ADD, l->ring[i].fd, &ev) < 0)
+			return -errno;
+	}
+	l->rings_fd = TAKE_FD(fd);
+	l->has_rings_fd = true;
 	return 0;
 }
 
@@ -380,21 +433,21 @@ static int live_wait(struct source *s, int timeout_ms, const int *fds, size_t n_
 		     bool *ret_ready)
 {
 	struct live *l = live_of(s);
-	size_t n = l->n_rings + n_fds;
-	if (!VEC_EXTEND(&l->poll, n))
+	if (!VEC_EXTEND(&l->poll, 1 + n_fds))
 		return -ENOMEM;
+	int r = l->has_rings_fd ? 0 : open_rings_fd(l);
+	if (r < 0)
+		return r;
 	int vary_ms = livevary_step(l, clock_monotonic_ns());
 	if (vary_ms >= 0 && (timeout_ms < 0 || vary_ms < timeout_ms))
 		timeout_ms = vary_ms;
-	for (size_t i = 0; i < l->n_rings; i++)
-		l->poll.v[i] = (struct pollfd){ .fd = l->ring[i].fd, .events = POLLIN };
+	l->poll.v[0] = (struct pollfd){ .fd = l->rings_fd, .events = POLLIN };
 	for (size_t i = 0; i < n_fds; i++)
-		l->poll.v[l->n_rings + i] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
-	int r = poll(l->poll.v, n, timeout_ms);
-	if (r < 0)
+		l->poll.v[1 + i] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
+	if (poll(l->poll.v, 1 + n_fds, timeout_ms) < 0)
 		return -errno;
 	for (size_t i = 0; i < n_fds && ret_ready; i++)
-		ret_ready[i] = l->poll.v[l->n_rings + i].revents != 0;
+		ret_ready[i] = l->poll.v[1 + i].revents != 0;
 	return 0;
 }
 
@@ -483,6 +536,7 @@ const struct source_ops live_ops = {
 	.count = live_count, .n_places = live_n_places, .attr = live_attr, .usage = live_usage,
 	.set_rate = live_set_rate, .ring = live_ring, .set_stack = live_set_stack,
 	.set_user_chain = live_set_user_chain, .sample_cost = live_sample_cost,
+	.share = &livereaders_ops,
 };
 
 uint32_t live_n_threads(const struct source *s)

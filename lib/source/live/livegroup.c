@@ -40,15 +40,14 @@ static uint64_t advance(struct livegroup *g, uint64_t id, uint32_t tid, uint64_t
 	return value >= before ? value - before : value;
 }
 
-void livegroup_begin(struct live *l, const struct record *r)
+void livegroup_begin(struct livegroup *g, const struct record *r)
 {
-	l->group.record = *r;
-	l->group.at = 0;
+	g->record = *r;
+	g->at = 0;
 }
 
-bool livegroup_next(struct live *l, struct record *ret)
+bool livegroup_next(const struct live *l, struct livegroup *g, struct record *ret)
 {
-	struct livegroup *g = &l->group;
 	const struct record *r = &g->record;
 	const struct record_format *f = &l->format[r->event];
 	size_t words = 2 + !!(f->read_format & (1u << 4)); /* PERF_FORMAT_LOST, Linux 6.0 */

@@ -557,7 +557,7 @@ static int start_merging(struct live *l, struct err *e)
 		return err_errno(e, ENOMEM, "cannot set up the rings");
 	for (size_t i = 0; i < l->n_rings; i++)
 		rings[i] = &l->ring[i].ring;
-	if (merge_init(&l->merge, l->format, rings, l->n_rings) < 0)
+	if (merge_init(&l->first.merge, l->format, rings, l->n_rings) < 0)
 		return err_errno(e, ENOMEM, "cannot set up the rings");
 	return 0;
 }

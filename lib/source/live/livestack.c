@@ -227,6 +227,7 @@ static int reopen(struct live *l, const struct livestack *to, struct err *e)
 		return err_set(e, EOPNOTSUPP, "stack copies are fixed");
 	forget_ids(l, to);
 	size_t n = l->fds.n;
+	livevary_renew(l);
 	int r = open_successors(l, to, e);
 	use_successors(l, to, n, r < 0);
 	if (r < 0)

@@ -55,17 +55,22 @@ static double choose_period(double swing, double nominal_hz, double limit_hz)
 	return width < 0.02 ? 0 : NS_PER_S / (nominal_hz * (1 + width * swing));
 }
 
+/* The time between changes; 0: no clock varies. */
 static uint64_t distance_ns(const struct live *l)
 {
 	uint64_t distance = CHANGE_NS_MIN;
+	bool any = false;
 	for (size_t i = 0; i < l->fds.n; i++) {
 		if (!is_varied(l, &l->fds.v[i]))
 			continue;
+		any = true;
 		uint64_t freq = l->event[l->fds.v[i].event].attr.sample_freq;
 		uint64_t want = PERIODS_PER_CHANGE * (uint64_t)NS_PER_S / freq;
 		distance = want > distance ? want : distance;
 	}
 	uint64_t bearable = l->fds.n * (uint64_t)CHANGE_NS_PER_FD;
+	if (!any)
+		return 0;
 	return bearable > distance ? bearable : distance;
 }
 
@@ -81,24 +86,57 @@ static void change_period(struct live *l, const struct live_fd *f, double swing,
 	live_note_period(id, (uint64_t)(period + period * period / (2 * distance)));
 }
 
+/* The ring of a CPU; descriptors are mostly in the order of the rings, so *at is a hint. */
+static struct live_ring *ring_of(struct live *l, int cpu, size_t *at)
+{
+	for (size_t k = 0; k < l->n_rings; k++, ++*at) {
+		if (*at >= l->n_rings)
+			*at = 0;
+		if (l->ring[*at].cpu == cpu)
+			return &l->ring[*at];
+	}
+	return NULL;
+}
+
+/*
+ * Changes the clocks of CPUs that have written since their last change: others are in step with
+ * nothing, and their CPU need not be interrupted.  The rings were read since the change before
+ * last, so they hold no older samples.
+ */
+static bool change_active(struct live *l, double distance)
+{
+	bool any = false;
+	size_t at = 0;
+	double swing = 0;
+	for (size_t i = 0; i < l->fds.n; i++) {
+		const struct live_fd *f = &l->fds.v[i];
+		const struct live_ring *r = is_varied(l, f) ? ring_of(l, f->cpu, &at) : NULL;
+		if (!r || r->ring.tail == r->varied_at)
+			continue;
+		swing = any ? swing : next_swing(&l->vary);
+		any = true;
+		change_period(l, f, swing, distance);
+	}
+	for (size_t i = 0; i < l->n_rings; i++)
+		l->ring[i].varied_at = l->ring[i].ring.tail;
+	return any;
+}
+
+void livevary_renew(struct live *l)
+{
+	l->vary.is_known = false;
+}
+
 int livevary_step(struct live *l, uint64_t now)
 {
 	struct livevary *v = &l->vary;
-	bool any = false;
-	for (size_t i = 0; i < l->fds.n && !any; i++)
-		any = is_varied(l, &l->fds.v[i]);
-	if (!any)
+	if (!v->is_known)
+		v->distance_ns = distance_ns(l);
+	v->is_known = true;
+	if (!v->distance_ns)
 		return -1;
-	uint64_t distance = distance_ns(l);
-	/* The rings were read since the change before last, so they hold no older samples. */
-	if (now >= v->due_ns && l->n_samples != v->n_samples) {
-		double swing = next_swing(v);
-		for (size_t i = 0; i < l->fds.n; i++)
-			if (is_varied(l, &l->fds.v[i]))
-				change_period(l, &l->fds.v[i], swing, (double)distance);
-		v->n_samples = l->n_samples;
-		v->due_ns = now + distance;
-	}
+	if (now >= v->due_ns && change_active(l, (double)v->distance_ns))
+		v->due_ns = now + v->distance_ns;
 	return v->due_ns > now ? (int)((v->due_ns - now) / 1000000) + 1
-			       : (int)(distance / 1000000);
+			       : (int)(v->distance_ns / 1000000);
 }

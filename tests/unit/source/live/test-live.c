@@ -55,7 +55,7 @@ static struct live *make_live(struct sim_ring *sim)
 	l->n_rings = 1;
 	ring = &l->ring[0].ring;
 	if (ring_open_memory(ring, sim->control, sim->n_data_bytes) < 0 ||
-	    merge_init(&l->merge, l->format, &ring, 1) < 0)
+	    merge_init(&l->first.merge, l->format, &ring, 1) < 0)
 		abort();
 	for (size_t i = 0; i < sizeof(ids) / sizeof(*ids); i++)
 		live_add_id(l, ids[i]);
@@ -192,12 +192,17 @@ static void test_periods(void)
 		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK, .freq = 1,
 		.sample_freq = 1000,
 	};
+	livevary_renew(l);
 	tap_int(livevary_step(l, 1000000), 101, "a clock of 1000 Hz is changed each 100 ms");
 	tap_int(livevary_step(l, 51000000), 101 - 50, "but not earlier");
+	tap_ok(livevary_step(l, 300000000) == 100 && l->vary.due_ns < 300000000,
+	       "and not while its CPU writes nothing");
 	l->event[0].attr.inherit = 1;
+	livevary_renew(l);
 	tap_int(livevary_step(l, 1), -1, "an inherited clock keeps its period");
 	l->event[0].attr.inherit = 0;
 	l->event[0].attr.freq = 0;
+	livevary_renew(l);
 	tap_int(livevary_step(l, 1), -1, "a clock with a requested period keeps it");
 	l->fds.n = 0;
 	source_close(&l->source);
@@ -228,7 +233,7 @@ static void test_vary(void)
 	bool alike = true, within = true, moved = false;
 	double samples = 0;
 	for (int i = 1; i <= 20; i++) {
-		l->n_samples++;
+		l->ring[0].ring.tail += 8;
 		livevary_step(l, (uint64_t)i * 200000000);
 		double period = (double)id->period;
 		samples += 100e6 / period;
