@@ -12,6 +12,7 @@
 #include "engine/threadcache.h"
 #include "labels/samplelabels.h"
 #include "source/record.h"
+#include "source/share.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -245,6 +246,14 @@ place_sample(struct engine *g, const struct record *r, uint32_t pid, uint32_t ti
 	return true;
 }
 
+/* Is it a sample of this engine's threads? */
+static bool is_own(const struct engine *g, const struct record *r)
+{
+	uint32_t pid, tid;
+	is_target(g, r, &pid, &tid);
+	return share_reader_of(tid, g->options.n_readers) == g->options.reader;
+}
+
 /* Inline: for the records of perf, n is 1 and there are no labels. */
 static inline __attribute__((always_inline)) void
 add_sample(struct engine *g, const struct record *r, const struct engine_values v)
@@ -253,6 +262,8 @@ add_sample(struct engine *g, const struct record *r, const struct engine_values 
 	uint64_t n = v.n, value = v.value;
 	struct engine_event *ev = &g->event[r->event];
 	struct sample_place at;
+	if (g->options.n_readers > 1 && !is_own(g, r))
+		return;
 	targets_note_time(&g->targets, r->time_ns);
 	if (r->time_ns < g->window.start_ns || r->time_ns > g->window.end_ns)
 		return;
@@ -505,6 +516,17 @@ void engine_feed(struct engine *g, const struct record *r)
 	default:
 		break;
 	}
+}
+
+struct engine_unwound engine_unwound(const struct engine *g)
+{
+	const struct stack_user *u = &g->walk.user;
+	struct engine_unwound all = g->in_shards;
+	const struct unwind_stats *st = u->unwind ? unwind_stats(u->unwind) : NULL;
+	all.n_stacks += st ? st->n_stacks : 0;
+	all.n_beyond += st ? st->n_end[UNWIND_BEYOND] : 0;
+	all.n_switched += u->outer.n_switched;
+	return all;
 }
 
 void engine_add_lost(struct engine *g, uint32_t event, uint64_t n, uint64_t value)

@@ -53,6 +53,7 @@ struct engine_options {
 	const char *machine;         /* uname -m of the recorded machine */
 	bool follow;                 /* children and later threads are targets */
 	uint32_t own_pid;            /* the process whose samples n_own counts; 0: none */
+	uint32_t reader, n_readers;  /* see shards.h; n_readers up to 1: all samples are its own */
 };
 
 struct engine_event {
@@ -86,6 +87,9 @@ struct engine_gc {
 	struct gc_threads threads;
 };
 
+/* Stacks unwound by CFI, never reset: all; longer than their copy; of Go on another stack. */
+struct engine_unwound { uint64_t n_stacks, n_beyond, n_switched; };
+
 struct engine {
 	struct engine_options options;
 	struct budget budget;
@@ -113,6 +117,7 @@ struct engine {
 	struct engine_gc gc;
 	struct waits waits;          /* only with options.waits */
 	uint64_t n_born;             /* threads and processes created by targets */
+	struct engine_unwound in_shards; /* by the shards of this engine (shards.h) */
 };
 
 /* -ENOMEM with e set. */
@@ -143,6 +148,9 @@ void engine_settle(struct engine *g, uint64_t now_ns);
 
 /* Empties the profile and resets all statistics, but keeps processes and their code.  -ENOMEM. */
 int engine_clear(struct engine *g, struct err *e);
+
+/* Those of its shards included. */
+struct engine_unwound engine_unwound(const struct engine *g);
 
 /* Accounts for n samples that the kernel could not deliver, as one visible frame. */
 void engine_add_lost(struct engine *g, uint32_t event, uint64_t n, uint64_t value);

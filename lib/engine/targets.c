@@ -28,6 +28,16 @@ static void set_remove(struct hashindex *s, uint32_t id)
 	hashindex_remove(s, hash_u64(id), id);
 }
 
+static int set_copy(struct hashindex *to, const struct hashindex *from)
+{
+	for (uint32_t i = 0; i < from->n_slots; i++) {
+		uint32_t id = hashindex_id(from, i);
+		if (id != HASHINDEX_NONE && set_add(to, id) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 /* ---- targets ------------------------------------------------------------------- */
 
 void targets_init(struct targets *t, bool follow)
@@ -41,6 +51,20 @@ void targets_done(struct targets *t)
 	hashindex_done(&t->tids);
 	hashindex_done(&t->hosts);
 	*t = (struct targets){ 0 };
+}
+
+int targets_copy(struct targets *to, const struct targets *from)
+{
+	struct targets copy = *from;
+	copy.pids = copy.tids = copy.hosts = (struct hashindex){ 0 };
+	if (set_copy(&copy.pids, &from->pids) < 0 || set_copy(&copy.tids, &from->tids) < 0 ||
+	    set_copy(&copy.hosts, &from->hosts) < 0) {
+		targets_done(&copy);
+		return -ENOMEM;
+	}
+	targets_done(to);
+	*to = copy;
+	return 0;
 }
 
 int targets_add_pid(struct targets *t, uint32_t pid)

@@ -29,6 +29,9 @@ struct targets {
 void targets_init(struct targets *t, bool follow);
 void targets_done(struct targets *t);
 
+/* Makes `to` what `from` is; -ENOMEM. */
+int targets_copy(struct targets *to, const struct targets *from);
+
 /* -ENOMEM */
 int targets_add_pid(struct targets *t, uint32_t pid);
 int targets_add_tid(struct targets *t, uint32_t pid, uint32_t tid);

@@ -463,6 +463,44 @@ uint64_t jit_n_no_descriptor(const struct jit *j)
 	return n;
 }
 
+/* ---- several readers of the same processes ---------------------------------- */
+
+uint64_t jit_start_ns(const struct jit *j, const struct procs_process *p)
+{
+	return p->space.jit ? j->process.v[p->space.jit - 1]->start_ns : 0;
+}
+
+/* The process that a DSO's key names, and its generation. */
+static const struct jit_process *process_of(const struct jit *j, const struct dso *d,
+					    size_t *ret_generation)
+{
+	size_t number = (size_t)(d->key.ino >> PROCESS_SHIFT);
+	*ret_generation = (size_t)(d->key.ino & ((1u << PROCESS_SHIFT) - 1));
+	if (d->key.kind != DSO_ANON || !number || number > j->process.n)
+		return NULL;
+	return j->process.v[number - 1];
+}
+
+const struct dso *jit_same(const struct jit *j, const struct jit *other, const struct dso *d)
+{
+	size_t generation;
+	const struct jit_process *of = process_of(other, d, &generation), *same = NULL;
+	/* A process id has code anew after each exec, and when it is reused. */
+	for (size_t i = 0; of && i < j->process.n; i++) {
+		const struct jit_process *x = j->process.v[i];
+		if (x && x->pid == of->pid && x->start_ns <= of->start_ns &&
+		    (!same || x->start_ns >= same->start_ns))
+			same = x;
+	}
+	if (!same || !same->generation.n)
+		return NULL;
+	size_t i = same->generation.n, next = generation + 1;
+	uint64_t at_ns = next < of->generation.n ? of->generation.v[next].start_ns - 1 : UINT64_MAX;
+	while (i > 1 && same->generation.v[i - 1].start_ns > at_ns)
+		i--;
+	return dso_get(j->dsos, same->generation.v[i - 1].dso);
+}
+
 void jit_explain(const struct jit *j, const struct log *log)
 {
 	for (size_t i = 0; i < j->process.n; i++) {

@@ -66,6 +66,13 @@ bool jit_find_module(struct jit *j, const struct arch *arch, const struct procs_
 size_t jit_views(const struct jit *j, const struct dso *d,
 		 struct jitcode_view view[JITCODE_VIEWS_MAX]);
 
+/* When p's code was first seen, as in the records' time. */
+uint64_t jit_start_ns(const struct jit *j, const struct procs_process *p);
+
+/* The DSO of j for the code that d stands for in another struct jit, which has seen the same
+ * processes; NULL: d is no such DSO, or j does not have it. */
+const struct dso *jit_same(const struct jit *j, const struct jit *other, const struct dso *d);
+
 /*
  * Forgets processes that have ended and whose code belongs to no DSO in used[]; sets used[] for the
  * DSOs of the others.

@@ -145,6 +145,33 @@ struct dso *dso_table_add(struct dso_table *t, const struct dso_key *key, const 
 	return TAKE_PTR(d);
 }
 
+struct dso *dso_table_copy(struct dso_table *t, const struct dso *of)
+{
+	CLEANUP_FREE char *open_path = of->open_path ? strdup(of->open_path) : NULL;
+	CLEANUP_FREE uint8_t *image = of->image ? malloc(of->n_image_bytes) : NULL;
+	if ((of->open_path && !open_path) || (of->image && !image))
+		return NULL;
+	struct dso *d = dso_table_add(t, &of->key, of->path);
+	if (!d)
+		return NULL;
+	struct dso copy = *of;
+	copy.id = d->id;
+	copy.serial = d->serial;
+	copy.path = d->path;
+	copy.kept = NULL;
+	copy.fd = dsokeep_dup(of);
+	if (copy.fd < 0) {
+		copy.open_errno = -copy.fd;
+		copy.fd = -1;
+	}
+	if (image)
+		memcpy(image, of->image, of->n_image_bytes);
+	copy.open_path = TAKE_PTR(open_path);
+	copy.image = TAKE_PTR(image);
+	*d = copy;
+	return d;
+}
+
 void dso_table_forget(struct dso_table *t, const bool *used)
 {
 	for (uint32_t i = 0; i < t->n; i++) {

@@ -86,6 +86,9 @@ struct dso *dso_table_find(const struct dso_table *t, const struct dso_key *key,
 /* Adds a DSO (fd -1, contents not yet read).  NULL: out of memory. */
 struct dso *dso_table_add(struct dso_table *t, const struct dso_key *key, const char *path);
 
+/* Adds a copy of another table's DSO, with a descriptor of its own.  NULL: out of memory. */
+struct dso *dso_table_copy(struct dso_table *t, const struct dso *of);
+
 /* Removes the DSOs for whose ids used[] is false, and closes their files.  Their ids may be
  * reused. */
 void dso_table_forget(struct dso_table *t, const bool *used);
