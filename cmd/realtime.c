@@ -123,6 +123,14 @@ void realtime_lower(struct realtime *w)
 	set_priority(r->tid, false);
 }
 
+void realtime_on_reader(void *ctx, bool begins)
+{
+	if (begins)
+		realtime_raise(ctx);
+	else
+		realtime_lower(ctx);
+}
+
 /* ---- the watchdog ---------------------------------------------------------------- */
 
 bool realtime_look(struct realtime_seen *seen, uint64_t cpu_ns, bool is_runnable, uint64_t now_ns,

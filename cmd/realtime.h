@@ -51,6 +51,10 @@ void realtime_raise(struct realtime *w);
 /* Returns the calling thread to normal priority: before long work, and before it ends. */
 void realtime_lower(struct realtime *w);
 
+/* cprof_config.on_reader: raises the priority of a recorder's thread, or lowers it; ctx: a struct
+ * realtime. */
+void realtime_on_reader(void *ctx, bool begins);
+
 enum realtime_state realtime_state(const struct realtime *w);
 
 /* "yes", "no", "dropped" */

@@ -16,11 +16,11 @@
  *     cprof_recorder_free(r);
  *
  * libcprof(3) has the complete rules.  Functions that can fail return a negative errno and fill a
- * struct cprof_error.  The library never prints, exits, creates threads or changes signal
- * handlers, and it has no state outside of its objects.  A recorder belongs to one thread at a
- * time, which may change; several threads may use different recorders at the same time.  After
- * fork(2) it still belongs to the parent: in the child all functions except cprof_recorder_free,
- * statistics and cprof_recorder_write fail with -ECHILD.
+ * struct cprof_error.  The library never prints, exits or changes signal handlers, creates threads
+ * only if n_readers requests them, and has no state outside of its objects.  A recorder belongs to
+ * one thread at a time, which may change; several threads may use different recorders at the same
+ * time.  After fork(2) it still belongs to the parent: in the child all functions except
+ * cprof_recorder_free, statistics and cprof_recorder_write fail with -ECHILD.
  *
  * Structs that may grow are passed with their size: the inline functions pass the sizeof that the
  * program was compiled with.  Fields that the library does not know must be zero (-E2BIG), and
@@ -115,6 +115,8 @@ enum cprof_explain {
 
 /* What to record.  All zero but a target is a valid start; pointers are borrowed until
  * cprof_recorder_free. */
+#define CPROF_READERS_MAX 256
+
 struct cprof_config {
 	const struct cprof_kind *kind; /* NULL: cprof_cpu_recorder() */
 	enum cprof_self self;          /* this program as a target */
@@ -157,6 +159,11 @@ struct cprof_config {
 	const char *cpus;              /* with it, these CPUs only: "0-3,8"; NULL: all */
 	const char *command_file;      /* the file that command_pid will execute; NULL: unknown */
 	const struct cprof_cgroup *command_cgroup; /* where command_pid was started; NULL */
+	uint32_t n_readers;            /* threads that read samples, the caller's included; 0: 1 */
+	/* Called in each thread that the recorder creates, when it begins and before it ends; NULL.
+	 * Such a thread calls nothing else of the caller's. */
+	void (*on_reader)(void *ctx, bool begins);
+	void *on_reader_ctx;
 };
 
 /* The results of one event; strings are borrowed from the recorder. */
@@ -233,6 +240,7 @@ struct cprof_stats {
 	/* Each ring has copies of its own size: stack_bytes is the largest at the end, this one the
 	 * smallest; how often a ring could not carry its copies, and they were halved. */
 	uint32_t stack_bytes_min, n_stack_cuts;
+	uint32_t n_readers;            /* threads that read samples now */
 };
 
 /* ---- life ---------------------------------------------------------------------------- */

@@ -205,6 +205,8 @@ static void configure_recorder(struct recording *rec)
 		c->explain = log_record_line;
 	c->explain_max = o->verbose ? CPROF_EXPLAIN_ALL : CPROF_EXPLAIN_NOTE;
 	c->cache_dir = rec->cache_dir = cachedir_path();
+	c->on_reader = realtime_on_reader;
+	c->on_reader_ctx = &rec->realtime;
 }
 
 /* Records from the first event that is opened to the end. */

@@ -21,7 +21,7 @@
 enum {
 	OPT_NO_INHERIT = 512, OPT_SCOPE, OPT_ADAPTIVE, OPT_USER, OPT_KERNEL, OPT_CALL_GRAPH,
 	OPT_MAX_DEPTH, OPT_RING_SIZE, OPT_MAX_MEMORY, OPT_REALTIME, OPT_CHILDREN,
-	OPT_NO_COMMAND_LINE,
+	OPT_NO_COMMAND_LINE, OPT_THREADS,
 };
 
 static const struct argp_option options[] = {
@@ -62,6 +62,7 @@ static const struct argp_option options[] = {
 	{ "ring-size", OPT_RING_SIZE, "SIZE", 0,
 	  "Size of each CPU's ring, a power of two: 4M", 5 },
 	{ "max-memory", OPT_MAX_MEMORY, "SIZE", 0, "Memory for the profile; default: 256M", 5 },
+	{ "threads", OPT_THREADS, "N", 0, "Read the rings with N threads; default: 1", 5 },
 	{ "realtime", OPT_REALTIME, "WHEN", 0,
 	  "Read the rings at real-time priority where that is allowed: {realtime}", 5 },
 	{ 0 }
@@ -223,6 +224,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_RING_SIZE: c->ring_bytes = optparse_size(state, "--ring-size", arg); break;
 	case OPT_MAX_MEMORY:
 		c->max_memory_bytes = optparse_size(state, "--max-memory", arg);
+		break;
+	case OPT_THREADS:
+		c->n_readers = (uint32_t)optparse_number(state, "--threads", arg, 1,
+							 CPROF_READERS_MAX);
 		break;
 	case OPT_REALTIME:
 		o->is_normal = !optwords_parse(&optsets_realtime, state, "--realtime", arg);

@@ -185,6 +185,8 @@ static int run_recorder(struct top_state *top, int *ret_status, struct err *e)
 		c->command_cgroup = top->cgroup;
 	}
 	c->cache_dir = top->cache_dir = cachedir_path();
+	c->on_reader = realtime_on_reader;
+	c->on_reader_ctx = &top->realtime;
 	r = show_samples(top, ret_status, e);
 	top_screen_close(&top->screen);
 	realtime_lower(&top->realtime);

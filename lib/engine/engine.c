@@ -518,17 +518,6 @@ void engine_feed(struct engine *g, const struct record *r)
 	}
 }
 
-struct engine_unwound engine_unwound(const struct engine *g)
-{
-	const struct stack_user *u = &g->walk.user;
-	struct engine_unwound all = g->in_shards;
-	const struct unwind_stats *st = u->unwind ? unwind_stats(u->unwind) : NULL;
-	all.n_stacks += st ? st->n_stacks : 0;
-	all.n_beyond += st ? st->n_end[UNWIND_BEYOND] : 0;
-	all.n_switched += u->outer.n_switched;
-	return all;
-}
-
 void engine_add_lost(struct engine *g, uint32_t event, uint64_t n, uint64_t value)
 {
 	g->event[event].n_lost += n;

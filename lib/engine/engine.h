@@ -31,6 +31,7 @@
 #include "stack/stack-walk.h"
 #include "symbolize/jit/jitcode.h"
 #include "engine/targets.h"
+#include "engine/unwound.h"
 #include "engine/waits.h"
 
 struct err;
@@ -82,13 +83,7 @@ struct engine_window {
 };
 
 /* The state of the collection of unused entries: gc-*.c. */
-struct engine_gc {
-	struct gc_tables tables;
-	struct gc_threads threads;
-};
-
-/* Stacks unwound by CFI, never reset: all; longer than their copy; of Go on another stack. */
-struct engine_unwound { uint64_t n_stacks, n_beyond, n_switched; };
+struct engine_gc { struct gc_tables tables; struct gc_threads threads; };
 
 struct engine {
 	struct engine_options options;
@@ -117,7 +112,7 @@ struct engine {
 	struct engine_gc gc;
 	struct waits waits;          /* only with options.waits */
 	uint64_t n_born;             /* threads and processes created by targets */
-	struct engine_unwound in_shards; /* by the shards of this engine (shards.h) */
+	struct unwound in_shards;    /* by the shards of this engine */
 };
 
 /* -ENOMEM with e set. */
@@ -126,9 +121,7 @@ void engine_done(struct engine *g);
 void engine_feed(struct engine *g, const struct record *r);
 
 /* What a sample adds to the counts of its stack and labels. */
-struct engine_label {
-	const char *key, *value;
-};
+struct engine_label { const char *key, *value; };
 struct engine_values {
 	uint64_t n, value;           /* how many samples, and the sum of what they stand for */
 	const struct engine_label *label;  /* in addition to those of the thread */
@@ -148,9 +141,6 @@ void engine_settle(struct engine *g, uint64_t now_ns);
 
 /* Empties the profile and resets all statistics, but keeps processes and their code.  -ENOMEM. */
 int engine_clear(struct engine *g, struct err *e);
-
-/* Those of its shards included. */
-struct engine_unwound engine_unwound(const struct engine *g);
 
 /* Accounts for n samples that the kernel could not deliver, as one visible frame. */
 void engine_add_lost(struct engine *g, uint32_t event, uint64_t n, uint64_t value);

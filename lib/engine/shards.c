@@ -13,6 +13,7 @@
 #include "base/budget.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/foreign.h"
 #include "proc/procs-copy.h"
 #include "source/record.h"
 
@@ -67,9 +68,16 @@ int shards_init(struct shard *s, const struct engine *total, uint32_t index, uin
 	*s = (struct shard){ .step.n = 0 };
 	o.reader = index;
 	o.n_readers = n;
+	if (o.host) {
+		s->host = *o.host;
+		s->host.foreign = foreign_new();
+		o.host = &s->host;
+	}
 	int r = engine_init(g, &o, e);
-	if (r < 0)
+	if (r < 0) {
+		foreign_free(s->host.foreign);
 		return r;
+	}
 	if (copy_strings(&g->strings, &total->strings) < 0 ||
 	    procs_copy(&g->procs, &total->procs) < 0 ||
 	    targets_copy(&g->targets, &total->targets) < 0) {
@@ -79,6 +87,7 @@ int shards_init(struct shard *s, const struct engine *total, uint32_t index, uin
 	copy_jit(g, total);
 	g->procs.only_targets = total->procs.only_targets;
 	g->reread = total->reread;
+	g->reread.host = o.host;
 	start_journal(s);
 	shards_prepare(s, total);
 	return 0;
@@ -88,6 +97,7 @@ void shards_done(struct shard *s)
 {
 	s->engine.window.gaps = (struct pausegaps){ .open_ns = 0 };  /* the total engine's */
 	engine_done(&s->engine);
+	foreign_free(s->host.foreign);
 	VEC_FREE(&s->step);
 }
 
@@ -189,7 +199,7 @@ static void move_label_stats(struct applabels_stats *to, struct applabels_stats 
 
 static void add_unwound(struct engine *total, struct shard *s)
 {
-	struct engine_unwound now = engine_unwound(&s->engine);
+	struct unwound now = unwound_by(&s->engine);
 	total->in_shards.n_stacks += now.n_stacks - s->seen.n_stacks;
 	total->in_shards.n_beyond += now.n_beyond - s->seen.n_beyond;
 	total->in_shards.n_switched += now.n_switched - s->seen.n_switched;

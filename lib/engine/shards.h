@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/host.h"
 #include "base/vec.h"
 #include "engine/engine.h"
 
@@ -29,13 +30,14 @@ struct shards_step {
 
 struct shard {
 	struct engine engine;
+	struct host host;              /* the total engine's, with a struct foreign of its own */
 	VEC(struct shards_step) step;  /* when tables grew since the last shards_absorb */
 	struct shards_step base, last; /* the sizes then, and now */
-	struct engine_unwound seen;    /* what was added to the total engine's */
+	struct unwound seen;    /* what was added to the total engine's */
 };
 
 /* Shard number `index` of n, which knows what the total engine knows of processes and targets.
- * -ENOMEM with e set. */
+ * Must not be moved.  -ENOMEM with e set. */
 int shards_init(struct shard *s, const struct engine *total, uint32_t index, uint32_t n,
 	       struct err *e);
 void shards_done(struct shard *s);

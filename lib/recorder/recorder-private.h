@@ -11,6 +11,7 @@
 #include "recorder/cost.h"
 #include "recorder/coverage.h"
 #include "recorder/kind.h"
+#include "recorder/readers.h"
 #include "recorder/slices.h"
 #include "recorder/window.h"
 #include "source/source.h"
@@ -39,6 +40,7 @@ struct cprof_recorder {
 	struct window window;
 	struct slices slices;          /* config.keep_last_ns */
 	struct cost cost;
+	struct readers readers;
 	struct recorder_watch watch;
 	struct names names;
 	uint32_t names_compactions;    /* the engine's gc.tables.n_runs that names belong to */

@@ -128,6 +128,7 @@ void cprof_recorder_stats_sized(struct cprof_recorder *rec, struct cprof_stats *
 		.n_fds = use.n_fds, .n_cpus_failed = use.n_cpus_failed,
 		.own_cpu_ns = clock_now_ns(CLOCK_PROCESS_CPUTIME_ID) - rec->cpu_before_ns,
 	};
+	all.n_readers = rec->readers.n > 1 ? rec->readers.n : 1;
 	if (rec->kind->stats)
 		rec->kind->stats(&rec->session, &all);
 	cost_stats(&rec->cost, &all);

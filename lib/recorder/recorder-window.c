@@ -114,6 +114,9 @@ int cprof_recorder_snapshot(struct cprof_recorder *rec, struct err *e)
 	r = recorder_take_in(rec, true, e);
 	if (r < 0)
 		return r;
+	r = readers_absorb(&rec->readers, e);
+	if (r < 0)
+		return r;
 	r = slices_gather(&rec->slices, e);
 	if (r < 0)
 		return r;
@@ -129,6 +132,9 @@ int cprof_recorder_clear(struct cprof_recorder *rec, struct err *e)
 	int r = check_running(rec, e);
 	if (r < 0)
 		return r;
+	r = readers_absorb(&rec->readers, e);
+	if (r < 0)
+		return r;
 	/* The next profile must not start from the counts of all slices. */
 	const struct window *w = &rec->window;
 	bool is_count = w->counted_ns == w->taken_ns && !rec->slices.slice_ns;
@@ -140,6 +146,7 @@ int cprof_recorder_clear(struct cprof_recorder *rec, struct err *e)
 	}
 	rec->names_ready = false;
 	r = engine_clear(&rec->engine, e);
+	readers_clear(&rec->readers);
 	window_restart_counted(&rec->window);
 	cost_clear(&rec->cost);
 	rec->counted = false;

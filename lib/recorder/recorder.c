@@ -196,6 +196,7 @@ static int open_engine(struct cprof_recorder *rec, struct err *e)
 static int open_parts(struct cprof_recorder *rec, struct err *e)
 {
 	struct engine *g = &rec->engine;
+	readers_init(&rec->readers, rec->session.source, g);
 	slices_init(&rec->slices, g, &rec->window, rec->config.keep_last_ns);
 	if (window_init(&rec->window, &rec->session, &g->window) < 0 ||
 	    cost_init(&rec->cost, &rec->session, &rec->window, g->event, &g->throttle) < 0)
@@ -259,6 +260,7 @@ void cprof_recorder_free(struct cprof_recorder *rec)
 {
 	if (!rec)
 		return;
+	readers_done(&rec->readers);
 	source_close(rec->session.source);
 	if (rec->poll_fd >= 0)
 		close(rec->poll_fd);
@@ -316,6 +318,19 @@ static void open_window(struct cprof_recorder *rec)
 	cost_start(&rec->cost);
 }
 
+static int add_readers(struct cprof_recorder *rec, struct err *e)
+{
+	uint32_t n = rec->config.n_readers;
+	rec->readers.on_thread = rec->config.on_reader;
+	rec->readers.on_thread_ctx = rec->config.on_reader_ctx;
+	if (n > 1 && (rec->engine.options.waits || rec->kind->feed)) {
+		log_line(rec->session.log, LOG_WARN, "the time without a CPU is measured by one "
+			 "reader, not %u", n);
+		return 0;
+	}
+	return n > 1 ? readers_set(&rec->readers, n, e) : 0;
+}
+
 int cprof_recorder_start(struct cprof_recorder *rec, struct err *e)
 {
 	int r = recorder_check_owner(rec, e);
@@ -338,6 +353,9 @@ int cprof_recorder_start(struct cprof_recorder *rec, struct err *e)
 	if (r < 0)
 		return r;
 	read_proc(rec);
+	r = add_readers(rec, e);
+	if (r < 0)
+		return r;
 	return rec->kind->started ? rec->kind->started(&rec->session, &rec->engine, e) : 0;
 }
 
@@ -345,7 +363,9 @@ static int drain_source(struct cprof_recorder *rec, struct err *e)
 {
 	struct record record;
 	int r;
-	jit_poll(&rec->engine.jit, clock_monotonic_ns(), false);
+	readers_poll_jit(&rec->readers, clock_monotonic_ns(), false);
+	if (rec->readers.n)
+		return readers_drain(&rec->readers, e);
 	while ((r = source_next(rec->session.source, &record, e)) == SOURCE_RECORD)
 		if (rec->kind->feed)
 			rec->kind->feed(&rec->session, &rec->engine, &record);
@@ -407,7 +427,7 @@ static int wait_for_records(struct cprof_recorder *rec, int timeout_ms, const in
 		memcpy(fd, rec->watch.pidfd, rec->watch.n * sizeof(*fd));
 	if (n_fds)
 		memcpy(fd + rec->watch.n, fds, n_fds * sizeof(*fd));
-	timeout_ms = sooner_ms(timeout_ms, applabels_timeout_ms(&rec->engine.app));
+	timeout_ms = sooner_ms(timeout_ms, readers_labels_timeout_ms(&rec->readers));
 	if (rec->kind->timeout_ms)
 		timeout_ms = sooner_ms(timeout_ms, rec->kind->timeout_ms(&rec->session));
 	int r = source_wait(rec->session.source, timeout_ms, fd, n, ready);
@@ -440,11 +460,14 @@ int recorder_take_in(struct cprof_recorder *rec, bool reads_counters, struct err
 	r = cost_adapt(&rec->cost, e);
 	if (r < 0)
 		return r;
+	r = slices_are_due(&rec->slices, drained_ns) ? readers_absorb(&rec->readers, e) : 0;
+	if (r < 0)
+		return r;
 	r = slices_advance(&rec->slices, drained_ns, e);
 	if (r < 0)
 		return r;
 	collect_garbage(rec, clock_monotonic_ns());
-	return 0;
+	return readers_collect(&rec->readers, clock_monotonic_ns(), e);
 }
 
 int cprof_recorder_step(struct cprof_recorder *rec, int timeout_ms, const int *fds, size_t n_fds,
@@ -497,11 +520,14 @@ int cprof_recorder_stop(struct cprof_recorder *rec, struct err *e)
 	window_end(&rec->window);
 	window_read(&rec->window);
 	coverage_stop(&rec->coverage, &rec->engine.procs);
-	jit_poll(&rec->engine.jit, rec->window.end_ns, true);
+	readers_poll_jit(&rec->readers, rec->window.end_ns, true);
 	slices_scatter(&rec->slices);
 	source_limit(rec->session.source, UINT64_MAX);
 	r = drain_source(rec, e);
 	engine_settle(&rec->engine, rec->window.end_ns);
+	if (r < 0)
+		goto out;
+	r = readers_absorb(&rec->readers, e);
 	if (r < 0)
 		goto out;
 	r = slices_gather(&rec->slices, e);

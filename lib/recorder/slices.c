@@ -85,14 +85,17 @@ static void drop_old(struct slices *s, uint64_t now_ns)
 	}
 }
 
+bool slices_are_due(const struct slices *s, uint64_t now_ns)
+{
+	uint64_t since_ns = s->since_ns ? s->since_ns : s->window->start_ns;
+	return s->slice_ns && s->window->is_open && !s->gathered &&
+	       now_ns - since_ns >= s->slice_ns;
+}
+
 int slices_advance(struct slices *s, uint64_t now_ns, struct err *e)
 {
 	struct window *w = s->window;
-	if (!s->slice_ns || !w->is_open || s->gathered)
-		return 0;
-	if (!s->since_ns)
-		s->since_ns = w->start_ns;
-	if (now_ns - s->since_ns < s->slice_ns)
+	if (!slices_are_due(s, now_ns))
 		return 0;
 	drop_old(s, now_ns);
 	int r = take_out(s, &s->old[s->n], e);

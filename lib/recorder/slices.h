@@ -54,6 +54,9 @@ struct slices {
 /* keep_last_ns: what the slices cover together; 0: everything is kept, without slices. */
 void slices_init(struct slices *s, struct engine *g, struct window *w, uint64_t keep_last_ns);
 
+/* Is a slice complete? */
+bool slices_are_due(const struct slices *s, uint64_t now_ns);
+
 /* If a slice is complete, cuts it off and drops the oldest.  -ENOMEM with e set. */
 int slices_advance(struct slices *s, uint64_t now_ns, struct err *e);
 

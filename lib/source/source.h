@@ -16,7 +16,6 @@
 struct err;
 struct perf_event_attr;
 struct record;
-struct share_ops;
 struct source;
 struct source_ring;
 
@@ -83,9 +82,7 @@ struct source_ops {
 	 * Missing: -1. */
 	int (*poll_fd)(const struct source *s, size_t i);
 
-	/* For several readers.  Missing: there can be one. */
-	const struct share_ops *share;
-
+	const struct share_ops *share;  /* several readers (share.h); NULL: one */
 	/* Reads the counters of an event.  Missing: all zero. */
 	void (*count)(struct source *s, size_t event, struct source_count *ret);
 	/* On how many CPUs, or for how many threads and CPUs, an event is open.  Missing: 1. */
@@ -123,7 +120,6 @@ static inline int source_next(struct source *s, struct record *ret_record, struc
 {
 	return s->ops->next(s, ret_record, e);
 }
-
 void source_close(struct source *s);
 
 /*

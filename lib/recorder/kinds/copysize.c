@@ -113,10 +113,10 @@ static void adapt_ring(struct copysize *z, struct source *s, size_t i, bool prom
 	copyring_changed(c, &seen, now_ns, bytes);
 }
 
-static void adapt_size(struct copysize *z, struct source *s, const struct unwind_stats *st,
+static void adapt_size(struct copysize *z, struct source *s, const struct unwound *all,
 		       const struct log *log, uint64_t now_ns)
 {
-	const struct copysize_seen seen = { st->n_stacks, st->n_end[UNWIND_BEYOND] };
+	const struct copysize_seen seen = { all->n_stacks, all->n_beyond };
 	if (z->is_fixed || now_ns < z->due_ns || !make_rings(z, s))
 		return;
 	z->due_ns = now_ns + STEP_NS;
@@ -132,12 +132,12 @@ static void adapt_size(struct copysize *z, struct source *s, const struct unwind
 	}
 }
 
-static void adapt_chain(struct copysize *z, struct source *s, const struct engine *g,
-			const struct unwind_stats *st, const struct log *log)
+static void adapt_chain(struct copysize *z, struct source *s, const struct unwound *all,
+			const struct log *log)
 {
-	uint64_t n = g->walk.user.outer.n_switched;
+	uint64_t n = all->n_switched;
 	struct err why;
-	if (z->has_chain || n < SWITCHED_MIN || n * SWITCHED_SHARE < st->n_stacks)
+	if (z->has_chain || n < SWITCHED_MIN || n * SWITCHED_SHARE < all->n_stacks)
 		return;
 	z->has_chain = true;
 	if (source_set_user_chain(s, &why) < 0)
@@ -151,10 +151,9 @@ static void adapt_chain(struct copysize *z, struct source *s, const struct engin
 void copysize_step(struct copysize *z, struct source *s, const struct engine *g,
 		   const struct log *log, uint64_t now_ns)
 {
-	const struct stack_user *u = &g->walk.user;
-	const struct unwind_stats *st = u->unwind ? unwind_stats(u->unwind) : NULL;
-	if (!st)
+	const struct unwound all = unwound_by(g);
+	if (!g->walk.user.unwind)
 		return;
-	adapt_size(z, s, st, log, now_ns);
-	adapt_chain(z, s, g, st, log);
+	adapt_size(z, s, &all, log, now_ns);
+	adapt_chain(z, s, &all, log);
 }

@@ -224,7 +224,7 @@ int live_next_of(struct live *l, struct live_reader *v, struct record *ret_recor
 		case RECORD_OK:
 			break;
 		}
-		if (ret_record->type == PERF_RECORD_LOST)
+		if (ret_record->type == PERF_RECORD_LOST && v->index == 0)
 			l->ring[ring].n_lost += ret_record->lost.n_lost;
 		const struct live_id *id = live_find_id(l, ret_record->id);
 		ret_record->event = id ? id->event : RECORD_NO_EVENT;

@@ -1,0 +1,65 @@
+#ifndef CPROF_RECORDER_READERS_H
+#define CPROF_RECORDER_READERS_H
+
+/*
+ * The threads that read the rings.  At first there is one, the caller's, and one engine.  With
+ * more, the samples are divided among as many engines (engine/shards.h), and the caller's thread
+ * runs the first of them.  The others work only within readers_drain: outside of it the caller may
+ * use all engines as if there were no threads.
+ */
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "engine/shards.h"
+
+struct err;
+struct readers_thread;
+struct source;
+
+struct readers {
+	/* Borrowed by readers_init. */
+	struct source *source;
+	struct engine *total;          /* has everything after readers_absorb */
+	void (*on_thread)(void *ctx, bool begins);  /* set by the caller, or NULL: see cprof.h */
+	void *on_thread_ctx;
+
+	uint32_t n;                    /* shards; 0: the total engine reads alone */
+	struct shard *shard;
+	/* Private. */
+	struct readers_thread *thread; /* n - 1 */
+	uint32_t n_threads;
+	pid_t owner;                   /* a forked child has no threads */
+	pthread_mutex_t lock;
+	pthread_cond_t begin, end;
+	uint64_t round;                /* the threads' work begins when it changes */
+	uint32_t n_busy;
+	bool is_over;
+};
+
+void readers_init(struct readers *rs, struct source *source, struct engine *total);
+void readers_done(struct readers *rs);
+
+/* Divides the work among n readers; the counts of earlier ones are absorbed.
+ * -errno with e set: there is one reader then, or, if counts could not be absorbed, no change. */
+int readers_set(struct readers *rs, uint32_t n, struct err *e);
+
+/* With shards: feeds all records that wait. */
+int readers_drain(struct readers *rs, struct err *e);
+
+/* Moves the counts of all shards into the total engine; with one reader, does nothing. */
+int readers_absorb(struct readers *rs, struct err *e);
+
+/* After readers_absorb, when the total engine was cleared. */
+void readers_clear(struct readers *rs);
+
+/* Collects the shards' garbage if that is due. */
+int readers_collect(struct readers *rs, uint64_t now_ns, struct err *e);
+
+/* As applabels_timeout_ms and jit_poll, for all engines. */
+int readers_labels_timeout_ms(const struct readers *rs);
+void readers_poll_jit(struct readers *rs, uint64_t now_ns, bool is_forced);
+
+#endif
