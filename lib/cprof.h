@@ -164,6 +164,7 @@ struct cprof_config {
 	 * Such a thread calls nothing else of the caller's. */
 	void (*on_reader)(void *ctx, bool begins);
 	void *on_reader_ctx;
+	bool no_bpf;                   /* scope cpu: no filter in the kernel */
 };
 
 /* The results of one event; strings are borrowed from the recorder. */
@@ -241,6 +242,7 @@ struct cprof_stats {
 	 * smallest; how often a ring could not carry its copies, and they were halved. */
 	uint32_t stack_bytes_min, n_stack_cuts;
 	uint32_t n_readers;            /* threads that read samples now */
+	bool kernel_filter;            /* scope cpu: the kernel drops samples of other tasks */
 };
 
 /* ---- life ---------------------------------------------------------------------------- */

@@ -16,6 +16,7 @@
 
 /* Newer than the headers of some systems. */
 #define PERFMON 38
+#define BPF_LOAD 39
 #define CHECKPOINT_RESTORE 40
 
 /* Set by the command when it starts, before it has other threads; not by users of the library. */
@@ -63,7 +64,8 @@ static int set_effective(uint64_t effective)
 uint64_t rights_useful(uint64_t permitted)
 {
 	uint64_t useful = BIT(PERFMON) | BIT(CAP_SYS_PTRACE) | BIT(CAP_SYSLOG) |
-			  BIT(CAP_SYS_NICE) | BIT(CAP_IPC_LOCK) | BIT(CHECKPOINT_RESTORE);
+			  BIT(CAP_SYS_NICE) | BIT(CAP_IPC_LOCK) | BIT(BPF_LOAD) |
+			  BIT(CHECKPOINT_RESTORE);
 	/* Linux before 5.8. */
 	if (!(permitted & BIT(PERFMON)))
 		useful |= BIT(CAP_SYS_ADMIN);

@@ -136,7 +136,8 @@ static void add_count(struct engine *g, uint32_t event, uint32_t stack, uint32_t
  * How many events the sample stands for.  With a frequency the kernel keeps adjusting the period.
  * An adjustment may end a period early, but the sample reports a whole one: rare events would be
  * counted several times too often.  So if the sample has the event's counter, use the difference
- * from the CPU's previous sample.
+ * from the CPU's previous sample.  If the source leaves samples of other tasks out, a difference of
+ * several periods includes theirs.
  */
 static uint64_t weight_of(struct engine *g, const struct record *r)
 {
@@ -150,7 +151,8 @@ static uint64_t weight_of(struct engine *g, const struct record *r)
 		return period;
 	uint64_t last = g->last_count.v[at], now = r->sample.count;
 	g->last_count.v[at] = now;
-	return now >= last ? now - last : now;  /* less: the event was reopened */
+	uint64_t n = now >= last ? now - last : now;  /* less: the event was reopened */
+	return g->options.has_gaps >> r->event & 1 && n > 2 * period ? period : n;
 }
 
 /*

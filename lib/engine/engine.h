@@ -45,7 +45,7 @@ struct engine_options {
 	const uint32_t *output;      /* per event: the profile it belongs to; NULL: its own */
 	const char *const *pmu;      /* per event: its label pmu or NULL; NULL: none has one */
 	const uint8_t *waits;        /* per event: enum waits_role bits; NULL: there are no waits */
-	uint64_t by_count;           /* bit per event: its samples are weighed by its counter */
+	uint64_t by_count, has_gaps; /* bits per event: weighed by its counter; others left out */
 	unsigned labels;             /* enum samplelabel bits */
 	const char *const *label;    /* "KEY=VALUE" on every sample, checked by the caller */
 	size_t n_labels;

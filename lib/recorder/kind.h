@@ -46,6 +46,12 @@ struct kind_event {
 	bool is_clock;                  /* its amount is CPU time in ns */
 	unsigned waits;                 /* enum waits_role bits (engine/waits.h), set by open */
 	bool by_count;                  /* samples are weighed by the event's counter */
+	/* The source delivers no samples of other tasks.  It may still lose records of their
+	 * mappings and forks, which the kernel counts, too. */
+	bool is_filtered;
+	/* It leaves some of them out, so that between two samples the counter may include
+	 * others. */
+	bool has_gaps;
 	bool is_freq;                   /* rate is in Hz, else it is a period */
 	uint64_t rate;                  /* as opened */
 	uint64_t period;                /* amount of samples that carry none; 0: it varies */
@@ -70,7 +76,7 @@ struct kind_session {
 	uint32_t n_outputs;
 	struct source *source;          /* closed by the recorder, before the kind */
 	enum cprof_scope scope;
-	char scope_reason[160];         /* why this scope */
+	char scope_reason[240];         /* why this scope */
 	bool only_targets;              /* the source delivers records of targets only */
 	bool user_only;                 /* the kernel's side could not be sampled */
 	const struct cgroup *cgroup;    /* the target's own, or NULL */

@@ -34,7 +34,7 @@ static void add_lost(struct cprof_recorder *rec, size_t i)
 	});
 	uint64_t n = we->lost.n;
 	/* The next sample's weight includes what the lost one would have stood for. */
-	if (rec->session.event[i].by_count)
+	if (rec->session.event[i].by_count && !rec->session.event[i].has_gaps)
 		period = 0;
 	/* An earlier snapshot has counted some of them already. */
 	if (n > ev->n_lost)

@@ -162,6 +162,14 @@ static uint64_t by_count(const struct kind_session *k)
 	return bits;
 }
 
+static uint64_t has_gaps(const struct kind_session *k)
+{
+	uint64_t bits = 0;
+	for (size_t i = 0; i < k->n_events && i < 64; i++)
+		bits |= k->event[i].has_gaps ? UINT64_C(1) << i : 0;
+	return bits;
+}
+
 static int open_engine(struct cprof_recorder *rec, struct err *e)
 {
 	const struct cprof_config *c = &rec->config;
@@ -171,7 +179,7 @@ static int open_engine(struct cprof_recorder *rec, struct err *e)
 		.host = k->host, .machine = k->source->facts.arch,
 		.n_events = k->n_events, .output = rec->output, .pmu = rec->pmu,
 		.period = rec->period, .waits = rec->waits,
-		.by_count = by_count(k),
+		.by_count = by_count(k), .has_gaps = has_gaps(k),
 		.labels = c->labels_given ? c->labels : SAMPLELABELS_DEFAULT,
 		.label = c->label, .n_labels = c->n_labels,
 		.max_stack = k->max_stack, .max_branches = k->max_branches,

@@ -13,6 +13,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define DEFAULT_FREQ "999"
@@ -207,6 +208,15 @@ set_scope(struct kind_session *k, enum cprof_scope scope, const char *fmt, ...)
 	va_end(ap);
 	k->scope = scope;
 	k->cgroup = NULL;
+}
+
+void kind_cpu_add_reason(struct kind_session *k, const char *fmt, ...)
+{
+	size_t n = strlen(k->scope_reason);
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(k->scope_reason + n, sizeof(k->scope_reason) - n, fmt, ap);
+	va_end(ap);
 }
 
 /* Uses the group that the command was started in, or creates one and moves the command. */

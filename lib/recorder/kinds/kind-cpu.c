@@ -141,6 +141,12 @@ static int open_rings(struct kind_session *k, struct err *e)
 	const struct cprof_config *config = k->config;
 	const struct kind_cpu *c = k->state;
 	pid_t command = config->command_pid;
+	const struct live_targets filter = {
+		.pid = command ? &command : config->pid, .n_pids = command ? 1 : config->n_pids,
+		.tid = config->tid, .n_tids = config->n_tids, .follow = !config->no_inherit,
+	};
+	bool is_filtered = k->scope == CPROF_SCOPE_CPU && !config->all_processes &&
+			   !config->no_bpf;
 	const struct live_options o = {
 		.event = c->events.v, .n_events = c->events.n,
 		.attr = c->attr, .open = c->open,
@@ -151,6 +157,7 @@ static int open_rings(struct kind_session *k, struct err *e)
 		.read_seldom = config->self != CPROF_SELF_NONE,
 		.pausable = config->pausable,
 		.cpus = config->cpus,
+		.filter = is_filtered ? &filter : NULL,
 		.ring_bytes = config->ring_bytes,
 		.rings_bytes = rings_bytes(config),
 	};
@@ -158,6 +165,42 @@ static int open_rings(struct kind_session *k, struct err *e)
 	if (r < 0 && config->all_processes)
 		allprocs_explain(e);
 	return r;
+}
+
+/* Reports whether the kernel drops the samples of other tasks. */
+static void note_filter(struct kind_session *k)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < k->n_events; i++) {
+		enum live_filtered f = live_filtered(k->source, i);
+		k->event[i].is_filtered = f == LIVE_FILTERED;
+		k->event[i].has_gaps = f != LIVE_UNFILTERED;
+		n += f == LIVE_FILTERED;
+	}
+	if (k->scope != CPROF_SCOPE_CPU || k->config->all_processes)
+		return;
+	const char *why = k->config->no_bpf ? "--no-bpf" : live_why_unfiltered(k->source);
+	if (why)
+		kind_cpu_add_reason(k, "; no filter in the kernel: %s", why);
+	else if (n == k->n_events)
+		kind_cpu_add_reason(k, "; the kernel drops samples of other tasks");
+	else
+		kind_cpu_add_reason(k, "; the kernel drops samples of other tasks, of %zu of %zu "
+				    "events", n, k->n_events);
+}
+
+/* The filter accepts everything once it had no room for a task. */
+static void tend_filter(struct kind_session *k)
+{
+	bool is_full = false;
+	for (size_t i = 0; i < k->n_events; i++) {
+		if (!k->event[i].is_filtered || live_filtered(k->source, i) == LIVE_FILTERED)
+			continue;
+		k->event[i].is_filtered = false;
+		is_full = true;
+	}
+	if (is_full)
+		kind_cpu_add_reason(k, ", until it had no room for more tasks");
 }
 
 /* Opens all events in the scope k->scope. */
@@ -196,6 +239,7 @@ static int open_events(struct kind_session *k, struct err *e)
 		r = open_in_scope(k, e);
 	if (r < 0)
 		return r;
+	note_filter(k);
 	kind_cpu_log_scope(k);
 	for (size_t i = 0; i < k->n_events; i++)
 		k->event[i].by_count = is_weighed(source_attr(k->source, i));
@@ -216,6 +260,7 @@ static void drained(struct kind_session *k, struct engine *g, uint64_t now_ns)
 	struct kind_cpu *c = k->state;
 	copysize_step(&c->copysize, k->source, g, k->log, now_ns);
 	kind_cpu_waits_drained(k, g);
+	tend_filter(k);
 }
 
 static int find_event(const struct kind_session *k, const char *name)
@@ -238,6 +283,8 @@ static void add_stats(const struct kind_session *k, struct cprof_stats *ret)
 	ret->stack_bytes = c->copysize.bytes_max;
 	ret->stack_bytes_min = c->copysize.bytes_min;
 	ret->n_stack_cuts = c->copysize.n_cuts;
+	for (size_t i = 0; i < k->n_events; i++)
+		ret->kernel_filter |= k->event[i].is_filtered;
 }
 
 static double coverage(const struct kind_session *k, const struct cprof_stats *stats,

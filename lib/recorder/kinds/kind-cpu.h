@@ -49,6 +49,10 @@ int kind_cpu_choose_scope(struct kind_session *k, struct err *e);
  * none. */
 bool kind_cpu_next_scope(struct kind_session *k, const struct err *e);
 
+/* Adds to the reason for the scope. */
+void kind_cpu_add_reason(struct kind_session *k, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
 /* Explains the scope in which the events were opened. */
 void kind_cpu_log_scope(const struct kind_session *k);
 

@@ -6,6 +6,7 @@
 #include "base/hashindex.h"
 #include "base/vec.h"
 #include "source/live/live.h"
+#include "source/live/livefilter.h"
 #include "source/live/livevary.h"
 #include "source/merge.h"
 #include "source/record.h"
@@ -49,6 +50,7 @@ struct live_event {
 	struct source_count closed;    /* what its closed predecessors counted */
 	unsigned given_up;             /* enum evopen_given_up */
 	bool paused;
+	bool filtered, unfiltered;     /* on some CPU the kernel filters it; it does not */
 	bool broken;                   /* its weak group could not be opened */
 };
 
@@ -88,6 +90,8 @@ struct live {
 	struct live_reader *other;     /* n_readers - 1 */
 	uint32_t n_readers;            /* 0 and 1: no others */
 	bool all_samples;              /* each reader needs those of all threads */
+	struct livefilter filter;
+	const char *why_unfiltered;
 	struct live_ring *ring;
 	size_t n_rings;
 	VEC(struct live_fd) fds;

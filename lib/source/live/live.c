@@ -270,6 +270,7 @@ static void live_close(struct source *s)
 	struct live *l = (struct live *)s;
 	livereaders_done(l);
 	merge_done(&l->first.merge);
+	livefilter_close(&l->filter);
 	for (size_t i = 0; i < l->fds.n; i++)
 		close(l->fds.v[i].fd);
 	for (size_t i = 0; i < l->n_rings; i++) {
@@ -547,4 +548,18 @@ uint32_t live_n_threads(const struct source *s)
 unsigned live_given_up(const struct source *s, size_t i)
 {
 	return live_of(s)->event[i].given_up;
+}
+
+const char *live_why_unfiltered(const struct source *s)
+{
+	return live_of(s)->why_unfiltered;
+}
+
+enum live_filtered live_filtered(const struct source *s, size_t i)
+{
+	const struct live *l = live_of(s);
+	if (!l->event[i].filtered)
+		return LIVE_UNFILTERED;
+	return l->event[i].unfiltered || livefilter_is_full(&l->filter) ? LIVE_PARTLY_FILTERED
+								       : LIVE_FILTERED;
 }

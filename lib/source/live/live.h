@@ -32,6 +32,15 @@ enum live_scope {
 	LIVE_CGROUP,  /* one event per CPU, which the kernel confines to a cgroup */
 };
 
+/* Whose samples are wanted. */
+struct live_targets {
+	const pid_t *pid;            /* processes, all their threads */
+	size_t n_pids;
+	const pid_t *tid;            /* single threads */
+	size_t n_tids;
+	bool follow;                 /* and what they create from now on */
+};
+
 struct live_options {
 	const struct evspec *event;
 	size_t n_events;
@@ -46,6 +55,9 @@ struct live_options {
 	bool read_seldom;            /* larger rings, if ring_bytes is 0 */
 	bool pausable;               /* source_pause may be called: separate side-band events */
 	const char *cpus;            /* only on these CPUs, a list as in cpus.h; NULL: on all */
+	/* LIVE_CPU: the kernel shall deliver samples of these only; NULL: of all tasks.  Used
+	 * during live_open only. */
+	const struct live_targets *filter;
 	uint64_t ring_bytes;         /* of data per ring, a power of two of pages; 0: chosen */
 	uint64_t rings_bytes;        /* of all rings, if their size is chosen; 0: no limit */
 };
@@ -55,6 +67,17 @@ int live_open(const struct live_options *o, struct source **ret_source, struct e
 
 /* The number of threads that events were opened on (LIVE_TASK). */
 uint32_t live_n_threads(const struct source *s);
+
+/* Why there is no filter (live_options.filter); NULL: there is one. */
+const char *live_why_unfiltered(const struct source *s);
+
+/* Whether the kernel drops samples of other tasks, of which event. */
+enum live_filtered {
+	LIVE_UNFILTERED,
+	LIVE_PARTLY_FILTERED,  /* it dropped some, and has had no room for a new task since */
+	LIVE_FILTERED,
+};
+enum live_filtered live_filtered(const struct source *s, size_t i);
 
 /* What the ladder of fallbacks gave up for event i: enum evopen_given_up. */
 unsigned live_given_up(const struct source *s, size_t i);

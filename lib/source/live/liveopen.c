@@ -176,6 +176,19 @@ void live_add_sideband(const struct live *l, struct perf_event_attr *attr,
 	attr->task = 1;
 }
 
+/* The counters of a group, which each sample contains, must be compared with those of the previous
+ * sample of any task. */
+static void filter_event(struct live *l, const struct live_fd *f)
+{
+	if (l->filter.filter_fd < 0 || f->event == RECORD_NO_EVENT)
+		return;
+	struct live_event *ev = &l->event[f->event];
+	if (ev->attr.read_format & PERF_FORMAT_GROUP || livefilter_attach(&l->filter, f->fd) < 0)
+		ev->unfiltered = true;
+	else
+		ev->filtered = true;
+}
+
 int live_keep_fd(struct live *l, const struct live_options *o, struct live_fd f, int ring_fd,
 		 struct err *e)
 {
@@ -195,6 +208,7 @@ int live_keep_fd(struct live *l, const struct live_options *o, struct live_fd f,
 		close(f.fd);
 		return err_errno(e, ENOMEM, "cannot open events");
 	}
+	filter_event(l, &f);
 	return 0;
 }
 
@@ -601,6 +615,9 @@ static int open_all(struct live *l, struct live_options *o, int *cpus, size_t n_
 	int r = open_rings(l, o, cpus, n_cpus, e);
 	if (r < 0)
 		return r;
+	l->why_unfiltered = "not requested";
+	if (o->filter && livefilter_open(&l->filter, o->filter, o->open.host, &l->why_unfiltered))
+		l->why_unfiltered = NULL;
 	r = open_events(l, o, e);
 	if (r < 0)
 		return r;
@@ -612,6 +629,7 @@ static int open_all(struct live *l, struct live_options *o, int *cpus, size_t n_
 	count_empty_rings(l, o);
 	l->usage.n_fds = (uint32_t)(l->fds.n + l->n_rings);
 	l->options = *o;
+	l->options.filter = NULL;
 	live_watch_clocks(l);
 	return 0;
 }
@@ -630,6 +648,7 @@ int live_open(const struct live_options *options, struct source **ret_source, st
 	if (!l)
 		return err_errno(e, ENOMEM, "cannot set up recording");
 	l->source.ops = &live_ops;
+	l->filter = (struct livefilter)LIVEFILTER_NONE;
 	l->options = o;
 	read_facts(&l->source.facts, (size_t)n_online, o.scope == LIVE_CPU);
 	int r = open_all(l, &o, cpus, (size_t)n_cpus, e);
