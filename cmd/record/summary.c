@@ -335,6 +335,7 @@ void summary_print_json(const struct summary *s, FILE *to)
 	fprintf(to, "{\"version\": \"%s\", \"scope\": \"%s\", ", CPROF_VERSION,
 		scope_name(st.scope));
 	summaryparts_json_string(to, "scope_reason", st.scope_reason);
+	fprintf(to, ", \"kernel_filter\": %s", st.kernel_filter ? "true" : "false");
 	fprintf(to, ", \"start_time_ns\": %" PRId64 ", \"end_time_ns\": %" PRId64
 		", \"duration_ns\": %" PRIu64, st.start_realtime_ns, st.end_realtime_ns,
 		st.duration_ns);

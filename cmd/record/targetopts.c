@@ -21,7 +21,7 @@
 enum {
 	OPT_NO_INHERIT = 512, OPT_SCOPE, OPT_ADAPTIVE, OPT_USER, OPT_KERNEL, OPT_CALL_GRAPH,
 	OPT_MAX_DEPTH, OPT_RING_SIZE, OPT_MAX_MEMORY, OPT_REALTIME, OPT_CHILDREN,
-	OPT_NO_COMMAND_LINE, OPT_THREADS,
+	OPT_NO_COMMAND_LINE, OPT_THREADS, OPT_NO_BPF,
 };
 
 static const struct argp_option options[] = {
@@ -38,6 +38,8 @@ static const struct argp_option options[] = {
 	{ "no-inherit", OPT_NO_INHERIT, NULL, 0,
 	  "Leave out threads and child processes created later", 1 },
 	{ "scope", OPT_SCOPE, "SCOPE", 0, "How events are opened: {scope}", 1 },
+	{ "no-bpf", OPT_NO_BPF, NULL, 0,
+	  "In scope cpu, let cprof and not the kernel drop the samples of other tasks", 1 },
 
 	{ NULL, 0, NULL, 0, "Events:", 2 },
 	{ "event", 'e', "EVENT[,EVENT...]", 0,
@@ -218,6 +220,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_SCOPE:
 		c->scope = (enum cprof_scope)optwords_parse(&optsets_scope, state, "--scope", arg);
 		break;
+	case OPT_NO_BPF: c->no_bpf = true; break;
 	case OPT_MAX_DEPTH:
 		c->max_depth = (uint32_t)optparse_number(state, "--max-depth", arg, 1, 1000000);
 		break;

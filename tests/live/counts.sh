@@ -50,7 +50,7 @@ is "$(json '0 <= e["samples"] + e["lost_counted"] - e["counted"] <= 400')" True 
 others() {
 	background "$PROG/spin" 4 1000000
 	other=$pid
-	start_cprof record --json --strict --scope cpu -e cpu-clock -F 4000 --ring-size 16k \
+	start_cprof record --json --strict --scope cpu --no-bpf -e cpu-clock -F 4000 --ring-size 16k \
 		-o cpu.pb.gz -- sh -c "'$PROG/spin' 2 50 >&2; while [ ! -e ended ]; do sleep 0.05; done"
 	let_use "$other" 100
 	kill -STOP "$cprof_pid"

@@ -14,6 +14,19 @@ print(eval(sys.argv[1]))' "$1"
 group=$(sed -n 's/^0:://p' /proc/self/cgroup)
 mount=$(awk '$0 ~ / - cgroup2 / { print $5; exit }' /proc/self/mountinfo)
 folder=$mount$group
+leave_folder() {
+	while read -r process; do
+		echo "$process" >"$folder/../cgroup.procs"
+	done <"$folder/cgroup.procs"
+	rmdir "$folder"
+}
+# A cgroup for this script, so that it does not see those of other recordings.
+if mkdir "$folder/scopes-$$" 2>/dev/null; then
+	at_end leave_folder
+	folder=$folder/scopes-$$
+	group=${group%/}/scopes-$$
+	echo 0 >"$folder/cgroup.procs" || folder=$mount$group
+fi
 
 run "$CPROF" record --json -q -o c.pb.gz -- "$PROG/spin" 3 100
 is "$status" 0 'a command is recorded'
@@ -35,11 +48,10 @@ is "$(groups)" 0 'the cgroup is removed'
 
 # Neighbours: their samples never reach the reader, and the kernel's account is the measure.
 background "$PROG/spin" 7 100000
-background "$PROG/spin" 7 100000
 covers() {
 	run "$CPROF" record --json -q -e cpu-clock -F 4999 -o n.pb.gz -- "$@"
 	covers_name=$(basename "$1")
-	is "$status" 0 "$covers_name: recorded beside two busy neighbours"
+	is "$status" 0 "$covers_name: recorded beside a busy neighbour"
 	# The child that will be the command has a few samples before its exec.
 	check "$covers_name: no sample of the neighbours is read, and none is lost" json_is \
 		'j["scope"] == "cgroup" and j["other_tasks_samples"] < 6 and e["lost"] == 0'
@@ -49,12 +61,12 @@ json_is() {
 	test "$(json "$1")" = True
 }
 least=94
-attempts 3 covers "$PROG/spin" 5 400
+attempts 3 covers "$PROG/spin" 5 200
 least=90
-attempts 3 covers "$PROG/forks" 200
-attempts 3 covers "$PROG/execer" "$PROG/spin" 5 300
+attempts 3 covers "$PROG/forks" 100
+attempts 3 covers "$PROG/execer" "$PROG/spin" 5 100
 least=70		# see coverage.sh
-attempts 3 covers "$PROG/shortthreads" 20000 10
+attempts 3 covers "$PROG/shortthreads" 10000 10
 
 # A child that outlives the command moves back, and continues.
 run "$CPROF" record -q -o left.pb.gz -- sh -c 'sleep 60 >/dev/null 2>&1 & echo $! >left.keep; exec "$0" 3 50' \
@@ -116,6 +128,103 @@ run "$CPROF" record --json -q -e cpu-clock -o moved.pb.gz -- sh -c \
 check 'a command that moves to another cgroup: the gap is reported' json_is \
 	"e['coverage_percent'] < 75"
 rmdir "$elsewhere"
+
+# ---- running processes: the kernel drops samples of other tasks ------------------------------
+
+# attached ARG... -- PROGRAM...: records it with -p, from its first instruction to its end
+attached() {
+	attached_options=
+	while [ "$1" != -- ]; do
+		attached_options="$attached_options $1"
+		shift
+	done
+	shift
+	# shellcheck disable=SC2016
+	sh -c 'kill -STOP $$; exec "$@" >program.keep' sh "$@" &
+	target=$!
+	tap_pids="$tap_pids $target"
+	wait_for 60 grep -q 'State:.T' /proc/$target/status
+	# shellcheck disable=SC2086
+	start_cprof record --json -q -e cpu-clock -F 4999 $attached_options -o p.pb.gz -p $target
+	wait_for 60 watches
+	kill -CONT $target
+	end_cprof
+	wait $target 2>/dev/null
+	used=$(truth program.keep)
+}
+# Is the side band of all CPUs open, and the target watched?
+watches() {
+	ls -l /proc/"$cprof_pid"/fd | grep -q pidfd
+}
+
+storm() {
+	storm_name=$1
+	least=$2
+	shift 2
+	attached -- "$@"
+	is "$status" 0 "-p, $storm_name: recorded beside a busy neighbour"
+	check "-p, $storm_name: no sample of another task is read, and none is lost" json_is \
+		'j["other_tasks_samples"] == 0 and e["lost"] == 0 and j["kernel_filter"]'
+	profile "-p, $storm_name: the CPU time is covered" p.pb.gz \
+		"$least * $used <= total <= 1.05 * $used + 30e6"
+}
+
+attached -- "$PROG/spin" 5 100
+is "$(json 'j["scope"]')" cpu '-p: whole CPUs'
+if [ "$(json 'j["kernel_filter"]')" = True ]; then
+	profile '-p: the profile says that the kernel filters' p.pb.gz \
+		"'the kernel drops samples of other tasks' in comments"
+	attempts 3 storm 'one thread' 0.97 "$PROG/spin" 5 200
+	attempts 3 storm 'forks' 0.9 "$PROG/forks" 150
+	profile '-p, forks: children and parent have samples' p.pb.gz \
+		"cum('child_work') > 0.5" "cum('parent_work') > 0.05" "len(labels('pid')) > 75"
+	attempts 3 storm 'short threads' 0.7 "$PROG/shortthreads" 10000 10
+	attempts 3 storm 'children that execute programs' 0.93 sh -c \
+		'"$0" "$1" 5 100; for i in 1 2 3 4 5 6 7 8; do "$1" 5 20; done >&2; times >&2;
+		printf "cpu_ns %s\n" "$(awk "{ sub(/.*\\) /, \"\"); print (\$14 + \$15) * 10000000 }" /proc/$$/stat)"' \
+		"$PROG/execer" "$PROG/spin"
+	# A child with ids of another pid namespace is followed, too.
+	attempts 3 storm 'a child in a pid namespace' 0.93 unshare -pf "$PROG/spin" 5 100
+	attempts 3 storm 'a main thread that exits first' 0.93 "$PROG/mainexits" 100
+	# One thread of several.
+	attached --no-inherit -- "$PROG/spin" 5 100
+	check '-p --no-inherit: other tasks are filtered, too' json_is \
+		'j["other_tasks_samples"] < 4 and j["kernel_filter"]'
+	attached --no-bpf -- "$PROG/spin" 5 200
+	check '--no-bpf: cprof drops the samples of other tasks' json_is \
+		'j["other_tasks_samples"] > 50 and not j["kernel_filter"] and "--no-bpf" in j["scope_reason"]'
+	# Counters of whole CPUs include the neighbours' events between two samples of the target.
+	weighed() {
+		background "$PROG/pagefaulter" 100000000 4
+		faults=$pid
+		run "$CPROF" record --json -q --scope cpu -e page-faults -F 4000 --call-graph none \
+			-o w.pb.gz -- "$PROG/pagefaulter" 20000 4
+		kill -KILL $faults
+		profile 'page faults at a rate, beside another program: their number is right' w.pb.gz \
+			"0.6 * 80000 < cum('touch_pages') * total < 1.4 * 80000"
+		check '  filtered in the kernel' json_is 'j["kernel_filter"]'
+	}
+	attempts 3 weighed
+	run "$CPROF" record --json -q --scope cpu -e sched:sched_switch,cpu-clock -o t.pb.gz -- \
+		"$PROG/spin" 5 50
+	check 'tracepoints are not filtered in the kernel: others read them, too' json_is \
+		'"of 1 of 2 events" in j["scope_reason"]'
+	# Without CAP_BPF.
+	run setpriv --bounding-set -sys_admin,-bpf --inh-caps -sys_admin,-bpf "$CPROF" record --json -q \
+		-e cpu-clock -o b.pb.gz --scope cpu -- "$PROG/spin" 5 100
+	is "$status" 0 'without CAP_BPF: recorded'
+	check '  without a filter, and the reason is reported' json_is \
+		'not j["kernel_filter"] and "CAP_BPF" in j["scope_reason"]'
+	# In another pid namespace: the ids differ from those of the kernel.
+	run unshare -pf --mount-proc sh -c '"$PROG/spin" 5 100000 & spin=$!
+		"$CPROF" record --json -q -e cpu-clock -F 999 --duration 0.5 -o ns.pb.gz -p $spin
+		kill -KILL $spin'
+	is "$(json 'j["other_tasks_samples"], j["kernel_filter"]')" '(0, True)' \
+		'in a pid namespace: filtered in the kernel'
+	profile '  the target has its samples' ns.pb.gz "cum('spin_leaf') > 0.9"
+else
+	skip '-p: a filter in the kernel' "$(json 'j["scope_reason"]')"
+fi
 
 # An ordinary user may record whole CPUs in a cgroup of this user, and nowhere else.
 mine=$folder/mine
