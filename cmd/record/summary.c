@@ -195,9 +195,9 @@ static void print_event(const struct summary *s, FILE *to, size_t i)
 		fprintf(to, "  a timer may miss some of the time: see COVERAGE in "
 			    "cprof-record(1)\n");
 	else if (is_gap(s, percent, &ev) && percent > 100 && ev.is_clock)
-		fprintf(to, "  more than 100 %%, because interrupts and a hypervisor's other work run "
-			    "on the target's time,\n  which the kernel's accounts leave out: see "
-			    "COVERAGE in cprof-record(1)\n");
+		fprintf(to, "  more than 100 %%, because a clock also counts interrupts and steal "
+			    "time, which the\n  kernel's accounts leave out: see COVERAGE in "
+			    "cprof-record(1)\n");
 	print_unseen(s, to, &st, &ev);
 	print_particulars(s, to, i, &ev);
 }

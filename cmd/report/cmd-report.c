@@ -54,6 +54,8 @@ static int print_comparison(const struct report *report, bool *ret_failed, struc
 static int print_view(const struct report *r, bool *ret_failed, struct err *e)
 {
 	const struct report_options *o = r->o;
+	if (o->wants_info)
+		return report_info_print(r);
 	if (o->format == REPORT_FOLDED)
 		return report_folded_print(r, e);
 	if (o->list)

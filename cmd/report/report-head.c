@@ -86,6 +86,8 @@ void report_head_print(const struct report *r, uint32_t n_shown, uint32_t n_rows
 	else if (ns == 1)
 		fprintf(out, " (%s of the duration)", scale_percent(t->total, m->duration_ns, b));
 	fputc('\n', out);
+	if (!r->o->wants_info)
+		report_info_missing(r);
 	if (n_shown < n_rows) {
 		int64_t sum = 0;
 		for (uint32_t i = 0; i < n_shown && i < t->n_rows; i++)

@@ -15,7 +15,7 @@ enum {
 	OPT_LIMIT = 256, OPT_SORT, OPT_SAMPLE_TYPE, OPT_JSON, OPT_CSV, OPT_FOLDED, OPT_BY, OPT_TREE,
 	OPT_CALLER, OPT_CALLEE, OPT_LIST, OPT_DISASM, OPT_FOCUS, OPT_IGNORE, OPT_HIDE, OPT_SHOW,
 	OPT_TAG, OPT_UNIT, OPT_DIFF, OPT_PER_SECOND, OPT_ABSOLUTE, OPT_FAIL_IF, OPT_KEEP_DROPPED,
-	OPT_NO_PAGER, OPT_HTML, OPT_SVG, OPT_NO_SOURCE,
+	OPT_NO_PAGER, OPT_HTML, OPT_SVG, OPT_NO_SOURCE, OPT_INFO,
 };
 
 static const struct argp_option option_table[] = {
@@ -27,6 +27,8 @@ static const struct argp_option option_table[] = {
 	{ "disasm", OPT_DISASM, NULL, 0, "With --list: the instructions instead (from objdump)",
 	  1 },
 	{ "folded", OPT_FOLDED, NULL, 0, "Print one line for each stack, for flamegraph.pl", 1 },
+	{ "info", OPT_INFO, NULL, 0,
+	  "Show what the profile says about its recording: command, machine, losses", 1 },
 	{ "json", OPT_JSON, NULL, 0, "Print one JSON object", 1 },
 	{ "csv", OPT_CSV, NULL, 0, "Print comma-separated values", 1 },
 
@@ -131,6 +133,9 @@ static void check_together(struct report_options *o, struct argp_state *state)
 		argp_error(state, "--caller and --callee go with --tree");
 	if (o->wants_disasm && !o->list)
 		argp_error(state, "--disasm goes with --list");
+	if (o->wants_info && (o->wants_tree || o->list || o->diff_base ||
+			      o->format != REPORT_TEXT))
+		argp_error(state, "--info goes with no other view");
 	if (o->wants_tree && o->list)
 		argp_error(state, "only one of --tree and --list");
 	if (o->format == REPORT_FOLDED && (o->wants_tree || o->list || o->diff_base))
@@ -167,6 +172,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_HTML: o->html = arg; return 0;
 	case FILEMODE_KEY: filemode_parse(&o->mode, state, arg); return 0;
 	case OPT_SVG: o->svg = arg; return 0;
+	case OPT_INFO: o->wants_info = true; return 0;
 	case OPT_NO_SOURCE: o->no_source = true; return 0;
 	case OPT_BY: o->kind = rows_kind_find(arg); return 0;
 	case OPT_SAMPLE_TYPE: o->sample_type = arg; return 0;

@@ -192,6 +192,8 @@ static void print_json(const struct report *r, uint32_t n_shown)
 	/* Functions have had this key since the first version. */
 	const char *list = r->o->kind.by == ROWS_FUNCTION ? "functions" : "rows";
 	fprintf(out, "{\n  ");
+	report_info_json(r);
+	fprintf(out, ",\n  ");
 	json_string(out, "binary",
 		    m->n_mappings > 0 ? model_string(m, m->mapping[0].filename) : "", ",\n  ");
 	json_string(out, "type", model_string(m, m->type[r->view.type].type), ",\n  ");

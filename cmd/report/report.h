@@ -33,7 +33,7 @@ struct report_options {
 	enum top_order order;
 	struct rows_kind kind;            /* --by */
 	enum report_format format;
-	bool wants_tree, wants_disasm;
+	bool wants_tree, wants_disasm, wants_info;
 	const char *caller, *callee, *list;
 	struct filter_spec filter;
 	const char *tag[REPORT_LISTS_MAX];
@@ -96,6 +96,12 @@ void report_head_print(const struct report *r, uint32_t n_shown, uint32_t n_rows
 const char *report_head_name(const struct report_options *o);
 /* The number of rows to show of n_rows. */
 uint32_t report_head_limit(const struct report_options *o, uint32_t n_rows);
+
+/* report-info.c: one line about what the profile lacks, if it says so; its comments as a member of
+ * a JSON object; and the view that --info shows. */
+void report_info_missing(const struct report *r);
+void report_info_json(const struct report *r);
+int report_info_print(const struct report *r);
 
 /* Printers: 0, or -errno with e set. */
 int report_table_print(const struct report *r, struct err *e);

@@ -28,6 +28,16 @@ is "$status" 64 'without FILE and without profiles: usage'
 printf 'PERFILE2................' >x.perf.data
 refused 1 "cprof import" 'a recording of perf: the message names cprof import' report x.perf.data
 
+# ---- what a profile says about itself
+
+run "$CPROF" report --info "$p"
+is "$status" 0 '--info: prints'
+like out '^Type: ' '--info: begins like a table'
+unlike out 'flat%' '--info: has no table'
+refused 64 '--info goes with no other view' '--info and --tree' report --info --tree "$p"
+run "$CPROF" report "$p"
+unlike out '^Missing: ' 'a profile that lacks nothing'
+
 # ---- views
 
 run "$CPROF" report --tree "$p"

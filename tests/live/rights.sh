@@ -91,6 +91,10 @@ only_user() {
 attempts 3 only_user
 run nobody record -e cpu-clock -o seen.pb.gz -- dd if=/dev/zero of=/dev/null bs=1 count=1000000
 like err 'CPU time in total: .* was spent in the' 'paranoid 2: the kernel time of one process is reported'
+run "$CPROF" report seen.pb.gz
+like out '^Missing: .* most of it in the kernel \(--info\)$' 'paranoid 2: so does a report of the file'
+run "$CPROF" report --json seen.pb.gz
+like out '"comments": .*"not in the profile: ' 'paranoid 2: and its JSON'
 profile 'paranoid 2: the file has it, too' seen.pb.gz "'\nnot in the profile: ' in comments"
 
 # A process of the same user.
