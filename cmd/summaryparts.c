@@ -8,15 +8,17 @@
 #include <string.h>
 
 /* A line "  3 samples lost ..."; the first word is a plural. */
-static void print_loss(const struct cprof_loss *loss, uint64_t n, enum summaryparts_of of, FILE *to)
+static void print_loss(const struct cprof_loss *loss, uint64_t n, const char *lost_advice,
+		       enum summaryparts_of of, FILE *to)
 {
 	const char *words = loss->words, *advice = loss->advice;
+	bool is_lost = strcmp(loss->key, "lost") == 0 || strcmp(loss->key, "lost_max") == 0;
 	size_t n_word = strcspn(words, " "), n_ending = 0;
 	if (n == 1 && n_word > 0 && words[n_word - 1] == 's')
 		n_ending = n_word > 4 && strncmp(words + n_word - 4, "sses", 4) == 0 ? 2 : 1;
 	fprintf(to, "  %" PRIu64 " %.*s%s", n, (int)(n_word - n_ending), words, words + n_word);
 	if (!advice && of == SUMMARYPARTS_RECORD)
-		advice = loss->record_advice;
+		advice = is_lost && *lost_advice ? lost_advice : loss->record_advice;
 	if (advice)
 		fprintf(to, " (%s)", advice);
 	fputc('\n', to);
@@ -40,7 +42,7 @@ void summaryparts_losses(const struct cprof_losses *losses, enum summaryparts_of
 	const struct cprof_loss *loss;
 	for (size_t i = 0; (loss = cprof_loss(i)); i++)
 		if (is_shown(level_of(loss, of), losses->n[i], losses->n_samples, verbose))
-			print_loss(loss, losses->n[i], of, to);
+			print_loss(loss, losses->n[i], losses->lost_advice, of, to);
 }
 
 void summaryparts_losses_json(const struct cprof_losses *losses, enum summaryparts_of of, FILE *to)

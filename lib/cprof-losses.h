@@ -37,6 +37,7 @@ struct cprof_loss {
 struct cprof_losses {
 	uint64_t n[CPROF_LOSSES_MAX];  /* by row */
 	uint64_t n_samples;            /* in the profiles */
+	char lost_advice[128];         /* against lost samples, here; "": that of the rows */
 };
 
 /* Row i; NULL after the last one. */

@@ -6,11 +6,14 @@
 #include "profile/losses.h"
 #include "profile/results.h"
 #include "profile/unnamed.h"
+#include "proc/cgroup.h"
+#include "recorder/lostadvice.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 size_t cprof_recorder_n_events(const struct cprof_recorder *rec)
 {
@@ -138,6 +141,24 @@ void cprof_recorder_stats_sized(struct cprof_recorder *rec, struct cprof_stats *
 	copy_known(ret, n_bytes, &all, sizeof(all));
 }
 
+static void advise(const struct cprof_recorder *rec, const struct cprof_stats *stats,
+		   struct cprof_losses *ret)
+{
+	const struct cprof_config *c = &rec->config;
+	const struct kind_session *k = &rec->session;
+	if (!ret->n[cprof_loss_row("lost")] && !ret->n[cprof_loss_row("lost_max")])
+		return;
+	const struct lostadvice_seen seen = {
+		.scope = stats->scope, .is_command = c->command_pid,
+		.may_cgroup = c->command_pid && stats->scope == CPROF_SCOPE_CPU &&
+			      cgroup_check(k->host, getpid(), true) == 0,
+		.all_processes = c->all_processes, .no_bpf = c->no_bpf,
+		.n_samples = ret->n_samples, .n_foreign = stats->n_foreign,
+		.ring_bytes = stats->ring_bytes,
+	};
+	lostadvice_text(&seen, ret->lost_advice, sizeof(ret->lost_advice));
+}
+
 void cprof_recorder_losses(struct cprof_recorder *rec, struct cprof_losses *ret)
 {
 	struct cprof_stats stats;
@@ -151,6 +172,7 @@ void cprof_recorder_losses(struct cprof_recorder *rec, struct cprof_losses *ret)
 		cprof_recorder_event_stats(rec, i, &ev);
 		losses_add_event(ret, &ev);
 	}
+	advise(rec, &stats, ret);
 }
 
 bool cprof_recorder_stack_ends(struct cprof_recorder *rec, size_t i, struct cprof_stack_ends *ret)
