@@ -335,7 +335,8 @@ static void feed_place(struct engine *g, const struct record *r, unsigned role)
 	}
 	if (!place_sample(g, r, pid, tid, &none, &at) || at.thread->exited)
 		return;
-	const struct waits_place place = waits_place(g, &at);
+	struct waits_place place = waits_place(g, &at);
+	place.is_lock = waits_is_lock(&g->waits, r);
 	g->event[r->event].n_placed++;
 	if (role & WAITS_CLOCK)
 		waits_clock(&g->waits, pid, tid, r->time_ns, place);
@@ -374,7 +375,10 @@ static uint32_t labels_of(struct engine *g, const struct waits_piece *p, uint32_
 static void count_piece(void *ctx, const struct waits_piece *p)
 {
 	struct engine *g = ctx;
+	bool is_blocked = p->state == WAITS_BLOCKED || p->state == WAITS_DISK;
 	unsigned wanted = p->state == WAITS_RUNNING ? WAITS_RUN : WAITS_OFF;
+	if (is_blocked && p->at.is_lock)
+		wanted |= WAITS_LOCKS;
 	for (uint32_t i = 0; i < g->options.n_events; i++) {
 		struct waits_place at = p->at;
 		if (!(g->options.waits[i] & wanted))
@@ -392,19 +396,22 @@ static void count_piece(void *ctx, const struct waits_piece *p)
 	}
 }
 
-void engine_add_look(struct engine *g, const struct record *r, uint64_t from_ns, bool is_waiting,
-		     bool is_disk)
+void engine_add_look(struct engine *g, const struct record *r, const struct waits_look *seen)
 {
 	const struct engine_values values = { .is_look = true };
-	struct waits_look look = {
-		.pid = r->pid, .tid = r->tid, .from_ns = from_ns, .to_ns = r->time_ns,
-		.is_waiting = is_waiting, .is_disk = is_disk, .at.stack = STACKS_NONE,
-	};
+	struct waits_look look = *seen;
 	struct sample_place at;
+	look.pid = r->pid;
+	look.tid = r->tid;
+	look.to_ns = r->time_ns;
+	look.at.stack = STACKS_NONE;
 	if (!g->options.waits)
 		return;
-	if (is_waiting && r->sample.user_regs && place_sample(g, r, r->pid, r->tid, &values, &at))
+	if (look.is_waiting && r->sample.user_regs &&
+	    place_sample(g, r, r->pid, r->tid, &values, &at)) {
 		look.at = waits_place(g, &at);
+		look.at.is_lock = seen->at.is_lock;
+	}
 	waits_add_look(&g->waits, &look);
 }
 

@@ -132,9 +132,8 @@ struct engine_values {
 /* Like engine_feed, for a SAMPLE whose values are neither its period nor its counter. */
 void engine_add_sample(struct engine *g, const struct record *r, const struct engine_values *v);
 
-/* With options.waits: what a thread did between from_ns and r's time, with its stack. */
-void engine_add_look(struct engine *g, const struct record *r, uint64_t from_ns, bool is_waiting,
-		     bool is_disk);
+/* With options.waits: what a thread did; SAMPLE r has its ids, to_ns and the stack. */
+void engine_add_look(struct engine *g, const struct record *r, const struct waits_look *seen);
 
 /* Likewise: counts waits and runs up to now_ns that have not ended. */
 void engine_settle(struct engine *g, uint64_t now_ns);

@@ -65,6 +65,16 @@ static struct waits_thread *find_thread(const struct waits *w, uint32_t tid)
 	return at == HASHINDEX_NONE ? NULL : &w->thread.v[at];
 }
 
+bool waits_is_lock(const struct waits *w, const struct record *r)
+{
+	for (uint64_t i = 0; w->lock_code[0].end && i < r->sample.n_callchain; i++)
+		for (size_t k = 0; k < WAITS_CODE_MAX; k++)
+			if (r->sample.callchain[i] - w->lock_code[k].start <
+			    w->lock_code[k].end - w->lock_code[k].start)
+				return true;
+	return false;
+}
+
 bool waits_knows(const struct waits *w, uint32_t tid)
 {
 	return find_thread(w, tid) != NULL;

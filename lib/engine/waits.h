@@ -26,6 +26,7 @@ enum waits_role {
 	WAITS_CLOCK = 2,       /* its samples show where threads run */
 	WAITS_OFF = 4,         /* its profile contains the waits */
 	WAITS_RUN = 8,         /* its profile contains the runs */
+	WAITS_LOCKS = 16,      /* its profile contains the waits for locks and conditions */
 };
 
 enum waits_state {
@@ -43,6 +44,7 @@ const char *waits_state_name(enum waits_state s);
 struct waits_place {
 	uint32_t stack, labels;
 	bool is_partial;       /* the stack does not reach its root */
+	bool is_lock;          /* a wait there is one for a lock or a condition */
 };
 
 /* Time to be counted. */
@@ -55,6 +57,12 @@ struct waits_piece {
 };
 
 typedef void waits_count_fn(void *ctx, const struct waits_piece *p);
+
+/* Code of the kernel in which threads wait for locks. */
+struct waits_code {
+	uint64_t start, end;
+};
+#define WAITS_CODE_MAX 2
 
 /* What /proc showed of a thread between two times. */
 struct waits_look {
@@ -88,6 +96,7 @@ struct waits {
 	void *count_ctx;
 	uint64_t start_ns, end_ns;  /* only time between them is counted */
 	bool has_clock;             /* runs are counted */
+	struct waits_code lock_code[WAITS_CODE_MAX];  /* the owner's; zeros: none */
 	VEC(struct waits_thread) thread;
 	struct hashindex by_tid;
 	uint64_t lost_ns;           /* time of the last LOST record */
@@ -98,6 +107,9 @@ struct waits {
 
 void waits_init(struct waits *w, struct budget *budget, waits_count_fn *count, void *ctx);
 void waits_done(struct waits *w);
+
+/* Is SAMPLE r one of a wait for a lock, by the kernel's part of its callchain? */
+bool waits_is_lock(const struct waits *w, const struct record *r);
 
 bool waits_knows(const struct waits *w, uint32_t tid);
 

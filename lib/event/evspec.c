@@ -106,17 +106,23 @@ void evspec_use_records(struct evspec *s)
 	s->only_user = true;
 }
 
+/* As Go, Parca and Pyroscope name them; NULL: "samples". */
+static const struct { const char *type, *count; } waiting_type[] = {
+	[EVSPEC_OFF_CPU] = { "off_cpu", "switches" },
+	[EVSPEC_WALL] = { "wall", NULL },
+	[EVSPEC_BLOCK] = { "delay", "contentions" },
+};
+
 const char *evspec_count_type(const struct evspec *s)
 {
-	return s->waiting == EVSPEC_OFF_CPU ? "switches" : NULL;
+	return waiting_type[s->waiting].count;
 }
 
 void evspec_sample_type(const struct evspec *s, char ret_type[EVSPEC_NAME_MAX],
 			const char **ret_unit)
 {
 	if (s->waiting) {
-		snprintf(ret_type, EVSPEC_NAME_MAX, "%s",
-			 s->waiting == EVSPEC_WALL ? "wall" : "off_cpu");
+		snprintf(ret_type, EVSPEC_NAME_MAX, "%s", waiting_type[s->waiting].type);
 		*ret_unit = "nanoseconds";
 		return;
 	}

@@ -37,6 +37,7 @@ enum evspec_waiting {
 	EVSPEC_NOT_WAITING,
 	EVSPEC_OFF_CPU,            /* the time without a CPU */
 	EVSPEC_WALL,               /* all time */
+	EVSPEC_BLOCK,              /* the time that threads wait for each other */
 };
 
 /*

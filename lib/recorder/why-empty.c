@@ -21,6 +21,7 @@ int cprof_recorder_check(struct cprof_recorder *rec, size_t event, bool *ret_cou
 		err_hint(e, "the target may have ended: use a shorter --delay");
 		return -ENODATA;
 	}
-	*ret_counted_zero = !ev.is_clock && !ev.is_waiting && ev.counted == 0 && ev.time_running_ns;
+	*ret_counted_zero = ev.is_waiting ||
+			    (!ev.is_clock && ev.counted == 0 && ev.time_running_ns);
 	return rec->kind->why_empty(&rec->session, &st, &ev, e);
 }

@@ -68,6 +68,16 @@ END
 	rm -f l.*.pb.gz
 }
 
+locks() {
+	run "$CPROF" record -e block -o b.pb.gz -- "$PROG/waits" 2
+	is "$status" 0 "locks"
+	profile "waits for a lock have their time, and waits for nobody are left out" b.pb.gz \
+		"p.sample_types == [('contentions', 'count'), ('delay', 'nanoseconds')]" \
+		"$(near locked 2)" "cum('nap10ms') == 0 == cum('poll5ms') == cum('forever')" \
+		"labels('state') == {'blocked'}"
+	rm -f b.pb.gz
+}
+
 # Parts of a long wait: each file has the time of its own window.
 parts() {
 	background "$PROG/waits" 60
@@ -97,6 +107,7 @@ attempts 3 launched
 if is_root; then
 	attempts 3 attached
 	attempts 3 all_time
+	attempts 3 locks
 	attempts 3 parts
 	paranoid 2
 	mkdir -m 777 user.keep
@@ -116,6 +127,9 @@ like out 'Total: .*threads on average' 'report shows the mean number of waiting 
 rm -f ./*.pb.gz
 
 mkfifo ctl.keep
+run "$CPROF" record -e block -o none.pb.gz -- sleep 0.1
+like err "'block' never happened: no thread waited for a lock" 'no contention is no error'
+is "$status" 0 'with a status of success'
 refused 64 'takes no rate' 'a rate is refused' record -e off-cpu/period=10/ -- true
 refused 64 'cannot be in a group' 'so is a group' record -e '{off-cpu,cpu-clock}' -- true
 refused 64 'happens inside the kernel' 'so is user code only' record -e off-cpu:u -- true

@@ -156,7 +156,8 @@ static int explain_counter(const struct cprof_event_stats *ev, struct err *e)
 
 static int explain_waits(const struct cprof_event_stats *ev, struct err *e)
 {
-	err_set(e, ENODATA, "there is no wait for '%s': no thread gave up its CPU", ev->name);
+	err_set(e, ENODATA, "event '%s' never happened: no thread waited%s", ev->name,
+		strcmp(ev->sample_type, "delay") ? "" : " for a lock or a condition");
 	err_hint(e, "record longer; or the target ran all the time: see -e cpu-clock");
 	return -ENODATA;
 }

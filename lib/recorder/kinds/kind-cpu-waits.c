@@ -15,9 +15,12 @@
 #include "base/log.h"
 #include "engine/engine.h"
 #include "source/record.h"
+#include "symbolize/kernel/symkernel.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -25,13 +28,16 @@
 #define STACK_BYTES 8192u
 
 /* Waits without a sample are looked at when they are this long.  Shorter ones end too soon. */
-#define LOOK_AFTER_NS 1000000u
+#define LOOK_AFTER_NS 1500000u
 
-/* That happens so often, for 5 % of the time at most.  The first look at a file opens it, which
+/* That happens so often, for a tenth of the time at most.  The first look at a file opens it, which
  * takes longer. */
-#define LOOK_EVERY_NS 1000000u
-#define LOOK_PART 20u
+#define LOOK_EVERY_NS 500000u
+#define LOOK_PART 10u
 #define LOOKS_NS_MAX 1000000u
+
+/* Far more than the kernel's largest function for futexes has. */
+#define FUNCTION_BYTES_MAX 65536u
 
 bool kind_cpu_waits_any(const struct kind_cpu *c)
 {
@@ -97,7 +103,46 @@ static void choose_roles(struct kind_session *k)
 			k->event[i].waits |= WAITS_OFF;
 		else if (s->waiting == EVSPEC_WALL && s->is_clock)
 			k->event[i].waits |= WAITS_CLOCK | WAITS_RUN | WAITS_OFF;
+		else if (s->waiting == EVSPEC_BLOCK)
+			k->event[i].waits |= WAITS_LOCKS;
 	}
+}
+
+static bool has_locks(const struct kind_cpu *c)
+{
+	for (size_t i = 0; i < c->events.n; i++)
+		if (c->events.v[i].waiting == EVSPEC_BLOCK)
+			return true;
+	return false;
+}
+
+/* The code from a function's start to the next function; false: there is none, or it is hidden. */
+static bool find_code(const struct symkernel *names, const char *name, struct waits_code *ret)
+{
+	const char *other, *module;
+	uint64_t start, at;
+	if (symkernel_address(names, name, "", &start) == 0)
+		return false;
+	*ret = (struct waits_code){ start, start + 1 };
+	while (ret->end - start < FUNCTION_BYTES_MAX &&
+	       symkernel_find(names, ret->end, &other, &module, &at) && at == start)
+		ret->end++;
+	return true;
+}
+
+/* Where threads wait for each other: futex(2) serves all locks, conditions and joins. */
+static bool find_lock_code(struct kind_session *k)
+{
+	struct kind_cpu_waits *w = &((struct kind_cpu *)k->state)->waits;
+	struct symkernel *names;
+	if ((!k->config->cache_dir ||
+	     symkernel_cache_open(k->host, k->config->cache_dir, &names) < 0) &&
+	    symkernel_open(k->host, &names, NULL) < 0)
+		return false;
+	bool is_found = find_code(names, "do_futex", &w->lock_code[0]);
+	find_code(names, "futex_wait_multiple", &w->lock_code[1]);
+	symkernel_close(names);
+	return is_found;
 }
 
 void kind_cpu_waits_choose(struct kind_session *k)
@@ -106,18 +151,30 @@ void kind_cpu_waits_choose(struct kind_session *k)
 	if (!kind_cpu_waits_any(c))
 		return;
 	int r = try_switches(&c->open);
-	c->waits.only_looks = r == -EACCES || r == -EPERM;
+	bool is_denied = r == -EACCES || r == -EPERM;
+	c->waits.only_looks = is_denied || (has_locks(c) && !find_lock_code(k));
 	choose_source(k, c->waits.only_looks);
 	choose_roles(k);
 	if (c->waits.only_looks)
 		log_line(k->log, LOG_NOTE, "waits: exact times by records of switches, stacks of "
-			 "waiting threads from /proc: the kernel may not be sampled "
-			 "(kernel.perf_event_paranoid, CAP_PERFMON)");
+			 "waiting threads from /proc: %s", is_denied ?
+			 "the kernel may not be sampled (kernel.perf_event_paranoid, "
+			 "CAP_PERFMON)" : "addresses of the kernel's functions are hidden "
+			 "(kernel.kptr_restrict, CAP_SYSLOG)");
 	else
 		log_line(k->log, LOG_EXPLAIN, "waits: a sample with its stack of each switch");
 }
 
 /* ---- looks ----------------------------------------------------------------------------- */
+
+static bool is_lock_call(long number)
+{
+#ifdef SYS_futex_waitv
+	if (number == SYS_futex_waitv)
+		return true;
+#endif
+	return number == SYS_futex;
+}
 
 static int look_at(struct kind_session *k, struct engine *g, uint32_t pid, uint32_t tid)
 {
@@ -132,7 +189,10 @@ static int look_at(struct kind_session *k, struct engine *g, uint32_t pid, uint3
 	if (code < 0)
 		return code;
 	r.event = w->event;
-	engine_add_look(g, &r, w->look->from_ns, w->look->is_waiting, w->look->is_disk);
+	engine_add_look(g, &r, &(struct waits_look){
+		.from_ns = w->look->from_ns, .is_waiting = w->look->is_waiting,
+		.is_disk = w->look->is_disk, .at.is_lock = is_lock_call(w->look->syscall),
+	});
 	return 0;
 }
 
@@ -160,6 +220,7 @@ int kind_cpu_waits_started(struct kind_session *k, struct engine *g, struct err 
 	c->waits.look = malloc(sizeof(*c->waits.look));
 	if (!c->waits.look)
 		return err_errno(e, ENOMEM, "cannot set up recording");
+	memcpy(g->waits.lock_code, c->waits.lock_code, sizeof(g->waits.lock_code));
 	c->waits.can_look = evattr_place_regs(&c->waits.regs.sp, &c->waits.regs.pc);
 	/* Looking may create threads. */
 	for (size_t i = 0; i < g->procs.n_threads; i++) {

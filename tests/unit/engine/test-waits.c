@@ -384,6 +384,35 @@ static void test_engine(void)
 	engine_done(&g);
 }
 
+/* The kernel's part of a stack tells whether a wait is one for a lock. */
+static void test_locks(void)
+{
+	static const uint8_t waits[] = { WAITS_SOURCE | WAITS_LOCKS, WAITS_OFF };
+	struct engine g;
+	const struct engine_options o = { .n_events = 2, .labels = SAMPLELABEL_TID,
+					  .follow = true, .waits = waits };
+	feed_open_with(&g, &o);
+	g.targets.all = true;
+	g.waits.lock_code[1] = g.waits.lock_code[0] = (struct waits_code){ 0xf000, 0xf100 };
+	feed_at(10);
+	feed_comm(&g, 7, 7, "prog", true);
+	feed_mmap(&g, 7, 0x10000, 0x10000, 0, "/bin/a");
+	feed_at(100);
+	feed_sample(&g, 7, 7, 0, 1, FEED_CHAIN(PERF_CONTEXT_KERNEL, 0xe000, 0xf0ff,
+					       PERF_CONTEXT_USER, 0x10010));
+	feed_switch(&g, 101, true);
+	feed_switch(&g, 200, false);
+	feed_at(300);
+	feed_sample(&g, 7, 7, 0, 1, FEED_CHAIN(PERF_CONTEXT_KERNEL, 0xe000, 0xf100,
+					       PERF_CONTEXT_USER, 0x10010));
+	feed_switch(&g, 301, true);
+	feed_switch(&g, 500, false);
+	tap_int((long long)g.event[0].value, 100, "the wait in the code of locks");
+	tap_int((long long)g.event[0].n_samples, 1, "is a contention");
+	tap_int((long long)g.event[1].value, 300, "another profile has both");
+	engine_done(&g);
+}
+
 /* ---- any order ----------------------------------------------------------------------------- */
 
 /* Random records: time is neither lost nor invented, and nothing reads outside of a table. */
@@ -431,6 +460,7 @@ int main(void)
 	test_ends();
 	test_looks();
 	test_engine();
+	test_locks();
 	test_random();
 	return tap_done();
 }
