@@ -74,8 +74,11 @@ static uint64_t shift_of(const struct names_options *o, const struct names_kerne
 {
 	if (strcmp(map->filename, KERNEL_NAME) != 0)
 		return map->start;
-	return map->symbol && *map->symbol && map->symbol_address
-	       ? symklink_guess(o->kernel_release, map->symbol_address) : address;
+	if (!map->symbol || !*map->symbol || !map->symbol_address)
+		return address;
+	const struct symklink_first first = { map->symbol_address,
+					      strcmp(map->symbol, "_stext") == 0 };
+	return symklink_guess(o->kernel_release, first);
 }
 
 /* Replaces addresses in memory by those of the profile.  Without a shift, which is the address

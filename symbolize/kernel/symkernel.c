@@ -359,7 +359,7 @@ int symkernel_open(const struct host *h, struct symkernel **ret_kernel, struct e
 		explain_hidden(h, e);
 	if (r < 0)
 		return r;
-	k->shift = symklink_running(h, symkernel_base(k, ""));
+	k->shift = symklink_running(h, (struct symklink_first){ symkernel_base(k, ""), !k->base });
 	*ret_kernel = TAKE_PTR(k);
 	return 0;
 }

@@ -11,7 +11,9 @@
  *	the middle of the kernel's half of the address space, before 5.4 its start,
  *	128 MiB for BPF programs, from 5.0 to 5.16,
  *	128 MiB for modules, since 6.5 2 GiB,
- *	0x80000 before 5.8 (TEXT_OFFSET).
+ *	0x80000 before 5.8 (TEXT_OFFSET),
+ *
+ * and _stext to 64 KiB after _text, before 5.11 to 4 KiB.
  *
  * The kernel is moved within the vmalloc area, so that its address shows the number of bits of
  * virtual addresses.  With KASAN, before 5.11, and with stable releases of 5.10 and 5.15 that have
@@ -35,7 +37,7 @@
 
 #define MIB (UINT64_C(1) << 20)
 
-/* ---- by what is known of all kernels ------------------------------------------------------------ */
+/* ---- by what is known of all kernels ------------------------------------------------- */
 
 #define X86_MAP UINT64_C(0xffffffff80000000)    /* __START_KERNEL_map */
 #define X86_START UINT64_C(0x1000000)           /* CONFIG_PHYSICAL_START by default */
@@ -46,7 +48,7 @@ static bool is_x86(uint64_t base)
 	return base >= X86_MAP;
 }
 
-/* base may be _stext, which is near _text. */
+/* _stext is near _text. */
 static uint64_t x86_shift(uint64_t link, uint64_t base)
 {
 	return (base - link) & ~(X86_ALIGN - 1);
@@ -62,33 +64,34 @@ static unsigned int version_of(const char *release)
 	return major * 100 + minor;
 }
 
-/* Where _text is linked with so many bits of virtual addresses. */
-static uint64_t arm64_link(unsigned int version, unsigned int n_bits)
+/* Where the symbol is linked with so many bits of virtual addresses. */
+static uint64_t arm64_link(unsigned int version, bool is_stext, unsigned int n_bits)
 {
 	uint64_t start = -(UINT64_C(1) << (version < 504 ? n_bits : n_bits - 1));
 	uint64_t bpf = version >= 500 && version < 517 ? 128 * MIB : 0;
 	uint64_t modules = version < 605 ? 128 * MIB : 2048 * MIB;
-	return start + bpf + modules + (version < 508 ? 0x80000 : 0);
+	uint64_t head = !is_stext ? 0 : version < 511 ? 0x1000 : 0x10000;
+	return start + bpf + modules + (version < 508 ? 0x80000 : 0) + head;
 }
 
-static uint64_t arm64_guess(unsigned int version, uint64_t base)
+static uint64_t arm64_guess(unsigned int version, struct symklink_first first)
 {
 	/* 4 KiB pages: 48 or 39; 64 KiB: 48 or 42; 16 KiB: 48, 47 or 36 */
 	static const unsigned int n_bits[] = { 36, 39, 42, 47, 48 };
-	uint64_t link = 0;
+	uint64_t link = 0, base = first.address;
 	for (unsigned int i = 0; i < sizeof(n_bits) / sizeof(*n_bits); i++) {
-		uint64_t at = arm64_link(version, n_bits[i]);
+		uint64_t at = arm64_link(version, first.is_stext, n_bits[i]);
 		/* 47 only if it was not moved: with 48, kernels are moved to the same addresses */
 		if (at == base || (!link && at < base && n_bits[i] != 47))
 			link = at;
 	}
-	return base - (link ? link : arm64_link(version, 48));
+	return base - (link ? link : arm64_link(version, first.is_stext, 48));
 }
 
-uint64_t symklink_guess(const char *release, uint64_t base)
+uint64_t symklink_guess(const char *release, struct symklink_first first)
 {
-	return is_x86(base) ? x86_shift(X86_MAP + X86_START, base)
-			    : arm64_guess(version_of(release), base);
+	return is_x86(first.address) ? x86_shift(X86_MAP + X86_START, first.address)
+				     : arm64_guess(version_of(release), first);
 }
 
 /* ---- by the kernel ------------------------------------------------------------ */
@@ -170,7 +173,8 @@ static gzFile open_text(const struct host *h, enum host_dir dir, const char *fol
 }
 
 /* "ffffffff81000000 T _text"; some distributions install a file with one line of excuse. */
-static bool link_by_map(const struct host *h, const char *release, uint64_t *ret)
+static bool link_by_map(const struct host *h, const char *release, const char *symbol,
+			uint64_t *ret)
 {
 	__attribute__((cleanup(close_gz))) gzFile f =
 		open_text(h, HOST_ROOT, "boot/System.map-", release);
@@ -178,7 +182,7 @@ static bool link_by_map(const struct host *h, const char *release, uint64_t *ret
 	for (unsigned int n = 0; f && n < LINES_MAX && gzgets(f, line, sizeof(line)); n++) {
 		unsigned long long address;
 		if (sscanf(line, "%llx %c %7s", &address, &type, name) == 3 &&
-		    strcmp(name, "_text") == 0) {
+		    strcmp(name, symbol) == 0) {
 			*ret = address;
 			return address != 0;
 		}
@@ -215,18 +219,18 @@ static bool x86_link_by_config(const struct host *h, const char *release, uint64
 	return false;
 }
 
-uint64_t symklink_running(const struct host *h, uint64_t base)
+uint64_t symklink_running(const struct host *h, struct symklink_first first)
 {
 	CLEANUP_FREE char *release = NULL;
-	uint64_t shift, link;
+	uint64_t shift, link, base = first.address;
 	if (shift_by_kcore(h, &shift))
 		return shift;
 	if (host_read_file(h, HOST_PROC, &release, NULL, "sys/kernel/osrelease") < 0)
-		return symklink_guess(NULL, base);
+		return symklink_guess(NULL, first);
 	release[strcspn(release, "\n/")] = '\0';
-	if (link_by_map(h, release, &link))
+	if (link_by_map(h, release, first.is_stext ? "_stext" : "_text", &link))
 		return is_x86(base) ? x86_shift(link, base) : base - link;
 	if (is_x86(base) && x86_link_by_config(h, release, &link))
 		return x86_shift(link, base);
-	return symklink_guess(release, base);
+	return symklink_guess(release, first);
 }

@@ -36,25 +36,39 @@ static const struct {
 	{ "odd", 0xffff800080000000, "arm64, odd release" },
 };
 
+static uint64_t guess(const char *release, uint64_t base)
+{
+	return symklink_guess(release, (struct symklink_first){ base, false });
+}
+
+static uint64_t running(const struct host *h, uint64_t base)
+{
+	return symklink_running(h, (struct symklink_first){ base, false });
+}
+
 static void test_guess(void)
 {
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
-		uint64_t link = known[i].link, at = symklink_guess(known[i].release, link);
+		uint64_t link = known[i].link, at = guess(known[i].release, link);
 		tap_ok(at == 0, "%s, not moved: %#llx", known[i].what, (unsigned long long)at);
 		uint64_t by = link >> 31 == 0x1ffffffff ? 0x1e000000
 			    : link >> 38 == 0x3ffffff ? 0x1f0e00000
 						      : 0x1f0e200000;
 		if (link == 0xffffc00080000000)
 			continue;
-		at = symklink_guess(known[i].release, link + by);
+		at = guess(known[i].release, link + by);
 		tap_ok(at == by, "%s, moved by %#llx: %#llx", known[i].what,
 		       (unsigned long long)by, (unsigned long long)at);
 	}
 	/* arch/arm64/kernel/pi/kaslr_early.c: the middle half of the vmalloc area */
-	tap_ok(symklink_guess("6.8.0", 0xffffdfff80000000) == 0xffffdfff80000000 -
+	tap_ok(guess("6.8.0", 0xffffdfff80000000) == 0xffffdfff80000000 -
 	       0xffff800080000000, "arm64, 48 bits, moved as far as possible");
-	tap_ok(symklink_guess("6.12", 0xffffffff9a000110) == 0x19000000,
-	       "x86-64: _stext instead of _text");
+	tap_ok(symklink_guess("6.12", (struct symklink_first){ 0xffffffff9a000110, true }) ==
+	       0x19000000, "x86-64: _stext instead of _text");
+	tap_ok(symklink_guess("6.1.0", (struct symklink_first){ 0xffff800008010000, true }) == 0,
+	       "arm64: _stext, not moved");
+	tap_ok(symklink_guess("5.4.0", (struct symklink_first){ 0xffff800010081000, true }) == 0,
+	       "arm64: _stext of older kernels, not moved");
 }
 
 /* ---- a machine made of files -------------------------------------------------- */
@@ -130,38 +144,43 @@ static void put_core(const char *text)
 static void test_machine(const struct host *h)
 {
 	const uint64_t by_default = BASE - 0xffffffff81000000;
-	tap_ok(symklink_running(h, BASE) == by_default, "an empty machine");
+	tap_ok(running(h, BASE) == by_default, "an empty machine");
 	put_text("proc/sys/kernel/osrelease", "6.1.0-18-x\n");
 	put_text("root/boot/config-6.1.0-18-x",
 		 "CONFIG_PHYSICAL_START=0x1200000\nCONFIG_PHYSICAL_ALIGN=0x1000000\n");
-	tap_ok(symklink_running(h, BASE) == BASE - 0xffffffff82000000, "an aligned start");
+	tap_ok(running(h, BASE) == BASE - 0xffffffff82000000, "an aligned start");
 	put_compressed("proc/config.gz", "# x\nCONFIG_PHYSICAL_START=0x400000\nCONFIG_X=y\n"
 		       "CONFIG_PHYSICAL_ALIGN=0x200000\n");
-	tap_ok(symklink_running(h, BASE) == BASE - 0xffffffff80400000, "compressed, of the kernel");
-	tap_ok(symklink_running(h, BASE + 0x110) == BASE - 0xffffffff80400000, "by _stext");
-	tap_ok(symklink_running(h, 0xffff900008000000) == 0x100000000000,
+	tap_ok(running(h, BASE) == BASE - 0xffffffff80400000, "compressed, of the kernel");
+	tap_ok(running(h, BASE + 0x110) == BASE - 0xffffffff80400000, "by _stext");
+	tap_ok(running(h, 0xffff900008000000) == 0x100000000000,
 	       "arm64 does not depend on them, but on the release");
 	put_text("root/boot/System.map-6.1.0-18-x",
 		 "ffffffffffffffff B The real System.map is in another package\n");
-	tap_ok(symklink_running(h, BASE) == BASE - 0xffffffff80400000, "a System.map without it");
+	tap_ok(running(h, BASE) == BASE - 0xffffffff80400000, "a System.map without it");
 	put_text("root/boot/System.map-6.1.0-18-x", "0000000000000000 A x\n"
 		 "ffffffff80600000 T _text\nffffffff80600000 T _stext\n");
-	tap_ok(symklink_running(h, BASE) == BASE - 0xffffffff80600000, "System.map");
+	tap_ok(running(h, BASE) == BASE - 0xffffffff80600000, "System.map");
+	put_text("root/boot/System.map-6.1.0-18-x", "ffff800008000000 T _text\n"
+		 "ffff800008020000 T _stext\n");
+	tap_ok(symklink_running(h, (struct symklink_first){ 0xffffb00008020000, true }) ==
+	       0x300000000000, "System.map: _stext");
+	put_text("root/boot/System.map-6.1.0-18-x", "ffffffff80600000 T _text\n");
 	put_core("OSRELEASE=x\nKERNELOFFSET=1bc00000\nPAGESIZE=4096\n");
-	tap_ok(symklink_running(h, BASE) == 0x1bc00000, "the kernel itself");
+	tap_ok(running(h, BASE) == 0x1bc00000, "the kernel itself");
 	put_core("OSRELEASE=x\nNO_KERNELOFFSET=1bc00000\n");
-	tap_ok(symklink_running(h, BASE) == BASE - 0xffffffff80600000, "another key");
+	tap_ok(running(h, BASE) == BASE - 0xffffffff80600000, "another key");
 	put_core("KERNELOFFSET=1bc00000x\n");
-	tap_ok(symklink_running(h, BASE) == BASE - 0xffffffff80600000, "not a number");
+	tap_ok(running(h, BASE) == BASE - 0xffffffff80600000, "not a number");
 	put_core("KERNELOFFSET=0\n");
-	tap_ok(symklink_running(h, BASE) == 0, "not moved");
+	tap_ok(running(h, BASE) == 0, "not moved");
 	struct core c = core_of("KERNELOFFSET=0\n");
 	c.second.head.n_descsz = 65;
 	put("proc/kcore", &c, sizeof(c));
-	tap_ok(symklink_running(h, BASE) == BASE - 0xffffffff80600000, "a note without end");
+	tap_ok(running(h, BASE) == BASE - 0xffffffff80600000, "a note without end");
 	for (size_t n = 0; n < sizeof(c); n += 7) {
 		put("proc/kcore", &c, n);
-		if (symklink_running(h, BASE) != BASE - 0xffffffff80600000)
+		if (running(h, BASE) != BASE - 0xffffffff80600000)
 			tap_ok(false, "cut after %zu bytes", n);
 	}
 	tap_ok(true, "cut at many places");
