@@ -31,10 +31,18 @@ struct stack_walk_cached {
 	uint64_t pc;
 	uint32_t serial;   /* address space; 0 for the kernel */
 	uint32_t frame;    /* frames id */
-	uint32_t alone;    /* the stack that is this frame only; STACKS_EMPTY: not known yet */
 };
 
-#define CACHE_ENTRIES 16384u
+/* The stack that is a frame only, for events without call graphs. */
+struct stack_walk_alone {
+	uint32_t frame, node;  /* node STACKS_EMPTY: not known yet */
+};
+
+/* 16 bytes each, so that none is in two cache lines. */
+#define CACHE_BITS 15
+#define CACHE_ENTRIES (1u << CACHE_BITS)
+#define ALONE_ENTRIES 4096u
+#define AHEAD_FRAMES 8u
 
 /* In place of a frame id: the address is in no mapping.  Never stored in the cache or the memo,
  * because a new mapping there does not change the space's serial. */
@@ -66,6 +74,7 @@ bool stack_walk_move(struct stack_walk *w, struct frames *frames, struct stacks 
 		w->frames = frames;
 		w->stacks = stacks;
 		memset(w->cache, 0, CACHE_ENTRIES * sizeof(*w->cache));
+		memset(w->alone, 0, ALONE_ENTRIES * sizeof(*w->alone));
 	}
 	return w->no_stack != FRAMES_NONE;
 }
@@ -92,10 +101,11 @@ int stack_walk_init(struct stack_walk *w, struct budget *budget, struct dso_tabl
 		.strings = strings, .max_stack = max_stack,
 	};
 	w->cache = calloc(CACHE_ENTRIES, sizeof(*w->cache));
+	w->alone = calloc(ALONE_ENTRIES, sizeof(*w->alone));
 	w->pc = calloc(CHAIN_MAX, sizeof(*w->pc));
 	w->frame = calloc(CHAIN_MAX, sizeof(*w->frame));
 	w->is_kernel = calloc(CHAIN_MAX, sizeof(*w->is_kernel));
-	if (!w->cache || !w->pc || !w->frame || !w->is_kernel ||
+	if (!w->cache || !w->alone || !w->pc || !w->frame || !w->is_kernel ||
 	    stack_user_init(&w->user, dsos, host, machine, max_depth) < 0 ||
 	    add_dso(w, DSO_KERNEL, "[kernel.kallsyms]", &w->kernel_dso) < 0 ||
 	    add_dso(w, DSO_PSEUDO, "", &w->pseudo_dso) < 0) {
@@ -110,6 +120,7 @@ void stack_walk_done(struct stack_walk *w)
 {
 	stack_user_done(&w->user);
 	free(w->cache);
+	free(w->alone);
 	free(w->pc);
 	free(w->frame);
 	free(w->is_kernel);
@@ -143,9 +154,9 @@ static bool is_trampoline(const struct stack_walk *w, const struct dso *d, uint6
 	if (fd >= 0) {
 		n = pread(fd, code, sizeof(code), (off_t)off);
 		dsokeep_release(d);
-	} else if (d->image && off < d->n_image_bytes && d->n_image_bytes - off >= sizeof(code))
-{
-		n = (ssize_t)sizeof(code), memcpy(code, d->image + off, sizeof(code));
+	} else if (d->image && off < d->n_image_bytes && d->n_image_bytes - off >= sizeof(code)) {
+		n = (ssize_t)sizeof(code);
+		memcpy(code, d->image + off, sizeof(code));
 	}
 	return n > 0 && (arch_begins(code, (size_t)n, &arch->sigreturn[0]) ||
 			 arch_begins(code, (size_t)n, &arch->sigreturn[1]));
@@ -174,14 +185,15 @@ static uint32_t look_up_user(struct stack_walk *w, struct procs_space *space, ui
 static struct stack_walk_cached *cached_frame(const struct stack_walk *w, uint64_t pc,
 					      uint32_t serial)
 {
-	return &w->cache[hash_pair(pc, serial) & (CACHE_ENTRIES - 1)];
+	uint64_t key = pc + serial * UINT64_C(0xd6e8feb86659fd93);
+	return &w->cache[key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - CACHE_BITS)];
 }
 
-static uint32_t frame_at(struct stack_walk *w, struct procs_space *space, uint64_t pc,
-			 bool is_kernel, bool is_return)
+/* c: its place in the cache. */
+static inline uint32_t frame_in(struct stack_walk *w, struct procs_space *space, uint64_t pc,
+				bool is_kernel, bool is_return, struct stack_walk_cached *c)
 {
 	uint32_t serial = is_kernel ? 0 : space->serial;
-	struct stack_walk_cached *c = cached_frame(w, pc, serial);
 	if (c->pc == pc && c->serial == serial && pc)
 		return c->frame;
 	uint32_t frame = is_kernel ? frames_add(w->frames, w->kernel_dso, pc, false)
@@ -189,6 +201,13 @@ static uint32_t frame_at(struct stack_walk *w, struct procs_space *space, uint64
 	if (frame != FRAMES_NONE && frame != NO_MAPPING)
 		*c = (struct stack_walk_cached){ .pc = pc, .serial = serial, .frame = frame };
 	return frame;
+}
+
+static uint32_t frame_at(struct stack_walk *w, struct procs_space *space, uint64_t pc,
+			 bool is_kernel, bool is_return)
+{
+	struct stack_walk_cached *c = cached_frame(w, pc, is_kernel ? 0 : space->serial);
+	return frame_in(w, space, pc, is_kernel, is_return, c);
 }
 
 /* ---- the chain ------------------------------------------------------------------------ */
@@ -369,19 +388,18 @@ static uint32_t walk_single_frame(struct stack_walk *w, struct procs_space *spac
 {
 	bool is_kernel = is_kernel_mode(r->misc);
 	uint64_t pc = r->sample.ip;
-	uint32_t serial = is_kernel ? 0 : space->serial, node = STACKS_EMPTY;
-	struct stack_walk_cached *c = cached_frame(w, pc, serial);
-	if (c->pc == pc && c->serial == serial && c->alone != STACKS_EMPTY)
-		return c->alone;
+	uint32_t node = STACKS_EMPTY;
 	uint32_t frame = frame_at(w, space, pc, is_kernel, false);
+	struct stack_walk_alone *alone = &w->alone[frame & (ALONE_ENTRIES - 1)];
+	if (alone->frame == frame && alone->node != STACKS_EMPTY)
+		return alone->node;
 	if (frame == NO_MAPPING) {
 		w->stats.n_unknown++;
 		frame = w->unknown;
 	}
 	if (!descend(w, 0, frame, &node))
 		return shortened_stack(w, node);
-	if (c->pc == pc && c->serial == serial && c->frame == frame)
-		c->alone = node;
+	*alone = (struct stack_walk_alone){ frame, node };
 	return node;
 }
 
@@ -472,6 +490,23 @@ static uint32_t descend_outer(struct stack_walk *w, struct procs_space *space, u
 	return n;
 }
 
+/* The address in the function: no call leads to a signal trampoline, whose address the kernel has
+ * pushed. */
+static inline uint64_t exact_pc(const struct unwind_frame *f)
+{
+	return f->pc - !(f->flags & (UNWIND_FRAME_EXACT | UNWIND_FRAME_SIGNAL));
+}
+
+/* Its place in the cache, which the target has probably evicted from the CPU's caches. */
+static inline struct stack_walk_cached *prefetched_frame(const struct stack_walk *w,
+							 const struct procs_space *space,
+							 const struct unwind_frame *f)
+{
+	struct stack_walk_cached *c = cached_frame(w, exact_pc(f), space->serial);
+	__builtin_prefetch(c);
+	return c;
+}
+
 /* The unwinder reports which outer frames are unchanged since the memo; caller_id holds their
  * nodes, or STACKS_NONE where there was no memory. */
 uint32_t stack_walk_sample_cfi(struct stack_walk *w, struct procs_space *space,
@@ -514,11 +549,16 @@ uint32_t stack_walk_sample_cfi(struct stack_walk *w, struct procs_space *space,
 	bool fits = true;
 	uint32_t n_outer = outer->n ? descend_outer(w, space, &node, &fits) : 0;
 	stack_marks_move(&w->mark, n_outer + (outer->n && !whole));
+	struct stack_walk_cached *ahead[AHEAD_FRAMES];
+	for (uint32_t k = i; k < u.n && k < i + AHEAD_FRAMES; k++)
+		ahead[k % AHEAD_FRAMES] = prefetched_frame(w, space, &u.frame[u.n - 1 - k]);
 	for (; i < u.n; i++) {
 		const struct unwind_frame *f = &u.frame[u.n - 1 - i];
-		/* no call leads to a signal trampoline: the kernel has pushed its address */
-		bool is_exact = f->flags & (UNWIND_FRAME_EXACT | UNWIND_FRAME_SIGNAL);
-		uint32_t frame = frame_at(w, space, f->pc - !is_exact, false, false);
+		uint32_t frame = frame_in(w, space, exact_pc(f), false, false,
+					  ahead[i % AHEAD_FRAMES]);
+		if (i + AHEAD_FRAMES < u.n)
+			ahead[i % AHEAD_FRAMES] =
+				prefetched_frame(w, space, f - AHEAD_FRAMES);
 		if (frame == NO_MAPPING) {
 			w->stats.n_unknown += i + 1 == u.n;
 			frame = w->unknown;

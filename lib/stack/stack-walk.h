@@ -57,6 +57,7 @@ struct stack_walk {
 	struct strtab *strings;
 	struct stack_user user;           /* user stacks by registers and stack copies */
 	struct stack_walk_cached *cache;  /* pc -> frame, direct-mapped */
+	struct stack_walk_alone *alone;   /* frame -> stack, likewise */
 	uint64_t *pc;                    /* root first: scratch for one sample */
 	uint32_t *frame;                 /* frames ids, likewise */
 	bool *is_kernel;                 /* likewise */
