@@ -326,19 +326,24 @@ static void set_waits_window(struct engine *g)
 static void feed_place(struct engine *g, const struct record *r, unsigned role)
 {
 	const struct engine_values none = { 0 };
-	uint32_t pid, tid;
+	uint32_t pid, tid, woken = 0;
 	struct sample_place at;
 	targets_note_time(&g->targets, r->time_ns);
 	if (!is_target(g, r, &pid, &tid)) {
 		g->event[r->event].n_foreign++;
 		return;
 	}
+	if (role & WAITS_WAKE && (!waits_woken(r, &woken) || !waits_knows(&g->waits, tid) ||
+				  !waits_wants_waker(&g->waits, woken)))
+		return;
 	if (!place_sample(g, r, pid, tid, &none, &at) || at.thread->exited)
 		return;
 	struct waits_place place = waits_place(g, &at);
 	place.is_lock = waits_is_lock(&g->waits, r);
 	g->event[r->event].n_placed++;
-	if (role & WAITS_CLOCK)
+	if (role & WAITS_WAKE)
+		waits_wake(&g->waits, woken, place);
+	else if (role & WAITS_CLOCK)
 		waits_clock(&g->waits, pid, tid, r->time_ns, place);
 	else
 		waits_sample(&g->waits, pid, tid, r->time_ns, place);
@@ -372,6 +377,15 @@ static uint32_t labels_of(struct engine *g, const struct waits_piece *p, uint32_
 	return t && t->process ? samplelabels_own(&g->own_labels, t, NULL, &r) : 0;
 }
 
+static uint32_t with_waiter(struct engine *g, uint32_t labels, const struct waits_piece *p)
+{
+	const struct procs_thread *t = procs_thread(&g->procs, p->pid, p->tid);
+	if (!t || !t->name)
+		return labels;
+	return samplelabels_with(&g->own_labels, labels, "waiter",
+				 strtab_get(&g->strings, t->name));
+}
+
 static void count_piece(void *ctx, const struct waits_piece *p)
 {
 	struct engine *g = ctx;
@@ -379,6 +393,8 @@ static void count_piece(void *ctx, const struct waits_piece *p)
 	unsigned wanted = p->state == WAITS_RUNNING ? WAITS_RUN : WAITS_OFF;
 	if (is_blocked && p->at.is_lock)
 		wanted |= WAITS_LOCKS;
+	if (p->is_wake)
+		wanted = WAITS_WAKERS;
 	for (uint32_t i = 0; i < g->options.n_events; i++) {
 		struct waits_place at = p->at;
 		if (!(g->options.waits[i] & wanted))
@@ -388,8 +404,9 @@ static void count_piece(void *ctx, const struct waits_piece *p)
 			at.labels = labels_of(g, p, i);
 			g->event[i].no_stack_ns += p->ns;
 		}
-		at.labels = samplelabels_with(&g->own_labels, at.labels, "state",
-					      waits_state_name(p->state));
+		at.labels = p->is_wake ? with_waiter(g, at.labels, p)
+			    : samplelabels_with(&g->own_labels, at.labels, "state",
+						waits_state_name(p->state));
 		g->event[i].n_samples += p->n;
 		g->event[i].value += p->ns;
 		add_count(g, i, at.stack, at.labels, p->n, p->ns);

@@ -84,9 +84,10 @@ bool waits_knows(const struct waits *w, uint32_t tid)
 static struct waits_thread *thread_of(struct waits *w, uint32_t pid, uint32_t tid, uint64_t time_ns)
 {
 	struct waits_thread *t = find_thread(w, tid);
-	struct waits_thread fresh = { .pid = pid, .tid = tid, .since_ns = time_ns,
-				      .began_ns = time_ns, .at = nowhere, .ran = nowhere,
-				      .look.at = nowhere };
+	struct waits_thread fresh = {
+		.pid = pid, .tid = tid, .since_ns = time_ns, .began_ns = time_ns,
+		.at = nowhere, .waker = nowhere, .ran = nowhere, .look.at = nowhere,
+	};
 	if (tid == NO_TASK || tid == 0)
 		return NULL;
 	if (t && t->pid == pid)
@@ -213,6 +214,7 @@ static void begin_wait(struct waits *w, struct waits_thread *t, uint64_t time_ns
 	t->since_ns = t->began_ns = time_ns;
 	t->is_counted = t->is_out = t->is_preempted = t->is_new = false;
 	t->at = at;
+	t->waker = nowhere;
 	if (!is_known(at) || at.is_partial)
 		add_unread(w, t);
 	if (is_known(at) && !is_known(t->ran))
@@ -228,6 +230,17 @@ static void end_run(struct waits *w, struct waits_thread *t, uint64_t time_ns)
 		add_run(w, t, time_ns);  /* an unknown thread ran all the time */
 }
 
+/* A whole wait is counted where another thread ended it. */
+static void count_wake(struct waits *w, const struct waits_thread *t, uint64_t now_ns)
+{
+	const struct waits_piece p = {
+		.pid = t->pid, .tid = t->tid, .state = WAITS_BLOCKED, .n = 1, .is_wake = true,
+		.ns = in_window(w, t->began_ns, now_ns), .at = t->waker,
+	};
+	if (is_known(t->waker) && place_of(w, t, now_ns).is_lock && p.ns)
+		w->count(w->count_ctx, &p);
+}
+
 /* The thread gets a CPU, or was on one at that time. */
 static void begin_run(struct waits *w, struct waits_thread *t, uint64_t time_ns)
 {
@@ -235,6 +248,8 @@ static void begin_run(struct waits *w, struct waits_thread *t, uint64_t time_ns)
 		w->n_torn++;
 	else
 		count_wait(w, t, time_ns, false);  /* an unknown one waited all the time */
+	if (t->is == WAITS_OFF_CPU)
+		count_wake(w, t, time_ns);
 	t->is = WAITS_ON_CPU;
 	t->since_ns = time_ns;
 }
@@ -249,6 +264,36 @@ void waits_sample(struct waits *w, uint32_t pid, uint32_t tid, uint64_t time_ns,
 		return;
 	end_run(w, t, time_ns);
 	begin_wait(w, t, time_ns, at);
+}
+
+/* include/linux/trace_events.h, enum trace_flag_type: in an interrupt, a softirq, an NMI. */
+#define TRACE_FLAGS_INTERRUPT (0x08u | 0x10u | 0x40u)
+
+bool waits_woken(const struct record *r, uint32_t *ret_tid)
+{
+	/* include/trace/events/sched.h, sched_wakeup_template, after the 8 bytes of all
+	 * tracepoints: comm[16], pid.  Unchanged since Linux 4.3, where sched_waking came. */
+	enum { FLAGS_AT = 2, PID_AT = 24 };
+	const uint8_t *raw = r->sample.raw;
+	if (r->sample.n_raw_bytes < PID_AT + sizeof(*ret_tid) ||
+	    raw[FLAGS_AT] & TRACE_FLAGS_INTERRUPT)
+		return false;
+	memcpy(ret_tid, raw + PID_AT, sizeof(*ret_tid));
+	return true;
+}
+
+bool waits_wants_waker(const struct waits *w, uint32_t tid)
+{
+	const struct waits_thread *t = find_thread(w, tid);
+	return t && t->is == WAITS_OFF_CPU && !t->is_preempted && !is_known(t->waker) &&
+	       t->at.is_lock;
+}
+
+void waits_wake(struct waits *w, uint32_t tid, struct waits_place waker)
+{
+	struct waits_thread *t = find_thread(w, tid);
+	if (t)
+		t->waker = waker;
 }
 
 void waits_clock(struct waits *w, uint32_t pid, uint32_t tid, uint64_t time_ns,
@@ -422,7 +467,7 @@ void waits_each_place(struct waits *w, void (*each)(void *ctx, struct waits_plac
 {
 	for (size_t i = 0; i < w->thread.n; i++) {
 		struct waits_thread *t = &w->thread.v[i];
-		struct waits_place *place[] = { &t->at, &t->look.at, &t->ran };
+		struct waits_place *place[] = { &t->at, &t->waker, &t->look.at, &t->ran };
 		for (size_t k = 0; k < sizeof(place) / sizeof(*place); k++)
 			if (is_known(*place[k]))
 				each(ctx, place[k]);

@@ -27,6 +27,8 @@ enum waits_role {
 	WAITS_OFF = 4,         /* its profile contains the waits */
 	WAITS_RUN = 8,         /* its profile contains the runs */
 	WAITS_LOCKS = 16,      /* its profile contains the waits for locks and conditions */
+	WAITS_WAKE = 32,       /* its samples are wake-ups: sched:sched_waking with raw data */
+	WAITS_WAKERS = 64,     /* its profile contains the waits for locks, where they were ended */
 };
 
 enum waits_state {
@@ -51,17 +53,15 @@ struct waits_place {
 struct waits_piece {
 	uint32_t pid, tid;
 	enum waits_state state;
-	uint64_t ns;
-	uint64_t n;            /* 1 in the first piece of a wait, and for a sample of a clock */
+	uint64_t ns, n;        /* n: 1 in the first piece of a wait, and for a sample of a clock */
+	bool is_wake;          /* a whole wait, with the place of the thread that ended it */
 	struct waits_place at;
 };
 
 typedef void waits_count_fn(void *ctx, const struct waits_piece *p);
 
-/* Code of the kernel in which threads wait for locks. */
-struct waits_code {
-	uint64_t start, end;
-};
+/* Code of the kernel. */
+struct waits_code { uint64_t start, end; };
 #define WAITS_CODE_MAX 2
 
 /* What /proc showed of a thread between two times. */
@@ -82,7 +82,7 @@ struct waits_thread {
 	bool is_out;           /* its SWITCH out was seen */
 	bool is_preempted, is_new;
 	bool is_unread;        /* it is in waits.unread */
-	struct waits_place at;
+	struct waits_place at, waker;
 	/* The last look.  It is of the wait that contains both its times. */
 	struct waits_look look;
 	/* Runs that are not counted yet, and where the thread ran last. */
@@ -119,6 +119,12 @@ void waits_feed(struct waits *w, const struct record *r);
 /* The thread leaves its CPU; the stack is that of the wait that begins. */
 void waits_sample(struct waits *w, uint32_t pid, uint32_t tid, uint64_t time_ns,
 		  struct waits_place at);
+
+/* The thread that a WAITS_WAKE sample has woken; false: an interrupt or a timer did it.  Only one
+ * that waits for a lock, and was not woken yet, wants to know where its waker was. */
+bool waits_woken(const struct record *r, uint32_t *ret_tid);
+bool waits_wants_waker(const struct waits *w, uint32_t tid);
+void waits_wake(struct waits *w, uint32_t tid, struct waits_place waker);
 
 /* A sample of a clock: the thread's run since the previous one was there. */
 void waits_clock(struct waits *w, uint32_t pid, uint32_t tid, uint64_t time_ns,

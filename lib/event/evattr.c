@@ -215,6 +215,8 @@ void evattr_sampling(const struct evspec *s, const struct evattr_options *o,
 		a.read_format |= PERF_FORMAT_GROUP;
 	}
 	a.context_switch = s->has_switches;
+	if (s->has_raw)
+		a.sample_type |= PERF_SAMPLE_RAW;
 	a.exclude_kernel = s->only_user || o->only_user;
 	a.exclude_user = s->only_kernel || o->only_kernel;
 	a.exclude_hv = (a.exclude_kernel || a.exclude_user) && !s->with_hv;

@@ -94,7 +94,8 @@ static struct evspec *add_part(struct evcursor *p, struct evcursor_span at,
 	return s;
 }
 
-/* Runs are sampled by a clock.  Each switch counts, so there is no rate to choose. */
+/* Runs are sampled by a clock, and wake-ups by a tracepoint, whose number is found when it is
+ * opened.  Each switch counts, so there is no rate to choose. */
 static int add_waiting(struct evcursor *p, struct evcursor_span at,
 		       const struct evnames_entry *known)
 {
@@ -105,6 +106,16 @@ static int add_waiting(struct evcursor *p, struct evcursor_span at,
 			return -ENOMEM;
 		s->config = PERF_COUNT_SW_CPU_CLOCK;
 		s->is_clock = true;
+	}
+	if (known->waiting == EVSPEC_MUTEX) {
+		s = add_part(p, at, known);
+		if (!s)
+			return -ENOMEM;
+		s->kind = EVSPEC_TRACEPOINT;
+		s->type = PERF_TYPE_TRACEPOINT;
+		s->has_raw = true;
+		s->rate_kind = EVSPEC_RATE_PERIOD;
+		s->rate = 1;
 	}
 	s = add_part(p, at, known);
 	if (!s)

@@ -48,6 +48,7 @@ static const struct evnames_entry table[] = {
 	SOFTWARE(EMULATION_FAULTS, "emulation-faults", "", "instructions that the kernel emulated"),
 	WAITING(OFF_CPU, "off-cpu", "offcpu", "time without a CPU: waiting, in nanoseconds"),
 	WAITING(BLOCK, "block", "contention", "time that threads wait for locks and conditions"),
+	WAITING(MUTEX, "mutex", "", "the same time, where threads let others go on"),
 	WAITING(WALL, "wall", "wall-clock", "time of threads, running and waiting"),
 
 	HARDWARE(CPU_CYCLES, "cycles", "cpu-cycles", "CPU cycles while not halted"),

@@ -111,6 +111,7 @@ static const struct { const char *type, *count; } waiting_type[] = {
 	[EVSPEC_OFF_CPU] = { "off_cpu", "switches" },
 	[EVSPEC_WALL] = { "wall", NULL },
 	[EVSPEC_BLOCK] = { "delay", "contentions" },
+	[EVSPEC_MUTEX] = { "delay", "contentions" },
 };
 
 const char *evspec_count_type(const struct evspec *s)

@@ -38,6 +38,7 @@ enum evspec_waiting {
 	EVSPEC_OFF_CPU,            /* the time without a CPU */
 	EVSPEC_WALL,               /* all time */
 	EVSPEC_BLOCK,              /* the time that threads wait for each other */
+	EVSPEC_MUTEX,              /* the same, where they let each other wait */
 };
 
 /*
@@ -68,6 +69,7 @@ struct evspec {
 	bool group_sample;             /* S: only the leader samples, and reads all members */
 	enum evspec_waiting waiting;
 	bool has_switches;             /* with a record for each switch from and to a task */
+	bool has_raw;                  /* samples have the tracepoint's data */
 	bool is_clock;                 /* cpu-clock, task-clock: counts nanoseconds */
 	bool by_default;               /* chosen by cprof: may be replaced by a software clock */
 	enum evspec_rate rate_kind;

@@ -10,16 +10,21 @@
 
 #include "recorder/kinds/kind-cpu.h"
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/host.h"
 #include "base/log.h"
 #include "engine/engine.h"
+#include "event/evtrace.h"
 #include "source/record.h"
 #include "symbolize/kernel/symkernel.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -105,13 +110,16 @@ static void choose_roles(struct kind_session *k)
 			k->event[i].waits |= WAITS_CLOCK | WAITS_RUN | WAITS_OFF;
 		else if (s->waiting == EVSPEC_BLOCK)
 			k->event[i].waits |= WAITS_LOCKS;
+		else if (s->has_raw)
+			k->event[i].waits |= WAITS_WAKE | WAITS_WAKERS;
 	}
 }
 
 static bool has_locks(const struct kind_cpu *c)
 {
 	for (size_t i = 0; i < c->events.n; i++)
-		if (c->events.v[i].waiting == EVSPEC_BLOCK)
+		if (c->events.v[i].waiting == EVSPEC_BLOCK ||
+		    c->events.v[i].waiting == EVSPEC_MUTEX)
 			return true;
 	return false;
 }
@@ -145,11 +153,46 @@ static bool find_lock_code(struct kind_session *k)
 	return is_found;
 }
 
-void kind_cpu_waits_choose(struct kind_session *k)
+/* PROC_PID_INIT_INO of include/linux/proc_ns.h. */
+#define INIT_PID_NAMESPACE_INODE 0xEFFFFFFCu
+
+/* The tracepoint's data has ids of the first pid namespace. */
+static bool is_first_namespace(const struct host *h)
+{
+	struct stat st;
+	CLEANUP_CLOSE int fd = host_open_file(h, HOST_PROC, O_RDONLY, "self/ns/pid");
+	return fd >= 0 && fstat(fd, &st) == 0 && st.st_ino == INIT_PID_NAMESPACE_INODE;
+}
+
+/* Finds the tracepoint of wake-ups, if an event needs it. */
+static int find_wakes(struct kind_session *k, struct err *e)
+{
+	struct kind_cpu *c = k->state;
+	CLEANUP(evtrace_list_done) struct evtrace_list points = { 0 };
+	for (size_t i = 0; i < c->events.n; i++) {
+		struct evspec *s = &c->events.v[i];
+		if (!s->has_raw)
+			continue;
+		if (c->waits.only_looks || !is_first_namespace(k->host)) {
+			err_set(e, EACCES, "event '%s' shows who wakes a thread, which needs "
+				"CAP_PERFMON outside of containers", s->name);
+			err_hint(e, "see -e block for where threads wait");
+			return -EACCES;
+		}
+		int r = evtrace_find(k->host, "sched", "sched_waking", &points, e);
+		if (r < 0)
+			return r;
+		s->config = points.points.v[0].id;
+		evtrace_list_done(&points);
+	}
+	return 0;
+}
+
+int kind_cpu_waits_choose(struct kind_session *k, struct err *e)
 {
 	struct kind_cpu *c = k->state;
 	if (!kind_cpu_waits_any(c))
-		return;
+		return 0;
 	int r = try_switches(&c->open);
 	bool is_denied = r == -EACCES || r == -EPERM;
 	c->waits.only_looks = is_denied || (has_locks(c) && !find_lock_code(k));
@@ -163,6 +206,7 @@ void kind_cpu_waits_choose(struct kind_session *k)
 			 "(kernel.kptr_restrict, CAP_SYSLOG)");
 	else
 		log_line(k->log, LOG_EXPLAIN, "waits: a sample with its stack of each switch");
+	return find_wakes(k, e);
 }
 
 /* ---- looks ----------------------------------------------------------------------------- */

@@ -229,7 +229,9 @@ static int open_events(struct kind_session *k, struct err *e)
 	if (r < 0)
 		return r;
 	kind_cpu_choose_callgraph(k);
-	kind_cpu_waits_choose(k);
+	r = kind_cpu_waits_choose(k, e);
+	if (r < 0)
+		return r;
 	attr->only_user = config->only_user;
 	attr->only_kernel = config->only_kernel;
 	attr->start_paused = config->start_paused;

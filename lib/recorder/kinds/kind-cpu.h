@@ -65,7 +65,7 @@ void kind_cpu_choose_callgraph(struct kind_session *k);
  * other three are the kind's. */
 bool kind_cpu_waits_any(const struct kind_cpu *c);
 int kind_cpu_waits_check(const struct kind_session *k, struct err *e);
-void kind_cpu_waits_choose(struct kind_session *k);
+int kind_cpu_waits_choose(struct kind_session *k, struct err *e);
 int kind_cpu_waits_started(struct kind_session *k, struct engine *g, struct err *e);
 void kind_cpu_waits_drained(struct kind_session *k, struct engine *g);
 int kind_cpu_waits_timeout_ms(const struct kind_session *k);

@@ -237,7 +237,8 @@ int live_next_of(struct live *l, struct live_reader *v, struct record *ret_recor
 				v->losses.n_unassigned += counts_damage(l, v, raw, n_bytes);
 				continue;
 			}
-			if (id && is_double(l, id, ret_record->tid))
+			/* A wake-up is a sample of the waking thread by the woken one's event. */
+			if (id && !ret_record->sample.raw && is_double(l, id, ret_record->tid))
 				continue;
 			if (v->merge.shared.is_shared)
 				ret_record->time_ns = merge_time_ns(&v->merge);

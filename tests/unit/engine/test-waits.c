@@ -413,6 +413,69 @@ static void test_locks(void)
 	engine_done(&g);
 }
 
+/* A wake-up of thread 9 by thread 7, from an interrupt if flags say so. */
+static void feed_wake(struct engine *g, uint64_t time_ns, uint8_t flags)
+{
+	uint8_t raw[36] = { 0 };
+	raw[2] = flags;
+	raw[24] = 9;
+	struct record r = at(time_ns, PERF_RECORD_SAMPLE, 7);
+	static const uint64_t chain[] = { PERF_CONTEXT_USER, 0x10050 };
+	r.event = 1;
+	r.sample = (struct record_sample){ .ip = 0x10050, .callchain = chain, .n_callchain = 2,
+					   .raw = raw, .n_raw_bytes = sizeof(raw) };
+	engine_feed(g, &r);
+}
+
+static void feed_lock_wait(struct engine *g, uint64_t from_ns)
+{
+	feed_at(from_ns);
+	feed_sample(g, 7, 9, 0, 1, FEED_CHAIN(PERF_CONTEXT_KERNEL, 0xf000, PERF_CONTEXT_USER,
+					      0x10010));
+	struct record r = at(from_ns + 1, PERF_RECORD_SWITCH, 9);
+	r.context_switch.out = true;
+	engine_feed(g, &r);
+}
+
+static void feed_lock_end(struct engine *g, uint64_t time_ns)
+{
+	struct record r = at(time_ns, PERF_RECORD_SWITCH, 9);
+	engine_feed(g, &r);
+}
+
+static void test_wakers(void)
+{
+	static const uint8_t waits[] = { WAITS_SOURCE, WAITS_WAKE | WAITS_WAKERS };
+	struct engine g;
+	struct record r = { .sample = { .n_raw_bytes = 27 } };
+	uint32_t tid;
+	const struct engine_options o = { .n_events = 2, .labels = SAMPLELABEL_TID,
+					  .follow = true, .waits = waits };
+	tap_ok(!waits_woken(&r, &tid), "raw data that is too short wakes nobody");
+	feed_open_with(&g, &o);
+	g.targets.all = true;
+	g.waits.lock_code[0] = (struct waits_code){ 0xf000, 0xf100 };
+	feed_at(10);
+	feed_comm(&g, 7, 7, "prog", true);
+	feed_comm(&g, 7, 9, "worker", false);
+	feed_mmap(&g, 7, 0x10000, 0x10000, 0, "/bin/a");
+	feed_lock_wait(&g, 100);
+	feed_wake(&g, 150, 0x08);
+	feed_lock_end(&g, 200);
+	tap_int((long long)g.event[1].value, 0, "a thread is not charged for an interrupt");
+	feed_lock_wait(&g, 300);
+	feed_wake(&g, 350, 0);
+	feed_lock_end(&g, 400);
+	feed_lock_wait(&g, 500);
+	feed_lock_end(&g, 600);
+	const struct count *c = feed_find(&g, 1, "a+0x50");
+	tap_ok(c && c->value == 100 && c->n_samples == 1,
+	       "the waker has the whole wait, and no later one");
+	tap_str(c ? feed_labels_text(&g, c->labels) : "", "tid=7 waiter=worker",
+		"and the waiter's name");
+	engine_done(&g);
+}
+
 /* ---- any order ----------------------------------------------------------------------------- */
 
 /* Random records: time is neither lost nor invented, and nothing reads outside of a table. */
@@ -461,6 +524,7 @@ int main(void)
 	test_looks();
 	test_engine();
 	test_locks();
+	test_wakers();
 	test_random();
 	return tap_done();
 }

@@ -299,6 +299,7 @@ static void names_in_files(void)
 	called("cpu-clock", "cpu", "nanoseconds", "cpu-clock");
 	called("off-cpu", "off_cpu", "nanoseconds", "off-cpu");
 	called("block", "delay", "nanoseconds", "block");
+	called("mutex", "delay", "nanoseconds", "mutex");
 	called("wall", "wall", "nanoseconds", "wall");
 	called("task-clock:u", "cpu", "nanoseconds", "task-clock-u");
 	called("timer", "cpu", "nanoseconds", "cpu-clock");
@@ -321,7 +322,7 @@ static void facts(void)
 		       l.v[i].name, want[i] ? "" : "not");
 	evspec_list_done(&l);
 	tap_str(evspec_known(0)->name, "cpu-clock", "the table of names begins with cpu-clock");
-	tap_ok(!evspec_known(54), "and ends");
+	tap_ok(!evspec_known(55), "and ends");
 }
 
 int main(void)
