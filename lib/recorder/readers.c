@@ -1,9 +1,10 @@
 /*
  * A drain is a round: the caller's thread fetches the heads of the rings, all readers process what
  * was there, and the caller waits for the last of them.  So pauses, snapshots, changes of events
- * and collections of garbage happen while no other thread runs, and need no locks.  The readers
- * have about the same work, since each gets every n-th thread id; a round that is too small to be
- * worth waking threads is processed by the caller's thread for all of them, one after the other.
+ * and collections of garbage happen while no other thread runs, and need no locks.  A hash of their
+ * ids divides the target's threads among the readers, so these have about the same work.  A round
+ * that is too small to be worth waking threads is processed by the caller's thread for all readers,
+ * one after the other.
  *
  * The threads take no signals.  Their priority is the caller's matter, as that of its own thread.
  */

@@ -39,9 +39,11 @@ static inline int share_next(struct source *s, uint32_t reader, struct record *r
  * the records of all readers. */
 uint64_t share_position(const struct source *s, uint32_t reader);
 
+/* Threads of a pool have successive ids, and compilers of a build every second or third one: the
+ * golden ratio spreads both evenly. */
 static inline uint32_t share_reader_of(uint32_t tid, uint32_t n)
 {
-	return tid % n;
+	return (uint32_t)((uint64_t)(tid * 2654435769u) * n >> 32);
 }
 
 #endif

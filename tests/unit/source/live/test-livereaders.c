@@ -123,6 +123,13 @@ static void test_rounds(void)
 	uint32_t tid = 100;
 	for (uint32_t i = 0; i < READERS; i++)
 		g[i] = (struct got){ .l = l, .reader = i };
+	uint32_t n_of[READERS] = { 0 };
+	for (uint32_t k = 0; k < 300; k++)
+		n_of[share_reader_of(1000 + 2 * k, READERS)]++;
+	bool even = true;
+	for (uint32_t i = 0; i < READERS; i++)
+		even &= n_of[i] > 90 && n_of[i] < 110;
+	tap_ok(even, "threads with every second id are divided evenly");
 	tap_int(share_set(&l->source, READERS, &e), 0, "three readers");
 	for (int round = 0; round < 40; round++) {
 		/* Times are positions, so a record without room must not use one up. */
