@@ -235,19 +235,20 @@ static void add_main_binary(struct engine *g, struct names *n)
 	names_mapping_dso(g, n, d, d->n_segments ? d->segment[0].vaddr : 0);
 }
 
-/* Are all kernel frames in the kernel proper?  *ret_any: is there any? */
-static bool all_in_text(const struct engine *g, const struct by_dso *list, size_t n_list,
-			uint64_t start, uint64_t end, bool *ret_any)
+/* The range of the kernel's frames; false: there are none. */
+static bool kernel_range(const struct engine *g, const struct by_dso *list, size_t n_list,
+			 uint64_t *ret_first, uint64_t *ret_last)
 {
-	bool all = true;
-	*ret_any = false;
+	bool any = false;
 	for (size_t i = 0; i < n_list; i++) {
 		if (list[i].dso != g->walk.kernel_dso)
 			continue;
-		*ret_any = true;
-		all &= list[i].vaddr >= start && list[i].vaddr < end;
+		/* sorted by address */
+		*ret_first = any ? *ret_first : list[i].vaddr;
+		*ret_last = list[i].vaddr;
+		any = true;
 	}
-	return all;
+	return any;
 }
 
 static const char *cache_dir(const struct names_options *o)
@@ -261,21 +262,19 @@ static struct symkernel *open_kernel(const struct engine *g, const struct names_
 {
 	struct symkernel *k = NULL;
 	struct err why;
-	uint64_t start, end;
-	bool any;
-	all_in_text(g, list, n_list, 0, 0, &any);
+	uint64_t start, end, first, last;
 	const struct host *host = o->symbols.host;
-	if (!any || !o->running_kernel || !host)
+	if (!kernel_range(g, list, n_list, &first, &last) || !o->running_kernel || !host)
 		return NULL;
 	const char *dir = cache_dir(o);
 	if (dir && symkernel_cache_open(host, dir, &k) == 0) {
 		symkernel_text(k, &start, &end);
-		if (all_in_text(g, list, n_list, start, end, &any))
+		if (first >= start && last < end)
 			return k;
 		symkernel_close(k);
 		k = NULL;
 	}
-	if (symkernel_open(host, &k, &why) < 0) {
+	if (symkernel_open_for(host, first, last, &k, &why) < 0) {
 		*ret_hidden = true;
 		log_line(o->symbols.log, LOG_WARN, "kernel functions have no names: %s%s%s",
 			 why.what, why.hint[0] ? "; " : "", why.hint);

@@ -29,6 +29,8 @@ struct symkernel {
 	uint64_t text_start, text_end;
 	uint64_t base;           /* of _text; 0: unknown */
 	uint64_t shift;          /* of the kernel proper */
+	uint64_t first, last;    /* of symkernel_open_for; last 0: all addresses */
+	bool is_complete;        /* for these: the rest is not read */
 	void *mapped;            /* file mapping with sym and names; NULL: they are on the heap */
 	size_t n_mapped_bytes;
 };

@@ -1,6 +1,7 @@
 /*
  * One pass over the text in pieces of 256 KiB, so that its 5 to 15 MB are never in memory at once.
- * The kernel needs 30 to 50 ms to format it, and this parser a few more.
+ * The kernel needs 350 ns to format a symbol, 40 ms for 120,000, and this parser a fifth of that.
+ * It formats all symbols up to the last one that is read, even for pread(2).
  *
  * The result is an array sorted by address, 16 bytes per symbol, and the names back to back.
  * kallsyms has no sizes: a symbol ends where the next one begins.  After the last one of the kernel
@@ -157,6 +158,11 @@ static int take_line(struct symkernel *k, const char *line, const char *end)
 		address = address << 4 | (uint64_t)digit;
 	if (p == line || p - line > 16 || end - p < 4 || p[0] != ' ' || p[2] != ' ')
 		return 0;
+	/* Names at the end of the text itself still belong to it. */
+	k->is_complete = k->last && address > k->text_end && k->text_start <= k->first &&
+			 k->text_start && k->last < k->text_end;
+	if (k->is_complete)
+		return 0;
 	const char *name = p + 3;
 	const char *tab = memchr(name, '\t', (size_t)(end - name));
 	const char *module = end, *module_end = end;
@@ -177,6 +183,8 @@ static int take_lines(struct symkernel *k, const char *text, size_t n, size_t *r
 		if (r < 0)
 			return r;
 		line = end + 1;
+		if (k->is_complete)
+			break;
 	}
 	*ret_n = (size_t)(line - text);
 	return 0;
@@ -199,7 +207,7 @@ static int read_kallsyms(struct symkernel *k, int fd)
 		n += (size_t)got;
 		size_t done;
 		int r = take_lines(k, buf, n, &done);
-		if (r < 0)
+		if (r < 0 || k->is_complete)
 			return r;
 		/* The kernel prints no line that fills the whole buffer. */
 		if (done == 0 && n == READ_BYTES)
@@ -345,14 +353,25 @@ static int read_proc(struct symkernel *k, const struct host *h)
 	int r = read_kallsyms(k, fd);
 	if (r < 0)
 		return r;
-	return k->sym.n ? read_modules(k, h) : 0;
+	return k->sym.n && !k->is_complete ? read_modules(k, h) : 0;
 }
 
 int symkernel_open(const struct host *h, struct symkernel **ret_kernel, struct err *e)
 {
+	return symkernel_open_for(h, 0, 0, ret_kernel, e);
+}
+
+int symkernel_open_for(const struct host *h, uint64_t first, uint64_t last,
+		       struct symkernel **ret_kernel, struct err *e)
+{
 	__attribute__((cleanup(cleanup_symkernel))) struct symkernel *k = NULL;
 	int r = symkernel_new(&k);
-	if (r < 0 || (r = read_proc(k, h)) < 0)
+	if (r == 0) {
+		k->first = first;
+		k->last = last;
+		r = read_proc(k, h);
+	}
+	if (r < 0)
 		return err_errno(e, -r, "cannot read '%s/kallsyms'", h->path[HOST_PROC]);
 	r = finish(k, e);
 	if (r == -EPERM)

@@ -18,6 +18,14 @@ struct symkernel;
  * addresses are hidden (zero). */
 int symkernel_open(const struct host *h, struct symkernel **ret_kernel, struct err *e);
 
+/*
+ * The same for addresses from first to last only.  If these are in the kernel proper, reading ends
+ * with its code: the kernel prints symbols by address, and what follows (data, modules, BPF
+ * programs) is more than half of them where CONFIG_KALLSYMS_ALL is set.
+ */
+int symkernel_open_for(const struct host *h, uint64_t first, uint64_t last,
+		       struct symkernel **ret_kernel, struct err *e);
+
 /* The same from n bytes of kallsyms text, which may be freed afterwards.  The ends of modules are
  * estimated. */
 int symkernel_open_text(const char *text, size_t n_bytes, struct symkernel **ret_kernel,

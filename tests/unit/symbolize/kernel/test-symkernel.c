@@ -118,6 +118,49 @@ static void drop(const char *dir, const char *name)
 	remove(path);
 }
 
+/* Only what the addresses need is read: here all up to the line after data_1. */
+static void test_range(const struct host *h, const char *dir)
+{
+	static const char some[] =
+		"ffffffff81000000 T _stext\n"
+		"ffffffff81000100 T first\n"
+		"ffffffff81000200 T last\n"
+		"ffffffff81000300 T _etext\n"
+		"ffffffff81000300 T after\n"
+		"ffffffff82000000 D data_1\n"
+		"ffffffff82000100 t init_1\n"
+		"ffffffffc0100000 t module_1\t[first]\n";
+	static const struct { uint64_t first, last; bool is_short; } range[] = {
+		{ 0xffffffff81000100, 0xffffffff810002ff, true },
+		{ 0xffffffff81000000, 0xffffffff81000000, true },
+		{ 0xffffffff81000100, 0xffffffff81000300, false },
+		{ 0xffffffff80ffffff, 0xffffffff81000100, false },
+		{ 0xffffffff81000100, 0xffffffffc0100000, false },
+		{ 0, 0, false },
+	};
+	put(dir, "kallsyms", some, sizeof(some) - 1);
+	for (size_t i = 0; i < sizeof(range) / sizeof(range[0]); i++) {
+		struct symkernel *k = NULL;
+		struct err e = { 0 };
+		uint64_t start, end;
+		if (symkernel_open_for(h, range[i].first, range[i].last, &k, &e) < 0) {
+			tap_ok(false, "range %zu", i);
+			continue;
+		}
+		symkernel_text(k, &start, &end);
+		tap_ok(start == 0xffffffff81000000 && end == 0xffffffff81000300 &&
+		       strcmp(at(k, 0xffffffff81000110), "first+10") == 0 &&
+		       strcmp(at(k, 0xffffffff810002ff), "last+ff") == 0 &&
+		       strcmp(at(k, 0xffffffff81000300), "after+0") == 0,
+		       "range %zu: all of the text is known", i);
+		tap_str(at(k, 0xffffffff82000100), range[i].is_short ? "-" : "init_1+0",
+			range[i].is_short ? "and what follows was not read" : "and what follows");
+		tap_str(at(k, 0xffffffffc0100000), range[i].is_short ? "-" : "first:module_1+0",
+			"as are modules");
+		symkernel_close(k);
+	}
+}
+
 static void test_folders(void)
 {
 	char dir[] = "/tmp/test-symkernel-XXXXXX";
@@ -159,6 +202,7 @@ static void test_folders(void)
 		"a last function extends no further, even if the module does");
 	symkernel_close(k);
 
+	test_range(&h, dir);
 	static const char none[] = "0000000000000000 T _stext\n";
 	char sub[512];
 	put(dir, "kallsyms", none, sizeof(none) - 1);
