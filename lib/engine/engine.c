@@ -333,8 +333,10 @@ static void feed_place(struct engine *g, const struct record *r, unsigned role)
 		g->event[r->event].n_foreign++;
 		return;
 	}
+	/* A signal, as at the end of a process, releases no lock. */
 	if (role & WAITS_WAKE && (!waits_woken(r, &woken) || !waits_knows(&g->waits, tid) ||
-				  !waits_wants_waker(&g->waits, woken)))
+				  !waits_wants_waker(&g->waits, woken) ||
+				  !waits_is_lock(&g->waits, r)))
 		return;
 	if (!place_sample(g, r, pid, tid, &none, &at) || at.thread->exited)
 		return;

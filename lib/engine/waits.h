@@ -108,7 +108,7 @@ struct waits {
 void waits_init(struct waits *w, struct budget *budget, waits_count_fn *count, void *ctx);
 void waits_done(struct waits *w);
 
-/* Is SAMPLE r one of a wait for a lock, by the kernel's part of its callchain? */
+/* Is SAMPLE r in the code of locks, by the kernel's part of its callchain? */
 bool waits_is_lock(const struct waits *w, const struct record *r);
 
 bool waits_knows(const struct waits *w, uint32_t tid);

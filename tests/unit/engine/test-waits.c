@@ -413,16 +413,16 @@ static void test_locks(void)
 	engine_done(&g);
 }
 
-/* A wake-up of thread 9 by thread 7, from an interrupt if flags say so. */
-static void feed_wake(struct engine *g, uint64_t time_ns, uint8_t flags)
+/* A wake-up of thread 9 by thread 7 in the kernel's code, in an interrupt if flags say so. */
+static void feed_wake(struct engine *g, uint64_t time_ns, uint64_t code, uint8_t flags)
 {
 	uint8_t raw[36] = { 0 };
 	raw[2] = flags;
 	raw[24] = 9;
 	struct record r = at(time_ns, PERF_RECORD_SAMPLE, 7);
-	static const uint64_t chain[] = { PERF_CONTEXT_USER, 0x10050 };
+	const uint64_t chain[] = { PERF_CONTEXT_KERNEL, code, PERF_CONTEXT_USER, 0x10050 };
 	r.event = 1;
-	r.sample = (struct record_sample){ .ip = 0x10050, .callchain = chain, .n_callchain = 2,
+	r.sample = (struct record_sample){ .ip = 0x10050, .callchain = chain, .n_callchain = 4,
 					   .raw = raw, .n_raw_bytes = sizeof(raw) };
 	engine_feed(g, &r);
 }
@@ -460,15 +460,16 @@ static void test_wakers(void)
 	feed_comm(&g, 7, 9, "worker", false);
 	feed_mmap(&g, 7, 0x10000, 0x10000, 0, "/bin/a");
 	feed_lock_wait(&g, 100);
-	feed_wake(&g, 150, 0x08);
+	feed_wake(&g, 150, 0xf010, 0x08);
+	feed_wake(&g, 160, 0xe010, 0);
 	feed_lock_end(&g, 200);
-	tap_int((long long)g.event[1].value, 0, "a thread is not charged for an interrupt");
+	tap_int((long long)g.event[1].value, 0, "no thread is charged for an interrupt or a signal");
 	feed_lock_wait(&g, 300);
-	feed_wake(&g, 350, 0);
+	feed_wake(&g, 350, 0xf010, 0);
 	feed_lock_end(&g, 400);
 	feed_lock_wait(&g, 500);
 	feed_lock_end(&g, 600);
-	const struct count *c = feed_find(&g, 1, "a+0x50");
+	const struct count *c = feed_find(&g, 1, "a+0x50;k:f010");
 	tap_ok(c && c->value == 100 && c->n_samples == 1,
 	       "the waker has the whole wait, and no later one");
 	tap_str(c ? feed_labels_text(&g, c->labels) : "", "tid=7 waiter=worker",
