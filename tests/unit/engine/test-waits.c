@@ -463,7 +463,8 @@ static void test_wakers(void)
 	feed_wake(&g, 150, 0xf010, 0x08);
 	feed_wake(&g, 160, 0xe010, 0);
 	feed_lock_end(&g, 200);
-	tap_int((long long)g.event[1].value, 0, "no thread is charged for an interrupt or a signal");
+	tap_int((long long)g.event[1].value, 0,
+		"no thread is charged for an interrupt or a signal");
 	feed_lock_wait(&g, 300);
 	feed_wake(&g, 350, 0xf010, 0);
 	feed_lock_end(&g, 400);
