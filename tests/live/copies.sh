@@ -18,6 +18,12 @@ for attempt in 1 2 3; do
 done
 is "$(value stack_bytes)" 65528 'copies as large as the stacks need, four to a ring'
 
+run "$CPROF" record --json --scope task -e cpu-clock -o t.pb.gz -- \
+	sh -c '"$1" 2500 1500 & "$1" 2500 1500; wait' sh "$PROG/spin"
+is "$(value stack_bytes)" 65528 'likewise in the scope task'
+profile 'whose processes are sampled before and after the change' t.pb.gz \
+	"cum('recurse') > 0.9" 'n > 1000'
+
 start_cprof record --json -v -e cpu-clock --ring-size 512k -o b.pb.gz -- "$PROG/spin" 2500 9000
 child=$(cat /proc/"$cprof_pid"/task/*/children | cut -d' ' -f1)
 let_use "$child" 800

@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "engine/engine.h"
 #include "event/evparse.h"
 #include "recorder/allprocs.h"
 #include "recorder/coverage.h"
@@ -136,6 +137,24 @@ static uint64_t rings_bytes(const struct cprof_config *config)
 	return half > RINGS_BYTES_MIN ? half : RINGS_BYTES_MIN;
 }
 
+/* Those that live and have had records: in the scope task, targets only. */
+static int list_processes(void *ctx, pid_t **ret_pids)
+{
+	const struct kind_cpu *c = ctx;
+	const struct procs *p = c->procs;
+	int n = 0;
+	pid_t *pids = calloc(p->n_processes + 1, sizeof(*pids));
+	if (!pids)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->n_processes; i++) {
+		const struct procs_process *one = p->process[i];
+		if (one->known && !one->exited && one->pid)
+			pids[n++] = (pid_t)one->pid;
+	}
+	*ret_pids = pids;
+	return n;
+}
+
 static int open_rings(struct kind_session *k, struct err *e)
 {
 	const struct cprof_config *config = k->config;
@@ -160,6 +179,8 @@ static int open_rings(struct kind_session *k, struct err *e)
 		.filter = is_filtered ? &filter : NULL,
 		.ring_bytes = config->ring_bytes,
 		.rings_bytes = rings_bytes(config),
+		/* Records say which processes are targets, but only for whole processes. */
+		.processes = config->n_tids ? NULL : list_processes, .processes_ctx = k->state,
 	};
 	int r = live_open(&o, &k->source, e);
 	if (r < 0 && config->all_processes)
@@ -220,6 +241,16 @@ static int open_in_scope(struct kind_session *k, struct err *e)
 	return r < 0 ? r : open_rings(k, e);
 }
 
+/* The user has chosen a size; a program that records itself reads its rings too seldom to know
+ * what they carry; and each switch must have its record, in order to measure waits. */
+static bool has_fixed_copies(const struct kind_session *k)
+{
+	const struct kind_cpu *c = k->state;
+	bool is_task = k->scope == CPROF_SCOPE_TASK;
+	return k->config->stack_bytes || !c->attr.stack_bytes ||
+	       (is_task && (k->config->self != CPROF_SELF_NONE || kind_cpu_waits_any(c)));
+}
+
 static int open_events(struct kind_session *k, struct err *e)
 {
 	const struct cprof_config *config = k->config;
@@ -249,8 +280,7 @@ static int open_events(struct kind_session *k, struct err *e)
 	if (r < 0)
 		return r;
 	note_opened(k);
-	copysize_init(&c->copysize, attr->stack_bytes, config->stack_bytes || !attr->stack_bytes ||
-		      k->scope == CPROF_SCOPE_TASK);
+	copysize_init(&c->copysize, attr->stack_bytes, has_fixed_copies(k));
 	c->copysize.has_chain = attr->user_chain;
 	return 0;
 }
@@ -260,6 +290,7 @@ static int open_events(struct kind_session *k, struct err *e)
 static void drained(struct kind_session *k, struct engine *g, uint64_t now_ns)
 {
 	struct kind_cpu *c = k->state;
+	c->procs = &g->procs;
 	copysize_step(&c->copysize, k->source, g, k->log, now_ns);
 	kind_cpu_waits_drained(k, g);
 	tend_filter(k);

@@ -36,6 +36,7 @@ struct kind_cpu {
 	struct cgroup cgroup;
 	struct copysize copysize;
 	struct kind_cpu_waits waits;
+	const struct procs *procs;      /* the engine's, once the source was drained */
 };
 
 /* Fills k->event[i] in from the event, also after it was replaced. */

@@ -18,6 +18,7 @@ struct live_id {
 	uint32_t event;
 	uint32_t tid;     /* the thread that it was opened on; 0: none */
 	bool is_clock;
+	uint64_t since_ns, until_ns;   /* only samples of this time count; 0: no limit */
 	/* A clock whose period was changed (live_note_period): the period in ns since then, and the
 	 * previous one; 0: as in its samples. */
 	uint64_t changed_ns, period, period_before;
@@ -61,6 +62,8 @@ struct live_ring {
 	int cpu;
 	uint64_t n_lost;  /* by its LOST records */
 	VEC(uint64_t) closed;  /* ids of closed events, whose samples may still be in it */
+	bool has_late;    /* livetask.c has replaced its events: `late` holds instead of live's */
+	VEC(struct live_late) late;
 };
 
 /* A leader's sample with the counters of its group, while it is delivered. */
@@ -95,7 +98,7 @@ struct live {
 	struct live_ring *ring;
 	size_t n_rings;
 	VEC(struct live_fd) fds;
-	VEC(struct live_late) late;    /* sorted by tid once all are there */
+	VEC(struct live_late) late;    /* sorted by tid once all are there: live_sort_late */
 	struct live_event *event;
 	VEC(struct live_rate) rates;   /* of inherited events, oldest first */
 	bool no_ksymbol;               /* this kernel does not have such records */
@@ -124,6 +127,8 @@ int live_keep_fd(struct live *l, const struct live_options *o, struct live_fd f,
 		 struct err *e);
 void live_add_sideband(const struct live *l, struct perf_event_attr *attr,
 		       const struct evopen_place *at);
+
+void live_sort_late(struct live_late *late, size_t n);  /* by tid */
 
 /* Starts with a leader's sample; livegroup_next gives one sample at a time until it returns false.
  */

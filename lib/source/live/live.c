@@ -61,10 +61,24 @@ struct live_id *live_find_id(const struct live *l, uint64_t id)
 	return i != HASHINDEX_NONE ? &l->ids.v[i] : NULL;
 }
 
-static struct live_late *find_late(const struct live *l, uint32_t tid)
+static int compare_late(const void *a, const void *b)
 {
-	size_t i = SEARCH_COUNT(l->late.n, k, l->late.v[k].tid < tid);
-	return i < l->late.n && l->late.v[i].tid == tid ? &l->late.v[i] : NULL;
+	const struct live_late *x = a, *y = b;
+	return (x->tid > y->tid) - (x->tid < y->tid);
+}
+
+void live_sort_late(struct live_late *late, size_t n)
+{
+	if (n)
+		qsort(late, n, sizeof(*late), compare_late);
+}
+
+static struct live_late *find_late(const struct live *l, const struct live_ring *ring, uint32_t tid)
+{
+	struct live_late *late = ring->has_late ? ring->late.v : l->late.v;
+	size_t n = ring->has_late ? ring->late.n : l->late.n;
+	size_t i = SEARCH_COUNT(n, k, late[k].tid < tid);
+	return i < n && late[i].tid == tid ? &late[i] : NULL;
 }
 
 /*
@@ -73,17 +87,25 @@ static struct live_late *find_late(const struct live *l, uint32_t tid)
  * event the id of the original event.  So the first sample whose id belongs to another thread
  * proves the inheritance; from then on the thread's own set is ignored.
  */
-static bool is_double(const struct live *l, const struct live_id *id, uint32_t tid)
+static bool is_double(const struct live *l, const struct live_ring *ring, const struct live_id *id,
+		      uint32_t tid)
 {
-	if (l->late.n == 0 || id->tid == 0)
+	/* What replaced events show holds for them only. */
+	if (id->tid == 0 || id->until_ns)
 		return false;
-	struct live_late *late = find_late(l, tid);
+	struct live_late *late = find_late(l, ring, tid);
 	if (!late)
 		return false;
 	if (id->tid == tid)
 		return __atomic_load_n(&late->inherits, __ATOMIC_RELAXED);
 	__atomic_store_n(&late->inherits, true, __ATOMIC_RELAXED);
 	return false;
+}
+
+/* While events are replaced, both sets are enabled for a moment: livetask.c. */
+static bool is_out_of_time(const struct live_id *id, uint64_t time_ns)
+{
+	return time_ns < id->since_ns || (id->until_ns && time_ns >= id->until_ns);
 }
 
 /* The period of samples of an inherited event that do not carry one; 0: as opened.  The kernel
@@ -229,7 +251,7 @@ int live_next_of(struct live *l, struct live_reader *v, struct record *ret_recor
 		const struct live_id *id = live_find_id(l, ret_record->id);
 		ret_record->event = id ? id->event : RECORD_NO_EVENT;
 		if (ret_record->type == PERF_RECORD_SWITCH && id &&
-		    is_double(l, id, ret_record->tid))
+		    is_double(l, &l->ring[ring], id, ret_record->tid))
 			continue;
 		if (ret_record->type == PERF_RECORD_SAMPLE) {
 			ret_record->event = event_of(l, ret_record->id);
@@ -238,7 +260,9 @@ int live_next_of(struct live *l, struct live_reader *v, struct record *ret_recor
 				continue;
 			}
 			/* A wake-up is a sample of the waking thread by the woken one's event. */
-			if (id && !ret_record->sample.raw && is_double(l, id, ret_record->tid))
+			if (id && ((!ret_record->sample.raw &&
+				    is_double(l, &l->ring[ring], id, ret_record->tid)) ||
+				   is_out_of_time(id, ret_record->time_ns)))
 				continue;
 			if (v->merge.shared.is_shared)
 				ret_record->time_ns = merge_time_ns(&v->merge);
@@ -279,6 +303,7 @@ static void live_close(struct source *s)
 		if (l->ring[i].fd >= 0)
 			close(l->ring[i].fd);
 		VEC_FREE(&l->ring[i].closed);
+		VEC_FREE(&l->ring[i].late);
 	}
 	VEC_FREE(&l->fds);
 	VEC_FREE(&l->late);
@@ -485,6 +510,14 @@ static size_t live_n_places(const struct source *s, size_t event)
 	return n;
 }
 
+static const struct live_ring *ring_of(const struct live *l, int cpu)
+{
+	for (size_t i = 0; i < l->n_rings; i++)
+		if (l->ring[i].cpu == cpu)
+			return &l->ring[i];
+	return NULL;
+}
+
 static void live_count(struct source *s, size_t event, struct source_count *ret_count)
 {
 	struct live *l = live_of(s);
@@ -492,7 +525,8 @@ static void live_count(struct source *s, size_t event, struct source_count *ret_
 	sum.has_lost = l->event[event].attr.read_format & PERF_FORMAT_LOST;
 	for (size_t i = 0; i < l->fds.n; i++) {
 		const struct live_fd *f = &l->fds.v[i];
-		struct live_late *late = f->tid ? find_late(l, f->tid) : NULL;
+		const struct live_ring *ring = f->tid ? ring_of(l, f->cpu) : NULL;
+		const struct live_late *late = ring ? find_late(l, ring, f->tid) : NULL;
 		if (f->event == event && !(late && late->inherits))
 			live_add_count(l, f, &sum);
 	}

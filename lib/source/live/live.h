@@ -9,8 +9,8 @@
  * source_next -> source_disable -> drain -> source_close.  Events are enabled before /proc is read,
  * so that a mapping created meanwhile is seen at least once.
  *
- * With LIVE_TASK, stack copies cannot be changed: inherited events cannot be replaced
- * (-EOPNOTSUPP).
+ * With LIVE_TASK, stack copies can be changed if the caller knows the processes (`processes`):
+ * inherited events cannot be replaced one by one (-EOPNOTSUPP).
  */
 
 #include <stdbool.h>
@@ -52,6 +52,10 @@ struct live_options {
 	size_t n_pids;
 	const pid_t *tid;            /* LIVE_TASK: single threads (also a command's) */
 	size_t n_tids;
+	/* LIVE_TASK: lists the processes that are targets now; the source frees *ret_pids.  Returns
+	 * their number or -errno.  NULL: unknown. */
+	int (*processes)(void *ctx, pid_t **ret_pids);
+	void *processes_ctx;
 	bool read_seldom;            /* larger rings, if ring_bytes is 0 */
 	bool pausable;               /* source_pause may be called: separate side-band events */
 	const char *cpus;            /* only on these CPUs, a list as in cpus.h; NULL: on all */

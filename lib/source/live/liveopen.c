@@ -463,12 +463,6 @@ static int compare_pids(const void *a, const void *b)
 	return (*(const pid_t *)a > *(const pid_t *)b) - (*(const pid_t *)a < *(const pid_t *)b);
 }
 
-static int compare_late(const void *a, const void *b)
-{
-	const struct live_late *x = a, *y = b;
-	return (x->tid > y->tid) - (x->tid < y->tid);
-}
-
 static int open_thread(struct live *l, const struct live_options *o, pid_t tid, bool late,
 		       bool *found, struct err *e)
 {
@@ -621,8 +615,7 @@ static int open_all(struct live *l, struct live_options *o, int *cpus, size_t n_
 	r = open_events(l, o, e);
 	if (r < 0)
 		return r;
-	if (l->late.n)
-		qsort(l->late.v, l->late.n, sizeof(*l->late.v), compare_late);
+	live_sort_late(l->late.v, l->late.n);
 	r = start_merging(l, e);
 	if (r < 0)
 		return r;

@@ -14,7 +14,7 @@
  * between.  Duplicate records do no harm.
  */
 
-#include "source/live/live-private.h"
+#include "source/live/livestack.h"
 
 #include "base/err.h"
 #include "base/log.h"
@@ -33,13 +33,6 @@ static int ring_fd_of_cpu(const struct live *l, int cpu)
 	return -1;
 }
 
-/* The change. */
-struct livestack {
-	size_t ring;                   /* or SOURCE_ALL_RINGS */
-	uint32_t stack_bytes;          /* 0: unchanged */
-	bool user_chain;               /* false: unchanged */
-};
-
 /* Events with stack copies, except, for another size, those whose size the user has fixed. */
 static bool is_affected_event(const struct live *l, const struct livestack *to, uint32_t event)
 {
@@ -47,13 +40,14 @@ static bool is_affected_event(const struct live *l, const struct livestack *to, 
 	       (!to->stack_bytes || !l->options.event[event].stack_bytes);
 }
 
-static bool is_affected(const struct live *l, const struct livestack *to, const struct live_fd *f)
+bool livestack_is_affected(const struct live *l, const struct livestack *to,
+			   const struct live_fd *f)
 {
 	return (to->ring == SOURCE_ALL_RINGS || l->ring[to->ring].cpu == f->cpu) &&
 	       is_affected_event(l, to, f->event);
 }
 
-static void change_attr(struct perf_event_attr *attr, const struct livestack *to)
+void livestack_change_attr(struct perf_event_attr *attr, const struct livestack *to)
 {
 	if (to->stack_bytes)
 		attr->sample_stack_user = to->stack_bytes;
@@ -89,7 +83,7 @@ static void forget_ids(struct live *l, const struct livestack *to)
 	}
 }
 
-static void stop_and_close(struct live *l, struct live_fd *f)
+void livestack_close(struct live *l, struct live_fd *f)
 {
 	ioctl(f->fd, PERF_EVENT_IOC_DISABLE, 0);
 	live_add_count(l, f, &l->event[f->event].closed);
@@ -127,7 +121,7 @@ static int open_changed(struct live *l, const struct live_fd *old, const struct 
 	const struct evopen_place at = place_of(l, old->cpu);
 	struct perf_event_attr attr = l->event[old->event].attr;
 	attr.sample_stack_user = old->stack_bytes;
-	change_attr(&attr, to);
+	livestack_change_attr(&attr, to);
 	if (old->sideband)
 		live_add_sideband(l, &attr, &at);
 	return evopen_again(&o->open, &o->event[old->event], &attr, &at, e);
@@ -147,7 +141,7 @@ static int open_next(struct live *l, size_t i, const struct livestack *to, struc
 		f.stack_bytes = to->stack_bytes;
 	if (f.fd == -ENOSPC || f.fd == -EBUSY) {
 		int substitute = old->sideband ? open_substitute(l, f.cpu) : -1;
-		stop_and_close(l, old);
+		livestack_close(l, old);
 		f.fd = open_changed(l, old, to, e);
 		failed = f.fd < 0 ? f.fd : 0;
 		if (f.fd < 0) {
@@ -173,7 +167,7 @@ static void take_over(struct live *l, size_t i, const struct live_fd *next)
 	struct live_fd *old = &l->fds.v[i];
 	if (old->fd >= 0) {
 		int substitute = old->sideband ? open_substitute(l, old->cpu) : -1;
-		stop_and_close(l, old);
+		livestack_close(l, old);
 		if (!l->event[next->event].paused)
 			ioctl(next->fd, PERF_EVENT_IOC_ENABLE, 0);
 		close_substitute(substitute);
@@ -186,7 +180,7 @@ static void take_over(struct live *l, size_t i, const struct live_fd *next)
 static int open_successors(struct live *l, const struct livestack *to, struct err *e)
 {
 	for (size_t i = 0, n = l->fds.n; i < n; i++) {
-		int r = is_affected(l, to, &l->fds.v[i]) ? open_next(l, i, to, e) : 0;
+		int r = livestack_is_affected(l, to, &l->fds.v[i]) ? open_next(l, i, to, e) : 0;
 		if (r < 0)
 			return r;
 	}
@@ -199,7 +193,7 @@ static void use_successors(struct live *l, const struct livestack *to, size_t n,
 {
 	size_t next = n;
 	for (size_t i = 0; i < n && next < l->fds.n; i++) {
-		if (!is_affected(l, to, &l->fds.v[i]))
+		if (!livestack_is_affected(l, to, &l->fds.v[i]))
 			continue;
 		const struct live_fd f = l->fds.v[next++];
 		if (!failed || l->fds.v[i].fd < 0)
@@ -215,26 +209,45 @@ static void use_successors(struct live *l, const struct livestack *to, size_t n,
 			l->fds.v[l->fds.n++] = l->fds.v[i];
 }
 
+/* Replaces events of CPUs. */
+static int reopen_cpus(struct live *l, const struct livestack *to, struct err *e)
+{
+	size_t n = l->fds.n;
+	int r = open_successors(l, to, e);
+	use_successors(l, to, n, r < 0);
+	return r;
+}
+
+static int reopen_threads(struct live *l, const struct livestack *to, struct err *e)
+{
+	int r = 0;
+	for (size_t i = 0; i < l->n_rings && r == 0; i++)
+		if (to->ring == SOURCE_ALL_RINGS || to->ring == i)
+			r = livetask_reopen(l, to, i, e);
+	return r;
+}
+
 static int reopen(struct live *l, const struct livestack *to, struct err *e)
 {
 	const struct live_options *o = &l->options;
-	bool possible = o->scope != LIVE_TASK, any = false;
+	bool is_task = o->scope == LIVE_TASK, any = false;
+	bool possible = !is_task || !o->attr.inherit || o->processes;
 	for (uint32_t i = 0; i < o->n_events; i++) {
 		possible &= !o->event[i].group;  /* its members would lose their leader */
+		/* Both sets count for a moment. */
+		possible &= !is_task || !l->event[i].attr.pinned;
 		any |= is_affected_event(l, to, i);
 	}
 	if (!possible || !any)
 		return err_set(e, EOPNOTSUPP, "stack copies are fixed");
 	forget_ids(l, to);
-	size_t n = l->fds.n;
 	livevary_renew(l);
-	int r = open_successors(l, to, e);
-	use_successors(l, to, n, r < 0);
+	int r = is_task ? reopen_threads(l, to, e) : reopen_cpus(l, to, e);
 	if (r < 0)
 		return r;
 	for (uint32_t i = 0; i < o->n_events; i++)
 		if (is_affected_event(l, to, i))
-			change_attr(&l->event[i].attr, to);
+			livestack_change_attr(&l->event[i].attr, to);
 	return 0;
 }
 
