@@ -52,12 +52,12 @@ profile 'a period given by the user does not vary' p.pb.gz 'total == n * 1000000
 
 # Inherited events miss threads that live for less than a period, and cprof says so.
 run "$CPROF" record --scope task -e cpu-clock -F 999 -o task.pb.gz -- "$PROG/shortthreads" 20000 10
-if [ "$status" -eq 0 ]; then
+if [ -e task.pb.gz ]; then
 	like err '[0-9.]+ ?%' 'scope task: the summary reports the gap'
 	profile 'scope task: the comments of the file report the gap' task.pb.gz \
 		"re.search('samples stand for [0-9.]+ %', comments)"
 else
-	is "$status" 1 'scope task: no sample at all is a failure'
+	is "$status" 0 'scope task: no sample at all: the command has run nevertheless'
 	like err '--scope task.*--scope cpu' 'scope task: the message gives the reason and a remedy'
 	check 'scope task: leaves no file' test ! -e task.pb.gz
 fi

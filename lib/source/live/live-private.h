@@ -37,6 +37,7 @@ struct live_fd {
 	int cpu;
 	uint64_t id;
 	uint32_t stack_bytes;  /* of its copies; 0: none */
+	uint64_t varied_value;  /* its counter when livevary.c changed its period */
 	bool sideband;    /* carries the side-band records of its place */
 };
 

@@ -86,6 +86,27 @@ static void change_period(struct live *l, const struct live_fd *f, double swing,
 	live_note_period(id, (uint64_t)(period + period * period / (2 * distance)));
 }
 
+/*
+ * How long the clock ran since its last change, if that is long enough for another one; 0: wait.
+ * A clock of a cgroup runs only while a task of the group does: beside busy neighbours it would
+ * lose half a period far more often than each hundred.
+ */
+static uint64_t ran_ns(struct live *l, struct live_fd *f, uint64_t distance)
+{
+	struct source_count c = { 0 };
+	if (l->options.scope != LIVE_CGROUP)
+		return distance;
+	live_add_count(l, f, &c);
+	if (c.value < f->varied_value)
+		f->varied_value = 0;  /* it was opened anew */
+	uint64_t ran = c.value - f->varied_value;
+	uint64_t freq = l->event[f->event].attr.sample_freq;
+	if (ran < PERIODS_PER_CHANGE * (uint64_t)NS_PER_S / freq / 10 * 9)
+		return 0;
+	f->varied_value = c.value;
+	return ran;
+}
+
 /* The ring of a CPU; descriptors are mostly in the order of the rings, so *at is a hint. */
 static struct live_ring *ring_of(struct live *l, int cpu, size_t *at)
 {
@@ -103,19 +124,22 @@ static struct live_ring *ring_of(struct live *l, int cpu, size_t *at)
  * nothing, and their CPU need not be interrupted.  The rings were read since the change before
  * last, so they hold no older samples.
  */
-static bool change_active(struct live *l, double distance)
+static bool change_active(struct live *l, uint64_t distance)
 {
 	bool any = false;
 	size_t at = 0;
 	double swing = 0;
 	for (size_t i = 0; i < l->fds.n; i++) {
-		const struct live_fd *f = &l->fds.v[i];
+		struct live_fd *f = &l->fds.v[i];
 		const struct live_ring *r = is_varied(l, f) ? ring_of(l, f->cpu, &at) : NULL;
 		if (!r || r->ring.tail == r->varied_at)
 			continue;
+		uint64_t ran = ran_ns(l, f, distance);
+		if (!ran)
+			continue;
 		swing = any ? swing : next_swing(&l->vary);
 		any = true;
-		change_period(l, f, swing, distance);
+		change_period(l, f, swing, (double)ran);
 	}
 	for (size_t i = 0; i < l->n_rings; i++)
 		l->ring[i].varied_at = l->ring[i].ring.tail;
@@ -135,7 +159,8 @@ int livevary_step(struct live *l, uint64_t now)
 	v->is_known = true;
 	if (!v->distance_ns)
 		return -1;
-	if (now >= v->due_ns && change_active(l, (double)v->distance_ns))
+	if (now >= v->due_ns && (change_active(l, v->distance_ns) ||
+				 l->options.scope == LIVE_CGROUP))
 		v->due_ns = now + v->distance_ns;
 	return v->due_ns > now ? (int)((v->due_ns - now) / 1000000) + 1
 			       : (int)(v->distance_ns / 1000000);
