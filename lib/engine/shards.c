@@ -21,6 +21,7 @@
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 /* ---- life --------------------------------------------------------------------------- */
 
@@ -60,6 +61,14 @@ static void start_journal(struct shard *s)
 	s->base = s->last;
 }
 
+/* Half of the limit for all, as one engine has it. */
+size_t shards_files_each(uint32_t n)
+{
+	struct rlimit limit;
+	size_t all = getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur / 2 : 512;
+	return all / (n + 1) ? all / (n + 1) : 1;
+}
+
 int shards_init(struct shard *s, const struct engine *total, uint32_t index, uint32_t n,
 	       struct err *e)
 {
@@ -78,6 +87,7 @@ int shards_init(struct shard *s, const struct engine *total, uint32_t index, uin
 		foreign_free(s->host.foreign);
 		return r;
 	}
+	g->dsos.keep.max_open = shards_files_each(n);
 	if (copy_strings(&g->strings, &total->strings) < 0 ||
 	    procs_copy(&g->procs, &total->procs) < 0 ||
 	    targets_copy(&g->targets, &total->targets) < 0) {

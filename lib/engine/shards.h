@@ -42,6 +42,9 @@ int shards_init(struct shard *s, const struct engine *total, uint32_t index, uin
 	       struct err *e);
 void shards_done(struct shard *s);
 
+/* How many files each of n shards and the total engine may keep open. */
+size_t shards_files_each(uint32_t n);
+
 /* Before a round: takes over the window and other settings that the total engine's owner may have
  * changed. */
 void shards_prepare(struct shard *s, const struct engine *total);

@@ -136,6 +136,7 @@ static void drop_shards(struct readers *rs)
 	rs->shard = NULL;
 	rs->thread = NULL;
 	rs->n = 0;
+	rs->total->dsos.keep.max_open = 0;
 }
 
 void readers_done(struct readers *rs)
@@ -168,6 +169,7 @@ static int add_shards(struct readers *rs, uint32_t n, struct err *e)
 	if (r < 0)
 		return err_errno(e, -r, "cannot start %u threads for reading", n - 1);
 	shards_add_up(rs->shard, rs->n, rs->total);
+	rs->total->dsos.keep.max_open = shards_files_each(n);
 	return 0;
 }
 

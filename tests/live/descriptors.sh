@@ -78,6 +78,9 @@ run limited 1024:4096 "$CPROF" record --json -e cpu-clock -F 5000 -o all.pb.gz -
 is "$status" 0 '1500 libraries and a soft limit of 1024: nothing is lost'
 like out '"no_descriptors": 0' 'and nothing is counted'
 profile 'all libraries are named' all.pb.gz 'cum("work") > 0.4' "$no_address"
+run limited 1024:4096 "$CPROF" record --threads 3 --json -e cpu-clock -F 5000 -o three.pb.gz -- \
+	./many "$T/libraries" 1500
+like out '"no_descriptors": 0' '1500 libraries and three readers: nothing is counted'
 run limited 1000:1001 "$CPROF" record -q -e cpu-clock -o limit.pb.gz -- \
 	prlimit --nofile --noheadings --raw --output SOFT,HARD
 is "$(cat out)" '1000 1001' 'the command has the original limits'

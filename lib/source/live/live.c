@@ -440,7 +440,10 @@ static int live_set_rate(struct source *s, size_t event, uint64_t rate, struct e
 	return 0;
 }
 
-/* All rings behind one descriptor, so that waiting costs what happens, not what could. */
+/* More rings than this are waited for by one descriptor of epoll(7), so that waiting costs what
+ * happens, not what could. */
+#define POLL_RINGS_MAX 16
+
 static int open_rings_fd(struct live *l)
 {
 	CLEANUP_CLOSE int fd = epoll_create1(EPOLL_CLOEXEC);
@@ -460,21 +463,25 @@ static int live_wait(struct source *s, int timeout_ms, const int *fds, size_t n_
 		     bool *ret_ready)
 {
 	struct live *l = live_of(s);
-	if (!VEC_EXTEND(&l->poll, 1 + n_fds))
+	size_t n_own = l->n_rings > POLL_RINGS_MAX ? 1 : l->n_rings;
+	if (!VEC_EXTEND(&l->poll, n_own + n_fds))
 		return -ENOMEM;
-	int r = l->has_rings_fd ? 0 : open_rings_fd(l);
+	int r = n_own == l->n_rings || l->has_rings_fd ? 0 : open_rings_fd(l);
 	if (r < 0)
 		return r;
 	int vary_ms = livevary_step(l, clock_monotonic_ns());
 	if (vary_ms >= 0 && (timeout_ms < 0 || vary_ms < timeout_ms))
 		timeout_ms = vary_ms;
-	l->poll.v[0] = (struct pollfd){ .fd = l->rings_fd, .events = POLLIN };
+	for (size_t i = 0; i < n_own; i++)
+		l->poll.v[i] = (struct pollfd){
+			.fd = l->has_rings_fd ? l->rings_fd : l->ring[i].fd, .events = POLLIN,
+		};
 	for (size_t i = 0; i < n_fds; i++)
-		l->poll.v[1 + i] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
-	if (poll(l->poll.v, 1 + n_fds, timeout_ms) < 0)
+		l->poll.v[n_own + i] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
+	if (poll(l->poll.v, n_own + n_fds, timeout_ms) < 0)
 		return -errno;
 	for (size_t i = 0; i < n_fds && ret_ready; i++)
-		ret_ready[i] = l->poll.v[1 + i].revents != 0;
+		ret_ready[i] = l->poll.v[n_own + i].revents != 0;
 	return 0;
 }
 

@@ -1,6 +1,7 @@
 /* Several readers of rings in memory. */
 #include "source/live/livereaders.h"
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "source/share.h"
 #include "tests/unit/source/record-build.h"
@@ -9,6 +10,8 @@
 
 #include <linux/perf_event.h>
 #include <pthread.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #define RINGS 6
 #define READERS 3
@@ -259,8 +262,38 @@ static void test_damage(void)
 		sim_ring_done(&sim[i]);
 }
 
+/* Few rings and many are waited for in different ways. */
+static void test_wait(size_t n_rings)
+{
+	struct live *l = calloc(1, sizeof(*l));
+	const int other = eventfd(0, EFD_CLOEXEC);
+	const uint64_t one = 1;
+	bool ready = false;
+	l->source.ops = &live_ops;
+	l->n_rings = n_rings;
+	l->ring = calloc(n_rings, sizeof(*l->ring));
+	for (size_t i = 0; i < n_rings; i++)
+		l->ring[i].fd = eventfd(0, EFD_CLOEXEC);
+	bool ok = source_wait(&l->source, 0, &other, 1, &ready) == 0 && !ready;
+	uint64_t start_ns = clock_monotonic_ns();
+	ok &= source_wait(&l->source, 50, NULL, 0, NULL) == 0 &&
+	      clock_monotonic_ns() - start_ns >= 40000000;
+	tap_ok(ok, "%zu rings: nothing happens", n_rings);
+	ok = write(l->ring[n_rings - 1].fd, &one, sizeof(one)) == sizeof(one);
+	start_ns = clock_monotonic_ns();
+	ok &= source_wait(&l->source, 60000, &other, 1, &ready) == 0 && !ready;
+	ok &= write(other, &one, sizeof(one)) == sizeof(one);
+	ok &= source_wait(&l->source, 60000, &other, 1, &ready) == 0 && ready;
+	tap_ok(ok && clock_monotonic_ns() - start_ns < 30000000000u,
+	       "a ring and another descriptor end the wait");
+	source_close(&l->source);
+	close(other);
+}
+
 int main(void)
 {
+	test_wait(3);
+	test_wait(40);
 	test_rounds();
 	test_release();
 	test_damage();
