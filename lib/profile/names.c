@@ -262,7 +262,7 @@ static struct symkernel *open_kernel(const struct engine *g, const struct names_
 {
 	struct symkernel *k = NULL;
 	struct err why;
-	uint64_t start, end, first, last;
+	uint64_t start, end, first = 0, last = 0;
 	const struct host *host = o->symbols.host;
 	if (!kernel_range(g, list, n_list, &first, &last) || !o->running_kernel || !host)
 		return NULL;
