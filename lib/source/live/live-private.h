@@ -141,7 +141,6 @@ void livegroup_done(struct livegroup *g);
 int live_set_stack(struct source *s, size_t ring, uint32_t stack_bytes, struct err *e);
 int live_set_user_chain(struct source *s, struct err *e);
 uint64_t live_sample_cost(struct source *s, size_t event);
-
 /* The next record for one reader, as source_next. */
 int live_next_of(struct live *l, struct live_reader *v, struct record *ret_record);
 
