@@ -193,7 +193,7 @@ if mount_fs "$PROG/spin" slow; then
 	run "$CPROF" record --strict -o p.pb.gz -- fs/file
 	is "$status" 0 'a program on FUSE that answers: nothing is lost'
 	profile 'its functions have names' p.pb.gz 'cum("main") > 0'
-	cp p.pb.gz named.keep
+	"$CPROF" record -q --no-symbols -o bare.keep -- fs/file
 
 	background fs/file 20 10000000
 	target=$pid
@@ -203,6 +203,7 @@ if mount_fs "$PROG/spin" slow; then
 	is "$status" 0 'its recording succeeds'
 	like out '"unanswered": 1' 'the loss is counted'
 	like err 'did not deliver in time' 'and shown'
+	profile 'and named in the comments of the profile' p.pb.gz '"did not deliver in time" in comments'
 	in_time 'with --strict' "$CPROF" record --strict -p "$target" --duration 500ms -o p.pb.gz
 	is "$status" 2 '--strict fails'
 	for signal in INT TERM; do
@@ -213,7 +214,8 @@ if mount_fs "$PROG/spin" slow; then
 		check "SIG$signal ends such a recording" wait_for 8 ended "$signalled"
 		ended "$signalled" || unstick
 	done
-	in_time 'symbolize with a program there' "$CPROF" symbolize -o p.pb.gz named.keep
+	in_time 'symbolize with a program there' "$CPROF" symbolize -o p.pb.gz bare.keep
+	like err 'did not deliver in time' 'it reports the loss'
 	kill -KILL "$target"
 	unstick
 
