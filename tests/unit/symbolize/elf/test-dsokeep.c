@@ -147,7 +147,9 @@ static void test_cfi(struct dso_table *t, struct dso *d)
 	dsokeep_shed(&t->keep, N_DSOS);
 	opener.result = -ESTALE;
 	cfi_rule_at(c, vaddr, &after);
-	tap_int(after.kind, CFI_BAD, "without the file there is no rule");
+	/* the table or the entry cannot be read, depending on the size of the program */
+	tap_ok(after.kind == CFI_BAD || after.kind == CFI_NONE,
+	       "without the file there is no rule: kind %u", after.kind);
 	tap_ok(dsokeep_is_lost(d), "which is known as a loss");
 	opener.result = 0;
 	cfi_close(c);
