@@ -190,7 +190,7 @@ int main(void)
 {
 	static const char *const folders[] = { "proc", "proc/sys", "proc/sys/kernel", "root",
 					       "root/boot" };
-	char root[64], proc[64], command[96];
+	char root[256], proc[256], command[96];
 	struct host h;
 	struct err e;
 	test_guess();
