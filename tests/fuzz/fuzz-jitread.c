@@ -45,7 +45,7 @@ static void ignore(void *ctx, enum log_level level, const char *text)
 
 static void make_machine(void)
 {
-	char text[128], proc[96];
+	char text[128], proc[256];
 	struct err e;
 	if (fuzzdir[0])
 		return;

@@ -46,7 +46,7 @@ static const char *const part_name[N_PARTS] = {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct host host;
-static char cache_dir[128];
+static char cache_dir[256];
 
 static void make_machine(void)
 {
@@ -56,7 +56,7 @@ static void make_machine(void)
 		"sys/module/m/sections", "root", "root/boot", "root/lib", "root/lib/modules",
 		"root/lib/modules/" RELEASE, "cache",
 	};
-	char root[128], proc[128], sys[128];
+	char root[256], proc[256], sys[256];
 	struct err e;
 	if (fuzzdir[0])
 		return;

@@ -36,7 +36,7 @@ static void see(const char *text)
 
 static void make_machine(void)
 {
-	char root[128];
+	char root[256];
 	struct err e;
 	if (fuzzdir[0])
 		return;
