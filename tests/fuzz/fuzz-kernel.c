@@ -54,7 +54,7 @@ static void make_machine(void)
 		"proc", "proc/sys", "proc/sys/kernel", "proc/sys/kernel/random", "sys",
 		"sys/kernel", "sys/module", "sys/module/m", "sys/module/m/notes",
 		"sys/module/m/sections", "root", "root/boot", "root/lib", "root/lib/modules",
-		"root/lib/modules/" RELEASE, "cache",
+		("root/lib/modules/" RELEASE), "cache",
 	};
 	char root[256], proc[256], sys[256];
 	struct err e;
