@@ -20,7 +20,7 @@ record children --scope task -e cycles:u -c 10007 -- ./work 40 0 3
 ./work 40 3 0 500 >/dev/null &
 record attach-threads --scope task -e cycles:u -c 10007 -p $!
 
-record cpu --scope cpu -e cycles:u -c 10007 -- ./work 100
+record cpu --scope cpu --no-bpf -e cycles:u -c 10007 -- ./work 100
 record rate --scope task -e cycles:u -F 997 -- ./work 100
 record default -- ./work 50
 

@@ -52,7 +52,7 @@ refused 1 'the target was stopped' 'a target that is stopped' \
 like err "kill -CONT $sleeper" 'a target that is stopped: the message says how to continue it'
 kill -CONT "$sleeper"
 kill "$(cat worker.keep)"
-refused 1 'ended before its delay was over' 'a command that ends before --delay' \
+refused 0 'ended before its delay was over' 'a command that ends before --delay' \
 	record -e cpu-clock -o x.pb.gz --delay 60 -- true
 refused 64 'name of a file' 'an output without a name' record -e cpu-clock -o '' -- true
 run sh -c "ulimit -f 8; exec '$CPROF' record -e cpu-clock -F 10000 -o x.pb.gz -- \
