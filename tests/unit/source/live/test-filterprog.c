@@ -115,7 +115,7 @@ static uint64_t run(struct machine *m, const struct bpf_insn *code, size_t n, co
 	for (int step = 0; at < n && step < STEPS_MAX; step++) {
 		const struct bpf_insn *i = &code[at++];
 		size_t n_bytes = BPF_SIZE(i->code) == BPF_W ? 4 : 8;
-		char *to = (char *)(uintptr_t)r[i->dst_reg] + i->off;
+		char *to = (char *)(uintptr_t)(r[i->dst_reg] + (uint64_t)(int64_t)i->off);
 		uint64_t imm = (uint32_t)i->imm, loaded = 0;
 		switch (BPF_CLASS(i->code)) {
 		case BPF_LD:
