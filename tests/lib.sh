@@ -239,6 +239,20 @@ unused_pid() {
 	sh -c 'echo $$'
 }
 
+# json EXPRESSION: its value for the last object that --json printed, `s`, and the first event, `e`
+json() {
+	"$PYTHON" -c '
+import json, sys
+s = [json.loads(line) for line in open("out") if line.startswith("{")][-1]
+e = s["events"][0]
+print(eval(sys.argv[1]))' "$1"
+}
+
+# json_is EXPRESSION: whether it is true
+json_is() {
+	[ "$(json "$1")" = True ]
+}
+
 # refused STATUS REGEX NAME ARG...: cprof exits with this status, prints the reason to stderr in
 # lines that begin like all its messages, and leaves no file
 refused() {

@@ -5,15 +5,6 @@
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need_perf
 
-# json EXPRESSION: of the summary, `s`, and its first event, `e`
-json() {
-	tail -n 1 out | "$PYTHON" -c '
-import json, sys
-s = json.load(sys.stdin)
-e = s["events"][0]
-print(eval(sys.argv[1]))' "$1"
-}
-
 run "$CPROF" record --json --scale -e cpu-clock -F 4999 -o cost.pb.gz -- sh -c "'$PROG/spin' 20 400 >&2"
 is "$status" 0 'costs: recorded'
 like err 'cprof used [0-9.]+ m?s of CPU time; sampling cost the target about [0-9.]+ [mu]?s, ' \

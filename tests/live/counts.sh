@@ -4,15 +4,6 @@
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need_perf
 
-# json EXPRESSION: of the summary, `s`, and its first event, `e`
-json() {
-	tail -n 1 out | "$PYTHON" -c '
-import json, sys
-s = json.load(sys.stdin)
-e = s["events"][0]
-print(eval(sys.argv[1]))' "$1"
-}
-
 # The program's own account of its faults comes from getrusage(2).
 for ring in 16M 4k; do
 	run "$CPROF" record --json -q --scope task -e page-faults -c 1 --call-graph none \

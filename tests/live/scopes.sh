@@ -4,13 +4,6 @@
 need_perf
 need_root
 
-# json EXPRESSION: j is the summary, e its first event
-json() {
-	"$PYTHON" -c 'import json, sys
-j = [json.loads(line) for line in open("out") if line.startswith("{")][-1]; e = j["events"][0]
-print(eval(sys.argv[1]))' "$1"
-}
-
 group=$(sed -n 's/^0:://p' /proc/self/cgroup)
 mount=$(awk '$0 ~ / - cgroup2 / { print $5; exit }' /proc/self/mountinfo)
 folder=$mount$group
@@ -30,10 +23,10 @@ fi
 
 run "$CPROF" record --json -q -o c.pb.gz -- "$PROG/spin" 3 100
 is "$status" 0 'a command is recorded'
-scope=$(json 'j["scope"]')
+scope=$(json 's["scope"]')
 if [ "$scope" != cgroup ]; then
-	check 'no cgroup: the reason is reported' test -n "$(json 'j["scope_reason"]')"
-	skip 'a cgroup for a command' "$(json 'j["scope_reason"]')"
+	check 'no cgroup: the reason is reported' test -n "$(json 's["scope_reason"]')"
+	skip 'a cgroup for a command' "$(json 's["scope_reason"]')"
 	finish
 fi
 profile 'the profile names the scope and the reason' c.pb.gz \
@@ -54,11 +47,8 @@ covers() {
 	is "$status" 0 "$covers_name: recorded beside a busy neighbour"
 	# The child that will be the command has a few samples before its exec.
 	check "$covers_name: no sample of the neighbours is read, and none is lost" json_is \
-		'j["scope"] == "cgroup" and j["other_tasks_samples"] < 6 and e["lost"] == 0'
+		's["scope"] == "cgroup" and s["other_tasks_samples"] < 6 and e["lost"] == 0'
 	check "$covers_name: the CPU time is covered" json_is "$least < e['coverage_percent'] < 106"
-}
-json_is() {
-	test "$(json "$1")" = True
 }
 # Each change of its period costs a clock half a period: 3 % if it ran for a few periods only.
 least=98.4
@@ -100,7 +90,7 @@ alive=$folder/cprof-$$-$(awk '{ print $22 }' /proc/$$/stat)-1
 at_end 'rmdir "$other" "$alive" 2>/dev/null'
 mkdir "$other" "$alive"
 run "$CPROF" record --json -q -o next.pb.gz -- "$PROG/spin" 3 50
-is "$(json 'j["scope"]')" cgroup 'the next run has a cgroup of its own'
+is "$(json 's["scope"]')" cgroup 'the next run has a cgroup of its own'
 is "$(groups)" 2 '  and removes the one that was left'
 check '  but no others' test -d "$other" -a -d "$alive"
 is "$(sed -n 's/^0:://p' /proc/"$sleeper"/cgroup)" "$group" '  its process moves back'
@@ -165,14 +155,14 @@ storm() {
 	attached -- "$@"
 	is "$status" 0 "-p, $storm_name: recorded beside a busy neighbour"
 	check "-p, $storm_name: no sample of another task is read, and none is lost" json_is \
-		'j["other_tasks_samples"] == 0 and e["lost"] == 0 and j["kernel_filter"]'
+		's["other_tasks_samples"] == 0 and e["lost"] == 0 and s["kernel_filter"]'
 	profile "-p, $storm_name: the CPU time is covered" p.pb.gz \
 		"$least * $used <= total <= 1.05 * $used + 30e6"
 }
 
 attached -- "$PROG/spin" 5 100
-is "$(json 'j["scope"]')" cpu '-p: whole CPUs'
-if [ "$(json 'j["kernel_filter"]')" = True ]; then
+is "$(json 's["scope"]')" cpu '-p: whole CPUs'
+if [ "$(json 's["kernel_filter"]')" = True ]; then
 	profile '-p: the profile says that the kernel filters' p.pb.gz \
 		"'the kernel drops samples of other tasks' in comments"
 	attempts 3 storm 'one thread' 0.97 "$PROG/spin" 5 200
@@ -190,10 +180,10 @@ if [ "$(json 'j["kernel_filter"]')" = True ]; then
 	# One thread of several.
 	attached --no-inherit -- "$PROG/spin" 5 100
 	check '-p --no-inherit: other tasks are filtered, too' json_is \
-		'j["other_tasks_samples"] < 4 and j["kernel_filter"]'
+		's["other_tasks_samples"] < 4 and s["kernel_filter"]'
 	attached --no-bpf -- "$PROG/spin" 5 200
 	check '--no-bpf: cprof drops the samples of other tasks' json_is \
-		'j["other_tasks_samples"] > 50 and not j["kernel_filter"] and "--no-bpf" in j["scope_reason"]'
+		's["other_tasks_samples"] > 50 and not s["kernel_filter"] and "--no-bpf" in s["scope_reason"]'
 	# Counters of whole CPUs include the neighbours' events between two samples of the target.
 	weighed() {
 		background "$PROG/pagefaulter" 100000000 4
@@ -203,28 +193,28 @@ if [ "$(json 'j["kernel_filter"]')" = True ]; then
 		kill -KILL $faults
 		profile 'page faults at a rate, beside another program: their number is right' w.pb.gz \
 			"0.6 * 80000 < cum('touch_pages') * total < 1.4 * 80000"
-		check '  filtered in the kernel' json_is 'j["kernel_filter"]'
+		check '  filtered in the kernel' json_is 's["kernel_filter"]'
 	}
 	attempts 3 weighed
 	run "$CPROF" record --json -q --scope cpu -e sched:sched_switch,cpu-clock -o t.pb.gz -- \
 		"$PROG/spin" 5 50
 	check 'tracepoints are not filtered in the kernel: others read them, too' json_is \
-		'"of 1 of 2 events" in j["scope_reason"]'
+		'"of 1 of 2 events" in s["scope_reason"]'
 	# Without CAP_BPF.
 	run setpriv --bounding-set -sys_admin,-bpf --inh-caps -sys_admin,-bpf "$CPROF" record --json -q \
 		-e cpu-clock -o b.pb.gz --scope cpu -- "$PROG/spin" 5 100
 	is "$status" 0 'without CAP_BPF: recorded'
 	check '  without a filter, and the reason is reported' json_is \
-		'not j["kernel_filter"] and "CAP_BPF" in j["scope_reason"]'
+		'not s["kernel_filter"] and "CAP_BPF" in s["scope_reason"]'
 	# In another pid namespace: the ids differ from those of the kernel.
 	run unshare -pf --mount-proc sh -c '"$PROG/spin" 5 100000 & spin=$!
 		"$CPROF" record --json -q -e cpu-clock -F 999 --duration 0.5 -o ns.pb.gz -p $spin
 		kill -KILL $spin'
-	is "$(json 'j["other_tasks_samples"], j["kernel_filter"]')" '(0, True)' \
+	is "$(json 's["other_tasks_samples"], s["kernel_filter"]')" '(0, True)' \
 		'in a pid namespace: filtered in the kernel'
 	profile '  the target has its samples' ns.pb.gz "cum('spin_leaf') > 0.9"
 else
-	skip '-p: a filter in the kernel' "$(json 'j["scope_reason"]')"
+	skip '-p: a filter in the kernel' "$(json 's["scope_reason"]')"
 fi
 
 # An ordinary user may record whole CPUs in a cgroup of this user, and nowhere else.
@@ -240,12 +230,12 @@ exec setpriv --reuid 65534 --regid 65534 --clear-groups "$CPROF" record --json -
 END
 run sh user.keep "$mine"
 is "$status" 0 "an ordinary user in a cgroup of root: recorded"
-is "$(json 'j["scope"] != "cgroup" and "may not create" in j["scope_reason"]')" True \
+is "$(json 's["scope"] != "cgroup" and "may not create" in s["scope_reason"]')" True \
 	'  in another scope, with the reason'
 chown -R 65534 "$mine"
 rm -f u.pb.gz
 run sh user.keep "$mine"
 is "$status" 0 'in a cgroup of its own: recorded'
-is "$(json 'j["scope"], j["other_tasks_samples"] < 6')" "('cgroup', True)" '  in a cgroup'
+is "$(json 's["scope"], s["other_tasks_samples"] < 6')" "('cgroup', True)" '  in a cgroup'
 is "$(find "$mine" -mindepth 1 -type d | wc -l)" 0 '  which is removed'
 finish

@@ -3,15 +3,6 @@
 . "$CPROF_SOURCE_ROOT/tests/lib.sh"
 need_perf
 
-# json EXPRESSION: of the summary, `s`, and its first event, `e`
-json() {
-	tail -n 1 out | "$PYTHON" -c '
-import json, sys
-s = json.load(sys.stdin)
-e = s["events"][0]
-print(eval(sys.argv[1]))' "$1"
-}
-
 # Eight processes, whose faults getrusage(2) counts, too.
 for n in 1 2 4; do
 	run "$CPROF" record --threads "$n" --json -q --scope task -e page-faults -c 1 \

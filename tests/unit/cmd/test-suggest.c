@@ -3,6 +3,7 @@
 #include "tests/unit/tap.h"
 
 #include <argp.h>
+#include <stdint.h>
 #include <string.h>
 
 static const char *const commands[] = { "record", "top", "report", "import", "merge", "check" };
@@ -47,47 +48,48 @@ static void test_words(void)
 		  "a long word is not compared");
 }
 
-static struct suggest look(bool stops_at_word, const char *a, const char *b, const char *c)
-{
-	char *argv[] = { (char *)(size_t)a, (char *)(size_t)b, (char *)(size_t)c, NULL };
-	return suggest_options(&argp, argv, stops_at_word);
-}
+static const struct {
+	bool stops_at_word;
+	const char *argv[2];
+	enum suggest_kind kind;
+	const char *near, *title;
+} lines[] = {
+	{ true, { "--duraton", "3" }, SUGGEST_OPTION, "duration", "a near option" },
+	{ true, { "--duraton=3" }, SUGGEST_OPTION, "duration", "a near option with its value" },
+	{ true, { "--fre", "--frq" }, SUGGEST_NOTHING, NULL,
+	  "a value is no option; the beginning of a name is one" },
+	{ true, { "--qiet" }, SUGGEST_OPTION, "quiet", "an option of a child" },
+	{ true, { "--zzzzzz" }, SUGGEST_OPTION, NULL, "an option that is not near any" },
+	{ true, { "--wait", "--bad" }, SUGGEST_NOTHING, NULL,
+	  "an alias takes the value of its option" },
+	{ true, { "--color", "--bad" }, SUGGEST_OPTION, NULL,
+	  "an optional value is in the same word" },
+	{ true, { "cmd", "--bad" }, SUGGEST_NOTHING, NULL,
+	  "options of a recorded command are its own" },
+	{ false, { "file", "--bad" }, SUGGEST_OPTION, NULL, "options may follow a file" },
+	{ false, { "--", "--bad" }, SUGGEST_NOTHING, NULL, "after -- there are no options" },
+	{ true, { "-qF", "-h" }, SUGGEST_NOTHING, NULL,
+	  "the value of the last option in a cluster" },
+	{ true, { "-qF99", "-h" }, SUGGEST_HELP, NULL, "a value in the same word as its option" },
+	{ true, { "-q", "--version" }, SUGGEST_VERSION, NULL, "--version" },
+	{ true, { "-V" }, SUGGEST_VERSION, NULL, "-V" },
+	{ true, { "--help", "--bad" }, SUGGEST_OPTION, NULL,
+	  "--help is known, the next one is not" },
+	{ true, { "-", "--bad" }, SUGGEST_NOTHING, NULL, "- is a word" },
+};
 
 static void test_options(void)
 {
-	struct suggest s = look(true, "--duraton", "3", NULL);
-	tap_ok(s.kind == SUGGEST_OPTION && strcmp(s.near, "duration") == 0, "a near option");
-	tap_int(s.n_given, 9, "the word's length");
-	s = look(true, "--duraton=3", NULL, NULL);
-	tap_ok(s.kind == SUGGEST_OPTION && s.n_given == 9, "its value is not a part of the word");
-	s = look(true, "--fre", "--frq", NULL);
-	tap_ok(s.kind == SUGGEST_NOTHING, "a value is no option; the beginning of a name is one");
-	s = look(true, "--qiet", NULL, NULL);
-	tap_ok(s.kind == SUGGEST_OPTION && strcmp(s.near, "quiet") == 0, "an option of a child");
-	s = look(true, "--zzzzzz", NULL, NULL);
-	tap_ok(s.kind == SUGGEST_OPTION && !s.near, "an option that is not near any");
-	s = look(true, "--wait", "--bad", NULL);
-	tap_ok(s.kind == SUGGEST_NOTHING, "an alias takes the value of its option");
-	s = look(true, "--color", "--bad", NULL);
-	tap_ok(s.kind == SUGGEST_OPTION, "an optional value is in the same word");
-	s = look(true, "cmd", "--bad", NULL);
-	tap_ok(s.kind == SUGGEST_NOTHING, "options of a recorded command are its own");
-	s = look(false, "file", "--bad", NULL);
-	tap_ok(s.kind == SUGGEST_OPTION, "options may follow a file");
-	s = look(false, "--", "--bad", NULL);
-	tap_ok(s.kind == SUGGEST_NOTHING, "after -- there are no options");
-	s = look(true, "-qF", "-h", NULL);
-	tap_ok(s.kind == SUGGEST_NOTHING, "the value of the last option in a cluster");
-	s = look(true, "-qF99", "-h", NULL);
-	tap_ok(s.kind == SUGGEST_HELP, "a value in the same word as its option");
-	s = look(true, "-q", "--version", NULL);
-	tap_ok(s.kind == SUGGEST_VERSION, "--version");
-	s = look(true, "-V", NULL, NULL);
-	tap_ok(s.kind == SUGGEST_VERSION, "-V");
-	s = look(true, "--help", "--bad", NULL);
-	tap_ok(s.kind == SUGGEST_OPTION, "--help is known, the next one is not");
-	s = look(true, "-", "--bad", NULL);
-	tap_ok(s.kind == SUGGEST_NOTHING, "- is a word");
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+		char *argv[] = { (char *)(uintptr_t)lines[i].argv[0],
+				 (char *)(uintptr_t)lines[i].argv[1], NULL };
+		struct suggest s = suggest_options(&argp, argv, lines[i].stops_at_word);
+		bool is_near = lines[i].near ? s.near && strcmp(s.near, lines[i].near) == 0 :
+					       !s.near;
+		tap_ok(s.kind == lines[i].kind && is_near, "%s", lines[i].title);
+		if (lines[i].near)
+			tap_int(s.n_given, (int)strcspn(lines[i].argv[0], "="), "its length");
+	}
 }
 
 int main(void)
