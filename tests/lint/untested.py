@@ -21,6 +21,7 @@ COVERED = {
 UNIT = "tests/unit/"
 COVERED.update({
     "lib/base/arena": (UNIT + "base/test-strtab.c", THROUGH),
+    "lib/base/bpfcall": (UNIT + "source/live/test-filterprog.c", THROUGH),
     "lib/source/share": (UNIT + "source/live/test-livereaders.c", THROUGH),
     "lib/engine/unwound": (UNIT + "recorder/test-copysize.c", THROUGH),
     "lib/engine/gc-ids": (UNIT + "engine/test-gc-tables.c", PART),

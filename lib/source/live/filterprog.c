@@ -1,6 +1,6 @@
 /*
- * The instructions, and the bpf(2) calls.  bpf_get_current_task() is for programs under the GPL, so
- * the three programs (not cprof) may also be used under the GNU General Public License, version 2.
+ * The instructions, and what is done with them.  bpf_get_current_task() is for programs under the
+ * GPL.
  *
  * Registers as in the kernel's Documentation/bpf/standardization/instruction-set.rst: r0 is the
  * result of a call, r1 to r5 its arguments, r6 to r9 survive it, r10 is the end of the stack.
@@ -8,12 +8,10 @@
 
 #include "source/live/filterprog.h"
 
-#include "base/rights.h"
+#include "base/bpfcall.h"
 
-#include <errno.h>
 #include <linux/sched.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 /* ---- a small assembler ----------------------------------------------------------------- */
@@ -230,23 +228,12 @@ size_t filterprog_free_task(const struct filterprog *p, struct bpf_insn *ret)
 
 /* ---- bpf(2) ---------------------------------------------------------------------------- */
 
-static int call_bpf(int command, union bpf_attr *a)
-{
-	CLEANUP_RIGHTS bool raised = rights_raise();
-	int r = (int)syscall(SYS_bpf, command, a, sizeof(*a));
-	return r < 0 ? -errno : r;
-}
-
 static int new_map(const char *name, uint32_t key_bytes, uint32_t n)
 {
-	union bpf_attr a;
-	memset(&a, 0, sizeof(a));
-	a.map_type = BPF_MAP_TYPE_HASH;
-	a.key_size = key_bytes;
-	a.value_size = sizeof(uint32_t);
-	a.max_entries = n;
-	strcpy(a.map_name, name);
-	return call_bpf(BPF_MAP_CREATE, &a);
+	return bpfcall_map(&(struct bpfcall_map){
+		.name = name, .type = BPF_MAP_TYPE_HASH, .key_bytes = key_bytes,
+		.value_bytes = sizeof(uint32_t), .n_entries = n,
+	});
 }
 
 int filterprog_new_ids(uint32_t n_ids)
@@ -271,7 +258,7 @@ int filterprog_set_id(int ids, uint32_t id, uint32_t bits)
 {
 	union bpf_attr a;
 	fill_element(&a, ids, &id, &bits);
-	return call_bpf(BPF_MAP_UPDATE_ELEM, &a);
+	return bpfcall(BPF_MAP_UPDATE_ELEM, &a);
 }
 
 uint32_t filterprog_get_id(int ids, uint32_t id)
@@ -279,38 +266,30 @@ uint32_t filterprog_get_id(int ids, uint32_t id)
 	union bpf_attr a;
 	uint32_t bits = 0;
 	fill_element(&a, ids, &id, &bits);
-	return call_bpf(BPF_MAP_LOOKUP_ELEM, &a) < 0 ? 0 : bits;
-}
-
-static int load_program(uint32_t type, const char *name, const struct bpf_insn *insn, size_t n)
-{
-	union bpf_attr a;
-	memset(&a, 0, sizeof(a));
-	a.prog_type = type;
-	a.insns = (uintptr_t)insn;
-	a.insn_cnt = (uint32_t)n;
-	a.license = (uintptr_t)"Dual MIT/GPL";
-	strcpy(a.prog_name, name);
-	return call_bpf(BPF_PROG_LOAD, &a);
+	return bpfcall(BPF_MAP_LOOKUP_ELEM, &a) < 0 ? 0 : bits;
 }
 
 int filterprog_load_filter(const struct filterprog *p)
 {
 	struct bpf_insn insn[FILTERPROG_INSNS_MAX];
-	return load_program(BPF_PROG_TYPE_PERF_EVENT, "cprof_filter", insn,
-			    filterprog_filter(p, insn));
+	return bpfcall_load(&(struct bpfcall_prog){
+		.name = "cprof_filter", .type = BPF_PROG_TYPE_PERF_EVENT, .insn = insn,
+		.n = filterprog_filter(p, insn),
+	});
 }
 
 static int attach(const char *tracepoint, const char *name, const struct bpf_insn *insn, size_t n)
 {
 	union bpf_attr a;
-	int prog = load_program(BPF_PROG_TYPE_RAW_TRACEPOINT, name, insn, n);
+	int prog = bpfcall_load(&(struct bpfcall_prog){
+		.name = name, .type = BPF_PROG_TYPE_RAW_TRACEPOINT, .insn = insn, .n = n,
+	});
 	if (prog < 0)
 		return prog;
 	memset(&a, 0, sizeof(a));
 	a.raw_tracepoint.name = (uintptr_t)tracepoint;
 	a.raw_tracepoint.prog_fd = (uint32_t)prog;
-	int fd = call_bpf(BPF_RAW_TRACEPOINT_OPEN, &a);
+	int fd = bpfcall(BPF_RAW_TRACEPOINT_OPEN, &a);
 	close(prog);
 	return fd;
 }
