@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #define CACHE_PREFIX "kallsyms-"
-#define CACHE_VERSION 3u
+#define CACHE_VERSION 4u
 
 struct cache_header {            /* then n_syms struct symkernel_sym, then n_name_bytes */
 	char magic[8];

@@ -11,8 +11,7 @@
 struct symkernel_sym {
 	uint64_t address;
 	uint32_t name;    /* offset in names */
-	uint16_t module;
-	uint16_t rank;    /* of several names for one address, the best has the highest rank */
+	uint32_t module;
 };
 
 struct symkernel_module {
@@ -37,5 +36,20 @@ struct symkernel {
 
 /* A table without symbols, whose only module is the kernel itself.  -ENOMEM. */
 int symkernel_new(struct symkernel **ret);
+
+/* 0, -ENOMEM, or -ENOSPC if there are too many modules. */
+int symkernel_add_module(struct symkernel *k, const char *name, size_t n, uint32_t *ret);
+
+/* The name has n bytes, and no NUL.  0 or -ENOMEM. */
+int symkernel_add_symbol(struct symkernel *k, uint64_t address, uint32_t module, const char *name,
+			 size_t n);
+/* No symbol extends over the address.  0 or -ENOMEM. */
+int symkernel_add_gap(struct symkernel *k, uint64_t address, uint32_t module);
+
+/* Adds the modules' starts and ends from /proc/modules.  0 or -ENOMEM. */
+int symkernel_add_modules(struct symkernel *k, const struct host *h);
+
+/* Sorts what was added, which makes look-ups possible.  0 or -ENOMEM. */
+int symkernel_sort(struct symkernel *k);
 
 #endif

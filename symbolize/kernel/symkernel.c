@@ -36,13 +36,13 @@
 
 /* ---- reading --------------------------------------------------------------- */
 
-static int add_module(struct symkernel *k, const char *name, size_t n, uint16_t *ret)
+int symkernel_add_module(struct symkernel *k, const char *name, size_t n, uint32_t *ret)
 {
 	/* Symbols of a module are next to each other. */
 	for (size_t i = k->module.n; i-- > 0;) {
 		if (strncmp(k->module.v[i].name, name, n) == 0 &&
 		    k->module.v[i].name[n] == '\0') {
-			*ret = (uint16_t)i;
+			*ret = (uint32_t)i;
 			return 0;
 		}
 	}
@@ -52,11 +52,11 @@ static int add_module(struct symkernel *k, const char *name, size_t n, uint16_t 
 	if (!copy || !VEC_PUSH(&k->module, (struct symkernel_module){ .name = copy }))
 		return -ENOMEM;
 	copy = NULL;
-	*ret = (uint16_t)(k->module.n - 1);
+	*ret = (uint32_t)(k->module.n - 1);
 	return 0;
 }
 
-static int add_symbol(struct symkernel *k, struct symkernel_sym s)
+static int add_sym(struct symkernel *k, struct symkernel_sym s)
 {
 	if (k->n_sorted == k->sym.n &&
 	    (k->sym.n == 0 || k->sym.v[k->sym.n - 1].address <= s.address))
@@ -64,36 +64,28 @@ static int add_symbol(struct symkernel *k, struct symkernel_sym s)
 	return VEC_PUSH(&k->sym, s) ? 0 : -ENOMEM;
 }
 
-static int add_gap(struct symkernel *k, uint64_t address, uint16_t module)
+int symkernel_add_gap(struct symkernel *k, uint64_t address, uint32_t module)
 {
-	return add_symbol(k, (struct symkernel_sym){ .address = address, .name = SYMKERNEL_NO_NAME,
-						     .module = module });
+	return add_sym(k, (struct symkernel_sym){ .address = address, .name = SYMKERNEL_NO_NAME,
+						  .module = module });
+}
+
+int symkernel_add_symbol(struct symkernel *k, uint64_t address, uint32_t module, const char *name,
+			 size_t n)
+{
+	struct symkernel_sym s = { .address = address, .module = module };
+	if (k->names.n + n + 1 >= SYMKERNEL_NO_NAME || !VEC_RESERVE(&k->names, n + 1))
+		return -ENOMEM;
+	s.name = (uint32_t)k->names.n;
+	memcpy(k->names.v + k->names.n, name, n);
+	k->names.n += n;
+	k->names.v[k->names.n++] = '\0';
+	return add_sym(k, s);
 }
 
 static bool is_name(const char *name, size_t n, const char *want)
 {
 	return strlen(want) == n && memcmp(name, want, n) == 0;
-}
-
-/* Names of sections and of the linker script, at addresses where a function begins, too. */
-static bool is_marker(const char *name, size_t n)
-{
-	return is_name(name, n, "_text") || is_name(name, n, "_stext") ||
-	       (n > 6 && memcmp(name, "__", 2) == 0 && memcmp(name + n - 6, "_start", 6) == 0) ||
-	       is_name(name, n, "_sinittext");
-}
-
-/* Global names are better than weak ones, and these better than local ones; then the name with
- * fewer leading underscores wins, then the first one. */
-static uint16_t rank_of(char type, const char *name, size_t n)
-{
-	unsigned rank = type == 'T' ? 3 : type == 'W' ? 2 : 1;
-	unsigned underscores = 0;
-	while (underscores < 15 && underscores < n && name[underscores] == '_')
-		underscores++;
-	if (is_marker(name, n))
-		rank = 1, underscores = 15;
-	return (uint16_t)(rank * 16 + 15 - underscores);
 }
 
 static int take_symbol(struct symkernel *k, uint64_t address, char type, const char *name,
@@ -112,13 +104,13 @@ static int take_symbol(struct symkernel *k, uint64_t address, char type, const c
 	/* The kernel never prints a NUL; names are C strings from here on. */
 	if (memchr(name, '\0', n) || memchr(module, '\0', n_module))
 		return 0;
-	struct symkernel_sym s = { .address = address };
+	uint32_t in = 0;
 	if (n_module) {
-		int r = add_module(k, module, n_module, &s.module);
+		int r = symkernel_add_module(k, module, n_module, &in);
 		if (r < 0)
 			return r == -ENOSPC ? 0 : r;
-		/* until read_modules knows better */
-		uint64_t *start = &k->module.v[s.module].start;
+		/* until symkernel_add_modules knows better */
+		uint64_t *start = &k->module.v[in].start;
 		*start = *start && *start < address ? *start : address;
 	} else if (is_name(name, n, "_stext")) {
 		k->text_start = address;
@@ -126,21 +118,14 @@ static int take_symbol(struct symkernel *k, uint64_t address, char type, const c
 		k->base = address;
 	} else if (is_name(name, n, "_etext")) {
 		k->text_end = address;
-		return add_gap(k, address, 0);
+		return symkernel_add_gap(k, address, 0);
 	} else if (is_name(name, n, "_einittext")) {
-		return add_gap(k, address, 0);
+		return symkernel_add_gap(k, address, 0);
 	}
 	/* Mapping symbols of arm64 and riscv ($x, $d), and labels of the assembler. */
 	if (n == 0 || name[0] == '$' || (n > 1 && name[0] == '.' && name[1] == 'L'))
 		return 0;
-	if (k->names.n + n + 1 >= SYMKERNEL_NO_NAME || !VEC_RESERVE(&k->names, n + 1))
-		return -ENOMEM;
-	s.name = (uint32_t)k->names.n;
-	s.rank = rank_of(type, name, n);
-	memcpy(k->names.v + k->names.n, name, n);
-	k->names.n += n;
-	k->names.v[k->names.n++] = '\0';
-	return add_symbol(k, s);
+	return symkernel_add_symbol(k, address, in, name, n);
 }
 
 static int hex_digit(char c)
@@ -218,7 +203,7 @@ static int read_kallsyms(struct symkernel *k, int fd)
 }
 
 /* /proc/modules has where each module ends: "ext4 1122304 2 - Live 0xffffffffc0ab0000". */
-static int read_modules(struct symkernel *k, const struct host *h)
+int symkernel_add_modules(struct symkernel *k, const struct host *h)
 {
 	CLEANUP_FREE char *text = NULL;
 	if (host_read_file(h, HOST_PROC, &text, NULL, "modules") < 0)
@@ -231,11 +216,11 @@ static int read_modules(struct symkernel *k, const struct host *h)
 		if (sscanf(line, "%63s %llu %*s %*s %*s 0x%llx", name, &n_bytes, &start) != 3 ||
 		    start == 0 || start + n_bytes < start)
 			continue;
-		uint16_t module;
-		int r = add_module(k, name, strlen(name), &module);
+		uint32_t module;
+		int r = symkernel_add_module(k, name, strlen(name), &module);
 		if (r < 0 && r != -ENOMEM)
 			continue;
-		if (r < 0 || add_gap(k, start + n_bytes, module) < 0)
+		if (r < 0 || symkernel_add_gap(k, start + n_bytes, module) < 0)
 			return -ENOMEM;
 		k->module.v[module].start = start;
 	}
@@ -252,7 +237,7 @@ static int compare(const void *a, const void *b)
 	return x->name < y->name ? -1 : x->name > y->name;
 }
 
-static int sort_symbols(struct symkernel *k)
+static int sort_tail(struct symkernel *k)
 {
 	size_t n_tail = k->sym.n - k->n_sorted;
 	if (n_tail == 0)
@@ -278,9 +263,10 @@ static int sort_symbols(struct symkernel *k)
 }
 
 /*
- * Keeps the best of several names for one address; a name is better than a gap.  Since Linux 6.4, a
- * module's size includes parts at other addresses, so its end may be inside another module: such a
- * gap is dropped, too.
+ * Keeps the first of several names for one address, as the kernel does in its own messages: it
+ * lists the best one first (compare_symbols() in scripts/kallsyms.c).  A name is better than a gap.
+ * Since Linux 6.4, a module's size includes parts at other addresses, so its end may be inside
+ * another module: such a gap is dropped, too.
  */
 static void drop_aliases(struct symkernel *k)
 {
@@ -292,10 +278,18 @@ static void drop_aliases(struct symkernel *k)
 			continue;
 		if (!last || last->address != s->address)
 			k->sym.v[n++] = *s;
-		else if (last->rank < s->rank)
+		else if (last->name == SYMKERNEL_NO_NAME)
 			*last = *s;
 	}
 	k->sym.n = n;
+}
+
+int symkernel_sort(struct symkernel *k)
+{
+	int r = sort_tail(k);
+	if (r == 0)
+		drop_aliases(k);
+	return r;
 }
 
 /* ---- interface ------------------------------------------------------------- */
@@ -303,10 +297,10 @@ static void drop_aliases(struct symkernel *k)
 int symkernel_new(struct symkernel **ret)
 {
 	struct symkernel *k = calloc(1, sizeof(*k));
-	uint16_t module;
+	uint32_t module;
 	if (!k)
 		return -ENOMEM;
-	int r = add_module(k, "", 0, &module);
+	int r = symkernel_add_module(k, "", 0, &module);
 	if (r < 0) {
 		symkernel_close(k);
 		return r;
@@ -328,11 +322,8 @@ static int finish(struct symkernel *k, struct err *e)
 			    "set both to 0, or grant CAP_SYSLOG");
 		return -EPERM;
 	}
-	int r = sort_symbols(k);
-	if (r < 0)
-		return err_errno(e, -r, "cannot sort kernel symbols");
-	drop_aliases(k);
-	return 0;
+	int r = symkernel_sort(k);
+	return r < 0 ? err_errno(e, -r, "cannot sort kernel symbols") : 0;
 }
 
 /* With 2 they are hidden from everyone (kallsyms_show_value() in kernel/ksyms_common.c). */
@@ -353,7 +344,7 @@ static int read_proc(struct symkernel *k, const struct host *h)
 	int r = read_kallsyms(k, fd);
 	if (r < 0)
 		return r;
-	return k->sym.n && !k->is_complete ? read_modules(k, h) : 0;
+	return k->sym.n && !k->is_complete ? symkernel_add_modules(k, h) : 0;
 }
 
 int symkernel_open(const struct host *h, struct symkernel **ret_kernel, struct err *e)

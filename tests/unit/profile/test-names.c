@@ -111,7 +111,6 @@ static const char kallsyms[] =
 	"ffffffffa3a00100 T do_it\n"
 	"ffffffffa3a01000 T last\n"
 	"ffffffffa3a02000 T _etext\n"
-	"ffffffffa4c00000 T _sinittext\n"
 	"ffffffffa4c00000 t init_it\n"
 	"ffffffffa4c00800 T _einittext\n"
 	"ffffffffc0a51040 t ext4_b\t[ext4]\n"

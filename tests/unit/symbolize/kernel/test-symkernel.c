@@ -14,22 +14,22 @@
 
 static const char kallsyms[] =
 	"0000000000000000 A fixed_percpu_data\n"
+	"ffffffff81000000 t startup_64\n"
 	"ffffffff81000000 T _stext\n"
 	"ffffffff81000000 T _text\n"
-	"ffffffff81000000 t startup_64\n"
 	"ffffffff81000100 t __pfx_do_it\n"
-	"ffffffff81000110 t local_alias\n"
-	"ffffffff81000110 W weak_alias\n"
+	"ffffffff81000110 t do_it\n"
+	"ffffffff81000110 T do_it_too\n"
 	"ffffffff81000110 T __do_it\n"
-	"ffffffff81000110 T do_it\n"
+	"ffffffff81000110 W weak_alias\n"
 	"ffffffff81000120 t $x\n"
 	"ffffffff81000124 t .Lend\n"
 	"ffffffff81000180 d data_in_text\n"
 	"ffffffff81000200 t name with\tno module\n"
 	"ffffffff81000300 T last_in_text\n"
 	"ffffffff81000400 T _etext\n"
-	"ffffffff82000000 T _sinittext\n"
 	"ffffffff82000000 t init_it\n"
+	"ffffffff82000000 T _sinittext\n"
 	"ffffffff82000800 T _einittext\n"
 	"garbage\n"
 	"ffffffff8\n"
@@ -63,10 +63,10 @@ static void test_text(void)
 	tap_str(at(k, 0xffffffff80ffffff), "-", "nothing before the first symbol");
 	tap_str(at(k, 0), "-", "no symbol at address 0");
 	tap_str(at(k, 0xffffffff81000000), "startup_64+0",
-		"a marker is used only if no other alias exists");
+		"the first of several names is used");
 	tap_str(at(k, 0xffffffff8100010f), "__pfx_do_it+f", "a symbol extends to the next one");
 	tap_str(at(k, 0xffffffff81000110), "do_it+0",
-		"a global name without underscores is preferred");
+		"even if a later one is global");
 	tap_str(at(k, 0xffffffff810001ff), "do_it+ef",
 		"mapping symbols and data do not end a function");
 	tap_str(at(k, 0xffffffff81000250), "name with+50", "a name with blanks");
