@@ -164,7 +164,7 @@ struct cprof_config {
 	 * Such a thread calls nothing else of the caller's. */
 	void (*on_reader)(void *ctx, bool begins);
 	void *on_reader_ctx;
-	bool no_bpf;                   /* scope cpu: no filter in the kernel */
+	bool no_bpf;                   /* load no BPF program: see --no-bpf of cprof record */
 };
 
 /* The results of one event; strings are borrowed from the recorder. */

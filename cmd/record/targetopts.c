@@ -39,7 +39,7 @@ static const struct argp_option options[] = {
 	  "Leave out threads and child processes created later", 1 },
 	{ "scope", OPT_SCOPE, "SCOPE", 0, "How events are opened: {scope}", 1 },
 	{ "no-bpf", OPT_NO_BPF, NULL, 0,
-	  "In scope cpu, let cprof and not the kernel drop the samples of other tasks", 1 },
+	  "Load no BPF programs, which filter samples and look up kernel names", 1 },
 
 	{ NULL, 0, NULL, 0, "Events:", 2 },
 	{ "event", 'e', "EVENT[,EVENT...]", 0,

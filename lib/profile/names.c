@@ -235,25 +235,41 @@ static void add_main_binary(struct engine *g, struct names *n)
 	names_mapping_dso(g, n, d, d->n_segments ? d->segment[0].vaddr : 0);
 }
 
-/* The range of the kernel's frames; false: there are none. */
-static bool kernel_range(const struct engine *g, const struct by_dso *list, size_t n_list,
-			 uint64_t *ret_first, uint64_t *ret_last)
+/* The kernel's part of the list; 0: there is none. */
+static size_t kernel_part(const struct engine *g, const struct by_dso *list, size_t n_list,
+			  const struct by_dso **ret)
 {
-	bool any = false;
-	for (size_t i = 0; i < n_list; i++) {
-		if (list[i].dso != g->walk.kernel_dso)
-			continue;
-		/* sorted by address */
-		*ret_first = any ? *ret_first : list[i].vaddr;
-		*ret_last = list[i].vaddr;
-		any = true;
-	}
-	return any;
+	size_t first = 0, n = 0;
+	while (first < n_list && list[first].dso != g->walk.kernel_dso)
+		first++;
+	while (first + n < n_list && list[first + n].dso == g->walk.kernel_dso)
+		n++;
+	*ret = list + first;
+	return n;
 }
 
 static const char *cache_dir(const struct names_options *o)
 {
 	return o->naming && o->naming->no_cache ? NULL : o->cache_dir;
+}
+
+/* Asking takes a tenth of the time of reading the whole table for so many. */
+#define ASKED_MAX 4096u
+
+/* Asks the running kernel for the names of its own frames.  Code that was loaded or removed during
+ * the recording has its names already.  Debug information of modules needs more symbols. */
+static struct symkernel *ask_kernel(const struct engine *g, const struct names_options *o,
+				    const struct by_dso *frame, size_t n)
+{
+	struct symkernel *k = NULL;
+	if (!o->may_ask_kernel || n > ASKED_MAX || (o->naming && o->naming->kernel_debug))
+		return NULL;
+	CLEANUP_FREE uint64_t *address = malloc(n * sizeof(*address));
+	size_t n_asked = 0;
+	for (size_t i = 0; address && i < n; i++)
+		if (!jitcode_find(&g->kernel_code, frame[i].vaddr, UINT64_MAX))
+			address[n_asked++] = frame[i].vaddr;
+	return address && symkernel_ask_open(o->symbols.host, address, n_asked, &k) == 0 ? k : NULL;
 }
 
 /* The kernel's names if they are wanted; NULL if there are none. */
@@ -262,10 +278,13 @@ static struct symkernel *open_kernel(const struct engine *g, const struct names_
 {
 	struct symkernel *k = NULL;
 	struct err why;
-	uint64_t start, end, first = 0, last = 0;
+	uint64_t start, end;
+	const struct by_dso *frame;
 	const struct host *host = o->symbols.host;
-	if (!kernel_range(g, list, n_list, &first, &last) || !o->running_kernel || !host)
+	size_t n = kernel_part(g, list, n_list, &frame);
+	if (n == 0 || !o->running_kernel || !host)
 		return NULL;
+	uint64_t first = frame[0].vaddr, last = frame[n - 1].vaddr;  /* sorted */
 	const char *dir = cache_dir(o);
 	if (dir && symkernel_cache_open(host, dir, &k) == 0) {
 		symkernel_text(k, &start, &end);
@@ -274,6 +293,8 @@ static struct symkernel *open_kernel(const struct engine *g, const struct names_
 		symkernel_close(k);
 		k = NULL;
 	}
+	if ((k = ask_kernel(g, o, frame, n)))
+		return k;
 	if (symkernel_open_for(host, first, last, &k, &why) < 0) {
 		*ret_hidden = true;
 		log_line(o->symbols.log, LOG_WARN, "kernel functions have no names: %s%s%s",

@@ -81,6 +81,7 @@ struct names_options {
 	const struct cprof_naming *naming;  /* whether debug files are fetched; NULL: no */
 	const char *kernel_release;    /* of the recording; NULL: unknown */
 	bool running_kernel;           /* may this machine's kallsyms be used? */
+	bool may_ask_kernel;           /* may BPF programs be loaded for its names? */
 	const char *cache_dir;         /* for the kernel's names and the files of symbolize/;
 				        * NULL: no cache */
 };

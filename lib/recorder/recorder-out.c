@@ -29,6 +29,7 @@ static int look_up_names(struct cprof_recorder *rec, struct err *e)
 			     .timeout_ns = rec->config.symbol_timeout_ns },
 		.naming = &rec->config.naming,
 		.running_kernel = rec->session.source->facts.running_kernel,
+		.may_ask_kernel = !rec->config.no_bpf && !rec->config.machine,
 		.kernel_release = rec->session.source->facts.kernel_release,
 		.cache_dir = rec->config.cache_dir,
 	};

@@ -26,6 +26,14 @@ int symkernel_open(const struct host *h, struct symkernel **ret_kernel, struct e
 int symkernel_open_for(const struct host *h, uint64_t first, uint64_t last,
 		       struct symkernel **ret_kernel, struct err *e);
 
+/*
+ * The same for these n addresses only, in ascending order: asks the kernel for each of them
+ * (symkask.h), in about a microsecond, and does not read its table.  -EPERM, -EINVAL, ... if we may
+ * not ask, or -ENOENT if an address has no name: use symkernel_open then.
+ */
+int symkernel_ask_open(const struct host *h, const uint64_t *address, size_t n,
+		       struct symkernel **ret_kernel);
+
 /* The same from n bytes of kallsyms text, which may be freed afterwards.  The ends of modules are
  * estimated. */
 int symkernel_open_text(const char *text, size_t n_bytes, struct symkernel **ret_kernel,

@@ -1,7 +1,9 @@
-/* Text as /proc/PID/maps and as /proc/kallsyms, and the resulting address spaces. */
+/* Text as /proc/PID/maps, as /proc/kallsyms and as the kernel's %pS, and the resulting address
+ * spaces. */
 
 #include "proc/procs-space.h"
 #include "source/maps.h"
+#include "symbolize/kernel/symkask.h"
 #include "symbolize/kernel/symkernel.h"
 
 #include <assert.h>
@@ -58,8 +60,26 @@ static void check_kallsyms(const uint8_t *data, size_t size)
 	symkernel_close(k);
 }
 
+static bool is_inside(const char *part, size_t n, const char *text, size_t size)
+{
+	return part >= text && n <= size && (size_t)(part - text) <= size - n &&
+	       !memchr(part, '\0', n);
+}
+
+static void check_answer(const uint8_t *data, size_t size)
+{
+	const char *text = (const char *)data;
+	struct symkask_answer got;
+	if (!symkask_parse(text, size, &got))
+		return;
+	assert(got.offset < got.n_bytes && got.n_name);
+	assert(is_inside(got.name, got.n_name, text, size));
+	assert(!got.n_module || is_inside(got.module, got.n_module, text, size));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	check_answer(data, size);
 	check_maps(data, size);
 	check_kallsyms(data, size);
 	return 0;

@@ -6,7 +6,7 @@
 units='test-arch test-arm64code test-cfi test-cfi-code test-cfi-eval test-counts test-cpus test-cputime test-demangle
 	test-evattr test-evcause test-evopen test-evspec test-frames test-host test-labels test-live
 	test-merge test-procs test-record test-record-kernel test-replay test-ring test-stacks
-	test-stack-walk test-symkernel test-symkernel-cache test-synth test-unwind test-unwind-self'
+	test-stack-walk test-symkask test-symkernel test-symkernel-cache test-synth test-unwind test-unwind-self'
 guest_programs=
 for unit in $units; do
 	guest_programs="$guest_programs tests/unit/$unit"
