@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/host.h"
 #include "engine/threadcache.h"
+#include "engine/waitcount.h"
 #include "labels/samplelabels.h"
 #include "source/record.h"
 #include "source/share.h"
@@ -49,11 +50,9 @@ static void init_gc(struct engine *g)
 	};
 }
 
-static waits_count_fn count_piece;
-
 static void init_waits(struct engine *g)
 {
-	waits_init(&g->waits, &g->budget, count_piece, g);
+	waits_init(&g->waits, &g->budget, waitcount_add, g);
 	for (size_t i = 0; g->options.waits && i < g->options.n_events; i++)
 		g->waits.has_clock |= g->options.waits[i] & WAITS_RUN;
 }
@@ -120,8 +119,8 @@ void engine_done(struct engine *g)
 
 /* ---- records ----------------------------------------------------------------------- */
 
-static void add_count(struct engine *g, uint32_t event, uint32_t stack, uint32_t labels,
-		      uint64_t n, uint64_t value)
+void engine_count(struct engine *g, uint32_t event, uint32_t stack, uint32_t labels, uint64_t n,
+		  uint64_t value)
 {
 	if (counts_add(&g->counts, event, stack, labels, n, value, false))
 		return;
@@ -286,10 +285,10 @@ add_sample(struct engine *g, const struct record *r, const struct engine_values 
 
 	if (!place_sample(g, r, pid, tid, &v, &at)) {
 		g->walk.stats.n_dropped += n;
-		add_count(g, r->event, stack_walk_pseudo(&g->walk, g->walk.dropped), 0, n, value);
+		engine_count(g, r->event, stack_walk_pseudo(&g->walk, g->walk.dropped), 0, n, value);
 		return;
 	}
-	add_count(g, r->event, at.stack, at.labels, n, value);
+	engine_count(g, r->event, at.stack, at.labels, n, value);
 	if (!at.own || !at.is_cfi)
 		return;
 	struct procs_space *space = &at.thread->process->space;
@@ -333,18 +332,19 @@ static void feed_place(struct engine *g, const struct record *r, unsigned role)
 		g->event[r->event].n_foreign++;
 		return;
 	}
+	g->event[r->event].n_placed++;
 	/* A signal, as at the end of a process, releases no lock. */
 	if (role & WAITS_WAKE && (!waits_woken(r, &woken) || !waits_knows(&g->waits, tid) ||
 				  !waits_wants_waker(&g->waits, woken) ||
-				  !waits_is_lock(&g->waits, r)))
+				  waits_reason(&g->waits, r) != WAITS_FOR_LOCK))
 		return;
 	if (!place_sample(g, r, pid, tid, &none, &at) || at.thread->exited)
 		return;
 	struct waits_place place = waits_place(g, &at);
-	place.is_lock = waits_is_lock(&g->waits, r);
-	g->event[r->event].n_placed++;
+	uint64_t weight = role & WAITS_WAKE ? weight_of(g, r) : 0;
+	place.reason = waits_reason(&g->waits, r);
 	if (role & WAITS_WAKE)
-		waits_wake(&g->waits, woken, place);
+		waits_wake(&g->waits, woken, weight ? weight : 1, place);
 	else if (role & WAITS_CLOCK)
 		waits_clock(&g->waits, pid, tid, r->time_ns, place);
 	else
@@ -371,50 +371,6 @@ static void feed_waits(struct engine *g, const struct record *r)
 		waits_feed(&g->waits, r);
 }
 
-/* The labels of a thread whose stack is unknown. */
-static uint32_t labels_of(struct engine *g, const struct waits_piece *p, uint32_t event)
-{
-	const struct record r = { .event = event, .cpu = UINT32_MAX };
-	const struct procs_thread *t = procs_thread(&g->procs, p->pid, p->tid);
-	return t && t->process ? samplelabels_own(&g->own_labels, t, NULL, &r) : 0;
-}
-
-static uint32_t with_waiter(struct engine *g, uint32_t labels, const struct waits_piece *p)
-{
-	const struct procs_thread *t = procs_thread(&g->procs, p->pid, p->tid);
-	if (!t || !t->name)
-		return labels;
-	return samplelabels_with(&g->own_labels, labels, "waiter",
-				 strtab_get(&g->strings, t->name));
-}
-
-static void count_piece(void *ctx, const struct waits_piece *p)
-{
-	struct engine *g = ctx;
-	bool is_blocked = p->state == WAITS_BLOCKED || p->state == WAITS_DISK;
-	unsigned wanted = p->state == WAITS_RUNNING ? WAITS_RUN : WAITS_OFF;
-	if (is_blocked && p->at.is_lock)
-		wanted |= WAITS_LOCKS;
-	if (p->is_wake)
-		wanted = WAITS_WAKERS;
-	for (uint32_t i = 0; i < g->options.n_events; i++) {
-		struct waits_place at = p->at;
-		if (!(g->options.waits[i] & wanted))
-			continue;
-		if (at.stack == STACKS_NONE) {
-			at.stack = stack_walk_pseudo(&g->walk, g->walk.no_stack);
-			at.labels = labels_of(g, p, i);
-			g->event[i].no_stack_ns += p->ns;
-		}
-		at.labels = p->is_wake ? with_waiter(g, at.labels, p)
-			    : samplelabels_with(&g->own_labels, at.labels, "state",
-						waits_state_name(p->state));
-		g->event[i].n_samples += p->n;
-		g->event[i].value += p->ns;
-		add_count(g, i, at.stack, at.labels, p->n, p->ns);
-	}
-}
-
 void engine_add_look(struct engine *g, const struct record *r, const struct waits_look *seen)
 {
 	const struct engine_values values = { .is_look = true };
@@ -429,9 +385,9 @@ void engine_add_look(struct engine *g, const struct record *r, const struct wait
 	if (look.is_waiting && r->sample.user_regs &&
 	    place_sample(g, r, r->pid, r->tid, &values, &at)) {
 		look.at = waits_place(g, &at);
-		look.at.is_lock = seen->at.is_lock;
+		look.at.reason = seen->at.reason;
 	}
-	waits_add_look(&g->waits, &look);
+	waits_looks_add(&g->waits, &look);
 }
 
 void engine_settle(struct engine *g, uint64_t now_ns)

@@ -33,6 +33,7 @@
 #include "engine/targets.h"
 #include "engine/unwound.h"
 #include "engine/waits.h"
+#include "engine/waits-looks.h"
 
 struct err;
 struct record;
@@ -45,6 +46,8 @@ struct engine_options {
 	const uint32_t *output;      /* per event: the profile it belongs to; NULL: its own */
 	const char *const *pmu;      /* per event: its label pmu or NULL; NULL: none has one */
 	const uint8_t *waits;        /* per event: enum waits_role bits; NULL: there are no waits */
+	/* Per event of waits: counted in whole quanta; 0: not; NULL: none is. */
+	const uint64_t *quantum_ns;
 	uint64_t by_count, has_gaps; /* bits per event: weighed by its counter; others left out */
 	unsigned labels;             /* enum samplelabel bits */
 	const char *const *label;    /* "KEY=VALUE" on every sample, checked by the caller */
@@ -67,7 +70,8 @@ struct engine_event {
 	uint64_t n_throttles;        /* how often the kernel throttled the event */
 	uint64_t throttled_ns;       /* for how long, summed over threads and CPUs */
 	uint64_t n_lost;             /* added by engine_add_lost */
-	uint64_t no_stack_ns, n_placed; /* waits with an unknown stack; samples of switches */
+	uint64_t no_stack_ns;        /* waits with an unknown stack */
+	uint64_t n_placed;           /* samples that say where a thread waits, runs or wakes one */
 };
 
 struct engine_exit {
@@ -128,6 +132,10 @@ struct engine_values {
 	size_t n_labels;
 	bool is_look;                /* the sample has two registers only: engine_add_look */
 };
+
+/* Adds to a count; also if memory is short. */
+void engine_count(struct engine *g, uint32_t event, uint32_t stack, uint32_t labels, uint64_t n,
+		  uint64_t value);
 
 /* Like engine_feed, for a SAMPLE whose values are neither its period nor its counter. */
 void engine_add_sample(struct engine *g, const struct record *r, const struct engine_values *v);

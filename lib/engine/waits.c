@@ -17,9 +17,10 @@
 
 #include "engine/waits.h"
 
-#include "agg/stacks.h"
 #include "base/budget.h"
 #include "base/hash.h"
+#include "engine/waits-looks.h"
+#include "engine/waits-pool.h"
 #include "source/record.h"
 
 #include <linux/perf_event.h>
@@ -29,14 +30,12 @@
 /* The kernel reports this id for a task that has no ids any more. */
 #define NO_TASK UINT32_MAX
 
-static const struct waits_place nowhere = { .stack = STACKS_NONE };
-
 const char *waits_state_name(enum waits_state s)
 {
 	static const char *const name[] = {
 		[WAITS_RUNNING] = "running", [WAITS_RUNNABLE] = "runnable",
 		[WAITS_PREEMPTED] = "preempted", [WAITS_BLOCKED] = "blocked",
-		[WAITS_DISK] = "disk",
+		[WAITS_SLEEPING] = "sleeping", [WAITS_DISK] = "disk",
 	};
 	return name[s];
 }
@@ -50,6 +49,8 @@ void waits_init(struct waits *w, struct budget *budget, waits_count_fn *count, v
 void waits_done(struct waits *w)
 {
 	hashindex_done(&w->by_tid);
+	for (size_t i = 0; i < w->thread.n; i++)
+		waits_pool_free(w->thread.v[i].pool, w->budget);
 	if (w->budget)
 		budget_release(w->budget, w->thread.n * sizeof(*w->thread.v));
 	VEC_FREE(&w->thread);
@@ -58,41 +59,51 @@ void waits_done(struct waits *w)
 
 /* ---- threads ------------------------------------------------------------------------- */
 
-static struct waits_thread *find_thread(const struct waits *w, uint32_t tid)
+struct waits_thread *waits_find(const struct waits *w, uint32_t tid)
 {
 	uint64_t hash = hash_u64(tid);
 	uint32_t at = HASHINDEX_FIND(&w->by_tid, hash, i, w->thread.v[i].tid == tid);
 	return at == HASHINDEX_NONE ? NULL : &w->thread.v[at];
 }
 
-bool waits_is_lock(const struct waits *w, const struct record *r)
+enum waits_reason waits_reason(const struct waits *w, const struct record *r)
 {
-	for (uint64_t i = 0; w->lock_code[0].end && i < r->sample.n_callchain; i++)
-		for (size_t k = 0; k < WAITS_CODE_MAX; k++)
-			if (r->sample.callchain[i] - w->lock_code[k].start <
-			    w->lock_code[k].end - w->lock_code[k].start)
-				return true;
-	return false;
+	for (uint64_t i = 0; i < r->sample.n_callchain; i++)
+		for (size_t k = 0; k < WAITS_CODE_MAX && w->code[k].end; k++)
+			if (r->sample.callchain[i] - w->code[k].start <
+			    w->code[k].end - w->code[k].start)
+				return w->code[k].reason;
+	return WAITS_FOR_ANYTHING;
 }
 
 bool waits_knows(const struct waits *w, uint32_t tid)
 {
-	return find_thread(w, tid) != NULL;
+	return waits_find(w, tid) != NULL;
+}
+
+/* Counts what is in the thread's pool. */
+static void flush_pool(struct waits *w, struct waits_thread *t)
+{
+	if (t->pool)
+		waits_pool_flush(t->pool, t->pid, t->tid, w->count, w->count_ctx);
 }
 
 /* The thread; one that is new is known from that time on.  NULL: no memory. */
 static struct waits_thread *thread_of(struct waits *w, uint32_t pid, uint32_t tid, uint64_t time_ns)
 {
-	struct waits_thread *t = find_thread(w, tid);
+	struct waits_thread *t = waits_find(w, tid);
 	struct waits_thread fresh = {
 		.pid = pid, .tid = tid, .since_ns = time_ns, .began_ns = time_ns,
-		.at = nowhere, .waker = nowhere, .ran = nowhere, .look.at = nowhere,
+		.at = waits_nowhere, .waker = waits_nowhere, .ran = waits_nowhere,
+		.look.at = waits_nowhere,
 	};
 	if (tid == NO_TASK || tid == 0)
 		return NULL;
 	if (t && t->pid == pid)
 		return t;
 	if (t) {  /* the id was used again, and the EXIT record was lost */
+		flush_pool(w, t);
+		waits_pool_free(t->pool, w->budget);
 		*t = fresh;
 		return t;
 	}
@@ -106,6 +117,8 @@ static struct waits_thread *thread_of(struct waits *w, uint32_t pid, uint32_t ti
 static void remove_thread(struct waits *w, struct waits_thread *t)
 {
 	uint32_t at = (uint32_t)(t - w->thread.v), last = (uint32_t)w->thread.n - 1;
+	flush_pool(w, t);
+	waits_pool_free(t->pool, w->budget);
 	hashindex_remove(&w->by_tid, hash_u64(t->tid), at);
 	if (at != last) {
 		uint64_t hash = hash_u64(w->thread.v[last].tid);
@@ -129,59 +142,75 @@ static uint64_t in_window(const struct waits *w, uint64_t from_ns, uint64_t to_n
 	return to_ns > from_ns ? to_ns - from_ns : 0;
 }
 
-static bool is_known(struct waits_place at)
-{
-	return at.stack != STACKS_NONE;
-}
-
 /* Did the thread compete for a CPU when the recording began? */
 static bool was_ready(const struct waits_thread *t)
 {
 	return t->is == WAITS_UNKNOWN && t->look.to_ns && !t->look.is_waiting;
 }
 
-/* Does the last look show the present wait, and no other one whose records were lost? */
-static bool look_fits(const struct waits *w, const struct waits_thread *t, uint64_t now_ns)
-{
-	const struct waits_look *look = &t->look;
-	return look->to_ns && look->is_waiting && look->from_ns >= t->began_ns &&
-	       look->to_ns <= now_ns && (w->lost_ns <= t->began_ns || look->from_ns >= w->lost_ns);
-}
-
-static struct waits_place place_of(const struct waits *w, const struct waits_thread *t,
-				   uint64_t now_ns)
-{
-	bool is_sure = w->lost_ns <= t->began_ns || w->lost_ns > now_ns;
-	struct waits_place at = is_sure ? t->at : nowhere;
-	bool is_better = !is_known(at) || (at.is_partial && !t->look.at.is_partial);
-	return is_better && look_fits(w, t, now_ns) && is_known(t->look.at) ? t->look.at : at;
-}
-
 static enum waits_state state_of(const struct waits *w, const struct waits_thread *t,
-				 uint64_t now_ns)
+				 struct waits_place at, uint64_t now_ns)
 {
 	if (t->is_new)
 		return WAITS_RUNNABLE;
 	if (t->is_preempted || was_ready(t))
 		return WAITS_PREEMPTED;
-	return t->look.is_disk && look_fits(w, t, now_ns) ? WAITS_DISK : WAITS_BLOCKED;
+	if (at.reason == WAITS_FOR_DISK || (t->look.is_disk && waits_looks_fit(w, t, now_ns)))
+		return WAITS_DISK;
+	return at.reason == WAITS_FOR_TIME ? WAITS_SLEEPING : WAITS_BLOCKED;
+}
+
+static bool is_below(const struct waits *w, const struct waits_thread *t, uint64_t now_ns)
+{
+	return now_ns - t->began_ns < w->min_ns;
+}
+
+/* May the wait stand for others, or they for it? */
+static bool is_pooled(const struct waits *w, const struct waits_thread *t, uint64_t now_ns)
+{
+	return w->is_thinned && t->is == WAITS_OFF_CPU && !t->is_new &&
+	       now_ns - t->began_ns < WAITS_LONG_NS;
+}
+
+static struct waits_pool *pool_of(struct waits *w, struct waits_thread *t)
+{
+	if (!t->pool) {
+		t->pool = calloc(1, sizeof(*t->pool));
+		if (t->pool)
+			budget_charge_always(w->budget, sizeof(*t->pool));
+	}
+	return t->pool;
+}
+
+static void count_pooled(struct waits *w, struct waits_thread *t, const struct waits_piece *p)
+{
+	struct waits_pool *pool = pool_of(w, t);
+	if (pool && waits_pool_add(pool, w->budget, p))
+		return;
+	flush_pool(w, t);
+	if (!pool || !waits_pool_add(pool, w->budget, p))
+		w->count(w->count_ctx, p);
 }
 
 /* Counts the wait up to now_ns.  Torn: its end is unknown. */
 static void count_wait(struct waits *w, struct waits_thread *t, uint64_t now_ns, bool is_torn)
 {
 	struct waits_piece p = {
-		.pid = t->pid, .tid = t->tid, .state = state_of(w, t, now_ns),
+		.pid = t->pid, .tid = t->tid, .is_below = is_below(w, t, now_ns),
 		.ns = in_window(w, t->since_ns, now_ns), .n = !t->is_counted,
-		.at = is_torn ? nowhere : place_of(w, t, now_ns),
+		.at = is_torn ? waits_nowhere : waits_looks_place(w, t, now_ns),
 	};
+	p.state = state_of(w, t, p.at, now_ns);
 	w->n_torn += is_torn;
 	if (now_ns > t->since_ns)
 		t->since_ns = now_ns;
 	if (!p.ns)
 		return;
 	t->is_counted = true;
-	w->count(w->count_ctx, &p);
+	if (is_pooled(w, t, now_ns))
+		count_pooled(w, t, &p);
+	else
+		w->count(w->count_ctx, &p);
 }
 
 static void add_run(struct waits *w, struct waits_thread *t, uint64_t now_ns)
@@ -200,13 +229,6 @@ static void count_run(struct waits *w, struct waits_thread *t, uint64_t n)
 		w->count(w->count_ctx, &p);
 }
 
-/* If memory is short, the stack stays unknown. */
-static void add_unread(struct waits *w, struct waits_thread *t)
-{
-	if (!t->is_unread)
-		t->is_unread = VEC_PUSH(&w->unread, t->tid);
-}
-
 static void begin_wait(struct waits *w, struct waits_thread *t, uint64_t time_ns,
 		       struct waits_place at)
 {
@@ -214,10 +236,10 @@ static void begin_wait(struct waits *w, struct waits_thread *t, uint64_t time_ns
 	t->since_ns = t->began_ns = time_ns;
 	t->is_counted = t->is_out = t->is_preempted = t->is_new = false;
 	t->at = at;
-	t->waker = nowhere;
-	if (!is_known(at) || at.is_partial)
-		add_unread(w, t);
-	if (is_known(at) && !is_known(t->ran))
+	t->waker = waits_nowhere;
+	if (!waits_is_known(at) || at.is_partial)
+		waits_looks_want(w, t);
+	if (waits_is_known(at) && !waits_is_known(t->ran))
 		t->ran = at;
 }
 
@@ -230,14 +252,21 @@ static void end_run(struct waits *w, struct waits_thread *t, uint64_t time_ns)
 		add_run(w, t, time_ns);  /* an unknown thread ran all the time */
 }
 
+/* The code of the waker is that of locks, so that the place of the wait may be unknown. */
+static bool may_be_lock(const struct waits *w, struct waits_place at)
+{
+	return at.reason == WAITS_FOR_LOCK || (w->is_thinned && !waits_is_known(at));
+}
+
 /* A whole wait is counted where another thread ended it. */
 static void count_wake(struct waits *w, const struct waits_thread *t, uint64_t now_ns)
 {
 	const struct waits_piece p = {
-		.pid = t->pid, .tid = t->tid, .state = WAITS_BLOCKED, .n = 1, .is_wake = true,
-		.ns = in_window(w, t->began_ns, now_ns), .at = t->waker,
+		.pid = t->pid, .tid = t->tid, .state = WAITS_BLOCKED, .n = t->weight,
+		.is_wake = true, .is_below = is_below(w, t, now_ns), .at = t->waker,
+		.ns = in_window(w, t->began_ns, now_ns) * t->weight,
 	};
-	if (is_known(t->waker) && place_of(w, t, now_ns).is_lock && p.ns)
+	if (waits_is_known(t->waker) && may_be_lock(w, waits_looks_place(w, t, now_ns)) && p.ns)
 		w->count(w->count_ctx, &p);
 }
 
@@ -284,16 +313,18 @@ bool waits_woken(const struct record *r, uint32_t *ret_tid)
 
 bool waits_wants_waker(const struct waits *w, uint32_t tid)
 {
-	const struct waits_thread *t = find_thread(w, tid);
-	return t && t->is == WAITS_OFF_CPU && !t->is_preempted && !is_known(t->waker) &&
-	       t->at.is_lock;
+	const struct waits_thread *t = waits_find(w, tid);
+	return t && t->is == WAITS_OFF_CPU && !t->is_preempted && !waits_is_known(t->waker) &&
+	       may_be_lock(w, t->at);
 }
 
-void waits_wake(struct waits *w, uint32_t tid, struct waits_place waker)
+void waits_wake(struct waits *w, uint32_t tid, uint64_t weight, struct waits_place waker)
 {
-	struct waits_thread *t = find_thread(w, tid);
-	if (t)
-		t->waker = waker;
+	struct waits_thread *t = waits_find(w, tid);
+	if (!t)
+		return;
+	t->waker = waker;
+	t->weight = weight;
 }
 
 void waits_clock(struct waits *w, uint32_t pid, uint32_t tid, uint64_t time_ns,
@@ -320,7 +351,7 @@ static void feed_switch(struct waits *w, const struct record *r)
 	}
 	if (t->is != WAITS_OFF_CPU || t->is_out) {
 		end_run(w, t, r->time_ns);
-		begin_wait(w, t, r->time_ns, nowhere);
+		begin_wait(w, t, r->time_ns, waits_nowhere);
 	}
 	t->is_out = true;
 	t->is_preempted = r->context_switch.preempt;
@@ -332,7 +363,7 @@ static void feed_fork(struct waits *w, const struct record *r)
 	struct waits_thread *t = thread_of(w, r->pid, r->tid, r->time_ns);
 	if (!t || t->is != WAITS_UNKNOWN)
 		return;
-	begin_wait(w, t, r->time_ns, nowhere);
+	begin_wait(w, t, r->time_ns, waits_nowhere);
 	t->is_new = t->is_counted = t->is_out = true;
 }
 
@@ -372,7 +403,7 @@ void waits_feed(struct waits *w, const struct record *r)
 			feed_exec(w, r);
 		break;
 	case PERF_RECORD_EXIT:
-		t = find_thread(w, r->tid);
+		t = waits_find(w, r->tid);
 		if (t)
 			end_thread(w, t, r->time_ns);
 		break;
@@ -385,59 +416,9 @@ void waits_feed(struct waits *w, const struct record *r)
 	}
 }
 
-/* ---- looks ---------------------------------------------------------------------------- */
-
 void waits_add_thread(struct waits *w, uint32_t pid, uint32_t tid)
 {
 	thread_of(w, pid, tid, 0);
-}
-
-void waits_add_look(struct waits *w, const struct waits_look *look)
-{
-	struct waits_thread *t = find_thread(w, look->tid);
-	if (t && t->pid == look->pid)
-		t->look = *look;
-}
-
-/* After a loss, each wait may need a look. */
-static void add_all_unread(struct waits *w)
-{
-	if (w->unread_lost_ns == w->lost_ns)
-		return;
-	w->unread_lost_ns = w->lost_ns;
-	for (size_t i = 0; i < w->thread.n; i++)
-		add_unread(w, &w->thread.v[i]);
-}
-
-/* Is there a stack to be read?  A thread that only waits for a CPU shows none. */
-static bool needs_look(const struct waits *w, const struct waits_thread *t)
-{
-	if (!t || t->is != WAITS_OFF_CPU || t->is_preempted || t->is_new)
-		return false;
-	struct waits_place at = place_of(w, t, UINT64_MAX);
-	return !is_known(at) || (at.is_partial && !look_fits(w, t, UINT64_MAX));
-}
-
-void waits_each_unread(struct waits *w, uint64_t before_ns,
-		       bool (*each)(void *ctx, uint32_t pid, uint32_t tid), void *ctx)
-{
-	size_t n_kept = 0;
-	bool goes_on = true;
-	add_all_unread(w);
-	for (size_t i = 0; i < w->unread.n; i++) {
-		uint32_t tid = w->unread.v[i];
-		struct waits_thread *t = find_thread(w, tid);
-		bool needs = needs_look(w, t);
-		if (needs && (!goes_on || t->began_ns > before_ns)) {
-			w->unread.v[n_kept++] = tid;
-			continue;
-		}
-		if (t)
-			t->is_unread = false;
-		if (needs)
-			goes_on = each(ctx, t->pid, tid);
-	}
-	w->unread.n = n_kept;
 }
 
 /* ---- ends ----------------------------------------------------------------------------- */
@@ -460,7 +441,15 @@ void waits_settle(struct waits *w, uint64_t now_ns)
 		else
 			add_run(w, t, now_ns);
 		count_run(w, t, 0);
+		flush_pool(w, t);
 	}
+}
+
+static void each_pooled(struct waits_pool *p, void (*each)(void *ctx, struct waits_place *at),
+			void *ctx)
+{
+	for (size_t i = 0; p && i < p->entry.n; i++)
+		each(ctx, &p->entry.v[i].at);
 }
 
 void waits_each_place(struct waits *w, void (*each)(void *ctx, struct waits_place *at), void *ctx)
@@ -469,7 +458,8 @@ void waits_each_place(struct waits *w, void (*each)(void *ctx, struct waits_plac
 		struct waits_thread *t = &w->thread.v[i];
 		struct waits_place *place[] = { &t->at, &t->waker, &t->look.at, &t->ran };
 		for (size_t k = 0; k < sizeof(place) / sizeof(*place); k++)
-			if (is_known(*place[k]))
+			if (waits_is_known(*place[k]))
 				each(ctx, place[k]);
+		each_pooled(t->pool, each, ctx);
 	}
 }

@@ -125,32 +125,49 @@ static bool has_locks(const struct kind_cpu *c)
 }
 
 /* The code from a function's start to the next function; false: there is none, or it is hidden. */
-static bool find_code(const struct symkernel *names, const char *name, struct waits_code *ret)
+static bool find_function(const struct symkernel *names, const char *name, struct waits_code *ret)
 {
 	const char *other, *module;
 	uint64_t start, at;
 	if (symkernel_address(names, name, "", &start) == 0)
 		return false;
-	*ret = (struct waits_code){ start, start + 1 };
+	ret->start = start;
+	ret->end = start + 1;
 	while (ret->end - start < FUNCTION_BYTES_MAX &&
 	       symkernel_find(names, ret->end, &other, &module, &at) && at == start)
 		ret->end++;
 	return true;
 }
 
-/* Where threads wait for each other: futex(2) serves all locks, conditions and joins. */
-static bool find_lock_code(struct kind_session *k)
+/*
+ * Functions of the kernel in which threads wait, and for what.  futex(2) serves all locks,
+ * conditions and joins; io_schedule() is where the kernel itself counts waits for input and output.
+ */
+static const struct { const char *name; enum waits_reason reason; } waiting_function[] = {
+	{ "do_futex", WAITS_FOR_LOCK }, { "futex_wait_multiple", WAITS_FOR_LOCK },
+	{ "hrtimer_nanosleep", WAITS_FOR_TIME },
+	{ "io_schedule", WAITS_FOR_DISK }, { "io_schedule_timeout", WAITS_FOR_DISK },
+};
+#define N_FUNCTIONS (sizeof(waiting_function) / sizeof(*waiting_function))
+_Static_assert(N_FUNCTIONS <= WAITS_CODE_MAX, "each has a place");
+
+/* False: locks cannot be recognized. */
+static bool find_code(struct kind_session *k)
 {
-	struct kind_cpu_waits *w = &((struct kind_cpu *)k->state)->waits;
+	struct waits_code *code = ((struct kind_cpu *)k->state)->waits.code;
 	struct symkernel *names;
+	size_t n = 0;
 	if ((!k->config->cache_dir ||
 	     symkernel_cache_open(k->host, k->config->cache_dir, &names) < 0) &&
 	    symkernel_open(k->host, &names, NULL) < 0)
 		return false;
-	bool is_found = find_code(names, "do_futex", &w->lock_code[0]);
-	find_code(names, "futex_wait_multiple", &w->lock_code[1]);
+	for (size_t i = 0; i < N_FUNCTIONS; i++) {
+		struct waits_code found = { .reason = waiting_function[i].reason };
+		if (find_function(names, waiting_function[i].name, &found))
+			code[n++] = found;
+	}
 	symkernel_close(names);
-	return is_found;
+	return n && code[0].reason == WAITS_FOR_LOCK;
 }
 
 /* PROC_PID_INIT_INO of include/linux/proc_ns.h. */
@@ -195,7 +212,7 @@ int kind_cpu_waits_choose(struct kind_session *k, struct err *e)
 		return 0;
 	int r = try_switches(&c->open);
 	bool is_denied = r == -EACCES || r == -EPERM;
-	c->waits.only_looks = is_denied || (has_locks(c) && !find_lock_code(k));
+	c->waits.only_looks = is_denied || (!find_code(k) && has_locks(c));
 	choose_source(k, c->waits.only_looks);
 	choose_roles(k);
 	if (c->waits.only_looks)
@@ -211,13 +228,18 @@ int kind_cpu_waits_choose(struct kind_session *k, struct err *e)
 
 /* ---- looks ----------------------------------------------------------------------------- */
 
-static bool is_lock_call(long number)
+static enum waits_reason reason_of(long number)
 {
 #ifdef SYS_futex_waitv
 	if (number == SYS_futex_waitv)
-		return true;
+		return WAITS_FOR_LOCK;
 #endif
-	return number == SYS_futex;
+#ifdef SYS_nanosleep
+	if (number == SYS_nanosleep)
+		return WAITS_FOR_TIME;
+#endif
+	return number == SYS_futex ? WAITS_FOR_LOCK :
+	       number == SYS_clock_nanosleep ? WAITS_FOR_TIME : WAITS_FOR_ANYTHING;
 }
 
 static int look_at(struct kind_session *k, struct engine *g, uint32_t pid, uint32_t tid)
@@ -235,7 +257,7 @@ static int look_at(struct kind_session *k, struct engine *g, uint32_t pid, uint3
 	r.event = w->event;
 	engine_add_look(g, &r, &(struct waits_look){
 		.from_ns = w->look->from_ns, .is_waiting = w->look->is_waiting,
-		.is_disk = w->look->is_disk, .at.is_lock = is_lock_call(w->look->syscall),
+		.is_disk = w->look->is_disk, .at.reason = reason_of(w->look->syscall),
 	});
 	return 0;
 }
@@ -264,7 +286,7 @@ int kind_cpu_waits_started(struct kind_session *k, struct engine *g, struct err 
 	c->waits.look = malloc(sizeof(*c->waits.look));
 	if (!c->waits.look)
 		return err_errno(e, ENOMEM, "cannot set up recording");
-	memcpy(g->waits.lock_code, c->waits.lock_code, sizeof(g->waits.lock_code));
+	memcpy(g->waits.code, c->waits.code, sizeof(g->waits.code));
 	c->waits.can_look = evattr_place_regs(&c->waits.regs.sp, &c->waits.regs.pc);
 	/* Looking may create threads. */
 	for (size_t i = 0; i < g->procs.n_threads; i++) {
@@ -302,7 +324,7 @@ void kind_cpu_waits_drained(struct kind_session *k, struct engine *g)
 	struct looking l = { .session = k, .engine = g, .start_ns = clock_monotonic_ns() };
 	if (!w->look || !w->can_look || l.start_ns < w->next_ns)
 		return;
-	waits_each_unread(&g->waits, l.start_ns - LOOK_AFTER_NS, look_unread, &l);
+	waits_looks_each(&g->waits, l.start_ns - LOOK_AFTER_NS, look_unread, &l);
 	uint64_t used_ns = l.used_ns < LOOKS_NS_MAX ? l.used_ns : LOOKS_NS_MAX;
 	uint64_t rest_ns = used_ns * LOOK_PART;
 	w->next_ns = clock_monotonic_ns() + (rest_ns > LOOK_EVERY_NS ? rest_ns : LOOK_EVERY_NS);

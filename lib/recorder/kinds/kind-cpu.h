@@ -22,7 +22,7 @@ struct kind_cpu_waits {
 	bool only_looks;                /* stacks come from /proc */
 	bool can_look, was_denied;
 	struct threadread_regs regs;
-	struct waits_code lock_code[WAITS_CODE_MAX];
+	struct waits_code code[WAITS_CODE_MAX];
 	struct threadread *look;        /* NULL: there are no waits, or it has not started */
 	uint64_t next_ns;               /* of the next looks */
 };

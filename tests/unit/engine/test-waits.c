@@ -1,6 +1,8 @@
 #include "agg/stacks.h"
 #include "base/budget.h"
 #include "base/err.h"
+#include "engine/waits-looks.h"
+#include "engine/waits-pool.h"
 #include "engine/waits.h"
 #include "source/record.h"
 #include "tests/unit/engine/engine-feed.h"
@@ -92,7 +94,7 @@ static void lost(struct waits *w, uint64_t time_ns)
 
 static void look(struct waits *w, uint64_t from_ns, uint64_t to_ns, uint32_t tid, uint32_t stack)
 {
-	waits_add_look(w, &(struct waits_look){
+	waits_looks_add(w, &(struct waits_look){
 		.pid = 7, .tid = tid, .from_ns = from_ns, .to_ns = to_ns,
 		.is_waiting = stack != STACKS_NONE, .at.stack = stack,
 	});
@@ -263,7 +265,7 @@ static uint32_t count_unread(struct waits *w, uint64_t before_ns, uint32_t max)
 {
 	n_unread = 0;
 	unread_max = max;
-	waits_each_unread(w, before_ns, note_unread, NULL);
+	waits_looks_each(w, before_ns, note_unread, NULL);
 	return n_unread;
 }
 
@@ -315,6 +317,72 @@ static void test_looks(void)
 	tap_int(count_unread(&w, 200, 1), 1, "after a loss, again");
 	tap_int(count_unread(&w, 200, 8), 2, "the rest later, also with a sample");
 	waits_done(&w);
+}
+
+/* ---- only some waits have a stack ----------------------------------------------------------- */
+
+static uint64_t count_of(const char *piece)
+{
+	const char *at = strstr(text, piece);
+	return at ? strtoull(at + strlen(piece), NULL, 10) : 0;
+}
+
+static void wait_once(struct waits *w, uint64_t from_ns, uint64_t to_ns, uint32_t stack)
+{
+	if (stack)
+		sample(w, from_ns, 8, stack);
+	out(w, from_ns, 8, false);
+	in(w, to_ns, 8);
+}
+
+static void test_thinned(void)
+{
+	struct waits w;
+	begin(&w);
+	w.is_thinned = true;
+	in(&w, 0, 8);
+	wait_once(&w, 100, 200, 1);
+	wait_once(&w, 300, 330, 0);
+	wait_once(&w, 400, 701, 2);
+	wait_once(&w, 800, 871, 0);
+	wait_once(&w, 900, 900 + WAITS_LONG_NS, 3);
+	uint64_t now = 1000 + WAITS_LONG_NS;
+	wait_once(&w, now, now + WAITS_LONG_NS, 0);
+	tap_str(text, "8:blocked:3:10000000*1 8:blocked:?:10000000*1",
+		"long waits stand for themselves");
+	waits_settle(&w, now + WAITS_LONG_NS);
+	tap_str(strstr(text, " 8:blocked:1:"), " 8:blocked:1:125*2 8:blocked:2:377*2",
+		"the time of short ones is divided in proportion, and so is their number");
+	tap_int((long long)sum_ns, 502 + 2 * WAITS_LONG_NS, "the sum is exact");
+	waits_done(&w);
+
+	begin(&w);
+	w.is_thinned = true;
+	in(&w, 0, 8);
+	wait_once(&w, 100, 150, 0);
+	out(&w, 200, 8, true);
+	in(&w, 260, 8);
+	wait_once(&w, 300, 310, 4);
+	task(&w, 400, PERF_RECORD_EXIT, 8);
+	end(&w, "8:blocked:4:60*2 8:preempted:?:60*1",
+	    "a thread that ends is counted; preempted waits are of another kind");
+
+	begin(&w);
+	w.is_thinned = true;
+	in(&w, 0, 8);
+	for (uint32_t i = 1; i <= WAITS_POOL_ENTRIES_MAX + 1; i++)
+		wait_once(&w, i * 100, i * 100 + 10, i);
+	tap_int((long long)sum_n, WAITS_POOL_ENTRIES_MAX, "a pool that is full is divided");
+	w.min_ns = 50;
+	wait_once(&w, 20000, 20040, 1);
+	wait_once(&w, 21000, 21060, 1);
+	text[0] = '\0';
+	waits_settle(&w, 22000);
+	tap_int((long long)count_of("8:blocked:65:"), 10, "and filled again");
+	tap_int((long long)sum_ns, 10 * (WAITS_POOL_ENTRIES_MAX + 1) + 100,
+		"waits below the minimum are kept apart");
+	waits_done(&w);
+	tap_int((long long)budget.used_bytes, 0, "all pools were released");
 }
 
 /* ---- the engine ---------------------------------------------------------------------------- */
@@ -384,6 +452,43 @@ static void test_engine(void)
 	engine_done(&g);
 }
 
+/* Whole quanta are counted where the sum of the thread reaches them. */
+static void test_quanta(void)
+{
+	static const uint8_t waits[] = { WAITS_SOURCE | WAITS_OFF, WAITS_RUN | WAITS_OFF };
+	static const uint64_t quantum_ns[] = { 100, 0 };
+	struct engine g;
+	const struct engine_options o = { .n_events = 2, .labels = SAMPLELABEL_TID,
+					  .follow = true, .waits = waits,
+					  .quantum_ns = quantum_ns };
+	feed_open_with(&g, &o);
+	g.targets.all = true;
+	g.waits.min_ns = 20;
+	feed_at(10);
+	feed_comm(&g, 7, 7, "prog", true);
+	feed_mmap(&g, 7, 0x10000, 0x10000, 0, "/bin/a");
+	feed_at(100);
+	feed_sample(&g, 7, 7, 0, 1, A);
+	feed_switch(&g, 101, true);
+	feed_switch(&g, 160, false);
+	tap_int((long long)g.event[0].value, 0, "a part of a quantum is not counted");
+	feed_at(200);
+	feed_sample(&g, 7, 7, 0, 1, B);
+	feed_switch(&g, 201, true);
+	feed_switch(&g, 470, false);
+	const struct count *c = feed_find(&g, 0, "a+0x20;a+0x30");
+	tap_ok(c && c->value == 300 && c->n_samples == 3, "it is with what follows");
+	feed_switch(&g, 500, true);
+	feed_switch(&g, 510, false);
+	feed_switch(&g, 600, true);
+	feed_switch(&g, 670, false);
+	c = feed_find(&g, 0, "[no stack]");
+	tap_ok(c && c->value == 100 && c->n_samples == 1,
+	       "a remainder is kept, and waits below the minimum are left out");
+	tap_int((long long)g.event[1].value, 410, "but not of all time, which has no quanta here");
+	engine_done(&g);
+}
+
 /* The kernel's part of a stack tells whether a wait is one for a lock. */
 static void test_locks(void)
 {
@@ -393,7 +498,8 @@ static void test_locks(void)
 					  .follow = true, .waits = waits };
 	feed_open_with(&g, &o);
 	g.targets.all = true;
-	g.waits.lock_code[1] = g.waits.lock_code[0] = (struct waits_code){ 0xf000, 0xf100 };
+	g.waits.code[0] = (struct waits_code){ 0xd000, 0xd100, WAITS_FOR_TIME };
+	g.waits.code[1] = (struct waits_code){ 0xf000, 0xf100, WAITS_FOR_LOCK };
 	feed_at(10);
 	feed_comm(&g, 7, 7, "prog", true);
 	feed_mmap(&g, 7, 0x10000, 0x10000, 0, "/bin/a");
@@ -410,6 +516,16 @@ static void test_locks(void)
 	tap_int((long long)g.event[0].value, 100, "the wait in the code of locks");
 	tap_int((long long)g.event[0].n_samples, 1, "is a contention");
 	tap_int((long long)g.event[1].value, 300, "another profile has both");
+	feed_at(600);
+	feed_sample(&g, 7, 7, 0, 1, FEED_CHAIN(PERF_CONTEXT_KERNEL, 0xd010, PERF_CONTEXT_USER,
+					       0x10010));
+	feed_switch(&g, 601, true);
+	feed_switch(&g, 700, false);
+	bool is_sleeping = false;
+	for (uint32_t i = 0; i < g.counts.n; i++)
+		is_sleeping |= strstr(feed_labels_text(&g, g.counts.v[i].labels), "state=sleeping")
+			       && g.counts.v[i].value == 100;
+	tap_ok(is_sleeping, "a wait for time is sleeping");
 	engine_done(&g);
 }
 
@@ -454,7 +570,7 @@ static void test_wakers(void)
 	tap_ok(!waits_woken(&r, &tid), "raw data that is too short wakes nobody");
 	feed_open_with(&g, &o);
 	g.targets.all = true;
-	g.waits.lock_code[0] = (struct waits_code){ 0xf000, 0xf100 };
+	g.waits.code[0] = (struct waits_code){ 0xf000, 0xf100, WAITS_FOR_LOCK };
 	feed_at(10);
 	feed_comm(&g, 7, 7, "prog", true);
 	feed_comm(&g, 7, 9, "worker", false);
@@ -489,6 +605,7 @@ static void test_random(void)
 		struct waits w;
 		begin(&w);
 		w.has_clock = true;
+		w.is_thinned = round & 1;
 		w.start_ns = 1000;
 		uint64_t now = 900;
 		for (uint32_t tid = 1; tid < 8; tid++)
@@ -501,7 +618,7 @@ static void test_random(void)
 			case 0: sample(&w, now, tid, 1); break;
 			case 1: out(&w, now, tid, x >> 30 & 1); break;
 			case 2: in(&w, now, tid); break;
-			case 3: waits_clock(&w, 7, tid, now, (struct waits_place){ 2, 0 }); break;
+			case 3: waits_clock(&w, 7, tid, now, (struct waits_place){ .stack = 2 }); break;
 			case 4: lost(&w, now); break;
 			case 5: look(&w, now - 5, now, tid, 3); break;
 			case 6: count_unread(&w, now, 4); break;
@@ -524,7 +641,9 @@ int main(void)
 	test_lost();
 	test_ends();
 	test_looks();
+	test_thinned();
 	test_engine();
+	test_quanta();
 	test_locks();
 	test_wakers();
 	test_random();

@@ -1,0 +1,80 @@
+/*
+ * A look is read while the thread goes on: it belongs to the wait that contains both the time
+ * before it and the time after it, and may arrive before the records that tell which one this is.
+ */
+
+#include "engine/waits-looks.h"
+
+#include "engine/waits.h"
+
+bool waits_looks_fit(const struct waits *w, const struct waits_thread *t, uint64_t now_ns)
+{
+	const struct waits_look *look = &t->look;
+	return look->to_ns && look->is_waiting && look->from_ns >= t->began_ns &&
+	       look->to_ns <= now_ns && (w->lost_ns <= t->began_ns || look->from_ns >= w->lost_ns);
+}
+
+struct waits_place waits_looks_place(const struct waits *w, const struct waits_thread *t,
+				     uint64_t now_ns)
+{
+	bool is_sure = w->lost_ns <= t->began_ns || w->lost_ns > now_ns;
+	struct waits_place at = is_sure ? t->at : waits_nowhere;
+	bool is_better = !waits_is_known(at) || (at.is_partial && !t->look.at.is_partial);
+	is_better &= waits_looks_fit(w, t, now_ns) && waits_is_known(t->look.at);
+	return is_better ? t->look.at : at;
+}
+
+/* If memory is short, the stack stays unknown. */
+void waits_looks_want(struct waits *w, struct waits_thread *t)
+{
+	if (!t->is_unread)
+		t->is_unread = VEC_PUSH(&w->unread, t->tid);
+}
+
+void waits_looks_add(struct waits *w, const struct waits_look *look)
+{
+	struct waits_thread *t = waits_find(w, look->tid);
+	if (t && t->pid == look->pid)
+		t->look = *look;
+}
+
+/* After a loss, each wait may need a look. */
+static void add_all_unread(struct waits *w)
+{
+	if (w->unread_lost_ns == w->lost_ns)
+		return;
+	w->unread_lost_ns = w->lost_ns;
+	for (size_t i = 0; i < w->thread.n; i++)
+		waits_looks_want(w, &w->thread.v[i]);
+}
+
+/* Is there a stack to be read?  A thread that only waits for a CPU shows none. */
+static bool needs_look(const struct waits *w, const struct waits_thread *t)
+{
+	if (!t || t->is != WAITS_OFF_CPU || t->is_preempted || t->is_new)
+		return false;
+	struct waits_place at = waits_looks_place(w, t, UINT64_MAX);
+	return !waits_is_known(at) || (at.is_partial && !waits_looks_fit(w, t, UINT64_MAX));
+}
+
+void waits_looks_each(struct waits *w, uint64_t before_ns,
+		      bool (*each)(void *ctx, uint32_t pid, uint32_t tid), void *ctx)
+{
+	size_t n_kept = 0;
+	bool goes_on = true;
+	add_all_unread(w);
+	for (size_t i = 0; i < w->unread.n; i++) {
+		uint32_t tid = w->unread.v[i];
+		struct waits_thread *t = waits_find(w, tid);
+		bool needs = needs_look(w, t);
+		if (needs && (!goes_on || t->began_ns > before_ns)) {
+			w->unread.v[n_kept++] = tid;
+			continue;
+		}
+		if (t)
+			t->is_unread = false;
+		if (needs)
+			goes_on = each(ctx, t->pid, tid);
+	}
+	w->unread.n = n_kept;
+}

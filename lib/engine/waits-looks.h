@@ -1,0 +1,31 @@
+#ifndef CPROF_ENGINE_WAITS_LOOKS_H
+#define CPROF_ENGINE_WAITS_LOOKS_H
+
+/* Looks at threads in /proc, which show where they wait if no sample does (proc/threadread.h). */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "engine/waits-thread.h"
+
+struct waits;
+
+/* What a thread was seen doing; ignored if it has ended. */
+void waits_looks_add(struct waits *w, const struct waits_look *look);
+
+/* Calls each with the threads that have been blocked since before_ns, with an unknown or incomplete
+ * stack, and were not looked at since then.  False ends it early. */
+void waits_looks_each(struct waits *w, uint64_t before_ns,
+		      bool (*each)(void *ctx, uint32_t pid, uint32_t tid), void *ctx);
+
+/* Does the last look show the thread's present wait, and no other one whose records were lost? */
+bool waits_looks_fit(const struct waits *w, const struct waits_thread *t, uint64_t now_ns);
+
+/* Where the thread waits, by its sample or its look. */
+struct waits_place waits_looks_place(const struct waits *w, const struct waits_thread *t,
+				     uint64_t now_ns);
+
+/* Its present wait has no complete stack. */
+void waits_looks_want(struct waits *w, struct waits_thread *t);
+
+#endif

@@ -1,0 +1,107 @@
+#ifndef CPROF_ENGINE_WAITS_THREAD_H
+#define CPROF_ENGINE_WAITS_THREAD_H
+
+/* What is known of one thread's waits, and what is counted of them: shared by waits-*.c. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agg/stacks.h"
+
+/* What an event of the session has to do with waits, as bits. */
+enum waits_role {
+	WAITS_SOURCE = 1,      /* its samples and SWITCH records are those of the scheduler */
+	WAITS_CLOCK = 2,       /* its samples show where threads run */
+	WAITS_OFF = 4,         /* its profile contains the waits */
+	WAITS_RUN = 8,         /* its profile contains the runs */
+	WAITS_LOCKS = 16,      /* its profile contains the waits for locks and conditions */
+	WAITS_WAKE = 32,       /* its samples are wake-ups: sched:sched_waking with raw data */
+	WAITS_WAKERS = 64,     /* its profile contains the waits for locks, where they were ended */
+};
+
+enum waits_state {
+	WAITS_RUNNING,
+	WAITS_RUNNABLE,        /* a new thread, until it runs for the first time */
+	WAITS_PREEMPTED,       /* it could have gone on */
+	WAITS_BLOCKED,         /* it gave up its CPU */
+	WAITS_SLEEPING,        /* for a time that it has chosen */
+	WAITS_DISK,            /* for input and output, or in uninterruptible sleep */
+};
+
+/* The value of the label state. */
+const char *waits_state_name(enum waits_state s);
+
+/* What a wait is for, as far as the kernel's code or the system call tells. */
+enum waits_reason {
+	WAITS_FOR_ANYTHING,
+	WAITS_FOR_LOCK,        /* or a condition: futex(2) */
+	WAITS_FOR_TIME,        /* nanosleep(2), clock_nanosleep(2) */
+	WAITS_FOR_DISK,        /* what the kernel counts as input and output */
+};
+
+/* A stack and a label set of the engine.  An unknown stack is STACKS_NONE. */
+struct waits_place {
+	uint32_t stack, labels;
+	bool is_partial;       /* the stack does not reach its root */
+	enum waits_reason reason;  /* of a wait there */
+};
+
+static const struct waits_place waits_nowhere = { .stack = STACKS_NONE };
+
+static inline bool waits_is_known(struct waits_place at)
+{
+	return at.stack != STACKS_NONE;
+}
+
+/* Time to be counted. */
+struct waits_piece {
+	uint32_t pid, tid;
+	enum waits_state state;
+	uint64_t ns, n;        /* n: 1 in the first piece of a wait, and for a sample of a clock */
+	bool is_wake;          /* a whole wait, with the place of the thread that ended it */
+	bool is_below;         /* the wait is shorter than waits.min_ns */
+	struct waits_place at;
+};
+
+typedef void waits_count_fn(void *ctx, const struct waits_piece *p);
+
+/* Code of the kernel in which threads wait for something. */
+struct waits_code { uint64_t start, end; enum waits_reason reason; };
+#define WAITS_CODE_MAX 8
+
+/* What /proc showed of a thread between two times. */
+struct waits_look {
+	uint32_t pid, tid;
+	uint64_t from_ns, to_ns;
+	bool is_waiting, is_disk;
+	struct waits_place at;
+};
+
+#define WAITS_N_RESTS 4
+
+struct waits_pool;
+
+struct waits_thread {
+	uint32_t pid, tid;
+	enum { WAITS_UNKNOWN, WAITS_ON_CPU, WAITS_OFF_CPU } is;
+	uint64_t since_ns;     /* counted up to here; 0: since before the recording */
+	/* The present wait. */
+	uint64_t began_ns;
+	bool is_counted;       /* its n was given */
+	bool is_out;           /* its SWITCH out was seen */
+	bool is_preempted, is_new;
+	bool is_unread;        /* it is in waits.unread */
+	struct waits_place at, waker;
+	uint64_t weight;       /* wakes that the waker stands for */
+	/* The last look.  It is of the wait that contains both its times. */
+	struct waits_look look;
+	/* Runs that are not counted yet, and where the thread ran last. */
+	uint64_t ran_ns;
+	struct waits_place ran;
+	struct waits_pool *pool;  /* NULL: empty */
+	/* Time that is not a whole quantum yet, of each kind of profile (waitcount.c). */
+	uint64_t rest_ns[WAITS_N_RESTS];
+};
+
+#endif
