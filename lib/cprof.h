@@ -124,7 +124,8 @@ struct cprof_config {
 	const char *const *event;      /* in the syntax of cprof-events(7); NULL: chosen */
 	size_t n_events;
 	const char *freq, *period;     /* default rate, "999", "max"; set at most one; neither:
-					* 999 Hz for clocks and the PMU, a period for others */
+					* 999 Hz for clocks and the PMU, a period for others.  A
+					* period with a unit ("1ms") is for clocks and waits */
 	const pid_t *pid, *tid;        /* targets: processes, single threads */
 	size_t n_pids, n_tids;
 	pid_t command_pid;             /* a child that waits to exec; 0: none */
@@ -165,6 +166,9 @@ struct cprof_config {
 	void (*on_reader)(void *ctx, bool begins);
 	void *on_reader_ctx;
 	bool no_bpf;                   /* load no BPF program: see --no-bpf of cprof record */
+	/* Events of waits (cprof-waiting(7)).  Shorter ones are left out, except of wall; 0: none.
+	 * Up to switch_rate_max per second get a stack each; 0: 10000. */
+	uint64_t off_cpu_min_ns, switch_rate_max;
 };
 
 /* The results of one event; strings are borrowed from the recorder. */
@@ -200,6 +204,9 @@ struct cprof_event_stats {
 	 * they waited with an unknown stack. */
 	bool is_waiting;
 	uint64_t no_stack_ns;
+	/* Waits without a stack of their own, because there were more than switch_rate_max: their
+	 * time is divided among others of the same thread. */
+	uint64_t n_unsampled;
 };
 
 struct cprof_stats {
@@ -242,6 +249,8 @@ struct cprof_stats {
 	 * smallest; how often a ring could not carry its copies, and they were halved. */
 	uint32_t stack_bytes_min, n_stack_cuts;
 	uint32_t n_readers;            /* threads that read samples now */
+	uint64_t switch_period_max;    /* one of so many switches was sampled, at the least; 0: none
+					* was */
 	bool kernel_filter;            /* scope cpu: the kernel drops samples of other tasks */
 };
 

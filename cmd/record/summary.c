@@ -84,6 +84,9 @@ static void print_particulars(const struct summary *s, FILE *to, size_t i,
 			units_duration_text(ev->no_stack_ns, text), ev->name);
 	struct cprof_stats st;
 	cprof_recorder_stats(s->recorder, &st);
+	if (ev->n_unsampled)
+		fprintf(to, "  %" PRIu64 " of %" PRIu64 " waits of %s stand for others: there were "
+			"too many for a stack each\n", ev->n_unsampled, ev->n_samples, ev->name);
 	if (ev->n_rate_cuts && st.scope == CPROF_SCOPE_TASK)
 		fprintf(to, "  but not in threads and children that had inherited it "
 			"(scope task)\n");
@@ -287,7 +290,8 @@ static void print_event_json(const struct summary *s, FILE *to, size_t i)
 	fprintf(to, ", \"file_bytes\": %" PRIu64 ", \"samples\": %" PRIu64 ", \"value\": %" PRIu64,
 		s->file[i].n_bytes, ev.n_samples, ev.value);
 	if (ev.is_waiting)
-		fprintf(to, ", \"no_stack_ns\": %" PRIu64, ev.no_stack_ns);
+		fprintf(to, ", \"no_stack_ns\": %" PRIu64 ", \"unsampled\": %" PRIu64,
+			ev.no_stack_ns, ev.n_unsampled);
 	fprintf(to, ", \"freq_hz\": %" PRIu64 ", \"period\": %" PRIu64, ev.freq_hz, ev.period);
 	fprintf(to, ", \"counted\": %" PRIu64 ", \"counted_target_only\": %s", ev.counted,
 		ev.counted_target ? "true" : "false");
@@ -356,6 +360,7 @@ void summary_print_json(const struct summary *s, FILE *to)
 	fprintf(to, ", \"descriptors\": %u, \"cpus\": %u, \"ring_bytes\": %" PRIu64, st.n_fds,
 		st.n_cpus, st.ring_bytes);
 	fprintf(to, ", \"readers\": %u", st.n_readers);
+	fprintf(to, ", \"switch_period_max\": %" PRIu64, st.switch_period_max);
 	fprintf(to, ", \"realtime\": \"%s\"", realtime_state_name(s->realtime));
 	fprintf(to, ", \"own_cpu_s\": %.6f, \"peak_table_bytes\": %" PRIu64, s->own_cpu_s,
 		st.peak_memory_bytes);

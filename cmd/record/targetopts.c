@@ -21,7 +21,7 @@
 enum {
 	OPT_NO_INHERIT = 512, OPT_SCOPE, OPT_ADAPTIVE, OPT_USER, OPT_KERNEL, OPT_CALL_GRAPH,
 	OPT_MAX_DEPTH, OPT_RING_SIZE, OPT_MAX_MEMORY, OPT_REALTIME, OPT_CHILDREN,
-	OPT_NO_COMMAND_LINE, OPT_THREADS, OPT_NO_BPF,
+	OPT_NO_COMMAND_LINE, OPT_THREADS, OPT_NO_BPF, OPT_OFF_CPU_MIN, OPT_SWITCH_RATE,
 };
 
 static const struct argp_option options[] = {
@@ -45,7 +45,12 @@ static const struct argp_option options[] = {
 	{ "event", 'e', "EVENT[,EVENT...]", 0,
 	  "What to sample (see cprof list); default: cycles, or cpu-clock without a PMU", 2 },
 	{ "freq", 'F', "HZ", 0, "Samples per second and CPU, or max; default: 999", 2 },
-	{ "count", 'c', "PERIOD", 0, "One sample every PERIOD events (ns for clocks)", 2 },
+	{ "count", 'c', "PERIOD", 0,
+	  "One sample every PERIOD events (ns for clocks); a time, 1ms, for clocks and waits", 2 },
+	{ "off-cpu-min", OPT_OFF_CPU_MIN, "TIME", 0,
+	  "Leave out shorter waits, except of wall", 2 },
+	{ "switch-rate", OPT_SWITCH_RATE, "N", 0,
+	  "Stacks of all waits up to N per second, and of some above; default: 10000", 2 },
 	{ "adaptive", OPT_ADAPTIVE, NULL, 0,
 	  "Halve the sampling rate whenever samples are lost or throttled", 2 },
 	{ "user", OPT_USER, NULL, 0, "Sample only user code", 2 },
@@ -221,6 +226,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		c->scope = (enum cprof_scope)optwords_parse(&optsets_scope, state, "--scope", arg);
 		break;
 	case OPT_NO_BPF: c->no_bpf = true; break;
+	case OPT_OFF_CPU_MIN:
+		c->off_cpu_min_ns = optparse_time(state, "--off-cpu-min", arg, 1, UINT64_MAX);
+		break;
+	case OPT_SWITCH_RATE:
+		c->switch_rate_max = optparse_number(state, "--switch-rate", arg, 1, UINT32_MAX);
+		break;
 	case OPT_MAX_DEPTH:
 		c->max_depth = (uint32_t)optparse_number(state, "--max-depth", arg, 1, 1000000);
 		break;

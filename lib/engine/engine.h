@@ -71,6 +71,7 @@ struct engine_event {
 	uint64_t throttled_ns;       /* for how long, summed over threads and CPUs */
 	uint64_t n_lost;             /* added by engine_add_lost */
 	uint64_t no_stack_ns;        /* waits with an unknown stack */
+	uint64_t n_unsampled;        /* waits that others stand for */
 	uint64_t n_placed;           /* samples that say where a thread waits, runs or wakes one */
 };
 

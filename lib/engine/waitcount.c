@@ -69,6 +69,7 @@ static void add_to_event(struct engine *g, const struct waits_piece *p, uint32_t
 	uint64_t n = p->n, ns = p->ns;
 	if (g->options.quantum_ns && g->options.quantum_ns[i])
 		take_quanta(g, p, g->options.waits[i], g->options.quantum_ns[i], &n, &ns);
+	g->event[i].n_unsampled += p->n_others;
 	if (!n && !ns)
 		return;
 	if (!waits_is_known(at)) {

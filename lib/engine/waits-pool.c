@@ -72,7 +72,8 @@ static void flush_class(const struct waits_pool *p, uint8_t class, struct waits_
 		piece.state = e->state;
 		piece.ns = e->ns + part_of(rest_ns, ns + e->ns, all_ns) -
 			   part_of(rest_ns, ns, all_ns);
-		piece.n = e->n + part_of(rest_n, n + e->n, all_n) - part_of(rest_n, n, all_n);
+		piece.n_others = part_of(rest_n, n + e->n, all_n) - part_of(rest_n, n, all_n);
+		piece.n = e->n + piece.n_others;
 		ns += e->ns;
 		n += e->n;
 		count(ctx, &piece);
@@ -81,6 +82,7 @@ static void flush_class(const struct waits_pool *p, uint8_t class, struct waits_
 	piece.state = class & WAITS_POOL_PREEMPTED ? WAITS_PREEMPTED : WAITS_BLOCKED;
 	piece.ns = all_ns ? 0 : rest_ns;
 	piece.n = all_n ? 0 : rest_n;
+	piece.n_others = 0;
 	if (piece.ns || piece.n)
 		count(ctx, &piece);
 }

@@ -60,6 +60,7 @@ struct waits_piece {
 	enum waits_state state;
 	uint64_t ns, n;        /* n: 1 in the first piece of a wait, and for a sample of a clock */
 	bool is_wake;          /* a whole wait, with the place of the thread that ended it */
+	uint64_t n_others;     /* of n: waits without a stack, which the place stands for */
 	bool is_below;         /* the wait is shorter than waits.min_ns */
 	struct waits_place at;
 };

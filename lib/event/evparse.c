@@ -26,10 +26,20 @@
 
 /* ---- rates ------------------------------------------------------------------ */
 
+bool evparse_is_time(const char *text)
+{
+	size_t n = strlen(text);
+	return n && text[n - 1] == 's';
+}
+
 int evparse_rate(const char *text, bool is_freq, enum evspec_rate *ret_kind, uint64_t *ret_rate,
 		 struct err *e)
 {
-	const char *problem = evspec_rate_problem(text, is_freq, ret_kind, ret_rate);
+	bool is_time = !is_freq && evparse_is_time(text);
+	const char *problem = is_time ? evspec_time_problem(text, ret_rate)
+				      : evspec_rate_problem(text, is_freq, ret_kind, ret_rate);
+	if (is_time && !problem)
+		*ret_kind = EVSPEC_RATE_PERIOD;
 	if (!problem)
 		return 0;
 	char shown[EVCURSOR_SHOWN_MAX + 1];

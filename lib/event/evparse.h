@@ -16,7 +16,11 @@ struct host;
  */
 int evparse_list(struct evspec_list *l, const struct host *h, const char *text, struct err *e);
 
-/* Parses the argument of -F or -c: a number, or "max" for -F.  -EINVAL with e set. */
+/* Is the argument of -c a time, which is for clocks and waits only? */
+bool evparse_is_time(const char *text);
+
+/* Parses the argument of -F or -c: a number, "max" for -F, or a time for -c, in ns.  -EINVAL with
+ * e set. */
 int evparse_rate(const char *text, bool is_freq, enum evspec_rate *ret_kind, uint64_t *ret_rate,
 		 struct err *e);
 

@@ -33,6 +33,17 @@ const char *evspec_rate_problem(const char *text, bool is_freq, enum evspec_rate
 	return NULL;
 }
 
+const char *evspec_time_problem(const char *text, uint64_t *ret_ns)
+{
+	uint64_t ns;
+	if (units_parse_duration(text, &ns) < 0)
+		return "not a time, as in '1ms'";
+	if (ns == 0)
+		return "must be at least 1ns";
+	*ret_ns = ns;
+	return NULL;
+}
+
 void evspec_done(struct evspec *s)
 {
 	free(s->cpus);

@@ -68,6 +68,7 @@ struct evspec {
 	uint32_t group;                /* events of a group are neighbours; 0: no group */
 	bool group_sample;             /* S: only the leader samples, and reads all members */
 	enum evspec_waiting waiting;
+	uint64_t quantum_ns;           /* waits are counted in whole quanta; 0: the session's */
 	bool has_switches;             /* with a record for each switch from and to a task */
 	bool has_raw;                  /* samples have the tracepoint's data */
 	bool is_clock;                 /* cpu-clock, task-clock: counts nanoseconds */
@@ -113,6 +114,9 @@ bool evspec_is_member(const struct evspec_list *l, size_t i);
  * the outputs are unchanged then. */
 const char *evspec_rate_problem(const char *text, bool is_freq, enum evspec_rate *ret_kind,
 				uint64_t *ret_rate);
+
+/* Likewise a time, "1ms", in ns. */
+const char *evspec_time_problem(const char *text, uint64_t *ret_ns);
 
 /* The event's sample type in a profile, without modifiers: "cpu"/"nanoseconds" for clocks,
  * otherwise the name in [a-z0-9_] and "count" ("l1_dcache_load_misses"). */

@@ -30,6 +30,17 @@ static const char advice_terms[] =
 
 /* ---- terms of every event --------------------------------------------------------------- */
 
+/* A period of waits is a time; a clock among them has the same. */
+static const char *quantum_problem(const char *text, struct evspec *s)
+{
+	const char *problem = evspec_time_problem(text, &s->quantum_ns);
+	if (!problem && s->is_clock) {
+		s->rate_kind = EVSPEC_RATE_PERIOD;
+		s->rate = s->quantum_ns;
+	}
+	return problem;
+}
+
 static int rate_term(const struct evcursor *p, struct evcursor_span value, bool is_freq,
 		     struct evspec *s)
 {
@@ -37,10 +48,10 @@ static int rate_term(const struct evcursor *p, struct evcursor_span value, bool 
 	size_t n = value.to - value.from;
 	evcursor_shown(p, value, shown);
 	const char *what = is_freq ? "frequency" : "period", *problem = NULL;
-	if (s->waiting)
-		return evcursor_complain(p, EINVAL, value.from, "leave out the rate",
+	if (s->waiting && is_freq)
+		return evcursor_complain(p, EINVAL, value.from, "write 'period=1ms' for quanta",
 					"'%s' takes no rate: it measures every wait", s->name);
-	if (s->rate_kind != EVSPEC_RATE_DEFAULT)
+	if (s->waiting ? s->quantum_ns != 0 : s->rate_kind != EVSPEC_RATE_DEFAULT)
 		return evcursor_complain(p, EINVAL, value.from,
 					"give one of period= and freq=, once", "second rate '%s'",
 					shown);
@@ -49,7 +60,8 @@ static int rate_term(const struct evcursor *p, struct evcursor_span value, bool 
 	} else {
 		memcpy(text, p->text + value.from, n);
 		text[n] = '\0';
-		problem = evspec_rate_problem(text, is_freq, &s->rate_kind, &s->rate);
+		problem = s->waiting ? quantum_problem(text, s)
+				     : evspec_rate_problem(text, is_freq, &s->rate_kind, &s->rate);
 	}
 	return problem ? evcursor_complain(p, EINVAL, value.from, "", "bad %s '%s': %s", what,
 					   shown,

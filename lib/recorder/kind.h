@@ -45,6 +45,7 @@ struct kind_event {
 	bool is_member;                 /* of a group: another event's samples carry its values */
 	bool is_clock;                  /* its amount is CPU time in ns */
 	unsigned waits;                 /* enum waits_role bits (engine/waits.h), set by open */
+	uint64_t quantum_ns;            /* waits are counted in whole quanta; 0: exactly */
 	bool by_count;                  /* samples are weighed by the event's counter */
 	/* The source delivers no samples of other tasks.  It may still lose records of their
 	 * mappings and forks, which the kernel counts, too. */

@@ -142,11 +142,14 @@ static int describe_events(struct cprof_recorder *rec, struct err *e)
 	for (size_t i = 0; i < k->n_events; i++)
 		any_waits |= k->event[i].waits != 0;
 	rec->waits = any_waits ? calloc(k->n_events, sizeof(*rec->waits)) : NULL;
-	if (any_waits && !rec->waits)
+	rec->quantum_ns = any_waits ? calloc(k->n_events, sizeof(*rec->quantum_ns)) : NULL;
+	if (any_waits && (!rec->waits || !rec->quantum_ns))
 		return err_errno(e, ENOMEM, "cannot set up recording");
 	for (size_t i = 0; i < k->n_events; i++) {
-		if (any_waits)
+		if (any_waits) {
 			rec->waits[i] = (uint8_t)k->event[i].waits;
+			rec->quantum_ns[i] = k->event[i].quantum_ns;
+		}
 		rec->output[i] = k->event[i].output;
 		rec->pmu[i] = k->event[i].pmu;
 		rec->period[i] = k->event[i].period;
@@ -178,7 +181,7 @@ static int open_engine(struct cprof_recorder *rec, struct err *e)
 		.max_memory_bytes = kind_max_memory(c),
 		.host = k->host, .machine = k->source->facts.arch,
 		.n_events = k->n_events, .output = rec->output, .pmu = rec->pmu,
-		.period = rec->period, .waits = rec->waits,
+		.period = rec->period, .waits = rec->waits, .quantum_ns = rec->quantum_ns,
 		.by_count = by_count(k), .has_gaps = has_gaps(k),
 		.labels = c->labels_given ? c->labels : SAMPLELABELS_DEFAULT,
 		.label = c->label, .n_labels = c->n_labels,
@@ -290,6 +293,7 @@ void cprof_recorder_free(struct cprof_recorder *rec)
 	free(rec->output);
 	free(rec->pmu);
 	free(rec->waits);
+	free(rec->quantum_ns);
 	free(rec->session.event);
 	if (rec->session.host == &rec->own_host)
 		host_close(&rec->own_host);
@@ -463,7 +467,7 @@ int recorder_take_in(struct cprof_recorder *rec, bool reads_counters, struct err
 	window_drained(&rec->window, drained_ns);
 	if (rec->kind->drained)
 		rec->kind->drained(&rec->session, &rec->engine, drained_ns);
-	if (reads_counters || rec->slices.slice_ns)
+	if (reads_counters || slices_are_due(&rec->slices, drained_ns))
 		engine_settle(&rec->engine, drained_ns);
 	r = cost_adapt(&rec->cost, e);
 	if (r < 0)

@@ -89,6 +89,20 @@ static int choose_default_event(struct kind_session *k, struct err *e)
 	return 0;
 }
 
+/* A period that is a time fits only what is measured in time. */
+static int check_time(const struct kind_cpu *c, struct err *e)
+{
+	for (size_t i = 0; c->quantum_ns && i < c->events.n; i++) {
+		const struct evspec *s = &c->events.v[i];
+		if (s->waiting || s->is_clock || s->rate_kind != EVSPEC_RATE_DEFAULT)
+			continue;
+		err_set(e, EINVAL, "event '%s' counts events: its period is not a time", s->name);
+		err_hint(e, "give it a period of its own: '%.60s/period=N/'", s->name);
+		return -EINVAL;
+	}
+	return 0;
+}
+
 static int choose_events(struct kind_session *k, struct err *e)
 {
 	struct kind_cpu *c = k->state;
@@ -110,10 +124,12 @@ static int choose_events(struct kind_session *k, struct err *e)
 	k->n_outputs = c->events.n_outputs;
 	for (size_t i = 0; i < k->n_events; i++)
 		kind_cpu_describe(k, i);
-	return kind_cpu_waits_check(k, e);
+	int r = check_time(c, e);
+	return r < 0 ? r : kind_cpu_waits_check(k, e);
 }
 
-static int choose_rate(const struct cprof_config *c, struct evattr_options *o, struct err *e)
+static int choose_rate(const struct cprof_config *c, struct evattr_options *o,
+		       uint64_t *ret_quantum_ns, struct err *e)
 {
 	enum evspec_rate kind;
 	uint64_t rate;
@@ -123,6 +139,8 @@ static int choose_rate(const struct cprof_config *c, struct evattr_options *o, s
 				     is_freq, &kind, &rate, e);
 	if (r < 0)
 		return r;
+	if (c->period && evparse_is_time(c->period))
+		*ret_quantum_ns = rate;
 	if (kind == EVSPEC_RATE_FREQ_MAX)
 		o->rate_default_hz = o->rate_max_hz;
 	else if (is_freq)
@@ -157,7 +175,7 @@ int kind_cpu_choose(struct kind_session *k, struct err *e)
 		.host = k->host, .log = k->log, .allow_user_only = !config->only_kernel,
 	};
 	read_limits(k);
-	int r = choose_rate(config, &c->attr, e);
+	int r = choose_rate(config, &c->attr, &c->quantum_ns, e);
 	if (r == 0)
 		r = check_ring(config, e);
 	if (r == 0)

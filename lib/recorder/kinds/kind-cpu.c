@@ -313,6 +313,7 @@ static int find_event(const struct kind_session *k, const char *name)
 static void add_stats(const struct kind_session *k, struct cprof_stats *ret)
 {
 	const struct kind_cpu *c = k->state;
+	kind_cpu_waits_stats(k, ret);
 	ret->stack_bytes = c->copysize.bytes_max;
 	ret->stack_bytes_min = c->copysize.bytes_min;
 	ret->n_stack_cuts = c->copysize.n_cuts;

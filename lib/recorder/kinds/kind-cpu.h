@@ -11,6 +11,7 @@
 #include "proc/threadread.h"
 #include "recorder/kind.h"
 #include "recorder/kinds/copysize.h"
+#include "recorder/kinds/waitrate.h"
 
 struct kind_cpu_names {
 	char sample_type[EVSPEC_NAME_MAX];
@@ -23,6 +24,10 @@ struct kind_cpu_waits {
 	bool can_look, was_denied;
 	struct threadread_regs regs;
 	struct waits_code code[WAITS_CODE_MAX];
+	/* Of samples of switches, and of wake-ups if has_wakes. */
+	struct waitrate rate, wake_rate;
+	uint32_t wake_event;
+	bool has_wakes;
 	struct threadread *look;        /* NULL: there are no waits, or it has not started */
 	uint64_t next_ns;               /* of the next looks */
 };
@@ -33,6 +38,7 @@ struct kind_cpu {
 	struct kind_cpu_names *names;   /* per event */
 	struct evattr_options attr;
 	struct evopen open;
+	uint64_t quantum_ns;            /* the session's -c, if that is a time */
 	struct cgroup cgroup;
 	struct copysize copysize;
 	struct kind_cpu_waits waits;
@@ -70,6 +76,7 @@ int kind_cpu_waits_choose(struct kind_session *k, struct err *e);
 int kind_cpu_waits_started(struct kind_session *k, struct engine *g, struct err *e);
 void kind_cpu_waits_drained(struct kind_session *k, struct engine *g);
 int kind_cpu_waits_timeout_ms(const struct kind_session *k);
+void kind_cpu_waits_stats(const struct kind_session *k, struct cprof_stats *ret);
 
 /* The kind's why_empty. */
 int kind_cpu_why_empty(const struct kind_session *k, const struct cprof_stats *stats,
