@@ -321,6 +321,16 @@ static void set_waits_window(struct engine *g)
 	g->waits.end_ns = g->window.end_ns;
 }
 
+/* Does the thread release a lock that *ret_woken waits for?  A signal, as at the end of a process,
+ * is no release. */
+static bool is_release(const struct engine *g, const struct record *r, uint32_t tid,
+		       uint32_t *ret_woken)
+{
+	return waits_woken(r, ret_woken) && waits_knows(&g->waits, tid) &&
+	       waits_wants_waker(&g->waits, *ret_woken) &&
+	       waits_reason(&g->waits, r) == WAITS_FOR_LOCK;
+}
+
 /* A sample that says where its thread waits or runs. */
 static void feed_place(struct engine *g, const struct record *r, unsigned role)
 {
@@ -333,10 +343,7 @@ static void feed_place(struct engine *g, const struct record *r, unsigned role)
 		return;
 	}
 	g->event[r->event].n_placed++;
-	/* A signal, as at the end of a process, releases no lock. */
-	if (role & WAITS_WAKE && (!waits_woken(r, &woken) || !waits_knows(&g->waits, tid) ||
-				  !waits_wants_waker(&g->waits, woken) ||
-				  waits_reason(&g->waits, r) != WAITS_FOR_LOCK))
+	if (role & WAITS_WAKE && !is_release(g, r, tid, &woken))
 		return;
 	if (!place_sample(g, r, pid, tid, &none, &at) || at.thread->exited)
 		return;
@@ -344,7 +351,7 @@ static void feed_place(struct engine *g, const struct record *r, unsigned role)
 	uint64_t weight = role & WAITS_WAKE ? weight_of(g, r) : 0;
 	place.reason = waits_reason(&g->waits, r);
 	if (role & WAITS_WAKE)
-		waits_wake(&g->waits, woken, weight ? weight : 1, place);
+		waits_wake(&g->waits, woken, weight, place);
 	else if (role & WAITS_CLOCK)
 		waits_clock(&g->waits, pid, tid, r->time_ns, place);
 	else

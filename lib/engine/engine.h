@@ -46,8 +46,7 @@ struct engine_options {
 	const uint32_t *output;      /* per event: the profile it belongs to; NULL: its own */
 	const char *const *pmu;      /* per event: its label pmu or NULL; NULL: none has one */
 	const uint8_t *waits;        /* per event: enum waits_role bits; NULL: there are no waits */
-	/* Per event of waits: counted in whole quanta; 0: not; NULL: none is. */
-	const uint64_t *quantum_ns;
+	const uint64_t *quantum_ns;  /* per event of waits: counted in these; 0: exactly; or NULL */
 	uint64_t by_count, has_gaps; /* bits per event: weighed by its counter; others left out */
 	unsigned labels;             /* enum samplelabel bits */
 	const char *const *label;    /* "KEY=VALUE" on every sample, checked by the caller */
@@ -63,15 +62,13 @@ struct engine_options {
 struct engine_event {
 	uint64_t n_samples;          /* of targets, without lost ones */
 	uint64_t value;              /* sum of their periods */
-	uint64_t n_own;              /* those of the recording process itself */
-	uint64_t n_foreign;          /* of other tasks: ignored */
+	uint64_t n_own, n_foreign;   /* of the recording process; of other tasks: ignored */
 	uint64_t n_lost_records;     /* by PERF_RECORD_LOST and LOST_SAMPLES */
 	uint64_t n_lost_in_ring;     /* those by LOST: the ring was full */
-	uint64_t n_throttles;        /* how often the kernel throttled the event */
+	uint64_t n_throttles;        /* how often the kernel throttled the event, and */
 	uint64_t throttled_ns;       /* for how long, summed over threads and CPUs */
 	uint64_t n_lost;             /* added by engine_add_lost */
-	uint64_t no_stack_ns;        /* waits with an unknown stack */
-	uint64_t n_unsampled;        /* waits that others stand for */
+	uint64_t no_stack_ns, n_unsampled;  /* waits with an unknown stack; that others stand for */
 	uint64_t n_placed;           /* samples that say where a thread waits, runs or wakes one */
 };
 
@@ -87,7 +84,6 @@ struct engine_window {
 	uint64_t first_ns, last_ns;  /* of the samples that were counted */
 };
 
-/* The state of the collection of unused entries: gc-*.c. */
 struct engine_gc { struct gc_tables tables; struct gc_threads threads; };
 
 struct engine {
@@ -120,21 +116,19 @@ struct engine {
 	struct unwound in_shards;    /* by the shards of this engine */
 };
 
-/* -ENOMEM with e set. */
-int engine_init(struct engine *g, const struct engine_options *o, struct err *e);
+int engine_init(struct engine *g, const struct engine_options *o, struct err *e);  /* -ENOMEM */
 void engine_done(struct engine *g);
 void engine_feed(struct engine *g, const struct record *r);
 
-/* What a sample adds to the counts of its stack and labels. */
 struct engine_label { const char *key, *value; };
-struct engine_values {
+struct engine_values {               /* what a sample adds to the counts */
 	uint64_t n, value;           /* how many samples, and the sum of what they stand for */
 	const struct engine_label *label;  /* in addition to those of the thread */
 	size_t n_labels;
 	bool is_look;                /* the sample has two registers only: engine_add_look */
 };
 
-/* Adds to a count; also if memory is short. */
+/* If memory is short, too. */
 void engine_count(struct engine *g, uint32_t event, uint32_t stack, uint32_t labels, uint64_t n,
 		  uint64_t value);
 
@@ -150,7 +144,7 @@ void engine_settle(struct engine *g, uint64_t now_ns);
 /* Empties the profile and resets all statistics, but keeps processes and their code.  -ENOMEM. */
 int engine_clear(struct engine *g, struct err *e);
 
-/* Accounts for n samples that the kernel could not deliver, as one visible frame. */
+/* Accounts for n samples that the kernel could not deliver. */
 void engine_add_lost(struct engine *g, uint32_t event, uint64_t n, uint64_t value);
 
 #endif

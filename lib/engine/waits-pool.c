@@ -1,3 +1,5 @@
+/* The array is searched from its start: threads wait at a few places. */
+
 #include "engine/waits-pool.h"
 
 #include "base/budget.h"
@@ -10,7 +12,8 @@ static uint8_t class_of(const struct waits_piece *piece)
 			 (piece->is_below ? WAITS_POOL_BELOW : 0));
 }
 
-static bool is_same(const struct waits_pool_entry *e, uint8_t class, const struct waits_piece *piece)
+static bool is_same(const struct waits_pool_entry *e, uint8_t class,
+		    const struct waits_piece *piece)
 {
 	return e->at.stack == piece->at.stack && e->at.labels == piece->at.labels &&
 	       e->class == class && e->state == piece->state;

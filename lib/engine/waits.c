@@ -324,7 +324,7 @@ void waits_wake(struct waits *w, uint32_t tid, uint64_t weight, struct waits_pla
 	if (!t)
 		return;
 	t->waker = waker;
-	t->weight = weight;
+	t->weight = (weight ? weight : 1) * (w->wake_scale ? w->wake_scale : 1);
 }
 
 void waits_clock(struct waits *w, uint32_t pid, uint32_t tid, uint64_t time_ns,

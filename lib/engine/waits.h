@@ -29,6 +29,7 @@ struct waits {
 	bool has_clock;             /* runs are counted */
 	struct waits_code code[WAITS_CODE_MAX];  /* the owner's; zeros: none */
 	bool is_thinned;            /* the owner's: only some waits have a stack */
+	uint64_t wake_scale;        /* the owner's: a factor of all weights of wakes; 0: 1 */
 	uint64_t min_ns;            /* the owner's: shorter ones count for all time only */
 	VEC(struct waits_thread) thread;
 	struct hashindex by_tid;
@@ -61,7 +62,7 @@ void waits_sample(struct waits *w, uint32_t pid, uint32_t tid, uint64_t time_ns,
 
 /* The thread that a WAITS_WAKE sample has woken; false: an interrupt or a timer did it.  Only one
  * that waits for a lock, and was not woken yet, wants to know where its waker was.  The sample
- * stands for weight of them. */
+ * stands for weight wakes; 0 is 1. */
 bool waits_woken(const struct record *r, uint32_t *ret_tid);
 bool waits_wants_waker(const struct waits *w, uint32_t tid);
 void waits_wake(struct waits *w, uint32_t tid, uint64_t weight, struct waits_place waker);

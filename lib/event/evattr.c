@@ -261,6 +261,7 @@ void evattr_sideband(const struct evattr_options *o, struct perf_event_attr *ret
 	a.config = PERF_COUNT_SW_DUMMY;
 	a.mmap = a.mmap2 = a.comm = a.comm_exec = a.task = 1;
 	a.ksymbol = o->cpu_wide;
+	a.context_switch = o->want_switches;
 	a.cgroup = o->want_cgroup;
 	a.exclude_kernel = a.exclude_hv = 1;
 	a.disabled = o->enable_on_exec;

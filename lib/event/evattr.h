@@ -26,6 +26,7 @@ struct evattr_options {
 	bool cpu_wide;               /* one event per CPU for all tasks: exclude_idle, no inherit */
 	bool want_count;             /* also sample the counter of events whose period changes;
 				      * not with inherit */
+	bool want_switches;          /* the side band has records of switches */
 	bool want_cgroup;            /* sample cgroup ids, and record their paths (Linux 5.7) */
 	bool only_user, only_kernel; /* for all events */
 	uint64_t rate_default_hz;    /* for EVSPEC_RATE_DEFAULT; 0: use rate_default_period */

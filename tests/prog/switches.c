@@ -1,8 +1,8 @@
 /*
- * switches SECONDS [PER_SECOND]: two threads on one CPU that hand a futex to and fro, 25 calls deep,
- * as fast as they can or PER_SECOND times.  The first one waits in turn in quick() and, because the
- * other one is slow every second time, in slow().  Prints "quick SECONDS COUNT", "slow SECONDS
- * COUNT" by its own clock, and "cpu NS COUNT", the CPU time per switch of both.
+ * switches SECONDS [PER_SECOND]: two threads on one CPU that hand a futex to and fro, 25 calls
+ * deep, as fast as they can or PER_SECOND times.  The first one waits in turn in quick() and,
+ * because the other one is slow every second time, in slow().  Prints "quick SECONDS COUNT", "slow
+ * SECONDS COUNT" by its own clock, and "cpu NS COUNT", the CPU time per switch of both.
  */
 
 #include "prog.h"

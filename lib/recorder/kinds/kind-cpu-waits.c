@@ -18,7 +18,6 @@
 #include "engine/engine.h"
 #include "event/evtrace.h"
 #include "source/record.h"
-#include "source/source.h"
 #include "symbolize/kernel/symkernel.h"
 
 #include <errno.h>
@@ -129,21 +128,6 @@ static void choose_quanta(struct kind_session *k)
 	}
 }
 
-static void choose_rates(struct kind_session *k)
-{
-	struct kind_cpu *c = k->state;
-	uint64_t limit_hz = k->config->switch_rate_max ? k->config->switch_rate_max
-						       : WAITRATE_HZ_DEFAULT;
-	waitrate_init(&c->waits.rate, limit_hz);
-	waitrate_init(&c->waits.wake_rate, limit_hz);
-	for (size_t i = 0; i < c->events.n; i++) {
-		if (!c->events.v[i].has_raw)
-			continue;
-		c->waits.has_wakes = true;
-		c->waits.wake_event = (uint32_t)i;
-	}
-}
-
 static bool has_locks(const struct kind_cpu *c)
 {
 	for (size_t i = 0; i < c->events.n; i++)
@@ -245,7 +229,7 @@ int kind_cpu_waits_choose(struct kind_session *k, struct err *e)
 	choose_source(k, c->waits.only_looks);
 	choose_roles(k);
 	choose_quanta(k);
-	choose_rates(k);
+	kind_cpu_thin_choose(k);
 	if (c->waits.only_looks)
 		log_line(k->log, LOG_NOTE, "waits: exact times by records of switches, stacks of "
 			 "waiting threads from /proc: %s", is_denied ?
@@ -350,51 +334,16 @@ static bool look_unread(void *ctx, uint32_t pid, uint32_t tid)
 	return l->used_ns < LOOKS_NS_MAX;
 }
 
-/* Samples more or less of the event's switches, as there are fewer or more. */
-static void adapt_rate(struct kind_session *k, const struct engine *g, uint32_t event,
-		       struct waitrate *r, uint64_t now_ns)
-{
-	const struct engine_event *ev = &g->event[event];
-	uint64_t was = r->period, period;
-	struct err ignored;
-	if (!waitrate_step(r, ev->n_placed + ev->n_foreign, now_ns, &period))
-		return;
-	int code = source_set_rate(k->source, event, period, &ignored);
-	waitrate_changed(r, code < 0 ? was : period, clock_monotonic_ns() - now_ns);
-	log_line(k->log, LOG_EXPLAIN, "event '%s': one of %llu switches is sampled, instead of "
-		 "%llu%s", k->event[event].name, (unsigned long long)period,
-		 (unsigned long long)was, code < 0 ? ": failed" : "");
-}
-
-static void adapt_rates(struct kind_session *k, struct engine *g)
-{
-	struct kind_cpu_waits *w = &((struct kind_cpu *)k->state)->waits;
-	uint64_t now_ns = clock_monotonic_ns();
-	if (w->only_looks)
-		return;
-	adapt_rate(k, g, w->event, &w->rate, now_ns);
-	g->waits.is_thinned = w->rate.period > 1;
-	if (w->has_wakes)
-		adapt_rate(k, g, w->wake_event, &w->wake_rate, now_ns);
-}
-
-void kind_cpu_waits_stats(const struct kind_session *k, struct cprof_stats *ret)
-{
-	const struct kind_cpu *c = k->state;
-	if (kind_cpu_waits_any(c))
-		ret->switch_period_max = c->waits.rate.period_max;
-}
-
 void kind_cpu_waits_drained(struct kind_session *k, struct engine *g)
 {
 	struct kind_cpu_waits *w = &((struct kind_cpu *)k->state)->waits;
 	struct looking l = { .session = k, .engine = g, .start_ns = clock_monotonic_ns() };
 	if (!w->look)
 		return;
-	adapt_rates(k, g);
+	kind_cpu_thin_drained(k, g);
 	if (!w->can_look || l.start_ns < w->next_ns)
 		return;
-	uint64_t after_ns = w->rate.period > 1 ? LOOK_AFTER_THINNED_NS : LOOK_AFTER_NS;
+	uint64_t after_ns = g->waits.is_thinned ? LOOK_AFTER_THINNED_NS : LOOK_AFTER_NS;
 	waits_looks_each(&g->waits, l.start_ns - after_ns, look_unread, &l);
 	uint64_t used_ns = l.used_ns < LOOKS_NS_MAX ? l.used_ns : LOOKS_NS_MAX;
 	uint64_t rest_ns = used_ns * LOOK_PART;
@@ -404,8 +353,10 @@ void kind_cpu_waits_drained(struct kind_session *k, struct engine *g)
 int kind_cpu_waits_timeout_ms(const struct kind_session *k)
 {
 	const struct kind_cpu_waits *w = &((const struct kind_cpu *)k->state)->waits;
-	if (!w->can_look || (!w->only_looks && w->rate.period == 1))
-		return -1;
 	uint64_t now_ns = clock_monotonic_ns();
-	return now_ns < w->next_ns ? (int)((w->next_ns - now_ns) / 1000000u) + 1 : 1;
+	int thin_ms = kind_cpu_thin_timeout_ms(k);
+	if (!w->can_look || (!w->only_looks && thin_ms < 0))
+		return thin_ms;
+	int look_ms = now_ns < w->next_ns ? (int)((w->next_ns - now_ns) / 1000000u) + 1 : 1;
+	return thin_ms >= 0 && thin_ms < look_ms ? thin_ms : look_ms;
 }

@@ -174,7 +174,7 @@ static int open_rings(struct kind_session *k, struct err *e)
 		.tid = command ? &command : config->tid,
 		.n_tids = command ? 1 : config->n_tids,
 		.read_seldom = config->self != CPROF_SELF_NONE,
-		.pausable = config->pausable,
+		.pausable = config->pausable || c->waits.in_bursts,
 		.cpus = config->cpus,
 		.filter = is_filtered ? &filter : NULL,
 		.ring_bytes = config->ring_bytes,
@@ -237,6 +237,7 @@ static int open_in_scope(struct kind_session *k, struct err *e)
 	if (is_task && attr->callgraph == EVATTR_CALLGRAPH_DWARF)
 		attr->user_chain = targetswitch_any(k->host, config);
 	attr->enable_on_exec = is_task && config->command_pid;
+	kind_cpu_thin_use_bursts(k);
 	int r = check_events(c, e);
 	return r < 0 ? r : open_rings(k, e);
 }
@@ -313,7 +314,7 @@ static int find_event(const struct kind_session *k, const char *name)
 static void add_stats(const struct kind_session *k, struct cprof_stats *ret)
 {
 	const struct kind_cpu *c = k->state;
-	kind_cpu_waits_stats(k, ret);
+	kind_cpu_thin_stats(k, ret);
 	ret->stack_bytes = c->copysize.bytes_max;
 	ret->stack_bytes_min = c->copysize.bytes_min;
 	ret->n_stack_cuts = c->copysize.n_cuts;

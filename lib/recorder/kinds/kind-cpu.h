@@ -18,16 +18,24 @@ struct kind_cpu_names {
 	char file_part[EVSPEC_NAME_MAX];
 };
 
+/* How many of an event's switches or wake-ups are sampled. */
+struct kind_cpu_thin {
+	struct waitrate rate;
+	uint32_t event;                 /* UINT32_MAX: there is none */
+	bool is_off;                    /* in bursts: between two of them */
+	uint64_t began_ns, n_began;     /* the present burst: when, and the samples before it */
+	uint64_t until_ns;              /* of the present burst or pause */
+};
+
 struct kind_cpu_waits {
 	uint32_t event;                 /* the one with records of switches */
 	bool only_looks;                /* stacks come from /proc */
 	bool can_look, was_denied;
 	struct threadread_regs regs;
 	struct waits_code code[WAITS_CODE_MAX];
-	/* Of samples of switches, and of wake-ups if has_wakes. */
-	struct waitrate rate, wake_rate;
-	uint32_t wake_event;
-	bool has_wakes;
+	struct kind_cpu_thin switches, wakes;
+	bool in_bursts;                 /* kind-cpu-thin.c */
+	uint32_t random;
 	struct threadread *look;        /* NULL: there are no waits, or it has not started */
 	uint64_t next_ns;               /* of the next looks */
 };
@@ -76,7 +84,14 @@ int kind_cpu_waits_choose(struct kind_session *k, struct err *e);
 int kind_cpu_waits_started(struct kind_session *k, struct engine *g, struct err *e);
 void kind_cpu_waits_drained(struct kind_session *k, struct engine *g);
 int kind_cpu_waits_timeout_ms(const struct kind_session *k);
-void kind_cpu_waits_stats(const struct kind_session *k, struct cprof_stats *ret);
+
+/* Samples fewer switches if there are many (kind-cpu-thin.c).  choose runs before the scope is
+ * known, use_bursts when it is; the others belong to those of waits, and to the kind's stats. */
+void kind_cpu_thin_choose(struct kind_session *k);
+void kind_cpu_thin_use_bursts(struct kind_session *k);
+void kind_cpu_thin_drained(struct kind_session *k, struct engine *g);
+int kind_cpu_thin_timeout_ms(const struct kind_session *k);
+void kind_cpu_thin_stats(const struct kind_session *k, struct cprof_stats *ret);
 
 /* The kind's why_empty. */
 int kind_cpu_why_empty(const struct kind_session *k, const struct cprof_stats *stats,

@@ -21,6 +21,7 @@
 #define HOLD_PART 50u
 
 #define FALL 10u
+#define TOLERANCE 1.2
 
 static const uint32_t prime[] = {
 	1, 2, 3, 5, 7, 11, 17, 29, 47, 79, 127, 211, 347, 563, 911, 1481, 2399, 3889, 6301, 10007,
@@ -33,11 +34,12 @@ void waitrate_init(struct waitrate *r, uint64_t limit_hz)
 				.hold_ns = HOLD_NS_MIN };
 }
 
-static uint64_t period_for(double rate_hz, double limit_hz)
+uint64_t waitrate_period(const struct waitrate *r, uint64_t n, uint64_t ns)
 {
-	double over = rate_hz / limit_hz, want = over < FALL ? over * over : over * FALL;
+	double over = (double)n * 1e9 / ((double)ns * (double)r->limit_hz);
+	double want = over < FALL ? over * over : over * FALL;
 	size_t i = 0;
-	if (over <= 1)
+	if (over <= TOLERANCE)
 		return 1;
 	while (i + 1 < N_PRIMES && (double)prime[i] < want)
 		i++;
@@ -59,8 +61,7 @@ bool waitrate_step(struct waitrate *r, uint64_t n_samples, uint64_t now_ns, uint
 	uint64_t n = n_samples - r->last_n, ns = now_ns - r->since_ns;
 	if (ns < MEASURE_NS && (n < SAMPLES_ENOUGH || ns < MEASURE_NS_MIN))
 		return false;
-	double rate_hz = (double)n * (double)r->period * 1e9 / (double)ns;
-	uint64_t period = period_for(rate_hz, (double)r->limit_hz);
+	uint64_t period = waitrate_period(r, n * r->period, ns);
 	measure_from(r, n_samples, now_ns);
 	*ret_period = period;
 	if (period > r->period) {

@@ -20,6 +20,9 @@ struct waitrate {
 
 void waitrate_init(struct waitrate *r, uint64_t limit_hz);
 
+/* The period for n switches in that time. */
+uint64_t waitrate_period(const struct waitrate *r, uint64_t n, uint64_t ns);
+
 /* n_samples: of all tasks so far, at the present period.  True: r->period is to be changed to
  * *ret_period. */
 bool waitrate_step(struct waitrate *r, uint64_t n_samples, uint64_t now_ns, uint64_t *ret_period);
