@@ -285,7 +285,8 @@ add_sample(struct engine *g, const struct record *r, const struct engine_values 
 
 	if (!place_sample(g, r, pid, tid, &v, &at)) {
 		g->walk.stats.n_dropped += n;
-		engine_count(g, r->event, stack_walk_pseudo(&g->walk, g->walk.dropped), 0, n, value);
+		engine_count(g, r->event, stack_walk_pseudo(&g->walk, g->walk.dropped), 0, n,
+			     value);
 		return;
 	}
 	engine_count(g, r->event, at.stack, at.labels, n, value);
