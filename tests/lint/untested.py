@@ -52,6 +52,7 @@ COVERED.update({
     "lib/recorder/slices": (UNIT + "recorder/test-window.c", "slices are windows of the flight recorder"),
     "lib/recorder/why-empty": ("tests/live/errors.sh", "it explains recordings of idle targets"),
     "lib/source/live/liveopen": (UNIT + "source/live/test-live.c", PART),
+    "lib/source/live/livescan": (UNIT + "source/live/test-livetask.c", PART),
     "lib/source/live/livestack": (UNIT + "source/live/test-live.c", PART),
     "lib/source/live/livevary": ("tests/live/coverage.sh", "only a real timer falls into step with a program"),
     "lib/view/convert/emit": (UNIT + "view/convert/test-conv.c", THROUGH),

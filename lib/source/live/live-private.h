@@ -7,6 +7,7 @@
 #include "base/vec.h"
 #include "source/live/live.h"
 #include "source/live/livefilter.h"
+#include "source/live/livegroup.h"
 #include "source/live/livevary.h"
 #include "source/merge.h"
 #include "source/record.h"
@@ -67,14 +68,6 @@ struct live_ring {
 	VEC(struct live_late) late;
 };
 
-/* A leader's sample with the counters of its group, while it is delivered. */
-struct livegroup {
-	struct record record;
-	uint64_t at;                   /* the next counter; past the end if there is no group */
-	VEC(struct livegroup_last) last;  /* previous values */
-	struct hashindex index;
-};
-
 /* One of several readers of the rings: livereaders.c. */
 struct live_reader {
 	uint32_t index;
@@ -130,12 +123,6 @@ void live_add_sideband(const struct live *l, struct perf_event_attr *attr,
 		       const struct evopen_place *at);
 
 void live_sort_late(struct live_late *late, size_t n);  /* by tid */
-
-/* Starts with a leader's sample; livegroup_next gives one sample at a time until it returns false.
- */
-void livegroup_begin(struct livegroup *g, const struct record *r);
-bool livegroup_next(const struct live *l, struct livegroup *g, struct record *ret);
-void livegroup_done(struct livegroup *g);
 
 /* Operations of the source that have files of their own. */
 int live_set_stack(struct source *s, size_t ring, uint32_t stack_bytes, struct err *e);

@@ -13,22 +13,19 @@
  * Both sets carry the side band for a moment; duplicates do no harm.
  */
 
+#include "source/live/livescan.h"
 #include "source/live/livestack.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/host.h"
 #include "event/evspec.h"
-#include "source/synth.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
-
-#define SCANS_MAX 50
 
 /* Each thread takes some 50 us, during which the rings are not read. */
 #define THREADS_MAX 200u
@@ -39,18 +36,10 @@ struct livetask {
 	struct live_ring *ring;
 	uint32_t *stack_bytes;         /* per event: of its copies there; 0: it is not affected */
 	uint32_t sideband;             /* the event that carries the side band; RECORD_NO_EVENT */
-	VEC(pid_t) pids;
-	VEC(pid_t) seen;               /* threads, in the order in which they were opened */
+	size_t n_threads;              /* opened */
+	struct livescan scan;
 	VEC(struct live_late) late;
 };
-
-static bool is_seen(const struct livetask *k, pid_t tid)
-{
-	for (size_t i = k->seen.n; i-- > 0;)
-		if (k->seen.v[i] == tid)
-			return true;
-	return false;
-}
 
 static int open_event(struct livetask *k, pid_t tid, uint32_t event, struct err *e)
 {
@@ -71,13 +60,12 @@ static int open_event(struct livetask *k, pid_t tid, uint32_t event, struct err 
 	return f.fd < 0 ? f.fd : live_keep_fd(k->l, o, f, k->ring->fd, e);
 }
 
-/* -ESRCH: the thread has ended. */
-static int open_thread(struct livetask *k, pid_t tid, bool is_late, struct err *e)
+static int open_thread(void *ctx, pid_t tid, bool is_late, struct err *e)
 {
-	if (k->seen.n >= THREADS_MAX)
+	struct livetask *k = ctx;
+	if (k->n_threads++ >= THREADS_MAX)
 		return err_set(e, E2BIG, "more than %u threads", THREADS_MAX);
-	if (!VEC_PUSH(&k->seen, tid) ||
-	    (is_late && !VEC_PUSH(&k->late, ((struct live_late){ .tid = (uint32_t)tid }))))
+	if (is_late && !VEC_PUSH(&k->late, ((struct live_late){ .tid = (uint32_t)tid })))
 		return err_errno(e, ENOMEM, "cannot open events");
 	for (uint32_t i = 0; i < k->l->options.n_events; i++) {
 		int r = k->stack_bytes[i] ? open_event(k, tid, i, e) : 0;
@@ -87,82 +75,16 @@ static int open_thread(struct livetask *k, pid_t tid, bool is_late, struct err *
 	return 0;
 }
 
-static int add_process(struct livetask *k, pid_t pid)
-{
-	for (size_t i = 0; i < k->pids.n; i++)
-		if (k->pids.v[i] == pid)
-			return 0;
-	return VEC_PUSH(&k->pids, pid) ? 1 : -ENOMEM;
-}
-
-/* Adds the children that a thread has created: their FORK records may not be read yet.  Returns
- * their number; 0 also if the kernel lists none (CONFIG_PROC_CHILDREN). */
-static int add_children(struct livetask *k, pid_t pid, pid_t tid)
-{
-	CLEANUP_FREE char *text = NULL;
-	int n = 0, r;
-	if (host_read_file(k->l->options.open.host, HOST_PROC, &text, NULL, "%d/task/%d/children",
-			   (int)pid, (int)tid) < 0)
-		return 0;
-	for (char *p = text, *end;; p = end) {
-		long child = strtol(p, &end, 10);
-		if (end == p || child <= 0)
-			return n;
-		r = add_process(k, (pid_t)child);
-		if (r < 0)
-			return r;
-		n += r;
-	}
-}
-
-/* One scan; returns the number of threads and processes that are new. */
-static int scan_processes(struct livetask *k, bool is_late, struct err *e)
-{
-	int n_new = 0;
-	for (size_t i = 0; i < k->pids.n; i++) {
-		CLEANUP_FREE pid_t *tids = NULL;
-		int n = synth_list(k->l->options.open.host, k->pids.v[i], &tids);
-		for (int t = 0; t < n; t++) {
-			if (!is_seen(k, tids[t])) {
-				int r = open_thread(k, tids[t], is_late, e);
-				if (r < 0 && r != -ESRCH)
-					return r;
-				n_new++;
-			}
-			int r = add_children(k, k->pids.v[i], tids[t]);
-			if (r < 0)
-				return err_errno(e, -r, "cannot list processes");
-			n_new += r;
-		}
-	}
-	return n_new;
-}
-
-static int open_processes(struct livetask *k, struct err *e)
-{
-	const struct live_options *o = &k->l->options;
-	CLEANUP_FREE pid_t *pids = NULL;
-	int n = o->processes(o->processes_ctx, &pids);
-	if (n < 0)
-		return err_errno(e, -n, "cannot list processes");
-	for (int i = 0; i < n; i++)
-		if (add_process(k, pids[i]) < 0)
-			return err_errno(e, ENOMEM, "cannot list processes");
-	for (int scan = 0; scan < SCANS_MAX; scan++) {
-		int n_new = scan_processes(k, scan > 0, e);
-		if (n_new <= 0)
-			return n_new;
-	}
-	return err_set(e, EAGAIN, "threads are created faster than events are opened");
-}
-
 /* Without inheritance: the threads that had events. */
 static int open_same(struct livetask *k, size_t n_old, struct err *e)
 {
 	for (size_t i = 0; i < n_old; i++) {
 		const struct live_fd f = k->l->fds.v[i];
-		if (!livestack_is_affected(k->l, k->to, &f) || is_seen(k, (pid_t)f.tid))
+		if (!livestack_is_affected(k->l, k->to, &f) ||
+		    livescan_has(&k->scan, (pid_t)f.tid))
 			continue;
+		if (!VEC_PUSH(&k->scan.seen, (pid_t)f.tid))
+			return err_errno(e, ENOMEM, "cannot open events");
 		int r = open_thread(k, (pid_t)f.tid, false, e);
 		if (r < 0 && r != -ESRCH)
 			return r;
@@ -218,7 +140,8 @@ int livetask_reopen(struct live *l, const struct livestack *to, size_t ring, str
 	const struct livestack here = { ring, to->stack_bytes, to->user_chain };
 	CLEANUP_FREE uint32_t *stack_bytes = calloc(l->options.n_events, sizeof(*stack_bytes));
 	struct livetask k = { .l = l, .to = &here, .ring = &l->ring[ring],
-			      .stack_bytes = stack_bytes, .sideband = RECORD_NO_EVENT };
+			      .stack_bytes = stack_bytes, .sideband = RECORD_NO_EVENT,
+			      .scan = { .options = &l->options, .open = open_thread, .ctx = &k } };
 	size_t n_old = l->fds.n;
 	if (!stack_bytes)
 		return err_errno(e, ENOMEM, "cannot open events");
@@ -230,15 +153,14 @@ int livetask_reopen(struct live *l, const struct livestack *to, size_t ring, str
 		if (f->sideband)
 			k.sideband = f->event;
 	}
-	int r = l->options.attr.inherit ? open_processes(&k, e) : open_same(&k, n_old, e);
+	int r = l->options.attr.inherit ? livescan_run(&k.scan, e) : open_same(&k, n_old, e);
 	if (r == 0 && l->fds.n == n_old)
 		r = err_set(e, ESRCH, "no thread of the target was found");
 	if (r < 0)
 		forget_new(&k, n_old);
 	else
 		use_new(&k, n_old);
-	VEC_FREE(&k.pids);
-	VEC_FREE(&k.seen);
+	livescan_done(&k.scan);
 	VEC_FREE(&k.late);
 	return r;
 }

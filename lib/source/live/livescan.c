@@ -1,0 +1,105 @@
+/* A target may create threads faster than events are opened on them, so the number of scans is
+ * bounded. */
+
+#include "source/live/livescan.h"
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/host.h"
+#include "source/synth.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define SCANS_MAX 50
+
+bool livescan_has(const struct livescan *k, pid_t tid)
+{
+	for (size_t i = k->seen.n; i-- > 0;)
+		if (k->seen.v[i] == tid)
+			return true;
+	return false;
+}
+
+static int add_process(struct livescan *k, pid_t pid)
+{
+	for (size_t i = 0; i < k->pids.n; i++)
+		if (k->pids.v[i] == pid)
+			return 0;
+	return VEC_PUSH(&k->pids, pid) ? 1 : -ENOMEM;
+}
+
+/* Adds the children that a thread has created: their FORK records may not be read yet.  Returns
+ * their number; 0 also if the kernel lists none (CONFIG_PROC_CHILDREN). */
+static int add_children(struct livescan *k, pid_t pid, pid_t tid)
+{
+	CLEANUP_FREE char *text = NULL;
+	int n = 0, r;
+	if (host_read_file(k->options->open.host, HOST_PROC, &text, NULL, "%d/task/%d/children",
+			   (int)pid, (int)tid) < 0)
+		return 0;
+	for (char *p = text, *end;; p = end) {
+		long child = strtol(p, &end, 10);
+		if (end == p || child <= 0)
+			return n;
+		r = add_process(k, (pid_t)child);
+		if (r < 0)
+			return r;
+		n += r;
+	}
+}
+
+/* Returns 1 if the thread is new. */
+static int open_thread(struct livescan *k, pid_t tid, bool is_late, struct err *e)
+{
+	if (livescan_has(k, tid))
+		return 0;
+	if (!VEC_PUSH(&k->seen, tid))
+		return err_errno(e, ENOMEM, "cannot list threads");
+	int r = k->open(k->ctx, tid, is_late, e);
+	return r < 0 && r != -ESRCH ? r : 1;
+}
+
+/* One scan; returns the number of threads and processes that are new. */
+static int scan_processes(struct livescan *k, bool is_late, struct err *e)
+{
+	int n_new = 0;
+	for (size_t i = 0; i < k->pids.n; i++) {
+		CLEANUP_FREE pid_t *tids = NULL;
+		int n = synth_list(k->options->open.host, k->pids.v[i], &tids);
+		for (int t = 0; t < n; t++) {
+			int r = open_thread(k, tids[t], is_late, e);
+			if (r < 0)
+				return r;
+			n_new += r;
+			r = add_children(k, k->pids.v[i], tids[t]);
+			if (r < 0)
+				return err_errno(e, -r, "cannot list processes");
+			n_new += r;
+		}
+	}
+	return n_new;
+}
+
+int livescan_run(struct livescan *k, struct err *e)
+{
+	CLEANUP_FREE pid_t *pids = NULL;
+	int n = k->options->processes(k->options->processes_ctx, &pids);
+	if (n < 0)
+		return err_errno(e, -n, "cannot list processes");
+	for (int i = 0; i < n; i++)
+		if (add_process(k, pids[i]) < 0)
+			return err_errno(e, ENOMEM, "cannot list processes");
+	for (int scan = 0; scan < SCANS_MAX; scan++) {
+		int n_new = scan_processes(k, scan > 0, e);
+		if (n_new <= 0)
+			return n_new;
+	}
+	return err_set(e, EAGAIN, "threads are created faster than events are opened");
+}
+
+void livescan_done(struct livescan *k)
+{
+	VEC_FREE(&k->pids);
+	VEC_FREE(&k->seen);
+}
