@@ -80,6 +80,7 @@ struct record {
 	uint32_t type;      /* PERF_RECORD_* */
 	uint16_t misc;      /* PERF_RECORD_MISC_* */
 	uint32_t event;     /* index of the event, set by the source from id; RECORD_NO_EVENT */
+	bool of_target;     /* a sample of an event that only a target has; set by the source */
 	bool has_time;      /* false: time_ns is 0; its place in the stream implies its time */
 	uint64_t time_ns;   /* attr.clockid's clock (CLOCK_MONOTONIC when live) */
 	uint64_t id;        /* PERF_SAMPLE_ID or IDENTIFIER; 0: unknown */

@@ -5,31 +5,15 @@
 
 #include "base/hashindex.h"
 #include "base/vec.h"
+#include "source/live/live-ids.h"
 #include "source/live/live.h"
 #include "source/live/livefilter.h"
 #include "source/live/livegroup.h"
+#include "source/live/livescope.h"
 #include "source/live/livevary.h"
 #include "source/merge.h"
 #include "source/record.h"
 #include "source/ring.h"
-
-/* An event's id, as in its samples. */
-struct live_id {
-	uint64_t id;      /* not 0 */
-	uint32_t event;
-	uint32_t tid;     /* the thread that it was opened on; 0: none */
-	bool is_clock;
-	uint64_t since_ns, until_ns;   /* only samples of this time count; 0: no limit */
-	/* A clock whose period was changed (live_note_period): the period in ns since then, and the
-	 * previous one; 0: as in its samples. */
-	uint64_t changed_ns, period, period_before;
-};
-
-/* source_set_rate: events inherited after the change have larger ids. */
-struct live_rate {
-	uint32_t event;
-	uint64_t after_id, period;
-};
 
 struct live_fd {
 	int fd;
@@ -40,17 +24,13 @@ struct live_fd {
 	uint32_t stack_bytes;  /* of its copies; 0: none */
 	uint64_t varied_value;  /* its counter when livevary.c changed its period */
 	bool sideband;    /* carries the side-band records of its place */
-};
-
-/* A thread that a repeated scan found: it may have inherited events already. */
-struct live_late {
-	uint32_t tid;
-	bool inherits;
+	bool ends;        /* livescope.c: it is being replaced */
 };
 
 struct live_event {
 	struct perf_event_attr attr;   /* as it opened */
 	struct source_count closed;    /* what its closed predecessors counted */
+	uint64_t cut_value;            /* of ids that were removed: see struct live_id */
 	unsigned given_up;             /* enum evopen_given_up */
 	bool paused;
 	bool filtered, unfiltered;     /* on some CPU the kernel filters it; it does not */
@@ -65,7 +45,8 @@ struct live_ring {
 	uint64_t n_lost;  /* by its LOST records */
 	VEC(uint64_t) closed;  /* ids of closed events, whose samples may still be in it */
 	bool has_late;    /* livetask.c has replaced its events: `late` holds instead of live's */
-	VEC(struct live_late) late;
+	struct live_lates late;
+	uint32_t stack_bytes;  /* of its copies; 0: as the events ask */
 };
 
 /* One of several readers of the rings: livereaders.c. */
@@ -74,6 +55,7 @@ struct live_reader {
 	struct livegroup group;
 	struct merge merge;
 	struct ring *view;             /* one per ring; NULL: the rings themselves */
+	VEC(struct live_shared) shared;  /* per ring: the last sample of a shared event */
 	struct source_losses losses;   /* of the samples of its threads */
 	uint64_t n_samples, n_chain_entries, n_stack_bytes;  /* of all samples received */
 };
@@ -82,6 +64,7 @@ struct live {
 	struct source source;  /* first: source_ops get this */
 	struct source_usage usage;     /* without record_bytes */
 	uint32_t n_threads;            /* LIVE_TASK: threads found */
+	uint64_t opened_ns;            /* when the events were opened; CLOCK_BOOTTIME */
 	struct record_format *format;  /* per event; ids and times are in the same place in all */
 	struct live_reader first;      /* the only one, unless there are others */
 	struct live_reader *other;     /* n_readers - 1 */
@@ -92,7 +75,7 @@ struct live {
 	struct live_ring *ring;
 	size_t n_rings;
 	VEC(struct live_fd) fds;
-	VEC(struct live_late) late;    /* sorted by tid once all are there: live_sort_late */
+	struct live_lates late;
 	struct live_event *event;
 	VEC(struct live_rate) rates;   /* of inherited events, oldest first */
 	bool no_ksymbol;               /* this kernel does not have such records */
@@ -101,6 +84,7 @@ struct live {
 	VEC(uint32_t) free_ids;        /* places in ids that are not in use */
 	struct hashindex id_index;
 	struct livevary vary;
+	struct livescope scope;
 	VEC(struct pollfd) poll;       /* of live_wait */
 	int rings_fd;                  /* an epoll of all rings; only with has_rings_fd */
 	bool has_rings_fd;
@@ -111,18 +95,19 @@ extern const struct source_ops live_ops;
 /* Once the events are open: some may get samples with the time of another recorder's clock. */
 void live_watch_clocks(struct live *l);
 
-int live_add_id(struct live *l, struct live_id id);
-void live_remove_id(struct live *l, uint64_t id);
-struct live_id *live_find_id(const struct live *l, uint64_t id);
-
-/* Parts of liveopen.c that livestack.c uses: directs an event to its ring and adds it to l->fds, or
- * closes it; makes an event carry the side band of its place. */
+/* Parts of liveopen.c: directs an event to its ring and adds it to l->fds, or closes it; makes an
+ * event carry the side band of its place. */
 int live_keep_fd(struct live *l, const struct live_options *o, struct live_fd f, int ring_fd,
 		 struct err *e);
 void live_add_sideband(const struct live *l, struct perf_event_attr *attr,
 		       const struct evopen_place *at);
 
-void live_sort_late(struct live_late *late, size_t n);  /* by tid */
+/*
+ * Opens all events at one place, on every ring's CPU: pid is a thread, -1, or a cgroup's
+ * descriptor.  found: per event, its attr is known to open.  -ESRCH if the thread has ended.
+ */
+int live_open_place(struct live *l, const struct live_options *o, pid_t pid, uint32_t tid,
+		    unsigned long flags, bool *found, struct err *e);
 
 /* Operations of the source that have files of their own. */
 int live_set_stack(struct source *s, size_t ring, uint32_t stack_bytes, struct err *e);

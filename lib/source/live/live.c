@@ -11,9 +11,6 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/hash.h"
-#include "base/hashindex.h"
-#include "base/search.h"
 #include "source/source-ring.h"
 
 #include <assert.h>
@@ -27,86 +24,6 @@
 
 /* Counters that one group can have; a PMU has far fewer. */
 #define GROUP_MAX 64
-
-/* ---- ids ------------------------------------------------------------------- */
-
-int live_add_id(struct live *l, struct live_id id)
-{
-	if (l->free_ids.n) {
-		uint32_t place = l->free_ids.v[l->free_ids.n - 1];
-		if (!hashindex_add(&l->id_index, hash_u64(id.id), place))
-			return -ENOMEM;
-		l->free_ids.n--;
-		l->ids.v[place] = id;
-		return 0;
-	}
-	return VEC_RESERVE(&l->ids, 1) &&
-	       hashindex_add(&l->id_index, hash_u64(id.id), (uint32_t)l->ids.n) &&
-	       VEC_PUSH(&l->ids, id) ? 0 : -ENOMEM;
-}
-
-void live_remove_id(struct live *l, uint64_t id)
-{
-	struct live_id *slot = live_find_id(l, id);
-	uint32_t place = slot ? (uint32_t)(slot - l->ids.v) : 0;
-	if (!slot || !VEC_PUSH(&l->free_ids, place))
-		return;
-	hashindex_remove(&l->id_index, hash_u64(id), place);
-	slot->id = 0;
-}
-
-struct live_id *live_find_id(const struct live *l, uint64_t id)
-{
-	uint32_t i = HASHINDEX_FIND(&l->id_index, hash_u64(id), k, l->ids.v[k].id == id);
-	return i != HASHINDEX_NONE ? &l->ids.v[i] : NULL;
-}
-
-static int compare_late(const void *a, const void *b)
-{
-	const struct live_late *x = a, *y = b;
-	return (x->tid > y->tid) - (x->tid < y->tid);
-}
-
-void live_sort_late(struct live_late *late, size_t n)
-{
-	if (n)
-		qsort(late, n, sizeof(*late), compare_late);
-}
-
-static struct live_late *find_late(const struct live *l, const struct live_ring *ring, uint32_t tid)
-{
-	struct live_late *late = ring->has_late ? ring->late.v : l->late.v;
-	size_t n = ring->has_late ? ring->late.n : l->late.n;
-	size_t i = SEARCH_COUNT(n, k, late[k].tid < tid);
-	return i < n && late[i].tid == tid ? &late[i] : NULL;
-}
-
-/*
- * A thread that was created while we attached may have two sets of events: one inherited from its
- * creator, and one opened because a later scan found it.  The kernel gives samples of an inherited
- * event the id of the original event.  So the first sample whose id belongs to another thread
- * proves the inheritance; from then on the thread's own set is ignored.
- */
-static bool is_double(const struct live *l, const struct live_ring *ring, const struct live_id *id,
-		      uint32_t tid)
-{
-	/* What replaced events show holds for them only. */
-	if (id->tid == 0 || id->until_ns)
-		return false;
-	struct live_late *late = find_late(l, ring, tid);
-	if (!late)
-		return false;
-	if (id->tid == tid)
-		return __atomic_load_n(&late->inherits, __ATOMIC_RELAXED);
-	__atomic_store_n(&late->inherits, true, __ATOMIC_RELAXED);
-	return false;
-}
-
-/* While events are replaced, both sets are enabled for a moment: livetask.c. */
-static bool is_out_of_time(const struct live_id *id, uint64_t time_ns)
-{
-	return time_ns < id->since_ns || (id->until_ns && time_ns >= id->until_ns);
-}
 
 /* The period of samples of an inherited event that do not carry one; 0: as opened.  The kernel
  * numbers events in the order of their creation, inherited ones too. */
@@ -224,6 +141,29 @@ static bool counts_damage(const struct live *l, const struct live_reader *v, con
 				 tid != UINT32_MAX);
 }
 
+/*
+ * While events are replaced, both sets are enabled for a moment (livescope.c, livetask.c).  The
+ * time of a sample says which one counts; what the others stand for is in the counters, too.  But
+ * all samples of one occurrence of a shared event have the same id: of them, one counts.
+ */
+static bool is_counted(const struct live *l, struct live_reader *v, size_t ring,
+		       struct live_id *id, const struct record *r)
+{
+	if (!id->since_ns && !id->until_ns)
+		return true;
+	if (!is_shared_event(l, id->event))
+		return live_note_time(l, id, r);
+	if (!VEC_EXTEND(&v->shared, ring + 1))
+		return true;
+	struct live_shared *last = &v->shared.v[ring];
+	bool is_repeated = last->time_ns == r->time_ns && last->tid == r->tid &&
+			   last->event == id->event;
+	*last = (struct live_shared){ r->time_ns, r->tid, id->event };
+	if (is_repeated)
+		live_note_cut(l, id, r);
+	return !is_repeated;
+}
+
 int live_next_of(struct live *l, struct live_reader *v, struct record *ret_record)
 {
 	if (v->group.record.sample.n_group && livegroup_next(l, &v->group, ret_record))
@@ -248,10 +188,10 @@ int live_next_of(struct live *l, struct live_reader *v, struct record *ret_recor
 		}
 		if (ret_record->type == PERF_RECORD_LOST && v->index == 0)
 			l->ring[ring].n_lost += ret_record->lost.n_lost;
-		const struct live_id *id = live_find_id(l, ret_record->id);
+		struct live_id *id = live_find_id(l, ret_record->id);
 		ret_record->event = id ? id->event : RECORD_NO_EVENT;
 		if (ret_record->type == PERF_RECORD_SWITCH && id &&
-		    is_double(l, &l->ring[ring], id, ret_record->tid))
+		    live_is_double(l, &l->ring[ring], id, ret_record->tid))
 			continue;
 		if (ret_record->type == PERF_RECORD_SAMPLE) {
 			ret_record->event = event_of(l, ret_record->id);
@@ -261,9 +201,10 @@ int live_next_of(struct live *l, struct live_reader *v, struct record *ret_recor
 			}
 			/* A wake-up is a sample of the waking thread by the woken one's event. */
 			if (id && ((!ret_record->sample.raw &&
-				    is_double(l, &l->ring[ring], id, ret_record->tid)) ||
-				   is_out_of_time(id, ret_record->time_ns)))
+				    live_is_double(l, &l->ring[ring], id, ret_record->tid)) ||
+				   !is_counted(l, v, ring, id, ret_record)))
 				continue;
+			ret_record->of_target = id && id->tid && !ret_record->sample.raw;
 			if (v->merge.shared.is_shared)
 				ret_record->time_ns = merge_time_ns(&v->merge);
 			note_sample(l, v, id, ret_record);
@@ -312,6 +253,7 @@ static void live_close(struct source *s)
 	free(l->event);
 	free(l->format);
 	livegroup_done(&l->first.group);
+	VEC_FREE(&l->first.shared);
 	VEC_FREE(&l->ids);
 	VEC_FREE(&l->free_ids);
 	hashindex_done(&l->id_index);
@@ -459,6 +401,12 @@ static int open_rings_fd(struct live *l)
 	return 0;
 }
 
+/* The earlier of two times; -1 is never. */
+static int sooner_ms(int a, int b)
+{
+	return b < 0 || (a >= 0 && a < b) ? a : b;
+}
+
 static int live_wait(struct source *s, int timeout_ms, const int *fds, size_t n_fds,
 		     bool *ret_ready)
 {
@@ -470,8 +418,8 @@ static int live_wait(struct source *s, int timeout_ms, const int *fds, size_t n_
 	if (r < 0)
 		return r;
 	int vary_ms = livevary_step(l, clock_monotonic_ns());
-	if (vary_ms >= 0 && (timeout_ms < 0 || vary_ms < timeout_ms))
-		timeout_ms = vary_ms;
+	timeout_ms = sooner_ms(timeout_ms, vary_ms);
+	timeout_ms = sooner_ms(timeout_ms, livescope_step(l, clock_monotonic_ns()));
 	for (size_t i = 0; i < n_own; i++)
 		l->poll.v[i] = (struct pollfd){
 			.fd = l->has_rings_fd ? l->rings_fd : l->ring[i].fd, .events = POLLIN,
@@ -501,8 +449,10 @@ void live_add_count(const struct live *l, const struct live_fd *f, struct source
 	if (read(f->fd, v, sizeof(v)) < (ssize_t)(3 * sizeof(v[0])))
 		return;
 	size_t at = is_group ? 3 : 0, lost_at = is_group ? 5 : 4;
+	/* A task's event on CPU n is enabled whenever the task runs, but can count only while it
+	 * runs on that CPU: one CPU's share of the sum is real time. */
 	sum->value += v[at];
-	sum->time_enabled_ns += v[1];
+	sum->time_enabled_ns += f->tid ? v[1] / l->n_rings : v[1];
 	sum->time_running_ns += v[2];
 	if (has_lost)
 		sum->n_lost += v[lost_at];
@@ -533,14 +483,12 @@ static void live_count(struct source *s, size_t event, struct source_count *ret_
 	for (size_t i = 0; i < l->fds.n; i++) {
 		const struct live_fd *f = &l->fds.v[i];
 		const struct live_ring *ring = f->tid ? ring_of(l, f->cpu) : NULL;
-		const struct live_late *late = ring ? find_late(l, ring, f->tid) : NULL;
+		const struct live_late *late = ring ? live_find_late(l, ring, f->tid) : NULL;
 		if (f->event == event && !(late && late->inherits))
 			live_add_count(l, f, &sum);
 	}
-	/* A task's event on CPU n is enabled whenever the task runs, but can count only while it
-	 * runs on that CPU: one CPU's share of the sum is real time. */
-	if (l->options.scope == LIVE_TASK)
-		sum.time_enabled_ns /= l->n_rings;
+	uint64_t cut = live_cut_value(l, event);
+	sum.value -= cut < sum.value ? cut : sum.value;
 	*ret_count = sum;
 }
 

@@ -10,6 +10,7 @@
 #include "source/live/live-private.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/cpus.h"
 #include "base/err.h"
 #include "base/host.h"
@@ -267,6 +268,8 @@ static int open_one(struct live *l, const struct live_options *o, uint32_t i, st
 	struct perf_event_attr attr = l->event[i].attr;
 	bool sideband = !p->has_sideband[ring];
 	unsigned given_up = 0;
+	if (attr.sample_stack_user && l->ring[ring].stack_bytes && !o->event[i].stack_bytes)
+		attr.sample_stack_user = l->ring[ring].stack_bytes;
 	if (sideband)
 		live_add_sideband(l, &attr, &at);
 	bool asked_ksymbol = attr.ksymbol;
@@ -414,13 +417,9 @@ static bool is_found(const struct live_options *o, const bool *found, uint32_t o
 	return false;
 }
 
-/*
- * Opens all events at one place, on every ring's CPU: pid is a thread, -1, or a cgroup's
- * descriptor. -ESRCH if the thread has ended.  Ignores CPUs that went offline or that the event's
- * PMU does not cover.
- */
-static int open_place(struct live *l, const struct live_options *o, pid_t pid, uint32_t tid,
-		      unsigned long flags, bool *found, struct err *e)
+/* Ignores CPUs that went offline or that the event's PMU does not cover. */
+int live_open_place(struct live *l, const struct live_options *o, pid_t pid, uint32_t tid,
+		    unsigned long flags, bool *found, struct err *e)
 {
 	CLEANUP_FREE int *leader = calloc(l->n_rings, sizeof(*leader));
 	CLEANUP_FREE bool *has_sideband = calloc(l->n_rings, sizeof(*has_sideband));
@@ -466,7 +465,7 @@ static int compare_pids(const void *a, const void *b)
 static int open_thread(struct live *l, const struct live_options *o, pid_t tid, bool late,
 		       bool *found, struct err *e)
 {
-	int r = open_place(l, o, tid, (uint32_t)tid, 0, found, e);
+	int r = live_open_place(l, o, tid, (uint32_t)tid, 0, found, e);
 	if (r < 0)
 		return r;
 	l->n_threads++;
@@ -522,9 +521,9 @@ static int open_events(struct live *l, const struct live_options *o, struct err 
 	if (!found)
 		return err_errno(e, ENOMEM, "cannot open events");
 	if (o->scope == LIVE_CPU)
-		return open_place(l, o, -1, 0, 0, found, e);
+		return live_open_place(l, o, -1, 0, 0, found, e);
 	if (o->scope == LIVE_CGROUP)
-		return open_place(l, o, o->cgroup_fd, 0, PERF_FLAG_PID_CGROUP, found, e);
+		return live_open_place(l, o, o->cgroup_fd, 0, PERF_FLAG_PID_CGROUP, found, e);
 	for (size_t i = 0; i < o->n_pids; i++) {
 		int r = open_process(l, o, o->pid[i], found, e);
 		if (r < 0)
@@ -643,6 +642,7 @@ int live_open(const struct live_options *options, struct source **ret_source, st
 	l->source.ops = &live_ops;
 	l->filter = (struct livefilter)LIVEFILTER_NONE;
 	l->options = o;
+	l->opened_ns = clock_now_ns(CLOCK_BOOTTIME);
 	read_facts(&l->source.facts, (size_t)n_online, o.scope == LIVE_CPU);
 	int r = open_all(l, &o, cpus, (size_t)n_cpus, e);
 	if (r < 0) {

@@ -50,6 +50,7 @@ static void close_views(struct live *l, struct live_reader *v)
 	free(v->view);
 	merge_done(&v->merge);
 	livegroup_done(&v->group);
+	VEC_FREE(&v->shared);
 }
 
 void livereaders_done(struct live *l)

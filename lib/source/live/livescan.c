@@ -4,12 +4,15 @@
 #include "source/live/livescan.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/host.h"
 #include "source/synth.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #define SCANS_MAX 50
 
@@ -29,6 +32,21 @@ static int add_process(struct livescan *k, pid_t pid)
 	return VEC_PUSH(&k->pids, pid) ? 1 : -ENOMEM;
 }
 
+/* Was it created after the events were opened, by its start time (field 22 of proc_pid_stat(5), in
+ * ticks)?  Older children are processes of their own. */
+static bool is_born_later(const struct livescan *k, pid_t pid)
+{
+	CLEANUP_FREE char *text = NULL;
+	if (host_read_file(k->options->open.host, HOST_PROC, &text, NULL, "%d/stat", (int)pid) < 0)
+		return false;
+	/* The second field is the name in parentheses and may hold anything. */
+	const char *p = strrchr(text, ')');
+	for (int field = 2; p && field < 22; field++)
+		p = strchr(p + 1, ' ');
+	uint64_t tick_ns = CLOCK_SECOND_NS / (uint64_t)sysconf(_SC_CLK_TCK);
+	return p && strtoull(p, NULL, 10) >= k->since_ns / tick_ns;
+}
+
 /* Adds the children that a thread has created: their FORK records may not be read yet.  Returns
  * their number; 0 also if the kernel lists none (CONFIG_PROC_CHILDREN). */
 static int add_children(struct livescan *k, pid_t pid, pid_t tid)
@@ -42,7 +60,7 @@ static int add_children(struct livescan *k, pid_t pid, pid_t tid)
 		long child = strtol(p, &end, 10);
 		if (end == p || child <= 0)
 			return n;
-		r = add_process(k, (pid_t)child);
+		r = is_born_later(k, (pid_t)child) ? add_process(k, (pid_t)child) : 0;
 		if (r < 0)
 			return r;
 		n += r;

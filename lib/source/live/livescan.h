@@ -14,6 +14,7 @@ struct livescan {
 	/* Opens events on a thread; -ESRCH: it has ended.  late: a repeated scan has found it. */
 	int (*open)(void *ctx, pid_t tid, bool late, struct err *e);
 	void *ctx;
+	uint64_t since_ns;             /* when the first events were opened; CLOCK_BOOTTIME */
 	VEC(pid_t) pids;
 	VEC(pid_t) seen;               /* threads, in the order in which they were opened */
 };

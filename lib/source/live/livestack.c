@@ -63,18 +63,17 @@ static struct evopen_place place_of(const struct live *l, int cpu)
 				      cgroup ? PERF_FLAG_PID_CGROUP : 0 };
 }
 
-/* Samples of the event may wait in its ring: its id stays known until the ring's next change. */
-static void keep_id(struct live *l, const struct live_fd *f)
+void livestack_keep_id(struct live *l, const struct live_fd *f)
 {
 	for (size_t i = 0; i < l->n_rings; i++)
 		if (l->ring[i].cpu == f->cpu)
 			VEC_PUSH(&l->ring[i].closed, f->id);
 }
 
-static void forget_ids(struct live *l, const struct livestack *to)
+void livestack_forget(struct live *l, size_t ring)
 {
 	for (size_t i = 0; i < l->n_rings; i++) {
-		if (to->ring != SOURCE_ALL_RINGS && to->ring != i)
+		if (ring != SOURCE_ALL_RINGS && ring != i)
 			continue;
 		struct live_ring *r = &l->ring[i];
 		for (size_t k = 0; k < r->closed.n; k++)
@@ -86,8 +85,9 @@ static void forget_ids(struct live *l, const struct livestack *to)
 void livestack_close(struct live *l, struct live_fd *f)
 {
 	ioctl(f->fd, PERF_EVENT_IOC_DISABLE, 0);
-	live_add_count(l, f, &l->event[f->event].closed);
-	keep_id(l, f);
+	if (f->event != RECORD_NO_EVENT)
+		live_add_count(l, f, &l->event[f->event].closed);
+	livestack_keep_id(l, f);
 	close(f->fd);
 	f->fd = -1;
 }
@@ -240,7 +240,9 @@ static int reopen(struct live *l, const struct livestack *to, struct err *e)
 	}
 	if (!possible || !any)
 		return err_set(e, EOPNOTSUPP, "stack copies are fixed");
-	forget_ids(l, to);
+	if (l->scope.is_changing)
+		return err_set(e, EAGAIN, "the scope is changing");
+	livestack_forget(l, to->ring);
 	livevary_renew(l);
 	int r = is_task ? reopen_threads(l, to, e) : reopen_cpus(l, to, e);
 	if (r < 0)
@@ -248,6 +250,9 @@ static int reopen(struct live *l, const struct livestack *to, struct err *e)
 	for (uint32_t i = 0; i < o->n_events; i++)
 		if (is_affected_event(l, to, i))
 			livestack_change_attr(&l->event[i].attr, to);
+	for (size_t i = 0; to->stack_bytes && i < l->n_rings; i++)
+		if (to->ring == SOURCE_ALL_RINGS || to->ring == i)
+			l->ring[i].stack_bytes = to->stack_bytes;
 	return 0;
 }
 

@@ -16,6 +16,10 @@ bool livestack_is_affected(const struct live *l, const struct livestack *to,
 			   const struct live_fd *f);
 void livestack_change_attr(struct perf_event_attr *attr, const struct livestack *to);
 
+/* Samples of the event may wait in its ring: its id stays known until livestack_forget. */
+void livestack_keep_id(struct live *l, const struct live_fd *f);
+void livestack_forget(struct live *l, size_t ring);  /* or SOURCE_ALL_RINGS */
+
 /* Stops and closes an event; its counter is kept, and for a while its id. */
 void livestack_close(struct live *l, struct live_fd *f);
 

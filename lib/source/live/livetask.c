@@ -38,7 +38,7 @@ struct livetask {
 	uint32_t sideband;             /* the event that carries the side band; RECORD_NO_EVENT */
 	size_t n_threads;              /* opened */
 	struct livescan scan;
-	VEC(struct live_late) late;
+	struct live_lates late;
 };
 
 static int open_event(struct livetask *k, pid_t tid, uint32_t event, struct err *e)
@@ -127,12 +127,9 @@ static void use_new(struct livetask *k, size_t n_old)
 	l->fds.n = n_kept;
 	VEC_FREE(&k->ring->late);
 	live_sort_late(k->late.v, k->late.n);
-	k->ring->late.v = k->late.v;
-	k->ring->late.n = k->late.n;
-	k->ring->late.cap = k->late.cap;
+	k->ring->late = k->late;
 	k->ring->has_late = true;
-	k->late.v = NULL;
-	k->late.n = k->late.cap = 0;
+	k->late = (struct live_lates){ 0 };
 }
 
 int livetask_reopen(struct live *l, const struct livestack *to, size_t ring, struct err *e)
@@ -141,7 +138,8 @@ int livetask_reopen(struct live *l, const struct livestack *to, size_t ring, str
 	CLEANUP_FREE uint32_t *stack_bytes = calloc(l->options.n_events, sizeof(*stack_bytes));
 	struct livetask k = { .l = l, .to = &here, .ring = &l->ring[ring],
 			      .stack_bytes = stack_bytes, .sideband = RECORD_NO_EVENT,
-			      .scan = { .options = &l->options, .open = open_thread, .ctx = &k } };
+			      .scan = { .options = &l->options, .open = open_thread, .ctx = &k,
+					.since_ns = l->opened_ns } };
 	size_t n_old = l->fds.n;
 	if (!stack_bytes)
 		return err_errno(e, ENOMEM, "cannot open events");

@@ -29,7 +29,7 @@
 
 static bool is_varied(const struct live *l, const struct live_fd *f)
 {
-	if (f->event == RECORD_NO_EVENT || l->event[f->event].paused)
+	if (f->event == RECORD_NO_EVENT || f->ends || l->event[f->event].paused)
 		return false;
 	const struct perf_event_attr *a = &l->event[f->event].attr;
 	return a->freq && !a->inherit && a->sample_freq && a->type == PERF_TYPE_SOFTWARE &&

@@ -9,7 +9,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -157,6 +159,43 @@ static void test_set_stack_of_threads(void)
 	source_close(s);
 }
 
+/* A child that existed before is a process of its own, and stays one. */
+static void test_older_child(void)
+{
+	struct source *s = NULL;
+	struct live_options o = options();
+	bool has_old = false, has_new = false;
+	o.processes = list_self;
+	pid_t old = fork();
+	if (old == 0)
+		for (;;)
+			pause();
+	usleep(30000);  /* start times have a resolution of 10 ms */
+	if (evattr_user_regs() == 0 || live_open(&o, &s, &e) < 0) {
+		tap_skip("children and a change of stack copies", e.what);
+		kill(old, SIGKILL);
+		waitpid(old, NULL, 0);
+		return;
+	}
+	pid_t new = fork();
+	if (new == 0)
+		for (;;)
+			pause();
+	const struct live *l = (struct live *)s;
+	tap_int(source_set_stack(s, 0, 8192, &e), 0, "stack copies change beside children");
+	for (size_t i = 0; i < l->fds.n; i++) {
+		has_old |= l->fds.v[i].tid == (uint32_t)old;
+		has_new |= l->fds.v[i].tid == (uint32_t)new;
+	}
+	tap_ok(!has_old, "a child that existed before is not recorded");
+	tap_ok(has_new, "a new child is, although its FORK was not read");
+	source_close(s);
+	kill(old, SIGKILL);
+	kill(new, SIGKILL);
+	waitpid(old, NULL, 0);
+	waitpid(new, NULL, 0);
+}
+
 /* Without inheritance the threads that had events get the new ones; ended ones get none. */
 static void *sleep_until(void *ctx)
 {
@@ -234,6 +273,7 @@ int main(void)
 		return 1;
 	}
 	test_set_stack_of_threads();
+	test_older_child();
 	test_without_inheritance();
 	test_late();
 	evspec_list_done(&events);

@@ -1,0 +1,68 @@
+#ifndef CPROF_SOURCE_LIVE_LIVE_IDS_H
+#define CPROF_SOURCE_LIVE_LIVE_IDS_H
+
+/* What is known of a sample by its event's id, and by its thread. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct live;
+struct live_ring;
+struct record;
+
+/* An event's id, as in its samples. */
+struct live_id {
+	uint64_t id;      /* not 0 */
+	uint32_t event;
+	uint32_t tid;     /* the thread that it was opened on; 0: none */
+	bool is_clock;
+	uint64_t since_ns, until_ns;   /* only samples of this time count; 0: no limit */
+	uint64_t cut_value;            /* what the others stand for */
+	/* A clock whose period was changed (live_note_period): the period in ns since then, and the
+	 * previous one; 0: as in its samples. */
+	uint64_t changed_ns, period, period_before;
+};
+
+/* A sample of a software event, whose data several events may share (event_of in live.c). */
+struct live_shared {
+	uint64_t time_ns;
+	uint32_t tid, event;
+};
+
+/* source_set_rate: events inherited after the change have larger ids. */
+struct live_rate {
+	uint32_t event;
+	uint64_t after_id, period;
+};
+
+/* A thread that a repeated scan found: it may have inherited events already. */
+struct live_late {
+	uint32_t tid;
+	bool inherits;
+};
+
+struct live_lates {       /* a VEC, sorted by tid: live_sort_late */
+	struct live_late *v;
+	size_t n, cap;
+};
+
+int live_add_id(struct live *l, struct live_id id);
+void live_remove_id(struct live *l, uint64_t id);
+struct live_id *live_find_id(const struct live *l, uint64_t id);
+
+/* What those samples of an event stand for that did not count. */
+uint64_t live_cut_value(const struct live *l, size_t event);
+
+void live_sort_late(struct live_late *late, size_t n);  /* by tid */
+struct live_late *live_find_late(const struct live *l, const struct live_ring *ring, uint32_t tid);
+
+/* Does the thread have a second set of events, by which the sample is to count? */
+bool live_is_double(const struct live *l, const struct live_ring *ring, const struct live_id *id,
+		    uint32_t tid);
+
+/* Is the sample within its event's time?  If not, notes what it stands for. */
+bool live_note_time(const struct live *l, struct live_id *id, const struct record *r);
+void live_note_cut(const struct live *l, struct live_id *id, const struct record *r);
+
+#endif
