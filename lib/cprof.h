@@ -212,7 +212,7 @@ struct cprof_event_stats {
 struct cprof_stats {
 	int64_t start_realtime_ns;
 	uint64_t duration_ns;
-	enum cprof_scope scope;        /* as chosen, never AUTO */
+	enum cprof_scope scope;        /* the present one, never AUTO */
 	bool user_only;                /* kernel code could not be sampled */
 	bool cpu_used_known;
 	uint64_t cpu_used_ns;          /* CPU time of the target, by the kernel's accounts */
@@ -252,6 +252,7 @@ struct cprof_stats {
 	uint64_t switch_period_max;    /* one of so many switches was sampled, at the least; 0: none
 					* was */
 	bool kernel_filter;            /* scope cpu: the kernel drops samples of other tasks */
+	size_t n_scope_changes;        /* see cprof_recorder_scope_change */
 };
 
 /* ---- life ---------------------------------------------------------------------------- */
@@ -366,6 +367,16 @@ struct cprof_rate_cut {
 /* Cut i of an event; false after the last one. */
 bool cprof_recorder_rate_cut(const struct cprof_recorder *r, size_t event, size_t i,
 			     struct cprof_rate_cut *ret);
+
+/* A change of the scope while this profile was recorded.  Its size never changes. */
+struct cprof_scope_change {
+	uint64_t time_ns;              /* since the start */
+	enum cprof_scope from, to;
+	const char *why;               /* static */
+};
+/* Change i; false after the last one. */
+bool cprof_recorder_scope_change(const struct cprof_recorder *r, size_t i,
+				 struct cprof_scope_change *ret);
 
 /* How user stacks ended: counts by reason, in total or for the code of one file. */
 #define CPROF_N_STACK_ENDS 11

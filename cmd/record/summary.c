@@ -223,6 +223,16 @@ static void print_stacks(const struct summary *s, FILE *to, const struct cprof_s
 		summaryparts_file_ends(&ends, to);
 }
 
+static void print_changes(const struct summary *s, FILE *to)
+{
+	struct cprof_scope_change c;
+	char text[UNITS_TEXT_MAX];
+	for (size_t i = 0; cprof_recorder_scope_change(s->recorder, i, &c); i++)
+		fprintf(to, "  from %s on: scope %s instead of %s: %s\n",
+			units_duration_text(c.time_ns, text), scope_name(c.to),
+			scope_name(c.from), c.why);
+}
+
 void summary_print(const struct summary *s, FILE *to)
 {
 	struct cprof_stats st;
@@ -253,6 +263,7 @@ void summary_print(const struct summary *s, FILE *to)
 		fputs("  the rings were read at real-time priority\n", to);
 	fprintf(to, "  scope %s (%s), %u CPUs, %u descriptors, rings of %" PRIu64 " KiB\n",
 		scope_name(st.scope), st.scope_reason, st.n_cpus, st.n_fds, st.ring_bytes / 1024);
+	print_changes(s, to);
 	fprintf(to, "  %s recorded", units_duration_text(st.duration_ns, text));
 	if (st.cpu_used_known)
 		fprintf(to, ", target used %s of CPU time",
@@ -263,6 +274,17 @@ void summary_print(const struct summary *s, FILE *to)
 }
 
 /* ---- for programs ---------------------------------------------------------------------- */
+
+static void print_changes_json(const struct summary *s, FILE *to)
+{
+	struct cprof_scope_change c;
+	fputs(", \"scope_changes\": [", to);
+	for (size_t i = 0; cprof_recorder_scope_change(s->recorder, i, &c); i++)
+		fprintf(to, "%s{\"time_ns\": %" PRIu64 ", \"scope\": \"%s\", \"was\": \"%s\""
+			", \"reason\": \"%s\"}", i ? ", " : "", c.time_ns, scope_name(c.to),
+			scope_name(c.from), c.why);
+	fputc(']', to);
+}
 
 static void print_cuts_json(const struct summary *s, FILE *to, size_t event)
 {
@@ -339,6 +361,7 @@ void summary_print_json(const struct summary *s, FILE *to)
 	fprintf(to, "{\"version\": \"%s\", \"scope\": \"%s\", ", CPROF_VERSION,
 		scope_name(st.scope));
 	summaryparts_json_string(to, "scope_reason", st.scope_reason);
+	print_changes_json(s, to);
 	fprintf(to, ", \"kernel_filter\": %s", st.kernel_filter ? "true" : "false");
 	fprintf(to, ", \"start_time_ns\": %" PRId64 ", \"end_time_ns\": %" PRId64
 		", \"duration_ns\": %" PRIu64, st.start_realtime_ns, st.end_realtime_ns,

@@ -272,7 +272,8 @@ add_sample(struct engine *g, const struct record *r, const struct engine_values 
 		g->window.gap_value[r->event] += value;
 		return;
 	}
-	if (!is_target(g, r, &pid, &tid)) {
+	if (!is_target(g, r, &pid, &tid) &&
+	    !(r->of_target && targets_note_sample(&g->targets, pid, tid))) {
 		ev->n_foreign += n;
 		return;
 	}

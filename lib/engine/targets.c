@@ -92,6 +92,15 @@ bool targets_has(const struct targets *t, uint32_t pid, uint32_t tid)
 	return set_has(&t->pids, pid) || set_has(&t->tids, tid);
 }
 
+bool targets_note_sample(struct targets *t, uint32_t pid, uint32_t tid)
+{
+	if (pid == t->waiting_pid && pid)
+		return false;
+	if (t->all || set_has(&t->pids, pid) || set_has(&t->tids, tid))
+		return true;
+	return (set_has(&t->hosts, pid) ? set_add(&t->tids, tid) : set_add(&t->pids, pid)) == 0;
+}
+
 static bool feed_fork(struct targets *t, const struct record *r)
 {
 	bool parent = targets_has(t, r->fork.ppid, r->fork.ptid);

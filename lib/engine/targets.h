@@ -41,6 +41,10 @@ void targets_add_command(struct targets *t, uint32_t pid);
 
 bool targets_has(const struct targets *t, uint32_t pid, uint32_t tid);
 
+/* A sample shows that a thread is a target, although the record of its birth may be lost.  False: a
+ * command waits for its exec, or memory is short. */
+bool targets_note_sample(struct targets *t, uint32_t pid, uint32_t tid);
+
 /* Makes a waiting command a target if time_ns is after started_ns: the record of its exec was lost.
  */
 void targets_note_time(struct targets *t, uint64_t time_ns);

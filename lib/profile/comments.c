@@ -171,6 +171,7 @@ int comments_make(struct comments *c, const struct cprof_config *config,
 		  const struct source_facts *facts, const struct cprof_stats *st,
 		  const struct cprof_event_stats *ev, const struct cprof_stack_ends *ends,
 		  size_t n_ends, const struct cprof_rate_cut *cuts,
+		  const struct cprof_scope_change *changes,
 		  const struct cprof_losses *losses, double coverage_percent)
 {
 	bool failed = false;
@@ -186,6 +187,10 @@ int comments_make(struct comments *c, const struct cprof_config *config,
 	say(c, &failed, "scope: %s", comments_scope_name(st->scope));
 	if (st->scope_reason && *st->scope_reason)
 		say(c, &failed, "scope chosen: %s", st->scope_reason);
+	for (size_t i = 0; i < st->n_scope_changes; i++)
+		say(c, &failed, "scope changed: %s instead of %s from %.3f s on: %s",
+		    comments_scope_name(changes[i].to), comments_scope_name(changes[i].from),
+		    (double)changes[i].time_ns / 1e9, changes[i].why);
 	if (config->all_processes)
 		say(c, &failed, "target: all processes%s%s; %llu samples of cprof itself",
 		    config->cpus ? ", on the CPUs " : "", config->cpus ? config->cpus : "",

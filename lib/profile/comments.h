@@ -18,12 +18,14 @@ struct comments {
 /* The number of entries for early stack ends: the sum, and the worst files. */
 #define COMMENTS_ENDS_MAX 21u
 
-/* The comments for one event.  event->n_rate_cuts of its rate cuts; ends: the sum, then files; the
- * losses of this event; coverage_percent: negative if unknown.  -ENOMEM. */
+/* The comments for one event.  event->n_rate_cuts of its rate cuts, stats->n_scope_changes of the
+ * scope; ends: the sum, then files; the losses of this event; coverage_percent: negative if
+ * unknown.  -ENOMEM. */
 int comments_make(struct comments *c, const struct cprof_config *config,
 		  const struct source_facts *facts, const struct cprof_stats *stats,
 		  const struct cprof_event_stats *event, const struct cprof_stack_ends *ends,
 		  size_t n_ends, const struct cprof_rate_cut *cuts,
+		  const struct cprof_scope_change *changes,
 		  const struct cprof_losses *losses, double coverage_percent);
 void comments_done(struct comments *c);
 

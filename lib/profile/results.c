@@ -141,7 +141,7 @@ int results_write(const struct results_profile *p,
 	}, &losses);
 	losses_add_event(&losses, p->ev);
 	if (comments_make(&comments, p->config, &p->source->facts, p->stats, p->ev, ends, n_ends,
-			  p->cuts, &losses, p->coverage_percent) < 0)
+			  p->cuts, p->changes, &losses, p->coverage_percent) < 0)
 		return err_errno(e, ENOMEM, "cannot write the profile");
 	int r;
 	if (!add_unnamed(&comments, p) || (p->origin && !add_comment(&comments, p->origin))) {

@@ -10,6 +10,7 @@
 struct cprof_config;
 struct cprof_event_stats;
 struct cprof_rate_cut;
+struct cprof_scope_change;
 struct cprof_stack_ends;
 struct cprof_stats;
 struct engine;
@@ -39,6 +40,7 @@ struct results_profile {
 	const struct cprof_stats *stats;
 	const struct cprof_event_stats *ev;
 	const struct cprof_rate_cut *cuts;     /* ev->n_rate_cuts */
+	const struct cprof_scope_change *changes;  /* stats->n_scope_changes */
 	uint64_t period;
 	double coverage_percent;               /* negative: unknown */
 	const char *count_type;                /* as in export_info */

@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 int coverage_init(struct coverage *c, const struct host *h, const pid_t *pid, size_t n_pids,
 		  const pid_t *tid, size_t n_tids, pid_t command_pid, bool follow,
@@ -80,9 +81,42 @@ static bool is_task(const struct coverage *c, uint32_t pid)
 	return false;
 }
 
-void coverage_stop(struct coverage *c, const struct procs *procs)
+/* What the targets used since recording began; false if an account is missing. */
+static bool add_tasks(const struct coverage *c, uint64_t *ret_ns)
 {
 	uint64_t ns, children_ns;
+	bool known = true;
+	*ret_ns = 0;
+	for (size_t i = 0; i < c->n_tasks; i++) {
+		const struct coverage_task *t = &c->task[i];
+		/* Without following, a process's clock includes new threads that are not in the
+		 * profile; and no account of a thread includes its children. */
+		if (task_used(c, t, &ns, &children_ns) < 0 || (!c->follow && !t->is_thread) ||
+		    (c->follow && t->is_thread))
+			known = false;
+		else
+			*ret_ns += ns + children_ns - t->base_ns - t->base_children_ns;
+	}
+	return known;
+}
+
+/* What children used that still live; their parents' accounts include the others. */
+static uint64_t children_used(const struct coverage *c, const struct procs *procs)
+{
+	uint64_t ns, children_ns, sum = 0;
+	for (size_t i = 0; i < procs->n_processes; i++) {
+		const struct procs_process *p = procs->process[i];
+		struct coverage_task child = { .id = (pid_t)p->pid };
+		if (!p->exited && !is_task(c, p->pid) &&
+		    task_used(c, &child, &ns, &children_ns) == 0)
+			sum += ns + children_ns;
+	}
+	return sum;
+}
+
+void coverage_stop(struct coverage *c, const struct procs *procs)
+{
+	uint64_t ns;
 	if (c->all) {
 		c->known = c->base_cpus_ns && cpus_busy_ns(c->host, c->cpus, &ns) == 0;
 		if (c->known)
@@ -97,34 +131,29 @@ void coverage_stop(struct coverage *c, const struct procs *procs)
 		c->known = true;
 		return;
 	}
-	c->known = true;
-	c->used_ns = 0;
-	for (size_t i = 0; i < c->n_tasks; i++) {
-		const struct coverage_task *t = &c->task[i];
-		/* Without following, a process's clock includes new threads that are not in the
-		 * profile; and no account of a thread includes its children. */
-		if (task_used(c, t, &ns, &children_ns) < 0 || (!c->follow && !t->is_thread) ||
-		    (c->follow && t->is_thread))
-			c->known = false;
-		else
-			c->used_ns += ns + children_ns - t->base_ns - t->base_children_ns;
-	}
-	if (!c->follow)
-		return;
-	/* Children that still live; their parents' accounts include the others. */
-	for (size_t i = 0; i < procs->n_processes; i++) {
-		const struct procs_process *p = procs->process[i];
-		struct coverage_task child = { .id = (pid_t)p->pid };
-		if (!p->exited && !is_task(c, p->pid) &&
-		    task_used(c, &child, &ns, &children_ns) == 0)
-			c->used_ns += ns + children_ns;
-	}
+	c->known = add_tasks(c, &c->used_ns);
+	if (c->follow)
+		c->used_ns += children_used(c, procs);
+}
+
+bool coverage_used(const struct coverage *c, const struct procs *procs, uint64_t *ret_ns)
+{
+	if (!add_tasks(c, ret_ns))
+		return false;
+	*ret_ns += c->follow ? children_used(c, procs) : 0;
+	return true;
 }
 
 void coverage_command_used(struct coverage *c, uint64_t cpu_ns)
 {
 	c->command_ns = cpu_ns;
 	c->command_done = true;
+}
+
+bool coverage_is_one_side(const struct cprof_config *config, const char *name,
+			  bool given_up_kernel)
+{
+	return config->only_user || config->only_kernel || given_up_kernel || strchr(name, ':');
 }
 
 double coverage_percent(const struct cprof_config *config, const struct cprof_stats *stats,
@@ -135,12 +164,9 @@ double coverage_percent(const struct cprof_config *config, const struct cprof_st
 	if (event->is_clock) {
 		/* The clock counts user and kernel time; samples of one of them stand for only a
 		 * part of it. */
-		bool one_side = config->only_user || config->only_kernel ||
-				event->given_up_kernel || stats->user_only;
-		for (const char *p = event->name; *p; p++)
-			one_side |= *p == ':';
+		bool one_side = coverage_is_one_side(config, event->name, event->given_up_kernel);
 		truth = stats->cpu_used_ns;
-		known = stats->cpu_used_known && !one_side;
+		known = stats->cpu_used_known && !one_side && !stats->user_only;
 	}
 	if (!known || !truth)
 		return -1;

@@ -57,9 +57,17 @@ void coverage_start(struct coverage *c);
  * the sum is unknown, unless the target is a command. */
 void coverage_stop(struct coverage *c, const struct procs *procs);
 
+/* What the targets and their living children have used so far, which only differences of may be
+ * used; false: unknown.  Accounts of ended children have a resolution of 10 ms each. */
+bool coverage_used(const struct coverage *c, const struct procs *procs, uint64_t *ret_ns);
+
 /* CPU time of a command and the children that it waited for, since the fork, from wait4(2).  Call
  * it before coverage_stop. */
 void coverage_command_used(struct coverage *c, uint64_t cpu_ns);
+
+/* Do samples of a clock with this name stand for user or kernel code only? */
+bool coverage_is_one_side(const struct cprof_config *config, const char *name,
+			  bool given_up_kernel);
 
 /* The percentage of CPU time used, or of the event's count, that the samples stand for; negative if
  * the two cannot be compared. */

@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/vec.h"
 #include "cprof.h"
 
 struct cgroup;
@@ -78,6 +79,8 @@ struct kind_session {
 	struct source *source;          /* closed by the recorder, before the kind */
 	enum cprof_scope scope;
 	char scope_reason[240];         /* why this scope */
+	VEC(struct cprof_scope_change) changes;  /* of this profile; freed by the recorder */
+	bool was_cpu;                   /* a part of this profile is of the scope cpu */
 	bool only_targets;              /* the source delivers records of targets only */
 	bool user_only;                 /* the kernel's side could not be sampled */
 	const struct cgroup *cgroup;    /* the target's own, or NULL */

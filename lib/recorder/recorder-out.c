@@ -9,6 +9,7 @@
 #include "recorder/setup.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -67,10 +68,17 @@ int cprof_recorder_write(struct cprof_recorder *rec, size_t event,
 	struct cprof_event_stats ev;
 	cprof_recorder_stats(rec, &stats);
 	cprof_recorder_event_stats(rec, event, &ev);
+	CLEANUP_FREE struct cprof_scope_change *changes =
+		calloc(stats.n_scope_changes + 1, sizeof(*changes));
+	if (!changes)
+		return err_errno(e, ENOMEM, "cannot write the profile");
+	for (size_t i = 0; i < stats.n_scope_changes; i++)
+		cprof_recorder_scope_change(rec, i, &changes[i]);
 	struct results_profile p = {
 		.engine = &rec->engine, .names = &rec->names, .event = (uint32_t)event,
 		.config = &rec->config, .source = rec->session.source, .stats = &stats, .ev = &ev,
 		.cuts = rec->cost.event[recorder_first_variant(rec, event)].cuts.v,
+		.changes = changes,
 		.period = reported_period(rec, event, &ev),
 		.coverage_percent = recorder_coverage_percent(rec, &stats, &ev),
 		.count_type = rec->session.event[recorder_first_variant(rec, event)].count_type,

@@ -46,7 +46,7 @@ void recorder_variant_stats(const struct cprof_recorder *rec, size_t i,
 		.n_unsampled = ev->n_unsampled,
 		.n_throttles = ev->n_throttles, .throttled_ns = ev->throttled_ns,
 		.counted = we->count.value,
-		.counted_target = rec->session.scope != CPROF_SCOPE_CPU,
+		.counted_target = !rec->session.was_cpu,
 		.time_enabled_ns = we->count.time_enabled_ns,
 		.time_running_ns = we->count.time_running_ns,
 		.precise = attr ? attr->precise_ip : 0, .precise_asked = k->precise_asked,
@@ -133,6 +133,7 @@ void cprof_recorder_stats_sized(struct cprof_recorder *rec, struct cprof_stats *
 		.n_fds = use.n_fds, .n_cpus_failed = use.n_cpus_failed,
 		.own_cpu_ns = clock_now_ns(CLOCK_PROCESS_CPUTIME_ID) - rec->cpu_before_ns,
 	};
+	all.n_scope_changes = rec->session.changes.n;
 	all.n_readers = rec->readers.n > 1 ? rec->readers.n : 1;
 	if (rec->kind->stats)
 		rec->kind->stats(&rec->session, &all);
@@ -231,6 +232,17 @@ int cprof_recorder_find_event(const struct cprof_recorder *rec, const char *name
 const struct perf_event_attr *cprof_recorder_attr(const struct cprof_recorder *rec, size_t event)
 {
 	return source_attr(rec->session.source, recorder_first_variant(rec, event));
+}
+
+bool cprof_recorder_scope_change(const struct cprof_recorder *rec, size_t i,
+				 struct cprof_scope_change *ret)
+{
+	uint64_t start_ns = rec->window.start_ns;
+	if (i >= rec->session.changes.n)
+		return false;
+	*ret = rec->session.changes.v[i];
+	ret->time_ns = ret->time_ns > start_ns ? ret->time_ns - start_ns : 0;
+	return true;
 }
 
 bool cprof_recorder_rate_cut(const struct cprof_recorder *rec, size_t event, size_t i,

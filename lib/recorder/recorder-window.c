@@ -29,7 +29,7 @@ static void add_lost(struct cprof_recorder *rec, size_t i)
 		.n_lost = we->n_lost, .n_samples = ev->n_samples, .n_foreign = ev->n_foreign,
 		.value = (double)ev->value,
 		.used = percent > 0 ? (double)ev->value * 100 / percent : -1,
-		.only_target = rec->session.scope != CPROF_SCOPE_CPU ||
+		.only_target = !rec->session.was_cpu ||
 			       (rec->config.all_processes && !ev->n_foreign),
 	});
 	uint64_t n = we->lost.n;
@@ -149,6 +149,8 @@ int cprof_recorder_clear(struct cprof_recorder *rec, struct err *e)
 	readers_clear(&rec->readers);
 	window_restart_counted(&rec->window);
 	cost_clear(&rec->cost);
+	rec->session.changes.n = 0;
+	rec->session.was_cpu = rec->session.scope == CPROF_SCOPE_CPU;
 	rec->counted = false;
 	/* The kernel's account of a child starts at its birth. */
 	rec->window.is_partial = true;

@@ -295,6 +295,7 @@ void cprof_recorder_free(struct cprof_recorder *rec)
 	free(rec->waits);
 	free(rec->quantum_ns);
 	free(rec->session.event);
+	VEC_FREE(&rec->session.changes);
 	if (rec->session.host == &rec->own_host)
 		host_close(&rec->own_host);
 	free(rec);
@@ -530,12 +531,13 @@ int cprof_recorder_stop(struct cprof_recorder *rec, struct err *e)
 	}
 	source_disable(rec->session.source);
 	window_end(&rec->window);
-	window_read(&rec->window);
 	coverage_stop(&rec->coverage, &rec->engine.procs);
 	readers_poll_jit(&rec->readers, rec->window.end_ns, true);
 	slices_scatter(&rec->slices);
 	source_limit(rec->session.source, UINT64_MAX);
 	r = drain_source(rec, e);
+	/* Of two sets of events that replace each other, the samples say what counts. */
+	window_read(&rec->window);
 	engine_settle(&rec->engine, rec->window.end_ns);
 	if (r < 0)
 		goto out;

@@ -181,8 +181,8 @@ if [ "$(json 's["kernel_filter"]')" = True ]; then
 	attached --no-inherit -- "$PROG/spin" 5 100
 	check '-p --no-inherit: other tasks are filtered, too' json_is \
 		's["other_tasks_samples"] < 4 and s["kernel_filter"]'
-	attached --no-bpf -- "$PROG/spin" 5 200
-	check '--no-bpf: cprof drops the samples of other tasks' json_is \
+	attached --no-bpf --scope cpu -- "$PROG/spin" 5 200
+	check '--no-bpf --scope cpu: cprof drops the samples of other tasks' json_is \
 		's["other_tasks_samples"] > 50 and not s["kernel_filter"] and "--no-bpf" in s["scope_reason"]'
 	# Counters of whole CPUs include the neighbours' events between two samples of the target.
 	weighed() {

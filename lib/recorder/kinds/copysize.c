@@ -15,6 +15,7 @@
 #include "engine/engine.h"
 #include "source/source.h"
 
+#include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
 
@@ -26,6 +27,9 @@
 
 /* All rings are looked at once in this time. */
 #define STEP_NS 10000000u
+
+/* While the scope changes, or threads are born too fast, copies stay as they are. */
+#define BUSY_NS 200000000u
 
 /* Request the chain once Go's runtime has switched at least this many stacks, and at least one
  * stack in this many. */
@@ -102,7 +106,12 @@ static void adapt_ring(struct copysize *z, struct source *s, size_t i, bool prom
 	enum copyring_why why = copyring_look(c, &seen, now_ns, z->wanted, prompt, &bytes);
 	if (bytes == c->bytes)
 		return;
-	if (source_set_stack(s, i, bytes, &e) < 0) {
+	int r = source_set_stack(s, i, bytes, &e);
+	if (r == -EAGAIN) {
+		z->due_ns = now_ns + BUSY_NS;
+		return;
+	}
+	if (r < 0) {
 		log_line(log, LOG_EXPLAIN, "stack copies stay at %u bytes: %s", c->bytes, e.what);
 		z->is_fixed = true;
 		return;

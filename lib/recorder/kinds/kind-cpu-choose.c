@@ -256,9 +256,39 @@ static int use_cgroup(struct kind_session *k, struct err *e)
 	return cgroup_make(&cpu->cgroup, k->host, c->command_pid, e);
 }
 
+/* Events per task as long as these see everything. */
+static void use_task(struct kind_session *k, const char *why)
+{
+	const struct kind_cpu *cpu = k->state;
+	set_scope(k, CPROF_SCOPE_TASK, "%s; events per CPU only while short threads matter%s%s",
+		  why, cpu->no_cgroup ? "; no cgroup for the command: " : "",
+		  cpu->no_cgroup ? cpu->no_cgroup : "");
+}
+
+/* Events per CPU if the kernel drops samples of other tasks. */
+static void choose_cpu_or_task(struct kind_session *k)
+{
+	struct kind_cpu *cpu = k->state;
+	cpu->may_change = cpu->needs_filter = false;
+	if (kind_cpu_waits_any(cpu)) {
+		set_scope(k, CPROF_SCOPE_TASK, "events per CPU would sample the switches of all "
+			  "other tasks, too");
+		return;
+	}
+	cpu->may_change = kind_cpu_scope_possible(k);
+	if (k->config->no_bpf && cpu->may_change) {
+		use_task(k, "--no-bpf");
+		return;
+	}
+	cpu->needs_filter = cpu->may_change;
+	set_scope(k, CPROF_SCOPE_CPU, "events per CPU are allowed%s%s",
+		  cpu->no_cgroup ? "; no cgroup for the command: " : "",
+		  cpu->no_cgroup ? cpu->no_cgroup : "");
+}
+
 /*
  * The cheapest scope that sees everything: a cgroup of the command, whose samples only are read;
- * else events per CPU if they are allowed, else per task.
+ * else events per CPU or per task.
  */
 static void choose_auto(struct kind_session *k)
 {
@@ -278,12 +308,9 @@ static void choose_auto(struct kind_session *k)
 	if (g && !c->no_inherit) {
 		set_scope(k, CPROF_SCOPE_CGROUP, "created for the command");
 		k->cgroup = g;
-	} else if (kind_cpu_waits_any(k->state)) {
-		set_scope(k, CPROF_SCOPE_TASK, "events per CPU would sample the switches of all "
-			  "other tasks, too");
 	} else {
-		set_scope(k, CPROF_SCOPE_CPU, "events per CPU are allowed%s%s",
-			  why_not ? "; no cgroup for the command: " : "", why_not ? why_not : "");
+		((struct kind_cpu *)k->state)->no_cgroup = why_not;
+		choose_cpu_or_task(k);
 	}
 }
 
@@ -299,14 +326,35 @@ int kind_cpu_choose_scope(struct kind_session *k, struct err *e)
 	return 0;
 }
 
-bool kind_cpu_next_scope(struct kind_session *k, const struct err *e)
+/* Would events of CPUs open where those of threads did not?  Not if there is no such thread. */
+static bool is_of_threads(int r)
 {
-	if (k->config->scope != CPROF_SCOPE_AUTO || k->scope != CPROF_SCOPE_CGROUP)
+	return r != -ESRCH && r != -ENOMEM && r != -EPERM && r != -EACCES;
+}
+
+bool kind_cpu_next_scope(struct kind_session *k, int r, const struct err *e)
+{
+	struct kind_cpu *c = k->state;
+	if (k->config->scope != CPROF_SCOPE_AUTO)
 		return false;
-	log_line(k->log, LOG_EXPLAIN, "scope: not cgroup: %s", e->what);
-	set_scope(k, kind_cpu_waits_any(k->state) ? CPROF_SCOPE_TASK : CPROF_SCOPE_CPU,
-		  "these events cannot be confined to a cgroup");
-	return true;
+	if (k->scope == CPROF_SCOPE_CGROUP) {
+		log_line(k->log, LOG_EXPLAIN, "scope: not cgroup: %s", e->what);
+		c->no_cgroup = "these events cannot be confined to one";
+		choose_cpu_or_task(k);
+		return true;
+	}
+	if (k->scope == CPROF_SCOPE_CPU && c->needs_filter && r == -EOPNOTSUPP) {
+		c->needs_filter = false;
+		use_task(k, e->what);
+		return true;
+	}
+	if (k->scope == CPROF_SCOPE_TASK && c->may_change && is_of_threads(r)) {
+		log_line(k->log, LOG_EXPLAIN, "scope: not task: %s", e->what);
+		c->may_change = false;
+		set_scope(k, CPROF_SCOPE_CPU, "these events cannot be opened per task");
+		return true;
+	}
+	return false;
 }
 
 void kind_cpu_log_scope(const struct kind_session *k)
@@ -315,7 +363,8 @@ void kind_cpu_log_scope(const struct kind_session *k)
 		[CPROF_SCOPE_TASK] = "task", [CPROF_SCOPE_CPU] = "cpu",
 		[CPROF_SCOPE_CGROUP] = "cgroup",
 	};
-	const char *but = k->scope == CPROF_SCOPE_TASK ?
+	const struct kind_cpu *c = k->state;
+	const char *but = k->scope == CPROF_SCOPE_TASK && !c->may_change ?
 			  "; threads that live for less than a sampling period go unseen" : "";
 	log_line(k->log, LOG_EXPLAIN, "scope: %s, %s%s", name[k->scope], k->scope_reason, but);
 }

@@ -176,7 +176,7 @@ static int open_rings(struct kind_session *k, struct err *e)
 		.read_seldom = config->self != CPROF_SELF_NONE,
 		.pausable = config->pausable || c->waits.in_bursts,
 		.cpus = config->cpus,
-		.filter = is_filtered ? &filter : NULL,
+		.filter = is_filtered ? &filter : NULL, .filter_required = c->needs_filter,
 		.ring_bytes = config->ring_bytes,
 		.rings_bytes = rings_bytes(config),
 		/* Records say which processes are targets, but only for whole processes. */
@@ -231,7 +231,8 @@ static int open_in_scope(struct kind_session *k, struct err *e)
 	struct kind_cpu *c = k->state;
 	struct evattr_options *attr = &c->attr;
 	bool is_task = k->scope == CPROF_SCOPE_TASK;
-	k->only_targets = k->scope != CPROF_SCOPE_CPU;
+	k->only_targets = k->scope != CPROF_SCOPE_CPU && !c->may_change;
+	k->was_cpu = k->scope == CPROF_SCOPE_CPU;
 	attr->cpu_wide = !is_task;
 	attr->inherit = is_task && !config->no_inherit;
 	if (is_task && attr->callgraph == EVATTR_CALLGRAPH_DWARF)
@@ -269,8 +270,13 @@ static int open_events(struct kind_session *k, struct err *e)
 	attr->start_paused = config->start_paused;
 	attr->want_count = true;
 	r = open_in_scope(k, e);
-	if (r < 0 && kind_cpu_next_scope(k, e))
+	while (r < 0 && kind_cpu_next_scope(k, r, e))
 		r = open_in_scope(k, e);
+	if (r < 0)
+		return r;
+	/* With a filter, events of CPUs are the cheapest scope. */
+	c->may_change &= k->scope == CPROF_SCOPE_TASK;
+	r = c->may_change ? kind_cpu_scope_init(k, e) : 0;
 	if (r < 0)
 		return r;
 	note_filter(k);
@@ -286,6 +292,16 @@ static int open_events(struct kind_session *k, struct err *e)
 	return 0;
 }
 
+int kind_cpu_replace_events(struct kind_session *k, enum cprof_scope to, struct err *e)
+{
+	return livescope_set(k->source, live_scope_of(to), e);
+}
+
+bool kind_cpu_is_replacing(const struct kind_session *k)
+{
+	return livescope_is_changing(k->source);
+}
+
 /* ---- while recording --------------------------------------------------------------- */
 
 static void drained(struct kind_session *k, struct engine *g, uint64_t now_ns)
@@ -295,6 +311,8 @@ static void drained(struct kind_session *k, struct engine *g, uint64_t now_ns)
 	copysize_step(&c->copysize, k->source, g, k->log, now_ns);
 	kind_cpu_waits_drained(k, g);
 	tend_filter(k);
+	if (c->may_change)
+		kind_cpu_scope_drained(k, g, now_ns);
 }
 
 static int find_event(const struct kind_session *k, const char *name)
@@ -337,6 +355,7 @@ static void close_state(struct kind_session *k)
 	if (k->owner == getpid())
 		cgroup_remove(&c->cgroup, k->host);
 	copysize_done(&c->copysize);
+	coverage_done(&c->used);
 	evspec_list_done(&c->events);
 	free(c->names);
 	free(c->waits.look);

@@ -9,8 +9,10 @@
 #include "event/evspec.h"
 #include "proc/cgroup.h"
 #include "proc/threadread.h"
+#include "recorder/coverage.h"
 #include "recorder/kind.h"
 #include "recorder/kinds/copysize.h"
+#include "recorder/kinds/scopeswitch.h"
 #include "recorder/kinds/waitrate.h"
 
 struct kind_cpu_names {
@@ -51,6 +53,11 @@ struct kind_cpu {
 	struct copysize copysize;
 	struct kind_cpu_waits waits;
 	const struct procs *procs;      /* the engine's, once the source was drained */
+	bool may_change;                /* the scope may change while recording */
+	bool needs_filter;              /* the scope cpu is for samples of the target only */
+	const char *no_cgroup;          /* why a command has none; NULL: unknown, or no command */
+	struct scopeswitch scope;
+	struct coverage used;           /* may_change: for the kernel's accounts */
 };
 
 /* Fills k->event[i] in from the event, also after it was replaced. */
@@ -62,13 +69,18 @@ int kind_cpu_choose(struct kind_session *k, struct err *e);
 /* Once the targets are checked: sets k->scope, with its reason and cgroup. */
 int kind_cpu_choose_scope(struct kind_session *k, struct err *e);
 
-/* After the events could not be opened, for the reason e: chooses another scope; false: there is
- * none. */
-bool kind_cpu_next_scope(struct kind_session *k, const struct err *e);
+/* After the events could not be opened (-errno r), for the reason e: chooses another scope; false:
+ * there is none. */
+bool kind_cpu_next_scope(struct kind_session *k, int r, const struct err *e);
 
 /* Adds to the reason for the scope. */
 void kind_cpu_add_reason(struct kind_session *k, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/* Replaces the events of threads by events of CPUs, or the reverse: livescope_set in
+ * source/live/live.h.  It takes a while. */
+int kind_cpu_replace_events(struct kind_session *k, enum cprof_scope to, struct err *e);
+bool kind_cpu_is_replacing(const struct kind_session *k);
 
 /* Explains the scope in which the events were opened. */
 void kind_cpu_log_scope(const struct kind_session *k);
@@ -84,6 +96,17 @@ int kind_cpu_waits_choose(struct kind_session *k, struct err *e);
 int kind_cpu_waits_started(struct kind_session *k, struct engine *g, struct err *e);
 void kind_cpu_waits_drained(struct kind_session *k, struct engine *g);
 int kind_cpu_waits_timeout_ms(const struct kind_session *k);
+
+/*
+ * Changes of the scope while recording (kind-cpu-scope.c).  possible: for this configuration and
+ * these events.  change: does it, and notes it with the reason (static); -errno with e set: nothing
+ * has changed.
+ */
+bool kind_cpu_scope_possible(const struct kind_session *k);
+int kind_cpu_scope_init(struct kind_session *k, struct err *e);
+void kind_cpu_scope_drained(struct kind_session *k, const struct engine *g, uint64_t now_ns);
+int kind_cpu_scope_change(struct kind_session *k, enum cprof_scope to, uint64_t now_ns,
+			  const char *why, struct err *e);
 
 /* Samples fewer switches if there are many (kind-cpu-thin.c).  choose runs before the scope is
  * known, use_bursts when it is; the others belong to those of waits, and to the kind's stats. */

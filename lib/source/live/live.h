@@ -62,6 +62,7 @@ struct live_options {
 	/* LIVE_CPU: the kernel shall deliver samples of these only; NULL: of all tasks.  Used
 	 * during live_open only. */
 	const struct live_targets *filter;
+	bool filter_required;        /* -EOPNOTSUPP if the kernel refuses it */
 	uint64_t ring_bytes;         /* of data per ring, a power of two of pages; 0: chosen */
 	uint64_t rings_bytes;        /* of all rings, if their size is chosen; 0: no limit */
 };
@@ -74,6 +75,15 @@ uint32_t live_n_threads(const struct source *s);
 
 /* Why there is no filter (live_options.filter); NULL: there is one. */
 const char *live_why_unfiltered(const struct source *s);
+
+/*
+ * Replaces the events of threads by events of CPUs (LIVE_TASK, LIVE_CPU), or the reverse, for which
+ * `processes` must be known.  Each moment is covered by the samples of one of them, and each sample
+ * says whose it is: record.of_target.  The change ends during source_wait; then another one is
+ * possible (-EAGAIN before).  On failure nothing changes; -EOPNOTSUPP: never possible.
+ */
+int livescope_set(struct source *s, enum live_scope scope, struct err *e);
+bool livescope_is_changing(const struct source *s);
 
 /* Whether the kernel drops samples of other tasks, of which event. */
 enum live_filtered {

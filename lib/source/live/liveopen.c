@@ -199,10 +199,15 @@ int live_keep_fd(struct live *l, const struct live_options *o, struct live_fd f,
 		close(f.fd);
 		return r;
 	}
-	const struct live_id id = {
+	struct live_id id = {
 		.id = f.id, .event = f.event, .tid = f.tid,
 		.is_clock = f.event != RECORD_NO_EVENT && o->event[f.event].is_clock,
 	};
+	/* The period may have changed since the first events were opened. */
+	const struct perf_event_attr *a = f.event != RECORD_NO_EVENT ? &l->event[f.event].attr
+								      : NULL;
+	if (a && !a->freq && !(a->sample_type & PERF_SAMPLE_PERIOD))
+		id.period = a->sample_period;
 	if (!VEC_PUSH(&l->fds, f) || live_add_id(l, id) < 0) {
 		if (l->fds.n && l->fds.v[l->fds.n - 1].fd == f.fd)
 			l->fds.n--;
@@ -611,6 +616,8 @@ static int open_all(struct live *l, struct live_options *o, int *cpus, size_t n_
 	l->why_unfiltered = "not requested";
 	if (o->filter && livefilter_open(&l->filter, o->filter, o->open.host, &l->why_unfiltered))
 		l->why_unfiltered = NULL;
+	if (o->filter && o->filter_required && l->why_unfiltered)
+		return err_set(e, EOPNOTSUPP, "no filter in the kernel: %s", l->why_unfiltered);
 	r = open_events(l, o, e);
 	if (r < 0)
 		return r;

@@ -10,6 +10,7 @@ static struct cprof_stack_ends ends[3];
 static size_t n_ends;
 static double coverage_percent;
 static struct cprof_rate_cut cuts[2];
+static struct cprof_scope_change changes[2];
 static struct cprof_losses losses;
 static const struct source_facts facts = {
 	.kernel_release = "6.1.0", .arch = "x86_64", .hostname = "box", .n_cpus = 8,
@@ -38,7 +39,7 @@ static const char *text(void)
 	struct comments c;
 	size_t len = 0;
 	buf[0] = '\0';
-	if (comments_make(&c, &config, &facts, &stats, &event, ends, n_ends, cuts, &losses,
+	if (comments_make(&c, &config, &facts, &stats, &event, ends, n_ends, cuts, changes, &losses,
 			  coverage_percent) < 0)
 		return NULL;
 	for (size_t i = 0; i < c.list.n && len < sizeof(buf); i++)
@@ -131,6 +132,13 @@ static void test_accounts(void)
 	says("\nrate lowered (--adaptive): period 200 instead of 100 from 0.400 s on: throttled by "
 	     "the kernel\n", "a longer period");
 	event.n_rate_cuts = 0;
+	keeps_quiet("scope changed", "the scope did not change");
+	changes[0] = (struct cprof_scope_change){ 1250000000, CPROF_SCOPE_TASK, CPROF_SCOPE_CPU,
+						  "short threads were not sampled" };
+	stats.n_scope_changes = 1;
+	says("\nscope changed: cpu instead of task from 1.250 s on: short threads were not "
+	     "sampled\n", "a change of the scope");
+	stats.n_scope_changes = 0;
 	event.throttled_ns = 5000000;
 	says("\nlosses: throttled for 0.005000 s, summed over threads and CPUs\n", "throttling");
 	losses.n[cprof_loss_row("lost")] = 5;
