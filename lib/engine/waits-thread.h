@@ -71,6 +71,15 @@ typedef void waits_count_fn(void *ctx, const struct waits_piece *p);
 struct waits_code { uint64_t start, end; enum waits_reason reason; };
 #define WAITS_CODE_MAX 8
 
+/*
+ * Functions of the kernel in which threads wait, and for what.  futex(2) serves all locks,
+ * conditions and joins; io_schedule() is where the kernel itself counts waits for input and output.
+ * Without the first one, locks cannot be recognized.
+ */
+struct waits_function { const char *name; enum waits_reason reason; };
+#define WAITS_N_FUNCTIONS 5
+extern const struct waits_function waits_function[WAITS_N_FUNCTIONS];
+
 /* What /proc showed of a thread between two times. */
 struct waits_look {
 	uint32_t pid, tid;
@@ -91,7 +100,7 @@ struct waits_thread {
 	uint64_t began_ns;
 	bool is_counted;       /* its n was given */
 	bool is_out;           /* its SWITCH out was seen */
-	bool is_preempted, is_new;
+	bool is_preempted, is_new, is_disk;
 	bool is_unread;        /* it is in waits.unread */
 	struct waits_place at, waker;
 	uint64_t weight;       /* wakes that the waker stands for */

@@ -22,6 +22,7 @@
 #include "engine/waits-looks.h"
 #include "engine/waits-pool.h"
 #include "source/record.h"
+#include "source/schedpoint.h"
 
 #include <linux/perf_event.h>
 #include <stdlib.h>
@@ -29,6 +30,12 @@
 
 /* The kernel reports this id for a task that has no ids any more. */
 #define NO_TASK UINT32_MAX
+
+const struct waits_function waits_function[WAITS_N_FUNCTIONS] = {
+	{ "do_futex", WAITS_FOR_LOCK }, { "futex_wait_multiple", WAITS_FOR_LOCK },
+	{ "hrtimer_nanosleep", WAITS_FOR_TIME },
+	{ "io_schedule", WAITS_FOR_DISK }, { "io_schedule_timeout", WAITS_FOR_DISK },
+};
 
 const char *waits_state_name(enum waits_state s)
 {
@@ -155,7 +162,8 @@ static enum waits_state state_of(const struct waits *w, const struct waits_threa
 		return WAITS_RUNNABLE;
 	if (t->is_preempted || was_ready(t))
 		return WAITS_PREEMPTED;
-	if (at.reason == WAITS_FOR_DISK || (t->look.is_disk && waits_looks_fit(w, t, now_ns)))
+	if (t->is_disk || at.reason == WAITS_FOR_DISK ||
+	    (t->look.is_disk && waits_looks_fit(w, t, now_ns)))
 		return WAITS_DISK;
 	return at.reason == WAITS_FOR_TIME ? WAITS_SLEEPING : WAITS_BLOCKED;
 }
@@ -234,7 +242,7 @@ static void begin_wait(struct waits *w, struct waits_thread *t, uint64_t time_ns
 {
 	t->is = WAITS_OFF_CPU;
 	t->since_ns = t->began_ns = time_ns;
-	t->is_counted = t->is_out = t->is_preempted = t->is_new = false;
+	t->is_counted = t->is_out = t->is_preempted = t->is_new = t->is_disk = false;
 	t->at = at;
 	t->waker = waits_nowhere;
 	if (!waits_is_known(at) || at.is_partial)
@@ -295,19 +303,13 @@ void waits_sample(struct waits *w, uint32_t pid, uint32_t tid, uint64_t time_ns,
 	begin_wait(w, t, time_ns, at);
 }
 
-/* include/linux/trace_events.h, enum trace_flag_type: in an interrupt, a softirq, an NMI. */
-#define TRACE_FLAGS_INTERRUPT (0x08u | 0x10u | 0x40u)
-
 bool waits_woken(const struct record *r, uint32_t *ret_tid)
 {
-	/* include/trace/events/sched.h, sched_wakeup_template, after the 8 bytes of all
-	 * tracepoints: comm[16], pid.  Unchanged since Linux 4.3, where sched_waking came. */
-	enum { FLAGS_AT = 2, PID_AT = 24 };
 	const uint8_t *raw = r->sample.raw;
-	if (r->sample.n_raw_bytes < PID_AT + sizeof(*ret_tid) ||
-	    raw[FLAGS_AT] & TRACE_FLAGS_INTERRUPT)
+	if (r->sample.n_raw_bytes < SCHEDPOINT_WAKE_BYTES ||
+	    raw[SCHEDPOINT_WAKE_FLAGS_AT] & SCHEDPOINT_INTERRUPT)
 		return false;
-	memcpy(ret_tid, raw + PID_AT, sizeof(*ret_tid));
+	memcpy(ret_tid, raw + SCHEDPOINT_WAKE_TID_AT, sizeof(*ret_tid));
 	return true;
 }
 
@@ -355,11 +357,14 @@ static void feed_switch(struct waits *w, const struct record *r)
 	}
 	t->is_out = true;
 	t->is_preempted = r->context_switch.preempt;
+	t->is_disk = r->context_switch.disk;
 }
 
-/* A new thread waits for its first run. */
+/* A new thread waits for its first run.  Without a time the record describes an old one. */
 static void feed_fork(struct waits *w, const struct record *r)
 {
+	if (!r->time_ns)
+		return;
 	struct waits_thread *t = thread_of(w, r->pid, r->tid, r->time_ns);
 	if (!t || t->is != WAITS_UNKNOWN)
 		return;

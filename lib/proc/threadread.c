@@ -68,16 +68,20 @@ static int read_line(const struct host *h, uint32_t pid, uint32_t tid, char line
 	return n ? 0 : -ESRCH;
 }
 
-/* The letter of the thread's state; 0: unknown. */
+char threadread_state(const char *stat)
+{
+	/* The name may contain parentheses. */
+	const char *end = strrchr(stat, ')');
+	return end && end[1] == ' ' ? end[2] : '\0';
+}
+
 static char state_of(const struct host *h, uint32_t pid, uint32_t tid)
 {
 	char text[512];
 	CLEANUP_CLOSE int fd = host_open_file(h, HOST_PROC, O_RDONLY, "%u/task/%u/stat", pid, tid);
 	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
 	text[n > 0 ? n : 0] = '\0';
-	/* The name may contain parentheses. */
-	const char *end = strrchr(text, ')');
-	return end && end[1] == ' ' ? end[2] : '\0';
+	return threadread_state(text);
 }
 
 static size_t read_stack(const struct host *h, uint32_t tid, uint64_t sp, struct threadread *t)

@@ -43,4 +43,7 @@ int threadread_look(const struct host *h, uint32_t pid, uint32_t tid, struct thr
 /* Reads one line of /proc/PID/task/TID/syscall.  False: it is none of a waiting thread. */
 bool threadread_parse(const char *line, long *ret_syscall, uint64_t *ret_sp, uint64_t *ret_pc);
 
+/* The letter of the thread's state in the text of /proc/PID/task/TID/stat; 0: unknown. */
+char threadread_state(const char *stat);
+
 #endif

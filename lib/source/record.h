@@ -65,7 +65,8 @@ struct record_ksymbol {
 
 struct record_cgroup { uint64_t id; const char *path; };
 
-struct record_switch { bool out, preempt; uint32_t other_pid, other_tid; };
+/* disk: into uninterruptible sleep, which only the importer knows. */
+struct record_switch { bool out, preempt, disk; uint32_t other_pid, other_tid; };
 
 struct record_aux { uint64_t offset, n_bytes, flags; };
 

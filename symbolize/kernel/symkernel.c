@@ -462,6 +462,22 @@ size_t symkernel_address(const struct symkernel *k, const char *name, const char
 	return n;
 }
 
+/* Far more than any function has. */
+#define FUNCTION_BYTES_MAX 65536u
+
+bool symkernel_code(const struct symkernel *k, const char *name, uint64_t *ret_start,
+		    uint64_t *ret_end)
+{
+	uint64_t start;
+	if (symkernel_address(k, name, "", &start) == 0)
+		return false;
+	size_t next = SEARCH_COUNT(k->sym.n, i, k->sym.v[i].address <= start);
+	uint64_t end = next < k->sym.n ? k->sym.v[next].address : start + 1;
+	*ret_start = start;
+	*ret_end = end - start < FUNCTION_BYTES_MAX ? end : start + FUNCTION_BYTES_MAX;
+	return true;
+}
+
 /* gABI, "Note Section"; names and descriptions are padded to 4 bytes. */
 static size_t build_id_in(const char *notes, size_t n_bytes, uint8_t *id, size_t max)
 {

@@ -56,6 +56,10 @@ bool symkernel_find(const struct symkernel *k, uint64_t address, const char **re
 size_t symkernel_address(const struct symkernel *k, const char *name, const char *module,
 			 uint64_t *ret_address);
 
+/* The code of a function of the kernel proper, up to the next one.  False: there is none. */
+bool symkernel_code(const struct symkernel *k, const char *name, uint64_t *ret_start,
+		    uint64_t *ret_end);
+
 /*
  * The kernel proper's names, as an earlier recording of this boot has saved them in the folder dir:
  * the kernel needs 40 ms to print kallsyms, and these names do not change until the next boot.

@@ -43,9 +43,6 @@
 #define LOOK_PART 10u
 #define LOOKS_NS_MAX 1000000u
 
-/* Far more than the kernel's largest function for futexes has. */
-#define FUNCTION_BYTES_MAX 65536u
-
 bool kind_cpu_waits_any(const struct kind_cpu *c)
 {
 	for (size_t i = 0; i < c->events.n; i++)
@@ -137,33 +134,6 @@ static bool has_locks(const struct kind_cpu *c)
 	return false;
 }
 
-/* The code from a function's start to the next function; false: there is none, or it is hidden. */
-static bool find_function(const struct symkernel *names, const char *name, struct waits_code *ret)
-{
-	const char *other, *module;
-	uint64_t start, at;
-	if (symkernel_address(names, name, "", &start) == 0)
-		return false;
-	ret->start = start;
-	ret->end = start + 1;
-	while (ret->end - start < FUNCTION_BYTES_MAX &&
-	       symkernel_find(names, ret->end, &other, &module, &at) && at == start)
-		ret->end++;
-	return true;
-}
-
-/*
- * Functions of the kernel in which threads wait, and for what.  futex(2) serves all locks,
- * conditions and joins; io_schedule() is where the kernel itself counts waits for input and output.
- */
-static const struct { const char *name; enum waits_reason reason; } waiting_function[] = {
-	{ "do_futex", WAITS_FOR_LOCK }, { "futex_wait_multiple", WAITS_FOR_LOCK },
-	{ "hrtimer_nanosleep", WAITS_FOR_TIME },
-	{ "io_schedule", WAITS_FOR_DISK }, { "io_schedule_timeout", WAITS_FOR_DISK },
-};
-#define N_FUNCTIONS (sizeof(waiting_function) / sizeof(*waiting_function))
-_Static_assert(N_FUNCTIONS <= WAITS_CODE_MAX, "each has a place");
-
 /* False: locks cannot be recognized. */
 static bool find_code(struct kind_session *k)
 {
@@ -174,11 +144,9 @@ static bool find_code(struct kind_session *k)
 	     symkernel_cache_open(k->host, k->config->cache_dir, &names) < 0) &&
 	    symkernel_open(k->host, &names, NULL) < 0)
 		return false;
-	for (size_t i = 0; i < N_FUNCTIONS; i++) {
-		struct waits_code found = { .reason = waiting_function[i].reason };
-		if (find_function(names, waiting_function[i].name, &found))
-			code[n++] = found;
-	}
+	for (size_t i = 0; i < WAITS_N_FUNCTIONS; i++)
+		if (symkernel_code(names, waits_function[i].name, &code[n].start, &code[n].end))
+			code[n++].reason = waits_function[i].reason;
 	symkernel_close(names);
 	return n && code[0].reason == WAITS_FOR_LOCK;
 }

@@ -5,6 +5,7 @@
  */
 
 #include "source/perfdata/perfdata-private.h"
+#include "source/perfdata/perfdata-tracing.h"
 
 #include "base/cleanup.h"
 #include "source/record.h"
@@ -195,8 +196,7 @@ bool perfdata_feature(struct perfdata *p, unsigned feature, struct bytes b)
 	struct source_facts *facts = &p->source.facts;
 	switch (feature) {
 	case PERFDATA_F_TRACING_DATA:
-		p->info.counts.n_tracing_bytes += bytes_left(&b);
-		return true;
+		return perfdata_tracing(p, b);
 	case PERFDATA_F_BUILD_ID:
 		return read_build_ids(p, &b);
 	case PERFDATA_F_HOSTNAME:

@@ -18,6 +18,8 @@ struct perfdata_id {
 	uint32_t event;
 };
 
+struct perfdata_tracepoint { uint64_t id; char *text; };  /* attr.config; perfdata_tracepoint() */
+
 struct perfdata_zstd;
 
 /* The header of a record, in this machine's byte order. */
@@ -45,6 +47,7 @@ struct perfdata {
 	VEC(struct perfdata_id) ids;  /* sorted before the first record */
 	VEC(struct perfdata_build_id) build_ids;
 	VEC(struct perfdata_kernel_map) kernel_maps;
+	VEC(struct perfdata_tracepoint) tracepoints;
 	char *name, *perf_version, *command_line;
 	bool ids_sorted;
 	bool has_begun;               /* no more attrs may come */

@@ -4,9 +4,13 @@
  */
 
 #include "source/perfdata/perfdata-private.h"
+#include "source/perfdata/perfdata-tracing.h"
 
 #include <errno.h>
 #include <string.h>
+
+/* perf describes the recorded events only: all that a kernel has take some megabytes. */
+#define TRACING_BYTES_MAX (16u << 20)
 
 static int add_attr(struct perfdata *p, struct bytes b)
 {
@@ -70,6 +74,15 @@ static int skip_behind(struct perfdata *p, struct perfdata_stream *s, uint64_t n
 					  (unsigned long long)n_bytes);
 }
 
+/* The descriptions of tracepoints follow their record in a stream. */
+static int read_tracing(struct perfdata *p, struct perfdata_stream *s, uint32_t n_bytes)
+{
+	int r = n_bytes <= TRACING_BYTES_MAX ? perfdata_input_need(&s->input, n_bytes) : 0;
+	if (r > 0 && !perfdata_tracing(p, bytes_of(s->input.p, n_bytes)))
+		p->info.counts.n_bad_features++;
+	return skip_behind(p, s, n_bytes);
+}
+
 bool perfdata_begins_data(uint32_t type)
 {
 	return type < PERFDATA_HEADER_ATTR || type == PERFDATA_FINISHED_ROUND ||
@@ -105,9 +118,7 @@ int perfdata_user_record(struct perfdata *p, struct perfdata_stream *s, uint64_t
 		r = perfdata_add_build_id(p, h->misc, b) ? 0 : -EINVAL;
 		break;
 	case PERFDATA_TRACING_DATA:
-		size = perfdata_u32(p, bytes_u32(&b));
-		n->n_tracing_bytes += size;
-		r = skip_behind(p, s, size);
+		r = read_tracing(p, s, perfdata_u32(p, bytes_u32(&b)));
 		return r < 0 ? r : PERFDATA_MORE;
 	case PERFDATA_AUXTRACE:
 		size = perfdata_u64(p, bytes_u64(&b));

@@ -8,6 +8,7 @@
  */
 
 #include "source/perfdata/perfdata-private.h"
+#include "source/perfdata/perfdata-tracing.h"
 
 #include "source/record.h"
 
@@ -446,6 +447,7 @@ static void perfdata_close(struct source *s)
 	VEC_FREE(&p->ids);
 	VEC_FREE(&p->build_ids);
 	VEC_FREE(&p->kernel_maps);
+	perfdata_tracing_done(p);
 	free(p->scratch);
 	free(p->name);
 	free(p->perf_version);

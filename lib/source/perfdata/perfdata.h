@@ -46,7 +46,7 @@ struct perfdata_counts {
 	uint64_t n_newer_attrs;       /* events with attr fields newer than Linux 6.1 */
 	uint64_t n_unknown_features;  /* header sections of unknown type */
 	uint64_t n_aux_bytes;         /* AUXTRACE: hardware traces, skipped */
-	uint64_t n_tracing_bytes;     /* formats of tracepoints, skipped */
+	uint64_t n_tracing_bytes;     /* formats of tracepoints */
 	uint64_t n_foreign_ids;       /* records with an id that no event has */
 	uint64_t n_compressed_bytes, n_decompressed_bytes;
 	uint64_t n_bad_features;      /* header sections that could not be read */
@@ -87,6 +87,10 @@ const struct perfdata_event *perfdata_event(const struct source *s, size_t i);
 const struct perfdata_info *perfdata_info(const struct source *s);
 const struct perfdata_build_id *perfdata_build_ids(const struct source *s, size_t *ret_n);
 const struct perfdata_kernel_map *perfdata_kernel_maps(const struct source *s, size_t *ret_n);
+
+/* How the kernel describes a tracepoint of the scheduler (tracepoint.h); id is its attr.config.
+ * NULL: the file has no description. */
+const char *perfdata_tracepoint(const struct source *s, uint64_t id);
 
 /* The build id of a user file; NULL: none in the file (yet). */
 const struct perfdata_build_id *perfdata_build_id_of(const struct source *s, const char *filename);

@@ -128,6 +128,18 @@ static void test_waits(void)
 	    "a new thread waits for its CPU; settling splits a wait and counts it once");
 
 	begin(&w);
+	task(&w, 0, PERF_RECORD_FORK, 9);
+	in(&w, 80, 9);
+	struct record r = at(90, PERF_RECORD_SWITCH, 9);
+	r.context_switch = (struct record_switch){ .out = true, .disk = true };
+	waits_feed(&w, &r);
+	in(&w, 110, 9);
+	out(&w, 120, 9, false);
+	in(&w, 125, 9);
+	end(&w, "9:disk:?:20*1 9:blocked:?:5*1",
+	    "a record of perf about an old thread is no birth; the source knows of disk");
+
+	begin(&w);
 	w.start_ns = 1000;
 	w.end_ns = 2000;
 	sample(&w, 500, 8, 1);

@@ -29,6 +29,14 @@ static void test_lines(void)
 		tap_ok(!threadread_parse(bad[i], &nr, &sp, &pc), "bad line %zu", i);
 }
 
+static void test_states(void)
+{
+	tap_int(threadread_state("71 (a) b) D 1 71"), 'D',
+		"the state, after a name with a parenthesis");
+	tap_int(threadread_state("71 (a) "), 0, "it is missing");
+	tap_int(threadread_state(""), 0, "so is everything");
+}
+
 static long waiting_tid;
 
 static void *wait_in_thread(void *unused)
@@ -74,6 +82,7 @@ int main(void)
 	struct host h;
 	host_open(&h, NULL, NULL, NULL, NULL);
 	test_lines();
+	test_states();
 	test_threads(&h);
 	host_close(&h);
 	return tap_done();
