@@ -36,6 +36,7 @@ enum {
 	OPT_SYMBOL_TIMEOUT,
 	OPT_JSON,
 	OPT_NO_SYMBOLS,
+	OPT_WAITS,
 };
 
 struct import {
@@ -60,6 +61,10 @@ static const struct argp_option options[] = {
 	  "Also look for programs and debug information by build id in DIR (repeatable)", 1 },
 	{ "call-graph", OPT_CALL_GRAPH, "MODE", 0,
 	  "Which of the recorded stacks to use: {call-graph}", 1 },
+
+	{ "waits", OPT_WAITS, "LIST", 0,
+	  "Profiles of how long threads waited, from samples of switches: {import-waits}; default: "
+	  "off-cpu, if the file was recorded for it", 1 },
 
 	{ NULL, 0, NULL, 0, "Output:", 2 },
 	{ "output", 'o', "FILE", 0,
@@ -112,6 +117,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_LABELS:
 		c->labels = optwords_parse_list(&optsets_import_labels, state, "--labels", arg);
 		c->labels_given = true;
+		break;
+	case OPT_WAITS:
+		c->waits = optwords_parse_list(&optsets_import_waits, state, "--waits", arg);
+		c->waits_given = true;
 		break;
 	case OPT_MAX_MEMORY:
 		c->max_memory_bytes = optparse_size(state, "--max-memory", arg);

@@ -20,7 +20,9 @@ static void print_event(const struct importsummary *s, FILE *to, size_t i)
 	fprintf(to, "cprof import: %" PRIu64 " %s of ", ev.n_samples,
 		ev.n_samples == 1 ? "sample" : "samples");
 	printable_text(to, ev.name);
-	if (ev.is_clock)
+	if (ev.is_waiting)
+		fprintf(to, ", %s of thread time", units_duration_text(ev.value, text));
+	else if (ev.is_clock)
 		fprintf(to, ", %s of CPU time", units_duration_text(ev.value, text));
 	else
 		fprintf(to, ", standing for %" PRIu64 " events", ev.value);
@@ -30,6 +32,10 @@ static void print_event(const struct importsummary *s, FILE *to, size_t i)
 		fprintf(to, " (%s)", units_size_text(s->file[i].n_bytes, text));
 	}
 	fputc('\n', to);
+	if (ev.no_stack_ns)
+		fprintf(to, "  %s of it is in waits without a stack: begun before the recording, "
+			"or not sampled\n",
+			units_duration_text(ev.no_stack_ns, text));
 }
 
 static void print_stacks(const struct importsummary *s, FILE *to, uint32_t stack_bytes)

@@ -2,6 +2,7 @@
 
 #include "cmd/optsets.h"
 
+#include "cprof-import.h"
 #include "cprof-names.h"
 #include "cprof.h"
 #include "proto/pprof-check.h"
@@ -41,6 +42,14 @@ static const struct optword labels[] = {
 const struct optwords optsets_labels = { .name = "labels", .word = labels, .is_list = true };
 const struct optwords optsets_import_labels = {
 	.name = "import-labels", .word = labels + 1, .is_list = true,
+};
+
+const struct optwords optsets_import_waits = {
+	.name = "import-waits",
+	.word = WORDS({ "off-cpu", CPROF_IMPORT_OFF_CPU }, { "wall", CPROF_IMPORT_WALL },
+		      { "block", CPROF_IMPORT_BLOCK }, { "mutex", CPROF_IMPORT_MUTEX },
+		      { "none", 0 }),
+	.is_list = true,
 };
 
 const struct optwords optsets_demangle = {
@@ -90,7 +99,8 @@ const struct optwords optsets_consumers = {
 
 const struct optwords *const optwords_sets[] = {
 	&optsets_scope, &optsets_realtime, &optsets_callgraph, &optsets_labels,
-	&optsets_import_labels, &optsets_demangle, &optsets_debuginfod, &optsets_control,
+	&optsets_import_labels, &optsets_import_waits, &optsets_demangle, &optsets_debuginfod,
+	&optsets_control,
 	&optsets_signal, &optsets_switch_output, &optsets_by, &optsets_sort, &optsets_unit,
 	&optsets_from, &optsets_consumers, &optsets_to, NULL
 };

@@ -10,6 +10,7 @@ extern const struct optwords optsets_realtime;       /* bool */
 extern const struct optwords optsets_callgraph;      /* enum cprof_callgraph */
 extern const struct optwords optsets_labels;         /* enum cprof_label */
 extern const struct optwords optsets_import_labels;  /* the same, of recordings by perf */
+extern const struct optwords optsets_import_waits;   /* enum cprof_import_waits */
 extern const struct optwords optsets_demangle;       /* enum cprof_demangle */
 extern const struct optwords optsets_debuginfod;     /* enum cprof_debuginfod */
 extern const struct optwords optsets_control;        /* no values */

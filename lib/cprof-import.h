@@ -24,6 +24,12 @@
 
 struct cprof_importer;
 
+/* Bits of cprof_import_config.waits: profiles of how long threads waited (cprof-waiting(7)). */
+enum cprof_import_waits {
+	CPROF_IMPORT_OFF_CPU = 1, CPROF_IMPORT_WALL = 2, CPROF_IMPORT_BLOCK = 4,
+	CPROF_IMPORT_MUTEX = 8,
+};
+
 /* All zero but path is a valid start; pointers are borrowed until cprof_importer_free. */
 struct cprof_import_config {
 	const char *path;              /* a file, a folder of perf record --threads, "-": stdin */
@@ -35,6 +41,9 @@ struct cprof_import_config {
 	size_t n_labels;
 	bool labels_given;             /* false: the default labels that differ between samples */
 	unsigned labels;               /* enum cprof_label bits, without CPROF_LABEL_CGROUP */
+	bool waits_given;              /* false: off-cpu, if the file was recorded for it */
+	unsigned waits;                /* enum cprof_import_waits bits, in place of the profiles of
+					* the events that they are computed from */
 	struct cprof_naming naming;
 	uint64_t max_memory_bytes;     /* 0: 256 MiB */
 	uint64_t symbol_timeout_ns;    /* as in struct cprof_config */
@@ -57,7 +66,7 @@ struct cprof_import_stats {
 	uint32_t n_recorded_files;     /* files of a folder, or 1 */
 	uint64_t n_foreign_ids;        /* samples of an event that the file does not describe */
 	uint64_t n_aux_bytes;          /* hardware traces, skipped */
-	uint64_t n_tracing_bytes;      /* formats of tracepoints, skipped */
+	uint64_t n_tracing_bytes;      /* formats of tracepoints */
 	uint64_t n_bad_features;       /* header sections that could not be read */
 	uint64_t n_guests;             /* samples in virtual machines, whose code is unknown */
 	uint64_t n_files, n_files_proven;           /* opened; proven by build id */

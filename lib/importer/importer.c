@@ -90,15 +90,30 @@ static void set_event(const struct perfdata_event *from, struct importer_event *
 	evspec_sample_type(s, ev->sample_type, &ev->unit);
 }
 
+static void set_waiting(enum evspec_waiting waiting, struct importer_event *ev)
+{
+	static const char *const name[] = {
+		[EVSPEC_OFF_CPU] = "off-cpu", [EVSPEC_WALL] = "wall",
+		[EVSPEC_BLOCK] = "block", [EVSPEC_MUTEX] = "mutex",
+	};
+	snprintf(ev->spec.name, sizeof(ev->spec.name), "%s", name[waiting]);
+	ev->spec.waiting = waiting;
+	evspec_sample_type(&ev->spec, ev->sample_type, &ev->unit);
+}
+
 static int set_events(struct cprof_importer *m, struct err *e)
 {
 	CLEANUP(hashindex_done) struct hashindex parts = { 0 };
-	m->n_events = perfdata_n_events(m->source);
+	m->n_file_events = perfdata_n_events(m->source);
+	m->n_events = m->n_file_events + m->waits.n_profiles;
 	m->event = calloc(m->n_events, sizeof(*m->event));
 	if (!m->event)
 		return err_errno(e, ENOMEM, "cannot set up the import");
 	for (size_t i = 0; i < m->n_events; i++) {
-		set_event(perfdata_event(m->source, i), &m->event[i]);
+		if (i < m->n_file_events)
+			set_event(perfdata_event(m->source, i), &m->event[i]);
+		else
+			set_waiting(m->waits.profile[i - m->n_file_events], &m->event[i]);
 		if (set_file_part(m, &parts, (uint32_t)i) < 0)
 			return err_errno(e, ENOMEM, "cannot set up the import");
 	}
@@ -179,7 +194,7 @@ static const char *machine_of(const struct cprof_importer *m)
 	const struct arch *a = arch_of_name(name);
 	if (*name)
 		return a ? a->name : name;
-	for (size_t i = 0; i < m->n_events && !a; i++)
+	for (size_t i = 0; i < perfdata_n_events(m->source) && !a; i++)
 		a = arch_of_perf_mask(perfdata_event(m->source, i)->format.sample_regs_user);
 	return a ? a->name : "";
 }
@@ -188,7 +203,7 @@ static const char *machine_of(const struct cprof_importer *m)
 static int check_callgraph(const struct cprof_importer *m, struct err *e)
 {
 	bool has_calls = false, has_regs = false;
-	for (size_t i = 0; i < m->n_events; i++) {
+	for (size_t i = 0; i < m->n_file_events; i++) {
 		const struct record_format *f = &perfdata_event(m->source, i)->format;
 		has_calls |= f->sample_type & PERF_SAMPLE_BRANCH_STACK &&
 			     f->branch_sample_type & PERF_SAMPLE_BRANCH_CALL_STACK;
@@ -210,7 +225,7 @@ static int set_engine(struct cprof_importer *m, struct err *e)
 	const struct cprof_import_config *c = &m->config;
 	struct engine_options o = {
 		.max_memory_bytes = c->max_memory_bytes ? c->max_memory_bytes : MAX_MEMORY_DEFAULT,
-		.n_events = m->n_events,
+		.n_events = m->waits.n_events, .waits = m->waits.roles,
 		.labels = c->labels_given ? c->labels : SAMPLELABELS_DEFAULT,
 		.label = c->label, .n_labels = c->n_labels,
 		.max_stack = perfdata_event(m->source, 0)->attr.sample_max_stack,
@@ -242,14 +257,20 @@ static int set_up(struct cprof_importer *m, struct err *e)
 	if (r < 0)
 		return r;
 	m->host_ready = true;
-	if ((r = set_folders(m, e)) < 0 || (r = open_source(m, e)) < 0 ||
-	    (r = set_events(m, e)) < 0)
+	if ((r = set_folders(m, e)) < 0 || (r = open_source(m, e)) < 0)
 		return r;
 	m->files = (struct importfiles){
 		.source = m->source, .host = &m->host, .log = m->config.log,
 		.symfs = m->symfs, .debug_dirs = (const char *const *)m->debug_dir,
 		.machine = machine_of(m), .recorded_s = m->modified_ns / 1000000000,
 	};
+	m->waits = (struct importwaits){
+		.files = &m->files, .log = m->config.log, .path = m->config.path,
+		.is_swapped = perfdata_info(m->source)->is_swapped,
+	};
+	if ((r = importwaits_choose(&m->waits, m->config.waits, m->config.waits_given, e)) < 0 ||
+	    (r = set_events(m, e)) < 0)
+		return r;
 	r = check_callgraph(m, e);
 	return r < 0 ? r : set_engine(m, e);
 }
@@ -278,6 +299,7 @@ void cprof_importer_free(struct cprof_importer *m)
 		names_done(&m->names);
 	if (m->engine_ready)
 		engine_done(&m->engine);
+	importwaits_done(&m->waits);
 	source_close(m->source);
 	if (m->fd >= 0)
 		close(m->fd);
@@ -358,9 +380,24 @@ static void feed_record(struct cprof_importer *m, struct record *r)
 	if (r->type == PERF_RECORD_SAMPLE)
 		feed_sample(m, r);
 	else if ((r->type == PERF_RECORD_LOST || r->type == PERF_RECORD_LOST_SAMPLES) &&
-		 r->event < m->n_events)
+		 r->event < m->n_file_events)
 		note_lost(m, r);
-	engine_feed(&m->engine, r);
+	if (!importwaits_feed(&m->waits, &m->engine, r))
+		engine_feed(&m->engine, r);
+}
+
+/* How many samples of an event were read. */
+static uint64_t n_read(const struct cprof_importer *m, size_t i)
+{
+	return importwaits_has_used(&m->waits, i) ? m->waits.n_switches
+						  : m->engine.event[i].n_samples;
+}
+
+/* A lost switch changes no length of a wait: its stack is unknown, and is shown as such. */
+static void add_lost_waits(struct cprof_importer *m, uint64_t n)
+{
+	for (size_t i = m->n_file_events; i < m->n_events; i++)
+		m->engine.event[i].n_lost += n;
 }
 
 /* The counters of the events replace the LOST records, which report the same losses, summed over
@@ -369,12 +406,12 @@ static void add_lost(struct cprof_importer *m)
 {
 	bool is_counted = false;
 	size_t most = 0;
-	for (size_t i = 1; i < m->n_events; i++)
-		if (m->engine.event[i].n_samples > m->engine.event[most].n_samples)
+	for (size_t i = 1; i < m->n_file_events; i++)
+		if (n_read(m, i) > n_read(m, most))
 			most = i;
 	/* The ring may belong to an event without samples (a dummy, for mappings and names). */
-	for (size_t i = 0; i < m->n_events; i++) {
-		if (m->engine.event[i].n_samples)
+	for (size_t i = 0; i < m->n_file_events; i++) {
+		if (n_read(m, i))
 			continue;
 		struct importer_event none = m->event[i];
 		m->event[i].n_lost_in_ring = m->event[i].n_lost_counted = 0;
@@ -383,14 +420,16 @@ static void add_lost(struct cprof_importer *m)
 		m->event[most].n_lost_counted += none.n_lost_counted;
 		m->event[most].n_lost_by_pmu += none.n_lost_by_pmu;
 	}
-	for (size_t i = 0; i < m->n_events; i++)
+	for (size_t i = 0; i < m->n_file_events; i++)
 		is_counted |= m->event[i].n_lost_counted != 0;
-	for (size_t i = 0; i < m->n_events; i++) {
+	for (size_t i = 0; i < m->n_file_events; i++) {
 		const struct engine_event *ev = &m->engine.event[i];
 		const struct importer_event *ie = &m->event[i];
 		uint64_t n = ie->n_lost_by_pmu +
 			     (is_counted ? ie->n_lost_counted : ie->n_lost_in_ring);
-		if (n)
+		if (n && importwaits_has_used(&m->waits, i))
+			add_lost_waits(m, n);
+		else if (n)
 			engine_add_lost(&m->engine, (uint32_t)i, n,
 					n * (ev->n_samples ? ev->value / ev->n_samples : 0));
 	}
@@ -399,10 +438,15 @@ static void add_lost(struct cprof_importer *m)
 int cprof_importer_run(struct cprof_importer *m, struct err *e)
 {
 	struct record record;
+	struct err unused;
 	int r;
 	while ((r = source_next(m->source, &record, e)) == SOURCE_RECORD)
 		feed_record(m, &record);
 	m->done = true;
+	if (r >= 0)
+		r = importwaits_end(&m->waits, &m->engine, e);
+	else
+		importwaits_end(&m->waits, &m->engine, &unused);
 	add_lost(m);
 	importfiles_recheck(&m->files, &m->engine.dsos);
 	importfiles_check_kernel(&m->files);
@@ -417,18 +461,36 @@ size_t cprof_importer_n_events(const struct cprof_importer *m)
 	return m->n_events;
 }
 
+static void wait_stats(const struct cprof_importer *m, size_t i, struct cprof_event_stats *ret)
+{
+	const struct engine_event *ev = &m->engine.event[i];
+	const struct importer_event *ie = &m->event[i];
+	*ret = (struct cprof_event_stats){
+		.name = ie->spec.name, .file_part = ie->file_part,
+		.sample_type = ie->sample_type, .unit = ie->unit, .is_waiting = true,
+		.period = 1, .n_samples = ev->n_samples, .value = ev->value,
+		.n_lost = ev->n_samples ? ev->n_lost : 0,
+		.n_lost_target = ev->n_samples ? ev->n_lost : 0, .no_stack_ns = ev->no_stack_ns,
+	};
+}
+
 void cprof_importer_event_stats(struct cprof_importer *m, size_t i, struct cprof_event_stats *ret)
 {
+	if (i >= m->n_file_events) {
+		wait_stats(m, i, ret);
+		return;
+	}
 	const struct perf_event_attr *attr = &perfdata_event(m->source, i)->attr;
 	const struct engine_event *ev = &m->engine.event[i];
 	const struct importer_event *ie = &m->event[i];
+	bool is_shown = !importwaits_has_used(&m->waits, i);
 	*ret = (struct cprof_event_stats){
 		.name = ie->spec.name, .file_part = ie->file_part,
 		.sample_type = ie->sample_type, .unit = ie->unit,
 		.is_clock = ie->spec.is_clock,
 		.freq_hz = attr->freq ? attr->sample_freq : 0,
 		.period = attr->freq ? 0 : attr->sample_period,
-		.n_samples = ev->n_samples, .value = ev->value,
+		.n_samples = is_shown ? ev->n_samples : 0, .value = is_shown ? ev->value : 0,
 		.n_lost = ev->n_lost, .n_lost_shown = ev->n_lost, .n_lost_target = ev->n_lost,
 		.n_throttles = ev->n_throttles,
 	};
@@ -471,7 +533,7 @@ void cprof_importer_stats(struct cprof_importer *m, struct cprof_stats *ret)
 		.start_realtime_ns = start_realtime_ns(m), .duration_ns = duration_ns(m),
 		.user_only = true,
 	};
-	for (size_t i = 0; i < m->n_events; i++) {
+	for (size_t i = 0; i < m->n_file_events; i++) {
 		const struct perf_event_attr *attr = &perfdata_event(m->source, i)->attr;
 		/* perf inherits events of tasks, but not those of CPUs. */
 		per_task |= attr->inherit;
@@ -601,7 +663,7 @@ int cprof_importer_write(struct cprof_importer *m, size_t event,
 		.engine = &m->engine, .names = &m->names, .event = (uint32_t)event,
 		.config = &as_recorded, .source = m->source, .stats = &stats, .ev = &ev,
 		.period = ev.period ? ev.period : ev.n_samples ? ev.value / ev.n_samples : 1,
-		.coverage_percent = -1,
+		.coverage_percent = -1, .count_type = evspec_count_type(&m->event[event].spec),
 		.optional_labels = optional_labels(&m->config), .origin = origin,
 	};
 	return results_write(&p, write, ctx, e);

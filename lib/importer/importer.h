@@ -8,10 +8,11 @@
 #include "event/evspec.h"
 #include "engine/engine.h"
 #include "importer/importfiles.h"
+#include "importer/importwaits.h"
 #include "profile/names.h"
 
 struct importer_event {
-	struct evspec spec;              /* only name, type and config are used */
+	struct evspec spec;              /* only name, type, config and waiting are used */
 	char sample_type[EVSPEC_NAME_MAX];
 	char file_part[EVSPEC_NAME_MAX + 12];
 	const char *unit;
@@ -30,8 +31,9 @@ struct cprof_importer {
 	size_t n_debug_dirs;
 	struct source *source;
 	struct importer_event *event;
-	size_t n_events;
+	size_t n_events, n_file_events;  /* after those of the file come profiles of waits */
 	struct importfiles files;
+	struct importwaits waits;
 	struct engine engine;
 	struct names names;
 	struct names_kernel_map *kernel_map;

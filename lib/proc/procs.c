@@ -187,6 +187,11 @@ static struct procs_thread *thread_new(struct procs *p, uint32_t pid, uint32_t t
 	return t;
 }
 
+struct procs_thread *procs_find_thread(const struct procs *p, uint32_t tid)
+{
+	return idmap_get(&p->tids, tid);
+}
+
 struct procs_thread *procs_thread(struct procs *p, uint32_t pid, uint32_t tid)
 {
 	struct procs_thread *t = idmap_get(&p->tids, tid);

@@ -121,6 +121,7 @@ void procs_mark(const struct procs *p, bool *used);
 
 /* NULL if no record mentioned it. */
 struct procs_process *procs_find(const struct procs *p, uint32_t pid);
+struct procs_thread *procs_find_thread(const struct procs *p, uint32_t tid);
 
 /* Gives p's space a new serial: the meaning of its addresses has changed other than by a
  * mapping. */
