@@ -76,6 +76,9 @@ static int prepare(struct report *report, struct err *e)
 	if (r < 0)
 		return r;
 	top_sort(report->top, o->order);
+	r = report_waits_open(&report->waits, v, o, e);
+	if (r < 0)
+		return r;
 	return report_view_scale(v, o, smallest_value(report->top, o->limit), report->top->total,
 				 &report->scale, e);
 }
@@ -95,6 +98,7 @@ static int print_report(const struct report_options *o)
 		r = print_view(&report, &failed, &e);
 		write_error = term_close(&report.term);
 	}
+	report_waits_close(&report.waits);
 	top_free(report.top);
 	report_view_close(&report.view);
 	report_source_done(&source);

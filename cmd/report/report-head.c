@@ -2,6 +2,8 @@
 
 #include "cmd/report/report.h"
 
+#include "view/model/waiting.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -34,16 +36,6 @@ static void print_filters(const struct report *r)
 	}
 	for (size_t i = 0; i < s->n_tags; i++)
 		print_pair(r, "Filter: tag", s->tag[i]);
-}
-
-/* Time of threads that wait, under the names of cprof and other tools: no CPU time. */
-static bool is_waiting(const struct report *r, uint32_t type)
-{
-	static const char *const name[] = { "off_cpu", "off-cpu", "wall", "wallclock", "delay" };
-	for (size_t i = 0; i < sizeof(name) / sizeof(*name); i++)
-		if (strcmp(model_string(r->view.m, type), name[i]) == 0)
-			return true;
-	return false;
 }
 
 void report_head_print(const struct report *r, uint32_t n_shown, uint32_t n_rows)
@@ -80,12 +72,15 @@ void report_head_print(const struct report *r, uint32_t n_shown, uint32_t n_rows
 	print_filters(r);
 	fprintf(out, "Total: %s", scale_text(r->scale, t->total, a));
 	double ns = m->duration_ns > 0 ? scale_ratio(unit, "nanoseconds") : 0;
-	if (ns == 1 && is_waiting(r, m->type[r->view.type].type))
-		fprintf(out, " (%.2f threads on average)",
+	if (ns == 1 && waiting_is_thread_time(m, r->view.type))
+		fprintf(out, " of thread time in %s: %.2f threads on average",
+			scale_text(scale_choose(m->duration_ns, m->duration_ns, unit),
+				   m->duration_ns, b),
 			(double)t->total / (double)m->duration_ns);
 	else if (ns == 1)
 		fprintf(out, " (%s of the duration)", scale_percent(t->total, m->duration_ns, b));
 	fputc('\n', out);
+	report_waits_print(r);
 	if (!r->o->wants_info)
 		report_info_missing(r);
 	if (n_shown < n_rows) {

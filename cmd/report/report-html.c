@@ -27,6 +27,7 @@ struct group {
 	VEC(const char *) paths;
 	struct model *m;
 	struct filter *f;
+	struct filter *svg_f;      /* the same without idle threads, which the page can show */
 	uint32_t type;
 	char *name;
 	bool is_compared;
@@ -41,6 +42,7 @@ struct pictures {
 static void close_group(struct group *g)
 {
 	filter_free(g->f);
+	filter_free(g->svg_f);
 	model_free(g->m);
 	free(g->name);
 	VEC_FREE(&g->paths);
@@ -111,7 +113,10 @@ static int finish_group(struct pictures *p, struct group *g, struct err *e)
 		if (r < 0)
 			return r;
 	}
-	return filter_new(g->m, &p->o->filter, &g->f, e);
+	struct filter_spec spec = p->o->filter;
+	spec.keep_idle = true;
+	r = filter_new(g->m, &spec, &g->f, e);
+	return r < 0 ? r : filter_new(g->m, &p->o->filter, &g->svg_f, e);
 }
 
 /* --sample-type may name values of a single event, which is then shown first. */
@@ -256,10 +261,11 @@ static int draw(const struct pictures *p, const struct rows *rows, const struct 
 	CLEANUP(tree_freep) struct tree *t = NULL;
 	CLEANUP(tree_freep) struct tree *base = NULL;
 	char total[SCALE_TEXT_MAX], subtitle[512];
-	int r = tree_new(g->m, g->f, rows, g->type, TREE_ALL, NULL, &t, e);
+	int r = tree_new(g->m, g->svg_f, rows, g->type, TREE_ALL, NULL, &t, e);
 	if (r < 0)
 		return r;
-	r = base_rows ? tree_new(b->m, b->f, base_rows, base_type, TREE_ALL, NULL, &base, e) : 0;
+	r = base_rows ? tree_new(b->m, b->svg_f, base_rows, base_type, TREE_ALL, NULL, &base, e)
+		      : 0;
 	if (r < 0)
 		return r;
 	struct svg_spec spec = { .tree = t, .title = g->name, .subtitle = subtitle,
@@ -286,12 +292,12 @@ static int write_svg(void *what, int (*write)(void *ctx, const void *data, size_
 	CLEANUP_FREE uint32_t *type = calloc(g->m->n_types, sizeof(*type));
 	if (!type)
 		return err_errno(e, ENOMEM, "cannot draw the flame graph");
-	int r = rows_new(g->m, g->f, p->o->kind.by, NULL, &rows, e);
+	int r = rows_new(g->m, g->svg_f, p->o->kind.by, NULL, &rows, e);
 	if (r < 0)
 		return r;
 	if (b->m) {
 		html_comparable(b->m, g->m, type);
-		r = rows_new(b->m, b->f, p->o->kind.by, NULL, &base_rows, e);
+		r = rows_new(b->m, b->svg_f, p->o->kind.by, NULL, &base_rows, e);
 		if (r < 0)
 			return r;
 	}

@@ -13,7 +13,7 @@
 static const char *missing_part(const char *comment)
 {
 	static const char *const begin[] = {
-		"losses: ", "not in the profile: ", "names:",
+		"losses: ", "waits of threads: ", "not in the profile: ", "names:",
 		"user code only", "kernel functions without names",
 	};
 	for (size_t i = 0; i < sizeof(begin) / sizeof(*begin); i++) {

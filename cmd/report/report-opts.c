@@ -16,6 +16,7 @@ enum {
 	OPT_CALLER, OPT_CALLEE, OPT_LIST, OPT_DISASM, OPT_FOCUS, OPT_IGNORE, OPT_HIDE, OPT_SHOW,
 	OPT_TAG, OPT_UNIT, OPT_DIFF, OPT_PER_SECOND, OPT_ABSOLUTE, OPT_FAIL_IF, OPT_KEEP_DROPPED,
 	OPT_NO_PAGER, OPT_HTML, OPT_SVG, OPT_NO_SOURCE, OPT_INFO,
+	OPT_IDLE,
 };
 
 static const struct argp_option option_table[] = {
@@ -58,6 +59,8 @@ static const struct argp_option option_table[] = {
 	{ "show", OPT_SHOW, "REGEX", 0, "Leave out all other frames", 3 },
 	{ "tag", OPT_TAG, "KEY=VALUE", 0,
 	  "Only samples with this label (repeatable: all must match)", 3 },
+	{ "idle", OPT_IDLE, NULL, 0,
+	  "Show threads that only wait for work, too: idle pools and event loops", 3 },
 	{ "keep-dropped", OPT_KEEP_DROPPED, NULL, 0,
 	  "Show frames even if the profile says to drop them", 3 },
 
@@ -174,7 +177,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_SVG: o->svg = arg; return 0;
 	case OPT_INFO: o->wants_info = true; return 0;
 	case OPT_NO_SOURCE: o->no_source = true; return 0;
-	case OPT_BY: o->kind = rows_kind_find(arg); return 0;
+	case OPT_BY:
+		o->kind = rows_kind_find(arg);
+		o->filter.keep_idle |= strcmp(arg, "idle") == 0;
+		return 0;
 	case OPT_SAMPLE_TYPE: o->sample_type = arg; return 0;
 	case OPT_UNIT: o->unit = arg; return 0;
 	case OPT_JSON: set_format(o, REPORT_JSON, state); return 0;
@@ -189,12 +195,14 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_IGNORE: o->filter.regex[FILTER_IGNORE] = arg; return 0;
 	case OPT_HIDE: o->filter.regex[FILTER_HIDE] = arg; return 0;
 	case OPT_SHOW: o->filter.regex[FILTER_SHOW] = arg; return 0;
+	case OPT_IDLE: o->filter.keep_idle = true; return 0;
 	case OPT_KEEP_DROPPED: o->filter.keep_dropped = true; return 0;
 	case OPT_NO_PAGER: o->no_pager = true; return 0;
 	case OPT_TAG:
 		if (o->filter.n_tags == REPORT_LISTS_MAX)
 			argp_error(state, "more than %d of --tag", REPORT_LISTS_MAX);
 		o->tag[o->filter.n_tags++] = arg;
+		o->filter.keep_idle |= strncmp(arg, "idle=", 5) == 0;
 		return 0;
 	case OPT_DIFF: o->diff_base = arg; return 0;
 	case OPT_PER_SECOND: set_norm(o, DIFF_PER_SECOND, state); return 0;

@@ -201,6 +201,7 @@ static void print_json(const struct report *r, uint32_t n_shown)
 	json_string(out, "period_type", model_string(m, m->period_type.type), ",\n  ");
 	json_string(out, "period_unit", model_string(m, m->period_type.unit), ",\n  ");
 	json_string(out, "by", r->o->kind.name, ",\n");
+	report_waits_json(r);
 	fprintf(out,
 		"  \"period\": %" PRId64 ",\n  \"time_ns\": %" PRId64 ",\n"
 		"  \"duration_ns\": %" PRId64 ",\n  \"files\": %u,\n  \"total\": %" PRId64 ",\n"

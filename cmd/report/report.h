@@ -5,6 +5,7 @@
 
 #include "base/vec.h"
 #include "cmd/filemode.h"
+#include "cmd/report/report-waits.h"
 #include "cmd/term.h"
 #include "view/model/filter.h"
 #include "view/model/model.h"
@@ -67,6 +68,7 @@ struct report {
 	struct report_source *source;
 	struct report_view view;
 	struct top *top;
+	struct report_waits waits;
 	struct scale scale;               /* of the printed values */
 	struct term term;
 };

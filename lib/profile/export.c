@@ -6,6 +6,7 @@
 #include "base/vec.h"
 #include "engine/engine.h"
 #include "profile/names.h"
+#include "profile/waitlabel.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -280,7 +281,7 @@ static int write_samples(struct export *x)
 				return -ENOMEM;
 			}
 		}
-		struct pprof_label label[LABELS_PER_SET_MAX];
+		struct pprof_label label[LABELS_PER_SET_MAX + 1];
 		uint32_t n_set, n_labels = 0;
 		const struct label *set = labels_get(&g->labels, c->labels, &n_set);
 		for (uint32_t k = 0; k < n_set; k++)
@@ -288,6 +289,11 @@ static int write_samples(struct export *x)
 				label[n_labels++] = (struct pprof_label){
 					.key = text(x, set[k].key), .str = text(x, set[k].value),
 				};
+		const struct waitframes_label *wait = !x->info->has_waits ? NULL :
+			waitlabel_find(g, x->names, c->stack, set, n_set);
+		if (wait)
+			label[n_labels++] = (struct pprof_label){ .key = wait->key,
+								  .str = wait->value };
 		int64_t value[2] = { (int64_t)c->n_samples, scaled(c->value, x->info->scale) };
 		pprof_sample(x->out, ids.v, ids.n, value, 2, label, n_labels);
 	}

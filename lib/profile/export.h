@@ -23,6 +23,7 @@ struct export_info {
 	unsigned optional_labels;      /* built-in ones to leave out if all samples share one
 				        * value */
 	int level;                     /* zlib */
+	bool has_waits;                /* add the labels of waitlabel.h */
 	double scale;                  /* values are multiplied by it; 0 and 1: unchanged */
 };
 

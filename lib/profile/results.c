@@ -9,6 +9,7 @@
 #include "profile/names.h"
 #include "profile/unnamed.h"
 #include "source/source.h"
+#include "symbolize/runtime/waitframes.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -128,6 +129,19 @@ static bool add_unnamed(struct comments *c, const struct results_profile *p)
 	return u.percent <= 0 || add_comment(c, text);
 }
 
+/* What a runtime's waits do not show. */
+static bool add_remark(struct comments *c, const struct results_profile *p)
+{
+	const struct names *names = p->names;
+	for (size_t i = 0; p->ev->is_waiting && i < names->functions.n; i++) {
+		const char *remark = waitframes_remark(strtab_get(&p->engine->strings,
+								  names->functions.v[i].name));
+		if (remark)
+			return add_comment(c, remark);
+	}
+	return true;
+}
+
 int results_write(const struct results_profile *p,
 		  int (*write)(void *ctx, const void *data, size_t n_bytes), void *ctx,
 		  struct err *e)
@@ -144,7 +158,8 @@ int results_write(const struct results_profile *p,
 			  p->cuts, p->changes, &losses, p->coverage_percent) < 0)
 		return err_errno(e, ENOMEM, "cannot write the profile");
 	int r;
-	if (!add_unnamed(&comments, p) || (p->origin && !add_comment(&comments, p->origin))) {
+	if (!add_unnamed(&comments, p) || !add_remark(&comments, p) ||
+	    (p->origin && !add_comment(&comments, p->origin))) {
 		r = err_errno(e, ENOMEM, "cannot write the profile");
 	} else {
 		struct export_info info = {
@@ -154,7 +169,7 @@ int results_write(const struct results_profile *p,
 			.duration_ns = (int64_t)(p->stats->duration_ns ? p->stats->duration_ns : 1),
 			.comment = (const char *const *)comments.list.v,
 			.n_comments = comments.list.n, .optional_labels = p->optional_labels,
-			.level = ZLIB_LEVEL, .scale = p->ev->scale,
+			.level = ZLIB_LEVEL, .has_waits = p->ev->is_waiting, .scale = p->ev->scale,
 		};
 		r = export_write(p->engine, p->names, p->event, &info, write, ctx, e);
 	}

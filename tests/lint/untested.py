@@ -48,6 +48,8 @@ COVERED.update({
     "lib/profile/fetch": ("tests/live/debuginfod.sh", "it needs servers and files without names"),
     "lib/profile/offline": ("tests/live/symbolize.sh", "it completes profiles of real programs"),
     "lib/profile/results": (UNIT + "profile/test-export.c", "it passes the tables of the engine to the exporter"),
+    "lib/profile/waitlabel": ("tests/live/waits-idle.sh", "it needs the names of real programs"),
+    "lib/view/model/waiting": (UNIT + "view/table/test-top.c", THROUGH),
     "lib/recorder/cost": ("tests/live/accounts.sh", "it measures the cost of real samples"),
     "lib/recorder/recorder": (UNIT + "recorder/test-recorders.c", "the plural is the name of its test"),
     "lib/recorder/slices": (UNIT + "recorder/test-window.c", "slices are windows of the flight recorder"),

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "view/model/filter-tag.h"
 #include "view/model/pattern.h"
+#include "view/model/waiting.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -24,6 +25,7 @@ void filter_free(struct filter *f)
 	if (!f)
 		return;
 	free(f->sample_out);
+	free(f->sample_idle);
 	free(f->location_out);
 	free(f->line_out);
 	free(f->stack_skip);
@@ -230,6 +232,28 @@ static void hide_frames(struct filter *f, const struct matches *x, bool show)
 	}
 }
 
+/* ---- idle threads ----------------------------------------------------------- */
+
+static int drop_idle(struct filter *f)
+{
+	const struct model *m = f->m;
+	CLEANUP_FREE unsigned char *set = NULL;
+	bool any = false;
+	if (waiting_sets(m, &set) < 0)
+		return -ENOMEM;
+	for (uint32_t i = 0; set && i < m->n_label_sets; i++)
+		any |= set[i] & WAITING_IDLE;
+	if (!any)
+		return 0;
+	f->sample_idle = calloc((size_t)m->n_samples + 1, 1);
+	if (!f->sample_idle)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < m->n_samples; i++)
+		f->sample_out[i] |= f->sample_idle[i] =
+			(set[m->sample[i].labels] & WAITING_IDLE) != 0;
+	return 0;
+}
+
 /* ---- all rules ------------------------------------------------------------ */
 
 const char *filter_rule_name(enum filter_rule rule)
@@ -289,7 +313,8 @@ int filter_new(const struct model *m, const struct filter_spec *spec, struct fil
 	f->line_out = calloc(m->n_lines + 1, 1);
 	f->stack_skip = calloc((size_t)m->n_stacks + 1, sizeof(*f->stack_skip));
 	if (!f->sample_out || !f->location_out || !f->line_out || !f->stack_skip ||
-	    (!spec->keep_dropped && drop_frames(f) < 0))
+	    (!spec->keep_dropped && drop_frames(f) < 0) ||
+	    (!spec->keep_idle && drop_idle(f) < 0))
 		return err_errno(e, ENOMEM, "cannot filter the profile");
 	int r = apply_regexes(f, spec, e);
 	if (r < 0)

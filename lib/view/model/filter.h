@@ -38,11 +38,13 @@ struct filter_spec {
 	const char *const *tag;
 	size_t n_tags;
 	bool keep_dropped;   /* do not apply the profile's drop_frames */
+	bool keep_idle;      /* do not leave out threads that have nothing to do */
 };
 
 struct filter {
 	const struct model *m;
 	unsigned char *sample_out, *location_out, *line_out;  /* by index; not 0 if left out */
+	unsigned char *sample_idle; /* by index: idle, not even in totals; NULL: none is */
 	uint32_t *stack_skip;       /* by stack: number of leaf locations left out */
 	bool missed[FILTER_N_RULES];  /* the rule was given and matched nothing */
 	bool drop_refused;          /* drop_frames is not a regular expression we can use */

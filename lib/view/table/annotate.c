@@ -130,7 +130,8 @@ static int64_t add_samples(struct counting *c, uint32_t type)
 		int64_t value = model_value(m, i, type);
 		const struct model_stack *s = &m->stack[m->sample[i].stack];
 		bool is_leaf = true;
-		total = model_add(total, model_magnitude(value));
+		if (!c->f || !c->f->sample_idle || !c->f->sample_idle[i])
+			total = model_add(total, model_magnitude(value));
 		if (value == 0 || (c->f && c->f->sample_out[i]))
 			continue;
 		for (uint32_t k = c->f ? c->f->stack_skip[m->sample[i].stack] : 0; k < s->n; k++) {

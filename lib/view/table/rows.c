@@ -12,7 +12,9 @@
 #include "base/path.h"
 #include "base/strtab.h"
 #include "base/vec.h"
+#include "view/model/waiting.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -33,7 +35,7 @@ struct rows_private {
 };
 
 /* Kinds of keys, in bits above all string ids. */
-enum { KEY_MODULE = 1, KEY_UNKNOWN, KEY_LABEL, KEY_NUMBER, KEY_FILE };
+enum { KEY_MODULE = 1, KEY_UNKNOWN, KEY_LABEL, KEY_NUMBER, KEY_FILE, KEY_POOL };
 #define KIND(k) ((uint64_t)(k) << 60)
 
 static const struct rows_kind kinds[] = {
@@ -42,6 +44,7 @@ static const struct rows_kind kinds[] = {
 	{ "file", "files", ROWS_FILE, NULL },
 	{ "module", "modules", ROWS_MODULE, NULL },
 	{ "thread", "values", ROWS_LABEL, THREAD_LABEL },
+	{ "pool", "pools", ROWS_LABEL, ROWS_POOL_LABEL },
 };
 #define N_KINDS (sizeof(kinds) / sizeof(*kinds))
 
@@ -72,6 +75,8 @@ void rows_free(struct rows *r)
 	free(r->of);
 	free(r->first);
 	free(r->of_labels);
+	free(r->waits);
+	free(r->n_calls);
 	free(r);
 }
 
@@ -244,16 +249,40 @@ static int rows_of_locations(const struct model *m, const struct filter *f, stru
 	return 0;
 }
 
+/* "worker-12" is "worker-#".  Returns the name's id in the table, 0 if out of memory. */
+static uint32_t pool_name(struct rows_private *x, const char *thread)
+{
+	CLEANUP_FREE char *out = malloc(strlen(thread) + 1);
+	size_t n = 0;
+	for (const char *p = thread; out && *p; p++) {
+		bool is_digit = isdigit((unsigned char)*p);
+		if (!is_digit || n == 0 || out[n - 1] != '#')
+			out[n++] = is_digit ? '#' : *p;
+	}
+	return out ? strtab_add(&x->names, out, n) : 0;
+}
+
+static uint32_t row_of_pool(struct rows_private *x, const char *thread)
+{
+	uint32_t name = pool_name(x, thread);
+	struct key key = { KIND(KEY_POOL) | name, 0 };
+	uint32_t row = find_row(x, key);
+	return row != MODEL_NONE ? row
+				 : new_row(x, key, name ? strtab_get(&x->names, name) : NULL);
+}
+
 /* absent: the name of the row of sets without the label. */
 static uint32_t row_of_labels(const struct model *m, struct rows_private *x,
 			      const struct model_labels *set, const char *key_name,
-			      const char *absent, bool *known)
+			      const char *absent, bool is_pool, bool *known)
 {
 	for (uint32_t i = 0; i < set->n; i++) {
 		const struct model_label *l = &m->label[set->first + i];
 		if (strcmp(model_string(m, l->key), key_name) != 0)
 			continue;
 		*known = true;
+		if (is_pool && l->str)
+			return row_of_pool(x, model_string(m, l->str));
 		struct key key = { KIND(KEY_LABEL) | l->str, 0 };
 		if (!l->str)
 			key = (struct key){ KIND(KEY_NUMBER) | l->num_unit, (uint64_t)l->num };
@@ -302,12 +331,13 @@ static bool has_label(const struct model *m, const char *label)
 
 /* The label by which a profile distinguishes threads; NULL: none, as in cprof's where all threads
  * have the same name.  The first is cprof's. */
-static const char *label_of_threads(const struct model *m)
+static const char *label_of_threads(const struct model *m, bool only_names)
 {
 	static const char *const keys[] = {
 		THREAD_LABEL, "thread", "thread name", "tid", "thread_id", "thread id",
 	};
-	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+	size_t n = only_names ? 3 : sizeof(keys) / sizeof(*keys);
+	for (size_t i = 0; i < n; i++)
 		if (has_label(m, keys[i]))
 			return keys[i];
 	return NULL;
@@ -317,8 +347,9 @@ static int rows_of_labels(const struct model *m, struct rows *r, const char *lab
 {
 	bool known = false;
 	const char *absent = "(none)";
-	if (strcmp(label, THREAD_LABEL) == 0) {
-		const char *found = label_of_threads(m);
+	bool is_pool = strcmp(label, ROWS_POOL_LABEL) == 0;
+	if (is_pool || strcmp(label, THREAD_LABEL) == 0) {
+		const char *found = label_of_threads(m, is_pool);
 		label = found ? found : label;
 		absent = found ? absent : "(all threads)";
 		known = true;
@@ -327,11 +358,21 @@ static int rows_of_labels(const struct model *m, struct rows *r, const char *lab
 	if (!r->of_labels)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < m->n_label_sets; i++) {
-		r->of_labels[i] = row_of_labels(m, r->priv, &m->labels[i], label, absent, &known);
+		r->of_labels[i] = row_of_labels(m, r->priv, &m->labels[i], label, absent,
+						is_pool, &known);
 		if (r->of_labels[i] == MODEL_NONE)
 			return -ENOMEM;
 	}
 	return known || m->n_samples == 0 ? 0 : no_such_label(m, label, e);
+}
+
+static int find_waits(const struct model *m, struct rows *r)
+{
+	if (waiting_sets(m, &r->waits) < 0)
+		return -ENOMEM;
+	if (r->waits)
+		r->n_calls = waiting_calls(m);
+	return r->waits && !r->n_calls ? -ENOMEM : 0;
 }
 
 int rows_new(const struct model *m, const struct filter *f, enum rows_by by, const char *label,
@@ -342,6 +383,8 @@ int rows_new(const struct model *m, const struct filter *f, enum rows_by by, con
 	if (!rows)
 		goto out;
 	rows->by = by;
+	if (by != ROWS_LABEL && find_waits(m, rows) < 0)
+		goto out;
 	rows->priv = calloc(1, sizeof(*rows->priv));
 	if (rows->priv && strtab_init(&rows->priv->names, NULL) == 0)
 		r = by == ROWS_LABEL ? rows_of_labels(m, rows, label, e)
@@ -355,6 +398,14 @@ out:
 	rows->n_rows = (uint32_t)rows->priv->row.n;
 	*ret = rows;
 	return 0;
+}
+
+/* The first location from at on that has a row; NULL: none has. */
+static const uint32_t *flat_location(const struct rows *r, const uint32_t *at, const uint32_t *end)
+{
+	while (at < end && r->first[*at] == r->first[*at + 1])
+		at++;
+	return at < end ? at : NULL;
 }
 
 struct rows_walk rows_begin(const struct rows *r, const struct model *m, const struct filter *f,
@@ -372,5 +423,8 @@ struct rows_walk rows_begin(const struct rows *r, const struct model *m, const s
 	const struct model_stack *stack = &m->stack[s->stack];
 	w.location = m->stack_location + stack->first + (f ? f->stack_skip[s->stack] : 0);
 	w.location_end = m->stack_location + stack->first + stack->n;
+	if (r->waits && r->waits[s->labels] & WAITING_IN_CALL)
+		w.flat_from = flat_location(r, m->stack_location + stack->first +
+						       r->n_calls[s->stack], w.location_end);
 	return w;
 }

@@ -10,6 +10,10 @@
  *   file       by source file; without one as for functions.  Here and for lines, "a/../b" is "b"
  *   module     by the mapping's file
  *   label      by the value of a label; each sample has one row, whatever its frames
+ *
+ * The flat cost of a sample belongs to its innermost row.  That of a wait belongs to the innermost
+ * one outside of the kernel, the C library and the wait functions of runtimes (waitframes.h), since
+ * all waits are in the kernel's scheduler.
  */
 
 #include "base/cleanup.h"
@@ -23,6 +27,10 @@
 struct err;
 
 enum rows_by { ROWS_FUNCTION, ROWS_LINE, ROWS_FILE, ROWS_MODULE, ROWS_LABEL };
+
+/* As the label of rows: names of threads, with each number as '#', since the threads of a pool have
+ * numbers. */
+#define ROWS_POOL_LABEL "thread_name#"
 
 /* A value of --by. */
 struct rows_kind {
@@ -53,6 +61,8 @@ struct rows {
 	uint32_t *of;
 	size_t *first;
 	uint32_t *of_labels;   /* ROWS_LABEL: the row of each label set, else NULL */
+	unsigned char *waits;  /* by label set: enum waiting_set; NULL: there are no waits */
+	uint32_t *n_calls;     /* with waits, by stack: waiting_calls() */
 	enum rows_by by;
 	struct rows_private *priv;
 };
@@ -66,13 +76,16 @@ void rows_free(struct rows *r);
 CLEANUP_DEFINE(struct rows, rows_free)
 
 /* Walks the rows of one sample, leaf first: `for (struct rows_walk w = rows_begin(...);
- * rows_next(&w);)`, with w.row and w.is_inlined.  f may be NULL. */
+ * rows_next(&w);)`, with w.row, w.is_inlined and w.is_flat.  f may be NULL. */
 struct rows_walk {
 	const struct rows *rows;
 	const uint32_t *location, *location_end;
 	const uint32_t *at, *end;    /* the rest of the current location */
 	uint32_t row;
 	bool is_inlined;             /* into the next one */
+	bool is_flat;                /* the sample's flat cost belongs to this row */
+	const uint32_t *flat_from;   /* private: not to locations before this one */
+	bool had_flat;               /* private */
 };
 struct rows_walk rows_begin(const struct rows *r, const struct model *m, const struct filter *f,
 			    uint32_t sample);
@@ -87,6 +100,8 @@ static inline bool rows_next(struct rows_walk *w)
 	}
 	w->row = *w->at++;
 	w->is_inlined = w->at != w->end;
+	w->is_flat = !w->had_flat && (!w->flat_from || w->location > w->flat_from);
+	w->had_flat |= w->is_flat;
 	return true;
 }
 

@@ -84,15 +84,14 @@ static void add_samples(struct top *t, const struct model *m, const struct filte
 		int64_t value = model_value(m, i, type);
 		int64_t n = t->has_var ? model_magnitude(model_value(m, i, count_type)) : 0;
 		double var = n > 0 ? (double)value * (double)value / (double)n : 0;
+		if (value == 0 || (f && f->sample_idle && f->sample_idle[i]))
+			continue;
 		t->total = model_add(t->total, model_magnitude(value));
 		t->total_var += var;
-		if (value == 0)
-			continue;
-		bool is_leaf = true;
 		struct rows_walk w = rows_begin(r, m, f, i);
 		while (rows_next(&w)) {
 			struct top_row *row = &t->row[w.row];
-			if (is_leaf) {
+			if (w.is_flat) {
 				row->flat = model_add(row->flat, value);
 				row->flat_var += var;
 				t->shown = model_add(t->shown, model_magnitude(value));
@@ -102,7 +101,6 @@ static void add_samples(struct top *t, const struct model *m, const struct filte
 				row->cum_var += var;
 			}
 			seen[w.row] = i + 1;
-			is_leaf = false;
 		}
 	}
 }

@@ -4,7 +4,7 @@
 /*
  * The cost of each row (rows.h: a function, a line ...).  flat is its own cost; cum includes its
  * callees and counts a stack once even if the row occurs in it several times.  The numbers are
- * those of `go tool pprof -top`.
+ * those of `go tool pprof -top`, except for the flat cost of waits (rows.h).
  */
 
 #include "base/cleanup.h"
@@ -27,7 +27,7 @@ struct top_row {
 struct top {
 	struct top_row *row;         /* rows with a value, sorted by flat */
 	uint32_t n_rows;
-	int64_t total;               /* sum of the absolute values of all samples */
+	int64_t total;               /* sum of the absolute values of all samples, but idle ones */
 	int64_t shown;               /* of the samples that pass the filter and have a row */
 	double total_var;
 	bool has_var;                /* the profile says how many samples make up a value */

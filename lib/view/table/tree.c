@@ -116,9 +116,9 @@ static int build_tree(struct builder *g, struct tree *t, const struct model *m,
 		return -ENOMEM;
 	for (uint32_t i = 0; i < m->n_samples; i++) {
 		int64_t value = model_value(m, i, type);
-		t->total = model_add(t->total, model_magnitude(value));
-		if (value == 0)
+		if (value == 0 || (f && f->sample_idle && f->sample_idle[i]))
 			continue;
+		t->total = model_add(t->total, model_magnitude(value));
 		g->steps.n = 0;
 		struct rows_walk w = rows_begin(r, m, f, i);
 		while (rows_next(&w))

@@ -150,7 +150,7 @@ static void test_names(void)
 	size_t n = 0;
 	while (rows_kind_name(n))
 		n++;
-	tap_int(n, 5, "the names of all kinds");
+	tap_int(n, 6, "the names of all kinds");
 	tap_str(top_order_name(TOP_BY_CUM), "cum", "the name of an order");
 	tap_ok(!top_order_name(TOP_N_ORDERS), "there are no further orders");
 }
@@ -234,11 +234,61 @@ static void test_filters(void)
 	build_done(&b);
 }
 
+/* Waits: their flat cost belongs to the program's function, and idle threads are left out. */
+static void test_waits(void)
+{
+	struct build b;
+	struct table x;
+	BUILD(&b, "switches/count off_cpu/nanoseconds",
+	      "1,100 [[kernel.kallsyms]] [/lib/libc.so.6] fetch main "
+	      "; state=blocked thread_name=w-1",
+	      "1,20 [[kernel.kallsyms]] fetch main ; state=running thread_name=w-12",
+	      "1,3 [[kernel.kallsyms]] [/lib/libc.so.6] ; state=blocked thread_name=main",
+	      "1,4 [[kernel.kallsyms]] release main ; waiter=w-1 thread_name=main",
+	      "1,1000 [/lib/libc.so.6] loop ; state=blocked idle=event-loop thread_name=w-2",
+	      "1,2000 [/lib/libc.so.6] worker ; state=blocked idle=pool thread_name=w-3",
+	      "1,5 odd ; state=blocked idle=no thread_name=main");
+	make(&x, &b, NULL, ROWS_FUNCTION, NULL, NULL);
+	tap_int(x.t->total, 132, "the total is without idle threads");
+	row_is(&x, "fetch", 100, 120);
+	row_is(&x, "release", 4, 4);
+	row_is(&x, "[kernel.kallsyms]", 23, 127);
+	row_is(&x, "[libc.so.6]", 0, 103);
+	row_is(&x, "loop", 0, 0);
+	row_is(&x, "odd", 5, 5);
+	done(&x);
+	make(&x, &b, NULL, ROWS_FUNCTION, NULL,
+	     &(struct filter_spec){ .regex[FILTER_HIDE] = "fetch|release" });
+	row_is(&x, "main", 104, 124);
+	done(&x);
+	make(&x, &b, NULL, ROWS_FUNCTION, NULL,
+	     &(struct filter_spec){ .regex[FILTER_HIDE] = "fetch|release|main|odd" });
+	row_is(&x, "[kernel.kallsyms]", 127, 127);
+	done(&x);
+	make(&x, &b, NULL, ROWS_FUNCTION, NULL, &(struct filter_spec){ .keep_idle = true });
+	tap_int(x.t->total, 3132, "with them");
+	row_is(&x, "loop", 1000, 1000);
+	done(&x);
+	make(&x, &b, NULL, ROWS_LABEL, ROWS_POOL_LABEL,
+	     &(struct filter_spec){ .keep_idle = true });
+	row_is(&x, "w-#", 3120, 3120);
+	row_is(&x, "main", 12, 12);
+	tap_int(x.t->n_rows, 2, "threads with numbers are one pool");
+	done(&x);
+	build_done(&b);
+	BUILD(&b, "switches/count off_cpu/nanoseconds", "1,5 f ; tid=7", "1,6 g ; tid=8");
+	make(&x, &b, NULL, ROWS_LABEL, ROWS_POOL_LABEL, NULL);
+	row_is(&x, "(all threads)", 11, 11);
+	done(&x);
+	build_done(&b);
+}
+
 int main(void)
 {
 	test_counting();
 	test_names();
 	test_extremes();
 	test_filters();
+	test_waits();
 	return tap_done();
 }

@@ -1,0 +1,20 @@
+#ifndef CPROF_PROFILE_WAITLABEL_H
+#define CPROF_PROFILE_WAITLABEL_H
+
+/* The labels idle and wait, which follow from the names of a wait's frames. */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symbolize/runtime/waitframes.h"
+
+struct engine;
+struct label;
+struct names;
+
+/* Of a stack of a profile of waits, with the n labels that the sample has.  NULL: none, because
+ * nothing is known, the thread runs or wants to run, or it has a label with that key already. */
+const struct waitframes_label *waitlabel_find(const struct engine *g, const struct names *names,
+					      uint32_t stack, const struct label *set, size_t n);
+
+#endif

@@ -1,0 +1,62 @@
+#!/bin/sh
+# Threads that only wait for work: their labels, and how reports leave them out.
+. "$CPROF_SOURCE_ROOT/tests/lib.sh"
+need_perf
+
+background "$PROG/idlers" 100
+sleep 0.5
+run "$CPROF" record -e off-cpu --duration 1 -o i.pb.gz -p "$pid"
+kill "$pid"
+is "$status" 0 'recorded'
+profile 'pools and loops have their labels' i.pb.gz \
+	"labels('idle') == {'pool', 'event-loop'}" \
+	"abs(label_share('idle', 'pool') - 2 / 4) < 0.02" \
+	"0.05 < label_share('idle', 'event-loop') < 0.2"
+run "$CPROF" report --json i.pb.gz
+check 'what waits for something else is shown' "$PYTHON" - <<'END'
+import json
+t = json.load(open("out"))
+rows = {x["name"]: x for x in t["functions"]}
+second = t["duration_ns"]
+assert abs(rows["fetch"]["flat"] - second) < 0.02 * second, rows
+assert 0.3 * second < rows["handler"]["flat"] < 0.7 * second, rows
+assert "bioProcessBackgroundJobs" not in rows and "aeApiPoll" not in rows, rows
+assert abs(t["idle"]["pool"] - 2 * second) < 0.02 * second, t["idle"]
+assert 0.3 * second < t["idle"]["event-loop"] < 0.7 * second, t["idle"]
+assert sum(t["states"].values()) == t["total"] == sum(t["pools"].values()), t
+END
+run "$CPROF" report i.pb.gz
+like out '^Idle, not shown: pool 2[.0-9]*s, event-loop .* \(--idle shows it\)$' 'their sum is shown'
+like out '^States: blocked 1\.' 'so are the states'
+like out '^Threads: reader 1' 'and the threads'
+is "$(grep -A1 ' flat% ' out | tail -n 1 | sed 's/.* //')" fetch 'the table begins with the longest wait'
+run "$CPROF" report --idle --by pool i.pb.gz
+like out ' bio-#$' '--idle shows idle threads, and --by pool adds them up'
+run "$CPROF" record -e block --duration 1 -o b.pb.gz -- "$PROG/idlers" 0.5
+run "$CPROF" report b.pb.gz
+like out '^Idle, not shown: pool ' 'idle pools are left out of contention, too'
+
+# ---- real programs
+
+# idle_is PROGRAM PID SHARE: at least that part of its threads' time is recognised as idle
+idle_is() {
+	run "$CPROF" record -e off-cpu --duration 0.5 -o p.pb.gz -p "$2"
+	profile "$1: idle" p.pb.gz "1 - label_share('idle', None) >= $3"
+}
+if command -v redis-server >/dev/null; then
+	background redis-server --port 0 --unixsocket "$T/redis.sock" --save ''
+	wait_for 20 test -S "$T/redis.sock"
+	idle_is redis "$pid" 0.99
+	kill "$pid"
+else
+	skip 'redis' 'needs redis-server'
+fi
+if command -v node >/dev/null; then
+	background node -e 'require("net").createServer().listen("n.sock")'
+	wait_for 20 test -S "$T/n.sock"
+	idle_is node "$pid" 0.99
+	kill "$pid"
+else
+	skip 'node' 'needs node'
+fi
+finish
