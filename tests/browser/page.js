@@ -24,6 +24,7 @@ function is(got, want, name) {
 
 const url = (file, hash = '') => pathToFileURL(path.join(folder, file)) + hash;
 const READY = 'document.documentElement.dataset.ready > 0';
+const LEGEND = `[...document.querySelectorAll('#legend span')].map(e => e.textContent)`;
 // The top table as lines of text, with thin spaces as spaces.
 const ROWS = `[...document.querySelectorAll('#top tbody tr')].map(tr => [...tr.cells].map(td =>
 	(td.querySelector('button') || td).textContent.replace(/\\u202f/g, ' ')).slice(0, -1).join('|'))`;
@@ -241,6 +242,57 @@ async function folds(browser) {
 		is(p.errors, [], 'deep.html: no errors on the console');
 }
 
+// Colours as words, at places of the graph: [level, part of the width].
+const stateAt = places => `(() => { const c = document.querySelector('#graph canvas').getContext('2d'), r = devicePixelRatio,
+	w = document.getElementById('graph').clientWidth; return ${JSON.stringify(places)}.map(([level, x]) => {
+	const [red, green, blue] = c.getImageData(w * x * r, (level * 20 + 3) * r, 1, 1).data;
+	return green > red && green > blue ? 'green' : red > blue + 80 ? 'orange' : red > green + 30 ? 'red' : 'other'; }); })()`;
+
+async function waits(page) {
+	ok(/4\.00 s wall.*2\.00 threads on average.*6\.00 s idle hidden/.test(await page.eval(FACTS)),
+		'idle threads are not in the total, and their sum is shown', await page.eval(FACTS));
+	is(await page.eval(LEGEND), ['running 12.50%', 'preempted 12.50%', 'blocked 75.00%'], 'the legend has the states');
+	// main (2 s) | start_thread (2 s); fetch (1.5 s) | compute (0.5 s) below run
+	is(await page.eval(stateAt([[1, 0.02], [1, 0.2], [1, 0.4], [1, 0.9], [3, 0.45]])),
+		['green', 'orange', 'red', 'red', 'green'], 'boxes are divided by state');
+	await clickBox(page, '#graph', 3, 0.1);
+	await page.until(`location.hash.includes('zoom=')`);
+	ok(/^fetch.*blocked 66\.67%, preempted 33\.33%/.test(await page.eval(DETAIL)), 'a box says its states', await page.eval(DETAIL));
+	await page.key('0');
+	await page.click('#by-function');
+	await page.until(`location.hash.includes('color=function')`);
+	is(await page.eval(LEGEND), ['function', 'inlined', 'kernel'], 'the switch shows kinds of functions');
+	await page.key('c');
+	await page.until(`!location.hash.includes('color=')`);
+	ok(true, 'the key c switches back');
+	await page.click('[data-view=top]');
+	is(await page.eval(ROWS + '.slice(0, 3)'), ['2 000.00 ms|50.00%|2 000.00 ms|50.00%|serve', '1 500.00 ms|37.50%|1 500.00 ms|37.50%|fetch',
+		'500.00 ms|12.50%|500.00 ms|12.50%|clear_page'], 'waits belong to the function that waits');
+	await page.click('[data-view=graph]');
+	is(await page.eval(`document.getElementById('idle').textContent.replace(/\u202f/g, ' ')`), 'Show idle: 6.00 s', 'a button shows idle threads');
+	await page.click('#idle');
+	await page.until(`location.hash.includes('idle=1')`);
+	ok(/10\.00 s wall.*5\.00 threads on average/.test(await page.eval(FACTS)), 'then they are in the total', await page.eval(FACTS));
+	await page.click('[data-view=labels]');
+	await page.click('[data-key=idle][data-value=pool]');
+	await page.until(`document.querySelector('.chip')`);
+	ok(/40\.00% shown/.test(await page.eval(FACTS)), 'the label idle selects them', await page.eval(FACTS));
+	await page.click('.chip');
+	await page.click('[data-view=graph]');
+	await page.key('w');
+	await page.until(`!location.hash.includes('idle=')`);
+	ok(true, 'the key w hides them');
+	await page.select('#values', '1.1');
+	is(await page.eval(`[$ => 0, 'color-pick', 'idle'].slice(1).map(id => document.getElementById(id).hidden)`), [true, true],
+		'a profile without waits has no such switches');
+}
+
+async function comparesWaits(page) {
+	await page.click('[data-view=top]');
+	const fetch = (await page.eval(ROWS)).find(r => r.endsWith('fetch'));
+	ok(/^37\.50%\|50\.00%\|/.test(fetch), 'shares of a comparison are without idle threads', fetch);
+}
+
 async function main() {
 	const browser = await Browser.start(folder);
 	const end = code => {
@@ -250,6 +302,7 @@ async function main() {
 	process.on('SIGTERM', () => end(1));
 	try {
 		for (const [file, steps, options] of [['main.html', tries, {}], ['diff.html', compares, { dark: true }],
+			['waits.html', waits, {}], ['later.html', comparesWaits, {}],
 			['hostile.html', resists, { width: 390, height: 780, mobile: true }]]) {
 			const page = await browser.open(url(file), options);
 			await page.until(READY);

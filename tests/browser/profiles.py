@@ -2,6 +2,7 @@
 """Profiles for testing the page of `cprof report --html`.
 
     profiles.py small FOLDER         several small ones, whose numbers can be added up by eye
+    profiles.py waits FOLDER         wall.pb.gz and later.pb.gz, with states of threads
     profiles.py large N FILE [SEED]  one with N distinct stacks
     profiles.py walk N FILE          one with N distinct stacks of three functions that call each other
     profiles.py deep FILE            one whose boxes are too many for a page
@@ -37,11 +38,12 @@ def packed(field, values):
 
 class Profile:
     """Frames are names, or tuples of names inlined at one address, innermost first. A name is
-    NAME or NAME@FILE:LINE; one that begins with "k:" is the kernel's."""
+    NAME or NAME@FILE:LINE; one that begins with "k:" is the kernel's, with "c:" the C library's."""
 
     def __init__(self, types, period_type, seconds=2):
         self.strings = {"": 0}
         self.functions, self.locations = {}, {}
+        self.has_library = False
         self.parts = []
         for type_, unit in types:
             self.parts.append(message(1, self.value_type(type_, unit)))
@@ -72,14 +74,19 @@ class Profile:
             return self.locations[frame]
         id_ = self.locations[frame] = len(self.locations) + 1
         names = frame if isinstance(frame, tuple) else (frame,)
-        kernel = names[0].startswith("k:")
+        kernel, library = names[0].startswith("k:"), names[0].startswith("c:")
+        if library and not self.has_library:
+            self.has_library = True
+            self.parts.append(message(3, number(1, 3) + number(2, 0x20000000) + number(3, 0x30000000)
+                                      + number(5, self.string("/lib/libc.so.6")) + number(7, 1)))
         lines = b""
         for name in names:
-            name, _, place = name.removeprefix("k:").partition("@")
+            name, _, place = name.removeprefix("k:").removeprefix("c:").partition("@")
             file, _, line = (place or "app.c:1").rpartition(":")
             lines += message(4, number(1, self.function(name, file)) + number(2, int(line)))
-        address = 0xffffffff80000000 + 16 * id_ if kernel else 0x1000 + 16 * id_
-        self.parts.append(message(4, number(1, id_) + number(2, 2 if kernel else 1)
+        start, mapping = (0xffffffff80000000, 2) if kernel else (0x20000000, 3) if library else (0x1000, 1)
+        address = start + 16 * id_
+        self.parts.append(message(4, number(1, id_) + number(2, mapping)
                                   + number(3, address) + lines))
         return id_
 
@@ -136,6 +143,27 @@ def small(folder):
     p.write(folder + "/hostile.pb.gz")
     with open(folder + "/main.c", "w", encoding="utf-8") as f:
         f.write("".join("/* line %d </script> */\n" % n for n in range(1, 61)))
+
+
+def waits(folder):
+    """Two seconds of five threads: one that runs, waits and is preempted, one that reads, and three
+    that only wait for work. Later, the first one waits twice as long."""
+    types = [("samples", "count"), ("wall", "nanoseconds")]
+    for name, factor in (("wall", 1), ("later", 2)):
+        p = Profile(types, ("wall", "nanoseconds"))
+
+        def add(thread, stack, n, ms, state, idle=None):
+            labels = [("thread_name", thread), ("state", state)] + ([("idle", idle)] if idle else [])
+            p.sample(stack, [n, ms * MS], labels)
+        add("main", ["main", "run", "compute", "k:clear_page"], 500, 500, "running")
+        add("main", ["main", "run", "fetch", "c:poll", "k:schedule"], 90 * factor, 1000 * factor, "blocked")
+        add("main", ["main", "run", "fetch", "k:schedule"], 10, 500, "preempted")
+        add("io-1", ["c:start_thread", "serve", "c:read", "k:schedule"], 40, 1000, "blocked")
+        add("io-2", ["c:start_thread", "serve", "c:read", "k:schedule"], 40, 1000, "blocked")
+        add("loop", ["c:start_thread", "uv_run", "c:epoll_wait", "k:schedule"], 1, 2000, "blocked", "event-loop")
+        add("w-1", ["c:start_thread", "worker", "c:futex", "k:schedule"], 1, 2000, "blocked", "pool")
+        add("w-2", ["c:start_thread", "worker", "c:futex", "k:schedule"], 1, 2000, "blocked", "pool")
+        p.write("%s/%s.pb.gz" % (folder, name))
 
 
 def deep(path):
@@ -196,6 +224,8 @@ def large(n, path, seed=1):
 if __name__ == "__main__":
     if sys.argv[1] == "small":
         small(sys.argv[2])
+    elif sys.argv[1] == "waits":
+        waits(sys.argv[2])
     elif sys.argv[1] == "walk":
         walk(int(sys.argv[2]), sys.argv[3])
     elif sys.argv[1] == "deep":

@@ -37,6 +37,7 @@
 #define HTML_FRAME_KERNEL 2
 #define HTML_FRAME_NAMED 4 /* name is a function's, not derived from the module */
 #define HTML_FRAME_FOLDED 8 /* stands for smaller callees */
+#define HTML_FRAME_CALL 16 /* in a profile of waits: only waits on behalf of its caller */
 
 struct html_data {
 	VEC(uint8_t) bytes;

@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "view/html/html-data.h"
 #include "view/model/scale.h"
+#include "view/model/waiting.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -35,6 +36,8 @@ static void frames_of_location(struct html_tables *tables, struct html_side *s, 
 	if (f && f->location_out[l])
 		return;
 	struct html_frame base = { .flags = is_kernel(m, loc) ? HTML_FRAME_KERNEL : 0 };
+	if (s->rows->waits && waiting_is_call(m, loc))
+		base.flags |= HTML_FRAME_CALL;
 	if (loc->mapping != MODEL_NONE)
 		base.module = html_string(tables,
 					  model_string(m, m->mapping[loc->mapping].filename));

@@ -43,7 +43,7 @@ int waiting_sets(const struct model *m, unsigned char **ret)
 	return 0;
 }
 
-static bool is_call(const struct model *m, const struct model_location *l)
+bool waiting_is_call(const struct model *m, const struct model_location *l)
 {
 	struct waitframes_frame f = { "", "" };
 	if (l->mapping != MODEL_NONE)
@@ -64,7 +64,7 @@ uint32_t *waiting_calls(const struct model *m)
 		return NULL;
 	}
 	for (uint32_t i = 0; i < m->n_locations; i++)
-		call[i] = is_call(m, &m->location[i]);
+		call[i] = waiting_is_call(m, &m->location[i]);
 	for (uint32_t i = 0; i < m->n_stacks; i++) {
 		const struct model_stack *s = &m->stack[i];
 		uint32_t n = 0;

@@ -17,6 +17,9 @@ enum waiting_set {
 /* By label set: enum waiting_set bits; NULL if none has any.  -ENOMEM. */
 int waiting_sets(const struct model *m, unsigned char **ret);
 
+/* Does this code only wait on behalf of its caller? */
+bool waiting_is_call(const struct model *m, const struct model_location *l);
+
 /* By stack: how many of its innermost locations only wait on behalf of their caller; 0 if all do.
  * The caller frees it.  NULL: out of memory. */
 uint32_t *waiting_calls(const struct model *m);

@@ -10,11 +10,18 @@ const ALPHA = 0.01;
 
 let data, graphs;
 const state = { view: 'graph', event: 0, type: 0, by: 'function', group: '', side: 0, rootAtBottom: false,
-	search: '', zoom: [], name: '', filters: new Map(), sort: 'flat', ascending: false };
+	search: '', zoom: [], name: '', filters: new Map(), sort: 'flat', ascending: false,
+	idle: false, color: 'state' };
 // Computed from the state: rows, tree, sums, comparing, scale, total; and the keys they belong to.
 const model = { key: '', rows: new Map() };
 
 const event = () => data.events[state.event];
+// The colours of a comparison are those of changes.
+const isByState = () => state.color === 'state' && event().hasStates && event().sides.length < 2;
+const idleSum = () => event().idle[0].total[state.type];
+const hidesIdle = () => !state.idle && !state.filters.has('idle') && idleSum() > 0;
+// Idle samples are those with a value of the label idle.
+const filters = () => hidesIdle() ? new Map([...state.filters, ['idle', new Set([NO_VALUE])]]) : state.filters;
 const unit = () => event().types[state.type].unit;
 
 // ---- the address ----
@@ -82,6 +89,8 @@ function stateText() {
 	for (const [key, values] of state.filters)
 		for (const value of values)
 			p.append('label', key + '=' + value);
+	put('idle', state.idle ? '1' : '', '');
+	put('color', state.color, 'state');
 	put('zoom', zoomText(), '');
 	return p.toString();
 }
@@ -99,6 +108,8 @@ function readState(text) {
 	state.group = model.labelKeys.has(get('group', '')) ? get('group', '') : '';
 	state.side = get('side', '0') === '1' && event().sides.length > 1 ? 1 : 0;
 	state.rootAtBottom = get('flame', '') === '1';
+	state.idle = get('idle', '') === '1';
+	state.color = oneOf(get('color', 'state'), ['state', 'function']);
 	state.search = get('search', '');
 	state.name = get('name', '');
 	state.ascending = get('sort', '').startsWith('-');
@@ -123,7 +134,7 @@ function writeState(step) {
 // ---- the model ----
 
 function compute() {
-	const filterKey = [...state.filters].map(([k, v]) => k + '=' + [...v].sort()).sort().join('\0');
+	const filterKey = [...filters()].map(([k, v]) => k + '=' + [...v].sort()).sort().join('\0');
 	const key = [state.event, state.type, state.by, state.group, state.side, filterKey].join('\0');
 	if (key === model.key)
 		return;
@@ -131,14 +142,16 @@ function compute() {
 		model.rows.set(state.by, makeRows(data, state.by));
 	const rows = model.rows.get(state.by);
 	model.key = key;
-	model.query = { type: state.type, rows, group: state.group, filters: state.filters, side: state.side };
+	model.query = { type: state.type, rows, group: state.group, filters: filters(), side: state.side,
+		waits: data.waits };
+	model.event = hidesIdle() ? withoutIdle(event(), event().idle) : event();
 	model.tree = buildTree(data, event(), model.query);
-	model.total = event().sides[0].total[state.type];
+	model.total = model.event.sides[0].total[state.type];
 	model.sums = null;
 	model.sandwich = null;
 	model.comparing = null;
 	if (event().sides.length > 1) {
-		const comparer = new Comparer(event(), state.type, data.norm);
+		const comparer = new Comparer(model.event, state.type, data.norm);
 		model.comparing = { comparer, z: zFor(ALPHA / (2 * model.tree.n + 1)) };
 	}
 	model.matches = null;
@@ -222,7 +235,7 @@ function refresh(step) {
 const SHOW = {
 	graph() {
 		const { main } = graphs;
-		main.show(model.tree, { rootAtBottom: state.rootAtBottom, comparing: model.comparing });
+		main.show(model.tree, { rootAtBottom: state.rootAtBottom, comparing: model.comparing, byState: isByState() });
 		const node = nodeOfPath(model.tree, state.zoom);
 		if (main.zoomed !== node)
 			main.zoom(node);
@@ -316,6 +329,11 @@ function showControls() {
 		$('search').value = state.search;
 	$('icicle').ariaPressed = !state.rootAtBottom;
 	$('flame').ariaPressed = state.rootAtBottom;
+	$('color-pick').hidden = !event().hasStates || event().sides.length > 1;
+	$('by-state').ariaPressed = state.color === 'state';
+	$('by-function').ariaPressed = state.color !== 'state';
+	$('idle').hidden = !idleSum() || state.filters.has('idle');
+	$('idle').textContent = (state.idle ? 'Hide idle: ' : 'Show idle: ') + formatValue(idleSum(), unit());
 	showFacts();
 }
 
@@ -324,7 +342,12 @@ function showFacts() {
 	$('title').textContent = base ? fresh.name + ' compared with ' + base.name : fresh.name;
 	document.title = $('title').textContent + ' \u2013 cprof';
 	const shown = model.tree.weight[0];
-	facts.push(formatValue(model.total, unit()) + ' ' + event().types[state.type].type);
+	const { type } = event().types[state.type];
+	facts.push(formatValue(model.total, unit()) + ' ' + type);
+	if (THREAD_TIME.includes(type) && fresh.duration > 0)
+		facts.push((model.total / fresh.duration).toFixed(2) + ' threads on average');
+	if (hidesIdle())
+		facts.push(formatValue(idleSum(), unit()) + ' idle hidden');
 	if (!state.side && shown < model.total && formatShare(shown, model.total) !== '100%')
 		facts.push(formatShare(shown, model.total) + ' shown');
 	if (model.tree.folded.size) {
@@ -354,7 +377,7 @@ function showChips() {
 }
 
 function showLegend() {
-	const items = legendItems(model.comparing).map(([name, color, dashed]) => {
+	const items = legendItems(model.comparing, isByState() ? model.tree : null).map(([name, color, dashed]) => {
 		const item = make('span', dashed ? 'dashed' : '', name), swatch = make('i');
 		swatch.style.background = color;
 		item.prepend(swatch);
@@ -377,6 +400,8 @@ function describe(graph, i) {
 			comparer.format(c.delta, unit(), true) + (c.error ? ' \u00b1 ' + comparer.format(c.error, unit()) : '') +
 			(comparer.isSignificant(c, z) === false ? ', within chance' : ''));
 	}
+	if (isByState() && graph === graphs.main)
+		facts.push(shareOfStates(tree, i));
 	const tags = [];
 	if (row >= 0 && row < rows.n) {
 		if (rows.isKernel[row])
@@ -513,6 +538,10 @@ function keyed(e) {
 		set({ view: VIEWS[Number(e.key) - 1] });
 	} else if (e.key === 'i') {
 		set({ rootAtBottom: !state.rootAtBottom });
+	} else if (e.key === 'c') {
+		set({ color: state.color === 'state' ? 'function' : 'state' });
+	} else if (e.key === 'w') {
+		set({ idle: !state.idle });
 	} else if (e.key === 'd') {
 		setTheme(!isDark());
 	} else if ((e.key === 's' || e.key === 'l') && row >= 0 && row < model.tree.rows.n) {
@@ -550,6 +579,7 @@ function fillControls() {
 		$('group').append(option);
 	}
 	$('group-pick').hidden = !model.labelKeys.size;
+	$('help-waits').hidden = !data.events.some(e => e.hasStates);
 	$('help-diff').hidden = !data.events.some(e => e.sides.length > 1);
 }
 
@@ -578,6 +608,9 @@ function listen() {
 	$('search').addEventListener('input', e => set({ search: e.target.value }, false));
 	$('icicle').addEventListener('click', () => set({ rootAtBottom: false }));
 	$('flame').addEventListener('click', () => set({ rootAtBottom: true }));
+	$('by-state').addEventListener('click', () => set({ color: 'state' }));
+	$('by-function').addEventListener('click', () => set({ color: 'function' }));
+	$('idle').addEventListener('click', () => set({ idle: !state.idle }));
 	$('unzoom').addEventListener('click', () => set({ zoom: [] }));
 	$('help').addEventListener('click', () => $('help-dialog').showModal());
 	$('theme').addEventListener('click', () => setTheme(!isDark()));
@@ -602,6 +635,11 @@ async function start() {
 		return;
 	}
 	model.labelKeys = labelKeys(data);
+	data.waits = readWaits(data);
+	for (const e of data.events) {
+		e.idle = sumIdle(e, data.waits);
+		e.hasStates = hasStates(e, data.waits);
+	}
 	fillControls();
 	graphs = makeGraphs();
 	listen();

@@ -8,6 +8,8 @@ const PALETTES = {
 		kernel: ['#a5c1dc', '#97b7d6', '#b2cbe2', '#9fbdd2'],
 		root: '#e7e2d9', group: ['#c9d6c0', '#bccdb1', '#d3ddcb'], match: '#b387d9', dash: '#b98a4a',
 		same: '#e2ddd4',
+		states: { running: '#9fcf93', runnable: '#e9d27a', preempted: '#eeb06a', blocked: '#e39a94',
+			sleeping: '#a9c3e0', disk: '#c3a5dc', other: '#cfc8bc' },
 		grown: ['#f7d9cf', '#f2bdae', '#ea9c88', '#df7a63', '#cf5b44'],
 		shrunk: ['#d5e2f0', '#b9d0e7', '#95b9db', '#6f9fce', '#4f86bf'],
 	},
@@ -18,6 +20,8 @@ const PALETTES = {
 		kernel: ['#7ea3c7', '#7099bf', '#8eb0d0', '#7a9fb8'],
 		root: '#8f887c', group: ['#9fb392', '#92a885', '#adbfa1'], match: '#bb93e6', dash: '#6d5126',
 		same: '#8d877d',
+		states: { running: '#7fb573', runnable: '#cdb65d', preempted: '#d3934c', blocked: '#cf7f78',
+			sleeping: '#86a8cb', disk: '#a887c6', other: '#9b948a' },
 		grown: ['#c9a79c', '#d39a88', '#da8973', '#de745a', '#e0604a'],
 		shrunk: ['#a3b3c4', '#90adc8', '#7aa5cf', '#6199d3', '#4c8dd6'],
 	},
@@ -52,7 +56,15 @@ function frameColor(tree, i, comparing) {
 	return set[shade % set.length];
 }
 
-function legendItems(comparing) {
+function stateColor(name) {
+	return palette.states[name] || palette.states.other;
+}
+
+// tree: the one that is coloured by state, or null.
+function legendItems(comparing, tree) {
+	if (tree)
+		return tree.stateNames.map((name, k) => [tree.states[k][0], name]).filter(([sum]) => sum > 0)
+			.map(([sum, name]) => [name + ' ' + formatShare(sum, tree.weight[0]), stateColor(name)]);
 	if (comparing)
 		return [['shrunk', palette.shrunk[3]], ['within chance', palette.same], ['grown', palette.grown[3]]];
 	return [['function', palette.user[0]], ['inlined', palette.inlined[0], true], ['kernel', palette.kernel[0]]];

@@ -39,13 +39,15 @@ class Graph {
 		new ResizeObserver(() => this.resized()).observe(this.scroller);
 	}
 
-	show(tree, { rootAtBottom, comparing }) {
+	// byState: colours are those of the states of threads.
+	show(tree, { rootAtBottom, comparing, byState }) {
 		const turned = this.tree === null || rootAtBottom !== this.rootAtBottom;
 		if (tree !== this.tree)
 			this.zoomed = 0, this.chosen = -1, this.hovered = -1;
 		this.tree = tree;
 		this.rootAtBottom = rootAtBottom;
 		this.comparing = comparing;
+		this.byState = byState;
 		this.colors = new Map();
 		this.layOut();
 		if (turned)
@@ -176,6 +178,8 @@ class Graph {
 			const isMatch = matches && row >= 0 && matches[row];
 			c.fillStyle = isMatch ? palette.match : this.color(i);
 			c.fillRect(x, y, w - gap, h);
+			if (this.byState && !isMatch && i)
+				this.drawStates(c, i, x, y, w - gap);
 			if (tree.inlined[i] && w > 6 && !isMatch && !this.comparing) {
 				c.strokeStyle = palette.dash;
 				c.setLineDash([2, 2]);
@@ -197,6 +201,17 @@ class Graph {
 			c.fillStyle = isDim ? palette.dimText : palette.text;
 			c.fillText(name.length <= letters ? name : name.slice(0, letters - 1) + '…', x + 5, y + h / 2 + 0.5);
 		}
+	}
+
+	// A box is divided by the time in each state.
+	drawStates(c, i, x, y, w) {
+		const { tree } = this, scale = tree.weight[i] > 0 ? w / tree.weight[i] : 0;
+		let at = x;
+		tree.states.forEach((values, k) => {
+			c.fillStyle = stateColor(tree.stateNames[k]);
+			c.fillRect(at, y, Math.min(values[i] * scale, x + w - at), ROW_HEIGHT - 1);
+			at += values[i] * scale;
+		});
 	}
 
 	nameOf(i) {

@@ -4,7 +4,7 @@
 // node 0 is the root, and parents precede their children. The rules are those of
 // lib/view/table/rows.c, tree.c and top.c.
 
-const INLINED = 1, KERNEL = 2, NAMED = 4, FOLDED = 8;
+const INLINED = 1, KERNEL = 2, NAMED = 4, FOLDED = 8, CALL = 16;
 
 function moduleName(path) {
 	if (!path)
@@ -53,7 +53,7 @@ function makeRows(data, by) {
 		return clean.get(id);
 	};
 	const rows = { by, n: 0, folded: -1, of: new Int32Array(f.n), name: [], file: [], module: [], line: [],
-		isKernel: [], isInlined: [], isCalled: [], shade: [] };
+		isKernel: [], isInlined: [], isCalled: [], isCall: [], shade: [] };
 	for (let i = 0; i < f.n; i++) {
 		const [key, name] = frameKey(data, by, i, paths);
 		let row = ids.get(key);
@@ -67,6 +67,7 @@ function makeRows(data, by) {
 			rows.isKernel.push(false);
 			rows.isInlined.push(false);
 			rows.isCalled.push(false);
+			rows.isCall.push(true);
 			rows.shade.push(hashName(name));
 		}
 		rows.of[i] = row;
@@ -77,6 +78,8 @@ function makeRows(data, by) {
 			rows.line[row] = f.line[i];
 		}
 		rows.module[row] = rows.module[row] || data.strings[f.module[i]];
+		if (!(f.flags[i] & CALL))
+			rows.isCall[row] = false;
 		if (f.flags[i] & KERNEL)
 			rows.isKernel[row] = true;
 		if (f.flags[i] & INLINED && by !== 'module')
@@ -96,7 +99,8 @@ function hashName(name) {
 
 // Children by (parent, row), in typed arrays: a Map of this size is several times slower.
 class TreeBuilder {
-	constructor(nSides) {
+	// nStates: the states of threads to be distinguished.
+	constructor(nSides, nStates = 0) {
 		this.n = 1;
 		this.cap = 1024;
 		this.parent = new Int32Array(this.cap);
@@ -104,7 +108,12 @@ class TreeBuilder {
 		this.inlined = new Uint8Array(this.cap);
 		this.self = [];
 		this.variance = [];
+		this.states = Array.from({ length: nStates }, () => new Float64Array(this.cap));
+		this.flat = [];         // self, but of waits where the program waits
+		this.flatVariance = [];
 		for (let i = 0; i < nSides; i++) {
+			this.flat.push(new Float64Array(this.cap));
+			this.flatVariance.push(new Float64Array(this.cap));
 			this.self.push(new Float64Array(this.cap));
 			this.variance.push(new Float64Array(this.cap));
 		}
@@ -128,6 +137,9 @@ class TreeBuilder {
 		this.inlined = more(this.inlined);
 		this.self = this.self.map(more);
 		this.variance = this.variance.map(more);
+		this.flat = this.flat.map(more);
+		this.flatVariance = this.flatVariance.map(more);
+		this.states = this.states.map(more);
 		this.cap *= 2;
 		this.slots = new Int32Array(this.cap * 4);
 		const mask = this.slots.length - 1;
@@ -165,7 +177,8 @@ class TreeBuilder {
 		const t = { n, rows, parent: this.parent.subarray(0, n), row: this.row.subarray(0, n),
 			inlined: this.inlined.subarray(0, n), self: this.self.map(a => a.subarray(0, n)),
 			selfVariance: this.variance.map(a => a.subarray(0, n)), weight: new Float64Array(n),
-			folded: this.folded,
+			flat: this.flat.map(a => a.subarray(0, n)), flatVariance: this.flatVariance.map(a => a.subarray(0, n)),
+			states: this.states.map(a => a.slice(0, n)), folded: this.folded,
 			depth: new Int32Array(n) };
 		t.cum = t.self.map(a => a.slice());
 		t.variance = t.selfVariance.map(a => a.slice());
@@ -174,6 +187,8 @@ class TreeBuilder {
 		for (let i = n - 1; i > 0; i--) {
 			const p = t.parent[i];
 			t.weight[p] += t.weight[i];
+			for (const values of t.states)
+				values[p] += values[i];
 			for (let s = 0; s < t.cum.length; s++) {
 				t.cum[s][p] += t.cum[s][i];
 				t.variance[s][p] += t.variance[s][i];
@@ -242,9 +257,9 @@ function allowedSets(data, filters, except) {
 
 // ---- trees ----
 
-// query: type, rows, group (a label's key or ''), filters, side (for the widths).
+// query: type, rows, group (a label's key or ''), filters, side (for the widths), waits.
 function buildTree(data, event, query) {
-	const builder = new TreeBuilder(event.sides.length);
+	const { waits } = query, builder = new TreeBuilder(event.sides.length, waits.states.length);
 	const nodes = event.nodes, flags = data.frames.flags;
 	const allowed = allowedSets(data, query.filters);
 	const nodeAt = new Int32Array(nodes.n), stamp = new Int32Array(nodes.n);
@@ -270,15 +285,27 @@ function buildTree(data, event, query) {
 		}
 		return at;
 	};
+	// The innermost node that does more than waiting for its caller.
+	const siteOf = at => {
+		let site = at;
+		while (site > 0 && rows.isCall[builder.row[site]])
+			site = builder.parent[site];
+		return site > 0 && builder.row[site] < rows.n ? site : at;
+	};
 	const add = (side, samples, i, mark) => {
 		const value = samples.values[query.type][i];
 		if (!value)
 			return;
-		const at = treeNode(samples.node[i], mark);
+		const at = treeNode(samples.node[i], mark), set = samples.labels[i];
+		const site = waits.isCall[set] ? siteOf(at) : at;
 		builder.self[side][at] += value;
+		builder.flat[side][site] += value;
+		if (side === query.side && waits.stateOf[set] >= 0)
+			builder.states[waits.stateOf[set]][at] += Math.abs(value);
 		if (event.countType >= 0) {
-			const n = Math.abs(samples.values[event.countType][i]);
-			builder.variance[side][at] += n ? value * value / n : 0;
+			const n = Math.abs(samples.values[event.countType][i]), variance = n ? value * value / n : 0;
+			builder.variance[side][at] += variance;
+			builder.flatVariance[side][site] += variance;
 		}
 	};
 
@@ -304,7 +331,9 @@ function buildTree(data, event, query) {
 		for (let i = 0; i < list.length; i += 2)
 			add(list[i], event.sides[list[i]].samples, list[i + 1], g + 1);
 	});
-	return builder.finish(rows, query.side);
+	const tree = builder.finish(rows, query.side);
+	tree.stateNames = waits.states;
+	return tree;
 }
 
 // Groups are rows of their own after the others.
@@ -433,8 +462,8 @@ function sumRows(tree, event, query) {
 		if (row < 0 || row >= n)
 			return;
 		for (let s = 0; s < nSides; s++) {
-			sums.flat[s][row] += tree.self[s][i];
-			sums.flatVariance[s][row] += tree.selfVariance[s][i];
+			sums.flat[s][row] += tree.flat[s][i];
+			sums.flatVariance[s][row] += tree.flatVariance[s][i];
 			if (!onPath[row]) {
 				sums.cum[s][row] += tree.cum[s][i];
 				sums.cumVariance[s][row] += tree.variance[s][i];
