@@ -280,9 +280,11 @@ add_sample(struct engine *g, const struct record *r, const struct engine_values 
 	ev->n_samples += n;
 	ev->value += value;
 	ev->n_own += pid == g->options.own_pid ? n : 0;
-	if (!g->window.first_ns)
+	/* Samples of several CPUs are in any order. */
+	if (!g->window.first_ns || r->time_ns < g->window.first_ns)
 		g->window.first_ns = r->time_ns;
-	g->window.last_ns = r->time_ns;
+	if (r->time_ns > g->window.last_ns)
+		g->window.last_ns = r->time_ns;
 
 	if (!place_sample(g, r, pid, tid, &v, &at)) {
 		g->walk.stats.n_dropped += n;

@@ -126,11 +126,11 @@ void shards_prepare(struct shard *s, const struct engine *total)
 
 /* ---- records ------------------------------------------------------------------------- */
 
-static void note_growth(struct shard *s, uint64_t position)
+static void note_growth(struct shard *s, struct share_place place)
 {
 	const struct engine *g = &s->engine;
 	const struct shards_step now = {
-		position, g->frames.n, g->stacks.n, g->labels.n, g->counts.n,
+		place, g->frames.n, g->stacks.n, g->labels.n, g->counts.n,
 	};
 	if (now.n_stacks == s->last.n_stacks && now.n_counts == s->last.n_counts &&
 	    now.n_sets == s->last.n_sets && now.n_frames == s->last.n_frames)
@@ -140,7 +140,7 @@ static void note_growth(struct shard *s, uint64_t position)
 	s->last = now;
 }
 
-void shards_feed(struct shard *s, const struct record *r, uint64_t position)
+void shards_feed(struct shard *s, const struct record *r, struct share_place place)
 {
 	switch (r->type) {
 	case PERF_RECORD_THROTTLE:
@@ -151,7 +151,7 @@ void shards_feed(struct shard *s, const struct record *r, uint64_t position)
 		break;
 	}
 	engine_feed(&s->engine, r);
-	note_growth(s, position);
+	note_growth(s, place);
 }
 
 /* ---- numbers ---------------------------------------------------------------------------- */
@@ -400,14 +400,20 @@ static int move_to(struct engine *to, struct shards_move *m, const struct shards
 	return r;
 }
 
+static bool comes_before(const struct shards_move *a, const struct shards_move *b)
+{
+	struct share_place x = a->shard->step.v[a->next].place;
+	struct share_place y = b->shard->step.v[b->next].place;
+	return x.segment != y.segment ? x.segment < y.segment : x.at < y.at;
+}
+
 static struct shards_move *oldest_step(struct shards_move *m, size_t n)
 {
 	struct shards_move *oldest = NULL;
 	for (size_t i = 0; i < n; i++) {
 		if (m[i].next == m[i].shard->step.n)
 			continue;
-		if (!oldest || m[i].shard->step.v[m[i].next].position <
-			       oldest->shard->step.v[oldest->next].position)
+		if (!oldest || comes_before(&m[i], oldest))
 			oldest = &m[i];
 	}
 	return oldest;

@@ -18,13 +18,14 @@
 #include "base/host.h"
 #include "base/vec.h"
 #include "engine/engine.h"
+#include "source/share.h"
 
 struct err;
 struct record;
 
 /* The sizes of the tables after a record. */
 struct shards_step {
-	uint64_t position;             /* share_position */
+	struct share_place place;
 	uint32_t n_frames, n_stacks, n_sets, n_counts;
 };
 
@@ -50,7 +51,7 @@ size_t shards_files_each(uint32_t n);
 void shards_prepare(struct shard *s, const struct engine *total);
 
 /* Feeds a record of the shard's own or of the side band. */
-void shards_feed(struct shard *s, const struct record *r, uint64_t position);
+void shards_feed(struct shard *s, const struct record *r, struct share_place place);
 
 /* After a round: moves numbers (samples, losses, how stacks ended) into the total engine, and
  * divides the memory that is left among all. */

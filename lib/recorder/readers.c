@@ -5,13 +5,10 @@
  * ids divides the target's threads among the readers, so these have about the same work.  A round
  * that is too small to be worth waking threads is processed by the caller's thread for all readers,
  * one after the other.
- *
- * The threads take no signals.  Their priority is the caller's matter, as that of its own thread.
  */
 
 #include "recorder/readers.h"
 
-#include "base/clock.h"
 #include "base/err.h"
 #include "engine/gc-files.h"
 #include "engine/gc-threads.h"
@@ -20,29 +17,12 @@
 
 #include <errno.h>
 #include <linux/perf_event.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 /* Some dozen samples: waking a thread and waiting for it costs as much as a few. */
 #define WAKE_BYTES_MIN 65536u
-
-struct readers_thread {
-	struct readers *of;
-	uint32_t index;                /* of its shard */
-	pthread_t id;
-	int r;                         /* of the last round */
-	struct err e;
-};
-
-void readers_init(struct readers *rs, struct source *source, struct engine *total)
-{
-	*rs = (struct readers){ .source = source, .total = total, .owner = getpid() };
-	pthread_mutex_init(&rs->lock, NULL);
-	pthread_cond_init(&rs->begin, NULL);
-	pthread_cond_init(&rs->end, NULL);
-}
 
 /* ---- one reader's part of a round ---------------------------------------------------- */
 
@@ -52,89 +32,39 @@ static int read_shard(struct readers *rs, uint32_t index, struct err *e)
 	struct record record;
 	int r;
 	applabels_poll(&s->engine.app);
+	share_read(rs->source, index);
 	while ((r = share_next(rs->source, index, &record, e)) == SOURCE_RECORD) {
 		if (index == 0 && record.type != PERF_RECORD_SAMPLE)
 			engine_feed(rs->total, &record);
-		shards_feed(s, &record, share_position(rs->source, index));
+		shards_feed(s, &record, share_place(rs->source, index));
 	}
 	return r < 0 ? r : 0;
 }
 
-/* ---- threads ------------------------------------------------------------------------- */
-
-static void announce(const struct readers *rs, bool begins)
+static int take_part(void *ctx, uint32_t index, struct err *e)
 {
-	if (rs->on_thread)
-		rs->on_thread(rs->on_thread_ctx, begins);
+	struct readers *rs = ctx;
+	share_scan(rs->source, index);
+	readerpool_meet(&rs->pool);
+	return read_shard(rs, index, e);
 }
 
-static void *run_thread(void *arg)
-{
-	struct readers_thread *t = arg;
-	struct readers *rs = t->of;
-	uint64_t round = 0;
-	announce(rs, true);
-	pthread_mutex_lock(&rs->lock);
-	for (;;) {
-		while (rs->round == round && !rs->is_over)
-			pthread_cond_wait(&rs->begin, &rs->lock);
-		if (rs->is_over)
-			break;
-		round = rs->round;
-		pthread_mutex_unlock(&rs->lock);
-		t->r = read_shard(rs, t->index, &t->e);
-		pthread_mutex_lock(&rs->lock);
-		if (--rs->n_busy == 0)
-			pthread_cond_signal(&rs->end);
-	}
-	pthread_mutex_unlock(&rs->lock);
-	announce(rs, false);
-	return NULL;
-}
+/* ---- their number -------------------------------------------------------------------- */
 
-static void stop_threads(struct readers *rs)
+void readers_init(struct readers *rs, struct source *source, struct engine *total)
 {
-	pthread_mutex_lock(&rs->lock);
-	rs->is_over = true;
-	pthread_cond_broadcast(&rs->begin);
-	pthread_mutex_unlock(&rs->lock);
-	for (uint32_t i = 0; i < rs->n_threads; i++)
-		pthread_join(rs->thread[i].id, NULL);
-	rs->n_threads = 0;
-	rs->is_over = false;
-	rs->round = 0;
-}
-
-static int start_threads(struct readers *rs)
-{
-	sigset_t all, before;
-	int r = 0;
-	rs->thread = calloc(rs->n, sizeof(*rs->thread));
-	if (!rs->thread)
-		return -ENOMEM;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	while (r == 0 && rs->n_threads < rs->n - 1) {
-		struct readers_thread *t = &rs->thread[rs->n_threads];
-		*t = (struct readers_thread){ .of = rs, .index = rs->n_threads + 1 };
-		r = -pthread_create(&t->id, NULL, run_thread, t);
-		rs->n_threads += r == 0;
-	}
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return r;
+	*rs = (struct readers){ .source = source, .total = total };
+	readerpool_init(&rs->pool);
+	rs->pool.work = take_part;
+	rs->pool.ctx = rs;
 }
 
 static void drop_shards(struct readers *rs)
 {
-	/* After a fork, others' locks and threads are of no meaning. */
-	if (rs->owner == getpid())
-		stop_threads(rs);
 	for (uint32_t i = 0; i < rs->n; i++)
 		shards_done(&rs->shard[i]);
 	free(rs->shard);
-	free(rs->thread);
 	rs->shard = NULL;
-	rs->thread = NULL;
 	rs->n = 0;
 	rs->total->dsos.keep.max_open = 0;
 }
@@ -144,15 +74,9 @@ void readers_done(struct readers *rs)
 	if (!rs->total)
 		return;
 	drop_shards(rs);
-	if (rs->owner == getpid()) {
-		pthread_mutex_destroy(&rs->lock);
-		pthread_cond_destroy(&rs->begin);
-		pthread_cond_destroy(&rs->end);
-	}
+	readerpool_done(&rs->pool);
 	*rs = (struct readers){ .n = 0 };
 }
-
-/* ---- their number -------------------------------------------------------------------- */
 
 static int add_shards(struct readers *rs, uint32_t n, struct err *e)
 {
@@ -165,9 +89,9 @@ static int add_shards(struct readers *rs, uint32_t n, struct err *e)
 			return r;
 		rs->n++;
 	}
-	int r = start_threads(rs);
+	int r = readerpool_fit(&rs->pool, n, e);
 	if (r < 0)
-		return err_errno(e, -r, "cannot start %u threads for reading", n - 1);
+		return r;
 	shards_add_up(rs->shard, rs->n, rs->total);
 	rs->total->dsos.keep.max_open = shards_files_each(n);
 	return 0;
@@ -192,45 +116,20 @@ int readers_set(struct readers *rs, uint32_t n, struct err *e)
 
 /* ---- rounds --------------------------------------------------------------------------- */
 
-static void wake_threads(struct readers *rs)
-{
-	pthread_mutex_lock(&rs->lock);
-	rs->n_busy = rs->n_threads;
-	rs->round++;
-	pthread_cond_broadcast(&rs->begin);
-	pthread_mutex_unlock(&rs->lock);
-}
-
-static int wait_for_threads(struct readers *rs, struct err *e)
-{
-	pthread_mutex_lock(&rs->lock);
-	while (rs->n_busy)
-		pthread_cond_wait(&rs->end, &rs->lock);
-	pthread_mutex_unlock(&rs->lock);
-	for (uint32_t i = 0; i < rs->n_threads; i++) {
-		if (rs->thread[i].r == 0)
-			continue;
-		if (e)
-			*e = rs->thread[i].e;
-		return rs->thread[i].r;
-	}
-	return 0;
-}
-
 int readers_drain(struct readers *rs, struct err *e)
 {
-	int r = 0, others;
+	int r = 0;
 	for (uint32_t i = 0; i < rs->n; i++)
 		shards_prepare(&rs->shard[i], rs->total);
 	if (share_begin(rs->source) < WAKE_BYTES_MIN) {
+		for (uint32_t i = 0; i < rs->n; i++)
+			share_scan(rs->source, i);
 		for (uint32_t i = 0; i < rs->n && r == 0; i++)
 			r = read_shard(rs, i, e);
 	} else {
-		wake_threads(rs);
-		r = read_shard(rs, 0, e);
-		others = wait_for_threads(rs, r < 0 ? NULL : e);
-		r = r < 0 ? r : others;
+		r = readerpool_run(&rs->pool, rs->n, e);
 	}
+	share_end(rs->source);
 	shards_add_up(rs->shard, rs->n, rs->total);
 	return r;
 }

@@ -8,35 +8,24 @@
  * use all engines as if there were no threads.
  */
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "engine/shards.h"
+#include "recorder/readerpool.h"
 
 struct err;
-struct readers_thread;
 struct source;
 
 struct readers {
 	/* Borrowed by readers_init. */
 	struct source *source;
 	struct engine *total;          /* has everything after readers_absorb */
-	void (*on_thread)(void *ctx, bool begins);  /* set by the caller, or NULL: see cprof.h */
-	void *on_thread_ctx;
+	struct readerpool pool;        /* the caller may set its on_thread */
 
 	uint32_t n;                    /* shards; 0: the total engine reads alone */
 	struct shard *shard;
-	/* Private. */
-	struct readers_thread *thread; /* n - 1 */
-	uint32_t n_threads;
-	pid_t owner;                   /* a forked child has no threads */
-	pthread_mutex_t lock;
-	pthread_cond_t begin, end;
-	uint64_t round;                /* the threads' work begins when it changes */
-	uint32_t n_busy;
-	bool is_over;
 };
 
 void readers_init(struct readers *rs, struct source *source, struct engine *total);

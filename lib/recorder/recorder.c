@@ -334,8 +334,8 @@ static void open_window(struct cprof_recorder *rec)
 static int add_readers(struct cprof_recorder *rec, struct err *e)
 {
 	uint32_t n = rec->config.n_readers;
-	rec->readers.on_thread = rec->config.on_reader;
-	rec->readers.on_thread_ctx = rec->config.on_reader_ctx;
+	rec->readers.pool.on_thread = rec->config.on_reader;
+	rec->readers.pool.on_thread_ctx = rec->config.on_reader_ctx;
 	if (n > 1 && (rec->engine.options.waits || rec->kind->feed)) {
 		log_line(rec->session.log, LOG_WARN, "the time without a CPU is measured by one "
 			 "reader, not %u", n);

@@ -1,70 +1,65 @@
 /*
- * Each ring has at most one record read ahead, and a heap orders the rings by that record's time.
- * The ring whose record was delivered last stays at the root until the next call advances it.  So
- * the delivered bytes stay valid that long, a ring that remains the oldest costs one comparison and
- * no movement, and a single ring needs no comparison at all.
+ * A heap orders the rings that have ordered records left.  Its root is the cut: the samples before
+ * it are those whose time is less.  They are found by going through an array with the time of each
+ * ring's next sample, which is small and has no branch to mispredict, where a heap would move a
+ * ring for each sample.
  *
- * A record that was read ahead but not delivered when the round ends is after the ring's first
- * head.  It stays read ahead, and the ring is released only up to it.
- *
- * Order within a ring is kept whatever the times say, and equal times are ordered by ring number,
- * so that the result is deterministic.
+ * All readers see the same ordered records, so they count the same segments.
  */
 
 #include "source/merge.h"
 
-#include "base/clock.h"
-
 #include <errno.h>
 #include <stdlib.h>
 
-/* Clocks that differ by less change the order of records only as late interrupts do. */
-#define CLOCK_NS 1000000u
-#define DISTRUST_NS 1000000000u
+#define NONE_NS UINT64_MAX
 
 struct merge_input {
-	struct ring *ring;
-	const void *raw;      /* read ahead; valid while the ring is in the heap */
-	size_t n_bytes;
-	uint64_t time_ns;
-	uint64_t at;          /* position of raw in the ring */
-	uint64_t first_head;
-	bool in_heap;
-	bool unfinished;      /* not all before first_head was delivered */
+	size_t sample, ordered;  /* the next entries */
+	uint64_t released;       /* position */
 };
 
-int merge_init(struct merge *m, const struct record_format *format,
-	       struct ring *const *rings, size_t n_rings)
+int merge_init(struct merge *m, struct round *r)
 {
-	struct merge_input *in = calloc(n_rings ? n_rings : 1, sizeof(*in));
-	uint32_t *heap = calloc(n_rings ? n_rings : 1, sizeof(*heap));
-	if (!in || !heap || n_rings > UINT32_MAX / 2) {
-		free(in);
-		free(heap);
-		return -ENOMEM;
-	}
-	for (size_t i = 0; i < n_rings; i++)
-		in[i].ring = rings[i];
+	size_t n = r->n_rings ? r->n_rings : 1;
 	*m = (struct merge){
-		.format = format, .until_ns = UINT64_MAX, .in = in, .n_in = n_rings, .heap = heap,
+		.round = r, .in = calloc(n, sizeof(*m->in)),
+		.sample_ns = calloc(n, sizeof(*m->sample_ns)), .heap = calloc(n, sizeof(*m->heap)),
+		.n_readers = 1, .last = SIZE_MAX,
 	};
-	return 0;
+	if (m->in && m->sample_ns && m->heap && r->n_rings < UINT32_MAX / 2)
+		return 0;
+	merge_done(m);
+	return -ENOMEM;
 }
 
 void merge_done(struct merge *m)
 {
 	free(m->in);
+	free(m->sample_ns);
 	free(m->heap);
 	*m = (struct merge){ 0 };
 }
 
+/* ---- ordered records ----------------------------------------------------------------- */
+
+static const struct round_entry *next_ordered(const struct merge *m, size_t i)
+{
+	const struct round_ring *r = &m->round->ring[i];
+	size_t at = m->in[i].ordered;
+	return at < r->ordered.n && r->ordered.v[at].time_ns <= m->end_ns ? &r->ordered.v[at]
+									: NULL;
+}
+
 static inline bool comes_before(const struct merge *m, uint32_t a, uint32_t b)
 {
-	uint64_t ta = m->in[a].time_ns, tb = m->in[b].time_ns;
+	const struct round_ring *ra = &m->round->ring[a], *rb = &m->round->ring[b];
+	uint64_t ta = ra->ordered.v[m->in[a].ordered].time_ns;
+	uint64_t tb = rb->ordered.v[m->in[b].ordered].time_ns;
 	return ta < tb || (ta == tb && a < b);
 }
 
-/* Moves the input at the root down to its place. */
+/* Moves the ring at the root down to its place. */
 static void sink_root(struct merge *m)
 {
 	uint32_t moving = m->heap[0];
@@ -73,8 +68,7 @@ static void sink_root(struct merge *m)
 		size_t child = 2 * at + 1;
 		if (child >= m->n_heap)
 			break;
-		if (child + 1 < m->n_heap &&
-		    comes_before(m, m->heap[child + 1], m->heap[child]))
+		if (child + 1 < m->n_heap && comes_before(m, m->heap[child + 1], m->heap[child]))
 			child++;
 		if (comes_before(m, moving, m->heap[child]))
 			break;
@@ -92,156 +86,163 @@ static void heap_push(struct merge *m, uint32_t i)
 		at = (at - 1) / 2;
 	}
 	m->heap[at] = i;
-	m->in[i].in_heap = true;
 }
 
-/* A record is older than the round, and younger than the one before it in its ring and than the
- * last round, which would have seen it. */
-static void check_shared(struct merge *m, struct merge_input *in, uint64_t before_ns)
+static void find_cut(struct merge *m)
 {
-	struct merge_shared *s = &m->shared;
-	if (!s->is_shared(s->ctx, in->raw, in->n_bytes))
-		return;
-	uint64_t least_ns = before_ns > s->since_ns ? before_ns : s->since_ns;
-	if (in->time_ns + CLOCK_NS < least_ns || in->time_ns > s->now_ns + CLOCK_NS)
-		s->distrust_ns = s->now_ns + DISTRUST_NS;
-	if (s->now_ns < s->distrust_ns)
-		in->time_ns = least_ns;
-}
-
-/* Reads a ring's next record ahead; false if there is none before its second head. */
-static bool read_ahead(struct merge *m, struct merge_input *in)
-{
-	in->at = in->ring->tail;
-	in->raw = ring_next(in->ring, &in->n_bytes);
-	if (!in->raw) {
-		in->at = in->ring->tail;
-		return false;
-	}
-	/* A record without a time takes the time of the one before it. */
-	uint64_t before_ns = in->time_ns;
-	record_peek_time(m->format, in->raw, in->n_bytes, &in->time_ns);
-	if (m->shared.is_shared)
-		check_shared(m, in, before_ns);
-	return true;
-}
-
-static void note_finished(struct merge *m, struct merge_input *in)
-{
-	if (in->unfinished && (!in->in_heap || in->at >= in->first_head)) {
-		in->unfinished = false;
-		m->n_unfinished--;
-	}
-}
-
-static void take_heads(struct merge *m)
-{
-	m->until_ns = m->leader->until_ns;
-	m->shared.now_ns = m->leader->shared.now_ns;
-	for (size_t i = 0; i < m->n_in; i++) {
-		const struct merge_input *from = &m->leader->in[i];
-		m->in[i].first_head = from->first_head;
-		ring_follow(m->in[i].ring, from->ring);
-	}
-}
-
-static void fetch_heads(struct merge *m)
-{
-	if (m->shared.is_shared)
-		m->shared.now_ns = clock_monotonic_ns();
-	for (size_t i = 0; i < m->n_in; i++)
-		m->in[i].first_head = ring_fetch(m->in[i].ring);
-	for (size_t i = 0; i < m->n_in; i++)
-		ring_fetch(m->in[i].ring);
-}
-
-void merge_follow(struct merge *m, const struct merge *leader)
-{
-	m->leader = leader;
-	m->shared = leader->shared;
-	for (size_t i = 0; i < m->n_in; i++)
-		m->in[i].time_ns = leader->in[i].time_ns;
-	m->last_time_ns = leader->last_time_ns;
-	m->n_delivered = leader->n_delivered;
-}
-
-uint64_t merge_begin(struct merge *m)
-{
-	uint64_t n_bytes = 0;
-	if (m->leader)
-		take_heads(m);
+	m->cut_ns = m->n_heap ? next_ordered(m, m->heap[0])->time_ns : NONE_NS;
+	m->at = 0;
+	if (m->least_ns > m->cut_ns)
+		m->at = m->round->n_rings;  /* no ring has an older sample */
 	else
-		fetch_heads(m);
-	m->has_heads = true;
-	for (size_t i = 0; i < m->n_in; i++)
-		n_bytes += ring_waiting(m->in[i].ring);
-	return n_bytes;
+		m->least_ns = NONE_NS;
 }
 
-static void start_round(struct merge *m)
+/* ---- samples -------------------------------------------------------------------------- */
+
+/* Finds the ring's next sample of this reader. */
+static void find_sample(struct merge *m, size_t i)
 {
-	if (!m->has_heads)
-		fetch_heads(m);
-	m->has_heads = false;
-	m->n_unfinished = 0;
-	for (uint32_t i = 0; i < m->n_in; i++) {
-		struct merge_input *in = &m->in[i];
-		if (!in->in_heap && read_ahead(m, in))
-			heap_push(m, i);
-		in->unfinished = in->in_heap && in->at < in->first_head;
-		m->n_unfinished += in->unfinished;
-	}
-	m->in_round = true;
+	const struct round_ring *r = &m->round->ring[i];
+	size_t at = m->in[i].sample, n = r->sample.n;
+	const struct round_entry *e = r->sample.v;
+	while (m->skips && at < n && m->skips(m->skips_ctx, e[at].tid))
+		at++;
+	m->in[i].sample = at;
+	m->sample_ns[i] = at < n && e[at].time_ns <= m->end_ns ? e[at].time_ns : NONE_NS;
 }
 
-static void end_round(struct merge *m)
+/* Is the ring's next sample before the cut, which has the same time? */
+static bool wins_tie(const struct merge *m, size_t i)
 {
-	struct merge_shared *s = &m->shared;
-	s->since_ns = s->now_ns < m->until_ns ? s->now_ns : m->until_ns;
-	for (size_t i = 0; i < m->n_in; i++)
-		ring_release_to(m->in[i].ring, m->in[i].at);
-	m->in_round = false;
+	if (!m->n_heap || m->sample_ns[i] == NONE_NS)
+		return false;
+	const struct round_ring *r = &m->round->ring[i];
+	return i < m->heap[0] || (i == m->heap[0] &&
+				  r->sample.v[m->in[i].sample].at8 < next_ordered(m, i)->at8);
 }
 
-/* Advances the ring whose record was delivered last. */
-static void advance_root(struct merge *m)
+/* ---- delivering ------------------------------------------------------------------------ */
+
+/* Position of the first record that the reader still needs. */
+static uint64_t first_needed(const struct merge *m, size_t i)
 {
-	struct merge_input *in = &m->in[m->heap[0]];
-	struct ring *ring = in->ring;
-	if (ring->tail - ring->released >= ring->n_data_bytes / 4)
-		ring_release(ring);
-	if (!read_ahead(m, in)) {
-		in->in_heap = false;
+	const struct round_ring *r = &m->round->ring[i];
+	const struct round_entry *ordered = next_ordered(m, i);
+	uint32_t at8 = ordered ? ordered->at8 : UINT32_MAX;
+	if (m->sample_ns[i] != NONE_NS && r->sample.v[m->in[i].sample].at8 < at8)
+		at8 = r->sample.v[m->in[i].sample].at8;
+	return at8 != UINT32_MAX ? r->begin + 8 * (uint64_t)at8 : round_ring_end(r, m->end_ns);
+}
+
+static void release_some(struct merge *m, size_t i)
+{
+	struct ring *ring = m->round->ring[i].ring;
+	uint64_t position = first_needed(m, i);
+	if ((int64_t)(position - m->in[i].released) < (int64_t)(ring->n_data_bytes / 4))
+		return;
+	m->in[i].released = position;
+	if (m->n_readers > 1)
+		ring_release_of(ring, m->reader, position);
+	else
+		ring_release_to(ring, position);
+}
+
+static const void *deliver(struct merge *m, size_t i, const struct round_entry *e, uint64_t at,
+			   size_t *ret_n_bytes, size_t *ret_ring)
+{
+	const struct round_ring *r = &m->round->ring[i];
+	m->place = (struct merge_place){ m->place.segment, at };
+	m->time_ns = e->time_ns;
+	m->last = i;
+	*ret_ring = i;
+	return ring_at(r->ring, r->begin + 8 * (uint64_t)e->at8, ret_n_bytes);
+}
+
+/* Asks for a ring's next sample. */
+static void ask_ahead(const struct merge *m, size_t i, size_t n_bytes)
+{
+	if (i == m->round->n_rings || m->sample_ns[i] == NONE_NS)
+		return;
+	const struct round_ring *r = &m->round->ring[i];
+	uint64_t at8 = r->sample.v[m->in[i].sample].at8;
+	ring_ask(r->ring, r->begin + 8 * at8, n_bytes);
+}
+
+static const void *deliver_sample(struct merge *m, size_t i, size_t *ret_n_bytes, size_t *ret_ring)
+{
+	const struct round_ring *r = &m->round->ring[i];
+	const struct round_entry *e = &r->sample.v[m->in[i].sample++];
+	const void *raw = deliver(m, i, e, (uint64_t)i << 32 | e->at8, ret_n_bytes, ret_ring);
+	find_sample(m, i);
+	ask_ahead(m, m->sample_ns[i] < m->cut_ns ? i : i + 1, *ret_n_bytes);
+	return raw;
+}
+
+/* It ends its segment. */
+static const void *deliver_ordered(struct merge *m, size_t *ret_n_bytes, size_t *ret_ring)
+{
+	size_t i = m->heap[0];
+	const struct round_entry *e = next_ordered(m, i);
+	const void *raw = deliver(m, i, e, UINT64_MAX, ret_n_bytes, ret_ring);
+	m->in[i].ordered++;
+	e = next_ordered(m, i);
+	if (e)
+		ring_ask(m->round->ring[i].ring, m->round->ring[i].begin + 8 * (uint64_t)e->at8,
+			 *ret_n_bytes);
+	else
 		m->heap[0] = m->heap[--m->n_heap];
-	}
-	note_finished(m, in);
 	if (m->n_heap > 1)
 		sink_root(m);
+	find_cut(m);
+	return raw;
+}
+
+void merge_begin(struct merge *m)
+{
+	bool any = round_end_ns(m->round, &m->end_ns);
+	m->n_heap = 0;
+	for (uint32_t i = 0; i < m->round->n_rings; i++) {
+		m->in[i] = (struct merge_input){ .released = m->round->ring[i].begin };
+		m->sample_ns[i] = NONE_NS;
+		if (!any)
+			continue;
+		find_sample(m, i);
+		if (next_ordered(m, i))
+			heap_push(m, i);
+		release_some(m, i);
+	}
+	m->place.segment++;
+	m->least_ns = 0;
+	find_cut(m);
+	m->is_begun = true;
+}
+
+static const void *end_round(struct merge *m)
+{
+	m->is_begun = false;
+	if (m->n_readers < 2)
+		round_end(m->round);
+	return NULL;
 }
 
 const void *merge_next(struct merge *m, size_t *ret_n_bytes, size_t *ret_ring)
 {
-	if (m->in_round)
-		advance_root(m);
-	else
-		start_round(m);
-	if (!m->n_unfinished || m->in[m->heap[0]].time_ns > m->until_ns) {
-		end_round(m);
-		return NULL;
+	if (!m->is_begun) {
+		round_begin(m->round);
+		round_scan(m->round, 0, 1);
+		merge_begin(m);
+	} else if (m->last != SIZE_MAX) {
+		release_some(m, m->last);
 	}
-	uint32_t i = m->heap[0];
-	const struct merge_input *in = &m->in[i];
-	if (in->time_ns < m->last_time_ns)
-		m->n_out_of_order++;
-	else
-		m->last_time_ns = in->time_ns;
-	m->n_delivered++;
-	*ret_n_bytes = in->n_bytes;
-	*ret_ring = i;
-	return in->raw;
-}
-
-uint64_t merge_time_ns(const struct merge *m)
-{
-	return m->in[m->heap[0]].time_ns;
+	if (m->last != SIZE_MAX && m->place.at == UINT64_MAX)
+		m->place.segment++;
+	m->last = SIZE_MAX;
+	for (; m->at < m->round->n_rings; m->at++) {
+		uint64_t time_ns = m->sample_ns[m->at];
+		if (time_ns < m->cut_ns || (time_ns == m->cut_ns && wins_tie(m, m->at)))
+			return deliver_sample(m, m->at, ret_n_bytes, ret_ring);
+		m->least_ns = time_ns < m->least_ns ? time_ns : m->least_ns;
+	}
+	return m->n_heap ? deliver_ordered(m, ret_n_bytes, ret_ring) : end_round(m);
 }

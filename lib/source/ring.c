@@ -6,7 +6,8 @@
  * data_tail (release).
  *
  * Records are aligned to 8 bytes, so a header never wraps, only the data after it.  ring_next
- * relies on that when it reads the header in place, so it is enforced on head and tail.
+ * relies on that when it reads the header in place, so it is enforced on head and tail.  It copies
+ * what is at the ring's beginning to the memory after its end: then the record is in one piece.
  */
 
 #include "source/ring.h"
@@ -26,7 +27,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define WRAP_BYTES (RECORD_BYTES_MAX + 1)
+_Static_assert(RING_WRAP_BYTES > RECORD_BYTES_MAX, "the end of any record fits");
 
 static struct perf_event_mmap_page *control(const struct ring *r)
 {
@@ -85,10 +86,27 @@ static int explain_eperm(const struct host *h, uint64_t n_ring_bytes, struct err
 	return r;
 }
 
-static int allocate_wrap(struct ring *r)
+/* Room for the ring and, after it, for the end of a record that wraps.  NULL: errno. */
+static void *reserve(size_t n_ring_bytes)
 {
-	r->wrap = malloc(WRAP_BYTES);
-	return r->wrap ? 0 : -ENOMEM;
+	uint8_t *base = mmap(NULL, n_ring_bytes + RING_WRAP_BYTES, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (base == MAP_FAILED)
+		return NULL;
+	/* A forked child does not have the ring either. */
+	madvise(base, n_ring_bytes + RING_WRAP_BYTES, MADV_DONTFORK);
+	return base;
+}
+
+static int explain_map(const struct host *h, uint64_t n_data_bytes, int errnum, struct err *e)
+{
+	char size[UNITS_TEXT_MAX];
+	if (errnum == EPERM)
+		return explain_eperm(h, n_data_bytes, e);
+	err_errno(e, errnum, "cannot map a ring of %s", units_size_text(n_data_bytes, size));
+	if (errnum == ENOMEM)
+		err_hint(e, "there is one for each CPU: use a smaller --ring-size");
+	return -errnum;
 }
 
 int ring_open(struct ring *r, const struct host *h, int fd, size_t n_data_pages, struct err *e)
@@ -98,27 +116,21 @@ int ring_open(struct ring *r, const struct host *h, int fd, size_t n_data_pages,
 	    n_data_pages > SIZE_MAX / page / 2)
 		return err_set(e, EINVAL, "cannot map a ring of %zu pages: not a power of two",
 			       n_data_pages);
-	struct ring new = { .n_data_bytes = (uint64_t)n_data_pages * page };
-	if (allocate_wrap(&new) < 0)
-		return err_errno(e, ENOMEM, "cannot map a ring");
+	uint64_t n_data_bytes = (uint64_t)n_data_pages * page;
+	void *base = reserve(page + n_data_bytes);
+	if (!base)
+		return explain_map(h, n_data_bytes, errno, e);
 	CLEANUP_RIGHTS bool raised = rights_raise();
-	new.base = mmap(NULL, page + new.n_data_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (new.base == MAP_FAILED) {
+	if (mmap(base, page + n_data_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
+		 0) == MAP_FAILED) {
 		int errnum = errno;
-		char size[UNITS_TEXT_MAX];
-		free(new.wrap);
-		if (errnum == EPERM)
-			return explain_eperm(h, new.n_data_bytes, e);
-		err_errno(e, errnum, "cannot map a ring of %s",
-			  units_size_text(new.n_data_bytes, size));
-		if (errnum == ENOMEM)
-			err_hint(e, "there is one for each CPU: use a smaller --ring-size");
-		return -errnum;
+		munmap(base, page + n_data_bytes + RING_WRAP_BYTES);
+		return explain_map(h, n_data_bytes, errnum, e);
 	}
-	new.data = (const uint8_t *)new.base + page;
-	new.n_mapped_bytes = page + new.n_data_bytes;
-	new.owner = getpid();
-	*r = new;
+	*r = (struct ring){
+		.base = base, .data = (uint8_t *)base + page, .n_data_bytes = n_data_bytes,
+		.n_mapped_bytes = page + n_data_bytes + RING_WRAP_BYTES, .owner = getpid(),
+	};
 	return 0;
 }
 
@@ -126,14 +138,10 @@ int ring_open_memory(struct ring *r, void *base, size_t n_data_bytes)
 {
 	if (n_data_bytes < 8 || n_data_bytes & (n_data_bytes - 1))
 		return -EINVAL;
-	struct ring new = {
-		.base = base,
-		.data = (const uint8_t *)base + sysconf(_SC_PAGESIZE),
+	*r = (struct ring){
+		.base = base, .data = (uint8_t *)base + sysconf(_SC_PAGESIZE),
 		.n_data_bytes = n_data_bytes,
 	};
-	if (allocate_wrap(&new) < 0)
-		return -ENOMEM;
-	*r = new;
 	return 0;
 }
 
@@ -142,9 +150,7 @@ void ring_close(struct ring *r)
 	/* A forked child does not inherit the ring: other memory may be in its place. */
 	if (r->n_mapped_bytes && r->owner == getpid())
 		munmap(r->base, r->n_mapped_bytes);
-	free(r->wrap);
-	if (r->view == 0)
-		free(r->share);
+	free(r->share);
 	*r = (struct ring){ 0 };
 }
 
@@ -165,13 +171,6 @@ uint64_t ring_fetch(struct ring *r)
 	return r->head;
 }
 
-static const void *skip_rest(struct ring *r)
-{
-	r->n_broken++;
-	r->tail = r->head;
-	return NULL;
-}
-
 /*
  * Another CPU wrote the records, so each cache line is a miss.  While one record is processed,
  * fetch what decoding the next one needs: its start with the registers, and the length of its stack
@@ -181,14 +180,28 @@ static const void *skip_rest(struct ring *r)
 #define AHEAD_BYTES 320u
 #define LINE_BYTES 64u
 
-static inline void ask_ahead(const struct ring *r, size_t n_bytes)
+void ring_ask(const struct ring *r, uint64_t position, size_t n_bytes)
 {
-	uint64_t n = n_bytes < AHEAD_BYTES ? n_bytes : AHEAD_BYTES, mask = r->n_data_bytes - 1;
-	if (ring_waiting(r) < n)
+	uint64_t n = n_bytes < AHEAD_BYTES ? n_bytes : AHEAD_BYTES;
+	if (r->head - position < n)
 		return;
 	for (uint64_t i = 0; i < n; i += LINE_BYTES)
-		__builtin_prefetch(r->data + ((r->tail + i) & mask));
-	__builtin_prefetch(r->data + ((r->tail + n_bytes - 8) & mask));
+		__builtin_prefetch(r->data + ring_offset(r, position + i));
+	__builtin_prefetch(r->data + ring_offset(r, position + n_bytes - 8));
+}
+
+static const void *skip_rest(struct ring *r)
+{
+	r->n_broken++;
+	r->tail = r->head;
+	return NULL;
+}
+
+/* The headers of the next records are fetched as if these were as long as this one. */
+static inline void ask_headers(const struct ring *r, size_t n_bytes)
+{
+	__builtin_prefetch(r->data + ring_offset(r, r->tail + n_bytes));
+	__builtin_prefetch(r->data + ring_offset(r, r->tail + 3 * n_bytes));
 }
 
 const void *ring_next(struct ring *r, size_t *ret_n_bytes)
@@ -196,30 +209,60 @@ const void *ring_next(struct ring *r, size_t *ret_n_bytes)
 	uint64_t n_waiting = ring_waiting(r);
 	if (!n_waiting)
 		return NULL;
-	uint64_t at = r->tail & (r->n_data_bytes - 1);
-	const uint8_t *p = r->data + at;
-	uint16_t size = ((const struct perf_event_header *)p)->size;
+	const void *p = ring_at(r, r->tail, ret_n_bytes);
+	uint64_t size = *ret_n_bytes, n_before_end = r->n_data_bytes - ring_offset(r, r->tail);
 	if (size < RECORD_BYTES_MIN || size % 8 || size > n_waiting)
 		return skip_rest(r);
-	uint64_t n_before_end = r->n_data_bytes - at;
-	if (size > n_before_end) {
-		memcpy(r->wrap, p, n_before_end);
-		memcpy(r->wrap + n_before_end, r->data, size - n_before_end);
-		p = r->wrap;
-	}
+	if (size > n_before_end)
+		memcpy(r->data + r->n_data_bytes, r->data, size - n_before_end);
 	r->tail += size;
-	*ret_n_bytes = size;
-	ask_ahead(r, size);
+	ask_headers(r, size);
 	return p;
 }
 
+static uint64_t *tail_of(const struct ring *r)
+{
+	return (uint64_t *)&control(r)->data_tail;
+}
+
+void ring_release_to(struct ring *r, uint64_t position)
+{
+	if (position == r->released)
+		return;
+	r->released = position;
+	__atomic_store_n(tail_of(r), position, __ATOMIC_RELEASE);
+}
+
+void ring_release(struct ring *r)
+{
+	ring_release_to(r, r->tail);
+}
+
+/* ---- several readers ----------------------------------------------------------- */
+
+int ring_share(struct ring *r, uint32_t n_readers)
+{
+	struct ring_share *s = NULL;
+	if (n_readers > 1) {
+		s = calloc(1, sizeof(*s) + n_readers * sizeof(s->released[0]));
+		if (!s)
+			return -ENOMEM;
+		s->n_readers = n_readers;
+		for (uint32_t i = 0; i < n_readers; i++)
+			s->released[i] = r->released;
+	}
+	free(r->share);
+	r->share = s;
+	return 0;
+}
+
 /* The reader that is last releases; two may be last at the same time. */
-static void release_shared(const struct ring *r)
+void ring_release_of(const struct ring *r, uint32_t reader, uint64_t position)
 {
 	struct ring_share *s = r->share;
-	__atomic_store_n(&s->released[r->view], r->released, __ATOMIC_RELEASE);
-	uint64_t least = r->released, *tail = (uint64_t *)&control(r)->data_tail;
-	for (uint32_t i = 0; i < s->n_views; i++) {
+	__atomic_store_n(&s->released[reader], position, __ATOMIC_RELEASE);
+	uint64_t least = position, *tail = tail_of(r);
+	for (uint32_t i = 0; i < s->n_readers; i++) {
 		uint64_t other = __atomic_load_n(&s->released[i], __ATOMIC_ACQUIRE);
 		least = (int64_t)(other - least) < 0 ? other : least;
 	}
@@ -230,56 +273,10 @@ static void release_shared(const struct ring *r)
 		;
 }
 
-void ring_release_to(struct ring *r, uint64_t position)
+void ring_end(struct ring *r, uint64_t position)
 {
-	if (position == r->released)
-		return;
-	r->released = position;
-	if (r->share)
-		release_shared(r);
-	else
-		__atomic_store_n(&control(r)->data_tail, position, __ATOMIC_RELEASE);
-}
-
-void ring_release(struct ring *r)
-{
-	ring_release_to(r, r->tail);
-}
-
-/* ---- several readers ----------------------------------------------------------- */
-
-int ring_share(struct ring *r, uint32_t n_views)
-{
-	struct ring_share *s = calloc(1, sizeof(*s) + n_views * sizeof(s->released[0]));
-	if (!s)
-		return -ENOMEM;
-	s->n_views = n_views;
-	for (uint32_t i = 0; i < n_views; i++)
-		s->released[i] = r->released;
-	r->share = s;
-	r->view = 0;
-	return 0;
-}
-
-int ring_open_view(struct ring *ret_view, const struct ring *r, uint32_t view)
-{
-	struct ring new = *r;
-	if (allocate_wrap(&new) < 0)
-		return -ENOMEM;
-	new.n_mapped_bytes = 0;
-	new.tail = r->released;  /* r may have read one record ahead */
-	new.view = view;
-	*ret_view = new;
-	return 0;
-}
-
-void ring_follow(struct ring *view, const struct ring *r)
-{
-	set_head(view, r->head);
-}
-
-void ring_unshare(struct ring *r)
-{
-	free(r->share);
-	r->share = NULL;
+	r->tail = position;
+	for (uint32_t i = 0; r->share && i < r->share->n_readers; i++)
+		r->share->released[i] = position;
+	ring_release_to(r, position);
 }

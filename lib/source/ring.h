@@ -10,14 +10,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <linux/perf_event.h>
 #include <sys/types.h>
 
 struct err;
 struct host;
 
+/* More than a record can have. */
+#define RING_WRAP_BYTES (64u << 10)
+
 struct ring {
 	void *base;            /* control page; NULL: closed */
-	const uint8_t *data;
+	uint8_t *data;         /* and RING_WRAP_BYTES after it, for a record that wraps */
 	uint64_t n_data_bytes; /* power of two */
 	uint64_t head;         /* as last read */
 	uint64_t tail;         /* first byte not yet consumed by ring_next */
@@ -25,18 +29,15 @@ struct ring {
 	uint64_t peak;         /* the most that was in it at ring_fetch; the caller may clear it */
 	bool overrun;          /* head - tail exceeded the data size: contents were dropped */
 	uint64_t n_broken;     /* records with an impossible size: what followed was skipped */
-	uint8_t *wrap;         /* 64 KiB, for a record that wraps; allocated at open */
 	size_t n_mapped_bytes; /* 0: the memory is the caller's */
 	pid_t owner;           /* the process that mapped it; children do not inherit it */
 	struct ring_share *share; /* NULL: this is the ring's only reader */
-	uint32_t view;         /* index in share */
 };
 
-/* Several readers of one ring, each with a struct ring of its own: a view.  What all of them have
- * released is released. */
+/* Several readers of one ring: what all of them have released is released. */
 struct ring_share {
-	uint32_t n_views;
-	uint64_t released[];   /* by view */
+	uint32_t n_readers;
+	uint64_t released[];   /* by reader */
 };
 
 /* Maps the ring of perf descriptor fd.  n_data_pages is a power of two.  -EPERM (the limit of
@@ -44,22 +45,14 @@ struct ring_share {
 int ring_open(struct ring *r, const struct host *h, int fd, size_t n_data_pages, struct err *e);
 
 /* A ring over the caller's memory, in the kernel's layout: a control page, then the data, a power
- * of two of bytes.  -EINVAL, -ENOMEM. */
+ * of two of bytes, and RING_WRAP_BYTES of room.  -EINVAL. */
 int ring_open_memory(struct ring *r, void *base, size_t n_data_bytes);
 
 void ring_close(struct ring *r);
 
-/* Makes r view 0 of n, before or between rounds of reading.  -ENOMEM with nothing changed. */
-int ring_share(struct ring *r, uint32_t n_views);
-
-/* Opens a further view of what r has not released, to be closed before r.  -ENOMEM. */
-int ring_open_view(struct ring *ret_view, const struct ring *r, uint32_t view);
-
-/* Takes over the head that another view has fetched. */
-void ring_follow(struct ring *view, const struct ring *r);
-
-/* Makes r the ring's only reader again; the other views are closed. */
-void ring_unshare(struct ring *r);
+/* From now on r has n readers; 1: as at first.  Between rounds of reading.  -ENOMEM with nothing
+ * changed. */
+int ring_share(struct ring *r, uint32_t n_readers);
 
 /* Reads data_head with acquire semantics into r->head, and returns it.  If it is more than the data
  * size away, sets overrun and skips to it. */
@@ -67,14 +60,36 @@ uint64_t ring_fetch(struct ring *r);
 
 /* Borrows the record at position r->tail, if all of it is before r->head, and advances r->tail.
  * NULL: there is none.  The bytes are valid until ring_release; those of a record that wraps, until
- * the next ring_next. */
+ * the next one that does. */
 const void *ring_next(struct ring *r, size_t *ret_n_bytes);
+
+static inline uint64_t ring_offset(const struct ring *r, uint64_t position)
+{
+	return position & (r->n_data_bytes - 1);
+}
+
+/* The record at the same position again, while its bytes are valid, in any thread. */
+static inline const void *ring_at(const struct ring *r, uint64_t position, size_t *ret_n_bytes)
+{
+	const uint8_t *p = r->data + ring_offset(r, position);
+	*ret_n_bytes = ((const struct perf_event_header *)p)->size;
+	return p;
+}
+
+/* Asks for the cache lines that decoding the record at a position needs, if it has n_bytes. */
+void ring_ask(const struct ring *r, uint64_t position, size_t n_bytes);
 
 /* Allows the kernel to overwrite everything before r->tail (data_tail, release). */
 void ring_release(struct ring *r);
 
 /* Like ring_release, up to an earlier value of r->tail: records returned since then stay valid. */
 void ring_release_to(struct ring *r, uint64_t position);
+
+/* One of several readers releases; each may, in its own thread. */
+void ring_release_of(const struct ring *r, uint32_t reader, uint64_t position);
+
+/* All readers are here: goes on at this position, and releases everything before. */
+void ring_end(struct ring *r, uint64_t position);
 
 /* Unread bytes, as of the last ring_fetch. */
 static inline uint64_t ring_waiting(const struct ring *r)

@@ -16,7 +16,22 @@ uint64_t share_begin(struct source *s)
 	return s->ops->share->begin(s);
 }
 
-uint64_t share_position(const struct source *s, uint32_t reader)
+void share_scan(struct source *s, uint32_t reader)
 {
-	return s->ops->share->position(s, reader);
+	s->ops->share->scan(s, reader);
+}
+
+void share_read(struct source *s, uint32_t reader)
+{
+	s->ops->share->read(s, reader);
+}
+
+void share_end(struct source *s)
+{
+	s->ops->share->end(s);
+}
+
+struct share_place share_place(const struct source *s, uint32_t reader)
+{
+	return s->ops->share->place(s, reader);
 }

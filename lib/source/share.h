@@ -6,20 +6,27 @@
  * names; those of exiting tasks without ids (tid UINT32_MAX), and all if an event is weighed by its
  * counter, go to every reader, as do all other records.
  *
- * Records come in rounds.  share_begin begins one.  Then each reader calls share_next until it is
- * idle, in any thread.  Between rounds everything is as with one reader, except that source_next
- * must not be called.
+ * Records come in rounds.  share_begin begins one.  Then each reader, in any thread, calls
+ * share_scan; when all have, share_read, and share_next until it is idle.  When all are, share_end
+ * ends the round.  Between rounds everything is as with one reader, except that source_next must
+ * not be called.
  */
 
 #include <stdint.h>
 
 #include "source/source.h"
 
+/* The order of the records of all readers: by segment, then by `at`. */
+struct share_place { uint64_t segment, at; };
+
 struct share_ops {
 	int (*set)(struct source *s, uint32_t n, struct err *e);
 	uint64_t (*begin)(struct source *s);
+	void (*scan)(struct source *s, uint32_t reader);
+	void (*read)(struct source *s, uint32_t reader);
 	int (*next)(struct source *s, uint32_t reader, struct record *ret, struct err *e);
-	uint64_t (*position)(const struct source *s, uint32_t reader);
+	void (*end)(struct source *s);
+	struct share_place (*place)(const struct source *s, uint32_t reader);
 };
 
 /* From now on there are n readers; 1: as at first.  -EOPNOTSUPP, -ENOMEM with e set: there is one.
@@ -29,15 +36,20 @@ int share_set(struct source *s, uint32_t n, struct err *e);
 /* Begins a round; returns how many bytes wait. */
 uint64_t share_begin(struct source *s);
 
+/* A reader's part of reading the headers; and the beginning of its records. */
+void share_scan(struct source *s, uint32_t reader);
+void share_read(struct source *s, uint32_t reader);
+
 /* As source_next. */
 static inline int share_next(struct source *s, uint32_t reader, struct record *ret, struct err *e)
 {
 	return s->ops->share->next(s, reader, ret, e);
 }
 
-/* The number of records up to a reader's present one, those of other readers included: it orders
- * the records of all readers. */
-uint64_t share_position(const struct source *s, uint32_t reader);
+void share_end(struct source *s);
+
+/* The place of a reader's present record. */
+struct share_place share_place(const struct source *s, uint32_t reader);
 
 /* Threads of a pool have successive ids, and compilers of a build every second or third one: the
  * golden ratio spreads both evenly. */

@@ -114,6 +114,7 @@ int main(int argc, char **argv)
 	/* Two rings that alternate, half a ring at a time. */
 	struct sim_ring sim[2];
 	struct ring ring[2], *rings[2] = { &ring[0], &ring[1] };
+	struct round in;
 	struct merge m;
 	double merge_ns = 1e18;
 	for (int i = 0; i < 2; i++) {
@@ -121,7 +122,7 @@ int main(int argc, char **argv)
 		if (ring_open_memory(&ring[i], sim[i].control, 1 << 20) < 0)
 			return 1;
 	}
-	if (merge_init(&m, &format, rings, 2) < 0)
+	if (round_init(&in, &format, rings, 2) < 0 || merge_init(&m, &in) < 0)
 		return 1;
 	for (int round = 0; round < 20; round++) {
 		unsigned n = 0;

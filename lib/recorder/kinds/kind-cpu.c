@@ -173,6 +173,7 @@ static int open_rings(struct kind_session *k, struct err *e)
 		.pid = config->pid, .n_pids = config->n_pids,
 		.tid = command ? &command : config->tid,
 		.n_tids = command ? 1 : config->n_tids,
+		.by_time = kind_cpu_waits_any(c),
 		.read_seldom = config->self != CPROF_SELF_NONE,
 		.pausable = config->pausable || c->waits.in_bursts,
 		.cpus = config->cpus,

@@ -54,10 +54,10 @@ struct live_reader {
 	uint32_t index;
 	struct livegroup group;
 	struct merge merge;
-	struct ring *view;             /* one per ring; NULL: the rings themselves */
 	VEC(struct live_shared) shared;  /* per ring: the last sample of a shared event */
 	struct source_losses losses;   /* of the samples of its threads */
 	uint64_t n_samples, n_chain_entries, n_stack_bytes;  /* of all samples received */
+	uint8_t apart[64];             /* from the next reader's cache lines */
 };
 
 struct live {
@@ -66,6 +66,7 @@ struct live {
 	uint32_t n_threads;            /* LIVE_TASK: threads found */
 	uint64_t opened_ns;            /* when the events were opened; CLOCK_BOOTTIME */
 	struct record_format *format;  /* per event; ids and times are in the same place in all */
+	struct round round;            /* what waits in the rings */
 	struct live_reader first;      /* the only one, unless there are others */
 	struct live_reader *other;     /* n_readers - 1 */
 	uint32_t n_readers;            /* 0 and 1: no others */

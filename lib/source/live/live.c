@@ -55,7 +55,7 @@ static void note_sample(const struct live *l, struct live_reader *v, const struc
 
 /* ---- the source -------------------------------------------------------------- */
 
-/* See struct merge_shared. */
+/* See struct round_shared. */
 static bool is_shared_event(const struct live *l, uint32_t event)
 {
 	const struct perf_event_attr *a = &l->event[event].attr;
@@ -110,7 +110,7 @@ void live_watch_clocks(struct live *l)
 	for (uint32_t i = 0; i < l->options.n_events; i++)
 		any |= is_shared_event(l, i);
 	if (any)
-		l->first.merge.shared = (struct merge_shared){ .is_shared = is_shared, .ctx = l };
+		l->round.shared = (struct round_shared){ .is_shared = is_shared, .ctx = l };
 }
 
 /* Samples are laid out as their events requested; PERF_SAMPLE_IDENTIFIER comes first in each. */
@@ -119,16 +119,6 @@ static const struct record_format *format_of(const struct live *l, const void *r
 {
 	uint32_t event = raw_event(l, raw, n_bytes);
 	return &l->format[event != RECORD_NO_EVENT ? event : 0];
-}
-
-/* Is it another reader's sample?  An exiting task has no ids: the engine knows whose it is. */
-static inline bool is_of_other(const struct live *l, const struct live_reader *v, const void *raw,
-			       size_t n_bytes)
-{
-	uint32_t tid;
-	return l->n_readers > 1 && !l->all_samples &&
-	       record_peek_tid(&l->format[0], raw, n_bytes, &tid) && tid != UINT32_MAX &&
-	       share_reader_of(tid, l->n_readers) != v->index;
 }
 
 /* What all readers see is counted by the first. */
@@ -171,11 +161,8 @@ int live_next_of(struct live *l, struct live_reader *v, struct record *ret_recor
 	for (;;) {
 		size_t n_bytes, ring;
 		const void *raw = merge_next(&v->merge, &n_bytes, &ring);
-		v->losses.n_out_of_order = v->merge.n_out_of_order;
 		if (!raw)
 			return SOURCE_IDLE;
-		if (is_of_other(l, v, raw, n_bytes))
-			continue;
 		switch (record_decode(format_of(l, raw, n_bytes), raw, n_bytes, ret_record)) {
 		case RECORD_UNKNOWN:
 			v->losses.n_unknown += v->index == 0;
@@ -205,8 +192,8 @@ int live_next_of(struct live *l, struct live_reader *v, struct record *ret_recor
 				   !is_counted(l, v, ring, id, ret_record)))
 				continue;
 			ret_record->of_target = id && id->tid && !ret_record->sample.raw;
-			if (v->merge.shared.is_shared)
-				ret_record->time_ns = merge_time_ns(&v->merge);
+			if (l->round.shared.is_shared)
+				ret_record->time_ns = v->merge.time_ns;
 			note_sample(l, v, id, ret_record);
 		}
 		if (ret_record->type == PERF_RECORD_SAMPLE && ret_record->sample.n_group) {
@@ -223,12 +210,13 @@ static int live_next(struct source *s, struct record *ret_record, struct err *e)
 	struct live *l = (struct live *)s;
 	int r = live_next_of(l, &l->first, ret_record);
 	s->losses = l->first.losses;
+	s->losses.n_out_of_order = l->round.n_out_of_order;
 	return r;
 }
 
 static void live_limit(struct source *s, uint64_t until_ns)
 {
-	((struct live *)s)->first.merge.until_ns = until_ns;
+	((struct live *)s)->round.until_ns = until_ns;
 }
 
 static void live_close(struct source *s)
@@ -236,6 +224,7 @@ static void live_close(struct source *s)
 	struct live *l = (struct live *)s;
 	livereaders_done(l);
 	merge_done(&l->first.merge);
+	round_done(&l->round);
 	livefilter_close(&l->filter);
 	for (size_t i = 0; i < l->fds.n; i++)
 		close(l->fds.v[i].fd);
@@ -274,7 +263,7 @@ static struct live *live_of(const struct source *s)
 static int live_enable(struct source *s, struct err *e)
 {
 	struct live *l = live_of(s);
-	l->first.merge.shared.since_ns = clock_monotonic_ns();  /* there are no samples yet */
+	l->round.shared.since_ns = clock_monotonic_ns();  /* there are no samples yet */
 	if (l->options.attr.enable_on_exec)
 		return 0;
 	for (size_t i = 0; i < l->fds.n; i++) {

@@ -56,6 +56,7 @@ struct live_options {
 	 * their number or -errno.  NULL: unknown. */
 	int (*processes)(void *ctx, pid_t **ret_pids);
 	void *processes_ctx;
+	bool by_time;                /* samples in order of time, too: see merge.h */
 	bool read_seldom;            /* larger rings, if ring_bytes is 0 */
 	bool pausable;               /* source_pause may be called: separate side-band events */
 	const char *cpus;            /* only on these CPUs, a list as in cpus.h; NULL: on all */

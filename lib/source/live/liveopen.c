@@ -569,8 +569,10 @@ static int start_merging(struct live *l, struct err *e)
 		return err_errno(e, ENOMEM, "cannot set up the rings");
 	for (size_t i = 0; i < l->n_rings; i++)
 		rings[i] = &l->ring[i].ring;
-	if (merge_init(&l->first.merge, l->format, rings, l->n_rings) < 0)
+	if (round_init(&l->round, l->format, rings, l->n_rings) < 0 ||
+	    merge_init(&l->first.merge, &l->round) < 0)
 		return err_errno(e, ENOMEM, "cannot set up the rings");
+	l->round.by_ring = !l->options.by_time;
 	return 0;
 }
 

@@ -1,9 +1,8 @@
 /*
- * Several readers of the same rings.  Each merges all rings by itself, over views with positions of
- * its own, and decodes the samples of its own threads; of the others' it reads the header.  So all
- * see the side band in its place among the samples, no reader waits for another, and what a thread
- * did on any CPU is seen by one reader.  A sample costs a header's cache line for each reader, some
- * 50 ns, and microseconds for one of them.
+ * Several readers of the same rings.  Each reads the headers in a part of the rings, and then goes
+ * through the round for itself: it decodes the side band and the samples of its own threads, and
+ * never touches those of others.  So all see the side band in its place among the samples, no
+ * reader waits for another, and what a thread did on any CPU is seen by one reader.
  *
  * Tried and rejected: a part of the rings for each reader.  Then the side band of each must be
  * handed to all others before they may go on, and a thread that changes CPUs loses its memo, and
@@ -31,6 +30,7 @@ static void add_counters(struct live *l)
 {
 	struct source_losses *sum = &l->source.losses;
 	*sum = l->first.losses;
+	sum->n_out_of_order = l->round.n_out_of_order;
 	for (uint32_t i = 1; i < l->n_readers; i++) {
 		struct live_reader *v = reader_at(l, i);
 		sum->n_undecodable += v->losses.n_undecodable;
@@ -43,42 +43,37 @@ static void add_counters(struct live *l)
 	}
 }
 
-static void close_views(struct live *l, struct live_reader *v)
-{
-	for (size_t i = 0; v->view && i < l->n_rings; i++)
-		ring_close(&v->view[i]);
-	free(v->view);
-	merge_done(&v->merge);
-	livegroup_done(&v->group);
-	VEC_FREE(&v->shared);
-}
-
 void livereaders_done(struct live *l)
 {
-	for (uint32_t i = 1; i < l->n_readers; i++)
-		close_views(l, reader_at(l, i));
+	for (uint32_t i = 1; i < l->n_readers; i++) {
+		merge_done(&reader_at(l, i)->merge);
+		livegroup_done(&reader_at(l, i)->group);
+		VEC_FREE(&reader_at(l, i)->shared);
+	}
 	free(l->other);
 	l->other = NULL;
 	l->n_readers = 0;
+	l->first.merge.n_readers = 1;
+	l->first.merge.skips = NULL;
 	for (size_t i = 0; i < l->n_rings; i++)
-		ring_unshare(&l->ring[i].ring);
+		ring_share(&l->ring[i].ring, 1);
 }
 
-static int open_views(struct live *l, struct live_reader *v)
+/* An exiting task has no ids: the engine knows whose it is. */
+static bool is_of_other(const void *ctx, uint32_t tid)
 {
-	CLEANUP_FREE struct ring **rings = calloc(l->n_rings, sizeof(struct ring *));
-	v->view = calloc(l->n_rings, sizeof(*v->view));
-	if (!rings || !v->view)
-		return -ENOMEM;
-	for (size_t i = 0; i < l->n_rings; i++) {
-		if (ring_open_view(&v->view[i], &l->ring[i].ring, v->index) < 0)
-			return -ENOMEM;
-		rings[i] = &v->view[i];
-	}
-	if (merge_init(&v->merge, l->format, rings, l->n_rings) < 0)
-		return -ENOMEM;
-	merge_follow(&v->merge, &l->first.merge);
-	return 0;
+	const struct merge *m = ctx;
+	return tid != UINT32_MAX && share_reader_of(tid, m->n_readers) != m->reader;
+}
+
+static void set_merge(const struct live *l, struct live_reader *v, uint32_t n)
+{
+	struct merge *m = &v->merge;
+	m->reader = v->index;
+	m->n_readers = n;
+	m->skips = l->all_samples ? NULL : is_of_other;
+	m->skips_ctx = m;
+	m->place = l->first.merge.place;
 }
 
 static int share_rings(struct live *l, uint32_t n)
@@ -89,11 +84,13 @@ static int share_rings(struct live *l, uint32_t n)
 	for (size_t i = 0; i < l->n_rings; i++)
 		if (ring_share(&l->ring[i].ring, n) < 0)
 			return -ENOMEM;
+	set_merge(l, &l->first, n);
 	for (l->n_readers = 1; l->n_readers < n;) {
 		struct live_reader *v = reader_at(l, l->n_readers);
 		v->index = l->n_readers++;
-		if (open_views(l, v) < 0)
+		if (merge_init(&v->merge, &l->round) < 0)
 			return -ENOMEM;
+		set_merge(l, v, n);
 	}
 	return 0;
 }
@@ -120,25 +117,41 @@ static int set_readers(struct source *s, uint32_t n, struct err *e)
 static uint64_t begin_round(struct source *s)
 {
 	struct live *l = (struct live *)s;
-	add_counters(l);
-	uint64_t n_bytes = merge_begin(&l->first.merge);
-	for (uint32_t i = 1; i < l->n_readers; i++)
-		merge_begin(&reader_at(l, i)->merge);
-	return n_bytes;
+	return round_begin(&l->round);
+}
+
+static void scan_part(struct source *s, uint32_t reader)
+{
+	struct live *l = (struct live *)s;
+	round_scan(&l->round, reader, l->n_readers);
+}
+
+static void begin_reading(struct source *s, uint32_t reader)
+{
+	merge_begin(&reader_at((struct live *)s, reader)->merge);
 }
 
 static int next_record(struct source *s, uint32_t reader, struct record *ret, struct err *e)
 {
 	struct live *l = (struct live *)s;
+	(void)e;
 	return live_next_of(l, reader_at(l, reader), ret);
 }
 
-static uint64_t position_of(const struct source *s, uint32_t reader)
+static void end_round(struct source *s)
 {
-	const struct live *l = (const struct live *)s;
-	return reader_at(l, reader)->merge.n_delivered;
+	struct live *l = (struct live *)s;
+	round_end(&l->round);
+	add_counters(l);
+}
+
+static struct share_place place_of(const struct source *s, uint32_t reader)
+{
+	const struct merge *m = &reader_at((const struct live *)s, reader)->merge;
+	return (struct share_place){ m->place.segment, m->place.at };
 }
 
 const struct share_ops livereaders_ops = {
-	.set = set_readers, .begin = begin_round, .next = next_record, .position = position_of,
+	.set = set_readers, .begin = begin_round, .scan = scan_part, .read = begin_reading,
+	.next = next_record, .end = end_round, .place = place_of,
 };

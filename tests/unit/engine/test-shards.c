@@ -46,7 +46,7 @@ static void put(struct both *b, const struct record *r)
 	if (r->type != PERF_RECORD_SAMPLE)
 		engine_feed(&b->total, r);
 	for (uint32_t i = 0; i < b->n; i++)
-		shards_feed(&b->shard[i], r, b->position);
+		shards_feed(&b->shard[i], r, (struct share_place){ 1, b->position });
 }
 
 static void put_comm(struct both *b, uint32_t pid, uint32_t tid, const char *name, bool exec)

@@ -23,10 +23,12 @@ struct sim_ring {
 static inline void sim_ring_init(struct sim_ring *s, uint64_t n_data_bytes)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	uint8_t *base = aligned_alloc(page, page + (n_data_bytes + page - 1) / page * page);
+	/* And room for a record that wraps. */
+	size_t n_bytes = page + (n_data_bytes + page - 1) / page * page + (64u << 10);
+	uint8_t *base = aligned_alloc(page, n_bytes);
 	if (!base)
 		abort();
-	memset(base, 0, page + n_data_bytes);
+	memset(base, 0, n_bytes);
 	*s = (struct sim_ring){ .control = (void *)base, .data = base + page,
 				.n_data_bytes = n_data_bytes };
 }

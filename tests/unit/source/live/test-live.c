@@ -55,7 +55,8 @@ static struct live *make_live(struct sim_ring *sim)
 	l->n_rings = 1;
 	ring = &l->ring[0].ring;
 	if (ring_open_memory(ring, sim->control, sim->n_data_bytes) < 0 ||
-	    merge_init(&l->first.merge, l->format, &ring, 1) < 0)
+	    round_init(&l->round, l->format, &ring, 1) < 0 ||
+	    merge_init(&l->first.merge, &l->round) < 0)
 		abort();
 	for (size_t i = 0; i < sizeof(ids) / sizeof(*ids); i++)
 		live_add_id(l, ids[i]);
