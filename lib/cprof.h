@@ -113,9 +113,11 @@ enum cprof_explain {
 	CPROF_EXPLAIN_ALL,             /* which attributes, which fallback, which symbol source */
 };
 
+#define CPROF_READERS_MAX 256
+#define CPROF_READERS_AUTO UINT32_MAX
+
 /* What to record.  All zero but a target is a valid start; pointers are borrowed until
  * cprof_recorder_free. */
-#define CPROF_READERS_MAX 256
 
 struct cprof_config {
 	const struct cprof_kind *kind; /* NULL: cprof_cpu_recorder() */
@@ -160,7 +162,9 @@ struct cprof_config {
 	const char *cpus;              /* with it, these CPUs only: "0-3,8"; NULL: all */
 	const char *command_file;      /* the file that command_pid will execute; NULL: unknown */
 	const struct cprof_cgroup *command_cgroup; /* where command_pid was started; NULL */
-	uint32_t n_readers;            /* threads that read samples, the caller's included; 0: 1 */
+	/* Threads that read samples, the caller's included; 0: 1.  CPROF_READERS_AUTO: one, and
+	 * more while they are too busy, up to a quarter of the CPUs. */
+	uint32_t n_readers;
 	/* Called in each thread that the recorder creates, when it begins and before it ends; NULL.
 	 * Such a thread calls nothing else of the caller's. */
 	void (*on_reader)(void *ctx, bool begins);
@@ -253,6 +257,7 @@ struct cprof_stats {
 					* was */
 	bool kernel_filter;            /* scope cpu: the kernel drops samples of other tasks */
 	size_t n_scope_changes;        /* see cprof_recorder_scope_change */
+	uint32_t n_readers_max;        /* the most at any time */
 };
 
 /* ---- life ---------------------------------------------------------------------------- */

@@ -382,8 +382,8 @@ void summary_print_json(const struct summary *s, FILE *to)
 		st.n_foreign, st.n_own_samples);
 	fprintf(to, ", \"descriptors\": %u, \"cpus\": %u, \"ring_bytes\": %" PRIu64, st.n_fds,
 		st.n_cpus, st.ring_bytes);
-	fprintf(to, ", \"readers\": %u", st.n_readers);
 	fprintf(to, ", \"switch_period_max\": %" PRIu64, st.switch_period_max);
+	fprintf(to, ", \"readers\": %u, \"readers_max\": %u", st.n_readers, st.n_readers_max);
 	fprintf(to, ", \"realtime\": \"%s\"", realtime_state_name(s->realtime));
 	fprintf(to, ", \"own_cpu_s\": %.6f, \"peak_table_bytes\": %" PRIu64, s->own_cpu_s,
 		st.peak_memory_bytes);

@@ -69,7 +69,8 @@ static const struct argp_option options[] = {
 	{ "ring-size", OPT_RING_SIZE, "SIZE", 0,
 	  "Size of each CPU's ring, a power of two: 4M", 5 },
 	{ "max-memory", OPT_MAX_MEMORY, "SIZE", 0, "Memory for the profile; default: 256M", 5 },
-	{ "threads", OPT_THREADS, "N", 0, "Read the rings with N threads; default: 1", 5 },
+	{ "threads", OPT_THREADS, "N", 0,
+	  "Read the rings with N threads; default: one, and more while it is too busy", 5 },
 	{ "realtime", OPT_REALTIME, "WHEN", 0,
 	  "Read the rings at real-time priority where that is allowed: {realtime}", 5 },
 	{ 0 }
@@ -282,7 +283,9 @@ static char *join_words(int argc, char **argv)
 
 void targetopts_init(struct targetopts *o, int argc, char **argv)
 {
-	*o = (struct targetopts){ .command_line = join_words(argc, argv) };
+	*o = (struct targetopts){
+		.command_line = join_words(argc, argv), .config.n_readers = CPROF_READERS_AUTO,
+	};
 }
 
 void targetopts_set_inputs(struct targetopts *o, struct argp_state *state)

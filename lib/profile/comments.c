@@ -191,6 +191,8 @@ int comments_make(struct comments *c, const struct cprof_config *config,
 		say(c, &failed, "scope changed: %s instead of %s from %.3f s on: %s",
 		    comments_scope_name(changes[i].to), comments_scope_name(changes[i].from),
 		    (double)changes[i].time_ns / 1e9, changes[i].why);
+	if (st->n_readers_max > 1)
+		say(c, &failed, "readers: up to %u threads", st->n_readers_max);
 	if (config->all_processes)
 		say(c, &failed, "target: all processes%s%s; %llu samples of cprof itself",
 		    config->cpus ? ", on the CPUs " : "", config->cpus ? config->cpus : "",

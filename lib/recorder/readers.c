@@ -53,7 +53,7 @@ static int take_part(void *ctx, uint32_t index, struct err *e)
 
 void readers_init(struct readers *rs, struct source *source, struct engine *total)
 {
-	*rs = (struct readers){ .source = source, .total = total };
+	*rs = (struct readers){ .source = source, .total = total, .n_max = 1 };
 	readerpool_init(&rs->pool);
 	rs->pool.work = take_part;
 	rs->pool.ctx = rs;
@@ -94,6 +94,7 @@ static int add_shards(struct readers *rs, uint32_t n, struct err *e)
 		return r;
 	shards_add_up(rs->shard, rs->n, rs->total);
 	rs->total->dsos.keep.max_open = shards_files_each(n);
+	rs->n_max = n > rs->n_max ? n : rs->n_max;
 	return 0;
 }
 
@@ -112,6 +113,19 @@ int readers_set(struct readers *rs, uint32_t n, struct err *e)
 	drop_shards(rs);
 	share_set(rs->source, 1, NULL);
 	return r;
+}
+
+uint32_t readers_adapt(struct readers *rs, uint64_t begin_ns, uint64_t end_ns)
+{
+	uint32_t now = rs->n ? rs->n : 1;
+	uint32_t n = readerload_note(&rs->load, now, begin_ns, end_ns);
+	if (n == now)
+		return n;
+	/* Without memory or threads for more, it stays as it is. */
+	if (readers_set(rs, n, NULL) < 0)
+		rs->load.max = rs->n ? rs->n : 1;
+	rs->n_changes++;
+	return rs->n ? rs->n : 1;
 }
 
 /* ---- rounds --------------------------------------------------------------------------- */

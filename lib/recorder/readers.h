@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "engine/shards.h"
+#include "recorder/readerload.h"
 #include "recorder/readerpool.h"
 
 struct err;
@@ -24,7 +25,9 @@ struct readers {
 	struct engine *total;          /* has everything after readers_absorb */
 	struct readerpool pool;        /* the caller may set its on_thread */
 
+	struct readerload load;        /* with its max, their number follows the load */
 	uint32_t n;                    /* shards; 0: the total engine reads alone */
+	uint32_t n_max, n_changes;     /* the most readers so far; how often load changed it */
 	struct shard *shard;
 };
 
@@ -37,6 +40,10 @@ int readers_set(struct readers *rs, uint32_t n, struct err *e);
 
 /* With shards: feeds all records that wait. */
 int readers_drain(struct readers *rs, struct err *e);
+
+/* After each drain, which lasted from begin_ns to end_ns: more readers or fewer, if their number
+ * follows the load.  Returns how many there are now. */
+uint32_t readers_adapt(struct readers *rs, uint64_t begin_ns, uint64_t end_ns);
 
 /* Moves the counts of all shards into the total engine; with one reader, does nothing. */
 int readers_absorb(struct readers *rs, struct err *e);

@@ -135,6 +135,7 @@ void cprof_recorder_stats_sized(struct cprof_recorder *rec, struct cprof_stats *
 	};
 	all.n_scope_changes = rec->session.changes.n;
 	all.n_readers = rec->readers.n > 1 ? rec->readers.n : 1;
+	all.n_readers_max = rec->readers.n_max;
 	if (rec->kind->stats)
 		rec->kind->stats(&rec->session, &all);
 	cost_stats(&rec->cost, &all);

@@ -334,14 +334,27 @@ static void open_window(struct cprof_recorder *rec)
 static int add_readers(struct cprof_recorder *rec, struct err *e)
 {
 	uint32_t n = rec->config.n_readers;
+	bool is_auto = n == CPROF_READERS_AUTO;
 	rec->readers.pool.on_thread = rec->config.on_reader;
 	rec->readers.pool.on_thread_ctx = rec->config.on_reader_ctx;
 	if (n > 1 && (rec->engine.options.waits || rec->kind->feed)) {
-		log_line(rec->session.log, LOG_WARN, "the time without a CPU is measured by one "
-			 "reader, not %u", n);
+		if (!is_auto)
+			log_line(rec->session.log, LOG_WARN, "the time without a CPU is measured "
+				 "by one reader, not %u", n);
 		return 0;
 	}
-	return n > 1 ? readers_set(&rec->readers, n, e) : 0;
+	if (is_auto && rec->session.source->ops->share)
+		rec->readers.load.max = readerload_max(rec->session.source->facts.n_cpus);
+	return n > 1 && !is_auto ? readers_set(&rec->readers, n, e) : 0;
+}
+
+static void adapt_readers(struct cprof_recorder *rec, uint64_t begin_ns)
+{
+	uint32_t before = rec->readers.n ? rec->readers.n : 1;
+	uint32_t n = readers_adapt(&rec->readers, begin_ns, clock_monotonic_ns());
+	if (n != before)
+		log_line(rec->session.log, LOG_EXPLAIN, "readers: %u instead of %u, by how busy "
+			 "they are", n, before);
 }
 
 int cprof_recorder_start(struct cprof_recorder *rec, struct err *e)
@@ -465,6 +478,7 @@ int recorder_take_in(struct cprof_recorder *rec, bool reads_counters, struct err
 	int r = drain_source(rec, e);
 	if (r < 0)
 		return r;
+	adapt_readers(rec, drained_ns);
 	window_drained(&rec->window, drained_ns);
 	if (rec->kind->drained)
 		rec->kind->drained(&rec->session, &rec->engine, drained_ns);

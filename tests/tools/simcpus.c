@@ -41,6 +41,7 @@ static struct {
 	struct cprof_machine machine;
 	struct sim_event event[FDS_MAX];  /* by descriptor */
 	struct sim_cpu *cpu;
+	uint64_t (*now_ns)(void);      /* NULL: the real clock */
 } sim;
 
 static void die(const char *what)
@@ -118,6 +119,28 @@ int __wrap_epoll_ctl(int epoll_fd, int op, int fd, struct epoll_event *event)
 {
 	(void)epoll_fd, (void)op, (void)fd, (void)event;
 	return 0;
+}
+
+int __real_clock_gettime(clockid_t id, struct timespec *ret);
+int __wrap_clock_gettime(clockid_t id, struct timespec *ret);
+
+int __wrap_clock_gettime(clockid_t id, struct timespec *ret)
+{
+	if (id != CLOCK_MONOTONIC || !sim.now_ns)
+		return __real_clock_gettime(id, ret);
+	uint64_t now_ns = sim.now_ns();
+	*ret = (struct timespec){ (time_t)(now_ns / 1000000000u), (long)(now_ns % 1000000000u) };
+	return 0;
+}
+
+void simcpus_set_clock(uint64_t (*now_ns)(void))
+{
+	sim.now_ns = now_ns;
+}
+
+void simcpus_real_clock(clockid_t id, struct timespec *ret)
+{
+	__real_clock_gettime(id, ret);
 }
 
 static void make_dir(const char *name)
@@ -377,6 +400,12 @@ bool simcpus_put_lost(const struct simcpus_at *at, uint64_t n_lost)
 	add_u64(sim.cpu[at->cpu].event->id);
 	add_u64(n_lost);
 	return put_side(at);
+}
+
+uint64_t simcpus_fill(unsigned cpu)
+{
+	const struct sim_cpu *c = &sim.cpu[cpu];
+	return c->head - __atomic_load_n(&c->control->data_tail, __ATOMIC_ACQUIRE);
 }
 
 void simcpus_publish(unsigned cpu)

@@ -7,14 +7,15 @@
  * recorder maps as rings; records are written into them as the kernel would.  The recorder is
  * cprof's own, unchanged.
  *
- * There is one such machine per program, which must be linked with -Wl,--wrap=ioctl and
- * -Wl,--wrap=epoll_ctl.  Functions
- * that fail for reasons of the real machine end the program.
+ * There is one such machine per program, which must be linked with -Wl,--wrap=ioctl,
+ * -Wl,--wrap=epoll_ctl and -Wl,--wrap=clock_gettime.  Functions that fail for reasons of the real
+ * machine end the program.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 struct cprof_machine;
 
@@ -47,6 +48,11 @@ void simcpus_close(void);
 /* For cprof_config.machine. */
 const struct cprof_machine *simcpus_machine(void);
 
+/* From now on CLOCK_MONOTONIC is this one; NULL: the real one, which simcpus_real_clock has in any
+ * case, with all others. */
+void simcpus_set_clock(uint64_t (*now_ns)(void));
+void simcpus_real_clock(clockid_t id, struct timespec *ret);
+
 /* A process that sees the files of the real machine. */
 void simcpus_add_process(uint32_t pid);
 
@@ -58,6 +64,9 @@ bool simcpus_put_comm(const struct simcpus_at *at, const char *name, bool is_exe
 bool simcpus_put_fork(const struct simcpus_at *at, uint32_t ppid, uint32_t ptid);
 bool simcpus_put_exit(const struct simcpus_at *at);
 bool simcpus_put_lost(const struct simcpus_at *at, uint64_t n_lost);
+
+/* How many bytes of a CPU's ring wait. */
+uint64_t simcpus_fill(unsigned cpu);
 
 /* Shows the recorder what was written to a CPU's ring. */
 void simcpus_publish(unsigned cpu);

@@ -2,6 +2,7 @@
 #include "base/err.h"
 #include "cprof.h"
 #include "proto/pprof-read.h"
+#include "recorder/recorder-private.h"
 #include "tests/tools/simcpus.h"
 #include "tests/unit/tap.h"
 
@@ -244,6 +245,32 @@ static void test_lost(void)
 	simcpus_close();
 }
 
+/* The number of readers changes between rounds, while threads begin and end. */
+static void test_changes(void)
+{
+	static const uint32_t n_readers[] = { 1, 3, 7, 2, 2, 1, 4, 1, 5, 3, 3, 6 };
+	struct cprof_event_stats st;
+	n_begun = n_ended = 0;
+	open_machine();
+	struct cprof_recorder *r = start(1);
+	bool ok = true;
+	for (size_t i = 0; i < sizeof(n_readers) / sizeof(*n_readers); i++) {
+		ok &= readers_set(&r->readers, n_readers[i], &e) == 0;
+		put_many(i % 3 ? 3000 : 40);
+		step(r);
+	}
+	cprof_recorder_stop(r, &e);
+	cprof_recorder_event_stats(r, 0, &st);
+	struct profile *p = profile_of(r);
+	tap_ok(ok && n_written > 10000 && st.n_samples == n_written && sum_of(p, 0) == n_written,
+	       "all %llu samples are counted once by changing readers",
+	       (unsigned long long)n_written);
+	profile_free(p);
+	cprof_recorder_free(r);
+	simcpus_close();
+	tap_ok(n_begun == 6 && n_ended == 6, "threads that have nothing to do are kept");
+}
+
 /* Snapshots, and profiles one after the other. */
 static void test_parts(void)
 {
@@ -282,6 +309,7 @@ int main(void)
 {
 	test_same();
 	test_lost();
+	test_changes();
 	test_parts();
 	return tap_done();
 }
