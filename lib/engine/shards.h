@@ -61,6 +61,9 @@ void shards_add_up(struct shard *s, size_t n, struct engine *total);
  * shards have the rest. */
 int shards_absorb(struct shard *s, size_t n, struct engine *total, struct err *e);
 
+/* From now on the journal describes what is new. */
+void shards_start_journal(struct shard *s);
+
 /* Frees what neither living processes nor stacks need, if it is due: after shards_absorb. */
 bool shards_is_due(const struct shard *s);
 void shards_collect(struct shard *s);

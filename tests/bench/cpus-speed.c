@@ -124,7 +124,8 @@ static void start(struct run *run)
 void cpus_speed_head(void)
 {
 	printf("%6s %8s %8s %8s %9s %9s %9s %9s %15s %9s %8s\n", "CPUs", "ring KiB", "slower",
-	       "readers", "written", "lost", "reported", "whole", "copies KiB", "CPU ns", "charged");
+	       "readers", "written", "lost", "reported", "whole", "copies KiB", "CPU ns",
+	       "charged");
 }
 
 static void report(const struct run *run, uint64_t cpu_ns)
