@@ -135,6 +135,7 @@ static int make_tallies(struct top_state *top, struct err *e)
 		int r = top_tally_init(&top->tally[i], window, e);
 		if (r < 0)
 			return r;
+		top->tally[i].shows_idle = top->o.wants_idle;
 	}
 	return 0;
 }
@@ -222,6 +223,7 @@ static void top_done(struct top_state *top)
 	free(top->losses);
 	VEC_FREE(&top->functions.rows);
 	VEC_FREE(&top->threads.rows);
+	VEC_FREE(&top->states.rows);
 	free(top->cache_dir);
 	signals_close(&top->signals);
 	targetopts_done(&top->rec);

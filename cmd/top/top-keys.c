@@ -109,6 +109,11 @@ static int handle_key(struct top_state *top, int key, struct err *e)
 		top->event = (top->event + 1) % top->n_events;
 		top->thread = TOP_TALLY_ALL;  /* each event has its own threads */
 		break;
+	case 'i':
+		for (size_t i = 0; i < top->n_events; i++)
+			top->tally[i].shows_idle = !top->tally[i].shows_idle;
+		top->first = 0;
+		break;
 	case 'w': write_profile(top); break;
 	case 'r': r = top_refresh_reset(top, e); break;
 	case 'h': case '?': top->help = !top->help; break;

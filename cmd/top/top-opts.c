@@ -13,13 +13,21 @@
 #define SYMBOL_TIMEOUT_NS (2 * (uint64_t)CLOCK_SECOND_NS)
 #define LIMIT_BATCH 20u
 
-enum { OPT_BATCH = 700, OPT_WINDOW, OPT_LIMIT, OPT_SYMBOL_TIMEOUT };
+enum {
+	OPT_BATCH = 700, OPT_WINDOW, OPT_LIMIT, OPT_SYMBOL_TIMEOUT, OPT_WALL, OPT_OFF_CPU, OPT_IDLE,
+};
 
 static const struct argp_option options[] = {
 	{ "symbol-timeout", OPT_SYMBOL_TIMEOUT, "TIME", 0,
 	  "Longest time for one file's debug information; default: 2s", NAMEOPTS_GROUP },
 
+	{ "wall", OPT_WALL, NULL, 0,
+	  "All time of the threads, running and waiting: -e wall", 2 },
+	{ "off-cpu", OPT_OFF_CPU, NULL, 0, "Where threads wait: -e off-cpu", 2 },
+
 	{ NULL, 0, NULL, 0, "Display:", 10 },
+	{ "idle", OPT_IDLE, NULL, 0,
+	  "With waits: show threads that only wait for work, too, as the key i does", 10 },
 	{ "batch", OPT_BATCH, "N", 0, "Print N refreshes as text and exit; needs no terminal", 10 },
 	{ "interval", 'd', "TIME", 0, "Time between refreshes; default: 1s", 10 },
 	{ "window", OPT_WINDOW, "TIME", 0,
@@ -38,6 +46,12 @@ static uint64_t parse_time(struct argp_state *state, const char *option, const c
 			     3600 * (uint64_t)CLOCK_SECOND_NS);
 }
 
+static void add_event(struct top_state *top, struct argp_state *state, const char *event)
+{
+	struct targetopts *r = &top->rec;
+	optparse_append(state, event, &r->events.v, &r->events.n, &r->events.cap);
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct top_state *top = state->input;
@@ -45,6 +59,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT: targetopts_set_inputs(&top->rec, state); return 0;
 	case OPT_BATCH: o->batch = optparse_number(state, "--batch", arg, 1, UINT32_MAX); return 0;
+	case OPT_WALL: add_event(top, state, "wall"); return 0;
+	case OPT_OFF_CPU: add_event(top, state, "off-cpu"); return 0;
+	case OPT_IDLE: o->wants_idle = true; return 0;
 	case 'd': o->interval_ns = parse_time(state, "--interval", arg); return 0;
 	case OPT_WINDOW: o->window_ns = parse_time(state, "--window", arg); return 0;
 	case OPT_SYMBOL_TIMEOUT:

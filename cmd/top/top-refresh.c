@@ -56,7 +56,10 @@ int top_refresh_tables(struct top_state *top, struct err *e)
 	struct top_tally *tally = &top->tally[top->event];
 	VEC_FREE(&top->functions.rows);
 	VEC_FREE(&top->threads.rows);
+	VEC_FREE(&top->states.rows);
 	int r = top_tally_threads(tally, &top->threads, e);
+	if (r == 0)
+		r = top_tally_states(tally, top->thread, &top->states, e);
 	return r < 0 ? r : top_tally_functions(tally, top->thread, top->order, &top->functions, e);
 }
 
@@ -99,7 +102,8 @@ void top_refresh_draw(struct top_state *top)
 		.is_frozen = top->frozen, .has_ended = top->ended, .wants_help = top->help,
 		.own_cpu = top->own_cpu, .losses = top->losses[top->event],
 		.tally = &top->tally[top->event], .functions = &top->functions,
-		.threads = &top->threads, .order = top->order, .thread = top->thread,
+		.threads = &top->threads, .states = &top->states,
+		.is_waiting = ev.is_waiting, .order = top->order, .thread = top->thread,
 		.first = top->first,
 	};
 	if (top->o.batch) {

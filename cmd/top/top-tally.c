@@ -15,6 +15,7 @@
 #include "base/hashindex.h"
 #include "base/membuf.h"
 #include "view/model/filter.h"
+#include "view/model/waiting.h"
 #include "view/table/rows.h"
 
 #include <errno.h>
@@ -42,9 +43,10 @@ static void cells_done(struct top_tally_cells *c)
 
 static bool cells_add(struct top_tally_cells *c, const struct top_tally_cell *add)
 {
-	uint64_t hash = hash_pair(add->thread, add->name);
+	uint64_t hash = hash_pair((uint64_t)add->is_idle << 32 | add->thread, add->name);
 	uint32_t i = HASHINDEX_FIND(&c->index, hash, k, c->list.v[k].thread == add->thread &&
-				    c->list.v[k].name == add->name);
+				    c->list.v[k].name == add->name &&
+				    c->list.v[k].is_idle == add->is_idle);
 	if (i == HASHINDEX_NONE)
 		return VEC_RESERVE(&c->list, 1) &&
 		       hashindex_add(&c->index, hash, (uint32_t)c->list.n) &&
@@ -52,6 +54,14 @@ static bool cells_add(struct top_tally_cells *c, const struct top_tally_cell *ad
 	struct top_tally_cell *cell = &c->list.v[i];
 	cell->flat = model_add(cell->flat, add->flat);
 	cell->cum = model_add(cell->cum, add->cum);
+	return true;
+}
+
+static bool cells_join(struct top_tally_cells *to, const struct top_tally_cells *from)
+{
+	for (size_t i = 0; i < from->list.n; i++)
+		if (!cells_add(to, &from->list.v[i]))
+			return false;
 	return true;
 }
 
@@ -66,6 +76,7 @@ int top_tally_init(struct top_tally *t, size_t window, struct err *e)
 static void step_done(struct top_tally_step *s)
 {
 	cells_done(&s->cells);
+	cells_done(&s->states);
 	free(s->part.data);
 	*s = (struct top_tally_step){ 0 };
 }
@@ -73,6 +84,7 @@ static void step_done(struct top_tally_step *s)
 void top_tally_clear(struct top_tally *t)
 {
 	cells_done(&t->total);
+	cells_done(&t->states);
 	for (size_t i = 0; i < t->steps.n; i++)
 		step_done(&t->steps.v[i]);
 	for (size_t i = 0; i < t->older.n; i++)
@@ -116,13 +128,14 @@ static uint32_t find_thread(struct top_tally *t, const struct model *m, uint32_t
 	return VEC_PUSH(&t->threads, new) ? (uint32_t)t->threads.n - 1 : TOP_TALLY_ALL;
 }
 
-static bool add_samples(struct top_tally *t, struct top_tally_cells *cells, const struct model *m,
+static bool add_samples(struct top_tally *t, struct top_tally_step *s, const struct model *m,
 			const struct filter *f, const struct rows *r, uint32_t type)
 {
 	CLEANUP_FREE uint32_t *seen = calloc((size_t)r->n_rows + 1, sizeof(*seen));
 	CLEANUP_FREE uint32_t *name = calloc((size_t)r->n_rows + 1, sizeof(*name));
 	CLEANUP_FREE uint32_t *thread = calloc((size_t)m->n_label_sets + 1, sizeof(*thread));
-	if (!seen || !name || !thread)
+	CLEANUP_FREE unsigned char *waits = NULL;
+	if (!seen || !name || !thread || waiting_sets(m, &waits) < 0)
 		return false;
 	for (uint32_t i = 0; i < r->n_rows; i++)
 		name[i] = strtab_add_cstr(&t->strings, r->row[i].name);
@@ -132,15 +145,25 @@ static bool add_samples(struct top_tally *t, struct top_tally_cells *cells, cons
 		uint32_t set = m->sample[i].labels;
 		if (thread[set] == TOP_TALLY_ALL)
 			thread[set] = find_thread(t, m, set);
-		int64_t value = model_value(m, i, type), flat = value;
+		int64_t value = model_value(m, i, type);
+		bool is_idle = waits && waits[set] & WAITING_IDLE;
+		const char *state = waits ? find_label(m, set, "state") : "";
+		struct top_tally_cell of_state = {
+			.thread = thread[set], .is_idle = is_idle, .flat = value,
+			.name = *state ? strtab_add_cstr(&t->strings, state) : 0,
+		};
+		if (*state && !cells_add(&s->states, &of_state))
+			return false;
 		struct rows_walk w = rows_begin(r, m, f, i);
 		while (rows_next(&w)) {
 			int64_t cum = seen[w.row] == i + 1 ? 0 : value;
 			seen[w.row] = i + 1;
-			struct top_tally_cell cell = { thread[set], name[w.row], flat, cum };
-			if ((flat || cum) && !cells_add(cells, &cell))
+			struct top_tally_cell cell = {
+				.thread = thread[set], .name = name[w.row], .is_idle = is_idle,
+				.flat = w.is_flat ? value : 0, .cum = cum,
+			};
+			if ((cell.flat || cum) && !cells_add(&s->cells, &cell))
 				return false;
-			flat = 0;
 		}
 	}
 	return true;
@@ -148,7 +171,7 @@ static bool add_samples(struct top_tally *t, struct top_tally_cells *cells, cons
 
 static int read_step(struct top_tally *t, struct top_tally_step *s, struct err *e)
 {
-	static const struct filter_spec all;
+	static const struct filter_spec all = { .keep_idle = true };
 	CLEANUP(model_freep) struct model *m = NULL;
 	CLEANUP(filter_freep) struct filter *f = NULL;
 	CLEANUP(rows_freep) struct rows *rows = NULL;
@@ -165,7 +188,7 @@ static int read_step(struct top_tally *t, struct top_tally_step *s, struct err *
 	r = rows_new(m, f, ROWS_FUNCTION, NULL, &rows, e);
 	if (r < 0)
 		return r;
-	return add_samples(t, &s->cells, m, f, rows, type) ? 0 : no_memory(e);
+	return add_samples(t, s, m, f, rows, type) ? 0 : no_memory(e);
 }
 
 static int merge_older(struct top_tally *t, struct err *e)
@@ -226,9 +249,8 @@ int top_tally_add(struct top_tally *t, struct top_tally_part part, uint64_t dura
 		return no_memory(e);
 	}
 	t->total_ns += duration_ns;
-	for (size_t i = 0; i < s.cells.list.n; i++)
-		if (!cells_add(&t->total, &s.cells.list.v[i]))
-			return no_memory(e);
+	if (!cells_join(&t->total, &s.cells) || !cells_join(&t->states, &s.states))
+		return no_memory(e);
 	return t->steps.n > t->window ? leave_window(t, e) : 0;
 }
 
@@ -242,12 +264,18 @@ uint64_t top_tally_last_ns(const struct top_tally *t)
 
 /* ---- tables ------------------------------------------------------------------------- */
 
-static void add_cells(struct top_tally_row *row, const struct top_tally_cells *c, bool by_thread,
-		      uint32_t thread, bool is_last)
+static bool is_shown(const struct top_tally *t, const struct top_tally_cell *c, uint32_t thread)
+{
+	return (thread == TOP_TALLY_ALL || c->thread == thread) && (!c->is_idle || t->shows_idle);
+}
+
+static void add_cells(const struct top_tally *t, struct top_tally_row *row,
+		      const struct top_tally_cells *c, bool by_thread, uint32_t thread,
+		      bool is_last)
 {
 	for (size_t i = 0; i < c->list.n; i++) {
 		const struct top_tally_cell *cell = &c->list.v[i];
-		if (thread != TOP_TALLY_ALL && cell->thread != thread)
+		if (!is_shown(t, cell, thread))
 			continue;
 		struct top_tally_row *to = &row[by_thread ? cell->thread : cell->name];
 		int64_t *flat = is_last ? &to->last_flat : &to->flat;
@@ -284,18 +312,22 @@ static int compare_rows(const void *va, const void *vb, void *ctx)
 				     strtab_get(&s->t->strings, b->name));
 }
 
-static int make_table(const struct top_tally *t, bool by_thread, uint32_t thread,
+enum table { BY_FUNCTION, BY_THREAD, BY_STATE };
+
+static int make_table(const struct top_tally *t, enum table kind, uint32_t thread,
 		      enum top_tally_order order, struct top_tally_table *ret, struct err *e)
 {
+	bool by_thread = kind == BY_THREAD;
 	size_t n = by_thread ? t->threads.n : t->strings.n;
 	struct top_tally_table table = { 0 };
 	struct sorting s = { t, order, by_thread };
 	struct top_tally_row *row = calloc(n + 1, sizeof(*row));
 	if (!row)
 		return no_memory(e);
-	add_cells(row, &t->total, by_thread, thread, false);
+	add_cells(t, row, kind == BY_STATE ? &t->states : &t->total, by_thread, thread, false);
 	for (size_t i = 0; i < t->steps.n; i++)
-		add_cells(row, &t->steps.v[i].cells, by_thread, thread, true);
+		add_cells(t, row, kind == BY_STATE ? &t->steps.v[i].states : &t->steps.v[i].cells,
+			  by_thread, thread, true);
 	for (size_t i = 0; i < n; i++) {
 		if (row[i].flat == 0 && row[i].cum == 0)
 			continue;
@@ -314,12 +346,31 @@ static int make_table(const struct top_tally *t, bool by_thread, uint32_t thread
 int top_tally_functions(const struct top_tally *t, uint32_t thread, enum top_tally_order order,
 			struct top_tally_table *ret, struct err *e)
 {
-	return make_table(t, false, thread, order, ret, e);
+	return make_table(t, BY_FUNCTION, thread, order, ret, e);
 }
 
 int top_tally_threads(const struct top_tally *t, struct top_tally_table *ret, struct err *e)
 {
-	return make_table(t, true, TOP_TALLY_ALL, TOP_TALLY_LAST_FLAT, ret, e);
+	return make_table(t, BY_THREAD, TOP_TALLY_ALL, TOP_TALLY_LAST_FLAT, ret, e);
+}
+
+int top_tally_states(const struct top_tally *t, uint32_t thread, struct top_tally_table *ret,
+		     struct err *e)
+{
+	return make_table(t, BY_STATE, thread, TOP_TALLY_LAST_FLAT, ret, e);
+}
+
+int64_t top_tally_idle(const struct top_tally *t, uint32_t thread)
+{
+	int64_t sum = 0;
+	for (size_t i = 0; i < t->steps.n; i++) {
+		const struct top_tally_cells *c = &t->steps.v[i].cells;
+		for (size_t k = 0; k < c->list.n; k++)
+			if (c->list.v[k].is_idle &&
+			    (thread == TOP_TALLY_ALL || c->list.v[k].thread == thread))
+				sum = model_add(sum, c->list.v[k].flat);
+	}
+	return sum;
 }
 
 /* ---- everything as one profile ------------------------------------------------------------ */

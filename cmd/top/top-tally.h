@@ -19,10 +19,11 @@ struct err;
 
 #define TOP_TALLY_ALL UINT32_MAX
 
-/* The cost of a function in a thread. */
+/* The cost of a function in a thread, or the time of a thread in a state. */
 struct top_tally_cell {
 	uint32_t thread;               /* index */
 	uint32_t name;                 /* string id */
+	bool is_idle;                  /* of waits for work, cprof-waiting(7) */
 	int64_t flat, cum;
 };
 
@@ -35,7 +36,7 @@ struct top_tally_part { void *data; size_t n_bytes; };
 
 /* One refresh. */
 struct top_tally_step {
-	struct top_tally_cells cells;
+	struct top_tally_cells cells, states;
 	struct top_tally_part part;    /* the profile; data NULL: no samples */
 	uint64_t duration_ns;
 };
@@ -45,14 +46,15 @@ struct top_tally_thread { uint32_t tid, name; };  /* string ids */
 struct top_tally {
 	struct strtab strings;
 	VEC(struct top_tally_thread) threads;
-	struct top_tally_cells total;
+	struct top_tally_cells total, states;
+	bool shows_idle;                        /* in tables; may change at any time */
 	VEC(struct top_tally_step) steps;       /* the window, oldest first */
 	size_t window;                          /* its maximum number of steps */
 	VEC(struct top_tally_part) older;       /* before the window; the first is a merged one */
 	uint64_t total_ns;
 };
 
-/* A row that is shown: a function, or a thread (of which only flat is used). */
+/* A row that is shown: a function, or a thread or a state (of which only flat is used). */
 struct top_tally_row {
 	uint32_t name;                 /* string id, or the index of a thread */
 	int64_t last_flat, last_cum, flat, cum;
@@ -81,6 +83,13 @@ int top_tally_add(struct top_tally *t, struct top_tally_part part, uint64_t dura
 int top_tally_functions(const struct top_tally *t, uint32_t thread, enum top_tally_order order,
 			struct top_tally_table *ret, struct err *e);
 int top_tally_threads(const struct top_tally *t, struct top_tally_table *ret, struct err *e);
+
+/* The time in each state, if the samples have states; the name is the state's. */
+int top_tally_states(const struct top_tally *t, uint32_t thread, struct top_tally_table *ret,
+		     struct err *e);
+
+/* The idle time of the window, shown or not. */
+int64_t top_tally_idle(const struct top_tally *t, uint32_t thread);
 
 /* The time that the window covers. */
 uint64_t top_tally_last_ns(const struct top_tally *t);

@@ -68,9 +68,13 @@ static void print_head(struct page *p)
 	const struct top_view_losses *l = &v->losses;
 	char text[512];
 	uint64_t rate = v->freq_hz ? v->freq_hz : v->period;
-	snprintf(text, sizeof(text), "cprof top%s  %s %" PRIu64 "%s  %.1f s  ",
-		 v->has_ended ? " [ended]" : v->is_frozen ? " [frozen]" : "", v->event, rate,
-		 v->freq_hz ? " Hz" : " per sample", (double)v->tally->total_ns / 1e9);
+	char at[48] = "";
+	if (!v->is_waiting)
+		snprintf(at, sizeof(at), " %" PRIu64 "%s", rate,
+			 v->freq_hz ? " Hz" : " per sample");
+	snprintf(text, sizeof(text), "cprof top%s  %s%s  %.1f s  ",
+		 v->has_ended ? " [ended]" : v->is_frozen ? " [frozen]" : "", v->event, at,
+		 (double)v->tally->total_ns / 1e9);
 	print_line(p, TERM_BOLD, text, v->target);
 	snprintf(text, sizeof(text), "samples %" PRIu64 "  lost %" PRIu64 "  throttled %" PRIu64
 		 "  cut stacks %" PRIu64 "  dropped %" PRIu64 "  undecodable %" PRIu64
@@ -78,6 +82,32 @@ static void print_head(struct page *p)
 		 l->n_cut + l->n_truncated, l->n_dropped, l->n_undecodable, 100 * v->own_cpu);
 	print_line(p, l->n_lost || l->n_dropped || l->n_undecodable ? TERM_YELLOW : TERM_PLAIN,
 		   text, NULL);
+}
+
+/* "LAST: 1.20 threads: blocked 90.0%, running 10.0%; idle: 4.00 threads, hidden". */
+static void print_states(struct page *p)
+{
+	const struct top_view *v = p->v;
+	const struct top_tally_table *s = v->states;
+	double last_ns = (double)top_tally_last_ns(v->tally);
+	int64_t idle = top_tally_idle(v->tally, v->thread);
+	char text[512], share[SCALE_TEXT_MAX];
+	size_t n = 0;
+	if (!v->is_waiting || !s || last_ns <= 0)
+		return;
+	n = (size_t)snprintf(text, sizeof(text), "%.2f threads", (double)s->last_sum / last_ns);
+	for (size_t i = 0; i < s->rows.n && n < sizeof(text); i++) {
+		const struct top_tally_row *row = &s->rows.v[i];
+		if (row->last_flat)
+			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%.20s %s",
+					      i ? ", " : ": ",
+					      strtab_get(&v->tally->strings, row->name),
+					      scale_percent(row->last_flat, s->last_sum, share));
+	}
+	if (idle && n < sizeof(text))
+		snprintf(text + n, sizeof(text) - n, "; idle: %.2f threads, %s (i)",
+			 (double)idle / last_ns, v->tally->shows_idle ? "included" : "hidden");
+	print_line(p, TERM_PLAIN, text, NULL);
 }
 
 static void print_threads(struct page *p, size_t n)
@@ -154,6 +184,7 @@ static void print_help(struct page *p)
 		"  t, T, a     zoom into the next, the previous thread; all threads",
 		"  up, down    scroll by a line (also k, j); page up, page down; home",
 		"  e           next event",
+		"  i           with waits: show or hide threads that only wait for work",
 		"  w           write a profile of what is shown, since the start or reset",
 		"  r           reset: discard everything recorded so far",
 		"  h, ?        show or leave this help",
@@ -167,6 +198,7 @@ void top_view_print(const struct top_view *v, const struct term *t, int height, 
 {
 	struct page p = { .v = v, .t = t, .left = height ? height : -1 };
 	print_head(&p);
+	print_states(&p);
 	if (v->wants_help) {
 		print_help(&p);
 	} else {

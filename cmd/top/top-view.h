@@ -29,6 +29,8 @@ struct top_view {
 	struct top_view_losses losses;
 	const struct top_tally *tally;
 	const struct top_tally_table *functions, *threads;
+	const struct top_tally_table *states; /* may be NULL */
+	bool is_waiting;               /* the values are thread time, which has no rate */
 	enum top_tally_order order;
 	uint32_t thread;               /* index of the zoomed thread, or TOP_TALLY_ALL */
 	size_t first;                  /* function in the first line, after scrolling */

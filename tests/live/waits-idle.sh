@@ -36,6 +36,18 @@ run "$CPROF" record -e block --duration 1 -o b.pb.gz -- "$PROG/idlers" 0.5
 run "$CPROF" report b.pb.gz
 like out '^Idle, not shown: pool ' 'idle pools are left out of contention, too'
 
+# ---- live
+
+run "$CPROF" top --batch 2 -d 400ms --wall -- "$PROG/idlers" 5
+is "$status" 0 'cprof top --wall'
+like out '^[0-9.]+ threads: .*blocked [0-9.]+%.*; idle: [0-9.]+ threads, hidden \(i\)$' \
+	'it shows the states, and how many threads are idle'
+like out '%.* fetch$' 'and where threads wait'
+unlike out 'bioProcessBackgroundJobs|samples .* per sample' 'but not idle ones'
+run "$CPROF" top --batch 1 -d 400ms --off-cpu --idle -- "$PROG/idlers" 5
+like out ' bioProcessBackgroundJobs$' '--idle shows these, too'
+like out 'threads, included \(i\)$' 'and says so'
+
 # ---- real programs
 
 # idle_is PROGRAM PID SHARE: at least that part of its threads' time is recognised as idle

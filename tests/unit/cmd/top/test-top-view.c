@@ -253,6 +253,40 @@ static void test_profile(void)
 	top_tally_done(&t);
 }
 
+/* Waits: states, and idle threads that a key shows. */
+static void test_waits(void)
+{
+	struct top_tally t;
+	struct top_tally_table states = { 0 };
+	struct term plain = { 0 };
+	struct top_view v = { .thread = TOP_TALLY_ALL, .is_waiting = true };
+	top_tally_init(&t, 10, &e);
+	ADD(&t, "1,1500000000 [[kernel.kallsyms]] fetch ; tid=1 state=blocked",
+	    "1,500000000 compute ; tid=1 state=running",
+	    "1,4000000000 [[kernel.kallsyms]] worker ; tid=2 state=blocked idle=pool");
+	top_tally_states(&t, TOP_TALLY_ALL, &states, &e);
+	tap_ok(states.rows.n == 2 && states.last_sum == 2000000000, "idle time is in no state");
+	tap_int(top_tally_idle(&t, TOP_TALLY_ALL), 4000000000, "but known");
+	v.states = &states;
+	char *text = show(&t, &v, plain, 0, 0);
+	tap_ok(strstr(text, "\n2.00 threads: blocked 75.00%, running 25.00%; "
+			    "idle: 4.00 threads, hidden (i)\n") != NULL, "a line says both");
+	tap_ok(strstr(text, "  fetch\n") && strstr(text, "75.00%   75.00%") &&
+	       !strstr(text, "worker"), "shares are without idle threads");
+	tap_ok(!strstr(text, "999"), "waits have no rate");
+	free(text);
+	VEC_FREE(&states.rows);
+	t.shows_idle = true;
+	top_tally_states(&t, TOP_TALLY_ALL, &states, &e);
+	text = show(&t, &v, plain, 0, 0);
+	tap_ok(strstr(text, "\n6.00 threads: blocked 91.67%, running 8.33%; "
+			    "idle: 4.00 threads, included (i)\n") && strstr(text, "  worker\n"),
+	       "the key shows them");
+	free(text);
+	VEC_FREE(&states.rows);
+	top_tally_done(&t);
+}
+
 int main(void)
 {
 	if (!setlocale(LC_CTYPE, "C.UTF-8"))
@@ -261,5 +295,6 @@ int main(void)
 	test_sizes();
 	test_hostile();
 	test_profile();
+	test_waits();
 	return tap_done();
 }
