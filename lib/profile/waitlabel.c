@@ -61,5 +61,8 @@ const struct waitframes_label *waitlabel_find(const struct engine *g, const stru
 		n_frames += add_frames(g, names, g->stacks.v[outer].frame, f + n_frames, 1);
 	const struct waitframes_label *l =
 		waitframes_label(f, n_frames, is_whole, thread ? thread : "");
+	/* The stack of one that ends a wait is not idle. */
+	if (l && strcmp(l->key, "idle") == 0 && value_of(g, set, n, "waiter"))
+		return NULL;
 	return l && !value_of(g, set, n, l->key) ? l : NULL;
 }

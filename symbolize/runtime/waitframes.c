@@ -41,6 +41,7 @@ static const struct rule rules[] = {
 	/* nginx: ngx_epoll_module.c and its neighbours, ngx_process_cycle.c, ngx_thread_pool.c. */
 	{ LOOP, NULL, "ngx_epoll_process_events|ngx_poll_process_events|"
 		      "ngx_select_process_events" },
+	{ LOOP, EPOLL, "ngx_process_events_and_timers" },
 	{ LOOP, "sigsuspend", "ngx_master_process_cycle" },
 	{ POOL, NULL, "?ngx_thread_cond_wait ngx_thread_pool_cycle" },
 	/* libuv: unix/linux.c, threadpool.c; node: node_platform.cc, inspector_agent.cc; V8's
@@ -63,8 +64,8 @@ static const struct rule rules[] = {
 		      "PostgresMain" },
 	{ LOOP, NULL, "?DetermineSleepTime ServerLoop|PostmasterMain" },
 	{ POOL, NULL, "CheckpointerMain|BackgroundWriterMain|WalWriterMain|AutoVacLauncherMain|"
-		      "ApplyLauncherMain|PgArchiverMain|pgarch_MainLoop|SysLoggerMain|"
-		      "WalSummarizerMain|IoWorkerMain" },
+		      "StartAutoVacLauncher|ApplyLauncherMain|PgArchiverMain|pgarch_MainLoop|"
+		      "SysLoggerMain|WalSummarizerMain|IoWorkerMain" },
 	/* Python: asyncio and everything else that calls select.epoll.poll, selectmodule.c; the
 	 * workers of concurrent.futures, and other threads that wait for SimpleQueue.get. */
 	{ LOOP, "epoll_wait", "select_epoll_poll*|@select.cpython*|@python3*|@libpython3*" },

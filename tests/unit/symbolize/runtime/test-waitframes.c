@@ -54,6 +54,11 @@ static const struct scene scenes[] = {
 	  "idle=pool", "" },
 	{ "nginx", EPOLL "/usr/sbin/nginx:ngx_epoll_process_events "
 	  "/usr/sbin/nginx:ngx_process_events_and_timers " FIRST, "idle=event-loop", "" },
+	{ "Debian's nginx", EPOLL "/usr/sbin/nginx: /usr/sbin/nginx:ngx_process_events_and_timers "
+	  FIRST, "idle=event-loop", "" },
+	{ "Debian's autovacuum launcher", EPOLL "/usr/bin/postgres:WaitEventSetWait "
+	  "/usr/bin/postgres:WaitLatch /usr/bin/postgres: /usr/bin/postgres:StartAutoVacLauncher "
+	  "/usr/bin/postgres:PostmasterMain " FIRST, "idle=pool", "" },
 	{ "nginx reads", LIBC ":recv /usr/sbin/nginx:ngx_unix_recv "
 	  "/usr/sbin/nginx:ngx_epoll_process_events " FIRST, "", "" },
 	{ "postgres between commands", EPOLL "/usr/bin/postgres:WaitEventSetWait "
