@@ -7,6 +7,8 @@
 
 #include "engine/waits.h"
 
+#include <stdlib.h>
+
 bool waits_looks_fit(const struct waits *w, const struct waits_thread *t, uint64_t now_ns)
 {
 	const struct waits_look *look = &t->look;
@@ -28,7 +30,7 @@ struct waits_place waits_looks_place(const struct waits *w, const struct waits_t
 void waits_looks_want(struct waits *w, struct waits_thread *t)
 {
 	if (!t->is_unread)
-		t->is_unread = VEC_PUSH(&w->unread, t->tid);
+		t->is_unread = VEC_PUSH(&w->unread, ((struct waits_unread){ .tid = t->tid }));
 }
 
 void waits_looks_add(struct waits *w, const struct waits_look *look)
@@ -57,18 +59,37 @@ static bool needs_look(const struct waits *w, const struct waits_thread *t)
 	return !waits_is_known(at) || (at.is_partial && !waits_looks_fit(w, t, UINT64_MAX));
 }
 
+/* In waits.unread: a thread and since when it has waited. */
+static int compare_unread(const void *a, const void *b)
+{
+	const struct waits_unread *x = a, *y = b;
+	return (x->began_ns > y->began_ns) - (x->began_ns < y->began_ns);
+}
+
+/* Other waits may have begun since the threads were added. */
+static void sort_unread(struct waits *w)
+{
+	for (size_t i = 0; i < w->unread.n; i++) {
+		const struct waits_thread *t = waits_find(w, w->unread.v[i].tid);
+		w->unread.v[i].began_ns = t ? t->began_ns : 0;
+	}
+	if (w->unread.n > 1)
+		qsort(w->unread.v, w->unread.n, sizeof(*w->unread.v), compare_unread);
+}
+
 void waits_looks_each(struct waits *w, uint64_t before_ns,
 		      bool (*each)(void *ctx, uint32_t pid, uint32_t tid), void *ctx)
 {
 	size_t n_kept = 0;
 	bool goes_on = true;
 	add_all_unread(w);
+	sort_unread(w);
 	for (size_t i = 0; i < w->unread.n; i++) {
-		uint32_t tid = w->unread.v[i];
+		uint32_t tid = w->unread.v[i].tid;
 		struct waits_thread *t = waits_find(w, tid);
 		bool needs = needs_look(w, t);
 		if (needs && (!goes_on || t->began_ns > before_ns)) {
-			w->unread.v[n_kept++] = tid;
+			w->unread.v[n_kept++] = w->unread.v[i];
 			continue;
 		}
 		if (t)

@@ -13,8 +13,8 @@ struct waits;
 /* What a thread was seen doing; ignored if it has ended. */
 void waits_looks_add(struct waits *w, const struct waits_look *look);
 
-/* Calls each with the threads that have been blocked since before_ns, with an unknown or incomplete
- * stack, and were not looked at since then.  False ends it early. */
+/* Longest waits first: calls each with the threads that have been blocked since before_ns, with an
+ * unknown or incomplete stack, and were not looked at since then.  False ends it early. */
 void waits_looks_each(struct waits *w, uint64_t before_ns,
 		      bool (*each)(void *ctx, uint32_t pid, uint32_t tid), void *ctx);
 

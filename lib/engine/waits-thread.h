@@ -80,6 +80,9 @@ struct waits_function { const char *name; enum waits_reason reason; };
 #define WAITS_N_FUNCTIONS 5
 extern const struct waits_function waits_function[WAITS_N_FUNCTIONS];
 
+/* A thread that may wait without a stack. */
+struct waits_unread { uint32_t tid; uint64_t began_ns; };
+
 /* What /proc showed of a thread between two times. */
 struct waits_look {
 	uint32_t pid, tid;

@@ -35,7 +35,7 @@ struct waits {
 	struct hashindex by_tid;
 	uint64_t lost_ns;           /* time of the last LOST record */
 	uint64_t n_torn;            /* runs and waits between which records are missing */
-	VEC(uint32_t) unread;       /* threads that may wait without a stack */
+	VEC(struct waits_unread) unread;  /* threads that may wait without a stack */
 	uint64_t unread_lost_ns;    /* lost_ns when all threads were added to unread */
 };
 

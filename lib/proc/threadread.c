@@ -1,4 +1,7 @@
 /*
+ * Thousands of threads may be looked at when a recording begins, so that each file counts: the
+ * folder of threads and the memory stay open from one thread of a process to the next.
+ *
  * /proc/PID/task/TID/syscall (fs/proc/base.c, proc_pid_syscall) shows "running", or the number of
  * the system call, its six arguments, the stack pointer and the pc; for a thread that waits
  * elsewhere, as in a page fault, "-1" and the last two.  The stack is then read from
@@ -19,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* A line has nine numbers of up to 18 characters. */
@@ -55,17 +59,17 @@ bool threadread_parse(const char *line, long *ret_syscall, uint64_t *ret_sp, uin
 	return true;
 }
 
-static int read_line(const struct host *h, uint32_t pid, uint32_t tid, char line[LINE_BYTES_MAX])
+static bool open_process(const struct host *h, uint32_t pid, struct threadread *t)
 {
-	CLEANUP_CLOSE int fd = host_open_file(h, HOST_PROC, O_RDONLY, "%u/task/%u/syscall", pid,
-					      tid);
-	if (fd < 0)
-		return fd;
-	ssize_t n = read(fd, line, LINE_BYTES_MAX - 1);
-	if (n < 0)
-		return -errno;
-	line[n] = '\0';
-	return n ? 0 : -ESRCH;
+	if (t->open_pid == pid)
+		return true;
+	threadread_close(t);
+	t->task_fd = host_open_file(h, HOST_PROC, O_PATH | O_DIRECTORY, "%u/task", pid);
+	t->mem_fd = -1;
+	if (t->task_fd < 0)
+		return false;
+	t->open_pid = pid;
+	return true;
 }
 
 char threadread_state(const char *stat)
@@ -75,47 +79,107 @@ char threadread_state(const char *stat)
 	return end && end[1] == ' ' ? end[2] : '\0';
 }
 
-static char state_of(const struct host *h, uint32_t pid, uint32_t tid)
+void threadread_close(struct threadread *t)
+{
+	if (!t->open_pid)
+		return;
+	close(t->task_fd);
+	if (t->mem_fd >= 0)
+		close(t->mem_fd);
+	t->open_pid = 0;
+}
+
+/* Reads the start of a thread's file as text.  The number of bytes or -errno. */
+static ssize_t read_text(const struct threadread *t, uint32_t tid, const char *name, char *text,
+			 size_t n_bytes)
+{
+	char path[32];
+	snprintf(path, sizeof(path), "%u/%s", tid, name);
+	CLEANUP_CLOSE int fd = openat(t->task_fd, path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, n_bytes - 1);
+	if (n < 0)
+		return -errno;
+	text[n] = '\0';
+	return n;
+}
+
+static int read_line(const struct threadread *t, uint32_t tid, char line[LINE_BYTES_MAX])
+{
+	ssize_t n = read_text(t, tid, "syscall", line, LINE_BYTES_MAX);
+	return n < 0 ? (int)n : n ? 0 : -ESRCH;
+}
+
+/* Calls in which signals end the wait. */
+static bool is_interruptible(long syscall)
+{
+	static const long number[] = {
+		SYS_futex, SYS_clock_nanosleep, SYS_nanosleep, SYS_ppoll, SYS_pselect6,
+		SYS_epoll_pwait, SYS_wait4, SYS_waitid, SYS_accept4, SYS_recvfrom, SYS_recvmsg,
+		SYS_rt_sigtimedwait, SYS_rt_sigsuspend, SYS_restart_syscall,
+#ifdef SYS_pause
+		SYS_pause, SYS_poll, SYS_select, SYS_epoll_wait,
+#endif
+	};
+	for (size_t i = 0; i < sizeof(number) / sizeof(*number); i++)
+		if (number[i] == syscall)
+			return true;
+	return false;
+}
+
+/* In uninterruptible sleep? */
+static bool is_disk(const struct threadread *t, uint32_t tid)
 {
 	char text[512];
-	CLEANUP_CLOSE int fd = host_open_file(h, HOST_PROC, O_RDONLY, "%u/task/%u/stat", pid, tid);
-	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
-	text[n > 0 ? n : 0] = '\0';
-	return threadread_state(text);
+	if (is_interruptible(t->syscall) || read_text(t, tid, "stat", text, sizeof(text)) <= 0)
+		return false;
+	return threadread_state(text) == 'D';
 }
 
 static size_t read_stack(const struct host *h, uint32_t tid, uint64_t sp, struct threadread *t)
 {
-	CLEANUP_CLOSE int fd = host_open_file(h, HOST_PROC, O_RDONLY, "%u/mem", tid);
-	ssize_t n = fd < 0 ? 0 : pread(fd, t->stack, sizeof(t->stack), (off_t)sp);
+	if (t->mem_fd < 0)
+		t->mem_fd = host_open_file(h, HOST_PROC, O_RDONLY, "%u/mem", tid);
+	ssize_t n = t->mem_fd < 0 ? 0 : pread(t->mem_fd, t->stack, sizeof(t->stack), (off_t)sp);
 	return n > 0 ? (size_t)n & ~(size_t)7 : 0;
+}
+
+/* -EAGAIN: it has moved. */
+static int check_line(const struct threadread *t, uint32_t tid, const char *line)
+{
+	char again[LINE_BYTES_MAX];
+	if (t->has_records)
+		return 0;
+	int r = read_line(t, tid, again);
+	return r < 0 ? r : strcmp(line, again) == 0 ? 0 : -EAGAIN;
 }
 
 int threadread_look(const struct host *h, uint32_t pid, uint32_t tid, struct threadread_regs regs,
 		    struct threadread *t, struct record *ret_sample)
 {
-	char line[LINE_BYTES_MAX], again[LINE_BYTES_MAX];
+	char line[LINE_BYTES_MAX] = "";
 	struct record r = {
 		.type = PERF_RECORD_SAMPLE, .misc = PERF_RECORD_MISC_USER, .has_time = true,
 		.event = RECORD_NO_EVENT, .cpu = UINT32_MAX, .pid = pid, .tid = tid,
 	};
 	uint64_t sp, pc;
+	if (!open_process(h, pid, t))
+		return -ESRCH;
 	for (int i = 0; i < ATTEMPTS_MAX; i++) {
 		t->from_ns = clock_monotonic_ns();
 		t->is_waiting = t->is_disk = false;
 		t->syscall = -1;
-		int code = read_line(h, pid, tid, line);
+		int code = read_line(t, tid, line);
 		if (code < 0)
 			return code;
 		if (!threadread_parse(line, &t->syscall, &sp, &pc))
 			break;  /* it runs */
-		t->is_disk = state_of(h, pid, tid) == 'D';
+		t->is_disk = is_disk(t, tid);
 		size_t n = read_stack(h, tid, sp, t);
-		code = read_line(h, pid, tid, again);
+		code = check_line(t, tid, line);
+		if (code == -EAGAIN)
+			continue;
 		if (code < 0)
 			return code;
-		if (strcmp(line, again) != 0)
-			continue;
 		t->is_waiting = true;
 		t->reg[regs.sp > regs.pc] = sp;
 		t->reg[regs.sp < regs.pc] = pc;

@@ -13,8 +13,9 @@
 struct host;
 struct record;
 
-/* Longer stacks are completed from memory (stack/stack-memory.h). */
-#define THREADREAD_STACK_BYTES 65536u
+/* Enough for most threads that wait.  Longer stacks are completed from memory
+ * (stack/stack-memory.h). */
+#define THREADREAD_STACK_BYTES 4096u
 
 /* Bits of perf's registers (asm/perf_regs.h) that hold the stack pointer and the pc. */
 struct threadread_regs {
@@ -22,23 +23,31 @@ struct threadread_regs {
 };
 
 struct threadread {
+	/* The caller's: records of switches show whether the thread has moved while it was read. */
+	bool has_records;
 	bool is_waiting;        /* it has no CPU, and does not compete for one */
 	bool is_disk;           /* in uninterruptible sleep */
 	long syscall;           /* the number of its system call; -1: in none, or unknown */
 	uint64_t from_ns, to_ns;
-	/* Private: what the record borrows. */
+	/* Private: the open files of one process, and what the record borrows. */
+	uint32_t open_pid;      /* 0: none */
+	int task_fd, mem_fd;
 	uint64_t reg[2];
 	uint64_t stack[THREADREAD_STACK_BYTES / 8];
 };
 
 /*
  * Looks at a thread.  If it waits, *ret_sample is its SAMPLE at t->to_ns, without an event, which
- * borrows from t; otherwise it is a SAMPLE without registers.  If the thread ran in between, it is
- * looked at again, a few times.  -errno: -ESRCH or -ENOENT if it has ended, -EACCES or -EPERM if it
- * may not be read, -EAGAIN if it kept changing.
+ * borrows from t; otherwise it is a SAMPLE without registers.  Without has_records, a thread that
+ * ran in between is looked at again, a few times.  -errno: -ESRCH or -ENOENT if it has ended,
+ * -EACCES or -EPERM if it may not be read, -EAGAIN if it kept changing.
  */
 int threadread_look(const struct host *h, uint32_t pid, uint32_t tid, struct threadread_regs regs,
 		    struct threadread *t, struct record *ret_sample);
+
+/* Closes the files that threadread_look keeps open from one thread of a process to the next.  A
+ * process may start another program, so they must not stay open for long. */
+void threadread_close(struct threadread *t);
 
 /* Reads one line of /proc/PID/task/TID/syscall.  False: it is none of a waiting thread. */
 bool threadread_parse(const char *line, long *ret_syscall, uint64_t *ret_sp, uint64_t *ret_pc);

@@ -2,6 +2,7 @@
 
 #include "recorder/kinds/kind-cpu.h"
 
+#include "base/cleanup.h"
 #include "base/err.h"
 #include "base/host.h"
 #include "base/log.h"
@@ -10,13 +11,18 @@
 #include "recorder/machine.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define DEFAULT_FREQ "999"
+
+/* More have their waits recorded by events per CPU. */
+#define THREADS_MANY 200u
 
 /*
  * The initial size of stack copies, which then adapts to the stacks (copysize.c): large if samples
@@ -265,14 +271,44 @@ static void use_task(struct kind_session *k, const char *why)
 		  cpu->no_cgroup ? cpu->no_cgroup : "");
 }
 
+/* Of the target now; 0: unknown. */
+static uint64_t n_threads(const struct kind_session *k)
+{
+	uint64_t n = k->config->n_tids;
+	struct stat st;
+	for (size_t i = 0; i < k->config->n_pids; i++) {
+		CLEANUP_CLOSE int fd = host_open_file(k->host, HOST_PROC, O_PATH | O_DIRECTORY,
+						      "%d/task", k->config->pid[i]);
+		/* fs/proc/base.c, proc_task_getattr */
+		if (fd >= 0 && fstat(fd, &st) == 0 && st.st_nlink > 2)
+			n += st.st_nlink - 2;
+	}
+	return n;
+}
+
+/*
+ * Events per CPU would sample the switches of all other tasks, too, unless the kernel filters them.
+ * Events of many threads take long to open, and more descriptors than there may be.
+ */
+static void choose_for_waits(struct kind_session *k)
+{
+	struct kind_cpu *c = k->state;
+	uint64_t n = n_threads(k);
+	c->needs_filter = n > THREADS_MANY && !k->config->no_bpf;
+	if (c->needs_filter)
+		set_scope(k, CPROF_SCOPE_CPU, "there are %llu threads", (unsigned long long)n);
+	else
+		set_scope(k, CPROF_SCOPE_TASK, "events per CPU would sample the switches of all "
+			  "other tasks, too");
+}
+
 /* Events per CPU if the kernel drops samples of other tasks. */
 static void choose_cpu_or_task(struct kind_session *k)
 {
 	struct kind_cpu *cpu = k->state;
 	cpu->may_change = cpu->needs_filter = false;
 	if (kind_cpu_waits_any(cpu)) {
-		set_scope(k, CPROF_SCOPE_TASK, "events per CPU would sample the switches of all "
-			  "other tasks, too");
+		choose_for_waits(k);
 		return;
 	}
 	cpu->may_change = kind_cpu_scope_possible(k);
@@ -345,7 +381,10 @@ bool kind_cpu_next_scope(struct kind_session *k, int r, const struct err *e)
 	}
 	if (k->scope == CPROF_SCOPE_CPU && c->needs_filter && r == -EOPNOTSUPP) {
 		c->needs_filter = false;
-		use_task(k, e->what);
+		if (kind_cpu_waits_any(c))
+			set_scope(k, CPROF_SCOPE_TASK, "%s", e->what);
+		else
+			use_task(k, e->what);
 		return true;
 	}
 	if (k->scope == CPROF_SCOPE_TASK && c->may_change && is_of_threads(r)) {

@@ -134,15 +134,28 @@ static bool has_locks(const struct kind_cpu *c)
 	return false;
 }
 
+/* The kernel takes long to print its names, so they are kept for the next recording.  NULL: they
+ * are hidden. */
+static struct symkernel *open_names(const struct kind_session *k)
+{
+	const char *dir = k->config->naming.no_cache ? NULL : k->config->cache_dir;
+	struct symkernel *names;
+	if (dir && symkernel_cache_open(k->host, dir, &names) == 0)
+		return names;
+	if (symkernel_open(k->host, &names, NULL) < 0)
+		return NULL;
+	if (dir)
+		symkernel_cache_save(names, k->host, dir);
+	return names;
+}
+
 /* False: locks cannot be recognized. */
 static bool find_code(struct kind_session *k)
 {
 	struct waits_code *code = ((struct kind_cpu *)k->state)->waits.code;
-	struct symkernel *names;
+	struct symkernel *names = open_names(k);
 	size_t n = 0;
-	if ((!k->config->cache_dir ||
-	     symkernel_cache_open(k->host, k->config->cache_dir, &names) < 0) &&
-	    symkernel_open(k->host, &names, NULL) < 0)
+	if (!names)
 		return false;
 	for (size_t i = 0; i < WAITS_N_FUNCTIONS; i++)
 		if (symkernel_code(names, waits_function[i].name, &code[n].start, &code[n].end))
@@ -266,7 +279,7 @@ int kind_cpu_waits_started(struct kind_session *k, struct engine *g, struct err 
 	CLEANUP_VEC VEC(struct first_thread) first = { 0 };
 	if (!kind_cpu_waits_any(c))
 		return 0;
-	c->waits.look = malloc(sizeof(*c->waits.look));
+	c->waits.look = calloc(1, sizeof(*c->waits.look));
 	if (!c->waits.look)
 		return err_errno(e, ENOMEM, "cannot set up recording");
 	memcpy(g->waits.code, c->waits.code, sizeof(g->waits.code));
@@ -280,32 +293,35 @@ int kind_cpu_waits_started(struct kind_session *k, struct engine *g, struct err 
 		if (!VEC_PUSH(&first, ((struct first_thread){ t->process->pid, t->tid })))
 			return err_errno(e, ENOMEM, "cannot set up recording");
 	}
+	c->waits.look->has_records = true;
 	for (size_t i = 0; i < first.n; i++) {
 		waits_add_thread(&g->waits, first.v[i].pid, first.v[i].tid);
 		if (c->waits.can_look)
 			look_at(k, g, first.v[i].pid, first.v[i].tid);
 	}
+	threadread_close(c->waits.look);
 	return 0;
 }
 
 struct looking {
 	struct kind_session *session;
 	struct engine *engine;
-	uint64_t start_ns, used_ns;
+	uint64_t start_ns, start_cpu_ns, used_ns;
 };
 
 static bool look_unread(void *ctx, uint32_t pid, uint32_t tid)
 {
 	struct looking *l = ctx;
 	look_at(l->session, l->engine, pid, tid);
-	l->used_ns = clock_monotonic_ns() - l->start_ns;
+	l->used_ns = clock_now_ns(CLOCK_THREAD_CPUTIME_ID) - l->start_cpu_ns;
 	return l->used_ns < LOOKS_NS_MAX;
 }
 
 void kind_cpu_waits_drained(struct kind_session *k, struct engine *g)
 {
 	struct kind_cpu_waits *w = &((struct kind_cpu *)k->state)->waits;
-	struct looking l = { .session = k, .engine = g, .start_ns = clock_monotonic_ns() };
+	struct looking l = { .session = k, .engine = g, .start_ns = clock_monotonic_ns(),
+			     .start_cpu_ns = clock_now_ns(CLOCK_THREAD_CPUTIME_ID) };
 	if (!w->look)
 		return;
 	kind_cpu_thin_drained(k, g);
@@ -313,6 +329,7 @@ void kind_cpu_waits_drained(struct kind_session *k, struct engine *g)
 		return;
 	uint64_t after_ns = g->waits.is_thinned ? LOOK_AFTER_THINNED_NS : LOOK_AFTER_NS;
 	waits_looks_each(&g->waits, l.start_ns - after_ns, look_unread, &l);
+	threadread_close(w->look);
 	uint64_t used_ns = l.used_ns < LOOKS_NS_MAX ? l.used_ns : LOOKS_NS_MAX;
 	uint64_t rest_ns = used_ns * LOOK_PART;
 	w->next_ns = clock_monotonic_ns() + (rest_ns > LOOK_EVERY_NS ? rest_ns : LOOK_EVERY_NS);

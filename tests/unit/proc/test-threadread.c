@@ -57,6 +57,7 @@ static void test_threads(const struct host *h)
 	tap_int(threadread_look(h, pid, pid, x86, &t, &r), -EAGAIN, "this thread goes on");
 	tap_ok(!t.is_waiting && !r.sample.user_regs, "so it is not waiting");
 	tap_int(threadread_look(h, pid, 999999999, x86, &t, &r), -ENOENT, "there is no such one");
+	tap_int(threadread_look(h, 999999999, 1, x86, &t, &r), -ESRCH, "nor such a process");
 	pthread_create(&thread, NULL, wait_in_thread, NULL);
 	int code = 0;
 	for (int i = 0; i < 1000; i++) {
@@ -75,6 +76,13 @@ static void test_threads(const struct host *h)
 		       r.sample.user_stack, "the start of its stack");
 	tap_ok(t.from_ns < t.to_ns && r.time_ns == t.to_ns, "two times");
 	tap_int((long long)r.tid, waiting_tid, "its id");
+	t.has_records = true;
+	tap_int(threadread_look(h, pid, (uint32_t)waiting_tid, x86, &t, &r), 0,
+		"where records tell whether it moves, it is read once");
+	tap_ok(t.is_waiting, "and waits");
+	threadread_close(&t);
+	threadread_close(&t);
+	tap_int((long long)t.open_pid, 0, "no files stay open");
 }
 
 int main(void)
