@@ -78,6 +78,11 @@ uint64_t rights_permitted(void)
 	return get_sets(&s) < 0 ? 0 : s.permitted;
 }
 
+bool rights_may_bpf(void)
+{
+	return rights_permitted() & (BIT(BPF_LOAD) | BIT(CAP_SYS_ADMIN));
+}
+
 int rights_limit(uint64_t keep)
 {
 	struct sets s;

@@ -20,6 +20,9 @@ uint64_t rights_useful(uint64_t permitted);
 /* The permitted capabilities of this thread; 0 if the kernel does not answer. */
 uint64_t rights_permitted(void);
 
+/* May this thread load BPF programs? */
+bool rights_may_bpf(void);
+
 /* Gives up all capabilities but these, and makes none effective; the inheritable ones stay as the
  * caller left them.  The process must have one thread.  Returns 0 or -errno. */
 int rights_limit(uint64_t keep);

@@ -3,11 +3,13 @@
 #include "recorder/recorder-private.h"
 
 #include "base/clock.h"
+#include "base/rights.h"
 #include "profile/losses.h"
 #include "profile/results.h"
 #include "profile/unnamed.h"
 #include "proc/cgroup.h"
 #include "recorder/lostadvice.h"
+#include "source/ring.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -145,6 +147,15 @@ void cprof_recorder_stats_sized(struct cprof_recorder *rec, struct cprof_stats *
 	copy_known(ret, n_bytes, &all, sizeof(all));
 }
 
+/* Have all events a period? */
+static bool is_period(const struct kind_session *k)
+{
+	for (size_t i = 0; i < k->n_events; i++)
+		if (k->event[i].is_freq)
+			return false;
+	return true;
+}
+
 static void advise(const struct cprof_recorder *rec, const struct cprof_stats *stats,
 		   struct cprof_losses *ret)
 {
@@ -157,8 +168,10 @@ static void advise(const struct cprof_recorder *rec, const struct cprof_stats *s
 		.may_cgroup = c->command_pid && stats->scope == CPROF_SCOPE_CPU &&
 			      cgroup_check(k->host, getpid(), true) == 0,
 		.all_processes = c->all_processes, .no_bpf = c->no_bpf,
+		.may_bpf = rights_may_bpf(), .is_period = is_period(k),
 		.n_samples = ret->n_samples, .n_foreign = stats->n_foreign,
 		.ring_bytes = stats->ring_bytes,
+		.fitting_bytes = ring_fitting_bytes(k->host),
 	};
 	lostadvice_text(&seen, ret->lost_advice, sizeof(ret->lost_advice));
 }

@@ -15,10 +15,12 @@
 #include "base/err.h"
 #include "base/host.h"
 #include "base/rights.h"
+#include "base/rights.h"
 #include "base/units.h"
 #include "source/record.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,6 +58,21 @@ static uint64_t mlock_kb(const struct host *h)
 	    kb < 0 || kb >= 1 << 30)
 		return 516;  /* the kernel's default */
 	return (uint64_t)kb;
+}
+
+uint64_t ring_fitting_bytes(const struct host *h)
+{
+	struct rlimit limit = { .rlim_cur = 0 };
+	long paranoid, n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	/* As perf_mmap() in kernel/events/core.c. */
+	bool is_free = h && host_read_long(h, HOST_PROC, &paranoid,
+					   "sys/kernel/perf_event_paranoid") == 0 && paranoid < 0;
+	if (is_free || rights_permitted() >> CAP_IPC_LOCK & 1 ||
+	    getrlimit(RLIMIT_MEMLOCK, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
+		return UINT64_MAX;
+	return page * fitting_pages(mlock_kb(h) * 1024, limit.rlim_cur,
+				    n_cpus > 0 ? (uint64_t)n_cpus : 1, page);
 }
 
 static int explain_eperm(const struct host *h, uint64_t n_ring_bytes, struct err *e)

@@ -44,6 +44,10 @@ struct ring_share {
  * locked memory, which e explains by h's settings), -ENOMEM, -EINVAL with e set. */
 int ring_open(struct ring *r, const struct host *h, int fd, size_t n_data_pages, struct err *e);
 
+/* The largest ring, in bytes of data, that the limits of locked memory allow on each CPU, if nothing
+ * else is locked; UINT64_MAX: any. */
+uint64_t ring_fitting_bytes(const struct host *h);
+
 /* A ring over the caller's memory, in the kernel's layout: a control page, then the data, a power
  * of two of bytes, and RING_WRAP_BYTES of room.  -EINVAL. */
 int ring_open_memory(struct ring *r, void *base, size_t n_data_bytes);
