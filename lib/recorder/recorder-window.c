@@ -86,7 +86,9 @@ int cprof_recorder_pause(struct cprof_recorder *rec, size_t event, struct err *e
 			return r;
 		time_ns = clock_monotonic_ns();
 	}
-	return window_pause(&rec->window, event, time_ns, e);
+	r = window_pause(&rec->window, event, time_ns, e);
+	rec->session.is_paused = rec->window.paused || rec->window.some_paused;
+	return r;
 }
 
 int cprof_recorder_resume(struct cprof_recorder *rec, size_t event, struct err *e)
@@ -100,7 +102,9 @@ int cprof_recorder_resume(struct cprof_recorder *rec, size_t event, struct err *
 		if (r < 0)
 			return r;
 	}
-	return window_resume(&rec->window, event, e);
+	r = window_resume(&rec->window, event, e);
+	rec->session.is_paused = rec->window.paused || rec->window.some_paused;
+	return r;
 }
 
 int cprof_recorder_snapshot(struct cprof_recorder *rec, struct err *e)

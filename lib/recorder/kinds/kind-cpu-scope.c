@@ -150,7 +150,9 @@ void kind_cpu_scope_drained(struct kind_session *k, const struct engine *g, uint
 	struct kind_cpu *c = k->state;
 	size_t event = chosen_event(k);
 	unsigned percent;
-	if (now_ns < g->window.start_ns || kind_cpu_is_replacing(k))
+	if (k->is_paused)
+		scopeswitch_interrupt(&c->scope);
+	if (k->is_paused || now_ns < g->window.start_ns || kind_cpu_is_replacing(k))
 		return;
 	struct scopeswitch_seen seen = see(k, g, event, now_ns);
 	if (scopeswitch_wants_account(&c->scope, &seen)) {

@@ -107,7 +107,7 @@ static enum scopeswitch_verdict look_at_cpus(struct scopeswitch *w,
 		return SCOPESWITCH_STAY;
 	bool is_quiet = hidden(&d) * QUIET_SHARE <= d.covered;
 	begin_look(w, now);
-	if (!is_quiet || !w->is_quiet || is_restarted(&w->quiet, now)) {
+	if (!is_quiet || !w->is_quiet) {
 		w->quiet = *now;
 		w->is_quiet = is_quiet;
 		return SCOPESWITCH_STAY;
@@ -124,9 +124,10 @@ enum scopeswitch_verdict scopeswitch_look(struct scopeswitch *w,
 	*ret_percent = 0;
 	if (now->now_ns < w->retry_ns)
 		return SCOPESWITCH_STAY;
+	if (w->is_quiet && is_restarted(&w->quiet, now))
+		w->quiet = (struct scopeswitch_seen){ .now_ns = w->quiet.now_ns };
 	if (!w->has_base || is_restarted(&w->base, now)) {
 		begin_look(w, now);
-		w->is_quiet = false;
 		return SCOPESWITCH_STAY;
 	}
 	return w->is_cpu ? look_at_cpus(w, now) : look_at_threads(w, now, ret_percent);
@@ -143,14 +144,22 @@ void scopeswitch_changed(struct scopeswitch *w, const struct scopeswitch_seen *n
 		w->back_ns = now->now_ns;
 	}
 	w->is_cpu = is_cpu;
-	w->is_quiet = false;
-	w->has_base = false;
-	w->n_looks = 0;
+	w->pause_ns = 0;
+	scopeswitch_interrupt(w);
 }
 
 void scopeswitch_failed(struct scopeswitch *w, uint64_t now_ns)
 {
-	w->retry_ns = now_ns + RETRY_NS;
+	/* Each attempt may cost as much as the opening of a thousand events. */
+	w->pause_ns = w->pause_ns ? w->pause_ns * 2 : RETRY_NS;
+	if (w->pause_ns > HOLD_NS_MAX)
+		w->pause_ns = HOLD_NS_MAX;
+	w->retry_ns = now_ns + w->pause_ns;
+	scopeswitch_interrupt(w);
+}
+
+void scopeswitch_interrupt(struct scopeswitch *w)
+{
 	w->has_base = w->is_quiet = false;
 	w->n_looks = 0;
 }

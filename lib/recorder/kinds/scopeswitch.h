@@ -33,7 +33,8 @@ struct scopeswitch {
 	bool is_quiet;
 	uint64_t hold_ns;              /* how long a change to CPUs holds at least; 0: none yet */
 	uint64_t back_ns;              /* when the scope last went back to threads */
-	uint64_t retry_ns;             /* after a change that failed: not before */
+	uint64_t retry_ns;             /* after a change that failed: not before, */
+	uint64_t pause_ns;             /* so long after the last one */
 };
 
 enum scopeswitch_verdict { SCOPESWITCH_STAY, SCOPESWITCH_TO_CPU, SCOPESWITCH_TO_TASK };
@@ -49,5 +50,8 @@ enum scopeswitch_verdict scopeswitch_look(struct scopeswitch *w,
 /* The change was made, or failed. */
 void scopeswitch_changed(struct scopeswitch *w, const struct scopeswitch_seen *now, bool is_cpu);
 void scopeswitch_failed(struct scopeswitch *w, uint64_t now_ns);
+
+/* Sampling is paused: the next look begins anew. */
+void scopeswitch_interrupt(struct scopeswitch *w);
 
 #endif

@@ -114,6 +114,9 @@ static void test_others(void)
 	tap_int(looks_until(9, 100, 20, 500, 0, SCOPESWITCH_TO_CPU), 0,
 		"a change that failed is not tried again at once");
 	tap_ok(looks_until(5, 100, 20, 500, 0, SCOPESWITCH_TO_CPU) > 0, "but after a second");
+	scopeswitch_failed(&w, now.now_ns);
+	tap_int(looks_until(18, 100, 20, 500, 0, SCOPESWITCH_TO_CPU), 0,
+		"the next time after two seconds");
 	begin();
 	look(100, 20, 500, 0);
 	look(100, 20, 500, 0);
@@ -122,10 +125,33 @@ static void test_others(void)
 	tap_ok(looks_until(3, 100, 20, 500, 0, SCOPESWITCH_TO_CPU) > 0, "which decides as before");
 }
 
+/* A live view clears its profile every second. */
+static void test_cleared(void)
+{
+	begin();
+	change(true);
+	int n = 0;
+	for (int i = 1; i < 100 && !n; i++) {
+		n = look(100, 100, 0, 100) == SCOPESWITCH_TO_TASK ? i : 0;
+		if (i % 10 == 0)
+			now.n_born = now.n_samples = now.n_foreign = now.covered = 0;
+	}
+	tap_ok(n >= 20 && n < 40, "a profile that is often cleared: back as well (%d looks)", n);
+	begin();
+	look(100, 20, 500, 0);
+	look(100, 20, 500, 0);
+	scopeswitch_interrupt(&w);
+	now.used += 5000 * MS;
+	now.n_born += 1000;
+	tap_int(look(0, 0, 0, 0), SCOPESWITCH_STAY, "what happens in a pause argues for nothing");
+	tap_int(looks_until(20, 100, 100, 0, 0, SCOPESWITCH_TO_CPU), 0, "  nor does it later");
+}
+
 int main(void)
 {
 	test_to_cpu();
 	test_to_task();
 	test_others();
+	test_cleared();
 	return tap_done();
 }
