@@ -43,6 +43,8 @@ static void create_thread(void)
 		pthread_join(t, NULL);
 }
 
+static uint64_t n_execs;
+
 static void create_child(const char *program)
 {
 	pid_t pid = fork();
@@ -52,6 +54,7 @@ static void create_child(const char *program)
 		short_work();
 		_exit(0);
 	}
+	n_execs += program != NULL;
 	if (pid > 0)
 		waitpid(pid, NULL, 0);
 }
@@ -72,16 +75,19 @@ static void run_phase(const char *self, char what, uint64_t ms)
 
 int main(int argc, char **argv)
 {
+	struct rusage own, children;
 	if (argc < 2) {
 		short_work();
 		return 0;
 	}
+	getrusage(RUSAGE_SELF, &own);
+	long first = own.ru_minflt;
 	for (int i = 1; i < argc; i++)
 		run_phase(argv[0], argv[i][0], strtoull(argv[i] + 1, NULL, 10));
-	struct rusage own, children;
 	getrusage(RUSAGE_SELF, &own);
 	getrusage(RUSAGE_CHILDREN, &children);
-	printf("faults %ld\n", own.ru_minflt + children.ru_minflt);
+	printf("faults %ld\n", own.ru_minflt + children.ru_minflt - first);
+	printf("execs %" PRIu64 "\n", n_execs);
 	prog_print_cpu();
 	return 0;
 }
