@@ -44,8 +44,8 @@ struct ring_share {
  * locked memory, which e explains by h's settings), -ENOMEM, -EINVAL with e set. */
 int ring_open(struct ring *r, const struct host *h, int fd, size_t n_data_pages, struct err *e);
 
-/* The largest ring, in bytes of data, that the limits of locked memory allow on each CPU, if nothing
- * else is locked; UINT64_MAX: any. */
+/* The largest ring, in bytes of data, that the limits of locked memory allow on each CPU, if
+ * nothing else is locked; UINT64_MAX: any. */
 uint64_t ring_fitting_bytes(const struct host *h);
 
 /* A ring over the caller's memory, in the kernel's layout: a control page, then the data, a power

@@ -54,8 +54,8 @@ check_run() {
 	event="s['events'][1]"
 	# An exec has one or two faults that only getrusage(2) counts.
 	check "$1: no page fault is missing" json_is \
-		"$event['samples'] + $event['lost'] >= $faults - 2 * $execs - 8"
-	check "$1: and none is counted twice" json_is "$event['samples'] <= 1.002 * $faults + 600"
+		"${event}['samples'] + ${event}['lost'] >= $faults - 2 * $execs - 8"
+	check "$1: and none is counted twice" json_is "${event}['samples'] <= 1.002 * $faults + 600"
 	check "$1: the CPU time is covered" json_is \
 		"$2 * $used <= e['value'] <= 1.05 * $used + 30e6"
 }

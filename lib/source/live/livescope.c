@@ -108,15 +108,6 @@ static int open_threads(struct change *c, struct err *e)
 	return r;
 }
 
-static void forget_new(struct live *l, size_t n_old)
-{
-	for (size_t i = n_old; i < l->fds.n; i++) {
-		live_remove_id(l, l->fds.v[i].id);
-		close(l->fds.v[i].fd);
-	}
-	l->fds.n = n_old;
-}
-
 static int open_new(struct change *c, struct err *e)
 {
 	struct live *l = c->l;
@@ -228,7 +219,7 @@ static int replace(struct change *c, const struct perf_event_attr *old_attr, str
 		use_new(c, n_old);
 		return 0;
 	}
-	forget_new(l, n_old);
+	livestack_drop_new(l, n_old);
 	for (size_t i = 0; i < l->options.n_events; i++)
 		l->event[i].attr = old_attr[i];
 	return r;

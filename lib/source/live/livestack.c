@@ -82,6 +82,15 @@ void livestack_forget(struct live *l, size_t ring)
 	}
 }
 
+void livestack_drop_new(struct live *l, size_t n_old)
+{
+	for (size_t i = n_old; i < l->fds.n; i++) {
+		live_remove_id(l, l->fds.v[i].id);
+		close(l->fds.v[i].fd);
+	}
+	l->fds.n = n_old;
+}
+
 void livestack_close(struct live *l, struct live_fd *f)
 {
 	ioctl(f->fd, PERF_EVENT_IOC_DISABLE, 0);

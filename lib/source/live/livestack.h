@@ -20,6 +20,9 @@ void livestack_change_attr(struct perf_event_attr *attr, const struct livestack 
 void livestack_keep_id(struct live *l, const struct live_fd *f);
 void livestack_forget(struct live *l, size_t ring);  /* or SOURCE_ALL_RINGS */
 
+/* Closes the events after the first n_old, which were never enabled. */
+void livestack_drop_new(struct live *l, size_t n_old);
+
 /* Stops and closes an event; its counter is kept, and for a while its id. */
 void livestack_close(struct live *l, struct live_fd *f);
 

@@ -92,16 +92,6 @@ static int open_same(struct livetask *k, size_t n_old, struct err *e)
 	return 0;
 }
 
-static void forget_new(struct livetask *k, size_t n_old)
-{
-	struct live *l = k->l;
-	for (size_t i = n_old; i < l->fds.n; i++) {
-		live_remove_id(l, l->fds.v[i].id);
-		close(l->fds.v[i].fd);
-	}
-	l->fds.n = n_old;
-}
-
 /* Steps 2 to 4. */
 static void use_new(struct livetask *k, size_t n_old)
 {
@@ -155,7 +145,7 @@ int livetask_reopen(struct live *l, const struct livestack *to, size_t ring, str
 	if (r == 0 && l->fds.n == n_old)
 		r = err_set(e, ESRCH, "no thread of the target was found");
 	if (r < 0)
-		forget_new(&k, n_old);
+		livestack_drop_new(l, n_old);
 	else
 		use_new(&k, n_old);
 	livescan_done(&k.scan);

@@ -21,9 +21,10 @@ int main(void)
 	advises(s, "--scope cgroup, --ring-size 8M, lower -F", "a command beside busy neighbours");
 	s.may_cgroup = false;
 	advises(s, "--scope task, --ring-size 8M, lower -F",
-		"  without cgroups, and a kernel that refuses the filter although it may be loaded");
+		"  without cgroups, and the kernel refuses the filter");
 	s.may_bpf = false;
-	advises(s, "CAP_BPF or --scope task, --ring-size 8M, lower -F", "  without the right to it");
+	advises(s, "CAP_BPF or --scope task, --ring-size 8M, lower -F",
+		"  without the right to it");
 	s.is_command = false;
 	s.may_cgroup = true;
 	advises(s, "CAP_BPF or --scope task, --ring-size 8M, lower -F", "a running process");
