@@ -188,8 +188,8 @@ static void test_counts(void)
 	__atomic_store_n(&is_over, true, __ATOMIC_RELAXED);
 	for (int i = 0; i < 2; i++)
 		pthread_join(maker[i], NULL);
-	uint64_t n_faults = minor_faults() - before;
 	source_disable(s);
+	uint64_t n_faults = minor_faults() - before;
 	drain(s, &seen);
 	source_count(s, FAULTS, &faults);
 	tap_int(n_failed, 0, "the scope changes while threads come and go");
