@@ -54,6 +54,15 @@ static inline uint64_t fast_word(uint64_t at)
 	return x;
 }
 
+/* Does a caller that was found by the frame pointer have another stack pointer than the end of the
+ * two slots?  See slow_sp_by_fp. */
+static inline bool fast_lacks_sp(const struct unwind_walk *w, const struct cfi_rule *rule,
+				 const struct cfi_rule *caller)
+{
+	return !arch_pushes_ra(w->arch) && !(rule->flags & CFI_FLAG_JIT) &&
+	       caller->kind == CFI_PLAIN && !(caller->flags & CFI_FLAG_CFA_FP);
+}
+
 /* strip: the bits of a return address that are address. */
 static inline enum unwind_fast __attribute__((always_inline))
 fast_walk(const struct unwind_cache *by_pc, uint64_t salt, struct unwind_walk *w,
@@ -109,7 +118,9 @@ fast_walk(const struct unwind_cache *by_pc, uint64_t salt, struct unwind_walk *w
 			    at.ra - sp0 > last_off)
 				break;
 			next_pc = fast_word(at.ra + moved) & strip;
-			if (!unwind_cache_get(by_pc, unwind_cache_key(back_salt, next_pc)))
+			const struct unwind_cache_entry *next =
+				unwind_cache_get(by_pc, unwind_cache_key(back_salt, next_pc));
+			if (!next || fast_lacks_sp(w, rule, &next->rule))
 				break;
 			/* perhaps an interpreter's frame: see unwind_code_interpreter_sp */
 			if (rule->flags & CFI_FLAG_JIT && at.fp > sp &&

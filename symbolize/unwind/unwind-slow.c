@@ -562,6 +562,18 @@ static bool slow_is_frameless(struct unwind_walk *w, uint64_t *ret_pc)
 	       cfi_find_fde(m.cfi, link - 1 - m.bias, &fde, &off, &is_debug) == CFI_FOUND;
 }
 
+/* A step has read these slots; they are stored relative to the caller's stack pointer, if they are
+ * near enough. */
+static void slow_set_slots(struct unwind_frame *f, const struct cfi_slots *at, uint64_t sp)
+{
+	int64_t fp_off8 = (int64_t)(at->fp - sp) / 8, ra_off8 = (int64_t)(at->ra - sp) / 8;
+	if (fp_off8 != (int16_t)fp_off8 || ra_off8 != (int16_t)ra_off8)
+		return;
+	f->fp_off8 = (int16_t)fp_off8;
+	f->ra_off8 = (int16_t)ra_off8;
+	f->flags |= UNWIND_STEP_SLOTS | UNWIND_STEP_FP;
+}
+
 int unwind_slow_guess(struct unwind_walk *w, bool is_jit)
 {
 	struct unwind_frame *f = &w->frame[w->n - 1], *o = f + 1;
@@ -593,12 +605,10 @@ int unwind_slow_guess(struct unwind_walk *w, bool is_jit)
 	uint64_t sp = is_jit && m.is_jit ? unwind_code_interpreter_sp(w, &m, f->fp) : 0;
 	if (!sp || (fp >= f->fp && sp > fp))
 		sp = at.cfa;
-	f->fp_off8 = (int16_t)(-(int64_t)(sp - at.fp) / 8);
-	f->ra_off8 = (int16_t)(-(int64_t)(sp - at.ra) / 8);
-	f->flags |= UNWIND_STEP_SLOTS | UNWIND_STEP_FP;
 	*o = (struct unwind_frame){ .pc = pc, .sp = sp, .fp = fp,
 		.flags = UNWIND_FRAME_HEURISTIC | (is_jit ? UNWIND_FRAME_CHAINED : 0) };
 	if (!arch_pushes_ra(w->arch) && !is_jit)
 		slow_sp_by_fp(w);
+	slow_set_slots(f, &at, o->sp);
 	return UNWIND_STEP_DONE;
 }
