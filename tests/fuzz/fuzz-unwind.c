@@ -1,7 +1,18 @@
 /*
  * The unwinder on untrusted registers, stacks and tables: struct head, the bytes of the stack, then
- * .eh_frame.  Unwinds three stacks: unchanged, with a later innermost pc, and with one word of the
- * stack changed.  Each is unwound with a memo and compared with the result without one.
+ * .eh_frame.  Unwinds four stacks of one thread: one, the same again, one with a later innermost pc
+ * and perhaps a shorter copy, and one with one word changed.  Each is unwound with the memo, and
+ * compared with
+ *
+ * - what an unwinder finds that has seen the same stacks, but gets no memo for this one: the same
+ *   in every bit up to the frame where the memo was met, and from there up to the first heuristic
+ *   frame;
+ * - what a new unwinder finds: the same frames, up to the first heuristic one of either;
+ * - the stack itself: each step, heuristic or not, has read its two words there.
+ *
+ * Heuristic frames beyond the memo's first one are not compared with the reference.  The rule for
+ * code without CFI is one that an earlier stack has confirmed, if this one confirms it, too, and
+ * the stack may confirm another one by now.
  */
 
 #include "symbolize/cfi/cfi.h"
@@ -24,8 +35,6 @@ struct head {
 	uint16_t reg[6];
 };
 
-static struct cfi *cfi;
-
 static void check(bool ok)
 {
 	if (!ok)
@@ -34,14 +43,13 @@ static void check(bool ok)
 
 static bool find_module(void *ctx, uint64_t pc, struct module *ret)
 {
-	(void)ctx;
 	if (pc - BIAS >= 0x10000)
 		return false;
-	*ret = (struct module){ .cfi = pc - BIAS < 0x8000 ? cfi : NULL,
-				       .bias = BIAS,
-				       .id = 1,
-				       .is_jit = pc - BIAS >= 0xc000,
-				       .runtime = pc - BIAS >= 0xe000 ?
+	*ret = (struct module){ .cfi = pc - BIAS < 0x8000 ? ctx : NULL,
+				.bias = BIAS,
+				.id = 1,
+				.is_jit = pc - BIAS >= 0xc000,
+				.runtime = pc - BIAS >= 0xe000 ?
 					runtime_of_library("/libjvm.so") : NULL };
 	return true;
 }
@@ -62,6 +70,38 @@ static size_t read_code(void *ctx, uint64_t pc, void *buf, size_t n_bytes)
 	return n_bytes;
 }
 
+/* ---- one result ----------------------------------------------------------------------- */
+
+static bool is_heuristic(const struct unwind_frame *f)
+{
+	return f->flags & UNWIND_FRAME_HEURISTIC;
+}
+
+/* Is the word at `at` in the copy, and does it have this value in the bits of mask? */
+static bool has_word(const struct unwind_input *in, uint64_t at, uint64_t mask, uint64_t value)
+{
+	uint64_t word, off = at - SP;
+	if (in->n_stack_bytes < 8 || off > in->n_stack_bytes - 8)
+		return false;
+	memcpy(&word, in->stack + off, 8);
+	return (word & mask) == value;
+}
+
+/* Is each step on the stack?  A step that says so has read two words only. */
+static void check_slots(const struct arch *a, const struct unwind_input *in,
+			const struct unwind_result *r)
+{
+	for (uint32_t i = 0; i + 1 < r->n - r->n_joined; i++) {
+		const struct unwind_frame *f = &r->frame[i], *o = f + 1;
+		if (!(f->flags & UNWIND_STEP_SLOTS))
+			continue;
+		check(has_word(in, o->sp + (uint64_t)(f->ra_off8 * 8l), a->pc_mask, o->pc));
+		check(f->flags & UNWIND_STEP_FP ?
+			has_word(in, o->sp + (uint64_t)(f->fp_off8 * 8l), ~0ull, o->fp) :
+			o->fp == f->fp);
+	}
+}
+
 static void check_result(const struct unwind_result *r, const struct unwind_memo *m)
 {
 	check(r->n >= 1 && r->n <= DEPTH && r->n_same <= r->n && r->n_joined < r->n);
@@ -75,40 +115,170 @@ static void check_result(const struct unwind_result *r, const struct unwind_memo
 		check(!memcmp(&m->frame[i], &r->frame[r->n - 1 - i], sizeof(*m->frame)));
 }
 
-/*
- * The number of frames, innermost first, that depend on this stack only.  A step through code
- * without CFI takes the rule that an earlier stack has confirmed, if this one confirms it, too; a
- * hostile stack confirms several, and with a memo the unwinder has not asked about the same ones.
- */
-static uint32_t n_certain(const struct unwind_result *r)
+/* ---- two results ---------------------------------------------------------------------- */
+
+static bool is_one_place(const struct unwind_frame *a, const struct unwind_frame *b)
 {
-	uint32_t n = 1;
-	while (n < r->n && !(r->frame[n].flags & UNWIND_FRAME_HEURISTIC))
-		n++;
-	return n;
+	return a->pc == b->pc && a->sp == b->sp && a->fp == b->fp;
 }
 
-static void both(struct unwind *with, struct unwind *without, struct unwind_memo *m,
-		 const struct unwind_input *in)
+static void check_places(const struct unwind_result *a, const struct unwind_result *b, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		check(i < b->n && is_one_place(&a->frame[i], &b->frame[i]));
+}
+
+static void check_equal(const struct unwind_result *a, const struct unwind_result *b)
+{
+	check(a->n == b->n && a->n_same == b->n_same && a->n_joined == b->n_joined);
+	check(a->end == b->end && a->is_whole == b->is_whole && a->is_kept == b->is_kept);
+	check(a->cut_cfa == b->cut_cfa);
+	check(!memcmp(a->frame, b->frame, a->n * sizeof(*a->frame)));
+}
+
+/* The first frame at or after from that is heuristic; n without one. */
+static uint32_t first_heuristic(const struct unwind_result *r, uint32_t from)
+{
+	while (from < r->n && !is_heuristic(&r->frame[from]))
+		from++;
+	return from;
+}
+
+/* A memo before the call that changes it. */
+struct old_memo {
+	struct unwind_frame frame[DEPTH];
+	uint32_t n;
+};
+
+static void old_memo_set(struct old_memo *old, const struct unwind_memo *m)
+{
+	old->n = m->n;
+	if (m->n)
+		memcpy(old->frame, m->frame, m->n * sizeof(*m->frame));
+}
+
+/* The first frame at which the walk may have met the memo; n without one. */
+static uint32_t first_met(const struct unwind_result *r, const struct old_memo *old)
+{
+	for (uint32_t i = 0; i < r->n; i++)
+		for (uint32_t k = 0; k < old->n; k++)
+			if (is_one_place(&r->frame[i], &old->frame[k]))
+				return i;
+	return r->n;
+}
+
+/* a: with the memo; b: by an unwinder in the same state, without. */
+static void check_memo(const struct unwind_result *a, const struct unwind_result *b,
+		       const struct old_memo *old)
+{
+	check(!b->n_joined && !b->n_same);
+	for (uint32_t i = 0; i < a->n_same; i++)
+		check(is_one_place(&old->frame[i], &a->frame[a->n - 1 - i]));
+	uint32_t n_met = first_met(a, old);
+	check(n_met <= b->n && !memcmp(a->frame, b->frame, n_met * sizeof(*a->frame)));
+	if (n_met == a->n) {
+		check(a->n == b->n && a->end == b->end && a->is_whole == b->is_whole);
+		check(a->cut_cfa == b->cut_cfa);
+		return;
+	}
+	uint32_t n = first_heuristic(a, n_met + 1), n_walked = a->n - a->n_joined;
+	if (n_met == n_walked) {
+		check(b->n == n_walked);
+		return;
+	}
+	check(n_met < b->n && is_heuristic(&a->frame[n_met]) == is_heuristic(&b->frame[n_met]));
+	check_places(a, b, n < n_walked ? n : n_walked);
+	if (!a->n_joined && n == a->n)
+		check(a->n == b->n && a->end == b->end);
+}
+
+/* b: by a new unwinder.  Where the stacks before have shown a function to switch stacks, a ends. */
+static void check_new(const struct unwind_result *a, const struct unwind_result *b)
+{
+	uint32_t n = first_heuristic(a, 1), m = first_heuristic(b, 1);
+	uint32_t n_walked = a->n - a->n_joined;
+	n = n < n_walked ? n : n_walked;
+	check_places(a, b, n < m ? n : m);
+}
+
+/* ---- stacks --------------------------------------------------------------------------- */
+
+/* An unwinder with tables and a memo of its own. */
+struct walker {
+	struct unwind *u;
+	struct cfi *cfi;
+	struct unwind_memo memo;
+};
+
+static void walker_init(struct walker *w, const struct arch *a, struct cfi_bytes eh)
+{
+	const struct cfi_bytes none = { 0 };
+	const struct unwind_options o = { .arch = a, .find_module = find_module,
+		.read_code = read_code, .max_depth = DEPTH, .n_cache = 64 };
+	*w = (struct walker){ .u = unwind_new(&o) };
+	check(w->u && cfi_open_sections(a, none, eh, none, &w->cfi) == 0);
+}
+
+static void walker_done(struct walker *w)
+{
+	unwind_memo_done(&w->memo);
+	unwind_free(w->u);
+	cfi_close(w->cfi);
+}
+
+static void walker_walk(struct walker *w, struct unwind_input in, struct unwind_memo *m,
+			struct unwind_result *ret)
+{
+	in.ctx = w->cfi;
+	unwind_stack(w->u, &in, m, ret);
+	check_result(ret, m);
+}
+
+#define STACKS 4
+
+struct scene {
+	const struct arch *a;
+	struct cfi_bytes eh;
+	struct walker with;
+	struct walker later[STACKS];    /* later[k] has seen the stacks before k, as `with` has */
+};
+
+static void scene_init(struct scene *s, const struct arch *a, struct cfi_bytes eh)
+{
+	s->a = a;
+	s->eh = eh;
+	walker_init(&s->with, a, eh);
+	for (unsigned int k = 0; k < STACKS; k++)
+		walker_init(&s->later[k], a, eh);
+}
+
+static void scene_done(struct scene *s)
+{
+	walker_done(&s->with);
+	for (unsigned int k = 0; k < STACKS; k++)
+		walker_done(&s->later[k]);
+}
+
+static void scene_stack(struct scene *s, unsigned int k, const struct unwind_input *in)
 {
 	struct unwind_result a, b;
-	static struct unwind_frame old[DEPTH];
-	uint32_t n_old = m->n;
-	if (n_old)
-		memcpy(old, m->frame, n_old * sizeof(*old));
-	unwind_stack(with, in, m, &a);
-	unwind_stack(without, in, NULL, &b);
-	check_result(&a, m);
-	check_result(&b, NULL);
-	check(!b.n_joined && !b.n_same);
-	for (uint32_t i = 0; i < a.n_same; i++)
-		check(old[i].pc == a.frame[a.n - 1 - i].pc);
-	uint32_t n = n_certain(&a);
-	if (!a.n_joined && n == a.n)
-		check(a.n == b.n && a.end == b.end);
-	for (uint32_t i = 0; i < n && i < a.n - a.n_joined; i++)
-		check(i < b.n && a.frame[i].pc == b.frame[i].pc && a.frame[i].sp == b.frame[i].sp &&
-		      a.frame[i].fp == b.frame[i].fp);
+	struct walker w;
+	static struct old_memo old;
+	old_memo_set(&old, &s->with.memo);
+	walker_walk(&s->with, *in, &s->with.memo, &a);
+	check_slots(s->a, in, &a);
+	walker_walk(&s->later[k], *in, NULL, &b);
+	check_memo(&a, &b, &old);
+	for (unsigned int i = k + 1; i < STACKS; i++) {
+		walker_walk(&s->later[i], *in, &s->later[i].memo, &b);
+		check_equal(&a, &b);
+	}
+	if (k == 0)
+		return;
+	walker_init(&w, s->a, s->eh);
+	walker_walk(&w, *in, NULL, &b);
+	check_new(&a, &b);
+	walker_done(&w);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -126,14 +296,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(stack, data, n);
 
 	const struct arch *a = h.arch & 1 ? &arch_arm64 : &arch_x86_64;
-	const struct cfi_bytes none = { 0 };
-	struct cfi_bytes eh = { data + n, size - n, 0x9000 };
-	struct unwind_options o = { .arch = a, .find_module = find_module,
-		.read_code = read_code, .max_depth = DEPTH, .n_cache = 64 };
 	code = data;
 	n_code = size;
-	struct unwind *with = unwind_new(&o), *without = unwind_new(&o);
-	check(with && without && cfi_open_sections(a, none, eh, none, &cfi) == 0);
+	struct scene s;
+	scene_init(&s, a, (struct cfi_bytes){ data + n, size - n, 0x9000 });
 
 	struct unwind_regs regs = { .valid = ~0ull };
 	for (unsigned int i = 0; i < ARCH_REGS_MAX; i++)
@@ -141,22 +307,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	regs.r[a->sp] = SP;
 	regs.r[a->fp] = SP + h.fp;
 	regs.r[a->pc] = BIAS + h.pc;
-	struct unwind_memo memo = { 0 };
 	struct unwind_input in = { .regs = &regs, .stack = stack, .n_stack_bytes = n, .space = 1 };
-	both(with, without, &memo, &in);
-	both(with, without, &memo, &in);
+	scene_stack(&s, 0, &in);
+	scene_stack(&s, 1, &in);
 	regs.r[a->pc] += 4;
 	in.n_stack_bytes = h.n_later_bytes < n ? h.n_later_bytes : n;
-	both(with, without, &memo, &in);
+	scene_stack(&s, 2, &in);
 	in.n_stack_bytes = n;
 	if (n)
 		stack[h.change_word * 8u % n] ^= 0x40;
-	both(with, without, &memo, &in);
+	scene_stack(&s, 3, &in);
 
-	unwind_memo_done(&memo);
-	unwind_free(with);
-	unwind_free(without);
-	cfi_close(cfi);
+	scene_done(&s);
 	free(stack);
 	return 0;
 }
