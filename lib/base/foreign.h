@@ -33,9 +33,6 @@ struct foreign_want {
 	uint32_t pid;             /* a process whose mounts hold the file; 0: only our own ones */
 };
 
-/* A copy has at most so many bytes; all copies together, twice as many. */
-#define FOREIGN_COPY_BYTES_MAX ((uint64_t)256 << 20)
-
 /* One for a recording, so that not every file of a dead server costs time.  NULL: no memory. */
 struct foreign *foreign_new(void);
 void foreign_free(struct foreign *f);

@@ -1,0 +1,58 @@
+#ifndef CPROF_BASE_HELPER_H
+#define CPROF_BASE_HELPER_H
+
+/*
+ * A process with a deadline, for what may wait for a server or a daemon: walking a path and reading
+ * a file on FUSE, NFS and the like.  foreign.h and safeopen.h use it.
+ *
+ * Why a process and not a thread?  A thread that waits for a FUSE daemon cannot be killed once the
+ * daemon has read the request, and a process does not end before its last thread.  So one file on
+ * such a mount could keep cprof from ever ending.  The helper shares nothing with us: what is left
+ * of it when we end is the kernel's business.  It sends no SIGCHLD, and only a wait with __WALL
+ * sees it, so a program that uses the library does not notice it.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct stat;
+
+#define HELPER_STUCK_MAX 8         /* helpers that have not ended */
+#define HELPER_COPY_BYTES_MAX ((uint64_t)256 << 20)
+#define HELPER_ANSWER_BYTES_MAX 4096
+
+/* What all helpers together have cost: one for a recording, so that not every file of a dead server
+ * costs time.  All zeros at first. */
+struct helper_cost {
+	uint64_t missed_ns, waited_ns, n_copied_bytes;
+	pid_t stuck[HELPER_STUCK_MAX];
+	unsigned n_stuck;
+};
+
+struct helper_job {
+	/* Runs in the helper, a copy of a process that may have threads: it may call only what a
+	 * signal handler may call.  Fills the answer, and returns a descriptor to hand over, or
+	 * -1.  copy_fd: an empty memfd for at most n_bytes_max. */
+	int (*run)(void *ctx, void *answer, int copy_fd, uint64_t n_bytes_max);
+	void *ctx;
+	size_t n_answer_bytes;     /* at most HELPER_ANSWER_BYTES_MAX */
+	int keep[2];               /* descriptors that run needs; -1: none */
+};
+
+/*
+ * Runs the job.  Returns 0 with the answer and two descriptors: *ret_fd from run (-1: none), and
+ * *ret_copy with what run has written to copy_fd.  -ETIMEDOUT: there was no answer in time, now or
+ * before, or a signal that shall end the program is pending; or another -errno.  cost may be NULL.
+ */
+int helper_ask(struct helper_cost *cost, const struct helper_job *job, void *ret_answer,
+	       int *ret_fd, int *ret_copy);
+
+/* For run: copies the regular file that is open as fd, as long as it is now.  0 or -errno; -EFBIG:
+ * it has more bytes.  *ret_st is its state. */
+int helper_copy(int fd, int copy_fd, uint64_t n_bytes_max, struct stat *ret_st);
+
+/* Waits for helpers that have ended. */
+void helper_reap(struct helper_cost *cost);
+
+#endif
